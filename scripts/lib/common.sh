@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=bash
+# What every script of the bench shares: where things are, how to speak, how to lock.
+
+RCA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+RCA_CACHE=${RCA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma_cm_alt}
+RCA_GUESTS="6.1 6.12 debug"
+export RCA_ROOT RCA_CACHE
+
+say() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+}
+
+die() {
+	printf '%s: error: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+# as_root COMMAND...: run it as root, through sudo when we are somebody else.
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		die "'$*' needs root, and sudo is not installed; run this as root"
+	fi
+}
+
+# lock NAME: one process at a time for the rest of this script's life.
+lock() {
+	local fd
+	mkdir -p "$RCA_CACHE/locks"
+	exec {fd}>"$RCA_CACHE/locks/$1"
+	if ! flock -n "$fd"; then
+		say "waiting for another run that holds the lock '$1'"
+		flock "$fd"
+	fi
+}
+
+# publish GUEST DIR: make a finished store directory the one that users see, in one step.
+publish() {
+	mkdir -p "$RCA_CACHE/kernels"
+	ln -sfn "$2" "$RCA_CACHE/kernels/.$1.$$"
+	mv -T "$RCA_CACHE/kernels/.$1.$$" "$RCA_CACHE/kernels/$1"
+}
+
+# prune PREFIX KEEP: drop the older store directories of one guest.
+prune() {
+	local old
+	for old in "$RCA_CACHE/store/$1"-*; do
+		if [ -d "$old" ] && [ "$old" != "$2" ]; then
+			rm -rf "$old"
+		fi
+	done
+}
