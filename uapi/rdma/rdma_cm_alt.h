@@ -1,0 +1,890 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
+/*
+ * The contract between rdma_cm_alt.ko and user space: ioctls on
+ * /dev/rdma_cm_alt and the event records that its queues deliver.
+ */
+#ifndef RDMA_CM_ALT_UAPI_H
+#define RDMA_CM_ALT_UAPI_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+#include <rdma/ib_user_sa.h>
+#include <rdma/ib_user_verbs.h>
+
+/**
+ * DOC: General rules
+ *
+ * An open of the device is a *context*. It owns *ids* (communication
+ * identifiers), which are named by handles: numbers from 1 to 2^31-1 that have
+ * a meaning in their context alone. Events are delivered through *queues*,
+ * file descriptors that RDMA_CM_ALT_QUEUE_CREATE makes.
+ *
+ * Every ioctl takes a pointer to a struct that starts with @size, the size of
+ * the struct as the caller knows it, and @flags. A struct grows only at its
+ * end, and a zero in a new member means the old behaviour, so a caller and a
+ * kernel of different ages understand each other:
+ *
+ * - a caller's struct that is shorter than the kernel's is taken as filled up
+ *   with zeros;
+ * - one that is longer is accepted when what the kernel does not know is zero;
+ * - the kernel writes back no more than @size bytes.
+ *
+ * There is no version number: RDMA_CM_ALT_INFO tells what this kernel can do.
+ * The layout is the same for 32-bit and 64-bit callers. ioctl numbers are made
+ * with _IO(), as the number must not change when a struct grows.
+ *
+ * Errors of the frame are the same for all ioctls. They change nothing:
+ *
+ * - ENOTTY: the ioctl number is not known
+ * - EINVAL: @size is smaller than the part of the struct that is mandatory
+ * - E2BIG: a byte beyond what this kernel knows is not zero, or @size is larger
+ *   than a page (4096)
+ * - EOPNOTSUPP: a flag, a step or a reserved member has a value that this
+ *   kernel does not know, or the command is not built in (see
+ *   &rdma_cm_alt_info.out_commands)
+ * - EFAULT: user memory is not accessible. No event is lost and no object is
+ *   leaked.
+ * - ENOENT: no object with this handle
+ *
+ * Errors of the operations are those of the stock rdma_cm: EINVAL when the
+ * state of the id does not allow the call, ENXIO when its device was removed,
+ * and what each command names.
+ */
+
+/** RDMA_CM_ALT_IOC_TYPE - type byte of all ioctls */
+#define RDMA_CM_ALT_IOC_TYPE 0xD9
+
+/**
+ * enum rdma_cm_alt_cmd - numbers of the ioctls; append only, never reused
+ * @RDMA_CM_ALT_CMD_INFO: what this kernel can do
+ * @RDMA_CM_ALT_CMD_QUEUE_CREATE: make an event queue
+ * @RDMA_CM_ALT_CMD_RESOLVE: create an id, bind it, resolve address and route
+ * @RDMA_CM_ALT_CMD_CONNECT: send a connection request
+ * @RDMA_CM_ALT_CMD_LISTEN: accept connection requests on an id
+ * @RDMA_CM_ALT_CMD_ACCEPT: accept a connection request
+ * @RDMA_CM_ALT_CMD_REJECT: refuse a connection request
+ * @RDMA_CM_ALT_CMD_ESTABLISH: complete a connection on the active side
+ * @RDMA_CM_ALT_CMD_DISCONNECT: end a connection
+ * @RDMA_CM_ALT_CMD_NOTIFY: report an asynchronous event of the QP
+ * @RDMA_CM_ALT_CMD_QP_ATTR: attributes for a transition of the QP
+ * @RDMA_CM_ALT_CMD_QUERY: addresses, device and path of an id
+ * @RDMA_CM_ALT_CMD_SET_OPTION: set an option of an id
+ * @RDMA_CM_ALT_CMD_GET_OPTION: read an option of an id
+ * @RDMA_CM_ALT_CMD_SET_QUEUE: change the queue of an id
+ * @RDMA_CM_ALT_CMD_GET_EVENT: take an event of an id that has no queue
+ * @RDMA_CM_ALT_CMD_POST_EVENT: post a user event
+ * @RDMA_CM_ALT_CMD_JOIN: join a multicast group
+ * @RDMA_CM_ALT_CMD_LEAVE: leave a multicast group
+ * @RDMA_CM_ALT_CMD_DESTROY: destroy an id
+ * @RDMA_CM_ALT_CMD_BATCH: many commands in one call
+ * @RDMA_CM_ALT_CMD_END: first number that is not known
+ */
+enum rdma_cm_alt_cmd {
+	RDMA_CM_ALT_CMD_INFO = 0x80,
+	RDMA_CM_ALT_CMD_QUEUE_CREATE,
+	RDMA_CM_ALT_CMD_RESOLVE,
+	RDMA_CM_ALT_CMD_CONNECT,
+	RDMA_CM_ALT_CMD_LISTEN,
+	RDMA_CM_ALT_CMD_ACCEPT,
+	RDMA_CM_ALT_CMD_REJECT,
+	RDMA_CM_ALT_CMD_ESTABLISH,
+	RDMA_CM_ALT_CMD_DISCONNECT,
+	RDMA_CM_ALT_CMD_NOTIFY,
+	RDMA_CM_ALT_CMD_QP_ATTR,
+	RDMA_CM_ALT_CMD_QUERY,
+	RDMA_CM_ALT_CMD_SET_OPTION,
+	RDMA_CM_ALT_CMD_GET_OPTION,
+	RDMA_CM_ALT_CMD_SET_QUEUE,
+	RDMA_CM_ALT_CMD_GET_EVENT,
+	RDMA_CM_ALT_CMD_POST_EVENT,
+	RDMA_CM_ALT_CMD_JOIN,
+	RDMA_CM_ALT_CMD_LEAVE,
+	RDMA_CM_ALT_CMD_DESTROY,
+	RDMA_CM_ALT_CMD_BATCH,
+	RDMA_CM_ALT_CMD_END,
+};
+
+/** RDMA_CM_ALT_CMD_BASE - the first command number */
+#define RDMA_CM_ALT_CMD_BASE RDMA_CM_ALT_CMD_INFO
+
+/* Option levels and names, reject reasons and port spaces are the stock ones
+ * of <rdma/rdma_user_cm.h>.
+ */
+
+/**
+ * struct rdma_cm_alt_sockaddr - a struct sockaddr_in, sockaddr_in6 or sockaddr_ib
+ * @family: AF_INET, AF_INET6 or AF_IB; 0 (AF_UNSPEC) says that there is no address
+ * @bytes: the whole address, network byte order where its type says so; what
+ *         the type does not use is ignored on input and zero on output
+ */
+struct rdma_cm_alt_sockaddr {
+	union {
+		__u16 family;
+		__u8 bytes[48];
+		__aligned_u64 align[6];
+	};
+};
+
+/**
+ * struct rdma_cm_alt_route - where an id is, and the way to its peer
+ * @node_guid: node GUID of the device, network byte order; 0: no device yet
+ * @ibdev_index: index of the device, as RDMA netlink gives it
+ * @port_num: port of the device, from 1; 0: no device yet
+ * @num_paths: number of valid entries in @path
+ * @pkey: partition key, network byte order
+ * @src: local address with its port
+ * @dst: address of the peer with its port
+ * @sgid: local GID
+ * @dgid: GID of the peer
+ * @path: path records; flags as rdma_query_route of librdmacm reads them
+ */
+struct rdma_cm_alt_route {
+	__aligned_u64 node_guid;
+	__u32 ibdev_index;
+	__u8 port_num;
+	__u8 num_paths;
+	__be16 pkey;
+	struct rdma_cm_alt_sockaddr src;
+	struct rdma_cm_alt_sockaddr dst;
+	__u8 sgid[16];
+	__u8 dgid[16];
+	struct ib_path_rec_data path[2];
+};
+
+/**
+ * struct rdma_cm_alt_conn_param - parameters of a connection
+ * @qp_num: number of the QP (24 bits)
+ * @qkey: queue key (datagrams)
+ * @private_data_uptr: user address of the private data
+ * @private_data_len: its length in bytes: up to 56 in a request, 196 in a
+ *                    reply over InfiniBand and RoCE with IP addresses
+ * @responder_resources: RDMA reads and atomics that we serve at a time
+ * @initiator_depth: RDMA reads and atomics that we have under way at a time
+ * @flow_control: end-to-end flow control (carried, not used)
+ * @retry_count: retries of the transport, up to 7
+ * @rnr_retry_count: retries after a receiver-not-ready of the peer, up to 7
+ * @srq: the QP uses a shared receive queue
+ * @__reserved: must be 0
+ * @__reserved2: must be 0
+ * @ece_vendor_id: vendor of the enhanced connection establishment data (24 bits); 0: none
+ * @ece_attr_mod: its options
+ */
+struct rdma_cm_alt_conn_param {
+	__u32 qp_num;
+	__u32 qkey;
+	__aligned_u64 private_data_uptr;
+	__u16 private_data_len;
+	__u8 responder_resources;
+	__u8 initiator_depth;
+	__u8 flow_control;
+	__u8 retry_count;
+	__u8 rnr_retry_count;
+	__u8 srq;
+	__u32 __reserved;
+	__u32 ece_vendor_id;
+	__u32 ece_attr_mod;
+	__u32 __reserved2;
+};
+
+/**
+ * struct rdma_cm_alt_qp_attr - what the next transitions of the QP need
+ * @init_mask: IB_QP_* bits of @attr to set for the transition to INIT; 0: not known yet
+ * @rtr_mask: likewise to RTR
+ * @rts_mask: likewise to RTS
+ * @__reserved: 0
+ * @attr: the values; its qp_attr_mask and qp_state are not used
+ *
+ * The values are final but for: the depths (those of accept win), the
+ * acknowledgement timeout (option RDMA_OPTION_ID_ACK_TIMEOUT) and min_rnr_timer.
+ */
+struct rdma_cm_alt_qp_attr {
+	__u32 init_mask;
+	__u32 rtr_mask;
+	__u32 rts_mask;
+	__u32 __reserved;
+	struct ib_uverbs_qp_attr attr;
+};
+
+/**
+ * enum rdma_cm_alt_event_type - types of events, with the values of librdmacm
+ * @RDMA_CM_ALT_EVENT_ADDR_RESOLVED: the address is resolved, a device is bound
+ * @RDMA_CM_ALT_EVENT_ADDR_ERROR: it could not be resolved
+ * @RDMA_CM_ALT_EVENT_ROUTE_RESOLVED: the route is known
+ * @RDMA_CM_ALT_EVENT_ROUTE_ERROR: it could not be found
+ * @RDMA_CM_ALT_EVENT_CONNECT_REQUEST: a peer asks for a connection
+ * @RDMA_CM_ALT_EVENT_CONNECT_RESPONSE: the peer accepted; establish comes next
+ * @RDMA_CM_ALT_EVENT_CONNECT_ERROR: the connection failed
+ * @RDMA_CM_ALT_EVENT_UNREACHABLE: the peer does not answer
+ * @RDMA_CM_ALT_EVENT_REJECTED: the peer refused; status is its reason
+ * @RDMA_CM_ALT_EVENT_ESTABLISHED: the connection is established
+ * @RDMA_CM_ALT_EVENT_DISCONNECTED: the connection has ended
+ * @RDMA_CM_ALT_EVENT_DEVICE_REMOVAL: the device goes away; destroy the id
+ * @RDMA_CM_ALT_EVENT_MULTICAST_JOIN: joined a multicast group
+ * @RDMA_CM_ALT_EVENT_MULTICAST_ERROR: could not join, or lost a group
+ * @RDMA_CM_ALT_EVENT_ADDR_CHANGE: the network device of the address changed
+ * @RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT: the QP number may be used again
+ * @RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED: used by librdmacm alone
+ * @RDMA_CM_ALT_EVENT_ADDRINFO_ERROR: used by librdmacm alone
+ * @RDMA_CM_ALT_EVENT_USER: posted by RDMA_CM_ALT_POST_EVENT
+ */
+enum rdma_cm_alt_event_type {
+	RDMA_CM_ALT_EVENT_ADDR_RESOLVED,
+	RDMA_CM_ALT_EVENT_ADDR_ERROR,
+	RDMA_CM_ALT_EVENT_ROUTE_RESOLVED,
+	RDMA_CM_ALT_EVENT_ROUTE_ERROR,
+	RDMA_CM_ALT_EVENT_CONNECT_REQUEST,
+	RDMA_CM_ALT_EVENT_CONNECT_RESPONSE,
+	RDMA_CM_ALT_EVENT_CONNECT_ERROR,
+	RDMA_CM_ALT_EVENT_UNREACHABLE,
+	RDMA_CM_ALT_EVENT_REJECTED,
+	RDMA_CM_ALT_EVENT_ESTABLISHED,
+	RDMA_CM_ALT_EVENT_DISCONNECTED,
+	RDMA_CM_ALT_EVENT_DEVICE_REMOVAL,
+	RDMA_CM_ALT_EVENT_MULTICAST_JOIN,
+	RDMA_CM_ALT_EVENT_MULTICAST_ERROR,
+	RDMA_CM_ALT_EVENT_ADDR_CHANGE,
+	RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT,
+	RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED,
+	RDMA_CM_ALT_EVENT_ADDRINFO_ERROR,
+	RDMA_CM_ALT_EVENT_USER,
+};
+
+/**
+ * enum rdma_cm_alt_event_flags - which parts of a record are filled in
+ * @RDMA_CM_ALT_EVENT_F_ROUTE: @route
+ * @RDMA_CM_ALT_EVENT_F_CONN: the connection parameters
+ * @RDMA_CM_ALT_EVENT_F_UD: @ah_attr, @qp_num, @qkey
+ * @RDMA_CM_ALT_EVENT_F_ECE: @ece_vendor_id, @ece_attr_mod
+ * @RDMA_CM_ALT_EVENT_F_QP: @qp
+ */
+enum rdma_cm_alt_event_flags {
+	RDMA_CM_ALT_EVENT_F_ROUTE = 1 << 0,
+	RDMA_CM_ALT_EVENT_F_CONN = 1 << 1,
+	RDMA_CM_ALT_EVENT_F_UD = 1 << 2,
+	RDMA_CM_ALT_EVENT_F_ECE = 1 << 3,
+	RDMA_CM_ALT_EVENT_F_QP = 1 << 4,
+};
+
+/**
+ * struct rdma_cm_alt_event - the event record, as read() and the ring deliver it
+ * @length: bytes of the record that this kernel filled in
+ * @type: &enum rdma_cm_alt_event_type
+ * @status: 0; a negative errno; or the peer's reason (> 0) of a rejection
+ * @flags: &enum rdma_cm_alt_event_flags
+ * @cookie: the cookie of the id that the event belongs to; of the listening id
+ *          for a connection request
+ * @id: handle of the id; of the new id for a connection request
+ * @listen_id: connection request: handle of the listening id, else 0
+ * @member: multicast events: handle of the membership, else 0
+ * @user_status: RDMA_CM_ALT_EVENT_USER: status of the poster
+ * @user_arg: RDMA_CM_ALT_EVENT_USER: argument of the poster
+ * @qp_num: QP number of the peer
+ * @qkey: queue key (datagrams)
+ * @responder_resources: from the receiver's view: the peer's initiator depth
+ * @initiator_depth: from the receiver's view: the peer's responder resources
+ * @flow_control: of the peer
+ * @retry_count: of the peer
+ * @rnr_retry_count: of the peer
+ * @srq: the peer's QP uses a shared receive queue
+ * @private_data_len: valid bytes of @private_data; always the length of the
+ *                    field of the message, as the wire does not carry another
+ * @ece_vendor_id: enhanced connection establishment: the peer's vendor
+ * @ece_attr_mod: enhanced connection establishment: the peer's options
+ * @ah_attr: address handle attributes (datagrams, multicast)
+ * @route: addresses, device and paths of the id
+ * @qp: attributes for the transitions of the QP that come next
+ * @private_data: the peer's private data
+ */
+struct rdma_cm_alt_event {
+	__u32 length;
+	__u32 type;
+	__s32 status;
+	__u32 flags;
+	__aligned_u64 cookie;
+	__u32 id;
+	__u32 listen_id;
+	__u32 member;
+	__s32 user_status;
+	__aligned_u64 user_arg;
+	__u32 qp_num;
+	__u32 qkey;
+	__u8 responder_resources;
+	__u8 initiator_depth;
+	__u8 flow_control;
+	__u8 retry_count;
+	__u8 rnr_retry_count;
+	__u8 srq;
+	__u16 private_data_len;
+	__u32 ece_vendor_id;
+	__u32 ece_attr_mod;
+	struct ib_uverbs_ah_attr ah_attr;
+	struct rdma_cm_alt_route route;
+	struct rdma_cm_alt_qp_attr qp;
+	__u8 private_data[256];
+};
+
+/**
+ * enum rdma_cm_alt_features - what a kernel can do beyond the commands
+ * @RDMA_CM_ALT_FEATURE_RING: queues with a mapped ring
+ * @RDMA_CM_ALT_FEATURE_AF_IB: addresses of family AF_IB
+ * @RDMA_CM_ALT_FEATURE_UD: datagram ids (RDMA_PS_UDP, RDMA_PS_IPOIB)
+ * @RDMA_CM_ALT_FEATURE_IWARP: iWARP devices
+ * @RDMA_CM_ALT_FEATURE_IB: devices with an InfiniBand link layer
+ */
+enum rdma_cm_alt_features {
+	RDMA_CM_ALT_FEATURE_RING = 1 << 0,
+	RDMA_CM_ALT_FEATURE_AF_IB = 1 << 1,
+	RDMA_CM_ALT_FEATURE_UD = 1 << 2,
+	RDMA_CM_ALT_FEATURE_IWARP = 1 << 3,
+	RDMA_CM_ALT_FEATURE_IB = 1 << 4,
+};
+
+/**
+ * struct rdma_cm_alt_info - ioctl(RDMA_CM_ALT_INFO)
+ * @size: sizeof(struct rdma_cm_alt_info)
+ * @flags: must be 0
+ * @out_commands: bit n: command RDMA_CM_ALT_CMD_BASE + n is built in
+ * @out_features: &enum rdma_cm_alt_features
+ * @out_resolve_steps: steps that RDMA_CM_ALT_RESOLVE can do
+ * @out_connect_steps: steps that RDMA_CM_ALT_CONNECT can do
+ * @out_record_size: size of an event record in bytes
+ * @out_max_backlog: largest backlog of a listening id
+ *
+ * Errors: those of the frame.
+ */
+struct rdma_cm_alt_info {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 out_commands;
+	__aligned_u64 out_features;
+	__u32 out_resolve_steps;
+	__u32 out_connect_steps;
+	__u32 out_record_size;
+	__u32 out_max_backlog;
+};
+#define RDMA_CM_ALT_INFO _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_INFO)
+
+/**
+ * enum rdma_cm_alt_queue_flags - flags of RDMA_CM_ALT_QUEUE_CREATE
+ * @RDMA_CM_ALT_QUEUE_NONBLOCK: the new file descriptor has O_NONBLOCK set
+ */
+enum rdma_cm_alt_queue_flags {
+	RDMA_CM_ALT_QUEUE_NONBLOCK = 1 << 0,
+};
+
+/**
+ * struct rdma_cm_alt_queue_create - ioctl(RDMA_CM_ALT_QUEUE_CREATE)
+ * @size: sizeof(struct rdma_cm_alt_queue_create)
+ * @flags: &enum rdma_cm_alt_queue_flags
+ * @ring_entries: records in the mapped ring, a power of two; 0: no ring
+ * @record_size: size of a record, from 64 to 4096, a multiple of 8; 0: the
+ *               kernel's own (&rdma_cm_alt_info.out_record_size). A smaller
+ *               one cuts records off, a larger one fills them up with zeros.
+ * @out_fd: the queue: read(), poll(), close-on-exec. Closing its last
+ *          descriptor destroys the ids that use it.
+ * @out_record_size: size of the records that read() delivers
+ * @out_ring_offset: mmap() offset of the records
+ * @out_head_offset: mmap() offset of the head word
+ * @out_ring_bytes: size of the mapping of the records
+ * @__reserved: 0
+ *
+ * read() delivers as many whole records as fit and are there. It blocks while
+ * there is none, or says EAGAIN with O_NONBLOCK. Errors of read(): EINVAL when
+ * the buffer is smaller than a record, EFAULT (no event is lost), EINTR.
+ *
+ * Errors: EMFILE and ENFILE no free file descriptor, ENOMEM, EINVAL bad
+ * @record_size, EOPNOTSUPP ring not built in.
+ */
+struct rdma_cm_alt_queue_create {
+	__u32 size;
+	__u32 flags;
+	__u32 ring_entries;
+	__u32 record_size;
+	__s32 out_fd;
+	__u32 out_record_size;
+	__aligned_u64 out_ring_offset;
+	__aligned_u64 out_head_offset;
+	__u32 out_ring_bytes;
+	__u32 __reserved;
+};
+#define RDMA_CM_ALT_QUEUE_CREATE _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_QUEUE_CREATE)
+
+/**
+ * enum rdma_cm_alt_steps - steps of a pipeline, done in this order
+ * @RDMA_CM_ALT_STEP_CREATE: create the id
+ * @RDMA_CM_ALT_STEP_BIND: bind it to the address @src
+ * @RDMA_CM_ALT_STEP_ADDR: resolve the address @dst; binds to a device. Without
+ *                         RDMA_CM_ALT_STEP_BIND a @src that is given binds
+ *                         the id first when it is not bound yet.
+ * @RDMA_CM_ALT_STEP_ROUTE: resolve the route
+ */
+enum rdma_cm_alt_steps {
+	RDMA_CM_ALT_STEP_CREATE = 1 << 0,
+	RDMA_CM_ALT_STEP_BIND = 1 << 1,
+	RDMA_CM_ALT_STEP_ADDR = 1 << 2,
+	RDMA_CM_ALT_STEP_ROUTE = 1 << 3,
+};
+
+/**
+ * enum rdma_cm_alt_pipeline_flags - details of a pipeline
+ * @RDMA_CM_ALT_PIPE_NEW_QUEUE: STEP_CREATE: make a queue for this id;
+ *                              @queue_fd must be -1
+ */
+enum rdma_cm_alt_pipeline_flags {
+	RDMA_CM_ALT_PIPE_NEW_QUEUE = 1 << 0,
+};
+
+/**
+ * struct rdma_cm_alt_pipeline - the steps that RESOLVE and CONNECT can do
+ * @steps: &enum rdma_cm_alt_steps. A step that fails at once ends the call
+ *         with its errno (a created id is destroyed again); one that fails
+ *         later ends the pipeline with its error event.
+ * @events: steps whose success event is wanted: of STEP_ADDR and STEP_ROUTE.
+ *          Error events always come.
+ * @flags: &enum rdma_cm_alt_pipeline_flags
+ * @id: handle of the id; 0 with STEP_CREATE
+ * @queue_fd: STEP_CREATE: the queue for its events, or -1: they wait on the id
+ * @timeout_ms: bound of STEP_ADDR and of STEP_ROUTE, milliseconds, each
+ * @cookie: STEP_CREATE: comes back with each event of the id
+ * @ps: STEP_CREATE: port space (enum rdma_ucm_port_space)
+ * @qp_type: STEP_CREATE: type of the QP (enum ib_uverbs_qp_type)
+ * @__reserved: must be 0
+ * @src: local address; family 0: none
+ * @dst: address of the peer
+ */
+struct rdma_cm_alt_pipeline {
+	__u32 steps;
+	__u32 events;
+	__u32 flags;
+	__u32 id;
+	__s32 queue_fd;
+	__u32 timeout_ms;
+	__aligned_u64 cookie;
+	__u16 ps;
+	__u8 qp_type;
+	__u8 __reserved[5];
+	struct rdma_cm_alt_sockaddr src;
+	struct rdma_cm_alt_sockaddr dst;
+};
+
+/**
+ * struct rdma_cm_alt_resolve - ioctl(RDMA_CM_ALT_RESOLVE)
+ * @size: sizeof(struct rdma_cm_alt_resolve)
+ * @flags: must be 0
+ * @pipe: the steps
+ * @out_id: handle of the id
+ * @out_queue_fd: the new queue with RDMA_CM_ALT_PIPE_NEW_QUEUE, else -1
+ * @out_done: steps that were complete when the call returned
+ * @__reserved: 0
+ * @out_route: what is known of the id when the call returns
+ *
+ * Errors: EINVAL wrong state, unknown port space, no or unknown address
+ * family, families of @src and @dst differ, @timeout_ms 0; EBADF @queue_fd is
+ * not open; EINVAL it is no queue of this context; EADDRNOTAVAIL the address is
+ * not local, or a wildcard holds the port; EADDRINUSE address and port are in
+ * use; EACCES a port that needs CAP_NET_BIND_SERVICE; ENODEV no RDMA device
+ * has this address; ENETUNREACH and EHOSTUNREACH no route; ENXIO the device
+ * was removed; EAFNOSUPPORT, EPROTONOSUPPORT; ENOMEM; EMFILE.
+ */
+struct rdma_cm_alt_resolve {
+	__u32 size;
+	__u32 flags;
+	struct rdma_cm_alt_pipeline pipe;
+	__u32 out_id;
+	__s32 out_queue_fd;
+	__u32 out_done;
+	__u32 __reserved;
+	struct rdma_cm_alt_route out_route;
+};
+#define RDMA_CM_ALT_RESOLVE _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_RESOLVE)
+
+/**
+ * struct rdma_cm_alt_connect - ioctl(RDMA_CM_ALT_CONNECT)
+ * @size: sizeof(struct rdma_cm_alt_connect)
+ * @flags: must be 0
+ * @pipe: steps to do before; with @pipe.steps 0 only @pipe.id counts
+ * @param: parameters of the connection
+ * @out_id: handle of the id
+ * @out_queue_fd: the new queue with RDMA_CM_ALT_PIPE_NEW_QUEUE, else -1
+ *
+ * Ends with RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, _REJECTED, _UNREACHABLE or
+ * _CONNECT_ERROR. Errors: EINVAL wrong state or private data too long; ENXIO;
+ * ENOMEM; those of RDMA_CM_ALT_RESOLVE for its steps.
+ */
+struct rdma_cm_alt_connect {
+	__u32 size;
+	__u32 flags;
+	struct rdma_cm_alt_pipeline pipe;
+	struct rdma_cm_alt_conn_param param;
+	__u32 out_id;
+	__s32 out_queue_fd;
+};
+#define RDMA_CM_ALT_CONNECT _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_CONNECT)
+
+/**
+ * struct rdma_cm_alt_listen - ioctl(RDMA_CM_ALT_LISTEN)
+ * @size: sizeof(struct rdma_cm_alt_listen)
+ * @flags: must be 0
+ * @id: handle of the id; one that is not bound is bound to the wildcard
+ *      address and a free port
+ * @backlog: connection requests that may wait to be read; 0, or more than
+ *           &rdma_cm_alt_info.out_max_backlog: that maximum
+ * @out_route: address and device of the id. A port that the kernel chose may
+ *             have changed, when another user of the device holds its
+ *             service ID.
+ *
+ * Errors: EINVAL wrong state; EADDRINUSE another listener, ours or of the
+ * stock rdma_cm, has the port; ENXIO; ENOMEM.
+ */
+struct rdma_cm_alt_listen {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 backlog;
+	struct rdma_cm_alt_route out_route;
+};
+#define RDMA_CM_ALT_LISTEN _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_LISTEN)
+
+/**
+ * struct rdma_cm_alt_accept - ioctl(RDMA_CM_ALT_ACCEPT)
+ * @size: sizeof(struct rdma_cm_alt_accept)
+ * @flags: must be 0
+ * @id: handle of the id of the request
+ * @__reserved: must be 0
+ * @cookie: comes back with each event of the id from now on. Before accept
+ *          no event of the id is delivered.
+ * @param: parameters of the connection
+ *
+ * Ends with RDMA_CM_ALT_EVENT_ESTABLISHED. Errors: EINVAL wrong state or
+ * private data too long; ECONNRESET the peer has given up (an accept that
+ * fails in the kernel for another reason rejects the request); ENXIO; ENOMEM.
+ */
+struct rdma_cm_alt_accept {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 __reserved;
+	__aligned_u64 cookie;
+	struct rdma_cm_alt_conn_param param;
+};
+#define RDMA_CM_ALT_ACCEPT _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_ACCEPT)
+
+/**
+ * struct rdma_cm_alt_reject - ioctl(RDMA_CM_ALT_REJECT)
+ * @size: sizeof(struct rdma_cm_alt_reject)
+ * @flags: must be 0
+ * @id: handle of the id of the request
+ * @reason: 0 or 28 (consumer defined) or 35 (vendor option not supported);
+ *          others are EINVAL
+ * @private_data_uptr: user address of the private data
+ * @private_data_len: its length, up to 148
+ * @__reserved: must be 0
+ *
+ * Errors: EINVAL wrong state or private data too long; ENXIO.
+ */
+struct rdma_cm_alt_reject {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 reason;
+	__aligned_u64 private_data_uptr;
+	__u32 private_data_len;
+	__u32 __reserved;
+};
+#define RDMA_CM_ALT_REJECT _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_REJECT)
+
+/**
+ * struct rdma_cm_alt_establish - ioctl(RDMA_CM_ALT_ESTABLISH)
+ * @size: sizeof(struct rdma_cm_alt_establish)
+ * @flags: must be 0
+ * @id: handle of an id that got RDMA_CM_ALT_EVENT_CONNECT_RESPONSE
+ * @__reserved: must be 0
+ *
+ * Tells the peer that our QP is ready. Errors: EINVAL wrong state; ENXIO.
+ */
+struct rdma_cm_alt_establish {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 __reserved;
+};
+#define RDMA_CM_ALT_ESTABLISH _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_ESTABLISH)
+
+/**
+ * struct rdma_cm_alt_disconnect - ioctl(RDMA_CM_ALT_DISCONNECT)
+ * @size: sizeof(struct rdma_cm_alt_disconnect)
+ * @flags: must be 0
+ * @id: handle of the id
+ * @__reserved: must be 0
+ *
+ * Ends with RDMA_CM_ALT_EVENT_DISCONNECTED on the side that asks first. The
+ * kernel answers a peer's disconnect request itself; the call returns 0 then,
+ * as on any id that was connected or tried to. Errors: EINVAL the id was never
+ * connected; ENXIO.
+ */
+struct rdma_cm_alt_disconnect {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 __reserved;
+};
+#define RDMA_CM_ALT_DISCONNECT _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_DISCONNECT)
+
+/**
+ * struct rdma_cm_alt_notify - ioctl(RDMA_CM_ALT_NOTIFY)
+ * @size: sizeof(struct rdma_cm_alt_notify)
+ * @flags: must be 0
+ * @id: handle of the id
+ * @event: asynchronous event of its QP: IBV_EVENT_COMM_EST (4) or
+ *         IBV_EVENT_PATH_MIG (7)
+ *
+ * Errors: EINVAL other event or wrong state; EISCONN already established; ENXIO.
+ */
+struct rdma_cm_alt_notify {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 event;
+};
+#define RDMA_CM_ALT_NOTIFY _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_NOTIFY)
+
+/**
+ * struct rdma_cm_alt_qp_attr_get - ioctl(RDMA_CM_ALT_QP_ATTR)
+ * @size: sizeof(struct rdma_cm_alt_qp_attr_get)
+ * @flags: must be 0
+ * @id: handle of the id
+ * @qp_state: IB_QPS_INIT (1), IB_QPS_RTR (2) or IB_QPS_RTS (3)
+ * @out_attr: attributes for the transition, with their mask
+ *
+ * Errors: EINVAL other state, no device, or the state of the connection does
+ * not give them; ENXIO.
+ */
+struct rdma_cm_alt_qp_attr_get {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 qp_state;
+	struct ib_uverbs_qp_attr out_attr;
+};
+#define RDMA_CM_ALT_QP_ATTR _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_QP_ATTR)
+
+/**
+ * struct rdma_cm_alt_query - ioctl(RDMA_CM_ALT_QUERY)
+ * @size: sizeof(struct rdma_cm_alt_query)
+ * @flags: must be 0
+ * @id: handle of the id
+ * @__reserved: must be 0
+ * @out_route: addresses, device and path as far as they are known
+ *
+ * Errors: those of the frame; ENXIO.
+ */
+struct rdma_cm_alt_query {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 __reserved;
+	struct rdma_cm_alt_route out_route;
+};
+#define RDMA_CM_ALT_QUERY _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_QUERY)
+
+/**
+ * struct rdma_cm_alt_option - ioctl(RDMA_CM_ALT_SET_OPTION), ioctl(RDMA_CM_ALT_GET_OPTION)
+ * @size: sizeof(struct rdma_cm_alt_option)
+ * @flags: must be 0
+ * @id: handle of the id
+ * @level: RDMA_OPTION_ID or RDMA_OPTION_IB of <rdma/rdma_user_cm.h>
+ * @optname: RDMA_OPTION_ID_* or RDMA_OPTION_IB_PATH
+ * @optlen: bytes at @optval_uptr; GET: on return the bytes that were written
+ * @optval_uptr: user address of the value
+ *
+ * Errors: ENOSYS unknown level or option; EINVAL wrong length, value or state;
+ * EFAULT.
+ */
+struct rdma_cm_alt_option {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 level;
+	__u32 optname;
+	__u32 optlen;
+	__aligned_u64 optval_uptr;
+};
+#define RDMA_CM_ALT_SET_OPTION _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_SET_OPTION)
+#define RDMA_CM_ALT_GET_OPTION _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_GET_OPTION)
+
+/**
+ * enum rdma_cm_alt_set_queue_flags - flags of RDMA_CM_ALT_SET_QUEUE
+ * @RDMA_CM_ALT_SET_QUEUE_NEW: make a new queue; @queue_fd must be -1
+ * @RDMA_CM_ALT_SET_QUEUE_COOKIE: @cookie replaces the id's cookie
+ */
+enum rdma_cm_alt_set_queue_flags {
+	RDMA_CM_ALT_SET_QUEUE_NEW = 1 << 0,
+	RDMA_CM_ALT_SET_QUEUE_COOKIE = 1 << 1,
+};
+
+/**
+ * struct rdma_cm_alt_set_queue - ioctl(RDMA_CM_ALT_SET_QUEUE)
+ * @size: sizeof(struct rdma_cm_alt_set_queue)
+ * @flags: &enum rdma_cm_alt_set_queue_flags
+ * @id: handle of the id
+ * @queue_fd: the new queue, of the same context; -1: none, events wait on the id
+ * @cookie: see @flags
+ * @out_events_reported: events of the id that were delivered until now
+ * @out_queue_fd: the new queue with RDMA_CM_ALT_SET_QUEUE_NEW, else -1
+ *
+ * Events of the id that were not delivered yet move along, in order. Errors:
+ * EBADF @queue_fd is not open; EINVAL it is no queue of this context, or it is
+ * being closed; EMFILE; ENOMEM.
+ */
+struct rdma_cm_alt_set_queue {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__s32 queue_fd;
+	__aligned_u64 cookie;
+	__u32 out_events_reported;
+	__s32 out_queue_fd;
+};
+#define RDMA_CM_ALT_SET_QUEUE _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_SET_QUEUE)
+
+/**
+ * enum rdma_cm_alt_get_event_flags - flags of RDMA_CM_ALT_GET_EVENT
+ * @RDMA_CM_ALT_GET_EVENT_NONBLOCK: EAGAIN instead of waiting
+ */
+enum rdma_cm_alt_get_event_flags {
+	RDMA_CM_ALT_GET_EVENT_NONBLOCK = 1 << 0,
+};
+
+/**
+ * struct rdma_cm_alt_get_event - ioctl(RDMA_CM_ALT_GET_EVENT)
+ * @size: sizeof(struct rdma_cm_alt_get_event)
+ * @flags: &enum rdma_cm_alt_get_event_flags
+ * @id: handle of an id that has no queue
+ * @record_len: bytes at @record_uptr, at least 64
+ * @record_uptr: user address for one struct rdma_cm_alt_event
+ *
+ * Errors: EINVAL the id has a queue, or @record_len is too small; EAGAIN;
+ * EINTR; EFAULT (the event is not lost); ENOENT the id was destroyed meanwhile.
+ */
+struct rdma_cm_alt_get_event {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 record_len;
+	__aligned_u64 record_uptr;
+};
+#define RDMA_CM_ALT_GET_EVENT _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_GET_EVENT)
+
+/**
+ * struct rdma_cm_alt_post_event - ioctl(RDMA_CM_ALT_POST_EVENT)
+ * @size: sizeof(struct rdma_cm_alt_post_event)
+ * @flags: must be 0
+ * @id: handle of the id
+ * @type: RDMA_CM_ALT_EVENT_USER
+ * @status: goes into the record
+ * @__reserved: must be 0
+ * @arg: goes into the record
+ *
+ * Errors: EINVAL other type; ENOMEM.
+ */
+struct rdma_cm_alt_post_event {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 type;
+	__s32 status;
+	__u32 __reserved;
+	__aligned_u64 arg;
+};
+#define RDMA_CM_ALT_POST_EVENT _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_POST_EVENT)
+
+/**
+ * struct rdma_cm_alt_join - ioctl(RDMA_CM_ALT_JOIN)
+ * @size: sizeof(struct rdma_cm_alt_join)
+ * @flags: must be 0
+ * @id: handle of the id
+ * @join_state: RDMA_MC_JOIN_FLAG_* of <rdma/rdma_user_cm.h>
+ * @cookie: comes back with the events of the membership
+ * @group: address of the group
+ * @out_member: handle of the membership
+ * @__reserved: 0
+ *
+ * Ends with RDMA_CM_ALT_EVENT_MULTICAST_JOIN or _MULTICAST_ERROR. Errors:
+ * EINVAL wrong state, QP type or address; ENXIO; ENOMEM.
+ */
+struct rdma_cm_alt_join {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 join_state;
+	__aligned_u64 cookie;
+	struct rdma_cm_alt_sockaddr group;
+	__u32 out_member;
+	__u32 __reserved;
+};
+#define RDMA_CM_ALT_JOIN _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_JOIN)
+
+/**
+ * struct rdma_cm_alt_leave - ioctl(RDMA_CM_ALT_LEAVE)
+ * @size: sizeof(struct rdma_cm_alt_leave)
+ * @flags: must be 0
+ * @member: handle of the membership
+ * @out_events_reported: events of the membership that were delivered
+ *
+ * Errors: those of the frame.
+ */
+struct rdma_cm_alt_leave {
+	__u32 size;
+	__u32 flags;
+	__u32 member;
+	__u32 out_events_reported;
+};
+#define RDMA_CM_ALT_LEAVE _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_LEAVE)
+
+/**
+ * struct rdma_cm_alt_destroy - ioctl(RDMA_CM_ALT_DESTROY)
+ * @size: sizeof(struct rdma_cm_alt_destroy)
+ * @flags: must be 0
+ * @id: handle of the id
+ * @out_events_reported: events of the id that were delivered
+ *
+ * Port and service ID are free again and no event of the id is delivered any
+ * more when the call returns. A peer that is connected sees a disconnect, one
+ * whose request is pending a reject (reason 28). Errors: ENOENT, also when
+ * another thread destroys the id.
+ */
+struct rdma_cm_alt_destroy {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 out_events_reported;
+};
+#define RDMA_CM_ALT_DESTROY _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_DESTROY)
+
+/**
+ * struct rdma_cm_alt_batch - ioctl(RDMA_CM_ALT_BATCH)
+ * @size: sizeof(struct rdma_cm_alt_batch)
+ * @flags: must be 0
+ * @cmd: &enum rdma_cm_alt_cmd of all entries
+ * @count: number of entries
+ * @stride: bytes from one entry to the next
+ * @out_done: entries that were tried
+ * @entries_uptr: user address of the command structs
+ * @results_uptr: user address of @count __s32: 0 or a negative errno each
+ *
+ * Errors: those of the frame; EINVAL a command that cannot be batched, or a
+ * @stride that is too small.
+ */
+struct rdma_cm_alt_batch {
+	__u32 size;
+	__u32 flags;
+	__u32 cmd;
+	__u32 count;
+	__u32 stride;
+	__u32 out_done;
+	__aligned_u64 entries_uptr;
+	__aligned_u64 results_uptr;
+};
+#define RDMA_CM_ALT_BATCH _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_BATCH)
+
+#endif /* RDMA_CM_ALT_UAPI_H */
