@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""One QEMU guest on the host's root: how it is started, what it says, how it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import accel, paths
+
+# What ends a run when it is not the guest's own status.
+LOST = 125
+TIMED_OUT = 124
+
+STALLS = ("rcupdate.rcu_cpu_stall_timeout=300 workqueue.watchdog_thresh=300 "
+          "watchdog_thresh=60 sysctl.kernel.hung_task_timeout_secs=240")
+APPEND = ("console=ttyS0 panic_on_warn=1 oops=panic panic=-1 mitigations=off nokaslr "
+          "audit=0 apparmor=0 cryptomgr.notests no_timer_check loglevel=5 "
+          "log_buf_len=4M printk.devkmsg=on " + STALLS)
+EXIT = re.compile(rb"EXIT (\d+)\r?")
+# A guest that has said its status gets this long to go by itself.
+GRACE = 10
+
+
+class Guest:
+    """A guest named `spec.name`; everything about this run is kept in the directory `run`."""
+
+    def __init__(self, name: str, run: Path, *, memory: int = 0, append: str = "",
+                 qemu: list[str] | None = None) -> None:
+        specs = paths.guests()
+        if name not in specs:
+            raise paths.BenchError(f"no guest is called '{name}'; there are: {' '.join(specs)}")
+        self.spec = specs[name]
+        self.run = run
+        self.out = run / "out"
+        self.console = run / "console.log"
+        self.status: int | None = None
+        self.timed_out = False
+        self._memory = memory or self.spec.memory
+        self._append = append
+        self._qemu = qemu or []
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def command_line(self) -> list[str]:
+        """QEMU's full command line."""
+        kernel = paths.kernel_dir(self.spec.name)
+        image = subprocess.run([str(paths.ROOT / "scripts/guest-image"), self.spec.name],
+                               check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+        nine = "local,security_model=none,multidevs=remap"
+        return [
+            "qemu-system-x86_64", "-machine", "pc", *accel.arguments(kernel / "vmlinuz"),
+            "-smp", "2", "-m", str(self._memory), "-nodefaults", "-no-user-config",
+            "-display", "none", "-no-reboot",
+            "-kernel", str(kernel / "vmlinuz"), "-initrd", image,
+            "-append", " ".join(f"{APPEND} {self.spec.append} {self._append}".split()),
+            "-fsdev", f"{nine},id=hostroot,path=/,readonly=on",
+            "-device", "virtio-9p-pci,fsdev=hostroot,mount_tag=hostroot",
+            "-fsdev", f"{nine},id=out,path={self.out}",
+            "-device", "virtio-9p-pci,fsdev=out,mount_tag=out",
+            "-device", "virtio-rng-pci",
+            "-serial", f"file:{self.console}",
+            "-chardev", "stdio,id=results,signal=off", "-serial", "chardev:results",
+            *self._qemu,
+        ]
+
+    def _prepare(self, command: str | None) -> list[str]:
+        self.out.mkdir(parents=True, exist_ok=True)
+        for stale in (self.console, self.out / "command"):
+            stale.unlink(missing_ok=True)
+        size = shutil.get_terminal_size()
+        env = {"GUEST": self.spec.name, "RCA_ROOT": paths.ROOT,
+               "RCA_KERNEL": paths.kernel_dir(self.spec.name).resolve(),
+               "COLUMNS": size.columns, "LINES": size.lines,
+               "TERM": os.environ.get("TERM", "dumb")}
+        lines = [f"{key}={shlex.quote(str(value))}\n" for key, value in env.items()]
+        (self.out / "env").write_text("".join(lines))
+        (self.out / "init").write_text(f"{paths.ROOT}/tests/qemu/guest-init\n")
+        if command is not None:
+            (self.out / "command").write_text(command + "\n")
+        line = self.command_line()
+        (self.run / "qemu.cmd").write_text(shlex.join(line) + "\n")
+        return ["setpriv", "--pdeathsig", "KILL", *line]
+
+    def interactive(self) -> int:
+        """Give the terminal to a shell in the guest."""
+        return subprocess.run(self._prepare(None), check=False).returncode
+
+    def lines(self, command: str, timeout: float) -> Iterator[bytes]:
+        """Run `command` in the guest; yield what it prints, line by line, without the newline.
+
+        Afterwards `status` is the command's exit status, or None when the guest was lost.
+        """
+        deadline = time.monotonic() + timeout
+        with open(self.run / "qemu.err", "wb") as errors:
+            self._process = subprocess.Popen(self._prepare(command), stdin=subprocess.DEVNULL,
+                                             stdout=subprocess.PIPE, stderr=errors)
+        try:
+            yield from self._read(deadline)
+        finally:
+            self.stop()
+
+    def _read(self, deadline: float) -> Iterator[bytes]:
+        """The guest's lines; a last line "EXIT n" is kept back, it is the status."""
+        assert self._process is not None and self._process.stdout is not None
+        stream = self._process.stdout
+        buffer = b""
+        held: list[bytes] = []
+        with selectors.DefaultSelector() as selector:
+            selector.register(stream, selectors.EVENT_READ)
+            while True:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    self.timed_out = True
+                    break
+                if not selector.select(min(left, 1.0)):
+                    continue
+                data = os.read(stream.fileno(), 65536)
+                if not data:
+                    break
+                buffer += data
+                *complete, buffer = buffer.split(b"\n")
+                for line in complete:
+                    # The guest ends with an empty line and its status; both wait for what follows.
+                    if held and (EXIT.fullmatch(held[-1]) or not EXIT.fullmatch(line)):
+                        yield from held
+                        held = []
+                    if line == b"" and not held or EXIT.fullmatch(line):
+                        held.append(line)
+                        if EXIT.fullmatch(line):
+                            deadline = min(deadline, time.monotonic() + GRACE)
+                    else:
+                        yield line
+        match = EXIT.fullmatch(held[-1]) if held else None
+        if match:
+            self.status = int(match.group(1))
+            self.timed_out = False
+            held = held[:-2]
+        yield from held
+        if buffer:
+            yield buffer
+
+    def stop(self) -> None:
+        """End QEMU, whatever it is doing."""
+        if self._process is None:
+            return
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+        if self._process.stdout:
+            self._process.stdout.close()
+
+    def verdict(self) -> str:
+        """How the run ended, for a person."""
+        if self.status is not None:
+            return f"exit status {self.status}"
+        return "timed out" if self.timed_out else "lost (it ended without a status)"
+
+    def console_tail(self, count: int = 40) -> str:
+        """The last lines of the kernel's console, or what QEMU itself said."""
+        text = ""
+        for path in (self.run / "qemu.err", self.console):
+            if path.exists():
+                text += path.read_text(errors="replace")
+        return "\n".join(text.splitlines()[-count:])

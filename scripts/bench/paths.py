@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Where things are: the tree, the cache outside it, the table of guests."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build"
+RUN = BUILD / "run"
+
+
+class BenchError(Exception):
+    """Something the person at the keyboard has to know, in one sentence."""
+
+
+def cache() -> Path:
+    """The directory that keeps kernels and verdicts between runs."""
+    if "RCA_CACHE" in os.environ:
+        return Path(os.environ["RCA_CACHE"])
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "rdma_cm_alt"
+
+
+def kernel_dir(guest: str) -> Path:
+    """What scripts/kernel-fetch and scripts/kernel-build left for this guest."""
+    path = cache() / "kernels" / guest
+    if not (path / "complete").exists():
+        raise BenchError(f"there is no kernel for guest '{guest}' in {cache()}; run scripts/setup")
+    return path
+
+
+@dataclass(frozen=True)
+class GuestSpec:
+    """One line of tests/qemu/guests.conf."""
+
+    name: str
+    memory: int
+    append: str
+    about: str
+
+
+def table(path: Path, columns: int) -> list[list[str]]:
+    """Read a data file of lines "a | b | c"; lines that start with # are comments."""
+    rows = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        cells = [cell.strip() for cell in line.split("|", columns - 1)]
+        if len(cells) != columns:
+            raise BenchError(f"{path}:{number}: {len(cells)} columns, {columns} are needed")
+        rows.append(cells)
+    return rows
+
+
+def guests() -> dict[str, GuestSpec]:
+    """All guests by name, in the order of the file."""
+    rows = table(ROOT / "tests/qemu/guests.conf", 4)
+    return {row[0]: GuestSpec(row[0], int(row[1]), row[2], row[3]) for row in rows}

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=bash
+# Functions for suites that run in a guest: the software RDMA devices, our module in and out.
+#
+# The rig: dummy device d0 with rxe0, addresses 10.9.0.1, 10.9.0.2, fd00:9::1, fd00:9::2; veth pair
+# v0/v1 with rxe1 on v0, address 10.7.0.1 (another 10.7.0.x has no neighbour: it never resolves).
+
+RIG_MODULE=build/module/$GUEST/rdma_cm_alt.ko
+
+# rig_modules: what the devices and the stock stack need; the generic crc32 is what rxe asks for.
+rig_modules() {
+	modprobe -qa crc32_generic crc32c_generic crc32-generic crc32c-generic
+	modprobe -a ib_core ib_cm iw_cm ib_uverbs ib_umad rdma_ucm rdma_rxe
+}
+
+# rig_up: devices and addresses; doing it twice is fine.
+rig_up() {
+	[ ! -e /sys/class/net/d0 ] || return 0
+	rig_modules || return
+	modprobe -a dummy veth
+	ip link add d0 type dummy && ip link set d0 up || return
+	ip addr add 10.9.0.1/24 dev d0
+	ip addr add 10.9.0.2/24 dev d0
+	ip addr add fd00:9::1/64 dev d0 nodad
+	ip addr add fd00:9::2/64 dev d0 nodad
+	ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up || return
+	ip addr add 10.7.0.1/24 dev v0
+	rdma link add rxe0 type rxe netdev d0 || return
+	rdma link add rxe1 type rxe netdev v0
+}
+
+# rig_down: the devices away again.
+rig_down() {
+	rdma link delete rxe0 2>/dev/null
+	rdma link delete rxe1 2>/dev/null
+	ip link delete d0 2>/dev/null
+	ip link delete v0 2>/dev/null
+	true
+}
+
+# rig_load [PARAMETER=VALUE...]: our module, with what it depends on.
+rig_load() {
+	local depends
+	[ ! -e /sys/module/rdma_cm_alt ] || return 0
+	if [ ! -e "$RIG_MODULE" ]; then
+		echo "$RIG_MODULE is not there; on the host run: scripts/build-module $GUEST" >&2
+		return 1
+	fi
+	depends=$(modinfo -F depends "$RIG_MODULE")
+	# shellcheck disable=SC2086
+	[ -z "$depends" ] || modprobe -a ${depends//,/ } || return
+	insmod "$RIG_MODULE" "$@"
+}
+
+# rig_unload: our module out.
+rig_unload() {
+	[ ! -e /sys/module/rdma_cm_alt ] || rmmod rdma_cm_alt
+}
