@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Queues of events: posting, delivering without losing one, moving and dropping those of an id. */
+#ifndef RCA_EVENTS_H
+#define RCA_EVENTS_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <rdma/rdma_cm_alt.h>
+
+#include "objects.h"
+#include "types.h"
+
+/**
+ * DOC: Delivery
+ *
+ * An event is an item of one queue and of one source (its id). It stays on
+ * both lists until its record was copied to user space: a reader holds
+ * &rca_queue.consume while it peeks, copies and consumes. Dropping and moving
+ * items takes that mutex too, so a record that is being copied does not
+ * disappear, and the count of delivered events that destroy and move return is
+ * exact.
+ *
+ * Events that an operation causes have a &struct rca_event that was allocated
+ * by the operation. Events that come by themselves (disconnected, removal, ...)
+ * are *notices*: bits of the source, which need no memory.
+ *
+ * Lock order: &rca_queue.consume (of two queues: by address), the source's
+ * spinlock (&rca_source.lock points to it), &rca_queue.lock.
+ */
+
+/**
+ * struct rca_item - what stands in a queue
+ * @qnode: in &rca_queue.items (lock: rca_queue.lock); empty: not queued
+ * @snode: in &rca_source.items (lock: rca_queue.lock)
+ * @src: the source (immutable while queued)
+ * @is_notice: part of a &struct rca_notice, else of a &struct rca_event (immutable)
+ */
+struct rca_item {
+	struct list_head qnode;
+	struct list_head snode;
+	struct rca_source *src;
+	bool is_notice;
+};
+
+/**
+ * struct rca_event - an event with a record
+ * @item: place in the queue
+ * @child: connection request: the new id, which is published when the event is
+ *         delivered (holds a reference that passes to the handle table); else NULL
+ * @credit: decremented when the event is delivered or dropped; may be NULL;
+ *          lives in the source's owner
+ * @rec: the record; cookie and id are filled in at delivery unless @child is set
+ *       (then only the cookie is)
+ */
+struct rca_event {
+	struct rca_item item;
+	struct rca_obj *child;
+	atomic_t *credit;
+	struct rdma_cm_alt_event rec;
+};
+
+/**
+ * struct rca_notice - events that need no memory
+ * @item: place in the queue while @pending is not 0
+ * @pending: bit n: event type n waits; the lowest is delivered first (lock: rca_queue.lock)
+ * @status: status of the pending events, but for TIMEWAIT_EXIT, whose status
+ *          is 0 (lock: rca_queue.lock)
+ */
+struct rca_notice {
+	struct rca_item item;
+	u32 pending;
+	int status;
+};
+
+/** enum rca_notice_slot - the notices of a source: connection and device */
+enum rca_notice_slot {
+	RCA_NOTICE_CONN,
+	RCA_NOTICE_DEVICE,
+	RCA_NOTICE_SLOTS,
+};
+
+/**
+ * struct rca_source - where the events of an id come from; lives in the id
+ * @lock: the id's state spinlock; held to post and to change @queue (immutable pointer)
+ * @owner: the id; each item of the source in a queue holds a reference (immutable)
+ * @queue: where events go; NULL: dropped (lock: @lock and rca_queue.lock; holds a reference)
+ * @node: in &rca_queue.sources (lock: rca_queue.lock)
+ * @items: its items, in order (lock: rca_queue.lock)
+ * @cookie: stamped on records (lock: rca_queue.lock)
+ * @reported: events that were delivered (lock: rca_queue.lock)
+ * @notice: events without memory of their own
+ */
+struct rca_source {
+	spinlock_t *lock;
+	struct rca_obj *owner;
+	struct rca_queue *queue;
+	struct list_head node;
+	struct list_head items;
+	u64 cookie;
+	u32 reported;
+	struct rca_notice notice[RCA_NOTICE_SLOTS];
+};
+
+/**
+ * struct rca_queue - an event queue
+ * @ref: references: its file, each source
+ * @ctx: its context (immutable; holds a reference)
+ * @consume: serialises delivery, dropping and moving; held over copies to user space
+ * @lock: protects the lists; taken after a source's lock
+ * @items: undelivered items, in order (lock: @lock)
+ * @sources: the sources that post here (lock: @lock)
+ * @wait: readers and pollers
+ * @record_size: bytes per record for read() (immutable)
+ * @closed: no source may be attached any more (lock: @lock)
+ * @has_file: made for user space; else the private queue of an id without one (immutable)
+ */
+struct rca_queue {
+	refcount_t ref;
+	struct rca_ctx *ctx;
+	struct mutex consume;
+	spinlock_t lock;
+	struct list_head items;
+	struct list_head sources;
+	wait_queue_head_t wait;
+	u32 record_size;
+	bool closed;
+	bool has_file;
+};
+
+/**
+ * struct rca_delivery - an event that is being delivered
+ * @data: what to copy to user space
+ * @len: bytes at @data; the rest of the record is zero
+ * @item: the item; belongs to the queue until rca_queue_consume()
+ * @head: backing of @data for notices
+ */
+struct rca_delivery {
+	const void *data;
+	u32 len;
+	struct rca_item *item;
+	u8 head[offsetof(struct rdma_cm_alt_event, qp_num)] __aligned(8);
+};
+
+int rca_events_init(void);
+void rca_events_exit(void);
+
+struct rca_event *rca_event_alloc(gfp_t gfp);
+void rca_event_free(struct rca_event *ev);
+
+struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool has_file);
+struct rca_queue *rca_queue_get(struct rca_queue *queue);
+void rca_queue_put(struct rca_queue *queue);
+bool rca_queue_ready(struct rca_queue *queue);
+bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv);
+void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv);
+void rca_queue_mark_closed(struct rca_queue *queue);
+struct rca_obj *rca_queue_next_owner(struct rca_queue *queue);
+
+void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *lock, u64 cookie);
+int rca_source_attach(struct rca_source *src, struct rca_queue *queue);
+int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *cookie,
+		    u32 *reported);
+void rca_source_set_cookie(struct rca_source *src, u64 cookie);
+u32 rca_source_detach(struct rca_source *src, struct list_head *requests);
+void rca_post(struct rca_source *src, struct rca_event *ev);
+void rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type, int status);
+struct rca_queue *rca_source_queue(struct rca_source *src);
+
+#endif /* RCA_EVENTS_H */

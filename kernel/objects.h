@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Contexts and their handle tables: reserve, publish, look up, take, put. */
+#ifndef RCA_OBJECTS_H
+#define RCA_OBJECTS_H
+
+#include <linux/refcount.h>
+#include <linux/uidgid.h>
+#include <linux/xarray.h>
+
+#include "types.h"
+
+struct mem_cgroup;
+
+/**
+ * enum rca_kind - kinds of objects that have handles
+ * @RCA_KIND_ID: &struct rca_id
+ * @RCA_KIND_MEMBER: membership in a multicast group
+ */
+enum rca_kind {
+	RCA_KIND_ID = 1,
+	RCA_KIND_MEMBER,
+};
+
+/**
+ * struct rca_ctx - an open of the device: a handle table and who pays for it
+ * @ref: references: the file, each object, each queue
+ * @table: handle -> object; reserved entries are zero entries (lock: its own)
+ * @next: where the search for a free handle starts (lock: @table)
+ * @uid: who opened it, for limits (immutable)
+ * @memcg: memory cgroup that callbacks charge (immutable; holds a reference; may be NULL)
+ */
+struct rca_ctx {
+	refcount_t ref;
+	struct xarray table;
+	u32 next;
+	kuid_t uid;
+	struct mem_cgroup *memcg;
+};
+
+/**
+ * struct rca_obj - base of what has a handle
+ * @ref: references; a published object has one for the table
+ * @handle: its name in @ctx (immutable)
+ * @kind: &enum rca_kind (immutable)
+ * @ctx: its context (immutable; holds a reference, put after @release)
+ * @release: called by the last rca_obj_put(), any context; must free the
+ *           object not before an RCU grace period
+ */
+struct rca_obj {
+	refcount_t ref;
+	u32 handle;
+	enum rca_kind kind;
+	struct rca_ctx *ctx;
+	void (*release)(struct rca_obj *obj);
+};
+
+struct rca_ctx *rca_ctx_create(void);
+struct rca_ctx *rca_ctx_get(struct rca_ctx *ctx);
+void rca_ctx_put(struct rca_ctx *ctx);
+
+int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, enum rca_kind kind,
+		    void (*release)(struct rca_obj *obj), gfp_t gfp);
+void rca_obj_publish(struct rca_obj *obj);
+void rca_obj_unreserve(struct rca_obj *obj);
+struct rca_obj *rca_obj_get(struct rca_obj *obj);
+bool __must_check rca_obj_tryget(struct rca_obj *obj);
+void rca_obj_put(struct rca_obj *obj);
+struct rca_obj *rca_obj_lookup(struct rca_ctx *ctx, u32 handle, enum rca_kind kind);
+struct rca_obj *rca_obj_take(struct rca_ctx *ctx, u32 handle, enum rca_kind kind);
+bool rca_obj_untable(struct rca_obj *obj);
+struct rca_obj *rca_obj_next(struct rca_ctx *ctx, unsigned long *pos);
+
+#endif /* RCA_OBJECTS_H */
