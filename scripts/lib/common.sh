@@ -4,7 +4,6 @@
 
 RCA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 RCA_CACHE=${RCA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma_cm_alt}
-RCA_GUESTS="6.1 6.12 debug"
 export RCA_ROOT RCA_CACHE
 
 say() {
@@ -45,12 +44,7 @@ publish() {
 	mv -T "$RCA_CACHE/kernels/.$1.$$" "$RCA_CACHE/kernels/$1"
 }
 
-# prune PREFIX KEEP: drop the older store directories of one guest.
+# prune GUEST KEEP: drop this guest's old store directories; one of yesterday may still be running.
 prune() {
-	local old
-	for old in "$RCA_CACHE/store/$1"-*; do
-		if [ -d "$old" ] && [ "$old" != "$2" ]; then
-			rm -rf "$old"
-		fi
-	done
+	find "$RCA_CACHE/store" -maxdepth 1 -name "$1-*" ! -path "$2" -mtime +2 -exec rm -rf {} +
 }

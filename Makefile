@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# The half for people; what the kernel's build system needs is in Kbuild.
+
+KDIR	?= /lib/modules/$(shell uname -r)/build
+OUT	:= $(abspath build)
+GUESTS	:= 6.1 6.12 debug
+GUEST	?= 6.12
+PREFIX	?= /usr/local
+
+all: module lib
+
+help:
+	@echo 'Build:'
+	@echo '  make module [KDIR=...]   the kernel module, for the running kernel or the one in KDIR'
+	@echo '  make modules             the kernel module for every guest, into build/module/'
+	@echo '  make lib                 the library and the drop-in, into build/'
+	@echo '  make tests               the test programs, into build/tests/'
+	@echo '  make install             the module and the library onto this machine (PREFIX=$(PREFIX))'
+	@echo '  make clean               build/ away; kernels stay in the cache'
+	@echo 'Test (installs what is missing, boots guests; see Documentation/testing.rst):'
+	@echo '  make check               everything'
+	@echo '  make kunit               the unit tests of the module, in the debug guest'
+	@echo '  make soak                the long stress runs'
+	@echo '  make bench               the measurements against the stock stack'
+	@echo '  make vm [GUEST=6.12]     a shell in a guest (6.1, 6.12, debug)'
+	@echo 'Show:'
+	@echo '  make demo                what this is good for, in one run'
+
+module:
+	@test -e '$(KDIR)/Makefile' || { \
+		echo "make: no kernel headers in $(KDIR); install them or say KDIR=..., or try: make modules" >&2; \
+		exit 1; }
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+modules: setup
+	for guest in $(GUESTS); do scripts/build-module $$guest || exit; done
+
+lib:
+	$(MAKE) -C userspace OUT=$(OUT)
+
+tests:
+	$(MAKE) -C tests OUT=$(OUT)
+
+setup:
+	scripts/setup
+
+check: setup
+	scripts/check
+
+kunit: setup
+	scripts/check -g debug -s kunit
+
+soak: setup
+	scripts/soak
+
+bench: setup
+	scripts/bench-run
+
+demo: setup
+	scripts/demo
+
+vm: setup
+	scripts/vm $(GUEST)
+
+install: module lib
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
+	$(MAKE) -C userspace OUT=$(OUT) PREFIX=$(PREFIX) install
+
+clean:
+	rm -rf $(OUT)
+	if [ -e '$(KDIR)/Makefile' ]; then $(MAKE) -C $(KDIR) M=$(CURDIR) clean; fi
+
+.PHONY: all help module modules lib tests setup check kunit soak bench demo vm install clean
