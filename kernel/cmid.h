@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The id: what it consists of, its locks, and the one function that changes its state. */
+#ifndef RCA_CMID_H
+#define RCA_CMID_H
+
+#include <linux/etherdevice.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_sa.h>
+
+#include "events.h"
+#include "fsm.h"
+#include "objects.h"
+#include "ports.h"
+#include "sockaddr.h"
+#include "transport.h"
+#include "types.h"
+
+/**
+ * DOC: Locking
+ *
+ * In the order in which they are taken:
+ *
+ * ======================== ========= ============================= ==================
+ * lock                     kind      protects                      taken in
+ * ======================== ========= ============================= ==================
+ * devices_mutex            mutex     coming and going of devices   process
+ * listeners_mutex          mutex     the list of wildcard          process
+ *                                    listeners; with it, which
+ *                                    device a listener is on
+ * rca_id.op                mutex     operations of user space on   process; never in
+ *                                    an id; its device, lower id   a callback
+ *                                    and resolved path
+ * rca_device.demux_mutex   mutex     the service IDs that we hold  process; never in
+ *                                    on a device                   a callback
+ * rca_queue.consume        mutex     delivery of events; of two    process
+ *                                    queues: by address
+ * rca_id.lock              spinlock  state, posting of events      any, irqs off
+ * rca_queue.lock           spinlock  the lists of a queue          any, irqs off
+ * rca_device.lock          spinlock  the ids of a device           any, irqs off
+ * devices_lock             spinlock  the list of devices           any, irqs off
+ * port bucket              spinlock  one bucket of a port table    process
+ * ======================== ========= ============================= ==================
+ *
+ * Callbacks of transports take rca_id.lock and what comes after it, and RCU.
+ * No lock is held over rca_tp_ops.destroy() and unlisten() but mutexes that no
+ * callback takes. rca_lockdep_prime() in main.c takes them all once in this
+ * order, so that lockdep knows it from the start.
+ */
+
+/**
+ * struct rca_link - what address resolution found out
+ * @dmac: RoCE: hardware address of the next hop
+ * @smac: RoCE: our hardware address
+ * @hoplimit: of the route
+ * @network: enum rdma_network_type of the route; a gateway is used when it is not RDMA_NETWORK_IB
+ * @ifindex: network device; 0: none
+ */
+struct rca_link {
+	u8 dmac[ETH_ALEN];
+	u8 smac[ETH_ALEN];
+	u8 hoplimit;
+	u8 network;
+	int ifindex;
+};
+
+/**
+ * struct rca_id - a communication identifier
+ * @obj: reference count, handle, context
+ * @src: its events
+ * @lock: the state lock: @state, posting of events; the only lock of an id that
+ *        a callback takes
+ * @state: changed by rca_id_step() alone (lock: @lock)
+ * @peer_gone: the peer gave up before we accepted (lock: @lock)
+ * @quiet: destroyed: nothing is left to wait for (lock: @lock)
+ * @qp_type: type of its QP (immutable)
+ * @ps: port space (immutable)
+ * @op: serialises operations; @dev, @lower and all below but @bind's table entry
+ * @net: network namespace (immutable; holds a reference)
+ * @bind: local address and its place in the port table (lock: @op)
+ * @dst: address of the peer (lock: @op; immutable in a child)
+ * @dev: its device (lock: @op; holds a reference)
+ * @dev_node: in &rca_device.ids (lock: rca_device.lock)
+ * @sgid_attr: local GID (lock: @op; holds a reference)
+ * @path: resolved path, NULL: none (lock: @op; owned)
+ * @alt_path: alternate path of a request, NULL: none (lock: @op; owned)
+ * @lower: the transport's id, NULL: none (lock: @op; owned)
+ * @port_num: port of @dev, 0: none (lock: @op)
+ * @link: what resolution found out (lock: @op)
+ * @resolve: the resolution under way, NULL: none (lock: @lock; holds a reference)
+ * @spare: record for the event of the operation under way (lock: @lock; owned)
+ * @listener: listening: its listener (lock: @op; owned)
+ * @backlog: listening: requests that may still wait to be read (atomic)
+ * @qp_num: our QP (lock: @op)
+ * @psn: starting PSN of our receive queue (immutable)
+ * @responder_resources: for the QP attributes (lock: @op)
+ * @initiator_depth: for the QP attributes (lock: @op)
+ * @has_qp: @qp_num and @srq are set
+ * @srq: our QP has a shared receive queue (lock: @op)
+ * @tos: type of service (lock: @op)
+ * @tos_set: @tos was set (lock: @op)
+ * @ack_timeout: acknowledgement timeout of the local QP (lock: @op)
+ * @ack_timeout_set: it was set (lock: @op)
+ * @reuse: option REUSEADDR (lock: @op)
+ * @afonly: option AFONLY (lock: @op)
+ * @afonly_set: it was set (lock: @op)
+ * @teardown: destroys the lower id in the background (rca_wq)
+ * @rcu: for lookups without a lock
+ */
+struct rca_id {
+	struct rca_obj obj;
+	struct rca_source src;
+	spinlock_t lock;
+	u8 state;
+	bool peer_gone;
+	bool quiet;
+	u8 qp_type;
+	u16 ps;
+	struct mutex op;
+	struct net *net;
+	struct rca_bind bind;
+	union rca_addr dst;
+	struct rca_device *dev;
+	struct list_head dev_node;
+	const struct ib_gid_attr *sgid_attr;
+	struct sa_path_rec *path;
+	struct sa_path_rec *alt_path;
+	void *lower;
+	u32 port_num;
+	struct rca_link link;
+	struct rca_resolve *resolve;
+	struct rca_event *spare;
+	struct rca_listener *listener;
+	atomic_t backlog;
+	u32 qp_num;
+	u32 psn;
+	u8 responder_resources;
+	u8 initiator_depth;
+	u8 has_qp : 1;
+	u8 srq : 1;
+	u8 tos_set : 1;
+	u8 ack_timeout_set : 1;
+	u8 reuse : 1;
+	u8 afonly : 1;
+	u8 afonly_set : 1;
+	u8 tos;
+	u8 ack_timeout;
+	struct delayed_work teardown;
+	struct rcu_head rcu;
+};
+
+/**
+ * rca_id_of() - the id that an object is
+ * @obj: an object of kind RCA_KIND_ID
+ *
+ * Return: the id.
+ */
+static inline struct rca_id *rca_id_of(struct rca_obj *obj)
+{
+	return container_of(obj, struct rca_id, obj);
+}
+
+int rca_cmid_init(void);
+void rca_cmid_exit(void);
+
+/* Life */
+struct rca_id *rca_id_create(struct rca_ctx *ctx, struct rca_queue *queue, u16 ps, u8 qp_type,
+			     u64 cookie);
+struct rca_id *rca_id_create_child(struct rca_id *listener);
+void rca_id_publish(struct rca_id *id);
+void rca_id_abort(struct rca_id *id);
+struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle);
+struct rca_id *rca_id_get(struct rca_id *id);
+void rca_id_put(struct rca_id *id);
+
+/* State */
+struct rca_step rca_id_step(struct rca_id *id, enum rca_input input);
+struct rca_step rca_id_step_locked(struct rca_id *id, enum rca_input input);
+int rca_id_may(struct rca_id *id, enum rca_input input);
+int rca_id_check_device(struct rca_id *id);
+
+/* Events */
+int rca_id_reserve_event(struct rca_id *id);
+void rca_id_release_event(struct rca_id *id);
+void rca_id_post_locked(struct rca_id *id, u32 type, int status, const struct rca_tp_conn *conn);
+void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route);
+
+/* Device */
+int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num);
+void rca_id_detach(struct rca_id *id);
+
+#endif /* RCA_CMID_H */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Our view of the RDMA devices: who uses them, and the fence of hot-unplug. */
+#ifndef RCA_DEVICES_H
+#define RCA_DEVICES_H
+
+#include <linux/completion.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "transport.h"
+#include "types.h"
+
+/**
+ * struct rca_device - an RDMA device
+ * @ibdev: the device (immutable; valid while a reference is held)
+ * @tp: its transport (immutable)
+ * @node: in the list of devices (lock: devices_lock in devices.c)
+ * @ref: references; remove waits until all are gone
+ * @gone: completed by the last rca_device_put()
+ * @lock: protects @ids
+ * @ids: ids that are bound to the device (lock: @lock)
+ * @removing: no id may be attached any more (lock: @lock)
+ * @listenable: the fence was passed: service IDs may be taken (lock: @demux_mutex)
+ * @demux_mutex: serialises first listen and last close of a service ID; no
+ *               callback takes it
+ * @demuxes: service IDs that we hold (lock: @demux_mutex)
+ */
+struct rca_device {
+	struct ib_device *ibdev;
+	const struct rca_tp_ops *tp;
+	struct list_head node;
+	refcount_t ref;
+	struct completion gone;
+	spinlock_t lock;
+	struct list_head ids;
+	bool removing;
+	bool listenable;
+	struct mutex demux_mutex;
+	struct list_head demuxes;
+};
+
+/**
+ * struct rca_devices_ops - what the upper rooms do when devices come and go
+ * @added: a device may be listened on from now on. Process context, no locks.
+ * @removed: nothing may use @dev any more when this returns. Process context;
+ *           the device was marked before and takes no new ids.
+ */
+struct rca_devices_ops {
+	void (*added)(struct rca_device *dev);
+	void (*removed)(struct rca_device *dev);
+};
+
+int rca_devices_init(const struct rca_devices_ops *ops, const struct rca_tp_ops *tp_ib);
+void rca_devices_exit(void);
+struct rca_device *rca_device_get(struct rca_device *dev);
+bool __must_check rca_device_tryget(struct rca_device *dev);
+void rca_device_put(struct rca_device *dev);
+struct rca_device *rca_device_next(struct rca_device *prev);
+struct rca_device *rca_device_find(struct ib_device *ibdev);
+
+#endif /* RCA_DEVICES_H */

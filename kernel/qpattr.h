@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Attributes for the transitions of a QP. */
+#ifndef RCA_QPATTR_H
+#define RCA_QPATTR_H
+
+#include "cmid.h"
+
+int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out);
+void rca_qp_attr_fill(struct rca_id *id, struct rdma_cm_alt_qp_attr *out);
+
+#endif /* RCA_QPATTR_H */

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The seam between ids and the wire: what a transport does for us, and what it tells us. */
+#ifndef RCA_TRANSPORT_H
+#define RCA_TRANSPORT_H
+
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "fsm.h"
+#include "types.h"
+
+struct sa_path_rec;
+
+/**
+ * DOC: Transport seam
+ *
+ * A *lower* id is what the transport gives us for a connection: a struct
+ * ib_cm_id, or what a test's transport makes up. It belongs to one owner (a
+ * &struct rca_id) and calls it back until destroy() returns.
+ *
+ * Everything but destroy() and unlisten() may be called with the id's op mutex
+ * held. destroy() waits for callbacks that run: never call it from one, nor
+ * under a lock that one takes.
+ */
+
+/**
+ * struct rca_tp_conn - parameters of a connection, ours or the peer's
+ * @qp_num: number of the sender's QP
+ * @psn: starting packet sequence number of the sender's receive queue
+ * @responder_resources: as the sender sees it
+ * @initiator_depth: as the sender sees it
+ * @flow_control: end-to-end flow control
+ * @retry_count: transport retries
+ * @rnr_retry_count: receiver-not-ready retries
+ * @srq: shared receive queue
+ * @qp_type: type of the QP
+ * @ece_vendor_id: enhanced connection establishment
+ * @ece_attr_mod: enhanced connection establishment
+ * @private_data: private data of the message
+ * @private_data_len: its length
+ */
+struct rca_tp_conn {
+	u32 qp_num;
+	u32 psn;
+	u8 responder_resources;
+	u8 initiator_depth;
+	u8 flow_control;
+	u8 retry_count;
+	u8 rnr_retry_count;
+	u8 srq;
+	enum ib_qp_type qp_type;
+	u32 ece_vendor_id;
+	u32 ece_attr_mod;
+	const void *private_data;
+	u8 private_data_len;
+};
+
+/**
+ * struct rca_tp_req - what connect() needs beside the parameters
+ * @conn: the parameters; private data with the IP CM header
+ * @service_id: of the listener
+ * @path: the path; must stay until connect() returns
+ * @sgid_attr: RoCE: attributes of the local GID; NULL: none
+ */
+struct rca_tp_req {
+	struct rca_tp_conn conn;
+	__be64 service_id;
+	struct sa_path_rec *path;
+	const struct ib_gid_attr *sgid_attr;
+};
+
+/**
+ * struct rca_tp_request - a connection request that came in
+ * @conn: the peer's parameters; private data as on the wire
+ * @service_id: of the listener
+ * @port_num: port of the device
+ * @path: the path to the peer; dies when the callback returns
+ * @alt_path: the alternate path; may be NULL; dies likewise
+ * @sgid_attr: local GID; may be NULL; hold it with rdma_hold_gid_attr() to keep it
+ * @pkey: partition key of the message
+ */
+struct rca_tp_request {
+	struct rca_tp_conn conn;
+	__be64 service_id;
+	u32 port_num;
+	const struct sa_path_rec *path;
+	const struct sa_path_rec *alt_path;
+	const struct ib_gid_attr *sgid_attr;
+	u16 pkey;
+};
+
+/**
+ * struct rca_tp_event - what happened to a lower id
+ * @input: what it is to the id
+ * @status: 0, a negative errno, or the reason of a reject (> 0)
+ * @has_conn: @conn is valid
+ * @conn: the peer's parameters and private data; die when the callback returns
+ */
+struct rca_tp_event {
+	enum rca_input input;
+	int status;
+	bool has_conn;
+	struct rca_tp_conn conn;
+};
+
+/**
+ * struct rca_tp_upcalls - what a transport calls
+ * @event: something happened to the lower id of @owner. Process context; must
+ *         not destroy the lower id. May run before the call that caused it returns.
+ * @request: a request came in for a demux. Returns 0: the lower id is ours and
+ *           has an owner now (set_owner()); -ENOMEM: drop it silently, the
+ *           peer tries again; another errno: reject it.
+ */
+struct rca_tp_upcalls {
+	void (*event)(void *owner, const struct rca_tp_event *event);
+	int (*request)(void *demux, void *lower, const struct rca_tp_request *req);
+};
+
+/**
+ * struct rca_tp_ops - a transport
+ * @name: for people
+ * @create: make a lower id for @owner on @dev; ERR_PTR() on failure
+ * @destroy: destroy it; ends whatever it does; no callback runs afterwards. Sleeps.
+ * @set_owner: give a lower id that came with a request its owner
+ * @listen: take a service ID for @demux; -EBUSY: another user of the device has
+ *          it; ERR_PTR() on failure
+ * @unlisten: give it back; waits for requests that are being handled. Sleeps.
+ * @connect: send a request
+ * @reply: send a reply
+ * @ready: send a ready-to-use
+ * @reject: send a reject with an IBTA reason
+ * @disconnect: send a disconnect request
+ * @answer_disconnect: answer the peer's
+ * @notify: the QP saw an event (communication established, path migrated)
+ * @qp_attr: attributes for attr->qp_state
+ */
+struct rca_tp_ops {
+	const char *name;
+	void *(*create)(struct ib_device *dev, void *owner);
+	void (*destroy)(void *lower);
+	void (*set_owner)(void *lower, void *owner);
+	void *(*listen)(struct ib_device *dev, __be64 service_id, void *demux);
+	void (*unlisten)(void *listen);
+	int (*connect)(void *lower, const struct rca_tp_req *req);
+	int (*reply)(void *lower, const struct rca_tp_conn *conn);
+	int (*ready)(void *lower);
+	int (*reject)(void *lower, int reason, const void *data, u8 len);
+	int (*disconnect)(void *lower);
+	int (*answer_disconnect)(void *lower);
+	int (*notify)(void *lower, enum ib_event_type event);
+	int (*qp_attr)(void *lower, struct ib_qp_attr *attr, int *mask);
+};
+
+#endif /* RCA_TRANSPORT_H */
