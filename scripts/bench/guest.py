@@ -57,7 +57,7 @@ class Guest:
         nine = "local,security_model=none,multidevs=remap"
         return [
             "qemu-system-x86_64", "-machine", "pc", *accel.arguments(kernel / "vmlinuz"),
-            "-smp", "2", "-m", str(self._memory), "-nodefaults", "-no-user-config",
+            "-smp", "2,sockets=2", "-m", str(self._memory), "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot",
             "-kernel", str(kernel / "vmlinuz"), "-initrd", image,
             "-append", " ".join(f"{APPEND} {self.spec.append} {self._append}".split()),
@@ -82,7 +82,6 @@ class Guest:
                "TERM": os.environ.get("TERM", "dumb")}
         lines = [f"{key}={shlex.quote(str(value))}\n" for key, value in env.items()]
         (self.out / "env").write_text("".join(lines))
-        (self.out / "init").write_text(f"{paths.ROOT}/tests/qemu/guest-init\n")
         if command is not None:
             (self.out / "command").write_text(command + "\n")
         line = self.command_line()

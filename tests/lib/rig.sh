@@ -10,7 +10,8 @@ RIG_MODULE=build/module/$GUEST/rdma_cm_alt.ko
 # rig_modules: what the devices and the stock stack need; the generic crc32 is what rxe asks for.
 rig_modules() {
 	modprobe -qa crc32_generic crc32c_generic crc32-generic crc32c-generic
-	modprobe -a ib_core ib_cm iw_cm ib_uverbs ib_umad rdma_ucm rdma_rxe
+	modprobe -a ib_core ib_cm iw_cm ib_uverbs ib_umad rdma_ucm rdma_rxe || return
+	mountpoint -q /sys/kernel/config || mount -t configfs config /sys/kernel/config
 }
 
 # rig_up: devices and addresses; doing it twice is fine.
