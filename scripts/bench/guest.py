@@ -44,6 +44,7 @@ class Guest:
         self.console = run / "console.log"
         self.status: int | None = None
         self.timed_out = False
+        self.deadline = 0.0
         self._memory = memory or self.spec.memory
         self._append = append
         self._qemu = qemu or []
@@ -95,18 +96,19 @@ class Guest:
     def lines(self, command: str, timeout: float) -> Iterator[bytes]:
         """Run `command` in the guest; yield what it prints, line by line, without the newline.
 
-        Afterwards `status` is the command's exit status, or None when the guest was lost.
+        Afterwards `status` is the command's exit status, or None when the guest was lost. The
+        caller may move `deadline` while it reads.
         """
-        deadline = time.monotonic() + timeout
+        self.deadline = time.monotonic() + timeout
         with open(self.run / "qemu.err", "wb") as errors:
             self._process = subprocess.Popen(self._prepare(command), stdin=subprocess.DEVNULL,
                                              stdout=subprocess.PIPE, stderr=errors)
         try:
-            yield from self._read(deadline)
+            yield from self._read()
         finally:
             self.stop()
 
-    def _read(self, deadline: float) -> Iterator[bytes]:
+    def _read(self) -> Iterator[bytes]:
         """The guest's lines; a last line "EXIT n" is kept back, it is the status."""
         assert self._process is not None and self._process.stdout is not None
         stream = self._process.stdout
@@ -115,7 +117,7 @@ class Guest:
         with selectors.DefaultSelector() as selector:
             selector.register(stream, selectors.EVENT_READ)
             while True:
-                left = deadline - time.monotonic()
+                left = self.deadline - time.monotonic()
                 if left <= 0:
                     self.timed_out = True
                     break
@@ -134,7 +136,7 @@ class Guest:
                     if line == b"" and not held or EXIT.fullmatch(line):
                         held.append(line)
                         if EXIT.fullmatch(line):
-                            deadline = min(deadline, time.monotonic() + GRACE)
+                            self.deadline = min(self.deadline, time.monotonic() + GRACE)
                     else:
                         yield line
         match = EXIT.fullmatch(held[-1]) if held else None

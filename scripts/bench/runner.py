@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Builds what is needed and runs suites: on the host, and in one guest per kernel."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from . import guest, ktap, paths, report, splats, suites
+from .suites import HOST, Run, Suite
+
+# From the start of QEMU to the first suite, and what a hanging suite gets beyond its own timeout.
+BOOT_SECONDS = 240
+HANG_SECONDS = 90
+
+
+class Bench:
+    """One run of scripts/check."""
+
+    def __init__(self, progress: report.Progress) -> None:
+        self._progress = progress
+        self._allow = splats.allowed()
+
+    def build(self, places: list[str]) -> Run:
+        """The library, the test programs and the modules; each one is a test."""
+        steps = {}
+        guests = [place for place in places if place != HOST]
+        if guests:
+            steps["library"] = ["make", "-s", "lib"]
+            steps["test programs"] = ["make", "-s", "tests"]
+        for place in guests:
+            steps[f"module for {place}"] = ["scripts/build-module", place]
+        run = Run(Suite("build", (HOST,), 60, 900, "", "what the suites need"), HOST)
+        start = time.monotonic()
+        for name, command in steps.items():
+            self._progress.running(f"building the {name}")
+            done = subprocess.run(command, cwd=paths.ROOT, stdin=subprocess.DEVNULL, check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            self._progress.ended(f"building the {name}")
+            tail = "\n".join(done.stdout.splitlines()[-30:])
+            run.results.append(ktap.Result(name, ktap.FAIL if done.returncode else ktap.PASS,
+                                           tail if done.returncode else ""))
+        run.seconds = time.monotonic() - start
+        if steps:
+            self._progress.suite(run)
+        return run
+
+    def run(self, chosen: dict[str, list[Suite]], jobs: int) -> list[Run]:
+        """Everything that was chosen, at most `jobs` places at a time, the slowest first."""
+        def cost(place: str) -> int:
+            # The debug guest takes several times the declared seconds of a stock one.
+            factor = 4 if place == "debug" else 1
+            return factor * sum(suite.warm for suite in chosen[place])
+
+        def one(place: str) -> list[Run]:
+            return self.on_host(chosen[place]) if place == HOST else self.in_guest(place, chosen[place])
+
+        order = sorted(chosen, key=cost, reverse=True)
+        with ThreadPoolExecutor(max_workers=jobs) as pool:
+            futures = {place: pool.submit(one, place) for place in order}
+            return [run for place in chosen for run in futures[place].result()]
+
+    def on_host(self, wanted: list[Suite]) -> list[Run]:
+        """The host's suites, one after the other."""
+        runs = []
+        out = paths.RUN / HOST
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
+        for suite in wanted:
+            self._progress.running(f"{HOST} {suite.name}")
+            runs.append(self._host_suite(suite, out / f"{suite.name}.ktap"))
+            self._progress.ended(f"{HOST} {suite.name}")
+            self._progress.suite(runs[-1])
+        return runs
+
+    @staticmethod
+    def _host_suite(suite: Suite, log: Path) -> Run:
+        start = time.monotonic()
+        status: int | None = None
+        with open(log, "wb") as out:
+            process = subprocess.Popen(["bash", "-c", suite.command], cwd=paths.ROOT,
+                                       stdin=subprocess.DEVNULL, stdout=out,
+                                       stderr=subprocess.STDOUT, start_new_session=True)
+            try:
+                status = process.wait(timeout=suite.timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        parser = ktap.Parser()
+        for line in log.read_text(errors="replace").splitlines():
+            parser.feed(line)
+        run = Run(suite, HOST, parser.finish(status), time.monotonic() - start)
+        if status is None:
+            run.results.append(_timeout(suite))
+        return run
+
+    def in_guest(self, name: str, wanted: list[Suite]) -> list[Run]:
+        """Boot this guest once and run its suites in order."""
+        out = paths.RUN / name
+        shutil.rmtree(out, ignore_errors=True)
+        (out / "out").mkdir(parents=True)
+        plan = [suites.LOAD, *wanted, suites.UNLOAD]
+        (out / "out/plan").write_text("".join(
+            f"{suite.name}\t{suite.timeout}\t{suite.command}\n" for suite in plan))
+        self._progress.running(f"{name} boot")
+        session = _Session(guest.Guest(name, out), plan, self._progress, self._allow)
+        try:
+            return session.read()
+        finally:
+            self._progress.ended(f"{name} boot")
+
+
+class _Session:
+    """Reads the lines of tests/lib/guest-run: "> suite", "| output", "< suite status seconds"."""
+
+    def __init__(self, machine: guest.Guest, plan: list[Suite], progress: report.Progress,
+                 allow: list) -> None:
+        self._machine = machine
+        self._name = machine.spec.name
+        self._runs = {suite.name: Run(suite, self._name, lost="not run") for suite in plan}
+        self._progress = progress
+        self._allow = allow
+        self._now: Run | None = None
+        self._parser = ktap.Parser()
+        self._began = 0.0
+
+    def read(self) -> list[Run]:
+        """Until the guest is gone."""
+        with open(self._machine.run / "results.ktap", "wb") as log:
+            for line in self._machine.lines("exec tests/lib/guest-run", BOOT_SECONDS):
+                log.write(line + b"\n")
+                log.flush()
+                self._line(line.decode(errors="replace").rstrip("\r"))
+        why = self._machine.verdict()
+        if self._now:
+            self._lost(self._now, why)
+        for run in self._runs.values():
+            if run.lost == "not run" and self._machine.status is None:
+                run.lost = f"not run: the guest was {'stuck' if self._machine.timed_out else 'lost'} before"
+        return list(self._runs.values())
+
+    def _line(self, line: str) -> None:
+        mark, _, text = line.partition(" ")
+        if mark == "|" and self._now:
+            self._parser.feed(text)
+        elif mark == ">" and text in self._runs:
+            self._begin(self._runs[text])
+        elif mark == "<" and self._now:
+            name, status, seconds = text.split()
+            if name == self._now.suite.name:
+                self._end(self._now, int(status), float(seconds))
+
+    def _begin(self, run: Run) -> None:
+        self._progress.ended(f"{self._name} boot")
+        self._progress.running(f"{self._name} {run.suite.name}")
+        self._now = run
+        self._parser = ktap.Parser()
+        self._began = time.monotonic()
+        self._machine.deadline = self._began + run.suite.timeout + HANG_SECONDS
+
+    def _end(self, run: Run, status: int, seconds: float) -> None:
+        overdue = status in (124, 137)
+        run.results = self._parser.finish(None if overdue else status)
+        run.seconds = seconds
+        run.lost = ""
+        if overdue:
+            run.results.append(_timeout(run.suite))
+        log = self._machine.out / f"{run.suite.name}.dmesg"
+        text = log.read_text(errors="replace") if log.exists() else ""
+        for splat in splats.find(text, self._allow):
+            run.results.append(ktap.Result(f"kernel log: {splat}", ktap.FAIL,
+                                           f"the whole log is {log}"))
+        self._now = None
+        self._machine.deadline = time.monotonic() + HANG_SECONDS
+        self._progress.ended(f"{self._name} {run.suite.name}")
+        self._progress.suite(run)
+
+    def _lost(self, run: Run, why: str) -> None:
+        """The guest went away in the middle of this suite: finished results count."""
+        run.results = [result for result in self._parser.finish(None) if result.name != "plan"]
+        run.seconds = time.monotonic() - self._began
+        seen = splats.find(self._machine.console.read_text(errors="replace"), self._allow)
+        run.lost = f"guest {why}" + (": " + "; ".join(seen[:3]) if seen else "")
+        self._progress.ended(f"{self._name} {run.suite.name}")
+        self._progress.say(f"{self._name} {run.suite.name}: {run.lost}")
+
+
+def _timeout(suite: Suite) -> ktap.Result:
+    return ktap.Result("timeout", ktap.FAIL, f"it took longer than {suite.timeout} s")

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Finds what a kernel log must not contain."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from . import paths
+
+_SPLAT = re.compile("|".join((
+    r"\bBUG:", r"\bBUG\b.*Objects remaining", r"kernel BUG at", r"\bWARNING:", r"\bOops\b",
+    r"\bKASAN\b(?!.*initialized)", r"\bUBSAN\b", r"general protection fault", r"unable to handle",
+    r"Kernel panic", r"DEBUG_LOCKS_WARN", r"possible (circular|recursive) locking",
+    r"inconsistent lock state", r"bad unlock balance", r"held lock freed",
+    r"lock held when returning to user", r"suspicious RCU", r"scheduling while atomic",
+    r"sleeping function called", r"\bODEBUG:", r"refcount_t:", r"list_(add|del) corruption",
+    r"INFO: task .* blocked", r"INFO: .*detected stall", r"self-detected stall", r"soft lockup",
+    r"kmemleak: \d+ new suspected", r"unregister_netdevice: waiting",
+    r"Invalid (wait|sleep) context", r"usercopy: Kernel memory",
+)))
+_STAMP = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\](\[ *[TC]\d+\])? *")
+
+
+def allowed(path: Path = paths.ROOT / "tests/qemu/splats.allow") -> list[re.Pattern[str]]:
+    """The patterns of lines that stock kernels print without us."""
+    if not path.exists():
+        return []
+    return [re.compile(row[0]) for row in paths.table(path, 2)]
+
+
+def find(log: str, allow: list[re.Pattern[str]]) -> list[str]:
+    """The lines of `log` that are splats, without their time stamps, each text once."""
+    found: dict[str, None] = {}
+    for line in log.splitlines():
+        text = _STAMP.sub("", line.strip())
+        if _SPLAT.search(text) and not any(pattern.search(text) for pattern in allow):
+            found[text] = None
+    return list(found)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""The suites: what tests/suites.conf says, and what one run of one of them gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from . import ktap, paths
+
+HOST = "host"
+FILE = paths.ROOT / "tests/suites.conf"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One line of tests/suites.conf."""
+
+    name: str
+    where: tuple[str, ...]
+    warm: int
+    timeout: int
+    command: str
+    about: str
+
+
+@dataclass
+class Run:
+    """One suite on one guest, or on the host."""
+
+    suite: Suite
+    where: str
+    results: list[ktap.Result] = field(default_factory=list)
+    seconds: float = 0
+    # Why there is no verdict: the guest was lost, or never got to this suite.
+    lost: str = ""
+
+    def count(self, outcome: str) -> int:
+        return sum(result.outcome == outcome for result in self.results)
+
+    def named(self, outcome: str) -> list[ktap.Result]:
+        return [result for result in self.results if result.outcome == outcome]
+
+    def reproduce(self) -> str:
+        return f"scripts/check -g {self.where} -s {self.suite.name}"
+
+
+# Every guest starts with the first and ends with the second; see tests/lib/guest-load, -unload.
+LOAD = Suite("load", (), 5, 180, "tests/lib/guest-load", "the devices and the module come up")
+UNLOAD = Suite("unload", (), 20, 240, "tests/lib/guest-unload", "the module goes, nothing leaks")
+
+
+def load() -> list[Suite]:
+    """All suites, in the order in which a guest runs them."""
+    places = {HOST, *paths.guests()}
+    found: dict[str, Suite] = {}
+    for name, where, warm, timeout, command, about in paths.table(FILE, 6):
+        suite = Suite(name, tuple(place.strip() for place in where.split(",")),
+                      int(warm), int(timeout), command, about)
+        if unknown := set(suite.where) - places:
+            raise paths.BenchError(f"{FILE}: suite '{name}' runs on '{unknown.pop()}'; "
+                                   f"there are: {' '.join(sorted(places))}")
+        if name in found:
+            raise paths.BenchError(f"{FILE}: two suites are called '{name}'")
+        found[name] = suite
+    return list(found.values())
+
+
+def select(suites: list[Suite], names: list[str], places: list[str]) -> dict[str, list[Suite]]:
+    """What to run where; no names means all suites, no places means everywhere."""
+    if unknown := set(names) - {suite.name for suite in suites}:
+        raise paths.BenchError(f"no suite is called '{unknown.pop()}'; "
+                               f"there are: {' '.join(suite.name for suite in suites)}")
+    if unknown := set(places) - {HOST, *paths.guests()}:
+        raise paths.BenchError(f"no guest is called '{unknown.pop()}'; "
+                               f"there are: {HOST} {' '.join(paths.guests())}")
+    chosen: dict[str, list[Suite]] = {}
+    for place in (HOST, *paths.guests()):
+        if places and place not in places:
+            continue
+        here = [suite for suite in suites
+                if place in suite.where and (not names or suite.name in names)]
+        if here:
+            chosen[place] = here
+    if not chosen:
+        raise paths.BenchError("none of these suites runs there; see tests/suites.conf")
+    return chosen

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Tests of how a guest's last words are read, with a shell in QEMU's place."""
+
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from .guest import Guest
+
+
+class GuestTest(unittest.TestCase):
+    def run_guest(self, script: str, timeout: float = 20) -> tuple[Guest, list[bytes]]:
+        with tempfile.TemporaryDirectory() as directory:
+            machine = Guest("6.12", Path(directory))
+            with mock.patch.object(machine, "_prepare", return_value=["bash", "-c", script]):
+                lines = list(machine.lines("", timeout))
+        return machine, lines
+
+    def test_last_line_is_the_status(self) -> None:
+        machine, lines = self.run_guest(r"printf 'a\n\nb\n\nEXIT 7\n'")
+        self.assertEqual((machine.status, lines), (7, [b"a", b"", b"b"]))
+
+    def test_status_in_the_middle_is_output(self) -> None:
+        machine, lines = self.run_guest(r"printf 'EXIT 0\nmore\n\nEXIT 3\n'")
+        self.assertEqual((machine.status, lines), (3, [b"EXIT 0", b"more"]))
+
+    def test_no_status_is_a_lost_guest(self) -> None:
+        machine, lines = self.run_guest(r"printf 'a\nhalf a li'")
+        self.assertEqual((machine.status, machine.timed_out), (None, False))
+        self.assertEqual(lines, [b"a", b"half a li"])
+        self.assertIn("lost", machine.verdict())
+
+    def test_no_end_is_a_timeout(self) -> None:
+        machine, lines = self.run_guest("echo a; exec sleep 60", timeout=1)
+        self.assertEqual((machine.status, machine.timed_out, lines), (None, True, [b"a"]))
+        self.assertEqual(machine.verdict(), "timed out")
