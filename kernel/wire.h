@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What goes over the wire besides ib_cm's own fields: service IDs, the IP CM header, length limits. */
+/* What goes over the wire besides the fields of ib_cm: service IDs, header, length limits. */
 #ifndef RCA_WIRE_H
 #define RCA_WIRE_H
 
