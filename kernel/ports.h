@@ -12,9 +12,9 @@
  * struct rca_bind - an entry of a port table; lives in its id
  * @node: in the bucket of its port; unhashed: not bound (lock: bucket)
  * @net: namespace (immutable while bound; the owner holds a reference)
- * @addr: address and port (immutable while bound)
+ * @addr: address and port (immutable while bound, but for rca_ports_repick())
  * @ps: port space (immutable while bound)
- * @reuse: may share address and port with other @reuse entries (immutable while bound)
+ * @reuse: may share address and port with other @reuse entries (lock: bucket)
  * @afonly: an IPv6 wildcard that does not take IPv4 (lock: bucket)
  * @chosen: the port was chosen by us, not by the caller (immutable while bound)
  * @listening: its owner listens (lock: bucket)
@@ -38,6 +38,7 @@ int rca_ports_listen(struct rca_bind *bind);
 void rca_ports_unlisten(struct rca_bind *bind);
 int rca_ports_set_reuse(struct rca_bind *bind, bool reuse);
 int rca_ports_set_afonly(struct rca_bind *bind, bool afonly);
+bool rca_ports_default_afonly(const struct net *net, sa_family_t family);
 void rca_ports_unbind(struct rca_bind *bind);
 bool rca_ports_bound(const struct rca_bind *bind);
 __be16 rca_ports_any(struct net *net);
