@@ -50,6 +50,8 @@ struct rca_item {
  * @item: place in the queue
  * @child: connection request: the new id, which is published when the event is
  *         delivered (holds a reference that passes to the handle table); else NULL
+ * @child_src: connection request: the source of @child, if it has no queue yet; it is
+ *             attached to the queue that delivers the event; else NULL
  * @credit: decremented when the event is delivered or dropped; may be NULL;
  *          lives in the source's owner
  * @rec: the record; cookie and id are filled in at delivery unless @child is set
@@ -58,6 +60,7 @@ struct rca_item {
 struct rca_event {
 	struct rca_item item;
 	struct rca_obj *child;
+	struct rca_source *child_src;
 	atomic_t *credit;
 	struct rdma_cm_alt_event rec;
 };
