@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Addresses of an id: bind, resolve the address, resolve the route, ports.
+ *
+ * Locking: none of its own.
+ */
+#include <endian.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <infiniband/ib.h>
+
+#include "addr.h"
+#include "cmid.h"
+#include "context.h"
+#include "err.h"
+#include "event.h"
+#include "export.h"
+
+socklen_t rcl_addr_len(const struct sockaddr *addr)
+{
+	if (!addr)
+		return 0;
+	switch (addr->sa_family) {
+	case AF_INET:
+		return sizeof(struct sockaddr_in);
+	case AF_INET6:
+		return sizeof(struct sockaddr_in6);
+	case AF_IB:
+		return sizeof(struct sockaddr_ib);
+	default:
+		return 0;
+	}
+}
+
+__be16 rcl_addr_port(const struct sockaddr *addr)
+{
+	switch (addr->sa_family) {
+	case AF_INET:
+		return ((const struct sockaddr_in *)(const void *)addr)->sin_port;
+	case AF_INET6:
+		return ((const struct sockaddr_in6 *)(const void *)addr)->sin6_port;
+	case AF_IB:
+		return htobe16((uint16_t)be64toh(
+			((const struct sockaddr_ib *)(const void *)addr)->sib_sid));
+	default:
+		return 0;
+	}
+}
+
+void rcl_addr_to_kernel(struct rdma_cm_alt_sockaddr *dst,
+			const struct sockaddr *src)
+{
+	memset(dst, 0, sizeof(*dst));
+	if (src)
+		memcpy(dst->bytes, src, rcl_addr_len(src));
+}
+
+void rcl_addr_from_kernel(struct sockaddr_storage *dst,
+			  const struct rdma_cm_alt_sockaddr *src)
+{
+	struct sockaddr_storage addr = { 0 };
+
+	memcpy(&addr, src->bytes, sizeof(src->bytes));
+	if (rcl_addr_len((struct sockaddr *)&addr))
+		memcpy(dst, src->bytes, rcl_addr_len((struct sockaddr *)&addr));
+}
+
+RCL_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
+{
+	struct rdma_cm_alt_resolve cmd = { 0 };
+	struct rcl_id *priv = rcl_id_of(id);
+	int ret;
+
+	if (!id || !rcl_addr_len(addr))
+		return rcl_fail_id(priv, -EINVAL, __func__,
+				   "no id, no address, or a family that is not AF_INET, AF_INET6 or AF_IB");
+	cmd.pipe.steps = RDMA_CM_ALT_STEP_BIND;
+	cmd.pipe.id = priv->handle;
+	cmd.pipe.queue_fd = -1;
+	rcl_addr_to_kernel(&cmd.pipe.src, addr);
+	ret = RCL_CALL(RESOLVE, &cmd);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "the kernel did not bind it");
+	ret = rcl_id_set_route(priv, &cmd.out_route);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "bound, but its device cannot be opened");
+	return 0;
+}
+
+RCL_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
+				 struct sockaddr *src_addr,
+				 struct sockaddr *dst_addr, int timeout_ms)
+{
+	struct rdma_cm_alt_resolve cmd = { 0 };
+	struct rcl_id *priv = rcl_id_of(id);
+	int ret;
+
+	if (!id || !rcl_addr_len(dst_addr) || (src_addr && !rcl_addr_len(src_addr)))
+		return rcl_fail_id(priv, -EINVAL, __func__,
+				   "no id, no destination, or a family that is not AF_INET, AF_INET6 or AF_IB");
+	cmd.pipe.steps = RDMA_CM_ALT_STEP_ADDR;
+	cmd.pipe.events = RDMA_CM_ALT_STEP_ADDR;
+	cmd.pipe.id = priv->handle;
+	cmd.pipe.queue_fd = -1;
+	cmd.pipe.timeout_ms = (uint32_t)timeout_ms;
+	rcl_addr_to_kernel(&cmd.pipe.src, src_addr);
+	rcl_addr_to_kernel(&cmd.pipe.dst, dst_addr);
+	ret = RCL_CALL(RESOLVE, &cmd);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "the kernel did not start it");
+	memcpy(&id->route.addr.dst_storage, dst_addr, rcl_addr_len(dst_addr));
+	ret = rcl_complete(priv);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "the address was not resolved");
+	return 0;
+}
+
+RCL_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
+{
+	struct rdma_cm_alt_resolve cmd = { 0 };
+	struct rcl_id *priv = rcl_id_of(id);
+	int ret;
+
+	if (!id || !id->verbs)
+		return rcl_fail_id(priv, -EINVAL, __func__,
+				   "the id has no device; rdma_resolve_addr comes first");
+	cmd.pipe.steps = RDMA_CM_ALT_STEP_ROUTE;
+	cmd.pipe.events = RDMA_CM_ALT_STEP_ROUTE;
+	cmd.pipe.id = priv->handle;
+	cmd.pipe.queue_fd = -1;
+	cmd.pipe.timeout_ms = (uint32_t)timeout_ms;
+	ret = RCL_CALL(RESOLVE, &cmd);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "the kernel did not start it");
+	ret = rcl_complete(priv);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "the route was not resolved");
+	return 0;
+}
+
+RCL_EXPORT __be16 rdma_get_src_port(struct rdma_cm_id *id)
+{
+	return id ? rcl_addr_port(&id->route.addr.src_addr) : 0;
+}
+
+RCL_EXPORT __be16 rdma_get_dst_port(struct rdma_cm_id *id)
+{
+	return id ? rcl_addr_port(&id->route.addr.dst_addr) : 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Event channels: a queue of the kernel and its file descriptor, which
+ * programs poll() and switch to O_NONBLOCK themselves.
+ */
+#ifndef RCL_CHANNEL_H
+#define RCL_CHANNEL_H
+
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_cm_alt.h>
+
+/**
+ * union rcl_record - room for one event record of any kernel
+ * @event: the part that this library knows
+ * @bytes: the largest record
+ */
+union rcl_record {
+	struct rdma_cm_alt_event event;
+	__u8 bytes[4096];
+};
+
+/**
+ * rcl_channel_wrap - a channel for a queue that exists
+ * @fd: of the queue; belongs to the channel on success
+ *
+ * Return: the channel, or NULL when there is no memory
+ */
+struct rdma_event_channel *rcl_channel_wrap(int fd);
+
+/**
+ * rcl_channel_close - close the queue and free the channel
+ * @channel: from rcl_channel_wrap(), or NULL
+ */
+void rcl_channel_close(struct rdma_event_channel *channel);
+
+/**
+ * rcl_channel_next - take the next record off a channel
+ * @channel: the channel; blocks when it is empty, unless its fd has O_NONBLOCK
+ * @record: filled in; members that an older kernel does not know are zero
+ *
+ * Return: 0, -EAGAIN, -EINTR or another negative errno
+ */
+int rcl_channel_next(struct rdma_event_channel *channel,
+		     union rcl_record *record);
+
+#endif /* RCL_CHANNEL_H */

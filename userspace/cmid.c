@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Ids: created, counted, routed, moved between channels, destroyed.
+ *
+ * Locking: the id's lock for its counters; the table's references keep an id
+ * alive while an event of it is being worked on.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "addr.h"
+#include "channel.h"
+#include "cmid.h"
+#include "context.h"
+#include "err.h"
+#include "event.h"
+#include "export.h"
+#include "log.h"
+#include "marshal.h"
+#include "sys.h"
+#include "table.h"
+
+_Static_assert(offsetof(struct rcl_id, id) == 0, "the public half comes first");
+
+struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
+			  enum rdma_port_space ps, enum ibv_qp_type qp_type)
+{
+	struct rcl_id *id = calloc(1, sizeof(*id));
+
+	if (!id)
+		return NULL;
+	id->cookie = rcl_table_add(id);
+	if (!id->cookie) {
+		free(id);
+		return NULL;
+	}
+	pthread_mutex_init(&id->lock, NULL);
+	pthread_cond_init(&id->acked_cond, NULL);
+	id->id.channel = channel;
+	id->id.context = context;
+	id->id.ps = ps;
+	id->id.qp_type = qp_type;
+	id->sync = !channel;
+	return id;
+}
+
+/* The last reference is gone: nobody else can reach the id. */
+static void release(struct rcl_id *id)
+{
+	rcl_device_unbind(id->device);
+	if (id->sync)
+		rcl_channel_close(id->id.channel);
+	pthread_cond_destroy(&id->acked_cond);
+	pthread_mutex_destroy(&id->lock);
+	free(id->ep_attr);
+	free(id->ep_connect);
+	free(id);
+}
+
+void rcl_id_free(struct rcl_id *id)
+{
+	if (rcl_table_kill(id->cookie))
+		release(id);
+}
+
+struct rcl_id *rcl_id_get(uint64_t cookie)
+{
+	return rcl_table_get(cookie);
+}
+
+void rcl_id_put(struct rcl_id *id)
+{
+	if (rcl_table_put(id->cookie))
+		release(id);
+}
+
+void rcl_id_ack(struct rcl_id *id)
+{
+	pthread_mutex_lock(&id->lock);
+	id->events_acked++;
+	pthread_cond_broadcast(&id->acked_cond);
+	pthread_mutex_unlock(&id->lock);
+}
+
+void rcl_id_wait_acked(struct rcl_id *id, uint32_t reported)
+{
+	pthread_mutex_lock(&id->lock);
+	if ((int32_t)(reported - id->events_acked) > 0)
+		rcl_log("id %u: waiting until rdma_ack_cm_event was called for %u more events",
+			id->handle, reported - id->events_acked);
+	while ((int32_t)(reported - id->events_acked) > 0)
+		pthread_cond_wait(&id->acked_cond, &id->lock);
+	pthread_mutex_unlock(&id->lock);
+}
+
+int rcl_id_set_route(struct rcl_id *id, const struct rdma_cm_alt_route *route)
+{
+	struct rdma_route *r = &id->id.route;
+	int i, ret, paths = route->num_paths;
+
+	rcl_addr_from_kernel(&r->addr.src_storage, &route->src);
+	rcl_addr_from_kernel(&r->addr.dst_storage, &route->dst);
+	if (!route->node_guid)
+		return 0;
+	if (!id->device) {
+		ret = rcl_device_bind(route->node_guid, route->ibdev_index, &id->device);
+		if (ret)
+			return ret;
+		id->id.pd = id->device->pd;
+		id->id.verbs = id->device->verbs;
+	}
+	id->id.port_num = route->port_num;
+	r->addr.addr.ibaddr.pkey = route->pkey;
+	memcpy(r->addr.addr.ibaddr.sgid.raw, route->sgid, sizeof(route->sgid));
+	memcpy(r->addr.addr.ibaddr.dgid.raw, route->dgid, sizeof(route->dgid));
+	if (paths > 2)
+		paths = 2;
+	for (i = 0; i < paths; i++)
+		rcl_path_from_kernel(&id->paths[i], &route->path[i]);
+	if (paths) {
+		r->path_rec = id->paths;
+		r->num_paths = paths;
+	}
+	return 0;
+}
+
+int rcl_id_query_route(struct rcl_id *id)
+{
+	struct rdma_cm_alt_query cmd = { .id = id->handle };
+	int ret;
+
+	ret = RCL_CALL(QUERY, &cmd);
+	return ret ? ret : rcl_id_set_route(id, &cmd.out_route);
+}
+
+int rcl_id_create(struct rdma_event_channel *channel, void *context,
+		  enum rdma_port_space ps, enum ibv_qp_type qp_type,
+		  struct rcl_id **out)
+{
+	struct rdma_cm_alt_resolve cmd = { 0 };
+	struct rcl_id *id;
+	int ret;
+
+	ret = rcl_devices_init();
+	if (ret)
+		return ret;
+	id = rcl_id_new(channel, context, ps, qp_type);
+	if (!id)
+		return -ENOMEM;
+	cmd.pipe.steps = RDMA_CM_ALT_STEP_CREATE;
+	cmd.pipe.flags = channel ? 0 : RDMA_CM_ALT_PIPE_NEW_QUEUE;
+	cmd.pipe.queue_fd = channel ? channel->fd : -1;
+	cmd.pipe.cookie = id->cookie;
+	cmd.pipe.ps = (uint16_t)ps;
+	cmd.pipe.qp_type = (uint8_t)qp_type;
+	cmd.out_queue_fd = -1;
+	ret = RCL_CALL(RESOLVE, &cmd);
+	if (ret)
+		goto err;
+	id->handle = cmd.out_id;
+	if (!channel) {
+		id->id.channel = rcl_channel_wrap(cmd.out_queue_fd);
+		if (!id->id.channel) {
+			/* The id goes with the last descriptor of its queue. */
+			rcl_sys->close(cmd.out_queue_fd);
+			ret = -ENOMEM;
+			goto err;
+		}
+	}
+	*out = id;
+	return 0;
+err:
+	rcl_id_free(id);
+	return ret;
+}
+
+RCL_EXPORT int rdma_create_id(struct rdma_event_channel *channel,
+			      struct rdma_cm_id **id, void *context,
+			      enum rdma_port_space ps)
+{
+	enum ibv_qp_type qp_type = IBV_QPT_RC;
+	struct rcl_id *priv;
+	int ret;
+
+	if (!id || (unsigned int)ps > UINT16_MAX)
+		return rcl_fail(-EINVAL, __func__, "no place for the id, or port space 0x%x is none",
+				ps);
+	if (ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB)
+		qp_type = IBV_QPT_UD;
+	ret = rcl_id_create(channel, context, ps, qp_type, &priv);
+	if (ret)
+		return rcl_fail(ret, __func__, "port space 0x%x, channel fd %d", ps,
+				channel ? channel->fd : -1);
+	*id = &priv->id;
+	return 0;
+}
+
+RCL_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	struct rdma_cm_alt_destroy cmd = { 0 };
+	struct rcl_id *priv = rcl_id_of(id);
+	bool busy;
+	int ret;
+
+	if (!id)
+		return rcl_fail(-EINVAL, __func__, "no id");
+	pthread_mutex_lock(&priv->lock);
+	busy = priv->destroying;
+	priv->destroying = true;
+	pthread_mutex_unlock(&priv->lock);
+	if (busy)
+		return rcl_fail_id(priv, -ENOENT, __func__, "another thread destroys it");
+
+	cmd.id = priv->handle;
+	ret = RCL_CALL(DESTROY, &cmd);
+	if (ret && ret != -ENOENT) {
+		pthread_mutex_lock(&priv->lock);
+		priv->destroying = false;
+		pthread_mutex_unlock(&priv->lock);
+		return rcl_fail_id(priv, ret, __func__, "the kernel did not destroy it");
+	}
+	if (id->event) {
+		rdma_ack_cm_event(id->event);
+		id->event = NULL;
+	}
+	/*
+	 * ENOENT: it went with its channel, which the program destroyed before
+	 * it. How many events were delivered is not known then.
+	 */
+	if (!ret)
+		rcl_id_wait_acked(priv, cmd.out_events_reported);
+	rcl_id_free(priv);
+	return 0;
+}
+
+static int set_queue(struct rcl_id *id, struct rdma_event_channel *channel,
+		     struct rdma_cm_alt_set_queue *cmd)
+{
+	cmd->id = id->handle;
+	cmd->flags = RDMA_CM_ALT_SET_QUEUE_COOKIE;
+	cmd->cookie = id->cookie;
+	cmd->queue_fd = channel ? channel->fd : -1;
+	cmd->out_queue_fd = -1;
+	if (!channel)
+		cmd->flags |= RDMA_CM_ALT_SET_QUEUE_NEW;
+	return RCL_CALL(SET_QUEUE, cmd);
+}
+
+int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
+{
+	struct rdma_event_channel *old = id->sync ? id->id.channel : NULL;
+	struct rdma_cm_alt_set_queue cmd = { 0 };
+	struct rdma_event_channel *own = NULL;
+	int ret;
+
+	if (!channel) {
+		own = rcl_channel_wrap(-1);
+		if (!own)
+			return -ENOMEM;
+	}
+	ret = set_queue(id, channel, &cmd);
+	if (ret) {
+		free(own);
+		return ret;
+	}
+	if (own)
+		own->fd = cmd.out_queue_fd;
+	id->id.channel = own ? own : channel;
+	id->sync = own;
+	if (old) {
+		if (id->id.event) {
+			rdma_ack_cm_event(id->id.event);
+			id->id.event = NULL;
+		}
+		rcl_channel_close(old);
+	}
+	rcl_id_wait_acked(id, cmd.out_events_reported);
+	return 0;
+}
+
+RCL_EXPORT int rdma_migrate_id(struct rdma_cm_id *id,
+			       struct rdma_event_channel *channel)
+{
+	struct rcl_id *priv = rcl_id_of(id);
+	int ret;
+
+	if (!id || (priv->sync && !channel))
+		return rcl_fail_id(priv, -EINVAL, __func__,
+				   "no id, or it is synchronous already");
+	ret = rcl_id_move(priv, channel);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "the kernel did not move it to channel fd %d",
+				   channel ? channel->fd : -1);
+	return 0;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The private half of a struct rdma_cm_id, and what all API families share:
+ * life and death of an id, its route, its place on a channel.
+ */
+#ifndef RCL_CMID_H
+#define RCL_CMID_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_cm_alt.h>
+
+#include "devices.h"
+
+/**
+ * struct rcl_id - an id
+ * @id: the public half; the first member, so that the pointers are the same
+ * @cookie: what the kernel gives back with the id's events
+ * @handle: of the kernel
+ * @sync: calls wait for their event; the channel is the id's own
+ * @device: the device it is bound to, or NULL
+ * @paths: where id.route.path_rec points to
+ * @lock: protects the members below
+ * @acked_cond: @events_acked has grown
+ * @events_acked: events of the id that the program is done with
+ * @destroying: rdma_destroy_id() is at work
+ * @connected: an ESTABLISHED was delivered and no end of the connection yet
+ * @connect_error: the connection failed in our hands; what the peer says
+ *                 about it is not news
+ * @accepted: rdma_accept() has set the depths
+ * @initiator_depth: reads and atomics that we issue at a time
+ * @responder_resources: reads and atomics that we serve at a time
+ * @ack_timeout_set: RDMA_OPTION_ID_ACK_TIMEOUT was set
+ * @ack_timeout: its value
+ * @qp_attr: QP attributes of the latest event that had some
+ * @init_qp: the QP that we moved to INIT, or NULL
+ * @init_qp_num: its number, as a program may put another QP at its place
+ * @init_attr: the attributes that we used
+ * @local_ece: enhanced connection establishment: ours
+ * @remote_ece: enhanced connection establishment: the peer's
+ * @ep_attr: passive endpoint: attributes for the QPs of its children, or NULL
+ * @ep_connect: active endpoint: prefix of the private data, or NULL
+ * @ep_connect_len: its length
+ */
+struct rcl_id {
+	struct rdma_cm_id id;
+	uint64_t cookie;
+	uint32_t handle;
+	bool sync;
+	struct rcl_device *device;
+	struct ibv_sa_path_rec paths[2];
+
+	pthread_mutex_t lock;
+	pthread_cond_t acked_cond;
+	uint32_t events_acked;
+	bool destroying;
+	bool connected;
+	bool connect_error;
+	bool accepted;
+	uint8_t initiator_depth;
+	uint8_t responder_resources;
+	bool ack_timeout_set;
+	uint8_t ack_timeout;
+	struct rdma_cm_alt_qp_attr qp_attr;
+
+	struct ibv_qp *init_qp;
+	uint32_t init_qp_num;
+	struct ibv_qp_attr init_attr;
+	struct ibv_ece local_ece;
+	struct ibv_ece remote_ece;
+	struct ibv_qp_init_attr *ep_attr;
+	void *ep_connect;
+	size_t ep_connect_len;
+};
+
+/** rcl_id_of - the private half of a public id; NULL stays NULL */
+static inline struct rcl_id *rcl_id_of(struct rdma_cm_id *id)
+{
+	return (struct rcl_id *)(void *)id;
+}
+
+/**
+ * rcl_id_new - a private half without a kernel id, entered in the table
+ * @channel: its channel, or NULL for a synchronous id that gets its own later
+ * @context: of the program
+ * @ps: port space
+ * @qp_type: type of its QP
+ *
+ * Return: the id, or NULL when there is no memory
+ */
+struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
+			  enum rdma_port_space ps, enum ibv_qp_type qp_type);
+
+/**
+ * rcl_id_create - an id
+ * @channel: its channel, or NULL for a synchronous id
+ * @context: of the program
+ * @ps: port space
+ * @qp_type: type of its QP
+ * @out: the id
+ *
+ * Return: 0 or a negative errno
+ */
+int rcl_id_create(struct rdma_event_channel *channel, void *context,
+		  enum rdma_port_space ps, enum ibv_qp_type qp_type,
+		  struct rcl_id **out);
+
+/**
+ * rcl_id_free - free the private half; its kernel id is gone or never was
+ * @id: the id, which nobody finds any more when its events are all dropped
+ */
+void rcl_id_free(struct rcl_id *id);
+
+/**
+ * rcl_id_get - the id that an event names, with a reference
+ * @cookie: of the event
+ *
+ * Return: the id, or NULL when it is dead
+ */
+struct rcl_id *rcl_id_get(uint64_t cookie);
+
+/**
+ * rcl_id_put - drop the reference
+ * @id: from rcl_id_get()
+ */
+void rcl_id_put(struct rcl_id *id);
+
+/**
+ * rcl_id_ack - one delivered event of the id is done with
+ * @id: the id
+ */
+void rcl_id_ack(struct rcl_id *id);
+
+/**
+ * rcl_id_wait_acked - wait until delivered events are done with
+ * @id: the id
+ * @reported: number of events that the kernel has delivered
+ */
+void rcl_id_wait_acked(struct rcl_id *id, uint32_t reported);
+
+/**
+ * rcl_id_set_route - take over what the kernel knows of the id
+ * @id: the id
+ * @route: from the kernel; opens the device when it names one
+ *
+ * Return: 0, or the negative errno of opening the device
+ */
+int rcl_id_set_route(struct rcl_id *id, const struct rdma_cm_alt_route *route);
+
+/**
+ * rcl_id_query_route - ask the kernel and take over
+ * @id: the id
+ *
+ * Return: 0 or a negative errno
+ */
+int rcl_id_query_route(struct rcl_id *id);
+
+/**
+ * rcl_id_move - put the id on another channel
+ * @id: the id
+ * @channel: the channel, or NULL for one of its own
+ *
+ * Waits until the events that were delivered on the old channel are acked.
+ *
+ * Return: 0 or a negative errno
+ */
+int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel);
+
+#endif /* RCL_CMID_H */

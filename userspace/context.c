@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Opens the rdma_cm_alt device once per process and asks what it can do.
+ *
+ * Locking: open_lock for the opening; the descriptor is read without it.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "context.h"
+#include "err.h"
+#include "log.h"
+#include "sys.h"
+
+#define RCL_RECORD_MIN 64
+#define RCL_RECORD_MAX 4096
+
+static const char * const default_paths[] = {
+	"/dev/rdma_cm_alt",
+	"/dev/infiniband/rdma_cm_alt",
+	NULL,
+};
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int context_fd = -1;
+static atomic_size_t record_size;
+
+static int open_device(void)
+{
+	const char *env = secure_getenv("RDMA_CM_ALT_DEVICE");
+	const char *one[] = { env, NULL };
+	const char * const *path = env && *env ? one : default_paths;
+	int fd = -ENOENT;
+
+	for (; *path; path++) {
+		fd = rcl_sys->open(*path, O_RDWR);
+		if (fd >= 0)
+			return fd;
+		rcl_log("open %s: errno %d%s", *path, -fd,
+			fd == -ENOENT ? "; is the module rdma_cm_alt loaded?" : "");
+		if (fd != -ENOENT)
+			break;
+	}
+	/* The first call of a process says ENODEV when it has nothing to work with. */
+	return fd == -ENOENT || fd == -ENXIO ? -ENODEV : fd;
+}
+
+static int check_info(int fd)
+{
+	struct rdma_cm_alt_info info = { .size = sizeof(info) };
+	int ret;
+
+	ret = rcl_sys->ioctl(fd, RDMA_CM_ALT_INFO, &info);
+	if (ret < 0) {
+		rcl_log("RDMA_CM_ALT_INFO: errno %d; this device is not rdma_cm_alt", -ret);
+		return -ENODEV;
+	}
+	if (info.out_record_size < RCL_RECORD_MIN ||
+	    info.out_record_size > RCL_RECORD_MAX) {
+		rcl_log("RDMA_CM_ALT_INFO: event records of %u bytes; this library takes %d to %d",
+			info.out_record_size, RCL_RECORD_MIN, RCL_RECORD_MAX);
+		return -EPERM;
+	}
+	atomic_store(&record_size, info.out_record_size);
+	return 0;
+}
+
+int rcl_context_open(void)
+{
+	int fd, ret = 0;
+
+	if (atomic_load_explicit(&context_fd, memory_order_acquire) >= 0)
+		return 0;
+
+	pthread_mutex_lock(&open_lock);
+	if (atomic_load(&context_fd) >= 0)
+		goto out;
+	fd = open_device();
+	if (fd < 0) {
+		ret = fd;
+		goto out;
+	}
+	ret = check_info(fd);
+	if (ret)
+		rcl_sys->close(fd);
+	else
+		atomic_store_explicit(&context_fd, fd, memory_order_release);
+out:
+	pthread_mutex_unlock(&open_lock);
+	return ret;
+}
+
+void rcl_context_close(void)
+{
+	int fd = atomic_exchange(&context_fd, -1);
+
+	if (fd >= 0)
+		rcl_sys->close(fd);
+}
+
+size_t rcl_context_record_size(void)
+{
+	return atomic_load(&record_size);
+}
+
+int rcl_context_call(unsigned long request, void *arg)
+{
+	int ret = rcl_context_open();
+
+	if (ret)
+		return ret;
+	ret = rcl_sys->ioctl(atomic_load(&context_fd), request, arg);
+	return ret < 0 ? ret : 0;
+}

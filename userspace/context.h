@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The one open of the rdma_cm_alt device that a process needs, and the
+ * commands that go through it.
+ */
+#ifndef RCL_CONTEXT_H
+#define RCL_CONTEXT_H
+
+#include <stddef.h>
+#include <rdma/rdma_cm_alt.h>
+
+/**
+ * rcl_context_open - open the device if that did not happen yet
+ *
+ * Return: 0; -ENODEV when there is no such device, or another negative errno
+ */
+int rcl_context_open(void);
+
+/** rcl_context_close - close the device again; only for tests */
+void rcl_context_close(void);
+
+/** rcl_context_record_size - bytes of an event record; open the context first */
+size_t rcl_context_record_size(void);
+
+/**
+ * rcl_context_call - a command; use RCL_CALL
+ * @request: RDMA_CM_ALT_*
+ * @arg: its struct
+ *
+ * Return: 0 or a negative errno
+ */
+int rcl_context_call(unsigned long request, void *arg);
+
+/** RCL_CALL - command NAME with the struct at @cmd, whose size is filled in */
+#define RCL_CALL(NAME, cmd) \
+	((cmd)->size = sizeof(*(cmd)), \
+	 rcl_context_call(RDMA_CM_ALT_##NAME, (cmd)))
+
+#endif /* RCL_CONTEXT_H */

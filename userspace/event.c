@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Events: rdma_get_cm_event() and what the library does when one passes by.
+ *
+ * Locking: the id's lock for its flags. An event counts on its id from the
+ * read() on, so rdma_destroy_id() waits while we work on it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "channel.h"
+#include "cmid.h"
+#include "context.h"
+#include "err.h"
+#include "event.h"
+#include "export.h"
+#include "log.h"
+#include "marshal.h"
+#include "qp.h"
+
+/* What becomes of a record; a negative errno: swallow it and fail the read. */
+enum {
+	DELIVER = 0,
+	SWALLOW = 1,
+};
+
+static void fill_private_data(struct rcl_event *ev, const void **data,
+			      uint8_t *len, const struct rdma_cm_alt_event *rec)
+{
+	size_t n = rec->private_data_len;
+
+	/* The public length has 8 bits. */
+	if (n > UINT8_MAX)
+		n = UINT8_MAX;
+	if (!n)
+		return;
+	memcpy(ev->private_data, rec->private_data, n);
+	*data = ev->private_data;
+	*len = (uint8_t)n;
+}
+
+static void fill_conn(struct rcl_event *ev, const struct rdma_cm_alt_event *rec)
+{
+	struct rdma_conn_param *conn = &ev->event.param.conn;
+
+	fill_private_data(ev, &conn->private_data, &conn->private_data_len, rec);
+	conn->responder_resources = rec->responder_resources;
+	conn->initiator_depth = rec->initiator_depth;
+	conn->flow_control = rec->flow_control;
+	conn->retry_count = rec->retry_count;
+	conn->rnr_retry_count = rec->rnr_retry_count;
+	conn->srq = rec->srq;
+	conn->qp_num = rec->qp_num;
+}
+
+static void fill_ud(struct rcl_event *ev, const struct rdma_cm_alt_event *rec)
+{
+	struct rdma_ud_param *ud = &ev->event.param.ud;
+
+	fill_private_data(ev, &ud->private_data, &ud->private_data_len, rec);
+	rcl_ah_from_kernel(&ud->ah_attr, &rec->ah_attr);
+	ud->qp_num = rec->qp_num;
+	ud->qkey = rec->qkey;
+}
+
+static void fill_param(struct rcl_id *id, struct rcl_event *ev,
+		       const struct rdma_cm_alt_event *rec)
+{
+	if (id->id.qp_type == IBV_QPT_UD)
+		fill_ud(ev, rec);
+	else
+		fill_conn(ev, rec);
+}
+
+static void set_connected(struct rcl_id *id, bool connected)
+{
+	pthread_mutex_lock(&id->lock);
+	id->connected = connected;
+	pthread_mutex_unlock(&id->lock);
+}
+
+static bool connect_failed(struct rcl_id *id)
+{
+	bool failed;
+
+	pthread_mutex_lock(&id->lock);
+	failed = id->connect_error;
+	pthread_mutex_unlock(&id->lock);
+	return failed;
+}
+
+static void turn_into_error(struct rcl_event *ev, enum rdma_cm_event_type type,
+			    int err)
+{
+	ev->event.event = type;
+	ev->event.status = err;
+}
+
+/* Addresses, device and path travel with the event; an old kernel may not. */
+static int take_route(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
+{
+	if (rec->flags & RDMA_CM_ALT_EVENT_F_ROUTE)
+		return rcl_id_set_route(id, &rec->route);
+	return rcl_id_query_route(id);
+}
+
+static void on_addr_resolved(struct rcl_id *id, struct rcl_event *ev,
+			     const struct rdma_cm_alt_event *rec)
+{
+	int ret = take_route(id, rec);
+
+	if (!ret && !id->id.verbs)
+		ret = -ENODEV;
+	if (ret)
+		turn_into_error(ev, RDMA_CM_EVENT_ADDR_ERROR, ret);
+}
+
+static void on_route_resolved(struct rcl_id *id, struct rcl_event *ev,
+			      const struct rdma_cm_alt_event *rec)
+{
+	int ret = take_route(id, rec);
+
+	if (ret)
+		turn_into_error(ev, RDMA_CM_EVENT_ROUTE_ERROR, ret);
+}
+
+static void refuse_request(uint32_t handle)
+{
+	struct rdma_cm_alt_destroy cmd = { .id = handle };
+
+	RCL_CALL(DESTROY, &cmd);
+}
+
+static int on_connect_request(struct rcl_id *listener,
+			      struct rcl_event *ev,
+			      const struct rdma_cm_alt_event *rec)
+{
+	struct rcl_id *child;
+	int ret;
+
+	/* No channel of its own yet, even if the listener is synchronous. */
+	child = rcl_id_new(listener->id.channel, listener->id.context,
+			   listener->id.ps, listener->id.qp_type);
+	if (!child) {
+		ret = -ENOMEM;
+		goto refuse;
+	}
+	child->handle = rec->id;
+	child->initiator_depth = rec->initiator_depth;
+	child->responder_resources = rec->responder_resources;
+	if (rec->flags & RDMA_CM_ALT_EVENT_F_ECE) {
+		child->remote_ece.vendor_id = rec->ece_vendor_id;
+		child->remote_ece.options = rec->ece_attr_mod;
+	}
+	rcl_qp_remember(child, rec);
+	ret = take_route(child, rec);
+	if (!ret && listener->sync)
+		ret = rcl_id_move(child, NULL);
+	if (ret)
+		goto refuse;
+
+	fill_param(listener, ev, rec);
+	ev->event.listen_id = &listener->id;
+	ev->event.id = &child->id;
+	return DELIVER;
+
+refuse:
+	rcl_log("rdma_get_cm_event: a connection request to id %u is refused: errno %d",
+		listener->handle, -ret);
+	refuse_request(rec->id);
+	if (child)
+		rcl_id_free(child);
+	/* No descriptor for its queue: say so, as accept(2) does. */
+	return listener->sync ? ret : SWALLOW;
+}
+
+static void on_connect_response(struct rcl_id *id, struct rcl_event *ev,
+				const struct rdma_cm_alt_event *rec)
+{
+	struct ibv_ece remote = { 0 };
+	int ret;
+
+	fill_conn(ev, rec);
+	if (rec->flags & RDMA_CM_ALT_EVENT_F_ECE) {
+		remote.vendor_id = rec->ece_vendor_id;
+		remote.options = rec->ece_attr_mod;
+	}
+	if (!id->id.qp) {
+		id->remote_ece = remote;
+		return;
+	}
+	ret = rcl_qp_establish(id, &remote);
+	if (!ret) {
+		ev->event.event = RDMA_CM_EVENT_ESTABLISHED;
+		set_connected(id, true);
+		return;
+	}
+	rcl_log("id %u: the peer accepted, but the connection failed here: errno %d",
+		id->handle, -ret);
+	pthread_mutex_lock(&id->lock);
+	id->connect_error = true;
+	pthread_mutex_unlock(&id->lock);
+	turn_into_error(ev, RDMA_CM_EVENT_CONNECT_ERROR, ret);
+}
+
+static int process(struct rcl_id *id, struct rcl_event *ev,
+		   const struct rdma_cm_alt_event *rec)
+{
+	ev->event.id = &id->id;
+	ev->event.event = (enum rdma_cm_event_type)rec->type;
+	ev->event.status = rec->status;
+	if (rec->type != RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
+		rcl_qp_remember(id, rec);
+
+	switch (rec->type) {
+	case RDMA_CM_ALT_EVENT_ADDR_RESOLVED:
+		on_addr_resolved(id, ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_ROUTE_RESOLVED:
+		on_route_resolved(id, ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_CONNECT_REQUEST:
+		return on_connect_request(id, ev, rec);
+	case RDMA_CM_ALT_EVENT_CONNECT_RESPONSE:
+		on_connect_response(id, ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_ESTABLISHED:
+		set_connected(id, id->id.qp_type != IBV_QPT_UD);
+		fill_param(id, ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_REJECTED:
+		if (connect_failed(id))
+			return SWALLOW;
+		fill_conn(ev, rec);
+		rcl_qp_error(id);
+		break;
+	case RDMA_CM_ALT_EVENT_DISCONNECTED:
+		set_connected(id, false);
+		if (connect_failed(id))
+			return SWALLOW;
+		fill_conn(ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_DEVICE_REMOVAL:
+		set_connected(id, false);
+		fill_param(id, ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_USER:
+		memcpy(&ev->event.param, &rec->user_arg, sizeof(rec->user_arg));
+		ev->event.status = rec->user_status;
+		break;
+	default:
+		fill_param(id, ev, rec);
+		break;
+	}
+	return DELIVER;
+}
+
+int rcl_event_next(struct rdma_event_channel *channel,
+		   struct rdma_cm_event **out)
+{
+	union rcl_record rec;
+	struct rcl_event *ev;
+	struct rcl_id *id;
+	int ret;
+
+	/* Before the read: an event that was taken must not be lost. */
+	ev = malloc(sizeof(*ev));
+	if (!ev)
+		return -ENOMEM;
+	do {
+		ret = rcl_channel_next(channel, &rec);
+		if (ret)
+			break;
+		memset(&ev->event, 0, sizeof(ev->event));
+		ev->cookie = rec.event.cookie;
+		id = rcl_id_get(ev->cookie);
+		if (!id) {
+			rcl_log("event %u for an id that is destroyed is dropped",
+				rec.event.type);
+			if (rec.event.type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
+				refuse_request(rec.event.id);
+			ret = SWALLOW;
+			continue;
+		}
+		ret = process(id, ev, &rec.event);
+		if (ret != DELIVER)
+			rcl_id_ack(id);
+		rcl_id_put(id);
+	} while (ret == SWALLOW);
+
+	if (ret) {
+		free(ev);
+		return ret;
+	}
+	*out = &ev->event;
+	return 0;
+}
+
+RCL_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel,
+				 struct rdma_cm_event **event)
+{
+	int ret;
+
+	if (!channel || !event)
+		return rcl_fail(-EINVAL, __func__, "no channel, or no place for the event");
+	ret = rcl_event_next(channel, event);
+	if (ret == -EAGAIN || ret == -EINTR) {
+		errno = -ret;
+		return -1;
+	}
+	if (ret)
+		return rcl_fail(ret, __func__, "cannot read from channel fd %d",
+				channel->fd);
+	return 0;
+}
+
+RCL_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	struct rcl_event *ev = (struct rcl_event *)(void *)event;
+	struct rcl_id *id;
+
+	if (!event)
+		return rcl_fail(-EINVAL, __func__, "no event");
+	id = rcl_id_get(ev->cookie);
+	free(ev);
+	if (id) {
+		rcl_id_ack(id);
+		rcl_id_put(id);
+	}
+	return 0;
+}
+
+void rcl_event_drop(struct rcl_id *id)
+{
+	if (id->id.event)
+		rdma_ack_cm_event(id->id.event);
+	id->id.event = NULL;
+}
+
+int rcl_event_error(const struct rdma_cm_event *event)
+{
+	if (event->event == RDMA_CM_EVENT_REJECTED)
+		return -ECONNREFUSED;
+	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && !event->status)
+		return -ENODEV;
+	return event->status > 0 ? -event->status : event->status;
+}
+
+int rcl_complete(struct rcl_id *id)
+{
+	int ret;
+
+	if (!id->sync)
+		return 0;
+	do {
+		rcl_event_drop(id);
+		ret = rcl_event_next(id->id.channel, &id->id.event);
+		if (ret)
+			return ret;
+		/* News of the network, and no answer to any call. */
+	} while (id->id.event->event == RDMA_CM_EVENT_ADDR_CHANGE);
+	return rcl_event_error(id->id.event);
+}
+
+RCL_EXPORT const char *rdma_event_str(enum rdma_cm_event_type event)
+{
+#define NAME(e) [RDMA_CM_ALT_EVENT_##e] = "RDMA_CM_EVENT_" #e
+	static const char * const names[] = {
+		NAME(ADDR_RESOLVED), NAME(ADDR_ERROR),
+		NAME(ROUTE_RESOLVED), NAME(ROUTE_ERROR),
+		NAME(CONNECT_REQUEST), NAME(CONNECT_RESPONSE),
+		NAME(CONNECT_ERROR), NAME(UNREACHABLE), NAME(REJECTED),
+		NAME(ESTABLISHED), NAME(DISCONNECTED), NAME(DEVICE_REMOVAL),
+		NAME(MULTICAST_JOIN), NAME(MULTICAST_ERROR),
+		NAME(ADDR_CHANGE), NAME(TIMEWAIT_EXIT),
+		NAME(ADDRINFO_RESOLVED), NAME(ADDRINFO_ERROR),
+	};
+#undef NAME
+	unsigned int i = (unsigned int)event;
+
+	return i < sizeof(names) / sizeof(names[0]) ? names[i] : "UNKNOWN EVENT";
+}

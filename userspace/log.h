@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The debug log: RDMA_CM_ALT_DEBUG=1 in the environment tells the story of
+ * each failing call on stderr.
+ */
+#ifndef RCL_LOG_H
+#define RCL_LOG_H
+
+#include <stdbool.h>
+
+/** rcl_log_enabled - is the debug log switched on? */
+bool rcl_log_enabled(void);
+
+/**
+ * rcl_log - print a line to the debug log; errno is kept
+ * @fmt: printf style, without a newline
+ */
+void rcl_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif /* RCL_LOG_H */

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The system calls behind the table of sys.h.
+ *
+ * Locking: none.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "sys.h"
+
+static int sys_open(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC);
+
+	return fd < 0 ? rcl_errno() : fd;
+}
+
+static int sys_close(int fd)
+{
+	return close(fd) ? rcl_errno() : 0;
+}
+
+static int sys_ioctl(int fd, unsigned long request, void *arg)
+{
+	int ret;
+
+	do {
+		ret = ioctl(fd, request, arg);
+	} while (ret < 0 && errno == EINTR);
+	return ret < 0 ? rcl_errno() : ret;
+}
+
+static ssize_t sys_read(int fd, void *buf, size_t len)
+{
+	ssize_t ret = read(fd, buf, len);
+
+	return ret < 0 ? rcl_errno() : ret;
+}
+
+const struct rcl_sys_ops rcl_sys_real = {
+	.open = sys_open,
+	.close = sys_close,
+	.ioctl = sys_ioctl,
+	.read = sys_read,
+};
+
+const struct rcl_sys_ops *rcl_sys = &rcl_sys_real;

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The only door to the kernel: every system call of the library on the
+ * rdma_cm_alt device goes through this table, so that tests can be the kernel.
+ */
+#ifndef RCL_SYS_H
+#define RCL_SYS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/**
+ * struct rcl_sys_ops - system calls; all return a negative errno on failure
+ * @open: open(2) with O_CLOEXEC
+ * @close: close(2)
+ * @ioctl: ioctl(2), repeated after EINTR
+ * @read: read(2); EINTR and EAGAIN are the caller's
+ */
+struct rcl_sys_ops {
+	int (*open)(const char *path, int flags);
+	int (*close)(int fd);
+	int (*ioctl)(int fd, unsigned long request, void *arg);
+	ssize_t (*read)(int fd, void *buf, size_t len);
+};
+
+/** rcl_sys_real - the system calls themselves */
+extern const struct rcl_sys_ops rcl_sys_real;
+
+/** rcl_sys - the table in use; tests put their own here */
+extern const struct rcl_sys_ops *rcl_sys;
+
+#endif /* RCL_SYS_H */
