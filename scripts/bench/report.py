@@ -79,6 +79,19 @@ def table(runs: list[suites.Run]) -> str:
     return "\n".join(lines)
 
 
+def _lost(runs: list[suites.Run]) -> list[str]:
+    """The guest that was lost, then in one line what it did not get to."""
+    lines = []
+    for where in dict.fromkeys(run.where for run in runs):
+        here = [run for run in runs if run.where == where]
+        lines += [f"  {where} {run.suite.name}: {run.lost}"
+                  for run in here if run.lost not in ("", suites.NOT_RUN)]
+        missed = [run.suite.name for run in here if run.lost == suites.NOT_RUN]
+        if missed:
+            lines.append(f"  {where}: not run: {' '.join(missed)}")
+    return lines
+
+
 def summary(runs: list[suites.Run], artifacts: str) -> str:
     """The end of the output; its last line is what machines read."""
     parts = [table(runs)]
@@ -94,7 +107,7 @@ def summary(runs: list[suites.Run], artifacts: str) -> str:
                 lines.append(f"    again: {run.reproduce()}")
         if lines:
             parts.append("\n".join([f"{title}:", *lines]))
-    lost = [f"  {run.where} {run.suite.name}: {run.lost}" for run in runs if run.lost]
+    lost = _lost(runs)
     if lost:
         parts.append("\n".join(["Without a verdict:", *lost]))
     parts.append(f"Logs: {artifacts}")

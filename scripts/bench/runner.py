@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import guest, ktap, paths, report, splats, suites
-from .suites import HOST, Run, Suite
+from .suites import HOST, NOT_RUN, Run, Suite
 
 # From the start of QEMU to the first suite, and what a hanging suite gets beyond its own timeout.
 BOOT_SECONDS = 240
@@ -94,10 +94,8 @@ class Bench:
         parser = ktap.Parser()
         for line in log.read_text(errors="replace").splitlines():
             parser.feed(line)
-        run = Run(suite, HOST, parser.finish(status), time.monotonic() - start)
-        if status is None:
-            run.results.append(_timeout(suite))
-        return run
+        results = _overdue(parser, suite) if status is None else parser.finish(status)
+        return Run(suite, HOST, results, time.monotonic() - start)
 
     def in_guest(self, name: str, wanted: list[Suite]) -> list[Run]:
         """Boot this guest once and run its suites in order."""
@@ -122,7 +120,7 @@ class _Session:
                  allow: list) -> None:
         self._machine = machine
         self._name = machine.spec.name
-        self._runs = {suite.name: Run(suite, self._name, lost="not run") for suite in plan}
+        self._runs = {suite.name: Run(suite, self._name, lost=NOT_RUN) for suite in plan}
         self._progress = progress
         self._allow = allow
         self._now: Run | None = None
@@ -136,13 +134,13 @@ class _Session:
                 log.write(line + b"\n")
                 log.flush()
                 self._line(line.decode(errors="replace").rstrip("\r"))
-        why = self._machine.verdict()
+        runs = list(self._runs.values())
         if self._now:
-            self._lost(self._now, why)
-        for run in self._runs.values():
-            if run.lost == "not run" and self._machine.status is None:
-                run.lost = f"not run: the guest was {'stuck' if self._machine.timed_out else 'lost'} before"
-        return list(self._runs.values())
+            self._lost(self._now)
+        elif runs[0].lost:
+            runs[0].lost = (f"guest {self._machine.verdict()} before its first suite; the end of "
+                            f"{self._machine.console}:\n{self._machine.console_tail(8)}")
+        return runs
 
     def _line(self, line: str) -> None:
         mark, _, text = line.partition(" ")
@@ -164,12 +162,12 @@ class _Session:
         self._machine.deadline = self._began + run.suite.timeout + HANG_SECONDS
 
     def _end(self, run: Run, status: int, seconds: float) -> None:
-        overdue = status in (124, 137)
-        run.results = self._parser.finish(None if overdue else status)
+        if status in (124, 137):
+            run.results = _overdue(self._parser, run.suite)
+        else:
+            run.results = self._parser.finish(status)
         run.seconds = seconds
         run.lost = ""
-        if overdue:
-            run.results.append(_timeout(run.suite))
         log = self._machine.out / f"{run.suite.name}.dmesg"
         text = log.read_text(errors="replace") if log.exists() else ""
         for splat in splats.find(text, self._allow):
@@ -180,15 +178,24 @@ class _Session:
         self._progress.ended(f"{self._name} {run.suite.name}")
         self._progress.suite(run)
 
-    def _lost(self, run: Run, why: str) -> None:
+    def _lost(self, run: Run) -> None:
         """The guest went away in the middle of this suite: finished results count."""
-        run.results = [result for result in self._parser.finish(None) if result.name != "plan"]
+        run.results = _finished(self._parser)
         run.seconds = time.monotonic() - self._began
-        seen = splats.find(self._machine.console.read_text(errors="replace"), self._allow)
-        run.lost = f"guest {why}" + (": " + "; ".join(seen[:3]) if seen else "")
+        console = self._machine.console.read_text(errors="replace")
+        seen = splats.find(console.rpartition(f"rca: suite {run.suite.name} begins")[2], self._allow)
+        run.lost = f"guest {self._machine.verdict()}" + (": " + "; ".join(seen[:3]) if seen else "")
         self._progress.ended(f"{self._name} {run.suite.name}")
         self._progress.say(f"{self._name} {run.suite.name}: {run.lost}")
 
 
-def _timeout(suite: Suite) -> ktap.Result:
-    return ktap.Result("timeout", ktap.FAIL, f"it took longer than {suite.timeout} s")
+def _finished(parser: ktap.Parser) -> list[ktap.Result]:
+    """What a suite that did not reach its end had found out."""
+    return [result for result in parser.finish(None) if result.name.split(": ")[-1] != "plan"]
+
+
+def _overdue(parser: ktap.Parser, suite: Suite) -> list[ktap.Result]:
+    results = _finished(parser)
+    last = f"; the last test that ended was '{results[-1].name}'" if results else ""
+    return [*results, ktap.Result("timeout", ktap.FAIL,
+                                  f"it took longer than {suite.timeout} s{last}")]

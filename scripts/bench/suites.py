@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from . import ktap, paths
 
 HOST = "host"
+NOT_RUN = "not run"
 FILE = paths.ROOT / "tests/suites.conf"
 
 
