@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The test module as such. Each <room>_kunit.c registers its own suite, so a
+ * new file needs one line in Kbuild and nothing here.
+ *
+ * Locking: none.
+ */
+#include <linux/module.h>
+
+MODULE_DESCRIPTION("KUnit tests of rdma_cm_alt");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
