@@ -25,13 +25,12 @@
  * ======================== ========= ============================= ==================
  * lock                     kind      protects                      taken in
  * ======================== ========= ============================= ==================
- * devices_mutex            mutex     coming and going of devices   process
- * listeners_mutex          mutex     the list of wildcard          process
- *                                    listeners; with it, which
- *                                    device a listener is on
  * rca_id.op                mutex     operations of user space on   process; never in
  *                                    an id; its device, lower id   a callback
  *                                    and resolved path
+ * listeners_mutex          mutex     the list of wildcard          process; never in
+ *                                    listeners; which devices a    a callback
+ *                                    listener is on
  * rca_device.demux_mutex   mutex     the service IDs that we hold  process; never in
  *                                    on a device                   a callback
  * rca_queue.consume        mutex     delivery of events; of two    process
@@ -45,8 +44,8 @@
  *
  * Callbacks of transports take rca_id.lock and what comes after it, and RCU.
  * No lock is held over rca_tp_ops.destroy() and unlisten() but mutexes that no
- * callback takes. rca_lockdep_prime() in main.c takes them all once in this
- * order, so that lockdep knows it from the start.
+ * callback takes. lockdep_prime() in cmid.c takes those of an id and its queue
+ * once in this order, so that lockdep knows it from the start.
  */
 
 /**
@@ -73,12 +72,12 @@ struct rca_link {
  *        a callback takes
  * @state: changed by rca_id_step() alone (lock: @lock)
  * @peer_gone: the peer gave up before we accepted (lock: @lock)
- * @quiet: destroyed: nothing is left to wait for (lock: @lock)
  * @qp_type: type of its QP (immutable)
  * @ps: port space (immutable)
  * @op: serialises operations; @dev, @lower and all below but @bind's table entry
  * @net: network namespace (immutable; holds a reference)
- * @bind: local address and its place in the port table (lock: @op)
+ * @bind: its place in the port table (lock: @op)
+ * @local: local address as far as it is known (lock: @op; immutable in a child)
  * @dst: address of the peer (lock: @op; immutable in a child)
  * @dev: its device (lock: @op; holds a reference)
  * @dev_node: in &rca_device.ids (lock: rca_device.lock)
@@ -91,7 +90,8 @@ struct rca_link {
  * @resolve: the resolution under way, NULL: none (lock: @lock; holds a reference)
  * @spare: record for the event of the operation under way (lock: @lock; owned)
  * @listener: listening: its listener (lock: @op; owned)
- * @backlog: listening: requests that may still wait to be read (atomic)
+ * @waiting: listening: requests that wait to be read (atomic)
+ * @backlog: listening: how many may (immutable while listening)
  * @qp_num: our QP (lock: @op)
  * @psn: starting PSN of our receive queue (immutable)
  * @responder_resources: for the QP attributes (lock: @op)
@@ -105,7 +105,7 @@ struct rca_link {
  * @reuse: option REUSEADDR (lock: @op)
  * @afonly: option AFONLY (lock: @op)
  * @afonly_set: it was set (lock: @op)
- * @teardown: destroys the lower id in the background (rca_wq)
+ * @work: destroys the lower id in the background; holds a reference while queued (rca_wq)
  * @rcu: for lookups without a lock
  */
 struct rca_id {
@@ -114,12 +114,12 @@ struct rca_id {
 	spinlock_t lock;
 	u8 state;
 	bool peer_gone;
-	bool quiet;
 	u8 qp_type;
 	u16 ps;
 	struct mutex op;
 	struct net *net;
 	struct rca_bind bind;
+	union rca_addr local;
 	union rca_addr dst;
 	struct rca_device *dev;
 	struct list_head dev_node;
@@ -132,7 +132,8 @@ struct rca_id {
 	struct rca_resolve *resolve;
 	struct rca_event *spare;
 	struct rca_listener *listener;
-	atomic_t backlog;
+	atomic_t waiting;
+	u32 backlog;
 	u32 qp_num;
 	u32 psn;
 	u8 responder_resources;
@@ -146,7 +147,7 @@ struct rca_id {
 	u8 afonly_set : 1;
 	u8 tos;
 	u8 ack_timeout;
-	struct delayed_work teardown;
+	struct delayed_work work;
 	struct rcu_head rcu;
 };
 
@@ -161,6 +162,8 @@ static inline struct rca_id *rca_id_of(struct rca_obj *obj)
 	return container_of(obj, struct rca_id, obj);
 }
 
+extern struct workqueue_struct *rca_wq;
+
 int rca_cmid_init(void);
 void rca_cmid_exit(void);
 
@@ -169,7 +172,7 @@ struct rca_id *rca_id_create(struct rca_ctx *ctx, struct rca_queue *queue, u16 p
 			     u64 cookie);
 struct rca_id *rca_id_create_child(struct rca_id *listener);
 void rca_id_publish(struct rca_id *id);
-void rca_id_abort(struct rca_id *id);
+void rca_id_abandon(struct rca_id *id);
 struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle);
 struct rca_id *rca_id_get(struct rca_id *id);
 void rca_id_put(struct rca_id *id);
@@ -178,16 +181,23 @@ void rca_id_put(struct rca_id *id);
 struct rca_step rca_id_step(struct rca_id *id, enum rca_input input);
 struct rca_step rca_id_step_locked(struct rca_id *id, enum rca_input input);
 int rca_id_may(struct rca_id *id, enum rca_input input);
-int rca_id_check_device(struct rca_id *id);
+enum rca_state rca_id_state(struct rca_id *id);
 
 /* Events */
 int rca_id_reserve_event(struct rca_id *id);
-void rca_id_release_event(struct rca_id *id);
-void rca_id_post_locked(struct rca_id *id, u32 type, int status, const struct rca_tp_conn *conn);
-void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route);
+void rca_id_unreserve_event(struct rca_id *id);
+struct rca_event *rca_id_event(struct rca_id *id);
+void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status);
+void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn);
 
-/* Device */
-int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num);
+/* Device and address */
+int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
+		  const struct ib_gid_attr *sgid_attr);
 void rca_id_detach(struct rca_id *id);
+void rca_id_drop_lower(struct rca_id *id);
+void rca_id_drop_path(struct rca_id *id);
+void rca_id_kick(struct rca_id *id, unsigned long delay);
+void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route);
+void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route);
 
 #endif /* RCA_CMID_H */

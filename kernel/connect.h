@@ -11,6 +11,6 @@ int rca_reject(struct rca_id *id, u32 reason, const void *data, u32 len);
 int rca_establish(struct rca_id *id);
 int rca_disconnect(struct rca_id *id);
 int rca_notify(struct rca_id *id, u32 event);
-void rca_connect_event(void *owner, const struct rca_tp_event *event);
+u8 rca_connect_event(void *owner, void *lower, const struct rca_tp_event *event);
 
 #endif /* RCA_CONNECT_H */

@@ -8,6 +8,7 @@
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "transport.h"
@@ -23,7 +24,8 @@
  * @lock: protects @ids
  * @ids: ids that are bound to the device (lock: @lock)
  * @removing: no id may be attached any more (lock: @lock)
- * @listenable: the fence was passed: service IDs may be taken (lock: @demux_mutex)
+ * @listenable: the fence was passed: service IDs may be taken (lock: @lock; read without)
+ * @fence: passes the fence
  * @demux_mutex: serialises first listen and last close of a service ID; no
  *               callback takes it
  * @demuxes: service IDs that we hold (lock: @demux_mutex)
@@ -38,6 +40,7 @@ struct rca_device {
 	struct list_head ids;
 	bool removing;
 	bool listenable;
+	struct work_struct fence;
 	struct mutex demux_mutex;
 	struct list_head demuxes;
 };
@@ -56,9 +59,8 @@ struct rca_devices_ops {
 int rca_devices_init(const struct rca_devices_ops *ops, const struct rca_tp_ops *tp_ib);
 void rca_devices_exit(void);
 struct rca_device *rca_device_get(struct rca_device *dev);
-bool __must_check rca_device_tryget(struct rca_device *dev);
 void rca_device_put(struct rca_device *dev);
 struct rca_device *rca_device_next(struct rca_device *prev);
-struct rca_device *rca_device_find(struct ib_device *ibdev);
+void rca_device_wait_listenable(struct rca_device *dev);
 
 #endif /* RCA_DEVICES_H */

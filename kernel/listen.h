@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Listening ids, the devices that they listen on, and the requests that come in. */
+/* Listening ids and the devices that they listen on. */
 #ifndef RCA_LISTEN_H
 #define RCA_LISTEN_H
 
@@ -12,6 +12,6 @@ int rca_listen(struct rca_id *id, u32 backlog);
 void rca_listen_stop(struct rca_id *id);
 void rca_listen_device_added(struct rca_device *dev);
 void rca_listen_device_removed(struct rca_device *dev);
-int rca_listen_request(void *demux, void *lower, const struct rca_tp_request *req);
+void rca_listen_exit(void);
 
 #endif /* RCA_LISTEN_H */

@@ -6,6 +6,6 @@
 #include "cmid.h"
 
 int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out);
-void rca_qp_attr_fill(struct rca_id *id, struct rdma_cm_alt_qp_attr *out);
+bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr *out);
 
 #endif /* RCA_QPATTR_H */

@@ -106,13 +106,15 @@ struct rca_tp_event {
 /**
  * struct rca_tp_upcalls - what a transport calls
  * @event: something happened to the lower id of @owner. Process context; must
- *         not destroy the lower id. May run before the call that caused it returns.
+ *         not destroy the lower id. May run before the call that caused it
+ *         returns. Returns what the transport must do (enum rca_action):
+ *         RCA_ACT_DREP.
  * @request: a request came in for a demux. Returns 0: the lower id is ours and
  *           has an owner now (set_owner()); -ENOMEM: drop it silently, the
  *           peer tries again; another errno: reject it.
  */
 struct rca_tp_upcalls {
-	void (*event)(void *owner, const struct rca_tp_event *event);
+	u8 (*event)(void *owner, void *lower, const struct rca_tp_event *event);
 	int (*request)(void *demux, void *lower, const struct rca_tp_request *req);
 };
 
@@ -130,7 +132,6 @@ struct rca_tp_upcalls {
  * @ready: send a ready-to-use
  * @reject: send a reject with an IBTA reason
  * @disconnect: send a disconnect request
- * @answer_disconnect: answer the peer's
  * @notify: the QP saw an event (communication established, path migrated)
  * @qp_attr: attributes for attr->qp_state
  */
@@ -146,7 +147,6 @@ struct rca_tp_ops {
 	int (*ready)(void *lower);
 	int (*reject)(void *lower, int reason, const void *data, u8 len);
 	int (*disconnect)(void *lower);
-	int (*answer_disconnect)(void *lower);
 	int (*notify)(void *lower, enum ib_event_type event);
 	int (*qp_attr)(void *lower, struct ib_qp_attr *attr, int *mask);
 };

@@ -1,0 +1,652 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The life of an id, and the one function that changes its state.
+ *
+ * Locking: see "DOC: Locking" in cmid.h.
+ */
+#include "cmid.h"
+
+#include <kunit/visibility.h>
+#include <linux/memcontrol.h>
+#include <linux/nsproxy.h>
+#include <linux/random.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_sa.h>
+
+#include "devices.h"
+#include "trace.h"
+
+struct workqueue_struct *rca_wq;
+static struct kmem_cache *id_cache;
+
+static void id_free_rcu(struct rcu_head *rcu)
+{
+	struct rca_id *id = container_of(rcu, struct rca_id, rcu);
+
+	mutex_destroy(&id->op);
+	kmem_cache_free(id_cache, id);
+}
+
+/* The last reference: everything that sleeps was given back by teardown. */
+static void id_release(struct rca_obj *obj)
+{
+	struct rca_id *id = rca_id_of(obj);
+
+	WARN_ON_ONCE(id->lower || id->dev || id->listener || id->resolve);
+	rca_event_free(id->spare);
+	rca_id_drop_path(id);
+	put_net(id->net);
+	call_rcu(&id->rcu, id_free_rcu);
+}
+
+/* The connection is over, or the id was destroyed and its peer answered or did not. */
+static void id_work(struct work_struct *work)
+{
+	struct rca_id *id = container_of(work, struct rca_id, work.work);
+
+	mutex_lock(&id->op);
+	switch (rca_id_state(id)) {
+	case RCA_ST_CLOSED:
+		rca_id_drop_lower(id);
+		break;
+	case RCA_ST_DESTROYING:
+		rca_id_drop_lower(id);
+		rca_id_detach(id);
+		break;
+	default:
+		break;
+	}
+	mutex_unlock(&id->op);
+	rca_id_put(id);		/* got in rca_id_kick() */
+}
+
+static struct rca_id *id_alloc(struct rca_ctx *ctx, struct net *net, gfp_t gfp)
+{
+	struct rca_id *id;
+	int ret;
+
+	id = kmem_cache_zalloc(id_cache, gfp);
+	if (!id)
+		return ERR_PTR(-ENOMEM);
+	ret = rca_obj_reserve(&id->obj, ctx, RCA_KIND_ID, id_release, gfp);
+	if (ret) {
+		kmem_cache_free(id_cache, id);
+		return ERR_PTR(ret);
+	}
+	spin_lock_init(&id->lock);
+	mutex_init(&id->op);
+	INIT_LIST_HEAD(&id->dev_node);
+	INIT_HLIST_NODE(&id->bind.node);
+	INIT_DELAYED_WORK(&id->work, id_work);
+	id->net = get_net(net);	/* put in id_release() */
+	id->psn = get_random_u32() & 0xffffff;
+	return id;
+}
+
+/**
+ * rca_id_create() - create an id that user space does not see yet
+ * @ctx: its context
+ * @queue: the queue for its events; NULL: a private one, which GET_EVENT reads
+ * @ps: port space
+ * @qp_type: type of its QP
+ * @cookie: stamped on its events
+ *
+ * The id belongs to the network namespace of the caller. End with
+ * rca_id_publish() or rca_id_abort().
+ *
+ * Context: Process context. May sleep.
+ * Return: the id, which owns its handle, or an ERR_PTR().
+ */
+struct rca_id *rca_id_create(struct rca_ctx *ctx, struct rca_queue *queue, u16 ps, u8 qp_type,
+			     u64 cookie)
+{
+	struct rca_queue *own = NULL;
+	struct rca_id *id;
+	int ret;
+
+	if (!queue) {
+		own = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), false);
+		if (!own)
+			return ERR_PTR(-ENOMEM);
+		queue = own;
+	}
+	id = id_alloc(ctx, current->nsproxy->net_ns, GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(id)) {
+		ret = PTR_ERR(id);
+		goto err_put_queue;
+	}
+	id->ps = ps;
+	id->qp_type = qp_type;
+	rca_source_init(&id->src, &id->obj, &id->lock, cookie);
+	ret = rca_source_attach(&id->src, queue);
+	if (ret)
+		goto err_abort_id;
+	if (own)
+		rca_queue_put(own);
+	return id;
+
+err_abort_id:
+	rca_obj_unreserve(&id->obj);
+	rca_obj_put(&id->obj);
+err_put_queue:
+	if (own)
+		rca_queue_put(own);
+	return ERR_PTR(ret);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_create);
+
+/**
+ * rca_id_create_child() - create the id of a connection request
+ * @listener: the listening id
+ *
+ * The child has the context, namespace, port space and QP type of @listener.
+ * Its events go to the queue of @listener once it is attached there.
+ *
+ * Context: Process context (a callback of a transport). May sleep.
+ * Return: the id, or an ERR_PTR().
+ */
+struct rca_id *rca_id_create_child(struct rca_id *listener)
+{
+	struct rca_id *id;
+
+	id = id_alloc(listener->obj.ctx, listener->net, GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(id))
+		return id;
+	id->ps = listener->ps;
+	id->qp_type = listener->qp_type;
+	id->state = RCA_ST_REQ_RCVD;
+	rca_source_init(&id->src, &id->obj, &id->lock, 0);
+	return id;
+}
+
+/**
+ * rca_id_publish() - make the handle of an id known
+ * @id: an id from rca_id_create(); the caller's reference passes to the table
+ *
+ * Context: Process context. Cannot fail.
+ */
+void rca_id_publish(struct rca_id *id)
+{
+	rca_obj_publish(&id->obj);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_publish);
+
+/**
+ * rca_id_abandon() - free an id that was not published and has done nothing yet
+ * @id: the id; the caller's reference is put
+ *
+ * Context: Process context. May sleep.
+ */
+void rca_id_abandon(struct rca_id *id)
+{
+	LIST_HEAD(requests);
+
+	rca_obj_unreserve(&id->obj);
+	rca_source_detach(&id->src, &requests);
+	rca_id_detach(id);
+	rca_id_put(id);
+}
+
+/**
+ * rca_id_lookup() - find an id by its handle
+ * @ctx: the context
+ * @handle: the handle
+ *
+ * Context: Any context.
+ * Return: the id with a reference, -ENOENT, or -EINVAL when the handle names something else.
+ */
+struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle)
+{
+	struct rca_obj *obj = rca_obj_lookup(ctx, handle, RCA_KIND_ID);
+
+	return IS_ERR(obj) ? ERR_CAST(obj) : rca_id_of(obj);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_lookup);
+
+/**
+ * rca_id_get() - take another reference
+ * @id: an id that the caller has a reference of
+ *
+ * Context: Any context.
+ * Return: @id.
+ */
+struct rca_id *rca_id_get(struct rca_id *id)
+{
+	rca_obj_get(&id->obj);
+	return id;
+}
+
+/**
+ * rca_id_put() - give a reference back
+ * @id: the id
+ *
+ * Context: Any context.
+ */
+void rca_id_put(struct rca_id *id)
+{
+	rca_obj_put(&id->obj);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_put);
+
+/**
+ * rca_id_step_locked() - let something happen to an id
+ * @id: the id
+ * @input: what happens
+ *
+ * The only writer of &rca_id.state. The caller posts what the step says.
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ * Return: the step that was taken.
+ */
+struct rca_step rca_id_step_locked(struct rca_id *id, enum rca_input input)
+{
+	enum rca_state old = id->state;
+	struct rca_step step;
+
+	lockdep_assert_held(&id->lock);
+	step = rca_fsm_next(old, input);
+	if (step.verdict == RCA_TAKE) {
+		WRITE_ONCE(id->state, step.next);
+		trace_rca_state(id->obj.handle, id->ps, &id->local.sa, &id->dst.sa, old, input,
+				step.next);
+	} else if (step.verdict == RCA_ILLEGAL) {
+		trace_rca_unexpected(id->obj.handle, old, input);
+	}
+	return step;
+}
+
+/**
+ * rca_id_step() - rca_id_step_locked() that takes the lock
+ * @id: the id
+ * @input: what happens
+ *
+ * Context: Any context. Takes and releases @id->lock.
+ * Return: the step that was taken.
+ */
+struct rca_step rca_id_step(struct rca_id *id, enum rca_input input)
+{
+	struct rca_step step;
+	unsigned long flags;
+
+	spin_lock_irqsave(&id->lock, flags);
+	step = rca_id_step_locked(id, input);
+	spin_unlock_irqrestore(&id->lock, flags);
+	return step;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_step);
+
+/**
+ * rca_id_may() - would an operation be taken now?
+ * @id: the id
+ * @input: the operation
+ *
+ * Nothing changes. The answer stays true as long as nothing but user space
+ * can change the state, that is for the operations before a connection.
+ *
+ * Context: Any context.
+ * Return: 0, or the errno of the refusal.
+ */
+int rca_id_may(struct rca_id *id, enum rca_input input)
+{
+	struct rca_step step = rca_fsm_next(READ_ONCE(id->state), input);
+
+	return step.verdict == RCA_TAKE ? 0 : step.err;
+}
+
+/**
+ * rca_id_state() - the present state
+ * @id: the id
+ *
+ * Context: Any context. Pairs with WRITE_ONCE() in rca_id_step_locked().
+ * Return: the state; it may have changed when the caller looks at it, unless it holds @id->lock.
+ */
+enum rca_state rca_id_state(struct rca_id *id)
+{
+	return READ_ONCE(id->state);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_state);
+
+/**
+ * rca_id_reserve_event() - get the record for the event that an operation will cause
+ * @id: the id
+ *
+ * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Return: 0 or -ENOMEM.
+ */
+int rca_id_reserve_event(struct rca_id *id)
+{
+	struct rca_event *ev;
+	unsigned long flags;
+
+	lockdep_assert_held(&id->op);
+	ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
+	if (!ev)
+		return -ENOMEM;
+	spin_lock_irqsave(&id->lock, flags);
+	swap(id->spare, ev);
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+	return 0;
+}
+
+/**
+ * rca_id_unreserve_event() - the operation failed, no event will come
+ * @id: the id
+ *
+ * Context: Any context.
+ */
+void rca_id_unreserve_event(struct rca_id *id)
+{
+	struct rca_event *ev = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&id->lock, flags);
+	swap(id->spare, ev);
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+}
+
+/**
+ * rca_id_event() - a record for an event: the reserved one, else a new one
+ * @id: the id
+ *
+ * Context: Process context. May sleep. Charges the id's memory cgroup.
+ * Return: the record, or NULL: the event must do without.
+ */
+struct rca_event *rca_id_event(struct rca_id *id)
+{
+	struct mem_cgroup *old_memcg;
+	struct rca_event *ev = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&id->lock, flags);
+	swap(id->spare, ev);
+	spin_unlock_irqrestore(&id->lock, flags);
+	if (!ev) {
+		old_memcg = set_active_memcg(id->obj.ctx->memcg);
+		ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
+		set_active_memcg(old_memcg);
+	}
+	return ev;
+}
+
+/**
+ * rca_id_post_locked() - post an event of an id
+ * @id: the id
+ * @ev: its record, which passes to the queue; NULL: it goes without, as a notice
+ * @type: type of the event
+ * @status: its status
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ */
+void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status)
+{
+	enum rca_notice_slot slot = RCA_NOTICE_CONN;
+
+	lockdep_assert_held(&id->lock);
+	trace_rca_event(id->obj.handle, &id->local.sa, &id->dst.sa, type, status);
+	if (ev) {
+		ev->rec.type = type;
+		ev->rec.status = status;
+		rca_post(&id->src, ev);
+		return;
+	}
+	if (type == RDMA_CM_ALT_EVENT_DEVICE_REMOVAL || type == RDMA_CM_ALT_EVENT_ADDR_CHANGE)
+		slot = RCA_NOTICE_DEVICE;
+	rca_post_notice(&id->src, slot, type, status);
+}
+
+/**
+ * rca_event_set_conn() - put the peer's parameters into a record, as its receiver sees them
+ * @ev: the record
+ * @conn: the parameters, as their sender sees them
+ *
+ * The depths change places: what the peer serves is what we may have under way
+ * (IBTA volume 1, 12.7.29 and 12.7.30).
+ *
+ * Context: Any context.
+ */
+void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn)
+{
+	struct rdma_cm_alt_event *rec = &ev->rec;
+
+	rec->flags |= RDMA_CM_ALT_EVENT_F_CONN | RDMA_CM_ALT_EVENT_F_ECE;
+	rec->qp_num = conn->qp_num;
+	rec->responder_resources = conn->initiator_depth;
+	rec->initiator_depth = conn->responder_resources;
+	rec->flow_control = conn->flow_control;
+	rec->retry_count = conn->retry_count;
+	rec->rnr_retry_count = conn->rnr_retry_count;
+	rec->srq = conn->srq;
+	rec->ece_vendor_id = conn->ece_vendor_id;
+	rec->ece_attr_mod = conn->ece_attr_mod;
+	rec->private_data_len = conn->private_data_len;
+	memcpy(rec->private_data, conn->private_data, conn->private_data_len);
+}
+
+/**
+ * rca_id_attach() - bind an id to a device
+ * @id: the id; it has no device
+ * @dev: the device
+ * @port_num: port of the device
+ * @sgid_attr: local GID; its reference passes to the id when 0 is returned
+ *
+ * Context: Process context. Expects @id->op to be held by the caller, or @id
+ * to be known to nobody else.
+ * Return: 0, or -ENODEV: the device is being removed.
+ */
+int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
+		  const struct ib_gid_attr *sgid_attr)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&dev->lock, flags);
+	if (dev->removing) {
+		spin_unlock_irqrestore(&dev->lock, flags);
+		return -ENODEV;
+	}
+	id->dev = rca_device_get(dev);	/* put in rca_id_detach() */
+	id->port_num = port_num;
+	id->sgid_attr = sgid_attr;
+	list_add_tail(&id->dev_node, &dev->ids);
+	spin_unlock_irqrestore(&dev->lock, flags);
+	return 0;
+}
+
+/**
+ * rca_id_detach() - release the device of an id, if it has one
+ * @id: the id; its lower id is gone
+ *
+ * Context: Process context. Expects @id->op to be held by the caller, or @id
+ * to be known to nobody else.
+ */
+void rca_id_detach(struct rca_id *id)
+{
+	struct rca_device *dev = id->dev;
+	unsigned long flags;
+
+	if (!dev)
+		return;
+	WARN_ON_ONCE(id->lower);
+	spin_lock_irqsave(&dev->lock, flags);
+	list_del_init(&id->dev_node);
+	spin_unlock_irqrestore(&dev->lock, flags);
+	if (id->sgid_attr)
+		rdma_put_gid_attr(id->sgid_attr);
+	id->sgid_attr = NULL;
+	id->port_num = 0;
+	id->dev = NULL;
+	rca_device_put(dev);
+}
+
+/**
+ * rca_id_drop_lower() - destroy the transport's id, if there is one
+ * @id: the id
+ *
+ * Ends whatever the lower id does; no callback runs afterwards.
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller;
+ * never under a lock that a callback takes.
+ */
+void rca_id_drop_lower(struct rca_id *id)
+{
+	void *lower = id->lower;
+
+	lockdep_assert_held(&id->op);
+	if (!lower)
+		return;
+	id->dev->tp->destroy(lower);
+	id->lower = NULL;
+}
+
+/**
+ * rca_id_kick() - have the work of an id run
+ * @id: the id
+ * @delay: in how many jiffies at the latest
+ *
+ * Context: Any context.
+ */
+void rca_id_kick(struct rca_id *id, unsigned long delay)
+{
+	rca_id_get(id);		/* put in id_work() */
+	if (mod_delayed_work(rca_wq, &id->work, delay))
+		rca_id_put(id);	/* it was queued, and has a reference */
+}
+
+/**
+ * rca_id_drop_path() - free the paths of an id, which a connection does not need
+ * @id: the id
+ *
+ * Context: Any context. Expects @id->op to be held by the caller, or @id to be
+ * known to nobody else.
+ */
+void rca_id_drop_path(struct rca_id *id)
+{
+	kfree(id->path);
+	kfree(id->alt_path);
+	id->path = NULL;
+	id->alt_path = NULL;
+}
+
+static void pack_path(struct ib_path_rec_data *out, struct sa_path_rec *rec, u32 which)
+{
+	out->flags = IB_PATH_GMP | IB_PATH_BIDIRECTIONAL | which;
+	ib_sa_pack_path(rec, out->path_rec);
+}
+
+/**
+ * rca_id_fill_route_locked() - tell what is known of the place of an id
+ * @id: the id
+ * @route: filled in
+ *
+ * Context: Process context. Expects @id->op to be held by the caller, or @id
+ * to be known to nobody else.
+ */
+void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route)
+{
+	memset(route, 0, sizeof(*route));
+	rca_addr_to_user(&route->src, &id->local);
+	rca_addr_to_user(&route->dst, &id->dst);
+	if (!id->dev)
+		return;
+	route->node_guid = (__force u64)id->dev->ibdev->node_guid;
+	route->ibdev_index = id->dev->ibdev->index;
+	route->port_num = id->port_num;
+	/* RoCE has the default partition alone (IBTA annex A16.4.3). */
+	route->pkey = cpu_to_be16(IB_DEFAULT_PKEY_FULL);
+	if (id->sgid_attr)
+		memcpy(route->sgid, id->sgid_attr->gid.raw, sizeof(route->sgid));
+	if (rca_addr_is_set(&id->dst))
+		rdma_ip2gid(&id->dst.sa, (union ib_gid *)route->dgid);
+	if (!id->path)
+		return;
+	pack_path(&route->path[0], id->path, IB_PATH_PRIMARY);
+	route->num_paths = 1;
+	if (id->alt_path) {
+		pack_path(&route->path[1], id->alt_path, IB_PATH_ALTERNATE);
+		route->num_paths = 2;
+	}
+}
+
+/**
+ * rca_id_fill_route() - rca_id_fill_route_locked() that takes the lock
+ * @id: the id
+ * @route: filled in
+ *
+ * Context: Process context. Takes and releases @id->op.
+ */
+void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route)
+{
+	mutex_lock(&id->op);
+	rca_id_fill_route_locked(id, route);
+	mutex_unlock(&id->op);
+}
+
+/* Shows lockdep the order of the locks of "DOC: Locking", before chance does. */
+static void lockdep_prime(void)
+{
+	struct rca_queue *queue;
+	struct rca_ctx *ctx;
+	struct rca_id *id;
+	unsigned long flags;
+
+	if (!IS_ENABLED(CONFIG_LOCKDEP))
+		return;
+	ctx = rca_ctx_create();
+	if (!ctx)
+		return;
+	queue = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), true);
+	if (!queue)
+		goto out_put_ctx;
+	id = rca_id_create(ctx, queue, 0, 0, 0);
+	if (IS_ERR(id))
+		goto out_put_queue;
+	mutex_lock(&id->op);
+	mutex_lock(&queue->consume);
+	spin_lock_irqsave(&id->lock, flags);
+	spin_lock(&queue->lock);
+	spin_unlock(&queue->lock);
+	spin_unlock_irqrestore(&id->lock, flags);
+	mutex_unlock(&queue->consume);
+	mutex_unlock(&id->op);
+	rca_id_abandon(id);
+out_put_queue:
+	rca_queue_put(queue);
+out_put_ctx:
+	rca_ctx_put(ctx);
+}
+
+/**
+ * rca_cmid_init() - make what ids need
+ *
+ * Context: Process context. Module init.
+ * Return: 0 or -ENOMEM.
+ */
+int rca_cmid_init(void)
+{
+	id_cache = KMEM_CACHE(rca_id, SLAB_ACCOUNT);
+	if (!id_cache)
+		return -ENOMEM;
+	rca_wq = alloc_workqueue("rdma_cm_alt", WQ_UNBOUND, 0);
+	if (!rca_wq) {
+		kmem_cache_destroy(id_cache);
+		return -ENOMEM;
+	}
+	lockdep_prime();
+	return 0;
+}
+
+/**
+ * rca_cmid_exit() - wait for what ids left behind
+ *
+ * Context: Process context. Module exit; no id exists any more.
+ */
+void rca_cmid_exit(void)
+{
+	destroy_workqueue(rca_wq);
+	rcu_barrier();
+	kmem_cache_destroy(id_cache);
+}

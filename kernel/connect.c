@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Connections: what user space asks for, and what the peer's messages mean.
+ *
+ * Locking: rca_id.op over each operation; messages take rca_id.lock alone. An
+ * operation changes the state before it sends, as the answer may come first.
+ */
+#include "connect.h"
+
+#include <kunit/visibility.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_verbs.h>
+
+#include "devices.h"
+#include "qpattr.h"
+#include "trace.h"
+#include "wire.h"
+
+/* Values that fit the fields of REQ and REP (IBTA volume 1, 12.6.5 and 12.6.8). */
+#define MAX_RETRIES	7
+#define QPN_MASK	0xffffff
+
+static void set_qp(struct rca_id *id, struct rca_tp_conn *conn)
+{
+	conn->qp_num &= QPN_MASK;
+	conn->srq = !!conn->srq;
+	conn->psn = id->psn;
+	conn->qp_type = id->qp_type;
+	conn->retry_count = min_t(u8, conn->retry_count, MAX_RETRIES);
+	conn->rnr_retry_count = min_t(u8, conn->rnr_retry_count, MAX_RETRIES);
+	id->qp_num = conn->qp_num;
+}
+
+static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
+{
+	u8 data[IB_CM_REQ_PRIVATE_DATA_SIZE] = {};
+	struct rca_tp_req req = {
+		.conn = *user,
+		.path = id->path,
+		.sgid_attr = id->sgid_attr,
+		.service_id = rca_wire_service_id(id->ps, rca_addr_port(&id->dst)),
+	};
+
+	rca_wire_put_hdr(data, &id->local, &id->dst);
+	if (user->private_data_len)
+		memcpy(data + RCA_WIRE_HDR_LEN, user->private_data, user->private_data_len);
+	req.conn.private_data = data;
+	req.conn.private_data_len = RCA_WIRE_HDR_LEN + user->private_data_len;
+	set_qp(id, &req.conn);
+	return id->dev->tp->connect(id->lower, &req);
+}
+
+/**
+ * rca_connect() - send a connection request
+ * @id: the id; its route is resolved
+ * @conn: our parameters; the private data is the user's part
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0, an event follows; -EINVAL wrong state or private data too long;
+ * -ENXIO; -ENOMEM. The id is as before then.
+ */
+int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
+{
+	struct rca_step step;
+	void *lower;
+	int ret;
+
+	mutex_lock(&id->op);
+	ret = rca_id_may(id, RCA_IN_CONNECT);
+	if (ret)
+		goto out_unlock;
+	ret = -EINVAL;
+	if (conn->private_data_len > rca_wire_private_max(RCA_WIRE_REQ, id->dst.sa.sa_family))
+		goto out_unlock;
+	ret = rca_id_reserve_event(id);
+	if (ret)
+		goto out_unlock;
+	lower = id->dev->tp->create(id->dev->ibdev, id);
+	if (IS_ERR(lower)) {
+		ret = PTR_ERR(lower);
+		goto err_unreserve;
+	}
+	id->lower = lower;
+	step = rca_id_step(id, RCA_IN_CONNECT);
+	if (step.verdict != RCA_TAKE) {
+		ret = step.err;
+		goto err_drop_lower;
+	}
+	ret = send_request(id, conn);
+	if (ret) {
+		rca_id_step(id, RCA_IN_CONNECT_FAIL);
+		goto err_drop_lower;
+	}
+	goto out_unlock;
+
+err_drop_lower:
+	rca_id_drop_lower(id);
+err_unreserve:
+	rca_id_unreserve_event(id);
+out_unlock:
+	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "connect", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_connect);
+
+/* An operation that its state does not take; -ECONNRESET when the peer is why. */
+static int refused(struct rca_id *id, const struct rca_step *step)
+{
+	return READ_ONCE(id->peer_gone) && step->err == -EINVAL ? -ECONNRESET : step->err;
+}
+
+/**
+ * rca_accept() - accept a connection request
+ * @id: the id of the request
+ * @cookie: stamped on the events of the id from now on
+ * @conn: our parameters
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0, an event follows; -EINVAL wrong state or private data too long:
+ * the request waits still; -ECONNRESET the peer has given up; another errno:
+ * the request was rejected.
+ */
+int rca_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
+{
+	struct rca_tp_conn rep = *conn;
+	struct rca_step step;
+	int ret;
+
+	mutex_lock(&id->op);
+	ret = -EINVAL;
+	if (conn->private_data_len > rca_wire_private_max(RCA_WIRE_REP, id->dst.sa.sa_family))
+		goto out_unlock;
+	step = rca_fsm_next(rca_id_state(id), RCA_IN_ACCEPT);
+	if (step.verdict != RCA_TAKE) {
+		ret = refused(id, &step);
+		goto out_unlock;
+	}
+	ret = rca_id_reserve_event(id);
+	if (ret)
+		goto out_unlock;
+	rca_source_set_cookie(&id->src, cookie);
+	step = rca_id_step(id, RCA_IN_ACCEPT);
+	if (step.verdict != RCA_TAKE) {
+		rca_id_unreserve_event(id);
+		ret = refused(id, &step);
+		goto out_unlock;
+	}
+	set_qp(id, &rep);
+	ret = id->dev->tp->reply(id->lower, &rep);
+	if (ret) {
+		step = rca_id_step(id, RCA_IN_ACCEPT_FAIL);
+		rca_id_unreserve_event(id);
+		id->dev->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
+		goto out_unlock;
+	}
+	rca_id_drop_path(id);
+out_unlock:
+	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "accept", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_accept);
+
+/**
+ * rca_reject() - refuse a connection request, or a reply
+ * @id: the id
+ * @reason: 0 or IB_CM_REJ_CONSUMER_DEFINED, or IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED
+ * @data: private data
+ * @len: its length
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL wrong state, other reason or private data too long; -ENXIO.
+ */
+int rca_reject(struct rca_id *id, u32 reason, const void *data, u32 len)
+{
+	struct rca_step step;
+	int ret = -EINVAL;
+
+	if (!reason)
+		reason = IB_CM_REJ_CONSUMER_DEFINED;
+	mutex_lock(&id->op);
+	if (reason != IB_CM_REJ_CONSUMER_DEFINED &&
+	    reason != IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED)
+		goto out_unlock;
+	if (len > rca_wire_private_max(RCA_WIRE_REJ, id->dst.sa.sa_family))
+		goto out_unlock;
+	step = rca_id_step(id, RCA_IN_REJECT);
+	ret = step.err;
+	if (step.verdict == RCA_TAKE)
+		ret = id->dev->tp->reject(id->lower, reason, data, len);
+out_unlock:
+	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "reject", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_reject);
+
+/**
+ * rca_establish() - complete a connection on the active side
+ * @id: the id; the peer's reply has come
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL wrong state; -ENXIO; -ENOMEM: the connection has failed.
+ */
+int rca_establish(struct rca_id *id)
+{
+	struct rca_step step;
+	int ret;
+
+	mutex_lock(&id->op);
+	step = rca_id_step(id, RCA_IN_ESTABLISH);
+	ret = step.err;
+	if (step.verdict != RCA_TAKE)
+		goto out_unlock;
+	ret = id->dev->tp->ready(id->lower);
+	if (ret) {
+		rca_id_step(id, RCA_IN_ESTABLISH_FAIL);
+		id->dev->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
+		goto out_unlock;
+	}
+	rca_id_drop_path(id);
+out_unlock:
+	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "establish", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_establish);
+
+/**
+ * rca_disconnect() - end a connection
+ * @id: the id
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL the id never was in a connection; -ENXIO.
+ */
+int rca_disconnect(struct rca_id *id)
+{
+	struct rca_step step;
+	unsigned long flags;
+	int ret;
+
+	mutex_lock(&id->op);
+	step = rca_id_step(id, RCA_IN_DISCONNECT);
+	ret = step.err;
+	if (step.verdict != RCA_TAKE || !id->dev->tp->disconnect(id->lower))
+		goto out_unlock;
+	/* It could not be sent: the connection is over for us all the same. */
+	spin_lock_irqsave(&id->lock, flags);
+	step = rca_id_step_locked(id, RCA_IN_DISCONNECT_FAIL);
+	if (step.verdict == RCA_TAKE)
+		rca_id_post_locked(id, NULL, step.post, 0);
+	spin_unlock_irqrestore(&id->lock, flags);
+out_unlock:
+	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "disconnect", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_disconnect);
+
+/**
+ * rca_notify() - the QP of an id saw an event
+ * @id: the id
+ * @event: IB_EVENT_COMM_EST or IB_EVENT_PATH_MIG
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL another event or wrong state; -EISCONN; -ENXIO.
+ */
+int rca_notify(struct rca_id *id, u32 event)
+{
+	int ret = -EINVAL;
+
+	mutex_lock(&id->op);
+	if (rca_id_state(id) == RCA_ST_REMOVED)
+		ret = -ENXIO;
+	else if (id->lower && (event == IB_EVENT_COMM_EST || event == IB_EVENT_PATH_MIG))
+		ret = id->dev->tp->notify(id->lower, event);
+	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "notify", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_notify);
+
+/* Does the event that this input causes have more to tell than its status? */
+static bool needs_record(enum rca_input input)
+{
+	return input == RCA_IN_REP || input == RCA_IN_REJ || input == RCA_IN_RTU ||
+	       input == RCA_IN_REQ_TIMEOUT || input == RCA_IN_REP_TIMEOUT;
+}
+
+/**
+ * rca_connect_event() - a message came for an id, or did not come
+ * @owner: the id
+ * @lower: its transport's id
+ * @event: what happened
+ *
+ * Context: Process context, callback of a transport. May sleep. Takes and
+ * releases @owner's state lock.
+ * Return: what the transport must do (enum rca_action).
+ */
+u8 rca_connect_event(void *owner, void *lower, const struct rca_tp_event *event)
+{
+	struct rca_event *ev = NULL;
+	struct rca_id *id = owner;
+	struct rca_step step;
+	unsigned long flags;
+
+	if (needs_record(event->input)) {
+		ev = rca_id_event(id);
+		if (ev && event->has_conn)
+			rca_event_set_conn(ev, &event->conn);
+		if (ev && event->input == RCA_IN_REP &&
+		    rca_qp_attr_fill(id, lower, &ev->rec.qp))
+			ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
+	}
+
+	spin_lock_irqsave(&id->lock, flags);
+	if (id->state == RCA_ST_REQ_RCVD && event->input == RCA_IN_REJ)
+		WRITE_ONCE(id->peer_gone, true);	/* pairs with refused() */
+	step = rca_id_step_locked(id, event->input);
+	if (step.verdict == RCA_TAKE && step.post != RCA_NO_EVENT) {
+		rca_id_post_locked(id, ev, step.post, event->status);
+		ev = NULL;
+	}
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+
+	if (step.action & RCA_ACT_FINISH)
+		rca_id_kick(id, 0);
+	else if (step.verdict == RCA_TAKE && step.next == RCA_ST_CLOSED)
+		rca_id_kick(id, 0);	/* ib_cm answers late messages without the lower id */
+	return step.action;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_connect_event);

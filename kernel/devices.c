@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Devices: added and removed by ib_core, counted by those who use them.
+ *
+ * A service ID must not be taken on a new device before the stock rdma_cm has
+ * seen it: its add() would fail, and it would be dead on that device. So a new
+ * device is listenable only after a fence: a work registers and unregisters an
+ * empty client, and ib_core lets that wait until all add() have run.
+ *
+ * Locking: devices_lock protects the list of devices; rca_device.lock its ids.
+ */
+#include "devices.h"
+
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+static LIST_HEAD(devices);
+static DEFINE_SPINLOCK(devices_lock);
+static const struct rca_devices_ops *upper;
+static const struct rca_tp_ops *transport_ib;
+/* Fences of all devices, one after the other. */
+static struct workqueue_struct *fence_wq;
+
+/*
+ * ib_core calls add() in the order in which clients were registered, and
+ * registers none while it does.
+ */
+static void fence_work(struct work_struct *work)
+{
+	struct rca_device *dev = container_of(work, struct rca_device, fence);
+	struct ib_client *barrier;
+	unsigned long flags;
+	int ret;
+
+	barrier = kzalloc(sizeof(*barrier), GFP_KERNEL | __GFP_NOFAIL);
+	barrier->name = "rdma_cm_alt_fence";
+	ret = ib_register_client(barrier);
+	if (!ret)
+		ib_unregister_client(barrier);
+	else
+		pr_warn("rdma_cm_alt: %s: fence failed (%d), listening may be refused to others\n",
+			dev_name(&dev->ibdev->dev), ret);
+	kfree(barrier);
+
+	spin_lock_irqsave(&dev->lock, flags);
+	WRITE_ONCE(dev->listenable, true);
+	spin_unlock_irqrestore(&dev->lock, flags);
+	upper->added(dev);
+}
+
+static bool supported(struct ib_device *ibdev)
+{
+	u32 port;
+
+	rdma_for_each_port(ibdev, port)
+		if (rdma_protocol_roce(ibdev, port) && rdma_cap_ib_cm(ibdev, port))
+			return true;
+	return false;
+}
+
+static struct ib_client client;
+
+/* Never fails: ib_core would not call us again for the device. */
+static int add_one(struct ib_device *ibdev)
+{
+	struct rca_device *dev;
+	unsigned long flags;
+
+	if (!supported(ibdev))
+		return 0;
+	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	if (!dev) {
+		pr_err("rdma_cm_alt: %s: no memory, the device cannot be used\n",
+		       dev_name(&ibdev->dev));
+		return 0;
+	}
+	dev->ibdev = ibdev;
+	dev->tp = transport_ib;
+	refcount_set(&dev->ref, 1);	/* put in remove_one() */
+	init_completion(&dev->gone);
+	spin_lock_init(&dev->lock);
+	INIT_LIST_HEAD(&dev->ids);
+	mutex_init(&dev->demux_mutex);
+	INIT_LIST_HEAD(&dev->demuxes);
+	INIT_WORK(&dev->fence, fence_work);
+	ib_set_client_data(ibdev, &client, dev);
+
+	spin_lock_irqsave(&devices_lock, flags);
+	list_add_tail(&dev->node, &devices);
+	spin_unlock_irqrestore(&devices_lock, flags);
+	queue_work(fence_wq, &dev->fence);
+	return 0;
+}
+
+static void remove_one(struct ib_device *ibdev, void *client_data)
+{
+	struct rca_device *dev = client_data;
+	unsigned long flags;
+
+	if (!dev)
+		return;
+	spin_lock_irqsave(&devices_lock, flags);
+	list_del(&dev->node);
+	spin_unlock_irqrestore(&devices_lock, flags);
+	spin_lock_irqsave(&dev->lock, flags);
+	dev->removing = true;
+	spin_unlock_irqrestore(&dev->lock, flags);
+
+	flush_work(&dev->fence);
+	upper->removed(dev);
+	rca_device_put(dev);
+	wait_for_completion(&dev->gone);
+	WARN_ON_ONCE(!list_empty(&dev->ids) || !list_empty(&dev->demuxes));
+	mutex_destroy(&dev->demux_mutex);
+	kfree(dev);
+}
+
+static struct ib_client client = {
+	.name = "rdma_cm_alt",
+	.add = add_one,
+	.remove = remove_one,
+};
+
+/**
+ * rca_devices_init() - get to know the devices
+ * @ops: called when devices come and go; must stay until rca_devices_exit()
+ * @tp_ib: transport of devices with InfiniBand connection management
+ *
+ * Context: Process context. Module init.
+ * Return: 0 or a negative errno.
+ */
+int rca_devices_init(const struct rca_devices_ops *ops, const struct rca_tp_ops *tp_ib)
+{
+	int ret;
+
+	upper = ops;
+	transport_ib = tp_ib;
+	fence_wq = alloc_ordered_workqueue("rdma_cm_alt_fence", 0);
+	if (!fence_wq)
+		return -ENOMEM;
+	ret = ib_register_client(&client);
+	if (ret)
+		destroy_workqueue(fence_wq);
+	return ret;
+}
+
+/**
+ * rca_devices_exit() - leave all devices
+ *
+ * Context: Process context. Module exit. Nothing uses a device when it returns.
+ */
+void rca_devices_exit(void)
+{
+	ib_unregister_client(&client);
+	destroy_workqueue(fence_wq);
+}
+
+/**
+ * rca_device_get() - take another reference
+ * @dev: a device that the caller has a reference of, or that cannot go away now
+ *
+ * Context: Any context.
+ * Return: @dev.
+ */
+struct rca_device *rca_device_get(struct rca_device *dev)
+{
+	refcount_inc(&dev->ref);
+	return dev;
+}
+
+/**
+ * rca_device_put() - give a reference back
+ * @dev: the device; may be gone when this returns
+ *
+ * Context: Any context.
+ */
+void rca_device_put(struct rca_device *dev)
+{
+	if (refcount_dec_and_test(&dev->ref))
+		complete(&dev->gone);
+}
+
+/**
+ * rca_device_next() - go through the devices
+ * @prev: the device before, whose reference is put; NULL: start
+ *
+ * Context: Any context.
+ * Return: the next device with a reference, or NULL. A device that was removed
+ * meanwhile ends the walk.
+ */
+struct rca_device *rca_device_next(struct rca_device *prev)
+{
+	struct rca_device *dev, *next = NULL;
+	bool found = !prev;
+	unsigned long flags;
+
+	spin_lock_irqsave(&devices_lock, flags);
+	list_for_each_entry(dev, &devices, node) {
+		if (found && refcount_inc_not_zero(&dev->ref)) {
+			next = dev;
+			break;
+		}
+		if (dev == prev)
+			found = true;
+	}
+	spin_unlock_irqrestore(&devices_lock, flags);
+	if (prev)
+		rca_device_put(prev);
+	return next;
+}
+
+/**
+ * rca_device_wait_listenable() - wait until service IDs may be taken on a device
+ * @dev: the device; the caller has a reference
+ *
+ * Context: Process context. Sleeps; not in rca_devices_ops.
+ */
+void rca_device_wait_listenable(struct rca_device *dev)
+{
+	if (!READ_ONCE(dev->listenable))
+		flush_work(&dev->fence);
+}

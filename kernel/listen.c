@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Listening ids. One that is bound to an address listens on the device of that
+ * address; one that is not listens on all devices, also on those that come
+ * later.
+ *
+ * Locking: rca_id.op, then listeners_mutex, which protects the slots of all
+ * listeners. No callback takes either.
+ */
+#include "listen.h"
+
+#include <kunit/visibility.h>
+#include <linux/slab.h>
+
+#include "demux.h"
+#include "devices.h"
+#include "resolve.h"
+#include "trace.h"
+#include "wire.h"
+
+/* Ports to try when we may choose one and others hold its service ID. */
+#define PORT_TRIES	32
+
+/* How often a listener asks again for a service ID that another user of a new device holds. */
+#define BLOCKED_RETRY	(5 * HZ)
+
+/**
+ * struct rca_listener - what makes an id a listener
+ * @id: the id (immutable)
+ * @service_id: what it listens for (immutable once it is in @node)
+ * @wildcard: listens on all devices (immutable)
+ * @node: in the list of wildcard listeners (lock: listeners_mutex)
+ * @slots: its places on devices (lock: listeners_mutex)
+ */
+struct rca_listener {
+	struct rca_id *id;
+	__be64 service_id;
+	bool wildcard;
+	struct list_head node;
+	struct list_head slots;
+};
+
+static DEFINE_MUTEX(listeners_mutex);
+static LIST_HEAD(wildcards);
+
+static void retry_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(blocked_retry, retry_work);
+
+static bool on_device(struct rca_listener *listener, struct rca_device *dev)
+{
+	struct rca_slot *slot;
+
+	lockdep_assert_held(&listeners_mutex);
+	list_for_each_entry(slot, &listener->slots, listener_node)
+		if (slot->demux->dev == dev)
+			return true;
+	return false;
+}
+
+static int start_on(struct rca_listener *listener, struct rca_device *dev)
+{
+	struct rca_slot *slot;
+
+	lockdep_assert_held(&listeners_mutex);
+	slot = rca_demux_join(dev, listener->service_id, listener->id);
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
+	list_add_tail(&slot->listener_node, &listener->slots);
+	return 0;
+}
+
+static void stop_slots(struct rca_listener *listener)
+{
+	struct rca_slot *slot, *tmp;
+
+	lockdep_assert_held(&listeners_mutex);
+	list_for_each_entry_safe(slot, tmp, &listener->slots, listener_node) {
+		list_del(&slot->listener_node);
+		rca_demux_leave(slot);
+	}
+}
+
+/* All or nothing: a listener that misses a device would lose requests silently. */
+static int start_everywhere(struct rca_listener *listener)
+{
+	struct rca_device *dev = NULL;
+	int ret;
+
+	lockdep_assert_held(&listeners_mutex);
+	while ((dev = rca_device_next(dev))) {
+		/* A device that is not listenable yet comes by rca_listen_device_added(). */
+		if (!READ_ONCE(dev->listenable))
+			continue;
+		ret = start_on(listener, dev);
+		if (ret) {
+			rca_device_put(dev);
+			stop_slots(listener);
+			return ret;
+		}
+	}
+	list_add_tail(&listener->node, &wildcards);
+	return 0;
+}
+
+static int start(struct rca_listener *listener)
+{
+	struct rca_id *id = listener->id;
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	listener->service_id = rca_wire_service_id(id->ps, rca_addr_port(&id->local));
+	mutex_lock(&listeners_mutex);
+	ret = listener->wildcard ? start_everywhere(listener) : start_on(listener, id->dev);
+	mutex_unlock(&listeners_mutex);
+	return ret;
+}
+
+/* Another port, when the choice was ours and somebody else holds the service ID. */
+static int start_with_free_port(struct rca_listener *listener)
+{
+	struct rca_id *id = listener->id;
+	int ret, tries;
+
+	for (tries = 0; tries < PORT_TRIES; tries++) {
+		ret = start(listener);
+		if (ret != -EBUSY || !id->bind.chosen)
+			break;
+		if (rca_ports_repick(&id->bind))
+			break;
+		rca_addr_set_port(&id->local, rca_addr_port(&id->bind.addr));
+	}
+	return ret == -EBUSY ? -EADDRINUSE : ret;
+}
+
+static int bind_wildcard(struct rca_id *id)
+{
+	union rca_addr any = {};
+
+	if (rca_id_state(id) != RCA_ST_IDLE)
+		return 0;
+	rca_addr_set_any(&any, AF_INET);
+	return rca_resolve_bind_locked(id, &any);
+}
+
+/* Wait for the fences of new devices, before any lock of ours is taken. */
+static void wait_for_devices(void)
+{
+	struct rca_device *dev = NULL;
+
+	while ((dev = rca_device_next(dev)))
+		rca_device_wait_listenable(dev);
+}
+
+static int listen_locked(struct rca_id *id, u32 backlog)
+{
+	struct rca_listener *listener;
+	struct rca_step step;
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	ret = bind_wildcard(id) ?: rca_id_may(id, RCA_IN_LISTEN);
+	if (ret)
+		return ret;
+	if (!rca_ports_bound(&id->bind))
+		return -EINVAL;		/* an active id, which took no port */
+	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
+	if (!listener)
+		return -ENOMEM;
+	listener->id = id;
+	listener->wildcard = !id->dev;
+	INIT_LIST_HEAD(&listener->slots);
+	INIT_LIST_HEAD(&listener->node);
+	ret = rca_ports_listen(&id->bind);
+	if (ret)
+		goto err_free;
+	id->backlog = backlog && backlog < RCA_MAX_BACKLOG ? backlog : RCA_MAX_BACKLOG;
+	/* Requests are taken in this state alone, and may come before start() returns. */
+	step = rca_id_step(id, RCA_IN_LISTEN);
+	ret = step.err;
+	if (step.verdict != RCA_TAKE)
+		goto err_unlisten;
+	ret = start_with_free_port(listener);
+	if (ret) {
+		rca_id_step(id, RCA_IN_LISTEN_FAIL);
+		goto err_unlisten;
+	}
+	id->listener = listener;
+	return 0;
+
+err_unlisten:
+	rca_ports_unlisten(&id->bind);
+err_free:
+	kfree(listener);
+	return ret;
+}
+
+/**
+ * rca_listen() - take connection requests on an id
+ * @id: the id; bound, or it is bound to the wildcard address and a free port
+ * @backlog: requests that may wait to be read; 0 or more than RCA_MAX_BACKLOG: that
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL wrong state; -EADDRINUSE the port is another listener's,
+ * or its service ID is another user's of the device; -ENXIO; -ENOMEM.
+ */
+int rca_listen(struct rca_id *id, u32 backlog)
+{
+	int ret;
+
+	wait_for_devices();
+	mutex_lock(&id->op);
+	ret = listen_locked(id, backlog);
+	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "listen", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_listen);
+
+/**
+ * rca_listen_stop() - stop listening, if the id does; its service IDs are free then
+ * @id: the id
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ */
+void rca_listen_stop(struct rca_id *id)
+{
+	struct rca_listener *listener = id->listener;
+
+	lockdep_assert_held(&id->op);
+	if (!listener)
+		return;
+	id->listener = NULL;
+	mutex_lock(&listeners_mutex);
+	list_del_init(&listener->node);
+	stop_slots(listener);
+	mutex_unlock(&listeners_mutex);
+	rca_ports_unlisten(&id->bind);
+	kfree(listener);
+}
+
+/* Wildcard listeners that are not on @dev yet start there. False: some are blocked. */
+static bool start_wildcards_on(struct rca_device *dev)
+{
+	struct rca_listener *listener;
+	bool all = true;
+	int ret;
+
+	lockdep_assert_held(&listeners_mutex);
+	list_for_each_entry(listener, &wildcards, node) {
+		if (on_device(listener, dev))
+			continue;
+		ret = start_on(listener, dev);
+		if (!ret)
+			continue;
+		all = false;
+		pr_notice_ratelimited("rdma_cm_alt: %s: %pISpc cannot listen there yet: %s (%d), trying again\n",
+				      dev_name(&dev->ibdev->dev), &listener->id->local.sa,
+				      ret == -EBUSY ? "another user has the service ID" : "error",
+				      ret);
+	}
+	return all;
+}
+
+static void retry_work(struct work_struct *work)
+{
+	struct rca_device *dev = NULL;
+	bool all = true;
+
+	mutex_lock(&listeners_mutex);
+	while ((dev = rca_device_next(dev)))
+		if (READ_ONCE(dev->listenable) && !READ_ONCE(dev->removing))
+			all &= start_wildcards_on(dev);
+	mutex_unlock(&listeners_mutex);
+	if (!all)
+		mod_delayed_work(rca_wq, &blocked_retry, BLOCKED_RETRY);
+}
+
+/**
+ * rca_listen_device_added() - a device may be listened on from now on
+ * @dev: the device
+ *
+ * Never fails: a service ID that another user holds is asked for again later.
+ *
+ * Context: Process context. Sleeps. Takes and releases listeners_mutex.
+ */
+void rca_listen_device_added(struct rca_device *dev)
+{
+	bool all;
+
+	mutex_lock(&listeners_mutex);
+	all = start_wildcards_on(dev);
+	mutex_unlock(&listeners_mutex);
+	if (!all)
+		mod_delayed_work(rca_wq, &blocked_retry, BLOCKED_RETRY);
+}
+
+/**
+ * rca_listen_device_removed() - a device goes away: nobody listens there when this returns
+ * @dev: the device, marked as being removed
+ *
+ * No request of the device is being handled any more, either.
+ *
+ * Context: Process context. Sleeps. Takes and releases listeners_mutex.
+ */
+void rca_listen_device_removed(struct rca_device *dev)
+{
+	struct rca_slot *slot;
+
+	mutex_lock(&listeners_mutex);
+	while ((slot = rca_demux_first(dev))) {
+		list_del(&slot->listener_node);
+		rca_demux_leave(slot);
+	}
+	mutex_unlock(&listeners_mutex);
+}
+
+/**
+ * rca_listen_exit() - end what runs by itself
+ *
+ * Context: Process context. Module exit; no listener exists any more.
+ */
+void rca_listen_exit(void)
+{
+	cancel_delayed_work_sync(&blocked_retry);
+}

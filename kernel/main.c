@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The module: init in order, exit in reverse, and who is plugged into whom.
+ *
+ * Locking: none.
+ */
+#include <linux/module.h>
+
+#include "chardev.h"
+#include "cmid.h"
+#include "connect.h"
+#include "devices.h"
+#include "events.h"
+#include "listen.h"
+#include "ports.h"
+#include "request.h"
+#include "teardown.h"
+#include "transport_ib.h"
+
+static const struct rca_tp_upcalls upcalls = {
+	.event = rca_connect_event,
+	.request = rca_request,
+};
+
+static void device_removed(struct rca_device *dev)
+{
+	rca_listen_device_removed(dev);	/* no new children from here on */
+	rca_teardown_device(dev);
+}
+
+static const struct rca_devices_ops devices_ops = {
+	.added = rca_listen_device_added,
+	.removed = device_removed,
+};
+
+static int __init rca_init(void)
+{
+	int ret;
+
+	rca_tp_ib_init(&upcalls);
+	ret = rca_events_init();
+	if (ret)
+		return ret;
+	ret = rca_ports_init();
+	if (ret)
+		goto err_events;
+	ret = rca_cmid_init();
+	if (ret)
+		goto err_ports;
+	ret = rca_devices_init(&devices_ops, &rca_tp_ib);
+	if (ret)
+		goto err_cmid;
+	ret = rca_chardev_init();
+	if (ret)
+		goto err_devices;
+	return 0;
+
+err_devices:
+	rca_devices_exit();
+	rca_listen_exit();
+err_cmid:
+	rca_cmid_exit();
+err_ports:
+	rca_ports_exit();
+err_events:
+	rca_events_exit();
+	return ret;
+}
+
+static void __exit rca_exit(void)
+{
+	rca_chardev_exit();
+	rca_devices_exit();
+	rca_listen_exit();
+	rca_cmid_exit();
+	rca_ports_exit();
+	rca_events_exit();
+}
+
+module_init(rca_init);
+module_exit(rca_exit);
+
+MODULE_DESCRIPTION("RDMA connection manager beside the stock one");
+MODULE_AUTHOR("The rdma_cm_alt authors");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION("0.1.0");
+/* Its add() must run first on a new device: see devices.c. */
+MODULE_SOFTDEP("pre: rdma_cm");

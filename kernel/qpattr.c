@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Attributes for the transitions of a QP: asked for one by one, or all that are
+ * known, to travel with an event.
+ *
+ * Locking: rca_id.op for the former; the latter reads what does not change.
+ */
+#include "qpattr.h"
+
+#include <kunit/visibility.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_marshall.h>
+
+#include "devices.h"
+
+/* Before there is a connection: where the QP is, and no access for the peer. */
+static int unconnected_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+{
+	int ret;
+
+	ret = ib_find_cached_pkey(id->dev->ibdev, id->port_num, IB_DEFAULT_PKEY_FULL,
+				  &attr->pkey_index);
+	if (ret)
+		return ret;
+	attr->port_num = id->port_num;
+	attr->qp_access_flags = 0;
+	*mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS;
+	return 0;
+}
+
+/*
+ * The starting PSN of our receive queue is ours, and was or will be told to the
+ * peer: ib_cm does not know it before the reply is sent.
+ */
+static int connected_attr(struct rca_id *id, void *lower, struct ib_qp_attr *attr, int *mask)
+{
+	int ret = id->dev->tp->qp_attr(lower, attr, mask);
+
+	if (ret)
+		return ret;
+	if (*mask & IB_QP_RQ_PSN)
+		attr->rq_psn = id->psn;
+	if ((*mask & IB_QP_TIMEOUT) && id->ack_timeout_set)
+		attr->timeout = id->ack_timeout;
+	return 0;
+}
+
+static int get_attr(struct rca_id *id, void *lower, enum ib_qp_state state,
+		    struct ib_qp_attr *attr, int *mask)
+{
+	attr->qp_state = state;
+	return lower ? connected_attr(id, lower, attr, mask) : unconnected_attr(id, attr, mask);
+}
+
+/**
+ * rca_qp_attr() - attributes for one transition
+ * @id: the id
+ * @qp_state: the state to go to: IB_QPS_INIT, IB_QPS_RTR or IB_QPS_RTS
+ * @out: the attributes with their mask
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL no such transition, no device, or the state of the
+ * connection does not give them; -ENXIO the device was removed.
+ */
+int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
+{
+	struct ib_qp_attr attr = {};
+	enum rca_state state;
+	int ret, mask = 0;
+
+	if (qp_state > IB_QPS_ERR)
+		return -EINVAL;
+	mutex_lock(&id->op);
+	state = rca_id_state(id);
+	if (state == RCA_ST_REMOVED)
+		ret = -ENXIO;
+	else if (!id->dev)
+		ret = -EINVAL;
+	else if (!id->lower && state > RCA_ST_ROUTE_RESOLVED)
+		ret = -EINVAL;
+	else
+		ret = get_attr(id, id->lower, qp_state, &attr, &mask);
+	if (!ret) {
+		memset(out, 0, sizeof(*out));
+		out->qp_attr_mask = mask;
+		ib_copy_qp_attr_to_user(id->dev->ibdev, out, &attr);
+	}
+	mutex_unlock(&id->op);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_qp_attr);
+
+/**
+ * rca_qp_attr_fill() - all attributes that are known, for an event
+ * @id: the id
+ * @lower: its transport's id, which stays while this runs; NULL: none yet
+ * @out: one set of attributes with a mask for each transition
+ *
+ * The three sets do not contradict each other, so that one struct holds them.
+ *
+ * Context: Any context but under @id->lock; @id->dev and @id->port_num do not
+ * change: the caller holds @id->op, or runs in a callback of @lower.
+ * Return: true when at least the transition to INIT is known.
+ */
+bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr *out)
+{
+	struct ib_qp_attr attr = {};
+	int mask = 0;
+
+	if (!id->dev || get_attr(id, lower, IB_QPS_INIT, &attr, &mask))
+		return false;
+	out->init_mask = mask;
+	if (lower && !get_attr(id, lower, IB_QPS_RTR, &attr, &mask))
+		out->rtr_mask = mask;
+	if (out->rtr_mask && !get_attr(id, lower, IB_QPS_RTS, &attr, &mask))
+		out->rts_mask = mask;
+	attr.qp_state = 0;
+	ib_copy_qp_attr_to_user(id->dev->ibdev, &out->attr, &attr);
+	return true;
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Connection requests that come in. The transport has found the service ID;
+ * here the listener is found behind it, by network namespace and address, and
+ * the id of the connection is built. The return value is the verdict.
+ *
+ * Locking: RCU to find the listener; the listener's state lock to post the
+ * event. Runs in a callback of the transport.
+ */
+#include "request.h"
+
+#include <kunit/visibility.h>
+#include <linux/inetdevice.h>
+#include <linux/memcontrol.h>
+#include <linux/netdevice.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <net/ip6_route.h>
+#include <net/ip_fib.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+
+#include "cmid.h"
+#include "demux.h"
+#include "devices.h"
+#include "qpattr.h"
+#include "trace.h"
+#include "wire.h"
+
+/* The network device that the request came to: that of the GID it was sent to. */
+static struct net_device *request_ndev(const struct rca_tp_request *req)
+{
+	struct net_device *ndev;
+
+	if (!req->sgid_attr)
+		return NULL;
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(req->sgid_attr);
+	if (IS_ERR(ndev) || !(READ_ONCE(ndev->flags) & IFF_UP))
+		ndev = NULL;
+	dev_hold(ndev);		/* put in rca_request() */
+	rcu_read_unlock();
+	return ndev;
+}
+
+/* Would we answer @peer through @ndev? If not, the request is for somebody else. */
+static bool reachable_v4(struct net_device *ndev, __be32 peer, __be32 local)
+{
+	struct flowi4 fl4 = {
+		.flowi4_oif = ndev->ifindex,
+		.daddr = peer,
+		.saddr = local,
+	};
+	struct fib_result res;
+	bool ret;
+
+	if (ipv4_is_multicast(local) || ipv4_is_lbcast(local) || ipv4_is_zeronet(local) ||
+	    ipv4_is_loopback(local) || ipv4_is_multicast(peer) || ipv4_is_lbcast(peer) ||
+	    ipv4_is_zeronet(peer) || ipv4_is_loopback(peer))
+		return false;
+	rcu_read_lock();
+	ret = !fib_lookup(dev_net(ndev), &fl4, &res, 0) && FIB_RES_DEV(res) == ndev;
+	rcu_read_unlock();
+	return ret;
+}
+
+static bool reachable_v6(struct net_device *ndev, const struct in6_addr *peer,
+			 const struct in6_addr *local)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	struct rt6_info *rt;
+	bool ret;
+
+	rt = rt6_lookup(dev_net(ndev), peer, local, ndev->ifindex, NULL,
+			ipv6_addr_type(peer) & IPV6_ADDR_LINKLOCAL ? 1 : 0);
+	if (!rt)
+		return false;
+	ret = rt->rt6i_idev && rt->rt6i_idev->dev == ndev;
+	ip6_rt_put(rt);
+	return ret;
+#else
+	return false;
+#endif
+}
+
+static bool reachable(struct net_device *ndev, const union rca_addr *peer,
+		      const union rca_addr *local)
+{
+	if (peer->sa.sa_family == AF_INET)
+		return reachable_v4(ndev, peer->in.sin_addr.s_addr, local->in.sin_addr.s_addr);
+	return reachable_v6(ndev, &peer->in6.sin6_addr, &local->in6.sin6_addr);
+}
+
+static bool listens_for(struct rca_id *id, struct net_device *ndev, const union rca_addr *local)
+{
+	const union rca_addr *addr = &id->local;
+
+	if (!net_eq(id->net, dev_net(ndev)))
+		return false;
+	if (rca_addr_is_any(addr) || rca_addr_is_loopback(addr))
+		return !id->bind.afonly || addr->sa.sa_family == local->sa.sa_family;
+	return rca_addr_same_ip(addr, local);
+}
+
+/* The listener with a reference; NULL: there is none. */
+static struct rca_id *find_listener(struct rca_demux *demux, struct net_device *ndev,
+				    const union rca_addr *local)
+{
+	struct rca_id *id = NULL;
+	struct rca_slot *slot;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(slot, &demux->slots, node) {
+		if (listens_for(slot->id, ndev, local) && rca_obj_tryget(&slot->id->obj)) {
+			id = slot->id;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return id;
+}
+
+static struct sa_path_rec *copy_path(const struct sa_path_rec *path)
+{
+	return path ? kmemdup(path, sizeof(*path), GFP_KERNEL_ACCOUNT) : NULL;
+}
+
+/* The id of the connection, complete but for its lower id. */
+static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *demux,
+				  const struct rca_tp_request *req, const union rca_addr *local,
+				  const union rca_addr *peer)
+{
+	struct rca_id *child;
+	int ret;
+
+	child = rca_id_create_child(listener);
+	if (IS_ERR(child))
+		return child;
+	child->local = *local;
+	child->dst = *peer;
+	ret = -ENOMEM;
+	child->path = copy_path(req->path);
+	child->alt_path = copy_path(req->alt_path);
+	if (!child->path || (req->alt_path && !child->alt_path))
+		goto err_abandon;
+	rdma_hold_gid_attr(req->sgid_attr);	/* put in rca_id_detach() */
+	ret = rca_id_attach(child, demux->dev, req->port_num, req->sgid_attr);
+	if (ret) {
+		rdma_put_gid_attr(req->sgid_attr);
+		goto err_abandon;
+	}
+	return child;
+
+err_abandon:
+	rca_id_abandon(child);
+	return ERR_PTR(ret);
+}
+
+static struct rca_event *build_event(struct rca_id *listener, struct rca_id *child, void *lower,
+				     const struct rca_tp_request *req)
+{
+	struct rca_event *ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
+	struct rca_tp_conn user = req->conn;
+
+	if (!ev)
+		return NULL;
+	user.private_data += RCA_WIRE_HDR_LEN;
+	user.private_data_len -= RCA_WIRE_HDR_LEN;
+	rca_event_set_conn(ev, &user);
+	ev->rec.id = child->obj.handle;
+	ev->rec.listen_id = listener->obj.handle;
+	ev->rec.flags |= RDMA_CM_ALT_EVENT_F_ROUTE;
+	rca_id_fill_route_locked(child, &ev->rec.route);
+	if (rca_qp_attr_fill(child, lower, &ev->rec.qp))
+		ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
+	ev->child = &child->obj;
+	ev->child_src = &child->src;
+	ev->credit = &listener->waiting;
+	return ev;
+}
+
+/* Build the child and give its event to the listener. */
+static int take_request(struct rca_id *listener, struct rca_demux *demux, void *lower,
+			const struct rca_tp_request *req, const union rca_addr *local,
+			const union rca_addr *peer)
+{
+	struct rca_event *ev;
+	struct rca_id *child;
+	unsigned long flags;
+	int ret;
+
+	if (req->conn.qp_type != listener->qp_type)
+		return -EINVAL;
+	/* No room: say nothing, the peer asks again. */
+	if (atomic_inc_return(&listener->waiting) > listener->backlog) {
+		ret = -ENOMEM;
+		goto err_return_credit;
+	}
+	child = build_child(listener, demux, req, local, peer);
+	if (IS_ERR(child)) {
+		ret = PTR_ERR(child);
+		goto err_return_credit;
+	}
+	ev = build_event(listener, child, lower, req);
+	if (!ev) {
+		ret = -ENOMEM;
+		goto err_abandon_child;
+	}
+
+	spin_lock_irqsave(&listener->lock, flags);
+	if (listener->state != RCA_ST_LISTEN || !listener->src.queue) {
+		spin_unlock_irqrestore(&listener->lock, flags);
+		ret = -ECONNABORTED;
+		goto err_free_event;
+	}
+	child->lower = lower;
+	demux->dev->tp->set_owner(lower, child);
+	rca_id_post_locked(listener, ev, RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0);
+	spin_unlock_irqrestore(&listener->lock, flags);
+	return 0;
+
+err_free_event:
+	ev->child = NULL;
+	ev->credit = NULL;
+	rca_event_free(ev);
+err_abandon_child:
+	rca_id_abandon(child);
+err_return_credit:
+	atomic_dec(&listener->waiting);
+	return ret;
+}
+
+/**
+ * rca_request() - a connection request came in
+ * @_demux: the demux of its service ID
+ * @lower: the transport's id for the connection
+ * @req: the request
+ *
+ * Context: Process context, callback of a transport. May sleep.
+ * Return: 0: @lower has an owner; -ENOMEM: drop the request silently;
+ * another errno: reject it. @lower is the transport's then.
+ */
+int rca_request(void *_demux, void *lower, const struct rca_tp_request *req)
+{
+	struct rca_demux *demux = _demux;
+	union rca_addr local, peer;
+	struct mem_cgroup *memcg;
+	struct net_device *ndev;
+	struct rca_id *listener;
+	int ret;
+
+	ret = rca_wire_get_hdr(req->conn.private_data, req->conn.private_data_len,
+			       rca_wire_sid_port(req->service_id), &peer, &local);
+	if (ret)
+		return ret;
+	ndev = request_ndev(req);
+	if (!ndev)
+		return -ENODEV;
+	ret = -EHOSTUNREACH;
+	if (!reachable(ndev, &peer, &local))
+		goto out_put_ndev;
+	if (rca_addr_is_linklocal(&local))
+		local.in6.sin6_scope_id = ndev->ifindex;
+	if (rca_addr_is_linklocal(&peer))
+		peer.in6.sin6_scope_id = ndev->ifindex;
+	ret = -ECONNREFUSED;
+	listener = find_listener(demux, ndev, &local);
+	if (!listener)
+		goto out_put_ndev;
+	memcg = set_active_memcg(listener->obj.ctx->memcg);
+	ret = take_request(listener, demux, lower, req, &local, &peer);
+	set_active_memcg(memcg);
+	rca_id_put(listener);
+out_put_ndev:
+	trace_rca_request(&peer.sa, &local.sa, req->service_id, ret);
+	dev_put(ndev);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_request);

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The path of a RoCE connection, which is made of what the id knows.
+ *
+ * Locking: rca_id.op.
+ */
+#include "route.h"
+
+#include <linux/if_vlan.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <net/route.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_sa.h>
+
+#include "devices.h"
+
+/* 4.096 us * 2^16 = 268 ms: what stock 6.12 assumes of an Ethernet fabric. */
+#define ROCE_PACKET_LIFETIME	16
+
+struct prio_walk {
+	int prio;
+	int tc;
+	bool found;
+};
+
+/* The traffic class of a priority on a VLAN device: its real device's, or its egress map's. */
+static int vlan_tc(struct net_device *vlan, int prio)
+{
+	struct net_device *real = vlan_dev_real_dev(vlan);
+
+	if (real->num_tc)
+		return netdev_get_prio_tc_map(real, prio);
+	return (vlan_dev_get_egress_qos_mask(vlan, prio) & VLAN_PRIO_MASK) >> VLAN_PRIO_SHIFT;
+}
+
+/* Looks at the first lower device alone: stops the walk by its return value. */
+static int first_lower_tc(struct net_device *dev, struct netdev_nested_priv *priv)
+{
+	struct prio_walk *walk = priv->data;
+
+	if (is_vlan_dev(dev))
+		walk->tc = vlan_tc(dev, walk->prio);
+	else if (dev->num_tc)
+		walk->tc = netdev_get_prio_tc_map(dev, walk->prio);
+	walk->found = true;
+	return 1;
+}
+
+/* The service level is the traffic class that the network device has for the TOS. */
+static u8 tos_to_sl(struct net_device *ndev, u8 tos)
+{
+	struct prio_walk walk = { .prio = rt_tos2priority(tos) };
+	struct netdev_nested_priv priv = { .data = &walk };
+
+	if (is_vlan_dev(ndev))
+		return vlan_tc(ndev, walk.prio);
+	rcu_read_lock();
+	netdev_walk_all_lower_dev_rcu(ndev, first_lower_tc, &priv);
+	rcu_read_unlock();
+	if (walk.found)
+		return walk.tc;
+	return ndev->num_tc ? netdev_get_prio_tc_map(ndev, walk.prio) : 0;
+}
+
+/*
+ * RoCE v2 switches spread flows by the UDP source port, which is made of the
+ * flow label: the caller's for IPv6, else a hash of the two ports.
+ */
+static __be32 flow_label(struct rca_id *id)
+{
+	u32 label = 0;
+
+	if (id->local.sa.sa_family == AF_INET6)
+		label = be32_to_cpu(id->local.in6.sin6_flowinfo) & IB_GRH_FLOWLABEL_MASK;
+	if (!label)
+		label = (be16_to_cpu(rca_addr_port(&id->local)) * 31u +
+			 be16_to_cpu(rca_addr_port(&id->dst))) & IB_GRH_FLOWLABEL_MASK;
+	return cpu_to_be32(label);
+}
+
+/* A gateway says by itself that the packets must be routable. */
+static enum ib_gid_type gid_type(struct rca_id *id)
+{
+	if (id->link.network == RDMA_NETWORK_IPV4 || id->link.network == RDMA_NETWORK_IPV6)
+		return IB_GID_TYPE_ROCE_UDP_ENCAP;
+	return id->sgid_attr->gid_type;
+}
+
+static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_device *ndev)
+{
+	path->rec_type = sa_conv_gid_to_pathrec_type(gid_type(id));
+	path->roce.route_resolved = true;
+	sa_path_set_dmac(path, id->link.dmac);
+	rdma_ip2gid(&id->local.sa, &path->sgid);
+	rdma_ip2gid(&id->dst.sa, &path->dgid);
+	path->hop_limit = id->link.hoplimit;
+	path->reversible = 1;
+	path->pkey = cpu_to_be16(IB_DEFAULT_PKEY_FULL);
+	path->mtu_selector = IB_SA_EQ;
+	path->mtu = iboe_get_mtu(ndev->mtu);
+	path->rate_selector = IB_SA_EQ;
+	path->rate = IB_RATE_PORT_CURRENT;
+	path->sl = tos_to_sl(ndev, id->tos);
+	path->traffic_class = id->tos;
+	path->packet_life_time_selector = IB_SA_EQ;
+	/* IBTA 12.7.34: timeout = 2 * lifetime + the CA's delay, which is small. */
+	path->packet_life_time = id->ack_timeout_set && id->ack_timeout ? id->ack_timeout - 1 :
+									   ROCE_PACKET_LIFETIME;
+	if (rdma_protocol_roce_udp_encap(id->dev->ibdev, id->port_num))
+		path->flow_label = flow_label(id);
+	return path->mtu ? 0 : -EINVAL;
+}
+
+/**
+ * rca_route_roce() - make the path of an id on RoCE
+ * @id: the id; its address is resolved
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0; -ENODEV the network device is gone; -EINVAL its MTU is too small; -ENOMEM.
+ */
+int rca_route_roce(struct rca_id *id)
+{
+	struct net_device *ndev;
+	struct sa_path_rec *path;
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	if (!id->dev)
+		return -ENODEV;
+	path = kzalloc(sizeof(*path), GFP_KERNEL_ACCOUNT);
+	if (!path)
+		return -ENOMEM;
+	ndev = dev_get_by_index(id->net, id->link.ifindex);
+	if (!ndev) {
+		kfree(path);
+		return -ENODEV;
+	}
+	ret = fill_path(id, path, ndev);
+	dev_put(ndev);
+	if (ret) {
+		kfree(path);
+		return ret;
+	}
+	rca_id_drop_path(id);
+	id->path = path;
+	return 0;
+}

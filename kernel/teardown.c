@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The end of ids: destroy, close of a queue or of a context, removal of a device.
+ *
+ * An id ends in two halves. The first takes it away from everybody: handle,
+ * events, port, service ID. The second gives the lower id back; when the peer
+ * is still connected it waits in the background for the answer to our
+ * disconnect request, so that a lost message does not leave the peer hanging.
+ *
+ * Locking: see "DOC: Locking" in cmid.h; no lock is held on entry.
+ */
+#include "teardown.h"
+
+#include <kunit/visibility.h>
+#include <linux/jiffies.h>
+
+#include "cmid.h"
+#include "devices.h"
+#include "listen.h"
+#include "resolve.h"
+#include "trace.h"
+
+/*
+ * How long a destroyed id waits for the answer to its disconnect request: two
+ * retransmissions of a RoCE connection with the usual timers, and some.
+ */
+#define LINGER	msecs_to_jiffies(10000)
+
+/* Ask a connected peer to disconnect. True: the answer is worth waiting for. */
+static bool start_linger(struct rca_id *id, enum rca_state was)
+{
+	lockdep_assert_held(&id->op);
+	if (!id->lower)
+		return false;
+	if (was == RCA_ST_DREQ_SENT)
+		return true;
+	return was == RCA_ST_CONNECTED && !id->dev->tp->disconnect(id->lower);
+}
+
+/**
+ * rca_teardown_id() - end an id that is in no table any more
+ * @id: the id; the caller keeps its reference
+ *
+ * Context: Process context. Sleeps. Not from a callback.
+ * Return: how many events of the id were delivered.
+ */
+u32 rca_teardown_id(struct rca_id *id)
+{
+	enum rca_state was;
+	LIST_HEAD(requests);
+	unsigned long flags;
+	u32 reported;
+
+	spin_lock_irqsave(&id->lock, flags);
+	was = id->state;
+	rca_id_step_locked(id, RCA_IN_DESTROY);
+	spin_unlock_irqrestore(&id->lock, flags);
+
+	rca_resolve_cancel(id);
+	reported = rca_source_detach(&id->src, &requests);
+
+	mutex_lock(&id->op);
+	rca_listen_stop(id);
+	rca_ports_unbind(&id->bind);
+	rca_id_drop_path(id);
+	if (start_linger(id, was)) {
+		rca_id_kick(id, LINGER);
+	} else {
+		rca_id_drop_lower(id);
+		rca_id_detach(id);
+	}
+	mutex_unlock(&id->op);
+
+	/* Requests can come in until the listener is stopped: the source is detached by then. */
+	rca_teardown_requests(&requests);
+	return reported;
+}
+
+/**
+ * rca_teardown_requests() - reject connection requests that nobody will read
+ * @requests: undelivered events with a child, linked by their items; emptied
+ *
+ * Context: Process context. Sleeps.
+ */
+void rca_teardown_requests(struct list_head *requests)
+{
+	struct rca_event *ev, *tmp;
+
+	list_for_each_entry_safe(ev, tmp, requests, item.qnode) {
+		list_del_init(&ev->item.qnode);
+		rca_id_abort(rca_id_of(ev->child));
+		ev->child = NULL;
+		rca_event_free(ev);
+	}
+}
+
+/**
+ * rca_id_abort() - destroy an id that was not published
+ * @id: the id; the caller's reference is put
+ *
+ * Context: Process context. Sleeps.
+ */
+void rca_id_abort(struct rca_id *id)
+{
+	rca_obj_unreserve(&id->obj);
+	rca_teardown_id(id);
+	rca_id_put(id);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_abort);
+
+/**
+ * rca_destroy() - destroy an id by its handle
+ * @ctx: the context
+ * @handle: the handle
+ * @reported: how many events of the id were delivered
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0; -ENOENT, also for all but one of several callers; -EINVAL: no id.
+ */
+int rca_destroy(struct rca_ctx *ctx, u32 handle, u32 *reported)
+{
+	struct rca_obj *obj = rca_obj_take(ctx, handle, RCA_KIND_ID);
+	struct rca_id *id;
+
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	id = rca_id_of(obj);
+	*reported = rca_teardown_id(id);
+	rca_id_put(id);		/* the table's */
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_destroy);
+
+/**
+ * rca_queue_shutdown() - the last descriptor of a queue was closed: destroy its ids
+ * @queue: the queue
+ *
+ * Context: Process context. Sleeps.
+ */
+void rca_queue_shutdown(struct rca_queue *queue)
+{
+	struct rca_obj *obj;
+
+	rca_queue_mark_closed(queue);
+	while ((obj = rca_queue_next_owner(queue))) {
+		struct rca_id *id = rca_id_of(obj);
+		LIST_HEAD(requests);
+
+		if (rca_obj_untable(obj)) {
+			rca_teardown_id(id);
+			rca_id_put(id);		/* the table's */
+		} else {
+			/* Somebody else destroys it, or it is not published yet. */
+			rca_source_detach(&id->src, &requests);
+			rca_teardown_requests(&requests);
+		}
+		rca_id_put(id);		/* got by rca_queue_next_owner() */
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_queue_shutdown);
+
+/**
+ * rca_ctx_shutdown() - the context was closed: destroy the ids that have no queue
+ * @ctx: the context
+ *
+ * Ids that have a queue live until that is closed.
+ *
+ * Context: Process context. Sleeps.
+ */
+void rca_ctx_shutdown(struct rca_ctx *ctx)
+{
+	unsigned long pos = 0;
+	struct rca_obj *obj;
+
+	while ((obj = rca_obj_next(ctx, &pos))) {
+		struct rca_id *id = rca_id_of(obj);
+		struct rca_queue *queue = rca_source_queue(&id->src);
+		bool keep = queue && queue->has_file;
+
+		if (queue)
+			rca_queue_put(queue);
+		if (!keep && rca_obj_untable(obj)) {
+			rca_teardown_id(id);
+			rca_id_put(id);		/* the table's */
+		}
+		rca_id_put(id);		/* got by rca_obj_next() */
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_ctx_shutdown);
+
+/* The device of @id goes away: tell user space, give everything of the device back. */
+static void remove_id(struct rca_id *id)
+{
+	struct rca_step step;
+	unsigned long flags;
+
+	spin_lock_irqsave(&id->lock, flags);
+	step = rca_id_step_locked(id, RCA_IN_REMOVE);
+	if (step.verdict == RCA_TAKE && step.post != RCA_NO_EVENT)
+		rca_id_post_locked(id, NULL, step.post, 0);
+	spin_unlock_irqrestore(&id->lock, flags);
+
+	rca_resolve_cancel(id);
+	mutex_lock(&id->op);
+	rca_listen_stop(id);
+	rca_id_drop_lower(id);
+	rca_id_detach(id);
+	mutex_unlock(&id->op);
+}
+
+/**
+ * rca_teardown_device() - take a device away from all ids
+ * @dev: the device; it is marked and takes no new ids
+ *
+ * Context: Process context. Sleeps.
+ */
+void rca_teardown_device(struct rca_device *dev)
+{
+	struct rca_id *id;
+	unsigned long flags;
+
+	for (;;) {
+		spin_lock_irqsave(&dev->lock, flags);
+		id = list_first_entry_or_null(&dev->ids, struct rca_id, dev_node);
+		if (id)
+			rca_id_get(id);	/* an attached id has a reference */
+		spin_unlock_irqrestore(&dev->lock, flags);
+		if (!id)
+			return;
+		remove_id(id);
+		rca_id_put(id);
+	}
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The transport over ib_cm: turns our calls into its, and its events into ours.
+ *
+ * Locking: none of its own. ib_cm calls back from its workqueue and from those
+ * of the MAD layer, which other users share: nothing here waits.
+ */
+#include "transport_ib.h"
+
+#include <rdma/ib_cm.h>
+#include <rdma/ib_sa.h>
+
+/*
+ * Timers of a request, as the stock rdma_cm sends them: 4.096 us * 2^20 = 4.3 s
+ * for each answer, 15 retries (IBTA volume 1, 12.7.5 and 12.7.21).
+ */
+#define CM_RESPONSE_TIMEOUT	20
+#define CM_MAX_RETRIES		15
+
+/*
+ * What a message receipt acknowledgement asks the peer to wait for. It is sent
+ * only when the peer repeats itself. After a reply the peer's application waits
+ * for our ready-to-use, and one lost message must not cost it a minute.
+ */
+#define MRA_AFTER_REQ		(IB_CM_MRA_FLAG_DELAY | 24)
+#define MRA_AFTER_REP		(IB_CM_MRA_FLAG_DELAY | 20)
+
+static const struct rca_tp_upcalls *above;
+
+static void get_rep(struct rca_tp_event *out, const struct ib_cm_event *event)
+{
+	const struct ib_cm_rep_event_param *rep = &event->param.rep_rcvd;
+
+	out->input = RCA_IN_REP;
+	out->has_conn = true;
+	out->conn.qp_num = rep->remote_qpn;
+	out->conn.psn = rep->starting_psn;
+	out->conn.responder_resources = rep->responder_resources;
+	out->conn.initiator_depth = rep->initiator_depth;
+	out->conn.flow_control = rep->flow_control;
+	out->conn.rnr_retry_count = rep->rnr_retry_count;
+	out->conn.srq = rep->srq;
+	out->conn.ece_vendor_id = rep->ece.vendor_id;
+	out->conn.ece_attr_mod = rep->ece.attr_mod;
+	out->conn.private_data = event->private_data;
+	out->conn.private_data_len = IB_CM_REP_PRIVATE_DATA_SIZE;
+}
+
+static void get_rej(struct rca_tp_event *out, const struct ib_cm_event *event)
+{
+	out->input = RCA_IN_REJ;
+	out->status = event->param.rej_rcvd.reason;
+	out->has_conn = true;
+	out->conn.private_data = event->private_data;
+	out->conn.private_data_len = IB_CM_REJ_PRIVATE_DATA_SIZE;
+}
+
+/* False: an event that means nothing to us. */
+static bool get_event(struct rca_tp_event *out, const struct ib_cm_event *event)
+{
+	switch (event->event) {
+	case IB_CM_REQ_ERROR:
+		out->input = RCA_IN_REQ_TIMEOUT;
+		out->status = -ETIMEDOUT;
+		return true;
+	case IB_CM_REP_ERROR:
+		out->input = RCA_IN_REP_TIMEOUT;
+		out->status = -ETIMEDOUT;
+		return true;
+	case IB_CM_REP_RECEIVED:
+		get_rep(out, event);
+		return true;
+	case IB_CM_RTU_RECEIVED:
+	case IB_CM_USER_ESTABLISHED:
+		out->input = RCA_IN_RTU;
+		return true;
+	case IB_CM_REJ_RECEIVED:
+		get_rej(out, event);
+		return true;
+	case IB_CM_DREQ_RECEIVED:
+		out->input = RCA_IN_DREQ;
+		return true;
+	case IB_CM_DREP_RECEIVED:
+		out->input = RCA_IN_DREP;
+		return true;
+	case IB_CM_DREQ_ERROR:
+		out->input = RCA_IN_DREQ_TIMEOUT;
+		out->status = -ETIMEDOUT;
+		return true;
+	case IB_CM_TIMEWAIT_EXIT:
+		out->input = RCA_IN_TIMEWAIT_EXIT;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Events of a lower id. 0: the lower id stays ours. */
+static int conn_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
+{
+	struct rca_tp_event out = {};
+	u8 action;
+
+	if (!get_event(&out, event))
+		return 0;
+	if (out.input == RCA_IN_REP)
+		ib_send_cm_mra(cm_id, MRA_AFTER_REP, NULL, 0);
+	action = above->event(cm_id->context, cm_id, &out);
+	/* The peer waits for the answer, not for our application. */
+	if (action & RCA_ACT_DREP)
+		ib_send_cm_drep(cm_id, NULL, 0);
+	return 0;
+}
+
+/* Events of a service ID: the value says what becomes of the new lower id. */
+static int listen_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
+{
+	const struct ib_cm_req_event_param *in = &event->param.req_rcvd;
+	struct rca_tp_request req = {};
+	int ret;
+
+	if (event->event != IB_CM_REQ_RECEIVED)
+		return -EINVAL;
+	req.service_id = in->primary_path->service_id;
+	req.port_num = in->port;
+	req.path = in->primary_path;
+	req.alt_path = in->alternate_path;
+	req.sgid_attr = in->ppath_sgid_attr;
+	req.pkey = be16_to_cpu(in->primary_path->pkey);
+	req.conn.qp_num = in->remote_qpn;
+	req.conn.psn = in->starting_psn;
+	req.conn.qp_type = in->qp_type;
+	req.conn.responder_resources = in->responder_resources;
+	req.conn.initiator_depth = in->initiator_depth;
+	req.conn.flow_control = in->flow_control;
+	req.conn.retry_count = in->retry_count;
+	req.conn.rnr_retry_count = in->rnr_retry_count;
+	req.conn.srq = in->srq;
+	req.conn.ece_vendor_id = in->ece.vendor_id;
+	req.conn.ece_attr_mod = in->ece.attr_mod;
+	req.conn.private_data = event->private_data;
+	req.conn.private_data_len = IB_CM_REQ_PRIVATE_DATA_SIZE;
+
+	ret = above->request(cm_id->context, cm_id, &req);
+	if (!ret)
+		ib_send_cm_mra(cm_id, MRA_AFTER_REQ, NULL, 0);
+	return ret;
+}
+
+static void *ib_create(struct ib_device *dev, void *owner)
+{
+	return ib_create_cm_id(dev, conn_handler, owner);
+}
+
+static void ib_destroy(void *lower)
+{
+	ib_destroy_cm_id(lower);
+}
+
+static void ib_set_owner(void *lower, void *owner)
+{
+	struct ib_cm_id *cm_id = lower;
+
+	cm_id->context = owner;
+	cm_id->cm_handler = conn_handler;
+}
+
+static void *ib_listen(struct ib_device *dev, __be64 service_id, void *demux)
+{
+	struct ib_cm_id *cm_id = ib_create_cm_id(dev, listen_handler, demux);
+	int ret;
+
+	if (IS_ERR(cm_id))
+		return cm_id;
+	ret = ib_cm_listen(cm_id, service_id);
+	if (ret) {
+		ib_destroy_cm_id(cm_id);
+		return ERR_PTR(ret);
+	}
+	return cm_id;
+}
+
+static void ib_unlisten(void *listen)
+{
+	ib_destroy_cm_id(listen);
+}
+
+static int ib_connect(void *lower, const struct rca_tp_req *req)
+{
+	struct ib_cm_req_param param = {
+		.primary_path = req->path,
+		.ppath_sgid_attr = req->sgid_attr,
+		.service_id = req->service_id,
+		.qp_num = req->conn.qp_num,
+		.qp_type = req->conn.qp_type,
+		.starting_psn = req->conn.psn,
+		.private_data = req->conn.private_data,
+		.private_data_len = req->conn.private_data_len,
+		.responder_resources = req->conn.responder_resources,
+		.initiator_depth = req->conn.initiator_depth,
+		.remote_cm_response_timeout = CM_RESPONSE_TIMEOUT,
+		.local_cm_response_timeout = CM_RESPONSE_TIMEOUT,
+		.max_cm_retries = CM_MAX_RETRIES,
+		.flow_control = req->conn.flow_control,
+		.retry_count = req->conn.retry_count,
+		.rnr_retry_count = req->conn.rnr_retry_count,
+		.srq = req->conn.srq,
+		.ece.vendor_id = req->conn.ece_vendor_id,
+		.ece.attr_mod = req->conn.ece_attr_mod,
+	};
+
+	return ib_send_cm_req(lower, &param);
+}
+
+static int ib_reply(void *lower, const struct rca_tp_conn *conn)
+{
+	struct ib_cm_rep_param param = {
+		.qp_num = conn->qp_num,
+		.starting_psn = conn->psn,
+		.private_data = conn->private_data,
+		.private_data_len = conn->private_data_len,
+		.responder_resources = conn->responder_resources,
+		.initiator_depth = conn->initiator_depth,
+		.flow_control = conn->flow_control,
+		.rnr_retry_count = conn->rnr_retry_count,
+		.srq = conn->srq,
+		.ece.vendor_id = conn->ece_vendor_id,
+		.ece.attr_mod = conn->ece_attr_mod,
+	};
+
+	return ib_send_cm_rep(lower, &param);
+}
+
+static int ib_ready(void *lower)
+{
+	return ib_send_cm_rtu(lower, NULL, 0);
+}
+
+static int ib_reject(void *lower, int reason, const void *data, u8 len)
+{
+	return ib_send_cm_rej(lower, reason, NULL, 0, data, len);
+}
+
+static int ib_disconnect(void *lower)
+{
+	return ib_send_cm_dreq(lower, NULL, 0);
+}
+
+static int ib_notify(void *lower, enum ib_event_type event)
+{
+	return ib_cm_notify(lower, event);
+}
+
+static int ib_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
+{
+	return ib_cm_init_qp_attr(lower, attr, mask);
+}
+
+/* The transport over ib_cm. */
+const struct rca_tp_ops rca_tp_ib = {
+	.name = "ib_cm",
+	.create = ib_create,
+	.destroy = ib_destroy,
+	.set_owner = ib_set_owner,
+	.listen = ib_listen,
+	.unlisten = ib_unlisten,
+	.connect = ib_connect,
+	.reply = ib_reply,
+	.ready = ib_ready,
+	.reject = ib_reject,
+	.disconnect = ib_disconnect,
+	.notify = ib_notify,
+	.qp_attr = ib_qp_attr,
+};
+
+/**
+ * rca_tp_ib_init() - tell the transport whom to call
+ * @upcalls: must stay as long as the module
+ *
+ * Context: Process context. Module init, before any other use.
+ */
+void rca_tp_ib_init(const struct rca_tp_upcalls *upcalls)
+{
+	above = upcalls;
+}
