@@ -253,6 +253,7 @@ bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv)
 	spin_lock_irqsave(&queue->lock, flags);
 	item = list_first_entry_or_null(&queue->items, struct rca_item, qnode);
 	dlv->item = item;
+	dlv->child_queue = NULL;
 	if (item && item->is_notice)
 		rca_peek_notice(dlv, rca_item_notice(item));
 	else if (item)
@@ -317,7 +318,7 @@ void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
 	if (ev) {
 		/* A queue that is being closed takes no source; the child lives without. */
 		if (ev->child_src)
-			rca_source_attach(ev->child_src, queue);
+			rca_source_attach(ev->child_src, dlv->child_queue ?: queue);
 		if (ev->child)
 			rca_obj_publish(ev->child);
 		rca_event_done(ev);
@@ -327,6 +328,19 @@ void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
 		rca_obj_put(src->owner); /* from rca_item_link_locked() */
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_consume);
+
+/**
+ * rca_delivery_has_child() - does this event bring a new id?
+ * @dlv: what rca_queue_peek() found
+ *
+ * Context: process context; the caller holds the queue's consume mutex.
+ * Return: true: it does.
+ */
+bool rca_delivery_has_child(const struct rca_delivery *dlv)
+{
+	return !dlv->item->is_notice && rca_item_event(dlv->item)->child;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_delivery_has_child);
 
 /**
  * rca_queue_mark_closed() - let no source be attached any more
@@ -552,9 +566,12 @@ static int rca_source_transfer(struct rca_source *src, struct rca_queue *from,
 	spin_unlock(&second->lock);
 	spin_unlock(&first->lock);
 	spin_unlock_irqrestore(src->lock, flags);
-	if (!ret)
-		rca_queue_put(from); /* the source's */
-	return ret;
+	if (ret)
+		return ret;
+	if (!from->has_file)
+		rca_queue_mark_closed(from);
+	rca_queue_put(from); /* the source's */
+	return 0;
 }
 
 /**
@@ -564,11 +581,12 @@ static int rca_source_transfer(struct rca_source *src, struct rca_queue *from,
  * @cookie: the new cookie, also for events that wait; NULL: it stays
  * @reported: where to store how many events were delivered until now; or NULL
  *
- * The events keep their order. On error nothing has changed.
+ * The events keep their order. A private queue is closed when its source
+ * leaves, so that nobody waits there any more. On error nothing has changed.
  *
  * Context: process context; may sleep. Takes &rca_queue.consume of both queues
  * and the source's lock; waits for a delivery that is under way.
- * Return: 0; -EINVAL: the new queue is closed.
+ * Return: 0; -EINVAL: the new queue is closed; -ENOENT: the source was detached.
  */
 int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *cookie,
 		    u32 *reported)
@@ -577,7 +595,7 @@ int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *
 	int ret = 0;
 
 	if (!from)
-		ret = rca_source_attach(src, queue);
+		ret = -ENOENT;
 	else if (from != queue)
 		ret = rca_source_transfer(src, from, queue);
 	else if (READ_ONCE(queue->closed)) /* pairs with rca_queue_mark_closed() */
@@ -630,7 +648,7 @@ static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *
  *            its child and calls rca_event_free(). NULL: there cannot be any.
  *
  * The owner's references of dropped events are given back, and so are their
- * credits. Calling it again does nothing.
+ * credits. A private queue is closed. Calling it again does nothing.
  *
  * Context: process context; may sleep. Takes &rca_queue.consume and the
  * source's lock; waits for a delivery that is under way. The caller has a
@@ -661,6 +679,8 @@ u32 rca_source_detach(struct rca_source *src, struct list_head *requests)
 	}
 	while (count--)
 		rca_obj_put(src->owner); /* from rca_item_link_locked() */
+	if (!queue->has_file)
+		rca_queue_mark_closed(queue);
 	rca_queue_put(queue); /* the source's */
 	return src->reported;
 }

@@ -138,12 +138,14 @@ struct rca_queue {
  * @data: what to copy to user space
  * @len: bytes at @data; the rest of the record is zero
  * @item: the item; belongs to the queue until rca_queue_consume()
+ * @child_queue: where the events of a new id will go; NULL: to the same queue
  * @head: backing of @data for notices
  */
 struct rca_delivery {
 	const void *data;
 	u32 len;
 	struct rca_item *item;
+	struct rca_queue *child_queue;
 	u8 head[offsetof(struct rdma_cm_alt_event, qp_num)] __aligned(8);
 };
 
@@ -159,6 +161,7 @@ void rca_queue_put(struct rca_queue *queue);
 bool rca_queue_ready(struct rca_queue *queue);
 bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv);
 void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv);
+bool rca_delivery_has_child(const struct rca_delivery *dlv);
 void rca_queue_mark_closed(struct rca_queue *queue);
 struct rca_obj *rca_queue_next_owner(struct rca_queue *queue);
 
