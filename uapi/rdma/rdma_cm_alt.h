@@ -116,6 +116,7 @@ enum rdma_cm_alt_cmd {
  * @family: AF_INET, AF_INET6 or AF_IB; 0 (AF_UNSPEC) says that there is no address
  * @bytes: the whole address, network byte order where its type says so; what
  *         the type does not use is ignored on input and zero on output
+ * @align: not used; for the alignment
  */
 struct rdma_cm_alt_sockaddr {
 	union {
