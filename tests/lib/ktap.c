@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Runs the tests of a program, each in a process of its own, and reports KTAP. */
+#define _GNU_SOURCE
+#include "ktap.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_TESTS 256
+
+enum { PASS = 0, FAIL = 1, SKIP = 4 };
+
+static struct {
+	const char *name;
+	void (*run)(void);
+} tests[MAX_TESTS];
+static int count;
+static const char *running;
+
+void ktap_register(const char *name, void (*run)(void))
+{
+	if (count == MAX_TESTS) {
+		fputs("ktap: too many tests in one program\n", stderr);
+		exit(FAIL);
+	}
+	tests[count].name = name;
+	tests[count++].run = run;
+}
+
+void ktap_timeout(unsigned int seconds)
+{
+	alarm(seconds);
+}
+
+/* One write a line: threads and processes of a test may speak at the same time. */
+static void say(const char *prefix, const char *format, va_list args)
+{
+	char line[512];
+	int len = snprintf(line, sizeof(line), "# %s: %s", running ?: "ktap", prefix);
+
+	len += vsnprintf(line + len, sizeof(line) - len - 1, format, args);
+	if (len > (int)sizeof(line) - 2)
+		len = sizeof(line) - 2;
+	line[len++] = '\n';
+	if (write(STDOUT_FILENO, line, len) != len)
+		_exit(FAIL);
+}
+
+void ktap_note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say("", format, args);
+	va_end(args);
+}
+
+void ktap_fail(const char *file, int line, const char *format, ...)
+{
+	const char *name = strrchr(file, '/');
+	char where[128];
+	va_list args;
+
+	snprintf(where, sizeof(where), "%s:%d: ", name ? name + 1 : file, line);
+	va_start(args, format);
+	say(where, format, args);
+	va_end(args);
+	_exit(FAIL);
+}
+
+void ktap_skip(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say("skipped: ", format, args);
+	va_end(args);
+	_exit(SKIP);
+}
+
+static const char *number(char *text, size_t size, long long value)
+{
+	const char *name = value < 0 && value > -4096 ? strerrorname_np(-value) : NULL;
+
+	if (name)
+		snprintf(text, size, "-%s", name);
+	else
+		snprintf(text, size, "%lld (0x%llx)", value, value);
+	return text;
+}
+
+void ktap_expect_eq(const char *file, int line, const char *what, long long is, long long wanted)
+{
+	char is_text[64], wanted_text[64];
+
+	if (is != wanted)
+		ktap_fail(file, line, "%s is %s, wanted %s", what,
+			  number(is_text, sizeof(is_text), is),
+			  number(wanted_text, sizeof(wanted_text), wanted));
+}
+
+static int run_one(int n)
+{
+	int status;
+	pid_t pid;
+
+	running = tests[n].name;
+	pid = fork();
+	if (pid < 0) {
+		ktap_note("fork: %m");
+		return FAIL;
+	}
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setpgid(0, 0);
+		alarm(KTAP_TIMEOUT);
+		tests[n].run();
+		_exit(PASS);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	kill(-pid, SIGKILL);	/* what the test started and did not end */
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	if (WTERMSIG(status) == SIGALRM)
+		ktap_note("timed out");
+	else
+		ktap_note("killed by signal %d", WTERMSIG(status));
+	return FAIL;
+}
+
+static bool wanted(int n, int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (strstr(tests[n].name, argv[i]))
+			return true;
+	return argc < 2;
+}
+
+/* Arguments: parts of the names of the tests to run; none: all of them. */
+int ktap_run(int argc, char **argv)
+{
+	bool failed = false;
+	int done = 0, n;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	puts("KTAP version 1");
+	for (n = 0; n < count; n++) {
+		int ret;
+
+		if (!wanted(n, argc, argv))
+			continue;
+		ret = run_one(n);
+		failed |= ret != PASS && ret != SKIP;
+		printf("%s %d %s%s\n", ret == PASS || ret == SKIP ? "ok" : "not ok", ++done,
+		       tests[n].name, ret == SKIP ? " # SKIP see above" : "");
+	}
+	printf("1..%d\n", done);
+	return failed ? FAIL : PASS;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Tests as C functions, reported as KTAP: one line each.
+ *
+ *	#include "ktap.h"
+ *
+ *	TEST(an_id_can_be_created)
+ *	{
+ *		EXPECT_EQ(rca_destroy(ctx, id), 0);
+ *	}
+ *
+ *	KTAP_MAIN
+ *
+ * Each test runs in a process of its own, in the order of the file, under an
+ * alarm. The first expectation that fails ends it. What a test leaves open is
+ * closed by its end.
+ */
+#ifndef KTAP_H
+#define KTAP_H
+
+#include <stdbool.h>
+
+/* Seconds that a test may take, unless it says otherwise with ktap_timeout(). */
+#define KTAP_TIMEOUT 60
+
+void ktap_register(const char *name, void (*run)(void));
+int ktap_run(int argc, char **argv);
+void ktap_timeout(unsigned int seconds);
+void ktap_fail(const char *file, int line, const char *format, ...)
+	__attribute__((format(printf, 3, 4), noreturn));
+void ktap_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void ktap_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void ktap_expect_eq(const char *file, int line, const char *what, long long is, long long wanted);
+
+#define TEST(name)								\
+	static void name(void);							\
+	__attribute__((constructor)) static void register_##name(void)		\
+	{									\
+		ktap_register(#name, name);					\
+	}									\
+	static void name(void)
+
+#define KTAP_MAIN								\
+	int main(int argc, char **argv)						\
+	{									\
+		return ktap_run(argc, argv);					\
+	}
+
+#define EXPECT(condition) do {							\
+	if (!(condition))							\
+		ktap_fail(__FILE__, __LINE__, "not true: %s", #condition);	\
+} while (0)
+
+/* Numbers; results that are negative errnos are shown by name. */
+#define EXPECT_EQ(is, wanted) ktap_expect_eq(__FILE__, __LINE__, #is, is, wanted)
+
+/* For calls of the C library: the test cannot go on without them. */
+#define MUST(call) ({								\
+	__typeof__(call) must_ret = (call);					\
+										\
+	if ((long)must_ret == -1)						\
+		ktap_fail(__FILE__, __LINE__, "%s: %m", #call);			\
+	must_ret;								\
+})
+
+#endif /* KTAP_H */

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Short calls of the ioctls for tests. */
+#define _GNU_SOURCE
+#include "rca_test.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CALL(ctx, name, ...) \
+	rca_call(ctx, RDMA_CM_ALT_##name, &(struct STRUCT) { .size = sizeof(struct STRUCT), __VA_ARGS__ })
+
+int rca_call(int ctx, unsigned long cmd, void *arg)
+{
+	return ioctl(ctx, cmd, arg) ? -errno : 0;
+}
+
+addr_t make_addr(const char *ip, uint16_t port)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
+	addr_t addr = {};
+
+	if (!ip)
+		return addr;
+	if (inet_pton(AF_INET, ip, &in.sin_addr) == 1)
+		memcpy(&addr, &in, sizeof(in));
+	else if (inet_pton(AF_INET6, ip, &in6.sin6_addr) == 1)
+		memcpy(&addr, &in6, sizeof(in6));
+	else
+		ktap_fail(__FILE__, __LINE__, "%s is no address", ip);
+	return addr;
+}
+
+uint16_t addr_port(const addr_t *addr)
+{
+	struct sockaddr_in in;
+
+	memcpy(&in, addr, sizeof(in));	/* the port is at the same place for IPv6 */
+	return ntohs(in.sin_port);
+}
+
+bool addr_is(const addr_t *addr, const char *ip)
+{
+	addr_t wanted = make_addr(ip, addr_port(addr));
+
+	return !memcmp(addr, &wanted, sizeof(wanted));
+}
+
+int get_ctx(void)
+{
+	return MUST(open(DEVICE, O_RDWR | O_CLOEXEC));
+}
+
+int get_queue_sized(int ctx, uint32_t record_size, uint32_t flags)
+{
+	struct rdma_cm_alt_queue_create cmd = {
+		.size = sizeof(cmd), .flags = flags, .record_size = record_size,
+	};
+
+	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_QUEUE_CREATE, &cmd), 0);
+	return cmd.out_fd;
+}
+
+int get_queue(int ctx)
+{
+	return get_queue_sized(ctx, 0, 0);
+}
+
+int rca_create(int ctx, int queue, uint16_t ps, uint8_t qp_type, uint64_t cookie, uint32_t *id)
+{
+	struct rdma_cm_alt_resolve cmd = {
+		.size = sizeof(cmd),
+		.pipe = {
+			.steps = RDMA_CM_ALT_STEP_CREATE,
+			.queue_fd = queue,
+			.ps = ps,
+			.qp_type = qp_type,
+			.cookie = cookie,
+		},
+	};
+	int ret = rca_call(ctx, RDMA_CM_ALT_RESOLVE, &cmd);
+
+	if (!ret) {
+		EXPECT_EQ(cmd.out_done, RDMA_CM_ALT_STEP_CREATE);
+		EXPECT_EQ(cmd.out_queue_fd, -1);
+		*id = cmd.out_id;
+	}
+	return ret;
+}
+
+uint32_t get_id(int ctx, int queue, uint64_t cookie)
+{
+	uint32_t id;
+
+	EXPECT_EQ(rca_create(ctx, queue, RDMA_PS_TCP, IB_UVERBS_QPT_RC, cookie, &id), 0);
+	return id;
+}
+
+static int resolve(int ctx, uint32_t id, uint32_t steps, addr_t src, addr_t dst)
+{
+	struct rdma_cm_alt_resolve cmd = {
+		.size = sizeof(cmd),
+		.pipe = {
+			.steps = steps,
+			.events = steps & ~RDMA_CM_ALT_STEP_BIND,
+			.id = id,
+			.queue_fd = -1,
+			.timeout_ms = 2000,
+			.src = src,
+			.dst = dst,
+		},
+	};
+
+	return rca_call(ctx, RDMA_CM_ALT_RESOLVE, &cmd);
+}
+
+int rca_bind(int ctx, uint32_t id, const char *ip, uint16_t port)
+{
+	return resolve(ctx, id, RDMA_CM_ALT_STEP_BIND, make_addr(ip, port), make_addr(NULL, 0));
+}
+
+int rca_resolve_addr(int ctx, uint32_t id, const char *src, const char *dst, uint16_t port)
+{
+	return resolve(ctx, id, RDMA_CM_ALT_STEP_ADDR, make_addr(src, 0), make_addr(dst, port));
+}
+
+int rca_resolve_route(int ctx, uint32_t id)
+{
+	return resolve(ctx, id, RDMA_CM_ALT_STEP_ROUTE, make_addr(NULL, 0), make_addr(NULL, 0));
+}
+
+uint32_t get_bound(int ctx, int queue, const char *ip, uint16_t port)
+{
+	uint32_t id = get_id(ctx, queue, 0);
+
+	EXPECT_EQ(rca_bind(ctx, id, ip, port), 0);
+	return id;
+}
+
+uint16_t get_port(int ctx, uint32_t id)
+{
+	struct rdma_cm_alt_route route;
+
+	EXPECT_EQ(rca_query(ctx, id, &route), 0);
+	return addr_port(&route.src);
+}
+
+#define STRUCT rdma_cm_alt_listen
+int rca_listen(int ctx, uint32_t id, uint32_t backlog)
+{
+	return CALL(ctx, LISTEN, .id = id, .backlog = backlog);
+}
+#undef STRUCT
+
+uint32_t fresh_qp_num(void)
+{
+	static uint32_t used;
+
+	/* Processes that live at the same time differ, and so do those that follow each other. */
+	return (((uint32_t)getpid() << 8) + ++used) & 0xffffff;
+}
+
+static struct rdma_cm_alt_conn_param conn_param(const void *data, uint16_t len)
+{
+	return (struct rdma_cm_alt_conn_param) {
+		.qp_num = fresh_qp_num(),
+		.private_data_uptr = (uintptr_t)data,
+		.private_data_len = len,
+		.responder_resources = 2,
+		.initiator_depth = 3,
+		.retry_count = 7,
+		.rnr_retry_count = 6,
+	};
+}
+
+#define STRUCT rdma_cm_alt_connect
+int rca_connect(int ctx, uint32_t id, const void *data, uint16_t len)
+{
+	return CALL(ctx, CONNECT, .pipe.id = id, .param = conn_param(data, len));
+}
+#undef STRUCT
+
+#define STRUCT rdma_cm_alt_accept
+int rca_accept(int ctx, uint32_t id, uint64_t cookie, const void *data, uint16_t len)
+{
+	return CALL(ctx, ACCEPT, .id = id, .cookie = cookie, .param = conn_param(data, len));
+}
+#undef STRUCT
+
+#define STRUCT rdma_cm_alt_reject
+int rca_reject(int ctx, uint32_t id, uint32_t reason, const void *data, uint32_t len)
+{
+	return CALL(ctx, REJECT, .id = id, .reason = reason, .private_data_uptr = (uintptr_t)data,
+		    .private_data_len = len);
+}
+#undef STRUCT
+
+#define STRUCT rdma_cm_alt_establish
+int rca_establish(int ctx, uint32_t id)
+{
+	return CALL(ctx, ESTABLISH, .id = id);
+}
+#undef STRUCT
+
+#define STRUCT rdma_cm_alt_disconnect
+int rca_disconnect(int ctx, uint32_t id)
+{
+	return CALL(ctx, DISCONNECT, .id = id);
+}
+#undef STRUCT
+
+#define STRUCT rdma_cm_alt_notify
+int rca_notify(int ctx, uint32_t id, uint32_t event)
+{
+	return CALL(ctx, NOTIFY, .id = id, .event = event);
+}
+#undef STRUCT
+
+int rca_qp_attr(int ctx, uint32_t id, uint32_t state, struct ib_uverbs_qp_attr *attr)
+{
+	struct rdma_cm_alt_qp_attr_get cmd = { .size = sizeof(cmd), .id = id, .qp_state = state };
+	int ret = rca_call(ctx, RDMA_CM_ALT_QP_ATTR, &cmd);
+
+	*attr = cmd.out_attr;
+	return ret;
+}
+
+int rca_query(int ctx, uint32_t id, struct rdma_cm_alt_route *route)
+{
+	struct rdma_cm_alt_query cmd = { .size = sizeof(cmd), .id = id };
+	int ret = rca_call(ctx, RDMA_CM_ALT_QUERY, &cmd);
+
+	*route = cmd.out_route;
+	return ret;
+}
+
+#define STRUCT rdma_cm_alt_option
+int rca_set_option(int ctx, uint32_t id, uint32_t level, uint32_t name, const void *val,
+		   uint32_t len)
+{
+	return CALL(ctx, SET_OPTION, .id = id, .level = level, .optname = name, .optlen = len,
+		    .optval_uptr = (uintptr_t)val);
+}
+#undef STRUCT
+
+int rca_get_option(int ctx, uint32_t id, uint32_t level, uint32_t name, void *val, uint32_t *len)
+{
+	struct rdma_cm_alt_option cmd = {
+		.size = sizeof(cmd), .id = id, .level = level, .optname = name, .optlen = *len,
+		.optval_uptr = (uintptr_t)val,
+	};
+	int ret = rca_call(ctx, RDMA_CM_ALT_GET_OPTION, &cmd);
+
+	*len = cmd.optlen;
+	return ret;
+}
+
+#define STRUCT rdma_cm_alt_set_queue
+int rca_set_queue(int ctx, uint32_t id, int queue)
+{
+	return CALL(ctx, SET_QUEUE, .id = id, .queue_fd = queue);
+}
+#undef STRUCT
+
+#define STRUCT rdma_cm_alt_get_event
+int rca_get_event(int ctx, uint32_t id, uint32_t flags, event_t *ev)
+{
+	return CALL(ctx, GET_EVENT, .id = id, .flags = flags, .record_len = sizeof(*ev),
+		    .record_uptr = (uintptr_t)ev);
+}
+#undef STRUCT
+
+int rca_destroy_count(int ctx, uint32_t id, uint32_t *reported)
+{
+	struct rdma_cm_alt_destroy cmd = { .size = sizeof(cmd), .id = id };
+	int ret = rca_call(ctx, RDMA_CM_ALT_DESTROY, &cmd);
+
+	*reported = cmd.out_events_reported;
+	return ret;
+}
+
+int rca_destroy(int ctx, uint32_t id)
+{
+	uint32_t reported;
+
+	return rca_destroy_count(ctx, id, &reported);
+}
+
+bool event_comes(int queue, int seconds)
+{
+	struct pollfd fd = { .fd = queue, .events = POLLIN };
+
+	return MUST(poll(&fd, 1, seconds * 1000)) && fd.revents & POLLIN;
+}
+
+bool event_waits(int queue)
+{
+	return event_comes(queue, 0);
+}
+
+void get_event(int queue, event_t *ev)
+{
+	if (!event_comes(queue, PATIENCE))
+		ktap_fail(__FILE__, __LINE__, "no event came");
+	memset(ev, 0xaa, sizeof(*ev));
+	EXPECT_EQ(MUST(read(queue, ev, sizeof(*ev))), sizeof(*ev));
+}
+
+void expect_event(const char *file, int line, int queue, uint32_t type, uint32_t id, int status,
+		  event_t *ev)
+{
+	event_t own;
+
+	if (!event_comes(queue, PATIENCE))
+		ktap_fail(file, line, "event %u did not come", type);
+	ev = ev ?: &own;
+	get_event(queue, ev);
+	if (ev->type != type || ev->status != status || (id && ev->id != id))
+		ktap_fail(file, line, "event %u status %d of id %u, wanted event %u status %d of id %u",
+			  ev->type, ev->status, ev->id, type, status, id);
+}
+
+void pair_listen(struct pair *p, const char *ip)
+{
+	p->ctx = get_ctx();
+	p->lq = get_queue(p->ctx);
+	p->cq = get_queue(p->ctx);
+	p->listener = get_id(p->ctx, p->lq, LISTENER);
+	EXPECT_EQ(rca_bind(p->ctx, p->listener, ip, 0), 0);
+	EXPECT_EQ(rca_listen(p->ctx, p->listener, 0), 0);
+	p->port = get_port(p->ctx, p->listener);
+}
+
+uint32_t get_client(int ctx, int queue, const char *ip, uint16_t port, uint64_t cookie)
+{
+	uint32_t id = get_id(ctx, queue, cookie);
+
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, ip, port), 0);
+	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
+	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	return id;
+}
+
+void pair_route(struct pair *p, const char *ip)
+{
+	pair_listen(p, ip);
+	p->client = get_client(p->ctx, p->cq, ip, p->port, CLIENT);
+}
+
+void pair_request(struct pair *p, event_t *request)
+{
+	event_t own;
+
+	request = request ?: &own;
+	pair_route(p, THERE);
+	EXPECT_EQ(rca_connect(p->ctx, p->client, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p->lq, CONNECT_REQUEST, 0, 0, request);
+	EXPECT_EQ(request->listen_id, p->listener);
+	p->server = request->id;
+}
+
+void pair_accept(struct pair *p, event_t *response)
+{
+	pair_request(p, NULL);
+	EXPECT_EQ(rca_accept(p->ctx, p->server, SERVER, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p->cq, CONNECT_RESPONSE, p->client, 0, response);
+}
+
+void pair_connect(struct pair *p)
+{
+	pair_accept(p, NULL);
+	EXPECT_EQ(rca_establish(p->ctx, p->client), 0);
+	EXPECT_EVENT(p->lq, ESTABLISHED, p->server);
+}
