@@ -11,10 +11,10 @@
 
 #include "addr.h"
 #include "cmid.h"
+#include "compiler.h"
 #include "context.h"
 #include "err.h"
 #include "event.h"
-#include "export.h"
 
 socklen_t rcl_addr_len(const struct sockaddr *addr)
 {
@@ -34,14 +34,16 @@ socklen_t rcl_addr_len(const struct sockaddr *addr)
 
 __be16 rcl_addr_port(const struct sockaddr *addr)
 {
+	uint64_t sid;
+
 	switch (addr->sa_family) {
 	case AF_INET:
 		return ((const struct sockaddr_in *)(const void *)addr)->sin_port;
 	case AF_INET6:
 		return ((const struct sockaddr_in6 *)(const void *)addr)->sin6_port;
 	case AF_IB:
-		return htobe16((uint16_t)be64toh(
-			((const struct sockaddr_ib *)(const void *)addr)->sib_sid));
+		sid = be64toh(((const struct sockaddr_ib *)(const void *)addr)->sib_sid);
+		return htobe16((uint16_t)sid);
 	default:
 		return 0;
 	}
@@ -73,7 +75,7 @@ RCL_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 
 	if (!id || !rcl_addr_len(addr))
 		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "no id, no address, or a family that is not AF_INET, AF_INET6 or AF_IB");
+				   "no id, no address, or a family that is not ours");
 	cmd.pipe.steps = RDMA_CM_ALT_STEP_BIND;
 	cmd.pipe.id = priv->handle;
 	cmd.pipe.queue_fd = -1;
@@ -83,7 +85,7 @@ RCL_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 		return rcl_fail_id(priv, ret, __func__, "the kernel did not bind it");
 	ret = rcl_id_set_route(priv, &cmd.out_route);
 	if (ret)
-		return rcl_fail_id(priv, ret, __func__, "bound, but its device cannot be opened");
+		return rcl_fail_id(priv, ret, __func__, "bound, but its device does not open");
 	return 0;
 }
 
@@ -97,7 +99,7 @@ RCL_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
 
 	if (!id || !rcl_addr_len(dst_addr) || (src_addr && !rcl_addr_len(src_addr)))
 		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "no id, no destination, or a family that is not AF_INET, AF_INET6 or AF_IB");
+				   "no id, no peer, or a family that is not ours");
 	cmd.pipe.steps = RDMA_CM_ALT_STEP_ADDR;
 	cmd.pipe.events = RDMA_CM_ALT_STEP_ADDR;
 	cmd.pipe.id = priv->handle;

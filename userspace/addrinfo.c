@@ -12,9 +12,9 @@
 #include <infiniband/ib.h>
 #include <rdma/rdma_cma.h>
 
+#include "compiler.h"
 #include "devices.h"
 #include "err.h"
-#include "export.h"
 #include "rdma_cma_new.h"
 
 #define PKEY_DEFAULT 0xffff

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "channel.h"
+#include "compiler.h"
 #include "context.h"
 #include "devices.h"
 #include "err.h"
-#include "export.h"
 #include "sys.h"
 
 /* The part of a record that says what happened, and to whom. */

@@ -11,10 +11,10 @@
 #include "addr.h"
 #include "channel.h"
 #include "cmid.h"
+#include "compiler.h"
 #include "context.h"
 #include "err.h"
 #include "event.h"
-#include "export.h"
 #include "log.h"
 #include "marshal.h"
 #include "sys.h"
@@ -86,7 +86,7 @@ void rcl_id_wait_acked(struct rcl_id *id, uint32_t reported)
 {
 	pthread_mutex_lock(&id->lock);
 	if ((int32_t)(reported - id->events_acked) > 0)
-		rcl_log("id %u: waiting until rdma_ack_cm_event was called for %u more events",
+		rcl_log("id %u: waits for rdma_ack_cm_event of %u more events",
 			id->handle, reported - id->events_acked);
 	while ((int32_t)(reported - id->events_acked) > 0)
 		pthread_cond_wait(&id->acked_cond, &id->lock);
@@ -183,8 +183,8 @@ RCL_EXPORT int rdma_create_id(struct rdma_event_channel *channel,
 	int ret;
 
 	if (!id || (unsigned int)ps > UINT16_MAX)
-		return rcl_fail(-EINVAL, __func__, "no place for the id, or port space 0x%x is none",
-				ps);
+		return rcl_fail(-EINVAL, __func__,
+				"no place for the id, or port space 0x%x is none", ps);
 	if (ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB)
 		qp_type = IBV_QPT_UD;
 	ret = rcl_id_create(channel, context, ps, qp_type, &priv);
@@ -289,7 +289,7 @@ RCL_EXPORT int rdma_migrate_id(struct rdma_cm_id *id,
 				   "no id, or it is synchronous already");
 	ret = rcl_id_move(priv, channel);
 	if (ret)
-		return rcl_fail_id(priv, ret, __func__, "the kernel did not move it to channel fd %d",
+		return rcl_fail_id(priv, ret, __func__, "it does not move to channel fd %d",
 				   channel ? channel->fd : -1);
 	return 0;
 }

@@ -9,16 +9,17 @@
 #include <string.h>
 
 #include "cmid.h"
+#include "compiler.h"
 #include "context.h"
 #include "err.h"
 #include "event.h"
-#include "export.h"
 #include "qp.h"
 
 #define MAX_RETRIES 7
 #define REASON_VENDOR_OPTION 35
 
-static const char no_device[] = "the id has no device; rdma_resolve_addr or rdma_bind_addr comes first";
+static const char no_device[] =
+	"the id has no device; rdma_resolve_addr or rdma_bind_addr comes first";
 
 /* May these parameters go with this id? A device bounds the depths. */
 static int check_param(const struct rcl_id *id, const struct rdma_conn_param *p)
@@ -125,7 +126,7 @@ RCL_EXPORT int rdma_connect(struct rdma_cm_id *id,
 	free(buf);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__,
-				   "the kernel did not send the request; is the route resolved, and is the private data (%u bytes) short enough?",
+				   "no request was sent; is the route resolved, are %u bytes of private data too many?",
 				   cmd.param.private_data_len);
 	free(priv->ep_connect);
 	priv->ep_connect = NULL;
@@ -223,7 +224,8 @@ static int reject(struct rdma_cm_id *id, const void *private_data, uint8_t len,
 	}
 	ret = RCL_CALL(REJECT, &cmd);
 	if (ret)
-		return rcl_fail_id(priv, ret, call, "no request is pending, or %u bytes of private data are too many",
+		return rcl_fail_id(priv, ret, call,
+				   "no request is pending, or %u bytes of private data are too many",
 				   len);
 	return 0;
 }
@@ -249,7 +251,7 @@ RCL_EXPORT int rdma_establish(struct rdma_cm_id *id)
 
 	if (!id || id->qp)
 		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "no id, or one with a QP, which is established without this call");
+				   "no id, or one with a QP: it is established without a call");
 	cmd.id = priv->handle;
 	ret = RCL_CALL(ESTABLISH, &cmd);
 	if (ret)
@@ -318,7 +320,7 @@ RCL_EXPORT int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 
 	if (!id || id->qp || !ece || !ece->vendor_id || ece->comp_mask)
 		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "the id has a QP of its own, or there is no vendor, or comp_mask is not 0");
+				   "the id has a QP of its own, or there is no vendor");
 	priv->local_ece.vendor_id = ece->vendor_id;
 	priv->local_ece.options = ece->options;
 	return 0;
@@ -330,7 +332,7 @@ RCL_EXPORT int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 
 	if (!id || id->qp || !ece)
 		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "the id has a QP of its own, or there is no place for the data");
+				   "the id has a QP of its own, or no place for the data");
 	*ece = (struct ibv_ece) {
 		.vendor_id = priv->remote_ece.vendor_id,
 		.options = priv->remote_ece.options,

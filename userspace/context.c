@@ -30,7 +30,7 @@ static atomic_size_t record_size;
 static int open_device(void)
 {
 	const char *env = secure_getenv("RDMA_CM_ALT_DEVICE");
-	const char *one[] = { env, NULL };
+	const char * const one[] = { env, NULL };
 	const char * const *path = env && *env ? one : default_paths;
 	int fd = -ENOENT;
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <rdma/rdma_cma.h>
 
+#include "compiler.h"
 #include "devices.h"
 #include "err.h"
-#include "export.h"
 #include "log.h"
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -184,7 +184,7 @@ int rcl_device_bind(__be64 guid, uint32_t index, struct rcl_device **out)
 		ret = refresh();
 		d = ret ? NULL : find_device(guid, (int)index);
 		if (!d) {
-			rcl_log("the kernel named the RDMA device with index %u and node GUID %016llx, which libibverbs does not list; is its provider library installed?",
+			rcl_log("libibverbs lacks the RDMA device with index %u, GUID %016llx",
 				index, (unsigned long long)be64toh(guid));
 			ret = -ENODEV;
 			goto out;

@@ -9,9 +9,9 @@
 #include <rdma/rdma_verbs.h>
 
 #include "cmid.h"
+#include "compiler.h"
 #include "err.h"
 #include "event.h"
-#include "export.h"
 
 #define EP_TIMEOUT_MS 2000
 

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+#include "compiler.h"
+
 struct rcl_id;
 
 /**
@@ -19,7 +21,7 @@ struct rcl_id;
  * Return: -1
  */
 int rcl_fail(int err, const char *call, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+	RCL_PRINTF(3, 4);
 
 /**
  * rcl_fail_id - the same for a call on an id, which the log line describes
@@ -32,7 +34,7 @@ int rcl_fail(int err, const char *call, const char *fmt, ...)
  */
 int rcl_fail_id(const struct rcl_id *id, int err, const char *call,
 		const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+	RCL_PRINTF(4, 5);
 
 /** rcl_errno - negative errno of a libc or libibverbs call that set errno */
 static inline int rcl_errno(void)

@@ -10,10 +10,10 @@
 
 #include "channel.h"
 #include "cmid.h"
+#include "compiler.h"
 #include "context.h"
 #include "err.h"
 #include "event.h"
-#include "export.h"
 #include "log.h"
 #include "marshal.h"
 #include "qp.h"
@@ -362,9 +362,10 @@ int rcl_complete(struct rcl_id *id)
 	return rcl_event_error(id->id.event);
 }
 
+#define NAME(e) [RDMA_CM_ALT_EVENT_##e] = "RDMA_CM_EVENT_" #e
+
 RCL_EXPORT const char *rdma_event_str(enum rdma_cm_event_type event)
 {
-#define NAME(e) [RDMA_CM_ALT_EVENT_##e] = "RDMA_CM_EVENT_" #e
 	static const char * const names[] = {
 		NAME(ADDR_RESOLVED), NAME(ADDR_ERROR),
 		NAME(ROUTE_RESOLVED), NAME(ROUTE_ERROR),
@@ -375,8 +376,7 @@ RCL_EXPORT const char *rdma_event_str(enum rdma_cm_event_type event)
 		NAME(ADDR_CHANGE), NAME(TIMEWAIT_EXIT),
 		NAME(ADDRINFO_RESOLVED), NAME(ADDRINFO_ERROR),
 	};
-#undef NAME
 	unsigned int i = (unsigned int)event;
 
-	return i < sizeof(names) / sizeof(names[0]) ? names[i] : "UNKNOWN EVENT";
+	return i < ARRAY_SIZE(names) ? names[i] : "UNKNOWN EVENT";
 }

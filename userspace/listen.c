@@ -5,10 +5,10 @@
  * Locking: none of its own.
  */
 #include "cmid.h"
+#include "compiler.h"
 #include "context.h"
 #include "err.h"
 #include "event.h"
-#include "export.h"
 
 RCL_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
 {
@@ -22,10 +22,12 @@ RCL_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
 	cmd.backlog = backlog > 0 ? (uint32_t)backlog : 0;
 	ret = RCL_CALL(LISTEN, &cmd);
 	if (ret)
-		return rcl_fail_id(priv, ret, __func__, "the kernel does not listen; is another listener on the port?");
+		return rcl_fail_id(priv, ret, __func__,
+				   "the kernel does not listen; who else has the port?");
 	ret = rcl_id_set_route(priv, &cmd.out_route);
 	if (ret)
-		return rcl_fail_id(priv, ret, __func__, "it listens, but its device cannot be opened");
+		return rcl_fail_id(priv, ret, __func__,
+				   "it listens, but its device does not open");
 	return 0;
 }
 
@@ -57,7 +59,7 @@ RCL_EXPORT int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **i
 
 	if (!listen || !id || !priv->sync)
 		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "the id is not synchronous; take its requests with rdma_get_cm_event");
+				   "it is not synchronous; rdma_get_cm_event has its requests");
 	rcl_event_drop(priv);
 	ret = rcl_event_next(listen->channel, &event);
 	if (ret)

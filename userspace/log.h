@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "compiler.h"
+
 /** rcl_log_enabled - is the debug log switched on? */
 bool rcl_log_enabled(void);
 
@@ -15,6 +17,6 @@ bool rcl_log_enabled(void);
  * rcl_log - print a line to the debug log; errno is kept
  * @fmt: printf style, without a newline
  */
-void rcl_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void rcl_log(const char *fmt, ...) RCL_PRINTF(1, 2);
 
 #endif /* RCL_LOG_H */

@@ -2,14 +2,14 @@
 /*
  * Options of an id.
  *
- * Locking: the id's lock around the acknowledgement timeout.
+ * Locking: the id's lock around the timeout.
  */
 #include <stdint.h>
 
 #include "cmid.h"
+#include "compiler.h"
 #include "context.h"
 #include "err.h"
-#include "export.h"
 
 /* The kernel sends with it, the QP's own timer is set here. */
 static void remember(struct rcl_id *id, int level, int optname, const void *optval)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cmid.h"
+#include "compiler.h"
 #include "err.h"
-#include "export.h"
 #include "qp.h"
 
 void rcl_cqs_destroy(struct rdma_cm_id *id)
@@ -190,7 +190,7 @@ err_cqs:
 }
 
 static const char qp_failed[] =
-	"no QP; the id needs a device and no QP yet, the PD must be of the same device, and the capabilities within its limits";
+	"no QP; the id needs a device and no QP yet, a PD of that device, sizes within its limits";
 
 RCL_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
 				 struct ibv_qp_init_attr_ex *attr)
@@ -218,8 +218,7 @@ RCL_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
 	if (comp_mask & IBV_QP_INIT_ATTR_XRCD)
 		xrcd = attr->xrcd;
 	ret = create_qp(priv, attr);
-	if (comp_mask & IBV_QP_INIT_ATTR_PD)
-		attr->pd = pd;
+	attr->pd = pd;
 	if (comp_mask & IBV_QP_INIT_ATTR_XRCD)
 		attr->xrcd = xrcd;
 	attr->comp_mask = comp_mask;

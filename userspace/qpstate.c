@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "cmid.h"
+#include "compiler.h"
 #include "context.h"
 #include "err.h"
-#include "export.h"
 #include "marshal.h"
 #include "qp.h"
 

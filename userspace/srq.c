@@ -8,8 +8,8 @@
 #include <rdma/rdma_verbs.h>
 
 #include "cmid.h"
+#include "compiler.h"
 #include "err.h"
-#include "export.h"
 #include "qp.h"
 
 /* Domain and CQ of an XRC queue. *made: the id has made a CQ for it. */
@@ -69,7 +69,7 @@ static int create_srq(struct rcl_id *id, struct ibv_srq_init_attr_ex *attr)
 }
 
 static const char srq_failed[] =
-	"no shared receive queue; the id needs a device and none yet, comp_mask must name the type, and the sizes must be within the device's limits";
+	"no shared queue; the id needs a device and none yet, comp_mask a type, sizes in limits";
 
 RCL_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,
 				  struct ibv_srq_init_attr_ex *attr)

@@ -5,8 +5,8 @@
  *
  * Locking: none.
  */
+#include "compiler.h"
 #include "err.h"
-#include "export.h"
 #include "rdma_cma_new.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

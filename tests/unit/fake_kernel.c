@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A kernel for the unit tests: ids, queues that are pipes, canned answers.
+ *
+ * Locking: fake_lock around everything but the blocking read().
+ */
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <infiniband/verbs.h>
+
+#include "context.h"
+#include "fake_kernel.h"
+#include "fake_verbs.h"
+#include "sys.h"
+
+#define MAX_FDS 1024
+
+struct fake_kernel fake;
+
+static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
+static int write_end[MAX_FDS];	/* of the queue with this descriptor, or 0 */
+static __u32 next_handle;
+
+static int new_queue(void)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	assert(fds[0] < MAX_FDS);
+	write_end[fds[0]] = fds[1];
+	return fds[0];
+}
+
+static struct fake_id *alive(__u32 handle)
+{
+	if (!handle || handle >= FAKE_MAX_IDS || !fake.ids[handle].alive)
+		return NULL;
+	return &fake.ids[handle];
+}
+
+static __u32 new_id(int fd, __u64 cookie)
+{
+	__u32 handle = ++next_handle;
+
+	assert(handle < FAKE_MAX_IDS);
+	fake.ids[handle] = (struct fake_id) { .alive = true, .fd = fd, .cookie = cookie };
+	return handle;
+}
+
+struct rdma_cm_alt_event fake_event(__u32 type, __u32 handle)
+{
+	return (struct rdma_cm_alt_event) {
+		.length = sizeof(struct rdma_cm_alt_event),
+		.type = type,
+		.flags = RDMA_CM_ALT_EVENT_F_ROUTE | RDMA_CM_ALT_EVENT_F_QP,
+		.cookie = fake.ids[handle].cookie,
+		.id = handle,
+		.route = fake.route,
+		.qp = fake.qp,
+	};
+}
+
+/* With the lock held. */
+static void post(const struct rdma_cm_alt_event *event)
+{
+	__u32 owner = event->listen_id ? event->listen_id : event->id;
+	__u8 bytes[4096] = { 0 };
+	ssize_t len;
+
+	memcpy(bytes, event, sizeof(*event));
+	len = write(write_end[fake.ids[owner].fd], bytes, fake.record_size);
+	assert(len == (ssize_t)fake.record_size);
+}
+
+void fake_post(const struct rdma_cm_alt_event *event)
+{
+	pthread_mutex_lock(&fake_lock);
+	post(event);
+	pthread_mutex_unlock(&fake_lock);
+}
+
+static void post_type(int type, __u32 handle, int status)
+{
+	struct rdma_cm_alt_event event;
+
+	if (type == FAKE_NO_EVENT)
+		return;
+	event = fake_event((__u32)type, handle);
+	event.status = status;
+	post(&event);
+}
+
+void fake_post_type(__u32 type, __u32 handle, int status)
+{
+	pthread_mutex_lock(&fake_lock);
+	post_type((int)type, handle, status);
+	pthread_mutex_unlock(&fake_lock);
+}
+
+__u32 fake_request(__u32 listener)
+{
+	struct rdma_cm_alt_event event;
+	__u32 child;
+
+	pthread_mutex_lock(&fake_lock);
+	child = new_id(fake.ids[listener].fd, 0);
+	event = fake_event(RDMA_CM_ALT_EVENT_CONNECT_REQUEST, child);
+	event.cookie = fake.ids[listener].cookie;
+	event.listen_id = listener;
+	event.flags |= RDMA_CM_ALT_EVENT_F_CONN;
+	event.responder_resources = 5;
+	event.initiator_depth = 3;
+	event.qp_num = 0x123;
+	event.private_data_len = 56;
+	memcpy(event.private_data, "hello", 6);
+	post(&event);
+	pthread_mutex_unlock(&fake_lock);
+	return child;
+}
+
+int fake_open_queues(void)
+{
+	int fd, n = 0;
+
+	for (fd = 0; fd < MAX_FDS; fd++)
+		n += write_end[fd] != 0;
+	return n;
+}
+
+static int do_resolve(struct rdma_cm_alt_resolve *cmd)
+{
+	struct rdma_cm_alt_pipeline *pipe = &cmd->pipe;
+	__u32 handle = pipe->id;
+	int fd = pipe->queue_fd;
+
+	cmd->out_queue_fd = -1;
+	if (pipe->steps & RDMA_CM_ALT_STEP_CREATE) {
+		if (pipe->flags & RDMA_CM_ALT_PIPE_NEW_QUEUE) {
+			fd = new_queue();
+			if (fd < 0)
+				return fd;
+			cmd->out_queue_fd = fd;
+		}
+		handle = new_id(fd, pipe->cookie);
+	} else if (!alive(handle)) {
+		return -ENOENT;
+	}
+	cmd->out_id = handle;
+	if (pipe->steps & RDMA_CM_ALT_STEP_BIND)
+		cmd->out_route = fake.route;
+	if (pipe->steps & RDMA_CM_ALT_STEP_ADDR)
+		post_type(fake.addr_event, handle, fake.status);
+	if (pipe->steps & RDMA_CM_ALT_STEP_ROUTE)
+		post_type(fake.route_event, handle, fake.status);
+	return 0;
+}
+
+static void take_private_data(const struct rdma_cm_alt_conn_param *param)
+{
+	memset(fake.private_data, 0, sizeof(fake.private_data));
+	assert(param->private_data_len <= sizeof(fake.private_data));
+	if (param->private_data_len)
+		memcpy(fake.private_data, (void *)(uintptr_t)param->private_data_uptr,
+		       param->private_data_len);
+}
+
+static int do_set_queue(struct rdma_cm_alt_set_queue *cmd)
+{
+	struct fake_id *id = alive(cmd->id);
+	int fd = cmd->queue_fd;
+
+	if (!id)
+		return -ENOENT;
+	if (cmd->flags & RDMA_CM_ALT_SET_QUEUE_NEW) {
+		fd = new_queue();
+		if (fd < 0)
+			return fd;
+		cmd->out_queue_fd = fd;
+	}
+	if (cmd->flags & RDMA_CM_ALT_SET_QUEUE_COOKIE)
+		id->cookie = cmd->cookie;
+	id->fd = fd;
+	cmd->out_events_reported = id->reported;
+	return 0;
+}
+
+static int do_destroy(struct rdma_cm_alt_destroy *cmd)
+{
+	struct fake_id *id = alive(cmd->id);
+
+	if (!id)
+		return -ENOENT;
+	id->alive = false;
+	cmd->out_events_reported = id->reported;
+	return 0;
+}
+
+static int run(unsigned int nr, void *arg)
+{
+	switch (nr) {
+	case RDMA_CM_ALT_CMD_INFO:
+		((struct rdma_cm_alt_info *)arg)->out_record_size = fake.record_size;
+		return 0;
+	case RDMA_CM_ALT_CMD_QUEUE_CREATE: {
+		int fd = new_queue();
+
+		((struct rdma_cm_alt_queue_create *)arg)->out_fd = fd;
+		return fd < 0 ? fd : 0;
+	}
+	case RDMA_CM_ALT_CMD_RESOLVE:
+		return do_resolve(arg);
+	case RDMA_CM_ALT_CMD_CONNECT: {
+		struct rdma_cm_alt_connect *cmd = arg;
+
+		take_private_data(&cmd->param);
+		post_type(fake.connect_event, cmd->pipe.id, fake.status);
+		return 0;
+	}
+	case RDMA_CM_ALT_CMD_LISTEN:
+		((struct rdma_cm_alt_listen *)arg)->out_route = fake.route;
+		return 0;
+	case RDMA_CM_ALT_CMD_ACCEPT: {
+		struct rdma_cm_alt_accept *cmd = arg;
+
+		if (!alive(cmd->id))
+			return -ENOENT;
+		take_private_data(&cmd->param);
+		fake.ids[cmd->id].cookie = cmd->cookie;
+		post_type(fake.accept_event, cmd->id, fake.status);
+		return 0;
+	}
+	case RDMA_CM_ALT_CMD_DISCONNECT:
+		post_type(fake.disconnect_event,
+			  ((struct rdma_cm_alt_disconnect *)arg)->id, fake.status);
+		return 0;
+	case RDMA_CM_ALT_CMD_QP_ATTR:
+		((struct rdma_cm_alt_qp_attr_get *)arg)->out_attr = fake.attr;
+		return 0;
+	case RDMA_CM_ALT_CMD_QUERY:
+		((struct rdma_cm_alt_query *)arg)->out_route = fake.route;
+		return 0;
+	case RDMA_CM_ALT_CMD_SET_QUEUE:
+		return do_set_queue(arg);
+	case RDMA_CM_ALT_CMD_DESTROY:
+		return do_destroy(arg);
+	default:
+		return 0;
+	}
+}
+
+static int fake_ioctl(int fd, unsigned long request, void *arg)
+{
+	unsigned int nr = _IOC_NR(request), i = nr - RDMA_CM_ALT_CMD_BASE;
+	__u32 size = *(__u32 *)arg;
+	int ret;
+
+	(void)fd;
+	assert(_IOC_TYPE(request) == RDMA_CM_ALT_IOC_TYPE && i < FAKE_COMMANDS);
+	pthread_mutex_lock(&fake_lock);
+	fake.calls[i]++;
+	assert(size <= sizeof(fake.last[i]));
+	memcpy(&fake.last[i], arg, size);
+	ret = fake.fail[i] ? -fake.fail[i] : run(nr, arg);
+	fake.fail[i] = 0;
+	pthread_mutex_unlock(&fake_lock);
+	return ret;
+}
+
+static ssize_t fake_read(int fd, void *buf, size_t len)
+{
+	struct rdma_cm_alt_event *event = buf;
+	ssize_t ret = read(fd, buf, len);
+
+	if (ret < 0)
+		return -errno;
+	pthread_mutex_lock(&fake_lock);
+	fake.ids[event->listen_id ? event->listen_id : event->id].reported++;
+	pthread_mutex_unlock(&fake_lock);
+	return ret;
+}
+
+static int fake_open(const char *path, int flags)
+{
+	(void)flags;
+	snprintf(fake.path, sizeof(fake.path), "%s", path);
+	return fake.open_error ? -fake.open_error : open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
+static int fake_close(int fd)
+{
+	pthread_mutex_lock(&fake_lock);
+	if (fd >= 0 && fd < MAX_FDS && write_end[fd]) {
+		close(write_end[fd]);
+		write_end[fd] = 0;
+	}
+	pthread_mutex_unlock(&fake_lock);
+	return close(fd) ? -errno : 0;
+}
+
+static const struct rcl_sys_ops fake_ops = {
+	.open = fake_open,
+	.close = fake_close,
+	.ioctl = fake_ioctl,
+	.read = fake_read,
+};
+
+static void put_addr(struct rdma_cm_alt_sockaddr *out, const char *ip, __u16 port)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(port) };
+
+	inet_pton(AF_INET, ip, &sin.sin_addr);
+	memcpy(out->bytes, &sin, sizeof(sin));
+}
+
+void fake_install(void)
+{
+	memset(&fake, 0, sizeof(fake));
+	next_handle = 0;
+	fake.record_size = sizeof(struct rdma_cm_alt_event);
+	fake.addr_event = RDMA_CM_ALT_EVENT_ADDR_RESOLVED;
+	fake.route_event = RDMA_CM_ALT_EVENT_ROUTE_RESOLVED;
+	fake.connect_event = RDMA_CM_ALT_EVENT_CONNECT_RESPONSE;
+	fake.accept_event = RDMA_CM_ALT_EVENT_ESTABLISHED;
+	fake.disconnect_event = RDMA_CM_ALT_EVENT_DISCONNECTED;
+	fake.route.node_guid = FAKE_GUID;
+	fake.route.ibdev_index = FAKE_INDEX;
+	fake.route.port_num = 1;
+	fake.route.num_paths = 1;
+	put_addr(&fake.route.src, "10.9.0.1", 7000);
+	put_addr(&fake.route.dst, "10.9.0.2", 7001);
+	fake.qp.init_mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_PORT;
+	fake.qp.rtr_mask = IBV_QP_STATE | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_RQ_PSN;
+	fake.qp.rts_mask = IBV_QP_STATE | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_TIMEOUT;
+	fake.qp.attr.port_num = 1;
+	fake.qp.attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	fake.qp.attr.max_dest_rd_atomic = 9;
+	fake.qp.attr.max_rd_atomic = 8;
+	fake.qp.attr.timeout = 17;
+	fake.attr = fake.qp.attr;
+	fake.attr.qp_attr_mask = fake.qp.init_mask;
+	rcl_sys = &fake_ops;
+}
+
+void fake_remove(void)
+{
+	int fd;
+
+	rcl_context_close();
+	for (fd = 0; fd < MAX_FDS; fd++) {
+		if (write_end[fd])
+			fake_close(fd);
+	}
+	rcl_sys = &rcl_sys_real;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A kernel for the unit tests: behind the library's table of system calls,
+ * with queues that are pipes, and failures on demand.
+ */
+#ifndef FAKE_KERNEL_H
+#define FAKE_KERNEL_H
+
+#include <stdbool.h>
+#include <rdma/rdma_cm_alt.h>
+
+#define FAKE_COMMANDS (RDMA_CM_ALT_CMD_END - RDMA_CM_ALT_CMD_BASE)
+#define FAKE_MAX_IDS 256
+#define FAKE_NO_EVENT -1
+
+/**
+ * struct fake_id - an id of the fake kernel
+ * @alive: created and not destroyed
+ * @fd: queue that its events go to
+ * @cookie: in its events
+ * @reported: events that were read
+ */
+struct fake_id {
+	bool alive;
+	int fd;
+	__u64 cookie;
+	__u32 reported;
+};
+
+/**
+ * struct fake_kernel - its knobs and what it saw
+ * @open_error: errno of the next opens; 0: they work
+ * @fail: errno of a command's next call, by number - RDMA_CM_ALT_CMD_BASE
+ * @calls: calls of each command
+ * @record_size: of an event
+ * @route: what it knows of every id
+ * @qp: QP attributes in events
+ * @attr: what QP_ATTR answers
+ * @addr_event: what resolving an address ends with, or FAKE_NO_EVENT
+ * @route_event: what resolving a route ends with, or FAKE_NO_EVENT
+ * @connect_event: what a connect ends with, or FAKE_NO_EVENT
+ * @accept_event: what an accept ends with, or FAKE_NO_EVENT
+ * @disconnect_event: what a disconnect ends with, or FAKE_NO_EVENT
+ * @status: of those events when they are errors
+ * @paths: opened last
+ * @last: the struct of the last call of each command, as it came in
+ * @private_data: of the last connect, accept or reject
+ * @ids: by handle
+ */
+struct fake_kernel {
+	int open_error;
+	int fail[FAKE_COMMANDS];
+	int calls[FAKE_COMMANDS];
+	__u32 record_size;
+	struct rdma_cm_alt_route route;
+	struct rdma_cm_alt_qp_attr qp;
+	struct ib_uverbs_qp_attr attr;
+	int addr_event;
+	int route_event;
+	int connect_event;
+	int accept_event;
+	int disconnect_event;
+	int status;
+	char path[128];
+	union {
+		struct rdma_cm_alt_resolve resolve;
+		struct rdma_cm_alt_connect connect;
+		struct rdma_cm_alt_listen listen;
+		struct rdma_cm_alt_accept accept;
+		struct rdma_cm_alt_reject reject;
+		struct rdma_cm_alt_option option;
+		struct rdma_cm_alt_set_queue set_queue;
+		struct rdma_cm_alt_qp_attr_get qp_attr;
+		__u8 bytes[1024];
+	} last[FAKE_COMMANDS];
+	__u8 private_data[512];
+	struct fake_id ids[FAKE_MAX_IDS];
+};
+
+extern struct fake_kernel fake;
+
+/** FAKE - index of a command in the arrays of struct fake_kernel */
+#define FAKE(name) (RDMA_CM_ALT_CMD_##name - RDMA_CM_ALT_CMD_BASE)
+
+/** fake_install - start with a fresh kernel, in front of the library */
+void fake_install(void);
+
+/** fake_remove - close what is open */
+void fake_remove(void);
+
+/** fake_event - a record with route and QP attributes for an id */
+struct rdma_cm_alt_event fake_event(__u32 type, __u32 handle);
+
+/** fake_post - put a record on the queue of the id that it is for */
+void fake_post(const struct rdma_cm_alt_event *event);
+
+/** fake_post_type - the same with no more than a type and a status */
+void fake_post_type(__u32 type, __u32 handle, int status);
+
+/**
+ * fake_request - a connection request for a listener
+ *
+ * Return: handle of the new id
+ */
+__u32 fake_request(__u32 listener);
+
+/** fake_open_queues - queues that are open */
+int fake_open_queues(void);
+
+#endif /* FAKE_KERNEL_H */

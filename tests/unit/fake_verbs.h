@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A libibverbs for the unit tests: one device, objects that are counted, and
+ * failures on demand. It takes the place of the library at link time.
+ */
+#ifndef FAKE_VERBS_H
+#define FAKE_VERBS_H
+
+#include <infiniband/verbs.h>
+
+#define FAKE_GUID 0x1122334455667788ULL
+#define FAKE_INDEX 3
+#define FAKE_MOVES 16
+
+/**
+ * struct fake_verbs - its knobs and what it saw
+ * @devices: number of devices in the system, up to 2
+ * @fail_at: the n-th of the calls that can fail does so, from 1; 0: none
+ * @fail_errno: with this errno
+ * @steps: calls that could have failed since fake_verbs_reset()
+ * @objects: PDs, CQs, channels, QPs and SRQs that live
+ * @open_contexts: contexts that are open
+ * @moves: transitions of QPs
+ * @state: to which state, one each
+ * @attr: with which attributes
+ * @mask: and which mask
+ * @max_depth: depths of the device
+ * @ece: what the provider knows of enhanced connection establishment; vendor 0:
+ *       nothing at all
+ */
+struct fake_verbs {
+	int devices;
+	int fail_at;
+	int fail_errno;
+	int steps;
+	int objects;
+	int open_contexts;
+	int moves;
+	enum ibv_qp_state state[FAKE_MOVES];
+	struct ibv_qp_attr attr[FAKE_MOVES];
+	int mask[FAKE_MOVES];
+	int max_depth;
+	struct ibv_ece ece;
+};
+
+extern struct fake_verbs fake_verbs;
+
+/** fake_verbs_reset - one device, no failures, counters at 0 */
+void fake_verbs_reset(void);
+
+#endif /* FAKE_VERBS_H */
