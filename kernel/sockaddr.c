@@ -88,8 +88,8 @@ EXPORT_SYMBOL_IF_KUNIT(rca_addr_is_set);
  * rca_addr_is_any() - is it the wildcard of its family?
  * @addr: a canonical address
  *
- * As with the stock stack all of 0.0.0.0/8 is a wildcard. For binding and
- * listening a loopback address means the same there; see rca_addr_is_loopback().
+ * For binding and listening a loopback address means the same to the stock
+ * stack; see rca_addr_is_loopback().
  *
  * Context: any.
  * Return: true for a wildcard; false for others and for no address.
