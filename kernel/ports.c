@@ -15,7 +15,6 @@
 #include <linux/bug.h>
 #include <linux/capability.h>
 #include <linux/errno.h>
-#include <linux/ipv6.h>
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -270,8 +269,7 @@ static int rca_ports_choose(struct rca_bind *bind, struct rca_bucket *table,
 
 /**
  * rca_ports_bind() - get a port
- * @bind: an entry that is not bound; @bind->reuse and @bind->afonly are set,
- *        see rca_ports_default_afonly()
+ * @bind: an entry that is not bound; @bind->reuse and @bind->afonly are set
  * @net: the namespace; the caller holds a reference until rca_ports_unbind()
  * @ps: port space
  * @addr: the address, and the port; port 0: any of the ephemeral range that no
@@ -463,29 +461,6 @@ int rca_ports_set_afonly(struct rca_bind *bind, bool afonly)
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ports_set_afonly);
-
-/**
- * rca_ports_default_afonly() - the value of afonly when the user set none
- * @net: the namespace
- * @family: family of the address that will be bound
- *
- * Context: any.
- * Return: true for IPv4; what the namespace says for IPv6; false for AF_IB.
- */
-bool rca_ports_default_afonly(const struct net *net, sa_family_t family)
-{
-	switch (family) {
-	case AF_INET:
-		return true;
-#if IS_ENABLED(CONFIG_IPV6)
-	case AF_INET6:
-		return READ_ONCE(net->ipv6.sysctl.bindv6only);
-#endif
-	default:
-		return false;
-	}
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_ports_default_afonly);
 
 /**
  * rca_ports_unbind() - give a port back

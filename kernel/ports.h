@@ -38,7 +38,6 @@ int rca_ports_listen(struct rca_bind *bind);
 void rca_ports_unlisten(struct rca_bind *bind);
 int rca_ports_set_reuse(struct rca_bind *bind, bool reuse);
 int rca_ports_set_afonly(struct rca_bind *bind, bool afonly);
-bool rca_ports_default_afonly(const struct net *net, sa_family_t family);
 void rca_ports_unbind(struct rca_bind *bind);
 bool rca_ports_bound(const struct rca_bind *bind);
 __be16 rca_ports_any(struct net *net);
