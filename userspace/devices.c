@@ -201,7 +201,6 @@ int rcl_device_bind(__be64 guid, uint32_t index, struct rcl_device **out)
 			goto out;
 		}
 	}
-	d->pd_users++;
 	d->refs++;
 	*out = d;
 out:
@@ -213,7 +212,18 @@ static void put_locked(struct rcl_device *device)
 {
 	struct rcl_device **link;
 
-	if (--device->refs || !device->gone)
+	if (--device->refs)
+		return;
+	if (device->xrcd)
+		ibv_close_xrcd(device->xrcd);
+	device->xrcd = NULL;
+	/*
+	 * Busy when the program still has objects on it: then it stays and
+	 * serves the next id.
+	 */
+	if (device->pd && !ibv_dealloc_pd(device->pd))
+		device->pd = NULL;
+	if (!device->gone)
 		return;
 	for (link = &devices; *link; link = &(*link)->next) {
 		if (*link == device) {
@@ -228,17 +238,6 @@ void rcl_device_unbind(struct rcl_device *device)
 	if (!device)
 		return;
 	pthread_mutex_lock(&devices_lock);
-	if (!--device->pd_users) {
-		if (device->xrcd)
-			ibv_close_xrcd(device->xrcd);
-		device->xrcd = NULL;
-		/*
-		 * Busy when the program still has objects on it: then it stays
-		 * and serves the next id.
-		 */
-		if (!ibv_dealloc_pd(device->pd))
-			device->pd = NULL;
-	}
 	put_locked(device);
 	pthread_mutex_unlock(&devices_lock);
 }

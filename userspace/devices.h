@@ -19,8 +19,7 @@
  * @gone: not in the system any more
  * @refs: ids that are bound to it and lists of rdma_get_devices() with it
  * @verbs: opened context, or NULL
- * @pd: default protection domain; lives while an id is bound
- * @pd_users: ids that are bound
+ * @pd: default protection domain, from the first bound id until @refs is 0
  * @xrcd: default XRC domain, made when it is asked for
  * @max_responder_resources: reads and atomics that it serves at a time
  * @max_initiator_depth: reads and atomics that it issues at a time
@@ -34,7 +33,6 @@ struct rcl_device {
 	unsigned int refs;
 	struct ibv_context *verbs;
 	struct ibv_pd *pd;
-	unsigned int pd_users;
 	struct ibv_xrcd *xrcd;
 	uint8_t max_responder_resources;
 	uint8_t max_initiator_depth;

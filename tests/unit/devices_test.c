@@ -101,6 +101,25 @@ static void bind_that_fails_at_any_step_can_be_repeated(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
+static void default_pd_lives_as_long_as_a_device_list(void **state)
+{
+	struct ibv_context **list = rdma_get_devices(NULL);
+	struct rdma_cm_id *id = new_id(NULL);
+	struct ibv_pd *pd;
+
+	(void)state;
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
+	pd = id->pd;
+	assert_int_equal(rdma_destroy_id(id), 0);
+	assert_int_equal(fake_verbs.objects, 1);
+	id = new_id(NULL);
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
+	assert_ptr_equal(id->pd, pd);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_free_devices(list);
+	assert_int_equal(fake_verbs.objects, 0);
+}
+
 static void depths_beyond_a_byte_are_cut_not_wrapped(void **state)
 {
 	struct rdma_cm_id *id = new_id(NULL);
@@ -119,6 +138,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(same_guid_with_another_index_is_another_device),
 	TEST(device_that_went_away_is_closed_after_its_last_user),
 	TEST(bind_that_fails_at_any_step_can_be_repeated),
+	TEST(default_pd_lives_as_long_as_a_device_list),
 	TEST(depths_beyond_a_byte_are_cut_not_wrapped),
 };
 
