@@ -161,6 +161,7 @@ struct rca_id *rca_id_create_child(struct rca_id *listener)
 	rca_source_init(&id->src, &id->obj, &id->lock, 0);
 	return id;
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_create_child);
 
 /**
  * rca_id_publish() - make the handle of an id known
@@ -218,6 +219,7 @@ struct rca_id *rca_id_get(struct rca_id *id)
 	rca_obj_get(&id->obj);
 	return id;
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_get);
 
 /**
  * rca_id_put() - give a reference back
@@ -455,6 +457,7 @@ int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
 	spin_unlock_irqrestore(&dev->lock, flags);
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_attach);
 
 /**
  * rca_id_detach() - release the device of an id, if it has one

@@ -231,3 +231,4 @@ void rca_teardown_device(struct rca_device *dev)
 		rca_id_put(id);
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_teardown_device);

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A transport that sends nothing: it counts what it is asked to send, fails
+ * when it is told to, and lets the test play the peer.
+ *
+ * Locking: none; a test is one thread but for what it starts itself.
+ */
+#include "fake_transport.h"
+
+#include <linux/slab.h>
+#include <rdma/rdma_user_cm.h>
+
+#include "connect.h"
+#include "teardown.h"
+
+/* Tests of one suite run one after the other. */
+static struct fake *the_fake;
+
+static int sent(int *count, void *lower)
+{
+	int ret = the_fake->fail;
+
+	the_fake->fail = 0;
+	if (ret)
+		return ret;
+	(*count)++;
+	if (the_fake->during)
+		the_fake->during(the_fake, lower);
+	return 0;
+}
+
+static void *fake_tp_create(struct ib_device *ibdev, void *owner)
+{
+	struct fake_lower *lower = kzalloc(sizeof(*lower), GFP_KERNEL);
+
+	if (!lower)
+		return ERR_PTR(-ENOMEM);
+	lower->owner = owner;
+	the_fake->lowers++;
+	return lower;
+}
+
+static void fake_tp_destroy(void *lower)
+{
+	the_fake->lowers--;
+	kfree(lower);
+}
+
+static void fake_tp_set_owner(void *lower, void *owner)
+{
+	((struct fake_lower *)lower)->owner = owner;
+}
+
+static void *fake_tp_listen(struct ib_device *ibdev, __be64 service_id, void *demux)
+{
+	if (the_fake->busy) {
+		the_fake->busy--;
+		return ERR_PTR(-EBUSY);
+	}
+	the_fake->listens++;
+	return demux;
+}
+
+static void fake_tp_unlisten(void *listen)
+{
+	the_fake->listens--;
+}
+
+static int fake_tp_connect(void *lower, const struct rca_tp_req *req)
+{
+	the_fake->last_req_len = req->conn.private_data_len;
+	memcpy(the_fake->last_req, req->conn.private_data, req->conn.private_data_len);
+	return sent(&the_fake->connects, lower);
+}
+
+static int fake_tp_reply(void *lower, const struct rca_tp_conn *conn)
+{
+	return sent(&the_fake->replies, lower);
+}
+
+static int fake_tp_ready(void *lower)
+{
+	return sent(&the_fake->readies, lower);
+}
+
+static int fake_tp_reject(void *lower, int reason, const void *data, u8 len)
+{
+	the_fake->last_reason = reason;
+	the_fake->rejects++;
+	return 0;
+}
+
+static int fake_tp_disconnect(void *lower)
+{
+	return sent(&the_fake->disconnects, lower);
+}
+
+static int fake_tp_notify(void *lower, enum ib_event_type event)
+{
+	return 0;
+}
+
+static int fake_tp_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
+{
+	*mask = IB_QP_STATE;
+	if (attr->qp_state == IB_QPS_RTR)
+		*mask |= IB_QP_RQ_PSN;
+	if (attr->qp_state == IB_QPS_RTS)
+		*mask |= IB_QP_TIMEOUT;
+	return 0;
+}
+
+static const struct rca_tp_ops fake_ops = {
+	.name = "fake",
+	.create = fake_tp_create,
+	.destroy = fake_tp_destroy,
+	.set_owner = fake_tp_set_owner,
+	.listen = fake_tp_listen,
+	.unlisten = fake_tp_unlisten,
+	.connect = fake_tp_connect,
+	.reply = fake_tp_reply,
+	.ready = fake_tp_ready,
+	.reject = fake_tp_reject,
+	.disconnect = fake_tp_disconnect,
+	.notify = fake_tp_notify,
+	.qp_attr = fake_tp_qp_attr,
+};
+
+/**
+ * fake_create() - make a bench
+ * @test: the test, which fails when there is no memory
+ *
+ * Context: Process context.
+ * Return: the bench, for fake_destroy().
+ */
+struct fake *fake_create(struct kunit *test)
+{
+	struct fake *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
+	struct rca_device *dev;
+
+	KUNIT_ASSERT_NOT_NULL(test, fake);
+	fake->ibdev = kunit_kzalloc(test, sizeof(*fake->ibdev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fake->ibdev);
+	fake->ibdev->node_guid = cpu_to_be64(0x1122334455667788ULL);
+	dev = &fake->dev;
+	dev->ibdev = fake->ibdev;
+	dev->tp = &fake_ops;
+	refcount_set(&dev->ref, 1);
+	init_completion(&dev->gone);
+	spin_lock_init(&dev->lock);
+	INIT_LIST_HEAD(&dev->ids);
+	mutex_init(&dev->demux_mutex);
+	INIT_LIST_HEAD(&dev->demuxes);
+	dev->listenable = true;
+	fake->ctx = rca_ctx_create();
+	KUNIT_ASSERT_NOT_NULL(test, fake->ctx);
+	fake->queue = rca_queue_create(fake->ctx, sizeof(struct rdma_cm_alt_event), true);
+	KUNIT_ASSERT_NOT_NULL(test, fake->queue);
+	the_fake = fake;
+	return fake;
+}
+
+/**
+ * fake_destroy() - end a bench as the close of its files would
+ * @fake: the bench
+ *
+ * Context: Process context. Sleeps.
+ */
+void fake_destroy(struct fake *fake)
+{
+	if (!fake->queue)
+		return;
+	rca_queue_shutdown(fake->queue);
+	rca_queue_put(fake->queue);
+	rca_ctx_shutdown(fake->ctx);
+	fake->dev.removing = true;
+	rca_teardown_device(&fake->dev);	/* ends those that linger */
+	rca_ctx_put(fake->ctx);
+	fake->queue = NULL;
+	the_fake = NULL;
+}
+
+static void set_address(union rca_addr *addr, u32 ip, u16 port)
+{
+	memset(addr, 0, sizeof(*addr));
+	addr->in.sin_family = AF_INET;
+	addr->in.sin_addr.s_addr = cpu_to_be32(ip);
+	addr->in.sin_port = cpu_to_be16(port);
+}
+
+/**
+ * fake_active_id() - an id whose route is resolved
+ * @test: the test
+ * @fake: the bench
+ * @cookie: its cookie
+ *
+ * Context: Process context.
+ * Return: the published id; the table has the reference.
+ */
+struct rca_id *fake_active_id(struct kunit *test, struct fake *fake, u64 cookie)
+{
+	struct rca_id *id = rca_id_create(fake->ctx, fake->queue, RDMA_PS_TCP, IB_QPT_RC, cookie);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
+	set_address(&id->local, 0x0a090001, 5000);
+	set_address(&id->dst, 0x0a090002, 7471);
+	KUNIT_ASSERT_EQ(test, rca_id_attach(id, &fake->dev, 1, NULL), 0);
+	id->path = kzalloc(sizeof(*id->path), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, id->path);
+	rca_id_step(id, RCA_IN_BIND);
+	rca_id_step(id, RCA_IN_RESOLVE_ADDR);
+	rca_id_step(id, RCA_IN_ADDR_OK);
+	rca_id_step(id, RCA_IN_RESOLVE_ROUTE);
+	rca_id_step(id, RCA_IN_ROUTE_OK);
+	KUNIT_ASSERT_EQ(test, (int)rca_id_state(id), (int)RCA_ST_ROUTE_RESOLVED);
+	rca_id_publish(id);
+	return id;
+}
+
+/**
+ * fake_child() - the id of a request that user space has read
+ * @test: the test
+ * @fake: the bench
+ *
+ * Context: Process context.
+ * Return: the published id; the table has the reference.
+ */
+struct rca_id *fake_child(struct kunit *test, struct fake *fake)
+{
+	struct rca_id *listener = rca_id_create(fake->ctx, fake->queue, RDMA_PS_TCP, IB_QPT_RC, 1);
+	struct rca_id *child;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(listener));
+	child = rca_id_create_child(listener);
+	rca_id_abort(listener);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(child));
+	set_address(&child->local, 0x0a090002, 7471);
+	set_address(&child->dst, 0x0a090001, 5000);
+	KUNIT_ASSERT_EQ(test, rca_id_attach(child, &fake->dev, 1, NULL), 0);
+	child->lower = fake_tp_create(fake->ibdev, child);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(child->lower));
+	KUNIT_ASSERT_EQ(test, rca_source_attach(&child->src, fake->queue), 0);
+	rca_id_publish(child);
+	return child;
+}
+
+/**
+ * fake_message() - play the peer, or the clock
+ * @id: whom the message is for
+ * @input: the message
+ * @status: its status
+ *
+ * Context: Process context.
+ * Return: what the transport must do.
+ */
+u8 fake_message(struct rca_id *id, enum rca_input input, int status)
+{
+	static const u8 data[4] = { 1, 2, 3, 4 };
+	struct rca_tp_event event = {
+		.input = input,
+		.status = status,
+		.has_conn = input == RCA_IN_REP || input == RCA_IN_REJ,
+		.conn = {
+			.qp_num = 77,
+			.responder_resources = 5,
+			.initiator_depth = 3,
+			.private_data = data,
+			.private_data_len = sizeof(data),
+		},
+	};
+
+	return rca_connect_event(id, id->lower, &event);
+}
+
+/**
+ * fake_take_event() - read an event as user space would
+ * @fake: the bench
+ * @rec: the record
+ *
+ * Context: Process context.
+ * Return: false: there is none.
+ */
+bool fake_take_event(struct fake *fake, struct rdma_cm_alt_event *rec)
+{
+	struct rca_delivery dlv;
+	bool ret;
+
+	memset(rec, 0, sizeof(*rec));
+	mutex_lock(&fake->queue->consume);
+	ret = rca_queue_peek(fake->queue, &dlv);
+	if (ret) {
+		memcpy(rec, dlv.data, dlv.len);
+		rca_queue_consume(fake->queue, &dlv);
+	}
+	mutex_unlock(&fake->queue->consume);
+	return ret;
+}

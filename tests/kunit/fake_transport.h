@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A transport that sends nothing, and a device that is none: for scenarios without a wire. */
+#ifndef RCA_FAKE_TRANSPORT_H
+#define RCA_FAKE_TRANSPORT_H
+
+#include <kunit/test.h>
+
+#include "cmid.h"
+#include "devices.h"
+
+/**
+ * struct fake_lower - what the fake transport gives an id
+ * @owner: whom it calls back
+ */
+struct fake_lower {
+	void *owner;
+};
+
+/**
+ * struct fake - a bench for scenarios: a device, a context and a queue
+ * @dev: the device
+ * @ibdev: what @dev stands on; zero but for its GUID
+ * @ctx: the context
+ * @queue: the queue of its ids
+ * @lowers: lower ids that exist
+ * @connects: requests that were sent
+ * @replies: replies that were sent
+ * @readies: ready-to-use messages that were sent
+ * @rejects: rejects that were sent
+ * @disconnects: disconnect requests that were sent
+ * @listens: service IDs that are held
+ * @last_reason: reason of the last reject
+ * @last_req: private data of the last request, with its header
+ * @last_req_len: its length
+ * @fail: errno that the next message gets instead of being sent; 0: none
+ * @during: called while a message is sent, with the lower id; NULL: nothing
+ * @busy: how many listen() calls find the service ID taken
+ */
+struct fake {
+	struct rca_device dev;
+	struct ib_device *ibdev;
+	struct rca_ctx *ctx;
+	struct rca_queue *queue;
+	int lowers;
+	int connects;
+	int replies;
+	int readies;
+	int rejects;
+	int disconnects;
+	int listens;
+	int last_reason;
+	u8 last_req[96];
+	u8 last_req_len;
+	int fail;
+	void (*during)(struct fake *fake, void *lower);
+	int busy;
+};
+
+struct fake *fake_create(struct kunit *test);
+void fake_destroy(struct fake *fake);
+struct rca_id *fake_active_id(struct kunit *test, struct fake *fake, u64 cookie);
+struct rca_id *fake_child(struct kunit *test, struct fake *fake);
+u8 fake_message(struct rca_id *id, enum rca_input input, int status);
+bool fake_take_event(struct fake *fake, struct rdma_cm_alt_event *rec);
+
+#endif /* RCA_FAKE_TRANSPORT_H */
