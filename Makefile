@@ -54,7 +54,7 @@ soak: setup
 	scripts/soak
 
 bench: setup
-	scripts/bench-run
+	scripts/measure
 
 demo: setup
 	scripts/demo

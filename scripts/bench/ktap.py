@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 _RESULT = re.compile(r"( *)(ok|not ok)\b *(\d+)? *(?:- )?(.*)")
-_DIRECTIVE = re.compile(r"(.*?)\s*#\s*(SKIP|TODO|XFAIL|TIMEOUT|ERROR)\b:?\s*(.*)", re.IGNORECASE)
+_DIRECTIVE = re.compile(r"(.*?)\s*#\s*(SKIP|XFAIL|TIMEOUT|ERROR)\b:?\s*(.*)", re.IGNORECASE)
 _PLAN = re.compile(r"( *)1\.\.(\d+)\b(?:\s*#\s*SKIP\b\s*(.*))?", re.IGNORECASE)
 _DETAIL_LINES = 12
 
