@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* What the kernel says about itself, and whether it is true. */
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rca_test.h"
+
+static struct rdma_cm_alt_info get_info(void)
+{
+	struct rdma_cm_alt_info info;
+
+	memset(&info, 0xff, sizeof(info));
+	info.size = sizeof(info);
+	info.flags = 0;
+	EXPECT_EQ(rca_call(get_ctx(), RDMA_CM_ALT_INFO, &info), 0);
+	EXPECT_EQ(info.size, sizeof(info));
+	EXPECT_EQ(info.flags, 0);
+	return info;
+}
+
+TEST(commands_are_those_that_work)
+{
+	struct rdma_cm_alt_info info = get_info();
+	int ctx = get_ctx();
+
+	for (unsigned int nr = RDMA_CM_ALT_CMD_BASE; nr < RDMA_CM_ALT_CMD_END; nr++) {
+		uint64_t cmd[128] = { sizeof(cmd) };
+		int ret;
+
+		/* Nothing has the id 0, and no record is that short: these calls do nothing. */
+		ret = rca_call(ctx, _IO(RDMA_CM_ALT_IOC_TYPE, nr), cmd);
+		if (info.out_commands >> (nr - RDMA_CM_ALT_CMD_BASE) & 1)
+			EXPECT(ret != -EOPNOTSUPP);
+		else
+			EXPECT_EQ(ret, -EOPNOTSUPP);
+	}
+	EXPECT_EQ(info.out_commands >> (RDMA_CM_ALT_CMD_END - RDMA_CM_ALT_CMD_BASE), 0);
+}
+
+TEST(steps_are_those_that_work)
+{
+	struct rdma_cm_alt_info info = get_info();
+
+	EXPECT_EQ(info.out_resolve_steps, RDMA_CM_ALT_STEP_CREATE | RDMA_CM_ALT_STEP_BIND |
+		  RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE);
+	EXPECT_EQ(info.out_connect_steps, 0);
+}
+
+TEST(connect_step_that_is_not_built_in_is_eopnotsupp)
+{
+	struct rdma_cm_alt_connect cmd = { .size = sizeof(cmd) };
+	int ctx = get_ctx();
+
+	cmd.pipe.id = get_id(ctx, -1, 0);
+	cmd.pipe.steps = RDMA_CM_ALT_STEP_ADDR;
+	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_CONNECT, &cmd), -EOPNOTSUPP);
+}
+
+TEST(record_size_and_backlog)
+{
+	struct rdma_cm_alt_info info = get_info();
+
+	EXPECT_EQ(info.out_record_size, sizeof(event_t));
+	EXPECT_EQ(info.out_max_backlog, 1024);
+}
+
+TEST(features_that_are_not_built_in_are_refused)
+{
+	struct rdma_cm_alt_queue_create queue = { .size = sizeof(queue), .ring_entries = 64 };
+	struct rdma_cm_alt_info info = get_info();
+	int ctx = get_ctx();
+	uint32_t id;
+
+	EXPECT_EQ(info.out_features, 0);
+	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_QUEUE_CREATE, &queue), -EOPNOTSUPP);
+	EXPECT_EQ(rca_create(ctx, -1, RDMA_PS_UDP, IB_UVERBS_QPT_UD, 0, &id), -EOPNOTSUPP);
+	EXPECT_EQ(rca_create(ctx, -1, RDMA_PS_IPOIB, IB_UVERBS_QPT_UD, 0, &id), -EOPNOTSUPP);
+}
+
+TEST(everybody_may_open_the_device)
+{
+	struct stat st;
+
+	MUST(stat(DEVICE, &st));
+	EXPECT_EQ(st.st_mode, S_IFCHR | 0666);
+	MUST(setuid(65534));
+	get_info();
+}
+
+KTAP_MAIN

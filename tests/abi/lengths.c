@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The frame of every ioctl: size, tail, flags, reserved members, bad pointers. One row each. */
+#define _GNU_SOURCE
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "rca_test.h"
+
+#define PAGE 4096
+#define NO_ID 0x7fffffff
+#define CANARY 0x5a
+
+struct span {
+	size_t offset;
+	size_t len;
+};
+
+/* An ioctl, and a call that passes the frame and changes nothing. */
+struct row {
+	const char *name;
+	unsigned long cmd;
+	size_t size;
+	size_t min;		/* end of the last mandatory member */
+	uint32_t flags;		/* those that are known */
+	bool outputs;
+	int harmless;		/* what the call gives */
+	size_t id;		/* where the handle is; 0: there is none */
+	struct span reserved[3];
+};
+
+#define END(type, member) (offsetof(struct type, member) + sizeof(((struct type *)0)->member))
+#define SPAN(type, member) { offsetof(struct type, member), sizeof(((struct type *)0)->member) }
+#define ROW(NAME, type, last, result, ...) \
+	{ #NAME, RDMA_CM_ALT_##NAME, sizeof(struct type), END(type, last), .harmless = result, \
+	  ##__VA_ARGS__ }
+#define ID(type, member) .id = offsetof(struct type, member)
+
+static const struct row rows[] = {
+	ROW(INFO, rdma_cm_alt_info, out_commands, 0, .outputs = true),
+	ROW(QUEUE_CREATE, rdma_cm_alt_queue_create, out_fd, 0,
+	    .outputs = true, .flags = RDMA_CM_ALT_QUEUE_NONBLOCK,
+	    .reserved = { SPAN(rdma_cm_alt_queue_create, __reserved) }),
+	ROW(RESOLVE, rdma_cm_alt_resolve, out_queue_fd, -EINVAL, .outputs = true,
+	    .reserved = { SPAN(rdma_cm_alt_resolve, pipe.__reserved),
+			  SPAN(rdma_cm_alt_resolve, __reserved) }),
+	ROW(CONNECT, rdma_cm_alt_connect, out_queue_fd, -ENOENT, .outputs = true,
+	    ID(rdma_cm_alt_connect, pipe.id),
+	    .reserved = { SPAN(rdma_cm_alt_connect, pipe.__reserved),
+			  SPAN(rdma_cm_alt_connect, param.__reserved),
+			  SPAN(rdma_cm_alt_connect, param.__reserved2) }),
+	ROW(LISTEN, rdma_cm_alt_listen, backlog, -ENOENT, .outputs = true,
+	    ID(rdma_cm_alt_listen, id)),
+	ROW(ACCEPT, rdma_cm_alt_accept, param, -ENOENT, ID(rdma_cm_alt_accept, id),
+	    .reserved = { SPAN(rdma_cm_alt_accept, __reserved),
+			  SPAN(rdma_cm_alt_accept, param.__reserved),
+			  SPAN(rdma_cm_alt_accept, param.__reserved2) }),
+	ROW(REJECT, rdma_cm_alt_reject, private_data_len, -ENOENT, ID(rdma_cm_alt_reject, id),
+	    .reserved = { SPAN(rdma_cm_alt_reject, __reserved) }),
+	ROW(ESTABLISH, rdma_cm_alt_establish, id, -ENOENT, ID(rdma_cm_alt_establish, id),
+	    .reserved = { SPAN(rdma_cm_alt_establish, __reserved) }),
+	ROW(DISCONNECT, rdma_cm_alt_disconnect, id, -ENOENT, ID(rdma_cm_alt_disconnect, id),
+	    .reserved = { SPAN(rdma_cm_alt_disconnect, __reserved) }),
+	ROW(NOTIFY, rdma_cm_alt_notify, event, -ENOENT, ID(rdma_cm_alt_notify, id)),
+	ROW(QP_ATTR, rdma_cm_alt_qp_attr_get, out_attr, -ENOENT, .outputs = true,
+	    ID(rdma_cm_alt_qp_attr_get, id)),
+	ROW(QUERY, rdma_cm_alt_query, out_route, -ENOENT, .outputs = true,
+	    ID(rdma_cm_alt_query, id), .reserved = { SPAN(rdma_cm_alt_query, __reserved) }),
+	ROW(SET_OPTION, rdma_cm_alt_option, optval_uptr, -ENOENT, ID(rdma_cm_alt_option, id)),
+	ROW(GET_OPTION, rdma_cm_alt_option, optval_uptr, -ENOENT, .outputs = true,
+	    ID(rdma_cm_alt_option, id)),
+	ROW(SET_QUEUE, rdma_cm_alt_set_queue, out_queue_fd, -ENOENT, .outputs = true,
+	    .flags = RDMA_CM_ALT_SET_QUEUE_NEW | RDMA_CM_ALT_SET_QUEUE_COOKIE,
+	    ID(rdma_cm_alt_set_queue, id)),
+	ROW(GET_EVENT, rdma_cm_alt_get_event, record_uptr, -EINVAL,
+	    .flags = RDMA_CM_ALT_GET_EVENT_NONBLOCK, ID(rdma_cm_alt_get_event, id)),
+	ROW(POST_EVENT, rdma_cm_alt_post_event, arg, -EOPNOTSUPP, ID(rdma_cm_alt_post_event, id),
+	    .reserved = { SPAN(rdma_cm_alt_post_event, __reserved) }),
+	ROW(JOIN, rdma_cm_alt_join, out_member, -EOPNOTSUPP, .outputs = true,
+	    ID(rdma_cm_alt_join, id), .reserved = { SPAN(rdma_cm_alt_join, __reserved) }),
+	ROW(LEAVE, rdma_cm_alt_leave, member, -EOPNOTSUPP, .outputs = true,
+	    ID(rdma_cm_alt_leave, member)),
+	ROW(DESTROY, rdma_cm_alt_destroy, id, -ENOENT, .outputs = true,
+	    ID(rdma_cm_alt_destroy, id)),
+	ROW(BATCH, rdma_cm_alt_batch, results_uptr, -EOPNOTSUPP, .outputs = true),
+};
+
+#define FOR_EACH(row) \
+	for (const struct row *row = rows; row < rows + sizeof(rows) / sizeof(rows[0]); row++)
+
+static void expect(const struct row *row, const char *what, size_t n, int is, int wanted)
+{
+	if (is != wanted)
+		ktap_fail(__FILE__, __LINE__, "%s, %s %zu: %d, wanted %d", row->name, what, n, is,
+			  wanted);
+}
+
+static void set_u32(uint8_t *cmd, size_t offset, uint32_t value)
+{
+	memcpy(cmd + offset, &value, sizeof(value));
+}
+
+/* The harmless call in a buffer of two pages. */
+static uint8_t *prepare(const struct row *row, size_t size)
+{
+	static uint8_t cmd[2 * PAGE] __attribute__((aligned(8)));
+
+	memset(cmd, 0, sizeof(cmd));
+	set_u32(cmd, 0, size);
+	if (row->id)
+		set_u32(cmd, row->id, NO_ID);
+	return cmd;
+}
+
+static int harmless(int ctx, const struct row *row, uint8_t *cmd)
+{
+	int ret = rca_call(ctx, row->cmd, cmd);
+
+	if (!ret && row->cmd == RDMA_CM_ALT_QUEUE_CREATE)
+		MUST(close(((struct rdma_cm_alt_queue_create *)cmd)->out_fd));
+	return ret;
+}
+
+TEST(the_table_has_every_ioctl)
+{
+	unsigned int nr = RDMA_CM_ALT_CMD_BASE;
+
+	FOR_EACH(row)
+		EXPECT_EQ(_IOC_NR(row->cmd), nr++);
+	EXPECT_EQ(nr, RDMA_CM_ALT_CMD_END);
+}
+
+TEST(exact_size_is_taken)
+{
+	int ctx = get_ctx();
+
+	FOR_EACH(row)
+		expect(row, "size", row->size, harmless(ctx, row, prepare(row, row->size)),
+		       row->harmless);
+}
+
+TEST(size_below_the_mandatory_part_is_einval)
+{
+	int ctx = get_ctx();
+
+	FOR_EACH(row)
+		for (size_t size = 0; size < row->min; size++)
+			expect(row, "size", size, harmless(ctx, row, prepare(row, size)), -EINVAL);
+}
+
+TEST(optional_tail_may_be_missing_and_stays_untouched)
+{
+	int ctx = get_ctx();
+
+	FOR_EACH(row) {
+		for (size_t size = row->min; size < row->size; size++) {
+			uint8_t *cmd = prepare(row, size);
+
+			memset(cmd + size, CANARY, row->size - size);
+			expect(row, "size", size, harmless(ctx, row, cmd), row->harmless);
+			for (size_t i = size; i < row->size; i++)
+				expect(row, "byte", i, cmd[i], CANARY);
+		}
+	}
+}
+
+TEST(longer_with_zero_tail_is_taken)
+{
+	int ctx = get_ctx();
+
+	FOR_EACH(row) {
+		expect(row, "size", row->size + 1,
+		       harmless(ctx, row, prepare(row, row->size + 1)), row->harmless);
+		expect(row, "size", PAGE, harmless(ctx, row, prepare(row, PAGE)), row->harmless);
+	}
+}
+
+TEST(longer_with_other_tail_is_e2big)
+{
+	int ctx = get_ctx();
+
+	FOR_EACH(row) {
+		size_t where[] = { row->size, row->size + 7, PAGE - 1 };
+
+		for (int i = 0; i < 3; i++) {
+			uint8_t *cmd = prepare(row, PAGE);
+
+			cmd[where[i]] = 1;
+			expect(row, "byte", where[i], harmless(ctx, row, cmd), -E2BIG);
+		}
+	}
+}
+
+TEST(more_than_a_page_is_e2big)
+{
+	int ctx = get_ctx();
+
+	FOR_EACH(row) {
+		expect(row, "size", PAGE + 1, harmless(ctx, row, prepare(row, PAGE + 1)), -E2BIG);
+		expect(row, "size", UINT32_MAX, harmless(ctx, row, prepare(row, UINT32_MAX)),
+		       -E2BIG);
+	}
+}
+
+TEST(unknown_flag_is_eopnotsupp)
+{
+	int ctx = get_ctx();
+
+	FOR_EACH(row) {
+		for (int bit = 0; bit < 32; bit++) {
+			uint8_t *cmd = prepare(row, row->size);
+
+			if (row->flags & 1U << bit)
+				continue;
+			set_u32(cmd, 4, 1U << bit);
+			expect(row, "flag bit", bit, harmless(ctx, row, cmd), -EOPNOTSUPP);
+		}
+	}
+}
+
+TEST(reserved_member_is_eopnotsupp)
+{
+	int ctx = get_ctx();
+
+	FOR_EACH(row) {
+		for (int n = 0; n < 3; n++) {
+			for (size_t i = 0; i < row->reserved[n].len; i++) {
+				uint8_t *cmd = prepare(row, row->size);
+
+				cmd[row->reserved[n].offset + i] = 1;
+				expect(row, "byte", row->reserved[n].offset + i,
+				       harmless(ctx, row, cmd), -EOPNOTSUPP);
+			}
+		}
+	}
+}
+
+TEST(unknown_number_is_enotty)
+{
+	uint8_t cmd[PAGE] = { 8 };
+	int ctx = get_ctx();
+
+	for (unsigned int nr = 0; nr < 256; nr++) {
+		if (nr >= RDMA_CM_ALT_CMD_BASE && nr < RDMA_CM_ALT_CMD_END)
+			continue;
+		EXPECT_EQ(rca_call(ctx, _IO(RDMA_CM_ALT_IOC_TYPE, nr), cmd), -ENOTTY);
+	}
+}
+
+TEST(other_type_or_direction_is_enotty)
+{
+	int ctx = get_ctx();
+
+	FOR_EACH(row) {
+		unsigned int nr = _IOC_NR(row->cmd);
+
+		expect(row, "type", 0,
+		       rca_call(ctx, _IO(RDMA_CM_ALT_IOC_TYPE + 1, nr), prepare(row, row->size)),
+		       -ENOTTY);
+		expect(row, "direction", 0,
+		       rca_call(ctx, _IOWR(RDMA_CM_ALT_IOC_TYPE, nr, uint64_t),
+				prepare(row, row->size)),
+		       -ENOTTY);
+	}
+}
+
+/* A page with one behind it that is not there; what is at its end is cut off. */
+static uint8_t *last_page(void)
+{
+	uint8_t *pages = MUST(mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+
+	MUST(munmap(pages + PAGE, PAGE));
+	return pages;
+}
+
+TEST(bad_pointer_is_efault)
+{
+	uint8_t *page = last_page();
+	int ctx = get_ctx();
+
+	FOR_EACH(row) {
+		uint8_t *cut = page + PAGE - row->size + 1;
+
+		expect(row, "null", 0, rca_call(ctx, row->cmd, NULL), -EFAULT);
+		expect(row, "unmapped", 0, rca_call(ctx, row->cmd, page + PAGE), -EFAULT);
+		expect(row, "kernel", 0, rca_call(ctx, row->cmd, (void *)-PAGE), -EFAULT);
+		memcpy(cut, prepare(row, row->size), row->size - 1);
+		expect(row, "cut off", 0, rca_call(ctx, row->cmd, cut), -EFAULT);
+	}
+}
+
+TEST(answer_that_cannot_be_written_is_efault)
+{
+	uint8_t *page = MUST(mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	int ctx = get_ctx();
+
+	FOR_EACH(row) {
+		int wanted = row->outputs && row->harmless != -EOPNOTSUPP ? -EFAULT : row->harmless;
+
+		MUST(mprotect(page, PAGE, PROT_READ | PROT_WRITE));
+		memcpy(page, prepare(row, row->size), row->size);
+		MUST(mprotect(page, PAGE, PROT_READ));
+		expect(row, "read-only", 0, rca_call(ctx, row->cmd, page), wanted);
+	}
+}
+
+/* The second of two pages takes the end of the answer. */
+TEST(answer_that_cannot_be_written_changes_nothing)
+{
+	uint8_t *pages = MUST(mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	struct rdma_cm_alt_destroy *destroy;
+	struct rdma_cm_alt_listen *listen;
+	int ctx = get_ctx();
+	uint32_t id = get_bound(ctx, -1, HERE, 0);
+
+	listen = (void *)(pages + PAGE - 16);
+	*listen = (struct rdma_cm_alt_listen) { .size = sizeof(*listen), .id = id };
+	destroy = (void *)(pages + PAGE - 12);
+	MUST(mprotect(pages + PAGE, PAGE, PROT_READ));
+	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_LISTEN, listen), -EFAULT);
+	EXPECT_EQ(rca_listen(ctx, id, 0), 0);
+
+	destroy->size = sizeof(*destroy);
+	destroy->flags = 0;
+	destroy->id = id;
+	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_DESTROY, destroy), -EFAULT);
+	EXPECT_EQ(rca_destroy(ctx, id), 0);
+}
+
+/* The same ioctl as a 32-bit program makes it; -ENOSYS: the kernel runs no such programs. */
+static int call_32(int ctx, unsigned long cmd, void *arg)
+{
+#ifdef __x86_64__
+	long ret = 54;	/* ioctl */
+
+	asm volatile("int $0x80" : "+a" (ret)
+		     : "b" ((long)ctx), "c" (cmd), "d" (arg)
+		     : "memory", "r8", "r9", "r10", "r11");
+	return ret;
+#else
+	return -ENOSYS;
+#endif
+}
+
+TEST(a_32_bit_caller_gets_the_same)
+{
+	uint8_t *low = MUST(mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
+	int ctx = get_ctx();
+
+	memcpy(low, prepare(rows, rows->size), rows->size);
+	if (call_32(ctx, RDMA_CM_ALT_INFO, low) == -ENOSYS)
+		ktap_skip("this kernel runs no 32-bit programs");
+	EXPECT(((struct rdma_cm_alt_info *)low)->out_commands != 0);
+	FOR_EACH(row) {
+		memcpy(low, prepare(row, row->size), row->size);
+		expect(row, "size", row->size, call_32(ctx, row->cmd, low), row->harmless);
+	}
+}
+
+KTAP_MAIN
