@@ -152,7 +152,7 @@ struct rca_id *rca_id_create_child(struct rca_id *listener)
 {
 	struct rca_id *id;
 
-	id = id_alloc(listener->obj.ctx, listener->net, GFP_KERNEL_ACCOUNT);
+	id = id_alloc(listener->obj.ctx, listener->net, RCA_GFP_CALLBACK);
 	if (IS_ERR(id))
 		return id;
 	id->ps = listener->ps;
@@ -369,7 +369,7 @@ struct rca_event *rca_id_event(struct rca_id *id)
 	spin_unlock_irqrestore(&id->lock, flags);
 	if (!ev) {
 		old_memcg = set_active_memcg(id->obj.ctx->memcg);
-		ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
+		ev = rca_event_alloc(RCA_GFP_CALLBACK);
 		set_active_memcg(old_memcg);
 	}
 	return ev;
@@ -508,15 +508,28 @@ void rca_id_drop_lower(struct rca_id *id)
 /**
  * rca_id_kick() - have the work of an id run
  * @id: the id
- * @delay: in how many jiffies at the latest
  *
  * Context: Any context.
  */
-void rca_id_kick(struct rca_id *id, unsigned long delay)
+void rca_id_kick(struct rca_id *id)
 {
 	rca_id_get(id);		/* put in id_work() */
-	if (mod_delayed_work(rca_wq, &id->work, delay))
+	if (mod_delayed_work(rca_wq, &id->work, 0))
 		rca_id_put(id);	/* it was queued, and has a reference */
+}
+
+/**
+ * rca_id_kick_later() - have the work of an id run, unless it is kicked before
+ * @id: the id
+ * @delay: in how many jiffies
+ *
+ * Context: Any context.
+ */
+void rca_id_kick_later(struct rca_id *id, unsigned long delay)
+{
+	rca_id_get(id);		/* put in id_work() */
+	if (!queue_delayed_work(rca_wq, &id->work, delay))
+		rca_id_put(id);
 }
 
 /**

@@ -48,6 +48,12 @@
  * once in this order, so that lockdep knows it from the start.
  */
 
+/*
+ * In callbacks of transports, whose workqueues everybody shares: a user whose
+ * memory cgroup is full must not make the others wait for its reclaim.
+ */
+#define RCA_GFP_CALLBACK (GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+
 /**
  * struct rca_link - what address resolution found out
  * @dmac: RoCE: hardware address of the next hop
@@ -196,7 +202,8 @@ int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
 void rca_id_detach(struct rca_id *id);
 void rca_id_drop_lower(struct rca_id *id);
 void rca_id_drop_path(struct rca_id *id);
-void rca_id_kick(struct rca_id *id, unsigned long delay);
+void rca_id_kick(struct rca_id *id);
+void rca_id_kick_later(struct rca_id *id, unsigned long delay);
 void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route);
 void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route);
 

@@ -325,10 +325,10 @@ u8 rca_connect_event(void *owner, void *lower, const struct rca_tp_event *event)
 	spin_unlock_irqrestore(&id->lock, flags);
 	rca_event_free(ev);
 
-	if (step.action & RCA_ACT_FINISH)
-		rca_id_kick(id, 0);
-	else if (step.verdict == RCA_TAKE && step.next == RCA_ST_CLOSED)
-		rca_id_kick(id, 0);	/* ib_cm answers late messages without the lower id */
+	/* Closed: the transport answers late messages without the lower id. */
+	if ((step.action & RCA_ACT_FINISH) ||
+	    (step.verdict == RCA_TAKE && step.next == RCA_ST_CLOSED))
+		rca_id_kick(id);
 	return step.action;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_connect_event);

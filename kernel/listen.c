@@ -142,6 +142,23 @@ static int bind_wildcard(struct rca_id *id)
 	return rca_resolve_bind_locked(id, &any);
 }
 
+/* An id that wanted to be active took no port of its own; as a listener it needs one. */
+static int take_port(struct rca_id *id)
+{
+	union rca_addr addr = id->local;
+	int ret;
+
+	if (rca_ports_bound(&id->bind))
+		return 0;
+	rca_addr_set_port(&addr, 0);
+	id->bind.reuse = id->reuse;
+	id->bind.afonly = id->afonly;
+	ret = rca_ports_bind(&id->bind, id->net, id->ps, &addr);
+	if (!ret)
+		rca_addr_set_port(&id->local, rca_addr_port(&id->bind.addr));
+	return ret;
+}
+
 /* Wait for the fences of new devices, before any lock of ours is taken. */
 static void wait_for_devices(void)
 {
@@ -161,8 +178,9 @@ static int listen_locked(struct rca_id *id, u32 backlog)
 	ret = bind_wildcard(id) ?: rca_id_may(id, RCA_IN_LISTEN);
 	if (ret)
 		return ret;
-	if (!rca_ports_bound(&id->bind))
-		return -EINVAL;		/* an active id, which took no port */
+	ret = take_port(id);
+	if (ret)
+		return ret;
 	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
 	if (!listener)
 		return -ENOMEM;

@@ -122,7 +122,7 @@ static struct rca_id *find_listener(struct rca_demux *demux, struct net_device *
 
 static struct sa_path_rec *copy_path(const struct sa_path_rec *path)
 {
-	return path ? kmemdup(path, sizeof(*path), GFP_KERNEL_ACCOUNT) : NULL;
+	return path ? kmemdup(path, sizeof(*path), RCA_GFP_CALLBACK) : NULL;
 }
 
 /* The id of the connection, complete but for its lower id. */
@@ -159,7 +159,7 @@ err_abandon:
 static struct rca_event *build_event(struct rca_id *listener, struct rca_id *child, void *lower,
 				     const struct rca_tp_request *req)
 {
-	struct rca_event *ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
+	struct rca_event *ev = rca_event_alloc(RCA_GFP_CALLBACK);
 	struct rca_tp_conn user = req->conn;
 
 	if (!ev)

@@ -64,7 +64,7 @@ u32 rca_teardown_id(struct rca_id *id)
 	rca_ports_unbind(&id->bind);
 	rca_id_drop_path(id);
 	if (start_linger(id, was)) {
-		rca_id_kick(id, LINGER);
+		rca_id_kick_later(id, LINGER);	/* the answer kicks it at once */
 	} else {
 		rca_id_drop_lower(id);
 		rca_id_detach(id);
@@ -188,8 +188,7 @@ void rca_ctx_shutdown(struct rca_ctx *ctx)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ctx_shutdown);
 
-/* The device of @id goes away: tell user space, give everything of the device back. */
-static void remove_id(struct rca_id *id)
+static void tell_removal(struct rca_id *id)
 {
 	struct rca_step step;
 	unsigned long flags;
@@ -199,9 +198,17 @@ static void remove_id(struct rca_id *id)
 	if (step.verdict == RCA_TAKE && step.post != RCA_NO_EVENT)
 		rca_id_post_locked(id, NULL, step.post, 0);
 	spin_unlock_irqrestore(&id->lock, flags);
+}
 
+/* The device of @id goes away: tell user space, give everything of the device back. */
+static void remove_id(struct rca_id *id)
+{
+	/* An idle id is being bound right now, and takes it when that is done. */
+	if (rca_id_state(id) != RCA_ST_IDLE)
+		tell_removal(id);
 	rca_resolve_cancel(id);
 	mutex_lock(&id->op);
+	tell_removal(id);	/* ignored the second time */
 	rca_listen_stop(id);
 	rca_id_drop_lower(id);
 	rca_id_detach(id);
