@@ -35,8 +35,9 @@ static void get_rep(struct rca_tp_event *out, const struct ib_cm_event *event)
 	out->has_conn = true;
 	out->conn.qp_num = rep->remote_qpn;
 	out->conn.psn = rep->starting_psn;
-	out->conn.responder_resources = rep->responder_resources;
-	out->conn.initiator_depth = rep->initiator_depth;
+	/* ib_cm has changed the depths round for the receiver; ours are the sender's. */
+	out->conn.responder_resources = rep->initiator_depth;
+	out->conn.initiator_depth = rep->responder_resources;
 	out->conn.flow_control = rep->flow_control;
 	out->conn.rnr_retry_count = rep->rnr_retry_count;
 	out->conn.srq = rep->srq;
@@ -130,8 +131,9 @@ static int listen_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *even
 	req.conn.qp_num = in->remote_qpn;
 	req.conn.psn = in->starting_psn;
 	req.conn.qp_type = in->qp_type;
-	req.conn.responder_resources = in->responder_resources;
-	req.conn.initiator_depth = in->initiator_depth;
+	/* See get_rep(). */
+	req.conn.responder_resources = in->initiator_depth;
+	req.conn.initiator_depth = in->responder_resources;
 	req.conn.flow_control = in->flow_control;
 	req.conn.retry_count = in->retry_count;
 	req.conn.rnr_retry_count = in->rnr_retry_count;
