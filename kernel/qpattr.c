@@ -68,7 +68,7 @@ int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 	enum rca_state state;
 	int ret, mask = 0;
 
-	if (qp_state > IB_QPS_ERR)
+	if (qp_state < IB_QPS_INIT || qp_state > IB_QPS_RTS)
 		return -EINVAL;
 	mutex_lock(&id->op);
 	state = rca_id_state(id);
