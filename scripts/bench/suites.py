@@ -46,7 +46,7 @@ class Run:
 
 
 # Every guest starts with the first and ends with the second; see tests/lib/guest-load, -unload.
-LOAD = Suite("load", (), 5, 180, "tests/lib/guest-load", "the devices and the module come up")
+LOAD = Suite("load", (), 15, 180, "tests/lib/guest-load", "the devices and the module come up")
 UNLOAD = Suite("unload", (), 20, 240, "tests/lib/guest-unload", "the module goes, nothing leaks")
 
 
