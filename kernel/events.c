@@ -6,6 +6,9 @@
  * Locking: &rca_queue.consume (of two queues: by address), then the source's
  * spinlock, then &rca_queue.lock (of two queues: by address). The spinlocks
  * are taken with interrupts off, as events may be posted from anywhere.
+ *
+ * More than 600 lines because posting, delivering, moving and dropping share
+ * the rules for the two lists that an item is on.
  */
 #include "events.h"
 
@@ -20,7 +23,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-static_assert(BITS_PER_TYPE(u32) > RDMA_CM_ALT_EVENT_USER);
+static_assert(BITS_PER_TYPE(typeof_member(struct rca_notice, pending)) > RDMA_CM_ALT_EVENT_USER);
 
 static struct kmem_cache *rca_event_cache;
 

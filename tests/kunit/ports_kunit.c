@@ -7,6 +7,8 @@
  * user of the module may be active meanwhile.
  *
  * Locking: none of their own.
+ *
+ * More than 600 lines because of the tables.
  */
 #include "ports.h"
 

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Two queues and things that post to them, for the tests of kernel/events.c. */
+#ifndef RCA_KUNIT_EVENTS_FIXTURE_H
+#define RCA_KUNIT_EVENTS_FIXTURE_H
+
+#include <kunit/test.h>
+#include <linux/atomic.h>
+#include <linux/err.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "events.h"
+
+#define COOKIE 0x1000
+#define HEAD_LEN offsetof(struct rdma_cm_alt_event, qp_num)
+
+/* What an id is to the queues. */
+struct node {
+	struct rca_obj obj;
+	struct rca_source src;
+	spinlock_t lock; /* what the source's lock points to */
+	u64 seen; /* races: the last number that was delivered (lock: rca_queue.consume) */
+	struct rcu_head rcu;
+};
+
+struct events_test {
+	struct rca_ctx *ctx;
+	struct rca_queue *a;
+	struct rca_queue *b;
+	struct node *nodes[8];
+	unsigned int used;
+	atomic_t credit;
+	struct rdma_cm_alt_event rec;
+};
+
+static inline void node_release(struct rca_obj *obj)
+{
+	struct node *node = container_of(obj, struct node, obj);
+
+	kfree_rcu(node, rcu);
+}
+
+/* One reference is the test's, the other one for the table; not published yet. */
+static inline struct node *reserve_node(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, node);
+	KUNIT_ASSERT_LT(test, t->used, (unsigned int)ARRAY_SIZE(t->nodes));
+	KUNIT_ASSERT_EQ(test, 0, rca_obj_reserve(&node->obj, t->ctx, RCA_KIND_ID, node_release,
+						 GFP_KERNEL));
+	spin_lock_init(&node->lock);
+	rca_source_init(&node->src, &node->obj, &node->lock, COOKIE + t->used);
+	t->nodes[t->used++] = node;
+	rca_obj_get(&node->obj);
+	return node;
+}
+
+static inline struct node *new_node(struct kunit *test, struct rca_queue *queue)
+{
+	struct node *node = reserve_node(test);
+
+	rca_obj_publish(&node->obj);
+	if (queue)
+		KUNIT_ASSERT_EQ(test, 0, rca_source_attach(&node->src, queue));
+	return node;
+}
+
+static inline void drop_requests(struct list_head *requests)
+{
+	struct rca_event *ev, *next;
+
+	list_for_each_entry_safe(ev, next, requests, item.qnode) {
+		list_del_init(&ev->item.qnode);
+		rca_obj_unreserve(ev->child);
+		rca_obj_put(ev->child);
+		rca_event_free(ev);
+	}
+}
+
+static inline void free_node(struct node *node)
+{
+	LIST_HEAD(requests);
+
+	rca_source_detach(&node->src, &requests);
+	drop_requests(&requests);
+	if (rca_obj_untable(&node->obj))
+		rca_obj_put(&node->obj);
+	rca_obj_put(&node->obj);
+}
+
+static inline int events_init(struct kunit *test)
+{
+	struct events_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	test->priv = t;
+	t->ctx = rca_ctx_create();
+	KUNIT_ASSERT_NOT_NULL(test, t->ctx);
+	t->a = rca_queue_create(t->ctx, sizeof(t->rec), true);
+	t->b = rca_queue_create(t->ctx, sizeof(t->rec), true);
+	KUNIT_ASSERT_NOT_NULL(test, t->a);
+	KUNIT_ASSERT_NOT_NULL(test, t->b);
+	return 0;
+}
+
+static inline void events_exit(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+
+	if (!t || !t->ctx)
+		return;
+	while (t->used)
+		free_node(t->nodes[--t->used]);
+	if (t->a) {
+		KUNIT_EXPECT_EQ(test, 1U, refcount_read(&t->a->ref));
+		KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
+	}
+	if (t->b) {
+		KUNIT_EXPECT_EQ(test, 1U, refcount_read(&t->b->ref));
+		KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->b));
+	}
+	rca_queue_put(t->a);
+	rca_queue_put(t->b);
+	/* Whoever still had a reference would be a leak. */
+	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&t->ctx->ref));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&t->credit));
+	rca_ctx_put(t->ctx);
+}
+
+static inline void post_event(struct node *node, struct rca_event *ev)
+{
+	spin_lock_irq(&node->lock);
+	rca_post(&node->src, ev);
+	spin_unlock_irq(&node->lock);
+}
+
+static inline void post(struct kunit *test, struct node *node, u32 type)
+{
+	struct rca_event *ev = rca_event_alloc(GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, ev);
+	ev->rec.type = type;
+	post_event(node, ev);
+}
+
+static inline void notice(struct node *node, enum rca_notice_slot slot, u32 type, int status)
+{
+	spin_lock_irq(&node->lock);
+	rca_post_notice(&node->src, slot, type, status);
+	spin_unlock_irq(&node->lock);
+}
+
+/* The next event with the whole length of a record; NULL: none. */
+static inline struct rdma_cm_alt_event *look(struct kunit *test, struct rca_queue *queue,
+					     bool consume)
+{
+	struct events_test *t = test->priv;
+	struct rca_delivery dlv;
+	bool found;
+
+	memset(&t->rec, 0, sizeof(t->rec));
+	mutex_lock(&queue->consume);
+	found = rca_queue_peek(queue, &dlv);
+	if (found) {
+		memcpy(&t->rec, dlv.data, dlv.len);
+		if (consume)
+			rca_queue_consume(queue, &dlv);
+	}
+	mutex_unlock(&queue->consume);
+	return found ? &t->rec : NULL;
+}
+
+static inline struct rdma_cm_alt_event *deliver(struct kunit *test, struct rca_queue *queue)
+{
+	return look(test, queue, true);
+}
+
+/* Delivers the next event, which has to be this one. */
+static inline void expect(struct kunit *test, struct rca_queue *queue, struct node *node, u32 type)
+{
+	struct rdma_cm_alt_event *rec = deliver(test, queue);
+
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, type, rec->type);
+	KUNIT_EXPECT_EQ(test, node->obj.handle, rec->id);
+	KUNIT_EXPECT_EQ(test, node->src.cookie, rec->cookie);
+}
+
+static inline void expect_none(struct kunit *test, struct rca_queue *queue)
+{
+	KUNIT_EXPECT_FALSE(test, rca_queue_ready(queue));
+	KUNIT_EXPECT_NULL(test, deliver(test, queue));
+}
+
+#define ADDR RDMA_CM_ALT_EVENT_ADDR_RESOLVED
+#define ROUTE RDMA_CM_ALT_EVENT_ROUTE_RESOLVED
+#define REQUEST RDMA_CM_ALT_EVENT_CONNECT_REQUEST
+#define ESTABLISHED RDMA_CM_ALT_EVENT_ESTABLISHED
+#define DISCONNECTED RDMA_CM_ALT_EVENT_DISCONNECTED
+#define REMOVAL RDMA_CM_ALT_EVENT_DEVICE_REMOVAL
+#define CHANGE RDMA_CM_ALT_EVENT_ADDR_CHANGE
+#define TIMEWAIT RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT
+#define USER RDMA_CM_ALT_EVENT_USER
+
+/* Posts a connection request of @node; the child's own source comes along. */
+static inline struct node *post_request(struct kunit *test, struct node *node)
+{
+	struct events_test *t = test->priv;
+	struct node *child = reserve_node(test);
+	struct rca_event *ev = rca_event_alloc(GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, ev);
+	ev->rec.type = REQUEST;
+	ev->rec.id = child->obj.handle;
+	ev->rec.listen_id = node->obj.handle;
+	ev->child = &child->obj;
+	ev->child_src = &child->src;
+	ev->credit = &t->credit;
+	atomic_inc(&t->credit);
+	post_event(node, ev);
+	return child;
+}
+
+static inline bool is_published(struct kunit *test, struct node *node)
+{
+	struct events_test *t = test->priv;
+	struct rca_obj *obj = rca_obj_lookup(t->ctx, node->obj.handle, RCA_KIND_ID);
+
+	if (IS_ERR(obj))
+		return false;
+	rca_obj_put(obj);
+	return true;
+}
+
+static inline void expect_request(struct kunit *test, struct rca_queue *queue, struct node *node,
+				  struct node *child)
+{
+	struct rdma_cm_alt_event *rec = deliver(test, queue);
+
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, (u32)REQUEST, rec->type);
+	KUNIT_EXPECT_EQ(test, child->obj.handle, rec->id);
+	KUNIT_EXPECT_EQ(test, node->obj.handle, rec->listen_id);
+	KUNIT_EXPECT_EQ(test, node->src.cookie, rec->cookie);
+}
+
+#endif /* RCA_KUNIT_EVENTS_FIXTURE_H */
