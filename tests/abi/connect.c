@@ -1,8 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* A connection's begin: request, reply, ready to use, with everything that travels along. */
+/* A connection's begin: request, reply, reject, and what travels along. */
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "rca_test.h"
+
+/* What a message has room for, over IPv4 and IPv6. */
+enum { REQ_MAX = 56, REP_MAX = 196, REJ_MAX = 148 };
+
+static const uint8_t *pattern(void)
+{
+	static uint8_t data[256];
+
+	for (int i = 0; i < 256; i++)
+		data[i] = i * 7 + 1;
+	return data;
+}
+
+static void check_data(const event_t *ev, int sent, int room)
+{
+	static const uint8_t zero[256];
+
+	EXPECT_EQ(ev->private_data_len, room);
+	EXPECT(!memcmp(ev->private_data, pattern(), sent));
+	EXPECT(!memcmp(ev->private_data + sent, zero, sizeof(zero) - sent));
+}
+
+/* A CONNECT of the client of a pair; tests change members. */
+static struct rdma_cm_alt_connect connect_cmd(const struct pair *p)
+{
+	return (struct rdma_cm_alt_connect) {
+		.size = sizeof(struct rdma_cm_alt_connect),
+		.pipe.id = p->client,
+		.param = {
+			.qp_num = fresh_qp_num(),
+			.responder_resources = 5,
+			.initiator_depth = 3,
+			.flow_control = 1,
+			.retry_count = 6,
+			.rnr_retry_count = 4,
+			.srq = 1,
+		},
+	};
+}
+
+static struct rdma_cm_alt_accept accept_cmd(const struct pair *p)
+{
+	return (struct rdma_cm_alt_accept) {
+		.size = sizeof(struct rdma_cm_alt_accept),
+		.id = p->server,
+		.cookie = SERVER,
+		.param = {
+			.qp_num = fresh_qp_num(),
+			.responder_resources = 2,
+			.initiator_depth = 1,
+			.flow_control = 1,
+			.rnr_retry_count = 5,
+			.srq = 1,
+		},
+	};
+}
 
 TEST(connect_completes)
 {
@@ -11,6 +69,368 @@ TEST(connect_completes)
 	pair_connect(&p);
 	EXPECT(!event_waits(p.cq));
 	EXPECT(!event_waits(p.lq));
+}
+
+static void check_family(const char *ip)
+{
+	event_t request;
+	struct pair p;
+
+	pair_route(&p, ip);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &request);
+	p.server = request.id;
+	EXPECT(addr_is(&request.route.src, ip));
+	EXPECT_EQ(addr_port(&request.route.src), p.port);
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
+	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
+	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+}
+
+TEST(connect_completes_over_ipv6)
+{
+	check_family(HERE6);
+}
+
+TEST(connect_completes_on_another_device)
+{
+	check_family(ELSEWHERE);
+}
+
+TEST(request_tells_everything)
+{
+	struct rdma_cm_alt_connect cmd;
+	struct rdma_cm_alt_route route;
+	struct pair p;
+	event_t ev;
+
+	pair_route(&p, HERE);
+	cmd = connect_cmd(&p);
+	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_CONNECT, &cmd), 0);
+	EXPECT_EQ(cmd.out_id, p.client);
+	EXPECT_EQ(cmd.out_queue_fd, -1);
+	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	EXPECT_EQ(ev.length, sizeof(ev));
+	EXPECT_EQ(ev.cookie, LISTENER);
+	EXPECT_EQ(ev.listen_id, p.listener);
+	EXPECT(ev.id != p.listener && ev.id != p.client);
+	EXPECT_EQ(ev.flags & ~RDMA_CM_ALT_EVENT_F_UD, RDMA_CM_ALT_EVENT_F_ROUTE |
+		  RDMA_CM_ALT_EVENT_F_CONN | RDMA_CM_ALT_EVENT_F_ECE | RDMA_CM_ALT_EVENT_F_QP);
+	EXPECT_EQ(ev.qp_num, cmd.param.qp_num);
+	/* What one end serves is what the other may have under way. */
+	EXPECT_EQ(ev.responder_resources, 3);
+	EXPECT_EQ(ev.initiator_depth, 5);
+	EXPECT_EQ(ev.flow_control, 1);
+	EXPECT_EQ(ev.retry_count, 6);
+	EXPECT_EQ(ev.rnr_retry_count, 4);
+	EXPECT_EQ(ev.srq, 1);
+	check_data(&ev, 0, REQ_MAX);
+	EXPECT_EQ(ev.route.num_paths, 1);
+	EXPECT_EQ(ev.route.port_num, 1);
+	EXPECT_EQ(rca_query(p.ctx, ev.id, &route), 0);
+	EXPECT(!memcmp(&route, &ev.route, sizeof(route)));
+}
+
+TEST(response_tells_everything)
+{
+	struct rdma_cm_alt_accept cmd;
+	struct pair p;
+	event_t ev;
+
+	pair_request(&p, NULL);
+	cmd = accept_cmd(&p);
+	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_ACCEPT, &cmd), 0);
+	EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, p.client, 0, &ev);
+	EXPECT_EQ(ev.cookie, CLIENT);
+	EXPECT_EQ(ev.listen_id, 0);
+	EXPECT(ev.flags & RDMA_CM_ALT_EVENT_F_CONN);
+	EXPECT(ev.flags & RDMA_CM_ALT_EVENT_F_QP);
+	EXPECT_EQ(ev.qp_num, cmd.param.qp_num);
+	EXPECT_EQ(ev.responder_resources, 1);
+	EXPECT_EQ(ev.initiator_depth, 2);
+	EXPECT_EQ(ev.flow_control, 1);
+	EXPECT_EQ(ev.rnr_retry_count, 5);
+	EXPECT_EQ(ev.srq, 1);
+	check_data(&ev, 0, REP_MAX);
+}
+
+TEST(established_has_the_cookie_of_accept)
+{
+	struct pair p;
+	event_t ev;
+
+	pair_accept(&p, NULL);
+	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
+	EXPECT_EVENT_STATUS(p.lq, ESTABLISHED, p.server, 0, &ev);
+	EXPECT_EQ(ev.cookie, SERVER);
+	EXPECT_EQ(ev.listen_id, 0);
+}
+
+static void check_request_data(int len)
+{
+	struct pair p;
+	event_t ev;
+
+	pair_route(&p, HERE);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, pattern(), len), 0);
+	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	check_data(&ev, len, REQ_MAX);
+}
+
+TEST(private_data_of_a_request)
+{
+	check_request_data(1);
+	check_request_data(REQ_MAX);
+}
+
+TEST(request_with_too_much_data_is_einval)
+{
+	struct pair p;
+
+	pair_route(&p, HERE);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, pattern(), REQ_MAX + 1), -EINVAL);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, pattern(), 255), -EINVAL);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, pattern(), 256), -EINVAL);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, pattern(), 65535), -EINVAL);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, pattern(), REQ_MAX), 0);
+	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
+}
+
+TEST(private_data_of_a_reply)
+{
+	struct pair p;
+	event_t ev;
+
+	pair_request(&p, NULL);
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, pattern(), REP_MAX + 1), -EINVAL);
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, pattern(), 256), -EINVAL);
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, pattern(), REP_MAX), 0);
+	EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, p.client, 0, &ev);
+	check_data(&ev, REP_MAX, REP_MAX);
+}
+
+TEST(private_data_of_a_reject)
+{
+	struct pair p;
+	event_t ev;
+
+	pair_request(&p, NULL);
+	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, pattern(), REJ_MAX + 1), -EINVAL);
+	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, pattern(), 256), -EINVAL);
+	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, pattern(), UINT32_MAX), -EINVAL);
+	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, pattern(), REJ_MAX), 0);
+	EXPECT_EVENT_STATUS(p.cq, REJECTED, p.client, 28, &ev);
+	EXPECT(ev.flags & RDMA_CM_ALT_EVENT_F_CONN);
+	check_data(&ev, REJ_MAX, REJ_MAX);
+}
+
+TEST(private_data_that_cannot_be_read_is_efault)
+{
+	uint8_t *page = MUST(mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	struct pair p;
+
+	pair_route(&p, HERE);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, page, 1), -EFAULT);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 1), -EFAULT);
+	/* None is read when there is none. */
+	EXPECT_EQ(rca_connect(p.ctx, p.client, page, 0), 0);
+	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
+}
+
+TEST(private_data_of_a_reply_that_cannot_be_read_is_efault)
+{
+	struct pair p;
+
+	pair_request(&p, NULL);
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 1), -EFAULT);
+	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, NULL, 1), -EFAULT);
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
+	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+}
+
+TEST(retries_are_at_most_7)
+{
+	struct rdma_cm_alt_connect cmd;
+	struct pair p;
+	event_t ev;
+
+	pair_route(&p, HERE);
+	cmd = connect_cmd(&p);
+	cmd.param.retry_count = 8;
+	cmd.param.rnr_retry_count = 255;
+	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_CONNECT, &cmd), 0);
+	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	EXPECT_EQ(ev.retry_count, 7);
+	EXPECT_EQ(ev.rnr_retry_count, 7);
+}
+
+TEST(numbers_beyond_24_bits_are_einval)
+{
+	struct rdma_cm_alt_connect cmd;
+	struct rdma_cm_alt_accept acc;
+	struct pair p;
+
+	pair_route(&p, HERE);
+	cmd = connect_cmd(&p);
+	cmd.param.qp_num = 1 << 24;
+	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_CONNECT, &cmd), -EINVAL);
+	cmd = connect_cmd(&p);
+	cmd.param.ece_vendor_id = 1 << 24;
+	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_CONNECT, &cmd), -EINVAL);
+	cmd.param.ece_vendor_id = 0;
+	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_CONNECT, &cmd), 0);
+	acc = accept_cmd(&p);
+	acc.param.qp_num = 1 << 24;
+	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_ACCEPT, &acc), -EINVAL);
+}
+
+TEST(ece_travels_both_ways)
+{
+	struct rdma_cm_alt_connect cmd;
+	struct rdma_cm_alt_accept acc;
+	struct pair p;
+	event_t ev;
+
+	pair_route(&p, HERE);
+	cmd = connect_cmd(&p);
+	cmd.param.ece_vendor_id = 0x123456;
+	cmd.param.ece_attr_mod = 0x89abcdef;
+	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_CONNECT, &cmd), 0);
+	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	EXPECT(ev.flags & RDMA_CM_ALT_EVENT_F_ECE);
+	EXPECT_EQ(ev.ece_vendor_id, 0x123456);
+	EXPECT_EQ(ev.ece_attr_mod, 0x89abcdef);
+	p.server = ev.id;
+	acc = accept_cmd(&p);
+	acc.param.ece_vendor_id = 0xfedcba;
+	acc.param.ece_attr_mod = 0x01234567;
+	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_ACCEPT, &acc), 0);
+	EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, p.client, 0, &ev);
+	EXPECT(ev.flags & RDMA_CM_ALT_EVENT_F_ECE);
+	EXPECT_EQ(ev.ece_vendor_id, 0xfedcba);
+	EXPECT_EQ(ev.ece_attr_mod, 0x01234567);
+}
+
+static void check_reject(uint32_t reason, int seen)
+{
+	struct pair p;
+
+	pair_request(&p, NULL);
+	EXPECT_EQ(rca_reject(p.ctx, p.server, reason, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p.cq, REJECTED, p.client, seen, NULL);
+	EXPECT_EQ(rca_reject(p.ctx, p.server, reason, NULL, 0), -EINVAL);
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), -EINVAL);
+	EXPECT(!event_waits(p.lq));
+}
+
+TEST(reject_reasons)
+{
+	check_reject(0, 28);
+	check_reject(28, 28);
+	check_reject(35, 35);
+}
+
+TEST(other_reject_reasons_are_einval)
+{
+	static const uint32_t reasons[] = { 1, 8, 10, 27, 29, 34, 36, 0x80000000, 0xffffffff };
+	struct pair p;
+
+	pair_request(&p, NULL);
+	for (int i = 0; i < 9; i++)
+		EXPECT_EQ(rca_reject(p.ctx, p.server, reasons[i], NULL, 0), -EINVAL);
+	EXPECT_EQ(rca_reject(p.ctx, p.server, 28, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p.cq, REJECTED, p.client, 28, NULL);
+}
+
+TEST(reply_may_be_rejected)
+{
+	struct pair p;
+
+	pair_accept(&p, NULL);
+	EXPECT_EQ(rca_reject(p.ctx, p.client, 0, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p.lq, REJECTED, p.server, 28, NULL);
+}
+
+TEST(destroy_of_the_request_rejects_it)
+{
+	struct pair p;
+
+	pair_request(&p, NULL);
+	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+	EXPECT_EVENT_STATUS(p.cq, REJECTED, p.client, 28, NULL);
+}
+
+TEST(accept_after_the_peer_gave_up_is_econnreset)
+{
+	struct pair p;
+
+	pair_request(&p, NULL);
+	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+	/* Nothing tells before accept; another connection's message comes after the reject. */
+	p.client = get_client(p.ctx, p.cq, THERE, p.port, CLIENT);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), -ECONNRESET);
+	EXPECT(!event_waits(p.lq));
+}
+
+TEST(many_connections_of_one_listener)
+{
+	enum { MANY = 30 };
+	uint32_t clients[MANY];
+	struct pair p;
+	event_t ev;
+
+	pair_listen(&p, HERE);
+	for (int i = 0; i < MANY; i++)
+		clients[i] = get_client(p.ctx, p.cq, HERE, p.port, i);
+	for (int i = 0; i < MANY; i++) {
+		uint8_t number = i;
+
+		EXPECT_EQ(rca_connect(p.ctx, clients[i], &number, 1), 0);
+	}
+	for (int i = 0; i < MANY; i++) {
+		EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+		EXPECT_EQ(rca_accept(p.ctx, ev.id, 1000 + ev.private_data[0], NULL, 0), 0);
+	}
+	for (int i = 0; i < MANY; i++) {
+		EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, 0, 0, &ev);
+		EXPECT_EQ(ev.id, clients[ev.cookie]);
+		EXPECT_EQ(rca_establish(p.ctx, ev.id), 0);
+	}
+	for (int i = 0; i < MANY; i++) {
+		EXPECT_EVENT_STATUS(p.lq, ESTABLISHED, 0, 0, &ev);
+		EXPECT(ev.cookie >= 1000 && ev.cookie < 1000 + MANY);
+	}
+}
+
+TEST(traffic_may_come_before_ready_to_use)
+{
+	struct pair p;
+
+	pair_accept(&p, NULL);
+	EXPECT_EQ(rca_notify(p.ctx, p.server, 4 /* IBV_EVENT_COMM_EST */), 0);
+	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+	EXPECT_EQ(rca_notify(p.ctx, p.server, 4), -EISCONN);
+	/* The message comes all the same, and means nothing then. */
+	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+}
+
+TEST(notify_of_other_events_is_einval)
+{
+	struct pair p;
+
+	pair_accept(&p, NULL);
+	for (uint32_t event = 0; event < 32; event++)
+		if (event != 4 && event != 7)
+			EXPECT_EQ(rca_notify(p.ctx, p.server, event), -EINVAL);
+	/* No alternate path to migrate to. */
+	EXPECT_EQ(rca_notify(p.ctx, p.server, 7 /* IBV_EVENT_PATH_MIG */), -EINVAL);
+	EXPECT_EQ(rca_notify(p.ctx, p.server, 4), 0);
+	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
 }
 
 KTAP_MAIN

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* A connection's end, from either side, by disconnect, destroy, close or death. */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rca_test.h"
+
+/* The one who asks gets the answer from the peer's kernel: its program does nothing. */
+TEST(client_disconnects)
+{
+	struct pair p;
+	event_t ev;
+
+	pair_connect(&p);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	EXPECT_EVENT_STATUS(p.cq, DISCONNECTED, p.client, 0, &ev);
+	EXPECT_EQ(ev.cookie, CLIENT);
+	EXPECT_EVENT_STATUS(p.lq, DISCONNECTED, p.server, 0, &ev);
+	EXPECT_EQ(ev.cookie, SERVER);
+}
+
+TEST(server_disconnects)
+{
+	struct pair p;
+
+	pair_connect(&p);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.server), 0);
+	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
+}
+
+TEST(both_disconnect_at_a_time)
+{
+	struct pair p;
+
+	pair_connect(&p);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.server), 0);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
+}
+
+TEST(timewait_exit_follows_on_both_sides)
+{
+	struct pair p;
+	event_t ev;
+
+	pair_connect(&p);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
+	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	EXPECT_EVENT_STATUS(p.cq, TIMEWAIT_EXIT, p.client, 0, &ev);
+	EXPECT_EQ(ev.cookie, CLIENT);
+	EXPECT_EVENT_STATUS(p.lq, TIMEWAIT_EXIT, p.server, 0, &ev);
+	EXPECT_EQ(ev.cookie, SERVER);
+	EXPECT(!event_waits(p.cq));
+	EXPECT(!event_waits(p.lq));
+}
+
+TEST(events_of_the_end_wait_in_order)
+{
+	struct pair p;
+
+	pair_connect(&p);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	/* When the client has seen its last event, the server's two wait. */
+	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
+	EXPECT_EVENT(p.cq, TIMEWAIT_EXIT, p.client);
+	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	EXPECT_EVENT(p.lq, TIMEWAIT_EXIT, p.server);
+}
+
+TEST(disconnect_again_is_0_and_tells_nothing)
+{
+	struct pair p;
+
+	pair_connect(&p);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.server), 0);
+	EXPECT_EVENT(p.cq, TIMEWAIT_EXIT, p.client);
+	EXPECT_EVENT(p.lq, TIMEWAIT_EXIT, p.server);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.server), 0);
+	EXPECT(!event_waits(p.cq));
+	EXPECT(!event_waits(p.lq));
+}
+
+TEST(disconnect_before_the_connection_is_0_and_changes_nothing)
+{
+	struct pair p;
+
+	pair_request(&p, NULL);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.server), 0);
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
+	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.server), 0);
+	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
+	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+}
+
+TEST(destroy_tells_the_peer)
+{
+	struct pair p;
+
+	pair_connect(&p);
+	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	EXPECT(!event_waits(p.cq));
+}
+
+TEST(destroy_of_the_server_tells_the_client)
+{
+	struct pair p;
+
+	pair_connect(&p);
+	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
+	EXPECT(!event_waits(p.lq));
+}
+
+TEST(destroy_of_both)
+{
+	struct pair p;
+
+	pair_connect(&p);
+	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+	EXPECT(!event_waits(p.lq));
+	EXPECT(!event_waits(p.cq));
+}
+
+TEST(destroy_while_the_peer_has_not_answered)
+{
+	struct pair p;
+
+	/* REQ sent, REP received, REP sent: whoever is left learns of it. */
+	pair_request(&p, NULL);
+	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+
+	pair_accept(&p, NULL);
+	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+	EXPECT_EVENT_STATUS(p.lq, REJECTED, p.server, 28, NULL);
+
+	pair_accept(&p, NULL);
+	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+	if (rca_establish(p.ctx, p.client))
+		EXPECT_EVENT_STATUS(p.cq, REJECTED, p.client, 28, NULL);
+	else
+		EXPECT(event_comes(p.cq, PATIENCE));
+}
+
+TEST(close_of_the_queue_tells_the_peer)
+{
+	struct pair p;
+
+	pair_connect(&p);
+	MUST(close(p.cq));
+	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	EXPECT_EQ(rca_destroy(p.ctx, p.client), -ENOENT);
+}
+
+TEST(death_tells_the_peer)
+{
+	struct pair p;
+	int pipes[2];
+	event_t ev;
+	pid_t pid;
+	char byte;
+
+	pair_listen(&p, HERE);
+	MUST(pipe(pipes));
+	pid = MUST(fork());
+	if (!pid) {
+		int ctx = get_ctx(), cq = get_queue(ctx);
+		uint32_t client = get_client(ctx, cq, HERE, p.port, 0);
+
+		EXPECT_EQ(rca_connect(ctx, client, NULL, 0), 0);
+		EXPECT_EVENT(cq, CONNECT_RESPONSE, client);
+		EXPECT_EQ(rca_establish(ctx, client), 0);
+		MUST(write(pipes[1], "", 1));
+		pause();
+	}
+	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
+	EXPECT_EVENT(p.lq, ESTABLISHED, ev.id);
+	EXPECT_EQ(MUST(read(pipes[0], &byte, 1)), 1);
+	MUST(kill(pid, SIGKILL));
+	EXPECT_EVENT(p.lq, DISCONNECTED, ev.id);
+	MUST(waitpid(pid, NULL, 0));
+}
+
+KTAP_MAIN

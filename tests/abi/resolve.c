@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Resolving addresses and routes: what comes with the events, and how it fails. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rca_test.h"
+
+#define PORT 4711
+
+/* A RESOLVE of an id; tests change members. */
+static struct rdma_cm_alt_resolve steps_cmd(uint32_t id, uint32_t steps, const char *dst)
+{
+	return (struct rdma_cm_alt_resolve) {
+		.size = sizeof(struct rdma_cm_alt_resolve),
+		.pipe = {
+			.steps = steps,
+			.events = steps,
+			.id = id,
+			.queue_fd = -1,
+			.timeout_ms = 2000,
+			.dst = make_addr(dst, PORT),
+		},
+	};
+}
+
+static int call(int ctx, struct rdma_cm_alt_resolve cmd)
+{
+	return rca_call(ctx, RDMA_CM_ALT_RESOLVE, &cmd);
+}
+
+static uint32_t get_resolved(int ctx, int queue, const char *dst)
+{
+	uint32_t id = get_id(ctx, queue, 0);
+
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, dst, PORT), 0);
+	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	return id;
+}
+
+static void check_resolved(const char *src, const char *dst)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	struct rdma_cm_alt_route route;
+	uint32_t id = get_id(ctx, queue, 99);
+	event_t ev;
+
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, dst, PORT), 0);
+	EXPECT_EVENT_STATUS(queue, ADDR_RESOLVED, id, 0, &ev);
+	EXPECT_EQ(ev.cookie, 99);
+	EXPECT_EQ(ev.listen_id, 0);
+	EXPECT(ev.flags & RDMA_CM_ALT_EVENT_F_ROUTE);
+	EXPECT(addr_is(&ev.route.src, src));
+	EXPECT(addr_is(&ev.route.dst, dst));
+	EXPECT_EQ(addr_port(&ev.route.dst), PORT);
+	EXPECT(ev.route.node_guid != 0);
+	EXPECT_EQ(ev.route.port_num, 1);
+	EXPECT_EQ(ev.route.num_paths, 0);
+
+	EXPECT_EQ(rca_query(ctx, id, &route), 0);
+	EXPECT(!memcmp(&route, &ev.route, sizeof(route)));
+
+	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
+	EXPECT_EVENT_STATUS(queue, ROUTE_RESOLVED, id, 0, &ev);
+	EXPECT(ev.flags & RDMA_CM_ALT_EVENT_F_ROUTE);
+	EXPECT_EQ(ev.route.num_paths, 1);
+	EXPECT(ev.route.path[0].flags != 0);
+	EXPECT_EQ(rca_query(ctx, id, &route), 0);
+	EXPECT(!memcmp(&route, &ev.route, sizeof(route)));
+}
+
+TEST(address_and_route)
+{
+	check_resolved(HERE, HERE);
+}
+
+TEST(ipv6_address_and_route)
+{
+	check_resolved(HERE6, HERE6);
+}
+
+TEST(events_bring_the_attributes_for_init)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	struct ib_uverbs_qp_attr attr;
+	uint32_t id = get_id(ctx, queue, 0);
+	event_t ev;
+
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, PORT), 0);
+	EXPECT_EVENT_STATUS(queue, ADDR_RESOLVED, id, 0, &ev);
+	EXPECT(ev.flags & RDMA_CM_ALT_EVENT_F_QP);
+	EXPECT_EQ(rca_qp_attr(ctx, id, 1, &attr), 0);
+	EXPECT_EQ(ev.qp.init_mask, attr.qp_attr_mask);
+	EXPECT_EQ(ev.qp.rtr_mask, 0);
+	EXPECT_EQ(ev.qp.rts_mask, 0);
+	EXPECT_EQ(ev.qp.attr.port_num, attr.port_num);
+	EXPECT_EQ(ev.qp.attr.pkey_index, attr.pkey_index);
+}
+
+TEST(success_event_that_is_not_wanted_does_not_come)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_id(ctx, queue, 0);
+	struct rdma_cm_alt_resolve cmd = steps_cmd(id, RDMA_CM_ALT_STEP_ADDR |
+						   RDMA_CM_ALT_STEP_ROUTE, HERE);
+
+	cmd.pipe.events = RDMA_CM_ALT_STEP_ROUTE;
+	EXPECT_EQ(call(ctx, cmd), 0);
+	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	EXPECT(!event_waits(queue));
+}
+
+TEST(both_events_of_one_call_come_in_order)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_id(ctx, queue, 0);
+
+	EXPECT_EQ(call(ctx, steps_cmd(id, RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE, HERE)),
+		  0);
+	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+}
+
+TEST(silent_route_is_complete_when_the_call_returns)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_resolved(ctx, queue, HERE);
+	struct rdma_cm_alt_resolve cmd = steps_cmd(id, RDMA_CM_ALT_STEP_ROUTE, NULL);
+
+	cmd.pipe.events = 0;
+	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_RESOLVE, &cmd), 0);
+	EXPECT_EQ(cmd.out_done, RDMA_CM_ALT_STEP_ROUTE);
+	EXPECT_EQ(cmd.out_id, id);
+	EXPECT_EQ(cmd.out_route.num_paths, 1);
+	EXPECT(!event_waits(queue));
+}
+
+TEST(neighbour_that_does_not_answer_is_addr_error)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_id(ctx, queue, 5);
+	struct rdma_cm_alt_resolve cmd = steps_cmd(id, RDMA_CM_ALT_STEP_ADDR, NOBODY);
+	event_t ev;
+
+	/* Bad news come whether they are wanted or not. */
+	cmd.pipe.events = 0;
+	cmd.pipe.timeout_ms = 300;
+	EXPECT_EQ(call(ctx, cmd), 0);
+	EXPECT_EVENT_STATUS(queue, ADDR_ERROR, id, -ETIMEDOUT, &ev);
+	EXPECT_EQ(ev.cookie, 5);
+	/* It may be tried again, also with another address on another device. */
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, PORT), 0);
+	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+}
+
+TEST(pipeline_ends_with_its_error)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_id(ctx, queue, 0);
+	struct rdma_cm_alt_resolve cmd = steps_cmd(id, RDMA_CM_ALT_STEP_ADDR |
+						   RDMA_CM_ALT_STEP_ROUTE, NOBODY);
+
+	cmd.pipe.timeout_ms = 300;
+	EXPECT_EQ(call(ctx, cmd), 0);
+	EXPECT_EVENT_STATUS(queue, ADDR_ERROR, id, -ETIMEDOUT, NULL);
+	EXPECT(!event_waits(queue));
+	EXPECT_EQ(rca_resolve_route(ctx, id), -EINVAL);
+}
+
+TEST(no_route_is_enetunreach)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_id(ctx, queue, 0);
+
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, NOT_OURS, PORT), -ENETUNREACH);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, PORT), 0);
+	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	EXPECT(!event_waits(queue));
+}
+
+TEST(way_out_that_is_no_rdma_device_is_addr_error)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_id(ctx, queue, 0);
+
+	if (system("ip addr add 10.66.0.1/24 dev v1"))
+		ktap_skip("cannot add an address to v1");
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, "10.66.0.1", PORT), 0);
+	EXPECT_EVENT_STATUS(queue, ADDR_ERROR, id, -ENODEV, NULL);
+	EXPECT_EQ(system("ip addr del 10.66.0.1/24 dev v1"), 0);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, PORT), 0);
+	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+}
+
+TEST(loopback_never_goes_on_the_wire)
+{
+	int ctx = get_ctx();
+
+	EXPECT_EQ(rca_resolve_addr(ctx, get_id(ctx, -1, 0), NULL, "127.0.0.1", PORT), -ENODEV);
+	EXPECT_EQ(rca_resolve_addr(ctx, get_id(ctx, -1, 0), NULL, "::1", PORT), -ENODEV);
+	EXPECT_EQ(rca_resolve_addr(ctx, get_id(ctx, -1, 0), NULL, "0.0.0.0", PORT), -ENODEV);
+}
+
+TEST(no_destination_is_einval)
+{
+	int ctx = get_ctx();
+
+	EXPECT_EQ(rca_resolve_addr(ctx, get_id(ctx, -1, 0), NULL, NULL, 0), -EINVAL);
+}
+
+TEST(destination_of_unknown_family)
+{
+	int ctx = get_ctx();
+	struct rdma_cm_alt_resolve cmd = steps_cmd(get_id(ctx, -1, 0), RDMA_CM_ALT_STEP_ADDR, HERE);
+
+	cmd.pipe.dst.family = AF_UNIX;
+	EXPECT_EQ(call(ctx, cmd), -EINVAL);
+	cmd.pipe.dst.family = 27;	/* AF_IB */
+	EXPECT_EQ(call(ctx, cmd), -EAFNOSUPPORT);
+}
+
+TEST(families_that_differ_are_einval)
+{
+	int ctx = get_ctx();
+	uint32_t id = get_id(ctx, -1, 0);
+
+	EXPECT_EQ(rca_resolve_addr(ctx, id, HERE6, THERE, PORT), -EINVAL);
+	/* Also when the local address is older. */
+	EXPECT_EQ(rca_bind(ctx, id, HERE6, 0), 0);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, THERE, PORT), -EINVAL);
+}
+
+TEST(source_is_bound_on_the_way)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_id(ctx, queue, 0);
+	event_t ev;
+
+	EXPECT_EQ(rca_resolve_addr(ctx, id, THERE, HERE, PORT), 0);
+	EXPECT_EVENT_STATUS(queue, ADDR_RESOLVED, id, 0, &ev);
+	EXPECT(addr_is(&ev.route.src, THERE));
+	EXPECT(addr_port(&ev.route.src) != 0);
+}
+
+TEST(source_that_is_not_local_is_eaddrnotavail)
+{
+	int ctx = get_ctx();
+
+	EXPECT_EQ(rca_resolve_addr(ctx, get_id(ctx, -1, 0), NOT_OURS, HERE, PORT), -EADDRNOTAVAIL);
+}
+
+TEST(source_of_a_bound_id_is_ignored)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_bound(ctx, queue, HERE, 0);
+	event_t ev;
+
+	EXPECT_EQ(rca_resolve_addr(ctx, id, THERE, HERE, PORT), 0);
+	EXPECT_EVENT_STATUS(queue, ADDR_RESOLVED, id, 0, &ev);
+	EXPECT(addr_is(&ev.route.src, HERE));
+}
+
+TEST(route_needs_a_timeout_and_an_address_does_not)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_id(ctx, queue, 0);
+	struct rdma_cm_alt_resolve cmd = steps_cmd(id, RDMA_CM_ALT_STEP_ADDR, HERE);
+	event_t ev;
+
+	cmd.pipe.timeout_ms = 0;
+	EXPECT_EQ(call(ctx, cmd), 0);
+	get_event(queue, &ev);
+	if (ev.type == RDMA_CM_ALT_EVENT_ADDR_ERROR) {
+		/* The time may be over first. */
+		EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, PORT), 0);
+		EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	}
+	cmd.pipe.steps = cmd.pipe.events = RDMA_CM_ALT_STEP_ROUTE;
+	EXPECT_EQ(call(ctx, cmd), -EINVAL);
+	cmd.pipe.timeout_ms = UINT32_MAX;
+	EXPECT_EQ(call(ctx, cmd), 0);
+	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+}
+
+TEST(destroy_ends_a_resolution)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+
+	for (int i = 0; i < 10; i++) {
+		uint32_t id = get_id(ctx, queue, 0);
+
+		EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, i % 2 ? NOBODY : HERE, PORT), 0);
+		EXPECT_EQ(rca_destroy(ctx, id), 0);
+		EXPECT(!event_waits(queue));
+	}
+}
+
+TEST(close_ends_a_resolution)
+{
+	for (int i = 0; i < 10; i++) {
+		int ctx = get_ctx(), queue = get_queue(ctx);
+
+		EXPECT_EQ(rca_resolve_addr(ctx, get_id(ctx, queue, 0), NULL, NOBODY, PORT), 0);
+		EXPECT_EQ(rca_resolve_addr(ctx, get_id(ctx, -1, 0), NULL, NOBODY, PORT), 0);
+		MUST(close(i % 2 ? ctx : queue));
+		MUST(close(i % 2 ? queue : ctx));
+	}
+}
+
+TEST(active_ids_to_one_place_need_no_port_each)
+{
+	enum { MANY = 500 };
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id;
+
+	/* Only one port is left, and all of them get away without it. */
+	if (system("sysctl -qw net.ipv4.ip_local_port_range='50000 50001'"))
+		ktap_skip("cannot change the range of ports");
+	for (int i = 0; i < MANY; i++) {
+		id = get_id(ctx, queue, 0);
+		EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, PORT), 0);
+	}
+	for (int i = 0; i < MANY; i++)
+		EXPECT_EVENT(queue, ADDR_RESOLVED, 0);
+	EXPECT_EQ(system("sysctl -qw net.ipv4.ip_local_port_range='32768 60999'"), 0);
+}
+
+KTAP_MAIN
