@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* A device that goes away, and comes back: rxe2 on a network device of its own. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "rca_test.h"
+
+#define ADDR "10.8.0.1"
+#define PORT 7471
+
+/* Tests end where an expectation fails, so each one cleans up what another may have left. */
+static void add_device(void)
+{
+	if (system("rdma link delete rxe2 2>/dev/null; ip link delete d2 2>/dev/null;"
+		   "ip link add d2 type veth peer name d3 && ip link set d2 up && ip link set d3 up &&"
+		   "ip addr add " ADDR "/24 dev d2 && rdma link add rxe2 type rxe netdev d2"))
+		ktap_skip("cannot make a device");
+}
+
+static void delete_device(void)
+{
+	EXPECT_EQ(system("rdma link delete rxe2"), 0);
+}
+
+static void readd_device(void)
+{
+	EXPECT_EQ(system("rdma link add rxe2 type rxe netdev d2"), 0);
+}
+
+/* What an id without its device still does: nothing, but it can be destroyed. */
+static void removed(int ctx, uint32_t id)
+{
+	struct rdma_cm_alt_route route;
+	struct ib_uverbs_qp_attr attr;
+	int on = 1;
+
+	EXPECT_EQ(rca_bind(ctx, id, HERE, 0), -ENXIO);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, 1), -ENXIO);
+	EXPECT_EQ(rca_resolve_route(ctx, id), -ENXIO);
+	EXPECT_EQ(rca_listen(ctx, id, 0), -ENXIO);
+	EXPECT_EQ(rca_connect(ctx, id, NULL, 0), -ENXIO);
+	EXPECT_EQ(rca_accept(ctx, id, 0, NULL, 0), -ENXIO);
+	EXPECT_EQ(rca_reject(ctx, id, 0, NULL, 0), -ENXIO);
+	EXPECT_EQ(rca_establish(ctx, id), -ENXIO);
+	EXPECT_EQ(rca_disconnect(ctx, id), -ENXIO);
+	EXPECT_EQ(rca_notify(ctx, id, 4), -ENXIO);
+	EXPECT_EQ(rca_qp_attr(ctx, id, 1, &attr), -ENXIO);
+	EXPECT_EQ(rca_query(ctx, id, &route), -ENXIO);
+	EXPECT_EQ(rca_set_option(ctx, id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on,
+				 sizeof(on)), -ENXIO);
+	EXPECT_EQ(rca_destroy(ctx, id), 0);
+}
+
+TEST(bound_id_is_told_once)
+{
+	int ctx, queue;
+	uint32_t id;
+	event_t ev;
+
+	add_device();
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	id = get_id(ctx, queue, 42);
+	EXPECT_EQ(rca_bind(ctx, id, ADDR, PORT), 0);
+	delete_device();
+	EXPECT_EVENT_STATUS(queue, DEVICE_REMOVAL, id, 0, &ev);
+	EXPECT_EQ(ev.cookie, 42);
+	EXPECT(!event_waits(queue));
+	removed(ctx, id);
+}
+
+TEST(listening_id_is_told_once)
+{
+	int ctx, queue;
+	uint32_t id;
+
+	add_device();
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	id = get_bound(ctx, queue, ADDR, PORT);
+	EXPECT_EQ(rca_listen(ctx, id, 0), 0);
+	delete_device();
+	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
+	EXPECT(!event_waits(queue));
+	removed(ctx, id);
+}
+
+TEST(resolved_ids_are_told_once_each)
+{
+	int ctx, queue;
+	uint32_t ids[10];
+	event_t ev;
+
+	add_device();
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	for (int i = 0; i < 10; i++) {
+		ids[i] = get_id(ctx, queue, i);
+		EXPECT_EQ(rca_resolve_addr(ctx, ids[i], NULL, ADDR, 1), 0);
+		EXPECT_EVENT(queue, ADDR_RESOLVED, ids[i]);
+	}
+	delete_device();
+	for (int i = 0; i < 10; i++) {
+		EXPECT_EVENT_STATUS(queue, DEVICE_REMOVAL, 0, 0, &ev);
+		removed(ctx, ids[ev.cookie]);
+	}
+	EXPECT(!event_waits(queue));
+}
+
+/* Both ends are on the device: the second may hear of the first one's end before. */
+static void expect_removal(int queue, uint32_t id, uint64_t cookie)
+{
+	event_t ev;
+
+	do {
+		get_event(queue, &ev);
+		EXPECT_EQ(ev.id, id);
+		EXPECT_EQ(ev.cookie, cookie);
+	} while (ev.type == RDMA_CM_ALT_EVENT_DISCONNECTED);
+	EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL);
+	EXPECT(!event_waits(queue));
+}
+
+TEST(connection_is_told_on_both_sides)
+{
+	struct pair p;
+	event_t ev;
+
+	add_device();
+	pair_listen(&p, ADDR);
+	p.client = get_client(p.ctx, p.cq, ADDR, p.port, CLIENT);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	p.server = ev.id;
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
+	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
+	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
+	delete_device();
+	expect_removal(p.cq, p.client, CLIENT);
+	expect_removal(p.lq, p.server, SERVER);
+	removed(p.ctx, p.client);
+	removed(p.ctx, p.server);
+}
+
+TEST(request_that_nobody_read)
+{
+	struct pair p;
+	event_t ev;
+
+	/* Its event is still there; what can be done with it is to destroy it. */
+	add_device();
+	pair_listen(&p, ADDR);
+	p.client = get_client(p.ctx, p.cq, ADDR, p.port, CLIENT);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	EXPECT(event_comes(p.lq, PATIENCE));
+	delete_device();
+	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	EXPECT_EVENT(p.lq, DEVICE_REMOVAL, p.listener);
+	EXPECT_EQ(rca_accept(p.ctx, ev.id, 0, NULL, 0), -ENXIO);
+	removed(p.ctx, ev.id);
+	removed(p.ctx, p.listener);
+}
+
+TEST(wildcard_listener_is_not_told_and_listens_on_when_it_is_back)
+{
+	struct pair p;
+	event_t ev;
+
+	add_device();
+	pair_listen(&p, "0.0.0.0");
+	delete_device();
+	EXPECT(!event_waits(p.lq));
+	readd_device();
+	p.client = get_client(p.ctx, p.cq, ADDR, p.port, CLIENT);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	/* The new device is listened on from a work item. */
+	get_event(event_comes(p.lq, 1) ? p.lq : p.cq, &ev);
+	for (int i = 0; ev.type == RDMA_CM_ALT_EVENT_REJECTED && i < 100; i++) {
+		usleep(50000);
+		p.client = get_client(p.ctx, p.cq, ADDR, p.port, CLIENT);
+		EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+		get_event(event_comes(p.lq, 1) ? p.lq : p.cq, &ev);
+	}
+	EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_CONNECT_REQUEST);
+	delete_device();
+}
+
+TEST(address_can_be_bound_when_the_device_is_back)
+{
+	int ctx, queue;
+	uint32_t id;
+
+	add_device();
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	id = get_bound(ctx, queue, ADDR, PORT);
+	delete_device();
+	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
+	EXPECT_EQ(rca_bind(ctx, get_id(ctx, queue, 0), ADDR, PORT + 1), -ENODEV);
+	EXPECT_EQ(rca_destroy(ctx, id), 0);
+	readd_device();
+	get_bound(ctx, queue, ADDR, PORT);
+	delete_device();
+}
+
+TEST(resolution_under_way)
+{
+	int ctx, queue;
+	uint32_t id;
+
+	/* Bound to the device, looking for a neighbour behind it. */
+	add_device();
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	id = get_bound(ctx, queue, ADDR, 0);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, "10.8.0.99", 1), 0);
+	delete_device();
+	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
+	removed(ctx, id);
+	EXPECT(!event_waits(queue));
+}
+
+struct busy {
+	int ctx;
+	bool stop;
+};
+
+static void *bind_and_listen(void *arg)
+{
+	struct busy *busy = arg;
+
+	while (!__atomic_load_n(&busy->stop, __ATOMIC_SEQ_CST)) {
+		uint32_t id = get_id(busy->ctx, -1, 0);
+
+		if (!rca_bind(busy->ctx, id, ADDR, 0))
+			rca_listen(busy->ctx, id, 0);
+		rca_destroy(busy->ctx, id);
+		id = get_id(busy->ctx, -1, 0);
+		rca_listen(busy->ctx, id, 0);
+		rca_resolve_addr(busy->ctx, id, NULL, ADDR, 1);
+		rca_destroy(busy->ctx, id);
+	}
+	return NULL;
+}
+
+TEST(device_that_comes_and_goes_under_load)
+{
+	struct busy busy = { .ctx = get_ctx() };
+	pthread_t threads[2];
+
+	ktap_timeout(120);
+	add_device();
+	for (int i = 0; i < 2; i++)
+		EXPECT_EQ(pthread_create(&threads[i], NULL, bind_and_listen, &busy), 0);
+	for (int i = 0; i < 5; i++) {
+		delete_device();
+		readd_device();
+	}
+	__atomic_store_n(&busy.stop, true, __ATOMIC_SEQ_CST);
+	for (int i = 0; i < 2; i++)
+		EXPECT_EQ(pthread_join(threads[i], NULL), 0);
+	EXPECT_EQ(system("rdma link delete rxe2; ip link delete d2"), 0);
+}
+
+KTAP_MAIN
