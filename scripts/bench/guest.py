@@ -77,7 +77,7 @@ class Guest:
         for stale in (self.console, self.out / "command"):
             stale.unlink(missing_ok=True)
         size = shutil.get_terminal_size()
-        env = {"GUEST": self.spec.name, "RCA_ROOT": paths.ROOT,
+        env = {"GUEST": self.spec.name, "RCA_ROOT": paths.ROOT, "RCA_CACHE": paths.cache(),
                "RCA_KERNEL": paths.kernel_dir(self.spec.name).resolve(),
                "COLUMNS": size.columns, "LINES": size.lines,
                "TERM": os.environ.get("TERM", "dumb")}

@@ -111,6 +111,7 @@ class Bench:
             return session.read()
         finally:
             self._progress.ended(f"{name} boot")
+            _remember(out / "out/keep")
 
 
 class _Session:
@@ -187,6 +188,13 @@ class _Session:
         run.lost = f"guest {self._machine.verdict()}" + (": " + "; ".join(seen[:3]) if seen else "")
         self._progress.ended(f"{self._name} {run.suite.name}")
         self._progress.say(f"{self._name} {run.suite.name}: {run.lost}")
+
+
+def _remember(keep: Path) -> None:
+    """What suites left in /out/keep, lines of text, goes to the cache for later runs."""
+    for path in keep.glob("*"):
+        with open(paths.cache() / path.name, "a", encoding="utf-8") as known:
+            known.write(path.read_text())
 
 
 def _finished(parser: ktap.Parser) -> list[ktap.Result]:

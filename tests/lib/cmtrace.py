@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""What programs make the two connection managers do, read from the kernel's tracepoints.
+
+Ours has its own (rdma_cm_alt:rca_op). Stock has rdma_cma:*, but none for listening: a probe on the
+return of its rdma_listen() stands in. Each event names the process that made the call, so it is a
+proof of the stack that served it, and the way to wait until a server listens.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+TRACING = Path("/sys/kernel/tracing")
+OURS, STOCK = "ours", "stock"
+
+# Event (and what its text must hold) -> (stack, what happened).
+_MEANING = {
+    "rca_op": (OURS, {"listen ret=0": "listen", "connect ret=0": "connect",
+                      "accept ret=0": "accept"}),
+    "stock_listen": (STOCK, {"ret=0": "listen"}),
+    "cm_send_req": (STOCK, {"": "connect"}),
+    "cm_send_rep": (STOCK, {"": "accept"}),
+}
+_LINE = re.compile(r" *.{1,16}-(\d+) +\( *(\d+|-+)\) +\[\d+\].*? \d+\.\d+: (\w+): (.*)")
+_PROBE = "r:rca_test/stock_listen rdma_cm:rdma_listen ret=$retval:s32"
+
+
+class Call(NamedTuple):
+    """One successful operation of a process on a stack."""
+
+    tgid: int
+    stack: str
+    what: str
+
+
+def parse(line: str) -> Call | None:
+    """The operation that a line of trace_pipe tells of, if any."""
+    match = _LINE.match(line)
+    if not match:
+        return None
+    tid, tgid, event, text = match.groups()
+    stack, texts = _MEANING.get(event, ("", {}))
+    for part, what in texts.items():
+        if part in text:
+            return Call(int(tgid if tgid.isdigit() else tid), stack, what)
+    return None
+
+
+def add_probe() -> None:
+    """Make the probe for stock's rdma_listen(); once a boot."""
+    if not (TRACING / "events/rca_test/stock_listen").exists():
+        # Appended without the seek of a Python file: this one cannot do it.
+        events = os.open(TRACING / "kprobe_events", os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(events, _PROBE.encode() + b"\n")
+        finally:
+            os.close(events)
+
+
+class Tracer:
+    """A trace buffer of its own, read without blocking."""
+
+    def __init__(self, name: str) -> None:
+        add_probe()
+        self._dir = TRACING / "instances" / f"{name}-{os.getpid()}"
+        self._dir.mkdir()
+        self._write("buffer_size_kb", "2048")
+        self._write("options/record-tgid", "1")
+        self._write("events/rca_test/stock_listen/enable", "1")
+        for event in ("cm_send_req", "cm_send_rep"):
+            self._write(f"events/rdma_cma/{event}/enable", "1")
+        self.follow_ours()
+        self.fd = os.open(self._dir / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
+        self._rest = b""
+        self._calls: list[Call] = []
+
+    def follow_ours(self) -> None:
+        """Our module's events; they come and go with the module."""
+        if (self._dir / "events/rdma_cm_alt").exists():
+            self._write("events/rdma_cm_alt/rca_op/enable", "1")
+
+    def _write(self, name: str, text: str) -> None:
+        (self._dir / name).write_text(text, encoding="ascii")
+
+    def read(self) -> None:
+        """Take in what happened since the last time."""
+        while True:
+            try:
+                data = os.read(self.fd, 65536)
+            except BlockingIOError:
+                return
+            if not data:
+                return
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            for line in lines:
+                call = parse(line.decode(errors="replace"))
+                if call:
+                    self._calls.append(call)
+
+    def calls(self, tgid: int) -> list[Call]:
+        """What this process did so far, in order."""
+        self.read()
+        return [call for call in self._calls if call.tgid == tgid]
+
+    def close(self) -> None:
+        """Give the buffer back."""
+        os.close(self.fd)
+        # The reader's last reference may go a moment after close().
+        for _ in range(50):
+            try:
+                self._dir.rmdir()
+                return
+            except OSError:
+                time.sleep(0.02)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Runs unmodified librdmacm programs on one of the two stacks, with the other one out of reach.
+
+A program on ours gets the drop-in library and a mount namespace where the stock device node is
+/dev/null; a program on stock gets Debian's library and a namespace where our node is /dev/null.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from cmtrace import OURS, STOCK, Call, Tracer
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DROPIN = ROOT / "build/dropin"
+HIDDEN = {OURS: "/dev/infiniband/rdma_cm", STOCK: "/dev/rdma_cm_alt"}
+
+_CLONE_NEWNS, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x20000, 4096, 16384, 1 << 18
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def _must(result: int, what: str) -> None:
+    if result:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{what}: {os.strerror(error)}")
+
+
+class Stack:
+    """One connection manager as programs see it. The other one's node must exist when this is made,
+    unless its module is not loaded at all."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.env = dict(os.environ)
+        if name == OURS:
+            self.env["LD_LIBRARY_PATH"] = str(DROPIN)
+            if not (DROPIN / "librdmacm.so.1").exists():
+                raise SystemExit(f"{DROPIN}/librdmacm.so.1 is not there; on the host run: make lib")
+        self._namespace = self._make_namespace(HIDDEN[name])
+
+    @staticmethod
+    def _make_namespace(node: str) -> int:
+        """A mount namespace where `node` is /dev/null, held by a file descriptor."""
+        ready_read, ready_write = os.pipe()
+        done_read, done_write = os.pipe()
+        pid = os.fork()
+        if not pid:
+            try:
+                _must(_LIBC.unshare(_CLONE_NEWNS), "unshare")
+                _must(_LIBC.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None), "mount private")
+                if os.path.exists(node):
+                    _must(_LIBC.mount(b"/dev/null", node.encode(), None, _MS_BIND, None),
+                          f"hide {node}")
+                os.close(done_write)
+                os.write(ready_write, b"y")
+                os.read(done_read, 1)
+            finally:
+                os._exit(0)
+        os.close(ready_write)
+        os.close(done_read)
+        if os.read(ready_read, 1) != b"y":
+            raise SystemExit(f"cannot make a mount namespace without {node}")
+        namespace = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        os.close(done_write)
+        os.close(ready_read)
+        os.waitpid(pid, 0)
+        return namespace
+
+    def enter(self) -> None:
+        """Move the calling process (a child without threads) there."""
+        _must(_LIBC.setns(self._namespace, _CLONE_NEWNS), "setns")
+
+
+class Program:
+    """A running program, its output kept in a file."""
+
+    def __init__(self, stack: Stack, command: list[str], log: Path) -> None:
+        self.stack = stack
+        self.command = command
+        self.log = log
+        with open(log, "wb") as out:
+            # Nothing here has threads, so the hook is safe.
+            self._process = subprocess.Popen(  # pylint: disable=subprocess-popen-preexec-fn
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                env=stack.env, cwd="/tmp", preexec_fn=stack.enter, start_new_session=True)
+        self.pid = self._process.pid
+        self.pidfd = os.pidfd_open(self.pid)
+
+    @property
+    def status(self) -> int | None:
+        """Exit status, minus the signal when one ended it, None while it runs."""
+        return self._process.poll()
+
+    def wait(self, deadline: float) -> bool:
+        """Until it ended or the time (of time.monotonic) is over; whether it ended."""
+        left = max(0.0, deadline - time.monotonic())
+        return bool(select.select([self.pidfd], [], [], left)[0]) and self.status is not None
+
+    def wait_for(self, tracer: Tracer, what: str, deadline: float) -> bool:
+        """Until it did `what`; False when it ended or the time is over before."""
+        while not any(call.what == what for call in tracer.calls(self.pid)):
+            left = deadline - time.monotonic()
+            if left <= 0 or self.status is not None:
+                return False
+            # The pipe's wake-up may be late: look at least twice a second.
+            select.select([tracer.fd, self.pidfd], [], [], min(left, 0.5))
+        return True
+
+    def signal(self, number: int) -> None:
+        """Send it, unless the program ended."""
+        if self.status is None:
+            signal.pidfd_send_signal(self.pidfd, number)
+
+    def end(self) -> None:
+        """Make sure that it does not run any more and give everything back."""
+        self.signal(signal.SIGKILL)
+        self._process.wait()
+        os.close(self.pidfd)
+
+    def output(self) -> str:
+        """What it printed until now."""
+        return self.log.read_text(errors="replace")
+
+    def tell(self, count: int = 8) -> list[str]:
+        """For people: the command, how it ended, the end of its output."""
+        if self.status is None:
+            state = "still running"
+        elif self.status < 0:
+            state = f"ended by {signal.Signals(-self.status).name}"
+        else:
+            state = f"exit status {self.status}"
+        return [f"{self.stack.name}: {' '.join(self.command)}: {state}",
+                *(f"    {line}" for line in self.output().splitlines()[-count:])]
+
+
+def served_by(calls: list[Call]) -> str:
+    """The one stack that served these calls; "nothing" or "both" otherwise."""
+    stacks = {call.stack for call in calls}
+    if len(stacks) == 1:
+        return stacks.pop()
+    return "both" if stacks else "nothing"
