@@ -32,8 +32,11 @@ size_t rcl_context_record_size(void);
 int rcl_context_call(unsigned long request, void *arg);
 
 /** RCL_CALL - command NAME with the struct at @cmd, whose size is filled in */
-#define RCL_CALL(NAME, cmd) \
-	((cmd)->size = sizeof(*(cmd)), \
-	 rcl_context_call(RDMA_CM_ALT_##NAME, (cmd)))
+#define RCL_CALL(NAME, cmd) ({					\
+	__typeof__(cmd) rcl_cmd = (cmd);			\
+								\
+	rcl_cmd->size = sizeof(*rcl_cmd);			\
+	rcl_context_call(RDMA_CM_ALT_##NAME, rcl_cmd);		\
+})
 
 #endif /* RCL_CONTEXT_H */
