@@ -55,6 +55,7 @@ static void id_work(struct work_struct *work)
 	case RCA_ST_DESTROYING:
 		rca_id_drop_lower(id);
 		rca_id_detach(id);
+		rca_id_unkick(id);
 		break;
 	default:
 		break;
@@ -530,6 +531,18 @@ void rca_id_kick_later(struct rca_id *id, unsigned long delay)
 	rca_id_get(id);		/* put in id_work() */
 	if (!queue_delayed_work(rca_wq, &id->work, delay))
 		rca_id_put(id);
+}
+
+/**
+ * rca_id_unkick() - the work of an id is not needed any more, if it waits for its time
+ * @id: the id, which the caller has a reference of; its lower id is gone
+ *
+ * Context: Any context.
+ */
+void rca_id_unkick(struct rca_id *id)
+{
+	if (cancel_delayed_work(&id->work))
+		rca_id_put(id);		/* got in rca_id_kick_later() */
 }
 
 /**

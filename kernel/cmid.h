@@ -98,16 +98,10 @@ struct rca_link {
  * @listener: listening: its listener (lock: @op; owned)
  * @waiting: listening: requests that wait to be read (atomic)
  * @backlog: listening: how many may (immutable while listening)
- * @qp_num: our QP (lock: @op)
  * @psn: starting PSN of our receive queue (immutable)
- * @responder_resources: for the QP attributes (lock: @op)
- * @initiator_depth: for the QP attributes (lock: @op)
- * @has_qp: @qp_num and @srq are set
- * @srq: our QP has a shared receive queue (lock: @op)
  * @tos: type of service (lock: @op)
- * @tos_set: @tos was set (lock: @op)
- * @ack_timeout: acknowledgement timeout of the local QP (lock: @op)
- * @ack_timeout_set: it was set (lock: @op)
+ * @ack_timeout: acknowledgement timeout of the local QP (lock: @op; callbacks read it without)
+ * @ack_timeout_set: it was set (lock: @op; callbacks read it without)
  * @reuse: option REUSEADDR (lock: @op)
  * @afonly: option AFONLY (lock: @op)
  * @afonly_set: it was set (lock: @op)
@@ -140,19 +134,13 @@ struct rca_id {
 	struct rca_listener *listener;
 	atomic_t waiting;
 	u32 backlog;
-	u32 qp_num;
 	u32 psn;
-	u8 responder_resources;
-	u8 initiator_depth;
-	u8 has_qp : 1;
-	u8 srq : 1;
-	u8 tos_set : 1;
-	u8 ack_timeout_set : 1;
-	u8 reuse : 1;
-	u8 afonly : 1;
-	u8 afonly_set : 1;
 	u8 tos;
 	u8 ack_timeout;
+	bool ack_timeout_set;
+	bool reuse;
+	bool afonly;
+	bool afonly_set;
 	struct delayed_work work;
 	struct rcu_head rcu;
 };
@@ -204,6 +192,7 @@ void rca_id_drop_lower(struct rca_id *id);
 void rca_id_drop_path(struct rca_id *id);
 void rca_id_kick(struct rca_id *id);
 void rca_id_kick_later(struct rca_id *id, unsigned long delay);
+void rca_id_unkick(struct rca_id *id);
 void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route);
 void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route);
 

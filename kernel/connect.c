@@ -28,7 +28,6 @@ static void set_qp(struct rca_id *id, struct rca_tp_conn *conn)
 	conn->qp_type = id->qp_type;
 	conn->retry_count = min_t(u8, conn->retry_count, MAX_RETRIES);
 	conn->rnr_retry_count = min_t(u8, conn->rnr_retry_count, MAX_RETRIES);
-	id->qp_num = conn->qp_num;
 }
 
 static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
@@ -151,7 +150,11 @@ int rca_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
 	if (ret) {
 		step = rca_id_step(id, RCA_IN_ACCEPT_FAIL);
 		rca_id_unreserve_event(id);
-		id->dev->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
+		/* The peer was quicker; its event tells why. */
+		if (step.verdict != RCA_TAKE)
+			ret = -ECONNRESET;
+		else
+			id->dev->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
 		goto out_unlock;
 	}
 	rca_id_drop_path(id);
@@ -315,7 +318,8 @@ u8 rca_connect_event(void *owner, void *lower, const struct rca_tp_event *event)
 	}
 
 	spin_lock_irqsave(&id->lock, flags);
-	if (id->state == RCA_ST_REQ_RCVD && event->input == RCA_IN_REJ)
+	if (id->state == RCA_ST_REQ_RCVD &&
+	    (event->input == RCA_IN_REJ || event->input == RCA_IN_DREQ))
 		WRITE_ONCE(id->peer_gone, true);	/* pairs with refused() */
 	step = rca_id_step_locked(id, event->input);
 	if (step.verdict == RCA_TAKE && step.post != RCA_NO_EVENT) {

@@ -101,17 +101,18 @@ static void remove_one(struct ib_device *ibdev, void *client_data)
 
 	if (!dev)
 		return;
-	spin_lock_irqsave(&devices_lock, flags);
-	list_del(&dev->node);
-	spin_unlock_irqrestore(&devices_lock, flags);
 	spin_lock_irqsave(&dev->lock, flags);
-	dev->removing = true;
+	WRITE_ONCE(dev->removing, true);	/* pairs with rca_device_next() */
 	spin_unlock_irqrestore(&dev->lock, flags);
 
 	flush_work(&dev->fence);
 	upper->removed(dev);
 	rca_device_put(dev);
 	wait_for_completion(&dev->gone);
+	/* Not before: rca_device_next() goes on from a device that it has a reference of. */
+	spin_lock_irqsave(&devices_lock, flags);
+	list_del(&dev->node);
+	spin_unlock_irqrestore(&devices_lock, flags);
 	WARN_ON_ONCE(!list_empty(&dev->ids) || !list_empty(&dev->demuxes));
 	mutex_destroy(&dev->demux_mutex);
 	kfree(dev);
@@ -187,8 +188,7 @@ void rca_device_put(struct rca_device *dev)
  * @prev: the device before, whose reference is put; NULL: start
  *
  * Context: Any context.
- * Return: the next device with a reference, or NULL. A device that was removed
- * meanwhile ends the walk.
+ * Return: the next device that is not being removed, with a reference, or NULL.
  */
 struct rca_device *rca_device_next(struct rca_device *prev)
 {
@@ -198,7 +198,7 @@ struct rca_device *rca_device_next(struct rca_device *prev)
 
 	spin_lock_irqsave(&devices_lock, flags);
 	list_for_each_entry(dev, &devices, node) {
-		if (found && refcount_inc_not_zero(&dev->ref)) {
+		if (found && !READ_ONCE(dev->removing) && refcount_inc_not_zero(&dev->ref)) {
 			next = dev;
 			break;
 		}

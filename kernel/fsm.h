@@ -117,7 +117,7 @@ enum rca_input {
 
 /**
  * enum rca_verdict - what a state says to an input
- * @RCA_ILLEGAL: never listed: an operation gets the errno, a message is counted and ignored
+ * @RCA_ILLEGAL: never listed: an operation gets the errno, a message is ignored
  * @RCA_TAKE: the state changes to the next one
  * @RCA_IGNORE: late or duplicate, which a peer or a race can cause; nothing
  *              changes; an operation returns the step's errno, usually 0

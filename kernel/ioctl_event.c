@@ -3,8 +3,7 @@
  * Ioctls for events: make a queue, change the queue of an id, take an event of
  * an id that has none.
  *
- * Locking: the id's op mutex while its queue changes, so that no operation is
- * under way.
+ * Locking: none of its own.
  */
 #include "ioctl.h"
 
@@ -90,9 +89,8 @@ static int set_queue(struct rca_ucmd *ucmd, struct rca_id *id, struct rca_queuef
 	if (ret)
 		return ret;
 
-	mutex_lock(&id->op);
+	/* Not under the op mutex: a reader may be copying to memory that faults for long. */
 	ret = rca_source_move(&id->src, qfd->queue, cookie, &reported);
-	mutex_unlock(&id->op);
 	if (ret)
 		return ret;
 	cmd->out_events_reported = reported;
@@ -103,7 +101,7 @@ static int set_queue(struct rca_ucmd *ucmd, struct rca_id *id, struct rca_queuef
  * rca_cmd_set_queue() - execute RDMA_CM_ALT_SET_QUEUE
  * @ucmd: the command
  *
- * Context: Process context. Sleeps. Takes and releases the id's op mutex.
+ * Context: Process context. Sleeps.
  * Return: 0 or a negative errno.
  */
 int rca_cmd_set_queue(struct rca_ucmd *ucmd)

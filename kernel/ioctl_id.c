@@ -138,6 +138,8 @@ static int get_queue(struct rca_queuefd *qfd, struct rca_ctx *ctx,
 static int resolve_new(struct rca_ucmd *ucmd, const struct rca_pipeline *pipe)
 {
 	struct rdma_cm_alt_resolve *cmd = ucmd->cmd;
+	/* Events that come before the id can be named wait in a queue of its own. */
+	bool later = pipe->steps & STEPS_RESOLVE;
 	struct rca_queuefd qfd = { .fd = -1 };
 	struct rca_id *id;
 	u32 done = 0;
@@ -146,7 +148,7 @@ static int resolve_new(struct rca_ucmd *ucmd, const struct rca_pipeline *pipe)
 	ret = get_queue(&qfd, ucmd->ctx, &cmd->pipe);
 	if (ret)
 		return ret;
-	id = rca_id_create(ucmd->ctx, qfd.queue, cmd->pipe.ps, cmd->pipe.qp_type,
+	id = rca_id_create(ucmd->ctx, later ? NULL : qfd.queue, cmd->pipe.ps, cmd->pipe.qp_type,
 			   cmd->pipe.cookie);
 	if (IS_ERR(id)) {
 		ret = PTR_ERR(id);
@@ -161,7 +163,12 @@ static int resolve_new(struct rca_ucmd *ucmd, const struct rca_pipeline *pipe)
 	ret = rca_ucmd_respond(ucmd);
 	if (ret)
 		goto err_abort_id;
+	rca_id_get(id);
 	rca_id_publish(id);
+	/* Fails when another thread has destroyed the id already: there is nothing to move then. */
+	if (later && qfd.queue)
+		rca_source_move(&id->src, qfd.queue, NULL, NULL);
+	rca_id_put(id);
 	rca_queuefd_install(&qfd);
 	return 0;
 

@@ -159,7 +159,7 @@ static int take_port(struct rca_id *id)
 	return ret;
 }
 
-/* Wait for the fences of new devices, before any lock of ours is taken. */
+/* Wait for the fences of new devices, which take the lock of the listeners. */
 static void wait_for_devices(void)
 {
 	struct rca_device *dev = NULL;
@@ -181,6 +181,8 @@ static int listen_locked(struct rca_id *id, u32 backlog)
 	ret = take_port(id);
 	if (ret)
 		return ret;
+	if (id->dev)
+		rca_device_wait_listenable(id->dev);
 	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
 	if (!listener)
 		return -ENOMEM;

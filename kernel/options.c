@@ -31,11 +31,7 @@ static int get_bool(const void *val, u32 len, bool *out)
 
 static int set_tos(struct rca_id *id, const void *val, u32 len)
 {
-	int ret = get_u8(val, len, &id->tos);
-
-	if (!ret)
-		id->tos_set = true;
-	return ret;
+	return get_u8(val, len, &id->tos);
 }
 
 /* May be set until the id listens, and cleared until it is bound. */
@@ -82,14 +78,17 @@ static int set_afonly(struct rca_id *id, const void *val, u32 len)
 
 static int set_ack_timeout(struct rca_id *id, const void *val, u32 len)
 {
+	u8 timeout;
 	int ret;
 
 	if (id->qp_type != IB_QPT_RC && id->qp_type != IB_QPT_XRC_INI)
 		return -EINVAL;
-	ret = get_u8(val, len, &id->ack_timeout);
-	if (!ret)
-		id->ack_timeout_set = true;
-	return ret;
+	ret = get_u8(val, len, &timeout);
+	if (ret)
+		return ret;
+	WRITE_ONCE(id->ack_timeout, timeout);	/* pairs with connected_attr() */
+	smp_store_release(&id->ack_timeout_set, true);
+	return 0;
 }
 
 static int set_locked(struct rca_id *id, u32 level, u32 name, const void *val, u32 len)

@@ -115,7 +115,7 @@ static struct rca_bucket *rca_ports_table(struct net *net, int space)
 	if (table)
 		return table;
 
-	table = kvcalloc(RCA_BUCKETS, sizeof(*table), GFP_KERNEL);
+	table = kvcalloc(RCA_BUCKETS, sizeof(*table), GFP_KERNEL_ACCOUNT);
 	if (!table)
 		return NULL;
 	for (i = 0; i < RCA_BUCKETS; i++) {

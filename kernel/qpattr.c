@@ -40,8 +40,9 @@ static int connected_attr(struct rca_id *id, void *lower, struct ib_qp_attr *att
 		return ret;
 	if (*mask & IB_QP_RQ_PSN)
 		attr->rq_psn = id->psn;
-	if ((*mask & IB_QP_TIMEOUT) && id->ack_timeout_set)
-		attr->timeout = id->ack_timeout;
+	/* Pairs with set_ack_timeout(). */
+	if ((*mask & IB_QP_TIMEOUT) && smp_load_acquire(&id->ack_timeout_set))
+		attr->timeout = READ_ONCE(id->ack_timeout);
 	return 0;
 }
 

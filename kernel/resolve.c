@@ -268,6 +268,8 @@ static void addr_done(struct rca_resolve *res)
 		status = acquire_device(id, &res->src, &res->addr);
 	if (!status) {
 		rca_addr_set_port(&res->src, rca_addr_port(&id->local));
+		if (rca_addr_is_linklocal(&res->src))
+			res->src.in6.sin6_scope_id = res->addr.bound_dev_if;
 		id->local = res->src;
 		keep_link(id, &res->addr);
 	}
@@ -381,7 +383,7 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	/* The loopback addresses never go on the wire. */
 	if (is_wildcard(&pipe->dst))
 		return -ENODEV;
-	if (rca_addr_is_linklocal(&pipe->dst) && !rca_addr_scope(&pipe->dst))
+	if (rca_addr_is_linklocal(&pipe->dst) && !rca_addr_scope(&pipe->dst) && !id->link.ifindex)
 		return -EINVAL;
 	if (rca_id_state(id) == RCA_ST_IDLE) {
 		rca_addr_set_any(&any, pipe->dst.sa.sa_family);

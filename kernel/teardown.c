@@ -212,6 +212,7 @@ static void remove_id(struct rca_id *id)
 	rca_listen_stop(id);
 	rca_id_drop_lower(id);
 	rca_id_detach(id);
+	rca_id_unkick(id);	/* nothing is left that a destroyed id could wait for */
 	mutex_unlock(&id->op);
 }
 

@@ -387,6 +387,71 @@ static void destroy_connected_waits_for_the_answer(struct kunit *test)
 	rca_id_put(id);
 }
 
+static void destroy_connected_then_removal_leaves_no_timer(struct kunit *test)
+{
+	struct rca_id *id = connected(test);
+	struct fake *fake = test->priv;
+	u32 reported;
+
+	rca_id_get(id);
+	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&id->work));
+	fake->dev.removing = true;
+	rca_teardown_device(&fake->dev);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&id->work));
+	KUNIT_EXPECT_EQ(test, fake->lowers, 0);
+	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), 1u);
+	rca_id_put(id);
+}
+
+static void answer_during_send(struct fake *fake, void *lower)
+{
+	struct rca_tp_event event = { .input = RCA_IN_DREP };
+
+	rca_connect_event(((struct fake_lower *)lower)->owner, lower, &event);
+}
+
+static void destroy_answered_before_it_waits_leaves_no_timer(struct kunit *test)
+{
+	struct rca_id *id = connected(test);
+	struct fake *fake = test->priv;
+	u32 reported;
+
+	rca_id_get(id);
+	fake->during = answer_during_send;
+	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
+	flush_delayed_work(&id->work);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&id->work));
+	KUNIT_EXPECT_EQ(test, fake->lowers, 0);
+	rca_id_put(id);
+}
+
+static void accept_overtaken_by_reject_is_econnreset(struct kunit *test)
+{
+	struct rca_id *id = fake_child(test, test->priv);
+	struct rca_tp_conn conn = params(0);
+	struct fake *fake = test->priv;
+
+	fake->during = reject_during_send;
+	fake->fail_after = -EINVAL;
+	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -ECONNRESET);
+	expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, 28);
+	KUNIT_EXPECT_EQ(test, fake->rejects, 0);
+}
+
+static void set_queue_after_destroy_attaches_nothing(struct kunit *test)
+{
+	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct fake *fake = test->priv;
+	u32 reported;
+
+	rca_id_get(id);
+	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
+	KUNIT_EXPECT_EQ(test, rca_source_move(&id->src, fake->queue, NULL, NULL), -ENOENT);
+	KUNIT_EXPECT_NULL(test, id->src.queue);
+	rca_id_put(id);
+}
+
 static void destroy_pending_request_is_immediate(struct kunit *test)
 {
 	struct rca_id *id = fake_child(test, test->priv);
@@ -467,6 +532,10 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(accept_lost_ready_then_data_then_disconnect),
 	KUNIT_CASE(reject_checks_reason_length_and_state),
 	KUNIT_CASE(destroy_connected_waits_for_the_answer),
+	KUNIT_CASE(destroy_connected_then_removal_leaves_no_timer),
+	KUNIT_CASE(destroy_answered_before_it_waits_leaves_no_timer),
+	KUNIT_CASE(accept_overtaken_by_reject_is_econnreset),
+	KUNIT_CASE(set_queue_after_destroy_attaches_nothing),
 	KUNIT_CASE(destroy_pending_request_is_immediate),
 	KUNIT_CASE(destroy_drops_undelivered_events),
 	KUNIT_CASE(removal_in_each_state_tells_once_and_gives_all_back),

@@ -26,7 +26,7 @@ static int sent(int *count, void *lower)
 	(*count)++;
 	if (the_fake->during)
 		the_fake->during(the_fake, lower);
-	return 0;
+	return the_fake->fail_after;
 }
 
 static void *fake_tp_create(struct ib_device *ibdev, void *owner)

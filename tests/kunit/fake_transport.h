@@ -33,6 +33,7 @@ struct fake_lower {
  * @last_req: private data of the last request, with its header
  * @last_req_len: its length
  * @fail: errno that the next message gets instead of being sent; 0: none
+ * @fail_after: what sending returns once it has called @during
  * @during: called while a message is sent, with the lower id; NULL: nothing
  * @busy: how many listen() calls find the service ID taken
  */
@@ -52,6 +53,7 @@ struct fake {
 	u8 last_req[96];
 	u8 last_req_len;
 	int fail;
+	int fail_after;
 	void (*during)(struct fake *fake, void *lower);
 	int busy;
 };
