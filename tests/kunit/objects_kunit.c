@@ -276,7 +276,8 @@ static void next_walks_what_is_published_in_order(struct kunit *test)
 	struct rca_obj *second = publish(test, RCA_KIND_MEMBER);
 	struct rca_obj *dying = publish(test, RCA_KIND_ID);
 	struct rca_obj *third = publish(test, RCA_KIND_ID);
-	struct rca_obj *want[] = { first, second, third, NULL };
+	struct rca_obj *fourth = publish(test, RCA_KIND_ID);
+	struct rca_obj *want[] = { first, second, third, fourth, NULL };
 	unsigned long pos = 0;
 	int i;
 

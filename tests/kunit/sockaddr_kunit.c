@@ -336,6 +336,16 @@ static void set_port_of_ib_address_names_one_service(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x1d2f, be16_to_cpu(rca_addr_port(&addr)));
 }
 
+static void set_port_of_ib_address_again_replaces_it(struct kunit *test)
+{
+	union rca_addr addr = *rca_test_addr(test, "ib:fe80::1", 0x1d2f);
+
+	rca_addr_set_port(&addr, cpu_to_be16(0x00f0));
+	rca_addr_set_port(&addr, cpu_to_be16(0x0001));
+
+	KUNIT_EXPECT_EQ(test, 1ULL, be64_to_cpu(addr.ib.sib_sid));
+}
+
 static void set_any_makes_the_wildcard(struct kunit *test)
 {
 	static const sa_family_t families[] = { AF_INET, AF_INET6, AF_IB };
@@ -370,6 +380,7 @@ static struct kunit_case sockaddr_cases[] = {
 	KUNIT_CASE(set_port_changes_the_port_alone),
 	KUNIT_CASE(port_of_ib_address_is_masked),
 	KUNIT_CASE(set_port_of_ib_address_names_one_service),
+	KUNIT_CASE(set_port_of_ib_address_again_replaces_it),
 	KUNIT_CASE(set_any_makes_the_wildcard),
 	{}
 };
