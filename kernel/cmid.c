@@ -7,14 +7,9 @@
 #include "cmid.h"
 
 #include <kunit/visibility.h>
-#include <linux/memcontrol.h>
 #include <linux/nsproxy.h>
 #include <linux/random.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <rdma/ib_addr.h>
-#include <rdma/ib_cache.h>
-#include <rdma/ib_sa.h>
 
 #include "devices.h"
 #include "trace.h"
@@ -282,6 +277,19 @@ struct rca_step rca_id_step(struct rca_id *id, enum rca_input input)
 EXPORT_SYMBOL_IF_KUNIT(rca_id_step);
 
 /**
+ * rca_id_peek() - what would follow from an input now?
+ * @id: the id
+ * @input: what would happen
+ *
+ * Context: Any context.
+ * Return: the step; it may be another one when it is taken.
+ */
+struct rca_step rca_id_peek(struct rca_id *id, enum rca_input input)
+{
+	return rca_fsm_next(READ_ONCE(id->state), input);
+}
+
+/**
  * rca_id_may() - would an operation be taken now?
  * @id: the id
  * @input: the operation
@@ -294,7 +302,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_step);
  */
 int rca_id_may(struct rca_id *id, enum rca_input input)
 {
-	struct rca_step step = rca_fsm_next(READ_ONCE(id->state), input);
+	struct rca_step step = rca_id_peek(id, input);
 
 	return step.verdict == RCA_TAKE ? 0 : step.err;
 }
@@ -311,180 +319,6 @@ enum rca_state rca_id_state(struct rca_id *id)
 	return READ_ONCE(id->state);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_state);
-
-/**
- * rca_id_reserve_event() - get the record for the event that an operation will cause
- * @id: the id
- *
- * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: 0 or -ENOMEM.
- */
-int rca_id_reserve_event(struct rca_id *id)
-{
-	struct rca_event *ev;
-	unsigned long flags;
-
-	lockdep_assert_held(&id->op);
-	ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
-	if (!ev)
-		return -ENOMEM;
-	spin_lock_irqsave(&id->lock, flags);
-	swap(id->spare, ev);
-	spin_unlock_irqrestore(&id->lock, flags);
-	rca_event_free(ev);
-	return 0;
-}
-
-/**
- * rca_id_unreserve_event() - the operation failed, no event will come
- * @id: the id
- *
- * Context: Any context.
- */
-void rca_id_unreserve_event(struct rca_id *id)
-{
-	struct rca_event *ev = NULL;
-	unsigned long flags;
-
-	spin_lock_irqsave(&id->lock, flags);
-	swap(id->spare, ev);
-	spin_unlock_irqrestore(&id->lock, flags);
-	rca_event_free(ev);
-}
-
-/**
- * rca_id_event() - a record for an event: the reserved one, else a new one
- * @id: the id
- *
- * Context: Process context. May sleep. Charges the id's memory cgroup.
- * Return: the record, or NULL: the event must do without.
- */
-struct rca_event *rca_id_event(struct rca_id *id)
-{
-	struct mem_cgroup *old_memcg;
-	struct rca_event *ev = NULL;
-	unsigned long flags;
-
-	spin_lock_irqsave(&id->lock, flags);
-	swap(id->spare, ev);
-	spin_unlock_irqrestore(&id->lock, flags);
-	if (!ev) {
-		old_memcg = set_active_memcg(id->obj.ctx->memcg);
-		ev = rca_event_alloc(RCA_GFP_CALLBACK);
-		set_active_memcg(old_memcg);
-	}
-	return ev;
-}
-
-/**
- * rca_id_post_locked() - post an event of an id
- * @id: the id
- * @ev: its record, which passes to the queue; NULL: it goes without, as a notice
- * @type: type of the event
- * @status: its status
- *
- * Context: Any context. Expects @id->lock to be held by the caller.
- */
-void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status)
-{
-	enum rca_notice_slot slot = RCA_NOTICE_CONN;
-
-	lockdep_assert_held(&id->lock);
-	trace_rca_event(id->obj.handle, &id->local.sa, &id->dst.sa, type, status);
-	if (ev) {
-		ev->rec.type = type;
-		ev->rec.status = status;
-		rca_post(&id->src, ev);
-		return;
-	}
-	if (type == RDMA_CM_ALT_EVENT_DEVICE_REMOVAL || type == RDMA_CM_ALT_EVENT_ADDR_CHANGE)
-		slot = RCA_NOTICE_DEVICE;
-	rca_post_notice(&id->src, slot, type, status);
-}
-
-/**
- * rca_event_set_conn() - put the peer's parameters into a record, as its receiver sees them
- * @ev: the record
- * @conn: the parameters, as their sender sees them
- *
- * The depths change places: what the peer serves is what we may have under way
- * (IBTA volume 1, 12.7.29 and 12.7.30).
- *
- * Context: Any context.
- */
-void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn)
-{
-	struct rdma_cm_alt_event *rec = &ev->rec;
-
-	rec->flags |= RDMA_CM_ALT_EVENT_F_CONN | RDMA_CM_ALT_EVENT_F_ECE;
-	rec->qp_num = conn->qp_num;
-	rec->responder_resources = conn->initiator_depth;
-	rec->initiator_depth = conn->responder_resources;
-	rec->flow_control = conn->flow_control;
-	rec->retry_count = conn->retry_count;
-	rec->rnr_retry_count = conn->rnr_retry_count;
-	rec->srq = conn->srq;
-	rec->ece_vendor_id = conn->ece_vendor_id;
-	rec->ece_attr_mod = conn->ece_attr_mod;
-	rec->private_data_len = conn->private_data_len;
-	memcpy(rec->private_data, conn->private_data, conn->private_data_len);
-}
-
-/**
- * rca_id_attach() - bind an id to a device
- * @id: the id; it has no device
- * @dev: the device
- * @port_num: port of the device
- * @sgid_attr: local GID; its reference passes to the id when 0 is returned
- *
- * Context: Process context. Expects @id->op to be held by the caller, or @id
- * to be known to nobody else.
- * Return: 0, or -ENODEV: the device is being removed.
- */
-int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
-		  const struct ib_gid_attr *sgid_attr)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&dev->lock, flags);
-	if (dev->removing) {
-		spin_unlock_irqrestore(&dev->lock, flags);
-		return -ENODEV;
-	}
-	id->dev = rca_device_get(dev);	/* put in rca_id_detach() */
-	id->port_num = port_num;
-	id->sgid_attr = sgid_attr;
-	list_add_tail(&id->dev_node, &dev->ids);
-	spin_unlock_irqrestore(&dev->lock, flags);
-	return 0;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_id_attach);
-
-/**
- * rca_id_detach() - release the device of an id, if it has one
- * @id: the id; its lower id is gone
- *
- * Context: Process context. Expects @id->op to be held by the caller, or @id
- * to be known to nobody else.
- */
-void rca_id_detach(struct rca_id *id)
-{
-	struct rca_device *dev = id->dev;
-	unsigned long flags;
-
-	if (!dev)
-		return;
-	WARN_ON_ONCE(id->lower);
-	spin_lock_irqsave(&dev->lock, flags);
-	list_del_init(&id->dev_node);
-	spin_unlock_irqrestore(&dev->lock, flags);
-	if (id->sgid_attr)
-		rdma_put_gid_attr(id->sgid_attr);
-	id->sgid_attr = NULL;
-	id->port_num = 0;
-	id->dev = NULL;
-	rca_device_put(dev);
-}
 
 /**
  * rca_id_drop_lower() - destroy the transport's id, if there is one
@@ -543,75 +377,6 @@ void rca_id_unkick(struct rca_id *id)
 {
 	if (cancel_delayed_work(&id->work))
 		rca_id_put(id);		/* got in rca_id_kick_later() */
-}
-
-/**
- * rca_id_drop_path() - free the paths of an id, which a connection does not need
- * @id: the id
- *
- * Context: Any context. Expects @id->op to be held by the caller, or @id to be
- * known to nobody else.
- */
-void rca_id_drop_path(struct rca_id *id)
-{
-	kfree(id->path);
-	kfree(id->alt_path);
-	id->path = NULL;
-	id->alt_path = NULL;
-}
-
-static void pack_path(struct ib_path_rec_data *out, struct sa_path_rec *rec, u32 which)
-{
-	out->flags = IB_PATH_GMP | IB_PATH_BIDIRECTIONAL | which;
-	ib_sa_pack_path(rec, out->path_rec);
-}
-
-/**
- * rca_id_fill_route_locked() - tell what is known of the place of an id
- * @id: the id
- * @route: filled in
- *
- * Context: Process context. Expects @id->op to be held by the caller, or @id
- * to be known to nobody else.
- */
-void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route)
-{
-	memset(route, 0, sizeof(*route));
-	rca_addr_to_user(&route->src, &id->local);
-	rca_addr_to_user(&route->dst, &id->dst);
-	if (!id->dev)
-		return;
-	route->node_guid = (__force u64)id->dev->ibdev->node_guid;
-	route->ibdev_index = id->dev->ibdev->index;
-	route->port_num = id->port_num;
-	/* RoCE has the default partition alone (IBTA annex A16.4.3). */
-	route->pkey = cpu_to_be16(IB_DEFAULT_PKEY_FULL);
-	if (id->sgid_attr)
-		memcpy(route->sgid, id->sgid_attr->gid.raw, sizeof(route->sgid));
-	if (rca_addr_is_set(&id->dst))
-		rdma_ip2gid(&id->dst.sa, (union ib_gid *)route->dgid);
-	if (!id->path)
-		return;
-	pack_path(&route->path[0], id->path, IB_PATH_PRIMARY);
-	route->num_paths = 1;
-	if (id->alt_path) {
-		pack_path(&route->path[1], id->alt_path, IB_PATH_ALTERNATE);
-		route->num_paths = 2;
-	}
-}
-
-/**
- * rca_id_fill_route() - rca_id_fill_route_locked() that takes the lock
- * @id: the id
- * @route: filled in
- *
- * Context: Process context. Takes and releases @id->op.
- */
-void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route)
-{
-	mutex_lock(&id->op);
-	rca_id_fill_route_locked(id, route);
-	mutex_unlock(&id->op);
 }
 
 /* Shows lockdep the order of the locks of "DOC: Locking", before chance does. */

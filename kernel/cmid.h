@@ -174,6 +174,7 @@ void rca_id_put(struct rca_id *id);
 /* State */
 struct rca_step rca_id_step(struct rca_id *id, enum rca_input input);
 struct rca_step rca_id_step_locked(struct rca_id *id, enum rca_input input);
+struct rca_step rca_id_peek(struct rca_id *id, enum rca_input input);
 int rca_id_may(struct rca_id *id, enum rca_input input);
 enum rca_state rca_id_state(struct rca_id *id);
 

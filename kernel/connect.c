@@ -130,7 +130,7 @@ int rca_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
 	ret = -EINVAL;
 	if (conn->private_data_len > rca_wire_private_max(RCA_WIRE_REP, id->dst.sa.sa_family))
 		goto out_unlock;
-	step = rca_fsm_next(rca_id_state(id), RCA_IN_ACCEPT);
+	step = rca_id_peek(id, RCA_IN_ACCEPT);
 	if (step.verdict != RCA_TAKE) {
 		ret = refused(id, &step);
 		goto out_unlock;

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The events of an id: getting their records in time, filling them in, posting them.
+ *
+ * Locking: rca_id.lock for the reserved record and for posting.
+ */
+#include <kunit/visibility.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include <linux/string.h>
+
+#include "cmid.h"
+#include "trace.h"
+
+/**
+ * rca_id_reserve_event() - get the record for the event that an operation will cause
+ * @id: the id
+ *
+ * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Return: 0 or -ENOMEM.
+ */
+int rca_id_reserve_event(struct rca_id *id)
+{
+	struct rca_event *ev;
+	unsigned long flags;
+
+	lockdep_assert_held(&id->op);
+	ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
+	if (!ev)
+		return -ENOMEM;
+	spin_lock_irqsave(&id->lock, flags);
+	swap(id->spare, ev);
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+	return 0;
+}
+
+/**
+ * rca_id_unreserve_event() - the operation failed, no event will come
+ * @id: the id
+ *
+ * Context: Any context.
+ */
+void rca_id_unreserve_event(struct rca_id *id)
+{
+	struct rca_event *ev = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&id->lock, flags);
+	swap(id->spare, ev);
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+}
+
+/**
+ * rca_id_event() - a record for an event: the reserved one, else a new one
+ * @id: the id
+ *
+ * Context: Process context. May sleep. Charges the id's memory cgroup.
+ * Return: the record, or NULL: the event must do without.
+ */
+struct rca_event *rca_id_event(struct rca_id *id)
+{
+	struct mem_cgroup *old_memcg;
+	struct rca_event *ev = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&id->lock, flags);
+	swap(id->spare, ev);
+	spin_unlock_irqrestore(&id->lock, flags);
+	if (!ev) {
+		old_memcg = set_active_memcg(id->obj.ctx->memcg);
+		ev = rca_event_alloc(RCA_GFP_CALLBACK);
+		set_active_memcg(old_memcg);
+	}
+	return ev;
+}
+
+/**
+ * rca_id_post_locked() - post an event of an id
+ * @id: the id
+ * @ev: its record, which passes to the queue; NULL: it goes without, as a notice
+ * @type: type of the event
+ * @status: its status
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ */
+void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status)
+{
+	enum rca_notice_slot slot = RCA_NOTICE_CONN;
+
+	lockdep_assert_held(&id->lock);
+	trace_rca_event(id->obj.handle, &id->local.sa, &id->dst.sa, type, status);
+	if (ev) {
+		ev->rec.type = type;
+		ev->rec.status = status;
+		rca_post(&id->src, ev);
+		return;
+	}
+	if (type == RDMA_CM_ALT_EVENT_DEVICE_REMOVAL || type == RDMA_CM_ALT_EVENT_ADDR_CHANGE)
+		slot = RCA_NOTICE_DEVICE;
+	rca_post_notice(&id->src, slot, type, status);
+}
+
+/**
+ * rca_event_set_conn() - put the peer's parameters into a record, as its receiver sees them
+ * @ev: the record
+ * @conn: the parameters, as their sender sees them
+ *
+ * The depths change places: what the peer serves is what we may have under way
+ * (IBTA volume 1, 12.7.29 and 12.7.30).
+ *
+ * Context: Any context.
+ */
+void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn)
+{
+	struct rdma_cm_alt_event *rec = &ev->rec;
+
+	rec->flags |= RDMA_CM_ALT_EVENT_F_CONN | RDMA_CM_ALT_EVENT_F_ECE;
+	rec->qp_num = conn->qp_num;
+	rec->responder_resources = conn->initiator_depth;
+	rec->initiator_depth = conn->responder_resources;
+	rec->flow_control = conn->flow_control;
+	rec->retry_count = conn->retry_count;
+	rec->rnr_retry_count = conn->rnr_retry_count;
+	rec->srq = conn->srq;
+	rec->ece_vendor_id = conn->ece_vendor_id;
+	rec->ece_attr_mod = conn->ece_attr_mod;
+	rec->private_data_len = conn->private_data_len;
+	memcpy(rec->private_data, conn->private_data, conn->private_data_len);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The place of an id: its device, GID and paths, and what user space is told of them.
+ *
+ * Locking: rca_id.op, or the id is known to nobody else; rca_device.lock for
+ * the ids of a device.
+ */
+#include <kunit/visibility.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_sa.h>
+
+#include "cmid.h"
+#include "devices.h"
+
+/**
+ * rca_id_attach() - bind an id to a device
+ * @id: the id; it has no device
+ * @dev: the device
+ * @port_num: port of the device
+ * @sgid_attr: local GID; its reference passes to the id when 0 is returned
+ *
+ * Context: Process context. Expects @id->op to be held by the caller, or @id
+ * to be known to nobody else.
+ * Return: 0, or -ENODEV: the device is being removed.
+ */
+int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
+		  const struct ib_gid_attr *sgid_attr)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&dev->lock, flags);
+	if (dev->removing) {
+		spin_unlock_irqrestore(&dev->lock, flags);
+		return -ENODEV;
+	}
+	id->dev = rca_device_get(dev);	/* put in rca_id_detach() */
+	id->port_num = port_num;
+	id->sgid_attr = sgid_attr;
+	list_add_tail(&id->dev_node, &dev->ids);
+	spin_unlock_irqrestore(&dev->lock, flags);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_attach);
+
+/**
+ * rca_id_detach() - release the device of an id, if it has one
+ * @id: the id; its lower id is gone
+ *
+ * Context: Process context. Expects @id->op to be held by the caller, or @id
+ * to be known to nobody else.
+ */
+void rca_id_detach(struct rca_id *id)
+{
+	struct rca_device *dev = id->dev;
+	unsigned long flags;
+
+	if (!dev)
+		return;
+	WARN_ON_ONCE(id->lower);
+	spin_lock_irqsave(&dev->lock, flags);
+	list_del_init(&id->dev_node);
+	spin_unlock_irqrestore(&dev->lock, flags);
+	if (id->sgid_attr)
+		rdma_put_gid_attr(id->sgid_attr);
+	id->sgid_attr = NULL;
+	id->port_num = 0;
+	id->dev = NULL;
+	rca_device_put(dev);
+}
+
+/**
+ * rca_id_drop_path() - free the paths of an id, which a connection does not need
+ * @id: the id
+ *
+ * Context: Any context. Expects @id->op to be held by the caller, or @id to be
+ * known to nobody else.
+ */
+void rca_id_drop_path(struct rca_id *id)
+{
+	kfree(id->path);
+	kfree(id->alt_path);
+	id->path = NULL;
+	id->alt_path = NULL;
+}
+
+static void pack_path(struct ib_path_rec_data *out, struct sa_path_rec *rec, u32 which)
+{
+	out->flags = IB_PATH_GMP | IB_PATH_BIDIRECTIONAL | which;
+	ib_sa_pack_path(rec, out->path_rec);
+}
+
+/**
+ * rca_id_fill_route_locked() - tell what is known of the place of an id
+ * @id: the id
+ * @route: filled in
+ *
+ * Context: Process context. Expects @id->op to be held by the caller, or @id
+ * to be known to nobody else.
+ */
+void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route)
+{
+	memset(route, 0, sizeof(*route));
+	rca_addr_to_user(&route->src, &id->local);
+	rca_addr_to_user(&route->dst, &id->dst);
+	if (!id->dev)
+		return;
+	route->node_guid = (__force u64)id->dev->ibdev->node_guid;
+	route->ibdev_index = id->dev->ibdev->index;
+	route->port_num = id->port_num;
+	/* RoCE has the default partition alone (IBTA annex A16.4.3). */
+	route->pkey = cpu_to_be16(IB_DEFAULT_PKEY_FULL);
+	if (id->sgid_attr)
+		memcpy(route->sgid, id->sgid_attr->gid.raw, sizeof(route->sgid));
+	if (rca_addr_is_set(&id->dst))
+		rdma_ip2gid(&id->dst.sa, (union ib_gid *)route->dgid);
+	if (!id->path)
+		return;
+	pack_path(&route->path[0], id->path, IB_PATH_PRIMARY);
+	route->num_paths = 1;
+	if (id->alt_path) {
+		pack_path(&route->path[1], id->alt_path, IB_PATH_ALTERNATE);
+		route->num_paths = 2;
+	}
+}
+
+/**
+ * rca_id_fill_route() - rca_id_fill_route_locked() that takes the lock
+ * @id: the id
+ * @route: filled in
+ *
+ * Context: Process context. Takes and releases @id->op.
+ */
+void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route)
+{
+	mutex_lock(&id->op);
+	rca_id_fill_route_locked(id, route);
+	mutex_unlock(&id->op);
+}
