@@ -95,6 +95,8 @@ RCL_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
 {
 	struct rdma_cm_alt_resolve cmd = { 0 };
 	struct rcl_id *priv = rcl_id_of(id);
+	struct sockaddr_storage before;
+	bool sync;
 	int ret;
 
 	if (!id || !rcl_addr_len(dst_addr) || (src_addr && !rcl_addr_len(src_addr)))
@@ -107,10 +109,17 @@ RCL_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
 	cmd.pipe.timeout_ms = (uint32_t)timeout_ms;
 	rcl_addr_to_kernel(&cmd.pipe.src, src_addr);
 	rcl_addr_to_kernel(&cmd.pipe.dst, dst_addr);
-	ret = RCL_CALL(RESOLVE, &cmd);
-	if (ret)
-		return rcl_fail_id(priv, ret, __func__, "the kernel did not start it");
+	/* Once the kernel has it, another thread may get the event and destroy the id. */
+	sync = priv->sync;
+	before = id->route.addr.dst_storage;
 	memcpy(&id->route.addr.dst_storage, dst_addr, rcl_addr_len(dst_addr));
+	ret = RCL_CALL(RESOLVE, &cmd);
+	if (ret) {
+		id->route.addr.dst_storage = before;
+		return rcl_fail_id(priv, ret, __func__, "the kernel did not start it");
+	}
+	if (!sync)
+		return 0;
 	ret = rcl_complete(priv);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "the address was not resolved");
@@ -121,11 +130,13 @@ RCL_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 {
 	struct rdma_cm_alt_resolve cmd = { 0 };
 	struct rcl_id *priv = rcl_id_of(id);
+	bool sync;
 	int ret;
 
 	if (!id || !id->verbs)
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "the id has no device; rdma_resolve_addr comes first");
+	sync = priv->sync;
 	cmd.pipe.steps = RDMA_CM_ALT_STEP_ROUTE;
 	cmd.pipe.events = RDMA_CM_ALT_STEP_ROUTE;
 	cmd.pipe.id = priv->handle;
@@ -134,6 +145,8 @@ RCL_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 	ret = RCL_CALL(RESOLVE, &cmd);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "the kernel did not start it");
+	if (!sync)
+		return 0;	/* the id may be gone already */
 	ret = rcl_complete(priv);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "the route was not resolved");

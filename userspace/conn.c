@@ -93,7 +93,8 @@ RCL_EXPORT int rdma_connect(struct rdma_cm_id *id,
 {
 	struct rdma_cm_alt_connect cmd = { 0 };
 	struct rcl_id *priv = rcl_id_of(id);
-	void *buf;
+	void *buf, *ep_connect;
+	bool sync;
 	int ret;
 
 	if (!id || !priv->device)
@@ -122,14 +123,21 @@ RCL_EXPORT int rdma_connect(struct rdma_cm_id *id,
 	cmd.param.ece_attr_mod = priv->local_ece.options;
 	/* The depths that we ask for decide on the QP's access rights. */
 	rcl_qp_forget_init(priv);
+	/* Once the kernel has it, another thread may get the event and destroy the id. */
+	sync = priv->sync;
+	ep_connect = priv->ep_connect;
+	priv->ep_connect = NULL;
 	ret = RCL_CALL(CONNECT, &cmd);
 	free(buf);
-	if (ret)
+	if (ret) {
+		priv->ep_connect = ep_connect;
 		return rcl_fail_id(priv, ret, __func__,
 				   "no request was sent; is the route resolved, are %u bytes of private data too many?",
 				   cmd.param.private_data_len);
-	free(priv->ep_connect);
-	priv->ep_connect = NULL;
+	}
+	free(ep_connect);
+	if (!sync)
+		return 0;
 	ret = rcl_complete(priv);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "no connection; the event has status %d",
@@ -152,12 +160,20 @@ static void set_accept_depths(struct rcl_id *id, const struct rdma_conn_param *p
 						  id->device->max_responder_resources);
 }
 
+static void set_accepted(struct rcl_id *id, bool accepted)
+{
+	pthread_mutex_lock(&id->lock);
+	id->accepted = accepted;
+	pthread_mutex_unlock(&id->lock);
+}
+
 RCL_EXPORT int rdma_accept(struct rdma_cm_id *id,
 			   struct rdma_conn_param *conn_param)
 {
 	struct rdma_cm_alt_accept cmd = { 0 };
 	struct rcl_id *priv = rcl_id_of(id);
 	void *buf;
+	bool sync;
 	int ret;
 
 	if (!id || !priv->device)
@@ -187,18 +203,20 @@ RCL_EXPORT int rdma_accept(struct rdma_cm_id *id,
 	cmd.param.ece_vendor_id = priv->remote_ece.vendor_id;
 	cmd.param.ece_attr_mod = priv->local_ece.options;
 	rcl_qp_forget_init(priv);
+	/* Once the kernel has it, another thread may get the event and destroy the id. */
+	sync = priv->sync;
+	set_accepted(priv, true);
 	ret = RCL_CALL(ACCEPT, &cmd);
 	free(buf);
 	if (ret) {
+		set_accepted(priv, false);
 		rcl_qp_error(priv);
 		return rcl_fail_id(priv, ret, __func__, "the kernel did not accept the request");
 	}
-	pthread_mutex_lock(&priv->lock);
-	priv->accepted = true;
-	pthread_mutex_unlock(&priv->lock);
+	if (!sync)
+		return 0;
 	if (id->qp_type == IBV_QPT_UD) {
-		if (priv->sync)
-			rcl_event_drop(priv);
+		rcl_event_drop(priv);
 		return 0;
 	}
 	ret = rcl_complete(priv);
@@ -243,22 +261,36 @@ RCL_EXPORT int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data,
 		      __func__);
 }
 
+/* Returns what it was before. */
+static bool set_connected(struct rcl_id *id, bool connected)
+{
+	bool before;
+
+	pthread_mutex_lock(&id->lock);
+	before = id->connected;
+	id->connected = connected;
+	pthread_mutex_unlock(&id->lock);
+	return before;
+}
+
 RCL_EXPORT int rdma_establish(struct rdma_cm_id *id)
 {
 	struct rdma_cm_alt_establish cmd = { 0 };
 	struct rcl_id *priv = rcl_id_of(id);
+	bool before;
 	int ret;
 
 	if (!id || id->qp)
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "no id, or one with a QP: it is established without a call");
 	cmd.id = priv->handle;
+	/* Before the call: the event of the end may come first. */
+	before = set_connected(priv, true);
 	ret = RCL_CALL(ESTABLISH, &cmd);
-	if (ret)
+	if (ret) {
+		set_connected(priv, before);
 		return rcl_fail_id(priv, ret, __func__, "no CONNECT_RESPONSE came before");
-	pthread_mutex_lock(&priv->lock);
-	priv->connected = true;
-	pthread_mutex_unlock(&priv->lock);
+	}
 	return 0;
 }
 
@@ -276,6 +308,7 @@ RCL_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 {
 	struct rdma_cm_alt_disconnect cmd = { 0 };
 	struct rcl_id *priv = rcl_id_of(id);
+	bool sync;
 	int ret;
 
 	if (!id)
@@ -285,11 +318,12 @@ RCL_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 		return rcl_fail_id(priv, ret, __func__,
 				   "the id has no device, or its QP does not stop");
 	cmd.id = priv->handle;
+	sync = priv->sync;
 	ret = RCL_CALL(DISCONNECT, &cmd);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "it was never connected");
 	/* Only a connection ends with an event; without one there is no wait. */
-	while (priv->sync && is_connected(priv)) {
+	while (sync && is_connected(priv)) {
 		ret = rcl_complete(priv);
 		if (ret == -ENODEV && !is_connected(priv))
 			break;

@@ -229,6 +229,8 @@ static int process(struct rcl_id *id, struct rcl_event *ev,
 		fill_param(id, ev, rec);
 		break;
 	case RDMA_CM_ALT_EVENT_REJECTED:
+		/* Also of a connection: no DISCONNECTED will come. */
+		set_connected(id, false);
 		if (connect_failed(id))
 			return SWALLOW;
 		fill_conn(ev, rec);
@@ -241,6 +243,11 @@ static int process(struct rcl_id *id, struct rcl_event *ev,
 		fill_conn(ev, rec);
 		break;
 	case RDMA_CM_ALT_EVENT_DEVICE_REMOVAL:
+		set_connected(id, false);
+		fill_param(id, ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_UNREACHABLE:
+	case RDMA_CM_ALT_EVENT_CONNECT_ERROR:
 		set_connected(id, false);
 		fill_param(id, ev, rec);
 		break;
