@@ -255,7 +255,7 @@ TEST(device_that_comes_and_goes_under_load)
 	add_device();
 	for (int i = 0; i < 2; i++)
 		EXPECT_EQ(pthread_create(&threads[i], NULL, bind_and_listen, &busy), 0);
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 3; i++) {
 		delete_device();
 		readd_device();
 	}

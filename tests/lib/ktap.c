@@ -11,9 +11,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_TESTS 256
+
+/* Seconds from which on it is worth a line how long a test took. */
+#define SLOW 5
 
 enum { PASS = 0, FAIL = 1, SKIP = 4 };
 
@@ -151,6 +155,7 @@ int ktap_run(int argc, char **argv)
 {
 	bool failed = false;
 	int done = 0, n;
+	time_t start;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	puts("KTAP version 1");
@@ -159,7 +164,10 @@ int ktap_run(int argc, char **argv)
 
 		if (!wanted(n, argc, argv))
 			continue;
+		start = time(NULL);
 		ret = run_one(n);
+		if (time(NULL) - start >= SLOW)
+			ktap_note("took %ld s", (long)(time(NULL) - start));
 		failed |= ret != PASS && ret != SKIP;
 		printf("%s %d %s%s\n", ret == PASS || ret == SKIP ? "ok" : "not ok", ++done,
 		       tests[n].name, ret == SKIP ? " # SKIP see above" : "");
