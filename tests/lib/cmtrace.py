@@ -19,8 +19,8 @@ OURS, STOCK = "ours", "stock"
 
 # Event (and what its text must hold) -> (stack, what happened).
 _MEANING = {
-    "rca_op": (OURS, {"listen ret=0": "listen", "connect ret=0": "connect",
-                      "accept ret=0": "accept"}),
+    "rca_op": (OURS, {" listen ret=0": "listen", " connect ret=0": "connect",
+                      " accept ret=0": "accept"}),
     "stock_listen": (STOCK, {"ret=0": "listen"}),
     "cm_send_req": (STOCK, {"": "connect"}),
     "cm_send_rep": (STOCK, {"": "accept"}),
@@ -35,6 +35,7 @@ class Call(NamedTuple):
     tgid: int
     stack: str
     what: str
+    text: str
 
 
 def parse(line: str) -> Call | None:
@@ -46,7 +47,7 @@ def parse(line: str) -> Call | None:
     stack, texts = _MEANING.get(event, ("", {}))
     for part, what in texts.items():
         if part in text:
-            return Call(int(tgid if tgid.isdigit() else tid), stack, what)
+            return Call(int(tgid if tgid.isdigit() else tid), stack, what, f"{event}: {text}")
     return None
 
 

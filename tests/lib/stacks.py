@@ -100,7 +100,14 @@ class Program:
     def wait(self, deadline: float) -> bool:
         """Until it ended or the time (of time.monotonic) is over; whether it ended."""
         left = max(0.0, deadline - time.monotonic())
-        return bool(select.select([self.pidfd], [], [], left)[0]) and self.status is not None
+        if not select.select([self.pidfd], [], [], left)[0]:
+            return False
+        try:
+            # A tracer has to let go of it before it can be reaped.
+            self._process.wait(max(1.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def wait_for(self, tracer: Tracer, what: str, deadline: float) -> bool:
         """Until it did `what`; False when it ended or the time is over before."""
