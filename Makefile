@@ -56,7 +56,7 @@ soak: setup
 bench: setup
 	scripts/measure
 
-demo: setup
+demo:
 	scripts/demo
 
 vm: setup
