@@ -364,7 +364,7 @@ static void race_post(struct queue_race *race, struct node *node)
 	atomic_dec(&race->posters);
 }
 
-/* Two post, two deliver, one moves the sources to and fro. */
+/* Two post, two deliver, one moves the sources there and back. */
 static void move_race_run(void *arg, unsigned int n)
 {
 	struct queue_race *race = arg;

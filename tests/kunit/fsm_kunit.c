@@ -23,12 +23,14 @@ struct expectation {
 
 static const struct expectation expected[] = {
 	{ RCA_ST_IDLE, "bind>bound destroy>destroying" },
-	{ RCA_ST_BOUND, "resolve-addr>addr-query listen>listen destroy>destroying remove>removed:11" },
+	{ RCA_ST_BOUND,
+	  "resolve-addr>addr-query listen>listen destroy>destroying remove>removed:11" },
 	{ RCA_ST_ADDR_QUERY,
 	  "addr-ok>addr-resolved:0 addr-fail>bound:1 destroy>destroying remove>removed:11" },
 	{ RCA_ST_ADDR_RESOLVED, "resolve-route>route-query destroy>destroying remove>removed:11" },
 	{ RCA_ST_ROUTE_QUERY,
-	  "route-ok>route-resolved:2 route-fail>addr-resolved:3 destroy>destroying remove>removed:11" },
+	  "route-ok>route-resolved:2 route-fail>addr-resolved:3 destroy>destroying"
+	  " remove>removed:11" },
 	{ RCA_ST_ROUTE_RESOLVED, "connect>req-sent destroy>destroying remove>removed:11" },
 	{ RCA_ST_REQ_SENT,
 	  "connect-fail>route-resolved rep>rep-rcvd:5 rej>failed:8 req-timeout>failed:7"
