@@ -43,7 +43,8 @@ static const struct expectation expected[] = {
 	  " destroy>destroying remove>removed" },
 	{ RCA_ST_REP_SENT,
 	  "accept-fail>failed rtu>connected:9 rej>failed:8 rep-timeout>failed:7"
-	  " dreq>disconnected:10! timewait-exit= disconnect= destroy>destroying remove>removed:11" },
+	  " dreq>disconnected:10! timewait-exit="
+	  " disconnect= destroy>destroying remove>removed:11" },
 	{ RCA_ST_CONNECTED,
 	  "disconnect>dreq-sent dreq>disconnected:10! rej>failed:8 establish-fail>failed"
 	  " accept-fail= timewait-exit>closed:10 rep= req-timeout= rtu= rep-timeout= drep="
