@@ -328,8 +328,11 @@ static int bind_linklocal(int ctx, unsigned int scope)
 	while (fscanf(file, "%32s %*x %*x %*x %*x %31s", text, name) == 2) {
 		if (strcmp(name, "d0") || strncmp(text, "fe80", 4))
 			continue;
-		for (int i = 0; i < 16; i++)
-			sscanf(text + 2 * i, "%2hhx", &in6.sin6_addr.s6_addr[i]);
+		for (int i = 0; i < 16; i++) {
+			char byte[] = { text[2 * i], text[2 * i + 1], 0 };
+
+			in6.sin6_addr.s6_addr[i] = strtoul(byte, NULL, 16);
+		}
 		fclose(file);
 		memcpy(&cmd.pipe.src, &in6, sizeof(in6));
 		cmd.pipe.id = get_id(ctx, -1, 0);

@@ -210,7 +210,8 @@ TEST(unknown_step_flag_or_event_is_eopnotsupp)
 	int ctx = get_ctx();
 
 	for (int bit = 4; bit < 32; bit++) {
-		EXPECT_SPOILT(create_cmd(), steps, RDMA_CM_ALT_STEP_CREATE | 1U << bit, -EOPNOTSUPP);
+		EXPECT_SPOILT(create_cmd(), steps, RDMA_CM_ALT_STEP_CREATE | 1U << bit,
+			      -EOPNOTSUPP);
 		EXPECT_SPOILT(create_cmd(), events, 1U << bit, -EOPNOTSUPP);
 		EXPECT_SPOILT(create_cmd(), flags, 1U << bit, -EOPNOTSUPP);
 	}

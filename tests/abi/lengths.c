@@ -87,8 +87,8 @@ static const struct row rows[] = {
 	ROW(BATCH, rdma_cm_alt_batch, results_uptr, -EOPNOTSUPP, .outputs = true),
 };
 
-#define FOR_EACH(row) \
-	for (const struct row *row = rows; row < rows + sizeof(rows) / sizeof(rows[0]); row++)
+#define for_each_row(row)							\
+	for ((row) = rows; (row) < rows + sizeof(rows) / sizeof(rows[0]); (row)++)
 
 static void expect(const struct row *row, const char *what, size_t n, int is, int wanted)
 {
@@ -125,36 +125,40 @@ static int harmless(int ctx, const struct row *row, uint8_t *cmd)
 
 TEST(the_table_has_every_ioctl)
 {
+	const struct row *row;
 	unsigned int nr = RDMA_CM_ALT_CMD_BASE;
 
-	FOR_EACH(row)
+	for_each_row(row)
 		EXPECT_EQ(_IOC_NR(row->cmd), nr++);
 	EXPECT_EQ(nr, RDMA_CM_ALT_CMD_END);
 }
 
 TEST(exact_size_is_taken)
 {
+	const struct row *row;
 	int ctx = get_ctx();
 
-	FOR_EACH(row)
+	for_each_row(row)
 		expect(row, "size", row->size, harmless(ctx, row, prepare(row, row->size)),
 		       row->harmless);
 }
 
 TEST(size_below_the_mandatory_part_is_einval)
 {
+	const struct row *row;
 	int ctx = get_ctx();
 
-	FOR_EACH(row)
+	for_each_row(row)
 		for (size_t size = 0; size < row->min; size++)
 			expect(row, "size", size, harmless(ctx, row, prepare(row, size)), -EINVAL);
 }
 
 TEST(optional_tail_may_be_missing_and_stays_untouched)
 {
+	const struct row *row;
 	int ctx = get_ctx();
 
-	FOR_EACH(row) {
+	for_each_row(row) {
 		for (size_t size = row->min; size < row->size; size++) {
 			uint8_t *cmd = prepare(row, size);
 
@@ -168,9 +172,10 @@ TEST(optional_tail_may_be_missing_and_stays_untouched)
 
 TEST(longer_with_zero_tail_is_taken)
 {
+	const struct row *row;
 	int ctx = get_ctx();
 
-	FOR_EACH(row) {
+	for_each_row(row) {
 		expect(row, "size", row->size + 1,
 		       harmless(ctx, row, prepare(row, row->size + 1)), row->harmless);
 		expect(row, "size", PAGE, harmless(ctx, row, prepare(row, PAGE)), row->harmless);
@@ -179,9 +184,10 @@ TEST(longer_with_zero_tail_is_taken)
 
 TEST(longer_with_other_tail_is_e2big)
 {
+	const struct row *row;
 	int ctx = get_ctx();
 
-	FOR_EACH(row) {
+	for_each_row(row) {
 		size_t where[] = { row->size, row->size + 7, PAGE - 1 };
 
 		for (int i = 0; i < 3; i++) {
@@ -195,9 +201,10 @@ TEST(longer_with_other_tail_is_e2big)
 
 TEST(more_than_a_page_is_e2big)
 {
+	const struct row *row;
 	int ctx = get_ctx();
 
-	FOR_EACH(row) {
+	for_each_row(row) {
 		expect(row, "size", PAGE + 1, harmless(ctx, row, prepare(row, PAGE + 1)), -E2BIG);
 		expect(row, "size", UINT32_MAX, harmless(ctx, row, prepare(row, UINT32_MAX)),
 		       -E2BIG);
@@ -206,9 +213,10 @@ TEST(more_than_a_page_is_e2big)
 
 TEST(unknown_flag_is_eopnotsupp)
 {
+	const struct row *row;
 	int ctx = get_ctx();
 
-	FOR_EACH(row) {
+	for_each_row(row) {
 		for (int bit = 0; bit < 32; bit++) {
 			uint8_t *cmd = prepare(row, row->size);
 
@@ -222,9 +230,10 @@ TEST(unknown_flag_is_eopnotsupp)
 
 TEST(reserved_member_is_eopnotsupp)
 {
+	const struct row *row;
 	int ctx = get_ctx();
 
-	FOR_EACH(row) {
+	for_each_row(row) {
 		for (int n = 0; n < 3; n++) {
 			for (size_t i = 0; i < row->reserved[n].len; i++) {
 				uint8_t *cmd = prepare(row, row->size);
@@ -251,9 +260,10 @@ TEST(unknown_number_is_enotty)
 
 TEST(other_type_or_direction_is_enotty)
 {
+	const struct row *row;
 	int ctx = get_ctx();
 
-	FOR_EACH(row) {
+	for_each_row(row) {
 		unsigned int nr = _IOC_NR(row->cmd);
 
 		expect(row, "type", 0,
@@ -278,10 +288,11 @@ static uint8_t *last_page(void)
 
 TEST(bad_pointer_is_efault)
 {
+	const struct row *row;
 	uint8_t *page = last_page();
 	int ctx = get_ctx();
 
-	FOR_EACH(row) {
+	for_each_row(row) {
 		uint8_t *cut = page + PAGE - row->size + 1;
 
 		expect(row, "null", 0, rca_call(ctx, row->cmd, NULL), -EFAULT);
@@ -294,11 +305,12 @@ TEST(bad_pointer_is_efault)
 
 TEST(answer_that_cannot_be_written_is_efault)
 {
+	const struct row *row;
 	uint8_t *page = MUST(mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	int ctx = get_ctx();
 
-	FOR_EACH(row) {
+	for_each_row(row) {
 		int wanted = row->outputs && row->harmless != -EOPNOTSUPP ? -EFAULT : row->harmless;
 
 		MUST(mprotect(page, PAGE, PROT_READ | PROT_WRITE));
@@ -355,6 +367,7 @@ static int call_32(int ctx, unsigned long cmd, void *arg)
 
 TEST(a_32_bit_caller_gets_the_same)
 {
+	const struct row *row;
 	uint8_t *low = MUST(mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
 	int ctx = get_ctx();
@@ -365,7 +378,7 @@ TEST(a_32_bit_caller_gets_the_same)
 		no_32_bit_programs(0);
 	signal(SIGSEGV, SIG_DFL);
 	EXPECT(((struct rdma_cm_alt_info *)low)->out_commands != 0);
-	FOR_EACH(row) {
+	for_each_row(row) {
 		memcpy(low, prepare(row, row->size), row->size);
 		expect(row, "size", row->size, call_32(ctx, row->cmd, low), row->harmless);
 	}

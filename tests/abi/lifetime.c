@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Who keeps what alive: descriptors that are closed in odd orders, passed on, or die with a process. */
+/* Who keeps what alive: descriptors closed in odd orders, passed on, or gone with a process. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -263,8 +263,10 @@ static void *make_and_break(void *arg)
 		switch (rand_r(&seed) % 8) {
 		case 0:
 			if (!rca_create(c->ctx, rand_r(&seed) % 2 ? c->queues[0] : -1, RDMA_PS_TCP,
-					IB_UVERBS_QPT_RC, 0, &id))
-				rca_destroy(c->ctx, __atomic_exchange_n(slot, id, __ATOMIC_SEQ_CST));
+					IB_UVERBS_QPT_RC, 0, &id)) {
+				id = __atomic_exchange_n(slot, id, __ATOMIC_SEQ_CST);
+				rca_destroy(c->ctx, id);
+			}
 			break;
 		case 1:
 			rca_destroy(c->ctx, *slot);

@@ -2,6 +2,7 @@
 /* Event queues as files: read, poll, signals, record sizes, moving ids between them, closing. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,27 +11,13 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "rca_test.h"
 
 #define RECORD sizeof(event_t)
-
-/* An id that posts one event at once when post() is called. */
-static uint32_t get_loaded(int ctx, int queue, uint64_t cookie)
-{
-	uint32_t id = get_id(ctx, queue, cookie);
-
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, 1), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
-	return id;
-}
-
-static void post(int ctx, uint32_t id)
-{
-	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
-}
 
 /* @count events in a queue that is read elsewhere, with the cookies from 0 on. */
 static void fill(int ctx, int queue, int count)
@@ -135,59 +122,6 @@ TEST(nowait_read_is_eagain)
 	EXPECT_EQ(preadv2(queue, &vec, 1, -1, RWF_NOWAIT), RECORD);
 }
 
-struct reader {
-	pthread_t thread;
-	int queue;
-	event_t ev;
-	ssize_t ret;
-	int error;
-};
-
-static void *read_one(void *arg)
-{
-	struct reader *reader = arg;
-
-	reader->ret = read(reader->queue, &reader->ev, sizeof(reader->ev));
-	reader->error = errno;
-	return NULL;
-}
-
-/* Wait until the thread sleeps in the kernel. */
-static void await_sleep(pid_t tid)
-{
-	char path[64], text[256], *state;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	for (;;) {
-		fd = MUST(open(path, O_RDONLY));
-		text[MUST(read(fd, text, sizeof(text) - 1))] = 0;
-		MUST(close(fd));
-		state = strrchr(text, ')');
-		if (state && state[2] == 'S')
-			return;
-		usleep(1000);
-	}
-}
-
-static pid_t reader_tid;
-
-static void *read_one_told(void *arg)
-{
-	__atomic_store_n(&reader_tid, gettid(), __ATOMIC_SEQ_CST);
-	return read_one(arg);
-}
-
-static void start_reader(struct reader *reader, int queue)
-{
-	reader->queue = queue;
-	reader_tid = 0;
-	EXPECT_EQ(pthread_create(&reader->thread, NULL, read_one_told, reader), 0);
-	while (!__atomic_load_n(&reader_tid, __ATOMIC_SEQ_CST))
-		usleep(1000);
-	await_sleep(reader_tid);
-}
-
 TEST(blocking_read_waits_for_an_event)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
@@ -230,7 +164,7 @@ TEST(read_goes_on_after_a_signal_that_restarts)
 	MUST(sigaction(SIGUSR1, &action, NULL));
 	start_reader(&reader, queue);
 	EXPECT_EQ(pthread_kill(reader.thread, SIGUSR1), 0);
-	await_sleep(reader_tid);
+	await_sleep(reader.tid);
 	post(ctx, id);
 	EXPECT_EQ(pthread_join(reader.thread, NULL), 0);
 	EXPECT_EQ(reader.ret, RECORD);
@@ -447,204 +381,73 @@ TEST(destroy_tells_how_many_events_were_delivered)
 	EXPECT_EQ(reported, 2);
 }
 
-static int set_queue(int ctx, uint32_t id, uint32_t flags, int fd, uint64_t cookie,
-		     struct rdma_cm_alt_set_queue *cmd)
-{
-	*cmd = (struct rdma_cm_alt_set_queue) {
-		.size = sizeof(*cmd), .flags = flags, .id = id, .queue_fd = fd, .cookie = cookie,
-	};
-	return rca_call(ctx, RDMA_CM_ALT_SET_QUEUE, cmd);
-}
-
-TEST(events_move_with_their_id_in_order)
-{
-	struct rdma_cm_alt_set_queue cmd;
-	struct pair p;
-	event_t ev;
-	int to;
-
-	/* Three events of one id wait: a request of a listener, twice more. */
-	pair_listen(&p, HERE);
-	for (int i = 0; i < 3; i++) {
-		uint8_t number = i;
-
-		EXPECT_EQ(rca_connect(p.ctx, get_client(p.ctx, p.cq, HERE, p.port, 0), &number, 1),
-			  0);
-	}
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
-	EXPECT_EQ(ev.private_data[0], 0);
-	EXPECT(event_comes(p.lq, PATIENCE));
-	to = get_queue(p.ctx);
-	EXPECT_EQ(set_queue(p.ctx, p.listener, 0, to, 0, &cmd), 0);
-	EXPECT_EQ(cmd.out_events_reported, 1);
-	EXPECT_EQ(cmd.out_queue_fd, -1);
-	EXPECT(!event_waits(p.lq));
-	for (int i = 1; i < 3; i++) {
-		EXPECT_EVENT_STATUS(to, CONNECT_REQUEST, 0, 0, &ev);
-		EXPECT_EQ(ev.private_data[0], i);
-		EXPECT_EQ(ev.cookie, LISTENER);
-	}
-	/* The new ids have the queue that told of them. */
-	EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, 0, 0, &ev);
-	EXPECT_EQ(rca_establish(p.ctx, ev.id), 0);
-	EXPECT_EVENT(to, ESTABLISHED, 0);
-	EXPECT(!event_waits(p.lq));
-}
-
-TEST(events_of_other_ids_stay)
-{
-	int ctx = get_ctx(), from = get_queue(ctx), to = get_queue(ctx);
-	uint32_t ids[3];
-
-	for (int i = 0; i < 3; i++)
-		ids[i] = get_loaded(ctx, from, i);
-	for (int i = 0; i < 3; i++)
-		post(ctx, ids[i]);
-	EXPECT_EQ(rca_set_queue(ctx, ids[1], to), 0);
-	EXPECT_EVENT(from, ROUTE_RESOLVED, ids[0]);
-	EXPECT_EVENT(from, ROUTE_RESOLVED, ids[2]);
-	EXPECT(!event_waits(from));
-	EXPECT_EVENT(to, ROUTE_RESOLVED, ids[1]);
-}
-
-TEST(move_wakes_the_new_queue)
-{
-	int ctx = get_ctx(), from = get_queue(ctx), to = get_queue(ctx);
-	uint32_t id = get_loaded(ctx, from, 0);
-	struct reader reader;
-
-	post(ctx, id);
-	start_reader(&reader, to);
-	EXPECT_EQ(rca_set_queue(ctx, id, to), 0);
-	EXPECT_EQ(pthread_join(reader.thread, NULL), 0);
-	EXPECT_EQ(reader.ret, RECORD);
-	EXPECT_EQ(reader.ev.id, id);
-}
-
-TEST(move_may_change_the_cookie)
-{
-	int ctx = get_ctx(), from = get_queue(ctx), to = get_queue(ctx);
-	uint32_t id = get_loaded(ctx, from, 1);
-	struct rdma_cm_alt_set_queue cmd;
-	event_t ev;
-
-	post(ctx, id);
-	EXPECT_EQ(set_queue(ctx, id, RDMA_CM_ALT_SET_QUEUE_COOKIE, to, 2, &cmd), 0);
-	EXPECT_EVENT_STATUS(to, ROUTE_RESOLVED, id, 0, &ev);
-	EXPECT_EQ(ev.cookie, 2);
-	/* Without the flag it stays. */
-	id = get_loaded(ctx, from, 1);
-	post(ctx, id);
-	EXPECT_EQ(set_queue(ctx, id, 0, to, 2, &cmd), 0);
-	EXPECT_EVENT_STATUS(to, ROUTE_RESOLVED, id, 0, &ev);
-	EXPECT_EQ(ev.cookie, 1);
-}
-
-TEST(move_to_a_new_queue)
-{
-	int ctx = get_ctx(), from = get_queue(ctx);
-	uint32_t id = get_loaded(ctx, from, 0);
-	struct rdma_cm_alt_set_queue cmd;
-
-	post(ctx, id);
-	EXPECT_EQ(set_queue(ctx, id, RDMA_CM_ALT_SET_QUEUE_NEW, -1, 0, &cmd), 0);
-	EXPECT(cmd.out_queue_fd >= 0);
-	EXPECT_EQ(cmd.out_events_reported, 1);
-	EXPECT_EQ(MUST(fcntl(cmd.out_queue_fd, F_GETFD)) & FD_CLOEXEC, FD_CLOEXEC);
-	MUST(close(from));
-	EXPECT_EVENT(cmd.out_queue_fd, ROUTE_RESOLVED, id);
-	MUST(close(cmd.out_queue_fd));
-	EXPECT_EQ(rca_destroy(ctx, id), -ENOENT);
-}
-
-TEST(move_to_the_same_queue_changes_nothing)
-{
-	int ctx = get_ctx(), queue = get_queue(ctx);
-	uint32_t a = get_loaded(ctx, queue, 0), b = get_loaded(ctx, queue, 0);
-
-	post(ctx, a);
-	post(ctx, b);
-	EXPECT_EQ(rca_set_queue(ctx, a, queue), 0);
-	EXPECT_EVENT(queue, ROUTE_RESOLVED, a);
-	EXPECT_EVENT(queue, ROUTE_RESOLVED, b);
-}
-
-TEST(move_to_what_is_no_queue)
-{
-	int ctx = get_ctx(), queue = get_queue(ctx), other = get_queue(get_ctx());
-	int null = MUST(open("/dev/null", O_RDONLY));
-	uint32_t id = get_loaded(ctx, queue, 0);
-	struct rdma_cm_alt_set_queue cmd;
-
-	EXPECT_EQ(rca_set_queue(ctx, id, null), -EINVAL);
-	EXPECT_EQ(rca_set_queue(ctx, id, ctx), -EINVAL);
-	EXPECT_EQ(rca_set_queue(ctx, id, other), -EINVAL);
-	MUST(close(null));
-	EXPECT_EQ(rca_set_queue(ctx, id, null), -EBADF);
-	EXPECT_EQ(rca_set_queue(ctx, id, -2), -EBADF);
-	EXPECT_EQ(set_queue(ctx, id, RDMA_CM_ALT_SET_QUEUE_NEW, queue, 0, &cmd), -EINVAL);
-	EXPECT_EQ(set_queue(ctx, id, RDMA_CM_ALT_SET_QUEUE_NEW, 0, 0, &cmd), -EINVAL);
-	post(ctx, id);
-	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
-}
-
-struct mover {
-	int ctx;
-	int queues[2];
-	uint32_t id;
-	bool stop;
+/* A ring of io_uring with one entry, without its library. */
+struct uring {
+	int fd;
+	struct io_uring_params params;
+	uint8_t *ring;
+	struct io_uring_sqe *sqe;
 };
 
-static void *move_about(void *arg)
+static void get_uring(struct uring *u)
 {
-	struct mover *mover = arg;
-
-	for (int i = 0; !__atomic_load_n(&mover->stop, __ATOMIC_SEQ_CST); i++)
-		EXPECT_EQ(rca_set_queue(mover->ctx, mover->id, mover->queues[i % 2]), 0);
-	return NULL;
+	*u = (struct uring) {};
+	u->fd = syscall(SYS_io_uring_setup, 1, &u->params);
+	if (u->fd < 0)
+		ktap_skip("no io_uring: %m");
+	EXPECT(u->params.features & IORING_FEAT_SINGLE_MMAP);
+	u->ring = MUST(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, u->fd,
+			    IORING_OFF_SQ_RING));
+	u->sqe = MUST(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, u->fd,
+			   IORING_OFF_SQES));
 }
 
-/* Each event of an id that moves all the time arrives once, at one of its queues. */
-TEST(no_event_is_lost_or_doubled_by_moving)
+static uint32_t *ring_word(struct uring *u, uint32_t offset)
 {
-	enum { EVENTS = 40 };
-	struct mover mover;
-	pthread_t thread;
-	struct pair p;
-	bool seen[EVENTS] = {};
+	return (uint32_t *)(u->ring + offset);
+}
 
-	pair_listen(&p, HERE);
-	mover = (struct mover) {
-		.ctx = p.ctx, .queues = { p.lq, get_queue(p.ctx) }, .id = p.listener,
+static void submit_read(struct uring *u, int queue, event_t *ev)
+{
+	uint32_t *tail = ring_word(u, u->params.sq_off.tail);
+
+	*u->sqe = (struct io_uring_sqe) {
+		.opcode = IORING_OP_READ, .fd = queue, .off = -1, .addr = (uintptr_t)ev,
+		.len = sizeof(*ev),
 	};
-	EXPECT_EQ(pthread_create(&thread, NULL, move_about, &mover), 0);
-	for (int i = 0; i < EVENTS; i++) {
-		struct pollfd fds[] = { { mover.queues[0], POLLIN, 0 },
-					{ mover.queues[1], POLLIN, 0 } };
-		uint8_t number = i;
-		event_t ev;
+	*ring_word(u, u->params.sq_off.array) = 0;
+	__atomic_store_n(tail, *tail + 1, __ATOMIC_RELEASE);
+	EXPECT_EQ(MUST(syscall(SYS_io_uring_enter, u->fd, 1, 0, 0, NULL, 0)), 1);
+}
 
-		EXPECT_EQ(rca_connect(p.ctx, get_client(p.ctx, p.cq, HERE, p.port, 0), &number, 1),
-			  0);
-		for (int n = 0;; n ^= 1) {
-			if (!fds[n].revents && MUST(poll(fds, 2, PATIENCE * 1000)) == 0)
-				ktap_fail(__FILE__, __LINE__, "event %d is lost", i);
-			MUST(fcntl(fds[n].fd, F_SETFL, O_NONBLOCK));
-			if (read(fds[n].fd, &ev, sizeof(ev)) == (ssize_t)RECORD)
-				break;
-			EXPECT_EQ(errno, EAGAIN);
-			fds[n].revents = 0;
-		}
-		EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_CONNECT_REQUEST);
-		EXPECT_EQ(ev.private_data[0], i);
-		EXPECT(!seen[i]);
-		seen[i] = true;
-	}
-	__atomic_store_n(&mover.stop, true, __ATOMIC_SEQ_CST);
-	EXPECT_EQ(pthread_join(thread, NULL), 0);
-	EXPECT(!event_waits(mover.queues[0]));
-	EXPECT(!event_waits(mover.queues[1]));
+static int uring_result(struct uring *u)
+{
+	struct io_uring_cqe *cqe = (void *)(u->ring + u->params.cq_off.cqes);
+	uint32_t *head = ring_word(u, u->params.cq_off.head);
+
+	MUST(syscall(SYS_io_uring_enter, u->fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0));
+	EXPECT(*head != __atomic_load_n(ring_word(u, u->params.cq_off.tail), __ATOMIC_ACQUIRE));
+	cqe += *head & *ring_word(u, u->params.cq_off.ring_mask);
+	__atomic_store_n(head, *head + 1, __ATOMIC_RELEASE);
+	return cqe->res;
+}
+
+TEST(io_uring_reads_what_waits_and_what_comes)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t first = get_loaded(ctx, queue, 1), second = get_loaded(ctx, queue, 2);
+	struct uring u;
+	event_t ev;
+
+	get_uring(&u);
+	post(ctx, first);
+	submit_read(&u, queue, &ev);
+	EXPECT_EQ(uring_result(&u), RECORD);
+	EXPECT_EQ(ev.cookie, 1);
+	submit_read(&u, queue, &ev);
+	post(ctx, second);
+	EXPECT_EQ(uring_result(&u), RECORD);
+	EXPECT_EQ(ev.cookie, 2);
 }
 
 KTAP_MAIN

@@ -275,7 +275,8 @@ TEST(route_needs_a_timeout_and_an_address_does_not)
 		EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, PORT), 0);
 		EXPECT_EVENT(queue, ADDR_RESOLVED, id);
 	}
-	cmd.pipe.steps = cmd.pipe.events = RDMA_CM_ALT_STEP_ROUTE;
+	cmd.pipe.steps = RDMA_CM_ALT_STEP_ROUTE;
+	cmd.pipe.events = RDMA_CM_ALT_STEP_ROUTE;
 	EXPECT_EQ(call(ctx, cmd), -EINVAL);
 	cmd.pipe.timeout_ms = UINT32_MAX;
 	EXPECT_EQ(call(ctx, cmd), 0);

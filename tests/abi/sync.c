@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Ids without a queue: their events wait on the id, and GET_EVENT takes them. */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -25,9 +23,9 @@ static void expect_sync(int ctx, uint32_t id, uint32_t type, event_t *ev)
 	EXPECT_EQ(ev->status, 0);
 }
 
-static uint32_t get_loaded(int ctx, uint64_t cookie)
+static uint32_t get_sync(int ctx)
 {
-	uint32_t id = get_id(ctx, -1, cookie);
+	uint32_t id = get_id(ctx, -1, 0);
 
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, 1), 0);
 	expect_sync(ctx, id, RDMA_CM_ALT_EVENT_ADDR_RESOLVED, NULL);
@@ -102,7 +100,7 @@ TEST(record_sizes)
 	uint32_t id;
 	event_t ev;
 
-	cmd.id = get_loaded(ctx, 0);
+	cmd.id = get_sync(ctx);
 	EXPECT_EQ(rca_resolve_route(ctx, cmd.id), 0);
 	for (uint32_t len = 0; len < 64; len++) {
 		cmd.record_len = len;
@@ -115,7 +113,7 @@ TEST(record_sizes)
 	EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_ROUTE_RESOLVED);
 	EXPECT_EQ(buf[64], 0xaa);
 
-	id = get_loaded(ctx, 0);
+	id = get_sync(ctx);
 	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
 	cmd.id = id;
 	cmd.record_len = 4096;
@@ -130,7 +128,7 @@ TEST(bad_buffer_is_efault_and_loses_nothing)
 	uint8_t *pages = MUST(mmap(NULL, 8192, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	int ctx = get_ctx();
-	uint32_t id = get_loaded(ctx, 0);
+	uint32_t id = get_sync(ctx);
 
 	MUST(munmap(pages + 4096, 4096));
 	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
@@ -176,27 +174,17 @@ static void *wait_one(void *arg)
 /* Started, and asleep in the kernel. */
 static void start_waiter(struct waiter *waiter, int ctx, uint32_t id)
 {
-	char path[64], text[256] = "", *state = NULL;
-
 	*waiter = (struct waiter) { .ctx = ctx, .id = id };
 	EXPECT_EQ(pthread_create(&waiter->thread, NULL, wait_one, waiter), 0);
 	while (!__atomic_load_n(&waiter->tid, __ATOMIC_SEQ_CST))
 		usleep(1000);
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", waiter->tid);
-	while (!state || state[2] != 'S') {
-		int fd = MUST(open(path, O_RDONLY));
-
-		text[MUST(read(fd, text, sizeof(text) - 1))] = 0;
-		MUST(close(fd));
-		state = strrchr(text, ')');
-		usleep(1000);
-	}
+	await_sleep(waiter->tid);
 }
 
 TEST(waits_for_an_event)
 {
 	int ctx = get_ctx();
-	uint32_t id = get_loaded(ctx, 0);
+	uint32_t id = get_sync(ctx);
 	struct waiter waiter;
 
 	start_waiter(&waiter, ctx, id);
@@ -236,7 +224,7 @@ TEST(move_to_a_queue_ends_the_wait_with_einval)
 TEST(wait_goes_on_when_the_id_changes_its_private_place)
 {
 	int ctx = get_ctx();
-	uint32_t id = get_loaded(ctx, 0);
+	uint32_t id = get_sync(ctx);
 	struct waiter waiter;
 
 	start_waiter(&waiter, ctx, id);
@@ -267,7 +255,7 @@ TEST(signal_ends_the_wait_with_eintr)
 TEST(events_move_to_a_queue_and_back)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
-	uint32_t id = get_loaded(ctx, 0);
+	uint32_t id = get_sync(ctx);
 	event_t ev;
 
 	EXPECT_EQ(rca_resolve_route(ctx, id), 0);

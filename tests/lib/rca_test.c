@@ -5,11 +5,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define CALL(ctx, name, ...) \
-	rca_call(ctx, RDMA_CM_ALT_##name, &(struct STRUCT) { .size = sizeof(struct STRUCT), __VA_ARGS__ })
+#define CALL(ctx, name, ...)							\
+	rca_call(ctx, RDMA_CM_ALT_##name,					\
+		 &(struct STRUCT) { .size = sizeof(struct STRUCT), __VA_ARGS__ })
 
 int rca_call(int ctx, unsigned long cmd, void *arg)
 {
@@ -318,8 +320,59 @@ void expect_event(const char *file, int line, int queue, uint32_t type, uint32_t
 	ev = ev ?: &own;
 	get_event(queue, ev);
 	if (ev->type != type || ev->status != status || (id && ev->id != id))
-		ktap_fail(file, line, "event %u status %d of id %u, wanted event %u status %d of id %u",
+		ktap_fail(file, line, "event %u/%d of id %u, wanted event %u/%d of id %u",
 			  ev->type, ev->status, ev->id, type, status, id);
+}
+
+uint32_t get_loaded(int ctx, int queue, uint64_t cookie)
+{
+	uint32_t id = get_id(ctx, queue, cookie);
+
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, 1), 0);
+	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	return id;
+}
+
+void post(int ctx, uint32_t id)
+{
+	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
+}
+
+void await_sleep(pid_t tid)
+{
+	char path[64], text[256], *state;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	for (;;) {
+		fd = MUST(open(path, O_RDONLY));
+		text[MUST(read(fd, text, sizeof(text) - 1))] = 0;
+		MUST(close(fd));
+		state = strrchr(text, ')');
+		if (state && state[2] == 'S')
+			return;
+		usleep(1000);
+	}
+}
+
+static void *read_one(void *arg)
+{
+	struct reader *reader = arg;
+
+	__atomic_store_n(&reader->tid, gettid(), __ATOMIC_SEQ_CST);
+	reader->ret = read(reader->queue, &reader->ev, sizeof(reader->ev));
+	reader->error = errno;
+	return NULL;
+}
+
+void start_reader(struct reader *reader, int queue)
+{
+	reader->queue = queue;
+	reader->tid = 0;
+	EXPECT_EQ(pthread_create(&reader->thread, NULL, read_one, reader), 0);
+	while (!__atomic_load_n(&reader->tid, __ATOMIC_SEQ_CST))
+		usleep(1000);
+	await_sleep(reader->tid);
 }
 
 void pair_listen(struct pair *p, const char *ip)

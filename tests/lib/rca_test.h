@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_cm_alt.h>
 #include <rdma/rdma_user_cm.h>
@@ -88,6 +89,32 @@ void expect_event(const char *file, int line, int queue, uint32_t type, uint32_t
 #define EXPECT_EVENT_STATUS(queue, type, id, status, ev) \
 	expect_event(__FILE__, __LINE__, queue, RDMA_CM_ALT_EVENT_##type, id, status, ev)
 #define EXPECT_EVENT(queue, type, id) EXPECT_EVENT_STATUS(queue, type, id, 0, NULL)
+
+/* An id with its address, which posts ROUTE_RESOLVED at once when post() is called. */
+uint32_t get_loaded(int ctx, int queue, uint64_t cookie);
+void post(int ctx, uint32_t id);
+
+/**
+ * struct reader - a thread that reads one event
+ * @thread: the thread; join it before looking at the rest
+ * @tid: its number
+ * @queue: what it reads
+ * @ev: the event
+ * @ret: what read() gave
+ * @error: errno
+ */
+struct reader {
+	pthread_t thread;
+	pid_t tid;
+	int queue;
+	event_t ev;
+	ssize_t ret;
+	int error;
+};
+
+/* Returns when the reader sleeps in the kernel. */
+void start_reader(struct reader *reader, int queue);
+void await_sleep(pid_t tid);
 
 /**
  * struct pair - two ends of a connection in one process
