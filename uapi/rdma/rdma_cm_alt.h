@@ -715,7 +715,7 @@ struct rdma_cm_alt_option {
 
 /**
  * enum rdma_cm_alt_set_queue_flags - flags of RDMA_CM_ALT_SET_QUEUE
- * @RDMA_CM_ALT_SET_QUEUE_NEW: make a new queue; @queue_fd must be -1
+ * @RDMA_CM_ALT_SET_QUEUE_NEW: to a queue that this call makes; @queue_fd must be -1
  * @RDMA_CM_ALT_SET_QUEUE_COOKIE: @cookie replaces the id's cookie
  */
 enum rdma_cm_alt_set_queue_flags {
