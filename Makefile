@@ -20,8 +20,7 @@ help:
 	@echo 'Test (installs what is missing, boots guests; see Documentation/testing.rst):'
 	@echo '  make check               everything'
 	@echo '  make kunit               the unit tests of the module, in the debug guest'
-	@echo '  make soak                the long stress runs'
-	@echo '  make bench               the measurements against the stock stack'
+	@echo '  make soak                what check leaves out in the debug guest (half an hour and more)'
 	@echo '  make vm [GUEST=6.12]     a shell in a guest (6.1, 6.12, debug)'
 	@echo 'Show:'
 	@echo '  make demo                what this is good for, in one run'
@@ -51,10 +50,7 @@ kunit: setup
 	scripts/check -g debug -s kunit
 
 soak: setup
-	scripts/soak
-
-bench: setup
-	scripts/measure
+	scripts/check -f tests/soak.conf
 
 demo:
 	scripts/demo
@@ -70,4 +66,4 @@ clean:
 	rm -rf $(OUT)
 	if [ -e '$(KDIR)/Makefile' ]; then $(MAKE) -C $(KDIR) M=$(CURDIR) clean; fi
 
-.PHONY: all help module modules lib tests setup check kunit soak bench demo vm install clean
+.PHONY: all help module modules lib tests setup check kunit soak demo vm install clean

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from . import ktap, paths
 
@@ -50,18 +51,18 @@ LOAD = Suite("load", (), 15, 180, "tests/lib/guest-load", "the devices and the m
 UNLOAD = Suite("unload", (), 20, 240, "tests/lib/guest-unload", "the module goes, nothing leaks")
 
 
-def load() -> list[Suite]:
-    """All suites, in the order in which a guest runs them."""
+def load(file: Path = FILE) -> list[Suite]:
+    """All suites of a file, in the order in which a guest runs them."""
     places = {HOST, *paths.guests()}
     found: dict[str, Suite] = {}
-    for name, where, warm, timeout, command, about in paths.table(FILE, 6):
+    for name, where, warm, timeout, command, about in paths.table(file, 6):
         suite = Suite(name, tuple(place.strip() for place in where.split(",")),
                       int(warm), int(timeout), command, about)
         if unknown := set(suite.where) - places:
-            raise paths.BenchError(f"{FILE}: suite '{name}' runs on '{unknown.pop()}'; "
+            raise paths.BenchError(f"{file}: suite '{name}' runs on '{unknown.pop()}'; "
                                    f"there are: {' '.join(sorted(places))}")
         if name in found:
-            raise paths.BenchError(f"{FILE}: two suites are called '{name}'")
+            raise paths.BenchError(f"{file}: two suites are called '{name}'")
         found[name] = suite
     return list(found.values())
 
@@ -83,5 +84,5 @@ def select(suites: list[Suite], names: list[str], places: list[str]) -> dict[str
         if here:
             chosen[place] = here
     if not chosen:
-        raise paths.BenchError("none of these suites runs there; see tests/suites.conf")
+        raise paths.BenchError("none of these suites runs there; scripts/check -l lists them")
     return chosen
