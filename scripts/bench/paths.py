@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,12 +44,13 @@ class GuestSpec:
 
 
 def table(path: Path, columns: int) -> list[list[str]]:
-    """Read a data file of lines "a | b | c"; lines that start with # are comments."""
+    r"""Read a data file of lines "a | b | c"; # starts a comment line, \| is a bar in a cell."""
     rows = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        cells = [cell.strip() for cell in line.split("|", columns - 1)]
+        cells = [cell.strip().replace(r"\|", "|")
+                 for cell in re.split(r"(?<!\\)\|", line, maxsplit=columns - 1)]
         if len(cells) != columns:
             raise BenchError(f"{path}:{number}: {len(cells)} columns, {columns} are needed")
         rows.append(cells)
