@@ -85,12 +85,15 @@ class Program:
         self.command = command
         self.log = log
         with open(log, "wb") as out:
-            # Nothing here has threads, so the hook is safe.
-            self._process = subprocess.Popen(  # pylint: disable=subprocess-popen-preexec-fn
-                command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                env=stack.env, cwd="/tmp", preexec_fn=stack.enter, start_new_session=True)
+            self._process = self._start(out.fileno(), subprocess.DEVNULL)
         self.pid = self._process.pid
         self.pidfd = os.pidfd_open(self.pid)
+
+    def _start(self, out: int, into: int) -> subprocess.Popen:
+        # Nothing here has threads, so the hook is safe.
+        return subprocess.Popen(  # pylint: disable=subprocess-popen-preexec-fn
+            self.command, stdin=into, stdout=out, stderr=subprocess.STDOUT, env=self.stack.env,
+            cwd="/tmp", preexec_fn=self.stack.enter, start_new_session=True)
 
     @property
     def status(self) -> int | None:

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * One end of many connections, for either stack: a server that takes all, or a
+ * client that connects and disconnects without a pause. It tells what it sees.
+ *
+ *	endpoint listen ADDRESS PORT	until its standard input ends
+ *	endpoint later ADDRESS PORT	likewise, but says "ready" and waits for input first
+ *	endpoint hold ADDRESS PORT N	N connections, until input or peer ends
+ *	endpoint churn ADDRESS PORT N	likewise, but they end and begin all the time
+ *
+ * Lines that come out: "listening PORT", "live N" when the number of server
+ * connections changes, "connected" (N are, or the first is), the name of an
+ * event that ends an id and is not the usual one, "idle TOTAL" in answer to a
+ * line of input as soon as no connection is left, "done" at the end. A call
+ * that fails: "CALL: ERRNO", and status 1.
+ *
+ * QPs are numbers only: neither stack asks for more, and none has to be made.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct rdma_event_channel *channel;
+static struct rdma_cm_id *listener;
+static struct sockaddr_storage address;
+static unsigned int wanted;	/* client: connections at a time */
+static unsigned int live;	/* server: connections; client: ids */
+static unsigned int up;		/* client: connections */
+static unsigned int total;
+static bool churn, ending, told, asked;
+
+static void fail(const char *call)
+{
+	const char *name = strerrorname_np(errno);
+
+	printf("%s: %s\n", call, name ? name : "?");
+	exit(1);
+}
+
+/* A QP number of one connection of one process; small ones are real QPs of rxe. */
+static uint32_t fresh_qp_num(void)
+{
+	static uint32_t used;
+
+	return ((getpid() & 0x7ff) << 12 | ((used++ & 0xfff))) + 0x800000;
+}
+
+static struct rdma_conn_param conn_param(void)
+{
+	return (struct rdma_conn_param) {
+		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7,
+		.rnr_retry_count = 7, .qp_num = fresh_qp_num(),
+	};
+}
+
+static void get_address(const char *ip, const char *port)
+{
+	struct sockaddr_in6 *in6 = (void *)&address;
+	struct sockaddr_in *in = (void *)&address;
+
+	if (inet_pton(AF_INET, ip, &in->sin_addr) == 1) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(atoi(port));
+	} else if (inet_pton(AF_INET6, ip, &in6->sin6_addr) == 1) {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(atoi(port));
+	} else {
+		fprintf(stderr, "endpoint: '%s' is no address\n", ip);
+		exit(2);
+	}
+}
+
+static void new_client(void)
+{
+	struct rdma_cm_id *id;
+
+	if (rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
+		fail("rdma_create_id");
+	live++;
+	if (rdma_resolve_addr(id, NULL, (struct sockaddr *)&address, 2000))
+		fail("rdma_resolve_addr");
+}
+
+static void end_id(struct rdma_cm_id *id)
+{
+	if (rdma_destroy_id(id))
+		fail("rdma_destroy_id");
+	live--;
+}
+
+/* The peer is gone, or we are to go: no new connections, and the end of those that are there. */
+static void client_ended(struct rdma_cm_id *id, enum rdma_cm_event_type type)
+{
+	if (type != RDMA_CM_EVENT_DISCONNECTED) {
+		printf("%s\n", rdma_event_str(type));
+		ending = true;
+	}
+	end_id(id);
+	if (churn && !ending && !told)
+		new_client();
+}
+
+static void client_event(struct rdma_cm_id *id, enum rdma_cm_event_type type)
+{
+	struct rdma_conn_param param = conn_param();
+
+	switch (type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		if (rdma_resolve_route(id, 2000))
+			fail("rdma_resolve_route");
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		if (rdma_connect(id, &param))
+			fail("rdma_connect");
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		/* The peer may have died meanwhile; then its event follows. */
+		if (rdma_establish(id))
+			break;
+		total++;
+		if (++up == (churn ? 1 : wanted))
+			printf("connected\n");
+		if (churn)
+			rdma_disconnect(id);	/* fails when the peer was first */
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		if (!churn) {
+			printf("%s\n", rdma_event_str(type));
+			rdma_disconnect(id);	/* stock answers the peer only then */
+			ending = true;
+		}
+		client_ended(id, type);
+		break;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		client_ended(id, type);
+	}
+}
+
+static void server_event(struct rdma_cm_id *id, enum rdma_cm_event_type type)
+{
+	struct rdma_conn_param param = conn_param();
+
+	switch (type) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		total++;
+		live++;
+		if (rdma_accept(id, &param))	/* the client has given up */
+			end_id(id);
+		else
+			printf("live %u\n", live);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		printf("%s\n", rdma_event_str(type));
+		rdma_destroy_id(id);
+		if (id != listener) {
+			live--;
+			break;
+		}
+		printf("done\n");
+		exit(0);
+	default:
+		rdma_disconnect(id);
+		end_id(id);
+		printf("live %u\n", live);
+	}
+}
+
+static void get_event(void)
+{
+	enum rdma_cm_event_type type;
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	if (rdma_get_cm_event(channel, &event))
+		fail("rdma_get_cm_event");
+	id = event->id;
+	type = event->event;
+	rdma_ack_cm_event(event);
+	if (listener)
+		server_event(id, type);
+	else
+		client_event(id, type);
+}
+
+static void get_input(void)
+{
+	char line[64];
+	ssize_t len = read(STDIN_FILENO, line, sizeof(line));
+
+	if (len > 0)
+		asked = true;
+	else
+		told = true;
+}
+
+static void start(const char *what)
+{
+	char line[64];
+	unsigned int i;
+
+	if (!strcmp(what, "hold") || !strcmp(what, "churn")) {
+		churn = !strcmp(what, "churn");
+		for (i = 0; i < wanted; i++)
+			new_client();
+		return;
+	}
+	if (!strcmp(what, "later")) {
+		printf("ready\n");
+		if (read(STDIN_FILENO, line, sizeof(line)) <= 0)
+			exit(1);
+	}
+	if (rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP))
+		fail("rdma_create_id");
+	if (rdma_bind_addr(listener, (struct sockaddr *)&address))
+		fail("rdma_bind_addr");
+	if (rdma_listen(listener, 0))
+		fail("rdma_listen");
+	printf("listening %u\n", ntohs(rdma_get_src_port(listener)));
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 4) {
+		fprintf(stderr, "usage: endpoint listen|later|hold|churn ADDRESS PORT [N]\n");
+		return 2;
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	get_address(argv[2], argv[3]);
+	wanted = argc > 4 ? atoi(argv[4]) : 1;
+	channel = rdma_create_event_channel();
+	if (!channel)
+		fail("rdma_create_event_channel");
+	start(argv[1]);
+	/* Without churn the end of the input is the end of all, whatever is open. */
+	while (!((told || ending) && !live) && !(told && !churn)) {
+		struct pollfd fds[] = {
+			{ .fd = channel->fd, .events = POLLIN },
+			/* Nothing more is read from an input that has ended. */
+			{ .fd = told ? -1 : STDIN_FILENO, .events = POLLIN },
+		};
+
+		if (asked && !live) {
+			printf("idle %u\n", total);
+			asked = false;
+		}
+		if (poll(fds, 2, -1) < 0)
+			fail("poll");
+		if (fds[0].revents)
+			get_event();
+		if (fds[1].revents)
+			get_input();
+	}
+	printf("done\n");
+	return 0;
+}

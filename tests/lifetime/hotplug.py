@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Devices go and come back under programs of both stacks."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import rig
+from cmtrace import OURS, STOCK
+from endpoint import PATIENCE, Endpoint, Endpoints, Unexpected
+from stacks import Program, Stack
+
+HERE, ELSEWHERE = "10.9.0.1", "10.7.0.1"  # rxe0, rxe1
+REMOVED = "RDMA_CM_EVENT_DEVICE_REMOVAL"
+
+
+def _until_connected(programs: Endpoints, stack: Stack, address: str, port: int) -> Endpoint:
+    """A client; a new device is listened on from the background, so it may take some tries."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        client = programs.client(stack, "hold", address, port)
+        if client.expect(r"connected|RDMA_CM_EVENT_REJECTED|rdma_resolve_addr: ENODEV")[0] \
+                == "connected":
+            return client
+        if time.monotonic() > deadline:
+            raise Unexpected("\n".join(["nobody listens there", *client.tell()]))
+
+
+def programs_leave(stacks: dict[str, Stack]) -> None:
+    """Programs of ours are told that their device goes, and it goes when they have ended."""
+    with Endpoints() as programs:
+        server = programs.listen(stacks[OURS], ELSEWHERE, 22200)
+        client = programs.client(stacks[OURS], "hold", ELSEWHERE, 22200, 3)
+        client.expect("connected")
+        rping = programs.add(Program(stacks[OURS], ["rping", "-s", "-a", ELSEWHERE, "-p", "22201"],
+                                     Path("/tmp/hotplug-rping.log")))
+        probe = programs.client(stacks[OURS], "hold", ELSEWHERE, 22201)
+        probe.expect("connected|RDMA_CM_EVENT_REJECTED")
+        command = rig.start_delete("rxe1")
+        try:
+            client.expect(REMOVED)
+            client.must_end()
+            server.expect(REMOVED)
+            server.must_end()
+            if not rping.wait(time.monotonic() + PATIENCE):
+                raise Unexpected("\n".join(rping.tell()))
+            probe.close_input()
+            probe.must_end()
+            rig.finish_delete(command, "rxe1")
+        finally:
+            rig.add_device("rxe1")
+    rig.nothing_left()
+
+
+def wildcards(stacks: dict[str, Stack]) -> None:
+    """Both listen on all devices, on different ports: both listen on a device that comes back."""
+    with Endpoints() as programs:
+        servers = {STOCK: programs.listen(stacks[STOCK], "0.0.0.0", 22210),
+                   OURS: programs.listen(stacks[OURS], "0.0.0.0", 22211)}
+        for _ in range(3):
+            rig.delete_device("rxe1")
+            rig.add_device("rxe1")
+        # Not before: the server of a connection keeps its device open, and rxe waits for that.
+        for name, server in servers.items():
+            client = _until_connected(programs, stacks[name], ELSEWHERE, server.port)
+            server.expect("live 1")
+            client.close_input()
+            client.must_end()
+            server.expect("live 0")
+
+
+def _same_port(stacks: dict[str, Stack], port: int) -> None:
+    """Both listen on the same port while there is no device; then one comes."""
+    with Endpoints() as programs:
+        servers = {}
+        for name in (OURS, STOCK):
+            servers[name] = Endpoint(stacks[name], "later", "0.0.0.0", port)
+            programs.add(servers[name])
+            servers[name].expect("ready")
+        try:
+            for device in rig.DEVICES:
+                rig.delete_device(device)
+            for server in servers.values():
+                server.tell_it()
+                server.expect(f"listening {port}")
+        finally:
+            for device in rig.DEVICES:
+                rig.add_device(device)
+        # Stock must have the device and its port on it, whoever was first.
+        for address in (HERE, ELSEWHERE):
+            programs.client(stacks[STOCK], "hold", address, port).expect("connected")
+        servers[STOCK].expect("live 2")
+        programs.listen(stacks[STOCK], HERE, port + 1)
+        # Ours waits for the port, and gets it.
+        servers[STOCK].close_input()
+        servers[STOCK].must_end()
+        _until_connected(programs, stacks[STOCK], HERE, port)
+        servers[OURS].expect("live 1")
+
+
+def same_port(stacks: dict[str, Stack]) -> None:
+    """Stock knew the devices' core first, as the module asks for."""
+    _same_port(stacks, 22220)
+
+
+def same_port_reversed(stacks: dict[str, Stack]) -> None:
+    """Ours was first, so ib_core tells it of a new device before stock."""
+    rig.run("modprobe", "-r", "rdma_ucm")
+    rig.unload()
+    rig.load()
+    rig.run("modprobe", "rdma_ucm")
+    try:
+        _same_port(stacks, 22230)
+    finally:
+        rig.nothing_left()
+        rig.unload()
+        rig.load()
+
+
+TESTS = (
+    ("programs leave a device that goes", programs_leave),
+    ("wildcard listeners of both stacks follow a device", wildcards),
+    ("a new device's port is stock's when both want it", same_port),
+    ("also when ours hears of the device first", same_port_reversed),
+)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Processes die at any moment; their peers notice, and nothing is left of them."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Callable
+
+import rig
+from cmtrace import OURS, STOCK
+from endpoint import DEBUG, Endpoints, Unexpected
+from stacks import Stack
+
+ROUNDS = 4 if DEBUG else 12
+ADDRESS = "10.9.0.1"
+AT_A_TIME = 4
+# What a client may see of a server that dies. 8: nobody listens any more.
+ENDS = {"RDMA_CM_EVENT_REJECTED", "RDMA_CM_EVENT_DISCONNECTED", "done", "connected"}
+
+
+def _moment(number: int) -> None:
+    """Some time between nothing and a few connections; the first rounds do not wait at all."""
+    time.sleep(random.uniform(0, 0.3) if number > 1 else 0)
+
+
+def _clients(stacks: dict[str, Stack], killed: str, peer: str, port: int) -> None:
+    """Clients die; the server is rid of their connections soon, and serves the next one."""
+    with Endpoints() as programs:
+        server = programs.listen(stacks[peer], ADDRESS, port)
+        for number in range(ROUNDS):
+            client = programs.client(stacks[killed], "churn", ADDRESS, port, AT_A_TIME)
+            # Before its first connection, now and then.
+            if number % 3:
+                client.expect("connected")
+            _moment(number)
+            client.signal(signal.SIGKILL)
+            client.must_end(-signal.SIGKILL)
+            server.idle()
+        total = server.idle()
+        if total < ROUNDS // 2:
+            raise Unexpected(f"only {total} connections in {ROUNDS} rounds")
+
+
+def _servers(stacks: dict[str, Stack], killed: str, peer: str, port: int) -> None:
+    """Servers die; every connection of the client ends, as rejected or disconnected."""
+    with Endpoints() as programs:
+        for number in range(ROUNDS):
+            server = programs.listen(stacks[killed], ADDRESS, port + number)
+            how = "hold" if number % 4 == 3 else "churn"
+            client = programs.client(stacks[peer], how, ADDRESS, port + number, AT_A_TIME)
+            client.expect("connected")
+            _moment(number)
+            server.signal(signal.SIGKILL)
+            server.must_end(-signal.SIGKILL)
+            client.must_end()
+            if unknown := set(client.output().split()) - ENDS:
+                raise Unexpected(f"the client of a dead server saw {', '.join(unknown)}")
+
+
+def _test(what: Callable, killed: str, peer: str, port: int) -> Callable:
+    def run(stacks: dict[str, Stack]) -> None:
+        what(stacks, killed, peer, port)
+        rig.nothing_left()
+    return run
+
+
+def closed(stacks: dict[str, Stack]) -> None:
+    """A program closes its channel with connections on it: each peer is told."""
+    with Endpoints() as programs:
+        for number, (near, far) in enumerate(((OURS, OURS), (OURS, STOCK))):
+            server = programs.listen(stacks[far], ADDRESS, 22300 + number)
+            client = programs.client(stacks[near], "hold", ADDRESS, server.port, 20)
+            client.expect("connected")
+            client.close_input()
+            client.must_end()
+            if server.idle() != 20:
+                raise Unexpected("not 20 connections")
+            client = programs.client(stacks[far], "hold", ADDRESS, server.port, 20)
+            client.expect("connected")
+            server.close_input()
+            server.must_end()
+            client.must_end()
+            if client.output().count("DISCONNECTED") != 20:
+                raise Unexpected("\n".join(client.tell()))
+    rig.nothing_left()
+
+
+TESTS = (
+    ("a channel is closed with connections on it", closed),
+    ("clients are killed, both ours", _test(_clients, OURS, OURS, 22310)),
+    ("clients are killed, the server is stock's", _test(_clients, OURS, STOCK, 22311)),
+    ("clients of stock are killed, the server is ours", _test(_clients, STOCK, OURS, 22312)),
+    ("servers are killed, both ours", _test(_servers, OURS, OURS, 22320)),
+    ("servers are killed, the client is stock's", _test(_servers, OURS, STOCK, 22340)),
+    ("servers of stock are killed, the client is ours", _test(_servers, STOCK, OURS, 22360)),
+)

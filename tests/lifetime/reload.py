@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""The module comes and goes while stock's programs run on."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import rig
+from endpoint import DEBUG, PATIENCE, Endpoints, Unexpected
+from cmtrace import OURS, STOCK
+from stacks import Program, Stack
+
+ROUNDS = 6 if DEBUG else 20
+ADDRESS = "10.9.0.1"
+
+
+def _ping(programs: Endpoints, stack: Stack, port: int) -> None:
+    """One rping that has to work."""
+    client = programs.add(Program(stack, ["rping", "-c", "-a", ADDRESS, "-p", str(port), "-C", "2",
+                                          "-v"], Path("/tmp/reload-client.log")))
+    if (not client.wait(time.monotonic() + PATIENCE) or client.status
+            or "rdma-ping-1" not in client.output()):
+        raise Unexpected("\n".join(client.tell()))
+
+
+def reload(stacks: dict[str, Stack]) -> None:
+    """Load and unload again and again; one stock server stays, with an idle connection."""
+    with Endpoints() as programs:
+        server = programs.listen(stacks[STOCK], ADDRESS, 22000)
+        held = programs.client(stacks[STOCK], "hold", ADDRESS, 22000)
+        held.expect("connected")
+        pinger = programs.add(Program(
+            stacks[STOCK], ["rping", "-s", "-P", "-a", ADDRESS, "-p", "22001"],
+            Path("/tmp/reload-server.log")))
+        while "22001" not in rig.run("rdma", "resource", "show", "cm_id"):
+            if pinger.status is not None:
+                raise Unexpected("\n".join(pinger.tell()))
+        _ping(programs, stacks[STOCK], 22001)
+        for number in range(ROUNDS):
+            rig.unload()
+            _ping(programs, stacks[STOCK], 22001)
+            rig.load()
+            # Ours as a client, every fifth time as a server, too.
+            _ping(programs, stacks[OURS], 22001)
+            if number % 5 == 0:
+                ours = programs.listen(stacks[OURS], ADDRESS, 22002)
+                client = programs.client(stacks[STOCK], "hold", ADDRESS, 22002)
+                client.expect("connected")
+                ours.close_input()
+                client.must_end()
+                ours.must_end()
+        held.close_input()
+        held.must_end()
+        if server.idle() != 1:
+            raise Unexpected("the connection that should have stayed was made anew")
+        if pinger.status is not None:
+            raise Unexpected("\n".join(pinger.tell()))
+
+
+def busy(stacks: dict[str, Stack]) -> None:
+    """It cannot be unloaded while a program has it open, and works on then."""
+    with Endpoints() as programs:
+        server = programs.listen(stacks[OURS], ADDRESS, 22010)
+        said = rig.run("rmmod", rig.MODULE, status=1)
+        if "in use" not in said:
+            raise Unexpected(f"rmmod says: {said}")
+        client = programs.client(stacks[STOCK], "hold", ADDRESS, 22010)
+        client.expect("connected")
+        rig.run("rmmod", rig.MODULE, status=1)
+        server.close_input()
+        server.must_end()
+        client.must_end()
+    rig.nothing_left()
+
+
+def after_stock(stacks: dict[str, Stack]) -> None:
+    """Stock is unloaded and loaded again while ours is in use."""
+    with Endpoints() as programs:
+        server = programs.listen(stacks[OURS], ADDRESS, 22020)
+        rig.run("modprobe", "-r", "rdma_ucm")
+        if Path("/sys/module/rdma_cm").exists():
+            raise Unexpected("stock's rdma_cm cannot be unloaded: something uses it")
+        client = programs.client(stacks[OURS], "hold", ADDRESS, 22020)
+        client.expect("connected")
+        rig.run("modprobe", "rdma_ucm")
+        other = programs.listen(stacks[STOCK], ADDRESS, 22021)
+        programs.client(stacks[STOCK], "hold", ADDRESS, 22021).expect("connected")
+        other.expect("live 1")
+        server.expect("live 1")
+
+
+TESTS = (
+    ("stock works on while the module is loaded and unloaded", reload),
+    ("the module stays while a program has it open", busy),
+    ("stock is unloaded and loaded while the module is in use", after_stock),
+)
