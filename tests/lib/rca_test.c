@@ -343,13 +343,13 @@ void await_sleep(pid_t tid)
 	char path[64], text[256], *state;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	for (;;) {
 		fd = MUST(open(path, O_RDONLY));
 		text[MUST(read(fd, text, sizeof(text) - 1))] = 0;
 		MUST(close(fd));
 		state = strrchr(text, ')');
-		if (state && state[2] == 'S')
+		if (state && (state[2] == 'S' || state[2] == 'D'))
 			return;
 		usleep(1000);
 	}

@@ -114,6 +114,7 @@ struct reader {
 
 /* Returns when the reader sleeps in the kernel. */
 void start_reader(struct reader *reader, int queue);
+/* The same for any thread or process. */
 void await_sleep(pid_t tid);
 
 /**
