@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Connections of an id: connect, accept, reject, establish, disconnect, notify, and their messages. */
+/* Connections of an id: from connect or accept to disconnect, and what their messages mean. */
 #ifndef RCA_CONNECT_H
 #define RCA_CONNECT_H
 
