@@ -112,9 +112,9 @@ class Program:
             return False
         return True
 
-    def wait_for(self, tracer: Tracer, what: str, deadline: float) -> bool:
+    def wait_for(self, tracer: Tracer, what: str, deadline: float, times: int = 1) -> bool:
         """Until it did `what`; False when it ended or the time is over before."""
-        while not any(call.what == what for call in tracer.calls(self.pid)):
+        while sum(call.what == what for call in tracer.calls(self.pid)) < times:
             left = deadline - time.monotonic()
             if left <= 0 or self.status is not None:
                 return False
