@@ -49,9 +49,9 @@ class Endpoint(Program):
             pass
         return self._said
 
-    def expect(self, wanted: str) -> re.Match[str]:
+    def expect(self, wanted: str, patience: float = PATIENCE) -> re.Match[str]:
         """The next line, from where the last one was found, that `wanted` matches."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         while True:
             match = re.compile(rf"^(?:{wanted})$", re.MULTILINE).search(self._said, self._at)
             # A line counts when it is complete.
@@ -61,10 +61,10 @@ class Endpoint(Program):
             if not self._read(deadline):
                 raise Unexpected("\n".join([f"no line '{wanted}'", *self.tell()]))
 
-    def idle(self) -> int:
+    def idle(self, patience: float = PATIENCE) -> int:
         """Wait until no connection is left; how many there were."""
         self.tell_it()
-        return int(self.expect(r"idle (\d+)")[1])
+        return int(self.expect(r"idle (\d+)", patience)[1])
 
     def tell_it(self) -> None:
         """A line of input."""
