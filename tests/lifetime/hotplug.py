@@ -31,8 +31,13 @@ def programs_leave(stacks: dict[str, Stack]) -> None:
     """Programs of ours are told that their device goes, and it goes when they have ended."""
     with Endpoints() as programs:
         server = programs.listen(stacks[OURS], ELSEWHERE, 22200)
-        client = programs.client(stacks[OURS], "hold", ELSEWHERE, 22200, 3)
+        stock = programs.listen(stacks[STOCK], ELSEWHERE, 22202)
+        # The device is taken from ours before it is from stock, so this one hears of it first.
+        client = programs.client(stacks[OURS], "hold", ELSEWHERE, 22202, 3)
         client.expect("connected")
+        # Here the peer's end may be the first news.
+        other = programs.client(stacks[OURS], "hold", ELSEWHERE, 22200, 3)
+        other.expect("connected")
         rping = programs.add(Program(stacks[OURS], ["rping", "-s", "-a", ELSEWHERE, "-p", "22201"],
                                      Path("/tmp/hotplug-rping.log")))
         probe = programs.client(stacks[OURS], "hold", ELSEWHERE, 22201)
@@ -40,9 +45,11 @@ def programs_leave(stacks: dict[str, Stack]) -> None:
         command = rig.start_delete("rxe1")
         try:
             client.expect(REMOVED)
-            client.must_end()
-            server.expect(REMOVED)
-            server.must_end()
+            other.expect(f"{REMOVED}|RDMA_CM_EVENT_DISCONNECTED")
+            for listener in (server, stock):
+                listener.expect(REMOVED)
+            for program in (client, other, server, stock):
+                program.must_end()
             if not rping.wait(time.monotonic() + PATIENCE):
                 raise Unexpected("\n".join(rping.tell()))
             probe.close_input()
