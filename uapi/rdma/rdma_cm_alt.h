@@ -157,8 +157,9 @@ struct rdma_cm_alt_route {
  * @qp_num: number of the QP (24 bits)
  * @qkey: queue key (datagrams)
  * @private_data_uptr: user address of the private data
- * @private_data_len: its length in bytes: up to 56 in a request, 196 in a
- *                    reply over InfiniBand and RoCE with IP addresses
+ * @private_data_len: its length in bytes: over InfiniBand and RoCE with IP
+ *                    addresses up to 56 in a request and 196 in a reply, of
+ *                    datagrams 180 and 136; 36 more in a request with AF_IB
  * @responder_resources: RDMA reads and atomics that we serve at a time
  * @initiator_depth: RDMA reads and atomics that we have under way at a time
  * @flow_control: end-to-end flow control (carried, not used)
@@ -278,9 +279,10 @@ enum rdma_cm_alt_event_flags {
  * @listen_id: connection request: handle of the listening id, else 0
  * @member: multicast events: handle of the membership, else 0
  * @user_status: RDMA_CM_ALT_EVENT_USER: status of the poster
- * @user_arg: RDMA_CM_ALT_EVENT_USER: argument of the poster
- * @qp_num: QP number of the peer
- * @qkey: queue key (datagrams)
+ * @user_arg: RDMA_CM_ALT_EVENT_USER: argument of the poster; multicast events:
+ *            cookie of the membership
+ * @qp_num: QP number of the peer; 0xffffff for a multicast group
+ * @qkey: queue key (datagrams, multicast)
  * @responder_resources: from the receiver's view: the peer's initiator depth
  * @initiator_depth: from the receiver's view: the peer's responder resources
  * @flow_control: of the peer
@@ -291,7 +293,8 @@ enum rdma_cm_alt_event_flags {
  *                    field of the message, as the wire does not carry another
  * @ece_vendor_id: enhanced connection establishment: the peer's vendor
  * @ece_attr_mod: enhanced connection establishment: the peer's options
- * @ah_attr: address handle attributes (datagrams, multicast)
+ * @ah_attr: address handle attributes (datagrams, multicast); of a group grh.dgid
+ *           is its MGID and dlid its MLID, to attach a QP with
  * @route: addresses, device and paths of the id
  * @qp: attributes for the transitions of the QP that come next
  * @private_data: the peer's private data
@@ -509,7 +512,11 @@ struct rdma_cm_alt_resolve {
  * @out_queue_fd: the new queue with RDMA_CM_ALT_PIPE_NEW_QUEUE, else -1
  *
  * Ends with RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, _REJECTED, _UNREACHABLE or
- * _CONNECT_ERROR. Errors: EINVAL wrong state or private data too long; ENXIO;
+ * _CONNECT_ERROR. Of a datagram id it asks for the peer's QP (SIDR) and ends
+ * with _ESTABLISHED, which has the address handle attributes, the number and
+ * the queue key of that QP, or with _UNREACHABLE, whose status is -ETIMEDOUT or
+ * the peer's SIDR status (> 0: IBTA volume 1, 12.11.2); of @param the private
+ * data counts. Errors: EINVAL wrong state or private data too long; ENXIO;
  * ENOMEM; those of RDMA_CM_ALT_RESOLVE for its steps.
  */
 struct rdma_cm_alt_connect {
@@ -556,7 +563,9 @@ struct rdma_cm_alt_listen {
  *          no event of the id is delivered.
  * @param: parameters of the connection
  *
- * Ends with RDMA_CM_ALT_EVENT_ESTABLISHED. Errors: EINVAL wrong state or
+ * Ends with RDMA_CM_ALT_EVENT_ESTABLISHED. A datagram id gets no event: it
+ * answers with the number of its QP and its queue key (@param.qkey; 0: that of
+ * the port space) and is done. Errors: EINVAL wrong state or
  * private data too long; ECONNRESET the peer has given up (an accept that
  * fails in the kernel for another reason rejects the request); ENXIO; ENOMEM.
  */
@@ -576,9 +585,9 @@ struct rdma_cm_alt_accept {
  * @flags: must be 0
  * @id: handle of the id of the request
  * @reason: 0 or 28 (consumer defined) or 35 (vendor option not supported);
- *          others are EINVAL
+ *          others are EINVAL. The peer of a datagram id sees SIDR status 2.
  * @private_data_uptr: user address of the private data
- * @private_data_len: its length, up to 148
+ * @private_data_len: its length, up to 148; of datagrams 136
  * @__reserved: must be 0
  *
  * Errors: EINVAL wrong state or private data too long; ENXIO.
@@ -782,9 +791,9 @@ struct rdma_cm_alt_get_event {
  * @flags: must be 0
  * @id: handle of the id
  * @type: RDMA_CM_ALT_EVENT_USER
- * @status: goes into the record
+ * @status: &rdma_cm_alt_event.user_status, and the status of the record
  * @__reserved: must be 0
- * @arg: goes into the record
+ * @arg: &rdma_cm_alt_event.user_arg
  *
  * Errors: EINVAL other type; ENOMEM.
  */
@@ -805,13 +814,16 @@ struct rdma_cm_alt_post_event {
  * @flags: must be 0
  * @id: handle of the id
  * @join_state: RDMA_MC_JOIN_FLAG_* of <rdma/rdma_user_cm.h>
- * @cookie: comes back with the events of the membership
+ * @cookie: comes back with the events of the membership, as
+ *          &rdma_cm_alt_event.user_arg
  * @group: address of the group
  * @out_member: handle of the membership
  * @__reserved: 0
  *
- * Ends with RDMA_CM_ALT_EVENT_MULTICAST_JOIN or _MULTICAST_ERROR. Errors:
- * EINVAL wrong state, QP type or address; ENXIO; ENOMEM.
+ * Ends with RDMA_CM_ALT_EVENT_MULTICAST_JOIN or _MULTICAST_ERROR. An id may
+ * join several groups, and one group several times. Its memberships end with
+ * it, or with its device. Errors: EINVAL wrong state, QP type or address;
+ * ENODEV the network device is gone; ENXIO; ENOMEM.
  */
 struct rdma_cm_alt_join {
 	__u32 size;
@@ -832,7 +844,8 @@ struct rdma_cm_alt_join {
  * @member: handle of the membership
  * @out_events_reported: events of the membership that were delivered
  *
- * Errors: those of the frame.
+ * No event of the membership is delivered any more when the call returns.
+ * Errors: those of the frame; ENOENT, also when another thread leaves.
  */
 struct rdma_cm_alt_leave {
 	__u32 size;
