@@ -3,8 +3,11 @@
 #ifndef RCA_EVENTS_H
 #define RCA_EVENTS_H
 
+#include <linux/atomic.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/poll.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -174,5 +177,38 @@ u32 rca_source_detach(struct rca_source *src, struct list_head *requests);
 void rca_post(struct rca_source *src, struct rca_event *ev);
 void rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type, int status);
 struct rca_queue *rca_source_queue(struct rca_source *src);
+
+/* What the files that share this header share besides. */
+
+static inline struct rca_event *rca_item_event(struct rca_item *item)
+{
+	return container_of(item, struct rca_event, item);
+}
+
+static inline struct rca_notice *rca_item_notice(struct rca_item *item)
+{
+	return container_of(item, struct rca_notice, item);
+}
+
+static inline void rca_item_unlink_locked(struct rca_queue *queue, struct rca_item *item)
+{
+	lockdep_assert_held(&queue->lock);
+
+	list_del_init(&item->qnode);
+	list_del_init(&item->snode);
+}
+
+/* What is left of an event that is in no queue any more. */
+static inline void rca_event_done(struct rca_event *ev)
+{
+	if (ev->credit)
+		atomic_dec(ev->credit);
+	ev->credit = NULL;
+}
+
+static inline void rca_queue_wake(struct rca_queue *queue)
+{
+	wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+}
 
 #endif /* RCA_EVENTS_H */

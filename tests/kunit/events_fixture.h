@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Two queues and things that post to them, for the tests of kernel/events.c. */
+/* Two queues and things that post to them, for the tests of events, queues and sources. */
 #ifndef RCA_KUNIT_EVENTS_FIXTURE_H
 #define RCA_KUNIT_EVENTS_FIXTURE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of delivery by kernel/events.c: order, counts, what a record says.
+ * Tests of delivery by kernel/queue.c: order, counts, what a record says.
  *
  * Locking: as events.h says.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/events.c for sources that come, move and go: nothing is lost
+ * Tests of kernel/source.c for sources that come, move and go: nothing is lost
  * or delivered twice.
  *
  * Locking: as events.h says.

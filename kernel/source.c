@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Sources: giving one a queue, another one, and none, with the events that wait.
+ *
+ * Locking: &rca_queue.consume (of two queues: by address), then the source's
+ * spinlock, then &rca_queue.lock (of two queues: by address). The spinlocks
+ * are taken with interrupts off.
+ */
+#include <kunit/visibility.h>
+#include <linux/bug.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "events.h"
+
+/**
+ * rca_source_init() - prepare a source; it has no queue yet
+ * @src: the source
+ * @owner: the id that it lives in
+ * @lock: the id's state spinlock
+ * @cookie: stamped on its records
+ *
+ * Context: any; nobody else knows @src yet.
+ */
+void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *lock, u64 cookie)
+{
+	int slot;
+
+	memset(src, 0, sizeof(*src));
+	src->lock = lock;
+	src->owner = owner;
+	src->cookie = cookie;
+	INIT_LIST_HEAD(&src->node);
+	INIT_LIST_HEAD(&src->items);
+	for (slot = 0; slot < RCA_NOTICE_SLOTS; slot++) {
+		struct rca_item *item = &src->notice[slot].item;
+
+		INIT_LIST_HEAD(&item->qnode);
+		INIT_LIST_HEAD(&item->snode);
+		item->is_notice = true;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_init);
+
+/**
+ * rca_source_queue() - the queue of a source
+ * @src: the source
+ *
+ * Context: any; takes the source's lock.
+ * Return: the queue with a reference, for rca_queue_put(); NULL: none.
+ */
+struct rca_queue *rca_source_queue(struct rca_source *src)
+{
+	struct rca_queue *queue;
+	unsigned long flags;
+
+	spin_lock_irqsave(src->lock, flags);
+	queue = src->queue;
+	if (queue)
+		rca_queue_get(queue);
+	spin_unlock_irqrestore(src->lock, flags);
+	return queue;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_queue);
+
+/**
+ * rca_source_attach() - give a source its first queue
+ * @src: a source without a queue
+ * @queue: the queue; the source takes a reference
+ *
+ * Context: any; takes the source's lock.
+ * Return: 0; -EINVAL: the queue is closed, or the source has one.
+ */
+int rca_source_attach(struct rca_source *src, struct rca_queue *queue)
+{
+	unsigned long flags;
+	int ret = -EINVAL;
+
+	spin_lock_irqsave(src->lock, flags);
+	spin_lock(&queue->lock);
+	if (!queue->closed && !src->queue) {
+		src->queue = rca_queue_get(queue); /* put in rca_source_detach() */
+		list_add_tail(&src->node, &queue->sources);
+		ret = 0;
+	}
+	spin_unlock(&queue->lock);
+	spin_unlock_irqrestore(src->lock, flags);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_attach);
+
+/**
+ * rca_source_set_cookie() - change what is stamped on records from now on
+ * @src: the source
+ * @cookie: the new cookie; counts for events that wait, too
+ *
+ * Context: any; takes the source's lock.
+ */
+void rca_source_set_cookie(struct rca_source *src, u64 cookie)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(src->lock, flags);
+	if (src->queue) {
+		spin_lock(&src->queue->lock);
+		src->cookie = cookie;
+		spin_unlock(&src->queue->lock);
+	} else {
+		src->cookie = cookie;
+	}
+	spin_unlock_irqrestore(src->lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_set_cookie);
+
+static void rca_consume_lock(struct rca_queue *a, struct rca_queue *b)
+{
+	if (a > b)
+		swap(a, b);
+	if (a)
+		mutex_lock(&a->consume);
+	if (b && a != b)
+		mutex_lock_nested(&b->consume, SINGLE_DEPTH_NESTING);
+}
+
+static void rca_consume_unlock(struct rca_queue *a, struct rca_queue *b)
+{
+	if (a)
+		mutex_unlock(&a->consume);
+	if (b && a != b)
+		mutex_unlock(&b->consume);
+}
+
+/*
+ * Stops delivery from the queue of a source and from @other, so that items may
+ * be taken off the one and put on the other. A source changes its queue under
+ * the consume mutex of the old one, hence the result is good until
+ * rca_source_thaw(). NULL: the source has no queue.
+ */
+static struct rca_queue *rca_source_freeze(struct rca_source *src, struct rca_queue *other)
+{
+	struct rca_queue *queue;
+
+	for (;;) {
+		queue = rca_source_queue(src); /* put in rca_source_thaw() */
+		rca_consume_lock(queue, other);
+		if (READ_ONCE(src->queue) == queue)
+			return queue;
+		rca_consume_unlock(queue, other);
+		rca_queue_put(queue);
+	}
+}
+
+static void rca_source_thaw(struct rca_queue *queue, struct rca_queue *other)
+{
+	rca_consume_unlock(queue, other);
+	rca_queue_put(queue);
+}
+
+static void rca_source_move_locked(struct rca_source *src, struct rca_queue *from,
+				   struct rca_queue *to)
+{
+	struct rca_item *item;
+
+	lockdep_assert_held(src->lock);
+	lockdep_assert_held(&from->lock);
+	lockdep_assert_held(&to->lock);
+
+	list_for_each_entry(item, &src->items, snode)
+		list_move_tail(&item->qnode, &to->items);
+	list_move_tail(&src->node, &to->sources);
+	WRITE_ONCE(src->queue, rca_queue_get(to)); /* put in rca_source_detach() */
+}
+
+/* Moves a source between two different queues, both of which are frozen. */
+static int rca_source_transfer(struct rca_source *src, struct rca_queue *from,
+			       struct rca_queue *to)
+{
+	struct rca_queue *first = min(from, to), *second = max(from, to);
+	unsigned long flags;
+	int ret = -EINVAL;
+
+	spin_lock_irqsave(src->lock, flags);
+	spin_lock(&first->lock);
+	spin_lock_nested(&second->lock, SINGLE_DEPTH_NESTING);
+	if (!to->closed) {
+		rca_source_move_locked(src, from, to);
+		ret = 0;
+	}
+	spin_unlock(&second->lock);
+	spin_unlock(&first->lock);
+	spin_unlock_irqrestore(src->lock, flags);
+	if (ret)
+		return ret;
+	if (!from->has_file)
+		rca_queue_mark_closed(from);
+	rca_queue_put(from); /* the source's */
+	return 0;
+}
+
+/**
+ * rca_source_move() - give a source another queue; undelivered events move along
+ * @src: the source
+ * @queue: the new queue; the source takes a reference
+ * @cookie: the new cookie, also for events that wait; NULL: it stays
+ * @reported: where to store how many events were delivered until now; or NULL
+ *
+ * The events keep their order. A private queue is closed when its source
+ * leaves, so that nobody waits there any more. On error nothing has changed.
+ *
+ * Context: process context; may sleep. Takes &rca_queue.consume of both queues
+ * and the source's lock; waits for a delivery that is under way.
+ * Return: 0; -EINVAL: the new queue is closed; -ENOENT: the source was detached.
+ */
+int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *cookie,
+		    u32 *reported)
+{
+	struct rca_queue *from = rca_source_freeze(src, queue);
+	int ret = 0;
+
+	if (!from)
+		ret = -ENOENT;
+	else if (from != queue)
+		ret = rca_source_transfer(src, from, queue);
+	else if (READ_ONCE(queue->closed)) /* pairs with rca_queue_mark_closed() */
+		ret = -EINVAL;
+	if (!ret && cookie)
+		rca_source_set_cookie(src, *cookie);
+	/* Only a delivery changes it, and none is under way. */
+	if (!ret && reported)
+		*reported = src->reported;
+	rca_source_thaw(from, queue);
+	if (!ret && rca_queue_ready(queue))
+		rca_queue_wake(queue);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_move);
+
+/*
+ * Takes a source and its items off its queue. The events go on @dropped.
+ * Returns how many items there were: each has a reference on the owner.
+ */
+static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *queue,
+				      struct list_head *dropped)
+{
+	struct rca_item *item, *next;
+	unsigned int count = 0;
+	unsigned long flags;
+
+	spin_lock_irqsave(src->lock, flags);
+	spin_lock(&queue->lock);
+	list_for_each_entry_safe(item, next, &src->items, snode) {
+		rca_item_unlink_locked(queue, item);
+		if (item->is_notice)
+			rca_item_notice(item)->pending = 0;
+		else
+			list_add_tail(&item->qnode, dropped);
+		count++;
+	}
+	list_del_init(&src->node);
+	WRITE_ONCE(src->queue, NULL);
+	spin_unlock(&queue->lock);
+	spin_unlock_irqrestore(src->lock, flags);
+	return count;
+}
+
+/**
+ * rca_source_detach() - let no event of a source be delivered any more
+ * @src: the source; events that it posts from now on are dropped
+ * @requests: undelivered connection requests are added here, linked by
+ *            &rca_item.qnode; the caller takes each off the list, disposes of
+ *            its child and calls rca_event_free(). NULL: there cannot be any.
+ *
+ * The owner's references of dropped events are given back, and so are their
+ * credits. A private queue is closed. Calling it again does nothing.
+ *
+ * Context: process context; may sleep. Takes &rca_queue.consume and the
+ * source's lock; waits for a delivery that is under way. The caller has a
+ * reference on the owner.
+ * Return: how many events of the source were delivered.
+ */
+u32 rca_source_detach(struct rca_source *src, struct list_head *requests)
+{
+	struct rca_queue *queue = rca_source_freeze(src, NULL);
+	struct rca_event *ev, *next;
+	LIST_HEAD(dropped);
+	unsigned int count;
+
+	if (!queue)
+		return src->reported;
+
+	count = rca_source_unlink(src, queue, &dropped);
+	rca_source_thaw(queue, NULL);
+
+	list_for_each_entry_safe(ev, next, &dropped, item.qnode) {
+		rca_event_done(ev);
+		if (ev->child && !WARN_ON_ONCE(!requests)) {
+			list_move_tail(&ev->item.qnode, requests);
+			continue;
+		}
+		list_del_init(&ev->item.qnode);
+		rca_event_free(ev);
+	}
+	while (count--)
+		rca_obj_put(src->owner); /* from rca_item_link_locked() */
+	if (!queue->has_file)
+		rca_queue_mark_closed(queue);
+	rca_queue_put(queue); /* the source's */
+	return src->reported;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_detach);
