@@ -17,6 +17,7 @@
 #include "event.h"
 #include "log.h"
 #include "marshal.h"
+#include "mcast.h"
 #include "sys.h"
 #include "table.h"
 
@@ -54,6 +55,8 @@ static void release(struct rcl_id *id)
 	pthread_mutex_destroy(&id->lock);
 	free(id->ep_attr);
 	free(id->ep_connect);
+	rcl_members_free(id);
+	rdma_freeaddrinfo(id->addrinfo);
 	free(id);
 }
 
@@ -211,6 +214,7 @@ RCL_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	if (busy)
 		return rcl_fail_id(priv, -ENOENT, __func__, "another thread destroys it");
 
+	rcl_members_detach(priv);
 	cmd.id = priv->handle;
 	ret = RCL_CALL(DESTROY, &cmd);
 	if (ret && ret != -ENOENT) {

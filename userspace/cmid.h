@@ -14,6 +14,8 @@
 
 #include "devices.h"
 
+struct rcl_member;
+
 /**
  * struct rcl_id - an id
  * @id: the public half; the first member, so that the pointers are the same
@@ -43,6 +45,9 @@
  * @ep_attr: passive endpoint: attributes for the QPs of its children, or NULL
  * @ep_connect: active endpoint: prefix of the private data, or NULL
  * @ep_connect_len: its length
+ * @members: memberships in multicast groups (mcast.h)
+ * @addrinfo_busy: rdma_resolve_addrinfo() is at work, or its result waits
+ * @addrinfo: its result, or NULL
  */
 struct rcl_id {
 	struct rdma_cm_id id;
@@ -73,6 +78,10 @@ struct rcl_id {
 	struct ibv_qp_init_attr *ep_attr;
 	void *ep_connect;
 	size_t ep_connect_len;
+
+	struct rcl_member *members;
+	bool addrinfo_busy;
+	struct rdma_addrinfo *addrinfo;
 };
 
 /** rcl_id_of - the private half of a public id; NULL stays NULL */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "addrinfo_async.h"
 #include "channel.h"
 #include "cmid.h"
 #include "compiler.h"
@@ -16,6 +17,7 @@
 #include "event.h"
 #include "log.h"
 #include "marshal.h"
+#include "mcast.h"
 #include "qp.h"
 
 /* What becomes of a record; a negative errno: swallow it and fail the read. */
@@ -203,6 +205,30 @@ static void on_connect_response(struct rcl_id *id, struct rcl_event *ev,
 	turn_into_error(ev, RDMA_CM_EVENT_CONNECT_ERROR, ret);
 }
 
+static int on_multicast(struct rcl_id *id, struct rcl_event *ev,
+			const struct rdma_cm_alt_event *rec)
+{
+	struct rdma_ud_param *ud = &ev->event.param.ud;
+	struct rcl_member *member = rcl_member_get(rec->user_arg);
+	int ret;
+
+	if (!member) {
+		rcl_log("id %u: event %u for a group that it left is dropped",
+			id->handle, rec->type);
+		return SWALLOW;
+	}
+	ev->member = rec->user_arg;
+	if (rec->type == RDMA_CM_ALT_EVENT_MULTICAST_JOIN) {
+		fill_ud(ev, rec);
+		ret = rcl_member_joined(id, member, &ud->ah_attr);
+		if (ret)
+			turn_into_error(ev, RDMA_CM_EVENT_MULTICAST_ERROR, ret);
+	}
+	ud->private_data = member->context;
+	rcl_member_put(member);
+	return DELIVER;
+}
+
 static int process(struct rcl_id *id, struct rcl_event *ev,
 		   const struct rdma_cm_alt_event *rec)
 {
@@ -251,6 +277,14 @@ static int process(struct rcl_id *id, struct rcl_event *ev,
 		set_connected(id, false);
 		fill_param(id, ev, rec);
 		break;
+	case RDMA_CM_ALT_EVENT_MULTICAST_JOIN:
+	case RDMA_CM_ALT_EVENT_MULTICAST_ERROR:
+		return on_multicast(id, ev, rec);
+	case RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED:
+		break;
+	case RDMA_CM_ALT_EVENT_ADDRINFO_ERROR:
+		rcl_addrinfo_failed(id);
+		break;
 	case RDMA_CM_ALT_EVENT_USER:
 		memcpy(&ev->event.param, &rec->user_arg, sizeof(rec->user_arg));
 		ev->event.status = rec->user_status;
@@ -279,6 +313,7 @@ int rcl_event_next(struct rdma_event_channel *channel,
 		if (ret)
 			break;
 		memset(&ev->event, 0, sizeof(ev->event));
+		ev->member = 0;
 		ev->cookie = rec.event.cookie;
 		id = rcl_id_get(ev->cookie);
 		if (!id) {
@@ -324,75 +359,20 @@ RCL_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel,
 RCL_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
 {
 	struct rcl_event *ev = (struct rcl_event *)(void *)event;
+	uint64_t member;
 	struct rcl_id *id;
 
 	if (!event)
 		return rcl_fail(-EINVAL, __func__, "no event");
+	member = ev->member;
 	id = rcl_id_get(ev->cookie);
 	free(ev);
 	if (id) {
+		/* The membership first: who waits for the id frees both. */
+		if (member)
+			rcl_member_ack(id, member);
 		rcl_id_ack(id);
 		rcl_id_put(id);
 	}
 	return 0;
-}
-
-void rcl_event_drop(struct rcl_id *id)
-{
-	if (id->id.event)
-		rdma_ack_cm_event(id->id.event);
-	id->id.event = NULL;
-}
-
-int rcl_event_error(const struct rdma_cm_event *event)
-{
-	if (event->event == RDMA_CM_EVENT_REJECTED)
-		return -ECONNREFUSED;
-	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && !event->status)
-		return -ENODEV;
-	return event->status > 0 ? -event->status : event->status;
-}
-
-int rcl_complete(struct rcl_id *id)
-{
-	int ret;
-
-	if (!id->sync)
-		return 0;
-	do {
-		rcl_event_drop(id);
-		ret = rcl_event_next(id->id.channel, &id->id.event);
-		if (ret)
-			return ret;
-		/* News of the network, and no answer to any call. */
-	} while (id->id.event->event == RDMA_CM_EVENT_ADDR_CHANGE);
-	return rcl_event_error(id->id.event);
-}
-
-static const char * const event_names[] = {
-	[RDMA_CM_ALT_EVENT_ADDR_RESOLVED] = "RDMA_CM_EVENT_ADDR_RESOLVED",
-	[RDMA_CM_ALT_EVENT_ADDR_ERROR] = "RDMA_CM_EVENT_ADDR_ERROR",
-	[RDMA_CM_ALT_EVENT_ROUTE_RESOLVED] = "RDMA_CM_EVENT_ROUTE_RESOLVED",
-	[RDMA_CM_ALT_EVENT_ROUTE_ERROR] = "RDMA_CM_EVENT_ROUTE_ERROR",
-	[RDMA_CM_ALT_EVENT_CONNECT_REQUEST] = "RDMA_CM_EVENT_CONNECT_REQUEST",
-	[RDMA_CM_ALT_EVENT_CONNECT_RESPONSE] = "RDMA_CM_EVENT_CONNECT_RESPONSE",
-	[RDMA_CM_ALT_EVENT_CONNECT_ERROR] = "RDMA_CM_EVENT_CONNECT_ERROR",
-	[RDMA_CM_ALT_EVENT_UNREACHABLE] = "RDMA_CM_EVENT_UNREACHABLE",
-	[RDMA_CM_ALT_EVENT_REJECTED] = "RDMA_CM_EVENT_REJECTED",
-	[RDMA_CM_ALT_EVENT_ESTABLISHED] = "RDMA_CM_EVENT_ESTABLISHED",
-	[RDMA_CM_ALT_EVENT_DISCONNECTED] = "RDMA_CM_EVENT_DISCONNECTED",
-	[RDMA_CM_ALT_EVENT_DEVICE_REMOVAL] = "RDMA_CM_EVENT_DEVICE_REMOVAL",
-	[RDMA_CM_ALT_EVENT_MULTICAST_JOIN] = "RDMA_CM_EVENT_MULTICAST_JOIN",
-	[RDMA_CM_ALT_EVENT_MULTICAST_ERROR] = "RDMA_CM_EVENT_MULTICAST_ERROR",
-	[RDMA_CM_ALT_EVENT_ADDR_CHANGE] = "RDMA_CM_EVENT_ADDR_CHANGE",
-	[RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT] = "RDMA_CM_EVENT_TIMEWAIT_EXIT",
-	[RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED] = "RDMA_CM_EVENT_ADDRINFO_RESOLVED",
-	[RDMA_CM_ALT_EVENT_ADDRINFO_ERROR] = "RDMA_CM_EVENT_ADDRINFO_ERROR",
-};
-
-RCL_EXPORT const char *rdma_event_str(enum rdma_cm_event_type event)
-{
-	unsigned int i = (unsigned int)event;
-
-	return i < ARRAY_SIZE(event_names) ? event_names[i] : "UNKNOWN EVENT";
 }

@@ -14,11 +14,13 @@
  * struct rcl_event - an event that the program holds
  * @event: the public half; the first member
  * @cookie: of the id on which it counts: the listener of a connection request
+ * @member: cookie of the membership on which it counts as well, or 0
  * @private_data: where the public half points to
  */
 struct rcl_event {
 	struct rdma_cm_event event;
 	uint64_t cookie;
+	uint64_t member;
 	uint8_t private_data[256];
 };
 

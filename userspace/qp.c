@@ -9,6 +9,7 @@
 #include "cmid.h"
 #include "compiler.h"
 #include "err.h"
+#include "mcast.h"
 #include "qp.h"
 
 void rcl_cqs_destroy(struct rdma_cm_id *id)
@@ -252,6 +253,8 @@ RCL_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 {
 	if (!id || !id->qp)
 		return;
+	/* Verbs refuse to destroy a QP that is attached to a group. */
+	rcl_members_detach(rcl_id_of(id));
 	ibv_destroy_qp(id->qp);
 	id->qp = NULL;
 	rcl_id_of(id)->init_qp = NULL;

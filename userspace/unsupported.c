@@ -19,22 +19,6 @@
 				      "not implemented in rdma_cm_alt");	\
 	}
 
-/* Multicast */
-UNSUPPORTED(int, rdma_join_multicast, struct rdma_cm_id *id,
-	    struct sockaddr *addr, void *context)
-UNSUPPORTED(int, rdma_join_multicast_ex, struct rdma_cm_id *id,
-	    struct rdma_cm_join_mc_attr_ex *mc_join_attr, void *context)
-UNSUPPORTED(int, rdma_leave_multicast, struct rdma_cm_id *id,
-	    struct sockaddr *addr)
-
-/* Asynchronous address lookup and user events */
-UNSUPPORTED(int, rdma_resolve_addrinfo, struct rdma_cm_id *id, const char *node,
-	    const char *service, const struct rdma_addrinfo *hints)
-UNSUPPORTED(int, rdma_query_addrinfo, struct rdma_cm_id *id,
-	    struct rdma_addrinfo **info)
-UNSUPPORTED(int, rdma_write_cm_event, struct rdma_cm_id *id,
-	    enum rdma_cm_event_type event, int status, uint64_t arg)
-
 /* Sockets over RDMA */
 UNSUPPORTED(int, rsocket, int domain, int type, int proto)
 UNSUPPORTED(int, rbind, int socket, const struct sockaddr *addr, socklen_t addrlen)

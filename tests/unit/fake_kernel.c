@@ -105,6 +105,43 @@ void fake_post_type(__u32 type, __u32 handle, int status)
 	pthread_mutex_unlock(&fake_lock);
 }
 
+static void post_member(int type, __u32 handle, int status)
+{
+	const struct fake_member *member = &fake.members[handle];
+	struct rdma_cm_alt_event event;
+
+	if (type == FAKE_NO_EVENT)
+		return;
+	event = fake_event((__u32)type, member->id);
+	event.status = status;
+	event.member = handle;
+	event.user_arg = member->cookie;
+	if (type == RDMA_CM_ALT_EVENT_MULTICAST_JOIN) {
+		event.flags |= RDMA_CM_ALT_EVENT_F_UD;
+		event.qp_num = 0xffffff;
+		event.qkey = 0x01234567;
+		event.ah_attr = fake.group;
+	}
+	post(&event);
+}
+
+void fake_post_member(__u32 type, __u32 member, int status)
+{
+	pthread_mutex_lock(&fake_lock);
+	post_member((int)type, member, status);
+	pthread_mutex_unlock(&fake_lock);
+}
+
+__u32 fake_child(__u32 listener)
+{
+	__u32 child;
+
+	pthread_mutex_lock(&fake_lock);
+	child = new_id(fake.ids[listener].fd, 0);
+	pthread_mutex_unlock(&fake_lock);
+	return child;
+}
+
 __u32 fake_request(__u32 listener)
 {
 	struct rdma_cm_alt_event event;
@@ -203,6 +240,49 @@ static int do_destroy(struct rdma_cm_alt_destroy *cmd)
 	return 0;
 }
 
+static int do_join(struct rdma_cm_alt_join *cmd)
+{
+	__u32 handle = ++next_handle;
+
+	assert(handle < FAKE_MAX_IDS);
+	if (!alive(cmd->id))
+		return -ENOENT;
+	fake.members[handle] = (struct fake_member) {
+		.alive = true,
+		.id = cmd->id,
+		.cookie = cmd->cookie,
+	};
+	cmd->out_member = handle;
+	post_member(fake.join_event, handle, fake.status);
+	return 0;
+}
+
+static int do_leave(struct rdma_cm_alt_leave *cmd)
+{
+	struct fake_member *member = &fake.members[cmd->member];
+
+	assert(cmd->member < FAKE_MAX_IDS);
+	if (!member->alive)
+		return -ENOENT;
+	member->alive = false;
+	cmd->out_events_reported = member->reported;
+	return 0;
+}
+
+static int do_post(const struct rdma_cm_alt_post_event *cmd)
+{
+	struct rdma_cm_alt_event event;
+
+	if (!alive(cmd->id))
+		return -ENOENT;
+	event = fake_event(cmd->type, cmd->id);
+	event.status = cmd->status;
+	event.user_status = cmd->status;
+	event.user_arg = cmd->arg;
+	post(&event);
+	return 0;
+}
+
 static int run(unsigned int nr, void *arg)
 {
 	switch (nr) {
@@ -251,6 +331,12 @@ static int run(unsigned int nr, void *arg)
 		return do_set_queue(arg);
 	case RDMA_CM_ALT_CMD_DESTROY:
 		return do_destroy(arg);
+	case RDMA_CM_ALT_CMD_JOIN:
+		return do_join(arg);
+	case RDMA_CM_ALT_CMD_LEAVE:
+		return do_leave(arg);
+	case RDMA_CM_ALT_CMD_POST_EVENT:
+		return do_post(arg);
 	default:
 		return 0;
 	}
@@ -283,6 +369,8 @@ static ssize_t fake_read(int fd, void *buf, size_t len)
 		return -errno;
 	pthread_mutex_lock(&fake_lock);
 	fake.ids[event->listen_id ? event->listen_id : event->id].reported++;
+	if (event->member)
+		fake.members[event->member].reported++;
 	pthread_mutex_unlock(&fake_lock);
 	return ret;
 }
@@ -330,6 +418,7 @@ void fake_install(void)
 	fake.connect_event = RDMA_CM_ALT_EVENT_CONNECT_RESPONSE;
 	fake.accept_event = RDMA_CM_ALT_EVENT_ESTABLISHED;
 	fake.disconnect_event = RDMA_CM_ALT_EVENT_DISCONNECTED;
+	fake.join_event = RDMA_CM_ALT_EVENT_MULTICAST_JOIN;
 	fake.route.node_guid = FAKE_GUID;
 	fake.route.ibdev_index = FAKE_INDEX;
 	fake.route.port_num = 1;
@@ -346,6 +435,9 @@ void fake_install(void)
 	fake.qp.attr.timeout = 17;
 	fake.attr = fake.qp.attr;
 	fake.attr.qp_attr_mask = fake.qp.init_mask;
+	fake.group.grh.dgid[0] = 0xff;
+	fake.group.dlid = 0xc001;
+	fake.group.is_global = 1;
 	rcl_sys = &fake_ops;
 }
 

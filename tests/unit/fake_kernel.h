@@ -28,6 +28,20 @@ struct fake_id {
 };
 
 /**
+ * struct fake_member - a membership of the fake kernel
+ * @alive: joined and not left
+ * @id: handle of its id
+ * @cookie: in its events
+ * @reported: events that were read
+ */
+struct fake_member {
+	bool alive;
+	__u32 id;
+	__u64 cookie;
+	__u32 reported;
+};
+
+/**
  * struct fake_kernel - its knobs and what it saw
  * @open_error: errno of the next opens; 0: they work
  * @fail: errno of a command's next call, by number - RDMA_CM_ALT_CMD_BASE
@@ -36,16 +50,19 @@ struct fake_id {
  * @route: what it knows of every id
  * @qp: QP attributes in events
  * @attr: what QP_ATTR answers
+ * @group: address handle attributes of a group that is joined
  * @addr_event: what resolving an address ends with, or FAKE_NO_EVENT
  * @route_event: what resolving a route ends with, or FAKE_NO_EVENT
  * @connect_event: what a connect ends with, or FAKE_NO_EVENT
  * @accept_event: what an accept ends with, or FAKE_NO_EVENT
  * @disconnect_event: what a disconnect ends with, or FAKE_NO_EVENT
+ * @join_event: what a join ends with, or FAKE_NO_EVENT
  * @status: of those events when they are errors
  * @paths: opened last
  * @last: the struct of the last call of each command, as it came in
  * @private_data: of the last connect, accept or reject
  * @ids: by handle
+ * @members: by handle
  */
 struct fake_kernel {
 	int open_error;
@@ -55,11 +72,13 @@ struct fake_kernel {
 	struct rdma_cm_alt_route route;
 	struct rdma_cm_alt_qp_attr qp;
 	struct ib_uverbs_qp_attr attr;
+	struct ib_uverbs_ah_attr group;
 	int addr_event;
 	int route_event;
 	int connect_event;
 	int accept_event;
 	int disconnect_event;
+	int join_event;
 	int status;
 	char path[128];
 	union {
@@ -71,10 +90,14 @@ struct fake_kernel {
 		struct rdma_cm_alt_option option;
 		struct rdma_cm_alt_set_queue set_queue;
 		struct rdma_cm_alt_qp_attr_get qp_attr;
+		struct rdma_cm_alt_join join;
+		struct rdma_cm_alt_leave leave;
+		struct rdma_cm_alt_post_event post_event;
 		__u8 bytes[1024];
 	} last[FAKE_COMMANDS];
 	__u8 private_data[512];
 	struct fake_id ids[FAKE_MAX_IDS];
+	struct fake_member members[FAKE_MAX_IDS];
 };
 
 extern struct fake_kernel fake;
@@ -97,12 +120,18 @@ void fake_post(const struct rdma_cm_alt_event *event);
 /** fake_post_type - the same with no more than a type and a status */
 void fake_post_type(__u32 type, __u32 handle, int status);
 
+/** fake_post_member - an event of a membership */
+void fake_post_member(__u32 type, __u32 member, int status);
+
 /**
  * fake_request - a connection request for a listener
  *
  * Return: handle of the new id
  */
 __u32 fake_request(__u32 listener);
+
+/** fake_child - the new id of a request alone, for an event of the caller's own */
+__u32 fake_child(__u32 listener);
 
 /** fake_open_queues - queues that are open */
 int fake_open_queues(void);

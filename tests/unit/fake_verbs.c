@@ -189,6 +189,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 
 int ibv_destroy_qp(struct ibv_qp *qp)
 {
+	if (fake_verbs.attached)
+		return EBUSY;
 	return destroyed(qp);
 }
 
@@ -205,6 +207,30 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		fake_verbs.moves++;
 	}
 	qp->state = attr->qp_state;
+	return 0;
+}
+
+int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+	(void)qp;
+	fake_verbs.attaches++;
+	fake_verbs.group = *gid;
+	fake_verbs.group_lid = lid;
+	if (fails())
+		return errno;
+	fake_verbs.attached |= 1U << (lid & 31);
+	return 0;
+}
+
+int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+	(void)qp;
+	fake_verbs.detaches++;
+	fake_verbs.group = *gid;
+	fake_verbs.group_lid = lid;
+	if (!(fake_verbs.attached & 1U << (lid & 31)))
+		return EINVAL;
+	fake_verbs.attached &= ~(1U << (lid & 31));
 	return 0;
 }
 

@@ -24,6 +24,12 @@
  * @state: to which state, one each
  * @attr: with which attributes
  * @mask: and which mask
+ * @attached: groups that the QP is attached to, a bit for each of the last
+ *            five bits of their LIDs; it is not destroyed before they are 0
+ * @attaches: calls of ibv_attach_mcast()
+ * @detaches: calls of ibv_detach_mcast()
+ * @group: GID of the last of them
+ * @group_lid: LID of the last of them
  * @max_depth: depths of the device
  * @ece: what the provider knows of enhanced connection establishment; vendor 0:
  *       nothing at all
@@ -39,6 +45,11 @@ struct fake_verbs {
 	enum ibv_qp_state state[FAKE_MOVES];
 	struct ibv_qp_attr attr[FAKE_MOVES];
 	int mask[FAKE_MOVES];
+	unsigned int attached;
+	int attaches;
+	int detaches;
+	union ibv_gid group;
+	uint16_t group_lid;
 	int max_depth;
 	struct ibv_ece ece;
 };

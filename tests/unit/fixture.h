@@ -74,6 +74,14 @@ static inline struct rdma_cm_id *new_id(struct rdma_event_channel *channel)
 	return id;
 }
 
+static inline struct rdma_cm_id *new_ud_id(struct rdma_event_channel *channel)
+{
+	struct rdma_cm_id *id = NULL;
+
+	assert_int_equal(rdma_create_id(channel, &id, (void *)0x55, RDMA_PS_UDP), 0);
+	return id;
+}
+
 static inline uint32_t handle_of(struct rdma_cm_id *id)
 {
 	return rcl_id_of(id)->handle;
@@ -117,6 +125,7 @@ static inline void add_qp(struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 
+	attr.qp_type = id->qp_type;
 	assert_int_equal(rdma_create_qp(id, NULL, &attr), 0);
 }
 
