@@ -45,6 +45,7 @@ static void id_work(struct work_struct *work)
 	mutex_lock(&id->op);
 	switch (rca_id_state(id)) {
 	case RCA_ST_CLOSED:
+	case RCA_ST_SIDR_DONE:
 		rca_id_drop_lower(id);
 		break;
 	case RCA_ST_DESTROYING:
@@ -153,7 +154,7 @@ struct rca_id *rca_id_create_child(struct rca_id *listener)
 		return id;
 	id->ps = listener->ps;
 	id->qp_type = listener->qp_type;
-	id->state = RCA_ST_REQ_RCVD;
+	id->state = id->qp_type == IB_QPT_UD ? RCA_ST_SIDR_RCVD : RCA_ST_REQ_RCVD;
 	rca_source_init(&id->src, &id->obj, &id->lock, 0);
 	return id;
 }

@@ -99,6 +99,7 @@ struct rca_link {
  * @waiting: listening: requests that wait to be read (atomic)
  * @backlog: listening: how many may (immutable while listening)
  * @psn: starting PSN of our receive queue (immutable)
+ * @qkey: datagrams: queue key that user space or a peer was told, 0: none yet (lock: @lock)
  * @tos: type of service (lock: @op)
  * @ack_timeout: acknowledgement timeout of the local QP (lock: @op; callbacks read it without)
  * @ack_timeout_set: it was set (lock: @op; callbacks read it without)
@@ -135,6 +136,7 @@ struct rca_id {
 	atomic_t waiting;
 	u32 backlog;
 	u32 psn;
+	u32 qkey;
 	u8 tos;
 	u8 ack_timeout;
 	bool ack_timeout_set;
@@ -184,6 +186,7 @@ void rca_id_unreserve_event(struct rca_id *id);
 struct rca_event *rca_id_event(struct rca_id *id);
 void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status);
 void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn);
+void rca_event_set_ud(struct rca_event *ev, const struct rca_tp_conn *conn);
 
 /* Device and address */
 int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,

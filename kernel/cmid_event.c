@@ -129,3 +129,21 @@ void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn)
 	rec->private_data_len = conn->private_data_len;
 	memcpy(rec->private_data, conn->private_data, conn->private_data_len);
 }
+
+/**
+ * rca_event_set_ud() - put what a peer says of its datagrams into a record
+ * @ev: the record; its address handle attributes stay
+ * @conn: number and queue key of the peer's QP, 0 when it tells none; private data
+ *
+ * Context: Any context.
+ */
+void rca_event_set_ud(struct rca_event *ev, const struct rca_tp_conn *conn)
+{
+	struct rdma_cm_alt_event *rec = &ev->rec;
+
+	rec->flags |= RDMA_CM_ALT_EVENT_F_UD;
+	rec->qp_num = conn->qp_num;
+	rec->qkey = conn->qkey;
+	rec->private_data_len = conn->private_data_len;
+	memcpy(rec->private_data, conn->private_data, conn->private_data_len);
+}

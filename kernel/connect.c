@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connections: what user space asks for, and what the peer's messages mean.
+ * Connections: what user space asks for, and what the peer's messages mean. What
+ * datagram ids do instead is in datagram.c.
  *
  * Locking: rca_id.op over each operation; messages take rca_id.lock alone. An
  * operation changes the state before it sends, as the answer may come first.
@@ -11,6 +12,7 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
 
+#include "datagram.h"
 #include "devices.h"
 #include "qpattr.h"
 #include "trace.h"
@@ -64,6 +66,8 @@ int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 	void *lower;
 	int ret;
 
+	if (id->qp_type == IB_QPT_UD)
+		return rca_datagram_connect(id, conn);
 	mutex_lock(&id->op);
 	ret = rca_id_may(id, RCA_IN_CONNECT);
 	if (ret)
@@ -116,8 +120,8 @@ static int refused(struct rca_id *id, const struct rca_step *step)
  * @conn: our parameters
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0, an event follows; -EINVAL wrong state or private data too long:
- * the request waits still; -ECONNRESET the peer has given up; another errno:
+ * Return: 0, an event follows, but for datagrams; -EINVAL wrong state or private
+ * data too long: the request waits still; -ECONNRESET the peer has given up; another errno:
  * the request was rejected.
  */
 int rca_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
@@ -126,6 +130,8 @@ int rca_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
 	struct rca_step step;
 	int ret;
 
+	if (id->qp_type == IB_QPT_UD)
+		return rca_datagram_accept(id, cookie, conn);
 	mutex_lock(&id->op);
 	ret = -EINVAL;
 	if (conn->private_data_len > rca_wire_private_max(RCA_WIRE_REP, id->dst.sa.sa_family))
@@ -182,10 +188,12 @@ int rca_reject(struct rca_id *id, u32 reason, const void *data, u32 len)
 
 	if (!reason)
 		reason = IB_CM_REJ_CONSUMER_DEFINED;
-	mutex_lock(&id->op);
 	if (reason != IB_CM_REJ_CONSUMER_DEFINED &&
 	    reason != IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED)
-		goto out_unlock;
+		return -EINVAL;
+	if (id->qp_type == IB_QPT_UD)
+		return rca_datagram_reject(id, data, len);
+	mutex_lock(&id->op);
 	if (len > rca_wire_private_max(RCA_WIRE_REJ, id->dst.sa.sa_family))
 		goto out_unlock;
 	step = rca_id_step(id, RCA_IN_REJECT);
@@ -308,6 +316,10 @@ u8 rca_connect_event(void *owner, void *lower, const struct rca_tp_event *event)
 	struct rca_step step;
 	unsigned long flags;
 
+	if (id->qp_type == IB_QPT_UD) {
+		rca_datagram_event(id, event);
+		return 0;
+	}
 	if (needs_record(event->input)) {
 		ev = rca_id_event(id);
 		if (ev && event->has_conn)

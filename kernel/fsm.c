@@ -39,6 +39,7 @@ struct row {
  * come at any time after a transition that another message caused.
  */
 #define LATE_ACTIVE	[RCA_IN_REP] = IGN, [RCA_IN_REQ_TIMEOUT] = IGN
+#define LATE_SIDR	[RCA_IN_REJ] = IGN, [RCA_IN_BAD_QKEY] = IGN
 #define LATE_PASSIVE	[RCA_IN_RTU] = IGN, [RCA_IN_REP_TIMEOUT] = IGN
 #define LATE_DISC	[RCA_IN_DREP] = IGN, [RCA_IN_DREQ_TIMEOUT] = IGN
 
@@ -79,6 +80,7 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 	},
 	[RCA_ST_ROUTE_RESOLVED] = {
 		[RCA_IN_CONNECT] = GO(REQ_SENT),
+		[RCA_IN_SIDR] = GO(SIDR_SENT),
 		DESTROY, REMOVE,
 	},
 	[RCA_ST_REQ_SENT] = {
@@ -158,12 +160,31 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 	},
 	[RCA_ST_FAILED] = {
 		[RCA_IN_DREQ] = IGN_DREP,
-		[RCA_IN_REJ] = IGN,
 		[RCA_IN_TIMEWAIT_EXIT] = IGN,
 		[RCA_IN_CONNECT_FAIL] = IGN,
 		[RCA_IN_ESTABLISH_FAIL] = IGN,
 		[RCA_IN_ACCEPT_FAIL] = IGN,
-		LATE_ACTIVE, LATE_PASSIVE, LATE_DISC, DISC_OK, DESTROY, REMOVE,
+		LATE_SIDR, LATE_ACTIVE, LATE_PASSIVE, LATE_DISC, DISC_OK, DESTROY, REMOVE,
+	},
+	[RCA_ST_SIDR_SENT] = {
+		[RCA_IN_CONNECT_FAIL] = GO(ROUTE_RESOLVED),
+		[RCA_IN_REP] = POST(SIDR_DONE, ESTABLISHED),
+		[RCA_IN_BAD_QKEY] = POST(FAILED, ADDR_ERROR),
+		[RCA_IN_REJ] = POST(FAILED, UNREACHABLE),
+		[RCA_IN_REQ_TIMEOUT] = POST(FAILED, UNREACHABLE),
+		DISC_OK, DESTROY, REMOVE,
+	},
+	[RCA_ST_SIDR_RCVD] = {
+		/* The peer tells us nothing more; see RCA_ST_REQ_RCVD for the removal. */
+		[RCA_IN_ACCEPT] = GO(SIDR_DONE),
+		[RCA_IN_REJECT] = GO(FAILED),
+		[RCA_IN_REMOVE] = GO(REMOVED),
+		DISC_OK, DESTROY,
+	},
+	[RCA_ST_SIDR_DONE] = {
+		[RCA_IN_ACCEPT_FAIL] = GO(FAILED),
+		[RCA_IN_CONNECT_FAIL] = IGN,
+		LATE_SIDR, LATE_ACTIVE, DISC_OK, DESTROY, REMOVE,
 	},
 	[RCA_ST_LISTEN] = {
 		[RCA_IN_LISTEN_FAIL] = GO(BOUND),
@@ -175,10 +196,10 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		[RCA_IN_ROUTE_OK] = IGN, [RCA_IN_ROUTE_FAIL] = IGN,
 		[RCA_IN_CONNECT_FAIL] = IGN, [RCA_IN_LISTEN_FAIL] = IGN,
 		[RCA_IN_ACCEPT_FAIL] = IGN, [RCA_IN_ESTABLISH_FAIL] = IGN,
-		[RCA_IN_DISCONNECT_FAIL] = IGN, [RCA_IN_REJ] = IGN,
+		[RCA_IN_DISCONNECT_FAIL] = IGN,
 		[RCA_IN_DREQ] = IGN_DREP, [RCA_IN_TIMEWAIT_EXIT] = IGN,
 		[RCA_IN_REMOVE] = IGN,
-		LATE_ACTIVE, LATE_PASSIVE, LATE_DISC, DESTROY,
+		LATE_SIDR, LATE_ACTIVE, LATE_PASSIVE, LATE_DISC, DESTROY,
 	},
 	[RCA_ST_DESTROYING] = {
 		/* The way out is the last reference, not a state. */
@@ -187,7 +208,7 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		[RCA_IN_CONNECT_FAIL] = IGN, [RCA_IN_LISTEN_FAIL] = IGN,
 		[RCA_IN_ACCEPT_FAIL] = IGN, [RCA_IN_ESTABLISH_FAIL] = IGN,
 		[RCA_IN_DISCONNECT_FAIL] = IGN,
-		[RCA_IN_REP] = IGN, [RCA_IN_RTU] = IGN,
+		[RCA_IN_REP] = IGN, [RCA_IN_BAD_QKEY] = IGN, [RCA_IN_RTU] = IGN,
 		[RCA_IN_REQ_TIMEOUT] = FIN, [RCA_IN_REP_TIMEOUT] = FIN,
 		[RCA_IN_REJ] = FIN, [RCA_IN_DREP] = FIN,
 		[RCA_IN_DREQ] = FIN_DREP, [RCA_IN_DREQ_TIMEOUT] = FIN,
@@ -212,6 +233,9 @@ static const char * const state_names[] = {
 	[RCA_ST_DISCONNECTED] = "disconnected",
 	[RCA_ST_CLOSED] = "closed",
 	[RCA_ST_FAILED] = "failed",
+	[RCA_ST_SIDR_SENT] = "sidr-sent",
+	[RCA_ST_SIDR_RCVD] = "sidr-rcvd",
+	[RCA_ST_SIDR_DONE] = "sidr-done",
 	[RCA_ST_LISTEN] = "listen",
 	[RCA_ST_REMOVED] = "removed",
 	[RCA_ST_DESTROYING] = "destroying",
@@ -229,8 +253,10 @@ static const char * const input_names[] = {
 	[RCA_IN_LISTEN] = "listen",
 	[RCA_IN_LISTEN_FAIL] = "listen-fail",
 	[RCA_IN_CONNECT] = "connect",
+	[RCA_IN_SIDR] = "sidr",
 	[RCA_IN_CONNECT_FAIL] = "connect-fail",
 	[RCA_IN_REP] = "rep",
+	[RCA_IN_BAD_QKEY] = "bad-qkey",
 	[RCA_IN_REQ_TIMEOUT] = "req-timeout",
 	[RCA_IN_ACCEPT] = "accept",
 	[RCA_IN_ACCEPT_FAIL] = "accept-fail",

@@ -22,6 +22,9 @@
  * @RCA_ST_DISCONNECTED: was connected; the lower id is in timewait
  * @RCA_ST_CLOSED: timewait is over
  * @RCA_ST_FAILED: rejected, unreachable or failed; only destroy is left
+ * @RCA_ST_SIDR_SENT: datagrams, active side: waits for the peer's QP
+ * @RCA_ST_SIDR_RCVD: datagrams, passive side: user space has to accept or reject
+ * @RCA_ST_SIDR_DONE: datagrams: one side has told the other its QP; nothing follows
  * @RCA_ST_LISTEN: takes connection requests
  * @RCA_ST_REMOVED: its device is gone
  * @RCA_ST_DESTROYING: no longer user space's
@@ -43,6 +46,9 @@ enum rca_state {
 	RCA_ST_DISCONNECTED,
 	RCA_ST_CLOSED,
 	RCA_ST_FAILED,
+	RCA_ST_SIDR_SENT,
+	RCA_ST_SIDR_RCVD,
+	RCA_ST_SIDR_DONE,
 	RCA_ST_LISTEN,
 	RCA_ST_REMOVED,
 	RCA_ST_DESTROYING,
@@ -61,8 +67,10 @@ enum rca_state {
  * @RCA_IN_LISTEN: operation: listening starts
  * @RCA_IN_LISTEN_FAIL: it could not
  * @RCA_IN_CONNECT: operation: request is sent
+ * @RCA_IN_SIDR: operation: datagrams: request for the peer's QP is sent
  * @RCA_IN_CONNECT_FAIL: it could not be sent
  * @RCA_IN_REP: message: reply
+ * @RCA_IN_BAD_QKEY: message: datagrams: reply with a queue key that does not fit ours
  * @RCA_IN_REQ_TIMEOUT: no answer to our request
  * @RCA_IN_ACCEPT: operation: reply is sent
  * @RCA_IN_ACCEPT_FAIL: it could not be sent
@@ -93,8 +101,10 @@ enum rca_input {
 	RCA_IN_LISTEN,
 	RCA_IN_LISTEN_FAIL,
 	RCA_IN_CONNECT,
+	RCA_IN_SIDR,
 	RCA_IN_CONNECT_FAIL,
 	RCA_IN_REP,
+	RCA_IN_BAD_QKEY,
 	RCA_IN_REQ_TIMEOUT,
 	RCA_IN_ACCEPT,
 	RCA_IN_ACCEPT_FAIL,

@@ -36,6 +36,7 @@ static int decode_conn(struct rca_tp_conn *conn, const struct rdma_cm_alt_conn_p
 		return -EINVAL;
 	*conn = (struct rca_tp_conn) {
 		.qp_num = param->qp_num,
+		.qkey = param->qkey,
 		.responder_resources = param->responder_resources,
 		.initiator_depth = param->initiator_depth,
 		.flow_control = param->flow_control,

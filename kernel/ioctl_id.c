@@ -56,9 +56,12 @@ static int check_qp_type(u16 ps, u8 qp_type)
 	switch (ps) {
 	case RDMA_PS_UDP:
 	case RDMA_PS_IPOIB:
-		return qp_type == IB_UVERBS_QPT_UD ? -EOPNOTSUPP : -EINVAL;
-	case RDMA_PS_TCP:
+		return qp_type == IB_UVERBS_QPT_UD ? 0 : -EINVAL;
 	case RDMA_PS_IB:
+		if (qp_type == IB_UVERBS_QPT_UD)
+			return 0;
+		break;
+	case RDMA_PS_TCP:
 		break;
 	default:
 		return -EINVAL;

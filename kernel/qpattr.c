@@ -3,29 +3,46 @@
  * Attributes for the transitions of a QP: asked for one by one, or all that are
  * known, to travel with an event.
  *
- * Locking: rca_id.op for the former; the latter reads what does not change.
+ * Locking: rca_id.op for the former; the latter reads what does not change, but
+ * for the queue key, which rca_id.lock protects.
  */
 #include "qpattr.h"
 
 #include <kunit/visibility.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_marshall.h>
+#include <rdma/rdma_cm_ib.h>
+#include <rdma/rdma_user_cm.h>
 
 #include "devices.h"
 
-/* Before there is a connection: where the QP is, and no access for the peer. */
+/* Where the QP is. */
+static int place_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+{
+	attr->port_num = id->port_num;
+	*mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT;
+	return ib_find_cached_pkey(id->dev->ibdev, id->port_num, IB_DEFAULT_PKEY_FULL,
+				   &attr->pkey_index);
+}
+
+/* Before there is a connection: no access for the peer. */
 static int unconnected_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 {
-	int ret;
+	int ret = place_attr(id, attr, mask);
 
-	ret = ib_find_cached_pkey(id->dev->ibdev, id->port_num, IB_DEFAULT_PKEY_FULL,
-				  &attr->pkey_index);
-	if (ret)
-		return ret;
-	attr->port_num = id->port_num;
 	attr->qp_access_flags = 0;
-	*mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS;
-	return 0;
+	*mask |= IB_QP_ACCESS_FLAGS;
+	return ret;
+}
+
+/* The peer has no part in it, so it is the same for all transitions, as in stock. */
+static int datagram_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+{
+	int ret = place_attr(id, attr, mask);
+
+	attr->qkey = rca_qkey(id);
+	*mask |= IB_QP_QKEY;
+	return ret ?: attr->qkey ? 0 : -EINVAL;
 }
 
 /*
@@ -50,7 +67,64 @@ static int get_attr(struct rca_id *id, void *lower, enum ib_qp_state state,
 		    struct ib_qp_attr *attr, int *mask)
 {
 	attr->qp_state = state;
+	if (id->qp_type == IB_QPT_UD)
+		return datagram_attr(id, attr, mask);
 	return lower ? connected_attr(id, lower, attr, mask) : unconnected_attr(id, attr, mask);
+}
+
+/**
+ * rca_qkey() - the queue key of a datagram id
+ * @id: the id
+ *
+ * Context: Any context. Pairs with rca_qkey_settle_locked().
+ * Return: the one that was settled, else that of the port space. 0: it has
+ * none, as the one of RDMA_PS_IPOIB is its broadcast group's, which only an
+ * InfiniBand link layer has.
+ */
+u32 rca_qkey(const struct rca_id *id)
+{
+	u32 qkey = READ_ONCE(id->qkey);
+
+	if (qkey)
+		return qkey;
+	return id->ps == RDMA_PS_IPOIB ? 0 : RDMA_UDP_QKEY;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_qkey);
+
+/**
+ * rca_qkey_settle_locked() - a queue key was told, and does not change any more
+ * @id: the id
+ * @qkey: the key
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ * Return: 0; -EINVAL no key, or another one was settled before.
+ */
+int rca_qkey_settle_locked(struct rca_id *id, u32 qkey)
+{
+	lockdep_assert_held(&id->lock);
+	if (!qkey || (id->qkey && id->qkey != qkey))
+		return -EINVAL;
+	WRITE_ONCE(id->qkey, qkey);	/* pairs with rca_qkey() */
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_qkey_settle_locked);
+
+/* User space sets up its QP with this queue key. */
+static int settle(struct rca_id *id, u32 qkey)
+{
+	unsigned long flags;
+	int ret;
+
+	spin_lock_irqsave(&id->lock, flags);
+	ret = rca_qkey_settle_locked(id, qkey);
+	spin_unlock_irqrestore(&id->lock, flags);
+	return ret;
+}
+
+/* After a connection its attributes are gone; datagrams do not depend on one. */
+static bool too_late(struct rca_id *id, enum rca_state state)
+{
+	return id->qp_type != IB_QPT_UD && !id->lower && state > RCA_ST_ROUTE_RESOLVED;
 }
 
 /**
@@ -77,10 +151,12 @@ int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 		ret = -ENXIO;
 	else if (!id->dev)
 		ret = -EINVAL;
-	else if (!id->lower && state > RCA_ST_ROUTE_RESOLVED)
+	else if (too_late(id, state))
 		ret = -EINVAL;
 	else
 		ret = get_attr(id, id->lower, qp_state, &attr, &mask);
+	if (!ret && id->qp_type == IB_QPT_UD)
+		ret = settle(id, attr.qkey);
 	if (!ret) {
 		memset(out, 0, sizeof(*out));
 		out->qp_attr_mask = mask;
@@ -98,6 +174,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_qp_attr);
  * @out: one set of attributes with a mask for each transition
  *
  * The three sets do not contradict each other, so that one struct holds them.
+ * Of datagrams INIT alone depends on the id.
  *
  * Context: Any context but under @id->lock; @id->dev and @id->port_num do not
  * change: the caller holds @id->op, or runs in a callback of @lower.
@@ -111,6 +188,8 @@ bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr
 	if (!id->dev || get_attr(id, lower, IB_QPS_INIT, &attr, &mask))
 		return false;
 	out->init_mask = mask;
+	if (id->qp_type == IB_QPT_UD)
+		lower = NULL;
 	if (lower && !get_attr(id, lower, IB_QPS_RTR, &attr, &mask))
 		out->rtr_mask = mask;
 	if (out->rtr_mask && !get_attr(id, lower, IB_QPS_RTS, &attr, &mask))

@@ -19,6 +19,7 @@
 #include <net/ip_fib.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
+#include <rdma/rdma_user_cm.h>
 
 #include "cmid.h"
 #include "demux.h"
@@ -133,6 +134,9 @@ static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *dem
 	struct rca_id *child;
 	int ret;
 
+	/* Its users expect an IPoIB interface, see rca_qkey(). */
+	if (listener->ps == RDMA_PS_IPOIB)
+		return ERR_PTR(-EINVAL);
 	child = rca_id_create_child(listener);
 	if (IS_ERR(child))
 		return child;
@@ -141,7 +145,7 @@ static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *dem
 	ret = -ENOMEM;
 	child->path = copy_path(req->path);
 	child->alt_path = copy_path(req->alt_path);
-	if (!child->path || (req->alt_path && !child->alt_path))
+	if ((req->path && !child->path) || (req->alt_path && !child->alt_path))
 		goto err_abandon;
 	rdma_hold_gid_attr(req->sgid_attr);	/* put in rca_id_detach() */
 	ret = rca_id_attach(child, demux->dev, req->port_num, req->sgid_attr);
@@ -166,7 +170,10 @@ static struct rca_event *build_event(struct rca_id *listener, struct rca_id *chi
 		return NULL;
 	user.private_data += RCA_WIRE_HDR_LEN;
 	user.private_data_len -= RCA_WIRE_HDR_LEN;
-	rca_event_set_conn(ev, &user);
+	if (user.qp_type == IB_QPT_UD)
+		rca_event_set_ud(ev, &user);
+	else
+		rca_event_set_conn(ev, &user);
 	ev->rec.id = child->obj.handle;
 	ev->rec.listen_id = listener->obj.handle;
 	ev->rec.flags |= RDMA_CM_ALT_EVENT_F_ROUTE;

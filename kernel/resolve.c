@@ -94,6 +94,8 @@ static int acquire_device(struct rca_id *id, const union rca_addr *local,
 	u32 port;
 
 	lockdep_assert_held(&id->op);
+	if (id->ps == RDMA_PS_IPOIB && addr->dev_type != ARPHRD_INFINIBAND)
+		return -EINVAL;
 	while ((dev = rca_device_next(dev))) {
 		rdma_for_each_port(dev->ibdev, port) {
 			attr = find_gid(dev->ibdev, port, id->net, local, addr);
@@ -166,8 +168,6 @@ static int set_local(struct rca_id *id, const union rca_addr *src, bool take_por
 			return -EINVAL;
 		addr.bound_dev_if = rca_addr_scope(src);
 	}
-	if (id->ps == RDMA_PS_IPOIB)
-		return -EINVAL;
 	if (!is_wildcard(src)) {
 		ret = rdma_translate_ip(&src->sa, &addr) ?: acquire_device(id, src, &addr);
 		if (ret)

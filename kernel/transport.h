@@ -9,6 +9,7 @@
 #include "fsm.h"
 #include "types.h"
 
+struct ib_uverbs_ah_attr;
 struct sa_path_rec;
 
 /**
@@ -26,6 +27,7 @@ struct sa_path_rec;
 /**
  * struct rca_tp_conn - parameters of a connection, ours or the peer's
  * @qp_num: number of the sender's QP
+ * @qkey: datagrams: its queue key
  * @psn: starting packet sequence number of the sender's receive queue
  * @responder_resources: as the sender sees it
  * @initiator_depth: as the sender sees it
@@ -41,6 +43,7 @@ struct sa_path_rec;
  */
 struct rca_tp_conn {
 	u32 qp_num;
+	u32 qkey;
 	u32 psn;
 	u8 responder_resources;
 	u8 initiator_depth;
@@ -56,10 +59,10 @@ struct rca_tp_conn {
 };
 
 /**
- * struct rca_tp_req - what connect() needs beside the parameters
+ * struct rca_tp_req - what connect() and sidr_request() need beside the parameters
  * @conn: the parameters; private data with the IP CM header
  * @service_id: of the listener
- * @path: the path; must stay until connect() returns
+ * @path: the path; must stay until the call returns
  * @sgid_attr: RoCE: attributes of the local GID; NULL: none
  */
 struct rca_tp_req {
@@ -71,10 +74,11 @@ struct rca_tp_req {
 
 /**
  * struct rca_tp_request - a connection request that came in
- * @conn: the peer's parameters; private data as on the wire
+ * @conn: the peer's parameters; private data as on the wire. Datagrams: the
+ *        private data alone, with the QP type IB_QPT_UD.
  * @service_id: of the listener
  * @port_num: port of the device
- * @path: the path to the peer; dies when the callback returns
+ * @path: the path to the peer; dies when the callback returns; datagrams: NULL
  * @alt_path: the alternate path; may be NULL; dies likewise
  * @sgid_attr: local GID; may be NULL; hold it with rdma_hold_gid_attr() to keep it
  * @pkey: partition key of the message
@@ -92,7 +96,8 @@ struct rca_tp_request {
 /**
  * struct rca_tp_event - what happened to a lower id
  * @input: what it is to the id
- * @status: 0, a negative errno, or the reason of a reject (> 0)
+ * @status: 0, a negative errno, or the reason of a reject (> 0); of a datagram
+ *          request that is refused: the SIDR status
  * @has_conn: @conn is valid
  * @conn: the peer's parameters and private data; die when the callback returns
  */
@@ -111,7 +116,8 @@ struct rca_tp_event {
  *         RCA_ACT_DREP.
  * @request: a request came in for a demux. Returns 0: the lower id is ours and
  *           has an owner now (set_owner()); -ENOMEM: drop it silently, the
- *           peer tries again; another errno: reject it.
+ *           peer tries again; another errno: reject it. A request for datagrams
+ *           may be rejected in both cases.
  */
 struct rca_tp_upcalls {
 	u8 (*event)(void *owner, void *lower, const struct rca_tp_event *event);
@@ -134,6 +140,12 @@ struct rca_tp_upcalls {
  * @disconnect: send a disconnect request
  * @notify: the QP saw an event (communication established, path migrated)
  * @qp_attr: attributes for attr->qp_state
+ * @sidr_request: ask for the peer's QP; ends with RCA_IN_REP, RCA_IN_REJ or
+ *                RCA_IN_REQ_TIMEOUT
+ * @sidr_reply: answer such a request with our QP, or refuse it by a status that
+ *              is not 0 (IBTA volume 1, 12.11.2); of @conn number and queue key
+ *              of the QP, private data and ECE count
+ * @ah_attr: attributes of an address handle for a path, in the form for user space
  */
 struct rca_tp_ops {
 	const char *name;
@@ -149,6 +161,10 @@ struct rca_tp_ops {
 	int (*disconnect)(void *lower);
 	int (*notify)(void *lower, enum ib_event_type event);
 	int (*qp_attr)(void *lower, struct ib_qp_attr *attr, int *mask);
+	int (*sidr_request)(void *lower, const struct rca_tp_req *req);
+	int (*sidr_reply)(void *lower, int status, const struct rca_tp_conn *conn);
+	int (*ah_attr)(struct ib_device *dev, u32 port_num, struct sa_path_rec *path,
+		       const struct ib_gid_attr *sgid_attr, struct ib_uverbs_ah_attr *out);
 };
 
 #endif /* RCA_TRANSPORT_H */

@@ -8,6 +8,7 @@
 #include "transport_ib.h"
 
 #include <rdma/ib_cm.h>
+#include <rdma/ib_marshall.h>
 #include <rdma/ib_sa.h>
 
 /*
@@ -16,6 +17,9 @@
  */
 #define CM_RESPONSE_TIMEOUT	20
 #define CM_MAX_RETRIES		15
+
+/* The same for datagrams, in milliseconds: 4.096 us * 2^n is about 2^(n - 8) ms. */
+#define SIDR_RESPONSE_MS	(1 << (CM_RESPONSE_TIMEOUT - 8))
 
 /*
  * What a message receipt acknowledgement asks the peer to wait for. It is sent
@@ -56,11 +60,26 @@ static void get_rej(struct rca_tp_event *out, const struct ib_cm_event *event)
 	out->conn.private_data_len = IB_CM_REJ_PRIVATE_DATA_SIZE;
 }
 
+static void get_sidr_rep(struct rca_tp_event *out, const struct ib_cm_event *event)
+{
+	const struct ib_cm_sidr_rep_event_param *rep = &event->param.sidr_rep_rcvd;
+
+	out->input = rep->status == IB_SIDR_SUCCESS ? RCA_IN_REP : RCA_IN_REJ;
+	out->status = rep->status;
+	out->has_conn = true;
+	out->conn.qp_type = IB_QPT_UD;
+	out->conn.qp_num = rep->qpn;
+	out->conn.qkey = rep->qkey;
+	out->conn.private_data = event->private_data;
+	out->conn.private_data_len = IB_CM_SIDR_REP_PRIVATE_DATA_SIZE;
+}
+
 /* False: an event that means nothing to us. */
 static bool get_event(struct rca_tp_event *out, const struct ib_cm_event *event)
 {
 	switch (event->event) {
 	case IB_CM_REQ_ERROR:
+	case IB_CM_SIDR_REQ_ERROR:
 		out->input = RCA_IN_REQ_TIMEOUT;
 		out->status = -ETIMEDOUT;
 		return true;
@@ -77,6 +96,9 @@ static bool get_event(struct rca_tp_event *out, const struct ib_cm_event *event)
 		return true;
 	case IB_CM_REJ_RECEIVED:
 		get_rej(out, event);
+		return true;
+	case IB_CM_SIDR_REP_RECEIVED:
+		get_sidr_rep(out, event);
 		return true;
 	case IB_CM_DREQ_RECEIVED:
 		out->input = RCA_IN_DREQ;
@@ -104,7 +126,7 @@ static int conn_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 
 	if (!get_event(&out, event))
 		return 0;
-	if (out.input == RCA_IN_REP)
+	if (event->event == IB_CM_REP_RECEIVED)
 		ib_send_cm_mra(cm_id, MRA_AFTER_REP, NULL, 0);
 	action = above->event(cm_id->context, cm_id, &out);
 	/* The peer waits for the answer, not for our application. */
@@ -113,15 +135,12 @@ static int conn_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 	return 0;
 }
 
-/* Events of a service ID: the value says what becomes of the new lower id. */
-static int listen_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
+static int connection_requested(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
 	const struct ib_cm_req_event_param *in = &event->param.req_rcvd;
 	struct rca_tp_request req = {};
 	int ret;
 
-	if (event->event != IB_CM_REQ_RECEIVED)
-		return -EINVAL;
 	req.service_id = in->primary_path->service_id;
 	req.port_num = in->port;
 	req.path = in->primary_path;
@@ -147,6 +166,42 @@ static int listen_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *even
 	if (!ret)
 		ib_send_cm_mra(cm_id, MRA_AFTER_REQ, NULL, 0);
 	return ret;
+}
+
+/*
+ * Nothing may be done with @cm_id once the request was taken: its owner may
+ * destroy it at once, and ib_cm has no reference of it here. What is not taken
+ * is refused, whatever the errno: ib_cm knows no silence for these.
+ */
+static int datagrams_requested(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
+{
+	const struct ib_cm_sidr_req_event_param *in = &event->param.sidr_req_rcvd;
+	struct rca_tp_request req = {
+		.service_id = in->service_id,
+		.port_num = in->port,
+		.sgid_attr = in->sgid_attr,
+		.pkey = in->pkey,
+		.conn = {
+			.qp_type = IB_QPT_UD,
+			.private_data = event->private_data,
+			.private_data_len = IB_CM_SIDR_REQ_PRIVATE_DATA_SIZE,
+		},
+	};
+
+	return above->request(cm_id->context, cm_id, &req);
+}
+
+/* Events of a service ID: the value says what becomes of the new lower id. */
+static int listen_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
+{
+	switch (event->event) {
+	case IB_CM_REQ_RECEIVED:
+		return connection_requested(cm_id, event);
+	case IB_CM_SIDR_REQ_RECEIVED:
+		return datagrams_requested(cm_id, event);
+	default:
+		return -EINVAL;
+	}
 }
 
 static void *ib_create(struct ib_device *dev, void *owner)
@@ -258,6 +313,49 @@ static int ib_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 	return ib_cm_init_qp_attr(lower, attr, mask);
 }
 
+static int ib_sidr_request(void *lower, const struct rca_tp_req *req)
+{
+	struct ib_cm_sidr_req_param param = {
+		.path = req->path,
+		.sgid_attr = req->sgid_attr,
+		.service_id = req->service_id,
+		.timeout_ms = SIDR_RESPONSE_MS,
+		.private_data = req->conn.private_data,
+		.private_data_len = req->conn.private_data_len,
+		.max_cm_retries = CM_MAX_RETRIES,
+	};
+
+	return ib_send_cm_sidr_req(lower, &param);
+}
+
+static int ib_sidr_reply(void *lower, int status, const struct rca_tp_conn *conn)
+{
+	struct ib_cm_sidr_rep_param param = {
+		.qp_num = conn->qp_num,
+		.qkey = conn->qkey,
+		.status = status,
+		.private_data = conn->private_data,
+		.private_data_len = conn->private_data_len,
+		.ece.vendor_id = conn->ece_vendor_id,
+		.ece.attr_mod = conn->ece_attr_mod,
+	};
+
+	return ib_send_cm_sidr_rep(lower, &param);
+}
+
+static int ib_ah_attr(struct ib_device *dev, u32 port_num, struct sa_path_rec *path,
+		      const struct ib_gid_attr *sgid_attr, struct ib_uverbs_ah_attr *out)
+{
+	struct rdma_ah_attr attr;
+	int ret;
+
+	ret = ib_init_ah_attr_from_path(dev, port_num, path, &attr, sgid_attr);
+	if (!ret)
+		ib_copy_ah_attr_to_user(dev, out, &attr);
+	rdma_destroy_ah_attr(&attr);
+	return ret;
+}
+
 /* The transport over ib_cm. */
 const struct rca_tp_ops rca_tp_ib = {
 	.name = "ib_cm",
@@ -273,6 +371,9 @@ const struct rca_tp_ops rca_tp_ib = {
 	.disconnect = ib_disconnect,
 	.notify = ib_notify,
 	.qp_attr = ib_qp_attr,
+	.sidr_request = ib_sidr_request,
+	.sidr_reply = ib_sidr_reply,
+	.ah_attr = ib_ah_attr,
 };
 
 /**

@@ -31,7 +31,8 @@ static const struct expectation expected[] = {
 	{ RCA_ST_ROUTE_QUERY,
 	  "route-ok>route-resolved:2 route-fail>addr-resolved:3 destroy>destroying"
 	  " remove>removed:11" },
-	{ RCA_ST_ROUTE_RESOLVED, "connect>req-sent destroy>destroying remove>removed:11" },
+	{ RCA_ST_ROUTE_RESOLVED,
+	  "connect>req-sent sidr>sidr-sent destroy>destroying remove>removed:11" },
 	{ RCA_ST_REQ_SENT,
 	  "connect-fail>route-resolved rep>rep-rcvd:5 rej>failed:8 req-timeout>failed:7"
 	  " timewait-exit= disconnect= destroy>destroying remove>removed:11" },
@@ -61,16 +62,24 @@ static const struct expectation expected[] = {
 	  "dreq=! rej= timewait-exit= establish-fail= accept-fail= disconnect-fail="
 	  " destroy>destroying remove>removed:11" DISC_TAIL },
 	{ RCA_ST_FAILED,
-	  "dreq=! rej= timewait-exit= connect-fail= establish-fail= accept-fail="
+	  "dreq=! rej= timewait-exit= connect-fail= establish-fail= accept-fail= bad-qkey="
 	  " destroy>destroying remove>removed:11" DISC_TAIL },
+	{ RCA_ST_SIDR_SENT,
+	  "connect-fail>route-resolved rep>sidr-done:9 bad-qkey>failed:1 rej>failed:7"
+	  " req-timeout>failed:7 disconnect= destroy>destroying remove>removed:11" },
+	{ RCA_ST_SIDR_RCVD,
+	  "accept>sidr-done reject>failed disconnect= destroy>destroying remove>removed" },
+	{ RCA_ST_SIDR_DONE,
+	  "accept-fail>failed connect-fail= rep= bad-qkey= rej= req-timeout= disconnect="
+	  " destroy>destroying remove>removed:11" },
 	{ RCA_ST_LISTEN, "listen-fail>bound destroy>destroying remove>removed:11" },
 	{ RCA_ST_REMOVED,
 	  "addr-ok= addr-fail= route-ok= route-fail= connect-fail= listen-fail= accept-fail="
 	  " establish-fail= disconnect-fail= rej= dreq=! timewait-exit= remove= rep= req-timeout="
-	  " rtu= rep-timeout= drep= dreq-timeout= destroy>destroying" },
+	  " bad-qkey= rtu= rep-timeout= drep= dreq-timeout= destroy>destroying" },
 	{ RCA_ST_DESTROYING,
 	  "addr-ok= addr-fail= route-ok= route-fail= connect-fail= listen-fail= accept-fail="
-	  " establish-fail= disconnect-fail= rep= rtu= destroy= req-timeout>destroying$"
+	  " establish-fail= disconnect-fail= rep= bad-qkey= rtu= destroy= req-timeout>destroying$"
 	  " rep-timeout>destroying$ rej>destroying$ drep>destroying$ dreq>destroying!$"
 	  " dreq-timeout>destroying$ timewait-exit>destroying$ remove>destroying$" },
 };
@@ -135,7 +144,9 @@ static void next_all_pairs_match_list(struct kunit *test)
 
 static void next_every_state_is_reachable(struct kunit *test)
 {
-	bool reached[RCA_ST_COUNT] = { [RCA_ST_IDLE] = true, [RCA_ST_REQ_RCVD] = true };
+	bool reached[RCA_ST_COUNT] = {
+		[RCA_ST_IDLE] = true, [RCA_ST_REQ_RCVD] = true, [RCA_ST_SIDR_RCVD] = true,
+	};
 	int s, input, round;
 
 	for (round = 0; round < RCA_ST_COUNT; round++)

@@ -565,9 +565,10 @@ struct rdma_cm_alt_listen {
  *
  * Ends with RDMA_CM_ALT_EVENT_ESTABLISHED. A datagram id gets no event: it
  * answers with the number of its QP and its queue key (@param.qkey; 0: that of
- * the port space) and is done. Errors: EINVAL wrong state or
- * private data too long; ECONNRESET the peer has given up (an accept that
- * fails in the kernel for another reason rejects the request); ENXIO; ENOMEM.
+ * the port space) and is done. Errors: EINVAL wrong state, private data too
+ * long, or (datagrams) not the queue key that the id has; ECONNRESET the peer
+ * has given up (an accept that fails in the kernel for another reason rejects
+ * the request); ENXIO; ENOMEM.
  */
 struct rdma_cm_alt_accept {
 	__u32 size;
