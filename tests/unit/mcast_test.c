@@ -208,12 +208,18 @@ static void leave_of_a_group_that_was_not_joined(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
+	__u32 handle;
 
 	(void)state;
 	assert_fails(EADDRNOTAVAIL, leave(id, GROUP));
 	join_and_ack(id, GROUP, 1);
 	assert_fails(EADDRNOTAVAIL, leave(id, OTHER));
 	assert_fails(EADDRNOTAVAIL, rdma_leave_multicast(id, addr4(GROUP, 1)));
+	/* A join that is still on its way to the kernel has no handle. */
+	handle = rcl_id_of(id)->members->handle;
+	rcl_id_of(id)->members->handle = 0;
+	assert_fails(EADDRNOTAVAIL, leave(id, GROUP));
+	rcl_id_of(id)->members->handle = handle;
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_fails(EADDRNOTAVAIL, leave(id, GROUP));
 	assert_int_equal(fake.calls[FAKE(LEAVE)], 1);
@@ -391,16 +397,23 @@ static void event_of_a_membership_that_is_over_is_dropped(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
+	struct ibv_ah_attr group = { .dlid = 1 };
 	struct rdma_cm_event *event;
+	struct rcl_member *member;
 
 	(void)state;
 	fcntl(ch->fd, F_SETFL, O_NONBLOCK);
 	add_qp(id);
 	assert_int_equal(join(id, GROUP), 0);
+	member = rcl_member_get(rcl_id_of(id)->members->cookie);
 	/* The record stays in this kernel's queue. */
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_fails(EAGAIN, rdma_get_cm_event(ch, &event));
 	assert_int_equal(fake_verbs.attaches, 0);
+	/* A reader that found it just before. */
+	assert_int_equal(rcl_member_joined(rcl_id_of(id), member, &group), 0);
+	assert_int_equal(fake_verbs.attaches, 0);
+	rcl_member_put(member);
 	destroy(id, ch);
 }
 
@@ -449,10 +462,12 @@ static void destroy_id_detaches_and_forgets(void **state)
 	struct ibv_cq *send_cq, *recv_cq;
 	struct ibv_comp_channel *send_channel, *recv_channel;
 	struct ibv_qp *qp;
+	uint64_t cookie;
 
 	(void)state;
 	add_qp(id);
 	join_and_ack(id, GROUP, 1);
+	cookie = rcl_id_of(id)->members->cookie;
 	join_and_ack(id, OTHER, 2);
 	/* One whose event was not read. */
 	assert_int_equal(join(id, "239.1.1.3"), 0);
@@ -464,6 +479,7 @@ static void destroy_id_detaches_and_forgets(void **state)
 	assert_int_equal(fake_verbs.attached, 1 << 1 | 1 << 2);
 	assert_int_equal(rdma_destroy_id(id), 0);
 	assert_int_equal(fake_verbs.attached, 0);
+	assert_null(rcl_member_get(cookie));
 	/* As rdma_destroy_id does not destroy it. */
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 	ibv_destroy_cq(send_cq);

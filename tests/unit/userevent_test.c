@@ -224,6 +224,7 @@ static void events_of_no_lookup_change_nothing(void **state)
 	take_and_ack(ch, EVENT_ADDRINFO_RESOLVED);
 	fake_post_type(EVENT_ADDRINFO_ERROR, handle_of(id), -EIO);
 	take_and_ack(ch, EVENT_ADDRINFO_ERROR);
+	assert_fails(EBUSY, rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL));
 	assert_int_equal(rdma_query_addrinfo(id, &info), 0);
 	rdma_freeaddrinfo(info);
 	assert_int_equal(rdma_destroy_id(id), 0);
