@@ -54,6 +54,12 @@
  */
 #define RCA_GFP_CALLBACK (GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
+/*
+ * User events of one id that may wait to be read, about a megabyte: a program
+ * that posts and never reads must not fill the memory of the others.
+ */
+#define RCA_MAX_USER_EVENTS 1024
+
 /**
  * struct rca_link - what address resolution found out
  * @dmac: RoCE: hardware address of the next hop
@@ -95,6 +101,7 @@ struct rca_link {
  * @link: what resolution found out (lock: @op)
  * @resolve: the resolution under way, NULL: none (lock: @lock; holds a reference)
  * @spare: record for the event of the operation under way (lock: @lock; owned)
+ * @user_events: user events that wait to be read (atomic)
  * @listener: listening: its listener (lock: @op; owned)
  * @waiting: listening: requests that wait to be read (atomic)
  * @backlog: listening: how many may (immutable while listening)
@@ -132,6 +139,7 @@ struct rca_id {
 	struct rca_link link;
 	struct rca_resolve *resolve;
 	struct rca_event *spare;
+	atomic_t user_events;
 	struct rca_listener *listener;
 	atomic_t waiting;
 	u32 backlog;
@@ -185,6 +193,7 @@ int rca_id_reserve_event(struct rca_id *id);
 void rca_id_unreserve_event(struct rca_id *id);
 struct rca_event *rca_id_event(struct rca_id *id);
 void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status);
+int rca_id_post_user(struct rca_id *id, int status, u64 arg);
 void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn);
 void rca_event_set_ud(struct rca_event *ev, const struct rca_tp_conn *conn);
 

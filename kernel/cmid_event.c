@@ -11,6 +11,7 @@
 
 #include "cmid.h"
 #include "trace.h"
+#include "uerrno.h"
 
 /**
  * rca_id_reserve_event() - get the record for the event that an operation will cause
@@ -81,7 +82,7 @@ struct rca_event *rca_id_event(struct rca_id *id)
  * @id: the id
  * @ev: its record, which passes to the queue; NULL: it goes without, as a notice
  * @type: type of the event
- * @status: its status
+ * @status: its status; user space gets rca_user_errno() of it
  *
  * Context: Any context. Expects @id->lock to be held by the caller.
  */
@@ -90,6 +91,7 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 	enum rca_notice_slot slot = RCA_NOTICE_CONN;
 
 	lockdep_assert_held(&id->lock);
+	status = rca_user_errno(status);
 	trace_rca_event(id->obj.handle, &id->local.sa, &id->dst.sa, type, status);
 	if (ev) {
 		ev->rec.type = type;
@@ -101,6 +103,42 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 		slot = RCA_NOTICE_DEVICE;
 	rca_post_notice(&id->src, slot, type, status);
 }
+
+/**
+ * rca_id_post_user() - post an event that user space made
+ * @id: the id, in any state
+ * @status: its status, which nobody but the program understands
+ * @arg: its argument
+ *
+ * Context: Process context. May sleep. Takes and releases @id->lock.
+ * Return: 0; -ENOBUFS: RCA_MAX_USER_EVENTS of the id wait already; -ENOMEM.
+ */
+int rca_id_post_user(struct rca_id *id, int status, u64 arg)
+{
+	struct rca_event *ev = NULL;
+	unsigned long flags;
+	int ret = -ENOBUFS;
+
+	if (atomic_inc_return(&id->user_events) <= RCA_MAX_USER_EVENTS) {
+		ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
+		ret = ev ? 0 : -ENOMEM;
+	}
+	if (ret) {
+		atomic_dec(&id->user_events);
+		return ret;
+	}
+	ev->credit = &id->user_events;
+	ev->rec.type = RDMA_CM_ALT_EVENT_USER;
+	ev->rec.status = status;
+	ev->rec.user_status = status;
+	ev->rec.user_arg = arg;
+	trace_rca_event(id->obj.handle, &id->local.sa, &id->dst.sa, ev->rec.type, status);
+	spin_lock_irqsave(&id->lock, flags);
+	rca_post(&id->src, ev);
+	spin_unlock_irqrestore(&id->lock, flags);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_post_user);
 
 /**
  * rca_event_set_conn() - put the peer's parameters into a record, as its receiver sees them

@@ -12,10 +12,13 @@
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
+#include <linux/sched/signal.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <rdma/rdma_cm_alt.h>
+
+#include "uerrno.h"
 
 /* Largest struct that a caller may give; more would be a long search for a byte that is not 0. */
 #define MAX_SIZE 4096
@@ -99,7 +102,7 @@ static const struct row rows[] = {
 	      .flags = RDMA_CM_ALT_SET_QUEUE_NEW | RDMA_CM_ALT_SET_QUEUE_COOKIE),
 	IOCTL(GET_EVENT, rca_cmd_get_event, rdma_cm_alt_get_event, record_uptr,
 	      .flags = RDMA_CM_ALT_GET_EVENT_NONBLOCK),
-	IOCTL(POST_EVENT, NULL, rdma_cm_alt_post_event, arg,
+	IOCTL(POST_EVENT, rca_cmd_post_event, rdma_cm_alt_post_event, arg,
 	      LAST_RESERVED(rdma_cm_alt_post_event)),
 	IOCTL(JOIN, NULL, rdma_cm_alt_join, out_member, .outputs = true,
 	      LAST_RESERVED(rdma_cm_alt_join)),
@@ -216,6 +219,12 @@ u64 rca_ioctl_commands(void)
 	return commands;
 }
 
+/* A call that a signal interrupts: the signal code makes EINTR of it, or the same call again. */
+static int for_user(int ret)
+{
+	return ret == -ERESTARTSYS && signal_pending(current) ? ret : rca_user_errno(ret);
+}
+
 /**
  * rca_ioctl() - check a command and execute it
  * @ctx: the context of the caller
@@ -255,5 +264,5 @@ long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
 	}
 	ucmd.ksize = row->size;
 	ucmd.cmd = &cmd;
-	return row->handler(&ucmd);
+	return for_user(row->handler(&ucmd));
 }

@@ -45,6 +45,7 @@ int rca_cmd_notify(struct rca_ucmd *ucmd);
 int rca_cmd_queue_create(struct rca_ucmd *ucmd);
 int rca_cmd_set_queue(struct rca_ucmd *ucmd);
 int rca_cmd_get_event(struct rca_ucmd *ucmd);
+int rca_cmd_post_event(struct rca_ucmd *ucmd);
 
 /* ioctl_query.c */
 int rca_cmd_info(struct rca_ucmd *ucmd);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Ioctls for events: make a queue, change the queue of an id, take an event of
- * an id that has none.
+ * an id that has none, post one.
  *
  * Locking: none of its own.
  */
@@ -200,4 +200,27 @@ int rca_cmd_get_event(struct rca_ucmd *ucmd)
 		rca_queue_put(queue);
 	} while (!ret);
 	return ret < 0 ? ret : 0;
+}
+
+/**
+ * rca_cmd_post_event() - execute RDMA_CM_ALT_POST_EVENT
+ * @ucmd: the command
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0 or a negative errno.
+ */
+int rca_cmd_post_event(struct rca_ucmd *ucmd)
+{
+	struct rdma_cm_alt_post_event *cmd = ucmd->cmd;
+	struct rca_id *id;
+	int ret;
+
+	if (cmd->type != RDMA_CM_ALT_EVENT_USER)
+		return -EINVAL;
+	id = rca_id_lookup(ucmd->ctx, cmd->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = rca_id_post_user(id, cmd->status, cmd->arg);
+	rca_id_put(id);
+	return ret;
 }

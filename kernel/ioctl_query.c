@@ -8,6 +8,8 @@
 #include "ioctl.h"
 
 #include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <rdma/rdma_cm_alt.h>
 
@@ -93,19 +95,24 @@ int rca_cmd_query(struct rca_ucmd *ucmd)
 int rca_cmd_set_option(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_option *cmd = ucmd->cmd;
-	u8 val[RCA_OPTION_MAX] __aligned(8);
 	struct rca_id *id;
+	void *val;
 	int ret;
 
-	if (cmd->optlen > sizeof(val))
+	if (cmd->optlen > RCA_OPTION_MAX)
 		return -EINVAL;
-	if (copy_from_user(val, u64_to_user_ptr(cmd->optval_uptr), cmd->optlen))
-		return -EFAULT;
+	val = memdup_user(u64_to_user_ptr(cmd->optval_uptr), cmd->optlen);
+	if (IS_ERR(val))
+		return PTR_ERR(val);
 	id = rca_id_lookup(ucmd->ctx, cmd->id);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
+	if (IS_ERR(id)) {
+		ret = PTR_ERR(id);
+		goto out_free_val;
+	}
 	ret = rca_set_option(id, cmd->level, cmd->optname, val, cmd->optlen);
 	rca_id_put(id);
+out_free_val:
+	kfree(val);
 	return ret;
 }
 
@@ -119,7 +126,7 @@ int rca_cmd_set_option(struct rca_ucmd *ucmd)
 int rca_cmd_get_option(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_option *cmd = ucmd->cmd;
-	u8 val[RCA_OPTION_MAX] __aligned(8) = {};
+	u8 val[RCA_OPTION_OUT_MAX] __aligned(8) = {};
 	u32 len = min_t(u32, cmd->optlen, sizeof(val));
 	struct rca_id *id;
 	int ret;

@@ -108,7 +108,8 @@ static int start(struct rca_listener *listener)
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	listener->service_id = rca_wire_service_id(id->ps, rca_addr_port(&id->local));
+	/* An AF_IB address may have chosen the port space. */
+	listener->service_id = rca_wire_service_id(id->bind.ps, rca_addr_port(&id->local));
 	mutex_lock(&listeners_mutex);
 	ret = listener->wildcard ? start_everywhere(listener) : start_on(listener, id->dev);
 	mutex_unlock(&listeners_mutex);

@@ -8,7 +8,12 @@
 
 #include <kunit/visibility.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/ib_user_sa.h>
 #include <rdma/rdma_user_cm.h>
+#include <net/ipv6.h>
+
+#include "resolve.h"
+#include "route.h"
 
 static int get_u8(const void *val, u32 len, u8 *out)
 {
@@ -91,8 +96,17 @@ static int set_ack_timeout(struct rca_id *id, const void *val, u32 len)
 	return 0;
 }
 
+static int set_path(struct rca_id *id, const void *val, u32 len)
+{
+	struct sa_path_rec path;
+
+	return rca_route_parse(&path, val, len) ?: rca_resolve_set_path_locked(id, &path);
+}
+
 static int set_locked(struct rca_id *id, u32 level, u32 name, const void *val, u32 len)
 {
+	if (level == RDMA_OPTION_IB)
+		return name == RDMA_OPTION_IB_PATH ? set_path(id, val, len) : -ENOSYS;
 	if (level != RDMA_OPTION_ID)
 		return -ENOSYS;
 	switch (name) {
@@ -112,13 +126,14 @@ static int set_locked(struct rca_id *id, u32 level, u32 name, const void *val, u
 /**
  * rca_set_option() - set an option of an id
  * @id: the id
- * @level: RDMA_OPTION_ID
- * @name: RDMA_OPTION_ID_*
+ * @level: RDMA_OPTION_ID or RDMA_OPTION_IB
+ * @name: RDMA_OPTION_ID_* or RDMA_OPTION_IB_PATH
  * @val: the value
  * @len: its length in bytes
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0; -ENOSYS unknown level or option; -EINVAL wrong length or state; -ENXIO.
+ * Return: 0; -ENOSYS unknown level or option; -EINVAL wrong length, value or
+ * state; -ENODEV a path whose network device is gone; -ENOMEM; -ENXIO.
  */
 int rca_set_option(struct rca_id *id, u32 level, u32 name, const void *val, u32 len)
 {
@@ -132,50 +147,92 @@ int rca_set_option(struct rca_id *id, u32 level, u32 name, const void *val, u32 
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_set_option);
 
+/* Not set, not bound: what an IPv6 address would get, as getsockopt(IPV6_V6ONLY) has it. */
+static bool current_afonly(struct rca_id *id)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (!id->afonly_set && !rca_addr_is_set(&id->local))
+		return id->net->ipv6.sysctl.bindv6only;
+#endif
+	return id->afonly;
+}
+
+static int put_u8(u8 value, void *val, u32 *len)
+{
+	if (*len < sizeof(value))
+		return -EINVAL;
+	*(u8 *)val = value;
+	*len = sizeof(value);
+	return 0;
+}
+
+static int put_bool(bool value, void *val, u32 *len)
+{
+	int v = value;
+
+	if (*len < sizeof(v))
+		return -EINVAL;
+	memcpy(val, &v, sizeof(v));
+	*len = sizeof(v);
+	return 0;
+}
+
+static int get_path(struct rca_id *id, void *val, u32 *len)
+{
+	struct rdma_cm_alt_route route;
+	u32 size;
+
+	if (!id->path)
+		return -ENODATA;
+	rca_id_fill_route_locked(id, &route);
+	size = route.num_paths * sizeof(route.path[0]);
+	if (*len < size)
+		return -EINVAL;
+	memcpy(val, route.path, size);
+	*len = size;
+	return 0;
+}
+
+static int get_locked(struct rca_id *id, u32 level, u32 name, void *val, u32 *len)
+{
+	if (level == RDMA_OPTION_IB)
+		return name == RDMA_OPTION_IB_PATH ? get_path(id, val, len) : -ENOSYS;
+	if (level != RDMA_OPTION_ID)
+		return -ENOSYS;
+	switch (name) {
+	case RDMA_OPTION_ID_TOS:
+		return put_u8(id->tos, val, len);
+	case RDMA_OPTION_ID_REUSEADDR:
+		return put_bool(id->reuse, val, len);
+	case RDMA_OPTION_ID_AFONLY:
+		return put_bool(current_afonly(id), val, len);
+	case RDMA_OPTION_ID_ACK_TIMEOUT:
+		/* 0 would say: for ever. */
+		return id->ack_timeout_set ? put_u8(id->ack_timeout, val, len) : -ENODATA;
+	default:
+		return -ENOSYS;
+	}
+}
+
 /**
  * rca_get_option() - read an option of an id
  * @id: the id
- * @level: RDMA_OPTION_ID
- * @name: RDMA_OPTION_ID_*
- * @val: where the value goes; RCA_OPTION_MAX bytes
+ * @level: RDMA_OPTION_ID or RDMA_OPTION_IB
+ * @name: RDMA_OPTION_ID_* or RDMA_OPTION_IB_PATH
+ * @val: where the value goes; RCA_OPTION_OUT_MAX bytes
  * @len: in: bytes that the caller has room for; out: bytes of the value
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0; -ENOSYS unknown level or option; -EINVAL no room for the value.
+ * Return: 0; -ENOSYS unknown level or option; -EINVAL no room for the value;
+ * -ENODATA it has no value; -ENXIO.
  */
 int rca_get_option(struct rca_id *id, u32 level, u32 name, void *val, u32 *len)
 {
-	int as_int = 0;
-	u8 as_u8 = 0;
-	bool is_u8 = false;
+	int ret;
 
-	if (level != RDMA_OPTION_ID)
-		return -ENOSYS;
 	mutex_lock(&id->op);
-	switch (name) {
-	case RDMA_OPTION_ID_TOS:
-		as_u8 = id->tos;
-		is_u8 = true;
-		break;
-	case RDMA_OPTION_ID_REUSEADDR:
-		as_int = id->reuse;
-		break;
-	case RDMA_OPTION_ID_AFONLY:
-		as_int = id->afonly;
-		break;
-	case RDMA_OPTION_ID_ACK_TIMEOUT:
-		as_u8 = id->ack_timeout;
-		is_u8 = true;
-		break;
-	default:
-		mutex_unlock(&id->op);
-		return -ENOSYS;
-	}
+	ret = rca_id_state(id) == RCA_ST_REMOVED ? -ENXIO : get_locked(id, level, name, val, len);
 	mutex_unlock(&id->op);
-	if (*len < (is_u8 ? sizeof(as_u8) : sizeof(as_int)))
-		return -EINVAL;
-	*len = is_u8 ? sizeof(as_u8) : sizeof(as_int);
-	memcpy(val, is_u8 ? (void *)&as_u8 : (void *)&as_int, *len);
-	return 0;
+	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_get_option);

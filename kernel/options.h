@@ -3,10 +3,15 @@
 #ifndef RCA_OPTIONS_H
 #define RCA_OPTIONS_H
 
+#include <rdma/ib_user_sa.h>
+
 #include "cmid.h"
 
-/** RCA_OPTION_MAX - largest value of an option, in bytes */
-#define RCA_OPTION_MAX 256
+/** RCA_OPTION_MAX - largest value of an option that may be set, in bytes */
+#define RCA_OPTION_MAX 4096
+
+/** RCA_OPTION_OUT_MAX - largest value of an option that may be read, in bytes */
+#define RCA_OPTION_OUT_MAX (2 * sizeof(struct ib_path_rec_data))
 
 int rca_set_option(struct rca_id *id, u32 level, u32 name, const void *val, u32 len);
 int rca_get_option(struct rca_id *id, u32 level, u32 name, void *val, u32 *len);

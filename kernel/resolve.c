@@ -22,6 +22,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "devices.h"
+#include "loopback.h"
 #include "qpattr.h"
 #include "route.h"
 #include "trace.h"
@@ -142,12 +143,22 @@ static int check_family(const union rca_addr *addr)
 	switch (addr->sa.sa_family) {
 	case AF_INET:
 	case AF_INET6:
+	case AF_IB:
 		return 0;
 	case AF_UNSPEC:
 		return -EINVAL;
 	default:
 		return -EAFNOSUPPORT;
 	}
+}
+
+/* Bind @id to the device of a local address that is no wildcard. */
+static int find_device(struct rca_id *id, const union rca_addr *src, struct rdma_dev_addr *addr)
+{
+	/* No InfiniBand device is ours yet, and others have no AF_IB addresses. */
+	if (src->sa.sa_family == AF_IB)
+		return -ENODEV;
+	return rdma_translate_ip(&src->sa, addr) ?: acquire_device(id, src, addr);
 }
 
 /*
@@ -169,7 +180,7 @@ static int set_local(struct rca_id *id, const union rca_addr *src, bool take_por
 		addr.bound_dev_if = rca_addr_scope(src);
 	}
 	if (!is_wildcard(src)) {
-		ret = rdma_translate_ip(&src->sa, &addr) ?: acquire_device(id, src, &addr);
+		ret = find_device(id, src, &addr);
 		if (ret)
 			return ret;
 	}
@@ -181,7 +192,7 @@ static int set_local(struct rca_id *id, const union rca_addr *src, bool take_por
 		ret = rca_ports_bind(&id->bind, id->net, id->ps, src);
 		if (ret)
 			goto err_detach;
-		rca_addr_set_port(&id->local, rca_addr_port(&id->bind.addr));
+		id->local = id->bind.addr;	/* an AF_IB address was completed */
 	} else {
 		rca_addr_set_port(&id->local, rca_ports_any(id->net));
 	}
@@ -215,8 +226,8 @@ int rca_resolve_bind_locked(struct rca_id *id, const union rca_addr *src)
 	return set_local(id, src, true);
 }
 
-/* Make the route and tell, inside the call or from the work. */
-static int step_route(struct rca_id *id, bool tell, bool inside)
+/* Take over @given, or make the route, and tell, inside the call or from the work. */
+static int step_route(struct rca_id *id, const struct sa_path_rec *given, bool tell, bool inside)
 {
 	struct rca_event *ev = NULL;
 	struct rca_step step;
@@ -234,7 +245,7 @@ static int step_route(struct rca_id *id, bool tell, bool inside)
 			return -ENOMEM;
 		}
 	}
-	ret = rca_route_roce(id);
+	ret = given ? rca_route_set(id, given) : rca_route_roce(id);
 	if (ev) {
 		rca_id_fill_route_locked(id, &ev->rec.route);
 		ev->rec.flags = RDMA_CM_ALT_EVENT_F_ROUTE;
@@ -291,7 +302,7 @@ static void addr_done(struct rca_resolve *res)
 	rca_event_free(ev);
 
 	if (step.verdict == RCA_TAKE && !status && (res->pipe.steps & RDMA_CM_ALT_STEP_ROUTE))
-		step_route(id, res->pipe.events & RDMA_CM_ALT_STEP_ROUTE, false);
+		step_route(id, NULL, res->pipe.events & RDMA_CM_ALT_STEP_ROUTE, false);
 }
 
 static void resolve_work(struct work_struct *work)
@@ -329,11 +340,12 @@ static void addr_callback(int status, struct sockaddr *src, struct rdma_dev_addr
 }
 
 /*
- * Start the resolution of pipe->dst. The id is in state ADDR_QUERY already, as
+ * Start the resolution of id->dst. The id is in state ADDR_QUERY already, as
  * the callback may run before rdma_resolve_ip() returns.
  */
 static int start_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 {
+	union rca_addr src = id->local, any;
 	struct rca_resolve *res;
 	unsigned long flags;
 	int ret;
@@ -349,13 +361,18 @@ static int start_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	/* Not bound to a device: a retry may leave through another one. */
 	if (id->dev)
 		res->addr.bound_dev_if = id->link.ifindex;
-	else if (rca_addr_is_linklocal(&pipe->dst))
-		res->addr.bound_dev_if = rca_addr_scope(&pipe->dst);
+	else if (rca_addr_is_linklocal(&id->dst))
+		res->addr.bound_dev_if = rca_addr_scope(&id->dst);
+	/* An id that is bound to a loopback address gets one that goes on the wire. */
+	if (rca_addr_is_loopback(&src)) {
+		rca_addr_set_any(&any, src.sa.sa_family);
+		rca_addr_set_ip(&src, &any);
+	}
 
 	spin_lock_irqsave(&id->lock, flags);
 	id->resolve = res;
 	spin_unlock_irqrestore(&id->lock, flags);
-	ret = rdma_resolve_ip(&id->local.sa, &pipe->dst.sa, &res->addr,
+	ret = rdma_resolve_ip(&src.sa, &id->dst.sa, &res->addr,
 			      min_t(u32, pipe->timeout_ms, INT_MAX), addr_callback, false, res);
 	if (!ret)
 		return 0;
@@ -368,9 +385,23 @@ static int start_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	return ret;
 }
 
+/* The local address of an id that has none: the caller's, else a wildcard. */
+static int set_source(struct rca_id *id, const struct rca_pipeline *pipe)
+{
+	bool is_ib = pipe->dst.sa.sa_family == AF_IB;
+	union rca_addr any;
+
+	if (rca_addr_is_set(&pipe->src))
+		return set_local(id, &pipe->src, is_ib);
+	rca_addr_set_any(&any, pipe->dst.sa.sa_family);
+	if (is_ib)
+		any.ib.sib_pkey = pipe->dst.ib.sib_pkey;
+	return set_local(id, &any, is_ib);
+}
+
 static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 {
-	union rca_addr any = {};
+	union rca_addr dst = pipe->dst;
 	struct rca_step step;
 	int ret;
 
@@ -380,26 +411,32 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 		return ret;
 	if (rca_addr_is_set(&pipe->src) && pipe->src.sa.sa_family != pipe->dst.sa.sa_family)
 		return -EINVAL;
-	/* The loopback addresses never go on the wire. */
-	if (is_wildcard(&pipe->dst))
-		return -ENODEV;
 	if (rca_addr_is_linklocal(&pipe->dst) && !rca_addr_scope(&pipe->dst) && !id->link.ifindex)
 		return -EINVAL;
 	if (rca_id_state(id) == RCA_ST_IDLE) {
-		rca_addr_set_any(&any, pipe->dst.sa.sa_family);
-		ret = set_local(id, rca_addr_is_set(&pipe->src) ? &pipe->src : &any, false);
+		ret = set_source(id, pipe);
 		if (ret)
 			return ret;
 	}
-	if (rca_id_state(id) == RCA_ST_BOUND &&
-	    id->local.sa.sa_family != pipe->dst.sa.sa_family)
+	ret = rca_id_may(id, RCA_IN_RESOLVE_ADDR);
+	if (ret)
+		return ret;
+	if (id->local.sa.sa_family != dst.sa.sa_family)
 		return -EINVAL;
+	/* As in find_device(). */
+	if (dst.sa.sa_family == AF_IB)
+		return -ENODEV;
+	if (is_wildcard(&dst)) {
+		ret = rca_loopback_addr(id, &dst);
+		if (ret)
+			return ret;
+	}
 	step = rca_id_step(id, RCA_IN_RESOLVE_ADDR);
 	if (step.verdict != RCA_TAKE)
 		return step.err;
 	ret = rca_id_reserve_event(id);
 	if (!ret) {
-		id->dst = pipe->dst;
+		id->dst = dst;
 		ret = start_addr(id, pipe);
 	}
 	if (ret) {
@@ -433,7 +470,7 @@ int rca_resolve(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done)
 		/* The route follows when the address is known. */
 		ret = step_addr(id, pipe);
 	} else if (pipe->steps & RDMA_CM_ALT_STEP_ROUTE) {
-		ret = step_route(id, pipe->events & RDMA_CM_ALT_STEP_ROUTE, true);
+		ret = step_route(id, NULL, pipe->events & RDMA_CM_ALT_STEP_ROUTE, true);
 		if (!ret)
 			*done |= RDMA_CM_ALT_STEP_ROUTE;
 	}
@@ -443,6 +480,22 @@ out_unlock:
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_resolve);
+
+/**
+ * rca_resolve_set_path_locked() - take over a path that user space has found by itself
+ * @id: the id; its address is resolved
+ * @path: the path
+ *
+ * Ends with the event ROUTE_RESOLVED, like the resolution of a route.
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0; -EINVAL wrong state; -ENODEV the network device is gone; -ENOMEM.
+ */
+int rca_resolve_set_path_locked(struct rca_id *id, const struct sa_path_rec *path)
+{
+	return step_route(id, path, true, true);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_resolve_set_path_locked);
 
 /**
  * rca_resolve_cancel() - end the resolution under way, if there is one

@@ -23,6 +23,7 @@ struct rca_pipeline {
 
 int rca_resolve(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done);
 int rca_resolve_bind_locked(struct rca_id *id, const union rca_addr *src);
+int rca_resolve_set_path_locked(struct rca_id *id, const struct sa_path_rec *path);
 void rca_resolve_cancel(struct rca_id *id);
 
 #endif /* RCA_RESOLVE_H */

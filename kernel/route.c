@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The path of a RoCE connection, which is made of what the id knows.
+ * The path of a RoCE connection: made of what the id knows, or what user space
+ * has found by itself.
  *
  * Locking: rca_id.op.
  */
 #include "route.h"
 
+#include <kunit/visibility.h>
 #include <linux/if_vlan.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
@@ -13,11 +15,18 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_sa.h>
+#include <rdma/ib_user_sa.h>
 
 #include "devices.h"
 
 /* 4.096 us * 2^16 = 268 ms: what stock 6.12 assumes of an Ethernet fabric. */
 #define ROCE_PACKET_LIFETIME	16
+
+/* 2.4 hours: ib_cm computes times of it in an int, and messages have 5 bits for it. */
+#define MAX_PACKET_LIFETIME	31
+
+/* The records that user space may give; others are for other uses than ours. */
+#define USABLE_PATH	(IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL)
 
 struct prio_walk {
 	int prio;
@@ -88,11 +97,17 @@ static enum ib_gid_type gid_type(struct rca_id *id)
 	return id->sgid_attr->gid_type;
 }
 
-static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_device *ndev)
+/* What is RoCE's own in a path, in the place of what InfiniBand has there. */
+static void set_roce(struct rca_id *id, struct sa_path_rec *path)
 {
 	path->rec_type = sa_conv_gid_to_pathrec_type(gid_type(id));
 	path->roce.route_resolved = true;
 	sa_path_set_dmac(path, id->link.dmac);
+}
+
+static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_device *ndev)
+{
+	set_roce(id, path);
 	rdma_ip2gid(&id->local.sa, &path->sgid);
 	rdma_ip2gid(&id->dst.sa, &path->dgid);
 	path->hop_limit = id->link.hoplimit;
@@ -143,6 +158,65 @@ int rca_route_roce(struct rca_id *id)
 		kfree(path);
 		return ret;
 	}
+	rca_id_drop_path(id);
+	id->path = path;
+	return 0;
+}
+
+/**
+ * rca_route_parse() - the path that an id may use, out of what user space gives
+ * @path: filled in
+ * @records: struct ib_path_rec_data
+ * @len: their length in bytes
+ *
+ * Context: Any context. Pure.
+ * Return: 0; -EINVAL: no whole number of records, none of them is for an
+ * outgoing, reversible primary path, or its packet lifetime is beyond what messages can tell.
+ */
+int rca_route_parse(struct sa_path_rec *path, const void *records, u32 len)
+{
+	const struct ib_path_rec_data *rec = records;
+	u32 left = len / sizeof(*rec);
+
+	if (len % sizeof(*rec))
+		return -EINVAL;
+	while (left && rec->flags != USABLE_PATH) {
+		rec++;
+		left--;
+	}
+	if (!left)
+		return -EINVAL;
+	memset(path, 0, sizeof(*path));
+	path->rec_type = SA_PATH_REC_TYPE_IB;
+	ib_sa_unpack_path((void *)rec->path_rec, path);
+	return path->packet_life_time > MAX_PACKET_LIFETIME ? -EINVAL : 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_route_parse);
+
+/**
+ * rca_route_set() - give an id a path that user space has found by itself
+ * @id: the id; its address is resolved
+ * @given: the path; GIDs, partition key, MTU, rate and times are taken as they are
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0; -ENODEV the network device is gone; -ENOMEM.
+ */
+int rca_route_set(struct rca_id *id, const struct sa_path_rec *given)
+{
+	struct net_device *ndev;
+	struct sa_path_rec *path;
+
+	lockdep_assert_held(&id->op);
+	if (!id->dev)
+		return -ENODEV;
+	ndev = dev_get_by_index(id->net, id->link.ifindex);
+	if (!ndev)
+		return -ENODEV;
+	dev_put(ndev);
+	path = kmemdup(given, sizeof(*given), GFP_KERNEL_ACCOUNT);
+	if (!path)
+		return -ENOMEM;
+	set_roce(id, path);
 	rca_id_drop_path(id);
 	id->path = path;
 	return 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The path of an id. RoCE's needs no message. */
+/* The path of an id. RoCE's needs no message; or user space brings it. */
 #ifndef RCA_ROUTE_H
 #define RCA_ROUTE_H
 
 #include "cmid.h"
 
 int rca_route_roce(struct rca_id *id);
+int rca_route_set(struct rca_id *id, const struct sa_path_rec *given);
+int rca_route_parse(struct sa_path_rec *path, const void *records, u32 len);
 
 #endif /* RCA_ROUTE_H */

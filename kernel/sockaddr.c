@@ -253,6 +253,32 @@ void rca_addr_set_port(union rca_addr *addr, __be16 port)
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_set_port);
 
 /**
+ * rca_addr_set_ip() - change the interface address, and nothing else
+ * @addr: a canonical address
+ * @ip: a canonical address of the same family, whose address and scope id @addr gets
+ *
+ * Port and flow label stay, and of an AF_IB address service ID and partition key.
+ *
+ * Context: any; the caller owns @addr.
+ */
+void rca_addr_set_ip(union rca_addr *addr, const union rca_addr *ip)
+{
+	switch (addr->sa.sa_family) {
+	case AF_INET:
+		addr->in.sin_addr = ip->in.sin_addr;
+		break;
+	case AF_INET6:
+		addr->in6.sin6_addr = ip->in6.sin6_addr;
+		addr->in6.sin6_scope_id = ip->in6.sin6_scope_id;
+		break;
+	case AF_IB:
+		addr->ib.sib_addr = ip->ib.sib_addr;
+		break;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_addr_set_ip);
+
+/**
  * rca_addr_scope() - the interface that an address is bound to
  * @addr: a canonical address
  *

@@ -37,6 +37,7 @@ bool rca_addr_is_multicast(const union rca_addr *addr);
 bool rca_addr_same_ip(const union rca_addr *a, const union rca_addr *b);
 __be16 rca_addr_port(const union rca_addr *addr);
 void rca_addr_set_port(union rca_addr *addr, __be16 port);
+void rca_addr_set_ip(union rca_addr *addr, const union rca_addr *ip);
 u32 rca_addr_scope(const union rca_addr *addr);
 void rca_addr_set_any(union rca_addr *addr, sa_family_t family);
 

@@ -76,7 +76,7 @@ static const struct row rows[] = {
 	    ID(rdma_cm_alt_set_queue, id)),
 	ROW(GET_EVENT, rdma_cm_alt_get_event, record_uptr, -EINVAL,
 	    .flags = RDMA_CM_ALT_GET_EVENT_NONBLOCK, ID(rdma_cm_alt_get_event, id)),
-	ROW(POST_EVENT, rdma_cm_alt_post_event, arg, -EOPNOTSUPP, ID(rdma_cm_alt_post_event, id),
+	ROW(POST_EVENT, rdma_cm_alt_post_event, arg, -EINVAL, ID(rdma_cm_alt_post_event, id),
 	    .reserved = { SPAN(rdma_cm_alt_post_event, __reserved) }),
 	ROW(JOIN, rdma_cm_alt_join, out_member, -EOPNOTSUPP, .outputs = true,
 	    ID(rdma_cm_alt_join, id), .reserved = { SPAN(rdma_cm_alt_join, __reserved) }),

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Options of an id, and the attributes of its QP. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rca_test.h"
@@ -48,9 +51,59 @@ static void check_int(uint32_t name)
 TEST(what_is_set_can_be_read)
 {
 	check_u8(RDMA_OPTION_ID_TOS, 0, 104);
-	check_u8(RDMA_OPTION_ID_ACK_TIMEOUT, 0, 21);
 	check_int(RDMA_OPTION_ID_REUSEADDR);
 	check_int(RDMA_OPTION_ID_AFONLY);
+}
+
+/* 0 is a value: for ever. */
+TEST(ack_timeout_that_was_not_set_is_enodata)
+{
+	int ctx = get_ctx();
+	uint32_t id = get_id(ctx, -1, 0), len = 1;
+	uint8_t val = 0xaa, wanted[] = { 0, 21, 255 };
+
+	EXPECT_EQ(get(ctx, id, RDMA_OPTION_ID_ACK_TIMEOUT, &val, &len), -ENODATA);
+	for (int i = 0; i < 3; i++) {
+		EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_ACK_TIMEOUT, &wanted[i], 1), 0);
+		EXPECT_EQ(get(ctx, id, RDMA_OPTION_ID_ACK_TIMEOUT, &val, &len), 0);
+		EXPECT_EQ(val, wanted[i]);
+		EXPECT_EQ(len, 1);
+	}
+}
+
+static int afonly_of(int ctx, uint32_t id)
+{
+	uint32_t len = sizeof(int);
+	int val = -1;
+
+	EXPECT_EQ(get(ctx, id, RDMA_OPTION_ID_AFONLY, &val, &len), 0);
+	return val;
+}
+
+TEST(afonly_is_by_default_what_the_family_has)
+{
+	int ctx = get_ctx(), on = 1, off = 0;
+	uint32_t id;
+
+	MUST(unshare(CLONE_NEWNET));
+	EXPECT_EQ(afonly_of(ctx, get_id(ctx, -1, 0)), 0);
+	EXPECT_EQ(afonly_of(ctx, get_bound(ctx, -1, "0.0.0.0", 0)), 1);
+	EXPECT_EQ(afonly_of(ctx, get_bound(ctx, -1, "127.0.0.1", 0)), 1);
+	EXPECT_EQ(afonly_of(ctx, get_bound(ctx, -1, "::", 0)), 0);
+	/* An id that was bound before keeps its own. */
+	id = get_bound(ctx, -1, "::", 0);
+	if (system("sysctl -qw net.ipv6.bindv6only=1"))
+		ktap_skip("cannot change bindv6only");
+	EXPECT_EQ(afonly_of(ctx, id), 0);
+	EXPECT_EQ(afonly_of(ctx, get_id(ctx, -1, 0)), 1);
+	EXPECT_EQ(afonly_of(ctx, get_bound(ctx, -1, "::", 0)), 1);
+	/* What was set stays, whatever the family. */
+	id = get_id(ctx, -1, 0);
+	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_AFONLY, &off, sizeof(off)), 0);
+	EXPECT_EQ(rca_bind(ctx, id, "0.0.0.0", 0), 0);
+	EXPECT_EQ(afonly_of(ctx, id), 0);
+	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_AFONLY, &on, sizeof(on)), 0);
+	EXPECT_EQ(afonly_of(ctx, id), 1);
 }
 
 TEST(unknown_level_or_option_is_enosys)

@@ -322,6 +322,34 @@ static void port_of_ib_address_is_masked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x34, be16_to_cpu(rca_addr_port(&addr)));
 }
 
+static void set_ip_changes_the_address_alone(struct kunit *test)
+{
+	static const char * const pairs[][2] = {
+		{ "10.9.0.1", "127.0.0.1" },
+		{ "fd00:9::1", "::1" },
+		{ "::1", "fe80::1%3" },
+		{ "fe80::1%3", "::" },
+		{ "ib:::1", "ib:fe80::7" },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(pairs); i++) {
+		union rca_addr addr = *rca_test_addr(test, pairs[i][0], 7471);
+		union rca_addr *ip = rca_test_addr(test, pairs[i][1], 99);
+
+		if (addr.sa.sa_family == AF_INET6)
+			addr.in6.sin6_flowinfo = cpu_to_be32(0x12345);
+
+		rca_addr_set_ip(&addr, ip);
+
+		KUNIT_EXPECT_TRUE(test, rca_addr_same_ip(&addr, ip));
+		KUNIT_EXPECT_EQ(test, 7471, be16_to_cpu(rca_addr_port(&addr)));
+		KUNIT_EXPECT_EQ(test, rca_addr_scope(ip), rca_addr_scope(&addr));
+		if (addr.sa.sa_family == AF_INET6)
+			KUNIT_EXPECT_EQ(test, 0x12345U, be32_to_cpu(addr.in6.sin6_flowinfo));
+	}
+}
+
 static void set_port_of_ib_address_names_one_service(struct kunit *test)
 {
 	union rca_addr addr = *rca_test_addr(test, "ib:fe80::1", 0);
@@ -379,6 +407,7 @@ static struct kunit_case sockaddr_cases[] = {
 	KUNIT_CASE_PARAM(same_ip_ignores_all_but_the_address, same_gen_params),
 	KUNIT_CASE(set_port_changes_the_port_alone),
 	KUNIT_CASE(port_of_ib_address_is_masked),
+	KUNIT_CASE(set_ip_changes_the_address_alone),
 	KUNIT_CASE(set_port_of_ib_address_names_one_service),
 	KUNIT_CASE(set_port_of_ib_address_again_replaces_it),
 	KUNIT_CASE(set_any_makes_the_wildcard),

@@ -482,6 +482,11 @@ struct rdma_cm_alt_pipeline {
  * @__reserved: 0
  * @out_route: what is known of the id when the call returns
  *
+ * Loopback addresses and wildcards never go on the wire. As @pipe.dst they mean
+ * the id's own address when it is bound to a device, else the first address of
+ * the same family on an active port of a device; the events and @out_route have
+ * that address. An id that is bound to one of them is bound to no device.
+ *
  * Errors: EINVAL wrong state, unknown port space, no or unknown address
  * family, families of @src and @dst differ, @timeout_ms 0; EBADF @queue_fd is
  * not open; EINVAL it is no queue of this context; EADDRNOTAVAIL the address is
@@ -708,8 +713,15 @@ struct rdma_cm_alt_query {
  * @optlen: bytes at @optval_uptr; GET: on return the bytes that were written
  * @optval_uptr: user address of the value
  *
+ * RDMA_OPTION_IB_PATH is an array of struct ib_path_rec_data, of at most 4096
+ * bytes. SET takes the first one whose flags are IB_PATH_GMP, IB_PATH_PRIMARY
+ * and IB_PATH_BIDIRECTIONAL, in the place of RDMA_CM_ALT_STEP_ROUTE, and ends
+ * with RDMA_CM_ALT_EVENT_ROUTE_RESOLVED; over RoCE the hardware address is that
+ * which address resolution found.
+ *
  * Errors: ENOSYS unknown level or option; EINVAL wrong length, value or state;
- * EFAULT.
+ * ENODATA GET: RDMA_OPTION_ID_ACK_TIMEOUT was not set, or there is no path;
+ * ENODEV a path whose network device is gone; ENXIO; ENOMEM; EFAULT.
  */
 struct rdma_cm_alt_option {
 	__u32 size;
@@ -796,7 +808,12 @@ struct rdma_cm_alt_get_event {
  * @__reserved: must be 0
  * @arg: &rdma_cm_alt_event.user_arg
  *
- * Errors: EINVAL other type; ENOMEM.
+ * The event is delivered in order with the others of the id, in any state of
+ * it; only records of a connection request that was not accepted yet have the
+ * cookie 0, unless RDMA_CM_ALT_SET_QUEUE gave it one. 1024 of an id may wait to
+ * be read.
+ *
+ * Errors: EINVAL other type; ENOBUFS too many wait; ENOMEM.
  */
 struct rdma_cm_alt_post_event {
 	__u32 size;
