@@ -137,83 +137,160 @@ static int from_libc(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hint
 	struct sockaddr **addr = passive ? &rai->ai_src_addr : &rai->ai_dst_addr;
 	socklen_t *len = passive ? &rai->ai_src_len : &rai->ai_dst_len;
 	char **name = passive ? &rai->ai_src_canonname : &rai->ai_dst_canonname;
+	int ret;
 
 	choose_types(rai, hints, ai);
 	rai->ai_flags = passive ? RAI_PASSIVE : 0;
+	rai->ai_family = wants_gid(hints) ? AF_IB : ai->ai_family;
 	if (ai->ai_canonname) {
 		*name = strdup(ai->ai_canonname);
 		if (!*name)
 			return -ENOMEM;
 	}
-	if (wants_gid(hints)) {
-		rai->ai_family = AF_IB;
-		return gid_addr(addr, len, (const void *)ai->ai_addr, rai->ai_port_space);
-	}
-	rai->ai_family = ai->ai_family;
-	return copy_addr(addr, len, ai->ai_addr, ai->ai_addrlen);
+	if (wants_gid(hints))
+		ret = gid_addr(addr, len, (const void *)ai->ai_addr, rai->ai_port_space);
+	else
+		ret = copy_addr(addr, len, ai->ai_addr, ai->ai_addrlen);
+	if (ret || rai->ai_src_len || !hints || !hints->ai_src_len)
+		return ret;
+	return copy_addr(&rai->ai_src_addr, &rai->ai_src_len,
+			 hints->ai_src_addr, hints->ai_src_len);
 }
 
-/* Return: 0, a negative errno in *err, or EAI_* as the result */
+/* Does it go with the source that the caller named, if any? */
+static bool fits_source(const struct addrinfo *ai, const struct rdma_addrinfo *hints)
+{
+	return !hints || !hints->ai_src_len || wants_gid(hints) ||
+	       hints->ai_src_addr->sa_family == ai->ai_family;
+}
+
+/* The result that stands first; one that does not fit is better than none. */
+static const struct addrinfo *first_of(const struct addrinfo *list,
+				       const struct rdma_addrinfo *hints)
+{
+	const struct addrinfo *ai;
+
+	for (ai = list; ai; ai = ai->ai_next) {
+		if (fits_source(ai, hints))
+			return ai;
+	}
+	return list;
+}
+
+/*
+ * libc lists an address once for each kind of socket. The first result decides
+ * on the kind; what has another one or repeats an address is left out.
+ */
+static bool is_another(const struct addrinfo *ai, const struct addrinfo *first,
+		       const struct rdma_addrinfo *hints)
+{
+	const struct addrinfo *e;
+
+	if (ai->ai_socktype != first->ai_socktype ||
+	    ai->ai_protocol != first->ai_protocol || !fits_source(ai, hints))
+		return false;
+	for (e = first; e != ai; e = e->ai_next) {
+		if (e->ai_addrlen == ai->ai_addrlen &&
+		    !memcmp(e->ai_addr, ai->ai_addr, ai->ai_addrlen))
+			return false;
+	}
+	return true;
+}
+
+/* Return: 0, EAI_* or, in *err, a negative errno; *res may be a list in any case */
 static int ask_libc(const char *node, const char *service,
-		    const struct rdma_addrinfo *hints, struct rdma_addrinfo *rai,
+		    const struct rdma_addrinfo *hints, struct rdma_addrinfo **res,
 		    int *err)
 {
-	struct addrinfo libc_hints, *ai;
+	struct rdma_addrinfo **end = res;
+	struct addrinfo libc_hints, *list;
+	const struct addrinfo *first, *ai;
 	int ret;
 
 	if (hints)
 		hints_to_libc(&libc_hints, hints);
-	ret = getaddrinfo(node, service, hints ? &libc_hints : NULL, &ai);
+	ret = getaddrinfo(node, service, hints ? &libc_hints : NULL, &list);
 	if (ret)
 		return ret;
-	*err = from_libc(rai, hints, ai);
-	freeaddrinfo(ai);
+	*err = 0;
+	first = first_of(list, hints);
+	for (ai = first; ai && !*err; ai = ai->ai_next) {
+		if (ai != first && !is_another(ai, first, hints))
+			continue;
+		*end = calloc(1, sizeof(**end));
+		*err = *end ? from_libc(*end, hints, ai) : -ENOMEM;
+		if (*end)
+			end = &(*end)->ai_next;
+	}
+	freeaddrinfo(list);
 	return 0;
 }
 
-static int copy_hints(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hints)
+static int copy_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo **res)
 {
+	struct rdma_addrinfo *rai = calloc(1, sizeof(*rai));
+	int ret = 0;
+
+	*res = rai;
+	if (!rai)
+		return -ENOMEM;
 	rai->ai_flags = hints->ai_flags;
 	rai->ai_family = hints->ai_family;
 	rai->ai_qp_type = hints->ai_qp_type;
 	rai->ai_port_space = hints->ai_port_space;
-	if (!hints->ai_dst_len)
-		return 0;
-	return copy_addr(&rai->ai_dst_addr, &rai->ai_dst_len,
-			 hints->ai_dst_addr, hints->ai_dst_len);
+	if (hints->ai_dst_len)
+		ret = copy_addr(&rai->ai_dst_addr, &rai->ai_dst_len,
+				hints->ai_dst_addr, hints->ai_dst_len);
+	if (!ret && hints->ai_src_len)
+		ret = copy_addr(&rai->ai_src_addr, &rai->ai_src_len,
+				hints->ai_src_addr, hints->ai_src_len);
+	return ret;
+}
+
+/* A length without an address, or no question at all. */
+static bool bad_arguments(const char *node, const char *service,
+			  const struct rdma_addrinfo *hints)
+{
+	if (!hints)
+		return !node && !service;
+	return (hints->ai_src_len && !hints->ai_src_addr) ||
+	       (hints->ai_dst_len && !hints->ai_dst_addr);
+}
+
+/* Records of a service at a subnet administrator: no port that we serve has one. */
+static int ask_sa(const char *node, const char *service, int flags)
+{
+	if (node || (flags & RAI_DNS))
+		return -EOPNOTSUPP;
+	return service ? -ENOENT : -EINVAL;
 }
 
 RCL_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 				const struct rdma_addrinfo *hints,
 				struct rdma_addrinfo **res)
 {
-	struct rdma_addrinfo *rai;
+	struct rdma_addrinfo *list = NULL;
 	int eai = 0, ret;
 
-	if (!res || (!node && !service && !hints))
-		return rcl_fail(-EINVAL, __func__, "node, service and hints are all NULL");
+	if (!res || bad_arguments(node, service, hints))
+		return rcl_fail(-EINVAL, __func__,
+				"node, service and hints are all NULL, or an address is");
 	ret = rcl_devices_init();
 	if (ret)
 		return rcl_fail(ret, __func__, "no RDMA device");
-	if (hints && (hints->ai_flags & RAI_SA))
-		return rcl_fail(-EOPNOTSUPP, __func__,
-				"RAI_SA: service records are not supported");
-	rai = calloc(1, sizeof(*rai));
-	if (!rai)
-		return rcl_fail(-ENOMEM, __func__, "no memory");
-
+	if (hints && (hints->ai_flags & RAI_SA)) {
+		ret = ask_sa(node, service, hints->ai_flags);
+		return rcl_fail(ret, __func__, "RAI_SA: no service record");
+	}
 	if (node || service)
-		eai = ask_libc(node, service, hints, rai, &ret);
+		eai = ask_libc(node, service, hints, &list, &ret);
 	else
-		ret = copy_hints(rai, hints);
-	if (!eai && !ret && !rai->ai_src_len && hints && hints->ai_src_len)
-		ret = copy_addr(&rai->ai_src_addr, &rai->ai_src_len,
-				hints->ai_src_addr, hints->ai_src_len);
+		ret = copy_hints(hints, &list);
 	if (eai || ret) {
-		rdma_freeaddrinfo(rai);
+		rdma_freeaddrinfo(list);
 		return eai ? eai : rcl_fail(ret, __func__, "no memory for the result");
 	}
-	*res = rai;
+	*res = list;
 	return 0;
 }
 

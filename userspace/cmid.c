@@ -3,7 +3,8 @@
  * Ids: created, counted, routed, moved between channels, destroyed.
  *
  * Locking: the id's lock for its counters; the table's references keep an id
- * alive while an event of it is being worked on.
+ * alive while an event of it is being worked on. ids_lock for the list of all
+ * ids; an id's lock may be taken under it, and the table's lock under both.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,52 @@
 #include "sys.h"
 #include "table.h"
 
+static pthread_mutex_t ids_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rcl_id *ids;
+
 _Static_assert(offsetof(struct rcl_id, id) == 0, "the public half comes first");
+
+static void list_add(struct rcl_id *id)
+{
+	pthread_mutex_lock(&ids_lock);
+	id->next = ids;
+	id->link = &ids;
+	if (ids)
+		ids->link = &id->next;
+	ids = id;
+	pthread_mutex_unlock(&ids_lock);
+}
+
+static void list_del(struct rcl_id *id)
+{
+	pthread_mutex_lock(&ids_lock);
+	*id->link = id->next;
+	if (id->next)
+		id->next->link = id->link;
+	pthread_mutex_unlock(&ids_lock);
+}
+
+void rcl_ids_lock(void)
+{
+	struct rcl_id *id;
+
+	pthread_mutex_lock(&ids_lock);
+	for (id = ids; id; id = id->next)
+		pthread_mutex_lock(&id->lock);
+}
+
+void rcl_ids_unlock(bool child)
+{
+	struct rcl_id *id;
+
+	for (id = ids; id; id = id->next) {
+		pthread_mutex_unlock(&id->lock);
+		/* Who waits in the parent does not wait here. */
+		if (child)
+			pthread_cond_init(&id->acked_cond, NULL);
+	}
+	pthread_mutex_unlock(&ids_lock);
+}
 
 struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 			  enum rdma_port_space ps, enum ibv_qp_type qp_type)
@@ -42,12 +88,14 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 	id->id.ps = ps;
 	id->id.qp_type = qp_type;
 	id->sync = !channel;
+	list_add(id);
 	return id;
 }
 
 /* The last reference is gone: nobody else can reach the id. */
 static void release(struct rcl_id *id)
 {
+	list_del(id);
 	rcl_device_unbind(id->device);
 	if (id->sync)
 		rcl_channel_close(id->id.channel);
@@ -75,6 +123,32 @@ void rcl_id_put(struct rcl_id *id)
 {
 	if (rcl_table_put(id->cookie))
 		release(id);
+}
+
+bool rcl_id_owns(struct rcl_id *id, const struct rdma_event_channel *channel)
+{
+	bool owns;
+
+	pthread_mutex_lock(&id->lock);
+	owns = id->sync && id->id.channel == channel;
+	pthread_mutex_unlock(&id->lock);
+	return owns;
+}
+
+void rcl_id_drop_request(struct rcl_id *listener)
+{
+	struct rcl_id *child = rcl_id_get(listener->failed_request);
+	bool accepted;
+
+	listener->failed_request = 0;
+	if (!child)
+		return;
+	pthread_mutex_lock(&child->lock);
+	accepted = child->accepted;
+	pthread_mutex_unlock(&child->lock);
+	rcl_id_put(child);
+	if (!accepted)
+		rdma_destroy_ep(&child->id);
 }
 
 void rcl_id_ack(struct rcl_id *id)
@@ -214,6 +288,7 @@ RCL_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	if (busy)
 		return rcl_fail_id(priv, -ENOENT, __func__, "another thread destroys it");
 
+	rcl_id_drop_request(priv);
 	rcl_members_detach(priv);
 	cmd.id = priv->handle;
 	ret = RCL_CALL(DESTROY, &cmd);
@@ -269,8 +344,10 @@ int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
 	}
 	if (own)
 		own->fd = cmd.out_queue_fd;
+	pthread_mutex_lock(&id->lock);
 	id->id.channel = own ? own : channel;
 	id->sync = own;
+	pthread_mutex_unlock(&id->lock);
 	if (old) {
 		if (id->id.event) {
 			rdma_ack_cm_event(id->id.event);

@@ -19,6 +19,8 @@ struct rcl_member;
 /**
  * struct rcl_id - an id
  * @id: the public half; the first member, so that the pointers are the same
+ * @next: in the list of all ids
+ * @link: what points to this one in that list
  * @cookie: what the kernel gives back with the id's events
  * @handle: of the kernel
  * @sync: calls wait for their event; the channel is the id's own
@@ -42,6 +44,8 @@ struct rcl_member;
  * @init_attr: the attributes that we used
  * @local_ece: enhanced connection establishment: ours
  * @remote_ece: enhanced connection establishment: the peer's
+ * @failed_request: listener: cookie of the id of a request that
+ *                  rdma_get_request() could not complete, or 0
  * @ep_attr: passive endpoint: attributes for the QPs of its children, or NULL
  * @ep_connect: active endpoint: prefix of the private data, or NULL
  * @ep_connect_len: its length
@@ -51,6 +55,8 @@ struct rcl_member;
  */
 struct rcl_id {
 	struct rdma_cm_id id;
+	struct rcl_id *next;
+	struct rcl_id **link;
 	uint64_t cookie;
 	uint32_t handle;
 	bool sync;
@@ -75,6 +81,7 @@ struct rcl_id {
 	struct ibv_qp_attr init_attr;
 	struct ibv_ece local_ece;
 	struct ibv_ece remote_ece;
+	uint64_t failed_request;
 	struct ibv_qp_init_attr *ep_attr;
 	void *ep_connect;
 	size_t ep_connect_len;
@@ -137,6 +144,20 @@ struct rcl_id *rcl_id_get(uint64_t cookie);
 void rcl_id_put(struct rcl_id *id);
 
 /**
+ * rcl_id_owns - is the channel the own one of a synchronous id?
+ * @id: the id
+ * @channel: the channel
+ */
+bool rcl_id_owns(struct rcl_id *id, const struct rdma_event_channel *channel);
+
+/**
+ * rcl_id_drop_request - destroy the id of a request that failed
+ * @listener: the listener; nothing happens when there is none, or when the
+ *            program has destroyed or accepted it after all
+ */
+void rcl_id_drop_request(struct rcl_id *listener);
+
+/**
  * rcl_id_ack - one delivered event of the id is done with
  * @id: the id
  */
@@ -176,5 +197,14 @@ int rcl_id_query_route(struct rcl_id *id);
  * Return: 0 or a negative errno
  */
 int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel);
+
+/** rcl_ids_lock - before fork(): take the lock of every id */
+void rcl_ids_lock(void);
+
+/**
+ * rcl_ids_unlock - after fork(): release them
+ * @child: this is the new process, in which nobody waits for anything
+ */
+void rcl_ids_unlock(bool child);
 
 #endif /* RCL_CMID_H */

@@ -100,6 +100,16 @@ void rcl_context_close(void)
 		rcl_sys->close(fd);
 }
 
+void rcl_context_lock(void)
+{
+	pthread_mutex_lock(&open_lock);
+}
+
+void rcl_context_unlock(void)
+{
+	pthread_mutex_unlock(&open_lock);
+}
+
 size_t rcl_context_record_size(void)
 {
 	return atomic_load(&record_size);

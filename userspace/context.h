@@ -19,6 +19,12 @@ int rcl_context_open(void);
 /** rcl_context_close - close the device again; only for tests */
 void rcl_context_close(void);
 
+/** rcl_context_lock - before fork(): nobody else opens the device */
+void rcl_context_lock(void);
+
+/** rcl_context_unlock - after fork(), in both processes */
+void rcl_context_unlock(void);
+
 /** rcl_context_record_size - bytes of an event record; open the context first */
 size_t rcl_context_record_size(void);
 

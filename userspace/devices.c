@@ -13,6 +13,7 @@
 #include "compiler.h"
 #include "devices.h"
 #include "err.h"
+#include "fork.h"
 #include "log.h"
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -87,10 +88,12 @@ static int refresh(void)
 	struct ibv_device **list;
 	int i, count;
 
+	errno = 0;
 	list = ibv_get_device_list(&count);
-	if (!list || !count) {
-		if (list)
-			ibv_free_device_list(list);
+	if (!list)
+		return errno == EMFILE || errno == ENFILE ? rcl_errno() : -ENODEV;
+	if (!count) {
+		ibv_free_device_list(list);
 		return -ENODEV;
 	}
 	for (link = &devices; *link; ) {
@@ -134,6 +137,7 @@ int rcl_devices_init(void)
 {
 	int ret;
 
+	rcl_fork_init();
 	pthread_mutex_lock(&devices_lock);
 	ret = devices_init_locked();
 	pthread_mutex_unlock(&devices_lock);
@@ -270,12 +274,23 @@ void rcl_devices_reset(void)
 	pthread_mutex_unlock(&devices_lock);
 }
 
+void rcl_devices_lock(void)
+{
+	pthread_mutex_lock(&devices_lock);
+}
+
+void rcl_devices_unlock(void)
+{
+	pthread_mutex_unlock(&devices_lock);
+}
+
 RCL_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 {
 	struct ibv_context **list = NULL;
 	struct rcl_device *d;
 	int ret, count = 0;
 
+	rcl_fork_init();
 	pthread_mutex_lock(&devices_lock);
 	ret = refresh();
 	if (ret)

@@ -72,4 +72,10 @@ struct ibv_xrcd *rcl_device_xrcd(struct rcl_device *device);
 /** rcl_devices_reset - forget all devices and close them; only for tests */
 void rcl_devices_reset(void);
 
+/** rcl_devices_lock - before fork(): nobody else opens or closes a device */
+void rcl_devices_lock(void);
+
+/** rcl_devices_unlock - after fork(), in both processes */
+void rcl_devices_unlock(void);
+
 #endif /* RCL_DEVICES_H */

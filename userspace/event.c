@@ -134,14 +134,19 @@ static void refuse_request(uint32_t handle)
 }
 
 static int on_connect_request(struct rcl_id *listener,
+			      struct rdma_event_channel *channel,
 			      struct rcl_event *ev,
 			      const struct rdma_cm_alt_event *rec)
 {
+	bool sync = rcl_id_owns(listener, channel);
 	struct rcl_id *child;
 	int ret;
 
-	/* No channel of its own yet, even if the listener is synchronous. */
-	child = rcl_id_new(listener->id.channel, listener->id.context,
+	/*
+	 * The channel that the request came by; the listener may be on its way to
+	 * another one. None of its own yet, even if the listener is synchronous.
+	 */
+	child = rcl_id_new(channel, listener->id.context,
 			   listener->id.ps, listener->id.qp_type);
 	if (!child) {
 		ret = -ENOMEM;
@@ -156,7 +161,7 @@ static int on_connect_request(struct rcl_id *listener,
 	}
 	rcl_qp_remember(child, rec);
 	ret = take_route(child, rec);
-	if (!ret && listener->sync)
+	if (!ret && sync)
 		ret = rcl_id_move(child, NULL);
 	if (ret)
 		goto refuse;
@@ -173,7 +178,7 @@ refuse:
 	if (child)
 		rcl_id_free(child);
 	/* No descriptor for its queue: say so, as accept(2) does. */
-	return listener->sync ? ret : SWALLOW;
+	return sync ? ret : SWALLOW;
 }
 
 static void on_connect_response(struct rcl_id *id, struct rcl_event *ev,
@@ -229,8 +234,8 @@ static int on_multicast(struct rcl_id *id, struct rcl_event *ev,
 	return DELIVER;
 }
 
-static int process(struct rcl_id *id, struct rcl_event *ev,
-		   const struct rdma_cm_alt_event *rec)
+static int process(struct rcl_id *id, struct rdma_event_channel *channel,
+		   struct rcl_event *ev, const struct rdma_cm_alt_event *rec)
 {
 	ev->event.id = &id->id;
 	ev->event.event = (enum rdma_cm_event_type)rec->type;
@@ -246,7 +251,7 @@ static int process(struct rcl_id *id, struct rcl_event *ev,
 		on_route_resolved(id, ev, rec);
 		break;
 	case RDMA_CM_ALT_EVENT_CONNECT_REQUEST:
-		return on_connect_request(id, ev, rec);
+		return on_connect_request(id, channel, ev, rec);
 	case RDMA_CM_ALT_EVENT_CONNECT_RESPONSE:
 		on_connect_response(id, ev, rec);
 		break;
@@ -324,7 +329,7 @@ int rcl_event_next(struct rdma_event_channel *channel,
 			ret = SWALLOW;
 			continue;
 		}
-		ret = process(id, ev, &rec.event);
+		ret = process(id, channel, ev, &rec.event);
 		if (ret != DELIVER)
 			rcl_id_ack(id);
 		rcl_id_put(id);

@@ -60,6 +60,7 @@ RCL_EXPORT int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **i
 	if (!listen || !id || !priv->sync)
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "it is not synchronous; rdma_get_cm_event has its requests");
+	rcl_id_drop_request(priv);
 	rcl_event_drop(priv);
 	ret = rcl_event_next(listen->channel, &event);
 	if (ret)
@@ -69,6 +70,8 @@ RCL_EXPORT int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **i
 		ret = create_ep_qp(priv, event->id);
 	if (ret) {
 		listen->event = event;
+		if (event->id != listen)
+			priv->failed_request = rcl_id_of(event->id)->cookie;
 		return rcl_fail_id(priv, ret, __func__, "event %s, status %d",
 				   rdma_event_str(event->event), event->status);
 	}

@@ -53,24 +53,6 @@ static int make_cq(struct rdma_cm_id *id, uint32_t size,
 	return 0;
 }
 
-int rcl_cqs_create(struct rdma_cm_id *id, uint32_t send_size, uint32_t recv_size)
-{
-	int ret = 0;
-
-	if (recv_size)
-		ret = make_cq(id, recv_size, &id->recv_cq_channel, &id->recv_cq);
-	if (ret || !send_size)
-		return ret;
-	ret = make_cq(id, send_size, &id->send_cq_channel, &id->send_cq);
-	if (ret && recv_size) {
-		ibv_destroy_cq(id->recv_cq);
-		ibv_destroy_comp_channel(id->recv_cq_channel);
-		id->recv_cq = NULL;
-		id->recv_cq_channel = NULL;
-	}
-	return ret;
-}
-
 /* Undoes rcl_cqs_create(): only what it made, a shared queue may have CQs too. */
 static void undo_cqs(struct rdma_cm_id *id, bool send, bool recv)
 {
@@ -88,6 +70,20 @@ static void undo_cqs(struct rdma_cm_id *id, bool send, bool recv)
 	}
 }
 
+int rcl_cqs_create(struct rdma_cm_id *id, uint32_t send_size, uint32_t recv_size)
+{
+	int ret = 0;
+
+	if (recv_size)
+		ret = make_cq(id, recv_size, &id->recv_cq_channel, &id->recv_cq);
+	if (ret || !send_size)
+		return ret;
+	ret = make_cq(id, send_size, &id->send_cq_channel, &id->send_cq);
+	if (ret)
+		undo_cqs(id, false, recv_size);
+	return ret;
+}
+
 static int check(const struct rdma_cm_id *id, const struct ibv_qp_init_attr_ex *attr)
 {
 	if (id->qp || !id->verbs)
@@ -102,6 +98,16 @@ static int check(const struct rdma_cm_id *id, const struct ibv_qp_init_attr_ex *
 	return 0;
 }
 
+/* Receives of a QP that asks for none of its own: those of its shared queue. */
+static uint32_t shared_recvs(struct ibv_srq *srq)
+{
+	struct ibv_srq_attr attr = { 0 };
+
+	if (!srq || ibv_query_srq(srq, &attr) || !attr.max_wr)
+		return 1;
+	return attr.max_wr;
+}
+
 /*
  * Sizes of the CQs that the id must bring. libibverbs needs both CQs even for
  * a QP that never sends or never receives, except where there is no such queue.
@@ -110,13 +116,17 @@ static void cq_sizes(const struct rdma_cm_id *id,
 		     const struct ibv_qp_init_attr_ex *attr,
 		     uint32_t *send, uint32_t *recv)
 {
-	bool needs_cqs = id->qp_type != IBV_QPT_XRC_RECV;
+	bool sends = id->qp_type != IBV_QPT_XRC_RECV;
+	bool receives = sends && id->qp_type != IBV_QPT_XRC_SEND;
 
 	*send = *recv = 0;
 	if (!attr->send_cq && !id->send_cq)
-		*send = attr->cap.max_send_wr ? attr->cap.max_send_wr : needs_cqs;
-	if (!attr->recv_cq && !id->recv_cq)
-		*recv = attr->cap.max_recv_wr ? attr->cap.max_recv_wr : needs_cqs;
+		*send = attr->cap.max_send_wr ? attr->cap.max_send_wr : sends;
+	if (attr->recv_cq || id->recv_cq)
+		return;
+	*recv = attr->cap.max_recv_wr;
+	if (!*recv && receives)
+		*recv = shared_recvs(attr->srq ? attr->srq : id->srq);
 }
 
 static int fill_attr(struct rcl_id *id, struct ibv_qp_init_attr_ex *attr)
@@ -201,7 +211,7 @@ RCL_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
 	struct ibv_cq *send_cq, *recv_cq;
 	struct ibv_xrcd *xrcd = NULL;
 	struct ibv_srq *srq;
-	struct ibv_pd *pd = NULL;
+	struct ibv_pd *pd;
 	int ret;
 
 	if (!id || !attr)
@@ -214,8 +224,7 @@ RCL_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
 	send_cq = attr->send_cq;
 	recv_cq = attr->recv_cq;
 	srq = attr->srq;
-	if (comp_mask & IBV_QP_INIT_ATTR_PD)
-		pd = attr->pd;
+	pd = attr->pd;
 	if (comp_mask & IBV_QP_INIT_ATTR_XRCD)
 		xrcd = attr->xrcd;
 	ret = create_qp(priv, attr);

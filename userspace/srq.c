@@ -37,6 +37,7 @@ static int fill_xrc(struct rcl_id *id, struct ibv_srq_init_attr_ex *attr, bool *
 	return 0;
 }
 
+/* May write anything into *attr; the callers put back what is not news. */
 static int create_srq(struct rcl_id *id, struct ibv_srq_init_attr_ex *attr)
 {
 	struct ibv_srq *srq;
@@ -48,6 +49,8 @@ static int create_srq(struct rcl_id *id, struct ibv_srq_init_attr_ex *attr)
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd) {
 		attr->pd = id->id.pd;
 		attr->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
+	} else if (attr->pd->context != id->id.verbs) {
+		return -EINVAL;
 	}
 	if (attr->srq_type == IBV_SRQT_XRC) {
 		ret = fill_xrc(id, attr, &made);
@@ -75,11 +78,27 @@ RCL_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,
 				  struct ibv_srq_init_attr_ex *attr)
 {
 	struct rcl_id *priv = rcl_id_of(id);
+	struct ibv_xrcd *xrcd;
+	uint32_t comp_mask;
+	struct ibv_cq *cq;
+	struct ibv_pd *pd;
 	int ret;
 
 	if (!id || !attr)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id or no attributes");
+	/*
+	 * In place: the caller's struct may be longer than ours. It gets its
+	 * own pointers back, as what is filled in dies with this queue.
+	 */
+	comp_mask = attr->comp_mask;
+	pd = attr->pd;
+	xrcd = attr->xrcd;
+	cq = attr->cq;
 	ret = create_srq(priv, attr);
+	attr->comp_mask = comp_mask;
+	attr->pd = pd;
+	attr->xrcd = xrcd;
+	attr->cq = cq;
 	return ret ? rcl_fail_id(priv, ret, __func__, srq_failed) : 0;
 }
 

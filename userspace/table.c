@@ -130,3 +130,13 @@ bool rcl_table_kill(uint64_t cookie)
 	pthread_mutex_unlock(&table_lock);
 	return last;
 }
+
+void rcl_table_lock(void)
+{
+	pthread_mutex_lock(&table_lock);
+}
+
+void rcl_table_unlock(void)
+{
+	pthread_mutex_unlock(&table_lock);
+}

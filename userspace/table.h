@@ -42,4 +42,10 @@ bool rcl_table_put(uint64_t cookie);
  */
 bool rcl_table_kill(uint64_t cookie);
 
+/** rcl_table_lock - before fork(): nobody else changes the table */
+void rcl_table_lock(void);
+
+/** rcl_table_unlock - after fork(), in both processes */
+void rcl_table_unlock(void);
+
 #endif /* RCL_TABLE_H */

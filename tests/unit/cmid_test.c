@@ -241,6 +241,130 @@ static void migrate_that_fails_changes_nothing(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
+struct reader {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *stop;	/* an event of it ends the thread */
+	int taken;
+};
+
+static void *read_all(void *arg)
+{
+	struct reader *r = arg;
+	struct rdma_cm_event *event;
+	bool stop;
+
+	do {
+		if (rdma_get_cm_event(r->channel, &event))
+			return NULL;
+		stop = event->id == r->stop;
+		r->taken += !stop;
+		rdma_ack_cm_event(event);
+	} while (!stop);
+	return NULL;
+}
+
+static void start(struct reader *r, pthread_t *thread)
+{
+	r->channel = rdma_create_event_channel();
+	r->stop = new_id(r->channel);
+	r->taken = 0;
+	pthread_create(thread, NULL, read_all, r);
+}
+
+static int finish(struct reader *r, pthread_t thread)
+{
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(r->stop), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(rdma_destroy_id(r->stop), 0);
+	rdma_destroy_event_channel(r->channel);
+	return r->taken;
+}
+
+static void migrate_while_other_threads_read(void **state)
+{
+	/* No more than the pipes hold, if no thread gets to read. */
+	enum { ROUNDS = 80 };
+	struct reader a, b;
+	pthread_t ta, tb;
+	struct rdma_cm_id *id;
+	int i;
+
+	(void)state;
+	start(&a, &ta);
+	start(&b, &tb);
+	id = new_id(a.channel);
+	for (i = 0; i < ROUNDS; i++) {
+		fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(id), 0);
+		assert_int_equal(rdma_migrate_id(id, i % 2 ? a.channel : b.channel), 0);
+	}
+	/* The kernel of the tests leaves what is unread where it was. */
+	assert_int_equal(finish(&a, ta) + finish(&b, tb), ROUNDS);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void destroy_while_another_thread_reads(void **state)
+{
+	struct rdma_cm_id *id;
+	struct reader r;
+	pthread_t thread;
+	int i;
+
+	(void)state;
+	start(&r, &thread);
+	for (i = 0; i < 25; i++) {
+		id = new_id(r.channel);
+		fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(id), 0);
+		fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(id), 0);
+		assert_int_equal(rdma_destroy_id(id), 0);
+	}
+	assert_true(finish(&r, thread) <= 50);
+}
+
+static void channel_of_an_id_that_moved_is_its_own_business(void **state)
+{
+	struct rdma_event_channel *from = rdma_create_event_channel();
+	struct rdma_event_channel *to = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(from);
+
+	(void)state;
+	assert_int_equal(rdma_migrate_id(id, to), 0);
+	rdma_destroy_event_channel(from);
+	resolve(id);
+	assert_int_equal(rdma_migrate_id(id, NULL), 0);
+	rdma_destroy_event_channel(to);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void request_follows_the_channel_that_it_came_by(void **state)
+{
+	struct rdma_event_channel *from = rdma_create_event_channel();
+	struct rdma_event_channel *to = rdma_create_event_channel();
+	struct rdma_cm_id *l = listener(from), *child;
+	struct rdma_cm_event *event;
+
+	(void)state;
+	fake_request(handle_of(l));
+	/* Another thread is about to read it while the listener moves. */
+	assert_int_equal(rdma_migrate_id(l, to), 0);
+	event = take(from, RDMA_CM_EVENT_CONNECT_REQUEST);
+	child = event->id;
+	assert_ptr_equal(child->channel, from);
+	assert_int_equal(rdma_ack_cm_event(event), 0);
+	assert_int_equal(rdma_destroy_id(child), 0);
+
+	fake_request(handle_of(l));
+	assert_int_equal(rdma_migrate_id(l, NULL), 0);
+	event = take(to, RDMA_CM_EVENT_CONNECT_REQUEST);
+	child = event->id;
+	assert_ptr_equal(child->channel, to);
+	assert_false(rcl_id_of(child)->sync);
+	assert_int_equal(rdma_ack_cm_event(event), 0);
+	assert_int_equal(rdma_destroy_id(child), 0);
+	assert_int_equal(rdma_destroy_id(l), 0);
+	rdma_destroy_event_channel(from);
+	rdma_destroy_event_channel(to);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(create_on_channel_is_one_call),
 	TEST(create_without_channel_makes_a_queue_in_the_same_call),
@@ -257,6 +381,10 @@ static const struct CMUnitTest tests[] = {
 	TEST(migrate_from_synchronous_drops_the_event_and_the_queue),
 	TEST(migrate_to_null_makes_the_id_synchronous),
 	TEST(migrate_that_fails_changes_nothing),
+	TEST(migrate_while_other_threads_read),
+	TEST(destroy_while_another_thread_reads),
+	TEST(channel_of_an_id_that_moved_is_its_own_business),
+	TEST(request_follows_the_channel_that_it_came_by),
 };
 
 RUN(tests)

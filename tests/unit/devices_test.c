@@ -33,6 +33,19 @@ static void list_without_devices_is_enodev(void **state)
 	assert_int_equal(n, 0);
 }
 
+static void list_at_fd_limit_says_emfile(void **state)
+{
+	(void)state;
+	fake_verbs.list_error = EMFILE;
+	errno = 0;
+	assert_null(rdma_get_devices(NULL));
+	assert_int_equal(errno, EMFILE);
+	fake_verbs.list_error = ENOSYS;
+	errno = 0;
+	assert_null(rdma_get_devices(NULL));
+	assert_int_equal(errno, ENODEV);
+}
+
 static void new_device_is_found_when_the_kernel_names_it(void **state)
 {
 	struct rdma_cm_id *id = new_id(NULL);
@@ -134,6 +147,7 @@ static void depths_beyond_a_byte_are_cut_not_wrapped(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(list_has_the_contexts_that_ids_use),
 	TEST(list_without_devices_is_enodev),
+	TEST(list_at_fd_limit_says_emfile),
 	TEST(new_device_is_found_when_the_kernel_names_it),
 	TEST(same_guid_with_another_index_is_another_device),
 	TEST(device_that_went_away_is_closed_after_its_last_user),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of endpoints. */
+#include <fcntl.h>
+
 #include "fixture.h"
 
 static struct rdma_addrinfo active(void)
@@ -79,14 +81,116 @@ static void active_endpoint_with_a_route_sets_it(void **state)
 	(void)state;
 	res.ai_route = &path;
 	res.ai_route_len = sizeof(path);
-	/* The option ends with this event. */
-	fake.addr_event = FAKE_NO_EVENT;
-	fake_install();
 	fake.fail[FAKE(SET_OPTION)] = EINVAL;
 	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, NULL));
 	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.level, RDMA_OPTION_IB);
 	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.optname, RDMA_OPTION_IB_PATH);
 	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.optlen, sizeof(path));
+	/* No request for a route, but its event. */
+	assert_int_equal(rdma_create_ep(&id, &res, NULL, NULL), 0);
+	assert_int_equal(fake.last[FAKE(RESOLVE)].resolve.pipe.steps, RDMA_CM_ALT_STEP_ADDR);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	rdma_destroy_ep(id);
+}
+
+static int alive_ids(void)
+{
+	int i, n = 0;
+
+	for (i = 0; i < FAKE_MAX_IDS; i++)
+		n += fake.ids[i].alive;
+	return n;
+}
+
+static void active_endpoint_that_fails_at_any_step_leaves_nothing(void **state)
+{
+	struct ibv_qp_init_attr attr = qp_attr();
+	struct rdma_addrinfo res = active();
+	struct rdma_cm_id *id;
+	int step;
+
+	(void)state;
+	res.ai_connect = "ab";
+	res.ai_connect_len = 2;
+	fake_verbs.fail_errno = ENOSPC;
+	/* open, query, PD, channel, CQ, channel, CQ, QP, INIT */
+	for (step = 1; ; step++) {
+		fake_verbs.steps = 0;
+		fake_verbs.fail_at = step;
+		id = (void *)0x1;
+		errno = 0;
+		if (!rdma_create_ep(&id, &res, NULL, &attr))
+			break;
+		/* A device that cannot be opened is none. */
+		assert_int_equal(errno, step == 1 ? ENODEV : ENOSPC);
+		assert_ptr_equal(id, (void *)0x1);
+		assert_int_equal(fake_verbs.objects, 0);
+		assert_int_equal(fake_open_queues(), 0);
+		assert_int_equal(alive_ids(), 0);
+		/* The device stays open: less steps the next time. */
+		rcl_devices_reset();
+		attr = qp_attr();
+	}
+	assert_int_equal(step, 10);
+	rdma_destroy_ep(id);
+	fake_verbs.fail_at = 0;
+	fake.route_event = RDMA_CM_ALT_EVENT_ROUTE_ERROR;
+	fake.status = -EHOSTUNREACH;
+	assert_fails(EHOSTUNREACH, rdma_create_ep(&id, &res, NULL, &attr));
+	fake.fail[FAKE(RESOLVE)] = EMFILE;
+	assert_fails(EMFILE, rdma_create_ep(&id, &res, NULL, &attr));
+	assert_int_equal(alive_ids(), 0);
+}
+
+static void active_endpoint_without_attributes_has_no_qp(void **state)
+{
+	struct rdma_addrinfo res = active();
+	struct rdma_cm_id *id;
+
+	(void)state;
+	assert_int_equal(rdma_create_ep(&id, &res, NULL, NULL), 0);
+	assert_null(id->qp);
+	assert_fails(EINVAL, rdma_connect(id, NULL));
+	rdma_destroy_ep(id);
+	res.ai_dst_addr = NULL;
+	res.ai_dst_len = 0;
+	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, NULL));
+	res = active();
+	res.ai_port_space = 0x10106;
+	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, NULL));
+}
+
+static void active_datagram_endpoint_has_a_qp_in_rts(void **state)
+{
+	struct ibv_qp_init_attr attr = qp_attr();
+	struct rdma_addrinfo res = active();
+	struct rdma_cm_id *id;
+
+	(void)state;
+	res.ai_port_space = RDMA_PS_UDP;
+	res.ai_qp_type = IBV_QPT_UD;
+	assert_int_equal(rdma_create_ep(&id, &res, NULL, &attr), 0);
+	assert_int_equal(attr.qp_type, IBV_QPT_UD);
+	assert_int_equal(id->qp_type, IBV_QPT_UD);
+	assert_int_equal(id->qp->state, IBV_QPS_RTS);
+	rdma_destroy_ep(id);
+}
+
+static void endpoint_takes_a_shared_queue(void **state)
+{
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_qp_init_attr attr = qp_attr();
+	struct rdma_addrinfo res = active();
+	struct rdma_cm_id *id;
+
+	(void)state;
+	assert_int_equal(rdma_create_ep(&id, &res, NULL, NULL), 0);
+	assert_int_equal(rdma_create_srq(id, NULL, &srq_attr), 0);
+	assert_int_equal(rdma_create_qp(id, NULL, &attr), 0);
+	assert_ptr_equal(id->qp->srq, id->srq);
+	assert_int_equal(rdma_connect(id, NULL), 0);
+	assert_int_equal(fake.last[FAKE(CONNECT)].connect.param.srq, 1);
+	rdma_destroy_ep(id);
 }
 
 static void passive_endpoint_gives_its_children_qps(void **state)
@@ -142,6 +246,103 @@ static void passive_endpoint_on_a_used_address_says_so(void **state)
 	rdma_destroy_ep(l);
 }
 
+static void passive_datagram_endpoint_gives_its_children_qps(void **state)
+{
+	struct rdma_conn_param param = { .private_data = "x", .private_data_len = 1 };
+	struct ibv_qp_init_attr attr = qp_attr();
+	struct rdma_addrinfo res = passive();
+	struct rdma_cm_id *l, *child;
+
+	(void)state;
+	res.ai_port_space = RDMA_PS_UDP;
+	res.ai_qp_type = IBV_QPT_UD;
+	assert_int_equal(rdma_create_ep(&l, &res, NULL, &attr), 0);
+	assert_int_equal(attr.qp_type, IBV_QPT_RC);	/* not touched on this side */
+	fake_request(handle_of(l));
+	assert_int_equal(rdma_get_request(l, &child), 0);
+	assert_int_equal(child->qp->state, IBV_QPS_RTS);
+	assert_int_equal(child->event->event, RDMA_CM_EVENT_CONNECT_REQUEST);
+	/* No event comes for it. */
+	fake.accept_event = FAKE_NO_EVENT;
+	assert_int_equal(rdma_accept(child, &param), 0);
+	assert_null(child->event);
+	rdma_destroy_ep(child);
+	rdma_destroy_ep(l);
+}
+
+/* A listener whose children get QPs, and a request that gets none. */
+static struct rdma_cm_id *failed_request(uint32_t *child)
+{
+	struct ibv_qp_init_attr attr = qp_attr();
+	struct rdma_addrinfo res = passive();
+	struct rdma_cm_id *l, *id = (void *)0x1;
+
+	assert_int_equal(rdma_create_ep(&l, &res, NULL, &attr), 0);
+	fcntl(l->channel->fd, F_SETFL, O_NONBLOCK);
+	*child = fake_request(handle_of(l));
+	fake_verbs.fail_at = fake_verbs.steps + 5;
+	fake_verbs.fail_errno = ENOSPC;
+	assert_fails(ENOSPC, rdma_get_request(l, &id));
+	assert_ptr_equal(id, (void *)0x1);
+	assert_int_equal(l->event->event, RDMA_CM_EVENT_CONNECT_REQUEST);
+	assert_true(fake.ids[*child].alive);
+	return l;
+}
+
+static void request_that_gets_no_qp_goes_with_the_next_call(void **state)
+{
+	struct rdma_cm_id *l, *id;
+	uint32_t child;
+
+	(void)state;
+	l = failed_request(&child);
+	assert_fails(EAGAIN, rdma_get_request(l, &id));
+	assert_false(fake.ids[child].alive);
+	assert_null(l->event);
+	rdma_destroy_ep(l);
+
+	l = failed_request(&child);
+	rdma_destroy_ep(l);
+	assert_false(fake.ids[child].alive);
+}
+
+static void request_that_got_no_qp_may_still_be_served(void **state)
+{
+	struct rdma_conn_param param = { .qp_num = 5 };
+	struct rdma_cm_id *l, *id, *taken;
+	uint32_t child;
+
+	(void)state;
+	l = failed_request(&child);
+	taken = l->event->id;
+	assert_int_equal(rdma_accept(taken, &param), 0);
+	assert_fails(EAGAIN, rdma_get_request(l, &id));
+	assert_true(fake.ids[child].alive);
+	assert_int_equal(rdma_destroy_id(taken), 0);
+	rdma_destroy_ep(l);
+
+	l = failed_request(&child);
+	assert_int_equal(rdma_reject(l->event->id, NULL, 0), 0);
+	assert_int_equal(rdma_destroy_id(l->event->id), 0);
+	assert_fails(EAGAIN, rdma_get_request(l, &id));
+	rdma_destroy_ep(l);
+}
+
+static void pd_of_another_device_fails_with_the_request(void **state)
+{
+	struct ibv_qp_init_attr attr = qp_attr();
+	struct rdma_addrinfo res = passive();
+	struct ibv_context other = { 0 };
+	struct ibv_pd pd = { .context = &other };
+	struct rdma_cm_id *l, *child;
+
+	(void)state;
+	assert_int_equal(rdma_create_ep(&l, &res, &pd, &attr), 0);
+	fake_request(handle_of(l));
+	assert_fails(EINVAL, rdma_get_request(l, &child));
+	rdma_destroy_ep(l);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(active_endpoint_is_ready_to_connect),
 	TEST(active_endpoint_that_fails_leaves_nothing),
@@ -150,6 +351,14 @@ static const struct CMUnitTest tests[] = {
 	TEST(passive_endpoint_gives_its_children_qps),
 	TEST(passive_endpoint_hands_its_pd_down),
 	TEST(passive_endpoint_on_a_used_address_says_so),
+	TEST(active_endpoint_that_fails_at_any_step_leaves_nothing),
+	TEST(active_endpoint_without_attributes_has_no_qp),
+	TEST(active_datagram_endpoint_has_a_qp_in_rts),
+	TEST(endpoint_takes_a_shared_queue),
+	TEST(passive_datagram_endpoint_gives_its_children_qps),
+	TEST(request_that_gets_no_qp_goes_with_the_next_call),
+	TEST(request_that_got_no_qp_may_still_be_served),
+	TEST(pd_of_another_device_fails_with_the_request),
 };
 
 RUN(tests)

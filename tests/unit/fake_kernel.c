@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
 
 #include "context.h"
 #include "fake_kernel.h"
@@ -161,6 +162,16 @@ __u32 fake_request(__u32 listener)
 	post(&event);
 	pthread_mutex_unlock(&fake_lock);
 	return child;
+}
+
+bool fake_id_alive(__u32 handle)
+{
+	bool yes;
+
+	pthread_mutex_lock(&fake_lock);
+	yes = alive(handle);
+	pthread_mutex_unlock(&fake_lock);
+	return yes;
 }
 
 int fake_open_queues(void)
@@ -327,6 +338,13 @@ static int run(unsigned int nr, void *arg)
 	case RDMA_CM_ALT_CMD_QUERY:
 		((struct rdma_cm_alt_query *)arg)->out_route = fake.route;
 		return 0;
+	case RDMA_CM_ALT_CMD_SET_OPTION: {
+		struct rdma_cm_alt_option *cmd = arg;
+
+		if (cmd->level == RDMA_OPTION_IB && cmd->optname == RDMA_OPTION_IB_PATH)
+			post_type(fake.route_event, cmd->id, fake.status);
+		return 0;
+	}
 	case RDMA_CM_ALT_CMD_SET_QUEUE:
 		return do_set_queue(arg);
 	case RDMA_CM_ALT_CMD_DESTROY:
@@ -408,8 +426,26 @@ static void put_addr(struct rdma_cm_alt_sockaddr *out, const char *ip, __u16 por
 	memcpy(out->bytes, &sin, sizeof(sin));
 }
 
+static void lock_over_fork(void)
+{
+	pthread_mutex_lock(&fake_lock);
+}
+
+static void unlock_after_fork(void)
+{
+	pthread_mutex_unlock(&fake_lock);
+}
+
+static void install_once(void)
+{
+	pthread_atfork(lock_over_fork, unlock_after_fork, unlock_after_fork);
+}
+
 void fake_install(void)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, install_once);
 	memset(&fake, 0, sizeof(fake));
 	next_handle = 0;
 	fake.record_size = sizeof(struct rdma_cm_alt_event);

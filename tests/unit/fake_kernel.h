@@ -133,6 +133,9 @@ __u32 fake_request(__u32 listener);
 /** fake_child - the new id of a request alone, for an event of the caller's own */
 __u32 fake_child(__u32 listener);
 
+/** fake_id_alive - is there an id with this handle? */
+bool fake_id_alive(__u32 handle);
+
 /** fake_open_queues - queues that are open */
 int fake_open_queues(void);
 

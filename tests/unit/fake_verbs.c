@@ -59,9 +59,14 @@ static int destroyed(void *p)
 
 struct ibv_device **ibv_get_device_list(int *num_devices)
 {
-	struct ibv_device **list = calloc(3, sizeof(*list));
+	struct ibv_device **list;
 	int i;
 
+	if (fake_verbs.list_error) {
+		errno = fake_verbs.list_error;
+		return NULL;
+	}
+	list = calloc(3, sizeof(*list));
 	for (i = 0; i < fake_verbs.devices; i++)
 		list[i] = &devices[i];
 	*num_devices = fake_verbs.devices;
@@ -264,6 +269,15 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr
 	srq->context = pd->context;
 	attr->attr.max_wr += 2;
 	return srq;
+}
+
+int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+{
+	(void)srq;
+	if (!fake_verbs.srq_size)
+		return EOPNOTSUPP;
+	attr->max_wr = fake_verbs.srq_size;
+	return 0;
 }
 
 int ibv_destroy_srq(struct ibv_srq *srq)

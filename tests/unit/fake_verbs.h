@@ -31,6 +31,8 @@
  * @group: GID of the last of them
  * @group_lid: LID of the last of them
  * @max_depth: depths of the device
+ * @srq_size: what a shared receive queue says that it holds; 0: no answer
+ * @list_error: errno of listing the devices
  * @ece: what the provider knows of enhanced connection establishment; vendor 0:
  *       nothing at all
  */
@@ -51,6 +53,8 @@ struct fake_verbs {
 	union ibv_gid group;
 	uint16_t group_lid;
 	int max_depth;
+	uint32_t srq_size;
+	int list_error;
 	struct ibv_ece ece;
 };
 
