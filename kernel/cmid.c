@@ -31,6 +31,7 @@ static void id_release(struct rca_obj *obj)
 	struct rca_id *id = rca_id_of(obj);
 
 	WARN_ON_ONCE(id->lower || id->dev || id->listener || id->resolve);
+	WARN_ON_ONCE(!list_empty(&id->members));
 	rca_event_free(id->spare);
 	rca_id_drop_path(id);
 	put_net(id->net);
@@ -76,6 +77,7 @@ static struct rca_id *id_alloc(struct rca_ctx *ctx, struct net *net, gfp_t gfp)
 	spin_lock_init(&id->lock);
 	mutex_init(&id->op);
 	INIT_LIST_HEAD(&id->dev_node);
+	INIT_LIST_HEAD(&id->members);
 	INIT_HLIST_NODE(&id->bind.node);
 	INIT_DELAYED_WORK(&id->work, id_work);
 	id->net = get_net(net);	/* put in id_release() */

@@ -25,6 +25,8 @@
  * ======================== ========= ============================= ==================
  * lock                     kind      protects                      taken in
  * ======================== ========= ============================= ==================
+ * RTNL                     mutex     multicast groups of network   process; with no
+ *                                    devices                       lock of ours held
  * rca_id.op                mutex     operations of user space on   process; never in
  *                                    an id; its device, lower id   a callback
  *                                    and resolved path
@@ -100,6 +102,7 @@ struct rca_link {
  * @port_num: port of @dev, 0: none (lock: @op)
  * @link: what resolution found out (lock: @op)
  * @resolve: the resolution under way, NULL: none (lock: @lock; holds a reference)
+ * @members: multicast groups that it has joined (lock: @op)
  * @spare: record for the event of the operation under way (lock: @lock; owned)
  * @user_events: user events that wait to be read (atomic)
  * @listener: listening: its listener (lock: @op; owned)
@@ -138,6 +141,7 @@ struct rca_id {
 	u32 port_num;
 	struct rca_link link;
 	struct rca_resolve *resolve;
+	struct list_head members;
 	struct rca_event *spare;
 	atomic_t user_events;
 	struct rca_listener *listener;

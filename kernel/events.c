@@ -119,6 +119,22 @@ void rca_post(struct rca_source *src, struct rca_event *ev)
 EXPORT_SYMBOL_IF_KUNIT(rca_post);
 
 /**
+ * rca_post_part() - post an event of a part of the source's owner
+ * @src: the source
+ * @tally: counts the delivery of the part's events; &rca_tally.obj stays until then
+ * @ev: the event; belongs to the queue from now on
+ *
+ * Context: any; the caller holds the source's lock.
+ */
+void rca_post_part(struct rca_source *src, struct rca_tally *tally, struct rca_event *ev)
+{
+	rca_obj_get(tally->obj); /* put in rca_event_done() */
+	ev->tally = tally;
+	rca_post(src, ev);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_post_part);
+
+/**
  * rca_post_notice() - post an event that needs no memory
  * @src: its source
  * @slot: which notice it is part of

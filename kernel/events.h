@@ -49,6 +49,16 @@ struct rca_item {
 };
 
 /**
+ * struct rca_tally - counts the events of a part of an id: of a membership
+ * @obj: the part; each of its events in a queue holds a reference (immutable)
+ * @reported: its events that were delivered (lock: rca_queue.lock)
+ */
+struct rca_tally {
+	struct rca_obj *obj;
+	u32 reported;
+};
+
+/**
  * struct rca_event - an event with a record
  * @item: place in the queue
  * @child: connection request: the new id, which is published when the event is
@@ -57,6 +67,7 @@ struct rca_item {
  *             attached to the queue that delivers the event; else NULL
  * @credit: decremented when the event is delivered or dropped; may be NULL;
  *          lives in the source's owner
+ * @tally: the part of the id that it is about; NULL: the id as a whole
  * @rec: the record; cookie and id are filled in at delivery unless @child is set
  *       (then only the cookie is)
  */
@@ -65,6 +76,7 @@ struct rca_event {
 	struct rca_obj *child;
 	struct rca_source *child_src;
 	atomic_t *credit;
+	struct rca_tally *tally;
 	struct rdma_cm_alt_event rec;
 };
 
@@ -174,7 +186,9 @@ int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *
 		    u32 *reported);
 void rca_source_set_cookie(struct rca_source *src, u64 cookie);
 u32 rca_source_detach(struct rca_source *src, struct list_head *requests);
+u32 rca_source_drop(struct rca_source *src, struct rca_tally *tally);
 void rca_post(struct rca_source *src, struct rca_event *ev);
+void rca_post_part(struct rca_source *src, struct rca_tally *tally, struct rca_event *ev);
 void rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type, int status);
 struct rca_queue *rca_source_queue(struct rca_source *src);
 
@@ -204,6 +218,9 @@ static inline void rca_event_done(struct rca_event *ev)
 	if (ev->credit)
 		atomic_dec(ev->credit);
 	ev->credit = NULL;
+	if (ev->tally)
+		rca_obj_put(ev->tally->obj); /* got in rca_post_part() */
+	ev->tally = NULL;
 }
 
 static inline void rca_queue_wake(struct rca_queue *queue)

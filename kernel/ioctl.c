@@ -104,9 +104,9 @@ static const struct row rows[] = {
 	      .flags = RDMA_CM_ALT_GET_EVENT_NONBLOCK),
 	IOCTL(POST_EVENT, rca_cmd_post_event, rdma_cm_alt_post_event, arg,
 	      LAST_RESERVED(rdma_cm_alt_post_event)),
-	IOCTL(JOIN, NULL, rdma_cm_alt_join, out_member, .outputs = true,
+	IOCTL(JOIN, rca_cmd_join, rdma_cm_alt_join, out_member, .outputs = true,
 	      LAST_RESERVED(rdma_cm_alt_join)),
-	IOCTL(LEAVE, NULL, rdma_cm_alt_leave, member, .outputs = true),
+	IOCTL(LEAVE, rca_cmd_leave, rdma_cm_alt_leave, member, .outputs = true),
 	IOCTL(DESTROY, rca_cmd_destroy, rdma_cm_alt_destroy, id, .outputs = true),
 	IOCTL(BATCH, NULL, rdma_cm_alt_batch, results_uptr, .outputs = true),
 };

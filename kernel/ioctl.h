@@ -47,6 +47,10 @@ int rca_cmd_set_queue(struct rca_ucmd *ucmd);
 int rca_cmd_get_event(struct rca_ucmd *ucmd);
 int rca_cmd_post_event(struct rca_ucmd *ucmd);
 
+/* ioctl_mcast.c */
+int rca_cmd_join(struct rca_ucmd *ucmd);
+int rca_cmd_leave(struct rca_ucmd *ucmd);
+
 /* ioctl_query.c */
 int rca_cmd_info(struct rca_ucmd *ucmd);
 int rca_cmd_qp_attr(struct rca_ucmd *ucmd);

@@ -11,7 +11,9 @@
 #include "connect.h"
 #include "devices.h"
 #include "events.h"
+#include "group.h"
 #include "listen.h"
+#include "mcast.h"
 #include "ports.h"
 #include "request.h"
 #include "teardown.h"
@@ -20,6 +22,7 @@
 static const struct rca_tp_upcalls upcalls = {
 	.event = rca_connect_event,
 	.request = rca_request,
+	.joined = rca_mcast_joined,
 };
 
 static void device_removed(struct rca_device *dev)
@@ -47,9 +50,12 @@ static int __init rca_init(void)
 	ret = rca_cmid_init();
 	if (ret)
 		goto err_ports;
-	ret = rca_devices_init(&devices_ops, &rca_tp_ib);
+	ret = rca_group_init();
 	if (ret)
 		goto err_cmid;
+	ret = rca_devices_init(&devices_ops, &rca_tp_ib);
+	if (ret)
+		goto err_group;
 	ret = rca_chardev_init();
 	if (ret)
 		goto err_devices;
@@ -58,6 +64,8 @@ static int __init rca_init(void)
 err_devices:
 	rca_devices_exit();
 	rca_listen_exit();
+err_group:
+	rca_group_exit();
 err_cmid:
 	rca_cmid_exit();
 err_ports:
@@ -72,6 +80,7 @@ static void __exit rca_exit(void)
 	rca_chardev_exit();
 	rca_devices_exit();
 	rca_listen_exit();
+	rca_group_exit();
 	rca_cmid_exit();
 	rca_ports_exit();
 	rca_events_exit();

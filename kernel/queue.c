@@ -197,6 +197,8 @@ void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
 	} else {
 		rca_item_unlink_locked(queue, item);
 		ev = rca_item_event(item);
+		if (ev->tally)
+			ev->tally->reported++;
 	}
 	spin_unlock_irqrestore(&queue->lock, flags);
 

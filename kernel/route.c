@@ -73,6 +73,22 @@ static u8 tos_to_sl(struct net_device *ndev, u8 tos)
 	return ndev->num_tc ? netdev_get_prio_tc_map(ndev, walk.prio) : 0;
 }
 
+/**
+ * rca_route_sl() - the service level of what an id sends
+ * @id: the id
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: the traffic class that its network device has for its type of service.
+ */
+u8 rca_route_sl(struct rca_id *id)
+{
+	struct net_device *ndev = dev_get_by_index(id->net, id->link.ifindex);
+	u8 sl = ndev ? tos_to_sl(ndev, id->tos) : 0;
+
+	dev_put(ndev);
+	return sl;
+}
+
 /*
  * RoCE v2 switches spread flows by the UDP source port, which is made of the
  * flow label: the caller's for IPv6, else a hash of the two ports.

@@ -8,5 +8,6 @@
 int rca_route_roce(struct rca_id *id);
 int rca_route_set(struct rca_id *id, const struct sa_path_rec *given);
 int rca_route_parse(struct sa_path_rec *path, const void *records, u32 len);
+u8 rca_route_sl(struct rca_id *id);
 
 #endif /* RCA_ROUTE_H */

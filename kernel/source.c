@@ -309,3 +309,57 @@ u32 rca_source_detach(struct rca_source *src, struct list_head *requests)
 	return src->reported;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_detach);
+
+/* Takes the undelivered events of one part off; they go on @dropped. Returns how many. */
+static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *queue,
+				    struct rca_tally *tally, struct list_head *dropped)
+{
+	struct rca_item *item, *next;
+	unsigned int count = 0;
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	list_for_each_entry_safe(item, next, &src->items, snode) {
+		if (item->is_notice || rca_item_event(item)->tally != tally)
+			continue;
+		rca_item_unlink_locked(queue, item);
+		list_add_tail(&item->qnode, dropped);
+		count++;
+	}
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return count;
+}
+
+/**
+ * rca_source_drop() - let no event of a part of an id be delivered any more
+ * @src: the source
+ * @tally: of the part, which posts nothing any more
+ *
+ * Context: process context; may sleep. Takes &rca_queue.consume and the
+ * source's lock; waits for a delivery that is under way. The caller has a
+ * reference on the owner and on the part.
+ * Return: how many events of the part were delivered.
+ */
+u32 rca_source_drop(struct rca_source *src, struct rca_tally *tally)
+{
+	struct rca_queue *queue = rca_source_freeze(src, NULL);
+	struct rca_event *ev, *next;
+	LIST_HEAD(dropped);
+	unsigned int count;
+
+	if (!queue)
+		return tally->reported;
+
+	count = rca_part_unlink(src, queue, tally, &dropped);
+	rca_source_thaw(queue, NULL);
+
+	list_for_each_entry_safe(ev, next, &dropped, item.qnode) {
+		list_del_init(&ev->item.qnode);
+		rca_event_done(ev);
+		rca_event_free(ev);
+	}
+	while (count--)
+		rca_obj_put(src->owner); /* from rca_item_link_locked() */
+	return tally->reported;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_drop);

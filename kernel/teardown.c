@@ -17,6 +17,7 @@
 #include "cmid.h"
 #include "devices.h"
 #include "listen.h"
+#include "mcast.h"
 #include "resolve.h"
 #include "trace.h"
 
@@ -70,6 +71,7 @@ u32 rca_teardown_id(struct rca_id *id)
 		rca_id_detach(id);
 	}
 	mutex_unlock(&id->op);
+	rca_mcast_end(id);
 
 	/* Requests can come in until the listener is stopped: the source is detached by then. */
 	rca_teardown_requests(&requests);
@@ -159,6 +161,19 @@ void rca_queue_shutdown(struct rca_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_shutdown);
 
+static void close_id(struct rca_id *id)
+{
+	struct rca_queue *queue = rca_source_queue(&id->src);
+	bool keep = queue && queue->has_file;
+
+	if (queue)
+		rca_queue_put(queue);
+	if (!keep && rca_obj_untable(&id->obj)) {
+		rca_teardown_id(id);
+		rca_id_put(id);		/* the table's */
+	}
+}
+
 /**
  * rca_ctx_shutdown() - the context was closed: destroy the ids that have no queue
  * @ctx: the context
@@ -173,17 +188,10 @@ void rca_ctx_shutdown(struct rca_ctx *ctx)
 	struct rca_obj *obj;
 
 	while ((obj = rca_obj_next(ctx, &pos))) {
-		struct rca_id *id = rca_id_of(obj);
-		struct rca_queue *queue = rca_source_queue(&id->src);
-		bool keep = queue && queue->has_file;
-
-		if (queue)
-			rca_queue_put(queue);
-		if (!keep && rca_obj_untable(obj)) {
-			rca_teardown_id(id);
-			rca_id_put(id);		/* the table's */
-		}
-		rca_id_put(id);		/* got by rca_obj_next() */
+		/* Memberships end with their ids. */
+		if (obj->kind == RCA_KIND_ID)
+			close_id(rca_id_of(obj));
+		rca_obj_put(obj);	/* got by rca_obj_next() */
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ctx_shutdown);
@@ -214,6 +222,7 @@ static void remove_id(struct rca_id *id)
 	rca_id_detach(id);
 	rca_id_unkick(id);	/* nothing is left that a destroyed id could wait for */
 	mutex_unlock(&id->op);
+	rca_mcast_drop(id);
 }
 
 /**

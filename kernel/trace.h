@@ -195,6 +195,30 @@ TRACE_EVENT(rca_op,
 		  __entry->cm_id, __entry->srcaddr, __entry->dstaddr, __entry->op, __entry->ret)
 );
 
+TRACE_EVENT(rca_member,
+	TP_PROTO(u32 cm_id, u32 member, const struct sockaddr *group, const char *op, int ret),
+	TP_ARGS(cm_id, member, group, op, ret),
+
+	TP_STRUCT__entry(
+		__field(u32, cm_id)
+		__field(u32, member)
+		__field(int, ret)
+		__array(char, op, 16)
+		__array(unsigned char, groupaddr, RCA_TRACE_ADDR_LEN)
+	),
+
+	TP_fast_assign(
+		__entry->cm_id = cm_id;
+		__entry->member = member;
+		__entry->ret = ret;
+		strscpy(__entry->op, op, sizeof(__entry->op));
+		memcpy(__entry->groupaddr, group, RCA_TRACE_ADDR_LEN);
+	),
+
+	TP_printk("cm.id=%u member=%u group=%pISc %s ret=%d", __entry->cm_id, __entry->member,
+		  __entry->groupaddr, __entry->op, __entry->ret)
+);
+
 TRACE_EVENT(rca_request,
 	TP_PROTO(const struct sockaddr *src, const struct sockaddr *dst, __be64 service_id,
 		 int verdict),

@@ -19,9 +19,10 @@ struct sa_path_rec;
  * ib_cm_id, or what a test's transport makes up. It belongs to one owner (a
  * &struct rca_id) and calls it back until destroy() returns.
  *
- * Everything but destroy() and unlisten() may be called with the id's op mutex
- * held. destroy() waits for callbacks that run: never call it from one, nor
- * under a lock that one takes.
+ * Everything but destroy(), unlisten(), join() and leave() may be called with
+ * the id's op mutex held. destroy() waits for callbacks that run: never call it
+ * from one, nor under a lock that one takes. join() and leave() take RTNL, which
+ * others hold around locks of their own: call them with no lock held.
  */
 
 /**
@@ -109,6 +110,28 @@ struct rca_tp_event {
 };
 
 /**
+ * struct rca_tp_join - what join() needs
+ * @net: network namespace of the member
+ * @ifindex: network device of its local address
+ * @port_num: port of the device
+ * @sgid_attr: its local GID; must stay until join() returns
+ * @group: address of the group; not checked yet
+ * @sl: service level for what is sent to the group
+ * @traffic_class: likewise
+ * @send_only: nothing of the group needs to be delivered here
+ */
+struct rca_tp_join {
+	struct net *net;
+	int ifindex;
+	u32 port_num;
+	const struct ib_gid_attr *sgid_attr;
+	const union rca_addr *group;
+	u8 sl;
+	u8 traffic_class;
+	bool send_only;
+};
+
+/**
  * struct rca_tp_upcalls - what a transport calls
  * @event: something happened to the lower id of @owner. Process context; must
  *         not destroy the lower id. May run before the call that caused it
@@ -118,10 +141,15 @@ struct rca_tp_event {
  *           has an owner now (set_owner()); -ENOMEM: drop it silently, the
  *           peer tries again; another errno: reject it. A request for datagrams
  *           may be rejected in both cases.
+ * @joined: a join has ended. Process context. Once for each join() that
+ *          succeeds; may run before it returns, and does not run after leave().
+ *          @ah: how to send to the group, its MGID included, in the form for
+ *          user space; with @status 0 only.
  */
 struct rca_tp_upcalls {
 	u8 (*event)(void *owner, void *lower, const struct rca_tp_event *event);
 	int (*request)(void *demux, void *lower, const struct rca_tp_request *req);
+	void (*joined)(void *member, int status, const struct ib_uverbs_ah_attr *ah);
 };
 
 /**
@@ -146,6 +174,9 @@ struct rca_tp_upcalls {
  *              is not 0 (IBTA volume 1, 12.11.2); of @conn number and queue key
  *              of the QP, private data and ECE count
  * @ah_attr: attributes of an address handle for a path, in the form for user space
+ * @join: join a multicast group for @member; ends with the upcall joined();
+ *        ERR_PTR() when it cannot even start. Sleeps; takes RTNL.
+ * @leave: end what join() returned. Sleeps; takes RTNL.
  */
 struct rca_tp_ops {
 	const char *name;
@@ -165,6 +196,8 @@ struct rca_tp_ops {
 	int (*sidr_reply)(void *lower, int status, const struct rca_tp_conn *conn);
 	int (*ah_attr)(struct ib_device *dev, u32 port_num, struct sa_path_rec *path,
 		       const struct ib_gid_attr *sgid_attr, struct ib_uverbs_ah_attr *out);
+	void *(*join)(struct ib_device *dev, const struct rca_tp_join *req, void *member);
+	void (*leave)(void *group);
 };
 
 #endif /* RCA_TRANSPORT_H */

@@ -11,6 +11,8 @@
 #include <rdma/ib_marshall.h>
 #include <rdma/ib_sa.h>
 
+#include "group.h"
+
 /*
  * Timers of a request, as the stock rdma_cm sends them: 4.096 us * 2^20 = 4.3 s
  * for each answer, 15 retries (IBTA volume 1, 12.7.5 and 12.7.21).
@@ -356,6 +358,23 @@ static int ib_ah_attr(struct ib_device *dev, u32 port_num, struct sa_path_rec *p
 	return ret;
 }
 
+static void *ib_join(struct ib_device *ibdev, const struct rca_tp_join *req, void *member)
+{
+	struct ib_uverbs_ah_attr user_ah = {};
+	struct rdma_ah_attr ah = {};
+	void *group;
+
+	/* Groups of an InfiniBand fabric are its subnet administrator's. */
+	if (!rdma_protocol_roce(ibdev, req->port_num))
+		return ERR_PTR(-EOPNOTSUPP);
+	group = rca_group_join(ibdev, req, &ah);
+	if (IS_ERR(group))
+		return group;
+	ib_copy_ah_attr_to_user(ibdev, &user_ah, &ah);
+	above->joined(member, 0, &user_ah);
+	return group;
+}
+
 /* The transport over ib_cm. */
 const struct rca_tp_ops rca_tp_ib = {
 	.name = "ib_cm",
@@ -374,6 +393,8 @@ const struct rca_tp_ops rca_tp_ib = {
 	.sidr_request = ib_sidr_request,
 	.sidr_reply = ib_sidr_reply,
 	.ah_attr = ib_ah_attr,
+	.join = ib_join,
+	.leave = rca_group_leave,
 };
 
 /**

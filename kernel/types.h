@@ -12,6 +12,7 @@ struct rca_device;
 struct rca_event;
 struct rca_id;
 struct rca_listener;
+struct rca_member;
 struct rca_obj;
 struct rca_queue;
 struct rca_source;
