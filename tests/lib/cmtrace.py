@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """What programs make the two connection managers do, read from the kernel's tracepoints.
 
-Ours has its own (rdma_cm_alt:rca_op). Stock has rdma_cma:*, but none for listening: a probe on the
-return of its rdma_listen() stands in. Each event names the process that made the call, so it is a
+Ours has its own (rdma_cm_alt:rca_op). Stock has rdma_cma:*, but none for listening and joining:
+probes on the returns of its rdma_listen() and rdma_join_multicast() stand in. Each event names the process that made the call, so it is a
 proof of the stack that served it, and the way to wait until a server listens.
 """
 
@@ -20,13 +20,16 @@ OURS, STOCK = "ours", "stock"
 # Event (and what its text must hold) -> (stack, what happened).
 _MEANING = {
     "rca_op": (OURS, {" listen ret=0": "listen", " connect ret=0": "connect",
-                      " accept ret=0": "accept"}),
+                      " accept ret=0": "accept", " join ret=0": "join"}),
     "stock_listen": (STOCK, {"ret=0": "listen"}),
+    "stock_join": (STOCK, {"ret=0": "join"}),
     "cm_send_req": (STOCK, {"": "connect"}),
+    "cm_send_sidr_req": (STOCK, {"": "connect"}),
     "cm_send_rep": (STOCK, {"": "accept"}),
+    "cm_send_sidr_rep": (STOCK, {"": "accept"}),
 }
 _LINE = re.compile(r" *.{1,16}-(\d+) +\( *(\d+|-+)\) +\[\d+\].*? \d+\.\d+: (\w+): (.*)")
-_PROBE = "r:rca_test/stock_listen rdma_cm:rdma_listen ret=$retval:s32"
+_PROBES = {"stock_listen": "rdma_listen", "stock_join": "rdma_join_multicast"}
 
 
 class Call(NamedTuple):
@@ -51,13 +54,15 @@ def parse(line: str) -> Call | None:
     return None
 
 
-def add_probe() -> None:
-    """Make the probe for stock's rdma_listen(); once a boot."""
-    if not (TRACING / "events/rca_test/stock_listen").exists():
+def add_probes() -> None:
+    """Make the probes of stock's functions; once a boot."""
+    for name, function in _PROBES.items():
+        if (TRACING / f"events/rca_test/{name}").exists():
+            continue
         # Appended without the seek of a Python file: this one cannot do it.
         events = os.open(TRACING / "kprobe_events", os.O_WRONLY | os.O_APPEND)
         try:
-            os.write(events, _PROBE.encode() + b"\n")
+            os.write(events, f"r:rca_test/{name} rdma_cm:{function} ret=$retval:s32\n".encode())
         finally:
             os.close(events)
 
@@ -66,14 +71,15 @@ class Tracer:
     """A trace buffer of its own, read without blocking."""
 
     def __init__(self, name: str) -> None:
-        add_probe()
+        add_probes()
         self._dir = TRACING / "instances" / f"{name}-{os.getpid()}"
         self._dir.mkdir()
         self._write("buffer_size_kb", "2048")
         self._write("options/record-tgid", "1")
-        self._write("events/rca_test/stock_listen/enable", "1")
-        for event in ("cm_send_req", "cm_send_rep"):
-            self._write(f"events/rdma_cma/{event}/enable", "1")
+        for probe in _PROBES:
+            self._write(f"events/rca_test/{probe}/enable", "1")
+        for event in ("req", "rep", "sidr_req", "sidr_rep"):
+            self._write(f"events/rdma_cma/cm_send_{event}/enable", "1")
         self.follow_ours()
         self.fd = os.open(self._dir / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
         self._rest = b""
