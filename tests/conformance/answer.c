@@ -2,7 +2,7 @@
 /*
  * Runs groups of questions in processes, and prints answers.
  *
- * usage: conformance -l              prints the groups: name, kinds
+ * usage: conformance -l              prints the groups: name, file, kinds
  *        conformance [-j N] GROUP...
  *
  * Answers go to the standard output, one write each. The last one of a group is
@@ -39,11 +39,11 @@ static volatile sig_atomic_t in_call;
 static pthread_t main_thread;
 static int crash_signal;
 
-void group_register(const char *name, void (*run)(void), int kind)
+void group_register(const char *name, const char *file, void (*run)(void), int kind)
 {
 	if (count == MAX_GROUPS)
 		abort();
-	groups[count++] = (struct question_group){ name, run, kind };
+	groups[count++] = (struct question_group){ name, file, run, kind };
 }
 
 void answer(const char *check, const char *format, ...)
@@ -306,7 +306,8 @@ static void list(void)
 	int n;
 
 	for (n = 0; n < count; n++)
-		printf("%s%s%s%s%s\n", groups[n].name, groups[n].kind & IN_DEBUG ? " debug" : "",
+		printf("%s %s%s%s%s%s\n", groups[n].name, groups[n].file,
+		       groups[n].kind & IN_DEBUG ? " debug" : "",
 		       groups[n].kind & WAITS ? " waits" : "", groups[n].kind & SLOW ? " slow" : "",
 		       groups[n].kind & ALONE ? " alone" : "");
 }

@@ -43,17 +43,18 @@ enum {
 
 struct question_group {
 	const char *name;
+	const char *file;
 	void (*run)(void);
 	int kind;
 };
 
-void group_register(const char *name, void (*run)(void), int kind);
+void group_register(const char *name, const char *file, void (*run)(void), int kind);
 
 #define GROUP(name, kind)							\
 	static void group_##name(void);						\
 	__attribute__((constructor)) static void register_##name(void)		\
 	{									\
-		group_register(#name, group_##name, kind);			\
+		group_register(#name, __FILE__, group_##name, kind);			\
 	}									\
 	static void group_##name(void)
 
