@@ -9,6 +9,7 @@
 
 #include <kunit/visibility.h>
 #include <linux/errno.h>
+#include <linux/export.h>
 
 /**
  * rca_user_errno() - the number that user space knows for an error
