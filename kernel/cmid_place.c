@@ -114,7 +114,7 @@ void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route
 	route->pkey = cpu_to_be16(IB_DEFAULT_PKEY_FULL);
 	if (id->sgid_attr)
 		memcpy(route->sgid, id->sgid_attr->gid.raw, sizeof(route->sgid));
-	if (rca_addr_is_set(&id->dst))
+	if (rca_addr_is_set(&id->dst) && !rca_addr_is_any(&id->dst))
 		rdma_ip2gid(&id->dst.sa, (union ib_gid *)route->dgid);
 	if (!id->path)
 		return;

@@ -196,6 +196,8 @@ static int set_local(struct rca_id *id, const union rca_addr *src, bool take_por
 	} else {
 		rca_addr_set_port(&id->local, rca_ports_any(id->net));
 	}
+	/* No peer yet, but programs look at the family of both addresses. */
+	rca_addr_set_any(&id->dst, src->sa.sa_family);
 	keep_link(id, &addr);
 	if (rca_id_step(id, RCA_IN_BIND).verdict != RCA_TAKE) {
 		ret = -EINVAL;
@@ -208,6 +210,7 @@ err_unbind:
 err_detach:
 	rca_id_detach(id);
 	memset(&id->local, 0, sizeof(id->local));
+	memset(&id->dst, 0, sizeof(id->dst));
 	return ret;
 }
 
@@ -281,6 +284,9 @@ static void addr_done(struct rca_resolve *res)
 		rca_addr_set_port(&res->src, rca_addr_port(&id->local));
 		if (rca_addr_is_linklocal(&res->src))
 			res->src.in6.sin6_scope_id = res->addr.bound_dev_if;
+		/* Programs leave it out where one interface is all there is. */
+		if (rca_addr_is_linklocal(&id->dst))
+			id->dst.in6.sin6_scope_id = res->addr.bound_dev_if;
 		id->local = res->src;
 		keep_link(id, &res->addr);
 	}
@@ -410,8 +416,6 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	if (ret)
 		return ret;
 	if (rca_addr_is_set(&pipe->src) && pipe->src.sa.sa_family != pipe->dst.sa.sa_family)
-		return -EINVAL;
-	if (rca_addr_is_linklocal(&pipe->dst) && !rca_addr_scope(&pipe->dst) && !id->link.ifindex)
 		return -EINVAL;
 	if (rca_id_state(id) == RCA_ST_IDLE) {
 		ret = set_source(id, pipe);

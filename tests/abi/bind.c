@@ -41,7 +41,10 @@ TEST(local_address_has_a_device)
 	EXPECT_EQ(rca_query(ctx, id, &route), 0);
 	EXPECT(addr_is(&route.src, HERE));
 	EXPECT_EQ(addr_port(&route.src), PORT);
-	EXPECT_EQ(route.dst.family, 0);
+	/* No peer, but a family, as with stock. */
+	EXPECT(addr_is(&route.dst, "0.0.0.0"));
+	EXPECT_EQ(addr_port(&route.dst), 0);
+	EXPECT(!memcmp(route.dgid, (uint8_t[16]){}, 16));
 	EXPECT(route.node_guid != 0);
 	EXPECT_EQ(route.port_num, 1);
 	EXPECT_EQ(route.pkey, htons(0xffff));

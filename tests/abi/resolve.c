@@ -230,6 +230,34 @@ TEST(retry_keeps_what_the_program_bound)
 	EXPECT_EQ(addr_port(&ev.route.src), 7001);
 }
 
+static uint32_t scope_of(const addr_t *addr)
+{
+	struct sockaddr_in6 in6;
+
+	memcpy(&in6, addr, sizeof(in6));
+	return in6.sin6_scope_id;
+}
+
+/* Without a scope the routing table chooses the interface, as with stock: one that has neighbours. */
+TEST(link_local_destination_without_scope)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_id(ctx, queue, 0);
+	struct rdma_cm_alt_resolve cmd = steps_cmd(id, RDMA_CM_ALT_STEP_ADDR, "fe80::77");
+	event_t ev;
+
+	cmd.pipe.timeout_ms = 300;
+	EXPECT_EQ(call(ctx, cmd), 0);
+	get_event(queue, &ev);
+	if (ev.type == RDMA_CM_ALT_EVENT_ADDR_RESOLVED) {
+		EXPECT(scope_of(&ev.route.dst) != 0);
+		EXPECT_EQ(scope_of(&ev.route.dst), scope_of(&ev.route.src));
+	} else {
+		EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_ADDR_ERROR);
+		EXPECT(ev.status == -ETIMEDOUT || ev.status == -ENODEV);
+	}
+}
+
 TEST(no_destination_is_einval)
 {
 	int ctx = get_ctx();
