@@ -66,10 +66,15 @@ static void fake_tp_unlisten(void *listen)
 	the_fake->listens--;
 }
 
+static void keep_data(const struct rca_tp_conn *conn)
+{
+	the_fake->last_req_len = conn->private_data_len;
+	memcpy(the_fake->last_req, conn->private_data, conn->private_data_len);
+}
+
 static int fake_tp_connect(void *lower, const struct rca_tp_req *req)
 {
-	the_fake->last_req_len = req->conn.private_data_len;
-	memcpy(the_fake->last_req, req->conn.private_data, req->conn.private_data_len);
+	keep_data(&req->conn);
 	return sent(&the_fake->connects, lower);
 }
 
@@ -110,6 +115,26 @@ static int fake_tp_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 	return 0;
 }
 
+static int fake_tp_sidr_request(void *lower, const struct rca_tp_req *req)
+{
+	keep_data(&req->conn);
+	return sent(&the_fake->sidr_requests, lower);
+}
+
+static int fake_tp_sidr_reply(void *lower, int status, const struct rca_tp_conn *conn)
+{
+	the_fake->last_status = status;
+	the_fake->last_qkey = conn->qkey;
+	return sent(&the_fake->sidr_replies, lower);
+}
+
+static int fake_tp_ah_attr(struct ib_device *ibdev, u32 port_num, struct sa_path_rec *path,
+			   const struct ib_gid_attr *sgid_attr, struct ib_uverbs_ah_attr *out)
+{
+	out->sl = FAKE_SL;
+	return path ? 0 : -EINVAL;
+}
+
 static const struct rca_tp_ops fake_ops = {
 	.name = "fake",
 	.create = fake_tp_create,
@@ -124,6 +149,9 @@ static const struct rca_tp_ops fake_ops = {
 	.disconnect = fake_tp_disconnect,
 	.notify = fake_tp_notify,
 	.qp_attr = fake_tp_qp_attr,
+	.sidr_request = fake_tp_sidr_request,
+	.sidr_reply = fake_tp_sidr_reply,
+	.ah_attr = fake_tp_ah_attr,
 };
 
 /**
@@ -188,18 +216,9 @@ static void set_address(union rca_addr *addr, u32 ip, u16 port)
 	addr->in.sin_port = cpu_to_be16(port);
 }
 
-/**
- * fake_active_id() - an id whose route is resolved
- * @test: the test
- * @fake: the bench
- * @cookie: its cookie
- *
- * Context: Process context.
- * Return: the published id; the table has the reference.
- */
-struct rca_id *fake_active_id(struct kunit *test, struct fake *fake, u64 cookie)
+static struct rca_id *active(struct kunit *test, struct fake *fake, u64 cookie, u16 ps, u8 qp_type)
 {
-	struct rca_id *id = rca_id_create(fake->ctx, fake->queue, RDMA_PS_TCP, IB_QPT_RC, cookie);
+	struct rca_id *id = rca_id_create(fake->ctx, fake->queue, ps, qp_type, cookie);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
 	set_address(&id->local, 0x0a090001, 5000);
@@ -218,16 +237,36 @@ struct rca_id *fake_active_id(struct kunit *test, struct fake *fake, u64 cookie)
 }
 
 /**
- * fake_child() - the id of a request that user space has read
+ * fake_active_id() - an id whose route is resolved
  * @test: the test
  * @fake: the bench
+ * @cookie: its cookie
  *
  * Context: Process context.
  * Return: the published id; the table has the reference.
  */
-struct rca_id *fake_child(struct kunit *test, struct fake *fake)
+struct rca_id *fake_active_id(struct kunit *test, struct fake *fake, u64 cookie)
 {
-	struct rca_id *listener = rca_id_create(fake->ctx, fake->queue, RDMA_PS_TCP, IB_QPT_RC, 1);
+	return active(test, fake, cookie, RDMA_PS_TCP, IB_QPT_RC);
+}
+
+/**
+ * fake_active_datagram() - fake_active_id() for datagrams
+ * @test: the test
+ * @fake: the bench
+ * @cookie: its cookie
+ *
+ * Context: Process context.
+ * Return: the published id; the table has the reference.
+ */
+struct rca_id *fake_active_datagram(struct kunit *test, struct fake *fake, u64 cookie)
+{
+	return active(test, fake, cookie, RDMA_PS_UDP, IB_QPT_UD);
+}
+
+static struct rca_id *child_of(struct kunit *test, struct fake *fake, u16 ps, u8 qp_type)
+{
+	struct rca_id *listener = rca_id_create(fake->ctx, fake->queue, ps, qp_type, 1);
 	struct rca_id *child;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(listener));
@@ -242,6 +281,32 @@ struct rca_id *fake_child(struct kunit *test, struct fake *fake)
 	KUNIT_ASSERT_EQ(test, rca_source_attach(&child->src, fake->queue), 0);
 	rca_id_publish(child);
 	return child;
+}
+
+/**
+ * fake_child() - the id of a request that user space has read
+ * @test: the test
+ * @fake: the bench
+ *
+ * Context: Process context.
+ * Return: the published id; the table has the reference.
+ */
+struct rca_id *fake_child(struct kunit *test, struct fake *fake)
+{
+	return child_of(test, fake, RDMA_PS_TCP, IB_QPT_RC);
+}
+
+/**
+ * fake_datagram_child() - fake_child() for datagrams
+ * @test: the test
+ * @fake: the bench
+ *
+ * Context: Process context.
+ * Return: the published id; the table has the reference.
+ */
+struct rca_id *fake_datagram_child(struct kunit *test, struct fake *fake)
+{
+	return child_of(test, fake, RDMA_PS_UDP, IB_QPT_UD);
 }
 
 /**
@@ -262,6 +327,7 @@ u8 fake_message(struct rca_id *id, enum rca_input input, int status)
 		.has_conn = input == RCA_IN_REP || input == RCA_IN_REJ,
 		.conn = {
 			.qp_num = 77,
+			.qkey = FAKE_QKEY,
 			.responder_resources = 5,
 			.initiator_depth = 3,
 			.private_data = data,

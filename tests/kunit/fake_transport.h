@@ -8,6 +8,12 @@
 #include "cmid.h"
 #include "devices.h"
 
+/** FAKE_QKEY - the queue key of the peer */
+#define FAKE_QKEY 0x01234567
+
+/** FAKE_SL - the service level of the way to the peer */
+#define FAKE_SL 5
+
 /**
  * struct fake_lower - what the fake transport gives an id
  * @owner: whom it calls back
@@ -28,8 +34,12 @@ struct fake_lower {
  * @readies: ready-to-use messages that were sent
  * @rejects: rejects that were sent
  * @disconnects: disconnect requests that were sent
+ * @sidr_requests: requests for a peer's QP that were sent
+ * @sidr_replies: answers to such requests that were sent
  * @listens: service IDs that are held
  * @last_reason: reason of the last reject
+ * @last_status: status of the last answer to a request for a QP
+ * @last_qkey: its queue key
  * @last_req: private data of the last request, with its header
  * @last_req_len: its length
  * @fail: errno that the next message gets instead of being sent; 0: none
@@ -48,9 +58,13 @@ struct fake {
 	int readies;
 	int rejects;
 	int disconnects;
+	int sidr_requests;
+	int sidr_replies;
 	int listens;
 	int last_reason;
-	u8 last_req[96];
+	int last_status;
+	u32 last_qkey;
+	u8 last_req[U8_MAX];
 	u8 last_req_len;
 	int fail;
 	int fail_after;
@@ -62,6 +76,8 @@ struct fake *fake_create(struct kunit *test);
 void fake_destroy(struct fake *fake);
 struct rca_id *fake_active_id(struct kunit *test, struct fake *fake, u64 cookie);
 struct rca_id *fake_child(struct kunit *test, struct fake *fake);
+struct rca_id *fake_active_datagram(struct kunit *test, struct fake *fake, u64 cookie);
+struct rca_id *fake_datagram_child(struct kunit *test, struct fake *fake);
 u8 fake_message(struct rca_id *id, enum rca_input input, int status);
 bool fake_take_event(struct fake *fake, struct rdma_cm_alt_event *rec);
 
