@@ -23,6 +23,7 @@
 #include "qpattr.h"
 #include "route.h"
 #include "trace.h"
+#include "uerrno.h"
 
 /* The number that stands for all members of a group (IBTA volume 1, 10.5.1). */
 #define MULTICAST_QPN	0xffffff
@@ -353,7 +354,7 @@ void rca_mcast_joined(void *owner, int status, const struct ib_uverbs_ah_attr *a
 	unsigned long flags;
 
 	rec->type = status ? RDMA_CM_ALT_EVENT_MULTICAST_ERROR : RDMA_CM_ALT_EVENT_MULTICAST_JOIN;
-	rec->status = status;
+	rec->status = rca_user_errno(status);
 	rec->member = member->obj.handle;
 	rec->user_arg = member->cookie;
 	if (!status) {

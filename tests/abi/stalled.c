@@ -129,6 +129,7 @@ struct waiter {
 	int ctx;
 	uint32_t id;
 	int queue;
+	uint32_t reported;
 	int ret;
 };
 
@@ -141,6 +142,25 @@ static void *move(void *arg)
 	return NULL;
 }
 
+/* rxe2 on a network device of its own, which a test takes away. */
+static void add_device(void)
+{
+	if (system("rdma link delete rxe2 2>/dev/null; ip link delete d2 2>/dev/null;"
+		   "ip link add d2 type dummy && ip link set d2 up &&"
+		   "ip addr add 10.8.0.1/24 dev d2 && rdma link add rxe2 type rxe netdev d2"))
+		ktap_skip("cannot make a device");
+}
+
+/* Starts who waits for the reader, and takes the device away meanwhile. */
+static void remove_under(struct waiter *waiter, void *(*run)(void *arg))
+{
+	EXPECT_EQ(pthread_create(&waiter->thread, NULL, run, waiter), 0);
+	while (!__atomic_load_n(&waiter->tid, __ATOMIC_SEQ_CST))
+		usleep(1000);
+	await_sleep(waiter->tid);
+	EXPECT_EQ(system("timeout 20 rdma link delete rxe2 && ip link delete d2"), 0);
+}
+
 /* One who waits for the reader must not hold what others need. */
 TEST(device_can_be_removed)
 {
@@ -149,10 +169,7 @@ TEST(device_can_be_removed)
 	int ctx, queue;
 	uint32_t id;
 
-	if (system("rdma link delete rxe2 2>/dev/null; ip link delete d2 2>/dev/null;"
-		   "ip link add d2 type dummy && ip link set d2 up &&"
-		   "ip addr add 10.8.0.1/24 dev d2 && rdma link add rxe2 type rxe netdev d2"))
-		ktap_skip("cannot make a device");
+	add_device();
 	ctx = get_ctx();
 	queue = get_queue(ctx);
 	id = get_id(ctx, queue, 0);
@@ -160,15 +177,44 @@ TEST(device_can_be_removed)
 	EXPECT(event_comes(queue, PATIENCE));
 	start(&stall, queue);
 	waiter = (struct waiter) { .ctx = ctx, .id = id, .queue = get_queue(ctx) };
-	EXPECT_EQ(pthread_create(&waiter.thread, NULL, move, &waiter), 0);
-	while (!__atomic_load_n(&waiter.tid, __ATOMIC_SEQ_CST))
-		usleep(1000);
-	await_sleep(waiter.tid);
-	EXPECT_EQ(system("timeout 20 rdma link delete rxe2 && ip link delete d2"), 0);
+	remove_under(&waiter, move);
 	answer(&stall);
 	EXPECT_EQ(pthread_join(waiter.thread, NULL), 0);
 	EXPECT_EQ(waiter.ret, 0);
 	EXPECT_EVENT(waiter.queue, DEVICE_REMOVAL, id);
+}
+
+static void *leave(void *arg)
+{
+	struct waiter *waiter = arg;
+
+	__atomic_store_n(&waiter->tid, gettid(), __ATOMIC_SEQ_CST);
+	waiter->ret = rca_leave(waiter->ctx, waiter->id, &waiter->reported);
+	return NULL;
+}
+
+TEST(device_can_be_removed_while_a_group_is_left)
+{
+	struct waiter waiter = {};
+	struct stall stall;
+	int ctx, queue;
+	uint32_t id;
+
+	add_device();
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	EXPECT_EQ(rca_create(ctx, queue, RDMA_PS_UDP, IB_UVERBS_QPT_UD, 0, &id), 0);
+	EXPECT_EQ(rca_bind(ctx, id, "10.8.0.1", 0), 0);
+	EXPECT_EQ(rca_join(ctx, id, "239.9.1.1", 0, 0, &waiter.id), 0);
+	EXPECT(event_waits(queue));
+	start(&stall, queue);
+	waiter.ctx = ctx;
+	remove_under(&waiter, leave);
+	answer(&stall);
+	EXPECT_EQ(pthread_join(waiter.thread, NULL), 0);
+	EXPECT_EQ(waiter.ret, 0);
+	EXPECT_EQ(waiter.reported, 1);
+	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
 }
 
 TEST(death_of_the_reader_ends_it)

@@ -11,6 +11,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "connect.h"
+#include "mcast.h"
 #include "teardown.h"
 
 /* Tests of one suite run one after the other. */
@@ -135,6 +136,30 @@ static int fake_tp_ah_attr(struct ib_device *ibdev, u32 port_num, struct sa_path
 	return path ? 0 : -EINVAL;
 }
 
+static void *fake_tp_join(struct ib_device *ibdev, const struct rca_tp_join *req, void *member)
+{
+	static const struct ib_uverbs_ah_attr ah = { .sl = 3, .is_global = 1 };
+	struct fake *fake = the_fake;
+	int ret = fake->fail;
+
+	fake->fail = 0;
+	fake->last_join = *req;
+	if (ret)
+		return ERR_PTR(ret);
+	atomic_inc(&fake->groups);
+	fake->member = member;
+	if (fake->during_join)
+		fake->during_join(fake);
+	if (!fake->join_later)
+		rca_mcast_joined(member, 0, &ah);
+	return &fake->groups;
+}
+
+static void fake_tp_leave(void *group)
+{
+	atomic_dec(group);
+}
+
 static const struct rca_tp_ops fake_ops = {
 	.name = "fake",
 	.create = fake_tp_create,
@@ -152,6 +177,8 @@ static const struct rca_tp_ops fake_ops = {
 	.sidr_request = fake_tp_sidr_request,
 	.sidr_reply = fake_tp_sidr_reply,
 	.ah_attr = fake_tp_ah_attr,
+	.join = fake_tp_join,
+	.leave = fake_tp_leave,
 };
 
 /**

@@ -46,6 +46,11 @@ struct fake_lower {
  * @fail_after: what sending returns once it has called @during
  * @during: called while a message is sent, with the lower id; NULL: nothing
  * @busy: how many listen() calls find the service ID taken
+ * @groups: multicast groups that are joined
+ * @join_later: a join does not end before it returns
+ * @member: who joined last
+ * @last_join: what was asked for then; its pointers are old
+ * @during_join: called while a group is joined; NULL: nothing
  */
 struct fake {
 	struct rca_device dev;
@@ -70,6 +75,11 @@ struct fake {
 	int fail_after;
 	void (*during)(struct fake *fake, void *lower);
 	int busy;
+	atomic_t groups;
+	bool join_later;
+	void *member;
+	struct rca_tp_join last_join;
+	void (*during_join)(struct fake *fake);
 };
 
 struct fake *fake_create(struct kunit *test);

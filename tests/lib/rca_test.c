@@ -274,6 +274,28 @@ int rca_get_event(int ctx, uint32_t id, uint32_t flags, event_t *ev)
 }
 #undef STRUCT
 
+int rca_join(int ctx, uint32_t id, const char *group, uint32_t state, uint64_t cookie,
+	     uint32_t *member)
+{
+	struct rdma_cm_alt_join cmd = {
+		.size = sizeof(cmd), .id = id, .join_state = state, .cookie = cookie,
+		.group = make_addr(group, 0),
+	};
+	int ret = rca_call(ctx, RDMA_CM_ALT_JOIN, &cmd);
+
+	*member = cmd.out_member;
+	return ret;
+}
+
+int rca_leave(int ctx, uint32_t member, uint32_t *reported)
+{
+	struct rdma_cm_alt_leave cmd = { .size = sizeof(cmd), .member = member };
+	int ret = rca_call(ctx, RDMA_CM_ALT_LEAVE, &cmd);
+
+	*reported = cmd.out_events_reported;
+	return ret;
+}
+
 int rca_destroy_count(int ctx, uint32_t id, uint32_t *reported)
 {
 	struct rdma_cm_alt_destroy cmd = { .size = sizeof(cmd), .id = id };

@@ -74,6 +74,9 @@ int rca_set_option(int ctx, uint32_t id, uint32_t level, uint32_t name, const vo
 int rca_get_option(int ctx, uint32_t id, uint32_t level, uint32_t name, void *val, uint32_t *len);
 int rca_set_queue(int ctx, uint32_t id, int queue);
 int rca_get_event(int ctx, uint32_t id, uint32_t flags, event_t *ev);
+int rca_join(int ctx, uint32_t id, const char *group, uint32_t state, uint64_t cookie,
+	     uint32_t *member);
+int rca_leave(int ctx, uint32_t member, uint32_t *reported);
 int rca_destroy(int ctx, uint32_t id);
 int rca_destroy_count(int ctx, uint32_t id, uint32_t *reported);
 
