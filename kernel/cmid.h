@@ -197,7 +197,7 @@ int rca_id_reserve_event(struct rca_id *id);
 void rca_id_unreserve_event(struct rca_id *id);
 struct rca_event *rca_id_event(struct rca_id *id);
 void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status);
-int rca_id_post_user(struct rca_id *id, int status, u64 arg);
+int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg);
 void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn);
 void rca_event_set_ud(struct rca_event *ev, const struct rca_tp_conn *conn);
 

@@ -107,13 +107,14 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 /**
  * rca_id_post_user() - post an event that user space made
  * @id: the id, in any state
+ * @type: its type, one that is user space's own
  * @status: its status, which nobody but the program understands
  * @arg: its argument
  *
  * Context: Process context. May sleep. Takes and releases @id->lock.
  * Return: 0; -ENOBUFS: RCA_MAX_USER_EVENTS of the id wait already; -ENOMEM.
  */
-int rca_id_post_user(struct rca_id *id, int status, u64 arg)
+int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 {
 	struct rca_event *ev = NULL;
 	unsigned long flags;
@@ -128,7 +129,7 @@ int rca_id_post_user(struct rca_id *id, int status, u64 arg)
 		return ret;
 	}
 	ev->credit = &id->user_events;
-	ev->rec.type = RDMA_CM_ALT_EVENT_USER;
+	ev->rec.type = type;
 	ev->rec.status = status;
 	ev->rec.user_status = status;
 	ev->rec.user_arg = arg;

@@ -202,6 +202,19 @@ int rca_cmd_get_event(struct rca_ucmd *ucmd)
 	return ret < 0 ? ret : 0;
 }
 
+/* The types that mean nothing to the kernel. */
+static bool is_users(u32 type)
+{
+	switch (type) {
+	case RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED:
+	case RDMA_CM_ALT_EVENT_ADDRINFO_ERROR:
+	case RDMA_CM_ALT_EVENT_USER:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /**
  * rca_cmd_post_event() - execute RDMA_CM_ALT_POST_EVENT
  * @ucmd: the command
@@ -215,12 +228,12 @@ int rca_cmd_post_event(struct rca_ucmd *ucmd)
 	struct rca_id *id;
 	int ret;
 
-	if (cmd->type != RDMA_CM_ALT_EVENT_USER)
+	if (!is_users(cmd->type))
 		return -EINVAL;
 	id = rca_id_lookup(ucmd->ctx, cmd->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = rca_id_post_user(id, cmd->status, cmd->arg);
+	ret = rca_id_post_user(id, cmd->type, cmd->status, cmd->arg);
 	rca_id_put(id);
 	return ret;
 }

@@ -119,6 +119,24 @@ struct rcl_id *rcl_id_get(uint64_t cookie)
 	return rcl_table_get(cookie);
 }
 
+struct rcl_id *rcl_id_find(uint32_t handle)
+{
+	struct rcl_id *id, *found = NULL;
+
+	pthread_mutex_lock(&ids_lock);
+	for (id = ids; id && !found; id = id->next) {
+		if (__atomic_load_n(&id->handle, __ATOMIC_RELAXED) == handle)
+			found = rcl_id_get(id->cookie);
+	}
+	pthread_mutex_unlock(&ids_lock);
+	return found;
+}
+
+void rcl_id_set_handle(struct rcl_id *id, uint32_t handle)
+{
+	__atomic_store_n(&id->handle, handle, __ATOMIC_RELAXED);
+}
+
 void rcl_id_put(struct rcl_id *id)
 {
 	if (rcl_table_put(id->cookie))
@@ -234,7 +252,7 @@ int rcl_id_create(struct rdma_event_channel *channel, void *context,
 	ret = RCL_CALL(RESOLVE, &cmd);
 	if (ret)
 		goto err;
-	id->handle = cmd.out_id;
+	rcl_id_set_handle(id, cmd.out_id);
 	if (!channel) {
 		id->id.channel = rcl_channel_wrap(cmd.out_queue_fd);
 		if (!id->id.channel) {

@@ -138,6 +138,24 @@ void rcl_id_free(struct rcl_id *id);
 struct rcl_id *rcl_id_get(uint64_t cookie);
 
 /**
+ * rcl_id_find - the id that an event names without a cookie, with a reference
+ * @handle: of the kernel
+ *
+ * An event that the program itself posts on a connection request has none
+ * before rdma_accept() tells the kernel the cookie.
+ *
+ * Return: the id, or NULL when there is none, or it is dead
+ */
+struct rcl_id *rcl_id_find(uint32_t handle);
+
+/**
+ * rcl_id_set_handle - the kernel has made the id
+ * @id: the id
+ * @handle: of the kernel
+ */
+void rcl_id_set_handle(struct rcl_id *id, uint32_t handle);
+
+/**
  * rcl_id_put - drop the reference
  * @id: from rcl_id_get()
  */

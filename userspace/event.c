@@ -152,7 +152,7 @@ static int on_connect_request(struct rcl_id *listener,
 		ret = -ENOMEM;
 		goto refuse;
 	}
-	child->handle = rec->id;
+	rcl_id_set_handle(child, rec->id);
 	child->initiator_depth = rec->initiator_depth;
 	child->responder_resources = rec->responder_resources;
 	if (rec->flags & RDMA_CM_ALT_EVENT_F_ECE) {
@@ -319,8 +319,10 @@ int rcl_event_next(struct rdma_event_channel *channel,
 			break;
 		memset(&ev->event, 0, sizeof(ev->event));
 		ev->member = 0;
-		ev->cookie = rec.event.cookie;
-		id = rcl_id_get(ev->cookie);
+		if (rec.event.cookie)
+			id = rcl_id_get(rec.event.cookie);
+		else
+			id = rcl_id_find(rec.event.id);
 		if (!id) {
 			rcl_log("event %u for an id that is destroyed is dropped",
 				rec.event.type);
@@ -329,6 +331,7 @@ int rcl_event_next(struct rdma_event_channel *channel,
 			ret = SWALLOW;
 			continue;
 		}
+		ev->cookie = id->cookie;
 		ret = process(id, channel, ev, &rec.event);
 		if (ret != DELIVER)
 			rcl_id_ack(id);

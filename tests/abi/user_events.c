@@ -9,17 +9,22 @@
 
 #define MOST 1024	/* user events of one id that may wait */
 
-static int post_user(int ctx, uint32_t id, int32_t status, uint64_t arg)
+static int post_type(int ctx, uint32_t id, uint32_t type, int32_t status, uint64_t arg)
 {
 	struct rdma_cm_alt_post_event cmd = {
 		.size = sizeof(cmd),
 		.id = id,
-		.type = RDMA_CM_ALT_EVENT_USER,
+		.type = type,
 		.status = status,
 		.arg = arg,
 	};
 
 	return rca_call(ctx, RDMA_CM_ALT_POST_EVENT, &cmd);
+}
+
+static int post_user(int ctx, uint32_t id, int32_t status, uint64_t arg)
+{
+	return post_type(ctx, id, RDMA_CM_ALT_EVENT_USER, status, arg);
 }
 
 static void expect_user(int queue, uint32_t id, uint64_t cookie, int32_t status, uint64_t arg)
@@ -51,6 +56,30 @@ TEST(event_brings_status_and_argument)
 	EXPECT(!event_waits(queue));
 }
 
+TEST(lookups_of_a_library_end_with_their_own_types)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_id(ctx, queue, 0x77);
+	event_t ev;
+
+	EXPECT_EQ(post_type(ctx, id, RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED, 0, 1), 0);
+	EXPECT_EQ(post_user(ctx, id, 3, 2), 0);
+	EXPECT_EQ(post_type(ctx, id, RDMA_CM_ALT_EVENT_ADDRINFO_ERROR, -ENOENT, 3), 0);
+	EXPECT_EVENT_STATUS(queue, ADDRINFO_RESOLVED, id, 0, &ev);
+	EXPECT_EQ(ev.cookie, 0x77);
+	EXPECT_EQ(ev.user_arg, 1);
+	expect_user(queue, id, 0x77, 3, 2);
+	EXPECT_EVENT_STATUS(queue, ADDRINFO_ERROR, id, -ENOENT, &ev);
+	EXPECT_EQ(ev.user_status, -ENOENT);
+	EXPECT_EQ(ev.user_arg, 3);
+}
+
+static bool is_users(uint32_t type)
+{
+	return type == RDMA_CM_ALT_EVENT_USER || type == RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED ||
+	       type == RDMA_CM_ALT_EVENT_ADDRINFO_ERROR;
+}
+
 TEST(other_types_are_einval)
 {
 	struct rdma_cm_alt_post_event cmd = { .size = sizeof(cmd) };
@@ -58,7 +87,7 @@ TEST(other_types_are_einval)
 
 	cmd.id = get_id(ctx, queue, 0);
 	for (cmd.type = 0; cmd.type < 64; cmd.type++)
-		if (cmd.type != RDMA_CM_ALT_EVENT_USER)
+		if (!is_users(cmd.type))
 			EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_POST_EVENT, &cmd), -EINVAL);
 	cmd.type = UINT32_MAX;
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_POST_EVENT, &cmd), -EINVAL);

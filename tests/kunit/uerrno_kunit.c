@@ -78,7 +78,7 @@ static void status_of_a_user_event_is_the_users(struct kunit *test)
 	struct rca_id *id = fake_active_id(test, fake, 5);
 	struct rdma_cm_alt_event rec;
 
-	KUNIT_ASSERT_EQ(test, rca_id_post_user(id, -ENOTSUPP, 77), 0);
+	KUNIT_ASSERT_EQ(test, rca_id_post_user(id, RDMA_CM_ALT_EVENT_USER, -ENOTSUPP, 77), 0);
 
 	KUNIT_ASSERT_TRUE(test, fake_take_event(fake, &rec));
 	KUNIT_EXPECT_EQ(test, rec.type, (u32)RDMA_CM_ALT_EVENT_USER);
@@ -98,8 +98,8 @@ static void user_events_that_wait_are_counted(struct kunit *test)
 	int i;
 
 	for (i = 0; i < RCA_MAX_USER_EVENTS; i++)
-		KUNIT_ASSERT_EQ(test, rca_id_post_user(id, 0, i), 0);
-	KUNIT_EXPECT_EQ(test, rca_id_post_user(id, 0, i), -ENOBUFS);
+		KUNIT_ASSERT_EQ(test, rca_id_post_user(id, RDMA_CM_ALT_EVENT_USER, 0, i), 0);
+	KUNIT_EXPECT_EQ(test, rca_id_post_user(id, RDMA_CM_ALT_EVENT_USER, 0, i), -ENOBUFS);
 	KUNIT_EXPECT_EQ(test, atomic_read(&id->user_events), RCA_MAX_USER_EVENTS);
 
 	KUNIT_ASSERT_TRUE(test, fake_take_event(fake, &rec));
@@ -111,7 +111,7 @@ static void user_events_that_wait_are_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reported, 1U);
 	KUNIT_EXPECT_EQ(test, atomic_read(&id->user_events), 0);
 	/* Who found it before it was destroyed. */
-	KUNIT_EXPECT_EQ(test, rca_id_post_user(id, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, rca_id_post_user(id, RDMA_CM_ALT_EVENT_USER, 0, 0), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&id->user_events), 0);
 	KUNIT_EXPECT_FALSE(test, fake_take_event(fake, &rec));
 	rca_id_put(id);

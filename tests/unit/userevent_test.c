@@ -231,6 +231,43 @@ static void events_of_no_lookup_change_nothing(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
+/* The kernel has no cookie of it yet. */
+static void request_that_is_not_accepted_takes_events(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *l = listener(ch), *other = new_id(ch), *child;
+	struct rdma_cm_event *request, *event;
+
+	(void)state;
+	fake_request(handle_of(l));
+	request = take(ch, RDMA_CM_EVENT_CONNECT_REQUEST);
+	child = request->id;
+	assert_int_equal(rdma_write_cm_event(child, EVENT_USER, 1, 2), 0);
+	event = take(ch, EVENT_USER);
+	assert_ptr_equal(event->id, child);
+	rdma_ack_cm_event(event);
+	assert_int_equal(rdma_resolve_addrinfo(child, "10.9.0.2", "1", NULL), 0);
+	event = take(ch, EVENT_ADDRINFO_RESOLVED);
+	assert_ptr_equal(event->id, child);
+	rdma_ack_cm_event(event);
+	rdma_ack_cm_event(request);
+	/* Does not wait for ever: they were counted on it. */
+	assert_int_equal(rdma_destroy_id(child), 0);
+	/* One that nobody knows is dropped. */
+	fake.ids[handle_of(other)].cookie = 0;
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(other), 0);
+	rcl_id_set_handle(rcl_id_of(other), handle_of(other) + 100);
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(l), 0);
+	event = take(ch, RDMA_CM_EVENT_ADDR_CHANGE);
+	assert_ptr_equal(event->id, l);
+	rdma_ack_cm_event(event);
+	rcl_id_set_handle(rcl_id_of(other), handle_of(other) - 100);
+	fake.ids[handle_of(other)].reported = 0;
+	assert_int_equal(rdma_destroy_id(other), 0);
+	assert_int_equal(rdma_destroy_id(l), 0);
+	rdma_destroy_event_channel(ch);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(write_event_comes_back_with_status_and_argument),
 	TEST(only_user_events_can_be_written),
@@ -242,6 +279,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(lookup_that_does_not_start_has_no_event),
 	TEST(synchronous_lookup_waits),
 	TEST(events_of_no_lookup_change_nothing),
+	TEST(request_that_is_not_accepted_takes_events),
 };
 
 RUN(tests)

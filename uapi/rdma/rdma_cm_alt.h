@@ -225,8 +225,9 @@ struct rdma_cm_alt_qp_attr {
  * @RDMA_CM_ALT_EVENT_MULTICAST_ERROR: could not join, or lost a group
  * @RDMA_CM_ALT_EVENT_ADDR_CHANGE: the network device of the address changed
  * @RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT: the QP number may be used again
- * @RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED: used by librdmacm alone
- * @RDMA_CM_ALT_EVENT_ADDRINFO_ERROR: used by librdmacm alone
+ * @RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED: posted by RDMA_CM_ALT_POST_EVENT: a
+ *                                       lookup in user space has ended
+ * @RDMA_CM_ALT_EVENT_ADDRINFO_ERROR: likewise: it has failed
  * @RDMA_CM_ALT_EVENT_USER: posted by RDMA_CM_ALT_POST_EVENT
  */
 enum rdma_cm_alt_event_type {
@@ -278,8 +279,8 @@ enum rdma_cm_alt_event_flags {
  * @id: handle of the id; of the new id for a connection request
  * @listen_id: connection request: handle of the listening id, else 0
  * @member: multicast events: handle of the membership, else 0
- * @user_status: RDMA_CM_ALT_EVENT_USER: status of the poster
- * @user_arg: RDMA_CM_ALT_EVENT_USER: argument of the poster; multicast events:
+ * @user_status: events of RDMA_CM_ALT_POST_EVENT: status of the poster
+ * @user_arg: events of RDMA_CM_ALT_POST_EVENT: argument of the poster; multicast events:
  *            cookie of the membership
  * @qp_num: QP number of the peer; 0xffffff for a multicast group
  * @qkey: queue key (datagrams, multicast)
@@ -803,7 +804,7 @@ struct rdma_cm_alt_get_event {
  * @size: sizeof(struct rdma_cm_alt_post_event)
  * @flags: must be 0
  * @id: handle of the id
- * @type: RDMA_CM_ALT_EVENT_USER
+ * @type: RDMA_CM_ALT_EVENT_USER, _ADDRINFO_RESOLVED or _ADDRINFO_ERROR
  * @status: &rdma_cm_alt_event.user_status, and the status of the record
  * @__reserved: must be 0
  * @arg: &rdma_cm_alt_event.user_arg
