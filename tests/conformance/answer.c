@@ -274,6 +274,8 @@ static pid_t start(const struct question_group *group)
 		if (number == SIGSEGV || number == SIGABRT || number == SIGBUS || number == SIGFPE)
 			signal(number, on_crash);
 	alarm((group->kind & SLOW ? SLOW_LIMIT : LIMIT) * factor);
+	if (!(group->kind & COLD))
+		rdma_destroy_event_channel(NEED_PTR(rdma_create_event_channel()));
 	group->run();
 	_exit(0);
 }

@@ -39,6 +39,8 @@ enum {
 	SLOW = 4,
 	/* Nothing else may run at the same time. */
 	ALONE = 8,
+	/* The library has not been called before: it opens its own descriptors then. */
+	COLD = 16,
 };
 
 struct question_group {

@@ -5,11 +5,36 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+
+GROUP(first_call, COLD)
+{
+	struct rdma_event_channel *ch = PTR("channel", rdma_create_event_channel());
+
+	VOID("destroy", rdma_destroy_event_channel(ch));
+}
+
+/* Without an RDMA device, nothing works. */
+GROUP(no_device, COLD)
+{
+	struct rdma_addrinfo *res;
+	struct rdma_cm_id *id;
+	int number = 7;
+
+	NEED(unshare(CLONE_NEWNS));
+	NEED(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	NEED(mount("none", "/sys/class/infiniband_verbs", "tmpfs", 0, NULL));
+	NEED(mount("none", "/sys/class/infiniband", "tmpfs", 0, NULL));
+	PTR("channel", rdma_create_event_channel());
+	RET("create_id", rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
+	RET("getaddrinfo", rdma_getaddrinfo(HERE, "1", NULL, &res));
+	PTR("get_devices", rdma_get_devices(&number));
+}
 
 static int get_and_ack(void *arg)
 {
@@ -26,8 +51,6 @@ GROUP(channel, IN_DEBUG)
 	struct rdma_cm_id *id;
 	struct pollfd poll_fd;
 
-	/* The first call in a process does more. */
-	rdma_destroy_event_channel(channel());
 	ch = PTR("create", rdma_create_event_channel());
 	answer("cloexec", "%s", yes(fcntl(ch->fd, F_GETFD) & FD_CLOEXEC));
 	answer("nonblocking", "%s", yes(fcntl(ch->fd, F_GETFL) & O_NONBLOCK));
@@ -227,7 +250,6 @@ GROUP(few_descriptors, 0)
 	struct rdma_cm_id *id, *last = NULL;
 	int made = 0, error;
 
-	rdma_destroy_event_channel(channel());
 	NEED(setrlimit(RLIMIT_NOFILE, &limit));
 	limit.rlim_cur = count_fds();
 	while (!rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP)) {

@@ -52,7 +52,6 @@ GROUP(option_arguments, IN_DEBUG)
 	RET("ib_unknown", rdma_set_option(id, RDMA_OPTION_IB, 0, &zero, 1));
 	RET("ib_path_length_1", rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &zero, 1));
 	RET("ib_path_length_0", rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &zero, 0));
-	RET("length_huge", set(id, RDMA_OPTION_ID_TOS, &zero, 100000));
 }
 
 static void each_option(const char *state, struct rdma_cm_id *id)
