@@ -12,6 +12,7 @@
 #include <rdma/ib_sa.h>
 
 #include "group.h"
+#include "transport_ib_sidr.h"
 
 /*
  * Timers of a request, as the stock rdma_cm sends them: 4.096 us * 2^20 = 4.3 s
@@ -19,9 +20,6 @@
  */
 #define CM_RESPONSE_TIMEOUT	20
 #define CM_MAX_RETRIES		15
-
-/* The same for datagrams, in milliseconds: 4.096 us * 2^n is about 2^(n - 8) ms. */
-#define SIDR_RESPONSE_MS	(1 << (CM_RESPONSE_TIMEOUT - 8))
 
 /*
  * What a message receipt acknowledgement asks the peer to wait for. It is sent
@@ -62,20 +60,6 @@ static void get_rej(struct rca_tp_event *out, const struct ib_cm_event *event)
 	out->conn.private_data_len = IB_CM_REJ_PRIVATE_DATA_SIZE;
 }
 
-static void get_sidr_rep(struct rca_tp_event *out, const struct ib_cm_event *event)
-{
-	const struct ib_cm_sidr_rep_event_param *rep = &event->param.sidr_rep_rcvd;
-
-	out->input = rep->status == IB_SIDR_SUCCESS ? RCA_IN_REP : RCA_IN_REJ;
-	out->status = rep->status;
-	out->has_conn = true;
-	out->conn.qp_type = IB_QPT_UD;
-	out->conn.qp_num = rep->qpn;
-	out->conn.qkey = rep->qkey;
-	out->conn.private_data = event->private_data;
-	out->conn.private_data_len = IB_CM_SIDR_REP_PRIVATE_DATA_SIZE;
-}
-
 /* False: an event that means nothing to us. */
 static bool get_event(struct rca_tp_event *out, const struct ib_cm_event *event)
 {
@@ -100,7 +84,7 @@ static bool get_event(struct rca_tp_event *out, const struct ib_cm_event *event)
 		get_rej(out, event);
 		return true;
 	case IB_CM_SIDR_REP_RECEIVED:
-		get_sidr_rep(out, event);
+		rca_tp_ib_sidr_answered(out, event);
 		return true;
 	case IB_CM_DREQ_RECEIVED:
 		out->input = RCA_IN_DREQ;
@@ -177,19 +161,9 @@ static int connection_requested(struct ib_cm_id *cm_id, const struct ib_cm_event
  */
 static int datagrams_requested(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
-	const struct ib_cm_sidr_req_event_param *in = &event->param.sidr_req_rcvd;
-	struct rca_tp_request req = {
-		.service_id = in->service_id,
-		.port_num = in->port,
-		.sgid_attr = in->sgid_attr,
-		.pkey = in->pkey,
-		.conn = {
-			.qp_type = IB_QPT_UD,
-			.private_data = event->private_data,
-			.private_data_len = IB_CM_SIDR_REQ_PRIVATE_DATA_SIZE,
-		},
-	};
+	struct rca_tp_request req;
 
+	rca_tp_ib_sidr_requested(&req, event);
 	return above->request(cm_id->context, cm_id, &req);
 }
 
@@ -315,49 +289,6 @@ static int ib_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 	return ib_cm_init_qp_attr(lower, attr, mask);
 }
 
-static int ib_sidr_request(void *lower, const struct rca_tp_req *req)
-{
-	struct ib_cm_sidr_req_param param = {
-		.path = req->path,
-		.sgid_attr = req->sgid_attr,
-		.service_id = req->service_id,
-		.timeout_ms = SIDR_RESPONSE_MS,
-		.private_data = req->conn.private_data,
-		.private_data_len = req->conn.private_data_len,
-		.max_cm_retries = CM_MAX_RETRIES,
-	};
-
-	return ib_send_cm_sidr_req(lower, &param);
-}
-
-static int ib_sidr_reply(void *lower, int status, const struct rca_tp_conn *conn)
-{
-	struct ib_cm_sidr_rep_param param = {
-		.qp_num = conn->qp_num,
-		.qkey = conn->qkey,
-		.status = status,
-		.private_data = conn->private_data,
-		.private_data_len = conn->private_data_len,
-		.ece.vendor_id = conn->ece_vendor_id,
-		.ece.attr_mod = conn->ece_attr_mod,
-	};
-
-	return ib_send_cm_sidr_rep(lower, &param);
-}
-
-static int ib_ah_attr(struct ib_device *dev, u32 port_num, struct sa_path_rec *path,
-		      const struct ib_gid_attr *sgid_attr, struct ib_uverbs_ah_attr *out)
-{
-	struct rdma_ah_attr attr;
-	int ret;
-
-	ret = ib_init_ah_attr_from_path(dev, port_num, path, &attr, sgid_attr);
-	if (!ret)
-		ib_copy_ah_attr_to_user(dev, out, &attr);
-	rdma_destroy_ah_attr(&attr);
-	return ret;
-}
-
 static void *ib_join(struct ib_device *ibdev, const struct rca_tp_join *req, void *member)
 {
 	struct ib_uverbs_ah_attr user_ah = {};
@@ -390,9 +321,9 @@ const struct rca_tp_ops rca_tp_ib = {
 	.disconnect = ib_disconnect,
 	.notify = ib_notify,
 	.qp_attr = ib_qp_attr,
-	.sidr_request = ib_sidr_request,
-	.sidr_reply = ib_sidr_reply,
-	.ah_attr = ib_ah_attr,
+	.sidr_request = rca_tp_ib_sidr_request,
+	.sidr_reply = rca_tp_ib_sidr_reply,
+	.ah_attr = rca_tp_ib_ah_attr,
 	.join = ib_join,
 	.leave = rca_group_leave,
 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "rca_test.h"
+#include "rca_datagram.h"
 
 #define ADDR "10.8.0.1"
 #define PORT 7471
@@ -143,6 +143,49 @@ TEST(connection_is_told_on_both_sides)
 	expect_removal(p.lq, p.server, SERVER);
 	removed(p.ctx, p.client);
 	removed(p.ctx, p.server);
+}
+
+TEST(datagrams_are_told_on_both_sides)
+{
+	struct pair p;
+	event_t ev;
+
+	add_device();
+	datagram_route(&p, ADDR);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	p.server = ev.id;
+	EXPECT_EQ(datagram_accept(&p, 0), 0);
+	EXPECT_EVENT(p.cq, ESTABLISHED, p.client);
+	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
+	delete_device();
+	expect_removal(p.cq, p.client, CLIENT);
+	expect_removal(p.lq, p.server, SERVER);
+	removed(p.ctx, p.client);
+	removed(p.ctx, p.server);
+}
+
+TEST(datagram_request_under_way)
+{
+	struct pair p;
+	event_t ev;
+
+	/* Both ends wait: the client for an answer, the server's for the program. */
+	add_device();
+	datagram_route(&p, ADDR);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
+	delete_device();
+	/* The end of the server's id may refuse the request before the client is told. */
+	get_event(p.cq, &ev);
+	if (ev.type == RDMA_CM_ALT_EVENT_UNREACHABLE)
+		get_event(p.cq, &ev);
+	EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL);
+	EXPECT_EQ(ev.id, p.client);
+	EXPECT(!event_waits(p.cq));
+	EXPECT(!event_waits(p.lq));
+	removed(p.ctx, p.client);
 }
 
 TEST(request_that_nobody_read)

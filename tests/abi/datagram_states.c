@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Datagram ids: every operation in every state, what their queue key may be, and
+ * the attributes of their QP.
+ */
+#include <string.h>
+
+#include "rca_datagram.h"
+
+static void check_no_qp(const event_t *ev)
+{
+	static const struct ib_uverbs_ah_attr none;
+
+	EXPECT_EQ(ev->qp_num, 0);
+	EXPECT_EQ(ev->qkey, 0);
+	EXPECT(!memcmp(&ev->ah_attr, &none, sizeof(none)));
+}
+
+TEST(queue_key_of_accept)
+{
+	struct ib_uverbs_qp_attr attr;
+	struct pair p;
+	event_t ev;
+
+	datagram_request(&p, NULL);
+	EXPECT_EQ(datagram_accept(&p, OTHER_QKEY), 0);
+	EXPECT_EVENT_STATUS(p.cq, ESTABLISHED, p.client, 0, &ev);
+	EXPECT_EQ(ev.qkey, OTHER_QKEY);
+	/* It is the key of both ids from now on. */
+	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, 1, &attr), 0);
+	EXPECT_EQ(attr.qkey, OTHER_QKEY);
+	EXPECT_EQ(rca_qp_attr(p.ctx, p.server, 1, &attr), 0);
+	EXPECT_EQ(attr.qkey, OTHER_QKEY);
+}
+
+TEST(queue_key_that_does_not_fit_is_an_address_error)
+{
+	struct ib_uverbs_qp_attr attr;
+	struct pair p;
+	event_t ev;
+
+	datagram_request(&p, NULL);
+	/* The QP of the client has another one now. */
+	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, 1, &attr), 0);
+	EXPECT_EQ(datagram_accept(&p, OTHER_QKEY), 0);
+	EXPECT_EVENT_STATUS(p.cq, ADDR_ERROR, p.client, -EINVAL, &ev);
+	check_no_qp(&ev);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), -EINVAL);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+}
+
+TEST(accept_with_a_second_queue_key_is_einval)
+{
+	struct ib_uverbs_qp_attr attr;
+	struct pair p;
+	event_t ev;
+
+	datagram_request(&p, NULL);
+	EXPECT_EQ(rca_qp_attr(p.ctx, p.server, 1, &attr), 0);
+	EXPECT_EQ(datagram_accept(&p, OTHER_QKEY), -EINVAL);
+	EXPECT_EQ(datagram_accept(&p, UDP_QKEY), 0);
+	EXPECT_EVENT_STATUS(p.cq, ESTABLISHED, p.client, 0, &ev);
+	EXPECT_EQ(ev.qkey, UDP_QKEY);
+}
+
+/* All three transitions get the same, at any time once there is a device. */
+static void check_attr(const struct pair *p, uint32_t id)
+{
+	struct ib_uverbs_qp_attr attr;
+
+	for (uint32_t state = 1; state <= 3; state++) {
+		EXPECT_EQ(rca_qp_attr(p->ctx, id, state, &attr), 0);
+		EXPECT_EQ(attr.qp_attr_mask, QP_INIT);
+		EXPECT_EQ(attr.qp_state, state);
+		EXPECT_EQ(attr.qkey, UDP_QKEY);
+		EXPECT_EQ(attr.port_num, 1);
+		EXPECT_EQ(attr.pkey_index, 0);
+	}
+	EXPECT_EQ(rca_qp_attr(p->ctx, id, 0, &attr), -EINVAL);
+	EXPECT_EQ(rca_qp_attr(p->ctx, id, 4, &attr), -EINVAL);
+}
+
+TEST(qp_attributes_do_not_depend_on_the_state)
+{
+	struct ib_uverbs_qp_attr attr;
+	struct pair p;
+	uint32_t id;
+
+	datagram_route(&p, THERE);
+	id = get_datagram(p.ctx, p.cq, RDMA_PS_UDP, 0);
+	EXPECT_EQ(rca_qp_attr(p.ctx, id, 1, &attr), -EINVAL);
+	EXPECT_EQ(rca_bind(p.ctx, id, HERE, 0), 0);
+	check_attr(&p, id);
+	check_attr(&p, p.listener);
+	check_attr(&p, p.client);
+	datagram_request(&p, NULL);
+	check_attr(&p, p.server);
+	check_attr(&p, p.client);
+	EXPECT_EQ(datagram_accept(&p, 0), 0);
+	EXPECT_EVENT(p.cq, ESTABLISHED, p.client);
+	check_attr(&p, p.server);
+	check_attr(&p, p.client);
+}
+
+TEST(resolved_events_have_the_attributes)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_datagram(ctx, queue, RDMA_PS_UDP, 0);
+	event_t ev;
+
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, THERE, 1), 0);
+	EXPECT_EVENT_STATUS(queue, ADDR_RESOLVED, id, 0, &ev);
+	EXPECT(ev.flags & RDMA_CM_ALT_EVENT_F_QP);
+	EXPECT_EQ(ev.qp.init_mask, QP_INIT);
+	EXPECT_EQ(ev.qp.rtr_mask, 0);
+	EXPECT_EQ(ev.qp.attr.qkey, UDP_QKEY);
+}
+
+/* What is allowed nowhere once there was a request: EINVAL, and nothing changes. */
+static void check_refused(int ctx, uint32_t id)
+{
+	EXPECT_EQ(rca_bind(ctx, id, HERE, 0), -EINVAL);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, THERE, 1), -EINVAL);
+	EXPECT_EQ(rca_resolve_route(ctx, id), -EINVAL);
+	EXPECT_EQ(rca_listen(ctx, id, 0), -EINVAL);
+	EXPECT_EQ(rca_connect(ctx, id, NULL, 0), -EINVAL);
+	EXPECT_EQ(rca_establish(ctx, id), -EINVAL);
+	EXPECT_EQ(rca_notify(ctx, id, 4), -EINVAL);
+	EXPECT_EQ(rca_notify(ctx, id, 7), -EINVAL);
+	/* As with connections. */
+	EXPECT_EQ(rca_disconnect(ctx, id), 0);
+}
+
+static void check_answered(int ctx, uint32_t id)
+{
+	check_refused(ctx, id);
+	EXPECT_EQ(rca_accept(ctx, id, 0, NULL, 0), -EINVAL);
+	EXPECT_EQ(rca_reject(ctx, id, 0, NULL, 0), -EINVAL);
+}
+
+TEST(states_before_a_request)
+{
+	struct pair p;
+
+	datagram_route(&p, THERE);
+	EXPECT_EQ(rca_accept(p.ctx, p.client, 0, NULL, 0), -EINVAL);
+	EXPECT_EQ(rca_reject(p.ctx, p.client, 0, NULL, 0), -EINVAL);
+	EXPECT_EQ(rca_establish(p.ctx, p.client), -EINVAL);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), -EINVAL);
+	EXPECT_EQ(rca_notify(p.ctx, p.client, 4), -EINVAL);
+	EXPECT_EQ(rca_connect(p.ctx, p.listener, NULL, 0), -EINVAL);
+	EXPECT_EQ(rca_accept(p.ctx, p.listener, 0, NULL, 0), -EINVAL);
+	EXPECT_EQ(rca_disconnect(p.ctx, p.listener), -EINVAL);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
+}
+
+TEST(states_while_a_request_waits)
+{
+	struct pair p;
+
+	datagram_request(&p, NULL);
+	check_answered(p.ctx, p.client);
+	check_refused(p.ctx, p.server);
+	EXPECT_EQ(datagram_accept(&p, 0), 0);
+	EXPECT_EVENT(p.cq, ESTABLISHED, p.client);
+}
+
+TEST(states_when_it_was_accepted)
+{
+	struct pair p;
+
+	datagram_connect(&p, NULL);
+	check_answered(p.ctx, p.client);
+	check_answered(p.ctx, p.server);
+	EXPECT(!event_waits(p.cq));
+	EXPECT(!event_waits(p.lq));
+	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+}
+
+TEST(states_when_it_was_refused)
+{
+	struct pair p;
+
+	datagram_request(&p, NULL);
+	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p.cq, UNREACHABLE, p.client, SIDR_REJECT, NULL);
+	check_answered(p.ctx, p.client);
+	check_answered(p.ctx, p.server);
+}
+
+TEST(ack_timeout_is_einval)
+{
+	struct pair p;
+	uint8_t val = 14;
+
+	datagram_route(&p, THERE);
+	EXPECT_EQ(rca_set_option(p.ctx, p.client, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
+				 &val, 1), -EINVAL);
+	EXPECT_EQ(rca_set_option(p.ctx, p.client, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &val, 1),
+		  0);
+}
+
+KTAP_MAIN
