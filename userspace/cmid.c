@@ -61,10 +61,14 @@ void rcl_ids_unlock(bool child)
 	struct rcl_id *id;
 
 	for (id = ids; id; id = id->next) {
-		pthread_mutex_unlock(&id->lock);
-		/* Who waits in the parent does not wait here. */
-		if (child)
+		id->shared = true;
+		if (child) {
+			/* Who waits in the parent, or holds events, does not do so here. */
+			id->events_acked = id->events_taken;
+			rcl_members_in_child(id);
 			pthread_cond_init(&id->acked_cond, NULL);
+		}
+		pthread_mutex_unlock(&id->lock);
 	}
 	pthread_mutex_unlock(&ids_lock);
 }
@@ -96,6 +100,8 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 static void release(struct rcl_id *id)
 {
 	list_del(id);
+	if (id->handle)
+		rcl_context_drop();
 	rcl_device_unbind(id->device);
 	if (id->sync)
 		rcl_channel_close(id->id.channel);
@@ -134,6 +140,8 @@ struct rcl_id *rcl_id_find(uint32_t handle)
 
 void rcl_id_set_handle(struct rcl_id *id, uint32_t handle)
 {
+	if (!id->handle)
+		rcl_context_hold();
 	__atomic_store_n(&id->handle, handle, __ATOMIC_RELAXED);
 }
 
@@ -169,6 +177,18 @@ void rcl_id_drop_request(struct rcl_id *listener)
 		rdma_destroy_ep(&child->id);
 }
 
+bool rcl_id_take(struct rcl_id *id)
+{
+	bool wanted;
+
+	pthread_mutex_lock(&id->lock);
+	/* Of an id that is not shared the destroyer knows of this event and waits. */
+	wanted = !(id->shared && id->destroying);
+	id->events_taken += wanted;
+	pthread_mutex_unlock(&id->lock);
+	return wanted;
+}
+
 void rcl_id_ack(struct rcl_id *id)
 {
 	pthread_mutex_lock(&id->lock);
@@ -180,6 +200,8 @@ void rcl_id_ack(struct rcl_id *id)
 void rcl_id_wait_acked(struct rcl_id *id, uint32_t reported)
 {
 	pthread_mutex_lock(&id->lock);
+	if (id->shared)
+		reported = id->events_taken;
 	if ((int32_t)(reported - id->events_acked) > 0)
 		rcl_log("id %u: waits for rdma_ack_cm_event of %u more events",
 			id->handle, reported - id->events_acked);
@@ -195,6 +217,9 @@ int rcl_id_set_route(struct rcl_id *id, const struct rdma_cm_alt_route *route)
 
 	rcl_addr_from_kernel(&r->addr.src_storage, &route->src);
 	rcl_addr_from_kernel(&r->addr.dst_storage, &route->dst);
+	/* Without a peer yet: nobody, of the same family. */
+	if (!r->addr.dst_storage.ss_family)
+		r->addr.dst_storage.ss_family = r->addr.src_storage.ss_family;
 	if (!route->node_guid)
 		return 0;
 	if (!id->device) {
@@ -280,6 +305,8 @@ RCL_EXPORT int rdma_create_id(struct rdma_event_channel *channel,
 	if (!id || (unsigned int)ps > UINT16_MAX)
 		return rcl_fail(-EINVAL, __func__,
 				"no place for the id, or port space 0x%x is none", ps);
+	if (channel && channel->fd < 0)
+		return rcl_fail(-EBADF, __func__, "channel fd %d", channel->fd);
 	if (ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB)
 		qp_type = IBV_QPT_UD;
 	ret = rcl_id_create(channel, context, ps, qp_type, &priv);
@@ -386,7 +413,8 @@ RCL_EXPORT int rdma_migrate_id(struct rdma_cm_id *id,
 	if (!id || (priv->sync && !channel))
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "no id, or it is synchronous already");
-	ret = rcl_id_move(priv, channel);
+	/* To the kernel this would be an id without any queue. */
+	ret = channel && channel->fd < 0 ? -EBADF : rcl_id_move(priv, channel);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "it does not move to channel fd %d",
 				   channel ? channel->fd : -1);

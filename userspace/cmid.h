@@ -28,6 +28,8 @@ struct rcl_member;
  * @paths: where id.route.path_rec points to
  * @lock: protects the members below
  * @acked_cond: @events_acked has grown
+ * @shared: another process may have it, too: it was there at a fork()
+ * @events_taken: events of the id that this process has read
  * @events_acked: events of the id that the program is done with
  * @destroying: rdma_destroy_id() is at work
  * @connected: an ESTABLISHED was delivered and no end of the connection yet
@@ -65,6 +67,8 @@ struct rcl_id {
 
 	pthread_mutex_t lock;
 	pthread_cond_t acked_cond;
+	bool shared;
+	uint32_t events_taken;
 	uint32_t events_acked;
 	bool destroying;
 	bool connected;
@@ -176,6 +180,14 @@ bool rcl_id_owns(struct rcl_id *id, const struct rdma_event_channel *channel);
 void rcl_id_drop_request(struct rcl_id *listener);
 
 /**
+ * rcl_id_take - count an event that was read
+ * @id: the id
+ *
+ * Return: false when the id is as good as destroyed: drop the event
+ */
+bool rcl_id_take(struct rcl_id *id);
+
+/**
  * rcl_id_ack - one delivered event of the id is done with
  * @id: the id
  */
@@ -184,7 +196,8 @@ void rcl_id_ack(struct rcl_id *id);
 /**
  * rcl_id_wait_acked - wait until delivered events are done with
  * @id: the id
- * @reported: number of events that the kernel has delivered
+ * @reported: number of events that the kernel has delivered; of an id that
+ *            processes share only those count that this one has read
  */
 void rcl_id_wait_acked(struct rcl_id *id, uint32_t reported);
 

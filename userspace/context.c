@@ -2,7 +2,7 @@
 /*
  * Opens the rdma_cm_alt device once per process and asks what it can do.
  *
- * Locking: open_lock for the opening; the descriptor is read without it.
+ * Locking: open_lock for opening and forgetting; the descriptor is read without it.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,6 +26,7 @@ static const char * const default_paths[] = {
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int context_fd = -1;
 static atomic_size_t record_size;
+static atomic_uint ids;		/* that live in it */
 
 static int open_device(void)
 {
@@ -67,6 +68,21 @@ static int check_info(int fd)
 	return 0;
 }
 
+/* Is the descriptor another file now, or none at all? Forget it then. */
+static bool lost(int fd)
+{
+	struct rdma_cm_alt_info info = { .size = sizeof(info) };
+
+	if (atomic_load(&ids) || !rcl_sys->ioctl(fd, RDMA_CM_ALT_INFO, &info))
+		return false;
+	rcl_log("the descriptor of the device was closed by the program; it is opened again");
+	pthread_mutex_lock(&open_lock);
+	if (atomic_load(&context_fd) == fd)
+		atomic_store(&context_fd, -1);
+	pthread_mutex_unlock(&open_lock);
+	return true;
+}
+
 int rcl_context_open(void)
 {
 	int fd, ret = 0;
@@ -100,6 +116,16 @@ void rcl_context_close(void)
 		rcl_sys->close(fd);
 }
 
+void rcl_context_hold(void)
+{
+	atomic_fetch_add(&ids, 1);
+}
+
+void rcl_context_drop(void)
+{
+	atomic_fetch_sub(&ids, 1);
+}
+
 void rcl_context_lock(void)
 {
 	pthread_mutex_lock(&open_lock);
@@ -117,10 +143,14 @@ size_t rcl_context_record_size(void)
 
 int rcl_context_call(unsigned long request, void *arg)
 {
-	int ret = rcl_context_open();
+	int fd, ret;
 
-	if (ret)
-		return ret;
-	ret = rcl_sys->ioctl(atomic_load(&context_fd), request, arg);
+	do {
+		ret = rcl_context_open();
+		if (ret)
+			return ret;
+		fd = atomic_load(&context_fd);
+		ret = rcl_sys->ioctl(fd, request, arg);
+	} while ((ret == -EBADF || ret == -ENOTTY) && lost(fd));
 	return ret < 0 ? ret : 0;
 }

@@ -19,6 +19,12 @@ int rcl_context_open(void);
 /** rcl_context_close - close the device again; only for tests */
 void rcl_context_close(void);
 
+/** rcl_context_hold - there is one more id that lives in the open device */
+void rcl_context_hold(void);
+
+/** rcl_context_drop - there is one less */
+void rcl_context_drop(void);
+
 /** rcl_context_lock - before fork(): nobody else opens the device */
 void rcl_context_lock(void);
 
@@ -32,6 +38,9 @@ size_t rcl_context_record_size(void);
  * rcl_context_call - a command; use RCL_CALL
  * @request: RDMA_CM_ALT_*
  * @arg: its struct
+ *
+ * A program that closes all descriptors, to become a daemon, closes ours: it is
+ * opened again, unless there are ids that went with it.
  *
  * Return: 0 or a negative errno
  */

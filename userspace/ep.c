@@ -8,6 +8,7 @@
 #include <string.h>
 #include <rdma/rdma_verbs.h>
 
+#include "addr.h"
 #include "cmid.h"
 #include "compiler.h"
 #include "err.h"
@@ -15,9 +16,17 @@
 
 #define EP_TIMEOUT_MS 2000
 
+/* Do address and length belong together? A list of the program's own may say anything. */
+static bool complete(const struct sockaddr *addr, socklen_t len)
+{
+	return len && len == rcl_addr_len(addr);
+}
+
 static int make_passive(struct rcl_id *id, const struct rdma_addrinfo *res,
 			struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
 {
+	if (!complete(res->ai_src_addr, res->ai_src_len))
+		return -EINVAL;
 	if (rdma_bind_addr(&id->id, res->ai_src_addr))
 		return rcl_errno();
 	if (pd)
@@ -36,6 +45,9 @@ static int resolve(struct rcl_id *id, const struct rdma_addrinfo *res)
 {
 	struct sockaddr *src = res->ai_src_len ? res->ai_src_addr : NULL;
 
+	if (!complete(res->ai_dst_addr, res->ai_dst_len) ||
+	    (src && !complete(src, res->ai_src_len)))
+		return -EINVAL;
 	if (rdma_resolve_addr(&id->id, src, res->ai_dst_addr, EP_TIMEOUT_MS))
 		return rcl_errno();
 	if (!res->ai_route_len)

@@ -222,6 +222,7 @@ static int on_multicast(struct rcl_id *id, struct rcl_event *ev,
 			id->handle, rec->type);
 		return SWALLOW;
 	}
+	rcl_member_take(id, member);
 	ev->member = rec->user_arg;
 	if (rec->type == RDMA_CM_ALT_EVENT_MULTICAST_JOIN) {
 		fill_ud(ev, rec);
@@ -323,6 +324,10 @@ int rcl_event_next(struct rdma_event_channel *channel,
 			id = rcl_id_get(rec.event.cookie);
 		else
 			id = rcl_id_find(rec.event.id);
+		if (id && !rcl_id_take(id)) {
+			rcl_id_put(id);
+			id = NULL;
+		}
 		if (!id) {
 			rcl_log("event %u for an id that is destroyed is dropped",
 				rec.event.type);

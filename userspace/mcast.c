@@ -117,6 +117,21 @@ int rcl_member_joined(struct rcl_id *id, struct rcl_member *member,
 	return ret;
 }
 
+void rcl_member_take(struct rcl_id *id, struct rcl_member *member)
+{
+	pthread_mutex_lock(&id->lock);
+	member->events_taken++;
+	pthread_mutex_unlock(&id->lock);
+}
+
+void rcl_members_in_child(struct rcl_id *id)
+{
+	struct rcl_member *m;
+
+	for (m = id->members; m; m = m->next)
+		m->events_acked = m->events_taken;
+}
+
 void rcl_member_ack(struct rcl_id *id, uint64_t cookie)
 {
 	struct rcl_member *member = rcl_member_get(cookie);
@@ -279,6 +294,8 @@ static void wait_acked(struct rcl_id *id, const struct rcl_member *member,
 		       uint32_t reported)
 {
 	pthread_mutex_lock(&id->lock);
+	if (id->shared)
+		reported = member->events_taken;
 	if ((int32_t)(reported - member->events_acked) > 0)
 		rcl_log("id %u: rdma_leave_multicast waits for rdma_ack_cm_event of %u more events",
 			id->handle, reported - member->events_acked);

@@ -21,6 +21,7 @@
  * @attached: the QP that we attached, or NULL
  * @mgid: GID of the group
  * @mlid: LID of the group
+ * @events_taken: events of the membership that this process has read
  * @events_acked: events of the membership that the program is done with
  * @context: of the program
  * @addr: the group, as the program named it
@@ -34,6 +35,7 @@ struct rcl_member {
 	struct ibv_qp *attached;
 	union ibv_gid mgid;
 	uint16_t mlid;
+	uint32_t events_taken;
 	uint32_t events_acked;
 	void *context;
 	struct sockaddr_storage addr;
@@ -68,6 +70,13 @@ int rcl_member_joined(struct rcl_id *id, struct rcl_member *member,
 		      const struct ibv_ah_attr *ah);
 
 /**
+ * rcl_member_take - count an event that was read
+ * @id: the id
+ * @member: its membership
+ */
+void rcl_member_take(struct rcl_id *id, struct rcl_member *member);
+
+/**
  * rcl_member_ack - one delivered event of the membership is done with
  * @id: the id
  * @cookie: of the membership
@@ -79,6 +88,12 @@ void rcl_member_ack(struct rcl_id *id, uint64_t cookie);
  * @id: the id; its memberships last
  */
 void rcl_members_detach(struct rcl_id *id);
+
+/**
+ * rcl_members_in_child - nobody holds events of the id's memberships
+ * @id: the id, which the caller has locked
+ */
+void rcl_members_in_child(struct rcl_id *id);
 
 /**
  * rcl_members_free - forget the memberships of an id that is gone

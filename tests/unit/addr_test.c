@@ -123,6 +123,19 @@ static void port_of_an_ib_address_is_in_its_service_id(void **state)
 	assert_int_equal(rdma_get_src_port(NULL), 0);
 }
 
+static void peer_of_a_bound_id_is_nobody_of_its_family(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+
+	(void)state;
+	memset(&fake.route.dst, 0, sizeof(fake.route.dst));
+	assert_int_equal(rdma_get_peer_addr(id)->sa_family, 0);
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 7000)), 0);
+	assert_int_equal(rdma_get_peer_addr(id)->sa_family, AF_INET);
+	assert_int_equal(rdma_get_dst_port(id), 0);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(bind_fills_in_what_the_kernel_answers),
 	TEST(bind_to_wildcard_has_no_device),
@@ -133,6 +146,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(resolve_addr_on_nonblocking_synchronous_id_is_eagain),
 	TEST(resolve_route_on_unbound_id_is_einval),
 	TEST(port_of_an_ib_address_is_in_its_service_id),
+	TEST(peer_of_a_bound_id_is_nobody_of_its_family),
 };
 
 RUN(tests)

@@ -54,6 +54,19 @@ static void create_without_channel_makes_a_queue_in_the_same_call(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
+static void channel_without_a_descriptor_is_ebadf(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel(), none = { .fd = -1 };
+	struct rdma_cm_id *id = new_id(ch), *other;
+
+	(void)state;
+	assert_fails(EBADF, rdma_create_id(&none, &other, NULL, RDMA_PS_TCP));
+	assert_fails(EBADF, rdma_migrate_id(id, &none));
+	assert_ptr_equal(id->channel, ch);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
 static void create_at_fd_limit_says_emfile(void **state)
 {
 	struct rdma_cm_id *id = NULL;
@@ -368,6 +381,7 @@ static void request_follows_the_channel_that_it_came_by(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(create_on_channel_is_one_call),
 	TEST(create_without_channel_makes_a_queue_in_the_same_call),
+	TEST(channel_without_a_descriptor_is_ebadf),
 	TEST(create_at_fd_limit_says_emfile),
 	TEST(create_with_bad_arguments_is_einval),
 	TEST(create_without_rdma_device_is_enodev),

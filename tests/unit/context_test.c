@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of opening the device, of channels, options and what is not there. */
 #include <stdlib.h>
+#include <unistd.h>
 #include <rdma/rsocket.h>
 
 #include "context.h"
@@ -86,6 +87,44 @@ static void channel_at_fd_limit_says_emfile(void **state)
 	assert_int_equal(errno, EMFILE);
 }
 
+static void device_is_opened_again_when_a_program_closed_everything(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+
+	(void)state;
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+	close(fake.context_fd);
+	id = new_id(NULL);
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
+	/* Ids that went with it are not taken for those of another device. */
+	close(fake.context_fd);
+	assert_fails(EBADF, rdma_listen(id, 0));
+	assert_null(rdma_create_event_channel());
+	assert_int_equal(errno, EBADF);
+	rcl_id_free(rcl_id_of(id));
+	id = new_id(NULL);
+	/* What the kernel says of another descriptor is no reason. */
+	fake.fail[FAKE(LISTEN)] = EBADF;
+	assert_fails(EBADF, rdma_listen(id, 0));
+	assert_int_equal(rdma_listen(id, 0), 0);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void bad_descriptor_of_a_channel_is_no_reason_to_open(void **state)
+{
+	int opened;
+
+	(void)state;
+	rdma_destroy_event_channel(rdma_create_event_channel());
+	opened = fake.context_fd;
+	fake.fail[FAKE(QUEUE_CREATE)] = EBADF;
+	assert_null(rdma_create_event_channel());
+	assert_int_equal(errno, EBADF);
+	assert_int_equal(fake.context_fd, opened);
+}
+
 static void options_go_to_the_kernel(void **state)
 {
 	struct rdma_cm_id *id = new_id(NULL);
@@ -124,6 +163,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(environment_names_the_device),
 	TEST(device_that_is_another_is_refused),
 	TEST(channel_at_fd_limit_says_emfile),
+	TEST(device_is_opened_again_when_a_program_closed_everything),
+	TEST(bad_descriptor_of_a_channel_is_no_reason_to_open),
 	TEST(options_go_to_the_kernel),
 	TEST(what_is_not_there_says_enosys),
 };

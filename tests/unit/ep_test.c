@@ -156,6 +156,16 @@ static void active_endpoint_without_attributes_has_no_qp(void **state)
 	res.ai_dst_len = 0;
 	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, NULL));
 	res = active();
+	res.ai_dst_len = 4;
+	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, NULL));
+	res = active();
+	res.ai_src_addr = addr4("10.9.0.1", 0);
+	res.ai_src_len = 4;
+	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, NULL));
+	res.ai_src_len = 0;	/* there is none, whatever the pointer says */
+	assert_int_equal(rdma_create_ep(&id, &res, NULL, NULL), 0);
+	rdma_destroy_ep(id);
+	res = active();
 	res.ai_port_space = 0x10106;
 	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, NULL));
 }
@@ -242,6 +252,11 @@ static void passive_endpoint_on_a_used_address_says_so(void **state)
 	(void)state;
 	assert_int_equal(rdma_create_ep(&l, &res, NULL, NULL), 0);
 	res.ai_src_addr = NULL;
+	assert_fails(EINVAL, rdma_create_ep(&other, &res, NULL, NULL));
+	res = passive();
+	res.ai_src_len = 0;
+	assert_fails(EINVAL, rdma_create_ep(&other, &res, NULL, NULL));
+	res.ai_src_len = sizeof(struct sockaddr_in6);
 	assert_fails(EINVAL, rdma_create_ep(&other, &res, NULL, NULL));
 	rdma_destroy_ep(l);
 }

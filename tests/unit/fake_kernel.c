@@ -366,8 +366,9 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 	__u32 size = *(__u32 *)arg;
 	int ret;
 
-	(void)fd;
 	assert(_IOC_TYPE(request) == RDMA_CM_ALT_IOC_TYPE && i < FAKE_COMMANDS);
+	if (fcntl(fd, F_GETFD) < 0)
+		return -EBADF;
 	pthread_mutex_lock(&fake_lock);
 	fake.calls[i]++;
 	assert(size <= sizeof(fake.last[i]));
@@ -397,7 +398,10 @@ static int fake_open(const char *path, int flags)
 {
 	(void)flags;
 	snprintf(fake.path, sizeof(fake.path), "%s", path);
-	return fake.open_error ? -fake.open_error : open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (fake.open_error)
+		return -fake.open_error;
+	fake.context_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	return fake.context_fd;
 }
 
 static int fake_close(int fd)

@@ -59,6 +59,7 @@ struct fake_member {
  * @join_event: what a join ends with, or FAKE_NO_EVENT
  * @status: of those events when they are errors
  * @paths: opened last
+ * @context_fd: descriptor of the device that was opened last
  * @last: the struct of the last call of each command, as it came in
  * @private_data: of the last connect, accept or reject
  * @ids: by handle
@@ -81,6 +82,7 @@ struct fake_kernel {
 	int join_event;
 	int status;
 	char path[128];
+	int context_fd;
 	union {
 		struct rdma_cm_alt_resolve resolve;
 		struct rdma_cm_alt_connect connect;

@@ -188,10 +188,94 @@ static void child_works_with_what_it_inherited(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
+/* Another process has read an event of the id, and acknowledges it there. */
+static void taken_elsewhere(struct rdma_cm_id *id)
+{
+	pid_t child = fork();
+
+	if (!child)
+		leave(0);
+	assert_int_equal(exit_code(child), 0);
+	fake.ids[handle_of(id)].reported++;
+}
+
+static void events_that_another_process_took_are_not_waited_for(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_event_channel *to = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+
+	(void)state;
+	taken_elsewhere(id);
+	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
+	take_and_ack(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_int_equal(rdma_migrate_id(id, to), 0);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+	rdma_destroy_event_channel(to);
+}
+
+static void events_that_this_process_took_are_waited_for(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	struct rdma_cm_event *event, *later;
+	uint32_t handle = handle_of(id);
+	struct rdma_cm_id *other = new_id(ch);
+	pthread_t thread;
+
+	(void)state;
+	taken_elsewhere(id);
+	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
+	event = take(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
+	pthread_create(&thread, NULL, destroy, id);
+	while (fake_id_alive(handle))
+		usleep(100);
+	usleep(50000);
+	/* One that comes while it is destroyed is not for the program. */
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle, 0);
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(other), 0);
+	later = take(ch, RDMA_CM_EVENT_ADDR_CHANGE);
+	assert_ptr_equal(later->id, other);
+	assert_int_equal(rdma_ack_cm_event(later), 0);
+	/* Still there, or this would have been freed. */
+	assert_ptr_equal(event->id, id);
+	assert_int_equal(rcl_id_of(id)->events_acked, 0);
+	assert_int_equal(rdma_ack_cm_event(event), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(rdma_destroy_id(other), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void child_does_not_wait_for_events_of_the_parent(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	struct rdma_cm_event *event;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
+	event = take(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
+	child = fork();
+	if (!child) {
+		alarm(PATIENCE);
+		/* Its copy of the event may be acknowledged, or not. */
+		leave(rdma_destroy_id(id));
+	}
+	assert_int_equal(exit_code(child), 0);
+	assert_int_equal(rdma_ack_cm_event(event), 0);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(locks_are_free_in_the_child_of_a_program_with_threads),
 	TEST(who_waits_in_the_parent_does_not_stop_the_child),
 	TEST(child_works_with_what_it_inherited),
+	TEST(events_that_another_process_took_are_not_waited_for),
+	TEST(events_that_this_process_took_are_waited_for),
+	TEST(child_does_not_wait_for_events_of_the_parent),
 };
 
 RUN(tests)
