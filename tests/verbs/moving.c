@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rdma_migrate_id() while events come: each event exactly once, and in order for each id.
+ *
+ * One thread reads each channel and notes an event before it acknowledges it. An id's next event
+ * may come on the new channel while the thread of the old one still has the one before: order is
+ * that of one channel, or that of events that follow from each other.
+ *
+ * QPs are numbers only.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/ends.h"
+
+#define IDS 24
+#define ROUNDS 3
+#define CHANNELS 3
+#define MOVERS 2
+#define MESSAGES 400	/* events of the program's own, for each id */
+#define EVENT_USER 18	/* newer than some <rdma/rdma_cma.h> */
+
+static uint32_t fresh_qp_num(void)
+{
+	static uint32_t used;
+
+	return ((getpid() & 0x7ff) << 12 | (used++ & 0xfff)) + 0x800000;
+}
+
+static struct rdma_conn_param fresh_param(void)
+{
+	return (struct rdma_conn_param) {
+		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7,
+		.rnr_retry_count = 7, .qp_num = fresh_qp_num(),
+	};
+}
+
+/**
+ * struct moved - an id that is moved
+ * @id: the id
+ * @lock: held around calls on it and moves; not around reading
+ * @seen: how many of its events were noted
+ * @last: the number of the latest event of the program's own on each channel, and one
+ * @got: how often each of those came
+ */
+struct moved {
+	struct rdma_cm_id *id;
+	pthread_mutex_t lock;
+	atomic_uint seen;
+	unsigned int last[CHANNELS];
+	atomic_uint got[MESSAGES];
+};
+
+static struct moved moved[IDS];
+static struct rdma_event_channel *channels[CHANNELS];
+static atomic_uint done, moves;
+static atomic_bool stop;
+static void (*on_event)(struct moved *m, struct rdma_cm_event *event, unsigned int channel);
+
+static bool waits(struct rdma_event_channel *channel, int ms)
+{
+	struct pollfd fd = { .fd = channel->fd, .events = POLLIN };
+
+	return MUST(poll(&fd, 1, ms)) == 1;
+}
+
+static void *read_events(void *arg)
+{
+	unsigned int channel = (uintptr_t)arg;
+	struct rdma_cm_event *event;
+
+	while (!stop) {
+		if (!waits(channels[channel], 100))
+			continue;
+		/* What was there may have moved away. */
+		if (!rdma_get_cm_event(channels[channel], &event))
+			on_event(event->id->context, event, channel);
+		else
+			EXPECT(errno == EAGAIN);
+	}
+	return NULL;
+}
+
+static void *move_ids(void *arg)
+{
+	unsigned int seed = (uintptr_t)arg;
+
+	while (!stop) {
+		struct moved *m = &moved[rand_r(&seed) % IDS];
+
+		pthread_mutex_lock(&m->lock);
+		MUST(rdma_migrate_id(m->id, channels[rand_r(&seed) % CHANNELS]));
+		pthread_mutex_unlock(&m->lock);
+		moves++;
+	}
+	return NULL;
+}
+
+static void make_channels(void)
+{
+	int i;
+
+	for (i = 0; i < CHANNELS; i++) {
+		channels[i] = rdma_create_event_channel();
+		EXPECT(channels[i]);
+		MUST(fcntl(channels[i]->fd, F_SETFL, O_NONBLOCK));
+	}
+}
+
+static void make_ids(void)
+{
+	int i;
+
+	for (i = 0; i < IDS; i++) {
+		struct moved *m = &moved[i];
+
+		memset(m, 0, sizeof(*m));
+		pthread_mutex_init(&m->lock, NULL);
+		MUST(rdma_create_id(channels[i % CHANNELS], &m->id, m, RDMA_PS_TCP));
+	}
+	done = 0;
+	moves = 0;
+	stop = false;
+}
+
+static pthread_t start(void *(*run)(void *), void *arg)
+{
+	pthread_t thread;
+
+	EXPECT_EQ(pthread_create(&thread, NULL, run, arg), 0);
+	return thread;
+}
+
+static void start_all(pthread_t *threads)
+{
+	int i;
+
+	for (i = 0; i < CHANNELS; i++)
+		*threads++ = start(read_events, (void *)(uintptr_t)i);
+	for (i = 0; i < MOVERS; i++)
+		*threads++ = start(move_ids, (void *)(uintptr_t)(i + 1));
+}
+
+static void stop_all(pthread_t *threads)
+{
+	int i;
+
+	while (done < IDS)
+		usleep(10000);
+	stop = true;
+	for (i = 0; i < CHANNELS + MOVERS; i++)
+		pthread_join(threads[i], NULL);
+	for (i = 0; i < IDS; i++)
+		MUST(rdma_destroy_id(moved[i].id));
+	for (i = 0; i < CHANNELS; i++)
+		EXPECT(!waits(channels[i], 0));
+	EXPECT(moves > 0);
+	ktap_note("%u moves", moves);
+}
+
+/* The events of a connection that the peer ends. */
+static const enum rdma_cm_event_type life[] = {
+	RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_CONNECT_RESPONSE,
+	RDMA_CM_EVENT_DISCONNECTED, RDMA_CM_EVENT_TIMEWAIT_EXIT,
+};
+
+static void go_on(struct moved *m, enum rdma_cm_event_type type)
+{
+	struct rdma_conn_param param = fresh_param();
+
+	switch (type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		MUST(rdma_resolve_route(m->id, 2000));
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		MUST(rdma_connect(m->id, &param));
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		MUST(rdma_establish(m->id));
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		rdma_disconnect(m->id);
+		break;
+	default:
+		done++;
+	}
+}
+
+static void on_life(struct moved *m, struct rdma_cm_event *event, unsigned int channel)
+{
+	enum rdma_cm_event_type type = event->event;
+	unsigned int n = m->seen++;
+
+	(void)channel;
+	EXPECT(m->id == event->id);
+	if (n >= sizeof(life) / sizeof(life[0]) || type != life[n] || event->status)
+		ktap_fail(__FILE__, __LINE__, "event %u is %s, status %d", n,
+			  rdma_event_str(type), event->status);
+	MUST(rdma_ack_cm_event(event));
+	pthread_mutex_lock(&m->lock);
+	go_on(m, type);
+	pthread_mutex_unlock(&m->lock);
+}
+
+/*
+ * Ids move while they resolve, connect, and are disconnected by the peer. Stock's library asks
+ * the kernel for addresses when it reads an event, through the channel where the id was, and gets
+ * ENOENT.
+ */
+DUO_OUR_CLIENT(whole_lives)
+
+SERVER(whole_lives)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	unsigned int left = IDS * ROUNDS;
+	struct rdma_cm_id *listener;
+
+	EXPECT(channel);
+	listener = listen_async(channel);
+	while (left) {
+		struct rdma_conn_param param = fresh_param();
+		enum rdma_cm_event_type type;
+		struct rdma_cm_event *event;
+		struct rdma_cm_id *id;
+
+		MUST(rdma_get_cm_event(channel, &event));
+		id = event->id;
+		type = event->event;
+		rdma_ack_cm_event(event);
+		if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			MUST(rdma_accept(id, &param));
+		} else if (type == RDMA_CM_EVENT_ESTABLISHED) {
+			MUST(rdma_disconnect(id));
+		} else if (type == RDMA_CM_EVENT_DISCONNECTED) {
+			MUST(rdma_destroy_id(id));
+			left--;
+		} else {
+			EXPECT_EQ(type, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+		}
+	}
+	MUST(rdma_destroy_id(listener));
+	rdma_destroy_event_channel(channel);
+}
+
+CLIENT(whole_lives)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(take_number()) };
+	pthread_t threads[CHANNELS + MOVERS];
+	int round, i;
+
+	inet_pton(AF_INET, HERE, &addr.sin_addr);
+	on_event = on_life;
+	make_channels();
+	for (round = 0; round < ROUNDS; round++) {
+		make_ids();
+		start_all(threads);
+		for (i = 0; i < IDS; i++) {
+			pthread_mutex_lock(&moved[i].lock);
+			MUST(rdma_resolve_addr(moved[i].id, NULL, (struct sockaddr *)&addr, 5000));
+			pthread_mutex_unlock(&moved[i].lock);
+		}
+		stop_all(threads);
+		for (i = 0; i < IDS; i++)
+			EXPECT_EQ(moved[i].seen, sizeof(life) / sizeof(life[0]));
+	}
+	for (i = 0; i < CHANNELS; i++)
+		rdma_destroy_event_channel(channels[i]);
+}
+
+static int (*write_event)(struct rdma_cm_id *id, enum rdma_cm_event_type type, int status,
+			  uint64_t arg);
+
+static void on_message(struct moved *m, struct rdma_cm_event *event, unsigned int channel)
+{
+	uint64_t n;
+
+	EXPECT(m->id == event->id);
+	EXPECT_EQ(event->event, EVENT_USER);
+	memcpy(&n, &event->param, sizeof(n));
+	EXPECT(n < MESSAGES);
+	EXPECT_EQ(event->status, n % 7);
+	EXPECT_EQ(m->got[n]++, 0);
+	EXPECT(m->last[channel] <= n);
+	m->last[channel] = n + 1;
+	MUST(rdma_ack_cm_event(event));
+	if (++m->seen == MESSAGES)
+		done++;
+}
+
+static void *write_events(void *arg)
+{
+	unsigned int n, i;
+
+	for (n = 0; n < MESSAGES; n++)
+		for (i = (uintptr_t)arg; i < IDS; i += 2)
+			MUST(write_event(moved[i].id, EVENT_USER, n % 7, n));
+	return NULL;
+}
+
+/* Numbered events of the program's own: all of them arrive, once and in order. */
+DUO_OURS(numbered_events)
+
+SERVER(numbered_events)
+{
+}
+
+CLIENT(numbered_events)
+{
+	pthread_t threads[CHANNELS + MOVERS], writers[2];
+	int i;
+
+	write_event = dlsym(RTLD_DEFAULT, "rdma_write_cm_event");
+	EXPECT(write_event);
+	on_event = on_message;
+	make_channels();
+	make_ids();
+	start_all(threads);
+	for (i = 0; i < 2; i++)
+		writers[i] = start(write_events, (void *)(uintptr_t)i);
+	for (i = 0; i < 2; i++)
+		pthread_join(writers[i], NULL);
+	stop_all(threads);
+	for (i = 0; i < CHANNELS; i++)
+		rdma_destroy_event_channel(channels[i]);
+}
+
+/* From synchronous to a channel, with an event unread to another, and back. */
+DUO(sync_and_back)
+
+SERVER(sync_and_back)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_conn_param param = fresh_param();
+	struct rdma_cm_id *listener, *id;
+	struct rdma_cm_event *event;
+
+	EXPECT(channel);
+	listener = listen_async(channel);
+	event = next_event(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	id = event->id;
+	rdma_ack_cm_event(event);
+	MUST(rdma_accept(id, &param));
+	expect_cm_event(channel, RDMA_CM_EVENT_ESTABLISHED);
+	meet();
+	MUST(rdma_disconnect(id));
+	expect_cm_event(channel, RDMA_CM_EVENT_DISCONNECTED);
+	MUST(rdma_destroy_id(id));
+	MUST(rdma_destroy_id(listener));
+	rdma_destroy_event_channel(channel);
+}
+
+static void await_event(struct rdma_event_channel *channel)
+{
+	EXPECT(waits(channel, 20000));
+}
+
+CLIENT(sync_and_back)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(take_number()) };
+	struct rdma_conn_param param = fresh_param();
+	struct rdma_event_channel *a, *b;
+	struct rdma_cm_id *id;
+
+	inet_pton(AF_INET, HERE, &addr.sin_addr);
+	a = rdma_create_event_channel();
+	b = rdma_create_event_channel();
+	EXPECT(a && b);
+	MUST(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
+	MUST(rdma_resolve_addr(id, NULL, (struct sockaddr *)&addr, 2000));
+	EXPECT_EQ(id->event->event, RDMA_CM_EVENT_ADDR_RESOLVED);
+	MUST(rdma_migrate_id(id, a));
+	EXPECT(id->channel == a && !id->event);
+	MUST(rdma_resolve_route(id, 2000));
+	await_event(a);
+	MUST(rdma_migrate_id(id, b));
+	EXPECT(!waits(a, 0));
+	expect_cm_event(b, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	MUST(rdma_connect(id, &param));
+	expect_cm_event(b, RDMA_CM_EVENT_CONNECT_RESPONSE);
+	MUST(rdma_establish(id));
+	meet();
+	await_event(b);
+	MUST(rdma_migrate_id(id, NULL));
+	EXPECT(id->channel != a && id->channel != b && !waits(b, 0));
+	expect_cm_event(id->channel, RDMA_CM_EVENT_DISCONNECTED);
+	MUST(rdma_migrate_id(id, a));
+	MUST(rdma_disconnect(id));
+	expect_cm_event(a, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+	MUST(rdma_destroy_id(id));
+	EXPECT(!waits(a, 0) && !waits(b, 0));
+	rdma_destroy_event_channel(a);
+	rdma_destroy_event_channel(b);
+}
+
+DUO_MAIN
