@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """What programs make the two connection managers do, read from the kernel's tracepoints.
 
-Ours has its own (rdma_cm_alt:rca_op). Stock has rdma_cma:*, but none for listening and joining:
-probes on the returns of its rdma_listen() and rdma_join_multicast() stand in. Each event names the process that made the call, so it is a
-proof of the stack that served it, and the way to wait until a server listens.
+Ours has its own (rdma_cm_alt:rca_op, rca_member). Stock has rdma_cma:*, but none for listening and
+joining: probes on the returns of its rdma_listen() and rdma_join_multicast() stand in. Each event
+names the process that made the call, so it is a proof of the stack that served it, and the way to
+wait until a server listens.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ OURS, STOCK = "ours", "stock"
 # Event (and what its text must hold) -> (stack, what happened).
 _MEANING = {
     "rca_op": (OURS, {" listen ret=0": "listen", " connect ret=0": "connect",
-                      " accept ret=0": "accept", " join ret=0": "join"}),
+                      " accept ret=0": "accept"}),
+    "rca_member": (OURS, {" join ret=0": "join"}),
     "stock_listen": (STOCK, {"ret=0": "listen"}),
     "stock_join": (STOCK, {"ret=0": "join"}),
     "cm_send_req": (STOCK, {"": "connect"}),
@@ -88,7 +90,8 @@ class Tracer:
     def follow_ours(self) -> None:
         """Our module's events; they come and go with the module."""
         if (self._dir / "events/rdma_cm_alt").exists():
-            self._write("events/rdma_cm_alt/rca_op/enable", "1")
+            for event in ("rca_op", "rca_member"):
+                self._write(f"events/rdma_cm_alt/{event}/enable", "1")
 
     def _write(self, name: str, text: str) -> None:
         (self._dir / name).write_text(text, encoding="ascii")
