@@ -332,6 +332,58 @@ static void disconnect_that_times_out_says_so(void **state)
 	destroy(id);
 }
 
+static void disconnect_stops_the_qp_as_its_transport_wants(void **state)
+{
+	struct rdma_cm_id *id = connected();
+
+	(void)state;
+	id->verbs->device->transport_type = IBV_TRANSPORT_IWARP;
+	fake.disconnect_event = FAKE_NO_EVENT;
+	fake.fail[FAKE(DISCONNECT)] = EINVAL;
+	assert_fails(EINVAL, rdma_disconnect(id));
+	assert_int_equal(id->qp->state, IBV_QPS_SQD);
+	id->verbs->device->transport_type = IBV_TRANSPORT_USNIC;
+	assert_fails(EINVAL, rdma_disconnect(id));
+	assert_int_equal(fake.calls[FAKE(DISCONNECT)], 1);
+	id->verbs->device->transport_type = IBV_TRANSPORT_IB;
+	destroy(id);
+}
+
+static void notify_tells_the_kernel(void **state)
+{
+	struct rdma_cm_id *id = connected();
+
+	(void)state;
+	assert_int_equal(rdma_notify(id, IBV_EVENT_COMM_EST), 0);
+	assert_int_equal(fake.calls[FAKE(NOTIFY)], 1);
+	fake.fail[FAKE(NOTIFY)] = EISCONN;
+	assert_fails(EISCONN, rdma_notify(id, IBV_EVENT_COMM_EST));
+	assert_fails(EINVAL, rdma_notify(NULL, IBV_EVENT_COMM_EST));
+	destroy(id);
+}
+
+static void accept_says_why_the_qp_does_not_move(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *l = listener(ch);
+	struct rdma_cm_event *event = request(ch, l);
+	struct rdma_cm_id *child = event->id;
+
+	(void)state;
+	add_qp(child);
+	fake_verbs.fail_at = fake_verbs.steps + 1;
+	fake_verbs.fail_errno = EIO;
+	assert_fails(EIO, rdma_accept(child, NULL));
+	/* The request still waits: another attempt may succeed. */
+	assert_int_equal(fake.calls[FAKE(ACCEPT)], 0);
+	assert_int_equal(rdma_accept(child, NULL), 0);
+	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);
+	rdma_ack_cm_event(event);
+	destroy(child);
+	assert_int_equal(rdma_destroy_id(l), 0);
+	rdma_destroy_event_channel(ch);
+}
+
 static void ece_is_kept_and_returned(void **state)
 {
 	struct ibv_ece ece = { .vendor_id = 0x15b3, .options = 7 }, out;
@@ -382,6 +434,9 @@ static const struct CMUnitTest tests[] = {
 	TEST(disconnect_after_refusal_does_not_hang),
 	TEST(disconnect_when_the_device_goes_returns),
 	TEST(disconnect_that_times_out_says_so),
+	TEST(disconnect_stops_the_qp_as_its_transport_wants),
+	TEST(notify_tells_the_kernel),
+	TEST(accept_says_why_the_qp_does_not_move),
 	TEST(ece_is_kept_and_returned),
 };
 

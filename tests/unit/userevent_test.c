@@ -169,6 +169,27 @@ static void name_that_is_not_found_is_an_event(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
+static void lookup_errors_are_errnos(void **state)
+{
+	struct rdma_addrinfo family = { .ai_family = 999 }, none = { .ai_flags = RAI_DNS };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	struct rdma_cm_event *event;
+
+	(void)state;
+	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "1", &family), 0);
+	event = take(ch, EVENT_ADDRINFO_ERROR);
+	assert_int_equal(event->status, -EAFNOSUPPORT);
+	rdma_ack_cm_event(event);
+	none.ai_port_space = RDMA_PS_TCP;
+	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "no such service", &none), 0);
+	event = take(ch, EVENT_ADDRINFO_ERROR);
+	assert_int_equal(event->status, -ENOENT);
+	rdma_ack_cm_event(event);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
 static void lookup_that_does_not_start_has_no_event(void **state)
 {
 	struct rdma_addrinfo sa = { .ai_flags = RAI_SA }, both = { .ai_flags = RAI_SA | RAI_DNS };
@@ -276,6 +297,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(new_events_have_the_names_of_librdmacm),
 	TEST(lookup_ends_with_an_event),
 	TEST(name_that_is_not_found_is_an_event),
+	TEST(lookup_errors_are_errnos),
 	TEST(lookup_that_does_not_start_has_no_event),
 	TEST(synchronous_lookup_waits),
 	TEST(events_of_no_lookup_change_nothing),
