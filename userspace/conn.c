@@ -167,6 +167,15 @@ static void set_accepted(struct rcl_id *id, bool accepted)
 	pthread_mutex_unlock(&id->lock);
 }
 
+/* The QP cannot serve the request any more: the peer need not wait for an answer. */
+static void refuse(struct rcl_id *id)
+{
+	struct rdma_cm_alt_reject cmd = { .id = id->handle };
+
+	rcl_qp_error(id);
+	RCL_CALL(REJECT, &cmd);
+}
+
 RCL_EXPORT int rdma_accept(struct rdma_cm_id *id,
 			   struct rdma_conn_param *conn_param)
 {
@@ -210,7 +219,7 @@ RCL_EXPORT int rdma_accept(struct rdma_cm_id *id,
 	free(buf);
 	if (ret) {
 		set_accepted(priv, false);
-		rcl_qp_error(priv);
+		refuse(priv);
 		return rcl_fail_id(priv, ret, __func__, "the kernel did not accept the request");
 	}
 	if (!sync)

@@ -65,14 +65,13 @@ GROUP(bind, IN_DEBUG)
 	RET("broadcast", rdma_bind_addr(id, at("255.255.255.255", 0)));
 }
 
-GROUP(bind_link_local, 0)
+GROUP(bind_link_local, ALONE)
 {
 	struct rdma_event_channel *ch = channel();
 	struct rdma_cm_id *id = make_id(ch, RDMA_PS_TCP);
 	struct sockaddr_in6 addr = *(struct sockaddr_in6 *)at("fe80::5", 0);
 
-	if (system("ip -6 addr add fe80::5/64 dev d0 nodad 2>/dev/null") == -1)
-		return;
+	NEED(system("ip -6 addr add fe80::5/64 dev d0 nodad"));
 	RET("without_scope", rdma_bind_addr(id, (struct sockaddr *)&addr));
 	addr.sin6_scope_id = if_nametoindex("d0");
 	RET("with_scope", rdma_bind_addr(id, (struct sockaddr *)&addr));
@@ -80,6 +79,7 @@ GROUP(bind_link_local, 0)
 	id = make_id(ch, RDMA_PS_TCP);
 	addr.sin6_scope_id = 9999;
 	RET("no_such_scope", rdma_bind_addr(id, (struct sockaddr *)&addr));
+	NEED(system("ip -6 addr del fe80::5/64 dev d0"));
 }
 
 GROUP(bind_no_rdma, 0)

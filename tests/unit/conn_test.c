@@ -215,7 +215,7 @@ static void accept_puts_its_depths_into_the_qp(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void accept_that_the_kernel_refuses_moves_the_qp_to_error(void **state)
+static void accept_that_the_kernel_refuses_rejects(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(ch);
@@ -227,6 +227,7 @@ static void accept_that_the_kernel_refuses_moves_the_qp_to_error(void **state)
 	fake.fail[FAKE(ACCEPT)] = ECONNRESET;
 	assert_fails(ECONNRESET, rdma_accept(child, NULL));
 	assert_int_equal(child->qp->state, IBV_QPS_ERR);
+	assert_int_equal(fake.calls[FAKE(REJECT)], 1);
 	rdma_ack_cm_event(event);
 	destroy(child);
 	assert_int_equal(rdma_destroy_id(l), 0);
@@ -425,7 +426,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(address_change_is_no_answer_to_a_call),
 	TEST(accept_without_parameters_takes_the_least_of_request_and_device),
 	TEST(accept_puts_its_depths_into_the_qp),
-	TEST(accept_that_the_kernel_refuses_moves_the_qp_to_error),
+	TEST(accept_that_the_kernel_refuses_rejects),
 	TEST(accept_without_qp_needs_parameters),
 	TEST(reject_carries_reason_and_data),
 	TEST(establish_is_for_ids_without_qp),
