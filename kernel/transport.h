@@ -143,8 +143,8 @@ struct rca_tp_join {
  *           may be rejected in both cases.
  * @joined: a join has ended. Process context. Once for each join() that
  *          succeeds; may run before it returns, and does not run after leave().
- *          @ah: how to send to the group, its MGID included, in the form for
- *          user space; with @status 0 only.
+ *          With status 0 it tells how to send to the group, its MGID included,
+ *          in the form for user space.
  */
 struct rca_tp_upcalls {
 	u8 (*event)(void *owner, void *lower, const struct rca_tp_event *event);
