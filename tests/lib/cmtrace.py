@@ -52,8 +52,18 @@ def parse(line: str) -> Call | None:
     stack, texts = _MEANING.get(event, ("", {}))
     for part, what in texts.items():
         if part in text:
-            return Call(int(tgid if tgid.isdigit() else tid), stack, what, f"{event}: {text}")
+            number = int(tgid) if tgid.isdigit() else process_of(int(tid))
+            return Call(number, stack, what, f"{event}: {text}")
     return None
+
+
+def process_of(tid: int) -> int:
+    """Its process, while the thread lives; the kernel records it only at the next switch of tasks."""
+    try:
+        status = Path(f"/proc/{tid}/status").read_text()
+    except OSError:
+        return tid
+    return int(re.search(r"^Tgid:\s*(\d+)", status, re.MULTILINE)[1])
 
 
 def add_probes() -> None:

@@ -194,6 +194,7 @@ SERVER(establish)
 	expect_cm_event(channel, RDMA_CM_EVENT_ESTABLISHED);
 	expect_polled(own.cq, 1, IBV_WC_SUCCESS, NULL);
 	EXPECT(!strcmp(own.buffer, "hello"));
+	meet();
 	post_send(&own, 2, "hello too");
 	expect_polled(own.cq, 2, IBV_WC_SUCCESS, NULL);
 	check_qp_numbers(own.qp);
@@ -215,6 +216,7 @@ CLIENT(establish)
 	tell("establish twice: %s", errno_name());
 	post_send(&own, 3, "hello");
 	expect_polled(own.cq, 3, IBV_WC_SUCCESS, NULL);
+	meet();
 	expect_polled(own.cq, 1, IBV_WC_SUCCESS, NULL);
 	EXPECT(!strcmp(own.buffer, "hello too"));
 	check_qp_numbers(own.qp);
@@ -244,6 +246,7 @@ SERVER(data_before_rtu)
 	EXPECT_EQ(rdma_notify(id, IBV_EVENT_COMM_EST), -1);
 	tell("notify twice: %s", errno_name());
 	/* The answer reaches a client that has not sent its RTU. */
+	meet();
 	post_send(&own, 2, "answer");
 	expect_polled(own.cq, 2, IBV_WC_SUCCESS, NULL);
 	meet();
@@ -260,6 +263,7 @@ CLIENT(data_before_rtu)
 	id = await_response(&channel, &own, NULL);
 	post_send(&own, 3, "early");
 	expect_polled(own.cq, 3, IBV_WC_SUCCESS, NULL);
+	meet();
 	expect_polled(own.cq, 1, IBV_WC_SUCCESS, NULL);
 	EXPECT(!strcmp(own.buffer, "answer"));
 	meet();
