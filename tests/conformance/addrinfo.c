@@ -27,6 +27,11 @@ static const char *shown(const struct sockaddr *addr, socklen_t len, char *text,
 	return text;
 }
 
+static const char *type_name(int type)
+{
+	return type == IBV_QPT_RC ? "RC" : type == IBV_QPT_UD ? "UD" : "other";
+}
+
 static void ask(const char *check, const char *node, const char *service,
 		const struct rdma_addrinfo *hints)
 {
@@ -43,8 +48,8 @@ static void ask(const char *check, const char *node, const char *service,
 	}
 	answer(name, "flags=%#x family=%s type=%s ps=%#x src=%s dst=%s srcname=%s dstname=%s "
 	       "route=%zu connect=%zu next=%s", res->ai_flags, family(res->ai_family),
-	       res->ai_qp_type == IBV_QPT_RC ? "RC" : res->ai_qp_type == IBV_QPT_UD ? "UD" : "other",
-	       res->ai_port_space, shown(res->ai_src_addr, res->ai_src_len, src, sizeof(src)),
+	       type_name(res->ai_qp_type), res->ai_port_space,
+	       shown(res->ai_src_addr, res->ai_src_len, src, sizeof(src)),
 	       shown(res->ai_dst_addr, res->ai_dst_len, dst, sizeof(dst)),
 	       res->ai_src_canonname ?: "none", res->ai_dst_canonname ?: "none",
 	       res->ai_route_len, res->ai_connect_len, yes(res->ai_next));
@@ -85,13 +90,16 @@ GROUP(getaddrinfo, IN_DEBUG)
 	ask("flags_unknown", HERE, "7471", HINTS(.ai_flags = 0x4000));
 	ask("source", HERE, "7471", HINTS(.ai_src_addr = at(THERE, 0),
 					  .ai_src_len = sizeof(struct sockaddr_in)));
-	ask("source_passive", HERE, "7471", HINTS(.ai_flags = RAI_PASSIVE, .ai_src_addr = at(THERE, 0),
+	ask("source_passive", HERE, "7471", HINTS(.ai_flags = RAI_PASSIVE,
+						  .ai_src_addr = at(THERE, 0),
 						  .ai_src_len = sizeof(struct sockaddr_in)));
 	ask("hints_only_dst", NULL, NULL, HINTS(.ai_dst_addr = at(HERE, 7471),
 						.ai_dst_len = sizeof(struct sockaddr_in)));
-	ask("hints_only_src", NULL, NULL, HINTS(.ai_flags = RAI_PASSIVE, .ai_src_addr = at(HERE, 7471),
+	ask("hints_only_src", NULL, NULL, HINTS(.ai_flags = RAI_PASSIVE,
+						.ai_src_addr = at(HERE, 7471),
 						.ai_src_len = sizeof(struct sockaddr_in)));
-	ask("hints_only_both", NULL, NULL, HINTS(.ai_src_addr = at(THERE, 0), .ai_dst_addr = at(HERE, 7471),
+	ask("hints_only_both", NULL, NULL, HINTS(.ai_src_addr = at(THERE, 0),
+						 .ai_dst_addr = at(HERE, 7471),
 						 .ai_src_len = sizeof(struct sockaddr_in),
 						 .ai_dst_len = sizeof(struct sockaddr_in)));
 	ask("hints_empty", NULL, NULL, HINTS(.ai_flags = 0));
@@ -112,10 +120,14 @@ GROUP(getaddrinfo_name, WAITS)
 
 GROUP(getaddrinfo_ib, 0)
 {
-	ask("gid", "fe80::1", "7471", HINTS(.ai_flags = RAI_FAMILY | RAI_NUMERICHOST, .ai_family = AF_IB,
-					    .ai_port_space = RDMA_PS_IB));
-	ask("gid_passive", "fe80::1", "7471", HINTS(.ai_flags = RAI_FAMILY | RAI_NUMERICHOST | RAI_PASSIVE,
-						    .ai_family = AF_IB, .ai_port_space = RDMA_PS_TCP));
-	ask("no_gid", "elsewhere", "7471", HINTS(.ai_flags = RAI_FAMILY | RAI_NUMERICHOST,
-						 .ai_family = AF_IB));
+	struct rdma_addrinfo hints = {
+		.ai_flags = RAI_FAMILY | RAI_NUMERICHOST, .ai_family = AF_IB,
+	};
+
+	ask("no_gid", "elsewhere", "7471", &hints);
+	hints.ai_port_space = RDMA_PS_IB;
+	ask("gid", "fe80::1", "7471", &hints);
+	hints.ai_flags |= RAI_PASSIVE;
+	hints.ai_port_space = RDMA_PS_TCP;
+	ask("gid_passive", "fe80::1", "7471", &hints);
 }

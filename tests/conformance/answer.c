@@ -332,7 +332,7 @@ static bool reap(const struct question_group **groups_by_slot, pid_t *pids)
 	return false;
 }
 
-/* Those that wait first and all at once, then the others, a few at a time, then each of the rest. */
+/* Those that wait first and all at once, then others, a few at a time, then each of the rest. */
 static void run_all(int argc, char **argv, int jobs)
 {
 	const struct question_group *slots[MAX_GROUPS];

@@ -54,8 +54,8 @@ GROUP(ep_active, IN_DEBUG)
 	attr = qp_attr();
 	pd = NEED_PTR(ibv_alloc_pd(id->verbs));
 	RET("own_pd", rdma_create_ep(&other, res, pd, &attr));
-	answer("own_pd_used", "qp=%s id=%s other=%s", yes(other->qp->pd == pd), yes(other->pd == pd),
-	       yes(id->pd != pd));
+	answer("own_pd_used", "qp=%s id=%s other=%s", yes(other->qp->pd == pd),
+	       yes(other->pd == pd), yes(id->pd != pd));
 	VOID("own_pd_destroy", rdma_destroy_ep(other));
 	attr = qp_attr();
 	RET("again", rdma_create_ep(&other, res, NULL, &attr));

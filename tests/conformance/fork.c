@@ -7,6 +7,7 @@
 #include "steps.h"
 
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 /* How a child ended, in the words of the parent. */
@@ -79,6 +80,8 @@ GROUP(fork_daemon, 0)
 	int ends[2], port = 0;
 	pid_t pid;
 
+	/* The daemon becomes our child, so that its end can be awaited. */
+	NEED(prctl(PR_SET_CHILD_SUBREAPER, 1));
 	NEED(pipe(ends));
 	pid = fork();
 	if (!pid) {
@@ -99,6 +102,7 @@ GROUP(fork_daemon, 0)
 	RET("connect", rdma_connect(id, &param));
 	event_answer("client", ch, SOON);
 	RET("client_disconnect", rdma_disconnect(id));
+	NEED(wait(NULL) < 0);
 }
 
 /* The same with a synchronous listener and its endpoint's QPs. */

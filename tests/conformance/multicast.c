@@ -34,9 +34,9 @@ static void join_answer(const char *check, struct rdma_event_channel *ch, struct
 		answer(check, "no event");
 		return;
 	}
-	answer(check, "%s status=%d own=%s context=%s len=%u qpn=%#x qkey=%#x global=%u hop=%u sl=%u "
-	       "dlid=%u port=%u gid=%02x%02x..%02x%02x%02x%02x", event_name(event->event), event->status,
-	       yes(event->id == id), yes(event->param.ud.private_data == context),
+	answer(check, "%s status=%d own=%s context=%s len=%u qpn=%#x qkey=%#x global=%u hop=%u "
+	       "sl=%u dlid=%u port=%u gid=%02x%02x..%02x%02x%02x%02x", event_name(event->event),
+	       event->status, yes(event->id == id), yes(event->param.ud.private_data == context),
 	       event->param.ud.private_data_len, event->param.ud.qp_num, event->param.ud.qkey,
 	       event->param.ud.ah_attr.is_global, event->param.ud.ah_attr.grh.hop_limit,
 	       event->param.ud.ah_attr.sl, event->param.ud.ah_attr.dlid,

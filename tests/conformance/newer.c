@@ -29,7 +29,8 @@ GROUP(ece, 0)
 	NEED(rdma_connect(pair.client, &param));
 	pair.child = get_child(pair.passive);
 	RET("get", rdma_get_remote_ece(pair.child, &got));
-	answer("get_values", "vendor=%#x options=%u mask=%u", got.vendor_id, got.options, got.comp_mask);
+	answer("get_values", "vendor=%#x options=%u mask=%u", got.vendor_id, got.options,
+	       got.comp_mask);
 	ece.vendor_id = 0x4321;
 	ece.options = 9;
 	RET("set_child", rdma_set_local_ece(pair.child, &ece));
@@ -80,7 +81,8 @@ GROUP(resolve_addrinfo, 0)
 	struct rdma_cm_id *id = make_id(ch, RDMA_PS_TCP);
 	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *res = NULL;
 	int (*resolve)(struct rdma_cm_id *id, const char *node, const char *service,
-		       const struct rdma_addrinfo *hints) = dlsym(RTLD_DEFAULT, "rdma_resolve_addrinfo");
+		       const struct rdma_addrinfo *hints) =
+		dlsym(RTLD_DEFAULT, "rdma_resolve_addrinfo");
 	int (*query)(struct rdma_cm_id *id, struct rdma_addrinfo **res) =
 		dlsym(RTLD_DEFAULT, "rdma_query_addrinfo");
 

@@ -34,8 +34,8 @@ GROUP(create_qp, IN_DEBUG)
 	       yes(id->send_cq->channel == id->send_cq_channel &&
 		   id->recv_cq->channel == id->recv_cq_channel));
 	answer("qp", "context=%s pd=%s", yes(id->qp->qp_context), yes(id->qp->pd == id->pd));
-	answer("caller_struct", "send_cq=%s recv_cq=%s srq=%s", yes(attr.send_cq), yes(attr.recv_cq),
-	       yes(attr.srq));
+	answer("caller_struct", "send_cq=%s recv_cq=%s srq=%s", yes(attr.send_cq),
+	       yes(attr.recv_cq), yes(attr.srq));
 	attr = qp_attr();
 	RET("again", rdma_create_qp(id, NULL, &attr));
 	VOID("destroy", rdma_destroy_qp(id));
@@ -215,8 +215,8 @@ GROUP(srq, 0)
 	char buffer[64];
 
 	RET("create", rdma_create_srq(id, NULL, &attr));
-	answer("fields", "srq=%s pd=%s max_wr=%s", yes(id->srq), yes(id->srq && id->srq->pd == id->pd),
-	       yes(attr.attr.max_wr >= 8));
+	answer("fields", "srq=%s pd=%s max_wr=%s", yes(id->srq),
+	       yes(id->srq && id->srq->pd == id->pd), yes(attr.attr.max_wr >= 8));
 	RET("again", rdma_create_srq(id, NULL, &attr));
 	RET("qp", rdma_create_qp(id, NULL, &qp));
 	fields_answer("qp_fields", id);
@@ -255,7 +255,8 @@ GROUP(messages, IN_DEBUG)
 	NEED(rdma_accept(pair.child, &param));
 	expect(pair.active, RDMA_CM_EVENT_ESTABLISHED);
 	expect(pair.passive, RDMA_CM_EVENT_ESTABLISHED);
-	RET("post_send", rdma_post_send(pair.client, (void *)0x42, out, 8, out_mr, IBV_SEND_SIGNALED));
+	RET("post_send", rdma_post_send(pair.client, (void *)0x42, out, 8, out_mr,
+					IBV_SEND_SIGNALED));
 	RET("send_comp", rdma_get_send_comp(pair.client, &wc));
 	answer("send_wc", "status=%d wr_id=%#lx", wc.status, (long)wc.wr_id);
 	RET("recv_comp", rdma_get_recv_comp(pair.child, &wc));

@@ -11,8 +11,8 @@ static void add_device(const char *netdev, const char *ip)
 	char command[256];
 
 	snprintf(command, sizeof(command), "ip link add %s type dummy && ip link set %s up && "
-		 "ip addr add %s/24 dev %s && rdma link add r%s type rxe netdev %s", netdev, netdev, ip,
-		 netdev, netdev, netdev);
+		 "ip addr add %s/24 dev %s && rdma link add r%s type rxe netdev %s", netdev, netdev,
+		 ip, netdev, netdev, netdev);
 	NEED(system(command));
 }
 

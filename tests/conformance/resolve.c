@@ -16,8 +16,9 @@ static void route_answer(const char *check, const struct rdma_cm_id *id)
 	}
 	answer(check, "paths=%d gids=%s mtu=%u rate=%u lifetime=%u tclass=%u hop=%u sl=%u "
 	       "reversible=%d selectors=%u,%u,%u pkey=%#x numb=%u raw=%d flow=%s",
-	       id->route.num_paths, yes(!memcmp(&path->sgid, &id->route.addr.addr.ibaddr.sgid, 16) &&
-					!memcmp(&path->dgid, &id->route.addr.addr.ibaddr.dgid, 16)),
+	       id->route.num_paths,
+	       yes(!memcmp(&path->sgid, &id->route.addr.addr.ibaddr.sgid, 16) &&
+		   !memcmp(&path->dgid, &id->route.addr.addr.ibaddr.dgid, 16)),
 	       path->mtu, path->rate, path->packet_life_time, path->traffic_class, path->hop_limit,
 	       path->sl, path->reversible, path->mtu_selector, path->rate_selector,
 	       path->packet_life_time_selector, ntohs(path->pkey), path->numb_path,
@@ -83,7 +84,8 @@ GROUP(resolve_source, 0)
 	RET("source_port", rdma_resolve_addr(id, at(HERE, port), at(HERE, 7777), SOON));
 
 	id = make_id(ch, RDMA_PS_TCP);
-	RET("source_family_zero", rdma_resolve_addr(id, &(struct sockaddr){ 0 }, at(HERE, 1), SOON));
+	RET("source_family_zero", rdma_resolve_addr(id, &(struct sockaddr){ 0 }, at(HERE, 1),
+						    SOON));
 
 	id = make_id(ch, RDMA_PS_TCP);
 	RET("source_wildcard", rdma_resolve_addr(id, at(NULL, 0), at(HERE, 7777), SOON));

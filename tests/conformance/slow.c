@@ -12,7 +12,8 @@ static struct rdma_cm_id *make_unanswered(struct rdma_event_channel *ch, enum rd
 	struct rdma_cm_id *id = make_id(ch, ps);
 	char command[128];
 
-	snprintf(command, sizeof(command), "ip neigh replace %s lladdr 02:00:00:00:00:77 dev v0", ip);
+	snprintf(command, sizeof(command),
+		 "ip neigh replace %s lladdr 02:00:00:00:00:77 dev v0", ip);
 	NEED(system(command));
 	NEED(rdma_resolve_addr(id, NULL, at(ip, 7777), SOON));
 	expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED);

@@ -118,7 +118,8 @@ static const struct {
 	{ "establish", ask_establish, false }, { "notify", ask_notify, false },
 	{ "attr_init", ask_attr_init, false }, { "attr_rtr", ask_attr_rtr, false },
 	{ "attr_rts", ask_attr_rts, false }, { "migrate", ask_migrate, false },
-	{ "join", ask_join, false }, { "leave", ask_leave, false }, { "destroy", ask_destroy, false },
+	{ "join", ask_join, false }, { "leave", ask_leave, false },
+	{ "destroy", ask_destroy, false },
 };
 
 /* The id to ask; what else it takes to be in its state belongs to the pair. */

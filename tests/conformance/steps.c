@@ -169,7 +169,8 @@ void show_ud(const char *check, const struct rdma_cm_event *event)
 {
 	const struct rdma_ud_param *ud = &event->param.ud;
 
-	answer(check, "%s status=%d data=%s qpn=%s qkey=%#x ah: dlid=%u sl=%u global=%u port=%u hop=%u",
+	answer(check,
+	       "%s status=%d data=%s qpn=%s qkey=%#x ah: dlid=%u sl=%u global=%u port=%u hop=%u",
 	       event_name(event->event), event->status,
 	       shown_data(ud->private_data, ud->private_data_len),
 	       ud->qp_num == 0xffffff ? "multicast" : ud->qp_num ? "set" : "0", ud->qkey,

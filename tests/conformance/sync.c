@@ -78,8 +78,8 @@ GROUP(sync, IN_DEBUG)
 	answer("qp", "%s", qp_state(id->qp));
 	thread_answer("accept", thread, patience(SOON));
 	sync_event_answer("accept_event", server.id);
-	answer("child", "own_channel=%s context=%s", yes(server.id->channel != server.listener->channel),
-	       yes(server.id->context));
+	answer("child", "own_channel=%s context=%s",
+	       yes(server.id->channel != server.listener->channel), yes(server.id->context));
 	sync_event_answer("listener_event", server.listener);
 	thread = thread_begin(disconnect, id);
 	NEED(thread_wait(thread, patience(1500), NULL) != RUNNING &&
