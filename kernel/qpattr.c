@@ -3,8 +3,8 @@
  * Attributes for the transitions of a QP: asked for one by one, or all that are
  * known, to travel with an event.
  *
- * Locking: rca_id.op for the former; the latter reads what does not change, but
- * for the queue key, which rca_id.lock protects.
+ * Locking: rca_id.op for the former, and rca_id.lock for the queue key; the
+ * latter reads what does not change.
  */
 #include "qpattr.h"
 
@@ -174,7 +174,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_qp_attr);
  * @out: one set of attributes with a mask for each transition
  *
  * The three sets do not contradict each other, so that one struct holds them.
- * Of datagrams INIT alone depends on the id.
+ * Not of datagrams: whoever sets up a QP asks, and settles the queue key by that.
  *
  * Context: Any context but under @id->lock; @id->dev and @id->port_num do not
  * change: the caller holds @id->op, or runs in a callback of @lower.
@@ -185,11 +185,10 @@ bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr
 	struct ib_qp_attr attr = {};
 	int mask = 0;
 
-	if (!id->dev || get_attr(id, lower, IB_QPS_INIT, &attr, &mask))
+	if (!id->dev || id->qp_type == IB_QPT_UD ||
+	    get_attr(id, lower, IB_QPS_INIT, &attr, &mask))
 		return false;
 	out->init_mask = mask;
-	if (id->qp_type == IB_QPT_UD)
-		lower = NULL;
 	if (lower && !get_attr(id, lower, IB_QPS_RTR, &attr, &mask))
 		out->rtr_mask = mask;
 	if (out->rtr_mask && !get_attr(id, lower, IB_QPS_RTS, &attr, &mask))

@@ -102,7 +102,8 @@ TEST(qp_attributes_do_not_depend_on_the_state)
 	check_attr(&p, p.client);
 }
 
-TEST(resolved_events_have_the_attributes)
+/* Whoever uses a queue key has to ask for it, which settles it. */
+TEST(resolved_events_leave_the_attributes_to_be_asked_for)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id = get_datagram(ctx, queue, RDMA_PS_UDP, 0);
@@ -110,10 +111,13 @@ TEST(resolved_events_have_the_attributes)
 
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, THERE, 1), 0);
 	EXPECT_EVENT_STATUS(queue, ADDR_RESOLVED, id, 0, &ev);
-	EXPECT(ev.flags & RDMA_CM_ALT_EVENT_F_QP);
-	EXPECT_EQ(ev.qp.init_mask, QP_INIT);
-	EXPECT_EQ(ev.qp.rtr_mask, 0);
-	EXPECT_EQ(ev.qp.attr.qkey, UDP_QKEY);
+	EXPECT_EQ(ev.flags, RDMA_CM_ALT_EVENT_F_ROUTE);
+	EXPECT_EQ(ev.qp.init_mask, 0);
+	EXPECT_EQ(ev.qp.attr.qkey, 0);
+	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
+	EXPECT_EVENT_STATUS(queue, ROUTE_RESOLVED, id, 0, &ev);
+	EXPECT_EQ(ev.flags, RDMA_CM_ALT_EVENT_F_ROUTE);
+	EXPECT_EQ(ev.qp.attr.qkey, 0);
 }
 
 /* What is allowed nowhere once there was a request: EINVAL, and nothing changes. */

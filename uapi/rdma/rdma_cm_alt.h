@@ -258,7 +258,7 @@ enum rdma_cm_alt_event_type {
  * @RDMA_CM_ALT_EVENT_F_CONN: the connection parameters
  * @RDMA_CM_ALT_EVENT_F_UD: @ah_attr, @qp_num, @qkey
  * @RDMA_CM_ALT_EVENT_F_ECE: @ece_vendor_id, @ece_attr_mod
- * @RDMA_CM_ALT_EVENT_F_QP: @qp
+ * @RDMA_CM_ALT_EVENT_F_QP: @qp; not with datagram ids: see RDMA_CM_ALT_QP_ATTR
  */
 enum rdma_cm_alt_event_flags {
 	RDMA_CM_ALT_EVENT_F_ROUTE = 1 << 0,
@@ -672,6 +672,9 @@ struct rdma_cm_alt_notify {
  * @id: handle of the id
  * @qp_state: IB_QPS_INIT (1), IB_QPS_RTR (2) or IB_QPS_RTS (3)
  * @out_attr: attributes for the transition, with their mask
+ *
+ * With a datagram id the queue key is the id's for good: a peer or an accept
+ * that says another one does not fit any more.
  *
  * Errors: EINVAL other state, no device, or the state of the connection does
  * not give them; ENXIO.
