@@ -62,6 +62,12 @@
  */
 #define RCA_MAX_USER_EVENTS 1024
 
+/*
+ * Memberships of one id: to join or leave a group the network device is searched
+ * with RTNL held, and the events of the id with interrupts off.
+ */
+#define RCA_MAX_MEMBERSHIPS 1024
+
 /**
  * struct rca_link - what address resolution found out
  * @dmac: RoCE: hardware address of the next hop
@@ -104,6 +110,7 @@ struct rca_link {
  * @resolve: the resolution under way, NULL: none (lock: @lock; holds a reference)
  * @members: multicast groups that it has joined (lock: @op)
  * @spare: record for the event of the operation under way (lock: @lock; owned)
+ * @memberships: how many @members there are, and such that come or go (atomic)
  * @user_events: user events that wait to be read (atomic)
  * @listener: listening: its listener (lock: @op; owned)
  * @waiting: listening: requests that wait to be read (atomic)
@@ -143,6 +150,7 @@ struct rca_id {
 	struct rca_resolve *resolve;
 	struct list_head members;
 	struct rca_event *spare;
+	atomic_t memberships;
 	atomic_t user_events;
 	struct rca_listener *listener;
 	atomic_t waiting;

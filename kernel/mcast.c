@@ -77,6 +77,7 @@ static void member_release(struct rca_obj *obj)
 
 	WARN_ON_ONCE(member->grip.dev || !list_empty(&member->node));
 	rca_event_free(member->ev);
+	atomic_dec(&member->id->memberships);
 	rca_id_put(member->id);		/* got in member_create() */
 	kfree_rcu(member, rcu);
 }
@@ -84,29 +85,34 @@ static void member_release(struct rca_obj *obj)
 static struct rca_member *member_create(struct rca_id *id, const union rca_addr *group, u64 cookie)
 {
 	struct rca_member *member;
-	int ret;
+	int ret = -ENOBUFS;
 
+	if (atomic_inc_return(&id->memberships) > RCA_MAX_MEMBERSHIPS)
+		goto err_uncount;
+	ret = -ENOMEM;
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member)
-		return ERR_PTR(-ENOMEM);
+		goto err_uncount;
 	member->ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
-	if (!member->ev) {
-		kfree(member);
-		return ERR_PTR(-ENOMEM);
-	}
+	if (!member->ev)
+		goto err_free;
 	ret = rca_obj_reserve(&member->obj, id->obj.ctx, RCA_KIND_MEMBER, member_release,
 			      GFP_KERNEL_ACCOUNT);
-	if (ret) {
-		rca_event_free(member->ev);
-		kfree(member);
-		return ERR_PTR(ret);
-	}
+	if (ret)
+		goto err_free;
 	INIT_LIST_HEAD(&member->node);
 	member->tally.obj = &member->obj;
 	member->id = rca_id_get(id);	/* put in member_release() */
 	member->addr = *group;
 	member->cookie = cookie;
 	return member;
+
+err_free:
+	rca_event_free(member->ev);
+	kfree(member);
+err_uncount:
+	atomic_dec(&id->memberships);
+	return ERR_PTR(ret);
 }
 
 /* The id is still one that can have memberships. */
@@ -243,7 +249,7 @@ static void end(struct rca_member *member)
  * Return: the membership, which owns its handle, or an ERR_PTR(): -EINVAL wrong
  * state, QP type or address; -ENODEV the network device is gone; -ENXIO the
  * device was removed; -ENOENT the id is being destroyed; -EOPNOTSUPP the
- * transport has no multicast; -ENOMEM.
+ * transport has no multicast; -ENOBUFS: it has RCA_MAX_MEMBERSHIPS; -ENOMEM.
  */
 struct rca_member *rca_join(struct rca_id *id, const union rca_addr *group, bool send_only,
 			    u64 cookie)
@@ -413,11 +419,11 @@ void rca_mcast_drop(struct rca_id *id)
 	do {
 		grip = (struct grip){};
 		mutex_lock(&id->op);
-		list_for_each_entry(member, &id->members, node) {
-			if (!member->grip.dev)
-				continue;
+		member = list_first_entry_or_null(&id->members, struct rca_member, node);
+		if (member) {
 			grip = take_grip(member);
-			break;
+			/* Those that hold something stay in front. */
+			list_move_tail(&member->node, &id->members);
 		}
 		mutex_unlock(&id->op);
 		give_up(grip);

@@ -6,6 +6,8 @@
 
 #include "groups.h"
 
+#define MOST 1024	/* memberships of one id */
+
 /* Is the GID of this index on port 1 of rxe0 the address? */
 static bool gid_is(unsigned int index, const char *ip)
 {
@@ -165,6 +167,26 @@ TEST(several_groups_of_one_id)
 		EXPECT_EQ(igmp_users("d0", group), 0);
 	}
 	EXPECT_EQ(mld_users("d0", GROUP6), 0);
+}
+
+TEST(memberships_of_an_id_are_limited)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_ud_bound(ctx, queue, HERE), member = 0;
+
+	/* Those that fail do not count. */
+	EXPECT_EQ(join(ctx, id, HERE), -EINVAL);
+	for (int i = 0; i < MOST; i++)
+		member = get_member(ctx, id, GROUP);
+	EXPECT_EQ(join(ctx, id, OTHER_GROUP), -ENOBUFS);
+	EXPECT_EQ(igmp_users("d0", GROUP), MOST);
+	EXPECT_EQ(igmp_users("d0", OTHER_GROUP), 0);
+	EXPECT_EQ(join(ctx, get_ud_bound(ctx, queue, HERE), OTHER_GROUP), 0);
+	EXPECT_EQ(leave(ctx, member), 0);
+	EXPECT_EQ(join(ctx, id, OTHER_GROUP), 0);
+	EXPECT_EQ(join(ctx, id, OTHER_GROUP), -ENOBUFS);
+	EXPECT_EQ(rca_destroy(ctx, id), 0);
+	EXPECT_EQ(igmp_users("d0", GROUP), 0);
 }
 
 TEST(states_that_may_join)

@@ -261,6 +261,24 @@ static void failed_join_leaves_nothing(struct kunit *test)
 	expect_no_event(test);
 }
 
+static void memberships_are_counted_until_they_are_gone(struct kunit *test)
+{
+	struct rca_id *id = bound_id(test, IB_QPT_UD);
+	struct fake *fake = test->priv;
+	u32 a = joined(test, id);
+
+	KUNIT_EXPECT_EQ(test, atomic_read(&id->memberships), 1);
+	fake->fail = -ENODEV;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(join(test, id)), (long)-ENODEV);
+	KUNIT_EXPECT_EQ(test, atomic_read(&id->memberships), 1);
+	atomic_set(&id->memberships, RCA_MAX_MEMBERSHIPS);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(join(test, id)), (long)-ENOBUFS);
+	KUNIT_EXPECT_EQ(test, groups(test), 1);
+	atomic_set(&id->memberships, 1);
+	expect_left(test, a, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&id->memberships), 0);
+}
+
 static void join_is_for_datagram_ids(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, PTR_ERR(join(test, bound_id(test, IB_QPT_RC))), (long)-EINVAL);
@@ -551,6 +569,7 @@ static struct kunit_case mcast_cases[] = {
 	KUNIT_CASE(join_that_fails_later),
 	KUNIT_CASE(join_that_ends_after_removal_says_nothing),
 	KUNIT_CASE(failed_join_leaves_nothing),
+	KUNIT_CASE(memberships_are_counted_until_they_are_gone),
 	KUNIT_CASE(join_is_for_datagram_ids),
 	KUNIT_CASE(join_needs_a_device),
 	KUNIT_CASE(states_that_may_join),

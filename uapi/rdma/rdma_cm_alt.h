@@ -843,9 +843,10 @@ struct rdma_cm_alt_post_event {
  * @__reserved: 0
  *
  * Ends with RDMA_CM_ALT_EVENT_MULTICAST_JOIN or _MULTICAST_ERROR. An id may
- * join several groups, and one group several times. Its memberships end with
- * it, or with its device. Errors: EINVAL wrong state, QP type or address;
- * ENODEV the network device is gone; ENXIO; ENOMEM.
+ * join several groups, and one group several times, up to 1024 memberships,
+ * which end with it, or with its device. Errors: EINVAL wrong state, QP type or
+ * address; ENODEV the network device is gone; ENOBUFS too many memberships;
+ * ENXIO; ENOMEM.
  */
 struct rdma_cm_alt_join {
 	__u32 size;
