@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "steps.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -136,6 +137,65 @@ GROUP(fork_endpoint, 0)
 	RET("connect", rdma_connect(id, &param));
 	event_answer("client", ch, 3000);
 	child_answer("child", pid);
+	VOID("listener", rdma_destroy_ep(listener));
+}
+
+#define WORKERS 3
+#define CLIENTS 6
+
+/* In a child: requests, as they come, until none comes any more. */
+static _Noreturn void work(struct rdma_cm_id *listener)
+{
+	struct rdma_conn_param param = conn_param();
+	struct rdma_cm_id *id;
+
+	while (!rdma_get_request(listener, &id)) {
+		NEED(rdma_accept(id, &param));
+		NEED(rdma_disconnect(id));
+		rdma_destroy_ep(id);
+	}
+	_exit(errno == EACCES ? 2 : 1);
+}
+
+/* A server that forks before: several processes take requests of one listener. */
+GROUP(fork_workers, 0)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP };
+	struct ibv_qp_init_attr attr = qp_attr();
+	struct rdma_conn_param param = conn_param();
+	struct rdma_event_channel *ch[CLIENTS];
+	struct rdma_cm_id *listener, *id[CLIENTS];
+	struct rdma_cm_event *event;
+	struct rdma_addrinfo *res;
+	pid_t workers[WORKERS];
+	int n, connected = 0;
+
+	NEED(rdma_getaddrinfo(HERE, "7392", &hints, &res));
+	NEED(rdma_create_ep(&listener, res, NULL, &attr));
+	NEED(rdma_listen(listener, 0));
+	for (n = 0; n < WORKERS; n++) {
+		workers[n] = fork();
+		if (!workers[n])
+			work(listener);
+	}
+	for (n = 0; n < CLIENTS; n++) {
+		ch[n] = channel();
+		id[n] = make_routed(ch[n], HERE, 7392);
+		make_qp(id[n]);
+	}
+	for (n = 0; n < CLIENTS; n++)
+		NEED(rdma_connect(id[n], &param));
+	for (n = 0; n < CLIENTS; n++) {
+		/* When nobody answers the first, nobody answers the others. */
+		event = get_event(ch[n], n && !connected ? 1 : 3000);
+		if (event && event->event == RDMA_CM_EVENT_ESTABLISHED)
+			connected++;
+	}
+	answer("connected", "%d", connected);
+	for (n = 0; n < WORKERS; n++) {
+		kill(workers[n], SIGKILL);
+		NEED(waitpid(workers[n], NULL, 0) != workers[n]);
+	}
 	VOID("listener", rdma_destroy_ep(listener));
 }
 

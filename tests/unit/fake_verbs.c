@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -93,22 +94,76 @@ int ibv_get_device_index(struct ibv_device *device)
 	return FAKE_INDEX + (device == &devices[1]);
 }
 
+static struct ibv_xrcd *open_xrcd(struct ibv_context *context,
+				  struct ibv_xrcd_init_attr *attr)
+{
+	struct ibv_xrcd *xrcd = object(sizeof(*xrcd));
+
+	(void)attr;
+	if (!xrcd)
+		return NULL;
+	xrcd->context = context;
+	fake_verbs.xrcds++;
+	return xrcd;
+}
+
+static int close_xrcd(struct ibv_xrcd *xrcd)
+{
+	fake_verbs.xrcds--;
+	return destroyed(xrcd);
+}
+
+static struct ibv_srq *create_srq_ex(struct ibv_context *context,
+				     struct ibv_srq_init_attr_ex *attr)
+{
+	struct ibv_srq *srq = object(sizeof(*srq));
+
+	if (!srq)
+		return NULL;
+	fake_verbs.last_srq = *attr;
+	srq->pd = attr->pd;
+	srq->context = context;
+	return srq;
+}
+
+static struct ibv_qp *create_qp_ex(struct ibv_context *context,
+				   struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp *qp = object(sizeof(*qp));
+
+	if (!qp)
+		return NULL;
+	fake_verbs.last_qp = *attr;
+	qp->context = context;
+	qp->pd = attr->pd;
+	return qp;
+}
+
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
-	struct ibv_context *context;
+	struct verbs_context *context;
 
 	if (fails())
 		return NULL;
 	context = calloc(1, sizeof(*context));
-	context->device = device;
+	context->sz = sizeof(*context);
+	context->context.device = device;
+	if (fake_verbs.xrc) {
+		context->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+		context->open_xrcd = open_xrcd;
+		context->close_xrcd = close_xrcd;
+		context->create_srq_ex = create_srq_ex;
+		context->create_qp_ex = create_qp_ex;
+	}
 	fake_verbs.open_contexts++;
-	return context;
+	return &context->context;
 }
 
 int ibv_close_device(struct ibv_context *context)
 {
 	fake_verbs.open_contexts--;
-	free(context);
+	/* The public part is the last one. */
+	free((char *)context - offsetof(struct verbs_context, context));
 	return 0;
 }
 
@@ -176,7 +231,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	struct ibv_qp *qp;
 
 	/* The real one would read through these. */
-	if (!attr->send_cq || !attr->recv_cq)
+	if (!attr->send_cq || (!attr->recv_cq && attr->qp_type != IBV_QPT_XRC_SEND))
 		abort();
 	qp = object(sizeof(*qp));
 	if (!qp)

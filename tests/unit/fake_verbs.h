@@ -6,6 +6,7 @@
 #ifndef FAKE_VERBS_H
 #define FAKE_VERBS_H
 
+#include <stdbool.h>
 #include <infiniband/verbs.h>
 
 #define FAKE_GUID 0x1122334455667788ULL
@@ -31,6 +32,10 @@
  * @group: GID of the last of them
  * @group_lid: LID of the last of them
  * @max_depth: depths of the device
+ * @xrc: the device has XRC, which is for contexts that are opened after this
+ * @xrcds: XRC domains that are open
+ * @last_srq: attributes of the last shared receive queue made with long ones
+ * @last_qp: attributes of the last QP made with long ones
  * @srq_size: what a shared receive queue says that it holds; 0: no answer
  * @list_error: errno of listing the devices
  * @ece: what the provider knows of enhanced connection establishment; vendor 0:
@@ -53,6 +58,10 @@ struct fake_verbs {
 	union ibv_gid group;
 	uint16_t group_lid;
 	int max_depth;
+	bool xrc;
+	int xrcds;
+	struct ibv_srq_init_attr_ex last_srq;
+	struct ibv_qp_init_attr_ex last_qp;
 	uint32_t srq_size;
 	int list_error;
 	struct ibv_ece ece;

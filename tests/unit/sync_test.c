@@ -139,6 +139,26 @@ static void server_that_does_not_block_completes_by_events(void **state)
 	assert_int_equal(rdma_destroy_id(l), 0);
 }
 
+static void call_that_did_not_block_is_completed_by_the_library_too(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+
+	(void)state;
+	silence();
+	nonblock(id);
+	assert_fails(EAGAIN, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000));
+	assert_int_equal(rcl_complete(rcl_id_of(id)), -EAGAIN);
+	assert_null(id->event);
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_RESOLVED, handle_of(id), 0);
+	assert_int_equal(rcl_complete(rcl_id_of(id)), 0);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_fails(EAGAIN, rdma_resolve_route(id, 1000));
+	fake_post_type(RDMA_CM_ALT_EVENT_ROUTE_ERROR, handle_of(id), -ENODEV);
+	assert_int_equal(rcl_complete(rcl_id_of(id)), -ENODEV);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_ROUTE_ERROR);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
 static void destroy_in_the_middle_of_a_call_that_did_not_block(void **state)
 {
 	struct rdma_cm_id *id = new_id(NULL);
@@ -168,6 +188,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(reject_leaves_the_request),
 	TEST(client_that_does_not_block_completes_by_events),
 	TEST(server_that_does_not_block_completes_by_events),
+	TEST(call_that_did_not_block_is_completed_by_the_library_too),
 	TEST(destroy_in_the_middle_of_a_call_that_did_not_block),
 	TEST(removed_device_is_the_answer_to_a_call),
 };
