@@ -844,9 +844,11 @@ struct rdma_cm_alt_post_event {
  *
  * Ends with RDMA_CM_ALT_EVENT_MULTICAST_JOIN or _MULTICAST_ERROR. An id may
  * join several groups, and one group several times, up to 1024 memberships,
- * which end with it, or with its device. Errors: EINVAL wrong state, QP type or
+ * which end with it, or with its device. The group of a full member is joined by
+ * the network device, too (IGMP, MLD). Errors: EINVAL wrong state, QP type or
  * address; ENODEV the network device is gone; ENOBUFS too many memberships;
- * ENXIO; ENOMEM.
+ * EOPNOTSUPP groups of this link layer are not built in; ENXIO; ENOENT also when
+ * the id is destroyed meanwhile; ENOMEM.
  */
 struct rdma_cm_alt_join {
 	__u32 size;
