@@ -27,6 +27,7 @@
 #define CHANNELS 3
 #define MOVERS 2
 #define MESSAGES 400	/* events of the program's own, for each id */
+#define CONNECTED 3	/* so many events has an id seen that is connected */
 #define EVENT_USER 18	/* newer than some <rdma/rdma_cma.h> */
 
 static uint32_t fresh_qp_num(void)
@@ -64,6 +65,7 @@ static struct moved moved[IDS];
 static struct rdma_event_channel *channels[CHANNELS];
 static atomic_uint done, moves;
 static atomic_bool stop;
+static bool only_connected;
 static void (*on_event)(struct moved *m, struct rdma_cm_event *event, unsigned int channel);
 
 static bool waits(struct rdma_event_channel *channel, int ms)
@@ -97,6 +99,8 @@ static void *move_ids(void *arg)
 	while (!stop) {
 		struct moved *m = &moved[rand_r(&seed) % IDS];
 
+		if (only_connected && m->seen < CONNECTED)
+			continue;
 		pthread_mutex_lock(&m->lock);
 		MUST(rdma_migrate_id(m->id, channels[rand_r(&seed) % CHANNELS]));
 		pthread_mutex_unlock(&m->lock);
@@ -218,11 +222,12 @@ static void on_life(struct moved *m, struct rdma_cm_event *event, unsigned int c
  */
 DUO_OUR_CLIENT(whole_lives)
 
-SERVER(whole_lives)
+/* Accepts connections, and ends each: at once, or when all of them are there. */
+static void accept_and_end(unsigned int left, bool together)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
-	unsigned int left = IDS * ROUNDS;
-	struct rdma_cm_id *listener;
+	struct rdma_cm_id *listener, *there[IDS];
+	unsigned int n = 0;
 
 	EXPECT(channel);
 	listener = listen_async(channel);
@@ -239,7 +244,11 @@ SERVER(whole_lives)
 		if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
 			MUST(rdma_accept(id, &param));
 		} else if (type == RDMA_CM_EVENT_ESTABLISHED) {
-			MUST(rdma_disconnect(id));
+			there[n++] = id;
+			if (together && n < left)
+				continue;
+			while (n)
+				MUST(rdma_disconnect(there[--n]));
 		} else if (type == RDMA_CM_EVENT_DISCONNECTED) {
 			MUST(rdma_destroy_id(id));
 			left--;
@@ -251,16 +260,16 @@ SERVER(whole_lives)
 	rdma_destroy_event_channel(channel);
 }
 
-CLIENT(whole_lives)
+static void live_and_move(unsigned int rounds)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(take_number()) };
 	pthread_t threads[CHANNELS + MOVERS];
-	int round, i;
+	unsigned int round, i;
 
 	inet_pton(AF_INET, HERE, &addr.sin_addr);
 	on_event = on_life;
 	make_channels();
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < rounds; round++) {
 		make_ids();
 		start_all(threads);
 		for (i = 0; i < IDS; i++) {
@@ -274,6 +283,31 @@ CLIENT(whole_lives)
 	}
 	for (i = 0; i < CHANNELS; i++)
 		rdma_destroy_event_channel(channels[i]);
+}
+
+SERVER(whole_lives)
+{
+	accept_and_end(IDS * ROUNDS, false);
+}
+
+CLIENT(whole_lives)
+{
+	live_and_move(ROUNDS);
+}
+
+/* Connected ids move while the peer ends all of them: that is safe with stock, too. */
+DUO(ends)
+
+SERVER(ends)
+{
+	accept_and_end(IDS, true);
+}
+
+CLIENT(ends)
+{
+	only_connected = true;
+	live_and_move(1);
+	only_connected = false;
 }
 
 static int (*write_event)(struct rdma_cm_id *id, enum rdma_cm_event_type type, int status,
