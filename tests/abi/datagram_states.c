@@ -3,7 +3,9 @@
  * Datagram ids: every operation in every state, what their queue key may be, and
  * the attributes of their QP.
  */
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "rca_datagram.h"
 
@@ -204,6 +206,74 @@ TEST(ack_timeout_is_einval)
 				 &val, 1), -EINVAL);
 	EXPECT_EQ(rca_set_option(p.ctx, p.client, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &val, 1),
 		  0);
+}
+
+struct answerer {
+	struct pair *pair;
+	int stop;
+	int requests;
+};
+
+/* Takes each request in another way. */
+static void *answer_requests(void *arg)
+{
+	struct answerer *answerer = arg;
+	struct pair p = *answerer->pair;
+	event_t ev;
+
+	while (!__atomic_load_n(&answerer->stop, __ATOMIC_SEQ_CST)) {
+		if (!event_comes(p.lq, 1))
+			continue;
+		get_event(p.lq, &ev);
+		EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_CONNECT_REQUEST);
+		p.server = ev.id;
+		switch (answerer->requests++ % 4) {
+		case 0:
+			EXPECT_EQ(datagram_accept(&p, 0), 0);
+			break;
+		case 1:
+			EXPECT_EQ(rca_reject(p.ctx, p.server, 0, NULL, 0), 0);
+			break;
+		case 2:
+			EXPECT_EQ(datagram_accept(&p, 0), 0);
+			EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+			break;
+		default:
+			EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+		}
+	}
+	return NULL;
+}
+
+TEST(ids_end_while_their_answers_come)
+{
+	enum { ROUNDS = 120 };
+	struct answerer answerer = {};
+	pthread_t thread;
+	struct pair p;
+	event_t ev;
+
+	ktap_timeout(180);
+	datagram_listen(&p, RDMA_PS_UDP, THERE, 0);
+	answerer.pair = &p;
+	EXPECT_EQ(pthread_create(&thread, NULL, answer_requests, &answerer), 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		p.client = get_asker(p.ctx, p.cq, RDMA_PS_UDP, THERE, p.port);
+		EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+		usleep(i % 12 * 250);
+		EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+		/* Nothing of an id comes after its end. */
+		EXPECT(!event_waits(p.cq));
+	}
+	/* All requests were sent; the answer to one more says that they have come, too. */
+	p.client = get_asker(p.ctx, p.cq, RDMA_PS_UDP, THERE, p.port);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	get_event(p.cq, &ev);
+	EXPECT(ev.type == RDMA_CM_ALT_EVENT_ESTABLISHED ||
+	       (ev.type == RDMA_CM_ALT_EVENT_UNREACHABLE && ev.status == SIDR_REJECT));
+	__atomic_store_n(&answerer.stop, 1, __ATOMIC_SEQ_CST);
+	EXPECT_EQ(pthread_join(thread, NULL), 0);
+	EXPECT(answerer.requests > 0);
 }
 
 KTAP_MAIN
