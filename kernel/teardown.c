@@ -33,6 +33,9 @@ static bool start_linger(struct rca_id *id, enum rca_state was)
 	lockdep_assert_held(&id->op);
 	if (!id->lower)
 		return false;
+	/* The QP of an XRC target may serve others still: ib_cm forgets it without a word. */
+	if (was == RCA_ST_CONNECTED && id->qp_type == IB_QPT_XRC_TGT)
+		return false;
 	if (was == RCA_ST_DREQ_SENT)
 		return true;
 	return was == RCA_ST_CONNECTED && !id->dev->tp->disconnect(id->lower);

@@ -253,6 +253,20 @@ int rcl_id_query_route(struct rcl_id *id)
 	return ret ? ret : rcl_id_set_route(id, &cmd.out_route);
 }
 
+/* As the stock kernel has it: what is not RDMA_PS_IB says by itself which QPs are connected. */
+static uint8_t connected_type(enum rdma_port_space ps, enum ibv_qp_type qp_type)
+{
+	switch (ps) {
+	case RDMA_PS_TCP:
+		return IBV_QPT_RC;
+	case RDMA_PS_UDP:
+	case RDMA_PS_IPOIB:
+		return IBV_QPT_UD;
+	default:
+		return (uint8_t)qp_type;
+	}
+}
+
 int rcl_id_create(struct rdma_event_channel *channel, void *context,
 		  enum rdma_port_space ps, enum ibv_qp_type qp_type,
 		  struct rcl_id **out)
@@ -272,7 +286,7 @@ int rcl_id_create(struct rdma_event_channel *channel, void *context,
 	cmd.pipe.queue_fd = channel ? channel->fd : -1;
 	cmd.pipe.cookie = id->cookie;
 	cmd.pipe.ps = (uint16_t)ps;
-	cmd.pipe.qp_type = (uint8_t)qp_type;
+	cmd.pipe.qp_type = connected_type(ps, qp_type);
 	cmd.out_queue_fd = -1;
 	ret = RCL_CALL(RESOLVE, &cmd);
 	if (ret)

@@ -340,7 +340,7 @@ TEST(step_that_fails_takes_the_new_id_away)
 	before = get_id(ctx, queue, 0);
 	cmd.pipe.steps |= RDMA_CM_ALT_STEP_BIND | RDMA_CM_ALT_STEP_ADDR;
 	cmd.pipe.queue_fd = queue;
-	cmd.pipe.src = make_addr(HERE, 7777);
+	cmd.pipe.src = make_addr("0.0.0.0", 7777);
 	cmd.pipe.dst = make_addr(NOT_OURS, 1);
 	EXPECT_EQ(call(ctx, cmd), -ENETUNREACH);
 	/* Neither the port nor a handle is left behind. */

@@ -95,6 +95,29 @@ TEST(initiator_connects_to_a_target)
 	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
 }
 
+/* Its QP may serve others, as with stock; an initiator's may not. */
+TEST(target_goes_without_a_word)
+{
+	for (int i = 0; i < 2; i++) {
+		struct pair p;
+		event_t ev;
+
+		listen_typed(&p, TGT);
+		p.client = get_routed(p.ctx, p.cq, INI, p.port);
+		EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+		EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+		EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
+		EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+		EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
+		EXPECT_EVENT(p.lq, ESTABLISHED, ev.id);
+		EXPECT_EQ(rca_destroy(p.ctx, i ? ev.id : p.client), 0);
+		if (i)
+			EXPECT(!event_comes(p.cq, 1));
+		else
+			EXPECT_EVENT(p.lq, DISCONNECTED, ev.id);
+	}
+}
+
 static void check_rejected(uint8_t client, uint8_t listener)
 {
 	struct pair p;
