@@ -238,7 +238,7 @@ static uint32_t scope_of(const addr_t *addr)
 	return in6.sin6_scope_id;
 }
 
-/* Without a scope the routing table chooses the interface, as with stock: one that has neighbours. */
+/* Without a scope the routing table chooses the interface: one that has neighbours, or not. */
 TEST(link_local_destination_without_scope)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
