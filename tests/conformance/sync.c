@@ -203,7 +203,7 @@ GROUP(sync_nonblocking, WAITS)
 	struct thread *thread;
 	int ret;
 
-	/* As rsockets do: the call begins the work, another one ends it. What is fast may be done. */
+	/* As rsockets do: the call begins the work, another one ends it. */
 	NEED(fcntl(id->channel->fd, F_SETFL, O_NONBLOCK));
 	RET("resolve_addr", rdma_resolve_addr(id, NULL, at(NOBODY, server.port), 1000));
 	event_answer("resolve_addr_event", id->channel, SOON);
