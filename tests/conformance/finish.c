@@ -191,6 +191,9 @@ GROUP(peer_killed, WAITS)
 		child = get_child(passive);
 		make_qp(child);
 		NEED(rdma_accept(child, &param));
+		/* Before that it would be a reject. */
+		expect(passive, RDMA_CM_EVENT_ESTABLISHED);
+		NEED(write(ends[1], &port, sizeof(port)) != sizeof(port));
 		pause();
 	}
 	NEED(read(ends[0], &port, sizeof(port)) != sizeof(port));
@@ -199,6 +202,7 @@ GROUP(peer_killed, WAITS)
 	make_qp(client);
 	NEED(rdma_connect(client, &param));
 	event_answer("established", ch, SOON);
+	NEED(read(ends[0], &port, sizeof(port)) != sizeof(port));
 	NEED(kill(pid, SIGKILL));
 	event_answer("killed", ch, SOON);
 	RET("disconnect", rdma_disconnect(client));
