@@ -187,7 +187,7 @@ GROUP(fork_workers, 0)
 		NEED(rdma_connect(id[n], &param));
 	for (n = 0; n < CLIENTS; n++) {
 		/* When nobody answers the first, nobody answers the others. */
-		event = get_event(ch[n], n && !connected ? 1 : 3000);
+		event = get_event(ch[n], connected ? SOON : n ? 1 : 5000);
 		if (event && event->event == RDMA_CM_EVENT_ESTABLISHED)
 			connected++;
 	}
