@@ -299,27 +299,27 @@ static bool needs_record(enum rca_input input)
 	       input == RCA_IN_REQ_TIMEOUT || input == RCA_IN_REP_TIMEOUT;
 }
 
-/**
- * rca_connect_event() - a message came for an id, or did not come
- * @owner: the id
- * @lower: its transport's id
- * @event: what happened
- *
- * Context: Process context, callback of a transport. May sleep. Takes and
- * releases @owner's state lock.
- * Return: what the transport must do (enum rca_action).
+/*
+ * ib_cm tells of a message that nobody answered when it has put its reference of
+ * the lower id already: destroy() does not wait for that callback, and the owner
+ * may be on its way out.
  */
-u8 rca_connect_event(void *owner, void *lower, const struct rca_tp_event *event)
+static bool get_owner(struct rca_id *id)
+{
+	bool alive;
+
+	rcu_read_lock();
+	alive = rca_obj_tryget(&id->obj);
+	rcu_read_unlock();
+	return alive;
+}
+
+static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event *event)
 {
 	struct rca_event *ev = NULL;
-	struct rca_id *id = owner;
 	struct rca_step step;
 	unsigned long flags;
 
-	if (id->qp_type == IB_QPT_UD) {
-		rca_datagram_event(id, event);
-		return 0;
-	}
 	if (needs_record(event->input)) {
 		ev = rca_id_event(id);
 		if (ev && event->has_conn)
@@ -346,5 +346,30 @@ u8 rca_connect_event(void *owner, void *lower, const struct rca_tp_event *event)
 	    (step.verdict == RCA_TAKE && step.next == RCA_ST_CLOSED))
 		rca_id_kick(id);
 	return step.action;
+}
+
+/**
+ * rca_connect_event() - a message came for an id, or did not come
+ * @owner: the id
+ * @lower: its transport's id
+ * @event: what happened
+ *
+ * Context: Process context, callback of a transport. May sleep. Takes and
+ * releases @owner's state lock.
+ * Return: what the transport must do (enum rca_action).
+ */
+u8 rca_connect_event(void *owner, void *lower, const struct rca_tp_event *event)
+{
+	struct rca_id *id = owner;
+	u8 action = 0;
+
+	if (!get_owner(id))
+		return 0;
+	if (id->qp_type == IB_QPT_UD)
+		rca_datagram_event(id, event);
+	else
+		action = handle_event(id, lower, event);
+	rca_id_put(id);		/* got in get_owner() */
+	return action;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_connect_event);

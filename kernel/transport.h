@@ -17,7 +17,9 @@ struct sa_path_rec;
  *
  * A *lower* id is what the transport gives us for a connection: a struct
  * ib_cm_id, or what a test's transport makes up. It belongs to one owner (a
- * &struct rca_id) and calls it back until destroy() returns.
+ * &struct rca_id) and calls it back until destroy() returns. The report of a
+ * message that nobody answered may come later by a moment: whoever is called
+ * back gets a reference of the owner first, under RCU.
  *
  * Everything but destroy(), unlisten(), join() and leave() may be called with
  * the id's op mutex held. destroy() waits for callbacks that run: never call it

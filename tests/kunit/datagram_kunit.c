@@ -404,6 +404,21 @@ static void answer_during_destroy(struct kunit *test)
 	}
 }
 
+static void timeout_after_the_last_reference(struct kunit *test)
+{
+	struct rca_id *id = rca_id_get(asking(test));
+
+	/* ib_cm may tell of it when destroy is over; RCU alone keeps the id then. */
+	destroy(test, id);
+	flush_delayed_work(&id->work);
+	rcu_read_lock();
+	rca_id_put(id);
+	KUNIT_EXPECT_EQ(test, fake_message(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT), 0);
+	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), 0u);
+	rcu_read_unlock();
+	expect_no_event(test);
+}
+
 static void removal_in_each_state_tells_and_gives_all_back(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -477,6 +492,7 @@ static struct kunit_case datagram_cases[] = {
 	KUNIT_CASE(reject_is_status_2),
 	KUNIT_CASE(destroy_in_each_state_is_immediate),
 	KUNIT_CASE(answer_during_destroy),
+	KUNIT_CASE(timeout_after_the_last_reference),
 	KUNIT_CASE(removal_in_each_state_tells_and_gives_all_back),
 	KUNIT_CASE(request_with_a_bad_header_is_refused),
 	{}
