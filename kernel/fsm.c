@@ -45,7 +45,8 @@ struct row {
 
 /*
  * rdma_disconnect() on an id that tried to connect succeeds whatever became of
- * the connection (librdmacm programs call it twice, and on failed ids).
+ * the connection (librdmacm programs call it twice, and on failed ids), and on
+ * a listener, where it does nothing.
  */
 #define DISC_OK		[RCA_IN_DISCONNECT] = IGN
 
@@ -188,7 +189,7 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 	},
 	[RCA_ST_LISTEN] = {
 		[RCA_IN_LISTEN_FAIL] = GO(BOUND),
-		DESTROY, REMOVE,
+		DISC_OK, DESTROY, REMOVE,
 	},
 	[RCA_ST_REMOVED] = {
 		/* Callbacks that ran while the device was taken away. */

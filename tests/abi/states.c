@@ -96,7 +96,7 @@ TEST(listening)
 	struct pair p;
 
 	pair_listen(&p, HERE);
-	refused(p.ctx, p.listener, 0, 0);
+	refused(p.ctx, p.listener, 0, DISCONNECT);
 	p.client = get_client(p.ctx, p.cq, HERE, p.port, 0);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
 	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);

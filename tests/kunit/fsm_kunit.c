@@ -72,7 +72,7 @@ static const struct expectation expected[] = {
 	{ RCA_ST_SIDR_DONE,
 	  "accept-fail>failed connect-fail= rep= bad-qkey= rej= req-timeout= disconnect="
 	  " destroy>destroying remove>removed:11" },
-	{ RCA_ST_LISTEN, "listen-fail>bound destroy>destroying remove>removed:11" },
+	{ RCA_ST_LISTEN, "listen-fail>bound disconnect= destroy>destroying remove>removed:11" },
 	{ RCA_ST_REMOVED,
 	  "addr-ok= addr-fail= route-ok= route-fail= connect-fail= listen-fail= accept-fail="
 	  " establish-fail= disconnect-fail= rej= dreq=! timewait-exit= remove= rep= req-timeout="
