@@ -34,6 +34,7 @@ static int bind_new(int ctx, const char *ip, uint16_t port)
 
 TEST(local_address_has_a_device)
 {
+	static const uint8_t none[16];
 	struct rdma_cm_alt_route route;
 	int ctx = get_ctx();
 	uint32_t id = get_bound(ctx, -1, HERE, PORT);
@@ -44,7 +45,7 @@ TEST(local_address_has_a_device)
 	/* No peer, but a family, as with stock. */
 	EXPECT(addr_is(&route.dst, "0.0.0.0"));
 	EXPECT_EQ(addr_port(&route.dst), 0);
-	EXPECT(!memcmp(route.dgid, (uint8_t[16]){}, 16));
+	EXPECT(!memcmp(route.dgid, none, 16));
 	EXPECT(route.node_guid != 0);
 	EXPECT_EQ(route.port_num, 1);
 	EXPECT_EQ(route.pkey, htons(0xffff));

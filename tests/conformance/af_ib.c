@@ -80,17 +80,17 @@ static void bind_all(enum rdma_port_space ps)
 	}
 }
 
-GROUP(af_ib_bind_tcp, 0)
+GROUP(af_ib_bind_tcp, ALONE)
 {
 	bind_all(RDMA_PS_TCP);
 }
 
-GROUP(af_ib_bind_udp, 0)
+GROUP(af_ib_bind_udp, ALONE)
 {
 	bind_all(RDMA_PS_UDP);
 }
 
-GROUP(af_ib_bind_ib, 0)
+GROUP(af_ib_bind_ib, ALONE)
 {
 	bind_all(RDMA_PS_IB);
 }
