@@ -56,8 +56,8 @@ static struct rdma_addrinfo info(int i, struct sockaddr *addr, bool passive)
 
 static void type_answer(const char *check, const struct rdma_cm_id *id)
 {
-	answer(check, "type=%d ps=%#x verbs=%s qp=%s", (int)id->qp_type, (int)id->ps, yes(id->verbs),
-	       qp_state(id->qp));
+	answer(check, "type=%d ps=%#x verbs=%s qp=%s", (int)id->qp_type, (int)id->ps,
+	       yes(id->verbs), qp_state(id->qp));
 }
 
 /* What a process opens once does not count. */
@@ -82,9 +82,9 @@ GROUP(types_active, 0)
 		if (RET(name_of(i, "create"), rdma_create_ep(&id, &res, NULL, NULL)))
 			continue;
 		type_answer(name_of(i, "fields"), id);
-		RET(name_of(i, "ack_timeout"), rdma_set_option(id, RDMA_OPTION_ID,
-							     RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
-							     sizeof(timeout)));
+		RET(name_of(i, "ack_timeout"),
+		    rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
+				    sizeof(timeout)));
 		RET(name_of(i, "qp_attr"), rdma_init_qp_attr(id, &init, &mask));
 		answer(name_of(i, "mask"), "%#x", mask);
 		VOID(name_of(i, "destroy"), rdma_destroy_ep(id));
