@@ -14,7 +14,7 @@
 #include "group.h"
 #include "listen.h"
 #include "mcast.h"
-#include "ports.h"
+#include "porttable.h"
 #include "request.h"
 #include "teardown.h"
 #include "transport_ib.h"

@@ -1,148 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Port tables, one for each network namespace and port space: who may bind
- * what, with the rules and errors of the stock rdma_cm.
+ * Ports: who may bind what, and listen on it, with the rules and errors of the
+ * stock rdma_cm.
  *
- * All entries of a port are in one bucket. A table is made when its namespace
- * binds the first port in its port space.
- *
- * Locking: one spinlock for each bucket; of two buckets that of the lower
- * index first. Process context only, nothing is called with a bucket locked.
+ * Locking: the spinlock of a bucket of the port table; of two buckets that of
+ * the lower index first. Process context only, nothing is called with a bucket
+ * locked.
  */
 #include "ports.h"
 
 #include <kunit/visibility.h>
-#include <linux/bug.h>
 #include <linux/capability.h>
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/random.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <net/ip.h>
-#include <net/netns/generic.h>
-#include <rdma/ib.h>
-#include <rdma/rdma_user_cm.h>
-
-#define RCA_BUCKETS 1024
-
-/**
- * enum rca_space - indices of the port spaces
- * @RCA_SPACE_TCP: RDMA_PS_TCP
- * @RCA_SPACE_UDP: RDMA_PS_UDP
- * @RCA_SPACE_IPOIB: RDMA_PS_IPOIB
- * @RCA_SPACE_IB: RDMA_PS_IB
- * @RCA_SPACES: how many there are
- */
-enum rca_space {
-	RCA_SPACE_TCP,
-	RCA_SPACE_UDP,
-	RCA_SPACE_IPOIB,
-	RCA_SPACE_IB,
-	RCA_SPACES,
-};
-
-/**
- * struct rca_bucket - the binds of some ports
- * @lock: protects @binds and what they say about themselves
- * @binds: &rca_bind.node (lock: @lock)
- */
-struct rca_bucket {
-	spinlock_t lock;
-	struct hlist_head binds;
-};
-
-/**
- * struct rca_ports_net - the tables of a network namespace
- * @table: RCA_BUCKETS buckets, or NULL: never used (set once, by cmpxchg)
- */
-struct rca_ports_net {
-	struct rca_bucket *table[RCA_SPACES];
-};
-
-static unsigned int rca_ports_net_id __read_mostly;
-
-static int rca_ports_space(u16 ps)
-{
-	switch (ps) {
-	case RDMA_PS_TCP:
-		return RCA_SPACE_TCP;
-	case RDMA_PS_UDP:
-		return RCA_SPACE_UDP;
-	case RDMA_PS_IPOIB:
-		return RCA_SPACE_IPOIB;
-	case RDMA_PS_IB:
-		return RCA_SPACE_IB;
-	default:
-		return -EPROTONOSUPPORT;
-	}
-}
-
-/*
- * An AF_IB address says by its service ID which port space it means. An id of
- * RDMA_PS_IB may use three of them, the others only their own. The address is
- * completed to that.
- */
-static int rca_ports_select_ib(u16 *ps, struct sockaddr_ib *sib)
-{
-	static const u16 spaces[] = { RDMA_PS_IB, RDMA_PS_TCP, RDMA_PS_UDP };
-	u64 mask = be64_to_cpu(sib->sib_sid_mask);
-	u64 sid = be64_to_cpu(sib->sib_sid) & mask;
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(spaces); i++) {
-		u64 space = (u64)spaces[i] << 16;
-
-		if (*ps != RDMA_PS_IB && *ps != spaces[i])
-			continue;
-		if ((sid & ~(u64)U16_MAX) != (space & mask))
-			continue;
-		*ps = spaces[i];
-		sib->sib_sid = cpu_to_be64(space | (sid & U16_MAX));
-		sib->sib_sid_mask = cpu_to_be64(mask | ~(u64)U16_MAX);
-		return 0;
-	}
-	return -EPROTONOSUPPORT;
-}
-
-static struct rca_bucket *rca_ports_table(struct net *net, int space)
-{
-	struct rca_ports_net *ports = net_generic(net, rca_ports_net_id);
-	struct rca_bucket *table, *other;
-	int i;
-
-	table = READ_ONCE(ports->table[space]); /* pairs with cmpxchg() below */
-	if (table)
-		return table;
-
-	table = kvcalloc(RCA_BUCKETS, sizeof(*table), GFP_KERNEL_ACCOUNT);
-	if (!table)
-		return NULL;
-	for (i = 0; i < RCA_BUCKETS; i++) {
-		spin_lock_init(&table[i].lock);
-		INIT_HLIST_HEAD(&table[i].binds);
-	}
-	other = cmpxchg(&ports->table[space], NULL, table);
-	if (other) {
-		kvfree(table);
-		return other;
-	}
-	return table; /* freed in rca_ports_net_exit() */
-}
-
-static struct rca_bucket *rca_ports_bucket(struct rca_bucket *table, u16 port)
-{
-	return &table[port % RCA_BUCKETS];
-}
-
-/* The bucket of a bind that is, or was, in a table. */
-static struct rca_bucket *rca_bind_bucket(const struct rca_bind *bind)
-{
-	struct rca_ports_net *ports = net_generic(bind->net, rca_ports_net_id);
-	struct rca_bucket *table = READ_ONCE(ports->table[rca_ports_space(bind->ps)]);
-
-	return rca_ports_bucket(table, be16_to_cpu(rca_addr_port(&bind->addr)));
-}
 
 /* Does it take every address, when it comes to conflicts? */
 static bool rca_bind_wildcard(const struct rca_bind *bind)
@@ -299,12 +173,9 @@ int rca_ports_bind(struct rca_bind *bind, struct net *net, u16 ps, const union r
 		if (ret)
 			return ret;
 	}
-	ret = rca_ports_space(ps);
-	if (ret < 0)
-		return ret;
-	table = rca_ports_table(net, ret);
-	if (!table)
-		return -ENOMEM;
+	table = rca_ports_table(net, ps);
+	if (IS_ERR(table))
+		return PTR_ERR(table);
 
 	bind->net = net;
 	bind->ps = ps;
@@ -340,14 +211,10 @@ EXPORT_SYMBOL_IF_KUNIT(rca_ports_bind);
  */
 int rca_ports_repick(struct rca_bind *bind)
 {
-	struct rca_ports_net *ports;
-
 	if (!rca_ports_bound(bind) || !bind->chosen)
 		return -EINVAL;
 
-	ports = net_generic(bind->net, rca_ports_net_id);
-	return rca_ports_choose(bind, READ_ONCE(ports->table[rca_ports_space(bind->ps)]),
-				rca_ports_try_replace);
+	return rca_ports_choose(bind, rca_bind_table(bind), rca_ports_try_replace);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ports_repick);
 
@@ -514,45 +381,3 @@ __be16 rca_ports_any(struct net *net)
 	return cpu_to_be16(get_random_u32_inclusive(low, high));
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ports_any);
-
-static void __net_exit rca_ports_net_exit(struct net *net)
-{
-	struct rca_ports_net *ports = net_generic(net, rca_ports_net_id);
-	int space, i;
-
-	for (space = 0; space < RCA_SPACES; space++) {
-		struct rca_bucket *table = ports->table[space];
-
-		/* Who has a port has a reference on the namespace. */
-		for (i = 0; table && i < RCA_BUCKETS; i++)
-			WARN_ON_ONCE(!hlist_empty(&table[i].binds));
-		kvfree(table);
-	}
-}
-
-static struct pernet_operations rca_ports_net_ops = {
-	.exit = rca_ports_net_exit,
-	.id = &rca_ports_net_id,
-	.size = sizeof(struct rca_ports_net),
-};
-
-/**
- * rca_ports_init() - make port tables possible
- *
- * Context: process context, once, before any id exists.
- * Return: 0 or a negative errno.
- */
-int __init rca_ports_init(void)
-{
-	return register_pernet_subsys(&rca_ports_net_ops);
-}
-
-/**
- * rca_ports_exit() - free the port tables
- *
- * Context: process context, once, after the last id is gone.
- */
-void rca_ports_exit(void)
-{
-	unregister_pernet_subsys(&rca_ports_net_ops);
-}
