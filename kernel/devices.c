@@ -60,6 +60,12 @@ static bool supported(struct ib_device *ibdev)
 	return false;
 }
 
+static void device_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	if (event->event == IB_EVENT_GID_CHANGE)
+		upper->changed();
+}
+
 static struct ib_client client;
 
 /* Never fails: ib_core would not call us again for the device. */
@@ -90,6 +96,8 @@ static int add_one(struct ib_device *ibdev)
 	spin_lock_irqsave(&devices_lock, flags);
 	list_add_tail(&dev->node, &devices);
 	spin_unlock_irqrestore(&devices_lock, flags);
+	INIT_IB_EVENT_HANDLER(&dev->events, ibdev, device_event);
+	ib_register_event_handler(&dev->events);
 	queue_work(fence_wq, &dev->fence);
 	return 0;
 }
@@ -105,6 +113,7 @@ static void remove_one(struct ib_device *ibdev, void *client_data)
 	WRITE_ONCE(dev->removing, true);	/* pairs with rca_device_next() */
 	spin_unlock_irqrestore(&dev->lock, flags);
 
+	ib_unregister_event_handler(&dev->events);
 	flush_work(&dev->fence);
 	upper->removed(dev);
 	rca_device_put(dev);

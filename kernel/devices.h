@@ -29,6 +29,7 @@
  * @demux_mutex: serialises first listen and last close of a service ID; no
  *               callback takes it
  * @demuxes: service IDs that we hold (lock: @demux_mutex)
+ * @events: hears of changes of the device's GIDs (immutable)
  */
 struct rca_device {
 	struct ib_device *ibdev;
@@ -43,6 +44,7 @@ struct rca_device {
 	struct work_struct fence;
 	struct mutex demux_mutex;
 	struct list_head demuxes;
+	struct ib_event_handler events;
 };
 
 /**
@@ -50,10 +52,13 @@ struct rca_device {
  * @added: a device may be listened on from now on. Process context, no locks.
  * @removed: nothing may use @dev any more when this returns. Process context;
  *           the device was marked before and takes no new ids.
+ * @changed: the GIDs of some device are others now. Called with locks of
+ *           ib_core held; must not sleep.
  */
 struct rca_devices_ops {
 	void (*added)(struct rca_device *dev);
 	void (*removed)(struct rca_device *dev);
+	void (*changed)(void);
 };
 
 int rca_devices_init(const struct rca_devices_ops *ops, const struct rca_tp_ops *tp_ib);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Listening ids. One that is bound to an address listens on the device of that
- * address; one that is not listens on all devices, also on those that come
- * later.
+ * address; one that is not listens on all devices that reach its namespace, also
+ * on those that come later.
  *
  * Locking: rca_id.op, then listeners_mutex, which protects the slots of all
  * listeners. No callback takes either.
@@ -14,6 +14,7 @@
 
 #include "demux.h"
 #include "devices.h"
+#include "reach.h"
 #include "resolve.h"
 #include "trace.h"
 #include "wire.h"
@@ -24,11 +25,14 @@
 /* How often a listener asks again for a service ID that another user of a new device holds. */
 #define BLOCKED_RETRY	(5 * HZ)
 
+/* How long a device is kept that reaches a listener no more: it may be for a moment only. */
+#define UNREACHED_GRACE	(5 * HZ)
+
 /**
  * struct rca_listener - what makes an id a listener
  * @id: the id (immutable)
  * @service_id: what it listens for (immutable once it is in @node)
- * @wildcard: listens on all devices (immutable)
+ * @wildcard: listens on all devices that reach its namespace (immutable)
  * @node: in the list of wildcard listeners (lock: listeners_mutex)
  * @slots: its places on devices (lock: listeners_mutex)
  */
@@ -43,8 +47,10 @@ struct rca_listener {
 static DEFINE_MUTEX(listeners_mutex);
 static LIST_HEAD(wildcards);
 
-static void retry_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(blocked_retry, retry_work);
+static void join_work(struct work_struct *work);
+static void leave_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(join_again, join_work);
+static DECLARE_DELAYED_WORK(leave_later, leave_work);
 
 static bool on_device(struct rca_listener *listener, struct rca_device *dev)
 {
@@ -88,8 +94,8 @@ static int start_everywhere(struct rca_listener *listener)
 
 	lockdep_assert_held(&listeners_mutex);
 	while ((dev = rca_device_next(dev))) {
-		/* A device that is not listenable yet comes by rca_listen_device_added(). */
-		if (!READ_ONCE(dev->listenable))
+		/* It comes by rca_listen_device_added(), or by rca_listen_devices_changed(). */
+		if (!READ_ONCE(dev->listenable) || !rca_device_reaches(dev, listener->id->net))
 			continue;
 		ret = start_on(listener, dev);
 		if (ret) {
@@ -259,7 +265,7 @@ void rca_listen_stop(struct rca_id *id)
 	kfree(listener);
 }
 
-/* Wildcard listeners that are not on @dev yet start there. False: some are blocked. */
+/* Wildcard listeners that @dev reaches and that are not on it start there. False: some cannot. */
 static bool start_wildcards_on(struct rca_device *dev)
 {
 	struct rca_listener *listener;
@@ -268,7 +274,7 @@ static bool start_wildcards_on(struct rca_device *dev)
 
 	lockdep_assert_held(&listeners_mutex);
 	list_for_each_entry(listener, &wildcards, node) {
-		if (on_device(listener, dev))
+		if (on_device(listener, dev) || !rca_device_reaches(dev, listener->id->net))
 			continue;
 		ret = start_on(listener, dev);
 		if (!ret)
@@ -282,7 +288,7 @@ static bool start_wildcards_on(struct rca_device *dev)
 	return all;
 }
 
-static void retry_work(struct work_struct *work)
+static void join_work(struct work_struct *work)
 {
 	struct rca_device *dev = NULL;
 	bool all = true;
@@ -293,7 +299,25 @@ static void retry_work(struct work_struct *work)
 			all &= start_wildcards_on(dev);
 	mutex_unlock(&listeners_mutex);
 	if (!all)
-		mod_delayed_work(rca_wq, &blocked_retry, BLOCKED_RETRY);
+		queue_delayed_work(rca_wq, &join_again, BLOCKED_RETRY);
+}
+
+/* Others may want the service IDs of devices that have left the listeners' namespaces. */
+static void leave_work(struct work_struct *work)
+{
+	struct rca_listener *listener;
+	struct rca_slot *slot, *tmp;
+
+	mutex_lock(&listeners_mutex);
+	list_for_each_entry(listener, &wildcards, node) {
+		list_for_each_entry_safe(slot, tmp, &listener->slots, listener_node) {
+			if (rca_device_reaches(slot->demux->dev, listener->id->net))
+				continue;
+			list_del(&slot->listener_node);
+			rca_demux_leave(slot);
+		}
+	}
+	mutex_unlock(&listeners_mutex);
 }
 
 /**
@@ -312,7 +336,18 @@ void rca_listen_device_added(struct rca_device *dev)
 	all = start_wildcards_on(dev);
 	mutex_unlock(&listeners_mutex);
 	if (!all)
-		mod_delayed_work(rca_wq, &blocked_retry, BLOCKED_RETRY);
+		queue_delayed_work(rca_wq, &join_again, BLOCKED_RETRY);
+}
+
+/**
+ * rca_listen_devices_changed() - devices may reach other namespaces than before
+ *
+ * Context: Any context.
+ */
+void rca_listen_devices_changed(void)
+{
+	mod_delayed_work(rca_wq, &join_again, 0);
+	mod_delayed_work(rca_wq, &leave_later, UNREACHED_GRACE);
 }
 
 /**
@@ -342,5 +377,6 @@ void rca_listen_device_removed(struct rca_device *dev)
  */
 void rca_listen_exit(void)
 {
-	cancel_delayed_work_sync(&blocked_retry);
+	cancel_delayed_work_sync(&join_again);
+	cancel_delayed_work_sync(&leave_later);
 }

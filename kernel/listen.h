@@ -12,6 +12,7 @@ int rca_listen(struct rca_id *id, u32 backlog);
 void rca_listen_stop(struct rca_id *id);
 void rca_listen_device_added(struct rca_device *dev);
 void rca_listen_device_removed(struct rca_device *dev);
+void rca_listen_devices_changed(void);
 void rca_listen_exit(void);
 
 #endif /* RCA_LISTEN_H */

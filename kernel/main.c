@@ -15,6 +15,7 @@
 #include "listen.h"
 #include "mcast.h"
 #include "porttable.h"
+#include "reach.h"
 #include "request.h"
 #include "teardown.h"
 #include "transport_ib.h"
@@ -34,6 +35,7 @@ static void device_removed(struct rca_device *dev)
 static const struct rca_devices_ops devices_ops = {
 	.added = rca_listen_device_added,
 	.removed = device_removed,
+	.changed = rca_listen_devices_changed,
 };
 
 static int __init rca_init(void)
@@ -56,11 +58,16 @@ static int __init rca_init(void)
 	ret = rca_devices_init(&devices_ops, &rca_tp_ib);
 	if (ret)
 		goto err_group;
-	ret = rca_chardev_init();
+	ret = rca_reach_init(rca_listen_devices_changed);
 	if (ret)
 		goto err_devices;
+	ret = rca_chardev_init();
+	if (ret)
+		goto err_reach;
 	return 0;
 
+err_reach:
+	rca_reach_exit();
 err_devices:
 	rca_devices_exit();
 	rca_listen_exit();
@@ -78,6 +85,7 @@ err_events:
 static void __exit rca_exit(void)
 {
 	rca_chardev_exit();
+	rca_reach_exit();
 	rca_devices_exit();
 	rca_listen_exit();
 	rca_group_exit();

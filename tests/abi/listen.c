@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Listening: who gets a request, how many may wait, and whom we share a device with. */
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "rca_test.h"
+#include "stock_cm.h"
 
 #define PORT 7471
 
@@ -246,53 +246,13 @@ TEST(port_may_be_listened_on_again_at_once)
 	}
 }
 
-/* The stock rdma_cm, through its own device, in as few words as possible. */
-static int stock_call(int fd, uint32_t cmd, const void *in, uint16_t in_len)
-{
-	struct rdma_ucm_cmd_hdr hdr = { .cmd = cmd, .in = in_len };
-	uint8_t buf[512];
-
-	memcpy(buf, &hdr, sizeof(hdr));
-	memcpy(buf + sizeof(hdr), in, in_len);
-	return write(fd, buf, sizeof(hdr) + in_len) < 0 ? -errno : 0;
-}
-
+/* An id of the stock rdma_cm. */
 static uint32_t stock_bound(int fd, uint16_t port)
 {
-	struct rdma_ucm_create_id_resp resp = {};
-	struct rdma_ucm_create_id create = {
-		.response = (uintptr_t)&resp, .ps = RDMA_PS_TCP, .qp_type = 2 /* RC */,
-	};
-	struct rdma_ucm_bind bind = { .addr_size = sizeof(struct sockaddr_in) };
-	addr_t addr = make_addr(HERE, port);
-	struct rdma_ucm_cmd_hdr hdr = {
-		.cmd = RDMA_USER_CM_CMD_CREATE_ID, .in = sizeof(create), .out = sizeof(resp),
-	};
-	uint8_t buf[sizeof(hdr) + sizeof(create)];
+	uint32_t id = stock_id(fd);
 
-	memcpy(buf, &hdr, sizeof(hdr));
-	memcpy(buf + sizeof(hdr), &create, sizeof(create));
-	EXPECT_EQ(MUST(write(fd, buf, sizeof(buf))), sizeof(buf));
-	bind.id = resp.id;
-	memcpy(&bind.addr, &addr, sizeof(struct sockaddr_in));
-	EXPECT_EQ(stock_call(fd, RDMA_USER_CM_CMD_BIND, &bind, sizeof(bind)), 0);
-	return resp.id;
-}
-
-static int stock_listen(int fd, uint32_t id)
-{
-	struct rdma_ucm_listen listen = { .id = id, .backlog = 5 };
-
-	return stock_call(fd, RDMA_USER_CM_CMD_LISTEN, &listen, sizeof(listen));
-}
-
-static int stock_open(void)
-{
-	int fd = open("/dev/infiniband/rdma_cm", O_RDWR | O_CLOEXEC);
-
-	if (fd < 0)
-		ktap_skip("no stock rdma_cm");
-	return fd;
+	EXPECT_EQ(stock_bind(fd, id, HERE, port), 0);
+	return id;
 }
 
 TEST(port_that_the_stock_stack_listens_on_is_eaddrinuse)
