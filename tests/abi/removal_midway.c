@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A device goes in the middle of things: while a peer is asked, while an answer
+ * is on its way, while its ids end, and while nobody reads what happens.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rca_datagram.h"
+
+#define ADDR "10.8.0.1"
+#define SILENT "10.8.0.99"	/* a neighbour that is known and does not answer */
+#define PORT 7471
+#define GROUP "239.8.1.1"
+
+/* Tests end where an expectation fails, so each one cleans up what another may have left. */
+static void add_device(void)
+{
+	if (system("rdma link delete rxe2 2>/dev/null; ip link delete d2 2>/dev/null;"
+		   "ip link add d2 type veth peer name d3 && ip link set d2 up && ip link set d3 up &&"
+		   "ip addr add " ADDR "/24 dev d2 &&"
+		   "ip neigh add " SILENT " lladdr 02:00:00:00:00:99 dev d2 &&"
+		   "rdma link add rxe2 type rxe netdev d2"))
+		ktap_skip("cannot make a device");
+}
+
+/* It waits for nobody's answer: a message to a silent peer is repeated for a minute. */
+static void delete_device(void)
+{
+	EXPECT_EQ(system("timeout 20 rdma link delete rxe2"), 0);
+}
+
+static void expect_removal(int queue, uint32_t id)
+{
+	event_t ev;
+
+	/* The peer's end may be the first news. */
+	do {
+		get_event(queue, &ev);
+		EXPECT_EQ(ev.id, id);
+	} while (ev.type == RDMA_CM_ALT_EVENT_DISCONNECTED ||
+		 ev.type == RDMA_CM_ALT_EVENT_REJECTED);
+	EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL);
+	EXPECT(!event_waits(queue));
+}
+
+TEST(peer_was_asked_and_says_nothing)
+{
+	int ctx, queue;
+	uint32_t id;
+
+	add_device();
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	id = get_client(ctx, queue, SILENT, PORT, CLIENT);
+	EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
+	delete_device();
+	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
+	EXPECT(!event_waits(queue));
+	EXPECT_EQ(rca_disconnect(ctx, id), -ENXIO);
+	EXPECT_EQ(rca_destroy(ctx, id), 0);
+}
+
+TEST(peer_of_a_datagram_was_asked_and_says_nothing)
+{
+	uint32_t id;
+	int ctx, queue;
+
+	add_device();
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	EXPECT_EQ(rca_create(ctx, queue, RDMA_PS_UDP, IB_UVERBS_QPT_UD, CLIENT, &id), 0);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, SILENT, PORT), 0);
+	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
+	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
+	delete_device();
+	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
+	EXPECT(!event_waits(queue));
+	EXPECT_EQ(rca_destroy(ctx, id), 0);
+}
+
+/* A request that was read, and then accepted, with a client that has not confirmed. */
+static void get_half(struct pair *p, bool accepted)
+{
+	event_t ev;
+
+	add_device();
+	pair_route(p, ADDR);
+	EXPECT_EQ(rca_connect(p->ctx, p->client, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p->lq, CONNECT_REQUEST, 0, 0, &ev);
+	p->server = ev.id;
+	EXPECT_EQ(rca_destroy(p->ctx, p->listener), 0);
+	if (!accepted)
+		return;
+	EXPECT_EQ(rca_accept(p->ctx, p->server, SERVER, NULL, 0), 0);
+	EXPECT_EVENT(p->cq, CONNECT_RESPONSE, p->client);
+}
+
+TEST(request_was_read_and_not_answered)
+{
+	struct pair p;
+
+	get_half(&p, false);
+	delete_device();
+	expect_removal(p.cq, p.client);
+	/* It is its program's since the request was read, and has no cookie before accept. */
+	expect_removal(p.lq, p.server);
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), -ENXIO);
+	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+}
+
+TEST(request_was_accepted_and_not_confirmed)
+{
+	struct pair p;
+
+	get_half(&p, true);
+	delete_device();
+	expect_removal(p.cq, p.client);
+	expect_removal(p.lq, p.server);
+	EXPECT_EQ(rca_establish(p.ctx, p.client), -ENXIO);
+	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+}
+
+/* One id of every kind that can be on a device, their events unread. */
+static void make_all(int ctx, int queue)
+{
+	uint32_t id, member;
+
+	get_bound(ctx, queue, ADDR, PORT + 1);
+	EXPECT_EQ(rca_listen(ctx, get_bound(ctx, queue, ADDR, PORT), 0), 0);
+	id = get_id(ctx, queue, 0);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, "10.8.0.77", PORT), 0);
+	id = get_id(ctx, queue, 0);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, SILENT, PORT), 0);
+	for (int i = 0; i < 3; i++) {
+		int own = get_queue(ctx);
+
+		id = get_client(ctx, own, i ? ADDR : SILENT, PORT, 0);
+		EXPECT_EQ(rca_set_queue(ctx, id, queue), 0);
+		EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
+	}
+	EXPECT_EQ(rca_create(ctx, queue, RDMA_PS_UDP, IB_UVERBS_QPT_UD, 0, &id), 0);
+	EXPECT_EQ(rca_bind(ctx, id, ADDR, 0), 0);
+	EXPECT_EQ(rca_join(ctx, id, GROUP, 0, 0, &member), 0);
+	EXPECT(event_comes(queue, PATIENCE));
+}
+
+TEST(nobody_reads_the_events)
+{
+	int ctx, queue;
+
+	add_device();
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	make_all(ctx, queue);
+	delete_device();
+	EXPECT(event_waits(queue));
+	/* They have their ports, until they are destroyed, and nothing else of the new one. */
+	EXPECT_EQ(system("rdma link add rxe2 type rxe netdev d2"), 0);
+	EXPECT_EQ(rca_bind(ctx, get_id(ctx, -1, 0), ADDR, PORT), -EADDRINUSE);
+	EXPECT_EQ(rca_listen(ctx, get_bound(ctx, -1, ADDR, PORT + 9), 0), 0);
+	MUST(close(queue));
+	delete_device();
+}
+
+TEST(process_is_stopped_and_killed)
+{
+	pid_t pid = MUST(fork());
+	int status;
+
+	if (!pid) {
+		int ctx;
+
+		add_device();
+		ctx = get_ctx();
+		make_all(ctx, get_queue(ctx));
+		raise(SIGSTOP);
+		_exit(1);
+	}
+	MUST(waitpid(pid, &status, WUNTRACED));
+	EXPECT(WIFSTOPPED(status));
+	delete_device();
+	MUST(kill(pid, SIGKILL));
+	MUST(waitpid(pid, &status, 0));
+	EXPECT_EQ(WTERMSIG(status), SIGKILL);
+}
+
+/* Ids of a process that died disconnect in the background. */
+TEST(ids_of_a_dead_process_are_disconnecting)
+{
+	struct pair p;
+	event_t ev;
+	pid_t pid;
+
+	add_device();
+	pair_listen(&p, ADDR);
+	pid = MUST(fork());
+	if (!pid) {
+		int ctx = get_ctx(), queue = get_queue(ctx);
+
+		for (int i = 0; i < 8; i++) {
+			uint32_t id = get_client(ctx, queue, ADDR, p.port, 0);
+
+			EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
+			EXPECT_EVENT(queue, CONNECT_RESPONSE, id);
+			EXPECT_EQ(rca_establish(ctx, id), 0);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < 8; i++) {
+		EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+		EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
+		EXPECT_EVENT(p.lq, ESTABLISHED, ev.id);
+	}
+	MUST(waitpid(pid, NULL, 0));
+	delete_device();
+}
+
+struct busy {
+	int ctx;
+	uint16_t port;
+	bool stop;
+	unsigned int connected;
+};
+
+/* Whatever comes is accepted; the ids go when the program says so. */
+static void *serve(void *arg)
+{
+	struct busy *busy = arg;
+	int queue = get_queue(busy->ctx);
+	uint32_t id = get_id(busy->ctx, queue, LISTENER);
+	event_t ev;
+
+	EXPECT_EQ(rca_bind(busy->ctx, id, "0.0.0.0", busy->port), 0);
+	EXPECT_EQ(rca_listen(busy->ctx, id, 0), 0);
+	while (!__atomic_load_n(&busy->stop, __ATOMIC_SEQ_CST)) {
+		if (!event_comes(queue, 1))
+			continue;
+		get_event(queue, &ev);
+		if (ev.type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
+			rca_accept(busy->ctx, ev.id, SERVER, NULL, 0);
+		else if (ev.type != RDMA_CM_ALT_EVENT_ESTABLISHED)
+			rca_destroy(busy->ctx, ev.id);
+	}
+	return NULL;
+}
+
+/* All steps one after the other; each may fail, as the device may go at any time. */
+static void *connect_and_go(void *arg)
+{
+	struct busy *busy = arg;
+	int queue = get_queue(busy->ctx);
+	event_t ev;
+
+	while (!__atomic_load_n(&busy->stop, __ATOMIC_SEQ_CST)) {
+		uint32_t id = get_id(busy->ctx, queue, CLIENT);
+
+		if (rca_resolve_addr(busy->ctx, id, NULL, ADDR, busy->port))
+			goto destroy;
+		while (event_comes(queue, 5)) {
+			get_event(queue, &ev);
+			if (ev.type == RDMA_CM_ALT_EVENT_ADDR_RESOLVED) {
+				if (rca_resolve_route(busy->ctx, id))
+					break;
+			} else if (ev.type == RDMA_CM_ALT_EVENT_ROUTE_RESOLVED) {
+				if (rca_connect(busy->ctx, id, NULL, 0))
+					break;
+			} else if (ev.type == RDMA_CM_ALT_EVENT_CONNECT_RESPONSE) {
+				if (rca_establish(busy->ctx, id))
+					break;
+				__atomic_fetch_add(&busy->connected, 1, __ATOMIC_SEQ_CST);
+				rca_disconnect(busy->ctx, id);
+			} else {
+				break;
+			}
+		}
+destroy:
+		EXPECT_EQ(rca_destroy(busy->ctx, id), 0);
+	}
+	return NULL;
+}
+
+TEST(device_that_comes_and_goes_under_connections)
+{
+	struct busy busy = { .ctx = get_ctx(), .port = PORT };
+	unsigned int before;
+	pthread_t threads[3];
+
+	ktap_timeout(180);
+	add_device();
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(pthread_create(&threads[i], NULL, i ? connect_and_go : serve, &busy), 0);
+	for (int i = 0; i < 4; i++) {
+		/* Until it serves again. */
+		before = __atomic_load_n(&busy.connected, __ATOMIC_SEQ_CST);
+		for (int n = 0; n < PATIENCE * 100; n++) {
+			if (__atomic_load_n(&busy.connected, __ATOMIC_SEQ_CST) > before + 3)
+				break;
+			usleep(10000);
+		}
+		EXPECT(__atomic_load_n(&busy.connected, __ATOMIC_SEQ_CST) > before + 3);
+		delete_device();
+		EXPECT_EQ(system("rdma link add rxe2 type rxe netdev d2"), 0);
+	}
+	__atomic_store_n(&busy.stop, true, __ATOMIC_SEQ_CST);
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(pthread_join(threads[i], NULL), 0);
+	delete_device();
+}
+
+/* All its devices go at a time, those of the rig, too, which come back. */
+TEST(driver_is_unloaded)
+{
+	uint32_t here, elsewhere, wildcard;
+	int ctx, queue, status;
+	event_t ev;
+
+	add_device();
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	make_all(ctx, get_queue(ctx));
+	here = get_bound(ctx, queue, HERE, PORT + 2);
+	elsewhere = get_bound(ctx, queue, ELSEWHERE, PORT + 2);
+	EXPECT_EQ(rca_listen(ctx, elsewhere, 0), 0);
+	wildcard = get_id(ctx, queue, 0);
+	EXPECT_EQ(rca_bind(ctx, wildcard, "0.0.0.0", PORT + 3), 0);
+	EXPECT_EQ(rca_listen(ctx, wildcard, 0), 0);
+	status = system("timeout 30 rmmod rdma_rxe");
+	EXPECT_EQ(system("modprobe rdma_rxe && rdma link add rxe0 type rxe netdev d0 &&"
+			 "rdma link add rxe1 type rxe netdev v0"), 0);
+	EXPECT_EQ(status, 0);
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EVENT_STATUS(queue, DEVICE_REMOVAL, 0, 0, &ev);
+		EXPECT(ev.id == here || ev.id == elsewhere);
+		EXPECT_EQ(rca_destroy(ctx, ev.id), 0);
+	}
+	EXPECT(!event_waits(queue));
+	/* What was not on a device is as before. */
+	EXPECT_EQ(rca_listen(ctx, wildcard, 0), -EINVAL);
+	get_bound(ctx, queue, HERE, PORT + 2);
+	EXPECT_EQ(system("ip link delete d2"), 0);
+}
+
+KTAP_MAIN
