@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Packets, and the switch that all ports are plugged into.
+ */
+#ifndef HCA_FABRIC_H
+#define HCA_FABRIC_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_verbs.h>
+
+#define HCA_GRH		40	/* bytes before the data of a datagram */
+#define HCA_GSI_QKEY	0x80010000
+
+/* hca_count: what happened to packets, see the file counters in debugfs. */
+enum hca_count {
+	HCA_SENT,
+	HCA_DELIVERED,
+	HCA_PORT_DOWN,
+	HCA_NO_PORT,
+	HCA_NO_QP,
+	HCA_BAD_PKEY,
+	HCA_BAD_QKEY,
+	HCA_NO_BUFFER,
+	HCA_NO_MEMBER,
+	HCA_TOO_MANY,
+	HCA_SA_ANSWERED,
+	HCA_SA_REFUSED,
+	HCA_COUNTS,
+};
+
+/**
+ * struct hca_packet - a packet on the wire
+ * @entry: in a list of the fabric's
+ * @due: when it goes on, in jiffies, of one that a rule holds
+ * @behind: it waits for another to overtake it
+ * @judged: the rules have had their say
+ * @connected: of a connected QP, else a datagram
+ * @has_grh: @grh holds
+ * @has_imm: @imm holds
+ * @solicited: the sender wants the receiver's attention
+ * @sl: service level
+ * @tries: how often there was no receive request for it
+ * @slid: LID of the sender
+ * @dlid: LID of the receiver or of a group
+ * @pkey: of the partition
+ * @src_qpn: the sender's QP
+ * @dst_qpn: the receiver's QP
+ * @qkey: what the receiver's QP must have
+ * @from: the sender's QP, to know it by and nothing else
+ * @imm: immediate data
+ * @grh: global route header
+ * @len: of @data
+ * @data: the payload
+ */
+struct hca_packet {
+	struct list_head entry;
+	unsigned long due;
+	bool behind;
+	bool judged;
+	bool connected;
+	bool has_grh;
+	bool has_imm;
+	bool solicited;
+	u8 sl;
+	u8 tries;
+	u16 slid;
+	u16 dlid;
+	u16 pkey;
+	u32 src_qpn;
+	u32 dst_qpn;
+	u32 qkey;
+	const void *from;
+	__be32 imm;
+	struct ib_grh grh;
+	u32 len;
+	u8 data[];
+};
+
+/* hca_packet_mad: the MAD in a packet to a QP1, NULL in any other. */
+static inline const struct ib_mad_hdr *hca_packet_mad(const struct hca_packet *packet)
+{
+	if (packet->connected || packet->dst_qpn != 1 || packet->len != IB_MGMT_MAD_SIZE)
+		return NULL;
+	return (const struct ib_mad_hdr *)packet->data;
+}
+
+int hca_fabric_init(void);
+void hca_fabric_exit(void);
+struct hca_packet *hca_packet_new(u32 len, gfp_t gfp);
+void hca_fabric_send(struct hca_packet *packet);
+void hca_count(enum hca_count what);
+u64 hca_counted(enum hca_count what);
+const char *hca_count_name(enum hca_count what);
+
+#endif /* HCA_FABRIC_H */

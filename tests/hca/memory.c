@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Memory regions, and copying to and from what work requests point at.
+ *
+ * The adapter is registered for virtual DMA: an address of the kernel's is a pointer. Memory of a
+ * program is reached by the pages that its region has pinned.
+ *
+ * Locking: the adapter's mutex @memory keeps a program's region while it is copied.
+ */
+#include "verbs.h"
+
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+/**
+ * hca_get_dma_mr() - the region that is all memory of the kernel
+ * @pd: its protection domain
+ * @access: unused
+ *
+ * Context: process.
+ * Return: the region or -ENOMEM.
+ */
+struct ib_mr *hca_get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct hca_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+
+	return mr ? &mr->ib : ERR_PTR(-ENOMEM);
+}
+
+/**
+ * hca_reg_user_mr() - a region of a program's memory
+ * @pd: its protection domain
+ * @start: where it is in the program
+ * @length: how long it is
+ * @iova: where work requests find it
+ * @access: who may do what with it
+ * @udata: unused
+ *
+ * Context: process, may sleep.
+ * Return: the region, -ENOMEM, -EBUSY when there are no keys left, or what pinning says.
+ */
+struct ib_mr *hca_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+			      struct ib_udata *udata)
+{
+	struct hca_device *dev = to_hca(pd->device);
+	struct hca_mr *mr;
+	int ret;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->umem = ib_umem_get(&dev->ib, start, length, access);
+	if (IS_ERR(mr->umem)) {
+		ret = PTR_ERR(mr->umem);
+		goto err_free;
+	}
+	mr->ib.pd = pd;
+	mr->ib.iova = iova;
+	mr->ib.length = length;
+	ret = xa_alloc(&dev->mrs, &mr->ib.lkey, mr, XA_LIMIT(1, INT_MAX), GFP_KERNEL);
+	if (ret)
+		goto err_release;
+	mr->ib.rkey = mr->ib.lkey;
+	return &mr->ib;
+
+err_release:
+	ib_umem_release(mr->umem);
+err_free:
+	kfree(mr);
+	return ERR_PTR(ret);
+}
+
+/**
+ * hca_dereg_mr() - a region goes
+ * @ibmr: the region
+ * @udata: unused
+ *
+ * Context: process, may sleep; waits for a copy to or from it.
+ * Return: 0.
+ */
+int hca_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct hca_device *dev = to_hca(ibmr->device);
+	struct hca_mr *mr = to_hca_mr(ibmr);
+
+	if (mr->umem) {
+		mutex_lock(&dev->memory);
+		xa_erase(&dev->mrs, ibmr->lkey);
+		mutex_unlock(&dev->memory);
+		ib_umem_release(mr->umem);
+	}
+	kfree(mr);
+	return 0;
+}
+
+/* Copies a piece of a program's memory; the mutex memory is held. */
+static int copy_user(struct hca_qp *qp, const struct ib_sge *sge, size_t skip, void *kernel,
+		     size_t len, bool in)
+{
+	struct hca_device *dev = to_hca(qp->ib.device);
+	struct hca_mr *mr = xa_load(&dev->mrs, sge->lkey);
+	u64 at = sge->addr + skip;
+	struct sg_table *sgt;
+	size_t did;
+	off_t off;
+
+	if (!mr || mr->ib.pd != qp->ib.pd || at < mr->ib.iova || len > mr->ib.length ||
+	    at - mr->ib.iova > mr->ib.length - len)
+		return -EFAULT;
+	sgt = &mr->umem->sgt_append.sgt;
+	off = ib_umem_offset(mr->umem) + (at - mr->ib.iova);
+	if (in)
+		did = sg_pcopy_from_buffer(sgt->sgl, sgt->orig_nents, kernel, len, off);
+	else
+		did = sg_pcopy_to_buffer(sgt->sgl, sgt->orig_nents, kernel, len, off);
+	return did == len ? 0 : -EFAULT;
+}
+
+static int copy(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t skip, u8 *buf,
+		size_t len, bool in)
+{
+	int ret = 0;
+
+	for (; count && len; count--, sge++) {
+		size_t piece;
+
+		if (skip >= sge->length) {
+			skip -= sge->length;
+			continue;
+		}
+		piece = min_t(size_t, sge->length - skip, len);
+		if (qp->user)
+			ret = copy_user(qp, sge, skip, buf, piece, in);
+		else if (in)
+			memcpy((void *)(uintptr_t)sge->addr + skip, buf, piece);
+		else
+			memcpy(buf, (void *)(uintptr_t)sge->addr + skip, piece);
+		if (ret)
+			return ret;
+		skip = 0;
+		buf += piece;
+		len -= piece;
+	}
+	return len ? -EMSGSIZE : 0;
+}
+
+/**
+ * hca_gather() - reads what a send request points at
+ * @qp: the QP
+ * @sge: where it is
+ * @count: how many pieces
+ * @to: where it goes
+ * @len: how much
+ *
+ * Context: any for a client in the kernel; process for a program.
+ * Return: 0; -EFAULT outside of the program's regions; -EMSGSIZE when the pieces are less.
+ */
+int hca_gather(struct hca_qp *qp, const struct ib_sge *sge, u32 count, void *to, size_t len)
+{
+	struct hca_device *dev = to_hca(qp->ib.device);
+	int ret;
+
+	if (!qp->user)
+		return copy(qp, sge, count, 0, to, len, false);
+	mutex_lock(&dev->memory);
+	ret = copy(qp, sge, count, 0, to, len, false);
+	mutex_unlock(&dev->memory);
+	return ret;
+}
+
+/**
+ * hca_scatter() - writes where a receive request points at
+ * @qp: the QP
+ * @sge: where it goes
+ * @count: how many pieces
+ * @skip: how much of them to leave alone first
+ * @from: what is written
+ * @len: how much
+ *
+ * Context: process.
+ * Return: 0; -EFAULT outside of the program's regions; -EMSGSIZE when the pieces are less.
+ */
+int hca_scatter(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t skip,
+		const void *from, size_t len)
+{
+	struct hca_device *dev = to_hca(qp->ib.device);
+	int ret;
+
+	mutex_lock(&dev->memory);
+	ret = copy(qp, sge, count, skip, (u8 *)from, len, true);
+	mutex_unlock(&dev->memory);
+	return ret;
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Sending, and posting receive requests. The kernel hands its requests over in a list; a program
+ * writes them to its ring and rings the bell with an empty list.
+ *
+ * Datagrams are whole; of connected QPs only plain sends go, for programs that send a few bytes to
+ * see that a connection is one. RDMA completes with an error.
+ *
+ * Locking: the QP's mutex @sending for a program's ring, the QP's lock for the receive queue.
+ */
+#include "verbs.h"
+
+#include "fabric.h"
+#include "port.h"
+
+#define MESSAGE_MAX	65536	/* of a connected QP */
+
+/**
+ * struct message - a send request, from whomever
+ * @wr_id: the client's name for it
+ * @opcode: what to do
+ * @flags: as in the verbs
+ * @imm: immediate data
+ * @ah: where to, of a datagram
+ * @qpn: to which QP, of a datagram
+ * @qkey: of that QP
+ * @pkey_index: of the P_Key, for QP1
+ * @sge: where the data is
+ * @count: how many pieces
+ * @inlined: the data itself, instead
+ * @len: how much in all
+ */
+struct message {
+	u64 wr_id;
+	u32 opcode;
+	u32 flags;
+	__be32 imm;
+	const struct rdma_ah_attr *ah;
+	u32 qpn;
+	u32 qkey;
+	u16 pkey_index;
+	const struct ib_sge *sge;
+	u32 count;
+	const void *inlined;
+	u32 len;
+};
+
+static bool connected(const struct hca_qp *qp)
+{
+	return qp->ib.qp_type != IB_QPT_UD && qp->ib.qp_type != IB_QPT_SMI &&
+	       qp->ib.qp_type != IB_QPT_GSI;
+}
+
+static void complete_send(struct hca_qp *qp, const struct message *msg, enum ib_wc_status status)
+{
+	struct ib_wc wc = {
+		.wr_id = msg->wr_id,
+		.status = status,
+		.opcode = IB_WC_SEND,
+		.byte_len = msg->len,
+		.qp = &qp->ib,
+		.port_num = qp->port,
+	};
+
+	if (status || qp->signal_all || (msg->flags & IB_SEND_SIGNALED))
+		hca_cq_add(qp->ib.send_cq, &wc, status || (msg->flags & IB_SEND_SOLICITED));
+}
+
+/* address: writes where a packet comes from and goes to. Returns whether the port is up. */
+static bool address(struct hca_qp *qp, const struct message *msg, struct hca_packet *packet)
+{
+	struct hca_port *port = hca_port(qp->ib.device, qp->port);
+	const struct rdma_ah_attr *ah = msg->ah;
+	unsigned long flags;
+	u16 pkey_index;
+	bool up;
+
+	pkey_index = qp->ib.qp_type == IB_QPT_GSI ? msg->pkey_index : qp->attr.pkey_index;
+	packet->connected = connected(qp);
+	packet->from = qp;
+	packet->src_qpn = qp->ib.qp_num;
+	packet->dst_qpn = msg->qpn;
+	/* The high bit says that the key of the sending QP counts. */
+	packet->qkey = msg->qkey & BIT(31) ? qp->attr.qkey : msg->qkey;
+	packet->sl = rdma_ah_get_sl(ah);
+	packet->dlid = rdma_ah_get_dlid(ah);
+	packet->solicited = msg->flags & IB_SEND_SOLICITED;
+	packet->has_imm = msg->opcode == IB_WR_SEND_WITH_IMM;
+	packet->imm = msg->imm;
+	packet->has_grh = rdma_ah_get_ah_flags(ah) & IB_AH_GRH;
+	spin_lock_irqsave(&hca_lock, flags);
+	up = port->up || !qp->ib.qp_num;
+	packet->slid = port->lid;
+	packet->pkey = port->pkeys[pkey_index % HCA_PKEYS];
+	if (packet->has_grh) {
+		const struct ib_global_route *route = rdma_ah_read_grh(ah);
+
+		packet->grh.version_tclass_flow =
+			cpu_to_be32(6 << 28 | route->traffic_class << 20 |
+				    (route->flow_label & 0xfffff));
+		packet->grh.paylen = cpu_to_be16(packet->len + 24);
+		packet->grh.next_hdr = 0x1b;
+		packet->grh.hop_limit = route->hop_limit;
+		packet->grh.sgid = port->gids[route->sgid_index % HCA_GIDS];
+		packet->grh.dgid = route->dgid;
+	}
+	spin_unlock_irqrestore(&hca_lock, flags);
+	return up;
+}
+
+/* send: one message. Returns 0, or an errno when the request itself is not taken. */
+static int send(struct hca_qp *qp, struct message *msg, gfp_t gfp)
+{
+	enum ib_qp_state state = READ_ONCE(qp->attr.qp_state);
+	struct hca_packet *packet;
+	int ret = 0;
+
+	if (state == IB_QPS_ERR) {
+		complete_send(qp, msg, IB_WC_WR_FLUSH_ERR);
+		return 0;
+	}
+	if (state != IB_QPS_RTS && state != IB_QPS_SQD)
+		return -EINVAL;
+	if (msg->opcode != IB_WR_SEND && msg->opcode != IB_WR_SEND_WITH_IMM) {
+		complete_send(qp, msg, IB_WC_LOC_QP_OP_ERR);
+		return 0;
+	}
+	if (connected(qp)) {
+		msg->ah = &qp->attr.ah_attr;
+		msg->qpn = qp->attr.dest_qp_num;
+	}
+	if (!msg->ah || msg->len > (connected(qp) ? MESSAGE_MAX : HCA_MTU)) {
+		complete_send(qp, msg, msg->ah ? IB_WC_LOC_LEN_ERR : IB_WC_LOC_QP_OP_ERR);
+		return 0;
+	}
+	packet = hca_packet_new(msg->len, gfp);
+	if (!packet)
+		return -ENOMEM;
+	if (msg->inlined)
+		memcpy(packet->data, msg->inlined, msg->len);
+	else
+		ret = hca_gather(qp, msg->sge, msg->count, packet->data, msg->len);
+	if (ret) {
+		kfree(packet);
+		complete_send(qp, msg, IB_WC_LOC_PROT_ERR);
+		return 0;
+	}
+	if (address(qp, msg, packet)) {
+		hca_fabric_send(packet);
+	} else {
+		hca_count(HCA_PORT_DOWN);
+		kfree(packet);
+	}
+	complete_send(qp, msg, IB_WC_SUCCESS);
+	return 0;
+}
+
+/* send_ring: takes what a program has written to its ring. */
+static int send_ring(struct hca_qp *qp)
+{
+	struct hca_device *dev = to_hca(qp->ib.device);
+	struct rxe_send_wqe *ring, wqe;
+	struct rdma_ah_attr attr;
+	u8 data[HCA_MAX_INLINE];
+	struct hca_ah *ah;
+	int ret = 0;
+
+	static_assert(sizeof(data) >= HCA_MAX_SGE * sizeof(struct ib_sge));
+	static_assert(sizeof(struct ib_sge) == sizeof(struct rxe_sge));
+
+	mutex_lock(&qp->sending);
+	while (!ret && (ring = hca_queue_next_used(qp->sq))) {
+		struct message msg = {};
+
+		/* The program may write while we read: look at a copy only. */
+		memcpy(&wqe, ring, sizeof(wqe));
+		memcpy(data, ring->dma.inline_data, sizeof(data));
+		msg.wr_id = wqe.wr.wr_id;
+		msg.opcode = wqe.wr.opcode;
+		msg.flags = wqe.wr.send_flags;
+		msg.imm = wqe.wr.ex.imm_data;
+		msg.len = wqe.dma.length;
+		if (wqe.wr.send_flags & IB_SEND_INLINE) {
+			msg.inlined = data;
+			msg.len = min_t(u32, msg.len, sizeof(data));
+		} else {
+			msg.sge = (struct ib_sge *)data;
+			msg.count = min_t(u32, wqe.dma.num_sge, HCA_MAX_SGE);
+		}
+		if (!connected(qp)) {
+			msg.qpn = wqe.wr.wr.ud.remote_qpn;
+			msg.qkey = wqe.wr.wr.ud.remote_qkey;
+			xa_lock_irq(&dev->ahs);
+			ah = xa_load(&dev->ahs, wqe.wr.wr.ud.ah_num);
+			if (ah && ah->ib.pd == qp->ib.pd) {
+				attr = ah->attr;
+				msg.ah = &attr;
+			}
+			xa_unlock_irq(&dev->ahs);
+		}
+		ret = send(qp, &msg, GFP_KERNEL);
+		hca_queue_consumed(qp->sq);
+	}
+	mutex_unlock(&qp->sending);
+	return ret;
+}
+
+/**
+ * hca_post_send() - send requests of the kernel, or a program's bell
+ * @ibqp: the QP
+ * @wr: the requests; none for a program's bell
+ * @bad: the first that was not taken
+ *
+ * Context: any for the kernel, process for a program.
+ * Return: 0; -EINVAL before the QP can send; -ENOMEM.
+ */
+int hca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
+{
+	struct hca_qp *qp = to_hca_qp(ibqp);
+	int i, ret = 0;
+
+	if (qp->user)
+		return send_ring(qp);
+	for (; wr; wr = wr->next) {
+		struct message msg = {
+			.wr_id = wr->wr_id,
+			.opcode = wr->opcode,
+			.flags = wr->send_flags,
+			.imm = wr->ex.imm_data,
+			.sge = wr->sg_list,
+			.count = wr->num_sge,
+		};
+
+		for (i = 0; i < wr->num_sge; i++)
+			msg.len += wr->sg_list[i].length;
+		if (!connected(qp)) {
+			msg.ah = &to_hca_ah(ud_wr(wr)->ah)->attr;
+			msg.qpn = ud_wr(wr)->remote_qpn;
+			msg.qkey = ud_wr(wr)->remote_qkey;
+			msg.pkey_index = ud_wr(wr)->pkey_index;
+		}
+		ret = send(qp, &msg, GFP_ATOMIC);
+		if (ret)
+			break;
+	}
+	if (bad)
+		*bad = wr;
+	return ret;
+}
+
+/* put_receive: writes a receive request of the kernel to its ring; the ring's lock is held. */
+static int put_receive(struct hca_queue *queue, const struct ib_recv_wr *wr, u32 max_sge)
+{
+	struct rxe_recv_wqe *wqe;
+
+	if (wr->num_sge > max_sge)
+		return -EINVAL;
+	wqe = hca_queue_client_free(queue);
+	if (!wqe)
+		return -ENOMEM;
+	wqe->wr_id = wr->wr_id;
+	wqe->dma.num_sge = wr->num_sge;
+	memcpy(wqe->dma.sge, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
+	hca_queue_client_produced(queue);
+	return 0;
+}
+
+/**
+ * hca_post_recv() - receive requests of the kernel; a program writes its own
+ * @ibqp: the QP
+ * @wr: the requests
+ * @bad: the first that was not taken
+ *
+ * Context: any.
+ * Return: 0; -EINVAL for too many pieces or a QP without a queue; -ENOMEM when the queue is full.
+ */
+int hca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
+{
+	struct hca_qp *qp = to_hca_qp(ibqp);
+	unsigned long flags;
+	bool flush;
+	int ret = 0;
+
+	if (!qp->rq || qp->user) {
+		*bad = wr;
+		return qp->user ? 0 : -EINVAL;
+	}
+	spin_lock_irqsave(&qp->lock, flags);
+	for (; wr && !ret; wr = ret ? wr : wr->next)
+		ret = put_receive(qp->rq, wr, qp->cap.max_recv_sge);
+	flush = qp->attr.qp_state == IB_QPS_ERR;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (bad)
+		*bad = wr;
+	if (flush)
+		hca_flush_receives(qp);
+	return ret;
+}
+
+/**
+ * hca_post_srq_recv() - receive requests of the kernel for a shared queue
+ * @ibsrq: the queue
+ * @wr: the requests
+ * @bad: the first that was not taken
+ *
+ * Context: any.
+ * Return: 0; -EINVAL for too many pieces; -ENOMEM when the queue is full.
+ */
+int hca_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad)
+{
+	struct hca_srq *srq = to_hca_srq(ibsrq);
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	for (; wr && !ret; wr = ret ? wr : wr->next)
+		ret = put_receive(srq->queue, wr, srq->max_sge);
+	spin_unlock_irqrestore(&srq->lock, flags);
+	if (bad)
+		*bad = wr;
+	return ret;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Receiving: a packet meets a receive request.
+ *
+ * Locking: the QP's lock, and inside of it that of a shared receive queue. Data is copied and
+ * clients are told with no lock held.
+ */
+#include "verbs.h"
+
+#include "fabric.h"
+
+/* A receive request, copied from where a program might change it. */
+struct request {
+	u64 wr_id;
+	u32 count;
+	struct ib_sge sge[HCA_MAX_SGE];
+};
+
+/* take_from: the next request of a ring; its lock is held. */
+static bool take_from(struct hca_queue *queue, u32 max_sge, struct request *request)
+{
+	struct rxe_recv_wqe *wqe = hca_queue_next_used(queue);
+
+	if (!wqe)
+		return false;
+	request->wr_id = wqe->wr_id;
+	request->count = min_t(u32, READ_ONCE(wqe->dma.num_sge), max_sge);
+	memcpy(request->sge, wqe->dma.sge, request->count * sizeof(*request->sge));
+	hca_queue_consumed(queue);
+	return true;
+}
+
+/* take: the next request of a QP; its lock is held. */
+static bool take(struct hca_qp *qp, struct request *request)
+{
+	struct hca_srq *srq;
+	bool took;
+
+	if (qp->rq)
+		return take_from(qp->rq, qp->cap.max_recv_sge, request);
+	if (!qp->ib.srq)
+		return false;
+	srq = to_hca_srq(qp->ib.srq);
+	spin_lock(&srq->lock);
+	took = take_from(srq->queue, srq->max_sge, request);
+	spin_unlock(&srq->lock);
+	return took;
+}
+
+static bool can_receive(const struct hca_qp *qp)
+{
+	return qp->attr.qp_state == IB_QPS_RTR || qp->attr.qp_state == IB_QPS_RTS ||
+	       qp->attr.qp_state == IB_QPS_SQD;
+}
+
+/* right_key: the packet is one for this QP, by its key or its connection; the lock is held. */
+static bool right_key(const struct hca_qp *qp, const struct hca_packet *packet)
+{
+	bool connected = qp->ib.qp_type == IB_QPT_RC || qp->ib.qp_type == IB_QPT_UC;
+
+	if (packet->connected != connected)
+		return false;
+	if (connected)
+		return qp->attr.dest_qp_num == packet->src_qpn;
+	if (qp->ib.qp_type == IB_QPT_SMI)
+		return true;
+	return packet->qkey == (qp->ib.qp_type == IB_QPT_GSI ? HCA_GSI_QKEY : qp->attr.qkey);
+}
+
+/* fill: the data to where the request wants it. */
+static enum ib_wc_status fill(struct hca_qp *qp, const struct hca_packet *packet,
+			      const struct request *request)
+{
+	size_t skip = packet->connected ? 0 : HCA_GRH;
+	int ret = 0;
+
+	if (packet->has_grh && skip)
+		ret = hca_scatter(qp, request->sge, request->count, 0, &packet->grh, HCA_GRH);
+	if (!ret)
+		ret = hca_scatter(qp, request->sge, request->count, skip, packet->data,
+				  packet->len);
+	switch (ret) {
+	case 0:
+		return IB_WC_SUCCESS;
+	case -EMSGSIZE:
+		return IB_WC_LOC_LEN_ERR;
+	default:
+		return IB_WC_LOC_PROT_ERR;
+	}
+}
+
+/**
+ * hca_receive() - a packet arrives at a QP
+ * @qp: the QP
+ * @packet: the packet
+ * @pkey_index: of the P_Key by which it came
+ *
+ * Context: process; the caller holds a reference to @qp.
+ * Return: 0 when the packet is done with, received or dropped as the counters say; -EAGAIN when a
+ * connected QP has no receive request for it yet.
+ */
+int hca_receive(struct hca_qp *qp, const struct hca_packet *packet, u16 pkey_index)
+{
+	struct request request;
+	struct ib_wc wc = {
+		.opcode = IB_WC_RECV,
+		.qp = &qp->ib,
+		.src_qp = packet->src_qpn,
+		.slid = packet->slid,
+		.sl = packet->sl,
+		.pkey_index = pkey_index,
+		.port_num = qp->port,
+	};
+	bool ready, right, took = false;
+
+	spin_lock_irq(&qp->lock);
+	ready = can_receive(qp);
+	right = right_key(qp, packet);
+	if (ready && right)
+		took = take(qp, &request);
+	spin_unlock_irq(&qp->lock);
+	if (!took) {
+		if (packet->connected && ready && right)
+			return -EAGAIN;
+		hca_count(!ready ? HCA_NO_QP : right ? HCA_NO_BUFFER : HCA_BAD_QKEY);
+		return 0;
+	}
+	wc.wr_id = request.wr_id;
+	wc.byte_len = packet->len + (packet->connected ? 0 : HCA_GRH);
+	if (packet->has_grh && !packet->connected)
+		wc.wc_flags |= IB_WC_GRH;
+	if (packet->has_imm) {
+		wc.wc_flags |= IB_WC_WITH_IMM;
+		wc.ex.imm_data = packet->imm;
+	}
+	wc.status = fill(qp, packet, &request);
+	hca_count(HCA_DELIVERED);
+	/* Clients of the kernel start soft interrupts, as from an interrupt of hardware. */
+	local_bh_disable();
+	hca_cq_add(qp->ib.recv_cq, &wc, packet->solicited || wc.status);
+	local_bh_enable();
+	return 0;
+}
+
+/**
+ * hca_flush_receives() - ends the receive requests of a QP that stopped
+ * @qp: the QP; in the error state each is completed, in reset they vanish
+ *
+ * Context: any.
+ */
+void hca_flush_receives(struct hca_qp *qp)
+{
+	struct ib_wc wc = {
+		.status = IB_WC_WR_FLUSH_ERR,
+		.opcode = IB_WC_RECV,
+		.qp = &qp->ib,
+	};
+	struct request request;
+	unsigned long flags;
+	bool took, silent;
+
+	if (!qp->rq)
+		return;
+	for (;;) {
+		spin_lock_irqsave(&qp->lock, flags);
+		silent = qp->attr.qp_state == IB_QPS_RESET;
+		took = (silent || qp->attr.qp_state == IB_QPS_ERR) && take(qp, &request);
+		spin_unlock_irqrestore(&qp->lock, flags);
+		if (!took)
+			return;
+		wc.wr_id = request.wr_id;
+		if (!silent)
+			hca_cq_add(qp->ib.recv_cq, &wc, true);
+	}
+}
