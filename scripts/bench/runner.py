@@ -35,6 +35,7 @@ class Bench:
             steps["test programs"] = ["make", "-s", "tests"]
         for place in guests:
             steps[f"module for {place}"] = ["scripts/build-module", place]
+            steps[f"test adapter for {place}"] = ["scripts/build-module", "-m", "hca", place]
         run = Run(Suite("build", (HOST,), 60, 900, "", "what the suites need"), HOST)
         start = time.monotonic()
         for name, command in steps.items():

@@ -22,7 +22,8 @@ static size_t element_size(const struct hca_cq *cq)
  * Context: process, may sleep.
  * Return: 0, -EOPNOTSUPP for flags, -EINVAL for a size beyond the adapter's, -ENOMEM, -EFAULT.
  */
-int hca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr, hca_cq_user_t *user)
+int hca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct hca_cq_user *user)
 {
 	struct ib_udata *udata = hca_cq_udata(user);
 	struct hca_device *dev = to_hca(ibcq->device);

@@ -42,7 +42,8 @@ struct hca_queue *hca_queue_new(u32 entries, size_t size)
 	/* One place stays empty, and the provider expects elements of a cache line at least. */
 	queue->mask = roundup_pow_of_two(entries + 1) - 1;
 	queue->shift = order_base_2(max_t(size_t, size, 64));
-	queue->bytes = PAGE_ALIGN(sizeof(*queue->buf) + ((size_t)(queue->mask + 1) << queue->shift));
+	queue->bytes = PAGE_ALIGN(sizeof(*queue->buf) +
+				  ((size_t)(queue->mask + 1) << queue->shift));
 	queue->buf = vmalloc_user(queue->bytes);
 	if (!queue->buf) {
 		kfree(queue);
@@ -133,7 +134,7 @@ int hca_queue_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
  */
 void *hca_queue_next_free(struct hca_queue *queue)
 {
-	/* Pairs with the release of the consumer, in the provider or hca_queue_client_consumed(). */
+	/* Pairs with the release in the provider or hca_queue_client_consumed(). */
 	u32 consumer = smp_load_acquire(&queue->buf->consumer_index);
 
 	if (((queue->ours + 1) & queue->mask) == (consumer & queue->mask))
@@ -150,7 +151,7 @@ void *hca_queue_next_free(struct hca_queue *queue)
 void hca_queue_produced(struct hca_queue *queue)
 {
 	queue->ours = (queue->ours + 1) & queue->mask;
-	/* Pairs with the acquire of the consumer, in the provider or hca_queue_client_used(). */
+	/* Pairs with the acquire in the provider or hca_queue_client_used(). */
 	smp_store_release(&queue->buf->producer_index, queue->ours);
 }
 
@@ -163,7 +164,7 @@ void hca_queue_produced(struct hca_queue *queue)
  */
 void *hca_queue_next_used(struct hca_queue *queue)
 {
-	/* Pairs with the release of the producer, in the provider or hca_queue_client_produced(). */
+	/* Pairs with the release in the provider or hca_queue_client_produced(). */
 	u32 producer = smp_load_acquire(&queue->buf->producer_index);
 
 	if (queue->ours == (producer & queue->mask))
@@ -180,7 +181,7 @@ void *hca_queue_next_used(struct hca_queue *queue)
 void hca_queue_consumed(struct hca_queue *queue)
 {
 	queue->ours = (queue->ours + 1) & queue->mask;
-	/* Pairs with the acquire of the producer, in the provider or hca_queue_client_free(). */
+	/* Pairs with the acquire in the provider or hca_queue_client_free(). */
 	smp_store_release(&queue->buf->consumer_index, queue->ours);
 }
 

@@ -152,8 +152,10 @@ static u16 make_group(const struct record *record, ib_sa_comp_mask mask, struct 
 	bool broadcast = is_broadcast(&record->mgid);
 	struct group *group;
 
-	if (!broadcast && ((mask & needed) != needed || !(record->scope_state & (FULL_MEMBER | SEND_ONLY_FULL))))
-		return (mask & needed) != needed ? HCA_SA_INSUFFICIENT : HCA_SA_REQ_INVALID;
+	if (!broadcast && (mask & needed) != needed)
+		return HCA_SA_INSUFFICIENT;
+	if (!broadcast && !(record->scope_state & (FULL_MEMBER | SEND_ONLY_FULL)))
+		return HCA_SA_REQ_INVALID;
 	group = kzalloc(sizeof(*group), GFP_KERNEL);
 	if (!group)
 		return HCA_SA_NO_RESOURCES;

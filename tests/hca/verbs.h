@@ -9,7 +9,6 @@
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
-#include <linux/version.h>
 #include <rdma/ib_verbs.h>
 
 #include "hca.h"
@@ -20,13 +19,13 @@
 #define HCA_MAX_CQE	65535
 #define HCA_MAX_INLINE	256
 
-/* What the RDMA core hands to create_cq beside the attributes; since 6.11 the whole bundle. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
-typedef struct ib_udata hca_cq_user_t;
-#define hca_cq_udata(user) (user)
-#else
-typedef struct uverbs_attr_bundle hca_cq_user_t;
+/* What the RDMA core hands to create_cq beside the attributes, see Kbuild. */
+#ifdef HCA_CREATE_CQ_BUNDLE
+#define hca_cq_user uverbs_attr_bundle
 #define hca_cq_udata(user) ((user) ? &(user)->driver_udata : NULL)
+#else
+#define hca_cq_user ib_udata
+#define hca_cq_udata(user) (user)
 #endif
 
 /* Objects of which there is nothing but the core's part. */
@@ -179,7 +178,8 @@ int hca_scatter(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t s
 		const void *from, size_t len);
 
 /* cq.c: completion queues */
-int hca_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, hca_cq_user_t *user);
+int hca_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
+		  struct hca_cq_user *user);
 int hca_resize_cq(struct ib_cq *cq, int entries, struct ib_udata *udata);
 int hca_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
 int hca_poll_cq(struct ib_cq *cq, int count, struct ib_wc *wc);
