@@ -347,7 +347,8 @@ void rca_listen_device_added(struct rca_device *dev)
 void rca_listen_devices_changed(void)
 {
 	mod_delayed_work(rca_wq, &join_again, 0);
-	mod_delayed_work(rca_wq, &leave_later, UNREACHED_GRACE);
+	/* From the first change on: changes that do not end must not put it off for ever. */
+	queue_delayed_work(rca_wq, &leave_later, UNREACHED_GRACE);
 }
 
 /**

@@ -57,7 +57,7 @@ static int __init rca_init(void)
 		goto err_cmid;
 	ret = rca_devices_init(&devices_ops, &rca_tp_ib);
 	if (ret)
-		goto err_group;
+		goto err_listen;	/* a device may have been there already */
 	ret = rca_reach_init(rca_listen_devices_changed);
 	if (ret)
 		goto err_devices;
@@ -70,8 +70,8 @@ err_reach:
 	rca_reach_exit();
 err_devices:
 	rca_devices_exit();
+err_listen:
 	rca_listen_exit();
-err_group:
 	rca_group_exit();
 err_cmid:
 	rca_cmid_exit();
