@@ -432,6 +432,7 @@ int rca_cmid_init(void)
 		kmem_cache_destroy(id_cache);
 		return -ENOMEM;
 	}
+	rca_watch_init();
 	lockdep_prime();
 	return 0;
 }

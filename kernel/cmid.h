@@ -4,6 +4,7 @@
 #define RCA_CMID_H
 
 #include <linux/etherdevice.h>
+#include <linux/list_nulls.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -42,6 +43,8 @@
  * rca_device.lock          spinlock  the ids of a device           any, irqs off
  * devices_lock             spinlock  the list of devices           any, irqs off
  * port bucket              spinlock  one bucket of a port table    process
+ * watch bucket             spinlock  one bucket of the ids by      process; with no
+ *                                    network device or neighbour   spinlock held
  * ======================== ========= ============================= ==================
  *
  * Callbacks of transports take rca_id.lock and what comes after it, and RCU.
@@ -106,7 +109,9 @@ struct rca_link {
  * @alt_path: alternate path of a request, NULL: none (lock: @op; owned)
  * @lower: the transport's id, NULL: none (lock: @op; owned)
  * @port_num: port of @dev, 0: none (lock: @op)
- * @link: what resolution found out (lock: @op)
+ * @link: what resolution found out (lock: @op, and @lock once it is in a table)
+ * @by_netdev: in the table of ids by network device (lock: its bucket)
+ * @by_peer: in the table of ids by neighbour (lock: its bucket)
  * @resolve: the resolution under way, NULL: none (lock: @lock; holds a reference)
  * @members: multicast groups that it has joined (lock: @op)
  * @spare: record for the event of the operation under way (lock: @lock; owned)
@@ -147,6 +152,8 @@ struct rca_id {
 	void *lower;
 	u32 port_num;
 	struct rca_link link;
+	struct hlist_nulls_node by_netdev;
+	struct hlist_nulls_node by_peer;
 	struct rca_resolve *resolve;
 	struct list_head members;
 	struct rca_event *spare;
@@ -178,6 +185,9 @@ static inline struct rca_id *rca_id_of(struct rca_obj *obj)
 	return container_of(obj, struct rca_id, obj);
 }
 
+struct neighbour;
+struct net_device;
+
 extern struct workqueue_struct *rca_wq;
 
 int rca_cmid_init(void);
@@ -205,6 +215,7 @@ int rca_id_reserve_event(struct rca_id *id);
 void rca_id_unreserve_event(struct rca_id *id);
 struct rca_event *rca_id_event(struct rca_id *id);
 void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status);
+void rca_id_post_net_locked(struct rca_id *id, u32 type);
 int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg);
 void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn);
 void rca_event_set_ud(struct rca_event *ev, const struct rca_tp_conn *conn);
@@ -220,5 +231,13 @@ void rca_id_kick_later(struct rca_id *id, unsigned long delay);
 void rca_id_unkick(struct rca_id *id);
 void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route);
 void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route);
+
+/* Network */
+void rca_watch_init(void);
+void rca_id_watch_netdev(struct rca_id *id);
+void rca_id_watch_peer(struct rca_id *id);
+void rca_id_unwatch(struct rca_id *id);
+void rca_id_netdev_changed(const struct net_device *ndev);
+void rca_id_neigh_changed(struct neighbour *neigh);
 
 #endif /* RCA_CMID_H */

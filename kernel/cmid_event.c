@@ -99,9 +99,28 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 		rca_post(&id->src, ev);
 		return;
 	}
-	if (type == RDMA_CM_ALT_EVENT_DEVICE_REMOVAL || type == RDMA_CM_ALT_EVENT_ADDR_CHANGE)
+	if (type == RDMA_CM_ALT_EVENT_DEVICE_REMOVAL)
 		slot = RCA_NOTICE_DEVICE;
 	rca_post_notice(&id->src, slot, type, status);
+}
+
+/**
+ * rca_id_post_net_locked() - tell an id of a change of the network
+ * @id: the id
+ * @type: RDMA_CM_ALT_EVENT_ADDR_CHANGE, or RDMA_CM_ALT_EVENT_UNREACHABLE, whose
+ *        status is -ETIMEDOUT
+ *
+ * Needs no memory. One that already waits to be read is not doubled.
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ */
+void rca_id_post_net_locked(struct rca_id *id, u32 type)
+{
+	int status = type == RDMA_CM_ALT_EVENT_UNREACHABLE ? -ETIMEDOUT : 0;
+
+	lockdep_assert_held(&id->lock);
+	trace_rca_event(id->obj.handle, &id->local.sa, &id->dst.sa, type, status);
+	rca_post_notice(&id->src, RCA_NOTICE_DEVICE, type, status);
 }
 
 /**

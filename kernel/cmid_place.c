@@ -60,6 +60,7 @@ void rca_id_detach(struct rca_id *id)
 	if (!dev)
 		return;
 	WARN_ON_ONCE(id->lower);
+	rca_id_unwatch(id);
 	spin_lock_irqsave(&dev->lock, flags);
 	list_del_init(&id->dev_node);
 	spin_unlock_irqrestore(&dev->lock, flags);

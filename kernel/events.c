@@ -139,8 +139,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_post_part);
  * @src: its source
  * @slot: which notice it is part of
  * @type: &enum rdma_cm_alt_event_type; one that already waits is not doubled
- * @status: status of the slot's pending events; not that of
- *          RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, which is always 0
+ * @status: status of the slot's pending events, see rca_notice_has_status()
  *
  * Context: any; the caller holds the source's lock.
  */
@@ -158,7 +157,7 @@ void rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type
 	if (!notice->pending)
 		rca_item_link_locked(queue, src, &notice->item);
 	notice->pending |= BIT(type);
-	if (type != RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT)
+	if (rca_notice_has_status(type))
 		notice->status = status;
 	spin_unlock_irqrestore(&queue->lock, flags);
 	rca_queue_wake(queue);

@@ -84,8 +84,8 @@ struct rca_event {
  * struct rca_notice - events that need no memory
  * @item: place in the queue while @pending is not 0
  * @pending: bit n: event type n waits; the lowest is delivered first (lock: rca_queue.lock)
- * @status: status of the pending events, but for TIMEWAIT_EXIT, whose status
- *          is 0 (lock: rca_queue.lock)
+ * @status: status of those pending events that have one, see
+ *          rca_notice_has_status() (lock: rca_queue.lock)
  */
 struct rca_notice {
 	struct rca_item item;
@@ -202,6 +202,14 @@ static inline struct rca_event *rca_item_event(struct rca_item *item)
 static inline struct rca_notice *rca_item_notice(struct rca_item *item)
 {
 	return container_of(item, struct rca_notice, item);
+}
+
+/* Events that only say that something happened, whatever waits besides in the same notice. */
+static inline bool rca_notice_has_status(u32 type)
+{
+	return type != RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT &&
+	       type != RDMA_CM_ALT_EVENT_DEVICE_REMOVAL &&
+	       type != RDMA_CM_ALT_EVENT_ADDR_CHANGE;
 }
 
 static inline void rca_item_unlink_locked(struct rca_queue *queue, struct rca_item *item)

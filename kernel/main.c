@@ -14,6 +14,7 @@
 #include "group.h"
 #include "listen.h"
 #include "mcast.h"
+#include "netwatch.h"
 #include "porttable.h"
 #include "reach.h"
 #include "request.h"
@@ -55,6 +56,9 @@ static int __init rca_init(void)
 	ret = rca_group_init();
 	if (ret)
 		goto err_cmid;
+	ret = rca_netwatch_init();
+	if (ret)
+		goto err_group;
 	ret = rca_devices_init(&devices_ops, &rca_tp_ib);
 	if (ret)
 		goto err_listen;	/* a device may have been there already */
@@ -72,6 +76,8 @@ err_devices:
 	rca_devices_exit();
 err_listen:
 	rca_listen_exit();
+	rca_netwatch_exit();
+err_group:
 	rca_group_exit();
 err_cmid:
 	rca_cmid_exit();
@@ -88,6 +94,7 @@ static void __exit rca_exit(void)
 	rca_reach_exit();
 	rca_devices_exit();
 	rca_listen_exit();
+	rca_netwatch_exit();
 	rca_group_exit();
 	rca_cmid_exit();
 	rca_ports_exit();

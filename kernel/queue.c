@@ -111,7 +111,7 @@ static void rca_peek_notice(struct rca_delivery *dlv, struct rca_notice *notice)
 	memset(dlv->head, 0, sizeof(dlv->head));
 	head->length = sizeof(dlv->head);
 	head->type = __ffs(notice->pending);
-	if (head->type != RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT)
+	if (rca_notice_has_status(head->type))
 		head->status = notice->status;
 	head->cookie = src->cookie;
 	head->id = src->owner->handle;

@@ -126,6 +126,21 @@ static struct sa_path_rec *copy_path(const struct sa_path_rec *path)
 	return path ? kmemdup(path, sizeof(*path), RCA_GFP_CALLBACK) : NULL;
 }
 
+/* The network device that the request came to, as it is now. */
+static void keep_link(struct rca_id *child)
+{
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(child->sgid_attr);
+	if (!IS_ERR(ndev)) {
+		child->link.ifindex = ndev->ifindex;
+		memcpy(child->link.smac, ndev->dev_addr, ETH_ALEN);
+	}
+	rcu_read_unlock();
+	rca_id_watch_netdev(child);
+}
+
 /* The id of the connection, complete but for its lower id. */
 static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *demux,
 				  const struct rca_tp_request *req, const union rca_addr *local,
@@ -153,6 +168,7 @@ static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *dem
 		rdma_put_gid_attr(req->sgid_attr);
 		goto err_abandon;
 	}
+	keep_link(child);
 	return child;
 
 err_abandon:

@@ -115,11 +115,16 @@ static int acquire_device(struct rca_id *id, const union rca_addr *local,
 /* What resolution found out, in the few bytes that the route needs. */
 static void keep_link(struct rca_id *id, const struct rdma_dev_addr *addr)
 {
+	unsigned long flags;
+
+	rca_id_unwatch(id);
+	spin_lock_irqsave(&id->lock, flags);
 	memcpy(id->link.dmac, addr->dst_dev_addr, ETH_ALEN);
 	memcpy(id->link.smac, addr->src_dev_addr, ETH_ALEN);
 	id->link.hoplimit = addr->hoplimit;
 	id->link.network = addr->network;
 	id->link.ifindex = addr->bound_dev_if;
+	spin_unlock_irqrestore(&id->lock, flags);
 }
 
 static bool is_wildcard(const union rca_addr *addr)
@@ -203,6 +208,8 @@ static int set_local(struct rca_id *id, const union rca_addr *src, bool take_por
 		ret = -EINVAL;
 		goto err_unbind;
 	}
+	if (id->dev)
+		rca_id_watch_netdev(id);
 	return 0;
 
 err_unbind:
@@ -264,6 +271,8 @@ static int step_route(struct rca_id *id, const struct sa_path_rec *given, bool t
 	}
 	spin_unlock_irqrestore(&id->lock, flags);
 	rca_event_free(ev);
+	if (step.verdict == RCA_TAKE && !ret)
+		rca_id_watch_peer(id);
 	return ret;
 }
 
@@ -289,6 +298,7 @@ static void addr_done(struct rca_resolve *res)
 			id->dst.in6.sin6_scope_id = res->addr.bound_dev_if;
 		id->local = res->src;
 		keep_link(id, &res->addr);
+		rca_id_watch_netdev(id);
 	}
 	if (ev) {
 		rca_id_fill_route_locked(id, &ev->rec.route);

@@ -266,6 +266,30 @@ static void notice_of_timewait_has_status_zero(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rec->status);
 }
 
+static void notice_of_the_network_keeps_its_status(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct rdma_cm_alt_event *rec;
+
+	notice(node, RCA_NOTICE_DEVICE, UNREACHABLE, -ETIMEDOUT);
+	notice(node, RCA_NOTICE_DEVICE, CHANGE, -EIO);
+	notice(node, RCA_NOTICE_DEVICE, REMOVAL, -EIO);
+
+	rec = deliver(test, t->a);
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, (u32)UNREACHABLE, rec->type);
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, rec->status);
+	rec = deliver(test, t->a);
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, (u32)REMOVAL, rec->type);
+	KUNIT_EXPECT_EQ(test, 0, rec->status);
+	rec = deliver(test, t->a);
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, (u32)CHANGE, rec->type);
+	KUNIT_EXPECT_EQ(test, 0, rec->status);
+}
+
 static void notice_of_connection_stays_in_front(struct kunit *test)
 {
 	struct events_test *t = test->priv;
@@ -393,6 +417,7 @@ static struct kunit_case events_cases[] = {
 	KUNIT_CASE(notice_has_the_head_of_a_record),
 	KUNIT_CASE(notice_pending_twice_comes_once),
 	KUNIT_CASE(notice_of_timewait_has_status_zero),
+	KUNIT_CASE(notice_of_the_network_keeps_its_status),
 	KUNIT_CASE(notice_of_connection_stays_in_front),
 	KUNIT_CASE(notice_of_device_goes_to_the_end),
 	KUNIT_CASE(notice_while_another_is_delivered_is_kept),
