@@ -34,6 +34,7 @@ static void id_release(struct rca_obj *obj)
 	WARN_ON_ONCE(!list_empty(&id->members));
 	rca_event_free(id->spare);
 	rca_id_drop_path(id);
+	kfree(id->defaults);
 	put_net(id->net);
 	call_rcu(&id->rcu, id_free_rcu);
 }

@@ -123,11 +123,14 @@ struct rca_link {
  * @psn: starting PSN of our receive queue (immutable)
  * @qkey: datagrams: queue key that user space or a peer was told, 0: none yet (lock: @lock)
  * @tos: type of service (lock: @op)
+ * @tos_set: it was set (lock: @op)
+ * @gid_type: RoCE: enum ib_uverbs_gid_type that was asked for, 0: none (lock: @op)
  * @ack_timeout: acknowledgement timeout of the local QP (lock: @op; callbacks read it without)
  * @ack_timeout_set: it was set (lock: @op; callbacks read it without)
  * @reuse: option REUSEADDR (lock: @op)
  * @afonly: option AFONLY (lock: @op)
  * @afonly_set: it was set (lock: @op)
+ * @defaults: RoCE: what the program has for ports, NULL: nothing (lock: @op; owned)
  * @work: destroys the lower id in the background; holds a reference while queued (rca_wq)
  * @rcu: for lookups without a lock
  */
@@ -165,11 +168,14 @@ struct rca_id {
 	u32 psn;
 	u32 qkey;
 	u8 tos;
+	bool tos_set;
+	u8 gid_type;
 	u8 ack_timeout;
 	bool ack_timeout_set;
 	bool reuse;
 	bool afonly;
 	bool afonly_set;
+	struct rca_defaults *defaults;
 	struct delayed_work work;
 	struct rcu_head rcu;
 };
@@ -231,6 +237,10 @@ void rca_id_kick_later(struct rca_id *id, unsigned long delay);
 void rca_id_unkick(struct rca_id *id);
 void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route);
 void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route);
+int rca_id_set_gid_type(struct rca_id *id, u8 type);
+int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len);
+enum ib_gid_type rca_id_gid_type(const struct rca_id *id, const struct rca_device *dev, u32 port);
+u8 rca_id_tos(const struct rca_id *id);
 
 /* Network */
 void rca_watch_init(void);

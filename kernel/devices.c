@@ -84,6 +84,7 @@ static int add_one(struct ib_device *ibdev)
 	}
 	dev->ibdev = ibdev;
 	dev->tp = transport_ib;
+	dev->conf = rca_portconf_create(ibdev);
 	refcount_set(&dev->ref, 1);	/* put in remove_one() */
 	init_completion(&dev->gone);
 	spin_lock_init(&dev->lock);
@@ -124,6 +125,7 @@ static void remove_one(struct ib_device *ibdev, void *client_data)
 	spin_unlock_irqrestore(&devices_lock, flags);
 	WARN_ON_ONCE(!list_empty(&dev->ids) || !list_empty(&dev->demuxes));
 	mutex_destroy(&dev->demux_mutex);
+	rca_portconf_destroy(dev->conf);
 	kfree(dev);
 }
 

@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "portconf.h"
 #include "transport.h"
 #include "types.h"
 
@@ -18,6 +19,7 @@
  * struct rca_device - an RDMA device
  * @ibdev: the device (immutable; valid while a reference is held)
  * @tp: its transport (immutable)
+ * @conf: settings of its ports; NULL: there was no memory for them (immutable)
  * @node: in the list of devices (lock: devices_lock in devices.c)
  * @ref: references; remove waits until all are gone
  * @gone: completed by the last rca_device_put()
@@ -34,6 +36,7 @@
 struct rca_device {
 	struct ib_device *ibdev;
 	const struct rca_tp_ops *tp;
+	struct rca_portconf *conf;
 	struct list_head node;
 	refcount_t ref;
 	struct completion gone;

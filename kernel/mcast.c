@@ -154,7 +154,7 @@ static int get_request(struct rca_id *id, struct rca_tp_join *req, struct rca_de
 		if (req->sgid_attr)
 			rdma_hold_gid_attr(req->sgid_attr);
 		req->sl = rca_route_sl(id);
-		req->traffic_class = id->tos;
+		req->traffic_class = rca_id_tos(id);
 		*dev = rca_device_get(id->dev);	/* put in give_up() */
 	}
 	mutex_unlock(&id->op);

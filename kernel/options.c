@@ -9,6 +9,7 @@
 #include <kunit/visibility.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/ib_user_sa.h>
+#include <rdma/rdma_cm_alt.h>
 #include <rdma/rdma_user_cm.h>
 #include <net/ipv6.h>
 
@@ -36,7 +37,18 @@ static int get_bool(const void *val, u32 len, bool *out)
 
 static int set_tos(struct rca_id *id, const void *val, u32 len)
 {
-	return get_u8(val, len, &id->tos);
+	int ret = get_u8(val, len, &id->tos);
+
+	if (!ret)
+		id->tos_set = true;
+	return ret;
+}
+
+static int set_gid_type(struct rca_id *id, const void *val, u32 len)
+{
+	u8 type;
+
+	return get_u8(val, len, &type) ?: rca_id_set_gid_type(id, type);
 }
 
 /* May be set until the id listens, and cleared until it is bound. */
@@ -103,8 +115,22 @@ static int set_path(struct rca_id *id, const void *val, u32 len)
 	return rca_route_parse(&path, val, len) ?: rca_resolve_set_path_locked(id, &path);
 }
 
+static int set_alt(struct rca_id *id, u32 name, const void *val, u32 len)
+{
+	switch (name) {
+	case RDMA_CM_ALT_OPTION_GID_TYPE:
+		return set_gid_type(id, val, len);
+	case RDMA_CM_ALT_OPTION_PORT_DEFAULTS:
+		return rca_id_set_port_defaults(id, val, len);
+	default:
+		return -ENOSYS;
+	}
+}
+
 static int set_locked(struct rca_id *id, u32 level, u32 name, const void *val, u32 len)
 {
+	if (level == RDMA_CM_ALT_OPTION)
+		return set_alt(id, name, val, len);
 	if (level == RDMA_OPTION_IB)
 		return name == RDMA_OPTION_IB_PATH ? set_path(id, val, len) : -ENOSYS;
 	if (level != RDMA_OPTION_ID)
@@ -126,8 +152,8 @@ static int set_locked(struct rca_id *id, u32 level, u32 name, const void *val, u
 /**
  * rca_set_option() - set an option of an id
  * @id: the id
- * @level: RDMA_OPTION_ID or RDMA_OPTION_IB
- * @name: RDMA_OPTION_ID_* or RDMA_OPTION_IB_PATH
+ * @level: RDMA_OPTION_ID, RDMA_OPTION_IB or RDMA_CM_ALT_OPTION
+ * @name: RDMA_OPTION_ID_*, RDMA_OPTION_IB_PATH or RDMA_CM_ALT_OPTION_*
  * @val: the value
  * @len: its length in bytes
  *
@@ -193,15 +219,24 @@ static int get_path(struct rca_id *id, void *val, u32 *len)
 	return 0;
 }
 
+static int get_alt(struct rca_id *id, u32 name, void *val, u32 *len)
+{
+	if (name != RDMA_CM_ALT_OPTION_GID_TYPE)
+		return -ENOSYS;
+	return id->gid_type ? put_u8(id->gid_type, val, len) : -ENODATA;
+}
+
 static int get_locked(struct rca_id *id, u32 level, u32 name, void *val, u32 *len)
 {
+	if (level == RDMA_CM_ALT_OPTION)
+		return get_alt(id, name, val, len);
 	if (level == RDMA_OPTION_IB)
 		return name == RDMA_OPTION_IB_PATH ? get_path(id, val, len) : -ENOSYS;
 	if (level != RDMA_OPTION_ID)
 		return -ENOSYS;
 	switch (name) {
 	case RDMA_OPTION_ID_TOS:
-		return put_u8(id->tos, val, len);
+		return put_u8(rca_id_tos(id), val, len);
 	case RDMA_OPTION_ID_REUSEADDR:
 		return put_bool(id->reuse, val, len);
 	case RDMA_OPTION_ID_AFONLY:
@@ -217,8 +252,8 @@ static int get_locked(struct rca_id *id, u32 level, u32 name, void *val, u32 *le
 /**
  * rca_get_option() - read an option of an id
  * @id: the id
- * @level: RDMA_OPTION_ID or RDMA_OPTION_IB
- * @name: RDMA_OPTION_ID_* or RDMA_OPTION_IB_PATH
+ * @level: RDMA_OPTION_ID, RDMA_OPTION_IB or RDMA_CM_ALT_OPTION
+ * @name: RDMA_OPTION_ID_*, RDMA_OPTION_IB_PATH or RDMA_CM_ALT_OPTION_*
  * @val: where the value goes; RCA_OPTION_OUT_MAX bytes
  * @len: in: bytes that the caller has room for; out: bytes of the value
  *

@@ -57,18 +57,13 @@ static void resolve_put(struct rca_resolve *res)
 	}
 }
 
-/* The GID type that stock rdma_cm prefers: RoCE v2 where the port has it. */
-static enum ib_gid_type default_gid_type(struct ib_device *ibdev, u32 port)
-{
-	return rdma_protocol_roce_udp_encap(ibdev, port) ? IB_GID_TYPE_ROCE_UDP_ENCAP :
-							   IB_GID_TYPE_ROCE;
-}
-
-/* The GID of @local on a port of @ibdev, when @addr's network device is the port's. */
-static const struct ib_gid_attr *find_gid(struct ib_device *ibdev, u32 port, struct net *net,
+/* The GID of @local on a port of @dev, when @addr's network device is the port's. */
+static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *dev, u32 port,
 					  const union rca_addr *local,
 					  const struct rdma_dev_addr *addr)
 {
+	struct ib_device *ibdev = dev->ibdev;
+	struct net *net = id->net;
 	const struct ib_gid_attr *attr;
 	struct net_device *ndev;
 	union ib_gid gid;
@@ -81,7 +76,7 @@ static const struct ib_gid_attr *find_gid(struct ib_device *ibdev, u32 port, str
 	ndev = dev_get_by_index(net, addr->bound_dev_if);
 	if (!ndev)
 		return ERR_PTR(-ENODEV);
-	attr = rdma_find_gid_by_port(ibdev, &gid, default_gid_type(ibdev, port), port, ndev);
+	attr = rdma_find_gid_by_port(ibdev, &gid, rca_id_gid_type(id, dev, port), port, ndev);
 	dev_put(ndev);
 	return attr;
 }
@@ -99,7 +94,7 @@ static int acquire_device(struct rca_id *id, const union rca_addr *local,
 		return -EINVAL;
 	while ((dev = rca_device_next(dev))) {
 		rdma_for_each_port(dev->ibdev, port) {
-			attr = find_gid(dev->ibdev, port, id->net, local, addr);
+			attr = find_gid(id, dev, port, local, addr);
 			if (IS_ERR(attr))
 				continue;
 			if (!rca_id_attach(id, dev, port, attr)) {

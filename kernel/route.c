@@ -83,7 +83,7 @@ static u8 tos_to_sl(struct net_device *ndev, u8 tos)
 u8 rca_route_sl(struct rca_id *id)
 {
 	struct net_device *ndev = dev_get_by_index(id->net, id->link.ifindex);
-	u8 sl = ndev ? tos_to_sl(ndev, id->tos) : 0;
+	u8 sl = ndev ? tos_to_sl(ndev, rca_id_tos(id)) : 0;
 
 	dev_put(ndev);
 	return sl;
@@ -133,8 +133,8 @@ static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_dev
 	path->mtu = iboe_get_mtu(ndev->mtu);
 	path->rate_selector = IB_SA_EQ;
 	path->rate = IB_RATE_PORT_CURRENT;
-	path->sl = tos_to_sl(ndev, id->tos);
-	path->traffic_class = id->tos;
+	path->sl = tos_to_sl(ndev, rca_id_tos(id));
+	path->traffic_class = rca_id_tos(id);
 	path->packet_life_time_selector = IB_SA_EQ;
 	/* IBTA 12.7.34: timeout = 2 * lifetime + the CA's delay, which is small. */
 	path->packet_life_time = id->ack_timeout_set && id->ack_timeout ? id->ack_timeout - 1 :

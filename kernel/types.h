@@ -7,6 +7,7 @@
 
 struct rca_bind;
 struct rca_ctx;
+struct rca_defaults;
 struct rca_demux;
 struct rca_device;
 struct rca_event;

@@ -19,6 +19,7 @@
 #include "log.h"
 #include "marshal.h"
 #include "mcast.h"
+#include "stockconf.h"
 #include "sys.h"
 #include "table.h"
 
@@ -292,6 +293,7 @@ int rcl_id_create(struct rdma_event_channel *channel, void *context,
 	if (ret)
 		goto err;
 	rcl_id_set_handle(id, cmd.out_id);
+	rcl_stockconf_apply(cmd.out_id);
 	if (!channel) {
 		id->id.channel = rcl_channel_wrap(cmd.out_queue_fd);
 		if (!id->id.channel) {

@@ -263,6 +263,18 @@ struct ibv_xrcd *rcl_device_xrcd(struct rcl_device *device)
 	return xrcd;
 }
 
+void rcl_devices_each(void (*look)(const char *name, int index, void *arg), void *arg)
+{
+	struct rcl_device *d;
+
+	pthread_mutex_lock(&devices_lock);
+	for (d = devices; d; d = d->next) {
+		if (!d->gone && d->index >= 0)
+			look(ibv_get_device_name(d->dev), d->index, arg);
+	}
+	pthread_mutex_unlock(&devices_lock);
+}
+
 void rcl_devices_reset(void)
 {
 	pthread_mutex_lock(&devices_lock);

@@ -69,6 +69,13 @@ void rcl_device_unbind(struct rcl_device *device);
  */
 struct ibv_xrcd *rcl_device_xrcd(struct rcl_device *device);
 
+/**
+ * rcl_devices_each - go through the devices that this process knows
+ * @look: called with the name and the index of each, devices_lock held
+ * @arg: passed to it
+ */
+void rcl_devices_each(void (*look)(const char *name, int index, void *arg), void *arg);
+
 /** rcl_devices_reset - forget all devices and close them; only for tests */
 void rcl_devices_reset(void);
 

@@ -19,6 +19,7 @@
 #include "context.h"
 #include "fake_kernel.h"
 #include "fake_verbs.h"
+#include "stockconf.h"
 #include "sys.h"
 
 #define MAX_FDS 1024
@@ -341,6 +342,8 @@ static int run(unsigned int nr, void *arg)
 	case RDMA_CM_ALT_CMD_SET_OPTION: {
 		struct rdma_cm_alt_option *cmd = arg;
 
+		if (cmd->optlen <= sizeof(fake.private_data))
+			memcpy(fake.private_data, (void *)(uintptr_t)cmd->optval_uptr, cmd->optlen);
 		if (cmd->level == RDMA_OPTION_IB && cmd->optname == RDMA_OPTION_IB_PATH)
 			post_type(fake.route_event, cmd->id, fake.status);
 		return 0;
@@ -386,6 +389,9 @@ static ssize_t fake_read(int fd, void *buf, size_t len)
 
 	if (ret < 0)
 		return -errno;
+	/* A line of a file, no record. */
+	if (len < 64)
+		return ret;
 	pthread_mutex_lock(&fake_lock);
 	fake.ids[event->listen_id ? event->listen_id : event->id].reported++;
 	if (event->member)
@@ -394,9 +400,24 @@ static ssize_t fake_read(int fd, void *buf, size_t len)
 	return ret;
 }
 
+/* A file of stock's configfs, below a directory of the test. */
+static int open_config(const char *path)
+{
+	char file[512];
+	int fd;
+
+	if (!fake.config_dir)
+		return -ENOENT;
+	snprintf(file, sizeof(file), "%s%s", fake.config_dir, path);
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 static int fake_open(const char *path, int flags)
 {
 	(void)flags;
+	if (!strncmp(path, RCL_STOCKCONF, strlen(RCL_STOCKCONF)))
+		return open_config(path + strlen(RCL_STOCKCONF));
 	snprintf(fake.path, sizeof(fake.path), "%s", path);
 	if (fake.open_error)
 		return -fake.open_error;

@@ -48,6 +48,7 @@ struct fake_member {
  * @calls: calls of each command
  * @record_size: of an event
  * @route: what it knows of every id
+ * @config_dir: what stock's directory in configfs shows; NULL: it has none
  * @qp: QP attributes in events
  * @attr: what QP_ATTR answers
  * @group: address handle attributes of a group that is joined
@@ -61,7 +62,7 @@ struct fake_member {
  * @paths: opened last
  * @context_fd: descriptor of the device that was opened last
  * @last: the struct of the last call of each command, as it came in
- * @private_data: of the last connect, accept or reject
+ * @private_data: of the last connect, accept or reject, or the value of the last option
  * @ids: by handle
  * @members: by handle
  */
@@ -71,6 +72,7 @@ struct fake_kernel {
 	int calls[FAKE_COMMANDS];
 	__u32 record_size;
 	struct rdma_cm_alt_route route;
+	const char *config_dir;
 	struct rdma_cm_alt_qp_attr qp;
 	struct ib_uverbs_qp_attr attr;
 	struct ib_uverbs_ah_attr group;

@@ -216,7 +216,9 @@ struct rdma_cm_alt_qp_attr {
  * @RDMA_CM_ALT_EVENT_CONNECT_REQUEST: a peer asks for a connection
  * @RDMA_CM_ALT_EVENT_CONNECT_RESPONSE: the peer accepted; establish comes next
  * @RDMA_CM_ALT_EVENT_CONNECT_ERROR: the connection failed
- * @RDMA_CM_ALT_EVENT_UNREACHABLE: the peer does not answer
+ * @RDMA_CM_ALT_EVENT_UNREACHABLE: the peer does not answer; or (RoCE) its hardware address
+ *                                 is not that of the id's path any more, which changes
+ *                                 nothing of the id
  * @RDMA_CM_ALT_EVENT_REJECTED: the peer refused; status is its reason
  * @RDMA_CM_ALT_EVENT_ESTABLISHED: the connection is established
  * @RDMA_CM_ALT_EVENT_DISCONNECTED: the connection has ended
@@ -707,13 +709,54 @@ struct rdma_cm_alt_query {
 };
 #define RDMA_CM_ALT_QUERY _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_QUERY)
 
+/** RDMA_CM_ALT_OPTION - level of the options that the stock rdma_cm does not have */
+#define RDMA_CM_ALT_OPTION 0xA17
+
+/**
+ * enum rdma_cm_alt_options - names of the options of level RDMA_CM_ALT_OPTION
+ * @RDMA_CM_ALT_OPTION_GID_TYPE: RoCE: type of the local GID, a byte:
+ *                               IB_UVERBS_GID_TYPE_ROCE_V1 (1) or _V2 (2). A port that
+ *                               does not have the type does not have the address, either.
+ * @RDMA_CM_ALT_OPTION_PORT_DEFAULTS: RoCE: what counts where the id has no option of its
+ *                                    own: an array of &struct rdma_cm_alt_port_default, which
+ *                                    replaces the one before. It cannot be read.
+ *
+ * Both are set before the id has a device; EINVAL later. The GID type of an id
+ * is that of RDMA_CM_ALT_OPTION_GID_TYPE; else that of
+ * RDMA_CM_ALT_OPTION_PORT_DEFAULTS for the port; else the setting of the port in
+ * /sys/class/infiniband/DEVICE/rdma_cm_alt/PORT/default_roce_mode, which begins
+ * with RoCE v2 where the port has it. The type of service likewise: that of
+ * RDMA_OPTION_ID_TOS, of RDMA_CM_ALT_OPTION_PORT_DEFAULTS, of default_roce_tos,
+ * which begins with 0.
+ */
+enum rdma_cm_alt_options {
+	RDMA_CM_ALT_OPTION_GID_TYPE,
+	RDMA_CM_ALT_OPTION_PORT_DEFAULTS,
+};
+
+/**
+ * struct rdma_cm_alt_port_default - defaults for a port
+ * @ibdev_index: index of the device, as RDMA netlink gives it
+ * @port_num: port of the device, from 1
+ * @gid_type: IB_UVERBS_GID_TYPE_ROCE_V1 (1) or IB_UVERBS_GID_TYPE_ROCE_V2 (2)
+ * @tos: type of service
+ * @__reserved: must be 0
+ */
+struct rdma_cm_alt_port_default {
+	__u32 ibdev_index;
+	__u32 port_num;
+	__u8 gid_type;
+	__u8 tos;
+	__u8 __reserved[6];
+};
+
 /**
  * struct rdma_cm_alt_option - ioctl(RDMA_CM_ALT_SET_OPTION), ioctl(RDMA_CM_ALT_GET_OPTION)
  * @size: sizeof(struct rdma_cm_alt_option)
  * @flags: must be 0
  * @id: handle of the id
- * @level: RDMA_OPTION_ID or RDMA_OPTION_IB of <rdma/rdma_user_cm.h>
- * @optname: RDMA_OPTION_ID_* or RDMA_OPTION_IB_PATH
+ * @level: RDMA_OPTION_ID or RDMA_OPTION_IB of <rdma/rdma_user_cm.h>, or RDMA_CM_ALT_OPTION
+ * @optname: RDMA_OPTION_ID_*, RDMA_OPTION_IB_PATH, or &enum rdma_cm_alt_options
  * @optlen: bytes at @optval_uptr; GET: on return the bytes that were written
  * @optval_uptr: user address of the value
  *
@@ -724,7 +767,8 @@ struct rdma_cm_alt_query {
  * which address resolution found.
  *
  * Errors: ENOSYS unknown level or option; EINVAL wrong length, value or state;
- * ENODATA GET: RDMA_OPTION_ID_ACK_TIMEOUT was not set, or there is no path;
+ * ENODATA GET: RDMA_OPTION_ID_ACK_TIMEOUT or RDMA_CM_ALT_OPTION_GID_TYPE was not
+ * set, or there is no path;
  * ENODEV a path whose network device is gone; ENXIO; ENOMEM; EFAULT.
  */
 struct rdma_cm_alt_option {
