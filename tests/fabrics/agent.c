@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Does with ids what its standard input says, on whatever stack it is linked
+ * with. One line in, one line out: "ok ...", or the errno's name. Ids have
+ * numbers from 0, in the order in which they come.
+ *
+ *	id [PS]				a new id; PS tcp (default) or udp
+ *	option N LEVEL NAME VALUE	an option of a byte
+ *	bind N ADDRESS PORT
+ *	resolve N SOURCE ADDRESS PORT	SOURCE - for none; ends with an event
+ *	route N				likewise
+ *	listen N
+ *	connect N			likewise
+ *	accept N
+ *	establish N
+ *	disconnect N
+ *	destroy N
+ *	event MS			"ok NAME STATUS N", of a request "ok NAME STATUS N NEW",
+ *					"none" after that time
+ *	place N				"ok DEVICE PORT SOURCE:PORT DESTINATION:PORT"
+ *	path N				"ok KEY=VALUE ..." of the path record
+ *
+ * An address may have a scope (%DEVICE) and a flow label (/LABEL) behind it.
+ * QPs are numbers only: neither stack asks for more.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_IDS 4096
+
+static struct rdma_event_channel *channel;
+static struct rdma_cm_id *ids[MAX_IDS];
+static unsigned int count;
+
+static void say_result(int ret)
+{
+	const char *name = strerrorname_np(errno);
+
+	if (ret)
+		printf("%s\n", name ? name : "?");
+	else
+		printf("ok\n");
+}
+
+static struct rdma_cm_id *id_of(const char *number)
+{
+	unsigned int n = number ? atoi(number) : MAX_IDS;
+
+	if (n >= count || !ids[n]) {
+		fprintf(stderr, "agent: no id '%s'\n", number ? number : "");
+		exit(2);
+	}
+	return ids[n];
+}
+
+static int number_of(struct rdma_cm_id *id)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		if (ids[i] == id)
+			return (int)i;
+	if (count == MAX_IDS) {
+		fprintf(stderr, "agent: too many ids\n");
+		exit(2);
+	}
+	ids[count] = id;
+	return (int)count++;
+}
+
+/* "-" is no address. */
+static struct sockaddr *get_address(struct sockaddr_storage *out, char *text, const char *port)
+{
+	struct sockaddr_in6 *in6 = (void *)out;
+	struct sockaddr_in *in = (void *)out;
+	char *label, *scope;
+
+	memset(out, 0, sizeof(*out));
+	if (!strcmp(text, "-"))
+		return NULL;
+	label = strchr(text, '/');
+	if (label)
+		*label++ = 0;
+	scope = strchr(text, '%');
+	if (scope)
+		*scope++ = 0;
+	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(atoi(port));
+	} else if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(atoi(port));
+		if (scope)
+			in6->sin6_scope_id = if_nametoindex(scope);
+		if (label)
+			in6->sin6_flowinfo = htonl(strtoul(label, NULL, 0));
+	} else {
+		fprintf(stderr, "agent: '%s' is no address\n", text);
+		exit(2);
+	}
+	return (struct sockaddr *)out;
+}
+
+static void say_address(const struct sockaddr *addr)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+	char text[64] = "-", name[IF_NAMESIZE];
+
+	if (addr->sa_family == AF_INET) {
+		inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
+		printf(" %s:%u", text, ntohs(in->sin_port));
+	} else if (addr->sa_family == AF_INET6) {
+		inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text));
+		if (in6->sin6_scope_id && if_indextoname(in6->sin6_scope_id, name))
+			printf(" %s%%%s:%u", text, name, ntohs(in6->sin6_port));
+		else
+			printf(" %s:%u", text, ntohs(in6->sin6_port));
+	} else {
+		printf(" -");
+	}
+}
+
+static struct rdma_conn_param conn_param(void)
+{
+	static uint32_t used;
+
+	/* Small ones are real QPs of rxe. */
+	return (struct rdma_conn_param) {
+		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7,
+		.rnr_retry_count = 7, .qp_num = 0x800000 + ((getpid() & 0x7ff) << 12) + used++,
+	};
+}
+
+static void do_id(const char *ps)
+{
+	enum rdma_port_space space = ps && !strcmp(ps, "udp") ? RDMA_PS_UDP : RDMA_PS_TCP;
+	struct rdma_cm_id *id;
+
+	if (rdma_create_id(channel, &id, NULL, space))
+		say_result(-1);
+	else
+		printf("ok %d\n", number_of(id));
+}
+
+static void do_event(int ms)
+{
+	struct pollfd pollfd = { .fd = channel->fd, .events = POLLIN };
+	struct rdma_cm_event *event;
+
+	if (poll(&pollfd, 1, ms) <= 0) {
+		printf("none\n");
+		return;
+	}
+	if (rdma_get_cm_event(channel, &event)) {
+		say_result(-1);
+		return;
+	}
+	printf("ok %s %d", rdma_event_str(event->event), event->status);
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		printf(" %d", number_of(event->listen_id));
+	printf(" %d\n", number_of(event->id));
+	rdma_ack_cm_event(event);
+}
+
+static void do_place(struct rdma_cm_id *id)
+{
+	printf("ok %s %u", id->verbs ? ibv_get_device_name(id->verbs->device) : "-",
+	       id->port_num);
+	say_address(rdma_get_local_addr(id));
+	say_address(rdma_get_peer_addr(id));
+	printf("\n");
+}
+
+static void do_path(struct rdma_cm_id *id)
+{
+	const struct ibv_sa_path_rec *path = id->route.path_rec;
+
+	if (!id->route.num_paths || !path) {
+		printf("none\n");
+		return;
+	}
+	printf("ok hop=%u tos=%u sl=%u flow=%u mtu=%u pkey=%u lifetime=%u\n", path->hop_limit,
+	       path->traffic_class, path->sl, ntohl(path->flow_label), path->mtu,
+	       ntohs(path->pkey), path->packet_life_time);
+}
+
+static void do_connection(const char *what, struct rdma_cm_id *id)
+{
+	struct rdma_conn_param param = conn_param();
+
+	if (!strcmp(what, "connect"))
+		say_result(rdma_connect(id, &param));
+	else if (!strcmp(what, "accept"))
+		say_result(rdma_accept(id, &param));
+	else if (!strcmp(what, "establish"))
+		say_result(rdma_establish(id));
+	else
+		say_result(rdma_disconnect(id));
+}
+
+static void do_destroy(const char *number)
+{
+	int ret = rdma_destroy_id(id_of(number));
+
+	ids[atoi(number)] = NULL;
+	say_result(ret);
+}
+
+static void do_line(char *line)
+{
+	char *word[6] = { NULL }, *at = NULL;
+	struct sockaddr_storage src, dst;
+	struct rdma_cm_id *id;
+	uint8_t value;
+	int i;
+
+	for (i = 0; i < 6; i++)
+		word[i] = strtok_r(i ? NULL : line, "\n ", &at);
+	if (!strcmp(word[0], "id")) {
+		do_id(word[1]);
+		return;
+	}
+	if (!strcmp(word[0], "event")) {
+		do_event(atoi(word[1]));
+		return;
+	}
+	id = id_of(word[1]);
+	if (!strcmp(word[0], "option")) {
+		value = (uint8_t)atoi(word[4]);
+		say_result(rdma_set_option(id, strtol(word[2], NULL, 0), atoi(word[3]), &value, 1));
+	} else if (!strcmp(word[0], "bind")) {
+		say_result(rdma_bind_addr(id, get_address(&src, word[2], word[3])));
+	} else if (!strcmp(word[0], "resolve")) {
+		struct sockaddr *from = get_address(&src, word[2], "0");
+
+		say_result(rdma_resolve_addr(id, from, get_address(&dst, word[3], word[4]), 2000));
+	} else if (!strcmp(word[0], "route")) {
+		say_result(rdma_resolve_route(id, 2000));
+	} else if (!strcmp(word[0], "listen")) {
+		say_result(rdma_listen(id, 0));
+	} else if (!strcmp(word[0], "place")) {
+		do_place(id);
+	} else if (!strcmp(word[0], "path")) {
+		do_path(id);
+	} else if (!strcmp(word[0], "destroy")) {
+		do_destroy(word[1]);
+	} else {
+		do_connection(word[0], id);
+	}
+}
+
+int main(void)
+{
+	char line[256];
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	channel = rdma_create_event_channel();
+	if (!channel) {
+		say_result(-1);
+		return 1;
+	}
+	printf("ok\n");
+	while (fgets(line, sizeof(line), stdin))
+		do_line(line);
+	return 0;
+}
