@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 DROPIN = ROOT / "build/dropin"
 HIDDEN = {OURS: "/dev/infiniband/rdma_cm", STOCK: "/dev/rdma_cm_alt"}
 
-_CLONE_NEWNS, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x20000, 4096, 16384, 1 << 18
+_CLONE_NEWNS, _CLONE_NEWNET, _MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 17, 1 << 30, 4096, 16384, 1 << 18
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -75,6 +75,24 @@ class Stack:
     def enter(self) -> None:
         """Move the calling process (a child without threads) there."""
         _must(_LIBC.setns(self._namespace, _CLONE_NEWNS), "setns")
+
+
+class Inside(Stack):
+    """The same connection manager, for programs in another network namespace."""
+
+    def __init__(self, stack: Stack, netns: str) -> None:
+        # pylint: disable=super-init-not-called
+        self.name = stack.name
+        self.env = stack.env
+        self._stack = stack
+        self._netns = netns
+
+    def enter(self) -> None:
+        # Its file is not there any more in the stack's mount namespace.
+        netns = os.open(self._netns, os.O_RDONLY | os.O_CLOEXEC)
+        _must(_LIBC.setns(netns, _CLONE_NEWNET), f"setns {self._netns}")
+        os.close(netns)
+        self._stack.enter()
 
 
 class Program:

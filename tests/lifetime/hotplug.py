@@ -125,8 +125,39 @@ def same_port_reversed(stacks: dict[str, Stack]) -> None:
         rig.load()
 
 
+def driver(stacks: dict[str, Stack]) -> None:
+    """The driver stays while programs have its devices open; they notice nothing."""
+    with Endpoints() as programs:
+        servers = {name: programs.listen(stacks[name], HERE, port)
+                   for name, port in ((OURS, 22240), (STOCK, 22241))}
+        clients = [programs.client(stacks[OURS], "hold", HERE, server.port)
+                   for server in servers.values()]
+        for client in clients:
+            client.expect("connected")
+        said = rig.run("rmmod", "rdma_rxe", status=1)
+        if "in use" not in said:
+            raise Unexpected(f"rmmod says: {said}")
+        for server in servers.values():
+            programs.client(stacks[OURS], "hold", HERE, server.port).expect("connected")
+            server.expect("live 2")
+        if "RDMA_CM_EVENT" in "".join(client.output() for client in clients):
+            raise Unexpected("\n".join(clients[0].tell() + clients[1].tell()))
+    rig.nothing_left()
+    try:
+        rig.run("rmmod", "rdma_rxe")
+    finally:
+        rig.run("modprobe", "rdma_rxe")
+        for device in rig.DEVICES:
+            if not Path(f"/sys/class/infiniband/{device}").exists():
+                rig.add_device(device)
+    with Endpoints() as programs:
+        programs.listen(stacks[OURS], HERE, 22240)
+        _until_connected(programs, stacks[STOCK], HERE, 22240)
+
+
 TESTS = (
     ("programs leave a device that goes", programs_leave),
+    ("the driver stays while programs use it, and goes after them", driver),
     ("wildcard listeners of both stacks follow a device", wildcards),
     ("a new device's port is stock's when both want it", same_port),
     ("also when ours hears of the device first", same_port_reversed),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from cmtrace import OURS, STOCK
 from stacks import Program, Stack
 
 ROUNDS = 6 if DEBUG else 20
-ADDRESS = "10.9.0.1"
+ADDRESS, ELSEWHERE = "10.9.0.1", "10.7.0.1"
+STOP = Path("/tmp/reload-stop")
 
 
 def _ping(programs: Endpoints, stack: Stack, port: int) -> None:
@@ -90,7 +92,33 @@ def after_stock(stacks: dict[str, Stack]) -> None:
         server.expect("live 1")
 
 
+def devices(stacks: dict[str, Stack]) -> None:
+    """Load and unload while a device comes and goes, with stock's wildcard listener on it."""
+    with Endpoints() as programs:
+        server = programs.listen(stacks[STOCK], "0.0.0.0", 22030)
+        loop = subprocess.Popen(("sh", "-c", """while [ ! -e /tmp/reload-stop ]; do
+                                 rdma link delete rxe1; rdma link add rxe1 type rxe netdev v0
+                                 done"""), stdin=subprocess.DEVNULL)
+        try:
+            for _ in range(ROUNDS // 2):
+                rig.unload()
+                rig.load()
+        finally:
+            STOP.touch()
+            loop.wait(PATIENCE)
+            STOP.unlink()
+        # Both stacks have it, and stock has its port there.
+        client = programs.client(stacks[STOCK], "hold", ELSEWHERE, 22030)
+        client.expect("connected")
+        server.expect("live 1")
+        other = programs.listen(stacks[OURS], ELSEWHERE, 22031)
+        programs.client(stacks[OURS], "hold", ELSEWHERE, 22031).expect("connected")
+        other.expect("live 1")
+    rig.nothing_left()
+
+
 TESTS = (
+    ("the module is loaded and unloaded while a device comes and goes", devices),
     ("stock works on while the module is loaded and unloaded", reload),
     ("the module stays while a program has it open", busy),
     ("stock is unloaded and loaded while the module is in use", after_stock),

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Programs in network namespaces that share one device, and programs with few rights.
+
+rxe sends in the first namespace only, but for what goes to the sender's own Ethernet address: that
+it hands over to itself. All it wants is a route, in the first namespace and by the number of the
+interface there. So the interface of a container has the number of d0, and its address is on the
+first namespace's lo, too.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import rig
+from cmtrace import OURS, STOCK
+from endpoint import DEBUG, PATIENCE, PROGRAM, Endpoint, Endpoints, Unexpected
+from stacks import Inside, Program, Stack
+
+HERE = "10.9.0.1"
+CONTAINERS = {"rca1": "10.9.0.21", "rca2": "10.9.0.22"}
+SPACES = PROGRAM.with_name("spaces")
+NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+          "--bounding-set=-all", "--no-new-privs")
+# Of the nodes of the RDMA subsystem the process sees one, of uverbs.
+ONE_NODE = ("unshare", "--mount", "sh", "-ec", """
+    mkdir -p /tmp/one-node
+    mount -t tmpfs none /tmp/one-node
+    cp -a /dev/infiniband/$0 /tmp/one-node
+    mount --bind /tmp/one-node /dev/infiniband
+    test "$(ls /dev/infiniband)" = "$0"
+    exec "$@" """)
+
+
+@contextmanager
+def _containers() -> Iterator[None]:
+    """Namespaces, each with an interface above the network device of rxe0."""
+    try:
+        for name, address in CONTAINERS.items():
+            rig.run("ip", "netns", "add", name)
+            rig.run("ip", "-n", name, "link", "set", "lo", "up")
+            rig.run("ip", "link", "add", "link", "d0", "name", "rcam",
+                    "type", "macvlan", "mode", "bridge")
+            number = Path("/sys/class/net/rcam/ifindex").read_text(encoding="ascii").strip()
+            rig.run("ip", "link", "set", "rcam", "netns", name)
+            rig.run("ip", "-n", name, "addr", "add", f"{address}/24", "dev", "rcam")
+            rig.run("ip", "-n", name, "link", "set", "rcam", "up")
+            rig.run("ip", "link", "add", name, "index", number, "type", "dummy")
+            rig.run("ip", "addr", "add", f"{address}/32", "dev", name)
+            rig.run("ip", "link", "set", name, "up")
+        yield
+    finally:
+        for name in (*CONTAINERS, "rcam"):
+            rig.run("ip", "netns", "del", name, status=None)
+            rig.run("ip", "link", "del", name, status=None)
+
+
+def _listen(programs: Endpoints, stack: Stack, address: str, port: int) -> Endpoint:
+    """A server; the device has a new address a moment after the interface."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        server = Endpoint(stack, "listen", address, port)
+        programs.add(server)
+        said = server.expect(r"listening (\d+)|rdma_bind_addr: ENODEV")
+        if said[1]:
+            server.port = port
+            return server
+        if time.monotonic() > deadline:
+            raise Unexpected("\n".join(["no device there", *server.tell()]))
+
+
+def _one_port(stacks: dict[str, Stack], name: str, port: int) -> None:
+    with _containers(), Endpoints() as programs:
+        first, second = (Inside(stacks[name], f"/run/netns/{ns}") for ns in CONTAINERS)
+        one, two = CONTAINERS.values()
+        ends = [(stacks[name], HERE, programs.listen(stacks[name], "0.0.0.0", port)),
+                (first, one, _listen(programs, first, one, port)),
+                (second, two, _listen(programs, second, two, port))]
+        for stack, address, server in ends:
+            client = programs.client(stack, "hold", address, port, 2)
+            client.expect("connected")
+            server.expect("live 2")
+        # Each has its own and no other.
+        for _, _, server in ends:
+            server.close_input()
+            server.must_end()
+            if "live 3" in server.output():
+                raise Unexpected("\n".join(["a server got another's connection",
+                                            *server.tell()]))
+    rig.nothing_left()
+
+
+def one_port(stacks: dict[str, Stack]) -> None:
+    """Servers of ours in three namespaces on one port of one device."""
+    _one_port(stacks, OURS, 22400)
+
+
+def one_port_stock(stacks: dict[str, Stack]) -> None:
+    """It is what stock does."""
+    _one_port(stacks, STOCK, 22401)
+
+
+def invisible(stacks: dict[str, Stack]) -> None:
+    """Addresses of another namespace are nobody's; its listeners cannot be reached."""
+    with _containers(), Endpoints() as programs:
+        inside = Inside(stacks[OURS], "/run/netns/rca1")
+        server = _listen(programs, inside, CONTAINERS["rca1"], 22410)
+        programs.refused(inside, HERE, 22411, "EADDRNOTAVAIL")
+        programs.refused(stacks[OURS], CONTAINERS["rca1"], 22410, "ENODEV")
+        # Nobody listens there, in the namespace of the client.
+        client = programs.client(stacks[OURS], "hold", HERE, 22410)
+        client.expect("RDMA_CM_EVENT_REJECTED")
+        server.close_input()
+        server.must_end()
+        if "live" in server.output():
+            raise Unexpected("\n".join(server.tell()))
+
+
+def other_stack(stacks: dict[str, Stack]) -> None:
+    """A service ID is one stack's in all namespaces."""
+    with _containers(), Endpoints() as programs:
+        first, second = (Inside(stacks[name], f"/run/netns/{ns}")
+                         for name, ns in zip((STOCK, OURS), CONTAINERS))
+        _listen(programs, first, CONTAINERS["rca1"], 22420)
+        other = _listen(programs, second, CONTAINERS["rca2"], 22421)
+        programs.refused(second, CONTAINERS["rca2"], 22420, "EADDRINUSE")
+        programs.refused(stacks[STOCK], HERE, 22421, "EINVAL|EADDRINUSE")
+        other.close_input()
+        other.must_end()
+        programs.listen(stacks[STOCK], HERE, 22421)
+
+
+def _ping(programs: Endpoints, stack: Stack, address: str, port: int,
+          prefix: tuple[str, ...] = ()) -> None:
+    """An rping server and its client, both started with `prefix`."""
+    log = f"/tmp/namespaces-{port}"
+    server = programs.add(Program(stack, [*prefix, "rping", "-s", "-a", address, "-p", str(port)],
+                                  Path(f"{log}-server.log")))
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        client = programs.add(Program(
+            stack, [*prefix, "rping", "-c", "-v", "-C", "3", "-a", address, "-p", str(port)],
+            Path(f"{log}-client.log")))
+        if not client.wait(deadline):
+            raise Unexpected("\n".join([*client.tell(), *server.tell()]))
+        if not client.status and "rdma-ping-2" in client.output():
+            return
+        # The server is not there yet.
+        if time.monotonic() > deadline or server.status is not None:
+            raise Unexpected("\n".join([*client.tell(), *server.tell()]))
+        time.sleep(0.3)
+
+
+def _verbs_node() -> str:
+    """The node of rxe0."""
+    for node in Path("/sys/class/infiniband_verbs").glob("uverbs*"):
+        if (node / "ibdev").read_text(encoding="ascii").strip() == "rxe0":
+            return node.name
+    raise Unexpected("rxe0 has no node")
+
+
+def few_rights(stacks: dict[str, Stack]) -> None:
+    """A user without any right, with two nodes: uverbs of the device, and ours; no umad, no rdma_cm."""
+    prefix = (*ONE_NODE, _verbs_node(), *NOBODY)
+    with _containers(), Endpoints() as programs:
+        _ping(programs, stacks[OURS], HERE, 22430, prefix)
+        inside = Inside(stacks[OURS], "/run/netns/rca1")
+        # Its addresses may come a moment later than the interface.
+        server = _listen(programs, inside, CONTAINERS["rca1"], 22431)
+        server.close_input()
+        server.must_end()
+        _ping(programs, inside, CONTAINERS["rca1"], 22431, prefix)
+    rig.nothing_left()
+
+
+def _one_process(name: str, port: int) -> Callable:
+    def run(stacks: dict[str, Stack]) -> None:
+        with _containers(), Endpoints() as programs:
+            inside = Inside(stacks[name], "/run/netns/rca1")
+            server = _listen(programs, inside, CONTAINERS["rca1"], port)
+            server.close_input()
+            server.must_end()
+            # The file of the namespace is not there where the program runs.
+            with open("/run/netns/rca1", "rb") as netns:
+                program = programs.add(Program(
+                    stacks[name], [str(SPACES), f"/proc/{os.getpid()}/fd/{netns.fileno()}", HERE,
+                                   CONTAINERS["rca1"], str(port)], Path("/tmp/spaces.log")))
+                if not program.wait(time.monotonic() + PATIENCE) or program.status:
+                    raise Unexpected("\n".join(program.tell()))
+        rig.nothing_left()
+    return run
+
+
+TESTS = (
+    ("servers in three namespaces share a port of a device", one_port),
+    ("namespaces see nothing of each other", invisible),
+    ("a user without rights needs uverbs and our node alone", few_rights),
+    ("one process has ids in two namespaces", _one_process(OURS, 22440)),
+)
+# What the slow guest does without.
+if not DEBUG:
+    TESTS += (
+        ("servers of stock share a port in the same way", one_port_stock),
+        ("one process has ids of stock in two namespaces", _one_process(STOCK, 22441)),
+        ("a port is one stack's in all namespaces", other_stack),
+    )
