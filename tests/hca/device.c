@@ -209,7 +209,8 @@ static void init_device(struct hca_device *dev, u32 ports)
 	mutex_unlock(&count_lock);
 	dev->ports = ports;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC);
+	/* Lockdep takes all three locks for one, and that of @qps is taken in interrupts. */
+	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	mutex_init(&dev->memory);
 	mutex_init(&dev->map_lock);

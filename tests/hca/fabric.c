@@ -3,8 +3,9 @@
  * The switch that all ports are plugged into: one worker takes the packets in the order in which
  * they were sent, lets the rules look at the MADs, and hands each to the QPs it is for.
  *
- * Locking: @queue_lock for the list that senders add to, from any context. What the rules hold is
- * touched by the one worker of an ordered workqueue only.
+ * Locking: @queue_lock for the list that senders add to, its count, the next number and whether
+ * the switch is off, from any context. What is held is touched by the one worker of an ordered
+ * workqueue only.
  */
 #include "fabric.h"
 
@@ -43,6 +44,8 @@ static atomic64_t counts[HCA_COUNTS];
 static DEFINE_SPINLOCK(queue_lock);
 static LIST_HEAD(queue);
 static unsigned int queued;
+static u64 order_next;
+static bool off;
 static LIST_HEAD(held);
 static struct workqueue_struct *worker;
 static void run(struct work_struct *work);
@@ -114,26 +117,46 @@ void hca_fabric_send(struct hca_packet *packet)
 
 	hca_count(HCA_SENT);
 	spin_lock_irqsave(&queue_lock, flags);
-	if (queued < QUEUE_MAX) {
+	if (queued < QUEUE_MAX && !off) {
+		packet->order = order_next++;
 		list_add_tail(&packet->entry, &queue);
 		queued++;
 		packet = NULL;
+		queue_work(worker, &run_work);
 	}
 	spin_unlock_irqrestore(&queue_lock, flags);
 	if (packet) {
 		hca_count(HCA_TOO_MANY);
 		kfree(packet);
-		return;
 	}
-	queue_work(worker, &run_work);
 }
 
-/* hold: the packet goes on later. */
+/* hold: the packet goes on later. The list is in the order in which the packets were sent. */
 static void hold(struct hca_packet *packet, unsigned int ms)
 {
+	struct hca_packet *other;
+
 	packet->due = jiffies + msecs_to_jiffies(ms);
-	list_add_tail(&packet->entry, &held);
-	mod_delayed_work(worker, &tick_work, 0);
+	list_for_each_entry(other, &held, entry)
+		if (other->order > packet->order)
+			break;
+	list_add_tail(&packet->entry, &other->entry);
+	spin_lock_irq(&queue_lock);
+	if (!off)
+		mod_delayed_work(worker, &tick_work, 0);
+	spin_unlock_irq(&queue_lock);
+}
+
+/* waits: an earlier packet of the same connection is held, so this one has to wait for it. */
+static bool waits(const struct hca_packet *packet)
+{
+	const struct hca_packet *other;
+
+	list_for_each_entry(other, &held, entry)
+		if (other->connected && other->from == packet->from &&
+		    other->order < packet->order)
+			return true;
+	return false;
 }
 
 /* find: the QP a packet is for and the P_Key by which it comes; a reference is held. */
@@ -191,6 +214,8 @@ static bool unicast(struct hca_packet *packet)
 	u16 pkey_index;
 	int ret;
 
+	if (packet->connected && waits(packet))
+		return false;
 	spin_lock_irq(&hca_lock);
 	qp = find(packet, &pkey_index);
 	spin_unlock_irq(&hca_lock);
@@ -198,7 +223,12 @@ static bool unicast(struct hca_packet *packet)
 		return true;
 	ret = hca_receive(qp, packet, pkey_index);
 	hca_qp_put(qp);
-	return ret != -EAGAIN || ++packet->tries == RETRIES;
+	if (ret != -EAGAIN)
+		return true;
+	if (++packet->tries < RETRIES)
+		return false;
+	hca_count(HCA_NO_BUFFER);
+	return true;
 }
 
 #define TARGETS	64
@@ -355,8 +385,10 @@ static void tick(struct work_struct *work)
 	list_for_each_entry(packet, &held, entry)
 		if (!wait || packet->due - now < wait)
 			wait = max(1UL, packet->due - now);
-	if (wait)
+	spin_lock_irq(&queue_lock);
+	if (wait && !off)
 		mod_delayed_work(worker, &tick_work, wait);
+	spin_unlock_irq(&queue_lock);
 }
 
 /**
@@ -380,8 +412,10 @@ void hca_fabric_exit(void)
 {
 	struct hca_packet *packet, *next;
 
-	/* Work that runs may start the other once more; after the second round nothing is left. */
-	cancel_work_sync(&run_work);
+	/* Nothing is queued any more once this is said, neither by senders nor by the worker. */
+	spin_lock_irq(&queue_lock);
+	off = true;
+	spin_unlock_irq(&queue_lock);
 	cancel_delayed_work_sync(&tick_work);
 	destroy_workqueue(worker);
 	list_splice_init(&queue, &held);

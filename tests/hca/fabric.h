@@ -33,6 +33,7 @@ enum hca_count {
 /**
  * struct hca_packet - a packet on the wire
  * @entry: in a list of the fabric's
+ * @order: the number of the packet, counted over all
  * @due: when it goes on, in jiffies, of one that a rule holds
  * @behind: it waits for another to overtake it
  * @judged: the rules have had their say
@@ -56,6 +57,7 @@ enum hca_count {
  */
 struct hca_packet {
 	struct list_head entry;
+	u64 order;
 	unsigned long due;
 	bool behind;
 	bool judged;

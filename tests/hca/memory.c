@@ -58,7 +58,7 @@ struct ib_mr *hca_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	mr->ib.pd = pd;
 	mr->ib.iova = iova;
 	mr->ib.length = length;
-	ret = xa_alloc(&dev->mrs, &mr->ib.lkey, mr, XA_LIMIT(1, INT_MAX), GFP_KERNEL);
+	ret = xa_alloc_irq(&dev->mrs, &mr->ib.lkey, mr, XA_LIMIT(1, INT_MAX), GFP_KERNEL);
 	if (ret)
 		goto err_release;
 	mr->ib.rkey = mr->ib.lkey;
@@ -86,7 +86,7 @@ int hca_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 
 	if (mr->umem) {
 		mutex_lock(&dev->memory);
-		xa_erase(&dev->mrs, ibmr->lkey);
+		xa_erase_irq(&dev->mrs, ibmr->lkey);
 		mutex_unlock(&dev->memory);
 		ib_umem_release(mr->umem);
 	}

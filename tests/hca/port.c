@@ -71,6 +71,8 @@ struct hca_port *hca_port_by_gid(const union ib_gid *gid)
 	u32 i, row;
 
 	lockdep_assert_held(&hca_lock);
+	if (!memchr_inv(gid, 0, sizeof(*gid)))
+		return NULL;
 	list_for_each_entry(dev, &hca_devices, entry)
 		for (i = 0; i < dev->ports; i++)
 			for (row = 0; row < HCA_GIDS; row++)
