@@ -25,11 +25,14 @@ static void add_bond(void)
 		"rdma link add rbond type rxe netdev bond7");
 }
 
+/*
+ * This process has the RDMA device open, so the device goes when it ends, and what
+ * belongs to its process group is ended with it.
+ */
 static void remove_bond(void)
 {
-	/* This process has the RDMA device open. */
-	command("(rdma link del rbond; ip link del bond7; ip link del s0; ip link del s1) "
-		">/dev/null 2>&1 &");
+	command("setsid sh -c 'rdma link del rbond; ip link del bond7; ip link del s0; "
+		"ip link del s1' >/dev/null 2>&1 &");
 }
 
 GROUP(addr_change, ALONE)
