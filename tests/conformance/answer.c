@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,6 +25,7 @@
 
 #define MAX_GROUPS 256
 #define LINE 1024
+#define CLEANUP_LEN 512
 
 /* Seconds for a group; a slow one gets more. */
 #define LIMIT 60
@@ -259,6 +261,14 @@ void thread_answer(const char *check, struct thread *thread, int ms)
 		answer(check, "ret=%d", ret);
 }
 
+/* In shared memory: what the parent runs when a group's process has gone. */
+static char *cleanup;
+
+void at_group_end(const char *command)
+{
+	snprintf(cleanup, CLEANUP_LEN, "%s", command);
+}
+
 static pid_t start(const struct question_group *group)
 {
 	pid_t pid = fork();
@@ -290,6 +300,9 @@ static void ended(const struct question_group *group, pid_t pid, int status)
 		answer("end", "SIG%s", sigabbrev_np(WTERMSIG(status)));
 	else
 		answer("end", status ? "a step failed" : "ok");
+	if (*cleanup && system(cleanup))
+		fprintf(stderr, "%s: not cleaned up: %s\n", group->name, cleanup);
+	*cleanup = '\0';
 }
 
 static const struct question_group *find(const char *name)
@@ -378,6 +391,12 @@ int main(int argc, char **argv)
 	}
 	if (argc - optind > MAX_GROUPS)
 		return 2;
+	cleanup = mmap(NULL, CLEANUP_LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (cleanup == MAP_FAILED) {
+		perror("mmap");
+		return 1;
+	}
 	run_all(argc - optind, argv + optind, jobs);
 	return 0;
 }

@@ -60,6 +60,9 @@ void group_register(const char *name, const char *file, void (*run)(void), int k
 	}									\
 	static void group_##name(void)
 
+/* For a group that is ALONE: a command for the time after it, however it ends. */
+void at_group_end(const char *command);
+
 /* Print one answer, under the name of the running group. */
 void answer(const char *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -12,10 +12,8 @@ static void command(const char *line)
 /* A bond of two devices with an RDMA device on it, on the first of the two. */
 static void add_bond(void)
 {
-	int ret = system("rdma link del rbond 2>/dev/null; ip link del bond7 2>/dev/null; "
-			 "ip link del s0 2>/dev/null; ip link del s1 2>/dev/null");
-
-	(void)ret;
+	/* This process will have the RDMA device open, so it cannot remove it. */
+	at_group_end("rdma link del rbond; ip link del bond7; ip link del s0; ip link del s1");
 	command("modprobe -a bonding dummy");
 	command("ip link add s0 type dummy && ip link add s1 type dummy && "
 		"ip link add bond7 type bond mode active-backup fail_over_mac active miimon 50");
@@ -23,16 +21,6 @@ static void add_bond(void)
 		"ip link set bond7 up && ip link set bond7 type bond active_slave s0");
 	command("ip addr add 10.5.0.1/24 dev bond7 && ip addr add 10.5.0.2/24 dev bond7 && "
 		"rdma link add rbond type rxe netdev bond7");
-}
-
-/*
- * This process has the RDMA device open, so the device goes when it ends, and what
- * belongs to its process group is ended with it.
- */
-static void remove_bond(void)
-{
-	command("setsid sh -c 'rdma link del rbond; ip link del bond7; ip link del s0; "
-		"ip link del s1' >/dev/null 2>&1 &");
 }
 
 GROUP(addr_change, ALONE)
@@ -81,7 +69,6 @@ GROUP(addr_change, ALONE)
 	RET("destroy_request", rdma_destroy_id(request));
 	RET("destroy_bound", rdma_destroy_id(bound));
 	RET("destroy_listener", rdma_destroy_id(listener));
-	remove_bond();
 }
 
 #define NEIGHBOUR "10.7.0.77"

@@ -191,7 +191,7 @@ static void do_path(struct rdma_cm_id *id)
 		return;
 	}
 	printf("ok hop=%u tos=%u sl=%u flow=%u mtu=%u pkey=%u lifetime=%u\n", path->hop_limit,
-	       path->traffic_class, path->sl, ntohl(path->flow_label), path->mtu,
+	       path->traffic_class, path->sl, ntohl(path->flow_label) & 0xfffff, path->mtu,
 	       ntohs(path->pkey), path->packet_life_time);
 }
 
