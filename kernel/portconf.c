@@ -17,7 +17,17 @@
 #include <linux/sysfs.h>
 
 static unsigned int default_roce_mode = 2;
-module_param(default_roce_mode, uint, 0644);
+
+static int set_mode(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, 2);
+}
+
+static const struct kernel_param_ops mode_ops = {
+	.set = set_mode,
+	.get = param_get_uint,
+};
+module_param_cb(default_roce_mode, &mode_ops, &default_roce_mode, 0644);
 MODULE_PARM_DESC(default_roce_mode, "RoCE version of new devices: 1 or 2, where the port has it");
 
 static unsigned char default_roce_tos;
