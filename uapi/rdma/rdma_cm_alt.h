@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
  * The contract between rdma_cm_alt.ko and user space: ioctls on
- * /dev/rdma_cm_alt and the event records that its queues deliver.
+ * /dev/rdma_cm_alt and the event records that its queues deliver. In one file,
+ * however long, as programs include it in one.
  */
 #ifndef RDMA_CM_ALT_UAPI_H
 #define RDMA_CM_ALT_UAPI_H
