@@ -39,13 +39,19 @@ static void id_release(struct rca_obj *obj)
 	call_rcu(&id->rcu, id_free_rcu);
 }
 
-/* The connection is over, or the id was destroyed and its peer answered or did not. */
+/*
+ * The connection is over, its request has to be sent again, or the id was destroyed and its
+ * peer answered or did not.
+ */
 static void id_work(struct work_struct *work)
 {
 	struct rca_id *id = container_of(work, struct rca_id, work.work);
 
 	mutex_lock(&id->op);
 	switch (rca_id_state(id)) {
+	case RCA_ST_REQ_WAIT:
+		id->retry->again(id);
+		break;
 	case RCA_ST_CLOSED:
 	case RCA_ST_SIDR_DONE:
 		rca_id_drop_lower(id);

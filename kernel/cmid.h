@@ -8,6 +8,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
 
 #include "events.h"
@@ -88,6 +89,25 @@ struct rca_link {
 };
 
 /**
+ * struct rca_retry - a connection request that may have to be sent again
+ * @again: sends it again; the work of the id calls it with rca_id.op held, in the state
+ *         RCA_ST_REQ_WAIT (immutable)
+ * @send: sends a request (immutable)
+ * @conn: its parameters; the private data is @data (immutable)
+ * @deadline: until when, in jiffies (immutable)
+ * @delay: how many jiffies to wait the next time (lock: rca_id.lock)
+ * @data: the user's private data (immutable)
+ */
+struct rca_retry {
+	void (*again)(struct rca_id *id);
+	int (*send)(struct rca_id *id, const struct rca_tp_conn *conn);
+	struct rca_tp_conn conn;
+	unsigned long deadline;
+	unsigned long delay;
+	u8 data[IB_CM_REQ_PRIVATE_DATA_SIZE];
+};
+
+/**
  * struct rca_id - a communication identifier
  * @obj: reference count, handle, context
  * @src: its events
@@ -107,6 +127,8 @@ struct rca_link {
  * @sgid_attr: local GID (lock: @op; holds a reference)
  * @path: resolved path, NULL: none (lock: @op; owned)
  * @alt_path: alternate path of a request, NULL: none (lock: @op; owned)
+ * @retry: the request that was sent, NULL: none (lock: @op; owned; callbacks may read it
+ *         under @lock in the state RCA_ST_REQ_SENT)
  * @lower: the transport's id, NULL: none (lock: @op; owned)
  * @port_num: port of @dev, 0: none (lock: @op)
  * @link: what resolution found out (lock: @op, and @lock once it is in a table)
@@ -131,7 +153,8 @@ struct rca_link {
  * @afonly: option AFONLY (lock: @op)
  * @afonly_set: it was set (lock: @op)
  * @defaults: RoCE: what the program has for ports, NULL: nothing (lock: @op; owned)
- * @work: destroys the lower id in the background; holds a reference while queued (rca_wq)
+ * @work: destroys the lower id, or sends the request again, in the background; holds a
+ *        reference while queued (rca_wq)
  * @rcu: for lookups without a lock
  */
 struct rca_id {
@@ -152,6 +175,7 @@ struct rca_id {
 	const struct ib_gid_attr *sgid_attr;
 	struct sa_path_rec *path;
 	struct sa_path_rec *alt_path;
+	struct rca_retry *retry;
 	void *lower;
 	u32 port_num;
 	struct rca_link link;

@@ -73,7 +73,7 @@ void rca_id_detach(struct rca_id *id)
 }
 
 /**
- * rca_id_drop_path() - free the paths of an id, which a connection does not need
+ * rca_id_drop_path() - free what a connection does not need: the paths and the request of an id
  * @id: the id
  *
  * Context: Any context. Expects @id->op to be held by the caller, or @id to be
@@ -83,8 +83,10 @@ void rca_id_drop_path(struct rca_id *id)
 {
 	kfree(id->path);
 	kfree(id->alt_path);
+	kfree(id->retry);
 	id->path = NULL;
 	id->alt_path = NULL;
+	id->retry = NULL;
 }
 
 static void pack_path(struct ib_path_rec_data *out, struct sa_path_rec *rec, u32 which)

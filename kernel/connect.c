@@ -15,6 +15,7 @@
 #include "datagram.h"
 #include "devices.h"
 #include "qpattr.h"
+#include "retry.h"
 #include "trace.h"
 #include "wire.h"
 
@@ -84,18 +85,23 @@ int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 		goto err_unreserve;
 	}
 	id->lower = lower;
+	ret = rca_retry_keep(id, conn, send_request);
+	if (ret)
+		goto err_drop_lower;
 	step = rca_id_step(id, RCA_IN_CONNECT);
 	if (step.verdict != RCA_TAKE) {
 		ret = step.err;
-		goto err_drop_lower;
+		goto err_drop_request;
 	}
 	ret = send_request(id, conn);
 	if (ret) {
 		rca_id_step(id, RCA_IN_CONNECT_FAIL);
-		goto err_drop_lower;
+		goto err_drop_request;
 	}
 	goto out_unlock;
 
+err_drop_request:
+	rca_retry_drop(id);
 err_drop_lower:
 	rca_id_drop_lower(id);
 err_unreserve:
@@ -320,6 +326,8 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
 	struct rca_step step;
 	unsigned long flags;
 
+	if (rca_retry_stale(id, event))
+		return 0;
 	if (needs_record(event->input)) {
 		ev = rca_id_event(id);
 		if (ev && event->has_conn)

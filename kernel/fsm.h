@@ -14,6 +14,7 @@
  * @RCA_ST_ROUTE_QUERY: its route is being resolved
  * @RCA_ST_ROUTE_RESOLVED: may connect
  * @RCA_ST_REQ_SENT: active side: waits for the reply
+ * @RCA_ST_REQ_WAIT: active side: the peer has an old connection with our QP; waits to ask again
  * @RCA_ST_REP_RCVD: active side: user space prepares its QP
  * @RCA_ST_REQ_RCVD: passive side: user space has to accept or reject
  * @RCA_ST_REP_SENT: passive side: waits for the ready-to-use
@@ -38,6 +39,7 @@ enum rca_state {
 	RCA_ST_ROUTE_QUERY,
 	RCA_ST_ROUTE_RESOLVED,
 	RCA_ST_REQ_SENT,
+	RCA_ST_REQ_WAIT,
 	RCA_ST_REP_RCVD,
 	RCA_ST_REQ_RCVD,
 	RCA_ST_REP_SENT,
@@ -72,6 +74,8 @@ enum rca_state {
  * @RCA_IN_REP: message: reply
  * @RCA_IN_BAD_QKEY: message: datagrams: reply with a queue key that does not fit ours
  * @RCA_IN_REQ_TIMEOUT: no answer to our request
+ * @RCA_IN_STALE: message: reject of our request for an old connection; there is time to ask again
+ * @RCA_IN_RETRY: the request is sent again
  * @RCA_IN_ACCEPT: operation: reply is sent
  * @RCA_IN_ACCEPT_FAIL: it could not be sent
  * @RCA_IN_REP_TIMEOUT: no answer to our reply
@@ -106,6 +110,8 @@ enum rca_input {
 	RCA_IN_REP,
 	RCA_IN_BAD_QKEY,
 	RCA_IN_REQ_TIMEOUT,
+	RCA_IN_STALE,
+	RCA_IN_RETRY,
 	RCA_IN_ACCEPT,
 	RCA_IN_ACCEPT_FAIL,
 	RCA_IN_REP_TIMEOUT,

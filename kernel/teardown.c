@@ -72,6 +72,7 @@ u32 rca_teardown_id(struct rca_id *id)
 	} else {
 		rca_id_drop_lower(id);
 		rca_id_detach(id);
+		rca_id_unkick(id);	/* its request may wait to be sent again */
 	}
 	mutex_unlock(&id->op);
 	rca_mcast_end(id);

@@ -27,6 +27,7 @@
 	RCA_TRACE_NAME(RCA_ST_ROUTE_QUERY, "route-query") \
 	RCA_TRACE_NAME(RCA_ST_ROUTE_RESOLVED, "route-resolved") \
 	RCA_TRACE_NAME(RCA_ST_REQ_SENT, "req-sent") \
+	RCA_TRACE_NAME(RCA_ST_REQ_WAIT, "req-wait") \
 	RCA_TRACE_NAME(RCA_ST_REP_RCVD, "rep-rcvd") \
 	RCA_TRACE_NAME(RCA_ST_REQ_RCVD, "req-rcvd") \
 	RCA_TRACE_NAME(RCA_ST_REP_SENT, "rep-sent") \
@@ -58,6 +59,8 @@
 	RCA_TRACE_NAME(RCA_IN_REP, "rep") \
 	RCA_TRACE_NAME(RCA_IN_BAD_QKEY, "bad-qkey") \
 	RCA_TRACE_NAME(RCA_IN_REQ_TIMEOUT, "req-timeout") \
+	RCA_TRACE_NAME(RCA_IN_STALE, "stale") \
+	RCA_TRACE_NAME(RCA_IN_RETRY, "retry") \
 	RCA_TRACE_NAME(RCA_IN_ACCEPT, "accept") \
 	RCA_TRACE_NAME(RCA_IN_ACCEPT_FAIL, "accept-fail") \
 	RCA_TRACE_NAME(RCA_IN_REP_TIMEOUT, "rep-timeout") \

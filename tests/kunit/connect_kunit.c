@@ -281,6 +281,25 @@ static void both_disconnect_at_once(struct kunit *test)
 	expect_no_event(test);
 }
 
+/* ib_cm disconnects by itself when a new connection shows that the peer has forgotten this one. */
+static void stale_connection_ends_with_its_events(struct kunit *test)
+{
+	struct rca_id *id = connected(test);
+	struct fake *fake = test->priv;
+
+	fake_message(id, RCA_IN_DREP, 0);
+	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
+	fake_message(id, RCA_IN_TIMEWAIT_EXIT, 0);
+	expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0);
+	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
+
+	id = connected(test);
+	fake_message(id, RCA_IN_DREQ_TIMEOUT, -ETIMEDOUT);
+	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, -ETIMEDOUT);
+	expect_no_event(test);
+}
+
 static void disconnect_before_establish_arrives(struct kunit *test)
 {
 	struct rca_id *id = connecting(test);
@@ -523,6 +542,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(disconnect_send_failure_still_ends),
 	KUNIT_CASE(peer_disconnects_and_is_answered),
 	KUNIT_CASE(both_disconnect_at_once),
+	KUNIT_CASE(stale_connection_ends_with_its_events),
 	KUNIT_CASE(disconnect_before_establish_arrives),
 	KUNIT_CASE(accept_is_established),
 	KUNIT_CASE(accept_private_data_limit_is_196),

@@ -35,7 +35,10 @@ static const struct expectation expected[] = {
 	  "connect>req-sent sidr>sidr-sent destroy>destroying remove>removed:11" },
 	{ RCA_ST_REQ_SENT,
 	  "connect-fail>route-resolved rep>rep-rcvd:5 rej>failed:8 req-timeout>failed:7"
-	  " timewait-exit= disconnect= destroy>destroying remove>removed:11" },
+	  " stale>req-wait timewait-exit= disconnect= destroy>destroying remove>removed:11" },
+	{ RCA_ST_REQ_WAIT,
+	  "retry>req-sent rej>failed:8 connect-fail>route-resolved timewait-exit= rep="
+	  " req-timeout= disconnect= destroy>destroying remove>removed:11" },
 	{ RCA_ST_REP_RCVD,
 	  "establish>connected reject>failed rej>failed:8 dreq>disconnected:10! connect-fail="
 	  " timewait-exit= rep= req-timeout= disconnect= destroy>destroying remove>removed:11" },
@@ -48,8 +51,9 @@ static const struct expectation expected[] = {
 	  " disconnect= destroy>destroying remove>removed:11" },
 	{ RCA_ST_CONNECTED,
 	  "disconnect>dreq-sent dreq>disconnected:10! rej>failed:8 establish-fail>failed"
-	  " accept-fail= timewait-exit>closed:10 rep= req-timeout= rtu= rep-timeout= drep="
-	  " dreq-timeout= destroy>destroying remove>removed:11" },
+	  " accept-fail= timewait-exit>closed:10 rep= req-timeout= rtu= rep-timeout="
+	  " drep>disconnected:10 dreq-timeout>disconnected:10"
+	  " destroy>destroying remove>removed:11" },
 	{ RCA_ST_DREQ_SENT,
 	  "disconnect-fail>disconnected:10 drep>disconnected:10 dreq>disconnected:10!"
 	  " dreq-timeout>disconnected:10 rej>disconnected:10 timewait-exit>closed:10"
@@ -76,10 +80,12 @@ static const struct expectation expected[] = {
 	{ RCA_ST_REMOVED,
 	  "addr-ok= addr-fail= route-ok= route-fail= connect-fail= listen-fail= accept-fail="
 	  " establish-fail= disconnect-fail= rej= dreq=! timewait-exit= remove= rep= req-timeout="
+	  " retry="
 	  " bad-qkey= rtu= rep-timeout= drep= dreq-timeout= destroy>destroying" },
 	{ RCA_ST_DESTROYING,
 	  "addr-ok= addr-fail= route-ok= route-fail= connect-fail= listen-fail= accept-fail="
 	  " establish-fail= disconnect-fail= rep= bad-qkey= rtu= destroy= req-timeout>destroying$"
+	  " retry="
 	  " rep-timeout>destroying$ rej>destroying$ drep>destroying$ dreq>destroying!$"
 	  " dreq-timeout>destroying$ timewait-exit>destroying$ remove>destroying$" },
 };

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Peers that still have a connection with our QP: they reject the request as
+ * stale, and it is sent again until they have forgotten the old connection.
+ * A QP number that is used twice on one device looks to them like a host that
+ * was started again.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rca_test.h"
+
+/* A device of its own, which can go away. */
+#define GOES "10.8.0.1"
+
+enum { STALE = 10, SECOND = 0x4444 };
+
+static int connect_qp(int ctx, uint32_t id, uint32_t qp_num)
+{
+	struct rdma_cm_alt_connect cmd = {
+		.size = sizeof(cmd),
+		.pipe.id = id,
+		.param = {
+			.qp_num = qp_num,
+			.retry_count = 7,
+			.private_data_uptr = (uintptr_t)"twice",
+			.private_data_len = 5,
+		},
+	};
+
+	return rca_call(ctx, RDMA_CM_ALT_CONNECT, &cmd);
+}
+
+/* The first client's request with a QP of this number has come, and waits to be accepted. */
+static uint32_t first_request(struct pair *p, const char *ip, event_t *request)
+{
+	uint32_t qp_num = fresh_qp_num();
+
+	pair_route(p, ip);
+	EXPECT_EQ(connect_qp(p->ctx, p->client, qp_num), 0);
+	expect_event(__FILE__, __LINE__, p->lq, RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0, 0, request);
+	p->server = request->id;
+	return qp_num;
+}
+
+static uint32_t first_connection(struct pair *p)
+{
+	event_t request;
+	uint32_t qp_num = first_request(p, HERE, &request);
+
+	EXPECT_EQ(rca_accept(p->ctx, p->server, SERVER, NULL, 0), 0);
+	EXPECT_EVENT(p->cq, CONNECT_RESPONSE, p->client);
+	EXPECT_EQ(rca_establish(p->ctx, p->client), 0);
+	EXPECT_EVENT(p->lq, ESTABLISHED, p->server);
+	return qp_num;
+}
+
+/* A second client with the same QP number, and a queue of its own. */
+static uint32_t second_client(const struct pair *p, const char *ip, uint32_t qp_num, int *queue)
+{
+	uint32_t id;
+
+	*queue = get_queue(p->ctx);
+	id = get_client(p->ctx, *queue, ip, p->port, SECOND);
+	EXPECT_EQ(connect_qp(p->ctx, id, qp_num), 0);
+	return id;
+}
+
+/* Its request comes in once, is accepted, and a connection follows. */
+static void second_connects(const struct pair *p, int queue, uint32_t id)
+{
+	event_t ev;
+
+	expect_event(__FILE__, __LINE__, p->lq, RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0, 0, &ev);
+	EXPECT(!memcmp(ev.private_data, "twice", 5));
+	EXPECT_EQ(rca_accept(p->ctx, ev.id, SERVER, NULL, 0), 0);
+	EXPECT_EVENT(queue, CONNECT_RESPONSE, id);
+	EXPECT_EQ(rca_establish(p->ctx, id), 0);
+	EXPECT_EVENT(p->lq, ESTABLISHED, ev.id);
+	EXPECT(!event_waits(queue));
+}
+
+/* The whole rule: the old connection gets its event on both ends, the new one is made. */
+TEST(old_connection_ends_and_new_one_is_made)
+{
+	uint32_t qp_num, second, types = 0;
+	struct pair p;
+	event_t ev;
+	int i, queue;
+
+	qp_num = first_connection(&p);
+	second = second_client(&p, HERE, qp_num, &queue);
+	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
+	EXPECT_EVENT(p.cq, TIMEWAIT_EXIT, p.client);
+	/* The new request comes beside the events of the old server. */
+	for (i = 0; i < 3; i++) {
+		get_event(p.lq, &ev);
+		types |= 1 << ev.type;
+		if (ev.type != RDMA_CM_ALT_EVENT_CONNECT_REQUEST) {
+			EXPECT_EQ(ev.id, p.server);
+			continue;
+		}
+		EXPECT(!memcmp(ev.private_data, "twice", 5));
+		EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
+	}
+	EXPECT_EQ(types, 1 << RDMA_CM_ALT_EVENT_CONNECT_REQUEST |
+		  1 << RDMA_CM_ALT_EVENT_DISCONNECTED | 1 << RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT);
+	EXPECT_EVENT(queue, CONNECT_RESPONSE, second);
+	EXPECT_EQ(rca_establish(p.ctx, second), 0);
+	EXPECT(!event_waits(queue));
+}
+
+/* A request that nobody answers yet is no connection to end: the second client waits for it. */
+TEST(waits_until_the_old_one_is_rejected)
+{
+	uint32_t qp_num, second;
+	struct pair p;
+	event_t ev;
+	int queue;
+
+	qp_num = first_request(&p, HERE, &ev);
+	second = second_client(&p, HERE, qp_num, &queue);
+	/* It asks about five times in this time. */
+	EXPECT(!event_comes(queue, 1));
+	EXPECT(!event_waits(p.lq));
+	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p.cq, REJECTED, p.client, 28, NULL);
+	second_connects(&p, queue, second);
+	EXPECT(!event_waits(p.cq));
+}
+
+TEST(operations_while_it_waits)
+{
+	uint32_t qp_num, second;
+	struct pair p;
+	event_t ev;
+	int queue;
+
+	qp_num = first_request(&p, HERE, &ev);
+	second = second_client(&p, HERE, qp_num, &queue);
+	EXPECT(!event_comes(queue, 1));
+	EXPECT_EQ(connect_qp(p.ctx, second, qp_num), -EINVAL);
+	EXPECT_EQ(rca_establish(p.ctx, second), -EINVAL);
+	EXPECT_EQ(rca_reject(p.ctx, second, 0, NULL, 0), -EINVAL);
+	EXPECT_EQ(rca_disconnect(p.ctx, second), 0);
+	EXPECT_EQ(rca_destroy(p.ctx, second), 0);
+	EXPECT(!event_waits(queue));
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+/* Destroying is immediate, whatever the id waits for; the old request is none the wiser. */
+TEST(destroyed_while_it_waits)
+{
+	uint32_t qp_num, reported;
+	struct pair p;
+	double start;
+	event_t ev;
+	int i;
+
+	qp_num = first_request(&p, HERE, &ev);
+	for (i = 0; i < 8; i++) {
+		int queue;
+		uint32_t second = second_client(&p, HERE, qp_num, &queue);
+
+		usleep(15000 * i);
+		start = now();
+		EXPECT_EQ(rca_destroy_count(p.ctx, second, &reported), 0);
+		EXPECT_EQ(reported, 2);
+		EXPECT(now() - start < PATIENCE / 2);
+		EXPECT(!event_waits(queue));
+	}
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
+	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+}
+
+TEST(closed_while_it_waits)
+{
+	uint32_t qp_num;
+	struct pair p;
+	event_t ev;
+	int queue;
+
+	qp_num = first_request(&p, HERE, &ev);
+	second_client(&p, HERE, qp_num, &queue);
+	EXPECT(!event_comes(queue, 1));
+	EXPECT_EQ(close(queue), 0);
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
+	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+}
+
+/* Its device goes away in the meantime. */
+TEST(removed_while_it_waits)
+{
+	uint32_t qp_num, second;
+	struct pair p;
+	event_t ev;
+	int queue;
+
+	if (system("rdma link delete rxe2 2>/dev/null; ip link delete d2 2>/dev/null;"
+		   "ip link add d2 type veth peer name d3 && ip link set d2 up && ip link set d3 up &&"
+		   "ip addr add " GOES "/24 dev d2 && rdma link add rxe2 type rxe netdev d2"))
+		ktap_skip("cannot make a device");
+	qp_num = first_request(&p, GOES, &ev);
+	second = second_client(&p, GOES, qp_num, &queue);
+	EXPECT(!event_comes(queue, 1));
+	EXPECT_EQ(system("rdma link delete rxe2"), 0);
+	EXPECT_EVENT(queue, DEVICE_REMOVAL, second);
+	EXPECT(!event_comes(queue, 1));
+	EXPECT_EQ(connect_qp(p.ctx, second, qp_num), -ENXIO);
+	EXPECT_EQ(rca_destroy(p.ctx, second), 0);
+	EXPECT_EQ(system("ip link delete d2"), 0);
+}
+
+/* What the peer says last is what the program is told. */
+TEST(after_the_listener_ended_it_is_refused)
+{
+	uint32_t qp_num, second;
+	struct pair p;
+	event_t ev;
+	int queue;
+
+	qp_num = first_request(&p, HERE, &ev);
+	second = second_client(&p, HERE, qp_num, &queue);
+	EXPECT(!event_comes(queue, 1));
+	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
+	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+	EXPECT_EVENT_STATUS(queue, REJECTED, second, 8, &ev);
+	EXPECT_EQ(ev.cookie, SECOND);
+}
+
+KTAP_MAIN
