@@ -148,12 +148,17 @@ class Guest:
         if buffer:
             yield buffer
 
+    def kill(self) -> None:
+        """End QEMU from any thread, if it runs; who reads its lines sees the end."""
+        process = self._process
+        if process is not None and process.returncode is None:
+            process.send_signal(signal.SIGKILL)
+
     def stop(self) -> None:
         """End QEMU, whatever it is doing."""
         if self._process is None:
             return
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGKILL)
+        self.kill()
         self._process.wait()
         if self._process.stdout:
             self._process.stdout.close()
@@ -163,6 +168,14 @@ class Guest:
         if self.status is not None:
             return f"exit status {self.status}"
         return "timed out" if self.timed_out else "lost (it ended without a status)"
+
+    def consoles(self) -> list[Path]:
+        """The files with what the kernel said on its console."""
+        return [self.console]
+
+    def heard(self) -> str:
+        """What another kernel that takes part said since the last call; of one guest nothing."""
+        return ""
 
     def console_tail(self, count: int = 40) -> str:
         """The last lines of the kernel's console, or what QEMU itself said."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Builds what is needed and runs suites: on the host, and in one guest per kernel."""
+"""Builds what is needed and runs suites: on the host, in one guest per kernel, in pairs of guests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import guest, ktap, paths, report, splats, suites
+from . import guest, ktap, pair, paths, report, splats, suites
 from .suites import HOST, NOT_RUN, Run, Suite
 
 # From the start of QEMU to the first suite, and what a hanging suite gets beyond its own timeout.
@@ -29,7 +29,8 @@ class Bench:
     def build(self, places: list[str]) -> Run:
         """The library, the test programs and the modules; each one is a test."""
         steps = {}
-        guests = [place for place in places if place != HOST]
+        guests = list(dict.fromkeys(name for place in places if place != HOST
+                                    for name in pair.members(place)))
         if guests:
             steps["library"] = ["make", "-s", "lib"]
             steps["test programs"] = ["make", "-s", "tests"]
@@ -55,7 +56,7 @@ class Bench:
         """Everything that was chosen, at most `jobs` places at a time, the slowest first."""
         def cost(place: str) -> int:
             # The debug guest takes several times the declared seconds of a stock one.
-            factor = 4 if place == "debug" else 1
+            factor = 4 if "debug" in pair.members(place) else 1
             return factor * sum(suite.warm for suite in chosen[place])
 
         def one(place: str) -> list[Run]:
@@ -99,15 +100,16 @@ class Bench:
         return Run(suite, HOST, results, time.monotonic() - start)
 
     def in_guest(self, name: str, wanted: list[Suite]) -> list[Run]:
-        """Boot this guest once and run its suites in order."""
+        """Boot this guest, or this pair of guests, once and run its suites in order."""
         out = paths.RUN / name
         shutil.rmtree(out, ignore_errors=True)
         (out / "out").mkdir(parents=True)
-        plan = [suites.LOAD, *wanted, suites.UNLOAD]
+        load = suites.LOAD_PAIR if pair.is_pair(name) else suites.LOAD
+        plan = [load, *wanted, suites.UNLOAD]
         (out / "out/plan").write_text("".join(
             f"{suite.name}\t{suite.timeout}\t{suite.command}\n" for suite in plan))
         self._progress.running(f"{name} boot")
-        session = _Session(guest.Guest(name, out), plan, self._progress, self._allow)
+        session = _Session(name, pair.machine(name, out), plan, self._progress, self._allow)
         try:
             return session.read()
         finally:
@@ -118,10 +120,10 @@ class Bench:
 class _Session:
     """Reads the lines of tests/lib/guest-run: "> suite", "| output", "< suite status seconds"."""
 
-    def __init__(self, machine: guest.Guest, plan: list[Suite], progress: report.Progress,
-                 allow: list) -> None:
+    def __init__(self, name: str, machine: guest.Guest, plan: list[Suite],
+                 progress: report.Progress, allow: list) -> None:
         self._machine = machine
-        self._name = machine.spec.name
+        self._name = name
         self._runs = {suite.name: Run(suite, self._name, lost=NOT_RUN) for suite in plan}
         self._progress = progress
         self._allow = allow
@@ -172,6 +174,7 @@ class _Session:
         run.lost = ""
         log = self._machine.out / f"{run.suite.name}.dmesg"
         text = log.read_text(errors="replace") if log.exists() else ""
+        text += self._machine.heard()
         for splat in splats.find(text, self._allow):
             run.results.append(ktap.Result(f"kernel log: {splat}", ktap.FAIL,
                                            f"the whole log is {log}"))
@@ -184,8 +187,10 @@ class _Session:
         """The guest went away in the middle of this suite: finished results count."""
         run.results = _finished(self._parser)
         run.seconds = time.monotonic() - self._began
-        console = self._machine.console.read_text(errors="replace")
-        seen = splats.find(console.rpartition(f"rca: suite {run.suite.name} begins")[2], self._allow)
+        text = "\n".join(console.read_text(errors="replace")
+                         .rpartition(f"rca: suite {run.suite.name} begins")[2]
+                         for console in self._machine.consoles() if console.exists())
+        seen = splats.find(text, self._allow)
         run.lost = f"guest {self._machine.verdict()}" + (": " + "; ".join(seen[:3]) if seen else "")
         self._progress.ended(f"{self._name} {run.suite.name}")
         self._progress.say(f"{self._name} {run.suite.name}: {run.lost}")

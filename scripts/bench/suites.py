@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import ktap, paths
+from . import ktap, pair, paths
 
 HOST = "host"
 NOT_RUN = "not run"
@@ -48,6 +48,7 @@ class Run:
 
 # Every guest starts with the first and ends with the second; see tests/lib/guest-load, -unload.
 LOAD = Suite("load", (), 15, 180, "tests/lib/guest-load", "the devices and the module come up")
+LOAD_PAIR = Suite("load", (), 20, 240, "tests/wire/load", "both guests and the wire come up")
 UNLOAD = Suite("unload", (), 20, 240, "tests/lib/guest-unload", "the module goes, nothing leaks")
 
 
@@ -58,8 +59,9 @@ def load(file: Path = FILE) -> list[Suite]:
     for name, where, warm, timeout, command, about in paths.table(file, 6):
         suite = Suite(name, tuple(place.strip() for place in where.split(",")),
                       int(warm), int(timeout), command, about)
-        if unknown := set(suite.where) - places:
-            raise paths.BenchError(f"{file}: suite '{name}' runs on '{unknown.pop()}'; "
+        unknown = [place for place in suite.where if place not in places and not pair.exists(place)]
+        if unknown:
+            raise paths.BenchError(f"{file}: suite '{name}' runs on '{unknown[0]}'; "
                                    f"there are: {' '.join(sorted(places))}")
         if name in found:
             raise paths.BenchError(f"{file}: two suites are called '{name}'")
@@ -67,16 +69,23 @@ def load(file: Path = FILE) -> list[Suite]:
     return list(found.values())
 
 
+def places_of(suites: list[Suite]) -> list[str]:
+    """The host, all guests, and the pairs of guests that suites name."""
+    pairs = [place for suite in suites for place in suite.where if pair.is_pair(place)]
+    return list(dict.fromkeys([HOST, *paths.guests(), *pairs]))
+
+
 def select(suites: list[Suite], names: list[str], places: list[str]) -> dict[str, list[Suite]]:
     """What to run where; no names means all suites, no places means everywhere."""
     if unknown := set(names) - {suite.name for suite in suites}:
         raise paths.BenchError(f"no suite is called '{unknown.pop()}'; "
                                f"there are: {' '.join(suite.name for suite in suites)}")
-    if unknown := set(places) - {HOST, *paths.guests()}:
+    known = places_of(suites)
+    if unknown := set(places) - set(known):
         raise paths.BenchError(f"no guest is called '{unknown.pop()}'; "
-                               f"there are: {HOST} {' '.join(paths.guests())}")
+                               f"there are: {' '.join(known)}")
     chosen: dict[str, list[Suite]] = {}
-    for place in (HOST, *paths.guests()):
+    for place in known:
         if places and place not in places:
             continue
         here = [suite for suite in suites

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Two guests on a virtual wire: the near one runs what is asked for, the far one serves it.
+
+To its caller a pair is the near guest. The far one runs tests/wire/far until the near one has ended. It
+may ask to be started again, as a machine is that loses its power; when it goes otherwise, both are lost.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import guest, paths
+
+FAR_COMMAND = "exec tests/wire/far"
+# The last line of a far guest that is to be started again.
+AGAIN = b"START AGAIN"
+# Longer than anything: the far guest ends when the near one does.
+FOREVER = 7 * 24 * 3600.0
+# Two wires: one for the tests, which they may disturb, one to talk about them. Last byte but one of
+# the hardware addresses; tests/wire/rig.sh knows them.
+WIRES = {"wire": 0, "control": 1}
+
+
+def is_pair(place: str) -> bool:
+    """Whether a place of a suite is two guests, as in 6.1+6.12: near, far."""
+    return "+" in place
+
+
+def exists(place: str) -> bool:
+    """Whether there are two guests of these names."""
+    return len(members(place)) == 2 and set(members(place)) <= set(paths.guests())
+
+
+def members(place: str) -> list[str]:
+    """The guests of a place."""
+    return place.split("+")
+
+
+class Pair(guest.Guest):
+    """The pair named `place`; the far guest's part of this run is kept in `run`/far, far-2, ..."""
+
+    def __init__(self, place: str, run: Path, *, memory: int = 0, append: str = "",
+                 qemu: list[str] | None = None) -> None:
+        near, far = members(place)
+        # Tests ask the kernel's command line who takes part.
+        append = f"{append} rca.pair={place}"
+        # The path of a socket has to be short.
+        self._sockets = Path(tempfile.mkdtemp(prefix="rca-wire-"))
+        super().__init__(near, run, memory=memory, append=append,
+                         qemu=[*self._plugs(0), *(qemu or [])])
+        self._far_name = far
+        self._far_options = {"memory": memory, "append": append}
+        self.far: list[guest.Guest] = []
+        self._ending = threading.Event()
+        self._far_lost = ""
+        self._heard: dict[Path, int] = {}
+
+    def _plugs(self, end: int) -> list[str]:
+        """QEMU's arguments for one end of the wires; a datagram to an end that is down is lost."""
+        words = []
+        for name, byte in WIRES.items():
+            mine, other = (self._sockets / f"{name}.{number}" for number in (end, 1 - end))
+            words += ["-netdev", f"dgram,id={name},local.type=unix,local.path={mine},"
+                                 f"remote.type=unix,remote.path={other}",
+                      "-device", f"virtio-net-pci,netdev={name},romfile=,"
+                                 f"mac=52:54:00:08:{byte:02x}:{end + 1:02x}"]
+        return words
+
+    def lines(self, command: str, timeout: float) -> Iterator[bytes]:
+        """Guest.lines() of the near one; the far one lives as long."""
+        thread = threading.Thread(target=self._serve, daemon=True)
+        thread.start()
+        try:
+            yield from super().lines(command, timeout)
+        finally:
+            self._ending.set()
+            # It may be about to start.
+            while thread.is_alive():
+                for far in self.far[-1:]:
+                    far.kill()
+                thread.join(0.2)
+            shutil.rmtree(self._sockets, ignore_errors=True)
+
+    def _boot_far(self) -> guest.Guest:
+        number = len(self.far) + 1
+        run = self.run / ("far" if number == 1 else f"far-{number}")
+        run.mkdir(parents=True, exist_ok=True)
+        machine = guest.Guest(self._far_name, run, qemu=self._plugs(1), **self._far_options)
+        self.far.append(machine)
+        return machine
+
+    def _serve(self) -> None:
+        """The far guest, again and again."""
+        while not self._ending.is_set():
+            machine = self._boot_far()
+            last = b""
+            with open(machine.run / "output.log", "wb") as log:
+                for line in machine.lines(FAR_COMMAND, FOREVER):
+                    log.write(line + b"\n")
+                    log.flush()
+                    last = line.strip() or last
+            if last != AGAIN:
+                break
+        if not self._ending.is_set():
+            self._far_lost = f"lost its peer {self._far_name}, which ended with {machine.verdict()}"
+        # Nor may the near one, if it is about to start.
+        while self._far_lost and not self._ending.wait(0.2):
+            self.kill()
+
+    def verdict(self) -> str:
+        """How the run ended, for a person."""
+        return super().verdict() if self.status is not None or not self._far_lost else self._far_lost
+
+    def consoles(self) -> list[Path]:
+        """The consoles of both, the far one's of all its boots."""
+        return [self.console, *(machine.console for machine in self.far)]
+
+    def heard(self) -> str:
+        """What the far guest's kernel said on its console since the last call."""
+        text = ""
+        for path in self.consoles()[1:]:
+            if path.exists():
+                data = path.read_bytes()
+                text += data[self._heard.get(path, 0):].decode(errors="replace")
+                self._heard[path] = len(data)
+        return text
+
+    def console_tail(self, count: int = 40) -> str:
+        """The last lines of the near console, or of both when the far one went first."""
+        text = super().console_tail(count)
+        if self._far_lost and self.far:
+            text += f"\nof {self.far[-1].console}:\n{self.far[-1].console_tail(count)}"
+        return text
+
+
+def machine(place: str, run: Path, **options: object) -> guest.Guest:
+    """A guest, or a pair of them, by the name of the place."""
+    if not is_pair(place):
+        return guest.Guest(place, run, **options)
+    if not exists(place):
+        raise paths.BenchError(f"'{place}' is no pair of guests; there are: {' '.join(paths.guests())}")
+    return Pair(place, run, **options)

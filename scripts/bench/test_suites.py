@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Tests of which suites run where."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from . import paths, suites
+
+TABLE = """
+one | host | 1 | 2 | true | on the host
+two | 6.12,6.1 | 1 | 2 | true | in guests
+three | 6.1+6.12,6.12 | 1 | 2 | true | in a pair, and in a guest
+"""
+
+
+class SuitesTest(unittest.TestCase):
+    def load(self, text: str = TABLE) -> list[suites.Suite]:
+        with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+            file.write(text)
+            file.flush()
+            return suites.load(Path(file.name))
+
+    def chosen(self, names: list[str], places: list[str]) -> dict[str, list[str]]:
+        found = suites.select(self.load(), names, places)
+        return {place: [suite.name for suite in here] for place, here in found.items()}
+
+    def test_everything(self) -> None:
+        self.assertEqual(self.chosen([], []), {"host": ["one"], "6.1": ["two"],
+                                               "6.12": ["two", "three"], "6.1+6.12": ["three"]})
+
+    def test_a_pair_is_a_place(self) -> None:
+        self.assertEqual(self.chosen([], ["6.1+6.12"]), {"6.1+6.12": ["three"]})
+        self.assertEqual(self.chosen(["three"], ["6.12"]), {"6.12": ["three"]})
+
+    def test_unknown_places(self) -> None:
+        for place in ("7.0", "6.1+7.0", "6.1+6.1+6.1", "host+6.1"):
+            with self.assertRaises(paths.BenchError):
+                self.load(f"one | {place} | 1 | 2 | true | nowhere\n")
+        with self.assertRaises(paths.BenchError):
+            self.chosen([], ["6.12+6.1"])
