@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""A host that goes without a farewell, and a cable that is pulled: what the survivor and the next see."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+from cmtrace import OURS, STOCK
+from hosts import PATIENCE, Hosts, Program, Unexpected
+from loss import events, qp_numbers, start_client, start_server
+
+# A peer that still knows the QP rejects the request as stale.
+STALE = 10
+
+
+def told(program: Program, wanted: list[tuple[str, int]], number: int = 0) -> None:
+    """What a connection told from its beginning until now, which may take a moment."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        seen = events(program).get(number, [])
+        if seen[:len(wanted)] == wanted:
+            return
+        if time.monotonic() > deadline or program.status is not None:
+            raise Unexpected(f"connection {number} told {seen}, not {wanted}\n{program.tell()}")
+        time.sleep(0.2)
+
+
+RESOLVED = [("ADDR_RESOLVED", 0), ("ROUTE_RESOLVED", 0)]
+CONNECTED = [*RESOLVED, ("CONNECT_RESPONSE", 0)]
+ACCEPTED = [("CONNECT_REQUEST", 0), ("ESTABLISHED", 0)]
+REFUSED = [*RESOLVED, ("REJECTED", STALE)]
+
+
+def client_killed_in_silence(hosts: Hosts, client: str, server: str, oracle: bool = False) -> None:
+    """The near client is killed while the wire loses all, the next one has its QP's number."""
+    first_qp = qp_numbers(1)
+    waiting, port = start_server(hosts, hosts.far, server, 1, "hold")
+    # Stock sends one disconnect request when its program dies, and none after that.
+    old = start_client(hosts.near, STOCK, (hosts.far.ip, port), 1, "hold", first_qp)
+    waiting.until("^all$")
+    with hosts.disturbed("loss 100%"):
+        old.kill()
+        time.sleep(2)
+    told(waiting, ACCEPTED)
+    new = start_client(hosts.near, client, (hosts.far.ip, port), 1, "hold", first_qp)
+    if oracle:
+        told(new, REFUSED)
+        return
+    told(new, CONNECTED)
+    # The old connection got its event; the new one has the same number here.
+    waiting.until("DISCONNECTED 0")
+    waiting.until("CONNECT_REQUEST 0", 2)
+    waiting.until("ESTABLISHED 0", 2)
+
+
+def stale(client: str, server: str) -> Callable[[Hosts], None]:
+    """client_killed_in_silence() for a pairing."""
+    return partial(client_killed_in_silence, client=client, server=server,
+                   oracle=client == STOCK)
+
+
+def started_again(hosts: Hosts) -> None:
+    """The far host is started again while it is connected; both ends of old connections come back."""
+    near, far = hosts.both
+    # Clients there, with the stack of each end; who comes back asks with the QPs of before.
+    clients = []
+    for client, server in ((OURS, OURS), (OURS, STOCK), (STOCK, OURS)):
+        first_qp = qp_numbers(1)
+        waiting, port = start_server(hosts, near, server, 1, "hold")
+        start_client(far, client, (near.ip, port), 1, "hold", first_qp)
+        waiting.until("^all$")
+        clients.append((client, waiting, port, first_qp))
+    # Servers there, which come back with the QPs of before.
+    servers = []
+    for client, server in ((OURS, OURS), (OURS, STOCK)):
+        first_qp = qp_numbers(1)
+        waiting, port = start_server(hosts, far, server, 1, "hold", first_qp)
+        old = start_client(near, client, (far.ip, port), 1, "hold")
+        old.until("^all$")
+        servers.append((client, server, old, first_qp))
+    far.start_again()
+    far.programs.clear()
+
+    # It asks: the survivor gives the old connection up and takes the new one, at the first call.
+    asking = []
+    for client, waiting, port, first_qp in clients:
+        new = start_client(far, client, (near.ip, port), 1, "hold", first_qp)
+        asking.append((client, waiting, new))
+    for client, waiting, new in asking:
+        if client == STOCK:
+            told(new, REFUSED)
+            waiting.until("DISCONNECTED 0")
+        else:
+            told(new, CONNECTED)
+            waiting.until("DISCONNECTED 0")
+            waiting.until("ESTABLISHED 0", 2)
+
+    # It is asked: the survivor finds the old connection by the reply, and gives it up.
+    for client, server, old, first_qp in servers:
+        waiting, port = start_server(hosts, far, server, 1, "hold", first_qp)
+        new = start_client(near, client, (far.ip, port), 1, "hold")
+        told(new, CONNECTED)
+        told(old, [*CONNECTED, ("DISCONNECTED", 0)])
+
+
+def cable_pulled(hosts: Hosts) -> None:
+    """The wire is dead for a second: connections stay, and one that is asked for meanwhile is made."""
+    near, far = hosts.both
+    held = []
+    for client, server in ((OURS, OURS), (OURS, STOCK), (STOCK, OURS)):
+        waiting, port = start_server(hosts, far, server, 1, "hold")
+        asking = start_client(near, client, (far.ip, port), 1, "hold")
+        waiting.until("^all$")
+        held.append((waiting, asking))
+    late, port = start_server(hosts, far, OURS, 1, "hold")
+    far.do("ip link set wire0 down")
+    meanwhile = start_client(near, OURS, (far.ip, port), 1, "hold")
+    time.sleep(1)
+    far.do("ip link set wire0 up")
+    told(meanwhile, CONNECTED)
+    late.until("^all$")
+    for waiting, asking in held:
+        told(asking, CONNECTED)
+        told(waiting, ACCEPTED)
+        if len(events(asking)[0]) > len(CONNECTED) or len(events(waiting)[0]) > len(ACCEPTED):
+            raise Unexpected(f"it told more\n{asking.tell()}\n{waiting.tell()}")
+        # They still are connections: the end of one is told to the other.
+        asking.kill()
+        waiting.until("DISCONNECTED 0")
+
+
+def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
+    """Name and test of each way to break it."""
+    found = [("client killed in silence: ours again, stock server", stale(OURS, STOCK)),
+             ("client killed in silence: ours again, our server", stale(OURS, OURS)),
+             ("cable pulled for a second", cable_pulled),
+             ("far host started again while connected", started_again)]
+    if everything:
+        found.insert(2, ("client killed in silence: stock is rejected with 10", stale(STOCK, STOCK)))
+    return found

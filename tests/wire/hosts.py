@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""The two guests on the wire as a test sees them: programs that run there, the wire as it misbehaves."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+DEBUG = bool(re.search(r"rca\.pair=\S*debug", Path("/proc/cmdline").read_text(encoding="ascii")))
+# A program's time, and that of an answer; the debug kernel is slow, and the host may be busy.
+PATIENCE = 240 if DEBUG else 90
+AGENT_PORT = 7900
+
+
+class Unexpected(Exception):
+    """What a test found instead of what it wanted; the text is for people."""
+
+
+def _request(stack: str | None, words: list[str], trace: bool = False) -> bytes:
+    """What agent.py wants."""
+    return json.dumps({"stack": stack, "command": words, "trace": trace}).encode() + b"\n"
+
+
+class Program:
+    """A program on one of the hosts. Nobody who ends it says good-bye to its peers."""
+
+    def __init__(self, host: Host, stack: str | None, command: str, trace: bool = False) -> None:
+        self.host = host
+        self.stack = stack
+        self.command = command
+        self._changed = threading.Condition()
+        self._text = b""
+        self._over = False
+        self._socket = socket.create_connection(host.agent, PATIENCE)
+        self._socket.settimeout(None)
+        words = ["bash", "-c", command] if stack is None else command.split()
+        self._socket.sendall(_request(stack, words, trace))
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = self._socket.recv(65536)
+            except OSError:
+                data = b""
+            with self._changed:
+                self._text += data
+                self._over = not data
+                self._changed.notify_all()
+            if not data:
+                return
+
+    @property
+    def output(self) -> str:
+        """What it printed until now."""
+        return self._text.partition(b"\0")[0].decode(errors="replace")
+
+    @property
+    def lines(self) -> list[str]:
+        """Complete lines of it."""
+        return self.output.split("\n")[:-1]
+
+    @property
+    def status(self) -> int | None:
+        """Exit status; None: it runs, or its host is gone."""
+        match = re.fullmatch(rb"(?s).*\x00(-?\d+)\n", self._text)
+        return int(match.group(1)) if match else None
+
+    def tell(self) -> str:
+        """For people: what it is, and the end of what it said."""
+        said = "\n".join(f"    {line}" for line in self.output.splitlines()[-12:])
+        return f"{self.host.name}, {self.stack}: {self.command}: status {self.status}\n{said}"
+
+    def until(self, pattern: str, times: int = 1, patience: float = PATIENCE) -> None:
+        """Until that many of its lines match."""
+        def enough() -> bool:
+            return sum(bool(re.search(pattern, line)) for line in self.lines) >= times
+
+        with self._changed:
+            self._changed.wait_for(lambda: enough() or self._over, patience)
+            if not enough():
+                raise Unexpected(f"'{pattern}' was not said {times} times\n{self.tell()}")
+
+    def done(self, says: str = "", patience: float = PATIENCE) -> None:
+        """Until it has ended well and said something."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._over, patience)
+        if self.status != 0:
+            raise Unexpected(f"it did not end well\n{self.tell()}")
+        if not re.search(says, self.output):
+            raise Unexpected(f"it did not say '{says}'\n{self.tell()}")
+
+    def kill(self) -> None:
+        """Now."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self._socket.close()
+
+
+class Host:
+    """One of the two guests."""
+
+    def __init__(self, name: str, number: int) -> None:
+        self.name = name
+        self.ip = f"10.8.0.{number}"
+        self.ip6 = f"fd00:8::{number}"
+        self.agent = (f"10.8.1.{number}", AGENT_PORT)
+        self.programs: list[Program] = []
+
+    def start(self, stack: str | None, command: str, trace: bool = False) -> Program:
+        """A program: words, with a stack; or a shell's text, without one."""
+        self.programs.append(Program(self, stack, command, trace))
+        return self.programs[-1]
+
+    def do(self, command: str) -> str:
+        """A shell's text that has to end well; what it said."""
+        program = self.start(None, command)
+        program.done()
+        return program.output
+
+    def end_all(self) -> None:
+        """No program of a test outlives it."""
+        for program in self.programs:
+            program.kill()
+        self.programs.clear()
+
+    def boot_id(self, patience: float = 5) -> str:
+        """Names this boot; "" when the host does not answer."""
+        try:
+            program = self.start(None, "cat /proc/sys/kernel/random/boot_id")
+            program.done(patience=patience)
+            return program.output.strip()
+        except (OSError, Unexpected):
+            return ""
+
+    def start_again(self) -> None:
+        """As if its power was gone for a moment: nobody says good-bye, nothing is kept."""
+        before = self.boot_id()
+        with socket.create_connection(self.agent, PATIENCE) as line:
+            line.sendall(_request(None, ["start again"]))
+        deadline = time.monotonic() + 3 * PATIENCE
+        while time.monotonic() < deadline:
+            if self.boot_id() not in ("", before):
+                return
+            time.sleep(0.5)
+        raise Unexpected(f"{self.name} did not come back")
+
+
+class Hosts:
+    """Both, and the wire between them."""
+
+    def __init__(self) -> None:
+        self.near = Host("near", 1)
+        self.far = Host("far", 2)
+        self._port = 20000
+
+    @property
+    def both(self) -> tuple[Host, Host]:
+        """Near, far."""
+        return self.near, self.far
+
+    def port(self) -> int:
+        """A port that no test has used."""
+        self._port += 1
+        return self._port
+
+    def end_all(self) -> None:
+        """No program outlives its test."""
+        for host in self.both:
+            host.end_all()
+
+    @contextmanager
+    def disturbed(self, netem: str) -> Iterator[None]:
+        """The wire is not what it should be, in both directions."""
+        for host in self.both:
+            host.do(f"tc qdisc replace dev wire0 root netem limit 10000 {netem}")
+        try:
+            yield
+        finally:
+            for host in self.both:
+                host.do("tc qdisc del dev wire0 root")

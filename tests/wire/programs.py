@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Programs that others wrote, one end on each host, either stack at each end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from cmtrace import OURS, STOCK
+from hosts import Host, Hosts, Unexpected
+
+
+class Case(NamedTuple):
+    """A server and its client; SERVER, SERVER6 and CLIENT are addresses."""
+
+    name: str
+    server: str
+    client: str
+    says: str
+
+
+CASES = (
+    Case("rping", "rping -s -a SERVER -p PORT -C 3", "rping -c -a SERVER -p PORT -C 3 -v",
+         "rdma-ping-2"),
+    Case("rping IPv6", "rping -s -a SERVER6 -p PORT -C 3",
+         "rping -c -a SERVER6 -p PORT -C 3 -v", "rdma-ping-2"),
+    Case("ucmatose", "ucmatose -b SERVER -p PORT -c 10", "ucmatose -s SERVER -p PORT -c 10",
+         "return status 0"),
+    # Its port is always the same, so one runs at a time.
+    Case("udaddy", "udaddy -b SERVER -c 5", "udaddy -s SERVER -c 5", "return status 0"),
+    # Its client sends more than its server waits for: a datagram may be lost.
+    Case("mckey", "mckey -m GROUP -b SERVER -c 2 -C 3", "mckey -m GROUP -b CLIENT -s -c 2 -C 60",
+         "return status 0"),
+)
+
+# Stack of the client and of the server.
+PAIRINGS = ((OURS, OURS), (OURS, STOCK), (STOCK, OURS))
+ORACLE = (STOCK, STOCK)
+
+
+def _fill_in(text: str, server: Host, client: Host, port: int) -> str:
+    """A command with its addresses."""
+    for word, value in (("SERVER6", server.ip6), ("SERVER", server.ip), ("CLIENT", client.ip),
+                        ("PORT", str(port)), ("GROUP", f"239.8.{port >> 8}.{port & 255}")):
+        text = text.replace(word, value)
+    return text
+
+
+def run_case(case: Case, client_is_far: bool, stacks: tuple[str, str], hosts: Hosts) -> None:
+    """One server, its client on the other host; both end well, each on its stack."""
+    server, client = (hosts.near, hosts.far) if client_is_far else (hosts.far, hosts.near)
+    port = hosts.port()
+    joins = "GROUP" in case.server
+    waiting = server.start(stacks[1], _fill_in(case.server, server, client, port), trace=True)
+    waiting.until(f"^@{stacks[1]} {'join' if joins else 'listen'}")
+    asking = client.start(stacks[0], _fill_in(case.client, server, client, port), trace=True)
+    try:
+        asking.done(case.says)
+        waiting.done()
+    except Unexpected as unexpected:
+        raise Unexpected(f"{unexpected}\n{waiting.tell()}\n{asking.tell()}") from None
+    for program in (waiting, asking):
+        served = set(re.findall(r"(?m)^@(\w+)", program.output))
+        if served != {program.stack}:
+            raise Unexpected(f"it was served by {served}\n{program.tell()}")
+
+
+def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
+    """Name and test of each case; in short ours meets stock, once on each host."""
+    found = []
+    for case in CASES:
+        for stacks in (*PAIRINGS, ORACLE):
+            for far in (False, True):
+                if not everything and (far or stacks[0] == stacks[1]) and not (
+                        case == CASES[0] and stacks == (OURS, OURS)):
+                    continue
+                name = (f"{case.name}: {stacks[0]} client {'far' if far else 'near'}, "
+                        f"{stacks[1]} server")
+                found.append((name, partial(run_case, case, far, stacks)))
+    return found
