@@ -113,10 +113,15 @@ void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route
 	route->node_guid = (__force u64)id->dev->ibdev->node_guid;
 	route->ibdev_index = id->dev->ibdev->index;
 	route->port_num = id->port_num;
-	/* RoCE has the default partition alone (IBTA annex A16.4.3). */
-	route->pkey = cpu_to_be16(IB_DEFAULT_PKEY_FULL);
 	if (id->sgid_attr)
 		memcpy(route->sgid, id->sgid_attr->gid.raw, sizeof(route->sgid));
+	/* iWARP has no partitions, and GIDs that are hardware addresses. */
+	if (id->dev->tp->over_tcp) {
+		memcpy(route->dgid, id->link.dmac, sizeof(id->link.dmac));
+		return;
+	}
+	/* RoCE has the default partition alone (IBTA annex A16.4.3). */
+	route->pkey = cpu_to_be16(IB_DEFAULT_PKEY_FULL);
 	if (rca_addr_is_set(&id->dst) && !rca_addr_is_any(&id->dst))
 		rdma_ip2gid(&id->dst.sa, (union ib_gid *)route->dgid);
 	if (!id->path)

@@ -23,6 +23,17 @@
 #define MAX_RETRIES	7
 #define QPN_MASK	0xffffff
 
+/* Ports to try when we may choose one and TCP has others of that number. */
+#define PORT_TRIES	8
+
+/* How much private data a message has room for. */
+static unsigned int private_max(const struct rca_id *id, enum rca_wire_msg msg)
+{
+	if (id->dev && id->dev->tp->over_tcp)
+		return U8_MAX;
+	return rca_wire_private_max(msg, id->dst.sa.sa_family);
+}
+
 static void set_qp(struct rca_id *id, struct rca_tp_conn *conn)
 {
 	conn->qp_num &= QPN_MASK;
@@ -43,49 +54,45 @@ static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
 		.service_id = rca_wire_service_id(id->ps, rca_addr_port(&id->dst)),
 	};
 
+	set_qp(id, &req.conn);
+	if (id->dev->tp->over_tcp) {
+		req.net = id->net;
+		req.local = &id->local;
+		req.dst = &id->dst;
+		req.tos = id->tos;
+		return id->dev->tp->connect(id->lower, &req);
+	}
 	rca_wire_put_hdr(data, &id->local, &id->dst);
 	if (user->private_data_len)
 		memcpy(data + RCA_WIRE_HDR_LEN, user->private_data, user->private_data_len);
 	req.conn.private_data = data;
 	req.conn.private_data_len = RCA_WIRE_HDR_LEN + user->private_data_len;
-	set_qp(id, &req.conn);
 	return id->dev->tp->connect(id->lower, &req);
 }
 
-/**
- * rca_connect() - send a connection request
- * @id: the id; its route is resolved
- * @conn: our parameters; the private data is the user's part
- *
- * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0, an event follows; -EINVAL wrong state or private data too long;
- * -ENXIO; -ENOMEM. The id is as before then.
- */
-int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
+static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 {
 	struct rca_step step;
 	void *lower;
 	int ret;
 
-	if (id->qp_type == IB_QPT_UD)
-		return rca_datagram_connect(id, conn);
-	mutex_lock(&id->op);
+	lockdep_assert_held(&id->op);
 	ret = rca_id_may(id, RCA_IN_CONNECT);
 	if (ret)
-		goto out_unlock;
-	ret = -EINVAL;
-	if (conn->private_data_len > rca_wire_private_max(RCA_WIRE_REQ, id->dst.sa.sa_family))
-		goto out_unlock;
+		return ret;
+	if (conn->private_data_len > private_max(id, RCA_WIRE_REQ))
+		return -EINVAL;
 	ret = rca_id_reserve_event(id);
 	if (ret)
-		goto out_unlock;
+		return ret;
 	lower = id->dev->tp->create(id->dev->ibdev, id);
 	if (IS_ERR(lower)) {
 		ret = PTR_ERR(lower);
 		goto err_unreserve;
 	}
 	id->lower = lower;
-	ret = rca_retry_keep(id, conn, send_request);
+	/* TCP has no stale connections: a host that was started again resets them. */
+	ret = id->dev->tp->over_tcp ? 0 : rca_retry_keep(id, conn, send_request);
 	if (ret)
 		goto err_drop_lower;
 	step = rca_id_step(id, RCA_IN_CONNECT);
@@ -94,11 +101,9 @@ int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 		goto err_drop_request;
 	}
 	ret = send_request(id, conn);
-	if (ret) {
-		rca_id_step(id, RCA_IN_CONNECT_FAIL);
-		goto err_drop_request;
-	}
-	goto out_unlock;
+	if (!ret || ret == -EINPROGRESS)
+		return ret;
+	rca_id_step(id, RCA_IN_CONNECT_FAIL);
 
 err_drop_request:
 	rca_retry_drop(id);
@@ -106,7 +111,64 @@ err_drop_lower:
 	rca_id_drop_lower(id);
 err_unreserve:
 	rca_id_unreserve_event(id);
-out_unlock:
+	return ret;
+}
+
+/*
+ * Wait for a connect that may block, without the lock that those who destroy
+ * the id or remove its device need.
+ */
+static int finish_connect(struct rca_id *id)
+{
+	const struct rca_tp_ops *tp = id->dev->tp;
+	void *lower = id->lower;
+	int ret;
+
+	mutex_unlock(&id->op);
+	ret = tp->finish(lower);
+	mutex_lock(&id->op);
+	if (!ret)
+		return 0;
+	if (id->lower != lower)
+		return rca_id_state(id) == RCA_ST_REMOVED ? -ENXIO : ret;
+	rca_id_step(id, RCA_IN_CONNECT_FAIL);
+	rca_id_drop_lower(id);
+	rca_id_unreserve_event(id);
+	return ret;
+}
+
+/* The host may have a socket with the port that we have chosen: take another one. */
+static bool change_port(struct rca_id *id, int ret)
+{
+	if ((ret != -EADDRINUSE && ret != -EADDRNOTAVAIL) || rca_ports_repick(&id->bind))
+		return false;
+	rca_addr_set_port(&id->local, rca_addr_port(&id->bind.addr));
+	return true;
+}
+
+/**
+ * rca_connect() - send a connection request
+ * @id: the id; its route is resolved
+ * @conn: our parameters; the private data is the user's part
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op; has it not
+ * while TCP connects, where that blocks.
+ * Return: 0, an event follows; -EINVAL wrong state or private data too long;
+ * -ENXIO; -ENOMEM; on iWARP also -ERESTARTSYS, -ECONNABORTED: the id was
+ * destroyed meanwhile, and what TCP says. The id is as before then.
+ */
+int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
+{
+	int ret, tries = 0;
+
+	if (id->qp_type == IB_QPT_UD)
+		return rca_datagram_connect(id, conn);
+	mutex_lock(&id->op);
+	do {
+		ret = start_connect(id, conn);
+		if (ret == -EINPROGRESS)
+			ret = finish_connect(id);
+	} while (ret && tries++ < PORT_TRIES && change_port(id, ret));
 	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "connect", ret);
 	mutex_unlock(&id->op);
 	return ret;
@@ -140,7 +202,7 @@ int rca_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
 		return rca_datagram_accept(id, cookie, conn);
 	mutex_lock(&id->op);
 	ret = -EINVAL;
-	if (conn->private_data_len > rca_wire_private_max(RCA_WIRE_REP, id->dst.sa.sa_family))
+	if (conn->private_data_len > private_max(id, RCA_WIRE_REP))
 		goto out_unlock;
 	step = rca_id_peek(id, RCA_IN_ACCEPT);
 	if (step.verdict != RCA_TAKE) {
@@ -200,7 +262,7 @@ int rca_reject(struct rca_id *id, u32 reason, const void *data, u32 len)
 	if (id->qp_type == IB_QPT_UD)
 		return rca_datagram_reject(id, data, len);
 	mutex_lock(&id->op);
-	if (len > rca_wire_private_max(RCA_WIRE_REJ, id->dst.sa.sa_family))
+	if (len > private_max(id, RCA_WIRE_REJ))
 		goto out_unlock;
 	step = rca_id_step(id, RCA_IN_REJECT);
 	ret = step.err;
@@ -302,7 +364,8 @@ EXPORT_SYMBOL_IF_KUNIT(rca_notify);
 static bool needs_record(enum rca_input input)
 {
 	return input == RCA_IN_REP || input == RCA_IN_REJ || input == RCA_IN_RTU ||
-	       input == RCA_IN_REQ_TIMEOUT || input == RCA_IN_REP_TIMEOUT;
+	       input == RCA_IN_REQ_TIMEOUT || input == RCA_IN_REP_TIMEOUT ||
+	       input == RCA_IN_UP || input == RCA_IN_ERROR;
 }
 
 /*

@@ -18,6 +18,9 @@ static struct rca_demux *demux_find(struct rca_device *dev, __be64 service_id)
 	struct rca_demux *demux;
 
 	lockdep_assert_held(&dev->demux_mutex);
+	/* There the address decides, too, and iw_cm names the listener. */
+	if (dev->tp->over_tcp)
+		return NULL;
 	list_for_each_entry(demux, &dev->demuxes, node)
 		if (demux->service_id == service_id)
 			return demux;
@@ -25,7 +28,7 @@ static struct rca_demux *demux_find(struct rca_device *dev, __be64 service_id)
 }
 
 /* Take the service ID on the device. Requests may come in at once: the slots are empty then. */
-static struct rca_demux *demux_create(struct rca_device *dev, __be64 service_id)
+static struct rca_demux *demux_create(struct rca_device *dev, const struct rca_tp_listen *req)
 {
 	struct rca_demux *demux;
 
@@ -33,10 +36,10 @@ static struct rca_demux *demux_create(struct rca_device *dev, __be64 service_id)
 	demux = kzalloc(sizeof(*demux), GFP_KERNEL_ACCOUNT);
 	if (!demux)
 		return ERR_PTR(-ENOMEM);
-	demux->service_id = service_id;
+	demux->service_id = req->service_id;
 	demux->dev = dev;
 	INIT_LIST_HEAD(&demux->slots);
-	demux->handle = dev->tp->listen(dev->ibdev, service_id, demux);
+	demux->handle = dev->tp->listen(dev->ibdev, req, demux);
 	if (IS_ERR(demux->handle)) {
 		struct rca_demux *err = ERR_CAST(demux->handle);
 
@@ -62,14 +65,15 @@ static void demux_destroy(struct rca_demux *demux)
 /**
  * rca_demux_join() - put a listener behind a service ID of a device
  * @dev: the device
- * @service_id: the service ID; taken for us when it is not ours yet
+ * @req: the service ID, taken for us when it is not ours yet, and what else it takes
  * @id: the listening id; must stay until rca_demux_leave() was called
  *
  * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex.
  * Return: the slot, -EBUSY when another user of the device has the service
  * ID, or another ERR_PTR().
  */
-struct rca_slot *rca_demux_join(struct rca_device *dev, __be64 service_id, struct rca_id *id)
+struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_listen *req,
+				struct rca_id *id)
 {
 	struct rca_demux *demux;
 	struct rca_slot *slot;
@@ -80,9 +84,9 @@ struct rca_slot *rca_demux_join(struct rca_device *dev, __be64 service_id, struc
 	slot->id = id;
 	INIT_LIST_HEAD(&slot->listener_node);
 	mutex_lock(&dev->demux_mutex);
-	demux = demux_find(dev, service_id);
+	demux = demux_find(dev, req->service_id);
 	if (!demux)
-		demux = demux_create(dev, service_id);
+		demux = demux_create(dev, req);
 	if (IS_ERR(demux)) {
 		mutex_unlock(&dev->demux_mutex);
 		kfree(slot);

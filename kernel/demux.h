@@ -8,6 +8,8 @@
 
 #include "types.h"
 
+struct rca_tp_listen;
+
 /**
  * struct rca_demux - a service ID that we hold on a device; what the transport calls back
  * @dev: the device (immutable; holds a reference)
@@ -42,7 +44,8 @@ struct rca_slot {
 	struct rcu_head rcu;
 };
 
-struct rca_slot *rca_demux_join(struct rca_device *dev, __be64 service_id, struct rca_id *id);
+struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_listen *req,
+				struct rca_id *id);
 void rca_demux_leave(struct rca_slot *slot);
 struct rca_slot *rca_demux_first(struct rca_device *dev);
 

@@ -19,7 +19,7 @@
 static LIST_HEAD(devices);
 static DEFINE_SPINLOCK(devices_lock);
 static const struct rca_devices_ops *upper;
-static const struct rca_tp_ops *transport_ib;
+static const struct rca_tp_ops *transport_ib, *transport_iw;
 /* Fences of all devices, one after the other. */
 static struct workqueue_struct *fence_wq;
 
@@ -50,14 +50,18 @@ static void fence_work(struct work_struct *work)
 	upper->added(dev);
 }
 
-static bool supported(struct ib_device *ibdev)
+/* All ports of a device have the same one. NULL: a device that is not for us. */
+static const struct rca_tp_ops *transport_of(struct ib_device *ibdev)
 {
 	u32 port;
 
-	rdma_for_each_port(ibdev, port)
+	rdma_for_each_port(ibdev, port) {
 		if (rdma_protocol_roce(ibdev, port) && rdma_cap_ib_cm(ibdev, port))
-			return true;
-	return false;
+			return transport_ib;
+		if (rdma_protocol_iwarp(ibdev, port) && rdma_cap_iw_cm(ibdev, port))
+			return transport_iw;
+	}
+	return NULL;
 }
 
 static void device_event(struct ib_event_handler *handler, struct ib_event *event)
@@ -71,10 +75,11 @@ static struct ib_client client;
 /* Never fails: ib_core would not call us again for the device. */
 static int add_one(struct ib_device *ibdev)
 {
+	const struct rca_tp_ops *tp = transport_of(ibdev);
 	struct rca_device *dev;
 	unsigned long flags;
 
-	if (!supported(ibdev))
+	if (!tp)
 		return 0;
 	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev) {
@@ -83,7 +88,7 @@ static int add_one(struct ib_device *ibdev)
 		return 0;
 	}
 	dev->ibdev = ibdev;
-	dev->tp = transport_ib;
+	dev->tp = tp;
 	dev->conf = rca_portconf_create(ibdev);
 	refcount_set(&dev->ref, 1);	/* put in remove_one() */
 	init_completion(&dev->gone);
@@ -139,16 +144,19 @@ static struct ib_client client = {
  * rca_devices_init() - get to know the devices
  * @ops: called when devices come and go; must stay until rca_devices_exit()
  * @tp_ib: transport of devices with InfiniBand connection management
+ * @tp_iw: transport of iWARP devices
  *
  * Context: Process context. Module init.
  * Return: 0 or a negative errno.
  */
-int rca_devices_init(const struct rca_devices_ops *ops, const struct rca_tp_ops *tp_ib)
+int rca_devices_init(const struct rca_devices_ops *ops, const struct rca_tp_ops *tp_ib,
+		     const struct rca_tp_ops *tp_iw)
 {
 	int ret;
 
 	upper = ops;
 	transport_ib = tp_ib;
+	transport_iw = tp_iw;
 	fence_wq = alloc_ordered_workqueue("rdma_cm_alt_fence", 0);
 	if (!fence_wq)
 		return -ENOMEM;

@@ -64,7 +64,8 @@ struct rca_devices_ops {
 	void (*changed)(void);
 };
 
-int rca_devices_init(const struct rca_devices_ops *ops, const struct rca_tp_ops *tp_ib);
+int rca_devices_init(const struct rca_devices_ops *ops, const struct rca_tp_ops *tp_ib,
+		     const struct rca_tp_ops *tp_iw);
 void rca_devices_exit(void);
 struct rca_device *rca_device_get(struct rca_device *dev);
 void rca_device_put(struct rca_device *dev);

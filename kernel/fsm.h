@@ -90,6 +90,9 @@ enum rca_state {
  * @RCA_IN_DREP: message: disconnect reply
  * @RCA_IN_DREQ_TIMEOUT: no answer to our disconnect request
  * @RCA_IN_TIMEWAIT_EXIT: timewait is over
+ * @RCA_IN_UP: over TCP: the connection is there, on either side
+ * @RCA_IN_ERROR: over TCP: it will not come, for another reason than the peer's
+ * @RCA_IN_DOWN: over TCP: it is gone
  * @RCA_IN_REMOVE: the device goes away
  * @RCA_IN_DESTROY: operation: destroy, or the queue or context is closed
  * @RCA_IN_COUNT: number of inputs
@@ -126,6 +129,9 @@ enum rca_input {
 	RCA_IN_DREP,
 	RCA_IN_DREQ_TIMEOUT,
 	RCA_IN_TIMEWAIT_EXIT,
+	RCA_IN_UP,
+	RCA_IN_ERROR,
+	RCA_IN_DOWN,
 	RCA_IN_REMOVE,
 	RCA_IN_DESTROY,
 	RCA_IN_COUNT,

@@ -63,12 +63,32 @@ static bool on_device(struct rca_listener *listener, struct rca_device *dev)
 	return false;
 }
 
+/* Over TCP there are no datagrams and no AF_IB addresses. */
+static bool may_start_on(struct rca_listener *listener, struct rca_device *dev)
+{
+	struct rca_id *id = listener->id;
+
+	return !dev->tp->over_tcp ||
+	       (id->qp_type != IB_QPT_UD && id->local.sa.sa_family != AF_IB);
+}
+
 static int start_on(struct rca_listener *listener, struct rca_device *dev)
 {
+	struct rca_id *id = listener->id;
+	struct rca_tp_listen req = {
+		.service_id = listener->service_id,
+		.net = id->net,
+		.local = &id->local,
+		.backlog = id->backlog,
+		.tos = id->tos,
+		.afonly = id->afonly,
+	};
 	struct rca_slot *slot;
 
 	lockdep_assert_held(&listeners_mutex);
-	slot = rca_demux_join(dev, listener->service_id, listener->id);
+	if (!may_start_on(listener, dev))
+		return listener->wildcard ? 0 : -EOPNOTSUPP;
+	slot = rca_demux_join(dev, &req, id);
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
 	list_add_tail(&slot->listener_node, &listener->slots);
@@ -228,7 +248,8 @@ err_free:
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0; -EINVAL wrong state; -EADDRINUSE the port is another listener's,
- * or its service ID is another user's of the device; -ENXIO; -ENOMEM.
+ * or its service ID is another user's of the device; -EOPNOTSUPP: datagrams on
+ * an iWARP device; -ENXIO; -ENOMEM.
  */
 int rca_listen(struct rca_id *id, u32 backlog)
 {

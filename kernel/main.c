@@ -20,6 +20,7 @@
 #include "request.h"
 #include "teardown.h"
 #include "transport_ib.h"
+#include "transport_iw.h"
 
 static const struct rca_tp_upcalls upcalls = {
 	.event = rca_connect_event,
@@ -44,9 +45,12 @@ static int __init rca_init(void)
 	int ret;
 
 	rca_tp_ib_init(&upcalls);
-	ret = rca_events_init();
+	ret = rca_tp_iw_init(&upcalls);
 	if (ret)
 		return ret;
+	ret = rca_events_init();
+	if (ret)
+		goto err_iw;
 	ret = rca_ports_init();
 	if (ret)
 		goto err_events;
@@ -59,7 +63,7 @@ static int __init rca_init(void)
 	ret = rca_netwatch_init();
 	if (ret)
 		goto err_group;
-	ret = rca_devices_init(&devices_ops, &rca_tp_ib);
+	ret = rca_devices_init(&devices_ops, &rca_tp_ib, &rca_tp_iw);
 	if (ret)
 		goto err_listen;	/* a device may have been there already */
 	ret = rca_reach_init(rca_listen_devices_changed);
@@ -85,6 +89,8 @@ err_ports:
 	rca_ports_exit();
 err_events:
 	rca_events_exit();
+err_iw:
+	rca_tp_iw_exit();
 	return ret;
 }
 
@@ -99,6 +105,7 @@ static void __exit rca_exit(void)
 	rca_cmid_exit();
 	rca_ports_exit();
 	rca_events_exit();
+	rca_tp_iw_exit();
 }
 
 module_init(rca_init);

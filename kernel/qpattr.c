@@ -20,6 +20,10 @@
 static int place_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 {
 	attr->port_num = id->port_num;
+	if (id->dev->tp->over_tcp) {
+		*mask = IB_QP_STATE | IB_QP_PORT;
+		return 0;
+	}
 	*mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT;
 	return ib_find_cached_pkey(id->dev->ibdev, id->port_num, IB_DEFAULT_PKEY_FULL,
 				   &attr->pkey_index);
@@ -55,6 +59,10 @@ static int connected_attr(struct rca_id *id, void *lower, struct ib_qp_attr *att
 
 	if (ret)
 		return ret;
+	if (id->dev->tp->over_tcp) {
+		attr->port_num = id->port_num;
+		*mask |= IB_QP_PORT;
+	}
 	if (*mask & IB_QP_RQ_PSN)
 		attr->rq_psn = id->psn;
 	/* Pairs with set_ack_timeout(). */

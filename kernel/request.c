@@ -18,12 +18,14 @@
 #include <net/ip6_route.h>
 #include <net/ip_fib.h>
 #include <net/ipv6.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_user_cm.h>
 
 #include "cmid.h"
 #include "demux.h"
 #include "devices.h"
+#include "iwport.h"
 #include "qpattr.h"
 #include "trace.h"
 #include "wire.h"
@@ -121,6 +123,20 @@ static struct rca_id *find_listener(struct rca_demux *demux, struct net_device *
 	return id;
 }
 
+/* Over TCP the demux has one listener: with a reference; NULL: it just starts or stops. */
+static struct rca_id *only_listener(struct rca_demux *demux)
+{
+	struct rca_id *id = NULL;
+	struct rca_slot *slot;
+
+	rcu_read_lock();
+	slot = list_first_or_null_rcu(&demux->slots, struct rca_slot, node);
+	if (slot && rca_obj_tryget(&slot->id->obj))
+		id = slot->id;
+	rcu_read_unlock();
+	return id;
+}
+
 static struct sa_path_rec *copy_path(const struct sa_path_rec *path)
 {
 	return path ? kmemdup(path, sizeof(*path), RCA_GFP_CALLBACK) : NULL;
@@ -184,8 +200,10 @@ static struct rca_event *build_event(struct rca_id *listener, struct rca_id *chi
 
 	if (!ev)
 		return NULL;
-	user.private_data += RCA_WIRE_HDR_LEN;
-	user.private_data_len -= RCA_WIRE_HDR_LEN;
+	if (!child->dev->tp->over_tcp) {
+		user.private_data += RCA_WIRE_HDR_LEN;
+		user.private_data_len -= RCA_WIRE_HDR_LEN;
+	}
 	if (user.qp_type == IB_QPT_UD)
 		rca_event_set_ud(ev, &user);
 	else
@@ -253,6 +271,62 @@ err_return_credit:
 	return ret;
 }
 
+static int take_charged(struct rca_id *listener, struct rca_demux *demux, void *lower,
+			const struct rca_tp_request *req, const union rca_addr *local,
+			const union rca_addr *peer)
+{
+	struct mem_cgroup *memcg = set_active_memcg(listener->obj.ctx->memcg);
+	int ret = take_request(listener, demux, lower, req, local, peer);
+
+	set_active_memcg(memcg);
+	return ret;
+}
+
+/*
+ * The port of the device that has the local address. TCP was answered, so the
+ * peer is reachable, and iw_cm has found who listens.
+ */
+static int find_port(struct rca_id *listener, struct ib_device *ibdev, struct rca_tp_request *req)
+{
+	struct rdma_dev_addr addr = { .net = listener->net };
+	const struct ib_gid_attr *attr;
+	u32 port;
+	int ret;
+
+	if (rca_addr_is_linklocal(req->local))
+		addr.bound_dev_if = rca_addr_scope(req->local);
+	ret = rdma_translate_ip(&req->local->sa, &addr);
+	if (ret)
+		return ret;
+	rdma_for_each_port(ibdev, port) {
+		attr = rca_iwport_find(ibdev, port, listener->net, addr.bound_dev_if);
+		if (IS_ERR(attr))
+			continue;
+		req->port_num = port;
+		req->sgid_attr = attr;
+		return 0;
+	}
+	return -ENODEV;
+}
+
+static int tcp_request(struct rca_demux *demux, void *lower, const struct rca_tp_request *in)
+{
+	struct rca_id *listener = only_listener(demux);
+	struct rca_tp_request req = *in;
+	int ret;
+
+	if (!listener)
+		return -ECONNREFUSED;
+	ret = find_port(listener, demux->dev->ibdev, &req);
+	if (!ret) {
+		ret = take_charged(listener, demux, lower, &req, req.local, req.peer);
+		rdma_put_gid_attr(req.sgid_attr);
+	}
+	rca_id_put(listener);
+	trace_rca_request(&req.peer->sa, &req.local->sa, demux->service_id, ret);
+	return ret;
+}
+
 /**
  * rca_request() - a connection request came in
  * @_demux: the demux of its service ID
@@ -267,11 +341,12 @@ int rca_request(void *_demux, void *lower, const struct rca_tp_request *req)
 {
 	struct rca_demux *demux = _demux;
 	union rca_addr local, peer;
-	struct mem_cgroup *memcg;
 	struct net_device *ndev;
 	struct rca_id *listener;
 	int ret;
 
+	if (demux->dev->tp->over_tcp)
+		return tcp_request(demux, lower, req);
 	ret = rca_wire_get_hdr(req->conn.private_data, req->conn.private_data_len,
 			       rca_wire_sid_port(req->service_id), &peer, &local);
 	if (ret)
@@ -290,9 +365,7 @@ int rca_request(void *_demux, void *lower, const struct rca_tp_request *req)
 	listener = find_listener(demux, ndev, &local);
 	if (!listener)
 		goto out_put_ndev;
-	memcg = set_active_memcg(listener->obj.ctx->memcg);
-	ret = take_request(listener, demux, lower, req, &local, &peer);
-	set_active_memcg(memcg);
+	ret = take_charged(listener, demux, lower, req, &local, &peer);
 	rca_id_put(listener);
 out_put_ndev:
 	trace_rca_request(&peer.sa, &local.sa, req->service_id, ret);

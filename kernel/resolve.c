@@ -22,6 +22,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "devices.h"
+#include "iwport.h"
 #include "loopback.h"
 #include "qpattr.h"
 #include "route.h"
@@ -68,8 +69,11 @@ static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *
 	struct net_device *ndev;
 	union ib_gid gid;
 
-	if (!rdma_protocol_roce(ibdev, port) || addr->dev_type == ARPHRD_INFINIBAND ||
-	    !rdma_dev_access_netns(ibdev, net))
+	if (addr->dev_type == ARPHRD_INFINIBAND || !rdma_dev_access_netns(ibdev, net))
+		return ERR_PTR(-ENODEV);
+	if (rdma_protocol_iwarp(ibdev, port))
+		return rca_iwport_find(ibdev, port, net, addr->bound_dev_if);
+	if (!rdma_protocol_roce(ibdev, port))
 		return ERR_PTR(-ENODEV);
 	if (rdma_ip2gid((struct sockaddr *)&local->sa, &gid))
 		return ERR_PTR(-ENODEV);
@@ -122,6 +126,19 @@ static void keep_link(struct rca_id *id, const struct rdma_dev_addr *addr)
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
+/* Connections of TCP are told apart by their ports: an id needs one of its own. */
+static bool needs_port(const struct rca_id *id)
+{
+	return id->dev && id->dev->tp->over_tcp && !rca_ports_bound(&id->bind);
+}
+
+static int bind_port(struct rca_id *id, const union rca_addr *addr)
+{
+	id->bind.reuse = id->reuse;
+	id->bind.afonly = id->afonly;
+	return rca_ports_bind(&id->bind, id->net, id->ps, addr);
+}
+
 static bool is_wildcard(const union rca_addr *addr)
 {
 	return rca_addr_is_any(addr) || rca_addr_is_loopback(addr);
@@ -163,7 +180,7 @@ static int find_device(struct rca_id *id, const union rca_addr *src, struct rdma
 
 /*
  * Give @id the local address @src. A port is taken in the port table when it
- * was asked for: always for bind; an active id needs none of its own on RoCE.
+ * was asked for: always for bind; an active id needs none of its own but on iWARP.
  */
 static int set_local(struct rca_id *id, const union rca_addr *src, bool take_port)
 {
@@ -186,10 +203,8 @@ static int set_local(struct rca_id *id, const union rca_addr *src, bool take_por
 	}
 	default_afonly(id, src->sa.sa_family);
 	id->local = *src;
-	if (take_port || rca_addr_port(src)) {
-		id->bind.reuse = id->reuse;
-		id->bind.afonly = id->afonly;
-		ret = rca_ports_bind(&id->bind, id->net, id->ps, src);
+	if (take_port || rca_addr_port(src) || needs_port(id)) {
+		ret = bind_port(id, src);
 		if (ret)
 			goto err_detach;
 		id->local = id->bind.addr;	/* an AF_IB address was completed */
@@ -284,6 +299,12 @@ static void addr_done(struct rca_resolve *res)
 	lockdep_assert_held(&id->op);
 	if (!status && !id->dev)
 		status = acquire_device(id, &res->src, &res->addr);
+	if (!status && needs_port(id)) {
+		rca_addr_set_port(&res->src, 0);
+		status = bind_port(id, &res->src);
+		if (!status)
+			rca_addr_set_port(&id->local, rca_addr_port(&id->bind.addr));
+	}
 	if (!status) {
 		rca_addr_set_port(&res->src, rca_addr_port(&id->local));
 		if (rca_addr_is_linklocal(&res->src))

@@ -67,7 +67,7 @@ static void send_again(struct rca_id *id)
  * @send: sends it; called with @id->op held
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: 0 or -ENOMEM.
+ * Return: 0; -EINVAL more private data than that; -ENOMEM.
  */
 int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn,
 		   int (*send)(struct rca_id *id, const struct rca_tp_conn *conn))
@@ -75,6 +75,8 @@ int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn,
 	struct rca_retry *retry;
 
 	lockdep_assert_held(&id->op);
+	if (conn->private_data_len > sizeof(retry->data))
+		return -EINVAL;
 	retry = kzalloc(sizeof(*retry), GFP_KERNEL_ACCOUNT);
 	if (!retry)
 		return -ENOMEM;
@@ -121,7 +123,7 @@ bool rca_retry_stale(struct rca_id *id, const struct rca_tp_event *event)
 		return false;
 	spin_lock_irqsave(&id->lock, flags);
 	retry = id->retry;	/* in this state it stays */
-	if (id->state == RCA_ST_REQ_SENT &&
+	if (id->state == RCA_ST_REQ_SENT && retry &&
 	    time_before(jiffies + retry->delay, retry->deadline)) {
 		rca_id_step_locked(id, RCA_IN_STALE);
 		/* Under the lock: who ends the id comes later, and stops the work. */

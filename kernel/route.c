@@ -145,7 +145,7 @@ static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_dev
 }
 
 /**
- * rca_route_roce() - make the path of an id on RoCE
+ * rca_route_roce() - make the path of an id on RoCE; on iWARP it needs none
  * @id: the id; its address is resolved
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
@@ -160,6 +160,9 @@ int rca_route_roce(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	if (!id->dev)
 		return -ENODEV;
+	/* The routes of TCP are those of the host. */
+	if (id->dev->tp->over_tcp)
+		return 0;
 	path = kzalloc(sizeof(*path), GFP_KERNEL_ACCOUNT);
 	if (!path)
 		return -ENOMEM;
@@ -232,7 +235,8 @@ int rca_route_set(struct rca_id *id, const struct sa_path_rec *given)
 	path = kmemdup(given, sizeof(*given), GFP_KERNEL_ACCOUNT);
 	if (!path)
 		return -ENOMEM;
-	set_roce(id, path);
+	if (!id->dev->tp->over_tcp)
+		set_roce(id, path);
 	rca_id_drop_path(id);
 	id->path = path;
 	return 0;

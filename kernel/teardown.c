@@ -31,7 +31,8 @@
 static bool start_linger(struct rca_id *id, enum rca_state was)
 {
 	lockdep_assert_held(&id->op);
-	if (!id->lower)
+	/* TCP tells the peer by itself. */
+	if (!id->lower || id->dev->tp->over_tcp)
 		return false;
 	/* The QP of an XRC target may serve others still: ib_cm forgets it without a word. */
 	if (was == RCA_ST_CONNECTED && id->qp_type == IB_QPT_XRC_TGT)

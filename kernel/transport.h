@@ -10,6 +10,7 @@
 #include "types.h"
 
 struct ib_uverbs_ah_attr;
+struct net;
 struct sa_path_rec;
 
 /**
@@ -25,6 +26,12 @@ struct sa_path_rec;
  * the id's op mutex held. destroy() waits for callbacks that run: never call it
  * from one, nor under a lock that one takes. join() and leave() take RTNL, which
  * others hold around locks of their own: call them with no lock held.
+ *
+ * iWARP connections are TCP's. iw_cm may block the caller of a connect until TCP
+ * knows the peer, and the destroyer of an id until the peer has answered. So
+ * connect() leaves that to a worker and returns -EINPROGRESS; its caller lets go
+ * of the id's op mutex and waits in finish(). destroy() makes the worker give
+ * up, and leaves what iw_cm waits for to the background.
  */
 
 /**
@@ -67,12 +74,38 @@ struct rca_tp_conn {
  * @service_id: of the listener
  * @path: the path; must stay until the call returns
  * @sgid_attr: RoCE: attributes of the local GID; NULL: none
+ * @net: over TCP: the network namespace
+ * @local: over TCP: local address and port; must stay until the call returns
+ * @dst: over TCP: those of the peer; likewise
+ * @tos: over TCP: type of service
  */
 struct rca_tp_req {
 	struct rca_tp_conn conn;
 	__be64 service_id;
 	struct sa_path_rec *path;
 	const struct ib_gid_attr *sgid_attr;
+	struct net *net;
+	const union rca_addr *local;
+	const union rca_addr *dst;
+	u8 tos;
+};
+
+/**
+ * struct rca_tp_listen - what listen() needs
+ * @service_id: the service ID
+ * @net: over TCP: the network namespace
+ * @local: over TCP: address and port; must stay until the call returns
+ * @backlog: over TCP: connections that may wait
+ * @tos: over TCP: type of service
+ * @afonly: over TCP: an IPv6 wildcard leaves IPv4 alone
+ */
+struct rca_tp_listen {
+	__be64 service_id;
+	struct net *net;
+	const union rca_addr *local;
+	u32 backlog;
+	u8 tos;
+	bool afonly;
 };
 
 /**
@@ -85,6 +118,8 @@ struct rca_tp_req {
  * @alt_path: the alternate path; may be NULL; dies likewise
  * @sgid_attr: local GID; may be NULL; hold it with rdma_hold_gid_attr() to keep it
  * @pkey: partition key of the message
+ * @local: over TCP: the address that the peer asks for; dies when the callback returns
+ * @peer: over TCP: that of the peer; likewise
  */
 struct rca_tp_request {
 	struct rca_tp_conn conn;
@@ -94,6 +129,8 @@ struct rca_tp_request {
 	const struct sa_path_rec *alt_path;
 	const struct ib_gid_attr *sgid_attr;
 	u16 pkey;
+	const union rca_addr *local;
+	const union rca_addr *peer;
 };
 
 /**
@@ -157,13 +194,19 @@ struct rca_tp_upcalls {
 /**
  * struct rca_tp_ops - a transport
  * @name: for people
+ * @over_tcp: connections are TCP's: no IP CM header in front of private data, one
+ *            listen() for each listener and a port for each connection, no
+ *            datagrams, nothing to wait for after the end
  * @create: make a lower id for @owner on @dev; ERR_PTR() on failure
  * @destroy: destroy it; ends whatever it does; no callback runs afterwards. Sleeps.
  * @set_owner: give a lower id that came with a request its owner
- * @listen: take a service ID for @demux; -EBUSY: another user of the device has
- *          it; ERR_PTR() on failure
+ * @listen: take a service ID, or an address and port, for @demux; -EBUSY: another
+ *          user of the device has it; ERR_PTR() on failure
  * @unlisten: give it back; waits for requests that are being handled. Sleeps.
- * @connect: send a request
+ * @connect: send a request. -EINPROGRESS: call finish() in any case
+ * @finish: wait for the result of connect(), without locks: 0 or the errno why no
+ *          request was sent; -ECONNABORTED: the lower id was destroyed meanwhile.
+ *          A signal ends it with -ERESTARTSYS. NULL: it never is in progress
  * @reply: send a reply
  * @ready: send a ready-to-use
  * @reject: send a reject with an IBTA reason
@@ -182,12 +225,14 @@ struct rca_tp_upcalls {
  */
 struct rca_tp_ops {
 	const char *name;
+	bool over_tcp;
 	void *(*create)(struct ib_device *dev, void *owner);
 	void (*destroy)(void *lower);
 	void (*set_owner)(void *lower, void *owner);
-	void *(*listen)(struct ib_device *dev, __be64 service_id, void *demux);
+	void *(*listen)(struct ib_device *dev, const struct rca_tp_listen *req, void *demux);
 	void (*unlisten)(void *listen);
 	int (*connect)(void *lower, const struct rca_tp_req *req);
+	int (*finish)(void *lower);
 	int (*reply)(void *lower, const struct rca_tp_conn *conn);
 	int (*ready)(void *lower);
 	int (*reject)(void *lower, int reason, const void *data, u8 len);

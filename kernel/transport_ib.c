@@ -198,14 +198,14 @@ static void ib_set_owner(void *lower, void *owner)
 	cm_id->cm_handler = conn_handler;
 }
 
-static void *ib_listen(struct ib_device *dev, __be64 service_id, void *demux)
+static void *ib_listen(struct ib_device *dev, const struct rca_tp_listen *req, void *demux)
 {
 	struct ib_cm_id *cm_id = ib_create_cm_id(dev, listen_handler, demux);
 	int ret;
 
 	if (IS_ERR(cm_id))
 		return cm_id;
-	ret = ib_cm_listen(cm_id, service_id);
+	ret = ib_cm_listen(cm_id, req->service_id);
 	if (ret) {
 		ib_destroy_cm_id(cm_id);
 		return ERR_PTR(ret);

@@ -52,7 +52,7 @@ static void fake_tp_set_owner(void *lower, void *owner)
 	((struct fake_lower *)lower)->owner = owner;
 }
 
-static void *fake_tp_listen(struct ib_device *ibdev, __be64 service_id, void *demux)
+static void *fake_tp_listen(struct ib_device *ibdev, const struct rca_tp_listen *req, void *demux)
 {
 	if (the_fake->busy) {
 		the_fake->busy--;

@@ -35,6 +35,7 @@ static const struct expectation expected[] = {
 	  "connect>req-sent sidr>sidr-sent destroy>destroying remove>removed:11" },
 	{ RCA_ST_REQ_SENT,
 	  "connect-fail>route-resolved rep>rep-rcvd:5 rej>failed:8 req-timeout>failed:7"
+	  " up>connected:9 error>failed:6"
 	  " stale>req-wait timewait-exit= disconnect= destroy>destroying remove>removed:11" },
 	{ RCA_ST_REQ_WAIT,
 	  "retry>req-sent rej>failed:8 connect-fail>route-resolved timewait-exit= rep="
@@ -47,20 +48,22 @@ static const struct expectation expected[] = {
 	  " destroy>destroying remove>removed" },
 	{ RCA_ST_REP_SENT,
 	  "accept-fail>failed rtu>connected:9 rej>failed:8 rep-timeout>failed:7"
+	  " up>connected:9 error>failed:6"
 	  " dreq>disconnected:10! timewait-exit="
 	  " disconnect= destroy>destroying remove>removed:11" },
 	{ RCA_ST_CONNECTED,
 	  "disconnect>dreq-sent dreq>disconnected:10! rej>failed:8 establish-fail>failed"
-	  " accept-fail= timewait-exit>closed:10 rep= req-timeout= rtu= rep-timeout="
+	  " accept-fail= timewait-exit>closed:10 down>closed:10 rep= req-timeout= rtu= rep-timeout="
 	  " drep>disconnected:10 dreq-timeout>disconnected:10"
 	  " destroy>destroying remove>removed:11" },
 	{ RCA_ST_DREQ_SENT,
 	  "disconnect-fail>disconnected:10 drep>disconnected:10 dreq>disconnected:10!"
 	  " dreq-timeout>disconnected:10 rej>disconnected:10 timewait-exit>closed:10"
+	  " down>closed:10"
 	  " establish-fail= accept-fail= rep= req-timeout= rtu= rep-timeout= disconnect="
 	  " destroy>destroying remove>removed:11" },
 	{ RCA_ST_DISCONNECTED,
-	  "timewait-exit>closed:15 dreq=! rej= establish-fail= accept-fail= disconnect-fail="
+	  "timewait-exit>closed:15 down>closed dreq=! rej= establish-fail= accept-fail= disconnect-fail="
 	  " destroy>destroying remove>removed:11" DISC_TAIL },
 	{ RCA_ST_CLOSED,
 	  "dreq=! rej= timewait-exit= establish-fail= accept-fail= disconnect-fail="
@@ -80,14 +83,15 @@ static const struct expectation expected[] = {
 	{ RCA_ST_REMOVED,
 	  "addr-ok= addr-fail= route-ok= route-fail= connect-fail= listen-fail= accept-fail="
 	  " establish-fail= disconnect-fail= rej= dreq=! timewait-exit= remove= rep= req-timeout="
-	  " retry="
-	  " bad-qkey= rtu= rep-timeout= drep= dreq-timeout= destroy>destroying" },
+	  " bad-qkey= rtu= rep-timeout= drep= dreq-timeout= retry= up= error= down="
+	  " destroy>destroying" },
 	{ RCA_ST_DESTROYING,
 	  "addr-ok= addr-fail= route-ok= route-fail= connect-fail= listen-fail= accept-fail="
 	  " establish-fail= disconnect-fail= rep= bad-qkey= rtu= destroy= req-timeout>destroying$"
 	  " retry="
 	  " rep-timeout>destroying$ rej>destroying$ drep>destroying$ dreq>destroying!$"
-	  " dreq-timeout>destroying$ timewait-exit>destroying$ remove>destroying$" },
+	  " dreq-timeout>destroying$ timewait-exit>destroying$ remove>destroying$"
+	  " up= error= down=" },
 };
 
 /* What the table says, in the notation of the list; empty: illegal. */

@@ -525,8 +525,11 @@ struct rdma_cm_alt_resolve {
  * with _ESTABLISHED, which has the address handle attributes, the number and
  * the queue key of that QP, or with _UNREACHABLE, whose status is -ETIMEDOUT or
  * the peer's SIDR status (> 0: IBTA volume 1, 12.11.2); of @param the private
- * data counts. Errors: EINVAL wrong state or private data too long; ENXIO;
- * ENOMEM; those of RDMA_CM_ALT_RESOLVE for its steps.
+ * data counts. On iWARP it ends with _ESTABLISHED in place of
+ * _CONNECT_RESPONSE, and may block while TCP connects. Errors: EINVAL wrong
+ * state or private data too long; EOPNOTSUPP: a datagram id on iWARP; ENXIO;
+ * ENOMEM; those of RDMA_CM_ALT_RESOLVE for its steps; on iWARP those of TCP as
+ * well, EINTR, and ECONNABORTED: the id was destroyed meanwhile.
  */
 struct rdma_cm_alt_connect {
 	__u32 size;
@@ -551,7 +554,7 @@ struct rdma_cm_alt_connect {
  *             service ID.
  *
  * Errors: EINVAL wrong state; EADDRINUSE another listener, ours or of the
- * stock rdma_cm, has the port; ENXIO; ENOMEM.
+ * stock rdma_cm, has the port; EOPNOTSUPP: a datagram id on iWARP; ENXIO; ENOMEM.
  */
 struct rdma_cm_alt_listen {
 	__u32 size;
