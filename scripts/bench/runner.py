@@ -37,6 +37,7 @@ class Bench:
         for place in guests:
             steps[f"module for {place}"] = ["scripts/build-module", place]
             steps[f"test adapter for {place}"] = ["scripts/build-module", "-m", "hca", place]
+            steps[f"soft-iWARP for {place}"] = ["scripts/build-siw", place]
         run = Run(Suite("build", (HOST,), 60, 900, "", "what the suites need"), HOST)
         start = time.monotonic()
         for name, command in steps.items():

@@ -10,25 +10,33 @@
  *	resolve N SOURCE ADDRESS PORT	SOURCE - for none; ends with an event
  *	route N				likewise
  *	listen N
- *	connect N			likewise
- *	accept N
+ *	qp N				a QP for it, which iWARP devices ask for
+ *	connect N [DATA]		likewise; DATA is a word of private data
+ *	accept N [DATA]
+ *	reject N [DATA]
+ *	notify N
  *	establish N
  *	disconnect N
- *	destroy N
+ *	destroy N [keep]		its QP as well, unless that is to be kept
  *	event MS			"ok NAME STATUS N", of a request "ok NAME STATUS N NEW",
  *					"none" after that time
  *	place N				"ok DEVICE PORT SOURCE:PORT DESTINATION:PORT"
  *	path N				"ok KEY=VALUE ..." of the path record
  *
+ *	data				"ok RESOURCES DEPTH LENGTH [DATA]." of the last event
+ *	netns PATH			the process moves to another network namespace
+ *
  * An address may have a scope (%DEVICE) and a flow label (/LABEL) behind it.
- * QPs are numbers only: neither stack asks for more.
+ * Without "qp" a QP is a number only: neither stack asks for more on InfiniBand and RoCE.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,6 +49,8 @@
 static struct rdma_event_channel *channel;
 static struct rdma_cm_id *ids[MAX_IDS];
 static unsigned int count;
+static struct rdma_conn_param last;
+static char last_data[256];
 
 static void say_result(int ret)
 {
@@ -131,14 +141,16 @@ static void say_address(const struct sockaddr *addr)
 	}
 }
 
-static struct rdma_conn_param conn_param(void)
+static struct rdma_conn_param conn_param(const char *data)
 {
 	static uint32_t used;
 
 	/* Small ones are real QPs of rxe. */
 	return (struct rdma_conn_param) {
 		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7,
-		.rnr_retry_count = 7, .qp_num = 0x800000 + ((getpid() & 0x7ff) << 12) + used++,
+		.rnr_retry_count = 7,
+		.private_data = data, .private_data_len = data ? strlen(data) : 0,
+		.qp_num = 0x800000 + ((getpid() & 0x7ff) << 12) + used++,
 	};
 }
 
@@ -170,7 +182,38 @@ static void do_event(int ms)
 	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		printf(" %d", number_of(event->listen_id));
 	printf(" %d\n", number_of(event->id));
+	last = event->param.conn;
+	memset(last_data, 0, sizeof(last_data));
+	if (last.private_data)
+		memcpy(last_data, last.private_data, last.private_data_len);
 	rdma_ack_cm_event(event);
+}
+
+/* A space or a zero ends the data that is shown: other fabrics fill up with zeros. */
+static void do_data(void)
+{
+	last_data[strcspn(last_data, "\n ")] = 0;
+	printf("ok %u %u %u %s.\n", last.responder_resources, last.initiator_depth,
+	       last.private_data_len, last_data);
+}
+
+static void do_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+
+	say_result(rdma_create_qp(id, NULL, &attr));
+}
+
+static void do_netns(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	say_result(fd < 0 ? -1 : setns(fd, CLONE_NEWNET));
+	if (fd >= 0)
+		close(fd);
 }
 
 static void do_place(struct rdma_cm_id *id)
@@ -195,24 +238,32 @@ static void do_path(struct rdma_cm_id *id)
 	       ntohs(path->pkey), path->packet_life_time);
 }
 
-static void do_connection(const char *what, struct rdma_cm_id *id)
+static void do_connection(const char *what, struct rdma_cm_id *id, const char *data)
 {
-	struct rdma_conn_param param = conn_param();
+	struct rdma_conn_param param = conn_param(data);
 
 	if (!strcmp(what, "connect"))
 		say_result(rdma_connect(id, &param));
 	else if (!strcmp(what, "accept"))
 		say_result(rdma_accept(id, &param));
+	else if (!strcmp(what, "reject"))
+		say_result(rdma_reject(id, data, data ? strlen(data) : 0));
+	else if (!strcmp(what, "notify"))
+		say_result(rdma_notify(id, IBV_EVENT_COMM_EST));
 	else if (!strcmp(what, "establish"))
 		say_result(rdma_establish(id));
 	else
 		say_result(rdma_disconnect(id));
 }
 
-static void do_destroy(const char *number)
+static void do_destroy(const char *number, bool keep_qp)
 {
-	int ret = rdma_destroy_id(id_of(number));
+	struct rdma_cm_id *id = id_of(number);
+	int ret;
 
+	if (id->qp && !keep_qp)
+		rdma_destroy_qp(id);
+	ret = rdma_destroy_id(id);
 	ids[atoi(number)] = NULL;
 	say_result(ret);
 }
@@ -235,8 +286,18 @@ static void do_line(char *line)
 		do_event(atoi(word[1]));
 		return;
 	}
+	if (!strcmp(word[0], "data")) {
+		do_data();
+		return;
+	}
+	if (!strcmp(word[0], "netns")) {
+		do_netns(word[1]);
+		return;
+	}
 	id = id_of(word[1]);
-	if (!strcmp(word[0], "option")) {
+	if (!strcmp(word[0], "qp")) {
+		do_qp(id);
+	} else if (!strcmp(word[0], "option")) {
 		value = (uint8_t)atoi(word[4]);
 		say_result(rdma_set_option(id, strtol(word[2], NULL, 0), atoi(word[3]), &value, 1));
 	} else if (!strcmp(word[0], "bind")) {
@@ -254,9 +315,9 @@ static void do_line(char *line)
 	} else if (!strcmp(word[0], "path")) {
 		do_path(id);
 	} else if (!strcmp(word[0], "destroy")) {
-		do_destroy(word[1]);
+		do_destroy(word[1], word[2]);
 	} else {
-		do_connection(word[0], id);
+		do_connection(word[0], id, word[2]);
 	}
 }
 

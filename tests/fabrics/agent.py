@@ -57,10 +57,10 @@ def wait_for(what: str, true: Callable[[], bool]) -> None:
 class Agent(Program):
     """A running agent. Its ids are numbers."""
 
-    def __init__(self, stack: Stack) -> None:
+    def __init__(self, stack: Stack, *prefix: str) -> None:
         # pylint: disable=super-init-not-called
         self.stack = stack
-        self.command = [str(PROGRAM)]
+        self.command = [*prefix, str(PROGRAM)]
         self._process = self._start(subprocess.PIPE, subprocess.PIPE)
         self.pid = self._process.pid
         self.pidfd = os.pidfd_open(self.pid)
@@ -73,10 +73,15 @@ class Agent(Program):
 
     def __exit__(self, *_exception: object) -> None:
         assert self._process.stdin and self._process.stdout
-        self._process.stdin.close()
-        self.wait(time.monotonic() + PATIENCE)
+        self.leave()
         self.end()
         self._process.stdout.close()
+
+    def leave(self) -> None:
+        """It ends by itself, as programs do."""
+        assert self._process.stdin
+        self._process.stdin.close()
+        self.wait(time.monotonic() + PATIENCE)
 
     def output(self) -> str:
         return "\n".join(self._asked)
@@ -95,15 +100,24 @@ class Agent(Program):
         line, _newline, self._said = self._said.partition(b"\n")
         return line.decode()
 
-    def ask(self, *words: object, patience: float = PATIENCE) -> str:
-        """One line in, one line out."""
+    def start(self, *words: object) -> None:
+        """One line in; its answer has to be fetched before the next one."""
         line = " ".join(map(str, words))
         assert self._process.stdin
         self._process.stdin.write(line.encode() + b"\n")
         self._process.stdin.flush()
+        self._asked.append(line)
+
+    def answer(self, patience: float = PATIENCE) -> str:
+        """One line out."""
         answer = self._line(patience)
-        self._asked.append(f"{line} -> {answer}")
+        self._asked[-1] += f" -> {answer}"
         return answer
+
+    def ask(self, *words: object, patience: float = PATIENCE) -> str:
+        """One line in, one line out."""
+        self.start(*words)
+        return self.answer(patience)
 
     def must(self, *words: object) -> str:
         """What is asked for has to succeed; the answer without its "ok"."""
