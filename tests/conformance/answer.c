@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_GROUPS 256
+#define MAX_GROUPS 512
 #define LINE 1024
 #define CLEANUP_LEN 512
 
@@ -321,10 +321,11 @@ static void list(void)
 	int n;
 
 	for (n = 0; n < count; n++)
-		printf("%s %s%s%s%s%s\n", groups[n].name, groups[n].file,
+		printf("%s %s%s%s%s%s%s\n", groups[n].name, groups[n].file,
 		       groups[n].kind & IN_DEBUG ? " debug" : "",
 		       groups[n].kind & WAITS ? " waits" : "", groups[n].kind & SLOW ? " slow" : "",
-		       groups[n].kind & ALONE ? " alone" : "");
+		       groups[n].kind & ALONE ? " alone" : "",
+		       groups[n].kind & ON_IB ? " ib" : "");
 }
 
 /* Wait for one process; whether it was one that counts against the jobs. */

@@ -41,6 +41,8 @@ enum {
 	ALONE = 8,
 	/* The library has not been called before: it opens its own descriptors then. */
 	COLD = 16,
+	/* Needs the InfiniBand rig: asked with --ib, and with nothing else. */
+	ON_IB = 32,
 };
 
 struct question_group {
