@@ -30,7 +30,7 @@ static void id_release(struct rca_obj *obj)
 {
 	struct rca_id *id = rca_id_of(obj);
 
-	WARN_ON_ONCE(id->lower || id->dev || id->listener || id->resolve);
+	WARN_ON_ONCE(id->lower || id->dev || id->listener || id->resolve || id->query);
 	WARN_ON_ONCE(!list_empty(&id->members));
 	rca_event_free(id->spare);
 	rca_id_drop_path(id);

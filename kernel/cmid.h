@@ -72,12 +72,18 @@
  */
 #define RCA_MAX_MEMBERSHIPS 1024
 
+struct rca_route_query;
+
 /**
  * struct rca_link - what address resolution found out
  * @dmac: RoCE: hardware address of the next hop
  * @smac: RoCE: our hardware address
  * @hoplimit: of the route
  * @network: enum rdma_network_type of the route; a gateway is used when it is not RDMA_NETWORK_IB
+ * @ib: the port is InfiniBand, and these are known:
+ * @pkey: its partition
+ * @dgid: GID of the peer
+ * @mgid: the group that stands for all of the subnet of an IPoIB device (RFC 4391); 0: it has none
  * @ifindex: network device; 0: none
  */
 struct rca_link {
@@ -85,6 +91,10 @@ struct rca_link {
 	u8 smac[ETH_ALEN];
 	u8 hoplimit;
 	u8 network;
+	bool ib;
+	u16 pkey;
+	union ib_gid dgid;
+	union ib_gid mgid;
 	int ifindex;
 };
 
@@ -129,12 +139,15 @@ struct rca_retry {
  * @alt_path: alternate path of a request, NULL: none (lock: @op; owned)
  * @retry: the request that was sent, NULL: none (lock: @op; owned; callbacks may read it
  *         under @lock in the state RCA_ST_REQ_SENT)
+ * @path_in: InfiniBand: path for the way here where it is another one, else NULL (lock: @op; owned)
+ * @path_out: likewise for the way there
  * @lower: the transport's id, NULL: none (lock: @op; owned)
  * @port_num: port of @dev, 0: none (lock: @op)
  * @link: what resolution found out (lock: @op, and @lock once it is in a table)
  * @by_netdev: in the table of ids by network device (lock: its bucket)
  * @by_peer: in the table of ids by neighbour (lock: its bucket)
  * @resolve: the resolution under way, NULL: none (lock: @lock; holds a reference)
+ * @query: the query for a path under way, NULL: none (lock: @lock; holds a reference)
  * @members: multicast groups that it has joined (lock: @op)
  * @spare: record for the event of the operation under way (lock: @lock; owned)
  * @memberships: how many @members there are, and such that come or go (atomic)
@@ -176,12 +189,15 @@ struct rca_id {
 	struct sa_path_rec *path;
 	struct sa_path_rec *alt_path;
 	struct rca_retry *retry;
+	struct sa_path_rec *path_in;
+	struct sa_path_rec *path_out;
 	void *lower;
 	u32 port_num;
 	struct rca_link link;
 	struct hlist_nulls_node by_netdev;
 	struct hlist_nulls_node by_peer;
 	struct rca_resolve *resolve;
+	struct rca_route_query *query;
 	struct list_head members;
 	struct rca_event *spare;
 	atomic_t memberships;

@@ -83,14 +83,25 @@ void rca_id_drop_path(struct rca_id *id)
 {
 	kfree(id->path);
 	kfree(id->alt_path);
+	kfree(id->path_in);
+	kfree(id->path_out);
 	kfree(id->retry);
 	id->path = NULL;
 	id->alt_path = NULL;
+	id->path_in = NULL;
+	id->path_out = NULL;
 	id->retry = NULL;
 }
 
 static void pack_path(struct ib_path_rec_data *out, struct sa_path_rec *rec, u32 which)
 {
+	struct sa_path_rec ib;
+
+	/* User space knows the records of InfiniBand alone. */
+	if (rec->rec_type == SA_PATH_REC_TYPE_OPA) {
+		sa_convert_path_opa_to_ib(&ib, rec);
+		rec = &ib;
+	}
 	out->flags = IB_PATH_GMP | IB_PATH_BIDIRECTIONAL | which;
 	ib_sa_pack_path(rec, out->path_rec);
 }
@@ -121,8 +132,10 @@ void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route
 		return;
 	}
 	/* RoCE has the default partition alone (IBTA annex A16.4.3). */
-	route->pkey = cpu_to_be16(IB_DEFAULT_PKEY_FULL);
-	if (rca_addr_is_set(&id->dst) && !rca_addr_is_any(&id->dst))
+	route->pkey = cpu_to_be16(id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL);
+	if (id->link.ib)
+		memcpy(route->dgid, id->link.dgid.raw, sizeof(route->dgid));
+	else if (rca_addr_is_set(&id->dst) && !rca_addr_is_any(&id->dst))
 		rdma_ip2gid(&id->dst.sa, (union ib_gid *)route->dgid);
 	if (!id->path)
 		return;

@@ -29,4 +29,11 @@ static inline int rca_nsproxy_count(struct nsproxy *proxy)
 }
 #endif
 
+/* How many records a path query has found: an argument of its callback. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+typedef int rca_num_paths_t;
+#else
+typedef unsigned int rca_num_paths_t;
+#endif
+
 #endif /* RCA_COMPAT_H */

@@ -48,15 +48,14 @@ static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
 	struct rca_tp_req req = {
 		.conn.qp_type = IB_QPT_UD,
 		.conn.private_data = data,
-		.conn.private_data_len = RCA_WIRE_HDR_LEN + user->private_data_len,
 		.path = id->path,
 		.sgid_attr = id->sgid_attr,
-		.service_id = rca_wire_service_id(id->ps, rca_addr_port(&id->dst)),
+		.service_id = rca_wire_addr_service_id(id->ps, &id->dst),
 	};
 
-	rca_wire_put_hdr(data, &id->local, &id->dst);
-	if (user->private_data_len)
-		memcpy(data + RCA_WIRE_HDR_LEN, user->private_data, user->private_data_len);
+	req.conn.private_data_len = rca_wire_put_private(data, &id->local, &id->dst,
+							 user->private_data,
+							 user->private_data_len);
 	return id->dev->tp->sidr_request(id->lower, &req);
 }
 

@@ -56,7 +56,7 @@ static const struct rca_tp_ops *transport_of(struct ib_device *ibdev)
 	u32 port;
 
 	rdma_for_each_port(ibdev, port) {
-		if (rdma_protocol_roce(ibdev, port) && rdma_cap_ib_cm(ibdev, port))
+		if (rdma_cap_ib_cm(ibdev, port))
 			return transport_ib;
 		if (rdma_protocol_iwarp(ibdev, port) && rdma_cap_iw_cm(ibdev, port))
 			return transport_iw;

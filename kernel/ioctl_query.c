@@ -30,7 +30,8 @@ int rca_cmd_info(struct rca_ucmd *ucmd)
 	struct rdma_cm_alt_info *cmd = ucmd->cmd;
 
 	cmd->out_commands = rca_ioctl_commands();
-	cmd->out_features = RDMA_CM_ALT_FEATURE_UD | RDMA_CM_ALT_FEATURE_IWARP;
+	cmd->out_features = RDMA_CM_ALT_FEATURE_UD | RDMA_CM_ALT_FEATURE_AF_IB |
+			    RDMA_CM_ALT_FEATURE_IB | RDMA_CM_ALT_FEATURE_IWARP;
 	cmd->out_resolve_steps = RDMA_CM_ALT_STEP_CREATE | RDMA_CM_ALT_STEP_BIND |
 				 RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE;
 	cmd->out_connect_steps = 0;

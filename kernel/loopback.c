@@ -12,6 +12,7 @@
 #include <rdma/ib_cache.h>
 
 #include "devices.h"
+#include "ipoib.h"
 
 /* The network device of a GID, when it is up and in @net; 0: it is not. */
 static int gid_ifindex(const struct ib_gid_attr *attr, struct net *net)
@@ -60,8 +61,11 @@ static bool find_on_port(struct ib_device *ibdev, u32 port, struct net *net, sa_
 	bool found = false;
 	int i;
 
-	if (!rdma_protocol_roce(ibdev, port) || ib_get_cached_port_state(ibdev, port, &state) ||
-	    state != IB_PORT_ACTIVE)
+	if (ib_get_cached_port_state(ibdev, port, &state) || state != IB_PORT_ACTIVE)
+		return false;
+	if (rdma_protocol_ib(ibdev, port))
+		return rca_ipoib_ip(ibdev, port, net, family, linklocal, addr);
+	if (!rdma_protocol_roce(ibdev, port))
 		return false;
 	for (i = 0; i < len && !found; i++) {
 		attr = rdma_get_gid_attr(ibdev, port, i);

@@ -18,6 +18,7 @@
 #include "porttable.h"
 #include "reach.h"
 #include "request.h"
+#include "sa.h"
 #include "teardown.h"
 #include "transport_ib.h"
 #include "transport_iw.h"
@@ -60,9 +61,10 @@ static int __init rca_init(void)
 	ret = rca_group_init();
 	if (ret)
 		goto err_cmid;
+	rca_sa_init();
 	ret = rca_netwatch_init();
 	if (ret)
-		goto err_group;
+		goto err_sa;
 	ret = rca_devices_init(&devices_ops, &rca_tp_ib, &rca_tp_iw);
 	if (ret)
 		goto err_listen;	/* a device may have been there already */
@@ -81,7 +83,8 @@ err_devices:
 err_listen:
 	rca_listen_exit();
 	rca_netwatch_exit();
-err_group:
+err_sa:
+	rca_sa_exit();
 	rca_group_exit();
 err_cmid:
 	rca_cmid_exit();
@@ -101,6 +104,7 @@ static void __exit rca_exit(void)
 	rca_devices_exit();
 	rca_listen_exit();
 	rca_netwatch_exit();
+	rca_sa_exit();
 	rca_group_exit();
 	rca_cmid_exit();
 	rca_ports_exit();

@@ -48,8 +48,10 @@ struct grip {
  * @addr: address of the group (immutable)
  * @cookie: comes back with its events (immutable)
  * @ev: record for the event of its join (lock: rca_id.lock once it is posted; owned)
+ * @lost_ev: record for the event of its loss; NULL: posted (lock: rca_id.lock; owned)
  * @published: user space knows it (lock: rca_id.lock)
  * @ended: the join has ended, and @ev says how (lock: rca_id.lock)
+ * @lost: the group was joined and is lost, and @lost_ev says why (lock: rca_id.lock)
  * @rcu: for lookups without a lock
  */
 struct rca_member {
@@ -61,8 +63,10 @@ struct rca_member {
 	union rca_addr addr;
 	u64 cookie;
 	struct rca_event *ev;
+	struct rca_event *lost_ev;
 	bool published;
 	bool ended;
+	bool lost;
 	struct rcu_head rcu;
 };
 
@@ -77,6 +81,7 @@ static void member_release(struct rca_obj *obj)
 
 	WARN_ON_ONCE(member->grip.dev || !list_empty(&member->node));
 	rca_event_free(member->ev);
+	rca_event_free(member->lost_ev);
 	atomic_dec(&member->id->memberships);
 	rca_id_put(member->id);		/* got in member_create() */
 	kfree_rcu(member, rcu);
@@ -94,7 +99,8 @@ static struct rca_member *member_create(struct rca_id *id, const union rca_addr 
 	if (!member)
 		goto err_uncount;
 	member->ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
-	if (!member->ev)
+	member->lost_ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
+	if (!member->ev || !member->lost_ev)
 		goto err_free;
 	ret = rca_obj_reserve(&member->obj, id->obj.ctx, RCA_KIND_MEMBER, member_release,
 			      GFP_KERNEL_ACCOUNT);
@@ -109,6 +115,7 @@ static struct rca_member *member_create(struct rca_id *id, const union rca_addr 
 
 err_free:
 	rca_event_free(member->ev);
+	rca_event_free(member->lost_ev);
 	kfree(member);
 err_uncount:
 	atomic_dec(&id->memberships);
@@ -153,6 +160,10 @@ static int get_request(struct rca_id *id, struct rca_tp_join *req, struct rca_de
 		req->sgid_attr = id->sgid_attr;
 		if (req->sgid_attr)
 			rdma_hold_gid_attr(req->sgid_attr);
+		req->ps = id->ps;
+		req->qkey = rca_qkey(id);
+		req->pkey = id->link.pkey;
+		req->subnet = id->link.mgid;
 		req->sl = rca_route_sl(id);
 		req->traffic_class = rca_id_tos(id);
 		*dev = rca_device_get(id->dev);	/* put in give_up() */
@@ -283,19 +294,28 @@ u32 rca_join_handle(const struct rca_member *member)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_join_handle);
 
-/* Posts the end of the join when it has ended and user space can name the membership. */
-static void post_locked(struct rca_member *member)
+static void post_record_locked(struct rca_member *member, struct rca_event **record)
 {
 	struct rca_id *id = member->id;
-	struct rca_event *ev = member->ev;
+	struct rca_event *ev = *record;
 
 	lockdep_assert_held(&id->lock);
-	if (!member->published || !member->ended || !ev || check_alive(id))
-		return;
-	member->ev = NULL;
+	*record = NULL;
 	trace_rca_event(id->obj.handle, &id->local.sa, &member->addr.sa, ev->rec.type,
 			ev->rec.status);
 	rca_post_part(&id->src, &member->tally, ev);
+}
+
+/* Posts what has happened to a membership, when user space can name it. */
+static void post_locked(struct rca_member *member)
+{
+	lockdep_assert_held(&member->id->lock);
+	if (!member->published || check_alive(member->id))
+		return;
+	if (member->ended && member->ev)
+		post_record_locked(member, &member->ev);
+	if (member->lost && member->lost_ev)
+		post_record_locked(member, &member->lost_ev);
 }
 
 /**
@@ -343,38 +363,51 @@ void rca_join_abort(struct rca_member *member)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_join_abort);
 
-/**
- * rca_mcast_joined() - a join has ended
- * @owner: the membership
- * @status: how
- * @ah: how to send to the group; with @status 0 only
- *
- * Context: Process context: an upcall of a transport, which holds its
- * membership until it returns. Takes and releases the id's state lock.
- */
-void rca_mcast_joined(void *owner, int status, const struct ib_uverbs_ah_attr *ah)
+/* What is told of a membership. */
+static void fill_record(struct rca_member *member, struct rdma_cm_alt_event *rec, int status,
+			const struct ib_uverbs_ah_attr *ah, u32 qkey)
 {
-	struct rca_member *member = owner;
-	struct rdma_cm_alt_event *rec = &member->ev->rec;
-	struct rca_id *id = member->id;
-	unsigned long flags;
-
 	rec->type = status ? RDMA_CM_ALT_EVENT_MULTICAST_ERROR : RDMA_CM_ALT_EVENT_MULTICAST_JOIN;
 	rec->status = rca_user_errno(status);
 	rec->member = member->obj.handle;
 	rec->user_arg = member->cookie;
-	if (!status) {
-		rec->flags = RDMA_CM_ALT_EVENT_F_UD;
-		rec->qp_num = MULTICAST_QPN;
-		rec->ah_attr = *ah;
-	}
+	if (status)
+		return;
+	rec->flags = RDMA_CM_ALT_EVENT_F_UD;
+	rec->qp_num = MULTICAST_QPN;
+	rec->ah_attr = *ah;
+	rec->qkey = qkey;
+}
+
+/**
+ * rca_mcast_joined() - a join has ended, or the group is lost
+ * @owner: the membership
+ * @status: how, or why
+ * @ah: how to send to the group; with @status 0 only
+ * @qkey: queue key of the group; with @status 0 only
+ *
+ * Members of a group need the same key, so the id keeps that from now on; a
+ * group with another one than it has is of no use.
+ *
+ * Context: Process context: an upcall of a transport, which holds its
+ * membership until it returns. Takes and releases the id's state lock.
+ */
+void rca_mcast_joined(void *owner, int status, const struct ib_uverbs_ah_attr *ah, u32 qkey)
+{
+	struct rca_member *member = owner;
+	struct rca_id *id = member->id;
+	unsigned long flags;
+
 	spin_lock_irqsave(&id->lock, flags);
-	if (!status) {
-		/* Members of a group need the same key, so the QP keeps it from now on. */
-		rec->qkey = rca_qkey(id);
-		rca_qkey_settle_locked(id, rec->qkey);
+	if (!status)
+		status = rca_qkey_settle_locked(id, qkey);
+	if (!member->ended) {
+		fill_record(member, &member->ev->rec, status, ah, qkey);
+		member->ended = true;
+	} else if (!member->lost) {
+		fill_record(member, &member->lost_ev->rec, status, ah, qkey);
+		member->lost = true;
 	}
-	member->ended = true;
 	post_locked(member);
 	spin_unlock_irqrestore(&id->lock, flags);
 }

@@ -15,7 +15,7 @@ u32 rca_join_handle(const struct rca_member *member);
 int rca_join_publish(struct rca_member *member);
 void rca_join_abort(struct rca_member *member);
 int rca_leave(struct rca_ctx *ctx, u32 handle, u32 *reported);
-void rca_mcast_joined(void *owner, int status, const struct ib_uverbs_ah_attr *ah);
+void rca_mcast_joined(void *owner, int status, const struct ib_uverbs_ah_attr *ah, u32 qkey);
 void rca_mcast_drop(struct rca_id *id);
 void rca_mcast_end(struct rca_id *id);
 

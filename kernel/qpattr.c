@@ -15,18 +15,20 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "devices.h"
+#include "group_ib.h"
 
 /* Where the QP is. */
 static int place_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 {
+	u16 pkey = id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL;
+
 	attr->port_num = id->port_num;
 	if (id->dev->tp->over_tcp) {
 		*mask = IB_QP_STATE | IB_QP_PORT;
 		return 0;
 	}
 	*mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT;
-	return ib_find_cached_pkey(id->dev->ibdev, id->port_num, IB_DEFAULT_PKEY_FULL,
-				   &attr->pkey_index);
+	return ib_find_cached_pkey(id->dev->ibdev, id->port_num, pkey, &attr->pkey_index);
 }
 
 /* Before there is a connection: no access for the peer. */
@@ -84,10 +86,11 @@ static int get_attr(struct rca_id *id, void *lower, enum ib_qp_state state,
  * rca_qkey() - the queue key of a datagram id
  * @id: the id
  *
- * Context: Any context. Pairs with rca_qkey_settle_locked().
- * Return: the one that was settled, else that of the port space. 0: it has
- * none, as the one of RDMA_PS_IPOIB is its broadcast group's, which only an
- * InfiniBand link layer has.
+ * Context: Any context, but @id->dev does not change: the caller holds @id->op,
+ * or runs in a callback. Pairs with rca_qkey_settle_locked().
+ * Return: the one that was settled, else that of the port space, which of
+ * RDMA_PS_IPOIB is that of the group of its whole subnet. 0: it has none, as its
+ * network device is no member of that group, or is not IPoIB.
  */
 u32 rca_qkey(const struct rca_id *id)
 {
@@ -95,7 +98,10 @@ u32 rca_qkey(const struct rca_id *id)
 
 	if (qkey)
 		return qkey;
-	return id->ps == RDMA_PS_IPOIB ? 0 : RDMA_UDP_QKEY;
+	if (id->ps != RDMA_PS_IPOIB)
+		return RDMA_UDP_QKEY;
+	return id->dev && id->link.ib ?
+	       rca_group_ib_qkey(id->dev->ibdev, id->port_num, &id->link.mgid) : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_qkey);
 

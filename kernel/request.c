@@ -10,6 +10,7 @@
 #include "request.h"
 
 #include <kunit/visibility.h>
+#include <linux/if_arp.h>
 #include <linux/inetdevice.h>
 #include <linux/memcontrol.h>
 #include <linux/netdevice.h>
@@ -27,11 +28,23 @@
 #include "devices.h"
 #include "iwport.h"
 #include "qpattr.h"
+#include "request_ib.h"
 #include "trace.h"
 #include "wire.h"
 
-/* The network device that the request came to: that of the GID it was sent to. */
-static struct net_device *request_ndev(const struct rca_tp_request *req)
+/**
+ * struct arrival - where a request has come to
+ * @local: the address that it asks for
+ * @peer: the address of the peer
+ * @ndev: the network device (holds a reference); NULL: it names none
+ */
+struct arrival {
+	union rca_addr local;
+	union rca_addr peer;
+	struct net_device *ndev;
+};
+
+static struct net_device *roce_ndev(const struct rca_tp_request *req)
 {
 	struct net_device *ndev;
 
@@ -39,11 +52,28 @@ static struct net_device *request_ndev(const struct rca_tp_request *req)
 		return NULL;
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(req->sgid_attr);
-	if (IS_ERR(ndev) || !(READ_ONCE(ndev->flags) & IFF_UP))
+	if (IS_ERR(ndev))
 		ndev = NULL;
 	dev_hold(ndev);		/* put in rca_request() */
 	rcu_read_unlock();
 	return ndev;
+}
+
+/*
+ * The network device that the request came to: that of the GID it was sent to.
+ * On InfiniBand IPoIB says which of its devices has the address.
+ */
+static struct net_device *request_ndev(struct ib_device *ibdev, const struct rca_tp_request *req,
+				       const union rca_addr *local)
+{
+	struct net_device *ndev;
+
+	ndev = rdma_protocol_ib(ibdev, req->port_num) ? rca_request_ib_ndev(ibdev, req, local) :
+							roce_ndev(req);
+	if (!ndev || READ_ONCE(ndev->flags) & IFF_UP)
+		return ndev;
+	dev_put(ndev);
+	return NULL;
 }
 
 /* Would we answer @peer through @ndev? If not, the request is for somebody else. */
@@ -100,6 +130,9 @@ static bool listens_for(struct rca_id *id, struct net_device *ndev, const union 
 
 	if (!net_eq(id->net, dev_net(ndev)))
 		return false;
+	/* Whoever listens on GIDs gets requests as those, where there are some. */
+	if (addr->sa.sa_family == AF_IB && ndev->type == ARPHRD_INFINIBAND)
+		return false;
 	if (rca_addr_is_any(addr) || rca_addr_is_loopback(addr))
 		return !id->bind.afonly || addr->sa.sa_family == local->sa.sa_family;
 	return rca_addr_same_ip(addr, local);
@@ -123,6 +156,24 @@ static struct rca_id *find_listener(struct rca_demux *demux, struct net_device *
 	return id;
 }
 
+/* Likewise, for a request over GIDs. */
+static struct rca_id *find_ib_listener(struct rca_demux *demux, const struct rca_tp_request *req)
+{
+	struct rca_id *id = NULL;
+	struct rca_slot *slot;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(slot, &demux->slots, node) {
+		if (rca_request_ib_listens(slot->id, demux->dev->ibdev, req) &&
+		    rca_obj_tryget(&slot->id->obj)) {
+			id = slot->id;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return id;
+}
+
 /* Over TCP the demux has one listener: with a reference; NULL: it just starts or stops. */
 static struct rca_id *only_listener(struct rca_demux *demux)
 {
@@ -137,12 +188,71 @@ static struct rca_id *only_listener(struct rca_demux *demux)
 	return id;
 }
 
+/* Read the header, and find the listener behind its addresses. */
+static struct rca_id *arrive_ip(struct rca_demux *demux, const struct rca_tp_request *req,
+				struct arrival *at)
+{
+	struct rca_id *listener;
+	int ret;
+
+	ret = rca_wire_get_hdr(req->conn.private_data, req->conn.private_data_len,
+			       rca_wire_sid_port(req->service_id), &at->peer, &at->local);
+	if (ret)
+		return ERR_PTR(ret);
+	at->ndev = request_ndev(demux->dev->ibdev, req, &at->local);
+	if (!at->ndev)
+		return ERR_PTR(-ENODEV);
+	if (!reachable(at->ndev, &at->peer, &at->local))
+		return ERR_PTR(-EHOSTUNREACH);
+	if (rca_addr_is_linklocal(&at->local))
+		at->local.in6.sin6_scope_id = at->ndev->ifindex;
+	if (rca_addr_is_linklocal(&at->peer))
+		at->peer.in6.sin6_scope_id = at->ndev->ifindex;
+	listener = find_listener(demux, at->ndev, &at->local);
+	return listener ?: ERR_PTR(-ECONNREFUSED);
+}
+
+/*
+ * What has no address of ours is for whoever listens on GIDs: the private data
+ * of such a request may be anything, what looks like a header included.
+ */
+static struct rca_id *arrive(struct rca_demux *demux, const struct rca_tp_request *req,
+			     struct arrival *at)
+{
+	struct rca_id *listener = arrive_ip(demux, req, at), *other;
+
+	if (!IS_ERR(listener) || at->ndev)
+		return listener;
+	other = find_ib_listener(demux, req);
+	if (!other)
+		return listener;
+	rca_request_ib_addrs(other, req, &at->local, &at->peer);
+	return other;
+}
+
 static struct sa_path_rec *copy_path(const struct sa_path_rec *path)
 {
 	return path ? kmemdup(path, sizeof(*path), RCA_GFP_CALLBACK) : NULL;
 }
 
-/* The network device that the request came to, as it is now. */
+/* Users of RDMA_PS_IPOIB expect an IPoIB interface, see rca_qkey(). */
+static bool fits_port_space(const struct rca_id *listener, const struct arrival *at)
+{
+	return listener->ps != RDMA_PS_IPOIB || (at->ndev && at->ndev->type == ARPHRD_INFINIBAND);
+}
+
+/* Our GID of the request, with a reference. */
+static const struct ib_gid_attr *place(struct rca_id *child, struct rca_id *listener,
+				       struct ib_device *ibdev, const struct rca_tp_request *req,
+				       const struct arrival *at)
+{
+	if (rdma_protocol_ib(ibdev, req->port_num))
+		return rca_request_ib_place(child, listener, ibdev, req, at->ndev);
+	rdma_hold_gid_attr(req->sgid_attr);
+	return req->sgid_attr;
+}
+
+/* The network device that a request over RoCE came to, as it is now. */
 static void keep_link(struct rca_id *child)
 {
 	struct net_device *ndev;
@@ -154,37 +264,42 @@ static void keep_link(struct rca_id *child)
 		memcpy(child->link.smac, ndev->dev_addr, ETH_ALEN);
 	}
 	rcu_read_unlock();
-	rca_id_watch_netdev(child);
 }
 
 /* The id of the connection, complete but for its lower id. */
 static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *demux,
-				  const struct rca_tp_request *req, const union rca_addr *local,
-				  const union rca_addr *peer)
+				  const struct rca_tp_request *req, const struct arrival *at)
 {
+	const struct ib_gid_attr *sgid_attr;
 	struct rca_id *child;
 	int ret;
 
-	/* Its users expect an IPoIB interface, see rca_qkey(). */
-	if (listener->ps == RDMA_PS_IPOIB)
+	if (!fits_port_space(listener, at))
 		return ERR_PTR(-EINVAL);
 	child = rca_id_create_child(listener);
 	if (IS_ERR(child))
 		return child;
-	child->local = *local;
-	child->dst = *peer;
+	child->local = at->local;
+	child->dst = at->peer;
 	ret = -ENOMEM;
 	child->path = copy_path(req->path);
 	child->alt_path = copy_path(req->alt_path);
 	if ((req->path && !child->path) || (req->alt_path && !child->alt_path))
 		goto err_abandon;
-	rdma_hold_gid_attr(req->sgid_attr);	/* put in rca_id_detach() */
-	ret = rca_id_attach(child, demux->dev, req->port_num, req->sgid_attr);
-	if (ret) {
-		rdma_put_gid_attr(req->sgid_attr);
+	sgid_attr = place(child, listener, demux->dev->ibdev, req, at);
+	if (IS_ERR(sgid_attr)) {
+		ret = PTR_ERR(sgid_attr);
 		goto err_abandon;
 	}
-	keep_link(child);
+	/* The GID is put in rca_id_detach(). */
+	ret = rca_id_attach(child, demux->dev, req->port_num, sgid_attr);
+	if (ret) {
+		rdma_put_gid_attr(sgid_attr);
+		goto err_abandon;
+	}
+	if (!child->link.ib)
+		keep_link(child);
+	rca_id_watch_netdev(child);
 	return child;
 
 err_abandon:
@@ -200,7 +315,7 @@ static struct rca_event *build_event(struct rca_id *listener, struct rca_id *chi
 
 	if (!ev)
 		return NULL;
-	if (!child->dev->tp->over_tcp) {
+	if (!child->dev->tp->over_tcp && child->local.sa.sa_family != AF_IB) {
 		user.private_data += RCA_WIRE_HDR_LEN;
 		user.private_data_len -= RCA_WIRE_HDR_LEN;
 	}
@@ -222,8 +337,7 @@ static struct rca_event *build_event(struct rca_id *listener, struct rca_id *chi
 
 /* Build the child and give its event to the listener. */
 static int take_request(struct rca_id *listener, struct rca_demux *demux, void *lower,
-			const struct rca_tp_request *req, const union rca_addr *local,
-			const union rca_addr *peer)
+			const struct rca_tp_request *req, const struct arrival *at)
 {
 	struct rca_event *ev;
 	struct rca_id *child;
@@ -237,7 +351,7 @@ static int take_request(struct rca_id *listener, struct rca_demux *demux, void *
 		ret = -ENOMEM;
 		goto err_return_credit;
 	}
-	child = build_child(listener, demux, req, local, peer);
+	child = build_child(listener, demux, req, at);
 	if (IS_ERR(child)) {
 		ret = PTR_ERR(child);
 		goto err_return_credit;
@@ -272,11 +386,10 @@ err_return_credit:
 }
 
 static int take_charged(struct rca_id *listener, struct rca_demux *demux, void *lower,
-			const struct rca_tp_request *req, const union rca_addr *local,
-			const union rca_addr *peer)
+			const struct rca_tp_request *req, const struct arrival *at)
 {
 	struct mem_cgroup *memcg = set_active_memcg(listener->obj.ctx->memcg);
-	int ret = take_request(listener, demux, lower, req, local, peer);
+	int ret = take_request(listener, demux, lower, req, at);
 
 	set_active_memcg(memcg);
 	return ret;
@@ -311,6 +424,7 @@ static int find_port(struct rca_id *listener, struct ib_device *ibdev, struct rc
 
 static int tcp_request(struct rca_demux *demux, void *lower, const struct rca_tp_request *in)
 {
+	struct arrival at = { .local = *in->local, .peer = *in->peer };
 	struct rca_id *listener = only_listener(demux);
 	struct rca_tp_request req = *in;
 	int ret;
@@ -319,11 +433,11 @@ static int tcp_request(struct rca_demux *demux, void *lower, const struct rca_tp
 		return -ECONNREFUSED;
 	ret = find_port(listener, demux->dev->ibdev, &req);
 	if (!ret) {
-		ret = take_charged(listener, demux, lower, &req, req.local, req.peer);
+		ret = take_charged(listener, demux, lower, &req, &at);
 		rdma_put_gid_attr(req.sgid_attr);
 	}
 	rca_id_put(listener);
-	trace_rca_request(&req.peer->sa, &req.local->sa, demux->service_id, ret);
+	trace_rca_request(&at.peer.sa, &at.local.sa, demux->service_id, ret);
 	return ret;
 }
 
@@ -340,36 +454,20 @@ static int tcp_request(struct rca_demux *demux, void *lower, const struct rca_tp
 int rca_request(void *_demux, void *lower, const struct rca_tp_request *req)
 {
 	struct rca_demux *demux = _demux;
-	union rca_addr local, peer;
-	struct net_device *ndev;
+	struct arrival at = {};
 	struct rca_id *listener;
 	int ret;
 
 	if (demux->dev->tp->over_tcp)
 		return tcp_request(demux, lower, req);
-	ret = rca_wire_get_hdr(req->conn.private_data, req->conn.private_data_len,
-			       rca_wire_sid_port(req->service_id), &peer, &local);
-	if (ret)
-		return ret;
-	ndev = request_ndev(req);
-	if (!ndev)
-		return -ENODEV;
-	ret = -EHOSTUNREACH;
-	if (!reachable(ndev, &peer, &local))
-		goto out_put_ndev;
-	if (rca_addr_is_linklocal(&local))
-		local.in6.sin6_scope_id = ndev->ifindex;
-	if (rca_addr_is_linklocal(&peer))
-		peer.in6.sin6_scope_id = ndev->ifindex;
-	ret = -ECONNREFUSED;
-	listener = find_listener(demux, ndev, &local);
-	if (!listener)
-		goto out_put_ndev;
-	ret = take_charged(listener, demux, lower, req, &local, &peer);
-	rca_id_put(listener);
-out_put_ndev:
-	trace_rca_request(&peer.sa, &local.sa, req->service_id, ret);
-	dev_put(ndev);
+	listener = arrive(demux, req, &at);
+	ret = PTR_ERR_OR_ZERO(listener);
+	if (!ret) {
+		ret = take_charged(listener, demux, lower, req, &at);
+		rca_id_put(listener);
+	}
+	trace_rca_request(&at.peer.sa, &at.local.sa, req->service_id, ret);
+	dev_put(at.ndev);
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_request);

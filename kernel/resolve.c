@@ -21,11 +21,13 @@
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_cm.h>
 
+#include "addr_ib.h"
 #include "devices.h"
 #include "iwport.h"
 #include "loopback.h"
 #include "qpattr.h"
 #include "route.h"
+#include "route_ib.h"
 #include "trace.h"
 
 /**
@@ -61,7 +63,7 @@ static void resolve_put(struct rca_resolve *res)
 /* The GID of @local on a port of @dev, when @addr's network device is the port's. */
 static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *dev, u32 port,
 					  const union rca_addr *local,
-					  const struct rdma_dev_addr *addr)
+					  struct rdma_dev_addr *addr)
 {
 	struct ib_device *ibdev = dev->ibdev;
 	struct net *net = id->net;
@@ -69,7 +71,9 @@ static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *
 	struct net_device *ndev;
 	union ib_gid gid;
 
-	if (addr->dev_type == ARPHRD_INFINIBAND || !rdma_dev_access_netns(ibdev, net))
+	if (addr->dev_type == ARPHRD_INFINIBAND)
+		return rca_addr_ib_gid(ibdev, port, net, addr);
+	if (!rdma_dev_access_netns(ibdev, net))
 		return ERR_PTR(-ENODEV);
 	if (rdma_protocol_iwarp(ibdev, port))
 		return rca_iwport_find(ibdev, port, net, addr->bound_dev_if);
@@ -87,7 +91,7 @@ static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *
 
 /* Bind @id to the device that has the address @local on the network device of @addr. */
 static int acquire_device(struct rca_id *id, const union rca_addr *local,
-			  const struct rdma_dev_addr *addr)
+			  struct rdma_dev_addr *addr)
 {
 	const struct ib_gid_attr *attr;
 	struct rca_device *dev = NULL;
@@ -112,17 +116,23 @@ static int acquire_device(struct rca_id *id, const union rca_addr *local,
 }
 
 /* What resolution found out, in the few bytes that the route needs. */
-static void keep_link(struct rca_id *id, const struct rdma_dev_addr *addr)
+static void keep_link(struct rca_id *id, struct rdma_dev_addr *addr)
 {
 	unsigned long flags;
 
 	rca_id_unwatch(id);
 	spin_lock_irqsave(&id->lock, flags);
+	memset(&id->link, 0, sizeof(id->link));
+	id->link.ifindex = addr->bound_dev_if;
+	if (addr->dev_type == ARPHRD_INFINIBAND) {
+		rca_addr_ib_keep(&id->link, addr);
+		spin_unlock_irqrestore(&id->lock, flags);
+		return;
+	}
 	memcpy(id->link.dmac, addr->dst_dev_addr, ETH_ALEN);
 	memcpy(id->link.smac, addr->src_dev_addr, ETH_ALEN);
 	id->link.hoplimit = addr->hoplimit;
 	id->link.network = addr->network;
-	id->link.ifindex = addr->bound_dev_if;
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
@@ -172,10 +182,13 @@ static int check_family(const union rca_addr *addr)
 /* Bind @id to the device of a local address that is no wildcard. */
 static int find_device(struct rca_id *id, const union rca_addr *src, struct rdma_dev_addr *addr)
 {
-	/* No InfiniBand device is ours yet, and others have no AF_IB addresses. */
+	int ret = 0;
+
 	if (src->sa.sa_family == AF_IB)
-		return -ENODEV;
-	return rdma_translate_ip(&src->sa, addr) ?: acquire_device(id, src, addr);
+		rca_addr_ib_translate(src, addr);
+	else
+		ret = rdma_translate_ip(&src->sa, addr);
+	return ret ?: acquire_device(id, src, addr);
 }
 
 /*
@@ -246,64 +259,114 @@ int rca_resolve_bind_locked(struct rca_id *id, const union rca_addr *src)
 	return set_local(id, src, true);
 }
 
-/* Take over @given, or make the route, and tell, inside the call or from the work. */
-static int step_route(struct rca_id *id, const struct sa_path_rec *given, bool tell, bool inside)
+/* A step has ended with @status: let the id go on, and @tell it. */
+static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int status, bool tell)
 {
-	struct rca_event *ev = NULL;
+	struct rca_event *ev = tell ? rca_id_event(id) : NULL;
 	struct rca_step step;
 	unsigned long flags;
-	int ret;
+
+	lockdep_assert_held(&id->op);
+	if (ev) {
+		rca_id_fill_route_locked(id, &ev->rec.route);
+		ev->rec.flags = RDMA_CM_ALT_EVENT_F_ROUTE;
+		if (!status && rca_qp_attr_fill(id, NULL, &ev->rec.qp))
+			ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
+	}
+	spin_lock_irqsave(&id->lock, flags);
+	step = rca_id_step_locked(id, input);
+	if (step.verdict == RCA_TAKE && tell) {
+		rca_id_post_locked(id, ev, step.post, status);
+		ev = NULL;
+	}
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+	rca_id_unreserve_event(id);	/* one that was not to be told */
+	return step;
+}
+
+/* The way to the peer is known, or is not. */
+static void route_done(struct rca_id *id, int status, bool tell)
+{
+	struct rca_step step;
+
+	step = finish_step(id, status ? RCA_IN_ROUTE_FAIL : RCA_IN_ROUTE_OK, status,
+			   status || tell);
+	/* On InfiniBand nothing depends on the neighbour any more. */
+	if (step.verdict == RCA_TAKE && !status && !id->link.ib)
+		rca_id_watch_peer(id);
+}
+
+/* Make the route, or take over @given. 1: the administrator is asked, who answers later. */
+static int make_route(struct rca_id *id, const struct sa_path_rec *given, u32 timeout_ms, bool tell)
+{
+	if (!id->link.ib)
+		return given ? rca_route_set(id, given) : rca_route_roce(id);
+	if (given)
+		return rca_route_ib_set(id, given);
+	return rca_route_ib_start(id, timeout_ms, route_done, tell) ?: 1;
+}
+
+/*
+ * Take over @given, or make the route, and tell, @inside the call or from the
+ * work. What fails inside the call needs no event.
+ */
+static int step_route(struct rca_id *id, const struct sa_path_rec *given, u32 timeout_ms,
+		      bool tell, bool inside)
+{
+	struct rca_step step;
+	int ret = 0;
 
 	lockdep_assert_held(&id->op);
 	step = rca_id_step(id, RCA_IN_RESOLVE_ROUTE);
 	if (step.verdict != RCA_TAKE)
 		return step.err;
-	if (tell || !inside) {
-		ev = rca_id_event(id);
-		if (!ev && inside) {
-			rca_id_step(id, RCA_IN_ROUTE_FAIL);
-			return -ENOMEM;
-		}
+	if (inside)
+		ret = rca_id_reserve_event(id);
+	if (!ret)
+		ret = make_route(id, given, timeout_ms, tell);
+	if (ret > 0)
+		return 0;
+	if (ret && inside) {
+		finish_step(id, RCA_IN_ROUTE_FAIL, ret, false);
+		return ret;
 	}
-	ret = given ? rca_route_set(id, given) : rca_route_roce(id);
-	if (ev) {
-		rca_id_fill_route_locked(id, &ev->rec.route);
-		ev->rec.flags = RDMA_CM_ALT_EVENT_F_ROUTE;
-		if (!ret && rca_qp_attr_fill(id, NULL, &ev->rec.qp))
-			ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
-	}
-
-	spin_lock_irqsave(&id->lock, flags);
-	step = rca_id_step_locked(id, ret ? RCA_IN_ROUTE_FAIL : RCA_IN_ROUTE_OK);
-	if (step.verdict == RCA_TAKE && (ret ? !inside : tell)) {
-		rca_id_post_locked(id, ev, step.post, ret);
-		ev = NULL;
-	}
-	spin_unlock_irqrestore(&id->lock, flags);
-	rca_event_free(ev);
-	if (step.verdict == RCA_TAKE && !ret)
-		rca_id_watch_peer(id);
+	route_done(id, ret, tell);
 	return ret;
 }
 
-/* The neighbour is known: find the device, tell, go on with the route. */
+/* The address is resolved, or is not: tell, go on with the route. */
+static void addr_finished(struct rca_id *id, const struct rca_pipeline *pipe, int status)
+{
+	bool tell = status || (pipe->events & RDMA_CM_ALT_STEP_ADDR);
+	struct rca_step step;
+
+	lockdep_assert_held(&id->op);
+	step = finish_step(id, status ? RCA_IN_ADDR_FAIL : RCA_IN_ADDR_OK, status, tell);
+	if (step.verdict == RCA_TAKE && !status && (pipe->steps & RDMA_CM_ALT_STEP_ROUTE))
+		step_route(id, NULL, pipe->timeout_ms, pipe->events & RDMA_CM_ALT_STEP_ROUTE,
+			   false);
+}
+
+/* The neighbour is known: find the device. */
 static void addr_done(struct rca_resolve *res)
 {
 	struct rca_id *id = res->id;
-	struct rca_event *ev = rca_id_event(id);
 	int status = res->status;
-	struct rca_step step;
-	unsigned long flags;
-	bool tell;
+	bool attached = false;
 
 	lockdep_assert_held(&id->op);
-	if (!status && !id->dev)
+	if (!status && !id->dev) {
 		status = acquire_device(id, &res->src, &res->addr);
+		attached = !status;
+	}
 	if (!status && needs_port(id)) {
 		rca_addr_set_port(&res->src, 0);
 		status = bind_port(id, &res->src);
 		if (!status)
 			rca_addr_set_port(&id->local, rca_addr_port(&id->bind.addr));
+		else if (attached)
+			rca_id_detach(id);	/* another try may leave through another one */
 	}
 	if (!status) {
 		rca_addr_set_port(&res->src, rca_addr_port(&id->local));
@@ -316,25 +379,7 @@ static void addr_done(struct rca_resolve *res)
 		keep_link(id, &res->addr);
 		rca_id_watch_netdev(id);
 	}
-	if (ev) {
-		rca_id_fill_route_locked(id, &ev->rec.route);
-		ev->rec.flags = RDMA_CM_ALT_EVENT_F_ROUTE;
-		if (!status && rca_qp_attr_fill(id, NULL, &ev->rec.qp))
-			ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
-	}
-	tell = status || (res->pipe.events & RDMA_CM_ALT_STEP_ADDR);
-
-	spin_lock_irqsave(&id->lock, flags);
-	step = rca_id_step_locked(id, status ? RCA_IN_ADDR_FAIL : RCA_IN_ADDR_OK);
-	if (step.verdict == RCA_TAKE && tell) {
-		rca_id_post_locked(id, ev, step.post, status);
-		ev = NULL;
-	}
-	spin_unlock_irqrestore(&id->lock, flags);
-	rca_event_free(ev);
-
-	if (step.verdict == RCA_TAKE && !status && (res->pipe.steps & RDMA_CM_ALT_STEP_ROUTE))
-		step_route(id, NULL, res->pipe.events & RDMA_CM_ALT_STEP_ROUTE, false);
+	addr_finished(id, &res->pipe, status);
 }
 
 static void resolve_work(struct work_struct *work)
@@ -453,11 +498,9 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 		return ret;
 	if (id->local.sa.sa_family != dst.sa.sa_family)
 		return -EINVAL;
-	/* As in find_device(). */
-	if (dst.sa.sa_family == AF_IB)
-		return -ENODEV;
 	if (is_wildcard(&dst)) {
-		ret = rca_loopback_addr(id, &dst);
+		ret = dst.sa.sa_family == AF_IB ? rca_addr_ib_own(id, &dst) :
+						  rca_loopback_addr(id, &dst);
 		if (ret)
 			return ret;
 	}
@@ -467,11 +510,13 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	ret = rca_id_reserve_event(id);
 	if (!ret) {
 		id->dst = dst;
-		ret = start_addr(id, pipe);
+		ret = dst.sa.sa_family == AF_IB ? rca_addr_ib_resolve(id) : start_addr(id, pipe);
 	}
 	if (ret) {
 		rca_id_unreserve_event(id);
 		rca_id_step(id, RCA_IN_ADDR_FAIL);
+	} else if (dst.sa.sa_family == AF_IB) {
+		addr_finished(id, pipe, 0);
 	}
 	return ret;
 }
@@ -499,9 +544,13 @@ int rca_resolve(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done)
 	if (pipe->steps & RDMA_CM_ALT_STEP_ADDR) {
 		/* The route follows when the address is known. */
 		ret = step_addr(id, pipe);
+		if (!ret && rca_id_state(id) == RCA_ST_ADDR_RESOLVED)
+			*done |= RDMA_CM_ALT_STEP_ADDR;
 	} else if (pipe->steps & RDMA_CM_ALT_STEP_ROUTE) {
-		ret = step_route(id, NULL, pipe->events & RDMA_CM_ALT_STEP_ROUTE, true);
-		if (!ret)
+		ret = step_route(id, NULL, pipe->timeout_ms, pipe->events & RDMA_CM_ALT_STEP_ROUTE,
+				 true);
+		/* It may have to be asked for, and ends with its event then. */
+		if (!ret && rca_id_state(id) == RCA_ST_ROUTE_RESOLVED)
 			*done |= RDMA_CM_ALT_STEP_ROUTE;
 	}
 out_unlock:
@@ -523,7 +572,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_resolve);
  */
 int rca_resolve_set_path_locked(struct rca_id *id, const struct sa_path_rec *path)
 {
-	return step_route(id, path, true, true);
+	return step_route(id, path, 0, true, true);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_resolve_set_path_locked);
 
@@ -543,6 +592,7 @@ void rca_resolve_cancel(struct rca_id *id)
 	spin_lock_irqsave(&id->lock, flags);
 	swap(id->resolve, res);
 	spin_unlock_irqrestore(&id->lock, flags);
+	rca_route_ib_cancel(id);
 	mutex_unlock(&id->op);
 	if (!res)
 		return;

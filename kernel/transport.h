@@ -73,7 +73,9 @@ struct rca_tp_conn {
  * @conn: the parameters; private data with the IP CM header
  * @service_id: of the listener
  * @path: the path; must stay until the call returns
- * @sgid_attr: RoCE: attributes of the local GID; NULL: none
+ * @path_in: path for the way here where it is another one, else NULL; likewise
+ * @path_out: path for the way there where it is another one, else NULL; likewise
+ * @sgid_attr: attributes of the local GID; NULL: none
  * @net: over TCP: the network namespace
  * @local: over TCP: local address and port; must stay until the call returns
  * @dst: over TCP: those of the peer; likewise
@@ -83,6 +85,8 @@ struct rca_tp_req {
 	struct rca_tp_conn conn;
 	__be64 service_id;
 	struct sa_path_rec *path;
+	struct sa_path_rec *path_in;
+	struct sa_path_rec *path_out;
 	const struct ib_gid_attr *sgid_attr;
 	struct net *net;
 	const union rca_addr *local;
@@ -158,6 +162,10 @@ struct rca_tp_event {
  * @sl: service level for what is sent to the group
  * @traffic_class: likewise
  * @send_only: nothing of the group needs to be delivered here
+ * @ps: port space of the member
+ * @qkey: its queue key
+ * @pkey: InfiniBand: its partition
+ * @subnet: InfiniBand: MGID of the group of the whole IPoIB subnet; 0: it is in none
  */
 struct rca_tp_join {
 	struct net *net;
@@ -168,6 +176,10 @@ struct rca_tp_join {
 	u8 sl;
 	u8 traffic_class;
 	bool send_only;
+	u16 ps;
+	u32 qkey;
+	u16 pkey;
+	union ib_gid subnet;
 };
 
 /**
@@ -183,12 +195,13 @@ struct rca_tp_join {
  * @joined: a join has ended. Process context. Once for each join() that
  *          succeeds; may run before it returns, and does not run after leave().
  *          With status 0 it tells how to send to the group, its MGID included,
- *          in the form for user space.
+ *          in the form for user space, and the group's queue key. Once more,
+ *          with an error, when a group that was joined is lost.
  */
 struct rca_tp_upcalls {
 	u8 (*event)(void *owner, void *lower, const struct rca_tp_event *event);
 	int (*request)(void *demux, void *lower, const struct rca_tp_request *req);
-	void (*joined)(void *member, int status, const struct ib_uverbs_ah_attr *ah);
+	void (*joined)(void *member, int status, const struct ib_uverbs_ah_attr *ah, u32 qkey);
 };
 
 /**

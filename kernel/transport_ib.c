@@ -7,11 +7,14 @@
  */
 #include "transport_ib.h"
 
+#include <linux/err.h>
+#include <linux/slab.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_marshall.h>
 #include <rdma/ib_sa.h>
 
 #include "group.h"
+#include "group_ib.h"
 #include "transport_ib_sidr.h"
 
 /*
@@ -222,6 +225,8 @@ static int ib_connect(void *lower, const struct rca_tp_req *req)
 {
 	struct ib_cm_req_param param = {
 		.primary_path = req->path,
+		.primary_path_inbound = req->path_in,
+		.primary_path_outbound = req->path_out,
 		.ppath_sgid_attr = req->sgid_attr,
 		.service_id = req->service_id,
 		.qp_num = req->conn.qp_num,
@@ -289,21 +294,63 @@ static int ib_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 	return ib_cm_init_qp_attr(lower, attr, mask);
 }
 
-static void *ib_join(struct ib_device *ibdev, const struct rca_tp_join *req, void *member)
+/*
+ * A membership: of a network device where the device is RoCE, else at the
+ * administrator of the fabric.
+ */
+struct ib_member {
+	struct ib_device *ibdev;
+	void *above;
+	void *roce;
+	struct rca_group_ib *ib;
+};
+
+static void group_joined(void *data, int status, struct rdma_ah_attr *ah, u32 qkey)
 {
+	struct ib_member *member = data;
 	struct ib_uverbs_ah_attr user_ah = {};
+
+	if (!status)
+		ib_copy_ah_attr_to_user(member->ibdev, &user_ah, ah);
+	above->joined(member->above, status, &user_ah, qkey);
+}
+
+static void *ib_join(struct ib_device *ibdev, const struct rca_tp_join *req, void *owner)
+{
 	struct rdma_ah_attr ah = {};
+	struct ib_member *member;
 	void *group;
 
-	/* Groups of an InfiniBand fabric are its subnet administrator's. */
-	if (!rdma_protocol_roce(ibdev, req->port_num))
-		return ERR_PTR(-EOPNOTSUPP);
-	group = rca_group_join(ibdev, req, &ah);
-	if (IS_ERR(group))
+	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
+	if (!member)
+		return ERR_PTR(-ENOMEM);
+	member->ibdev = ibdev;
+	member->above = owner;
+	if (rdma_protocol_roce(ibdev, req->port_num)) {
+		group = rca_group_join(ibdev, req, &ah);
+		member->roce = group;
+	} else {
+		group = rca_group_ib_join(ibdev, req, group_joined, member);
+		member->ib = group;
+	}
+	if (IS_ERR(group)) {
+		kfree(member);
 		return group;
-	ib_copy_ah_attr_to_user(ibdev, &user_ah, &ah);
-	above->joined(member, 0, &user_ah);
-	return group;
+	}
+	if (member->roce)
+		group_joined(member, 0, &ah, req->qkey);
+	return member;
+}
+
+static void ib_leave(void *group)
+{
+	struct ib_member *member = group;
+
+	if (member->roce)
+		rca_group_leave(member->roce);
+	else
+		rca_group_ib_leave(member->ib);
+	kfree(member);
 }
 
 /* The transport over ib_cm. */
@@ -325,7 +372,7 @@ const struct rca_tp_ops rca_tp_ib = {
 	.sidr_reply = rca_tp_ib_sidr_reply,
 	.ah_attr = rca_tp_ib_ah_attr,
 	.join = ib_join,
-	.leave = rca_group_leave,
+	.leave = ib_leave,
 };
 
 /**

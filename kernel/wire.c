@@ -52,6 +52,24 @@ __be64 rca_wire_service_id(u16 ps, __be16 port)
 EXPORT_SYMBOL_IF_KUNIT(rca_wire_service_id);
 
 /**
+ * rca_wire_addr_service_id() - the service ID that an address stands for
+ * @ps: port space of its id
+ * @addr: a canonical address
+ *
+ * An AF_IB address has one of its own, which needs not belong to a port.
+ *
+ * Context: any.
+ * Return: the service ID.
+ */
+__be64 rca_wire_addr_service_id(u16 ps, const union rca_addr *addr)
+{
+	if (addr->sa.sa_family == AF_IB)
+		return addr->ib.sib_sid;
+	return rca_wire_service_id(ps, rca_addr_port(addr));
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_wire_addr_service_id);
+
+/**
  * rca_wire_sid_ps() - the port space of a service ID
  * @service_id: a service ID that belongs to a port
  *
@@ -138,6 +156,32 @@ void rca_wire_put_hdr(u8 *hdr, const union rca_addr *src, const union rca_addr *
 	memcpy(hdr, &out, sizeof(out));
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_wire_put_hdr);
+
+/**
+ * rca_wire_put_private() - write the private data of a request: the header, and the user's
+ * @data: where to; of the length of the message's field, zero
+ * @src: our address with its port
+ * @dst: the peer's address, of the same family; with AF_IB there is no header
+ * @user: private data of the user
+ * @len: its length, not more than rca_wire_private_max()
+ *
+ * Context: any.
+ * Return: bytes of both.
+ */
+u8 rca_wire_put_private(u8 *data, const union rca_addr *src, const union rca_addr *dst,
+			const void *user, u8 len)
+{
+	u8 hdr = 0;
+
+	if (dst->sa.sa_family != AF_IB) {
+		rca_wire_put_hdr(data, src, dst);
+		hdr = RCA_WIRE_HDR_LEN;
+	}
+	if (len)
+		memcpy(data + hdr, user, len);
+	return hdr + len;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_wire_put_private);
 
 static void rca_wire_get_ip4(union rca_addr *addr, const u8 *field, __be16 port)
 {

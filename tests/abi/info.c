@@ -71,7 +71,8 @@ TEST(features_that_are_not_built_in_are_refused)
 	struct rdma_cm_alt_info info = get_info();
 	int ctx = get_ctx();
 
-	EXPECT_EQ(info.out_features, RDMA_CM_ALT_FEATURE_UD | RDMA_CM_ALT_FEATURE_IWARP);
+	EXPECT_EQ(info.out_features, RDMA_CM_ALT_FEATURE_UD | RDMA_CM_ALT_FEATURE_AF_IB |
+		  RDMA_CM_ALT_FEATURE_IB | RDMA_CM_ALT_FEATURE_IWARP);
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_QUEUE_CREATE, &queue), -EOPNOTSUPP);
 }
 

@@ -151,7 +151,7 @@ static void *fake_tp_join(struct ib_device *ibdev, const struct rca_tp_join *req
 	if (fake->during_join)
 		fake->during_join(fake);
 	if (!fake->join_later)
-		rca_mcast_joined(member, 0, &ah);
+		rca_mcast_joined(member, 0, &ah, req->qkey);
 	return &fake->groups;
 }
 
@@ -197,6 +197,10 @@ struct fake *fake_create(struct kunit *test)
 	fake->ibdev = kunit_kzalloc(test, sizeof(*fake->ibdev), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, fake->ibdev);
 	fake->ibdev->node_guid = cpu_to_be64(0x1122334455667788ULL);
+	/* One port, from 1, of no link layer. */
+	fake->ibdev->port_data = kunit_kzalloc(test, 2 * sizeof(*fake->ibdev->port_data),
+					       GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fake->ibdev->port_data);
 	dev = &fake->dev;
 	dev->ibdev = fake->ibdev;
 	dev->tp = &fake_ops;

@@ -25,7 +25,7 @@ struct fake_lower {
 /**
  * struct fake - a bench for scenarios: a device, a context and a queue
  * @dev: the device
- * @ibdev: what @dev stands on; zero but for its GUID
+ * @ibdev: what @dev stands on; zero but for its GUID and one port
  * @ctx: the context
  * @queue: the queue of its ids
  * @lowers: lower ids that exist

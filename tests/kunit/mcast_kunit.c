@@ -216,7 +216,7 @@ static void join_that_ends_later(struct kunit *test)
 	fake->join_later = true;
 	handle = joined(test, id);
 	expect_no_event(test);
-	rca_mcast_joined(fake->member, 0, &ah);
+	rca_mcast_joined(fake->member, 0, &ah, fake->last_join.qkey);
 	expect_join(test, handle);
 }
 
@@ -228,9 +228,53 @@ static void join_that_fails_later(struct kunit *test)
 
 	fake->join_later = true;
 	handle = joined(test, id);
-	rca_mcast_joined(fake->member, -ETIMEDOUT, NULL);
+	rca_mcast_joined(fake->member, -ETIMEDOUT, NULL, 0);
 	expect_event(test, RDMA_CM_ALT_EVENT_MULTICAST_ERROR, handle, -ETIMEDOUT);
 	expect_left(test, handle, 1);
+}
+
+static void group_that_is_lost_tells_once(struct kunit *test)
+{
+	struct rca_id *id = bound_id(test, IB_QPT_UD);
+	struct fake *fake = test->priv;
+	u32 handle = joined(test, id);
+
+	rca_mcast_joined(fake->member, -ENETRESET, NULL, 0);
+	expect_join(test, handle);
+	expect_event(test, RDMA_CM_ALT_EVENT_MULTICAST_ERROR, handle, -ENETRESET);
+	rca_mcast_joined(fake->member, -ENETRESET, NULL, 0);
+	expect_no_event(test);
+	expect_left(test, handle, 2);
+}
+
+static void group_that_is_lost_before_it_is_known_tells_both(struct kunit *test)
+{
+	struct rca_id *id = bound_id(test, IB_QPT_UD);
+	struct rca_member *member = join(test, id);
+	struct fake *fake = test->priv;
+	u32 handle;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(member));
+	handle = rca_join_handle(member);
+	rca_mcast_joined(fake->member, -ENETRESET, NULL, 0);
+	expect_no_event(test);
+	KUNIT_ASSERT_EQ(test, rca_join_publish(member), 0);
+	expect_join(test, handle);
+	expect_event(test, RDMA_CM_ALT_EVENT_MULTICAST_ERROR, handle, -ENETRESET);
+}
+
+static void group_with_another_queue_key_is_an_error(struct kunit *test)
+{
+	static const struct ib_uverbs_ah_attr ah = { .is_global = 1 };
+	struct rca_id *id = bound_id(test, IB_QPT_UD);
+	struct fake *fake = test->priv;
+	u32 handle;
+
+	fake->join_later = true;
+	handle = joined(test, id);
+	id->qkey = 5;
+	rca_mcast_joined(fake->member, 0, &ah, 6);
+	expect_event(test, RDMA_CM_ALT_EVENT_MULTICAST_ERROR, handle, -EINVAL);
 }
 
 static void join_that_ends_after_removal_says_nothing(struct kunit *test)
@@ -242,7 +286,7 @@ static void join_that_ends_after_removal_says_nothing(struct kunit *test)
 	fake->join_later = true;
 	joined(test, id);
 	rca_id_step(id, RCA_IN_REMOVE);
-	rca_mcast_joined(fake->member, -EIO, NULL);
+	rca_mcast_joined(fake->member, -EIO, NULL, 0);
 	expect_no_event(test);
 }
 
@@ -567,6 +611,9 @@ static struct kunit_case mcast_cases[] = {
 	KUNIT_CASE(join_event_comes_with_the_handle),
 	KUNIT_CASE(join_that_ends_later),
 	KUNIT_CASE(join_that_fails_later),
+	KUNIT_CASE(group_that_is_lost_tells_once),
+	KUNIT_CASE(group_that_is_lost_before_it_is_known_tells_both),
+	KUNIT_CASE(group_with_another_queue_key_is_an_error),
 	KUNIT_CASE(join_that_ends_after_removal_says_nothing),
 	KUNIT_CASE(failed_join_leaves_nothing),
 	KUNIT_CASE(memberships_are_counted_until_they_are_gone),
