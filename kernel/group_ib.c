@@ -188,6 +188,9 @@ struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca
 	union ib_gid mgid;
 	int ret;
 
+	/* No subnet's: a zero key would find what somebody just joins by a wildcard. */
+	if (!memchr_inv(req->subnet.raw, 0, sizeof(req->subnet.raw)))
+		return ERR_PTR(-EADDRNOTAVAIL);
 	ret = rca_group_ib_mgid(req->group, &req->subnet, req->ps == RDMA_PS_UDP, &mgid) ?:
 	      get_record(ibdev, req->port_num, &req->subnet, &rec);
 	if (ret)

@@ -172,6 +172,12 @@ static int sort_records(struct rca_route_query *query, const struct sa_path_rec 
 	const struct sa_path_rec *path = NULL;
 	unsigned int i;
 
+	/* On 6.1 ib_sa leaves the flags of one that came over Omni-Path to chance. */
+	if (count == 1) {
+		query->path = recs[0];
+		query->path.flags = 0;
+		return 0;
+	}
 	for (i = 0; i < count; i++) {
 		if (!recs[i].flags || recs[i].flags & IB_PATH_GMP)
 			path = &recs[i];

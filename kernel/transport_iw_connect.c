@@ -56,6 +56,9 @@ struct iw_attempt {
 /* Connects block it for long, so nothing else of ours is queued there. */
 static struct workqueue_struct *iw_wq;
 
+/* Waits for peers, too; connects need not wait for those. */
+static struct workqueue_struct *iw_end_wq;
+
 static void end_work(struct work_struct *work);
 
 /**
@@ -67,7 +70,14 @@ static void end_work(struct work_struct *work);
 int rca_iw_connect_init(void)
 {
 	iw_wq = alloc_workqueue("rdma_cm_alt_iw", WQ_UNBOUND, WQ_MAX_ACTIVE);
-	return iw_wq ? 0 : -ENOMEM;
+	if (!iw_wq)
+		return -ENOMEM;
+	iw_end_wq = alloc_workqueue("rdma_cm_alt_iw_end", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	if (!iw_end_wq) {
+		destroy_workqueue(iw_wq);
+		return -ENOMEM;
+	}
+	return 0;
 }
 
 /**
@@ -77,6 +87,7 @@ int rca_iw_connect_init(void)
  */
 void rca_iw_connect_exit(void)
 {
+	destroy_workqueue(iw_end_wq);	/* what is there waits for connects */
 	destroy_workqueue(iw_wq);
 }
 
@@ -290,7 +301,7 @@ void rca_iw_lower_end(struct iw_lower *lower)
 	if (attempt)
 		give_up(attempt);
 	if ((attempt && !completion_done(&attempt->done)) || READ_ONCE(lower->pending))
-		queue_work(iw_wq, &lower->end);
+		queue_work(iw_end_wq, &lower->end);
 	else
 		end_now(lower);
 }
