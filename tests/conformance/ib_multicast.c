@@ -116,22 +116,29 @@ GROUP(ib_multicast_gid_id, ON_IB)
 	RET("join", rdma_join_multicast(id, at("239.8.5.1", 0), &ch));
 }
 
+/* Until IPoIB is in the broadcast group of its subnet (again), nobody can join one. */
+static int join_when_ready(struct rdma_cm_id *id, const char *group, void *context)
+{
+	int tries;
+
+	for (tries = 0; tries < 100 && rdma_join_multicast(id, at(group, 0), context); tries++)
+		usleep(100000);
+	return tries < 100 ? 0 : -1;
+}
+
 /* The subnet manager is another one: members are forgotten, and told so. */
 GROUP(ib_multicast_lost, ON_IB | ALONE)
 {
 	struct rdma_event_channel *ch = channel();
 	struct rdma_cm_id *id = make_bound_to(ch, RDMA_PS_UDP, IB_THERE);
-	int tries;
 
-	NEED(rdma_join_multicast(id, at("239.8.6.1", 0), &ch));
+	NEED(join_when_ready(id, "239.8.6.1", &ch));
 	joined_answer("joined", ch, false);
 	ib_knob("hca1/1/event", "reregister");
 	joined_answer("lost", ch, false);
 	quiet_answer("once", ch);
 	RET("leave", rdma_leave_multicast(id, at("239.8.6.1", 0)));
-	/* Until IPoIB is in the group of its subnet again, nobody can join. */
-	for (tries = 0; tries < 100 && rdma_join_multicast(id, at("239.8.6.1", 0), &ch); tries++)
-		usleep(100000);
+	NEED(join_when_ready(id, "239.8.6.1", &ch));
 	joined_answer("joined_again", ch, false);
 }
 
