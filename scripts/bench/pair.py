@@ -48,10 +48,9 @@ class Pair(guest.Guest):
         near, far = members(place)
         # Tests ask the kernel's command line who takes part.
         append = f"{append} rca.pair={place}"
-        # The path of a socket has to be short.
-        self._sockets = Path(tempfile.mkdtemp(prefix="rca-wire-"))
-        super().__init__(near, run, memory=memory, append=append,
-                         qemu=[*self._plugs(0), *(qemu or [])])
+        super().__init__(near, run, memory=memory, append=append)
+        self._near_options = qemu or []
+        self._sockets = Path()
         self._far_name = far
         self._far_options = {"memory": memory, "append": append}
         self.far: list[guest.Guest] = []
@@ -72,6 +71,9 @@ class Pair(guest.Guest):
 
     def lines(self, command: str, timeout: float) -> Iterator[bytes]:
         """Guest.lines() of the near one; the far one lives as long."""
+        # The path of a socket has to be short.
+        self._sockets = Path(tempfile.mkdtemp(prefix="rca-wire-"))
+        self._qemu = [*self._plugs(0), *self._near_options]
         thread = threading.Thread(target=self._serve, daemon=True)
         thread.start()
         try:

@@ -50,6 +50,15 @@ class PairTest(unittest.TestCase):
         self.assertEqual(machine.status, 0)
         self.assertEqual([boot.run.name for boot in machine.far], ["far", "far-2", "far-3"])
 
+    def test_sockets_have_a_place_while_it_runs(self) -> None:
+        with mock.patch.object(pair.tempfile, "mkdtemp", wraps=tempfile.mkdtemp) as made:
+            pair.Pair("6.1+6.12", self.run_dir)
+            self.assertFalse(made.called)
+            machine, _ = self.run_pair(r"sleep 1; printf '\n\nEXIT 0\n'", "exec sleep 60")
+        self.assertEqual(made.call_count, 1)
+        self.assertIn("rca-wire-", " ".join(machine._qemu))
+        self.assertFalse(machine._sockets.exists())
+
     def test_timeout_is_the_near_ones(self) -> None:
         machine, _ = self.run_pair("exec sleep 60", "exec sleep 60", timeout=1)
         self.assertEqual((machine.status, machine.verdict()), (None, "timed out"))
@@ -63,6 +72,7 @@ class PairTest(unittest.TestCase):
 
     def test_ends_of_the_wires_meet(self) -> None:
         machine = pair.Pair("6.1+6.12", self.run_dir)
+        machine._sockets = Path("/tmp/rca-wire-12345678")
         near, far = (" ".join(machine._plugs(end)) for end in (0, 1))
         for wire in pair.WIRES:
             for end, other in ((near, 0), (far, 1)):
