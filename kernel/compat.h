@@ -5,6 +5,7 @@
 
 #include <linux/nsproxy.h>
 #include <linux/version.h>
+#include <rdma/ib_verbs.h>
 
 /* The reference count of a set of namespaces. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
@@ -34,6 +35,21 @@ static inline int rca_nsproxy_count(struct nsproxy *proxy)
 typedef int rca_num_paths_t;
 #else
 typedef unsigned int rca_num_paths_t;
+#endif
+
+/* The rights to flush that go with the right to read, on a device that can flush. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+static inline int rca_flush_access(const struct ib_device *dev)
+{
+	return 0;
+}
+#else
+static inline int rca_flush_access(const struct ib_device *dev)
+{
+	return dev->attrs.device_cap_flags &
+	       (IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_FLUSH_PERSISTENT) ?
+	       IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT : 0;
+}
 #endif
 
 #endif /* RCA_COMPAT_H */

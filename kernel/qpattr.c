@@ -14,6 +14,7 @@
 #include <rdma/rdma_cm_ib.h>
 #include <rdma/rdma_user_cm.h>
 
+#include "compat.h"
 #include "devices.h"
 #include "group_ib.h"
 
@@ -135,6 +136,30 @@ static int settle(struct rca_id *id, u32 qkey)
 	return ret;
 }
 
+/*
+ * Between two requests the lower id has nothing to say. Its answer to a request
+ * that is under way does not depend on the peer, so it is the same in between.
+ */
+static int requested_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+{
+	int ret = place_attr(id, attr, mask);
+
+	attr->qp_access_flags = IB_ACCESS_REMOTE_WRITE;
+	if (id->retry->conn.responder_resources)
+		attr->qp_access_flags |= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
+					 rca_flush_access(id->dev->ibdev);
+	*mask |= IB_QP_ACCESS_FLAGS;
+	return ret;
+}
+
+/* Whether its request waits to be sent again, or did when the lower id was asked. */
+static bool asks_again(struct rca_id *id)
+{
+	enum rca_state state = rca_id_state(id);
+
+	return id->retry && (state == RCA_ST_REQ_WAIT || state == RCA_ST_REQ_SENT);
+}
+
 /* After a connection its attributes are gone; datagrams do not depend on one. */
 static bool too_late(struct rca_id *id, enum rca_state state)
 {
@@ -169,6 +194,8 @@ int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 		ret = -EINVAL;
 	else
 		ret = get_attr(id, id->lower, qp_state, &attr, &mask);
+	if (ret == -EINVAL && qp_state == IB_QPS_INIT && asks_again(id))
+		ret = requested_attr(id, &attr, &mask);
 	if (!ret && id->qp_type == IB_QPT_UD)
 		ret = settle(id, attr.qkey);
 	if (!ret) {

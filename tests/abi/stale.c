@@ -25,6 +25,7 @@ static int connect_qp(int ctx, uint32_t id, uint32_t qp_num)
 		.param = {
 			.qp_num = qp_num,
 			.retry_count = 7,
+			.responder_resources = 1,
 			.private_data_uptr = (uintptr_t)"twice",
 			.private_data_len = 5,
 		},
@@ -146,6 +147,32 @@ TEST(operations_while_it_waits)
 	EXPECT_EQ(rca_reject(p.ctx, second, 0, NULL, 0), -EINVAL);
 	EXPECT_EQ(rca_disconnect(p.ctx, second), 0);
 	EXPECT_EQ(rca_destroy(p.ctx, second), 0);
+	EXPECT(!event_waits(queue));
+}
+
+/* A QP can be set up as far as without the peer, whichever moment it is. */
+TEST(qp_attributes_while_it_waits)
+{
+	struct ib_uverbs_qp_attr sent, attr;
+	uint32_t qp_num, second;
+	struct pair p;
+	event_t ev;
+	int i, queue;
+
+	qp_num = first_request(&p, HERE, &ev);
+	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, 1, &sent), 0);
+	second = second_client(&p, HERE, qp_num, &queue);
+	/* At first it waits 20 ms, then longer. */
+	for (i = 0; i < 200; i++) {
+		EXPECT_EQ(rca_qp_attr(p.ctx, second, 1, &attr), 0);
+		EXPECT_EQ(attr.qp_attr_mask, sent.qp_attr_mask);
+		EXPECT_EQ(attr.qp_access_flags, sent.qp_access_flags);
+		EXPECT_EQ(attr.pkey_index, sent.pkey_index);
+		EXPECT_EQ(attr.port_num, sent.port_num);
+		EXPECT_EQ(rca_qp_attr(p.ctx, second, 2, &attr), -EINVAL);
+		EXPECT_EQ(rca_qp_attr(p.ctx, second, 3, &attr), -EINVAL);
+		usleep(2000);
+	}
 	EXPECT(!event_waits(queue));
 }
 
