@@ -129,6 +129,11 @@ RCL_EXPORT int rdma_connect(struct rdma_cm_id *id,
 	priv->ep_connect = NULL;
 	ret = RCL_CALL(CONNECT, &cmd);
 	free(buf);
+	if (ret == -ECONNABORTED) {
+		/* Another thread has destroyed the id: it is not to be touched any more. */
+		free(ep_connect);
+		return rcl_fail(ret, __func__, "the id was destroyed meanwhile");
+	}
 	if (ret) {
 		priv->ep_connect = ep_connect;
 		return rcl_fail_id(priv, ret, __func__,

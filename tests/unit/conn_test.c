@@ -77,6 +77,26 @@ static void connect_takes_depths_retries_and_private_data(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
+static struct rdma_cm_id *connecting;
+
+static void destroy_connecting(void)
+{
+	assert_int_equal(rdma_destroy_id(connecting), 0);
+}
+
+/* A connect that blocks, as iWARP's may, ends when another thread destroys the id. */
+static void connect_leaves_an_id_alone_that_was_destroyed_meanwhile(void **state)
+{
+	struct rdma_conn_param param = { .qp_num = 99 };
+
+	(void)state;
+	connecting = new_id(NULL);
+	resolve(connecting);
+	fake.meanwhile = destroy_connecting;
+	assert_int_equal(rdma_connect(connecting, &param), -1);
+	assert_int_equal(errno, ECONNABORTED);
+}
+
 static void connect_with_depths_beyond_the_device_is_einval(void **state)
 {
 	struct rdma_conn_param param = { .responder_resources = 17 };
@@ -419,6 +439,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(connect_waits_for_established_on_a_synchronous_id),
 	TEST(connect_without_parameters_uses_the_device_and_full_retries),
 	TEST(connect_takes_depths_retries_and_private_data),
+	TEST(connect_leaves_an_id_alone_that_was_destroyed_meanwhile),
 	TEST(connect_with_depths_beyond_the_device_is_einval),
 	TEST(calls_on_unbound_or_null_ids_are_einval),
 	TEST(results_of_synchronous_connect_are_those_of_the_event),

@@ -312,6 +312,13 @@ static int run(unsigned int nr, void *arg)
 	case RDMA_CM_ALT_CMD_CONNECT: {
 		struct rdma_cm_alt_connect *cmd = arg;
 
+		if (fake.meanwhile) {
+			/* What it does may ask for something, too. */
+			pthread_mutex_unlock(&fake_lock);
+			fake.meanwhile();
+			pthread_mutex_lock(&fake_lock);
+			return -ECONNABORTED;
+		}
 		take_private_data(&cmd->param);
 		post_type(fake.connect_event, cmd->pipe.id, fake.status);
 		return 0;

@@ -58,6 +58,7 @@ struct fake_member {
  * @accept_event: what an accept ends with, or FAKE_NO_EVENT
  * @disconnect_event: what a disconnect ends with, or FAKE_NO_EVENT
  * @join_event: what a join ends with, or FAKE_NO_EVENT
+ * @meanwhile: runs inside of the next connect, which fails with ECONNABORTED; NULL: nothing
  * @status: of those events when they are errors
  * @paths: opened last
  * @context_fd: descriptor of the device that was opened last
@@ -82,6 +83,7 @@ struct fake_kernel {
 	int accept_event;
 	int disconnect_event;
 	int join_event;
+	void (*meanwhile)(void);
 	int status;
 	char path[128];
 	int context_fd;
