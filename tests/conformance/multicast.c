@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Multicast groups: reference sections 1.3 and 4. */
+/*
+ * Multicast groups: reference sections 1.3 and 4.
+ *
+ * Every GROUP joins multicast groups of its own: rxe loses a QP that is attached while the last
+ * one of another process is detached (tests/stock/group_race.c).
+ */
 #include "steps.h"
 
 #include <infiniband/verbs.h>
@@ -82,7 +87,7 @@ GROUP(multicast_refused, 0)
 	RET("any", rdma_join_multicast(id, at("0.0.0.0", 0), NULL));
 	quiet_answer("any_event", ch);
 	RET("unicast", rdma_join_multicast(id, at(THERE, 0), NULL));
-	event_answer("unicast_event", ch, 2000);
+	event_answer("unicast_event", ch, SOON);
 	RET("ipv6", rdma_join_multicast(id, at("ff02::1234", 0), NULL));
 	quiet_answer("ipv6_event", ch);
 	RET("idle", rdma_join_multicast(make_id(ch, RDMA_PS_UDP), at("239.1.1.4", 0), NULL));
@@ -149,30 +154,41 @@ GROUP(multicast_resolved, 0)
 	RET("leave", rdma_leave_multicast(id, at("239.1.1.8", 0)));
 }
 
+/* An id that leaves a group, in a thread. */
+struct leaver {
+	struct rdma_cm_id *id;
+	const char *group;
+};
+
 static int leave(void *arg)
 {
-	return rdma_leave_multicast(arg, at("239.1.1.10", 0));
+	const struct leaver *leaver = arg;
+
+	return rdma_leave_multicast(leaver->id, at(leaver->group, 0));
 }
 
 GROUP(multicast_sync, WAITS)
 {
+	static struct leaver leaver = { .group = "239.1.1.10" };
 	struct rdma_cm_id *id = make_udp(NULL, true);
 
-	RET("join", rdma_join_multicast(id, at("239.1.1.10", 0), &id));
+	RET("join", rdma_join_multicast(id, at(leaver.group, 0), &id));
 	sync_event_answer("event", id);
-	thread_answer("leave", thread_begin(leave, id), 2000);
+	leaver.id = id;
+	thread_answer("leave", thread_begin(leave, &leaver), 4000);
 }
 
 GROUP(multicast_unacked, WAITS)
 {
+	static struct leaver leaver = { .group = "239.1.1.11" };
 	struct rdma_event_channel *ch = channel();
-	struct rdma_cm_id *id = make_udp(ch, true);
 	struct rdma_cm_event *event;
 	struct thread *thread;
 
-	NEED(rdma_join_multicast(id, at("239.1.1.10", 0), NULL));
+	leaver.id = make_udp(ch, true);
+	NEED(rdma_join_multicast(leaver.id, at(leaver.group, 0), NULL));
 	event = NEED_PTR(get_event(ch, SOON));
-	thread = thread_begin(leave, id);
+	thread = thread_begin(leave, &leaver);
 	thread_answer("unacked", thread, QUIET);
 	RET("ack", rdma_ack_cm_event(event));
 	thread_answer("acked", thread, patience(SOON));
