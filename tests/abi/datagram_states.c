@@ -253,7 +253,7 @@ TEST(ids_end_while_their_answers_come)
 	struct pair p;
 	event_t ev;
 
-	ktap_timeout(180);
+	ktap_timeout(600);
 	datagram_listen(&p, RDMA_PS_UDP, THERE, 0);
 	answerer.pair = &p;
 	EXPECT_EQ(pthread_create(&thread, NULL, answer_requests, &answerer), 0);

@@ -203,7 +203,7 @@ TEST(requests_that_were_read_do_not_count)
 	EXPECT_EQ(rca_listen(ctx, listener, 1), 0);
 	for (int i = 0; i < 5; i++) {
 		EXPECT_EQ(rca_connect(ctx, get_client(ctx, cq, HERE, PORT, 0), NULL, 0), 0);
-		EXPECT(event_comes(lq, 3));
+		EXPECT(event_comes(lq, PATIENCE));
 		EXPECT_EVENT(lq, CONNECT_REQUEST, 0);
 	}
 }

@@ -210,7 +210,7 @@ TEST(device_that_comes_and_goes_under_load)
 	struct busy busy = { .ctx = get_ctx() };
 	pthread_t threads[2];
 
-	ktap_timeout(120);
+	ktap_timeout(600);
 	add_device();
 	for (int i = 0; i < 2; i++)
 		EXPECT_EQ(pthread_create(&threads[i], NULL, join_and_leave, &busy), 0);
@@ -250,7 +250,7 @@ TEST(leave_and_destroy_race_with_join)
 	pthread_t thread;
 	event_t ev;
 
-	ktap_timeout(120);
+	ktap_timeout(600);
 	EXPECT_EQ(pthread_create(&thread, NULL, destroy_and_leave, &busy), 0);
 	for (int i = 0; i < 500; i++) {
 		uint32_t id = get_ud(busy.ctx, queue);

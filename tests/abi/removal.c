@@ -294,7 +294,7 @@ TEST(device_that_comes_and_goes_under_load)
 	struct busy busy = { .ctx = get_ctx() };
 	pthread_t threads[2];
 
-	ktap_timeout(120);
+	ktap_timeout(600);
 	add_device();
 	for (int i = 0; i < 2; i++)
 		EXPECT_EQ(pthread_create(&threads[i], NULL, bind_and_listen, &busy), 0);

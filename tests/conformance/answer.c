@@ -28,8 +28,8 @@
 #define CLEANUP_LEN 512
 
 /* Seconds for a group; a slow one gets more. */
-#define LIMIT 60
-#define SLOW_LIMIT 300
+#define LIMIT 180
+#define SLOW_LIMIT 600
 
 static struct question_group groups[MAX_GROUPS];
 static int count;

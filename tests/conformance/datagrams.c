@@ -91,7 +91,7 @@ GROUP(udp_accept_null, 0)
 	pair.child = get_child(pair.passive);
 	make_qp(pair.child);
 	RET("accept", rdma_accept(pair.child, NULL));
-	event_answer("client", pair.active, 2000);
+	event_answer("client", pair.active, SOON);
 }
 
 GROUP(udp_reject, 0)
@@ -273,5 +273,5 @@ GROUP(ipoib, 0)
 	RET("bind_wildcard", rdma_bind_addr(id, at(NULL, 0)));
 	id = make_id(ch, RDMA_PS_IPOIB);
 	RET("resolve", rdma_resolve_addr(id, NULL, at(HERE, 1), SOON));
-	event_answer("resolve_event", ch, 2000);
+	event_answer("resolve_event", ch, SOON);
 }

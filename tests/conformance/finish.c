@@ -106,7 +106,7 @@ GROUP(disconnect_unanswered, WAITS)
 	/* The peer's program has not done anything about it. */
 	quiet_answer("active", pair.active);
 	NEED(rdma_disconnect(pair.child));
-	event_answer("active_after", pair.active, 2000);
+	event_answer("active_after", pair.active, SOON);
 	end_pair(&pair);
 }
 

@@ -60,7 +60,7 @@ GROUP(fork_server, 0)
 	}
 	NEED(pid < 0);
 	RET("connect", rdma_connect(pair.client, &param));
-	event_answer("client", pair.active, 3000);
+	event_answer("client", pair.active, 6000);
 	RET("client_disconnect", rdma_disconnect(pair.client));
 	child_answer("child", pid);
 	/* The listener is the parent's as before. Stock has the first request still there. */
@@ -135,7 +135,7 @@ GROUP(fork_endpoint, 0)
 	id = make_routed(ch, HERE, 7391);
 	make_qp(id);
 	RET("connect", rdma_connect(id, &param));
-	event_answer("client", ch, 3000);
+	event_answer("client", ch, 6000);
 	child_answer("child", pid);
 	VOID("listener", rdma_destroy_ep(listener));
 }

@@ -191,5 +191,5 @@ GROUP(option_ib_path, 0)
 	RET("length", rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &path,
 				      sizeof(path) - 1));
 	RET("set", rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &path, sizeof(path)));
-	event_answer("event", ch, 2000);
+	event_answer("event", ch, SOON);
 }

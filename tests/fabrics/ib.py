@@ -22,7 +22,7 @@ SHELL = ". tests/lib/hca.sh; "
 PAIRINGS = ((OURS, OURS), (OURS, STOCK), (STOCK, OURS))
 FIRST_PORT = 7700
 # Seconds for all questions; the debug kernel needs several times as long.
-LIMIT = 1500 if DEBUG else 400
+LIMIT = 3000 if DEBUG else 1200
 
 port = FIRST_PORT
 # A process in the other network namespace, whose name the mount namespaces of the stacks do not see.
@@ -42,7 +42,7 @@ def up() -> None:
     shell("echo 0xffff 0x8001 >$HCA_KNOBS/hca0/1/pkeys")
     run("ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001")
     run("ip addr add 10.8.2.1/24 dev ib0.8001 && ip link set ib0.8001 up")
-    shell("hca_wait 20 hca_running ib0.8001")
+    shell("hca_wait 60 hca_running ib0.8001")
 
 
 def down() -> None:

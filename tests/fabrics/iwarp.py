@@ -30,7 +30,7 @@ HERE, THERE = "10.11.0.1", "10.11.0.2"
 HERE6, THERE6 = "fd00:11::1", "fd00:11::2"
 DEAD = "10.11.0.99"
 # Seconds that a destroy or the end of a process may take: it waits for nobody, but guests are slow.
-AT_ONCE = 8.0 if DEBUG else 2.0
+AT_ONCE = 8.0 if DEBUG else 4.0
 SH = f". {ROOT}/tests/lib/rig.sh; . {ROOT}/tests/lib/siw.sh; cd {ROOT};"
 
 

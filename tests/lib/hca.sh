@@ -53,7 +53,7 @@ hca_address() {
 	ip link set "ib$1" up || return
 	ip addr add "10.8.0.$(($1 + 1))/24" dev "ib$1" || return
 	ip addr add "fd00:8::$(($1 + 1))/64" dev "ib$1" nodad || return
-	hca_wait 20 hca_running "ib$1"
+	hca_wait 60 hca_running "ib$1"
 }
 
 # hca_up [N]: N adapters (2 when not said) with IPoIB.
@@ -62,7 +62,7 @@ hca_up() {
 	hca_load "devices=$count" || return
 	modprobe ib_ipoib || return
 	for ((i = 0; i < count; i++)); do
-		hca_wait 10 test -e "/sys/class/net/ib$i" || return
+		hca_wait 60 test -e "/sys/class/net/ib$i" || return
 		hca_address "$i" || return
 	done
 }
@@ -75,7 +75,7 @@ hca_split() {
 	ip -n hca1 link set ib1 up || return
 	ip -n hca1 addr add 10.8.0.2/24 dev ib1 || return
 	ip -n hca1 addr add fd00:8::2/64 dev ib1 nodad || return
-	hca_wait 20 hca_running -n hca1 ib1
+	hca_wait 60 hca_running -n hca1 ib1
 }
 
 # hca_down: IPoIB and the adapters away.

@@ -32,7 +32,7 @@
 #define NOT_OURS "192.0.2.1"
 
 /* How long an event may take, in seconds; the debug kernel without hardware help is slow. */
-#define PATIENCE 30
+#define PATIENCE 60
 
 struct sockaddr;
 

@@ -14,7 +14,7 @@ from stacks import ROOT, Program, Stack
 PROGRAM = ROOT / "build/tests/lifetime/endpoint"
 DEBUG = os.environ.get("GUEST") == "debug"
 # Seconds for whatever should happen soon; the host may be busy, the debug kernel is slow.
-PATIENCE = 120 if DEBUG else 40
+PATIENCE = 240 if DEBUG else 90
 
 
 class Unexpected(Exception):

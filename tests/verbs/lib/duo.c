@@ -17,8 +17,8 @@
 #define MAX_TESTS 64
 
 /* Seconds for one test. */
-#define TIME 30
-#define TIME_DEBUG 180
+#define TIME 90
+#define TIME_DEBUG 400
 
 static struct {
 	const char *name;
