@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -208,6 +209,39 @@ TEST(wildcard_listener_takes_only_what_reaches_its_namespace)
 	EXPECT_EQ(system("ip -n rcaA link del rcam"), 0);
 	await_taken(false);
 	EXPECT_EQ(rca_destroy(ctx, id), 0);
+	cleanup();
+}
+
+/* A process that makes a network device and deletes it, without end; each is a change to look at. */
+static pid_t start_changes(void)
+{
+	pid_t pid = MUST(fork());
+
+	if (!pid) {
+		while (!system("ip link add rcav0 type dummy && ip link del rcav0"))
+			usleep(100000);
+		_exit(1);
+	}
+	return pid;
+}
+
+TEST(changes_without_end_do_not_keep_a_listener_on_a_device)
+{
+	int ctx = get_ctx(), a = get_netns("rcaA");
+	pid_t pid;
+
+	enter(a);
+	get_wildcard(ctx, get_queue(ctx), 0);
+	enter(home);
+	add_macvlan("rcaA", IN_A);
+	await_taken(true);
+	pid = start_changes();
+	EXPECT_EQ(system("ip -n rcaA link del rcam"), 0);
+	await_taken(false);
+	/* They have not ended. */
+	EXPECT_EQ(waitpid(pid, NULL, WNOHANG), 0);
+	MUST(kill(pid, SIGKILL));
+	MUST(waitpid(pid, NULL, 0));
 	cleanup();
 }
 
