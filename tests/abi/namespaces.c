@@ -212,7 +212,7 @@ TEST(wildcard_listener_takes_only_what_reaches_its_namespace)
 	cleanup();
 }
 
-/* A process that makes a network device and deletes it, without end; each is a change to look at. */
+/* A process that makes a network device and deletes it, without end: each is a change. */
 static pid_t start_changes(void)
 {
 	pid_t pid = MUST(fork());

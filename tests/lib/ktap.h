@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 
-/* Seconds that a test may take, unless it says otherwise with ktap_timeout(); a host may be slow. */
+/* Seconds that a test may take, unless it says otherwise with ktap_timeout(). */
 #define KTAP_TIMEOUT 300
 
 void ktap_register(const char *name, void (*run)(void));
