@@ -9,6 +9,7 @@
  *	bind N ADDRESS PORT
  *	resolve N SOURCE ADDRESS PORT	SOURCE - for none; ends with an event
  *	route N				likewise
+ *	join N ADDRESS			likewise
  *	listen N
  *	qp N				a QP for it, which iWARP devices ask for
  *	connect N [DATA]		likewise; DATA is a word of private data
@@ -17,7 +18,9 @@
  *	notify N
  *	establish N
  *	disconnect N
- *	destroy N [keep]		its QP as well, unless that is to be kept
+ *	destroy N [keep]		its QP as well, unless that is to be kept; "ok MICROSECONDS"
+ *	abort N MS			a thread connects it, after so long it is destroyed without
+ *					its QP: "ok RESULT MICROSECONDS" of the one, of the other
  *	event MS			"ok NAME STATUS N", of a request "ok NAME STATUS N NEW",
  *					"none" after that time
  *	place N				"ok DEVICE PORT SOURCE:PORT DESTINATION:PORT"
@@ -35,6 +38,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <poll.h>
+#include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -42,6 +46,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_IDS 4096
@@ -66,7 +71,7 @@ static struct rdma_cm_id *id_of(const char *number)
 {
 	unsigned int n = number ? atoi(number) : MAX_IDS;
 
-	if (n >= count || !ids[n]) {
+	if (n >= MAX_IDS || n >= count || !ids[n]) {
 		fprintf(stderr, "agent: no id '%s'\n", number ? number : "");
 		exit(2);
 	}
@@ -256,16 +261,59 @@ static void do_connection(const char *what, struct rdma_cm_id *id, const char *d
 		say_result(rdma_disconnect(id));
 }
 
+static long long now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
+}
+
 static void do_destroy(const char *number, bool keep_qp)
 {
 	struct rdma_cm_id *id = id_of(number);
-	int ret;
+	long long began;
 
 	if (id->qp && !keep_qp)
 		rdma_destroy_qp(id);
-	ret = rdma_destroy_id(id);
+	began = now_us();
 	ids[atoi(number)] = NULL;
-	say_result(ret);
+	if (rdma_destroy_id(id))
+		say_result(-1);
+	else
+		printf("ok %lld\n", now_us() - began);
+}
+
+/* The errno that a connect ends with. */
+static void *connect_thread(void *id)
+{
+	struct rdma_conn_param param = conn_param(NULL);
+
+	return (void *)(intptr_t)(rdma_connect(id, &param) ? errno : 0);
+}
+
+static void do_abort(const char *number, int ms)
+{
+	struct rdma_cm_id *id = id_of(number);
+	long long began, took;
+	pthread_t thread;
+	void *error;
+	int ret;
+
+	if (pthread_create(&thread, NULL, connect_thread, id)) {
+		printf("EAGAIN\n");
+		return;
+	}
+	usleep(ms * 1000);
+	began = now_us();
+	ids[atoi(number)] = NULL;
+	ret = rdma_destroy_id(id);
+	took = now_us() - began;
+	pthread_join(thread, &error);
+	if (ret)
+		say_result(ret);
+	else
+		printf("ok %s %lld\n", error ? strerrorname_np((intptr_t)error) : "0", took);
 }
 
 static void do_line(char *line)
@@ -316,6 +364,10 @@ static void do_line(char *line)
 		do_path(id);
 	} else if (!strcmp(word[0], "destroy")) {
 		do_destroy(word[1], word[2]);
+	} else if (!strcmp(word[0], "abort")) {
+		do_abort(word[1], atoi(word[2]));
+	} else if (!strcmp(word[0], "join")) {
+		say_result(rdma_join_multicast(id, get_address(&dst, word[2], "0"), NULL));
 	} else {
 		do_connection(word[0], id, word[2]);
 	}
