@@ -484,7 +484,7 @@ def rping(stacks: Stacks) -> None:
             try:
                 _rping(stacks, names, address, 3, running)
                 deadline = time.monotonic() + PATIENCE
-                good = all(program.wait(deadline) and not program.status for program in running)
+                good = all(program.wait(deadline) and program.well for program in running)
                 if not good or "ping data: rdma-ping-2" not in running[1].output():
                     raise Unexpected("\n".join(line for program in running
                                                for line in program.tell()))

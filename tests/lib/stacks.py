@@ -95,6 +95,16 @@ class Inside(Stack):
         self._stack.enter()
 
 
+# rping destroys its channel while a thread of its own may be about to read it. That thread then says
+# so and ends the process, in the place of the main thread, which has done all its work.
+OWN_THREAD = "rdma_get_cm_event: Bad file descriptor"
+
+
+def ended_well(status: int | None, output: str) -> bool:
+    """Whether a program did, but for what rping does to itself."""
+    return status == 0 or (status is not None and status > 0 and OWN_THREAD in output)
+
+
 class Program:
     """A running program, its output kept in a file."""
 
@@ -139,6 +149,11 @@ class Program:
             # The pipe's wake-up may be late: look at least twice a second.
             select.select([tracer.fd, self.pidfd], [], [], min(left, 0.5))
         return True
+
+    @property
+    def well(self) -> bool:
+        """Whether it has ended well."""
+        return ended_well(self.status, self.output())
 
     def signal(self, number: int) -> None:
         """Send it, unless the program ended."""

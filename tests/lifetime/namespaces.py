@@ -146,7 +146,7 @@ def _ping(programs: Endpoints, stack: Stack, address: str, port: int,
             Path(f"{log}-client.log")))
         if not client.wait(deadline):
             raise Unexpected("\n".join([*client.tell(), *server.tell()]))
-        if not client.status and "rdma-ping-2" in client.output():
+        if client.well and "rdma-ping-2" in client.output():
             return
         # The server is not there yet.
         if time.monotonic() > deadline or server.status is not None:

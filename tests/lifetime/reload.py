@@ -21,7 +21,7 @@ def _ping(programs: Endpoints, stack: Stack, port: int) -> None:
     """One rping that has to work."""
     client = programs.add(Program(stack, ["rping", "-c", "-a", ADDRESS, "-p", str(port), "-C", "2",
                                           "-v"], Path("/tmp/reload-client.log")))
-    if (not client.wait(time.monotonic() + PATIENCE) or client.status
+    if (not client.wait(time.monotonic() + PATIENCE) or not client.well
             or "rdma-ping-1" not in client.output()):
         raise Unexpected("\n".join(client.tell()))
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from stacks import ended_well
+
 DEBUG = bool(re.search(r"rca\.pair=\S*debug", Path("/proc/cmdline").read_text(encoding="ascii")))
 # A program's time, and that of an answer; the debug kernel is slow, and the host may be busy.
 PATIENCE = 240 if DEBUG else 90
@@ -91,7 +93,7 @@ class Program:
         """Until it has ended well and said something."""
         with self._changed:
             self._changed.wait_for(lambda: self._over, patience)
-        if self.status != 0:
+        if not ended_well(self.status, self.output):
             raise Unexpected(f"it did not end well\n{self.tell()}")
         if not re.search(says, self.output):
             raise Unexpected(f"it did not say '{says}'\n{self.tell()}")
