@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Listening: who gets a request, how many may wait, and whom we share a device with. */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -174,10 +175,22 @@ TEST(port_space_ib_connects)
 	EXPECT_EVENT(lq, CONNECT_REQUEST, 0);
 }
 
+/* Connection requests that came over the wire so far. */
+static unsigned long requests(void)
+{
+	FILE *file = fopen("/sys/class/infiniband/rxe0/ports/1/cm_rx_msgs/req", "re");
+	unsigned long count;
+
+	EXPECT(file && fscanf(file, "%lu", &count) == 1);
+	fclose(file);
+	return count;
+}
+
 TEST(requests_beyond_the_backlog_come_later)
 {
 	int ctx = get_ctx(), lq = get_queue(ctx), cq = get_queue(ctx);
 	uint32_t listener = get_bound(ctx, lq, HERE, PORT);
+	unsigned long before = requests();
 	uint32_t clients[2];
 	event_t ev;
 
@@ -187,6 +200,10 @@ TEST(requests_beyond_the_backlog_come_later)
 		clients[i] = get_client(ctx, cq, HERE, PORT, i);
 		EXPECT_EQ(rca_connect(ctx, clients[i], NULL, 0), 0);
 	}
+	/* Both are to be there, and looked at, before room is made. */
+	while (requests() < before + 2)
+		usleep(10000);
+	usleep(500000);
 	EXPECT_EVENT_STATUS(lq, CONNECT_REQUEST, 0, 0, &ev);
 	EXPECT(!event_waits(lq));
 	EXPECT(!event_waits(cq));

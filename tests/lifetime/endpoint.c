@@ -32,7 +32,7 @@ static struct rdma_cm_id *listener;
 static struct sockaddr_storage address;
 static unsigned int wanted;	/* client: connections at a time */
 static unsigned int live;	/* server: connections; client: ids */
-static unsigned int up;		/* client: connections */
+static unsigned int up;		/* connections that were established */
 static unsigned int total;
 static bool churn, ending, told, asked;
 
@@ -159,6 +159,8 @@ static void server_event(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 			printf("live %u\n", live);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
+		printf("up %u\n", ++up);
+		break;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:

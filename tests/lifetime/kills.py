@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable
 
 import rig
@@ -78,17 +79,21 @@ def closed(stacks: dict[str, Stack]) -> None:
             server = programs.listen(stacks[far], ADDRESS, 22300 + number)
             client = programs.client(stacks[near], "hold", ADDRESS, server.port, 20)
             client.expect("connected")
+            # An end that has not heard of the client's last message rejects or is not told.
+            server.expect("up 20")
             client.close_input()
             client.must_end()
             if server.idle() != 20:
                 raise Unexpected("not 20 connections")
             client = programs.client(stacks[far], "hold", ADDRESS, server.port, 20)
             client.expect("connected")
+            server.expect("up 40")
             server.close_input()
             server.must_end()
             client.must_end()
-            if client.output().count("DISCONNECTED") != 20:
-                raise Unexpected("\n".join(client.tell()))
+            ends = Counter(client.output().split())
+            if ends["RDMA_CM_EVENT_DISCONNECTED"] != 20:
+                raise Unexpected("\n".join([str(dict(ends)), *client.tell()]))
     rig.nothing_left()
 
 
