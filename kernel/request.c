@@ -124,6 +124,29 @@ static bool reachable(struct net_device *ndev, const union rca_addr *peer,
 	return reachable_v6(ndev, &peer->in6.sin6_addr, &local->in6.sin6_addr);
 }
 
+/*
+ * An interface that comes up receives before it has the routes of its
+ * addresses. A peer that asks in that moment would be rejected; it asks again.
+ */
+static bool route_is_coming(struct net_device *ndev, const union rca_addr *peer)
+{
+	const struct in_device *in_dev;
+	const struct in_ifaddr *ifa;
+	bool ret = false;
+
+	if (peer->sa.sa_family != AF_INET)
+		return false;
+	rcu_read_lock();
+	in_dev = __in_dev_get_rcu(ndev);
+	if (in_dev) {
+		in_dev_for_each_ifa_rcu(ifa, in_dev)
+			ret |= inet_ifa_match(peer->in.sin_addr.s_addr, ifa) &&
+			       !(ifa->ifa_flags & IFA_F_NOPREFIXROUTE);
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
 static bool listens_for(struct rca_id *id, struct net_device *ndev, const union rca_addr *local)
 {
 	const union rca_addr *addr = &id->local;
@@ -203,7 +226,7 @@ static struct rca_id *arrive_ip(struct rca_demux *demux, const struct rca_tp_req
 	if (!at->ndev)
 		return ERR_PTR(-ENODEV);
 	if (!reachable(at->ndev, &at->peer, &at->local))
-		return ERR_PTR(-EHOSTUNREACH);
+		return ERR_PTR(route_is_coming(at->ndev, &at->peer) ? -ENOMEM : -EHOSTUNREACH);
 	if (rca_addr_is_linklocal(&at->local))
 		at->local.in6.sin6_scope_id = at->ndev->ifindex;
 	if (rca_addr_is_linklocal(&at->peer))

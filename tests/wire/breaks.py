@@ -114,12 +114,14 @@ def cable_pulled(hosts: Hosts) -> None:
         asking = start_client(near, client, (far.ip, port), 1, "hold")
         waiting.until("^all$")
         held.append((waiting, asking))
-    late, port = start_server(hosts, far, OURS, 1, "hold")
+    # Many of them: some ask in the moment in which the interface has no routes yet.
+    late, port = start_server(hosts, far, OURS, 100, "hold")
     far.do("ip link set wire0 down")
-    meanwhile = start_client(near, OURS, (far.ip, port), 1, "hold")
+    meanwhile = start_client(near, OURS, (far.ip, port), 100, "hold")
     time.sleep(1)
     far.do("ip link set wire0 up")
-    told(meanwhile, CONNECTED)
+    for number in range(100):
+        told(meanwhile, CONNECTED, number)
     late.until("^all$")
     for waiting, asking in held:
         told(asking, CONNECTED)
