@@ -76,8 +76,29 @@ static struct net_device *request_ndev(struct ib_device *ibdev, const struct rca
 	return NULL;
 }
 
-/* Would we answer @peer through @ndev? If not, the request is for somebody else. */
-static bool reachable_v4(struct net_device *ndev, __be32 peer, __be32 local)
+/*
+ * An interface that comes up receives before it has the routes of its
+ * addresses. A peer that asks in that moment is not rejected; it asks again.
+ */
+static bool route_is_coming(struct net_device *ndev, __be32 peer)
+{
+	const struct in_device *in_dev = __in_dev_get_rcu(ndev);
+	const struct in_ifaddr *ifa;
+
+	if (!in_dev)
+		return false;
+	in_dev_for_each_ifa_rcu(ifa, in_dev) {
+		if (inet_ifa_match(peer, ifa) && !(ifa->ifa_flags & IFA_F_NOPREFIXROUTE))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Would we answer @peer through @ndev? -EHOSTUNREACH: no, the request is for
+ * somebody else; -ENOMEM: not yet.
+ */
+static int reachable_v4(struct net_device *ndev, __be32 peer, __be32 local)
 {
 	struct flowi4 fl4 = {
 		.flowi4_oif = ndev->ifindex,
@@ -85,66 +106,47 @@ static bool reachable_v4(struct net_device *ndev, __be32 peer, __be32 local)
 		.saddr = local,
 	};
 	struct fib_result res;
-	bool ret;
+	int ret;
 
 	if (ipv4_is_multicast(local) || ipv4_is_lbcast(local) || ipv4_is_zeronet(local) ||
 	    ipv4_is_loopback(local) || ipv4_is_multicast(peer) || ipv4_is_lbcast(peer) ||
 	    ipv4_is_zeronet(peer) || ipv4_is_loopback(peer))
-		return false;
+		return -EHOSTUNREACH;
 	rcu_read_lock();
-	ret = !fib_lookup(dev_net(ndev), &fl4, &res, 0) && FIB_RES_DEV(res) == ndev;
+	ret = fib_lookup(dev_net(ndev), &fl4, &res, 0);
+	if (ret == -ENETUNREACH && route_is_coming(ndev, peer))
+		ret = -ENOMEM;
+	else if (ret || FIB_RES_DEV(res) != ndev)
+		ret = -EHOSTUNREACH;
 	rcu_read_unlock();
 	return ret;
 }
 
-static bool reachable_v6(struct net_device *ndev, const struct in6_addr *peer,
-			 const struct in6_addr *local)
+static int reachable_v6(struct net_device *ndev, const struct in6_addr *peer,
+			const struct in6_addr *local)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	struct rt6_info *rt;
-	bool ret;
+	int ret;
 
 	rt = rt6_lookup(dev_net(ndev), peer, local, ndev->ifindex, NULL,
 			ipv6_addr_type(peer) & IPV6_ADDR_LINKLOCAL ? 1 : 0);
 	if (!rt)
-		return false;
-	ret = rt->rt6i_idev && rt->rt6i_idev->dev == ndev;
+		return -EHOSTUNREACH;
+	ret = rt->rt6i_idev && rt->rt6i_idev->dev == ndev ? 0 : -EHOSTUNREACH;
 	ip6_rt_put(rt);
 	return ret;
 #else
-	return false;
+	return -EHOSTUNREACH;
 #endif
 }
 
-static bool reachable(struct net_device *ndev, const union rca_addr *peer,
-		      const union rca_addr *local)
+static int reachable(struct net_device *ndev, const union rca_addr *peer,
+		     const union rca_addr *local)
 {
 	if (peer->sa.sa_family == AF_INET)
 		return reachable_v4(ndev, peer->in.sin_addr.s_addr, local->in.sin_addr.s_addr);
 	return reachable_v6(ndev, &peer->in6.sin6_addr, &local->in6.sin6_addr);
-}
-
-/*
- * An interface that comes up receives before it has the routes of its
- * addresses. A peer that asks in that moment would be rejected; it asks again.
- */
-static bool route_is_coming(struct net_device *ndev, const union rca_addr *peer)
-{
-	const struct in_device *in_dev;
-	const struct in_ifaddr *ifa;
-	bool ret = false;
-
-	if (peer->sa.sa_family != AF_INET)
-		return false;
-	rcu_read_lock();
-	in_dev = __in_dev_get_rcu(ndev);
-	if (in_dev) {
-		in_dev_for_each_ifa_rcu(ifa, in_dev)
-			ret |= inet_ifa_match(peer->in.sin_addr.s_addr, ifa) &&
-			       !(ifa->ifa_flags & IFA_F_NOPREFIXROUTE);
-	}
-	rcu_read_unlock();
-	return ret;
 }
 
 static bool listens_for(struct rca_id *id, struct net_device *ndev, const union rca_addr *local)
@@ -225,8 +227,9 @@ static struct rca_id *arrive_ip(struct rca_demux *demux, const struct rca_tp_req
 	at->ndev = request_ndev(demux->dev->ibdev, req, &at->local);
 	if (!at->ndev)
 		return ERR_PTR(-ENODEV);
-	if (!reachable(at->ndev, &at->peer, &at->local))
-		return ERR_PTR(route_is_coming(at->ndev, &at->peer) ? -ENOMEM : -EHOSTUNREACH);
+	ret = reachable(at->ndev, &at->peer, &at->local);
+	if (ret)
+		return ERR_PTR(ret);
 	if (rca_addr_is_linklocal(&at->local))
 		at->local.in6.sin6_scope_id = at->ndev->ifindex;
 	if (rca_addr_is_linklocal(&at->peer))

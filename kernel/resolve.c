@@ -8,6 +8,8 @@
  *
  * Locking: rca_id.op over each step; a resolution under way is an object of its
  * own (&struct rca_resolve), named by rca_id.resolve.
+ *
+ * More than 600 lines because the steps of the pipeline follow each other here.
  */
 #include "resolve.h"
 

@@ -252,9 +252,6 @@ class Mute(socket.socket):
                 pass
         super().close()
 
-    def __exit__(self, *_args: object) -> None:
-        self.close()
-
 
 def unreachable(stacks: Stacks) -> None:
     """A host that takes the TCP connection and says nothing: UNREACHABLE when MPA gives up."""

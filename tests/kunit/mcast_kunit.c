@@ -4,6 +4,8 @@
  * what the id, its device and user space do to them, at any moment.
  *
  * Locking: none.
+ *
+ * More than 600 lines because each moment of a membership has a case of its own.
  */
 #include "mcast.h"
 

@@ -133,11 +133,33 @@ def cable_pulled(hosts: Hosts) -> None:
         waiting.until("DISCONNECTED 0")
 
 
+def route_comes_late(hosts: Hosts) -> None:
+    """A host without the route of its address, but for what programs send: it is asked again, later."""
+    near, far = hosts.both
+    late, port = start_server(hosts, far, OURS, 1, "hold")
+    route = "10.8.0.0/24 dev wire0"
+    far.do(f"ip route add {route} table 100;"
+           "for proto in udp tcp; do ip rule add ipproto $proto table 100; done;"
+           f"ip route del {route}")
+    asking = start_client(near, OURS, (far.ip, port), 1, "hold")
+    asking.until("ROUTE_RESOLVED 0")
+    time.sleep(2)
+    told(asking, RESOLVED)
+    if events(asking)[0] != RESOLVED:
+        raise Unexpected(f"it told more\n{asking.tell()}")
+    far.do(f"ip route add {route} src {far.ip};"
+           "for proto in udp tcp; do ip rule del ipproto $proto table 100; done;"
+           f"ip route del {route} table 100")
+    told(asking, CONNECTED)
+    late.until("^all$")
+
+
 def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
     """Name and test of each way to break it."""
     found = [("client killed in silence: ours again, stock server", stale(OURS, STOCK)),
              ("client killed in silence: ours again, our server", stale(OURS, OURS)),
              ("cable pulled for a second", cable_pulled),
+             ("a request before the route", route_comes_late),
              ("far host started again while connected", started_again)]
     if everything:
         found.insert(2, ("client killed in silence: stock is rejected with 10", stale(STOCK, STOCK)))
