@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from cmtrace import Tracer
-from stacks import ROOT, Program, Stack
+from stacks import ROOT, Program, Stack, waits_for_completion
 
 # -D: the program keeps its process id; -y: descriptors with their paths.
 STRACE = ("strace", "-D", "-f", "--seccomp-bpf", "-y", "-x", "-s", "4", "-e",
@@ -59,6 +59,10 @@ def _name(call: str, _path: str, rest: str | None) -> str:
     return "poll" if call == "ppoll" else call
 
 
+class LostAcknowledgement(RuntimeError):
+    """One side is done, the other waits for the completion of a message that rxe will not acknowledge."""
+
+
 def count_pair(tracer: Tracer, stack: Stack, server: str, client: str,
                limit: float) -> tuple[Counter[str], Counter[str]]:
     """Runs a server and a client of one stack; the calls of the client and of the server."""
@@ -74,7 +78,11 @@ def count_pair(tracer: Tracer, stack: Stack, server: str, client: str,
                 raise RuntimeError("\n".join(["the server does not listen", *programs[0].tell()]))
         for program in reversed(programs):
             if not program.wait(deadline) or program.status:
-                raise RuntimeError("\n".join(programs[1].tell() + programs[0].tell()))
+                problem = "\n".join(programs[1].tell() + programs[0].tell())
+                if any(waits_for_completion(each.pid) for each in programs) and any(
+                        each.status == 0 for each in programs):
+                    raise LostAcknowledgement(problem)
+                raise RuntimeError(problem)
         for log in logs:
             # strace is no child of ours: it may be a moment behind.
             while not _END.search(log.read_text()):

@@ -105,6 +105,32 @@ def ended_well(status: int | None, output: str) -> bool:
     return status == 0 or (status is not None and status > 0 and OWN_THREAD in output)
 
 
+def _proc(path: Path) -> str:
+    """What a file of /proc says; nothing when its process has gone, or it is not for us."""
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def waits_for_completion(pid: int) -> bool:
+    """Whether a process sleeps in a read of its completion channel."""
+    return _proc(Path(f"/proc/{pid}/wchan")).startswith("ib_uverbs_event_read")
+
+
+def where_it_sleeps(pid: int, frames: int = 8) -> list[str]:
+    """For people: the kernel's function and, for root, the call chain of each thread of a process."""
+    lines = []
+    for task in sorted(Path(f"/proc/{pid}/task").glob("*")):
+        place = _proc(task / "wchan")
+        # A frame is "[<0>] function+0x1/0x2", with " [module]" after it.
+        chain = [frame.partition("] ")[2] for frame in _proc(task / "stack").splitlines()]
+        lines.append(f"thread {task.name} ({_proc(task / 'comm')}) " +
+                     (f"sleeps in {place}" if place not in ("", "0") else "is not asleep") +
+                     (f": {' < '.join(chain[:frames])}" if chain else ""))
+    return lines
+
+
 class Program:
     """A running program, its output kept in a file."""
 
@@ -171,14 +197,17 @@ class Program:
         return self.log.read_text(errors="replace")
 
     def tell(self, count: int = 8) -> list[str]:
-        """For people: the command, how it ended, the end of its output."""
+        """For people: the command, how it ended or where it sleeps, the end of its output."""
+        sleeps: list[str] = []
         if self.status is None:
             state = "still running"
+            sleeps = where_it_sleeps(self.pid)
         elif self.status < 0:
             state = f"ended by {signal.Signals(-self.status).name}"
         else:
             state = f"exit status {self.status}"
         return [f"{self.stack.name}: {' '.join(self.command)}: {state}",
+                *(f"    {line}" for line in sleeps),
                 *(f"    {line}" for line in self.output().splitlines()[-count:])]
 
 
