@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Network namespaces on one device: rxe0 with a macvlan above its network
+ * Network namespaces on one device: rxe2 with a macvlan above its network
  * device in each of two other namespaces, and the ids of each.
+ *
+ * The device is each test's own. A message that is sent from an address that has gone is an error
+ * of the QP to rxe, and may leave its QP1 broken for good (tests/stock/qp1_dies).
  *
  * rxe sends in the first namespace only, but for what goes to the sender's own
  * Ethernet address: that it hands over to itself. All it wants is a route, in
@@ -21,8 +24,9 @@
 #include "stock_cm.h"
 
 #define PORT 7471
-#define IN_A "10.9.0.11"
-#define IN_B "10.9.0.12"
+#define OWN "10.8.0.1"
+#define IN_A "10.8.0.11"
+#define IN_B "10.8.0.12"
 
 static int home = -1;
 
@@ -33,45 +37,9 @@ static void cleanup(void)
 			 " [ ! -e /run/netns/$ns ] || ip netns del $ns; done;"
 			 "for dev in rcaA rcaB rcam rcav0; do"
 			 " [ ! -e /sys/class/net/$dev ] || ip link del $dev ||"
-			 " [ ! -e /sys/class/net/$dev ]; done"), 0);
-}
-
-/* A new namespace, empty. Tests end where they fail, so each cleans up before. */
-static int get_netns(const char *name)
-{
-	char command[128];
-	int ns;
-
-	if (home < 0) {
-		home = MUST(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
-		cleanup();
-	}
-	snprintf(command, sizeof(command), "ip netns add %s && ip -n %s link set lo up", name,
-		 name);
-	if (system(command))
-		ktap_skip("no network namespaces");
-	snprintf(command, sizeof(command), "/run/netns/%s", name);
-	ns = MUST(open(command, O_RDONLY | O_CLOEXEC));
-	return ns;
-}
-
-static void add_macvlan(const char *name, const char *ip)
-{
-	char command[512];
-
-	snprintf(command, sizeof(command),
-		 "ns=%s ip=%s; ip link add link d0 name rcam type macvlan mode bridge &&"
-		 "index=$(cat /sys/class/net/rcam/ifindex) && ip link set rcam netns $ns &&"
-		 "ip -n $ns addr add $ip/24 dev rcam && ip -n $ns link set rcam up &&"
-		 "ip link add $ns index $index type dummy && ip addr add $ip/32 dev $ns &&"
-		 "ip link set $ns up", name, ip);
-	if (system(command))
-		ktap_skip("no macvlan");
-}
-
-static void enter(int ns)
-{
-	MUST(setns(ns, CLONE_NEWNET));
+			 " [ ! -e /sys/class/net/$dev ]; done;"
+			 "[ ! -e /sys/class/infiniband/rxe2 ] || rdma link delete rxe2;"
+			 "[ ! -e /sys/class/net/d2 ] || ip link del d2"), 0);
 }
 
 /* Bind in the caller's namespace; the GIDs of a new network device come from the background. */
@@ -90,6 +58,56 @@ static uint32_t get_bound_soon(int ctx, int queue, const char *ip, uint16_t port
 	return id;
 }
 
+static void add_device(void)
+{
+	int ctx = get_ctx();
+
+	if (system("ip link add d2 type dummy && ip link set d2 up &&"
+		   "ip addr add " OWN "/24 dev d2 && rdma link add rxe2 type rxe netdev d2"))
+		ktap_skip("cannot make a device");
+	get_bound_soon(ctx, -1, OWN, 0);
+	MUST(close(ctx));
+}
+
+/* A new namespace, empty. Tests end where they fail, so each cleans up before. */
+static int get_netns(const char *name)
+{
+	char command[128];
+	int ns;
+
+	if (home < 0) {
+		home = MUST(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
+		cleanup();
+		add_device();
+	}
+	snprintf(command, sizeof(command), "ip netns add %s && ip -n %s link set lo up", name,
+		 name);
+	if (system(command))
+		ktap_skip("no network namespaces");
+	snprintf(command, sizeof(command), "/run/netns/%s", name);
+	ns = MUST(open(command, O_RDONLY | O_CLOEXEC));
+	return ns;
+}
+
+static void add_macvlan(const char *name, const char *ip)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command),
+		 "ns=%s ip=%s; ip link add link d2 name rcam type macvlan mode bridge &&"
+		 "index=$(cat /sys/class/net/rcam/ifindex) && ip link set rcam netns $ns &&"
+		 "ip -n $ns addr add $ip/24 dev rcam && ip -n $ns link set rcam up &&"
+		 "ip link add $ns index $index type dummy && ip addr add $ip/32 dev $ns &&"
+		 "ip link set $ns up", name, ip);
+	if (system(command))
+		ktap_skip("no macvlan");
+}
+
+static void enter(int ns)
+{
+	MUST(setns(ns, CLONE_NEWNET));
+}
+
 static uint32_t get_wildcard(int ctx, int queue, uint64_t cookie)
 {
 	uint32_t id = get_id(ctx, queue, cookie);
@@ -103,7 +121,7 @@ static uint32_t get_wildcard(int ctx, int queue, uint64_t cookie)
 static void await_taken(bool taken)
 {
 	for (int i = 0; i < PATIENCE * 10; i++) {
-		if (!stock_may_listen(HERE, PORT) == !taken)
+		if (!stock_may_listen(OWN, PORT) == !taken)
 			return;
 		usleep(100000);
 	}
@@ -122,10 +140,10 @@ TEST(id_is_in_the_namespace_of_its_creator)
 	id = get_id(ctx, -1, 0);
 	other = get_id(ctx, -1, 0);
 	EXPECT_EQ(rca_bind(ctx, ours, IN_A, PORT), -ENODEV);
-	EXPECT_EQ(rca_bind(ctx, ours, HERE, PORT), 0);
+	EXPECT_EQ(rca_bind(ctx, ours, OWN, PORT), 0);
 	/* Who calls, and from where, does not matter. */
 	enter(b);
-	EXPECT_EQ(rca_bind(ctx, other, HERE, PORT), -EADDRNOTAVAIL);
+	EXPECT_EQ(rca_bind(ctx, other, OWN, PORT), -EADDRNOTAVAIL);
 	EXPECT_EQ(rca_bind(ctx, id, IN_A, PORT), 0);
 	EXPECT_EQ(rca_bind(ctx, other, IN_A, PORT), -EADDRINUSE);
 	enter(home);
@@ -181,15 +199,15 @@ TEST(listeners_of_three_namespaces_on_one_port_of_one_device)
 	enter(b);
 	connect_here(ctx, qb, lb, IN_B);
 	enter(home);
-	connect_here(ctx, qh, lh, HERE);
+	connect_here(ctx, qh, lh, OWN);
 	EXPECT(!event_waits(qa) && !event_waits(qb) && !event_waits(qh));
 	/* One leaves: the others stay. */
 	EXPECT_EQ(rca_destroy(ctx, lb), 0);
 	enter(a);
 	connect_here(ctx, qa, la, IN_A);
 	enter(home);
-	connect_here(ctx, qh, lh, HERE);
-	EXPECT(stock_may_listen(HERE, PORT) < 0);
+	connect_here(ctx, qh, lh, OWN);
+	EXPECT(stock_may_listen(OWN, PORT) < 0);
 	cleanup();
 }
 
@@ -201,8 +219,8 @@ TEST(wildcard_listener_takes_only_what_reaches_its_namespace)
 	enter(a);
 	id = get_wildcard(ctx, get_queue(ctx), 0);
 	enter(home);
-	EXPECT_EQ(stock_may_listen(HERE, PORT), 0);
-	/* A network device of rxe0 comes into the namespace: the listener is there. */
+	EXPECT_EQ(stock_may_listen(OWN, PORT), 0);
+	/* A network device of rxe2 comes into the namespace: the listener is there. */
 	add_macvlan("rcaA", IN_A);
 	await_taken(true);
 	/* rxe1 is still anybody's. */
@@ -252,7 +270,7 @@ TEST(wildcard_listener_waits_for_what_another_user_holds)
 	int ctx = get_ctx(), a = get_netns("rcaA"), b = get_netns("rcaB"), fd = stock_open();
 	uint32_t theirs = stock_id(fd), id;
 
-	EXPECT_EQ(stock_bind(fd, theirs, HERE, PORT), 0);
+	EXPECT_EQ(stock_bind(fd, theirs, OWN, PORT), 0);
 	EXPECT_EQ(stock_listen(fd, theirs), 0);
 	enter(a);
 	get_wildcard(ctx, get_queue(ctx), 0);
@@ -393,7 +411,7 @@ static void exclusively(void)
 	uint32_t id, other, listener;
 
 	add_macvlan("rcaA", IN_A);
-	EXPECT_EQ(rca_bind(ctx, get_id(ctx, -1, 0), HERE, PORT + 1), 0);
+	EXPECT_EQ(rca_bind(ctx, get_id(ctx, -1, 0), OWN, PORT + 1), 0);
 	enter(a);
 	id = get_id(ctx, -1, 0);
 	other = get_id(ctx, queue, 0);
@@ -406,7 +424,7 @@ static void exclusively(void)
 	EXPECT_EQ(rca_resolve_addr(ctx, other, NULL, IN_A, PORT), 0);
 	EXPECT_EVENT_STATUS(queue, ADDR_ERROR, other, -ENODEV, NULL);
 	enter(home);
-	EXPECT_EQ(stock_may_listen(HERE, PORT), 0);
+	EXPECT_EQ(stock_may_listen(OWN, PORT), 0);
 	EXPECT_EQ(rca_destroy(ctx, listener), 0);
 	cleanup();
 }
