@@ -16,12 +16,8 @@
 
 #include "devices.h"
 
-/* RFC 4391: an IPoIB hardware address is 4 bytes with the number of the QP, and the GID. */
-#define IPOIB_GID	4
+/* RFC 4391: where the broadcast address of an IPoIB device has the partition. */
 #define IPOIB_PKEY	8
-
-/* First byte of the GID of a group. */
-#define GROUP_PREFIX	0xff
 
 /**
  * rca_addr_ib_translate() - what rdma_translate_ip() would say of an AF_IB address
@@ -71,13 +67,12 @@ const struct ib_gid_attr *rca_addr_ib_gid(struct ib_device *ibdev, u32 port, str
  */
 void rca_addr_ib_keep(struct rca_link *link, struct rdma_dev_addr *addr)
 {
+	union ib_gid dgid;
+
+	rdma_addr_get_dgid(addr, &dgid);
 	link->ib = true;
 	link->pkey = ib_addr_get_pkey(addr);
-	rdma_addr_get_dgid(addr, &link->dgid);
-	ib_addr_get_mgid(addr, &link->mgid);
-	/* Of an AF_IB address the partition stands where an IPoIB device has its group. */
-	if (link->mgid.raw[0] != GROUP_PREFIX)
-		memset(&link->mgid, 0, sizeof(link->mgid));
+	memcpy(link->dgid, dgid.raw, sizeof(link->dgid));
 }
 
 /**
@@ -92,7 +87,6 @@ void rca_addr_ib_keep_ndev(struct rca_link *link, const struct net_device *ndev)
 	link->ib = true;
 	link->ifindex = ndev->ifindex;
 	link->pkey = ndev->broadcast[IPOIB_PKEY] << 8 | ndev->broadcast[IPOIB_PKEY + 1];
-	memcpy(link->mgid.raw, ndev->broadcast + IPOIB_GID, sizeof(link->mgid.raw));
 }
 
 /* Has AF_IB addresses, and is in the partition. RoCE ports claim to have such, and have no SA. */

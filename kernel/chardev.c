@@ -10,9 +10,9 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 
+#include "closing.h"
 #include "ioctl.h"
 #include "objects.h"
-#include "teardown.h"
 
 static int chardev_open(struct inode *inode, struct file *file)
 {

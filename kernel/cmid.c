@@ -22,6 +22,7 @@ static void id_free_rcu(struct rcu_head *rcu)
 	struct rca_id *id = container_of(rcu, struct rca_id, rcu);
 
 	mutex_destroy(&id->op);
+	rca_id_free_extras(id);	/* listeners are looked at under RCU */
 	kmem_cache_free(id_cache, id);
 }
 
@@ -30,66 +31,45 @@ static void id_release(struct rca_obj *obj)
 {
 	struct rca_id *id = rca_id_of(obj);
 
-	WARN_ON_ONCE(id->lower || id->dev || id->listener || id->resolve || id->query);
-	WARN_ON_ONCE(!list_empty(&id->members));
+	WARN_ON_ONCE(id->lower || id->dev);
 	rca_event_free(id->spare);
-	rca_id_drop_path(id);
-	kfree(id->defaults);
+	rca_id_free_setup(id);
 	put_net(id->net);
 	call_rcu(&id->rcu, id_free_rcu);
 }
 
-/*
- * The connection is over, its request has to be sent again, or the id was destroyed and its
- * peer answered or did not.
- */
-static void id_work(struct work_struct *work)
-{
-	struct rca_id *id = container_of(work, struct rca_id, work.work);
+static const struct rca_obj_type id_type = { .kind = RCA_KIND_ID, .release = id_release };
 
-	mutex_lock(&id->op);
-	switch (rca_id_state(id)) {
-	case RCA_ST_REQ_WAIT:
-		id->retry->again(id);
-		break;
-	case RCA_ST_CLOSED:
-	case RCA_ST_SIDR_DONE:
-		rca_id_drop_lower(id);
-		break;
-	case RCA_ST_DESTROYING:
-		rca_id_drop_lower(id);
-		rca_id_detach(id);
-		rca_id_unkick(id);
-		break;
-	default:
-		break;
-	}
-	mutex_unlock(&id->op);
-	rca_id_put(id);		/* got in rca_id_kick() */
-}
-
-static struct rca_id *id_alloc(struct rca_ctx *ctx, struct net *net, gfp_t gfp)
+static struct rca_id *id_alloc(struct rca_ctx *ctx, struct net *net, u16 ps, u8 qp_type, gfp_t gfp)
 {
 	struct rca_id *id;
-	int ret;
+	int ret = -ENOMEM;
 
 	id = kmem_cache_zalloc(id_cache, gfp);
 	if (!id)
 		return ERR_PTR(-ENOMEM);
-	ret = rca_obj_reserve(&id->obj, ctx, RCA_KIND_ID, id_release, gfp);
-	if (ret) {
-		kmem_cache_free(id_cache, id);
-		return ERR_PTR(ret);
-	}
+	id->setup = rca_id_make_setup(id, gfp);
+	if (!id->setup)
+		goto err_free_id;
+	ret = rca_obj_reserve(&id->obj, ctx, &id_type, gfp);
+	if (ret)
+		goto err_free_setup;
 	spin_lock_init(&id->lock);
 	mutex_init(&id->op);
 	INIT_LIST_HEAD(&id->dev_node);
-	INIT_LIST_HEAD(&id->members);
-	INIT_HLIST_NODE(&id->bind.node);
-	INIT_DELAYED_WORK(&id->work, id_work);
+	INIT_WORK(&id->work, rca_id_work);
 	id->net = get_net(net);	/* put in id_release() */
-	id->psn = get_random_u32() & 0xffffff;
+	id->ps = ps;
+	id->qp_type = qp_type;
+	if (qp_type != IB_QPT_UD)
+		id->psn = get_random_u32() & 0xffffff;
 	return id;
+
+err_free_setup:
+	rca_id_free_setup(id);
+err_free_id:
+	kmem_cache_free(id_cache, id);
+	return ERR_PTR(ret);
 }
 
 /**
@@ -119,13 +99,11 @@ struct rca_id *rca_id_create(struct rca_ctx *ctx, struct rca_queue *queue, u16 p
 			return ERR_PTR(-ENOMEM);
 		queue = own;
 	}
-	id = id_alloc(ctx, current->nsproxy->net_ns, GFP_KERNEL_ACCOUNT);
+	id = id_alloc(ctx, current->nsproxy->net_ns, ps, qp_type, GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(id)) {
 		ret = PTR_ERR(id);
 		goto err_put_queue;
 	}
-	id->ps = ps;
-	id->qp_type = qp_type;
 	rca_source_init(&id->src, &id->obj, &id->lock, cookie);
 	ret = rca_source_attach(&id->src, queue);
 	if (ret)
@@ -158,11 +136,15 @@ struct rca_id *rca_id_create_child(struct rca_id *listener)
 {
 	struct rca_id *id;
 
-	id = id_alloc(listener->obj.ctx, listener->net, RCA_GFP_CALLBACK);
+	id = id_alloc(listener->obj.ctx, listener->net, listener->ps, listener->qp_type,
+		      RCA_GFP_CALLBACK);
 	if (IS_ERR(id))
 		return id;
-	id->ps = listener->ps;
-	id->qp_type = listener->qp_type;
+	if (rca_id_inherit_timing(id, listener)) {
+		rca_obj_unreserve(&id->obj);
+		rca_id_put(id);
+		return ERR_PTR(-ENOMEM);
+	}
 	id->state = id->qp_type == IB_QPT_UD ? RCA_ST_SIDR_RCVD : RCA_ST_REQ_RCVD;
 	rca_source_init(&id->src, &id->obj, &id->lock, 0);
 	return id;
@@ -196,6 +178,7 @@ void rca_id_abandon(struct rca_id *id)
 	rca_id_detach(id);
 	rca_id_put(id);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_abandon);
 
 /**
  * rca_id_lookup() - find an id by its handle
@@ -348,45 +331,6 @@ void rca_id_drop_lower(struct rca_id *id)
 		return;
 	id->dev->tp->destroy(lower);
 	id->lower = NULL;
-}
-
-/**
- * rca_id_kick() - have the work of an id run
- * @id: the id
- *
- * Context: Any context.
- */
-void rca_id_kick(struct rca_id *id)
-{
-	rca_id_get(id);		/* put in id_work() */
-	if (mod_delayed_work(rca_wq, &id->work, 0))
-		rca_id_put(id);	/* it was queued, and has a reference */
-}
-
-/**
- * rca_id_kick_later() - have the work of an id run, unless it is kicked before
- * @id: the id
- * @delay: in how many jiffies
- *
- * Context: Any context.
- */
-void rca_id_kick_later(struct rca_id *id, unsigned long delay)
-{
-	rca_id_get(id);		/* put in id_work() */
-	if (!queue_delayed_work(rca_wq, &id->work, delay))
-		rca_id_put(id);
-}
-
-/**
- * rca_id_unkick() - the work of an id is not needed any more, if it waits for its time
- * @id: the id, which the caller has a reference of; its lower id is gone
- *
- * Context: Any context.
- */
-void rca_id_unkick(struct rca_id *id)
-{
-	if (cancel_delayed_work(&id->work))
-		rca_id_put(id);		/* got in rca_id_kick_later() */
 }
 
 /* Shows lockdep the order of the locks of "DOC: Locking", before chance does. */

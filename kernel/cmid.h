@@ -11,12 +11,12 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
 
+#include "cmid_parts.h"
 #include "events.h"
 #include "fsm.h"
 #include "objects.h"
 #include "ports.h"
 #include "sockaddr.h"
-#include "transport.h"
 #include "types.h"
 
 /**
@@ -44,6 +44,7 @@
  * rca_device.lock          spinlock  the ids of a device           any, irqs off
  * devices_lock             spinlock  the list of devices           any, irqs off
  * port bucket              spinlock  one bucket of a port table    process
+ * neighbour waits          spinlock  who waits for a neighbour     any, irqs off
  * watch bucket             spinlock  one bucket of the ids by      process; with no
  *                                    network device or neighbour   spinlock held
  * ======================== ========= ============================= ==================
@@ -72,49 +73,26 @@
  */
 #define RCA_MAX_MEMBERSHIPS 1024
 
-struct rca_route_query;
-
 /**
  * struct rca_link - what address resolution found out
  * @dmac: RoCE: hardware address of the next hop
  * @smac: RoCE: our hardware address
  * @hoplimit: of the route
  * @network: enum rdma_network_type of the route; a gateway is used when it is not RDMA_NETWORK_IB
- * @ib: the port is InfiniBand, and these are known:
+ * @ib: the port is InfiniBand, and these two are known:
  * @pkey: its partition
  * @dgid: GID of the peer
- * @mgid: the group that stands for all of the subnet of an IPoIB device (RFC 4391); 0: it has none
  * @ifindex: network device; 0: none
  */
 struct rca_link {
 	u8 dmac[ETH_ALEN];
 	u8 smac[ETH_ALEN];
 	u8 hoplimit;
-	u8 network;
-	bool ib;
+	u8 network : 7;
+	u8 ib : 1;
 	u16 pkey;
-	union ib_gid dgid;
-	union ib_gid mgid;
+	u8 dgid[sizeof(union ib_gid)];
 	int ifindex;
-};
-
-/**
- * struct rca_retry - a connection request that may have to be sent again
- * @again: sends it again; the work of the id calls it with rca_id.op held, in the state
- *         RCA_ST_REQ_WAIT (immutable)
- * @send: sends a request (immutable)
- * @conn: its parameters; the private data is @data (immutable)
- * @deadline: until when, in jiffies (immutable)
- * @delay: how many jiffies to wait the next time (lock: rca_id.lock)
- * @data: the user's private data (immutable)
- */
-struct rca_retry {
-	void (*again)(struct rca_id *id);
-	int (*send)(struct rca_id *id, const struct rca_tp_conn *conn);
-	struct rca_tp_conn conn;
-	unsigned long deadline;
-	unsigned long delay;
-	u8 data[IB_CM_REQ_PRIVATE_DATA_SIZE];
 };
 
 /**
@@ -126,49 +104,36 @@ struct rca_retry {
  * @state: changed by rca_id_step() alone (lock: @lock)
  * @peer_gone: the peer gave up before we accepted (lock: @lock)
  * @qp_type: type of its QP (immutable)
+ * @quiet: passive: no event tells that it is established (lock: @op and @lock to change it, @lock
+ *         to read)
+ * @reuse: option REUSEADDR (lock: @op)
+ * @afonly: option AFONLY (lock: @op)
+ * @afonly_set: it was set (lock: @op)
  * @ps: port space (immutable)
+ * @watch: what it hears of: its network device, also its neighbour, or nothing, and which bucket it
+ *         is in (lock: @op and the bucket's to change it; read without)
+ * @port_num: port of @dev, 0: none (lock: @op)
  * @op: serialises operations; @dev, @lower and all below but @bind's table entry
  * @net: network namespace (immutable; holds a reference)
- * @bind: its place in the port table (lock: @op)
  * @local: local address as far as it is known (lock: @op; immutable in a child)
  * @dst: address of the peer (lock: @op; immutable in a child)
  * @dev: its device (lock: @op; holds a reference)
  * @dev_node: in &rca_device.ids (lock: rca_device.lock)
  * @sgid_attr: local GID (lock: @op; holds a reference)
- * @path: resolved path, NULL: none (lock: @op; owned)
- * @alt_path: alternate path of a request, NULL: none (lock: @op; owned)
- * @retry: the request that was sent, NULL: none (lock: @op; owned; callbacks may read it
- *         under @lock in the state RCA_ST_REQ_SENT)
- * @path_in: InfiniBand: path for the way here where it is another one, else NULL (lock: @op; owned)
- * @path_out: likewise for the way there
  * @lower: the transport's id, NULL: none (lock: @op; owned)
- * @port_num: port of @dev, 0: none (lock: @op)
  * @link: what resolution found out (lock: @op, and @lock once it is in a table)
- * @by_netdev: in the table of ids by network device (lock: its bucket)
- * @by_peer: in the table of ids by neighbour (lock: its bucket)
- * @resolve: the resolution under way, NULL: none (lock: @lock; holds a reference)
- * @query: the query for a path under way, NULL: none (lock: @lock; holds a reference)
- * @members: multicast groups that it has joined (lock: @op)
+ * @watch_node: in the table of ids that hear of the network (lock: its bucket)
  * @spare: record for the event of the operation under way (lock: @lock; owned)
- * @memberships: how many @members there are, and such that come or go (atomic)
- * @user_events: user events that wait to be read (atomic)
- * @listener: listening: its listener (lock: @op; owned)
- * @waiting: listening: requests that wait to be read (atomic)
- * @backlog: listening: how many may (immutable while listening)
- * @psn: starting PSN of our receive queue (immutable)
+ * @psn: not datagrams: starting PSN of our receive queue (immutable)
  * @qkey: datagrams: queue key that user space or a peer was told, 0: none yet (lock: @lock)
- * @tos: type of service (lock: @op)
- * @tos_set: it was set (lock: @op)
- * @gid_type: RoCE: enum ib_uverbs_gid_type that was asked for, 0: none (lock: @op)
- * @ack_timeout: acknowledgement timeout of the local QP (lock: @op; callbacks read it without)
- * @ack_timeout_set: it was set (lock: @op; callbacks read it without)
- * @reuse: option REUSEADDR (lock: @op)
- * @afonly: option AFONLY (lock: @op)
- * @afonly_set: it was set (lock: @op)
- * @defaults: RoCE: what the program has for ports, NULL: nothing (lock: @op; owned)
- * @work: destroys the lower id, or sends the request again, in the background; holds a
- *        reference while queued (rca_wq)
- * @rcu: for lookups without a lock
+ * @extras: what few ids have, NULL: nothing, see rca_id_extras() (set once; owned)
+ * @setup: what it needs to get connected, NULL: it is (lock: @op and @lock to change it, one of
+ *         them or RCU to read; owned)
+ * @work: destroys the lower id, sends the request again or ends a wait, in the background;
+ *        holds a reference while queued (rca_wq)
+ * @rcu: for lookups without a lock; in the place of @dev_node, as no device has it then
+ *
+ * What is not needed while a connection does nothing belongs into the extras or the setup.
  */
 struct rca_id {
 	struct rca_obj obj;
@@ -177,47 +142,34 @@ struct rca_id {
 	u8 state;
 	bool peer_gone;
 	u8 qp_type;
+	u8 quiet : 1;
+	u8 reuse : 1;
+	u8 afonly : 1;
+	u8 afonly_set : 1;
 	u16 ps;
+	u16 watch;
+	u32 port_num;
 	struct mutex op;
 	struct net *net;
-	struct rca_bind bind;
 	union rca_addr local;
 	union rca_addr dst;
 	struct rca_device *dev;
-	struct list_head dev_node;
+	union {
+		struct list_head dev_node;
+		struct rcu_head rcu;
+	};
 	const struct ib_gid_attr *sgid_attr;
-	struct sa_path_rec *path;
-	struct sa_path_rec *alt_path;
-	struct rca_retry *retry;
-	struct sa_path_rec *path_in;
-	struct sa_path_rec *path_out;
 	void *lower;
-	u32 port_num;
 	struct rca_link link;
-	struct hlist_nulls_node by_netdev;
-	struct hlist_nulls_node by_peer;
-	struct rca_resolve *resolve;
-	struct rca_route_query *query;
-	struct list_head members;
+	union {
+		u32 psn;
+		u32 qkey;
+	};
+	struct hlist_nulls_node watch_node;
 	struct rca_event *spare;
-	atomic_t memberships;
-	atomic_t user_events;
-	struct rca_listener *listener;
-	atomic_t waiting;
-	u32 backlog;
-	u32 psn;
-	u32 qkey;
-	u8 tos;
-	bool tos_set;
-	u8 gid_type;
-	u8 ack_timeout;
-	bool ack_timeout_set;
-	bool reuse;
-	bool afonly;
-	bool afonly_set;
-	struct rca_defaults *defaults;
-	struct delayed_work work;
-	struct rcu_head rcu;
+	struct rca_extras *extras;
+	struct rca_setup *setup;
+	struct work_struct work;
 };
 
 /**
@@ -235,6 +187,22 @@ struct neighbour;
 struct net_device;
 
 extern struct workqueue_struct *rca_wq;
+extern const struct rca_extras rca_no_extras;
+
+/**
+ * rca_id_extras() - the extras of an id, for who reads them
+ * @id: the id
+ *
+ * Return: its extras; ones in which nothing is set when it has none.
+ */
+static inline const struct rca_extras *rca_id_extras(const struct rca_id *id)
+{
+	/* Pairs with cmpxchg_release() in rca_id_need_extras(). */
+	const struct rca_extras *extras = smp_load_acquire(&id->extras);
+
+	return extras ?: &rca_no_extras;
+}
+
 
 int rca_cmid_init(void);
 void rca_cmid_exit(void);
@@ -258,6 +226,7 @@ enum rca_state rca_id_state(struct rca_id *id);
 
 /* Events */
 int rca_id_reserve_event(struct rca_id *id);
+int rca_id_reserve_answer(struct rca_id *id);
 void rca_id_unreserve_event(struct rca_id *id);
 struct rca_event *rca_id_event(struct rca_id *id);
 void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status);
@@ -270,17 +239,39 @@ void rca_event_set_ud(struct rca_event *ev, const struct rca_tp_conn *conn);
 int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
 		  const struct ib_gid_attr *sgid_attr);
 void rca_id_detach(struct rca_id *id);
+int rca_id_bind(struct rca_id *id, const union rca_addr *addr);
+void rca_id_unbind(struct rca_id *id);
+bool rca_id_bound(const struct rca_id *id);
 void rca_id_drop_lower(struct rca_id *id);
-void rca_id_drop_path(struct rca_id *id);
-void rca_id_kick(struct rca_id *id);
-void rca_id_kick_later(struct rca_id *id, unsigned long delay);
-void rca_id_unkick(struct rca_id *id);
 void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route);
 void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route);
 int rca_id_set_gid_type(struct rca_id *id, u8 type);
 int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len);
 enum ib_gid_type rca_id_gid_type(const struct rca_id *id, const struct rca_device *dev, u32 port);
 u8 rca_id_tos(const struct rca_id *id);
+
+/* Extras and setup */
+struct rca_timing rca_id_timing(const struct rca_id *id);
+int rca_id_inherit_timing(struct rca_id *child, const struct rca_id *listener);
+struct rca_extras *rca_id_need_extras(struct rca_id *id, gfp_t gfp);
+void rca_id_free_extras(struct rca_id *id);
+struct rca_setup *rca_id_make_setup(struct rca_id *id, gfp_t gfp);
+bool rca_id_need_setup(struct rca_id *id);
+void rca_id_drop_path(struct rca_id *id);
+void rca_id_drop_setup(struct rca_id *id);
+void rca_id_free_setup(struct rca_id *id);
+
+/* Work */
+unsigned long rca_id_farewell(const struct rca_id *id);
+void rca_id_disconnect(struct rca_id *id);
+void rca_id_work(struct work_struct *work);
+void rca_id_kick(struct rca_id *id);
+void rca_id_alarm(struct timer_list *timer);
+void rca_id_kick_at(struct rca_id *id, unsigned long delay);
+void rca_id_kick_later(struct rca_id *id, unsigned long delay);
+void rca_id_unkick(struct rca_id *id);
+bool rca_id_kicked(const struct rca_id *id);
+void rca_id_flush(struct rca_id *id);
 
 /* Network */
 void rca_watch_init(void);

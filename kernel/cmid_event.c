@@ -37,6 +37,30 @@ int rca_id_reserve_event(struct rca_id *id)
 }
 
 /**
+ * rca_id_reserve_answer() - get the record for what the peer will answer, with the way to it
+ * @id: the id; its route is resolved
+ *
+ * Who does all steps in one call learns the way from the answer.
+ *
+ * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Return: 0 or -ENOMEM.
+ */
+int rca_id_reserve_answer(struct rca_id *id)
+{
+	unsigned long flags;
+	int ret;
+
+	ret = rca_id_reserve_event(id);
+	if (ret)
+		return ret;
+	spin_lock_irqsave(&id->lock, flags);
+	rca_id_fill_route_locked(id, &id->spare->rec.route);
+	id->spare->rec.flags |= RDMA_CM_ALT_EVENT_F_ROUTE;
+	spin_unlock_irqrestore(&id->lock, flags);
+	return 0;
+}
+
+/**
  * rca_id_unreserve_event() - the operation failed, no event will come
  * @id: the id
  *
@@ -135,19 +159,24 @@ void rca_id_post_net_locked(struct rca_id *id, u32 type)
  */
 int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 {
+	struct rca_extras *extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
 	struct rca_event *ev = NULL;
 	unsigned long flags;
 	int ret = -ENOBUFS;
 
-	if (atomic_inc_return(&id->user_events) <= RCA_MAX_USER_EVENTS) {
+	if (!extras)
+		return -ENOMEM;
+	if (atomic_inc_return(&extras->user_events) > RCA_MAX_USER_EVENTS)
+		rca_source_reap(&id->src);	/* it may have taken some from the ring */
+	if (atomic_read(&extras->user_events) <= RCA_MAX_USER_EVENTS) {
 		ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
 		ret = ev ? 0 : -ENOMEM;
 	}
 	if (ret) {
-		atomic_dec(&id->user_events);
+		atomic_dec(&extras->user_events);
 		return ret;
 	}
-	ev->credit = &id->user_events;
+	ev->credit = &extras->user_events;
 	ev->rec.type = type;
 	ev->rec.status = status;
 	ev->rec.user_status = status;

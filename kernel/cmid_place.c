@@ -14,6 +14,7 @@
 
 #include "cmid.h"
 #include "devices.h"
+#include "pace.h"
 
 /**
  * rca_id_attach() - bind an id to a device
@@ -61,6 +62,7 @@ void rca_id_detach(struct rca_id *id)
 		return;
 	WARN_ON_ONCE(id->lower);
 	rca_id_unwatch(id);
+	rca_pace_release(id);
 	spin_lock_irqsave(&dev->lock, flags);
 	list_del_init(&id->dev_node);
 	spin_unlock_irqrestore(&dev->lock, flags);
@@ -73,24 +75,59 @@ void rca_id_detach(struct rca_id *id)
 }
 
 /**
- * rca_id_drop_path() - free what a connection does not need: the paths and the request of an id
+ * rca_id_bind() - give an id a port of its own
+ * @id: the id; it has none
+ * @addr: address and port; port 0: any
+ *
+ * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Return: 0, and the bind of @id has address and port; or an errno of rca_ports_bind(); -ENOMEM.
+ */
+int rca_id_bind(struct rca_id *id, const union rca_addr *addr)
+{
+	struct rca_extras *extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+	struct rca_bind *bind;
+
+	lockdep_assert_held(&id->op);
+	if (!extras)
+		return -ENOMEM;
+	if (!extras->bind)
+		extras->bind = kzalloc(sizeof(*bind), GFP_KERNEL_ACCOUNT);
+	bind = extras->bind;
+	if (!bind)
+		return -ENOMEM;
+	bind->reuse = id->reuse;
+	bind->afonly = id->afonly;
+	return rca_ports_bind(bind, id->net, id->ps, addr);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_bind);
+
+/**
+ * rca_id_unbind() - give the port of an id back, if it has one of its own
  * @id: the id
  *
- * Context: Any context. Expects @id->op to be held by the caller, or @id to be
- * known to nobody else.
+ * Context: Process context. Expects @id->op to be held by the caller.
  */
-void rca_id_drop_path(struct rca_id *id)
+void rca_id_unbind(struct rca_id *id)
 {
-	kfree(id->path);
-	kfree(id->alt_path);
-	kfree(id->path_in);
-	kfree(id->path_out);
-	kfree(id->retry);
-	id->path = NULL;
-	id->alt_path = NULL;
-	id->path_in = NULL;
-	id->path_out = NULL;
-	id->retry = NULL;
+	struct rca_bind *bind = rca_id_extras(id)->bind;
+
+	lockdep_assert_held(&id->op);
+	if (bind)
+		rca_ports_unbind(bind);
+}
+
+/**
+ * rca_id_bound() - does an id have a port of its own?
+ * @id: the id
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: true: it has, in the bind of its extras.
+ */
+bool rca_id_bound(const struct rca_id *id)
+{
+	const struct rca_bind *bind = rca_id_extras(id)->bind;
+
+	return bind && rca_ports_bound(bind);
 }
 
 static void pack_path(struct ib_path_rec_data *out, struct sa_path_rec *rec, u32 which)
@@ -134,15 +171,15 @@ void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route
 	/* RoCE has the default partition alone (IBTA annex A16.4.3). */
 	route->pkey = cpu_to_be16(id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL);
 	if (id->link.ib)
-		memcpy(route->dgid, id->link.dgid.raw, sizeof(route->dgid));
+		memcpy(route->dgid, id->link.dgid, sizeof(route->dgid));
 	else if (rca_addr_is_set(&id->dst) && !rca_addr_is_any(&id->dst))
 		rdma_ip2gid(&id->dst.sa, (union ib_gid *)route->dgid);
-	if (!id->path)
+	if (!id->setup || !id->setup->path)
 		return;
-	pack_path(&route->path[0], id->path, IB_PATH_PRIMARY);
+	pack_path(&route->path[0], id->setup->path, IB_PATH_PRIMARY);
 	route->num_paths = 1;
-	if (id->alt_path) {
-		pack_path(&route->path[1], id->alt_path, IB_PATH_ALTERNATE);
+	if (id->setup->alt_path) {
+		pack_path(&route->path[1], id->setup->alt_path, IB_PATH_ALTERNATE);
 		route->num_paths = 2;
 	}
 }
@@ -160,3 +197,4 @@ void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route)
 	rca_id_fill_route_locked(id, route);
 	mutex_unlock(&id->op);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_fill_route);

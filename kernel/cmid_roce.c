@@ -40,14 +40,19 @@ static enum ib_gid_type to_ib(u8 type)
  * @type: enum ib_uverbs_gid_type: RoCE v1 or v2
  *
  * Context: Process context. Expects @id->op to be held by the caller.
- * Return: 0; -EINVAL another type, or the id has a device.
+ * Return: 0; -EINVAL another type, or the id has a device; -ENOMEM.
  */
 int rca_id_set_gid_type(struct rca_id *id, u8 type)
 {
+	struct rca_extras *extras;
+
 	lockdep_assert_held(&id->op);
 	if (check_type(type) || id->dev)
 		return -EINVAL;
-	id->gid_type = type;
+	extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+	if (!extras)
+		return -ENOMEM;
+	extras->gid_type = type;
 	return 0;
 }
 
@@ -65,6 +70,7 @@ int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len)
 	const struct rdma_cm_alt_port_default *port = val;
 	u32 count = len / sizeof(*port), i;
 	struct rca_defaults *defaults;
+	struct rca_extras *extras;
 
 	lockdep_assert_held(&id->op);
 	if (len % sizeof(*port) || id->dev)
@@ -73,20 +79,23 @@ int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len)
 		if (check_type(port[i].gid_type) ||
 		    memchr_inv(port[i].__reserved, 0, sizeof(port[i].__reserved)))
 			return -EINVAL;
+	extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+	if (!extras)
+		return -ENOMEM;
 	defaults = kmalloc(struct_size(defaults, port, count), GFP_KERNEL_ACCOUNT);
 	if (!defaults)
 		return -ENOMEM;
 	defaults->count = count;
 	memcpy(defaults->port, val, len);
-	kfree(id->defaults);
-	id->defaults = defaults;
+	kfree(extras->defaults);
+	extras->defaults = defaults;
 	return 0;
 }
 
 static const struct rdma_cm_alt_port_default *find(const struct rca_id *id,
 						   const struct rca_device *dev, u32 port)
 {
-	const struct rca_defaults *defaults = id->defaults;
+	const struct rca_defaults *defaults = rca_id_extras(id)->defaults;
 	u32 i;
 
 	for (i = 0; defaults && i < defaults->count; i++)
@@ -108,9 +117,10 @@ static const struct rdma_cm_alt_port_default *find(const struct rca_id *id,
 enum ib_gid_type rca_id_gid_type(const struct rca_id *id, const struct rca_device *dev, u32 port)
 {
 	const struct rdma_cm_alt_port_default *preset;
+	u8 type = rca_id_extras(id)->gid_type;
 
-	if (id->gid_type)
-		return to_ib(id->gid_type);
+	if (type)
+		return to_ib(type);
 	preset = find(id, dev, port);
 	return preset ? to_ib(preset->gid_type) : rca_portconf_gid_type(dev->conf, port);
 }
@@ -124,10 +134,11 @@ enum ib_gid_type rca_id_gid_type(const struct rca_id *id, const struct rca_devic
  */
 u8 rca_id_tos(const struct rca_id *id)
 {
+	const struct rca_extras *extras = rca_id_extras(id);
 	const struct rdma_cm_alt_port_default *preset;
 
-	if (id->tos_set || !id->dev)
-		return id->tos;
+	if (extras->tos_set || !id->dev)
+		return extras->tos;
 	preset = find(id, id->dev, id->port_num);
 	return preset ? preset->tos : rca_portconf_tos(id->dev->conf, id->port_num);
 }

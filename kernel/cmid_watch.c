@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ids by network device and by neighbour, so that those whom a change of the
- * network concerns are found without looking at the others.
+ * Ids that hear of changes of the network, by their neighbours, so that those whom
+ * the change of one concerns are found without looking at the others.
  *
  * Locking: a spinlock for each bucket to change it, in process context; RCU to
  * read. A reader that stands on an id that goes over to another bucket ends
  * there, and starts again.
  */
 #include <kunit/visibility.h>
+#include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/hash.h>
 #include <linux/inetdevice.h>
 #include <linux/jhash.h>
 #include <linux/netdevice.h>
@@ -20,11 +23,17 @@
 #include "cmid.h"
 #include "devices.h"
 
-#define NETDEV_BUCKETS	64
-#define PEER_BUCKETS	1024
+#define BUCKET_BITS	10
+#define BUCKETS		1024
+
+static_assert(BIT(BUCKET_BITS) == BUCKETS);
+
+/* The low bits of &rca_id.watch; above them is the number of the bucket. */
+enum { NOTHING, NETDEV, NETDEV_AND_PEER, KIND = 3 };
+#define KIND_BITS	2
 
 /**
- * struct bucket - a bucket of a table of ids
+ * struct bucket - a bucket of the table
  * @lock: taken to change @ids
  * @ids: the ids
  */
@@ -33,17 +42,11 @@ struct bucket {
 	struct hlist_nulls_head ids;
 };
 
-static struct bucket netdevs[NETDEV_BUCKETS];
-static struct bucket peers[PEER_BUCKETS];
-
-static struct bucket *netdev_bucket(const struct net *net, int ifindex)
-{
-	return &netdevs[jhash_2words(net_hash_mix(net), ifindex, 0) % NETDEV_BUCKETS];
-}
+static struct bucket buckets[BUCKETS];
 
 static struct bucket *peer_bucket(const struct net *net, int ifindex, const void *ip, size_t len)
 {
-	return &peers[jhash(ip, len, net_hash_mix(net) + ifindex) % PEER_BUCKETS];
+	return &buckets[jhash(ip, len, net_hash_mix(net) + ifindex) % BUCKETS];
 }
 
 /* The key of the neighbour that an address is; its length, 0: it is none. */
@@ -61,25 +64,30 @@ static size_t peer_key(const union rca_addr *addr, const void **key)
 	}
 }
 
-static struct bucket *bucket_of_peer(const struct rca_id *id)
+/* Where an id shall be: by its peer; one without is anywhere. */
+static struct bucket *bucket_for(const struct rca_id *id)
 {
 	const void *key;
 	size_t len = peer_key(&id->dst, &key);
 
-	return len ? peer_bucket(id->net, id->link.ifindex, key, len) : NULL;
+	if (!len || rca_addr_is_any(&id->dst))
+		return &buckets[hash_ptr(id, BUCKET_BITS)];
+	return peer_bucket(id->net, id->link.ifindex, key, len);
 }
 
-static void enter(struct bucket *bucket, struct hlist_nulls_node *node)
+/* Where it is. */
+static struct bucket *bucket_of(const struct rca_id *id)
 {
-	spin_lock(&bucket->lock);
-	hlist_nulls_add_head_rcu(node, &bucket->ids);
-	spin_unlock(&bucket->lock);
+	return &buckets[id->watch >> KIND_BITS];
 }
 
-static void leave(struct bucket *bucket, struct hlist_nulls_node *node)
+static void enter(struct rca_id *id, u16 kind)
 {
+	struct bucket *bucket = bucket_for(id);
+
 	spin_lock(&bucket->lock);
-	hlist_nulls_del_init_rcu(node);
+	WRITE_ONCE(id->watch, (bucket - buckets) << KIND_BITS | kind);
+	hlist_nulls_add_head_rcu(&id->watch_node, &bucket->ids);
 	spin_unlock(&bucket->lock);
 }
 
@@ -94,8 +102,8 @@ static void leave(struct bucket *bucket, struct hlist_nulls_node *node)
  */
 void rca_id_watch_netdev(struct rca_id *id)
 {
-	if (id->link.ifindex && hlist_nulls_unhashed(&id->by_netdev))
-		enter(netdev_bucket(id->net, id->link.ifindex), &id->by_netdev);
+	if (id->link.ifindex && !id->watch)
+		enter(id, NETDEV);
 }
 
 /**
@@ -103,36 +111,51 @@ void rca_id_watch_netdev(struct rca_id *id)
  * @id: the id; its address is resolved, and it has a device
  *
  * On RoCE, where the path has that address. Of a peer behind a gateway nothing
- * is heard. Doing it twice is fine. Ends with rca_id_unwatch().
+ * is heard. It hears of its network device, too. Doing it twice is fine. Ends with
+ * rca_id_unwatch().
  *
  * Context: Process context. Expects @id->op to be held by the caller.
  */
 void rca_id_watch_peer(struct rca_id *id)
 {
 	struct bucket *bucket;
+	const void *key;
 
 	lockdep_assert_held(&id->op);
 	if (!id->dev || !rdma_protocol_roce(id->dev->ibdev, id->port_num) ||
-	    !hlist_nulls_unhashed(&id->by_peer))
+	    !peer_key(&id->dst, &key))
 		return;
-	bucket = bucket_of_peer(id);
-	if (bucket)
-		enter(bucket, &id->by_peer);
+	bucket = bucket_for(id);
+	if (id->watch && bucket_of(id) != bucket)
+		rca_id_unwatch(id);
+	if (!id->watch) {
+		enter(id, NETDEV_AND_PEER);
+		return;
+	}
+	/* As a rule its peer was known when it began to hear: nothing is missed in between. */
+	spin_lock(&bucket->lock);
+	WRITE_ONCE(id->watch, (id->watch & ~KIND) | NETDEV_AND_PEER);
+	spin_unlock(&bucket->lock);
 }
 
 /**
  * rca_id_unwatch() - an id hears nothing of the network any more
- * @id: the id; its peer and network device are what they were
+ * @id: the id
  *
  * Context: Process context. Expects @id->op to be held by the caller, or @id
  * to be known to nobody else.
  */
 void rca_id_unwatch(struct rca_id *id)
 {
-	if (!hlist_nulls_unhashed(&id->by_netdev))
-		leave(netdev_bucket(id->net, id->link.ifindex), &id->by_netdev);
-	if (!hlist_nulls_unhashed(&id->by_peer))
-		leave(bucket_of_peer(id), &id->by_peer);
+	struct bucket *bucket;
+
+	if (!id->watch)
+		return;
+	bucket = bucket_of(id);
+	spin_lock(&bucket->lock);
+	hlist_nulls_del_init_rcu(&id->watch_node);
+	WRITE_ONCE(id->watch, NOTHING);
+	spin_unlock(&bucket->lock);
 }
 
 /* Events of a request are suppressed until it is accepted. */
@@ -161,36 +184,46 @@ static void tell(struct rca_id *id, const u8 *then, const u8 *now, u32 type)
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
-/**
- * rca_id_netdev_changed() - a network device may have got another hardware address
- * @ndev: the network device
- *
- * Ids that were bound or resolved while it had another one get ADDR_CHANGE.
- *
- * Context: Any context.
- */
-void rca_id_netdev_changed(const struct net_device *ndev)
+static void tell_bucket(struct bucket *bucket, const struct net_device *ndev)
 {
 	struct net *net = dev_net(ndev);
-	struct bucket *bucket = netdev_bucket(net, ndev->ifindex);
 	struct hlist_nulls_node *pos;
 	struct rca_id *id;
 
 	rcu_read_lock();
 	do {
-		hlist_nulls_for_each_entry_rcu(id, pos, &bucket->ids, by_netdev)
+		hlist_nulls_for_each_entry_rcu(id, pos, &bucket->ids, watch_node)
 			if (net_eq(id->net, net) && id->link.ifindex == ndev->ifindex)
 				tell(id, id->link.smac, ndev->dev_addr,
 				     RDMA_CM_ALT_EVENT_ADDR_CHANGE);
-	} while (get_nulls_value(pos) != bucket - netdevs);
+	} while (get_nulls_value(pos) != bucket - buckets);
 	rcu_read_unlock();
+}
+
+/**
+ * rca_id_netdev_changed() - a network device may have got another hardware address
+ * @ndev: the network device
+ *
+ * Ids that were bound or resolved while it had another one get ADDR_CHANGE. All ids
+ * are looked at: it happens when a bond fails over, so rarely that it is not worth
+ * memory of each id.
+ *
+ * Context: Any context.
+ */
+void rca_id_netdev_changed(const struct net_device *ndev)
+{
+	int i;
+
+	for (i = 0; i < BUCKETS; i++)
+		tell_bucket(&buckets[i], ndev);
 }
 
 static bool is_peer(const struct rca_id *id, const struct neighbour *neigh, size_t len)
 {
 	const void *key;
 
-	return id->link.ifindex == neigh->dev->ifindex && net_eq(id->net, dev_net(neigh->dev)) &&
+	return (READ_ONCE(id->watch) & KIND) == NETDEV_AND_PEER &&
+	       id->link.ifindex == neigh->dev->ifindex && net_eq(id->net, dev_net(neigh->dev)) &&
 	       peer_key(&id->dst, &key) == len && !memcmp(key, neigh->primary_key, len);
 }
 
@@ -219,16 +252,16 @@ void rca_id_neigh_changed(struct neighbour *neigh)
 		goto out_unlock;
 	neigh_ha_snapshot(addr, neigh, neigh->dev);
 	do {
-		hlist_nulls_for_each_entry_rcu(id, pos, &bucket->ids, by_peer)
+		hlist_nulls_for_each_entry_rcu(id, pos, &bucket->ids, watch_node)
 			if (is_peer(id, neigh, len))
 				tell(id, id->link.dmac, addr, RDMA_CM_ALT_EVENT_UNREACHABLE);
-	} while (get_nulls_value(pos) != bucket - peers);
+	} while (get_nulls_value(pos) != bucket - buckets);
 out_unlock:
 	rcu_read_unlock();
 }
 
 /**
- * rca_watch_init() - make the tables
+ * rca_watch_init() - make the table
  *
  * Context: Process context. Module init, before there is an id.
  */
@@ -236,12 +269,8 @@ void rca_watch_init(void)
 {
 	int i;
 
-	for (i = 0; i < NETDEV_BUCKETS; i++) {
-		spin_lock_init(&netdevs[i].lock);
-		INIT_HLIST_NULLS_HEAD(&netdevs[i].ids, i);
-	}
-	for (i = 0; i < PEER_BUCKETS; i++) {
-		spin_lock_init(&peers[i].lock);
-		INIT_HLIST_NULLS_HEAD(&peers[i].ids, i);
+	for (i = 0; i < BUCKETS; i++) {
+		spin_lock_init(&buckets[i].lock);
+		INIT_HLIST_NULLS_HEAD(&buckets[i].ids, i);
 	}
 }

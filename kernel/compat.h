@@ -3,8 +3,10 @@
 #ifndef RCA_COMPAT_H
 #define RCA_COMPAT_H
 
+#include <linux/mm.h>
 #include <linux/nsproxy.h>
 #include <linux/version.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
 /* The reference count of a set of namespaces. */
@@ -27,6 +29,23 @@ static inline void rca_nsproxy_init(struct nsproxy *proxy)
 static inline int rca_nsproxy_count(struct nsproxy *proxy)
 {
 	return refcount_read(&proxy->count);
+}
+#endif
+
+/* Flags of a mapping may be changed by anybody before 6.3. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_flags_t clear)
+{
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+}
+#endif
+
+/* Tables of sysctls ended with an empty entry before 6.6; callers have one. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+static inline struct ctl_table_header *
+register_net_sysctl_sz(struct net *net, const char *path, struct ctl_table *table, size_t size)
+{
+	return register_net_sysctl(net, path, table);
 }
 #endif
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connections: what user space asks for, and what the peer's messages mean. What
- * datagram ids do instead is in datagram.c.
+ * Connections: what user space asks for. What the peer's messages mean is in
+ * message.c; what datagram ids do instead is in datagram.c.
  *
- * Locking: rca_id.op over each operation; messages take rca_id.lock alone. An
- * operation changes the state before it sends, as the answer may come first.
+ * Locking: rca_id.op over each operation. An operation changes the state before
+ * it sends, as the answer may come first.
  */
 #include "connect.h"
 
@@ -14,7 +14,7 @@
 
 #include "datagram.h"
 #include "devices.h"
-#include "qpattr.h"
+#include "pace.h"
 #include "retry.h"
 #include "trace.h"
 #include "wire.h"
@@ -49,9 +49,9 @@ static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
 	u8 data[IB_CM_REQ_PRIVATE_DATA_SIZE] = {};
 	struct rca_tp_req req = {
 		.conn = *user,
-		.path = id->path,
-		.path_in = id->path_in,
-		.path_out = id->path_out,
+		.path = id->setup->path,
+		.path_in = id->setup->path_in,
+		.path_out = id->setup->path_out,
 		.sgid_attr = id->sgid_attr,
 		.service_id = rca_wire_addr_service_id(id->ps, &id->dst),
 	};
@@ -61,9 +61,10 @@ static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
 		req.net = id->net;
 		req.local = &id->local;
 		req.dst = &id->dst;
-		req.tos = id->tos;
+		req.tos = rca_id_extras(id)->tos;
 		return id->dev->tp->connect(id->lower, &req);
 	}
+	rca_retry_timers(id, &req);
 	req.conn.private_data = data;
 	req.conn.private_data_len = rca_wire_put_private(data, &id->local, &id->dst,
 							 user->private_data,
@@ -83,7 +84,7 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 		return ret;
 	if (conn->private_data_len > private_max(id, RCA_WIRE_REQ))
 		return -EINVAL;
-	ret = rca_id_reserve_event(id);
+	ret = rca_id_reserve_answer(id);
 	if (ret)
 		return ret;
 	lower = id->dev->tp->create(id->dev->ibdev, id);
@@ -101,7 +102,13 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 		ret = step.err;
 		goto err_drop_request;
 	}
+	if (id->setup->retry && !rca_pace_begin(id)) {
+		rca_retry_hold(id);
+		return 0;
+	}
 	ret = send_request(id, conn);
+	if (!ret)
+		rca_retry_arm(id);
 	if (!ret || ret == -EINPROGRESS)
 		return ret;
 	rca_id_step(id, RCA_IN_CONNECT_FAIL);
@@ -111,6 +118,28 @@ err_drop_request:
 err_drop_lower:
 	rca_id_drop_lower(id);
 err_unreserve:
+	rca_id_unreserve_event(id);
+	return ret;
+}
+
+/**
+ * rca_connect_finished_locked() - a connect has ended that went on after it was started
+ * @id: the id
+ * @lower: the lower id that it had then; may be gone
+ * @ret: what rca_tp_ops.finish() has returned
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: as rca_connect_locked().
+ */
+int rca_connect_finished_locked(struct rca_id *id, void *lower, int ret)
+{
+	lockdep_assert_held(&id->op);
+	if (!ret)
+		return 0;
+	if (id->lower != lower)
+		return rca_id_state(id) == RCA_ST_REMOVED ? -ENXIO : ret;
+	rca_id_step(id, RCA_IN_CONNECT_FAIL);
+	rca_id_drop_lower(id);
 	rca_id_unreserve_event(id);
 	return ret;
 }
@@ -128,49 +157,87 @@ static int finish_connect(struct rca_id *id)
 	mutex_unlock(&id->op);
 	ret = tp->finish(lower);
 	mutex_lock(&id->op);
-	if (!ret)
-		return 0;
-	if (id->lower != lower)
-		return rca_id_state(id) == RCA_ST_REMOVED ? -ENXIO : ret;
-	rca_id_step(id, RCA_IN_CONNECT_FAIL);
-	rca_id_drop_lower(id);
-	rca_id_unreserve_event(id);
-	return ret;
+	return rca_connect_finished_locked(id, lower, ret);
 }
 
-/* The host may have a socket with the port that we have chosen: take another one. */
-static bool change_port(struct rca_id *id, int ret)
+/**
+ * rca_connect_again() - is it worth while to try a connect again, that failed with @ret?
+ * @id: the id
+ * @ret: its errno
+ * @tries: counts them; begins with 0
+ *
+ * The host may have a socket with the port that we have chosen: take another one.
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: true: it is.
+ */
+bool rca_connect_again(struct rca_id *id, int ret, unsigned int *tries)
 {
-	if ((ret != -EADDRINUSE && ret != -EADDRNOTAVAIL) || rca_ports_repick(&id->bind))
+	struct rca_bind *bind = rca_id_extras(id)->bind;
+
+	lockdep_assert_held(&id->op);
+	if ((ret != -EADDRINUSE && ret != -EADDRNOTAVAIL) || (*tries)++ >= PORT_TRIES ||
+	    !bind || rca_ports_repick(bind))
 		return false;
-	rca_addr_set_port(&id->local, rca_addr_port(&id->bind.addr));
+	rca_addr_set_port(&id->local, rca_addr_port(&bind->addr));
 	return true;
 }
 
 /**
- * rca_connect() - send a connection request
+ * rca_connect_start_locked() - send a connection request, or start to
  * @id: the id; its route is resolved
  * @conn: our parameters; the private data is the user's part
  *
- * Context: Process context. Sleeps. Takes and releases @id->op; has it not
- * while TCP connects, where that blocks.
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: as rca_connect_locked(); or -EINPROGRESS: rca_tp_ops.finish() of its lower id
+ * must be called, and then rca_connect_finished_locked().
+ */
+int rca_connect_start_locked(struct rca_id *id, const struct rca_tp_conn *conn)
+{
+	return id->qp_type == IB_QPT_UD ? rca_datagram_connect_locked(id, conn) :
+					  start_connect(id, conn);
+}
+
+/**
+ * rca_connect_locked() - send a connection request
+ * @id: the id; its route is resolved
+ * @conn: our parameters; the private data is the user's part
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller;
+ * releases it for a while where TCP connects and that blocks.
  * Return: 0, an event follows; -EINVAL wrong state or private data too long;
  * -ENXIO; -ENOMEM; on iWARP also -ERESTARTSYS, -ECONNABORTED: the id was
  * destroyed meanwhile, and what TCP says. The id is as before then.
  */
-int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
+int rca_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 {
-	int ret, tries = 0;
+	unsigned int tries = 0;
+	int ret;
 
-	if (id->qp_type == IB_QPT_UD)
-		return rca_datagram_connect(id, conn);
-	mutex_lock(&id->op);
+	lockdep_assert_held(&id->op);
 	do {
-		ret = start_connect(id, conn);
+		ret = rca_connect_start_locked(id, conn);
 		if (ret == -EINPROGRESS)
 			ret = finish_connect(id);
-	} while (ret && tries++ < PORT_TRIES && change_port(id, ret));
+	} while (ret && rca_connect_again(id, ret, &tries));
 	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "connect", ret);
+	return ret;
+}
+
+/**
+ * rca_connect() - rca_connect_locked() that takes the lock
+ * @id: the id; its route is resolved
+ * @conn: our parameters; the private data is the user's part
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: as rca_connect_locked().
+ */
+int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
+{
+	int ret;
+
+	mutex_lock(&id->op);
+	ret = rca_connect_locked(id, conn);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -183,20 +250,22 @@ static int refused(struct rca_id *id, const struct rca_step *step)
 }
 
 /**
- * rca_accept() - accept a connection request
+ * rca_accept_as() - accept a connection request
  * @id: the id of the request
  * @cookie: stamped on the events of the id from now on
  * @conn: our parameters
+ * @quiet: no event tells that it is established
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0, an event follows, but for datagrams; -EINVAL wrong state or private
  * data too long: the request waits still; -ECONNRESET the peer has given up; another errno:
  * the request was rejected.
  */
-int rca_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
+int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn, bool quiet)
 {
 	struct rca_tp_conn rep = *conn;
 	struct rca_step step;
+	unsigned long flags;
 	int ret;
 
 	if (id->qp_type == IB_QPT_UD)
@@ -214,7 +283,11 @@ int rca_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
 	if (ret)
 		goto out_unlock;
 	rca_source_set_cookie(&id->src, cookie);
-	step = rca_id_step(id, RCA_IN_ACCEPT);
+	spin_lock_irqsave(&id->lock, flags);
+	step = rca_id_step_locked(id, RCA_IN_ACCEPT);
+	if (step.verdict == RCA_TAKE)
+		id->quiet = quiet;
+	spin_unlock_irqrestore(&id->lock, flags);
 	if (step.verdict != RCA_TAKE) {
 		rca_id_unreserve_event(id);
 		ret = refused(id, &step);
@@ -232,13 +305,13 @@ int rca_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
 			id->dev->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
 		goto out_unlock;
 	}
-	rca_id_drop_path(id);
+	rca_id_drop_setup(id);
 out_unlock:
 	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "accept", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_accept);
+EXPORT_SYMBOL_IF_KUNIT(rca_accept_as);
 
 /**
  * rca_reject() - refuse a connection request, or a reply
@@ -299,7 +372,7 @@ int rca_establish(struct rca_id *id)
 		id->dev->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
 		goto out_unlock;
 	}
-	rca_id_drop_path(id);
+	rca_id_drop_setup(id);
 out_unlock:
 	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "establish", ret);
 	mutex_unlock(&id->op);
@@ -317,21 +390,13 @@ EXPORT_SYMBOL_IF_KUNIT(rca_establish);
 int rca_disconnect(struct rca_id *id)
 {
 	struct rca_step step;
-	unsigned long flags;
 	int ret;
 
 	mutex_lock(&id->op);
 	step = rca_id_step(id, RCA_IN_DISCONNECT);
 	ret = step.err;
-	if (step.verdict != RCA_TAKE || !id->dev->tp->disconnect(id->lower))
-		goto out_unlock;
-	/* It could not be sent: the connection is over for us all the same. */
-	spin_lock_irqsave(&id->lock, flags);
-	step = rca_id_step_locked(id, RCA_IN_DISCONNECT_FAIL);
 	if (step.verdict == RCA_TAKE)
-		rca_id_post_locked(id, NULL, step.post, 0);
-	spin_unlock_irqrestore(&id->lock, flags);
-out_unlock:
+		rca_id_disconnect(id);
 	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "disconnect", ret);
 	mutex_unlock(&id->op);
 	return ret;
@@ -360,88 +425,3 @@ int rca_notify(struct rca_id *id, u32 event)
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_notify);
-
-/* Does the event that this input causes have more to tell than its status? */
-static bool needs_record(enum rca_input input)
-{
-	return input == RCA_IN_REP || input == RCA_IN_REJ || input == RCA_IN_RTU ||
-	       input == RCA_IN_REQ_TIMEOUT || input == RCA_IN_REP_TIMEOUT ||
-	       input == RCA_IN_UP || input == RCA_IN_ERROR;
-}
-
-/*
- * ib_cm tells of a message that nobody answered when it has put its reference of
- * the lower id already: destroy() does not wait for that callback, and the owner
- * may be on its way out.
- */
-static bool get_owner(struct rca_id *id)
-{
-	bool alive;
-
-	rcu_read_lock();
-	alive = rca_obj_tryget(&id->obj);
-	rcu_read_unlock();
-	return alive;
-}
-
-static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event *event)
-{
-	struct rca_event *ev = NULL;
-	struct rca_step step;
-	unsigned long flags;
-
-	if (rca_retry_stale(id, event))
-		return 0;
-	if (needs_record(event->input)) {
-		ev = rca_id_event(id);
-		if (ev && event->has_conn)
-			rca_event_set_conn(ev, &event->conn);
-		if (ev && event->input == RCA_IN_REP &&
-		    rca_qp_attr_fill(id, lower, &ev->rec.qp))
-			ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
-	}
-
-	spin_lock_irqsave(&id->lock, flags);
-	if (id->state == RCA_ST_REQ_RCVD &&
-	    (event->input == RCA_IN_REJ || event->input == RCA_IN_DREQ))
-		WRITE_ONCE(id->peer_gone, true);	/* pairs with refused() */
-	step = rca_id_step_locked(id, event->input);
-	if (step.verdict == RCA_TAKE && step.post != RCA_NO_EVENT) {
-		rca_id_post_locked(id, ev, step.post, event->status);
-		ev = NULL;
-	}
-	spin_unlock_irqrestore(&id->lock, flags);
-	rca_event_free(ev);
-
-	/* Closed: the transport answers late messages without the lower id. */
-	if ((step.action & RCA_ACT_FINISH) ||
-	    (step.verdict == RCA_TAKE && step.next == RCA_ST_CLOSED))
-		rca_id_kick(id);
-	return step.action;
-}
-
-/**
- * rca_connect_event() - a message came for an id, or did not come
- * @owner: the id
- * @lower: its transport's id
- * @event: what happened
- *
- * Context: Process context, callback of a transport. May sleep. Takes and
- * releases @owner's state lock.
- * Return: what the transport must do (enum rca_action).
- */
-u8 rca_connect_event(void *owner, void *lower, const struct rca_tp_event *event)
-{
-	struct rca_id *id = owner;
-	u8 action = 0;
-
-	if (!get_owner(id))
-		return 0;
-	if (id->qp_type == IB_QPT_UD)
-		rca_datagram_event(id, event);
-	else
-		action = handle_event(id, lower, event);
-	rca_id_put(id);		/* got in get_owner() */
-	return action;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_connect_event);

@@ -16,6 +16,7 @@
 
 #include "devices.h"
 #include "qpattr.h"
+#include "retry.h"
 #include "trace.h"
 #include "wire.h"
 
@@ -30,10 +31,11 @@ static int reserve_answer(struct rca_id *id)
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	ret = id->dev->tp->ah_attr(id->dev->ibdev, id->port_num, id->path, id->sgid_attr, &attr);
+	ret = id->dev->tp->ah_attr(id->dev->ibdev, id->port_num, id->setup->path, id->sgid_attr,
+				   &attr);
 	if (ret)
 		return ret;
-	ret = rca_id_reserve_event(id);
+	ret = rca_id_reserve_answer(id);
 	if (ret)
 		return ret;
 	spin_lock_irqsave(&id->lock, flags);
@@ -44,15 +46,18 @@ static int reserve_answer(struct rca_id *id)
 
 static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
 {
+	const struct rca_timing timing = rca_id_timing(id);
 	u8 data[IB_CM_SIDR_REQ_PRIVATE_DATA_SIZE] = {};
 	struct rca_tp_req req = {
 		.conn.qp_type = IB_QPT_UD,
 		.conn.private_data = data,
-		.path = id->path,
+		.path = id->setup->path,
 		.sgid_attr = id->sgid_attr,
 		.service_id = rca_wire_addr_service_id(id->ps, &id->dst),
 	};
 
+	req.answer_ms = rca_timing_datagram(&timing, id->setup->path->packet_life_time,
+					    &req.retries);
 	req.conn.private_data_len = rca_wire_put_private(data, &id->local, &id->dst,
 							 user->private_data,
 							 user->private_data_len);
@@ -60,54 +65,56 @@ static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
 }
 
 /**
- * rca_datagram_connect() - ask the peer for its QP
+ * rca_datagram_connect_locked() - ask the peer for its QP
  * @id: the id; its route is resolved
  * @conn: the private data counts
  *
- * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
  * Return: 0, an event follows; -EINVAL wrong state or private data too long;
  * -ENXIO; -ENOMEM. The id is as before then.
  */
-int rca_datagram_connect(struct rca_id *id, const struct rca_tp_conn *conn)
+int rca_datagram_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 {
 	struct rca_step step;
 	void *lower;
 	int ret;
 
-	mutex_lock(&id->op);
+	lockdep_assert_held(&id->op);
 	ret = rca_id_may(id, RCA_IN_SIDR);
 	if (ret)
-		goto out_unlock;
-	ret = -EINVAL;
+		return ret;
 	if (conn->private_data_len > rca_wire_private_max(RCA_WIRE_SIDR_REQ, id->dst.sa.sa_family))
-		goto out_unlock;
+		return -EINVAL;
 	ret = reserve_answer(id);
 	if (ret)
-		goto out_unlock;
+		return ret;
 	lower = id->dev->tp->create(id->dev->ibdev, id);
 	if (IS_ERR(lower)) {
 		ret = PTR_ERR(lower);
 		goto err_unreserve;
 	}
 	id->lower = lower;
+	ret = rca_retry_keep_deadline(id);
+	if (ret)
+		goto err_drop_lower;
 	step = rca_id_step(id, RCA_IN_SIDR);
 	ret = step.err;
 	if (step.verdict != RCA_TAKE)
-		goto err_drop_lower;
+		goto err_drop_request;
 	ret = send_request(id, conn);
 	if (ret) {
 		rca_id_step(id, RCA_IN_CONNECT_FAIL);
-		goto err_drop_lower;
+		goto err_drop_request;
 	}
-	goto out_unlock;
+	rca_retry_arm(id);
+	return 0;
 
+err_drop_request:
+	rca_retry_drop(id);
 err_drop_lower:
 	rca_id_drop_lower(id);
 err_unreserve:
 	rca_id_unreserve_event(id);
-out_unlock:
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "connect", ret);
-	mutex_unlock(&id->op);
 	return ret;
 }
 

@@ -5,7 +5,7 @@
 
 #include "cmid.h"
 
-int rca_datagram_connect(struct rca_id *id, const struct rca_tp_conn *conn);
+int rca_datagram_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn);
 int rca_datagram_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn);
 int rca_datagram_reject(struct rca_id *id, const void *data, u32 len);
 void rca_datagram_event(struct rca_id *id, const struct rca_tp_event *event);

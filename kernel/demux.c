@@ -13,6 +13,11 @@
 
 #include "devices.h"
 
+static u64 service_id_key(__be64 service_id)
+{
+	return be64_to_cpu(service_id);
+}
+
 static struct rca_demux *demux_find(struct rca_device *dev, __be64 service_id)
 {
 	struct rca_demux *demux;
@@ -21,7 +26,7 @@ static struct rca_demux *demux_find(struct rca_device *dev, __be64 service_id)
 	/* There the address decides, too, and iw_cm names the listener. */
 	if (dev->tp->over_tcp)
 		return NULL;
-	list_for_each_entry(demux, &dev->demuxes, node)
+	hash_for_each_possible(dev->demuxes, demux, node, service_id_key(service_id))
 		if (demux->service_id == service_id)
 			return demux;
 	return NULL;
@@ -47,7 +52,7 @@ static struct rca_demux *demux_create(struct rca_device *dev, const struct rca_t
 		return err;
 	}
 	rca_device_get(dev);	/* put in demux_destroy() */
-	list_add(&demux->node, &dev->demuxes);
+	hash_add(dev->demuxes, &demux->node, service_id_key(demux->service_id));
 	return demux;
 }
 
@@ -57,7 +62,7 @@ static void demux_destroy(struct rca_demux *demux)
 	struct rca_device *dev = demux->dev;
 
 	lockdep_assert_held(&dev->demux_mutex);
-	list_del(&demux->node);
+	hash_del(&demux->node);
 	dev->tp->unlisten(demux->handle);
 	kfree_rcu(demux, rcu);
 }
@@ -136,11 +141,13 @@ struct rca_slot *rca_demux_first(struct rca_device *dev)
 {
 	struct rca_slot *slot = NULL;
 	struct rca_demux *demux;
+	int bucket;
 
 	mutex_lock(&dev->demux_mutex);
-	demux = list_first_entry_or_null(&dev->demuxes, struct rca_demux, node);
-	if (demux)
+	hash_for_each(dev->demuxes, bucket, demux, node) {
 		slot = list_first_entry(&demux->slots, struct rca_slot, node);
+		break;
+	}
 	mutex_unlock(&dev->demux_mutex);
 	return slot;
 }

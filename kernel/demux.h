@@ -23,7 +23,7 @@ struct rca_demux {
 	struct rca_device *dev;
 	__be64 service_id;
 	void *handle;
-	struct list_head node;
+	struct hlist_node node;
 	struct list_head slots;
 	struct rcu_head rcu;
 };

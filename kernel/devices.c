@@ -95,7 +95,7 @@ static int add_one(struct ib_device *ibdev)
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->ids);
 	mutex_init(&dev->demux_mutex);
-	INIT_LIST_HEAD(&dev->demuxes);
+	hash_init(dev->demuxes);
 	INIT_WORK(&dev->fence, fence_work);
 	ib_set_client_data(ibdev, &client, dev);
 
@@ -128,7 +128,7 @@ static void remove_one(struct ib_device *ibdev, void *client_data)
 	spin_lock_irqsave(&devices_lock, flags);
 	list_del(&dev->node);
 	spin_unlock_irqrestore(&devices_lock, flags);
-	WARN_ON_ONCE(!list_empty(&dev->ids) || !list_empty(&dev->demuxes));
+	WARN_ON_ONCE(!list_empty(&dev->ids) || !hash_empty(dev->demuxes));
 	mutex_destroy(&dev->demux_mutex);
 	rca_portconf_destroy(dev->conf);
 	kfree(dev);

@@ -4,6 +4,7 @@
 #define RCA_DEVICES_H
 
 #include <linux/completion.h>
+#include <linux/hashtable.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
@@ -30,7 +31,7 @@
  * @fence: passes the fence
  * @demux_mutex: serialises first listen and last close of a service ID; no
  *               callback takes it
- * @demuxes: service IDs that we hold (lock: @demux_mutex)
+ * @demuxes: service IDs that we hold, by their numbers (lock: @demux_mutex)
  * @events: hears of changes of the device's GIDs (immutable)
  */
 struct rca_device {
@@ -46,7 +47,7 @@ struct rca_device {
 	bool listenable;
 	struct work_struct fence;
 	struct mutex demux_mutex;
-	struct list_head demuxes;
+	DECLARE_HASHTABLE(demuxes, 8);
 	struct ib_event_handler events;
 };
 

@@ -82,10 +82,10 @@ static void rca_item_link_locked(struct rca_queue *queue, struct rca_source *src
 {
 	lockdep_assert_held(&queue->lock);
 
-	item->src = src;
 	list_add_tail(&item->qnode, &queue->items);
 	list_add_tail(&item->snode, &src->items);
-	rca_obj_get(src->owner); /* put in rca_queue_consume() or rca_source_detach() */
+	/* Put in rca_item_retire_locked() or rca_source_detach(). */
+	rca_obj_get(rca_source_owner(src));
 }
 
 /**
@@ -103,7 +103,7 @@ void rca_post(struct rca_source *src, struct rca_event *ev)
 	struct rca_queue *queue = src->queue;
 	unsigned long flags;
 
-	lockdep_assert_held(src->lock);
+	lockdep_assert_held(rca_source_lock(src));
 
 	if (!queue) {
 		WARN_ON_ONCE(ev->child);
@@ -111,8 +111,10 @@ void rca_post(struct rca_source *src, struct rca_event *ev)
 		rca_event_free(ev);
 		return;
 	}
+	ev->src = src;
 	spin_lock_irqsave(&queue->lock, flags);
 	rca_item_link_locked(queue, src, &ev->item);
+	rca_queue_posted_locked(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	rca_queue_wake(queue);
 }
@@ -149,16 +151,20 @@ void rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type
 	struct rca_queue *queue = src->queue;
 	unsigned long flags;
 
-	lockdep_assert_held(src->lock);
+	lockdep_assert_held(rca_source_lock(src));
 
 	if (!queue)
 		return;
 	spin_lock_irqsave(&queue->lock, flags);
+	rca_queue_reap_locked(queue);	/* one that user space has taken waits no more */
 	if (!notice->pending)
 		rca_item_link_locked(queue, src, &notice->item);
+	else if (!(notice->pending & BIT(type)) && notice->item.placed == notice->pending)
+		list_move_tail(&notice->item.qnode, &queue->items);
 	notice->pending |= BIT(type);
 	if (rca_notice_has_status(type))
 		notice->status = status;
+	rca_queue_posted_locked(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	rca_queue_wake(queue);
 }

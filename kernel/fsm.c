@@ -91,6 +91,8 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		[RCA_IN_REJ] = POST(FAILED, REJECTED),
 		[RCA_IN_REQ_TIMEOUT] = POST(FAILED, UNREACHABLE),
 		[RCA_IN_STALE] = GO(REQ_WAIT),
+		[RCA_IN_SILENCE] = GO(REQ_WAIT),
+		[RCA_IN_HELD] = GO(REQ_WAIT),
 		[RCA_IN_UP] = POST(CONNECTED, ESTABLISHED),
 		[RCA_IN_ERROR] = POST(FAILED, CONNECT_ERROR),
 		[RCA_IN_TIMEWAIT_EXIT] = IGN,
@@ -98,11 +100,13 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 	},
 	[RCA_ST_REQ_WAIT] = {
 		[RCA_IN_RETRY] = GO(REQ_SENT),
-		/* It cannot be sent again: the peer's answer stands. */
+		/* It cannot be sent again: the peer's answer stands, or its silence. */
 		[RCA_IN_REJ] = POST(FAILED, REJECTED),
+		[RCA_IN_REQ_TIMEOUT] = POST(FAILED, UNREACHABLE),
 		[RCA_IN_CONNECT_FAIL] = GO(ROUTE_RESOLVED),
 		[RCA_IN_TIMEWAIT_EXIT] = IGN,
-		LATE_ACTIVE, DISC_OK, DESTROY, REMOVE,
+		[RCA_IN_REP] = IGN,
+		DISC_OK, DESTROY, REMOVE,
 	},
 	[RCA_ST_REP_RCVD] = {
 		[RCA_IN_ESTABLISH] = GO(CONNECTED),
@@ -114,14 +118,13 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		LATE_ACTIVE, DISC_OK, DESTROY, REMOVE,
 	},
 	[RCA_ST_REQ_RCVD] = {
-		/* Events of a child are suppressed until it is accepted. */
+		/* What becomes of the connection is of no interest until it is accepted. */
 		[RCA_IN_ACCEPT] = GO(REP_SENT),
 		[RCA_IN_REJECT] = GO(FAILED),
 		[RCA_IN_REJ] = GO(FAILED),
 		[RCA_IN_DREQ] = { RCA_TAKE, RCA_ST_FAILED, 0, RCA_ACT_DREP },
 		[RCA_IN_TIMEWAIT_EXIT] = IGN,
-		[RCA_IN_REMOVE] = GO(REMOVED),
-		DISC_OK, DESTROY,
+		DISC_OK, DESTROY, REMOVE,
 	},
 	[RCA_ST_REP_SENT] = {
 		[RCA_IN_ACCEPT_FAIL] = GO(FAILED),
@@ -196,11 +199,10 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		DISC_OK, DESTROY, REMOVE,
 	},
 	[RCA_ST_SIDR_RCVD] = {
-		/* The peer tells us nothing more; see RCA_ST_REQ_RCVD for the removal. */
+		/* The peer tells us nothing more. */
 		[RCA_IN_ACCEPT] = GO(SIDR_DONE),
 		[RCA_IN_REJECT] = GO(FAILED),
-		[RCA_IN_REMOVE] = GO(REMOVED),
-		DISC_OK, DESTROY,
+		DISC_OK, DESTROY, REMOVE,
 	},
 	[RCA_ST_SIDR_DONE] = {
 		[RCA_IN_ACCEPT_FAIL] = GO(FAILED),
@@ -283,6 +285,8 @@ static const char * const input_names[] = {
 	[RCA_IN_BAD_QKEY] = "bad-qkey",
 	[RCA_IN_REQ_TIMEOUT] = "req-timeout",
 	[RCA_IN_STALE] = "stale",
+	[RCA_IN_SILENCE] = "silence",
+	[RCA_IN_HELD] = "held",
 	[RCA_IN_RETRY] = "retry",
 	[RCA_IN_ACCEPT] = "accept",
 	[RCA_IN_ACCEPT_FAIL] = "accept-fail",

@@ -75,6 +75,8 @@ enum rca_state {
  * @RCA_IN_BAD_QKEY: message: datagrams: reply with a queue key that does not fit ours
  * @RCA_IN_REQ_TIMEOUT: no answer to our request
  * @RCA_IN_STALE: message: reject of our request for an old connection; there is time to ask again
+ * @RCA_IN_SILENCE: no answer to our request; there is time to ask again
+ * @RCA_IN_HELD: our request has to wait until it is its turn
  * @RCA_IN_RETRY: the request is sent again
  * @RCA_IN_ACCEPT: operation: reply is sent
  * @RCA_IN_ACCEPT_FAIL: it could not be sent
@@ -114,6 +116,8 @@ enum rca_input {
 	RCA_IN_BAD_QKEY,
 	RCA_IN_REQ_TIMEOUT,
 	RCA_IN_STALE,
+	RCA_IN_SILENCE,
+	RCA_IN_HELD,
 	RCA_IN_RETRY,
 	RCA_IN_ACCEPT,
 	RCA_IN_ACCEPT_FAIL,

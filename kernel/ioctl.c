@@ -38,6 +38,7 @@ struct span {
  * @size: size of the struct
  * @min_size: end of the last mandatory member; never moves
  * @outputs: the handler answers with rca_ucmd_respond()
+ * @alone: it may wait for long, or makes what is not an id's: never part of a batch
  * @reserved: members that must be 0
  */
 struct row {
@@ -47,6 +48,7 @@ struct row {
 	u16 size;
 	u16 min_size;
 	bool outputs;
+	bool alone;
 	struct span reserved[3];
 };
 
@@ -64,9 +66,9 @@ struct row {
 #define LAST_RESERVED(type) .reserved = { RESERVED(type, __reserved) }
 
 static const struct row rows[] = {
-	IOCTL(INFO, rca_cmd_info, rdma_cm_alt_info, out_commands, .outputs = true),
+	IOCTL(INFO, rca_cmd_info, rdma_cm_alt_info, out_commands, .outputs = true, .alone = true),
 	IOCTL(QUEUE_CREATE, rca_cmd_queue_create, rdma_cm_alt_queue_create, out_fd,
-	      .outputs = true, .flags = RDMA_CM_ALT_QUEUE_NONBLOCK,
+	      .outputs = true, .alone = true, .flags = RDMA_CM_ALT_QUEUE_NONBLOCK,
 	      LAST_RESERVED(rdma_cm_alt_queue_create)),
 	IOCTL(RESOLVE, rca_cmd_resolve, rdma_cm_alt_resolve, out_queue_fd, .outputs = true,
 	      .reserved = {
@@ -81,6 +83,7 @@ static const struct row rows[] = {
 	      }),
 	IOCTL(LISTEN, rca_cmd_listen, rdma_cm_alt_listen, backlog, .outputs = true),
 	IOCTL(ACCEPT, rca_cmd_accept, rdma_cm_alt_accept, param,
+	      .flags = RDMA_CM_ALT_ACCEPT_QUIET,
 	      .reserved = {
 			RESERVED(rdma_cm_alt_accept, __reserved),
 			RESERVED(rdma_cm_alt_accept, param.__reserved),
@@ -100,7 +103,7 @@ static const struct row rows[] = {
 	IOCTL(GET_OPTION, rca_cmd_get_option, rdma_cm_alt_option, optval_uptr, .outputs = true),
 	IOCTL(SET_QUEUE, rca_cmd_set_queue, rdma_cm_alt_set_queue, out_queue_fd, .outputs = true,
 	      .flags = RDMA_CM_ALT_SET_QUEUE_NEW | RDMA_CM_ALT_SET_QUEUE_COOKIE),
-	IOCTL(GET_EVENT, rca_cmd_get_event, rdma_cm_alt_get_event, record_uptr,
+	IOCTL(GET_EVENT, rca_cmd_get_event, rdma_cm_alt_get_event, record_uptr, .alone = true,
 	      .flags = RDMA_CM_ALT_GET_EVENT_NONBLOCK),
 	IOCTL(POST_EVENT, rca_cmd_post_event, rdma_cm_alt_post_event, arg,
 	      LAST_RESERVED(rdma_cm_alt_post_event)),
@@ -108,7 +111,8 @@ static const struct row rows[] = {
 	      LAST_RESERVED(rdma_cm_alt_join)),
 	IOCTL(LEAVE, rca_cmd_leave, rdma_cm_alt_leave, member, .outputs = true),
 	IOCTL(DESTROY, rca_cmd_destroy, rdma_cm_alt_destroy, id, .outputs = true),
-	IOCTL(BATCH, NULL, rdma_cm_alt_batch, results_uptr, .outputs = true),
+	IOCTL(BATCH, rca_cmd_batch, rdma_cm_alt_batch, results_uptr, .outputs = true,
+	      .alone = true),
 };
 
 static_assert(ARRAY_SIZE(rows) == RDMA_CM_ALT_CMD_END - RDMA_CM_ALT_CMD_BASE);
@@ -217,6 +221,20 @@ u64 rca_ioctl_commands(void)
 		if (rows[i].handler)
 			commands |= BIT_ULL(i);
 	return commands;
+}
+
+/**
+ * rca_ioctl_batched_size() - may a batch have this command?
+ * @nr: number of the command, &enum rdma_cm_alt_cmd
+ *
+ * Context: Any context.
+ * Return: size of the part of its struct that is mandatory; 0: it may not.
+ */
+u32 rca_ioctl_batched_size(u32 nr)
+{
+	const struct row *row = nr <= U8_MAX ? find_row(_IO(RDMA_CM_ALT_IOC_TYPE, nr)) : NULL;
+
+	return row && row->handler && !row->alone ? row->min_size : 0;
 }
 
 /* A call that a signal interrupts: the signal code makes EINTR of it, or the same call again. */

@@ -27,14 +27,20 @@ struct rca_ucmd {
 long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user);
 int rca_ucmd_respond(const struct rca_ucmd *ucmd);
 u64 rca_ioctl_commands(void);
+u32 rca_ioctl_batched_size(u32 nr);
+
+/* ioctl_batch.c */
+int rca_cmd_batch(struct rca_ucmd *ucmd);
+
+/* ioctl_pipe.c */
+int rca_cmd_resolve(struct rca_ucmd *ucmd);
+int rca_cmd_connect(struct rca_ucmd *ucmd);
 
 /* ioctl_id.c */
-int rca_cmd_resolve(struct rca_ucmd *ucmd);
 int rca_cmd_listen(struct rca_ucmd *ucmd);
 int rca_cmd_destroy(struct rca_ucmd *ucmd);
 
 /* ioctl_conn.c */
-int rca_cmd_connect(struct rca_ucmd *ucmd);
 int rca_cmd_accept(struct rca_ucmd *ucmd);
 int rca_cmd_reject(struct rca_ucmd *ucmd);
 int rca_cmd_establish(struct rca_ucmd *ucmd);

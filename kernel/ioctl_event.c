@@ -7,6 +7,7 @@
  */
 #include "ioctl.h"
 
+#include <linux/log2.h>
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
 #include <linux/wait.h>
@@ -15,6 +16,7 @@
 #include "cmid.h"
 #include "events.h"
 #include "queuefd.h"
+#include "ringmap.h"
 
 /* Sizes of a record that a caller may choose. The smallest one holds all but the details. */
 #define RECORD_MIN 64
@@ -36,18 +38,20 @@ int rca_cmd_queue_create(struct rca_ucmd *ucmd)
 	struct rca_queuefd qfd;
 	int ret;
 
-	if (cmd->ring_entries)
-		return -EOPNOTSUPP;
+	if (cmd->ring_entries &&
+	    (cmd->ring_entries > RCA_RING_MAX || !is_power_of_2(cmd->ring_entries)))
+		return -EINVAL;
 	if (size && (size < RECORD_MIN || size > RECORD_MAX || size % 8))
 		return -EINVAL;
-	ret = rca_queuefd_create(&qfd, ucmd->ctx, size, cmd->flags & RDMA_CM_ALT_QUEUE_NONBLOCK);
+	ret = rca_queuefd_create(&qfd, ucmd->ctx, size, cmd->ring_entries,
+				 cmd->flags & RDMA_CM_ALT_QUEUE_NONBLOCK);
 	if (ret)
 		return ret;
 	cmd->out_fd = qfd.fd;
 	cmd->out_record_size = qfd.queue->record_size;
 	cmd->out_ring_offset = 0;
-	cmd->out_head_offset = 0;
-	cmd->out_ring_bytes = 0;
+	cmd->out_ring_bytes = rca_ringmap_bytes(qfd.queue);
+	cmd->out_head_offset = cmd->out_ring_bytes;
 	ret = rca_ucmd_respond(ucmd);
 	if (ret) {
 		rca_queuefd_put(&qfd);
@@ -61,7 +65,7 @@ static int get_target(struct rca_queuefd *qfd, struct rca_ctx *ctx,
 		      const struct rdma_cm_alt_set_queue *cmd)
 {
 	if (cmd->flags & RDMA_CM_ALT_SET_QUEUE_NEW)
-		return cmd->queue_fd == -1 ? rca_queuefd_create(qfd, ctx, 0, false) : -EINVAL;
+		return cmd->queue_fd == -1 ? rca_queuefd_create(qfd, ctx, 0, 0, false) : -EINVAL;
 	if (cmd->queue_fd != -1)
 		return rca_queuefd_find(qfd, ctx, cmd->queue_fd);
 	qfd->queue = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), false);

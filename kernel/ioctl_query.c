@@ -31,10 +31,11 @@ int rca_cmd_info(struct rca_ucmd *ucmd)
 
 	cmd->out_commands = rca_ioctl_commands();
 	cmd->out_features = RDMA_CM_ALT_FEATURE_UD | RDMA_CM_ALT_FEATURE_AF_IB |
-			    RDMA_CM_ALT_FEATURE_IB | RDMA_CM_ALT_FEATURE_IWARP;
+			    RDMA_CM_ALT_FEATURE_IB | RDMA_CM_ALT_FEATURE_IWARP |
+			    RDMA_CM_ALT_FEATURE_RING;
 	cmd->out_resolve_steps = RDMA_CM_ALT_STEP_CREATE | RDMA_CM_ALT_STEP_BIND |
 				 RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE;
-	cmd->out_connect_steps = 0;
+	cmd->out_connect_steps = cmd->out_resolve_steps;
 	cmd->out_record_size = sizeof(struct rdma_cm_alt_event);
 	cmd->out_max_backlog = RCA_MAX_BACKLOG;
 	return rca_ucmd_respond(ucmd);

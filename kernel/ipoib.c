@@ -2,19 +2,16 @@
 /*
  * IPoIB devices above a port: which IP addresses the port has by them.
  *
- * Locking: RCU, and the lock of a network device's IPv6 addresses.
+ * Locking: RCU.
  */
 #include "ipoib.h"
 
 #include <linux/if_arp.h>
-#include <linux/inetdevice.h>
 #include <linux/netdevice.h>
 #include <linux/string.h>
-#include <net/addrconf.h>
-#include <net/if_inet6.h>
 #include <rdma/ib_cache.h>
 
-#include "sockaddr.h"
+#include "ifaddr.h"
 
 /* Where an IPoIB hardware address has its GID (RFC 4391). */
 #define IPOIB_GID	4
@@ -35,43 +32,24 @@ static bool is_above(struct net_device *ndev, struct ib_device *ibdev, u32 port)
 	return true;
 }
 
-static bool first_ip4(struct net_device *ndev, union rca_addr *addr)
+/**
+ * rca_ipoib_group() - the group that stands for all of the subnet of an IPoIB device (RFC 4391)
+ * @net: namespace of the network device
+ * @ifindex: the network device
+ * @mgid: its MGID; 0: it is no IPoIB device, or is not there
+ *
+ * Context: Any context. Takes and releases RCU.
+ */
+void rca_ipoib_group(struct net *net, int ifindex, union ib_gid *mgid)
 {
-	struct in_device *in_dev = __in_dev_get_rcu(ndev);
-	struct in_ifaddr *ifa = in_dev ? rcu_dereference(in_dev->ifa_list) : NULL;
+	struct net_device *ndev;
 
-	if (!ifa)
-		return false;
-	rca_addr_set_any(addr, AF_INET);
-	addr->in.sin_addr.s_addr = ifa->ifa_local;
-	return true;
-}
-
-static bool first_ip6(struct net_device *ndev, bool linklocal, union rca_addr *addr)
-{
-#if IS_ENABLED(CONFIG_IPV6)
-	struct inet6_dev *idev = __in6_dev_get(ndev);
-	struct inet6_ifaddr *ifp;
-	bool found = false;
-
-	if (!idev)
-		return false;
-	rca_addr_set_any(addr, AF_INET6);
-	read_lock_bh(&idev->lock);
-	list_for_each_entry(ifp, &idev->addr_list, if_list) {
-		addr->in6.sin6_addr = ifp->addr;
-		found = !(ifp->flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) &&
-			rca_addr_is_linklocal(addr) == linklocal;
-		if (found)
-			break;
-	}
-	read_unlock_bh(&idev->lock);
-	if (found && linklocal)
-		addr->in6.sin6_scope_id = ndev->ifindex;
-	return found;
-#else
-	return false;
-#endif
+	memset(mgid, 0, sizeof(*mgid));
+	rcu_read_lock();
+	ndev = dev_get_by_index_rcu(net, ifindex);
+	if (ndev && ndev->type == ARPHRD_INFINIBAND)
+		memcpy(mgid->raw, ndev->broadcast + IPOIB_GID, sizeof(mgid->raw));
+	rcu_read_unlock();
 }
 
 /**
@@ -94,12 +72,8 @@ bool rca_ipoib_ip(struct ib_device *ibdev, u32 port, struct net *net, sa_family_
 
 	rcu_read_lock();
 	for_each_netdev_rcu(net, ndev) {
-		if (!is_above(ndev, ibdev, port))
-			continue;
-		if (family == AF_INET)
-			found = !linklocal && first_ip4(ndev, addr);
-		else
-			found = first_ip6(ndev, linklocal, addr);
+		found = is_above(ndev, ibdev, port) &&
+			rca_ifaddr_first(ndev, family, linklocal, addr);
 		if (found)
 			break;
 	}

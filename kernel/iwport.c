@@ -13,6 +13,8 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
+#include "ifaddr.h"
+
 /*
  * Is the port of this GID on @ndev? Kernels before 6.12 do not tell the network
  * device of such a GID, and its hardware address has to do.
@@ -66,4 +68,37 @@ const struct ib_gid_attr *rca_iwport_find(struct ib_device *ibdev, u32 port, str
 		return attr;
 	rdma_put_gid_attr(attr);
 	return ERR_PTR(-ENODEV);
+}
+
+/**
+ * rca_iwport_ip() - an IP address of a port, which its network device has
+ * @ibdev: the device
+ * @port: its port
+ * @net: namespace of the network device
+ * @family: AF_INET or AF_INET6
+ * @linklocal: a link-local address, else any other
+ * @addr: the address
+ *
+ * Context: Process context. Takes and releases RCU and the locks of network devices.
+ * Return: whether there is one.
+ */
+bool rca_iwport_ip(struct ib_device *ibdev, u32 port, struct net *net, sa_family_t family,
+		   bool linklocal, union rca_addr *addr)
+{
+	const struct ib_gid_attr *attr = rdma_get_gid_attr(ibdev, port, 0);
+	struct net_device *ndev;
+	bool found = false;
+
+	if (IS_ERR(attr))
+		return false;
+	rcu_read_lock();
+	for_each_netdev_rcu(net, ndev) {
+		found = READ_ONCE(ndev->flags) & IFF_UP && gid_is_of(attr, ndev) &&
+			rca_ifaddr_first(ndev, family, linklocal, addr);
+		if (found)
+			break;
+	}
+	rcu_read_unlock();
+	rdma_put_gid_attr(attr);
+	return found;
 }

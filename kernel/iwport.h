@@ -3,6 +3,8 @@
 #ifndef RCA_IWPORT_H
 #define RCA_IWPORT_H
 
+#include <linux/socket.h>
+
 #include "types.h"
 
 struct ib_device;
@@ -11,5 +13,7 @@ struct net;
 
 const struct ib_gid_attr *rca_iwport_find(struct ib_device *ibdev, u32 port, struct net *net,
 					  int ifindex);
+bool rca_iwport_ip(struct ib_device *ibdev, u32 port, struct net *net, sa_family_t family,
+		   bool linklocal, union rca_addr *addr);
 
 #endif /* RCA_IWPORT_H */

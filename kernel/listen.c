@@ -14,8 +14,8 @@
 
 #include "demux.h"
 #include "devices.h"
+#include "local.h"
 #include "reach.h"
-#include "resolve.h"
 #include "trace.h"
 #include "wire.h"
 
@@ -75,12 +75,13 @@ static bool may_start_on(struct rca_listener *listener, struct rca_device *dev)
 static int start_on(struct rca_listener *listener, struct rca_device *dev)
 {
 	struct rca_id *id = listener->id;
+	const struct rca_extras *extras = rca_id_extras(id);
 	struct rca_tp_listen req = {
 		.service_id = listener->service_id,
 		.net = id->net,
 		.local = &id->local,
-		.backlog = id->backlog,
-		.tos = id->tos,
+		.backlog = extras->backlog,
+		.tos = extras->tos,
 		.afonly = id->afonly,
 	};
 	struct rca_slot *slot;
@@ -135,7 +136,7 @@ static int start(struct rca_listener *listener)
 
 	lockdep_assert_held(&id->op);
 	/* An AF_IB address may have chosen the port space. */
-	listener->service_id = rca_wire_service_id(id->bind.ps, rca_addr_port(&id->local));
+	listener->service_id = rca_wire_service_id(id->extras->bind->ps, rca_addr_port(&id->local));
 	mutex_lock(&listeners_mutex);
 	ret = listener->wildcard ? start_everywhere(listener) : start_on(listener, id->dev);
 	mutex_unlock(&listeners_mutex);
@@ -146,15 +147,16 @@ static int start(struct rca_listener *listener)
 static int start_with_free_port(struct rca_listener *listener)
 {
 	struct rca_id *id = listener->id;
+	struct rca_bind *bind = id->extras->bind;
 	int ret, tries;
 
 	for (tries = 0; tries < PORT_TRIES; tries++) {
 		ret = start(listener);
-		if (ret != -EBUSY || !id->bind.chosen)
+		if (ret != -EBUSY || !bind->chosen)
 			break;
-		if (rca_ports_repick(&id->bind))
+		if (rca_ports_repick(bind))
 			break;
-		rca_addr_set_port(&id->local, rca_addr_port(&id->bind.addr));
+		rca_addr_set_port(&id->local, rca_addr_port(&bind->addr));
 	}
 	return ret == -EBUSY ? -EADDRINUSE : ret;
 }
@@ -166,7 +168,7 @@ static int bind_wildcard(struct rca_id *id)
 	if (rca_id_state(id) != RCA_ST_IDLE)
 		return 0;
 	rca_addr_set_any(&any, AF_INET);
-	return rca_resolve_bind_locked(id, &any);
+	return rca_local_set(id, &any, true);
 }
 
 /* An id that wanted to be active took no port of its own; as a listener it needs one. */
@@ -175,14 +177,12 @@ static int take_port(struct rca_id *id)
 	union rca_addr addr = id->local;
 	int ret;
 
-	if (rca_ports_bound(&id->bind))
+	if (rca_id_bound(id))
 		return 0;
 	rca_addr_set_port(&addr, 0);
-	id->bind.reuse = id->reuse;
-	id->bind.afonly = id->afonly;
-	ret = rca_ports_bind(&id->bind, id->net, id->ps, &addr);
+	ret = rca_id_bind(id, &addr);
 	if (!ret)
-		rca_addr_set_port(&id->local, rca_addr_port(&id->bind.addr));
+		rca_addr_set_port(&id->local, rca_addr_port(&id->extras->bind->addr));
 	return ret;
 }
 
@@ -198,6 +198,7 @@ static void wait_for_devices(void)
 static int listen_locked(struct rca_id *id, u32 backlog)
 {
 	struct rca_listener *listener;
+	struct rca_extras *extras;
 	struct rca_step step;
 	int ret;
 
@@ -217,10 +218,11 @@ static int listen_locked(struct rca_id *id, u32 backlog)
 	listener->wildcard = !id->dev;
 	INIT_LIST_HEAD(&listener->slots);
 	INIT_LIST_HEAD(&listener->node);
-	ret = rca_ports_listen(&id->bind);
+	extras = id->extras;	/* it has a port */
+	ret = rca_ports_listen(extras->bind);
 	if (ret)
 		goto err_free;
-	id->backlog = backlog && backlog < RCA_MAX_BACKLOG ? backlog : RCA_MAX_BACKLOG;
+	extras->backlog = backlog && backlog < RCA_MAX_BACKLOG ? backlog : RCA_MAX_BACKLOG;
 	/* Requests are taken in this state alone, and may come before start() returns. */
 	step = rca_id_step(id, RCA_IN_LISTEN);
 	ret = step.err;
@@ -231,11 +233,11 @@ static int listen_locked(struct rca_id *id, u32 backlog)
 		rca_id_step(id, RCA_IN_LISTEN_FAIL);
 		goto err_unlisten;
 	}
-	id->listener = listener;
+	extras->listener = listener;
 	return 0;
 
 err_unlisten:
-	rca_ports_unlisten(&id->bind);
+	rca_ports_unlisten(extras->bind);
 err_free:
 	kfree(listener);
 	return ret;
@@ -272,17 +274,17 @@ EXPORT_SYMBOL_IF_KUNIT(rca_listen);
  */
 void rca_listen_stop(struct rca_id *id)
 {
-	struct rca_listener *listener = id->listener;
+	struct rca_listener *listener = rca_id_extras(id)->listener;
 
 	lockdep_assert_held(&id->op);
 	if (!listener)
 		return;
-	id->listener = NULL;
+	id->extras->listener = NULL;
 	mutex_lock(&listeners_mutex);
 	list_del_init(&listener->node);
 	stop_slots(listener);
 	mutex_unlock(&listeners_mutex);
-	rca_ports_unlisten(&id->bind);
+	rca_ports_unlisten(id->extras->bind);
 	kfree(listener);
 }
 

@@ -13,6 +13,7 @@
 
 #include "devices.h"
 #include "ipoib.h"
+#include "iwport.h"
 
 /* The network device of a GID, when it is up and in @net; 0: it is not. */
 static int gid_ifindex(const struct ib_gid_attr *attr, struct net *net)
@@ -65,6 +66,8 @@ static bool find_on_port(struct ib_device *ibdev, u32 port, struct net *net, sa_
 		return false;
 	if (rdma_protocol_ib(ibdev, port))
 		return rca_ipoib_ip(ibdev, port, net, family, linklocal, addr);
+	if (rdma_protocol_iwarp(ibdev, port))
+		return rca_iwport_ip(ibdev, port, net, family, linklocal, addr);
 	if (!rdma_protocol_roce(ibdev, port))
 		return false;
 	for (i = 0; i < len && !found; i++) {

@@ -8,18 +8,19 @@
 
 #include "chardev.h"
 #include "cmid.h"
-#include "connect.h"
 #include "devices.h"
 #include "events.h"
 #include "group.h"
 #include "listen.h"
 #include "mcast.h"
+#include "message.h"
 #include "netwatch.h"
 #include "porttable.h"
 #include "reach.h"
 #include "request.h"
 #include "sa.h"
 #include "teardown.h"
+#include "timing_net.h"
 #include "transport_ib.h"
 #include "transport_iw.h"
 
@@ -52,9 +53,12 @@ static int __init rca_init(void)
 	ret = rca_events_init();
 	if (ret)
 		goto err_iw;
-	ret = rca_ports_init();
+	ret = rca_timing_net_init();
 	if (ret)
 		goto err_events;
+	ret = rca_ports_init();
+	if (ret)
+		goto err_timing;
 	ret = rca_cmid_init();
 	if (ret)
 		goto err_ports;
@@ -90,6 +94,8 @@ err_cmid:
 	rca_cmid_exit();
 err_ports:
 	rca_ports_exit();
+err_timing:
+	rca_timing_net_exit();
 err_events:
 	rca_events_exit();
 err_iw:
@@ -106,8 +112,10 @@ static void __exit rca_exit(void)
 	rca_netwatch_exit();
 	rca_sa_exit();
 	rca_group_exit();
+	rca_tp_iw_flush();	/* it queues work of ids */
 	rca_cmid_exit();
 	rca_ports_exit();
+	rca_timing_net_exit();
 	rca_events_exit();
 	rca_tp_iw_exit();
 }

@@ -20,6 +20,7 @@
 
 #include "cmid.h"
 #include "devices.h"
+#include "ipoib.h"
 #include "qpattr.h"
 #include "route.h"
 #include "trace.h"
@@ -43,7 +44,7 @@ struct grip {
  * @obj: reference count, handle
  * @tally: its events that were delivered
  * @id: the id (immutable; holds a reference)
- * @node: in &rca_id.members, where it holds a reference (lock: rca_id.op)
+ * @node: in &rca_extras.members, where it holds a reference (lock: rca_id.op)
  * @grip: what it holds (lock: rca_id.op)
  * @addr: address of the group (immutable)
  * @cookie: comes back with its events (immutable)
@@ -82,17 +83,25 @@ static void member_release(struct rca_obj *obj)
 	WARN_ON_ONCE(member->grip.dev || !list_empty(&member->node));
 	rca_event_free(member->ev);
 	rca_event_free(member->lost_ev);
-	atomic_dec(&member->id->memberships);
+	atomic_dec(&member->id->extras->memberships);
 	rca_id_put(member->id);		/* got in member_create() */
 	kfree_rcu(member, rcu);
 }
 
+static const struct rca_obj_type member_type = {
+	.kind = RCA_KIND_MEMBER,
+	.release = member_release,
+};
+
 static struct rca_member *member_create(struct rca_id *id, const union rca_addr *group, u64 cookie)
 {
+	struct rca_extras *extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
 	struct rca_member *member;
 	int ret = -ENOBUFS;
 
-	if (atomic_inc_return(&id->memberships) > RCA_MAX_MEMBERSHIPS)
+	if (!extras)
+		return ERR_PTR(-ENOMEM);
+	if (atomic_inc_return(&extras->memberships) > RCA_MAX_MEMBERSHIPS)
 		goto err_uncount;
 	ret = -ENOMEM;
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
@@ -102,8 +111,7 @@ static struct rca_member *member_create(struct rca_id *id, const union rca_addr 
 	member->lost_ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
 	if (!member->ev || !member->lost_ev)
 		goto err_free;
-	ret = rca_obj_reserve(&member->obj, id->obj.ctx, RCA_KIND_MEMBER, member_release,
-			      GFP_KERNEL_ACCOUNT);
+	ret = rca_obj_reserve(&member->obj, id->obj.ctx, &member_type, GFP_KERNEL_ACCOUNT);
 	if (ret)
 		goto err_free;
 	INIT_LIST_HEAD(&member->node);
@@ -118,7 +126,7 @@ err_free:
 	rca_event_free(member->lost_ev);
 	kfree(member);
 err_uncount:
-	atomic_dec(&id->memberships);
+	atomic_dec(&extras->memberships);
 	return ERR_PTR(ret);
 }
 
@@ -163,7 +171,7 @@ static int get_request(struct rca_id *id, struct rca_tp_join *req, struct rca_de
 		req->ps = id->ps;
 		req->qkey = rca_qkey(id);
 		req->pkey = id->link.pkey;
-		req->subnet = id->link.mgid;
+		rca_ipoib_group(id->net, id->link.ifindex, &req->subnet);
 		req->sl = rca_route_sl(id);
 		req->traffic_class = rca_id_tos(id);
 		*dev = rca_device_get(id->dev);	/* put in give_up() */
@@ -219,7 +227,7 @@ static int start(struct rca_member *member, struct rca_tp_join *req)
 	if (!ret) {
 		member->grip = grip;
 		rca_obj_get(&member->obj);	/* put in end() and rca_mcast_end() */
-		list_add_tail(&member->node, &id->members);
+		list_add_tail(&member->node, &id->extras->members);
 	}
 	mutex_unlock(&id->op);
 	if (!ret)
@@ -438,6 +446,15 @@ int rca_leave(struct rca_ctx *ctx, u32 handle, u32 *reported)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_leave);
 
+/* A membership of the id; NULL: it has none. */
+static struct rca_member *first_member(struct rca_id *id)
+{
+	lockdep_assert_held(&id->op);
+	if (!id->extras)
+		return NULL;
+	return list_first_entry_or_null(&id->extras->members, struct rca_member, node);
+}
+
 /**
  * rca_mcast_drop() - give up the groups of an id whose device goes away
  * @id: the id; its state takes no new membership
@@ -452,11 +469,11 @@ void rca_mcast_drop(struct rca_id *id)
 	do {
 		grip = (struct grip){};
 		mutex_lock(&id->op);
-		member = list_first_entry_or_null(&id->members, struct rca_member, node);
+		member = first_member(id);
 		if (member) {
 			grip = take_grip(member);
 			/* Those that hold something stay in front. */
-			list_move_tail(&member->node, &id->members);
+			list_move_tail(&member->node, &id->extras->members);
 		}
 		mutex_unlock(&id->op);
 		give_up(grip);
@@ -476,7 +493,7 @@ void rca_mcast_end(struct rca_id *id)
 
 	for (;;) {
 		mutex_lock(&id->op);
-		member = list_first_entry_or_null(&id->members, struct rca_member, node);
+		member = first_member(id);
 		if (member) {
 			grip = take_grip(member);
 			list_del_init(&member->node);

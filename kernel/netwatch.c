@@ -15,6 +15,7 @@
 #include <net/netevent.h>
 
 #include "cmid.h"
+#include "nexthop.h"
 
 static int netdev_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
@@ -27,8 +28,10 @@ static int netdev_event(struct notifier_block *nb, unsigned long event, void *pt
 
 static int neigh_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
-	if (event == NETEVENT_NEIGH_UPDATE)
+	if (event == NETEVENT_NEIGH_UPDATE) {
 		rca_id_neigh_changed(ptr);
+		rca_nexthop_neigh_changed(ptr);
+	}
 	return NOTIFY_DONE;
 }
 

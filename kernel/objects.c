@@ -75,18 +75,17 @@ EXPORT_SYMBOL_IF_KUNIT(rca_ctx_put);
  * rca_obj_reserve() - start the life of an object: a reference and a handle
  * @obj: the object; its base is initialised here
  * @ctx: where it will be found; the object takes a reference
- * @kind: its kind
- * @release: frees it
+ * @type: its kind, and what frees it
  * @gfp: flags for memory of the table
  *
  * Nobody finds the object before rca_obj_publish(). The caller owns its one
- * reference. On error the object has no reference and @release is not called.
+ * reference. On error the object has no reference and is not released.
  *
  * Context: process context; may sleep if @gfp allows it.
  * Return: 0; -ENOMEM; -EBUSY: all handles are in use.
  */
-int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, enum rca_kind kind,
-		    void (*release)(struct rca_obj *obj), gfp_t gfp)
+int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, const struct rca_obj_type *type,
+		    gfp_t gfp)
 {
 	int ret;
 
@@ -94,8 +93,7 @@ int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, enum rca_kind kind
 	if (ret < 0)
 		return ret;
 	refcount_set(&obj->ref, 1);
-	obj->kind = kind;
-	obj->release = release;
+	obj->type = type;
 	obj->ctx = rca_ctx_get(ctx); /* put in rca_obj_put() */
 	return 0;
 }
@@ -115,6 +113,20 @@ void rca_obj_publish(struct rca_obj *obj)
 	WARN_ON_ONCE(xa_store(&obj->ctx->table, obj->handle, obj, 0));
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_obj_publish);
+
+/**
+ * rca_obj_conceal() - undo rca_obj_publish(): the handle is only reserved again
+ * @obj: an object that the caller has a reference on
+ *
+ * Context: process context.
+ * Return: true: it was published, and the caller owns the table's reference
+ *         now; false: somebody has taken it.
+ */
+bool rca_obj_conceal(struct rca_obj *obj)
+{
+	return xa_cmpxchg(&obj->ctx->table, obj->handle, obj, XA_ZERO_ENTRY, 0) == obj;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_obj_conceal);
 
 /**
  * rca_obj_unreserve() - give up the handle of an object that was not published
@@ -169,7 +181,7 @@ void rca_obj_put(struct rca_obj *obj)
 
 	if (!refcount_dec_and_test(&obj->ref))
 		return;
-	obj->release(obj);
+	obj->type->release(obj);
 	rca_ctx_put(ctx);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_obj_put);
@@ -192,7 +204,7 @@ struct rca_obj *rca_obj_lookup(struct rca_ctx *ctx, u32 handle, enum rca_kind ki
 	obj = xa_load(&ctx->table, handle);
 	if (!obj)
 		obj = ERR_PTR(-ENOENT);
-	else if (obj->kind != kind)
+	else if (obj->type->kind != kind)
 		obj = ERR_PTR(-EINVAL);
 	else if (!rca_obj_tryget(obj))
 		obj = ERR_PTR(-ENOENT);
@@ -221,7 +233,7 @@ struct rca_obj *rca_obj_take(struct rca_ctx *ctx, u32 handle, enum rca_kind kind
 	obj = xa_load(&ctx->table, handle);
 	if (!obj)
 		obj = ERR_PTR(-ENOENT);
-	else if (obj->kind != kind)
+	else if (obj->type->kind != kind)
 		obj = ERR_PTR(-EINVAL);
 	else
 		__xa_erase(&ctx->table, handle);

@@ -38,29 +38,38 @@ struct rca_ctx {
 };
 
 /**
+ * struct rca_obj_type - what objects of one kind have in common
+ * @kind: the kind
+ * @release: called by the last rca_obj_put(), any context; must free the
+ *           object not before an RCU grace period
+ */
+struct rca_obj_type {
+	enum rca_kind kind;
+	void (*release)(struct rca_obj *obj);
+};
+
+/**
  * struct rca_obj - base of what has a handle
  * @ref: references; a published object has one for the table
  * @handle: its name in @ctx (immutable)
- * @kind: &enum rca_kind (immutable)
- * @ctx: its context (immutable; holds a reference, put after @release)
- * @release: called by the last rca_obj_put(), any context; must free the
- *           object not before an RCU grace period
+ * @ctx: its context (immutable; holds a reference, put after its release)
+ * @type: its kind, and what frees it (immutable)
  */
 struct rca_obj {
 	refcount_t ref;
 	u32 handle;
-	enum rca_kind kind;
 	struct rca_ctx *ctx;
-	void (*release)(struct rca_obj *obj);
+	const struct rca_obj_type *type;
 };
 
 struct rca_ctx *rca_ctx_create(void);
 struct rca_ctx *rca_ctx_get(struct rca_ctx *ctx);
 void rca_ctx_put(struct rca_ctx *ctx);
 
-int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, enum rca_kind kind,
-		    void (*release)(struct rca_obj *obj), gfp_t gfp);
+int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, const struct rca_obj_type *type,
+		    gfp_t gfp);
 void rca_obj_publish(struct rca_obj *obj);
+bool rca_obj_conceal(struct rca_obj *obj);
 void rca_obj_unreserve(struct rca_obj *obj);
 struct rca_obj *rca_obj_get(struct rca_obj *obj);
 bool __must_check rca_obj_tryget(struct rca_obj *obj);

@@ -37,11 +37,19 @@ static int get_bool(const void *val, u32 len, bool *out)
 
 static int set_tos(struct rca_id *id, const void *val, u32 len)
 {
-	int ret = get_u8(val, len, &id->tos);
+	struct rca_extras *extras;
+	u8 tos;
+	int ret;
 
-	if (!ret)
-		id->tos_set = true;
-	return ret;
+	ret = get_u8(val, len, &tos);
+	if (ret)
+		return ret;
+	extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+	if (!extras)
+		return -ENOMEM;
+	extras->tos = tos;
+	extras->tos_set = true;
+	return 0;
 }
 
 static int set_gid_type(struct rca_id *id, const void *val, u32 len)
@@ -63,8 +71,8 @@ static int set_reuse(struct rca_id *id, const void *val, u32 len)
 		return ret;
 	if (state == RCA_ST_LISTEN || (!reuse && state != RCA_ST_IDLE))
 		return -EINVAL;
-	if (rca_ports_bound(&id->bind)) {
-		ret = rca_ports_set_reuse(&id->bind, reuse);
+	if (rca_id_bound(id)) {
+		ret = rca_ports_set_reuse(id->extras->bind, reuse);
 		if (ret)
 			return ret;
 	}
@@ -83,8 +91,8 @@ static int set_afonly(struct rca_id *id, const void *val, u32 len)
 		return ret;
 	if (state != RCA_ST_IDLE && state != RCA_ST_BOUND)
 		return -EINVAL;
-	if (rca_ports_bound(&id->bind)) {
-		ret = rca_ports_set_afonly(&id->bind, afonly);
+	if (rca_id_bound(id)) {
+		ret = rca_ports_set_afonly(id->extras->bind, afonly);
 		if (ret)
 			return ret;
 	}
@@ -95,6 +103,7 @@ static int set_afonly(struct rca_id *id, const void *val, u32 len)
 
 static int set_ack_timeout(struct rca_id *id, const void *val, u32 len)
 {
+	struct rca_extras *extras;
 	u8 timeout;
 	int ret;
 
@@ -103,8 +112,11 @@ static int set_ack_timeout(struct rca_id *id, const void *val, u32 len)
 	ret = get_u8(val, len, &timeout);
 	if (ret)
 		return ret;
-	WRITE_ONCE(id->ack_timeout, timeout);	/* pairs with connected_attr() */
-	smp_store_release(&id->ack_timeout_set, true);
+	extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+	if (!extras)
+		return -ENOMEM;
+	WRITE_ONCE(extras->ack_timeout, timeout);	/* pairs with connected_attr() */
+	smp_store_release(&extras->ack_timeout_set, true);
 	return 0;
 }
 
@@ -115,6 +127,13 @@ static int set_path(struct rca_id *id, const void *val, u32 len)
 	return rca_route_parse(&path, val, len) ?: rca_resolve_set_path_locked(id, &path);
 }
 
+static int set_timing(struct rca_id *id, u32 name, const void *val, u32 len)
+{
+	struct rca_extras *extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+
+	return extras ? rca_timing_set(&extras->timing, name, val, len) : -ENOMEM;
+}
+
 static int set_alt(struct rca_id *id, u32 name, const void *val, u32 len)
 {
 	switch (name) {
@@ -123,7 +142,7 @@ static int set_alt(struct rca_id *id, u32 name, const void *val, u32 len)
 	case RDMA_CM_ALT_OPTION_PORT_DEFAULTS:
 		return rca_id_set_port_defaults(id, val, len);
 	default:
-		return -ENOSYS;
+		return set_timing(id, name, val, len);
 	}
 }
 
@@ -208,7 +227,7 @@ static int get_path(struct rca_id *id, void *val, u32 *len)
 	struct rdma_cm_alt_route route;
 	u32 size;
 
-	if (!id->path)
+	if (!id->setup || !id->setup->path)
 		return -ENODATA;
 	rca_id_fill_route_locked(id, &route);
 	size = route.num_paths * sizeof(route.path[0]);
@@ -221,13 +240,18 @@ static int get_path(struct rca_id *id, void *val, u32 *len)
 
 static int get_alt(struct rca_id *id, u32 name, void *val, u32 *len)
 {
+	const struct rca_timing timing = rca_id_timing(id);
+	u8 type = rca_id_extras(id)->gid_type;
+
 	if (name != RDMA_CM_ALT_OPTION_GID_TYPE)
-		return -ENOSYS;
-	return id->gid_type ? put_u8(id->gid_type, val, len) : -ENODATA;
+		return rca_timing_get(&timing, name, val, len);
+	return type ? put_u8(type, val, len) : -ENODATA;
 }
 
 static int get_locked(struct rca_id *id, u32 level, u32 name, void *val, u32 *len)
 {
+	const struct rca_extras *extras = rca_id_extras(id);
+
 	if (level == RDMA_CM_ALT_OPTION)
 		return get_alt(id, name, val, len);
 	if (level == RDMA_OPTION_IB)
@@ -243,7 +267,7 @@ static int get_locked(struct rca_id *id, u32 level, u32 name, void *val, u32 *le
 		return put_bool(current_afonly(id), val, len);
 	case RDMA_OPTION_ID_ACK_TIMEOUT:
 		/* 0 would say: for ever. */
-		return id->ack_timeout_set ? put_u8(id->ack_timeout, val, len) : -ENODATA;
+		return extras->ack_timeout_set ? put_u8(extras->ack_timeout, val, len) : -ENODATA;
 	default:
 		return -ENOSYS;
 	}

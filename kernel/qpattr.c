@@ -17,6 +17,7 @@
 #include "compat.h"
 #include "devices.h"
 #include "group_ib.h"
+#include "ipoib.h"
 
 /* Where the QP is. */
 static int place_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
@@ -58,6 +59,7 @@ static int datagram_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
  */
 static int connected_attr(struct rca_id *id, void *lower, struct ib_qp_attr *attr, int *mask)
 {
+	const struct rca_extras *extras = rca_id_extras(id);
 	int ret = id->dev->tp->qp_attr(lower, attr, mask);
 
 	if (ret)
@@ -69,8 +71,8 @@ static int connected_attr(struct rca_id *id, void *lower, struct ib_qp_attr *att
 	if (*mask & IB_QP_RQ_PSN)
 		attr->rq_psn = id->psn;
 	/* Pairs with set_ack_timeout(). */
-	if ((*mask & IB_QP_TIMEOUT) && smp_load_acquire(&id->ack_timeout_set))
-		attr->timeout = READ_ONCE(id->ack_timeout);
+	if ((*mask & IB_QP_TIMEOUT) && smp_load_acquire(&extras->ack_timeout_set))
+		attr->timeout = READ_ONCE(extras->ack_timeout);
 	return 0;
 }
 
@@ -96,13 +98,16 @@ static int get_attr(struct rca_id *id, void *lower, enum ib_qp_state state,
 u32 rca_qkey(const struct rca_id *id)
 {
 	u32 qkey = READ_ONCE(id->qkey);
+	union ib_gid mgid;
 
 	if (qkey)
 		return qkey;
 	if (id->ps != RDMA_PS_IPOIB)
 		return RDMA_UDP_QKEY;
-	return id->dev && id->link.ib ?
-	       rca_group_ib_qkey(id->dev->ibdev, id->port_num, &id->link.mgid) : 0;
+	if (!id->dev || !id->link.ib)
+		return 0;
+	rca_ipoib_group(id->net, id->link.ifindex, &mgid);
+	return rca_group_ib_qkey(id->dev->ibdev, id->port_num, &mgid);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_qkey);
 
@@ -145,7 +150,7 @@ static int requested_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 	int ret = place_attr(id, attr, mask);
 
 	attr->qp_access_flags = IB_ACCESS_REMOTE_WRITE;
-	if (id->retry->conn.responder_resources)
+	if (id->setup->retry->conn.responder_resources)
 		attr->qp_access_flags |= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
 					 rca_flush_access(id->dev->ibdev);
 	*mask |= IB_QP_ACCESS_FLAGS;
@@ -157,7 +162,8 @@ static bool asks_again(struct rca_id *id)
 {
 	enum rca_state state = rca_id_state(id);
 
-	return id->retry && (state == RCA_ST_REQ_WAIT || state == RCA_ST_REQ_SENT);
+	return id->setup && id->setup->retry &&
+	       (state == RCA_ST_REQ_WAIT || state == RCA_ST_REQ_SENT);
 }
 
 /* After a connection its attributes are gone; datagrams do not depend on one. */

@@ -32,6 +32,7 @@ struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool ha
 	mutex_init(&queue->consume);
 	spin_lock_init(&queue->lock);
 	INIT_LIST_HEAD(&queue->items);
+	INIT_LIST_HEAD(&queue->placed);
 	INIT_LIST_HEAD(&queue->sources);
 	init_waitqueue_head(&queue->wait);
 	queue->record_size = record_size;
@@ -58,14 +59,16 @@ EXPORT_SYMBOL_IF_KUNIT(rca_queue_get);
  * rca_queue_put() - give a reference on a queue back
  * @queue: the queue, freed with the last reference; or NULL
  *
- * Context: any.
+ * Context: process context, without a spinlock: the memory of a ring may be virtual.
  */
 void rca_queue_put(struct rca_queue *queue)
 {
 	if (!queue || !refcount_dec_and_test(&queue->ref))
 		return;
 	/* Each source has a reference on its queue, so none can be left. */
-	WARN_ON_ONCE(!list_empty(&queue->sources) || !list_empty(&queue->items));
+	WARN_ON_ONCE(!list_empty(&queue->sources) || !list_empty(&queue->items) ||
+		     !list_empty(&queue->placed));
+	rca_ring_free(queue->ring);
 	mutex_destroy(&queue->consume);
 	rca_ctx_put(queue->ctx);
 	kfree(queue);
@@ -82,9 +85,33 @@ EXPORT_SYMBOL_IF_KUNIT(rca_queue_put);
  */
 bool rca_queue_ready(struct rca_queue *queue)
 {
-	return !list_empty_careful(&queue->items);
+	return !list_empty_careful(&queue->items) || rca_queue_unread(queue);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_ready);
+
+/**
+ * rca_queue_wait() - sleep until there is an event to deliver
+ * @queue: the queue
+ *
+ * What comes meanwhile is not put into the ring.
+ *
+ * Context: process context; sleeps.
+ * Return: 0, and somebody else may have got the event; -ERESTARTSYS: a signal came.
+ */
+int rca_queue_wait(struct rca_queue *queue)
+{
+	int ret;
+
+	spin_lock_irq(&queue->lock);
+	queue->readers++;
+	spin_unlock_irq(&queue->lock);
+	ret = wait_event_interruptible(queue->wait, rca_queue_ready(queue));
+	spin_lock_irq(&queue->lock);
+	queue->readers--;
+	spin_unlock_irq(&queue->lock);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_queue_wait);
 
 /* The part of a record that every event has, as a view of the bytes in a delivery. */
 static struct rdma_cm_alt_event *rca_delivery_head(struct rca_delivery *dlv)
@@ -92,43 +119,60 @@ static struct rdma_cm_alt_event *rca_delivery_head(struct rca_delivery *dlv)
 	return (struct rdma_cm_alt_event *)dlv->head;
 }
 
-static void rca_peek_event(struct rca_delivery *dlv, struct rca_event *ev)
+static void rca_event_record(struct rca_delivery *dlv, struct rca_event *ev)
 {
-	struct rca_source *src = ev->item.src;
+	struct rca_source *src = ev->src;
 
 	ev->rec.cookie = src->cookie;
 	if (!ev->child)
-		ev->rec.id = src->owner->handle;
+		ev->rec.id = rca_source_owner(src)->handle;
 	dlv->data = &ev->rec;
 	dlv->len = ev->rec.length;
 }
 
-static void rca_peek_notice(struct rca_delivery *dlv, struct rca_notice *notice)
+static void rca_notice_record(struct rca_delivery *dlv, struct rca_notice *notice)
 {
-	struct rca_source *src = notice->item.src;
+	struct rca_source *src = rca_item_source(&notice->item);
 	struct rdma_cm_alt_event *head = rca_delivery_head(dlv);
 
 	memset(dlv->head, 0, sizeof(dlv->head));
 	head->length = sizeof(dlv->head);
-	head->type = __ffs(notice->pending);
+	head->type = __ffs(notice->pending & ~notice->item.placed);
 	if (rca_notice_has_status(head->type))
 		head->status = notice->status;
 	head->cookie = src->cookie;
-	head->id = src->owner->handle;
+	head->id = rca_source_owner(src)->handle;
 	dlv->data = dlv->head;
 	dlv->len = sizeof(dlv->head);
 }
+
+/**
+ * rca_item_record() - the record of an item
+ * @item: an item in a queue, not all of which lies in the ring; of a notice the lowest event
+ * @dlv: filled in but for what concerns a new id
+ *
+ * Context: any; the caller holds the lock of the item's queue.
+ */
+void rca_item_record(struct rca_item *item, struct rca_delivery *dlv)
+{
+	dlv->item = item;
+	if (item->is_notice)
+		rca_notice_record(dlv, rca_item_notice(item));
+	else
+		rca_event_record(dlv, rca_item_event(item));
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_item_record);
 
 /**
  * rca_queue_peek() - look at the next event, and leave it in the queue
  * @queue: the queue
  * @dlv: what to copy to user space; valid while @queue->consume is held
  *
- * When the copy has arrived, rca_queue_consume() takes the event off; without
- * that the next call finds the same event.
+ * When the copy has arrived, rca_queue_consume() takes the event off. If it does not,
+ * rca_queue_release() lets go of it, and the next call finds the same event.
  *
  * Context: process context; the caller holds @queue->consume.
- * Return: false: there is no event.
+ * Return: false: there is no event, or it lies in the ring (&rca_delivery.in_ring).
  */
 bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv)
 {
@@ -138,37 +182,99 @@ bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv)
 	lockdep_assert_held(&queue->consume);
 
 	spin_lock_irqsave(&queue->lock, flags);
-	item = list_first_entry_or_null(&queue->items, struct rca_item, qnode);
+	dlv->in_ring = rca_queue_reap_locked(queue);
+	item = dlv->in_ring ? NULL : list_first_entry_or_null(&queue->items, struct rca_item,
+							      qnode);
 	dlv->item = item;
 	dlv->child_queue = NULL;
-	if (item && item->is_notice)
-		rca_peek_notice(dlv, rca_item_notice(item));
-	else if (item)
-		rca_peek_event(dlv, rca_item_event(item));
+	queue->held = item;
+	if (item)
+		rca_item_record(item, dlv);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return item;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_peek);
 
-/* Takes the delivered bit off. True: it was the last one, and the notice is in no queue now. */
-static bool rca_notice_consume_locked(struct rca_queue *queue, struct rca_notice *notice, u32 type)
+/**
+ * rca_queue_release() - the next event may be put into the ring again
+ * @queue: the queue
+ *
+ * Context: process context; the caller holds @queue->consume.
+ */
+void rca_queue_release(struct rca_queue *queue)
 {
-	struct rca_source *src = notice->item.src;
+	unsigned long flags;
+
+	lockdep_assert_held(&queue->consume);
+
+	spin_lock_irqsave(&queue->lock, flags);
+	queue->held = false;
+	spin_unlock_irqrestore(&queue->lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_queue_release);
+
+/**
+ * rca_event_expose() - publish the new id of a connection request
+ * @ev: the event, which is about to be delivered; nothing happens when it is no
+ *      request, or its id was published before
+ * @queue: where the id's events go
+ *
+ * Context: process context; the caller holds the consume mutex of the event's queue.
+ */
+void rca_event_expose(struct rca_event *ev, struct rca_queue *queue)
+{
+	if (!ev->child || ev->exposed)
+		return;
+	/* A queue that is being closed takes no source; the child lives without. */
+	if (ev->child_src)
+		rca_source_attach(ev->child_src, queue);
+	ev->exposed = true;
+	/* Put in rca_item_retire_locked(); the other one becomes the table's. */
+	rca_obj_get(ev->child);
+	rca_obj_publish(ev->child);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_event_expose);
+
+/**
+ * rca_item_retire_locked() - an event was delivered
+ * @queue: the queue
+ * @item: the item; when it has no other event it is in no queue any more, and may be gone
+ * @type: type of the event
+ *
+ * Context: any; the caller holds @queue->lock.
+ * Return: false: it is a notice, other events of which wait.
+ */
+bool rca_item_retire_locked(struct rca_queue *queue, struct rca_item *item, u32 type)
+{
+	struct rca_source *src = rca_item_source(item);
+	struct rca_event *ev;
 
 	lockdep_assert_held(&queue->lock);
 
-	notice->pending &= ~BIT(type);
-	if (!notice->pending) {
-		rca_item_unlink_locked(queue, &notice->item);
-		return true;
+	src->reported++;
+	if (item->is_notice) {
+		struct rca_notice *notice = rca_item_notice(item);
+
+		notice->pending &= ~BIT(type);
+		item->placed &= ~BIT(type);
+		if (notice->pending)
+			return false;
+		rca_item_unlink_locked(queue, item);
+	} else {
+		ev = rca_item_event(item);
+		item->placed = 0;
+		rca_item_unlink_locked(queue, item);
+		if (ev->tally)
+			ev->tally->reported++;
+		if (ev->exposed)
+			rca_obj_put(ev->child);	/* got in rca_event_expose() */
+		rca_event_done(ev);
+		rca_event_free(ev);
 	}
-	/* What is left of a connection comes next, whatever else waits. */
-	if (notice != &src->notice[RCA_NOTICE_CONN]) {
-		list_move_tail(&notice->item.qnode, &queue->items);
-		list_move_tail(&notice->item.snode, &src->items);
-	}
-	return false;
+	rca_obj_put(rca_source_owner(src)); /* from rca_item_link_locked() */
+	return true;
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_item_retire_locked);
 
 /**
  * rca_queue_consume() - take the event off that was delivered
@@ -181,45 +287,31 @@ static bool rca_notice_consume_locked(struct rca_queue *queue, struct rca_notice
  */
 void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
 {
+	const struct rdma_cm_alt_event *rec = dlv->data;
 	struct rca_item *item = dlv->item;
-	struct rca_source *src = item->src;
-	struct rca_event *ev = NULL;
+	struct rca_source *src = rca_item_source(item);
 	unsigned long flags;
-	bool gone = true;
 
 	lockdep_assert_held(&queue->consume);
 
+	if (!item->is_notice)
+		rca_event_expose(rca_item_event(item), dlv->child_queue ?: queue);
 	spin_lock_irqsave(&queue->lock, flags);
-	src->reported++;
-	if (item->is_notice) {
-		gone = rca_notice_consume_locked(queue, rca_item_notice(item),
-						 rca_delivery_head(dlv)->type);
-	} else {
-		rca_item_unlink_locked(queue, item);
-		ev = rca_item_event(item);
-		if (ev->tally)
-			ev->tally->reported++;
+	queue->held = false;
+	/* What is left of a connection comes next, whatever else waits; of a device, last. */
+	if (!rca_item_retire_locked(queue, item, rec->type) &&
+	    item != &src->notice[RCA_NOTICE_CONN].item) {
+		list_move_tail(&item->qnode, &queue->items);
+		list_move_tail(&item->snode, &src->items);
 	}
 	spin_unlock_irqrestore(&queue->lock, flags);
-
 	dlv->item = NULL;
 	dlv->data = NULL;
-	if (ev) {
-		/* A queue that is being closed takes no source; the child lives without. */
-		if (ev->child_src)
-			rca_source_attach(ev->child_src, dlv->child_queue ?: queue);
-		if (ev->child)
-			rca_obj_publish(ev->child);
-		rca_event_done(ev);
-		rca_event_free(ev);
-	}
-	if (gone)
-		rca_obj_put(src->owner); /* from rca_item_link_locked() */
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_consume);
 
 /**
- * rca_delivery_has_child() - does this event bring a new id?
+ * rca_delivery_has_child() - does this event bring a new id that is not published?
  * @dlv: what rca_queue_peek() found
  *
  * Context: process context; the caller holds the queue's consume mutex.
@@ -227,7 +319,9 @@ EXPORT_SYMBOL_IF_KUNIT(rca_queue_consume);
  */
 bool rca_delivery_has_child(const struct rca_delivery *dlv)
 {
-	return !dlv->item->is_notice && rca_item_event(dlv->item)->child;
+	const struct rca_event *ev = rca_item_event(dlv->item);
+
+	return !dlv->item->is_notice && ev->child && !ev->exposed;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_delivery_has_child);
 
@@ -271,7 +365,7 @@ struct rca_obj *rca_queue_next_owner(struct rca_queue *queue)
 	src = list_first_entry_or_null(&queue->sources, struct rca_source, node);
 	if (src) {
 		/* A source is detached before its owner's last reference goes. */
-		owner = rca_obj_get(src->owner);
+		owner = rca_obj_get(rca_source_owner(src));
 		list_move_tail(&src->node, &queue->sources);
 	}
 	spin_unlock_irqrestore(&queue->lock, flags);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * An event queue as a file: read, poll, close; making it and finding it from a
+ * An event queue as a file: read, poll, mmap, close; making it and finding it from a
  * descriptor.
  *
  * Locking: &rca_queue.consume while an event is copied to user space, so that
@@ -16,8 +16,9 @@
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
 
+#include "closing.h"
 #include "events.h"
-#include "teardown.h"
+#include "ringmap.h"
 
 static int copy_record(struct iov_iter *to, const struct rca_delivery *dlv, size_t size)
 {
@@ -41,12 +42,16 @@ static int deliver_locked(struct rca_queue *queue, struct rca_delivery *dlv, str
 	/* The queue of a single id is no place for the events of another one. */
 	if (!queue->has_file && rca_delivery_has_child(dlv)) {
 		dlv->child_queue = rca_queue_create(queue->ctx, queue->record_size, false);
-		if (!dlv->child_queue)
+		if (!dlv->child_queue) {
+			rca_queue_release(queue);
 			return -ENOMEM;
+		}
 	}
 	ret = copy_record(to, dlv, record_size);
 	if (!ret)
 		rca_queue_consume(queue, dlv);
+	else
+		rca_queue_release(queue);
 	rca_queue_put(dlv->child_queue);	/* the child has its own reference */
 	return ret;
 }
@@ -59,10 +64,10 @@ static int deliver_locked(struct rca_queue *queue, struct rca_delivery *dlv, str
  * @nowait: do not wait for another reader
  *
  * Context: Process context. Sleeps. Takes and releases @queue->consume.
- * Return: 1: delivered; 0: there is none; -EFAULT: it could not be copied and
- *         is still there; -ENOMEM: likewise, no memory for what it brings;
- *         -EAGAIN: @nowait, another reader is at work; -ERESTARTSYS: a signal
- *         came while waiting for it.
+ * Return: RCA_DELIVERED; RCA_IN_RING: user space finds it in the ring; 0: there
+ *         is none; -EFAULT: it could not be copied and is still there;
+ *         -ENOMEM: likewise, no memory for what it brings; -EAGAIN: @nowait, another
+ *         reader is at work; -ERESTARTSYS: a signal came while waiting for it.
  */
 int rca_queue_deliver(struct rca_queue *queue, struct iov_iter *to, size_t record_size,
 		      bool nowait)
@@ -77,7 +82,9 @@ int rca_queue_deliver(struct rca_queue *queue, struct iov_iter *to, size_t recor
 		return -ERESTARTSYS;
 	}
 	if (rca_queue_peek(queue, &dlv))
-		ret = deliver_locked(queue, &dlv, to, record_size) ?: 1;
+		ret = deliver_locked(queue, &dlv, to, record_size) ?: RCA_DELIVERED;
+	else if (dlv.in_ring)
+		ret = RCA_IN_RING;
 	mutex_unlock(&queue->consume);
 	return ret;
 }
@@ -94,19 +101,23 @@ static ssize_t queue_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	if (iov_iter_count(to) < size)
 		return -EINVAL;
 	for (;;) {
+		if (rca_queue_ring_foreign(queue, current->mm))
+			return -EBUSY;
 		/* What is there is delivered; after that there is no waiting. */
 		do {
 			ret = rca_queue_deliver(queue, to, size, nowait);
-			if (ret > 0)
+			if (ret == RCA_DELIVERED)
 				done += size;
-		} while (ret > 0 && iov_iter_count(to) >= size);
-		if (done)
+		} while (ret == RCA_DELIVERED && iov_iter_count(to) >= size);
+		if (done || ret == RCA_IN_RING) {
+			rca_queue_pump(queue);
 			return done;
+		}
 		if (ret < 0)
 			return ret;
 		if (nonblock || nowait)
 			return -EAGAIN;
-		ret = wait_event_interruptible(queue->wait, rca_queue_ready(queue));
+		ret = rca_queue_wait(queue);
 		if (ret)
 			return ret;
 	}
@@ -117,7 +128,13 @@ static __poll_t queue_poll(struct file *file, poll_table *wait)
 	struct rca_queue *queue = file->private_data;
 
 	poll_wait(file, &queue->wait, wait);
+	rca_queue_pump(queue);
 	return rca_queue_ready(queue) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+static int queue_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	return rca_ringmap(file->private_data, vma);
 }
 
 static int queue_release(struct inode *inode, struct file *file)
@@ -133,6 +150,7 @@ static const struct file_operations queue_fops = {
 	.owner = THIS_MODULE,
 	.read_iter = queue_read_iter,
 	.poll = queue_poll,
+	.mmap = queue_mmap,
 	.release = queue_release,
 };
 
@@ -141,13 +159,14 @@ static const struct file_operations queue_fops = {
  * @qfd: filled in; end with rca_queuefd_install() or rca_queuefd_put()
  * @ctx: the context
  * @record_size: size of its records; 0: that of our own
+ * @ring_entries: records in its ring; 0: it has none
  * @nonblock: the descriptor has O_NONBLOCK set
  *
  * Context: Process context. May sleep.
  * Return: 0 or a negative errno.
  */
 int rca_queuefd_create(struct rca_queuefd *qfd, struct rca_ctx *ctx, u32 record_size,
-		       bool nonblock)
+		       u32 ring_entries, bool nonblock)
 {
 	struct rca_queue *queue;
 	struct file *file;
@@ -156,12 +175,14 @@ int rca_queuefd_create(struct rca_queuefd *qfd, struct rca_ctx *ctx, u32 record_
 	queue = rca_queue_create(ctx, record_size ?: sizeof(struct rdma_cm_alt_event), true);
 	if (!queue)
 		return -ENOMEM;
+	queue->ring_entries = ring_entries;
 	ret = get_unused_fd_flags(O_CLOEXEC);
 	if (ret < 0)
 		goto err_put_queue;
 	qfd->fd = ret;
 	file = anon_inode_getfile("[rdma_cm_alt]", &queue_fops, queue,
-				  O_RDONLY | (nonblock ? O_NONBLOCK : 0));
+				  (ring_entries ? O_RDWR : O_RDONLY) |
+				  (nonblock ? O_NONBLOCK : 0));
 	if (IS_ERR(file)) {
 		ret = PTR_ERR(file);
 		goto err_put_fd;

@@ -22,8 +22,14 @@ struct rca_queuefd {
 	int fd;
 };
 
+/** enum rca_delivered - what rca_queue_deliver() found */
+enum rca_delivered {
+	RCA_DELIVERED = 1,
+	RCA_IN_RING,
+};
+
 int rca_queuefd_create(struct rca_queuefd *qfd, struct rca_ctx *ctx, u32 record_size,
-		       bool nonblock);
+		       u32 ring_entries, bool nonblock);
 int rca_queuefd_find(struct rca_queuefd *qfd, struct rca_ctx *ctx, int fd);
 void rca_queuefd_install(struct rca_queuefd *qfd);
 void rca_queuefd_put(struct rca_queuefd *qfd);

@@ -148,6 +148,6 @@ const struct ib_gid_attr *rca_request_ib_place(struct rca_id *child, const struc
 	else if (!IS_ERR(attr))
 		memcpy(&child->local.ib.sib_addr, attr->gid.raw, sizeof(child->local.ib.sib_addr));
 	if (req->path)
-		child->link.dgid = req->path->dgid;
+		memcpy(child->link.dgid, req->path->dgid.raw, sizeof(child->link.dgid));
 	return attr;
 }

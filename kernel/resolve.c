@@ -1,265 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * From an address to a device and a GID: bind, and the pipeline of a RESOLVE.
+ * The pipeline of a RESOLVE: from an address to a device, a GID and a path.
  *
- * Address resolution is ib_addr's (rdma_resolve_ip()). Its callback runs on a
- * workqueue that all kernel users of RDMA share, so it only hands over to our
- * own, where the device is looked up and the route made.
+ * What the host knows of the peer's neighbour already is enough to end it inside
+ * the call. Else it goes on from work, as soon as the neighbour has answered.
  *
- * Locking: rca_id.op over each step; a resolution under way is an object of its
- * own (&struct rca_resolve), named by rca_id.resolve.
- *
- * More than 600 lines because the steps of the pipeline follow each other here.
+ * Locking: rca_id.op over each step; a resolution that waits is an object of its
+ * own, see resolve_wait.c.
  */
 #include "resolve.h"
 
 #include <kunit/visibility.h>
-#include <linux/if_arp.h>
-#include <linux/netdevice.h>
-#include <linux/refcount.h>
-#include <linux/slab.h>
-#include <net/ipv6.h>
 #include <rdma/ib_addr.h>
-#include <rdma/ib_cache.h>
-#include <rdma/rdma_cm.h>
 
 #include "addr_ib.h"
 #include "devices.h"
-#include "iwport.h"
+#include "local.h"
 #include "loopback.h"
+#include "nexthop.h"
 #include "qpattr.h"
 #include "route.h"
 #include "route_ib.h"
+#include "resolve_wait.h"
 #include "trace.h"
-
-/**
- * struct rca_resolve - an address resolution under way
- * @ref: references: rca_id.resolve, and the callback and work that are to come
- * @id: the id (holds a reference)
- * @pipe: what was asked for
- * @addr: ib_addr's view
- * @src: local address that was found
- * @status: of the resolution
- * @called: the callback ran
- * @work: goes on after the callback
- */
-struct rca_resolve {
-	refcount_t ref;
-	struct rca_id *id;
-	struct rca_pipeline pipe;
-	struct rdma_dev_addr addr;
-	union rca_addr src;
-	int status;
-	bool called;
-	struct work_struct work;
-};
-
-static void resolve_put(struct rca_resolve *res)
-{
-	if (refcount_dec_and_test(&res->ref)) {
-		rca_id_put(res->id);	/* got in start_addr() */
-		kfree(res);
-	}
-}
-
-/* The GID of @local on a port of @dev, when @addr's network device is the port's. */
-static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *dev, u32 port,
-					  const union rca_addr *local,
-					  struct rdma_dev_addr *addr)
-{
-	struct ib_device *ibdev = dev->ibdev;
-	struct net *net = id->net;
-	const struct ib_gid_attr *attr;
-	struct net_device *ndev;
-	union ib_gid gid;
-
-	if (addr->dev_type == ARPHRD_INFINIBAND)
-		return rca_addr_ib_gid(ibdev, port, net, addr);
-	if (!rdma_dev_access_netns(ibdev, net))
-		return ERR_PTR(-ENODEV);
-	if (rdma_protocol_iwarp(ibdev, port))
-		return rca_iwport_find(ibdev, port, net, addr->bound_dev_if);
-	if (!rdma_protocol_roce(ibdev, port))
-		return ERR_PTR(-ENODEV);
-	if (rdma_ip2gid((struct sockaddr *)&local->sa, &gid))
-		return ERR_PTR(-ENODEV);
-	ndev = dev_get_by_index(net, addr->bound_dev_if);
-	if (!ndev)
-		return ERR_PTR(-ENODEV);
-	attr = rdma_find_gid_by_port(ibdev, &gid, rca_id_gid_type(id, dev, port), port, ndev);
-	dev_put(ndev);
-	return attr;
-}
-
-/* Bind @id to the device that has the address @local on the network device of @addr. */
-static int acquire_device(struct rca_id *id, const union rca_addr *local,
-			  struct rdma_dev_addr *addr)
-{
-	const struct ib_gid_attr *attr;
-	struct rca_device *dev = NULL;
-	u32 port;
-
-	lockdep_assert_held(&id->op);
-	if (id->ps == RDMA_PS_IPOIB && addr->dev_type != ARPHRD_INFINIBAND)
-		return -EINVAL;
-	while ((dev = rca_device_next(dev))) {
-		rdma_for_each_port(dev->ibdev, port) {
-			attr = find_gid(id, dev, port, local, addr);
-			if (IS_ERR(attr))
-				continue;
-			if (!rca_id_attach(id, dev, port, attr)) {
-				rca_device_put(dev);
-				return 0;
-			}
-			rdma_put_gid_attr(attr);
-		}
-	}
-	return -ENODEV;
-}
-
-/* What resolution found out, in the few bytes that the route needs. */
-static void keep_link(struct rca_id *id, struct rdma_dev_addr *addr)
-{
-	unsigned long flags;
-
-	rca_id_unwatch(id);
-	spin_lock_irqsave(&id->lock, flags);
-	memset(&id->link, 0, sizeof(id->link));
-	id->link.ifindex = addr->bound_dev_if;
-	if (addr->dev_type == ARPHRD_INFINIBAND) {
-		rca_addr_ib_keep(&id->link, addr);
-		spin_unlock_irqrestore(&id->lock, flags);
-		return;
-	}
-	memcpy(id->link.dmac, addr->dst_dev_addr, ETH_ALEN);
-	memcpy(id->link.smac, addr->src_dev_addr, ETH_ALEN);
-	id->link.hoplimit = addr->hoplimit;
-	id->link.network = addr->network;
-	spin_unlock_irqrestore(&id->lock, flags);
-}
-
-/* Connections of TCP are told apart by their ports: an id needs one of its own. */
-static bool needs_port(const struct rca_id *id)
-{
-	return id->dev && id->dev->tp->over_tcp && !rca_ports_bound(&id->bind);
-}
-
-static int bind_port(struct rca_id *id, const union rca_addr *addr)
-{
-	id->bind.reuse = id->reuse;
-	id->bind.afonly = id->afonly;
-	return rca_ports_bind(&id->bind, id->net, id->ps, addr);
-}
-
-static bool is_wildcard(const union rca_addr *addr)
-{
-	return rca_addr_is_any(addr) || rca_addr_is_loopback(addr);
-}
-
-static void default_afonly(struct rca_id *id, sa_family_t family)
-{
-	if (id->afonly_set)
-		return;
-	id->afonly = family == AF_INET;
-#if IS_ENABLED(CONFIG_IPV6)
-	if (family == AF_INET6)
-		id->afonly = id->net->ipv6.sysctl.bindv6only;
-#endif
-}
-
-static int check_family(const union rca_addr *addr)
-{
-	switch (addr->sa.sa_family) {
-	case AF_INET:
-	case AF_INET6:
-	case AF_IB:
-		return 0;
-	case AF_UNSPEC:
-		return -EINVAL;
-	default:
-		return -EAFNOSUPPORT;
-	}
-}
-
-/* Bind @id to the device of a local address that is no wildcard. */
-static int find_device(struct rca_id *id, const union rca_addr *src, struct rdma_dev_addr *addr)
-{
-	int ret = 0;
-
-	if (src->sa.sa_family == AF_IB)
-		rca_addr_ib_translate(src, addr);
-	else
-		ret = rdma_translate_ip(&src->sa, addr);
-	return ret ?: acquire_device(id, src, addr);
-}
-
-/*
- * Give @id the local address @src. A port is taken in the port table when it
- * was asked for: always for bind; an active id needs none of its own but on iWARP.
- */
-static int set_local(struct rca_id *id, const union rca_addr *src, bool take_port)
-{
-	struct rdma_dev_addr addr = { .net = id->net };
-	int ret;
-
-	lockdep_assert_held(&id->op);
-	ret = check_family(src) ?: rca_id_may(id, RCA_IN_BIND);
-	if (ret)
-		return ret;
-	if (rca_addr_is_linklocal(src)) {
-		if (!rca_addr_scope(src))
-			return -EINVAL;
-		addr.bound_dev_if = rca_addr_scope(src);
-	}
-	if (!is_wildcard(src)) {
-		ret = find_device(id, src, &addr);
-		if (ret)
-			return ret;
-	}
-	default_afonly(id, src->sa.sa_family);
-	id->local = *src;
-	if (take_port || rca_addr_port(src) || needs_port(id)) {
-		ret = bind_port(id, src);
-		if (ret)
-			goto err_detach;
-		id->local = id->bind.addr;	/* an AF_IB address was completed */
-	} else {
-		rca_addr_set_port(&id->local, rca_ports_any(id->net));
-	}
-	/* No peer yet, but programs look at the family of both addresses. */
-	rca_addr_set_any(&id->dst, src->sa.sa_family);
-	keep_link(id, &addr);
-	if (rca_id_step(id, RCA_IN_BIND).verdict != RCA_TAKE) {
-		ret = -EINVAL;
-		goto err_unbind;
-	}
-	if (id->dev)
-		rca_id_watch_netdev(id);
-	return 0;
-
-err_unbind:
-	rca_ports_unbind(&id->bind);
-err_detach:
-	rca_id_detach(id);
-	memset(&id->local, 0, sizeof(id->local));
-	memset(&id->dst, 0, sizeof(id->dst));
-	return ret;
-}
-
-/**
- * rca_resolve_bind_locked() - bind an id to a local address
- * @id: the id
- * @src: the address; a wildcard or loopback address binds to no device
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -EINVAL wrong state, no family, link-local without scope;
- * -EAFNOSUPPORT; -EADDRNOTAVAIL not a local address, or a wildcard is involved
- * in a conflict; -EADDRINUSE; -EACCES; -ENODEV no RDMA device has the address.
- */
-int rca_resolve_bind_locked(struct rca_id *id, const union rca_addr *src)
-{
-	return set_local(id, src, true);
-}
 
 /* A step has ended with @status: let the id go on, and @tell it. */
 static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int status, bool tell)
@@ -287,16 +50,30 @@ static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int 
 	return step;
 }
 
+/* The pipeline has ended: do what follows, if there is something and all went @well. */
+static void go_on(struct rca_id *id, bool well)
+{
+	struct rca_then *then = id->setup->then;
+
+	lockdep_assert_held(&id->op);
+	id->setup->then = NULL;
+	if (then)
+		then->go(id, then, well);
+}
+
 /* The way to the peer is known, or is not. */
 static void route_done(struct rca_id *id, int status, bool tell)
 {
 	struct rca_step step;
+	bool well;
 
 	step = finish_step(id, status ? RCA_IN_ROUTE_FAIL : RCA_IN_ROUTE_OK, status,
 			   status || tell);
+	well = step.verdict == RCA_TAKE && !status;
 	/* On InfiniBand nothing depends on the neighbour any more. */
-	if (step.verdict == RCA_TAKE && !status && !id->link.ib)
+	if (well && !id->link.ib)
 		rca_id_watch_peer(id);
+	go_on(id, well);
 }
 
 /* Make the route, or take over @given. 1: the administrator is asked, who answers later. */
@@ -348,119 +125,57 @@ static void addr_finished(struct rca_id *id, const struct rca_pipeline *pipe, in
 	if (step.verdict == RCA_TAKE && !status && (pipe->steps & RDMA_CM_ALT_STEP_ROUTE))
 		step_route(id, NULL, pipe->timeout_ms, pipe->events & RDMA_CM_ALT_STEP_ROUTE,
 			   false);
+	else
+		go_on(id, false);
 }
 
-/* The neighbour is known: find the device. */
-static void addr_done(struct rca_resolve *res)
+/* The neighbour is known, or is not: find the device that has the address @src. */
+static void addr_done(struct rca_id *id, const struct rca_pipeline *pipe, union rca_addr *src,
+		      struct rdma_dev_addr *addr, int status)
 {
-	struct rca_id *id = res->id;
-	int status = res->status;
 	bool attached = false;
 
 	lockdep_assert_held(&id->op);
 	if (!status && !id->dev) {
-		status = acquire_device(id, &res->src, &res->addr);
+		status = rca_local_device(id, src, addr);
 		attached = !status;
 	}
-	if (!status && needs_port(id)) {
-		rca_addr_set_port(&res->src, 0);
-		status = bind_port(id, &res->src);
+	if (!status && rca_local_needs_port(id)) {
+		rca_addr_set_port(src, 0);
+		status = rca_id_bind(id, src);
 		if (!status)
-			rca_addr_set_port(&id->local, rca_addr_port(&id->bind.addr));
+			rca_addr_set_port(&id->local, rca_addr_port(&id->extras->bind->addr));
 		else if (attached)
 			rca_id_detach(id);	/* another try may leave through another one */
 	}
 	if (!status) {
-		rca_addr_set_port(&res->src, rca_addr_port(&id->local));
-		if (rca_addr_is_linklocal(&res->src))
-			res->src.in6.sin6_scope_id = res->addr.bound_dev_if;
+		rca_addr_set_port(src, rca_addr_port(&id->local));
+		if (rca_addr_is_linklocal(src))
+			src->in6.sin6_scope_id = addr->bound_dev_if;
 		/* Programs leave it out where one interface is all there is. */
 		if (rca_addr_is_linklocal(&id->dst))
-			id->dst.in6.sin6_scope_id = res->addr.bound_dev_if;
-		id->local = res->src;
-		keep_link(id, &res->addr);
+			id->dst.in6.sin6_scope_id = addr->bound_dev_if;
+		id->local = *src;
+		rca_local_keep_link(id, addr);
 		rca_id_watch_netdev(id);
 	}
-	addr_finished(id, &res->pipe, status);
+	addr_finished(id, pipe, status);
 }
 
-static void resolve_work(struct work_struct *work)
-{
-	struct rca_resolve *res = container_of(work, struct rca_resolve, work);
-	struct rca_id *id = res->id;
-	unsigned long flags;
-	bool current_one;
-
-	mutex_lock(&id->op);
-	spin_lock_irqsave(&id->lock, flags);
-	current_one = id->resolve == res;
-	if (current_one)
-		id->resolve = NULL;
-	spin_unlock_irqrestore(&id->lock, flags);
-	if (current_one) {
-		addr_done(res);
-		resolve_put(res);	/* of id->resolve */
-	}
-	mutex_unlock(&id->op);
-	resolve_put(res);		/* of the callback and this work */
-}
-
-/* Runs on ib_addr's workqueue, which everybody shares. */
-static void addr_callback(int status, struct sockaddr *src, struct rdma_dev_addr *addr,
-			  void *context)
-{
-	struct rca_resolve *res = context;
-
-	res->status = status;
-	if (!status)
-		memcpy(&res->src, src, rdma_addr_size(src));
-	WRITE_ONCE(res->called, true);	/* pairs with rca_resolve_cancel() */
-	queue_work(rca_wq, &res->work);
-}
-
-/*
- * Start the resolution of id->dst. The id is in state ADDR_QUERY already, as
- * the callback may run before rdma_resolve_ip() returns.
- */
+/* Start the resolution of id->dst, which may end at once: the id is in state ADDR_QUERY already. */
 static int start_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 {
-	union rca_addr src = id->local, any;
-	struct rca_resolve *res;
-	unsigned long flags;
+	struct rca_neigh_key missing;
+	struct rdma_dev_addr addr;
+	union rca_addr src;
 	int ret;
 
-	res = kzalloc(sizeof(*res), GFP_KERNEL_ACCOUNT);
-	if (!res)
-		return -ENOMEM;
-	refcount_set(&res->ref, 2);	/* id->resolve; callback and work */
-	res->id = rca_id_get(id);	/* put in resolve_put() */
-	res->pipe = *pipe;
-	res->addr.net = id->net;
-	INIT_WORK(&res->work, resolve_work);
-	/* Not bound to a device: a retry may leave through another one. */
-	if (id->dev)
-		res->addr.bound_dev_if = id->link.ifindex;
-	else if (rca_addr_is_linklocal(&id->dst))
-		res->addr.bound_dev_if = rca_addr_scope(&id->dst);
-	/* An id that is bound to a loopback address gets one that goes on the wire. */
-	if (rca_addr_is_loopback(&src)) {
-		rca_addr_set_any(&any, src.sa.sa_family);
-		rca_addr_set_ip(&src, &any);
-	}
-
-	spin_lock_irqsave(&id->lock, flags);
-	id->resolve = res;
-	spin_unlock_irqrestore(&id->lock, flags);
-	ret = rdma_resolve_ip(&src.sa, &id->dst.sa, &res->addr,
-			      min_t(u32, pipe->timeout_ms, INT_MAX), addr_callback, false, res);
+	rca_resolve_start_from(id, &src, &addr);
+	ret = rca_nexthop(&src, &id->dst, &addr, &missing);
+	if (ret == -EAGAIN || ret == -EOPNOTSUPP)
+		return rca_resolve_wait(id, pipe, &missing, ret, addr_done);
 	if (!ret)
-		return 0;
-
-	spin_lock_irqsave(&id->lock, flags);
-	id->resolve = NULL;
-	spin_unlock_irqrestore(&id->lock, flags);
-	resolve_put(res);
-	resolve_put(res);
+		addr_done(id, pipe, &src, &addr, 0);
 	return ret;
 }
 
@@ -471,11 +186,11 @@ static int set_source(struct rca_id *id, const struct rca_pipeline *pipe)
 	union rca_addr any;
 
 	if (rca_addr_is_set(&pipe->src))
-		return set_local(id, &pipe->src, is_ib);
+		return rca_local_set(id, &pipe->src, is_ib);
 	rca_addr_set_any(&any, pipe->dst.sa.sa_family);
 	if (is_ib)
 		any.ib.sib_pkey = pipe->dst.ib.sib_pkey;
-	return set_local(id, &any, is_ib);
+	return rca_local_set(id, &any, is_ib);
 }
 
 static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
@@ -485,7 +200,7 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	ret = check_family(&pipe->dst);
+	ret = rca_local_check_family(&pipe->dst);
 	if (ret)
 		return ret;
 	if (rca_addr_is_set(&pipe->src) && pipe->src.sa.sa_family != pipe->dst.sa.sa_family)
@@ -500,7 +215,7 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 		return ret;
 	if (id->local.sa.sa_family != dst.sa.sa_family)
 		return -EINVAL;
-	if (is_wildcard(&dst)) {
+	if (rca_local_is_wildcard(&dst)) {
 		ret = dst.sa.sa_family == AF_IB ? rca_addr_ib_own(id, &dst) :
 						  rca_loopback_addr(id, &dst);
 		if (ret)
@@ -523,8 +238,59 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	return ret;
 }
 
+/* The steps of resolution that are complete. */
+static u32 done_by_now(struct rca_id *id)
+{
+	switch (rca_id_state(id)) {
+	case RCA_ST_ADDR_RESOLVED:
+	case RCA_ST_ROUTE_QUERY:
+		return RDMA_CM_ALT_STEP_ADDR;
+	case RCA_ST_ROUTE_RESOLVED:
+		return RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE;
+	default:
+		return 0;
+	}
+}
+
 /**
- * rca_resolve() - do the steps of a pipeline that follow the creation of an id
+ * rca_resolve_locked() - do the steps of a pipeline that follow the creation of an id
+ * @id: the id
+ * @pipe: the steps
+ * @done: steps that are complete are added; the others end with an event
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0 or the errno of the step that failed at once.
+ */
+int rca_resolve_locked(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done)
+{
+	int ret = 0;
+
+	lockdep_assert_held(&id->op);
+	if (pipe->steps & RDMA_CM_ALT_STEP_BIND) {
+		ret = rca_local_set(id, &pipe->src, true);
+		if (ret)
+			goto out;
+		*done |= RDMA_CM_ALT_STEP_BIND;
+	}
+	if (pipe->steps & RDMA_CM_ALT_STEP_ADDR) {
+		/* The route follows when the address is known. */
+		ret = step_addr(id, pipe);
+		if (!ret)
+			*done |= done_by_now(id) & pipe->steps;
+	} else if (pipe->steps & RDMA_CM_ALT_STEP_ROUTE) {
+		ret = step_route(id, NULL, pipe->timeout_ms, pipe->events & RDMA_CM_ALT_STEP_ROUTE,
+				 true);
+		/* It may have to be asked for, and ends with its event then. */
+		if (!ret)
+			*done |= done_by_now(id) & RDMA_CM_ALT_STEP_ROUTE;
+	}
+out:
+	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "resolve", ret);
+	return ret;
+}
+
+/**
+ * rca_resolve() - rca_resolve_locked() that takes the lock
  * @id: the id
  * @pipe: the steps
  * @done: steps that are complete are added; the others end with an event
@@ -534,29 +300,10 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
  */
 int rca_resolve(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done)
 {
-	int ret = 0;
+	int ret;
 
 	mutex_lock(&id->op);
-	if (pipe->steps & RDMA_CM_ALT_STEP_BIND) {
-		ret = rca_resolve_bind_locked(id, &pipe->src);
-		if (ret)
-			goto out_unlock;
-		*done |= RDMA_CM_ALT_STEP_BIND;
-	}
-	if (pipe->steps & RDMA_CM_ALT_STEP_ADDR) {
-		/* The route follows when the address is known. */
-		ret = step_addr(id, pipe);
-		if (!ret && rca_id_state(id) == RCA_ST_ADDR_RESOLVED)
-			*done |= RDMA_CM_ALT_STEP_ADDR;
-	} else if (pipe->steps & RDMA_CM_ALT_STEP_ROUTE) {
-		ret = step_route(id, NULL, pipe->timeout_ms, pipe->events & RDMA_CM_ALT_STEP_ROUTE,
-				 true);
-		/* It may have to be asked for, and ends with its event then. */
-		if (!ret && rca_id_state(id) == RCA_ST_ROUTE_RESOLVED)
-			*done |= RDMA_CM_ALT_STEP_ROUTE;
-	}
-out_unlock:
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "resolve", ret);
+	ret = rca_resolve_locked(id, pipe, done);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -577,30 +324,3 @@ int rca_resolve_set_path_locked(struct rca_id *id, const struct sa_path_rec *pat
 	return step_route(id, path, 0, true, true);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_resolve_set_path_locked);
-
-/**
- * rca_resolve_cancel() - end the resolution under way, if there is one
- * @id: the id; its state takes no new resolution
- *
- * Context: Process context. Sleeps. @id->op must not be held by the caller.
- */
-void rca_resolve_cancel(struct rca_id *id)
-{
-	struct rca_resolve *res = NULL;
-	unsigned long flags;
-
-	/* An operation that saw the state before may still start one. */
-	mutex_lock(&id->op);
-	spin_lock_irqsave(&id->lock, flags);
-	swap(id->resolve, res);
-	spin_unlock_irqrestore(&id->lock, flags);
-	rca_route_ib_cancel(id);
-	mutex_unlock(&id->op);
-	if (!res)
-		return;
-	rdma_addr_cancel(&res->addr);
-	/* No callback runs now. What did not run will not: give its reference back. */
-	if (!READ_ONCE(res->called) || cancel_work_sync(&res->work))
-		resolve_put(res);
-	resolve_put(res);	/* of id->resolve */
-}

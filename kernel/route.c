@@ -123,6 +123,8 @@ static void set_roce(struct rca_id *id, struct sa_path_rec *path)
 
 static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_device *ndev)
 {
+	const struct rca_extras *extras = rca_id_extras(id);
+
 	set_roce(id, path);
 	rdma_ip2gid(&id->local.sa, &path->sgid);
 	rdma_ip2gid(&id->dst.sa, &path->dgid);
@@ -137,8 +139,8 @@ static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_dev
 	path->traffic_class = rca_id_tos(id);
 	path->packet_life_time_selector = IB_SA_EQ;
 	/* IBTA 12.7.34: timeout = 2 * lifetime + the CA's delay, which is small. */
-	path->packet_life_time = id->ack_timeout_set && id->ack_timeout ? id->ack_timeout - 1 :
-									   ROCE_PACKET_LIFETIME;
+	path->packet_life_time = extras->ack_timeout ? extras->ack_timeout - 1 :
+						       ROCE_PACKET_LIFETIME;
 	if (rdma_protocol_roce_udp_encap(id->dev->ibdev, id->port_num))
 		path->flow_label = flow_label(id);
 	return path->mtu ? 0 : -EINVAL;
@@ -178,7 +180,7 @@ int rca_route_roce(struct rca_id *id)
 		return ret;
 	}
 	rca_id_drop_path(id);
-	id->path = path;
+	id->setup->path = path;
 	return 0;
 }
 
@@ -238,6 +240,6 @@ int rca_route_set(struct rca_id *id, const struct sa_path_rec *given)
 	if (!id->dev->tp->over_tcp)
 		set_roce(id, path);
 	rca_id_drop_path(id);
-	id->path = path;
+	id->setup->path = path;
 	return 0;
 }

@@ -4,7 +4,7 @@
  * goes out, and its answer is taken over from a work, as it may come before the
  * call that sends the query returns.
  *
- * Locking: rca_id.op; rca_id.lock for rca_id.query; query_lock so that a query
+ * Locking: rca_id.op; rca_id.lock for rca_setup.query; query_lock so that a query
  * is not cancelled while ib_sa frees it.
  */
 #include "route_ib.h"
@@ -27,7 +27,7 @@
 
 /**
  * struct rca_route_query - a query under way
- * @ref: references: rca_id.query, and the callback and work that are to come
+ * @ref: references: rca_setup.query, and the callback and work that are to come
  * @id: the id (holds a reference)
  * @done: whom to tell
  * @tell: for @done
@@ -93,14 +93,14 @@ ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct 
 	memset(rec, 0, sizeof(*rec));
 	rec->rec_type = opa ? SA_PATH_REC_TYPE_OPA : SA_PATH_REC_TYPE_IB;
 	rec->sgid = id->sgid_attr->gid;
-	rec->dgid = id->link.dgid;
+	memcpy(rec->dgid.raw, id->link.dgid, sizeof(id->link.dgid));
 	rec->pkey = cpu_to_be16(id->link.pkey);
 	rec->numb_path = 1;
 	rec->reversible = 1;
 	rec->service_id = rca_wire_addr_service_id(id->ps, &id->dst);
 	switch (id->local.sa.sa_family) {
 	case AF_INET:
-		rec->qos_class = cpu_to_be16(id->tos);
+		rec->qos_class = cpu_to_be16(rca_id_extras(id)->tos);
 		return mask | IB_SA_PATH_REC_QOS_CLASS;
 	case AF_INET6:
 		rec->traffic_class = flowinfo_tclass(id->local.in6.sin6_flowinfo);
@@ -131,11 +131,11 @@ static int install(struct rca_id *id, const struct rca_route_query *query)
 		return -ENODEV;
 	rca_id_drop_path(id);
 	old_memcg = set_active_memcg(id->obj.ctx->memcg);
-	ret = copy_record(&id->path, &query->path);
+	ret = copy_record(&id->setup->path, &query->path);
 	if (!ret && query->inbound.flags)
-		ret = copy_record(&id->path_in, &query->inbound);
+		ret = copy_record(&id->setup->path_in, &query->inbound);
 	if (!ret && query->outbound.flags)
-		ret = copy_record(&id->path_out, &query->outbound);
+		ret = copy_record(&id->setup->path_out, &query->outbound);
 	set_active_memcg(old_memcg);
 	if (ret)
 		rca_id_drop_path(id);
@@ -152,14 +152,14 @@ static void query_work(struct work_struct *work)
 
 	mutex_lock(&id->op);
 	spin_lock_irqsave(&id->lock, flags);
-	current_one = id->query == query;
+	current_one = id->setup && id->setup->query == query;
 	if (current_one)
-		id->query = NULL;
+		id->setup->query = NULL;
 	spin_unlock_irqrestore(&id->lock, flags);
 	if (current_one) {
 		status = query->status ?: install(id, query);
 		query->done(id, status, query->tell);
-		query_put(query);	/* of id->query */
+		query_put(query);	/* of the setup */
 	}
 	mutex_unlock(&id->op);
 	query_put(query);		/* of the callback and this work */
@@ -232,13 +232,13 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, b
 	query = kzalloc(sizeof(*query), GFP_KERNEL_ACCOUNT);
 	if (!query)
 		return -ENOMEM;
-	refcount_set(&query->ref, 2);	/* id->query; callback and work */
+	refcount_set(&query->ref, 2);	/* the setup; callback and work */
 	query->id = rca_id_get(id);	/* put in query_put() */
 	query->done = done;
 	query->tell = tell;
 	INIT_WORK(&query->work, query_work);
 	spin_lock_irqsave(&id->lock, flags);
-	id->query = query;
+	id->setup->query = query;
 	spin_unlock_irqrestore(&id->lock, flags);
 
 	mask = rca_route_ib_question(id, rdma_cap_opa_ah(ibdev, id->port_num), &question);
@@ -251,7 +251,7 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, b
 		return 0;
 
 	spin_lock_irqsave(&id->lock, flags);
-	id->query = NULL;
+	id->setup->query = NULL;
 	spin_unlock_irqrestore(&id->lock, flags);
 	query_put(query);
 	query_put(query);
@@ -273,7 +273,8 @@ void rca_route_ib_cancel(struct rca_id *id)
 
 	lockdep_assert_held(&id->op);
 	spin_lock_irqsave(&id->lock, flags);
-	swap(id->query, query);
+	if (id->setup)
+		swap(id->setup->query, query);
 	spin_unlock_irqrestore(&id->lock, flags);
 	if (!query)
 		return;
@@ -281,7 +282,7 @@ void rca_route_ib_cancel(struct rca_id *id)
 	if (!query->called)
 		ib_sa_cancel_query(query->sa_id, query->sa);
 	spin_unlock_irqrestore(&query_lock, flags);
-	query_put(query);	/* of id->query */
+	query_put(query);	/* of the setup */
 }
 
 /**
@@ -305,6 +306,6 @@ int rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given)
 	if (rdma_cap_opa_ah(id->dev->ibdev, id->port_num))
 		sa_convert_path_ib_to_opa(path, (struct sa_path_rec *)given);
 	rca_id_drop_path(id);
-	id->path = path;
+	id->setup->path = path;
 	return 0;
 }

@@ -17,8 +17,8 @@
 /**
  * rca_source_init() - prepare a source; it has no queue yet
  * @src: the source
- * @owner: the id that it lives in
- * @lock: the id's state spinlock
+ * @owner: the id that it lives in; not far from it
+ * @lock: the id's state spinlock; likewise
  * @cookie: stamped on its records
  *
  * Context: any; nobody else knows @src yet.
@@ -28,8 +28,9 @@ void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *
 	int slot;
 
 	memset(src, 0, sizeof(*src));
-	src->lock = lock;
-	src->owner = owner;
+	src->owner_at = (void *)src - (void *)owner;
+	src->lock_at = (void *)lock - (void *)src;
+	WARN_ON_ONCE(rca_source_owner(src) != owner || rca_source_lock(src) != lock);
 	src->cookie = cookie;
 	INIT_LIST_HEAD(&src->node);
 	INIT_LIST_HEAD(&src->items);
@@ -39,6 +40,7 @@ void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *
 		INIT_LIST_HEAD(&item->qnode);
 		INIT_LIST_HEAD(&item->snode);
 		item->is_notice = true;
+		item->slot = slot;
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_init);
@@ -55,11 +57,11 @@ struct rca_queue *rca_source_queue(struct rca_source *src)
 	struct rca_queue *queue;
 	unsigned long flags;
 
-	spin_lock_irqsave(src->lock, flags);
+	spin_lock_irqsave(rca_source_lock(src), flags);
 	queue = src->queue;
 	if (queue)
 		rca_queue_get(queue);
-	spin_unlock_irqrestore(src->lock, flags);
+	spin_unlock_irqrestore(rca_source_lock(src), flags);
 	return queue;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_queue);
@@ -77,7 +79,7 @@ int rca_source_attach(struct rca_source *src, struct rca_queue *queue)
 	unsigned long flags;
 	int ret = -EINVAL;
 
-	spin_lock_irqsave(src->lock, flags);
+	spin_lock_irqsave(rca_source_lock(src), flags);
 	spin_lock(&queue->lock);
 	if (!queue->closed && !src->queue) {
 		src->queue = rca_queue_get(queue); /* put in rca_source_detach() */
@@ -85,7 +87,7 @@ int rca_source_attach(struct rca_source *src, struct rca_queue *queue)
 		ret = 0;
 	}
 	spin_unlock(&queue->lock);
-	spin_unlock_irqrestore(src->lock, flags);
+	spin_unlock_irqrestore(rca_source_lock(src), flags);
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_attach);
@@ -101,7 +103,7 @@ void rca_source_set_cookie(struct rca_source *src, u64 cookie)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(src->lock, flags);
+	spin_lock_irqsave(rca_source_lock(src), flags);
 	if (src->queue) {
 		spin_lock(&src->queue->lock);
 		src->cookie = cookie;
@@ -109,7 +111,7 @@ void rca_source_set_cookie(struct rca_source *src, u64 cookie)
 	} else {
 		src->cookie = cookie;
 	}
-	spin_unlock_irqrestore(src->lock, flags);
+	spin_unlock_irqrestore(rca_source_lock(src), flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_set_cookie);
 
@@ -162,40 +164,144 @@ static void rca_source_move_locked(struct rca_source *src, struct rca_queue *fro
 {
 	struct rca_item *item;
 
-	lockdep_assert_held(src->lock);
+	lockdep_assert_held(rca_source_lock(src));
 	lockdep_assert_held(&from->lock);
 	lockdep_assert_held(&to->lock);
 
-	list_for_each_entry(item, &src->items, snode)
+	list_for_each_entry(item, &src->items, snode) {
+		rca_item_void_locked(from, item);
 		list_move_tail(&item->qnode, &to->items);
+	}
 	list_move_tail(&src->node, &to->sources);
 	WRITE_ONCE(src->queue, rca_queue_get(to)); /* put in rca_source_detach() */
 }
 
 /* Moves a source between two different queues, both of which are frozen. */
 static int rca_source_transfer(struct rca_source *src, struct rca_queue *from,
-			       struct rca_queue *to)
+			       struct rca_queue *to, u32 *reported)
 {
 	struct rca_queue *first = min(from, to), *second = max(from, to);
 	unsigned long flags;
 	int ret = -EINVAL;
 
-	spin_lock_irqsave(src->lock, flags);
+	spin_lock_irqsave(rca_source_lock(src), flags);
 	spin_lock(&first->lock);
 	spin_lock_nested(&second->lock, SINGLE_DEPTH_NESTING);
 	if (!to->closed) {
+		rca_queue_reap_locked(from);
 		rca_source_move_locked(src, from, to);
+		*reported = src->reported;
 		ret = 0;
 	}
 	spin_unlock(&second->lock);
 	spin_unlock(&first->lock);
-	spin_unlock_irqrestore(src->lock, flags);
+	spin_unlock_irqrestore(rca_source_lock(src), flags);
 	if (ret)
 		return ret;
 	if (!from->has_file)
 		rca_queue_mark_closed(from);
 	rca_queue_put(from); /* the source's */
 	return 0;
+}
+
+/*
+ * Takes a source and its items off its queue. The events go on @dropped.
+ * Returns how many items there were: each has a reference on the owner.
+ */
+static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *queue,
+				      struct list_head *dropped)
+{
+	struct rca_item *item, *next;
+	unsigned int count = 0;
+	unsigned long flags;
+
+	spin_lock_irqsave(rca_source_lock(src), flags);
+	spin_lock(&queue->lock);
+	rca_queue_reap_locked(queue);
+	list_for_each_entry_safe(item, next, &src->items, snode) {
+		rca_item_unlink_locked(queue, item);
+		if (item->is_notice)
+			rca_item_notice(item)->pending = 0;
+		else
+			list_add_tail(&item->qnode, dropped);
+		count++;
+	}
+	list_del_init(&src->node);
+	WRITE_ONCE(src->queue, NULL);
+	spin_unlock(&queue->lock);
+	spin_unlock_irqrestore(rca_source_lock(src), flags);
+	return count;
+}
+
+/* The rest of it, when the queue is not frozen any more or not for long: may put the owner. */
+static void rca_source_discard(struct rca_source *src, struct list_head *dropped,
+			       unsigned int count, struct list_head *requests)
+{
+	struct rca_event *ev, *next;
+
+	list_for_each_entry_safe(ev, next, dropped, item.qnode) {
+		rca_event_done(ev);
+		if (ev->child && !WARN_ON_ONCE(!requests)) {
+			list_move_tail(&ev->item.qnode, requests);
+			continue;
+		}
+		list_del_init(&ev->item.qnode);
+		rca_event_free(ev);
+	}
+	while (count--)
+		rca_obj_put(rca_source_owner(src)); /* from rca_item_link_locked() */
+}
+
+/* A request of the source whose new id is in the same queue already; NULL: none. */
+static struct rca_event *rca_source_exposed(struct rca_source *src, struct rca_queue *queue)
+{
+	struct rca_event *found = NULL;
+	struct rca_item *item;
+
+	spin_lock_irq(&queue->lock);
+	rca_queue_reap_locked(queue);
+	list_for_each_entry(item, &src->items, snode) {
+		struct rca_event *ev = item->is_notice ? NULL : rca_item_event(item);
+
+		if (!ev || !ev->exposed || !ev->child_src ||
+		    READ_ONCE(ev->child_src->queue) != queue)
+			continue;
+		rca_item_void_locked(queue, item);	/* so that nobody reaps it */
+		list_move(&item->qnode, &queue->items);
+		queue->held = true;	/* it is published until it is hidden */
+		found = ev;
+		break;
+	}
+	spin_unlock_irq(&queue->lock);
+	return found;
+}
+
+/*
+ * New ids that were published with requests which user space has not taken are
+ * unknown again, and have no queue, until the request is delivered elsewhere. Both
+ * queues are frozen, so none is published meanwhile.
+ */
+static void rca_source_conceal(struct rca_source *src, struct rca_queue *from)
+{
+	struct rca_event *ev;
+	LIST_HEAD(dropped);
+	unsigned int count;
+
+	while ((ev = rca_source_exposed(src, from))) {
+		struct rca_source *child = ev->child_src;
+
+		if (!rca_obj_conceal(ev->child)) {
+			/* It is being destroyed by somebody who guessed its handle. */
+			ev->child_src = NULL;
+			continue;
+		}
+		count = rca_source_unlink(child, from, &dropped);
+		rca_source_discard(child, &dropped, count, NULL);
+		rca_queue_put(from);	/* the child's */
+		ev->exposed = false;
+		rca_obj_put(ev->child);	/* the table's */
+	}
+	rca_queue_release(from);
 }
 
 /**
@@ -216,19 +322,24 @@ int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *
 		    u32 *reported)
 {
 	struct rca_queue *from = rca_source_freeze(src, queue);
+	u32 delivered = 0;
 	int ret = 0;
 
-	if (!from)
+	if (!from) {
 		ret = -ENOENT;
-	else if (from != queue)
-		ret = rca_source_transfer(src, from, queue);
-	else if (READ_ONCE(queue->closed)) /* pairs with rca_queue_mark_closed() */
+	} else if (READ_ONCE(queue->closed)) { /* pairs with rca_queue_mark_closed() */
 		ret = -EINVAL;
+	} else if (from != queue) {
+		rca_source_conceal(src, from);
+		ret = rca_source_transfer(src, from, queue, &delivered);
+	} else {
+		rca_queue_unread(queue);
+		delivered = READ_ONCE(src->reported);
+	}
 	if (!ret && cookie)
 		rca_source_set_cookie(src, *cookie);
-	/* Only a delivery changes it, and none is under way. */
 	if (!ret && reported)
-		*reported = src->reported;
+		*reported = delivered;
 	rca_source_thaw(from, queue);
 	if (!ret && rca_queue_ready(queue))
 		rca_queue_wake(queue);
@@ -236,40 +347,13 @@ int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_move);
 
-/*
- * Takes a source and its items off its queue. The events go on @dropped.
- * Returns how many items there were: each has a reference on the owner.
- */
-static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *queue,
-				      struct list_head *dropped)
-{
-	struct rca_item *item, *next;
-	unsigned int count = 0;
-	unsigned long flags;
-
-	spin_lock_irqsave(src->lock, flags);
-	spin_lock(&queue->lock);
-	list_for_each_entry_safe(item, next, &src->items, snode) {
-		rca_item_unlink_locked(queue, item);
-		if (item->is_notice)
-			rca_item_notice(item)->pending = 0;
-		else
-			list_add_tail(&item->qnode, dropped);
-		count++;
-	}
-	list_del_init(&src->node);
-	WRITE_ONCE(src->queue, NULL);
-	spin_unlock(&queue->lock);
-	spin_unlock_irqrestore(src->lock, flags);
-	return count;
-}
-
 /**
  * rca_source_detach() - let no event of a source be delivered any more
  * @src: the source; events that it posts from now on are dropped
  * @requests: undelivered connection requests are added here, linked by
  *            &rca_item.qnode; the caller takes each off the list, disposes of
- *            its child and calls rca_event_free(). NULL: there cannot be any.
+ *            its child (see &rca_event.exposed) and calls rca_event_free(). NULL: there
+ *            cannot be any.
  *
  * The owner's references of dropped events are given back, and so are their
  * credits. A private queue is closed. Calling it again does nothing.
@@ -282,7 +366,6 @@ static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *
 u32 rca_source_detach(struct rca_source *src, struct list_head *requests)
 {
 	struct rca_queue *queue = rca_source_freeze(src, NULL);
-	struct rca_event *ev, *next;
 	LIST_HEAD(dropped);
 	unsigned int count;
 
@@ -291,18 +374,7 @@ u32 rca_source_detach(struct rca_source *src, struct list_head *requests)
 
 	count = rca_source_unlink(src, queue, &dropped);
 	rca_source_thaw(queue, NULL);
-
-	list_for_each_entry_safe(ev, next, &dropped, item.qnode) {
-		rca_event_done(ev);
-		if (ev->child && !WARN_ON_ONCE(!requests)) {
-			list_move_tail(&ev->item.qnode, requests);
-			continue;
-		}
-		list_del_init(&ev->item.qnode);
-		rca_event_free(ev);
-	}
-	while (count--)
-		rca_obj_put(src->owner); /* from rca_item_link_locked() */
+	rca_source_discard(src, &dropped, count, requests);
 	if (!queue->has_file)
 		rca_queue_mark_closed(queue);
 	rca_queue_put(queue); /* the source's */
@@ -319,6 +391,7 @@ static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *qu
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
+	rca_queue_reap_locked(queue);
 	list_for_each_entry_safe(item, next, &src->items, snode) {
 		if (item->is_notice || rca_item_event(item)->tally != tally)
 			continue;
@@ -359,7 +432,7 @@ u32 rca_source_drop(struct rca_source *src, struct rca_tally *tally)
 		rca_event_free(ev);
 	}
 	while (count--)
-		rca_obj_put(src->owner); /* from rca_item_link_locked() */
+		rca_obj_put(rca_source_owner(src)); /* from rca_item_link_locked() */
 	return tally->reported;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_drop);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The end of ids: destroy, close of a queue or of a context, removal of a device.
+ * The end of ids: destroy, removal of a device.
  *
  * An id ends in two halves. The first takes it away from everybody: handle,
  * events, port, service ID. The second gives the lower id back; when the peer
@@ -18,14 +18,9 @@
 #include "devices.h"
 #include "listen.h"
 #include "mcast.h"
-#include "resolve.h"
+#include "pace.h"
+#include "resolve_wait.h"
 #include "trace.h"
-
-/*
- * How long a destroyed id waits for the answer to its disconnect request: two
- * retransmissions of a RoCE connection with the usual timers, and some.
- */
-#define LINGER	msecs_to_jiffies(10000)
 
 /* Ask a connected peer to disconnect. True: the answer is worth waiting for. */
 static bool start_linger(struct rca_id *id, enum rca_state was)
@@ -37,9 +32,14 @@ static bool start_linger(struct rca_id *id, enum rca_state was)
 	/* The QP of an XRC target may serve others still: ib_cm forgets it without a word. */
 	if (was == RCA_ST_CONNECTED && id->qp_type == IB_QPT_XRC_TGT)
 		return false;
+	if (was != RCA_ST_DREQ_SENT && was != RCA_ST_CONNECTED)
+		return false;
+	/* Without memory to wait, the lower id says good-bye once as it goes. */
+	if (!rca_id_need_setup(id))
+		return false;
 	if (was == RCA_ST_DREQ_SENT)
 		return true;
-	return was == RCA_ST_CONNECTED && !id->dev->tp->disconnect(id->lower);
+	return !rca_pace_begin(id) || !id->dev->tp->disconnect(id->lower);
 }
 
 /**
@@ -56,6 +56,7 @@ u32 rca_teardown_id(struct rca_id *id)
 	unsigned long flags;
 	u32 reported;
 
+	rca_id_unkick(id);	/* it may wait for a deadline */
 	spin_lock_irqsave(&id->lock, flags);
 	was = id->state;
 	rca_id_step_locked(id, RCA_IN_DESTROY);
@@ -66,10 +67,11 @@ u32 rca_teardown_id(struct rca_id *id)
 
 	mutex_lock(&id->op);
 	rca_listen_stop(id);
-	rca_ports_unbind(&id->bind);
+	rca_id_unbind(id);
 	rca_id_drop_path(id);
 	if (start_linger(id, was)) {
-		rca_id_kick_later(id, LINGER);	/* the answer kicks it at once */
+		/* The answer kicks it at once. */
+		rca_id_kick_later(id, rca_id_farewell(id));
 	} else {
 		rca_id_drop_lower(id);
 		rca_id_detach(id);
@@ -81,6 +83,16 @@ u32 rca_teardown_id(struct rca_id *id)
 	/* Requests can come in until the listener is stopped: the source is detached by then. */
 	rca_teardown_requests(&requests);
 	return reported;
+}
+
+/* The request lay in the ring, so its id was published. */
+static void end_exposed(struct rca_id *id)
+{
+	if (rca_obj_untable(&id->obj)) {
+		rca_teardown_id(id);
+		rca_id_put(id);		/* the table's */
+	}
+	rca_id_put(id);		/* the event's, got in rca_event_expose() */
 }
 
 /**
@@ -95,7 +107,10 @@ void rca_teardown_requests(struct list_head *requests)
 
 	list_for_each_entry_safe(ev, tmp, requests, item.qnode) {
 		list_del_init(&ev->item.qnode);
-		rca_id_abort(rca_id_of(ev->child));
+		if (ev->exposed)
+			end_exposed(rca_id_of(ev->child));
+		else
+			rca_id_abort(rca_id_of(ev->child));
 		ev->child = NULL;
 		rca_event_free(ev);
 	}
@@ -137,69 +152,6 @@ int rca_destroy(struct rca_ctx *ctx, u32 handle, u32 *reported)
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_destroy);
-
-/**
- * rca_queue_shutdown() - the last descriptor of a queue was closed: destroy its ids
- * @queue: the queue
- *
- * Context: Process context. Sleeps.
- */
-void rca_queue_shutdown(struct rca_queue *queue)
-{
-	struct rca_obj *obj;
-
-	rca_queue_mark_closed(queue);
-	while ((obj = rca_queue_next_owner(queue))) {
-		struct rca_id *id = rca_id_of(obj);
-		LIST_HEAD(requests);
-
-		if (rca_obj_untable(obj)) {
-			rca_teardown_id(id);
-			rca_id_put(id);		/* the table's */
-		} else {
-			/* Somebody else destroys it, or it is not published yet. */
-			rca_source_detach(&id->src, &requests);
-			rca_teardown_requests(&requests);
-		}
-		rca_id_put(id);		/* got by rca_queue_next_owner() */
-	}
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_shutdown);
-
-static void close_id(struct rca_id *id)
-{
-	struct rca_queue *queue = rca_source_queue(&id->src);
-	bool keep = queue && queue->has_file;
-
-	if (queue)
-		rca_queue_put(queue);
-	if (!keep && rca_obj_untable(&id->obj)) {
-		rca_teardown_id(id);
-		rca_id_put(id);		/* the table's */
-	}
-}
-
-/**
- * rca_ctx_shutdown() - the context was closed: destroy the ids that have no queue
- * @ctx: the context
- *
- * Ids that have a queue live until that is closed.
- *
- * Context: Process context. Sleeps.
- */
-void rca_ctx_shutdown(struct rca_ctx *ctx)
-{
-	unsigned long pos = 0;
-	struct rca_obj *obj;
-
-	while ((obj = rca_obj_next(ctx, &pos))) {
-		/* Memberships end with their ids. */
-		if (obj->kind == RCA_KIND_ID)
-			close_id(rca_id_of(obj));
-		rca_obj_put(obj);	/* got by rca_obj_next() */
-	}
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_ctx_shutdown);
 
 static void tell_removal(struct rca_id *id)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The end of ids: destroy, close of a queue or context, removal of a device. */
+/* The end of ids: destroy, removal of a device. */
 #ifndef RCA_TEARDOWN_H
 #define RCA_TEARDOWN_H
 
@@ -12,7 +12,5 @@ u32 rca_teardown_id(struct rca_id *id);
 void rca_teardown_requests(struct list_head *requests);
 void rca_id_abort(struct rca_id *id);
 void rca_teardown_device(struct rca_device *dev);
-void rca_queue_shutdown(struct rca_queue *queue);
-void rca_ctx_shutdown(struct rca_ctx *ctx);
 
 #endif /* RCA_TEARDOWN_H */

@@ -12,6 +12,8 @@
 struct ib_uverbs_ah_attr;
 struct net;
 struct sa_path_rec;
+struct work_struct;
+struct workqueue_struct;
 
 /**
  * DOC: Transport seam
@@ -30,8 +32,9 @@ struct sa_path_rec;
  * iWARP connections are TCP's. iw_cm may block the caller of a connect until TCP
  * knows the peer, and the destroyer of an id until the peer has answered. So
  * connect() leaves that to a worker and returns -EINPROGRESS; its caller lets go
- * of the id's op mutex and waits in finish(). destroy() makes the worker give
- * up, and leaves what iw_cm waits for to the background.
+ * of the id's op mutex and waits in finish(), or, if it is work itself and others
+ * need its worker, has a work queued by when_finished(). destroy() makes the worker
+ * give up, and leaves what iw_cm waits for to the background.
  */
 
 /**
@@ -76,6 +79,10 @@ struct rca_tp_conn {
  * @path_in: path for the way here where it is another one, else NULL; likewise
  * @path_out: path for the way there where it is another one, else NULL; likewise
  * @sgid_attr: attributes of the local GID; NULL: none
+ * @remote_timeout: what the peer may take to answer, 4.096 us * 2^n
+ * @local_timeout: what it may wait for the answer to its reply, likewise
+ * @retries: how often the request is sent again
+ * @answer_ms: datagrams: milliseconds between two of them
  * @net: over TCP: the network namespace
  * @local: over TCP: local address and port; must stay until the call returns
  * @dst: over TCP: those of the peer; likewise
@@ -88,6 +95,10 @@ struct rca_tp_req {
 	struct sa_path_rec *path_in;
 	struct sa_path_rec *path_out;
 	const struct ib_gid_attr *sgid_attr;
+	u8 remote_timeout;
+	u8 local_timeout;
+	u8 retries;
+	u32 answer_ms;
 	struct net *net;
 	const union rca_addr *local;
 	const union rca_addr *dst;
@@ -220,7 +231,11 @@ struct rca_tp_upcalls {
  * @finish: wait for the result of connect(), without locks: 0 or the errno why no
  *          request was sent; -ECONNABORTED: the lower id was destroyed meanwhile.
  *          A signal ends it with -ERESTARTSYS. NULL: it never is in progress
+ * @when_finished: have a work queued as soon as finish() would not wait, which may be at
+ *                 once; before finish(), and not more than once. NULL as finish()
  * @reply: send a reply
+ * @ask_patience: the peer shall wait longer for our ready-to-use: n of 4.096 us * 2^n. Over TCP:
+ *                NULL
  * @ready: send a ready-to-use
  * @reject: send a reject with an IBTA reason
  * @disconnect: send a disconnect request
@@ -246,7 +261,9 @@ struct rca_tp_ops {
 	void (*unlisten)(void *listen);
 	int (*connect)(void *lower, const struct rca_tp_req *req);
 	int (*finish)(void *lower);
+	void (*when_finished)(void *lower, struct workqueue_struct *wq, struct work_struct *work);
 	int (*reply)(void *lower, const struct rca_tp_conn *conn);
+	int (*ask_patience)(void *lower, u8 time);
 	int (*ready)(void *lower);
 	int (*reject)(void *lower, int reason, const void *data, u8 len);
 	int (*disconnect)(void *lower);

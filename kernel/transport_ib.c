@@ -15,22 +15,8 @@
 
 #include "group.h"
 #include "group_ib.h"
+#include "timing.h"
 #include "transport_ib_sidr.h"
-
-/*
- * Timers of a request, as the stock rdma_cm sends them: 4.096 us * 2^20 = 4.3 s
- * for each answer, 15 retries (IBTA volume 1, 12.7.5 and 12.7.21).
- */
-#define CM_RESPONSE_TIMEOUT	20
-#define CM_MAX_RETRIES		15
-
-/*
- * What a message receipt acknowledgement asks the peer to wait for. It is sent
- * only when the peer repeats itself. After a reply the peer's application waits
- * for our ready-to-use, and one lost message must not cost it a minute.
- */
-#define MRA_AFTER_REQ		(IB_CM_MRA_FLAG_DELAY | 24)
-#define MRA_AFTER_REP		(IB_CM_MRA_FLAG_DELAY | 20)
 
 static const struct rca_tp_upcalls *above;
 
@@ -115,8 +101,6 @@ static int conn_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 
 	if (!get_event(&out, event))
 		return 0;
-	if (event->event == IB_CM_REP_RECEIVED)
-		ib_send_cm_mra(cm_id, MRA_AFTER_REP, NULL, 0);
 	action = above->event(cm_id->context, cm_id, &out);
 	/* The peer waits for the answer, not for our application. */
 	if (action & RCA_ACT_DREP)
@@ -153,7 +137,7 @@ static int connection_requested(struct ib_cm_id *cm_id, const struct ib_cm_event
 
 	ret = above->request(cm_id->context, cm_id, &req);
 	if (!ret)
-		ib_send_cm_mra(cm_id, MRA_AFTER_REQ, NULL, 0);
+		ib_send_cm_mra(cm_id, IB_CM_MRA_FLAG_DELAY | rca_timing_mra_request(), NULL, 0);
 	return ret;
 }
 
@@ -236,9 +220,9 @@ static int ib_connect(void *lower, const struct rca_tp_req *req)
 		.private_data_len = req->conn.private_data_len,
 		.responder_resources = req->conn.responder_resources,
 		.initiator_depth = req->conn.initiator_depth,
-		.remote_cm_response_timeout = CM_RESPONSE_TIMEOUT,
-		.local_cm_response_timeout = CM_RESPONSE_TIMEOUT,
-		.max_cm_retries = CM_MAX_RETRIES,
+		.remote_cm_response_timeout = req->remote_timeout,
+		.local_cm_response_timeout = req->local_timeout,
+		.max_cm_retries = req->retries,
 		.flow_control = req->conn.flow_control,
 		.retry_count = req->conn.retry_count,
 		.rnr_retry_count = req->conn.rnr_retry_count,
@@ -267,6 +251,12 @@ static int ib_reply(void *lower, const struct rca_tp_conn *conn)
 	};
 
 	return ib_send_cm_rep(lower, &param);
+}
+
+/* ib_cm repeats it when the peer repeats its reply. */
+static int ib_ask_patience(void *lower, u8 time)
+{
+	return ib_send_cm_mra(lower, time, NULL, 0);
 }
 
 static int ib_ready(void *lower)
@@ -363,6 +353,7 @@ const struct rca_tp_ops rca_tp_ib = {
 	.unlisten = ib_unlisten,
 	.connect = ib_connect,
 	.reply = ib_reply,
+	.ask_patience = ib_ask_patience,
 	.ready = ib_ready,
 	.reject = ib_reject,
 	.disconnect = ib_disconnect,

@@ -11,10 +11,6 @@
 #include <rdma/ib_marshall.h>
 #include <rdma/ib_sa.h>
 
-/* As the stock rdma_cm: 15 retries, 4.1 s for each answer, 65.5 s in all. */
-#define RESPONSE_MS	4096
-#define MAX_RETRIES	15
-
 /**
  * rca_tp_ib_sidr_requested() - what a request that came in says
  * @out: all of it is written
@@ -78,10 +74,10 @@ int rca_tp_ib_sidr_request(void *lower, const struct rca_tp_req *req)
 		.path = req->path,
 		.sgid_attr = req->sgid_attr,
 		.service_id = req->service_id,
-		.timeout_ms = RESPONSE_MS,
+		.timeout_ms = req->answer_ms,
 		.private_data = req->conn.private_data,
 		.private_data_len = req->conn.private_data_len,
-		.max_cm_retries = MAX_RETRIES,
+		.max_cm_retries = req->retries,
 	};
 
 	return ib_send_cm_sidr_req(lower, &param);

@@ -312,6 +312,7 @@ const struct rca_tp_ops rca_tp_iw = {
 	.unlisten = iw_unlisten,
 	.connect = iw_connect,
 	.finish = rca_iw_finish,
+	.when_finished = rca_iw_when_finished,
 	.reply = iw_reply,
 	.ready = iw_ready,
 	.reject = iw_reject,
@@ -336,6 +337,16 @@ int rca_tp_iw_init(const struct rca_tp_upcalls *upcalls)
 {
 	above = upcalls;
 	return rca_iw_connect_init();
+}
+
+/**
+ * rca_tp_iw_flush() - wait for connects of destroyed ids, and for who is told of their end
+ *
+ * Context: Process context. Sleeps. Module exit; no id is left that user space knows.
+ */
+void rca_tp_iw_flush(void)
+{
+	rca_iw_connect_flush();
 }
 
 /**

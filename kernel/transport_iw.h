@@ -8,6 +8,7 @@
 extern const struct rca_tp_ops rca_tp_iw;
 
 int rca_tp_iw_init(const struct rca_tp_upcalls *upcalls);
+void rca_tp_iw_flush(void);
 void rca_tp_iw_exit(void);
 
 #endif /* RCA_TRANSPORT_IW_H */

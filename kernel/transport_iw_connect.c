@@ -12,7 +12,7 @@
  * The worker connects as the program would: with its credentials, and in the
  * network namespace of the id.
  *
- * Locking: &iw_attempt.lock for the task that a signal may go to.
+ * Locking: &iw_attempt.lock for the task that a signal may go to, and for who is told.
  */
 #include "transport_iw_connect.h"
 
@@ -31,9 +31,11 @@
  * @work: connects
  * @done: the connect has returned, or will not be tried
  * @ret: what it returned
- * @lock: protects @task and @given_up
+ * @lock: protects @task, @given_up, @wq and @then
  * @task: the task that is inside of iw_cm_connect() (lock: @lock)
  * @given_up: nobody wants the connection any more (lock: @lock)
+ * @wq: where @then is queued when @done is completed (lock: @lock)
+ * @then: NULL: nothing (lock: @lock)
  * @net: network namespace of the id (holds a reference)
  * @cred: of the program (holds a reference)
  * @param: parameters
@@ -47,6 +49,8 @@ struct iw_attempt {
 	spinlock_t lock;
 	struct task_struct *task;
 	bool given_up;
+	struct workqueue_struct *wq;
+	struct work_struct *then;
 	struct net *net;
 	const struct cred *cred;
 	struct iw_cm_conn_param param;
@@ -78,6 +82,16 @@ int rca_iw_connect_init(void)
 		return -ENOMEM;
 	}
 	return 0;
+}
+
+/**
+ * rca_iw_connect_flush() - wait for the connects that are under way
+ *
+ * Context: Process context. Sleeps. No lower id has an owner any more, so they end soon.
+ */
+void rca_iw_connect_flush(void)
+{
+	flush_workqueue(iw_wq);
 }
 
 /**
@@ -184,12 +198,22 @@ static int connect_or_give_up(struct iw_attempt *attempt)
 	return ret;
 }
 
+/* It has returned, or will not be tried. Who is told may put its reference of the lower id. */
+static void end_attempt(struct iw_attempt *attempt, int ret)
+{
+	spin_lock(&attempt->lock);
+	attempt->ret = ret;
+	complete_all(&attempt->done);
+	if (attempt->then)
+		queue_work(attempt->wq, attempt->then);
+	spin_unlock(&attempt->lock);
+}
+
 static void connect_work(struct work_struct *work)
 {
 	struct iw_attempt *attempt = container_of(work, struct iw_attempt, work);
 
-	attempt->ret = connect_or_give_up(attempt);
-	complete_all(&attempt->done);
+	end_attempt(attempt, connect_or_give_up(attempt));
 	lower_put(attempt->lower);	/* got in rca_iw_connect() */
 }
 
@@ -202,8 +226,7 @@ static void give_up(struct iw_attempt *attempt)
 		send_sig(SIGKILL, attempt->task, 1);
 	spin_unlock(&attempt->lock);
 	if (cancel_work(&attempt->work)) {
-		attempt->ret = -ECONNABORTED;
-		complete_all(&attempt->done);
+		end_attempt(attempt, -ECONNABORTED);
 		lower_put(attempt->lower);	/* got in rca_iw_connect() */
 	}
 }
@@ -269,6 +292,27 @@ int rca_iw_finish(void *_lower)
 		ret = -ERESTARTSYS;
 	lower_put(lower);	/* got in rca_iw_connect() */
 	return ret;
+}
+
+/**
+ * rca_iw_when_finished() - have a work queued as soon as rca_iw_finish() would not wait
+ * @_lower: the lower id, which has its owner still; rca_iw_finish() is to come
+ * @wq: where
+ * @work: the work
+ *
+ * Context: Process context.
+ */
+void rca_iw_when_finished(void *_lower, struct workqueue_struct *wq, struct work_struct *work)
+{
+	struct iw_lower *lower = _lower;
+	struct iw_attempt *attempt = lower->attempt;
+
+	spin_lock(&attempt->lock);
+	attempt->wq = wq;
+	attempt->then = work;
+	if (completion_done(&attempt->done))
+		queue_work(wq, work);
+	spin_unlock(&attempt->lock);
 }
 
 static void end_now(struct iw_lower *lower)

@@ -11,6 +11,7 @@
 #include <rdma/ib_cm.h>
 
 #include "fake_transport.h"
+#include "message.h"
 #include "teardown.h"
 #include "wire.h"
 
@@ -27,7 +28,7 @@ static void connect_exit(struct kunit *test)
 	struct fake *fake = test->priv;
 
 	fake_destroy(fake);
-	KUNIT_EXPECT_EQ(test, fake->lowers, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	KUNIT_EXPECT_TRUE(test, list_empty(&fake->dev.ids));
 	KUNIT_EXPECT_EQ(test, refcount_read(&fake->dev.ref), 1);
 }
@@ -133,7 +134,7 @@ static void connect_send_failure_changes_nothing(struct kunit *test)
 	fake->fail = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -ENOMEM);
 	expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
-	KUNIT_EXPECT_EQ(test, fake->lowers, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	expect_no_event(test);
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
 }
@@ -223,6 +224,29 @@ static void establish_send_failure_fails_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_establish(id), -ENOMEM);
 	expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_EQ(test, fake->rejects, 1);
+}
+
+static void quiet_accept_tells_of_the_end_alone(struct kunit *test)
+{
+	struct rca_id *id = fake_child(test, test->priv);
+	struct rca_tp_conn conn = params(0);
+
+	KUNIT_ASSERT_EQ(test, rca_accept_as(id, COOKIE, &conn, true), 0);
+	fake_message(id, RCA_IN_RTU, 0);
+	expect_state(test, id, RCA_ST_CONNECTED);
+	expect_no_event(test);
+	fake_message(id, RCA_IN_DREQ, 0);
+	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
+}
+
+static void quiet_accept_tells_of_a_failure(struct kunit *test)
+{
+	struct rca_id *id = fake_child(test, test->priv);
+	struct rca_tp_conn conn = params(0);
+
+	KUNIT_ASSERT_EQ(test, rca_accept_as(id, COOKIE, &conn, true), 0);
+	fake_message(id, RCA_IN_REP_TIMEOUT, -ETIMEDOUT);
+	expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
 }
 
 static void disconnect_is_answered(struct kunit *test)
@@ -397,11 +421,11 @@ static void destroy_connected_waits_for_the_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
 	KUNIT_EXPECT_EQ(test, reported, 1u);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 1);
-	KUNIT_EXPECT_EQ(test, fake->lowers, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 1);
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), -ENOENT);
 	fake_message(id, RCA_IN_DREP, 0);
-	flush_delayed_work(&id->work);
-	KUNIT_EXPECT_EQ(test, fake->lowers, 0);
+	rca_id_flush(id);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	expect_no_event(test);
 	rca_id_put(id);
 }
@@ -414,11 +438,11 @@ static void destroy_connected_then_removal_leaves_no_timer(struct kunit *test)
 
 	rca_id_get(id);
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
-	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&id->work));
+	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
 	fake->dev.removing = true;
 	rca_teardown_device(&fake->dev);
-	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&id->work));
-	KUNIT_EXPECT_EQ(test, fake->lowers, 0);
+	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), 1u);
 	rca_id_put(id);
 }
@@ -439,9 +463,9 @@ static void destroy_answered_before_it_waits_leaves_no_timer(struct kunit *test)
 	rca_id_get(id);
 	fake->during = answer_during_send;
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
-	flush_delayed_work(&id->work);
-	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&id->work));
-	KUNIT_EXPECT_EQ(test, fake->lowers, 0);
+	rca_id_flush(id);
+	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	rca_id_put(id);
 }
 
@@ -478,7 +502,7 @@ static void destroy_pending_request_is_immediate(struct kunit *test)
 	u32 reported;
 
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
-	KUNIT_EXPECT_EQ(test, fake->lowers, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 }
 
 static void destroy_drops_undelivered_events(struct kunit *test)
@@ -502,7 +526,7 @@ static void removal_in_each_state_tells_once_and_gives_all_back(struct kunit *te
 
 	fake->dev.removing = true;
 	rca_teardown_device(&fake->dev);
-	KUNIT_EXPECT_EQ(test, fake->lowers, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	for (i = 0; i < ARRAY_SIZE(ids); i++) {
 		expect_event(test, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, 0);
 		expect_state(test, ids[i], RCA_ST_REMOVED);
@@ -519,8 +543,8 @@ static void timewait_exit_destroys_the_lower_id(struct kunit *test)
 
 	fake_message(id, RCA_IN_DREQ, 0);
 	fake_message(id, RCA_IN_TIMEWAIT_EXIT, 0);
-	flush_delayed_work(&id->work);
-	KUNIT_EXPECT_EQ(test, fake->lowers, 0);
+	rca_id_flush(id);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
 	expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
@@ -531,6 +555,8 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(connect_private_data_limit_is_56),
 	KUNIT_CASE(connect_send_failure_changes_nothing),
 	KUNIT_CASE(connect_twice_is_einval),
+	KUNIT_CASE(quiet_accept_tells_of_the_end_alone),
+	KUNIT_CASE(quiet_accept_tells_of_a_failure),
 	KUNIT_CASE(connect_rejected_before_it_returns),
 	KUNIT_CASE(connect_timeout_is_unreachable),
 	KUNIT_CASE(reply_swaps_depths_and_carries_attributes),

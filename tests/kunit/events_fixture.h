@@ -44,13 +44,13 @@ static inline void node_release(struct rca_obj *obj)
 /* One reference is the test's, the other one for the table; not published yet. */
 static inline struct node *reserve_node(struct kunit *test)
 {
+	static const struct rca_obj_type type = { .kind = RCA_KIND_ID, .release = node_release };
 	struct events_test *t = test->priv;
 	struct node *node = kzalloc(sizeof(*node), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, node);
 	KUNIT_ASSERT_LT(test, t->used, (unsigned int)ARRAY_SIZE(t->nodes));
-	KUNIT_ASSERT_EQ(test, 0, rca_obj_reserve(&node->obj, t->ctx, RCA_KIND_ID, node_release,
-						 GFP_KERNEL));
+	KUNIT_ASSERT_EQ(test, 0, rca_obj_reserve(&node->obj, t->ctx, &type, GFP_KERNEL));
 	spin_lock_init(&node->lock);
 	rca_source_init(&node->src, &node->obj, &node->lock, COOKIE + t->used);
 	t->nodes[t->used++] = node;
@@ -74,7 +74,10 @@ static inline void drop_requests(struct list_head *requests)
 
 	list_for_each_entry_safe(ev, next, requests, item.qnode) {
 		list_del_init(&ev->item.qnode);
-		rca_obj_unreserve(ev->child);
+		if (!ev->exposed)
+			rca_obj_unreserve(ev->child);
+		else if (rca_obj_untable(ev->child))
+			rca_obj_put(ev->child);
 		rca_obj_put(ev->child);
 		rca_event_free(ev);
 	}

@@ -334,7 +334,7 @@ static bool race_deliver(struct queue_race *race, struct rca_queue *queue)
 	found = rca_queue_peek(queue, &dlv);
 	if (found) {
 		rec = dlv.data;
-		node = container_of(dlv.item->src, struct node, src);
+		node = container_of(rca_item_source(dlv.item), struct node, src);
 		if (!dlv.item->is_notice && rec->user_arg != ++node->seen)
 			atomic_inc(&race->wrong);
 		if (!dlv.item->is_notice)

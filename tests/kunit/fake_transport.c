@@ -10,8 +10,9 @@
 #include <linux/slab.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "connect.h"
+#include "message.h"
 #include "mcast.h"
+#include "closing.h"
 #include "teardown.h"
 
 /* Tests of one suite run one after the other. */
@@ -37,13 +38,13 @@ static void *fake_tp_create(struct ib_device *ibdev, void *owner)
 	if (!lower)
 		return ERR_PTR(-ENOMEM);
 	lower->owner = owner;
-	the_fake->lowers++;
+	atomic_inc(&the_fake->lowers);
 	return lower;
 }
 
 static void fake_tp_destroy(void *lower)
 {
-	the_fake->lowers--;
+	atomic_dec(&the_fake->lowers);
 	kfree(lower);
 }
 
@@ -76,12 +77,23 @@ static void keep_data(const struct rca_tp_conn *conn)
 static int fake_tp_connect(void *lower, const struct rca_tp_req *req)
 {
 	keep_data(&req->conn);
+	the_fake->last_timers = (struct rca_round){
+		.remote = req->remote_timeout,
+		.local = req->local_timeout,
+		.retries = req->retries,
+	};
 	return sent(&the_fake->connects, lower);
 }
 
 static int fake_tp_reply(void *lower, const struct rca_tp_conn *conn)
 {
 	return sent(&the_fake->replies, lower);
+}
+
+static int fake_tp_ask_patience(void *lower, u8 time)
+{
+	the_fake->last_patience = time;
+	return sent(&the_fake->patiences, lower);
 }
 
 static int fake_tp_ready(void *lower)
@@ -169,6 +181,7 @@ static const struct rca_tp_ops fake_ops = {
 	.unlisten = fake_tp_unlisten,
 	.connect = fake_tp_connect,
 	.reply = fake_tp_reply,
+	.ask_patience = fake_tp_ask_patience,
 	.ready = fake_tp_ready,
 	.reject = fake_tp_reject,
 	.disconnect = fake_tp_disconnect,
@@ -209,7 +222,7 @@ struct fake *fake_create(struct kunit *test)
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->ids);
 	mutex_init(&dev->demux_mutex);
-	INIT_LIST_HEAD(&dev->demuxes);
+	hash_init(dev->demuxes);
 	dev->listenable = true;
 	fake->ctx = rca_ctx_create();
 	KUNIT_ASSERT_NOT_NULL(test, fake->ctx);
@@ -255,8 +268,8 @@ static struct rca_id *active(struct kunit *test, struct fake *fake, u64 cookie, 
 	set_address(&id->local, 0x0a090001, 5000);
 	set_address(&id->dst, 0x0a090002, 7471);
 	KUNIT_ASSERT_EQ(test, rca_id_attach(id, &fake->dev, 1, NULL), 0);
-	id->path = kzalloc(sizeof(*id->path), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, id->path);
+	id->setup->path = kzalloc(sizeof(*id->setup->path), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, id->setup->path);
 	rca_id_step(id, RCA_IN_BIND);
 	rca_id_step(id, RCA_IN_RESOLVE_ADDR);
 	rca_id_step(id, RCA_IN_ADDR_OK);

@@ -4,6 +4,7 @@
 #define RCA_FAKE_TRANSPORT_H
 
 #include <kunit/test.h>
+#include <linux/atomic.h>
 
 #include "cmid.h"
 #include "devices.h"
@@ -31,6 +32,8 @@ struct fake_lower {
  * @lowers: lower ids that exist
  * @connects: requests that were sent
  * @replies: replies that were sent
+ * @patiences: how often the peer was asked to wait for a ready-to-use
+ * @last_patience: how long the last time, as n of 4.096 us * 2^n
  * @readies: ready-to-use messages that were sent
  * @rejects: rejects that were sent
  * @disconnects: disconnect requests that were sent
@@ -42,6 +45,7 @@ struct fake_lower {
  * @last_qkey: its queue key
  * @last_req: private data of the last request, with its header
  * @last_req_len: its length
+ * @last_timers: timers of the last request for a connection
  * @fail: errno that the next message gets instead of being sent; 0: none
  * @fail_after: what sending returns once it has called @during
  * @during: called while a message is sent, with the lower id; NULL: nothing
@@ -57,9 +61,11 @@ struct fake {
 	struct ib_device *ibdev;
 	struct rca_ctx *ctx;
 	struct rca_queue *queue;
-	int lowers;
+	atomic_t lowers;
 	int connects;
 	int replies;
+	int patiences;
+	u8 last_patience;
 	int readies;
 	int rejects;
 	int disconnects;
@@ -71,6 +77,7 @@ struct fake {
 	u32 last_qkey;
 	u8 last_req[U8_MAX];
 	u8 last_req_len;
+	struct rca_round last_timers;
 	int fail;
 	int fail_after;
 	void (*during)(struct fake *fake, void *lower);

@@ -36,16 +36,17 @@ static const struct expectation expected[] = {
 	{ RCA_ST_REQ_SENT,
 	  "connect-fail>route-resolved rep>rep-rcvd:5 rej>failed:8 req-timeout>failed:7"
 	  " up>connected:9 error>failed:6"
-	  " stale>req-wait timewait-exit= disconnect= destroy>destroying remove>removed:11" },
+	  " stale>req-wait silence>req-wait held>req-wait timewait-exit= disconnect="
+	  " destroy>destroying remove>removed:11" },
 	{ RCA_ST_REQ_WAIT,
 	  "retry>req-sent rej>failed:8 connect-fail>route-resolved timewait-exit= rep="
-	  " req-timeout= disconnect= destroy>destroying remove>removed:11" },
+	  " req-timeout>failed:7 disconnect= destroy>destroying remove>removed:11" },
 	{ RCA_ST_REP_RCVD,
 	  "establish>connected reject>failed rej>failed:8 dreq>disconnected:10! connect-fail="
 	  " timewait-exit= rep= req-timeout= disconnect= destroy>destroying remove>removed:11" },
 	{ RCA_ST_REQ_RCVD,
 	  "accept>rep-sent reject>failed rej>failed dreq>failed! timewait-exit= disconnect="
-	  " destroy>destroying remove>removed" },
+	  " destroy>destroying remove>removed:11" },
 	{ RCA_ST_REP_SENT,
 	  "accept-fail>failed rtu>connected:9 rej>failed:8 rep-timeout>failed:7"
 	  " up>connected:9 error>failed:6"
@@ -75,7 +76,7 @@ static const struct expectation expected[] = {
 	  "connect-fail>route-resolved rep>sidr-done:9 bad-qkey>failed:1 rej>failed:7"
 	  " req-timeout>failed:7 disconnect= destroy>destroying remove>removed:11" },
 	{ RCA_ST_SIDR_RCVD,
-	  "accept>sidr-done reject>failed disconnect= destroy>destroying remove>removed" },
+	  "accept>sidr-done reject>failed disconnect= destroy>destroying remove>removed:11" },
 	{ RCA_ST_SIDR_DONE,
 	  "accept-fail>failed connect-fail= rep= bad-qkey= rej= req-timeout= disconnect="
 	  " destroy>destroying remove>removed:11" },

@@ -40,16 +40,21 @@ static struct rca_id *resolved_id(struct kunit *test, const char *local, const c
 {
 	struct rca_id *id = kunit_kzalloc(test, sizeof(*id), GFP_KERNEL);
 	struct ib_gid_attr *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	struct rca_extras *extras = kunit_kzalloc(test, sizeof(*extras), GFP_KERNEL);
+	union ib_gid dgid;
 
 	KUNIT_ASSERT_NOT_NULL(test, id);
 	KUNIT_ASSERT_NOT_NULL(test, attr);
+	KUNIT_ASSERT_NOT_NULL(test, extras);
 	attr->gid = gid_of(test, "fe80::1");
 	id->sgid_attr = attr;
 	id->link.ib = true;
 	id->link.pkey = PKEY;
-	id->link.dgid = gid_of(test, "fe80::2");
+	dgid = gid_of(test, "fe80::2");
+	memcpy(id->link.dgid, dgid.raw, sizeof(id->link.dgid));
 	id->ps = RDMA_PS_TCP;
-	id->tos = TOS;
+	id->extras = extras;
+	extras->tos = TOS;
 	id->local = *rca_test_addr(test, local, 1000);
 	id->dst = *rca_test_addr(test, dst, 7471);
 	return id;

@@ -16,6 +16,7 @@
 #include "fake_transport.h"
 #include "group.h"
 #include "race.h"
+#include "closing.h"
 #include "teardown.h"
 
 #define COOKIE 0x5eed
@@ -302,7 +303,7 @@ static void failed_join_leaves_nothing(struct kunit *test)
 	fake->fail = -ENODEV;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(join(test, id)), (long)-ENODEV);
 	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), refs);
-	KUNIT_EXPECT_TRUE(test, list_empty(&id->members));
+	KUNIT_EXPECT_TRUE(test, list_empty(&id->extras->members));
 	KUNIT_EXPECT_NULL(test, rca_obj_next(fake->ctx, &pos));
 	expect_no_event(test);
 }
@@ -313,16 +314,16 @@ static void memberships_are_counted_until_they_are_gone(struct kunit *test)
 	struct fake *fake = test->priv;
 	u32 a = joined(test, id);
 
-	KUNIT_EXPECT_EQ(test, atomic_read(&id->memberships), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&id->extras->memberships), 1);
 	fake->fail = -ENODEV;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(join(test, id)), (long)-ENODEV);
-	KUNIT_EXPECT_EQ(test, atomic_read(&id->memberships), 1);
-	atomic_set(&id->memberships, RCA_MAX_MEMBERSHIPS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&id->extras->memberships), 1);
+	atomic_set(&id->extras->memberships, RCA_MAX_MEMBERSHIPS);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(join(test, id)), (long)-ENOBUFS);
 	KUNIT_EXPECT_EQ(test, groups(test), 1);
-	atomic_set(&id->memberships, 1);
+	atomic_set(&id->extras->memberships, 1);
 	expect_left(test, a, 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&id->memberships), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&id->extras->memberships), 0);
 }
 
 static void join_is_for_datagram_ids(struct kunit *test)

@@ -31,12 +31,17 @@ static void widget_release(struct rca_obj *obj)
 	kfree_rcu(widget, rcu);
 }
 
+static const struct rca_obj_type types[] = {
+	[RCA_KIND_ID] = { .kind = RCA_KIND_ID, .release = widget_release },
+	[RCA_KIND_MEMBER] = { .kind = RCA_KIND_MEMBER, .release = widget_release },
+};
+
 static struct rca_obj *reserve(struct kunit *test, enum rca_kind kind)
 {
 	struct widget *widget = kzalloc(sizeof(*widget), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, widget);
-	KUNIT_ASSERT_EQ(test, 0, rca_obj_reserve(&widget->obj, test->priv, kind, widget_release,
+	KUNIT_ASSERT_EQ(test, 0, rca_obj_reserve(&widget->obj, test->priv, &types[kind],
 						 GFP_KERNEL));
 	return &widget->obj;
 }
@@ -395,8 +400,7 @@ static bool life_of_one(struct rca_ctx *ctx, int round)
 	struct widget *widget = kzalloc(sizeof(*widget), GFP_KERNEL);
 	u32 handle;
 
-	if (!widget || rca_obj_reserve(&widget->obj, ctx, RCA_KIND_ID, widget_release,
-				       GFP_KERNEL)) {
+	if (!widget || rca_obj_reserve(&widget->obj, ctx, &types[RCA_KIND_ID], GFP_KERNEL)) {
 		kfree(widget);
 		return false;
 	}

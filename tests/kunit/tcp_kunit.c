@@ -77,7 +77,7 @@ static void tcp_exit(struct kunit *test)
 	struct fake *fake = bench->fake;
 
 	fake_destroy(fake);
-	KUNIT_EXPECT_EQ(test, fake->lowers, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	KUNIT_EXPECT_TRUE(test, list_empty(&fake->dev.ids));
 	the_bench = NULL;
 }
@@ -157,7 +157,7 @@ static void tcp_refusal_leaves_the_id_as_it_was(struct kunit *test)
 	bench->rets[0] = -ECONNREFUSED;
 	KUNIT_EXPECT_EQ(test, try_connect(bench, 0), -ECONNREFUSED);
 	expect_state(test, RCA_ST_ROUTE_RESOLVED);
-	KUNIT_EXPECT_EQ(test, bench->fake->lowers, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&bench->fake->lowers), 0);
 	KUNIT_EXPECT_EQ(test, try_connect(bench, 0), 0);
 	KUNIT_EXPECT_EQ(test, bench->fake->connects, 2);
 }
@@ -210,7 +210,7 @@ static void tcp_id_is_destroyed_meanwhile(struct kunit *test)
 	bench->rets[0] = -ECONNABORTED;
 	KUNIT_EXPECT_EQ(test, try_connect(bench, 0), -ECONNABORTED);
 	KUNIT_EXPECT_EQ(test, bench->rets[1], 0);
-	KUNIT_EXPECT_EQ(test, bench->fake->lowers, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&bench->fake->lowers), 0);
 	expect_state(test, RCA_ST_DESTROYING);
 	rca_id_put(bench->id);
 }
@@ -231,7 +231,7 @@ static void tcp_device_goes_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_connect(bench, 0), -ENXIO);
 	expect_state(test, RCA_ST_REMOVED);
 	expect_event(test, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, 0);
-	KUNIT_EXPECT_EQ(test, bench->fake->lowers, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&bench->fake->lowers), 0);
 }
 
 static void bind_port(struct kunit *test, struct bench *bench, u16 port)
@@ -239,9 +239,11 @@ static void bind_port(struct kunit *test, struct bench *bench, u16 port)
 	union rca_addr addr = bench->id->local;
 
 	rca_addr_set_port(&addr, cpu_to_be16(port));
-	KUNIT_ASSERT_EQ(test, rca_ports_bind(&bench->id->bind, bench->id->net, bench->id->ps,
-					     &addr), 0);
-	bench->id->local = bench->id->bind.addr;
+	mutex_lock(&bench->id->op);
+	KUNIT_EXPECT_EQ(test, rca_id_bind(bench->id, &addr), 0);
+	mutex_unlock(&bench->id->op);
+	KUNIT_ASSERT_NOT_NULL(test, bench->id->extras->bind);
+	bench->id->local = bench->id->extras->bind->addr;
 }
 
 static void tcp_chosen_port_changes_when_it_is_taken(struct kunit *test)
@@ -290,7 +292,7 @@ static void tcp_destroyed_connection_does_not_linger(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, try_connect(bench, 0), 0);
 	fake_message(bench->id, RCA_IN_UP, 0);
 	destroy(bench);
-	KUNIT_EXPECT_EQ(test, bench->fake->lowers, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&bench->fake->lowers), 0);
 	KUNIT_EXPECT_EQ(test, bench->fake->disconnects, 0);
 }
 

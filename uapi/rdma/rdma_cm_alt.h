@@ -255,6 +255,9 @@ enum rdma_cm_alt_event_type {
 	RDMA_CM_ALT_EVENT_USER,
 };
 
+/** RDMA_CM_ALT_EVENT_SKIP - type of a record of a ring that was taken back: pass over it */
+#define RDMA_CM_ALT_EVENT_SKIP 0xffffffffU
+
 /**
  * enum rdma_cm_alt_event_flags - which parts of a record are filled in
  * @RDMA_CM_ALT_EVENT_F_ROUTE: @route
@@ -384,16 +387,16 @@ enum rdma_cm_alt_queue_flags {
  * struct rdma_cm_alt_queue_create - ioctl(RDMA_CM_ALT_QUEUE_CREATE)
  * @size: sizeof(struct rdma_cm_alt_queue_create)
  * @flags: &enum rdma_cm_alt_queue_flags
- * @ring_entries: records in the mapped ring, a power of two; 0: no ring
+ * @ring_entries: records in the ring that may be mapped, a power of two up to 1024; 0: no ring
  * @record_size: size of a record, from 64 to 4096, a multiple of 8; 0: the
  *               kernel's own (&rdma_cm_alt_info.out_record_size). A smaller
  *               one cuts records off, a larger one fills them up with zeros.
  * @out_fd: the queue: read(), poll(), close-on-exec. Closing its last
  *          descriptor destroys the ids that use it.
  * @out_record_size: size of the records that read() delivers
- * @out_ring_offset: mmap() offset of the records
- * @out_head_offset: mmap() offset of the head word
- * @out_ring_bytes: size of the mapping of the records
+ * @out_ring_offset: mmap() offset of &struct rdma_cm_alt_ring and the records
+ * @out_head_offset: mmap() offset of the head word, a __u32
+ * @out_ring_bytes: size of the mapping of the records; 0: no ring
  * @__reserved: 0
  *
  * read() delivers as many whole records as fit and are there. It blocks while
@@ -401,7 +404,7 @@ enum rdma_cm_alt_queue_flags {
  * the buffer is smaller than a record, EFAULT (no event is lost), EINTR.
  *
  * Errors: EMFILE and ENFILE no free file descriptor, ENOMEM, EINVAL bad
- * @record_size, EOPNOTSUPP ring not built in.
+ * @record_size or @ring_entries.
  */
 struct rdma_cm_alt_queue_create {
 	__u32 size;
@@ -416,6 +419,49 @@ struct rdma_cm_alt_queue_create {
 	__u32 __reserved;
 };
 #define RDMA_CM_ALT_QUEUE_CREATE _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_QUEUE_CREATE)
+
+/**
+ * struct rdma_cm_alt_ring - what the mapping of the records begins with
+ * @tail: written by the kernel: records until now; the next one has this number
+ * @entries: places for records
+ * @record_size: bytes from one record to the next
+ * @records_offset: where the records begin, in bytes from here
+ * @__reserved: not used
+ *
+ * Record number n is at place n modulo @entries. The head word is the number
+ * of records that user space is done with, modulo 2^32. While it is not @tail
+ * (load it with acquire semantics) there are records: copy one, then store the
+ * head (with release semantics). A record of type RDMA_CM_ALT_EVENT_SKIP is no
+ * event. Both words are 0 when the records are mapped.
+ *
+ * The records are mapped with MAP_SHARED, PROT_READ alone and all their
+ * bytes, the page of the head word with MAP_SHARED, too. mmap() gives EBUSY when the
+ * records are mapped already. Mappings are not inherited by fork(), are unmapped
+ * whole, and keep no queue open.
+ *
+ * While the records are mapped poll() tells of events in the ring, too, and puts
+ * in what waits. read() returns 0 when there are records in the ring. When there
+ * are none, which a look at the ring does not prove, read() delivers what waits in
+ * the kernel, or waits for it, and puts into the ring what does not fit into the
+ * buffer. read() of another process gives EBUSY.
+ *
+ * An event counts as delivered when the head is behind it. Records of an id that
+ * is destroyed, of one that gets another queue, and of a membership that ends
+ * become RDMA_CM_ALT_EVENT_SKIP. They change while they lie there, so whoever
+ * calls these ioctls lets nobody take records of the queue meanwhile. A record
+ * that lies in the ring keeps the cookie that it has.
+ *
+ * Events for which there is no room wait in the kernel, in order. Records that
+ * were not taken when the mapping goes wait there again. A head that is not
+ * between its last value and @tail is taken for the nearest one that is.
+ */
+struct rdma_cm_alt_ring {
+	__u32 tail;
+	__u32 entries;
+	__u32 record_size;
+	__u32 records_offset;
+	__u32 __reserved[12];
+};
 
 /**
  * enum rdma_cm_alt_steps - steps of a pipeline, done in this order
@@ -515,13 +561,17 @@ struct rdma_cm_alt_resolve {
  * struct rdma_cm_alt_connect - ioctl(RDMA_CM_ALT_CONNECT)
  * @size: sizeof(struct rdma_cm_alt_connect)
  * @flags: must be 0
- * @pipe: steps to do before; with @pipe.steps 0 only @pipe.id counts
+ * @pipe: steps to do before, RDMA_CM_ALT_STEP_ROUTE among them; with @pipe.steps 0
+ *        only @pipe.id counts
  * @param: parameters of the connection
  * @out_id: handle of the id
  * @out_queue_fd: the new queue with RDMA_CM_ALT_PIPE_NEW_QUEUE, else -1
  *
  * Ends with RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, _REJECTED, _UNREACHABLE or
- * _CONNECT_ERROR. Of a datagram id it asks for the peer's QP (SIDR) and ends
+ * _CONNECT_ERROR; or with the error event of a step. The way to the peer is in the
+ * event, too. When the steps are not complete inside the call, the request is sent
+ * as soon as they are; what hinders it then is the status of a _CONNECT_ERROR,
+ * after which the id may connect again. Of a datagram id it asks for the peer's QP (SIDR) and ends
  * with _ESTABLISHED, which has the address handle attributes, the number and
  * the queue key of that QP, or with _UNREACHABLE, whose status is -ETIMEDOUT or
  * the peer's SIDR status (> 0: IBTA volume 1, 12.11.2); of @param the private
@@ -566,16 +616,25 @@ struct rdma_cm_alt_listen {
 #define RDMA_CM_ALT_LISTEN _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_LISTEN)
 
 /**
+ * enum rdma_cm_alt_accept_flags - flags of RDMA_CM_ALT_ACCEPT
+ * @RDMA_CM_ALT_ACCEPT_QUIET: no RDMA_CM_ALT_EVENT_ESTABLISHED is wanted: the caller needs
+ *                            not know, or learns it from the peer's first message
+ */
+enum rdma_cm_alt_accept_flags {
+	RDMA_CM_ALT_ACCEPT_QUIET = 1 << 0,
+};
+
+/**
  * struct rdma_cm_alt_accept - ioctl(RDMA_CM_ALT_ACCEPT)
  * @size: sizeof(struct rdma_cm_alt_accept)
- * @flags: must be 0
+ * @flags: &enum rdma_cm_alt_accept_flags
  * @id: handle of the id of the request
  * @__reserved: must be 0
  * @cookie: comes back with each event of the id from now on. Before accept
  *          no event of the id is delivered.
  * @param: parameters of the connection
  *
- * Ends with RDMA_CM_ALT_EVENT_ESTABLISHED. A datagram id gets no event: it
+ * Ends with RDMA_CM_ALT_EVENT_ESTABLISHED, if that is wanted. A datagram id gets no event: it
  * answers with the number of its QP and its queue key (@param.qkey; 0: that of
  * the port space) and is done. Errors: EINVAL wrong state, private data too
  * long, or (datagrams) not the queue key that the id has; ECONNRESET the peer
@@ -724,18 +783,44 @@ struct rdma_cm_alt_query {
  * @RDMA_CM_ALT_OPTION_PORT_DEFAULTS: RoCE: what counts where the id has no option of its
  *                                    own: an array of &struct rdma_cm_alt_port_default, which
  *                                    replaces the one before. It cannot be read.
+ * @RDMA_CM_ALT_OPTION_RESPONSE_TIMEOUT: what a peer may take to answer a message, beside the
+ *                                       way there and back, before it is sent again: a byte n,
+ *                                       4.096 us * 2^n, 0 to 31
+ * @RDMA_CM_ALT_OPTION_MAX_RETRIES: how often it is sent again, a byte, 0 to 15
+ * @RDMA_CM_ALT_OPTION_MRA_TIMEOUT: what a peer is asked to wait that repeats its reply, as the
+ *                                  program is slow: a byte n, 4.096 us * 2^n, 0 to 24
+ * @RDMA_CM_ALT_OPTION_DEADLINE: when connect and disconnect are given up, in milliseconds from
+ *                               the call: __u32, a day at most; 0: not set
  *
- * Both are set before the id has a device; EINVAL later. The GID type of an id
+ * The first two are set before the id has a device; EINVAL later. The GID type of an id
  * is that of RDMA_CM_ALT_OPTION_GID_TYPE; else that of
  * RDMA_CM_ALT_OPTION_PORT_DEFAULTS for the port; else the setting of the port in
  * /sys/class/infiniband/DEVICE/rdma_cm_alt/PORT/default_roce_mode, which begins
  * with RoCE v2 where the port has it. The type of service likewise: that of
  * RDMA_OPTION_ID_TOS, of RDMA_CM_ALT_OPTION_PORT_DEFAULTS, of default_roce_tos,
  * which begins with 0.
+ *
+ * The others may be set at any time and count for the next operation. The id of a
+ * request has those of its listener. What is not set is that of the network namespace
+ * of the id, in /proc/sys/net/rdma_cm_alt/: response_timeout, max_retries, mra_timeout
+ * (-1: not set) and deadline_ms (0: not set); what is not set there is that of the
+ * module parameters of the same names. GET tells the value that counts.
+ *
+ * A request without an answer is sent by these timers 1 + max_retries times; then
+ * again, with twice the response timeout, until the deadline; without one, as long
+ * as the stock rdma_cm does, or not at all when max_retries was set. At the
+ * deadline comes UNREACHABLE, or DISCONNECTED; without one a disconnect takes 10 s
+ * at most. Messages for datagrams have timers of their own unless the response
+ * timeout is set. Connections of iWARP are TCP's, and have
+ * none of these.
  */
 enum rdma_cm_alt_options {
 	RDMA_CM_ALT_OPTION_GID_TYPE,
 	RDMA_CM_ALT_OPTION_PORT_DEFAULTS,
+	RDMA_CM_ALT_OPTION_RESPONSE_TIMEOUT,
+	RDMA_CM_ALT_OPTION_MAX_RETRIES,
+	RDMA_CM_ALT_OPTION_MRA_TIMEOUT,
+	RDMA_CM_ALT_OPTION_DEADLINE,
 };
 
 /**
@@ -955,12 +1040,17 @@ struct rdma_cm_alt_destroy {
  * @cmd: &enum rdma_cm_alt_cmd of all entries
  * @count: number of entries
  * @stride: bytes from one entry to the next
- * @out_done: entries that were tried
- * @entries_uptr: user address of the command structs
+ * @out_done: entries that were tried, from the first one on
+ * @entries_uptr: user address of the command structs, each with its size and flags
  * @results_uptr: user address of @count __s32: 0 or a negative errno each
  *
+ * Each entry is executed as a call of its own would be, in order; one that fails
+ * changes nothing for the others. RDMA_CM_ALT_INFO, _QUEUE_CREATE, _GET_EVENT and
+ * _BATCH cannot be batched. Only a signal that kills the process ends a batch early.
+ *
  * Errors: those of the frame; EINVAL a command that cannot be batched, or a
- * @stride that is too small.
+ * @stride that is smaller than the mandatory part of its struct; EFAULT the
+ * result of entry @out_done cannot be written: it and those after it were not tried.
  */
 struct rdma_cm_alt_batch {
 	__u32 size;
