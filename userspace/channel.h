@@ -9,6 +9,8 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_cm_alt.h>
 
+struct rcl_ring;
+
 /**
  * union rcl_record - room for one event record of any kernel
  * @event: the part that this library knows
@@ -37,10 +39,33 @@ void rcl_channel_close(struct rdma_event_channel *channel);
  * rcl_channel_next - take the next record off a channel
  * @channel: the channel; blocks when it is empty, unless its fd has O_NONBLOCK
  * @record: filled in; members that an older kernel does not know are zero
+ * @ring: where the record lies until rcl_ring_done(), which has to follow on
+ *        success; NULL: it came by read()
  *
  * Return: 0, -EAGAIN, -EINTR or another negative errno
  */
 int rcl_channel_next(struct rdma_event_channel *channel,
-		     union rcl_record *record);
+		     union rcl_record *record, struct rcl_ring **ring);
+
+/**
+ * rcl_channel_look - the next record that lies in a channel's ring
+ * @channel: the channel
+ * @record: filled in
+ *
+ * Return: the ring, for rcl_ring_done(), which has to follow; NULL: nothing lies
+ * there, or there is no ring, which proves nothing: the next step is a read
+ */
+struct rcl_ring *rcl_channel_look(struct rdma_event_channel *channel, union rcl_record *record);
+
+/**
+ * rcl_channel_read_many - take records off a channel that do not lie in its ring
+ * @channel: the channel; blocks when it is empty, unless its fd has O_NONBLOCK
+ * @bytes: room for @most records of rcl_context_record_size() bytes
+ * @most: how many at most
+ *
+ * Return: how many there were; 0: records came into the ring meanwhile; -EAGAIN,
+ * -EINTR or another negative errno
+ */
+int rcl_channel_read_many(struct rdma_event_channel *channel, __u8 *bytes, int most);
 
 #endif /* RCL_CHANNEL_H */

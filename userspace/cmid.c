@@ -4,12 +4,14 @@
  *
  * Locking: the id's lock for its counters; the table's references keep an id
  * alive while an event of it is being worked on. ids_lock for the list of all
- * ids; an id's lock may be taken under it, and the table's lock under both.
+ * ids; an id's lock may be taken under it, and the table's lock under both. The
+ * lock of the id's ring, outside of all these, while the kernel takes events back.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "addr.h"
+#include "cancel.h"
 #include "channel.h"
 #include "cmid.h"
 #include "compiler.h"
@@ -19,6 +21,7 @@
 #include "log.h"
 #include "marshal.h"
 #include "mcast.h"
+#include "ring.h"
 #include "stockconf.h"
 #include "sys.h"
 #include "table.h"
@@ -89,6 +92,7 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 	pthread_mutex_init(&id->lock, NULL);
 	pthread_cond_init(&id->acked_cond, NULL);
 	id->id.channel = channel;
+	id->ring = channel ? rcl_ring_get(channel->fd) : NULL;
 	id->id.context = context;
 	id->id.ps = ps;
 	id->id.qp_type = qp_type;
@@ -106,6 +110,7 @@ static void release(struct rcl_id *id)
 	rcl_device_unbind(id->device);
 	if (id->sync)
 		rcl_channel_close(id->id.channel);
+	rcl_ring_put(id->ring);
 	pthread_cond_destroy(&id->acked_cond);
 	pthread_mutex_destroy(&id->lock);
 	free(id->ep_attr);
@@ -144,6 +149,17 @@ void rcl_id_set_handle(struct rcl_id *id, uint32_t handle)
 	if (!id->handle)
 		rcl_context_hold();
 	__atomic_store_n(&id->handle, handle, __ATOMIC_RELAXED);
+}
+
+void rcl_id_learn_handle(struct rcl_id *id, uint32_t handle)
+{
+	uint32_t none = 0;
+
+	if (__atomic_load_n(&id->handle, __ATOMIC_ACQUIRE))
+		return;
+	if (__atomic_compare_exchange_n(&id->handle, &none, handle, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		rcl_context_hold();
 }
 
 void rcl_id_put(struct rcl_id *id)
@@ -198,6 +214,41 @@ void rcl_id_ack(struct rcl_id *id)
 	pthread_mutex_unlock(&id->lock);
 }
 
+struct rcl_ring *rcl_id_lock_ring(struct rcl_id *id)
+{
+	struct rcl_ring *ring;
+	bool moved;
+
+	for (;;) {
+		pthread_mutex_lock(&id->lock);
+		ring = rcl_ring_hold(id->ring);
+		pthread_mutex_unlock(&id->lock);
+		rcl_ring_lock(ring);
+		pthread_mutex_lock(&id->lock);
+		moved = ring != id->ring;
+		pthread_mutex_unlock(&id->lock);
+		if (!moved)
+			return ring;
+		rcl_id_unlock_ring(ring);
+	}
+}
+
+bool rcl_id_add_ring(struct rcl_id *id, struct rcl_ring_set *set)
+{
+	struct rcl_ring *ring;
+
+	pthread_mutex_lock(&id->lock);
+	ring = rcl_ring_hold(id->ring);
+	pthread_mutex_unlock(&id->lock);
+	return rcl_ring_set_add(set, ring);
+}
+
+void rcl_id_unlock_ring(struct rcl_ring *ring)
+{
+	rcl_ring_unlock(ring);
+	rcl_ring_put(ring);
+}
+
 void rcl_id_wait_acked(struct rcl_id *id, uint32_t reported)
 {
 	pthread_mutex_lock(&id->lock);
@@ -207,7 +258,7 @@ void rcl_id_wait_acked(struct rcl_id *id, uint32_t reported)
 		rcl_log("id %u: waits for rdma_ack_cm_event of %u more events",
 			id->handle, reported - id->events_acked);
 	while ((int32_t)(reported - id->events_acked) > 0)
-		pthread_cond_wait(&id->acked_cond, &id->lock);
+		rcl_cond_wait(&id->acked_cond, &id->lock);
 	pthread_mutex_unlock(&id->lock);
 }
 
@@ -254,8 +305,7 @@ int rcl_id_query_route(struct rcl_id *id)
 	return ret ? ret : rcl_id_set_route(id, &cmd.out_route);
 }
 
-/* As the stock kernel has it: what is not RDMA_PS_IB says by itself which QPs are connected. */
-static uint8_t connected_type(enum rdma_port_space ps, enum ibv_qp_type qp_type)
+uint8_t rcl_id_connected_type(enum rdma_port_space ps, enum ibv_qp_type qp_type)
 {
 	switch (ps) {
 	case RDMA_PS_TCP:
@@ -279,6 +329,7 @@ int rcl_id_create(struct rdma_event_channel *channel, void *context,
 	ret = rcl_devices_init();
 	if (ret)
 		return ret;
+	rcl_ring_expect(channel);
 	id = rcl_id_new(channel, context, ps, qp_type);
 	if (!id)
 		return -ENOMEM;
@@ -287,7 +338,7 @@ int rcl_id_create(struct rdma_event_channel *channel, void *context,
 	cmd.pipe.queue_fd = channel ? channel->fd : -1;
 	cmd.pipe.cookie = id->cookie;
 	cmd.pipe.ps = (uint16_t)ps;
-	cmd.pipe.qp_type = connected_type(ps, qp_type);
+	cmd.pipe.qp_type = rcl_id_connected_type(ps, qp_type);
 	cmd.out_queue_fd = -1;
 	ret = RCL_CALL(RESOLVE, &cmd);
 	if (ret)
@@ -333,46 +384,6 @@ RCL_EXPORT int rdma_create_id(struct rdma_event_channel *channel,
 	return 0;
 }
 
-RCL_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
-{
-	struct rdma_cm_alt_destroy cmd = { 0 };
-	struct rcl_id *priv = rcl_id_of(id);
-	bool busy;
-	int ret;
-
-	if (!id)
-		return rcl_fail(-EINVAL, __func__, "no id");
-	pthread_mutex_lock(&priv->lock);
-	busy = priv->destroying;
-	priv->destroying = true;
-	pthread_mutex_unlock(&priv->lock);
-	if (busy)
-		return rcl_fail_id(priv, -ENOENT, __func__, "another thread destroys it");
-
-	rcl_id_drop_request(priv);
-	rcl_members_detach(priv);
-	cmd.id = priv->handle;
-	ret = RCL_CALL(DESTROY, &cmd);
-	if (ret && ret != -ENOENT) {
-		pthread_mutex_lock(&priv->lock);
-		priv->destroying = false;
-		pthread_mutex_unlock(&priv->lock);
-		return rcl_fail_id(priv, ret, __func__, "the kernel did not destroy it");
-	}
-	if (id->event) {
-		rdma_ack_cm_event(id->event);
-		id->event = NULL;
-	}
-	/*
-	 * ENOENT: it went with its channel, which the program destroyed before
-	 * it. How many events were delivered is not known then.
-	 */
-	if (!ret)
-		rcl_id_wait_acked(priv, cmd.out_events_reported);
-	rcl_id_free(priv);
-	return 0;
-}
-
 static int set_queue(struct rcl_id *id, struct rdma_event_channel *channel,
 		     struct rdma_cm_alt_set_queue *cmd)
 {
@@ -391,6 +402,7 @@ int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
 	struct rdma_event_channel *old = id->sync ? id->id.channel : NULL;
 	struct rdma_cm_alt_set_queue cmd = { 0 };
 	struct rdma_event_channel *own = NULL;
+	struct rcl_ring *ring;
 	int ret;
 
 	if (!channel) {
@@ -398,8 +410,11 @@ int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
 		if (!own)
 			return -ENOMEM;
 	}
+	rcl_ring_expect(channel);
+	ring = rcl_id_lock_ring(id);
 	ret = set_queue(id, channel, &cmd);
 	if (ret) {
+		rcl_id_unlock_ring(ring);
 		free(own);
 		return ret;
 	}
@@ -407,8 +422,13 @@ int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
 		own->fd = cmd.out_queue_fd;
 	pthread_mutex_lock(&id->lock);
 	id->id.channel = own ? own : channel;
+	id->ring = channel ? rcl_ring_get(channel->fd) : NULL;
 	id->sync = own;
 	pthread_mutex_unlock(&id->lock);
+	rcl_id_unlock_ring(ring);
+	rcl_ring_put(ring);	/* the id's */
+	if (own)
+		rcl_ring_remove(own->fd);	/* as in rcl_channel_wrap() */
 	if (old) {
 		if (id->id.event) {
 			rdma_ack_cm_event(id->id.event);

@@ -15,6 +15,8 @@
 #include "devices.h"
 
 struct rcl_member;
+struct rcl_ring;
+struct rcl_ring_set;
 
 /**
  * struct rcl_id - an id
@@ -28,11 +30,13 @@ struct rcl_member;
  * @paths: where id.route.path_rec points to
  * @lock: protects the members below
  * @acked_cond: @events_acked has grown
+ * @ring: the ring in which its events may lie, with a reference, or NULL
  * @shared: another process may have it, too: it was there at a fork()
  * @events_taken: events of the id that this process has read
  * @events_acked: events of the id that the program is done with
  * @destroying: rdma_destroy_id() is at work
  * @connected: an ESTABLISHED was delivered and no end of the connection yet
+ * @ended: a DISCONNECTED was delivered: there is nothing to disconnect
  * @connect_error: the connection failed in our hands; what the peer says
  *                 about it is not news
  * @accepted: rdma_accept() has set the depths
@@ -67,11 +71,13 @@ struct rcl_id {
 
 	pthread_mutex_t lock;
 	pthread_cond_t acked_cond;
+	struct rcl_ring *ring;
 	bool shared;
 	uint32_t events_taken;
 	uint32_t events_acked;
 	bool destroying;
 	bool connected;
+	bool ended;
 	bool connect_error;
 	bool accepted;
 	uint8_t initiator_depth;
@@ -128,6 +134,16 @@ int rcl_id_create(struct rdma_event_channel *channel, void *context,
 		  struct rcl_id **out);
 
 /**
+ * rcl_id_connected_type - the type of QP that the kernel connects
+ * @ps: port space
+ * @qp_type: type of the id's QP
+ *
+ * As the stock kernel has it: what is not RDMA_PS_IB says by itself which QPs
+ * are connected.
+ */
+uint8_t rcl_id_connected_type(enum rdma_port_space ps, enum ibv_qp_type qp_type);
+
+/**
  * rcl_id_free - free the private half; its kernel id is gone or never was
  * @id: the id, which nobody finds any more when its events are all dropped
  */
@@ -158,6 +174,13 @@ struct rcl_id *rcl_id_find(uint32_t handle);
  * @handle: of the kernel
  */
 void rcl_id_set_handle(struct rcl_id *id, uint32_t handle);
+
+/**
+ * rcl_id_learn_handle - the kernel has made the id, as this thread or another one learns first
+ * @id: the id; its first event may be read before the call that makes it has returned
+ * @handle: of the kernel
+ */
+void rcl_id_learn_handle(struct rcl_id *id, uint32_t handle);
 
 /**
  * rcl_id_put - drop the reference
@@ -192,6 +215,34 @@ bool rcl_id_take(struct rcl_id *id);
  * @id: the id
  */
 void rcl_id_ack(struct rcl_id *id);
+
+/**
+ * rcl_id_lock_ring - keep others from taking events of the id
+ * @id: the id
+ *
+ * For calls to the kernel that drop or move events which were not delivered yet.
+ *
+ * Return: what to give to rcl_id_unlock_ring(); may be NULL
+ */
+struct rcl_ring *rcl_id_lock_ring(struct rcl_id *id);
+
+/**
+ * rcl_id_add_ring - the ring of one of many ids
+ * @id: the id
+ * @set: gets the ring
+ *
+ * An id may move until its ring is locked: this is called for all ids again then,
+ * until it says false for each.
+ *
+ * Return: true: the ring was not there yet
+ */
+bool rcl_id_add_ring(struct rcl_id *id, struct rcl_ring_set *set);
+
+/**
+ * rcl_id_unlock_ring - let them again
+ * @ring: from rcl_id_lock_ring()
+ */
+void rcl_id_unlock_ring(struct rcl_ring *ring);
 
 /**
  * rcl_id_wait_acked - wait until delivered events are done with

@@ -5,6 +5,7 @@
  *
  * Locking: the id's lock around the depths and the state of the connection.
  */
+#include <rdma/rdma_cma_alt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,6 +173,18 @@ static void set_accepted(struct rcl_id *id, bool accepted)
 	pthread_mutex_unlock(&id->lock);
 }
 
+/* Returns what it was before. */
+static bool set_connected(struct rcl_id *id, bool connected)
+{
+	bool before;
+
+	pthread_mutex_lock(&id->lock);
+	before = id->connected;
+	id->connected = connected;
+	pthread_mutex_unlock(&id->lock);
+	return before;
+}
+
 /* The QP cannot serve the request any more: the peer need not wait for an answer. */
 static void refuse(struct rcl_id *id)
 {
@@ -181,33 +194,33 @@ static void refuse(struct rcl_id *id)
 	RCL_CALL(REJECT, &cmd);
 }
 
-RCL_EXPORT int rdma_accept(struct rdma_cm_id *id,
-			   struct rdma_conn_param *conn_param)
+static int accept_as(struct rdma_cm_id *id, struct rdma_conn_param *conn_param, bool quiet,
+		     const char *call)
 {
-	struct rdma_cm_alt_accept cmd = { 0 };
+	struct rdma_cm_alt_accept cmd = { .flags = quiet ? RDMA_CM_ALT_ACCEPT_QUIET : 0 };
 	struct rcl_id *priv = rcl_id_of(id);
 	void *buf;
 	bool sync;
 	int ret;
 
 	if (!id || !priv->device)
-		return rcl_fail_id(priv, -EINVAL, __func__,
+		return rcl_fail_id(priv, -EINVAL, call,
 				   "no id, or one that is no connection request");
 	if (check_param(priv, conn_param) || (!conn_param && !id->qp))
-		return rcl_fail_id(priv, -EINVAL, __func__,
+		return rcl_fail_id(priv, -EINVAL, call,
 				   "no parameters and no QP, or depths beyond the device's %u and %u",
 				   priv->device->max_responder_resources,
 				   priv->device->max_initiator_depth);
 	set_accept_depths(priv, conn_param);
 	ret = fill_param(priv, conn_param, &cmd.param, &buf);
 	if (ret)
-		return rcl_fail_id(priv, ret, __func__, "the private data does not fit");
+		return rcl_fail_id(priv, ret, call, "the private data does not fit");
 	if (id->qp_type != IBV_QPT_UD) {
 		ret = rcl_qp_connect(priv, priv->responder_resources,
 				     priv->initiator_depth);
 		if (ret) {
 			free(buf);
-			return rcl_fail_id(priv, ret, __func__,
+			return rcl_fail_id(priv, ret, call,
 					   "the QP does not move to RTS");
 		}
 	}
@@ -218,14 +231,19 @@ RCL_EXPORT int rdma_accept(struct rdma_cm_id *id,
 	cmd.param.ece_attr_mod = priv->local_ece.options;
 	rcl_qp_forget_init(priv);
 	/* Once the kernel has it, another thread may get the event and destroy the id. */
-	sync = priv->sync;
+	sync = priv->sync && !quiet;
 	set_accepted(priv, true);
+	/* Nothing else will tell. */
+	if (quiet)
+		set_connected(priv, id->qp_type != IBV_QPT_UD);
 	ret = RCL_CALL(ACCEPT, &cmd);
 	free(buf);
 	if (ret) {
 		set_accepted(priv, false);
+		if (quiet)
+			set_connected(priv, false);
 		refuse(priv);
-		return rcl_fail_id(priv, ret, __func__, "the kernel did not accept the request");
+		return rcl_fail_id(priv, ret, call, "the kernel did not accept the request");
 	}
 	if (!sync)
 		return 0;
@@ -235,9 +253,23 @@ RCL_EXPORT int rdma_accept(struct rdma_cm_id *id,
 	}
 	ret = rcl_complete(priv);
 	if (ret)
-		return rcl_fail_id(priv, ret, __func__, "no connection; the event has status %d",
+		return rcl_fail_id(priv, ret, call, "no connection; the event has status %d",
 				   id->event ? id->event->status : 0);
 	return 0;
+}
+
+RCL_EXPORT int rdma_accept(struct rdma_cm_id *id,
+			   struct rdma_conn_param *conn_param)
+{
+	return accept_as(id, conn_param, false, __func__);
+}
+
+RCL_EXPORT int rdma_alt_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param,
+			       unsigned int flags)
+{
+	if (flags & ~(unsigned int)RDMA_ALT_ACCEPT_QUIET)
+		return rcl_fail_id(rcl_id_of(id), -EINVAL, __func__, "unknown flags 0x%x", flags);
+	return accept_as(id, conn_param, flags & RDMA_ALT_ACCEPT_QUIET, __func__);
 }
 
 static int reject(struct rdma_cm_id *id, const void *private_data, uint8_t len,
@@ -275,18 +307,6 @@ RCL_EXPORT int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data,
 		      __func__);
 }
 
-/* Returns what it was before. */
-static bool set_connected(struct rcl_id *id, bool connected)
-{
-	bool before;
-
-	pthread_mutex_lock(&id->lock);
-	before = id->connected;
-	id->connected = connected;
-	pthread_mutex_unlock(&id->lock);
-	return before;
-}
-
 RCL_EXPORT int rdma_establish(struct rdma_cm_id *id)
 {
 	struct rdma_cm_alt_establish cmd = { 0 };
@@ -306,6 +326,17 @@ RCL_EXPORT int rdma_establish(struct rdma_cm_id *id)
 		return rcl_fail_id(priv, ret, __func__, "no CONNECT_RESPONSE came before");
 	}
 	return 0;
+}
+
+/* Both ends know already: the kernel has answered the peer, or the peer us. */
+static bool has_ended(struct rcl_id *id)
+{
+	bool ended;
+
+	pthread_mutex_lock(&id->lock);
+	ended = id->ended;
+	pthread_mutex_unlock(&id->lock);
+	return ended;
 }
 
 static bool is_connected(struct rcl_id *id)
@@ -331,6 +362,8 @@ RCL_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__,
 				   "the id has no device, or its QP does not stop");
+	if (has_ended(priv))
+		return 0;
 	cmd.id = priv->handle;
 	sync = priv->sync;
 	ret = RCL_CALL(DISCONNECT, &cmd);

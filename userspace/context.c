@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "cancel.h"
 #include "context.h"
 #include "err.h"
 #include "log.h"
@@ -26,6 +27,7 @@ static const char * const default_paths[] = {
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int context_fd = -1;
 static atomic_size_t record_size;
+static _Atomic __u64 features;
 static atomic_uint ids;		/* that live in it */
 
 static int open_device(void)
@@ -65,6 +67,7 @@ static int check_info(int fd)
 		return -EPERM;
 	}
 	atomic_store(&record_size, info.out_record_size);
+	atomic_store(&features, info.out_features);
 	return 0;
 }
 
@@ -85,12 +88,12 @@ static bool lost(int fd)
 
 int rcl_context_open(void)
 {
-	int fd, ret = 0;
+	int fd, cancel, ret = 0;
 
 	if (atomic_load_explicit(&context_fd, memory_order_acquire) >= 0)
 		return 0;
 
-	pthread_mutex_lock(&open_lock);
+	cancel = rcl_lock(&open_lock);
 	if (atomic_load(&context_fd) >= 0)
 		goto out;
 	fd = open_device();
@@ -104,7 +107,7 @@ int rcl_context_open(void)
 	else
 		atomic_store_explicit(&context_fd, fd, memory_order_release);
 out:
-	pthread_mutex_unlock(&open_lock);
+	rcl_unlock(&open_lock, cancel);
 	return ret;
 }
 
@@ -139,6 +142,11 @@ void rcl_context_unlock(void)
 size_t rcl_context_record_size(void)
 {
 	return atomic_load(&record_size);
+}
+
+bool rcl_context_has(__u64 feature)
+{
+	return atomic_load(&features) & feature;
 }
 
 int rcl_context_call(unsigned long request, void *arg)

@@ -6,6 +6,7 @@
 #ifndef RCL_CONTEXT_H
 #define RCL_CONTEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <rdma/rdma_cm_alt.h>
 
@@ -33,6 +34,9 @@ void rcl_context_unlock(void);
 
 /** rcl_context_record_size - bytes of an event record; open the context first */
 size_t rcl_context_record_size(void);
+
+/** rcl_context_has - can the kernel do this? (RDMA_CM_ALT_FEATURE_*); open the context first */
+bool rcl_context_has(__u64 feature);
 
 /**
  * rcl_context_call - a command; use RCL_CALL

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <rdma/rdma_cma.h>
 
+#include "cancel.h"
 #include "compiler.h"
 #include "devices.h"
 #include "err.h"
@@ -135,12 +136,12 @@ static int devices_init_locked(void)
 
 int rcl_devices_init(void)
 {
-	int ret;
+	int ret, cancel;
 
 	rcl_fork_init();
-	pthread_mutex_lock(&devices_lock);
+	cancel = rcl_lock(&devices_lock);
 	ret = devices_init_locked();
-	pthread_mutex_unlock(&devices_lock);
+	rcl_unlock(&devices_lock, cancel);
 	return ret;
 }
 
@@ -180,9 +181,9 @@ err:
 int rcl_device_bind(__be64 guid, uint32_t index, struct rcl_device **out)
 {
 	struct rcl_device *d;
-	int ret = 0;
+	int ret = 0, cancel;
 
-	pthread_mutex_lock(&devices_lock);
+	cancel = rcl_lock(&devices_lock);
 	d = find_device(guid, (int)index);
 	if (!d) {
 		ret = refresh();
@@ -208,7 +209,7 @@ int rcl_device_bind(__be64 guid, uint32_t index, struct rcl_device **out)
 	d->refs++;
 	*out = d;
 out:
-	pthread_mutex_unlock(&devices_lock);
+	rcl_unlock(&devices_lock, cancel);
 	return ret;
 }
 
@@ -239,11 +240,13 @@ static void put_locked(struct rcl_device *device)
 
 void rcl_device_unbind(struct rcl_device *device)
 {
+	int cancel;
+
 	if (!device)
 		return;
-	pthread_mutex_lock(&devices_lock);
+	cancel = rcl_lock(&devices_lock);
 	put_locked(device);
-	pthread_mutex_unlock(&devices_lock);
+	rcl_unlock(&devices_lock, cancel);
 }
 
 struct ibv_xrcd *rcl_device_xrcd(struct rcl_device *device)
@@ -254,36 +257,39 @@ struct ibv_xrcd *rcl_device_xrcd(struct rcl_device *device)
 		.oflags = O_CREAT,
 	};
 	struct ibv_xrcd *xrcd;
+	int cancel;
 
-	pthread_mutex_lock(&devices_lock);
+	cancel = rcl_lock(&devices_lock);
 	if (!device->xrcd)
 		device->xrcd = ibv_open_xrcd(device->verbs, &attr);
 	xrcd = device->xrcd;
-	pthread_mutex_unlock(&devices_lock);
+	rcl_unlock(&devices_lock, cancel);
 	return xrcd;
 }
 
 void rcl_devices_each(void (*look)(const char *name, int index, void *arg), void *arg)
 {
 	struct rcl_device *d;
+	int cancel;
 
-	pthread_mutex_lock(&devices_lock);
+	cancel = rcl_lock(&devices_lock);
 	for (d = devices; d; d = d->next) {
 		if (!d->gone && d->index >= 0)
 			look(ibv_get_device_name(d->dev), d->index, arg);
 	}
-	pthread_mutex_unlock(&devices_lock);
+	rcl_unlock(&devices_lock, cancel);
 }
 
 void rcl_devices_reset(void)
 {
-	pthread_mutex_lock(&devices_lock);
+	int cancel = rcl_lock(&devices_lock);
+
 	while (devices)
 		free_device(&devices);
 	if (device_list)
 		ibv_free_device_list(device_list);
 	device_list = NULL;
-	pthread_mutex_unlock(&devices_lock);
+	rcl_unlock(&devices_lock, cancel);
 }
 
 void rcl_devices_lock(void)
@@ -300,10 +306,10 @@ RCL_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 {
 	struct ibv_context **list = NULL;
 	struct rcl_device *d;
-	int ret, count = 0;
+	int ret, count = 0, cancel;
 
 	rcl_fork_init();
-	pthread_mutex_lock(&devices_lock);
+	cancel = rcl_lock(&devices_lock);
 	ret = refresh();
 	if (ret)
 		goto out;
@@ -325,7 +331,7 @@ RCL_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 		list[count++] = d->verbs;
 	}
 out:
-	pthread_mutex_unlock(&devices_lock);
+	rcl_unlock(&devices_lock, cancel);
 	if (num_devices)
 		*num_devices = list ? count : 0;
 	if (!list)
@@ -336,11 +342,11 @@ out:
 RCL_EXPORT void rdma_free_devices(struct ibv_context **list)
 {
 	struct rcl_device *d;
-	int i;
+	int i, cancel;
 
 	if (!list)
 		return;
-	pthread_mutex_lock(&devices_lock);
+	cancel = rcl_lock(&devices_lock);
 	for (i = 0; list[i]; i++) {
 		for (d = devices; d; d = d->next) {
 			if (d->verbs == list[i]) {
@@ -349,6 +355,6 @@ RCL_EXPORT void rdma_free_devices(struct ibv_context **list)
 			}
 		}
 	}
-	pthread_mutex_unlock(&devices_lock);
+	rcl_unlock(&devices_lock, cancel);
 	free(list);
 }

@@ -3,12 +3,14 @@
  * Events: rdma_get_cm_event() and what the library does when one passes by.
  *
  * Locking: the id's lock for its flags. An event counts on its id from the
- * read() on, so rdma_destroy_id() waits while we work on it.
+ * read() on, or before it leaves the ring, so rdma_destroy_id() waits while we
+ * work on it. A thread may be cancelled before, but not then.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "addrinfo_async.h"
+#include "cancel.h"
 #include "channel.h"
 #include "cmid.h"
 #include "compiler.h"
@@ -19,12 +21,7 @@
 #include "marshal.h"
 #include "mcast.h"
 #include "qp.h"
-
-/* What becomes of a record; a negative errno: swallow it and fail the read. */
-enum {
-	DELIVER = 0,
-	SWALLOW = 1,
-};
+#include "ring.h"
 
 static void fill_private_data(struct rcl_event *ev, const void **data,
 			      uint8_t *len, const struct rdma_cm_alt_event *rec)
@@ -81,6 +78,15 @@ static void set_connected(struct rcl_id *id, bool connected)
 	pthread_mutex_unlock(&id->lock);
 }
 
+/* No more connection; @ended: because a disconnect of either end is complete. */
+static void set_ended(struct rcl_id *id, bool ended)
+{
+	pthread_mutex_lock(&id->lock);
+	id->connected = false;
+	id->ended = ended;
+	pthread_mutex_unlock(&id->lock);
+}
+
 static bool connect_failed(struct rcl_id *id)
 {
 	bool failed;
@@ -126,11 +132,28 @@ static void on_route_resolved(struct rcl_id *id, struct rcl_event *ev,
 		turn_into_error(ev, RDMA_CM_EVENT_ROUTE_ERROR, ret);
 }
 
-static void refuse_request(uint32_t handle)
+static void refuse_request(struct rdma_event_channel *channel, uint32_t handle)
 {
 	struct rdma_cm_alt_destroy cmd = { .id = handle };
+	struct rcl_ring *ring = rcl_ring_of(channel->fd);
 
+	rcl_ring_lock(ring);
 	RCL_CALL(DESTROY, &cmd);
+	rcl_ring_unlock(ring);
+}
+
+/* The listener's own one, if that is it: what the program reads from may be a copy, and go away. */
+static struct rdma_event_channel *lasting(struct rcl_id *listener,
+					  struct rdma_event_channel *channel)
+{
+	struct rdma_event_channel *own;
+
+	pthread_mutex_lock(&listener->lock);
+	own = listener->id.channel;
+	if (own && own->fd == channel->fd)
+		channel = own;
+	pthread_mutex_unlock(&listener->lock);
+	return channel;
 }
 
 static int on_connect_request(struct rcl_id *listener,
@@ -146,7 +169,7 @@ static int on_connect_request(struct rcl_id *listener,
 	 * The channel that the request came by; the listener may be on its way to
 	 * another one. None of its own yet, even if the listener is synchronous.
 	 */
-	child = rcl_id_new(channel, listener->id.context,
+	child = rcl_id_new(lasting(listener, channel), listener->id.context,
 			   listener->id.ps, listener->id.qp_type);
 	if (!child) {
 		ret = -ENOMEM;
@@ -169,16 +192,43 @@ static int on_connect_request(struct rcl_id *listener,
 	fill_param(listener, ev, rec);
 	ev->event.listen_id = &listener->id;
 	ev->event.id = &child->id;
-	return DELIVER;
+	return RCL_DELIVER;
 
 refuse:
 	rcl_log("rdma_get_cm_event: a connection request to id %u is refused: errno %d",
 		listener->handle, -ret);
-	refuse_request(rec->id);
+	refuse_request(channel, rec->id);
 	if (child)
 		rcl_id_free(child);
 	/* No descriptor for its queue: say so, as accept(2) does. */
-	return sync ? ret : SWALLOW;
+	return sync ? ret : RCL_SWALLOW;
+}
+
+/* Of an id whose steps were one call this is the first event: it tells of the device, too. */
+static int take_device(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
+{
+	int ret;
+
+	if (id->id.verbs)
+		return 0;
+	ret = take_route(id, rec);
+	if (ret)
+		return ret;
+	if (!id->id.verbs)
+		return -ENODEV;
+	if (id->id.qp && rec->route.node_guid != ibv_get_device_guid(id->id.qp->context->device))
+		return -ENODEV;
+	return 0;
+}
+
+static void connect_error(struct rcl_id *id, struct rcl_event *ev, int err)
+{
+	rcl_log("id %u: the peer accepted, but the connection failed here: errno %d",
+		id->handle, -err);
+	pthread_mutex_lock(&id->lock);
+	id->connect_error = true;
+	pthread_mutex_unlock(&id->lock);
+	turn_into_error(ev, RDMA_CM_EVENT_CONNECT_ERROR, err);
 }
 
 static void on_connect_response(struct rcl_id *id, struct rcl_event *ev,
@@ -188,6 +238,11 @@ static void on_connect_response(struct rcl_id *id, struct rcl_event *ev,
 	int ret;
 
 	fill_conn(ev, rec);
+	ret = take_device(id, rec);
+	if (ret) {
+		connect_error(id, ev, ret);
+		return;
+	}
 	if (rec->flags & RDMA_CM_ALT_EVENT_F_ECE) {
 		remote.vendor_id = rec->ece_vendor_id;
 		remote.options = rec->ece_attr_mod;
@@ -202,12 +257,19 @@ static void on_connect_response(struct rcl_id *id, struct rcl_event *ev,
 		set_connected(id, true);
 		return;
 	}
-	rcl_log("id %u: the peer accepted, but the connection failed here: errno %d",
-		id->handle, -ret);
-	pthread_mutex_lock(&id->lock);
-	id->connect_error = true;
-	pthread_mutex_unlock(&id->lock);
-	turn_into_error(ev, RDMA_CM_EVENT_CONNECT_ERROR, ret);
+	connect_error(id, ev, ret);
+}
+
+static void on_established(struct rcl_id *id, struct rcl_event *ev,
+			   const struct rdma_cm_alt_event *rec)
+{
+	int ret = take_device(id, rec);
+
+	fill_param(id, ev, rec);
+	if (ret)
+		connect_error(id, ev, ret);
+	else
+		set_connected(id, id->id.qp_type != IBV_QPT_UD);
 }
 
 static int on_multicast(struct rcl_id *id, struct rcl_event *ev,
@@ -220,7 +282,7 @@ static int on_multicast(struct rcl_id *id, struct rcl_event *ev,
 	if (!member) {
 		rcl_log("id %u: event %u for a group that it left is dropped",
 			id->handle, rec->type);
-		return SWALLOW;
+		return RCL_SWALLOW;
 	}
 	rcl_member_take(id, member);
 	ev->member = rec->user_arg;
@@ -232,7 +294,7 @@ static int on_multicast(struct rcl_id *id, struct rcl_event *ev,
 	}
 	ud->private_data = member->context;
 	rcl_member_put(member);
-	return DELIVER;
+	return RCL_DELIVER;
 }
 
 static int process(struct rcl_id *id, struct rdma_event_channel *channel,
@@ -241,8 +303,11 @@ static int process(struct rcl_id *id, struct rdma_event_channel *channel,
 	ev->event.id = &id->id;
 	ev->event.event = (enum rdma_cm_event_type)rec->type;
 	ev->event.status = rec->status;
-	if (rec->type != RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
+	if (rec->type != RDMA_CM_ALT_EVENT_CONNECT_REQUEST) {
 		rcl_qp_remember(id, rec);
+		if (rec->id)
+			rcl_id_learn_handle(id, rec->id);
+	}
 
 	switch (rec->type) {
 	case RDMA_CM_ALT_EVENT_ADDR_RESOLVED:
@@ -257,25 +322,24 @@ static int process(struct rcl_id *id, struct rdma_event_channel *channel,
 		on_connect_response(id, ev, rec);
 		break;
 	case RDMA_CM_ALT_EVENT_ESTABLISHED:
-		set_connected(id, id->id.qp_type != IBV_QPT_UD);
-		fill_param(id, ev, rec);
+		on_established(id, ev, rec);
 		break;
 	case RDMA_CM_ALT_EVENT_REJECTED:
 		/* Also of a connection: no DISCONNECTED will come. */
 		set_connected(id, false);
 		if (connect_failed(id))
-			return SWALLOW;
+			return RCL_SWALLOW;
 		fill_conn(ev, rec);
 		rcl_qp_error(id);
 		break;
 	case RDMA_CM_ALT_EVENT_DISCONNECTED:
-		set_connected(id, false);
+		set_ended(id, true);
 		if (connect_failed(id))
-			return SWALLOW;
+			return RCL_SWALLOW;
 		fill_conn(ev, rec);
 		break;
 	case RDMA_CM_ALT_EVENT_DEVICE_REMOVAL:
-		set_connected(id, false);
+		set_ended(id, false);
 		fill_param(id, ev, rec);
 		break;
 	case RDMA_CM_ALT_EVENT_UNREACHABLE:
@@ -299,49 +363,68 @@ static int process(struct rcl_id *id, struct rdma_event_channel *channel,
 		fill_param(id, ev, rec);
 		break;
 	}
-	return DELIVER;
+	return RCL_DELIVER;
+}
+
+struct rcl_claim rcl_event_claim(const struct rdma_cm_alt_event *rec)
+{
+	struct rcl_claim claim;
+
+	claim.id = rec->cookie ? rcl_id_get(rec->cookie) : rcl_id_find(rec->id);
+	claim.counted = claim.id && rcl_id_take(claim.id);
+	return claim;
+}
+
+int rcl_event_work(struct rdma_event_channel *channel, struct rcl_claim claim,
+		   const struct rdma_cm_alt_event *rec, struct rcl_event *ev)
+{
+	struct rcl_id *id = claim.id;
+	int ret;
+
+	memset(&ev->event, 0, sizeof(ev->event));
+	ev->member = 0;
+	if (!claim.counted) {
+		if (id)
+			rcl_id_put(id);
+		rcl_log("event %u for an id that is destroyed is dropped", rec->type);
+		if (rec->type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
+			refuse_request(channel, rec->id);
+		return RCL_SWALLOW;
+	}
+	ev->cookie = id->cookie;
+	ret = process(id, channel, ev, rec);
+	if (ret != RCL_DELIVER)
+		rcl_id_ack(id);
+	rcl_id_put(id);
+	return ret;
 }
 
 int rcl_event_next(struct rdma_event_channel *channel,
 		   struct rdma_cm_event **out)
 {
+	struct rcl_ring *ring;
+	struct rcl_claim claim;
 	union rcl_record rec;
 	struct rcl_event *ev;
-	struct rcl_id *id;
-	int ret;
+	int ret, cancel;
 
 	/* Before the read: an event that was taken must not be lost. */
 	ev = malloc(sizeof(*ev));
 	if (!ev)
 		return -ENOMEM;
+	pthread_cleanup_push(free, ev);
 	do {
-		ret = rcl_channel_next(channel, &rec);
+		pthread_testcancel();
+		ret = rcl_channel_next(channel, &rec, &ring);
 		if (ret)
 			break;
-		memset(&ev->event, 0, sizeof(ev->event));
-		ev->member = 0;
-		if (rec.event.cookie)
-			id = rcl_id_get(rec.event.cookie);
-		else
-			id = rcl_id_find(rec.event.id);
-		if (id && !rcl_id_take(id)) {
-			rcl_id_put(id);
-			id = NULL;
-		}
-		if (!id) {
-			rcl_log("event %u for an id that is destroyed is dropped",
-				rec.event.type);
-			if (rec.event.type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
-				refuse_request(rec.event.id);
-			ret = SWALLOW;
-			continue;
-		}
-		ev->cookie = id->cookie;
-		ret = process(id, channel, ev, &rec.event);
-		if (ret != DELIVER)
-			rcl_id_ack(id);
-		rcl_id_put(id);
-	} while (ret == SWALLOW);
+		cancel = rcl_no_cancel();
+		claim = rcl_event_claim(&rec.event);
+		rcl_ring_done(ring);
+		ret = rcl_event_work(channel, claim, &rec.event, ev);
+		rcl_cancel(cancel);
+	} while (ret == RCL_SWALLOW);
+	pthread_cleanup_pop(0);
 
 	if (ret) {
 		free(ev);

@@ -5,6 +5,7 @@
 #ifndef RCL_EVENT_H
 #define RCL_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <rdma/rdma_cma.h>
 
@@ -23,6 +24,46 @@ struct rcl_event {
 	uint64_t member;
 	uint8_t private_data[256];
 };
+
+/**
+ * enum rcl_fate - what becomes of a record
+ * @RCL_DELIVER: the program gets it
+ * @RCL_SWALLOW: it means nothing to the program
+ */
+enum rcl_fate {
+	RCL_DELIVER = 0,
+	RCL_SWALLOW = 1,
+};
+
+/**
+ * struct rcl_claim - the id on which a record counts
+ * @id: with a reference; NULL: there is none any more
+ * @counted: it was counted; if not, the id is as good as destroyed
+ */
+struct rcl_claim {
+	struct rcl_id *id;
+	bool counted;
+};
+
+/**
+ * rcl_event_claim - count a record on its id
+ * @rec: the record, which may lie in the ring still
+ *
+ * Return: for rcl_event_work(), which has to follow
+ */
+struct rcl_claim rcl_event_claim(const struct rdma_cm_alt_event *rec);
+
+/**
+ * rcl_event_work - do what a record means for its id, and make an event of it
+ * @channel: where it came from; its ring is not locked
+ * @claim: of the record; over with this call
+ * @rec: the record
+ * @ev: filled in
+ *
+ * Return: &enum rcl_fate, or a negative errno: swallow it and fail the read
+ */
+int rcl_event_work(struct rdma_event_channel *channel, struct rcl_claim claim,
+		   const struct rdma_cm_alt_event *rec, struct rcl_event *ev);
 
 /**
  * rcl_event_next - the next event of a channel that is for the program

@@ -14,12 +14,14 @@
 #include "context.h"
 #include "devices.h"
 #include "fork.h"
+#include "ring.h"
 #include "table.h"
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 static void prepare(void)
 {
+	rcl_rings_lock();
 	rcl_context_lock();
 	rcl_devices_lock();
 	rcl_ids_lock();
@@ -32,6 +34,7 @@ static void release(bool child)
 	rcl_ids_unlock(child);
 	rcl_devices_unlock();
 	rcl_context_unlock();
+	rcl_rings_unlock();
 }
 
 static void in_parent(void)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "addr.h"
+#include "cancel.h"
 #include "compiler.h"
 #include "context.h"
 #include "err.h"
@@ -148,13 +149,14 @@ void rcl_member_ack(struct rcl_id *id, uint64_t cookie)
 void rcl_members_detach(struct rcl_id *id)
 {
 	struct rcl_member *m;
+	int cancel;
 
-	pthread_mutex_lock(&id->lock);
+	cancel = rcl_lock(&id->lock);
 	for (m = id->members; m; m = m->next) {
 		if (m->attached && m->attached == id->id.qp)
 			detach(id, m);
 	}
-	pthread_mutex_unlock(&id->lock);
+	rcl_unlock(&id->lock, cancel);
 }
 
 void rcl_members_free(struct rcl_id *id)
@@ -266,8 +268,9 @@ RCL_EXPORT int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr,
 static struct rcl_member *take(struct rcl_id *id, const struct sockaddr *addr)
 {
 	struct rcl_member *m;
+	int cancel;
 
-	pthread_mutex_lock(&id->lock);
+	cancel = rcl_lock(&id->lock);
 	for (m = id->members; m; m = m->next) {
 		if (atomic_load(&m->handle) &&
 		    !memcmp(&m->addr, addr, rcl_addr_len(addr)))
@@ -277,7 +280,7 @@ static struct rcl_member *take(struct rcl_id *id, const struct sockaddr *addr)
 		detach(id, m);
 		unlist(id, m);
 	}
-	pthread_mutex_unlock(&id->lock);
+	rcl_unlock(&id->lock, cancel);
 	return m;
 }
 
@@ -300,7 +303,7 @@ static void wait_acked(struct rcl_id *id, const struct rcl_member *member,
 		rcl_log("id %u: rdma_leave_multicast waits for rdma_ack_cm_event of %u more events",
 			id->handle, reported - member->events_acked);
 	while ((int32_t)(reported - member->events_acked) > 0)
-		pthread_cond_wait(&id->acked_cond, &id->lock);
+		rcl_cond_wait(&id->acked_cond, &id->lock);
 	pthread_mutex_unlock(&id->lock);
 }
 
@@ -309,6 +312,7 @@ RCL_EXPORT int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr
 	struct rdma_cm_alt_leave cmd = { 0 };
 	struct rcl_id *priv = rcl_id_of(id);
 	struct rcl_member *member;
+	struct rcl_ring *ring;
 	int ret;
 
 	if (!id || !rcl_addr_len(addr))
@@ -320,7 +324,9 @@ RCL_EXPORT int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr
 				   "the id is not in this group; address and port as in the join");
 	drop_own_event(priv, member);
 	cmd.member = atomic_load(&member->handle);
+	ring = rcl_id_lock_ring(priv);
 	ret = RCL_CALL(LEAVE, &cmd);
+	rcl_id_unlock_ring(ring);
 	if (!ret)
 		wait_acked(priv, member, cmd.out_events_reported);
 	forget(member);

@@ -92,6 +92,24 @@ static void look(const char *device, int index, void *arg)
 	}
 }
 
+/* False: there are none, and nobody looks again soon. */
+static bool find(struct found *found)
+{
+	if (now() < atomic_load(&quiet_until))
+		return false;
+	rcl_devices_each(look, found);
+	if (!found->count)
+		atomic_store(&quiet_until, now() + NS_PER_S);
+	return found->count;
+}
+
+bool rcl_stockconf_present(void)
+{
+	struct found found = { 0 };
+
+	return find(&found);
+}
+
 void rcl_stockconf_apply(uint32_t handle)
 {
 	struct rdma_cm_alt_option cmd = { .id = handle, .level = RDMA_CM_ALT_OPTION,
@@ -99,13 +117,8 @@ void rcl_stockconf_apply(uint32_t handle)
 	struct found found = { 0 };
 	int ret;
 
-	if (now() < atomic_load(&quiet_until))
+	if (!find(&found))
 		return;
-	rcl_devices_each(look, &found);
-	if (!found.count) {
-		atomic_store(&quiet_until, now() + NS_PER_S);
-		return;
-	}
 	cmd.optlen = found.count * sizeof(found.port[0]);
 	cmd.optval_uptr = (uintptr_t)found.port;
 	ret = RCL_CALL(SET_OPTION, &cmd);

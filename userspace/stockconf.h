@@ -3,10 +3,14 @@
 #ifndef RCL_STOCKCONF_H
 #define RCL_STOCKCONF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** RCL_STOCKCONF - where stock has them: DEVICE/ports/PORT/ below */
 #define RCL_STOCKCONF "/sys/kernel/config/rdma_cm"
+
+/** rcl_stockconf_present - does stock have any for ports? */
+bool rcl_stockconf_present(void);
 
 /**
  * rcl_stockconf_apply - give a new id the defaults that stock has for ports

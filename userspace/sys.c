@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "err.h"
@@ -41,11 +42,23 @@ static ssize_t sys_read(int fd, void *buf, size_t len)
 	return ret < 0 ? rcl_errno() : ret;
 }
 
+static void *sys_mmap(size_t len, int prot, int fd, off_t offset)
+{
+	return mmap(NULL, len, prot, MAP_SHARED, fd, offset);
+}
+
+static int sys_munmap(void *addr, size_t len)
+{
+	return munmap(addr, len) ? rcl_errno() : 0;
+}
+
 const struct rcl_sys_ops rcl_sys_real = {
 	.open = sys_open,
 	.close = sys_close,
 	.ioctl = sys_ioctl,
 	.read = sys_read,
+	.mmap = sys_mmap,
+	.munmap = sys_munmap,
 };
 
 const struct rcl_sys_ops *rcl_sys = &rcl_sys_real;

@@ -15,12 +15,16 @@
  * @close: close(2)
  * @ioctl: ioctl(2), repeated after EINTR
  * @read: read(2); EINTR and EAGAIN are the caller's
+ * @mmap: mmap(2) with MAP_SHARED; MAP_FAILED on failure
+ * @munmap: munmap(2)
  */
 struct rcl_sys_ops {
 	int (*open)(const char *path, int flags);
 	int (*close)(int fd);
 	int (*ioctl)(int fd, unsigned long request, void *arg);
 	ssize_t (*read)(int fd, void *buf, size_t len);
+	void *(*mmap)(size_t len, int prot, int fd, off_t offset);
+	int (*munmap)(void *addr, size_t len);
 };
 
 /** rcl_sys_real - the system calls themselves */

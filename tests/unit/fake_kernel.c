@@ -12,12 +12,15 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
 #include "context.h"
 #include "fake_kernel.h"
+#include "fake_ring.h"
 #include "fake_verbs.h"
 #include "stockconf.h"
 #include "sys.h"
@@ -28,6 +31,8 @@ struct fake_kernel fake;
 
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 static int write_end[MAX_FDS];	/* of the queue with this descriptor, or 0 */
+static int readers[MAX_FDS];	/* threads that are in read() */
+static int copied[MAX_FDS];	/* the descriptor that this one is a copy of, or 0 */
 static __u32 next_handle;
 
 static int new_queue(void)
@@ -37,8 +42,30 @@ static int new_queue(void)
 	if (pipe2(fds, O_CLOEXEC))
 		return -errno;
 	assert(fds[0] < MAX_FDS);
+	fcntl(fds[1], F_SETPIPE_SZ, 1 << 20);	/* a post never waits */
 	write_end[fds[0]] = fds[1];
 	return fds[0];
+}
+
+/* The descriptor by which a queue is known here. */
+static int queue_of(int fd)
+{
+	return fd >= 0 && fd < MAX_FDS && copied[fd] ? copied[fd] : fd;
+}
+
+int fake_copy(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	assert(copy >= 0 && copy < MAX_FDS);
+	copied[copy] = fd;
+	return copy;
+}
+
+void fake_uncopy(int copy)
+{
+	copied[copy] = 0;
+	close(copy);
 }
 
 static struct fake_id *alive(__u32 handle)
@@ -70,16 +97,49 @@ struct rdma_cm_alt_event fake_event(__u32 type, __u32 handle)
 	};
 }
 
-/* With the lock held. */
-static void post(const struct rdma_cm_alt_event *event)
+static void count(const struct rdma_cm_alt_event *event)
 {
-	__u32 owner = event->listen_id ? event->listen_id : event->id;
+	fake.ids[event->listen_id ? event->listen_id : event->id].reported++;
+	if (event->member)
+		fake.members[event->member].reported++;
+}
+
+/* Counts what was taken from the ring. */
+static void reap(int fd)
+{
+	struct rdma_cm_alt_event event;
+
+	while (fake_ring_reap(fd, &event))
+		count(&event);
+}
+
+static bool waits(int fd)
+{
+	int waiting = 0;
+
+	assert(!ioctl(fd, FIONREAD, &waiting));
+	return waiting;
+}
+
+static void put_in_pipe(int fd, const struct rdma_cm_alt_event *event)
+{
 	__u8 bytes[4096] = { 0 };
 	ssize_t len;
 
 	memcpy(bytes, event, sizeof(*event));
-	len = write(write_end[fake.ids[owner].fd], bytes, fake.record_size);
+	len = write(write_end[fd], bytes, fake.record_size);
 	assert(len == (ssize_t)fake.record_size);
+}
+
+/* With the lock held. */
+static void post(const struct rdma_cm_alt_event *event)
+{
+	__u32 owner = event->listen_id ? event->listen_id : event->id;
+	int fd = fake.ids[owner].fd;
+
+	reap(fd);
+	if (readers[fd] || waits(fd) || !fake_ring_put(fd, event))
+		put_in_pipe(fd, event);
 }
 
 void fake_post(const struct rdma_cm_alt_event *event)
@@ -188,7 +248,7 @@ static int do_resolve(struct rdma_cm_alt_resolve *cmd)
 {
 	struct rdma_cm_alt_pipeline *pipe = &cmd->pipe;
 	__u32 handle = pipe->id;
-	int fd = pipe->queue_fd;
+	int fd = queue_of(pipe->queue_fd);
 
 	cmd->out_queue_fd = -1;
 	if (pipe->steps & RDMA_CM_ALT_STEP_CREATE) {
@@ -224,7 +284,7 @@ static void take_private_data(const struct rdma_cm_alt_conn_param *param)
 static int do_set_queue(struct rdma_cm_alt_set_queue *cmd)
 {
 	struct fake_id *id = alive(cmd->id);
-	int fd = cmd->queue_fd;
+	int fd = queue_of(cmd->queue_fd);
 
 	if (!id)
 		return -ENOENT;
@@ -236,6 +296,8 @@ static int do_set_queue(struct rdma_cm_alt_set_queue *cmd)
 	}
 	if (cmd->flags & RDMA_CM_ALT_SET_QUEUE_COOKIE)
 		id->cookie = cmd->cookie;
+	reap(id->fd);
+	fake_ring_void(id->fd, cmd->id, 0);
 	id->fd = fd;
 	cmd->out_events_reported = id->reported;
 	return 0;
@@ -248,6 +310,8 @@ static int do_destroy(struct rdma_cm_alt_destroy *cmd)
 	if (!id)
 		return -ENOENT;
 	id->alive = false;
+	reap(id->fd);
+	fake_ring_void(id->fd, cmd->id, 0);
 	cmd->out_events_reported = id->reported;
 	return 0;
 }
@@ -277,6 +341,8 @@ static int do_leave(struct rdma_cm_alt_leave *cmd)
 	if (!member->alive)
 		return -ENOENT;
 	member->alive = false;
+	reap(fake.ids[member->id].fd);
+	fake_ring_void(fake.ids[member->id].fd, member->id, cmd->member);
 	cmd->out_events_reported = member->reported;
 	return 0;
 }
@@ -295,34 +361,82 @@ static int do_post(const struct rdma_cm_alt_post_event *cmd)
 	return 0;
 }
 
+/* With the lock held. */
+static int do_connect(struct rdma_cm_alt_connect *cmd)
+{
+	struct rdma_cm_alt_resolve resolve = { .pipe = cmd->pipe };
+	int ret;
+
+	if (fake.meanwhile) {
+		/* What it does may ask for something, too. */
+		pthread_mutex_unlock(&fake_lock);
+		fake.meanwhile();
+		pthread_mutex_lock(&fake_lock);
+		return -ECONNABORTED;
+	}
+	take_private_data(&cmd->param);
+	cmd->out_id = cmd->pipe.id;
+	cmd->out_queue_fd = -1;
+	if (cmd->pipe.steps & RDMA_CM_ALT_STEP_CREATE) {
+		resolve.pipe.steps = RDMA_CM_ALT_STEP_CREATE;
+		ret = do_resolve(&resolve);
+		if (ret)
+			return ret;
+		cmd->out_id = resolve.out_id;
+		cmd->out_queue_fd = resolve.out_queue_fd;
+	}
+	if (cmd->pipe.steps && fake.addr_event != RDMA_CM_ALT_EVENT_ADDR_RESOLVED)
+		post_type(fake.addr_event, cmd->out_id, fake.status);
+	else
+		post_type(fake.connect_event, cmd->out_id, fake.status);
+	return 0;
+}
+
+static int run(unsigned int nr, void *arg);
+
+static int do_batch(struct rdma_cm_alt_batch *cmd)
+{
+	unsigned int i = cmd->cmd - RDMA_CM_ALT_CMD_BASE;
+	__s32 *results = (void *)(uintptr_t)cmd->results_uptr;
+	__u32 n;
+
+	for (n = 0; n < cmd->count; n++) {
+		__u8 *entry = (__u8 *)(uintptr_t)cmd->entries_uptr + (size_t)n * cmd->stride;
+
+		if (*(__u32 *)(void *)entry) {
+			fake.calls[i]++;
+			memcpy(&fake.last[i], entry, *(__u32 *)(void *)entry);
+			results[n] = fake.fail[i] ? -fake.fail[i] : run(cmd->cmd, entry);
+			fake.fail[i] = 0;
+		} else {
+			results[n] = -EINVAL;
+		}
+	}
+	cmd->out_done = n;
+	return 0;
+}
+
 static int run(unsigned int nr, void *arg)
 {
 	switch (nr) {
 	case RDMA_CM_ALT_CMD_INFO:
 		((struct rdma_cm_alt_info *)arg)->out_record_size = fake.record_size;
+		((struct rdma_cm_alt_info *)arg)->out_features = fake.features;
 		return 0;
 	case RDMA_CM_ALT_CMD_QUEUE_CREATE: {
-		int fd = new_queue();
+		struct rdma_cm_alt_queue_create *cmd = arg;
 
-		((struct rdma_cm_alt_queue_create *)arg)->out_fd = fd;
-		return fd < 0 ? fd : 0;
+		cmd->out_fd = new_queue();
+		if (cmd->out_fd >= 0 && cmd->ring_entries)
+			fake_ring_create(cmd, fake.record_size);
+		return cmd->out_fd < 0 ? cmd->out_fd : 0;
 	}
 	case RDMA_CM_ALT_CMD_RESOLVE:
 		return do_resolve(arg);
-	case RDMA_CM_ALT_CMD_CONNECT: {
-		struct rdma_cm_alt_connect *cmd = arg;
-
-		if (fake.meanwhile) {
-			/* What it does may ask for something, too. */
-			pthread_mutex_unlock(&fake_lock);
-			fake.meanwhile();
-			pthread_mutex_lock(&fake_lock);
-			return -ECONNABORTED;
-		}
-		take_private_data(&cmd->param);
-		post_type(fake.connect_event, cmd->pipe.id, fake.status);
-		return 0;
-	}
+	case RDMA_CM_ALT_CMD_CONNECT:
+		return do_connect(arg);
+	case RDMA_CM_ALT_CMD_BATCH:
+		return do_batch(arg);
 	case RDMA_CM_ALT_CMD_LISTEN:
 		((struct rdma_cm_alt_listen *)arg)->out_route = fake.route;
 		return 0;
@@ -389,22 +503,99 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 	return ret;
 }
 
+/* What waits goes into the ring, if nobody else waits for it. */
+static void pump(int fd)
+{
+	__u8 bytes[4096];
+
+	while (!readers[fd] && fake_ring_has_room(fd) && waits(fd)) {
+		ssize_t len = read(fd, bytes, fake.record_size);
+
+		assert(len == (ssize_t)fake.record_size);
+		fake_ring_put(fd, (void *)bytes);
+	}
+}
+
+static void stop_reading(void *readers_of)
+{
+	pthread_mutex_lock(&fake_lock);
+	--*(int *)readers_of;
+	pthread_mutex_unlock(&fake_lock);
+}
+
+/* A thread may be cancelled here. */
+static ssize_t wait_in_read(int fd, void *buf, size_t len)
+{
+	ssize_t ret;
+
+	pthread_cleanup_push(stop_reading, &readers[fd]);
+	ret = read(fd, buf, len);
+	pthread_cleanup_pop(0);
+	return ret < 0 ? -errno : ret;
+}
+
 static ssize_t fake_read(int fd, void *buf, size_t len)
 {
-	struct rdma_cm_alt_event *event = buf;
-	ssize_t ret = read(fd, buf, len);
+	ssize_t done, ret;
 
-	if (ret < 0)
-		return -errno;
 	/* A line of a file, no record. */
-	if (len < 64)
-		return ret;
+	if (len < 64) {
+		ret = read(fd, buf, len);
+		return ret < 0 ? -errno : ret;
+	}
+	fd = queue_of(fd);
 	pthread_mutex_lock(&fake_lock);
-	fake.ids[event->listen_id ? event->listen_id : event->id].reported++;
-	if (event->member)
-		fake.members[event->member].reported++;
+	fake.reads++;
+	reap(fd);
+	if (fake_ring_unread(fd)) {
+		pthread_mutex_unlock(&fake_lock);
+		return 0;
+	}
+	readers[fd]++;
+	pthread_mutex_unlock(&fake_lock);
+	ret = wait_in_read(fd, buf, len);
+	pthread_mutex_lock(&fake_lock);
+	readers[fd]--;
+	for (done = 0; done < ret; done += fake.record_size)
+		count((void *)((__u8 *)buf + done));
+	if (ret > 0)
+		pump(fd);
 	pthread_mutex_unlock(&fake_lock);
 	return ret;
+}
+
+static void *fake_mmap(size_t len, int prot, int fd, off_t offset)
+{
+	void *map = NULL;
+
+	(void)prot;
+	pthread_mutex_lock(&fake_lock);
+	if (!fake.mmap_error)
+		map = fake_ring_map(fd, len, (__u64)offset);
+	pthread_mutex_unlock(&fake_lock);
+	return map ? map : MAP_FAILED;
+}
+
+/* What was not taken waits again, in front of the rest. */
+static int fake_munmap(void *addr, size_t len)
+{
+	struct rdma_cm_alt_event events[256];
+	int i, fd, n = 0;
+
+	(void)len;
+	pthread_mutex_lock(&fake_lock);
+	fd = fake_ring_owner(addr);
+	if (fd >= 0) {
+		reap(fd);
+		while (fake_ring_take_back(fd, &events[n]))
+			n++;
+		fake_ring_stop(fd);
+		assert(!n || !waits(fd));
+		for (i = 0; i < n; i++)
+			put_in_pipe(fd, &events[i]);
+	}
+	pthread_mutex_unlock(&fake_lock);
+	return 0;
 }
 
 /* A file of stock's configfs, below a directory of the test. */
@@ -438,6 +629,7 @@ static int fake_close(int fd)
 	if (fd >= 0 && fd < MAX_FDS && write_end[fd]) {
 		close(write_end[fd]);
 		write_end[fd] = 0;
+		fake_ring_close(fd);
 	}
 	pthread_mutex_unlock(&fake_lock);
 	return close(fd) ? -errno : 0;
@@ -448,6 +640,8 @@ static const struct rcl_sys_ops fake_ops = {
 	.close = fake_close,
 	.ioctl = fake_ioctl,
 	.read = fake_read,
+	.mmap = fake_mmap,
+	.munmap = fake_munmap,
 };
 
 static void put_addr(struct rdma_cm_alt_sockaddr *out, const char *ip, __u16 port)

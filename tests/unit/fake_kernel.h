@@ -45,8 +45,11 @@ struct fake_member {
  * struct fake_kernel - its knobs and what it saw
  * @open_error: errno of the next opens; 0: they work
  * @fail: errno of a command's next call, by number - RDMA_CM_ALT_CMD_BASE
- * @calls: calls of each command
+ * @calls: calls of each command, and entries of batches
+ * @reads: calls of read() for events, those included that found none
  * @record_size: of an event
+ * @features: RDMA_CM_ALT_FEATURE_*
+ * @mmap_error: mmap() fails
  * @route: what it knows of every id
  * @config_dir: what stock's directory in configfs shows; NULL: it has none
  * @qp: QP attributes in events
@@ -71,7 +74,10 @@ struct fake_kernel {
 	int open_error;
 	int fail[FAKE_COMMANDS];
 	int calls[FAKE_COMMANDS];
+	int reads;
 	__u32 record_size;
+	__u64 features;
+	bool mmap_error;
 	struct rdma_cm_alt_route route;
 	const char *config_dir;
 	struct rdma_cm_alt_qp_attr qp;
@@ -141,6 +147,12 @@ __u32 fake_child(__u32 listener);
 
 /** fake_id_alive - is there an id with this handle? */
 bool fake_id_alive(__u32 handle);
+
+/** fake_copy - copy the descriptor of a queue, as dup() does, for fake_uncopy() */
+int fake_copy(int fd);
+
+/** fake_uncopy - close the copy */
+void fake_uncopy(int copy);
 
 /** fake_open_queues - queues that are open */
 int fake_open_queues(void);
