@@ -21,6 +21,7 @@ help:
 	@echo '  make check               everything'
 	@echo '  make kunit               the unit tests of the module, in the debug guest'
 	@echo '  make soak                what check leaves out in the debug guest (half an hour and more)'
+	@echo '  make bench               measures ours against stock: table and plots in build/bench/ (a quarter of an hour)'
 	@echo '  make vm [GUEST=6.12]     a shell in a guest (6.1, 6.12, debug)'
 	@echo 'Show:'
 	@echo '  make demo                what this is good for, in one run'
@@ -37,8 +38,9 @@ modules: setup
 lib:
 	$(MAKE) -C userspace OUT=$(OUT)
 
-tests:
+tests: lib
 	$(MAKE) -C tests OUT=$(OUT)
+	$(MAKE) -C userspace OUT=$(OUT) examples
 
 setup:
 	scripts/setup
@@ -51,6 +53,9 @@ kunit: setup
 
 soak: setup
 	scripts/check -f tests/soak.conf
+
+bench: setup
+	scripts/perf
 
 demo:
 	scripts/demo
@@ -66,4 +71,4 @@ clean:
 	rm -rf $(OUT)
 	if [ -e '$(KDIR)/Makefile' ]; then $(MAKE) -C $(KDIR) M=$(CURDIR) clean; fi
 
-.PHONY: all help module modules lib tests setup check kunit soak demo vm install clean
+.PHONY: all help module modules lib tests setup check kunit soak bench demo vm install clean

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Plots of the measurements, as PNG and SVG."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+from .verdicts import FLOOR, OURS, STOCK, Found, Record
+
+COLOURS = {OURS: "tab:blue", STOCK: "tab:red", FLOOR: "tab:gray"}
+
+
+def _latency(axes: object, found: Found, row: str) -> bool:
+    for name in (OURS, STOCK):
+        values = sorted(found.pooled(row, name, "connect"))
+        if values:
+            # The quick nine of ten say nothing, and take room in the file.
+            first = int(0.895 * len(values))
+            axes.step([value / 1e3 for value in values[first:]],
+                      [(number + 1) / len(values) for number in range(first, len(values))],
+                      where="post", label=name, color=COLOURS[name])
+    axes.set(xscale="log", xlabel="connect latency in ms", ylabel="part of all connections",
+             ylim=(0.9, 1.001))
+    return bool(axes.lines)
+
+
+def _rate(axes: object, found: Found) -> bool:
+    for name in (OURS, STOCK, FLOOR):
+        points = sorted((record["count"], record["count"] / record["up_us"] * 1e6)
+                        for record in found.of("rate-curve", name))
+        if points:
+            axes.plot(*zip(*points), marker="o", label=name, color=COLOURS[name])
+    axes.set(xlabel="connections", ylabel="connections per second", ylim=(0, None))
+    return bool(axes.lines)
+
+
+def _close(axes: object, found: Found) -> bool:
+    for name in (OURS, STOCK):
+        times: dict[int, list[float]] = {}
+        for record in found.of("close", name):
+            times.setdefault(record["count"], []).append(record["close_us"] / 1e6)
+        points = sorted((count, statistics.median(values)) for count, values in times.items())
+        if points:
+            axes.plot(*zip(*points), marker="o", label=name, color=COLOURS[name])
+    axes.set(xlabel="ids with an event that nobody read", ylabel="close in s", ylim=(0, None))
+    return bool(axes.lines)
+
+
+def draw(records: list[Record], directory: Path) -> list[Path]:
+    """What there are records for; the files."""
+    # It takes a second to load, and a report without plots does not need it.
+    import matplotlib  # pylint: disable=import-outside-toplevel
+    matplotlib.use("Agg")
+    # The same records make the same file.
+    matplotlib.rcParams["svg.hashsalt"] = "rdma_cm_alt"
+    from matplotlib import pyplot  # pylint: disable=import-outside-toplevel
+
+    found = Found(records)
+    pictures = {
+        "latency-ib": (lambda axes: _latency(axes, found, "loss-ib"),
+                       "1 % of CM messages lost, InfiniBand"),
+        "latency-roce": (lambda axes: _latency(axes, found, "loss-roce"),
+                         "1 % of packets lost, RoCE"),
+        "rate": (lambda axes: _rate(axes, found), "connections without QPs"),
+        "close": (lambda axes: _close(axes, found), "close of an event channel"),
+    }
+    files = []
+    for name, (fill, title) in pictures.items():
+        figure, axes = pyplot.subplots(figsize=(6, 4))
+        if fill(axes):
+            axes.set_title(title)
+            axes.grid(alpha=0.3)
+            axes.legend()
+            for kind in ("png", "svg"):
+                files.append(directory / f"{name}.{kind}")
+                figure.savefig(files[-1], bbox_inches="tight", dpi=120,
+                               metadata={"Date": None} if kind == "svg" else None)
+        pyplot.close(figure)
+    return files
