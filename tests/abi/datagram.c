@@ -94,7 +94,7 @@ static void check_established(const char *ip)
 	EXPECT_EVENT_STATUS(p.cq, ESTABLISHED, p.client, 0, &ev);
 	EXPECT_EQ(ev.cookie, CLIENT);
 	EXPECT_EQ(ev.listen_id, 0);
-	EXPECT_EQ(ev.flags, RDMA_CM_ALT_EVENT_F_UD);
+	EXPECT_EQ(ev.flags, RDMA_CM_ALT_EVENT_F_UD | RDMA_CM_ALT_EVENT_F_ROUTE);
 	EXPECT_EQ(ev.qp_num, DATAGRAM_QP);
 	EXPECT_EQ(ev.qkey, UDP_QKEY);
 	check_data(&ev, 0, REP_MAX);
@@ -191,7 +191,7 @@ TEST(reject_is_status_2_with_private_data)
 	EXPECT_EQ(rca_reject(p.ctx, p.server, 27, NULL, 0), -EINVAL);
 	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, pattern(), REP_MAX), 0);
 	EXPECT_EVENT_STATUS(p.cq, UNREACHABLE, p.client, SIDR_REJECT, &ev);
-	EXPECT_EQ(ev.flags, RDMA_CM_ALT_EVENT_F_UD);
+	EXPECT_EQ(ev.flags, RDMA_CM_ALT_EVENT_F_UD | RDMA_CM_ALT_EVENT_F_ROUTE);
 	check_no_qp(&ev);
 	check_data(&ev, REP_MAX, REP_MAX);
 }

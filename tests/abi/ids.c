@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -364,6 +365,19 @@ TEST(step_that_fails_takes_the_new_queue_away)
 	cmd.pipe.src = make_addr(NOT_OURS, 0);
 	EXPECT_EQ(call(ctx, cmd), -EADDRNOTAVAIL);
 	EXPECT_EQ(MUST(dup(ctx)), next);
+}
+
+/* Every idle end of a connection pays for what is added to it: see kernel/cmid_parts.h. */
+TEST(an_id_is_small)
+{
+	FILE *file = fopen("/sys/kernel/slab/rca_id/object_size", "r");
+	int size = 0;
+
+	if (!file || !access("/proc/lockdep", F_OK))
+		ktap_skip("locks are larger here, or slabs are not told");
+	EXPECT_EQ(fscanf(file, "%d", &size), 1);
+	fclose(file);
+	EXPECT(size > 0 && size <= 480);
 }
 
 TEST(route_without_address_is_einval)

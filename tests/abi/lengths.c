@@ -54,6 +54,7 @@ static const struct row rows[] = {
 	ROW(LISTEN, rdma_cm_alt_listen, backlog, -ENOENT, .outputs = true,
 	    ID(rdma_cm_alt_listen, id)),
 	ROW(ACCEPT, rdma_cm_alt_accept, param, -ENOENT, ID(rdma_cm_alt_accept, id),
+	    .flags = RDMA_CM_ALT_ACCEPT_QUIET,
 	    .reserved = { SPAN(rdma_cm_alt_accept, __reserved),
 			  SPAN(rdma_cm_alt_accept, param.__reserved),
 			  SPAN(rdma_cm_alt_accept, param.__reserved2) }),
@@ -84,7 +85,7 @@ static const struct row rows[] = {
 	    ID(rdma_cm_alt_leave, member)),
 	ROW(DESTROY, rdma_cm_alt_destroy, id, -ENOENT, .outputs = true,
 	    ID(rdma_cm_alt_destroy, id)),
-	ROW(BATCH, rdma_cm_alt_batch, results_uptr, -EOPNOTSUPP, .outputs = true),
+	ROW(BATCH, rdma_cm_alt_batch, results_uptr, -EINVAL, .outputs = true),
 };
 
 #define for_each_row(row)							\

@@ -141,7 +141,7 @@ TEST(device_that_is_removed_takes_its_memberships)
 	EXPECT_EQ(leave(ctx, members[1]), -ENOENT);
 }
 
-TEST(network_device_that_is_removed_takes_them_along)
+TEST_LONG(network_device_that_is_removed_takes_them_along)
 {
 	uint32_t id, member;
 	int ctx, queue;
@@ -158,7 +158,7 @@ TEST(network_device_that_is_removed_takes_them_along)
 	EXPECT_EQ(leave(ctx, member), 0);
 }
 
-TEST(memberships_of_a_lost_stack_are_not_left_twice)
+TEST_LONG(memberships_of_a_lost_stack_are_not_left_twice)
 {
 	uint32_t id, member;
 	int ctx, queue;
@@ -205,7 +205,7 @@ static void *join_and_leave(void *arg)
 	return NULL;
 }
 
-TEST(device_that_comes_and_goes_under_load)
+TEST_LONG(device_that_comes_and_goes_under_load)
 {
 	struct busy busy = { .ctx = get_ctx() };
 	pthread_t threads[2];

@@ -177,7 +177,7 @@ static void connect_here(int ctx, int lq, uint32_t listener, const char *ip)
 	EXPECT_EQ(rca_destroy(ctx, ev.id), 0);
 }
 
-TEST(listeners_of_three_namespaces_on_one_port_of_one_device)
+TEST_LONG(listeners_of_three_namespaces_on_one_port_of_one_device)
 {
 	int ctx = get_ctx(), a = get_netns("rcaA"), b = get_netns("rcaB");
 	int qa = get_queue(ctx), qb = get_queue(ctx), qh = get_queue(ctx);
@@ -265,7 +265,7 @@ TEST(changes_without_end_do_not_keep_a_listener_on_a_device)
 	cleanup();
 }
 
-TEST(wildcard_listener_waits_for_what_another_user_holds)
+TEST_LONG(wildcard_listener_waits_for_what_another_user_holds)
 {
 	int ctx = get_ctx(), a = get_netns("rcaA"), b = get_netns("rcaB"), fd = stock_open();
 	uint32_t theirs = stock_id(fd), id;
@@ -335,7 +335,7 @@ static void expect_dead(void)
 }
 
 /* Of either stack: as of a socket. */
-TEST(id_keeps_its_namespace_until_it_is_destroyed)
+TEST_LONG(id_keeps_its_namespace_until_it_is_destroyed)
 {
 	int ctx = get_ctx(), a = get_watched_netns(), fd = -1;
 	uint32_t bound, listener;
@@ -429,13 +429,14 @@ static void exclusively(void)
 	cleanup();
 }
 
-TEST(device_of_another_namespace_in_exclusive_mode)
+TEST_LONG(device_of_another_namespace_in_exclusive_mode)
 {
 	pid_t pid;
 	int status;
 
 	home = MUST(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
 	cleanup();
+	EXPECT_EQ(system("bash -c '. tests/lib/rig.sh; rig_namespaces_gone'"), 0);
 	if (!set_mode("exclusive"))
 		ktap_skip("the mode cannot be changed");
 	home = -1;

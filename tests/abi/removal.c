@@ -52,7 +52,7 @@ static void removed(int ctx, uint32_t id)
 	EXPECT_EQ(rca_destroy(ctx, id), 0);
 }
 
-TEST(bound_id_is_told_once)
+TEST_LONG(bound_id_is_told_once)
 {
 	int ctx, queue;
 	uint32_t id;
@@ -70,7 +70,7 @@ TEST(bound_id_is_told_once)
 	removed(ctx, id);
 }
 
-TEST(listening_id_is_told_once)
+TEST_LONG(listening_id_is_told_once)
 {
 	int ctx, queue;
 	uint32_t id;
@@ -86,7 +86,7 @@ TEST(listening_id_is_told_once)
 	removed(ctx, id);
 }
 
-TEST(resolved_ids_are_told_once_each)
+TEST_LONG(resolved_ids_are_told_once_each)
 {
 	int ctx, queue;
 	uint32_t ids[10];
@@ -145,7 +145,7 @@ TEST(connection_is_told_on_both_sides)
 	removed(p.ctx, p.server);
 }
 
-TEST(datagrams_are_told_on_both_sides)
+TEST_LONG(datagrams_are_told_on_both_sides)
 {
 	struct pair p;
 	event_t ev;
@@ -175,6 +175,7 @@ TEST(datagram_request_under_way)
 	datagram_route(&p, ADDR);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	p.server = ev.id;
 	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
 	delete_device();
 	/* The end of the server's id may refuse the request before the client is told. */
@@ -184,8 +185,11 @@ TEST(datagram_request_under_way)
 	EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL);
 	EXPECT_EQ(ev.id, p.client);
 	EXPECT(!event_waits(p.cq));
+	/* It is its program's since the request was read. */
+	EXPECT_EVENT(p.lq, DEVICE_REMOVAL, p.server);
 	EXPECT(!event_waits(p.lq));
 	removed(p.ctx, p.client);
+	removed(p.ctx, p.server);
 }
 
 TEST(request_that_nobody_read)
@@ -207,7 +211,7 @@ TEST(request_that_nobody_read)
 	removed(p.ctx, p.listener);
 }
 
-TEST(wildcard_listener_is_not_told_and_listens_on_when_it_is_back)
+TEST_LONG(wildcard_listener_is_not_told_and_listens_on_when_it_is_back)
 {
 	struct pair p;
 	event_t ev;
@@ -231,7 +235,7 @@ TEST(wildcard_listener_is_not_told_and_listens_on_when_it_is_back)
 	delete_device();
 }
 
-TEST(address_can_be_bound_when_the_device_is_back)
+TEST_LONG(address_can_be_bound_when_the_device_is_back)
 {
 	int ctx, queue;
 	uint32_t id;
@@ -289,7 +293,7 @@ static void *bind_and_listen(void *arg)
 	return NULL;
 }
 
-TEST(device_that_comes_and_goes_under_load)
+TEST_LONG(device_that_comes_and_goes_under_load)
 {
 	struct busy busy = { .ctx = get_ctx() };
 	pthread_t threads[2];

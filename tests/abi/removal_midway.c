@@ -28,10 +28,10 @@ static void add_device(void)
 		ktap_skip("cannot make a device");
 }
 
-/* It waits for nobody's answer: a message to a silent peer is repeated for a minute. */
+/* It waits for nobody's answer: a message to a silent peer is repeated for more than a minute. */
 static void delete_device(void)
 {
-	EXPECT_EQ(system("timeout 20 rdma link delete rxe2"), 0);
+	EXPECT_EQ(system("timeout 40 rdma link delete rxe2"), 0);
 }
 
 static void expect_removal(int queue, uint32_t id)
@@ -48,7 +48,7 @@ static void expect_removal(int queue, uint32_t id)
 	EXPECT(!event_waits(queue));
 }
 
-TEST(peer_was_asked_and_says_nothing)
+TEST_LONG(peer_was_asked_and_says_nothing)
 {
 	int ctx, queue;
 	uint32_t id;
@@ -65,7 +65,7 @@ TEST(peer_was_asked_and_says_nothing)
 	EXPECT_EQ(rca_destroy(ctx, id), 0);
 }
 
-TEST(peer_of_a_datagram_was_asked_and_says_nothing)
+TEST_LONG(peer_of_a_datagram_was_asked_and_says_nothing)
 {
 	uint32_t id;
 	int ctx, queue;
@@ -102,22 +102,21 @@ static void get_half(struct pair *p, bool accepted)
 	EXPECT_EVENT(p->cq, CONNECT_RESPONSE, p->client);
 }
 
-TEST(request_was_read_and_not_answered)
+TEST_LONG(request_was_read_and_not_answered)
 {
 	struct pair p;
 
 	get_half(&p, false);
 	delete_device();
 	expect_removal(p.cq, p.client);
-	/* It is told only when the client's reject came before, and has no cookie before accept. */
-	if (event_waits(p.lq))
-		expect_removal(p.lq, p.server);
+	/* It is its program's since the request was read, and has no cookie before accept. */
+	expect_removal(p.lq, p.server);
 	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), -ENXIO);
 	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 }
 
-TEST(request_was_accepted_and_not_confirmed)
+TEST_LONG(request_was_accepted_and_not_confirmed)
 {
 	struct pair p;
 
@@ -172,7 +171,7 @@ TEST(nobody_reads_the_events)
 	delete_device();
 }
 
-TEST(process_is_stopped_and_killed)
+TEST_LONG(process_is_stopped_and_killed)
 {
 	pid_t pid = MUST(fork());
 	int status;
@@ -295,7 +294,7 @@ TEST(device_that_comes_and_goes_under_connections)
 	unsigned int before;
 	pthread_t threads[3];
 
-	ktap_timeout(180);
+	ktap_timeout(600);
 	add_device();
 	for (int i = 0; i < 3; i++)
 		EXPECT_EQ(pthread_create(&threads[i], NULL, i ? connect_and_go : serve, &busy), 0);
@@ -334,7 +333,7 @@ TEST(driver_is_unloaded)
 	wildcard = get_id(ctx, queue, 0);
 	EXPECT_EQ(rca_bind(ctx, wildcard, "0.0.0.0", PORT + 3), 0);
 	EXPECT_EQ(rca_listen(ctx, wildcard, 0), 0);
-	status = system("timeout 30 rmmod rdma_rxe");
+	status = system("timeout 40 rmmod rdma_rxe");
 	EXPECT_EQ(system("modprobe rdma_rxe && rdma link add rxe0 type rxe netdev d0 &&"
 			 "rdma link add rxe1 type rxe netdev v0"), 0);
 	EXPECT_EQ(status, 0);

@@ -135,6 +135,77 @@ TEST(silent_route_is_complete_when_the_call_returns)
 	EXPECT(!event_waits(queue));
 }
 
+/* Nothing has to be waited for: the neighbour is known, and RoCE asks nobody for the route. */
+TEST(known_neighbour_is_complete_when_the_call_returns)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_id(ctx, queue, 0);
+	struct rdma_cm_alt_resolve cmd = steps_cmd(id, RDMA_CM_ALT_STEP_ADDR |
+						   RDMA_CM_ALT_STEP_ROUTE, HERE);
+
+	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_RESOLVE, &cmd), 0);
+	EXPECT_EQ(cmd.out_done, RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE);
+	EXPECT_EQ(cmd.out_route.num_paths, 1);
+	EXPECT(addr_is(&cmd.out_route.src, HERE));
+	EXPECT(event_waits(queue));
+	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	EXPECT(event_waits(queue));
+	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	EXPECT(!event_waits(queue));
+}
+
+TEST(new_id_is_resolved_in_the_call_that_makes_it)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	struct rdma_cm_alt_resolve cmd = steps_cmd(0, RDMA_CM_ALT_STEP_CREATE |
+						   RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE,
+						   HERE6);
+
+	cmd.pipe.events = 0;
+	cmd.pipe.queue_fd = queue;
+	cmd.pipe.ps = RDMA_PS_TCP;
+	cmd.pipe.qp_type = IB_UVERBS_QPT_RC;
+	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_RESOLVE, &cmd), 0);
+	EXPECT_EQ(cmd.out_done, cmd.pipe.steps);
+	EXPECT_EQ(cmd.out_route.num_paths, 1);
+	EXPECT(!event_waits(queue));
+	EXPECT_EQ(rca_destroy(ctx, cmd.out_id), 0);
+}
+
+#define LATE "10.7.0.98"
+#define WAITING 64
+
+/* Half of those who wait do not live to see the neighbour; the others hear of it. */
+TEST(neighbour_that_answers_wakes_all_who_wait)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t ids[WAITING];
+	event_t ev;
+
+	if (system("ip neigh del " LATE " dev v0 2>/dev/null; ip neigh show >/dev/null"))
+		ktap_skip("cannot change neighbours");
+	for (int i = 0; i < WAITING; i++) {
+		struct rdma_cm_alt_resolve cmd = steps_cmd(0, RDMA_CM_ALT_STEP_ADDR, LATE);
+
+		ids[i] = get_id(ctx, queue, i);
+		cmd.pipe.id = ids[i];
+		cmd.pipe.timeout_ms = 20000;
+		EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_RESOLVE, &cmd), 0);
+		EXPECT_EQ(cmd.out_done, 0);
+	}
+	for (int i = 0; i < WAITING; i += 2)
+		EXPECT_EQ(rca_destroy(ctx, ids[i]), 0);
+	EXPECT(!event_waits(queue));
+	EXPECT_EQ(system("ip neigh replace " LATE " lladdr 02:00:00:00:00:98 dev v0"), 0);
+	for (int i = 1; i < WAITING; i += 2) {
+		get_event(queue, &ev);
+		EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_ADDR_RESOLVED);
+		EXPECT_EQ(ev.cookie % 2, 1);
+	}
+	EXPECT(!event_waits(queue));
+	EXPECT_EQ(system("ip neigh del " LATE " dev v0"), 0);
+}
+
 TEST(neighbour_that_does_not_answer_is_addr_error)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);

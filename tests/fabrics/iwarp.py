@@ -312,6 +312,34 @@ def destroy_in_tcp(stacks: Stacks) -> None:
         _short("a destroy", took)
 
 
+def fused(_stacks: Stacks) -> None:
+    """Connects with the steps before them, to dead hosts: they wait for TCP, and nobody else does."""
+    run(f"{ROOT}/build/tests/fabrics/fused_tcp")
+
+
+def loopback(stacks: Stacks) -> None:
+    """127.0.0.1 and ::1 stand for the address of a device."""
+    for address, real, listen_on in (("127.0.0.1", THERE, THERE), ("::1", THERE6, THERE6),
+                                     ("127.0.0.1", THERE, "0.0.0.0")):
+        for name in (OURS, STOCK):
+            with Agent(stacks[OURS], *_in_peer()) as client, \
+                    Agent(stacks[name], *_in_peer()) as server:
+                port = next(PORTS)
+                listener = server.listening(listen_on, port)
+                one = client.routed("-", address, port)
+                same("the way", _place(client, one), ["siw1", "1", real, real])
+                client.must("qp", one)
+                client.must("connect", one)
+                other = server.event("CONNECT_REQUEST", listener)
+                server.must("qp", other)
+                server.must("accept", other)
+                client.event("ESTABLISHED", one)
+                server.event("ESTABLISHED", other)
+                client.must("disconnect", one)
+                client.event("DISCONNECTED", one)
+                server.event("DISCONNECTED", other)
+
+
 def _in_tcp(agent: Agent) -> int:
     """An id that is in a connect that TCP does not answer."""
     one = agent.routed("-", DEAD, 7471)
@@ -553,7 +581,7 @@ def driver_goes(stacks: Stacks) -> None:
 
 
 TESTS = (
-    ("rping over IPv4 and IPv6", rping, True),
+    ("rping over IPv4 and IPv6", rping, False),
     ("connections over IPv4: private data, addresses, the end", connections, True),
     ("connections over IPv6", connections6, False),
     ("listeners on wildcard addresses", wildcards, False),
@@ -565,6 +593,8 @@ TESTS = (
     ("a host that says nothing", unreachable, False),
     ("destroy while the peer says nothing", destroy_while_mute, True),
     ("destroy while TCP waits for a dead host", destroy_in_tcp, True),
+    ("fused connects to dead hosts", fused, True),
+    ("127.0.0.1 and ::1", loopback, False),
     ("kill while TCP waits for a dead host", kill_in_tcp, True),
     ("the device goes while TCP waits for a dead host", device_goes_in_tcp, True),
     ("the device goes in every other state", device_goes, True),

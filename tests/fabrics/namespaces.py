@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Network namespaces on InfiniBand: two of them share an adapter.
+"""Network namespaces on InfiniBand: two of them share an adapter, or have one of their own.
 
 hca0 is the initial namespace's, with ib0 (10.8.0.1) and a child of it in the partition 0x8001
 (10.8.2.1). Of hca1, ib1 (10.8.0.2) is in the namespace hca1 and its child (10.8.2.2) in hca2. So
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from agent import DEBUG, PATIENCE, Agent, Unexpected, connected, disconnected, run, same
+from agent import DEBUG, PATIENCE, Agent, Unexpected, connected, disconnected, run, same, wait_for
 from cmtrace import OURS, STOCK
 from stacks import ROOT, Inside, Stack
 
@@ -57,6 +57,7 @@ def down() -> None:
     run("ip netns del hca2", None)
     run("ip link del ib0.8001", None)
     shell("hca_down")
+    wait_for("the shared mode", lambda: not run("rdma system set netns shared 2>&1", None))
 
 
 def one_port(stacks: dict[str, Stack]) -> None:
@@ -97,8 +98,42 @@ def inside_only(stacks: dict[str, Stack]) -> None:
                  "EADDRNOTAVAIL")
 
 
+def exclusive(stacks: dict[str, Stack]) -> None:
+    """In the exclusive mode hca1 moves into a namespace: who had it is told, who is there has it."""
+    run("ip netns del hca2; ip netns del hca1")
+    shell(". tests/lib/rig.sh; rig_namespaces_gone")
+    wait_for("the exclusive mode", lambda: not run("rdma system set netns exclusive 2>&1", None))
+    wait_for("ib1", lambda: not run("ip link show ib1 >/dev/null 2>&1 || echo no"))
+    shell("hca_address 1")
+    run("ip netns add hca1 && ip -n hca1 link set lo up")
+    with Agent(stacks[OURS]) as home:
+        bound = home.id()
+        home.must("bind", bound, "10.8.0.2", 0)
+        everywhere = home.listening("0.0.0.0", PORT + 10)
+        run("rdma dev set hca1 netns hca1")
+        home.event("DEVICE_REMOVAL", bound)
+        home.quiet()
+        # IPoIB makes its interface in the initial namespace, wherever the adapter is.
+        wait_for("IPoIB", lambda: not run("ip link show ib1 >/dev/null 2>&1 || echo no"))
+        run("ip link set ib1 netns hca1 && ip -n hca1 link set ib1 up &&"
+            " ip -n hca1 addr add 10.8.0.2/24 dev ib1")
+        shell("hca_wait 20 hca_running -n hca1 ib1")
+        # The same port: the listener of the initial namespace does not hold it there. (Stock's on
+        # the wildcard would want it on the devices of other namespaces, too.)
+        for name in (STOCK, OURS):
+            with Agent(Inside(stacks[name], "/run/netns/hca1")) as inside:
+                address = "10.8.0.2" if name == STOCK else "0.0.0.0"
+                listener = inside.listening(address, PORT + 10)
+                one = home.routed("-", "10.8.0.2", PORT + 10)
+                other = connected(home, one, inside, listener)
+                same("the adapter", inside.place(other)[0], "hca1")
+                disconnected(home, one, inside, other)
+        home.must("destroy", everywhere)
+
+
 # A name, the test, and whether the debug guest runs it, too.
 TESTS = (
     ("listeners in two namespaces on one port of one adapter", one_port, True),
     ("addresses of other namespaces", inside_only, True),
+    ("an adapter moves in the exclusive mode", exclusive, True),
 )

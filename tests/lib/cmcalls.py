@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from cmtrace import Tracer
@@ -14,6 +16,7 @@ from stacks import ROOT, Program, Stack, waits_for_completion
 # -D: the program keeps its process id; -y: descriptors with their paths.
 STRACE = ("strace", "-D", "-f", "--seccomp-bpf", "-y", "-x", "-s", "4", "-e",
           "trace=openat,close,read,write,ioctl,poll,ppoll,fcntl,mmap,epoll_ctl")
+DRIVE = ROOT / "build/tests/perf/drive"
 _OPEN = re.compile(r"openat\(.* = \d+<.*rdma_cm")
 _CALL = re.compile(r"(?:\d+ +)?(\w+)\((?:\[\{fd=)?\d+<([^>]*rdma_cm[^>]*)>(?:, (.*))?")
 _MAPPED = re.compile(r"mmap\(.*, \d+<[^>]*rdma_cm")
@@ -63,6 +66,32 @@ class LostAcknowledgement(RuntimeError):
     """One side is done, the other waits for the completion of a message that rxe will not acknowledge."""
 
 
+def _wait_for_end(log: Path, deadline: float) -> str:
+    """The log, when all processes in it have ended: strace is no child of ours, and may be behind."""
+    while True:
+        text = log.read_text()
+        begun = set(re.findall(r"^(\d+) ", text, re.MULTILINE))
+        if _END.search(text) and len(_END.findall(text)) >= len(begun):
+            return text
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{log} has no end")
+        time.sleep(0.01)
+
+
+def count_alone(stack: Stack, command: str, limit: float) -> Counter[str]:
+    """Runs a program that is both ends itself; all its calls."""
+    deadline = time.monotonic() + limit
+    log = Path("/tmp/cmcalls-alone.strace")
+    log.unlink(missing_ok=True)
+    program = Program(stack, [*STRACE, "-o", str(log), *command.split()], log.with_suffix(".out"))
+    try:
+        if not program.wait(deadline) or program.status:
+            raise RuntimeError("\n".join(program.tell()))
+        return parse(_wait_for_end(log, deadline))
+    finally:
+        program.end()
+
+
 def count_pair(tracer: Tracer, stack: Stack, server: str, client: str,
                limit: float) -> tuple[Counter[str], Counter[str]]:
     """Runs a server and a client of one stack; the calls of the client and of the server."""
@@ -83,43 +112,64 @@ def count_pair(tracer: Tracer, stack: Stack, server: str, client: str,
                         each.status == 0 for each in programs):
                     raise LostAcknowledgement(problem)
                 raise RuntimeError(problem)
-        for log in logs:
-            # strace is no child of ours: it may be a moment behind.
-            while not _END.search(log.read_text()):
-                if time.monotonic() > deadline:
-                    raise RuntimeError(f"{log} has no end")
-                time.sleep(0.01)
+        said = [_wait_for_end(log, deadline) for log in logs]
     finally:
         for program in programs:
             program.end()
-    return parse(logs[1].read_text()), parse(logs[0].read_text())
+    return parse(said[1]), parse(said[0])
+
+
+# A channel has its ring after some events: what that costs once is in the shorter run as well.
+BASE, MORE = 5, 10
+
+
+def difference(few: Counter[str], many: Counter[str], connections: int) -> dict[str, float]:
+    """Calls for each of the connections that the longer run had more."""
+    return {name: (many[name] - few[name]) / connections for name in sorted({*few, *many})
+            if many[name] != few[name]}
 
 
 def per_connection(tracer: Tracer, stack: Stack, port: int,
-                   limit: float) -> tuple[Counter[str], Counter[str]]:
+                   limit: float) -> tuple[dict[str, float], dict[str, float]]:
     """Calls per connection of an asynchronous program (ucmatose), client and server.
 
-    The difference between runs with eleven and with one connection: what a process and a listener
-    need once is not in it.
+    The difference between runs with fifteen and with five connections: what a process, a channel and a
+    listener need once is not in it.
     """
-    more = 10
-    found: list[Counter[str]] = [Counter(), Counter()]
-    for number, connections in enumerate((1, 1 + more)):
-        common = f"-p {port + number} -c {connections} -C 1"
-        sides = count_pair(tracer, stack, f"ucmatose -b 10.9.0.1 {common}",
-                           f"ucmatose -s 10.9.0.1 {common}", limit)
-        for side, calls in zip(found, sides):
-            for name, count in calls.items():
-                side[name] += count if number else -count
+    runs = []
+    for connections in (BASE, BASE + MORE):
+        common = f"-p {port + connections} -c {connections} -C 1"
+        runs.append(count_pair(tracer, stack, f"ucmatose -b 10.9.0.1 {common}",
+                               f"ucmatose -s 10.9.0.1 {common}", limit))
     result = []
-    for side in found:
-        if bad := {name: count for name, count in side.items() if count % more}:
+    for few, many in zip(*runs):
+        side = difference(few, many, MORE)
+        # Who disconnects first is a matter of moments, and the other end need not ask then.
+        if side.get("DISCONNECT"):
+            side["DISCONNECT"] = float(math.ceil(side["DISCONNECT"]))
+        # How many events a read() finds, or a ring has, is one, too. All else is done for each.
+        if bad := {name: n for name, n in side.items() if name != "read" and not n.is_integer()}:
             raise RuntimeError(f"{stack.name}: not a whole number per connection: {bad}")
-        result.append(Counter({name: count // more for name, count in side.items() if count}))
+        result.append(side)
     return result[0], result[1]
 
 
-def describe(calls: Counter[str]) -> str:
+def one_at_a_time(stack: Stack, port: int, limit: float) -> dict[str, float]:
+    """Calls of both ends per connection of a program that ends one before it begins the next."""
+    runs = []
+    for connections in (BASE, BASE + MORE):
+        port += 1
+        runs.append(count_alone(stack, f"{DRIVE} -a 10.9.0.1 -s 10.9.0.2 -p {port} -n {connections} "
+                                "-w 1 -Q rate", limit))
+    return difference(*runs, MORE)
+
+
+def total(calls: Mapping[str, float]) -> float:
+    """How many they are."""
+    return round(sum(calls.values()), 2)
+
+
+def describe(calls: Mapping[str, float]) -> str:
     """The commands of one side, in words."""
-    return ", ".join(f"{name} {count}" if count > 1 else name
+    return ", ".join(f"{name} {count:g}" if count != 1 else name
                      for name, count in sorted(calls.items()))

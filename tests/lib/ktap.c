@@ -24,17 +24,19 @@ enum { PASS = 0, FAIL = 1, SKIP = 4 };
 static struct {
 	const char *name;
 	void (*run)(void);
+	bool takes_long;
 } tests[MAX_TESTS];
 static int count;
 static const char *running;
 
-void ktap_register(const char *name, void (*run)(void))
+void ktap_register(const char *name, void (*run)(void), bool takes_long)
 {
 	if (count == MAX_TESTS) {
 		fputs("ktap: too many tests in one program\n", stderr);
 		exit(FAIL);
 	}
 	tests[count].name = name;
+	tests[count].takes_long = takes_long;
 	tests[count++].run = run;
 }
 
@@ -142,12 +144,19 @@ static int run_one(int n)
 
 static bool wanted(int n, int argc, char **argv)
 {
+	const char *guest;
 	int i;
 
 	for (i = 1; i < argc; i++)
 		if (strstr(tests[n].name, argv[i]))
 			return true;
-	return argc < 2;
+	if (argc > 1)
+		return false;
+	guest = getenv("GUEST");
+	if (!tests[n].takes_long || !guest || strcmp(guest, "debug") || getenv("KTAP_ALL"))
+		return true;
+	printf("# left to make soak: %s\n", tests[n].name);
+	return false;
 }
 
 /* Arguments: parts of the names of the tests to run; none: all of them. */

@@ -14,6 +14,10 @@
  * Each test runs in a process of its own, in the order of the file, under an
  * alarm. The first expectation that fails ends it. What a test leaves open is
  * closed by its end.
+ *
+ * TEST_LONG() is for a test that is one of several of its kind and takes long:
+ * the debug guest runs it only with KTAP_ALL in the environment (make soak), or
+ * when it is named.
  */
 #ifndef KTAP_H
 #define KTAP_H
@@ -23,7 +27,7 @@
 /* Seconds that a test may take, unless it says otherwise with ktap_timeout(). */
 #define KTAP_TIMEOUT 300
 
-void ktap_register(const char *name, void (*run)(void));
+void ktap_register(const char *name, void (*run)(void), bool takes_long);
 int ktap_run(int argc, char **argv);
 void ktap_timeout(unsigned int seconds);
 void ktap_fail(const char *file, int line, const char *format, ...)
@@ -32,13 +36,16 @@ void ktap_skip(const char *format, ...) __attribute__((format(printf, 1, 2), nor
 void ktap_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void ktap_expect_eq(const char *file, int line, const char *what, long long is, long long wanted);
 
-#define TEST(name)								\
+#define KTAP_TEST(name, takes_long)						\
 	static void name(void);							\
 	__attribute__((constructor)) static void register_##name(void)		\
 	{									\
-		ktap_register(#name, name);					\
+		ktap_register(#name, name, takes_long);				\
 	}									\
 	static void name(void)
+
+#define TEST(name) KTAP_TEST(name, false)
+#define TEST_LONG(name) KTAP_TEST(name, true)
 
 #define KTAP_MAIN								\
 	int main(int argc, char **argv)						\

@@ -57,3 +57,15 @@ rig_load() {
 rig_unload() {
 	[ ! -e /sys/module/rdma_cm_alt ] || rmmod rdma_cm_alt
 }
+
+# rig_namespaces_gone: until ib_core, too, is done with the network namespaces that were deleted before.
+# One more is deleted: when its devices go, everything else of it and of those before it is gone.
+rig_namespaces_gone() {
+	local tries=1200
+	ip netns add ending && ip link add ending0 type veth peer name ending1 netns ending || return
+	ip netns del ending
+	while ip link show ending0 >/dev/null 2>&1; do
+		[ $((tries -= 1)) -gt 0 ] || return 1
+		sleep 0.05
+	done
+}

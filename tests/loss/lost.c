@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Connections over a fabric that loses messages, which the software InfiniBand
+ * adapters do on demand: what is sent again, and what ends when nobody answers.
+ * The client is here, at adapter hca0 (LID 1), the server in the network namespace
+ * hca1, at adapter hca1 (LID 2); see tests/lib/hca.sh. Paths have lifetime 14.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rca_test.h"
+
+#define RULES "/sys/kernel/debug/rca_hca/rules"
+#define SERVER_AT "10.8.0.2"
+#define OPT(name) RDMA_CM_ALT_OPTION_##name
+
+/* What stock takes for a message that was lost once. No row comes near to it. */
+#define STOCK_SECONDS 4.0
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static void rule(const char *text)
+{
+	int fd = MUST(open(RULES, O_WRONLY));
+
+	MUST(write(fd, text, strlen(text)));
+	close(fd);
+}
+
+/* One rule and no other. */
+static void lose(const char *text)
+{
+	rule("clear");
+	rule(text);
+}
+
+/* How many messages the rule that begins like this has matched. */
+static int seen_by(const char *text)
+{
+	FILE *file = fopen(RULES, "r");
+	char line[512], *where;
+	int count = -1;
+
+	EXPECT(file);
+	while (fgets(line, sizeof(line), file)) {
+		where = strstr(line, ": matched ");
+		if (where && !strncmp(line, text, strlen(text)))
+			sscanf(where, ": matched %d", &count);
+	}
+	fclose(file);
+	EXPECT(count >= 0);
+	return count;
+}
+
+/* pair_listen() in the other namespace, pair_route() from here. */
+static void pair_apart(struct pair *p)
+{
+	int here = MUST(open("/proc/self/ns/net", O_RDONLY));
+	int there = MUST(open("/run/netns/hca1", O_RDONLY));
+
+	rule("clear");
+	MUST(setns(there, CLONE_NEWNET));
+	pair_listen(p, SERVER_AT);
+	MUST(setns(here, CLONE_NEWNET));
+	p->cq = get_queue(p->ctx);
+	p->client = get_client(p->ctx, p->cq, SERVER_AT, p->port, CLIENT);
+	close(here);
+	close(there);
+}
+
+/* rca_connect() and all that follows, until both ends are connected. */
+static void connect_both(struct pair *p)
+{
+	event_t ev;
+
+	EXPECT_EQ(rca_connect(p->ctx, p->client, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p->lq, CONNECT_REQUEST, 0, 0, &ev);
+	p->server = ev.id;
+	EXPECT_EQ(rca_accept(p->ctx, p->server, SERVER, NULL, 0), 0);
+	EXPECT_EVENT(p->cq, CONNECT_RESPONSE, p->client);
+	EXPECT_EQ(rca_establish(p->ctx, p->client), 0);
+	EXPECT_EVENT(p->lq, ESTABLISHED, p->server);
+	EXPECT(!event_waits(p->lq));
+	EXPECT(!event_waits(p->cq));
+}
+
+static void set_deadline(const struct pair *p, uint32_t ms)
+{
+	EXPECT_EQ(rca_set_option(p->ctx, p->client, RDMA_CM_ALT_OPTION, OPT(DEADLINE), &ms,
+				 sizeof(ms)), 0);
+}
+
+static void set_byte(const struct pair *p, uint32_t name, uint8_t value)
+{
+	EXPECT_EQ(rca_set_option(p->ctx, p->client, RDMA_CM_ALT_OPTION, name, &value, 1), 0);
+}
+
+/* 2 * 64 ms for the way, 32 ms for the peer. */
+TEST(lost_request_is_sent_again)
+{
+	struct pair p;
+	double took;
+
+	pair_apart(&p);
+	lose("drop REQ count=1");
+	took = now();
+	connect_both(&p);
+	took = now() - took;
+	EXPECT(seen_by("drop REQ") >= 2);
+	EXPECT(took > 0.15);
+	EXPECT(took < STOCK_SECONDS);
+}
+
+/* The peer sends it again by what our request told it: 128 ms. */
+TEST(lost_reply_is_sent_again)
+{
+	struct pair p;
+	double took;
+
+	pair_apart(&p);
+	lose("drop REP count=1");
+	took = now();
+	connect_both(&p);
+	took = now() - took;
+	EXPECT(seen_by("drop REP") >= 2);
+	EXPECT(took > 0.12);
+	EXPECT(took < STOCK_SECONDS);
+}
+
+TEST(lost_ready_to_use_is_sent_again)
+{
+	struct pair p;
+	double took;
+
+	pair_apart(&p);
+	lose("drop RTU count=1");
+	took = now();
+	connect_both(&p);
+	took = now() - took;
+	EXPECT(seen_by("drop RTU") >= 2);
+	EXPECT(took < STOCK_SECONDS);
+}
+
+/*
+ * The peer repeats its reply for half a second; and then waits for as long as the MRA says
+ * that it got meanwhile, or the second one, which answers another reply.
+ */
+TEST(slow_program_keeps_its_peer)
+{
+	struct pair p;
+	event_t ev;
+
+	pair_apart(&p);
+	set_byte(&p, OPT(MAX_RETRIES), 7);
+	lose("drop MRA count=1");
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	p.server = ev.id;
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
+	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+	sleep(8);
+	EXPECT(seen_by("drop MRA") >= 2);
+	EXPECT(!event_waits(p.lq));
+	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
+	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+	EXPECT(!event_waits(p.lq));
+	EXPECT(!event_waits(p.cq));
+}
+
+/* Three rounds of two messages each; the peer gets one request. */
+TEST(rounds_follow_each_other)
+{
+	struct pair p;
+
+	pair_apart(&p);
+	set_byte(&p, OPT(MAX_RETRIES), 1);
+	set_deadline(&p, 60000);
+	lose("drop REQ count=5");
+	connect_both(&p);
+	EXPECT(seen_by("drop REQ") >= 6);
+}
+
+TEST(deadline_ends_a_connect)
+{
+	struct pair p;
+	double took;
+	int sent;
+
+	pair_apart(&p);
+	set_deadline(&p, 1000);
+	lose("drop REQ");
+	took = now();
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p.cq, UNREACHABLE, p.client, -ETIMEDOUT, NULL);
+	took = now() - took;
+	EXPECT(took > 0.99);
+	sent = seen_by("drop REQ");
+	EXPECT(sent >= 2);
+	/* And nothing more is sent. */
+	sleep(1);
+	EXPECT_EQ(seen_by("drop REQ"), sent);
+	EXPECT(!event_waits(p.cq));
+	rule("clear");
+}
+
+/* The server has not answered yet: the deadline takes the request back. */
+TEST(peer_is_told_of_the_deadline)
+{
+	struct pair p;
+	event_t ev;
+
+	pair_apart(&p);
+	set_deadline(&p, 500);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	EXPECT_EVENT_STATUS(p.cq, UNREACHABLE, p.client, -ETIMEDOUT, NULL);
+	sleep(2);	/* for the message */
+	EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), -ECONNRESET);
+}
+
+TEST(disconnect_from_a_dead_peer_ends_at_the_deadline)
+{
+	struct pair p;
+	double took;
+
+	pair_apart(&p);
+	connect_both(&p);
+	set_deadline(&p, 700);
+	lose("drop DREQ");
+	took = now();
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
+	took = now() - took;
+	EXPECT(took > 0.69);
+	EXPECT_EVENT(p.cq, TIMEWAIT_EXIT, p.client);
+	EXPECT(seen_by("drop DREQ") >= 2);
+	EXPECT(!event_waits(p.cq));
+	EXPECT(!event_waits(p.lq));
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+	rule("clear");
+}
+
+TEST(lost_disconnect_request_is_sent_again)
+{
+	struct pair p;
+
+	pair_apart(&p);
+	connect_both(&p);
+	lose("drop DREQ count=1");
+	EXPECT_EQ(rca_disconnect(p.ctx, p.server), 0);
+	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
+	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	EXPECT(seen_by("drop DREQ") >= 2);
+}
+
+/* In the background: the call does not wait. */
+TEST(destroyed_connection_asks_again)
+{
+	struct pair p;
+
+	pair_apart(&p);
+	connect_both(&p);
+	lose("drop DREQ count=2");
+	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	EXPECT(seen_by("drop DREQ") >= 3);
+}
+
+/* More than the window: all of them are sent, one after the other, and none is forgotten. */
+TEST(crowd_beyond_the_window)
+{
+	enum { CROWD = 600 };
+	int seen = 0, connected = 0;
+	uint32_t ids[CROWD];
+	struct pair p;
+	event_t ev;
+
+	pair_apart(&p);
+	for (int i = 0; i < CROWD; i++)
+		ids[i] = get_client(p.ctx, p.cq, SERVER_AT, p.port, i);
+	lose("drop REQ percent=1");
+	for (int i = 0; i < CROWD; i++)
+		EXPECT_EQ(rca_connect(p.ctx, ids[i], NULL, 0), 0);
+	while (seen < CROWD || connected < CROWD) {
+		while (seen < CROWD && event_waits(p.lq)) {
+			get_event(p.lq, &ev);
+			if (ev.type != RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
+				continue;
+			EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
+			seen++;
+		}
+		while (connected < CROWD && event_waits(p.cq)) {
+			get_event(p.cq, &ev);
+			EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE);
+			EXPECT_EQ(rca_establish(p.ctx, ev.id), 0);
+			connected++;
+		}
+		usleep(1000);
+	}
+	rule("clear");
+	/* The end of all of them at once: the peer hears of each. */
+	EXPECT_EQ(close(p.cq), 0);
+	for (seen = 0; seen < CROWD;) {
+		get_event(p.lq, &ev);
+		if (ev.type == RDMA_CM_ALT_EVENT_ESTABLISHED ||
+		    ev.type == RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT)
+			continue;
+		EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_DISCONNECTED);
+		seen++;
+	}
+}
+
+KTAP_MAIN

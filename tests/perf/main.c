@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Measures one thing about connecting, and prints what it found as an object of JSON.
+ *
+ *	drive [OPTION...] MODE
+ *
+ *	serve		nothing: it is the server of a driver that was told -e
+ *	rate		connections with WINDOW under way, then their end
+ *	resolve		address and route of one id after the other
+ *	storm		all addresses first, then all connects with WINDOW under way; 0: all at once
+ *	dead		connections with and without ids that try to reach dead peers
+ *	ids		ids to one destination, until one fails
+ *	memory		what the kernel keeps for connections that do nothing
+ *	close		a server's channel with ids whose peers have gone, and nobody read that
+ *	destroy		an id that connects to a dead peer
+ *	disconnect	synchronous, from a peer that the command in $PERF_GONE has taken away
+ *
+ *	-a ADDRESS -s SOURCE -N NETNS -p PORT -n COUNT -w WINDOW -q QPN -i MS
+ *	-d DEAD -u NOBODY -m DEADCOUNT -D DEADLINE: as struct options has them
+ *	-Q		each id has a QP
+ *	-e		the server runs already, elsewhere
+ *	-F		rate and serve: through the calls of <rdma/rdma_cma_alt.h>
+ *	-t SECONDS	the longest that all of it may take
+ */
+#include <arpa/inet.h>
+#include <err.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "perf.h"
+
+struct options options = {
+	.port = 7471, .count = 1000, .window = 1, .qpn = 0x10000, .interval = 10,
+	.dead_count = 1000,
+};
+
+static const struct {
+	const char *name;
+	void (*measure)(void);
+} modes[] = {
+	{ "serve", serve_only },
+	{ "rate", measure_rate },
+	{ "resolve", measure_resolve },
+	{ "storm", measure_storm },
+	{ "dead", measure_dead },
+	{ "ids", measure_ids },
+	{ "memory", measure_memory },
+	{ "close", measure_close },
+	{ "destroy", measure_destroy },
+	{ "disconnect", measure_disconnect },
+};
+
+double now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
+}
+
+void give_up(const char *what)
+{
+	err(1, "%s", what);
+}
+
+struct sockaddr *address_of(const char *text, int port)
+{
+	static struct sockaddr_in6 in6;
+	static struct sockaddr_in in;
+
+	in = (struct sockaddr_in) { .sin_family = AF_INET, .sin_port = htons(port) };
+	in6 = (struct sockaddr_in6) { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	if (inet_pton(AF_INET, text, &in.sin_addr) == 1)
+		return (struct sockaddr *)&in;
+	if (inet_pton(AF_INET6, text, &in6.sin6_addr) == 1)
+		return (struct sockaddr *)&in6;
+	errx(2, "'%s' is no address", text);
+}
+
+struct rdma_conn_param conn_param(void)
+{
+	static uint32_t used;
+
+	return (struct rdma_conn_param) {
+		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7,
+		.rnr_retry_count = 7, .qp_num = (options.qpn + used++) & 0xffffff,
+	};
+}
+
+/* All share one completion queue: an adapter is not what is measured. */
+static struct ibv_qp_init_attr qp_attr(struct ibv_context *verbs)
+{
+	static struct ibv_cq *cq;
+
+	if (!cq)
+		cq = ibv_create_cq(verbs, 16, NULL, NULL, 0);
+	if (!cq)
+		give_up("ibv_create_cq");
+	return (struct ibv_qp_init_attr) {
+		.qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+}
+
+int make_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr attr = qp_attr(id->verbs);
+
+	return rdma_create_qp(id, NULL, &attr);
+}
+
+/* One that no id knows yet. */
+struct ibv_qp *make_qp_of(struct ibv_pd *pd)
+{
+	struct ibv_qp_init_attr attr = qp_attr(pd->context);
+	struct ibv_qp *qp = ibv_create_qp(pd, &attr);
+
+	if (!qp)
+		give_up("ibv_create_qp");
+	return qp;
+}
+
+void destroy_id(struct rdma_cm_id *id)
+{
+	if (id->qp)
+		rdma_destroy_qp(id);
+	rdma_destroy_id(id);
+}
+
+static void too_long(int number)
+{
+	static const char text[] = "drive: it took too long\n";
+	ssize_t done = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)number;
+	(void)done;
+	/* The server is of the same group. */
+	kill(0, SIGKILL);
+}
+
+/* The one reading of an option's argument; false: there is no such option. */
+static bool take_option(int letter, const char *text)
+{
+	const struct { char letter; const char **to; } texts[] = {
+		{ 'a', &options.address }, { 's', &options.source }, { 'N', &options.netns },
+		{ 'd', &options.dead }, { 'u', &options.nobody },
+	};
+	const struct { char letter; int *to; } numbers[] = {
+		{ 'p', &options.port }, { 'n', &options.count }, { 'w', &options.window },
+		{ 'i', &options.interval }, { 'm', &options.dead_count },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (texts[i].letter == letter) {
+			*texts[i].to = text;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (numbers[i].letter == letter) {
+			*numbers[i].to = atoi(text);
+			return true;
+		}
+	}
+	if (letter == 'D')
+		options.deadline = atoi(text);
+	else if (letter == 'Q')
+		options.qps = true;
+	else if (letter == 'e')
+		options.elsewhere = true;
+	else if (letter == 'F')
+		options.fused = true;
+	else if (letter == 'q')
+		options.qpn = strtoul(text, NULL, 0);
+	else if (letter == 't')
+		alarm(atoi(text));
+	return strchr("DQeFqt", letter);
+}
+
+int main(int argc, char **argv)
+{
+	int letter;
+
+	setpgid(0, 0);
+	signal(SIGALRM, too_long);
+	while ((letter = getopt(argc, argv, "a:s:N:p:n:w:q:i:d:u:m:D:t:QeF")) != -1)
+		if (!take_option(letter, optarg))
+			return 2;
+	for (size_t i = 0; optind < argc && i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (strcmp(argv[optind], modes[i].name))
+			continue;
+		if (!options.address || options.count < 1)
+			errx(2, "an address and a count are needed");
+		if (options.fused)
+			fused_init();
+		printf("{\"mode\": \"%s\", \"count\": %d, \"window\": %d", modes[i].name,
+		       options.count, options.window);
+		/* A child must not print it as well. */
+		fflush(stdout);
+		modes[i].measure();
+		printf("}\n");
+		return fflush(stdout) ? 1 : 0;
+	}
+	errx(2, "which of its modes? The head of its source has them");
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Who uses the processors: the client, its server, and everything else; and when nobody does.
+ */
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "perf.h"
+
+/* Jiffies in which a processor was not idle. */
+static unsigned long busy(void)
+{
+	unsigned long user, nice, system, idle, wait, hard, soft;
+	FILE *file = fopen("/proc/stat", "r");
+
+	if (!file || fscanf(file, "cpu %lu %lu %lu %lu %lu %lu %lu", &user, &nice, &system, &idle,
+			    &wait, &hard, &soft) != 7)
+		give_up("/proc/stat");
+	fclose(file);
+	return user + nice + system + hard + soft;
+}
+
+static void spent(int who, double *us)
+{
+	struct rusage usage;
+
+	getrusage(who, &usage);
+	us[0] = usage.ru_utime.tv_sec * 1e6 + usage.ru_utime.tv_usec;
+	us[1] = usage.ru_stime.tv_sec * 1e6 + usage.ru_stime.tv_usec;
+}
+
+void use_begin(struct use *use)
+{
+	spent(RUSAGE_SELF, use->client);
+	/* What it has used until now is little: it has set up a listener. */
+	spent(RUSAGE_CHILDREN, use->server);
+	use->busy = busy() * 1e6 / sysconf(_SC_CLK_TCK);
+}
+
+/* Since use_begin(); the server has ended. */
+void say_use(const struct use *use)
+{
+	struct use now;
+
+	use_begin(&now);
+	printf(", \"client_user_us\": %.0f, \"client_system_us\": %.0f",
+	       now.client[0] - use->client[0], now.client[1] - use->client[1]);
+	printf(", \"server_user_us\": %.0f, \"server_system_us\": %.0f",
+	       now.server[0] - use->server[0], now.server[1] - use->server[1]);
+	printf(", \"busy_us\": %.0f", now.busy - use->busy);
+}
+
+/* Until nearly nothing runs for a quarter of a second; how long it took until then. */
+double quiet_us(void)
+{
+	const double step = 250e3, limit = 60e6;
+	double began = now_us(), since = began;
+
+	do {
+		unsigned long before = busy();
+
+		since = now_us();
+		usleep(step);
+		if (busy() - before <= 4)
+			break;
+	} while (since - began < limit);
+	return since - began;
+}
