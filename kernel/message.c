@@ -30,6 +30,12 @@ static bool is_message(enum rca_input input)
 	       input == RCA_IN_DREP;
 }
 
+/* Has this host stopped asking, because the peer did not answer? */
+static bool is_silence(enum rca_input input)
+{
+	return input == RCA_IN_REQ_TIMEOUT || input == RCA_IN_DREQ_TIMEOUT;
+}
+
 /*
  * ib_cm tells of a message that nobody answered when it has put its reference of
  * the lower id already: destroy() does not wait for that callback, and the owner
@@ -82,6 +88,9 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
 		rca_retry_replied_locked(id);
 	spin_unlock_irqrestore(&id->lock, flags);
 	rca_event_free(ev);
+	/* Now that the state says so: nobody sends it again, and what the peer owes is less. */
+	if (step.verdict == RCA_TAKE && is_silence(event->input))
+		rca_pace_end(id);
 
 	/* Closed: the transport answers late messages without the lower id. */
 	if ((step.action & RCA_ACT_FINISH) ||

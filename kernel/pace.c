@@ -471,7 +471,8 @@ EXPORT_SYMBOL_IF_KUNIT(rca_pace_answered);
  * rca_pace_end() - the message of an id is not needed any more, or nobody answers it
  * @id: the id
  *
- * Context: Any context. Expects @id->op to be held by the caller.
+ * Context: Any context: @id->op is held, or it is a callback of the lower id of @id, which may find
+ * that nothing is left to be done.
  */
 void rca_pace_end(struct rca_id *id)
 {

@@ -60,6 +60,7 @@ static bool give_up(struct rca_id *id, enum rca_input input, int status)
 /* There is no memory to ask again, or no way. */
 static void give_up_waiting(struct rca_id *id, int err)
 {
+	rca_pace_end(id);
 	if (id->setup->retry->why == RCA_IN_STALE)
 		give_up(id, RCA_IN_REJ, IB_CM_REJ_STALE_CONN);
 	else
@@ -297,6 +298,7 @@ void rca_retry_hold(struct rca_id *id)
 void rca_retry_drop(struct rca_id *id)
 {
 	lockdep_assert_held(&id->op);
+	rca_pace_end(id);
 	kfree(id->setup->retry);
 	id->setup->retry = NULL;
 }

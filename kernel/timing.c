@@ -27,7 +27,7 @@
 /* What the stock rdma_cm says: 4.3 s. No round of ours that nobody asked for says more. */
 #define STOCK_RESPONSE	20
 
-/* A peer answers so many requests in the response timeout; for twice as many it gets twice that. */
+/* A peer answers so many messages in the response timeout; for twice as many it gets twice that. */
 #define LOAD_STEP	32
 
 /* How long the answer to a disconnect request is waited for when nobody says: many repetitions. */
@@ -305,7 +305,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_timing_mra_request);
  * @timing: the settings of the id
  * @lifetime: packet lifetime of the path
  * @number: of the round, from 0
- * @unanswered: requests to the same peer that it has not answered, this one included
+ * @unanswered: messages to the same peer that it has not answered, this request included
  * @left_ms: time that is left; the round ends soon after it
  * @round: filled in
  *

@@ -94,8 +94,10 @@ static void unanswered_is_what_has_no_answer(struct kunit *test)
 	fake_message(ids[7], RCA_IN_REJ, 8);
 	fake_message(ids[7], RCA_IN_REJ, 8);
 	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(id), RCA_PACE_WINDOW);
+	/* It is given up, and the program keeps the id. */
+	ids[8]->setup->retry->once = true;
 	fake_message(ids[8], RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
-	rca_pace_release(ids[8]);
+	expect_state(test, ids[8], RCA_ST_FAILED);
 	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(id), RCA_PACE_WINDOW - 1);
 }
 

@@ -154,7 +154,7 @@ TEST(lost_ready_to_use_is_sent_again)
 }
 
 /*
- * The peer repeats its reply for half a second; and then waits for as long as the MRA says
+ * The peer repeats its reply for a second; and then waits for as long as the MRA says
  * that it got meanwhile, or the second one, which answers another reply.
  */
 TEST(slow_program_keeps_its_peer)
