@@ -1,5 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Finds out by booting whether this machine can accelerate a guest; /dev/kvm alone proves nothing."""
+"""Finds out by booting whether this machine can accelerate a guest; /dev/kvm alone proves nothing.
+
+Without that QEMU translates (TCG). Where the processor has ERMS, kernels copy with "rep movsb", which
+QEMU 7.2 takes byte by byte: it is better hidden.
+
+A thread for each processor is not safe for a kernel that patches its own code while it runs, which
+Debian's do (jump labels): a processor that translates a page while another one writes to it may keep
+the old code, and dies of the breakpoint that was there for a moment ("Oops: int3"). Toggling
+/proc/sys/kernel/sched_schedstats in a loop on a busy guest shows it within a second. QEMU 10 is better
+at it, and not cured. So such a kernel gets one thread for all of its processors, which take turns.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +20,7 @@ from pathlib import Path
 
 from . import paths
 
-TCG = ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]
+TCG_CPU = ["-cpu", "max,la57=off,erms=off,fsrm=off"]
 KVM = ["-accel", "kvm", "-cpu", "host"]
 PROBE_SECONDS = 20
 
@@ -28,11 +38,24 @@ def _boots_with_kvm(kernel: Path) -> bool:
     return b"Kernel panic - not syncing" in done.stdout
 
 
-def arguments(kernel: Path) -> list[str]:
-    """QEMU's arguments for the fastest processor that works here; kept until the next boot."""
+def _patches_itself(config: Path) -> bool:
+    return "CONFIG_JUMP_LABEL=y" in config.read_text().splitlines()
+
+
+def _tcg(kernel: Path, parallel: bool) -> list[str]:
+    single = _patches_itself(kernel / "config") and not parallel
+    return ["-accel", f"tcg,thread={'single' if single else 'multi'}", *TCG_CPU]
+
+
+def arguments(kernel: Path, parallel: bool = False) -> list[str]:
+    """QEMU's arguments for the fastest processor that works here; kept until the next boot.
+
+    `kernel` is the directory of the guest's kernel. `parallel`: its processors run at the same time
+    whatever that may cost, as measurements need it.
+    """
     forced = os.environ.get("RCA_ACCEL")
     if forced:
-        return KVM if forced == "kvm" else TCG
+        return KVM if forced == "kvm" else _tcg(kernel, parallel)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     verdict = paths.cache() / "accel"
     try:
@@ -40,9 +63,9 @@ def arguments(kernel: Path) -> list[str]:
     except FileNotFoundError:
         known = []
     if len(known) != 2 or known[0] != boot:
-        works = os.access("/dev/kvm", os.R_OK | os.W_OK) and _boots_with_kvm(kernel)
+        works = os.access("/dev/kvm", os.R_OK | os.W_OK) and _boots_with_kvm(kernel / "vmlinuz")
         known = [boot, "kvm" if works else "tcg"]
         with tempfile.NamedTemporaryFile("w", dir=verdict.parent, delete=False) as new:
             new.write(" ".join(known) + "\n")
         os.replace(new.name, verdict)
-    return KVM if known[1] == "kvm" else TCG
+    return KVM if known[1] == "kvm" else _tcg(kernel, parallel)

@@ -34,7 +34,7 @@ class Guest:
     """A guest named `spec.name`; everything about this run is kept in the directory `run`."""
 
     def __init__(self, name: str, run: Path, *, memory: int = 0, append: str = "",
-                 qemu: list[str] | None = None) -> None:
+                 qemu: list[str] | None = None, parallel: bool = False) -> None:
         specs = paths.guests()
         if name not in specs:
             raise paths.BenchError(f"no guest is called '{name}'; there are: {' '.join(specs)}")
@@ -48,6 +48,7 @@ class Guest:
         self._memory = memory or self.spec.memory
         self._append = append
         self._qemu = qemu or []
+        self._parallel = parallel
         self._process: subprocess.Popen[bytes] | None = None
 
     def command_line(self) -> list[str]:
@@ -57,7 +58,7 @@ class Guest:
                                check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
         nine = "local,security_model=none,multidevs=remap"
         return [
-            "qemu-system-x86_64", "-machine", "pc", *accel.arguments(kernel / "vmlinuz"),
+            "qemu-system-x86_64", "-machine", "pc", *accel.arguments(kernel, self._parallel),
             "-smp", "2,sockets=2", "-m", str(self._memory), "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot",
             "-kernel", str(kernel / "vmlinuz"), "-initrd", image,

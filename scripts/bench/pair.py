@@ -44,15 +44,15 @@ class Pair(guest.Guest):
     """The pair named `place`; the far guest's part of this run is kept in `run`/far, far-2, ..."""
 
     def __init__(self, place: str, run: Path, *, memory: int = 0, append: str = "",
-                 qemu: list[str] | None = None) -> None:
+                 qemu: list[str] | None = None, parallel: bool = False) -> None:
         near, far = members(place)
         # Tests ask the kernel's command line who takes part.
         append = f"{append} rca.pair={place}"
-        super().__init__(near, run, memory=memory, append=append)
+        super().__init__(near, run, memory=memory, append=append, parallel=parallel)
         self._near_options = qemu or []
         self._sockets = Path()
         self._far_name = far
-        self._far_options = {"memory": memory, "append": append}
+        self._far_options = {"memory": memory, "append": append, "parallel": parallel}
         self.far: list[guest.Guest] = []
         self._ending = threading.Event()
         self._far_lost = ""
