@@ -339,6 +339,7 @@ static void judge(struct hca_packet *packet)
 		if (twin)
 			hold(twin, ms);
 		break;
+	case HCA_MUTATE:
 	case HCA_PASS:
 		break;
 	}

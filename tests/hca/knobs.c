@@ -5,6 +5,7 @@
  *   rca_hca/add              write a number of ports: an adapter comes
  *   rca_hca/remove           write a name: that adapter goes
  *   rca_hca/rules            write a rule, "clear" or "seed N"; read what they did
+ *   rca_hca/inject           write MADs: they are on the wire (inject.c)
  *   rca_hca/counters         what happened to packets
  *   rca_hca/groups           multicast groups; write "forget" and the SA knows of none any more
  *   rca_hca/sm_lid           where the SA is; a write moves it and tells all ports
@@ -30,6 +31,7 @@
 
 #include "fabric.h"
 #include "hca.h"
+#include "inject.h"
 #include "port.h"
 #include "rules.h"
 #include "sa.h"
@@ -355,6 +357,7 @@ void hca_knobs_init(void)
 {
 	root = debugfs_create_dir("rca_hca", NULL);
 	add_files(root, root_knobs, ARRAY_SIZE(root_knobs), root_about, NULL);
+	debugfs_create_file("inject", 0200, root, NULL, &hca_inject_fops);
 	debugfs_create_u32("sa_status", 0600, root, &hca_sa.status);
 	debugfs_create_u32("sa_lifetime", 0600, root, &hca_sa.lifetime);
 	debugfs_create_u32("sa_hop_limit", 0600, root, &hca_sa.hop_limit);

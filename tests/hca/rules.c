@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Rules that drop, delay, duplicate or reorder MADs, by the attribute and with a probability.
+ * Rules that drop, delay, duplicate, reorder or change MADs, by the attribute and with a
+ * probability.
  *
  * Each rule draws from random numbers of its own, made from the seed and the rule's text: what it
  * decides depends on the MADs that match it and on nothing else, so a run can be repeated.
@@ -64,6 +65,7 @@ static const struct {
 	{ "delay", HCA_DELAY },
 	{ "duplicate", HCA_DUPLICATE },
 	{ "reorder", HCA_REORDER },
+	{ "mutate", HCA_MUTATE },
 };
 
 static const struct {
@@ -131,12 +133,39 @@ static bool hits(struct rule *rule)
 	return hit;
 }
 
+/* mutate: one to four places of a MAD behind its header become others. */
+static void mutate(struct rule *rule, struct hca_packet *packet)
+{
+	static const u8 edges[] = { 0, 1, 0x7f, 0x80, 0xfe, 0xff };
+	u32 places = 1 + prandom_u32_state(&rule->random) % 4;
+	u32 at, how, value;
+
+	while (places--) {
+		/* As often in the fields of the message as in its private data. */
+		at = sizeof(struct ib_mad_hdr) + prandom_u32_state(&rule->random) %
+			(places % 2 ? packet->len / 3 : packet->len - sizeof(struct ib_mad_hdr));
+		how = prandom_u32_state(&rule->random);
+		value = prandom_u32_state(&rule->random);
+		switch (how % 3) {
+		case 0:
+			packet->data[at] ^= 1 << (value % 8);
+			break;
+		case 1:
+			packet->data[at] = edges[value % ARRAY_SIZE(edges)];
+			break;
+		default:
+			packet->data[at] = value;
+		}
+	}
+}
+
 /**
  * hca_rules_judge() - what happens to a MAD
  * @packet: which has a MAD
  * @ms: how long it, or its twin, is held
  *
- * The first rule that hits counts. A MAD is judged once, however often it is held.
+ * The first rule that hits counts. A MAD is judged once, however often it is held. One that is
+ * to be changed is when this returns.
  *
  * Context: process.
  * Return: the verdict.
@@ -156,6 +185,8 @@ enum hca_verdict hca_rules_judge(struct hca_packet *packet, unsigned int *ms)
 			continue;
 		verdict = rule->verdict;
 		*ms = rule->ms;
+		if (verdict == HCA_MUTATE)
+			mutate(rule, packet);
 		break;
 	}
 	mutex_unlock(&rules_lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Rules that drop, delay, duplicate or reorder MADs.
+ * Rules that drop, delay, duplicate, reorder or change MADs.
  */
 #ifndef HCA_RULES_H
 #define HCA_RULES_H
@@ -17,6 +17,7 @@ enum hca_verdict {
 	HCA_DELAY,
 	HCA_DUPLICATE,
 	HCA_REORDER,
+	HCA_MUTATE,
 };
 
 enum hca_verdict hca_rules_judge(struct hca_packet *packet, unsigned int *ms);

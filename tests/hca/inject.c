@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * MADs that no port has sent: a peer that says what it likes. Whatever is written to the file is a
+ * row of records, each the LIDs of sender and receiver and a whole MAD for QP1.
+ *
+ * Locking: that of the fabric.
+ */
+#include "inject.h"
+
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "fabric.h"
+
+#define MOST	256
+
+/**
+ * struct record - a MAD, as it is written
+ * @slid: LID that it comes from
+ * @dlid: LID that it goes to
+ * @mad: it
+ */
+struct record {
+	__be16 slid;
+	__be16 dlid;
+	u8 mad[IB_MGMT_MAD_SIZE];
+};
+
+static int send(const struct record *record)
+{
+	struct hca_packet *packet = hca_packet_new(sizeof(record->mad), GFP_KERNEL);
+
+	if (!packet)
+		return -ENOMEM;
+	packet->slid = be16_to_cpu(record->slid);
+	packet->dlid = be16_to_cpu(record->dlid);
+	packet->pkey = IB_DEFAULT_PKEY_FULL;
+	packet->src_qpn = 1;
+	packet->dst_qpn = 1;
+	packet->qkey = HCA_GSI_QKEY;
+	/* The rules are for what ports send. */
+	packet->judged = true;
+	memcpy(packet->data, record->mad, sizeof(record->mad));
+	hca_fabric_send(packet);
+	return 0;
+}
+
+static ssize_t inject_write(struct file *file, const char __user *from, size_t len, loff_t *pos)
+{
+	struct record *records;
+	size_t i;
+	int ret = 0;
+
+	if (!len || len % sizeof(*records) || len / sizeof(*records) > MOST)
+		return -EINVAL;
+	records = memdup_user(from, len);
+	if (IS_ERR(records))
+		return PTR_ERR(records);
+	for (i = 0; i < len / sizeof(*records) && !ret; i++)
+		ret = send(&records[i]);
+	kfree(records);
+	return ret ?: len;
+}
+
+const struct file_operations hca_inject_fops = {
+	.owner = THIS_MODULE,
+	.write = inject_write,
+};
