@@ -80,6 +80,7 @@ class Guest:
         size = shutil.get_terminal_size()
         env = {"GUEST": self.spec.name, "RCA_ROOT": paths.ROOT, "RCA_CACHE": paths.cache(),
                "RCA_KERNEL": paths.kernel_dir(self.spec.name).resolve(),
+               "RCA_MODULES": f"{os.environ.get('RCA_MODULES', 'build/module')}/{self.spec.name}",
                "COLUMNS": size.columns, "LINES": size.lines,
                "TERM": os.environ.get("TERM", "dumb")}
         lines = [f"{key}={shlex.quote(str(value))}\n" for key, value in env.items()]

@@ -5,7 +5,8 @@
 # The rig: dummy device d0 with rxe0, addresses 10.9.0.1, 10.9.0.2, fd00:9::1, fd00:9::2; veth pair
 # v0/v1 with rxe1 on v0, address 10.7.0.1 (another 10.7.0.x has no neighbour: it never resolves).
 
-RIG_MODULE=build/module/$GUEST/rdma_cm_alt.ko
+# Where they are: build/module/GUEST, or what scripts/build-module -o left for this run.
+RIG_MODULE=$RCA_MODULES/rdma_cm_alt.ko
 
 # rig_modules: what the devices and the stock stack need; the generic crc32 is what rxe asks for.
 rig_modules() {

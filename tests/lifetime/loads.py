@@ -59,7 +59,7 @@ def _prepare() -> None:
 def _load(place: int) -> tuple[int, int]:
     """Load with the failure at some place; the errno, and how many places were left."""
     libc = ctypes.CDLL(None, use_errno=True)
-    path = ROOT / f"build/module/{os.environ['GUEST']}/{rig.MODULE}.ko"
+    path = ROOT / f"{os.environ['RCA_MODULES']}/{rig.MODULE}.ko"
     with open(path, "rb") as module, open("/proc/thread-self/fail-nth", "r+b", buffering=0) as knob:
         os.pwrite(knob.fileno(), b"%d" % place, 0)
         failed = libc.syscall(FINIT_MODULE, module.fileno(), b"", 0)

@@ -30,7 +30,7 @@ def run(*command: str, status: int | None = 0) -> str:
 
 def load() -> None:
     """Our module in."""
-    run("insmod", f"build/module/{os.environ['GUEST']}/{MODULE}.ko")
+    run("insmod", f"{os.environ['RCA_MODULES']}/{MODULE}.ko")
 
 
 def loaded() -> bool:
