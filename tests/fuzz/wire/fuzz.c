@@ -5,7 +5,8 @@
  * hca0 (LID 1) in ours; see tests/lib/hca.sh. Whatever comes out as an event has to make sense, and
  * those who are well connect as before when it is over.
  *
- * FUZZ_SECONDS and FUZZ_SEED in the environment say how long and how.
+ * FUZZ_SECONDS, FUZZ_MESSAGES (at least so many of the first kind) and FUZZ_SEED in the environment
+ * say how long and how.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -61,18 +62,21 @@ struct server {
 	unsigned long established;
 };
 
-static uint64_t seed(void)
+static unsigned long long number(const char *name, unsigned long long otherwise)
 {
-	const char *text = getenv("FUZZ_SEED");
+	const char *text = getenv(name);
 
-	return text ? strtoull(text, NULL, 0) : 1;
+	return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-static int seconds(void)
+static uint64_t seed(void)
 {
-	const char *text = getenv("FUZZ_SECONDS");
+	return number("FUZZ_SEED", 1);
+}
 
-	return text ? atoi(text) : 20;
+static unsigned int seconds(void)
+{
+	return number("FUZZ_SECONDS", 20);
 }
 
 static void knob(const char *name, const void *data, size_t len)
@@ -339,17 +343,17 @@ TEST(a_peer_sends_what_it_likes)
 	time_t end = time(NULL) + seconds();
 	struct server server = {};
 	uint64_t state = seed();
-	unsigned long sent = 0;
+	unsigned long sent = 0, least = number("FUZZ_MESSAGES", 0);
 	uint32_t batches = 0;
 	pthread_t thread;
 
-	ktap_timeout(seconds() + 240);
+	ktap_timeout(seconds() + 600);
 	start(&server, &thread);
 	read_gid("hca0", way.sgid);
 	read_gid("hca1", way.dgid);
 	inet_pton(AF_INET, CLIENT_AT, &way.src);
 	inet_pton(AF_INET, SERVER_AT, &way.dst);
-	while (time(NULL) < end) {
+	while (time(NULL) < end || sent < least) {
 		send_batch(records, &server, &way, ++batches, &state);
 		sent += BATCH;
 	}
