@@ -6,6 +6,7 @@
  */
 #include "chardev.h"
 
+#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -18,8 +19,8 @@ static int chardev_open(struct inode *inode, struct file *file)
 {
 	struct rca_ctx *ctx = rca_ctx_create();
 
-	if (!ctx)
-		return -ENOMEM;
+	if (IS_ERR(ctx))
+		return PTR_ERR(ctx);
 	file->private_data = ctx;	/* put in chardev_release() */
 	return nonseekable_open(inode, file);
 }

@@ -34,6 +34,7 @@ static void id_release(struct rca_obj *obj)
 	WARN_ON_ONCE(id->lower || id->dev);
 	rca_event_free(id->spare);
 	rca_id_free_setup(id);
+	rca_uncharge(&obj->ctx->account, RDMA_CM_ALT_RESOURCE_IDS, 1);
 	put_net(id->net);
 	call_rcu(&id->rcu, id_free_rcu);
 }
@@ -43,11 +44,15 @@ static const struct rca_obj_type id_type = { .kind = RCA_KIND_ID, .release = id_
 static struct rca_id *id_alloc(struct rca_ctx *ctx, struct net *net, u16 ps, u8 qp_type, gfp_t gfp)
 {
 	struct rca_id *id;
-	int ret = -ENOMEM;
+	int ret;
 
+	ret = rca_charge(&ctx->account, RDMA_CM_ALT_RESOURCE_IDS, 1);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = -ENOMEM;
 	id = kmem_cache_zalloc(id_cache, gfp);
 	if (!id)
-		return ERR_PTR(-ENOMEM);
+		goto err_uncharge;
 	id->setup = rca_id_make_setup(id, gfp);
 	if (!id->setup)
 		goto err_free_id;
@@ -69,6 +74,8 @@ err_free_setup:
 	rca_id_free_setup(id);
 err_free_id:
 	kmem_cache_free(id_cache, id);
+err_uncharge:
+	rca_uncharge(&ctx->account, RDMA_CM_ALT_RESOURCE_IDS, 1);
 	return ERR_PTR(ret);
 }
 
@@ -95,8 +102,8 @@ struct rca_id *rca_id_create(struct rca_ctx *ctx, struct rca_queue *queue, u16 p
 
 	if (!queue) {
 		own = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), false);
-		if (!own)
-			return ERR_PTR(-ENOMEM);
+		if (IS_ERR(own))
+			return ERR_CAST(own);
 		queue = own;
 	}
 	id = id_alloc(ctx, current->nsproxy->net_ns, ps, qp_type, GFP_KERNEL_ACCOUNT);
@@ -344,10 +351,10 @@ static void lockdep_prime(void)
 	if (!IS_ENABLED(CONFIG_LOCKDEP))
 		return;
 	ctx = rca_ctx_create();
-	if (!ctx)
+	if (IS_ERR(ctx))
 		return;
 	queue = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), true);
-	if (!queue)
+	if (IS_ERR(queue))
 		goto out_put_ctx;
 	id = rca_id_create(ctx, queue, 0, 0, 0);
 	if (IS_ERR(id))

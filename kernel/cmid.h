@@ -225,6 +225,7 @@ int rca_id_may(struct rca_id *id, enum rca_input input);
 enum rca_state rca_id_state(struct rca_id *id);
 
 /* Events */
+struct rca_event *rca_id_new_event(struct rca_id *id);
 int rca_id_reserve_event(struct rca_id *id);
 int rca_id_reserve_answer(struct rca_id *id);
 void rca_id_unreserve_event(struct rca_id *id);

@@ -5,6 +5,7 @@
  * Locking: rca_id.lock for the reserved record and for posting.
  */
 #include <kunit/visibility.h>
+#include <linux/err.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/string.h>
@@ -13,12 +14,32 @@
 #include "trace.h"
 #include "uerrno.h"
 
+static struct rca_event *get_record(struct rca_id *id, gfp_t gfp)
+{
+	/* Those that user space has taken from the ring count until somebody looks there. */
+	if (rca_account_full(&id->obj.ctx->account, RDMA_CM_ALT_RESOURCE_EVENTS))
+		rca_source_reap(&id->src);
+	return rca_event_alloc(id->obj.ctx, gfp);
+}
+
+/**
+ * rca_id_new_event() - a record for an event of an id, or of a part of it
+ * @id: the id
+ *
+ * Context: Process context. May sleep. Takes and releases @id->lock.
+ * Return: the record, for rca_post() or rca_event_free(); -EDQUOT; -ENOMEM.
+ */
+struct rca_event *rca_id_new_event(struct rca_id *id)
+{
+	return get_record(id, GFP_KERNEL_ACCOUNT);
+}
+
 /**
  * rca_id_reserve_event() - get the record for the event that an operation will cause
  * @id: the id
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: 0 or -ENOMEM.
+ * Return: 0; -EDQUOT; -ENOMEM.
  */
 int rca_id_reserve_event(struct rca_id *id)
 {
@@ -26,9 +47,9 @@ int rca_id_reserve_event(struct rca_id *id)
 	unsigned long flags;
 
 	lockdep_assert_held(&id->op);
-	ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
-	if (!ev)
-		return -ENOMEM;
+	ev = rca_id_new_event(id);
+	if (IS_ERR(ev))
+		return PTR_ERR(ev);
 	spin_lock_irqsave(&id->lock, flags);
 	swap(id->spare, ev);
 	spin_unlock_irqrestore(&id->lock, flags);
@@ -43,7 +64,7 @@ int rca_id_reserve_event(struct rca_id *id)
  * Who does all steps in one call learns the way from the answer.
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: 0 or -ENOMEM.
+ * Return: 0; -EDQUOT; -ENOMEM.
  */
 int rca_id_reserve_answer(struct rca_id *id)
 {
@@ -95,10 +116,10 @@ struct rca_event *rca_id_event(struct rca_id *id)
 	spin_unlock_irqrestore(&id->lock, flags);
 	if (!ev) {
 		old_memcg = set_active_memcg(id->obj.ctx->memcg);
-		ev = rca_event_alloc(RCA_GFP_CALLBACK);
+		ev = get_record(id, RCA_GFP_CALLBACK);
 		set_active_memcg(old_memcg);
 	}
-	return ev;
+	return IS_ERR(ev) ? NULL : ev;
 }
 
 /**
@@ -155,7 +176,7 @@ void rca_id_post_net_locked(struct rca_id *id, u32 type)
  * @arg: its argument
  *
  * Context: Process context. May sleep. Takes and releases @id->lock.
- * Return: 0; -ENOBUFS: RCA_MAX_USER_EVENTS of the id wait already; -ENOMEM.
+ * Return: 0; -ENOBUFS: RCA_MAX_USER_EVENTS of the id wait already; -EDQUOT; -ENOMEM.
  */
 int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 {
@@ -169,8 +190,8 @@ int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 	if (atomic_inc_return(&extras->user_events) > RCA_MAX_USER_EVENTS)
 		rca_source_reap(&id->src);	/* it may have taken some from the ring */
 	if (atomic_read(&extras->user_events) <= RCA_MAX_USER_EVENTS) {
-		ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
-		ret = ev ? 0 : -ENOMEM;
+		ev = rca_id_new_event(id);
+		ret = PTR_ERR_OR_ZERO(ev);
 	}
 	if (ret) {
 		atomic_dec(&extras->user_events);

@@ -11,7 +11,7 @@
 #include <linux/bitops.h>
 #include <linux/bug.h>
 #include <linux/build_bug.h>
-#include <linux/errno.h>
+#include <linux/err.h>
 #include <linux/slab.h>
 
 static_assert(BITS_PER_TYPE(typeof_member(struct rca_notice, pending)) > RDMA_CM_ALT_EVENT_USER);
@@ -27,7 +27,7 @@ static struct kmem_cache *rca_event_cache;
 int __init rca_events_init(void)
 {
 	/* The record is copied to user space from where it is. */
-	rca_event_cache = KMEM_CACHE_USERCOPY(rca_event, 0, rec);
+	rca_event_cache = KMEM_CACHE_USERCOPY(rca_event, SLAB_ACCOUNT, rec);
 	return rca_event_cache ? 0 : -ENOMEM;
 }
 
@@ -43,18 +43,27 @@ void rca_events_exit(void)
 
 /**
  * rca_event_alloc() - memory for an event
+ * @ctx: the context that pays for it, and lives longer
  * @gfp: flags
  *
  * Context: process context; may sleep if @gfp allows it.
  * Return: an event that is zero but for the length of its record, for
- *         rca_post() or rca_event_free(); NULL: no memory.
+ *         rca_post() or rca_event_free(); -EDQUOT; -ENOMEM.
  */
-struct rca_event *rca_event_alloc(gfp_t gfp)
+struct rca_event *rca_event_alloc(struct rca_ctx *ctx, gfp_t gfp)
 {
-	struct rca_event *ev = kmem_cache_zalloc(rca_event_cache, gfp);
+	struct rca_event *ev;
+	int ret;
 
-	if (!ev)
-		return NULL;
+	ret = rca_charge(&ctx->account, RDMA_CM_ALT_RESOURCE_EVENTS, 1);
+	if (ret)
+		return ERR_PTR(ret);
+	ev = kmem_cache_zalloc(rca_event_cache, gfp);
+	if (!ev) {
+		rca_uncharge(&ctx->account, RDMA_CM_ALT_RESOURCE_EVENTS, 1);
+		return ERR_PTR(-ENOMEM);
+	}
+	ev->account = &ctx->account;
 	INIT_LIST_HEAD(&ev->item.qnode);
 	INIT_LIST_HEAD(&ev->item.snode);
 	ev->rec.length = sizeof(ev->rec);
@@ -72,7 +81,8 @@ void rca_event_free(struct rca_event *ev)
 {
 	if (!ev)
 		return;
-	WARN_ON_ONCE(!list_empty(&ev->item.qnode));
+	WARN_ON_ONCE(!list_empty(&ev->item.qnode) || ev->is_request);
+	rca_uncharge(ev->account, RDMA_CM_ALT_RESOURCE_EVENTS, 1);
 	kmem_cache_free(rca_event_cache, ev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_event_free);

@@ -75,12 +75,14 @@ struct rca_tally {
 /**
  * struct rca_event - an event with a record
  * @item: place in the queue
+ * @account: what it is charged to (immutable); its context lives as long as @src
  * @src: the source (immutable while queued)
  * @child: connection request: the new id, which is published when the event is
  *         delivered, or put into the ring; else NULL. Holds a reference.
  * @child_src: connection request: the source of @child, if it has no queue yet; it is
  *             attached to the queue that delivers the event; else NULL
  * @exposed: @child is published (lock: rca_queue.consume)
+ * @is_request: it is charged as a request that waits, too
  * @credit: decremented when the event is delivered or dropped; may be NULL;
  *          lives in the source's owner
  * @tally: the part of the id that it is about; NULL: the id as a whole
@@ -89,10 +91,12 @@ struct rca_tally {
  */
 struct rca_event {
 	struct rca_item item;
+	struct rca_account *account;
 	struct rca_source *src;
 	struct rca_obj *child;
 	struct rca_source *child_src;
 	bool exposed;
+	bool is_request;
 	atomic_t *credit;
 	struct rca_tally *tally;
 	struct rdma_cm_alt_event rec;
@@ -201,7 +205,7 @@ struct rca_delivery {
 int rca_events_init(void);
 void rca_events_exit(void);
 
-struct rca_event *rca_event_alloc(gfp_t gfp);
+struct rca_event *rca_event_alloc(struct rca_ctx *ctx, gfp_t gfp);
 void rca_event_free(struct rca_event *ev);
 
 struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool has_file);
@@ -309,6 +313,9 @@ static inline void rca_event_done(struct rca_event *ev)
 	if (ev->credit)
 		atomic_dec(ev->credit);
 	ev->credit = NULL;
+	if (ev->is_request)
+		rca_uncharge(ev->account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
+	ev->is_request = false;
 	if (ev->tally)
 		rca_obj_put(ev->tally->obj); /* got in rca_post_part() */
 	ev->tally = NULL;

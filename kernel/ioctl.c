@@ -113,6 +113,8 @@ static const struct row rows[] = {
 	IOCTL(DESTROY, rca_cmd_destroy, rdma_cm_alt_destroy, id, .outputs = true),
 	IOCTL(BATCH, rca_cmd_batch, rdma_cm_alt_batch, results_uptr, .outputs = true,
 	      .alone = true),
+	IOCTL(USAGE, rca_cmd_usage, rdma_cm_alt_usage, out_user_refused, .outputs = true,
+	      .alone = true, LAST_RESERVED(rdma_cm_alt_usage)),
 };
 
 static_assert(ARRAY_SIZE(rows) == RDMA_CM_ALT_CMD_END - RDMA_CM_ALT_CMD_BASE);
@@ -145,6 +147,7 @@ union any_cmd {
 	struct rdma_cm_alt_leave leave;
 	struct rdma_cm_alt_destroy destroy;
 	struct rdma_cm_alt_batch batch;
+	struct rdma_cm_alt_usage usage;
 };
 
 static_assert(sizeof(union any_cmd) <= 512);

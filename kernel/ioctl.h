@@ -59,6 +59,7 @@ int rca_cmd_leave(struct rca_ucmd *ucmd);
 
 /* ioctl_query.c */
 int rca_cmd_info(struct rca_ucmd *ucmd);
+int rca_cmd_usage(struct rca_ucmd *ucmd);
 int rca_cmd_qp_attr(struct rca_ucmd *ucmd);
 int rca_cmd_query(struct rca_ucmd *ucmd);
 int rca_cmd_set_option(struct rca_ucmd *ucmd);

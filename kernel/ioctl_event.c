@@ -69,7 +69,7 @@ static int get_target(struct rca_queuefd *qfd, struct rca_ctx *ctx,
 	if (cmd->queue_fd != -1)
 		return rca_queuefd_find(qfd, ctx, cmd->queue_fd);
 	qfd->queue = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), false);
-	return qfd->queue ? 0 : -ENOMEM;
+	return PTR_ERR_OR_ZERO(qfd->queue);
 }
 
 static void put_target(struct rca_queuefd *qfd)

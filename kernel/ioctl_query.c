@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ioctls that ask, and the options: what this kernel can do, QP attributes,
- * addresses and paths.
+ * Ioctls that ask, and the options: what this kernel can do, what the caller has of
+ * what is limited, QP attributes, addresses and paths.
  *
  * Locking: none of its own; operations take the id's op mutex.
  */
 #include "ioctl.h"
 
+#include <linux/cred.h>
 #include <linux/kernel.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/uidgid.h>
 #include <rdma/rdma_cm_alt.h>
 
 #include "cmid.h"
+#include "limits.h"
 #include "listen.h"
 #include "options.h"
 #include "qpattr.h"
@@ -38,6 +42,35 @@ int rca_cmd_info(struct rca_ucmd *ucmd)
 	cmd->out_connect_steps = cmd->out_resolve_steps;
 	cmd->out_record_size = sizeof(struct rdma_cm_alt_event);
 	cmd->out_max_backlog = RCA_MAX_BACKLOG;
+	return rca_ucmd_respond(ucmd);
+}
+
+/**
+ * rca_cmd_usage() - execute RDMA_CM_ALT_USAGE
+ * @ucmd: the command
+ *
+ * Context: Process context. May sleep.
+ * Return: 0 or a negative errno.
+ */
+int rca_cmd_usage(struct rca_ucmd *ucmd)
+{
+	const struct rca_account *account = &ucmd->ctx->account;
+	struct rdma_cm_alt_usage *cmd = ucmd->cmd;
+	struct rca_usage context, user;
+
+	if (cmd->resource >= RCA_RESOURCES)
+		return -EOPNOTSUPP;
+	rca_account_usage(account, array_index_nospec(cmd->resource, RCA_RESOURCES), &context,
+			  &user);
+	/* A context may have been given to somebody whom the rest of its user is no business. */
+	if (!uid_eq(current_uid(), rca_account_uid(account)))
+		memset(&user, 0, sizeof(user));
+	cmd->out_context_used = context.used;
+	cmd->out_context_limit = context.limit;
+	cmd->out_context_refused = context.refused;
+	cmd->out_user_used = user.used;
+	cmd->out_user_limit = user.limit;
+	cmd->out_user_refused = user.refused;
 	return rca_ucmd_respond(ucmd);
 }
 

@@ -84,6 +84,7 @@ static void member_release(struct rca_obj *obj)
 	rca_event_free(member->ev);
 	rca_event_free(member->lost_ev);
 	atomic_dec(&member->id->extras->memberships);
+	rca_uncharge(&obj->ctx->account, RDMA_CM_ALT_RESOURCE_MEMBERSHIPS, 1);
 	rca_id_put(member->id);		/* got in member_create() */
 	kfree_rcu(member, rcu);
 }
@@ -93,9 +94,26 @@ static const struct rca_obj_type member_type = {
 	.release = member_release,
 };
 
+/* The records of its events: that it has joined, or not, and that it has lost the group. */
+static int reserve_events(struct rca_member *member, struct rca_id *id)
+{
+	struct rca_event *ev;
+
+	ev = rca_id_new_event(id);
+	if (IS_ERR(ev))
+		return PTR_ERR(ev);
+	member->ev = ev;
+	ev = rca_id_new_event(id);
+	if (IS_ERR(ev))
+		return PTR_ERR(ev);
+	member->lost_ev = ev;
+	return 0;
+}
+
 static struct rca_member *member_create(struct rca_id *id, const union rca_addr *group, u64 cookie)
 {
 	struct rca_extras *extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+	struct rca_account *account = &id->obj.ctx->account;
 	struct rca_member *member;
 	int ret = -ENOBUFS;
 
@@ -103,13 +121,15 @@ static struct rca_member *member_create(struct rca_id *id, const union rca_addr 
 		return ERR_PTR(-ENOMEM);
 	if (atomic_inc_return(&extras->memberships) > RCA_MAX_MEMBERSHIPS)
 		goto err_uncount;
+	ret = rca_charge(account, RDMA_CM_ALT_RESOURCE_MEMBERSHIPS, 1);
+	if (ret)
+		goto err_uncount;
 	ret = -ENOMEM;
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member)
-		goto err_uncount;
-	member->ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
-	member->lost_ev = rca_event_alloc(GFP_KERNEL_ACCOUNT);
-	if (!member->ev || !member->lost_ev)
+		goto err_uncharge;
+	ret = reserve_events(member, id);
+	if (ret)
 		goto err_free;
 	ret = rca_obj_reserve(&member->obj, id->obj.ctx, &member_type, GFP_KERNEL_ACCOUNT);
 	if (ret)
@@ -125,6 +145,8 @@ err_free:
 	rca_event_free(member->ev);
 	rca_event_free(member->lost_ev);
 	kfree(member);
+err_uncharge:
+	rca_uncharge(account, RDMA_CM_ALT_RESOURCE_MEMBERSHIPS, 1);
 err_uncount:
 	atomic_dec(&extras->memberships);
 	return ERR_PTR(ret);

@@ -10,6 +10,7 @@
 
 #include <kunit/visibility.h>
 #include <linux/bug.h>
+#include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/memcontrol.h>
@@ -23,18 +24,28 @@
 /**
  * rca_ctx_create() - make a context for the calling process
  *
+ * The caller's user pays for what is made in it. The limits of users are not for a
+ * caller who may override those of processes (CAP_SYS_RESOURCE), as it is now.
+ *
  * Context: process context; may sleep.
- * Return: the context with one reference, for rca_ctx_put(); NULL: no memory.
+ * Return: the context with one reference, for rca_ctx_put(); -EDQUOT: the user has too
+ *         many; -ENOMEM.
  */
 struct rca_ctx *rca_ctx_create(void)
 {
+	bool exempt = ns_capable_noaudit(&init_user_ns, CAP_SYS_RESOURCE);
 	struct rca_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	int ret;
 
 	if (!ctx)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
+	ret = rca_account_open(&ctx->account, current_uid(), exempt);
+	if (ret) {
+		kfree(ctx);
+		return ERR_PTR(ret);
+	}
 	refcount_set(&ctx->ref, 1);
 	xa_init_flags(&ctx->table, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-	ctx->uid = current_uid();
 	ctx->memcg = get_mem_cgroup_from_mm(current->mm); /* put in rca_ctx_put() */
 	return ctx;
 }
@@ -66,6 +77,7 @@ void rca_ctx_put(struct rca_ctx *ctx)
 		return;
 	/* Each object has a reference on its context, so none can be left. */
 	WARN_ON_ONCE(!xa_empty(&ctx->table));
+	rca_account_close(&ctx->account);
 	mem_cgroup_put(ctx->memcg);
 	kfree(ctx);
 }

@@ -4,9 +4,9 @@
 #define RCA_OBJECTS_H
 
 #include <linux/refcount.h>
-#include <linux/uidgid.h>
 #include <linux/xarray.h>
 
+#include "limits.h"
 #include "types.h"
 
 struct mem_cgroup;
@@ -26,14 +26,14 @@ enum rca_kind {
  * @ref: references: the file, each object, each queue
  * @table: handle -> object; reserved entries are zero entries (lock: its own)
  * @next: where the search for a free handle starts (lock: @table)
- * @uid: who opened it, for limits (immutable)
+ * @account: whose it is, and what it has
  * @memcg: memory cgroup that callbacks charge (immutable; holds a reference; may be NULL)
  */
 struct rca_ctx {
 	refcount_t ref;
 	struct xarray table;
 	u32 next;
-	kuid_t uid;
+	struct rca_account account;
 	struct mem_cgroup *memcg;
 };
 

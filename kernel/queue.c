@@ -7,6 +7,7 @@
 #include <kunit/visibility.h>
 #include <linux/bitops.h>
 #include <linux/bug.h>
+#include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -19,14 +20,24 @@
  * @has_file: whether user space has a file descriptor of it
  *
  * Context: process context; may sleep.
- * Return: the queue with one reference, for rca_queue_put(); NULL: no memory.
+ * Return: the queue with one reference, for rca_queue_put(); -EDQUOT: there are too many with
+ *         a file; -ENOMEM.
  */
 struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool has_file)
 {
-	struct rca_queue *queue = kzalloc(sizeof(*queue), GFP_KERNEL_ACCOUNT);
+	struct rca_queue *queue;
+	int ret;
 
-	if (!queue)
-		return NULL;
+	/* A private one is part of its id. */
+	ret = has_file ? rca_charge(&ctx->account, RDMA_CM_ALT_RESOURCE_QUEUES, 1) : 0;
+	if (ret)
+		return ERR_PTR(ret);
+	queue = kzalloc(sizeof(*queue), GFP_KERNEL_ACCOUNT);
+	if (!queue) {
+		if (has_file)
+			rca_uncharge(&ctx->account, RDMA_CM_ALT_RESOURCE_QUEUES, 1);
+		return ERR_PTR(-ENOMEM);
+	}
 	refcount_set(&queue->ref, 1);
 	queue->ctx = rca_ctx_get(ctx); /* put in rca_queue_put() */
 	mutex_init(&queue->consume);
@@ -68,7 +79,12 @@ void rca_queue_put(struct rca_queue *queue)
 	/* Each source has a reference on its queue, so none can be left. */
 	WARN_ON_ONCE(!list_empty(&queue->sources) || !list_empty(&queue->items) ||
 		     !list_empty(&queue->placed));
+	if (queue->ring)
+		rca_uncharge(&queue->ctx->account, RDMA_CM_ALT_RESOURCE_RING_PAGES,
+			     rca_ring_pages(queue->ring_entries, queue->record_size));
 	rca_ring_free(queue->ring);
+	if (queue->has_file)
+		rca_uncharge(&queue->ctx->account, RDMA_CM_ALT_RESOURCE_QUEUES, 1);
 	mutex_destroy(&queue->consume);
 	rca_ctx_put(queue->ctx);
 	kfree(queue);

@@ -42,9 +42,9 @@ static int deliver_locked(struct rca_queue *queue, struct rca_delivery *dlv, str
 	/* The queue of a single id is no place for the events of another one. */
 	if (!queue->has_file && rca_delivery_has_child(dlv)) {
 		dlv->child_queue = rca_queue_create(queue->ctx, queue->record_size, false);
-		if (!dlv->child_queue) {
+		if (IS_ERR(dlv->child_queue)) {
 			rca_queue_release(queue);
-			return -ENOMEM;
+			return PTR_ERR(dlv->child_queue);
 		}
 	}
 	ret = copy_record(to, dlv, record_size);
@@ -173,8 +173,8 @@ int rca_queuefd_create(struct rca_queuefd *qfd, struct rca_ctx *ctx, u32 record_
 	int ret;
 
 	queue = rca_queue_create(ctx, record_size ?: sizeof(struct rdma_cm_alt_event), true);
-	if (!queue)
-		return -ENOMEM;
+	if (IS_ERR(queue))
+		return PTR_ERR(queue);
 	queue->ring_entries = ring_entries;
 	ret = get_unused_fd_flags(O_CLOEXEC);
 	if (ret < 0)

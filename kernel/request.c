@@ -122,11 +122,11 @@ err_abandon:
 static struct rca_event *build_event(struct rca_id *listener, struct rca_id *child, void *lower,
 				     const struct rca_tp_request *req)
 {
-	struct rca_event *ev = rca_event_alloc(RCA_GFP_CALLBACK);
+	struct rca_event *ev = rca_event_alloc(listener->obj.ctx, RCA_GFP_CALLBACK);
 	struct rca_tp_conn user = req->conn;
 
-	if (!ev)
-		return NULL;
+	if (IS_ERR(ev))
+		return ev;
 	if (!child->dev->tp->over_tcp && child->local.sa.sa_family != AF_IB) {
 		user.private_data += RCA_WIRE_HDR_LEN;
 		user.private_data_len -= RCA_WIRE_HDR_LEN;
@@ -144,19 +144,38 @@ static struct rca_event *build_event(struct rca_id *listener, struct rca_id *chi
 	ev->child = &child->obj;
 	ev->child_src = &child->src;
 	ev->credit = &listener->extras->waiting;
+	ev->is_request = true;
 	return ev;
 }
 
-/* A place in the backlog; the caller returns it in any case. */
-static bool take_credit(struct rca_id *listener)
+/* A place in the backlog of the listener, and among the requests of its context and user. */
+static int take_place(struct rca_id *listener)
 {
+	struct rca_account *account = &listener->obj.ctx->account;
 	struct rca_extras *extras = listener->extras;
+	bool fits = atomic_inc_return(&extras->waiting) <= extras->backlog;
+	int ret;
 
-	if (atomic_inc_return(&extras->waiting) <= extras->backlog)
-		return true;
 	/* User space may have taken requests from the ring since we looked last. */
-	rca_source_reap(&listener->src);
-	return atomic_read(&extras->waiting) <= extras->backlog;
+	if (!fits || rca_account_full(account, RDMA_CM_ALT_RESOURCE_REQUESTS)) {
+		rca_source_reap(&listener->src);
+		fits = atomic_read(&extras->waiting) <= extras->backlog;
+	}
+	if (fits) {
+		ret = rca_charge(account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
+	} else {
+		rca_account_refused(account, RDMA_CM_ALT_RESOURCE_REQUESTS);
+		ret = -EDQUOT;
+	}
+	if (ret)
+		atomic_dec(&extras->waiting);
+	return ret;
+}
+
+static void return_place(struct rca_id *listener)
+{
+	rca_uncharge(&listener->obj.ctx->account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
+	atomic_dec(&listener->extras->waiting);
 }
 
 /* Build the child and give its event to the listener. */
@@ -170,19 +189,17 @@ static int take_request(struct rca_id *listener, struct rca_demux *demux, void *
 
 	if (req->conn.qp_type != listener->qp_type)
 		return -EINVAL;
-	/* No room: say nothing, the peer asks again. */
-	if (!take_credit(listener)) {
-		ret = -ENOMEM;
-		goto err_return_credit;
-	}
+	ret = take_place(listener);
+	if (ret)
+		return ret;
 	child = build_child(listener, demux, req, at);
 	if (IS_ERR(child)) {
 		ret = PTR_ERR(child);
-		goto err_return_credit;
+		goto err_return_place;
 	}
 	ev = build_event(listener, child, lower, req);
-	if (!ev) {
-		ret = -ENOMEM;
+	if (IS_ERR(ev)) {
+		ret = PTR_ERR(ev);
 		goto err_abandon_child;
 	}
 
@@ -201,12 +218,19 @@ static int take_request(struct rca_id *listener, struct rca_demux *demux, void *
 err_free_event:
 	ev->child = NULL;
 	ev->credit = NULL;
+	ev->is_request = false;
 	rca_event_free(ev);
 err_abandon_child:
 	rca_id_abandon(child);
-err_return_credit:
-	atomic_dec(&listener->extras->waiting);
+err_return_place:
+	return_place(listener);
 	return ret;
+}
+
+/* No room: say nothing, the peer asks again. */
+static int verdict(int ret)
+{
+	return ret == -EDQUOT ? -ENOMEM : ret;
 }
 
 static int take_charged(struct rca_id *listener, struct rca_demux *demux, void *lower,
@@ -262,7 +286,7 @@ static int tcp_request(struct rca_demux *demux, void *lower, const struct rca_tp
 	}
 	rca_id_put(listener);
 	trace_rca_request(&at.peer.sa, &at.local.sa, demux->service_id, ret);
-	return ret;
+	return verdict(ret);
 }
 
 /**
@@ -292,6 +316,6 @@ int rca_request(void *_demux, void *lower, const struct rca_tp_request *req)
 	}
 	trace_rca_request(&at.peer.sa, &at.local.sa, req->service_id, ret);
 	dev_put(at.ndev);
-	return ret;
+	return verdict(ret);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_request);

@@ -42,6 +42,20 @@ size_t rca_ring_bytes(u32 entries, u32 record_size)
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_bytes);
 
 /**
+ * rca_ring_pages() - pages that user space can map
+ * @entries: records
+ * @record_size: bytes of each
+ *
+ * Context: any.
+ * Return: those of the records and that of the head word.
+ */
+unsigned int rca_ring_pages(u32 entries, u32 record_size)
+{
+	return (rca_ring_bytes(entries, record_size) >> PAGE_SHIFT) + 1;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_ring_pages);
+
+/**
  * rca_ring_alloc() - memory for a ring that is not in use
  * @entries: records, a power of two up to RCA_RING_MAX
  * @record_size: bytes of each, a multiple of 8

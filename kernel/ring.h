@@ -52,6 +52,7 @@ struct rca_ring {
 };
 
 size_t rca_ring_bytes(u32 entries, u32 record_size);
+unsigned int rca_ring_pages(u32 entries, u32 record_size);
 struct rca_ring *rca_ring_alloc(u32 entries, u32 record_size);
 void rca_ring_free(struct rca_ring *ring);
 void rca_ring_reset(struct rca_ring *ring);

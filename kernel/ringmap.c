@@ -69,9 +69,26 @@ static int use_own_file(struct rca_queue *queue, struct vm_area_struct *vma)
 	return 0;
 }
 
+static struct rca_ring *make_ring(struct rca_queue *queue, unsigned int pages)
+{
+	struct rca_account *account = &queue->ctx->account;
+	struct rca_ring *ring;
+	int ret;
+
+	ret = rca_charge(account, RDMA_CM_ALT_RESOURCE_RING_PAGES, pages);
+	if (ret)
+		return ERR_PTR(ret);
+	ring = rca_ring_alloc(queue->ring_entries, queue->record_size);
+	if (ring)
+		return ring;
+	rca_uncharge(account, RDMA_CM_ALT_RESOURCE_RING_PAGES, pages);
+	return ERR_PTR(-ENOMEM);
+}
+
 /* The ring of the queue; the first one who asks makes it. */
 static struct rca_ring *get_ring(struct rca_queue *queue)
 {
+	unsigned int pages = rca_ring_pages(queue->ring_entries, queue->record_size);
 	struct rca_ring *ring, *new;
 
 	spin_lock_irq(&queue->lock);
@@ -79,9 +96,9 @@ static struct rca_ring *get_ring(struct rca_queue *queue)
 	spin_unlock_irq(&queue->lock);
 	if (ring)
 		return ring;
-	new = rca_ring_alloc(queue->ring_entries, queue->record_size);
-	if (!new)
-		return NULL;
+	new = make_ring(queue, pages);
+	if (IS_ERR(new))
+		return new;
 	spin_lock_irq(&queue->lock);
 	if (!queue->ring) {
 		queue->ring = new;
@@ -89,7 +106,10 @@ static struct rca_ring *get_ring(struct rca_queue *queue)
 	}
 	ring = queue->ring;
 	spin_unlock_irq(&queue->lock);
-	rca_ring_free(new);
+	if (new) {
+		rca_uncharge(&queue->ctx->account, RDMA_CM_ALT_RESOURCE_RING_PAGES, pages);
+		rca_ring_free(new);
+	}
 	return ring;
 }
 
@@ -138,7 +158,7 @@ u32 rca_ringmap_bytes(const struct rca_queue *queue)
  * Context: Process context, with the mmap lock. May sleep.
  * Return: 0; -ENODEV: the queue has no ring; -EINVAL: another size or offset, or
  *         a private mapping; -EACCES: records that could be written; -EBUSY:
- *         the records are mapped; -ENOMEM.
+ *         the records are mapped; -EDQUOT: too many pages of rings; -ENOMEM.
  */
 int rca_ringmap(struct rca_queue *queue, struct vm_area_struct *vma)
 {
@@ -156,8 +176,8 @@ int rca_ringmap(struct rca_queue *queue, struct vm_area_struct *vma)
 	if (vma->vm_flags & VM_EXEC || (records && vma->vm_flags & VM_WRITE))
 		return -EACCES;
 	ring = get_ring(queue);
-	if (!ring)
-		return -ENOMEM;
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
 	/* VM_IO: MADV_DOFORK cannot make a child inherit it. */
 	vm_flags_mod(vma, VM_IO | VM_DONTCOPY | VM_DONTEXPAND,
 		     VM_MAYEXEC | (records ? VM_MAYWRITE : 0));

@@ -243,8 +243,8 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, b
 
 	mask = rca_route_ib_question(id, rdma_cap_opa_ah(ibdev, id->port_num), &question);
 	ret = ib_sa_path_rec_get(&rca_sa_client, ibdev, id->port_num, &question, mask,
-				 min_t(u32, timeout_ms, INT_MAX), GFP_KERNEL, query_callback,
-				 query, &query->sa);
+				 min_t(u32, timeout_ms, INT_MAX), GFP_KERNEL_ACCOUNT,
+				 query_callback, query, &query->sa);
 	/* Whoever cancels it waits for the op mutex, and finds the number here. */
 	query->sa_id = ret;
 	if (ret >= 0)

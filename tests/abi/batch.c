@@ -139,7 +139,7 @@ TEST(commands_that_wait_or_are_no_ids_are_einval)
 {
 	static const uint32_t refused[] = {
 		RDMA_CM_ALT_CMD_INFO, RDMA_CM_ALT_CMD_QUEUE_CREATE, RDMA_CM_ALT_CMD_GET_EVENT,
-		RDMA_CM_ALT_CMD_BATCH, RDMA_CM_ALT_CMD_END, 0, UINT32_MAX,
+		RDMA_CM_ALT_CMD_BATCH, RDMA_CM_ALT_CMD_USAGE, RDMA_CM_ALT_CMD_END, 0, UINT32_MAX,
 		/* What ioctl() takes, in the place of what is wanted. */
 		RDMA_CM_ALT_DESTROY,
 	};

@@ -86,6 +86,8 @@ static const struct row rows[] = {
 	ROW(DESTROY, rdma_cm_alt_destroy, id, -ENOENT, .outputs = true,
 	    ID(rdma_cm_alt_destroy, id)),
 	ROW(BATCH, rdma_cm_alt_batch, results_uptr, -EINVAL, .outputs = true),
+	ROW(USAGE, rdma_cm_alt_usage, out_user_refused, 0, .outputs = true,
+	    .reserved = { SPAN(rdma_cm_alt_usage, __reserved) }),
 };
 
 #define for_each_row(row)							\

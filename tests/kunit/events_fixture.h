@@ -97,15 +97,16 @@ static inline void free_node(struct node *node)
 static inline int events_init(struct kunit *test)
 {
 	struct events_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct rca_ctx *ctx = rca_ctx_create();
 
 	KUNIT_ASSERT_NOT_NULL(test, t);
 	test->priv = t;
-	t->ctx = rca_ctx_create();
-	KUNIT_ASSERT_NOT_NULL(test, t->ctx);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ctx);
+	t->ctx = ctx;
 	t->a = rca_queue_create(t->ctx, sizeof(t->rec), true);
 	t->b = rca_queue_create(t->ctx, sizeof(t->rec), true);
-	KUNIT_ASSERT_NOT_NULL(test, t->a);
-	KUNIT_ASSERT_NOT_NULL(test, t->b);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, t->a);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, t->b);
 	return 0;
 }
 
@@ -142,9 +143,9 @@ static inline void post_event(struct node *node, struct rca_event *ev)
 
 static inline void post(struct kunit *test, struct node *node, u32 type)
 {
-	struct rca_event *ev = rca_event_alloc(GFP_KERNEL);
+	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, ev);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
 	ev->rec.type = type;
 	post_event(node, ev);
 }
@@ -214,9 +215,9 @@ static inline struct node *post_request(struct kunit *test, struct node *node)
 {
 	struct events_test *t = test->priv;
 	struct node *child = reserve_node(test);
-	struct rca_event *ev = rca_event_alloc(GFP_KERNEL);
+	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, ev);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
 	ev->rec.type = REQUEST;
 	ev->rec.id = child->obj.handle;
 	ev->rec.listen_id = node->obj.handle;

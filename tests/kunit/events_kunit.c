@@ -42,9 +42,10 @@ static void post_from_two_sources_keeps_the_order(struct kunit *test)
 
 static void alloc_sets_the_length_and_nothing_else(struct kunit *test)
 {
-	struct rca_event *ev = rca_event_alloc(GFP_KERNEL);
+	struct events_test *t = test->priv;
+	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, ev);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
 
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(ev->rec), ev->rec.length);
 	ev->rec.length = 0;
@@ -60,10 +61,10 @@ static void peek_gives_the_length_of_the_record(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
-	struct rca_event *ev = rca_event_alloc(GFP_KERNEL);
+	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
 	struct rca_delivery dlv;
 
-	KUNIT_ASSERT_NOT_NULL(test, ev);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
 	ev->rec.length = 200;
 	post_event(node, ev);
 
@@ -103,9 +104,9 @@ static void consume_gives_credit_and_reference_back(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
-	struct rca_event *ev = rca_event_alloc(GFP_KERNEL);
+	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, ev);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
 	ev->rec.type = ADDR;
 	ev->credit = &t->credit;
 	atomic_inc(&t->credit);
@@ -122,9 +123,9 @@ static void post_without_queue_is_dropped(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, NULL);
-	struct rca_event *ev = rca_event_alloc(GFP_KERNEL);
+	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, ev);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
 	ev->credit = &t->credit;
 	atomic_inc(&t->credit);
 
@@ -390,7 +391,7 @@ static void queue_keeps_its_context(struct kunit *test)
 	unsigned int before = refcount_read(&t->ctx->ref);
 	struct rca_queue *queue = rca_queue_create(t->ctx, 64, false);
 
-	KUNIT_ASSERT_NOT_NULL(test, queue);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, queue);
 	KUNIT_EXPECT_EQ(test, before + 1, refcount_read(&t->ctx->ref));
 	KUNIT_EXPECT_EQ(test, 64U, queue->record_size);
 	KUNIT_EXPECT_FALSE(test, queue->has_file);

@@ -45,7 +45,7 @@ static void detach_hands_requests_to_the_caller(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&t->credit));
 	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&node->obj.ref));
 	ev = list_first_entry_or_null(&requests, struct rca_event, item.qnode);
-	KUNIT_ASSERT_NOT_NULL(test, ev);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
 	KUNIT_EXPECT_PTR_EQ(test, &first->obj, ev->child);
 	ev = list_last_entry(&requests, struct rca_event, item.qnode);
 	KUNIT_EXPECT_PTR_EQ(test, &second->obj, ev->child);
@@ -219,7 +219,7 @@ static void move_closes_the_private_queue(struct kunit *test)
 	struct rca_queue *own = rca_queue_create(t->ctx, sizeof(t->rec), false);
 	struct node *node;
 
-	KUNIT_ASSERT_NOT_NULL(test, own);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, own);
 	node = new_node(test, own);
 	post(test, node, ADDR);
 
@@ -237,7 +237,7 @@ static void detach_closes_the_private_queue(struct kunit *test)
 	struct rca_queue *own = rca_queue_create(t->ctx, sizeof(t->rec), false);
 	struct node *x, *y;
 
-	KUNIT_ASSERT_NOT_NULL(test, own);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, own);
 	x = new_node(test, own);
 	y = new_node(test, t->a);
 
@@ -350,9 +350,9 @@ static void race_post(struct queue_race *race, struct node *node)
 	u64 number;
 
 	for (number = 1; number <= ROUNDS; number++) {
-		struct rca_event *ev = rca_event_alloc(GFP_KERNEL);
+		struct rca_event *ev = rca_event_alloc(node->obj.ctx, GFP_KERNEL);
 
-		if (!ev) {
+		if (IS_ERR(ev)) {
 			atomic_inc(&race->wrong);
 			break;
 		}

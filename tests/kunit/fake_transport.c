@@ -225,9 +225,9 @@ struct fake *fake_create(struct kunit *test)
 	hash_init(dev->demuxes);
 	dev->listenable = true;
 	fake->ctx = rca_ctx_create();
-	KUNIT_ASSERT_NOT_NULL(test, fake->ctx);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, fake->ctx);
 	fake->queue = rca_queue_create(fake->ctx, sizeof(struct rdma_cm_alt_event), true);
-	KUNIT_ASSERT_NOT_NULL(test, fake->queue);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, fake->queue);
 	the_fake = fake;
 	return fake;
 }

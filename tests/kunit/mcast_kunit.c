@@ -425,7 +425,7 @@ static void events_move_with_the_id(struct kunit *test)
 	struct rca_queue *from = fake->queue;
 
 	fake->queue = rca_queue_create(fake->ctx, sizeof(struct rdma_cm_alt_event), true);
-	KUNIT_ASSERT_NOT_NULL(test, fake->queue);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, fake->queue);
 	KUNIT_EXPECT_EQ(test, rca_source_move(&id->src, fake->queue, NULL, NULL), 0);
 	KUNIT_EXPECT_FALSE(test, rca_queue_ready(from));
 	rca_queue_shutdown(from);

@@ -76,8 +76,10 @@ static int take_error(struct rca_ctx *ctx, u32 handle, enum rca_kind kind)
 
 static int objects_init(struct kunit *test)
 {
-	test->priv = rca_ctx_create();
-	KUNIT_ASSERT_NOT_NULL(test, test->priv);
+	struct rca_ctx *ctx = rca_ctx_create();
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ctx);
+	test->priv = ctx;
 	atomic_set(&released, 0);
 	return 0;
 }
@@ -180,7 +182,7 @@ static void lookup_in_other_context_is_enoent(struct kunit *test)
 	struct rca_obj *obj = publish(test, RCA_KIND_ID);
 	struct rca_ctx *other = rca_ctx_create();
 
-	KUNIT_ASSERT_NOT_NULL(test, other);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
 
 	KUNIT_EXPECT_EQ(test, -ENOENT, lookup_error(other, obj->handle, RCA_KIND_ID));
 

@@ -213,7 +213,7 @@ static void contexts_take_turns(struct kunit *test)
 	u32 reported;
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, other);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
 	late = of_context(test, other);
 	ids = fill(test, NEVER_MS);
 	for (i = 0; i < 8; i++)

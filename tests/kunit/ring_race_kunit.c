@@ -32,14 +32,15 @@ static void race_post(struct ring_race *race)
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
-		struct rca_event *ev = rca_event_alloc(GFP_KERNEL);
+		struct node *node = race->nodes[i % 2];
+		struct rca_event *ev = rca_event_alloc(node->obj.ctx, GFP_KERNEL);
 
-		if (!ev) {
+		if (IS_ERR(ev)) {
 			atomic_inc(&race->failed);
 			break;
 		}
 		ev->rec.type = USER;
-		post_event(race->nodes[i % 2], ev);
+		post_event(node, ev);
 		cond_resched();
 	}
 	atomic_dec(&race->posters);

@@ -47,6 +47,10 @@
  *   leaked.
  * - ENOENT: no object with this handle
  *
+ * What costs memory is counted and limited, see RDMA_CM_ALT_USAGE. Each command that
+ * makes such a thing, also open() and the mmap() of a ring, gives EDQUOT when the
+ * user or the context has too many already. Nothing has changed then.
+ *
  * Errors of the operations are those of the stock rdma_cm: EINVAL when the
  * state of the id does not allow the call, ENXIO when its device was removed,
  * and what each command names.
@@ -78,6 +82,7 @@
  * @RDMA_CM_ALT_CMD_LEAVE: leave a multicast group
  * @RDMA_CM_ALT_CMD_DESTROY: destroy an id
  * @RDMA_CM_ALT_CMD_BATCH: many commands in one call
+ * @RDMA_CM_ALT_CMD_USAGE: what there is of what is limited
  * @RDMA_CM_ALT_CMD_END: first number that is not known
  */
 enum rdma_cm_alt_cmd {
@@ -102,6 +107,7 @@ enum rdma_cm_alt_cmd {
 	RDMA_CM_ALT_CMD_LEAVE,
 	RDMA_CM_ALT_CMD_DESTROY,
 	RDMA_CM_ALT_CMD_BATCH,
+	RDMA_CM_ALT_CMD_USAGE,
 	RDMA_CM_ALT_CMD_END,
 };
 
@@ -1045,8 +1051,8 @@ struct rdma_cm_alt_destroy {
  * @results_uptr: user address of @count __s32: 0 or a negative errno each
  *
  * Each entry is executed as a call of its own would be, in order; one that fails
- * changes nothing for the others. RDMA_CM_ALT_INFO, _QUEUE_CREATE, _GET_EVENT and
- * _BATCH cannot be batched. Only a signal that kills the process ends a batch early.
+ * changes nothing for the others. RDMA_CM_ALT_INFO, _QUEUE_CREATE, _GET_EVENT, _BATCH
+ * and _USAGE cannot be batched. Only a signal that kills the process ends a batch early.
  *
  * Errors: those of the frame; EINVAL a command that cannot be batched, or a
  * @stride that is smaller than the mandatory part of its struct; EFAULT the
@@ -1063,5 +1069,64 @@ struct rdma_cm_alt_batch {
 	__aligned_u64 results_uptr;
 };
 #define RDMA_CM_ALT_BATCH _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_BATCH)
+
+/**
+ * enum rdma_cm_alt_resource - what is counted and limited
+ * @RDMA_CM_ALT_RESOURCE_CONTEXTS: contexts; one that is closed counts as long as something
+ *                                 of it is left
+ * @RDMA_CM_ALT_RESOURCE_QUEUES: queues that have a descriptor
+ * @RDMA_CM_ALT_RESOURCE_IDS: ids, also those of connection requests that wait to be read, and
+ *                            those that are destroyed and still wait for their peer's answer
+ * @RDMA_CM_ALT_RESOURCE_REQUESTS: connection requests that wait to be read
+ * @RDMA_CM_ALT_RESOURCE_MEMBERSHIPS: memberships in multicast groups
+ * @RDMA_CM_ALT_RESOURCE_EVENTS: event records: those that wait to be read, also in a ring,
+ *                               and those of operations that have begun
+ * @RDMA_CM_ALT_RESOURCE_RING_PAGES: pages of rings, mapped once or more
+ */
+enum rdma_cm_alt_resource {
+	RDMA_CM_ALT_RESOURCE_CONTEXTS,
+	RDMA_CM_ALT_RESOURCE_QUEUES,
+	RDMA_CM_ALT_RESOURCE_IDS,
+	RDMA_CM_ALT_RESOURCE_REQUESTS,
+	RDMA_CM_ALT_RESOURCE_MEMBERSHIPS,
+	RDMA_CM_ALT_RESOURCE_EVENTS,
+	RDMA_CM_ALT_RESOURCE_RING_PAGES,
+};
+
+/**
+ * struct rdma_cm_alt_usage - ioctl(RDMA_CM_ALT_USAGE)
+ * @size: sizeof(struct rdma_cm_alt_usage)
+ * @flags: must be 0
+ * @resource: &enum rdma_cm_alt_resource
+ * @__reserved: must be 0
+ * @out_context_used: what the context has
+ * @out_context_limit: what it may have
+ * @out_user_used: what all contexts of the user have who opened this one
+ * @out_user_limit: what they may have; 0xffffffff: any number, as the context was
+ *                  opened with the capability CAP_SYS_RESOURCE
+ * @out_context_refused: how often the limit of the context was reached; of requests also
+ *                       how often the backlog of a listener was
+ * @out_user_refused: how often the limit of the user was, since he has contexts
+ *
+ * What is made in a context is charged to it and to the user who opened it, whoever
+ * makes it. A connection request that does not fit is dropped, and its peer asks again
+ * (over iWARP: rejected). When an event that comes from a peer has no record,
+ * it comes without its details. Figures of the user are 0 when the caller is another one.
+ *
+ * Errors: those of the frame; EOPNOTSUPP the resource is not known.
+ */
+struct rdma_cm_alt_usage {
+	__u32 size;
+	__u32 flags;
+	__u32 resource;
+	__u32 __reserved;
+	__u32 out_context_used;
+	__u32 out_context_limit;
+	__u32 out_user_used;
+	__u32 out_user_limit;
+	__aligned_u64 out_context_refused;
+	__aligned_u64 out_user_refused;
+};
+#define RDMA_CM_ALT_USAGE _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_USAGE)
 
 #endif /* RDMA_CM_ALT_UAPI_H */
