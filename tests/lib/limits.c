@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* What the tests of limits share. */
+#define _GNU_SOURCE
+#include "limits.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RESOURCES (RING_PAGES + 1)
+
+static const char * const names[RESOURCES] = {
+	[CONTEXTS] = "contexts", [QUEUES] = "queues", [IDS] = "ids", [REQUESTS] = "requests",
+	[MEMBERSHIPS] = "memberships", [EVENTS] = "events", [RING_PAGES] = "ring_pages",
+};
+
+static char first[2][RESOURCES][16];	/* the limits when the program began */
+
+static int open_limit(enum scope scope, uint32_t what, int flags)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/module/rdma_cm_alt/parameters/max_%s_%s",
+		 scope == USER ? "user" : "context", names[what]);
+	return open(path, flags | O_CLOEXEC);
+}
+
+__attribute__((constructor)) static void remember_limits(void)
+{
+	for (int scope = USER; scope <= CONTEXT; scope++) {
+		for (uint32_t what = 0; what < RESOURCES; what++) {
+			int fd = open_limit(scope, what, O_RDONLY);
+
+			/* A context has no limit of contexts; programs without the module no limits. */
+			if (fd < 0)
+				continue;
+			if (read(fd, first[scope][what], sizeof(first[0][0]) - 1) < 0)
+				first[scope][what][0] = 0;
+			close(fd);
+		}
+	}
+}
+
+void become(unsigned int uid)
+{
+	/* The saved one is the way back. */
+	MUST(setresuid(uid, uid, 0));
+}
+
+int open_as(unsigned int uid)
+{
+	int ctx;
+
+	become(uid);
+	ctx = get_ctx();
+	become(0);
+	return ctx;
+}
+
+int write_limit(enum scope scope, uint32_t what, const char *value)
+{
+	int fd = open_limit(scope, what, O_WRONLY), ret;
+
+	if (fd < 0)
+		return -errno;
+	/* An empty write does not arrive. */
+	ret = *value ? write(fd, value, strlen(value)) : write(fd, "\n", 1);
+	ret = ret < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+void set_limit(enum scope scope, uint32_t what, uint32_t value)
+{
+	char text[16];
+
+	become(0);
+	snprintf(text, sizeof(text), "%u", value);
+	EXPECT_EQ(write_limit(scope, what, text), 0);
+}
+
+uint32_t get_limit(enum scope scope, uint32_t what)
+{
+	char text[16] = "";
+	int fd = MUST(open_limit(scope, what, O_RDONLY));
+	uint32_t value;
+
+	EXPECT(read(fd, text, sizeof(text) - 1) > 0);
+	EXPECT_EQ(sscanf(text, "%u", &value), 1);
+	MUST(close(fd));
+	return value;
+}
+
+void limits_reset(void)
+{
+	for (int scope = USER; scope <= CONTEXT; scope++)
+		for (uint32_t what = 0; what < RESOURCES; what++)
+			if (first[scope][what][0])
+				EXPECT_EQ(write_limit(scope, what, first[scope][what]), 0);
+}
+
+usage_t usage_as(unsigned int uid, int ctx, uint32_t what)
+{
+	usage_t usage = { .size = sizeof(usage), .resource = what };
+
+	become(uid);
+	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_USAGE, &usage), 0);
+	become(0);
+	return usage;
+}
+
+static void differ(usage_t usage, uint32_t context, uint32_t user)
+{
+	ktap_fail(__FILE__, __LINE__, "%s: context %u, user %u; wanted %u, %u",
+		  names[usage.resource], usage.out_context_used, usage.out_user_used, context,
+		  user);
+}
+
+static bool same(const usage_t *usage, uint32_t context, uint32_t user)
+{
+	return usage->out_context_used == context && usage->out_user_used == user;
+}
+
+void expect_usage(unsigned int uid, int ctx, uint32_t what, uint32_t context, uint32_t user)
+{
+	usage_t usage = usage_as(uid, ctx, what);
+
+	if (!same(&usage, context, user))
+		differ(usage, context, user);
+}
+
+void await_usage(unsigned int uid, int ctx, uint32_t what, uint32_t context, uint32_t user)
+{
+	usage_t usage;
+
+	for (int i = 0; i < PATIENCE * 100; i++) {
+		usage = usage_as(uid, ctx, what);
+		if (same(&usage, context, user))
+			return;
+		usleep(10000);
+	}
+	differ(usage, context, user);
+}
