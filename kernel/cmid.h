@@ -47,6 +47,7 @@
  * neighbour waits          spinlock  who waits for a neighbour     any, irqs off
  * watch bucket             spinlock  one bucket of the ids by      process; with no
  *                                    network device or neighbour   spinlock held
+ * users_lock               spinlock  the table of users            any, irqs off
  * ======================== ========= ============================= ==================
  *
  * Callbacks of transports take rca_id.lock and what comes after it, and RCU.

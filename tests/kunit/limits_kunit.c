@@ -13,6 +13,7 @@
 #include <linux/string.h>
 
 #include "cmid.h"
+#include "connect.h"
 #include "fake_transport.h"
 #include "race.h"
 #include "teardown.h"
