@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,7 +33,7 @@ __attribute__((constructor)) static void remember_limits(void)
 		for (uint32_t what = 0; what < RESOURCES; what++) {
 			int fd = open_limit(scope, what, O_RDONLY);
 
-			/* A context has no limit of contexts; programs without the module no limits. */
+			/* There is none of contexts in a context, and no module for other programs. */
 			if (fd < 0)
 				continue;
 			if (read(fd, first[scope][what], sizeof(first[0][0]) - 1) < 0)
@@ -84,12 +85,10 @@ uint32_t get_limit(enum scope scope, uint32_t what)
 {
 	char text[16] = "";
 	int fd = MUST(open_limit(scope, what, O_RDONLY));
-	uint32_t value;
 
 	EXPECT(read(fd, text, sizeof(text) - 1) > 0);
-	EXPECT_EQ(sscanf(text, "%u", &value), 1);
 	MUST(close(fd));
-	return value;
+	return strtoul(text, NULL, 10);
 }
 
 void limits_reset(void)
