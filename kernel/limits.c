@@ -237,6 +237,7 @@ kuid_t rca_account_uid(const struct rca_account *account)
 {
 	return account->user->uid;
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_account_uid);
 
 /**
  * rca_charge() - ask for a resource before it is made

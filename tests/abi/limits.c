@@ -107,7 +107,7 @@ TEST(queues)
 	limits_reset();
 	ctx = open_as(ANNA);
 	queue = get_queue(ctx);
-	move.id = get_id(ctx, -1, 0);	/* its own queue has no descriptor, and is part of it */
+	move.id = get_id(ctx, -1, 0);	/* has a queue without a descriptor */
 	set_limit(CONTEXT, QUEUES, 2);
 	get_queue(ctx);
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_QUEUE_CREATE, &create), -EDQUOT);

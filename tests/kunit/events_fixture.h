@@ -143,7 +143,7 @@ static inline void post_event(struct node *node, struct rca_event *ev)
 
 static inline void post(struct kunit *test, struct node *node, u32 type)
 {
-	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
+	struct rca_event *ev = rca_event_alloc(node->obj.ctx, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
 	ev->rec.type = type;

@@ -33,7 +33,7 @@ __attribute__((constructor)) static void remember_limits(void)
 		for (uint32_t what = 0; what < RESOURCES; what++) {
 			int fd = open_limit(scope, what, O_RDONLY);
 
-			/* There is none of contexts in a context, and no module for other programs. */
+			/* A context has none of contexts; other programs may have no module. */
 			if (fd < 0)
 				continue;
 			if (read(fd, first[scope][what], sizeof(first[0][0]) - 1) < 0)
