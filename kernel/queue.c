@@ -79,9 +79,6 @@ void rca_queue_put(struct rca_queue *queue)
 	/* Each source has a reference on its queue, so none can be left. */
 	WARN_ON_ONCE(!list_empty(&queue->sources) || !list_empty(&queue->items) ||
 		     !list_empty(&queue->placed));
-	if (queue->ring)
-		rca_uncharge(&queue->ctx->account, RDMA_CM_ALT_RESOURCE_RING_PAGES,
-			     rca_ring_pages(queue->ring_entries, queue->record_size));
 	rca_ring_free(queue->ring);
 	if (queue->has_file)
 		rca_uncharge(&queue->ctx->account, RDMA_CM_ALT_RESOURCE_QUEUES, 1);

@@ -12,6 +12,7 @@
 
 #include <asm/barrier.h>
 #include <kunit/visibility.h>
+#include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -20,9 +21,14 @@
 #include <linux/string.h>
 #include <rdma/rdma_cm_alt.h>
 
+#include "limits.h"
+
 /* The header has its place before the first record. */
 #define RECORDS_OFFSET sizeof(struct rdma_cm_alt_ring)
 static_assert(RECORDS_OFFSET % 8 == 0);
+
+/* That of the head word. */
+#define HEAD_PAGES 1
 
 /* Charged to whoever maps the ring; in the kernel's own mapping, as callbacks write there. */
 #define RING_PAGE (GFP_KERNEL_ACCOUNT | __GFP_ZERO)
@@ -42,35 +48,30 @@ size_t rca_ring_bytes(u32 entries, u32 record_size)
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_bytes);
 
 /**
- * rca_ring_pages() - pages that user space can map
- * @entries: records
- * @record_size: bytes of each
- *
- * Context: any.
- * Return: those of the records and that of the head word.
- */
-unsigned int rca_ring_pages(u32 entries, u32 record_size)
-{
-	return (rca_ring_bytes(entries, record_size) >> PAGE_SHIFT) + 1;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_ring_pages);
-
-/**
  * rca_ring_alloc() - memory for a ring that is not in use
+ * @account: what its pages are charged to; lives longer
  * @entries: records, a power of two up to RCA_RING_MAX
  * @record_size: bytes of each, a multiple of 8
  *
  * Context: process context; may sleep.
- * Return: the ring, for rca_ring_free(); NULL: no memory.
+ * Return: the ring, for rca_ring_free(); -EDQUOT: too many pages; -ENOMEM.
  */
-struct rca_ring *rca_ring_alloc(u32 entries, u32 record_size)
+struct rca_ring *rca_ring_alloc(struct rca_account *account, u32 entries, u32 record_size)
 {
 	unsigned int i, num = rca_ring_bytes(entries, record_size) >> PAGE_SHIFT;
 	struct rca_ring *ring;
+	int ret;
 
+	ret = rca_charge(account, RDMA_CM_ALT_RESOURCE_RING_PAGES, num + HEAD_PAGES);
+	if (ret)
+		return ERR_PTR(ret);
 	ring = kvzalloc(struct_size(ring, slots, entries), GFP_KERNEL_ACCOUNT);
-	if (!ring)
-		return NULL;
+	if (!ring) {
+		rca_uncharge(account, RDMA_CM_ALT_RESOURCE_RING_PAGES, num + HEAD_PAGES);
+		return ERR_PTR(-ENOMEM);
+	}
+	ring->account = account;
+	ring->charged = num + HEAD_PAGES;
 	ring->entries = entries;
 	ring->record_size = record_size;
 	ring->pages = kvcalloc(num, sizeof(*ring->pages), GFP_KERNEL_ACCOUNT);
@@ -87,7 +88,7 @@ struct rca_ring *rca_ring_alloc(u32 entries, u32 record_size)
 
 err_free:
 	rca_ring_free(ring);
-	return NULL;
+	return ERR_PTR(-ENOMEM);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_alloc);
 
@@ -108,6 +109,7 @@ void rca_ring_free(struct rca_ring *ring)
 		__free_page(ring->pages[i]);
 	if (ring->head_page)
 		__free_page(ring->head_page);
+	rca_uncharge(ring->account, RDMA_CM_ALT_RESOURCE_RING_PAGES, ring->charged);
 	kvfree(ring->pages);
 	kvfree(ring);
 }

@@ -7,6 +7,7 @@
 
 struct mm_struct;
 struct page;
+struct rca_account;
 
 /** RCA_RING_MAX - the most records that a ring may have */
 #define RCA_RING_MAX 1024
@@ -23,6 +24,8 @@ struct rca_ring_slot {
 
 /**
  * struct rca_ring - a ring of records
+ * @account: what its pages are charged to (immutable)
+ * @charged: how many (immutable)
  * @entries: records that fit, a power of two (immutable)
  * @record_size: bytes from one record to the next (immutable)
  * @num_pages: pages of @pages (immutable)
@@ -38,6 +41,8 @@ struct rca_ring_slot {
  * What is not immutable is protected by the lock of the queue that has the ring.
  */
 struct rca_ring {
+	struct rca_account *account;
+	unsigned int charged;
 	u32 entries;
 	u32 record_size;
 	unsigned int num_pages;
@@ -52,8 +57,7 @@ struct rca_ring {
 };
 
 size_t rca_ring_bytes(u32 entries, u32 record_size);
-unsigned int rca_ring_pages(u32 entries, u32 record_size);
-struct rca_ring *rca_ring_alloc(u32 entries, u32 record_size);
+struct rca_ring *rca_ring_alloc(struct rca_account *account, u32 entries, u32 record_size);
 void rca_ring_free(struct rca_ring *ring);
 void rca_ring_reset(struct rca_ring *ring);
 bool rca_ring_full(const struct rca_ring *ring);

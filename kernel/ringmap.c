@@ -69,26 +69,9 @@ static int use_own_file(struct rca_queue *queue, struct vm_area_struct *vma)
 	return 0;
 }
 
-static struct rca_ring *make_ring(struct rca_queue *queue, unsigned int pages)
-{
-	struct rca_account *account = &queue->ctx->account;
-	struct rca_ring *ring;
-	int ret;
-
-	ret = rca_charge(account, RDMA_CM_ALT_RESOURCE_RING_PAGES, pages);
-	if (ret)
-		return ERR_PTR(ret);
-	ring = rca_ring_alloc(queue->ring_entries, queue->record_size);
-	if (ring)
-		return ring;
-	rca_uncharge(account, RDMA_CM_ALT_RESOURCE_RING_PAGES, pages);
-	return ERR_PTR(-ENOMEM);
-}
-
 /* The ring of the queue; the first one who asks makes it. */
 static struct rca_ring *get_ring(struct rca_queue *queue)
 {
-	unsigned int pages = rca_ring_pages(queue->ring_entries, queue->record_size);
 	struct rca_ring *ring, *new;
 
 	spin_lock_irq(&queue->lock);
@@ -96,7 +79,7 @@ static struct rca_ring *get_ring(struct rca_queue *queue)
 	spin_unlock_irq(&queue->lock);
 	if (ring)
 		return ring;
-	new = make_ring(queue, pages);
+	new = rca_ring_alloc(&queue->ctx->account, queue->ring_entries, queue->record_size);
 	if (IS_ERR(new))
 		return new;
 	spin_lock_irq(&queue->lock);
@@ -106,10 +89,7 @@ static struct rca_ring *get_ring(struct rca_queue *queue)
 	}
 	ring = queue->ring;
 	spin_unlock_irq(&queue->lock);
-	if (new) {
-		rca_uncharge(&queue->ctx->account, RDMA_CM_ALT_RESOURCE_RING_PAGES, pages);
-		rca_ring_free(new);
-	}
+	rca_ring_free(new);
 	return ring;
 }
 

@@ -62,8 +62,8 @@ static noinline struct ring_user map_ring(struct kunit *test, struct rca_queue *
 {
 	queue->ring_entries = ENTRIES;
 	if (!queue->ring)
-		queue->ring = rca_ring_alloc(ENTRIES, queue->record_size);
-	KUNIT_ASSERT_NOT_NULL(test, queue->ring);
+		queue->ring = rca_ring_alloc(&queue->ctx->account, ENTRIES, queue->record_size);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, queue->ring);
 	KUNIT_ASSERT_EQ(test, 0, rca_queue_ring_start(queue, queue->ring, current->mm ?:
 						      (void *)queue));
 	return (struct ring_user) { .ring = queue->ring };
