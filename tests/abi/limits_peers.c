@@ -277,7 +277,7 @@ TEST(nothing_stays_charged_when_all_has_ended)
 
 #define CGROUPS "/sys/fs/cgroup"
 #define OWN CGROUPS "/rca_limits"
-#define OWN_IDS 8000
+#define OWN_IDS 4000
 #define PEERS 400
 
 static void write_file(const char *path, const char *text)
