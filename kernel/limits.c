@@ -176,11 +176,15 @@ static struct rca_user *user_get(kuid_t uid)
 static void user_put(struct rca_user *user)
 {
 	unsigned long flags;
+	bool last;
 
-	if (!refcount_dec_and_lock_irqsave(&user->ref, &users_lock, &flags))
-		return;
-	hash_del(&user->node);
+	spin_lock_irqsave(&users_lock, flags);
+	last = refcount_dec_and_test(&user->ref);
+	if (last)
+		hash_del(&user->node);
 	spin_unlock_irqrestore(&users_lock, flags);
+	if (!last)
+		return;
 	expect_nothing(&user->counts);
 	kfree(user);
 }
