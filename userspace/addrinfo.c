@@ -12,6 +12,7 @@
 #include <infiniband/ib.h>
 #include <rdma/rdma_cma.h>
 
+#include "addr.h"
 #include "compiler.h"
 #include "devices.h"
 #include "err.h"
@@ -247,14 +248,22 @@ static int copy_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo **
 	return ret;
 }
 
-/* A length without an address, or no question at all. */
+/* Does an address of the caller end where its family says, or later? */
+static bool is_whole(const struct sockaddr *addr, socklen_t len)
+{
+	if (!len)
+		return true;
+	return addr && len >= sizeof(addr->sa_family) && len >= rcl_addr_len(addr);
+}
+
+/* An address that is not there, or cut off, or no question at all. */
 static bool bad_arguments(const char *node, const char *service,
 			  const struct rdma_addrinfo *hints)
 {
 	if (!hints)
 		return !node && !service;
-	return (hints->ai_src_len && !hints->ai_src_addr) ||
-	       (hints->ai_dst_len && !hints->ai_dst_addr);
+	return !is_whole(hints->ai_src_addr, hints->ai_src_len) ||
+	       !is_whole(hints->ai_dst_addr, hints->ai_dst_len);
 }
 
 /* Records of a service at a subnet administrator: no port that we serve has one. */
@@ -274,7 +283,7 @@ RCL_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 
 	if (!res || bad_arguments(node, service, hints))
 		return rcl_fail(-EINVAL, __func__,
-				"node, service and hints are all NULL, or an address is");
+				"node, service and hints are all NULL, or an address is, or is cut off");
 	ret = rcl_devices_init();
 	if (ret)
 		return rcl_fail(ret, __func__, "no RDMA device");

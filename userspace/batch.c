@@ -18,11 +18,13 @@ void rcl_batch(uint32_t cmd, void *entries, size_t stride, uint32_t count, int32
 		.results_uptr = (uintptr_t)results,
 	};
 	int ret = count ? RCL_CALL(BATCH, &call) : 0;
-	uint32_t i;
+	uint32_t i, done = call.out_done <= count ? call.out_done : 0;
 
+	for (i = 0; i < done; i++)
+		results[i] = rcl_result(results[i]);
 	/* What was not tried failed like the call. */
-	for (i = ret ? call.out_done : count; i < count; i++)
-		results[i] = ret;
+	for (; i < count; i++)
+		results[i] = ret ? ret : -EIO;
 	/* A signal ends no call of this library. In a batch it ends what comes after it, too. */
 	for (i = 0; i < count; i++) {
 		if (results[i] == -EINTR)

@@ -15,6 +15,7 @@
 #include "context.h"
 #include "devices.h"
 #include "err.h"
+#include "log.h"
 #include "ring.h"
 #include "sys.h"
 
@@ -22,8 +23,8 @@
 #define RECORD_HEAD offsetof(struct rdma_cm_alt_event, listen_id)
 
 /*
- * Reads that say that there is a ring, of a channel for which we have none. Another thread may
- * give it up during the first one.
+ * Reads in a row that say that records lie in a ring, where nobody finds any. One may: another
+ * thread gives the ring up meanwhile. More of them mean that this is no queue, or no ring.
  */
 #define MAX_STRANGE 2
 
@@ -61,70 +62,88 @@ static void put_ring(void *ring)
 }
 
 /*
- * The read() of a channel, in which a thread may be cancelled. *again: what there is lies in
- * a ring: look there, or, when the channel has none, read once more.
+ * The read() of a channel, in which a thread may be cancelled. 0: what there is lies in a ring:
+ * look there, or, when the channel has none, read once more.
  */
-static ssize_t read_records(struct rdma_event_channel *channel, void *bytes, size_t len,
-			    bool *again)
+static ssize_t read_records(struct rdma_event_channel *channel, void *bytes, size_t size,
+			    int most)
 {
 	/* Held: a thread may still be in here when another one destroys the channel. */
 	struct rcl_ring *ring = rcl_ring_get(channel->fd);
-	size_t size = rcl_context_record_size();
 	ssize_t ret;
 
-	*again = false;
 	pthread_cleanup_push(put_ring, ring);
-	ret = rcl_sys->read(channel->fd, bytes, len);
+	ret = rcl_sys->read(channel->fd, bytes, (size_t)most * size);
 	if (ret > 0 && ring)
 		rcl_ring_was_read(ring, (unsigned int)((size_t)ret / size));
-	if (!ret) {
-		*again = true;
-		/* A copy of the descriptor that the ring's channel has. */
-		if (!ring)
-			rcl_rings_give_up();
-	}
+	/* A copy of the descriptor that the ring's channel has. */
+	if (!ret && !ring)
+		rcl_rings_give_up();
 	pthread_cleanup_pop(1);
+	return ret;
+}
+
+/* After a read that said 0: is another one worth it? */
+static bool is_patient(const struct rdma_event_channel *channel, struct rcl_patience *patience)
+{
+	__u32 pos = rcl_ring_position(channel->fd);
+
+	if (pos != patience->pos)
+		*patience = (struct rcl_patience) { .pos = pos };
+	return patience->reads++ < MAX_STRANGE;
+}
+
+/* The size of a record; a process that was given its channel has not asked for it yet. */
+static int record_size(size_t *size)
+{
+	int ret = rcl_context_open();
+
+	*size = rcl_context_record_size();
 	return ret;
 }
 
 int rcl_channel_next(struct rdma_event_channel *channel,
 		     union rcl_record *record, struct rcl_ring **ring)
 {
-	int strange = 0;
+	struct rcl_patience patience = { 0 };
+	size_t size;
 	ssize_t len;
-	bool again;
+	int ret;
 
+	ret = record_size(&size);
+	if (ret)
+		return ret;
 	do {
 		*ring = rcl_channel_look(channel, record);
 		if (*ring)
 			return 0;
-		len = read_records(channel, record->bytes, rcl_context_record_size(), &again);
-	} while (again && (rcl_ring_of(channel->fd) || strange++ < MAX_STRANGE));
+		len = read_records(channel, record->bytes, size, 1);
+	} while (!len && is_patient(channel, &patience));
 	if (len < 0)
 		return (int)len;
 	if ((size_t)len < RECORD_HEAD)
 		return -ENODATA;
 	if ((size_t)len < sizeof(record->event))
-		memset(record->bytes + len, 0, sizeof(record->event) - len);
+		memset(record->bytes + len, 0, sizeof(record->event) - (size_t)len);
 	return 0;
 }
 
-int rcl_channel_read_many(struct rdma_event_channel *channel, __u8 *bytes, int most)
+int rcl_channel_read_many(struct rdma_event_channel *channel, __u8 *bytes, size_t size, int most,
+			  struct rcl_patience *patience)
 {
-	size_t size = rcl_context_record_size();
-	int count, strange = 0;
-	ssize_t len;
-	bool again;
+	ssize_t len = read_records(channel, bytes, size, most);
 
-	do {
-		len = read_records(channel, bytes, (size_t)most * size, &again);
-		if (len < 0)
-			return (int)len;
-		if (again && rcl_ring_of(channel->fd))
-			return 0;
-	} while (again && strange++ < MAX_STRANGE);
-	count = (int)((size_t)len / size);
-	return count ? count : -ENODATA;
+	if (len < 0)
+		return (int)len;
+	if (!len && is_patient(channel, patience))
+		return 0;
+	return (size_t)len < size ? -ENODATA : (int)((size_t)len / size);
+}
+
+/* Has the kernel made what it was asked for? Its records have to be those of this library. */
+static bool is_queue(const struct rdma_cm_alt_queue_create *cmd)
+{
+	return cmd->out_fd >= 0 && cmd->out_record_size == rcl_context_record_size();
 }
 
 RCL_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
@@ -140,6 +159,13 @@ RCL_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 		if (rcl_context_has(RDMA_CM_ALT_FEATURE_RING))
 			cmd.ring_entries = RCL_RING_ENTRIES;
 		ret = RCL_CALL(QUEUE_CREATE, &cmd);
+	}
+	if (!ret && !is_queue(&cmd)) {
+		rcl_log("the kernel made queue %d with records of %u bytes: that cannot be",
+			cmd.out_fd, cmd.out_record_size);
+		if (cmd.out_fd >= 0)
+			rcl_sys->close(cmd.out_fd);
+		ret = -EIO;
 	}
 	if (ret) {
 		rcl_fail(ret, __func__, "cannot make an event queue");

@@ -22,6 +22,16 @@ union rcl_record {
 };
 
 /**
+ * struct rcl_patience - reads of a channel that found records in its ring, where none are
+ * @pos: how far the ring was read then
+ * @reads: how many of them there were since somebody took a record
+ */
+struct rcl_patience {
+	__u32 pos;
+	int reads;
+};
+
+/**
  * rcl_channel_wrap - a channel for a queue that exists
  * @fd: of the queue; belongs to the channel on success
  *
@@ -60,12 +70,15 @@ struct rcl_ring *rcl_channel_look(struct rdma_event_channel *channel, union rcl_
 /**
  * rcl_channel_read_many - take records off a channel that do not lie in its ring
  * @channel: the channel; blocks when it is empty, unless its fd has O_NONBLOCK
- * @bytes: room for @most records of rcl_context_record_size() bytes
+ * @bytes: room for @most records
+ * @size: bytes of one, rcl_context_record_size()
  * @most: how many at most
+ * @patience: 0 before the first call
  *
  * Return: how many there were; 0: records came into the ring meanwhile; -EAGAIN,
  * -EINTR or another negative errno
  */
-int rcl_channel_read_many(struct rdma_event_channel *channel, __u8 *bytes, int most);
+int rcl_channel_read_many(struct rdma_event_channel *channel, __u8 *bytes, size_t size, int most,
+			  struct rcl_patience *patience);
 
 #endif /* RCL_CHANNEL_H */

@@ -84,7 +84,7 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 
 	if (!id)
 		return NULL;
-	id->cookie = rcl_table_add(id);
+	id->cookie = rcl_table_add(RCL_KIND_ID, id);
 	if (!id->cookie) {
 		free(id);
 		return NULL;
@@ -128,7 +128,7 @@ void rcl_id_free(struct rcl_id *id)
 
 struct rcl_id *rcl_id_get(uint64_t cookie)
 {
-	return rcl_table_get(cookie);
+	return rcl_table_get(RCL_KIND_ID, cookie);
 }
 
 struct rcl_id *rcl_id_find(uint32_t handle)
@@ -144,13 +144,6 @@ struct rcl_id *rcl_id_find(uint32_t handle)
 	return found;
 }
 
-void rcl_id_set_handle(struct rcl_id *id, uint32_t handle)
-{
-	if (!id->handle)
-		rcl_context_hold();
-	__atomic_store_n(&id->handle, handle, __ATOMIC_RELAXED);
-}
-
 void rcl_id_learn_handle(struct rcl_id *id, uint32_t handle)
 {
 	uint32_t none = 0;
@@ -160,6 +153,44 @@ void rcl_id_learn_handle(struct rcl_id *id, uint32_t handle)
 	if (__atomic_compare_exchange_n(&id->handle, &none, handle, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		rcl_context_hold();
+}
+
+int rcl_id_made(struct rcl_id *id, uint32_t handle, bool queue, int fd)
+{
+	if (rcl_handle_valid(handle))
+		rcl_id_learn_handle(id, handle);
+	if (rcl_handle_valid(handle) && (fd >= 0 || !queue))
+		return 0;
+	rcl_log("the kernel made an id with handle %u and queue %d: that cannot be", handle, fd);
+	if (queue && fd >= 0)
+		rcl_sys->close(fd);
+	return -EIO;
+}
+
+bool rcl_id_is(struct rcl_id *id, uint32_t handle, bool request)
+{
+	uint32_t known = __atomic_load_n(&id->handle, __ATOMIC_ACQUIRE);
+	bool listening;
+
+	if (!rcl_handle_valid(handle) || (known && known != handle))
+		return false;
+	if (!request)
+		return true;
+	pthread_mutex_lock(&id->lock);
+	listening = id->listening;
+	pthread_mutex_unlock(&id->lock);
+	return listening;
+}
+
+bool rcl_id_set_listening(struct rcl_id *id, bool listening)
+{
+	bool before;
+
+	pthread_mutex_lock(&id->lock);
+	before = id->listening;
+	id->listening = listening;
+	pthread_mutex_unlock(&id->lock);
+	return before;
 }
 
 void rcl_id_put(struct rcl_id *id)
@@ -189,9 +220,9 @@ void rcl_id_drop_request(struct rcl_id *listener)
 	pthread_mutex_lock(&child->lock);
 	accepted = child->accepted;
 	pthread_mutex_unlock(&child->lock);
-	rcl_id_put(child);
 	if (!accepted)
 		rdma_destroy_ep(&child->id);
+	rcl_id_put(child);
 }
 
 bool rcl_id_take(struct rcl_id *id)
@@ -341,9 +372,10 @@ int rcl_id_create(struct rdma_event_channel *channel, void *context,
 	cmd.pipe.qp_type = rcl_id_connected_type(ps, qp_type);
 	cmd.out_queue_fd = -1;
 	ret = RCL_CALL(RESOLVE, &cmd);
+	if (!ret)
+		ret = rcl_id_made(id, cmd.out_id, !channel, cmd.out_queue_fd);
 	if (ret)
 		goto err;
-	rcl_id_set_handle(id, cmd.out_id);
 	rcl_stockconf_apply(cmd.out_id);
 	if (!channel) {
 		id->id.channel = rcl_channel_wrap(cmd.out_queue_fd);
@@ -413,6 +445,8 @@ int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
 	rcl_ring_expect(channel);
 	ring = rcl_id_lock_ring(id);
 	ret = set_queue(id, channel, &cmd);
+	if (!ret && own && cmd.out_queue_fd < 0)
+		ret = -EIO;
 	if (ret) {
 		rcl_id_unlock_ring(ring);
 		free(own);

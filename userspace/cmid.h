@@ -36,6 +36,7 @@ struct rcl_ring_set;
  * @events_acked: events of the id that the program is done with
  * @destroying: rdma_destroy_id() is at work
  * @connected: an ESTABLISHED was delivered and no end of the connection yet
+ * @listening: rdma_listen() was called: connection requests are for it
  * @ended: a DISCONNECTED was delivered: there is nothing to disconnect
  * @connect_error: the connection failed in our hands; what the peer says
  *                 about it is not news
@@ -77,6 +78,7 @@ struct rcl_id {
 	uint32_t events_acked;
 	bool destroying;
 	bool connected;
+	bool listening;
 	bool ended;
 	bool connect_error;
 	bool accepted;
@@ -150,6 +152,15 @@ uint8_t rcl_id_connected_type(enum rdma_port_space ps, enum ibv_qp_type qp_type)
 void rcl_id_free(struct rcl_id *id);
 
 /**
+ * rcl_handle_valid - can the kernel have made an object with this handle?
+ * @handle: of an id or a membership
+ */
+static inline bool rcl_handle_valid(uint32_t handle)
+{
+	return handle && handle <= INT32_MAX;
+}
+
+/**
  * rcl_id_get - the id that an event names, with a reference
  * @cookie: of the event
  *
@@ -169,11 +180,15 @@ struct rcl_id *rcl_id_get(uint64_t cookie);
 struct rcl_id *rcl_id_find(uint32_t handle);
 
 /**
- * rcl_id_set_handle - the kernel has made the id
+ * rcl_id_made - what the kernel says that it has made for an id
  * @id: the id
  * @handle: of the kernel
+ * @queue: it was asked for a queue, too
+ * @fd: of the queue; closed on failure
+ *
+ * Return: 0, or -EIO when that cannot be
  */
-void rcl_id_set_handle(struct rcl_id *id, uint32_t handle);
+int rcl_id_made(struct rcl_id *id, uint32_t handle, bool queue, int fd);
 
 /**
  * rcl_id_learn_handle - the kernel has made the id, as this thread or another one learns first
@@ -215,6 +230,23 @@ bool rcl_id_take(struct rcl_id *id);
  * @id: the id
  */
 void rcl_id_ack(struct rcl_id *id);
+
+/**
+ * rcl_id_is - is this the id that an event names?
+ * @id: the id, found by the cookie of the event
+ * @handle: of the event
+ * @request: the event is a connection request
+ */
+bool rcl_id_is(struct rcl_id *id, uint32_t handle, bool request);
+
+/**
+ * rcl_id_set_listening - whether connection requests are for it
+ * @id: the id
+ * @listening: whether they are
+ *
+ * Return: what it was before
+ */
+bool rcl_id_set_listening(struct rcl_id *id, bool listening);
 
 /**
  * rcl_id_lock_ring - keep others from taking events of the id

@@ -25,7 +25,8 @@ int rcl_event_error(const struct rdma_cm_event *event)
 	/* Somebody ends the wait: that is no success of the call. */
 	if ((unsigned int)event->event == RDMA_CM_ALT_EVENT_USER && !event->status)
 		return -EINTR;
-	return event->status > 0 ? -event->status : event->status;
+	/* Peers' reasons are positive; anything may be posted by a program. */
+	return rcl_result(event->status > 0 ? -event->status : event->status);
 }
 
 int rcl_complete(struct rcl_id *id)

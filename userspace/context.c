@@ -18,6 +18,9 @@
 #define RCL_RECORD_MIN 64
 #define RCL_RECORD_MAX 4096
 
+/* Of one call: programs that close descriptors do not do so all the time. */
+#define MAX_REOPENS 1
+
 static const char * const default_paths[] = {
 	"/dev/rdma_cm_alt",
 	"/dev/infiniband/rdma_cm_alt",
@@ -60,9 +63,9 @@ static int check_info(int fd)
 		rcl_log("RDMA_CM_ALT_INFO: errno %d; this device is not rdma_cm_alt", -ret);
 		return -ENODEV;
 	}
-	if (info.out_record_size < RCL_RECORD_MIN ||
-	    info.out_record_size > RCL_RECORD_MAX) {
-		rcl_log("RDMA_CM_ALT_INFO: event records of %u bytes; this library takes %d to %d",
+	if (info.out_record_size < RCL_RECORD_MIN || info.out_record_size > RCL_RECORD_MAX ||
+	    info.out_record_size % sizeof(__u64)) {
+		rcl_log("RDMA_CM_ALT_INFO: event records of %u bytes; this library takes %d to %d, by eights",
 			info.out_record_size, RCL_RECORD_MIN, RCL_RECORD_MAX);
 		return -EPERM;
 	}
@@ -151,7 +154,7 @@ bool rcl_context_has(__u64 feature)
 
 int rcl_context_call(unsigned long request, void *arg)
 {
-	int fd, ret;
+	int fd, ret, tries = 0;
 
 	do {
 		ret = rcl_context_open();
@@ -159,6 +162,6 @@ int rcl_context_call(unsigned long request, void *arg)
 			return ret;
 		fd = atomic_load(&context_fd);
 		ret = rcl_sys->ioctl(fd, request, arg);
-	} while ((ret == -EBADF || ret == -ENOTTY) && lost(fd));
+	} while ((ret == -EBADF || ret == -ENOTTY) && lost(fd) && tries++ < MAX_REOPENS);
 	return ret < 0 ? ret : 0;
 }

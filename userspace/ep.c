@@ -19,7 +19,7 @@
 /* Do address and length belong together? A list of the program's own may say anything. */
 static bool complete(const struct sockaddr *addr, socklen_t len)
 {
-	return len && len == rcl_addr_len(addr);
+	return addr && len >= sizeof(addr->sa_family) && len == rcl_addr_len(addr);
 }
 
 static int make_passive(struct rcl_id *id, const struct rdma_addrinfo *res,
@@ -63,6 +63,8 @@ static int make_active(struct rcl_id *id, const struct rdma_addrinfo *res,
 {
 	int ret;
 
+	if (res->ai_connect_len && (!res->ai_connect || res->ai_connect_len > UINT16_MAX))
+		return -EINVAL;
 	ret = resolve(id, res);
 	if (ret)
 		return ret;

@@ -36,6 +36,20 @@ int rcl_fail_id(const struct rcl_id *id, int err, const char *call,
 		const char *fmt, ...)
 	RCL_PRINTF(4, 5);
 
+/** RCL_MAX_ERRNO - the largest number that a kernel calls an error */
+#define RCL_MAX_ERRNO 4095
+
+/**
+ * rcl_result - what the kernel has written as the result of a command
+ * @said: 0 or a negative errno, if it is right
+ *
+ * Return: @said, or -EIO when it cannot be
+ */
+static inline int rcl_result(int said)
+{
+	return said > 0 || said < -RCL_MAX_ERRNO ? -EIO : said;
+}
+
 /** rcl_errno - negative errno of a libc or libibverbs call that set errno */
 static inline int rcl_errno(void)
 {

@@ -135,11 +135,12 @@ static void on_route_resolved(struct rcl_id *id, struct rcl_event *ev,
 static void refuse_request(struct rdma_event_channel *channel, uint32_t handle)
 {
 	struct rdma_cm_alt_destroy cmd = { .id = handle };
-	struct rcl_ring *ring = rcl_ring_of(channel->fd);
+	struct rcl_ring *ring = rcl_ring_get(channel->fd);
 
 	rcl_ring_lock(ring);
 	RCL_CALL(DESTROY, &cmd);
 	rcl_ring_unlock(ring);
+	rcl_ring_put(ring);
 }
 
 /* The listener's own one, if that is it: what the program reads from may be a copy, and go away. */
@@ -175,7 +176,7 @@ static int on_connect_request(struct rcl_id *listener,
 		ret = -ENOMEM;
 		goto refuse;
 	}
-	rcl_id_set_handle(child, rec->id);
+	rcl_id_learn_handle(child, rec->id);
 	child->initiator_depth = rec->initiator_depth;
 	child->responder_resources = rec->responder_resources;
 	if (rec->flags & RDMA_CM_ALT_EVENT_F_ECE) {
@@ -276,7 +277,7 @@ static int on_multicast(struct rcl_id *id, struct rcl_event *ev,
 			const struct rdma_cm_alt_event *rec)
 {
 	struct rdma_ud_param *ud = &ev->event.param.ud;
-	struct rcl_member *member = rcl_member_get(rec->user_arg);
+	struct rcl_member *member = rcl_member_get(id, rec->user_arg);
 	int ret;
 
 	if (!member) {
@@ -355,6 +356,8 @@ static int process(struct rcl_id *id, struct rdma_event_channel *channel,
 	case RDMA_CM_ALT_EVENT_ADDRINFO_ERROR:
 		rcl_addrinfo_failed(id);
 		break;
+	case RDMA_CM_ALT_EVENT_SKIP:
+		return RCL_SWALLOW;
 	case RDMA_CM_ALT_EVENT_USER:
 		memcpy(&ev->event.param, &rec->user_arg, sizeof(rec->user_arg));
 		ev->event.status = rec->user_status;
@@ -366,11 +369,30 @@ static int process(struct rcl_id *id, struct rdma_event_channel *channel,
 	return RCL_DELIVER;
 }
 
+/* The id that a record names, twice: by its cookie and by its handle. */
+static struct rcl_id *find(const struct rdma_cm_alt_event *rec)
+{
+	bool request = rec->type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
+	uint32_t handle = request ? rec->listen_id : rec->id;
+	struct rcl_id *id;
+
+	if (!rcl_handle_valid(rec->id) || !rcl_handle_valid(handle))
+		return NULL;
+	id = rec->cookie ? rcl_id_get(rec->cookie) : rcl_id_find(handle);
+	if (id && !rcl_id_is(id, handle, request)) {
+		rcl_log("event %u with the cookie of id %u names id %u", rec->type, id->handle,
+			handle);
+		rcl_id_put(id);
+		id = NULL;
+	}
+	return id;
+}
+
 struct rcl_claim rcl_event_claim(const struct rdma_cm_alt_event *rec)
 {
 	struct rcl_claim claim;
 
-	claim.id = rec->cookie ? rcl_id_get(rec->cookie) : rcl_id_find(rec->id);
+	claim.id = find(rec);
 	claim.counted = claim.id && rcl_id_take(claim.id);
 	return claim;
 }

@@ -25,25 +25,28 @@
  * struct room - room for events, made before the read: one that was taken must not be lost
  * @ev: the events
  * @bytes: for their records
+ * @size: bytes of one
  * @most: how many
  * @used: how many of them the program gets
  */
 struct room {
 	struct rcl_event *ev[MOST];
 	__u8 *bytes;
+	size_t size;
 	int most;
 	int used;
 };
 
 static int make_room(struct room *room, int count)
 {
+	room->size = rcl_context_record_size();
 	for (room->most = 0; room->most < count; room->most++) {
 		room->ev[room->most] = malloc(sizeof(*room->ev[0]));
 		if (!room->ev[room->most])
 			break;
 	}
 	room->used = 0;
-	room->bytes = malloc((size_t)room->most * rcl_context_record_size() + 1);
+	room->bytes = malloc((size_t)room->most * room->size + 1);
 	return room->most && room->bytes ? 0 : -ENOMEM;
 }
 
@@ -89,13 +92,12 @@ static void from_ring(struct rdma_event_channel *channel, struct room *room, int
 
 static void from_read(struct rdma_event_channel *channel, int records, struct room *room, int *err)
 {
-	size_t size = rcl_context_record_size();
 	union rcl_record rec;
 	int i;
 
 	for (i = 0; i < records; i++) {
 		memset(&rec.event, 0, sizeof(rec.event));
-		memcpy(rec.bytes, room->bytes + (size_t)i * size, size);
+		memcpy(rec.bytes, room->bytes + (size_t)i * room->size, room->size);
 		take(channel, rcl_event_claim(&rec.event), &rec, room, err);
 	}
 }
@@ -103,6 +105,7 @@ static void from_read(struct rdma_event_channel *channel, int records, struct ro
 /* Until there is an event for the program. */
 static int fill(struct rdma_event_channel *channel, struct room *room)
 {
+	struct rcl_patience patience = { 0 };
 	int cancel, got, ret = 0;
 
 	do {
@@ -112,7 +115,8 @@ static int fill(struct rdma_event_channel *channel, struct room *room)
 		rcl_cancel(cancel);
 		if (room->used || ret)
 			break;
-		got = rcl_channel_read_many(channel, room->bytes, room->most);
+		got = rcl_channel_read_many(channel, room->bytes, room->size, room->most,
+					    &patience);
 		if (got < 0)
 			return got;
 		cancel = rcl_no_cancel();
@@ -146,7 +150,9 @@ RCL_EXPORT int rdma_alt_get_cm_events(struct rdma_event_channel *channel,
 
 	if (!channel || !events || count < 1)
 		return rcl_fail(-EINVAL, __func__, "no channel, or no place for events");
-	ret = get_events(channel, events, count);
+	ret = rcl_context_open();
+	if (!ret)
+		ret = get_events(channel, events, count);
 	if (ret > 0)
 		return ret;
 	if (ret == -EAGAIN || ret == -EINTR) {

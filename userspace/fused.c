@@ -98,9 +98,10 @@ static int create_first(struct rcl_id *id, struct rdma_cm_alt_pipeline *pipe)
 	cmd.pipe.steps = RDMA_CM_ALT_STEP_CREATE;
 	cmd.pipe.timeout_ms = 0;
 	ret = RCL_CALL(RESOLVE, &cmd);
+	if (!ret)
+		ret = rcl_id_made(id, cmd.out_id, id->sync, cmd.out_queue_fd);
 	if (ret)
 		return ret;
-	rcl_id_set_handle(id, cmd.out_id);
 	rcl_stockconf_apply(cmd.out_id);
 	if (id->sync)
 		set_fd(id, cmd.out_queue_fd);
@@ -191,10 +192,12 @@ static int prepare(struct start *start, const struct rdma_alt_connect_attr *attr
 static int finish(struct start *start, int ret, struct rdma_cm_id **out)
 {
 	struct rcl_id *id = start->id;
+	bool queue = start->cmd.pipe.flags & RDMA_CM_ALT_PIPE_NEW_QUEUE;
 
+	if (!ret)
+		ret = rcl_id_made(id, start->cmd.out_id, queue, start->cmd.out_queue_fd);
 	if (!ret) {
-		rcl_id_learn_handle(id, start->cmd.out_id);
-		if (start->cmd.out_queue_fd >= 0)
+		if (queue)
 			set_fd(id, start->cmd.out_queue_fd);
 		*out = &id->id;
 	} else {

@@ -14,13 +14,18 @@ RCL_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
 {
 	struct rdma_cm_alt_listen cmd = { 0 };
 	struct rcl_id *priv = rcl_id_of(id);
+	bool before;
 	int ret;
 
 	if (!id)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id");
 	cmd.id = priv->handle;
 	cmd.backlog = backlog > 0 ? (uint32_t)backlog : 0;
+	/* Before the call: another thread may read a request before it returns. */
+	before = rcl_id_set_listening(priv, true);
 	ret = RCL_CALL(LISTEN, &cmd);
+	if (ret)
+		rcl_id_set_listening(priv, before);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__,
 				   "the kernel does not listen; who else has the port?");
@@ -70,7 +75,8 @@ RCL_EXPORT int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **i
 		ret = create_ep_qp(priv, event->id);
 	if (ret) {
 		listen->event = event;
-		if (event->id != listen)
+		/* Only the id of a request is ours to destroy; others may be on the channel. */
+		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 			priv->failed_request = rcl_id_of(event->id)->cookie;
 		return rcl_fail_id(priv, ret, __func__, "event %s, status %d",
 				   rdma_event_str(event->event), event->status);

@@ -23,9 +23,15 @@
 #define JOIN_ATTR_NEEDED \
 	(RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS)
 
-struct rcl_member *rcl_member_get(uint64_t cookie)
+struct rcl_member *rcl_member_get(const struct rcl_id *id, uint64_t cookie)
 {
-	return rcl_table_get(cookie);
+	struct rcl_member *member = rcl_table_get(RCL_KIND_MEMBER, cookie);
+
+	if (member && member->owner != id->cookie) {
+		rcl_member_put(member);
+		member = NULL;
+	}
+	return member;
 }
 
 void rcl_member_put(struct rcl_member *member)
@@ -135,7 +141,7 @@ void rcl_members_in_child(struct rcl_id *id)
 
 void rcl_member_ack(struct rcl_id *id, uint64_t cookie)
 {
-	struct rcl_member *member = rcl_member_get(cookie);
+	struct rcl_member *member = rcl_member_get(id, cookie);
 
 	if (!member)
 		return;
@@ -170,18 +176,19 @@ void rcl_members_free(struct rcl_id *id)
 	id->members = NULL;
 }
 
-static struct rcl_member *new_member(const struct sockaddr *addr,
+static struct rcl_member *new_member(const struct rcl_id *id, const struct sockaddr *addr,
 				     uint16_t join_flags, void *context)
 {
 	struct rcl_member *member = calloc(1, sizeof(*member));
 
 	if (!member)
 		return NULL;
-	member->cookie = rcl_table_add(member);
+	member->cookie = rcl_table_add(RCL_KIND_MEMBER, member);
 	if (!member->cookie) {
 		free(member);
 		return NULL;
 	}
+	member->owner = id->cookie;
 	member->send_only = join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
 	member->context = context;
 	memcpy(&member->addr, addr, rcl_addr_len(addr));
@@ -196,7 +203,7 @@ static int join(struct rcl_id *id, const struct sockaddr *addr,
 	bool sync = id->sync;
 	int ret;
 
-	member = new_member(addr, join_flags, context);
+	member = new_member(id, addr, join_flags, context);
 	if (!member)
 		return -ENOMEM;
 	cmd.id = id->handle;
@@ -204,13 +211,15 @@ static int join(struct rcl_id *id, const struct sockaddr *addr,
 	cmd.cookie = member->cookie;
 	rcl_addr_to_kernel(&cmd.group, addr);
 	/* Once the kernel has it, another thread may get the event, leave and destroy the id. */
-	rcl_member_get(member->cookie);
+	rcl_member_get(id, member->cookie);
 	pthread_mutex_lock(&id->lock);
 	member->next = id->members;
 	id->members = member;
 	pthread_mutex_unlock(&id->lock);
 
 	ret = RCL_CALL(JOIN, &cmd);
+	if (!ret && !rcl_handle_valid(cmd.out_member))
+		ret = -EIO;
 	if (ret) {
 		pthread_mutex_lock(&id->lock);
 		unlist(id, member);

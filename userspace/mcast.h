@@ -15,6 +15,7 @@
  * struct rcl_member - a membership
  * @next: in the id's list; the id's lock protects the list and what follows
  * @cookie: the kernel gives it back as user_arg of the membership's events
+ * @owner: cookie of its id
  * @handle: of the kernel; 0: the join is still on its way to the kernel
  * @send_only: for sending alone: the QP is not attached
  * @joined: the event was read: @mgid and @mlid are known
@@ -29,6 +30,7 @@
 struct rcl_member {
 	struct rcl_member *next;
 	uint64_t cookie;
+	uint64_t owner;
 	_Atomic uint32_t handle;
 	bool send_only;
 	bool joined;
@@ -43,11 +45,12 @@ struct rcl_member {
 
 /**
  * rcl_member_get - the membership that an event names, with a reference
+ * @id: the id that it names
  * @cookie: user_arg of the event
  *
- * Return: the membership, or NULL when it is over
+ * Return: the membership, or NULL when it is over, or not of this id
  */
-struct rcl_member *rcl_member_get(uint64_t cookie);
+struct rcl_member *rcl_member_get(const struct rcl_id *id, uint64_t cookie);
 
 /**
  * rcl_member_put - drop the reference

@@ -12,9 +12,10 @@
 #include "err.h"
 
 /* The kernel sends with it, the QP's own timer is set here. */
-static void remember(struct rcl_id *id, int level, int optname, const void *optval)
+static void remember(struct rcl_id *id, int level, int optname, const void *optval, size_t optlen)
 {
-	if (level != RDMA_OPTION_ID || optname != RDMA_OPTION_ID_ACK_TIMEOUT)
+	if (level != RDMA_OPTION_ID || optname != RDMA_OPTION_ID_ACK_TIMEOUT ||
+	    optlen != sizeof(id->ack_timeout))
 		return;
 	pthread_mutex_lock(&id->lock);
 	id->ack_timeout = *(const uint8_t *)optval;
@@ -40,6 +41,6 @@ RCL_EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname,
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "level %d, option %d, %zu bytes",
 				   level, optname, optlen);
-	remember(priv, level, optname, optval);
+	remember(priv, level, optname, optval, optlen);
 	return 0;
 }

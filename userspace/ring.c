@@ -38,7 +38,7 @@
  * @map: the mapping of the records, or NULL
  * @head: the head word
  * @pos: the next record
- * @entries: as @map said at first; what it says later is not looked at
+ * @entries: as @map said at first and can be; what it says later is not looked at
  * @offset: likewise: where the records begin
  */
 struct rcl_ring {
@@ -156,6 +156,22 @@ static void unmap(struct rcl_ring *ring)
 	give_up(ring);
 }
 
+/* Takes over what a ring says of itself, once: do its records lie in what was mapped? */
+static bool take_geometry(struct rcl_ring *ring, const struct rdma_cm_alt_ring *map)
+{
+	size_t size = ring->queue.out_record_size, bytes = ring->queue.out_ring_bytes;
+
+	ring->entries = __atomic_load_n(&map->entries, __ATOMIC_RELAXED);
+	ring->offset = __atomic_load_n(&map->records_offset, __ATOMIC_RELAXED);
+	/* The place of a record is the rest of a division by a power of two. */
+	if (!ring->entries || ring->entries & (ring->entries - 1))
+		return false;
+	if (ring->offset < sizeof(*map) || ring->offset % sizeof(__u64) || ring->offset > bytes)
+		return false;
+	return __atomic_load_n(&map->record_size, __ATOMIC_RELAXED) == size &&
+	       (bytes - ring->offset) / size >= ring->entries;
+}
+
 /* With the lock held. Records count from 0 then. */
 static void map(struct rcl_ring *ring)
 {
@@ -184,8 +200,8 @@ static void map(struct rcl_ring *ring)
 	ring->head = head;
 	ring->map = records;
 	ring->pos = 0;
-	ring->entries = ring->map->entries;
-	ring->offset = ring->map->records_offset;
+	if (!take_geometry(ring, records))
+		unmap(ring);
 }
 
 void rcl_ring_add(const struct rdma_cm_alt_queue_create *queue)
@@ -193,7 +209,8 @@ void rcl_ring_add(const struct rdma_cm_alt_queue_create *queue)
 	struct rcl_ring *ring;
 
 	rcl_ring_remove(queue->out_fd);
-	if (!queue->out_ring_bytes || queue->out_fd >= MAX_FDS)
+	if (queue->out_ring_bytes < sizeof(struct rdma_cm_alt_ring) ||
+	    queue->out_fd < 0 || queue->out_fd >= MAX_FDS)
 		return;
 	ring = calloc(1, sizeof(*ring));
 	if (!ring)
@@ -335,9 +352,17 @@ void rcl_ring_set_unlock(struct rcl_ring_set *set)
 	}
 }
 
-static bool has_record(const struct rcl_ring *ring)
+/* With the lock held. A tail beyond all places cannot be true: what is there waits for read(). */
+static bool has_record(struct rcl_ring *ring)
 {
-	return ring->pos != __atomic_load_n(&ring->map->tail, __ATOMIC_ACQUIRE);
+	__u32 count = __atomic_load_n(&ring->map->tail, __ATOMIC_ACQUIRE) - ring->pos;
+
+	if (count <= ring->entries)
+		return count;
+	rcl_log("channel fd %d: its event ring has %u records in %u places; it is given up",
+		ring->queue.out_fd, count, ring->entries);
+	unmap(ring);
+	return false;
 }
 
 static void copy_record(const struct rcl_ring *ring, union rcl_record *record)
@@ -369,6 +394,20 @@ void rcl_ring_done(struct rcl_ring *ring)
 		return;
 	__atomic_store_n(ring->head, ++ring->pos, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&ring->lock);
+}
+
+__u32 rcl_ring_position(int fd)
+{
+	struct rcl_ring *ring = rcl_ring_get(fd);
+	__u32 pos = 0;
+
+	if (ring) {
+		pthread_mutex_lock(&ring->lock);
+		pos = ring->pos;
+		pthread_mutex_unlock(&ring->lock);
+	}
+	rcl_ring_put(ring);
+	return pos;
 }
 
 void rcl_ring_was_read(struct rcl_ring *ring, unsigned int count)

@@ -19,8 +19,8 @@ struct rcl_ring;
 
 /**
  * rcl_ring_add - a new queue may have a ring
- * @queue: how it was created; without a ring, or without memory for it, its
- *         events come by read() alone
+ * @queue: how it was created; without a ring, with one that is too small to be true, or
+ *         without memory for it, its events come by read() alone
  */
 void rcl_ring_add(const struct rdma_cm_alt_queue_create *queue);
 
@@ -89,6 +89,14 @@ bool rcl_ring_look(struct rcl_ring *ring, union rcl_record *record);
  * @ring: the ring, or NULL when the record came by read()
  */
 void rcl_ring_done(struct rcl_ring *ring);
+
+/**
+ * rcl_ring_position - how far the ring of a queue was read
+ * @fd: of the queue
+ *
+ * Return: a number that changes whenever anybody takes a record; 0 when there is no ring
+ */
+__u32 rcl_ring_position(int fd);
 
 /**
  * rcl_ring_was_read - events came by read(); after some of them the ring is mapped

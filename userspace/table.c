@@ -13,6 +13,7 @@
 
 struct slot {
 	void *object;
+	enum rcl_kind kind;
 	uint32_t generation;	/* of the object, or of the next one */
 	uint32_t refs;
 	uint32_t next_free;
@@ -69,7 +70,7 @@ static bool drop(struct slot *slot)
 	return true;
 }
 
-uint64_t rcl_table_add(void *object)
+uint64_t rcl_table_add(enum rcl_kind kind, void *object)
 {
 	uint64_t cookie = 0;
 	struct slot *slot;
@@ -81,6 +82,7 @@ uint64_t rcl_table_add(void *object)
 	slot = &slots[first_free];
 	first_free = slot->next_free;
 	slot->object = object;
+	slot->kind = kind;
 	slot->refs = 1;
 	slot->dead = false;
 	cookie |= (uint64_t)slot->generation << 32;
@@ -89,14 +91,14 @@ out:
 	return cookie;
 }
 
-void *rcl_table_get(uint64_t cookie)
+void *rcl_table_get(enum rcl_kind kind, uint64_t cookie)
 {
 	void *object = NULL;
 	struct slot *slot;
 
 	pthread_mutex_lock(&table_lock);
 	slot = find(cookie);
-	if (slot && !slot->dead) {
+	if (slot && !slot->dead && slot->kind == kind) {
 		slot->refs++;
 		object = slot->object;
 	}

@@ -10,20 +10,32 @@
 #include <stdint.h>
 
 /**
+ * enum rcl_kind - what an object is
+ * @RCL_KIND_ID: a struct rcl_id
+ * @RCL_KIND_MEMBER: a struct rcl_member
+ */
+enum rcl_kind {
+	RCL_KIND_ID = 1,
+	RCL_KIND_MEMBER,
+};
+
+/**
  * rcl_table_add - enter an object, with one reference for the caller
+ * @kind: what it is
  * @object: what rcl_table_get() will return
  *
  * Return: its cookie, never 0; 0 when there is no memory
  */
-uint64_t rcl_table_add(void *object);
+uint64_t rcl_table_add(enum rcl_kind kind, void *object);
 
 /**
  * rcl_table_get - find an object and take a reference
- * @cookie: from rcl_table_add()
+ * @kind: what it has to be
+ * @cookie: from rcl_table_add(), or anything else that an event may name
  *
- * Return: the object, or NULL when it is dead or never lived
+ * Return: the object, or NULL when it is dead, never lived or is of another kind
  */
-void *rcl_table_get(uint64_t cookie);
+void *rcl_table_get(enum rcl_kind kind, uint64_t cookie);
 
 /**
  * rcl_table_put - drop a reference

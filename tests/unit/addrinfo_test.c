@@ -273,6 +273,53 @@ static void errors_of_our_own_are_errno(void **state)
 	assert_fails(ENODEV, rdma_getaddrinfo("10.9.0.1", "1", NULL, &rai));
 }
 
+/* On the heap, so that a look beyond their end is seen. */
+static struct sockaddr *cut_off(int family, socklen_t len)
+{
+	sa_family_t said = (sa_family_t)family;
+	void *addr = calloc(1, len);
+
+	assert_non_null(addr);
+	memcpy(addr, &said, len < sizeof(said) ? len : sizeof(said));
+	return addr;
+}
+
+static void short_address_is_not_read_beyond_its_end(void **state)
+{
+	static const int families[] = { AF_INET, AF_INET6, AF_IB, AF_UNIX };
+	static const socklen_t lengths[] = { 1, 2, 8, 15 };
+	struct rdma_addrinfo hints = { 0 }, *rai;
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(families); i++) {
+		for (j = 0; j < ARRAY_SIZE(lengths); j++) {
+			/* An address of a family that is not ours has what length it likes. */
+			bool fine = families[i] == AF_UNIX && lengths[j] > 1;
+
+			hints = (struct rdma_addrinfo) {
+				.ai_src_addr = cut_off(families[i], lengths[j]),
+				.ai_src_len = lengths[j],
+			};
+			assert_int_equal(rdma_getaddrinfo("10.9.0.1", "1", &hints, &rai),
+					 fine ? 0 : -1);
+			if (fine)
+				rdma_freeaddrinfo(rai);
+			else
+				assert_int_equal(errno, EINVAL);
+			hints.ai_dst_addr = hints.ai_src_addr;
+			hints.ai_dst_len = hints.ai_src_len;
+			hints.ai_src_addr = NULL;
+			hints.ai_src_len = 0;
+			assert_int_equal(rdma_getaddrinfo(NULL, NULL, &hints, &rai),
+					 fine ? 0 : -1);
+			if (fine)
+				rdma_freeaddrinfo(rai);
+			free(hints.ai_dst_addr);
+		}
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(without_hints_it_is_a_tcp_peer),
 	TEST(passive_is_the_local_side_only),
@@ -288,6 +335,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(family_hint_without_a_number_is_an_ip_name),
 	TEST(passive_gid_is_the_local_side),
 	TEST(lists_that_a_program_made_can_be_freed),
+	TEST(short_address_is_not_read_beyond_its_end),
 };
 
 RUN(tests)

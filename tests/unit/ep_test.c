@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of endpoints. */
 #include <fcntl.h>
+#include <stdlib.h>
 
 #include "fixture.h"
 
@@ -234,6 +235,7 @@ static void passive_endpoint_hands_its_pd_down(void **state)
 	(void)state;
 	assert_int_equal(rdma_create_ep(&l, &res, pd, &attr), 0);
 	assert_ptr_equal(l->pd, pd);
+	assert_int_equal(rdma_listen(l, 0), 0);
 	fake_request(handle_of(l));
 	assert_int_equal(rdma_get_request(l, &child), 0);
 	assert_ptr_equal(child->qp->pd, pd);
@@ -273,6 +275,7 @@ static void passive_datagram_endpoint_gives_its_children_qps(void **state)
 	res.ai_qp_type = IBV_QPT_UD;
 	assert_int_equal(rdma_create_ep(&l, &res, NULL, &attr), 0);
 	assert_int_equal(attr.qp_type, IBV_QPT_RC);	/* not touched on this side */
+	assert_int_equal(rdma_listen(l, 0), 0);
 	fake_request(handle_of(l));
 	assert_int_equal(rdma_get_request(l, &child), 0);
 	assert_int_equal(child->qp->state, IBV_QPS_RTS);
@@ -294,6 +297,7 @@ static struct rdma_cm_id *failed_request(uint32_t *child)
 
 	assert_int_equal(rdma_create_ep(&l, &res, NULL, &attr), 0);
 	fcntl(l->channel->fd, F_SETFL, O_NONBLOCK);
+	assert_int_equal(rdma_listen(l, 0), 0);
 	*child = fake_request(handle_of(l));
 	fake_verbs.fail_at = fake_verbs.steps + 5;
 	fake_verbs.fail_errno = ENOSPC;
@@ -353,9 +357,54 @@ static void pd_of_another_device_fails_with_the_request(void **state)
 
 	(void)state;
 	assert_int_equal(rdma_create_ep(&l, &res, &pd, &attr), 0);
+	assert_int_equal(rdma_listen(l, 0), 0);
 	fake_request(handle_of(l));
 	assert_fails(EINVAL, rdma_get_request(l, &child));
 	rdma_destroy_ep(l);
+}
+
+/* Its list is the program's own: lengths may be anything. */
+static void endpoint_of_a_cut_off_address_is_none(void **state)
+{
+	struct rdma_addrinfo res = active();
+	struct sockaddr *byte = malloc(1);
+	struct rdma_cm_id *id;
+
+	(void)state;
+	assert_non_null(byte);
+	*(uint8_t *)byte = AF_INET;
+	res.ai_dst_addr = byte;
+	res.ai_dst_len = 1;
+	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, NULL));
+	res = active();
+	res.ai_src_addr = byte;
+	res.ai_src_len = 1;
+	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, NULL));
+	res = passive();
+	res.ai_src_addr = byte;
+	res.ai_src_len = 1;
+	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, NULL));
+	free(byte);
+}
+
+static void connect_data_of_an_endpoint_has_an_end(void **state)
+{
+	struct rdma_conn_param param = { .private_data = "cd", .private_data_len = 3 };
+	struct ibv_qp_init_attr attr = qp_attr();
+	struct rdma_addrinfo res = active();
+	struct rdma_cm_id *id;
+
+	(void)state;
+	res.ai_connect_len = 8;
+	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, &attr));
+	res.ai_connect = calloc(1, UINT16_MAX + 1);
+	res.ai_connect_len = UINT16_MAX + 1;
+	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, &attr));
+	res.ai_connect_len = UINT16_MAX - 2;
+	assert_int_equal(rdma_create_ep(&id, &res, NULL, &attr), 0);
+	assert_fails(EINVAL, rdma_connect(id, &param));
+	rdma_destroy_ep(id);
+	free(res.ai_connect);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -374,6 +423,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(request_that_gets_no_qp_goes_with_the_next_call),
 	TEST(request_that_got_no_qp_may_still_be_served),
 	TEST(pd_of_another_device_fails_with_the_request),
+	TEST(endpoint_of_a_cut_off_address_is_none),
+	TEST(connect_data_of_an_endpoint_has_an_end),
 };
 
 RUN(tests)

@@ -27,6 +27,7 @@
 #include "sys.h"
 
 #define MAX_FDS 1024
+#define MAX_WAITING 512	/* records on a queue whose ring goes */
 
 struct fake_kernel fake;
 
@@ -40,7 +41,7 @@ static int new_queue(void)
 {
 	int fds[2];
 
-	if (pipe2(fds, O_CLOEXEC))
+	if (pipe2(fds, O_CLOEXEC | (fake.nonblock ? O_NONBLOCK : 0)))
 		return -errno;
 	assert(fds[0] < MAX_FDS);
 	fcntl(fds[1], F_SETPIPE_SZ, 1 << 20);	/* a post never waits */
@@ -76,12 +77,18 @@ static struct fake_id *alive(__u32 handle)
 	return &fake.ids[handle];
 }
 
+/* 0: there are too many. */
+static __u32 new_handle(void)
+{
+	return next_handle + 1 < FAKE_MAX_IDS ? ++next_handle : 0;
+}
+
 static __u32 new_id(int fd, __u64 cookie)
 {
-	__u32 handle = ++next_handle;
+	__u32 handle = new_handle();
 
-	assert(handle < FAKE_MAX_IDS);
-	fake.ids[handle] = (struct fake_id) { .alive = true, .fd = fd, .cookie = cookie };
+	if (handle)
+		fake.ids[handle] = (struct fake_id) { .alive = true, .fd = fd, .cookie = cookie };
 	return handle;
 }
 
@@ -98,10 +105,19 @@ struct rdma_cm_alt_event fake_event(__u32 type, __u32 handle)
 	};
 }
 
+/* The id on whose account an event is. */
+static __u32 owner_of(const struct rdma_cm_alt_event *event)
+{
+	return event->listen_id ? event->listen_id : event->id;
+}
+
 static void count(const struct rdma_cm_alt_event *event)
 {
-	fake.ids[event->listen_id ? event->listen_id : event->id].reported++;
-	if (event->member)
+	__u32 owner = owner_of(event);
+
+	if (owner < FAKE_MAX_IDS)
+		fake.ids[owner].reported++;
+	if (event->member && event->member < FAKE_MAX_IDS)
 		fake.members[event->member].reported++;
 }
 
@@ -114,12 +130,12 @@ static void reap(int fd)
 		count(&event);
 }
 
+/* Not when a test has put another file in the place of the queue. */
 static bool waits(int fd)
 {
 	int waiting = 0;
 
-	assert(!ioctl(fd, FIONREAD, &waiting));
-	return waiting;
+	return !ioctl(fd, FIONREAD, &waiting) && waiting;
 }
 
 static void put_in_pipe(int fd, const struct rdma_cm_alt_event *event)
@@ -133,14 +149,25 @@ static void put_in_pipe(int fd, const struct rdma_cm_alt_event *event)
 }
 
 /* With the lock held. */
-static void post(const struct rdma_cm_alt_event *event)
+static void post_to(int fd, const struct rdma_cm_alt_event *event)
 {
-	__u32 owner = event->listen_id ? event->listen_id : event->id;
-	int fd = fake.ids[owner].fd;
-
+	if (fd < 0 || !write_end[fd])
+		return;
 	reap(fd);
 	if (readers[fd] || waits(fd) || !fake_ring_put(fd, event))
 		put_in_pipe(fd, event);
+}
+
+static void post(const struct rdma_cm_alt_event *event)
+{
+	post_to(fake.ids[owner_of(event)].fd, event);
+}
+
+void fake_post_to(int fd, const struct rdma_cm_alt_event *event)
+{
+	pthread_mutex_lock(&fake_lock);
+	post_to(fd, event);
+	pthread_mutex_unlock(&fake_lock);
 }
 
 void fake_post(const struct rdma_cm_alt_event *event)
@@ -212,6 +239,7 @@ __u32 fake_request(__u32 listener)
 
 	pthread_mutex_lock(&fake_lock);
 	child = new_id(fake.ids[listener].fd, 0);
+	assert(child);
 	event = fake_event(RDMA_CM_ALT_EVENT_CONNECT_REQUEST, child);
 	event.cookie = fake.ids[listener].cookie;
 	event.listen_id = listener;
@@ -260,6 +288,8 @@ static int do_resolve(struct rdma_cm_alt_resolve *cmd)
 			cmd->out_queue_fd = fd;
 		}
 		handle = new_id(fd, pipe->cookie);
+		if (!handle)
+			return -ENOMEM;
 	} else if (!alive(handle)) {
 		return -ENOENT;
 	}
@@ -319,11 +349,13 @@ static int do_destroy(struct rdma_cm_alt_destroy *cmd)
 
 static int do_join(struct rdma_cm_alt_join *cmd)
 {
-	__u32 handle = ++next_handle;
+	__u32 handle;
 
-	assert(handle < FAKE_MAX_IDS);
 	if (!alive(cmd->id))
 		return -ENOENT;
+	handle = new_handle();
+	if (!handle)
+		return -ENOMEM;
 	fake.members[handle] = (struct fake_member) {
 		.alive = true,
 		.id = cmd->id,
@@ -336,10 +368,9 @@ static int do_join(struct rdma_cm_alt_join *cmd)
 
 static int do_leave(struct rdma_cm_alt_leave *cmd)
 {
-	struct fake_member *member = &fake.members[cmd->member];
+	struct fake_member *member = &fake.members[cmd->member % FAKE_MAX_IDS];
 
-	assert(cmd->member < FAKE_MAX_IDS);
-	if (!member->alive)
+	if (cmd->member >= FAKE_MAX_IDS || !member->alive)
 		return -ENOENT;
 	member->alive = false;
 	reap(fake.ids[member->id].fd);
@@ -393,7 +424,7 @@ static int do_connect(struct rdma_cm_alt_connect *cmd)
 	return 0;
 }
 
-static int run(unsigned int nr, void *arg);
+static int answer(unsigned int nr, void *arg);
 
 static int do_batch(struct rdma_cm_alt_batch *cmd)
 {
@@ -407,8 +438,7 @@ static int do_batch(struct rdma_cm_alt_batch *cmd)
 		if (*(__u32 *)(void *)entry) {
 			fake.calls[i]++;
 			memcpy(&fake.last[i], entry, *(__u32 *)(void *)entry);
-			results[n] = fake.fail[i] ? -fake.fail[i] : run(cmd->cmd, entry);
-			fake.fail[i] = 0;
+			results[n] = answer(cmd->cmd, entry);
 		} else {
 			results[n] = -EINVAL;
 		}
@@ -428,6 +458,7 @@ static int run(unsigned int nr, void *arg)
 		struct rdma_cm_alt_queue_create *cmd = arg;
 
 		cmd->out_fd = new_queue();
+		cmd->out_record_size = fake.record_size;
 		if (cmd->out_fd >= 0 && cmd->ring_entries)
 			fake_ring_create(cmd, fake.record_size);
 		return cmd->out_fd < 0 ? cmd->out_fd : 0;
@@ -451,10 +482,14 @@ static int run(unsigned int nr, void *arg)
 		post_type(fake.accept_event, cmd->id, fake.status);
 		return 0;
 	}
-	case RDMA_CM_ALT_CMD_DISCONNECT:
-		post_type(fake.disconnect_event,
-			  ((struct rdma_cm_alt_disconnect *)arg)->id, fake.status);
+	case RDMA_CM_ALT_CMD_DISCONNECT: {
+		struct rdma_cm_alt_disconnect *cmd = arg;
+
+		if (!alive(cmd->id))
+			return -ENOENT;
+		post_type(fake.disconnect_event, cmd->id, fake.status);
 		return 0;
+	}
 	case RDMA_CM_ALT_CMD_QP_ATTR:
 		((struct rdma_cm_alt_qp_attr_get *)arg)->out_attr = fake.attr;
 		return 0;
@@ -464,7 +499,9 @@ static int run(unsigned int nr, void *arg)
 	case RDMA_CM_ALT_CMD_SET_OPTION: {
 		struct rdma_cm_alt_option *cmd = arg;
 
-		if (cmd->optlen <= sizeof(fake.private_data))
+		if (!alive(cmd->id))
+			return -ENOENT;
+		if (cmd->optlen && cmd->optlen <= sizeof(fake.private_data))
 			memcpy(fake.private_data, (void *)(uintptr_t)cmd->optval_uptr, cmd->optlen);
 		if (cmd->level == RDMA_OPTION_IB && cmd->optname == RDMA_OPTION_IB_PATH)
 			post_type(fake.route_event, cmd->id, fake.status);
@@ -485,6 +522,17 @@ static int run(unsigned int nr, void *arg)
 	}
 }
 
+static int answer(unsigned int nr, void *arg)
+{
+	unsigned int i = nr - RDMA_CM_ALT_CMD_BASE;
+	int ret = fake.fail[i] ? -fake.fail[i] : run(nr, arg);
+
+	fake.fail[i] = 0;
+	if (fake.on_answer)
+		fake.on_answer(nr, arg, &ret);
+	return ret;
+}
+
 static int fake_ioctl(int fd, unsigned long request, void *arg)
 {
 	unsigned int nr = _IOC_NR(request), i = nr - RDMA_CM_ALT_CMD_BASE;
@@ -498,8 +546,7 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 	fake.calls[i]++;
 	assert(size <= sizeof(fake.last[i]));
 	memcpy(&fake.last[i], arg, size);
-	ret = fake.fail[i] ? -fake.fail[i] : run(nr, arg);
-	fake.fail[i] = 0;
+	ret = answer(nr, arg);
 	pthread_mutex_unlock(&fake_lock);
 	return ret;
 }
@@ -537,7 +584,7 @@ static ssize_t wait_in_read(int fd, void *buf, size_t len)
 
 static ssize_t fake_read(int fd, void *buf, size_t len)
 {
-	ssize_t done, ret;
+	ssize_t ret, done;
 
 	/* A line of a file, no record. */
 	if (len < 64) {
@@ -557,8 +604,13 @@ static ssize_t fake_read(int fd, void *buf, size_t len)
 	ret = wait_in_read(fd, buf, len);
 	pthread_mutex_lock(&fake_lock);
 	readers[fd]--;
-	for (done = 0; done < ret; done += fake.record_size)
-		count((void *)((__u8 *)buf + done));
+	for (done = 0; done < ret; done += fake.record_size) {
+		struct rdma_cm_alt_event event = { 0 };
+		size_t left = (size_t)(ret - done);
+
+		memcpy(&event, (__u8 *)buf + done, left < sizeof(event) ? left : sizeof(event));
+		count(&event);
+	}
 	if (ret > 0)
 		pump(fd);
 	pthread_mutex_unlock(&fake_lock);
@@ -573,6 +625,8 @@ static void *fake_mmap(size_t len, int prot, int fd, off_t offset)
 	pthread_mutex_lock(&fake_lock);
 	if (!fake.mmap_error)
 		map = fake_ring_map(fd, len, (__u64)offset);
+	if (map && !offset && fake.on_map)
+		fake.on_map(fake_ring_header(fd));
 	pthread_mutex_unlock(&fake_lock);
 	return map ? map : MAP_FAILED;
 }
@@ -580,7 +634,8 @@ static void *fake_mmap(size_t len, int prot, int fd, off_t offset)
 /* What was not taken waits again, in front of the rest. */
 static int fake_munmap(void *addr, size_t len)
 {
-	struct rdma_cm_alt_event events[256];
+	struct rdma_cm_alt_event events[MAX_WAITING];
+	__u8 bytes[4096] = { 0 };
 	int i, fd, n = 0;
 
 	(void)len;
@@ -588,10 +643,13 @@ static int fake_munmap(void *addr, size_t len)
 	fd = fake_ring_owner(addr);
 	if (fd >= 0) {
 		reap(fd);
-		while (fake_ring_take_back(fd, &events[n]))
+		while (n < MAX_WAITING && fake_ring_take_back(fd, &events[n]))
 			n++;
 		fake_ring_stop(fd);
-		assert(!n || !waits(fd));
+		while (n < MAX_WAITING && waits(fd)) {
+			assert(read(fd, bytes, fake.record_size) == (ssize_t)fake.record_size);
+			memcpy(&events[n++], bytes, sizeof(events[0]));
+		}
 		for (i = 0; i < n; i++)
 			put_in_pipe(fd, &events[i]);
 	}

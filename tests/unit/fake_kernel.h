@@ -49,7 +49,10 @@ struct fake_member {
  * @reads: calls of read() for events, those included that found none
  * @record_size: of an event
  * @features: RDMA_CM_ALT_FEATURE_*
+ * @nonblock: new queues have O_NONBLOCK
  * @mmap_error: mmap() fails
+ * @on_map: changes what a ring says of itself when it is mapped; NULL: nothing does
+ * @on_answer: changes the answer to a command, and what it returns; NULL: nothing does
  * @route: what it knows of every id
  * @config_dir: what stock's directory in configfs shows; NULL: it has none
  * @qp: QP attributes in events
@@ -77,7 +80,10 @@ struct fake_kernel {
 	int reads;
 	__u32 record_size;
 	__u64 features;
+	bool nonblock;
 	bool mmap_error;
+	void (*on_map)(struct rdma_cm_alt_ring *header);
+	void (*on_answer)(unsigned int cmd, void *arg, int *ret);
 	struct rdma_cm_alt_route route;
 	const char *config_dir;
 	struct rdma_cm_alt_qp_attr qp;
@@ -128,6 +134,9 @@ struct rdma_cm_alt_event fake_event(__u32 type, __u32 handle);
 
 /** fake_post - put a record on the queue of the id that it is for */
 void fake_post(const struct rdma_cm_alt_event *event);
+
+/** fake_post_to - put a record on the queue of this descriptor, whatever it says */
+void fake_post_to(int fd, const struct rdma_cm_alt_event *event);
 
 /** fake_post_type - the same with no more than a type and a status */
 void fake_post_type(__u32 type, __u32 handle, int status);

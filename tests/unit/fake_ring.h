@@ -43,6 +43,9 @@ bool fake_ring_unread(int fd);
 /** fake_ring_void - take the records of an id back, or of one membership of it if not 0 */
 void fake_ring_void(int fd, __u32 owner, __u32 member);
 
+/** fake_ring_header - what a mapped ring says of itself, for tests that make it lie; or NULL */
+struct rdma_cm_alt_ring *fake_ring_header(int fd);
+
 /** fake_ring_mapped - for tests: is there a ring in use on this queue? */
 bool fake_ring_mapped(int fd);
 

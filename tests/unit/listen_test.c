@@ -89,6 +89,32 @@ static void get_request_at_fd_limit_says_emfile_and_refuses(void **state)
 	assert_int_equal(rdma_destroy_id(l), 0);
 }
 
+/* The listener's channel is for anybody who puts an id there. */
+static void event_of_another_id_is_no_request_that_failed(void **state)
+{
+	struct rdma_cm_id *l = listener(NULL), *child = NULL, *own;
+
+	(void)state;
+	own = new_id(l->channel);
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(own), 0);
+	assert_fails(EINVAL, rdma_get_request(l, &child));
+	assert_ptr_equal(l->event->id, own);
+	fake_request(handle_of(l));
+	assert_int_equal(rdma_get_request(l, &child), 0);
+	/* It is the program's, and there still. */
+	assert_true(fake_id_alive(handle_of(own)));
+	assert_int_equal(rdma_destroy_id(own), 0);
+	assert_int_equal(rdma_destroy_id(child), 0);
+
+	own = new_id(l->channel);
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(own), 0);
+	assert_fails(EINVAL, rdma_get_request(l, &child));
+	assert_int_equal(rdma_ack_cm_event(l->event), 0);
+	l->event = NULL;
+	assert_int_equal(rdma_destroy_id(l), 0);
+	assert_int_equal(rdma_destroy_id(own), 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(listen_reads_the_address_back),
 	TEST(get_request_gives_a_synchronous_child),
@@ -96,6 +122,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(get_request_on_nonblocking_listener_is_eagain),
 	TEST(get_request_of_another_event_fails_and_keeps_it),
 	TEST(get_request_at_fd_limit_says_emfile_and_refuses),
+	TEST(event_of_another_id_is_no_request_that_failed),
 };
 
 RUN(tests)

@@ -7,6 +7,7 @@
 
 #include "fixture.h"
 #include "mcast.h"
+#include "table.h"
 
 #define GROUP "239.1.1.1"
 #define OTHER "239.1.1.2"
@@ -405,7 +406,7 @@ static void event_of_a_membership_that_is_over_is_dropped(void **state)
 	fcntl(ch->fd, F_SETFL, O_NONBLOCK);
 	add_qp(id);
 	assert_int_equal(join(id, GROUP), 0);
-	member = rcl_member_get(rcl_id_of(id)->members->cookie);
+	member = rcl_member_get(rcl_id_of(id), rcl_id_of(id)->members->cookie);
 	/* The record stays in this kernel's queue. */
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_fails(EAGAIN, rdma_get_cm_event(ch, &event));
@@ -479,7 +480,7 @@ static void destroy_id_detaches_and_forgets(void **state)
 	assert_int_equal(fake_verbs.attached, 1 << 1 | 1 << 2);
 	assert_int_equal(rdma_destroy_id(id), 0);
 	assert_int_equal(fake_verbs.attached, 0);
-	assert_null(rcl_member_get(cookie));
+	assert_null(rcl_table_get(RCL_KIND_MEMBER, cookie));
 	/* As rdma_destroy_id does not destroy it. */
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 	ibv_destroy_cq(send_cq);

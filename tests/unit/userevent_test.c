@@ -277,12 +277,12 @@ static void request_that_is_not_accepted_takes_events(void **state)
 	/* One that nobody knows is dropped. */
 	fake.ids[handle_of(other)].cookie = 0;
 	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(other), 0);
-	rcl_id_set_handle(rcl_id_of(other), handle_of(other) + 100);
+	rcl_id_of(other)->handle += 100;
 	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(l), 0);
 	event = take(ch, RDMA_CM_EVENT_ADDR_CHANGE);
 	assert_ptr_equal(event->id, l);
 	rdma_ack_cm_event(event);
-	rcl_id_set_handle(rcl_id_of(other), handle_of(other) - 100);
+	rcl_id_of(other)->handle -= 100;
 	fake.ids[handle_of(other)].reported = 0;
 	assert_int_equal(rdma_destroy_id(other), 0);
 	assert_int_equal(rdma_destroy_id(l), 0);
