@@ -24,7 +24,7 @@
 
 /*
  * Reads in a row that say that records lie in a ring, where nobody finds any. One may: another
- * thread gives the ring up meanwhile. More of them mean that this is no queue, or no ring.
+ * thread gives the ring up meanwhile. More of them mean that this is no queue, or another ring.
  */
 #define MAX_STRANGE 2
 
@@ -83,14 +83,19 @@ static ssize_t read_records(struct rdma_event_channel *channel, void *bytes, siz
 	return ret;
 }
 
-/* After a read that said 0: is another one worth it? */
+/*
+ * After a read that said 0: is another one worth it? Without any rings it says that of no queue,
+ * whatever the program has put in the place of the channel's descriptor.
+ */
 static bool is_patient(const struct rdma_event_channel *channel, struct rcl_patience *patience)
 {
 	__u32 pos = rcl_ring_position(channel->fd);
 
 	if (pos != patience->pos)
 		*patience = (struct rcl_patience) { .pos = pos };
-	return patience->reads++ < MAX_STRANGE;
+	if (patience->reads == MAX_STRANGE)
+		rcl_rings_give_up();
+	return patience->reads++ <= MAX_STRANGE;
 }
 
 /* The size of a record; a process that was given its channel has not asked for it yet. */

@@ -92,6 +92,7 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 	pthread_mutex_init(&id->lock, NULL);
 	pthread_cond_init(&id->acked_cond, NULL);
 	id->id.channel = channel;
+	id->fd = channel ? channel->fd : -1;
 	id->ring = channel ? rcl_ring_get(channel->fd) : NULL;
 	id->id.context = context;
 	id->id.ps = ps;
@@ -456,6 +457,7 @@ int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
 		own->fd = cmd.out_queue_fd;
 	pthread_mutex_lock(&id->lock);
 	id->id.channel = own ? own : channel;
+	id->fd = channel ? channel->fd : -1;
 	id->ring = channel ? rcl_ring_get(channel->fd) : NULL;
 	id->sync = own;
 	pthread_mutex_unlock(&id->lock);

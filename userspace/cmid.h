@@ -25,6 +25,7 @@ struct rcl_ring_set;
  * @link: what points to this one in that list
  * @cookie: what the kernel gives back with the id's events
  * @handle: of the kernel
+ * @fd: of its channel, if that is the program's, which may have freed it
  * @sync: calls wait for their event; the channel is the id's own
  * @device: the device it is bound to, or NULL
  * @paths: where id.route.path_rec points to
@@ -66,6 +67,7 @@ struct rcl_id {
 	struct rcl_id **link;
 	uint64_t cookie;
 	uint32_t handle;
+	int fd;
 	bool sync;
 	struct rcl_device *device;
 	struct ibv_sa_path_rec paths[2];

@@ -65,7 +65,7 @@ static int check_info(int fd)
 	}
 	if (info.out_record_size < RCL_RECORD_MIN || info.out_record_size > RCL_RECORD_MAX ||
 	    info.out_record_size % sizeof(__u64)) {
-		rcl_log("RDMA_CM_ALT_INFO: event records of %u bytes; this library takes %d to %d, by eights",
+		rcl_log("RDMA_CM_ALT_INFO: event records of %u bytes, not of %d to %d, by eights",
 			info.out_record_size, RCL_RECORD_MIN, RCL_RECORD_MAX);
 		return -EPERM;
 	}

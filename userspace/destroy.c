@@ -16,6 +16,16 @@
 #include "mcast.h"
 #include "ring.h"
 
+/**
+ * struct ending - an id of many
+ * @cmd: its command
+ * @ours: it is this call that destroys it; the kernel does not write here
+ */
+struct ending {
+	struct rdma_cm_alt_destroy cmd;
+	bool ours;
+};
+
 /* Returns false when another thread is at it. */
 static bool begin(struct rcl_id *id)
 {
@@ -76,9 +86,9 @@ RCL_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	return 0;
 }
 
-/* Of those ids that have a command. */
+/* Of those ids that this call destroys. */
 static void lock_rings(struct rcl_ring_set *set, struct rdma_cm_id **ids,
-		       const struct rdma_cm_alt_destroy *cmds, int count)
+		       const struct ending *ends, int count)
 {
 	bool more;
 	int i;
@@ -87,7 +97,7 @@ static void lock_rings(struct rcl_ring_set *set, struct rdma_cm_id **ids,
 	do {
 		more = false;
 		for (i = 0; i < count; i++) {
-			if (cmds[i].id && rcl_id_add_ring(rcl_id_of(ids[i]), set))
+			if (ends[i].ours && rcl_id_add_ring(rcl_id_of(ids[i]), set))
 				more = true;
 		}
 		if (more)
@@ -98,35 +108,36 @@ static void lock_rings(struct rcl_ring_set *set, struct rdma_cm_id **ids,
 
 RCL_EXPORT int rdma_alt_destroy_many(struct rdma_cm_id **ids, int count, int *errors)
 {
-	struct rdma_cm_alt_destroy *cmds;
 	struct rcl_ring_set rings;
+	struct ending *ends;
 	int i, ret, first = 0, done = 0;
 	int32_t *results;
 
 	if (count < 0 || (count && !ids))
 		return rcl_fail(-EINVAL, __func__, "no ids, or %d of them", count);
-	cmds = calloc((size_t)count + 1, sizeof(*cmds));
+	ends = calloc((size_t)count + 1, sizeof(*ends));
 	results = calloc((size_t)count + 1, sizeof(*results));
-	if (!cmds || !results) {
-		free(cmds);
+	if (!ends || !results) {
+		free(ends);
 		free(results);
 		return rcl_fail(-ENOMEM, __func__, "no memory for %d commands", count);
 	}
 	for (i = 0; i < count; i++) {
-		cmds[i].size = sizeof(cmds[i]);
+		ends[i].cmd.size = sizeof(ends[i].cmd);
+		ends[i].ours = ids[i] && begin(rcl_id_of(ids[i]));
 		/* No id has the handle 0: the kernel skips it. */
-		if (ids[i] && begin(rcl_id_of(ids[i])))
-			cmds[i].id = rcl_id_of(ids[i])->handle;
+		if (ends[i].ours)
+			ends[i].cmd.id = rcl_id_of(ids[i])->handle;
 	}
-	lock_rings(&rings, ids, cmds, count);
-	rcl_batch(RDMA_CM_ALT_CMD_DESTROY, cmds, sizeof(*cmds), (uint32_t)count, results);
+	lock_rings(&rings, ids, ends, count);
+	rcl_batch(RDMA_CM_ALT_CMD_DESTROY, &ends[0].cmd, sizeof(*ends), (uint32_t)count, results);
 	rcl_ring_set_unlock(&rings);
 	for (i = 0; i < count; i++) {
 		ret = 0;
-		if (ids[i] && !cmds[i].id)
+		if (ids[i] && !ends[i].ours)
 			ret = -ENOENT;		/* another thread destroys it */
 		else if (ids[i])
-			ret = end(rcl_id_of(ids[i]), results[i], cmds[i].out_events_reported);
+			ret = end(rcl_id_of(ids[i]), results[i], ends[i].cmd.out_events_reported);
 		if (errors)
 			errors[i] = -ret;
 		first = first ? first : ret;
@@ -135,7 +146,7 @@ RCL_EXPORT int rdma_alt_destroy_many(struct rdma_cm_id **ids, int count, int *er
 			done++;
 		}
 	}
-	free(cmds);
+	free(ends);
 	free(results);
 	if (first && !done)
 		return rcl_fail(first, __func__, "none of %d ids was destroyed", count);

@@ -147,12 +147,9 @@ static void refuse_request(struct rdma_event_channel *channel, uint32_t handle)
 static struct rdma_event_channel *lasting(struct rcl_id *listener,
 					  struct rdma_event_channel *channel)
 {
-	struct rdma_event_channel *own;
-
 	pthread_mutex_lock(&listener->lock);
-	own = listener->id.channel;
-	if (own && own->fd == channel->fd)
-		channel = own;
+	if ((listener->sync ? listener->id.channel->fd : listener->fd) == channel->fd)
+		channel = listener->id.channel;
 	pthread_mutex_unlock(&listener->lock);
 	return channel;
 }
@@ -170,12 +167,12 @@ static int on_connect_request(struct rcl_id *listener,
 	 * The channel that the request came by; the listener may be on its way to
 	 * another one. None of its own yet, even if the listener is synchronous.
 	 */
-	child = rcl_id_new(lasting(listener, channel), listener->id.context,
-			   listener->id.ps, listener->id.qp_type);
+	child = rcl_id_new(channel, listener->id.context, listener->id.ps, listener->id.qp_type);
 	if (!child) {
 		ret = -ENOMEM;
 		goto refuse;
 	}
+	child->id.channel = lasting(listener, channel);
 	rcl_id_learn_handle(child, rec->id);
 	child->initiator_depth = rec->initiator_depth;
 	child->responder_resources = rec->responder_resources;

@@ -192,7 +192,7 @@ static int prepare(struct start *start, const struct rdma_alt_connect_attr *attr
 static int finish(struct start *start, int ret, struct rdma_cm_id **out)
 {
 	struct rcl_id *id = start->id;
-	bool queue = start->cmd.pipe.flags & RDMA_CM_ALT_PIPE_NEW_QUEUE;
+	bool queue = id->sync && id->id.channel->fd < 0;
 
 	if (!ret)
 		ret = rcl_id_made(id, start->cmd.out_id, queue, start->cmd.out_queue_fd);

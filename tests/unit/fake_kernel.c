@@ -64,6 +64,12 @@ int fake_copy(int fd)
 	return copy;
 }
 
+void fake_copy_over(int fd, int over)
+{
+	assert(dup2(fd, over) == over);
+	copied[over] = fd;
+}
+
 void fake_uncopy(int copy)
 {
 	copied[copy] = 0;
@@ -151,7 +157,7 @@ static void put_in_pipe(int fd, const struct rdma_cm_alt_event *event)
 /* With the lock held. */
 static void post_to(int fd, const struct rdma_cm_alt_event *event)
 {
-	if (fd < 0 || !write_end[fd])
+	if (fd < 0 || fd >= MAX_FDS || !write_end[fd])
 		return;
 	reap(fd);
 	if (readers[fd] || waits(fd) || !fake_ring_put(fd, event))
@@ -591,6 +597,8 @@ static ssize_t fake_read(int fd, void *buf, size_t len)
 		ret = read(fd, buf, len);
 		return ret < 0 ? -errno : ret;
 	}
+	if (len < fake.record_size)
+		return -EINVAL;
 	fd = queue_of(fd);
 	pthread_mutex_lock(&fake_lock);
 	fake.reads++;
@@ -641,7 +649,10 @@ static int fake_munmap(void *addr, size_t len)
 	(void)len;
 	pthread_mutex_lock(&fake_lock);
 	fd = fake_ring_owner(addr);
-	if (fd >= 0) {
+	if (fd >= 0 && copied[fd]) {
+		/* Of a queue that is gone: its descriptor is another one's copy. */
+		fake_ring_stop(fd);
+	} else if (fd >= 0) {
 		reap(fd);
 		while (n < MAX_WAITING && fake_ring_take_back(fd, &events[n]))
 			n++;
@@ -689,6 +700,7 @@ static int fake_close(int fd)
 		close(write_end[fd]);
 		write_end[fd] = 0;
 		fake_ring_close(fd);
+		copied[fd] = 0;
 	}
 	pthread_mutex_unlock(&fake_lock);
 	return close(fd) ? -errno : 0;

@@ -160,6 +160,9 @@ bool fake_id_alive(__u32 handle);
 /** fake_copy - copy the descriptor of a queue, as dup() does, for fake_uncopy() */
 int fake_copy(int fd);
 
+/** fake_copy_over - the same over another queue, as dup2() does */
+void fake_copy_over(int fd, int over);
+
 /** fake_uncopy - close the copy */
 void fake_uncopy(int copy);
 

@@ -12,6 +12,7 @@
 #include "fake_ring.h"
 
 #define RINGS 16
+#define HEAD_OFFSET 0x100000
 #define HEADER sizeof(struct rdma_cm_alt_ring)
 
 static struct ring {
@@ -85,7 +86,7 @@ void fake_ring_create(struct rdma_cm_alt_queue_create *cmd, __u32 record_size)
 	ring->head_word = calloc(1, sizeof(*ring->head_word));
 	assert(ring->map && ring->head_word);
 	cmd->out_ring_bytes = (__u32)bytes(ring);
-	cmd->out_head_offset = 1 << 20;
+	cmd->out_head_offset = HEAD_OFFSET;
 	cmd->out_record_size = record_size;
 }
 
@@ -95,9 +96,11 @@ void *fake_ring_map(int fd, size_t len, __u64 offset)
 
 	if (!ring)
 		return NULL;
-	if (offset)
+	if (offset == HEAD_OFFSET)
 		return ring->head_word;
-	assert(len == bytes(ring) && !ring->mapped);
+	if (offset || len != bytes(ring))
+		return NULL;
+	assert(!ring->mapped);
 	ring->mapped = true;
 	ring->head = 0;
 	ring->tail = 0;

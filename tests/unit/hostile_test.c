@@ -375,6 +375,24 @@ static void entries_beyond_the_batch_were_not_tried(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
+static void forget_batch(unsigned int cmd, void *arg, int *ret)
+{
+	(void)ret;
+	if (cmd == RDMA_CM_ALT_CMD_DESTROY)
+		((struct rdma_cm_alt_destroy *)arg)->id = 0;
+}
+
+static void command_that_came_back_otherwise_was_asked_all_the_same(void **state)
+{
+	struct rdma_event_channel *ch = quiet_channel();
+	struct rdma_cm_id *ids[2] = { new_id(ch), new_id(ch) };
+
+	(void)state;
+	fake.on_answer = forget_batch;
+	assert_int_equal(rdma_alt_destroy_many(ids, 2, NULL), 2);
+	rdma_destroy_event_channel(ch);
+}
+
 static void status_beyond_all_errnos_is_an_error(void **state)
 {
 	struct rdma_cm_id *id = new_id(NULL);
@@ -469,6 +487,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(queue_of_other_records_is_no_channel),
 	TEST(results_of_a_batch_are_errnos),
 	TEST(entries_beyond_the_batch_were_not_tried),
+	TEST(command_that_came_back_otherwise_was_asked_all_the_same),
 	TEST(status_beyond_all_errnos_is_an_error),
 	TEST(device_that_knows_nothing_is_not_opened_for_ever),
 	TEST(records_are_of_a_size_that_can_be),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of listening and of taking requests from a synchronous listener. */
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "fixture.h"
 
@@ -115,6 +116,26 @@ static void event_of_another_id_is_no_request_that_failed(void **state)
 	assert_int_equal(rdma_destroy_id(own), 0);
 }
 
+/* The program reads on by a copy of the descriptor; of the channel nothing is left. */
+static void request_comes_when_its_channel_has_gone(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel(), copy;
+	struct rdma_cm_id *l = listener(ch), *child;
+	struct rdma_cm_event *event;
+
+	(void)state;
+	copy.fd = fcntl(ch->fd, F_DUPFD_CLOEXEC, 0);
+	assert_true(copy.fd >= 0);
+	fake_request(handle_of(l));
+	rdma_destroy_event_channel(ch);
+	event = take(&copy, RDMA_CM_EVENT_CONNECT_REQUEST);
+	child = event->id;
+	assert_int_equal(rdma_ack_cm_event(event), 0);
+	assert_int_equal(rdma_destroy_id(child), 0);
+	assert_int_equal(rdma_destroy_id(l), 0);
+	close(copy.fd);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(listen_reads_the_address_back),
 	TEST(get_request_gives_a_synchronous_child),
@@ -122,6 +143,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(get_request_on_nonblocking_listener_is_eagain),
 	TEST(get_request_of_another_event_fails_and_keeps_it),
 	TEST(get_request_at_fd_limit_says_emfile_and_refuses),
+	TEST(request_comes_when_its_channel_has_gone),
 	TEST(event_of_another_id_is_no_request_that_failed),
 };
 
