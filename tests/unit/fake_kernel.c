@@ -412,6 +412,8 @@ static int do_connect(struct rdma_cm_alt_connect *cmd)
 		pthread_mutex_lock(&fake_lock);
 		return -ECONNABORTED;
 	}
+	if (!(cmd->pipe.steps & RDMA_CM_ALT_STEP_CREATE) && !alive(cmd->pipe.id))
+		return -ENOENT;
 	take_private_data(&cmd->param);
 	cmd->out_id = cmd->pipe.id;
 	cmd->out_queue_fd = -1;

@@ -249,7 +249,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 
 int ibv_destroy_qp(struct ibv_qp *qp)
 {
-	if (fake_verbs.attached)
+	if (qp->handle & fake_verbs.attached)
 		return EBUSY;
 	return destroyed(qp);
 }
@@ -272,24 +272,24 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
-	(void)qp;
 	fake_verbs.attaches++;
 	fake_verbs.group = *gid;
 	fake_verbs.group_lid = lid;
 	if (fails())
 		return errno;
+	qp->handle |= 1U << (lid & 31);		/* its own, as there may be several */
 	fake_verbs.attached |= 1U << (lid & 31);
 	return 0;
 }
 
 int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
-	(void)qp;
 	fake_verbs.detaches++;
 	fake_verbs.group = *gid;
 	fake_verbs.group_lid = lid;
 	if (!(fake_verbs.attached & 1U << (lid & 31)))
 		return EINVAL;
+	qp->handle &= ~(1U << (lid & 31));
 	fake_verbs.attached &= ~(1U << (lid & 31));
 	return 0;
 }
