@@ -33,11 +33,11 @@ static bool step_and_post(struct rca_id *id, enum rca_input input)
 
 static void send_disconnect(struct rca_id *id)
 {
+	if (!id->dev->tp->disconnect(id->lower))
+		return;
 	/* It could not be sent: the connection is over for us all the same. */
-	if (id->dev->tp->disconnect(id->lower)) {
-		rca_pace_end(id);
-		step_and_post(id, RCA_IN_DISCONNECT_FAIL);
-	}
+	rca_pace_end(id);
+	step_and_post(id, RCA_IN_DISCONNECT_FAIL);
 }
 
 /**

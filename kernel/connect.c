@@ -112,6 +112,7 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 	if (!ret || ret == -EINPROGRESS)
 		return ret;
 	rca_id_step(id, RCA_IN_CONNECT_FAIL);
+	rca_pace_end(id);
 
 err_drop_request:
 	rca_retry_drop(id);
@@ -279,9 +280,8 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 		ret = refused(id, &step);
 		goto out_unlock;
 	}
+	/* Without memory for its event it fails as one that cannot be sent. */
 	ret = rca_id_reserve_event(id);
-	if (ret)
-		goto out_unlock;
 	rca_source_set_cookie(&id->src, cookie);
 	spin_lock_irqsave(&id->lock, flags);
 	step = rca_id_step_locked(id, RCA_IN_ACCEPT);
@@ -294,7 +294,8 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 		goto out_unlock;
 	}
 	set_qp(id, &rep);
-	ret = id->dev->tp->reply(id->lower, &rep);
+	if (!ret)
+		ret = id->dev->tp->reply(id->lower, &rep);
 	if (ret) {
 		step = rca_id_step(id, RCA_IN_ACCEPT_FAIL);
 		rca_id_unreserve_event(id);
@@ -321,7 +322,8 @@ EXPORT_SYMBOL_IF_KUNIT(rca_accept_as);
  * @len: its length
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0; -EINVAL wrong state, other reason or private data too long; -ENXIO.
+ * Return: 0; -EINVAL wrong state, other reason or private data too long; -ENXIO; another errno:
+ * the peer could not be told, and the id is done with the request.
  */
 int rca_reject(struct rca_id *id, u32 reason, const void *data, u32 len)
 {

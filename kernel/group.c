@@ -62,15 +62,29 @@ static bool has_stack(const struct net_device *ndev, const struct group *group)
 	return IS_ENABLED(CONFIG_IPV6) && __in6_dev_get(ndev);
 }
 
+static bool in_group(const struct in_device *in_dev, __be32 ip)
+{
+	const struct ip_mc_list *im;
+
+	for (im = rtnl_dereference(in_dev->mc_list); im; im = rtnl_dereference(im->next_rcu))
+		if (im->multiaddr == ip)
+			return true;
+	return false;
+}
+
 static int ndev_join(struct net_device *ndev, const struct group *group)
 {
+	struct in_device *in_dev;
+
 	ASSERT_RTNL();
 	if (!has_stack(ndev, group))
 		return -ENODEV;
 	if (!group_ip4(group))
 		return ipv6_dev_mc_inc(ndev, group_ip6(group));
-	ip_mc_inc_group(__in_dev_get_rtnl(ndev), group_ip4(group));
-	return 0;
+	in_dev = __in_dev_get_rtnl(ndev);
+	ip_mc_inc_group(in_dev, group_ip4(group));
+	/* It does not say that it had no memory, and there is nothing to leave then. */
+	return in_group(in_dev, group_ip4(group)) ? 0 : -ENOMEM;
 }
 
 static void ndev_leave(struct group *group)

@@ -147,7 +147,7 @@ static int follow(struct dst_entry *route, bool gateway, const union rca_addr *d
  *
  * Context: Process context.
  * Return: 0; -EAGAIN: the neighbour is not known yet; -EOPNOTSUPP: a gateway of an IPoIB
- * network, which ib_addr knows to ask for; or an errno of the route; -ENODEV.
+ * network, which ib_addr knows to ask for; -ENOMEM; or another errno of the route; -ENODEV.
  */
 int rca_nexthop(union rca_addr *src, const union rca_addr *dst, struct rdma_dev_addr *addr,
 		struct rca_neigh_key *missing)
@@ -161,6 +161,8 @@ int rca_nexthop(union rca_addr *src, const union rca_addr *dst, struct rdma_dev_
 	route = dst->sa.sa_family == AF_INET ? route_v4(src, dst, addr, &gateway) :
 					       route_v6(src, dst, addr, &gateway);
 	ret = PTR_ERR_OR_ZERO(route);
+	if (ret == -ENOBUFS)	/* no memory for the route */
+		ret = -ENOMEM;
 	if (!ret) {
 		ret = follow(route, gateway, dst, addr, missing);
 		dst_release(route);

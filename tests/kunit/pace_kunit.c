@@ -101,6 +101,17 @@ static void unanswered_is_what_has_no_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(id), RCA_PACE_WINDOW - 1);
 }
 
+static void what_cannot_be_sent_takes_no_room(struct kunit *test)
+{
+	struct rca_id *sent = connecting(test), *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_tp_conn conn = { .qp_num = 43 };
+	struct fake *fake = test->priv;
+
+	fake->fail = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, rca_pace_unanswered(sent), 1u);
+}
+
 static void answer_makes_room(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -345,6 +356,7 @@ static void disconnect_that_cannot_be_sent(struct kunit *test)
 	rca_id_flush(id);
 	expect_state(test, id, RCA_ST_DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
+	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(ids[1]), RCA_PACE_WINDOW - 1);
 }
 
 /* The call returns at once; in the background the peer is asked when it is its turn. */
@@ -375,6 +387,7 @@ static void destroyed_connections_take_their_turn(struct kunit *test)
 static struct kunit_case pace_cases[] = {
 	KUNIT_CASE(window_bounds_what_is_sent),
 	KUNIT_CASE(unanswered_is_what_has_no_answer),
+	KUNIT_CASE(what_cannot_be_sent_takes_no_room),
 	KUNIT_CASE(answer_makes_room),
 	KUNIT_CASE(time_makes_room),
 	KUNIT_CASE_SLOW(slow_peer_is_not_flooded),

@@ -15,6 +15,7 @@
 #include "fake_transport.h"
 #include "message.h"
 #include "options.h"
+#include "pace.h"
 #include "teardown.h"
 #include "wire.h"
 
@@ -323,6 +324,7 @@ static void next_round_that_cannot_be_sent(struct kunit *test)
 	rca_id_flush(id);
 	expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ENOMEM);
 	expect_state(test, id, RCA_ST_FAILED);
+	KUNIT_EXPECT_EQ(test, rca_pace_unanswered(id), 0u);
 	expect_no_event(test);
 }
 

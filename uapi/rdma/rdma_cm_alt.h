@@ -44,7 +44,8 @@
  *   kernel does not know, or the command is not built in (see
  *   &rdma_cm_alt_info.out_commands)
  * - EFAULT: user memory is not accessible. No event is lost and no object is
- *   leaked.
+ *   leaked. When the memory of the answer goes while the call is at work, the
+ *   call has happened, and the caller does not learn the answer.
  * - ENOENT: no object with this handle
  *
  * What costs memory is counted and limited, see RDMA_CM_ALT_USAGE. Each command that
@@ -53,7 +54,9 @@
  *
  * Errors of the operations are those of the stock rdma_cm: EINVAL when the
  * state of the id does not allow the call, ENXIO when its device was removed,
- * and what each command names.
+ * and what each command names. After ENOMEM a call has changed nothing and may
+ * be made again, but for those of RDMA_CM_ALT_ACCEPT, _REJECT and _ESTABLISH,
+ * which say what they come to.
  */
 
 /** RDMA_CM_ALT_IOC_TYPE - type byte of all ioctls */
@@ -549,7 +552,9 @@ struct rdma_cm_alt_pipeline {
  * not local, or a wildcard holds the port; EADDRINUSE address and port are in
  * use; EACCES a port that needs CAP_NET_BIND_SERVICE; ENODEV no RDMA device
  * has this address; ENETUNREACH and EHOSTUNREACH no route; ENXIO the device
- * was removed; EAFNOSUPPORT, EPROTONOSUPPORT; ENOMEM; EMFILE.
+ * was removed; EAFNOSUPPORT, EPROTONOSUPPORT; ENOMEM; EMFILE, ENFILE. Of an id that
+ * exists the steps before the one that failed are done, and what STEP_ADDR has bound
+ * stays bound.
  */
 struct rdma_cm_alt_resolve {
 	__u32 size;
@@ -611,6 +616,7 @@ struct rdma_cm_alt_connect {
  *
  * Errors: EINVAL wrong state; EADDRINUSE another listener, ours or of the
  * stock rdma_cm, has the port; EOPNOTSUPP: a datagram id on iWARP; ENXIO; ENOMEM.
+ * An id that was not bound stays bound after an error.
  */
 struct rdma_cm_alt_listen {
 	__u32 size;
@@ -644,8 +650,8 @@ enum rdma_cm_alt_accept_flags {
  * answers with the number of its QP and its queue key (@param.qkey; 0: that of
  * the port space) and is done. Errors: EINVAL wrong state, private data too
  * long, or (datagrams) not the queue key that the id has; ECONNRESET the peer
- * has given up (an accept that fails in the kernel for another reason rejects
- * the request); ENXIO; ENOMEM.
+ * has given up; ENXIO; ENOMEM, or another error of sending: the request was
+ * rejected.
  */
 struct rdma_cm_alt_accept {
 	__u32 size;
@@ -668,7 +674,8 @@ struct rdma_cm_alt_accept {
  * @private_data_len: its length, up to 148; of datagrams 136
  * @__reserved: must be 0
  *
- * Errors: EINVAL wrong state or private data too long; ENXIO.
+ * Errors: EINVAL wrong state or private data too long; ENXIO; ENOMEM, or another
+ * error of sending: the request is done with, and the peer finds out by its timers.
  */
 struct rdma_cm_alt_reject {
 	__u32 size;
@@ -688,7 +695,8 @@ struct rdma_cm_alt_reject {
  * @id: handle of an id that got RDMA_CM_ALT_EVENT_CONNECT_RESPONSE
  * @__reserved: must be 0
  *
- * Tells the peer that our QP is ready. Errors: EINVAL wrong state; ENXIO.
+ * Tells the peer that our QP is ready. Errors: EINVAL wrong state; ENXIO; ENOMEM, or
+ * another error of sending: the connection has failed, and the peer is sent a reject.
  */
 struct rdma_cm_alt_establish {
 	__u32 size;
@@ -726,7 +734,7 @@ struct rdma_cm_alt_disconnect {
  * @event: asynchronous event of its QP: IBV_EVENT_COMM_EST (4) or
  *         IBV_EVENT_PATH_MIG (7)
  *
- * Errors: EINVAL other event or wrong state; EISCONN already established; ENXIO.
+ * Errors: EINVAL other event or wrong state; EISCONN already established; ENXIO; ENOMEM.
  */
 struct rdma_cm_alt_notify {
 	__u32 size;
@@ -900,7 +908,7 @@ enum rdma_cm_alt_set_queue_flags {
  *
  * Events of the id that were not delivered yet move along, in order. Errors:
  * EBADF @queue_fd is not open; EINVAL it is no queue of this context, or it is
- * being closed; EMFILE; ENOMEM.
+ * being closed; EMFILE, ENFILE; ENOMEM.
  */
 struct rdma_cm_alt_set_queue {
 	__u32 size;
@@ -930,7 +938,8 @@ enum rdma_cm_alt_get_event_flags {
  * @record_uptr: user address for one struct rdma_cm_alt_event
  *
  * Errors: EINVAL the id has a queue, or @record_len is too small; EAGAIN;
- * EINTR; EFAULT (the event is not lost); ENOENT the id was destroyed meanwhile.
+ * EINTR; EFAULT and ENOMEM (the event is not lost); ENOENT the id was destroyed
+ * meanwhile.
  */
 struct rdma_cm_alt_get_event {
 	__u32 size;
