@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A fault at each place of the calls that make, bind and change ids: the call has happened,
+ * or it has not and works the next time.
+ *
+ * EFAULT may come of the answer that cannot be written, when the call has happened already.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rca_test.h"
+#include "sweep.h"
+
+static int ctx, queue;
+
+static void begin(void)
+{
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+}
+
+static int count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	EXPECT(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* A call that was made again after it had failed: it works, or the first one had happened. */
+static void expect_worked(const struct sweep *s, int again, int done)
+{
+	if (s->ret != -EFAULT || again != done)
+		EXPECT_EQ(again, 0);
+}
+
+TEST(open_device)
+{
+	int fds = count_fds() + 1;	/* of the sweep */
+	struct sweep s = {};
+
+	while (sweep_more(&s)) {
+		if (!SWEEP_FAILS(&s, OR_ERRNO(open(DEVICE, O_RDWR | O_CLOEXEC))))
+			MUST(close(s.ret));
+		EXPECT_EQ(count_fds(), fds);
+	}
+}
+
+TEST(info)
+{
+	struct rdma_cm_alt_info cmd;
+	struct sweep s = {};
+
+	begin();
+	while (sweep_more(&s)) {
+		cmd = (struct rdma_cm_alt_info){ .size = sizeof(cmd) };
+		SWEEP_FAILS(&s, rca_call(ctx, RDMA_CM_ALT_INFO, &cmd));
+	}
+	EXPECT_EQ(cmd.out_record_size, sizeof(event_t));
+}
+
+/* A pipeline that makes its own id; with a queue of its own when that is asked for. */
+static int create(struct rdma_cm_alt_resolve *cmd, uint32_t steps, uint32_t flags)
+{
+	*cmd = (struct rdma_cm_alt_resolve){
+		.size = sizeof(*cmd),
+		.pipe = {
+			.steps = RDMA_CM_ALT_STEP_CREATE | steps,
+			.events = steps & ~RDMA_CM_ALT_STEP_BIND,
+			.flags = flags,
+			.queue_fd = flags ? -1 : queue,
+			.timeout_ms = 2000,
+			.ps = RDMA_PS_TCP,
+			.qp_type = IB_UVERBS_QPT_RC,
+			.src = make_addr(steps & RDMA_CM_ALT_STEP_BIND ? HERE : NULL, 0),
+			.dst = make_addr(THERE, 7471),
+		},
+	};
+	return rca_call(ctx, RDMA_CM_ALT_RESOLVE, cmd);
+}
+
+/* What an address or a route comes to later is told by an event. */
+static bool event_well(int from, uint32_t id, uint32_t well, uint32_t error)
+{
+	event_t ev;
+
+	get_event(from, &ev);
+	EXPECT_EQ(ev.id, id);
+	if (ev.type == error)
+		EXPECT_EQ(ev.status, -ENOMEM);
+	else
+		EXPECT_EQ(ev.type, well);
+	return ev.type == well;
+}
+
+#define WELL(from, id, what) \
+	event_well(from, id, RDMA_CM_ALT_EVENT_##what##_RESOLVED, RDMA_CM_ALT_EVENT_##what##_ERROR)
+
+static void sweep_create(uint32_t steps, uint32_t flags)
+{
+	struct rdma_cm_alt_resolve cmd;
+	struct sweep s = {};
+	int fds, events;
+
+	begin();
+	fds = count_fds() + 1;
+	while (sweep_more(&s)) {
+		if (SWEEP_FAILS(&s, create(&cmd, steps, flags))) {
+			EXPECT(!event_waits(queue));
+			EXPECT_EQ(count_fds(), fds);
+			continue;
+		}
+		events = flags ? cmd.out_queue_fd : queue;
+		if (steps & RDMA_CM_ALT_STEP_ADDR && WELL(events, cmd.out_id, ADDR) &&
+		    steps & RDMA_CM_ALT_STEP_ROUTE)
+			WELL(events, cmd.out_id, ROUTE);
+		EXPECT(!event_waits(events));
+		EXPECT_EQ(rca_destroy(ctx, cmd.out_id), 0);
+		if (flags)
+			MUST(close(cmd.out_queue_fd));
+	}
+}
+
+TEST(create_an_id)
+{
+	sweep_create(0, 0);
+}
+
+TEST(create_with_queue)
+{
+	sweep_create(0, RDMA_CM_ALT_PIPE_NEW_QUEUE);
+}
+
+TEST(create_and_bind)
+{
+	sweep_create(RDMA_CM_ALT_STEP_BIND, 0);
+}
+
+TEST(create_and_resolve_all)
+{
+	sweep_create(RDMA_CM_ALT_STEP_BIND | RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE,
+		     RDMA_CM_ALT_PIPE_NEW_QUEUE);
+}
+
+static void sweep_bind(const char *ip)
+{
+	struct rdma_cm_alt_route route;
+	struct sweep s = {};
+	uint32_t id;
+
+	begin();
+	while (sweep_more(&s)) {
+		id = get_id(ctx, queue, 1);
+		if (SWEEP_FAILS(&s, rca_bind(ctx, id, ip, 7471))) {
+			EXPECT_EQ(rca_query(ctx, id, &route), 0);
+			if (s.ret == -ENOMEM)
+				EXPECT_EQ(route.src.family, 0);
+			expect_worked(&s, rca_bind(ctx, id, ip, 7471), -EINVAL);
+		}
+		EXPECT_EQ(get_port(ctx, id), 7471);
+		EXPECT_EQ(rca_destroy(ctx, id), 0);
+	}
+}
+
+TEST(bind_address)
+{
+	sweep_bind(HERE);
+}
+
+TEST(bind_wildcard)
+{
+	sweep_bind("0.0.0.0");
+}
+
+static void sweep_addr(const char *dst)
+{
+	struct sweep s = {};
+	uint32_t id;
+
+	begin();
+	while (sweep_more(&s)) {
+		id = get_id(ctx, queue, 1);
+		if (SWEEP_FAILS(&s, rca_resolve_addr(ctx, id, NULL, dst, 7471))) {
+			/* Nothing is said of what has not happened. */
+			EXPECT(s.ret == -EFAULT || !event_waits(queue));
+			expect_worked(&s, rca_resolve_addr(ctx, id, NULL, dst, 7471), -EINVAL);
+		}
+		EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+		EXPECT(!event_waits(queue));
+		EXPECT_EQ(rca_destroy(ctx, id), 0);
+	}
+}
+
+TEST(resolve_address)
+{
+	sweep_addr(THERE);
+}
+
+TEST(resolve_address_ipv6)
+{
+	sweep_addr(THERE6);
+}
+
+TEST(resolve_loopback_address)
+{
+	sweep_addr("127.0.0.1");
+}
+
+/* The neighbour is asked, and never answers: the id goes in the middle of it. */
+TEST(resolve_address_that_waits)
+{
+	struct sweep s = {};
+	uint32_t id;
+
+	begin();
+	while (sweep_more(&s)) {
+		id = get_id(ctx, queue, 1);
+		if (SWEEP_FAILS(&s, rca_resolve_addr(ctx, id, NULL, NOBODY, 7471)))
+			expect_worked(&s, rca_resolve_addr(ctx, id, NULL, NOBODY, 7471), -EINVAL);
+		EXPECT_EQ(rca_resolve_route(ctx, id), -EINVAL);
+		EXPECT_EQ(rca_destroy(ctx, id), 0);
+	}
+	EXPECT(!event_waits(queue));
+}
+
+TEST(resolve_route)
+{
+	struct sweep s = {};
+	uint32_t id;
+
+	begin();
+	while (sweep_more(&s)) {
+		id = get_loaded(ctx, queue, 1);
+		if (SWEEP_FAILS(&s, rca_resolve_route(ctx, id))) {
+			EXPECT(s.ret == -EFAULT || !event_waits(queue));
+			expect_worked(&s, rca_resolve_route(ctx, id), -EINVAL);
+		}
+		EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+		EXPECT(!event_waits(queue));
+		EXPECT_EQ(rca_destroy(ctx, id), 0);
+	}
+}
+
+static void sweep_listen(const char *ip)
+{
+	struct rdma_cm_alt_route route;
+	struct sweep s = {};
+	uint32_t id, other;
+	event_t ev;
+
+	begin();
+	while (sweep_more(&s)) {
+		id = get_id(ctx, queue, 1);
+		if (ip)
+			EXPECT_EQ(rca_bind(ctx, id, ip, 0), 0);
+		if (SWEEP_FAILS(&s, rca_listen(ctx, id, 0)))
+			expect_worked(&s, rca_listen(ctx, id, 0), -EINVAL);
+		/* It does listen: somebody is heard. */
+		EXPECT_EQ(rca_query(ctx, id, &route), 0);
+		other = get_client(ctx, queue, HERE, addr_port(&route.src), 2);
+		EXPECT_EQ(rca_connect(ctx, other, NULL, 0), 0);
+		EXPECT_EVENT_STATUS(queue, CONNECT_REQUEST, 0, 0, &ev);
+		EXPECT_EQ(rca_destroy(ctx, ev.id), 0);
+		EXPECT_EQ(rca_destroy(ctx, id), 0);
+		EXPECT_EQ(rca_destroy(ctx, other), 0);
+	}
+}
+
+TEST(listen_on_an_address)
+{
+	sweep_listen(HERE);
+}
+
+TEST(listen_unbound)
+{
+	sweep_listen(NULL);
+}
+
+static void sweep_option(uint32_t level, uint32_t name, const void *val, uint32_t len)
+{
+	uint8_t got[64];
+	struct sweep set = {}, get = {};
+	uint32_t id, got_len;
+
+	begin();
+	while (sweep_more(&set)) {
+		id = get_id(ctx, queue, 1);
+		if (SWEEP_FAILS(&set, rca_set_option(ctx, id, level, name, val, len)))
+			EXPECT_EQ(rca_set_option(ctx, id, level, name, val, len), 0);
+		EXPECT_EQ(rca_destroy(ctx, id), 0);
+	}
+	id = get_id(ctx, queue, 1);
+	EXPECT_EQ(rca_set_option(ctx, id, level, name, val, len), 0);
+	while (sweep_more(&get)) {
+		got_len = sizeof(got);
+		if (SWEEP_FAILS(&get, rca_get_option(ctx, id, level, name, got, &got_len)))
+			continue;
+		EXPECT_EQ(got_len, len);
+		EXPECT_EQ(memcmp(got, val, len), 0);
+	}
+}
+
+TEST(option_of_an_id)
+{
+	sweep_option(RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &(uint8_t){ 4 }, 1);
+}
+
+TEST(option_of_time)
+{
+	sweep_option(RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_DEADLINE, &(uint32_t){ 1000 }, 4);
+}
+
+TEST(option_of_ports)
+{
+	struct rdma_cm_alt_port_default port = { .ibdev_index = 1, .port_num = 1, .gid_type = 2 };
+	struct sweep s = {};
+	uint32_t id;
+
+	begin();
+	while (sweep_more(&s)) {
+		id = get_id(ctx, queue, 1);
+		if (SWEEP_FAILS(&s, rca_set_option(ctx, id, RDMA_CM_ALT_OPTION,
+						   RDMA_CM_ALT_OPTION_PORT_DEFAULTS, &port,
+						   sizeof(port))))
+			EXPECT_EQ(rca_set_option(ctx, id, RDMA_CM_ALT_OPTION,
+						 RDMA_CM_ALT_OPTION_PORT_DEFAULTS, &port,
+						 sizeof(port)), 0);
+		EXPECT_EQ(rca_destroy(ctx, id), 0);
+	}
+}
+
+TEST(option_path)
+{
+	struct rdma_cm_alt_route route;
+	struct sweep s = {};
+	uint32_t id;
+
+	begin();
+	id = get_client(ctx, queue, THERE, 7471, 1);
+	EXPECT_EQ(rca_query(ctx, id, &route), 0);
+	route.path[0].flags = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
+	while (sweep_more(&s)) {
+		id = get_loaded(ctx, queue, 1);
+		if (SWEEP_FAILS(&s, rca_set_option(ctx, id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH,
+						   route.path, sizeof(route.path[0])))) {
+			EXPECT(!event_waits(queue));
+			EXPECT_EQ(rca_set_option(ctx, id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH,
+						 route.path, sizeof(route.path[0])), 0);
+		}
+		EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+		EXPECT_EQ(rca_destroy(ctx, id), 0);
+	}
+}
+
+TEST(query)
+{
+	struct rdma_cm_alt_route route;
+	struct sweep s = {};
+	uint32_t id;
+
+	begin();
+	id = get_client(ctx, queue, THERE, 7471, 1);
+	while (sweep_more(&s))
+		SWEEP_FAILS(&s, rca_query(ctx, id, &route));
+	EXPECT(addr_is(&route.dst, THERE));
+}
+
+TEST(destroy)
+{
+	struct sweep s = {};
+	uint32_t id;
+
+	begin();
+	while (sweep_more(&s)) {
+		id = get_bound(ctx, queue, HERE, 7471);
+		if (SWEEP_FAILS(&s, rca_destroy(ctx, id)))
+			expect_worked(&s, rca_destroy(ctx, id), -ENOENT);
+	}
+}
+
+KTAP_MAIN
