@@ -84,6 +84,9 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 		return ret;
 	if (conn->private_data_len > private_max(id, RCA_WIRE_REQ))
 		return -EINVAL;
+	ret = id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num & QPN_MASK);
+	if (ret)
+		return ret;
 	ret = rca_id_reserve_answer(id);
 	if (ret)
 		return ret;
@@ -206,8 +209,8 @@ int rca_connect_start_locked(struct rca_id *id, const struct rca_tp_conn *conn)
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller;
  * releases it for a while where TCP connects and that blocks.
- * Return: 0, an event follows; -EINVAL wrong state or private data too long;
- * -ENXIO; -ENOMEM; on iWARP also -ERESTARTSYS, -ECONNABORTED: the id was
+ * Return: 0, an event follows; -EINVAL wrong state or private data too long; -EPERM
+ * not his QP; -ENXIO; -ENOMEM; on iWARP also -ERESTARTSYS, -ECONNABORTED: the id was
  * destroyed meanwhile, and what TCP says. The id is as before then.
  */
 int rca_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
@@ -259,8 +262,8 @@ static int refused(struct rca_id *id, const struct rca_step *step)
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0, an event follows, but for datagrams; -EINVAL wrong state or private
- * data too long: the request waits still; -ECONNRESET the peer has given up; another errno:
- * the request was rejected.
+ * data too long, -EPERM not his QP: the request waits still; -ECONNRESET the peer has given
+ * up; another errno: the request was rejected.
  */
 int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn, bool quiet)
 {
@@ -280,6 +283,9 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 		ret = refused(id, &step);
 		goto out_unlock;
 	}
+	ret = id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num & QPN_MASK);
+	if (ret)
+		goto out_unlock;
 	/* Without memory for its event it fails as one that cannot be sent. */
 	ret = rca_id_reserve_event(id);
 	rca_source_set_cookie(&id->src, cookie);

@@ -16,6 +16,7 @@
 
 #include "devices.h"
 #include "qpattr.h"
+#include "qpowner.h"
 #include "retry.h"
 #include "trace.h"
 #include "wire.h"
@@ -118,6 +119,13 @@ err_unreserve:
 	return ret;
 }
 
+/* May the caller have the peer send there? */
+static int check_qp(const struct rca_id *id, const struct rca_tp_conn *conn)
+{
+	return id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num) ?:
+	       rca_qpowner_check_qkey(conn->qkey);
+}
+
 /* Accepting: nothing has changed when this fails. */
 static int begin_accept(struct rca_id *id, u32 qkey)
 {
@@ -146,8 +154,8 @@ static int begin_accept(struct rca_id *id, u32 qkey)
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0; -EINVAL wrong state, private data too long, or not the queue key
- * that was told before: the request waits still; -ENXIO; another errno: the
- * request was refused.
+ * that was told before, -EPERM not his QP, or a privileged queue key: the request
+ * waits still; -ENXIO; another errno: the request was refused.
  */
 int rca_datagram_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
 {
@@ -159,7 +167,7 @@ int rca_datagram_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn 
 		goto out_unlock;
 	rep.qp_type = IB_QPT_UD;
 	rep.qkey = conn->qkey ?: rca_qkey(id);
-	ret = begin_accept(id, rep.qkey);
+	ret = rca_id_may(id, RCA_IN_ACCEPT) ?: check_qp(id, conn) ?: begin_accept(id, rep.qkey);
 	if (ret)
 		goto out_unlock;
 	rca_source_set_cookie(&id->src, cookie);

@@ -240,6 +240,7 @@ struct rca_tp_upcalls {
  * @reject: send a reject with an IBTA reason
  * @disconnect: send a disconnect request
  * @notify: the QP saw an event (communication established, path migrated)
+ * @check_qp: may the caller have peers connect to a QP of this number? 0 or -EPERM
  * @qp_attr: attributes for attr->qp_state
  * @sidr_request: ask for the peer's QP; ends with RCA_IN_REP, RCA_IN_REJ or
  *                RCA_IN_REQ_TIMEOUT
@@ -268,6 +269,7 @@ struct rca_tp_ops {
 	int (*reject)(void *lower, int reason, const void *data, u8 len);
 	int (*disconnect)(void *lower);
 	int (*notify)(void *lower, enum ib_event_type event);
+	int (*check_qp)(struct ib_device *dev, u32 qp_num);
 	int (*qp_attr)(void *lower, struct ib_qp_attr *attr, int *mask);
 	int (*sidr_request)(void *lower, const struct rca_tp_req *req);
 	int (*sidr_reply)(void *lower, int status, const struct rca_tp_conn *conn);

@@ -15,6 +15,7 @@
 
 #include "group.h"
 #include "group_ib.h"
+#include "qpowner.h"
 #include "timing.h"
 #include "transport_ib_sidr.h"
 
@@ -358,6 +359,7 @@ const struct rca_tp_ops rca_tp_ib = {
 	.reject = ib_reject,
 	.disconnect = ib_disconnect,
 	.notify = ib_notify,
+	.check_qp = rca_qpowner_check,
 	.qp_attr = ib_qp_attr,
 	.sidr_request = rca_tp_ib_sidr_request,
 	.sidr_reply = rca_tp_ib_sidr_reply,

@@ -14,6 +14,7 @@
 #include <net/ipv6.h>
 
 #include "netns.h"
+#include "qpowner.h"
 #include "sockaddr.h"
 #include "transport_iw_connect.h"
 
@@ -318,6 +319,7 @@ const struct rca_tp_ops rca_tp_iw = {
 	.reject = iw_reject,
 	.disconnect = iw_disconnect,
 	.notify = iw_notify,
+	.check_qp = rca_qpowner_check,
 	.qp_attr = iw_qp_attr,
 	.sidr_request = iw_sidr_request,
 	.sidr_reply = iw_sidr_reply,

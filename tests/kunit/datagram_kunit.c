@@ -350,6 +350,20 @@ static void accept_that_cannot_be_sent_fails_the_id(struct kunit *test)
 	expect_no_event(test);
 }
 
+static void accept_with_a_qp_of_somebody_else(struct kunit *test)
+{
+	struct rca_id *id = fake_datagram_child(test, test->priv);
+	struct rca_tp_conn conn = params(0);
+	struct fake *fake = test->priv;
+
+	conn.qp_num = FAKE_FOREIGN_QP;
+	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -EPERM);
+	expect_state(test, id, RCA_ST_SIDR_RCVD);
+	KUNIT_EXPECT_EQ(test, fake->sidr_replies, 0);
+	conn = params(0);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), 0);
+}
+
 static void reject_is_status_2(struct kunit *test)
 {
 	static const u8 data[137];
@@ -500,6 +514,7 @@ static struct kunit_case datagram_cases[] = {
 	KUNIT_CASE(accept_private_data_limit_is_136),
 	KUNIT_CASE(accept_with_a_queue_key),
 	KUNIT_CASE(accept_that_cannot_be_sent_fails_the_id),
+	KUNIT_CASE(accept_with_a_qp_of_somebody_else),
 	KUNIT_CASE(reject_is_status_2),
 	KUNIT_CASE(destroy_in_each_state_is_immediate),
 	KUNIT_CASE(answer_during_destroy),

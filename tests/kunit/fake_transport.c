@@ -113,6 +113,11 @@ static int fake_tp_disconnect(void *lower)
 	return sent(&the_fake->disconnects, lower);
 }
 
+static int fake_tp_check_qp(struct ib_device *dev, u32 qp_num)
+{
+	return qp_num == FAKE_FOREIGN_QP ? -EPERM : 0;
+}
+
 static int fake_tp_notify(void *lower, enum ib_event_type event)
 {
 	return 0;
@@ -186,6 +191,7 @@ static const struct rca_tp_ops fake_ops = {
 	.reject = fake_tp_reject,
 	.disconnect = fake_tp_disconnect,
 	.notify = fake_tp_notify,
+	.check_qp = fake_tp_check_qp,
 	.qp_attr = fake_tp_qp_attr,
 	.sidr_request = fake_tp_sidr_request,
 	.sidr_reply = fake_tp_sidr_reply,

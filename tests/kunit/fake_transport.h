@@ -12,6 +12,9 @@
 /** FAKE_QKEY - the queue key of the peer */
 #define FAKE_QKEY 0x01234567
 
+/** FAKE_FOREIGN_QP - the number of a QP that is somebody else's */
+#define FAKE_FOREIGN_QP 0xbad
+
 /** FAKE_SL - the service level of the way to the peer */
 #define FAKE_SL 5
 

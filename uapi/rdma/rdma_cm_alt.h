@@ -164,8 +164,9 @@ struct rdma_cm_alt_route {
 
 /**
  * struct rdma_cm_alt_conn_param - parameters of a connection
- * @qp_num: number of the QP (24 bits)
- * @qkey: queue key (datagrams)
+ * @qp_num: number of the QP (24 bits). One of another user, or of the kernel, needs
+ *          CAP_NET_RAW, else EPERM; of one that the kernel does not know it cannot tell
+ * @qkey: queue key (datagrams); one with the highest bit set needs CAP_NET_RAW, else EPERM
  * @private_data_uptr: user address of the private data
  * @private_data_len: its length in bytes: over InfiniBand and RoCE with IP
  *                    addresses up to 56 in a request and 196 in a reply, of
@@ -588,7 +589,7 @@ struct rdma_cm_alt_resolve {
  * the peer's SIDR status (> 0: IBTA volume 1, 12.11.2); of @param the private
  * data counts. On iWARP it ends with _ESTABLISHED in place of
  * _CONNECT_RESPONSE, and may block while TCP connects. Errors: EINVAL wrong
- * state or private data too long; EOPNOTSUPP: a datagram id on iWARP; ENXIO;
+ * state or private data too long; EPERM; EOPNOTSUPP: a datagram id on iWARP; ENXIO;
  * ENOMEM; those of RDMA_CM_ALT_RESOLVE for its steps; on iWARP those of TCP as
  * well, EINTR, and ECONNABORTED: the id was destroyed meanwhile.
  */
@@ -649,7 +650,7 @@ enum rdma_cm_alt_accept_flags {
  * Ends with RDMA_CM_ALT_EVENT_ESTABLISHED, if that is wanted. A datagram id gets no event: it
  * answers with the number of its QP and its queue key (@param.qkey; 0: that of
  * the port space) and is done. Errors: EINVAL wrong state, private data too
- * long, or (datagrams) not the queue key that the id has; ECONNRESET the peer
+ * long, or (datagrams) not the queue key that the id has; EPERM; ECONNRESET the peer
  * has given up; ENXIO; ENOMEM, or another error of sending: the request was
  * rejected.
  */
