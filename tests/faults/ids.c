@@ -4,10 +4,14 @@
  * or it has not and works the next time.
  *
  * EFAULT may come of the answer that cannot be written, when the call has happened already.
+ *
+ * FAULTS_HERE and FAULTS_THERE in the environment: an address of this host and one that it
+ * reaches, on another fabric. FAULTS_TCP: that is iWARP.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,6 +24,22 @@ static void begin(void)
 {
 	ctx = get_ctx();
 	queue = get_queue(ctx);
+}
+
+static const char *here(void)
+{
+	return getenv("FAULTS_HERE") ?: HERE;
+}
+
+static const char *there(void)
+{
+	return getenv("FAULTS_THERE") ?: THERE;
+}
+
+static void only_roce(void)
+{
+	if (getenv("FAULTS_HERE"))
+		ktap_skip("of RoCE alone");
 }
 
 static int count_fds(void)
@@ -79,8 +99,8 @@ static int create(struct rdma_cm_alt_resolve *cmd, uint32_t steps, uint32_t flag
 			.timeout_ms = 2000,
 			.ps = RDMA_PS_TCP,
 			.qp_type = IB_UVERBS_QPT_RC,
-			.src = make_addr(steps & RDMA_CM_ALT_STEP_BIND ? HERE : NULL, 0),
-			.dst = make_addr(THERE, 7471),
+			.src = make_addr(steps & RDMA_CM_ALT_STEP_BIND ? here() : NULL, 0),
+			.dst = make_addr(there(), 7471),
 		},
 	};
 	return rca_call(ctx, RDMA_CM_ALT_RESOLVE, cmd);
@@ -171,7 +191,7 @@ static void sweep_bind(const char *ip)
 
 TEST(bind_address)
 {
-	sweep_bind(HERE);
+	sweep_bind(here());
 }
 
 TEST(bind_wildcard)
@@ -192,7 +212,11 @@ static void sweep_addr(const char *dst)
 			EXPECT(s.ret == -EFAULT || !event_waits(queue));
 			expect_worked(&s, rca_resolve_addr(ctx, id, NULL, dst, 7471), -EINVAL);
 		}
-		EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+		/* A port of its own is what it may lack, and tell that later. */
+		if (!WELL(queue, id, ADDR)) {
+			EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, dst, 7471), 0);
+			EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+		}
 		EXPECT(!event_waits(queue));
 		EXPECT_EQ(rca_destroy(ctx, id), 0);
 	}
@@ -200,16 +224,18 @@ static void sweep_addr(const char *dst)
 
 TEST(resolve_address)
 {
-	sweep_addr(THERE);
+	sweep_addr(there());
 }
 
 TEST(resolve_address_ipv6)
 {
+	only_roce();
 	sweep_addr(THERE6);
 }
 
 TEST(resolve_loopback_address)
 {
+	only_roce();
 	sweep_addr("127.0.0.1");
 }
 
@@ -219,6 +245,7 @@ TEST(resolve_address_that_waits)
 	struct sweep s = {};
 	uint32_t id;
 
+	only_roce();
 	begin();
 	while (sweep_more(&s)) {
 		id = get_id(ctx, queue, 1);
@@ -230,6 +257,15 @@ TEST(resolve_address_that_waits)
 	EXPECT(!event_waits(queue));
 }
 
+static uint32_t get_resolved(void)
+{
+	uint32_t id = get_id(ctx, queue, 1);
+
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, there(), 7471), 0);
+	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	return id;
+}
+
 TEST(resolve_route)
 {
 	struct sweep s = {};
@@ -237,7 +273,7 @@ TEST(resolve_route)
 
 	begin();
 	while (sweep_more(&s)) {
-		id = get_loaded(ctx, queue, 1);
+		id = get_resolved();
 		if (SWEEP_FAILS(&s, rca_resolve_route(ctx, id))) {
 			EXPECT(s.ret == -EFAULT || !event_waits(queue));
 			expect_worked(&s, rca_resolve_route(ctx, id), -EINVAL);
@@ -262,9 +298,15 @@ static void sweep_listen(const char *ip)
 			EXPECT_EQ(rca_bind(ctx, id, ip, 0), 0);
 		if (SWEEP_FAILS(&s, rca_listen(ctx, id, 0)))
 			expect_worked(&s, rca_listen(ctx, id, 0), -EINVAL);
+		if (getenv("FAULTS_TCP")) {
+			/* A client would need a QP. */
+			EXPECT_EQ(rca_listen(ctx, id, 0), -EINVAL);
+			EXPECT_EQ(rca_destroy(ctx, id), 0);
+			continue;
+		}
 		/* It does listen: somebody is heard. */
 		EXPECT_EQ(rca_query(ctx, id, &route), 0);
-		other = get_client(ctx, queue, HERE, addr_port(&route.src), 2);
+		other = get_client(ctx, queue, here(), addr_port(&route.src), 2);
 		EXPECT_EQ(rca_connect(ctx, other, NULL, 0), 0);
 		EXPECT_EVENT_STATUS(queue, CONNECT_REQUEST, 0, 0, &ev);
 		EXPECT_EQ(rca_destroy(ctx, ev.id), 0);
@@ -275,7 +317,7 @@ static void sweep_listen(const char *ip)
 
 TEST(listen_on_an_address)
 {
-	sweep_listen(HERE);
+	sweep_listen(here());
 }
 
 TEST(listen_unbound)
@@ -342,12 +384,14 @@ TEST(option_path)
 	struct sweep s = {};
 	uint32_t id;
 
+	if (getenv("FAULTS_TCP"))
+		ktap_skip("TCP has no paths");
 	begin();
-	id = get_client(ctx, queue, THERE, 7471, 1);
+	id = get_client(ctx, queue, there(), 7471, 1);
 	EXPECT_EQ(rca_query(ctx, id, &route), 0);
 	route.path[0].flags = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
 	while (sweep_more(&s)) {
-		id = get_loaded(ctx, queue, 1);
+		id = get_resolved();
 		if (SWEEP_FAILS(&s, rca_set_option(ctx, id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH,
 						   route.path, sizeof(route.path[0])))) {
 			EXPECT(!event_waits(queue));
@@ -366,10 +410,10 @@ TEST(query)
 	uint32_t id;
 
 	begin();
-	id = get_client(ctx, queue, THERE, 7471, 1);
+	id = get_client(ctx, queue, there(), 7471, 1);
 	while (sweep_more(&s))
 		SWEEP_FAILS(&s, rca_query(ctx, id, &route));
-	EXPECT(addr_is(&route.dst, THERE));
+	EXPECT(addr_is(&route.dst, there()));
 }
 
 TEST(destroy)
@@ -379,7 +423,7 @@ TEST(destroy)
 
 	begin();
 	while (sweep_more(&s)) {
-		id = get_bound(ctx, queue, HERE, 7471);
+		id = get_bound(ctx, queue, here(), 7471);
 		if (SWEEP_FAILS(&s, rca_destroy(ctx, id)))
 			expect_worked(&s, rca_destroy(ctx, id), -ENOENT);
 	}
