@@ -20,7 +20,8 @@ help:
 	@echo 'Test (installs what is missing, boots guests; see Documentation/testing.rst):'
 	@echo '  make check               everything'
 	@echo '  make kunit               the unit tests of the module, in the debug guest'
-	@echo '  make soak                what check leaves out in the debug guest (half an hour and more)'
+	@echo '  make soak [TIME=60m]     what check leaves out in the debug guest (half an hour and more); TIME'
+	@echo '                           is shared by the suites that can go on for ever'
 	@echo '  make bench               measures ours against stock: table and plots in build/bench/ (a quarter of an hour)'
 	@echo '  make vm [GUEST=6.12]     a shell in a guest (6.1, 6.12, debug)'
 	@echo 'Show:'
@@ -52,7 +53,7 @@ kunit: setup
 	scripts/check -g debug -s kunit
 
 soak: setup
-	scripts/check -f tests/soak.conf
+	scripts/check -f tests/soak.conf $(if $(TIME),-t $(TIME))
 
 bench: setup
 	scripts/perf

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from . import ktap, pair, paths
@@ -67,6 +67,36 @@ def load(file: Path = FILE) -> list[Suite]:
             raise paths.BenchError(f"{file}: two suites are called '{name}'")
         found[name] = suite
     return list(found.values())
+
+
+# In a command: how long a suite that can go on for as long as one likes shall do so.
+SECONDS = "{seconds}"
+
+
+def seconds(text: str) -> float:
+    """A time as people write it: 90, 90s, 60m, 2h."""
+    unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:], 0)
+    try:
+        found = float(text[:-1]) * unit if unit else float(text)
+    except ValueError:
+        found = 0
+    if found <= 0:
+        raise paths.BenchError(f"'{text}' is no time; say for example 90s, 60m or 2h")
+    return found
+
+
+def share(suites: list[Suite], total: float | None) -> list[Suite]:
+    """Suites that can take any time get an equal share of this one; None: what they say themselves."""
+    timed = [suite for suite in suites if SECONDS in suite.command]
+
+    def with_time(suite: Suite) -> Suite:
+        if suite not in timed:
+            return suite
+        part = int(total / len(timed)) if total else suite.warm
+        return replace(suite, command=suite.command.replace(SECONDS, str(part)), warm=part,
+                       timeout=suite.timeout + part)
+
+    return [with_time(suite) for suite in suites]
 
 
 def places_of(suites: list[Suite]) -> list[str]:

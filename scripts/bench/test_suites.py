@@ -39,3 +39,17 @@ class SuitesTest(unittest.TestCase):
                 self.load(f"one | {place} | 1 | 2 | true | nowhere\n")
         with self.assertRaises(paths.BenchError):
             self.chosen([], ["6.12+6.1"])
+
+    def test_time_is_shared(self) -> None:
+        known = self.load(TABLE + "four | host | 30 | 5 | run {seconds} | any time\n"
+                                  "five | host | 40 | 5 | go --time {seconds} | any time\n")
+        commands = {suite.name: (suite.command, suite.timeout)
+                    for suite in suites.share(known, suites.seconds("2m"))}
+        self.assertEqual(commands["four"], ("run 60", 65))
+        self.assertEqual(commands["five"], ("go --time 60", 65))
+        self.assertEqual(commands["one"], ("true", 2))
+        own = {suite.name: suite.command for suite in suites.share(known, None)}
+        self.assertEqual(own["four"], "run 30")
+        for text in ("", "m", "-3s", "soon"):
+            with self.assertRaises(paths.BenchError):
+                suites.seconds(text)
