@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""What moves under a run of the stress program: devices, a network namespace, attempts to unload.
+
+rxe2 (on d2, 10.12.0.1), hca1 (ib1, 10.8.0.2) and siw0 (10.11.0.1) go and come back; rxe0, rxe1 and
+hca0 stay. The namespace "stress" has a macvlan of d2 with 10.12.0.21, and workers of the program in it.
+
+Two things are kept apart because stock's ib_core does not stand them (tests/stock/compat_devices): no
+device goes while a namespace does. mark0 goes with the namespace, and so tells when it is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+STRESS = ROOT / "build/tests/stress/stress"
+WORLD = "/tmp/stress.world"
+NETNS = "stress"
+KNOBS = Path("/sys/kernel/debug/rca_hca")
+# Seconds that an unplug may take; the program's own bound for its calls is the same.
+BOUND = 30
+
+
+class Trouble(Exception):
+    """Something that must not happen; the text says what."""
+
+
+def shell(command: str, status: int | None = 0, lib: str = "") -> str:
+    """A command with the functions of a file of tests/lib, which must end with this status (None: any)."""
+    text = f". tests/lib/rig.sh; . tests/lib/{lib}.sh; {command}" if lib else command
+    try:
+        done = subprocess.run(["bash", "-c", text], cwd=ROOT, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=4 * BOUND, check=False)
+    except subprocess.TimeoutExpired:
+        raise Trouble(f"{command}: not done after {4 * BOUND} s") from None
+    if status is not None and done.returncode != status:
+        raise Trouble(f"{command}: status {done.returncode}: {done.stdout.strip()}")
+    return done.stdout
+
+
+class Garden:
+    """The devices of a run, and what is done to them at random."""
+
+    def __init__(self, fabrics: list[str]) -> None:
+        self._fabrics = fabrics
+        self._farm: subprocess.Popen | None = None
+        self._stock: subprocess.Popen | None = None
+        self._number = 0
+        self.counts: Counter[str] = Counter()
+        self.longest: dict[str, float] = {}
+
+    def up(self) -> None:
+        """Devices and addresses beyond those of the rig."""
+        shell("ip link add d2 type dummy && ip link set d2 up && ip addr add 10.12.0.1/24 dev d2 && "
+              "rdma link add rxe2 type rxe netdev d2")
+        if "ib" in self._fabrics:
+            shell("hca_up 2", lib="hca")
+        if "iwarp" in self._fabrics:
+            shell("siw_up", lib="siw")
+        self._plant_namespace()
+
+    def down(self) -> None:
+        """All of it away."""
+        shell(f"ip netns del {NETNS}; rig_namespaces_gone; ip link del stress{self._number}", None, "rig")
+        shell("rdma link delete rxe2; ip link delete d2", None)
+        if "ib" in self._fabrics:
+            shell("hca_down", None, "hca")
+        if "iwarp" in self._fabrics:
+            shell("siw_down", None, "siw")
+
+    def addresses(self) -> list[str]:
+        """For the command line of the program; half of what it does is at the first one."""
+        found = ["10.9.0.1", "10.9.0.2", "fd00:9::1", "10.7.0.1", "127.0.0.1", "10.12.0.1",
+                 "10.12.0.21", "10.7.0.99", "192.0.2.1"]
+        if "ib" in self._fabrics:
+            found += ["10.8.0.1", "10.8.0.2", "fd00:8::1"]
+        if "iwarp" in self._fabrics:
+            found += ["iwarp:10.11.0.1", "iwarp:10.11.0.2"]
+        return found
+
+    def _plant_namespace(self) -> None:
+        # As in tests/lifetime/namespaces.py: rxe finds its way by the number of the interface.
+        self._number += 1
+        shell(f"ip netns add {NETNS} && ip -n {NETNS} link set lo up && "
+              f"ip link add mark0 type veth peer name mark1 netns {NETNS} && "
+              "ip link add link d2 name rcam type macvlan mode bridge && "
+              "n=$(cat /sys/class/net/rcam/ifindex) && "
+              f"ip link set rcam netns {NETNS} && ip -n {NETNS} addr add 10.12.0.21/24 dev rcam && "
+              f"ip -n {NETNS} link set rcam up && "
+              f"ip link add stress{self._number} index $n type dummy && "
+              f"ip addr add 10.12.0.21/32 dev stress{self._number} && "
+              f"ip link set stress{self._number} up")
+
+    def _namespace_goes(self) -> bool:
+        """Whether it was deleted and is not gone yet; a new one comes when it is."""
+        if Path(f"/run/netns/{NETNS}").exists():
+            return False
+        if Path("/sys/class/net/mark0").exists():
+            return True
+        self._plant_namespace()
+        return False
+
+    def _timed(self, name: str, command: str) -> None:
+        began = time.monotonic()
+        shell(command)
+        took = time.monotonic() - began
+        self.counts[name] += 1
+        self.longest[name] = max(took, self.longest.get(name, 0))
+        if took > BOUND:
+            raise Trouble(f"{command}: it took {took:.0f} s")
+
+    def _replug_rxe(self) -> None:
+        if self._namespace_goes():
+            return
+        self._timed("unplug of rxe2", "rdma link delete rxe2")
+        shell("rdma link add rxe2 type rxe netdev d2")
+
+    def _replug_hca(self) -> None:
+        if self._namespace_goes() or "ib" not in self._fabrics:
+            return
+        self._timed("unplug of hca1", f"echo hca1 >{KNOBS}/remove")
+        shell("echo 1 >$HCA_KNOBS/add; hca_wait 20 test -e /sys/class/net/ib1 && hca_address 1",
+              lib="hca")
+
+    def _replug_siw(self) -> None:
+        if self._namespace_goes() or "iwarp" not in self._fabrics:
+            return
+        self.stop_farm()
+        self._timed("unplug of siw0", "rdma link delete siw0")
+        shell("siw_link", lib="siw")
+        self.start_farm()
+
+    def _drop_namespace(self) -> None:
+        if self._namespace_goes():
+            return
+        shell(f"ip netns del {NETNS}; ip link del stress{self._number}")
+        self.counts["namespace deleted"] += 1
+
+    def _unload(self) -> None:
+        said = shell("rmmod rdma_cm_alt", 1)
+        if "in use" not in said:
+            raise Trouble(f"rmmod of a module in use says: {said}")
+        self.counts["unload refused"] += 1
+
+    def _flap(self) -> None:
+        shell("ip link set d2 down; ip link set d2 up; ip addr replace 10.12.0.1/24 dev d2")
+        self.counts["link down and up"] += 1
+
+    def start_stock(self) -> None:
+        """A server of the stock stack, which takes whatever connects to it."""
+        self._stock = subprocess.Popen(["rping", "-s", "-P", "-a", "10.9.0.2", "-p", "17002"],
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+
+    def stop_stock(self) -> None:
+        """It is killed with its connections."""
+        if self._stock:
+            self.counts["server of stock killed"] += 1
+            self._stock.kill()
+            self._stock.wait()
+            self._stock = None
+
+    def start_farm(self) -> None:
+        """QPs for iWARP."""
+        if "iwarp" in self._fabrics:
+            self._farm = subprocess.Popen([STRESS, "-q", "siw0", "-f", WORLD],
+                                          stdin=subprocess.DEVNULL)
+
+    def stop_farm(self) -> None:
+        """They go as when a program is killed."""
+        if self._farm:
+            self._farm.kill()
+            self._farm.wait()
+            self._farm = None
+
+    def tend(self, seed: int, program: subprocess.Popen) -> None:
+        """Until the program ends: one thing after the other."""
+        chance = random.Random(seed)
+        actions = [self._replug_rxe, self._replug_rxe, self._replug_hca, self._replug_siw,
+                   self._drop_namespace, self._drop_namespace, self._unload, self._flap]
+        while program.poll() is None:
+            time.sleep(chance.uniform(0, 1))
+            chance.choice(actions)()
+
+
+def leftovers() -> list[str]:
+    """What of the module is still there."""
+    found = []
+    users = int(Path("/sys/module/rdma_cm_alt/refcnt").read_text(encoding="ascii"))
+    if users:
+        found.append(f"references of the module: {users}")
+    for cache in Path("/sys/kernel/slab").glob("rca_*"):
+        (cache / "shrink").write_text("1", encoding="ascii")
+        count = int((cache / "objects").read_text(encoding="ascii").split()[0])
+        if count:
+            found.append(f"{cache.name}: {count} objects")
+    return found
+
+
+def resources() -> str:
+    """What the RDMA subsystem counts on the devices that stay."""
+    lines = shell("rdma resource show", None).splitlines()
+    return "\n".join(sorted(line.split(":", 1)[1] for line in lines
+                            if any(name in line for name in ("rxe0", "rxe1", "hca0"))))
+
+
+def leaks() -> list[str]:
+    """What kmemleak finds of objects that are some seconds old."""
+    path = Path("/sys/kernel/debug/kmemleak")
+    if not path.exists() or not os.environ.get("GUEST", "").startswith("debug"):
+        return []
+    time.sleep(6)
+    for _ in range(2):
+        path.write_text("scan", encoding="ascii")
+        time.sleep(1)
+    return path.read_text(encoding="ascii").splitlines()

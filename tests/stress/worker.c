@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* A process: its threads, the signals that interrupt them, its end. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "pass.h"
+#include "stress.h"
+
+#define THREADS 3
+#define CONTEXTS 2
+
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+void hand_begin(struct hand *hand, int number, enum group group, int worker)
+{
+	hand->random = world->seed;
+	hand->random = random_next(&hand->random) ^ (uint64_t)number * 0x632be59bd9b4e019ULL;
+	hand->number = number;
+	hand->group = group;
+	hand->worker = worker;
+	hand->lane = lane_take();
+}
+
+static void *run_thread(void *arg)
+{
+	struct hand *hand = arg;
+
+	hand->lane = lane_take();
+	while (!__atomic_load_n(&world->stop, __ATOMIC_RELAXED))
+		op_random(hand);
+	__atomic_store_n(&hand->lane->pid, 0, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* What there is to begin with; half of the contexts that are clean are ordered. */
+static void open_some(struct hand *hand)
+{
+	uint32_t queue;
+	int ctx;
+
+	for (int i = 0; i < CONTEXTS; i++) {
+		ctx = ctx_open(hand->group, hand->group == CLEAN && i == 0);
+		if (ctx < 0)
+			return;
+		pass_send(hand, CTX_FD(ctx), hand->worker + 1);
+		for (int n = 0; n < QUEUE_SLOTS / CONTEXTS / 2; n++) {
+			queue = queue_make(hand, ctx, RDMA_CM_ALT_QUEUE_NONBLOCK, 0);
+			if (!queue)
+				continue;
+			world->queue_slots[hand->group][queue % QUEUE_SLOTS] = queue;
+			pass_send(hand, QUEUE_FD(queue), hand->worker + 1);
+		}
+	}
+}
+
+/**
+ * worker_run() - a process of the run, from its fork to its end
+ * @number: number of the streams of its threads, and more by generation
+ * @group: what it uses
+ */
+void worker_run(int number, enum group group)
+{
+	struct sigaction action = { .sa_handler = nothing };
+	struct rlimit files = { 16384, 16384 };
+	struct hand hands[THREADS], own;
+	pthread_t threads[THREADS];
+	int left = THREADS;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGCHLD, SIG_IGN);
+	sigaction(SIGUSR1, &action, NULL);
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		complain("setrlimit: %m");
+	hand_begin(&own, number * 16, group, number % WORKERS);
+	open_some(&own);
+	for (int i = 0; i < THREADS; i++) {
+		hand_begin(&hands[i], number * 16 + 1 + i, group, number % WORKERS);
+		hands[i].lane->pid = 0;
+		pthread_create(&threads[i], NULL, run_thread, &hands[i]);
+	}
+	while (left) {
+		int i = random_next(&own.random) % THREADS;
+
+		usleep(random_next(&own.random) % 20000);
+		if (!threads[i])
+			continue;
+		pthread_kill(threads[i], SIGUSR1);
+		if (world->stop && !pthread_tryjoin_np(threads[i], NULL)) {
+			threads[i] = 0;
+			left--;
+		}
+	}
+	_exit(0);
+}
