@@ -126,10 +126,13 @@ TEST(connect_with_all_steps)
 			EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
 			continue;
 		}
-		if (event_comes(p.cq, 0)) {
+		while (!event_waits(p.cq) && !event_waits(p.lq))
+			usleep(10000);
+		if (event_waits(p.cq)) {
 			get_event(p.cq, &ev);
 			EXPECT_EQ(ev.id, p.client);
-			EXPECT_EQ(ev.status, -ENOMEM);
+			/* A question to an administrator may have been lost. */
+			EXPECT(ev.status == -ENOMEM || ev.status == -ETIMEDOUT);
 			EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 			continue;
 		}

@@ -106,7 +106,10 @@ static int create(struct rdma_cm_alt_resolve *cmd, uint32_t steps, uint32_t flag
 	return rca_call(ctx, RDMA_CM_ALT_RESOLVE, cmd);
 }
 
-/* What an address or a route comes to later is told by an event. */
+/*
+ * What an address or a route comes to later is told by an event. A question to the administrator
+ * that a device had no memory for is lost.
+ */
 static bool event_well(int from, uint32_t id, uint32_t well, uint32_t error)
 {
 	event_t ev;
@@ -114,7 +117,7 @@ static bool event_well(int from, uint32_t id, uint32_t well, uint32_t error)
 	get_event(from, &ev);
 	EXPECT_EQ(ev.id, id);
 	if (ev.type == error)
-		EXPECT_EQ(ev.status, -ENOMEM);
+		EXPECT(ev.status == -ENOMEM || ev.status == -ETIMEDOUT);
 	else
 		EXPECT_EQ(ev.type, well);
 	return ev.type == well;
@@ -278,7 +281,10 @@ TEST(resolve_route)
 			EXPECT(s.ret == -EFAULT || !event_waits(queue));
 			expect_worked(&s, rca_resolve_route(ctx, id), -EINVAL);
 		}
-		EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+		if (!WELL(queue, id, ROUTE)) {
+			EXPECT_EQ(rca_resolve_route(ctx, id), 0);
+			EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+		}
 		EXPECT(!event_waits(queue));
 		EXPECT_EQ(rca_destroy(ctx, id), 0);
 	}

@@ -356,7 +356,7 @@ int main(int argc, char **argv)
 		add_place(argv[optind] + (iwarp ? 6 : 0), iwarp);
 	}
 	prepare();
-	/* QEMU's 9p server does not answer any more when readers of it are killed too often. */
+	/* Guests have hung when processes were killed while they read their pages through 9p. */
 	if (mlockall(MCL_CURRENT))
 		err(2, "mlockall");
 	/* As long as it is open the module must not go. */
