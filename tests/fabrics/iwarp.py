@@ -2,7 +2,8 @@
 """iWARP: soft-iWARP devices on both ends of a veth pair, the other end in a network namespace.
 
 What both ends see has to be what they see when both are stock's. The devices are those of
-tests/lib/siw.sh: siw0 here, siw1 in the namespace "peer".
+tests/lib/siw.sh: siw0 here, siw1 in the namespace "peer". Several hundred lines because each row is a
+function over the same two ends.
 """
 
 from __future__ import annotations

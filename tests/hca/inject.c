@@ -7,7 +7,6 @@
  */
 #include "inject.h"
 
-#include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>

@@ -5,7 +5,7 @@
 #ifndef HCA_INJECT_H
 #define HCA_INJECT_H
 
-struct file_operations;
+#include <linux/fs.h>
 
 extern const struct file_operations hca_inject_fops;
 

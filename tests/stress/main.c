@@ -281,11 +281,12 @@ static void report(double took, double ending)
 		if (world->events[i])
 			printf(" %d: %llu", i, (unsigned long long)world->events[i]);
 	printf("; %u of them in order\n", world->ordered_events);
-	printf("seed %llu: %llu calls in %.0f s, %llu good; %u contexts, %u queues; %u processes killed, "
-	       "%u children that died, %u descriptors passed; the end took %.1f s\n",
+	printf("seed %llu: %llu calls in %.0f s, %llu good; %u contexts, %u queues; ",
 	       (unsigned long long)world->seed, (unsigned long long)calls, took,
-	       (unsigned long long)good, world->ctxs, world->queues, world->kills, world->forks,
-	       world->passed, ending);
+	       (unsigned long long)good, world->ctxs, world->queues);
+	printf("%u processes killed, %u children that died, %u descriptors passed; ",
+	       world->kills, world->forks, world->passed);
+	printf("the end took %.1f s\n", ending);
 	for (uint32_t i = 0; i < world->complaints && i < COMPLAINTS; i++)
 		printf("wrong: %s\n", world->complaint[i]);
 	if (world->complaints > COMPLAINTS)

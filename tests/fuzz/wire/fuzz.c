@@ -415,8 +415,9 @@ TEST(a_wire_changes_what_is_sent)
 	}
 	mutated = changed();
 	stop(&server, thread);
-	ktap_note("seed %llu: %lu connects, %lu requests came out, %lu established, %lu messages changed",
-		  (unsigned long long)seed(), tries, server.requests, server.established, mutated);
+	ktap_note("seed %llu: %lu connects, %lu requests came out, %lu established",
+		  (unsigned long long)seed(), tries, server.requests, server.established);
+	ktap_note("%lu messages changed", mutated);
 	EXPECT(mutated && server.requests && server.established);
 	healthy();
 }
