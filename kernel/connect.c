@@ -115,7 +115,6 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 	if (!ret || ret == -EINPROGRESS)
 		return ret;
 	rca_id_step(id, RCA_IN_CONNECT_FAIL);
-	rca_pace_end(id);
 
 err_drop_request:
 	rca_retry_drop(id);

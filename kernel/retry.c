@@ -121,12 +121,10 @@ static void send_again(struct rca_id *id)
 	/* Who destroys the id, or removes its device, waits for us and takes the lower id then. */
 	if (!ret && rca_id_step(id, RCA_IN_RETRY).verdict == RCA_TAKE)
 		ret = retry->send(id, &retry->conn);
-	if (!ret) {
+	if (ret)
+		give_up_waiting(id, ret);
+	else
 		rca_retry_arm(id);
-		return;
-	}
-	give_up_waiting(id, ret);
-	rca_pace_end(id);
 }
 
 /* The deadline: the lower id stops asking, and tells the peer so. */
