@@ -330,7 +330,7 @@ static long silent_round(const struct rca_retry *retry)
 
 	if (retry->once || time_before(jiffies + 1, READ_ONCE(retry->sent) + interval))
 		return -1;
-	/* Who sets a deadline gets the verdict then, not a part of an interval before. */
+	/* As long as there is time another round begins. */
 	if (retry->limited)
 		most = min_t(unsigned long, most, max(left, 0L) / 2);
 	return 1 + reciprocal_scale(get_random_u32(), most + 1);
@@ -357,7 +357,7 @@ bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 	struct rca_retry *retry;
 	unsigned long flags;
 	bool again = false;
-	long delay;
+	long delay, left;
 
 	if (why == RCA_IN_COUNT)
 		return false;
@@ -366,8 +366,15 @@ bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 		goto out_unlock;
 	retry = id->setup->retry;	/* in this state it stays, and so does the setup */
 	delay = why == RCA_IN_STALE ? retry->delay : silent_round(retry);
-	if (delay < 0 || !time_before(jiffies + delay, retry->deadline))
+	left = retry->deadline - jiffies;
+	if (delay < 0 || left <= 0)
 		goto out_unlock;
+	if (delay >= left) {
+		/* No time for another round. Who has set a deadline gets the verdict then. */
+		if (why != RCA_IN_SILENCE || !retry->limited)
+			goto out_unlock;
+		delay = left;
+	}
 	rca_id_step_locked(id, why);
 	retry->why = why;
 	/* Under the lock: who ends the id comes later, and stops the work. */

@@ -364,6 +364,41 @@ static void deadline_of_the_id_ends_the_request(struct kunit *test)
 	expect_no_event(test);
 }
 
+/* A round ends a tick before the deadline. True: it did; the tick may have come meanwhile. */
+static bool round_ends_before_the_deadline(struct rca_id *id)
+{
+	unsigned long now = jiffies;
+
+	while (jiffies == now)
+		cpu_relax();
+	id->setup->retry->deadline = jiffies + 1;
+	no_answer(id);
+	return time_before(jiffies, id->setup->retry->deadline);
+}
+
+/* There is no time for another round, and yet it is not over before. */
+static void verdict_comes_at_the_deadline(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id *id;
+	int tries = 0;
+
+	do {
+		struct rca_tp_conn conn = params();
+
+		id = fake_active_id(test, fake, COOKIE);
+		set_deadline(test, id, 60000);
+		KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+		KUNIT_ASSERT_LT(test, tries++, 100);
+		fake->connects = 0;
+	} while (!round_ends_before_the_deadline(id) && rca_id_state(id) != RCA_ST_REQ_WAIT);
+	expect_state(test, id, RCA_ST_REQ_WAIT);
+	msleep(20);
+	rca_id_flush(id);
+	expect_state(test, id, RCA_ST_FAILED);
+	KUNIT_EXPECT_EQ(test, fake->connects, 0);
+}
+
 static void deadline_ends_a_request_for_datagrams(struct kunit *test)
 {
 	struct rca_id *id = fake_active_datagram(test, test->priv, COOKIE);
@@ -525,6 +560,7 @@ static struct kunit_case retry_cases[] = {
 	KUNIT_CASE(retries_that_were_set_are_all),
 	KUNIT_CASE(next_round_that_cannot_be_sent),
 	KUNIT_CASE(deadline_of_the_id_ends_the_request),
+	KUNIT_CASE(verdict_comes_at_the_deadline),
 	KUNIT_CASE(deadline_ends_a_request_for_datagrams),
 	KUNIT_CASE(deadline_does_not_count_once_connected),
 	KUNIT_CASE(disconnect_ends_at_the_deadline),
