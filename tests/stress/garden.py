@@ -23,7 +23,7 @@ WORLD = "/tmp/stress.world"
 NETNS = "stress"
 KNOBS = Path("/sys/kernel/debug/rca_hca")
 # Seconds that an unplug may take; the program's own bound for its calls is the same.
-BOUND = 60
+BOUND = 30
 
 
 class Trouble(Exception):
