@@ -95,7 +95,8 @@ def _lost(runs: list[suites.Run]) -> list[str]:
 def summary(runs: list[suites.Run], artifacts: str) -> str:
     """The end of the output; its last line is what machines read."""
     parts = [table(runs)]
-    for outcome, title in ((ktap.FAIL, "Failed"), (ktap.SKIP, "Skipped")):
+    # What failed comes last: of long logs often just the end is kept.
+    for outcome, title in ((ktap.SKIP, "Skipped"), (ktap.FAIL, "Failed")):
         lines = []
         for run in runs:
             for result in run.named(outcome):
