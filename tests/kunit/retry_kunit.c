@@ -369,7 +369,7 @@ static bool round_ends_before_the_deadline(struct rca_id *id)
 {
 	unsigned long now = jiffies;
 
-	while (jiffies == now)
+	while (!time_after(jiffies, now))
 		cpu_relax();
 	id->setup->retry->deadline = jiffies + 1;
 	no_answer(id);
