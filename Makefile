@@ -3,7 +3,7 @@
 
 KDIR	?= /lib/modules/$(shell uname -r)/build
 OUT	:= $(abspath build)
-GUESTS	:= 6.1 6.12 debug
+GUESTS	:= 6.1 6.12 debug uml
 GUEST	?= 6.12
 PREFIX	?= /usr/local
 
@@ -19,11 +19,11 @@ help:
 	@echo '  make clean               build/ away; kernels stay in the cache'
 	@echo 'Test (installs what is missing, boots guests; see Documentation/testing.rst):'
 	@echo '  make check               everything'
-	@echo '  make kunit               the unit tests of the module, in the debug guest'
+	@echo '  make kunit               the unit tests of the module, in User-mode Linux'
 	@echo '  make soak [TIME=60m]     what check leaves out in the debug guest (half an hour and more); TIME'
 	@echo '                           is shared by the suites that can go on for ever'
 	@echo '  make bench               measures ours against stock: table and plots in build/bench/ (a quarter of an hour)'
-	@echo '  make vm [GUEST=6.12]     a shell in a guest (6.1, 6.12, debug)'
+	@echo '  make vm [GUEST=6.12]     a shell in a guest (6.1, 6.12, debug, uml)'
 	@echo 'Show:'
 	@echo '  make demo                what this is good for, in one run'
 
@@ -50,7 +50,7 @@ check: setup
 	scripts/check
 
 kunit: setup
-	scripts/check -g debug -s kunit
+	scripts/check -g uml -s kunit
 
 soak: setup
 	scripts/check -f tests/soak.conf $(if $(TIME),-t $(TIME))

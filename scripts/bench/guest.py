@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""One QEMU guest on the host's root: how it is started, what it says, how it ends."""
+"""One guest on the host's root, in QEMU or as a program: how it is started, what it says, how it ends."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from . import accel, paths
 LOST = 125
 TIMED_OUT = 124
 
+# What every kernel gets; the first two are for an emulated processor, and for QEMU's devices.
 STALLS = ("rcupdate.rcu_cpu_stall_timeout=300 workqueue.watchdog_thresh=300 "
           "watchdog_thresh=60 sysctl.kernel.hung_task_timeout_secs=240")
-APPEND = ("console=ttyS0 panic_on_warn=1 oops=panic panic=-1 mitigations=off nokaslr "
-          "audit=0 apparmor=0 cryptomgr.notests no_timer_check loglevel=5 "
-          "log_buf_len=4M printk.devkmsg=on " + STALLS)
+MACHINE = "console=ttyS0 mitigations=off nokaslr no_timer_check"
+APPEND = ("panic_on_warn=1 oops=panic panic=-1 audit=0 apparmor=0 cryptomgr.notests loglevel=5 "
+          "log_buf_len=4M printk.devkmsg=on")
 EXIT = re.compile(rb"EXIT (\d+)\r?")
 # A guest that has said its status gets this long to go by itself.
 GRACE = 10
@@ -51,18 +52,32 @@ class Guest:
         self._parallel = parallel
         self._process: subprocess.Popen[bytes] | None = None
 
-    def command_line(self) -> list[str]:
-        """QEMU's full command line."""
+    def command_line(self, terminal: bool = False) -> list[str]:
+        """The full command line; `terminal`: a person is at the other end of the second line."""
         kernel = paths.kernel_dir(self.spec.name)
         image = subprocess.run([str(paths.ROOT / "scripts/guest-image"), self.spec.name],
                                check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+        append = f"{APPEND} {self.spec.append} {self._append}".split()
+        if paths.is_program(kernel):
+            return self._program_line(kernel, image, append, terminal)
+        return self._qemu_line(kernel, image, append)
+
+    def _program_line(self, kernel: Path, image: str, append: list[str],
+                      terminal: bool) -> list[str]:
+        """User-mode Linux; its console is stderr."""
+        return [str(kernel / "vmlinuz"), f"mem={self._memory}M", f"initrd={image}", "quiet",
+                "noreboot", "stderr=1", "con=null", "con0=null,fd:2", "console=tty0", "ssl=null",
+                f"ssl1={'fd:0' if terminal else 'null'},fd:1", f"uml_dir={self.run}",
+                f"umid={self.spec.name}", f"rca_out={self.out}", *append]
+
+    def _qemu_line(self, kernel: Path, image: str, append: list[str]) -> list[str]:
         nine = "local,security_model=none,multidevs=remap"
         return [
             "qemu-system-x86_64", "-machine", "pc", *accel.arguments(kernel, self._parallel),
             "-smp", "2,sockets=2", "-m", str(self._memory), "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot",
             "-kernel", str(kernel / "vmlinuz"), "-initrd", image,
-            "-append", " ".join(f"{APPEND} {self.spec.append} {self._append}".split()),
+            "-append", " ".join([*MACHINE.split(), *STALLS.split(), *append]),
             "-fsdev", f"{nine},id=hostroot,path=/,readonly=on",
             "-device", "virtio-9p-pci,fsdev=hostroot,mount_tag=hostroot",
             "-fsdev", f"{nine},id=out,path={self.out}",
@@ -74,6 +89,7 @@ class Guest:
         ]
 
     def _prepare(self, command: str | None) -> list[str]:
+        """Its files; and the command line that ends it when we end."""
         self.out.mkdir(parents=True, exist_ok=True)
         for stale in (self.console, self.out / "command"):
             stale.unlink(missing_ok=True)
@@ -87,7 +103,7 @@ class Guest:
         (self.out / "env").write_text("".join(lines))
         if command is not None:
             (self.out / "command").write_text(command + "\n")
-        line = self.command_line()
+        line = self.command_line(terminal=command is None)
         (self.run / "qemu.cmd").write_text(shlex.join(line) + "\n")
         return ["setpriv", "--pdeathsig", "KILL", *line]
 
@@ -102,13 +118,18 @@ class Guest:
         caller may move `deadline` while it reads.
         """
         self.deadline = time.monotonic() + timeout
-        with open(self.run / "qemu.err", "wb") as errors:
-            self._process = subprocess.Popen(self._prepare(command), stdin=subprocess.DEVNULL,
+        line = self._prepare(command)
+        errors_to = self.console if self._is_program() else self.run / "qemu.err"
+        with open(errors_to, "wb") as errors:
+            self._process = subprocess.Popen(line, stdin=subprocess.DEVNULL,
                                              stdout=subprocess.PIPE, stderr=errors)
         try:
             yield from self._read()
         finally:
             self.stop()
+
+    def _is_program(self) -> bool:
+        return paths.is_program(paths.kernel_dir(self.spec.name))
 
     def _read(self) -> Iterator[bytes]:
         """The guest's lines; a last line "EXIT n" is kept back, it is the status."""

@@ -33,6 +33,12 @@ def kernel_dir(guest: str) -> Path:
     return path
 
 
+def is_program(kernel: Path) -> bool:
+    """This kernel is User-mode Linux: a program of the host, not of a machine."""
+    arch = kernel / "arch"
+    return arch.exists() and arch.read_text().strip() == "um"
+
+
 @dataclass(frozen=True)
 class GuestSpec:
     """One line of tests/qemu/guests.conf."""

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -370,12 +371,16 @@ static int call_32(int ctx, unsigned long cmd, void *arg)
 
 TEST(a_32_bit_caller_gets_the_same)
 {
+	const char *guest = getenv("GUEST");
 	const struct row *row;
 	uint8_t *low = MUST(mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
 	int ctx = get_ctx();
 
 	memcpy(low, prepare(rows, rows->size), rows->size);
+	/* There it is a call of 64 bits with the number of another. */
+	if (guest && !strcmp(guest, "uml"))
+		no_32_bit_programs(0);
 	signal(SIGSEGV, no_32_bit_programs);
 	if (call_32(ctx, RDMA_CM_ALT_INFO, low) == -ENOSYS)
 		no_32_bit_programs(0);
