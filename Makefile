@@ -52,7 +52,8 @@ check: setup
 kunit: setup
 	scripts/check -g uml -s kunit
 
-soak: setup
+soak:
+	scripts/setup $(GUESTS) kcsan
 	scripts/check -f tests/soak.conf $(if $(TIME),-t $(TIME))
 
 bench: setup

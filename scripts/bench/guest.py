@@ -27,6 +27,8 @@ MACHINE = "console=ttyS0 mitigations=off nokaslr no_timer_check"
 APPEND = ("panic_on_warn=1 oops=panic panic=-1 audit=0 apparmor=0 cryptomgr.notests loglevel=5 "
           "log_buf_len=4M printk.devkmsg=on")
 EXIT = re.compile(rb"EXIT (\d+)\r?")
+# From the start to the first command.
+BOOT_SECONDS = 240
 # A guest that has said its status gets this long to go by itself.
 GRACE = 10
 
@@ -122,7 +124,8 @@ class Guest:
         errors_to = self.console if self._is_program() else self.run / "qemu.err"
         with open(errors_to, "wb") as errors:
             self._process = subprocess.Popen(line, stdin=subprocess.DEVNULL,
-                                             stdout=subprocess.PIPE, stderr=errors)
+                                             stdout=subprocess.PIPE, stderr=errors,
+                                             env=self._environment())
         try:
             yield from self._read()
         finally:
@@ -130,6 +133,21 @@ class Guest:
 
     def _is_program(self) -> bool:
         return paths.is_program(paths.kernel_dir(self.spec.name))
+
+    def _environment(self) -> dict[str, str]:
+        """User-mode Linux keeps its memory in a file: in /dev/shm, where there is room for it."""
+        shm = Path("/dev/shm")
+        if shm.is_dir() and shutil.disk_usage(shm).free > (self._memory + 64) << 20:
+            return dict(os.environ)
+        return {**os.environ, "TMPDIR": str(self.run)}
+
+    def works_here(self) -> bool:
+        """Whether a kernel that is a program runs on this machine; not all let it trace processes."""
+        if not self._is_program():
+            return True
+        for _ in self.lines("true", BOOT_SECONDS):
+            pass
+        return self.status == 0
 
     def _read(self) -> Iterator[bytes]:
         """The guest's lines; a last line "EXIT n" is kept back, it is the status."""

@@ -35,3 +35,11 @@ class GuestTest(unittest.TestCase):
         machine, lines = self.run_guest("echo a; exec sleep 60", timeout=1)
         self.assertEqual((machine.status, machine.timed_out, lines), (None, True, [b"a"]))
         self.assertEqual(machine.verdict(), "timed out")
+
+    def test_program_that_does_not_start_does_not_work_here(self) -> None:
+        for script, works in ((r"printf '\nEXIT 0\n'", True), ("exit 1", False)):
+            with tempfile.TemporaryDirectory() as directory:
+                machine = Guest("uml", Path(directory))
+                with mock.patch.object(machine, "_prepare", return_value=["bash", "-c", script]), \
+                        mock.patch.object(machine, "_is_program", return_value=True):
+                    self.assertEqual(machine.works_here(), works)
