@@ -73,10 +73,16 @@ EXPORT_SYMBOL_IF_KUNIT(rca_ctx_get);
  */
 void rca_ctx_put(struct rca_ctx *ctx)
 {
+	unsigned long handle = 0;
+
 	if (!refcount_dec_and_test(&ctx->ref))
 		return;
-	/* Each object has a reference on its context, so none can be left. */
-	WARN_ON_ONCE(!xa_empty(&ctx->table));
+	/*
+	 * Each object has a reference on its context, so none can be left. Inner nodes can: of a
+	 * handle for which there was not enough memory.
+	 */
+	WARN_ON_ONCE(xa_find(&ctx->table, &handle, RCA_HANDLES.max, XA_PRESENT));
+	xa_destroy(&ctx->table);
 	rca_account_close(&ctx->account);
 	mem_cgroup_put(ctx->memcg);
 	kfree(ctx);

@@ -156,6 +156,33 @@ TEST(create_an_id)
 	sweep_create(0, 0);
 }
 
+/*
+ * The table of handles is empty when it takes a large one, and again when that did not work. Two faults
+ * in a row are needed: what the table cannot have at once it asks for again.
+ */
+TEST(create_with_a_large_handle)
+{
+	struct text calls = text_of_function("rca_ioctl");
+	int failed = 0, own, ret;
+	uint32_t id;
+
+	for (int i = 0; i < 40; i++) {
+		own = MUST(open(DEVICE, O_RDWR | O_CLOEXEC));
+		for (int n = 0; n < 70; n++) {
+			EXPECT_EQ(rca_create(own, -1, RDMA_PS_TCP, IB_UVERBS_QPT_RC, 0, &id), 0);
+			EXPECT_EQ(rca_destroy(own, id), 0);
+		}
+		faults_within(&calls, NULL);
+		faults_random(50);
+		ret = rca_create(own, -1, RDMA_PS_TCP, IB_UVERBS_QPT_RC, 0, &id);
+		faults_end();
+		EXPECT(!ret || ret == -ENOMEM);
+		failed += !!ret;
+		MUST(close(own));
+	}
+	EXPECT(failed > 10);
+}
+
 TEST(create_with_queue)
 {
 	sweep_create(0, RDMA_CM_ALT_PIPE_NEW_QUEUE);
@@ -292,6 +319,8 @@ TEST(resolve_route)
 
 static void sweep_listen(const char *ip)
 {
+	/* iw_cm allocates something for each place of a backlog. */
+	uint32_t backlog = getenv("FAULTS_TCP") ? 3 : 0;
 	struct rdma_cm_alt_route route;
 	struct sweep s = {};
 	uint32_t id, other;
@@ -302,11 +331,12 @@ static void sweep_listen(const char *ip)
 		id = get_id(ctx, queue, 1);
 		if (ip)
 			EXPECT_EQ(rca_bind(ctx, id, ip, 0), 0);
-		if (SWEEP_FAILS(&s, rca_listen(ctx, id, 0)))
-			expect_worked(&s, rca_listen(ctx, id, 0), -EINVAL);
+		/* Without memory for it a socket is ENFILE. */
+		if (SWEEP_FAILS_AS(&s, ENFILE, rca_listen(ctx, id, backlog)))
+			expect_worked(&s, rca_listen(ctx, id, backlog), -EINVAL);
 		if (getenv("FAULTS_TCP")) {
 			/* A client would need a QP. */
-			EXPECT_EQ(rca_listen(ctx, id, 0), -EINVAL);
+			EXPECT_EQ(rca_listen(ctx, id, backlog), -EINVAL);
 			EXPECT_EQ(rca_destroy(ctx, id), 0);
 			continue;
 		}
