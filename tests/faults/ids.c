@@ -157,8 +157,8 @@ TEST(create_an_id)
 }
 
 /*
- * The table of handles is empty when it takes a large one, and again when that did not work. Two faults
- * in a row are needed: what the table cannot have at once it asks for again.
+ * The table of handles is empty when it takes a large one, and again when that did not work. Two
+ * faults in a row are needed: what the table cannot have at once it asks for again.
  */
 TEST(create_with_a_large_handle)
 {
