@@ -59,6 +59,7 @@ struct hca_port {
  * @map_next: offset of the next queue that a program can map (lock: @map_lock)
  * @dir: in debugfs, NULL when its files are not there (atomic)
  * @abouts: what its files in debugfs are about (atomic)
+ * @slow_ms: how late messages of QP1 complete, in milliseconds (atomic)
  * @port: the ports
  */
 struct hca_device {
@@ -75,6 +76,7 @@ struct hca_device {
 	u64 map_next;
 	struct dentry *dir;
 	void *abouts;
+	u32 slow_ms;
 	struct hca_port port[HCA_MAX_PORTS];
 };
 

@@ -11,6 +11,7 @@
  *   rca_hca/sm_lid           where the SA is; a write moves it and tells all ports
  *   rca_hca/sa_*             what is in the SA's PathRecords
  *   rca_hca/hcaN/fatal       write anything: the adapter says that it is broken
+ *   rca_hca/hcaN/slow        milliseconds after which messages of its QP1 complete
  *   rca_hca/hcaN/P/state     "up" or "down"
  *   rca_hca/hcaN/P/lid       the LID
  *   rca_hca/hcaN/P/pkeys     the P_Key table, as numbers
@@ -113,6 +114,24 @@ static int fatal_write(void *object, char *text)
 
 	hca_port_event(&dev->port[0], IB_EVENT_DEVICE_FATAL);
 	return 0;
+}
+
+static int slow_write(void *object, char *text)
+{
+	struct hca_device *dev = object;
+	u32 ms;
+	int ret = kstrtou32(text, 0, &ms);
+
+	if (!ret)
+		WRITE_ONCE(dev->slow_ms, ms);
+	return ret;
+}
+
+static void slow_show(void *object, struct seq_file *file)
+{
+	struct hca_device *dev = object;
+
+	seq_printf(file, "%u\n", READ_ONCE(dev->slow_ms));
 }
 
 static int state_write(void *object, char *text)
@@ -324,6 +343,7 @@ static const struct knob root_knobs[] = {
 
 static const struct knob device_knobs[] = {
 	{ "fatal", fatal_write },
+	{ "slow", slow_write, slow_show },
 };
 
 static const struct knob port_knobs[] = {

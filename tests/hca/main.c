@@ -11,6 +11,7 @@
 #include "fabric.h"
 #include "hca.h"
 #include "knobs.h"
+#include "late.h"
 #include "rules.h"
 #include "sa.h"
 
@@ -27,9 +28,14 @@ static int __init hca_init(void)
 	unsigned int i;
 	int ret;
 
-	ret = hca_fabric_init();
+	ret = hca_late_init();
 	if (ret)
 		return ret;
+	ret = hca_fabric_init();
+	if (ret) {
+		hca_late_exit();
+		return ret;
+	}
 	hca_knobs_init();
 	for (i = 0; i < devices && !ret; i++)
 		ret = hca_device_add(ports);
@@ -37,6 +43,7 @@ static int __init hca_init(void)
 		hca_device_remove_all();
 		hca_knobs_exit();
 		hca_fabric_exit();
+		hca_late_exit();
 	}
 	return ret;
 }
@@ -47,6 +54,7 @@ static void __exit hca_exit(void)
 	hca_device_remove_all();
 	hca_knobs_exit();
 	hca_fabric_exit();
+	hca_late_exit();
 	hca_rules_clear();
 	hca_sa_forget();
 }

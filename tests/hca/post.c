@@ -11,6 +11,7 @@
 #include "verbs.h"
 
 #include "fabric.h"
+#include "late.h"
 #include "port.h"
 
 #define MESSAGE_MAX	65536	/* of a connected QP */
@@ -53,6 +54,7 @@ static bool connected(const struct hca_qp *qp)
 
 static void complete_send(struct hca_qp *qp, const struct message *msg, enum ib_wc_status status)
 {
+	bool solicited = status || (msg->flags & IB_SEND_SOLICITED);
 	struct ib_wc wc = {
 		.wr_id = msg->wr_id,
 		.status = status,
@@ -62,8 +64,12 @@ static void complete_send(struct hca_qp *qp, const struct message *msg, enum ib_
 		.port_num = qp->port,
 	};
 
-	if (status || qp->signal_all || (msg->flags & IB_SEND_SIGNALED))
-		hca_cq_add(qp->ib.send_cq, &wc, status || (msg->flags & IB_SEND_SOLICITED));
+	if (!status && !qp->signal_all && !(msg->flags & IB_SEND_SIGNALED))
+		return;
+	if (qp->ib.qp_type == IB_QPT_GSI)
+		hca_late_add(qp, &wc, solicited);
+	else
+		hca_cq_add(qp->ib.send_cq, &wc, solicited);
 }
 
 /* address: writes where a packet comes from and goes to. Returns whether the port is up. */

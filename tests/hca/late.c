@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Completions that come late: an adapter whose firmware is busy has sent a message long before it
+ * says so. Only those of QP1 are late, which is what connection managers wait for.
+ *
+ * Locking: none; a completion that is late is nobody else's, and holds its QP.
+ */
+#include "late.h"
+
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+static struct workqueue_struct *worker;
+
+/**
+ * struct late - a completion that is kept back
+ * @work: adds it
+ * @qp: the QP (holds a reference)
+ * @wc: the completion
+ * @solicited: the client wants to be told
+ */
+struct late {
+	struct delayed_work work;
+	struct hca_qp *qp;
+	struct ib_wc wc;
+	bool solicited;
+};
+
+static void add(struct work_struct *work)
+{
+	struct late *late = container_of(work, struct late, work.work);
+
+	hca_cq_add(late->qp->ib.send_cq, &late->wc, late->solicited);
+	hca_qp_put(late->qp);	/* got in hca_late_add() */
+	kfree(late);
+}
+
+/**
+ * hca_late_add() - a completion of QP1 goes to its queue, now or later
+ * @qp: the QP
+ * @wc: the completion
+ * @solicited: the client wants to be told
+ *
+ * Context: any.
+ */
+void hca_late_add(struct hca_qp *qp, const struct ib_wc *wc, bool solicited)
+{
+	unsigned int ms = READ_ONCE(to_hca(qp->ib.device)->slow_ms);
+	struct late *late = ms ? kzalloc(sizeof(*late), GFP_ATOMIC) : NULL;
+
+	if (!late) {
+		hca_cq_add(qp->ib.send_cq, wc, solicited);
+		return;
+	}
+	refcount_inc(&qp->refs);	/* put in add() */
+	late->qp = qp;
+	late->wc = *wc;
+	late->solicited = solicited;
+	INIT_DELAYED_WORK(&late->work, add);
+	queue_delayed_work(worker, &late->work, msecs_to_jiffies(ms));
+}
+
+/**
+ * hca_late_init() - adapters may be slow
+ *
+ * Context: process, before any adapter.
+ * Return: 0 or -ENOMEM.
+ */
+int hca_late_init(void)
+{
+	worker = alloc_ordered_workqueue("rca_hca_late", WQ_MEM_RECLAIM);
+	return worker ? 0 : -ENOMEM;
+}
+
+/**
+ * hca_late_exit() - the last completion has come
+ *
+ * Context: process, after the last adapter, whose QPs have waited for theirs.
+ */
+void hca_late_exit(void)
+{
+	destroy_workqueue(worker);
+}
