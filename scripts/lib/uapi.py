@@ -40,6 +40,14 @@ class Entry:
     types: dict[str, str] = field(default_factory=dict)
 
     @property
+    def waits(self) -> tuple[str, str]:
+        """What an ioctl of this struct waits for: the name of that, and the words for it."""
+        found = re.search(r"^Waits for ((?:its |an )?(\w+)[^.]*)\.$", self.text, re.MULTILINE)
+        if not found:
+            raise UapiError(f"{HEADER.name}: struct {self.name} does not say what it waits for")
+        return found[2], found[1]
+
+    @property
     def ioctls(self) -> list[str]:
         """The names of the ioctls that take this struct, without their prefix."""
         return re.findall(rf"ioctl\({PREFIX}(\w+)\)", self.about)
@@ -59,6 +67,11 @@ class Header:
         """Name without prefix -> struct, in the order of their numbers."""
         by_name = {name: entry for entry in self.structs() for name in entry.ioctls}
         return {name: by_name[name] for name in self.commands() if name in by_name}
+
+    def bounds(self) -> dict[str, int]:
+        """Name of what calls wait for -> seconds."""
+        return {name: int(seconds) for name, seconds in
+                re.findall(r"^- \*(\w+)\*, (\d+) s:", self.docs["How long calls take"], re.MULTILINE)}
 
     def commands(self) -> list[str]:
         """The names in enum rdma_cm_alt_cmd, without prefix and without the end."""

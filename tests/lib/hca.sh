@@ -70,12 +70,26 @@ hca_up() {
 # hca_split: ib1 into the network namespace hca1, with its addresses.
 hca_split() {
 	ip netns add hca1 || return
-	ip link set ib1 netns hca1 || return
 	ip -n hca1 link set lo up
+	hca_move
+}
+
+# hca_move: ib1 into the namespace hca1, which is there.
+hca_move() {
+	ip link set ib1 netns hca1 || return
 	ip -n hca1 link set ib1 up || return
 	ip -n hca1 addr add 10.8.0.2/24 dev ib1 || return
 	ip -n hca1 addr add fd00:8::2/64 dev ib1 nodad || return
 	hca_wait 60 hca_running -n hca1 ib1
+}
+
+# hca_return: the adapter hca1, which has gone, comes again, with a new LID, and ib1 where it was.
+hca_return() {
+	echo 1 >"$HCA_KNOBS/add" || return
+	hca_wait 60 test -e /sys/class/net/ib1 || return
+	hca_move || return
+	# It has another GUID, too.
+	ip neigh flush dev ib0
 }
 
 # hca_down: IPoIB and the adapters away.

@@ -59,6 +59,36 @@
  * which say what they come to.
  */
 
+/**
+ * DOC: How long calls take
+ *
+ * Of each ioctl is said what it waits for, by these names. The seconds are what the
+ * tests hold it to, and bounds for a machine that has time for the caller and memory
+ * to give.
+ *
+ * - *nothing*, 1 s: It looks, or it sends and asks, and an event tells what comes of
+ *   that. Neither a peer nor the administrator of a fabric nor a program that reads no
+ *   events can make it wait.
+ * - *device*, 1 s: That, when the device has completed the messages that were sent for
+ *   the id, which it does in microseconds when it is well, and when callbacks have
+ *   returned that are just at work. A device that is broken, or taken away under load,
+ *   may keep messages for as long as its driver lets it.
+ * - *devices*, 1 s: That, when the core has made known devices that are just coming.
+ * - *event*, 1 s: That, when there is an event, or a signal.
+ * - *entries*, 1 s: The sum of what its entries take.
+ *
+ * Some wait for more where that is said: for TCP, up to two minutes until it gives a
+ * silent host up, unless a signal comes; for RTNL, the lock of all changes of the
+ * network's configuration, as long as others hold it.
+ *
+ * Calls for one id wait for each other: beside a DESTROY that waits for its device
+ * another call waits, too. A thread that reads events into memory that does not answer
+ * (userfaultfd, FUSE) holds up those who end or move ids of that queue.
+ *
+ * Closing the last descriptor of a queue, or of a context, ends its ids as DESTROY
+ * does, up to eight at a time.
+ */
+
 /** RDMA_CM_ALT_IOC_TYPE - type byte of all ioctls */
 #define RDMA_CM_ALT_IOC_TYPE 0xD9
 
@@ -372,6 +402,8 @@ enum rdma_cm_alt_features {
  * @out_max_backlog: largest backlog of a listening id
  *
  * Errors: those of the frame.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_info {
 	__u32 size;
@@ -415,6 +447,8 @@ enum rdma_cm_alt_queue_flags {
  *
  * Errors: EMFILE and ENFILE no free file descriptor, ENOMEM, EINVAL bad
  * @record_size or @ring_entries.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_queue_create {
 	__u32 size;
@@ -556,6 +590,8 @@ struct rdma_cm_alt_pipeline {
  * was removed; EAFNOSUPPORT, EPROTONOSUPPORT; ENOMEM; EMFILE, ENFILE. Of an id that
  * exists the steps before the one that failed are done, and what STEP_ADDR has bound
  * stays bound.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_resolve {
 	__u32 size;
@@ -592,6 +628,8 @@ struct rdma_cm_alt_resolve {
  * state or private data too long; EPERM; EOPNOTSUPP: a datagram id on iWARP; ENXIO;
  * ENOMEM; those of RDMA_CM_ALT_RESOLVE for its steps; on iWARP those of TCP as
  * well, EINTR, and ECONNABORTED: the id was destroyed meanwhile.
+ *
+ * Waits for nothing; over iWARP for TCP, but with steps that are not complete inside the call.
  */
 struct rdma_cm_alt_connect {
 	__u32 size;
@@ -618,6 +656,8 @@ struct rdma_cm_alt_connect {
  * Errors: EINVAL wrong state; EADDRINUSE another listener, ours or of the
  * stock rdma_cm, has the port; EOPNOTSUPP: a datagram id on iWARP; ENXIO; ENOMEM.
  * An id that was not bound stays bound after an error.
+ *
+ * Waits for devices.
  */
 struct rdma_cm_alt_listen {
 	__u32 size;
@@ -653,6 +693,8 @@ enum rdma_cm_alt_accept_flags {
  * long, or (datagrams) not the queue key that the id has; EPERM; ECONNRESET the peer
  * has given up; ENXIO; ENOMEM, or another error of sending: the request was
  * rejected.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_accept {
 	__u32 size;
@@ -677,6 +719,8 @@ struct rdma_cm_alt_accept {
  *
  * Errors: EINVAL wrong state or private data too long; ENXIO; ENOMEM, or another
  * error of sending: the request is done with, and the peer finds out by its timers.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_reject {
 	__u32 size;
@@ -698,6 +742,8 @@ struct rdma_cm_alt_reject {
  *
  * Tells the peer that our QP is ready. Errors: EINVAL wrong state; ENXIO; ENOMEM, or
  * another error of sending: the connection has failed, and the peer is sent a reject.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_establish {
 	__u32 size;
@@ -718,6 +764,8 @@ struct rdma_cm_alt_establish {
  * kernel answers a peer's disconnect request itself; the call returns 0 then,
  * as on any id that was connected or tried to. Errors: EINVAL the id was never
  * connected; ENXIO.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_disconnect {
 	__u32 size;
@@ -736,6 +784,8 @@ struct rdma_cm_alt_disconnect {
  *         IBV_EVENT_PATH_MIG (7)
  *
  * Errors: EINVAL other event or wrong state; EISCONN already established; ENXIO; ENOMEM.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_notify {
 	__u32 size;
@@ -758,6 +808,8 @@ struct rdma_cm_alt_notify {
  *
  * Errors: EINVAL other state, no device, or the state of the connection does
  * not give them; ENXIO.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_qp_attr_get {
 	__u32 size;
@@ -777,6 +829,8 @@ struct rdma_cm_alt_qp_attr_get {
  * @out_route: addresses, device and path as far as they are known
  *
  * Errors: those of the frame; ENXIO.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_query {
 	__u32 size;
@@ -874,6 +928,8 @@ struct rdma_cm_alt_port_default {
  * ENODATA GET: RDMA_OPTION_ID_ACK_TIMEOUT or RDMA_CM_ALT_OPTION_GID_TYPE was not
  * set, or there is no path;
  * ENODEV a path whose network device is gone; ENXIO; ENOMEM; EFAULT.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_option {
 	__u32 size;
@@ -910,6 +966,8 @@ enum rdma_cm_alt_set_queue_flags {
  * Events of the id that were not delivered yet move along, in order. Errors:
  * EBADF @queue_fd is not open; EINVAL it is no queue of this context, or it is
  * being closed; EMFILE, ENFILE; ENOMEM.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_set_queue {
 	__u32 size;
@@ -941,6 +999,8 @@ enum rdma_cm_alt_get_event_flags {
  * Errors: EINVAL the id has a queue, or @record_len is too small; EAGAIN;
  * EINTR; EFAULT and ENOMEM (the event is not lost); ENOENT the id was destroyed
  * meanwhile.
+ *
+ * Waits for an event, without RDMA_CM_ALT_GET_EVENT_NONBLOCK.
  */
 struct rdma_cm_alt_get_event {
 	__u32 size;
@@ -967,6 +1027,8 @@ struct rdma_cm_alt_get_event {
  * be read.
  *
  * Errors: EINVAL other type; ENOBUFS too many wait; ENOMEM.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_post_event {
 	__u32 size;
@@ -998,6 +1060,8 @@ struct rdma_cm_alt_post_event {
  * address; ENODEV the network device is gone; ENOBUFS too many memberships;
  * EOPNOTSUPP groups of this link layer are not built in; ENXIO; ENOENT also when
  * the id is destroyed meanwhile; ENOMEM.
+ *
+ * Waits for nothing; on RoCE for RTNL.
  */
 struct rdma_cm_alt_join {
 	__u32 size;
@@ -1020,6 +1084,8 @@ struct rdma_cm_alt_join {
  *
  * No event of the membership is delivered any more when the call returns.
  * Errors: those of the frame; ENOENT, also when another thread leaves.
+ *
+ * Waits for nothing but callbacks; on RoCE for RTNL.
  */
 struct rdma_cm_alt_leave {
 	__u32 size;
@@ -1040,6 +1106,8 @@ struct rdma_cm_alt_leave {
  * more when the call returns. A peer that is connected sees a disconnect, one
  * whose request is pending a reject (reason 28). Errors: ENOENT, also when
  * another thread destroys the id.
+ *
+ * Waits for its device; with memberships on RoCE for RTNL.
  */
 struct rdma_cm_alt_destroy {
 	__u32 size;
@@ -1067,6 +1135,8 @@ struct rdma_cm_alt_destroy {
  * Errors: those of the frame; EINVAL a command that cannot be batched, or a
  * @stride that is smaller than the mandatory part of its struct; EFAULT the
  * result of entry @out_done cannot be written: it and those after it were not tried.
+ *
+ * Waits for its entries.
  */
 struct rdma_cm_alt_batch {
 	__u32 size;
@@ -1124,6 +1194,8 @@ enum rdma_cm_alt_resource {
  * it comes without its details. Figures of the user are 0 when the caller is another one.
  *
  * Errors: those of the frame; EOPNOTSUPP the resource is not known.
+ *
+ * Waits for nothing.
  */
 struct rdma_cm_alt_usage {
 	__u32 size;
