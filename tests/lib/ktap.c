@@ -24,19 +24,19 @@ enum { PASS = 0, FAIL = 1, SKIP = 4 };
 static struct {
 	const char *name;
 	void (*run)(void);
-	bool takes_long;
+	enum ktap_where where;
 } tests[MAX_TESTS];
 static int count;
 static const char *running;
 
-void ktap_register(const char *name, void (*run)(void), bool takes_long)
+void ktap_register(const char *name, void (*run)(void), enum ktap_where where)
 {
 	if (count == MAX_TESTS) {
 		fputs("ktap: too many tests in one program\n", stderr);
 		exit(FAIL);
 	}
 	tests[count].name = name;
-	tests[count].takes_long = takes_long;
+	tests[count].where = where;
 	tests[count++].run = run;
 }
 
@@ -144,7 +144,8 @@ static int run_one(int n)
 
 static bool wanted(int n, int argc, char **argv)
 {
-	const char *guest;
+	const char *guest = getenv("GUEST");
+	bool left;
 	int i;
 
 	for (i = 1; i < argc; i++)
@@ -152,8 +153,9 @@ static bool wanted(int n, int argc, char **argv)
 			return true;
 	if (argc > 1)
 		return false;
-	guest = getenv("GUEST");
-	if (!tests[n].takes_long || !guest || strcmp(guest, "debug") || getenv("KTAP_ALL"))
+	left = tests[n].where == KTAP_SOAK ||
+	       (tests[n].where == KTAP_STOCK && guest && !strcmp(guest, "debug"));
+	if (!left || getenv("KTAP_ALL"))
 		return true;
 	printf("# left to make soak: %s\n", tests[n].name);
 	return false;

@@ -17,7 +17,7 @@
  *
  * TEST_LONG() is for a test that is one of several of its kind and takes long:
  * the debug guest runs it only with KTAP_ALL in the environment (make soak), or
- * when it is named.
+ * when it is named. TEST_SOAK() is for one that takes too long for any guest.
  */
 #ifndef KTAP_H
 #define KTAP_H
@@ -27,7 +27,10 @@
 /* Seconds that a test may take, unless it says otherwise with ktap_timeout(). */
 #define KTAP_TIMEOUT 300
 
-void ktap_register(const char *name, void (*run)(void), bool takes_long);
+/* Where a test runs without KTAP_ALL: everywhere, not in the debug guest, nowhere. */
+enum ktap_where { KTAP_EVERYWHERE, KTAP_STOCK, KTAP_SOAK };
+
+void ktap_register(const char *name, void (*run)(void), enum ktap_where where);
 int ktap_run(int argc, char **argv);
 void ktap_timeout(unsigned int seconds);
 void ktap_fail(const char *file, int line, const char *format, ...)
@@ -36,16 +39,17 @@ void ktap_skip(const char *format, ...) __attribute__((format(printf, 1, 2), nor
 void ktap_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void ktap_expect_eq(const char *file, int line, const char *what, long long is, long long wanted);
 
-#define KTAP_TEST(name, takes_long)						\
+#define KTAP_TEST(name, where)							\
 	static void name(void);							\
 	__attribute__((constructor)) static void register_##name(void)		\
 	{									\
-		ktap_register(#name, name, takes_long);				\
+		ktap_register(#name, name, where);				\
 	}									\
 	static void name(void)
 
-#define TEST(name) KTAP_TEST(name, false)
-#define TEST_LONG(name) KTAP_TEST(name, true)
+#define TEST(name) KTAP_TEST(name, KTAP_EVERYWHERE)
+#define TEST_LONG(name) KTAP_TEST(name, KTAP_STOCK)
+#define TEST_SOAK(name) KTAP_TEST(name, KTAP_SOAK)
 
 #define KTAP_MAIN								\
 	int main(int argc, char **argv)						\

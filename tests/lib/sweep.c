@@ -56,6 +56,7 @@ bool sweep_more(struct sweep *sweep)
 			ktap_fail(__FILE__, __LINE__, "failed without a fault: %s",
 				  strerrorname_np(-sweep->ret));
 		ktap_note("%u places, %u of them errors", sweep->nth - 1, sweep->errors);
+		ktap_note("faults tried: %u allocations and copies that fail", sweep->nth - 1);
 		return false;
 	}
 	if (++sweep->nth > MAX_PLACES)

@@ -6,6 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
+def tried(count: int, what: str) -> None:
+    """So many faults of a test, for scripts/faults-tried."""
+    print(f"# faults tried: {count} {what}", flush=True)
+
+
 class Tap:
     """Prints results as they come; `end` prints the plan and gives the exit status."""
 

@@ -10,6 +10,7 @@ import rig
 from cmtrace import OURS, STOCK
 from endpoint import PATIENCE, Endpoint, Endpoints, Unexpected
 from stacks import Program, Stack
+from tap import tried
 
 HERE, ELSEWHERE = "10.9.0.1", "10.7.0.1"  # rxe0, rxe1
 REMOVED = "RDMA_CM_EVENT_DEVICE_REMOVAL"
@@ -58,6 +59,7 @@ def programs_leave(stacks: dict[str, Stack]) -> None:
         finally:
             rig.add_device("rxe1")
     rig.nothing_left()
+    tried(1, "devices taken away, under programs")
 
 
 def wildcards(stacks: dict[str, Stack]) -> None:

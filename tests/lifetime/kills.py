@@ -13,6 +13,7 @@ import rig
 from cmtrace import OURS, STOCK
 from endpoint import DEBUG, PATIENCE, Endpoints, Unexpected
 from stacks import Stack
+from tap import tried
 
 ROUNDS = 4 if DEBUG else 12
 ADDRESS = "10.9.0.1"
@@ -51,6 +52,7 @@ def clients(stacks: dict[str, Stack]) -> None:
             if total < ROUNDS // 2:
                 raise Unexpected(f"only {total} connections in {ROUNDS} rounds")
     rig.nothing_left()
+    tried(ROUNDS * len(PAIRINGS), "peers killed")
 
 
 def _servers(killed: str, peer: str, port: int) -> Callable:
@@ -69,6 +71,7 @@ def _servers(killed: str, peer: str, port: int) -> Callable:
                 if unknown := set(client.output().split()) - ENDS:
                     raise Unexpected(f"the client of a dead server saw {', '.join(unknown)}")
         rig.nothing_left()
+        tried(ROUNDS, "peers killed")
     return run
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from cmtrace import OURS, STOCK
 from hosts import PATIENCE, Hosts, Program, Unexpected
 from loss import events, qp_numbers, start_client, start_server
+from tap import tried
 
 # A peer that still knows the QP rejects the request as stale.
 STALE = 10
@@ -43,6 +44,7 @@ def client_killed_in_silence(hosts: Hosts, client: str, server: str, oracle: boo
     with hosts.disturbed("loss 100%"):
         old.kill()
         time.sleep(2)
+    tried(1, "peers killed in silence")
     told(waiting, ACCEPTED)
     new = start_client(hosts.near, client, (hosts.far.ip, port), 1, "hold", first_qp)
     if oracle:
@@ -82,6 +84,7 @@ def started_again(hosts: Hosts) -> None:
         servers.append((client, server, old, first_qp))
     far.start_again()
     far.programs.clear()
+    tried(1, "hosts started again")
 
     # It asks: the survivor gives the old connection up and takes the new one, at the first call.
     asking = []
@@ -105,8 +108,8 @@ def started_again(hosts: Hosts) -> None:
         told(old, [*CONNECTED, ("DISCONNECTED", 0)])
 
 
-def cable_pulled(hosts: Hosts) -> None:
-    """The wire is dead for a second: connections stay, and one that is asked for meanwhile is made."""
+def cable_pulled(seconds: int, hosts: Hosts) -> None:
+    """The wire is dead for a while: connections stay, and those that are asked for meanwhile are made."""
     near, far = hosts.both
     held = []
     for client, server in ((OURS, OURS), (OURS, STOCK), (STOCK, OURS)):
@@ -116,9 +119,12 @@ def cable_pulled(hosts: Hosts) -> None:
         held.append((waiting, asking))
     # Many of them: some ask in the moment in which the interface has no routes yet.
     late, port = start_server(hosts, far, OURS, 100, "hold")
+    if seconds > 1:
+        # Programs resolve addresses for less: those are known.
+        near.do(f"busybox ping -c 1 -w {PATIENCE} {far.ip}")
     far.do("ip link set wire0 down")
     meanwhile = start_client(near, OURS, (far.ip, port), 100, "hold")
-    time.sleep(1)
+    time.sleep(seconds)
     far.do("ip link set wire0 up")
     for number in range(100):
         told(meanwhile, CONNECTED, number)
@@ -131,6 +137,7 @@ def cable_pulled(hosts: Hosts) -> None:
         # They still are connections: the end of one is told to the other.
         asking.kill()
         waiting.until("DISCONNECTED 0")
+    tried(1, f"cables pulled for {seconds} s, under 103 connections")
 
 
 def route_comes_late(hosts: Hosts) -> None:
@@ -158,9 +165,10 @@ def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
     """Name and test of each way to break it."""
     found = [("client killed in silence: ours again, stock server", stale(OURS, STOCK)),
              ("client killed in silence: ours again, our server", stale(OURS, OURS)),
-             ("cable pulled for a second", cable_pulled),
+             ("cable pulled for a second", partial(cable_pulled, 1)),
              ("a request before the route", route_comes_late),
              ("far host started again while connected", started_again)]
     if everything:
         found.insert(2, ("client killed in silence: stock is rejected with 10", stale(STOCK, STOCK)))
+        found.append(("cable pulled for a minute", partial(cable_pulled, 60)))
     return found
