@@ -374,6 +374,11 @@ int rca_establish(struct rca_id *id)
 	if (step.verdict != RCA_TAKE)
 		goto out_unlock;
 	ret = id->dev->tp->ready(id->lower);
+	/* The end is on its way to us, with its event: as if it had come before. */
+	if (ret == -ECONNRESET) {
+		ret = -EINVAL;
+		goto out_unlock;
+	}
 	if (ret) {
 		rca_id_step(id, RCA_IN_ESTABLISH_FAIL);
 		id->dev->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);

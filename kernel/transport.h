@@ -233,10 +233,11 @@ struct rca_tp_upcalls {
  *          A signal ends it with -ERESTARTSYS. NULL: it never is in progress
  * @when_finished: have a work queued as soon as finish() would not wait, which may be at
  *                 once; before finish(), and not more than once. NULL as finish()
- * @reply: send a reply
+ * @reply: send a reply; -ECONNRESET: the lower id has heard of the peer's end, and its upcall is
+ *         still to come
  * @ask_patience: the peer shall wait longer for our ready-to-use: n of 4.096 us * 2^n. Over TCP:
  *                NULL
- * @ready: send a ready-to-use
+ * @ready: send a ready-to-use; -ECONNRESET: likewise
  * @reject: send a reject with an IBTA reason
  * @disconnect: send a disconnect request
  * @notify: the QP saw an event (communication established, path migrated)

@@ -235,6 +235,12 @@ static int ib_connect(void *lower, const struct rca_tp_req *req)
 	return ib_send_cm_req(lower, &param);
 }
 
+/* Lengths were checked: ib_cm's id takes no answer any more, as a message has ended it just now. */
+static int answered(int ret)
+{
+	return ret == -EINVAL ? -ECONNRESET : ret;
+}
+
 static int ib_reply(void *lower, const struct rca_tp_conn *conn)
 {
 	struct ib_cm_rep_param param = {
@@ -251,7 +257,7 @@ static int ib_reply(void *lower, const struct rca_tp_conn *conn)
 		.ece.attr_mod = conn->ece_attr_mod,
 	};
 
-	return ib_send_cm_rep(lower, &param);
+	return answered(ib_send_cm_rep(lower, &param));
 }
 
 /* ib_cm repeats it when the peer repeats its reply. */
@@ -262,7 +268,7 @@ static int ib_ask_patience(void *lower, u8 time)
 
 static int ib_ready(void *lower)
 {
-	return ib_send_cm_rtu(lower, NULL, 0);
+	return answered(ib_send_cm_rtu(lower, NULL, 0));
 }
 
 static int ib_reject(void *lower, int reason, const void *data, u8 len)

@@ -226,6 +226,35 @@ static void establish_send_failure_fails_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->rejects, 1);
 }
 
+/* The lower id has heard of it, and tells us when we have tried to go on. */
+static void establish_that_crosses_a_reject_loses_no_event(struct kunit *test)
+{
+	struct rca_id *id = connecting(test);
+	struct fake *fake = test->priv;
+
+	fake_message(id, RCA_IN_REP, 0);
+	expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
+	fake->fail = -ECONNRESET;
+	KUNIT_EXPECT_EQ(test, rca_establish(id), -EINVAL);
+	KUNIT_EXPECT_EQ(test, fake->rejects, 0);
+	fake_message(id, RCA_IN_REJ, 28);
+	expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, 28);
+	expect_state(test, id, RCA_ST_FAILED);
+}
+
+static void accept_that_crosses_a_reject_says_so(struct kunit *test)
+{
+	struct rca_id *id = fake_child(test, test->priv);
+	struct rca_tp_conn conn = params(0);
+	struct fake *fake = test->priv;
+
+	fake->fail = -ECONNRESET;
+	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -ECONNRESET);
+	fake_message(id, RCA_IN_REJ, 28);
+	expect_no_event(test);
+	expect_state(test, id, RCA_ST_FAILED);
+}
+
 static void quiet_accept_tells_of_the_end_alone(struct kunit *test)
 {
 	struct rca_id *id = fake_child(test, test->priv);
@@ -563,6 +592,8 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(duplicate_reply_is_ignored),
 	KUNIT_CASE(establish_twice_is_einval),
 	KUNIT_CASE(establish_send_failure_fails_the_connection),
+	KUNIT_CASE(establish_that_crosses_a_reject_loses_no_event),
+	KUNIT_CASE(accept_that_crosses_a_reject_says_so),
 	KUNIT_CASE(disconnect_is_answered),
 	KUNIT_CASE(disconnect_times_out),
 	KUNIT_CASE(disconnect_send_failure_still_ends),
