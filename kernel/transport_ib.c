@@ -17,6 +17,7 @@
 #include "group_ib.h"
 #include "qpowner.h"
 #include "timing.h"
+#include "transport_ib_notify.h"
 #include "transport_ib_sidr.h"
 
 static const struct rca_tp_upcalls *above;
@@ -106,6 +107,7 @@ static int conn_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 	/* The peer waits for the answer, not for our application. */
 	if (action & RCA_ACT_DREP)
 		ib_send_cm_drep(cm_id, NULL, 0);
+	rca_tp_ib_notified(cm_id);
 	return 0;
 }
 
@@ -283,7 +285,7 @@ static int ib_disconnect(void *lower)
 
 static int ib_notify(void *lower, enum ib_event_type event)
 {
-	return ib_cm_notify(lower, event);
+	return rca_tp_ib_notify(lower, event);
 }
 
 static int ib_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)

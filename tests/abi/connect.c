@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* A connection's begin: request, reply, reject, and what travels along. */
+#define _GNU_SOURCE
+#include <sched.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rca_test.h"
@@ -315,6 +318,34 @@ TEST(traffic_may_come_before_ready_to_use)
 	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+}
+
+/* No work of this processor, such as that of ib_cm, comes in between. */
+static void stay_alone(bool alone)
+{
+	struct sched_param param = { .sched_priority = alone };
+	cpu_set_t here, all;
+
+	CPU_ZERO(&here);
+	CPU_SET(sched_getcpu(), &here);
+	memset(&all, 0xff, sizeof(all));
+	EXPECT(!sched_setaffinity(0, sizeof(here), alone ? &here : &all));
+	EXPECT(!sched_setscheduler(0, alone ? SCHED_FIFO : SCHED_OTHER, &param));
+}
+
+/* ib_cm leaves it to work to stop repeating the reply; what it repeats, a destroy waits for. */
+TEST(notified_id_is_destroyed_at_once)
+{
+	time_t began;
+	struct pair p;
+
+	pair_accept(&p, NULL);
+	stay_alone(true);
+	EXPECT_EQ(rca_notify(p.ctx, p.server, 4), 0);
+	began = time(NULL);
+	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+	EXPECT(time(NULL) - began <= 3);
+	stay_alone(false);
 }
 
 TEST(notify_of_other_events_is_einval)
