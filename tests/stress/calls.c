@@ -28,7 +28,7 @@ void call_end(struct hand *hand, int ret)
 
 	__atomic_store_n(&lane->since, 0, __ATOMIC_RELEASE);
 	__atomic_add_fetch(&tally->calls, 1, __ATOMIC_RELAXED);
-	if (ret < 0 && ret > -140)
+	if (ret < 0 && ret > -MAX_ERRNO)
 		__atomic_add_fetch(&tally->errors[-ret], 1, __ATOMIC_RELAXED);
 	while (!lane->waits && took > longest &&
 	       !__atomic_compare_exchange_n(&tally->longest, &longest, took, false,
@@ -108,7 +108,8 @@ int queue_make(struct hand *hand, uint32_t ctx, uint32_t flags, uint32_t ring)
 /* Puts @ref where others find it; what was there before is destroyed. */
 void id_keep(struct hand *hand, uint32_t where, uint64_t ref)
 {
-	uint64_t old = __atomic_exchange_n(&world->slots[hand->group][where % SLOTS], ref,
+	uint32_t slot = where % 8 ? where % SLOTS : where / 8 % CROWDED;
+	uint64_t old = __atomic_exchange_n(&world->slots[hand->group][slot], ref,
 					   __ATOMIC_ACQ_REL);
 
 	if (old && old != ref)
@@ -212,10 +213,37 @@ static void take_request(struct hand *hand, uint64_t ref, const event_t *ev, uin
 	bool iwarp = ev->flags & RDMA_CM_ALT_EVENT_F_ROUTE && at_iwarp(&ev->route.src);
 
 	id_keep(hand, how >> 8, ref);
-	if (how % 16 < 11)
+	if (how % 16 < 11) {
+		op_answer(hand, ANSWER_ACCEPT);
 		id_accept(hand, ref, iwarp, how >> 8);
-	else if (how % 16 < 13)
+	} else if (how % 16 < 13) {
+		op_answer(hand, ANSWER_REJECT);
 		id_reject(hand, ref);
+	}
+}
+
+static void answer_simply(struct hand *hand, enum answer answer, uint64_t ref, unsigned long cmd)
+{
+	op_answer(hand, answer);
+	id_simple(hand, ref, cmd);
+}
+
+static void answer_response(struct hand *hand, uint64_t ref, uint32_t how)
+{
+	if (how % 8)
+		return answer_simply(hand, ANSWER_ESTABLISH, ref, RDMA_CM_ALT_ESTABLISH);
+	op_answer(hand, ANSWER_REJECT);
+	if (how % 16)
+		id_reject(hand, ref);
+}
+
+static void answer_end(struct hand *hand, uint64_t ref, uint32_t how)
+{
+	if (how % 4 == 0)
+		answer_simply(hand, ANSWER_DISCONNECT, ref, RDMA_CM_ALT_DISCONNECT);
+	op_answer(hand, ANSWER_DESTROY);
+	if (how % 2)
+		id_destroy(hand, ref);
 }
 
 /* What a program would do next, most of the time. Chosen by the event, not from the stream. */
@@ -225,35 +253,30 @@ static void react(struct hand *hand, uint32_t ctx, const event_t *ev)
 	uint64_t state = world->seed ^ ref ^ (uint64_t)ev->type << 56;
 	uint32_t how = random_next(&state);
 
-	op_answers(hand);
 	switch (ev->type) {
 	case RDMA_CM_ALT_EVENT_CONNECT_REQUEST:
 		take_request(hand, ref, ev, how);
 		break;
 	case RDMA_CM_ALT_EVENT_ADDR_RESOLVED:
+		op_answer(hand, ANSWER_ROUTE);
 		if (how % 4)
 			id_resolve_route(hand, ref);
 		break;
 	case RDMA_CM_ALT_EVENT_ROUTE_RESOLVED:
+		op_answer(hand, ANSWER_CONNECT);
 		if (how % 4)
 			id_connect(hand, ref, at_iwarp(&ev->route.src), how >> 8);
 		break;
 	case RDMA_CM_ALT_EVENT_CONNECT_RESPONSE:
-		if (how % 8)
-			id_simple(hand, ref, RDMA_CM_ALT_ESTABLISH);
-		else if (how % 16)
-			id_reject(hand, ref);
+		answer_response(hand, ref, how);
 		break;
 	case RDMA_CM_ALT_EVENT_ESTABLISHED:
-		if (how % 4 == 0)
-			id_simple(hand, ref, RDMA_CM_ALT_DISCONNECT);
+		if (how % 2)
+			answer_simply(hand, ANSWER_DISCONNECT, ref, RDMA_CM_ALT_DISCONNECT);
 		break;
 	case RDMA_CM_ALT_EVENT_DISCONNECTED:
 	case RDMA_CM_ALT_EVENT_DEVICE_REMOVAL:
-		if (how % 4 == 0)
-			id_simple(hand, ref, RDMA_CM_ALT_DISCONNECT);
-		if (how % 2)
-			id_destroy(hand, ref);
+		answer_end(hand, ref, how);
 		break;
 	}
 }

@@ -24,6 +24,10 @@ NETNS = "stress"
 KNOBS = Path("/sys/kernel/debug/rca_hca")
 # Seconds that an unplug may take; the program's own bound for its calls is the same.
 BOUND = 30
+# What is not answered is sent 4 times more after a second each. Else most of what a round begins
+# would go on when it ends. Also, ib_cm may repeat a reply until then whose id is being destroyed
+# already (tests/stock/notified_id.c); the bound is well above that.
+PATIENCE = "cd /proc/sys/net/rdma_cm_alt && echo 18 >response_timeout && echo 4 >max_retries"
 
 
 class Trouble(Exception):
@@ -57,6 +61,7 @@ class Garden:
 
     def up(self) -> None:
         """Devices and addresses beyond those of the rig."""
+        shell(PATIENCE)
         shell("ip link add d2 type dummy && ip link set d2 up && ip addr add 10.12.0.1/24 dev d2 && "
               "rdma link add rxe2 type rxe netdev d2")
         if "ib" in self._fabrics:
@@ -91,6 +96,7 @@ class Garden:
               f"ip link add mark0 type veth peer name mark1 netns {NETNS} && "
               "ip link add link d2 name rcam type macvlan mode bridge && "
               "n=$(cat /sys/class/net/rcam/ifindex) && "
+              f"ip netns exec {NETNS} bash -c '{PATIENCE}' && "
               f"ip link set rcam netns {NETNS} && ip -n {NETNS} addr add 10.12.0.21/24 dev rcam && "
               f"ip -n {NETNS} link set rcam up && "
               f"ip link add stress{self._number} index $n type dummy && "
@@ -184,9 +190,11 @@ class Garden:
         chance = random.Random(seed)
         actions = [self._replug_rxe, self._replug_rxe, self._replug_hca, self._replug_siw,
                    self._drop_namespace, self._drop_namespace, self._unload, self._flap]
-        while program.poll() is None:
-            time.sleep(chance.uniform(0, 1))
-            chance.choice(actions)()
+        # As long as it is open the module must not go, also when the program has just ended.
+        with open("/dev/rdma_cm_alt", "rb"):
+            while program.poll() is None:
+                time.sleep(chance.uniform(0, 1))
+                chance.choice(actions)()
 
 
 def leftovers() -> list[str]:

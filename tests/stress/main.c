@@ -113,7 +113,7 @@ static void prepare(void)
 
 static enum group group_of(int worker)
 {
-	return worker < WORKERS / 2 ? CLEAN : DIRTY;
+	return worker < CLEAN_WORKERS ? CLEAN : DIRTY;
 }
 
 /* Into the other network namespace, if it is there just now. */
@@ -129,7 +129,7 @@ static void elsewhere(void)
 
 static void start(int worker, bool away)
 {
-	int number = worker + WORKERS * generation++;
+	int number = worker + WORKERS * generation;
 
 	workers[worker] = fork();
 	if (workers[worker] < 0)
@@ -198,6 +198,7 @@ static double run(void)
 			kill(workers[victim], SIGKILL);
 			waitpid(workers[victim], NULL, 0);
 			world->kills++;
+			generation++;
 			start(victim, random_next(&random) % 2);
 		}
 	}
@@ -253,44 +254,6 @@ static void check_ports(int ctx)
 		for (int port = FIRST_PORT; port < FIRST_PORT + PORTS; port++)
 			if (!port_is_free(ctx, world->place[i].ip, port))
 				complain("port %d of %s is still in use", port, world->place[i].ip);
-}
-
-static void report(double took, double ending)
-{
-	uint64_t calls = 0, good = 0;
-
-	for (int i = 0; i < op_count(); i++) {
-		struct tally *tally = &world->tally[i];
-		uint64_t bad = 0;
-
-		for (int e = 1; e < 140; e++)
-			bad += tally->errors[e];
-		calls += tally->calls;
-		good += tally->calls - bad;
-		printf("%-18s %8llu calls, longest %6.0f ms, good %llu", op_name(i),
-		       (unsigned long long)tally->calls, tally->longest / 1e6,
-		       (unsigned long long)(tally->calls - bad));
-		for (int e = 1; e < 140; e++)
-			if (tally->errors[e])
-				printf(", %s %llu", strerrorname_np(e),
-				       (unsigned long long)tally->errors[e]);
-		puts("");
-	}
-	printf("events by type:");
-	for (int i = 0; i < 32; i++)
-		if (world->events[i])
-			printf(" %d: %llu", i, (unsigned long long)world->events[i]);
-	printf("; %u of them in order\n", world->ordered_events);
-	printf("seed %llu: %llu calls in %.0f s, %llu good; %u contexts, %u queues; ",
-	       (unsigned long long)world->seed, (unsigned long long)calls, took,
-	       (unsigned long long)good, world->ctxs, world->queues);
-	printf("%u processes killed, %u children that died, %u descriptors passed; ",
-	       world->kills, world->forks, world->passed);
-	printf("the end took %.1f s\n", ending);
-	for (uint32_t i = 0; i < world->complaints && i < COMPLAINTS; i++)
-		printf("wrong: %s\n", world->complaint[i]);
-	if (world->complaints > COMPLAINTS)
-		printf("wrong: and %u more\n", world->complaints - COMPLAINTS);
 }
 
 static void add_place(const char *ip, bool iwarp)

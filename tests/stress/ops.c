@@ -18,15 +18,16 @@
 #define OPT(name) RDMA_CM_ALT_OPTION_##name
 
 /*
- * The id of a slot, whatever became of it. One whose context is not in this process is of little
- * use, so the next ones are tried, but for a few.
+ * The id of a slot, whatever became of it; each fourth time of one of the crowded ones. One whose
+ * context is not in this process is of little use, so the next ones are tried, but for a few.
  */
 static uint64_t pick(struct hand *hand, uint32_t how)
 {
+	unsigned int slots = how % 32 < 8 ? CROWDED : SLOTS;
 	uint64_t ref = 0;
 
 	for (int i = 0; i < 4; i++) {
-		ref = __atomic_load_n(&world->slots[hand->group][(how / 32 + i) % SLOTS],
+		ref = __atomic_load_n(&world->slots[hand->group][(how / 32 + i) % slots],
 				      __ATOMIC_ACQUIRE);
 		if (how % 32 == 0 || passed_here(ref >> 32))
 			break;
@@ -61,10 +62,10 @@ static uint32_t pick_ctx(struct hand *hand, uint32_t how)
 	return how % count;
 }
 
-/* Half of them the first one, so that listeners are found. */
+/* Most of them the first one, so that listeners are found. */
 static const struct place *pick_place(uint32_t how)
 {
-	return &world->place[how % 2 ? how / 2 % world->places : 0];
+	return &world->place[how % 4 ? 0 : how / 4 % world->places];
 }
 
 /* A queue of the slots and its context; or an id without a queue. */
@@ -243,25 +244,29 @@ static void op_query(struct hand *hand, struct draw *draw)
 	call_ioctl(hand, REF_FD(ref), RDMA_CM_ALT_QUERY, &cmd);
 }
 
+/*
+ * How long ib_cm repeats what nobody answers a destroyer may have to wait for
+ * (tests/stock/notified_id.c), so the values of the times are small ones.
+ */
 static const struct {
-	uint32_t level, name, len;
+	uint32_t level, name, len, values;
 } options[] = {
-	{ RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, 1 },
-	{ RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, 4 },
-	{ RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, 4 },
-	{ RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, 1 },
-	{ RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, 512 },
-	{ RDMA_CM_ALT_OPTION, OPT(GID_TYPE), 1 },
-	{ RDMA_CM_ALT_OPTION, OPT(RESPONSE_TIMEOUT), 1 },
-	{ RDMA_CM_ALT_OPTION, OPT(MAX_RETRIES), 1 },
-	{ RDMA_CM_ALT_OPTION, OPT(MRA_TIMEOUT), 1 },
-	{ RDMA_CM_ALT_OPTION, OPT(DEADLINE), 4 },
+	{ RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, 1, 24 },
+	{ RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, 4, 3 },
+	{ RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, 4, 3 },
+	{ RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, 1, 24 },
+	{ RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, 512, 24 },
+	{ RDMA_CM_ALT_OPTION, OPT(GID_TYPE), 1, 4 },
+	{ RDMA_CM_ALT_OPTION, OPT(RESPONSE_TIMEOUT), 1, 19 },
+	{ RDMA_CM_ALT_OPTION, OPT(MAX_RETRIES), 1, 5 },
+	{ RDMA_CM_ALT_OPTION, OPT(MRA_TIMEOUT), 1, 22 },
+	{ RDMA_CM_ALT_OPTION, OPT(DEADLINE), 4, 3000 },
 };
 
 static void op_option(struct hand *hand, struct draw *draw)
 {
-	uint64_t ref = pick(hand, draw->a), value[64] = { draw->d % 24 };
 	unsigned int n = draw->b % (sizeof(options) / sizeof(options[0]));
+	uint64_t ref = pick(hand, draw->a), value[64] = { draw->d % options[n].values };
 	struct rdma_cm_alt_option cmd = {
 		.size = sizeof(cmd), .id = REF_ID(ref), .level = options[n].level,
 		.optname = options[n].name, .optlen = options[n].len,
@@ -453,7 +458,7 @@ static void op_take(struct hand *hand, struct draw *draw)
 static void op_nap(struct hand *hand, struct draw *draw)
 {
 	(void)hand;
-	usleep(draw->a % 3000);
+	usleep(draw->a % 20000);
 }
 
 /* A child with everything that this process has, which dies in the middle of what it does. */
@@ -474,22 +479,22 @@ static void op_fork(struct hand *hand, struct draw *draw)
 	_exit(0);
 }
 
-static void op_answer(struct hand *hand, struct draw *draw)
-{
-	(void)hand;
-	(void)draw;
-}
-
 static const struct op {
 	const char *name;
 	int weight;
 	void (*run)(struct hand *hand, struct draw *draw);
 } ops[] = {
-	{ "answers to events", 0, op_answer },
-	{ "create", 20, op_create },
-	{ "create and resolve", 30, op_new_resolve },
+	[ANSWER_ROUTE] = { .name = "answer: route" },
+	[ANSWER_CONNECT] = { .name = "answer: connect" },
+	[ANSWER_ACCEPT] = { .name = "answer: accept" },
+	[ANSWER_REJECT] = { .name = "answer: reject" },
+	[ANSWER_ESTABLISH] = { .name = "answer: establish" },
+	[ANSWER_DISCONNECT] = { .name = "answer: disconnect" },
+	[ANSWER_DESTROY] = { .name = "answer: destroy" },
+	{ "create", 10, op_create },
+	{ "create and resolve", 20, op_new_resolve },
 	{ "create and listen", 40, op_new_listener },
-	{ "create and connect", 100, op_new_connect },
+	{ "create and connect", 45, op_new_connect },
 	{ "bind", 20, op_bind },
 	{ "resolve address", 30, op_resolve_addr },
 	{ "resolve route", 30, op_resolve_route },
@@ -498,7 +503,7 @@ static const struct op {
 	{ "accept", 30, op_accept },
 	{ "reject", 10, op_reject },
 	{ "establish", 30, op_establish },
-	{ "disconnect", 40, op_disconnect },
+	{ "disconnect", 30, op_disconnect },
 	{ "notify", 20, op_notify },
 	{ "QP attributes", 20, op_qp_attr },
 	{ "query", 40, op_query },
@@ -508,11 +513,11 @@ static const struct op {
 	{ "post event", 60, op_post },
 	{ "join", 40, op_join },
 	{ "leave", 30, op_leave },
-	{ "destroy", 40, op_destroy },
-	{ "batch of destroy", 10, op_batch },
+	{ "destroy", 25, op_destroy },
+	{ "batch of destroy", 6, op_batch },
 	{ "queue create", 4, op_queue_create },
 	{ "queue close", 2, op_queue_close },
-	{ "read", 500, op_read },
+	{ "read", 600, op_read },
 	{ "poll", 30, op_poll },
 	{ "ring", 40, op_ring },
 	{ "garbage", 20, op_garbage },
@@ -520,7 +525,7 @@ static const struct op {
 	{ "context close", 1, op_ctx_close },
 	{ "pass a descriptor", 30, op_pass },
 	{ "take a descriptor", 40, op_take },
-	{ "nap", 40, op_nap },
+	{ "nap", 150, op_nap },
 	{ "fork", 4, op_fork },
 };
 
@@ -534,23 +539,57 @@ const char *op_name(int op)
 	return ops[op].name;
 }
 
-void op_answers(struct hand *hand)
+void op_answer(struct hand *hand, enum answer answer)
 {
-	hand->lane->op = 0;
+	hand->lane->op = answer;
 }
 
 /* Draws an operation and all that it may choose by, whatever became of the ones before. */
-void op_random(struct hand *hand)
+static int draw_op(uint64_t *random, struct draw *draw)
 {
-	uint64_t first = random_next(&hand->random), second = random_next(&hand->random);
-	struct draw draw = { .a = first >> 32, .b = first, .c = second >> 32, .d = second };
+	uint64_t first = random_next(random), second = random_next(random);
 	int left, op = 0, sum = 0;
 
+	*draw = (struct draw) { .a = first >> 32, .b = first, .c = second >> 32, .d = second };
 	for (int i = 0; i < op_count(); i++)
 		sum += ops[i].weight;
-	left = random_next(&hand->random) % sum;
+	left = random_next(random) % sum;
 	while (left >= ops[op].weight)
 		left -= ops[op++].weight;
+	return op;
+}
+
+static uint64_t trail_on(uint64_t trail, int op, const struct draw *draw)
+{
+	uint64_t mix = trail ^ op ^ (uint64_t)draw->a << 32 ^ draw->b ^ (uint64_t)draw->c << 16 ^
+		       (uint64_t)draw->d << 48;
+
+	return random_next(&mix);
+}
+
+uint64_t op_trail(uint64_t random)
+{
+	uint64_t trail = 0;
+	struct draw draw;
+	int op;
+
+	for (int i = 0; i < TRAIL; i++) {
+		op = draw_op(&random, &draw);
+		trail = trail_on(trail, op, &draw);
+	}
+	return trail;
+}
+
+void op_random(struct hand *hand)
+{
+	struct draw draw;
+	int op = draw_op(&hand->random, &draw);
+
 	hand->lane->op = op;
+	if (hand->trail && hand->drawn++ < TRAIL) {
+		hand->passed = trail_on(hand->passed, op, &draw);
+		if (hand->drawn == TRAIL)
+			*hand->trail = hand->passed;
+	}
 	ops[op].run(hand, &draw);
 }

@@ -25,17 +25,22 @@
 #define CTX_FD(serial) (1000 + (int)(serial))
 #define QUEUE_FD(serial) (2000 + (int)(serial))
 
-#define SLOTS 192		/* ids that a group of processes knows */
+#define SLOTS 768		/* ids that a group of processes knows */
+#define CROWDED 16		/* the first of them, which are used more */
 #define QUEUE_SLOTS 8
 #define MEMBER_SLOTS 8
 #define ENTRIES 262144		/* ids of a run that are watched */
 #define LANES 64		/* threads at a time */
 #define PLACES 16
 #define WORKERS 4
+#define CLEAN_WORKERS (WORKERS / 2)
+#define THREADS 3		/* of a worker */
+#define TRAIL 200		/* operations of a thread that prove that a seed repeats */
 #define FIRST_PORT 17000	/* where ids of a run listen */
 #define PORTS 3
 #define IWARP_QPS 16
 #define COMPLAINTS 16
+#define MAX_ERRNO 140
 
 /**
  * enum group - who may be killed
@@ -82,7 +87,7 @@ struct lane {
  */
 struct tally {
 	uint64_t calls;
-	uint64_t errors[140];
+	uint64_t errors[MAX_ERRNO];
 	uint64_t longest;
 };
 
@@ -138,6 +143,7 @@ struct world {
 	int mail[WORKERS][2];		/* socket pairs: a worker reads 0, others write 1 */
 	uint32_t complaints;
 	char complaint[COMPLAINTS][200];
+	uint64_t trail[CLEAN_WORKERS * THREADS];
 	uint64_t untracked;
 	struct entry entry[ENTRIES];
 };
@@ -151,6 +157,9 @@ extern struct world *world;
  * @group: what it uses
  * @worker: number of its process
  * @lane: where it says what it does
+ * @trail: where it leaves a hash of its first operations, NULL: nowhere
+ * @passed: that hash so far
+ * @drawn: of so many operations
  */
 struct hand {
 	uint64_t random;
@@ -158,6 +167,9 @@ struct hand {
 	enum group group;
 	int worker;
 	struct lane *lane;
+	uint64_t *trail;
+	uint64_t passed;
+	uint32_t drawn;
 };
 
 /* A draw: all that an operation may choose by. */
@@ -182,13 +194,23 @@ struct lane *lane_take(void);
 /* worker.c */
 void worker_run(int number, enum group group);
 void hand_begin(struct hand *hand, int number, enum group group, int worker);
+uint64_t stream_begin(int number);
+int stream_of(int worker, int thread);
+
+/* What an event is answered with: the first operations of the table; they are never drawn. */
+enum answer {
+	ANSWER_ROUTE, ANSWER_CONNECT, ANSWER_ACCEPT, ANSWER_REJECT, ANSWER_ESTABLISH,
+	ANSWER_DISCONNECT, ANSWER_DESTROY, ANSWERS,
+};
 
 /* ops.c: the table of operations. */
 void op_random(struct hand *hand);
 int op_count(void);
+/* The hash of the first operations of a stream, without a call. */
+uint64_t op_trail(uint64_t random);
 const char *op_name(int op);
 /* What follows is not the thread's own operation, but what an event asks for. */
-void op_answers(struct hand *hand);
+void op_answer(struct hand *hand, enum answer answer);
 
 /* calls.c: one call each, timed and judged. */
 int call_ioctl(struct hand *hand, int fd, unsigned long cmd, void *arg);
@@ -215,5 +237,8 @@ void oracle_init(void);
 void oracle_seen(uint32_t ctx, const event_t *ev, uint32_t clock, bool exact);
 void oracle_gone(uint64_t ref, uint32_t reported);
 void oracle_account(void);
+
+/* report.c */
+void report(double took, double ending);
 
 #endif /* STRESS_H */

@@ -11,7 +11,6 @@
 #include "pass.h"
 #include "stress.h"
 
-#define THREADS 3
 #define CONTEXTS 2
 
 static void nothing(int sig)
@@ -19,14 +18,26 @@ static void nothing(int sig)
 	(void)sig;
 }
 
+/* The state with which a stream begins. */
+uint64_t stream_begin(int number)
+{
+	uint64_t random = world->seed;
+
+	return random_next(&random) ^ (uint64_t)number * 0x632be59bd9b4e019ULL;
+}
+
+/* The stream of a thread of a worker; that of the worker itself comes before them. */
+int stream_of(int worker, int thread)
+{
+	return worker * 16 + 1 + thread;
+}
+
 void hand_begin(struct hand *hand, int number, enum group group, int worker)
 {
-	hand->random = world->seed;
-	hand->random = random_next(&hand->random) ^ (uint64_t)number * 0x632be59bd9b4e019ULL;
-	hand->number = number;
-	hand->group = group;
-	hand->worker = worker;
-	hand->lane = lane_take();
+	*hand = (struct hand) {
+		.random = stream_begin(number), .number = number, .group = group,
+		.worker = worker, .lane = lane_take(),
+	};
 }
 
 static void *run_thread(void *arg)
@@ -82,7 +93,9 @@ void worker_run(int number, enum group group)
 	hand_begin(&own, number * 16, group, number % WORKERS);
 	open_some(&own);
 	for (int i = 0; i < THREADS; i++) {
-		hand_begin(&hands[i], number * 16 + 1 + i, group, number % WORKERS);
+		hand_begin(&hands[i], stream_of(number, i), group, number % WORKERS);
+		if (number < CLEAN_WORKERS)
+			hands[i].trail = &world->trail[number * THREADS + i];
 		hands[i].lane->pid = 0;
 		pthread_create(&threads[i], NULL, run_thread, &hands[i]);
 	}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* What a run came to, and whether it was enough to show anything. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+
+#include "stress.h"
+
+/* Below so many calls nothing is asked of them. */
+#define FEW 2000
+
+static uint64_t bad_of(const struct tally *tally)
+{
+	uint64_t bad = 0;
+
+	for (int e = 1; e < MAX_ERRNO; e++)
+		bad += tally->errors[e];
+	return bad;
+}
+
+static uint64_t good_of(const char *name)
+{
+	for (int i = 0; i < op_count(); i++)
+		if (!strcmp(op_name(i), name))
+			return world->tally[i].calls - bad_of(&world->tally[i]);
+	complain("there is no operation \"%s\"", name);
+	return 0;
+}
+
+static uint64_t all_calls(void)
+{
+	uint64_t calls = 0;
+
+	for (int i = 0; i < op_count(); i++)
+		calls += world->tally[i].calls;
+	return calls;
+}
+
+/*
+ * How far ids got. So many must have got there in a second, or one of so many calls: where
+ * processors have little time, fewer calls are made. A run in which nothing gets connected any
+ * more would show little, and nobody would see it.
+ */
+static void report_outcomes(uint64_t calls, double took)
+{
+	const struct {
+		const char *what;
+		uint64_t count;
+		unsigned int a_second;
+		unsigned int one_of;
+	} outcomes[] = {
+		{ "asked for a connection", good_of("create and connect") + good_of("connect") +
+		  good_of("answer: connect"), 0, 0 },
+		{ "requests came", world->events[RDMA_CM_ALT_EVENT_CONNECT_REQUEST], 10, 250 },
+		{ "accepted", good_of("accept") + good_of("answer: accept"), 6, 500 },
+		{ "established", world->events[RDMA_CM_ALT_EVENT_ESTABLISHED] +
+		  good_of("establish") + good_of("answer: establish"), 3, 2000 },
+		{ "rejected", world->events[RDMA_CM_ALT_EVENT_REJECTED], 2, 1000 },
+		{ "unreachable", world->events[RDMA_CM_ALT_EVENT_UNREACHABLE], 0, 0 },
+		{ "disconnected", world->events[RDMA_CM_ALT_EVENT_DISCONNECTED], 1, 20000 },
+		{ "after TIMEWAIT", world->events[RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT], 0, 0 },
+		{ "lost the device", world->events[RDMA_CM_ALT_EVENT_DEVICE_REMOVAL], 0, 0 },
+		{ "in a group", world->events[RDMA_CM_ALT_EVENT_MULTICAST_JOIN], 0, 0 },
+	};
+
+	printf("ids:");
+	for (unsigned int i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
+		uint64_t count = outcomes[i].count;
+
+		printf("%s %llu %s", i ? "," : "", (unsigned long long)count, outcomes[i].what);
+		if (count < outcomes[i].a_second * took && count * outcomes[i].one_of < calls &&
+		    calls >= FEW)
+			complain("%llu ids of %llu calls: %s", (unsigned long long)count,
+				 (unsigned long long)calls, outcomes[i].what);
+	}
+	puts("");
+}
+
+/* The first operations of the threads that live, beside those that the seed alone gives. */
+static void report_trail(void)
+{
+	uint64_t seeds = 0;
+	int threads = 0;
+
+	for (int i = 0; i < CLEAN_WORKERS * THREADS; i++) {
+		int stream = stream_of(i / THREADS, i % THREADS);
+		uint64_t trail = op_trail(stream_begin(stream));
+
+		seeds = seeds * 31 + trail;
+		if (world->trail[i])
+			threads++;
+		if (world->trail[i] && world->trail[i] != trail)
+			complain("the operations of stream %d are not those of its seed", stream);
+	}
+	printf("operations of seed %llu: %016llx, made by %d threads\n",
+	       (unsigned long long)world->seed, (unsigned long long)seeds, threads);
+}
+
+static void report_calls(void)
+{
+	for (int i = 0; i < op_count(); i++) {
+		const struct tally *tally = &world->tally[i];
+
+		if (!tally->calls)
+			continue;
+		printf("%-18s %8llu calls, longest %6.0f ms, good %llu", op_name(i),
+		       (unsigned long long)tally->calls, tally->longest / 1e6,
+		       (unsigned long long)(tally->calls - bad_of(tally)));
+		for (int e = 1; e < MAX_ERRNO; e++)
+			if (tally->errors[e])
+				printf(", %s %llu", strerrorname_np(e),
+				       (unsigned long long)tally->errors[e]);
+		puts("");
+	}
+	printf("events by type:");
+	for (int i = 0; i < 32; i++)
+		if (world->events[i])
+			printf(" %d: %llu", i, (unsigned long long)world->events[i]);
+	printf("; %u of them in order\n", world->ordered_events);
+}
+
+/**
+ * report() - print it, and complain of what is missing
+ * @took: seconds of the run
+ * @ending: seconds of its end
+ */
+void report(double took, double ending)
+{
+	uint64_t calls = all_calls();
+
+	report_calls();
+	report_outcomes(calls, took);
+	report_trail();
+	printf("seed %llu: %llu calls in %.0f s; %u contexts, %u queues; ",
+	       (unsigned long long)world->seed, (unsigned long long)calls, took,
+	       world->ctxs, world->queues);
+	printf("%u processes killed, %u children that died, %u descriptors passed; ",
+	       world->kills, world->forks, world->passed);
+	printf("the end took %.1f s\n", ending);
+	for (uint32_t i = 0; i < world->complaints && i < COMPLAINTS; i++)
+		printf("wrong: %s\n", world->complaint[i]);
+	if (world->complaints > COMPLAINTS)
+		printf("wrong: and %u more\n", world->complaints - COMPLAINTS);
+}
