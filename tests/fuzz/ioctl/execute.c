@@ -13,10 +13,11 @@
 #include "ktap.h"
 
 #define INTERRUPT_MS 3		/* after so long a call that waits for an event is interrupted */
-#define BOUND_MS 10000		/* that a program may take */
+#define BOUND_MS 30000		/* that a program may take */
 #define HANG_MS 120000		/* after which some hang */
 
 unsigned long executions, calls_made, longest_ms;
+struct program slowest;
 bool verbose;
 
 static const struct program *current;
@@ -190,6 +191,7 @@ struct result execute(const struct program *program)
 	unsigned long last = edges + states;
 	struct result result = {};
 
+	others_begin();
 	current = program;
 	executions++;
 	last_program(program);
@@ -210,8 +212,10 @@ struct result execute(const struct program *program)
 	others_reset();
 	cover_off();
 	took = now_ms() - start;
-	if (took > longest_ms)
+	if (took > longest_ms) {
 		longest_ms = took;
+		slowest = *program;
+	}
 	if (took > BOUND_MS)
 		complain("it took %lu ms", took);
 	current = NULL;

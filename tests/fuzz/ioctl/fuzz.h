@@ -297,6 +297,7 @@ bool errno_documented(uint32_t cmd, int err);
 /* others.c: calls that are no ioctls */
 int other_call(struct ctx *ctx, const struct call *call);
 void ctx_open(struct ctx *ctx);
+void others_begin(void);
 void others_reset(void);
 
 /* execute.c */
@@ -307,6 +308,7 @@ struct result {
 };
 
 extern unsigned long executions, calls_made, longest_ms;
+extern struct program slowest;
 extern bool verbose;
 
 void execute_init(void);

@@ -21,8 +21,9 @@
 
 #define HERE "tests/fuzz/ioctl/"
 #define MOST 20000		/* programs */
-#define OFTEN 5000		/* executions, after which nothing may be left */
+#define OFTEN 5000		/* executions; nothing may be left after half as many */
 #define PATIENCE_MS 60000
+#define SLOW_MS 2000		/* a program that takes longer is worth a look */
 
 static struct program *corpus[MOST];
 static unsigned int known;
@@ -89,7 +90,7 @@ static struct result run(const struct program *program)
 static void find_leak(const char *left)
 {
 	unsigned long count = executions < OFTEN ? executions : OFTEN, first = executions - count;
-	char what[128];
+	char what[256];
 
 	snprintf(what, sizeof(what), "%s", left);
 	ktap_note("after %lu programs there are %s; looking for the one", executions, what);
@@ -172,11 +173,28 @@ static void try_new(FILE *file)
 	}
 }
 
+static void tell_slowest(void)
+{
+	char *text = NULL, *line, *rest;
+	size_t len;
+	FILE *file = open_memstream(&text, &len);
+
+	program_print(file, &slowest);
+	fclose(file);
+	rest = text;
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			ktap_note("slow: %s", line);
+	free(text);
+}
+
 static void tell(void)
 {
 	ktap_note("%lu executions, %lu calls, %lu edges, %lu states", executions, calls_made,
 		  cover_edges(), cover_states());
 	ktap_note("the longest program took %lu ms", longest_ms);
+	if (longest_ms > SLOW_MS)
+		tell_slowest();
 	ktap_note("what they left was gone after %lu ms at most", longest_quiet_ms);
 }
 
@@ -200,7 +218,7 @@ TEST(known_programs)
 TEST(new_programs)
 {
 	unsigned long most = number("FUZZ_EXECUTIONS", 1000), seconds = number("FUZZ_SECONDS", 0);
-	unsigned long seed = number("FUZZ_SEED", 1), old;
+	unsigned long seed = number("FUZZ_SEED", 1), checked = 0, old;
 	const char *path = getenv("FUZZ_NEW");
 	FILE *file = path ? fopen(path, "we") : NULL;
 	time_t end = time(NULL) + seconds;
@@ -213,8 +231,11 @@ TEST(new_programs)
 		run(corpus[i]);
 	while (executions < most || time(NULL) < end) {
 		try_new(file);
-		if (executions % OFTEN == 0)
-			expect_quiet();
+		/* The history has the programs since then, and some more. */
+		if (executions - checked < OFTEN / 2)
+			continue;
+		expect_quiet();
+		checked = executions;
 	}
 	expect_quiet();
 	tell();

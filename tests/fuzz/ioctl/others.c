@@ -205,7 +205,7 @@ static int unmap_call(struct ctx *ctx, const struct call *call)
 
 	if (!ring)
 		return 0;
-	if (argument(call, "part")->number)
+	if (argument(call, "part")->number && ring->bytes > 4096)
 		return munmap(ring->map, 4096) ? -errno : 0;
 	munmap(ring->map, ring->bytes);
 	*ring = ctx->ring[--ctx->rings];
@@ -316,6 +316,17 @@ int other_call(struct ctx *ctx, const struct call *call)
 	}
 }
 
+static int first_fd;
+
+/* Before the first program: all that is opened from now on is a program's. */
+void others_begin(void)
+{
+	if (first_fd)
+		return;
+	first_fd = MUST(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	close(first_fd);
+}
+
 /* Nothing of the program is left open. */
 void others_reset(void)
 {
@@ -327,6 +338,9 @@ void others_reset(void)
 			close(ctx->queue[i].fd);
 		if (ctx->fd >= 0)
 			close(ctx->fd);
+		/* Also the queues that nobody has been told of. */
+		if (ctx->vague)
+			close_range(first_fd, ~0U, 0);
 		memset(ctx, 0, offsetof(struct ctx, id));
 		ctx->fd = -1;
 	}

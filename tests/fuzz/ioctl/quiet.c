@@ -86,6 +86,22 @@ void quiet_base(void)
 			base[user][i] = now(user, i);
 }
 
+/* What there is more than there was, as text; empty: nothing. */
+static void list_left(char *text, size_t len)
+{
+	*text = 0;
+	for (unsigned int user = 0; user < CTXS; user++) {
+		for (uint32_t i = 0; i < COUNT(resources); i++) {
+			uint32_t left = used(user, i);
+			size_t at = strlen(text);
+
+			if (left)
+				snprintf(text + at, len - at, "%s%u %s of user %u", at ? ", " : "",
+					 left, resources[i], uids[user]);
+		}
+	}
+}
+
 /**
  * quiet_wait() - until nothing is left of what programs have made
  * @patience_ms: how long
@@ -93,27 +109,21 @@ void quiet_base(void)
  */
 const char *quiet_wait(unsigned int patience_ms)
 {
-	unsigned long start = now_ms();
-	static char text[64];
+	unsigned long start = now_ms(), took;
+	static char text[256];
 
 	patience_begin();
-	for (unsigned int user = 0; user < CTXS; user++) {
-		for (uint32_t i = 0; i < COUNT(resources); i++) {
-			uint32_t left = used(user, i);
-
-			while (left && now_ms() - start < patience_ms) {
-				usleep(1000);
-				left = used(user, i);
-			}
-			snprintf(text, sizeof(text), "%u %s of user %u", left, resources[i],
-				 uids[user]);
-			if (left)
-				return text;
+	do {
+		list_left(text, sizeof(text));
+		took = now_ms() - start;
+		if (!*text) {
+			if (took > longest_quiet_ms)
+				longest_quiet_ms = took;
+			return NULL;
 		}
-	}
-	if (now_ms() - start > longest_quiet_ms)
-		longest_quiet_ms = now_ms() - start;
-	return NULL;
+		usleep(1000);
+	} while (took < patience_ms);
+	return text;
 }
 
 /* For whoever looks what was executed when the kernel died. */
