@@ -26,6 +26,8 @@ STRESS = ROOT / "build/tests/stress/stress"
 WORLD = "/tmp/stress.world"
 NETNS = "stress"
 KNOBS = Path("/sys/kernel/debug/rca_hca")
+# Of interfaces that have the same number in two namespaces.
+FIRST_INDEX = 1000
 # From rdma/rdma_netlink.h and linux/netlink.h.
 NETLINK_RDMA = 20
 DELLINK = (5 << 10) + 4
@@ -55,6 +57,12 @@ def shell(command: str, status: int | None = 0, lib: str = "") -> str:
     if status is not None and done.returncode != status:
         raise Trouble(f"{command}: status {done.returncode}: {done.stdout.strip()}")
     return done.stdout
+
+
+def lines(command: str, *given: str) -> None:
+    """A command that reads what it has to do, as each start of a program takes its time."""
+    text = "\n".join(given)
+    shell(f"{command} <<'END'\n{text}\nEND\n")
 
 
 def rdma_index(name: str) -> int:
@@ -116,16 +124,15 @@ class Garden:
     def _plant_namespace(self) -> None:
         # As in tests/lifetime/namespaces.py: rxe finds its way by the number of the interface.
         self._number += 1
-        shell(f"ip netns add {NETNS} && ip -n {NETNS} link set lo up && "
-              f"ip link add mark0 type veth peer name mark1 netns {NETNS} && "
-              "ip link add link d2 name rcam type macvlan mode bridge && "
-              "n=$(cat /sys/class/net/rcam/ifindex) && "
-              f"ip netns exec {NETNS} bash -c '{PATIENCE}' && "
-              f"ip link set rcam netns {NETNS} && ip -n {NETNS} addr add 10.12.0.21/24 dev rcam && "
-              f"ip -n {NETNS} link set rcam up && "
-              f"ip link add stress{self._number} index $n type dummy && "
-              f"ip addr add 10.12.0.21/32 dev stress{self._number} && "
-              f"ip link set stress{self._number} up")
+        index, name = FIRST_INDEX + self._number, f"stress{self._number}"
+        shell(f"ip netns add {NETNS} && ip netns exec {NETNS} bash -c '{PATIENCE}'")
+        lines("ip -b -", f"link add mark0 type veth peer name mark1 netns {NETNS}",
+              f"link add link d2 name rcam index {index} type macvlan mode bridge",
+              f"link set rcam netns {NETNS}",
+              f"link add {name} index {index} type dummy",
+              f"addr add 10.12.0.21/32 dev {name}", f"link set {name} up")
+        lines(f"ip -n {NETNS} -b -", "link set lo up", "addr add 10.12.0.21/24 dev rcam",
+              "link set rcam up")
 
     def _namespace_goes(self) -> bool:
         """Whether it was deleted and is not gone yet; a new one comes when it is."""
@@ -153,14 +160,14 @@ class Garden:
         shell("rdma link add rxe2 type rxe netdev d2")
 
     def _replug_hca(self) -> None:
-        if self._namespace_goes() or "ib" not in self._fabrics:
+        if self._namespace_goes():
             return
         self._timed("unplug of hca1", lambda: (KNOBS / "remove").write_text("hca1", encoding="ascii"))
         shell("echo 1 >$HCA_KNOBS/add; hca_wait 20 test -e /sys/class/net/ib1 && hca_address 1",
               lib="hca")
 
     def _replug_siw(self) -> None:
-        if self._namespace_goes() or "iwarp" not in self._fabrics:
+        if self._namespace_goes():
             return
         self.stop_farm()
         index = rdma_index("siw0")
@@ -181,7 +188,7 @@ class Garden:
         self.counts["unload refused"] += 1
 
     def _flap(self) -> None:
-        shell("ip link set d2 down; ip link set d2 up; ip addr replace 10.12.0.1/24 dev d2")
+        lines("ip -b -", "link set d2 down", "link set d2 up", "addr replace 10.12.0.1/24 dev d2")
         self.counts["link down and up"] += 1
 
     def start_stock(self) -> None:
@@ -214,8 +221,11 @@ class Garden:
     def tend(self, seed: int, program: subprocess.Popen) -> None:
         """Until the program ends: one thing after the other."""
         chance = random.Random(seed)
-        actions = [self._replug_rxe, self._replug_rxe, self._replug_hca, self._replug_siw,
-                   self._drop_namespace, self._drop_namespace, self._unload, self._flap]
+        actions = [self._replug_rxe, self._replug_rxe, self._drop_namespace, self._unload, self._flap]
+        if "ib" in self._fabrics:
+            actions += [self._replug_hca, self._replug_hca]
+        if "iwarp" in self._fabrics:
+            actions += [self._replug_siw]
         # As long as it is open the module must not go, also when the program has just ended.
         with open("/dev/rdma_cm_alt", "rb"):
             while program.poll() is None:

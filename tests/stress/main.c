@@ -205,11 +205,28 @@ static double run(void)
 	return took;
 }
 
+/* Where in the kernel the threads of the processes are that have not ended. */
+static void show_stacks(void)
+{
+	char command[120];
+
+	show_blocked();
+	fflush(stdout);
+	for (int i = 0; i < WORKERS; i++) {
+		snprintf(command, sizeof(command),
+			 "grep . /proc/%d/task/*/stack /proc/%d/task/*/status | grep -E 'stack:|State:'",
+			 workers[i], workers[i]);
+		if (alive(workers[i]) && system(command) < 0)
+			warn("system");
+	}
+}
+
 /* Returns how long the processes took to end, and their contexts with them. */
 static double finish(void)
 {
 	uint64_t began = now_ns();
 	int left = WORKERS, status;
+	bool shown = false;
 	pid_t pid;
 
 	__atomic_store_n(&world->stop, true, __ATOMIC_SEQ_CST);
@@ -217,6 +234,10 @@ static double finish(void)
 		pid = waitpid(-1, &status, WNOHANG);
 		if (pid <= 0) {
 			watch();
+			if (!shown && (now_ns() - began) / 1e9 > world->bound) {
+				show_stacks();
+				shown = true;
+			}
 			usleep(10000);
 			continue;
 		}
