@@ -389,7 +389,31 @@ u8 fake_message(struct rca_id *id, enum rca_input input, int status)
 }
 
 /**
- * fake_take_event() - read an event as user space would
+ * rca_test_take() - read an event as user space would
+ * @queue: the queue
+ * @rec: the record
+ *
+ * Context: Process context.
+ * Return: false: there is none.
+ */
+bool rca_test_take(struct rca_queue *queue, struct rdma_cm_alt_event *rec)
+{
+	struct rca_delivery dlv;
+	bool ret;
+
+	memset(rec, 0, sizeof(*rec));
+	mutex_lock(&queue->consume);
+	ret = rca_queue_peek(queue, &dlv);
+	if (ret) {
+		memcpy(rec, dlv.data, dlv.len);
+		rca_queue_consume(queue, &dlv);
+	}
+	mutex_unlock(&queue->consume);
+	return ret;
+}
+
+/**
+ * fake_take_event() - rca_test_take() from the queue of a bench
  * @fake: the bench
  * @rec: the record
  *
@@ -398,16 +422,5 @@ u8 fake_message(struct rca_id *id, enum rca_input input, int status)
  */
 bool fake_take_event(struct fake *fake, struct rdma_cm_alt_event *rec)
 {
-	struct rca_delivery dlv;
-	bool ret;
-
-	memset(rec, 0, sizeof(*rec));
-	mutex_lock(&fake->queue->consume);
-	ret = rca_queue_peek(fake->queue, &dlv);
-	if (ret) {
-		memcpy(rec, dlv.data, dlv.len);
-		rca_queue_consume(fake->queue, &dlv);
-	}
-	mutex_unlock(&fake->queue->consume);
-	return ret;
+	return rca_test_take(fake->queue, rec);
 }

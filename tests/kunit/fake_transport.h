@@ -99,6 +99,7 @@ struct rca_id *fake_child(struct kunit *test, struct fake *fake);
 struct rca_id *fake_active_datagram(struct kunit *test, struct fake *fake, u64 cookie);
 struct rca_id *fake_datagram_child(struct kunit *test, struct fake *fake);
 u8 fake_message(struct rca_id *id, enum rca_input input, int status);
+bool rca_test_take(struct rca_queue *queue, struct rdma_cm_alt_event *rec);
 bool fake_take_event(struct fake *fake, struct rdma_cm_alt_event *rec);
 
 #endif /* RCA_FAKE_TRANSPORT_H */

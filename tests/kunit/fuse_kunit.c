@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Tests of kernel/fuse.c: a connect with the steps before it, which wait for the gateway
- * of the network device kunit0 or do not; tests/kunit/run makes that device.
+ * of the network device kunit0 or do not (netrig.c).
  *
  * Locking: none; the work of resolution runs beside the test.
  */
@@ -17,6 +17,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "fake_transport.h"
+#include "netrig.h"
 #include "teardown.h"
 
 #define COOKIE	0xf05e
@@ -101,13 +102,13 @@ static void set_gateway(struct kunit *test, u8 state)
 
 static int fuse_init(struct kunit *test)
 {
-	struct net_device *ndev = dev_get_by_name(&init_net, "kunit0");
+	struct net_device *ndev = dev_get_by_name(&init_net, NETRIG_NDEV);
 	struct rca_extras *extras;
 	struct bench *bench;
 	struct rca_id *id;
 
 	if (!ndev)
-		kunit_skip(test, "there is no kunit0");
+		kunit_skip(test, "the kernel has no veth");
 	bench = kunit_kzalloc(test, sizeof(*bench), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, bench);
 	bench->ndev = ndev;
@@ -563,6 +564,8 @@ static struct kunit_case fuse_cases[] = {
 
 static struct kunit_suite fuse_suite = {
 	.name = "rdma_cm_alt_fuse",
+	.suite_init = netrig_suite_init,
+	.suite_exit = netrig_suite_exit,
 	.init = fuse_init,
 	.exit = fuse_exit,
 	.test_cases = fuse_cases,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Tests of kernel/nexthop.c: who is woken for which neighbour, and what the routes of the
- * network device kunit0 say, which tests/kunit/run makes.
+ * network device kunit0 say (netrig.c).
  *
  * Locking: none.
  */
@@ -13,6 +13,7 @@
 #include <net/neighbour.h>
 #include <rdma/ib_addr.h>
 
+#include "netrig.h"
 #include "race.h"
 
 #define HERE	0x0a4d0001	/* 10.77.0.1 */
@@ -220,10 +221,10 @@ static void set_neighbour(struct kunit *test, struct net_device *ndev, u8 state)
 
 static struct net_device *get_kunit0(struct kunit *test)
 {
-	struct net_device *ndev = dev_get_by_name(&init_net, "kunit0");
+	struct net_device *ndev = dev_get_by_name(&init_net, NETRIG_NDEV);
 
 	if (!ndev)
-		kunit_skip(test, "there is no kunit0");
+		kunit_skip(test, "the kernel has no veth");
 	return ndev;
 }
 
@@ -322,6 +323,8 @@ static struct kunit_case nexthop_cases[] = {
 
 static struct kunit_suite nexthop_suite = {
 	.name = "rdma_cm_alt_nexthop",
+	.suite_init = netrig_suite_init,
+	.suite_exit = netrig_suite_exit,
 	.test_cases = nexthop_cases,
 };
 kunit_test_suite(nexthop_suite);

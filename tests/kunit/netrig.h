@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Network devices and RDMA devices for tests, made as "ip" and "rdma" would. */
+#ifndef RCA_KUNIT_NETRIG_H
+#define RCA_KUNIT_NETRIG_H
+
+#include <linux/types.h>
+
+struct kunit_suite;
+
+/** NETRIG_NDEV - a device of IP networking whose other end is up and answers nothing */
+#define NETRIG_NDEV "kunit0"
+
+/** NETRIG_IP - its address, 10.77.0.1/24; beside it fd00:77::1/64 */
+#define NETRIG_IP 0x0a4d0001
+
+/** NETRIG_GATEWAY - whoever is asked for 10.78.0.0/24 */
+#define NETRIG_GATEWAY 0x0a4d0002
+
+/** NETRIG_RDMA - an RDMA device on it, when there is one */
+#define NETRIG_RDMA "kunit_rdma0"
+
+int netrig_up(void);
+void netrig_down(void);
+int netrig_suite_init(struct kunit_suite *suite);
+void netrig_suite_exit(struct kunit_suite *suite);
+int netrig_add_rdma(const char *kind);
+int netrig_delete_rdma(void);
+
+#endif /* RCA_KUNIT_NETRIG_H */
