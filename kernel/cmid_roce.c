@@ -5,6 +5,7 @@
  *
  * Locking: rca_id.op.
  */
+#include <kunit/visibility.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <rdma/ib_user_ioctl_verbs.h>
@@ -124,6 +125,7 @@ enum ib_gid_type rca_id_gid_type(const struct rca_id *id, const struct rca_devic
 	preset = find(id, dev, port);
 	return preset ? to_ib(preset->gid_type) : rca_portconf_gid_type(dev->conf, port);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_gid_type);
 
 /**
  * rca_id_tos() - the type of service of what an id sends
@@ -142,3 +144,4 @@ u8 rca_id_tos(const struct rca_id *id)
 	preset = find(id, id->dev, id->port_num);
 	return preset ? preset->tos : rca_portconf_tos(id->dev->conf, id->port_num);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_tos);
