@@ -25,8 +25,8 @@ struct quitter {
 /* Some time that differs from try to try. */
 static void spin(void)
 {
-	for (volatile int left = random() % LONGEST_SPIN; left > 0; left--)
-		;
+	for (int left = random() % LONGEST_SPIN; left > 0; left--)
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* or the loop is left out */
 }
 
 static void *quit(void *arg)

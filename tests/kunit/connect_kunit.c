@@ -4,6 +4,8 @@
  * orders of messages that a real peer produces once in a thousand runs.
  *
  * Locking: none.
+ *
+ * More than 600 lines because each order has a case of its own.
  */
 #include "connect.h"
 

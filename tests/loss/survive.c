@@ -426,7 +426,7 @@ static void await_removal(pid_t pid)
 	EXPECT_EQ(status, 0);
 }
 
-TEST(device_is_reset_in_a_storm)
+TEST_SOAK(device_is_reset_in_a_storm)
 {
 	unsigned int count = many(200), removed = 0, rounds = 2;
 
