@@ -262,7 +262,7 @@ static int refused(struct rca_id *id, const struct rca_step *step)
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0, an event follows, but for datagrams; -EINVAL wrong state or private
  * data too long, -EPERM not his QP: the request waits still; -ECONNRESET the peer has given
- * up; another errno: the request was rejected.
+ * up, another errno the request was rejected: no event follows.
  */
 int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn, bool quiet)
 {
@@ -304,9 +304,9 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 	if (ret) {
 		step = rca_id_step(id, RCA_IN_ACCEPT_FAIL);
 		rca_id_unreserve_event(id);
-		/* The peer was quicker; its event tells why. */
+		/* The end came after the step, and its event tells why: as if it had come later. */
 		if (step.verdict != RCA_TAKE)
-			ret = -ECONNRESET;
+			ret = 0;
 		else
 			id->dev->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
 		goto out_unlock;
