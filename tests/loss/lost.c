@@ -42,36 +42,51 @@ static void set_byte(const struct pair *p, uint32_t name, uint8_t value)
 	EXPECT_EQ(rca_set_option(p->ctx, p->client, RDMA_CM_ALT_OPTION, name, &value, 1), 0);
 }
 
-/* 2 * 64 ms for the way, 32 ms for the peer; a clock that lags behind may make half of that. */
-TEST(lost_request_is_sent_again)
+/* How long a connection takes of which this message is lost. */
+static double without(const char *message)
 {
+	char text[64];
 	struct pair p;
 	double took;
 
 	pair_apart(&p);
-	lose("drop REQ count=1");
+	snprintf(text, sizeof(text), "drop %s count=1", message);
+	lose(text);
 	took = now();
 	connect_both(&p);
 	took = now() - took;
-	EXPECT(seen_by("drop REQ") >= 2);
-	EXPECT(took > 0.08);
+	snprintf(text, sizeof(text), "drop %s", message);
+	EXPECT(seen_by(text) >= 2);
 	EXPECT(took < STOCK_SECONDS);
+	return took;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	return *(const double *)a < *(const double *)b ? -1 : 1;
+}
+
+/* The middle one of five. The kernel's clock may lag behind for once, and make it up in a wait. */
+static double usually_without(const char *message)
+{
+	double took[5];
+
+	for (int i = 0; i < 5; i++)
+		took[i] = without(message);
+	qsort(took, 5, sizeof(*took), by_length);
+	return took[2];
+}
+
+/* 2 * 64 ms for the way, 32 ms for the peer. */
+TEST(lost_request_is_sent_again)
+{
+	EXPECT(usually_without("REQ") > 0.15);
 }
 
 /* The peer sends it again by what our request told it: 128 ms. */
 TEST(lost_reply_is_sent_again)
 {
-	struct pair p;
-	double took;
-
-	pair_apart(&p);
-	lose("drop REP count=1");
-	took = now();
-	connect_both(&p);
-	took = now() - took;
-	EXPECT(seen_by("drop REP") >= 2);
-	EXPECT(took > 0.06);
-	EXPECT(took < STOCK_SECONDS);
+	EXPECT(usually_without("REP") > 0.12);
 }
 
 TEST(lost_ready_to_use_is_sent_again)
