@@ -39,7 +39,9 @@ void crowd_disconnect(struct crowd *crowd)
 static void count(struct crowd *crowd, enum crowd_side side, unsigned int number,
 		  const event_t *ev)
 {
-	EXPECT(number < crowd->count);
+	if (number >= crowd->count)
+		ktap_fail(__FILE__, __LINE__, "event %u of id %u, which is none of ours", ev->type,
+			  ev->id);
 	EXPECT(ev->type < CROWD_TYPES);
 	crowd->told[side][number][ev->type]++;
 }
