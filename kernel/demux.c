@@ -32,8 +32,9 @@ static struct rca_demux *demux_find(struct rca_device *dev, __be64 service_id)
 	return NULL;
 }
 
-/* Take the service ID on the device. Requests may come in at once: the slots are empty then. */
-static struct rca_demux *demux_create(struct rca_device *dev, const struct rca_tp_listen *req)
+/* Take the service ID on the device. Requests may come in at once, and find the slot. */
+static struct rca_demux *demux_create(struct rca_device *dev, const struct rca_tp_listen *req,
+				      struct rca_slot *slot)
 {
 	struct rca_demux *demux;
 
@@ -44,6 +45,8 @@ static struct rca_demux *demux_create(struct rca_device *dev, const struct rca_t
 	demux->service_id = req->service_id;
 	demux->dev = dev;
 	INIT_LIST_HEAD(&demux->slots);
+	slot->demux = demux;
+	list_add_tail_rcu(&slot->node, &demux->slots);
 	demux->handle = dev->tp->listen(dev->ibdev, req, demux);
 	if (IS_ERR(demux->handle)) {
 		struct rca_demux *err = ERR_CAST(demux->handle);
@@ -90,16 +93,17 @@ struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_list
 	INIT_LIST_HEAD(&slot->listener_node);
 	mutex_lock(&dev->demux_mutex);
 	demux = demux_find(dev, req->service_id);
-	if (!demux)
-		demux = demux_create(dev, req);
+	if (demux) {
+		slot->demux = demux;
+		list_add_tail_rcu(&slot->node, &demux->slots);
+	} else {
+		demux = demux_create(dev, req, slot);
+	}
+	mutex_unlock(&dev->demux_mutex);
 	if (IS_ERR(demux)) {
-		mutex_unlock(&dev->demux_mutex);
 		kfree(slot);
 		return ERR_CAST(demux);
 	}
-	slot->demux = demux;
-	list_add_tail_rcu(&slot->node, &demux->slots);
-	mutex_unlock(&dev->demux_mutex);
 	return slot;
 }
 

@@ -52,7 +52,7 @@ struct fake_lower {
  * @fail: errno that the next message gets instead of being sent; 0: none
  * @fail_after: what sending returns once it has called @during
  * @during: called while a message is sent, with the lower id; NULL: nothing
- * @busy: how many listen() calls find the service ID taken
+ * @reachable: a request would have found a listener as soon as the last service ID was taken
  * @groups: multicast groups that are joined
  * @join_later: a join does not end before it returns
  * @member: who joined last
@@ -84,7 +84,7 @@ struct fake {
 	int fail;
 	int fail_after;
 	void (*during)(struct fake *fake, void *lower);
-	int busy;
+	bool reachable;
 	atomic_t groups;
 	bool join_later;
 	void *member;

@@ -329,6 +329,14 @@ static void destroy_or_deliver(void *arg, unsigned int n)
 		destroy();
 }
 
+static void requests_find_the_listener_at_once(struct kunit *test)
+{
+	id_in(test, RCA_ST_LISTEN);
+	KUNIT_EXPECT_TRUE(test, the_bench->fake->reachable);
+	KUNIT_EXPECT_EQ(test, destroy(), 0);
+	expect_gone(test, RCA_ST_LISTEN);
+}
+
 static void message_and_destroy_at_once(struct kunit *test)
 {
 	enum rca_state state;
@@ -487,6 +495,7 @@ static struct kunit_case states_cases[] = {
 	KUNIT_CASE(destroy_in_every_state_leaves_nothing),
 	KUNIT_CASE(unplug_in_every_state_is_told_once),
 	KUNIT_CASE(destroy_and_unplug_at_once),
+	KUNIT_CASE(requests_find_the_listener_at_once),
 	KUNIT_CASE(message_and_destroy_at_once),
 	KUNIT_CASE(message_and_unplug_at_once),
 	KUNIT_CASE(message_and_operation_at_once),
