@@ -136,6 +136,13 @@ static void put_peer(struct rca_peer *peer)
 	kfree_rcu(peer, rcu);
 }
 
+/* full() looks without the lock. */
+static void count_sent(struct rca_peer *peer, unsigned int sent)
+{
+	lockdep_assert_held(&peer->lock);
+	WRITE_ONCE(peer->sent, sent);
+}
+
 /* Messages that nobody will answer, as it seems, do not count any more. */
 static void forget(struct rca_peer *peer)
 {
@@ -143,7 +150,7 @@ static void forget(struct rca_peer *peer)
 	if (!peer->sent || (time_before(jiffies, peer->heard + silence()) &&
 			    time_before(jiffies, peer->begun + MAX_EPOCH * silence())))
 		return;
-	peer->sent = 0;
+	count_sent(peer, 0);
 	peer->epoch++;
 }
 
@@ -161,10 +168,11 @@ static bool take_slot(struct rca_peer *peer, struct rca_pace *pace, u8 state)
 	lockdep_assert_held(&peer->lock);
 	if (peer->sent >= RCA_PACE_WINDOW)
 		return false;
-	if (!peer->sent++) {
+	if (!peer->sent) {
 		peer->begun = jiffies;
 		peer->heard = jiffies;
 	}
+	count_sent(peer, peer->sent + 1);
 	pace->epoch = peer->epoch;
 	set_state(peer, pace, state);
 	return true;
@@ -174,7 +182,7 @@ static void give_slot(struct rca_peer *peer, const struct rca_pace *pace)
 {
 	lockdep_assert_held(&peer->lock);
 	if (pace->epoch == peer->epoch && !WARN_ON_ONCE(!peer->sent))
-		peer->sent--;
+		count_sent(peer, peer->sent - 1);
 }
 
 static void drop_flow_if_empty(struct flow *flow)

@@ -264,7 +264,8 @@ bool rca_item_retire_locked(struct rca_queue *queue, struct rca_item *item, u32 
 
 	lockdep_assert_held(&queue->lock);
 
-	src->reported++;
+	/* rca_source_move() looks without the lock. */
+	WRITE_ONCE(src->reported, src->reported + 1);
 	if (item->is_notice) {
 		struct rca_notice *notice = rca_item_notice(item);
 

@@ -82,7 +82,7 @@ int rca_source_attach(struct rca_source *src, struct rca_queue *queue)
 	spin_lock_irqsave(rca_source_lock(src), flags);
 	spin_lock(&queue->lock);
 	if (!queue->closed && !src->queue) {
-		src->queue = rca_queue_get(queue); /* put in rca_source_detach() */
+		WRITE_ONCE(src->queue, rca_queue_get(queue)); /* put in rca_source_detach() */
 		list_add_tail(&src->node, &queue->sources);
 		ret = 0;
 	}
