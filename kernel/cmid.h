@@ -110,6 +110,7 @@ struct rca_link {
  * @reuse: option REUSEADDR (lock: @op)
  * @afonly: option AFONLY (lock: @op)
  * @afonly_set: it was set (lock: @op)
+ * @repeat: a disconnect request is repeated each 2^n ms, see rca_timing_repeat() (as @quiet)
  * @ps: port space (immutable)
  * @watch: what it hears of: its network device, also its neighbour, or nothing, and which bucket it
  *         is in (lock: @op and the bucket's to change it; read without)
@@ -147,6 +148,7 @@ struct rca_id {
 	u8 reuse : 1;
 	u8 afonly : 1;
 	u8 afonly_set : 1;
+	u8 repeat : 4;
 	u16 ps;
 	u16 watch;
 	u32 port_num;

@@ -51,7 +51,7 @@ unsigned long rca_id_farewell(const struct rca_id *id)
 {
 	const struct rca_timing timing = rca_id_timing(id);
 
-	return msecs_to_jiffies(rca_timing_farewell(&timing));
+	return msecs_to_jiffies(rca_timing_farewell(&timing, id->repeat));
 }
 
 /**

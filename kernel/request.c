@@ -25,6 +25,7 @@
 #include "iwport.h"
 #include "qpattr.h"
 #include "request_ib.h"
+#include "timing.h"
 #include "trace.h"
 #include "wire.h"
 
@@ -93,6 +94,7 @@ static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *dem
 		return child;
 	child->local = at->local;
 	child->dst = at->peer;
+	child->repeat = rca_timing_repeat(req->repeat_ms);
 	ret = -ENOMEM;
 	child->setup->path = copy_path(req->path);
 	child->setup->alt_path = copy_path(req->alt_path);

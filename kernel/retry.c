@@ -238,6 +238,7 @@ void rca_retry_timers(struct rca_id *id, struct rca_tp_req *req)
 	struct rca_retry *retry = id->setup->retry;
 	long left = retry->deadline - jiffies;
 	struct rca_round round;
+	unsigned long flags;
 
 	lockdep_assert_held(&id->op);
 	rca_timing_round(&timing, retry->lifetime, retry->round, rca_pace_unanswered(id),
@@ -245,6 +246,9 @@ void rca_retry_timers(struct rca_id *id, struct rca_tp_req *req)
 	req->remote_timeout = round.remote;
 	req->local_timeout = round.local;
 	req->retries = round.retries;
+	spin_lock_irqsave(&id->lock, flags);
+	id->repeat = rca_timing_repeat(round.interval_ms);
+	spin_unlock_irqrestore(&id->lock, flags);
 	/* Pairs with silent_round(). */
 	WRITE_ONCE(retry->interval, msecs_to_jiffies(round.interval_ms));
 	WRITE_ONCE(retry->sent, jiffies);

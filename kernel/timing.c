@@ -18,6 +18,7 @@
 #include <kunit/visibility.h>
 #include <linux/bitops.h>
 #include <linux/errno.h>
+#include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -30,8 +31,12 @@
 /* A peer answers so many messages in the response timeout; for twice as many it gets twice that. */
 #define LOAD_STEP	32
 
-/* How long the answer to a disconnect request is waited for when nobody says: many repetitions. */
+/* How long the answer to a disconnect request is waited for when nobody says, and for how many. */
 #define FAREWELL_MS	10000
+#define FAREWELL_TRIES	8
+
+/* Stock's messages are repeated each 4.1 s, as 2^n ms. */
+#define STOCK_REPEAT	12
 
 static unsigned int response_timeout = 13;
 static unsigned int max_retries = RCA_MAX_RETRIES;
@@ -263,15 +268,32 @@ u32 rca_timing_patience(const struct rca_timing *timing, u8 lifetime)
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_patience);
 
 /**
+ * rca_timing_repeat() - how an id keeps by which time a disconnect request is repeated
+ * @interval_ms: the time; what a peer has asked for may be any
+ *
+ * Context: Any context. Pure.
+ * Return: milliseconds, as 2^n; no more than with stock.
+ */
+u8 rca_timing_repeat(u32 interval_ms)
+{
+	return min_t(u32, interval_ms ? order_base_2(interval_ms) : 0, STOCK_REPEAT);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_timing_repeat);
+
+/**
  * rca_timing_farewell() - how long the answer to a disconnect request is waited for
  * @timing: the settings of the id
+ * @repeat: by which time the request is repeated, see rca_timing_repeat()
+ *
+ * A peer that hears none of them stays connected for ever, so there is time for
+ * several, also for a client of stock, which asks for long timers.
  *
  * Context: Any context.
  * Return: milliseconds.
  */
-u32 rca_timing_farewell(const struct rca_timing *timing)
+u32 rca_timing_farewell(const struct rca_timing *timing, u8 repeat)
 {
-	return rca_timing_deadline(timing) ?: FAREWELL_MS;
+	return rca_timing_deadline(timing) ?: max(FAREWELL_MS, FAREWELL_TRIES << repeat);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_farewell);
 

@@ -56,7 +56,8 @@ void rca_timing_inherit(struct rca_timing *child, const struct rca_timing *paren
 u32 rca_timing_deadline(const struct rca_timing *timing);
 bool rca_timing_once(const struct rca_timing *timing);
 u32 rca_timing_patience(const struct rca_timing *timing, u8 lifetime);
-u32 rca_timing_farewell(const struct rca_timing *timing);
+u8 rca_timing_repeat(u32 interval_ms);
+u32 rca_timing_farewell(const struct rca_timing *timing, u8 repeat);
 u8 rca_timing_mra(const struct rca_timing *timing);
 u8 rca_timing_mra_request(void);
 void rca_timing_round(const struct rca_timing *timing, u8 lifetime, unsigned int number,

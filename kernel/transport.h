@@ -133,6 +133,7 @@ struct rca_tp_listen {
  * @alt_path: the alternate path; may be NULL; dies likewise
  * @sgid_attr: local GID; may be NULL; hold it with rdma_hold_gid_attr() to keep it
  * @pkey: partition key of the message
+ * @repeat_ms: messages to the peer are repeated by this time; over TCP: 0
  * @local: over TCP: the address that the peer asks for; dies when the callback returns
  * @peer: over TCP: that of the peer; likewise
  */
@@ -144,6 +145,7 @@ struct rca_tp_request {
 	const struct sa_path_rec *alt_path;
 	const struct ib_gid_attr *sgid_attr;
 	u16 pkey;
+	u32 repeat_ms;
 	const union rca_addr *local;
 	const union rca_addr *peer;
 };

@@ -33,6 +33,17 @@ static int get_byte(const struct rca_timing *timing, u32 name)
 	return ret ?: value;
 }
 
+/* A client of stock has 4096 ms; nobody has us wait for longer. */
+static void farewell_is_long_enough_for_eight_requests(struct kunit *test)
+{
+	struct rca_timing timing = {};
+
+	KUNIT_EXPECT_EQ(test, (int)rca_timing_repeat(96), 7);
+	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing, rca_timing_repeat(2048)), 8 * 2048u);
+	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing, rca_timing_repeat(4096)), 8 * 4096u);
+	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing, rca_timing_repeat(U32_MAX)), 8 * 4096u);
+}
+
 static void nothing_set_is_the_default(struct kunit *test)
 {
 	struct rca_timing timing = {};
@@ -43,7 +54,8 @@ static void nothing_set_is_the_default(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_byte(&timing, OPT(MRA_TIMEOUT)), 24);
 	KUNIT_EXPECT_EQ(test, rca_timing_get(&timing, OPT(DEADLINE), &ms, &len), 0);
 	KUNIT_EXPECT_EQ(test, ms, 0u);
-	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing), 10000u);
+	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing, rca_timing_repeat(0)), 10000u);
+	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing, rca_timing_repeat(1000)), 10000u);
 	KUNIT_EXPECT_EQ(test, (int)rca_timing_mra_request(), 24);
 	KUNIT_EXPECT_FALSE(test, rca_timing_once(&timing));
 }
@@ -159,7 +171,7 @@ static void settings_make_the_rounds(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, set_deadline(&timing, 100), 0);
 	KUNIT_EXPECT_FALSE(test, rca_timing_once(&timing));
 	KUNIT_EXPECT_EQ(test, rca_timing_patience(&timing, 10), 100u);
-	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing), 100u);
+	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing, rca_timing_repeat(4096)), 100u);
 	KUNIT_EXPECT_GE(test, total_ms(test, &timing, 10), 100u);
 	rca_timing_round(&timing, 10, 0, 1, 13, &round);
 	KUNIT_EXPECT_EQ(test, (int)round.retries, 1);
@@ -229,6 +241,7 @@ static void datagrams_have_timers_when_asked(struct kunit *test)
 
 static struct kunit_case timing_cases[] = {
 	KUNIT_CASE(nothing_set_is_the_default),
+	KUNIT_CASE(farewell_is_long_enough_for_eight_requests),
 	KUNIT_CASE(values_have_bounds),
 	KUNIT_CASE(lengths_are_exact),
 	KUNIT_CASE(lost_message_is_cheap_and_patience_that_of_stock),

@@ -216,6 +216,23 @@ TEST(lost_disconnect_request_is_sent_again)
 	EXPECT(seen_by("drop DREQ") >= 2);
 }
 
+/*
+ * A client of stock has its peer repeat messages each 4.1 s, and so does this one. It hears of
+ * the end though the first three of them are lost.
+ */
+TEST(client_with_long_timers_is_asked_often_enough)
+{
+	struct pair p;
+
+	pair_apart(&p);
+	set_byte(&p, OPT(RESPONSE_TIMEOUT), 20);
+	connect_both(&p);
+	lose("drop DREQ count=3");
+	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
+	EXPECT(seen_by("drop DREQ") >= 4);
+}
+
 /* In the background: the call does not wait. */
 TEST(destroyed_connection_asks_again)
 {

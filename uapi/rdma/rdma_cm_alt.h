@@ -879,9 +879,10 @@ struct rdma_cm_alt_query {
  * again, with twice the response timeout, until the deadline; without one, as long
  * as the stock rdma_cm does, or not at all when max_retries was set. At the
  * deadline comes UNREACHABLE, or DISCONNECTED; without one a disconnect takes 10 s
- * at most. Messages for datagrams have timers of their own unless the response
- * timeout is set. Connections of iWARP are TCP's, and have
- * none of these.
+ * at most, or 33 s for eight requests where the timers are stock's, as those of
+ * connections that its clients make. Messages for datagrams have timers of their own
+ * unless the response timeout is set. Connections of iWARP are TCP's, and have none
+ * of these.
  */
 enum rdma_cm_alt_options {
 	RDMA_CM_ALT_OPTION_GID_TYPE,
