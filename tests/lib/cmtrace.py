@@ -66,6 +66,11 @@ def process_of(tid: int) -> int:
     return int(re.search(r"^Tgid:\s*(\d+)", status, re.MULTILINE)[1])
 
 
+def has_probes() -> bool:
+    """Has this kernel kprobes? User-mode Linux has none."""
+    return (TRACING / "kprobe_events").exists()
+
+
 def add_probes() -> None:
     """Make the probes of stock's functions; once a boot."""
     for name, function in _PROBES.items():
