@@ -262,7 +262,7 @@ static int refused(struct rca_id *id, const struct rca_step *step)
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0, an event follows, but for datagrams; -EINVAL wrong state or private
  * data too long, -EPERM not his QP: the request waits still; -ECONNRESET the peer has given
- * up, another errno the request was rejected: no event follows.
+ * up, another errno the request was rejected: no event tells of that again.
  */
 int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn, bool quiet)
 {

@@ -692,7 +692,7 @@ enum rdma_cm_alt_accept_flags {
  * the port space) and is done. Errors: EINVAL wrong state, private data too
  * long, or (datagrams) not the queue key that the id has; EPERM; ECONNRESET the peer
  * has given up; ENXIO; ENOMEM, or another error of sending: the request was
- * rejected. No event follows an error.
+ * rejected. No event tells of it again after an error.
  *
  * Waits for nothing.
  */
