@@ -77,15 +77,22 @@ MODULE_PARM_DESC(mra_timeout, "how long peers shall wait for our programs, 4.096
 module_param_cb(deadline_ms, &deadline_ops, &deadline_ms, 0644);
 MODULE_PARM_DESC(deadline_ms, "when connect and disconnect are given up; 0: as the stock rdma_cm, and 10 s");
 
-/* As ib_cm has it. */
-static u32 to_ms(unsigned int time)
+/**
+ * rca_timing_ms() - a time as messages have it, in milliseconds
+ * @time: n of 4.096 us * 2^n, up to 31
+ *
+ * Context: Any context. Pure.
+ * Return: milliseconds, as ib_cm has it.
+ */
+u32 rca_timing_ms(unsigned int time)
 {
 	return 1u << (time > 8 ? time - 8 : 0);
 }
 
 static u32 interval_ms(u8 lifetime, u8 response)
 {
-	return 2 * to_ms(min_t(u8, lifetime, RCA_MAX_RESPONSE - 2)) + to_ms(response);
+	return 2 * rca_timing_ms(min_t(u8, lifetime, RCA_MAX_RESPONSE - 2)) +
+	       rca_timing_ms(response);
 }
 
 /* The value of a setting: the id's, else the module's. */
@@ -352,7 +359,7 @@ void rca_timing_round(const struct rca_timing *timing, u8 lifetime, unsigned int
 	round->interval_ms = interval_ms(lifetime, round->remote);
 	sends = left_ms / round->interval_ms + !!(left_ms % round->interval_ms);
 	round->retries = min_t(u32, pick(&timing->retries, &max_retries), sends ? sends - 1 : 0);
-	round->late_ms = to_ms(round->local) * (round->retries + 1) / 4;
+	round->late_ms = rca_timing_ms(round->local) * (round->retries + 1) / 4;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_round);
 
@@ -372,7 +379,7 @@ u32 rca_timing_datagram(const struct rca_timing *timing, u8 lifetime, u8 *retrie
 {
 	*retries = pick(&timing->retries, &max_retries);
 	if (!READ_ONCE(timing->response))
-		return to_ms(STOCK_RESPONSE);
+		return rca_timing_ms(STOCK_RESPONSE);
 	return interval_ms(lifetime, pick(&timing->response, &response_timeout));
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_datagram);

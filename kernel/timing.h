@@ -49,6 +49,7 @@ struct rca_round {
 	u32 late_ms;
 };
 
+u32 rca_timing_ms(unsigned int time);
 int rca_timing_set(struct rca_timing *timing, u32 name, const void *val, u32 len);
 int rca_timing_get(const struct rca_timing *timing, u32 name, void *val, u32 *len);
 bool rca_timing_is_set(const struct rca_timing *timing);

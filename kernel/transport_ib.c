@@ -124,7 +124,7 @@ static int connection_requested(struct ib_cm_id *cm_id, const struct ib_cm_event
 	req.sgid_attr = in->ppath_sgid_attr;
 	req.pkey = be16_to_cpu(in->primary_path->pkey);
 	/* As ib_cm does it, which has its timer from the request. */
-	req.repeat_ms = 1 << max(in->remote_cm_response_timeout - 8, 0);
+	req.repeat_ms = rca_timing_ms(in->remote_cm_response_timeout);
 	req.conn.qp_num = in->remote_qpn;
 	req.conn.psn = in->starting_psn;
 	req.conn.qp_type = in->qp_type;
