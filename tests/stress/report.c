@@ -51,13 +51,13 @@ static void report_outcomes(uint64_t calls, double took)
 	} outcomes[] = {
 		{ "asked for a connection", good_of("create and connect") + good_of("connect") +
 		  good_of("answer: connect"), 0, 0 },
-		{ "requests came", world->events[RDMA_CM_ALT_EVENT_CONNECT_REQUEST], 10, 250 },
-		{ "accepted", good_of("accept") + good_of("answer: accept"), 6, 500 },
+		{ "requests came", world->events[RDMA_CM_ALT_EVENT_CONNECT_REQUEST], 3, 1000 },
+		{ "accepted", good_of("accept") + good_of("answer: accept"), 2, 2000 },
 		{ "established", world->events[RDMA_CM_ALT_EVENT_ESTABLISHED] +
-		  good_of("establish") + good_of("answer: establish"), 3, 2000 },
-		{ "rejected", world->events[RDMA_CM_ALT_EVENT_REJECTED], 2, 1000 },
+		  good_of("establish") + good_of("answer: establish"), 1, 5000 },
+		{ "rejected", world->events[RDMA_CM_ALT_EVENT_REJECTED], 1, 4000 },
 		{ "unreachable", world->events[RDMA_CM_ALT_EVENT_UNREACHABLE], 0, 0 },
-		{ "disconnected", world->events[RDMA_CM_ALT_EVENT_DISCONNECTED], 1, 20000 },
+		{ "disconnected", world->events[RDMA_CM_ALT_EVENT_DISCONNECTED], 1, 50000 },
 		{ "after TIMEWAIT", world->events[RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT], 0, 0 },
 		{ "lost the device", world->events[RDMA_CM_ALT_EVENT_DEVICE_REMOVAL], 0, 0 },
 		{ "in a group", world->events[RDMA_CM_ALT_EVENT_MULTICAST_JOIN], 0, 0 },
