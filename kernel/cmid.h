@@ -267,6 +267,7 @@ void rca_id_free_setup(struct rca_id *id);
 
 /* Work */
 unsigned long rca_id_farewell(const struct rca_id *id);
+bool rca_id_ask(struct rca_id *id);
 void rca_id_disconnect(struct rca_id *id);
 void rca_id_work(struct work_struct *work);
 void rca_id_kick(struct rca_id *id);

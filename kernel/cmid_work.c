@@ -31,9 +31,35 @@ static bool step_and_post(struct rca_id *id, enum rca_input input)
 	return step.verdict == RCA_TAKE;
 }
 
+/**
+ * rca_id_ask() - ask the peer to disconnect
+ * @id: the id
+ *
+ * Where the QP has received before the peer's ready-to-use, that has to come first: its id
+ * is kicked then.
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: true: the peer is asked, or will be; false: it cannot be.
+ */
+bool rca_id_ask(struct rca_id *id)
+{
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	/* Before it is known, as the message may come at once. */
+	if (id->setup)
+		WRITE_ONCE(id->setup->unsent, true);	/* pairs with handle_event() */
+	ret = id->dev->tp->disconnect(id->lower);
+	if (!id->setup)
+		return !ret;
+	if (ret != -EAGAIN)
+		WRITE_ONCE(id->setup->unsent, false);
+	return !ret || ret == -EAGAIN;
+}
+
 static void send_disconnect(struct rca_id *id)
 {
-	if (!id->dev->tp->disconnect(id->lower))
+	if (rca_id_ask(id))
 		return;
 	/* It could not be sent: the connection is over for us all the same. */
 	rca_pace_end(id);
@@ -104,7 +130,7 @@ static void go_on_disconnecting(struct rca_id *id)
 	if (!id->setup)
 		return;
 	left = id->setup->farewell - jiffies;
-	if (rca_pace_granted(id) && rca_pace_begin(id))
+	if (id->setup->unsent || (rca_pace_granted(id) && rca_pace_begin(id)))
 		send_disconnect(id);
 	if (left > 0)
 		rca_id_kick_later(id, left);
@@ -115,8 +141,14 @@ static void go_on_disconnecting(struct rca_id *id)
 /* True: the answer to the disconnect request of a destroyed id is worth waiting for. */
 static bool go_on_destroying(struct rca_id *id)
 {
-	if (!id->lower || !rca_pace_granted(id) || !rca_pace_begin(id) ||
-	    id->dev->tp->disconnect(id->lower))
+	bool waited;
+
+	if (!id->lower || !id->setup)
+		return false;
+	waited = id->setup->unsent && time_before(jiffies, id->setup->farewell);
+	if (!waited && !(rca_pace_granted(id) && rca_pace_begin(id)))
+		return false;
+	if (!rca_id_ask(id))
 		return false;
 	rca_id_kick_later(id, rca_id_farewell(id));
 	return true;

@@ -14,6 +14,7 @@
 
 #include "datagram.h"
 #include "devices.h"
+#include "message.h"
 #include "pace.h"
 #include "retry.h"
 #include "trace.h"
@@ -415,10 +416,32 @@ int rca_disconnect(struct rca_id *id)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_disconnect);
 
+/* The QP has received before the peer's RTU came. */
+static int established(struct rca_id *id)
+{
+	const struct rca_tp_event up = { .input = RCA_IN_UP };
+
+	lockdep_assert_held(&id->op);
+	switch (rca_id_state(id)) {
+	case RCA_ST_REP_SENT:
+		rca_connect_event(id, id->lower, &up);
+		return 0;
+	case RCA_ST_CONNECTED:
+		return -EISCONN;
+	default:
+		return -EINVAL;
+	}
+}
+
 /**
  * rca_notify() - the QP of an id saw an event
  * @id: the id
  * @event: IB_EVENT_COMM_EST or IB_EVENT_PATH_MIG
+ *
+ * That it has received is not told to the lower id, which goes on to repeat its reply, so
+ * that the RTU comes: ib_cm would take the connection for established at once, and leave
+ * it to work to stop the repetitions, which it forgets when a disconnect comes first. Who
+ * destroys the lower id then waits for them, for a minute or more.
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0; -EINVAL another event or wrong state; -EISCONN; -ENXIO.
@@ -430,8 +453,10 @@ int rca_notify(struct rca_id *id, u32 event)
 	mutex_lock(&id->op);
 	if (rca_id_state(id) == RCA_ST_REMOVED)
 		ret = -ENXIO;
-	else if (id->lower && (event == IB_EVENT_COMM_EST || event == IB_EVENT_PATH_MIG))
-		ret = id->dev->tp->notify(id->lower, event);
+	else if (id->lower && event == IB_EVENT_COMM_EST)
+		ret = id->dev->tp->over_tcp ? 0 : established(id);
+	else if (id->lower && event == IB_EVENT_PATH_MIG)
+		ret = id->dev->tp->path_migrated(id->lower);
 	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "notify", ret);
 	mutex_unlock(&id->op);
 	return ret;

@@ -45,6 +45,12 @@ struct row {
 #define LATE_DISC	[RCA_IN_DREP] = IGN, [RCA_IN_DREQ_TIMEOUT] = IGN
 
 /*
+ * When the QP has received first, the ready-to-use is still to come. Without it the lower id
+ * cannot hear of the peer's end, nor tell it of ours.
+ */
+#define SILENT		[RCA_IN_RTU] = IGN, [RCA_IN_REP_TIMEOUT] = POST(CLOSED, DISCONNECTED)
+
+/*
  * rdma_disconnect() on an id that tried to connect succeeds whatever became of
  * the connection (librdmacm programs call it twice, and on failed ids), and on
  * a listener, where it does nothing.
@@ -149,7 +155,7 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		/* The lower id saw the end of a connection that never told us. */
 		[RCA_IN_TIMEWAIT_EXIT] = POST(CLOSED, DISCONNECTED),
 		[RCA_IN_DOWN] = POST(CLOSED, DISCONNECTED),
-		LATE_ACTIVE, LATE_PASSIVE, DESTROY, REMOVE,
+		SILENT, LATE_ACTIVE, DESTROY, REMOVE,
 	},
 	[RCA_ST_DREQ_SENT] = {
 		[RCA_IN_DISCONNECT_FAIL] = POST(DISCONNECTED, DISCONNECTED),
@@ -161,7 +167,7 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		[RCA_IN_DOWN] = POST(CLOSED, DISCONNECTED),
 		[RCA_IN_ESTABLISH_FAIL] = IGN,
 		[RCA_IN_ACCEPT_FAIL] = IGN,
-		LATE_ACTIVE, LATE_PASSIVE, DISC_OK, DESTROY, REMOVE,
+		SILENT, LATE_ACTIVE, DISC_OK, DESTROY, REMOVE,
 	},
 	[RCA_ST_DISCONNECTED] = {
 		[RCA_IN_TIMEWAIT_EXIT] = POST(CLOSED, TIMEWAIT_EXIT),

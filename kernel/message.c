@@ -61,6 +61,7 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
 	struct rca_event *ev = NULL;
 	struct rca_step step;
 	unsigned long flags;
+	bool again;
 
 	if (is_message(event->input))
 		rca_pace_answered(id);
@@ -86,6 +87,8 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
 	}
 	if (step.verdict == RCA_TAKE && step.next == RCA_ST_REP_RCVD)
 		rca_retry_replied_locked(id);
+	/* Pairs with rca_id_ask(). */
+	again = event->input == RCA_IN_RTU && id->setup && READ_ONCE(id->setup->unsent);
 	spin_unlock_irqrestore(&id->lock, flags);
 	rca_event_free(ev);
 	/* Now that the state says so: nobody sends it again, and what the peer owes is less. */
@@ -93,7 +96,7 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
 		rca_pace_end(id);
 
 	/* Closed: the transport answers late messages without the lower id. */
-	if ((step.action & RCA_ACT_FINISH) ||
+	if (again || (step.action & RCA_ACT_FINISH) ||
 	    (step.verdict == RCA_TAKE && step.next == RCA_ST_CLOSED))
 		rca_id_kick(id);
 	return step.action;

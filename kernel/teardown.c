@@ -39,7 +39,8 @@ static bool start_linger(struct rca_id *id, enum rca_state was)
 		return false;
 	if (was == RCA_ST_DREQ_SENT)
 		return true;
-	return !rca_pace_begin(id) || !id->dev->tp->disconnect(id->lower);
+	id->setup->farewell = jiffies + rca_id_farewell(id);
+	return !rca_pace_begin(id) || rca_id_ask(id);
 }
 
 /**

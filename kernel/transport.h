@@ -241,8 +241,8 @@ struct rca_tp_upcalls {
  *                NULL
  * @ready: send a ready-to-use; -ECONNRESET: likewise
  * @reject: send a reject with an IBTA reason
- * @disconnect: send a disconnect request
- * @notify: the QP saw an event (communication established, path migrated)
+ * @disconnect: send a disconnect request; -EAGAIN: the peer's ready-to-use comes first
+ * @path_migrated: the QP uses the alternate path now
  * @check_qp: may the caller have peers connect to a QP of this number? 0 or -EPERM
  * @qp_attr: attributes for attr->qp_state
  * @sidr_request: ask for the peer's QP; ends with RCA_IN_REP, RCA_IN_REJ or
@@ -271,7 +271,7 @@ struct rca_tp_ops {
 	int (*ready)(void *lower);
 	int (*reject)(void *lower, int reason, const void *data, u8 len);
 	int (*disconnect)(void *lower);
-	int (*notify)(void *lower, enum ib_event_type event);
+	int (*path_migrated)(void *lower);
 	int (*check_qp)(struct ib_device *dev, u32 qp_num);
 	int (*qp_attr)(void *lower, struct ib_qp_attr *attr, int *mask);
 	int (*sidr_request)(void *lower, const struct rca_tp_req *req);

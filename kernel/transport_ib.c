@@ -17,7 +17,6 @@
 #include "group_ib.h"
 #include "qpowner.h"
 #include "timing.h"
-#include "transport_ib_notify.h"
 #include "transport_ib_sidr.h"
 
 static const struct rca_tp_upcalls *above;
@@ -107,7 +106,6 @@ static int conn_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 	/* The peer waits for the answer, not for our application. */
 	if (action & RCA_ACT_DREP)
 		ib_send_cm_drep(cm_id, NULL, 0);
-	rca_tp_ib_notified(cm_id);
 	return 0;
 }
 
@@ -280,14 +278,32 @@ static int ib_reject(void *lower, int reason, const void *data, u8 len)
 	return ib_send_cm_rej(lower, reason, NULL, 0, data, len);
 }
 
+/* ib_cm disconnects what is established for it, and gives up what waits in vain for that. */
 static int ib_disconnect(void *lower)
 {
-	return ib_send_cm_dreq(lower, NULL, 0);
+	struct ib_cm_id *cm_id = lower;
+	int ret;
+
+	for (;;) {
+		ret = ib_send_cm_dreq(cm_id, NULL, 0);
+		if (ret != -EINVAL)
+			return ret;
+		switch (READ_ONCE(cm_id->state)) {
+		case IB_CM_ESTABLISHED:		/* just now */
+			break;
+		case IB_CM_REP_SENT:
+		case IB_CM_MRA_REP_RCVD:
+		case IB_CM_IDLE:
+			return -EAGAIN;
+		default:
+			return -EINVAL;
+		}
+	}
 }
 
-static int ib_notify(void *lower, enum ib_event_type event)
+static int ib_path_migrated(void *lower)
 {
-	return rca_tp_ib_notify(lower, event);
+	return ib_cm_notify(lower, IB_EVENT_PATH_MIG);
 }
 
 static int ib_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
@@ -368,7 +384,7 @@ const struct rca_tp_ops rca_tp_ib = {
 	.ready = ib_ready,
 	.reject = ib_reject,
 	.disconnect = ib_disconnect,
-	.notify = ib_notify,
+	.path_migrated = ib_path_migrated,
 	.check_qp = rca_qpowner_check,
 	.qp_attr = ib_qp_attr,
 	.sidr_request = rca_tp_ib_sidr_request,

@@ -265,7 +265,7 @@ static int iw_disconnect(void *_lower)
 	return iw_cm_disconnect(lower->cm_id, 0);
 }
 
-static int iw_notify(void *lower, enum ib_event_type event)
+static int iw_path_migrated(void *lower)
 {
 	return 0;
 }
@@ -318,7 +318,7 @@ const struct rca_tp_ops rca_tp_iw = {
 	.ready = iw_ready,
 	.reject = iw_reject,
 	.disconnect = iw_disconnect,
-	.notify = iw_notify,
+	.path_migrated = iw_path_migrated,
 	.check_qp = rca_qpowner_check,
 	.qp_attr = iw_qp_attr,
 	.sidr_request = iw_sidr_request,

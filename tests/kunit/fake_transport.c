@@ -116,7 +116,7 @@ static int fake_tp_check_qp(struct ib_device *dev, u32 qp_num)
 	return qp_num == FAKE_FOREIGN_QP ? -EPERM : 0;
 }
 
-static int fake_tp_notify(void *lower, enum ib_event_type event)
+static int fake_tp_path_migrated(void *lower)
 {
 	return 0;
 }
@@ -188,7 +188,7 @@ static const struct rca_tp_ops fake_ops = {
 	.ready = fake_tp_ready,
 	.reject = fake_tp_reject,
 	.disconnect = fake_tp_disconnect,
-	.notify = fake_tp_notify,
+	.path_migrated = fake_tp_path_migrated,
 	.check_qp = fake_tp_check_qp,
 	.qp_attr = fake_tp_qp_attr,
 	.sidr_request = fake_tp_sidr_request,

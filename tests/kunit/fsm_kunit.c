@@ -54,14 +54,14 @@ static const struct expectation expected[] = {
 	  " disconnect= destroy>destroying remove>removed:11" },
 	{ RCA_ST_CONNECTED,
 	  "disconnect>dreq-sent dreq>disconnected:10! rej>failed:8 establish-fail>failed"
-	  " accept-fail= timewait-exit>closed:10 down>closed:10 rep= req-timeout= rtu= rep-timeout="
-	  " drep>disconnected:10 dreq-timeout>disconnected:10"
+	  " accept-fail= timewait-exit>closed:10 down>closed:10 rep= req-timeout= rtu="
+	  " rep-timeout>closed:10 drep>disconnected:10 dreq-timeout>disconnected:10"
 	  " destroy>destroying remove>removed:11" },
 	{ RCA_ST_DREQ_SENT,
 	  "disconnect-fail>disconnected:10 drep>disconnected:10 dreq>disconnected:10!"
 	  " dreq-timeout>disconnected:10 rej>disconnected:10 timewait-exit>closed:10"
-	  " down>closed:10"
-	  " establish-fail= accept-fail= rep= req-timeout= rtu= rep-timeout= disconnect="
+	  " down>closed:10 rep-timeout>closed:10"
+	  " establish-fail= accept-fail= rep= req-timeout= rtu= disconnect="
 	  " destroy>destroying remove>removed:11" },
 	{ RCA_ST_DISCONNECTED,
 	  "timewait-exit>closed:15 down>closed dreq=! rej= establish-fail= accept-fail= disconnect-fail="

@@ -15,8 +15,8 @@
 /* What stock takes for a message that was lost once. No row comes near to it. */
 #define STOCK_SECONDS 4.0
 
-/* rca_connect() and all that follows, until both ends are connected. */
-static void connect_both(struct pair *p)
+/* rca_connect() and all that follows, until the client's ready-to-use is on its way. */
+static void connect_client(struct pair *p)
 {
 	event_t ev;
 
@@ -26,6 +26,11 @@ static void connect_both(struct pair *p)
 	EXPECT_EQ(rca_accept(p->ctx, p->server, SERVER, NULL, 0), 0);
 	EXPECT_EVENT(p->cq, CONNECT_RESPONSE, p->client);
 	EXPECT_EQ(rca_establish(p->ctx, p->client), 0);
+}
+
+static void connect_both(struct pair *p)
+{
+	connect_client(p);
 	EXPECT_EVENT(p->lq, ESTABLISHED, p->server);
 	EXPECT(!event_waits(p->lq));
 	EXPECT(!event_waits(p->cq));
@@ -231,6 +236,35 @@ TEST(client_with_long_timers_is_asked_often_enough)
 	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
 	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
 	EXPECT(seen_by("drop DREQ") >= 4);
+}
+
+/* The server's QP has received, and the client's ready-to-use was lost: the end comes after it. */
+static void ends_before_it_is_ready(int (*end)(int ctx, uint32_t id))
+{
+	struct pair p;
+	double took;
+
+	pair_apart(&p);
+	lose("drop RTU count=2");
+	connect_client(&p);
+	EXPECT_EQ(rca_notify(p.ctx, p.server, 4 /* IBV_EVENT_COMM_EST */), 0);
+	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+	took = now();
+	EXPECT_EQ(end(p.ctx, p.server), 0);
+	took = now() - took;
+	EXPECT(took < 2);
+	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
+	EXPECT(seen_by("drop RTU") >= 3);
+}
+
+TEST(disconnect_waits_for_ready_to_use)
+{
+	ends_before_it_is_ready(rca_disconnect);
+}
+
+TEST(destroyed_id_waits_for_ready_to_use)
+{
+	ends_before_it_is_ready(rca_destroy);
 }
 
 /* In the background: the call does not wait. */

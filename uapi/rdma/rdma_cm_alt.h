@@ -785,7 +785,7 @@ struct rdma_cm_alt_disconnect {
  *
  * Errors: EINVAL other event or wrong state; EISCONN already established; ENXIO; ENOMEM.
  *
- * Waits for nothing; with IBV_EVENT_COMM_EST for ib_cm to get to it, up to 5 s.
+ * Waits for nothing.
  */
 struct rdma_cm_alt_notify {
 	__u32 size;
