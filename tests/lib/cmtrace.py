@@ -66,13 +66,14 @@ def process_of(tid: int) -> int:
     return int(re.search(r"^Tgid:\s*(\d+)", status, re.MULTILINE)[1])
 
 
-def has_probes() -> bool:
-    """Has this kernel kprobes? User-mode Linux has none."""
-    return (TRACING / "kprobe_events").exists()
+class NoProbes(Exception):
+    """This kernel has none, as User-mode Linux."""
 
 
 def add_probes() -> None:
     """Make the probes of stock's functions; once a boot."""
+    if not (TRACING / "kprobe_events").exists():
+        raise NoProbes("this kernel has no kprobes, which say what stack a program is on")
     for name, function in _PROBES.items():
         if (TRACING / f"events/rca_test/{name}").exists():
             continue
