@@ -94,8 +94,8 @@ struct rca_then {
  * @pace: when the id may send to its peer
  * @timer: has the work of the id run; holds a reference of it while it is pending
  * @farewell: disconnecting: when it does not wait any more, in jiffies (lock: rca_id.op)
- * @unsent: the disconnect request has to wait for the peer's ready-to-use (lock: rca_id.op to
- *          change it; read without)
+ * @unsent: the disconnect request has to wait for the peer's ready-to-use (set with rca_id.op;
+ *          a message ends it with rca_id.lock)
  * @rcu: for callbacks that come late
  *
  * Every id has one from the beginning. It goes when the id is connected, so that

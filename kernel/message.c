@@ -89,6 +89,8 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
 		rca_retry_replied_locked(id);
 	/* Pairs with rca_id_ask(). */
 	again = event->input == RCA_IN_RTU && id->setup && READ_ONCE(id->setup->unsent);
+	if ((step.action & RCA_ACT_FINISH) && id->setup)
+		WRITE_ONCE(id->setup->unsent, false);
 	spin_unlock_irqrestore(&id->lock, flags);
 	rca_event_free(ev);
 	/* Now that the state says so: nobody sends it again, and what the peer owes is less. */

@@ -293,7 +293,6 @@ static int ib_disconnect(void *lower)
 			break;
 		case IB_CM_REP_SENT:
 		case IB_CM_MRA_REP_RCVD:
-		case IB_CM_IDLE:
 			return -EAGAIN;
 		default:
 			return -EINVAL;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* A connection's begin: request, reply, reject, and what travels along. */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "limits.h"
 #include "rca_test.h"
 
 /* A CONNECT of the client of a pair; tests change members. */
@@ -320,32 +320,23 @@ TEST(traffic_may_come_before_ready_to_use)
 	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
 }
 
-/* No work of this processor, such as that of ib_cm, comes in between. */
-static void stay_alone(bool alone)
-{
-	struct sched_param param = { .sched_priority = alone };
-	cpu_set_t here, all;
-
-	CPU_ZERO(&here);
-	CPU_SET(sched_getcpu(), &here);
-	memset(&all, 0xff, sizeof(all));
-	EXPECT(!sched_setaffinity(0, sizeof(here), alone ? &here : &all));
-	EXPECT(!sched_setscheduler(0, alone ? SCHED_FIFO : SCHED_OTHER, &param));
-}
-
-/* ib_cm leaves it to work to stop repeating the reply; what it repeats, a destroy waits for. */
+/* It waits in the background for the peer's ready-to-use, but not when the peer is gone. */
 TEST(notified_id_is_destroyed_at_once)
 {
+	uint32_t before;
 	time_t began;
 	struct pair p;
 
 	pair_accept(&p, NULL);
-	stay_alone(true);
+	before = usage_as(0, p.ctx, IDS).out_user_used;
 	EXPECT_EQ(rca_notify(p.ctx, p.server, 4), 0);
 	began = time(NULL);
 	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
 	EXPECT(time(NULL) - began <= 3);
-	stay_alone(false);
+	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+	while (usage_as(0, p.ctx, IDS).out_user_used > before - 2 && time(NULL) - began <= 6)
+		usleep(10000);
+	EXPECT(time(NULL) - began <= 6);
 }
 
 TEST(notify_of_other_events_is_einval)

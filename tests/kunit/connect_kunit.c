@@ -12,50 +12,10 @@
 #include <kunit/test.h>
 #include <rdma/ib_cm.h>
 
-#include "fake_transport.h"
+#include "fake_suite.h"
 #include "message.h"
 #include "teardown.h"
 #include "wire.h"
-
-#define COOKIE 0x5eed
-
-static int connect_init(struct kunit *test)
-{
-	test->priv = fake_create(test);
-	return 0;
-}
-
-static void connect_exit(struct kunit *test)
-{
-	struct fake *fake = test->priv;
-
-	fake_destroy(fake);
-	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	KUNIT_EXPECT_TRUE(test, list_empty(&fake->dev.ids));
-	KUNIT_EXPECT_EQ(test, refcount_read(&fake->dev.ref), 1);
-}
-
-static void expect_event(struct kunit *test, u32 type, int status)
-{
-	struct rdma_cm_alt_event rec;
-
-	KUNIT_ASSERT_TRUE_MSG(test, fake_take_event(test->priv, &rec), "no event, %u wanted", type);
-	KUNIT_EXPECT_EQ(test, rec.type, type);
-	KUNIT_EXPECT_EQ(test, rec.status, status);
-	KUNIT_EXPECT_EQ(test, rec.cookie, (u64)COOKIE);
-}
-
-static void expect_no_event(struct kunit *test)
-{
-	struct rdma_cm_alt_event rec;
-
-	KUNIT_EXPECT_FALSE_MSG(test, fake_take_event(test->priv, &rec), "event %u", rec.type);
-}
-
-static void expect_state(struct kunit *test, struct rca_id *id, enum rca_state state)
-{
-	KUNIT_EXPECT_STREQ(test, rca_state_name(rca_id_state(id)), rca_state_name(state));
-}
 
 static struct rca_tp_conn params(u8 len)
 {
@@ -71,11 +31,11 @@ static struct rca_tp_conn params(u8 len)
 
 static struct rca_id *connecting(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params(4);
 
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
-	expect_state(test, id, RCA_ST_REQ_SENT);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	return id;
 }
 
@@ -84,9 +44,9 @@ static struct rca_id *connected(struct kunit *test)
 	struct rca_id *id = connecting(test);
 
 	fake_message(id, RCA_IN_REP, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
 	KUNIT_ASSERT_EQ(test, rca_establish(id), 0);
-	expect_state(test, id, RCA_ST_CONNECTED);
+	fake_expect_state(test, id, RCA_ST_CONNECTED);
 	return id;
 }
 
@@ -95,8 +55,8 @@ static struct rca_id *accepted(struct kunit *test)
 	struct rca_id *id = fake_child(test, test->priv);
 	struct rca_tp_conn conn = params(196);
 
-	KUNIT_ASSERT_EQ(test, rca_accept(id, COOKIE, &conn), 0);
-	expect_state(test, id, RCA_ST_REP_SENT);
+	KUNIT_ASSERT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), 0);
+	fake_expect_state(test, id, RCA_ST_REP_SENT);
 	return id;
 }
 
@@ -118,26 +78,26 @@ static void connect_sends_header_and_private_data(struct kunit *test)
 
 static void connect_private_data_limit_is_56(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params(57);
 
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -EINVAL);
-	expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
+	fake_expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
 	conn = params(56);
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
 }
 
 static void connect_send_failure_changes_nothing(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params(0);
 	struct fake *fake = test->priv;
 
 	fake->fail = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -ENOMEM);
-	expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
+	fake_expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
 }
 
@@ -147,7 +107,7 @@ static void connect_twice_is_einval(struct kunit *test)
 	struct rca_tp_conn conn = params(0);
 
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -EINVAL);
-	expect_state(test, id, RCA_ST_REQ_SENT);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 }
 
 static void reject_during_send(struct fake *fake, void *lower)
@@ -159,14 +119,14 @@ static void reject_during_send(struct fake *fake, void *lower)
 
 static void connect_rejected_before_it_returns(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params(0);
 	struct fake *fake = test->priv;
 
 	fake->during = reject_during_send;
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
-	expect_state(test, id, RCA_ST_FAILED);
-	expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, 28);
+	fake_expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, 28);
 }
 
 static void connect_timeout_is_unreachable(struct kunit *test)
@@ -174,9 +134,9 @@ static void connect_timeout_is_unreachable(struct kunit *test)
 	struct rca_id *id = connecting(test);
 
 	fake_message(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
-	expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
 	fake_message(id, RCA_IN_REP, 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 }
 
@@ -204,8 +164,8 @@ static void duplicate_reply_is_ignored(struct kunit *test)
 	struct rca_id *id = connected(test);
 
 	fake_message(id, RCA_IN_REP, 0);
-	expect_no_event(test);
-	expect_state(test, id, RCA_ST_CONNECTED);
+	fake_expect_no_event(test);
+	fake_expect_state(test, id, RCA_ST_CONNECTED);
 }
 
 static void establish_twice_is_einval(struct kunit *test)
@@ -221,10 +181,10 @@ static void establish_send_failure_fails_the_connection(struct kunit *test)
 	struct fake *fake = test->priv;
 
 	fake_message(id, RCA_IN_REP, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
 	fake->fail = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, rca_establish(id), -ENOMEM);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_EQ(test, fake->rejects, 1);
 }
 
@@ -235,13 +195,13 @@ static void establish_that_crosses_a_reject_loses_no_event(struct kunit *test)
 	struct fake *fake = test->priv;
 
 	fake_message(id, RCA_IN_REP, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
 	fake->fail = -ECONNRESET;
 	KUNIT_EXPECT_EQ(test, rca_establish(id), -EINVAL);
 	KUNIT_EXPECT_EQ(test, fake->rejects, 0);
 	fake_message(id, RCA_IN_REJ, 28);
-	expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, 28);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, 28);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 }
 
 static void accept_that_crosses_a_reject_says_so(struct kunit *test)
@@ -251,10 +211,10 @@ static void accept_that_crosses_a_reject_says_so(struct kunit *test)
 	struct fake *fake = test->priv;
 
 	fake->fail = -ECONNRESET;
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -ECONNRESET);
 	fake_message(id, RCA_IN_REJ, 28);
-	expect_no_event(test);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_no_event(test);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 }
 
 static void quiet_accept_tells_of_the_end_alone(struct kunit *test)
@@ -262,12 +222,12 @@ static void quiet_accept_tells_of_the_end_alone(struct kunit *test)
 	struct rca_id *id = fake_child(test, test->priv);
 	struct rca_tp_conn conn = params(0);
 
-	KUNIT_ASSERT_EQ(test, rca_accept_as(id, COOKIE, &conn, true), 0);
+	KUNIT_ASSERT_EQ(test, rca_accept_as(id, FAKE_COOKIE, &conn, true), 0);
 	fake_message(id, RCA_IN_RTU, 0);
-	expect_state(test, id, RCA_ST_CONNECTED);
-	expect_no_event(test);
+	fake_expect_state(test, id, RCA_ST_CONNECTED);
+	fake_expect_no_event(test);
 	fake_message(id, RCA_IN_DREQ, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
 }
 
 static void quiet_accept_tells_of_a_failure(struct kunit *test)
@@ -275,9 +235,9 @@ static void quiet_accept_tells_of_a_failure(struct kunit *test)
 	struct rca_id *id = fake_child(test, test->priv);
 	struct rca_tp_conn conn = params(0);
 
-	KUNIT_ASSERT_EQ(test, rca_accept_as(id, COOKIE, &conn, true), 0);
+	KUNIT_ASSERT_EQ(test, rca_accept_as(id, FAKE_COOKIE, &conn, true), 0);
 	fake_message(id, RCA_IN_REP_TIMEOUT, -ETIMEDOUT);
-	expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
 }
 
 static void disconnect_is_answered(struct kunit *test)
@@ -285,13 +245,13 @@ static void disconnect_is_answered(struct kunit *test)
 	struct rca_id *id = connected(test);
 
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 	fake_message(id, RCA_IN_DREP, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
 	fake_message(id, RCA_IN_TIMEWAIT_EXIT, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void disconnect_times_out(struct kunit *test)
@@ -300,7 +260,7 @@ static void disconnect_times_out(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 	fake_message(id, RCA_IN_DREQ_TIMEOUT, -ETIMEDOUT);
-	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, -ETIMEDOUT);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, -ETIMEDOUT);
 }
 
 static void disconnect_send_failure_still_ends(struct kunit *test)
@@ -310,7 +270,7 @@ static void disconnect_send_failure_still_ends(struct kunit *test)
 
 	fake->fail = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
 }
 
 static void peer_disconnects_and_is_answered(struct kunit *test)
@@ -318,11 +278,11 @@ static void peer_disconnects_and_is_answered(struct kunit *test)
 	struct rca_id *id = connected(test);
 
 	KUNIT_EXPECT_EQ(test, (int)fake_message(id, RCA_IN_DREQ, 0), (int)RCA_ACT_DREP);
-	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 	/* A repeated request is answered, and not told twice. */
 	KUNIT_EXPECT_EQ(test, (int)fake_message(id, RCA_IN_DREQ, 0), (int)RCA_ACT_DREP);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void both_disconnect_at_once(struct kunit *test)
@@ -331,9 +291,9 @@ static void both_disconnect_at_once(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 	KUNIT_EXPECT_EQ(test, (int)fake_message(id, RCA_IN_DREQ, 0), (int)RCA_ACT_DREP);
-	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
 	fake_message(id, RCA_IN_DREP, 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 /* ib_cm disconnects by itself when a new connection shows that the peer has forgotten this one. */
@@ -343,16 +303,16 @@ static void stale_connection_ends_with_its_events(struct kunit *test)
 	struct fake *fake = test->priv;
 
 	fake_message(id, RCA_IN_DREP, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
 	fake_message(id, RCA_IN_TIMEWAIT_EXIT, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
 
 	id = connected(test);
 	fake_message(id, RCA_IN_DREQ_TIMEOUT, -ETIMEDOUT);
-	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, -ETIMEDOUT);
-	expect_no_event(test);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, -ETIMEDOUT);
+	fake_expect_no_event(test);
 }
 
 static void disconnect_before_establish_arrives(struct kunit *test)
@@ -360,9 +320,9 @@ static void disconnect_before_establish_arrives(struct kunit *test)
 	struct rca_id *id = connecting(test);
 
 	fake_message(id, RCA_IN_REP, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
 	KUNIT_EXPECT_EQ(test, (int)fake_message(id, RCA_IN_DREQ, 0), (int)RCA_ACT_DREP);
-	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
 	KUNIT_EXPECT_EQ(test, rca_establish(id), -EINVAL);
 }
 
@@ -373,9 +333,9 @@ static void accept_is_established(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, fake->replies, 1);
 	fake_message(id, RCA_IN_RTU, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_ESTABLISHED, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_ESTABLISHED, 0);
 	fake_message(id, RCA_IN_RTU, 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void accept_private_data_limit_is_196(struct kunit *test)
@@ -383,8 +343,8 @@ static void accept_private_data_limit_is_196(struct kunit *test)
 	struct rca_id *id = fake_child(test, test->priv);
 	struct rca_tp_conn conn = params(197);
 
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -EINVAL);
-	expect_state(test, id, RCA_ST_REQ_RCVD);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -EINVAL);
+	fake_expect_state(test, id, RCA_ST_REQ_RCVD);
 }
 
 static void accept_twice_is_einval(struct kunit *test)
@@ -392,7 +352,7 @@ static void accept_twice_is_einval(struct kunit *test)
 	struct rca_id *id = accepted(test);
 	struct rca_tp_conn conn = params(0);
 
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -EINVAL);
 }
 
 static void accept_send_failure_rejects(struct kunit *test)
@@ -402,10 +362,10 @@ static void accept_send_failure_rejects(struct kunit *test)
 	struct fake *fake = test->priv;
 
 	fake->fail = -ENOMEM;
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, fake->rejects, 1);
 	KUNIT_EXPECT_EQ(test, fake->last_reason, (int)IB_CM_REJ_CONSUMER_DEFINED);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 }
 
 static void accept_after_client_went_is_econnreset(struct kunit *test)
@@ -414,8 +374,8 @@ static void accept_after_client_went_is_econnreset(struct kunit *test)
 	struct rca_tp_conn conn = params(0);
 
 	fake_message(id, RCA_IN_REJ, 4);
-	expect_no_event(test);
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -ECONNRESET);
+	fake_expect_no_event(test);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -ECONNRESET);
 }
 
 static void accept_lost_ready_then_data_then_disconnect(struct kunit *test)
@@ -423,9 +383,9 @@ static void accept_lost_ready_then_data_then_disconnect(struct kunit *test)
 	struct rca_id *id = accepted(test);
 
 	KUNIT_EXPECT_EQ(test, (int)fake_message(id, RCA_IN_DREQ, 0), (int)RCA_ACT_DREP);
-	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
 	fake_message(id, RCA_IN_REP_TIMEOUT, -ETIMEDOUT);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void reject_checks_reason_length_and_state(struct kunit *test)
@@ -457,7 +417,7 @@ static void destroy_connected_waits_for_the_answer(struct kunit *test)
 	fake_message(id, RCA_IN_DREP, 0);
 	rca_id_flush(id);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 	rca_id_put(id);
 }
 
@@ -508,14 +468,14 @@ static void accept_overtaken_by_a_reject_is_told_once(struct kunit *test)
 
 	fake->during = reject_during_send;
 	fake->fail_after = -EINVAL;
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, 28);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, 28);
 	KUNIT_EXPECT_EQ(test, fake->rejects, 0);
 }
 
 static void set_queue_after_destroy_attaches_nothing(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct fake *fake = test->priv;
 	u32 reported;
 
@@ -545,7 +505,7 @@ static void destroy_drops_undelivered_events(struct kunit *test)
 	fake_message(id, RCA_IN_REP, 0);
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
 	KUNIT_EXPECT_EQ(test, reported, 0u);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void removal_in_each_state_tells_once_and_gives_all_back(struct kunit *test)
@@ -559,12 +519,12 @@ static void removal_in_each_state_tells_once_and_gives_all_back(struct kunit *te
 	rca_teardown_device(&fake->dev);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	for (i = 0; i < ARRAY_SIZE(ids); i++) {
-		expect_event(test, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, 0);
-		expect_state(test, ids[i], RCA_ST_REMOVED);
+		fake_expect_event(test, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, 0);
+		fake_expect_state(test, ids[i], RCA_ST_REMOVED);
 		KUNIT_EXPECT_EQ(test, rca_connect(ids[i], &conn), -ENXIO);
 		KUNIT_EXPECT_EQ(test, rca_disconnect(ids[i]), -ENXIO);
 	}
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void timewait_exit_destroys_the_lower_id(struct kunit *test)
@@ -576,8 +536,8 @@ static void timewait_exit_destroys_the_lower_id(struct kunit *test)
 	fake_message(id, RCA_IN_TIMEWAIT_EXIT, 0);
 	rca_id_flush(id);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 }
 
@@ -624,8 +584,8 @@ static struct kunit_case connect_cases[] = {
 
 static struct kunit_suite connect_suite = {
 	.name = "rdma_cm_alt_connect",
-	.init = connect_init,
-	.exit = connect_exit,
+	.init = fake_suite_init,
+	.exit = fake_suite_exit,
 	.test_cases = connect_cases,
 };
 kunit_test_suite(connect_suite);

@@ -12,54 +12,13 @@
 #include <rdma/ib_cm.h>
 
 #include "demux.h"
-#include "fake_transport.h"
+#include "fake_suite.h"
 #include "qpattr.h"
 #include "request.h"
 #include "teardown.h"
 #include "wire.h"
 
-#define COOKIE 0x5eed
 #define OTHER_QKEY 0x0badcafe
-
-static int datagram_init(struct kunit *test)
-{
-	test->priv = fake_create(test);
-	return 0;
-}
-
-static void datagram_exit(struct kunit *test)
-{
-	struct fake *fake = test->priv;
-
-	fake_destroy(fake);
-	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	KUNIT_EXPECT_TRUE(test, list_empty(&fake->dev.ids));
-	KUNIT_EXPECT_EQ(test, refcount_read(&fake->dev.ref), 1);
-}
-
-/* Reads the event and gives its record, for more questions. */
-static struct rdma_cm_alt_event expect_event(struct kunit *test, u32 type, int status)
-{
-	struct rdma_cm_alt_event rec;
-
-	KUNIT_EXPECT_TRUE_MSG(test, fake_take_event(test->priv, &rec), "no event, %u wanted", type);
-	KUNIT_EXPECT_EQ(test, rec.type, type);
-	KUNIT_EXPECT_EQ(test, rec.status, status);
-	KUNIT_EXPECT_EQ(test, rec.cookie, (u64)COOKIE);
-	return rec;
-}
-
-static void expect_no_event(struct kunit *test)
-{
-	struct rdma_cm_alt_event rec;
-
-	KUNIT_EXPECT_FALSE_MSG(test, fake_take_event(test->priv, &rec), "event %u", rec.type);
-}
-
-static void expect_state(struct kunit *test, struct rca_id *id, enum rca_state state)
-{
-	KUNIT_EXPECT_STREQ(test, rca_state_name(rca_id_state(id)), rca_state_name(state));
-}
 
 static struct rca_tp_conn params(u8 len)
 {
@@ -70,11 +29,11 @@ static struct rca_tp_conn params(u8 len)
 
 static struct rca_id *asking(struct kunit *test)
 {
-	struct rca_id *id = fake_active_datagram(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_datagram(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params(4);
 
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
-	expect_state(test, id, RCA_ST_SIDR_SENT);
+	fake_expect_state(test, id, RCA_ST_SIDR_SENT);
 	return id;
 }
 
@@ -83,7 +42,7 @@ static struct rca_id *answered(struct kunit *test)
 	struct rca_id *id = asking(test);
 
 	fake_message(id, RCA_IN_REP, 0);
-	expect_state(test, id, RCA_ST_SIDR_DONE);
+	fake_expect_state(test, id, RCA_ST_SIDR_DONE);
 	return id;
 }
 
@@ -92,8 +51,8 @@ static struct rca_id *accepted(struct kunit *test)
 	struct rca_id *id = fake_datagram_child(test, test->priv);
 	struct rca_tp_conn conn = params(0);
 
-	KUNIT_ASSERT_EQ(test, rca_accept(id, COOKIE, &conn), 0);
-	expect_state(test, id, RCA_ST_SIDR_DONE);
+	KUNIT_ASSERT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), 0);
+	fake_expect_state(test, id, RCA_ST_SIDR_DONE);
 	return id;
 }
 
@@ -135,12 +94,12 @@ static void request_has_header_and_private_data(struct kunit *test)
 
 static void request_private_data_limit_is_180(struct kunit *test)
 {
-	struct rca_id *id = fake_active_datagram(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_datagram(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params(181);
 	struct fake *fake = test->priv;
 
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -EINVAL);
-	expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
+	fake_expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
 	conn = params(180);
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_req_len, 216);
@@ -148,29 +107,29 @@ static void request_private_data_limit_is_180(struct kunit *test)
 
 static void request_that_cannot_be_sent_changes_nothing(struct kunit *test)
 {
-	struct rca_id *id = fake_active_datagram(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_datagram(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params(0);
 	struct fake *fake = test->priv;
 
 	fake->fail = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -ENOMEM);
-	expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
+	fake_expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	KUNIT_EXPECT_NULL(test, id->spare);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
 }
 
 static void request_without_a_way_is_not_sent(struct kunit *test)
 {
-	struct rca_id *id = fake_active_datagram(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_datagram(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params(0);
 	struct fake *fake = test->priv;
 
 	kfree(id->setup->path);
 	id->setup->path = NULL;
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -EINVAL);
-	expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
+	fake_expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
 	KUNIT_EXPECT_EQ(test, fake->sidr_requests, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 }
@@ -181,7 +140,7 @@ static void reply_is_established(struct kunit *test)
 	struct rdma_cm_alt_event rec;
 	struct fake *fake = test->priv;
 
-	rec = expect_event(test, RDMA_CM_ALT_EVENT_ESTABLISHED, 0);
+	rec = fake_expect_event(test, RDMA_CM_ALT_EVENT_ESTABLISHED, 0);
 	KUNIT_EXPECT_EQ(test, rec.flags,
 			(u32)(RDMA_CM_ALT_EVENT_F_UD | RDMA_CM_ALT_EVENT_F_ROUTE));
 	KUNIT_EXPECT_EQ(test, rec.qp_num, 77u);
@@ -204,14 +163,14 @@ static void reply_during_send(struct fake *fake, void *lower)
 
 static void reply_may_come_before_connect_returns(struct kunit *test)
 {
-	struct rca_id *id = fake_active_datagram(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_datagram(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params(0);
 	struct fake *fake = test->priv;
 
 	fake->during = reply_during_send;
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
-	expect_state(test, id, RCA_ST_SIDR_DONE);
-	expect_event(test, RDMA_CM_ALT_EVENT_ESTABLISHED, 0);
+	fake_expect_state(test, id, RCA_ST_SIDR_DONE);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_ESTABLISHED, 0);
 	rca_id_flush(id);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 }
@@ -223,11 +182,11 @@ static void refusal_is_unreachable_with_its_status(struct kunit *test)
 	struct rdma_cm_alt_event rec;
 
 	fake_message(id, RCA_IN_REJ, IB_SIDR_REJECT);
-	rec = expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, IB_SIDR_REJECT);
+	rec = fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, IB_SIDR_REJECT);
 	KUNIT_EXPECT_EQ(test, rec.qp_num, 0u);
 	KUNIT_EXPECT_EQ(test, (int)rec.ah_attr.sl, 0);
 	KUNIT_EXPECT_EQ(test, (int)rec.private_data[3], 4);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 }
@@ -238,10 +197,10 @@ static void timeout_is_unreachable(struct kunit *test)
 	struct rdma_cm_alt_event rec;
 
 	fake_message(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
-	rec = expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
+	rec = fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, rec.flags, (u32)RDMA_CM_ALT_EVENT_F_ROUTE);
 	KUNIT_EXPECT_EQ(test, (int)rec.ah_attr.sl, 0);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 }
 
 static void late_and_duplicate_answers_are_ignored(struct kunit *test)
@@ -250,16 +209,16 @@ static void late_and_duplicate_answers_are_ignored(struct kunit *test)
 	struct rca_id *done = answered(test), *failed = asking(test);
 	int i;
 
-	expect_event(test, RDMA_CM_ALT_EVENT_ESTABLISHED, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_ESTABLISHED, 0);
 	fake_message(failed, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
-	expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
 	for (i = 0; i < ARRAY_SIZE(late); i++) {
 		fake_message(done, late[i], 1);
 		fake_message(failed, late[i], 1);
 	}
-	expect_no_event(test);
-	expect_state(test, done, RCA_ST_SIDR_DONE);
-	expect_state(test, failed, RCA_ST_FAILED);
+	fake_expect_no_event(test);
+	fake_expect_state(test, done, RCA_ST_SIDR_DONE);
+	fake_expect_state(test, failed, RCA_ST_FAILED);
 	/* What came too late settles nothing. */
 	KUNIT_EXPECT_EQ(test, failed->qkey, 0u);
 }
@@ -271,16 +230,16 @@ static void reply_with_another_queue_key_is_an_address_error(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, settle(id, OTHER_QKEY), 0);
 	fake_message(id, RCA_IN_REP, 0);
-	rec = expect_event(test, RDMA_CM_ALT_EVENT_ADDR_ERROR, -EINVAL);
+	rec = fake_expect_event(test, RDMA_CM_ALT_EVENT_ADDR_ERROR, -EINVAL);
 	KUNIT_EXPECT_EQ(test, rec.qp_num, 0u);
 	KUNIT_EXPECT_EQ(test, rec.qkey, 0u);
 	KUNIT_EXPECT_EQ(test, (int)rec.ah_attr.sl, 0);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 }
 
 static void queue_key_is_settled_once(struct kunit *test)
 {
-	struct rca_id *id = fake_active_datagram(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_datagram(test, test->priv, FAKE_COOKIE);
 
 	KUNIT_EXPECT_EQ(test, rca_qkey(id), (u32)FAKE_QKEY);
 	KUNIT_EXPECT_EQ(test, settle(id, 0), -EINVAL);
@@ -300,8 +259,8 @@ static void accept_tells_the_qp_and_needs_no_lower_id(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->last_status, (int)IB_SIDR_SUCCESS);
 	KUNIT_EXPECT_EQ(test, fake->last_qkey, (u32)FAKE_QKEY);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	expect_no_event(test);
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -EINVAL);
+	fake_expect_no_event(test);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rca_reject(id, 0, NULL, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rca_establish(id), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
@@ -313,10 +272,10 @@ static void accept_private_data_limit_is_136(struct kunit *test)
 	struct rca_id *id = fake_datagram_child(test, test->priv);
 	struct rca_tp_conn conn = params(137);
 
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -EINVAL);
-	expect_state(test, id, RCA_ST_SIDR_RCVD);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -EINVAL);
+	fake_expect_state(test, id, RCA_ST_SIDR_RCVD);
 	conn = params(136);
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), 0);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), 0);
 }
 
 static void accept_with_a_queue_key(struct kunit *test)
@@ -327,11 +286,11 @@ static void accept_with_a_queue_key(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, settle(id, OTHER_QKEY), 0);
 	conn.qkey = FAKE_QKEY;
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -EINVAL);
-	expect_state(test, id, RCA_ST_SIDR_RCVD);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -EINVAL);
+	fake_expect_state(test, id, RCA_ST_SIDR_RCVD);
 	KUNIT_EXPECT_EQ(test, fake->sidr_replies, 0);
 	conn.qkey = 0;
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), 0);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), 0);
 	KUNIT_EXPECT_EQ(test, fake->last_qkey, (u32)OTHER_QKEY);
 }
 
@@ -342,12 +301,12 @@ static void accept_that_cannot_be_sent_fails_the_id(struct kunit *test)
 	struct fake *fake = test->priv;
 
 	fake->fail = -ENOMEM;
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -ENOMEM);
-	expect_state(test, id, RCA_ST_FAILED);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -ENOMEM);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 	/* Its end refuses the request. */
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -EINVAL);
-	expect_no_event(test);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -EINVAL);
+	fake_expect_no_event(test);
 }
 
 static void accept_with_a_qp_of_somebody_else(struct kunit *test)
@@ -357,11 +316,11 @@ static void accept_with_a_qp_of_somebody_else(struct kunit *test)
 	struct fake *fake = test->priv;
 
 	conn.qp_num = FAKE_FOREIGN_QP;
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -EPERM);
-	expect_state(test, id, RCA_ST_SIDR_RCVD);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -EPERM);
+	fake_expect_state(test, id, RCA_ST_SIDR_RCVD);
 	KUNIT_EXPECT_EQ(test, fake->sidr_replies, 0);
 	conn = params(0);
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), 0);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), 0);
 }
 
 static void reject_is_status_2(struct kunit *test)
@@ -373,14 +332,14 @@ static void reject_is_status_2(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, rca_reject(id, 5, NULL, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rca_reject(id, 0, data, 137), -EINVAL);
-	expect_state(test, id, RCA_ST_SIDR_RCVD);
+	fake_expect_state(test, id, RCA_ST_SIDR_RCVD);
 	KUNIT_EXPECT_EQ(test, rca_reject(id, 0, data, 136), 0);
 	KUNIT_EXPECT_EQ(test, fake->last_status, (int)IB_SIDR_REJECT);
 	KUNIT_EXPECT_EQ(test, fake->rejects, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_EQ(test, rca_reject(id, 0, NULL, 0), -EINVAL);
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 }
 
@@ -388,14 +347,14 @@ static void destroy_in_each_state_is_immediate(struct kunit *test)
 {
 	struct fake *fake = test->priv;
 
-	destroy(test, fake_active_datagram(test, fake, COOKIE));
+	destroy(test, fake_active_datagram(test, fake, FAKE_COOKIE));
 	destroy(test, asking(test));
 	destroy(test, fake_datagram_child(test, fake));
 	destroy(test, accepted(test));
 	destroy(test, answered(test));
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void answer_during_destroy(struct kunit *test)
@@ -414,7 +373,7 @@ static void answer_during_destroy(struct kunit *test)
 		fake_message(id, inputs[i], 0);
 		destroy(test, id);
 		rca_id_flush(id);
-		expect_no_event(test);
+		fake_expect_no_event(test);
 		rca_id_put(id);
 	}
 }
@@ -431,7 +390,7 @@ static void timeout_after_the_last_reference(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_message(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT), 0);
 	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), 0u);
 	rcu_read_unlock();
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static noinline_for_stack void expect_removal_without_cookie(struct kunit *test)
@@ -452,23 +411,23 @@ static void removal_in_each_state_tells_and_gives_all_back(struct kunit *test)
 	struct ib_uverbs_qp_attr attr;
 	int i;
 
-	expect_event(test, RDMA_CM_ALT_EVENT_ESTABLISHED, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_ESTABLISHED, 0);
 	fake->dev.removing = true;
 	rca_teardown_device(&fake->dev);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	for (i = 0; i < ARRAY_SIZE(ids); i++) {
-		expect_event(test, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, 0);
-		expect_state(test, ids[i], RCA_ST_REMOVED);
+		fake_expect_event(test, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, 0);
+		fake_expect_state(test, ids[i], RCA_ST_REMOVED);
 		KUNIT_EXPECT_EQ(test, rca_connect(ids[i], &conn), -ENXIO);
 		KUNIT_EXPECT_EQ(test, rca_disconnect(ids[i]), -ENXIO);
 		KUNIT_EXPECT_EQ(test, rca_qp_attr(ids[i], IB_QPS_INIT, &attr), -ENXIO);
 	}
 	/* A request that was read and not accepted hears of it, too; it has no cookie yet. */
 	expect_removal_without_cookie(test);
-	expect_state(test, read, RCA_ST_REMOVED);
-	KUNIT_EXPECT_EQ(test, rca_accept(read, COOKIE, &conn), -ENXIO);
+	fake_expect_state(test, read, RCA_ST_REMOVED);
+	KUNIT_EXPECT_EQ(test, rca_accept(read, FAKE_COOKIE, &conn), -ENXIO);
 	KUNIT_EXPECT_EQ(test, rca_reject(read, 0, NULL, 0), -ENXIO);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void request_with_a_bad_header_is_refused(struct kunit *test)
@@ -526,8 +485,8 @@ static struct kunit_case datagram_cases[] = {
 
 static struct kunit_suite datagram_suite = {
 	.name = "rdma_cm_alt_datagram",
-	.init = datagram_init,
-	.exit = datagram_exit,
+	.init = fake_suite_init,
+	.exit = fake_suite_exit,
 	.test_cases = datagram_cases,
 };
 kunit_test_suite(datagram_suite);

@@ -13,29 +13,11 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "addresses.h"
-#include "fake_transport.h"
+#include "fake_suite.h"
 #include "group.h"
 #include "race.h"
 #include "closing.h"
 #include "teardown.h"
-
-#define COOKIE 0x5eed
-
-static int mcast_init(struct kunit *test)
-{
-	test->priv = fake_create(test);
-	return 0;
-}
-
-static void mcast_exit(struct kunit *test)
-{
-	struct fake *fake = test->priv;
-
-	fake_destroy(fake);
-	KUNIT_EXPECT_EQ(test, atomic_read(&fake->groups), 0);
-	KUNIT_EXPECT_TRUE(test, list_empty(&fake->dev.ids));
-	KUNIT_EXPECT_EQ(test, refcount_read(&fake->dev.ref), 1);
-}
 
 static int groups(struct kunit *test)
 {
@@ -48,7 +30,8 @@ static int groups(struct kunit *test)
 static struct rca_id *bound_id(struct kunit *test, u8 qp_type)
 {
 	struct fake *fake = test->priv;
-	struct rca_id *id = rca_id_create(fake->ctx, fake->queue, RDMA_PS_UDP, qp_type, COOKIE);
+	struct rca_id *id = rca_id_create(fake->ctx, fake->queue, RDMA_PS_UDP, qp_type,
+					  FAKE_COOKIE);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
 	KUNIT_ASSERT_EQ(test, rca_id_attach(id, &fake->dev, 1, NULL), 0);
@@ -76,13 +59,9 @@ static u32 joined(struct kunit *test, struct rca_id *id)
 
 static void expect_event(struct kunit *test, u32 type, u32 member, int status)
 {
-	struct rdma_cm_alt_event rec;
+	struct rdma_cm_alt_event rec = fake_expect_event(test, type, status);
 
-	KUNIT_ASSERT_TRUE_MSG(test, fake_take_event(test->priv, &rec), "no event, %u wanted", type);
-	KUNIT_EXPECT_EQ(test, rec.type, type);
-	KUNIT_EXPECT_EQ(test, rec.status, status);
 	KUNIT_EXPECT_EQ(test, rec.member, member);
-	KUNIT_EXPECT_EQ(test, rec.cookie, (u64)COOKIE);
 	if (member)
 		KUNIT_EXPECT_EQ(test, rec.user_arg, 77ULL);
 }
@@ -90,13 +69,6 @@ static void expect_event(struct kunit *test, u32 type, u32 member, int status)
 static void expect_join(struct kunit *test, u32 member)
 {
 	expect_event(test, RDMA_CM_ALT_EVENT_MULTICAST_JOIN, member, 0);
-}
-
-static void expect_no_event(struct kunit *test)
-{
-	struct rdma_cm_alt_event rec;
-
-	KUNIT_EXPECT_FALSE_MSG(test, fake_take_event(test->priv, &rec), "event %u", rec.type);
 }
 
 static void expect_left(struct kunit *test, u32 handle, u32 wanted)
@@ -189,7 +161,7 @@ static void join_event_comes_with_the_handle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, groups(test), 1);
 	KUNIT_EXPECT_EQ(test, fake->last_join.port_num, 1u);
 	KUNIT_EXPECT_FALSE(test, fake->last_join.send_only);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 	expect_gone(test, handle);
 
 	KUNIT_EXPECT_EQ(test, rca_join_publish(member), 0);
@@ -203,7 +175,7 @@ static void join_event_comes_with_the_handle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rec.qp_num, 0xffffffu);
 	KUNIT_EXPECT_EQ(test, rec.qkey, 0x01234567u);
 	KUNIT_EXPECT_EQ(test, (int)rec.ah_attr.sl, 3);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 	expect_left(test, handle, 1);
 	KUNIT_EXPECT_EQ(test, groups(test), 0);
 	expect_gone(test, handle);
@@ -218,7 +190,7 @@ static void join_that_ends_later(struct kunit *test)
 
 	fake->join_later = true;
 	handle = joined(test, id);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 	rca_mcast_joined(fake->member, 0, &ah, fake->last_join.qkey);
 	expect_join(test, handle);
 }
@@ -246,7 +218,7 @@ static void group_that_is_lost_tells_once(struct kunit *test)
 	expect_join(test, handle);
 	expect_event(test, RDMA_CM_ALT_EVENT_MULTICAST_ERROR, handle, -ENETRESET);
 	rca_mcast_joined(fake->member, -ENETRESET, NULL, 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 	expect_left(test, handle, 2);
 }
 
@@ -260,7 +232,7 @@ static void group_that_is_lost_before_it_is_known_tells_both(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(member));
 	handle = rca_join_handle(member);
 	rca_mcast_joined(fake->member, -ENETRESET, NULL, 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 	KUNIT_ASSERT_EQ(test, rca_join_publish(member), 0);
 	expect_join(test, handle);
 	expect_event(test, RDMA_CM_ALT_EVENT_MULTICAST_ERROR, handle, -ENETRESET);
@@ -290,7 +262,7 @@ static void join_that_ends_after_removal_says_nothing(struct kunit *test)
 	joined(test, id);
 	rca_id_step(id, RCA_IN_REMOVE);
 	rca_mcast_joined(fake->member, -EIO, NULL, 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void failed_join_leaves_nothing(struct kunit *test)
@@ -305,7 +277,7 @@ static void failed_join_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), refs);
 	KUNIT_EXPECT_TRUE(test, list_empty(&id->extras->members));
 	KUNIT_EXPECT_NULL(test, rca_obj_next(fake->ctx, &pos));
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void memberships_are_counted_until_they_are_gone(struct kunit *test)
@@ -372,7 +344,7 @@ static void abort_undoes_the_join(struct kunit *test)
 	rca_join_abort(member);
 	KUNIT_EXPECT_EQ(test, groups(test), 0);
 	expect_gone(test, handle);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void leave_drops_and_counts_its_own_events(struct kunit *test)
@@ -383,7 +355,7 @@ static void leave_drops_and_counts_its_own_events(struct kunit *test)
 	expect_join(test, a);
 	expect_left(test, b, 0);
 	expect_join(test, c);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 	expect_left(test, c, 1);
 	expect_left(test, a, 1);
 	KUNIT_EXPECT_EQ(test, groups(test), 0);
@@ -445,7 +417,7 @@ static void destroy_ends_memberships(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, groups(test), 0);
 	expect_gone(test, a);
 	expect_gone(test, b);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void close_of_the_queue_ends_memberships(struct kunit *test)
@@ -524,7 +496,7 @@ static void join_on_a_device_that_is_removed_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(join(test, id)), (long)-ENXIO);
 	KUNIT_EXPECT_EQ(test, groups(test), 0);
 	expect_event(test, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, 0, 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void publish_after_destroy(struct kunit *test)
@@ -550,7 +522,7 @@ static void publish_after_removal(struct kunit *test)
 	remove_device(test->priv);
 	KUNIT_EXPECT_EQ(test, rca_join_publish(member), -ENXIO);
 	expect_event(test, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, 0, 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 struct contest {
@@ -604,7 +576,7 @@ static void each_membership_ends_once(struct kunit *test)
 			expect_gone(test, c.handles[i]);
 		KUNIT_EXPECT_EQ(test, refcount_read(&c.id->obj.ref), 1);
 		rca_id_put(c.id);
-		expect_no_event(test);
+		fake_expect_no_event(test);
 	}
 }
 
@@ -642,8 +614,8 @@ static struct kunit_case mcast_cases[] = {
 
 static struct kunit_suite mcast_suite = {
 	.name = "rdma_cm_alt_mcast",
-	.init = mcast_init,
-	.exit = mcast_exit,
+	.init = fake_suite_init,
+	.exit = fake_suite_exit,
 	.test_cases = mcast_cases,
 };
 kunit_test_suite(mcast_suite);

@@ -11,45 +11,13 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "connect.h"
-#include "fake_transport.h"
+#include "fake_suite.h"
 #include "teardown.h"
-
-#define COOKIE	77
-
-static int notify_init(struct kunit *test)
-{
-	test->priv = fake_create(test);
-	return 0;
-}
-
-static void notify_exit(struct kunit *test)
-{
-	struct fake *fake = test->priv;
-
-	fake_destroy(fake);
-	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-}
 
 static void expect_event(struct kunit *test, u32 type)
 {
-	struct rdma_cm_alt_event rec;
-
-	KUNIT_ASSERT_TRUE(test, fake_take_event(test->priv, &rec));
-	KUNIT_EXPECT_EQ(test, rec.type, type);
-	KUNIT_EXPECT_EQ(test, rec.cookie, (u64)COOKIE);
-	KUNIT_EXPECT_FALSE(test, fake_take_event(test->priv, &rec));
-}
-
-static void expect_no_event(struct kunit *test)
-{
-	struct rdma_cm_alt_event rec;
-
-	KUNIT_EXPECT_FALSE_MSG(test, fake_take_event(test->priv, &rec), "event %u", rec.type);
-}
-
-static void expect_state(struct kunit *test, struct rca_id *id, enum rca_state state)
-{
-	KUNIT_EXPECT_STREQ(test, rca_state_name(rca_id_state(id)), rca_state_name(state));
+	fake_expect_event(test, type, 0);
+	fake_expect_no_event(test);
 }
 
 static struct rca_id *accepted(struct kunit *test, bool quiet)
@@ -57,7 +25,7 @@ static struct rca_id *accepted(struct kunit *test, bool quiet)
 	struct rca_id *id = fake_child(test, test->priv);
 	struct rca_tp_conn conn = { .qp_num = 42 };
 
-	KUNIT_ASSERT_EQ(test, rca_accept_as(id, COOKIE, &conn, quiet), 0);
+	KUNIT_ASSERT_EQ(test, rca_accept_as(id, FAKE_COOKIE, &conn, quiet), 0);
 	return id;
 }
 
@@ -67,7 +35,7 @@ static struct rca_id *notified(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, rca_notify(id, IB_EVENT_COMM_EST), 0);
 	expect_event(test, RDMA_CM_ALT_EVENT_ESTABLISHED);
-	expect_state(test, id, RCA_ST_CONNECTED);
+	fake_expect_state(test, id, RCA_ST_CONNECTED);
 	return id;
 }
 
@@ -77,8 +45,8 @@ static void it_is_established_once(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, rca_notify(id, IB_EVENT_COMM_EST), -EISCONN);
 	fake_message(id, RCA_IN_RTU, 0);
-	expect_no_event(test);
-	expect_state(test, id, RCA_ST_CONNECTED);
+	fake_expect_no_event(test);
+	fake_expect_state(test, id, RCA_ST_CONNECTED);
 	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
 }
 
@@ -87,8 +55,8 @@ static void quiet_accept_stays_quiet(struct kunit *test)
 	struct rca_id *id = accepted(test, true);
 
 	KUNIT_EXPECT_EQ(test, rca_notify(id, IB_EVENT_COMM_EST), 0);
-	expect_no_event(test);
-	expect_state(test, id, RCA_ST_CONNECTED);
+	fake_expect_no_event(test);
+	fake_expect_state(test, id, RCA_ST_CONNECTED);
 }
 
 static void only_who_waits_for_it_may_say_so(struct kunit *test)
@@ -98,7 +66,7 @@ static void only_who_waits_for_it_may_say_so(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_notify(id, IB_EVENT_COMM_EST), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rca_notify(id, IB_EVENT_QP_FATAL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rca_notify(id, IB_EVENT_PATH_MIG), 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 /* The peer is as good as gone: it could not even tell of its end. */
@@ -107,8 +75,9 @@ static void silence_ends_it(struct kunit *test)
 	struct rca_id *id = notified(test);
 
 	fake_message(id, RCA_IN_REP_TIMEOUT, -ETIMEDOUT);
-	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED);
-	expect_state(test, id, RCA_ST_CLOSED);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, -ETIMEDOUT);
+	fake_expect_no_event(test);
+	fake_expect_state(test, id, RCA_ST_CLOSED);
 }
 
 static void disconnect_waits_for_the_ready_to_use(struct kunit *test)
@@ -119,13 +88,13 @@ static void disconnect_waits_for_the_ready_to_use(struct kunit *test)
 	fake->fail = -EAGAIN;
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
-	expect_state(test, id, RCA_ST_DREQ_SENT);
-	expect_no_event(test);
+	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
+	fake_expect_no_event(test);
 
 	fake_message(id, RCA_IN_RTU, 0);
 	rca_id_flush(id);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 1);
-	expect_state(test, id, RCA_ST_DREQ_SENT);
+	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
 	fake_message(id, RCA_IN_DREP, 0);
 	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED);
 }
@@ -183,6 +152,24 @@ static void destroyed_id_does_not_wait_for_ever(struct kunit *test)
 	rca_id_put(id);
 }
 
+/* The peer never says that it is ready, as it is gone. */
+static void destroyed_id_ends_with_a_reject(struct kunit *test)
+{
+	struct rca_id *id = rca_id_get(notified(test));
+	struct fake *fake = test->priv;
+	u32 reported;
+
+	fake->fail = -EAGAIN;
+	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 1);
+	fake->fail = -EAGAIN;
+	fake_message(id, RCA_IN_REJ, IB_CM_REJ_CONSUMER_DEFINED);
+	flush_work(&id->work);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
+	rca_id_put(id);
+}
+
 static struct kunit_case notify_cases[] = {
 	KUNIT_CASE(it_is_established_once),
 	KUNIT_CASE(quiet_accept_stays_quiet),
@@ -192,13 +179,14 @@ static struct kunit_case notify_cases[] = {
 	KUNIT_CASE(disconnect_does_not_wait_for_ever),
 	KUNIT_CASE(destroyed_id_asks_when_it_can),
 	KUNIT_CASE(destroyed_id_does_not_wait_for_ever),
+	KUNIT_CASE(destroyed_id_ends_with_a_reject),
 	{}
 };
 
 static struct kunit_suite notify_suite = {
 	.name = "rdma_cm_alt_notify",
-	.init = notify_init,
-	.exit = notify_exit,
+	.init = fake_suite_init,
+	.exit = fake_suite_exit,
 	.test_cases = notify_cases,
 };
 kunit_test_suite(notify_suite);

@@ -15,28 +15,16 @@
 
 #include "addresses.h"
 #include "connect.h"
-#include "fake_transport.h"
+#include "fake_suite.h"
 #include "listen.h"
 #include "qpattr.h"
 #include "teardown.h"
 
-#define COOKIE 0x0b71
-
-static int options_init(struct kunit *test)
-{
-	test->priv = fake_create(test);
-	return 0;
-}
-
-static void options_exit(struct kunit *test)
-{
-	fake_destroy(test->priv);
-}
-
 static struct rca_id *new_id(struct kunit *test)
 {
 	struct fake *fake = test->priv;
-	struct rca_id *id = rca_id_create(fake->ctx, fake->queue, RDMA_PS_TCP, IB_QPT_RC, COOKIE);
+	struct rca_id *id = rca_id_create(fake->ctx, fake->queue, RDMA_PS_TCP, IB_QPT_RC,
+					  FAKE_COOKIE);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
 	rca_id_publish(id);
@@ -171,7 +159,7 @@ static void address_options_depend_on_the_state(struct kunit *test)
 
 static void ack_timeout_is_for_those_who_acknowledge(struct kunit *test)
 {
-	struct rca_id *id = fake_active_datagram(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_datagram(test, test->priv, FAKE_COOKIE);
 	u8 timeout = 14;
 
 	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
@@ -213,7 +201,7 @@ static void port_defaults_are_checked(struct kunit *test)
 
 static void path_of_a_program_is_parsed(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct ib_path_rec_data records[2] = {};
 	u32 len = sizeof(records);
 
@@ -232,7 +220,7 @@ static void path_of_a_program_is_parsed(struct kunit *test)
 
 static void attributes_follow_the_connection(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = { .qp_num = 42 };
 	struct ib_uverbs_qp_attr attr;
 
@@ -262,8 +250,8 @@ static struct kunit_case options_cases[] = {
 
 static struct kunit_suite options_suite = {
 	.name = "rdma_cm_alt_options",
-	.init = options_init,
-	.exit = options_exit,
+	.init = fake_suite_init,
+	.exit = fake_suite_exit,
 	.test_cases = options_cases,
 };
 kunit_test_suite(options_suite);

@@ -12,11 +12,9 @@
 #include <linux/jiffies.h>
 
 #include "connect.h"
-#include "fake_transport.h"
+#include "fake_suite.h"
 #include "options.h"
 #include "teardown.h"
-
-#define COOKIE 0x5eed
 
 #define SILENCE_MS	50
 #define NEVER_MS	3600000
@@ -24,31 +22,15 @@
 /* Longer than a message counts, and the works that follow from that. */
 #define LONG_ENOUGH_MS	200
 
-static int pace_init(struct kunit *test)
-{
-	test->priv = fake_create(test);
-	return 0;
-}
-
 static void pace_exit(struct kunit *test)
 {
-	struct fake *fake = test->priv;
-
-	fake_destroy(fake);
+	fake_suite_exit(test);
 	rca_pace_silence_ms = SILENCE_MS;
-	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	KUNIT_EXPECT_TRUE(test, list_empty(&fake->dev.ids));
-	KUNIT_EXPECT_EQ(test, refcount_read(&fake->dev.ref), 1);
-}
-
-static void expect_state(struct kunit *test, struct rca_id *id, enum rca_state state)
-{
-	KUNIT_EXPECT_STREQ(test, rca_state_name(rca_id_state(id)), rca_state_name(state));
 }
 
 static struct rca_id *connecting(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = { .qp_num = 42 };
 
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
@@ -76,7 +58,7 @@ static void window_bounds_what_is_sent(struct kunit *test)
 	fill(test, NEVER_MS);
 	id = connecting(test);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW);
-	expect_state(test, id, RCA_ST_REQ_WAIT);
+	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 }
 
 /* What time has forgotten is not answered, either: it is what a peer has still to work on. */
@@ -89,7 +71,7 @@ static void unanswered_is_what_has_no_answer(struct kunit *test)
 	id = connecting(test);
 	msleep(LONG_ENOUGH_MS);
 	rca_id_flush(id);
-	expect_state(test, id, RCA_ST_REQ_SENT);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(id), RCA_PACE_WINDOW + 1);
 	fake_message(ids[7], RCA_IN_REJ, 8);
 	fake_message(ids[7], RCA_IN_REJ, 8);
@@ -97,13 +79,13 @@ static void unanswered_is_what_has_no_answer(struct kunit *test)
 	/* It is given up, and the program keeps the id. */
 	ids[8]->setup->retry->once = true;
 	fake_message(ids[8], RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
-	expect_state(test, ids[8], RCA_ST_FAILED);
+	fake_expect_state(test, ids[8], RCA_ST_FAILED);
 	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(id), RCA_PACE_WINDOW - 1);
 }
 
 static void what_cannot_be_sent_takes_no_room(struct kunit *test)
 {
-	struct rca_id *sent = connecting(test), *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *sent = connecting(test), *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = { .qp_num = 43 };
 	struct fake *fake = test->priv;
 
@@ -121,7 +103,7 @@ static void answer_makes_room(struct kunit *test)
 	id = connecting(test);
 	fake_message(ids[7], RCA_IN_REJ, 8);
 	rca_id_flush(id);
-	expect_state(test, id, RCA_ST_REQ_SENT);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
 	/* The next answer to the same one makes none. */
 	fake_message(ids[7], RCA_IN_REJ, 8);
@@ -137,11 +119,11 @@ static void time_makes_room(struct kunit *test)
 	id = connecting(test);
 	msleep(LONG_ENOUGH_MS);
 	rca_id_flush(id);
-	expect_state(test, id, RCA_ST_REQ_SENT);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
 	/* And the answer to one that does not count any more makes no more of it. */
 	fake_message(id, RCA_IN_REP, 0);
-	expect_state(test, id, RCA_ST_REP_RCVD);
+	fake_expect_state(test, id, RCA_ST_REP_RCVD);
 }
 
 /* A peer that answers, however slowly, is not sent more than it answers; then it falls silent. */
@@ -157,14 +139,14 @@ static void slow_peer_is_not_flooded(struct kunit *test)
 	msleep(1200);
 	fake_message(ids[0], RCA_IN_REJ, 8);
 	rca_id_flush(id[0]);
-	expect_state(test, id[0], RCA_ST_REQ_SENT);
+	fake_expect_state(test, id[0], RCA_ST_REQ_SENT);
 	msleep(1200);
-	expect_state(test, id[1], RCA_ST_REQ_WAIT);
+	fake_expect_state(test, id[1], RCA_ST_REQ_WAIT);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
 	rca_pace_silence_ms = SILENCE_MS;
 	msleep(1200);
 	rca_id_flush(id[2]);
-	expect_state(test, id[2], RCA_ST_REQ_SENT);
+	fake_expect_state(test, id[2], RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 3);
 }
 
@@ -183,7 +165,7 @@ static void no_epoch_lasts_for_ever(struct kunit *test)
 	fake_message(ids[0], RCA_IN_REJ, 8);
 	rca_id_flush(id[0]);
 	rca_id_flush(id[1]);
-	expect_state(test, id[1], RCA_ST_REQ_SENT);
+	fake_expect_state(test, id[1], RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 2);
 }
 
@@ -194,10 +176,10 @@ static void other_peer_does_not_wait(struct kunit *test)
 	struct rca_id *id;
 
 	fill(test, NEVER_MS);
-	id = fake_active_id(test, fake, COOKIE);
+	id = fake_active_id(test, fake, FAKE_COOKIE);
 	id->dst.in.sin_addr.s_addr = cpu_to_be32(0x0a090003);
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
-	expect_state(test, id, RCA_ST_REQ_SENT);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
 }
 
@@ -209,7 +191,7 @@ static struct rca_id *of_context(struct kunit *test, struct rca_ctx *ctx)
 	struct rca_id *id;
 
 	fake->ctx = ctx;
-	id = fake_active_id(test, fake, COOKIE);
+	id = fake_active_id(test, fake, FAKE_COOKIE);
 	fake->ctx = own;
 	return id;
 }
@@ -236,9 +218,9 @@ static void contexts_take_turns(struct kunit *test)
 	fake_message(ids[1], RCA_IN_REJ, 8);
 	rca_id_flush(crowd[0]);
 	rca_id_flush(late);
-	expect_state(test, crowd[0], RCA_ST_REQ_SENT);
-	expect_state(test, late, RCA_ST_REQ_SENT);
-	expect_state(test, crowd[1], RCA_ST_REQ_WAIT);
+	fake_expect_state(test, crowd[0], RCA_ST_REQ_SENT);
+	fake_expect_state(test, late, RCA_ST_REQ_SENT);
+	fake_expect_state(test, crowd[1], RCA_ST_REQ_WAIT);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 2);
 	KUNIT_EXPECT_EQ(test, rca_destroy(other, late->obj.handle, &reported), 0);
 	rca_ctx_put(other);
@@ -256,7 +238,7 @@ static void destroy_while_it_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, first->obj.handle, &reported), 0);
 	fake_message(ids[0], RCA_IN_REJ, 8);
 	rca_id_flush(second);
-	expect_state(test, second, RCA_ST_REQ_SENT);
+	fake_expect_state(test, second, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
 }
 
@@ -269,7 +251,7 @@ static void removal_while_it_waits(struct kunit *test)
 	id = connecting(test);
 	fake->dev.removing = true;
 	rca_teardown_device(&fake->dev);
-	expect_state(test, id, RCA_ST_REMOVED);
+	fake_expect_state(test, id, RCA_ST_REMOVED);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	KUNIT_EXPECT_NULL(test, id->setup->pace.peer);
 	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
@@ -288,14 +270,14 @@ static void waiting_costs_no_patience(struct kunit *test)
 	id->setup->retry->deadline -= 120 * HZ;
 	fake_message(ids[7], RCA_IN_REJ, 8);
 	rca_id_flush(id);
-	expect_state(test, id, RCA_ST_REQ_SENT);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 15);
 	KUNIT_EXPECT_TRUE(test, time_after(id->setup->retry->deadline, jiffies + 10 * HZ));
 }
 
 static void deadline_while_it_waits(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = { .qp_num = 42 };
 	struct fake *fake = test->priv;
 	u32 ms = 60000;
@@ -304,11 +286,11 @@ static void deadline_while_it_waits(struct kunit *test)
 					     &ms, sizeof(ms)), 0);
 	fill(test, NEVER_MS);
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
-	expect_state(test, id, RCA_ST_REQ_WAIT);
+	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
 	id->setup->retry->deadline = jiffies;
 	rca_id_flush(id);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_NULL(test, id->lower);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW);
 }
@@ -332,15 +314,15 @@ static void disconnect_waits_for_its_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_disconnect(quick), 0);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
-	expect_state(test, id, RCA_ST_DREQ_SENT);
+	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
 	fake_message(quick, RCA_IN_DREQ, 0);
-	expect_state(test, quick, RCA_ST_DISCONNECTED);
+	fake_expect_state(test, quick, RCA_ST_DISCONNECTED);
 	fake_message(ids[0], RCA_IN_REJ, 8);
 	rca_id_flush(id);
-	expect_state(test, id, RCA_ST_DREQ_SENT);
+	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 1);
 	fake_message(id, RCA_IN_DREP, 0);
-	expect_state(test, id, RCA_ST_DISCONNECTED);
+	fake_expect_state(test, id, RCA_ST_DISCONNECTED);
 }
 
 static void disconnect_that_cannot_be_sent(struct kunit *test)
@@ -351,10 +333,10 @@ static void disconnect_that_cannot_be_sent(struct kunit *test)
 	ids = fill(test, NEVER_MS);
 	fake->fail = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
-	expect_state(test, id, RCA_ST_DREQ_SENT);
+	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
 	fake_message(ids[0], RCA_IN_REJ, 8);
 	rca_id_flush(id);
-	expect_state(test, id, RCA_ST_DISCONNECTED);
+	fake_expect_state(test, id, RCA_ST_DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
 	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(ids[1]), RCA_PACE_WINDOW - 1);
 }
@@ -406,7 +388,7 @@ static struct kunit_case pace_cases[] = {
 
 static struct kunit_suite pace_suite = {
 	.name = "rdma_cm_alt_pace",
-	.init = pace_init,
+	.init = fake_suite_init,
 	.exit = pace_exit,
 	.test_cases = pace_cases,
 };

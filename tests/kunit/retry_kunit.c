@@ -12,53 +12,14 @@
 #include <rdma/ib_cm.h>
 
 #include "connect.h"
-#include "fake_transport.h"
+#include "fake_suite.h"
 #include "message.h"
 #include "options.h"
 #include "pace.h"
 #include "teardown.h"
 #include "wire.h"
 
-#define COOKIE 0x5eed
 #define STALE ((int)IB_CM_REJ_STALE_CONN)
-
-static int retry_init(struct kunit *test)
-{
-	test->priv = fake_create(test);
-	return 0;
-}
-
-static void retry_exit(struct kunit *test)
-{
-	struct fake *fake = test->priv;
-
-	fake_destroy(fake);
-	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	KUNIT_EXPECT_TRUE(test, list_empty(&fake->dev.ids));
-	KUNIT_EXPECT_EQ(test, refcount_read(&fake->dev.ref), 1);
-}
-
-static void expect_event(struct kunit *test, u32 type, int status)
-{
-	struct rdma_cm_alt_event rec;
-
-	KUNIT_ASSERT_TRUE_MSG(test, fake_take_event(test->priv, &rec), "no event, %u wanted", type);
-	KUNIT_EXPECT_EQ(test, rec.type, type);
-	KUNIT_EXPECT_EQ(test, rec.status, status);
-	KUNIT_EXPECT_EQ(test, rec.cookie, (u64)COOKIE);
-}
-
-static void expect_no_event(struct kunit *test)
-{
-	struct rdma_cm_alt_event rec;
-
-	KUNIT_EXPECT_FALSE_MSG(test, fake_take_event(test->priv, &rec), "event %u", rec.type);
-}
-
-static void expect_state(struct kunit *test, struct rca_id *id, enum rca_state state)
-{
-	KUNIT_EXPECT_STREQ(test, rca_state_name(rca_id_state(id)), rca_state_name(state));
-}
 
 static const u8 data[] = { 0xaa, 0xbb, 0xcc };
 
@@ -74,13 +35,13 @@ static struct rca_tp_conn params(void)
 /* Its request was rejected once, and waits. */
 static struct rca_id *waiting(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	fake_message(id, RCA_IN_REJ, STALE);
-	expect_no_event(test);
-	expect_state(test, id, RCA_ST_REQ_WAIT);
+	fake_expect_no_event(test);
+	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
 	return id;
 }
@@ -93,15 +54,15 @@ static void stale_request_is_sent_again(struct kunit *test)
 	memset(fake->last_req, 0, sizeof(fake->last_req));
 	KUNIT_EXPECT_EQ(test, fake->connects, 1);
 	rca_id_flush(id);
-	expect_state(test, id, RCA_ST_REQ_SENT);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->connects, 2);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 1);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_req_len, RCA_WIRE_HDR_LEN + (int)sizeof(data));
 	KUNIT_EXPECT_EQ(test, memcmp(fake->last_req + RCA_WIRE_HDR_LEN, data, sizeof(data)), 0);
 
 	fake_message(id, RCA_IN_REP, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
-	expect_no_event(test);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
+	fake_expect_no_event(test);
 	KUNIT_EXPECT_EQ(test, rca_establish(id), 0);
 	KUNIT_EXPECT_NULL(test, id->setup);
 }
@@ -109,13 +70,13 @@ static void stale_request_is_sent_again(struct kunit *test)
 /* Its peer replied, and waits for the ready-to-use. */
 static struct rca_id *replied(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
 	fake_message(id, RCA_IN_REP, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
 	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
 	return id;
 }
@@ -129,10 +90,10 @@ static void peer_of_a_slow_program_is_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->patiences, 1);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_patience, 24);
 	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
-	expect_state(test, id, RCA_ST_REP_RCVD);
-	expect_no_event(test);
+	fake_expect_state(test, id, RCA_ST_REP_RCVD);
+	fake_expect_no_event(test);
 	KUNIT_EXPECT_EQ(test, rca_establish(id), 0);
-	expect_state(test, id, RCA_ST_CONNECTED);
+	fake_expect_state(test, id, RCA_ST_CONNECTED);
 }
 
 static void peer_of_a_quick_program_is_told_nothing(struct kunit *test)
@@ -156,13 +117,13 @@ static void peer_of_a_quick_program_is_told_nothing(struct kunit *test)
 
 static void other_rejects_are_told(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 	struct fake *fake = test->priv;
 
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	fake_message(id, RCA_IN_REJ, IB_CM_REJ_CONSUMER_DEFINED);
-	expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, IB_CM_REJ_CONSUMER_DEFINED);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, IB_CM_REJ_CONSUMER_DEFINED);
 	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
 	KUNIT_EXPECT_EQ(test, fake->connects, 1);
 }
@@ -172,10 +133,10 @@ static void stale_reply_is_told(struct kunit *test)
 	struct rca_id *id = fake_child(test, test->priv);
 	struct rca_tp_conn conn = params();
 
-	KUNIT_ASSERT_EQ(test, rca_accept(id, COOKIE, &conn), 0);
+	KUNIT_ASSERT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), 0);
 	fake_message(id, RCA_IN_REJ, STALE);
-	expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, STALE);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, STALE);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 }
 
 static void waits_twice_as_long_each_time(struct kunit *test)
@@ -189,13 +150,13 @@ static void waits_twice_as_long_each_time(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, id->setup->retry->delay, delay);
 		rca_id_flush(id);
 		fake_message(id, RCA_IN_REJ, STALE);
-		expect_state(test, id, RCA_ST_REQ_WAIT);
+		fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 	}
-	expect_no_event(test);
+	fake_expect_no_event(test);
 	/* The last one is the one that counts. */
 	rca_id_flush(id);
 	fake_message(id, RCA_IN_REJ, IB_CM_REJ_INVALID_SERVICE_ID);
-	expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, IB_CM_REJ_INVALID_SERVICE_ID);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, IB_CM_REJ_INVALID_SERVICE_ID);
 }
 
 static void deadline_ends_it(struct kunit *test)
@@ -206,15 +167,15 @@ static void deadline_ends_it(struct kunit *test)
 	rca_id_flush(id);
 	id->setup->retry->deadline = jiffies + 1;
 	fake_message(id, RCA_IN_REJ, STALE);
-	expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, STALE);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, STALE);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
 	KUNIT_EXPECT_EQ(test, fake->connects, 2);
 }
 
 static void deadline_is_not_shorter_than_that_of_stock(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 
 	id->setup->path->packet_life_time = 16;
@@ -233,7 +194,7 @@ static void no_answer(struct rca_id *id)
 
 static void silence_begins_another_round(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 	struct fake *fake = test->priv;
 	void *lower;
@@ -247,10 +208,10 @@ static void silence_begins_another_round(struct kunit *test)
 	lower = id->lower;
 	for (i = 1; i < 10; i++) {
 		no_answer(id);
-		expect_state(test, id, RCA_ST_REQ_WAIT);
+		fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 		KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
 		rca_id_flush(id);
-		expect_state(test, id, RCA_ST_REQ_SENT);
+		fake_expect_state(test, id, RCA_ST_REQ_SENT);
 		KUNIT_EXPECT_EQ(test, fake->connects, 1 + i);
 		KUNIT_EXPECT_EQ(test, (int)fake->last_timers.remote, min(13 + i, 20));
 		KUNIT_EXPECT_EQ(test, (int)fake->last_timers.local, min(17 + i, 20));
@@ -258,14 +219,14 @@ static void silence_begins_another_round(struct kunit *test)
 	/* The peer knows the request by its lower id. */
 	KUNIT_EXPECT_PTR_EQ(test, id->lower, lower);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_req_len, RCA_WIRE_HDR_LEN + (int)sizeof(data));
-	expect_no_event(test);
+	fake_expect_no_event(test);
 	fake_message(id, RCA_IN_REP, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
 }
 
 static void last_round_ends_with_the_patience(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 	struct fake *fake = test->priv;
 
@@ -279,27 +240,27 @@ static void last_round_ends_with_the_patience(struct kunit *test)
 	KUNIT_EXPECT_LE(test, (int)fake->last_timers.retries, 2);
 	id->setup->retry->deadline = jiffies;
 	no_answer(id);
-	expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
 }
 
 /* A request that ib_cm cannot send fails at once, and so would the next one. */
 static void failure_is_no_silence(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 
 	id->setup->path->packet_life_time = 16;
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	fake_message(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
-	expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 }
 
 static void retries_that_were_set_are_all(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 	struct fake *fake = test->priv;
 	const u8 retries = 3;
@@ -309,12 +270,12 @@ static void retries_that_were_set_are_all(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 3);
 	no_answer(id);
-	expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
 }
 
 static void next_round_that_cannot_be_sent(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 	struct fake *fake = test->priv;
 
@@ -322,10 +283,10 @@ static void next_round_that_cannot_be_sent(struct kunit *test)
 	no_answer(id);
 	fake->fail = -ENOMEM;
 	rca_id_flush(id);
-	expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ENOMEM);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ENOMEM);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_EQ(test, rca_pace_unanswered(id), 0u);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void set_deadline(struct kunit *test, struct rca_id *id, u32 ms)
@@ -341,7 +302,7 @@ static void deadline_of_the_id_ends_the_request(struct kunit *test)
 	int silent;
 
 	for (silent = 0; silent < 2; silent++) {
-		struct rca_id *id = fake_active_id(test, fake, COOKIE);
+		struct rca_id *id = fake_active_id(test, fake, FAKE_COOKIE);
 		struct rca_tp_conn conn = params();
 
 		set_deadline(test, id, 60000);
@@ -349,19 +310,19 @@ static void deadline_of_the_id_ends_the_request(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
 		/* Not yet: nothing happens, and it waits on. */
 		rca_id_flush(id);
-		expect_state(test, id, RCA_ST_REQ_SENT);
+		fake_expect_state(test, id, RCA_ST_REQ_SENT);
 		KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
 		if (silent)
 			no_answer(id);
 		id->setup->retry->deadline = jiffies;
 		rca_id_flush(id);
-		expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
-		expect_state(test, id, RCA_ST_FAILED);
+		fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
+		fake_expect_state(test, id, RCA_ST_FAILED);
 		KUNIT_EXPECT_NULL(test, id->lower);
 		KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
 	}
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 /* A round ends a tick before the deadline. True: it did; the tick may have come meanwhile. */
@@ -386,78 +347,78 @@ static void verdict_comes_at_the_deadline(struct kunit *test)
 	do {
 		struct rca_tp_conn conn = params();
 
-		id = fake_active_id(test, fake, COOKIE);
+		id = fake_active_id(test, fake, FAKE_COOKIE);
 		set_deadline(test, id, 60000);
 		KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 		KUNIT_ASSERT_LT(test, tries++, 100);
 		fake->connects = 0;
 	} while (!round_ends_before_the_deadline(id) && rca_id_state(id) != RCA_ST_REQ_WAIT);
-	expect_state(test, id, RCA_ST_REQ_WAIT);
+	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 	msleep(20);
 	rca_id_flush(id);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_EQ(test, fake->connects, 0);
 }
 
 static void deadline_ends_a_request_for_datagrams(struct kunit *test)
 {
-	struct rca_id *id = fake_active_datagram(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_datagram(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 
 	set_deadline(test, id, 60000);
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	rca_id_flush(id);
-	expect_state(test, id, RCA_ST_SIDR_SENT);
+	fake_expect_state(test, id, RCA_ST_SIDR_SENT);
 	id->setup->retry->deadline = jiffies;
 	rca_id_flush(id);
-	expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
-	expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
+	fake_expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_NULL(test, id->lower);
 }
 
 /* A connection that was made in time. */
 static void deadline_does_not_count_once_connected(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 
 	set_deadline(test, id, 60000);
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	fake_message(id, RCA_IN_REP, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
 	rca_id_flush(id);
 	KUNIT_EXPECT_EQ(test, rca_establish(id), 0);
 	rca_id_flush(id);
-	expect_state(test, id, RCA_ST_CONNECTED);
-	expect_no_event(test);
+	fake_expect_state(test, id, RCA_ST_CONNECTED);
+	fake_expect_no_event(test);
 }
 
 static void disconnect_ends_at_the_deadline(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 	struct fake *fake = test->priv;
 
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	fake_message(id, RCA_IN_REP, 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
 	KUNIT_ASSERT_EQ(test, rca_establish(id), 0);
 	KUNIT_ASSERT_EQ(test, rca_disconnect(id), 0);
 	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
 	KUNIT_EXPECT_GT(test, id->setup->farewell, jiffies + msecs_to_jiffies(5000));
 	KUNIT_EXPECT_LE(test, id->setup->farewell, jiffies + msecs_to_jiffies(10000));
 	rca_id_flush(id);
-	expect_state(test, id, RCA_ST_DREQ_SENT);
-	expect_no_event(test);
+	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
+	fake_expect_no_event(test);
 	id->setup->farewell = jiffies;
 	rca_id_flush(id);
-	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
-	expect_state(test, id, RCA_ST_DISCONNECTED);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
+	fake_expect_state(test, id, RCA_ST_DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	rca_id_flush(id);
-	expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0);
-	expect_state(test, id, RCA_ST_CLOSED);
-	expect_no_event(test);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0);
+	fake_expect_state(test, id, RCA_ST_CLOSED);
+	fake_expect_no_event(test);
 }
 
 static void request_that_cannot_be_sent_again_is_rejected(struct kunit *test)
@@ -467,9 +428,9 @@ static void request_that_cannot_be_sent_again_is_rejected(struct kunit *test)
 
 	fake->fail = -ENOMEM;
 	rca_id_flush(id);
-	expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, STALE);
-	expect_state(test, id, RCA_ST_FAILED);
-	expect_no_event(test);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, STALE);
+	fake_expect_state(test, id, RCA_ST_FAILED);
+	fake_expect_no_event(test);
 }
 
 static void stale_again_before_send_returns(struct fake *fake, void *lower)
@@ -482,7 +443,7 @@ static void stale_again_before_send_returns(struct fake *fake, void *lower)
 
 static void reject_may_come_before_send_returns(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 	struct fake *fake = test->priv;
 	int i;
@@ -493,8 +454,8 @@ static void reject_may_come_before_send_returns(struct kunit *test)
 		rca_id_flush(id);
 	KUNIT_EXPECT_EQ(test, fake->connects, 4);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 1);
-	expect_state(test, id, RCA_ST_REQ_SENT);
-	expect_no_event(test);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
+	fake_expect_no_event(test);
 }
 
 static void destroy_while_it_waits_leaves_nothing(struct kunit *test)
@@ -510,7 +471,7 @@ static void destroy_while_it_waits_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
 	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), 1u);
 	rca_id_put(id);
-	expect_no_event(test);
+	fake_expect_no_event(test);
 }
 
 static void removal_while_it_waits_is_told(struct kunit *test)
@@ -522,9 +483,9 @@ static void removal_while_it_waits_is_told(struct kunit *test)
 	rca_teardown_device(&fake->dev);
 	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	expect_event(test, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, 0);
-	expect_state(test, id, RCA_ST_REMOVED);
-	expect_no_event(test);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, 0);
+	fake_expect_state(test, id, RCA_ST_REMOVED);
+	fake_expect_no_event(test);
 }
 
 static void operations_while_it_waits(struct kunit *test)
@@ -533,11 +494,11 @@ static void operations_while_it_waits(struct kunit *test)
 	struct rca_tp_conn conn = params();
 
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -EINVAL);
-	KUNIT_EXPECT_EQ(test, rca_accept(id, COOKIE, &conn), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rca_establish(id), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rca_reject(id, 0, NULL, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
-	expect_state(test, id, RCA_ST_REQ_WAIT);
+	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 }
 
 static struct kunit_case retry_cases[] = {
@@ -569,8 +530,8 @@ static struct kunit_case retry_cases[] = {
 
 static struct kunit_suite retry_suite = {
 	.name = "rdma_cm_alt_retry",
-	.init = retry_init,
-	.exit = retry_exit,
+	.init = fake_suite_init,
+	.exit = fake_suite_exit,
 	.test_cases = retry_cases,
 };
 kunit_test_suite(retry_suite);

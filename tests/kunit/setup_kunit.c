@@ -10,40 +10,18 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "connect.h"
-#include "fake_transport.h"
+#include "fake_suite.h"
 #include "options.h"
 #include "pace.h"
 #include "race.h"
 #include "teardown.h"
 
-#define COOKIE 0x5eed
 #define ROUNDS 200
-
-static int setup_init(struct kunit *test)
-{
-	test->priv = fake_create(test);
-	return 0;
-}
-
-static void setup_exit(struct kunit *test)
-{
-	struct fake *fake = test->priv;
-
-	fake_destroy(fake);
-	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	KUNIT_EXPECT_TRUE(test, list_empty(&fake->dev.ids));
-	KUNIT_EXPECT_EQ(test, refcount_read(&fake->dev.ref), 1);
-}
-
-static void expect_state(struct kunit *test, struct rca_id *id, enum rca_state state)
-{
-	KUNIT_EXPECT_STREQ(test, rca_state_name(rca_id_state(id)), rca_state_name(state));
-}
 
 /* Its request was answered; it has a deadline, so a timer runs. */
 static struct rca_id *answered(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE);
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = { .qp_num = 42 };
 	u32 ms = 60000;
 
@@ -85,10 +63,10 @@ static void connected_passive_id_has_none(struct kunit *test)
 	struct rca_tp_conn conn = { .qp_num = 42 };
 
 	KUNIT_EXPECT_NOT_NULL(test, id->setup);
-	KUNIT_ASSERT_EQ(test, rca_accept_as(id, COOKIE, &conn, false), 0);
+	KUNIT_ASSERT_EQ(test, rca_accept_as(id, FAKE_COOKIE, &conn, false), 0);
 	KUNIT_EXPECT_NULL(test, id->setup);
 	fake_message(id, RCA_IN_RTU, 0);
-	expect_state(test, id, RCA_ST_CONNECTED);
+	fake_expect_state(test, id, RCA_ST_CONNECTED);
 	KUNIT_EXPECT_NULL(test, id->spare);
 	KUNIT_EXPECT_NULL(test, id->extras);
 }
@@ -100,7 +78,7 @@ static void refused_accept_keeps_it(struct kunit *test)
 	struct fake *fake = test->priv;
 
 	fake->fail = -ENOMEM;
-	KUNIT_EXPECT_EQ(test, rca_accept_as(id, COOKIE, &conn, false), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, rca_accept_as(id, FAKE_COOKIE, &conn, false), -ENOMEM);
 	KUNIT_EXPECT_NOT_NULL(test, id->setup);
 }
 
@@ -116,7 +94,7 @@ static void disconnect_gets_one_again(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
 	KUNIT_EXPECT_GT(test, id->setup->farewell, jiffies + msecs_to_jiffies(50000));
 	fake_message(id, RCA_IN_DREP, 0);
-	expect_state(test, id, RCA_ST_DISCONNECTED);
+	fake_expect_state(test, id, RCA_ST_DISCONNECTED);
 }
 
 /* What a late answer ends was given back long ago. */
@@ -127,9 +105,9 @@ static void messages_without_one_are_taken(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rca_establish(id), 0);
 	fake_message(id, RCA_IN_REP, 0);
 	fake_message(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
-	expect_state(test, id, RCA_ST_CONNECTED);
+	fake_expect_state(test, id, RCA_ST_CONNECTED);
 	fake_message(id, RCA_IN_DREQ, 0);
-	expect_state(test, id, RCA_ST_DISCONNECTED);
+	fake_expect_state(test, id, RCA_ST_DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 	KUNIT_EXPECT_NULL(test, id->setup);
 }
@@ -152,7 +130,7 @@ static void questions_without_one_are_answered(struct kunit *test)
 
 static void options_make_extras(struct kunit *test)
 {
-	struct rca_id *id = fake_active_id(test, test->priv, COOKIE), *child;
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE), *child;
 	u8 tos = 32, timeout = 17;
 	u32 len = sizeof(tos);
 
@@ -238,8 +216,8 @@ static struct kunit_case setup_cases[] = {
 
 static struct kunit_suite setup_suite = {
 	.name = "rdma_cm_alt_setup",
-	.init = setup_init,
-	.exit = setup_exit,
+	.init = fake_suite_init,
+	.exit = fake_suite_exit,
 	.test_cases = setup_cases,
 };
 kunit_test_suite(setup_suite);

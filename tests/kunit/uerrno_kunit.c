@@ -13,19 +13,8 @@
 #include <linux/errno.h>
 
 #include "connect.h"
-#include "fake_transport.h"
+#include "fake_suite.h"
 #include "teardown.h"
-
-static int uerrno_init(struct kunit *test)
-{
-	test->priv = fake_create(test);
-	return 0;
-}
-
-static void uerrno_exit(struct kunit *test)
-{
-	fake_destroy(test->priv);
-}
 
 static void what_has_a_name_stays(struct kunit *test)
 {
@@ -128,8 +117,8 @@ static struct kunit_case uerrno_cases[] = {
 
 static struct kunit_suite uerrno_suite = {
 	.name = "rdma_cm_alt_uerrno",
-	.init = uerrno_init,
-	.exit = uerrno_exit,
+	.init = fake_suite_init,
+	.exit = fake_suite_exit,
 	.test_cases = uerrno_cases,
 };
 
