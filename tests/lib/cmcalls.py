@@ -147,7 +147,10 @@ def per_connection(tracer: Tracer, stack: Stack, port: int,
         # Who disconnects first is a matter of moments, and the other end need not ask then.
         if side.get("DISCONNECT"):
             side["DISCONNECT"] = float(math.ceil(side["DISCONNECT"]))
-        # How many events a read() finds, or a ring has, is one, too. All else is done for each.
+        # How many events a read() finds, or a ring has, is one, too: it can be less in all for more
+        # connections. All else is done for each.
+        if side.get("read", 0) < 0:
+            del side["read"]
         if bad := {name: n for name, n in side.items() if name != "read" and not n.is_integer()}:
             raise RuntimeError(f"{stack.name}: not a whole number per connection: {bad}")
         result.append(side)

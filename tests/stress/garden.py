@@ -88,6 +88,7 @@ class Garden:
         self._farm: subprocess.Popen | None = None
         self._stock: subprocess.Popen | None = None
         self._number = 0
+        self._late: list[str] = []
         self.counts: Counter[str] = Counter()
         self.longest: dict[str, float] = {}
 
@@ -150,7 +151,7 @@ class Garden:
         self.counts[name] += 1
         self.longest[name] = max(took, self.longest.get(name, 0))
         if took > BOUND:
-            raise Trouble(f"{name}: it took {took:.0f} s")
+            self._late.append(f"{name}: it took {took:.0f} s")
 
     def _replug_rxe(self) -> None:
         if self._namespace_goes():
@@ -231,6 +232,10 @@ class Garden:
             while program.poll() is None:
                 time.sleep(chance.uniform(0, 1))
                 chance.choice(actions)()
+        # Not at once: the next round needs the devices.
+        if self._late:
+            late, self._late = self._late, []
+            raise Trouble("\n".join(late))
 
 
 def leftovers() -> list[str]:
