@@ -86,13 +86,13 @@ def seconds(text: str) -> float:
 
 
 def share(suites: list[Suite], total: float | None) -> list[Suite]:
-    """Suites that can take any time get an equal share of this one; None: what they say themselves."""
-    timed = [suite for suite in suites if SECONDS in suite.command]
+    """Suites that can take any time get an equal share of this one in each place; None: their own."""
+    runs = sum(len(suite.where) for suite in suites if SECONDS in suite.command)
 
     def with_time(suite: Suite) -> Suite:
-        if suite not in timed:
+        if SECONDS not in suite.command:
             return suite
-        part = int(total / len(timed)) if total else suite.warm
+        part = int(total / runs) if total else suite.warm
         return replace(suite, command=suite.command.replace(SECONDS, str(part)), warm=part,
                        timeout=suite.timeout + part)
 
