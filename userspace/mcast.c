@@ -111,7 +111,8 @@ int rcl_member_joined(struct rcl_id *id, struct rcl_member *member,
 	int ret = 0;
 
 	pthread_mutex_lock(&id->lock);
-	if (listed(id, member)) {
+	/* A second event for it, which no kernel has a reason for, does not make it another group. */
+	if (listed(id, member) && !member->joined) {
 		member->mgid = ah->grh.dgid;
 		member->mlid = ah->dlid;
 		member->joined = true;

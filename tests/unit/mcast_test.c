@@ -281,6 +281,27 @@ static void one_group_joined_twice_is_detached_once(void **state)
 	destroy(id, ch);
 }
 
+/* The QP could not be destroyed if it were in a group that no membership is in. */
+static void second_event_of_a_membership_changes_nothing(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	__u32 member;
+
+	(void)state;
+	add_qp(id);
+	join_and_ack(id, GROUP, 1);
+	fake.group.dlid = 2;
+	for (member = 1; !fake.members[member].alive; member++)
+		;
+	fake_post_member(RDMA_CM_ALT_EVENT_MULTICAST_JOIN, member, 0);
+	take_and_ack(ch, RDMA_CM_EVENT_MULTICAST_JOIN);
+	assert_int_equal(fake_verbs.attached, 1 << 1);
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(fake_verbs.attached, 0);
+	destroy(id, ch);
+}
+
 static void qp_that_cannot_be_attached_is_a_multicast_error(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -558,6 +579,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(leave_that_the_kernel_refuses),
 	TEST(several_groups_are_left_one_by_one),
 	TEST(one_group_joined_twice_is_detached_once),
+	TEST(second_event_of_a_membership_changes_nothing),
 	TEST(qp_that_cannot_be_attached_is_a_multicast_error),
 	TEST(error_event_names_the_join),
 	TEST(synchronous_join_waits_and_leave_drops_its_event),
