@@ -139,7 +139,8 @@ static struct fuse *fuse_alloc(const struct rca_tp_conn *conn)
 	if (!fuse)
 		return NULL;
 	fuse->then.go = route_known;
-	fuse->cred = get_current_cred();	/* put in fuse_free() */
+	/* It writes a 0 over a 0 that others may write now, too. */
+	fuse->cred = data_race(get_current_cred());	/* put in fuse_free() */
 	INIT_WORK(&fuse->work, connected);
 	fuse->conn = *conn;
 	fuse->conn.private_data = fuse->data;

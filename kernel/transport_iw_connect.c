@@ -254,7 +254,8 @@ int rca_iw_connect(struct iw_lower *lower, const struct rca_tp_conn *conn, struc
 	init_completion(&attempt->done);
 	spin_lock_init(&attempt->lock);
 	attempt->net = get_net(net);		/* put in rca_iw_lower_free() */
-	attempt->cred = get_current_cred();	/* put in rca_iw_lower_free() */
+	/* It writes a 0 over a 0 that others may write now, too. */
+	attempt->cred = data_race(get_current_cred());	/* put in rca_iw_lower_free() */
 	if (conn->private_data_len)
 		memcpy(attempt->data, conn->private_data, conn->private_data_len);
 	attempt->param.private_data = attempt->data;
