@@ -123,6 +123,8 @@ static int fake_tp_path_migrated(void *lower)
 
 static int fake_tp_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 {
+	if (the_fake->no_attr)
+		return -EINVAL;
 	*mask = IB_QP_STATE;
 	if (attr->qp_state == IB_QPS_RTR)
 		*mask |= IB_QP_RQ_PSN;

@@ -128,6 +128,35 @@ static void questions_without_one_are_answered(struct kunit *test)
 			-ENODATA);
 }
 
+static void reply_without_attributes_says_so(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id *id = fake_active_id(test, fake, FAKE_COOKIE);
+	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct rdma_cm_alt_event rec;
+
+	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+	fake->no_attr = true;
+	fake_message(id, RCA_IN_REP, 0);
+	rec = fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
+	KUNIT_EXPECT_FALSE(test, rec.flags & RDMA_CM_ALT_EVENT_F_QP);
+	KUNIT_EXPECT_EQ(test, rec.qp.init_mask, 0u);
+	KUNIT_EXPECT_EQ(test, rec.private_data_len, 4u);
+}
+
+/* Nobody chose a port for it that could be another one. */
+static void port_in_use_is_the_end_for_an_id_without_one(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id *id = fake_active_id(test, fake, FAKE_COOKIE);
+	struct rca_tp_conn conn = { .qp_num = 42 };
+
+	fake->fail = -EADDRINUSE;
+	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, fake->connects, 0);
+	fake_expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
+}
+
 static void options_make_extras(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE), *child;
@@ -208,6 +237,8 @@ static struct kunit_case setup_cases[] = {
 	KUNIT_CASE(disconnect_gets_one_again),
 	KUNIT_CASE(messages_without_one_are_taken),
 	KUNIT_CASE(questions_without_one_are_answered),
+	KUNIT_CASE(reply_without_attributes_says_so),
+	KUNIT_CASE(port_in_use_is_the_end_for_an_id_without_one),
 	KUNIT_CASE(options_make_extras),
 	KUNIT_CASE(establish_while_the_peer_disconnects),
 	KUNIT_CASE(disconnect_while_the_peer_does),
