@@ -398,6 +398,19 @@ static void tcp_request_without_a_listener_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ask_tcp(test, knock, DEVICE_IP), -ECONNREFUSED);
 }
 
+/* No room: TCP hears nothing either, and its peer gives up by itself. */
+static void tcp_request_without_room_is_dropped(struct kunit *test)
+{
+	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
+	struct knock *knock = new_knock(test, server->dev, server);
+
+	server->extras->backlog = 0;
+	knock->req.local = rca_test_addr(test, DEVICE_IP, 0);
+	knock->req.peer = rca_test_addr(test, NEIGHBOUR, 5000);
+	KUNIT_EXPECT_EQ(test, rca_request(&knock->demux, NULL, &knock->req), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, atomic_read(&server->extras->waiting), 0);
+}
+
 static int count_demuxes(struct rca_device *dev)
 {
 	struct rca_demux *demux;
@@ -430,6 +443,7 @@ static void listener_on_gids_leaves_tcp_alone(struct kunit *test)
 static struct kunit_case tcp_cases[] = {
 	KUNIT_CASE(tcp_request_belongs_to_the_device_with_the_address),
 	KUNIT_CASE(tcp_request_without_a_listener_is_refused),
+	KUNIT_CASE(tcp_request_without_room_is_dropped),
 	KUNIT_CASE(listener_on_gids_leaves_tcp_alone),
 	{}
 };

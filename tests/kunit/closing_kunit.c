@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ids whose queue, context or device ends while they begin, or while they have
- * no queue: each of them ends, and once.
+ * Ids that begin while their queue, context or device ends, that have no queue, no
+ * peer yet, or find no port.
  *
  * Locking: none.
  */
@@ -12,6 +12,8 @@
 
 #include "addresses.h"
 #include "fake_suite.h"
+#include "listen.h"
+#include "ports_fixture.h"
 #include "teardown.h"
 
 static struct rca_id *new_id(struct kunit *test)
@@ -143,6 +145,51 @@ static void route_of_an_id_without_a_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, route.num_paths, 0u);
 }
 
+static struct rca_id *bound_without_a_port(struct kunit *test)
+{
+	struct rca_id *id = new_id(test);
+	struct fake *fake = test->priv;
+
+	id->local = *rca_test_addr(test, "10.9.0.1", 0);
+	rca_id_publish(id);
+	KUNIT_ASSERT_EQ(test, rca_id_attach(id, &fake->dev, 1, NULL), 0);
+	rca_id_step(id, RCA_IN_BIND);
+	return id;
+}
+
+static void listener_that_finds_no_port(struct kunit *test)
+{
+	struct rca_id *id = bound_without_a_port(test);
+	struct fake *fake = test->priv;
+	struct rca_bind *binds;
+	int count;
+
+	binds = fill_range(test, "0.0.0.0", 0, &count);
+	KUNIT_EXPECT_EQ(test, rca_listen(id, 1), -EADDRNOTAVAIL);
+	fake_expect_state(test, id, RCA_ST_BOUND);
+	KUNIT_EXPECT_EQ(test, fake->listens, 0);
+	empty_range(binds, count);
+	KUNIT_EXPECT_EQ(test, rca_listen(id, 1), 0);
+	KUNIT_EXPECT_EQ(test, fake->listens, 1);
+}
+
+/* Somebody else has the service ID of the only one that is left. */
+static void listener_that_finds_no_other_port(struct kunit *test)
+{
+	struct rca_id *id = bound_without_a_port(test);
+	struct fake *fake = test->priv;
+	struct rca_bind *binds;
+	int count;
+
+	binds = fill_range(test, "0.0.0.0", 1, &count);
+	fake->busy = true;
+	KUNIT_EXPECT_EQ(test, rca_listen(id, 1), -EADDRINUSE);
+	fake_expect_state(test, id, RCA_ST_BOUND);
+	fake->busy = false;
+	KUNIT_EXPECT_EQ(test, rca_listen(id, 1), 0);
+	empty_range(binds, count);
+}
+
 static struct kunit_case closing_cases[] = {
 	KUNIT_CASE(closed_queue_takes_no_id),
 	KUNIT_CASE(queue_is_closed_before_its_id_is_known),
@@ -150,6 +197,8 @@ static struct kunit_case closing_cases[] = {
 	KUNIT_CASE(device_goes_while_a_bind_fails),
 	KUNIT_CASE(request_that_is_dropped_after_its_id),
 	KUNIT_CASE(route_of_an_id_without_a_peer),
+	KUNIT_CASE(listener_that_finds_no_port),
+	KUNIT_CASE(listener_that_finds_no_other_port),
 	{}
 };
 

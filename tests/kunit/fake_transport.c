@@ -34,7 +34,7 @@ static int sent(int *count, void *lower)
 
 static void *fake_tp_create(struct ib_device *ibdev, void *owner)
 {
-	struct fake_lower *lower = kzalloc(sizeof(*lower), GFP_KERNEL);
+	struct fake_lower *lower = the_fake->no_lower ? NULL : kzalloc(sizeof(*lower), GFP_KERNEL);
 
 	if (!lower)
 		return ERR_PTR(-ENOMEM);
@@ -56,6 +56,8 @@ static void fake_tp_set_owner(void *lower, void *owner)
 
 static void *fake_tp_listen(struct ib_device *ibdev, const struct rca_tp_listen *req, void *demux)
 {
+	if (the_fake->busy)
+		return ERR_PTR(-EBUSY);
 	the_fake->reachable = !list_empty(&((struct rca_demux *)demux)->slots);
 	the_fake->listens++;
 	return demux;

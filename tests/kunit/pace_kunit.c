@@ -18,6 +18,7 @@
 
 #define SILENCE_MS	50
 #define NEVER_MS	3600000
+#define PEERS		200
 
 /* Longer than a message counts, and the works that follow from that. */
 #define LONG_ENOUGH_MS	200
@@ -295,6 +296,25 @@ static void deadline_while_it_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW);
 }
 
+/* More of them than places in the table: some share one. */
+static void peers_are_told_apart(struct kunit *test)
+{
+	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct fake *fake = test->priv;
+	struct rca_id *id;
+	int i;
+
+	fill(test, NEVER_MS);
+	for (i = 0; i < PEERS; i++) {
+		id = fake_active_id(test, fake, FAKE_COOKIE);
+		id->dst.in.sin_addr.s_addr = cpu_to_be32(0x0a0a0000 + i);
+		KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+		fake_expect_state(test, id, RCA_ST_REQ_SENT);
+		KUNIT_EXPECT_EQ(test, rca_pace_unanswered(id), 1u);
+	}
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + PEERS);
+}
+
 /* Its work may run before its turn, as after a message: it waits on, and its deadline stays. */
 static void look_before_its_turn(struct kunit *test)
 {
@@ -463,6 +483,7 @@ static struct kunit_case pace_cases[] = {
 	KUNIT_CASE(removal_while_it_waits),
 	KUNIT_CASE(waiting_costs_no_patience),
 	KUNIT_CASE(deadline_while_it_waits),
+	KUNIT_CASE(peers_are_told_apart),
 	KUNIT_CASE(look_before_its_turn),
 	KUNIT_CASE(who_was_not_answered_goes_to_the_end),
 	KUNIT_CASE(disconnect_waits_for_its_turn),

@@ -21,6 +21,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "addresses.h"
+#include "ports_fixture.h"
 #include "race.h"
 
 #define PORT 7471
@@ -342,36 +343,6 @@ static void any_port_is_in_the_range(struct kunit *test)
 		KUNIT_EXPECT_GE(test, port, low);
 		KUNIT_EXPECT_LE(test, port, high);
 	}
-}
-
-/* Takes all ports of the range for one address but the @spare last ones. */
-static struct rca_bind *fill_range(struct kunit *test, const char *text, int spare, int *count)
-{
-	union rca_addr *addr = rca_test_addr(test, text, 0);
-	struct rca_bind *binds;
-	int low, high, i;
-
-	inet_get_local_port_range(&init_net, &low, &high);
-	*count = high - low + 1 - spare;
-	binds = kvcalloc(*count, sizeof(*binds), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, binds);
-	for (i = 0; i < *count; i++) {
-		rca_addr_set_port(addr, cpu_to_be16(low + i));
-		binds[i].reuse = true;
-		binds[i].afonly = true;
-		if (rca_ports_bind(&binds[i], &init_net, RDMA_PS_TCP, addr))
-			KUNIT_FAIL(test, "port %d is in use", low + i);
-		if (i % 256 == 0)
-			cond_resched();
-	}
-	return binds;
-}
-
-static void empty_range(struct rca_bind *binds, int count)
-{
-	while (count--)
-		rca_ports_unbind(&binds[count]);
-	kvfree(binds);
 }
 
 static void bind_port_zero_finds_the_last_ports_then_none(struct kunit *test)
