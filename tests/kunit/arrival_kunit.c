@@ -31,6 +31,9 @@
 #define NEIGHBOUR	"10.77.0.9"
 #define NEIGHBOUR_IP	0x0a4d0009
 
+#define FAR_NEIGHBOUR	"10.88.0.9"
+#define FAR_IP		0x0a580001
+
 /* A request for another type of QP than the listener's gets this, once it has found him. */
 #define FOUND		(-EINVAL)
 
@@ -91,6 +94,16 @@ static int ask(struct kunit *test, struct rca_id *server, const struct ib_gid_at
 	return rca_request(&knock->demux, NULL, &knock->req);
 }
 
+/* As if the interface were one of another kind. */
+static void set_type(struct kunit *test, unsigned short type)
+{
+	struct net_device *ndev = dev_get_by_name(&init_net, NETRIG_NDEV);
+
+	KUNIT_ASSERT_NOT_NULL(test, ndev);
+	ndev->type = type;
+	dev_put(ndev);
+}
+
 static const struct {
 	const char *peer;
 	const char *local;
@@ -136,6 +149,36 @@ static void route_that_is_still_missing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, netrig_set_link(false), 0);
 	KUNIT_EXPECT_EQ(test, netrig_set_link(true), 0);
 	KUNIT_EXPECT_EQ(test, ask(test, server, server->sgid_attr, NEIGHBOUR, DEVICE_IP), FOUND);
+}
+
+/* Of an address that has none it does not come. */
+static void route_that_will_not_come(struct kunit *test)
+{
+	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
+
+	KUNIT_ASSERT_EQ(test, netrig_set_address(FAR_IP, true), 0);
+	KUNIT_EXPECT_EQ(test, ask(test, server, server->sgid_attr, FAR_NEIGHBOUR, DEVICE_IP),
+			-EHOSTUNREACH);
+	KUNIT_EXPECT_EQ(test, netrig_set_address(FAR_IP, false), 0);
+}
+
+/* Whoever listens on GIDs is asked over IPoIB by requests without addresses of IP. */
+static void listener_on_gids_and_ipoib(struct kunit *test)
+{
+	struct rca_id *server = rig_new_id(test, DEVICE_SERVER, RDMA_PS_TCP);
+	struct rca_id *other = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
+	struct knock *knock;
+
+	KUNIT_ASSERT_EQ(test, rig_bind(test, server, "ib:::"), 0);
+	KUNIT_ASSERT_EQ(test, rca_listen(server, 1), 0);
+	knock = new_knock(test, other->dev, server);
+	knock->req.conn.qp_type = IB_QPT_UD;
+	knock->req.sgid_attr = other->sgid_attr;
+	set_addresses(test, knock, NEIGHBOUR, DEVICE_IP);
+	KUNIT_EXPECT_EQ(test, rca_request(&knock->demux, NULL, &knock->req), FOUND);
+	set_type(test, ARPHRD_INFINIBAND);
+	KUNIT_EXPECT_EQ(test, rca_request(&knock->demux, NULL, &knock->req), -ECONNREFUSED);
+	set_type(test, ARPHRD_ETHER);
 }
 
 static void interface_that_is_down(struct kunit *test)
@@ -196,6 +239,8 @@ static struct kunit_case arrival_cases[] = {
 	KUNIT_CASE(addresses_that_are_answered),
 	KUNIT_CASE(address_that_was_taken_away),
 	KUNIT_CASE(route_that_is_still_missing),
+	KUNIT_CASE(route_that_will_not_come),
+	KUNIT_CASE(listener_on_gids_and_ipoib),
 	KUNIT_CASE(interface_that_is_down),
 	{}
 };
@@ -304,6 +349,10 @@ static void datagrams_of_ipoib_need_its_interface(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, request(test, knock), -EINVAL);
 	nothing_is_left(test, knock);
+	set_type(test, ARPHRD_INFINIBAND);
+	KUNIT_EXPECT_EQ(test, request(test, knock), 0);
+	set_type(test, ARPHRD_ETHER);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0);
 	/* Those of UDP do not. */
 	knock = knock_at(test, RDMA_PS_UDP, IB_QPT_UD);
 	KUNIT_EXPECT_EQ(test, request(test, knock), 0);

@@ -167,13 +167,12 @@ static int set_link(const char *name, unsigned int flags)
 }
 
 static int change_address(u16 type, u16 flags, int ifindex, u8 family, const void *addr, int len,
-			  u8 prefix)
+			  u8 prefix, u32 addr_flags)
 {
 	const struct ifaddrmsg head = {
 		.ifa_family = family,
 		.ifa_prefixlen = prefix,
 		.ifa_index = ifindex,
-		.ifa_flags = IFA_F_NODAD,
 	};
 	struct sk_buff *skb = new_message(type, flags, &head, sizeof(head));
 
@@ -181,13 +180,14 @@ static int change_address(u16 type, u16 flags, int ifindex, u8 family, const voi
 		return -ENOMEM;
 	nla_put(skb, IFA_LOCAL, len, addr);
 	nla_put(skb, IFA_ADDRESS, len, addr);
+	nla_put_u32(skb, IFA_FLAGS, addr_flags);
 	return talk(NETLINK_ROUTE, skb);
 }
 
 static int add_address(int ifindex, u8 family, const void *addr, int len, u8 prefix)
 {
 	return change_address(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, ifindex, family, addr, len,
-			      prefix);
+			      prefix, IFA_F_NODAD);
 }
 
 static int add_route(int ifindex)
@@ -276,7 +276,8 @@ int netrig_set_link(bool up)
 }
 
 /**
- * netrig_set_address() - give the network device another address of IPv4, or take it away
+ * netrig_set_address() - give the network device another address of IPv4, or take it away;
+ * without a route to its neighbours
  * @ip: the address
  * @there: give
  *
@@ -292,7 +293,8 @@ int netrig_set_address(u32 ip, bool there)
 	if (!ndev)
 		return -ENODEV;
 	ret = change_address(there ? RTM_NEWADDR : RTM_DELADDR, there ? NLM_F_CREATE : 0,
-			     ndev->ifindex, AF_INET, &addr, sizeof(addr), 32);
+			     ndev->ifindex, AF_INET, &addr, sizeof(addr), 24,
+			     IFA_F_NOPREFIXROUTE);
 	dev_put(ndev);
 	return ret;
 }
