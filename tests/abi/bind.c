@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,6 +272,26 @@ TEST(capability_is_that_of_the_caller)
 	MUST(waitpid(pid, &status, 0));
 	EXPECT_EQ(status, 0);
 	EXPECT_EQ(bind_new(ctx, HERE, 1000), 0);
+}
+
+/* As programs of before there was more to tell. */
+TEST(answer_without_the_route)
+{
+	struct rdma_cm_alt_resolve cmd = {
+		.size = offsetof(struct rdma_cm_alt_resolve, out_route),
+		.pipe = {
+			.steps = RDMA_CM_ALT_STEP_BIND, .queue_fd = -1, .src = make_addr(HERE, 0),
+		},
+	};
+	int ctx = get_ctx();
+
+	cmd.pipe.id = get_id(ctx, -1, 0);
+	memset(&cmd.out_route, 0x5a, sizeof(cmd.out_route));
+	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_RESOLVE, &cmd), 0);
+	EXPECT_EQ(cmd.out_id, cmd.pipe.id);
+	EXPECT_EQ(cmd.out_done, RDMA_CM_ALT_STEP_BIND);
+	for (size_t i = 0; i < sizeof(cmd.out_route); i++)
+		EXPECT_EQ(((uint8_t *)&cmd.out_route)[i], 0x5a);
 }
 
 TEST(no_or_unknown_family)

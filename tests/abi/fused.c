@@ -292,6 +292,22 @@ TEST(pipelines_that_make_no_sense_are_einval)
 	EXPECT(!event_waits(p.lq));
 }
 
+TEST(connect_without_steps_takes_no_flags)
+{
+	struct rdma_cm_alt_connect cmd;
+	struct pair p;
+	uint32_t id;
+
+	pair_listen(&p, HERE);
+	id = get_id(p.ctx, p.cq, CLIENT);
+	cmd = fused_existing(&p, id, 0);
+	cmd.pipe.flags = RDMA_CM_ALT_PIPE_NEW_QUEUE;
+	EXPECT_EQ(call(&p, &cmd), -EOPNOTSUPP);
+	/* Without it the call comes to the id, which has no route. */
+	cmd.pipe.flags = 0;
+	EXPECT_EQ(call(&p, &cmd), -EINVAL);
+}
+
 TEST(create_fails)
 {
 	struct rdma_cm_alt_connect cmd;

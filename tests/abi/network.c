@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -81,6 +82,49 @@ TEST(neighbour_changes_under_ids_that_come_and_go)
 	change_neighbour(0);
 	change_under_load(change_neighbour);
 	shell("ip neigh del " PEER " dev v0");
+}
+
+static void set_neighbour(const char *ip, int last)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command),
+		 "ip neigh replace %s lladdr 02:00:00:00:88:%02x dev v0 nud permanent", ip, last);
+	shell(command);
+}
+
+static void neighbour_changes(const char *ip, const char *other)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_id(ctx, queue, 0);
+	char command[64];
+
+	set_neighbour(ip, 1);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, ip, 7777), 0);
+	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
+	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	/* The same address again, and that of somebody else. */
+	set_neighbour(ip, 1);
+	set_neighbour(other, 3);
+	EXPECT(!event_waits(queue));
+	set_neighbour(ip, 2);
+	EXPECT_EVENT_STATUS(queue, UNREACHABLE, id, -ETIMEDOUT, NULL);
+	EXPECT(!event_waits(queue));
+	EXPECT_EQ(rca_destroy(ctx, id), 0);
+	snprintf(command, sizeof(command), "ip neigh del %s dev v0", ip);
+	shell(command);
+	snprintf(command, sizeof(command), "ip neigh del %s dev v0", other);
+	shell(command);
+}
+
+TEST(peer_with_another_hardware_address_is_unreachable)
+{
+	neighbour_changes(PEER, "10.7.0.89");
+	shell("ip addr add fd00:7::1/64 dev v0 nodad");
+	sleep(1);	/* the device follows with a GID */
+	neighbour_changes("fd00:7::88", "fd00:7::89");
+	shell("ip addr del fd00:7::1/64 dev v0");
 }
 
 static void change_bond(int which)

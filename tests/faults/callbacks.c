@@ -43,6 +43,15 @@ static const char *here(void)
 	return getenv("FAULTS_HERE") ?: HERE;
 }
 
+/* The ids of requests inherit that, for which they need memory. */
+static void set_listener_timing(void)
+{
+	const uint8_t mra = 24;
+
+	EXPECT_EQ(rca_set_option(p.ctx, p.listener, RDMA_CM_ALT_OPTION,
+				 RDMA_CM_ALT_OPTION_MRA_TIMEOUT, &mra, sizeof(mra)), 0);
+}
+
 static void begin_faults(void)
 {
 	struct text ours = text_of_module("rdma_cm_alt"), calls = text_of_function("rca_ioctl");
@@ -176,6 +185,7 @@ TEST(connections)
 
 	ktap_timeout(ROUNDS * 4 * LONGEST);
 	pair_listen(&p, there());
+	set_listener_timing();
 	for (round = 0; round < ROUNDS; round++) {
 		for (i = 0; i < MANY; i++) {
 			clients[i] = get_client(p.ctx, p.cq, there(), p.port, i);

@@ -312,7 +312,11 @@ TEST(get_event_of_a_request)
 
 static void set_asker(void)
 {
+	const uint32_t deadline = 60000;
+
 	p.client = get_asker(p.ctx, p.cq, RDMA_PS_UDP, there(), p.port);
+	EXPECT_EQ(rca_set_option(p.ctx, p.client, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_DEADLINE,
+				 &deadline, sizeof(deadline)), 0);
 }
 
 TEST(datagram_request_sent)

@@ -388,6 +388,7 @@ static void sweep_option(uint32_t level, uint32_t name, const void *val, uint32_
 TEST(option_of_an_id)
 {
 	sweep_option(RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &(uint8_t){ 4 }, 1);
+	sweep_option(RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &(uint8_t){ 17 }, 1);
 }
 
 TEST(option_of_time)

@@ -153,6 +153,43 @@ static void set_cookie_counts_for_events_that_wait(struct kunit *test)
 	expect(test, t->a, node, DISCONNECTED);
 }
 
+static void cookie_that_is_set_before_the_queue_counts(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, NULL);
+	struct rdma_cm_alt_event *rec;
+
+	rca_source_set_cookie(&node->src, 77);
+	KUNIT_ASSERT_EQ(test, 0, rca_source_attach(&node->src, t->a));
+	post(test, node, ADDR);
+	rec = deliver(test, t->a);
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, 77ULL, rec->cookie);
+}
+
+/* Its id was destroyed meanwhile, and all that waited with it. */
+static void part_that_goes_last_has_nothing_to_drop(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct rca_tally tally = { .obj = &node->obj };
+	struct rca_event *ev;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		ev = rca_event_alloc(t->ctx, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
+		ev->rec.type = USER;
+		spin_lock_irq(&node->lock);
+		rca_post_part(&node->src, &tally, ev);
+		spin_unlock_irq(&node->lock);
+	}
+	expect(test, t->a, node, USER);
+	KUNIT_EXPECT_EQ(test, 1U, rca_source_detach(&node->src, NULL));
+	KUNIT_EXPECT_EQ(test, 1U, rca_source_drop(&node->src, &tally));
+	expect_none(test, t->a);
+}
+
 static void consume_request_publishes_and_attaches_the_child(struct kunit *test)
 {
 	struct events_test *t = test->priv;
@@ -412,6 +449,8 @@ static struct kunit_case events_cases[] = {
 	KUNIT_CASE(consume_gives_credit_and_reference_back),
 	KUNIT_CASE(post_without_queue_is_dropped),
 	KUNIT_CASE(set_cookie_counts_for_events_that_wait),
+	KUNIT_CASE(cookie_that_is_set_before_the_queue_counts),
+	KUNIT_CASE(part_that_goes_last_has_nothing_to_drop),
 	KUNIT_CASE(consume_request_publishes_and_attaches_the_child),
 	KUNIT_CASE(consume_request_attaches_to_the_queue_that_the_reader_names),
 	KUNIT_CASE(consume_request_of_closed_queue_leaves_the_child_without),

@@ -34,7 +34,7 @@ static int sent(int *count, void *lower)
 
 static void *fake_tp_create(struct ib_device *ibdev, void *owner)
 {
-	struct fake_lower *lower = kzalloc(sizeof(*lower), GFP_KERNEL);
+	struct fake_lower *lower = the_fake->no_lower ? NULL : kzalloc(sizeof(*lower), GFP_KERNEL);
 
 	if (!lower)
 		return ERR_PTR(-ENOMEM);
@@ -56,6 +56,8 @@ static void fake_tp_set_owner(void *lower, void *owner)
 
 static void *fake_tp_listen(struct ib_device *ibdev, const struct rca_tp_listen *req, void *demux)
 {
+	if (the_fake->busy)
+		return ERR_PTR(-EBUSY);
 	the_fake->reachable = !list_empty(&((struct rca_demux *)demux)->slots);
 	the_fake->listens++;
 	return demux;
@@ -123,6 +125,8 @@ static int fake_tp_path_migrated(void *lower)
 
 static int fake_tp_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 {
+	if (the_fake->no_attr)
+		return -EINVAL;
 	*mask = IB_QP_STATE;
 	if (attr->qp_state == IB_QPS_RTR)
 		*mask |= IB_QP_RQ_PSN;

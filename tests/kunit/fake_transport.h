@@ -49,6 +49,9 @@ struct fake_lower {
  * @last_req: private data of the last request, with its header
  * @last_req_len: its length
  * @last_timers: timers of the last request for a connection
+ * @no_attr: nothing is known of QPs
+ * @no_lower: there is no memory for a lower id
+ * @busy: another user of the device has each service ID
  * @fail: errno that the next message gets instead of being sent; 0: none
  * @fail_after: what sending returns once it has called @during
  * @during: called while a message is sent, with the lower id; NULL: nothing
@@ -81,6 +84,9 @@ struct fake {
 	u8 last_req[U8_MAX];
 	u8 last_req_len;
 	struct rca_round last_timers;
+	bool no_attr;
+	bool no_lower;
+	bool busy;
 	int fail;
 	int fail_after;
 	void (*during)(struct fake *fake, void *lower);

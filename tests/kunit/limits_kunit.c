@@ -28,6 +28,8 @@
 #define ANNA KUIDT_INIT(70001)
 #define BERT KUIDT_INIT(70002)
 
+#define USERS 100
+
 /* The module's own limits, which each test gives back. */
 struct kept {
 	unsigned int user[RCA_RESOURCES];
@@ -108,6 +110,26 @@ static void contexts_of_a_user_share_his_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, user_used(&two, CONTEXTS), 1U);
 	rca_account_close(&two);
 	rca_account_close(&berts);
+}
+
+/* More of them than places in the table: some share one. */
+static void users_are_told_apart(struct kunit *test)
+{
+	struct rca_account *accounts = kunit_kcalloc(test, USERS, sizeof(*accounts), GFP_KERNEL);
+	int i, n;
+
+	KUNIT_ASSERT_NOT_NULL(test, accounts);
+	for (n = 0; n < USERS; n++)
+		if (rca_account_open(&accounts[n], KUIDT_INIT(80000 + n), false))
+			break;
+	KUNIT_EXPECT_EQ(test, n, USERS);
+	for (i = 0; i < n; i++) {
+		KUNIT_EXPECT_TRUE(test, uid_eq(rca_account_uid(&accounts[i]),
+					       KUIDT_INIT(80000 + i)));
+		KUNIT_EXPECT_EQ(test, user_used(&accounts[i], CONTEXTS), 1U);
+	}
+	while (n--)
+		rca_account_close(&accounts[n]);
 }
 
 static void user_without_a_context_is_forgotten(struct kunit *test)
@@ -423,6 +445,7 @@ static void refused_id_leaves_nothing(struct kunit *test)
 
 static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(contexts_of_a_user_share_his_counts),
+	KUNIT_CASE(users_are_told_apart),
 	KUNIT_CASE(user_without_a_context_is_forgotten),
 	KUNIT_CASE(limit_of_the_user_is_for_all_his_contexts),
 	KUNIT_CASE(limit_of_the_context_is_its_own),

@@ -155,9 +155,9 @@ static int add_pair(void)
 	return talk(NETLINK_ROUTE, skb);
 }
 
-static int set_up(const char *name)
+static int set_link(const char *name, unsigned int flags)
 {
-	const struct ifinfomsg head = { .ifi_flags = IFF_UP, .ifi_change = IFF_UP };
+	const struct ifinfomsg head = { .ifi_flags = flags, .ifi_change = IFF_UP };
 	struct sk_buff *skb = new_message(RTM_NEWLINK, 0, &head, sizeof(head));
 
 	if (!skb)
@@ -166,22 +166,28 @@ static int set_up(const char *name)
 	return talk(NETLINK_ROUTE, skb);
 }
 
-static int add_address(int ifindex, u8 family, const void *addr, int len, u8 prefix)
+static int change_address(u16 type, u16 flags, int ifindex, u8 family, const void *addr, int len,
+			  u8 prefix, u32 addr_flags)
 {
 	const struct ifaddrmsg head = {
 		.ifa_family = family,
 		.ifa_prefixlen = prefix,
 		.ifa_index = ifindex,
-		.ifa_flags = IFA_F_NODAD,
 	};
-	struct sk_buff *skb = new_message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &head,
-					  sizeof(head));
+	struct sk_buff *skb = new_message(type, flags, &head, sizeof(head));
 
 	if (!skb)
 		return -ENOMEM;
 	nla_put(skb, IFA_LOCAL, len, addr);
 	nla_put(skb, IFA_ADDRESS, len, addr);
+	nla_put_u32(skb, IFA_FLAGS, addr_flags);
 	return talk(NETLINK_ROUTE, skb);
+}
+
+static int add_address(int ifindex, u8 family, const void *addr, int len, u8 prefix)
+{
+	return change_address(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, ifindex, family, addr, len,
+			      prefix, IFA_F_NODAD);
 }
 
 static int add_route(int ifindex)
@@ -230,7 +236,8 @@ int netrig_up(void)
 
 	if (ret)
 		return ret;
-	ret = set_up("lo") ?: set_up(NETRIG_NDEV) ?: set_up(NDEV_PEER);
+	ret = set_link("lo", IFF_UP) ?: set_link(NETRIG_NDEV, IFF_UP) ?:
+	      set_link(NDEV_PEER, IFF_UP);
 	ndev = dev_get_by_name(&init_net, NETRIG_NDEV);
 	if (!ret && ndev)
 		ret = set_addresses(ndev->ifindex);
@@ -254,6 +261,64 @@ void netrig_down(void)
 		return;
 	nla_put_string(skb, IFLA_IFNAME, NETRIG_NDEV);
 	talk(NETLINK_ROUTE, skb);
+}
+
+/**
+ * netrig_set_link() - take the network device down, or up again
+ * @up: up; addresses of IPv6, and the way over the gateway, stay away
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0 or an errno.
+ */
+int netrig_set_link(bool up)
+{
+	return set_link(NETRIG_NDEV, up ? IFF_UP : 0);
+}
+
+/**
+ * netrig_set_address() - give the network device another address of IPv4, or take it away;
+ * without a route to its neighbours
+ * @ip: the address
+ * @there: give
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0 or an errno.
+ */
+int netrig_set_address(u32 ip, bool there)
+{
+	struct net_device *ndev = dev_get_by_name(&init_net, NETRIG_NDEV);
+	const __be32 addr = cpu_to_be32(ip);
+	int ret;
+
+	if (!ndev)
+		return -ENODEV;
+	ret = change_address(there ? RTM_NEWADDR : RTM_DELADDR, there ? NLM_F_CREATE : 0,
+			     ndev->ifindex, AF_INET, &addr, sizeof(addr), 24,
+			     IFA_F_NOPREFIXROUTE);
+	dev_put(ndev);
+	return ret;
+}
+
+/**
+ * netrig_delete_route() - take away the route to the neighbours of the network device
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0 or an errno.
+ */
+int netrig_delete_route(void)
+{
+	const struct rtmsg head = {
+		.rtm_family = AF_INET,
+		.rtm_dst_len = 24,
+		.rtm_table = RT_TABLE_MAIN,
+		.rtm_scope = RT_SCOPE_NOWHERE,
+	};
+	struct sk_buff *skb = new_message(RTM_DELROUTE, 0, &head, sizeof(head));
+
+	if (!skb)
+		return -ENOMEM;
+	nla_put_in_addr(skb, RTA_DST, in_aton("10.77.0.0"));
+	return talk(NETLINK_ROUTE, skb);
 }
 
 /**

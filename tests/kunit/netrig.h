@@ -21,6 +21,9 @@ struct kunit_suite;
 
 int netrig_up(void);
 void netrig_down(void);
+int netrig_set_link(bool up);
+int netrig_set_address(u32 ip, bool there);
+int netrig_delete_route(void);
 int netrig_suite_init(struct kunit_suite *suite);
 void netrig_suite_exit(struct kunit_suite *suite);
 int netrig_add_rdma(const char *kind);

@@ -199,6 +199,28 @@ static void port_defaults_are_checked(struct kunit *test)
 	mutex_unlock(&id->op);
 }
 
+static void failed_bind_leaves_it_unbound(struct kunit *test)
+{
+	struct rca_id *other = bound(test), *id = new_id(test);
+	int reuse = 1;
+
+	id->local = other->local;
+	rca_addr_set_port(&id->local, rca_addr_port(&other->extras->bind->addr));
+	mutex_lock(&id->op);
+	KUNIT_EXPECT_EQ(test, rca_id_bind(id, &id->local), -EADDRINUSE);
+	mutex_unlock(&id->op);
+	/* It may still be set, and for the next bind. */
+	KUNIT_EXPECT_EQ(test, rca_set_option(other, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR,
+					     &reuse, sizeof(reuse)), 0);
+	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &reuse,
+					     sizeof(reuse)), 0);
+	KUNIT_EXPECT_FALSE(test, id->extras->bind->reuse);
+	mutex_lock(&id->op);
+	KUNIT_EXPECT_EQ(test, rca_id_bind(id, &id->local), 0);
+	mutex_unlock(&id->op);
+	KUNIT_EXPECT_TRUE(test, id->extras->bind->reuse);
+}
+
 static void path_of_a_program_is_parsed(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
@@ -243,6 +265,7 @@ static struct kunit_case options_cases[] = {
 	KUNIT_CASE(address_options_depend_on_the_state),
 	KUNIT_CASE(ack_timeout_is_for_those_who_acknowledge),
 	KUNIT_CASE(port_defaults_are_checked),
+	KUNIT_CASE(failed_bind_leaves_it_unbound),
 	KUNIT_CASE(path_of_a_program_is_parsed),
 	KUNIT_CASE(attributes_follow_the_connection),
 	{}

@@ -18,6 +18,7 @@
 
 #define SILENCE_MS	50
 #define NEVER_MS	3600000
+#define PEERS		200
 
 /* Longer than a message counts, and the works that follow from that. */
 #define LONG_ENOUGH_MS	200
@@ -295,6 +296,75 @@ static void deadline_while_it_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW);
 }
 
+/* More of them than places in the table: some share one. */
+static void peers_are_told_apart(struct kunit *test)
+{
+	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct fake *fake = test->priv;
+	struct rca_id *id;
+	int i;
+
+	fill(test, NEVER_MS);
+	for (i = 0; i < PEERS; i++) {
+		id = fake_active_id(test, fake, FAKE_COOKIE);
+		id->dst.in.sin_addr.s_addr = cpu_to_be32(0x0a0a0000 + i);
+		KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+		fake_expect_state(test, id, RCA_ST_REQ_SENT);
+		KUNIT_EXPECT_EQ(test, rca_pace_unanswered(id), 1u);
+	}
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + PEERS);
+}
+
+/* Its work may run before its turn, as after a message: it waits on, and its deadline stays. */
+static void look_before_its_turn(struct kunit *test)
+{
+	struct rca_id **ids, *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct fake *fake = test->priv;
+	unsigned long deadline, since;
+	u32 ms = 60000;
+
+	KUNIT_ASSERT_EQ(test, rca_set_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_DEADLINE,
+					     &ms, sizeof(ms)), 0);
+	ids = fill(test, NEVER_MS);
+	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+	deadline = id->setup->retry->deadline;
+	id->setup->retry->since -= HZ;
+	since = id->setup->retry->since;
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
+	KUNIT_EXPECT_EQ(test, id->setup->retry->since, since);
+	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW);
+	fake_message(ids[0], RCA_IN_REJ, 8);
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, id->setup->retry->deadline, deadline);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
+}
+
+static void who_was_not_answered_goes_to_the_end(struct kunit *test)
+{
+	struct rca_id **ids = fill(test, NEVER_MS), *id = connecting(test);
+	struct rca_retry *retry = ids[0]->setup->retry;
+	struct fake *fake = test->priv;
+
+	/* As if the round had been as long as it is. */
+	retry->sent = jiffies - retry->interval - 1;
+	fake_message(ids[0], RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
+	rca_id_flush(ids[0]);
+	fake_expect_state(test, ids[0], RCA_ST_REQ_WAIT);
+	KUNIT_EXPECT_EQ(test, (int)retry->round, 0);
+	fake_message(ids[1], RCA_IN_REJ, 8);
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
+	fake_message(ids[2], RCA_IN_REJ, 8);
+	rca_id_flush(ids[0]);
+	fake_expect_state(test, ids[0], RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, (int)retry->round, 1);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 2);
+}
+
 static struct rca_id *connected(struct kunit *test)
 {
 	struct rca_id *id = connecting(test);
@@ -341,6 +411,39 @@ static void disconnect_that_cannot_be_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(ids[1]), RCA_PACE_WINDOW - 1);
 }
 
+static void id_without_a_setup_need_not_wait(struct kunit *test)
+{
+	struct rca_id *id = connected(test);
+
+	fill(test, NEVER_MS);
+	KUNIT_ASSERT_NULL(test, id->setup);
+	mutex_lock(&id->op);
+	KUNIT_EXPECT_TRUE(test, rca_pace_begin(id));
+	KUNIT_EXPECT_FALSE(test, rca_pace_granted(id));
+	KUNIT_EXPECT_EQ(test, rca_pace_unanswered(id), 0u);
+	mutex_unlock(&id->op);
+}
+
+static void destroyed_connection_whose_turn_comes_in_vain(struct kunit *test)
+{
+	struct rca_id **ids, *id = connected(test);
+	struct fake *fake = test->priv;
+	u32 reported;
+	int lowers;
+
+	ids = fill(test, NEVER_MS);
+	rca_id_get(id);
+	lowers = atomic_read(&fake->lowers);
+	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
+	fake->fail = -ENOMEM;
+	fake_message(ids[0], RCA_IN_REJ, 8);
+	flush_work(&id->work);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), lowers - 1);
+	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	rca_id_put(id);
+}
+
 /* The call returns at once; in the background the peer is asked when it is its turn. */
 static void destroyed_connections_take_their_turn(struct kunit *test)
 {
@@ -380,8 +483,13 @@ static struct kunit_case pace_cases[] = {
 	KUNIT_CASE(removal_while_it_waits),
 	KUNIT_CASE(waiting_costs_no_patience),
 	KUNIT_CASE(deadline_while_it_waits),
+	KUNIT_CASE(peers_are_told_apart),
+	KUNIT_CASE(look_before_its_turn),
+	KUNIT_CASE(who_was_not_answered_goes_to_the_end),
 	KUNIT_CASE(disconnect_waits_for_its_turn),
 	KUNIT_CASE(disconnect_that_cannot_be_sent),
+	KUNIT_CASE(id_without_a_setup_need_not_wait),
+	KUNIT_CASE(destroyed_connection_whose_turn_comes_in_vain),
 	KUNIT_CASE(destroyed_connections_take_their_turn),
 	{}
 };

@@ -21,6 +21,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "addresses.h"
+#include "ports_fixture.h"
 #include "race.h"
 
 #define PORT 7471
@@ -344,36 +345,6 @@ static void any_port_is_in_the_range(struct kunit *test)
 	}
 }
 
-/* Takes all ports of the range for one address but the @spare last ones. */
-static struct rca_bind *fill_range(struct kunit *test, const char *text, int spare, int *count)
-{
-	union rca_addr *addr = rca_test_addr(test, text, 0);
-	struct rca_bind *binds;
-	int low, high, i;
-
-	inet_get_local_port_range(&init_net, &low, &high);
-	*count = high - low + 1 - spare;
-	binds = kvcalloc(*count, sizeof(*binds), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, binds);
-	for (i = 0; i < *count; i++) {
-		rca_addr_set_port(addr, cpu_to_be16(low + i));
-		binds[i].reuse = true;
-		binds[i].afonly = true;
-		if (rca_ports_bind(&binds[i], &init_net, RDMA_PS_TCP, addr))
-			KUNIT_FAIL(test, "port %d is in use", low + i);
-		if (i % 256 == 0)
-			cond_resched();
-	}
-	return binds;
-}
-
-static void empty_range(struct rca_bind *binds, int count)
-{
-	while (count--)
-		rca_ports_unbind(&binds[count]);
-	kvfree(binds);
-}
-
 static void bind_port_zero_finds_the_last_ports_then_none(struct kunit *test)
 {
 	struct rca_bind *a = new_bind(test, true, true), *b = new_bind(test, true, true);
@@ -396,6 +367,22 @@ static void bind_port_zero_finds_the_last_ports_then_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, bind_tcp(test, wildcard, "0.0.0.0", 0));
 	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, other, "10.9.0.2", 0));
 
+	empty_range(binds, count);
+}
+
+static void chosen_port_is_not_that_of_a_wildcard(struct kunit *test)
+{
+	struct rca_bind *a = new_bind(test, true, true), *b = new_bind(test, true, true);
+	struct rca_bind *binds;
+	int low, high, count;
+
+	inet_get_local_port_range(&init_net, &low, &high);
+	binds = fill_range(test, "0.0.0.0", 1, &count);
+	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, a, "10.9.0.1", 0));
+	KUNIT_EXPECT_EQ(test, high, (int)port_of(a));
+	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, rca_ports_repick(a));
+	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, b, "10.9.0.2", 0));
+	KUNIT_EXPECT_EQ(test, high, (int)port_of(b));
 	empty_range(binds, count);
 }
 
@@ -541,6 +528,18 @@ static void set_afonly_when_listening_is_einval(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bind->afonly);
 }
 
+/* What is set before the bind counts for it, and there is nothing that listens. */
+static void unbound_entry_keeps_what_is_set(struct kunit *test)
+{
+	struct rca_bind *a = new_bind(test, false, false), *b = new_bind(test, false, true);
+
+	KUNIT_EXPECT_EQ(test, 0, rca_ports_set_afonly(a, true));
+	rca_ports_unlisten(a);
+	KUNIT_EXPECT_FALSE(test, rca_ports_bound(a));
+	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, a, "::", PORT));
+	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, b, "0.0.0.0", PORT));
+}
+
 struct bind_race {
 	struct rca_bind *binds;
 	union rca_addr *addr;
@@ -628,6 +627,7 @@ static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(bind_port_zero_chooses_in_the_range),
 	KUNIT_CASE(any_port_is_in_the_range),
 	KUNIT_CASE(bind_port_zero_finds_the_last_ports_then_none),
+	KUNIT_CASE(chosen_port_is_not_that_of_a_wildcard),
 	KUNIT_CASE(repick_takes_another_port),
 	KUNIT_CASE(repick_unbound_is_einval),
 	KUNIT_CASE(unbind_twice_changes_nothing),
@@ -639,6 +639,7 @@ static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(set_reuse_when_bound_can_only_allow_it),
 	KUNIT_CASE(set_afonly_when_bound_counts_for_the_next),
 	KUNIT_CASE(set_afonly_when_listening_is_einval),
+	KUNIT_CASE(unbound_entry_keeps_what_is_set),
 	KUNIT_CASE(bind_by_many_has_one_holder),
 	KUNIT_CASE(repick_by_many_finishes),
 	{}

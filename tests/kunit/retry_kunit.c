@@ -245,6 +245,35 @@ static void last_round_ends_with_the_patience(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
 }
 
+/* The work may come late: what is sent then has the shortest time there is. */
+static void round_that_begins_too_late_is_short(struct kunit *test)
+{
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	struct rca_tp_conn conn = params();
+	struct fake *fake = test->priv;
+
+	id->setup->path->packet_life_time = 16;
+	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+	no_answer(id);
+	id->setup->retry->deadline = jiffies - 1;
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 0);
+}
+
+static void no_round_begins_after_the_patience(struct kunit *test)
+{
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	struct rca_tp_conn conn = params();
+
+	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+	/* The pause before it would be longer: there is always one. */
+	id->setup->retry->deadline = jiffies + 1;
+	no_answer(id);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
+	fake_expect_state(test, id, RCA_ST_FAILED);
+}
+
 /* A request that ib_cm cannot send fails at once, and so would the next one. */
 static void failure_is_no_silence(struct kunit *test)
 {
@@ -293,6 +322,28 @@ static void set_deadline(struct kunit *test, struct rca_id *id, u32 ms)
 {
 	KUNIT_ASSERT_EQ(test, rca_set_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_DEADLINE,
 					     &ms, sizeof(ms)), 0);
+}
+
+static void reject_during_send(struct fake *fake, void *lower)
+{
+	struct fake_lower *own = lower;
+
+	fake_message(own->owner, RCA_IN_REJ, IB_CM_REJ_INVALID_SERVICE_ID);
+}
+
+static void deadline_does_not_begin_after_the_answer(struct kunit *test)
+{
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	struct rca_tp_conn conn = params();
+	struct fake *fake = test->priv;
+
+	set_deadline(test, id, 60000);
+	fake->during = reject_during_send;
+	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
+	fake->during = NULL;
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, IB_CM_REJ_INVALID_SERVICE_ID);
+	fake_expect_state(test, id, RCA_ST_FAILED);
+	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
 }
 
 /* Whether the peer is silent, or the request waits to be sent again. */
@@ -520,6 +571,9 @@ static struct kunit_case retry_cases[] = {
 	KUNIT_CASE(failure_is_no_silence),
 	KUNIT_CASE(retries_that_were_set_are_all),
 	KUNIT_CASE(next_round_that_cannot_be_sent),
+	KUNIT_CASE(round_that_begins_too_late_is_short),
+	KUNIT_CASE(no_round_begins_after_the_patience),
+	KUNIT_CASE(deadline_does_not_begin_after_the_answer),
 	KUNIT_CASE(deadline_of_the_id_ends_the_request),
 	KUNIT_CASE(verdict_comes_at_the_deadline),
 	KUNIT_CASE(deadline_ends_a_request_for_datagrams),

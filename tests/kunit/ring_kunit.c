@@ -250,6 +250,26 @@ static void notice_that_does_not_fit_waits_with_its_rest(struct kunit *test)
 	rca_queue_ring_close(t->a);
 }
 
+static void notice_with_two_events_is_put_in_at_once(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user;
+
+	notice(node, RCA_NOTICE_DEVICE, REMOVAL, 0);
+	notice(node, RCA_NOTICE_DEVICE, CHANGE, 0);
+	post(test, node, USER);
+	user = map_ring(test, t->a);
+	rca_queue_pump(t->a);
+	KUNIT_EXPECT_EQ(test, (int)REMOVAL, take(&user));
+	KUNIT_EXPECT_EQ(test, (int)CHANGE, take(&user));
+	KUNIT_EXPECT_EQ(test, (int)USER, take(&user));
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
+	KUNIT_EXPECT_EQ(test, 3U, node->src.reported);
+	rca_queue_ring_close(t->a);
+}
+
 static void move_takes_records_back_in_order(struct kunit *test)
 {
 	struct events_test *t = test->priv;
@@ -403,6 +423,60 @@ static void request_that_moves_hides_its_id_again(struct kunit *test)
 	rca_queue_ring_close(t->a);
 }
 
+/* Somebody has guessed its handle, and destroys it: the request goes its way all the same. */
+static void request_that_moves_while_its_id_is_destroyed(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct node *child = post_request(test, node);
+	struct rca_delivery dlv;
+
+	map_ring(test, t->a);
+	rca_queue_pump(t->a);
+	KUNIT_ASSERT_TRUE(test, rca_obj_untable(&child->obj));
+	rca_obj_put(&child->obj);	/* the table's */
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
+	/* It finds its queue when it comes to that, and is not published again. */
+	KUNIT_EXPECT_PTR_EQ(test, t->a, child->src.queue);
+	mutex_lock(&t->b->consume);
+	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->b, &dlv));
+	KUNIT_EXPECT_FALSE(test, rca_delivery_has_child(&dlv));
+	rca_queue_release(t->b);
+	mutex_unlock(&t->b->consume);
+	expect_request(test, t->b, node, child);
+	KUNIT_EXPECT_FALSE(test, is_published(test, child));
+	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&child->obj.ref));
+	rca_queue_ring_close(t->a);
+}
+
+/* Likewise, and gives it a queue of its own: it keeps that. */
+static void request_that_moves_after_its_id(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct node *child = post_request(test, node);
+
+	map_ring(test, t->a);
+	rca_queue_pump(t->a);
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&child->src, t->b, NULL, NULL));
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
+	KUNIT_EXPECT_TRUE(test, is_published(test, child));
+	KUNIT_EXPECT_PTR_EQ(test, t->b, child->src.queue);
+	expect_request(test, t->b, node, child);
+	KUNIT_EXPECT_PTR_EQ(test, t->b, child->src.queue);
+	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&child->obj.ref));
+	rca_queue_ring_close(t->a);
+}
+
+static void nothing_is_reaped_without_a_queue(struct kunit *test)
+{
+	struct node *node = new_node(test, NULL);
+
+	rca_source_reap(&node->src);
+	KUNIT_EXPECT_NULL(test, node->src.queue);
+	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&node->obj.ref));
+}
+
 static void request_that_goes_is_handed_to_the_caller(struct kunit *test)
 {
 	struct events_test *t = test->priv;
@@ -447,6 +521,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(peek_finds_nothing_while_there_are_records),
 	KUNIT_CASE(notice_has_one_record_an_event),
 	KUNIT_CASE(notice_that_does_not_fit_waits_with_its_rest),
+	KUNIT_CASE(notice_with_two_events_is_put_in_at_once),
 	KUNIT_CASE(move_takes_records_back_in_order),
 	KUNIT_CASE(detach_takes_records_back),
 	KUNIT_CASE(records_that_went_round_are_taken_back),
@@ -454,6 +529,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(close_of_the_ring_keeps_the_order_of_records),
 	KUNIT_CASE(request_is_put_in_by_who_may_publish),
 	KUNIT_CASE(request_that_moves_hides_its_id_again),
+	KUNIT_CASE(request_that_moves_while_its_id_is_destroyed),
+	KUNIT_CASE(request_that_moves_after_its_id),
+	KUNIT_CASE(nothing_is_reaped_without_a_queue),
 	KUNIT_CASE(request_that_goes_is_handed_to_the_caller),
 	KUNIT_CASE(ring_has_one_user),
 	{}

@@ -7,6 +7,7 @@
  */
 #include <kunit/test.h>
 #include <linux/jiffies.h>
+#include <rdma/ib_cm.h>
 #include <rdma/rdma_user_cm.h>
 
 #include "connect.h"
@@ -128,6 +129,53 @@ static void questions_without_one_are_answered(struct kunit *test)
 			-ENODATA);
 }
 
+static void reply_without_attributes_says_so(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id *id = fake_active_id(test, fake, FAKE_COOKIE);
+	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct rdma_cm_alt_event rec;
+
+	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+	fake->no_attr = true;
+	fake_message(id, RCA_IN_REP, 0);
+	rec = fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
+	KUNIT_EXPECT_FALSE(test, rec.flags & RDMA_CM_ALT_EVENT_F_QP);
+	KUNIT_EXPECT_EQ(test, rec.qp.init_mask, 0u);
+	KUNIT_EXPECT_EQ(test, rec.private_data_len, 4u);
+}
+
+/* Nobody chose a port for it that could be another one. */
+static void port_in_use_is_the_end_for_an_id_without_one(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id *id = fake_active_id(test, fake, FAKE_COOKIE);
+	struct rca_tp_conn conn = { .qp_num = 42 };
+
+	fake->fail = -EADDRINUSE;
+	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, fake->connects, 0);
+	fake_expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
+}
+
+/* What is rejected as stale needs another lower id; without memory for it that was the answer. */
+static void stale_request_gets_no_lower_id(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id *id = fake_active_id(test, fake, FAKE_COOKIE);
+	struct rca_tp_conn conn = { .qp_num = 42 };
+
+	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+	fake_message(id, RCA_IN_REJ, IB_CM_REJ_STALE_CONN);
+	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
+	fake->no_lower = true;
+	rca_id_flush(id);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, IB_CM_REJ_STALE_CONN);
+	fake_expect_state(test, id, RCA_ST_FAILED);
+	KUNIT_EXPECT_NULL(test, id->lower);
+	KUNIT_EXPECT_EQ(test, fake->connects, 1);
+}
+
 static void options_make_extras(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE), *child;
@@ -153,6 +201,40 @@ static void options_make_extras(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(child));
 	KUNIT_EXPECT_EQ(test, child->extras ? child->extras->timing.response : 0, 18);
 	rca_id_abandon(child);
+}
+
+/* Each of them alone is enough for the ids of requests. */
+static void requests_have_the_timers_of_their_listener(struct kunit *test)
+{
+	static const struct {
+		u32 option;
+		u32 len;
+		u8 value[4];
+	} timers[] = {
+		{ RDMA_CM_ALT_OPTION_DEADLINE, 4, { 0x60, 0xea } },
+		{ RDMA_CM_ALT_OPTION_RESPONSE_TIMEOUT, 1, { 17 } },
+		{ RDMA_CM_ALT_OPTION_MAX_RETRIES, 1, { 3 } },
+		{ RDMA_CM_ALT_OPTION_MRA_TIMEOUT, 1, { 20 } },
+	};
+	struct rca_id *id, *child;
+	u8 value[4];
+	u32 len;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(timers); i++) {
+		id = fake_active_id(test, test->priv, FAKE_COOKIE);
+		KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_CM_ALT_OPTION, timers[i].option,
+						     timers[i].value, timers[i].len), 0);
+		child = rca_id_create_child(id);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(child));
+		KUNIT_EXPECT_NOT_NULL(test, child->extras);
+		memset(value, 0, sizeof(value));
+		len = timers[i].len;
+		KUNIT_EXPECT_EQ(test, rca_get_option(child, RDMA_CM_ALT_OPTION, timers[i].option,
+						     value, &len), 0);
+		KUNIT_EXPECT_EQ(test, memcmp(value, timers[i].value, sizeof(value)), 0);
+		rca_id_abandon(child);
+	}
 }
 
 struct end_race {
@@ -208,7 +290,11 @@ static struct kunit_case setup_cases[] = {
 	KUNIT_CASE(disconnect_gets_one_again),
 	KUNIT_CASE(messages_without_one_are_taken),
 	KUNIT_CASE(questions_without_one_are_answered),
+	KUNIT_CASE(reply_without_attributes_says_so),
+	KUNIT_CASE(port_in_use_is_the_end_for_an_id_without_one),
+	KUNIT_CASE(stale_request_gets_no_lower_id),
 	KUNIT_CASE(options_make_extras),
+	KUNIT_CASE(requests_have_the_timers_of_their_listener),
 	KUNIT_CASE(establish_while_the_peer_disconnects),
 	KUNIT_CASE(disconnect_while_the_peer_does),
 	{}

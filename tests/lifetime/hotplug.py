@@ -157,10 +157,29 @@ def driver(stacks: dict[str, Stack]) -> None:
         _until_connected(programs, stacks[STOCK], HERE, 22240)
 
 
+def roce_version(_stacks: dict[str, Stack]) -> None:
+    """A new device has the version of RoCE of the module's parameter, unless it lacks it."""
+    parameter = rig.PARAMETERS / "parameters/default_roce_mode"
+    mode = Path("/sys/class/infiniband/rxe1/rdma_cm_alt/1/default_roce_mode")
+    for version in ("1", "2"):
+        parameter.write_text(version, encoding="ascii")
+        try:
+            rig.delete_device("rxe1")
+        finally:
+            rig.add_device("rxe1")
+            parameter.write_text("2", encoding="ascii")
+        deadline = time.monotonic() + PATIENCE
+        while not mode.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        if (said := mode.read_text(encoding="ascii").strip()) != "RoCE v2":
+            raise Unexpected(f"with version {version} the new device has {said}")
+
+
 TESTS = (
     ("programs leave a device that goes", programs_leave),
     ("the driver stays while programs use it, and goes after them", driver),
     ("wildcard listeners of both stacks follow a device", wildcards),
     ("a new device's port is stock's when both want it", same_port),
     ("also when ours hears of the device first", same_port_reversed),
+    ("a new device has a version of RoCE that it knows", roce_version),
 )

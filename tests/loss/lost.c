@@ -208,6 +208,42 @@ TEST(disconnect_from_a_dead_peer_ends_at_the_deadline)
 	rule("clear");
 }
 
+static void set_deadline_of_the_module(const char *ms)
+{
+	FILE *file = fopen("/sys/module/rdma_cm_alt/parameters/deadline_ms", "w");
+
+	EXPECT(file);
+	EXPECT(fputs(ms, file) >= 0);
+	EXPECT_EQ(fclose(file), 0);
+}
+
+TEST(deadline_of_the_module_ends_connect_and_disconnect)
+{
+	struct pair p;
+	double took;
+
+	pair_apart(&p);
+	connect_both(&p);
+	set_deadline_of_the_module("700");
+	lose("drop DREQ");
+	took = now();
+	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
+	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
+	EXPECT(now() - took > 0.69);
+	EXPECT_EVENT(p.cq, TIMEWAIT_EXIT, p.client);
+	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+	lose("drop REQ");
+	p.client = get_client(p.ctx, p.cq, SERVER_AT, p.port, CLIENT);
+	took = now();
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	EXPECT_EVENT_STATUS(p.cq, UNREACHABLE, p.client, -ETIMEDOUT, NULL);
+	took = now() - took;
+	EXPECT(took > 0.69);
+	EXPECT(took < STOCK_SECONDS);
+	set_deadline_of_the_module("0");
+	rule("clear");
+}
+
 TEST(lost_disconnect_request_is_sent_again)
 {
 	struct pair p;
