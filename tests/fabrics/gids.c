@@ -12,7 +12,7 @@
 #include "rca_test.h"
 
 #define KNOBS "/sys/kernel/debug/rca_hca"
-#define SID (((uint64_t)RDMA_PS_TCP << 16) + 7900)
+#define PORT 7900
 #define DEFAULT_PKEY 0xffff
 #define IPOIB_HERE "10.8.0.1"
 #define IPOIB_THERE "10.8.0.2"
@@ -30,10 +30,14 @@ struct sib {
 
 _Static_assert(sizeof(struct sib) == sizeof(addr_t), "the size of the kernel's");
 
+/* The port space of ids and addresses. */
+static uint16_t space = RDMA_PS_TCP;
+
 static addr_t sib_addr(const char *gid, uint16_t pkey)
 {
 	struct sib sib = {
-		.family = AF_IB, .pkey = htobe16(pkey), .sid = htobe64(SID), .sid_mask = UINT64_MAX,
+		.family = AF_IB, .pkey = htobe16(pkey),
+		.sid = htobe64(((uint64_t)space << 16) + PORT), .sid_mask = UINT64_MAX,
 	};
 	addr_t addr;
 
@@ -86,6 +90,15 @@ static int resolve(int ctx, uint32_t id, uint32_t steps, addr_t src, addr_t dst)
 	return rca_call(ctx, RDMA_CM_ALT_RESOLVE, &cmd);
 }
 
+static uint32_t new_id(int ctx, int queue)
+{
+	uint32_t id;
+
+	EXPECT_EQ(rca_create(ctx, queue, space, space == RDMA_PS_UDP ? IB_UVERBS_QPT_UD :
+			     IB_UVERBS_QPT_RC, 0, &id), 0);
+	return id;
+}
+
 static int bind_ib(int ctx, uint32_t id, const char *gid)
 {
 	return resolve(ctx, id, RDMA_CM_ALT_STEP_BIND, sib_addr(gid, DEFAULT_PKEY),
@@ -96,7 +109,7 @@ static int bind_ib(int ctx, uint32_t id, const char *gid)
 static int lead(int ctx, const char *src, const char *dst, uint16_t pkey,
 		struct rdma_cm_alt_route *route)
 {
-	uint32_t id = get_id(ctx, -1, 0);
+	uint32_t id = new_id(ctx, -1);
 	int ret;
 
 	if (src)
@@ -188,11 +201,14 @@ TEST(adapter_of_another_namespace)
 	EXPECT(has_gid(&route.src, gid_of("hca1", 1)));
 }
 
-/* Connects to @gid: the status of the reject, or 0 when the listener's queue gets a request. */
+/*
+ * Connects to @gid: the status of the reject, or 0 when the listener's queue gets a request, whose
+ * address of ours must be @gid.
+ */
 static int knock(int ctx, int lq, const char *gid)
 {
 	int cq = get_queue(ctx);
-	uint32_t id = get_id(ctx, cq, 1);
+	uint32_t id = new_id(ctx, cq);
 	event_t ev = {};
 
 	EXPECT_EQ(resolve(ctx, id, RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE,
@@ -210,6 +226,7 @@ static int knock(int ctx, int lq, const char *gid)
 		usleep(20000);
 	if (event_waits(lq)) {
 		EXPECT_EVENT_STATUS(lq, CONNECT_REQUEST, 0, 0, &ev);
+		EXPECT(has_gid(&ev.route.src, gid));
 		EXPECT_EQ(rca_destroy(ctx, ev.id), 0);
 	} else {
 		get_event(cq, &ev);
@@ -219,28 +236,32 @@ static int knock(int ctx, int lq, const char *gid)
 	return ev.status;
 }
 
-static int listen_on(int ctx, const char *gid)
+static int listen_on(int ctx, const char *gid, uint32_t *id)
 {
 	int queue = get_queue(ctx);
-	uint32_t id = get_id(ctx, queue, 0);
 
-	EXPECT_EQ(bind_ib(ctx, id, gid), 0);
-	EXPECT_EQ(rca_listen(ctx, id, 0), 0);
+	*id = new_id(ctx, queue);
+	EXPECT_EQ(bind_ib(ctx, *id, gid), 0);
+	EXPECT_EQ(rca_listen(ctx, *id, 0), 0);
 	return queue;
 }
 
 TEST(listener_on_loopback_hears_all_ports)
 {
-	int ctx = get_ctx(), queue = listen_on(ctx, "::1");
+	int ctx = get_ctx(), queue;
+	uint32_t listener;
 
+	queue = listen_on(ctx, "::1", &listener);
 	EXPECT_EQ(knock(ctx, queue, gid_of("hca0", 1)), 0);
 	EXPECT_EQ(knock(ctx, queue, gid_of("hca1", 1)), 0);
 }
 
 TEST(listener_of_a_gid_does_not_hear_another_one)
 {
-	int ctx = get_ctx(), queue = listen_on(ctx, gid_of("hca1", 1));
+	int ctx = get_ctx(), queue;
+	uint32_t listener;
 
+	queue = listen_on(ctx, gid_of("hca1", 1), &listener);
 	knob("1 fe80::77:77", "hca1/1/gids");
 	EXPECT(knock(ctx, queue, "fe80::77:77") != 0);
 	EXPECT_EQ(knock(ctx, queue, gid_of("hca1", 1)), 0);
@@ -251,16 +272,36 @@ TEST(listener_of_a_port_does_not_hear_the_other_one)
 {
 	const char *adapter = "hca2";
 	int ctx = get_ctx(), queue;
+	uint32_t listener;
 
 	knob("2", "add");
 	EXPECT_EQ(system("for i in $(seq 200); do grep -q ACTIVE "
 			 "/sys/class/infiniband/hca2/ports/1/state && grep -q ACTIVE "
 			 "/sys/class/infiniband/hca2/ports/2/state && exit 0; sleep 0.05; done; "
 			 "exit 1"), 0);
-	queue = listen_on(ctx, gid_of(adapter, 1));
+	queue = listen_on(ctx, gid_of(adapter, 1), &listener);
 	EXPECT(knock(ctx, queue, gid_of(adapter, 2)) != 0);
 	EXPECT_EQ(knock(ctx, queue, gid_of(adapter, 1)), 0);
 	knob(adapter, "remove");
+}
+
+/* Then nothing tells for which GID of the port it is. */
+TEST(request_for_datagrams_without_a_route_header)
+{
+	static const char * const wildcards[] = { "::", "::1" };
+	const char *second = gid_of("hca1", 1);
+	int ctx = get_ctx(), queue;
+	uint32_t listener;
+
+	space = RDMA_PS_UDP;
+	knob("0", "sa_hop_limit");
+	for (int i = 0; i < 3; i++) {
+		queue = listen_on(ctx, i < 2 ? wildcards[i] : second, &listener);
+		EXPECT_EQ(knock(ctx, queue, second), 0);
+		EXPECT_EQ(rca_destroy(ctx, listener), 0);
+	}
+	knob("1", "sa_hop_limit");
+	space = RDMA_PS_TCP;
 }
 
 /* The queue key of RDMA_PS_IPOIB is that of a group, which the network device leaves. */
