@@ -161,6 +161,13 @@ def loopback_link_local(stacks: Stacks) -> None:
             agent.event("ADDR_RESOLVED", one)
             place = agent.place(one)
             same("the address", [place[0], place[3].rpartition(":")[0]], ["rxe2", "fe80::77%ll0"])
+            # One of IPv4 stays when the device goes down, and is of no use then.
+            run("ip -n ll addr add 10.8.77.1/24 dev ll0")
+            one = agent.id()
+            wait_for("a GID", lambda: agent.ask("resolve", one, "-", "127.0.0.1", 7471) == "ok")
+            agent.event("ADDR_RESOLVED", one)
+            run("ip -n ll link set ll0 down")
+            same("down", agent.ask("resolve", agent.id(), "-", "127.0.0.1", 7471), "ENODEV")
     finally:
         run("ip netns del ll")
 
