@@ -96,7 +96,9 @@ static void nonsense_is_not_for_who_listens_on_gids(struct kunit *test)
 	struct rca_tp_request req = {
 		.port_num = 1,
 		.conn = {
-			.private_data = private_data, .private_data_len = sizeof(private_data),
+			.qp_type = IB_QPT_RC,
+			.private_data = private_data,
+			.private_data_len = sizeof(private_data),
 		},
 	};
 	struct rca_demux *demux;
@@ -106,6 +108,7 @@ static void nonsense_is_not_for_who_listens_on_gids(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rca_resolve(id, &pipe, &done), 0);
 	KUNIT_ASSERT_EQ(test, rca_listen(id, 1), 0);
 	KUNIT_ASSERT_EQ(test, rig_bind(test, bound, DEVICE_IP), 0);
+	req.sgid_attr = bound->sgid_attr;
 	hash_for_each(bound->dev->demuxes, bucket, demux, node) {
 		req.service_id = demux->service_id;
 		ret = rca_request(demux, NULL, &req);
