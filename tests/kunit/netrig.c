@@ -224,14 +224,15 @@ static int set_addresses(int ifindex)
 }
 
 /**
- * netrig_route6() - add a route of IPv6
+ * netrig_route6() - add a route of IPv6, or take it away
  * @to: a network of 64 bits
  * @gateway: who leads there from the network device; NULL: all of it is here
+ * @there: whether it is to be there
  *
  * Context: Process context. Sleeps.
  * Return: 0 or an errno.
  */
-int netrig_route6(const char *to, const char *gateway)
+int netrig_route6(const char *to, const char *gateway, bool there)
 {
 	struct net_device *ndev = dev_get_by_name(&init_net, gateway ? NETRIG_NDEV : "lo");
 	const struct rtmsg head = {
@@ -246,7 +247,8 @@ int netrig_route6(const char *to, const char *gateway)
 
 	if (!ndev)
 		return -ENODEV;
-	skb = new_message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &head, sizeof(head));
+	skb = new_message(there ? RTM_NEWROUTE : RTM_DELROUTE,
+			  there ? NLM_F_CREATE | NLM_F_EXCL : 0, &head, sizeof(head));
 	if (skb) {
 		in6_pton(to, -1, addr.s6_addr, -1, NULL);
 		nla_put_in6_addr(skb, RTA_DST, &addr);

@@ -32,7 +32,7 @@ int netrig_up(void);
 void netrig_down(void);
 int netrig_suite_init(struct kunit_suite *suite);
 void netrig_suite_exit(struct kunit_suite *suite);
-int netrig_route6(const char *to, const char *gateway);
+int netrig_route6(const char *to, const char *gateway, bool there);
 int netrig_delete_ndev(const char *name);
 int netrig_add_above(const char *kind, const char *name, const char *below);
 int netrig_address(const char *name, const char *ip, bool there);

@@ -345,7 +345,7 @@ static void packets_through_a_gateway_of_ipv6_are_routable(struct kunit *test)
 	struct rdma_dev_addr addr;
 	struct neighbour *neigh;
 
-	KUNIT_ASSERT_EQ(test, netrig_route6("fd00:78::", "fd00:77::2"), 0);
+	KUNIT_ASSERT_EQ(test, netrig_route6("fd00:78::", "fd00:77::2", true), 0);
 	KUNIT_EXPECT_EQ(test, look6(test, "fd00:78::9", &src, &addr, &missing), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, memcmp(missing.ip, &gateway->in6.sin6_addr, 16), 0);
 	neigh = __neigh_lookup(ipv6_stub->nd_tbl, &gateway->in6.sin6_addr, ndev, 1);
@@ -371,8 +371,9 @@ static void local_route_makes_no_own_address(struct kunit *test)
 	struct rdma_dev_addr addr;
 	union rca_addr src;
 
-	KUNIT_ASSERT_EQ(test, netrig_route6("fd00:79::", NULL), 0);
+	KUNIT_ASSERT_EQ(test, netrig_route6("fd00:79::", NULL, true), 0);
 	KUNIT_EXPECT_EQ(test, look6(test, "fd00:79::9", &src, &addr, &missing), -ENODEV);
+	KUNIT_EXPECT_EQ(test, netrig_route6("fd00:79::", NULL, false), 0);
 	KUNIT_EXPECT_EQ(test, 0U, missing.len);
 	dev_put(ndev);
 }
