@@ -9,11 +9,14 @@ own, and over the GIDs of both adapters always.
 from __future__ import annotations
 
 import os
+import socket
+import struct
 import subprocess
+import threading
 import time
 from pathlib import Path
 
-from agent import DEBUG, PATIENCE, QUIET, Unexpected, run
+from agent import DEBUG, PATIENCE, QUIET, Agent, Unexpected, run, same
 from cmtrace import OURS, STOCK, Tracer
 from stacks import ROOT, Program, Stack, served_by
 
@@ -167,6 +170,137 @@ def other_namespace(stacks: dict[str, Stack]) -> None:
         tracer.close()
 
 
+def gids(_stacks: dict[str, Stack]) -> None:
+    """Addresses of family AF_IB by the ioctls."""
+    run(f"cd {ROOT} && build/tests/fabrics/gids")
+    for number in (0, 1):
+        shell(f"hca_wait 60 hca_running ib{number}")
+
+
+class Resolver:
+    """Answers ib_addr's questions for the GID of an IP address, as ibacm would, or says nothing."""
+
+    NETLINK_RDMA, LS, IP_RESOLVE, LS_GROUP, DGID = 20, 4, 2, 3, 4
+
+    def __init__(self, answer: str | None) -> None:
+        self.answer = answer
+        self.asked = 0
+        self._stop = False
+        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, self.NETLINK_RDMA)
+        self._socket.bind((0, 1 << (self.LS_GROUP - 1)))
+        self._socket.settimeout(0.1)
+        self._thread = threading.Thread(target=self._serve)
+
+    def __enter__(self) -> Resolver:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._stop = True
+        self._thread.join()
+        self._socket.close()
+
+    def _serve(self) -> None:
+        while not self._stop:
+            try:
+                question = self._socket.recv(4096)
+            except TimeoutError:
+                continue
+            _length, kind, _flags, number, _pid = struct.unpack_from("=IHHII", question)
+            if kind != (self.LS << 10) + self.IP_RESOLVE:
+                continue
+            self.asked += 1
+            if self.answer:
+                gid_bytes = socket.inet_pton(socket.AF_INET6, self.answer)
+                attribute = struct.pack("=HH", 20, self.DGID) + gid_bytes
+                self._socket.sendto(struct.pack("=IHHII", 36, kind, 0, number, 0) + attribute,
+                                    (0, 0))
+
+
+def behind_a_gateway(stacks: dict[str, Stack]) -> None:
+    """A peer behind a gateway of IPoIB, whose GID a program has to find out."""
+    peer, late = "10.88.0.9", "10.8.0.77"
+    run("ip route add 10.88.0.0/24 via 10.8.0.2 dev ib0")
+    try:
+        for name in (OURS, STOCK):
+            with Agent(stacks[name]) as agent:
+                same(f"{name}: nobody to ask", agent.ask("resolve", agent.id(), "-", peer, 7471),
+                     "EADDRNOTAVAIL")
+                with Resolver(gid(1)) as resolver:
+                    number = agent.routed("-", peer, 7471)
+                    same(f"{name}: questions", resolver.asked, 1)
+                    device, _port, here, there = agent.place(number)
+                    same(f"{name}: the way", [device, here.split(":")[0], there],
+                         ["hca0", "10.8.0.1", f"{peer}:7471"])
+                with Resolver(None):
+                    number = agent.id()
+                    agent.must("resolve", number, "-", peer, 7471)
+                    agent.event("ADDR_ERROR", number, -110)
+                    # The program does not wait for the end of it.
+                    number = agent.id()
+                    agent.must("resolve", number, "-", peer, 7471)
+                    agent.must("destroy", number)
+                    agent.quiet()
+        # The gateway is there only when a neighbour has been waited for.
+        with Agent(stacks[OURS]) as agent:
+            for answer in (gid(1), None):
+                number = agent.id()
+                agent.must("resolve", number, "-", late, 7471)
+                if not answer:
+                    run(f"ip route add {late}/32 via 10.8.0.2 dev ib0")
+                    agent.event("ADDR_ERROR", number, -99)
+                else:
+                    with Resolver(answer):
+                        run(f"ip route add {late}/32 via 10.8.0.2 dev ib0")
+                        agent.event("ADDR_RESOLVED", number)
+                run(f"ip route del {late}/32")
+    finally:
+        run("ip route del 10.88.0.0/24", None)
+
+
+def loopback(stacks: dict[str, Stack]) -> None:
+    """127.0.0.1 and ::1 stand for addresses of the IPoIB device; where it has none, for none."""
+    link = "fe80::8:2"
+
+    def leads(agent: Agent, address: str) -> list[str]:
+        number = agent.id()
+        answer = agent.ask("resolve", number, "-", address, 7471)
+        if not answer.startswith("ok"):
+            return [answer]
+        agent.event("ADDR_RESOLVED", number)
+        device, _port, here, there = agent.place(number)
+        same("both ends", here.rpartition(":")[0], there.rpartition(":")[0])
+        return [device, there.rpartition(":")[0]]
+
+    def inside(command: str) -> None:
+        run(f"ip -n hca1 {command}")
+
+    with Agent(stacks[OURS], *elsewhere([])) as agent:
+        same("127.0.0.1", leads(agent, "127.0.0.1"), ["hca1", "10.8.0.2"])
+        same("::1", leads(agent, "::1"), ["hca1", "fd00:8::2"])
+        try:
+            inside("addr flush dev ib1")
+            same("127.0.0.1 without IPv4", leads(agent, "127.0.0.1"), ["ENODEV"])
+            # Nobody may use an address yet of which it is not known whether others have it.
+            run("ip netns exec hca1 sysctl -q net.ipv6.conf.ib1.dad_transmits=600")
+            inside("addr add fd00:8::9/64 dev ib1")
+            same("::1 with a tentative address", leads(agent, "::1"), ["ENODEV"])
+            inside("addr del fd00:8::9/64 dev ib1")
+            inside(f"addr add {link}/64 dev ib1 nodad")
+            same("::1 with a link-local address", leads(agent, "::1"), ["hca1", f"{link}%ib1"])
+            inside("addr add 10.8.0.2/24 dev ib1")
+            inside("link set ib1 mtu 1000")
+            same("::1 without IPv6", leads(agent, "::1"), ["ENODEV"])
+            inside("link set ib1 down")
+            same("127.0.0.1 on one that is down", leads(agent, "127.0.0.1"), ["ENODEV"])
+        finally:
+            inside("link set ib1 mtu 2044 up")
+            inside("addr replace 10.8.0.2/24 dev ib1")
+            inside("addr replace fd00:8::2/64 dev ib1 nodad")
+            shell("hca_wait 60 hca_running -n hca1 ib1")
+        same("127.0.0.1 again", leads(agent, "127.0.0.1"), ["hca1", "10.8.0.2"])
+
+
 # A name, the test, and whether the debug guest runs it, too.
 TESTS = (
     ("every answer beside stock's", questions, False),
@@ -174,7 +308,10 @@ TESTS = (
                                     "ucmatose -f gid -s GID1 -b GID0 -p PORT", False), True),
     ("datagrams over GIDs", pairs("udaddy -f gid -b GID1",
                                   "udaddy -f gid -s GID1 -b GID0", False), False),
+    ("addresses of family AF_IB by the ioctls", gids, False),
     ("a namespace for each adapter", split, True),
+    ("a peer behind a gateway of IPoIB", behind_a_gateway, False),
+    ("127.0.0.1 and ::1", loopback, False),
     ("connections over IPoIB", pairs("ucmatose -b 10.8.0.2 -p PORT -c 3",
                                      "ucmatose -s 10.8.0.2 -b 10.8.0.1 -p PORT -c 3"), True),
     ("connections over IPoIB and IPv6",

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from agent import DEBUG, PATIENCE, Agent, Skip, Unexpected, run, same
 from cmtrace import OURS, STOCK
-from stacks import ROOT, Program, Stack
+from stacks import ROOT, Inside, Program, Stack
 
 Stacks = dict[str, Stack]
 
@@ -341,6 +341,43 @@ def loopback(stacks: Stacks) -> None:
                 server.event("DISCONNECTED", other)
 
 
+def loopback_without_address(stacks: Stacks) -> None:
+    """127.0.0.1 and ::1 stand for nothing where the device has no address."""
+    def inside(command: str) -> None:
+        run(f"{' '.join(_in_peer())} ip {command}")
+
+    # One that has addresses, but is down, and is another one.
+    inside("link add down0 type dummy")
+    try:
+        inside("addr del 10.11.0.2/24 dev s1")
+        inside("addr del fd00:11::2/64 dev s1")
+        inside("link set s1 mtu 1000")
+        with Agent(stacks[OURS], *_in_peer()) as agent:
+            for address in ("127.0.0.1", "::1"):
+                same(address, agent.ask("resolve", agent.id(), "-", address, 7471), "ENODEV")
+    finally:
+        inside("link del down0")
+        inside("link set s1 mtu 1500")
+        inside("addr add 10.11.0.2/24 dev s1")
+        inside("addr add fd00:11::2/64 dev s1 nodad")
+
+
+def vlan_elsewhere(stacks: Stacks) -> None:
+    """A namespace that has a VLAN of the device is one that requests can come from it to."""
+    run("modprobe 8021q; ip netns add vl && ip -n vl link set lo up")
+    try:
+        for there in (False, True):
+            if there:
+                run("ip link add link s0 name s0.5 type vlan id 5 && ip link set s0.5 netns vl &&"
+                    " ip -n vl link set s0.5 up && ip -n vl addr add 10.12.0.1/24 dev s0.5")
+            port = next(PORTS)
+            with Agent(Inside(stacks[OURS], "/run/netns/vl")) as agent:
+                agent.listening("0.0.0.0", port)
+                same("who listens", f":{port} " in run("ip netns exec vl ss -ltnH"), there)
+    finally:
+        run("ip netns del vl")
+
+
 def _in_tcp(agent: Agent) -> int:
     """An id that is in a connect that TCP does not answer."""
     one = agent.routed("-", DEAD, 7471)
@@ -596,6 +633,8 @@ TESTS = (
     ("destroy while TCP waits for a dead host", destroy_in_tcp, True),
     ("fused connects to dead hosts", fused, True),
     ("127.0.0.1 and ::1", loopback, False),
+    ("127.0.0.1 and ::1 without an address", loopback_without_address, False),
+    ("a listener where a VLAN of the device is", vlan_elsewhere, False),
     ("kill while TCP waits for a dead host", kill_in_tcp, True),
     ("the device goes while TCP waits for a dead host", device_goes_in_tcp, True),
     ("the device goes in every other state", device_goes, True),

@@ -128,6 +128,12 @@ def exclusive(stacks: dict[str, Stack]) -> None:
                 other = connected(home, one, inside, listener)
                 same("the adapter", inside.place(other)[0], "hca1")
                 disconnected(home, one, inside, other)
+                if name == OURS:
+                    # The adapter of the initial namespace does not count there.
+                    inside.must("bind", inside.id(), "10.8.0.2", 0)
+                    one = inside.resolved("-", "127.0.0.1", PORT)
+                    same("loopback", inside.place(one)[0], "hca1")
+        run(f"ip netns exec hca1 {ROOT}/build/tests/fabrics/gids adapter_of_another_namespace")
         home.must("destroy", everywhere)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from agent import DEBUG, Agent, Unexpected, connected, disconnected, run, same, wait_for
 from capture import Capture
 from cmtrace import OURS, STOCK
-from stacks import Stack
+from stacks import Inside, Stack
 
 Stacks = dict[str, Stack]
 
@@ -144,6 +144,32 @@ def loopback(stacks: Stacks) -> None:
                 same("the peer", client.place(one)[3].rpartition(":")[0] in ("127.0.0.1", "::1"),
                      False)
                 disconnected(client, one, server, connected(client, one, server, listener))
+
+
+def loopback_link_local(stacks: Stacks) -> None:
+    """::1 stands for a link-local address where the device has no other."""
+    run("ip netns add ll && ip -n ll link set lo up")
+    try:
+        run("ip link add ll0 link w0 type macvlan && ip link set ll0 netns ll &&"
+            " ip netns exec ll sysctl -q net.ipv6.conf.ll0.addr_gen_mode=1 &&"
+            " ip -n ll link set ll0 up && ip -n ll addr add fe80::77/64 dev ll0 nodad")
+        with Agent(Inside(stacks[OURS], "/run/netns/ll")) as agent:
+            same("127.0.0.1", agent.ask("resolve", agent.id(), "-", "127.0.0.1", 7471), "ENODEV")
+            one = agent.id()
+            # The GID comes by work.
+            wait_for("a GID", lambda: agent.ask("resolve", one, "-", "::1", 7471) == "ok")
+            agent.event("ADDR_RESOLVED", one)
+            place = agent.place(one)
+            same("the address", [place[0], place[3].rpartition(":")[0]], ["rxe2", "fe80::77%ll0"])
+            # One of IPv4 stays when the device goes down, and is of no use then.
+            run("ip -n ll addr add 10.8.77.1/24 dev ll0")
+            one = agent.id()
+            wait_for("a GID", lambda: agent.ask("resolve", one, "-", "127.0.0.1", 7471) == "ok")
+            agent.event("ADDR_RESOLVED", one)
+            run("ip -n ll link set ll0 down")
+            same("down", agent.ask("resolve", agent.id(), "-", "127.0.0.1", 7471), "ENODEV")
+    finally:
+        run("ip netns del ll")
 
 
 def _request(agent: Agent, port: int, source: str, address: str, tos: int | None = None,
@@ -426,6 +452,7 @@ TESTS = (
     ("a peer behind a router", gateway, False),
     ("link-local addresses and scope ids", link_local, True),
     ("127.0.0.1 and ::1", loopback, True),
+    ("::1 where there are link-local addresses alone", loopback_link_local, False),
     ("a neighbour that changes", neighbour, True),
     ("a bond that fails over", bond, True),
     ("a port that goes down", port_down, True),

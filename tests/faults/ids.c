@@ -391,6 +391,23 @@ TEST(option_of_an_id)
 	sweep_option(RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &(uint8_t){ 17 }, 1);
 }
 
+TEST(option_of_gids)
+{
+	uint8_t v2 = IB_UVERBS_GID_TYPE_ROCE_V2;
+	struct sweep s = {};
+	uint32_t id;
+
+	begin();
+	while (sweep_more(&s)) {
+		id = get_id(ctx, queue, 1);
+		if (SWEEP_FAILS(&s, rca_set_option(ctx, id, RDMA_CM_ALT_OPTION,
+						   RDMA_CM_ALT_OPTION_GID_TYPE, &v2, 1)))
+			EXPECT_EQ(rca_set_option(ctx, id, RDMA_CM_ALT_OPTION,
+						 RDMA_CM_ALT_OPTION_GID_TYPE, &v2, 1), 0);
+		EXPECT_EQ(rca_destroy(ctx, id), 0);
+	}
+}
+
 TEST(option_of_time)
 {
 	sweep_option(RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_DEADLINE, &(uint32_t){ 1000 }, 4);

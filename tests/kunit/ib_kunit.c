@@ -112,6 +112,16 @@ static void path_query_over_gids_asks_for_the_service_id_as_it_is(struct kunit *
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(rec.service_id), 0x1000000013f0042ULL);
 }
 
+static void path_query_without_a_family_has_no_class(struct kunit *test)
+{
+	struct rca_id *id = resolved_id(test, "10.8.0.1", "10.8.0.2");
+	struct sa_path_rec rec;
+
+	id->local.sa.sa_family = AF_UNSPEC;
+	KUNIT_EXPECT_EQ(test, rca_route_ib_question(id, false, &rec), COMMON_PATH_MASK);
+	expect_question(test, &rec);
+}
+
 static void path_query_on_opa_is_for_its_records(struct kunit *test)
 {
 	struct rca_id *id = resolved_id(test, "10.8.0.1", "10.8.0.2");
@@ -247,6 +257,7 @@ static struct kunit_case ib_cases[] = {
 	KUNIT_CASE(path_query_over_ip4_has_the_qos_class),
 	KUNIT_CASE(path_query_over_ip6_has_the_traffic_class),
 	KUNIT_CASE(path_query_over_gids_asks_for_the_service_id_as_it_is),
+	KUNIT_CASE(path_query_without_a_family_has_no_class),
 	KUNIT_CASE(path_query_on_opa_is_for_its_records),
 	KUNIT_CASE_PARAM(mgid_is_the_one_of_stock, mgid_gen_params),
 	KUNIT_CASE(member_of_ipoib_agrees_on_more),

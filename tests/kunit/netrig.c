@@ -10,6 +10,7 @@
 
 #include <linux/completion.h>
 #include <linux/file.h>
+#include <linux/if_vlan.h>
 #include <linux/in6.h>
 #include <linux/inet.h>
 #include <linux/kthread.h>
@@ -23,7 +24,6 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_netlink.h>
 
-#define NDEV_PEER	"kunit1"
 #define MESSAGE_BYTES	1024
 
 static struct sk_buff *new_message(int type, int flags, const void *head, size_t len)
@@ -148,7 +148,7 @@ static int add_pair(void)
 	data = nla_nest_start(skb, IFLA_INFO_DATA);
 	peer = nla_nest_start(skb, VETH_INFO_PEER);
 	nla_put_nohdr(skb, sizeof(head), &head);
-	nla_put_string(skb, IFLA_IFNAME, NDEV_PEER);
+	nla_put_string(skb, IFLA_IFNAME, NETRIG_OTHER);
 	nla_nest_end(skb, peer);
 	nla_nest_end(skb, data);
 	nla_nest_end(skb, info);
@@ -164,6 +164,11 @@ static int set_link(const char *name, unsigned int flags)
 		return -ENOMEM;
 	nla_put_string(skb, IFLA_IFNAME, name);
 	return talk(NETLINK_ROUTE, skb);
+}
+
+static int set_up(const char *name)
+{
+	return set_link(name, IFF_UP);
 }
 
 static int change_address(u16 type, u16 flags, int ifindex, u8 family, const void *addr, int len,
@@ -224,6 +229,45 @@ static int set_addresses(int ifindex)
 }
 
 /**
+ * netrig_route6() - add a route of IPv6, or take it away
+ * @to: a network of 64 bits
+ * @gateway: who leads there from the network device; NULL: all of it is here
+ * @there: whether it is to be there
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0 or an errno.
+ */
+int netrig_route6(const char *to, const char *gateway, bool there)
+{
+	struct net_device *ndev = dev_get_by_name(&init_net, gateway ? NETRIG_NDEV : "lo");
+	const struct rtmsg head = {
+		.rtm_family = AF_INET6,
+		.rtm_dst_len = 64,
+		.rtm_table = RT_TABLE_MAIN,
+		.rtm_protocol = RTPROT_STATIC,
+		.rtm_type = gateway ? RTN_UNICAST : RTN_LOCAL,
+	};
+	struct in6_addr addr;
+	struct sk_buff *skb;
+
+	if (!ndev)
+		return -ENODEV;
+	skb = new_message(there ? RTM_NEWROUTE : RTM_DELROUTE,
+			  there ? NLM_F_CREATE | NLM_F_EXCL : 0, &head, sizeof(head));
+	if (skb) {
+		in6_pton(to, -1, addr.s6_addr, -1, NULL);
+		nla_put_in6_addr(skb, RTA_DST, &addr);
+		nla_put_u32(skb, RTA_OIF, ndev->ifindex);
+	}
+	if (skb && gateway) {
+		in6_pton(gateway, -1, addr.s6_addr, -1, NULL);
+		nla_put_in6_addr(skb, RTA_GATEWAY, &addr);
+	}
+	dev_put(ndev);
+	return talk(NETLINK_ROUTE, skb);
+}
+
+/**
  * netrig_up() - make the network devices
  *
  * Context: Process context. Sleeps.
@@ -236,8 +280,7 @@ int netrig_up(void)
 
 	if (ret)
 		return ret;
-	ret = set_link("lo", IFF_UP) ?: set_link(NETRIG_NDEV, IFF_UP) ?:
-	      set_link(NDEV_PEER, IFF_UP);
+	ret = set_up("lo") ?: set_up(NETRIG_NDEV) ?: set_up(NETRIG_OTHER);
 	ndev = dev_get_by_name(&init_net, NETRIG_NDEV);
 	if (!ret && ndev)
 		ret = set_addresses(ndev->ifindex);
@@ -254,13 +297,121 @@ int netrig_up(void)
  */
 void netrig_down(void)
 {
+	netrig_delete_ndev(NETRIG_NDEV);
+}
+
+/**
+ * netrig_delete_ndev() - take a network device away
+ * @name: its name
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0 or an errno.
+ */
+int netrig_delete_ndev(const char *name)
+{
 	const struct ifinfomsg head = {};
 	struct sk_buff *skb = new_message(RTM_DELLINK, 0, &head, sizeof(head));
 
 	if (!skb)
-		return;
-	nla_put_string(skb, IFLA_IFNAME, NETRIG_NDEV);
-	talk(NETLINK_ROUTE, skb);
+		return -ENOMEM;
+	nla_put_string(skb, IFLA_IFNAME, name);
+	return talk(NETLINK_ROUTE, skb);
+}
+
+static void put_vlan(struct sk_buff *skb)
+{
+	const struct ifla_vlan_qos_mapping map = { .from = NETRIG_PRIO, .to = NETRIG_VLAN_PRIO };
+	struct nlattr *data = nla_nest_start(skb, IFLA_INFO_DATA), *qos;
+
+	nla_put_u16(skb, IFLA_VLAN_ID, 77);
+	qos = nla_nest_start(skb, IFLA_VLAN_EGRESS_QOS);
+	nla_put(skb, IFLA_VLAN_QOS_MAPPING, sizeof(map), &map);
+	nla_nest_end(skb, qos);
+	nla_nest_end(skb, data);
+}
+
+/**
+ * netrig_add_above() - put a network device on another one, and up
+ * @kind: "vlan", which has a map of priorities, or "macvlan"
+ * @name: its name
+ * @below: name of the other one
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0, to be followed by netrig_delete_ndev(), or an errno: the kernel may not have it.
+ */
+int netrig_add_above(const char *kind, const char *name, const char *below)
+{
+	struct net_device *ndev = dev_get_by_name(&init_net, below);
+	const struct ifinfomsg head = {};
+	struct nlattr *info;
+	struct sk_buff *skb;
+
+	if (!ndev)
+		return -ENODEV;
+	skb = new_message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &head, sizeof(head));
+	if (skb) {
+		nla_put_string(skb, IFLA_IFNAME, name);
+		nla_put_u32(skb, IFLA_LINK, ndev->ifindex);
+		info = nla_nest_start(skb, IFLA_LINKINFO);
+		nla_put_string(skb, IFLA_INFO_KIND, kind);
+		if (!strcmp(kind, "vlan"))
+			put_vlan(skb);
+		nla_nest_end(skb, info);
+	}
+	dev_put(ndev);
+	return talk(NETLINK_ROUTE, skb) ?: set_up(name);
+}
+
+/**
+ * netrig_address() - give a network device an address, or take it away
+ * @name: name of the device
+ * @ip: the address; IPv4 with a prefix of 24 bits, or IPv6 with one of 64
+ * @there: whether it is to have it
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0 or an errno.
+ */
+int netrig_address(const char *name, const char *ip, bool there)
+{
+	struct net_device *ndev = dev_get_by_name(&init_net, name);
+	bool is_ip6 = strchr(ip, ':');
+	struct in6_addr addr;
+	int ret;
+
+	if (!ndev)
+		return -ENODEV;
+	if (is_ip6)
+		in6_pton(ip, -1, addr.s6_addr, -1, NULL);
+	else
+		addr.s6_addr32[0] = in_aton(ip);
+	ret = change_address(there ? RTM_NEWADDR : RTM_DELADDR,
+			     there ? NLM_F_CREATE | NLM_F_EXCL : 0, ndev->ifindex,
+			     is_ip6 ? AF_INET6 : AF_INET, &addr, is_ip6 ? 16 : 4,
+			     is_ip6 ? 64 : 24, IFA_F_NODAD);
+	dev_put(ndev);
+	return ret;
+}
+
+/**
+ * netrig_mtu() - change the MTU of a network device
+ * @name: name of the device
+ * @mtu: the MTU
+ *
+ * Context: Process context. Takes and releases RTNL.
+ * Return: 0 or an errno.
+ */
+int netrig_mtu(const char *name, int mtu)
+{
+	struct net_device *ndev = dev_get_by_name(&init_net, name);
+	int ret;
+
+	if (!ndev)
+		return -ENODEV;
+	rtnl_lock();
+	ret = dev_set_mtu(ndev, mtu);
+	rtnl_unlock();
+	dev_put(ndev);
+	return ret;
 }
 
 /**
@@ -354,6 +505,19 @@ void netrig_suite_exit(struct kunit_suite *suite)
  */
 int netrig_add_rdma(const char *kind)
 {
+	return netrig_add_rdma_on(kind, NETRIG_NDEV);
+}
+
+/**
+ * netrig_add_rdma_on() - put an RDMA device on another network device
+ * @kind: "rxe" or "siw"
+ * @name: name of the network device
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0 or an errno: the kernel may have no such devices.
+ */
+int netrig_add_rdma_on(const char *kind, const char *name)
+{
 	struct sk_buff *skb = new_message(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV,
 							   RDMA_NLDEV_CMD_NEWLINK), 0, NULL, 0);
 
@@ -361,7 +525,7 @@ int netrig_add_rdma(const char *kind)
 		return -ENOMEM;
 	nla_put_string(skb, RDMA_NLDEV_ATTR_DEV_NAME, NETRIG_RDMA);
 	nla_put_string(skb, RDMA_NLDEV_ATTR_LINK_TYPE, kind);
-	nla_put_string(skb, RDMA_NLDEV_ATTR_NDEV_NAME, NETRIG_NDEV);
+	nla_put_string(skb, RDMA_NLDEV_ATTR_NDEV_NAME, name);
 	return talk(NETLINK_RDMA, skb);
 }
 
@@ -373,13 +537,10 @@ int netrig_add_rdma(const char *kind)
  */
 int netrig_delete_rdma(void)
 {
-	struct net_device *ndev = dev_get_by_name(&init_net, NETRIG_NDEV);
-	struct ib_device *ibdev;
+	struct ib_device *ibdev = ib_device_get_by_name(NETRIG_RDMA, RDMA_DRIVER_UNKNOWN);
 	struct sk_buff *skb;
 	u32 index;
 
-	ibdev = ndev ? ib_device_get_by_netdev(ndev, RDMA_DRIVER_UNKNOWN) : NULL;
-	dev_put(ndev);
 	if (!ibdev)
 		return -ENODEV;
 	index = ibdev->index;

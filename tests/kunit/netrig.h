@@ -10,6 +10,9 @@ struct kunit_suite;
 /** NETRIG_NDEV - a device of IP networking whose other end is up and answers nothing */
 #define NETRIG_NDEV "kunit0"
 
+/** NETRIG_OTHER - its other end */
+#define NETRIG_OTHER "kunit1"
+
 /** NETRIG_IP - its address, 10.77.0.1/24; beside it fd00:77::1/64 */
 #define NETRIG_IP 0x0a4d0001
 
@@ -19,6 +22,12 @@ struct kunit_suite;
 /** NETRIG_RDMA - an RDMA device on it, when there is one */
 #define NETRIG_RDMA "kunit_rdma0"
 
+/** NETRIG_PRIO - a priority of packets, for which a VLAN has another one */
+#define NETRIG_PRIO 6
+
+/** NETRIG_VLAN_PRIO - that of VLANs for NETRIG_PRIO */
+#define NETRIG_VLAN_PRIO 5
+
 int netrig_up(void);
 void netrig_down(void);
 int netrig_set_link(bool up);
@@ -26,7 +35,13 @@ int netrig_set_address(u32 ip, bool there);
 int netrig_delete_route(void);
 int netrig_suite_init(struct kunit_suite *suite);
 void netrig_suite_exit(struct kunit_suite *suite);
+int netrig_route6(const char *to, const char *gateway, bool there);
+int netrig_delete_ndev(const char *name);
+int netrig_add_above(const char *kind, const char *name, const char *below);
+int netrig_address(const char *name, const char *ip, bool there);
+int netrig_mtu(const char *name, int mtu);
 int netrig_add_rdma(const char *kind);
+int netrig_add_rdma_on(const char *kind, const char *name);
 int netrig_delete_rdma(void);
 
 #endif /* RCA_KUNIT_NETRIG_H */

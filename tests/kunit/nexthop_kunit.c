@@ -10,9 +10,12 @@
 #include <kunit/test.h>
 #include <linux/netdevice.h>
 #include <net/arp.h>
+#include <net/ipv6_stubs.h>
 #include <net/neighbour.h>
+#include <net/netevent.h>
 #include <rdma/ib_addr.h>
 
+#include "addresses.h"
 #include "netrig.h"
 #include "race.h"
 
@@ -112,6 +115,20 @@ static void neighbour_without_an_address_wakes_nobody(struct kunit *test)
 	rca_nexthop_wait(&waiter.wait);
 	for (i = 0; i < ARRAY_SIZE(states); i++)
 		rca_nexthop_neigh_changed(make_neigh(test, lo, ip, 4, states[i]));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&waiter.woken));
+	rca_nexthop_unwait(&waiter.wait);
+}
+
+/* The kernel tells of redirects and of settings in the same way, of what is no neighbour. */
+static void other_news_wake_nobody(struct kunit *test)
+{
+	struct net_device *lo = init_net.loopback_dev;
+	static const u8 ip[16] = { 10, 1, 2, 3 };
+	struct rca_neigh_key key = key_of(lo, ip, 4);
+	struct waiter waiter = wait_for(&key);
+
+	rca_nexthop_wait(&waiter.wait);
+	call_netevent_notifiers(NETEVENT_DELAY_PROBE_TIME_UPDATE, &arp_tbl.parms);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&waiter.woken));
 	rca_nexthop_unwait(&waiter.wait);
 }
@@ -309,15 +326,92 @@ static void way_out_of_a_certain_device_is_found_there_alone(struct kunit *test)
 	dev_put(ndev);
 }
 
+/* As look(), over IPv6. */
+static int look6(struct kunit *test, const char *dst, union rca_addr *src,
+		 struct rdma_dev_addr *addr, struct rca_neigh_key *missing)
+{
+	*src = *rca_test_addr(test, "::", 0);
+	memset(addr, 0, sizeof(*addr));
+	addr->net = &init_net;
+	return rca_nexthop(src, rca_test_addr(test, dst, 0), addr, missing);
+}
+
+static void packets_through_a_gateway_of_ipv6_are_routable(struct kunit *test)
+{
+	static const u8 lladdr[ETH_ALEN] = { 2, 7, 7, 7, 7, 6 };
+	union rca_addr src, *gateway = rca_test_addr(test, "fd00:77::2", 0);
+	struct net_device *ndev = get_kunit0(test);
+	struct rca_neigh_key missing;
+	struct rdma_dev_addr addr;
+	struct neighbour *neigh;
+
+	KUNIT_ASSERT_EQ(test, netrig_route6("fd00:78::", "fd00:77::2", true), 0);
+	KUNIT_EXPECT_EQ(test, look6(test, "fd00:78::9", &src, &addr, &missing), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, memcmp(missing.ip, &gateway->in6.sin6_addr, 16), 0);
+	neigh = __neigh_lookup(ipv6_stub->nd_tbl, &gateway->in6.sin6_addr, ndev, 1);
+	KUNIT_ASSERT_NOT_NULL(test, neigh);
+	neigh_update(neigh, lladdr, NUD_REACHABLE,
+		     NEIGH_UPDATE_F_OVERRIDE | NEIGH_UPDATE_F_ADMIN, 0);
+	neigh_release(neigh);
+	KUNIT_EXPECT_EQ(test, look6(test, "fd00:78::9", &src, &addr, &missing), 0);
+	KUNIT_EXPECT_EQ(test, (int)RDMA_NETWORK_IPV6, (int)addr.network);
+	KUNIT_EXPECT_EQ(test, 6, addr.dst_dev_addr[5]);
+	KUNIT_EXPECT_TRUE(test, rca_addr_same_ip(&src, rca_test_addr(test, "fd00:77::1", 0)));
+	/* Its neighbours are spoken to without it. */
+	KUNIT_EXPECT_EQ(test, look6(test, "fd00:77::2", &src, &addr, &missing), 0);
+	KUNIT_EXPECT_EQ(test, (int)RDMA_NETWORK_IB, (int)addr.network);
+	dev_put(ndev);
+}
+
+/* The host takes packets to it, but no network device has the address. */
+static void local_route_makes_no_own_address(struct kunit *test)
+{
+	struct net_device *ndev = get_kunit0(test);
+	struct rca_neigh_key missing;
+	struct rdma_dev_addr addr;
+	union rca_addr src;
+
+	KUNIT_ASSERT_EQ(test, netrig_route6("fd00:79::", NULL, true), 0);
+	KUNIT_EXPECT_EQ(test, look6(test, "fd00:79::9", &src, &addr, &missing), -ENODEV);
+	KUNIT_EXPECT_EQ(test, netrig_route6("fd00:79::", NULL, false), 0);
+	KUNIT_EXPECT_EQ(test, 0U, missing.len);
+	dev_put(ndev);
+}
+
+/* Nobody can be named who wakes us: whoever waits has to look again. */
+static void full_table_of_neighbours_names_nobody(struct kunit *test)
+{
+	struct net_device *ndev = get_kunit0(test);
+	int thresh = arp_tbl.gc_thresh3, ret = 0, i;
+	struct rca_neigh_key missing = { .len = 1 };
+	struct rdma_dev_addr addr;
+	union rca_addr src;
+
+	WRITE_ONCE(arp_tbl.gc_thresh3, 0);
+	/* The kernel makes room at first. */
+	for (i = 0; i < 8 && missing.len; i++)
+		ret = look(HERE + 100 + i, &src, &addr, &missing);
+	WRITE_ONCE(arp_tbl.gc_thresh3, thresh);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, ret);
+	KUNIT_EXPECT_EQ(test, 0U, missing.len);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, look(HERE + 120, &src, &addr, &missing));
+	KUNIT_EXPECT_EQ(test, 4U, missing.len);
+	dev_put(ndev);
+}
+
 static struct kunit_case nexthop_cases[] = {
 	KUNIT_CASE(neighbour_wakes_those_who_wait_for_it),
 	KUNIT_CASE(neighbour_without_an_address_wakes_nobody),
+	KUNIT_CASE(other_news_wake_nobody),
 	KUNIT_CASE(who_waits_no_longer_is_not_woken),
 	KUNIT_CASE(nobody_is_woken_twice_or_too_late),
 	KUNIT_CASE(known_next_hop_is_found_at_once),
 	KUNIT_CASE(unknown_next_hop_is_named),
 	KUNIT_CASE(own_address_needs_no_neighbour),
 	KUNIT_CASE(way_out_of_a_certain_device_is_found_there_alone),
+	KUNIT_CASE(packets_through_a_gateway_of_ipv6_are_routable),
+	KUNIT_CASE(local_route_makes_no_own_address),
+	KUNIT_CASE(full_table_of_neighbours_names_nobody),
 	{}
 };
 

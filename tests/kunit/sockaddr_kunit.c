@@ -350,6 +350,15 @@ static void set_ip_changes_the_address_alone(struct kunit *test)
 	}
 }
 
+static void address_without_a_family_stays_as_it_is(struct kunit *test)
+{
+	union rca_addr addr = {}, ip = *rca_test_addr(test, "10.9.0.1", 7471), none = {};
+
+	rca_addr_set_port(&addr, cpu_to_be16(7471));
+	rca_addr_set_ip(&addr, &ip);
+	KUNIT_EXPECT_EQ(test, memcmp(&addr, &none, sizeof(addr)), 0);
+}
+
 static void set_port_of_ib_address_names_one_service(struct kunit *test)
 {
 	union rca_addr addr = *rca_test_addr(test, "ib:fe80::1", 0);
@@ -408,6 +417,7 @@ static struct kunit_case sockaddr_cases[] = {
 	KUNIT_CASE(set_port_changes_the_port_alone),
 	KUNIT_CASE(port_of_ib_address_is_masked),
 	KUNIT_CASE(set_ip_changes_the_address_alone),
+	KUNIT_CASE(address_without_a_family_stays_as_it_is),
 	KUNIT_CASE(set_port_of_ib_address_names_one_service),
 	KUNIT_CASE(set_port_of_ib_address_again_replaces_it),
 	KUNIT_CASE(set_any_makes_the_wildcard),

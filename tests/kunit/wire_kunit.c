@@ -89,6 +89,11 @@ static void private_max_leaves_room_for_the_header(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->ib, rca_wire_private_max(c->msg, AF_IB));
 }
 
+static void private_max_of_no_message_is_nothing(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0U, rca_wire_private_max(RCA_WIRE_SIDR_REP + 1, AF_INET));
+}
+
 static void put_hdr_ip4_is_what_stock_sends(struct kunit *test)
 {
 	union rca_addr src = *rca_test_addr(test, "10.9.0.1", 0x8b52);
@@ -260,6 +265,7 @@ static void get_hdr_of_ib_private_data_may_look_like_ip(struct kunit *test)
 static struct kunit_case wire_cases[] = {
 	KUNIT_CASE_PARAM(service_id_there_and_back_is_the_same, sid_gen_params),
 	KUNIT_CASE_PARAM(private_max_leaves_room_for_the_header, private_gen_params),
+	KUNIT_CASE(private_max_of_no_message_is_nothing),
 	KUNIT_CASE(put_hdr_ip4_is_what_stock_sends),
 	KUNIT_CASE(put_hdr_ip6_fills_both_fields),
 	KUNIT_CASE(get_hdr_captured_gives_the_addresses),
