@@ -111,7 +111,7 @@ int rcl_member_joined(struct rcl_id *id, struct rcl_member *member,
 	int ret = 0;
 
 	pthread_mutex_lock(&id->lock);
-	/* A second event for it, which no kernel has a reason for, does not make it another group. */
+	/* A second event for it, which no kernel has a reason for, does not change the group. */
 	if (listed(id, member) && !member->joined) {
 		member->mgid = ah->grh.dgid;
 		member->mlid = ah->dlid;
