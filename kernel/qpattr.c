@@ -180,7 +180,8 @@ static bool too_late(struct rca_id *id, enum rca_state state)
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0; -EINVAL no such transition, no device, or the state of the
- * connection does not give them; -ENXIO the device was removed.
+ * connection does not give them; -ENOENT its partition has gone from the port; -ENXIO the
+ * device was removed.
  */
 int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 {

@@ -807,7 +807,8 @@ struct rdma_cm_alt_notify {
  * that says another one does not fit any more.
  *
  * Errors: EINVAL other state, no device, or the state of the connection does
- * not give them; ENXIO.
+ * not give them; ENOENT no such handle, or the partition of its address is not in the
+ * port's table any more, as with stock; ENXIO.
  *
  * Waits for nothing.
  */
