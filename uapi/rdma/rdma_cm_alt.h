@@ -1059,9 +1059,10 @@ struct rdma_cm_alt_post_event {
  * join several groups, and one group several times, up to 1024 memberships,
  * which end with it, or with its device. The group of a full member is joined by
  * the network device, too (IGMP, MLD). Errors: EINVAL wrong state, QP type or
- * address; ENODEV the network device is gone; ENOBUFS too many memberships;
- * EOPNOTSUPP groups of this link layer are not built in; ENXIO; ENOENT also when
- * the id is destroyed meanwhile; ENOMEM.
+ * address; ENODEV the network device is gone; EADDRNOTAVAIL the id has no IPoIB
+ * network device, or that is no member of its subnet's group; ENOBUFS too many
+ * memberships; EOPNOTSUPP groups of this link layer are not built in; ENXIO;
+ * ENOENT also when the id is destroyed meanwhile; ENOMEM.
  *
  * Waits for nothing; on RoCE for RTNL.
  */
