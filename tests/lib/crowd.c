@@ -53,6 +53,11 @@ static void take_request(struct crowd *crowd, const event_t *ev)
 	int ret;
 
 	memcpy(&number, ev->private_data, sizeof(number));
+	/* ib_cm knows a request as long as its connection: a copy that comes later is a new one. */
+	if (number < crowd->count && crowd_told(crowd, SERVERS, number, TOLD(DISCONNECTED))) {
+		EXPECT_EQ(rca_destroy(crowd->p.ctx, ev->id), 0);
+		return;
+	}
 	count(crowd, SERVERS, number, ev);
 	crowd->id[SERVERS][number] = ev->id;
 	if (crowd->deaf[SERVERS])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Many connections between the two adapters of knobs.h at the same time, and a count of what
- * each end was told: each event comes once, whatever becomes of messages.
+ * each end was told: each event comes once, whatever becomes of messages. Only a request may come
+ * again when its connection has ended already; it is not accepted then, and not counted.
  */
 #ifndef CROWD_H
 #define CROWD_H
