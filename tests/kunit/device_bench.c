@@ -60,13 +60,32 @@ static void free_qps(struct device_bench *bench)
 {
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(bench->qps); i++)
+	for (i = 0; i < ARRAY_SIZE(bench->qps); i++) {
 		if (!IS_ERR_OR_NULL(bench->qps[i]))
 			ib_destroy_qp(bench->qps[i]);
+		bench->qps[i] = NULL;
+	}
 	if (!IS_ERR_OR_NULL(bench->cq))
 		ib_free_cq(bench->cq);
+	bench->cq = NULL;
 	if (!IS_ERR_OR_NULL(bench->pd))
 		ib_dealloc_pd(bench->pd);
+	bench->pd = NULL;
+}
+
+/**
+ * device_bench_new_qps() - other QPs for a test over iWARP
+ * @test: the test; nobody uses the QPs that it has
+ *
+ * Context: Process context. Sleeps.
+ */
+void device_bench_new_qps(struct kunit *test)
+{
+	struct device_bench *bench = test->priv;
+	struct ib_device *ibdev = bench->pd->device;
+
+	free_qps(bench);
+	make_qps(test, ibdev);
 }
 
 /**

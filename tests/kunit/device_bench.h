@@ -47,6 +47,7 @@ struct device_bench {
 
 void device_bench_suite_exit(struct kunit_suite *suite);
 int device_bench_init(struct kunit *test);
+void device_bench_new_qps(struct kunit *test);
 void device_bench_exit(struct kunit *test);
 bool rig_take_event(struct device_bench *bench);
 void rig_expect_event(struct kunit *test, u64 cookie, u32 type, int status);
