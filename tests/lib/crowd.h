@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Many connections between the two adapters of knobs.h at the same time, and a count of what
- * each end was told: each event comes once, whatever becomes of messages. Only a request may come
- * again when its connection has ended already; it is not accepted then, and not counted.
+ * each end was told: each event comes once, whatever becomes of messages.
  */
 #ifndef CROWD_H
 #define CROWD_H
@@ -25,6 +24,8 @@ enum crowd_side { CLIENTS, SERVERS };
  * @accepted: the request of this number was
  * @told: how often each was told of an event
  * @deaf: clients that do not establish, servers that do not accept
+ * @doubled: the fabric doubles messages: a request may come again when its connection has ended
+ *           already; it is not accepted then, and not counted
  */
 struct crowd {
 	struct pair p;
@@ -33,6 +34,7 @@ struct crowd {
 	bool accepted[CROWD_MAX];
 	uint8_t told[2][CROWD_MAX][CROWD_TYPES];
 	bool deaf[2];
+	bool doubled;
 };
 
 /* Clients with their routes to a listener. */

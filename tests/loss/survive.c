@@ -80,6 +80,7 @@ static void live_with(const char *fault, unsigned int count, const char *what)
 
 	begin();
 	crowd_make(&crowd, count);
+	crowd.doubled = !strncmp(fault, "duplicate ", strlen("duplicate "));
 	rule(fault);
 	crowd_ask(&crowd);
 	made = crowd_await(&crowd, SERVERS, TOLD(ESTABLISHED));
