@@ -48,6 +48,10 @@
  * watch bucket             spinlock  one bucket of the ids by      process; with no
  *                                    network device or neighbour   spinlock held
  * users_lock               spinlock  the table of users            any, irqs off
+ * ctxs_lock                spinlock  the list of contexts          any, irqs off
+ * rca_ctx.queues_lock      spinlock  the queues of a context that  process
+ *                                    have a file
+ * story_net.lock           spinlock  what failed in a namespace    any, irqs off
  * ======================== ========= ============================= ==================
  *
  * Callbacks of transports take rca_id.lock and what comes after it, and RCU.
@@ -114,14 +118,14 @@ struct rca_link {
  * @ps: port space (immutable)
  * @watch: what it hears of: its network device, also its neighbour, or nothing, and which bucket it
  *         is in (lock: @op and the bucket's to change it; read without)
- * @port_num: port of @dev, 0: none (lock: @op)
+ * @port_num: port of @dev, 0: none (as @dev)
  * @op: serialises operations; @dev, @lower and all below but @bind's table entry
  * @net: network namespace (immutable; holds a reference)
  * @local: local address as far as it is known (lock: @op; immutable in a child)
  * @dst: address of the peer (lock: @op; immutable in a child)
- * @dev: its device (lock: @op; holds a reference)
+ * @dev: its device (lock: @op and @lock to change it, one of them to read; holds a reference)
  * @dev_node: in &rca_device.ids (lock: rca_device.lock)
- * @sgid_attr: local GID (lock: @op; holds a reference)
+ * @sgid_attr: local GID (as @dev; holds a reference)
  * @lower: the transport's id, NULL: none (lock: @op; owned)
  * @link: what resolution found out (lock: @op, and @lock once it is in a table)
  * @watch_node: in the table of ids that hear of the network (lock: its bucket)
@@ -234,6 +238,9 @@ int rca_id_reserve_answer(struct rca_id *id);
 void rca_id_unreserve_event(struct rca_id *id);
 struct rca_event *rca_id_event(struct rca_id *id);
 void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status);
+void rca_id_tell_event_locked(struct rca_id *id, u32 type, int status);
+void rca_id_tell_op(struct rca_id *id, const char *op, int ret);
+void rca_id_tell_refused(struct rca_id *listener, const union rca_addr *peer, int ret);
 void rca_id_post_net_locked(struct rca_id *id, u32 type);
 int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg);
 void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn);

@@ -11,7 +11,6 @@
 #include <linux/string.h>
 
 #include "cmid.h"
-#include "trace.h"
 #include "uerrno.h"
 
 static struct rca_event *get_record(struct rca_id *id, gfp_t gfp)
@@ -137,7 +136,7 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 
 	lockdep_assert_held(&id->lock);
 	status = rca_user_errno(status);
-	trace_rca_event(id->obj.handle, &id->local.sa, &id->dst.sa, type, status);
+	rca_id_tell_event_locked(id, type, status);
 	if (ev) {
 		ev->rec.type = type;
 		ev->rec.status = status;
@@ -164,7 +163,7 @@ void rca_id_post_net_locked(struct rca_id *id, u32 type)
 	int status = type == RDMA_CM_ALT_EVENT_UNREACHABLE ? -ETIMEDOUT : 0;
 
 	lockdep_assert_held(&id->lock);
-	trace_rca_event(id->obj.handle, &id->local.sa, &id->dst.sa, type, status);
+	rca_id_tell_event_locked(id, type, status);
 	rca_post_notice(&id->src, RCA_NOTICE_DEVICE, type, status);
 }
 
@@ -202,8 +201,8 @@ int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 	ev->rec.status = status;
 	ev->rec.user_status = status;
 	ev->rec.user_arg = arg;
-	trace_rca_event(id->obj.handle, &id->local.sa, &id->dst.sa, ev->rec.type, status);
 	spin_lock_irqsave(&id->lock, flags);
+	rca_id_tell_event_locked(id, type, status);
 	rca_post(&id->src, ev);
 	spin_unlock_irqrestore(&id->lock, flags);
 	return 0;

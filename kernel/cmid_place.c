@@ -2,8 +2,8 @@
 /*
  * The place of an id: its device, GID and paths, and what user space is told of them.
  *
- * Locking: rca_id.op, or the id is known to nobody else; rca_device.lock for
- * the ids of a device.
+ * Locking: rca_id.op, or the id is known to nobody else; rca_id.lock, too, for its device, port and
+ * GID, and in it rca_device.lock for the ids of a device.
  */
 #include <kunit/visibility.h>
 #include <linux/slab.h>
@@ -31,18 +31,20 @@ int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
 		  const struct ib_gid_attr *sgid_attr)
 {
 	unsigned long flags;
+	bool removing;
 
-	spin_lock_irqsave(&dev->lock, flags);
-	if (dev->removing) {
-		spin_unlock_irqrestore(&dev->lock, flags);
-		return -ENODEV;
+	spin_lock_irqsave(&id->lock, flags);
+	spin_lock(&dev->lock);
+	removing = dev->removing;
+	if (!removing) {
+		id->dev = rca_device_get(dev);	/* put in rca_id_detach() */
+		id->port_num = port_num;
+		id->sgid_attr = sgid_attr;
+		list_add_tail(&id->dev_node, &dev->ids);
 	}
-	id->dev = rca_device_get(dev);	/* put in rca_id_detach() */
-	id->port_num = port_num;
-	id->sgid_attr = sgid_attr;
-	list_add_tail(&id->dev_node, &dev->ids);
-	spin_unlock_irqrestore(&dev->lock, flags);
-	return 0;
+	spin_unlock(&dev->lock);
+	spin_unlock_irqrestore(&id->lock, flags);
+	return removing ? -ENODEV : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_attach);
 
@@ -55,6 +57,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_attach);
  */
 void rca_id_detach(struct rca_id *id)
 {
+	const struct ib_gid_attr *sgid_attr = id->sgid_attr;
 	struct rca_device *dev = id->dev;
 	unsigned long flags;
 
@@ -63,14 +66,16 @@ void rca_id_detach(struct rca_id *id)
 	WARN_ON_ONCE(id->lower);
 	rca_id_unwatch(id);
 	rca_pace_release(id);
-	spin_lock_irqsave(&dev->lock, flags);
+	spin_lock_irqsave(&id->lock, flags);
+	spin_lock(&dev->lock);
 	list_del_init(&id->dev_node);
-	spin_unlock_irqrestore(&dev->lock, flags);
-	if (id->sgid_attr)
-		rdma_put_gid_attr(id->sgid_attr);
+	spin_unlock(&dev->lock);
 	id->sgid_attr = NULL;
 	id->port_num = 0;
 	id->dev = NULL;
+	spin_unlock_irqrestore(&id->lock, flags);
+	if (sgid_attr)
+		rdma_put_gid_attr(sgid_attr);
 	rca_device_put(dev);
 }
 

@@ -17,7 +17,6 @@
 #include "message.h"
 #include "pace.h"
 #include "retry.h"
-#include "trace.h"
 #include "wire.h"
 
 /* Values that fit the fields of REQ and REP (IBTA volume 1, 12.6.5 and 12.6.8). */
@@ -38,6 +37,7 @@ static unsigned int private_max(const struct rca_id *id, enum rca_wire_msg msg)
 static void set_qp(struct rca_id *id, struct rca_tp_conn *conn)
 {
 	conn->qp_num &= QPN_MASK;
+	WRITE_ONCE(id->obj.qp_num, conn->qp_num);	/* for who looks at ids */
 	conn->srq = !!conn->srq;
 	conn->psn = id->psn;
 	conn->qp_type = id->qp_type;
@@ -224,7 +224,7 @@ int rca_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 		if (ret == -EINPROGRESS)
 			ret = finish_connect(id);
 	} while (ret && rca_connect_again(id, ret, &tries));
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "connect", ret);
+	rca_id_tell_op(id, "connect", ret);
 	return ret;
 }
 
@@ -314,7 +314,7 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 	}
 	rca_id_drop_setup(id);
 out_unlock:
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "accept", ret);
+	rca_id_tell_op(id, "accept", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -351,7 +351,7 @@ int rca_reject(struct rca_id *id, u32 reason, const void *data, u32 len)
 	if (step.verdict == RCA_TAKE)
 		ret = id->dev->tp->reject(id->lower, reason, data, len);
 out_unlock:
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "reject", ret);
+	rca_id_tell_op(id, "reject", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -387,7 +387,7 @@ int rca_establish(struct rca_id *id)
 	}
 	rca_id_drop_setup(id);
 out_unlock:
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "establish", ret);
+	rca_id_tell_op(id, "establish", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -410,7 +410,7 @@ int rca_disconnect(struct rca_id *id)
 	ret = step.err;
 	if (step.verdict == RCA_TAKE)
 		rca_id_disconnect(id);
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "disconnect", ret);
+	rca_id_tell_op(id, "disconnect", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -457,7 +457,7 @@ int rca_notify(struct rca_id *id, u32 event)
 		ret = id->dev->tp->over_tcp ? 0 : established(id);
 	else if (id->lower && event == IB_EVENT_PATH_MIG)
 		ret = id->dev->tp->path_migrated(id->lower);
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "notify", ret);
+	rca_id_tell_op(id, "notify", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }

@@ -18,7 +18,6 @@
 #include "qpattr.h"
 #include "qpowner.h"
 #include "retry.h"
-#include "trace.h"
 #include "wire.h"
 
 /*
@@ -170,13 +169,14 @@ int rca_datagram_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn 
 	ret = rca_id_may(id, RCA_IN_ACCEPT) ?: check_qp(id, conn) ?: begin_accept(id, rep.qkey);
 	if (ret)
 		goto out_unlock;
+	WRITE_ONCE(id->obj.qp_num, conn->qp_num);	/* for who looks at ids */
 	rca_source_set_cookie(&id->src, cookie);
 	ret = id->dev->tp->sidr_reply(id->lower, IB_SIDR_SUCCESS, &rep);
 	if (ret)
 		rca_id_step(id, RCA_IN_ACCEPT_FAIL);
 	rca_id_drop_lower(id);		/* refuses a request that was not answered */
 out_unlock:
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "accept", ret);
+	rca_id_tell_op(id, "accept", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -207,7 +207,7 @@ int rca_datagram_reject(struct rca_id *id, const void *data, u32 len)
 	ret = id->dev->tp->sidr_reply(id->lower, IB_SIDR_REJECT, &rep);
 	rca_id_drop_lower(id);		/* see rca_datagram_accept() */
 out_unlock:
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "reject", ret);
+	rca_id_tell_op(id, "reject", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }

@@ -70,6 +70,31 @@ static void device_event(struct ib_event_handler *handler, struct ib_event *even
 		upper->changed();
 }
 
+/* Without memory nothing is counted. */
+static struct rca_stats __percpu **alloc_stats(struct ib_device *ibdev)
+{
+	struct rca_stats __percpu **stats;
+	u32 port;
+
+	stats = kcalloc(rdma_end_port(ibdev) + 1, sizeof(*stats), GFP_KERNEL);
+	if (!stats)
+		return NULL;
+	rdma_for_each_port(ibdev, port)
+		stats[port] = alloc_percpu(struct rca_stats);
+	return stats;
+}
+
+static void free_stats(struct rca_device *dev)
+{
+	u32 port;
+
+	if (!dev->stats)
+		return;
+	rdma_for_each_port(dev->ibdev, port)
+		free_percpu(dev->stats[port]);
+	kfree(dev->stats);
+}
+
 static struct ib_client client;
 
 /* Never fails: ib_core would not call us again for the device. */
@@ -90,6 +115,7 @@ static int add_one(struct ib_device *ibdev)
 	dev->ibdev = ibdev;
 	dev->tp = tp;
 	dev->conf = rca_portconf_create(ibdev);
+	dev->stats = alloc_stats(ibdev);
 	refcount_set(&dev->ref, 1);	/* put in remove_one() */
 	init_completion(&dev->gone);
 	spin_lock_init(&dev->lock);
@@ -130,6 +156,7 @@ static void remove_one(struct ib_device *ibdev, void *client_data)
 	spin_unlock_irqrestore(&devices_lock, flags);
 	WARN_ON_ONCE(!list_empty(&dev->ids) || !hash_empty(dev->demuxes));
 	mutex_destroy(&dev->demux_mutex);
+	free_stats(dev);
 	rca_portconf_destroy(dev->conf);
 	kfree(dev);
 }
@@ -240,4 +267,19 @@ void rca_device_wait_listenable(struct rca_device *dev)
 {
 	if (!READ_ONCE(dev->listenable))
 		flush_work(&dev->fence);
+}
+
+/**
+ * rca_device_stats() - where what happens on a port is counted
+ * @dev: the device, or NULL
+ * @port: its port
+ *
+ * Context: Any context. The caller has a reference, or is in the way of its end.
+ * Return: the counts of the port; those of what has no port, or one without memory for counts.
+ */
+struct rca_stats __percpu *rca_device_stats(const struct rca_device *dev, u32 port)
+{
+	struct rca_stats __percpu *stats = dev && dev->stats ? dev->stats[port] : NULL;
+
+	return stats ?: &rca_stats_elsewhere;
 }

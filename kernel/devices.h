@@ -13,6 +13,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "portconf.h"
+#include "stats.h"
 #include "transport.h"
 #include "types.h"
 
@@ -33,6 +34,7 @@
  *               callback takes it
  * @demuxes: service IDs that we hold, by their numbers (lock: @demux_mutex)
  * @events: hears of changes of the device's GIDs (immutable)
+ * @stats: the counts of each port, from 1; NULL, also for one port: no memory (immutable)
  */
 struct rca_device {
 	struct ib_device *ibdev;
@@ -49,6 +51,7 @@ struct rca_device {
 	struct mutex demux_mutex;
 	DECLARE_HASHTABLE(demuxes, 8);
 	struct ib_event_handler events;
+	struct rca_stats __percpu **stats;
 };
 
 /**
@@ -72,5 +75,6 @@ struct rca_device *rca_device_get(struct rca_device *dev);
 void rca_device_put(struct rca_device *dev);
 struct rca_device *rca_device_next(struct rca_device *prev);
 void rca_device_wait_listenable(struct rca_device *dev);
+struct rca_stats __percpu *rca_device_stats(const struct rca_device *dev, u32 port);
 
 #endif /* RCA_DEVICES_H */

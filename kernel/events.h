@@ -151,6 +151,9 @@ struct rca_source {
  * struct rca_queue - an event queue
  * @ref: references: its file, each source
  * @ctx: its context (immutable; holds a reference)
+ * @node: with a file: in &rca_ctx.queues (lock: rca_ctx.queues_lock)
+ * @serial: with a file: its number in the context, from 1 (immutable)
+ * @netns: inode number of the network namespace of the process that made it (immutable)
  * @consume: serialises delivery, dropping and moving; held over copies to user space
  * @lock: protects the lists; taken after a source's lock
  * @items: undelivered items, in order (lock: @lock)
@@ -169,6 +172,9 @@ struct rca_source {
 struct rca_queue {
 	refcount_t ref;
 	struct rca_ctx *ctx;
+	struct list_head node;
+	u32 serial;
+	unsigned int netns;
 	struct mutex consume;
 	spinlock_t lock;
 	struct list_head items;
@@ -202,6 +208,23 @@ struct rca_delivery {
 	u8 head[offsetof(struct rdma_cm_alt_event, qp_num)] __aligned(8);
 };
 
+/** RCA_LOOK_MAX - who looks at a queue counts no further, as interrupts are off */
+#define RCA_LOOK_MAX 4096
+
+/**
+ * struct rca_queue_look - what can be seen of a queue
+ * @ids: how many post to it, up to RCA_LOOK_MAX
+ * @waiting: how many events wait in it, in its ring or not, up to RCA_LOOK_MAX
+ * @ring: records in its ring; 0: it is not mapped
+ * @readers: threads that wait in read()
+ */
+struct rca_queue_look {
+	u32 ids;
+	u32 waiting;
+	u32 ring;
+	u32 readers;
+};
+
 int rca_events_init(void);
 void rca_events_exit(void);
 
@@ -222,6 +245,8 @@ void rca_event_expose(struct rca_event *ev, struct rca_queue *queue);
 bool rca_delivery_has_child(const struct rca_delivery *dlv);
 void rca_queue_mark_closed(struct rca_queue *queue);
 struct rca_obj *rca_queue_next_owner(struct rca_queue *queue);
+struct rca_queue *rca_queue_next(struct rca_ctx *ctx, u32 after);
+void rca_queue_look(struct rca_queue *queue, struct rca_queue_look *look);
 
 int rca_queue_ring_start(struct rca_queue *queue, struct rca_ring *ring, struct mm_struct *mm);
 void rca_queue_ring_open(struct rca_queue *queue);
@@ -247,6 +272,9 @@ void rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type
 struct rca_queue *rca_source_queue(struct rca_source *src);
 
 /* What the files that share this header share besides. */
+
+void rca_queue_enlist(struct rca_queue *queue);
+void rca_queue_delist(struct rca_queue *queue);
 
 static inline struct rca_event *rca_item_event(struct rca_item *item)
 {

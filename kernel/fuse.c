@@ -19,7 +19,6 @@
 
 #include "connect.h"
 #include "devices.h"
-#include "trace.h"
 
 /**
  * struct fuse - a request that waits for the route
@@ -70,7 +69,7 @@ static void tell_failure(struct rca_id *id, int status)
 
 static void finish(struct rca_id *id, struct fuse *fuse, int ret)
 {
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "connect", ret);
+	rca_id_tell_op(id, "connect", ret);
 	if (ret)
 		tell_failure(id, ret);
 	fuse_free(fuse);

@@ -16,7 +16,6 @@
 #include "devices.h"
 #include "local.h"
 #include "reach.h"
-#include "trace.h"
 #include "wire.h"
 
 /* Ports to try when we may choose one and others hold its service ID. */
@@ -260,7 +259,7 @@ int rca_listen(struct rca_id *id, u32 backlog)
 	wait_for_devices();
 	mutex_lock(&id->op);
 	ret = listen_locked(id, backlog);
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "listen", ret);
+	rca_id_tell_op(id, "listen", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }

@@ -14,11 +14,13 @@
 #include "listen.h"
 #include "mcast.h"
 #include "message.h"
+#include "netlink.h"
 #include "netwatch.h"
 #include "porttable.h"
 #include "reach.h"
 #include "request.h"
 #include "sa.h"
+#include "story.h"
 #include "teardown.h"
 #include "timing_net.h"
 #include "transport_ib.h"
@@ -53,9 +55,12 @@ static int __init rca_init(void)
 	ret = rca_events_init();
 	if (ret)
 		goto err_iw;
-	ret = rca_timing_net_init();
+	ret = rca_story_init();
 	if (ret)
 		goto err_events;
+	ret = rca_timing_net_init();
+	if (ret)
+		goto err_story;
 	ret = rca_ports_init();
 	if (ret)
 		goto err_timing;
@@ -75,11 +80,16 @@ static int __init rca_init(void)
 	ret = rca_reach_init(rca_listen_devices_changed);
 	if (ret)
 		goto err_devices;
-	ret = rca_chardev_init();
+	ret = rca_netlink_init();
 	if (ret)
 		goto err_reach;
+	ret = rca_chardev_init();
+	if (ret)
+		goto err_netlink;
 	return 0;
 
+err_netlink:
+	rca_netlink_exit();
 err_reach:
 	rca_reach_exit();
 err_devices:
@@ -96,6 +106,8 @@ err_ports:
 	rca_ports_exit();
 err_timing:
 	rca_timing_net_exit();
+err_story:
+	rca_story_exit();
 err_events:
 	rca_events_exit();
 err_iw:
@@ -106,6 +118,7 @@ err_iw:
 static void __exit rca_exit(void)
 {
 	rca_chardev_exit();
+	rca_netlink_exit();
 	rca_reach_exit();
 	rca_devices_exit();
 	rca_listen_exit();
@@ -116,6 +129,7 @@ static void __exit rca_exit(void)
 	rca_cmid_exit();
 	rca_ports_exit();
 	rca_timing_net_exit();
+	rca_story_exit();
 	rca_events_exit();
 	rca_tp_iw_exit();
 }

@@ -529,3 +529,27 @@ void rca_mcast_end(struct rca_id *id)
 		rca_obj_put(&member->obj);		/* the list's */
 	}
 }
+
+/**
+ * rca_member_id() - the id that is a member
+ * @obj: an object of kind RCA_KIND_MEMBER, which holds a reference of it
+ *
+ * Context: Any context.
+ * Return: the id.
+ */
+struct rca_id *rca_member_id(struct rca_obj *obj)
+{
+	return member_of(obj)->id;
+}
+
+/**
+ * rca_member_group() - the group that a membership is in
+ * @obj: an object of kind RCA_KIND_MEMBER
+ *
+ * Context: Any context.
+ * Return: its address.
+ */
+const union rca_addr *rca_member_group(struct rca_obj *obj)
+{
+	return &member_of(obj)->addr;
+}

@@ -18,5 +18,7 @@ int rca_leave(struct rca_ctx *ctx, u32 handle, u32 *reported);
 void rca_mcast_joined(void *owner, int status, const struct ib_uverbs_ah_attr *ah, u32 qkey);
 void rca_mcast_drop(struct rca_id *id);
 void rca_mcast_end(struct rca_id *id);
+struct rca_id *rca_member_id(struct rca_obj *obj);
+const union rca_addr *rca_member_group(struct rca_obj *obj);
 
 #endif /* RCA_MCAST_H */

@@ -4,7 +4,8 @@
  * being built, published when nothing can fail any more, and taken by exactly
  * one destroyer.
  *
- * Locking: the xarray's own lock, in process context; look-ups under RCU.
+ * Locking: the xarray's own lock, in process context; look-ups under RCU; ctxs_lock, a leaf, for
+ * the list of contexts.
  */
 #include "objects.h"
 
@@ -13,13 +14,21 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/err.h>
+#include <linux/ktime.h>
 #include <linux/memcontrol.h>
+#include <linux/pid.h>
 #include <linux/rcupdate.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 
 /* Handles fit in an int, so that they may share members with errnos. */
 #define RCA_HANDLES XA_LIMIT(1, INT_MAX)
+
+/* In the order of their serial numbers. */
+static LIST_HEAD(ctxs);
+static DEFINE_SPINLOCK(ctxs_lock);
+static u64 last_serial;
 
 /**
  * rca_ctx_create() - make a context for the calling process
@@ -35,6 +44,7 @@ struct rca_ctx *rca_ctx_create(void)
 {
 	bool exempt = ns_capable_noaudit(&init_user_ns, CAP_SYS_RESOURCE);
 	struct rca_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	unsigned long flags;
 	int ret;
 
 	if (!ctx)
@@ -46,7 +56,16 @@ struct rca_ctx *rca_ctx_create(void)
 	}
 	refcount_set(&ctx->ref, 1);
 	xa_init_flags(&ctx->table, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	INIT_LIST_HEAD(&ctx->queues);
+	spin_lock_init(&ctx->queues_lock);
 	ctx->memcg = get_mem_cgroup_from_mm(current->mm); /* put in rca_ctx_put() */
+	ctx->pid = get_pid(task_tgid(current));	/* put in rca_ctx_put() */
+	get_task_comm(ctx->comm, current->group_leader);
+
+	spin_lock_irqsave(&ctxs_lock, flags);
+	ctx->serial = ++last_serial;
+	list_add_tail(&ctx->node, &ctxs);
+	spin_unlock_irqrestore(&ctxs_lock, flags);
 	return ctx;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ctx_create);
@@ -73,10 +92,13 @@ EXPORT_SYMBOL_IF_KUNIT(rca_ctx_get);
  */
 void rca_ctx_put(struct rca_ctx *ctx)
 {
-	unsigned long handle = 0;
+	unsigned long handle = 0, flags;
 
 	if (!refcount_dec_and_test(&ctx->ref))
 		return;
+	spin_lock_irqsave(&ctxs_lock, flags);
+	list_del(&ctx->node);
+	spin_unlock_irqrestore(&ctxs_lock, flags);
 	/*
 	 * Each object has a reference on its context, so none can be left. Inner nodes can: of a
 	 * handle for which there was not enough memory.
@@ -85,9 +107,35 @@ void rca_ctx_put(struct rca_ctx *ctx)
 	xa_destroy(&ctx->table);
 	rca_account_close(&ctx->account);
 	mem_cgroup_put(ctx->memcg);
+	put_pid(ctx->pid);
 	kfree(ctx);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ctx_put);
+
+/**
+ * rca_ctx_next() - go through all contexts, in the order in which they were opened
+ * @after: serial number of the one before; 0: start
+ *
+ * Context: any.
+ * Return: the next one that is not on its way out, with a reference, for rca_ctx_put(); NULL:
+ *         there is none.
+ */
+struct rca_ctx *rca_ctx_next(u64 after)
+{
+	struct rca_ctx *ctx, *found = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ctxs_lock, flags);
+	list_for_each_entry(ctx, &ctxs, node) {
+		if (ctx->serial > after && refcount_inc_not_zero(&ctx->ref)) {
+			found = ctx;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&ctxs_lock, flags);
+	return found;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_ctx_next);
 
 /**
  * rca_obj_reserve() - start the life of an object: a reference and a handle
@@ -112,6 +160,7 @@ int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, const struct rca_o
 		return ret;
 	refcount_set(&obj->ref, 1);
 	obj->type = type;
+	obj->born = ktime_get_boottime_seconds();
 	obj->ctx = rca_ctx_get(ctx); /* put in rca_obj_put() */
 	return 0;
 }

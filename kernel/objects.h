@@ -3,13 +3,17 @@
 #ifndef RCA_OBJECTS_H
 #define RCA_OBJECTS_H
 
+#include <linux/list.h>
 #include <linux/refcount.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
 #include <linux/xarray.h>
 
 #include "limits.h"
 #include "types.h"
 
 struct mem_cgroup;
+struct pid;
 
 /**
  * enum rca_kind - kinds of objects that have handles
@@ -24,15 +28,29 @@ enum rca_kind {
 /**
  * struct rca_ctx - an open of the device: a handle table and who pays for it
  * @ref: references: the file, each object, each queue
+ * @node: in the list of all contexts (lock: ctxs_lock in objects.c)
+ * @serial: its number, from 1; no other context ever has it (immutable)
+ * @pid: the process that opened it (immutable; holds a reference)
+ * @comm: its name then (immutable)
  * @table: handle -> object; reserved entries are zero entries (lock: its own)
  * @next: where the search for a free handle starts (lock: @table)
+ * @queues: its queues that have a file, in the order of their serial numbers (lock: @queues_lock)
+ * @queue_serial: of the newest of them (lock: @queues_lock)
+ * @queues_lock: a leaf
  * @account: whose it is, and what it has
  * @memcg: memory cgroup that callbacks charge (immutable; holds a reference; may be NULL)
  */
 struct rca_ctx {
 	refcount_t ref;
+	struct list_head node;
+	u64 serial;
+	struct pid *pid;
+	char comm[TASK_COMM_LEN];
 	struct xarray table;
 	u32 next;
+	struct list_head queues;
+	u32 queue_serial;
+	spinlock_t queues_lock;
 	struct rca_account account;
 	struct mem_cgroup *memcg;
 };
@@ -54,17 +72,22 @@ struct rca_obj_type {
  * @handle: its name in @ctx (immutable)
  * @ctx: its context (immutable; holds a reference, put after its release)
  * @type: its kind, and what frees it (immutable)
+ * @born: when it was reserved, in seconds since the machine was started (immutable)
+ * @qp_num: QP that it is for, as far as it is known; 0: none
  */
 struct rca_obj {
 	refcount_t ref;
 	u32 handle;
 	struct rca_ctx *ctx;
 	const struct rca_obj_type *type;
+	u32 born;
+	u32 qp_num;
 };
 
 struct rca_ctx *rca_ctx_create(void);
 struct rca_ctx *rca_ctx_get(struct rca_ctx *ctx);
 void rca_ctx_put(struct rca_ctx *ctx);
+struct rca_ctx *rca_ctx_next(u64 after);
 
 int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, const struct rca_obj_type *type,
 		    gfp_t gfp);

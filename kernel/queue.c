@@ -48,6 +48,9 @@ struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool ha
 	init_waitqueue_head(&queue->wait);
 	queue->record_size = record_size;
 	queue->has_file = has_file;
+	INIT_LIST_HEAD(&queue->node);
+	if (has_file)
+		rca_queue_enlist(queue);
 	return queue;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_create);
@@ -80,8 +83,10 @@ void rca_queue_put(struct rca_queue *queue)
 	WARN_ON_ONCE(!list_empty(&queue->sources) || !list_empty(&queue->items) ||
 		     !list_empty(&queue->placed));
 	rca_ring_free(queue->ring);
-	if (queue->has_file)
+	if (queue->has_file) {
+		rca_queue_delist(queue);
 		rca_uncharge(&queue->ctx->account, RDMA_CM_ALT_RESOURCE_QUEUES, 1);
+	}
 	mutex_destroy(&queue->consume);
 	rca_ctx_put(queue->ctx);
 	kfree(queue);

@@ -230,8 +230,10 @@ err_return_place:
 }
 
 /* No room: say nothing, the peer asks again. */
-static int verdict(int ret)
+static int verdict(const struct rca_demux *demux, u32 port_num, int ret)
 {
+	if (ret)
+		rca_stats_refused(rca_device_stats(demux->dev, port_num));
 	return ret == -EDQUOT ? -ENOMEM : ret;
 }
 
@@ -242,6 +244,8 @@ static int take_charged(struct rca_id *listener, struct rca_demux *demux, void *
 	int ret = take_request(listener, demux, lower, req, at);
 
 	set_active_memcg(memcg);
+	if (ret)
+		rca_id_tell_refused(listener, &at->peer, ret);
 	return ret;
 }
 
@@ -288,7 +292,7 @@ static int tcp_request(struct rca_demux *demux, void *lower, const struct rca_tp
 	}
 	rca_id_put(listener);
 	trace_rca_request(&at.peer.sa, &at.local.sa, demux->service_id, ret);
-	return verdict(ret);
+	return verdict(demux, req.port_num, ret);
 }
 
 /**
@@ -318,6 +322,6 @@ int rca_request(void *_demux, void *lower, const struct rca_tp_request *req)
 	}
 	trace_rca_request(&at.peer.sa, &at.local.sa, req->service_id, ret);
 	dev_put(at.ndev);
-	return verdict(ret);
+	return verdict(demux, req->port_num, ret);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_request);

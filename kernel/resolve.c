@@ -22,7 +22,6 @@
 #include "route.h"
 #include "route_ib.h"
 #include "resolve_wait.h"
-#include "trace.h"
 
 /* A step has ended with @status: let the id go on, and @tell it. */
 static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int status, bool tell)
@@ -285,7 +284,7 @@ int rca_resolve_locked(struct rca_id *id, const struct rca_pipeline *pipe, u32 *
 			*done |= done_by_now(id) & RDMA_CM_ALT_STEP_ROUTE;
 	}
 out:
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "resolve", ret);
+	rca_id_tell_op(id, "resolve", ret);
 	return ret;
 }
 

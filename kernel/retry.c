@@ -30,7 +30,6 @@
 
 #include "devices.h"
 #include "pace.h"
-#include "trace.h"
 
 /* The peer needs a round trip to forget, and some seconds when a message is lost. */
 #define FIRST_DELAY	msecs_to_jiffies(20)
@@ -143,7 +142,7 @@ static void ask_patience(struct rca_id *id)
 	int ret = id->dev->tp->ask_patience(id->lower, rca_timing_mra(&timing));
 
 	/* It fails when the peer has given up, or there is no memory for the message. */
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, "ask-patience", ret);
+	rca_id_tell_op(id, "ask-patience", ret);
 }
 
 static void again(struct rca_id *id)

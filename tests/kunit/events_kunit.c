@@ -440,6 +440,58 @@ static void queue_keeps_its_context(struct kunit *test)
 	rca_queue_put(NULL);
 }
 
+/* Those of an id that has none are not in the list. */
+static void queues_of_a_context_come_in_their_order(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct rca_queue *private = rca_queue_create(t->ctx, 64, false);
+	struct rca_queue *last = rca_queue_create(t->ctx, 64, true);
+	struct rca_queue *seen;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, private);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, last);
+	seen = rca_queue_next(t->ctx, 0);
+	KUNIT_EXPECT_PTR_EQ(test, t->a, seen);
+	rca_queue_put(seen);
+	seen = rca_queue_next(t->ctx, t->a->serial);
+	KUNIT_EXPECT_PTR_EQ(test, t->b, seen);
+	rca_queue_put(seen);
+	seen = rca_queue_next(t->ctx, t->b->serial);
+	KUNIT_EXPECT_PTR_EQ(test, last, seen);
+	rca_queue_put(seen);
+	KUNIT_EXPECT_NULL(test, rca_queue_next(t->ctx, last->serial));
+
+	rca_queue_put(last);
+	rca_queue_put(private);
+	KUNIT_EXPECT_NULL(test, rca_queue_next(t->ctx, t->b->serial));
+}
+
+static void look_counts_ids_and_events(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct rca_queue_look seen;
+
+	post(test, x, ADDR);
+	post(test, x, ROUTE);
+	notice(y, RCA_NOTICE_CONN, DISCONNECTED, 0);
+
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, 2U, seen.ids);
+	KUNIT_EXPECT_EQ(test, 3U, seen.waiting);
+	KUNIT_EXPECT_EQ(test, 0U, seen.ring);
+	KUNIT_EXPECT_EQ(test, 0U, seen.readers);
+	rca_queue_look(t->b, &seen);
+	KUNIT_EXPECT_EQ(test, 0U, seen.ids);
+	KUNIT_EXPECT_EQ(test, 0U, seen.waiting);
+
+	expect(test, t->a, x, ADDR);
+	expect(test, t->a, x, ROUTE);
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, 1U, seen.waiting);
+	expect(test, t->a, y, DISCONNECTED);
+}
+
 static struct kunit_case events_cases[] = {
 	KUNIT_CASE(peek_empty_is_false),
 	KUNIT_CASE(post_from_two_sources_keeps_the_order),
@@ -463,6 +515,8 @@ static struct kunit_case events_cases[] = {
 	KUNIT_CASE(notice_while_another_is_delivered_is_kept),
 	KUNIT_CASE(queue_wakes_for_what_is_new),
 	KUNIT_CASE(queue_keeps_its_context),
+	KUNIT_CASE(queues_of_a_context_come_in_their_order),
+	KUNIT_CASE(look_counts_ids_and_events),
 	{}
 };
 

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Counts of ports, as tools see them.
+ *
+ * Locking: none of its own.
+ */
+#include "netlink_ports.h"
+
+#include <linux/slab.h>
+#include <net/genetlink.h>
+
+#include "devices.h"
+#include "netlink_put.h"
+#include "stats.h"
+
+/* Where a dump is: cb->args. */
+enum {
+	DEVICES,	/* so many of them are done; before them comes what has no port */
+	PORT,		/* the next one of the device */
+	ELSEWHERE,	/* that is done */
+};
+
+/* All counts in one message. */
+#define ROOM	8192
+
+/**
+ * rca_nl_start_ports() - there will be long messages
+ * @cb: the dump
+ *
+ * Context: Process context.
+ * Return: 0.
+ */
+int rca_nl_start_ports(struct netlink_callback *cb)
+{
+	cb->min_dump_alloc = ROOM;
+	return 0;
+}
+
+static int put_counter(struct sk_buff *skb, const char *name, u64 value)
+{
+	struct nlattr *nest = nla_nest_start(skb, RDMA_CM_ALT_NL_A_COUNTER);
+
+	if (!nest || nla_put_string(skb, RDMA_CM_ALT_NL_A_NAME, name) ||
+	    rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_VALUE, value))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int put_span(struct sk_buff *skb, enum rca_span span, const struct rca_stats *sum)
+{
+	struct nlattr *nest = nla_nest_start(skb, RDMA_CM_ALT_NL_A_SPAN);
+	u64 buckets[RCA_BUCKETS];
+	int i;
+
+	for (i = 0; i < RCA_BUCKETS; i++)
+		buckets[i] = sum->took[span][i];
+	if (!nest || nla_put_string(skb, RDMA_CM_ALT_NL_A_NAME, rca_stats_span_name(span)) ||
+	    rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_VALUE, sum->us[span]) ||
+	    nla_put_64bit(skb, RDMA_CM_ALT_NL_A_BUCKETS, sizeof(buckets), buckets,
+			  RDMA_CM_ALT_NL_A_PAD))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int put_stats(struct sk_buff *skb, const struct rca_stats __percpu *stats)
+{
+	struct rca_stats *sum = kmalloc(sizeof(*sum), GFP_KERNEL);
+	int ret = 0, i;
+
+	if (!sum)
+		return -ENOMEM;
+	rca_stats_sum(stats, sum);
+	for (i = 0; !ret && i < RCA_IN_COUNT; i++)
+		ret = put_counter(skb, rca_input_name(i), sum->inputs[i]);
+	if (!ret)
+		ret = put_counter(skb, "request-refused", sum->refused);
+	for (i = 0; !ret && i < RCA_SPANS; i++)
+		ret = put_span(skb, i, sum);
+	kfree(sum);
+	return ret;
+}
+
+/* @dev: NULL: what has no port */
+static int dump_port(struct sk_buff *skb, struct netlink_callback *cb, struct rca_device *dev,
+		     u32 port)
+{
+	void *msg = rca_nl_begin(skb, cb, RDMA_CM_ALT_NL_PORT);
+	int ret = msg ? 0 : -EMSGSIZE;
+
+	if (!ret && dev)
+		ret = nla_put_string(skb, RDMA_CM_ALT_NL_A_DEV, dev->ibdev->name) ?:
+		      nla_put_u32(skb, RDMA_CM_ALT_NL_A_PORT, port);
+	if (!ret)
+		ret = put_stats(skb, rca_device_stats(dev, port));
+	if (!msg)
+		return ret;
+	if (ret)
+		genlmsg_cancel(skb, msg);
+	else
+		genlmsg_end(skb, msg);
+	return ret;
+}
+
+static int dump_device(struct sk_buff *skb, struct netlink_callback *cb, struct net *net,
+		       struct rca_device *dev)
+{
+	int ret = 0;
+	u32 port;
+
+	if (!rdma_dev_access_netns(dev->ibdev, net))
+		return 0;
+	rdma_for_each_port(dev->ibdev, port) {
+		if (port < cb->args[PORT])
+			continue;
+		ret = dump_port(skb, cb, dev, port);
+		if (ret)
+			break;
+		cb->args[PORT] = port + 1;
+	}
+	return ret;
+}
+
+/**
+ * rca_nl_dump_ports() - RDMA_CM_ALT_NL_PORT
+ * @skb: where
+ * @cb: the dump
+ *
+ * Context: Process context. Sleeps.
+ * Return: how much there is in @skb; 0: that was all; or a negative errno.
+ */
+int rca_nl_dump_ports(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	const struct rca_nl_reader reader = rca_nl_reader(cb);
+	struct rca_device *dev = NULL;
+	long done = 0;
+	int ret = 0;
+
+	if (!cb->args[ELSEWHERE]) {
+		ret = dump_port(skb, cb, NULL, 0);
+		cb->args[ELSEWHERE] = !ret;
+	}
+	while (!ret && (dev = rca_device_next(dev))) {
+		if (done++ < cb->args[DEVICES])
+			continue;
+		ret = dump_device(skb, cb, reader.net, dev);
+		if (ret) {
+			rca_device_put(dev);	/* got by rca_device_next() */
+			break;
+		}
+		cb->args[DEVICES] = done;
+		cb->args[PORT] = 0;
+	}
+	return ret && !skb->len ? ret : skb->len;
+}

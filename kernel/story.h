@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What went wrong lately, for each network namespace; and who listens to what happens. */
+#ifndef RCA_STORY_H
+#define RCA_STORY_H
+
+#include <linux/list.h>
+#include <linux/sched.h>
+#include <linux/types.h>
+#include <linux/uidgid.h>
+#include <rdma/ib_verbs.h>
+
+#include "sockaddr.h"
+
+struct net;
+struct pid;
+
+/** RCA_STORIES - how many a namespace keeps; the oldest goes first */
+#define RCA_STORIES 256
+
+/**
+ * struct rca_story - something that happened to an id
+ * @node: in its namespace's list (lock: story_net.lock)
+ * @serial: counts them in the namespace, from 1
+ * @at: when, in ns since 1970
+ * @ctx: serial number of the context; 0: nobody's, a request that no listener took
+ * @handle: of the id in it
+ * @uid: who owns the context
+ * @pid: the process that opened it; a reference in a list, borrowed else; may be NULL
+ * @comm: its name then
+ * @op: the operation that failed; NULL: it was an event
+ * @event: type of the event
+ * @status: 0; a negative errno; of a reject the peer's reason
+ * @state: of the id, after it (enum rca_state)
+ * @ps: port space
+ * @local: its address as far as it is known
+ * @peer: likewise
+ * @dev: name of its device; empty: it has none
+ * @port: port of the device
+ * @sgid: its GID there; zero: none
+ */
+struct rca_story {
+	struct list_head node;
+	u64 serial;
+	u64 at;
+	u64 ctx;
+	u32 handle;
+	kuid_t uid;
+	struct pid *pid;
+	char comm[TASK_COMM_LEN];
+	const char *op;
+	u32 event;
+	int status;
+	u8 state;
+	u16 ps;
+	union rca_addr local;
+	union rca_addr peer;
+	char dev[IB_DEVICE_NAME_MAX];
+	u32 port;
+	union ib_gid sgid;
+};
+
+/**
+ * struct rca_story_ops - who listens to all that happens
+ * @wanted: does anybody, in this namespace? Any context, under RCU.
+ * @tell: this has happened there. Any context, under RCU.
+ */
+struct rca_story_ops {
+	bool (*wanted)(struct net *net);
+	void (*tell)(struct net *net, const struct rca_story *story);
+};
+
+int rca_story_init(void);
+void rca_story_exit(void);
+void rca_story_listen(const struct rca_story_ops *ops);
+bool rca_story_wanted(struct net *net);
+void rca_story_tell(struct net *net, struct rca_story *story, bool keep);
+bool rca_story_next(struct net *net, u64 after, struct rca_story *copy);
+
+#endif /* RCA_STORY_H */

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Tests of kernel/story.c: what a namespace keeps, and how much of it.
+ *
+ * They use the first network namespace, whose stories of before they leave behind.
+ *
+ * Locking: none of their own.
+ */
+#include "story.h"
+
+#include <kunit/test.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+/* Serial number of the last one that is kept; 0: none is. */
+static u64 newest(void)
+{
+	struct rca_story story;
+	u64 after = 0;
+
+	while (rca_story_next(&init_net, after, &story)) {
+		put_pid(story.pid);
+		after = story.serial;
+	}
+	return after;
+}
+
+static void tell(u32 handle, bool keep)
+{
+	struct rca_story story = { .handle = handle, .op = "test", .status = -EINVAL };
+
+	rca_story_tell(&init_net, &story, keep);
+}
+
+static void failure_is_kept_as_it_was_told(struct kunit *test)
+{
+	struct rca_story told = { .handle = 7, .event = 3, .status = -ENODEV, .dev = "rxe0" };
+	struct rca_story kept;
+	u64 before = newest();
+
+	told.pid = task_tgid(current);
+	rca_story_tell(&init_net, &told, true);
+	KUNIT_ASSERT_TRUE(test, rca_story_next(&init_net, before, &kept));
+	KUNIT_EXPECT_EQ(test, kept.handle, 7u);
+	KUNIT_EXPECT_EQ(test, kept.event, 3u);
+	KUNIT_EXPECT_EQ(test, kept.status, -ENODEV);
+	KUNIT_EXPECT_STREQ(test, kept.dev, "rxe0");
+	KUNIT_EXPECT_PTR_EQ(test, kept.pid, task_tgid(current));
+	KUNIT_EXPECT_GT(test, kept.at, 0ULL);
+	KUNIT_EXPECT_GT(test, kept.serial, before);
+	put_pid(kept.pid);
+	KUNIT_EXPECT_FALSE(test, rca_story_next(&init_net, kept.serial, &kept));
+}
+
+static void what_goes_well_is_not_kept(struct kunit *test)
+{
+	u64 before = newest();
+
+	tell(1, false);
+	KUNIT_EXPECT_EQ(test, newest(), before);
+}
+
+static void oldest_goes_first(struct kunit *test)
+{
+	struct rca_story story;
+	u64 after = 0, last;
+	u32 count = 0, i;
+
+	for (i = 0; i < 2 * RCA_STORIES + 3; i++)
+		tell(i, true);
+	last = newest();
+	while (rca_story_next(&init_net, after, &story)) {
+		put_pid(story.pid);
+		if (after)
+			KUNIT_EXPECT_EQ(test, story.serial, after + 1);
+		after = story.serial;
+		count++;
+	}
+	KUNIT_EXPECT_EQ(test, count, (u32)RCA_STORIES);
+	KUNIT_EXPECT_EQ(test, after, last);
+	KUNIT_EXPECT_EQ(test, story.handle, 2u * RCA_STORIES + 2);
+}
+
+/* The reference of the process is given back with the story: a leak of it would show here. */
+static void processes_are_not_kept_for_ever(struct kunit *test)
+{
+	struct pid *pid = get_pid(task_tgid(current));
+	struct rca_story story = { .pid = pid, .op = "test", .status = -EINVAL };
+	unsigned int before, i;
+
+	for (i = 0; i < RCA_STORIES; i++)
+		tell(i, true);
+	before = refcount_read(&pid->count);
+	for (i = 0; i < RCA_STORIES; i++)
+		rca_story_tell(&init_net, &story, true);
+	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), before + RCA_STORIES);
+	for (i = 0; i < RCA_STORIES; i++)
+		tell(i, true);
+	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), before);
+	put_pid(pid);
+}
+
+static struct kunit_case story_cases[] = {
+	KUNIT_CASE(failure_is_kept_as_it_was_told),
+	KUNIT_CASE(what_goes_well_is_not_kept),
+	KUNIT_CASE(oldest_goes_first),
+	KUNIT_CASE(processes_are_not_kept_for_ever),
+	{}
+};
+
+static struct kunit_suite story_suite = {
+	.name = "rdma_cm_alt_story",
+	.test_cases = story_cases,
+};
+kunit_test_suite(story_suite);
