@@ -14,6 +14,7 @@ help:
 	@echo '  make module [KDIR=...]   the kernel module, for the running kernel or the one in KDIR'
 	@echo '  make modules             the kernel module for every guest, into build/module/'
 	@echo '  make lib                 the library and the drop-in, into build/'
+	@echo '  make tool                the command rdma-cm-alt, into build/'
 	@echo '  make tests               the test programs, into build/tests/'
 	@echo '  make install             the module and the library onto this machine (PREFIX=$(PREFIX))'
 	@echo '  make clean               build/ away; kernels stay in the cache'
@@ -42,6 +43,10 @@ lib:
 tests: lib
 	$(MAKE) -C tests OUT=$(OUT)
 	$(MAKE) -C userspace OUT=$(OUT) examples
+	$(MAKE) -C userspace OUT=$(OUT) tool
+
+tool:
+	$(MAKE) -C userspace OUT=$(OUT) tool
 
 setup:
 	scripts/setup
@@ -73,4 +78,4 @@ clean:
 	rm -rf $(OUT)
 	if [ -e '$(KDIR)/Makefile' ]; then $(MAKE) -C $(KDIR) M=$(CURDIR) clean; fi
 
-.PHONY: all help module modules lib tests setup check kunit soak bench demo vm install clean
+.PHONY: all help module modules lib tool tests setup check kunit soak bench demo vm install clean

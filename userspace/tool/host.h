@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What this host would do to reach an address: route, neighbour, RDMA device. */
+#ifndef HOST_H
+#define HOST_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+
+/*
+ * host_path() - the way to an address, as a JSON object
+ *
+ * Its members, as far as they are known: address, route (why there is none), local (it is ours),
+ * netdev, link (up or down), gateway, source, neighbour (a state of ip-neighbour(8)),
+ * neighbour_address, device, port.
+ */
+struct json_object *host_path(const char *address, const struct sockaddr *dst);
+
+/*
+ * host_parse() - an address as people write it: numbers or a name, and a port or none
+ *
+ * Return: NULL; or what is wrong with it, for people.
+ */
+const char *host_parse(const char *text, struct sockaddr_storage *addr, char *address, size_t len,
+		       int *port);
+
+/* The ports of RDMA devices that have a GID of a network device; each as an object. */
+struct json_object *host_ports(void);
+
+#endif /* HOST_H */

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* rdma-cm-alt monitor: events and operations, while they happen. And how one of them is printed. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "advice.h"
+#include "tool.h"
+
+static struct {
+	bool failures;
+	const char *program;
+} wanted;
+
+static const struct argp_option monitor_options[] = {
+	{ "failures", 'f', NULL, 0, "Only what fails", 0 },
+	{ "program", 'c', "NAME", 0, "Only of programs with this name", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case 'f':
+		wanted.failures = true;
+		return 0;
+	case 'c':
+		wanted.program = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "there are no arguments");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/**
+ * story_print() - a line for something that happened
+ * @story: what
+ */
+void story_print(struct json_object *story)
+{
+	uint64_t ns = json_object_get_uint64(json_object_object_get(story, "time"));
+	const char *event = record_string(story, "event"), *device = record_string(story, "device");
+	time_t seconds = ns / 1000000000;
+	int status = record_number(story, "status");
+	const char *on = "", *off = "";
+	char when[32];
+
+	strftime(when, sizeof(when), "%H:%M:%S", localtime(&seconds));
+	if (options.color && status) {
+		on = "\033[31m";
+		off = "\033[0m";
+	}
+	printf("%s.%06u %s %s %s -> %s", when, (unsigned int)(ns % 1000000000 / 1000),
+	       record_string(story, "program") ?: "-", record_string(story, "name") ?: "-",
+	       record_string(story, "local") ?: "-", record_string(story, "peer") ?: "-");
+	if (device)
+		printf(" %s/%d", device, (int)record_number(story, "port"));
+	printf(" %s%s", on, event ?: record_string(story, "operation") ?: "?");
+	if (status)
+		printf(": %s", advice_what(story));
+	printf("%s\n", off);
+}
+
+static void tell(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
+{
+	struct json_object *story = record_story(attrs);
+	const char *program = record_string(story, "program");
+
+	(void)nlh;
+	(void)arg;
+	if (wanted.failures && !record_number(story, "status")) {
+		json_object_put(story);
+		return;
+	}
+	if (!wanted.program || (program && !strcmp(program, wanted.program))) {
+		if (options.json)
+			puts(json_object_to_json_string_ext(story, JSON_C_TO_STRING_NOSLASHESCAPE));
+		else
+			story_print(story);
+		fflush(stdout);
+	}
+	json_object_put(story);
+}
+
+int cmd_monitor(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = monitor_options, .parser = parse, .children = common_child,
+		.doc = "What happens in this network namespace, a line each (with --json an "
+		       "object), until it is interrupted. Needs CAP_NET_ADMIN.",
+	};
+
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	client_listen(tell, NULL);
+}

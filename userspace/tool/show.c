@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* rdma-cm-alt show: ids, listeners, queues and memberships. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool.h"
+
+static const struct column id_columns[] = {
+	{ "state", "STATE", false },
+	{ "ps", "PS", false },
+	{ "local", "LOCAL", false },
+	{ "peer", "PEER", false },
+	{ "device", "DEVICE", false },
+	{ "port", "PORT", true },
+	{ "qpn", "QPN", true },
+	{ "name", "ID", true },
+	{ "age", "AGE", true },
+	{ "pid", "PID", true },
+	{ "program", "PROGRAM", false },
+};
+
+static const struct column queue_columns[] = {
+	{ "name", "QUEUE", true },
+	{ "ids", "IDS", true },
+	{ "waiting", "WAITING", true },
+	{ "ring", "RING", true },
+	{ "readers", "READERS", true },
+	{ "pid", "PID", true },
+	{ "program", "PROGRAM", false },
+};
+
+static const struct column member_columns[] = {
+	{ "peer", "GROUP", false },
+	{ "local", "LOCAL", false },
+	{ "device", "DEVICE", false },
+	{ "port", "PORT", true },
+	{ "name", "MEMBERSHIP", true },
+	{ "id", "OF ID", true },
+	{ "age", "AGE", true },
+	{ "pid", "PID", true },
+	{ "program", "PROGRAM", false },
+};
+
+static const struct kind {
+	const char *name;
+	enum rdma_cm_alt_nl_cmd cmd;
+	struct json_object *(*record)(struct nlattr **attrs);
+	const struct column *columns;
+	int count;
+	const char *state;	/* only what is in it */
+} kinds[] = {
+	{ "ids", RDMA_CM_ALT_NL_ID, record_id, id_columns, COUNT(id_columns), NULL },
+	{ "listeners", RDMA_CM_ALT_NL_ID, record_id, id_columns, COUNT(id_columns), "LISTEN" },
+	{ "queues", RDMA_CM_ALT_NL_QUEUE, record_queue, queue_columns, COUNT(queue_columns), NULL },
+	{ "members", RDMA_CM_ALT_NL_MEMBER, record_member, member_columns,
+	  COUNT(member_columns), NULL },
+};
+
+static struct {
+	const struct kind *kind;
+	const char *state;
+	const char *device;
+	const char *address;
+	const char *program;
+	long pid;
+} wanted = { .kind = kinds };
+
+static const struct argp_option show_options[] = {
+	{ "address", 'a', "ADDRESS", 0,
+	  "Only with this address, ours or the peer's, or what begins so", 0 },
+	{ "device", 'd', "DEVICE", 0, "Only of this RDMA device", 0 },
+	{ "pid", 'p', "PID", 0, "Only of this process", 0 },
+	{ "program", 'c', "NAME", 0, "Only of programs with this name", 0 },
+	{ "state", 's', "STATE", 0, "Only ids in this state", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	char *end;
+
+	switch (key) {
+	case 'a':
+		wanted.address = arg;
+		return 0;
+	case 'c':
+		wanted.program = arg;
+		return 0;
+	case 'd':
+		wanted.device = arg;
+		return 0;
+	case 'p':
+		wanted.pid = strtol(arg, &end, 10);
+		if (*end || wanted.pid <= 0)
+			argp_error(state, "%s is no process ID", arg);
+		return 0;
+	case 's':
+		wanted.state = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		wanted.kind = NULL;
+		for (size_t i = 0; i < COUNT(kinds); i++)
+			if (!strcmp(arg, kinds[i].name))
+				wanted.kind = &kinds[i];
+		if (!wanted.kind || state->arg_num)
+			argp_error(state, "it shows ids, listeners, queues or members, not %s",
+				   arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static bool has(struct json_object *record, const char *key, const char *text)
+{
+	const char *value = record_string(record, key);
+
+	return !text || (value && !strcasecmp(value, text));
+}
+
+static bool begins(struct json_object *record, const char *key)
+{
+	const char *value = record_string(record, key);
+
+	if (value && *value == '[' && *wanted.address != '[')
+		value++;
+	return value && !strncmp(value, wanted.address, strlen(wanted.address));
+}
+
+static bool is_wanted(struct json_object *record)
+{
+	if (wanted.pid && record_number(record, "pid") != wanted.pid)
+		return false;
+	if (wanted.address && !begins(record, "local") && !begins(record, "peer"))
+		return false;
+	return has(record, "state", wanted.state) && has(record, "state", wanted.kind->state) &&
+	       has(record, "device", wanted.device) && has(record, "program", wanted.program);
+}
+
+static void add(struct nlmsghdr *nlh, struct nlattr **attrs, void *rows)
+{
+	struct json_object *record = wanted.kind->record(attrs);
+
+	(void)nlh;
+	if (is_wanted(record))
+		json_object_array_add(rows, record);
+	else
+		json_object_put(record);
+}
+
+int cmd_show(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = show_options, .parser = parse, .children = common_child,
+		.args_doc = "[ids|listeners|queues|members]",
+		.doc = "What there is in this network namespace: yours, and with CAP_NET_ADMIN "
+		       "everybody's.",
+	};
+	struct json_object *rows = json_object_new_array();
+
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	client_dump(wanted.kind->cmd, add, rows);
+	table_print(rows, wanted.kind->columns, wanted.kind->count);
+	json_object_put(rows);
+	return TOOL_OK;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the subcommands of rdma-cm-alt share. */
+#ifndef TOOL_H
+#define TOOL_H
+
+#include <argp.h>
+#include <json-c/json.h>
+#include <netlink/attr.h>
+#include <rdma/rdma_cm_alt_netlink.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Exit codes: documented in rdma-cm-alt(8). */
+enum {
+	TOOL_OK,		/* done; of check: all is well */
+	TOOL_BAD,		/* of check and explain: something is wrong, and was told */
+	TOOL_USAGE,		/* the command line is wrong */
+	TOOL_MODULE,		/* the module is not there */
+	TOOL_ERROR,		/* anything else */
+};
+
+/* What was given before the subcommand. */
+struct options {
+	bool json;
+	bool color;
+};
+
+extern struct options options;
+
+/* main.c: a message to the user; the second does not return. */
+void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void fail(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
+
+/* client.c: the generic netlink family. */
+typedef void (*message_fn)(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg);
+void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg);
+void client_listen(message_fn fn, void *arg) __attribute__((noreturn));
+uint32_t client_u32(struct nlattr **attrs, int attr, uint32_t otherwise);
+uint64_t client_u64(struct nlattr **attrs, int attr, uint64_t otherwise);
+const char *client_string(struct nlattr **attrs, int attr, const char *otherwise);
+
+/* record.c: messages as JSON objects. */
+struct json_object *record_id(struct nlattr **attrs);
+struct json_object *record_member(struct nlattr **attrs);
+struct json_object *record_queue(struct nlattr **attrs);
+struct json_object *record_story(struct nlattr **attrs);
+void record_put(struct json_object *record, const char *key, const char *text);
+void record_put_number(struct json_object *record, const char *key, uint64_t number);
+void record_put_bool(struct json_object *record, const char *key, bool value);
+const char *record_string(struct json_object *record, const char *key);
+int64_t record_number(struct json_object *record, const char *key);
+
+/* text.c: names of numbers. */
+struct json_object *text_addr(const struct nlattr *attr);
+const char *text_ps(uint32_t ps);
+const char *text_qp_type(uint32_t type);
+const char *text_event(uint32_t type);
+const char *text_reject(int reason);
+struct json_object *text_gid(const struct nlattr *attr);
+
+/* main.c: what all subcommands understand. */
+extern const struct argp_child common_child[];
+
+/* table.c: rows are JSON objects; a table shows some of their members. */
+struct column {
+	const char *key;	/* the member */
+	const char *head;
+	bool right;
+};
+
+void table_print(struct json_object *rows, const struct column *columns, int count);
+
+/* run.c: what is executed next finds the drop-in library. */
+void run_setup(const char *library);
+
+/* bench_worker.c: one side of bench, in a process of its own. */
+void bench_worker(const char *address, long count) __attribute__((noreturn));
+
+/* monitor.c: a line for something that happened. */
+void story_print(struct json_object *story);
+
+/* The subcommands. Each gets its own name as argv[0]. */
+int cmd_show(int argc, char **argv);
+int cmd_stats(int argc, char **argv);
+int cmd_monitor(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+
+#endif /* TOOL_H */
