@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * One thread, an event channel, and poll(): a server that sends back what comes, for up to 64
+ * clients at a time. The descriptor of the channel is readable when there is an event, that of a
+ * completion channel when a connection has completions. Clients for it: async_client.
+ *
+ *	cc async_server.c -o async_server -lrdmacm -libverbs
+ *	async_server ADDRESS PORT [CLIENTS]
+ *
+ * Ends when so many clients, one if not said, have come and gone. For more clients at a time, and
+ * one completion queue for all of them: epoll_server.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+
+#define MOST 64
+#define SIZE 1024
+
+struct client {
+	struct rdma_cm_id *id;
+	struct ibv_comp_channel *completions;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	char message[SIZE];
+};
+
+static struct rdma_event_channel *channel;
+static struct client *clients[MOST];
+static int count;	/* clients that are there */
+static int gone;	/* and those that were */
+
+static int failed(const char *call, const char *advice)
+{
+	fprintf(stderr, "%s: %s; %s\n", call, strerror(errno), advice);
+	return -1;
+}
+
+/* Of a client that may be incomplete. */
+static void free_client(struct client *client)
+{
+	if (client->id->qp)
+		rdma_destroy_qp(client->id);
+	if (client->mr)
+		rdma_dereg_mr(client->mr);
+	if (client->cq)
+		ibv_destroy_cq(client->cq);
+	if (client->completions)
+		ibv_destroy_comp_channel(client->completions);
+	rdma_destroy_id(client->id);
+	free(client);
+}
+
+static int post_receive(struct client *client)
+{
+	if (rdma_post_recv(client->id, NULL, client->message, SIZE, client->mr))
+		return failed("rdma_post_recv", "has the connection ended?");
+	return 0;
+}
+
+static int prepare(struct client *client)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 2, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct rdma_cm_id *id = client->id;
+
+	client->completions = ibv_create_comp_channel(id->verbs);
+	if (!client->completions)
+		return failed("ibv_create_comp_channel", "are there descriptors left (ulimit -n)?");
+	client->cq = ibv_create_cq(id->verbs, 4, NULL, client->completions, 0);
+	if (!client->cq || ibv_req_notify_cq(client->cq, 0))
+		return failed("ibv_create_cq", "does ulimit -l allow it?");
+	attr.send_cq = client->cq;
+	attr.recv_cq = client->cq;
+	if (rdma_create_qp(id, NULL, &attr))
+		return failed("rdma_create_qp", "does ulimit -l allow it?");
+	client->mr = rdma_reg_msgs(id, client->message, SIZE);
+	if (!client->mr)
+		return failed("rdma_reg_msgs", "does ulimit -l allow it?");
+	return post_receive(client);
+}
+
+static void take_request(struct rdma_cm_id *id)
+{
+	struct rdma_conn_param param = { .rnr_retry_count = 7 };
+	struct client *client = count < MOST ? calloc(1, sizeof(*client)) : NULL;
+
+	if (!client) {
+		/* The client gets RDMA_CM_EVENT_REJECTED, with these words. */
+		rdma_reject(id, "full", sizeof("full"));
+		rdma_destroy_id(id);
+		return;
+	}
+	client->id = id;
+	id->context = client;
+	if (prepare(client)) {
+		rdma_reject(id, NULL, 0);
+		free_client(client);
+	} else if (rdma_accept(id, &param)) {
+		failed("rdma_accept", "the client may have gone");
+		free_client(client);
+	} else {
+		clients[count++] = client;
+	}
+}
+
+static void remove_client(struct client *client)
+{
+	int i;
+
+	for (i = 0; clients[i] != client; i++)
+		;
+	clients[i] = clients[--count];
+	gone++;
+	/* The queue pair ends what is under way; the peer has its answer already. */
+	rdma_disconnect(client->id);
+	free_client(client);
+}
+
+static void take_event(enum rdma_cm_event_type type, struct rdma_cm_id *id, int status)
+{
+	switch (type) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		take_request(id);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		if (type != RDMA_CM_EVENT_DISCONNECTED)
+			fprintf(stderr, "%s, status %d\n", rdma_event_str(type), status);
+		/* The listener is none of the clients. */
+		if (id->context)
+			remove_client(id->context);
+	}
+}
+
+/* All events that are there. */
+static int take_events(void)
+{
+	struct rdma_cm_event *event;
+	enum rdma_cm_event_type type;
+	struct rdma_cm_id *id;
+	int status;
+
+	while (!rdma_get_cm_event(channel, &event)) {
+		type = event->event;
+		status = event->status;
+		id = event->id;
+		/* Before anything that destroys the id: that waits for it. */
+		rdma_ack_cm_event(event);
+		take_event(type, id, status);
+	}
+	return errno == EAGAIN ? 0 : failed("rdma_get_cm_event", "the channel cannot be read");
+}
+
+/* All completions of a client: what was received goes back. */
+static void serve(struct client *client)
+{
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	void *context;
+
+	if (!ibv_get_cq_event(client->completions, &cq, &context))
+		ibv_ack_cq_events(cq, 1);
+	/* Asked for before the last look, none is missed. */
+	if (ibv_req_notify_cq(client->cq, 0))
+		failed("ibv_req_notify_cq", "the client will not be served any more");
+	while (ibv_poll_cq(client->cq, 1, &wc) > 0) {
+		/* When it has disconnected its receive ends with an error, and an event comes. */
+		if (wc.status != IBV_WC_SUCCESS)
+			continue;
+		if (wc.opcode == IBV_WC_SEND)
+			post_receive(client);
+		else if (rdma_post_send(client->id, NULL, client->message, wc.byte_len, client->mr,
+					IBV_SEND_SIGNALED))
+			failed("rdma_post_send", "has the connection ended?");
+	}
+}
+
+/* Waits, and serves whoever is there. */
+static int turn(void)
+{
+	struct pollfd fds[MOST + 1];
+	int i, clients_now = count;
+
+	fds[0] = (struct pollfd) { .fd = channel->fd, .events = POLLIN };
+	for (i = 0; i < clients_now; i++)
+		fds[i + 1] = (struct pollfd) {
+			.fd = clients[i]->completions->fd, .events = POLLIN,
+		};
+	if (poll(fds, clients_now + 1, -1) < 0)
+		return errno == EINTR ? 0 : failed("poll", "cannot wait");
+	for (i = 0; i < clients_now; i++)
+		if (fds[i + 1].revents)
+			serve(clients[i]);
+	/* After them: it changes who is there. */
+	return fds[0].revents ? take_events() : 0;
+}
+
+static struct rdma_cm_id *listen_at(struct sockaddr *addr)
+{
+	struct rdma_cm_id *listener;
+
+	channel = rdma_create_event_channel();
+	if (!channel)
+		failed("rdma_create_event_channel", "is the kernel module loaded?");
+	else if (fcntl(channel->fd, F_SETFL, O_NONBLOCK))
+		failed("fcntl", "the channel cannot be made non-blocking");
+	else if (rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP))
+		failed("rdma_create_id", "are there limits in the way?");
+	else if (rdma_bind_addr(listener, addr))
+		failed("rdma_bind_addr", "the address has to be that of an RDMA device here");
+	else if (rdma_listen(listener, MOST))
+		failed("rdma_listen", "does another server have the port?");
+	else
+		return listener;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	int wanted = argc > 3 ? atoi(argv[3]) : 1;
+	struct rdma_cm_id *listener;
+	struct addrinfo *res;
+
+	if (argc < 3 || wanted < 1 || getaddrinfo(argv[1], argv[2], NULL, &res)) {
+		fprintf(stderr, "usage: async_server ADDRESS PORT [CLIENTS]\n");
+		return 2;
+	}
+	listener = listen_at(res->ai_addr);
+	freeaddrinfo(res);
+	if (!listener)
+		return 1;
+	printf("listening\n");
+	fflush(stdout);
+	while (gone < wanted)
+		if (turn())
+			return 1;
+	printf("%d came and went\n", gone);
+	while (count)
+		remove_client(clients[0]);
+	rdma_destroy_id(listener);
+	rdma_destroy_event_channel(channel);
+	return 0;
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A server for many clients with one thread and epoll: sends back what comes. All connections of a
+ * device share one completion queue and one memory region, so there are few descriptors, whatever
+ * the number of clients. A completion names its client by a slot and a generation: one that comes
+ * after its client has gone finds nobody. Clients for it: async_client.
+ *
+ *	cc epoll_server.c -o epoll_server -lrdmacm -libverbs
+ *	epoll_server ADDRESS PORT [CLIENTS]
+ *
+ * Ends after so many clients, or with SIGINT or SIGTERM: then it disconnects those that are there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+
+#define MOST 1000	/* clients at a time */
+#define SIZE 1024	/* of a message */
+#define DEVICES 8
+
+/* What epoll says is ready: these, or DEVICE and the number of the device. */
+enum { EVENTS, SIGNALS, DEVICE };
+
+struct slot {
+	struct rdma_cm_id *id;	/* NULL: free */
+	uint32_t generation;
+};
+
+struct device {
+	struct ibv_context *verbs;
+	struct ibv_comp_channel *completions;
+	struct ibv_cq *cq;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+};
+
+static struct rdma_event_channel *channel;
+static struct device devices[DEVICES];
+static struct slot slots[MOST];
+static char (*messages)[SIZE];
+static int epoll_fd, count, gone, ended;
+
+static int failed(const char *call, const char *advice)
+{
+	fprintf(stderr, "%s: %s; %s\n", call, strerror(errno), advice);
+	return -1;
+}
+
+static int watch(int fd, uint32_t what)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = what };
+
+	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event))
+		return failed("epoll_ctl", "this descriptor cannot be waited for");
+	return 0;
+}
+
+static int open_device(struct device *device, struct ibv_context *verbs, uint32_t what)
+{
+	device->completions = ibv_create_comp_channel(verbs);
+	if (!device->completions)
+		return failed("ibv_create_comp_channel", "are there descriptors left (ulimit -n)?");
+	/* A client has a receive and a send; those of some that have gone are not read yet. */
+	device->cq = ibv_create_cq(verbs, 4 * MOST, NULL, device->completions, 0);
+	if (!device->cq || ibv_req_notify_cq(device->cq, 0))
+		return failed("ibv_create_cq", "has the device queues as large as that?");
+	device->pd = ibv_alloc_pd(verbs);
+	if (!device->pd)
+		return failed("ibv_alloc_pd", "are there resources left (rdma resource)?");
+	device->mr = ibv_reg_mr(device->pd, messages, MOST * SIZE, IBV_ACCESS_LOCAL_WRITE);
+	if (!device->mr)
+		return failed("ibv_reg_mr", "does ulimit -l (locked memory) allow it?");
+	if (watch(device->completions->fd, what))
+		return -1;
+	device->verbs = verbs;
+	return 0;
+}
+
+static void close_device(struct device *device)
+{
+	if (device->mr)
+		ibv_dereg_mr(device->mr);
+	if (device->pd)
+		ibv_dealloc_pd(device->pd);
+	if (device->cq)
+		ibv_destroy_cq(device->cq);
+	if (device->completions)
+		ibv_destroy_comp_channel(device->completions);
+	memset(device, 0, sizeof(*device));
+}
+
+/* The device of a request; a new one is made ready. */
+static struct device *device_of(struct ibv_context *verbs)
+{
+	int i;
+
+	for (i = 0; i < DEVICES && devices[i].verbs; i++)
+		if (devices[i].verbs == verbs)
+			return &devices[i];
+	if (i < DEVICES && !open_device(&devices[i], verbs, DEVICE + i))
+		return &devices[i];
+	if (i < DEVICES)
+		close_device(&devices[i]);
+	return NULL;
+}
+
+static uint64_t name_of(const struct slot *slot)
+{
+	return (uint64_t)slot->generation << 32 | (slot - slots);
+}
+
+static void *message_of(const struct slot *slot)
+{
+	return messages[slot - slots];
+}
+
+static int post_receive(struct slot *slot, const struct device *device)
+{
+	if (rdma_post_recv(slot->id, (void *)(uintptr_t)name_of(slot), message_of(slot), SIZE,
+			   device->mr))
+		return failed("rdma_post_recv", "has the connection ended?");
+	return 0;
+}
+
+/* Returns whether the client is let in. */
+static int let_in(struct slot *slot, const struct device *device)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 2, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		.send_cq = device->cq, .recv_cq = device->cq, .qp_type = IBV_QPT_RC,
+	};
+	struct rdma_conn_param param = { .rnr_retry_count = 7 };
+
+	if (rdma_create_qp(slot->id, device->pd, &attr))
+		return failed("rdma_create_qp", "does ulimit -l allow it?");
+	if (!post_receive(slot, device) && !rdma_accept(slot->id, &param))
+		return 0;
+	failed("accepting", "the client may have gone");
+	rdma_destroy_qp(slot->id);
+	return -1;
+}
+
+static void take_request(struct rdma_cm_id *id)
+{
+	struct device *device = device_of(id->verbs);
+	struct slot *slot = slots;
+
+	while (slot < slots + MOST && slot->id)
+		slot++;
+	if (device && slot < slots + MOST) {
+		slot->id = id;
+		slot->generation++;
+		id->context = slot;
+		if (!let_in(slot, device)) {
+			count++;
+			return;
+		}
+		slot->id = NULL;
+	}
+	/* The client gets RDMA_CM_EVENT_REJECTED, with this word. */
+	rdma_reject(id, "full", sizeof("full"));
+	rdma_destroy_id(id);
+}
+
+static void remove_client(struct slot *slot)
+{
+	/* Not needed after DISCONNECTED with rdma_cm_alt; with stock it ends what is under way. */
+	rdma_disconnect(slot->id);
+	rdma_destroy_qp(slot->id);
+	rdma_destroy_id(slot->id);
+	slot->id = NULL;
+	count--;
+	gone++;
+}
+
+/* All events that are there. */
+static int take_events(void)
+{
+	struct rdma_cm_event *event;
+	enum rdma_cm_event_type type;
+	struct rdma_cm_id *id;
+
+	while (!rdma_get_cm_event(channel, &event)) {
+		type = event->event;
+		id = event->id;
+		/* Before anything that destroys the id: that waits for it. */
+		rdma_ack_cm_event(event);
+		if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+			take_request(id);
+		else if (type != RDMA_CM_EVENT_ESTABLISHED &&
+			 type != RDMA_CM_EVENT_TIMEWAIT_EXIT && id->context)
+			remove_client(id->context);
+	}
+	return errno == EAGAIN ? 0 : failed("rdma_get_cm_event", "the channel cannot be read");
+}
+
+static void take_completion(const struct device *device, const struct ibv_wc *wc)
+{
+	struct slot *slot = &slots[(uint32_t)wc->wr_id % MOST];
+
+	/* One that failed is followed by an event: nothing to do here. */
+	if (wc->status != IBV_WC_SUCCESS || !slot->id || name_of(slot) != wc->wr_id)
+		return;
+	if (wc->opcode == IBV_WC_SEND)
+		post_receive(slot, device);
+	else if (rdma_post_send(slot->id, (void *)(uintptr_t)wc->wr_id, message_of(slot),
+				wc->byte_len, device->mr, IBV_SEND_SIGNALED))
+		failed("rdma_post_send", "has the connection ended?");
+}
+
+static int take_completions(const struct device *device)
+{
+	struct ibv_wc wc[32];
+	struct ibv_cq *cq;
+	void *context;
+	int i, n;
+
+	if (!ibv_get_cq_event(device->completions, &cq, &context))
+		ibv_ack_cq_events(cq, 1);
+	/* Asked for before the last look, none is missed. */
+	if (ibv_req_notify_cq(device->cq, 0))
+		return failed("ibv_req_notify_cq", "has the device gone?");
+	while ((n = ibv_poll_cq(device->cq, 32, wc)) > 0)
+		for (i = 0; i < n; i++)
+			take_completion(device, &wc[i]);
+	return n;
+}
+
+static int turn(void)
+{
+	struct epoll_event ready[16];
+	int i, n, ret = 0;
+
+	n = epoll_wait(epoll_fd, ready, 16, -1);
+	if (n < 0)
+		return errno == EINTR ? 0 : failed("epoll_wait", "cannot wait");
+	for (i = 0; i < n && !ret; i++) {
+		if (ready[i].data.u32 == EVENTS)
+			ret = take_events();
+		else if (ready[i].data.u32 == SIGNALS)
+			ended = 1;
+		else
+			ret = take_completions(&devices[ready[i].data.u32 - DEVICE]);
+	}
+	return ret;
+}
+
+static struct rdma_cm_id *listen_at(struct sockaddr *addr)
+{
+	struct rdma_cm_id *listener;
+
+	channel = rdma_create_event_channel();
+	if (!channel)
+		failed("rdma_create_event_channel", "is the kernel module loaded?");
+	else if (fcntl(channel->fd, F_SETFL, O_NONBLOCK) || watch(channel->fd, EVENTS))
+		failed("fcntl", "the channel cannot be waited for");
+	else if (rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP))
+		failed("rdma_create_id", "are there limits in the way?");
+	else if (rdma_bind_addr(listener, addr))
+		failed("rdma_bind_addr", "the address has to be that of an RDMA device here");
+	else if (rdma_listen(listener, MOST))
+		failed("rdma_listen", "does another server have the port?");
+	else
+		return listener;
+	return NULL;
+}
+
+static int watch_signals(void)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return failed("sigprocmask", "signals cannot be blocked");
+	fd = signalfd(-1, &set, SFD_CLOEXEC);
+	return fd < 0 ? failed("signalfd", "are there descriptors left?") : watch(fd, SIGNALS);
+}
+
+int main(int argc, char **argv)
+{
+	int i, wanted = argc > 3 ? atoi(argv[3]) : 0, status = 0;
+	struct rdma_cm_id *listener;
+	struct addrinfo *res;
+
+	if (argc < 3 || wanted < 0 || getaddrinfo(argv[1], argv[2], NULL, &res)) {
+		fprintf(stderr, "usage: epoll_server ADDRESS PORT [CLIENTS]\n");
+		return 2;
+	}
+	messages = calloc(MOST, SIZE);
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (!messages || epoll_fd < 0 || watch_signals())
+		return 1;
+	listener = listen_at(res->ai_addr);
+	freeaddrinfo(res);
+	if (!listener)
+		return 1;
+	printf("listening\n");
+	fflush(stdout);
+	while (!ended && !status && (!wanted || gone < wanted))
+		status = turn() ? 1 : 0;
+	printf("%d came and went, %d were there\n", gone, count);
+	for (i = 0; i < MOST; i++)
+		if (slots[i].id)
+			remove_client(&slots[i]);
+	rdma_destroy_id(listener);
+	for (i = 0; i < DEVICES; i++)
+		close_device(&devices[i]);
+	rdma_destroy_event_channel(channel);
+	free(messages);
+	return status;
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Multicast: joins a group, and sends to it what the command line says, or prints what others send
+ * until nothing has come for so many seconds. The local address chooses the device.
+ *
+ *	cc multicast.c -o multicast -lrdmacm -libverbs
+ *	multicast LOCAL GROUP receive SECONDS
+ *	multicast LOCAL GROUP send MESSAGE...
+ *
+ * GROUP is an address like 239.1.2.3 or ff15::123. It needs RoCE or InfiniBand: iWARP has no
+ * multicast.
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+
+#define ROOM 32
+#define SIZE 256
+/* The device puts where it comes from in front of each datagram. */
+#define HEADER sizeof(struct ibv_grh)
+
+struct member {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	struct ibv_ah *ah;	/* the way to the group */
+	uint32_t qp_num;	/* and its number, as for a queue pair */
+	struct ibv_mr *mr;
+	char datagrams[ROOM][HEADER + SIZE];
+};
+
+static struct member member;
+
+static int failed(const char *call, const char *advice)
+{
+	fprintf(stderr, "%s: %s; %s\n", call, strerror(errno), advice);
+	return -1;
+}
+
+static int prepare(struct member *m, struct sockaddr *local)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = {
+			.max_send_wr = 1, .max_recv_wr = ROOM, .max_send_sge = 1, .max_recv_sge = 1,
+		},
+		.qp_type = IBV_QPT_UD,
+	};
+	int i;
+
+	m->channel = rdma_create_event_channel();
+	if (!m->channel || rdma_create_id(m->channel, &m->id, NULL, RDMA_PS_UDP))
+		return failed("rdma_create_id",
+			      "is the module loaded, and may you open its node?");
+	if (rdma_bind_addr(m->id, local) || !m->id->verbs)
+		return failed("rdma_bind_addr",
+			      "LOCAL has to be an address of an RDMA device of this host");
+	if (rdma_create_qp(m->id, NULL, &attr))
+		return failed("rdma_create_qp", "has the device datagrams (iWARP has none)?");
+	m->mr = rdma_reg_msgs(m->id, m->datagrams, sizeof(m->datagrams));
+	if (!m->mr)
+		return failed("rdma_reg_msgs", "does ulimit -l allow it?");
+	/* Before joining: from then on datagrams may come. */
+	for (i = 0; i < ROOM; i++)
+		if (rdma_post_recv(m->id, m->datagrams[i], m->datagrams[i],
+				   sizeof(m->datagrams[i]), m->mr))
+			return failed("rdma_post_recv", "has the device gone?");
+	return 0;
+}
+
+static int join(struct member *m, struct sockaddr *group)
+{
+	struct rdma_cm_event *event;
+	int ret = -1;
+
+	if (rdma_join_multicast(m->id, group, NULL))
+		return failed("rdma_join_multicast", "is GROUP a multicast address?");
+	if (rdma_get_cm_event(m->channel, &event))
+		return failed("rdma_get_cm_event", "the channel cannot be read");
+	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
+		m->qp_num = event->param.ud.qp_num;
+		m->ah = ibv_create_ah(m->id->pd, &event->param.ud.ah_attr);
+		ret = m->ah ? 0 : failed("ibv_create_ah", "is the device still there?");
+	} else {
+		fprintf(stderr, "%s: %s; does the fabric (a switch, a subnet manager) allow it?\n",
+			rdma_event_str(event->event), strerror(abs(event->status)));
+	}
+	rdma_ack_cm_event(event);
+	return ret;
+}
+
+static int send_to(struct member *m, const char *message)
+{
+	/* Not where datagrams of others come. */
+	static char text[SIZE];
+	struct ibv_mr *mr = rdma_reg_msgs(m->id, text, SIZE);
+	struct ibv_wc wc;
+	int ret = -1;
+
+	if (!mr)
+		return failed("rdma_reg_msgs", "does ulimit -l allow it?");
+	snprintf(text, SIZE, "%s", message);
+	if (rdma_post_ud_send(m->id, NULL, text, strlen(text) + 1, mr, IBV_SEND_SIGNALED, m->ah,
+			      m->qp_num) || rdma_get_send_comp(m->id, &wc) < 0)
+		failed("rdma_post_ud_send", "has the device gone?");
+	else if (wc.status != IBV_WC_SUCCESS)
+		fprintf(stderr, "cannot send: %s\n", ibv_wc_status_str(wc.status));
+	else
+		ret = 0;
+	rdma_dereg_mr(mr);
+	return ret;
+}
+
+/* Returns how many came, or -1. */
+static int receive(struct member *m, int seconds)
+{
+	struct pollfd fd = { .fd = m->id->recv_cq_channel->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	void *context;
+	char *datagram;
+	int n = 0;
+
+	for (;;) {
+		/* Asked for before the last look, none is missed. */
+		if (ibv_req_notify_cq(m->id->recv_cq, 0))
+			return failed("ibv_req_notify_cq", "has the device gone?");
+		while (ibv_poll_cq(m->id->recv_cq, 1, &wc) > 0) {
+			datagram = (char *)(uintptr_t)wc.wr_id;
+			if (wc.status != IBV_WC_SUCCESS) {
+				fprintf(stderr, "no datagram: %s\n", ibv_wc_status_str(wc.status));
+				return -1;
+			}
+			printf("%.*s\n", SIZE, datagram + HEADER);
+			n++;
+			if (rdma_post_recv(m->id, datagram, datagram, sizeof(m->datagrams[0]),
+					   m->mr))
+				return failed("rdma_post_recv", "has the device gone?");
+		}
+		if (poll(&fd, 1, seconds * 1000) <= 0)
+			return n;
+		if (!ibv_get_cq_event(m->id->recv_cq_channel, &cq, &context))
+			ibv_ack_cq_events(cq, 1);
+	}
+}
+
+static int use(struct member *m, int receives, char **words)
+{
+	int n;
+
+	if (receives) {
+		printf("joined\n");
+		fflush(stdout);
+		n = receive(m, atoi(words[0]));
+		printf("%d came\n", n);
+		return n < 0 ? -1 : 0;
+	}
+	for (; *words; words++)
+		if (send_to(m, *words))
+			return -1;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int receives = argc == 5 && !strcmp(argv[3], "receive"), status;
+	struct addrinfo *local, *group;
+
+	if (argc < 5 || (!receives && strcmp(argv[3], "send")) ||
+	    getaddrinfo(argv[1], NULL, NULL, &local) || getaddrinfo(argv[2], NULL, NULL, &group)) {
+		fprintf(stderr, "usage: multicast LOCAL GROUP receive SECONDS\n"
+			"       multicast LOCAL GROUP send MESSAGE...\n");
+		return 2;
+	}
+	if (prepare(&member, local->ai_addr) || join(&member, group->ai_addr))
+		return 1;
+	status = use(&member, receives, argv + 4) ? 1 : 0;
+	if (rdma_leave_multicast(member.id, group->ai_addr)) {
+		failed("rdma_leave_multicast", "has the device gone?");
+		status = 1;
+	}
+	ibv_destroy_ah(member.ah);
+	rdma_destroy_qp(member.id);
+	rdma_dereg_mr(member.mr);
+	rdma_destroy_id(member.id);
+	rdma_destroy_event_channel(member.channel);
+	freeaddrinfo(local);
+	freeaddrinfo(group);
+	return status;
+}
