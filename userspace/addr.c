@@ -15,6 +15,8 @@
 #include "context.h"
 #include "err.h"
 #include "event.h"
+#include "log.h"
+#include "reason.h"
 
 socklen_t rcl_addr_len(const struct sockaddr *addr)
 {
@@ -82,7 +84,8 @@ RCL_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 	rcl_addr_to_kernel(&cmd.pipe.src, addr);
 	ret = RCL_CALL(RESOLVE, &cmd);
 	if (ret)
-		return rcl_fail_id(priv, ret, __func__, "the kernel did not bind it");
+		return rcl_fail_id(priv, ret, __func__, "%s is not bound%s", rcl_addr_text(addr).s,
+				   rcl_errno_advice(ret));
 	ret = rcl_id_set_route(priv, &cmd.out_route);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "bound, but its device does not open");
@@ -116,7 +119,8 @@ RCL_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
 	ret = RCL_CALL(RESOLVE, &cmd);
 	if (ret) {
 		id->route.addr.dst_storage = before;
-		return rcl_fail_id(priv, ret, __func__, "the kernel did not start it");
+		return rcl_fail_id(priv, ret, __func__, "%s is not looked up%s",
+				   rcl_addr_text(dst_addr).s, rcl_errno_advice(ret));
 	}
 	if (!sync)
 		return 0;
@@ -144,7 +148,8 @@ RCL_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 	cmd.pipe.timeout_ms = (uint32_t)timeout_ms;
 	ret = RCL_CALL(RESOLVE, &cmd);
 	if (ret)
-		return rcl_fail_id(priv, ret, __func__, "the kernel did not start it");
+		return rcl_fail_id(priv, ret, __func__, "the route is not looked up%s",
+				   rcl_errno_advice(ret));
 	if (!sync)
 		return 0;	/* the id may be gone already */
 	ret = rcl_complete(priv);

@@ -15,6 +15,7 @@
 #include "err.h"
 #include "event.h"
 #include "qp.h"
+#include "reason.h"
 
 #define MAX_RETRIES 7
 #define REASON_VENDOR_OPTION 35
@@ -135,12 +136,14 @@ RCL_EXPORT int rdma_connect(struct rdma_cm_id *id,
 		free(ep_connect);
 		return rcl_fail(ret, __func__, "the id was destroyed meanwhile");
 	}
-	if (ret) {
+	if (ret)
 		priv->ep_connect = ep_connect;
+	if (ret == -EINVAL)
 		return rcl_fail_id(priv, ret, __func__,
 				   "no request was sent; is the route resolved, are %u bytes of private data too many?",
 				   cmd.param.private_data_len);
-	}
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "no connection%s", rcl_errno_advice(ret));
 	free(ep_connect);
 	if (!sync)
 		return 0;

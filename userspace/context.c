@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cancel.h"
 #include "context.h"
@@ -33,6 +34,21 @@ static atomic_size_t record_size;
 static _Atomic __u64 features;
 static atomic_uint ids;		/* that live in it */
 
+static const char *advice(int err)
+{
+	switch (err) {
+	case -ENOENT:
+		return "; is the module rdma_cm_alt loaded (modprobe rdma_cm_alt)?";
+	case -EACCES:
+	case -EPERM:
+		return "; this user may not open it (ls -l), or a container has not been given it";
+	case -EDQUOT:
+		return "; the user has too many contexts (max_user_contexts)";
+	default:
+		return "";
+	}
+}
+
 static int open_device(void)
 {
 	const char *env = secure_getenv("RDMA_CM_ALT_DEVICE");
@@ -44,8 +60,7 @@ static int open_device(void)
 		fd = rcl_sys->open(*path, O_RDWR);
 		if (fd >= 0)
 			return fd;
-		rcl_log("open %s: errno %d%s", *path, -fd,
-			fd == -ENOENT ? "; is the module rdma_cm_alt loaded?" : "");
+		rcl_log("open %s: %s%s", *path, strerror(-fd), advice(fd));
 		if (fd != -ENOENT)
 			break;
 	}
@@ -60,7 +75,7 @@ static int check_info(int fd)
 
 	ret = rcl_sys->ioctl(fd, RDMA_CM_ALT_INFO, &info);
 	if (ret < 0) {
-		rcl_log("RDMA_CM_ALT_INFO: errno %d; this device is not rdma_cm_alt", -ret);
+		rcl_log("RDMA_CM_ALT_INFO: %s; this device is not rdma_cm_alt", strerror(-ret));
 		return -ENODEV;
 	}
 	if (info.out_record_size < RCL_RECORD_MIN || info.out_record_size > RCL_RECORD_MAX ||

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <rdma/rdma_cma.h>
 
 #include "cancel.h"
@@ -173,8 +174,7 @@ static int open_locked(struct rcl_device *d)
 	d->max_initiator_depth = clamp_depth(attr.max_qp_init_rd_atom);
 	return 0;
 err:
-	rcl_log("cannot open the RDMA device %s: errno %d",
-		ibv_get_device_name(d->dev), -ret);
+	rcl_log("cannot open the RDMA device %s: %s", ibv_get_device_name(d->dev), strerror(-ret));
 	return ret;
 }
 

@@ -193,8 +193,8 @@ static int on_connect_request(struct rcl_id *listener,
 	return RCL_DELIVER;
 
 refuse:
-	rcl_log("rdma_get_cm_event: a connection request to id %u is refused: errno %d",
-		listener->handle, -ret);
+	rcl_log("rdma_get_cm_event: a connection request to id %u is refused: %s",
+		listener->handle, strerror(-ret));
 	refuse_request(channel, rec->id);
 	if (child)
 		rcl_id_free(child);
@@ -221,8 +221,8 @@ static int take_device(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
 
 static void connect_error(struct rcl_id *id, struct rcl_event *ev, int err)
 {
-	rcl_log("id %u: the peer accepted, but the connection failed here: errno %d",
-		id->handle, -err);
+	rcl_log("id %u: the peer accepted, but the connection failed here: %s", id->handle,
+		strerror(-err));
 	pthread_mutex_lock(&id->lock);
 	id->connect_error = true;
 	pthread_mutex_unlock(&id->lock);
@@ -412,7 +412,9 @@ int rcl_event_work(struct rdma_event_channel *channel, struct rcl_claim claim,
 	}
 	ev->cookie = id->cookie;
 	ret = process(id, channel, ev, rec);
-	if (ret != RCL_DELIVER)
+	if (ret == RCL_DELIVER)
+		rcl_log_event(id, &ev->event);
+	else
 		rcl_id_ack(id);
 	rcl_id_put(id);
 	return ret;

@@ -136,7 +136,7 @@ static int get_events(struct rdma_event_channel *channel, struct rdma_cm_event *
 	if (!ret)
 		ret = fill(channel, &room);
 	if (room.used && ret)
-		rcl_log("channel fd %d: an event is dropped: errno %d", channel->fd, -ret);
+		rcl_log("channel fd %d: an event is dropped: %s", channel->fd, strerror(-ret));
 	for (i = 0; i < room.used; i++)
 		events[i] = &room.ev[i]->event;
 	pthread_cleanup_pop(1);

@@ -18,6 +18,7 @@
 #include "err.h"
 #include "event.h"
 #include "qp.h"
+#include "reason.h"
 #include "ring.h"
 #include "stockconf.h"
 #include "sys.h"
@@ -220,8 +221,9 @@ RCL_EXPORT int rdma_alt_connect(const struct rdma_alt_connect_attr *attr, struct
 	if (!ret)
 		ret = finish(&start, RCL_CALL(CONNECT, &start.cmd), id);
 	if (ret)
-		return rcl_fail(ret, __func__,
-				"not started; are address, timeout, depths and private data right?");
+		return rcl_fail(ret, __func__, "not started%s", ret == -EINVAL ?
+				"; are address, timeout, depths and private data right?" :
+				rcl_errno_advice(ret));
 	if (attr->channel)
 		return 0;
 	ret = rcl_complete(rcl_id_of(*id));

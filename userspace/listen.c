@@ -9,6 +9,7 @@
 #include "context.h"
 #include "err.h"
 #include "event.h"
+#include "reason.h"
 
 RCL_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
 {
@@ -28,7 +29,7 @@ RCL_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
 		rcl_id_set_listening(priv, before);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__,
-				   "the kernel does not listen; who else has the port?");
+				   "the kernel does not listen%s", rcl_errno_advice(ret));
 	ret = rcl_id_set_route(priv, &cmd.out_route);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__,

@@ -16,8 +16,9 @@
 #include "cmid.h"
 #include "err.h"
 #include "log.h"
+#include "reason.h"
 
-#define RCL_LINE_MAX 512
+#define RCL_LINE_MAX 768
 
 static pthread_once_t log_once = PTHREAD_ONCE_INIT;
 static bool log_on;
@@ -77,20 +78,41 @@ static void format_addr(char *buf, size_t len, const struct sockaddr *sa)
 	}
 }
 
+struct rcl_addr_text rcl_addr_text(const struct sockaddr *sa)
+{
+	struct rcl_addr_text text;
+
+	format_addr(text.s, sizeof(text.s), sa);
+	return text;
+}
+
 static void describe_id(char *buf, size_t len, const struct rcl_id *id)
 {
-	char src[96], dst[96];
-
 	if (!id) {
 		snprintf(buf, len, "id NULL");
 		return;
 	}
-	format_addr(src, sizeof(src), &id->id.route.addr.src_addr);
-	format_addr(dst, sizeof(dst), &id->id.route.addr.dst_addr);
 	snprintf(buf, len, "id %u (%s, device %s, local %s, peer %s)",
 		 id->handle, id->sync ? "synchronous" : "asynchronous",
 		 id->id.verbs ? ibv_get_device_name(id->id.verbs->device) : "none",
-		 src, dst);
+		 rcl_addr_text(&id->id.route.addr.src_addr).s,
+		 rcl_addr_text(&id->id.route.addr.dst_addr).s);
+}
+
+void rcl_log_event(const struct rcl_id *id, const struct rdma_cm_event *event)
+{
+	const char *text, *advice;
+	char who[320];
+
+	if (!rcl_log_enabled())
+		return;
+	text = rcl_event_text(event);
+	if (!text)
+		return;
+	advice = rcl_event_advice(event);
+	describe_id(who, sizeof(who), id);
+	rcl_log("%s: %s, status %d: %s%s%s", who, rdma_event_str(event->event), event->status,
+		text, advice ? "; " : "", advice ? advice : "");
 }
 
 int rcl_fail(int err, const char *call, const char *fmt, ...)

@@ -120,8 +120,8 @@ int rcl_member_joined(struct rcl_id *id, struct rcl_member *member,
 	}
 	pthread_mutex_unlock(&id->lock);
 	if (ret)
-		rcl_log("id %u: joined a group, but its QP cannot be attached: errno %d",
-			id->handle, -ret);
+		rcl_log("id %u: joined a group, but its QP cannot be attached: %s", id->handle,
+			strerror(-ret));
 	return ret;
 }
 

@@ -123,8 +123,8 @@ void rcl_stockconf_apply(uint32_t handle)
 	cmd.optval_uptr = (uintptr_t)found.port;
 	ret = RCL_CALL(SET_OPTION, &cmd);
 	if (ret)
-		rcl_log("id %u: the defaults of stock for %u ports: errno %d", handle,
-			found.count, -ret);
+		rcl_log("id %u: the defaults of stock for %u ports: %s", handle, found.count,
+			strerror(-ret));
 }
 
 void rcl_stockconf_forget(void)

@@ -218,7 +218,7 @@ static struct rdma_cm_id *listen_at(struct sockaddr *addr)
 	else if (rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP))
 		failed("rdma_create_id", "are there limits in the way?");
 	else if (rdma_bind_addr(listener, addr))
-		failed("rdma_bind_addr", "the address has to be that of an RDMA device here");
+		failed("rdma_bind_addr", "has an RDMA device here this address, is the port free?");
 	else if (rdma_listen(listener, MOST))
 		failed("rdma_listen", "does another server have the port?");
 	else

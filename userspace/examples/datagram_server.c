@@ -158,7 +158,7 @@ static int start(struct rdma_cm_id *listener, struct sockaddr *addr, struct ibv_
 {
 	if (rdma_bind_addr(listener, addr))
 		return failed("rdma_bind_addr",
-			      "the address has to be that of an RDMA device here");
+			      "has an RDMA device here this address, is the port free?");
 	if (!listener->verbs) {
 		fprintf(stderr, "this address is none of a device, as a wildcard is\n");
 		return -1;

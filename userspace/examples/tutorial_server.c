@@ -31,7 +31,7 @@ static struct rdma_cm_id *start(struct sockaddr *addr)
 	if (rdma_create_id(NULL, &listener, NULL, RDMA_PS_TCP))
 		failed("rdma_create_id", "is the module loaded, and may you open its node?");
 	else if (rdma_bind_addr(listener, addr))
-		failed("rdma_bind_addr", "the address has to be that of an RDMA device here");
+		failed("rdma_bind_addr", "has an RDMA device here this address, is the port free?");
 	else if (rdma_listen(listener, 8))
 		failed("rdma_listen", "does another server have the port?");
 	else

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of what RDMA_CM_ALT_DEBUG tells: failing calls, events of failures, reasons in words. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "log.h"
+#include "reason.h"
+
+static char told[8192];
+
+/* From here on stderr goes to a file, until told_since() has read it. */
+static FILE *listen_in(int *kept)
+{
+	FILE *file = tmpfile();
+
+	assert_non_null(file);
+	fflush(stderr);
+	*kept = dup(STDERR_FILENO);
+	assert_true(*kept >= 0);
+	assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+	return file;
+}
+
+static const char *told_since(FILE *file, int kept)
+{
+	size_t n;
+
+	fflush(stderr);
+	assert_true(dup2(kept, STDERR_FILENO) >= 0);
+	close(kept);
+	rewind(file);
+	n = fread(told, 1, sizeof(told) - 1, file);
+	told[n] = 0;
+	fclose(file);
+	return told;
+}
+
+static void assert_told(const char *wanted)
+{
+	if (!strstr(told, wanted))
+		fail_msg("not told: %s\ntold: %s", wanted, told);
+}
+
+/* What is told of an event that an id gets. */
+static const char *told_of_event(struct rdma_cm_id *id, __u32 type, int status)
+{
+	struct rdma_cm_event *event;
+	FILE *file;
+	int kept;
+
+	fake_post_type(type, handle_of(id), status);
+	file = listen_in(&kept);
+	assert_int_equal(rdma_get_cm_event(id->channel, &event), 0);
+	told_since(file, kept);
+	assert_int_equal(event->status, status);
+	assert_int_equal(rdma_ack_cm_event(event), 0);
+	return told;
+}
+
+static void each_reject_reason_has_words_of_its_own(void **state)
+{
+	const char *unknown = rcl_reject_text(0);
+	int i, j;
+
+	(void)state;
+	for (i = 1; i <= 35; i++) {
+		if (i == 34)
+			continue;
+		assert_string_not_equal(rcl_reject_text(i), unknown);
+		for (j = 1; j < i; j++)
+			if (j != 34)
+				assert_string_not_equal(rcl_reject_text(i), rcl_reject_text(j));
+	}
+}
+
+static void unknown_reasons_say_so(void **state)
+{
+	static const int numbers[] = { 0, -1, 34, 36, 65535, INT32_MAX, INT32_MIN };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(numbers); i++)
+		assert_non_null(strstr(rcl_reject_text(numbers[i]), "does not name"));
+	assert_non_null(strstr(rcl_sidr_text(0), "does not name"));
+	assert_non_null(strstr(rcl_sidr_text(6), "does not name"));
+}
+
+static void rejected_event_tells_reason_and_advice(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+
+	(void)state;
+	told_of_event(id, RDMA_CM_ALT_EVENT_REJECTED, 8);
+	assert_told("RDMA_CM_EVENT_REJECTED, status 8: nobody listens there");
+	assert_told("is the server running");
+	assert_told("id 1 (asynchronous");
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void event_with_errno_tells_its_words(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+
+	(void)state;
+	told_of_event(id, RDMA_CM_ALT_EVENT_ADDR_ERROR, -ETIMEDOUT);
+	assert_told("RDMA_CM_EVENT_ADDR_ERROR, status -110: Connection timed out; the peer's");
+	told_of_event(id, RDMA_CM_ALT_EVENT_ROUTE_ERROR, -EINVAL);
+	assert_told("RDMA_CM_EVENT_ROUTE_ERROR, status -22: Invalid argument; is the port");
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void sidr_status_of_datagram_id_is_told(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_ud_id(ch);
+
+	(void)state;
+	told_of_event(id, RDMA_CM_ALT_EVENT_UNREACHABLE, 3);
+	assert_told("status 3: the peer has no queue pair for this");
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void events_of_success_tell_nothing(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+
+	(void)state;
+	assert_string_equal(told_of_event(id, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0), "");
+	assert_string_equal(told_of_event(id, RDMA_CM_ALT_EVENT_ADDR_CHANGE, 0), "");
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void failing_call_tells_its_id_and_errno(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	FILE *file;
+	int kept;
+
+	(void)state;
+	file = listen_in(&kept);
+	assert_fails(EINVAL, rdma_resolve_route(id, 100));
+	told_since(file, kept);
+	assert_told("rdma_resolve_route: id 1 (asynchronous, device none");
+	assert_told(": Invalid argument\n");
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void failing_call_tells_the_address_and_what_to_look_at(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	FILE *file;
+	int kept;
+
+	(void)state;
+	fake.fail[RDMA_CM_ALT_CMD_RESOLVE - RDMA_CM_ALT_CMD_BASE] = EADDRNOTAVAIL;
+	file = listen_in(&kept);
+	assert_fails(EADDRNOTAVAIL, rdma_bind_addr(id, addr4("192.0.2.1", 7471)));
+	told_since(file, kept);
+	assert_told("192.0.2.1:7471 is not bound; no device of this network namespace has it");
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+/* Whether anything is told by a process of its own with this in its environment. */
+static bool tells_with(const char *value)
+{
+	FILE *file;
+	int kept, status;
+	pid_t pid;
+
+	file = listen_in(&kept);
+	pid = fork();
+	if (!pid) {
+		if (value)
+			setenv("RDMA_CM_ALT_DEBUG", value, 1);
+		else
+			unsetenv("RDMA_CM_ALT_DEBUG");
+		rdma_ack_cm_event(NULL);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	return *told_since(file, kept);
+}
+
+/* The first test: a process looks at its environment once. */
+static void log_is_off_unless_asked_for(void **state)
+{
+	(void)state;
+	assert_false(tells_with(NULL));
+	assert_false(tells_with(""));
+	assert_false(tells_with("0"));
+	assert_true(tells_with("1"));
+	setenv("RDMA_CM_ALT_DEBUG", "1", 1);
+}
+
+static const struct CMUnitTest tests[] = {
+	TEST(log_is_off_unless_asked_for),
+	TEST(each_reject_reason_has_words_of_its_own),
+	TEST(unknown_reasons_say_so),
+	TEST(rejected_event_tells_reason_and_advice),
+	TEST(event_with_errno_tells_its_words),
+	TEST(sidr_status_of_datagram_id_is_told),
+	TEST(events_of_success_tell_nothing),
+	TEST(failing_call_tells_its_id_and_errno),
+	TEST(failing_call_tells_the_address_and_what_to_look_at),
+};
+
+RUN(tests)
