@@ -16,6 +16,7 @@ help:
 	@echo '  make lib                 the library and the drop-in, into build/'
 	@echo '  make tool                the command rdma-cm-alt, into build/'
 	@echo '  make tests               the test programs, into build/tests/'
+	@echo '  make htmldocs            Documentation/ as web pages, into build/htmldocs/ (needs Sphinx, graphviz)'
 	@echo '  make install             the module and the library onto this machine (PREFIX=$(PREFIX))'
 	@echo '  make clean               build/ away; kernels stay in the cache'
 	@echo 'Test (installs what is missing, boots guests; see Documentation/testing.rst):'
@@ -48,6 +49,11 @@ tests: lib
 tool:
 	$(MAKE) -C userspace OUT=$(OUT) tool
 
+htmldocs:
+	@command -v sphinx-build >/dev/null && command -v dot >/dev/null || { \
+		echo "make: no sphinx-build or dot; install python3-sphinx and graphviz" >&2; exit 1; }
+	sphinx-build -b html -W --keep-going -n -q -d $(OUT)/doctrees Documentation $(OUT)/htmldocs
+
 setup:
 	scripts/setup
 
@@ -78,4 +84,5 @@ clean:
 	rm -rf $(OUT)
 	if [ -e '$(KDIR)/Makefile' ]; then $(MAKE) -C $(KDIR) M=$(CURDIR) clean; fi
 
-.PHONY: all help module modules lib tool tests setup check kunit soak bench demo vm install clean
+.PHONY: all help module modules lib tool tests htmldocs setup check kunit soak bench demo vm install \
+	clean
