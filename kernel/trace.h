@@ -191,7 +191,7 @@ TRACE_EVENT(rca_op,
 	TP_fast_assign(
 		__entry->cm_id = cm_id;
 		__entry->ret = ret;
-		strscpy(__entry->op, op, sizeof(__entry->op));
+		strscpy_pad(__entry->op, op, sizeof(__entry->op));
 		memcpy(__entry->srcaddr, src, RCA_TRACE_ADDR_LEN);
 		memcpy(__entry->dstaddr, dst, RCA_TRACE_ADDR_LEN);
 	),
@@ -216,7 +216,7 @@ TRACE_EVENT(rca_member,
 		__entry->cm_id = cm_id;
 		__entry->member = member;
 		__entry->ret = ret;
-		strscpy(__entry->op, op, sizeof(__entry->op));
+		strscpy_pad(__entry->op, op, sizeof(__entry->op));
 		memcpy(__entry->groupaddr, group, RCA_TRACE_ADDR_LEN);
 	),
 
