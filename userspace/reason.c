@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "compiler.h"
+#include "err.h"
 #include "reason.h"
 
 static const char * const reject_texts[] = {
@@ -96,6 +97,9 @@ const char *rcl_event_text(const struct rdma_cm_event *event)
 		return NULL;
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		return "the device goes away";
+	/* The kernel is not believed. */
+	if (event->status < -RCL_MAX_ERRNO)
+		return "a status that cannot be";
 	if (event->status < 0)
 		return strerror(-event->status);
 	if (event->event == RDMA_CM_EVENT_REJECTED)

@@ -116,6 +116,37 @@ static void event_with_errno_tells_its_words(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
+static void each_failure_has_its_advice(void **state)
+{
+	static const struct {
+		__u32 type;
+		int status;
+		const char *told;
+	} rows[] = {
+		{ RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT, "is the host up" },
+		{ RDMA_CM_ALT_EVENT_REJECTED, 3, "no resources left; look at the limits" },
+		{ RDMA_CM_ALT_EVENT_REJECTED, 28, "has refused; its private data" },
+		{ RDMA_CM_ALT_EVENT_REJECTED, 34, "does not name\n" },
+		/* iWARP */
+		{ RDMA_CM_ALT_EVENT_REJECTED, -ECONNREFUSED, "refused; is the server running" },
+		{ RDMA_CM_ALT_EVENT_REJECTED, -ECONNRESET, "has closed the TCP connection" },
+		{ RDMA_CM_ALT_EVENT_CONNECT_ERROR, -ENODEV, "over another device" },
+		{ RDMA_CM_ALT_EVENT_CONNECT_ERROR, INT32_MIN, "a status that cannot be\n" },
+		{ RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, 0, "the device goes away; destroy" },
+	};
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		told_of_event(id, rows[i].type, rows[i].status);
+		assert_told(rows[i].told);
+	}
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
 static void sidr_status_of_datagram_id_is_told(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -213,6 +244,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(unknown_reasons_say_so),
 	TEST(rejected_event_tells_reason_and_advice),
 	TEST(event_with_errno_tells_its_words),
+	TEST(each_failure_has_its_advice),
 	TEST(sidr_status_of_datagram_id_is_told),
 	TEST(events_of_success_tell_nothing),
 	TEST(failing_call_tells_its_id_and_errno),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Multicast: joins a group, and sends to it what the command line says, or prints what others send
- * until nothing has come for so many seconds. The local address chooses the device.
+ * Multicast: joins a group, and sends to it what the command line says, or prints what others send,
+ * from the first one on until nothing has come for so many seconds. The local address chooses the
+ * device.
  *
  *	cc multicast.c -o multicast -lrdmacm -libverbs
  *	multicast LOCAL GROUP receive SECONDS
@@ -140,7 +141,8 @@ static int receive(struct member *m, int seconds)
 					   m->mr))
 				return failed("rdma_post_recv", "has the device gone?");
 		}
-		if (poll(&fd, 1, seconds * 1000) <= 0)
+		/* The first one may take its time. */
+		if (poll(&fd, 1, n ? seconds * 1000 : -1) <= 0)
 			return n;
 		if (!ibv_get_cq_event(m->id->recv_cq_channel, &cq, &context))
 			ibv_ack_cq_events(cq, 1);
