@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reason.h"
 #include "tool.h"
 
 #define ANY INT32_MIN
@@ -148,8 +149,10 @@ const char *advice_what(struct json_object *story)
 	const struct line *line = find(story);
 	static char text[256];
 
-	if (status > 0 && record_string(story, "event"))
-		snprintf(text, sizeof(text), "%s (reason %d)", text_reject(status), status);
+	if (status > 0 && !strcmp(name_of(story) ?: "", "REJECTED"))
+		snprintf(text, sizeof(text), "%s (reason %d)", rcl_reject_text(status), status);
+	else if (status > 0)
+		snprintf(text, sizeof(text), "%s (SIDR status %d)", rcl_sidr_text(status), status);
 	else if (line && line->meaning)
 		snprintf(text, sizeof(text), "%s%s%s%s", line->meaning, status ? " (" : "",
 			 status ? strerrorname_np(-status) ?: "?" : "", status ? ")" : "");

@@ -122,38 +122,3 @@ const char *text_event(uint32_t type)
 
 	return type < sizeof(names) / sizeof(names[0]) && names[type] ? names[type] : "USER";
 }
-
-/* IBTA volume 1, 12.6.7.2. */
-const char *text_reject(int reason)
-{
-	static const char * const texts[] = {
-		[1] = "the peer has no QP left",
-		[2] = "the peer has no end-to-end context left",
-		[3] = "the peer has no resources left",
-		[4] = "the peer did not get an answer in time",
-		[5] = "the request was sent in a way that the peer does not support",
-		[6] = "a communication ID is not valid",
-		[7] = "a communication instance is not valid",
-		[8] = "nobody listens there: wrong port, or the server is not running",
-		[9] = "the transport service type is not supported",
-		[10] = "the peer still has an old connection of this QP",
-		[11] = "the request has no such RDC",
-		[12] = "the primary GID is not the peer's",
-		[13] = "the primary LID is not the peer's",
-		[14] = "the primary service level is not supported",
-		[15] = "the primary traffic class is not supported",
-		[16] = "the primary hop limit is too low",
-		[17] = "the primary packet rate is not supported",
-		[18] = "the alternate GID is not the peer's",
-		[19] = "the alternate LID is not the peer's",
-		[24] = "the peer's port is another one now: the CM is redirected",
-		[25] = "the peer's port was redirected",
-		[26] = "the path MTU is not supported",
-		[27] = "the peer has not enough responder resources",
-		[28] = "the program on the other side has rejected it",
-		[29] = "the RNR retry count is not valid",
-	};
-
-	return reason > 0 && (size_t)reason < sizeof(texts) / sizeof(texts[0]) && texts[reason] ?
-	       texts[reason] : "the peer gives no reason that is known here";
-}

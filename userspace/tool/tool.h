@@ -57,7 +57,6 @@ struct json_object *text_addr(const struct nlattr *attr);
 const char *text_ps(uint32_t ps);
 const char *text_qp_type(uint32_t type);
 const char *text_event(uint32_t type);
-const char *text_reject(int reason);
 struct json_object *text_gid(const struct nlattr *attr);
 
 /* main.c: what all subcommands understand. */
