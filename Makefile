@@ -6,6 +6,7 @@ OUT	:= $(abspath build)
 GUESTS	:= 6.1 6.12 debug uml
 GUEST	?= 6.12
 PREFIX	?= /usr/local
+RELEASE	= $(shell cat '$(KDIR)/include/config/kernel.release')
 
 all: module lib
 
@@ -17,8 +18,12 @@ help:
 	@echo '  make tool                the command rdma-cm-alt, into build/'
 	@echo '  make tests               the test programs, into build/tests/'
 	@echo '  make htmldocs            Documentation/ as web pages, into build/htmldocs/ (needs Sphinx, graphviz)'
-	@echo '  make install             the module and the library onto this machine (PREFIX=$(PREFIX))'
 	@echo '  make clean               build/ away; kernels stay in the cache'
+	@echo 'Install (see Documentation/packaging.rst):'
+	@echo '  make install             the module and the rest onto this machine (PREFIX=$(PREFIX), DESTDIR)'
+	@echo '  make uninstall           off it again; both also in parts: -module, -lib, -host'
+	@echo '  make install-dkms        the module for each kernel, by DKMS, instead of -module'
+	@echo '  make deb                 Debian packages, into build/deb/'
 	@echo 'Test (installs what is missing, boots guests; see Documentation/testing.rst):'
 	@echo '  make check               everything'
 	@echo '  make kunit               the unit tests of the module, in User-mode Linux'
@@ -33,7 +38,7 @@ module:
 	@test -e '$(KDIR)/Makefile' || { \
 		echo "make: no kernel headers in $(KDIR); install them or say KDIR=..., or try: make modules" >&2; \
 		exit 1; }
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR) CONFIG_KUNIT= modules
 
 modules: setup
 	for guest in $(GUESTS); do scripts/build-module $$guest || exit; done
@@ -76,13 +81,34 @@ demo:
 vm: setup
 	scripts/vm $(GUEST)
 
-install: module lib
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
-	$(MAKE) -C userspace OUT=$(OUT) PREFIX=$(PREFIX) install
+install: install-module install-lib install-host
+
+uninstall: uninstall-module uninstall-lib uninstall-host
+
+install-module: module
+	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
+	$(if $(DESTDIR),,depmod -a $(RELEASE))
+
+uninstall-module:
+	rm -f $(DESTDIR)/lib/modules/$(RELEASE)/updates/rdma_cm_alt.ko*
+	$(if $(DESTDIR),,depmod -a $(RELEASE))
+
+install-lib uninstall-lib:
+	$(MAKE) -C userspace OUT=$(OUT) $(@:-lib=)
+
+install-host uninstall-host:
+	$(MAKE) -C scripts/packaging $(@:-host=)
+
+install-dkms uninstall-dkms:
+	$(MAKE) -C scripts/packaging $@
+
+deb:
+	scripts/packaging/make-deb
 
 clean:
 	rm -rf $(OUT)
 	if [ -e '$(KDIR)/Makefile' ]; then $(MAKE) -C $(KDIR) M=$(CURDIR) clean; fi
 
-.PHONY: all help module modules lib tool tests htmldocs setup check kunit soak bench demo vm install \
-	clean
+.PHONY: all help module modules lib tool tests htmldocs setup check kunit soak bench demo vm clean deb \
+	install install-module install-lib install-host install-dkms \
+	uninstall uninstall-module uninstall-lib uninstall-host uninstall-dkms
