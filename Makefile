@@ -6,7 +6,7 @@ OUT	:= $(abspath build)
 GUESTS	:= 6.1 6.12 debug uml
 GUEST	?= 6.12
 PREFIX	?= /usr/local
-RELEASE	= $(shell cat '$(KDIR)/include/config/kernel.release')
+RELEASE	= $(shell cat '$(KDIR)/include/config/kernel.release' 2>/dev/null || uname -r)
 
 all: module lib
 
