@@ -21,7 +21,7 @@ help:
 	@echo '  make clean               build/ away; kernels stay in the cache'
 	@echo 'Install (see Documentation/packaging.rst):'
 	@echo '  make install             the module and the rest onto this machine (PREFIX=$(PREFIX), DESTDIR)'
-	@echo '  make uninstall           off it again; both also in parts: -module, -lib, -host'
+	@echo '  make uninstall           off it again; both also in parts: -module, -lib, -tool, -host'
 	@echo '  make install-dkms        the module for each kernel, by DKMS, instead of -module'
 	@echo '  make deb                 Debian packages, into build/deb/'
 	@echo 'Test (installs what is missing, boots guests; see Documentation/testing.rst):'
@@ -81,9 +81,9 @@ demo:
 vm: setup
 	scripts/vm $(GUEST)
 
-install: install-module install-lib install-host
+install: install-module install-lib install-tool install-host
 
-uninstall: uninstall-module uninstall-lib uninstall-host
+uninstall: uninstall-module uninstall-lib uninstall-tool uninstall-host
 
 install-module: module
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
@@ -95,6 +95,9 @@ uninstall-module:
 
 install-lib uninstall-lib:
 	$(MAKE) -C userspace OUT=$(OUT) $(@:-lib=)
+
+install-tool uninstall-tool:
+	$(MAKE) -C userspace OUT=$(OUT) $@
 
 install-host uninstall-host:
 	$(MAKE) -C scripts/packaging $(@:-host=)
@@ -110,5 +113,5 @@ clean:
 	if [ -e '$(KDIR)/Makefile' ]; then $(MAKE) -C $(KDIR) M=$(CURDIR) clean; fi
 
 .PHONY: all help module modules lib tool tests htmldocs setup check kunit soak bench demo vm clean deb \
-	install install-module install-lib install-host install-dkms \
-	uninstall uninstall-module uninstall-lib uninstall-host uninstall-dkms
+	install install-module install-lib install-tool install-host install-dkms \
+	uninstall uninstall-module uninstall-lib uninstall-tool uninstall-host uninstall-dkms
