@@ -36,6 +36,7 @@ enum rdma_cm_alt_nl_cmd {
 	RDMA_CM_ALT_NL_PORT,
 	RDMA_CM_ALT_NL_FAILURE,
 	RDMA_CM_ALT_NL_STORY,
+	/* private: */
 	__RDMA_CM_ALT_NL_MAX,
 #define RDMA_CM_ALT_NL_MAX (__RDMA_CM_ALT_NL_MAX - 1)
 };
@@ -119,6 +120,7 @@ enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_RING,
 	RDMA_CM_ALT_NL_A_READERS,
 	RDMA_CM_ALT_NL_A_RECORD,
+	/* private: */
 	__RDMA_CM_ALT_NL_A_MAX,
 #define RDMA_CM_ALT_NL_A_MAX (__RDMA_CM_ALT_NL_A_MAX - 1)
 };
