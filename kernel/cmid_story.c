@@ -5,7 +5,12 @@
  *
  * Locking: rca_id.lock.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/pid.h>
+#include <linux/printk.h>
 #include <linux/ratelimit.h>
 #include <linux/string.h>
 
@@ -14,9 +19,54 @@
 #include "story.h"
 #include "trace.h"
 
+/*
+ * What a program has to be told of as a failure; NULL: something else. A user's own events are
+ * his own business.
+ */
+static const char *failure_name(u32 type, int status)
+{
+	switch (type) {
+	case RDMA_CM_ALT_EVENT_ADDR_ERROR:
+		return "address resolution failed";
+	case RDMA_CM_ALT_EVENT_ROUTE_ERROR:
+		return "route resolution failed";
+	case RDMA_CM_ALT_EVENT_CONNECT_ERROR:
+		return "connect failed";
+	case RDMA_CM_ALT_EVENT_UNREACHABLE:
+		return "unreachable";
+	case RDMA_CM_ALT_EVENT_REJECTED:
+		return "rejected";
+	case RDMA_CM_ALT_EVENT_DEVICE_REMOVAL:
+		return "its device is removed";
+	case RDMA_CM_ALT_EVENT_MULTICAST_ERROR:
+		return "multicast failed";
+	case RDMA_CM_ALT_EVENT_DISCONNECTED:
+		return status ? "disconnected" : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* For who follows the kernel's log; dynamic debug switches it on. */
+static void log_failure(const struct rca_id *id, const struct rca_story *story, const char *what)
+{
+	const char *dev = story->dev[0] ? story->dev : "no device", *why = "status";
+
+	if (story->event == RDMA_CM_ALT_EVENT_REJECTED && id->dev && id->dev->tp->reject_msg)
+		why = id->dev->tp->reject_msg(story->status);
+	if (story->status < 0)
+		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s: %pe; %s[%d]\n", dev,
+				     story->port, &story->local.sa, &story->peer.sa, what,
+				     ERR_PTR(story->status), story->comm, pid_nr(story->pid));
+	else
+		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s: %s (%d); %s[%d]\n", dev,
+				     story->port, &story->local.sa, &story->peer.sa, what, why,
+				     story->status, story->comm, pid_nr(story->pid));
+}
+
 /* Not inline: a story is large, and mostly there is none. */
 static noinline void tell_locked(struct rca_id *id, const union rca_addr *peer, const char *op,
-				 u32 event, int status, bool keep)
+				 u32 event, int status, const char *failure)
 {
 	const struct rca_ctx *ctx = id->obj.ctx;
 	struct rca_story story = { .op = op, .event = event, .status = status };
@@ -39,26 +89,9 @@ static noinline void tell_locked(struct rca_id *id, const union rca_addr *peer, 
 	}
 	if (id->sgid_attr)
 		story.sgid = id->sgid_attr->gid;
-	rca_story_tell(id->net, &story, keep);
-}
-
-/* What a program has to be told of as a failure. A user's own events are his own business. */
-static bool is_failure(u32 type, int status)
-{
-	switch (type) {
-	case RDMA_CM_ALT_EVENT_ADDR_ERROR:
-	case RDMA_CM_ALT_EVENT_ROUTE_ERROR:
-	case RDMA_CM_ALT_EVENT_CONNECT_ERROR:
-	case RDMA_CM_ALT_EVENT_UNREACHABLE:
-	case RDMA_CM_ALT_EVENT_REJECTED:
-	case RDMA_CM_ALT_EVENT_DEVICE_REMOVAL:
-	case RDMA_CM_ALT_EVENT_MULTICAST_ERROR:
-		return true;
-	case RDMA_CM_ALT_EVENT_DISCONNECTED:
-		return status;
-	default:
-		return false;
-	}
+	if (failure)
+		log_failure(id, &story, failure);
+	rca_story_tell(id->net, &story, failure);
 }
 
 /**
@@ -71,11 +104,11 @@ static bool is_failure(u32 type, int status)
  */
 void rca_id_tell_event_locked(struct rca_id *id, u32 type, int status)
 {
-	bool failed = is_failure(type, status);
+	const char *failure = failure_name(type, status);
 
 	trace_rca_event(id->obj.handle, &id->local.sa, &id->dst.sa, type, status);
-	if (failed || rca_story_wanted(id->net))
-		tell_locked(id, &id->dst, NULL, type, status, failed);
+	if (failure || rca_story_wanted(id->net))
+		tell_locked(id, &id->dst, NULL, type, status, failure);
 }
 
 /**
@@ -95,7 +128,7 @@ void rca_id_tell_op(struct rca_id *id, const char *op, int ret)
 	if (!failed && !rca_story_wanted(id->net))
 		return;
 	spin_lock_irqsave(&id->lock, flags);
-	tell_locked(id, &id->dst, op, 0, ret, failed);
+	tell_locked(id, &id->dst, op, 0, ret, failed ? op : NULL);
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
@@ -118,6 +151,6 @@ void rca_id_tell_refused(struct rca_id *listener, const union rca_addr *peer, in
 	if (!__ratelimit(&refusals))
 		return;
 	spin_lock_irqsave(&listener->lock, flags);
-	tell_locked(listener, peer, "request", 0, ret, true);
+	tell_locked(listener, peer, "request", 0, ret, "request");
 	spin_unlock_irqrestore(&listener->lock, flags);
 }

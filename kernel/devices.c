@@ -9,6 +9,8 @@
  *
  * Locking: devices_lock protects the list of devices; rca_device.lock its ids.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "devices.h"
 
 #include <linux/module.h>
@@ -40,7 +42,7 @@ static void fence_work(struct work_struct *work)
 	if (!ret)
 		ib_unregister_client(barrier);
 	else
-		pr_warn("rdma_cm_alt: %s: fence failed (%d), listening may be refused to others\n",
+		pr_warn("%s: fence failed (%d), listening may be refused to others\n",
 			dev_name(&dev->ibdev->dev), ret);
 	kfree(barrier);
 
@@ -108,7 +110,7 @@ static int add_one(struct ib_device *ibdev)
 		return 0;
 	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev) {
-		pr_err("rdma_cm_alt: %s: no memory, the device cannot be used\n",
+		pr_err("%s: no memory, the device cannot be used\n",
 		       dev_name(&ibdev->dev));
 		return 0;
 	}

@@ -14,7 +14,9 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 
-static_assert(BITS_PER_TYPE(typeof_member(struct rca_notice, pending)) > RDMA_CM_ALT_EVENT_USER);
+/* The last of librdmacm's types: no other has a notice. */
+static_assert(BITS_PER_TYPE(typeof_member(struct rca_item, pending)) >
+	      RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT);
 
 static struct kmem_cache *rca_event_cache;
 
@@ -150,14 +152,14 @@ EXPORT_SYMBOL_IF_KUNIT(rca_post_part);
  * rca_post_notice() - post an event that needs no memory
  * @src: its source
  * @slot: which notice it is part of
- * @type: &enum rdma_cm_alt_event_type; one that already waits is not doubled
+ * @type: &enum rdma_cm_alt_event_type, one of librdmacm's; one that already waits is not doubled
  * @status: status of the slot's pending events, see rca_notice_has_status()
  *
  * Context: any; the caller holds the source's lock.
  */
 void rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type, int status)
 {
-	struct rca_notice *notice = &src->notice[slot];
+	struct rca_item *notice = &src->notice[slot];
 	struct rca_queue *queue = src->queue;
 	unsigned long flags;
 
@@ -168,9 +170,9 @@ void rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type
 	spin_lock_irqsave(&queue->lock, flags);
 	rca_queue_reap_locked(queue);	/* one that user space has taken waits no more */
 	if (!notice->pending)
-		rca_item_link_locked(queue, src, &notice->item);
-	else if (!(notice->pending & BIT(type)) && notice->item.placed == notice->pending)
-		list_move_tail(&notice->item.qnode, &queue->items);
+		rca_item_link_locked(queue, src, notice);
+	else if (!(notice->pending & BIT(type)) && notice->placed == notice->pending)
+		list_move_tail(&notice->qnode, &queue->items);
 	notice->pending |= BIT(type);
 	if (rca_notice_has_status(type))
 		notice->status = status;

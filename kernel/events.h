@@ -47,17 +47,25 @@
  * struct rca_item - what stands in a queue
  * @qnode: in &rca_queue.items or .placed (lock: rca_queue.lock); empty: not queued
  * @snode: in &rca_source.items (lock: rca_queue.lock)
+ * @place: of an event that has a record in the ring: where (lock: rca_queue.lock)
+ * @pending: of a notice: bit n: event type n waits; the lowest is delivered first; 0: not queued
+ *           (lock: rca_queue.lock)
  * @placed: has a record in the ring: of a notice the types that have, of an
  *          event 1 (lock: rca_queue.lock)
- * @place: of an event that has a record in the ring: where (lock: rca_queue.lock)
- * @is_notice: part of a &struct rca_notice, else of a &struct rca_event (immutable)
+ * @status: of a notice: status of those pending events that have one, see
+ *          rca_notice_has_status() (lock: rca_queue.lock)
+ * @is_notice: a *notice*, events that need no memory, else part of a &struct rca_event (immutable)
  * @slot: of a notice: which one of its source it is (immutable)
  */
 struct rca_item {
 	struct list_head qnode;
 	struct list_head snode;
-	u32 placed;
-	u16 place;
+	union {
+		u16 place;
+		u16 pending;
+	};
+	u16 placed;
+	s16 status;
 	bool is_notice;
 	u8 slot;
 };
@@ -102,19 +110,6 @@ struct rca_event {
 	struct rdma_cm_alt_event rec;
 };
 
-/**
- * struct rca_notice - events that need no memory
- * @item: place in the queue while @pending is not 0
- * @pending: bit n: event type n waits; the lowest is delivered first (lock: rca_queue.lock)
- * @status: status of those pending events that have one, see
- *          rca_notice_has_status() (lock: rca_queue.lock)
- */
-struct rca_notice {
-	struct rca_item item;
-	u32 pending;
-	int status;
-};
-
 /** enum rca_notice_slot - the notices of a source: connection and device */
 enum rca_notice_slot {
 	RCA_NOTICE_CONN,
@@ -144,7 +139,7 @@ struct rca_source {
 	u32 reported;
 	s16 owner_at;
 	s16 lock_at;
-	struct rca_notice notice[RCA_NOTICE_SLOTS];
+	struct rca_item notice[RCA_NOTICE_SLOTS];
 };
 
 /**
@@ -281,11 +276,6 @@ static inline struct rca_event *rca_item_event(struct rca_item *item)
 	return container_of(item, struct rca_event, item);
 }
 
-static inline struct rca_notice *rca_item_notice(struct rca_item *item)
-{
-	return container_of(item, struct rca_notice, item);
-}
-
 /* The id that a source lives in; each item of the source in a queue holds a reference. */
 static inline struct rca_obj *rca_source_owner(struct rca_source *src)
 {
@@ -302,7 +292,7 @@ static inline struct rca_source *rca_item_source(struct rca_item *item)
 {
 	if (!item->is_notice)
 		return rca_item_event(item)->src;
-	return container_of(rca_item_notice(item) - item->slot, struct rca_source, notice[0]);
+	return container_of(item - item->slot, struct rca_source, notice[0]);
 }
 
 /* Events that only say that something happened, whatever waits besides in the same notice. */

@@ -7,6 +7,8 @@
  * Locking: rca_id.op, then listeners_mutex, which protects the slots of all
  * listeners. No callback takes either.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "listen.h"
 
 #include <kunit/visibility.h>
@@ -302,7 +304,7 @@ static bool start_wildcards_on(struct rca_device *dev)
 		if (!ret)
 			continue;
 		all = false;
-		pr_notice_ratelimited("rdma_cm_alt: %s: %pISpc cannot listen there yet: %s (%d), trying again\n",
+		pr_notice_ratelimited("%s: %pISpc cannot listen there yet: %s (%d), trying again\n",
 				      dev_name(&dev->ibdev->dev), &listener->id->local.sa,
 				      ret == -EBUSY ? "another user has the service ID" : "error",
 				      ret);

@@ -148,14 +148,14 @@ static void rca_event_record(struct rca_delivery *dlv, struct rca_event *ev)
 	dlv->len = ev->rec.length;
 }
 
-static void rca_notice_record(struct rca_delivery *dlv, struct rca_notice *notice)
+static void rca_notice_record(struct rca_delivery *dlv, struct rca_item *notice)
 {
-	struct rca_source *src = rca_item_source(&notice->item);
+	struct rca_source *src = rca_item_source(notice);
 	struct rdma_cm_alt_event *head = rca_delivery_head(dlv);
 
 	memset(dlv->head, 0, sizeof(dlv->head));
 	head->length = sizeof(dlv->head);
-	head->type = __ffs(notice->pending & ~notice->item.placed);
+	head->type = __ffs(notice->pending & ~notice->placed);
 	if (rca_notice_has_status(head->type))
 		head->status = notice->status;
 	head->cookie = src->cookie;
@@ -175,7 +175,7 @@ void rca_item_record(struct rca_item *item, struct rca_delivery *dlv)
 {
 	dlv->item = item;
 	if (item->is_notice)
-		rca_notice_record(dlv, rca_item_notice(item));
+		rca_notice_record(dlv, item);
 	else
 		rca_event_record(dlv, rca_item_event(item));
 }
@@ -272,11 +272,9 @@ bool rca_item_retire_locked(struct rca_queue *queue, struct rca_item *item, u32 
 	/* rca_source_move() looks without the lock. */
 	WRITE_ONCE(src->reported, src->reported + 1);
 	if (item->is_notice) {
-		struct rca_notice *notice = rca_item_notice(item);
-
-		notice->pending &= ~BIT(type);
+		item->pending &= ~BIT(type);
 		item->placed &= ~BIT(type);
-		if (notice->pending)
+		if (item->pending)
 			return false;
 		rca_item_unlink_locked(queue, item);
 	} else {
@@ -319,7 +317,7 @@ void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
 	queue->held = false;
 	/* What is left of a connection comes next, whatever else waits; of a device, last. */
 	if (!rca_item_retire_locked(queue, item, rec->type) &&
-	    item != &src->notice[RCA_NOTICE_CONN].item) {
+	    item != &src->notice[RCA_NOTICE_CONN]) {
 		list_move_tail(&item->qnode, &queue->items);
 		list_move_tail(&item->snode, &src->items);
 	}

@@ -173,7 +173,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_queue_unread);
 /* Does all of the item lie in the ring? */
 static bool is_placed(struct rca_item *item)
 {
-	return item->is_notice ? item->placed == rca_item_notice(item)->pending : item->placed;
+	return item->is_notice ? item->placed == item->pending : item->placed;
 }
 
 static void place_locked(struct rca_queue *queue, struct rca_ring *ring, struct rca_item *item)
@@ -184,7 +184,8 @@ static void place_locked(struct rca_queue *queue, struct rca_ring *ring, struct 
 	do {
 		rca_item_record(item, &dlv);
 		type = ((const struct rdma_cm_alt_event *)dlv.data)->type;
-		item->place = ring->tail & (ring->entries - 1);
+		if (!item->is_notice)
+			item->place = ring->tail & (ring->entries - 1);
 		rca_ring_put(ring, dlv.data, dlv.len, item, type);
 		item->placed |= item->is_notice ? BIT(type) : 1;
 	} while (!is_placed(item) && !rca_ring_full(ring));

@@ -35,7 +35,7 @@ void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *
 	INIT_LIST_HEAD(&src->node);
 	INIT_LIST_HEAD(&src->items);
 	for (slot = 0; slot < RCA_NOTICE_SLOTS; slot++) {
-		struct rca_item *item = &src->notice[slot].item;
+		struct rca_item *item = &src->notice[slot];
 
 		INIT_LIST_HEAD(&item->qnode);
 		INIT_LIST_HEAD(&item->snode);
@@ -221,7 +221,7 @@ static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *
 	list_for_each_entry_safe(item, next, &src->items, snode) {
 		rca_item_unlink_locked(queue, item);
 		if (item->is_notice)
-			rca_item_notice(item)->pending = 0;
+			item->pending = 0;
 		else
 			list_add_tail(&item->qnode, dropped);
 		count++;

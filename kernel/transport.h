@@ -254,6 +254,7 @@ struct rca_tp_upcalls {
  * @join: join a multicast group for @member; ends with the upcall joined();
  *        ERR_PTR() when it cannot even start. Sleeps; takes RTNL.
  * @leave: end what join() returned. Sleeps; takes RTNL.
+ * @reject_msg: the reason of a reject (> 0) in words; NULL: its rejects have none
  */
 struct rca_tp_ops {
 	const char *name;
@@ -280,6 +281,7 @@ struct rca_tp_ops {
 		       const struct ib_gid_attr *sgid_attr, struct ib_uverbs_ah_attr *out);
 	void *(*join)(struct ib_device *dev, const struct rca_tp_join *req, void *member);
 	void (*leave)(void *group);
+	const char *(*reject_msg)(int reason);
 };
 
 #endif /* RCA_TRANSPORT_H */

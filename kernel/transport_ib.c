@@ -391,6 +391,7 @@ const struct rca_tp_ops rca_tp_ib = {
 	.ah_attr = rca_tp_ib_ah_attr,
 	.join = ib_join,
 	.leave = ib_leave,
+	.reject_msg = ibcm_reject_msg,
 };
 
 /**

@@ -10,7 +10,7 @@ import resource
 import signal
 import subprocess
 
-from host import (BAD, ELSEWHERE, ERROR, HERE, MODULE, NOBODY, NODE, OK, ROOT, SILENT, TOOL, USAGE, Running,
+from host import (BAD, ELSEWHERE, ERROR, HERE, MODULE, NOBODY, NODE, OK, ROOT, SILENT, TOOL, USAGE, Running, Skip,
                   Unexpected, connection, failures, has_listener, ids, refused, run, same, tool, true, until)
 
 # As many as the kernel keeps of a namespace.
@@ -147,6 +147,34 @@ def explained() -> None:
     same("by id", {story["name"] for story in failures(name)}, {name})
     said = tool("explain", "10.9.0.77", status=OK).out
     true("nothing failed", "Nothing failed" in said and "rxe0" in said, said)
+
+
+def logged() -> None:
+    """The kernel's log has failures if that is wanted."""
+    control = "/sys/kernel/debug/dynamic_debug/control"
+    if not os.path.exists(control):
+        raise Skip("this kernel has no dynamic debug")
+
+    def log() -> list[str]:
+        return [line for line in run("dmesg").out.splitlines() if "rdma_cm_alt: " in line]
+
+    before = len(log())
+    refused()
+    same("lines of the log, unless it is wanted", len(log()), before)
+    with open(control, "w", encoding="ascii") as file:
+        file.write("module rdma_cm_alt +p")
+    try:
+        refused()
+        run(TOOL, "run", "rping", "-c", "-a", ELSEWHERE, "-C", "1")
+    finally:
+        with open(control, "w", encoding="ascii") as file:
+            file.write("module rdma_cm_alt -p")
+    lines = "\n".join(log()[before:])
+    true("who was rejected, where, and why", re.search(
+        rf"rxe\d+/1: 10\.\S+:\d+ to {re.escape(HERE)}:9999: rejected: invalid service ID \(8\); "
+        r"rping\[\d+\]", lines), lines)
+    true("who was not found", re.search(
+        rf"to {re.escape(ELSEWHERE)}:\d+: \S.*: -ENETUNREACH; rping\[\d+\]", lines), lines)
 
 
 def bounded() -> None:
@@ -368,6 +396,7 @@ TESTS = (
     ("counters and histograms, also for Prometheus", stats, True),
     ("what happens, while it happens", monitor, True),
     ("failures are explained", explained, True),
+    ("failures in the kernel's log", logged, True),
     ("the last 256 failures", bounded, True),
     ("a list of ids that come and go", churn, False),
     ("others see nothing", others, True),
