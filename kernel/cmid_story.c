@@ -132,10 +132,6 @@ void rca_id_tell_op(struct rca_id *id, const char *op, int ret)
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
-/* Of a flood of requests only some are told, or nothing else would be kept. */
-static struct ratelimit_state refusals =
-	RATELIMIT_STATE_INIT_FLAGS("refusals", HZ, 8, RATELIMIT_MSG_ON_RELEASE);
-
 /**
  * rca_id_tell_refused() - a listener did not get a request
  * @listener: the listener
@@ -148,7 +144,7 @@ void rca_id_tell_refused(struct rca_id *listener, const union rca_addr *peer, in
 {
 	unsigned long flags;
 
-	if (!__ratelimit(&refusals))
+	if (!rca_story_spare(listener->net))
 		return;
 	spin_lock_irqsave(&listener->lock, flags);
 	tell_locked(listener, peer, "request", 0, ret, "request");

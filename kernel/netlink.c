@@ -3,7 +3,7 @@
  * The generic netlink family, its multicast group, and the last failures. See
  * <rdma/rdma_cm_alt_netlink.h>.
  *
- * Locking: none of its own. Stories come with rca_id.lock held.
+ * Locking: none of its own.
  */
 #include "netlink.h"
 
@@ -60,27 +60,39 @@ static bool anybody_listens(struct net *net)
 	return genl_has_listeners(&family, net, STORIES);
 }
 
-/* Who is not fast enough to read, or when there is no memory, misses it, and netlink says so. */
+static int put_message(struct sk_buff *skb, struct net *net, const struct rca_story *story)
+{
+	void *msg = genlmsg_put(skb, 0, 0, &family, 0, RDMA_CM_ALT_NL_STORY);
+
+	if (!msg || put_story(skb, story) ||
+	    rca_nl_put_owner(skb, net->user_ns, story->uid, NULL, story->comm))
+		return -EMSGSIZE;
+	genlmsg_end(skb, msg);
+	return 0;
+}
+
+/* As a socket does when it is full. */
+static void tell_of_loss(struct net *net)
+{
+	genl_set_err(&family, net, 0, STORIES, -ENOBUFS);
+}
+
 static void send_story(struct net *net, const struct rca_story *story)
 {
-	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_NOWAIT | __GFP_NOWARN);
-	void *msg;
+	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 
-	if (!skb)
-		return;
-	msg = genlmsg_put(skb, 0, 0, &family, 0, RDMA_CM_ALT_NL_STORY);
-	if (!msg || put_story(skb, story) ||
-	    rca_nl_put_owner(skb, net->user_ns, story->uid, NULL, story->comm)) {
+	if (!skb || put_message(skb, net, story)) {
 		nlmsg_free(skb);
+		tell_of_loss(net);
 		return;
 	}
-	genlmsg_end(skb, msg);
-	genlmsg_multicast_netns(&family, net, skb, 0, STORIES, GFP_NOWAIT | __GFP_NOWARN);
+	genlmsg_multicast_netns(&family, net, skb, 0, STORIES, GFP_KERNEL);
 }
 
 static const struct rca_story_ops story_ops = {
 	.wanted = anybody_listens,
 	.tell = send_story,
+	.lost = tell_of_loss,
 };
 
 /* args[0]: serial number of the last one. */
@@ -154,6 +166,5 @@ int __init rca_netlink_init(void)
 void rca_netlink_exit(void)
 {
 	rca_story_listen(NULL);
-	synchronize_rcu();	/* it is called under RCU */
 	genl_unregister_family(&family);
 }

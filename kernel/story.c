@@ -4,19 +4,24 @@
  * events that tell of one, the last RCA_STORIES of them. And one listener, who hears of
  * all that happens, also of what goes well.
  *
- * What is kept costs memory that nobody pays for, so it is bounded, and a story for
- * which there is no memory takes the place of the oldest one.
+ * What is kept is bounded, and a story for which there is no memory takes the place of the
+ * oldest one. The listener is called by a work, as stories come with interrupts off,
+ * and netlink may send what it sends over a network device (nlmon).
  *
- * Locking: story_net.lock, a leaf; taken in any context, also with rca_id.lock held.
+ * Locking: story_net.lock and untold_lock, both leaves; taken in any context, also with
+ * rca_id.lock held.
  */
 #include "story.h"
 
 #include <kunit/visibility.h>
 #include <linux/ktime.h>
 #include <linux/pid.h>
+#include <linux/ratelimit.h>
 #include <linux/rcupdate.h>
+#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -26,16 +31,29 @@
  * @stories: the oldest first
  * @count: how many
  * @serial: of the newest
+ * @lost: the listener has to be told that it has missed something (atomic)
+ * @refusals: of a flood of requests only some are told, or nothing else would be kept
  */
 struct story_net {
 	spinlock_t lock;
 	struct list_head stories;
 	unsigned int count;
 	u64 serial;
+	bool lost;
+	struct ratelimit_state refusals;
 };
+
+static void tell_work(struct work_struct *work);
 
 static unsigned int story_net_id;
 static const struct rca_story_ops *listener;
+
+/* What the listener was not told yet, the oldest first. */
+static LIST_HEAD(untold);
+static unsigned int untold_count;
+static DEFINE_SPINLOCK(untold_lock);
+static bool any_lost;
+static DECLARE_WORK(telling, tell_work);
 
 static void forget(struct rca_story *story)
 {
@@ -49,6 +67,8 @@ static int __net_init story_net_start(struct net *net)
 
 	spin_lock_init(&all->lock);
 	INIT_LIST_HEAD(&all->stories);
+	ratelimit_state_init(&all->refusals, HZ, 8);
+	ratelimit_set_flags(&all->refusals, RATELIMIT_MSG_ON_RELEASE);
 	return 0;
 }
 
@@ -90,16 +110,79 @@ void rca_story_exit(void)
 	unregister_pernet_subsys(&story_net_ops);
 }
 
+/* Somebody has missed something: who it was is in their namespaces. */
+static void tell_losses(const struct rca_story_ops *ops)
+{
+	struct story_net *all;
+	struct net *net;
+
+	if (!xchg(&any_lost, false))
+		return;
+	down_read(&net_rwsem);
+	for_each_net(net) {
+		all = net_generic(net, story_net_id);
+		if (xchg(&all->lost, false) && ops)
+			ops->lost(net);
+	}
+	up_read(&net_rwsem);
+}
+
+static struct rca_story *next_untold(void)
+{
+	struct rca_story *story;
+
+	spin_lock_irq(&untold_lock);
+	story = list_first_entry_or_null(&untold, struct rca_story, node);
+	if (story) {
+		list_del(&story->node);
+		untold_count--;
+	}
+	spin_unlock_irq(&untold_lock);
+	return story;
+}
+
+static void tell_work(struct work_struct *work)
+{
+	const struct rca_story_ops *ops = READ_ONCE(listener);
+	struct rca_story *story;
+
+	while ((story = next_untold())) {
+		if (ops)
+			ops->tell(story->net, story);
+		put_net(story->net);	/* got in leave_untold() */
+		kfree(story);
+		cond_resched();
+	}
+	tell_losses(ops);
+}
+
+/**
+ * rca_story_flush() - wait until all that has happened was told to who listens
+ *
+ * Context: Process context. Sleeps.
+ */
+void rca_story_flush(void)
+{
+	flush_work(&telling);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_story_flush);
+
 /**
  * rca_story_listen() - from now on somebody listens to all that happens
- * @ops: who; NULL: nobody. They stay until that was said and an RCU grace period has passed.
+ * @ops: who; NULL: nobody. They stay until somebody else listens.
  *
- * Context: Process context.
+ * Context: Process context. Sleeps until who listened before is not called any more.
+ * Return: who listened before.
  */
-void rca_story_listen(const struct rca_story_ops *ops)
+const struct rca_story_ops *rca_story_listen(const struct rca_story_ops *ops)
 {
-	WRITE_ONCE(listener, ops);
+	const struct rca_story_ops *before = xchg(&listener, ops);
+
+	synchronize_rcu();	/* wanted() is called under RCU, and what it wants is left then */
+	rca_story_flush();
+	return before;
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_story_listen);
 
 /**
  * rca_story_wanted() - does anybody listen?
@@ -127,7 +210,7 @@ static struct rca_story *get_place(struct story_net *all)
 
 	lockdep_assert_held(&all->lock);
 	if (all->count < RCA_STORIES)
-		place = kmalloc(sizeof(*place), GFP_NOWAIT | __GFP_NOWARN);
+		place = kmalloc(sizeof(*place), GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
 	if (place) {
 		all->count++;
 	} else if (all->count) {
@@ -136,6 +219,30 @@ static struct rca_story *get_place(struct story_net *all)
 		put_pid(place->pid);
 	}
 	return place;
+}
+
+/* For the work. Expects RCU, which rca_story_listen() waits for. */
+static void leave_untold(struct net *net, const struct rca_story *story)
+{
+	struct story_net *all = net_generic(net, story_net_id);
+	struct rca_story *copy = kmemdup(story, sizeof(*story),
+					 GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
+	unsigned long flags;
+
+	spin_lock_irqsave(&untold_lock, flags);
+	if (copy && untold_count < RCA_UNTOLD) {
+		copy->net = get_net(net);	/* put in tell_work() */
+		copy->pid = NULL;
+		list_add_tail(&copy->node, &untold);
+		untold_count++;
+		copy = NULL;
+	} else {
+		WRITE_ONCE(all->lost, true);
+		smp_store_release(&any_lost, true);	/* pairs with xchg() in tell_losses() */
+	}
+	spin_unlock_irqrestore(&untold_lock, flags);
+	kfree(copy);
+	schedule_work(&telling);
 }
 
 /**
@@ -168,10 +275,25 @@ void rca_story_tell(struct net *net, struct rca_story *story, bool keep)
 	rcu_read_lock();
 	ops = READ_ONCE(listener);
 	if (ops && ops->wanted(net))
-		ops->tell(net, story);
+		leave_untold(net, story);
 	rcu_read_unlock();
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_story_tell);
+
+/**
+ * rca_story_spare() - shall one more refused request be told of?
+ * @net: the namespace
+ *
+ * Context: Any context.
+ * Return: false: there were many lately.
+ */
+bool rca_story_spare(struct net *net)
+{
+	struct story_net *all = net_generic(net, story_net_id);
+
+	return __ratelimit(&all->refusals);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_story_spare);
 
 /**
  * rca_story_next() - read what a namespace keeps, the oldest first

@@ -17,9 +17,13 @@ struct pid;
 /** RCA_STORIES - how many a namespace keeps; the oldest goes first */
 #define RCA_STORIES 256
 
+/** RCA_UNTOLD - how many wait at most to be told to who listens */
+#define RCA_UNTOLD 4096
+
 /**
  * struct rca_story - something that happened to an id
- * @node: in its namespace's list (lock: story_net.lock)
+ * @node: in its namespace's list (lock: story_net.lock), or of those that wait to be told
+ * @net: waiting to be told: where it happened; holds a reference
  * @serial: counts them in the namespace, from 1
  * @at: when, in ns since 1970
  * @ctx: serial number of the context; 0: nobody's, a request that no listener took
@@ -40,6 +44,7 @@ struct pid;
  */
 struct rca_story {
 	struct list_head node;
+	struct net *net;
 	u64 serial;
 	u64 at;
 	u64 ctx;
@@ -62,18 +67,22 @@ struct rca_story {
 /**
  * struct rca_story_ops - who listens to all that happens
  * @wanted: does anybody, in this namespace? Any context, under RCU.
- * @tell: this has happened there. Any context, under RCU.
+ * @tell: this has happened there. Process context.
+ * @lost: something that happened there was not told. Process context.
  */
 struct rca_story_ops {
 	bool (*wanted)(struct net *net);
 	void (*tell)(struct net *net, const struct rca_story *story);
+	void (*lost)(struct net *net);
 };
 
 int rca_story_init(void);
 void rca_story_exit(void);
-void rca_story_listen(const struct rca_story_ops *ops);
+const struct rca_story_ops *rca_story_listen(const struct rca_story_ops *ops);
+void rca_story_flush(void);
 bool rca_story_wanted(struct net *net);
 void rca_story_tell(struct net *net, struct rca_story *story, bool keep);
+bool rca_story_spare(struct net *net);
 bool rca_story_next(struct net *net, u64 after, struct rca_story *copy);
 
 #endif /* RCA_STORY_H */

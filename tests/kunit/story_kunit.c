@@ -2,16 +2,21 @@
 /*
  * Tests of kernel/story.c: what a namespace keeps, and how much of it.
  *
- * They use the first network namespace, whose stories of before they leave behind.
+ * They use the first network namespace, whose stories of before they leave behind, and listen in
+ * place of the netlink family meanwhile.
  *
  * Locking: none of their own.
  */
 #include "story.h"
 
 #include <kunit/test.h>
+#include <linux/irqflags.h>
 #include <linux/pid.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <net/net_namespace.h>
 
 /* Serial number of the last one that is kept; 0: none is. */
@@ -102,11 +107,104 @@ static void processes_are_not_kept_for_ever(struct kunit *test)
 	put_pid(pid);
 }
 
+/* What the listener has heard. */
+static struct {
+	unsigned int stories;
+	unsigned int losses;
+	u32 last_handle;
+	bool in_order;
+	bool may_sleep;
+} heard;
+
+static bool wanted(struct net *net)
+{
+	return net_eq(net, &init_net);
+}
+
+static void hear(struct net *net, const struct rca_story *story)
+{
+	heard.in_order &= story->handle == heard.last_handle + 1;
+	heard.may_sleep &= in_task() && !irqs_disabled() && !rcu_preempt_depth();
+	heard.last_handle = story->handle;
+	heard.stories++;
+}
+
+static void hear_loss(struct net *net)
+{
+	heard.losses++;
+}
+
+static const struct rca_story_ops ears = {
+	.wanted = wanted,
+	.tell = hear,
+	.lost = hear_loss,
+};
+
+/* From the place where stories are told: with a lock held, and interrupts off. */
+static void tell_many(u32 count)
+{
+	static DEFINE_SPINLOCK(lock);
+	const struct rca_story_ops *before;
+	unsigned long flags;
+	u32 i;
+
+	memset(&heard, 0, sizeof(heard));
+	heard.in_order = true;
+	heard.may_sleep = true;
+	before = rca_story_listen(&ears);
+	spin_lock_irqsave(&lock, flags);
+	for (i = 1; i <= count; i++)
+		tell(i, false);
+	spin_unlock_irqrestore(&lock, flags);
+	rca_story_flush();
+	rca_story_listen(before);
+}
+
+/* It sends over network devices, which must not be done where stories are told. */
+static void listener_is_told_where_it_may_sleep(struct kunit *test)
+{
+	tell_many(100);
+	KUNIT_EXPECT_EQ(test, heard.stories, 100u);
+	KUNIT_EXPECT_EQ(test, heard.losses, 0u);
+	KUNIT_EXPECT_TRUE(test, heard.in_order);
+	KUNIT_EXPECT_TRUE(test, heard.may_sleep);
+}
+
+/*
+ * A flood is bounded, and who listens is told once that something is missing. What another
+ * processor has told meanwhile made room for more.
+ */
+static void listener_is_told_what_it_misses(struct kunit *test)
+{
+	tell_many(4 * RCA_UNTOLD);
+	KUNIT_EXPECT_GE(test, heard.stories, (unsigned int)RCA_UNTOLD);
+	if (num_online_cpus() == 1) {
+		KUNIT_EXPECT_EQ(test, heard.stories, (unsigned int)RCA_UNTOLD);
+		KUNIT_EXPECT_EQ(test, heard.losses, 1u);
+		KUNIT_EXPECT_TRUE(test, heard.in_order);
+	}
+	KUNIT_EXPECT_TRUE(test, heard.losses || heard.stories == 4 * RCA_UNTOLD);
+	KUNIT_EXPECT_TRUE(test, heard.may_sleep);
+}
+
+static void few_refusals_are_told(struct kunit *test)
+{
+	unsigned int told = 0, i;
+
+	for (i = 0; i < 1000; i++)
+		told += rca_story_spare(&init_net);
+	KUNIT_EXPECT_GT(test, told, 0u);
+	KUNIT_EXPECT_LT(test, told, 100u);
+}
+
 static struct kunit_case story_cases[] = {
 	KUNIT_CASE(failure_is_kept_as_it_was_told),
 	KUNIT_CASE(what_goes_well_is_not_kept),
 	KUNIT_CASE(oldest_goes_first),
 	KUNIT_CASE(processes_are_not_kept_for_ever),
+	KUNIT_CASE(listener_is_told_where_it_may_sleep),
+	KUNIT_CASE(listener_is_told_what_it_misses),
+	KUNIT_CASE(few_refusals_are_told),
 	{}
 };
 
