@@ -148,7 +148,8 @@ struct rca_source {
  * @ctx: its context (immutable; holds a reference)
  * @node: with a file: in &rca_ctx.queues (lock: rca_ctx.queues_lock)
  * @serial: with a file: its number in the context, from 1 (immutable)
- * @netns: inode number of the network namespace of the process that made it (immutable)
+ * @netns: cookie of the network namespace of the process that made it, which no other one ever
+ *         has (immutable)
  * @consume: serialises delivery, dropping and moving; held over copies to user space
  * @lock: protects the lists; taken after a source's lock
  * @items: undelivered items, in order (lock: @lock)
@@ -169,7 +170,7 @@ struct rca_queue {
 	struct rca_ctx *ctx;
 	struct list_head node;
 	u32 serial;
-	unsigned int netns;
+	u64 netns;
 	struct mutex consume;
 	spinlock_t lock;
 	struct list_head items;
@@ -240,7 +241,7 @@ void rca_event_expose(struct rca_event *ev, struct rca_queue *queue);
 bool rca_delivery_has_child(const struct rca_delivery *dlv);
 void rca_queue_mark_closed(struct rca_queue *queue);
 struct rca_obj *rca_queue_next_owner(struct rca_queue *queue);
-struct rca_queue *rca_queue_next(struct rca_ctx *ctx, u32 after);
+struct rca_queue *rca_queue_next(struct rca_ctx *ctx, struct rca_queue *prev, u32 after);
 void rca_queue_look(struct rca_queue *queue, struct rca_queue_look *look);
 
 int rca_queue_ring_start(struct rca_queue *queue, struct rca_ring *ring, struct mm_struct *mm);

@@ -45,8 +45,7 @@ static int put_dev(struct sk_buff *skb, const struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	if (!id->dev)
 		return 0;
-	if (nla_put_string(skb, RDMA_CM_ALT_NL_A_DEV, id->dev->ibdev->name) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_PORT, id->port_num))
+	if (rca_nl_put_port(skb, id->dev->ibdev, id->port_num))
 		return -EMSGSIZE;
 	return id->sgid_attr ? nla_put(skb, RDMA_CM_ALT_NL_A_SGID, sizeof(id->sgid_attr->gid),
 				       &id->sgid_attr->gid) : 0;
@@ -113,12 +112,11 @@ struct kind {
 static const struct kind ids = { RDMA_CM_ALT_NL_ID, RCA_KIND_ID, put_id };
 static const struct kind members = { RDMA_CM_ALT_NL_MEMBER, RCA_KIND_MEMBER, put_member };
 
-static bool is_visible(const struct rca_nl_reader *reader, struct rca_obj *obj)
+static bool is_in_net(const struct rca_nl_reader *reader, struct rca_obj *obj)
 {
 	struct rca_id *id = obj->type->kind == RCA_KIND_ID ? rca_id_of(obj) : rca_member_id(obj);
 
-	return net_eq(id->net, reader->net) &&
-	       rca_nl_sees(reader, rca_account_uid(&obj->ctx->account));
+	return net_eq(id->net, reader->net);
 }
 
 static int dump_obj(struct sk_buff *skb, struct netlink_callback *cb,
@@ -128,7 +126,7 @@ static int dump_obj(struct sk_buff *skb, struct netlink_callback *cb,
 	void *msg;
 	int ret;
 
-	if (obj->type->kind != kind->kind || !is_visible(reader, obj))
+	if (obj->type->kind != kind->kind || !is_in_net(reader, obj))
 		return 0;
 	msg = rca_nl_begin(skb, cb, kind->cmd);
 	if (!msg)
@@ -149,6 +147,8 @@ static int dump_ctx(struct sk_buff *skb, struct netlink_callback *cb,
 	struct rca_obj *obj;
 	int ret = 0;
 
+	if (!rca_nl_sees(reader, rca_account_uid(&ctx->account)))
+		return 0;
 	if (cb->args[WITHIN] != ctx->serial) {
 		cb->args[WITHIN] = ctx->serial;
 		cb->args[POS] = 0;
@@ -167,14 +167,17 @@ static int dump_ctx(struct sk_buff *skb, struct netlink_callback *cb,
 static int dump_kind(struct sk_buff *skb, struct netlink_callback *cb, const struct kind *kind)
 {
 	const struct rca_nl_reader reader = rca_nl_reader(cb);
-	struct rca_ctx *ctx;
+	struct rca_ctx *ctx = NULL;
 	int ret = 0;
 
-	while (!ret && (ctx = rca_ctx_next(cb->args[AFTER]))) {
+	while ((ctx = rca_ctx_next(ctx, cb->args[AFTER]))) {
 		ret = dump_ctx(skb, cb, &reader, kind, ctx);
-		if (!ret)
-			cb->args[AFTER] = ctx->serial;
-		rca_ctx_put(ctx);	/* got by rca_ctx_next() */
+		if (ret) {
+			rca_ctx_put(ctx);	/* got by rca_ctx_next() */
+			break;
+		}
+		cb->args[AFTER] = ctx->serial;
+		cond_resched();
 	}
 	return ret && !skb->len ? ret : skb->len;
 }

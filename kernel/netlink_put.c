@@ -9,11 +9,13 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/pid.h>
+#include <linux/string.h>
 #include <linux/user_namespace.h>
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
 #include <rdma/ib_addr.h>
+#include <rdma/ib_verbs.h>
 
 #include "sockaddr.h"
 
@@ -122,4 +124,23 @@ int rca_nl_put_addr(struct sk_buff *skb, int attr, const union rca_addr *addr)
 	int len = rdma_addr_size(&addr->sa);
 
 	return len ? nla_put(skb, attr, len, addr) : 0;
+}
+
+/**
+ * rca_nl_put_port() - put a port of a device
+ * @skb: where
+ * @ibdev: the device
+ * @port: its port
+ *
+ * Context: Any context.
+ * Return: 0; -EMSGSIZE: there is no room.
+ */
+int rca_nl_put_port(struct sk_buff *skb, const struct ib_device *ibdev, u32 port)
+{
+	char name[IB_DEVICE_NAME_MAX];
+
+	/* It may be renamed now: this ends in any case, and where it ends is asked only once. */
+	strscpy(name, ibdev->name, sizeof(name));
+	return nla_put_string(skb, RDMA_CM_ALT_NL_A_DEV, name) ?:
+	       nla_put_u32(skb, RDMA_CM_ALT_NL_A_PORT, port);
 }

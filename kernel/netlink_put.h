@@ -9,6 +9,7 @@
 
 #include "types.h"
 
+struct ib_device;
 struct pid;
 
 /**
@@ -31,6 +32,7 @@ void *rca_nl_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
 int rca_nl_put_owner(struct sk_buff *skb, struct user_namespace *users, kuid_t uid,
 		     struct pid *pid, const char *comm);
 int rca_nl_put_addr(struct sk_buff *skb, int attr, const union rca_addr *addr);
+int rca_nl_put_port(struct sk_buff *skb, const struct ib_device *ibdev, u32 port);
 int rca_nl_put_u64(struct sk_buff *skb, int attr, u64 value);
 
 #endif /* RCA_NETLINK_PUT_H */

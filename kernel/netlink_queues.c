@@ -45,8 +45,7 @@ static int dump_queue(struct sk_buff *skb, struct netlink_callback *cb,
 	void *msg;
 	int ret;
 
-	if (queue->netns != reader->net->ns.inum ||
-	    !rca_nl_sees(reader, rca_account_uid(&queue->ctx->account)))
+	if (queue->netns != reader->net->net_cookie)
 		return 0;
 	msg = rca_nl_begin(skb, cb, RDMA_CM_ALT_NL_QUEUE);
 	if (!msg)
@@ -62,21 +61,25 @@ static int dump_queue(struct sk_buff *skb, struct netlink_callback *cb,
 static int dump_ctx(struct sk_buff *skb, struct netlink_callback *cb,
 		    const struct rca_nl_reader *reader, struct rca_ctx *ctx)
 {
-	struct rca_queue *queue;
-	int ret = 0;
+	struct rca_queue *queue = NULL;
+	int ret;
 
+	if (!rca_nl_sees(reader, rca_account_uid(&ctx->account)))
+		return 0;
 	if (cb->args[WITHIN] != ctx->serial) {
 		cb->args[WITHIN] = ctx->serial;
 		cb->args[QUEUE] = 0;
 	}
-	while (!ret && (queue = rca_queue_next(ctx, cb->args[QUEUE]))) {
+	while ((queue = rca_queue_next(ctx, queue, cb->args[QUEUE]))) {
 		ret = dump_queue(skb, cb, reader, queue);
-		if (!ret)
-			cb->args[QUEUE] = queue->serial;
-		rca_queue_put(queue);	/* got by rca_queue_next() */
+		if (ret) {
+			rca_queue_put(queue);	/* got by rca_queue_next() */
+			return ret;
+		}
+		cb->args[QUEUE] = queue->serial;
 		cond_resched();
 	}
-	return ret;
+	return 0;
 }
 
 /**
@@ -90,14 +93,17 @@ static int dump_ctx(struct sk_buff *skb, struct netlink_callback *cb,
 int rca_nl_dump_queues(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct rca_nl_reader reader = rca_nl_reader(cb);
-	struct rca_ctx *ctx;
+	struct rca_ctx *ctx = NULL;
 	int ret = 0;
 
-	while (!ret && (ctx = rca_ctx_next(cb->args[AFTER]))) {
+	while ((ctx = rca_ctx_next(ctx, cb->args[AFTER]))) {
 		ret = dump_ctx(skb, cb, &reader, ctx);
-		if (!ret)
-			cb->args[AFTER] = ctx->serial;
-		rca_ctx_put(ctx);	/* got by rca_ctx_next() */
+		if (ret) {
+			rca_ctx_put(ctx);	/* got by rca_ctx_next() */
+			break;
+		}
+		cb->args[AFTER] = ctx->serial;
+		cond_resched();
 	}
 	return ret && !skb->len ? ret : skb->len;
 }

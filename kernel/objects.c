@@ -114,25 +114,29 @@ EXPORT_SYMBOL_IF_KUNIT(rca_ctx_put);
 
 /**
  * rca_ctx_next() - go through all contexts, in the order in which they were opened
- * @after: serial number of the one before; 0: start
+ * @prev: the context before, whose reference is put; NULL: start
+ * @after: to start: serial number of the one before; 0: with the first one
  *
- * Context: any.
+ * Context: Process context.
  * Return: the next one that is not on its way out, with a reference, for rca_ctx_put(); NULL:
  *         there is none.
  */
-struct rca_ctx *rca_ctx_next(u64 after)
+struct rca_ctx *rca_ctx_next(struct rca_ctx *prev, u64 after)
 {
 	struct rca_ctx *ctx, *found = NULL;
 	unsigned long flags;
 
 	spin_lock_irqsave(&ctxs_lock, flags);
-	list_for_each_entry(ctx, &ctxs, node) {
+	ctx = list_prepare_entry(prev, &ctxs, node);
+	list_for_each_entry_continue(ctx, &ctxs, node) {
 		if (ctx->serial > after && refcount_inc_not_zero(&ctx->ref)) {
 			found = ctx;
 			break;
 		}
 	}
 	spin_unlock_irqrestore(&ctxs_lock, flags);
+	if (prev)
+		rca_ctx_put(prev);
 	return found;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ctx_next);

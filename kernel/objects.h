@@ -87,7 +87,7 @@ struct rca_obj {
 struct rca_ctx *rca_ctx_create(void);
 struct rca_ctx *rca_ctx_get(struct rca_ctx *ctx);
 void rca_ctx_put(struct rca_ctx *ctx);
-struct rca_ctx *rca_ctx_next(u64 after);
+struct rca_ctx *rca_ctx_next(struct rca_ctx *prev, u64 after);
 
 int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, const struct rca_obj_type *type,
 		    gfp_t gfp);

@@ -17,7 +17,7 @@ void rca_queue_enlist(struct rca_queue *queue)
 {
 	struct rca_ctx *ctx = queue->ctx;
 
-	queue->netns = current->nsproxy->net_ns->ns.inum;
+	queue->netns = current->nsproxy->net_ns->net_cookie;
 	spin_lock(&ctx->queues_lock);
 	queue->serial = ++ctx->queue_serial;
 	list_add_tail(&queue->node, &ctx->queues);
@@ -37,24 +37,27 @@ void rca_queue_delist(struct rca_queue *queue)
 /**
  * rca_queue_next() - go through the queues of a context that have a file, the oldest first
  * @ctx: the context
- * @after: serial number of the one before; 0: start
+ * @prev: the queue before, whose reference is put; NULL: start
+ * @after: to start: serial number of the one before; 0: with the first one
  *
  * Context: Process context.
  * Return: the next one that is not on its way out, with a reference, for rca_queue_put(); NULL:
  *         there is none.
  */
-struct rca_queue *rca_queue_next(struct rca_ctx *ctx, u32 after)
+struct rca_queue *rca_queue_next(struct rca_ctx *ctx, struct rca_queue *prev, u32 after)
 {
 	struct rca_queue *queue, *found = NULL;
 
 	spin_lock(&ctx->queues_lock);
-	list_for_each_entry(queue, &ctx->queues, node) {
+	queue = list_prepare_entry(prev, &ctx->queues, node);
+	list_for_each_entry_continue(queue, &ctx->queues, node) {
 		if (queue->serial > after && refcount_inc_not_zero(&queue->ref)) {
 			found = queue;
 			break;
 		}
 	}
 	spin_unlock(&ctx->queues_lock);
+	rca_queue_put(prev);
 	return found;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_next);

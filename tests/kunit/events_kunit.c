@@ -450,20 +450,22 @@ static void queues_of_a_context_come_in_their_order(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, private);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, last);
-	seen = rca_queue_next(t->ctx, 0);
+	seen = rca_queue_next(t->ctx, NULL, 0);
 	KUNIT_EXPECT_PTR_EQ(test, t->a, seen);
-	rca_queue_put(seen);
-	seen = rca_queue_next(t->ctx, t->a->serial);
+	seen = rca_queue_next(t->ctx, seen, 0);
+	KUNIT_EXPECT_PTR_EQ(test, t->b, seen);
+	seen = rca_queue_next(t->ctx, seen, 0);
+	KUNIT_EXPECT_PTR_EQ(test, last, seen);
+	KUNIT_EXPECT_NULL(test, rca_queue_next(t->ctx, seen, 0));
+	seen = rca_queue_next(t->ctx, NULL, t->a->serial);
 	KUNIT_EXPECT_PTR_EQ(test, t->b, seen);
 	rca_queue_put(seen);
-	seen = rca_queue_next(t->ctx, t->b->serial);
-	KUNIT_EXPECT_PTR_EQ(test, last, seen);
-	rca_queue_put(seen);
-	KUNIT_EXPECT_NULL(test, rca_queue_next(t->ctx, last->serial));
+	KUNIT_EXPECT_NULL(test, rca_queue_next(t->ctx, NULL, last->serial));
 
+	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&last->ref));
 	rca_queue_put(last);
 	rca_queue_put(private);
-	KUNIT_EXPECT_NULL(test, rca_queue_next(t->ctx, t->b->serial));
+	KUNIT_EXPECT_NULL(test, rca_queue_next(t->ctx, NULL, t->b->serial));
 }
 
 static void look_counts_ids_and_events(struct kunit *test)

@@ -448,6 +448,29 @@ static void reserve_publish_take_by_many_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3 * ROUNDS, atomic_read(&released));
 }
 
+static void contexts_come_in_their_order(struct kunit *test)
+{
+	struct rca_ctx *one = test->priv, *two = rca_ctx_create(), *gone = rca_ctx_create();
+	struct rca_ctx *three = rca_ctx_create(), *seen;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, two);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, gone);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, three);
+	rca_ctx_put(gone);
+	seen = rca_ctx_next(NULL, one->serial - 1);
+	KUNIT_EXPECT_PTR_EQ(test, one, seen);
+	seen = rca_ctx_next(seen, 0);
+	KUNIT_EXPECT_PTR_EQ(test, two, seen);
+	seen = rca_ctx_next(seen, 0);
+	KUNIT_EXPECT_PTR_EQ(test, three, seen);
+	KUNIT_EXPECT_NULL(test, rca_ctx_next(seen, 0));
+	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&one->ref));
+	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&three->ref));
+	rca_ctx_put(three);
+	rca_ctx_put(two);
+	KUNIT_EXPECT_NULL(test, rca_ctx_next(NULL, one->serial));
+}
+
 static void objects_suite_exit(struct kunit_suite *suite)
 {
 	/* Leaks show when the last objects are really freed. */
@@ -473,6 +496,7 @@ static struct kunit_case objects_cases[] = {
 	KUNIT_CASE(next_reaches_the_last_handle),
 	KUNIT_CASE(take_by_many_has_one_winner),
 	KUNIT_CASE(reserve_publish_take_by_many_leaves_nothing),
+	KUNIT_CASE(contexts_come_in_their_order),
 	{}
 };
 
