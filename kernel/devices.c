@@ -20,6 +20,7 @@
 
 static LIST_HEAD(devices);
 static DEFINE_SPINLOCK(devices_lock);
+static u32 last_serial;
 static const struct rca_devices_ops *upper;
 static const struct rca_tp_ops *transport_ib, *transport_iw;
 /* Fences of all devices, one after the other. */
@@ -128,6 +129,7 @@ static int add_one(struct ib_device *ibdev)
 	ib_set_client_data(ibdev, &client, dev);
 
 	spin_lock_irqsave(&devices_lock, flags);
+	dev->serial = ++last_serial;
 	list_add_tail(&dev->node, &devices);
 	spin_unlock_irqrestore(&devices_lock, flags);
 	INIT_IB_EVENT_HANDLER(&dev->events, ibdev, device_event);

@@ -23,6 +23,7 @@
  * @tp: its transport (immutable)
  * @conf: settings of its ports; NULL: there was no memory for them (immutable)
  * @node: in the list of devices (lock: devices_lock in devices.c)
+ * @serial: its number, from 1, in the order of the list; no other device ever has it (immutable)
  * @ref: references; remove waits until all are gone
  * @gone: completed by the last rca_device_put()
  * @lock: protects @ids
@@ -41,6 +42,7 @@ struct rca_device {
 	const struct rca_tp_ops *tp;
 	struct rca_portconf *conf;
 	struct list_head node;
+	u32 serial;
 	refcount_t ref;
 	struct completion gone;
 	spinlock_t lock;

@@ -130,6 +130,9 @@ static const struct genl_ops ops[] = {
 	{ .cmd = RDMA_CM_ALT_NL_FAILURE, .dumpit = dump_failures },
 };
 
+/* Requests have no attributes, and are refused with some: later ones may have a meaning. */
+static const struct nla_policy no_attributes[RDMA_CM_ALT_NL_A_MAX + 1];
+
 static struct genl_family family __ro_after_init = {
 	.name = RDMA_CM_ALT_NL_FAMILY,
 	.version = RDMA_CM_ALT_NL_VERSION,
@@ -138,7 +141,8 @@ static struct genl_family family __ro_after_init = {
 	.parallel_ops = true,
 	.ops = ops,
 	.n_ops = ARRAY_SIZE(ops),
-	.resv_start_op = RDMA_CM_ALT_NL_MAX + 1,
+	.policy = no_attributes,
+	.maxattr = RDMA_CM_ALT_NL_A_MAX,
 	.mcgrps = groups,
 	.n_mcgrps = ARRAY_SIZE(groups),
 };

@@ -8,6 +8,7 @@
 
 #include <linux/slab.h>
 #include <net/genetlink.h>
+#include <net/net_namespace.h>
 
 #include "devices.h"
 #include "netlink_put.h"
@@ -15,8 +16,9 @@
 
 /* Where a dump is: cb->args. */
 enum {
-	DEVICES,	/* so many of them are done; before them comes what has no port */
-	PORT,		/* the next one of the device */
+	AFTER,		/* devices up to this one are done; before them comes what has no port */
+	WITHIN,		/* the one that PORT is of */
+	PORT,		/* ports below this one are done */
 	ELSEWHERE,	/* that is done */
 };
 
@@ -83,23 +85,42 @@ static int put_stats(struct sk_buff *skb, const struct rca_stats __percpu *stats
 }
 
 /* @dev: NULL: what has no port */
+static int put_port(struct sk_buff *skb, struct rca_device *dev, u32 port)
+{
+	const struct rca_stats __percpu *stats = rca_device_stats(dev, port);
+	int ret = dev ? rca_nl_put_port(skb, dev->ibdev, port) : 0;
+
+	/* One without memory for counts has none to tell. */
+	if (ret || (dev && stats == &rca_stats_elsewhere))
+		return ret;
+	return put_stats(skb, stats);
+}
+
 static int dump_port(struct sk_buff *skb, struct netlink_callback *cb, struct rca_device *dev,
 		     u32 port)
 {
 	void *msg = rca_nl_begin(skb, cb, RDMA_CM_ALT_NL_PORT);
-	int ret = msg ? 0 : -EMSGSIZE;
+	int ret;
 
-	if (!ret && dev)
-		ret = nla_put_string(skb, RDMA_CM_ALT_NL_A_DEV, dev->ibdev->name) ?:
-		      nla_put_u32(skb, RDMA_CM_ALT_NL_A_PORT, port);
-	if (!ret)
-		ret = put_stats(skb, rca_device_stats(dev, port));
 	if (!msg)
-		return ret;
+		return -EMSGSIZE;
+	ret = put_port(skb, dev, port);
 	if (ret)
 		genlmsg_cancel(skb, msg);
 	else
 		genlmsg_end(skb, msg);
+	return ret;
+}
+
+/* What has no port is counted for all namespaces together: only the first one is told. */
+static int dump_elsewhere(struct sk_buff *skb, struct netlink_callback *cb, struct net *net)
+{
+	int ret = 0;
+
+	if (net_eq(net, &init_net) && !cb->args[ELSEWHERE])
+		ret = dump_port(skb, cb, NULL, 0);
+	if (!ret)
+		cb->args[ELSEWHERE] = true;
 	return ret;
 }
 
@@ -111,6 +132,10 @@ static int dump_device(struct sk_buff *skb, struct netlink_callback *cb, struct 
 
 	if (!rdma_dev_access_netns(dev->ibdev, net))
 		return 0;
+	if (cb->args[WITHIN] != dev->serial) {
+		cb->args[WITHIN] = dev->serial;
+		cb->args[PORT] = 0;
+	}
 	rdma_for_each_port(dev->ibdev, port) {
 		if (port < cb->args[PORT])
 			continue;
@@ -133,24 +158,17 @@ static int dump_device(struct sk_buff *skb, struct netlink_callback *cb, struct 
 int rca_nl_dump_ports(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct rca_nl_reader reader = rca_nl_reader(cb);
+	int ret = dump_elsewhere(skb, cb, reader.net);
 	struct rca_device *dev = NULL;
-	long done = 0;
-	int ret = 0;
 
-	if (!cb->args[ELSEWHERE]) {
-		ret = dump_port(skb, cb, NULL, 0);
-		cb->args[ELSEWHERE] = !ret;
-	}
 	while (!ret && (dev = rca_device_next(dev))) {
-		if (done++ < cb->args[DEVICES])
+		if (dev->serial <= cb->args[AFTER])
 			continue;
 		ret = dump_device(skb, cb, reader.net, dev);
-		if (ret) {
+		if (ret)
 			rca_device_put(dev);	/* got by rca_device_next() */
-			break;
-		}
-		cb->args[DEVICES] = done;
-		cb->args[PORT] = 0;
+		else
+			cb->args[AFTER] = dev->serial;
 	}
 	return ret && !skb->len ? ret : skb->len;
 }

@@ -1,18 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* hold COUNT: so many ids, until somebody ends it. */
+/*
+ * hold COUNT [leave]: so many ids, until somebody ends it; "leave": in a network namespace that it
+ * leaves when it has them.
+ * hold bind ADDRESS: what somebody can hear of: an id that is bound to an address.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+static int bind_to(struct rdma_event_channel *channel, const char *ip)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	struct rdma_cm_id *id;
+
+	if (inet_pton(AF_INET, ip, &addr.sin_addr) != 1 ||
+	    rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) ||
+	    rdma_bind_addr(id, (struct sockaddr *)&addr) || rdma_listen(id, 1)) {
+		perror("hold");
+		return 1;
+	}
+	return 0;
+}
 
 int main(int argc, char **argv)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_cm_id *id;
 
-	for (int left = argc == 2 ? atoi(argv[1]) : 0; left; left--) {
+	if (argc == 3 && !strcmp(argv[1], "bind"))
+		return bind_to(channel, argv[2]);
+	for (int left = argc > 1 ? atoi(argv[1]) : 0; left; left--) {
 		if (!channel || rdma_create_id(channel, &id, NULL, RDMA_PS_TCP)) {
 			perror("hold");
+			return 1;
+		}
+	}
+	if (argc == 3 && !strcmp(argv[2], "leave")) {
+		/* Time for a look at it before. */
+		sleep(2);
+		if (unshare(CLONE_NEWNET)) {
+			perror("hold: unshare");
 			return 1;
 		}
 	}

@@ -4,7 +4,8 @@
  *
  * All of it is about the network namespace of the socket. A caller sees what belongs to his own
  * user ID, and all of the namespace with CAP_NET_ADMIN in the user namespace that owns it.
- * Counts of ports are for everybody, of the devices that the namespace has.
+ * Counts of ports are for everybody, of the devices that the namespace has. Requests have no
+ * attributes: they are refused with some.
  */
 #ifndef RDMA_CM_ALT_NETLINK_H
 #define RDMA_CM_ALT_NETLINK_H
@@ -22,8 +23,8 @@
  * @RDMA_CM_ALT_NL_MEMBER: dump: a message for each membership in a multicast group
  * @RDMA_CM_ALT_NL_QUEUE: dump: a message for each event queue that a process of the namespace has
  *	made
- * @RDMA_CM_ALT_NL_PORT: dump: a message for each port of a device, and first one without
- *	RDMA_CM_ALT_NL_A_DEV for all that has no port yet
+ * @RDMA_CM_ALT_NL_PORT: dump: a message for each port of a device; in the first network
+ *	namespace one before them, without RDMA_CM_ALT_NL_A_DEV, for all that has no port yet
  * @RDMA_CM_ALT_NL_FAILURE: dump: a message for each of the last failures, the oldest first
  * @RDMA_CM_ALT_NL_STORY: message to the multicast group: an operation has ended, or an
  *	event was posted
