@@ -21,11 +21,25 @@ static void add_u64(struct json_object *record, const char *key, const struct nl
 	add(record, key, attr ? json_object_new_uint64(nla_get_u64(attr)) : NULL);
 }
 
+/* A program gives itself its name, and may want to write over what a terminal shows. */
+static void add_program(struct json_object *record, const char *comm)
+{
+	char name[32];
+
+	if (!comm)
+		return;
+	snprintf(name, sizeof(name), "%s", comm);
+	for (char *pos = name; *pos; pos++)
+		if (*pos < ' ' || *pos > '~')
+			*pos = '?';
+	record_put(record, "program", name);
+}
+
 static void add_owner(struct json_object *record, struct nlattr **attrs)
 {
 	add_u32(record, "uid", attrs[RDMA_CM_ALT_NL_A_UID]);
 	add_u32(record, "pid", attrs[RDMA_CM_ALT_NL_A_PID]);
-	record_put(record, "program", client_string(attrs, RDMA_CM_ALT_NL_A_COMM, NULL));
+	add_program(record, client_string(attrs, RDMA_CM_ALT_NL_A_COMM, NULL));
 }
 
 static void add_place(struct json_object *record, struct nlattr **attrs)
