@@ -23,6 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STRESS = ROOT / "build/tests/stress/stress"
+WATCHER = ROOT / "tests/stress/watcher"
 WORLD = "/tmp/stress.world"
 NETNS = "stress"
 KNOBS = Path("/sys/kernel/debug/rca_hca")
@@ -87,6 +88,7 @@ class Garden:
         self._fabrics = fabrics
         self._farm: subprocess.Popen | None = None
         self._stock: subprocess.Popen | None = None
+        self._watcher: subprocess.Popen | None = None
         self._number = 0
         self._late: list[str] = []
         self.counts: Counter[str] = Counter()
@@ -205,6 +207,19 @@ class Garden:
             self._stock.kill()
             self._stock.wait()
             self._stock = None
+
+    def start_watcher(self, seed: int) -> None:
+        """Somebody who looks at all of it over netlink."""
+        self._watcher = subprocess.Popen(  # pylint: disable=consider-using-with
+            ["nice", "-n", "19", WATCHER, str(seed), f"/run/netns/{NETNS}"], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def stop_watcher(self) -> str:
+        """What he has seen."""
+        if not self._watcher:
+            return "it has not begun"
+        self._watcher.terminate()
+        return self._watcher.communicate(timeout=2 * BOUND)[0]
 
     def start_farm(self) -> None:
         """QPs for iWARP."""
