@@ -244,8 +244,7 @@ void rca_event_expose(struct rca_event *ev, struct rca_queue *queue)
 	if (!ev->child || ev->exposed)
 		return;
 	/* A queue that is being closed takes no source; the child lives without. */
-	if (ev->child_src)
-		rca_source_attach(ev->child_src, queue);
+	rca_source_attach(ev->child_src, queue);
 	ev->exposed = true;
 	/* Put in rca_item_retire_locked(); the other one becomes the table's. */
 	rca_obj_get(ev->child);
