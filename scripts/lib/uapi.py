@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HEADER = ROOT / "uapi/rdma/rdma_cm_alt.h"
+NETLINK = ROOT / "uapi/rdma/rdma_cm_alt_netlink.h"
 PREFIX = "RDMA_CM_ALT_"
 
 _COMMENT = re.compile(r"^/\*\*\n((?: \*[^\n]*\n)*?) \*/\n(.*?)(?=^/\*\*|\Z)",
@@ -101,9 +102,9 @@ def _parse_comment(lines: list[str]) -> tuple[str, dict[str, str], str]:
     return head, members, "\n".join(text).strip()
 
 
-def read() -> Header:
-    """The header, parsed."""
-    source = HEADER.read_text()
+def read(path: Path = HEADER) -> Header:
+    """A header, parsed."""
+    source = path.read_text()
     header = Header({}, {})
     for comment, code in _COMMENT.findall(_ONE_LINE.sub("", source)):
         lines = [line.removeprefix(" *").removeprefix(" ") for line in comment.splitlines()]
@@ -113,7 +114,7 @@ def read() -> Header:
         head, members, text = _parse_comment(lines)
         found = _HEAD.fullmatch(head)
         if not found or not found[1]:
-            raise UapiError(f"{HEADER.name}: a comment begins with '{head}'")
+            raise UapiError(f"{path.name}: a comment begins with '{head}'")
         body = code.split("\n};")[0]
         types = {name: kind + (array or "") for kind, name, array in _MEMBER.findall(body)}
         header.entries[found[2]] = Entry(found[1], found[2], found[3], members, text, types)
@@ -121,11 +122,11 @@ def read() -> Header:
 
 
 def compiled(program: str) -> str:
-    """What a C program prints that includes the header."""
+    """What a C program prints that includes the headers."""
     with tempfile.TemporaryDirectory() as tmp:
         source, binary = Path(tmp) / "ask.c", Path(tmp) / "ask"
         source.write_text("#include <stddef.h>\n#include <stdio.h>\n"
-                          f"#include <rdma/{HEADER.name}>\n"
+                          f"#include <rdma/{HEADER.name}>\n#include <rdma/{NETLINK.name}>\n"
                           f"int main(void)\n{{\n{program}\n\treturn 0;\n}}\n")
         subprocess.run([os.environ.get("CC", "gcc"), "-I", str(ROOT / "uapi"), "-o", str(binary),
                         str(source)], check=True)
