@@ -35,7 +35,7 @@ static int put_story(struct sk_buff *skb, const struct rca_story *story)
 
 	if (rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_TIME, story->at) ||
 	    (story->serial && rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_SERIAL, story->serial)) ||
-	    (story->ctx && rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_CTX, story->ctx)) ||
+	    rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_CTX, story->ctx) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_HANDLE, story->handle) ||
 	    nla_put_s32(skb, RDMA_CM_ALT_NL_A_STATUS, story->status) ||
 	    nla_put_string(skb, RDMA_CM_ALT_NL_A_STATE, rca_state_name(story->state)) ||

@@ -202,6 +202,7 @@ bool rca_story_wanted(struct net *net)
 	rcu_read_unlock();
 	return wanted;
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_story_wanted);
 
 /* Memory for one more; full or without memory: the oldest one's. NULL: there is none at all. */
 static struct rca_story *get_place(struct story_net *all)

@@ -26,7 +26,7 @@ struct pid;
  * @net: waiting to be told: where it happened; holds a reference
  * @serial: counts them in the namespace, from 1
  * @at: when, in ns since 1970
- * @ctx: serial number of the context; 0: nobody's, a request that no listener took
+ * @ctx: serial number of the context
  * @handle: of the id in it
  * @uid: who owns the context
  * @pid: the process that opened it; a reference in a list, borrowed else; may be NULL

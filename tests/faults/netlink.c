@@ -186,9 +186,16 @@ static uint64_t last_failure(void)
 
 TEST(ids)
 {
+	uint32_t id;
+	event_t ev;
+
 	begin();
 	for (int i = 0; i < IDS; i++)
 		get_bound(ctx, queue, HERE, 0);
+	/* One without a queue, and one with a queue that has no descriptor. */
+	EXPECT_EQ(rca_create(ctx, -1, RDMA_PS_TCP, IB_UVERBS_QPT_RC, 0, &id), 0);
+	EXPECT_EQ(rca_create(ctx, -1, RDMA_PS_TCP, IB_UVERBS_QPT_RC, 0, &id), 0);
+	EXPECT_EQ(rca_get_event(ctx, id, RDMA_CM_ALT_GET_EVENT_NONBLOCK, &ev), -EAGAIN);
 	sweep_dump(RDMA_CM_ALT_NL_ID);
 }
 

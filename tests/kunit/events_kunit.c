@@ -494,6 +494,25 @@ static void look_counts_ids_and_events(struct kunit *test)
 	expect(test, t->a, y, DISCONNECTED);
 }
 
+/* Interrupts are off meanwhile. */
+static void look_does_not_count_for_ever(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct list_head *many = kunit_kcalloc(test, 3 * RCA_LOOK_MAX, sizeof(*many), GFP_KERNEL);
+	struct list_head *lists[] = { &t->b->sources, &t->b->items, &t->b->placed };
+	struct rca_queue_look seen;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, many);
+	for (i = 0; i < 3 * RCA_LOOK_MAX; i++)
+		list_add_tail(&many[i], lists[i % 3]);
+	rca_queue_look(t->b, &seen);
+	for (i = 0; i < 3; i++)
+		INIT_LIST_HEAD(lists[i]);
+	KUNIT_EXPECT_EQ(test, (u32)RCA_LOOK_MAX, seen.ids);
+	KUNIT_EXPECT_EQ(test, (u32)RCA_LOOK_MAX, seen.waiting);
+}
+
 static struct kunit_case events_cases[] = {
 	KUNIT_CASE(peek_empty_is_false),
 	KUNIT_CASE(post_from_two_sources_keeps_the_order),
@@ -519,6 +538,7 @@ static struct kunit_case events_cases[] = {
 	KUNIT_CASE(queue_keeps_its_context),
 	KUNIT_CASE(queues_of_a_context_come_in_their_order),
 	KUNIT_CASE(look_counts_ids_and_events),
+	KUNIT_CASE(look_does_not_count_for_ever),
 	{}
 };
 

@@ -510,6 +510,17 @@ static void ring_has_one_user(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_queue_ring_foreign(t->a, (void *)test));
 }
 
+static void look_tells_of_the_ring(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct rca_queue_look seen;
+
+	map_ring(test, t->a);
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, (u32)ENTRIES, seen.ring);
+	rca_queue_ring_close(t->a);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(records_go_round_and_keep_their_order),
 	KUNIT_CASE(ring_is_full_until_the_head_moves),
@@ -534,6 +545,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(nothing_is_reaped_without_a_queue),
 	KUNIT_CASE(request_that_goes_is_handed_to_the_caller),
 	KUNIT_CASE(ring_has_one_user),
+	KUNIT_CASE(look_tells_of_the_ring),
 	{}
 };
 

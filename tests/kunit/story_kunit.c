@@ -187,6 +187,37 @@ static void listener_is_told_what_it_misses(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, heard.may_sleep);
 }
 
+static void nobody_has_to_listen(struct kunit *test)
+{
+	const struct rca_story_ops *before = rca_story_listen(NULL);
+
+	memset(&heard, 0, sizeof(heard));
+	KUNIT_EXPECT_FALSE(test, rca_story_wanted(&init_net));
+	tell(1, false);
+	rca_story_listen(&ears);
+	KUNIT_EXPECT_TRUE(test, rca_story_wanted(&init_net));
+	rca_story_flush();
+	KUNIT_EXPECT_EQ(test, heard.stories, 0u);
+	rca_story_listen(before);
+}
+
+/* What was not told when somebody goes is told to nobody. */
+static void who_has_gone_hears_nothing(struct kunit *test)
+{
+	const struct rca_story_ops *before = rca_story_listen(&ears);
+	u32 i;
+
+	for (i = 0; i < 2 * RCA_UNTOLD; i++)
+		tell(i, false);
+	rca_story_listen(NULL);
+	memset(&heard, 0, sizeof(heard));
+	rca_story_listen(&ears);
+	rca_story_flush();
+	KUNIT_EXPECT_EQ(test, heard.stories, 0u);
+	KUNIT_EXPECT_EQ(test, heard.losses, 0u);
+	rca_story_listen(before);
+}
+
 static void few_refusals_are_told(struct kunit *test)
 {
 	unsigned int told = 0, i;
@@ -204,6 +235,8 @@ static struct kunit_case story_cases[] = {
 	KUNIT_CASE(processes_are_not_kept_for_ever),
 	KUNIT_CASE(listener_is_told_where_it_may_sleep),
 	KUNIT_CASE(listener_is_told_what_it_misses),
+	KUNIT_CASE(nobody_has_to_listen),
+	KUNIT_CASE(who_has_gone_hears_nothing),
 	KUNIT_CASE(few_refusals_are_told),
 	{}
 };

@@ -161,6 +161,24 @@ def unload() -> None:
         same("again", family.ask(CMD["ID"]), 0)
 
 
+def many_queues() -> None:
+    """Queues of a context that are more than one message of a dump holds come once each, in their order."""
+    with Running(HOLD, "200", "channels") as holder:
+        seen = until("they are there", lambda: (lambda rows: rows if len(rows) == 200 else None)(
+            tool("-j", "show", "queues", "-p", str(holder.pid)).json))
+        same("queues", [queue["queue"] for queue in seen], list(range(1, 201)))
+        same("of one context", len({queue["context"] for queue in seen}), 1)
+
+
+def other_processes() -> None:
+    """A process that the reader's PID namespace does not have is not named there; nobody else's number is."""
+    with Running(HOLD, "3"):
+        until("they are there", lambda: len(ids()) == 3)
+        inside = run("unshare", "-pf", TOOL, "-j", "show").json
+        same("ids", len(inside), 3)
+        true("no process", not any("pid" in one for one in inside), str(inside))
+
+
 def listeners_lose() -> None:
     """Who does not read is told that he has missed something."""
     with Family() as listener:
@@ -267,6 +285,8 @@ TESTS = (
     ("netlink: exclusive namespaces", exclusive, False),
     ("netlink: a hostile name", hostile_name, False),
     ("netlink: an unread dump", unread_dump, True),
+    ("netlink: many queues", many_queues, True),
+    ("netlink: other PID namespaces", other_processes, True),
     ("netlink: a listener that does not read", listeners_lose, False),
     ("netlink: any requests", fuzzed, True),
     ("netlink: unloading meanwhile", unload, True),

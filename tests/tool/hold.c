@@ -2,6 +2,7 @@
 /*
  * hold COUNT [leave]: so many ids, until somebody ends it; "leave": in a network namespace that it
  * leaves when it has them.
+ * hold COUNT channels: so many event channels.
  * hold bind ADDRESS: what somebody can hear of: an id that is bound to an address.
  */
 #define _GNU_SOURCE
@@ -34,6 +35,12 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "bind"))
 		return bind_to(channel, argv[2]);
+	if (argc == 3 && !strcmp(argv[2], "channels")) {
+		/* This one is the first. */
+		for (int left = atoi(argv[1]); channel && --left > 0;)
+			channel = rdma_create_event_channel();
+		return channel ? pause() : 1;
+	}
 	for (int left = argc > 1 ? atoi(argv[1]) : 0; left; left--) {
 		if (!channel || rdma_create_id(channel, &id, NULL, RDMA_PS_TCP)) {
 			perror("hold");
