@@ -13,7 +13,7 @@ all: module lib
 help:
 	@echo 'Build:'
 	@echo '  make module [KDIR=...]   the kernel module, for the running kernel or the one in KDIR'
-	@echo '  make modules             the kernel module for every guest, into build/module/'
+	@echo '  make modules             the kernel module for every guest (GUESTS=...), into build/module/'
 	@echo '  make lib                 the library and the drop-in, into build/'
 	@echo '  make tool                the command rdma-cm-alt, into build/'
 	@echo '  make tests               the test programs, into build/tests/'
@@ -40,7 +40,8 @@ module:
 		exit 1; }
 	$(MAKE) -C $(KDIR) M=$(CURDIR) CONFIG_KUNIT= modules
 
-modules: setup
+modules:
+	scripts/setup $(GUESTS)
 	for guest in $(GUESTS); do scripts/build-module $$guest || exit; done
 
 lib:

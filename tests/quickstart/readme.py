@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""What README's section "Quick start" has people type, and says that they will see."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TITLE = "## Quick start"
+
+
+@dataclass
+class Command:
+    """A line to type; `guest`: in the shell of a guest."""
+
+    text: str
+    guest: bool = False
+    printed: list[str] = field(default_factory=list)
+
+    def name(self) -> str:
+        """Without the comment, which KTAP would take for its own."""
+        return re.sub(r"\s+# .*", "", self.text)
+
+
+def _section(readme: Path) -> list[str]:
+    lines = readme.read_text().splitlines()
+    begin = lines.index(TITLE) + 1
+    end = next((number for number in range(begin, len(lines)) if lines[number].startswith("## ")),
+               len(lines))
+    return lines[begin:end]
+
+
+def _command_block(lines: list[str]) -> list[Command]:
+    """With prompts, what has none is printed; without prompts every line is a command."""
+    if not any(line.startswith("$ ") for line in lines):
+        return [Command(line) for line in lines]
+    commands: list[Command] = []
+    for line in lines:
+        if line[:2] in ("$ ", "# "):
+            commands.append(Command(line[2:], line[0] == "#"))
+        else:
+            commands[-1].printed.append(line)
+    return commands
+
+
+def blocks(readme: Path) -> list[list[Command]]:
+    """The indented blocks of the section, in their order."""
+    found: list[list[str]] = []
+    inside = False
+    for line in _section(readme):
+        indented = line.startswith("    ")
+        if indented and not inside:
+            found.append([])
+        if indented:
+            found[-1].append(line[4:])
+        inside = indented
+    return [_command_block(block) for block in found]
+
+
+def table(readme: Path) -> list[list[str]]:
+    """The rows of system calls per connection near the top: name, client, server, together."""
+    rows = re.findall(r"^\| ((?:rdma_cm_alt|stock rdma_cm)) \| (\d+) \| (\d+) \| (\d+) \|$",
+                      readme.read_text(), re.MULTILINE)
+    return [list(row) for row in rows]
