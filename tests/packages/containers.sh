@@ -17,10 +17,27 @@ pings() {
 		grep -q 'ping data: rdma-ping-1'
 }
 
+# The file is made for the devices that are there.
+cdi_file() {
+	mkdir -p /etc/cdi && sh /usr/share/doc/rdma-cm-alt/examples/rdma_cm_alt-cdi.sh >/etc/cdi/rdma_cm_alt.yaml &&
+		cat /etc/cdi/rdma_cm_alt.yaml
+}
+
+# what_is_there OPTIONS: the nodes that a container with these has.
+what_is_there() {
+	# shellcheck disable=SC2086
+	$container $1 --rootfs $rootfs find /dev -name 'rdma_cm*' -o -name 'uverbs*' | sort | xargs
+}
+
 by_cdi() {
-	mkdir -p /etc/cdi && cp /usr/share/doc/rdma-cm-alt/examples/rdma_cm_alt.yaml /etc/cdi/ &&
-		pings "--user 65534:65534 --device rdma-cm-alt/node=cm --device rdma-cm-alt/node=uverbs0" &&
-		rm /etc/cdi/rdma_cm_alt.yaml
+	local both="/dev/infiniband/rdma_cm_alt /dev/infiniband/uverbs0 /dev/rdma_cm_alt" found
+	cdi_file && pings "--user 65534:65534 --device rdma-cm-alt/node=cm --device rdma-cm-alt/node=rxe0" || return
+	found=$(what_is_there "--device rdma-cm-alt/node=cm --device rdma-cm-alt/node=rxe0")
+	[ "$found" = "$both" ] || { echo "one device: $found"; return 1; }
+	found=$(what_is_there "--device rdma-cm-alt/node=all")
+	[ "$found" = "/dev/infiniband/rdma_cm ${both/uverbs0/uverbs0 \/dev\/infiniband\/uverbs1}" ] ||
+		{ echo "all: $found"; return 1; }
+	rm /etc/cdi/rdma_cm_alt.yaml
 }
 
 # says OPTIONS TEXT: a client in a container with these fails, and says this.
@@ -81,8 +98,9 @@ containers() {
 	mkdir $rootfs && mount --bind / $rootfs
 	check "container: the nodes by --device" pings "$nodes"
 	check "container: the nodes by CDI, for an unprivileged user" by_cdi
-	check "container: the directory of the nodes, and the device that its link leads to" pings \
-		"-v /dev/infiniband:/dev/infiniband $nodes"
+	check "container: the devices of the directory" pings "--device /dev/infiniband"
+	check "container: the directory, with two of its devices allowed" pings \
+		"-v /dev/infiniband:/dev/infiniband --device /dev/infiniband/rdma_cm_alt --device /dev/infiniband/uverbs0"
 	check "container: without the device the library says what is missing" says \
 		"--network=host --device /dev/infiniband/uverbs0" "open /dev/rdma_cm_alt: "
 	check "container: too little locked memory" says "--network=host --ulimit memlock=4096:4096 $nodes" "reg_mr failed"

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Prints a file of the Container Device Interface for this host: rdma_cm_alt's device, and each RDMA device
+# by its name. To use it:
+#
+#	sh rdma_cm_alt-cdi.sh >/etc/cdi/rdma_cm_alt.yaml
+#	podman run --device rdma-cm-alt/node=cm --device rdma-cm-alt/node=mlx5_0 ...
+#
+# Again when RDMA devices come, go or are renamed; for rdma_cm_alt alone it is the same on all hosts. The name
+# "stock" is the stock rdma_cm, for programs that use that, and "all" is everything.
+set -eu
+
+# node PATH [HOST-PATH]
+node() {
+	echo "        - path: \"$1\""
+	[ -z "${2-}" ] || echo "          hostPath: \"$2\""
+}
+
+# Both names, as some programs know of /dev/infiniband alone.
+cm() {
+	node /dev/rdma_cm_alt
+	node /dev/infiniband/rdma_cm_alt /dev/rdma_cm_alt
+}
+
+stock() {
+	[ ! -e /dev/infiniband/rdma_cm ] || node /dev/infiniband/rdma_cm
+}
+
+# device NAME NODES: an entry, unless there are none.
+device() {
+	[ -n "$2" ] || return 0
+	printf '  - name: "%s"\n    containerEdits:\n      deviceNodes:\n%s\n' "$1" "$2"
+}
+
+[ -e /dev/rdma_cm_alt ] || echo "rdma_cm_alt-cdi.sh: warning: no /dev/rdma_cm_alt here; modprobe rdma_cm_alt" >&2
+echo 'cdiVersion: "0.5.0"'
+echo 'kind: "rdma-cm-alt/node"'
+echo 'devices:'
+device cm "$(cm)"
+device stock "$(stock)"
+all=$(cm; stock)
+for verbs in /sys/class/infiniband_verbs/uverbs*; do
+	[ -e "$verbs/ibdev" ] || continue
+	nodes=$(node "/dev/infiniband/${verbs##*/}")
+	device "$(cat "$verbs/ibdev")" "$nodes"
+	all=$(printf '%s\n%s' "$all" "$nodes")
+done
+device all "$all"
