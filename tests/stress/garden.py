@@ -213,6 +213,9 @@ class Garden:
         self._watcher = subprocess.Popen(  # pylint: disable=consider-using-with
             ["nice", "-n", "19", WATCHER, str(seed), f"/run/netns/{NETNS}"], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        said = self._watcher.stdout.readline()
+        if said != "listening\n":
+            raise Trouble(f"{WATCHER}: {said}{self._watcher.stdout.read()}")
 
     def stop_watcher(self) -> str:
         """What he has seen."""
