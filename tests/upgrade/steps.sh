@@ -25,7 +25,7 @@ runs() {
 }
 
 packages_install() {
-	apt-get -y install /root/ours/*.deb && has "$(uname -r)"
+	apt-get -y install /srv/ours/*.deb && has "$(uname -r)"
 }
 
 device() {
@@ -46,7 +46,7 @@ works() {
 }
 
 kernel_installs() {
-	apt-get -y install /root/kernel/*.deb && releases && [ "$(releases | wc -l)" -eq 2 ] &&
+	apt-get -y install /srv/kernel/*.deb && releases && [ "$(releases | wc -l)" -eq 2 ] &&
 		has "$(releases | tail -n 1)" && has "$(uname -r)"
 }
 
