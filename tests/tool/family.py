@@ -123,8 +123,9 @@ def hostile_name() -> None:
         with Running(TOOL, "monitor", over=False) as watching:
             until("it listens", lambda: has_listener(watching.pid))
             run(TOOL, "run", str(hostile), "bind", HERE)
+            until("it tells", lambda: "?[7m" in watching.said())
             said = watching.end()
-        true("monitor", "?[7m" in said and "\033" not in said, repr(said))
+        true("monitor", "\033" not in said, repr(said))
     finally:
         hostile.unlink()
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -120,9 +121,11 @@ class Running:
         line = [TOOL, "run", *args] if over else list(args)
         self._process = subprocess.Popen(  # pylint: disable=consider-using-with
             command(*line, uid=uid, netns=netns), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL, text=True, cwd="/tmp")
+            stdin=subprocess.DEVNULL, cwd="/tmp")
         # What it executes keeps its number.
         self.pid = self._process.pid
+        os.set_blocking(self._process.stdout.fileno(), False)
+        self._said = b""
 
     def __enter__(self) -> Running:
         return self
@@ -134,19 +137,31 @@ class Running:
     def status(self) -> int | None:
         return self._process.poll()
 
+    def said(self) -> str:
+        """Until now."""
+        with contextlib.suppress(BlockingIOError):
+            while more := os.read(self._process.stdout.fileno(), 65536):
+                self._said += more
+        return self._said.decode(errors="replace")
+
     def end(self) -> str:
         """End it; what it has said."""
         if self._process.poll() is None:
             self._process.terminate()
-        return self._process.communicate(timeout=SOON)[0] or ""
+        return self.wait()
 
     def wait(self) -> str:
         """Until it ends of itself; what it has said."""
+        def ended() -> bool:
+            self.said()  # else it would wait for room
+            return self.status is not None
+
         try:
-            return self._process.communicate(timeout=3 * SOON)[0]
-        except subprocess.TimeoutExpired:
+            until("it ends", ended, 3 * SOON)
+        except Unexpected:
             self._process.kill()
             raise Unexpected(f"it still runs: {self._process.args}") from None
+        return self.said()
 
 
 def ids(*more: str, **how) -> list[dict]:

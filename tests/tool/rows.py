@@ -116,6 +116,7 @@ def monitor() -> None:
         with server, client:
             pass
         until("all is over", lambda: not ids())
+        until("it tells of the last step", lambda: "\"establish\"" in watching.said())
         said = watching.end()
     stories = [json.loads(line) for line in said.splitlines()]
     steps = [story.get("event") or story["operation"] for story in stories

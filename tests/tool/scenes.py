@@ -75,6 +75,7 @@ def monitored() -> str:
     with Running(TOOL, "monitor", over=False) as watching:
         until("it listens", lambda: has_listener(watching.pid))
         shell(f"rdma-cm-alt run ucmatose -s {HERE} -p 9999")
+        until("it tells of the end", lambda: "REJECTED" in watching.said())
         return "# rdma-cm-alt monitor\n" + watching.end()
 
 
