@@ -249,7 +249,7 @@ struct rca_step rca_id_step_locked(struct rca_id *id, enum rca_input input)
 	if (step.verdict == RCA_TAKE) {
 		WRITE_ONCE(id->state, step.next);
 		rca_stats_step(rca_device_stats(id->dev, id->port_num), old, input, step.next,
-			       id->setup ? &id->setup->since : NULL);
+			       &id->since);
 		trace_rca_state(id->obj.handle, id->ps, &id->local.sa, &id->dst.sa, old, input,
 				step.next);
 	} else if (step.verdict == RCA_ILLEGAL) {

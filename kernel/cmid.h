@@ -133,6 +133,7 @@ struct rca_link {
  * @spare: record for the event of the operation under way (lock: @lock; owned)
  * @psn: not datagrams: starting PSN of our receive queue (immutable)
  * @qkey: datagrams: queue key that user space or a peer was told, 0: none yet (lock: @lock)
+ * @since: when that began which is measured, see rca_stats_step() (lock: @lock)
  * @extras: what few ids have, NULL: nothing, see rca_id_extras() (set once; owned)
  * @setup: what it needs to get connected, NULL: it is (lock: @op and @lock to change it, one of
  *         them or RCU to read; owned)
@@ -175,6 +176,7 @@ struct rca_id {
 	};
 	struct hlist_nulls_node watch_node;
 	struct rca_event *spare;
+	ktime_t since;
 	struct rca_extras *extras;
 	struct rca_setup *setup;
 	struct work_struct work;

@@ -96,7 +96,6 @@ struct rca_then {
  * @farewell: disconnecting: when it does not wait any more, in jiffies (lock: rca_id.op)
  * @unsent: the disconnect request has to wait for the peer's ready-to-use (set with rca_id.op;
  *          a message ends it with rca_id.lock)
- * @since: when that began which is measured, see rca_stats_step() (lock: rca_id.lock)
  * @rcu: for callbacks that come late
  *
  * Every id has one from the beginning. It goes when the id is connected, so that
@@ -116,7 +115,6 @@ struct rca_setup {
 	struct timer_list timer;
 	unsigned long farewell;
 	bool unsent;
-	ktime_t since;
 	struct rcu_head rcu;
 };
 

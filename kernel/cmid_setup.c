@@ -118,7 +118,6 @@ struct rca_setup *rca_id_make_setup(struct rca_id *id, gfp_t gfp)
 	if (!setup)
 		return NULL;
 	setup->id = id;
-	setup->since = ktime_get();	/* one that disconnects gets it late */
 	INIT_LIST_HEAD(&setup->pace.node);
 	timer_setup(&setup->timer, rca_id_alarm, 0);
 	return setup;

@@ -94,8 +94,7 @@ static void record(struct rca_stats __percpu *stats, enum rca_span span, ktime_t
  * @old: its state before
  * @input: what happened
  * @now: its state after
- * @since: when its span began, kept with the id; changed when another one begins; NULL:
- *         the id has no place for it, and nothing is measured
+ * @since: when its span began, kept with the id; changed when another one begins
  *
  * Context: Any context. The caller holds the lock of the id's state.
  */
@@ -105,7 +104,7 @@ void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum r
 	enum rca_span was = rca_stats_span(old), is = rca_stats_span(now);
 
 	this_cpu_inc(stats->inputs[input]);
-	if (was == is || !since)
+	if (was == is)
 		return;
 	if (was != RCA_SPAN_NONE && is_answer(input))
 		record(stats, was, *since);
