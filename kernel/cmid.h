@@ -243,6 +243,9 @@ struct rca_event *rca_id_event(struct rca_id *id);
 void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status);
 void rca_id_tell_event_locked(struct rca_id *id, u32 type, int status);
 void rca_id_tell_op(struct rca_id *id, const char *op, int ret);
+void rca_id_tell_op_on(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
+		       const union rca_addr *peer);
+void rca_id_tell_own_op(struct rca_id *id, const char *op, int ret);
 void rca_id_tell_refused(struct rca_id *listener, const union rca_addr *peer, int ret);
 void rca_id_post_net_locked(struct rca_id *id, u32 type);
 int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg);

@@ -54,10 +54,16 @@ static void log_failure(const struct rca_id *id, const struct rca_story *story, 
 
 	if (story->event == RDMA_CM_ALT_EVENT_REJECTED && id->dev && id->dev->tp->reject_msg)
 		why = id->dev->tp->reject_msg(story->status);
+	else if (story->event == RDMA_CM_ALT_EVENT_UNREACHABLE)
+		why = "refused with SIDR status";
 	if (story->status < 0)
 		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s: %pe; %s[%d]\n", dev,
 				     story->port, &story->local.sa, &story->peer.sa, what,
 				     ERR_PTR(story->status), story->comm, pid_nr(story->pid));
+	else if (!story->status)
+		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s; %s[%d]\n", dev, story->port,
+				     &story->local.sa, &story->peer.sa, what, story->comm,
+				     pid_nr(story->pid));
 	else
 		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s: %s (%d); %s[%d]\n", dev,
 				     story->port, &story->local.sa, &story->peer.sa, what, why,
@@ -65,8 +71,9 @@ static void log_failure(const struct rca_id *id, const struct rca_story *story, 
 }
 
 /* Not inline: a story is large, and mostly there is none. */
-static noinline void tell_locked(struct rca_id *id, const union rca_addr *peer, const char *op,
-				 u32 event, int status, const char *failure)
+static noinline void tell_locked(struct rca_id *id, const union rca_addr *local,
+				 const union rca_addr *peer, const char *op, u32 event,
+				 int status, const char *failure)
 {
 	const struct rca_ctx *ctx = id->obj.ctx;
 	struct rca_story story = { .op = op, .event = event, .status = status };
@@ -80,7 +87,7 @@ static noinline void tell_locked(struct rca_id *id, const union rca_addr *peer, 
 	story.state = id->state;
 	story.ps = id->ps;
 	/* Operations change addresses, and tell of themselves when they have. */
-	story.local = id->local;
+	story.local = *local;
 	story.peer = *peer;
 	if (id->dev) {
 		/* It may be renamed now: the array stays. */
@@ -108,28 +115,63 @@ void rca_id_tell_event_locked(struct rca_id *id, u32 type, int status)
 
 	trace_rca_event(id->obj.handle, &id->local.sa, &id->dst.sa, type, status);
 	if (failure || rca_story_wanted(id->net))
-		tell_locked(id, &id->dst, NULL, type, status, failure);
+		tell_locked(id, &id->local, &id->dst, NULL, type, status, failure);
+}
+
+static void tell_op(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
+		    const union rca_addr *peer, bool failed)
+{
+	unsigned long flags;
+
+	trace_rca_op(id->obj.handle, &local->sa, &peer->sa, op, ret);
+	if (!failed && !rca_story_wanted(id->net))
+		return;
+	spin_lock_irqsave(&id->lock, flags);
+	tell_locked(id, local, peer, op, 0, ret, failed ? op : NULL);
+	spin_unlock_irqrestore(&id->lock, flags);
+}
+
+/**
+ * rca_id_tell_op_on() - an operation with addresses of its own has come to its end
+ * @id: the id
+ * @op: its name, which stays
+ * @ret: what it returns; what a signal has interrupted did not fail
+ * @local: whence
+ * @peer: to whom
+ *
+ * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
+ */
+void rca_id_tell_op_on(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
+		       const union rca_addr *peer)
+{
+	tell_op(id, op, ret, local, peer, ret < 0 && ret != -ERESTARTSYS && ret != -EINTR);
 }
 
 /**
  * rca_id_tell_op() - an operation on an id has come to its end
  * @id: the id
  * @op: its name, which stays
- * @ret: what it returns; what a signal has interrupted did not fail
+ * @ret: what it returns
  *
  * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
  */
 void rca_id_tell_op(struct rca_id *id, const char *op, int ret)
 {
-	bool failed = ret < 0 && ret != -ERESTARTSYS && ret != -EINTR;
-	unsigned long flags;
+	rca_id_tell_op_on(id, op, ret, &id->local, &id->dst);
+}
 
-	trace_rca_op(id->obj.handle, &id->local.sa, &id->dst.sa, op, ret);
-	if (!failed && !rca_story_wanted(id->net))
-		return;
-	spin_lock_irqsave(&id->lock, flags);
-	tell_locked(id, &id->dst, op, 0, ret, failed ? op : NULL);
-	spin_unlock_irqrestore(&id->lock, flags);
+/**
+ * rca_id_tell_own_op() - likewise of what no program has asked for, so that none is told of a
+ *                        failure
+ * @id: the id
+ * @op: its name, which stays
+ * @ret: what came of it
+ *
+ * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
+ */
+void rca_id_tell_own_op(struct rca_id *id, const char *op, int ret)
+{
+	tell_op(id, op, ret, &id->local, &id->dst, false);
 }
 
 /**
@@ -147,6 +189,6 @@ void rca_id_tell_refused(struct rca_id *listener, const union rca_addr *peer, in
 	if (!rca_story_spare(listener->net))
 		return;
 	spin_lock_irqsave(&listener->lock, flags);
-	tell_locked(listener, peer, "request", 0, ret, "request");
+	tell_locked(listener, &listener->local, peer, "request", 0, ret, "request");
 	spin_unlock_irqrestore(&listener->lock, flags);
 }

@@ -13,6 +13,7 @@
 
 #include "devices.h"
 
+#include <linux/err.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -43,8 +44,8 @@ static void fence_work(struct work_struct *work)
 	if (!ret)
 		ib_unregister_client(barrier);
 	else
-		pr_warn("%s: fence failed (%d), listening may be refused to others\n",
-			dev_name(&dev->ibdev->dev), ret);
+		pr_warn("%s: fence failed (%pe), listening may be refused to others\n",
+			dev_name(&dev->ibdev->dev), ERR_PTR(ret));
 	kfree(barrier);
 
 	spin_lock_irqsave(&dev->lock, flags);

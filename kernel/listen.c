@@ -12,6 +12,7 @@
 #include "listen.h"
 
 #include <kunit/visibility.h>
+#include <linux/err.h>
 #include <linux/slab.h>
 
 #include "demux.h"
@@ -304,10 +305,10 @@ static bool start_wildcards_on(struct rca_device *dev)
 		if (!ret)
 			continue;
 		all = false;
-		pr_notice_ratelimited("%s: %pISpc cannot listen there yet: %s (%d), trying again\n",
+		pr_notice_ratelimited("%s: %pISpc cannot listen there yet: %s (%pe), trying again\n",
 				      dev_name(&dev->ibdev->dev), &listener->id->local.sa,
 				      ret == -EBUSY ? "another user has the service ID" : "error",
-				      ret);
+				      ERR_PTR(ret));
 	}
 	return all;
 }

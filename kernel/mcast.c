@@ -277,6 +277,13 @@ static void end(struct rca_member *member)
 		rca_obj_put(&member->obj);	/* the list's */
 }
 
+static void tell(struct rca_id *id, const union rca_addr *group, const char *op, int ret)
+{
+	mutex_lock(&id->op);
+	rca_id_tell_op_on(id, op, ret, &id->local, group);
+	mutex_unlock(&id->op);
+}
+
 /**
  * rca_join() - join a multicast group
  * @id: the id
@@ -299,10 +306,13 @@ struct rca_member *rca_join(struct rca_id *id, const union rca_addr *group, bool
 	struct rca_member *member = member_create(id, group, cookie);
 	int ret;
 
-	if (IS_ERR(member))
+	if (IS_ERR(member)) {
+		tell(id, group, "join", PTR_ERR(member));
 		return member;
+	}
 	ret = start(member, &req);
 	trace_rca_member(id->obj.handle, member->obj.handle, &group->sa, "join", ret);
+	tell(id, group, "join", ret);
 	if (!ret)
 		return member;
 	rca_obj_unreserve(&member->obj);
@@ -463,6 +473,7 @@ int rca_leave(struct rca_ctx *ctx, u32 handle, u32 *reported)
 	end(member);
 	*reported = rca_source_drop(&member->id->src, &member->tally);
 	trace_rca_member(member->id->obj.handle, handle, &member->addr.sa, "leave", 0);
+	tell(member->id, &member->addr, "leave", 0);
 	rca_obj_put(obj);	/* the table's */
 	return 0;
 }

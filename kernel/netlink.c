@@ -28,7 +28,7 @@ static const struct genl_multicast_group groups[] = {
 	[STORIES] = { .name = RDMA_CM_ALT_NL_GROUP, .flags = GENL_MCAST_CAP_NET_ADMIN },
 };
 
-/* All but the process, whom everybody calls otherwise. */
+/* All but its owner, whom everybody calls otherwise. */
 static int put_story(struct sk_buff *skb, const struct rca_story *story)
 {
 	static const union ib_gid none;
@@ -60,12 +60,14 @@ static bool anybody_listens(struct net *net)
 	return genl_has_listeners(&family, net, STORIES);
 }
 
+/* It goes to all who listen in the namespace, so its owner is called as he is at home. */
 static int put_message(struct sk_buff *skb, struct net *net, const struct rca_story *story)
 {
+	pid_t pid = pid_nr_ns(story->pid, ns_of_pid(story->pid));
 	void *msg = genlmsg_put(skb, 0, 0, &family, 0, RDMA_CM_ALT_NL_STORY);
 
 	if (!msg || put_story(skb, story) ||
-	    rca_nl_put_owner(skb, net->user_ns, story->uid, NULL, story->comm))
+	    rca_nl_put_owner(skb, net->user_ns, story->uid, pid, story->comm))
 		return -EMSGSIZE;
 	genlmsg_end(skb, msg);
 	return 0;
@@ -108,8 +110,8 @@ static int dump_failures(struct sk_buff *skb, struct netlink_callback *cb)
 			msg = rca_nl_begin(skb, cb, RDMA_CM_ALT_NL_FAILURE);
 			ret = msg ? put_story(skb, &story) : -EMSGSIZE;
 			if (!ret)
-				ret = rca_nl_put_owner(skb, reader.users, story.uid, story.pid,
-						       story.comm);
+				ret = rca_nl_put_owner(skb, reader.users, story.uid,
+						       pid_vnr(story.pid), story.comm);
 			if (!ret)
 				genlmsg_end(skb, msg);
 			else if (msg)

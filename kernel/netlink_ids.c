@@ -36,8 +36,8 @@ static int put_obj(struct sk_buff *skb, const struct rca_nl_reader *reader,
 			(u32)ktime_get_boottime_seconds() - obj->born) ||
 	    (qp_num && nla_put_u32(skb, RDMA_CM_ALT_NL_A_QPN, qp_num)))
 		return -EMSGSIZE;
-	return rca_nl_put_owner(skb, reader->users, rca_account_uid(&ctx->account), ctx->pid,
-				ctx->comm);
+	return rca_nl_put_owner(skb, reader->users, rca_account_uid(&ctx->account),
+				pid_vnr(ctx->pid), ctx->comm);
 }
 
 static int put_dev(struct sk_buff *skb, const struct rca_id *id)

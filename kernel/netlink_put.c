@@ -8,7 +8,6 @@
 
 #include <linux/capability.h>
 #include <linux/cred.h>
-#include <linux/pid.h>
 #include <linux/string.h>
 #include <linux/user_namespace.h>
 #include <net/genetlink.h>
@@ -93,19 +92,17 @@ int rca_nl_put_u64(struct sk_buff *skb, int attr, u64 value)
  * @skb: where
  * @users: how the reader calls users
  * @uid: the user
- * @pid: the process; NULL: it is not told
+ * @pid: the process, as the reader calls it; 0: it has no name there
  * @comm: its name
  *
- * Context: Process context of the reader when @pid is not NULL.
+ * Context: Any context.
  * Return: 0; -EMSGSIZE: there is no room.
  */
 int rca_nl_put_owner(struct sk_buff *skb, struct user_namespace *users, kuid_t uid,
-		     struct pid *pid, const char *comm)
+		     pid_t pid, const char *comm)
 {
-	pid_t number = pid ? pid_vnr(pid) : 0;
-
 	if (nla_put_u32(skb, RDMA_CM_ALT_NL_A_UID, from_kuid_munged(users, uid)) ||
-	    (number && nla_put_u32(skb, RDMA_CM_ALT_NL_A_PID, number)))
+	    (pid && nla_put_u32(skb, RDMA_CM_ALT_NL_A_PID, pid)))
 		return -EMSGSIZE;
 	return nla_put_string(skb, RDMA_CM_ALT_NL_A_COMM, comm);
 }

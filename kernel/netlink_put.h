@@ -10,7 +10,6 @@
 #include "types.h"
 
 struct ib_device;
-struct pid;
 
 /**
  * struct rca_nl_reader - who reads, and what he may see
@@ -30,7 +29,7 @@ struct rca_nl_reader rca_nl_reader(struct netlink_callback *cb);
 bool rca_nl_sees(const struct rca_nl_reader *reader, kuid_t uid);
 void *rca_nl_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
 int rca_nl_put_owner(struct sk_buff *skb, struct user_namespace *users, kuid_t uid,
-		     struct pid *pid, const char *comm);
+		     pid_t pid, const char *comm);
 int rca_nl_put_addr(struct sk_buff *skb, int attr, const union rca_addr *addr);
 int rca_nl_put_port(struct sk_buff *skb, const struct ib_device *ibdev, u32 port);
 int rca_nl_put_u64(struct sk_buff *skb, int attr, u64 value);

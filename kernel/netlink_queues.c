@@ -35,8 +35,8 @@ static int put_queue(struct sk_buff *skb, const struct rca_nl_reader *reader,
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_READERS, look.readers) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_RECORD, queue->record_size))
 		return -EMSGSIZE;
-	return rca_nl_put_owner(skb, reader->users, rca_account_uid(&ctx->account), ctx->pid,
-				ctx->comm);
+	return rca_nl_put_owner(skb, reader->users, rca_account_uid(&ctx->account),
+				pid_vnr(ctx->pid), ctx->comm);
 }
 
 static int dump_queue(struct sk_buff *skb, struct netlink_callback *cb,

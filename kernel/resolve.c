@@ -251,6 +251,16 @@ static u32 done_by_now(struct rca_id *id)
 	}
 }
 
+/* What fails may leave the id without the addresses that it was asked for. */
+static void tell(struct rca_id *id, const struct rca_pipeline *pipe, int ret)
+{
+	bool lost = ret && pipe->steps & RDMA_CM_ALT_STEP_ADDR;
+
+	rca_id_tell_op_on(id, "resolve", ret,
+			  rca_addr_is_set(&id->local) ? &id->local : &pipe->src,
+			  lost ? &pipe->dst : &id->dst);
+}
+
 /**
  * rca_resolve_locked() - do the steps of a pipeline that follow the creation of an id
  * @id: the id
@@ -284,7 +294,7 @@ int rca_resolve_locked(struct rca_id *id, const struct rca_pipeline *pipe, u32 *
 			*done |= done_by_now(id) & RDMA_CM_ALT_STEP_ROUTE;
 	}
 out:
-	rca_id_tell_op(id, "resolve", ret);
+	tell(id, pipe, ret);
 	return ret;
 }
 

@@ -142,7 +142,7 @@ static void ask_patience(struct rca_id *id)
 	int ret = id->dev->tp->ask_patience(id->lower, rca_timing_mra(&timing));
 
 	/* It fails when the peer has given up, or there is no memory for the message. */
-	rca_id_tell_op(id, "ask-patience", ret);
+	rca_id_tell_own_op(id, "ask-patience", ret);
 }
 
 static void again(struct rca_id *id)

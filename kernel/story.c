@@ -57,7 +57,7 @@ static DECLARE_WORK(telling, tell_work);
 
 static void forget(struct rca_story *story)
 {
-	put_pid(story->pid);	/* got in rca_story_tell() */
+	put_pid(story->pid);	/* got when it was copied */
 	kfree(story);
 }
 
@@ -150,7 +150,7 @@ static void tell_work(struct work_struct *work)
 		if (ops)
 			ops->tell(story->net, story);
 		put_net(story->net);	/* got in leave_untold() */
-		kfree(story);
+		forget(story);
 		cond_resched();
 	}
 	tell_losses(ops);
@@ -233,7 +233,7 @@ static void leave_untold(struct net *net, const struct rca_story *story)
 	spin_lock_irqsave(&untold_lock, flags);
 	if (copy && untold_count < RCA_UNTOLD) {
 		copy->net = get_net(net);	/* put in tell_work() */
-		copy->pid = NULL;
+		get_pid(copy->pid);	/* put in forget() */
 		list_add_tail(&copy->node, &untold);
 		untold_count++;
 		copy = NULL;

@@ -14,8 +14,8 @@ from collections import Counter
 from pathlib import Path
 
 from genl import ACK, ATTR, CMD, DUMP, HEADER, OVERRUN, REQUEST, Family, attr, module_users
-from host import (DEBUG, HERE, NOBODY, ROOT, TOOL, Running, Skip, Unexpected, connection, failures, has_listener, ids, run, same,
-                  tool, true, until)
+from host import (DEBUG, ELSEWHERE, HERE, NOBODY, ROOT, SILENT, TOOL, Running, Skip, Unexpected, connection, failures,
+                  has_listener, ids, run, same, tool, true, until)
 
 DUMPS = ("ID", "MEMBER", "QUEUE", "PORT", "FAILURE")
 HOLD = str(ROOT / "build/tests/tool/hold")
@@ -107,6 +107,34 @@ def exclusive() -> None:
     finally:
         shell("ip netns del beside")
         until("the mode is as it was", lambda: not run("rdma", "system", "set", "netns", "shared").status)
+
+
+def newest(what: str) -> dict:
+    """The last failure of that operation."""
+    return [story for story in failures() if story.get("operation") == what][-1]
+
+
+def asked() -> None:
+    """A failure has the addresses that were asked for, also where the id kept none of them."""
+    run(TOOL, "run", str(ROOT / "build/tests/tool/fail"), HERE, "1")
+    same("a port that is taken", newest("resolve")["local"].partition(":")[0], HERE)
+    run(TOOL, "run", "rping", "-s", "-a", ELSEWHERE, "-C", "1")
+    same("an address of somebody else", newest("resolve")["local"], f"{ELSEWHERE}:7174")
+    run(TOOL, "run", "ucmatose", "-b", ELSEWHERE, "-s", HERE)
+    story = newest("resolve")
+    same("a source of somebody else", (story["local"].partition(":")[0], story["peer"]), (ELSEWHERE, f"{HERE}:7471"))
+    run(TOOL, "run", "mckey", "-b", HERE, "-m", SILENT)
+    same("a group that is none", newest("join")["peer"].partition(":")[0], SILENT)
+
+
+def told_owner() -> None:
+    """Who listens knows which process it was."""
+    with Family() as listener:
+        listener.listen()
+        with Running("rping", "-s", "-a", HERE, "-C", "1") as server:
+            until("it listens", lambda: ids("-p", str(server.pid)))
+            story = listener.some()[0]
+            same("its number, and user", (story.number("PID"), story.number("UID")), (server.pid, 0))
 
 
 def hostile_name() -> None:
@@ -285,6 +313,8 @@ TESTS = (
     ("netlink: counts of all namespaces", elsewhere, True),
     ("netlink: exclusive namespaces", exclusive, False),
     ("netlink: a hostile name", hostile_name, False),
+    ("netlink: what was asked for", asked, False),
+    ("netlink: whose story it is", told_owner, False),
     ("netlink: an unread dump", unread_dump, True),
     ("netlink: many queues", many_queues, True),
     ("netlink: other PID namespaces", other_processes, True),

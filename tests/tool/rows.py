@@ -83,6 +83,9 @@ def stats() -> None:
     same("connects, replies, rejects", (grown["connect"], grown["rep"], grown["rej"]), (2, 1, 1))
     took = sum(after["microseconds"]["connect"]["buckets"])
     same("connects that were answered", took - sum(before["microseconds"]["connect"]["buckets"]), 1)
+    for step in ("address", "route", "accept"):
+        both = [sum(port["microseconds"][step]["buckets"]) for port in (before, after)]
+        true(f"{step}: it was measured", both[1] > both[0], str(both))
     text = tool("stats").out
     true("the text has them", re.search(rf"^ +rej +{after['counters']['rej']}$", text, re.M), text)
     true("a name without counts is left out", "ready-to-use" not in text, text)

@@ -49,9 +49,10 @@ enum rdma_cm_alt_nl_cmd {
  * @RDMA_CM_ALT_NL_A_CTX: u64: number of the context, which is never used again
  * @RDMA_CM_ALT_NL_A_HANDLE: u32: handle in the context
  * @RDMA_CM_ALT_NL_A_ID: u32: memberships: handle of the id
- * @RDMA_CM_ALT_NL_A_UID: u32: user that owns the context, as the reader's user namespace calls it
+ * @RDMA_CM_ALT_NL_A_UID: u32: user that owns the context, as the reader's user namespace calls
+ *	it; of a STORY, as the one that owns the network namespace does
  * @RDMA_CM_ALT_NL_A_PID: u32: process that opened the context, as the reader's PID namespace
- *	calls it; absent: it has no name there
+ *	calls it, of a STORY, as its own one does; absent: it has no name there
  * @RDMA_CM_ALT_NL_A_COMM: string: its name when it did
  * @RDMA_CM_ALT_NL_A_STATE: string: state of the id, as in tracepoints
  * @RDMA_CM_ALT_NL_A_PS: u32: port space (enum rdma_ucm_port_space)
