@@ -7,8 +7,9 @@
  *	cc async_server.c -o async_server -lrdmacm -libverbs
  *	async_server ADDRESS PORT [CLIENTS]
  *
- * Ends when so many clients, one if not said, have come and gone. For more clients at a time, and
- * one completion queue for all of them: epoll_server.
+ * Ends when so many clients, one if not said, have come and gone, or when the device goes. A client
+ * that fails does not count, and disturbs no other. For more clients at a time, and one completion
+ * queue for all of them: epoll_server.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,13 +29,16 @@ struct client {
 	struct ibv_comp_channel *completions;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
+	int broken;	/* its queue pair does nothing more */
 	char message[SIZE];
 };
 
 static struct rdma_event_channel *channel;
+static struct rdma_cm_id *listener;
 static struct client *clients[MOST];
 static int count;	/* clients that are there */
 static int gone;	/* and those that were */
+static int removed;	/* the listener's device is going */
 
 static int failed(const char *call, const char *advice)
 {
@@ -88,6 +92,7 @@ static int prepare(struct client *client)
 	return post_receive(client);
 }
 
+/* Whatever fails here is the end of this request, and of nothing else. */
 static void take_request(struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param = { .rnr_retry_count = 7 };
@@ -105,6 +110,7 @@ static void take_request(struct rdma_cm_id *id)
 		rdma_reject(id, NULL, 0);
 		free_client(client);
 	} else if (rdma_accept(id, &param)) {
+		/* As when the client gave up while its request waited here. */
 		failed("rdma_accept", "the client may have gone");
 		free_client(client);
 	} else {
@@ -119,7 +125,6 @@ static void remove_client(struct client *client)
 	for (i = 0; clients[i] != client; i++)
 		;
 	clients[i] = clients[--count];
-	gone++;
 	/* The queue pair ends what is under way; the peer has its answer already. */
 	rdma_disconnect(client->id);
 	free_client(client);
@@ -127,19 +132,36 @@ static void remove_client(struct client *client)
 
 static void take_event(enum rdma_cm_event_type type, struct rdma_cm_id *id, int status)
 {
+	struct client *client = id->context;
+
 	switch (type) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		take_request(id);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		/* Its first message may come before this event, and nothing disconnects before. */
+		if (client->broken)
+			rdma_disconnect(id);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		/* Perhaps without ESTABLISHED before: the message for that may have got lost. */
+		gone++;
+		remove_client(client);
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		fprintf(stderr, "%s, status %d\n", rdma_event_str(type), status);
+		/* The device goes when nobody has anything of it: each id of it gets the event. */
+		if (id == listener)
+			removed = 1;
+		else
+			remove_client(client);
 		break;
 	default:
-		if (type != RDMA_CM_EVENT_DISCONNECTED)
-			fprintf(stderr, "%s, status %d\n", rdma_event_str(type), status);
-		/* The listener is none of the clients. */
-		if (id->context)
-			remove_client(id->context);
+		/* ADDR_CHANGE and TIMEWAIT_EXIT: news of which nothing follows. */
+		break;
 	}
 }
 
@@ -162,6 +184,13 @@ static int take_events(void)
 	return errno == EAGAIN ? 0 : failed("rdma_get_cm_event", "the channel cannot be read");
 }
 
+/* DISCONNECTED comes, if it has not yet. */
+static void break_off(struct client *client)
+{
+	client->broken = 1;
+	rdma_disconnect(client->id);
+}
+
 /* All completions of a client: what was received goes back. */
 static void serve(struct client *client)
 {
@@ -175,10 +204,9 @@ static void serve(struct client *client)
 	if (ibv_req_notify_cq(client->cq, 0))
 		failed("ibv_req_notify_cq", "the client will not be served any more");
 	while (ibv_poll_cq(client->cq, 1, &wc) > 0) {
-		/* When it has disconnected its receive ends with an error, and an event comes. */
 		if (wc.status != IBV_WC_SUCCESS)
-			continue;
-		if (wc.opcode == IBV_WC_SEND)
+			break_off(client);
+		else if (wc.opcode == IBV_WC_SEND)
 			post_receive(client);
 		else if (rdma_post_send(client->id, NULL, client->message, wc.byte_len, client->mr,
 					IBV_SEND_SIGNALED))
@@ -206,49 +234,44 @@ static int turn(void)
 	return fds[0].revents ? take_events() : 0;
 }
 
-static struct rdma_cm_id *listen_at(struct sockaddr *addr)
+static int listen_at(struct sockaddr *addr)
 {
-	struct rdma_cm_id *listener;
-
 	channel = rdma_create_event_channel();
 	if (!channel)
-		failed("rdma_create_event_channel", "is the kernel module loaded?");
-	else if (fcntl(channel->fd, F_SETFL, O_NONBLOCK))
-		failed("fcntl", "the channel cannot be made non-blocking");
-	else if (rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP))
-		failed("rdma_create_id", "are there limits in the way?");
-	else if (rdma_bind_addr(listener, addr))
-		failed("rdma_bind_addr", "has an RDMA device here this address, is the port free?");
-	else if (rdma_listen(listener, MOST))
-		failed("rdma_listen", "does another server have the port?");
-	else
-		return listener;
-	return NULL;
+		return failed("rdma_create_event_channel", "is the kernel module loaded?");
+	if (fcntl(channel->fd, F_SETFL, O_NONBLOCK))
+		return failed("fcntl", "the channel cannot be made non-blocking");
+	if (rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP))
+		return failed("rdma_create_id", "are there limits in the way?");
+	if (rdma_bind_addr(listener, addr))
+		return failed("rdma_bind_addr",
+			      "has an RDMA device here this address, is the port free?");
+	if (rdma_listen(listener, MOST))
+		return failed("rdma_listen", "does another server have the port?");
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	int wanted = argc > 3 ? atoi(argv[3]) : 1;
-	struct rdma_cm_id *listener;
+	int wanted = argc > 3 ? atoi(argv[3]) : 1, status = 0;
 	struct addrinfo *res;
 
 	if (argc < 3 || wanted < 1 || getaddrinfo(argv[1], argv[2], NULL, &res)) {
 		fprintf(stderr, "usage: async_server ADDRESS PORT [CLIENTS]\n");
 		return 2;
 	}
-	listener = listen_at(res->ai_addr);
+	status = listen_at(res->ai_addr);
 	freeaddrinfo(res);
-	if (!listener)
+	if (status)
 		return 1;
 	printf("listening\n");
 	fflush(stdout);
-	while (gone < wanted)
-		if (turn())
-			return 1;
+	while (gone < wanted && !removed && !status)
+		status = turn();
 	printf("%d came and went\n", gone);
 	while (count)
 		remove_client(clients[0]);
 	rdma_destroy_id(listener);
 	rdma_destroy_event_channel(channel);
-	return 0;
+	return status || removed;
 }

@@ -7,7 +7,8 @@
  *	cc datagram_server.c -o datagram_server -lrdmacm -libverbs
  *	datagram_server ADDRESS PORT [DATAGRAMS]
  *
- * Ends after so many, one if not said. ADDRESS names the device, so it cannot be 0.0.0.0.
+ * Ends after so many, one if not said, or when the device goes. ADDRESS names the device, so it
+ * cannot be 0.0.0.0.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -19,7 +20,8 @@
 #include <rdma/rdma_verbs.h>
 
 #define ROOM 16		/* datagrams that may come before one is answered */
-#define SIZE 1024
+/* The largest MTU: on some devices a datagram without room for it stops the queue pair. */
+#define SIZE 4096
 /* The device puts the way back in front of each datagram. */
 #define HEADER sizeof(struct ibv_grh)
 
@@ -63,8 +65,8 @@ static int prepare(struct rdma_cm_id *listener, struct ibv_mr **mr)
 	return 0;
 }
 
-/* Tells a client where to send to. Its id has served then. */
-static int take_request(struct rdma_event_channel *channel, struct rdma_cm_id *listener)
+/* Tells a client where to send to. Its id has served then, also when the client is refused. */
+static int take_event(struct rdma_event_channel *channel, struct rdma_cm_id *listener)
 {
 	struct rdma_conn_param param = { .qp_num = listener->qp->qp_num };
 	struct rdma_cm_event *event;
@@ -75,33 +77,43 @@ static int take_request(struct rdma_event_channel *channel, struct rdma_cm_id *l
 		return failed("rdma_get_cm_event", "the channel cannot be read");
 	type = event->event;
 	id = event->id;
+	/* Before the id is destroyed: that waits for it. */
 	rdma_ack_cm_event(event);
-	if (type != RDMA_CM_EVENT_CONNECT_REQUEST) {
+	switch (type) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		if (rdma_accept(id, &param))
+			failed("rdma_accept", "the client is refused");
+		rdma_destroy_id(id);
+		return 0;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		fprintf(stderr, "%s\n", rdma_event_str(type));
-		return type == RDMA_CM_EVENT_DEVICE_REMOVAL ? -1 : 0;
+		return -1;
+	default:
+		/* ADDR_CHANGE: news of which nothing follows. */
+		return 0;
 	}
-	if (rdma_accept(id, &param))
-		failed("rdma_accept", "the client will ask again");
-	rdma_destroy_id(id);
-	return 0;
 }
 
-/* Back to the queue pair that it came from. */
+/* Back to the queue pair that it came from. Returns 1; 0 when there is no way, -1 in the end. */
 static int send_back(struct rdma_cm_id *id, struct ibv_mr *mr, struct ibv_wc *wc)
 {
 	char *datagram = (char *)(uintptr_t)wc->wr_id;
 	struct ibv_wc sent;
 	struct ibv_ah *ah;
-	int ret;
+	int ret = 1;
 
 	ah = ibv_create_ah_from_wc(id->pd, wc, (struct ibv_grh *)datagram, id->port_num);
-	if (!ah)
-		return failed("ibv_create_ah_from_wc", "is the sender's address reachable?");
-	ret = rdma_post_ud_send(id, datagram, datagram + HEADER, wc->byte_len - HEADER, mr,
-				IBV_SEND_SIGNALED, ah, wc->src_qp);
+	if (!ah) {
+		failed("ibv_create_ah_from_wc", "is the sender's address reachable?");
+		return 0;
+	}
 	/* A datagram is sent when it has left: nobody acknowledges it. */
-	if (ret || rdma_get_send_comp(id, &sent) < 0)
-		failed("rdma_post_ud_send", "has the device gone?");
+	if (rdma_post_ud_send(id, datagram, datagram + HEADER, wc->byte_len - HEADER, mr,
+			      IBV_SEND_SIGNALED, ah, wc->src_qp) ||
+	    rdma_get_send_comp(id, &sent) < 0)
+		ret = failed("rdma_post_ud_send", "has the device gone?");
+	else if (sent.status != IBV_WC_SUCCESS)
+		ret = failed(ibv_wc_status_str(sent.status), "the queue pair sends nothing more");
 	ibv_destroy_ah(ah);
 	return ret;
 }
@@ -112,7 +124,7 @@ static int serve(struct rdma_cm_id *id, struct ibv_mr *mr)
 	struct ibv_cq *cq;
 	struct ibv_wc wc;
 	void *context;
-	int n = 0;
+	int n = 0, sent;
 
 	if (!ibv_get_cq_event(id->recv_cq_channel, &cq, &context))
 		ibv_ack_cq_events(cq, 1);
@@ -124,10 +136,10 @@ static int serve(struct rdma_cm_id *id, struct ibv_mr *mr)
 			fprintf(stderr, "no datagram: %s\n", ibv_wc_status_str(wc.status));
 			return -1;
 		}
-		if (!send_back(id, mr, &wc))
-			n++;
-		if (post_receive(id, mr, (void *)(uintptr_t)wc.wr_id))
+		sent = send_back(id, mr, &wc);
+		if (sent < 0 || post_receive(id, mr, (void *)(uintptr_t)wc.wr_id))
 			return -1;
+		n += sent;
 	}
 	return n;
 }
@@ -144,7 +156,7 @@ static int run(struct rdma_event_channel *channel, struct rdma_cm_id *listener, 
 	while (wanted > 0) {
 		if (poll(fds, 2, -1) < 0)
 			return failed("poll", "cannot wait");
-		if (fds[0].revents && take_request(channel, listener))
+		if (fds[0].revents && take_event(channel, listener))
 			return -1;
 		n = fds[1].revents ? serve(listener, mr) : 0;
 		if (n < 0)

@@ -8,7 +8,9 @@
  *	cc epoll_server.c -o epoll_server -lrdmacm -libverbs
  *	epoll_server ADDRESS PORT [CLIENTS]
  *
- * Ends after so many clients, or with SIGINT or SIGTERM: then it disconnects those that are there.
+ * Ends after so many clients, or with SIGINT or SIGTERM: then it disconnects those that are there;
+ * and when the device of ADDRESS goes. With 0.0.0.0 it goes on with those that stay.
+ * A client that fails does not count.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,10 +35,13 @@ enum { EVENTS, SIGNALS, DEVICE };
 struct slot {
 	struct rdma_cm_id *id;	/* NULL: free */
 	uint32_t generation;
+	int broken;		/* its queue pair does nothing more */
 };
 
 struct device {
-	struct ibv_context *verbs;
+	struct ibv_context *verbs;	/* NULL: free */
+	int clients;
+	int removed;
 	struct ibv_comp_channel *completions;
 	struct ibv_cq *cq;
 	struct ibv_pd *pd;
@@ -44,10 +49,11 @@ struct device {
 };
 
 static struct rdma_event_channel *channel;
+static struct rdma_cm_id *listener;
 static struct device devices[DEVICES];
 static struct slot slots[MOST];
 static char (*messages)[SIZE];
-static int epoll_fd, count, gone, ended;
+static int epoll_fd, count, gone, ended, status;
 
 static int failed(const char *call, const char *advice)
 {
@@ -98,18 +104,28 @@ static void close_device(struct device *device)
 	memset(device, 0, sizeof(*device));
 }
 
-/* The device of a request; a new one is made ready. */
 static struct device *device_of(struct ibv_context *verbs)
 {
 	int i;
 
-	for (i = 0; i < DEVICES && devices[i].verbs; i++)
+	for (i = 0; i < DEVICES; i++)
 		if (devices[i].verbs == verbs)
 			return &devices[i];
-	if (i < DEVICES && !open_device(&devices[i], verbs, DEVICE + i))
-		return &devices[i];
-	if (i < DEVICES)
-		close_device(&devices[i]);
+	return NULL;
+}
+
+/* The device of a request; a new one is made ready. */
+static struct device *get_device(struct ibv_context *verbs)
+{
+	struct device *device = device_of(verbs);
+
+	if (device)
+		return device;
+	device = device_of(NULL);
+	if (device && !open_device(device, verbs, DEVICE + (device - devices)))
+		return device;
+	if (device)
+		close_device(device);
 	return NULL;
 }
 
@@ -149,9 +165,10 @@ static int let_in(struct slot *slot, const struct device *device)
 	return -1;
 }
 
+/* Whatever fails here is the end of this request, and of nothing else. */
 static void take_request(struct rdma_cm_id *id)
 {
-	struct device *device = device_of(id->verbs);
+	struct device *device = get_device(id->verbs);
 	struct slot *slot = slots;
 
 	while (slot < slots + MOST && slot->id)
@@ -159,27 +176,73 @@ static void take_request(struct rdma_cm_id *id)
 	if (device && slot < slots + MOST) {
 		slot->id = id;
 		slot->generation++;
+		slot->broken = 0;
 		id->context = slot;
 		if (!let_in(slot, device)) {
+			device->clients++;
 			count++;
 			return;
 		}
 		slot->id = NULL;
 	}
-	/* The client gets RDMA_CM_EVENT_REJECTED, with this word. */
+	/* The client gets RDMA_CM_EVENT_REJECTED, with this word, unless it has gone. */
 	rdma_reject(id, "full", sizeof("full"));
 	rdma_destroy_id(id);
 }
 
 static void remove_client(struct slot *slot)
 {
+	struct device *device = device_of(slot->id->verbs);
+
 	/* Not needed after DISCONNECTED with rdma_cm_alt; with stock it ends what is under way. */
 	rdma_disconnect(slot->id);
 	rdma_destroy_qp(slot->id);
+	/* The device goes when nobody has anything of it; before the id, which keeps it open. */
+	if (!--device->clients && device->removed)
+		close_device(device);
 	rdma_destroy_id(slot->id);
 	slot->id = NULL;
 	count--;
-	gone++;
+}
+
+static void take_event(enum rdma_cm_event_type type, struct rdma_cm_id *id, int reason)
+{
+	struct slot *slot = id->context;
+
+	switch (type) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		take_request(id);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		/* Its first message may come before this event, and nothing disconnects before. */
+		if (slot->broken)
+			rdma_disconnect(id);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		/* Perhaps without ESTABLISHED before: the message for that may have got lost. */
+		gone++;
+		remove_client(slot);
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+		fprintf(stderr, "%s, status %d\n", rdma_event_str(type), reason);
+		remove_client(slot);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		fprintf(stderr, "%s\n", rdma_event_str(type));
+		if (id == listener) {
+			ended = 1;
+			status = 1;
+		} else {
+			device_of(id->verbs)->removed = 1;
+			remove_client(slot);
+		}
+		break;
+	default:
+		/* ADDR_CHANGE and TIMEWAIT_EXIT: news of which nothing follows. */
+		break;
+	}
 }
 
 /* All events that are there. */
@@ -188,17 +251,15 @@ static int take_events(void)
 	struct rdma_cm_event *event;
 	enum rdma_cm_event_type type;
 	struct rdma_cm_id *id;
+	int reason;
 
 	while (!rdma_get_cm_event(channel, &event)) {
 		type = event->event;
 		id = event->id;
+		reason = event->status;
 		/* Before anything that destroys the id: that waits for it. */
 		rdma_ack_cm_event(event);
-		if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
-			take_request(id);
-		else if (type != RDMA_CM_EVENT_ESTABLISHED &&
-			 type != RDMA_CM_EVENT_TIMEWAIT_EXIT && id->context)
-			remove_client(id->context);
+		take_event(type, id, reason);
 	}
 	return errno == EAGAIN ? 0 : failed("rdma_get_cm_event", "the channel cannot be read");
 }
@@ -207,32 +268,38 @@ static void take_completion(const struct device *device, const struct ibv_wc *wc
 {
 	struct slot *slot = &slots[(uint32_t)wc->wr_id % MOST];
 
-	/* One that failed is followed by an event: nothing to do here. */
-	if (wc->status != IBV_WC_SUCCESS || !slot->id || name_of(slot) != wc->wr_id)
+	if (!slot->id || name_of(slot) != wc->wr_id)
 		return;
-	if (wc->opcode == IBV_WC_SEND)
+	if (wc->status != IBV_WC_SUCCESS) {
+		/* DISCONNECTED comes, if it has not yet. */
+		slot->broken = 1;
+		rdma_disconnect(slot->id);
+	} else if (wc->opcode == IBV_WC_SEND) {
 		post_receive(slot, device);
-	else if (rdma_post_send(slot->id, (void *)(uintptr_t)wc->wr_id, message_of(slot),
-				wc->byte_len, device->mr, IBV_SEND_SIGNALED))
+	} else if (rdma_post_send(slot->id, (void *)(uintptr_t)wc->wr_id, message_of(slot),
+				  wc->byte_len, device->mr, IBV_SEND_SIGNALED)) {
 		failed("rdma_post_send", "has the connection ended?");
+	}
 }
 
-static int take_completions(const struct device *device)
+static void take_completions(const struct device *device)
 {
 	struct ibv_wc wc[32];
 	struct ibv_cq *cq;
 	void *context;
 	int i, n;
 
+	/* It was ready, and has been closed since. */
+	if (!device->verbs)
+		return;
 	if (!ibv_get_cq_event(device->completions, &cq, &context))
 		ibv_ack_cq_events(cq, 1);
 	/* Asked for before the last look, none is missed. */
 	if (ibv_req_notify_cq(device->cq, 0))
-		return failed("ibv_req_notify_cq", "has the device gone?");
+		failed("ibv_req_notify_cq", "has the device gone?");
 	while ((n = ibv_poll_cq(device->cq, 32, wc)) > 0)
 		for (i = 0; i < n; i++)
 			take_completion(device, &wc[i]);
-	return n;
 }
 
 static int turn(void)
@@ -249,29 +316,26 @@ static int turn(void)
 		else if (ready[i].data.u32 == SIGNALS)
 			ended = 1;
 		else
-			ret = take_completions(&devices[ready[i].data.u32 - DEVICE]);
+			take_completions(&devices[ready[i].data.u32 - DEVICE]);
 	}
 	return ret;
 }
 
-static struct rdma_cm_id *listen_at(struct sockaddr *addr)
+static int listen_at(struct sockaddr *addr)
 {
-	struct rdma_cm_id *listener;
-
 	channel = rdma_create_event_channel();
 	if (!channel)
-		failed("rdma_create_event_channel", "is the kernel module loaded?");
-	else if (fcntl(channel->fd, F_SETFL, O_NONBLOCK) || watch(channel->fd, EVENTS))
-		failed("fcntl", "the channel cannot be waited for");
-	else if (rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP))
-		failed("rdma_create_id", "are there limits in the way?");
-	else if (rdma_bind_addr(listener, addr))
-		failed("rdma_bind_addr", "has an RDMA device here this address, is the port free?");
-	else if (rdma_listen(listener, MOST))
-		failed("rdma_listen", "does another server have the port?");
-	else
-		return listener;
-	return NULL;
+		return failed("rdma_create_event_channel", "is the kernel module loaded?");
+	if (fcntl(channel->fd, F_SETFL, O_NONBLOCK) || watch(channel->fd, EVENTS))
+		return failed("fcntl", "the channel cannot be waited for");
+	if (rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP))
+		return failed("rdma_create_id", "are there limits in the way?");
+	if (rdma_bind_addr(listener, addr))
+		return failed("rdma_bind_addr",
+			      "has an RDMA device here this address, is the port free?");
+	if (rdma_listen(listener, MOST))
+		return failed("rdma_listen", "does another server have the port?");
+	return 0;
 }
 
 static int watch_signals(void)
@@ -290,8 +354,7 @@ static int watch_signals(void)
 
 int main(int argc, char **argv)
 {
-	int i, wanted = argc > 3 ? atoi(argv[3]) : 0, status = 0;
-	struct rdma_cm_id *listener;
+	int i, wanted = argc > 3 ? atoi(argv[3]) : 0;
 	struct addrinfo *res;
 
 	if (argc < 3 || wanted < 0 || getaddrinfo(argv[1], argv[2], NULL, &res)) {
@@ -302,14 +365,17 @@ int main(int argc, char **argv)
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!messages || epoll_fd < 0 || watch_signals())
 		return 1;
-	listener = listen_at(res->ai_addr);
+	status = listen_at(res->ai_addr);
 	freeaddrinfo(res);
-	if (!listener)
+	if (status)
 		return 1;
 	printf("listening\n");
 	fflush(stdout);
-	while (!ended && !status && (!wanted || gone < wanted))
-		status = turn() ? 1 : 0;
+	while (!ended && (!wanted || gone < wanted))
+		if (turn()) {
+			status = 1;
+			break;
+		}
 	printf("%d came and went, %d were there\n", gone, count);
 	for (i = 0; i < MOST; i++)
 		if (slots[i].id)

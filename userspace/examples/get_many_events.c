@@ -2,8 +2,8 @@
 /*
  * A server that takes all events that are there with one system call: accepts
  * every connection, without a word when it is established, and ends when so many
- * have come and gone. No QPs: the numbers that it tells are none's. Clients for it:
- * connect, connect_many.
+ * have come and gone, or the device goes. No QPs: the numbers that it tells are none's.
+ * Clients for it: connect, connect_many.
  *
  *	cc get_many_events.c $(pkg-config --cflags --libs librdmacm_alt)
  *	get_many_events ADDRESS PORT COUNT
@@ -15,6 +15,9 @@
 #include <unistd.h>
 
 #define MOST 64
+
+static struct rdma_cm_id *listener;
+static int gone, removed;
 
 /* Returns whether it is a connection now. */
 static int take_request(struct rdma_cm_id *id)
@@ -35,7 +38,8 @@ static int take_request(struct rdma_cm_id *id)
 static int is_end(int type)
 {
 	return type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_UNREACHABLE ||
-	       type == RDMA_CM_EVENT_REJECTED;
+	       type == RDMA_CM_EVENT_REJECTED || type == RDMA_CM_EVENT_CONNECT_ERROR ||
+	       type == RDMA_CM_EVENT_DEVICE_REMOVAL;
 }
 
 static void add(struct rdma_cm_id **ids, int *count, struct rdma_cm_id *id)
@@ -48,11 +52,11 @@ static void add(struct rdma_cm_id **ids, int *count, struct rdma_cm_id *id)
 	ids[(*count)++] = id;
 }
 
-/* Returns how many connections have gone; those are destroyed in one call. */
+/* What has ended is destroyed in one call. */
 static int serve(struct rdma_event_channel *channel)
 {
 	struct rdma_cm_event *events[MOST];
-	struct rdma_cm_id *gone[MOST];
+	struct rdma_cm_id *ended[MOST];
 	int i, n, ends = 0;
 
 	n = rdma_alt_get_cm_events(channel, events, MOST);
@@ -60,23 +64,25 @@ static int serve(struct rdma_event_channel *channel)
 		struct rdma_cm_id *id = events[i]->id;
 		int type = events[i]->event;
 
-		if (is_end(type) ||
-		    (type == RDMA_CM_EVENT_CONNECT_REQUEST && !take_request(id)))
-			add(gone, &ends, id);
+		gone += type == RDMA_CM_EVENT_DISCONNECTED;
+		if (id == listener)
+			removed |= type == RDMA_CM_EVENT_DEVICE_REMOVAL;
+		else if (is_end(type) ||
+			 (type == RDMA_CM_EVENT_CONNECT_REQUEST && !take_request(id)))
+			add(ended, &ends, id);
 	}
 	/* Another event may be of the same id: none is destroyed before all are acknowledged. */
 	for (i = 0; i < n; i++)
 		rdma_ack_cm_event(events[i]);
-	rdma_alt_destroy_many(gone, ends, NULL);
-	return n < 0 ? n : ends;
+	rdma_alt_destroy_many(ended, ends, NULL);
+	return n < 0 ? n : 0;
 }
 
 int main(int argc, char **argv)
 {
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *listener;
 	struct addrinfo *res;
-	int count, n, gone = 0;
+	int count;
 
 	count = argc == 4 ? atoi(argv[3]) : 0;
 	if (count < 1 || getaddrinfo(argv[1], argv[2], NULL, &res)) {
@@ -91,17 +97,14 @@ int main(int argc, char **argv)
 	}
 	printf("listening\n");
 	fflush(stdout);
-	while (gone < count) {
-		n = serve(channel);
-		if (n < 0) {
+	while (gone < count && !removed)
+		if (serve(channel)) {
 			perror("rdma_alt_get_cm_events");
 			return 1;
 		}
-		gone += n;
-	}
 	printf("%d came and went\n", gone);
 	rdma_destroy_id(listener);
 	rdma_destroy_event_channel(channel);
 	freeaddrinfo(res);
-	return 0;
+	return removed;
 }

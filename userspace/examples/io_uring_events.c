@@ -2,8 +2,9 @@
 /*
  * Reads the events of a queue with io_uring, beside a timer: a server over the ioctls of
  * <rdma/rdma_cm_alt.h>, without a library between. It accepts each connection, says every second
- * how many there were, and ends when so many have come and gone. No QPs: the numbers that it tells
- * are none's, which iWARP does not take. Clients for it: connect, connect_many.
+ * how many there were, and ends when so many have come and gone, or when the device goes. No QPs:
+ * the numbers that it tells are none's, which iWARP does not take. Clients for it: connect,
+ * connect_many.
  *
  *	cc io_uring_events.c -o io_uring_events -luring
  *	io_uring_events ADDRESS PORT COUNT
@@ -34,6 +35,8 @@ struct server {
 	struct io_uring uring;
 	int device;
 	int queue;
+	__u32 listener;
+	int removed;
 	int count;
 	int gone;
 	struct rdma_cm_alt_event records[RECORDS];
@@ -81,6 +84,7 @@ static int listen_at(struct server *s, const struct addrinfo *at)
 	listen.id = bind.out_id;
 	if (ioctl(s->device, RDMA_CM_ALT_LISTEN, &listen))
 		return failed("LISTEN", errno, "does another server have the port?");
+	s->listener = listen.id;
 	return 0;
 }
 
@@ -90,8 +94,6 @@ static void destroy(struct server *s, __u32 id)
 
 	if (ioctl(s->device, RDMA_CM_ALT_DESTROY, &cmd))
 		failed("DESTROY", errno, "the id stays");
-	else
-		s->gone++;
 }
 
 static void accept_request(struct server *s, __u32 id)
@@ -121,10 +123,19 @@ static void take_record(struct server *s, const struct rdma_cm_alt_event *record
 		accept_request(s, record->id);
 		break;
 	case RDMA_CM_ALT_EVENT_DISCONNECTED:
+		s->gone++;
+		destroy(s, record->id);
+		break;
+	case RDMA_CM_ALT_EVENT_CONNECT_ERROR:
 	case RDMA_CM_ALT_EVENT_UNREACHABLE:
 	case RDMA_CM_ALT_EVENT_REJECTED:
 	case RDMA_CM_ALT_EVENT_DEVICE_REMOVAL:
+		/* The listener's own is that its device goes. */
+		s->removed |= record->id == s->listener;
 		destroy(s, record->id);
+		break;
+	default:
+		/* ADDR_CHANGE and TIMEWAIT_EXIT: news of which nothing follows. */
 		break;
 	}
 }
@@ -161,7 +172,7 @@ static int on_events(struct server *s, int bytes)
 		return failed("read of the queue", -bytes, "is it a queue of this device?");
 	for (i = 0; i < n; i++)
 		take_record(s, &s->records[i]);
-	return s->gone < s->count ? read_events(s) : 0;
+	return s->gone < s->count && !s->removed ? read_events(s) : 0;
 }
 
 static int on_timer(struct server *s)
@@ -178,7 +189,7 @@ static int run(struct server *s)
 
 	if (read_events(s) || start_timer(s))
 		return -1;
-	while (s->gone < s->count) {
+	while (s->gone < s->count && !s->removed) {
 		ret = io_uring_submit_and_wait(&s->uring, 1);
 		if (ret < 0 && ret != -EINTR)
 			return failed("io_uring_submit_and_wait", -ret, "cannot wait");
@@ -221,5 +232,5 @@ int main(int argc, char **argv)
 	io_uring_queue_exit(&s->uring);
 	close(s->queue);
 	close(s->device);
-	return 0;
+	return s->removed;
 }

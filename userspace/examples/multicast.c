@@ -2,7 +2,7 @@
 /*
  * Multicast: joins a group, and sends to it what the command line says, or prints what others send,
  * from the first one on until nothing has come for so many seconds. The local address chooses the
- * device.
+ * device. It ends, too, when the group is lost or the device goes.
  *
  *	cc multicast.c -o multicast -lrdmacm -libverbs
  *	multicast LOCAL GROUP receive SECONDS
@@ -21,7 +21,9 @@
 #include <rdma/rdma_verbs.h>
 
 #define ROOM 32
-#define SIZE 256
+#define TEXT 256
+/* The largest MTU: on some devices a datagram without room for it stops the queue pair. */
+#define SIZE 4096
 /* The device puts where it comes from in front of each datagram. */
 #define HEADER sizeof(struct ibv_grh)
 
@@ -72,38 +74,59 @@ static int prepare(struct member *m, struct sockaddr *local)
 	return 0;
 }
 
-static int join(struct member *m, struct sockaddr *group)
+/* Returns -1 when this is the end of the membership. */
+static int take_event(struct member *m)
 {
 	struct rdma_cm_event *event;
-	int ret = -1;
+	int ret = 0;
 
-	if (rdma_join_multicast(m->id, group, NULL))
-		return failed("rdma_join_multicast", "is GROUP a multicast address?");
 	if (rdma_get_cm_event(m->channel, &event))
 		return failed("rdma_get_cm_event", "the channel cannot be read");
-	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
+	switch (event->event) {
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
 		m->qp_num = event->param.ud.qp_num;
 		m->ah = ibv_create_ah(m->id->pd, &event->param.ud.ah_attr);
-		ret = m->ah ? 0 : failed("ibv_create_ah", "is the device still there?");
-	} else {
+		if (!m->ah)
+			ret = failed("ibv_create_ah", "is the device still there?");
+		break;
+	case RDMA_CM_EVENT_MULTICAST_ERROR:
 		fprintf(stderr, "%s: %s; does the fabric (a switch, a subnet manager) allow it?\n",
 			rdma_event_str(event->event), strerror(abs(event->status)));
+		ret = -1;
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		fprintf(stderr, "%s\n", rdma_event_str(event->event));
+		ret = -1;
+		break;
+	default:
+		/* ADDR_CHANGE: news of which nothing follows. */
+		break;
 	}
 	rdma_ack_cm_event(event);
 	return ret;
 }
 
+static int join(struct member *m, struct sockaddr *group)
+{
+	if (rdma_join_multicast(m->id, group, NULL))
+		return failed("rdma_join_multicast", "is GROUP a multicast address?");
+	while (!m->ah)
+		if (take_event(m))
+			return -1;
+	return 0;
+}
+
 static int send_to(struct member *m, const char *message)
 {
 	/* Not where datagrams of others come. */
-	static char text[SIZE];
-	struct ibv_mr *mr = rdma_reg_msgs(m->id, text, SIZE);
+	static char text[TEXT];
+	struct ibv_mr *mr = rdma_reg_msgs(m->id, text, TEXT);
 	struct ibv_wc wc;
 	int ret = -1;
 
 	if (!mr)
 		return failed("rdma_reg_msgs", "does ulimit -l allow it?");
-	snprintf(text, SIZE, "%s", message);
+	snprintf(text, TEXT, "%s", message);
 	if (rdma_post_ud_send(m->id, NULL, text, strlen(text) + 1, mr, IBV_SEND_SIGNALED, m->ah,
 			      m->qp_num) || rdma_get_send_comp(m->id, &wc) < 0)
 		failed("rdma_post_ud_send", "has the device gone?");
@@ -118,7 +141,10 @@ static int send_to(struct member *m, const char *message)
 /* Returns how many came, or -1. */
 static int receive(struct member *m, int seconds)
 {
-	struct pollfd fd = { .fd = m->id->recv_cq_channel->fd, .events = POLLIN };
+	struct pollfd fds[] = {
+		{ .fd = m->id->recv_cq_channel->fd, .events = POLLIN },
+		{ .fd = m->channel->fd, .events = POLLIN },
+	};
 	struct ibv_cq *cq;
 	struct ibv_wc wc;
 	void *context;
@@ -135,16 +161,19 @@ static int receive(struct member *m, int seconds)
 				fprintf(stderr, "no datagram: %s\n", ibv_wc_status_str(wc.status));
 				return -1;
 			}
-			printf("%.*s\n", SIZE, datagram + HEADER);
+			printf("%.*s\n", (int)(wc.byte_len - HEADER), datagram + HEADER);
 			n++;
 			if (rdma_post_recv(m->id, datagram, datagram, sizeof(m->datagrams[0]),
 					   m->mr))
 				return failed("rdma_post_recv", "has the device gone?");
 		}
 		/* The first one may take its time. */
-		if (poll(&fd, 1, n ? seconds * 1000 : -1) <= 0)
+		if (poll(fds, 2, n ? seconds * 1000 : -1) <= 0)
 			return n;
-		if (!ibv_get_cq_event(m->id->recv_cq_channel, &cq, &context))
+		if (fds[1].revents && take_event(m))
+			return -1;
+		if (fds[0].revents &&
+		    !ibv_get_cq_event(m->id->recv_cq_channel, &cq, &context))
 			ibv_ack_cq_events(cq, 1);
 	}
 }
@@ -180,7 +209,7 @@ int main(int argc, char **argv)
 	if (prepare(&member, local->ai_addr) || join(&member, group->ai_addr))
 		return 1;
 	status = use(&member, receives, argv + 4) ? 1 : 0;
-	if (rdma_leave_multicast(member.id, group->ai_addr)) {
+	if (rdma_leave_multicast(member.id, group->ai_addr) && !status) {
 		failed("rdma_leave_multicast", "has the device gone?");
 		status = 1;
 	}

@@ -7,7 +7,8 @@
  *	cc sync_server.c -o sync_server -lrdmacm -libverbs
  *	sync_server ADDRESS PORT TEXT [CLIENTS]
  *
- * Ends when so many clients, one if not said, have come and gone.
+ * Ends when so many clients, one if not said, have come and gone, or when the device goes. A client
+ * that fails does not count.
  */
 #include <endian.h>
 #include <errno.h>
@@ -57,7 +58,43 @@ static struct rdma_cm_id *listen_at(char *node, char *service)
 	return listener;
 }
 
-/* Until the client has gone. */
+/* The next request, with its queue pair. When one fails, the next may not. */
+static struct rdma_cm_id *take_request(struct rdma_cm_id *listener)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	while (rdma_get_request(listener, &id)) {
+		failed("rdma_get_request", "no client was let in");
+		event = listener->event;
+		/* Without an event the listener itself has failed. */
+		if (!event || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			return NULL;
+		/* It got no queue pair, as when there is too little locked memory. */
+		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+			rdma_reject(event->id, NULL, 0);
+	}
+	return id;
+}
+
+/* Until the client has gone: DISCONNECTED, or what ends a connection without that. */
+static int wait_for_end(struct rdma_cm_id *id)
+{
+	enum rdma_cm_event_type type;
+	struct rdma_cm_event *event;
+
+	do {
+		/* The channel is the id's own, as it is synchronous. */
+		if (rdma_get_cm_event(id->channel, &event))
+			return failed("rdma_get_cm_event", "the channel of the id cannot be read");
+		type = event->event;
+		printf("%s\n", rdma_event_str(type));
+		/* Before the id is destroyed: that waits for it. */
+		rdma_ack_cm_event(event);
+	} while (type == RDMA_CM_EVENT_ADDR_CHANGE);
+	return type == RDMA_CM_EVENT_DISCONNECTED ? 0 : -1;
+}
+
 static int lend(struct rdma_cm_id *id, char *text)
 {
 	struct lent lent;
@@ -66,9 +103,8 @@ static int lend(struct rdma_cm_id *id, char *text)
 		.private_data = &lent, .private_data_len = sizeof(lent),
 		.responder_resources = 1, .rnr_retry_count = 7,
 	};
-	struct rdma_cm_event *event;
 	struct ibv_mr *mr;
-	int ret = 0;
+	int ret;
 
 	mr = rdma_reg_read(id, text, strlen(text) + 1);
 	if (!mr)
@@ -76,22 +112,17 @@ static int lend(struct rdma_cm_id *id, char *text)
 	lent.addr = htobe64((uintptr_t)text);
 	lent.rkey = htobe32(mr->rkey);
 	lent.length = htobe32(strlen(text) + 1);
-	if (rdma_accept(id, &param)) {
+	if (rdma_accept(id, &param))
 		ret = failed("rdma_accept", "the client may have gone, or allows no reads");
-	} else if (rdma_get_cm_event(id->channel, &event)) {
-		/* The channel is the id's own, as it is synchronous. */
-		ret = failed("rdma_get_cm_event", "the channel of the id cannot be read");
-	} else {
-		printf("%s\n", rdma_event_str(event->event));
-		rdma_ack_cm_event(event);
-	}
+	else
+		ret = wait_for_end(id);
 	rdma_dereg_mr(mr);
 	return ret;
 }
 
 int main(int argc, char **argv)
 {
-	int clients = argc > 4 ? atoi(argv[4]) : 1, status = 0;
+	int clients = argc > 4 ? atoi(argv[4]) : 1;
 	struct rdma_cm_id *listener, *id;
 
 	if (argc < 4 || clients < 1) {
@@ -103,16 +134,14 @@ int main(int argc, char **argv)
 		return 1;
 	printf("listening\n");
 	fflush(stdout);
-	while (clients--) {
-		if (rdma_get_request(listener, &id)) {
-			failed("rdma_get_request", "no request can be taken");
-			status = 1;
+	while (clients) {
+		id = take_request(listener);
+		if (!id)
 			break;
-		}
-		if (lend(id, argv[3]))
-			status = 1;
+		if (!lend(id, argv[3]))
+			clients--;
 		rdma_destroy_ep(id);
 	}
 	rdma_destroy_ep(listener);
-	return status;
+	return clients ? 1 : 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The server of the tutorial: takes one connection, receives a message, sends it back in capital
- * letters, and ends when the client has disconnected. Documentation/tutorial.rst goes through it.
+ * The server of the tutorial: takes a connection, receives a message, sends it back in capital
+ * letters, and ends when the client has disconnected. After one that went before that it takes the
+ * next. Documentation/tutorial.rst goes through it.
  *
  *	cc tutorial_server.c -o tutorial_server -lrdmacm -libverbs
  *	tutorial_server ADDRESS PORT
@@ -9,6 +10,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <rdma/rdma_cma.h>
@@ -39,42 +41,77 @@ static struct rdma_cm_id *start(struct sockaddr *addr)
 	return NULL;
 }
 
-/* Step 2: a request; the queue pair, with a receive in it before the client may send; accept. */
-static struct rdma_cm_id *take(struct rdma_cm_id *listener, struct ibv_mr **mr)
+/* Step 2: a request. When taking one fails, the next may come all the same. */
+static struct rdma_cm_id *take(struct rdma_cm_id *listener)
+{
+	struct rdma_cm_id *id;
+
+	while (rdma_get_request(listener, &id)) {
+		failed("rdma_get_request", "is the device still there?");
+		/* What came in place of a request; nothing, if the listener itself failed. */
+		if (!listener->event || listener->event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			return NULL;
+	}
+	return id;
+}
+
+/* Step 3: the queue pair, with a receive in it before the client may send; accept. */
+static int let_in(struct rdma_cm_id *id, struct ibv_mr **mr)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 	};
 	struct rdma_conn_param param = { .rnr_retry_count = 7 };
-	struct rdma_cm_id *id;
 
-	if (rdma_get_request(listener, &id)) {
-		failed("rdma_get_request", "try again");
-		return NULL;
-	}
-	if (rdma_create_qp(id, NULL, &attr)) {
-		failed("rdma_create_qp", "does ulimit -l (locked memory) allow it?");
-		return NULL;
-	}
+	if (rdma_create_qp(id, NULL, &attr))
+		return failed("rdma_create_qp", "does ulimit -l (locked memory) allow it?");
 	*mr = rdma_reg_msgs(id, message, sizeof(message));
 	if (!*mr)
-		failed("rdma_reg_msgs", "does ulimit -l (locked memory) allow it?");
-	else if (rdma_post_recv(id, NULL, message, sizeof(message), *mr))
-		failed("rdma_post_recv", "is the queue pair large enough?");
-	else if (rdma_accept(id, &param))
-		failed("rdma_accept", "the client may have gone");
-	else
-		return id;
-	return NULL;
+		return failed("rdma_reg_msgs", "does ulimit -l (locked memory) allow it?");
+	if (rdma_post_recv(id, NULL, message, sizeof(message), *mr))
+		return failed("rdma_post_recv", "is the queue pair large enough?");
+	/* From now on its completion makes the completion channel readable. */
+	if (ibv_req_notify_cq(id->recv_cq, 0))
+		return failed("ibv_req_notify_cq", "has the device gone?");
+	if (rdma_accept(id, &param))
+		return failed("rdma_accept", "the client may have gone");
+	return 0;
 }
 
-/* Step 3: a message comes, and goes back. */
+/* Step 4: an event of the connection. Returns whether it goes on. */
+static int goes_on(struct rdma_cm_id *id)
+{
+	enum rdma_cm_event_type type;
+	struct rdma_cm_event *event;
+
+	if (rdma_get_cm_event(id->channel, &event)) {
+		failed("rdma_get_cm_event", "the channel of the id cannot be read");
+		return 0;
+	}
+	type = event->event;
+	printf("%s\n", rdma_event_str(type));
+	rdma_ack_cm_event(event);
+	/* News of the network; all others are an end: DISCONNECTED, or that the device goes. */
+	return type == RDMA_CM_EVENT_ADDR_CHANGE;
+}
+
+/* Step 5: a message comes, and goes back, unless the client goes before it has sent one. */
 static int answer(struct rdma_cm_id *id, struct ibv_mr *mr)
 {
+	struct pollfd fds[] = {
+		{ .fd = id->recv_cq_channel->fd, .events = POLLIN },
+		{ .fd = id->channel->fd, .events = POLLIN },
+	};
 	struct ibv_wc wc;
 	unsigned int i;
 
+	do {
+		if (poll(fds, 2, -1) < 0)
+			return failed("poll", "cannot wait");
+	} while (!fds[0].revents && goes_on(id));
+	if (!fds[0].revents)
+		return -1;
 	if (rdma_get_recv_comp(id, &wc) < 0)
 		return failed("rdma_get_recv_comp", "the completion queue cannot be read");
 	if (wc.status != IBV_WC_SUCCESS) {
@@ -88,23 +125,31 @@ static int answer(struct rdma_cm_id *id, struct ibv_mr *mr)
 	return 0;
 }
 
-/* Step 4: the client disconnects when it has the answer; that is better proof than a completion. */
-static int finish(struct rdma_cm_id *id)
+/* Step 6: a client from its request to its end. */
+static int serve(struct rdma_cm_id *id)
 {
-	struct rdma_cm_event *event;
+	struct ibv_mr *mr = NULL;
+	int ret;
 
-	if (rdma_get_cm_event(id->channel, &event))
-		return failed("rdma_get_cm_event", "the channel of the id cannot be read");
-	printf("%s\n", rdma_event_str(event->event));
-	rdma_ack_cm_event(event);
-	return 0;
+	ret = let_in(id, &mr);
+	if (!ret)
+		ret = answer(id, mr);
+	/* The client disconnects when it has the answer: better proof than a completion. */
+	while (!ret && goes_on(id))
+		;
+	if (id->qp)
+		rdma_destroy_qp(id);
+	if (mr)
+		rdma_dereg_mr(mr);
+	rdma_destroy_id(id);
+	return ret;
 }
 
 int main(int argc, char **argv)
 {
 	struct rdma_cm_id *listener, *id;
 	struct addrinfo *res;
-	struct ibv_mr *mr = NULL;
+	int served = 0;
 
 	if (argc != 3 || getaddrinfo(argv[1], argv[2], NULL, &res)) {
 		fprintf(stderr, "usage: tutorial_server ADDRESS PORT\n");
@@ -116,12 +161,8 @@ int main(int argc, char **argv)
 		return 1;
 	printf("listening\n");
 	fflush(stdout);
-	id = take(listener, &mr);
-	if (!id || answer(id, mr) || finish(id))
-		return 1;
-	rdma_dereg_mr(mr);
-	rdma_destroy_qp(id);
-	rdma_destroy_id(id);
+	while (!served && (id = take(listener)))
+		served = !serve(id);
 	rdma_destroy_id(listener);
-	return 0;
+	return served ? 0 : 1;
 }
