@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # The half for people; what the kernel's build system needs is in Kbuild.
 
+HERE	:= $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 KDIR	?= /lib/modules/$(shell uname -r)/build
 OUT	:= $(abspath build)
 GUESTS	:= 6.1 6.12 debug uml
@@ -20,7 +21,7 @@ help:
 	@echo '  make htmldocs            Documentation/ as web pages, into build/htmldocs/ (needs Sphinx, graphviz)'
 	@echo '  make clean               build/ away; kernels stay in the cache'
 	@echo 'Install (see Documentation/packaging.rst):'
-	@echo '  make install             the module and the rest onto this machine (PREFIX=$(PREFIX), DESTDIR)'
+	@echo '  make install             what was built, onto this machine (PREFIX=$(PREFIX), DESTDIR)'
 	@echo '  make uninstall           off it again; both also in parts: -module, -lib, -tool, -host'
 	@echo '  make install-dkms        the module for each kernel, by DKMS, instead of -module'
 	@echo '  make deb                 Debian packages, into build/deb/'
@@ -82,17 +83,32 @@ demo:
 vm: setup
 	scripts/vm $(GUEST)
 
-install: install-module install-lib install-tool install-host
+# What is in the way is told before anything is done.
+can-install = OUT='$(OUT)' KDIR='$(KDIR)' RELEASE='$(RELEASE)' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' \
+	$(HERE)scripts/packaging/can-install
+
+install:
+	@$(can-install) module lib tool host
+	$(MAKE) install-module install-lib install-tool install-host
 
 uninstall: uninstall-module uninstall-lib uninstall-tool uninstall-host
 
-install-module: module
+can-install-%:
+	@$(can-install) $*
+
+install-module: can-install-module
+	$(MAKE) -C $(KDIR) M=$(CURDIR) CONFIG_KUNIT= modules
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
 
 uninstall-module:
 	rm -f $(DESTDIR)/lib/modules/$(RELEASE)/updates/rdma_cm_alt.ko*
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
+
+install-lib: can-install-lib
+install-tool: can-install-tool
+install-host: can-install-host
+install-dkms: can-install-dkms
 
 install-lib uninstall-lib:
 	$(MAKE) -C userspace OUT=$(OUT) $(@:-lib=)
