@@ -247,6 +247,8 @@ struct rca_step rca_id_step_locked(struct rca_id *id, enum rca_input input)
 	lockdep_assert_held(&id->lock);
 	step = rca_fsm_next(old, input);
 	if (step.verdict == RCA_TAKE) {
+		if (step.next != old)
+			id->before = old;
 		WRITE_ONCE(id->state, step.next);
 		rca_stats_step(rca_device_stats(id->dev, id->port_num), old, input, step.next,
 			       &id->since);

@@ -120,6 +120,7 @@ struct rca_link {
  * @watch: what it hears of: its network device, also its neighbour, or nothing, and which bucket it
  *         is in (lock: @op and the bucket's to change it; read without)
  * @port_num: port of @dev, 0: none (as @dev)
+ * @before: the state that it left for @state (lock: @lock)
  * @op: serialises operations; @dev, @lower and all below but @bind's table entry
  * @net: network namespace (immutable; holds a reference)
  * @local: local address as far as it is known (lock: @op; immutable in a child)
@@ -157,7 +158,8 @@ struct rca_id {
 	u8 repeat : 4;
 	u16 ps;
 	u16 watch;
-	u32 port_num;
+	u16 port_num;
+	u8 before;
 	struct mutex op;
 	struct net *net;
 	union rca_addr local;

@@ -85,6 +85,7 @@ static noinline void tell_locked(struct rca_id *id, const union rca_addr *local,
 	story.pid = ctx->pid;
 	memcpy(story.comm, ctx->comm, sizeof(story.comm));
 	story.state = id->state;
+	story.before = id->before;
 	story.ps = id->ps;
 	/* Operations change addresses, and tell of themselves when they have. */
 	story.local = *local;

@@ -39,6 +39,7 @@ static int put_story(struct sk_buff *skb, const struct rca_story *story)
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_HANDLE, story->handle) ||
 	    nla_put_s32(skb, RDMA_CM_ALT_NL_A_STATUS, story->status) ||
 	    nla_put_string(skb, RDMA_CM_ALT_NL_A_STATE, rca_state_name(story->state)) ||
+	    nla_put_string(skb, RDMA_CM_ALT_NL_A_BEFORE, rca_state_name(story->before)) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_PS, story->ps) ||
 	    rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_LOCAL, &story->local) ||
 	    rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_PEER, &story->peer))

@@ -5,7 +5,7 @@
  * A dump goes through contexts in the order in which they were opened, and through each by
  * handle. What comes and goes meanwhile may be in it or not; nothing is in it twice.
  *
- * Locking: rca_id.op if it is free, else what is known without it.
+ * Locking: rca_id.op if it is free, else what is known without it; rca_id.lock.
  */
 #include "netlink_ids.h"
 
@@ -16,6 +16,7 @@
 #include "devices.h"
 #include "mcast.h"
 #include "netlink_put.h"
+#include "stats.h"
 
 /* Where a dump is: cb->args. */
 enum {
@@ -59,13 +60,25 @@ static int put_place(struct sk_buff *skb, const struct rca_id *id, const union r
 	       put_dev(skb, id);
 }
 
+/* The device of an id that is busy is known without its operation, unlike its addresses. */
+static int put_dev_of_busy(struct sk_buff *skb, struct rca_id *id)
+{
+	unsigned long flags;
+	int ret;
+
+	spin_lock_irqsave(&id->lock, flags);
+	ret = id->dev ? rca_nl_put_port(skb, id->dev->ibdev, id->port_num) : 0;
+	spin_unlock_irqrestore(&id->lock, flags);
+	return ret ?: nla_put_flag(skb, RDMA_CM_ALT_NL_A_BUSY);
+}
+
 /* A connect over TCP may hold it for seconds: who reads does not wait for that. */
 static int put_place_if_free(struct sk_buff *skb, struct rca_id *id, const union rca_addr *peer)
 {
 	int ret;
 
 	if (!mutex_trylock(&id->op))
-		return nla_put_flag(skb, RDMA_CM_ALT_NL_A_BUSY);
+		return put_dev_of_busy(skb, id);
 	ret = put_place(skb, id, peer);
 	mutex_unlock(&id->op);
 	return ret;
@@ -81,11 +94,30 @@ static int put_queue(struct sk_buff *skb, struct rca_id *id)
 	return serial ? nla_put_u32(skb, RDMA_CM_ALT_NL_A_QUEUE, serial) : 0;
 }
 
+/* Both are of one moment. */
+static int put_state(struct sk_buff *skb, struct rca_id *id)
+{
+	enum rca_state state;
+	unsigned long flags;
+	ktime_t since;
+
+	spin_lock_irqsave(&id->lock, flags);
+	state = id->state;
+	since = id->since;
+	spin_unlock_irqrestore(&id->lock, flags);
+	if (nla_put_string(skb, RDMA_CM_ALT_NL_A_STATE, rca_state_name(state)))
+		return -EMSGSIZE;
+	if (rca_stats_span(state) == RCA_SPAN_NONE)
+		return 0;
+	return rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_SINCE,
+			      ktime_to_ns(ktime_mono_to_real(since)));
+}
+
 static int put_id(struct sk_buff *skb, const struct rca_nl_reader *reader, struct rca_obj *obj)
 {
 	struct rca_id *id = rca_id_of(obj);
 
-	if (nla_put_string(skb, RDMA_CM_ALT_NL_A_STATE, rca_state_name(rca_id_state(id))) ||
+	if (put_state(skb, id) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_PS, id->ps) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_QP_TYPE, id->qp_type) ||
 	    put_queue(skb, id))

@@ -35,6 +35,7 @@ struct pid;
  * @event: type of the event
  * @status: 0; a negative errno; of a reject the peer's reason
  * @state: of the id, after it (enum rca_state)
+ * @before: the one that it left for @state
  * @ps: port space
  * @local: its address as far as it is known
  * @peer: likewise
@@ -56,6 +57,7 @@ struct rca_story {
 	u32 event;
 	int status;
 	u8 state;
+	u8 before;
 	u16 ps;
 	union rca_addr local;
 	union rca_addr peer;

@@ -76,7 +76,7 @@ enum rdma_cm_alt_nl_cmd {
  * @RDMA_CM_ALT_NL_A_VALUE: u64
  * @RDMA_CM_ALT_NL_A_BUCKETS: u64[]: number n has how many took less than 2^n us and not less than
  *	2^(n-1); the last one all above, too
- * @RDMA_CM_ALT_NL_A_BUSY: flag: an operation was under way, so addresses and device are missing
+ * @RDMA_CM_ALT_NL_A_BUSY: flag: an operation was under way, so addresses and GID are missing
  * @RDMA_CM_ALT_NL_A_QUEUE: u32: number of the queue in its context; ids: absent: it has none
  *	with a file descriptor
  * @RDMA_CM_ALT_NL_A_IDS: u32: ids whose events go to the queue; not counted above 4096
@@ -85,6 +85,9 @@ enum rdma_cm_alt_nl_cmd {
  * @RDMA_CM_ALT_NL_A_RING: u32: records of the ring, when it is mapped
  * @RDMA_CM_ALT_NL_A_READERS: u32: threads that wait in read()
  * @RDMA_CM_ALT_NL_A_RECORD: u32: bytes per record
+ * @RDMA_CM_ALT_NL_A_BEFORE: string: of failures and stories: the state that the id left for STATE
+ * @RDMA_CM_ALT_NL_A_SINCE: u64: ids: since when it waits for an answer, in ns since 1970; absent: it
+ *	waits for none
  */
 enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_UNSPEC,
@@ -122,6 +125,8 @@ enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_RING,
 	RDMA_CM_ALT_NL_A_READERS,
 	RDMA_CM_ALT_NL_A_RECORD,
+	RDMA_CM_ALT_NL_A_BEFORE,
+	RDMA_CM_ALT_NL_A_SINCE,
 	/* private: */
 	__RDMA_CM_ALT_NL_A_MAX,
 #define RDMA_CM_ALT_NL_A_MAX (__RDMA_CM_ALT_NL_A_MAX - 1)
