@@ -14,11 +14,10 @@ from collections import Counter
 from pathlib import Path
 
 from genl import ACK, ATTR, CMD, DUMP, HEADER, OVERRUN, REQUEST, Family, attr, module_users
-from host import (DEBUG, ELSEWHERE, HERE, NOBODY, ROOT, SILENT, TOOL, Running, Skip, Unexpected, connection, failures,
+from host import (DEBUG, ELSEWHERE, HERE, HOLD, NOBODY, ROOT, SILENT, TOOL, Running, Skip, Unexpected, connection, failures,
                   has_listener, ids, run, same, tool, true, until)
 
 DUMPS = ("ID", "MEMBER", "QUEUE", "PORT", "FAILURE")
-HOLD = str(ROOT / "build/tests/tool/hold")
 # Requests of the fuzzer, of root and of nobody each.
 REQUESTS = 1000 if DEBUG else 5000
 

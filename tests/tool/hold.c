@@ -4,15 +4,19 @@
  * leaves when it has them.
  * hold COUNT channels: so many event channels.
  * hold bind ADDRESS: what somebody can hear of: an id that is bound to an address.
+ * hold wait ADDRESS: a connect to an address from which no answer comes.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <rdma/rdma_cma.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { PATIENCE_MS = 100000 };
 
 static int bind_to(struct rdma_event_channel *channel, const char *ip)
 {
@@ -28,6 +32,40 @@ static int bind_to(struct rdma_event_channel *channel, const char *ip)
 	return 0;
 }
 
+static void next(struct rdma_event_channel *channel)
+{
+	struct rdma_cm_event *event;
+
+	if (rdma_get_cm_event(channel, &event) || event->status)
+		pause();
+	rdma_ack_cm_event(event);
+}
+
+static int wait_for(struct rdma_event_channel *channel, const char *host)
+{
+	struct rdma_conn_param param = { .qp_num = 1, .retry_count = 7 };
+	struct addrinfo *info;
+	struct rdma_cm_id *id;
+
+	if (getaddrinfo(host, "7471", NULL, &info) ||
+	    rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) ||
+	    rdma_resolve_addr(id, NULL, info->ai_addr, PATIENCE_MS)) {
+		perror("hold");
+		return 1;
+	}
+	next(channel);
+	if (rdma_resolve_route(id, PATIENCE_MS)) {
+		perror("hold: rdma_resolve_route");
+		return 1;
+	}
+	next(channel);
+	if (rdma_connect(id, &param)) {
+		perror("hold: rdma_connect");
+		return 1;
+	}
+	return pause();
+}
+
 int main(int argc, char **argv)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
@@ -35,6 +73,8 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "bind"))
 		return bind_to(channel, argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "wait"))
+		return wait_for(channel, argv[2]);
 	if (argc == 3 && !strcmp(argv[2], "channels")) {
 		/* This one is the first. */
 		for (int left = atoi(argv[1]); channel && --left > 0;)

@@ -21,10 +21,11 @@ TOOL = "/usr/local/sbin/rdma-cm-alt"
 DROPIN = Path("/usr/local/lib/rdma_cm_alt")
 NODE = Path("/dev/rdma_cm_alt")
 NOBODY = 65534
+HOLD = str(ROOT / "build/tests/tool/hold")
 DEBUG = os.environ.get("GUEST") == "debug"
 # Seconds that something may take which takes none.
 SOON = 60 if DEBUG else 20
-OK, BAD, USAGE, MODULE, ERROR = range(5)
+OK, BAD, USAGE, MODULE, ERROR, NONE = range(6)
 HERE, SILENT, ELSEWHERE = "10.9.0.1", "10.7.0.99", "192.0.2.77"
 
 

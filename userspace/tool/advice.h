@@ -9,7 +9,15 @@
 const char *advice_step(struct json_object *story);
 /* advice_what() - what happened, in words; until the next call */
 const char *advice_what(struct json_object *story);
-/* advice_try() - what to try: strings; @path is that of host_path(); either may be NULL */
-struct json_object *advice_try(struct json_object *story, struct json_object *path);
+/*
+ * advice_try() - what to try: strings
+ * @id: one that waits
+ * @story: what failed
+ * @path: that of host_path()
+ *
+ * Each may be NULL.
+ */
+struct json_object *advice_try(struct json_object *id, struct json_object *story,
+			       struct json_object *path);
 
 #endif /* ADVICE_H */

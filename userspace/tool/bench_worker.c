@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host.h"
+#include "address.h"
 #include "tool.h"
 
 enum { BACKLOG = 16, TIMEOUT_MS = 5000 };
@@ -191,12 +191,11 @@ static void tell(double (*took)[STEPS], long count, double all)
 void bench_worker(const char *address, long count)
 {
 	struct rdma_event_channel *channel;
-	struct sockaddr_storage addr;
+	struct address addr;
 	double (*took)[STEPS], start, ignored[STEPS];
-	char text[64];
-	int ends[2], port;
+	int ends[2];
 	uint16_t server_port;
-	const char *wrong = host_parse(address, &addr, text, sizeof(text), &port);
+	const char *wrong = address_parse(address, &addr);
 
 	if (wrong)
 		fail(TOOL_USAGE, "%s", wrong);
@@ -206,18 +205,18 @@ void bench_worker(const char *address, long count)
 	if (!fork()) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(ends[0]);
-		serve((struct sockaddr *)&addr, ends[1]);
+		serve((struct sockaddr *)&addr.addr, ends[1]);
 	}
 	close(ends[1]);
 	/* It has said why. */
 	if (read(ends[0], &server_port, sizeof(server_port)) != sizeof(server_port))
 		exit(TOOL_ERROR);
-	((struct sockaddr_in *)&addr)->sin_port = server_port;
+	((struct sockaddr_in *)&addr.addr)->sin_port = server_port;
 	channel = make_channel();
-	connect_once(channel, (struct sockaddr *)&addr, ignored);
+	connect_once(channel, (struct sockaddr *)&addr.addr, ignored);
 	start = now_us();
 	for (long i = 0; i < count; i++)
-		connect_once(channel, (struct sockaddr *)&addr, took[i]);
+		connect_once(channel, (struct sockaddr *)&addr.addr, took[i]);
 	tell(took, count, now_us() - start);
 	exit(TOOL_OK);
 }

@@ -196,22 +196,26 @@ static void check_stock(void)
 
 static void check_path(void)
 {
-	struct sockaddr_storage addr;
+	const char *wrong, *text, *address;
 	struct json_object *path;
-	const char *wrong, *text;
-	char address[64];
-	int port;
+	struct address addr;
+	char remedy[256];
 
-	wrong = host_parse(checks.address, &addr, address, sizeof(address), &port);
+	wrong = address_parse(checks.address, &addr);
 	if (wrong) {
 		say(false, "address", "numbers, or a name that the resolver knows", "%s", wrong);
 		return;
 	}
-	path = host_path(address, (struct sockaddr *)&addr);
+	address = addr.text;
+	path = host_path(&addr);
 	text = record_string(path, "route");
 	if (text) {
-		say(false, "route", "ip route get ADDRESS, and add a route", "to %s: %s", address,
-		    text);
+		if (address_is_link_local(&addr))
+			snprintf(remedy, sizeof(remedy), "with the interface: %s%%eth0", address);
+		else
+			snprintf(remedy, sizeof(remedy), "ip route get %s, and add a route",
+				 address);
+		say(false, "route", remedy, "to %s: %s", address, text);
 		json_object_put(path);
 		return;
 	}

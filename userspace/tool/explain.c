@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma-cm-alt explain: which step of something failed, why, and what to try. */
+/* rdma-cm-alt explain: what waits, which step of something failed, why, and what to try. */
+#include "explain.h"
+
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "advice.h"
+#include "advice_table.h"
 #include "host.h"
 #include "tool.h"
 
@@ -14,15 +18,24 @@ static struct {
 	const char *what;
 	long last;
 	bool by_id;
-	struct sockaddr_storage addr;
-	char address[64];
-	int port;
+	uint64_t context, handle;
+	struct address address;
 } wanted = { .last = DEFAULT_LAST };
 
 static const struct argp_option explain_options[] = {
 	{ "last", 'n', "NUMBER", 0, "Show so many failures at most (default 5)", 0 },
 	{ 0 }
 };
+
+/* CONTEXT/HANDLE; anything else is an address. */
+static bool parse_id(const char *arg)
+{
+	int end = 0;
+
+	return *arg >= '0' && *arg <= '9' && strspn(arg, "0123456789/") == strlen(arg) &&
+	       sscanf(arg, "%" SCNu64 "/%" SCNu64 "%n", &wanted.context, &wanted.handle, &end) ==
+	       2 && !arg[end];
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -33,15 +46,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'n':
 		wanted.last = strtol(arg, &end, 10);
 		if (*end || wanted.last <= 0)
-			argp_error(state, "%s is no number of failures", arg);
+			argp_error(state, "%s is no number of failures: it is 1 or more", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num)
 			argp_error(state, "one id or address at a time");
 		wanted.what = arg;
-		wanted.by_id = strspn(arg, "0123456789/") == strlen(arg) && strchr(arg, '/');
-		wrong = wanted.by_id ? NULL : host_parse(arg, &wanted.addr, wanted.address,
-							 sizeof(wanted.address), &wanted.port);
+		wanted.by_id = parse_id(arg);
+		wrong = wanted.by_id ? NULL : address_parse(arg, &wanted.address);
 		if (wrong)
 			argp_error(state, "%s; an id is CONTEXT/HANDLE, as show prints it", wrong);
 		return 0;
@@ -50,38 +62,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Whether "192.0.2.1:7471" or "[2001:db8::1]:7471" is what was asked for. */
-static bool is_peer(struct json_object *story, const char *key)
+static bool is_wanted(struct json_object *record, struct nlattr **attrs)
 {
-	const char *text = record_string(story, key);
-	size_t len = strlen(wanted.address);
-
-	if (!text)
-		return false;
-	if (*text == '[')
-		text++;
-	if (strncmp(text, wanted.address, len) || !strchr(":]", text[len]))
-		return false;
-	return !wanted.port || atoi(strrchr(text, ':') + 1) == wanted.port;
-}
-
-static bool is_wanted(struct json_object *story)
-{
-	const char *name = record_string(story, "name");
-
 	if (!wanted.what)
 		return true;
 	if (wanted.by_id)
-		return name && !strcmp(name, wanted.what);
-	return is_peer(story, "peer") || is_peer(story, "local");
+		return (uint64_t)record_number(record, "context") == wanted.context &&
+		       (uint64_t)record_number(record, "handle") == wanted.handle;
+	return address_matches(&wanted.address, attrs[RDMA_CM_ALT_NL_A_PEER]) ||
+	       address_matches(&wanted.address, attrs[RDMA_CM_ALT_NL_A_LOCAL]);
 }
 
-static void add(struct nlmsghdr *nlh, struct nlattr **attrs, void *stories)
+static void add_story(struct nlmsghdr *nlh, struct nlattr **attrs, void *stories)
 {
 	struct json_object *story = record_story(attrs);
 
 	(void)nlh;
-	if (!is_wanted(story)) {
+	if (!is_wanted(story, attrs)) {
 		json_object_put(story);
 		return;
 	}
@@ -90,106 +87,67 @@ static void add(struct nlmsghdr *nlh, struct nlattr **attrs, void *stories)
 		json_object_array_del_idx(stories, 0, 1);
 }
 
-static void print_member(struct json_object *object, const char *key, const char *label)
+/* The id that was asked for in any case; others when they wait for an answer. */
+static void add_id(struct nlmsghdr *nlh, struct nlattr **attrs, void *ids)
 {
-	const char *text = object ? record_string(object, key) : NULL;
+	struct json_object *id = record_id(attrs);
 
-	if (text)
-		printf("  %-12s %s\n", label, text);
+	(void)nlh;
+	if ((!wanted.by_id && !attrs[RDMA_CM_ALT_NL_A_SINCE]) || !is_wanted(id, attrs)) {
+		json_object_put(id);
+		return;
+	}
+	record_put(id, "waits_for", waits_for(record_string(id, "state")));
+	json_object_array_add(ids, id);
 }
 
-static void print_path(struct json_object *path)
+/* The library rejects a request that it could not accept, when the peer has gone already, too. */
+static bool is_consequence(struct json_object *story)
 {
-	const char *device = record_string(path, "device");
-
-	printf("\nThe way to %s, as it is now\n", record_string(path, "address"));
-	print_member(path, "route", "route");
-	if (json_object_object_get(path, "local"))
-		puts("  local        it is an address of this host");
-	print_member(path, "netdev", "interface");
-	print_member(path, "link", "link");
-	print_member(path, "source", "from");
-	print_member(path, "gateway", "gateway");
-	print_member(path, "neighbour", "neighbour");
-	print_member(path, "neighbour_address", "its address");
-	if (device)
-		printf("  %-12s %s/%d, %s\n", "RDMA device", device,
-		       (int)record_number(path, "port"), record_string(path, "port_state"));
-	else
-		printf("  %-12s none\n", "RDMA device");
+	return !strcmp(record_string(story, "operation") ?: "", "reject") &&
+	       !strcmp(record_string(story, "state") ?: "", "failed");
 }
 
-static void print_last(struct json_object *story)
-{
-	const char *device = record_string(story, "device");
-
-	puts("\nThe last one");
-	printf("  %-12s %s\n", "step", advice_step(story));
-	printf("  %-12s %s\n", "what", advice_what(story));
-	print_member(story, "program", "program");
-	print_member(story, "state", "state");
-	print_member(story, "local", "local");
-	print_member(story, "peer", "peer");
-	if (device)
-		printf("  %-12s %s/%d\n", "device", device, (int)record_number(story, "port"));
-	print_member(story, "gid", "GID");
-}
-
-static void print_all(struct json_object *stories, struct json_object *last,
-		      struct json_object *path, struct json_object *tries)
+static struct json_object *find_last(struct json_object *stories)
 {
 	size_t count = json_object_array_length(stories);
+	struct json_object *last = count ? json_object_array_get_idx(stories, count - 1) : NULL;
 
-	if (!count)
-		puts("Nothing failed that this host remembers (it keeps the last 256 failures).");
-	else
-		printf("The last failure%s%s%s\n", count > 1 ? "s" : "", wanted.what ? " of " : "",
-		       wanted.what ?: "");
-	for (size_t i = 0; i < count; i++) {
-		fputs("  ", stdout);
-		story_print(json_object_array_get_idx(stories, i));
+	if (!last || !is_consequence(last))
+		return last;
+	while (--count) {
+		struct json_object *story = json_object_array_get_idx(stories, count - 1);
+
+		if (json_object_equal(json_object_object_get(story, "name"),
+				      json_object_object_get(last, "name")))
+			return story;
 	}
-	if (last)
-		print_last(last);
-	if (path)
-		print_path(path);
-	count = tries ? json_object_array_length(tries) : 0;
-	if (count)
-		puts("\nTry");
-	for (size_t i = 0; i < count; i++)
-		printf("  - %s\n", json_object_get_string(json_object_array_get_idx(tries, i)));
+	return last;
 }
 
-/* The peer of the last failure, when nothing was asked for. */
-static struct json_object *find_path(struct json_object *last)
+/* The interface of a link-local address, when only what it was asked of has it. */
+static void take_scope(struct json_object *of)
 {
-	const char *peer = wanted.by_id || !wanted.what ? record_string(last, "peer") : NULL;
+	const char *peer = of ? record_string(of, "peer") : NULL;
+	struct address address;
 
-	if (wanted.what && !wanted.by_id)
-		return host_path(wanted.address, (struct sockaddr *)&wanted.addr);
-	if (!peer || host_parse(peer, &wanted.addr, wanted.address, sizeof(wanted.address),
-				&wanted.port))
+	if (peer && address_is_link_local(&wanted.address) && !address_scope(&wanted.address) &&
+	    !address_parse(peer, &address) && address_scope(&address))
+		wanted.address = address;
+}
+
+/* To what was asked for; else to the peer of what waits, or has failed. */
+static struct json_object *find_path(struct json_object *of)
+{
+	const char *peer = of ? record_string(of, "peer") : NULL;
+
+	if (wanted.what && !wanted.by_id) {
+		take_scope(of);
+		return host_path(&wanted.address);
+	}
+	if (!peer || address_parse(peer, &wanted.address))
 		return NULL;
-	return host_path(wanted.address, (struct sockaddr *)&wanted.addr);
-}
-
-static void print_json(struct json_object *stories, struct json_object *last,
-		       struct json_object *path, struct json_object *tries)
-{
-	struct json_object *all = json_object_new_object();
-
-	json_object_object_add(all, "failures", json_object_get(stories));
-	if (last) {
-		record_put(all, "step", advice_step(last));
-		record_put(all, "what", advice_what(last));
-	}
-	if (path)
-		json_object_object_add(all, "path", json_object_get(path));
-	if (tries)
-		json_object_object_add(all, "try", json_object_get(tries));
-	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY |
-					    JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(all);
+	return host_path(&wanted.address);
 }
 
 int cmd_explain(int argc, char **argv)
@@ -199,28 +157,37 @@ int cmd_explain(int argc, char **argv)
 		.parser = parse,
 		.children = common_child,
 		.args_doc = "[ADDRESS[:PORT] | CONTEXT/HANDLE]",
-		.doc = "What failed lately with an address or an id (all when not said), why, what "
-		       "the way "
-		       "there looks like now, and what to try. Status 1: something had failed.",
+		.doc = "What waits for an answer and what failed lately, of an address or an id "
+		       "(all when not said), why, what the way there looks like now, and what to "
+		       "try. Status 1: something had failed, 5: there is no such id.",
 	};
-	struct json_object *stories = json_object_new_array();
-	struct json_object *last = NULL, *path = NULL, *tries = NULL;
+	struct findings found = {
+		.ids = json_object_new_array(), .stories = json_object_new_array(),
+	};
+	struct json_object *id;
 	size_t count;
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
-	client_dump(RDMA_CM_ALT_NL_FAILURE, add, stories);
-	count = json_object_array_length(stories);
-	if (count)
-		last = json_object_array_get_idx(stories, count - 1);
-	if (last || (wanted.what && !wanted.by_id))
-		path = find_path(last);
-	tries = advice_try(last, path);
+	client_dump(RDMA_CM_ALT_NL_ID, add_id, found.ids);
+	client_dump(RDMA_CM_ALT_NL_FAILURE, add_story, found.stories);
+	found.what = wanted.what;
+	found.by_id = wanted.by_id;
+	count = json_object_array_length(found.stories);
+	found.last = find_last(found.stories);
+	id = json_object_array_get_idx(found.ids, 0);
+	if (wanted.by_id && !id && !count)
+		fail(TOOL_NONE,
+		     "there is no id %s, and no failure of one is kept (or it is another user's): "
+		     "rdma-cm-alt show ids", wanted.what);
+	found.path = find_path(id ?: found.last);
+	found.tries = advice_try(id, found.last, found.path);
 	if (options.json)
-		print_json(stories, last, path, tries);
+		explain_print_json(&found);
 	else
-		print_all(stories, last, path, tries);
-	json_object_put(tries);
-	json_object_put(path);
-	json_object_put(stories);
+		explain_print(&found);
+	json_object_put(found.tries);
+	json_object_put(found.path);
+	json_object_put(found.stories);
+	json_object_put(found.ids);
 	return count ? TOOL_BAD : TOOL_OK;
 }

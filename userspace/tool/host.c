@@ -7,7 +7,6 @@
 #include <ifaddrs.h>
 #include <infiniband/verbs.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netlink/route/link.h>
 #include <netlink/route/neighbour.h>
@@ -21,43 +20,6 @@
 
 /* More GIDs than a device has. */
 #define GIDS 1024
-
-const char *host_parse(const char *text, struct sockaddr_storage *addr, char *address, size_t len,
-		       int *port)
-{
-	static const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-	static char message[256];
-	char host[128], *colon, *end;
-	struct addrinfo *info;
-	int ret;
-
-	*port = 0;
-	snprintf(host, sizeof(host), "%s", text);
-	colon = strrchr(host, ':');
-	/* "[2001:db8::1]:7471", "192.0.2.1:7471", but not "2001:db8::1". */
-	if (colon && (colon[-1] == ']' || strchr(host, ':') == colon)) {
-		*port = strtol(colon + 1, &end, 10);
-		if (*end || *port <= 0 || *port > 65535) {
-			snprintf(message, sizeof(message), "%s is no port: it is 1 to 65535",
-				 colon + 1);
-			return message;
-		}
-		*colon = '\0';
-	}
-	if (*host == '[' && strchr(host, ']')) {
-		*strchr(host, ']') = '\0';
-		memmove(host, host + 1, strlen(host));
-	}
-	ret = getaddrinfo(host, NULL, &hints, &info);
-	if (ret) {
-		snprintf(message, sizeof(message), "%s is no address: %s", host, gai_strerror(ret));
-		return message;
-	}
-	memcpy(addr, info->ai_addr, info->ai_addrlen);
-	getnameinfo(info->ai_addr, info->ai_addrlen, address, len, NULL, 0, NI_NUMERICHOST);
-	freeaddrinfo(info);
-	return NULL;
-}
 
 static void add_gids(struct json_object *ports, struct ibv_context *context, uint32_t port_num)
 {
@@ -200,8 +162,11 @@ static void put_link(struct json_object *path, struct nl_sock *sock, int ifindex
 	rtnl_link_put(link);
 }
 
-/* A route to an address of this host leads over lo; its device is where the address is. */
-static int owner_of(struct nl_addr *address)
+/*
+ * A route to an address of this host leads over lo; its device is where the address is. 0: it is
+ * none of this host; with @scope: none there.
+ */
+static int owner_of(struct nl_addr *address, unsigned int scope)
 {
 	struct ifaddrs *list;
 	int ifindex = 0;
@@ -215,7 +180,7 @@ static int owner_of(struct nl_addr *address)
 				    in->sin_family == AF_INET6 ? (void *)&in6->sin6_addr :
 								 (void *)&in->sin_addr;
 
-		if (bytes &&
+		if (bytes && (!scope || in6->sin6_scope_id == scope) &&
 		    !memcmp(bytes, nl_addr_get_binary_addr(address), nl_addr_get_len(address)))
 			ifindex = if_nametoindex(entry->ifa_name);
 	}
@@ -244,7 +209,7 @@ static void put_route(struct json_object *path, struct nl_sock *sock, struct nl_
 	ifindex = rtnl_route_nh_get_ifindex(hop);
 	if (rtnl_route_get_type(route) == RTN_LOCAL) {
 		record_put_bool(path, "local", true);
-		ifindex = owner_of(dst) ?: ifindex;
+		ifindex = owner_of(dst, 0) ?: ifindex;
 	}
 	if (gateway)
 		record_put(path, "gateway", nl_addr2str(gateway, text, sizeof(text)));
@@ -257,26 +222,37 @@ static void put_route(struct json_object *path, struct nl_sock *sock, struct nl_
 	rtnl_route_put(route);
 }
 
-struct json_object *host_path(const char *address, const struct sockaddr *dst)
+/* The interface of a link-local address is the route. */
+static void put_scope(struct json_object *path, struct nl_sock *sock, struct nl_addr *dst,
+		      unsigned int scope)
+{
+	put_link(path, sock, scope);
+	if (owner_of(dst, scope))
+		record_put_bool(path, "local", true);
+	else
+		put_neigh(path, sock, scope, dst);
+}
+
+struct json_object *host_path(const struct address *dst)
 {
 	struct json_object *path = json_object_new_object();
-	const struct sockaddr_in6 *in6 = (const void *)dst;
-	const struct sockaddr_in *in = (const void *)dst;
+	const struct sockaddr_in6 *in6 = (const void *)&dst->addr;
+	const struct sockaddr_in *in = (const void *)&dst->addr;
 	struct nl_sock *sock = nl_socket_alloc();
+	unsigned int scope = address_scope(dst);
 	struct nl_addr *addr;
 
-	record_put(path, "address", address);
-	addr = dst->sa_family == AF_INET6 ? nl_addr_build(AF_INET6, &in6->sin6_addr, 16) :
+	record_put(path, "address", dst->text);
+	addr = in->sin_family == AF_INET6 ? nl_addr_build(AF_INET6, &in6->sin6_addr, 16) :
 					    nl_addr_build(AF_INET, &in->sin_addr, 4);
-	if (!sock || !addr || nl_connect(sock, NETLINK_ROUTE)) {
+	if (!sock || !addr || nl_connect(sock, NETLINK_ROUTE))
 		record_put(path, "route", "netlink cannot be reached");
-	} else if (dst->sa_family == AF_INET6 && in6->sin6_scope_id) {
-		/* The scope is the route. */
-		put_link(path, sock, in6->sin6_scope_id);
-		put_neigh(path, sock, in6->sin6_scope_id, addr);
-	} else {
+	else if (scope)
+		put_scope(path, sock, addr, scope);
+	else if (address_is_link_local(dst))
+		record_put(path, "route", "a link-local address needs its interface: fe80::1%eth0");
+	else
 		put_route(path, sock, addr);
-	}
 	nl_addr_put(addr);
 	nl_socket_free(sock);
 	return path;

@@ -5,7 +5,8 @@
 
 #include <json-c/json.h>
 #include <stdbool.h>
-#include <sys/socket.h>
+
+#include "address.h"
 
 /*
  * host_path() - the way to an address, as a JSON object
@@ -14,15 +15,7 @@
  * netdev, link (up or down), gateway, source, neighbour (a state of ip-neighbour(8)),
  * neighbour_address, device, port.
  */
-struct json_object *host_path(const char *address, const struct sockaddr *dst);
-
-/*
- * host_parse() - an address as people write it: numbers or a name, and a port or none
- *
- * Return: NULL; or what is wrong with it, for people.
- */
-const char *host_parse(const char *text, struct sockaddr_storage *addr, char *address, size_t len,
-		       int *port);
+struct json_object *host_path(const struct address *dst);
 
 /* The ports of RDMA devices that have a GID of a network device; each as an object. */
 struct json_object *host_ports(void);

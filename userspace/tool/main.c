@@ -125,7 +125,8 @@ static char *help_filter(int key, const char *text, void *input)
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].what);
 	fputs("\nExit status: 0 done, or all is well; 1 check or explain found something wrong;\n"
-	      "2 the command line is wrong; 3 the module is not loaded; 4 another error.\n", out);
+	      "2 the command line is wrong; 3 the module is not loaded; 4 another error;\n"
+	      "5 explain: there is no such id.\n", out);
 	fclose(out);
 	return all;
 }

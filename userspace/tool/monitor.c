@@ -36,24 +36,40 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /**
+ * story_time() - a time of day
+ * @record: what has it
+ * @key: the member, in ns since 1970
+ * @text: where
+ * @len: its room
+ *
+ * Return: @text.
+ */
+const char *story_time(struct json_object *record, const char *key, char *text, size_t len)
+{
+	uint64_t ns = json_object_get_uint64(json_object_object_get(record, key));
+	time_t seconds = ns / 1000000000;
+	size_t end = strftime(text, len, "%H:%M:%S", localtime(&seconds));
+
+	snprintf(text + end, len - end, ".%06u", (unsigned int)(ns % 1000000000 / 1000));
+	return text;
+}
+
+/**
  * story_print() - a line for something that happened
  * @story: what
  */
 void story_print(struct json_object *story)
 {
-	uint64_t ns = json_object_get_uint64(json_object_object_get(story, "time"));
 	const char *event = record_string(story, "event"), *device = record_string(story, "device");
-	time_t seconds = ns / 1000000000;
 	int status = record_number(story, "status");
 	const char *on = "", *off = "";
 	char when[32];
 
-	strftime(when, sizeof(when), "%H:%M:%S", localtime(&seconds));
 	if (options.color && status) {
 		on = "\033[31m";
 		off = "\033[0m";
 	}
-	printf("%s.%06u %s %s %s -> %s", when, (unsigned int)(ns % 1000000000 / 1000),
+	printf("%s %s %s %s -> %s", story_time(story, "time", when, sizeof(when)),
 	       record_string(story, "program") ?: "-", record_string(story, "name") ?: "-",
 	       record_string(story, "local") ?: "-", record_string(story, "peer") ?: "-");
 	if (device)

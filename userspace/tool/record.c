@@ -86,6 +86,7 @@ struct json_object *record_id(struct nlattr **attrs)
 	add_u32(record, "qpn", attrs[RDMA_CM_ALT_NL_A_QPN]);
 	add_u32(record, "queue", attrs[RDMA_CM_ALT_NL_A_QUEUE]);
 	add_u32(record, "age", attrs[RDMA_CM_ALT_NL_A_AGE]);
+	add_u64(record, "since", attrs[RDMA_CM_ALT_NL_A_SINCE]);
 	add_owner(record, attrs);
 	if (attrs[RDMA_CM_ALT_NL_A_BUSY])
 		record_put_bool(record, "busy", true);
@@ -131,6 +132,7 @@ struct json_object *record_story(struct nlattr **attrs)
 		add(record, "status",
 		    json_object_new_int((int)nla_get_u32(attrs[RDMA_CM_ALT_NL_A_STATUS])));
 	record_put(record, "state", client_string(attrs, RDMA_CM_ALT_NL_A_STATE, NULL));
+	record_put(record, "before", client_string(attrs, RDMA_CM_ALT_NL_A_BEFORE, NULL));
 	record_put(record, "ps", text_ps(client_u32(attrs, RDMA_CM_ALT_NL_A_PS, 0)));
 	add_place(record, attrs);
 	add_owner(record, attrs);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "address.h"
 #include "tool.h"
 
 static const struct column id_columns[] = {
@@ -60,14 +61,15 @@ static struct {
 	const struct kind *kind;
 	const char *state;
 	const char *device;
-	const char *address;
+	bool by_address;
+	struct address address;
 	const char *program;
 	long pid;
 } wanted = { .kind = kinds };
 
 static const struct argp_option show_options[] = {
 	{ "address", 'a', "ADDRESS", 0,
-	  "Only with this address, ours or the peer's, or what begins so", 0 },
+	  "Only with this address or network, ours or the peer's", 0 },
 	{ "device", 'd', "DEVICE", 0, "Only of this RDMA device", 0 },
 	{ "pid", 'p', "PID", 0, "Only of this process", 0 },
 	{ "program", 'c', "NAME", 0, "Only of programs with this name", 0 },
@@ -77,11 +79,15 @@ static const struct argp_option show_options[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+	const char *wrong;
 	char *end;
 
 	switch (key) {
 	case 'a':
-		wanted.address = arg;
+		wrong = address_parse_net(arg, &wanted.address);
+		if (wrong)
+			argp_error(state, "%s", wrong);
+		wanted.by_address = true;
 		return 0;
 	case 'c':
 		wanted.program = arg;
@@ -118,20 +124,13 @@ static bool has(struct json_object *record, const char *key, const char *text)
 	return !text || (value && !strcasecmp(value, text));
 }
 
-static bool begins(struct json_object *record, const char *key)
-{
-	const char *value = record_string(record, key);
-
-	if (value && *value == '[' && *wanted.address != '[')
-		value++;
-	return value && !strncmp(value, wanted.address, strlen(wanted.address));
-}
-
-static bool is_wanted(struct json_object *record)
+static bool is_wanted(struct json_object *record, struct nlattr **attrs)
 {
 	if (wanted.pid && record_number(record, "pid") != wanted.pid)
 		return false;
-	if (wanted.address && !begins(record, "local") && !begins(record, "peer"))
+	if (wanted.by_address &&
+	    !address_matches(&wanted.address, attrs[RDMA_CM_ALT_NL_A_LOCAL]) &&
+	    !address_matches(&wanted.address, attrs[RDMA_CM_ALT_NL_A_PEER]))
 		return false;
 	return has(record, "state", wanted.state) && has(record, "state", wanted.kind->state) &&
 	       has(record, "device", wanted.device) && has(record, "program", wanted.program);
@@ -142,7 +141,7 @@ static void add(struct nlmsghdr *nlh, struct nlattr **attrs, void *rows)
 	struct json_object *record = wanted.kind->record(attrs);
 
 	(void)nlh;
-	if (is_wanted(record))
+	if (is_wanted(record, attrs))
 		json_object_array_add(rows, record);
 	else
 		json_object_put(record);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <infiniband/sa.h>
 #include <infiniband/verbs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <rdma/rdma_cm_alt.h>
 #include <rdma/rdma_user_cm.h>
@@ -11,31 +12,27 @@
 
 #include "tool.h"
 
-#ifndef AF_IB
-#define AF_IB 27
-#endif
+/* The interface of a link-local address: "%eth0"; its number when there is none any more. */
+static void text_scope(unsigned int scope, char *text, size_t len)
+{
+	char name[IF_NAMESIZE];
 
-/* struct sockaddr_ib, of which glibc knows nothing. */
-struct sockaddr_gid {
-	uint16_t family;
-	uint16_t pkey;
-	uint32_t flowinfo;
-	uint8_t gid[16];
-	uint64_t sid;
-	uint64_t sid_mask;
-	uint64_t scope;
-};
+	if (!scope)
+		*text = '\0';
+	else if (if_indextoname(scope, name))
+		snprintf(text, len, "%%%s", name);
+	else
+		snprintf(text, len, "%%%u", scope);
+}
 
-/* "192.0.2.1:7471", "[2001:db8::1]:7471", "fe80::1 sid 0x...". NULL: none, or nobody's. */
+/*
+ * "192.0.2.1:7471", "[2001:db8::1]:7471", "[fe80::1%eth0]:7471", "fe80::1 sid 0x...". NULL: none,
+ * or nobody's.
+ */
 struct json_object *text_addr(const struct nlattr *attr)
 {
-	char ip[INET6_ADDRSTRLEN] = "", text[128];
-	union {
-		struct sockaddr sa;
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-		struct sockaddr_gid ib;
-	} addr = {};
+	char ip[INET6_ADDRSTRLEN] = "", scope[IF_NAMESIZE + 1], text[128];
+	union any_addr addr = {};
 	size_t len;
 
 	if (!attr)
@@ -53,7 +50,8 @@ struct json_object *text_addr(const struct nlattr *attr)
 		if (IN6_IS_ADDR_UNSPECIFIED(&addr.in6.sin6_addr) && !addr.in6.sin6_port)
 			return NULL;
 		inet_ntop(AF_INET6, &addr.in6.sin6_addr, ip, sizeof(ip));
-		snprintf(text, sizeof(text), "[%s]:%u", ip, ntohs(addr.in6.sin6_port));
+		text_scope(addr.in6.sin6_scope_id, scope, sizeof(scope));
+		snprintf(text, sizeof(text), "[%s%s]:%u", ip, scope, ntohs(addr.in6.sin6_port));
 		break;
 	case AF_IB:
 		inet_ntop(AF_INET6, addr.ib.gid, ip, sizeof(ip));

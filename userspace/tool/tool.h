@@ -5,6 +5,7 @@
 
 #include <argp.h>
 #include <json-c/json.h>
+#include <netinet/in.h>
 #include <netlink/attr.h>
 #include <rdma/rdma_cm_alt_netlink.h>
 #include <stdbool.h>
@@ -19,6 +20,7 @@ enum {
 	TOOL_USAGE,		/* the command line is wrong */
 	TOOL_MODULE,		/* the module is not there */
 	TOOL_ERROR,		/* anything else */
+	TOOL_NONE,		/* of explain: there is no such id, and no failure of one */
 };
 
 /* What was given before the subcommand. */
@@ -52,6 +54,28 @@ void record_put_bool(struct json_object *record, const char *key, bool value);
 const char *record_string(struct json_object *record, const char *key);
 int64_t record_number(struct json_object *record, const char *key);
 
+#ifndef AF_IB
+#define AF_IB 27
+#endif
+
+/* struct sockaddr_ib, of which glibc knows nothing. */
+struct sockaddr_gid {
+	uint16_t family;
+	uint16_t pkey;
+	uint32_t flowinfo;
+	uint8_t gid[16];
+	uint64_t sid;
+	uint64_t sid_mask;
+	uint64_t scope;
+};
+
+union any_addr {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_gid ib;
+};
+
 /* text.c: names of numbers. */
 struct json_object *text_addr(const struct nlattr *attr);
 const char *text_ps(uint32_t ps);
@@ -77,7 +101,8 @@ void run_setup(const char *library);
 /* bench_worker.c: one side of bench, in a process of its own. */
 void bench_worker(const char *address, long count) __attribute__((noreturn));
 
-/* monitor.c: a line for something that happened. */
+/* monitor.c: a line for something that happened, and a time of day. */
+const char *story_time(struct json_object *record, const char *key, char *text, size_t len);
 void story_print(struct json_object *story);
 
 /* The subcommands. Each gets its own name as argv[0]. */

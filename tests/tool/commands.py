@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""What rdma-cm-alt does besides: check, run, bench; its command line."""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+
+from host import (BAD, ELSEWHERE, ERROR, HERE, MODULE, NOBODY, NODE, OK, ROOT, SILENT, TOOL, USAGE, Running, ids,
+                  refused, run, same, tool, true, until)
+
+
+def checked() -> None:
+    """A host that is ready; then what can be wrong, each with its remedy."""
+    def failing(*args: str, status: int = BAD, **how) -> dict[str, str]:
+        results = tool("-j", "check", *args, status=status, **how).json
+        return {result["check"]: result["remedy"] for result in results if not result["pass"]}
+
+    same("ready", failing("10.9.0.2", status=OK), {})
+    same("no route", list(failing(ELSEWHERE)), ["route"])
+    tool("run", "ucmatose", "-s", SILENT, status=None)
+    same("a peer that is silent", list(failing(SILENT)), ["neighbour"])
+    same("no device that way", list(failing("127.0.0.1")), ["way"])
+    mode = NODE.stat().st_mode & 0o777
+    NODE.chmod(0o600)
+    try:
+        wrong = failing(uid=NOBODY)
+        true("the node", "udev rule" in wrong["node"], str(wrong))
+    finally:
+        NODE.chmod(mode)
+    subprocess.run(["ip", "link", "set", "d0", "down"], check=True)
+    try:
+        true("a port that is down", "interface up" in failing()["device"])
+    finally:
+        subprocess.run(["ip", "link", "set", "d0", "up"], check=True)
+        subprocess.run(["ip", "addr", "replace", "fd00:9::1/64", "dev", "d0", "nodad"], check=True)
+        subprocess.run(["ip", "addr", "replace", "fd00:9::2/64", "dev", "d0", "nodad"], check=True)
+    wrong = failing(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (1 << 20, 1 << 20)),
+                    uid=NOBODY)
+    true("little memory may be registered", "ulimit -l" in wrong["memlock"], str(wrong))
+
+
+def runs() -> None:
+    """`run` gives a program the library, and its exit status back."""
+    same("its status", tool("run", "sh", "-c", "exit 42", status=None).status, 42)
+    said = tool("run", "sh", "-c", "echo $LD_LIBRARY_PATH").out.strip()
+    same("the library's place", said.split(":")[0], "/usr/local/lib/rdma_cm_alt")
+    same("no program", tool("run", "/nothing/there", status=None).status, 127)
+    same("no right to run it", tool("run", "/etc/passwd", status=None).status, 126)
+    said = tool("run", "-l", "/nothing", "true", status=ERROR).err
+    true("no library", "/nothing/librdmacm.so.1" in said, said)
+    said = tool("run", "-d", "ucmatose", "-s", ELSEWHERE, status=None).text
+    true("the library's story", "rdma_cm_alt: " in said, said)
+    said = tool("run", "su", uid=NOBODY, status=ERROR).err
+    true("set-user-ID", "set-user-ID" in said, said)
+
+
+def bench() -> None:
+    """Both stacks, and a ratio."""
+    rows = {row["step"]: row for row in tool("-j", "bench", "-n", "20", "-r", "1").json}
+    same("steps", sorted(rows), ["address", "all", "connect", "disconnect", "route"])
+    for row in rows.values():
+        true("times", row["ours"] > 0 and row["stock"] > 0, str(row))
+        true("ratio", abs(row["speed"] - row["stock"] / row["ours"]) < 0.01, str(row))
+    said = tool("bench", "-n", "5", "-r", "1", "10.9.0.2").out
+    true("a table", said.count("us") >= 10 and "x" in said, said)
+    said = tool("bench", "-n", "5", "-r", "1", SILENT, status=ERROR).err
+    true("an address of nobody", "did not connect" in said, said)
+
+
+def usage() -> None:
+    """A wrong command line says what is wrong with it, and nothing else happens."""
+    wrong = {
+        ("nonsense",): "there is no command nonsense",
+        ("show", "everything"): "not everything",
+        ("show", "-p", "x"): "x is no process ID",
+        ("explain", "10.9.0.1:0"): "0 is no port",
+        ("explain", "no such host"): "is no address",
+        ("explain", "a", "b"): "is no address",
+        ("explain", "-n", "-1", HERE): "-1 is no number",
+        ("stats", "x"): "no arguments",
+        ("monitor", "x"): "no arguments",
+        ("run",): "which program?",
+        ("bench", "-n", "many"): "many is no number",
+        ("--color=blue", "show"): "not blue",
+        (): "Usage:",
+    }
+    for args, text in wrong.items():
+        said = tool(*args, status=USAGE).err
+        true(f"rdma-cm-alt {' '.join(args)}", text in said, said)
+    for name in ("show", "stats", "monitor", "explain", "check", "run", "bench"):
+        true(f"{name} --help", "Usage: rdma-cm-alt" in tool(name, "--help").out)
+    true("--version", re.match(r"rdma-cm-alt \d", tool("--version").out))
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run([TOOL, "stats"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    same("a full disk", done.returncode, ERROR)
+
+
+def completed(*words: str) -> set[str]:
+    """What bash offers for the last of the words."""
+    script = f"""
+. {ROOT}/userspace/tool/rdma-cm-alt.bash
+COMP_WORDS=(rdma-cm-alt "$@") COMP_CWORD=$#
+_rdma_cm_alt rdma-cm-alt "${{COMP_WORDS[COMP_CWORD]}}" "${{COMP_WORDS[COMP_CWORD-1]}}"
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    said = run("bash", "-c", script, "bash", *words, env={"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"})
+    same("completion says nothing besides", said.err, "")
+    return set(said.out.split())
+
+
+def completion() -> None:
+    """bash offers all commands, all options, and the ids that there are."""
+    commands = re.findall(r"^  (\w+) {2,}\w", tool("--help").out.split("Commands", 1)[1], re.M)
+    same("commands", len(commands), 7)
+    true("all of them", set(commands) <= completed(""), str(completed("")))
+    for name in commands:
+        known = set(re.findall(r"(--[a-z]+)", tool(name, "--help").out)) - {"--version"}
+        same(f"options of {name}", completed(name, "--") - {"--version"}, known)
+    same("what to show", completed("show", "l"), {"listeners"})
+    with Running("rping", "-s", "-a", HERE) as server:
+        until("it listens", lambda: ids("-s", "listen"))
+        same("processes", completed("show", "-p", ""), {str(server.pid)})
+        same("states", completed("--json", "show", "--state", "l"), {"listen"})
+        same("programs", completed("monitor", "-c", ""), {"rping"})
+        same("ids", completed("explain", ids()[0]["name"]), {ids()[0]["name"]})
+
+
+def colours() -> None:
+    """Only on terminals, or when it is asked for."""
+    refused()
+    true("none in a pipe", "\033" not in tool("explain", status=BAD).out)
+    true("always", "\033" in tool("--color=always", "explain", status=BAD).out)
+    on_terminal = run("script", "-qec", f"{TOOL} explain", "/dev/null").out
+    true("on a terminal", "\033[31m" in on_terminal, on_terminal)
+
+
+def no_module() -> None:
+    """Without the module each command says so."""
+    subprocess.run(["rmmod", "rdma_cm_alt"], check=True)
+    try:
+        for name in ("show", "stats", "monitor", "explain", "bench"):
+            said = tool(name, status=MODULE).err
+            true(name, "modprobe rdma_cm_alt" in said, said)
+        said = tool("run", "true", status=MODULE).err
+        true("run", "modprobe rdma_cm_alt" in said, said)
+        results = tool("-j", "check", status=MODULE).json
+        same("check", [result["pass"] for result in results if result["check"] == "module"], [False])
+    finally:
+        subprocess.run(["bash", "-c", ". tests/lib/rig.sh && rig_load"], check=True, cwd=ROOT)
+
+
+TESTS = (
+    ("is this host ready?", checked, False),
+    ("programs are run", runs, False),
+    ("a quick comparison", bench, False),
+    ("wrong command lines", usage, False),
+    ("completion", completion, False),
+    ("colours", colours, False),
+    ("without the module", no_module, True),
+)
