@@ -18,14 +18,14 @@ static struct {
 	char address[NI_MAXHOST];
 	const char *library;
 	long count, rounds;
-	bool worker;
+	const char *worker;	/* the stack that this process measures */
 } wanted = { .library = TOOL_DROPIN, .count = DEFAULT_COUNT, .rounds = DEFAULT_ROUNDS };
 
 static const struct argp_option bench_options[] = {
 	{ "count", 'n', "NUMBER", 0, "Connections in a round (default 200)", 0 },
 	{ "rounds", 'r', "NUMBER", 0, "Rounds of each, in turn (default 3)", 0 },
 	{ "library", 'l', "DIRECTORY", 0, "Where the drop-in librdmacm.so.1 is", 0 },
-	{ "worker", KEY_WORKER, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "worker", KEY_WORKER, "STACK", OPTION_HIDDEN, NULL, 0 },
 	{ 0 }
 };
 
@@ -41,6 +41,9 @@ static long parse_number(const char *arg, struct argp_state *state)
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+	struct address address;
+	const char *wrong;
+
 	switch (key) {
 	case 'n':
 		wanted.count = parse_number(arg, state);
@@ -52,12 +55,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		wanted.library = arg;
 		return 0;
 	case KEY_WORKER:
-		wanted.worker = true;
+		wanted.worker = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num)
 			argp_error(state, "one address at a time");
-		snprintf(wanted.address, sizeof(wanted.address), "%s", arg);
+		wrong = address_parse(arg, &address);
+		if (wrong)
+			argp_error(state, "%s", wrong);
+		if (address.port)
+			argp_error(state, "%s has a port: bench takes one of its own", arg);
+		snprintf(wanted.address, sizeof(wanted.address), "%s", address.text);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -117,8 +125,8 @@ static struct json_object *run_worker(bool ours)
 		if (ours)
 			run_setup(wanted.library);
 		snprintf(count, sizeof(count), "%ld", wanted.count);
-		execl("/proc/self/exe", "rdma-cm-alt", "bench", "--worker", "-n", count,
-		      wanted.address, NULL);
+		execl("/proc/self/exe", "rdma-cm-alt", "bench", ours ? "--worker=ours" :
+		      "--worker=stock", "-n", count, wanted.address, NULL);
 		_exit(127);
 	}
 	close(ends[1]);
@@ -128,6 +136,9 @@ static struct json_object *run_worker(bool ours)
 	if (said)
 		fclose(said);
 	waitpid(pid, &status, 0);
+	/* It has said why. */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == BENCH_LIBRARY)
+		exit(TOOL_ERROR);
 	return status || !*line ? NULL : json_tokener_parse(line);
 }
 
@@ -206,7 +217,7 @@ int cmd_bench(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	if (wanted.worker)
-		bench_worker(wanted.address, wanted.count);
+		bench_worker(wanted.address, wanted.count, !strcmp(wanted.worker, "ours"));
 	if (access("/sys/module/rdma_cm_alt", F_OK))
 		fail(TOOL_MODULE, "the module is not loaded: modprobe rdma_cm_alt");
 	if (!*wanted.address)
@@ -218,8 +229,8 @@ int cmd_bench(int argc, char **argv)
 		printf("%ld rounds of %ld connections to %s and back, both ends on this host\n",
 		       wanted.rounds, wanted.count, wanted.address);
 	for (long i = 0; i < wanted.rounds; i++) {
-		struct json_object *one = run_worker(true),
-				   *two = beside ? run_worker(false) : NULL;
+		struct json_object *two = beside ? run_worker(false) : NULL,
+				   *one = run_worker(true);
 
 		if (!one || (beside && !two))
 			fail(TOOL_ERROR, "%s did not connect to %s", one ? "stock" : "rdma_cm_alt",

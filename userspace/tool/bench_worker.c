@@ -36,12 +36,34 @@ static struct {
 	CM_CALLS(DECLARE)
 } cm;
 
-static void find_calls(void)
+/* A figure of one stack for the other's would be worse than none. Only ours has this call. */
+static void check_library(void *library, bool ours)
+{
+	void *call = dlsym(library, "rdma_create_id");
+	bool is_ours = dlsym(library, "rdma_alt_connect");
+	const char *file = "librdmacm.so.1";
+	Dl_info info;
+
+	if (call && dladdr(call, &info) && info.dli_fname)
+		file = info.dli_fname;
+	if (is_ours && !ours)
+		fail(BENCH_LIBRARY,
+		     "%s, which the loader finds first, is rdma_cm_alt's own library, so there is no "
+		     "stock one to compare with: start bench without 'rdma-cm-alt run', LD_PRELOAD "
+		     "and LD_LIBRARY_PATH, and have librdmacm1 where it belongs", file);
+	if (!is_ours && ours)
+		fail(BENCH_LIBRARY,
+		     "%s is not rdma_cm_alt's library: start bench without LD_PRELOAD, and with the "
+		     "directory of the drop-in as --library", file);
+}
+
+static void find_calls(bool ours)
 {
 	void *library = dlopen("librdmacm.so.1", RTLD_NOW);
 
 	if (!library)
 		fail(TOOL_ERROR, "%s; install librdmacm1", dlerror());
+	check_library(library, ours);
 #define FIND(name)								\
 	cm.name = (__typeof__(name) *)dlsym(library, #name);			\
 	if (!cm.name)								\
@@ -185,10 +207,11 @@ static void tell(double (*took)[STEPS], long count, double all)
  * bench_worker() - measure
  * @address: of this host, on an RDMA device
  * @count: connections
+ * @ours: over rdma_cm_alt; else over the stock stack
  *
  * Prints an object: medians of each step, and the mean of all together, in us. Does not return.
  */
-void bench_worker(const char *address, long count)
+void bench_worker(const char *address, long count, bool ours)
 {
 	struct rdma_event_channel *channel;
 	struct address addr;
@@ -199,7 +222,7 @@ void bench_worker(const char *address, long count)
 
 	if (wrong)
 		fail(TOOL_USAGE, "%s", wrong);
-	find_calls();
+	find_calls(ours);
 	took = calloc(count, sizeof(*took));
 	must(!took || pipe(ends), "pipe");
 	if (!fork()) {

@@ -9,7 +9,7 @@
 
 static struct {
 	bool failures;
-	const char *program;
+	struct filter filter;
 } wanted;
 
 static const struct argp_option monitor_options[] = {
@@ -25,7 +25,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		wanted.failures = true;
 		return 0;
 	case 'c':
-		wanted.program = arg;
+		filter_program(&wanted.filter, arg, state);
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "there are no arguments");
@@ -83,7 +83,6 @@ void story_print(struct json_object *story)
 static void tell(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
 {
 	struct json_object *story = record_story(attrs);
-	const char *program = record_string(story, "program");
 
 	(void)nlh;
 	(void)arg;
@@ -91,7 +90,7 @@ static void tell(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
 		json_object_put(story);
 		return;
 	}
-	if (!wanted.program || (program && !strcmp(program, wanted.program))) {
+	if (filter_matches(&wanted.filter, story)) {
 		if (options.json)
 			puts(json_object_to_json_string_ext(story, JSON_C_TO_STRING_NOSLASHESCAPE));
 		else

@@ -21,7 +21,19 @@ static void add_u64(struct json_object *record, const char *key, const struct nl
 	add(record, key, attr ? json_object_new_uint64(nla_get_u64(attr)) : NULL);
 }
 
-/* A program gives itself its name, and may want to write over what a terminal shows. */
+/**
+ * record_name_program() - make a name fit for a terminal
+ * @name: the name
+ *
+ * A program gives itself its name, and may want to write over what a terminal shows.
+ */
+void record_name_program(char *name)
+{
+	for (char *pos = name; *pos; pos++)
+		if (*pos < ' ' || *pos > '~')
+			*pos = '?';
+}
+
 static void add_program(struct json_object *record, const char *comm)
 {
 	char name[32];
@@ -29,9 +41,7 @@ static void add_program(struct json_object *record, const char *comm)
 	if (!comm)
 		return;
 	snprintf(name, sizeof(name), "%s", comm);
-	for (char *pos = name; *pos; pos++)
-		if (*pos < ' ' || *pos > '~')
-			*pos = '?';
+	record_name_program(name);
 	record_put(record, "program", name);
 }
 
@@ -49,6 +59,12 @@ static void add_place(struct json_object *record, struct nlattr **attrs)
 	record_put(record, "device", client_string(attrs, RDMA_CM_ALT_NL_A_DEV, NULL));
 	add_u32(record, "port", attrs[RDMA_CM_ALT_NL_A_PORT]);
 	add(record, "gid", text_gid(attrs[RDMA_CM_ALT_NL_A_SGID]));
+}
+
+static void add_busy(struct json_object *record, struct nlattr **attrs)
+{
+	if (attrs[RDMA_CM_ALT_NL_A_BUSY])
+		record_put_bool(record, "busy", true);
 }
 
 /* What tables and people call it: CONTEXT/HANDLE. */
@@ -88,8 +104,7 @@ struct json_object *record_id(struct nlattr **attrs)
 	add_u32(record, "age", attrs[RDMA_CM_ALT_NL_A_AGE]);
 	add_u64(record, "since", attrs[RDMA_CM_ALT_NL_A_SINCE]);
 	add_owner(record, attrs);
-	if (attrs[RDMA_CM_ALT_NL_A_BUSY])
-		record_put_bool(record, "busy", true);
+	add_busy(record, attrs);
 	return record;
 }
 
@@ -101,6 +116,7 @@ struct json_object *record_member(struct nlattr **attrs)
 	add_place(record, attrs);
 	add_u32(record, "age", attrs[RDMA_CM_ALT_NL_A_AGE]);
 	add_owner(record, attrs);
+	add_busy(record, attrs);
 	return record;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* rdma-cm-alt show: ids, listeners, queues and memberships. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "address.h"
@@ -51,7 +50,7 @@ static const struct kind {
 	const char *state;	/* only what is in it */
 } kinds[] = {
 	{ "ids", RDMA_CM_ALT_NL_ID, record_id, id_columns, COUNT(id_columns), NULL },
-	{ "listeners", RDMA_CM_ALT_NL_ID, record_id, id_columns, COUNT(id_columns), "LISTEN" },
+	{ "listeners", RDMA_CM_ALT_NL_ID, record_id, id_columns, COUNT(id_columns), "listen" },
 	{ "queues", RDMA_CM_ALT_NL_QUEUE, record_queue, queue_columns, COUNT(queue_columns), NULL },
 	{ "members", RDMA_CM_ALT_NL_MEMBER, record_member, member_columns,
 	  COUNT(member_columns), NULL },
@@ -59,28 +58,40 @@ static const struct kind {
 
 static struct {
 	const struct kind *kind;
-	const char *state;
-	const char *device;
+	struct filter filter;
 	bool by_address;
 	struct address address;
-	const char *program;
-	long pid;
 } wanted = { .kind = kinds };
 
 static const struct argp_option show_options[] = {
 	{ "address", 'a', "ADDRESS", 0,
 	  "Only with this address or network, ours or the peer's", 0 },
-	{ "device", 'd', "DEVICE", 0, "Only of this RDMA device", 0 },
+	{ "device", 'd', "DEVICE[/PORT]", 0, "Only of this RDMA device, or of its port", 0 },
 	{ "pid", 'p', "PID", 0, "Only of this process", 0 },
 	{ "program", 'c', "NAME", 0, "Only of programs with this name", 0 },
 	{ "state", 's', "STATE", 0, "Only ids in this state", 0 },
 	{ 0 }
 };
 
+/* What is asked for must be able to have it. */
+static void check_kind(struct argp_state *state)
+{
+	const struct filter *filter = &wanted.filter;
+	bool is_queues = wanted.kind->cmd == RDMA_CM_ALT_NL_QUEUE;
+
+	if (filter->state && wanted.kind->cmd != RDMA_CM_ALT_NL_ID)
+		argp_error(state, "%s have no state: -s is for ids", wanted.kind->name);
+	if (filter->state && wanted.kind->state && strcmp(filter->state, wanted.kind->state))
+		argp_error(state, "listeners are in the state %s, and in no other: show ids -s %s",
+			   wanted.kind->state, filter->state);
+	if (is_queues && (wanted.by_address || *filter->device))
+		argp_error(state, "queues have no %s: -c and -p are for them",
+			   wanted.by_address ? "address" : "device");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	const char *wrong;
-	char *end;
 
 	switch (key) {
 	case 'a':
@@ -90,18 +101,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		wanted.by_address = true;
 		return 0;
 	case 'c':
-		wanted.program = arg;
+		filter_program(&wanted.filter, arg, state);
 		return 0;
 	case 'd':
-		wanted.device = arg;
+		filter_device(&wanted.filter, arg, state);
 		return 0;
 	case 'p':
-		wanted.pid = strtol(arg, &end, 10);
-		if (*end || wanted.pid <= 0)
-			argp_error(state, "%s is no process ID", arg);
+		filter_pid(&wanted.filter, arg, state);
 		return 0;
 	case 's':
-		wanted.state = arg;
+		filter_state(&wanted.filter, arg, state);
 		return 0;
 	case ARGP_KEY_ARG:
 		wanted.kind = NULL;
@@ -112,28 +121,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "it shows ids, listeners, queues or members, not %s",
 				   arg);
 		return 0;
+	case ARGP_KEY_END:
+		check_kind(state);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static bool has(struct json_object *record, const char *key, const char *text)
-{
-	const char *value = record_string(record, key);
-
-	return !text || (value && !strcasecmp(value, text));
-}
-
 static bool is_wanted(struct json_object *record, struct nlattr **attrs)
 {
-	if (wanted.pid && record_number(record, "pid") != wanted.pid)
-		return false;
+	const char *state = record_string(record, "state");
+
 	if (wanted.by_address &&
 	    !address_matches(&wanted.address, attrs[RDMA_CM_ALT_NL_A_LOCAL]) &&
 	    !address_matches(&wanted.address, attrs[RDMA_CM_ALT_NL_A_PEER]))
 		return false;
-	return has(record, "state", wanted.state) && has(record, "state", wanted.kind->state) &&
-	       has(record, "device", wanted.device) && has(record, "program", wanted.program);
+	if (wanted.kind->state && (!state || strcmp(state, wanted.kind->state)))
+		return false;
+	return filter_matches(&wanted.filter, record);
 }
 
 static void add(struct nlmsghdr *nlh, struct nlattr **attrs, void *rows)

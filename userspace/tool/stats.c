@@ -34,6 +34,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		argp_error(state, "there are no arguments");
 		return 0;
+	case ARGP_KEY_END:
+		if (options.json && wanted.prometheus)
+			argp_error(state, "either --json or --prometheus");
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

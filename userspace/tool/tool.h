@@ -43,7 +43,23 @@ uint32_t client_u32(struct nlattr **attrs, int attr, uint32_t otherwise);
 uint64_t client_u64(struct nlattr **attrs, int attr, uint64_t otherwise);
 const char *client_string(struct nlattr **attrs, int attr, const char *otherwise);
 
+/* filter.c: what a record must have; they complain of what none can have. */
+struct filter {
+	const char *program;
+	const char *state;
+	char device[64];
+	int port;
+	long pid;
+};
+
+void filter_program(struct filter *filter, const char *arg, struct argp_state *state);
+void filter_state(struct filter *filter, const char *arg, struct argp_state *state);
+void filter_device(struct filter *filter, const char *arg, struct argp_state *state);
+void filter_pid(struct filter *filter, const char *arg, struct argp_state *state);
+bool filter_matches(const struct filter *filter, struct json_object *record);
+
 /* record.c: messages as JSON objects. */
+void record_name_program(char *name);
 struct json_object *record_id(struct nlattr **attrs);
 struct json_object *record_member(struct nlattr **attrs);
 struct json_object *record_queue(struct nlattr **attrs);
@@ -99,7 +115,8 @@ void table_print(struct json_object *rows, const struct column *columns, int cou
 void run_setup(const char *library);
 
 /* bench_worker.c: one side of bench, in a process of its own. */
-void bench_worker(const char *address, long count) __attribute__((noreturn));
+enum { BENCH_LIBRARY = 100 };	/* it ends so: the library is not that of the stack */
+void bench_worker(const char *address, long count, bool ours) __attribute__((noreturn));
 
 /* monitor.c: a line for something that happened, and a time of day. */
 const char *story_time(struct json_object *record, const char *key, char *text, size_t len);
