@@ -15,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
+import members  # noqa: E402
 from stacks import ROOT  # noqa: E402
 
 TOOL = "/usr/local/sbin/rdma-cm-alt"
@@ -97,6 +98,7 @@ def run(*args: str, uid: int = 0, netns: str = "", **more) -> Said:
 def tool(*args: str, status: int | None = OK, uid: int = 0, netns: str = "", **more) -> Said:
     """rdma-cm-alt, which has to end with this status."""
     said = run(TOOL, *args, uid=uid, netns=netns, **more)
+    members.note(args, said.out)
     if status is not None and said.status != status:
         raise Unexpected(f"rdma-cm-alt {' '.join(args)}: status {said.status}, not {status}\n"
                          f"{said.text}")
@@ -189,10 +191,14 @@ def failures(*more: str, **how) -> list[dict]:
     return tool("-j", "explain", "-n", "10000", *more, status=None, **how).json["failures"]
 
 
+# nlctrl's group "notify", number 16, among the groups of a socket.
+NOTIFY = 1 << 15
+
+
 def has_listener(pid: int) -> bool:
-    """Whether a process is a member of a netlink group. libnl makes the port's low 22 bits of it."""
+    """Whether a process is a member of the module's group. libnl makes the port's low 22 bits of its number."""
     for line in Path("/proc/net/netlink").read_text().splitlines()[1:]:
         cells = line.split()
-        if int(cells[2]) & (1 << 22) - 1 == pid and int(cells[3], 16):
+        if int(cells[2]) & (1 << 22) - 1 == pid and int(cells[3], 16) & ~NOTIFY:
             return True
     return False

@@ -5,6 +5,7 @@
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tool.h"
 
@@ -14,19 +15,36 @@
 struct receiver {
 	message_fn fn;
 	void *arg;
+	bool gone;	/* the family is */
 };
+
+/* What generic netlink tells of families: whether ours has gone. */
+static bool is_farewell(struct nlmsghdr *nlh)
+{
+	struct nlattr *attrs[CTRL_ATTR_MAX + 1];
+	struct genlmsghdr *hdr = nlmsg_data(nlh);
+
+	return hdr->cmd == CTRL_CMD_DELFAMILY &&
+	       genlmsg_parse(nlh, 0, attrs, CTRL_ATTR_MAX, NULL) >= 0 &&
+	       attrs[CTRL_ATTR_FAMILY_NAME] &&
+	       !strcmp(nla_get_string(attrs[CTRL_ATTR_FAMILY_NAME]), RDMA_CM_ALT_NL_FAMILY);
+}
 
 static int receive(struct nl_msg *msg, void *arg)
 {
 	struct nlattr *attrs[RDMA_CM_ALT_NL_A_MAX + 1];
 	struct receiver *receiver = arg;
 
+	if (nlmsg_hdr(msg)->nlmsg_type == GENL_ID_CTRL) {
+		receiver->gone |= is_farewell(nlmsg_hdr(msg));
+		return NL_OK;
+	}
 	if (genlmsg_parse(nlmsg_hdr(msg), 0, attrs, RDMA_CM_ALT_NL_A_MAX, NULL) >= 0)
 		receiver->fn(nlmsg_hdr(msg), attrs, receiver->arg);
 	return NL_OK;
 }
 
-static struct nl_sock *open_family(int *family, struct receiver *receiver)
+static struct nl_sock *open_socket(struct receiver *receiver)
 {
 	struct nl_sock *sock = nl_socket_alloc();
 	int ret;
@@ -36,12 +54,18 @@ static struct nl_sock *open_family(int *family, struct receiver *receiver)
 	ret = genl_connect(sock);
 	if (ret)
 		fail(TOOL_ERROR, "generic netlink cannot be reached: %s", nl_geterror(ret));
-	*family = genl_ctrl_resolve(sock, RDMA_CM_ALT_NL_FAMILY);
-	if (*family < 0)
-		fail(TOOL_MODULE, "the module is not loaded: modprobe rdma_cm_alt");
 	nl_socket_set_msg_buf_size(sock, ROOM);
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, receive, receiver);
 	return sock;
+}
+
+static int resolve_family(struct nl_sock *sock)
+{
+	int family = genl_ctrl_resolve(sock, RDMA_CM_ALT_NL_FAMILY);
+
+	if (family < 0)
+		fail(TOOL_MODULE, "the module is not loaded: modprobe rdma_cm_alt");
+	return family;
 }
 
 /**
@@ -52,11 +76,12 @@ static struct nl_sock *open_family(int *family, struct receiver *receiver)
  */
 void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg)
 {
-	struct receiver receiver = { fn, arg };
+	struct receiver receiver = { .fn = fn, .arg = arg };
 	struct nl_sock *sock;
 	int family, ret;
 
-	sock = open_family(&family, &receiver);
+	sock = open_socket(&receiver);
+	family = resolve_family(sock);
 	ret = genl_send_simple(sock, family, cmd, RDMA_CM_ALT_NL_VERSION, NLM_F_DUMP);
 	if (ret >= 0)
 		ret = nl_recvmsgs_default(sock);
@@ -65,34 +90,44 @@ void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg)
 	nl_socket_free(sock);
 }
 
+static void join(struct nl_sock *sock, int group)
+{
+	int ret = group < 0 ? group : nl_socket_add_membership(sock, group);
+
+	if (ret == -NLE_PERM)
+		fail(TOOL_ERROR, "only who has CAP_NET_ADMIN sees what happens: try sudo");
+	if (ret < 0)
+		fail(TOOL_ERROR, "the module does not tell what happens: %s", nl_geterror(ret));
+}
+
 /**
- * client_listen() - read what happens from now on
+ * client_listen() - read what happens from now on, until the module is unloaded
  * @fn: called for each message
  * @arg: for it
  */
 void client_listen(message_fn fn, void *arg)
 {
-	struct receiver receiver = { fn, arg };
-	struct nl_sock *sock;
-	int family, ret;
+	struct receiver receiver = { .fn = fn, .arg = arg }, nobody = {};
+	struct nl_sock *sock = open_socket(&receiver), *asker = open_socket(&nobody);
+	int ret;
 
-	sock = open_family(&family, &receiver);
-	ret = genl_ctrl_resolve_grp(sock, RDMA_CM_ALT_NL_FAMILY, RDMA_CM_ALT_NL_GROUP);
-	if (ret >= 0)
-		ret = nl_socket_add_membership(sock, ret);
-	if (ret == -NLE_PERM)
-		fail(TOOL_ERROR, "only who has CAP_NET_ADMIN sees what happens: try sudo");
-	if (ret < 0)
-		fail(TOOL_ERROR, "the module does not tell what happens: %s", nl_geterror(ret));
+	/* In this order: the module may go at any time, and then one of both tells. */
+	join(sock, genl_ctrl_resolve_grp(sock, "nlctrl", "notify"));
+	resolve_family(asker);
+	join(sock, genl_ctrl_resolve_grp(asker, RDMA_CM_ALT_NL_FAMILY, RDMA_CM_ALT_NL_GROUP));
 	nl_socket_disable_seq_check(sock);
-	for (;;) {
+	while (!receiver.gone) {
 		ret = nl_recvmsgs_default(sock);
-		/* The socket was full. */
-		if (ret == -NLE_NOMEM)
+		/* The socket was full: also the farewell may be lost. */
+		if (ret == -NLE_NOMEM) {
 			warn("some of it was lost: it came faster than it was read");
-		else if (ret < 0)
+			resolve_family(asker);
+		} else if (ret < 0) {
 			fail(TOOL_ERROR, "the module does not tell any more: %s", nl_geterror(ret));
+		}
 	}
+	fail(TOOL_MODULE, "the module was unloaded, so nothing happens any more; when it is loaded "
+	     "again: rdma-cm-alt monitor");
 }
 
 uint32_t client_u32(struct nlattr **attrs, int attr, uint32_t otherwise)
