@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import subprocess
 
-from host import (BAD, ELSEWHERE, ERROR, HERE, MODULE, NOBODY, NODE, OK, ROOT, SILENT, TOOL, USAGE, Running, ids,
-                  refused, run, same, tool, true, until)
+from host import (BAD, DROPIN, ELSEWHERE, ERROR, HERE, MODULE, NOBODY, NODE, OK, ROOT, SILENT, TOOL, USAGE, Running,
+                  has_listener, ids, refused, run, same, tool, true, until)
 
 
 def checked() -> None:
@@ -19,8 +20,8 @@ def checked() -> None:
 
     same("ready", failing("10.9.0.2", status=OK), {})
     same("no route", list(failing(ELSEWHERE)), ["route"])
-    tool("run", "ucmatose", "-s", SILENT, status=None)
     same("a peer that is silent", list(failing(SILENT)), ["neighbour"])
+    asked()
     same("no device that way", list(failing("127.0.0.1")), ["way"])
     mode = NODE.stat().st_mode & 0o777
     NODE.chmod(0o600)
@@ -41,6 +42,32 @@ def checked() -> None:
     true("little memory may be registered", "ulimit -l" in wrong["memlock"], str(wrong))
 
 
+def asked() -> None:
+    """A neighbour is asked now, whatever was known of it."""
+    def state() -> str:
+        results = {result["check"]: result for result in tool("-j", "check", "10.6.0.2", status=BAD).json}
+        same("all but the device", [name for name, result in results.items() if not result["pass"]], ["way"])
+        return results["neighbour"]["text"]
+
+    script = """
+ip netns add peer
+ip link add p0 type veth peer name p1 netns peer
+ip addr add 10.6.0.1/24 dev p0
+ip link set p0 up
+ip -n peer addr add 10.6.0.2/24 dev p1
+ip -n peer link set p1 up
+"""
+    subprocess.run(["bash", "-ec", script], check=True)
+    try:
+        same("one that nobody has asked for", state(), "10.6.0.2: reachable")
+        subprocess.run(["bash", "-ec", "ip neigh change 10.6.0.2 dev p0 nud stale"], check=True)
+        same("one of before", state(), "10.6.0.2: reachable")
+        subprocess.run(["ip", "route", "add", "10.5.0.0/24", "via", "10.6.0.2"], check=True)
+        same("by a gateway", tool("-j", "explain", "10.5.0.1").json["path"]["gateway"], "10.6.0.2")
+    finally:
+        subprocess.run(["ip", "netns", "del", "peer"], check=True)
+
+
 def runs() -> None:
     """`run` gives a program the library, and its exit status back."""
     same("its status", tool("run", "sh", "-c", "exit 42", status=None).status, 42)
@@ -56,6 +83,11 @@ def runs() -> None:
     true("set-user-ID", "set-user-ID" in said, said)
 
 
+def stock_library() -> str:
+    """Where the loader finds it."""
+    return re.search(r"librdmacm\.so\.1 .*=> (\S+)", run("ldconfig", "-p").out)[1]
+
+
 def bench() -> None:
     """Both stacks, and a ratio."""
     rows = {row["step"]: row for row in tool("-j", "bench", "-n", "20", "-r", "1").json}
@@ -67,6 +99,14 @@ def bench() -> None:
     true("a table", said.count("us") >= 10 and "x" in said, said)
     said = tool("bench", "-n", "5", "-r", "1", SILENT, status=ERROR).err
     true("an address of nobody", "did not connect" in said, said)
+    short = ("bench", "-n", "1", "-r", "1")
+    said = tool("run", TOOL, *short, status=ERROR).err
+    true("over itself", f"{DROPIN}/librdmacm.so.1, which the loader finds first" in said, said)
+    true("and no more", "did not connect" not in said, said)
+    for file, what in ((f"{DROPIN}/librdmacm.so.1", "is rdma_cm_alt's own library"),
+                       (stock_library(), "is not rdma_cm_alt's library")):
+        said = tool(*short, status=ERROR, env={**os.environ, "LD_PRELOAD": file}).err
+        true(f"{file} in LD_PRELOAD", what in said, said)
 
 
 def usage() -> None:
@@ -84,11 +124,34 @@ def usage() -> None:
         ("run",): "which program?",
         ("bench", "-n", "many"): "many is no number",
         ("--color=blue", "show"): "not blue",
+        ("show", "-d", "nothing"): "nothing is no RDMA device here: it is one of rxe0",
+        ("show", "-d", ""): "'' is no RDMA device",
+        ("show", "-d", "rxe0/2"): "2 is no port of rxe0",
+        ("show", "-a", ""): "an address is 192.0.2.1",
+        ("show", "-a", ":7471"): ":7471 is no address",
+        ("show", "-a", "10.9.0.0/33"): "it is 0 to 32",
+        ("show", "-a", f"{HERE}:"): "it is 1 to 65535",
+        ("show", "-a", "fe80::1%nosuch"): "no interface nosuch",
+        ("show", "-c", ""): "the name of a program is missing",
+        ("show", "-p", "4194305"): "it is 1 to 4194304",
+        ("show", "queues", "-s", "listen"): "queues have no state",
+        ("show", "queues", "-a", HERE): "queues have no address",
+        ("show", "queues", "-d", "rxe0"): "queues have no device",
+        ("show", "members", "-s", "idle"): "members have no state",
+        ("show", "listeners", "-s", "bound"): "listeners are in the state listen",
+        ("monitor", "-c", ""): "the name of a program is missing",
+        ("explain", ""): "an address is 192.0.2.1",
+        ("bench", ""): "an address is 192.0.2.1",
+        ("bench", f"{HERE}:7471"): "bench takes one of its own",
+        ("stats", "-j", "--prometheus"): "either --json or --prometheus",
         (): "Usage:",
     }
     for args, text in wrong.items():
         said = tool(*args, status=USAGE).err
         true(f"rdma-cm-alt {' '.join(args)}", text in said, said)
+    names = re.search(r"state_names\[\] = {(.*?)};", (ROOT / "kernel/fsm.c").read_text(), re.S)[1]
+    said = tool("show", "-s", "conected", status=USAGE).err
+    same("states", re.search(r"it is one of (.*)", said)[1].split(", "), re.findall(r'"(.*?)"', names))
     for name in ("show", "stats", "monitor", "explain", "check", "run", "bench"):
         true(f"{name} --help", "Usage: rdma-cm-alt" in tool(name, "--help").out)
     true("--version", re.match(r"rdma-cm-alt \d", tool("--version").out))
@@ -138,7 +201,12 @@ def colours() -> None:
 
 def no_module() -> None:
     """Without the module each command says so."""
-    subprocess.run(["rmmod", "rdma_cm_alt"], check=True)
+    with Running(TOOL, "monitor", over=False) as watching:
+        until("it listens", lambda: has_listener(watching.pid))
+        subprocess.run(["rmmod", "rdma_cm_alt"], check=True)
+        said = watching.wait()
+        true("monitor ends with it", "the module was unloaded" in said, said)
+        same("its status", watching.status, MODULE)
     try:
         for name in ("show", "stats", "monitor", "explain", "bench"):
             said = tool(name, status=MODULE).err

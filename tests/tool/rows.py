@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 
+import members as members_of_json
 from host import (ERROR, HERE, NOBODY, ROOT, TOOL, Running, Unexpected, connection, failures, has_listener, ids,
                   refused, run, same, tool, true, until)
 
@@ -35,7 +36,9 @@ def healthy() -> None:
         same("rows of the table", len(table), 2)
         true("the table has the peer", one["peer"] in table[1], table[1])
         same("nobody's", tool("-j", "show", "-c", "nobody").json, [])
-        same("other devices'", tool("-j", "show", "-d", "nothing").json, [])
+        same("other devices'", tool("-j", "show", "-d", "rxe1").json, [])
+        same("its port", len(ids("-d", "rxe0/1", "-p", str(client.pid))), 1)
+        same("its address as IPv6", len(ids("-a", "[::ffff:{}]:{}".format(*one["local"].split(":")))), 2)
         same("by address", len(ids("-a", one["local"])), 2)
         queues = tool("-j", "show", "queues", "-p", str(client.pid)).json
         same("its queue", [queue["queue"] for queue in queues], [one["queue"]])
@@ -118,6 +121,7 @@ def monitor() -> None:
         until("all is over", lambda: not ids())
         until("it tells of the last step", lambda: "\"establish\"" in watching.said())
         said = watching.end()
+    members_of_json.note(("monitor", "--json"), said)
     stories = [json.loads(line) for line in said.splitlines()]
     steps = [story.get("event") or story["operation"] for story in stories
              if story.get("peer") == f"{HERE}:7174"]

@@ -194,6 +194,23 @@ static void check_stock(void)
 		     "rdma_cm is not loaded, and not needed");
 }
 
+/* It was asked just now; only who has no privilege sees one of which nothing new was heard. */
+static void check_neighbour(struct json_object *path)
+{
+	const char *gateway = record_string(path, "gateway"), *state;
+	bool old;
+
+	state = record_string(path, "neighbour");
+	if (!state)
+		return;
+	old = !strcmp(state, "stale") || !strcmp(state, "delay");
+	say(old || !strcmp(state, "reachable") || !strcmp(state, "permanent") ||
+	    !strcmp(state, "noarp"), "neighbour",
+	    "ping it: is the peer up, in the same network and VLAN?", "%s%s%s: %s%s",
+	    record_string(path, "address"), gateway ? " by " : "", gateway ?: "", state,
+	    old ? ", known from before; to ask again needs CAP_NET_ADMIN" : "");
+}
+
 static void check_path(void)
 {
 	const char *wrong, *text, *address;
@@ -207,7 +224,7 @@ static void check_path(void)
 		return;
 	}
 	address = addr.text;
-	path = host_path(&addr);
+	path = host_path(&addr, true);
 	text = record_string(path, "route");
 	if (text) {
 		if (address_is_link_local(&addr))
@@ -226,12 +243,7 @@ static void check_path(void)
 	if (text)
 		say(!strcmp(text, "up"), "link", "ip link set INTERFACE up; cable?", "%s is %s",
 		    record_string(path, "netdev"), text);
-	text = record_string(path, "neighbour");
-	if (text)
-		say(!strstr(text, "failed") && !strstr(text, "incomplete"), "neighbour",
-		    "ping it: is the peer up, in the same network and VLAN?", "%s%s%s: %s", address,
-		    record_string(path, "gateway") ? " by " : "",
-		    record_string(path, "gateway") ?: "", text);
+	check_neighbour(path);
 	say(record_string(path, "device"), "way",
 	    "rdma link: a device on that interface, or another route", "%s is the device there",
 	    record_string(path, "device") ?: "no RDMA device");

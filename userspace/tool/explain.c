@@ -143,11 +143,11 @@ static struct json_object *find_path(struct json_object *of)
 
 	if (wanted.what && !wanted.by_id) {
 		take_scope(of);
-		return host_path(&wanted.address);
+		return host_path(&wanted.address, false);
 	}
 	if (!peer || address_parse(peer, &wanted.address))
 		return NULL;
-	return host_path(&wanted.address);
+	return host_path(&wanted.address, false);
 }
 
 int cmd_explain(int argc, char **argv)

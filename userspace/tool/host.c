@@ -9,13 +9,13 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netlink/route/link.h>
-#include <netlink/route/neighbour.h>
 #include <netlink/route/route.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "neighbour.h"
 #include "tool.h"
 
 /* More GIDs than a device has. */
@@ -129,27 +129,6 @@ static void put_device(struct json_object *path, const char *netdev)
 	json_object_put(ports);
 }
 
-static void put_neigh(struct json_object *path, struct nl_sock *sock, int ifindex,
-		      struct nl_addr *hop)
-{
-	struct rtnl_neigh *neigh;
-	struct nl_cache *cache;
-	char text[64];
-
-	if (rtnl_neigh_alloc_cache(sock, &cache))
-		return;
-	neigh = rtnl_neigh_get(cache, ifindex, hop);
-	record_put(path, "neighbour",
-		   neigh ? rtnl_neigh_state2str(rtnl_neigh_get_state(neigh), text, sizeof(text)) :
-			   "none");
-	if (neigh && rtnl_neigh_get_lladdr(neigh))
-		record_put(path, "neighbour_address",
-			   nl_addr2str(rtnl_neigh_get_lladdr(neigh), text, sizeof(text)));
-	if (neigh)
-		rtnl_neigh_put(neigh);
-	nl_cache_free(cache);
-}
-
 static void put_link(struct json_object *path, struct nl_sock *sock, int ifindex)
 {
 	struct rtnl_link *link;
@@ -188,7 +167,8 @@ static int owner_of(struct nl_addr *address, unsigned int scope)
 	return ifindex;
 }
 
-static void put_route(struct json_object *path, struct nl_sock *sock, struct nl_addr *dst)
+static void put_route(struct json_object *path, struct nl_sock *sock, struct nl_addr *dst,
+		      const struct address *ask)
 {
 	struct rtnl_nexthop *hop;
 	struct rtnl_route *route;
@@ -218,22 +198,22 @@ static void put_route(struct json_object *path, struct nl_sock *sock, struct nl_
 			   nl_addr2str(rtnl_route_get_pref_src(route), text, sizeof(text)));
 	put_link(path, sock, ifindex);
 	if (rtnl_route_get_type(route) == RTN_UNICAST)
-		put_neigh(path, sock, ifindex, gateway ?: dst);
+		neighbour_put(path, sock, ifindex, gateway ?: dst, ask);
 	rtnl_route_put(route);
 }
 
 /* The interface of a link-local address is the route. */
 static void put_scope(struct json_object *path, struct nl_sock *sock, struct nl_addr *dst,
-		      unsigned int scope)
+		      unsigned int scope, const struct address *ask)
 {
 	put_link(path, sock, scope);
 	if (owner_of(dst, scope))
 		record_put_bool(path, "local", true);
 	else
-		put_neigh(path, sock, scope, dst);
+		neighbour_put(path, sock, scope, dst, ask);
 }
 
-struct json_object *host_path(const struct address *dst)
+struct json_object *host_path(const struct address *dst, bool ask)
 {
 	struct json_object *path = json_object_new_object();
 	const struct sockaddr_in6 *in6 = (const void *)&dst->addr;
@@ -248,11 +228,11 @@ struct json_object *host_path(const struct address *dst)
 	if (!sock || !addr || nl_connect(sock, NETLINK_ROUTE))
 		record_put(path, "route", "netlink cannot be reached");
 	else if (scope)
-		put_scope(path, sock, addr, scope);
+		put_scope(path, sock, addr, scope, ask ? dst : NULL);
 	else if (address_is_link_local(dst))
 		record_put(path, "route", "a link-local address needs its interface: fe80::1%eth0");
 	else
-		put_route(path, sock, addr);
+		put_route(path, sock, addr, ask ? dst : NULL);
 	nl_addr_put(addr);
 	nl_socket_free(sock);
 	return path;

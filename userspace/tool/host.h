@@ -10,12 +10,14 @@
 
 /*
  * host_path() - the way to an address, as a JSON object
+ * @dst: the address
+ * @ask: the neighbour is asked now, which may take seconds; else it is as it was known
  *
  * Its members, as far as they are known: address, route (why there is none), local (it is ours),
  * netdev, link (up or down), gateway, source, neighbour (a state of ip-neighbour(8)),
  * neighbour_address, device, port.
  */
-struct json_object *host_path(const struct address *dst);
+struct json_object *host_path(const struct address *dst, bool ask);
 
 /* The ports of RDMA devices that have a GID of a network device; each as an object. */
 struct json_object *host_ports(void);

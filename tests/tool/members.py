@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""The members of JSON that rdma-cm-alt prints in this run, against those that its page has."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+
+from stacks import ROOT
+
+PAGE = ROOT / "Documentation/man/rdma-cm-alt.8"
+# Documented, and seen only when somebody looks in the middle of a call.
+BY_CHANCE = {"show ids and listeners": {"busy"}, "show members": {"busy"}}
+# What is in them has the members of something else, or names of its own.
+WITHIN = {("explain", "ids"): "show ids and listeners", ("explain", "failures"): "monitor", ("explain", "path"): "path",
+          ("stats", "counters"): "", ("stats", "microseconds"): "spans"}
+SHOWN = {"queues": "show queues", "members": "show members"}
+
+seen: defaultdict[str, set[str]] = defaultdict(set)
+
+
+def documented() -> dict[str, set[str]]:
+    """Of each kind of objects the members that the page has."""
+    parts = re.findall(r"^\.Ss Members of (.*)\n((?:.*\n)*?)(?=\.S[hs] )", PAGE.read_text(), re.M)
+    return {kind: set(re.findall(r"^\.It Va (\w+)$", text, re.M)) for kind, text in parts}
+
+
+def look(kind: str, value) -> None:
+    """Remember what there is."""
+    if isinstance(value, list):
+        for one in value:
+            look(kind, one)
+    elif isinstance(value, dict) and kind == "spans":
+        for one in value.values():
+            seen["stats"] |= one.keys()
+    elif isinstance(value, dict) and kind:
+        seen[kind] |= value.keys()
+        for key, part in value.items():
+            if (kind, key) in WITHIN:
+                look(WITHIN[kind, key], part)
+            elif isinstance(part, dict):
+                raise AssertionError(f"{kind}: {key} is an object that nobody has told of")
+
+
+def note(args: tuple[str, ...], out: str) -> None:
+    """A command has printed this."""
+    if not {"-j", "--json"} & set(args):
+        return
+    words = [arg for arg in args if arg not in ("-j", "--json")]
+    kind = words[0] if words[0] != "show" else SHOWN.get((words + [""])[1], "show ids and listeners")
+    for text in out.splitlines() if kind == "monitor" else [out] if out else []:
+        look(kind, json.loads(text))
+
+
+def wrong(whole: bool) -> list[str]:
+    """What was seen and is not documented; after the whole suite also the other way round."""
+    page = documented()
+    found = defaultdict(set, {kind: set(names) for kind, names in seen.items()})
+    # What explain adds to an id stands with explain.
+    found["explain"] |= found["show ids and listeners"] & {"waits_for"}
+    found["show ids and listeners"] -= {"waits_for"}
+    lines = [f"{kind}: {', '.join(sorted(names - page.get(kind, set())))}: not in rdma-cm-alt.8"
+             for kind, names in found.items() if names - page.get(kind, set())]
+    rest = {kind: names - found[kind] - BY_CHANCE.get(kind, set()) for kind, names in page.items() if whole}
+    return lines + [f"{kind}: {', '.join(sorted(names))}: in rdma-cm-alt.8, and never seen"
+                    for kind, names in rest.items() if names]
