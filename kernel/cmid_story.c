@@ -7,6 +7,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <kunit/visibility.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/pid.h>
@@ -118,6 +119,7 @@ void rca_id_tell_event_locked(struct rca_id *id, u32 type, int status)
 	if (failure || rca_story_wanted(id->net))
 		tell_locked(id, &id->local, &id->dst, NULL, type, status, failure);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_tell_event_locked);
 
 static void tell_op(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
 		    const union rca_addr *peer, bool failed)
@@ -147,6 +149,7 @@ void rca_id_tell_op_on(struct rca_id *id, const char *op, int ret, const union r
 {
 	tell_op(id, op, ret, local, peer, ret < 0 && ret != -ERESTARTSYS && ret != -EINTR);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_tell_op_on);
 
 /**
  * rca_id_tell_op() - an operation on an id has come to its end
