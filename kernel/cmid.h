@@ -119,7 +119,7 @@ struct rca_link {
  * @ps: port space (immutable)
  * @watch: what it hears of: its network device, also its neighbour, or nothing, and which bucket it
  *         is in (lock: @op and the bucket's to change it; read without)
- * @port_num: port of @dev, 0: none (as @dev)
+ * @port_num: port of @dev, 0: none (as @dev); a device with more ports than it holds is refused
  * @before: the state that it left for @state (lock: @lock)
  * @op: serialises operations; @dev, @lower and all below but @bind's table entry
  * @net: network namespace (immutable; holds a reference)

@@ -59,6 +59,13 @@ static const struct rca_tp_ops *transport_of(struct ib_device *ibdev)
 {
 	u32 port;
 
+	/* Of rca_id.port_num. */
+	if (ibdev->phys_port_cnt > U16_MAX) {
+		pr_err("%s: %u ports, more than %u, the device cannot be used\n",
+		       dev_name(&ibdev->dev), ibdev->phys_port_cnt, U16_MAX);
+		return NULL;
+	}
+
 	rdma_for_each_port(ibdev, port) {
 		if (rdma_cap_ib_cm(ibdev, port))
 			return transport_ib;

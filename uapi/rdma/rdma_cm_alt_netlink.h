@@ -86,8 +86,8 @@ enum rdma_cm_alt_nl_cmd {
  * @RDMA_CM_ALT_NL_A_READERS: u32: threads that wait in read()
  * @RDMA_CM_ALT_NL_A_RECORD: u32: bytes per record
  * @RDMA_CM_ALT_NL_A_BEFORE: string: of failures and stories: the state that the id left for STATE
- * @RDMA_CM_ALT_NL_A_SINCE: u64: ids: since when it waits for an answer, in ns since 1970; absent: it
- *	waits for none
+ * @RDMA_CM_ALT_NL_A_SINCE: u64: ids: since when it waits for an answer, in ns since 1970;
+ *	absent: it waits for none
  */
 enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_UNSPEC,
