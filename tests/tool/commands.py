@@ -8,8 +8,8 @@ import re
 import resource
 import subprocess
 
-from host import (BAD, DROPIN, ELSEWHERE, ERROR, HERE, MODULE, NOBODY, NODE, OK, ROOT, SILENT, TOOL, USAGE, Running,
-                  has_listener, ids, refused, run, same, tool, true, until)
+from host import (BAD, DROPIN, ELSEWHERE, ERROR, HERE, MODULE, NOBODY, NODE, OK, ROOT, SILENT, TOOL, USAGE,
+                  Running, has_listener, ids, refused, run, same, tool, true, until)
 
 
 def checked() -> None:
@@ -98,7 +98,9 @@ def bench() -> None:
     said = tool("bench", "-n", "5", "-r", "1", "10.9.0.2").out
     true("a table", said.count("us") >= 10 and "x" in said, said)
     said = tool("bench", "-n", "5", "-r", "1", SILENT, status=ERROR).err
-    true("an address of nobody", "did not connect" in said, said)
+    true("an address of nobody", "is no address of this host" in said, said)
+    said = tool("bench", "127.0.0.1", status=ERROR).err
+    true("one without a device", "on no RDMA device" in said, said)
     short = ("bench", "-n", "1", "-r", "1")
     said = tool("run", TOOL, *short, status=ERROR).err
     true("over itself", f"{DROPIN}/librdmacm.so.1, which the loader finds first" in said, said)
@@ -150,7 +152,7 @@ def usage() -> None:
         said = tool(*args, status=USAGE).err
         true(f"rdma-cm-alt {' '.join(args)}", text in said, said)
     names = re.search(r"state_names\[\] = {(.*?)};", (ROOT / "kernel/fsm.c").read_text(), re.S)[1]
-    said = tool("show", "-s", "conected", status=USAGE).err
+    said = tool("show", "-s", "nonsense", status=USAGE).err
     same("states", re.search(r"it is one of (.*)", said)[1].split(", "), re.findall(r'"(.*?)"', names))
     for name in ("show", "stats", "monitor", "explain", "check", "run", "bench"):
         true(f"{name} --help", "Usage: rdma-cm-alt" in tool(name, "--help").out)
@@ -199,6 +201,15 @@ def colours() -> None:
     true("on a terminal", "\033[31m" in on_terminal, on_terminal)
 
 
+def terminal() -> None:
+    """What is not there is said; the environment may switch colours off."""
+    said = tool("show", "listeners", "-c", "nobody")
+    same("nobody's", (said.out, "there are no such listeners" in said.err), ("", True))
+    for name, value in (("TERM", "dumb"), ("NO_COLOR", "1"), ("NO_COLOR", "")):
+        said = run("script", "-qec", f"{name}={value} {TOOL} check", "/dev/null").out
+        same(f"{name}={value}: colours", "\033[3" in said, (name, value) == ("NO_COLOR", ""))
+
+
 def no_module() -> None:
     """Without the module each command says so."""
     with Running(TOOL, "monitor", over=False) as watching:
@@ -226,5 +237,6 @@ TESTS = (
     ("wrong command lines", usage, False),
     ("completion", completion, False),
     ("colours", colours, False),
+    ("nothing to show, and no colours", terminal, False),
     ("without the module", no_module, True),
 )

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import subprocess
 import time
-from collections.abc import Iterator
 
-from host import (BAD, ELSEWHERE, HERE, HOLD, NONE, OK, ROOT, SILENT, TOOL, Running, Skip, failures, ids, refused,
-                  run, same, tool, true, until)
+from host import (BAD, ELSEWHERE, HERE, HOLD, NONE, OK, ROOT, SILENT, TOOL, Running, Skip, failures, ids, mute,
+                  refused, run, same, tool, true, until)
 
 # As many as the kernel keeps of a namespace.
 KEPT = 256
@@ -62,16 +59,6 @@ def where_it_was() -> None:
         true(f"{key}: what", what in said["what"], said["what"])
         true(f"{key}: what to try", any(remedy in line for line in said["try"]), str(said["try"]))
     same("failures that did not happen", list(wanted), [])
-
-
-@contextlib.contextmanager
-def mute(address: str) -> Iterator[None]:
-    """A neighbour that is known and never answers."""
-    subprocess.run(["ip", "neighbour", "replace", address, "lladdr", "02:00:00:00:00:98", "dev", "v0"], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["ip", "neighbour", "del", address, "dev", "v0"], check=True)
 
 
 def waiting(address: str, state: str) -> dict:

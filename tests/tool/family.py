@@ -138,7 +138,7 @@ def told_owner() -> None:
 
 def hostile_name() -> None:
     """A program's name cannot move the cursor of who looks at it."""
-    name = "\033[7m\tx\u00e4\u009blonger"
+    name = "\033[7m\tx\u00e4\u009b-of-more"
     hostile = Path("/tmp") / name
     shutil.copy(HOLD, hostile)
     try:
@@ -146,8 +146,8 @@ def hostile_name() -> None:
             mine = until("it holds", lambda: ids("-p", str(holder.pid)))
             said = tool("show", "-p", str(holder.pid)).out
             true("the table", said.count("\n") == 2 and said.isascii() and "\033" not in said, repr(said))
-            same("the object", mine[0]["program"], "?[7m?x????longe")
-            same("by the whole name", ids("-c", name), mine)
+            same("the object", mine[0]["program"], "?[7m?x????-of-m")
+            same("by the whole name", [one["name"] for one in ids("-c", name)], [mine[0]["name"]])
         with Running(TOOL, "monitor", over=False) as watching:
             until("it listens", lambda: has_listener(watching.pid))
             run(TOOL, "run", str(hostile), "bind", HERE)

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +66,7 @@ class Said:
     status: int
     out: str
     err: str
+    args: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -74,9 +76,11 @@ class Said:
     def json(self):
         """The answer to --json."""
         try:
-            return json.loads(self.out)
+            value = json.loads(self.out)
         except json.JSONDecodeError as error:
             raise Unexpected(f"no JSON: {error}\n{self.text}") from error
+        members.note(self.args, value)
+        return value
 
 
 def command(*args: str, uid: int = 0, netns: str = "") -> list[str]:
@@ -98,7 +102,7 @@ def run(*args: str, uid: int = 0, netns: str = "", **more) -> Said:
 def tool(*args: str, status: int | None = OK, uid: int = 0, netns: str = "", **more) -> Said:
     """rdma-cm-alt, which has to end with this status."""
     said = run(TOOL, *args, uid=uid, netns=netns, **more)
-    members.note(args, said.out)
+    said.args = args
     if status is not None and said.status != status:
         raise Unexpected(f"rdma-cm-alt {' '.join(args)}: status {said.status}, not {status}\n"
                          f"{said.text}")
@@ -202,3 +206,13 @@ def has_listener(pid: int) -> bool:
         if int(cells[2]) & (1 << 22) - 1 == pid and int(cells[3], 16) & ~NOTIFY:
             return True
     return False
+
+
+@contextlib.contextmanager
+def mute(address: str) -> Iterator[None]:
+    """A neighbour that is known and never answers."""
+    subprocess.run(["ip", "neighbour", "replace", address, "lladdr", "02:00:00:00:00:98", "dev", "v0"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["ip", "neighbour", "del", address, "dev", "v0"], check=True)

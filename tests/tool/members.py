@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 
@@ -17,6 +16,8 @@ WITHIN = {("explain", "ids"): "show ids and listeners", ("explain", "failures"):
           ("stats", "counters"): "", ("stats", "microseconds"): "spans"}
 SHOWN = {"queues": "show queues", "members": "show members"}
 
+MOST = 100
+
 seen: defaultdict[str, set[str]] = defaultdict(set)
 
 
@@ -29,7 +30,8 @@ def documented() -> dict[str, set[str]]:
 def look(kind: str, value) -> None:
     """Remember what there is."""
     if isinstance(value, list):
-        for one in value:
+        # Of a long list the rest is like what comes first.
+        for one in value[:MOST]:
             look(kind, one)
     elif isinstance(value, dict) and kind == "spans":
         for one in value.values():
@@ -43,14 +45,11 @@ def look(kind: str, value) -> None:
                 raise AssertionError(f"{kind}: {key} is an object that nobody has told of")
 
 
-def note(args: tuple[str, ...], out: str) -> None:
+def note(args: tuple[str, ...], value) -> None:
     """A command has printed this."""
-    if not {"-j", "--json"} & set(args):
-        return
     words = [arg for arg in args if arg not in ("-j", "--json")]
-    kind = words[0] if words[0] != "show" else SHOWN.get((words + [""])[1], "show ids and listeners")
-    for text in out.splitlines() if kind == "monitor" else [out] if out else []:
-        look(kind, json.loads(text))
+    if words:
+        look(words[0] if words[0] != "show" else SHOWN.get((words + [""])[1], "show ids and listeners"), value)
 
 
 def wrong(whole: bool) -> list[str]:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 
 import members as members_of_json
-from host import (ERROR, HERE, NOBODY, ROOT, TOOL, Running, Unexpected, connection, failures, has_listener, ids,
+from host import (ERROR, HERE, HOLD, NOBODY, TOOL, Running, Unexpected, connection, failures, has_listener, ids,
                   refused, run, same, tool, true, until)
 
 MANY = 3000
@@ -47,14 +47,16 @@ def healthy() -> None:
 
 
 def events_wait() -> None:
-    """A queue whose program does not read it."""
-    with Running("ucmatose", "-b", HERE) as server:
+    """A queue whose program does not read it, and one that has been read for a while, and has a ring."""
+    with Running("ucmatose", "-b", HERE, "-c", "10") as server:
         until("it listens", lambda: ids("-s", "listen"))
         os.kill(server.pid, signal.SIGSTOP)
-        with Running("ucmatose", "-s", HERE, "-c", "3"):
-            until("three requests wait", lambda: [
+        with Running("ucmatose", "-s", HERE, "-c", "10") as client:
+            until("ten requests wait", lambda: [
                 queue for queue in tool("-j", "show", "queues", "-p", str(server.pid)).json
-                if queue["waiting"] == 3])
+                if queue["waiting"] == 10])
+            queues = tool("-j", "show", "queues", "-p", str(client.pid)).json
+            true("the client's ring", [queue["ring"] > 1 for queue in queues] == [True], str(queues))
         os.kill(server.pid, signal.SIGCONT)
 
 
@@ -121,8 +123,8 @@ def monitor() -> None:
         until("all is over", lambda: not ids())
         until("it tells of the last step", lambda: "\"establish\"" in watching.said())
         said = watching.end()
-    members_of_json.note(("monitor", "--json"), said)
     stories = [json.loads(line) for line in said.splitlines()]
+    members_of_json.note(("monitor",), stories)
     steps = [story.get("event") or story["operation"] for story in stories
              if story.get("peer") == f"{HERE}:7174"]
     wanted = ["ADDR_RESOLVED", "resolve", "ROUTE_RESOLVED", "resolve", "connect", "CONNECT_RESPONSE", "establish"]

@@ -10,8 +10,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from host import (ELSEWHERE, HERE, NOBODY, NODE, ROOT, SILENT, TOOL, Running, Unexpected, connection,
-                  has_listener, run, until)
+from host import (ELSEWHERE, HERE, HOLD, NOBODY, NODE, ROOT, SILENT, TOOL, Running, Unexpected, connection,
+                  has_listener, ids, mute, run, until)
 
 RESULTS = ROOT / "Documentation/results/tool"
 
@@ -42,6 +42,13 @@ def refused() -> str:
 def unreachable() -> str:
     """A neighbour that does not answer."""
     return shell(f"rdma-cm-alt run ucmatose -s {SILENT}") + "\n" + shell(f"rdma-cm-alt explain {SILENT} -n 1")
+
+
+def waiting() -> str:
+    """A peer whose connection manager does not answer, while the program waits."""
+    with mute("10.7.0.98"), Running(HOLD, "wait", "10.7.0.98"):
+        until("it waits", lambda: ids("-s", "req-sent"))
+        return shell("rdma-cm-alt explain 10.7.0.98")
 
 
 def wrong_address() -> str:
@@ -83,6 +90,7 @@ SCENES = {
     "healthy": healthy,
     "refused": refused,
     "unreachable": unreachable,
+    "waiting": waiting,
     "wrong-address": wrong_address,
     "no-module": no_module,
     "no-permission": no_permission,
@@ -92,6 +100,7 @@ SCENES = {
 # What differs each time.
 CHANGES = (
     (re.compile(r"\d\d:\d\d:\d\d\.\d+"), "TIME"),
+    (re.compile(r"for \d+\.\d s"), "for N s"),
     (re.compile(r"\b\d+/\d+\b"), "ID"),
     (re.compile(r"(?<=[\d\]]:)\d{5}\b"), "PORT"),
     (re.compile(r"rdma_cm_alt \d+\.\d+\.\d+"), "rdma_cm_alt VERSION"),

@@ -106,6 +106,27 @@ static void find_address(void)
 		     "say which one it shall use, or: rdma-cm-alt check");
 }
 
+/* Else the first call that needs it fails with an errno that says little. */
+static void check_address(void)
+{
+	struct json_object *path;
+	struct address address;
+	const char *wrong = address_parse(wanted.address, &address);
+
+	if (wrong)
+		fail(TOOL_USAGE, "%s", wrong);
+	path = host_path(&address, false);
+	if (!record_number(path, "local"))
+		fail(TOOL_ERROR,
+		     "%s is no address of this host, where bench runs both ends: ip address",
+		     address.text);
+	if (!record_string(path, "device"))
+		fail(TOOL_ERROR,
+		     "%s is on no RDMA device: rdma link says on which interfaces they are",
+		     address.text);
+	json_object_put(path);
+}
+
 /* What a worker says; NULL: it has failed, and said why. */
 static struct json_object *run_worker(bool ours)
 {
@@ -222,6 +243,7 @@ int cmd_bench(int argc, char **argv)
 		fail(TOOL_MODULE, "the module is not loaded: modprobe rdma_cm_alt");
 	if (!*wanted.address)
 		find_address();
+	check_address();
 	if (!beside)
 		warn("the stock module rdma_ucm is not loaded, so there is nothing to compare "
 		     "with");

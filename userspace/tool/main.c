@@ -131,6 +131,14 @@ static char *help_filter(int key, const char *text, void *input)
 	return all;
 }
 
+/* NO_COLOR counts unless it is empty: https://no-color.org. */
+static bool may_color(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -142,7 +150,7 @@ int main(int argc, char **argv)
 	int status = TOOL_ERROR;
 
 	argp_err_exit_status = TOOL_USAGE;
-	options.color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	options.color = may_color();
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &status);
 	if (fflush(stdout) || ferror(stdout))
 		fail(TOOL_ERROR, "not all could be written: %m");

@@ -7,6 +7,13 @@ _rdma_cm_alt_ids() {
 		sed -n 's/.*"'"$1"'": *"\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' | sort -u
 }
 
+_rdma_cm_alt_devices() {
+	local path
+	for path in /sys/class/infiniband/*; do
+		[[ -e $path ]] && printf '%s\n' "${path##*/}"
+	done
+}
+
 _rdma_cm_alt() {
 	local cur=$2 prev=$3 command='' word
 	local common='--json --color --help --usage'
@@ -36,7 +43,7 @@ _rdma_cm_alt() {
 		return
 		;;
 	show/-d | show/--device)
-		mapfile -t COMPREPLY < <(compgen -W "$(_rdma_cm_alt_ids device)" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "$(_rdma_cm_alt_devices)" -- "$cur")
 		return
 		;;
 	show/-c | show/--program | monitor/-c | monitor/--program)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* rdma-cm-alt show: ids, listeners, queues and memberships. */
 #include <string.h>
+#include <unistd.h>
 
 #include "address.h"
 #include "tool.h"
@@ -166,6 +167,9 @@ int cmd_show(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	client_dump(wanted.kind->cmd, add, rows);
 	table_print(rows, wanted.kind->columns, wanted.kind->count);
+	if (!options.json && !json_object_array_length(rows))
+		warn("there are no such %s in this network namespace%s", wanted.kind->name,
+		     geteuid() ? " that are yours; with CAP_NET_ADMIN everybody's are shown" : "");
 	json_object_put(rows);
 	return TOOL_OK;
 }
