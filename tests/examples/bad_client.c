@@ -35,14 +35,17 @@ static int expect(enum rdma_cm_event_type wanted)
 {
 	enum rdma_cm_event_type type;
 	struct rdma_cm_event *event;
+	int status;
 
 	if (rdma_get_cm_event(channel, &event))
 		return failed("rdma_get_cm_event");
 	type = event->event;
+	status = event->status;
 	rdma_ack_cm_event(event);
 	if (type == wanted)
 		return 0;
-	fprintf(stderr, "%s, not %s\n", rdma_event_str(type), rdma_event_str(wanted));
+	fprintf(stderr, "%s, status %d, not %s\n", rdma_event_str(type), status,
+		rdma_event_str(wanted));
 	return -1;
 }
 
