@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "tool.h"
 
 /* What the kernel keeps of a name, and the highest process ID that it gives. */
@@ -66,11 +67,11 @@ void filter_state(struct filter *filter, const char *arg, struct argp_state *sta
 
 static bool is_device(const char *name, char *known, size_t len)
 {
-	int count = 0;
-	struct ibv_device **list = ibv_get_device_list(&count);
+	int count;
+	struct ibv_device **list = host_devices(&count);
 	bool found = false;
 
-	for (int i = 0; list && i < count; i++) {
+	for (int i = 0; i < count; i++) {
 		found |= !strcmp(name, ibv_get_device_name(list[i]));
 		append(known, len, ibv_get_device_name(list[i]));
 	}

@@ -59,14 +59,31 @@ static void add_gids(struct json_object *ports, struct ibv_context *context, uin
 	json_object_array_add(ports, port);
 }
 
+static int by_name(const void *one, const void *two)
+{
+	return strverscmp(ibv_get_device_name(*(struct ibv_device * const *)one),
+			  ibv_get_device_name(*(struct ibv_device * const *)two));
+}
+
+struct ibv_device **host_devices(int *count)
+{
+	struct ibv_device **list = ibv_get_device_list(count);
+
+	if (!list)
+		*count = 0;
+	else
+		qsort(list, *count, sizeof(*list), by_name);
+	return list;
+}
+
 struct json_object *host_ports(void)
 {
 	struct json_object *ports = json_object_new_array();
 	struct ibv_device **list;
-	int count = 0;
+	int count;
 
-	list = ibv_get_device_list(&count);
-	for (int i = 0; list && i < count; i++) {
+	list = host_devices(&count);
+	for (int i = 0; i < count; i++) {
 		struct ibv_context *context = ibv_open_device(list[i]);
 		struct ibv_device_attr attr = {};
 

@@ -3,6 +3,7 @@
 #ifndef HOST_H
 #define HOST_H
 
+#include <infiniband/verbs.h>
 #include <json-c/json.h>
 #include <stdbool.h>
 
@@ -18,6 +19,14 @@
  * neighbour_address, device, port.
  */
 struct json_object *host_path(const struct address *dst, bool ask);
+
+/*
+ * host_devices() - the RDMA devices by name, for ibv_free_device_list()
+ * @count: how many; none when it returns NULL
+ *
+ * The kernel has them in the order in which they came.
+ */
+struct ibv_device **host_devices(int *count);
 
 /* The ports of RDMA devices that have a GID of a network device; each as an object. */
 struct json_object *host_ports(void);
