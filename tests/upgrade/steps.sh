@@ -57,8 +57,11 @@ next_boot() {
 	cp "$(readlink -f /vmlinuz)" /out/vmlinuz && cp "$(readlink -f /initrd.img)" /out/initrd.img
 }
 
-# By systemd, from the place where DKMS has put it.
+# By systemd, from the place where DKMS has put it. udev may have more to do than what waits for it.
 loaded_at_boot() {
+	udevadm settle --timeout=300
+	ls -l /dev/rdma_cm_alt /dev/infiniband/
+	modinfo -n rdma_cm_alt
 	cat /sys/module/rdma_cm_alt/version && [ -c /dev/rdma_cm_alt ] && [ -c /dev/infiniband/rdma_cm_alt ] &&
 		[[ "$(modinfo -n rdma_cm_alt)" = "/lib/modules/$(uname -r)/updates/dkms/"* ]]
 }
