@@ -11,6 +11,7 @@
 #include <linux/timer.h>
 
 #include "cmid.h"
+#include "compat.h"
 #include "devices.h"
 #include "pace.h"
 
@@ -219,7 +220,7 @@ void rca_id_kick(struct rca_id *id)
  */
 void rca_id_alarm(struct timer_list *timer)
 {
-	struct rca_setup *setup = from_timer(setup, timer, timer);
+	struct rca_setup *setup = timer_container_of(setup, timer, timer);
 	struct rca_id *id = setup->id;
 
 	/* The reference of the timer becomes that of the work. */

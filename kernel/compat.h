@@ -5,9 +5,16 @@
 
 #include <linux/mm.h>
 #include <linux/nsproxy.h>
+#include <linux/timer.h>
 #include <linux/version.h>
+#include <net/ipv6.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
+
+#ifdef RCA_HAVE_IPV6_STUBS
+#include <net/ipv6_stubs.h>
+#endif
 
 /* The reference count of a set of namespaces. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
@@ -70,5 +77,33 @@ static inline int rca_flush_access(const struct ib_device *dev)
 	       IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT : 0;
 }
 #endif
+
+/* What a timer is part of: had another name before 6.16. */
+#ifndef timer_container_of
+#define timer_container_of(var, timer, field) from_timer(var, timer, field)
+#endif
+
+/* Routes of IPv6, which could be a module of its own: behind a table as long as there is one. */
+static inline struct dst_entry *rca_route_v6(struct net *net, struct flowi6 *fl6)
+{
+#ifdef RCA_HAVE_IPV6_STUBS
+	return ipv6_stub->ipv6_dst_lookup_flow(net, NULL, fl6, NULL);
+#else
+	return ip6_dst_lookup_flow(net, NULL, fl6, NULL);
+#endif
+}
+
+/*
+ * Ask a peer for patience, at once or when it repeats its message. Since 6.16 ib_cm only has the
+ * latter, and does not let its users choose for how long (@time).
+ */
+static inline int rca_send_mra(struct ib_cm_id *cm_id, bool repeated, u8 time)
+{
+#ifdef IB_CM_MRA_FLAG_DELAY
+	return ib_send_cm_mra(cm_id, (repeated ? IB_CM_MRA_FLAG_DELAY : 0) | time, NULL, 0);
+#else
+	return ib_prepare_cm_mra(cm_id);
+#endif
+}
 
 #endif /* RCA_COMPAT_H */

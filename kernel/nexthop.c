@@ -17,10 +17,11 @@
 #include <linux/netdevice.h>
 #include <linux/spinlock.h>
 #include <net/ip6_route.h>
-#include <net/ipv6_stubs.h>
 #include <net/neighbour.h>
 #include <net/route.h>
 #include <rdma/ib_addr.h>
+
+#include "compat.h"
 
 static DEFINE_SPINLOCK(lock);
 static DEFINE_HASHTABLE(waits, 8);
@@ -54,7 +55,7 @@ static struct dst_entry *route_v6(union rca_addr *src, const union rca_addr *dst
 	};
 	struct dst_entry *route;
 
-	route = ipv6_stub->ipv6_dst_lookup_flow(addr->net, NULL, &fl6, NULL);
+	route = rca_route_v6(addr->net, &fl6);
 	if (IS_ERR(route))
 		return route;
 	if (ipv6_addr_any(&src->in6.sin6_addr))

@@ -13,6 +13,7 @@
 #include <rdma/ib_marshall.h>
 #include <rdma/ib_sa.h>
 
+#include "compat.h"
 #include "group.h"
 #include "group_ib.h"
 #include "qpowner.h"
@@ -140,7 +141,7 @@ static int connection_requested(struct ib_cm_id *cm_id, const struct ib_cm_event
 
 	ret = above->request(cm_id->context, cm_id, &req);
 	if (!ret)
-		ib_send_cm_mra(cm_id, IB_CM_MRA_FLAG_DELAY | rca_timing_mra_request(), NULL, 0);
+		rca_send_mra(cm_id, true, rca_timing_mra_request());
 	return ret;
 }
 
@@ -265,7 +266,7 @@ static int ib_reply(void *lower, const struct rca_tp_conn *conn)
 /* ib_cm repeats it when the peer repeats its reply. */
 static int ib_ask_patience(void *lower, u8 time)
 {
-	return ib_send_cm_mra(lower, time, NULL, 0);
+	return rca_send_mra(lower, false, time);
 }
 
 static int ib_ready(void *lower)
