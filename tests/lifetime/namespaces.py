@@ -196,11 +196,11 @@ def _one_process(name: str, port: int) -> Callable:
 
 TESTS = (
     ("servers in three namespaces share a port of a device", one_port),
-    ("namespaces see nothing of each other", invisible),
-    ("a user without rights needs uverbs and our node alone", few_rights),
     ("one process has ids in two namespaces", _one_process(OURS, 22440)),
 )
 MORE = (
+    ("namespaces see nothing of each other", invisible),
+    ("a user without rights needs uverbs and our node alone", few_rights),
     ("servers of stock share a port in the same way", one_port_stock),
     ("one process has ids of stock in two namespaces", _one_process(STOCK, 22441)),
     ("a port is one stack's in all namespaces", other_stack),
