@@ -29,6 +29,8 @@ APPEND = ("panic_on_warn=1 oops=panic panic=-1 audit=0 apparmor=0 cryptomgr.note
 EXIT = re.compile(rb"EXIT (\d+)\r?")
 # From the start to the first command.
 BOOT_SECONDS = 240
+# A guest gives a sign of life four times a minute; one that gave none for so long stands still.
+STILL_SECONDS = 240
 # A guest that has said its status gets this long to go by itself.
 GRACE = 10
 
@@ -45,8 +47,10 @@ class Guest:
         self.run = run
         self.out = run / "out"
         self.console = run / "console.log"
+        self._alive = self.out / "alive"
         self.status: int | None = None
         self.timed_out = False
+        self.stands_still = False
         self.deadline = 0.0
         self._memory = memory or self.spec.memory
         self._append = append
@@ -93,7 +97,7 @@ class Guest:
     def _prepare(self, command: str | None) -> list[str]:
         """Its files; and the command line that ends it when we end."""
         self.out.mkdir(parents=True, exist_ok=True)
-        for stale in (self.console, self.out / "command"):
+        for stale in (self.console, self._alive, self.out / "command"):
             stale.unlink(missing_ok=True)
         size = shutil.get_terminal_size()
         env = {"GUEST": self.spec.name, "RCA_ROOT": paths.ROOT, "RCA_CACHE": paths.cache(),
@@ -163,6 +167,9 @@ class Guest:
                     self.timed_out = True
                     break
                 if not selector.select(min(left, 1.0)):
+                    if self._is_still():
+                        self.stands_still = True
+                        break
                     continue
                 data = os.read(stream.fileno(), 65536)
                 if not data:
@@ -189,6 +196,13 @@ class Guest:
         if buffer:
             yield buffer
 
+    def _is_still(self) -> bool:
+        """Whether there were signs of life, and have been none for long: an emulator that hangs, too."""
+        try:
+            return time.time() - self._alive.stat().st_mtime > STILL_SECONDS
+        except FileNotFoundError:
+            return False
+
     def kill(self) -> None:
         """End QEMU from any thread, if it runs; who reads its lines sees the end."""
         process = self._process
@@ -208,6 +222,8 @@ class Guest:
         """How the run ended, for a person."""
         if self.status is not None:
             return f"exit status {self.status}"
+        if self.stands_still:
+            return f"lost (it stood still for {STILL_SECONDS} s)"
         return "timed out" if self.timed_out else "lost (it ended without a status)"
 
     def consoles(self) -> list[Path]:

@@ -36,6 +36,21 @@ class GuestTest(unittest.TestCase):
         self.assertEqual((machine.status, machine.timed_out, lines), (None, True, [b"a"]))
         self.assertEqual(machine.verdict(), "timed out")
 
+    def test_guest_that_stands_still_is_lost(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            for script, still in (("exec sleep 60", True), ("sleep 4; printf '\\nEXIT 0\\n'", False)):
+                machine = Guest("6.12", Path(directory))
+                machine.out.mkdir(exist_ok=True)
+                alive = machine.out / "alive"
+                beats = "" if still else f"(for i in 1 2 3 4; do touch '{alive}'; sleep 1; done) & "
+                with mock.patch(f"{__package__}.guest.STILL_SECONDS", 2), \
+                        mock.patch.object(machine, "_prepare",
+                                          return_value=["bash", "-c", f"touch '{alive}'; {beats}{script}"]):
+                    self.assertEqual(list(machine.lines("", 20)), [])
+                self.assertEqual((machine.stands_still, machine.timed_out, machine.status),
+                                 (still, False, None if still else 0))
+                self.assertEqual("stood still" in machine.verdict(), still)
+
     def test_program_that_does_not_start_does_not_work_here(self) -> None:
         for script, works in ((r"printf '\nEXIT 0\n'", True), ("exit 1", False)):
             with tempfile.TemporaryDirectory() as directory:
