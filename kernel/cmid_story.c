@@ -77,9 +77,11 @@ static noinline void tell_locked(struct rca_id *id, const union rca_addr *local,
 				 int status, const char *failure)
 {
 	const struct rca_ctx *ctx = id->obj.ctx;
-	struct rca_story story = { .op = op, .event = event, .status = status };
+	struct rca_story story = { .event = event, .status = status };
 
 	lockdep_assert_held(&id->lock);
+	if (op)
+		strscpy(story.op, op, sizeof(story.op));
 	story.ctx = ctx->serial;
 	story.handle = id->obj.handle;
 	story.uid = rca_account_uid(&ctx->account);
@@ -137,8 +139,8 @@ static void tell_op(struct rca_id *id, const char *op, int ret, const union rca_
 /**
  * rca_id_tell_op_on() - an operation with addresses of its own has come to its end
  * @id: the id
- * @op: its name, which stays
- * @ret: what it returns; what a signal has interrupted did not fail
+ * @op: its name, shorter than RCA_STORY_OP
+ * @ret: what it returns; what a signal has interrupted did not fail, nor what the end of the id has
  * @local: whence
  * @peer: to whom
  *
@@ -154,7 +156,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_tell_op_on);
 /**
  * rca_id_tell_op() - an operation on an id has come to its end
  * @id: the id
- * @op: its name, which stays
+ * @op: its name, shorter than RCA_STORY_OP
  * @ret: what it returns
  *
  * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
@@ -168,7 +170,7 @@ void rca_id_tell_op(struct rca_id *id, const char *op, int ret)
  * rca_id_tell_own_op() - likewise of what no program has asked for, so that none is told of a
  *                        failure
  * @id: the id
- * @op: its name, which stays
+ * @op: its name, shorter than RCA_STORY_OP
  * @ret: what came of it
  *
  * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.

@@ -44,7 +44,7 @@ static int put_story(struct sk_buff *skb, const struct rca_story *story)
 	    rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_LOCAL, &story->local) ||
 	    rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_PEER, &story->peer))
 		return -EMSGSIZE;
-	if (story->op ? nla_put_string(skb, RDMA_CM_ALT_NL_A_OP, story->op) :
+	if (*story->op ? nla_put_string(skb, RDMA_CM_ALT_NL_A_OP, story->op) :
 			nla_put_u32(skb, RDMA_CM_ALT_NL_A_EVENT, story->event))
 		return -EMSGSIZE;
 	if (*story->dev && (nla_put_string(skb, RDMA_CM_ALT_NL_A_DEV, story->dev) ||

@@ -3,6 +3,7 @@
 #ifndef RCA_STORY_H
 #define RCA_STORY_H
 
+#include <linux/build_bug.h>
 #include <linux/list.h>
 #include <linux/sched.h>
 #include <linux/types.h>
@@ -16,6 +17,9 @@ struct pid;
 
 /** RCA_STORIES - how many a namespace keeps; the oldest goes first */
 #define RCA_STORIES 256
+
+/** RCA_STORY_OP - how long the name of an operation may be, with its end */
+#define RCA_STORY_OP 16
 
 /** RCA_UNTOLD - how many wait at most to be told to who listens */
 #define RCA_UNTOLD 4096
@@ -31,7 +35,7 @@ struct pid;
  * @uid: who owns the context
  * @pid: the process that opened it; a reference in a list, borrowed else; may be NULL
  * @comm: its name then
- * @op: the operation that failed; NULL: it was an event
+ * @op: the operation that has ended; empty: it was an event
  * @event: type of the event
  * @status: 0; a negative errno; of a reject the peer's reason
  * @state: of the id, after it (enum rca_state)
@@ -53,7 +57,7 @@ struct rca_story {
 	kuid_t uid;
 	struct pid *pid;
 	char comm[TASK_COMM_LEN];
-	const char *op;
+	char op[RCA_STORY_OP];
 	u32 event;
 	int status;
 	u8 state;
@@ -65,6 +69,9 @@ struct rca_story {
 	u32 port;
 	union ib_gid sgid;
 };
+
+/* A namespace's list takes at most 128 KiB. */
+static_assert(sizeof(struct rca_story) <= 512);
 
 /**
  * struct rca_story_ops - who listens to all that happens
