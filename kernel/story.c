@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * What went wrong lately, for each network namespace: failures of operations and
- * events that tell of one, the last RCA_STORIES of them. And one listener, who hears of
- * all that happens, also of what goes well.
+ * events that tell of one, the last RCA_STORIES of them. Who listens hears of all that
+ * happens, also of what goes well (story_tell.c).
  *
  * What is kept is bounded, and a story for which there is no memory takes the place of the
- * oldest one. The listener is called by a work, as stories come with interrupts off,
- * and netlink may send what it sends over a network device (nlmon).
+ * oldest one.
  *
- * Locking: story_net.lock and untold_lock, both leaves; taken in any context, also with
- * rca_id.lock held.
+ * Locking: story_net.lock, a leaf; taken in any context, also with rca_id.lock held.
  */
 #include "story.h"
 
@@ -17,11 +15,8 @@
 #include <linux/ktime.h>
 #include <linux/pid.h>
 #include <linux/ratelimit.h>
-#include <linux/rcupdate.h>
-#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
-#include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -31,35 +26,19 @@
  * @stories: the oldest first
  * @count: how many
  * @serial: of the newest
- * @lost: the listener has to be told that it has missed something (atomic)
  * @refusals: of a flood of requests only some are told, or nothing else would be kept
+ * @untold: what its listener was not told yet
  */
 struct story_net {
 	spinlock_t lock;
 	struct list_head stories;
 	unsigned int count;
 	u64 serial;
-	bool lost;
 	struct ratelimit_state refusals;
+	struct rca_untold untold;
 };
 
-static void tell_work(struct work_struct *work);
-
 static unsigned int story_net_id;
-static const struct rca_story_ops *listener;
-
-/* What the listener was not told yet, the oldest first. */
-static LIST_HEAD(untold);
-static unsigned int untold_count;
-static DEFINE_SPINLOCK(untold_lock);
-static bool any_lost;
-static DECLARE_WORK(telling, tell_work);
-
-static void forget(struct rca_story *story)
-{
-	put_pid(story->pid);	/* got when it was copied */
-	kfree(story);
-}
 
 static int __net_init story_net_start(struct net *net)
 {
@@ -69,17 +48,21 @@ static int __net_init story_net_start(struct net *net)
 	INIT_LIST_HEAD(&all->stories);
 	ratelimit_state_init(&all->refusals, HZ, 8);
 	ratelimit_set_flags(&all->refusals, RATELIMIT_MSG_ON_RELEASE);
+	rca_untold_init(&all->untold, net);
 	return 0;
 }
 
-/* No id of the namespace exists any more, as each has a reference of it. */
+/*
+ * No id of the namespace exists any more, as each has a reference of it, and nothing is left to
+ * be told, which has one, too.
+ */
 static void __net_exit story_net_stop(struct net *net)
 {
 	struct story_net *all = net_generic(net, story_net_id);
 	struct rca_story *story, *tmp;
 
 	list_for_each_entry_safe(story, tmp, &all->stories, node)
-		forget(story);
+		rca_story_forget(story);
 }
 
 static struct pernet_operations story_net_ops = {
@@ -110,100 +93,6 @@ void rca_story_exit(void)
 	unregister_pernet_subsys(&story_net_ops);
 }
 
-/* Somebody has missed something: who it was is in their namespaces. */
-static void tell_losses(const struct rca_story_ops *ops)
-{
-	struct story_net *all;
-	struct net *net;
-
-	if (!xchg(&any_lost, false))
-		return;
-	down_read(&net_rwsem);
-	for_each_net(net) {
-		all = net_generic(net, story_net_id);
-		if (xchg(&all->lost, false) && ops)
-			ops->lost(net);
-	}
-	up_read(&net_rwsem);
-}
-
-static struct rca_story *next_untold(void)
-{
-	struct rca_story *story;
-
-	spin_lock_irq(&untold_lock);
-	story = list_first_entry_or_null(&untold, struct rca_story, node);
-	if (story) {
-		list_del(&story->node);
-		untold_count--;
-	}
-	spin_unlock_irq(&untold_lock);
-	return story;
-}
-
-static void tell_work(struct work_struct *work)
-{
-	const struct rca_story_ops *ops = READ_ONCE(listener);
-	struct rca_story *story;
-
-	while ((story = next_untold())) {
-		if (ops)
-			ops->tell(story->net, story);
-		put_net(story->net);	/* got in leave_untold() */
-		forget(story);
-		cond_resched();
-	}
-	tell_losses(ops);
-}
-
-/**
- * rca_story_flush() - wait until all that has happened was told to who listens
- *
- * Context: Process context. Sleeps.
- */
-void rca_story_flush(void)
-{
-	flush_work(&telling);
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_story_flush);
-
-/**
- * rca_story_listen() - from now on somebody listens to all that happens
- * @ops: who; NULL: nobody. They stay until somebody else listens.
- *
- * Context: Process context. Sleeps until who listened before is not called any more.
- * Return: who listened before.
- */
-const struct rca_story_ops *rca_story_listen(const struct rca_story_ops *ops)
-{
-	const struct rca_story_ops *before = xchg(&listener, ops);
-
-	synchronize_rcu();	/* wanted() is called under RCU, and what it wants is left then */
-	rca_story_flush();
-	return before;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_story_listen);
-
-/**
- * rca_story_wanted() - does anybody listen?
- * @net: in this network namespace
- *
- * Context: Any context.
- * Return: false: only failures are worth telling.
- */
-bool rca_story_wanted(struct net *net)
-{
-	const struct rca_story_ops *ops;
-	bool wanted;
-
-	rcu_read_lock();
-	ops = READ_ONCE(listener);
-	wanted = ops && ops->wanted(net);
-	rcu_read_unlock();
-	return wanted;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_story_wanted);
-
 /* Memory for one more; full or without memory: the oldest one's. NULL: there is none at all. */
 static struct rca_story *get_place(struct story_net *all)
 {
@@ -222,30 +111,6 @@ static struct rca_story *get_place(struct story_net *all)
 	return place;
 }
 
-/* For the work. Expects RCU, which rca_story_listen() waits for. */
-static void leave_untold(struct net *net, const struct rca_story *story)
-{
-	struct story_net *all = net_generic(net, story_net_id);
-	struct rca_story *copy = kmemdup(story, sizeof(*story),
-					 GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
-	unsigned long flags;
-
-	spin_lock_irqsave(&untold_lock, flags);
-	if (copy && untold_count < RCA_UNTOLD) {
-		copy->net = get_net(net);	/* put in tell_work() */
-		get_pid(copy->pid);	/* put in forget() */
-		list_add_tail(&copy->node, &untold);
-		untold_count++;
-		copy = NULL;
-	} else {
-		WRITE_ONCE(all->lost, true);
-		smp_store_release(&any_lost, true);	/* pairs with xchg() in tell_losses() */
-	}
-	spin_unlock_irqrestore(&untold_lock, flags);
-	kfree(copy);
-	schedule_work(&telling);
-}
-
 /**
  * rca_story_tell() - something happened
  * @net: the network namespace of the id
@@ -258,7 +123,6 @@ void rca_story_tell(struct net *net, struct rca_story *story, bool keep)
 {
 	struct story_net *all = net_generic(net, story_net_id);
 	struct rca_story *place;
-	const struct rca_story_ops *ops;
 	unsigned long flags;
 
 	story->at = ktime_get_real_ns();
@@ -268,16 +132,12 @@ void rca_story_tell(struct net *net, struct rca_story *story, bool keep)
 		place = get_place(all);
 		if (place) {
 			*place = *story;
-			get_pid(place->pid);	/* put in forget() or get_place() */
+			get_pid(place->pid);	/* put in rca_story_forget() or get_place() */
 			list_add_tail(&place->node, &all->stories);
 		}
 		spin_unlock_irqrestore(&all->lock, flags);
 	}
-	rcu_read_lock();
-	ops = READ_ONCE(listener);
-	if (ops && ops->wanted(net))
-		leave_untold(net, story);
-	rcu_read_unlock();
+	rca_untold_leave(&all->untold, story);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_story_tell);
 

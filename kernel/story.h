@@ -21,13 +21,13 @@ struct pid;
 /** RCA_STORY_OP - how long the name of an operation may be, with its end */
 #define RCA_STORY_OP 16
 
-/** RCA_UNTOLD - how many wait at most to be told to who listens */
+/** RCA_UNTOLD - how many of a namespace wait at most to be told to who listens there */
 #define RCA_UNTOLD 4096
 
 /**
  * struct rca_story - something that happened to an id
  * @node: in its namespace's list (lock: story_net.lock), or of those that wait to be told
- * @net: waiting to be told: where it happened; holds a reference
+ *        (lock: untold_lock)
  * @serial: counts them in the namespace, from 1
  * @at: when, in ns since 1970
  * @ctx: serial number of the context
@@ -49,7 +49,6 @@ struct pid;
  */
 struct rca_story {
 	struct list_head node;
-	struct net *net;
 	u64 serial;
 	u64 at;
 	u64 ctx;
@@ -74,6 +73,22 @@ struct rca_story {
 static_assert(sizeof(struct rca_story) <= 512);
 
 /**
+ * struct rca_untold - what happened in a namespace and was not told yet to who listens there
+ * @net: the namespace (immutable); holds a reference while @turn is in the list
+ * @turn: in the list of those that have something to tell (lock: untold_lock); empty: nothing
+ * @stories: the oldest first (lock: untold_lock)
+ * @count: how many, up to RCA_UNTOLD (lock: untold_lock)
+ * @lost: there was no room, or no memory, for something (lock: untold_lock)
+ */
+struct rca_untold {
+	struct net *net;
+	struct list_head turn;
+	struct list_head stories;
+	unsigned int count;
+	bool lost;
+};
+
+/**
  * struct rca_story_ops - who listens to all that happens
  * @wanted: does anybody, in this namespace? Any context, under RCU.
  * @tell: this has happened there. Process context.
@@ -93,5 +108,11 @@ bool rca_story_wanted(struct net *net);
 void rca_story_tell(struct net *net, struct rca_story *story, bool keep);
 bool rca_story_spare(struct net *net);
 bool rca_story_next(struct net *net, u64 after, struct rca_story *copy);
+
+/* What the files that share this header share besides. */
+
+void rca_story_forget(struct rca_story *story);
+void rca_untold_init(struct rca_untold *untold, struct net *net);
+void rca_untold_leave(struct rca_untold *untold, const struct rca_story *story);
 
 #endif /* RCA_STORY_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/story.c: what a namespace keeps, and how much of it.
+ * Tests of kernel/story.c and story_tell.c: what a namespace keeps, and how much of it; and what
+ * who listens hears.
  *
  * They use the first network namespace, whose stories of before they leave behind, and listen in
  * place of the netlink family meanwhile.
@@ -19,18 +20,7 @@
 #include <linux/spinlock.h>
 #include <net/net_namespace.h>
 
-/* Serial number of the last one that is kept; 0: none is. */
-static u64 newest(void)
-{
-	struct rca_story story;
-	u64 after = 0;
-
-	while (rca_story_next(&init_net, after, &story)) {
-		put_pid(story.pid);
-		after = story.serial;
-	}
-	return after;
-}
+#include "kept.h"
 
 static void tell(u32 handle, bool keep)
 {
@@ -43,7 +33,7 @@ static void failure_is_kept_as_it_was_told(struct kunit *test)
 {
 	struct rca_story told = { .handle = 7, .event = 3, .status = -ENODEV, .dev = "rxe0" };
 	struct rca_story kept;
-	u64 before = newest();
+	u64 before = kept_count();
 
 	told.pid = task_tgid(current);
 	rca_story_tell(&init_net, &told, true);
@@ -61,10 +51,10 @@ static void failure_is_kept_as_it_was_told(struct kunit *test)
 
 static void what_goes_well_is_not_kept(struct kunit *test)
 {
-	u64 before = newest();
+	u64 before = kept_count();
 
 	tell(1, false);
-	KUNIT_EXPECT_EQ(test, newest(), before);
+	KUNIT_EXPECT_EQ(test, kept_count(), before);
 }
 
 static void oldest_goes_first(struct kunit *test)
@@ -75,7 +65,7 @@ static void oldest_goes_first(struct kunit *test)
 
 	for (i = 0; i < 2 * RCA_STORIES + 3; i++)
 		tell(i, true);
-	last = newest();
+	last = kept_count();
 	while (rca_story_next(&init_net, after, &story)) {
 		put_pid(story.pid);
 		if (after)
@@ -218,6 +208,77 @@ static void who_has_gone_hears_nothing(struct kunit *test)
 	rca_story_listen(before);
 }
 
+/* Two namespaces; stories of the second have FEW in their handle. */
+#define FEW 0x10000
+
+static struct {
+	unsigned int many;
+	unsigned int few;
+	unsigned int between;
+	unsigned int losses;
+} two;
+
+static void hear_two(struct net *net, const struct rca_story *story)
+{
+	if (story->handle < FEW) {
+		two.many++;
+	} else {
+		/* All of them, in their order. */
+		two.few += story->handle == FEW + two.few;
+		two.between = two.many;
+	}
+}
+
+static void hear_two_lose(struct net *net)
+{
+	two.losses++;
+}
+
+static const struct rca_story_ops ears_for_two = {
+	.wanted = wanted,
+	.tell = hear_two,
+	.lost = hear_two_lose,
+};
+
+static void leave_many(struct rca_untold *untold, u32 handle, unsigned int count)
+{
+	struct rca_story story = { .op = "test" };
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		story.handle = handle + i;
+		rca_untold_leave(untold, &story);
+	}
+}
+
+/* Who makes much happen in his namespace takes no room of another, and does not let it wait. */
+static void namespaces_do_not_crowd_each_other_out(struct kunit *test)
+{
+	struct rca_untold *untold = kunit_kcalloc(test, 2, sizeof(*untold), GFP_KERNEL);
+	const struct rca_story_ops *before;
+
+	KUNIT_ASSERT_NOT_NULL(test, untold);
+	rca_untold_init(&untold[0], &init_net);
+	rca_untold_init(&untold[1], &init_net);
+	memset(&two, 0, sizeof(two));
+	before = rca_story_listen(&ears_for_two);
+	preempt_disable();
+	leave_many(&untold[0], 0, 2 * RCA_UNTOLD);
+	leave_many(&untold[1], FEW, 10);
+	preempt_enable();
+	rca_story_flush();
+	rca_story_listen(before);
+	KUNIT_EXPECT_EQ(test, two.few, 10u);
+	KUNIT_EXPECT_GE(test, two.many, (unsigned int)RCA_UNTOLD);
+	KUNIT_EXPECT_TRUE(test, list_empty(&untold[0].turn));
+	KUNIT_EXPECT_TRUE(test, list_empty(&untold[1].turn));
+	if (num_online_cpus() > 1)
+		return;
+	KUNIT_EXPECT_EQ(test, two.many, (unsigned int)RCA_UNTOLD);
+	KUNIT_EXPECT_EQ(test, two.between, 10u);
+	KUNIT_EXPECT_EQ(test, two.losses, 1u);
+}
+
 static void few_refusals_are_told(struct kunit *test)
 {
 	unsigned int told = 0, i;
@@ -237,6 +298,7 @@ static struct kunit_case story_cases[] = {
 	KUNIT_CASE(listener_is_told_what_it_misses),
 	KUNIT_CASE(nobody_has_to_listen),
 	KUNIT_CASE(who_has_gone_hears_nothing),
+	KUNIT_CASE(namespaces_do_not_crowd_each_other_out),
 	KUNIT_CASE(few_refusals_are_told),
 	{}
 };
