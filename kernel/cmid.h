@@ -244,6 +244,8 @@ void rca_id_unreserve_event(struct rca_id *id);
 struct rca_event *rca_id_event(struct rca_id *id);
 void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status);
 void rca_id_tell_event_locked(struct rca_id *id, u32 type, int status);
+void rca_id_tell_event_on_locked(struct rca_id *id, u32 type, int status,
+				 const union rca_addr *peer);
 void rca_id_tell_op(struct rca_id *id, const char *op, int ret);
 void rca_id_tell_op_on(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
 		       const union rca_addr *peer);

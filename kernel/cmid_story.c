@@ -106,6 +106,25 @@ static noinline void tell_locked(struct rca_id *id, const union rca_addr *local,
 }
 
 /**
+ * rca_id_tell_event_on_locked() - an event of a part of an id is posted
+ * @id: the id
+ * @type: its type
+ * @status: its status
+ * @peer: the peer of that part: of a membership the group
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ */
+void rca_id_tell_event_on_locked(struct rca_id *id, u32 type, int status,
+				 const union rca_addr *peer)
+{
+	const char *failure = failure_name(type, status);
+
+	trace_rca_event(id->obj.handle, &id->local.sa, &peer->sa, type, status);
+	if (failure || rca_story_wanted(id->net))
+		tell_locked(id, &id->local, peer, NULL, type, status, failure);
+}
+
+/**
  * rca_id_tell_event_locked() - an event of an id is posted
  * @id: the id
  * @type: its type
@@ -115,11 +134,7 @@ static noinline void tell_locked(struct rca_id *id, const union rca_addr *local,
  */
 void rca_id_tell_event_locked(struct rca_id *id, u32 type, int status)
 {
-	const char *failure = failure_name(type, status);
-
-	trace_rca_event(id->obj.handle, &id->local.sa, &id->dst.sa, type, status);
-	if (failure || rca_story_wanted(id->net))
-		tell_locked(id, &id->local, &id->dst, NULL, type, status, failure);
+	rca_id_tell_event_on_locked(id, type, status, &id->dst);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_tell_event_locked);
 

@@ -341,8 +341,7 @@ static void post_record_locked(struct rca_member *member, struct rca_event **rec
 
 	lockdep_assert_held(&id->lock);
 	*record = NULL;
-	trace_rca_event(id->obj.handle, &id->local.sa, &member->addr.sa, ev->rec.type,
-			ev->rec.status);
+	rca_id_tell_event_on_locked(id, ev->rec.type, ev->rec.status, &member->addr);
 	rca_post_part(&id->src, &member->tally, ev);
 }
 

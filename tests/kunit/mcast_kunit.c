@@ -15,6 +15,7 @@
 #include "addresses.h"
 #include "fake_suite.h"
 #include "group.h"
+#include "kept.h"
 #include "race.h"
 #include "closing.h"
 #include "teardown.h"
@@ -198,13 +199,65 @@ static void join_that_ends_later(struct kunit *test)
 static void join_that_fails_later(struct kunit *test)
 {
 	struct rca_id *id = bound_id(test, IB_QPT_UD);
+	const union rca_addr *group = rca_test_addr(test, "239.1.1.1", 0);
 	struct fake *fake = test->priv;
+	u64 before = kept_count();
+	const struct rca_story *story;
 	u32 handle;
 
 	fake->join_later = true;
 	handle = joined(test, id);
 	rca_mcast_joined(fake->member, -ETIMEDOUT, NULL, 0);
 	expect_event(test, RDMA_CM_ALT_EVENT_MULTICAST_ERROR, handle, -ETIMEDOUT);
+	expect_left(test, handle, 1);
+
+	story = kept_youngest();
+	KUNIT_EXPECT_EQ(test, story->serial, before + 1);
+	KUNIT_EXPECT_EQ(test, story->event, (u32)RDMA_CM_ALT_EVENT_MULTICAST_ERROR);
+	KUNIT_EXPECT_EQ(test, story->status, -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, story->handle, id->obj.handle);
+	KUNIT_EXPECT_MEMEQ(test, story->peer.bytes, group->bytes, sizeof(group->bytes));
+}
+
+/* The last event that who listens was told of. */
+static struct rca_story heard;
+
+static bool wanted(struct net *net)
+{
+	return true;
+}
+
+static void hear(struct net *net, const struct rca_story *story)
+{
+	if (!*story->op)
+		heard = *story;
+}
+
+static void hear_loss(struct net *net)
+{
+}
+
+static void who_listens_is_told_of_a_membership(struct kunit *test)
+{
+	static const struct rca_story_ops ears = {
+		.wanted = wanted, .tell = hear, .lost = hear_loss,
+	};
+	const union rca_addr *group = rca_test_addr(test, "239.1.1.1", 0);
+	const struct rca_story_ops *before = rca_story_listen(&ears);
+	struct rca_id *id = bound_id(test, IB_QPT_UD);
+	u64 kept = kept_count();
+	u32 handle;
+
+	memset(&heard, 0, sizeof(heard));
+	handle = joined(test, id);
+	rca_story_flush();
+	rca_story_listen(before);
+
+	KUNIT_EXPECT_EQ(test, heard.event, (u32)RDMA_CM_ALT_EVENT_MULTICAST_JOIN);
+	KUNIT_EXPECT_EQ(test, heard.status, 0);
+	KUNIT_EXPECT_MEMEQ(test, heard.peer.bytes, group->bytes, sizeof(group->bytes));
+	KUNIT_EXPECT_EQ(test, kept_count(), kept);
+	expect_join(test, handle);
 	expect_left(test, handle, 1);
 }
 
@@ -586,6 +639,7 @@ static struct kunit_case mcast_cases[] = {
 	KUNIT_CASE(join_event_comes_with_the_handle),
 	KUNIT_CASE(join_that_ends_later),
 	KUNIT_CASE(join_that_fails_later),
+	KUNIT_CASE(who_listens_is_told_of_a_membership),
 	KUNIT_CASE(group_that_is_lost_tells_once),
 	KUNIT_CASE(group_that_is_lost_before_it_is_known_tells_both),
 	KUNIT_CASE(group_with_another_queue_key_is_an_error),

@@ -132,6 +132,20 @@ def monitor() -> None:
     true("times", all(one["time"] <= two["time"] for one, two in zip(stories, stories[1:])), said)
 
 
+def joining() -> None:
+    """Who listens is told of what becomes of a membership, with its group."""
+    with Running(TOOL, "monitor", "-c", "mckey", "--json", over=False) as watching:
+        until("it listens", lambda: has_listener(watching.pid))
+        with Running("mckey", "-m", "239.1.2.3", "-b", "10.9.0.2") as member:
+            until("it tells of the group", lambda: "MULTICAST_JOIN" in watching.said())
+            said = watching.end()
+    stories = [json.loads(line) for line in said.splitlines()]
+    members_of_json.note(("monitor",), stories)
+    told = [(story["peer"], story["status"], story["pid"]) for story in stories
+            if story.get("event") == "MULTICAST_JOIN"]
+    same("what was told", told, [("239.1.2.3:0", 0, member.pid)])
+
+
 def churn() -> None:
     """A list of ids that come and go has none twice, and all that stay."""
     with Running(HOLD, str(MANY)) as holder:
@@ -202,6 +216,7 @@ TESTS = (
     ("a membership", members, True),
     ("counters and histograms, also for Prometheus", stats, True),
     ("what happens, while it happens", monitor, True),
+    ("what becomes of a membership", joining, True),
     ("a list of ids that come and go", churn, False),
     ("others see nothing", others, True),
     ("network namespaces", namespaces, True),
