@@ -154,7 +154,7 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
  * @type: RDMA_CM_ALT_EVENT_ADDR_CHANGE, or RDMA_CM_ALT_EVENT_UNREACHABLE, whose
  *        status is -ETIMEDOUT
  *
- * Needs no memory. One that already waits to be read is not doubled.
+ * Needs no memory. One that already waits to be read is not doubled, nor told of again.
  *
  * Context: Any context. Expects @id->lock to be held by the caller.
  */
@@ -163,9 +163,10 @@ void rca_id_post_net_locked(struct rca_id *id, u32 type)
 	int status = type == RDMA_CM_ALT_EVENT_UNREACHABLE ? -ETIMEDOUT : 0;
 
 	lockdep_assert_held(&id->lock);
-	rca_id_tell_event_locked(id, type, status);
-	rca_post_notice(&id->src, RCA_NOTICE_DEVICE, type, status);
+	if (rca_post_notice(&id->src, RCA_NOTICE_DEVICE, type, status))
+		rca_id_tell_event_locked(id, type, status);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_post_net_locked);
 
 /**
  * rca_id_post_user() - post an event that user space made

@@ -156,22 +156,25 @@ EXPORT_SYMBOL_IF_KUNIT(rca_post_part);
  * @status: status of the slot's pending events, see rca_notice_has_status()
  *
  * Context: any; the caller holds the source's lock.
+ * Return: false: there is no queue, or one of the type waits there already.
  */
-void rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type, int status)
+bool rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type, int status)
 {
 	struct rca_item *notice = &src->notice[slot];
 	struct rca_queue *queue = src->queue;
 	unsigned long flags;
+	bool fresh;
 
 	lockdep_assert_held(rca_source_lock(src));
 
 	if (!queue)
-		return;
+		return false;
 	spin_lock_irqsave(&queue->lock, flags);
 	rca_queue_reap_locked(queue);	/* one that user space has taken waits no more */
+	fresh = !(notice->pending & BIT(type));
 	if (!notice->pending)
 		rca_item_link_locked(queue, src, notice);
-	else if (!(notice->pending & BIT(type)) && notice->placed == notice->pending)
+	else if (fresh && notice->placed == notice->pending)
 		list_move_tail(&notice->qnode, &queue->items);
 	notice->pending |= BIT(type);
 	if (rca_notice_has_status(type))
@@ -179,5 +182,6 @@ void rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type
 	rca_queue_posted_locked(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	rca_queue_wake(queue);
+	return fresh;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_post_notice);

@@ -264,7 +264,7 @@ u32 rca_source_detach(struct rca_source *src, struct list_head *requests);
 u32 rca_source_drop(struct rca_source *src, struct rca_tally *tally);
 void rca_post(struct rca_source *src, struct rca_event *ev);
 void rca_post_part(struct rca_source *src, struct rca_tally *tally, struct rca_event *ev);
-void rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type, int status);
+bool rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type, int status);
 struct rca_queue *rca_source_queue(struct rca_source *src);
 
 /* What the files that share this header share besides. */

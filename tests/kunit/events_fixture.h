@@ -150,11 +150,14 @@ static inline void post(struct kunit *test, struct node *node, u32 type)
 	post_event(node, ev);
 }
 
-static inline void notice(struct node *node, enum rca_notice_slot slot, u32 type, int status)
+static inline bool notice(struct node *node, enum rca_notice_slot slot, u32 type, int status)
 {
+	bool fresh;
+
 	spin_lock_irq(&node->lock);
-	rca_post_notice(&node->src, slot, type, status);
+	fresh = rca_post_notice(&node->src, slot, type, status);
 	spin_unlock_irq(&node->lock);
+	return fresh;
 }
 
 /* The next event with the whole length of a record; NULL: none. */

@@ -274,12 +274,12 @@ static void notice_pending_twice_comes_once(struct kunit *test)
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
 
-	notice(node, RCA_NOTICE_DEVICE, CHANGE, 0);
-	notice(node, RCA_NOTICE_DEVICE, CHANGE, 0);
+	KUNIT_EXPECT_TRUE(test, notice(node, RCA_NOTICE_DEVICE, CHANGE, 0));
+	KUNIT_EXPECT_FALSE(test, notice(node, RCA_NOTICE_DEVICE, CHANGE, 0));
 	expect(test, t->a, node, CHANGE);
 	expect_none(test, t->a);
 
-	notice(node, RCA_NOTICE_DEVICE, CHANGE, 0);
+	KUNIT_EXPECT_TRUE(test, notice(node, RCA_NOTICE_DEVICE, CHANGE, 0));
 	expect(test, t->a, node, CHANGE);
 	expect_none(test, t->a);
 	KUNIT_EXPECT_EQ(test, 2U, node->src.reported);
