@@ -69,7 +69,7 @@ static void tell_failure(struct rca_id *id, int status)
 
 static void finish(struct rca_id *id, struct fuse *fuse, int ret)
 {
-	rca_id_tell_op(id, "connect", ret);
+	rca_id_tell_own_op(id, "connect", ret);	/* of a failure the event is what counts */
 	if (ret)
 		tell_failure(id, ret);
 	fuse_free(fuse);

@@ -17,6 +17,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "fake_transport.h"
+#include "kept.h"
 #include "netrig.h"
 #include "teardown.h"
 
@@ -485,10 +486,15 @@ static void refusal_of_tcp_is_told_by_an_event(struct kunit *test)
 {
 	struct bench *bench = test->priv;
 
+	u64 before = kept_count();
+
 	start_tcp(test);
 	tcp_ends(test, -ECONNREFUSED);
 	KUNIT_EXPECT_TRUE(test, eventually(has_event));
 	expect_unlocked(test);
+	KUNIT_EXPECT_EQ(test, kept_count(), before + 1);
+	KUNIT_EXPECT_EQ(test, kept_youngest()->event, (u32)RDMA_CM_ALT_EVENT_CONNECT_ERROR);
+	KUNIT_EXPECT_EQ(test, kept_youngest()->status, -ECONNREFUSED);
 	expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_ERROR, -ECONNREFUSED);
 	expect_no_event(test);
 	expect_state(test, RCA_ST_ROUTE_RESOLVED);
@@ -518,6 +524,7 @@ static void port_that_tcp_has_is_changed(struct kunit *test)
 static void id_is_destroyed_while_tcp_connects(struct kunit *test)
 {
 	struct bench *bench = test->priv;
+	u64 before = kept_count();
 
 	start_tcp(test);
 	destroy(test);
@@ -525,6 +532,7 @@ static void id_is_destroyed_while_tcp_connects(struct kunit *test)
 	tcp_ends(test, -ECONNABORTED);
 	KUNIT_EXPECT_TRUE(test, eventually(is_forgotten));
 	expect_no_event(test);
+	KUNIT_EXPECT_EQ(test, kept_count(), before);
 }
 
 static void device_goes_while_tcp_connects(struct kunit *test)
