@@ -251,6 +251,9 @@ void rca_id_tell_op_on(struct rca_id *id, const char *op, int ret, const union r
 		       const union rca_addr *peer);
 void rca_id_tell_own_op(struct rca_id *id, const char *op, int ret);
 void rca_id_tell_refused(struct rca_id *listener, const union rca_addr *peer, int ret);
+#if IS_ENABLED(CONFIG_KUNIT)
+const char *rca_id_reason(const struct rca_id *id, u32 event, int reason);
+#endif
 void rca_id_post_net_locked(struct rca_id *id, u32 type);
 int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg);
 void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn);

@@ -19,6 +19,7 @@
 #include "devices.h"
 #include "story.h"
 #include "trace.h"
+#include "uerrno.h"
 
 /*
  * What a program has to be told of as a failure; NULL: something else. A user's own events are
@@ -48,15 +49,37 @@ static const char *failure_name(u32 type, int status)
 	}
 }
 
+/**
+ * rca_id_reason() - what a peer's reason is called
+ * @id: the id
+ * @event: type of the event that has it as its status
+ * @reason: the reason
+ *
+ * Context: Any context.
+ * Return: its name; NULL: it has none.
+ */
+VISIBLE_IF_KUNIT const char *rca_id_reason(const struct rca_id *id, u32 event, int reason)
+{
+	if (reason <= 0)
+		return NULL;
+	switch (event) {
+	case RDMA_CM_ALT_EVENT_UNREACHABLE:
+		return "refused with SIDR status";
+	case RDMA_CM_ALT_EVENT_REJECTED:
+	case RDMA_CM_ALT_EVENT_DISCONNECTED:
+		return id->dev && id->dev->tp->reject_msg ? id->dev->tp->reject_msg(reason) : NULL;
+	default:
+		return NULL;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_reason);
+
 /* For who follows the kernel's log; dynamic debug switches it on. */
 static void log_failure(const struct rca_id *id, const struct rca_story *story, const char *what)
 {
-	const char *dev = story->dev[0] ? story->dev : "no device", *why = "status";
+	const char *dev = story->dev[0] ? story->dev : "no device";
+	const char *why = rca_id_reason(id, story->event, story->status);
 
-	if (story->event == RDMA_CM_ALT_EVENT_REJECTED && id->dev && id->dev->tp->reject_msg)
-		why = id->dev->tp->reject_msg(story->status);
-	else if (story->event == RDMA_CM_ALT_EVENT_UNREACHABLE)
-		why = "refused with SIDR status";
 	if (story->status < 0)
 		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s: %pe; %s[%d]\n", dev,
 				     story->port, &story->local.sa, &story->peer.sa, what,
@@ -65,9 +88,13 @@ static void log_failure(const struct rca_id *id, const struct rca_story *story, 
 		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s; %s[%d]\n", dev, story->port,
 				     &story->local.sa, &story->peer.sa, what, story->comm,
 				     pid_nr(story->pid));
-	else
+	else if (why)
 		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s: %s (%d); %s[%d]\n", dev,
 				     story->port, &story->local.sa, &story->peer.sa, what, why,
+				     story->status, story->comm, pid_nr(story->pid));
+	else
+		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s: %d; %s[%d]\n", dev,
+				     story->port, &story->local.sa, &story->peer.sa, what,
 				     story->status, story->comm, pid_nr(story->pid));
 }
 
@@ -138,6 +165,12 @@ void rca_id_tell_event_locked(struct rca_id *id, u32 type, int status)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_tell_event_locked);
 
+/* What a signal has interrupted did not fail. */
+static bool has_failed(int ret)
+{
+	return ret < 0 && rca_user_errno(ret) != -EINTR;
+}
+
 static void tell_op(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
 		    const union rca_addr *peer, bool failed)
 {
@@ -147,7 +180,9 @@ static void tell_op(struct rca_id *id, const char *op, int ret, const union rca_
 	if (!failed && !rca_story_wanted(id->net))
 		return;
 	spin_lock_irqsave(&id->lock, flags);
-	tell_locked(id, local, peer, op, 0, ret, failed ? op : NULL);
+	/* Who destroys an id while it does something wants that to end. */
+	failed = failed && id->state != RCA_ST_DESTROYING;
+	tell_locked(id, local, peer, op, 0, rca_user_errno(ret), failed ? op : NULL);
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
@@ -164,7 +199,7 @@ static void tell_op(struct rca_id *id, const char *op, int ret, const union rca_
 void rca_id_tell_op_on(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
 		       const union rca_addr *peer)
 {
-	tell_op(id, op, ret, local, peer, ret < 0 && ret != -ERESTARTSYS && ret != -EINTR);
+	tell_op(id, op, ret, local, peer, has_failed(ret));
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_tell_op_on);
 
@@ -210,6 +245,8 @@ void rca_id_tell_refused(struct rca_id *listener, const union rca_addr *peer, in
 	if (!rca_story_spare(listener->net))
 		return;
 	spin_lock_irqsave(&listener->lock, flags);
-	tell_locked(listener, &listener->local, peer, "request", 0, ret, "request");
+	tell_locked(listener, &listener->local, peer, "request", 0, rca_user_errno(ret),
+		    "request");
 	spin_unlock_irqrestore(&listener->lock, flags);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_tell_refused);

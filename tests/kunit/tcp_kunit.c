@@ -10,6 +10,7 @@
 #include <kunit/test.h>
 
 #include "fake_transport.h"
+#include "kept.h"
 #include "teardown.h"
 
 #define COOKIE 0x5eed
@@ -204,6 +205,7 @@ static void destroy(struct bench *bench)
 static void tcp_id_is_destroyed_meanwhile(struct kunit *test)
 {
 	struct bench *bench = test->priv;
+	u64 before = kept_count();
 
 	rca_id_get(bench->id);
 	bench->meanwhile = destroy;
@@ -212,6 +214,7 @@ static void tcp_id_is_destroyed_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bench->rets[1], 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&bench->fake->lowers), 0);
 	expect_state(test, RCA_ST_DESTROYING);
+	KUNIT_EXPECT_EQ(test, kept_count(), before);
 	rca_id_put(bench->id);
 }
 

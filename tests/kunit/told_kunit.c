@@ -54,7 +54,10 @@ static void failed_operation_has_the_addresses_asked_for(struct kunit *test)
 
 static void what_went_well_or_was_interrupted_did_not_fail(struct kunit *test)
 {
-	static const int ends[] = { 0, 1, -ERESTARTSYS, -EINTR };
+	static const int ends[] = {
+		0, 1, -EINTR, -ERESTARTSYS, -ERESTARTNOINTR, -ERESTARTNOHAND,
+		-ERESTART_RESTARTBLOCK,
+	};
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	u64 before = kept_count();
 	unsigned int i;
@@ -63,6 +66,88 @@ static void what_went_well_or_was_interrupted_did_not_fail(struct kunit *test)
 		tell_op(id, ends[i], &id->local, &id->dst);
 		KUNIT_EXPECT_EQ_MSG(test, kept_count(), before, "end %d", ends[i]);
 	}
+}
+
+/* A program that is told of one could not look it up. */
+static void numbers_of_the_kernel_stay_inside(struct kunit *test)
+{
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+
+	tell_op(id, -ENOTSUPP, &id->local, &id->dst);
+	KUNIT_EXPECT_EQ(test, kept_youngest()->status, -EOPNOTSUPP);
+	kept_has_room();
+	rca_id_tell_refused(id, &id->dst, -EPROBE_DEFER);
+	KUNIT_EXPECT_EQ(test, kept_youngest()->status, -EAGAIN);
+	KUNIT_EXPECT_STREQ(test, kept_youngest()->op, "request");
+}
+
+/* Who destroys an id while it connects knows why that has failed. */
+static void what_the_end_of_an_id_ends_did_not_fail(struct kunit *test)
+{
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	struct fake *fake = test->priv;
+	u64 before = kept_count();
+	u32 reported;
+
+	rca_id_get(id);
+	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
+	fake_expect_state(test, id, RCA_ST_DESTROYING);
+	tell_op(id, -ECONNABORTED, &id->local, &id->dst);
+	KUNIT_EXPECT_EQ(test, kept_count(), before);
+	rca_id_put(id);
+}
+
+/* A reader may not come for long: of what waits for him already he is told once. */
+static void change_of_the_network_is_told_once(struct kunit *test)
+{
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	u64 before = kept_count();
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		spin_lock_irq(&id->lock);
+		rca_id_post_net_locked(id, RDMA_CM_ALT_EVENT_UNREACHABLE);
+		spin_unlock_irq(&id->lock);
+	}
+	KUNIT_EXPECT_EQ(test, kept_count(), before + 1);
+	KUNIT_EXPECT_EQ(test, kept_youngest()->status, -ETIMEDOUT);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
+	fake_expect_no_event(test);
+
+	/* The next one is news. */
+	spin_lock_irq(&id->lock);
+	rca_id_post_net_locked(id, RDMA_CM_ALT_EVENT_UNREACHABLE);
+	spin_unlock_irq(&id->lock);
+	KUNIT_EXPECT_EQ(test, kept_count(), before + 2);
+}
+
+static const char *reject_text(int reason)
+{
+	return reason == 28 ? "consumer defined" : "another";
+}
+
+/* The numbers of a reject and of a SIDR refusal are not the same. */
+static void reasons_have_the_names_of_their_events(struct kunit *test)
+{
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	struct fake *fake = test->priv;
+	const struct rca_tp_ops *before = fake->dev.tp;
+	struct rca_tp_ops ops = *before;
+
+	ops.reject_msg = reject_text;
+	fake->dev.tp = &ops;
+	KUNIT_EXPECT_STREQ(test, rca_id_reason(id, RDMA_CM_ALT_EVENT_REJECTED, 28),
+			   "consumer defined");
+	KUNIT_EXPECT_STREQ(test, rca_id_reason(id, RDMA_CM_ALT_EVENT_DISCONNECTED, 28),
+			   "consumer defined");
+	KUNIT_EXPECT_STREQ(test, rca_id_reason(id, RDMA_CM_ALT_EVENT_UNREACHABLE, 1),
+			   "refused with SIDR status");
+	KUNIT_EXPECT_NULL(test, rca_id_reason(id, RDMA_CM_ALT_EVENT_CONNECT_ERROR, 28));
+	KUNIT_EXPECT_NULL(test, rca_id_reason(id, RDMA_CM_ALT_EVENT_REJECTED, 0));
+	KUNIT_EXPECT_NULL(test, rca_id_reason(id, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT));
+	ops.reject_msg = NULL;
+	KUNIT_EXPECT_NULL(test, rca_id_reason(id, RDMA_CM_ALT_EVENT_REJECTED, 28));
+	fake->dev.tp = before;
 }
 
 /* The peer of a slow program cannot be told to wait; the program has not asked for that. */
@@ -131,6 +216,10 @@ static void events_that_are_failures(struct kunit *test)
 static struct kunit_case told_cases[] = {
 	KUNIT_CASE(failed_operation_has_the_addresses_asked_for),
 	KUNIT_CASE(what_went_well_or_was_interrupted_did_not_fail),
+	KUNIT_CASE(numbers_of_the_kernel_stay_inside),
+	KUNIT_CASE(what_the_end_of_an_id_ends_did_not_fail),
+	KUNIT_CASE(change_of_the_network_is_told_once),
+	KUNIT_CASE(reasons_have_the_names_of_their_events),
 	KUNIT_CASE(patience_that_is_not_asked_for_is_no_failure),
 	KUNIT_CASE(events_that_are_failures),
 	{}
