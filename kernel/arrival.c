@@ -191,15 +191,21 @@ static struct rca_id *arrive_ip(struct rca_demux *demux, const struct rca_tp_req
 	at->ndev = request_ndev(demux->dev->ibdev, req, &at->local);
 	if (!at->ndev)
 		return ERR_PTR(-ENODEV);
-	ret = reachable(at->ndev, &at->peer, &at->local);
-	if (ret)
-		return ERR_PTR(ret);
 	if (rca_addr_is_linklocal(&at->local))
 		at->local.in6.sin6_scope_id = at->ndev->ifindex;
 	if (rca_addr_is_linklocal(&at->peer))
 		at->peer.in6.sin6_scope_id = at->ndev->ifindex;
 	listener = find_listener(demux, at->ndev, &at->local);
-	return listener ?: ERR_PTR(-ECONNREFUSED);
+	ret = reachable(at->ndev, &at->peer, &at->local);
+	if (!ret)
+		return listener ?: ERR_PTR(-ECONNREFUSED);
+	if (listener) {
+		/* A route that is coming is no failure. */
+		if (ret == -EHOSTUNREACH)
+			rca_id_tell_refused(listener, &at->peer, ret);
+		rca_id_put(listener);
+	}
+	return ERR_PTR(ret);
 }
 
 /**
@@ -211,7 +217,8 @@ static struct rca_id *arrive_ip(struct rca_demux *demux, const struct rca_tp_req
  * What has no address of ours is for whoever listens on GIDs: the private data
  * of such a request may be anything, what looks like a header included.
  *
- * Context: Process context, callback of a transport. Takes and releases RCU.
+ * Context: Process context, callback of a transport. Takes and releases RCU, and the lock of a
+ * listener that is told of a request it does not get.
  * Return: the listener with a reference, or an ERR_PTR(): why there is none.
  */
 struct rca_id *rca_arrive(struct rca_demux *demux, const struct rca_tp_request *req,

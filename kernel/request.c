@@ -150,7 +150,10 @@ static struct rca_event *build_event(struct rca_id *listener, struct rca_id *chi
 	return ev;
 }
 
-/* A place in the backlog of the listener, and among the requests of its context and user. */
+/*
+ * A place in the backlog of the listener, and among the requests of its context and user.
+ * -ENOBUFS: that of the listener is full; -EDQUOT: it is one of their limits.
+ */
 static int take_place(struct rca_id *listener)
 {
 	struct rca_account *account = &listener->obj.ctx->account;
@@ -167,7 +170,7 @@ static int take_place(struct rca_id *listener)
 		ret = rca_charge(account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
 	} else {
 		rca_account_refused(account, RDMA_CM_ALT_RESOURCE_REQUESTS);
-		ret = -EDQUOT;
+		ret = -ENOBUFS;
 	}
 	if (ret)
 		atomic_dec(&extras->waiting);
@@ -234,7 +237,7 @@ static int verdict(const struct rca_demux *demux, u32 port_num, int ret)
 {
 	if (ret)
 		rca_stats_refused(rca_device_stats(demux->dev, port_num));
-	return ret == -EDQUOT ? -ENOMEM : ret;
+	return ret == -EDQUOT || ret == -ENOBUFS ? -ENOMEM : ret;
 }
 
 static int take_charged(struct rca_id *listener, struct rca_demux *demux, void *lower,
@@ -289,6 +292,8 @@ static int tcp_request(struct rca_demux *demux, void *lower, const struct rca_tp
 	if (!ret) {
 		ret = take_charged(listener, demux, lower, &req, &at);
 		rdma_put_gid_attr(req.sgid_attr);
+	} else {
+		rca_id_tell_refused(listener, &at.peer, ret);
 	}
 	rca_id_put(listener);
 	trace_rca_request(&at.peer.sa, &at.local.sa, demux->service_id, ret);

@@ -22,6 +22,7 @@
 #include "device_bench.h"
 #include "events.h"
 #include "fake_suite.h"
+#include "kept.h"
 #include "listen.h"
 #include "netrig.h"
 #include "request.h"
@@ -137,6 +138,35 @@ static void addresses_that_are_answered(struct kunit *test)
 				    "%s to %s", requests[i].peer, requests[i].local);
 }
 
+/* The listener could be given it, and its user may ask why it was not. */
+static void request_whose_answer_has_no_way_is_told(struct kunit *test)
+{
+	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
+	const struct rca_story *story;
+	u64 before;
+
+	kept_has_room();
+	before = kept_count();
+	KUNIT_EXPECT_EQ(test, ask(test, server, server->sgid_attr, "10.99.0.1", DEVICE_IP),
+			-EHOSTUNREACH);
+	story = kept_youngest();
+	KUNIT_EXPECT_EQ(test, story->serial, before + 1);
+	KUNIT_EXPECT_STREQ(test, story->op, "request");
+	KUNIT_EXPECT_EQ(test, story->status, -EHOSTUNREACH);
+	KUNIT_EXPECT_EQ(test, story->handle, server->obj.handle);
+	KUNIT_EXPECT_EQ(test, story->peer.in.sin_addr.s_addr, cpu_to_be32(0x0a630001));
+	/* It was for nobody here. */
+	KUNIT_EXPECT_EQ(test, ask(test, server, server->sgid_attr, "10.99.0.1", "10.77.0.2"),
+			-EHOSTUNREACH);
+	KUNIT_EXPECT_EQ(test, kept_count(), before + 1);
+	/* A route that is coming: it will be answered. */
+	KUNIT_ASSERT_EQ(test, netrig_delete_route(), 0);
+	KUNIT_EXPECT_EQ(test, ask(test, server, server->sgid_attr, NEIGHBOUR, DEVICE_IP), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, kept_count(), before + 1);
+	KUNIT_EXPECT_EQ(test, netrig_set_link(false), 0);
+	KUNIT_EXPECT_EQ(test, netrig_set_link(true), 0);
+}
+
 /* While the interface comes up the peer hears nothing, and asks again. */
 static void route_that_is_still_missing(struct kunit *test)
 {
@@ -238,6 +268,7 @@ static void address_that_was_taken_away(struct kunit *test)
 static struct kunit_case arrival_cases[] = {
 	KUNIT_CASE(addresses_that_are_answered),
 	KUNIT_CASE(address_that_was_taken_away),
+	KUNIT_CASE(request_whose_answer_has_no_way_is_told),
 	KUNIT_CASE(route_that_is_still_missing),
 	KUNIT_CASE(route_that_will_not_come),
 	KUNIT_CASE(listener_on_gids_and_ipoib),
@@ -445,6 +476,23 @@ static void tcp_request_belongs_to_the_device_with_the_address(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, ask_tcp(test, knock, "10.99.0.1"), -EADDRNOTAVAIL);
 }
 
+static void tcp_request_without_a_port_is_told(struct kunit *test)
+{
+	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
+	struct knock *knock = new_knock(test, server->dev, server);
+	const struct rca_story *story;
+	u64 before;
+
+	kept_has_room();
+	before = kept_count();
+	KUNIT_EXPECT_EQ(test, ask_tcp(test, knock, "127.0.0.1"), -ENODEV);
+	story = kept_youngest();
+	KUNIT_EXPECT_EQ(test, story->serial, before + 1);
+	KUNIT_EXPECT_STREQ(test, story->op, "request");
+	KUNIT_EXPECT_EQ(test, story->status, -ENODEV);
+	KUNIT_EXPECT_EQ(test, story->handle, server->obj.handle);
+}
+
 static void tcp_request_without_a_listener_is_refused(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
@@ -460,11 +508,15 @@ static void tcp_request_without_room_is_dropped(struct kunit *test)
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
 	struct knock *knock = new_knock(test, server->dev, server);
 
+	kept_has_room();
 	server->extras->backlog = 0;
 	knock->req.local = rca_test_addr(test, DEVICE_IP, 0);
 	knock->req.peer = rca_test_addr(test, NEIGHBOUR, 5000);
 	KUNIT_EXPECT_EQ(test, rca_request(&knock->demux, NULL, &knock->req), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, atomic_read(&server->extras->waiting), 0);
+	/* The backlog is the listener's own, and no limit of its user. */
+	KUNIT_EXPECT_STREQ(test, kept_youngest()->op, "request");
+	KUNIT_EXPECT_EQ(test, kept_youngest()->status, -ENOBUFS);
 }
 
 static int count_demuxes(struct rca_device *dev)
@@ -498,6 +550,7 @@ static void listener_on_gids_leaves_tcp_alone(struct kunit *test)
 
 static struct kunit_case tcp_cases[] = {
 	KUNIT_CASE(tcp_request_belongs_to_the_device_with_the_address),
+	KUNIT_CASE(tcp_request_without_a_port_is_told),
 	KUNIT_CASE(tcp_request_without_a_listener_is_refused),
 	KUNIT_CASE(tcp_request_without_room_is_dropped),
 	KUNIT_CASE(listener_on_gids_leaves_tcp_alone),
