@@ -11,6 +11,8 @@
 #include "stats.h"
 
 #include <kunit/visibility.h>
+#include <linux/bits.h>
+#include <linux/build_bug.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -38,20 +40,20 @@ static const char * const names[RCA_SPANS] = {
 };
 
 /* A span that ends otherwise tells how patient somebody was, and not how fast anything is. */
-static bool is_answer(enum rca_input input)
+static bool is_answer(enum rca_span span, enum rca_input input)
 {
-	switch (input) {
-	case RCA_IN_ADDR_OK:
-	case RCA_IN_ROUTE_OK:
-	case RCA_IN_REP:
-	case RCA_IN_UP:
-	case RCA_IN_RTU:
-	case RCA_IN_DREP:
-	case RCA_IN_DREQ:
-		return true;
-	default:
-		return false;
-	}
+	static_assert(RCA_IN_COUNT <= 64);
+	static const u64 answers[RCA_SPANS] = {
+		[RCA_SPAN_ADDR] = BIT_ULL(RCA_IN_ADDR_OK),
+		[RCA_SPAN_ROUTE] = BIT_ULL(RCA_IN_ROUTE_OK),
+		[RCA_SPAN_CONNECT] = BIT_ULL(RCA_IN_REP) | BIT_ULL(RCA_IN_UP),
+		[RCA_SPAN_ACCEPT] = BIT_ULL(RCA_IN_RTU) | BIT_ULL(RCA_IN_UP),
+		[RCA_SPAN_LOOKUP] = BIT_ULL(RCA_IN_REP),
+		/* Who asks for the same in that moment has no other answer to give. */
+		[RCA_SPAN_DISCONNECT] = BIT_ULL(RCA_IN_DREP) | BIT_ULL(RCA_IN_DREQ),
+	};
+
+	return answers[span] & BIT_ULL(input);
 }
 
 /**
@@ -106,7 +108,7 @@ void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum r
 	this_cpu_inc(stats->inputs[input]);
 	if (was == is)
 		return;
-	if (was != RCA_SPAN_NONE && is_answer(input))
+	if (was != RCA_SPAN_NONE && is_answer(was, input))
 		record(stats, was, *since);
 	if (is != RCA_SPAN_NONE)
 		*since = ktime_get();

@@ -137,6 +137,39 @@ static void what_fails_is_not_fast(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sum(test)->inputs[RCA_IN_REJ], 1UL);
 }
 
+/* Each span in the first of its states, and each input there is: those alone end it. */
+static void answers_are_those_of_the_span(struct kunit *test)
+{
+	static const struct {
+		enum rca_state state;
+		enum rca_input answers[2];
+	} rows[RCA_SPANS] = {
+		[RCA_SPAN_ADDR] = { RCA_ST_ADDR_QUERY, { RCA_IN_ADDR_OK, RCA_IN_ADDR_OK } },
+		[RCA_SPAN_ROUTE] = { RCA_ST_ROUTE_QUERY, { RCA_IN_ROUTE_OK, RCA_IN_ROUTE_OK } },
+		[RCA_SPAN_CONNECT] = { RCA_ST_REQ_SENT, { RCA_IN_REP, RCA_IN_UP } },
+		[RCA_SPAN_ACCEPT] = { RCA_ST_REP_SENT, { RCA_IN_RTU, RCA_IN_UP } },
+		[RCA_SPAN_LOOKUP] = { RCA_ST_SIDR_SENT, { RCA_IN_REP, RCA_IN_REP } },
+		[RCA_SPAN_DISCONNECT] = { RCA_ST_DREQ_SENT, { RCA_IN_DREP, RCA_IN_DREQ } },
+	};
+	struct bench *bench = test->priv;
+	ktime_t since = ktime_get();
+	unsigned long before;
+	int span, input;
+	bool wanted;
+
+	for (span = 0; span < RCA_SPANS; span++) {
+		for (input = 0; input < RCA_IN_COUNT; input++) {
+			wanted = input == rows[span].answers[0] || input == rows[span].answers[1];
+			before = spans(sum(test));
+			rca_stats_step(bench->stats, rows[span].state, input, RCA_ST_FAILED,
+				       &since);
+			KUNIT_EXPECT_EQ_MSG(test, spans(sum(test)) - before,
+					    (unsigned long)wanted, "%s: %s",
+					    rca_stats_span_name(span), rca_input_name(input));
+		}
+	}
+}
+
 /* From the first request on, however often it is sent. */
 static void waiting_to_ask_again_is_the_same_span(struct kunit *test)
 {
@@ -179,6 +212,7 @@ static struct kunit_case stats_cases[] = {
 	KUNIT_CASE(longest_ones_are_in_the_last_bucket),
 	KUNIT_CASE(nothing_takes_less_than_no_time),
 	KUNIT_CASE(what_fails_is_not_fast),
+	KUNIT_CASE(answers_are_those_of_the_span),
 	KUNIT_CASE(waiting_to_ask_again_is_the_same_span),
 	KUNIT_CASE(next_span_begins_when_its_state_does),
 	KUNIT_CASE(spans_have_names),
