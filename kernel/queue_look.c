@@ -5,6 +5,7 @@
  * Locking: &rca_ctx.queues_lock and &rca_queue.lock, never both.
  */
 #include <kunit/visibility.h>
+#include <linux/bitops.h>
 #include <linux/minmax.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
@@ -62,16 +63,29 @@ struct rca_queue *rca_queue_next(struct rca_ctx *ctx, struct rca_queue *prev, u3
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_next);
 
-static u32 count(const struct list_head *list)
+static u32 count_sources(const struct list_head *sources)
 {
 	const struct list_head *pos;
 	u32 n = 0;
 
-	list_for_each(pos, list) {
+	list_for_each(pos, sources) {
 		if (++n == RCA_LOOK_MAX)
 			break;
 	}
 	return n;
+}
+
+/* A notice is as many events as types of it wait. */
+static u32 count_events(const struct list_head *items, u32 n)
+{
+	const struct rca_item *item;
+
+	list_for_each_entry(item, items, qnode) {
+		if (n >= RCA_LOOK_MAX)
+			return RCA_LOOK_MAX;
+		n += item->is_notice ? hweight16(item->pending) : 1;
+	}
+	return min(n, (u32)RCA_LOOK_MAX);
 }
 
 /**
@@ -84,8 +98,8 @@ static u32 count(const struct list_head *list)
 void rca_queue_look(struct rca_queue *queue, struct rca_queue_look *look)
 {
 	spin_lock_irq(&queue->lock);
-	look->ids = count(&queue->sources);
-	look->waiting = min(count(&queue->items) + count(&queue->placed), (u32)RCA_LOOK_MAX);
+	look->ids = count_sources(&queue->sources);
+	look->waiting = count_events(&queue->placed, count_events(&queue->items, 0));
 	look->ring = queue->ring ? queue->ring_entries : 0;
 	look->readers = queue->readers;
 	spin_unlock_irq(&queue->lock);

@@ -494,18 +494,62 @@ static void look_counts_ids_and_events(struct kunit *test)
 	expect(test, t->a, y, DISCONNECTED);
 }
 
+static void look_counts_each_event_of_a_notice(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct rca_queue_look seen;
+
+	post(test, x, ADDR);
+	notice(y, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(y, RCA_NOTICE_CONN, TIMEWAIT, 0);
+	notice(y, RCA_NOTICE_DEVICE, REMOVAL, 0);
+
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, 4U, seen.waiting);
+
+	expect(test, t->a, x, ADDR);
+	expect(test, t->a, y, DISCONNECTED);
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, 2U, seen.waiting);
+	expect(test, t->a, y, TIMEWAIT);
+	expect(test, t->a, y, REMOVAL);
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, 0U, seen.waiting);
+}
+
+/* Also where one more notice goes beyond. */
+static void look_counts_no_further_with_notices(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct rca_item *many = kunit_kcalloc(test, RCA_LOOK_MAX, sizeof(*many), GFP_KERNEL);
+	struct rca_queue_look seen;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, many);
+	for (i = 0; i < RCA_LOOK_MAX; i++) {
+		many[i].is_notice = i == RCA_LOOK_MAX - 1;
+		many[i].pending = many[i].is_notice ? 7 : 0;
+		list_add_tail(&many[i].qnode, i % 2 ? &t->b->placed : &t->b->items);
+	}
+	rca_queue_look(t->b, &seen);
+	INIT_LIST_HEAD(&t->b->items);
+	INIT_LIST_HEAD(&t->b->placed);
+	KUNIT_EXPECT_EQ(test, (u32)RCA_LOOK_MAX, seen.waiting);
+}
+
 /* Interrupts are off meanwhile. */
 static void look_does_not_count_for_ever(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct list_head *many = kunit_kcalloc(test, 3 * RCA_LOOK_MAX, sizeof(*many), GFP_KERNEL);
+	struct rca_item *many = kunit_kcalloc(test, 3 * RCA_LOOK_MAX, sizeof(*many), GFP_KERNEL);
 	struct list_head *lists[] = { &t->b->sources, &t->b->items, &t->b->placed };
 	struct rca_queue_look seen;
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, many);
 	for (i = 0; i < 3 * RCA_LOOK_MAX; i++)
-		list_add_tail(&many[i], lists[i % 3]);
+		list_add_tail(&many[i].qnode, lists[i % 3]);
 	rca_queue_look(t->b, &seen);
 	for (i = 0; i < 3; i++)
 		INIT_LIST_HEAD(lists[i]);
@@ -538,6 +582,8 @@ static struct kunit_case events_cases[] = {
 	KUNIT_CASE(queue_keeps_its_context),
 	KUNIT_CASE(queues_of_a_context_come_in_their_order),
 	KUNIT_CASE(look_counts_ids_and_events),
+	KUNIT_CASE(look_counts_each_event_of_a_notice),
+	KUNIT_CASE(look_counts_no_further_with_notices),
 	KUNIT_CASE(look_does_not_count_for_ever),
 	{}
 };
