@@ -6,9 +6,12 @@ from __future__ import annotations
 import os
 import re
 import resource
+import shutil
+import stat
 import subprocess
+from pathlib import Path
 
-from host import (BAD, DROPIN, ELSEWHERE, ERROR, HERE, MODULE, NOBODY, NODE, OK, ROOT, SILENT, TOOL, USAGE,
+from host import (BAD, DROPIN, ELSEWHERE, ERROR, HERE, HOLD, MODULE, NOBODY, NODE, OK, ROOT, SILENT, TOOL, USAGE,
                   Running, has_listener, ids, refused, run, same, tool, true, until)
 
 
@@ -30,6 +33,7 @@ def checked() -> None:
         true("the node", "udev rule" in wrong["node"], str(wrong))
     finally:
         NODE.chmod(mode)
+    other_nodes()
     subprocess.run(["ip", "link", "set", "d0", "down"], check=True)
     try:
         true("a port that is down", "interface up" in failing()["device"])
@@ -190,6 +194,27 @@ def completion() -> None:
         same("states", completed("--json", "show", "--state", "l"), {"listen"})
         same("programs", completed("monitor", "-c", ""), {"rping"})
         same("ids", completed("explain", ids()[0]["name"]), {ids()[0]["name"]})
+    hostile_completion()
+
+
+def hostile_completion() -> None:
+    """A program's name is no text for the shell: it is not executed, and offered as the shell has to read it."""
+    did = Path("/tmp/did")
+    for name, quoted in (("$(touch did)", r"\$\(touch\ did\)"), (r'a"b\c;d,e', r'a\"b\\c\;d\,e'), ("`>did`", r"\`\>did\`")):
+        hostile = Path("/tmp") / name
+        shutil.copy(HOLD, hostile)
+        try:
+            with Running(str(hostile), "1") as holder:
+                until("it holds", lambda pid=holder.pid: ids("-p", str(pid)))
+                for words in (("show", "-c", ""), ("monitor", "--program", name[:1]), ("show", "-c", quoted[:-1])):
+                    same(f"{name}: {words}", completed(*words), {quoted})
+                for words in (("show", "-p", ""), ("show", "-s", ""), ("explain", ""), ("show", "-d", "")):
+                    true(f"{name}: {words}", completed(*words), "nothing was offered")
+                same("what bash reads there", run("bash", "-c", f"printf %s {quoted}").out, name)
+            true(f"{name} was not executed", not did.exists())
+        finally:
+            hostile.unlink()
+            did.unlink(missing_ok=True)
 
 
 def colours() -> None:

@@ -2,9 +2,12 @@
 # shellcheck shell=bash
 # Completion of rdma-cm-alt for bash: commands, options and what ids there are.
 
+# Names of programs are of anybody's choice, so what is read here is never expanded (compgen -W does).
+# rdma-cm-alt prints them as printable ASCII, of which JSON escapes the quote and the backslash.
 _rdma_cm_alt_ids() {
 	rdma-cm-alt --json show ids 2>/dev/null |
-		sed -n 's/.*"'"$1"'": *"\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' | sort -u
+		sed -n -e '/^ *"'"$1"'": */!d' -e 's///' -e 's/,$//' -e 's/^"\(.*\)"$/\1/' \
+			-e 's/\\\(["\\]\)/\1/g' -e p | sort -u
 }
 
 _rdma_cm_alt_devices() {
@@ -14,10 +17,24 @@ _rdma_cm_alt_devices() {
 	done
 }
 
+# Offers the words that begin with what is there, which may be quoted already, as the shell has to read them.
+_rdma_cm_alt_offer() {
+	local word quoted
+	for word; do
+		printf -v quoted %q "$word"
+		[[ $word == "$cur"* || $quoted == "$cur"* ]] && COMPREPLY+=("$quoted")
+	done
+}
+
+# Offers what compgen finds in the file system; readline quotes it.
+_rdma_cm_alt_offer_files() {
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen "$1" -- "$cur")
+}
+
 _rdma_cm_alt() {
-	local cur=$2 prev=$3 command='' word
-	local common='--json --color --help --usage'
-	local commands='show stats monitor explain check run bench'
+	local cur=$2 prev=$3 command='' word found=()
+	local common=(--json --color --help --usage)
 
 	COMPREPLY=()
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -30,53 +47,39 @@ _rdma_cm_alt() {
 		esac
 	done
 	case $command/$prev in
-	*/--color)
-		mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur")
-		return
-		;;
-	show/-p | show/--pid)
-		mapfile -t COMPREPLY < <(compgen -W "$(_rdma_cm_alt_ids pid)" -- "$cur")
-		return
-		;;
-	show/-s | show/--state)
-		mapfile -t COMPREPLY < <(compgen -W "$(_rdma_cm_alt_ids state)" -- "$cur")
-		return
-		;;
-	show/-d | show/--device)
-		mapfile -t COMPREPLY < <(compgen -W "$(_rdma_cm_alt_devices)" -- "$cur")
-		return
-		;;
-	show/-c | show/--program | monitor/-c | monitor/--program)
-		mapfile -t COMPREPLY < <(compgen -W "$(_rdma_cm_alt_ids program)" -- "$cur")
-		return
-		;;
+	*/--color) found=(auto always never) ;;
+	show/-p | show/--pid) mapfile -t found < <(_rdma_cm_alt_ids pid) ;;
+	show/-s | show/--state) mapfile -t found < <(_rdma_cm_alt_ids state) ;;
+	show/-d | show/--device) mapfile -t found < <(_rdma_cm_alt_devices) ;;
+	show/-c | show/--program | monitor/-c | monitor/--program) mapfile -t found < <(_rdma_cm_alt_ids program) ;;
 	run/-l | run/--library | bench/-l | bench/--library)
-		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		_rdma_cm_alt_offer_files -d
 		return
 		;;
-	esac
-	case $command in
-	'') word="$commands $common --version" ;;
-	show) word="ids listeners queues members --address --device --pid --program --state $common" ;;
-	stats) word="--all --prometheus $common" ;;
-	monitor) word="--failures --program $common" ;;
-	explain) word="$(_rdma_cm_alt_ids name) --last $common" ;;
-	check) word=$common ;;
-	bench) word="--count --library --rounds $common" ;;
-	run)
+	/*) found=(show stats monitor explain check run bench "${common[@]}" --version) ;;
+	show/*) found=(ids listeners queues members --address --device --pid --program --state "${common[@]}") ;;
+	stats/*) found=(--all --prometheus "${common[@]}") ;;
+	monitor/*) found=(--failures --program "${common[@]}") ;;
+	explain/*)
+		mapfile -t found < <(_rdma_cm_alt_ids name)
+		found+=(--last "${common[@]}")
+		;;
+	check/*) found=("${common[@]}") ;;
+	bench/*) found=(--count --library --rounds "${common[@]}") ;;
+	run/*)
 		# The program, and its own arguments.
 		if [[ $cur == -* && ($prev == run || $prev == -*) ]]; then
-			word="--debug --library --help --usage"
+			found=(--debug --library --help --usage)
 		elif [[ $prev == run || $prev == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+			_rdma_cm_alt_offer_files -c
 			return
 		else
-			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			_rdma_cm_alt_offer_files -f
 			return
 		fi
 		;;
 	esac
-	mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
+	_rdma_cm_alt_offer "${found[@]}"
 }
 
 complete -o bashdefault -F _rdma_cm_alt rdma-cm-alt
