@@ -22,11 +22,7 @@
 /* Of one call: programs that close descriptors do not do so all the time. */
 #define MAX_REOPENS 1
 
-static const char * const default_paths[] = {
-	"/dev/rdma_cm_alt",
-	"/dev/infiniband/rdma_cm_alt",
-	NULL,
-};
+static const char * const default_paths[] = { RCL_DEVICE_PATHS, NULL };
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int context_fd = -1;
@@ -51,7 +47,7 @@ static const char *advice(int err)
 
 static int open_device(void)
 {
-	const char *env = secure_getenv("RDMA_CM_ALT_DEVICE");
+	const char *env = secure_getenv(RCL_DEVICE_VARIABLE);
 	const char * const one[] = { env, NULL };
 	const char * const *path = env && *env ? one : default_paths;
 	int fd = -ENOENT;

@@ -10,6 +10,12 @@
 #include <stddef.h>
 #include <rdma/rdma_cm_alt.h>
 
+/** RCL_DEVICE_VARIABLE - of the environment: the path of the device */
+#define RCL_DEVICE_VARIABLE "RDMA_CM_ALT_DEVICE"
+
+/** RCL_DEVICE_PATHS - without it the first one of these that is there */
+#define RCL_DEVICE_PATHS "/dev/rdma_cm_alt", "/dev/infiniband/rdma_cm_alt"
+
 /**
  * rcl_context_open - open the device if that did not happen yet
  *

@@ -41,9 +41,50 @@ def checked() -> None:
         subprocess.run(["ip", "link", "set", "d0", "up"], check=True)
         subprocess.run(["ip", "addr", "replace", "fd00:9::1/64", "dev", "d0", "nodad"], check=True)
         subprocess.run(["ip", "addr", "replace", "fd00:9::2/64", "dev", "d0", "nodad"], check=True)
-    wrong = failing(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (1 << 20, 1 << 20)),
-                    uid=NOBODY)
-    true("little memory may be registered", "ulimit -l" in wrong["memlock"], str(wrong))
+    memory()
+
+
+def limited(size: int, *args: str, **how):
+    """The tool, as a user who may lock so much memory."""
+    return tool(*args, uid=NOBODY, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (size, size)), **how)
+
+
+def memory() -> None:
+    """A connection takes some pages; what ordinary users may lock is enough for it, and is noted."""
+    page = resource.getpagesize()
+    for size, status, word in ((7 * page, BAD, "FAIL"), (8 * page, OK, "note"), (8 << 20, OK, "note"),
+                               ((64 << 20) - 1, OK, "note"), (64 << 20, OK, "pass")):
+        said = limited(size, "check", status=status).out
+        true(f"{size} bytes", re.search(rf"^{word} +memlock +{size >> 10} KiB", said, re.M), said)
+        same(f"{size} bytes: advice", "ulimit -l" in said, word != "pass")
+        result = next(row for row in limited(size, "-j", "check", status=status).json if row["check"] == "memlock")
+        same(f"{size} bytes: JSON", (result["pass"], "remedy" in result), (word != "FAIL", word != "pass"))
+
+
+def other_nodes() -> None:
+    """The node is looked for where the library does it, in its order."""
+    def node(status: int = OK, **how) -> str:
+        return next(row["text"] for row in tool("-j", "check", status=status, **how).json if row["check"] == "node")
+
+    number, second, away = NODE.stat().st_rdev, Path("/dev/infiniband") / NODE.name, NODE.with_name("away")
+    own = {**os.environ, "RDMA_CM_ALT_DEVICE": str(away)}
+    true("the first one", node().startswith(f"{NODE} answers"), node())
+    true("one that is not there", node(BAD, env=own).startswith(f"RDMA_CM_ALT_DEVICE={away}: No such"), node(BAD, env=own))
+    there = second.exists()
+    NODE.rename(away)
+    try:
+        true("one of his own", node(env=own).startswith(f"{away} answers"), node(env=own))
+        if not there:
+            same("neither", node(BAD), f"neither {NODE} nor {second} is there")
+            os.mknod(second, 0o600 | stat.S_IFCHR, number)
+        true("the second one", node().startswith(f"{second} answers"), node())
+        same("a connection over it", tool("run", "ucmatose", "-s", ELSEWHERE, status=None).text.count("Unable to open"), 0)
+        second.chmod(0o600)
+        true("it is not for him", node(BAD, uid=NOBODY).startswith(f"{second} (mode 600"), node(BAD, uid=NOBODY))
+    finally:
+        away.rename(NODE)
+        if not there:
+            second.unlink(missing_ok=True)
 
 
 def asked() -> None:
@@ -176,7 +217,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 """
     said = run("bash", "-c", script, "bash", *words, env={"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"})
     same("completion says nothing besides", said.err, "")
-    return set(said.out.split())
+    return set(said.out.splitlines()) - {""}
 
 
 def completion() -> None:

@@ -13,12 +13,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "context.h"
 #include "host.h"
 #include "tool.h"
 
-#define NODE		"/dev/rdma_cm_alt"
 #define MODULE		"/sys/module/rdma_cm_alt"
-/* What a program with some queues registers; systemd's own default is 8 MiB. */
+
+/*
+ * Memory that programs lock. A connection takes some pages, for its QP, two CQs, their doorbells
+ * and a buffer each way. Users have 8 MiB unless somebody changes that, which many connections or
+ * large buffers use up.
+ */
+#define MEMLOCK_PAGES	8
 #define MEMLOCK_MIB	64
 
 static struct {
@@ -27,25 +33,31 @@ static struct {
 	unsigned int failed;
 } checks;
 
+static void add(bool good, const char *what, const char *remedy, const char *text)
+{
+	struct json_object *result = json_object_new_object();
+
+	record_put(result, "check", what);
+	record_put_bool(result, "pass", good);
+	record_put(result, "text", text);
+	record_put(result, "remedy", remedy);
+	json_object_array_add(checks.results, result);
+	checks.failed += !good;
+}
+
 static void say(bool good, const char *what, const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /* @remedy: of what fails. */
 static void say(bool good, const char *what, const char *remedy, const char *fmt, ...)
 {
-	struct json_object *result = json_object_new_object();
 	char text[256];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	record_put(result, "check", what);
-	record_put_bool(result, "pass", good);
-	record_put(result, "text", text);
-	record_put(result, "remedy", good ? NULL : remedy);
-	json_object_array_add(checks.results, result);
-	checks.failed += !good;
+	add(good, what, good ? NULL : remedy, text);
 }
 
 static bool read_line(const char *path, char *line, size_t len)
@@ -75,31 +87,65 @@ static bool check_module(void)
 	return true;
 }
 
+static const char * const nodes[] = { RCL_DEVICE_PATHS };
+
+/* What the environment has in their place. */
+static const char *own_node(void)
+{
+	const char *path = secure_getenv(RCL_DEVICE_VARIABLE);
+
+	return path && *path ? path : NULL;
+}
+
+/* As the library does; @path: the last one that it tried. */
+static int open_node(const char **path)
+{
+	int fd;
+
+	*path = own_node() ?: nodes[0];
+	fd = open(*path, O_RDWR | O_CLOEXEC);
+	for (size_t i = 1; fd < 0 && errno == ENOENT && !own_node() && i < COUNT(nodes); i++) {
+		*path = nodes[i];
+		fd = open(*path, O_RDWR | O_CLOEXEC);
+	}
+	return fd;
+}
+
+static void say_no_node(const char *path, int err)
+{
+	struct stat st;
+
+	if (err == ENOENT && own_node())
+		say(false, "node", "unset it, or let it name the device",
+		    RCL_DEVICE_VARIABLE "=%s: %s", path, strerror(err));
+	else if (err == ENOENT)
+		say(false, "node", "udevadm trigger; in a container: give it one of these devices",
+		    "neither %s nor %s is there", nodes[0], nodes[1]);
+	else if (stat(path, &st))
+		say(false, "node", "look at the directories above it", "%s: %s", path,
+		    strerror(errno));
+	else
+		say(false, "node", err == EACCES || err == EPERM ?
+		    "become a member of its group, or change its mode with a udev rule; in a container: "
+		    "allow the device" : "dmesg", "%s (mode %03o, group %u): %s", path,
+		    st.st_mode & 0777, st.st_gid, strerror(err));
+}
+
 static void check_node(void)
 {
 	struct rdma_cm_alt_info info = { .size = sizeof(info) };
-	struct stat st;
-	int fd;
+	const char *path;
+	int fd = open_node(&path);
 
-	if (stat(NODE, &st)) {
-		say(false, "node", errno == ENOENT ?
-		    "udevadm trigger; in a container: give it the device " NODE :
-		    "look at the directories above it", NODE ": %s", strerror(errno));
-		return;
-	}
-	fd = open(NODE, O_RDWR | O_CLOEXEC);
 	if (fd < 0) {
-		say(false, "node", errno == EACCES || errno == EPERM ?
-		    "become a member of its group, or change its mode with a udev rule; in a container: "
-		    "allow the device" : "dmesg", NODE " (mode %03o, group %u): %s",
-		    st.st_mode & 0777, st.st_gid, strerror(errno));
+		say_no_node(path, errno);
 		return;
 	}
 	if (ioctl(fd, RDMA_CM_ALT_INFO, &info))
-		say(false, "node", "is something else at " NODE "? ls -l " NODE,
-		    NODE " does not answer: %s", strerror(errno));
+		say(false, "node", "is it something else? ls -l", "%s does not answer: %s", path,
+		    strerror(errno));
 	else
-		say(true, "node", NULL, NODE " answers, records have %u bytes",
+		say(true, "node", NULL, "%s answers, records have %u bytes", path,
 		    info.out_record_size);
 	close(fd);
 }
@@ -165,16 +211,25 @@ static bool may_lock(void)
 
 static void check_memlock(void)
 {
+	unsigned long long least = MEMLOCK_PAGES * sysconf(_SC_PAGESIZE), most;
 	struct rlimit limit;
+	char text[128];
+	bool little;
 
 	if (getrlimit(RLIMIT_MEMLOCK, &limit))
 		return;
-	if (limit.rlim_cur == RLIM_INFINITY || may_lock())
+	if (limit.rlim_cur == RLIM_INFINITY || may_lock()) {
 		say(true, "memlock", NULL, "memory can be registered without a limit");
-	else
-		say(limit.rlim_cur >> 20 >= MEMLOCK_MIB, "memlock",
-		    "ulimit -l unlimited, /etc/security/limits.d, or LimitMEMLOCK= of the systemd unit",
-		    "%llu MiB may be registered", (unsigned long long)limit.rlim_cur >> 20);
+		return;
+	}
+	most = limit.rlim_cur;
+	little = most < MEMLOCK_MIB << 20;
+	snprintf(text, sizeof(text), "%llu KiB may be registered%s", most >> 10,
+		 most < least ? ", too little for a connection" :
+		 little ? ", little for many connections or large buffers" : "");
+	add(most >= least, "memlock", !little ? NULL :
+	    "ulimit -l unlimited, /etc/security/limits.d, or LimitMEMLOCK= of the systemd unit",
+	    text);
 }
 
 static void check_dropin(void)
@@ -255,12 +310,14 @@ static void print_results(void)
 	for (size_t i = 0; i < json_object_array_length(checks.results); i++) {
 		struct json_object *result = json_object_array_get_idx(checks.results, i);
 		bool good = json_object_get_boolean(json_object_object_get(result, "pass"));
-		const char *on = !options.color ? "" : good ? "\033[32m" : "\033[31m";
+		const char *remedy = record_string(result, "remedy");
+		const char *on = !good ? "\033[31m" : remedy ? "\033[33m" : "\033[32m";
 
-		printf("%s%-4s%s  %-10s %s\n", on, good ? "pass" : "FAIL", *on ? "\033[0m" : "",
+		printf("%s%-4s%s  %-10s %s\n", options.color ? on : "",
+		       !good ? "FAIL" : remedy ? "note" : "pass", options.color ? "\033[0m" : "",
 		       record_string(result, "check"), record_string(result, "text"));
-		if (!good)
-			printf("      %-10s try: %s\n", "", record_string(result, "remedy"));
+		if (remedy)
+			printf("      %-10s try: %s\n", "", remedy);
 	}
 }
 
