@@ -14,7 +14,7 @@ from stacks import ROOT
 HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence number, port
 REQUEST, ACK, DUMP = 1, 4, 0x300
 ERROR, DONE, OVERRUN = 2, 3, 4
-GENERIC, CONTROL, GET_FAMILY = 16, 16, 3
+GENERIC, CONTROL, DEL_FAMILY, GET_FAMILY = 16, 16, 2, 3
 FAMILY_ID, FAMILY_NAME, GROUPS, GROUP_ID = 1, 2, 7, 2
 SOL_NETLINK, ADD_MEMBERSHIP = 270, 1
 

@@ -13,9 +13,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from genl import ACK, ATTR, CMD, DUMP, HEADER, OVERRUN, REQUEST, Family, attr, module_users
+from genl import (ACK, ATTR, CMD, CONTROL, DEL_FAMILY, DONE, DUMP, ERROR, FAMILY_NAME, HEADER, OVERRUN, REQUEST, Family,
+                  attr, module_users)
 from host import (DEBUG, ELSEWHERE, HERE, HOLD, NOBODY, ROOT, SILENT, TOOL, Running, Skip, Unexpected, connection, failures,
-                  has_listener, ids, run, same, tool, true, until)
+                  has_listener, ids, listener_port, run, same, tool, true, until)
 
 DUMPS = ("ID", "MEMBER", "QUEUE", "PORT", "FAILURE")
 # Requests of the fuzzer, of root and of nobody each.
@@ -156,6 +157,32 @@ def hostile_name() -> None:
         true("monitor", "\033" not in said, repr(said))
     finally:
         hostile.unlink()
+
+
+def forged() -> None:
+    """Who may administer the network may write to who listens, who believes the kernel alone."""
+    def message(kind: int, body: bytes) -> bytes:
+        return HEADER.pack(HEADER.size + len(body), kind, 0, 0, 0) + body
+
+    with Family() as forger, Running(TOOL, "monitor", over=False) as watching:
+        until("it listens", lambda: has_listener(watching.pid))
+        story = struct.pack("=BBH", CMD["STORY"], 1, 0) + attr(ATTR["OP"], b"forged\0") + attr(ATTR["COMM"], b"forger\0")
+        farewell = struct.pack("=BBH", DEL_FAMILY, 1, 0) + attr(FAMILY_NAME, b"rdma_cm_alt\0")
+        for data in (message(forger.family, story), message(CONTROL, farewell), message(OVERRUN, bytes(4)), message(DONE, bytes(4)),
+                     message(ERROR, struct.pack("=i", -errno.ENOBUFS) + bytes(16)),
+                     message(ERROR, struct.pack("=i", -errno.EPERM) + bytes(16)),
+                     message(forger.family, story + bytes(80000)), message(forger.family, story[:6])):
+            before = len(watching.said())
+            forger.sock.sendto(data, (listener_port(watching.pid), 0))
+            # To the group, and then to the kernel, which does not understand it.
+            forger.sock.sendto(data, (0, 1 << forger.group - 1))
+            run(TOOL, "run", HOLD, "bind", HERE)
+            seen = until("it tells of what is true", lambda before=before: watching.said()[before:])
+            # Of the long ones the socket may have had no room for the second.
+            true("and of nothing else", "forge" not in seen and ("lost" not in seen or len(data) > 1 << 16), seen)
+        same("it still runs", watching.status, None)
+        said = watching.end()
+    true("nothing of it was told", "forge" not in said and "error" not in said, said)
 
 
 def unread_dump() -> None:
@@ -313,6 +340,7 @@ TESTS = (
     ("netlink: counts of all namespaces", elsewhere, True),
     ("netlink: exclusive namespaces", exclusive, False),
     ("netlink: a hostile name", hostile_name, False),
+    ("netlink: forged messages", forged, True),
     ("netlink: what was asked for", asked, False),
     ("netlink: whose story it is", told_owner, False),
     ("netlink: an unread dump", unread_dump, True),

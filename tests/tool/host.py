@@ -199,13 +199,18 @@ def failures(*more: str, **how) -> list[dict]:
 NOTIFY = 1 << 15
 
 
-def has_listener(pid: int) -> bool:
-    """Whether a process is a member of the module's group. libnl makes the port's low 22 bits of its number."""
+def listener_port(pid: int) -> int | None:
+    """The port with which a process is a member of the module's group: libnl makes its low 22 bits of the number."""
     for line in Path("/proc/net/netlink").read_text().splitlines()[1:]:
         cells = line.split()
         if int(cells[2]) & (1 << 22) - 1 == pid and int(cells[3], 16) & ~NOTIFY:
-            return True
-    return False
+            return int(cells[2])
+    return None
+
+
+def has_listener(pid: int) -> bool:
+    """Whether a process hears what happens."""
+    return listener_port(pid) is not None
 
 
 @contextlib.contextmanager

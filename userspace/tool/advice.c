@@ -189,12 +189,13 @@ static void look_at_path(struct json_object *tries, struct json_object *path)
 	if (record_string(path, "route"))
 		add(tries, "there is no route to %s now: ip route get %s", address, address);
 	if (link && !strcmp(link, "down"))
-		add(tries, "%s is down: ip link set %s up, or put the cable in", netdev, netdev);
+		add(tries, "%s is down: ip link set %s up, or put the cable in", netdev,
+		    text_quoted(netdev));
 	if (netdev && !record_string(path, "device"))
 		add(tries,
 		    "%s has no RDMA device: rdma link add NAME type rxe netdev %s (software), or "
 		    "load the driver of the adapter",
-		    netdev, netdev);
+		    netdev, text_quoted(netdev));
 	if (record_string(path, "device") && !record_number(path, "active"))
 		add(tries, "the port of %s is not active (%s): rdma link",
 		    record_string(path, "device"), record_string(path, "port_state"));
@@ -215,9 +216,10 @@ static void add_line(struct json_object *tries, const char *text, const char *ad
 		add(tries, "%s", text);
 	else if (scope && strstr(text, "ip route get"))
 		add(tries, "%.*s%.*s oif %s%s", (int)(here - text), text, (int)(scope - address),
-		    address, scope + 1, here + strlen("ADDRESS"));
+		    address, text_quoted(scope + 1), here + strlen("ADDRESS"));
 	else
-		add(tries, "%.*s%s%s", (int)(here - text), text, address, here + strlen("ADDRESS"));
+		add(tries, "%.*s%s%s", (int)(here - text), text, text_quoted(address),
+		    here + strlen("ADDRESS"));
 }
 
 struct json_object *advice_try(struct json_object *id, struct json_object *story,
@@ -234,7 +236,8 @@ struct json_object *advice_try(struct json_object *id, struct json_object *story
 		add_line(tries, waits->try, address);
 	if (story && came_at_wrong_time(story))
 		add(tries, "let the program wait for the event of the step before; its order: "
-		    "rdma-cm-alt monitor -c %s", record_string(story, "program") ?: "PROGRAM");
+		    "rdma-cm-alt monitor -c %s",
+		    text_quoted(record_string(story, "program") ?: "PROGRAM"));
 	else if (line && (!waits || strcmp(line->try, waits->try)))
 		add_line(tries, line->try, address);
 	return tries;

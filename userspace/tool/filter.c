@@ -41,7 +41,7 @@ void filter_program(struct filter *filter, const char *arg, struct argp_state *s
 	if (!*arg)
 		argp_error(state, "the name of a program is missing, as show has it: rping");
 	snprintf(name, sizeof(name), "%s", arg);
-	record_name_program(name);
+	text_clean(name);
 	filter->program = name;
 }
 
@@ -75,6 +75,7 @@ static bool is_device(const char *name, char *known, size_t len)
 		found |= !strcmp(name, ibv_get_device_name(list[i]));
 		append(known, len, ibv_get_device_name(list[i]));
 	}
+	text_clean(known);
 	if (list)
 		ibv_free_device_list(list);
 	return found;
@@ -98,12 +99,13 @@ void filter_device(struct filter *filter, const char *arg, struct argp_state *st
 		argp_error(state, "%s is no RDMA device here: %s%s",
 			   *filter->device ? filter->device : "''",
 			   *known ? "it is one of " : "there is none", known);
-	filter->port = 0;
-	if (!slash)
-		return;
-	filter->port = strtol(slash + 1, &end, 10);
+	filter->port = slash ? strtol(slash + 1, &end, 10) : 0;
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/%d", filter->device,
 		 filter->port);
+	/* As records have it. */
+	text_clean(filter->device);
+	if (!slash)
+		return;
 	if (*end || filter->port <= 0 || access(path, F_OK))
 		argp_error(state, "%s is no port of %s: they count from 1, see rdma link",
 			   slash[1] ? slash + 1 : "''", filter->device);

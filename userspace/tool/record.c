@@ -2,6 +2,8 @@
 /* Messages of the module as JSON objects, whose members have the names of rdma-cm-alt(8). */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tool.h"
 
@@ -21,35 +23,11 @@ static void add_u64(struct json_object *record, const char *key, const struct nl
 	add(record, key, attr ? json_object_new_uint64(nla_get_u64(attr)) : NULL);
 }
 
-/**
- * record_name_program() - make a name fit for a terminal
- * @name: the name
- *
- * A program gives itself its name, and may want to write over what a terminal shows.
- */
-void record_name_program(char *name)
-{
-	for (char *pos = name; *pos; pos++)
-		if (*pos < ' ' || *pos > '~')
-			*pos = '?';
-}
-
-static void add_program(struct json_object *record, const char *comm)
-{
-	char name[32];
-
-	if (!comm)
-		return;
-	snprintf(name, sizeof(name), "%s", comm);
-	record_name_program(name);
-	record_put(record, "program", name);
-}
-
 static void add_owner(struct json_object *record, struct nlattr **attrs)
 {
 	add_u32(record, "uid", attrs[RDMA_CM_ALT_NL_A_UID]);
 	add_u32(record, "pid", attrs[RDMA_CM_ALT_NL_A_PID]);
-	add_program(record, client_string(attrs, RDMA_CM_ALT_NL_A_COMM, NULL));
+	record_put(record, "program", client_string(attrs, RDMA_CM_ALT_NL_A_COMM, NULL));
 }
 
 static void add_place(struct json_object *record, struct nlattr **attrs)
@@ -158,8 +136,16 @@ struct json_object *record_story(struct nlattr **attrs)
 /* Without a text there is no member. */
 void record_put(struct json_object *record, const char *key, const char *text)
 {
-	if (text)
-		json_object_object_add(record, key, json_object_new_string(text));
+	char *clean;
+
+	if (!text)
+		return;
+	clean = strdup(text);
+	if (!clean)
+		fail(TOOL_ERROR, "there is no memory");
+	text_clean(clean);
+	json_object_object_add(record, key, json_object_new_string(clean));
+	free(clean);
 }
 
 void record_put_number(struct json_object *record, const char *key, uint64_t number)
@@ -170,6 +156,20 @@ void record_put_number(struct json_object *record, const char *key, uint64_t num
 void record_put_bool(struct json_object *record, const char *key, bool value)
 {
 	json_object_object_add(record, key, json_object_new_boolean(value));
+}
+
+/**
+ * record_failed() - whether something that happened is a failure
+ * @story: what happened
+ *
+ * The kernel numbers failures. What has a status may be none: a program's own events, a call that a
+ * signal has interrupted.
+ *
+ * Return: true: it is.
+ */
+bool record_failed(struct json_object *story)
+{
+	return json_object_object_get(story, "serial");
 }
 
 /* NULL: it has none. */

@@ -67,7 +67,7 @@ static void add_port(struct nlmsghdr *nlh, struct nlattr **attrs, void *ports)
 	int left;
 
 	if (attrs[RDMA_CM_ALT_NL_A_DEV]) {
-		record_put(port, "device", nla_get_string(attrs[RDMA_CM_ALT_NL_A_DEV]));
+		record_put(port, "device", client_string(attrs, RDMA_CM_ALT_NL_A_DEV, NULL));
 		record_put_number(port, "port", client_u32(attrs, RDMA_CM_ALT_NL_A_PORT, 0));
 	}
 	json_object_object_add(port, "counters", counters);
@@ -77,7 +77,8 @@ static void add_port(struct nlmsghdr *nlh, struct nlattr **attrs, void *ports)
 		struct json_object *span;
 		const char *name;
 
-		if (nla_parse_nested(in, RDMA_CM_ALT_NL_A_MAX, pos, NULL) < 0)
+		if ((nla_type(pos) != RDMA_CM_ALT_NL_A_COUNTER &&
+		     nla_type(pos) != RDMA_CM_ALT_NL_A_SPAN) || !client_nest(pos, in))
 			continue;
 		name = client_string(in, RDMA_CM_ALT_NL_A_NAME, "?");
 		if (nla_type(pos) == RDMA_CM_ALT_NL_A_COUNTER) {

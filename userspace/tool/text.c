@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Names of numbers. */
+/* Names of numbers, and names that others have chosen. */
 #include <arpa/inet.h>
 #include <infiniband/sa.h>
 #include <infiniband/verbs.h>
@@ -12,17 +12,60 @@
 
 #include "tool.h"
 
+/**
+ * text_clean() - make a text fit for terminals and JSON
+ * @text: the text
+ *
+ * A program gives itself its name, and may want to write over what a terminal shows; who
+ * administers a network namespace names its interfaces.
+ */
+void text_clean(char *text)
+{
+	for (char *pos = text; *pos; pos++)
+		if (*pos < ' ' || *pos > '~')
+			*pos = '?';
+}
+
+/**
+ * text_quoted() - a word of a command line that is printed to be copied
+ * @text: the word, as text_clean() leaves it
+ *
+ * Return: what a shell reads as @text; until the next call.
+ */
+const char *text_quoted(const char *text)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "%+,-./0123456789:=@_";
+	static const char escaped[] = "'\\''";
+	static char quoted[512];
+	size_t len = 0;
+
+	if (*text && !text[strspn(text, plain)])
+		return text;
+	quoted[len++] = '\'';
+	for (; *text && len + sizeof(escaped) < sizeof(quoted); text++) {
+		if (*text == '\'')
+			len = stpcpy(quoted + len, escaped) - quoted;
+		else
+			quoted[len++] = *text;
+	}
+	strcpy(quoted + len, "'");
+	return quoted;
+}
+
 /* The interface of a link-local address: "%eth0"; its number when there is none any more. */
 static void text_scope(unsigned int scope, char *text, size_t len)
 {
 	char name[IF_NAMESIZE];
 
-	if (!scope)
+	if (!scope) {
 		*text = '\0';
-	else if (if_indextoname(scope, name))
+	} else if (if_indextoname(scope, name)) {
+		text_clean(name);
 		snprintf(text, len, "%%%s", name);
-	else
+	} else {
 		snprintf(text, len, "%%%u", scope);
+	}
 }
 
 /*

@@ -39,6 +39,7 @@ void fail(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3), n
 typedef void (*message_fn)(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg);
 void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg);
 void client_listen(message_fn fn, void *arg) __attribute__((noreturn));
+bool client_nest(struct nlattr *nest, struct nlattr **attrs);
 uint32_t client_u32(struct nlattr **attrs, int attr, uint32_t otherwise);
 uint64_t client_u64(struct nlattr **attrs, int attr, uint64_t otherwise);
 const char *client_string(struct nlattr **attrs, int attr, const char *otherwise);
@@ -59,7 +60,6 @@ void filter_pid(struct filter *filter, const char *arg, struct argp_state *state
 bool filter_matches(const struct filter *filter, struct json_object *record);
 
 /* record.c: messages as JSON objects. */
-void record_name_program(char *name);
 struct json_object *record_id(struct nlattr **attrs);
 struct json_object *record_member(struct nlattr **attrs);
 struct json_object *record_queue(struct nlattr **attrs);
@@ -69,6 +69,7 @@ void record_put_number(struct json_object *record, const char *key, uint64_t num
 void record_put_bool(struct json_object *record, const char *key, bool value);
 const char *record_string(struct json_object *record, const char *key);
 int64_t record_number(struct json_object *record, const char *key);
+bool record_failed(struct json_object *story);
 
 #ifndef AF_IB
 #define AF_IB 27
@@ -92,7 +93,9 @@ union any_addr {
 	struct sockaddr_gid ib;
 };
 
-/* text.c: names of numbers. */
+/* text.c: names of numbers; what others have named, for terminals and for shells. */
+void text_clean(char *text);
+const char *text_quoted(const char *text);
 struct json_object *text_addr(const struct nlattr *attr);
 const char *text_ps(uint32_t ps);
 const char *text_qp_type(uint32_t type);
