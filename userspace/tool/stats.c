@@ -43,6 +43,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static uint64_t number_of(struct json_object *object, const char *key)
+{
+	return json_object_get_uint64(json_object_object_get(object, key));
+}
+
 static struct json_object *buckets_of(const struct nlattr *attr)
 {
 	struct json_object *buckets = json_object_new_array();
@@ -95,6 +100,15 @@ static void add_port(struct nlmsghdr *nlh, struct nlattr **attrs, void *ports)
 	json_object_array_add(ports, port);
 }
 
+/* Bucket @n of @count has what took less than 2^n us, and the last one all above, too. */
+static void print_longest(size_t n, size_t count)
+{
+	if (n + 1 < count)
+		printf(", all below %" PRIu64 " us\n", (uint64_t)1 << n);
+	else
+		printf(", some of %" PRIu64 " us or more\n", n ? (uint64_t)1 << (n - 1) : 0);
+}
+
 static void print_text(struct json_object *port)
 {
 	struct json_object *spans = json_object_object_get(port, "microseconds");
@@ -110,7 +124,7 @@ static void print_text(struct json_object *port)
 	}
 	json_object_object_foreach(spans, span, details) {
 		struct json_object *buckets = json_object_object_get(details, "buckets");
-		uint64_t count = 0, sum = (uint64_t)record_number(details, "sum");
+		uint64_t count = 0, sum = number_of(details, "sum");
 		size_t n = json_object_array_length(buckets), longest = 0;
 
 		for (size_t i = 0; i < n; i++) {
@@ -120,10 +134,11 @@ static void print_text(struct json_object *port)
 			count += here;
 			longest = here ? i : longest;
 		}
-		if (count)
-			printf("    %-20s %12" PRIu64 " in %" PRIu64
-			       " us on average, all below %" PRIu64 " us\n",
-			       span, count, sum / count, (uint64_t)1 << longest);
+		if (!count)
+			continue;
+		printf("    %-20s %12" PRIu64 " in %" PRIu64 " us on average", span, count,
+		       sum / count);
+		print_longest(longest, n);
 	}
 }
 
@@ -133,6 +148,15 @@ static void label(struct json_object *port, char *text, size_t len)
 
 	snprintf(text, len, "device=\"%s\",port=\"%d\"", device ? device : "",
 		 (int)record_number(port, "port"));
+}
+
+/* Exact, as differences of sums are what is looked at. */
+static const char *seconds(uint64_t us)
+{
+	static char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
+	return text;
 }
 
 /* Histograms of Prometheus count all that is below a bound. */
@@ -145,14 +169,14 @@ static void print_span(const char *labels, const char *span, struct json_object 
 	for (size_t i = 0; i < n; i++) {
 		count += json_object_get_uint64(json_object_array_get_idx(buckets, i));
 		if (i + 1 < n)
-			printf("rdma_cm_alt_step_seconds_bucket{%s,step=\"%s\",le=\"%g\"} %" PRIu64
+			printf("rdma_cm_alt_step_seconds_bucket{%s,step=\"%s\",le=\"%s\"} %" PRIu64
 			       "\n",
-			       labels, span, (double)((uint64_t)1 << i) / 1e6, count);
+			       labels, span, seconds((uint64_t)1 << i), count);
 	}
 	printf("rdma_cm_alt_step_seconds_bucket{%s,step=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", labels,
 	       span, count);
-	printf("rdma_cm_alt_step_seconds_sum{%s,step=\"%s\"} %g\n", labels, span,
-	       (double)record_number(details, "sum") / 1e6);
+	printf("rdma_cm_alt_step_seconds_sum{%s,step=\"%s\"} %s\n", labels, span,
+	       seconds(number_of(details, "sum")));
 	printf("rdma_cm_alt_step_seconds_count{%s,step=\"%s\"} %" PRIu64 "\n", labels, span, count);
 }
 
