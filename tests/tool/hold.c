@@ -5,12 +5,17 @@
  * hold COUNT channels: so many event channels.
  * hold bind ADDRESS: what somebody can hear of: an id that is bound to an address.
  * hold wait ADDRESS: a connect to an address from which no answer comes.
+ * hold user ADDRESS: two events of its own, with a status each.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <netdb.h>
 #include <rdma/rdma_cma.h>
 #include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +23,24 @@
 
 enum { PATIENCE_MS = 100000 };
 
-static int bind_to(struct rdma_event_channel *channel, const char *ip)
+/* Its number in newer headers. */
+enum { EVENT_USER = 18 };
+
+/* Older headers, and older libraries, do not have it. */
+static int write_events(struct rdma_cm_id *id)
+{
+	int (*write_event)(struct rdma_cm_id *id, int event, int status, uint64_t arg) =
+		dlsym(RTLD_DEFAULT, "rdma_write_cm_event");
+
+	if (!write_event || write_event(id, EVENT_USER, 3, 0) ||
+	    write_event(id, EVENT_USER, -EINVAL, 0)) {
+		perror("hold: rdma_write_cm_event");
+		return 1;
+	}
+	return 0;
+}
+
+static int bind_to(struct rdma_event_channel *channel, const char *ip, bool user)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
 	struct rdma_cm_id *id;
@@ -29,7 +51,7 @@ static int bind_to(struct rdma_event_channel *channel, const char *ip)
 		perror("hold");
 		return 1;
 	}
-	return 0;
+	return user ? write_events(id) : 0;
 }
 
 static void next(struct rdma_event_channel *channel)
@@ -71,8 +93,8 @@ int main(int argc, char **argv)
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_cm_id *id;
 
-	if (argc == 3 && !strcmp(argv[1], "bind"))
-		return bind_to(channel, argv[2]);
+	if (argc == 3 && (!strcmp(argv[1], "bind") || !strcmp(argv[1], "user")))
+		return bind_to(channel, argv[2], *argv[1] == 'u');
 	if (argc == 3 && !strcmp(argv[1], "wait"))
 		return wait_for(channel, argv[2]);
 	if (argc == 3 && !strcmp(argv[2], "channels")) {

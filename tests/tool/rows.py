@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -110,6 +111,8 @@ def prometheus(port: dict) -> None:
     same("buckets only grow", buckets, sorted(buckets))
     count = next(sample.value for sample in spans if sample.name.endswith("_count"))
     same("the last bucket has all", buckets[-1], count)
+    total = next(sample.value for sample in spans if sample.name.endswith("_sum"))
+    same("their sum", round(total * 1e6), port["microseconds"]["connect"]["sum"])
     same("all", count, sum(port["microseconds"]["connect"]["buckets"]))
 
 
@@ -144,6 +147,39 @@ def joining() -> None:
     told = [(story["peer"], story["status"], story["pid"]) for story in stories
             if story.get("event") == "MULTICAST_JOIN"]
     same("what was told", told, [("239.1.2.3:0", 0, member.pid)])
+
+
+def only_failures() -> None:
+    """A program's own event has a number that only it understands: it is no failure."""
+    with Running(TOOL, "monitor", over=False) as everything, Running(TOOL, "monitor", "-f", over=False) as failing:
+        for one in (everything, failing):
+            until("it listens", lambda one=one: has_listener(one.pid))
+        same("its end", run(TOOL, "run", HOLD, "user", HERE).status, 0)
+        refused()
+        until("it is told", lambda: "REJECTED" in failing.said() and "REJECTED" in everything.said())
+        lines = [line for line in everything.end().splitlines() if " USER" in line]
+        same("its own event", [line.split(" USER")[1] for line in lines], [": status 3", f": status {-errno.EINVAL}"])
+        said = failing.end().splitlines()
+    same("failures", [("REJECTED" in line, " hold " in line) for line in said], [(True, False)])
+
+
+def cannot_write() -> None:
+    """Monitor ends when nobody can read what it writes."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    for where in ("/dev/full", writer):
+        # SIGPIPE is ignored, as by this interpreter.
+        with open(where, "wb") as file, subprocess.Popen(
+                [TOOL, "monitor"], stdout=file, stderr=subprocess.PIPE, restore_signals=False, text=True) as watching:
+            try:
+                until("it listens", lambda pid=watching.pid: has_listener(pid))
+                run(TOOL, "run", HOLD, "bind", HERE)
+                until(f"{where}: it ends", lambda one=watching: one.poll() is not None)
+                same(f"{where}: its status", watching.returncode, ERROR)
+                said = watching.stderr.read()
+                true(f"{where}: why", "cannot be written" in said, said)
+            finally:
+                watching.kill()
 
 
 def churn() -> None:
@@ -217,6 +253,8 @@ TESTS = (
     ("counters and histograms, also for Prometheus", stats, True),
     ("what happens, while it happens", monitor, True),
     ("what becomes of a membership", joining, True),
+    ("what is a failure", only_failures, True),
+    ("what happens cannot be written", cannot_write, False),
     ("a list of ids that come and go", churn, False),
     ("others see nothing", others, True),
     ("network namespaces", namespaces, True),

@@ -146,12 +146,16 @@ const char *advice_what(struct json_object *story)
 {
 	int status = record_number(story, "status");
 	const struct line *line = find(story);
+	const char *name = name_of(story);
 	static char text[256];
 
-	if (status > 0 && !strcmp(name_of(story), "REJECTED"))
+	/* What the peer said: it may reject what is connected, too. Others are the program's. */
+	if (status > 0 && (!strcmp(name, "REJECTED") || !strcmp(name, "DISCONNECTED")))
 		snprintf(text, sizeof(text), "%s (reason %d)", rcl_reject_text(status), status);
-	else if (status > 0)
+	else if (status > 0 && !strcmp(name, "UNREACHABLE"))
 		snprintf(text, sizeof(text), "%s (SIDR status %d)", rcl_sidr_text(status), status);
+	else if (status > 0 || !strcmp(name, "USER"))
+		snprintf(text, sizeof(text), "status %d", status);
 	else if (came_at_wrong_time(story))
 		snprintf(text, sizeof(text),
 			 "the call does not fit the state of the id, %s (EINVAL)",

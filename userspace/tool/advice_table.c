@@ -74,6 +74,8 @@ static const struct line lines[] = {
 	  "does the QP fit: its type, its state, responder resources and initiator depth?" },
 	{ "DISCONNECTED", "dreq-sent", -ETIMEDOUT, "the peer did not answer the disconnect request",
 	  "nothing, when the peer is gone: the id has ended; else: is the way to it still open?" },
+	{ "DISCONNECTED", "dreq-sent", ANY, "the peer had given up the connection",
+	  "nothing: the id has ended; why the peer had: its log, and rdma-cm-alt explain there" },
 	{ "DISCONNECTED", NULL, -ETIMEDOUT, "the peer does not answer any more",
 	  "ping ADDRESS: is the peer still up?" },
 	{ "DISCONNECTED", NULL, ANY, "the connection ended with an error",

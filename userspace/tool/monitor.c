@@ -65,7 +65,7 @@ void story_print(struct json_object *story)
 	const char *on = "", *off = "";
 	char when[32];
 
-	if (options.color && status) {
+	if (options.color && record_failed(story)) {
 		on = "\033[31m";
 		off = "\033[0m";
 	}
@@ -86,7 +86,7 @@ static void tell(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
 
 	(void)nlh;
 	(void)arg;
-	if (wanted.failures && !record_number(story, "status")) {
+	if (wanted.failures && !record_failed(story)) {
 		json_object_put(story);
 		return;
 	}
@@ -95,7 +95,9 @@ static void tell(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
 			puts(json_object_to_json_string_ext(story, JSON_C_TO_STRING_NOSLASHESCAPE));
 		else
 			story_print(story);
-		fflush(stdout);
+		/* Who reads it may be gone, and SIGPIPE ignored. */
+		if (fflush(stdout) || ferror(stdout))
+			fail(TOOL_ERROR, "what happens cannot be written: %m");
 	}
 	json_object_put(story);
 }
