@@ -13,6 +13,7 @@ from pathlib import Path
 
 from host import (BAD, DROPIN, ELSEWHERE, ERROR, HERE, HOLD, MODULE, NOBODY, NODE, OK, ROOT, SILENT, TOOL, USAGE,
                   Running, has_listener, ids, refused, run, same, tool, true, until)
+from members import PAGE
 
 
 def checked() -> None:
@@ -200,8 +201,12 @@ def usage() -> None:
     said = tool("show", "-s", "nonsense", status=USAGE).err
     same("states", re.search(r"it is one of (.*)", said)[1].split(", "), re.findall(r'"(.*?)"', names))
     for name in ("show", "stats", "monitor", "explain", "check", "run", "bench"):
-        true(f"{name} --help", "Usage: rdma-cm-alt" in tool(name, "--help").out)
-    true("--version", re.match(r"rdma-cm-alt \d", tool("--version").out))
+        said = tool(name, "--help").out
+        true(f"{name} --help", "Usage: rdma-cm-alt" in said)
+        options = set(re.findall(r"--([a-z]+)", said))
+        same(f"options of {name} that its page does not have", options - set(re.findall(r"Fl -([a-z]+)", PAGE.read_text())), set())
+    for args in (("--version",), ("show", "--version")):
+        true(str(args), re.match(r"rdma-cm-alt \d", tool(*args).out))
     with open("/dev/full", "w", encoding="ascii") as full:
         done = subprocess.run([TOOL, "stats"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     same("a full disk", done.returncode, ERROR)

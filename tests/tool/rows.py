@@ -9,6 +9,8 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
+from pathlib import Path
 
 import members as members_of_json
 from host import (ERROR, HERE, HOLD, NOBODY, TOOL, Running, Unexpected, connection, failures, has_listener, ids,
@@ -114,6 +116,26 @@ def prometheus(port: dict) -> None:
     total = next(sample.value for sample in spans if sample.name.endswith("_sum"))
     same("their sum", round(total * 1e6), port["microseconds"]["connect"]["sum"])
     same("all", count, sum(port["microseconds"]["connect"]["buckets"]))
+
+
+def collected(directory: Path, path: str) -> dict[str, str]:
+    """What the line for cron of the page leaves in a directory, where there was a file of before."""
+    line = re.search(r"^\* \* \* \* \* root (.*)$", members_of_json.PAGE.read_text(), re.M)[1]
+    file = directory / "rdma_cm_alt.prom"
+    file.write_text("old")
+    run("sh", "-c", line, env={"PATH": path, "F": str(file)})
+    return {one.name: one.read_text()[:6] for one in directory.iterdir()}
+
+
+def textfile() -> None:
+    """The collector of Prometheus finds a whole file or none, also when the command fails midway."""
+    usual = f"{Path(TOOL).parent}:/usr/bin:/bin"
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as failing:
+        same("the file", collected(Path(name), usual), {"rdma_cm_alt.prom": "# HELP"})
+        half = Path(failing) / "rdma-cm-alt"
+        half.write_text("#!/bin/sh\necho '# HELP half'\nexit 3\n")
+        half.chmod(0o755)
+        same("no file", collected(Path(name), f"{failing}:{usual}"), {})
 
 
 def monitor() -> None:
@@ -251,6 +273,7 @@ TESTS = (
     ("events that wait in a queue", events_wait, False),
     ("a membership", members, True),
     ("counters and histograms, also for Prometheus", stats, True),
+    ("a file for Prometheus", textfile, False),
     ("what happens, while it happens", monitor, True),
     ("what becomes of a membership", joining, True),
     ("what is a failure", only_failures, True),
