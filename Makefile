@@ -17,6 +17,7 @@ help:
 	@echo '  make modules             the kernel module for every guest (GUESTS=...), into build/module/'
 	@echo '  make lib                 the library and the drop-in, into build/'
 	@echo '  make tool                the command rdma-cm-alt, into build/'
+	@echo '  make examples            the example programs, into build/examples/'
 	@echo '  make tests               the test programs, into build/tests/'
 	@echo '  make htmldocs            Documentation/ as web pages, into build/htmldocs/ (needs Sphinx, graphviz)'
 	@echo '  make clean               build/ away; kernels stay in the cache'
@@ -48,9 +49,11 @@ modules:
 lib:
 	$(MAKE) -C userspace OUT=$(OUT)
 
-tests: lib
-	$(MAKE) -C tests OUT=$(OUT)
+examples: lib
 	$(MAKE) -C userspace OUT=$(OUT) examples
+
+tests: examples
+	$(MAKE) -C tests OUT=$(OUT)
 	$(MAKE) -C userspace OUT=$(OUT) tool
 
 tool:
@@ -129,6 +132,6 @@ clean:
 	rm -rf $(OUT)
 	if [ -e '$(KDIR)/Makefile' ]; then $(MAKE) -C $(KDIR) M=$(CURDIR) clean; fi
 
-.PHONY: all help module modules lib tool tests htmldocs setup check kunit soak bench demo vm clean deb \
+.PHONY: all help module modules lib tool examples tests htmldocs setup check kunit soak bench demo vm clean deb \
 	install install-module install-lib install-tool install-host install-dkms \
 	uninstall uninstall-module uninstall-lib uninstall-tool uninstall-host uninstall-dkms

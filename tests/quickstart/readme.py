@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What README's section "Quick start" has people type, and says that they will see."""
+"""What README's quick start, or a section of another page, has people type, and what they see."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ class Command:
         return re.sub(r"\s+# .*", "", self.text)
 
 
-def _section(readme: Path) -> list[str]:
-    lines = readme.read_text().splitlines()
-    begin = lines.index(TITLE) + 1
-    end = next((number for number in range(begin, len(lines)) if lines[number].startswith("## ")),
-               len(lines))
+def _section(page: Path, title: str) -> list[str]:
+    """Of a page in Markdown, or in reStructuredText, whose titles are underlined."""
+    lines = page.read_text().splitlines()
+    begin = lines.index(title) + 1
+    if page.suffix == ".rst":
+        heads = [number - 1 for number, line in enumerate(lines) if re.fullmatch("=+", line)]
+    else:
+        heads = [number for number, line in enumerate(lines) if line.startswith("## ")]
+    end = next((number for number in heads if number >= begin), len(lines))
     return lines[begin:end]
 
 
@@ -44,16 +48,17 @@ def _command_block(lines: list[str]) -> list[Command]:
     return commands
 
 
-def blocks(readme: Path) -> list[list[Command]]:
+def blocks(page: Path, title: str = TITLE) -> list[list[Command]]:
     """The indented blocks of the section, in their order."""
+    indent = " " * (2 if page.suffix == ".rst" else 4)
     found: list[list[str]] = []
     inside = False
-    for line in _section(readme):
-        indented = line.startswith("    ")
+    for line in _section(page, title):
+        indented = line.startswith(indent)
         if indented and not inside:
             found.append([])
         if indented:
-            found[-1].append(line[4:])
+            found[-1].append(line[len(indent):])
         inside = indented
     return [_command_block(block) for block in found]
 
