@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
-# The examples' servers and what goes wrong: clients that give up, reject, are mute or send too much,
-# and a device that goes. Sourced by tests/examples/run, whose functions are at hand; on soft-RoCE.
+# The examples and what goes wrong: clients that give up, reject, are mute or send too much, a server that
+# is killed, and a device that goes. Sourced by tests/examples/run, whose functions are at hand; on soft-RoCE.
 
 # shellcheck disable=SC2154	# said there
 bad=build/tests/examples/bad_client
@@ -131,6 +131,27 @@ goes_on_without_device() {
 	server "$own/epoll_server" 0.0.0.0 "$port" || return
 	stays || { kill "$server"; return 1; }
 	with_device_gone serves_others
+}
+
+# hears_the_end CLIENT...: of a server that has its message, and is killed before it answers.
+hears_the_end() {
+	local status=0 killed=0
+	server build/tests/examples/bad_server "$there" "$port" || return
+	fails 1 "no answer: RDMA_CM_EVENT_DISCONNECTED" "$@" || status=1
+	[ "$status" -eq 0 ] || kill "$server" 2>/dev/null
+	wait "$server" || killed=$?
+	cat "$output"
+	echo "the server's status: $killed"
+	[ "$status" -eq 0 ] && [ "$killed" -eq 137 ]
+}
+
+bad_servers() {
+	local directory
+	for directory in "$own" "$stock"; do
+		port=$((port + 1))
+		check "$directory/tutorial_client says that its server went" hears_the_end \
+			"$directory/tutorial_client" "$there" "$port" x
+	done
 }
 
 bad_clients() {

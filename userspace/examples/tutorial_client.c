@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The client of the tutorial: connects, sends a message, prints the answer, disconnects.
+ * The client of the tutorial: connects, sends a message, prints the answer, disconnects; or says
+ * that the server went without an answer.
  * Documentation/tutorial.rst goes through it. Its server: tutorial_server.
  *
  *	cc tutorial_client.c -o tutorial_client -lrdmacm -libverbs
@@ -8,6 +9,7 @@
  */
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <rdma/rdma_cma.h>
@@ -56,6 +58,9 @@ static int prepare(struct rdma_cm_id *id, struct ibv_mr **out_mr, struct ibv_mr 
 		return failed("rdma_reg_msgs", "does ulimit -l allow it?");
 	if (rdma_post_recv(id, NULL, in, sizeof(in), *in_mr))
 		return failed("rdma_post_recv", "is the queue pair large enough?");
+	/* From now on its completion makes the completion channel readable. */
+	if (ibv_req_notify_cq(id->recv_cq, 0))
+		return failed("ibv_req_notify_cq", "has the device gone?");
 	return 0;
 }
 
@@ -71,16 +76,49 @@ static int connect_to(struct rdma_cm_id *id)
 	return failed("rdma_connect", "does the other host answer?");
 }
 
-/* Step 4: the message goes, its answer comes. */
+/* Step 4: an event of the connection. Returns whether it goes on. */
+static int goes_on(struct rdma_cm_id *id)
+{
+	enum rdma_cm_event_type type;
+	struct rdma_cm_event *event;
+
+	if (rdma_get_cm_event(id->channel, &event)) {
+		failed("rdma_get_cm_event", "the channel of the id cannot be read");
+		return 0;
+	}
+	type = event->event;
+	rdma_ack_cm_event(event);
+	/* News of the network; all others are an end: DISCONNECTED, or that the device goes. */
+	if (type == RDMA_CM_EVENT_ADDR_CHANGE)
+		return 1;
+	fprintf(stderr, "no answer: %s\n", rdma_event_str(type));
+	return 0;
+}
+
+/* Step 5: the message goes, its answer comes, unless the server goes before. */
 static int talk(struct rdma_cm_id *id, struct ibv_mr *out_mr)
 {
+	struct pollfd fds[] = {
+		{ .fd = id->recv_cq_channel->fd, .events = POLLIN },
+		{ .fd = id->channel->fd, .events = POLLIN },
+	};
 	struct ibv_wc wc;
 
 	if (rdma_post_send(id, NULL, out, strlen(out) + 1, out_mr, IBV_SEND_SIGNALED))
 		return failed("rdma_post_send", "has the connection ended?");
 	if (rdma_get_send_comp(id, &wc) < 0)
 		return failed("rdma_get_send_comp", "the completion queue cannot be read");
-	if (wc.status == IBV_WC_SUCCESS && rdma_get_recv_comp(id, &wc) < 0)
+	if (wc.status != IBV_WC_SUCCESS) {
+		fprintf(stderr, "cannot send: %s\n", ibv_wc_status_str(wc.status));
+		return -1;
+	}
+	do {
+		if (poll(fds, 2, -1) < 0)
+			return failed("poll", "cannot wait");
+	} while (!fds[0].revents && goes_on(id));
+	if (!fds[0].revents)
+		return -1;
+	if (rdma_get_recv_comp(id, &wc) < 0)
 		return failed("rdma_get_recv_comp", "the completion queue cannot be read");
 	if (wc.status != IBV_WC_SUCCESS) {
 		fprintf(stderr, "no answer: %s\n", ibv_wc_status_str(wc.status));
@@ -105,7 +143,7 @@ int main(int argc, char **argv)
 	freeaddrinfo(res);
 	if (!id || prepare(id, &out_mr, &in_mr) || connect_to(id) || talk(id, out_mr))
 		return 1;
-	/* Step 5: the end. */
+	/* Step 6: the end. */
 	if (rdma_disconnect(id)) {
 		failed("rdma_disconnect", "has the device gone?");
 		return 1;
