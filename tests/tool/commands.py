@@ -220,7 +220,7 @@ COMP_WORDS=(rdma-cm-alt "$@") COMP_CWORD=$#
 _rdma_cm_alt rdma-cm-alt "${{COMP_WORDS[COMP_CWORD]}}" "${{COMP_WORDS[COMP_CWORD-1]}}"
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
-    said = run("bash", "-c", script, "bash", *words, env={"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"})
+    said = run("bash", "-c", script, "bash", *words, env={"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"})
     same("completion says nothing besides", said.err, "")
     return set(said.out.splitlines()) - {""}
 

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import members  # noqa: E402
 from stacks import ROOT  # noqa: E402
 
-TOOL = "/usr/local/sbin/rdma-cm-alt"
+TOOL = "/usr/local/bin/rdma-cm-alt"
 DROPIN = Path("/usr/local/lib/rdma_cm_alt")
 NODE = Path("/dev/rdma_cm_alt")
 NOBODY = 65534

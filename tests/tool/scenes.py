@@ -19,7 +19,7 @@ RESULTS = ROOT / "Documentation/results/tool"
 def shell(line: str, uid: int = 0) -> str:
     """A command and what it prints, as a terminal has it."""
     # On a terminal, where lines come in the order in which they are printed.
-    said = run("script", "-qec", f"PATH=/usr/local/sbin:$PATH NO_COLOR=1; export PATH NO_COLOR; {line}",
+    said = run("script", "-qec", f"PATH=/usr/local/bin:$PATH NO_COLOR=1; export PATH NO_COLOR; {line}",
                "/dev/null", uid=uid)
     text = said.out.replace("\r", "")
     return f"{'#' if not uid else '$'} {line}\n{text}"
