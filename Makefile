@@ -102,9 +102,11 @@ can-install-%:
 install-module: can-install-module
 	$(MAKE) -C $(KDIR) M=$(CURDIR) CONFIG_KUNIT= modules
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
+	$(MAKE) -C $(HERE)scripts/packaging install-boot
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
 
 uninstall-module:
+	$(MAKE) -C $(HERE)scripts/packaging uninstall-boot
 	rm -f $(DESTDIR)/lib/modules/$(RELEASE)/updates/rdma_cm_alt.ko*
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
 
