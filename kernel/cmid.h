@@ -52,7 +52,7 @@
  * rca_ctx.queues_lock      spinlock  the queues of a context that  process
  *                                    have a file
  * story_net.lock           spinlock  what failed in a namespace    any, irqs off
- * untold_lock              spinlock  what listeners are to hear     any, irqs off
+ * untold_lock              spinlock  what listeners are to hear    any, irqs off
  * ======================== ========= ============================= ==================
  *
  * Callbacks of transports take rca_id.lock and what comes after it, and RCU.
