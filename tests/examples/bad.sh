@@ -23,14 +23,24 @@ says() {
 	done
 }
 
+# How many rejects came, on all devices.
+rejects() {
+	awk '{ n += $1 } END { print n }' /sys/class/infiniband/*/ports/*/cm_rx_msgs/rej
+}
+
 # A request whose client has gone when the server takes it.
 withdraws() {
-	local status=0
+	local before tries=300 status=0
+	before=$(rejects)
 	pkill -STOP -P "$server" || return
 	timeout 60 "$bad" "$there" "$port" withdraw || status=$?
 	# Until the kernel has seen the client's last word.
-	sleep 0.5
+	until [ "$(rejects)" -gt "$before" ] || [ $((tries -= 1)) -eq 0 ]; do
+		sleep 0.1
+	done
+	sleep 0.2	# it has come, and is handled next
 	pkill -CONT -P "$server"
+	[ "$tries" -gt 0 ] || { echo "the client's last word has not come"; return 1; }
 	[ "$status" -eq 0 ] && says "accept.*: \|ACCEPT: "
 }
 
