@@ -214,9 +214,12 @@ static int take_device(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
 		return ret;
 	if (!id->id.verbs)
 		return -ENODEV;
-	if (id->id.qp && rec->route.node_guid != ibv_get_device_guid(id->id.qp->context->device))
+	if (!id->id.qp)
+		return 0;
+	if (rec->route.node_guid != ibv_get_device_guid(id->id.qp->context->device))
 		return -ENODEV;
-	return 0;
+	/* One of datagrams can start now; a connected one when the peer has accepted. */
+	return id->id.qp_type == IBV_QPT_UD ? rcl_qp_start(id, id->id.qp) : 0;
 }
 
 static void connect_error(struct rcl_id *id, struct rcl_event *ev, int err)

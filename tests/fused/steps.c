@@ -77,13 +77,13 @@ static struct ibv_context *device(const char *name)
 	ktap_fail(__FILE__, __LINE__, "no %s", name);
 }
 
-static struct ibv_qp *make_qp(const char *name)
+static struct ibv_qp *make_qp_of(const char *name, enum ibv_qp_type type)
 {
 	struct ibv_context *context = device(name);
 	struct ibv_pd *pd = ibv_alloc_pd(context);
 	struct ibv_cq *cq = ibv_create_cq(context, 4, NULL, NULL, 0);
 	struct ibv_qp_init_attr attr = {
-		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+		.send_cq = cq, .recv_cq = cq, .qp_type = type,
 		.cap = { .max_send_wr = 2, .max_recv_wr = 2, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 	struct ibv_qp *qp;
@@ -92,6 +92,11 @@ static struct ibv_qp *make_qp(const char *name)
 	qp = ibv_create_qp(pd, &attr);
 	EXPECT(qp);
 	return qp;
+}
+
+static struct ibv_qp *make_qp(const char *name)
+{
+	return make_qp_of(name, IBV_QPT_RC);
 }
 
 static int state_of(struct ibv_qp *qp)
@@ -332,6 +337,31 @@ TEST(all_steps_work)
 	EXPECT_EQ(by_waiting(NULL, server(ACCEPTS), SOON, make_qp(env("FUSED_DEVICE"))), 0);
 }
 
+/* It asks for the server's QP, and its own one is ready when it has the answer. */
+TEST(a_datagram_qp_starts)
+{
+	struct rdma_event_channel *ch = channel();
+	struct rdma_alt_connect_attr attr;
+	struct rdma_conn_param param;
+	struct rdma_cm_id *id;
+	struct ibv_qp *qp;
+	struct outcome out;
+
+	if (is_iwarp())
+		ktap_skip("iWARP has no datagrams");
+	qp = make_qp_of(env("FUSED_DEVICE"), IBV_QPT_UD);
+	attr = attributes(ch, server(ACCEPTS), &param, qp);
+	attr.ps = RDMA_PS_UDP;
+	EXPECT_EQ(rdma_alt_connect(&attr, &id), 0);
+	out = next(ch, id);
+	EXPECT_EQ(out.event, RDMA_CM_EVENT_ESTABLISHED);
+	EXPECT_EQ(out.status, 0);
+	EXPECT_EQ(state_of(qp), IBV_QPS_RTS);
+	id->qp = NULL;
+	EXPECT_EQ(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
 TEST(the_source_is_no_address_of_ours)
 {
 	EXPECT(fails(at(FOREIGN, 0), server(ACCEPTS), SOON).call);
@@ -494,12 +524,18 @@ TEST(of_many_each_fails_by_itself)
 	EXPECT_EQ(rdma_alt_destroy_many(ids, MANY, errors), started);
 }
 
-static void listen_at(struct rdma_event_channel *ch, const char *ip, int port)
+static void listen_at(struct rdma_event_channel *ch, enum rdma_port_space ps, const char *ip,
+		      int port)
 {
 	struct rdma_cm_id *id;
 
-	if (rdma_create_id(ch, &id, NULL, RDMA_PS_TCP) || rdma_bind_addr(id, at(ip, port)) ||
-	    rdma_listen(id, 16)) {
+	if (rdma_create_id(ch, &id, NULL, ps) || rdma_bind_addr(id, at(ip, port))) {
+		perror("bind");
+		exit(1);
+	}
+	if (ps == RDMA_PS_UDP && id->verbs->device->transport_type == IBV_TRANSPORT_IWARP) {
+		rdma_destroy_id(id);	/* has no datagrams */
+	} else if (rdma_listen(id, 16)) {
 		perror("listen");
 		exit(1);
 	}
@@ -509,13 +545,22 @@ static void take_request(struct rdma_cm_id *id, int port)
 {
 	struct rdma_conn_param param = parameters();
 	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
+		.qp_type = id->qp_type,
 		.cap = { .max_send_wr = 2, .max_recv_wr = 2, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 
 	if (ntohs(rdma_get_src_port(id)) == port) {
-		if (rdma_create_qp(id, NULL, &attr) || rdma_accept(id, &param))
+		if (rdma_create_qp(id, NULL, &attr))
+			perror("QP");
+		if (id->qp_type == IBV_QPT_UD)
+			param.qp_num = id->qp->qp_num;
+		if (rdma_accept(id, &param))
 			perror("accept");
+		/* It has told its QP; nothing more comes of it. */
+		if (id->qp_type == IBV_QPT_UD) {
+			rdma_destroy_qp(id);
+			rdma_destroy_id(id);
+		}
 	} else {
 		if (rdma_reject(id, REFUSAL, sizeof(REFUSAL)))
 			perror("reject");
@@ -532,8 +577,9 @@ static int serve(const char *ip, int port, const char *path)
 	if (!log)
 		return 1;
 	setvbuf(log, NULL, _IOLBF, 0);
-	listen_at(ch, ip, port);
-	listen_at(ch, ip, port + 1);
+	listen_at(ch, RDMA_PS_TCP, ip, port);
+	listen_at(ch, RDMA_PS_TCP, ip, port + 1);
+	listen_at(ch, RDMA_PS_UDP, ip, port);
 	fprintf(log, "listening\n");
 	while (!rdma_get_cm_event(ch, &event)) {
 		struct rdma_cm_id *id = event->id;

@@ -241,6 +241,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	qp->send_cq = attr->send_cq;
 	qp->recv_cq = attr->recv_cq;
 	qp->srq = attr->srq;
+	qp->qp_type = attr->qp_type;
 	qp->qp_num = 0x77;
 	attr->cap.max_send_wr += 2;
 	attr->cap.max_recv_wr += 2;

@@ -137,6 +137,40 @@ static void a_qp_of_another_device_is_a_connect_error(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
+static void a_datagram_qp_of_the_program_starts(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_alt_connect_attr attr = attr_of(ch);
+	struct rdma_cm_id *id, *maker = new_ud_id(NULL);
+	struct ibv_qp *qp;
+
+	(void)state;
+	resolve(maker);
+	qp = ibv_create_qp(maker->pd, &(struct ibv_qp_init_attr){
+		.qp_type = IBV_QPT_UD,
+		.send_cq = ibv_create_cq(maker->verbs, 1, NULL, NULL, 0),
+		.recv_cq = ibv_create_cq(maker->verbs, 1, NULL, NULL, 0),
+	});
+	assert_non_null(qp);
+	attr.ps = RDMA_PS_UDP;
+	attr.qp = qp;
+	memset(&fake.qp, 0, sizeof(fake.qp));	/* no event of a datagram id has them */
+	fake.attr.qkey = 0x01234567;
+	fake.attr.qp_attr_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+	fake.connect_event = RDMA_CM_ALT_EVENT_ESTABLISHED;
+	assert_int_equal(rdma_alt_connect(&attr, &id), 0);
+	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);
+	assert_int_equal(qp->state, IBV_QPS_RTS);
+	assert_int_equal(fake_verbs.attr[0].qkey, 0x01234567);
+	id->qp = NULL;
+	assert_int_equal(rdma_destroy_id(id), 0);
+	ibv_destroy_cq(qp->send_cq);
+	ibv_destroy_cq(qp->recv_cq);
+	ibv_destroy_qp(qp);
+	assert_int_equal(rdma_destroy_id(maker), 0);
+	rdma_destroy_event_channel(ch);
+}
+
 static void a_synchronous_id_waits(void **state)
 {
 	struct rdma_alt_connect_attr attr = attr_of(NULL);
@@ -389,6 +423,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(parameters_go_along),
 	TEST(a_qp_of_the_program_is_established),
 	TEST(a_qp_of_another_device_is_a_connect_error),
+	TEST(a_datagram_qp_of_the_program_starts),
 	TEST(a_synchronous_id_waits),
 	TEST(a_synchronous_connect_that_fails_leaves_no_id),
 	TEST(bad_attributes_are_einval),

@@ -27,8 +27,9 @@ extern "C" {
  *              RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH are EINVAL, as no device is known
  *              yet. NULL: depths 0, all retries.
  * @qp: a QP that the program has made on the device that the connection will use, in
- *      state RESET or INIT; it becomes id->qp, and the library moves it as it moves
- *      one of rdma_create_qp(). NULL: none; conn_param->qp_num counts.
+ *      state RESET or INIT; it becomes id->qp, and the library moves it to RTS before
+ *      RDMA_CM_EVENT_ESTABLISHED. It stays the program's: before rdma_destroy_id(), set
+ *      id->qp to NULL or destroy it. NULL: none; conn_param->qp_num counts.
  */
 struct rdma_alt_connect_attr {
 	uint32_t comp_mask;
@@ -47,14 +48,14 @@ struct rdma_alt_connect_attr {
  * @attr: where to, and what with
  * @id: the id
  *
- * An asynchronous id gets one event: RDMA_CM_EVENT_ESTABLISHED, or with no QP
- * RDMA_CM_EVENT_CONNECT_RESPONSE, after which comes rdma_establish(); or the event of
- * the step that failed, RDMA_CM_EVENT_ADDR_ERROR, _ROUTE_ERROR, _CONNECT_ERROR,
- * _UNREACHABLE or _REJECTED. There are none for the steps between. The id has its
- * device and addresses from that event on. Another thread may get the event before the call
- * returns.
+ * An asynchronous id gets one event: RDMA_CM_EVENT_ESTABLISHED, or with no QP, but on iWARP,
+ * RDMA_CM_EVENT_CONNECT_RESPONSE, after which the program moves its own one with
+ * rdma_init_qp_attr() and calls rdma_establish(); or the event of the step that failed,
+ * RDMA_CM_EVENT_ADDR_ERROR, _ROUTE_ERROR, _CONNECT_ERROR, _UNREACHABLE or _REJECTED. There are
+ * none for the steps between. The id has its device and addresses from that event on. Another
+ * thread may get the event before the call returns.
  *
- * Of a datagram id (RDMA_PS_UDP) the call asks for the peer's QP.
+ * Of a datagram id (RDMA_PS_UDP) the call asks for the peer's QP; @attr's is one of datagrams.
  *
  * Return: 0; -1 and errno: there is no id, and the QP is the program's; it may be in state ERR
  * when the peer refused. For a synchronous id errno is that of rdma_resolve_addr(),
