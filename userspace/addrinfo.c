@@ -16,6 +16,7 @@
 #include "compiler.h"
 #include "devices.h"
 #include "err.h"
+#include "log.h"
 #include "rdma_cma_new.h"
 
 #define PKEY_DEFAULT 0xffff
@@ -297,7 +298,11 @@ RCL_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 		ret = copy_hints(hints, &list);
 	if (eai || ret) {
 		rdma_freeaddrinfo(list);
-		return eai ? eai : rcl_fail(ret, __func__, "no memory for the result");
+		if (!eai)
+			return rcl_fail(ret, __func__, "no memory for the result");
+		rcl_log("%s: node %s, service %s: %s", __func__, node ? node : "NULL",
+			service ? service : "NULL", gai_strerror(eai));
+		return eai;
 	}
 	*res = list;
 	return 0;

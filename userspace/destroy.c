@@ -7,12 +7,14 @@
  */
 #include <rdma/rdma_cma_alt.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "batch.h"
 #include "cmid.h"
 #include "compiler.h"
 #include "context.h"
 #include "err.h"
+#include "log.h"
 #include "mcast.h"
 #include "ring.h"
 
@@ -138,6 +140,9 @@ RCL_EXPORT int rdma_alt_destroy_many(struct rdma_cm_id **ids, int count, int *er
 			ret = -ENOENT;		/* another thread destroys it */
 		else if (ids[i])
 			ret = end(rcl_id_of(ids[i]), results[i], ends[i].cmd.out_events_reported);
+		if (ret)
+			rcl_log("%s: number %d of %d is not destroyed: %s", __func__, i, count,
+				strerror(-ret));
 		if (errors)
 			errors[i] = -ret;
 		first = first ? first : ret;

@@ -8,6 +8,7 @@
  */
 #include <rdma/rdma_cma_alt.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "addr.h"
 #include "batch.h"
@@ -17,6 +18,7 @@
 #include "context.h"
 #include "err.h"
 #include "event.h"
+#include "log.h"
 #include "qp.h"
 #include "reason.h"
 #include "ring.h"
@@ -208,6 +210,19 @@ static int finish(struct start *start, int ret, struct rdma_cm_id **out)
 	return ret;
 }
 
+static struct rcl_addr_text peer_of(const struct rdma_alt_connect_attr *attr)
+{
+	static const struct sockaddr none;
+
+	return rcl_addr_text(attr->dst_addr ? attr->dst_addr : &none);
+}
+
+static const char *advice(int err)
+{
+	return err == -EINVAL ? "; are address, timeout, depths and private data right?" :
+				rcl_errno_advice(err);
+}
+
 RCL_EXPORT int rdma_alt_connect(const struct rdma_alt_connect_attr *attr, struct rdma_cm_id **id)
 {
 	struct start start;
@@ -221,9 +236,8 @@ RCL_EXPORT int rdma_alt_connect(const struct rdma_alt_connect_attr *attr, struct
 	if (!ret)
 		ret = finish(&start, RCL_CALL(CONNECT, &start.cmd), id);
 	if (ret)
-		return rcl_fail(ret, __func__, "not started%s", ret == -EINVAL ?
-				"; are address, timeout, depths and private data right?" :
-				rcl_errno_advice(ret));
+		return rcl_fail(ret, __func__, "peer %s: not started%s", peer_of(attr).s,
+				advice(ret));
 	if (attr->channel)
 		return 0;
 	ret = rcl_complete(rcl_id_of(*id));
@@ -258,6 +272,10 @@ static int start_some(const struct rdma_alt_connect_attr *attrs, int count, stru
 	for (i = 0; i < count; i++) {
 		if (!errors[i])
 			errors[i] = -finish(&starts[i], results[i], &ids[i]);
+		if (errors[i])
+			rcl_log("rdma_alt_connect_many: peer %s: not started%s: %s",
+				peer_of(&attrs[i]).s, attrs[i].channel ? advice(-errors[i]) :
+				"; it needs a channel", strerror(errors[i]));
 		done += !errors[i];
 		*first = *first ? *first : errors[i];
 	}

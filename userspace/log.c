@@ -2,7 +2,8 @@
 /*
  * The debug log and the report of failing calls.
  *
- * Locking: none; each line is one write to stderr.
+ * Locking: none; each line is one write to stderr. Callers may hold locks: stdio would let a
+ * cancelled thread end with them.
  */
 #include <netinet/in.h>
 #include <arpa/inet.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cancel.h"
 #include "cmid.h"
 #include "err.h"
 #include "log.h"
@@ -39,7 +41,7 @@ bool rcl_log_enabled(void)
 void rcl_log(const char *fmt, ...)
 {
 	char line[RCL_LINE_MAX];
-	int saved = errno;
+	int saved = errno, before;
 	va_list ap;
 
 	if (!rcl_log_enabled())
@@ -47,7 +49,9 @@ void rcl_log(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	before = rcl_no_cancel();
 	fprintf(stderr, "rdma_cm_alt: %s\n", line);
+	rcl_cancel(before);
 	errno = saved;
 }
 

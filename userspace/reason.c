@@ -127,7 +127,7 @@ static const struct {
 	{ RDMA_CM_EVENT_ROUTE_ERROR, 0,
 	  "is the port active (rdma link), is the peer on this subnet?" },
 	{ RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT,
-	  "is the host up, and does nothing on the way filter RDMA (RoCE: UDP port 4791)?" },
+	  "is the host up, at the same MAC, and does nothing filter RDMA (RoCE: UDP port 4791)?" },
 	{ RDMA_CM_EVENT_UNREACHABLE, 1,
 	  "is the server running, on that port, with this port space?" },
 	{ RDMA_CM_EVENT_REJECTED, 3, "look at the limits and at the memory of the peer" },
@@ -163,7 +163,7 @@ const char *rcl_errno_advice(int err)
 {
 	switch (err) {
 	case -EADDRNOTAVAIL:
-		return "; no device of this network namespace has it (ip address)";
+		return "; no device in this namespace has it (ip address), or a wildcard its port";
 	case -EADDRINUSE:
 		return "; another listener, of this or the stock connection manager, has the port";
 	case -EACCES:

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of what RDMA_CM_ALT_DEBUG tells: failing calls, events of failures, reasons in words. */
+#include <netdb.h>
+#include <pthread.h>
+#include <rdma/rdma_cma_alt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -200,9 +203,82 @@ static void failing_call_tells_the_address_and_what_to_look_at(void **state)
 	file = listen_in(&kept);
 	assert_fails(EADDRNOTAVAIL, rdma_bind_addr(id, addr4("192.0.2.1", 7471)));
 	told_since(file, kept);
-	assert_told("192.0.2.1:7471 is not bound; no device of this network namespace has it");
+	assert_told("192.0.2.1:7471 is not bound; no device in this namespace has it");
 	assert_int_equal(rdma_destroy_id(id), 0);
 	rdma_destroy_event_channel(ch);
+}
+
+static void each_failure_of_many_is_told(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_alt_connect_attr attrs[3] = { 0 };
+	struct rdma_cm_id *ids[3];
+	FILE *file;
+	int i, kept;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		attrs[i].channel = i ? ch : NULL;
+		attrs[i].dst_addr = addr4("10.9.0.2", (uint16_t)(7000 + i));
+		attrs[i].timeout_ms = 1000;
+	}
+	fake.fail[FAKE(CONNECT)] = EADDRNOTAVAIL;
+	file = listen_in(&kept);
+	assert_int_equal(rdma_alt_connect_many(attrs, 3, ids, NULL), 1);
+	told_since(file, kept);
+	assert_told("rdma_alt_connect_many: peer 10.9.0.2:7000: not started; it needs a channel");
+	assert_told("rdma_alt_connect_many: peer 10.9.0.2:7001: not started; no device");
+	assert_null(strstr(told, ":7002"));
+	take_and_ack(ch, RDMA_CM_EVENT_CONNECT_RESPONSE);
+	ids[0] = new_id(ch);
+	fake.fail[FAKE(DESTROY)] = EINVAL;
+	file = listen_in(&kept);
+	assert_int_equal(rdma_alt_destroy_many(ids, 3, NULL), 1);
+	told_since(file, kept);
+	assert_told("rdma_alt_destroy_many: number 0 of 3 is not destroyed: Invalid argument\n");
+	assert_int_equal(rdma_destroy_id(ids[0]), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void a_name_that_cannot_be_is_told(void **state)
+{
+	struct rdma_addrinfo *res;
+	FILE *file;
+	int kept, ret;
+
+	(void)state;
+	file = listen_in(&kept);
+	ret = rdma_getaddrinfo("10.9.0.1", "no such service", NULL, &res);
+	told_since(file, kept);
+	assert_int_not_equal(ret, 0);
+	assert_int_not_equal(ret, -1);
+	assert_told("rdma_getaddrinfo: node 10.9.0.1, service no such service: ");
+	assert_told(gai_strerror(ret));
+}
+
+static void *tells_when_cancelled(void *goes_on)
+{
+	pthread_cancel(pthread_self());
+	rcl_log("told by a thread that is cancelled");
+	*(bool *)goes_on = true;
+	return NULL;
+}
+
+/* A lock may be held. */
+static void telling_is_no_place_to_be_cancelled_in(void **state)
+{
+	bool goes_on = false;
+	pthread_t thread;
+	FILE *file;
+	int kept;
+
+	(void)state;
+	file = listen_in(&kept);
+	assert_int_equal(pthread_create(&thread, NULL, tells_when_cancelled, &goes_on), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	told_since(file, kept);
+	assert_told("rdma_cm_alt: told by a thread that is cancelled\n");
+	assert_true(goes_on);
 }
 
 /* Whether anything is told by a process of its own with this in its environment. */
@@ -249,6 +325,9 @@ static const struct CMUnitTest tests[] = {
 	TEST(events_of_success_tell_nothing),
 	TEST(failing_call_tells_its_id_and_errno),
 	TEST(failing_call_tells_the_address_and_what_to_look_at),
+	TEST(each_failure_of_many_is_told),
+	TEST(a_name_that_cannot_be_is_told),
+	TEST(telling_is_no_place_to_be_cancelled_in),
 };
 
 RUN(tests)
