@@ -193,8 +193,12 @@ static void take_completions(struct connection *c)
 	if (ibv_req_notify_cq(c->cq, 0))
 		failed("ibv_req_notify_cq", "no more completions will be seen");
 	while (ibv_poll_cq(c->cq, 1, &wc) > 0) {
-		if (wc.status != IBV_WC_SUCCESS || wc.opcode != IBV_WC_RECV)
+		/* Of a failed one the opcode says nothing. What has ended is flushed. */
+		if (wc.status == IBV_WC_SUCCESS && wc.opcode != IBV_WC_RECV)
 			continue;
+		if (wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR)
+			fprintf(stderr, "connection %d waited for %s: %s\n",
+				(int)(c - connections), c->waits_for, ibv_wc_status_str(wc.status));
 		c->waits_for = "the end";
 		if (rdma_disconnect(c->id))
 			failed("rdma_disconnect", "has the device gone?");

@@ -153,7 +153,7 @@ static void take_event(enum rdma_cm_event_type type, struct rdma_cm_id *id, int 
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		fprintf(stderr, "%s, status %d\n", rdma_event_str(type), status);
-		/* The device goes when nobody has anything of it: each id of it gets the event. */
+		/* Each id of the device gets it, and some devices wait for the program to end. */
 		if (id == listener)
 			removed = 1;
 		else
@@ -191,7 +191,18 @@ static void break_off(struct client *client)
 	rdma_disconnect(client->id);
 }
 
-/* All completions of a client: what was received goes back. */
+/* What was received goes back, and when that is done the next may come. */
+static int go_on(struct client *client, const struct ibv_wc *wc)
+{
+	if (wc->opcode == IBV_WC_SEND)
+		return post_receive(client);
+	if (rdma_post_send(client->id, NULL, client->message, wc->byte_len, client->mr,
+			   IBV_SEND_SIGNALED))
+		return failed("rdma_post_send", "has the connection ended?");
+	return 0;
+}
+
+/* All completions of a client. */
 static void serve(struct client *client)
 {
 	struct ibv_cq *cq;
@@ -203,15 +214,9 @@ static void serve(struct client *client)
 	/* Asked for before the last look, none is missed. */
 	if (ibv_req_notify_cq(client->cq, 0))
 		failed("ibv_req_notify_cq", "the client will not be served any more");
-	while (ibv_poll_cq(client->cq, 1, &wc) > 0) {
-		if (wc.status != IBV_WC_SUCCESS)
+	while (ibv_poll_cq(client->cq, 1, &wc) > 0)
+		if (wc.status != IBV_WC_SUCCESS || go_on(client, &wc))
 			break_off(client);
-		else if (wc.opcode == IBV_WC_SEND)
-			post_receive(client);
-		else if (rdma_post_send(client->id, NULL, client->message, wc.byte_len, client->mr,
-					IBV_SEND_SIGNALED))
-			failed("rdma_post_send", "has the connection ended?");
-	}
 }
 
 /* Waits, and serves whoever is there. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Connects with a deadline: says within so many milliseconds whether there is a connection,
- * whatever the peer does. With the stock rdma_cm, which has no such option, it says so and goes on
- * without. No QP: the connection carries no data. A server for it: get_many_events.
+ * whatever the peer does: each step has what those before it have left. With the stock rdma_cm,
+ * which has no such option, it says so and goes on without. No QP: the connection carries no data.
+ * A server for it: get_many_events.
  *
  *	cc deadline.c -o deadline $(pkg-config --cflags --libs librdmacm_alt)
  *	deadline ADDRESS PORT MILLISECONDS
@@ -24,13 +25,12 @@ static int failed(const char *call, const char *advice)
 	return -1;
 }
 
-/* For connect and disconnect, from the call on; 0 would be none. */
-static int set_deadline(struct rdma_cm_id *id, uint32_t milliseconds)
+/* For connect and disconnect, from the call on. */
+static void set_deadline(struct rdma_cm_id *id, uint32_t milliseconds)
 {
-	if (!rdma_set_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_DEADLINE, &milliseconds,
-			     sizeof(milliseconds)))
-		return 0;
-	return failed("rdma_set_option", "this connection manager has no deadlines");
+	if (rdma_set_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_DEADLINE, &milliseconds,
+			    sizeof(milliseconds)))
+		failed("rdma_set_option", "this connection manager has no deadlines");
 }
 
 static double now(void)
@@ -41,17 +41,26 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-static int connect_to(struct rdma_cm_id *id, struct sockaddr *addr, int milliseconds)
+/* Milliseconds until then, at least 1: 0 would be none at all. */
+static int left(double end)
+{
+	double milliseconds = (end - now()) * 1000;
+
+	return milliseconds < 1 ? 1 : (int)milliseconds;
+}
+
+static int connect_to(struct rdma_cm_id *id, struct sockaddr *addr, double end)
 {
 	struct rdma_conn_param param = {
 		.qp_num = (unsigned int)getpid() << 12 & 0xffffff, .retry_count = 7,
 	};
 
 	/* Address and route have bounds of their own, in the calls. */
-	if (rdma_resolve_addr(id, NULL, addr, milliseconds))
+	if (rdma_resolve_addr(id, NULL, addr, left(end)))
 		return failed("rdma_resolve_addr", "does the address answer ping?");
-	if (rdma_resolve_route(id, milliseconds))
+	if (rdma_resolve_route(id, left(end)))
 		return failed("rdma_resolve_route", "is the port active (rdma link)?");
+	set_deadline(id, left(end));
 	if (rdma_connect(id, &param))
 		return failed("rdma_connect", errno == ETIMEDOUT ? "the peer has not answered" :
 			      "is there a server at that port?");
@@ -73,9 +82,8 @@ int main(int argc, char **argv)
 		failed("rdma_create_id", "is the module loaded, and may you open its node?");
 		return 1;
 	}
-	set_deadline(id, milliseconds);
 	start = now();
-	ret = connect_to(id, res->ai_addr, milliseconds);
+	ret = connect_to(id, res->ai_addr, start + milliseconds / 1000.0);
 	printf("%s after %.1f s\n", ret ? "no connection" : "connected", now() - start);
 	freeaddrinfo(res);
 	if (!ret && rdma_disconnect(id))

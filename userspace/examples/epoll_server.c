@@ -9,7 +9,8 @@
  *	epoll_server ADDRESS PORT [CLIENTS]
  *
  * Ends after so many clients, or with SIGINT or SIGTERM: then it disconnects those that are there;
- * and when the device of ADDRESS goes. With 0.0.0.0 it goes on with those that stay.
+ * and when the device of ADDRESS goes. With 0.0.0.0 it goes on with those that stay; librdmacm has
+ * every device open until the program ends, and drivers such as rxe wait for that.
  * A client that fails does not count.
  */
 #include <errno.h>
@@ -197,7 +198,7 @@ static void remove_client(struct slot *slot)
 	/* Not needed after DISCONNECTED with rdma_cm_alt; with stock it ends what is under way. */
 	rdma_disconnect(slot->id);
 	rdma_destroy_qp(slot->id);
-	/* The device goes when nobody has anything of it; before the id, which keeps it open. */
+	/* What is of a device that goes: with its last client. Its context is the library's. */
 	if (!--device->clients && device->removed)
 		close_device(device);
 	rdma_destroy_id(slot->id);
@@ -264,22 +265,28 @@ static int take_events(void)
 	return errno == EAGAIN ? 0 : failed("rdma_get_cm_event", "the channel cannot be read");
 }
 
+/* What was received goes back, and when that is done the next may come. */
+static int go_on(struct slot *slot, const struct device *device, const struct ibv_wc *wc)
+{
+	if (wc->opcode == IBV_WC_SEND)
+		return post_receive(slot, device);
+	if (rdma_post_send(slot->id, (void *)(uintptr_t)wc->wr_id, message_of(slot), wc->byte_len,
+			   device->mr, IBV_SEND_SIGNALED))
+		return failed("rdma_post_send", "has the connection ended?");
+	return 0;
+}
+
 static void take_completion(const struct device *device, const struct ibv_wc *wc)
 {
 	struct slot *slot = &slots[(uint32_t)wc->wr_id % MOST];
 
 	if (!slot->id || name_of(slot) != wc->wr_id)
 		return;
-	if (wc->status != IBV_WC_SUCCESS) {
-		/* DISCONNECTED comes, if it has not yet. */
-		slot->broken = 1;
-		rdma_disconnect(slot->id);
-	} else if (wc->opcode == IBV_WC_SEND) {
-		post_receive(slot, device);
-	} else if (rdma_post_send(slot->id, (void *)(uintptr_t)wc->wr_id, message_of(slot),
-				  wc->byte_len, device->mr, IBV_SEND_SIGNALED)) {
-		failed("rdma_post_send", "has the connection ended?");
-	}
+	if (wc->status == IBV_WC_SUCCESS && !go_on(slot, device, wc))
+		return;
+	/* DISCONNECTED comes, if it has not yet. */
+	slot->broken = 1;
+	rdma_disconnect(slot->id);
 }
 
 static void take_completions(const struct device *device)

@@ -9,6 +9,7 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <netdb.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,9 +41,13 @@ static struct rdma_cm_id *make_endpoint(char *node, char *service)
 	};
 	struct rdma_addrinfo *res;
 	struct rdma_cm_id *id;
+	int ret;
 
-	if (rdma_getaddrinfo(node, service, &hints, &res)) {
-		failed("rdma_getaddrinfo", "is ADDRESS a name or an address, PORT a number?");
+	ret = rdma_getaddrinfo(node, service, &hints, &res);
+	if (ret) {
+		/* -1 and errno, or what getaddrinfo(3) says. */
+		fprintf(stderr, "%s, port %s: %s\n", node, service,
+			ret == -1 ? strerror(errno) : gai_strerror(ret));
 		return NULL;
 	}
 	if (rdma_create_ep(&id, res, NULL, &attr)) {

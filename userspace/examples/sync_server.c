@@ -12,6 +12,7 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <netdb.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,9 +43,13 @@ static struct rdma_cm_id *listen_at(char *node, char *service)
 	};
 	struct rdma_cm_id *listener = NULL;
 	struct rdma_addrinfo *res;
+	int ret;
 
-	if (rdma_getaddrinfo(node, service, &hints, &res)) {
-		failed("rdma_getaddrinfo", "ADDRESS has to be one of this host, PORT a number");
+	ret = rdma_getaddrinfo(node, service, &hints, &res);
+	if (ret) {
+		/* -1 and errno, or what getaddrinfo(3) says. */
+		fprintf(stderr, "%s, port %s: %s\n", node, service,
+			ret == -1 ? strerror(errno) : gai_strerror(ret));
 		return NULL;
 	}
 	if (rdma_create_ep(&listener, res, NULL, &attr)) {
