@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -61,25 +62,29 @@ class Bench:
 
     def run(self, chosen: dict[str, list[Suite]], jobs: int) -> list[Run]:
         """Everything that was chosen, at most `jobs` places at a time, the slowest first."""
-        def cost(place: str) -> int:
+        Job = tuple[str, tuple[Suite, ...]]
+
+        def cost(job: Job) -> int:
             # The debug guest takes several times the declared seconds of a stock one.
-            factor = 4 if "debug" in pair.members(place) else 1
-            return factor * sum(suite.warm for suite in chosen[place])
+            factor = 4 if "debug" in pair.members(job[0]) else 1
+            return factor * sum(suite.warm for suite in job[1])
 
-        def one(place: str) -> list[Run]:
-            return self.on_host(chosen[place]) if place == HOST else self.in_guest(place, chosen[place])
+        def one(job: Job) -> list[Run]:
+            return self.on_host(job[1]) if job[0] == HOST else self.in_guest(*job)
 
-        order = sorted(chosen, key=cost, reverse=True)
+        todo = [(place, part) for place in chosen
+                for part in (suites.halves(chosen[place]) if place == HOST
+                             else [tuple(chosen[place])])]
+        shutil.rmtree(paths.RUN / HOST, ignore_errors=True)
         with ThreadPoolExecutor(max_workers=jobs) as pool:
-            futures = {place: pool.submit(one, place) for place in order}
-            return [run for place in chosen for run in futures[place].result()]
+            futures = {job: pool.submit(one, job) for job in sorted(todo, key=cost, reverse=True)}
+            return [run for job in todo for run in futures[job].result()]
 
-    def on_host(self, wanted: list[Suite]) -> list[Run]:
-        """The host's suites, one after the other."""
+    def on_host(self, wanted: Sequence[Suite]) -> list[Run]:
+        """Suites of the host, one after the other."""
         runs = []
         out = paths.RUN / HOST
-        shutil.rmtree(out, ignore_errors=True)
-        out.mkdir(parents=True)
+        out.mkdir(parents=True, exist_ok=True)
         for suite in wanted:
             self._progress.running(f"{HOST} {suite.name}")
             runs.append(self._host_suite(suite, out / f"{suite.name}.ktap"))
@@ -106,7 +111,7 @@ class Bench:
         results = _overdue(parser, suite) if status is None else parser.finish(status)
         return Run(suite, HOST, results, time.monotonic() - start)
 
-    def in_guest(self, name: str, wanted: list[Suite]) -> list[Run]:
+    def in_guest(self, name: str, wanted: Sequence[Suite]) -> list[Run]:
         """Boot this guest, or this pair of guests, once and run its suites in order."""
         out = paths.RUN / name
         shutil.rmtree(out, ignore_errors=True)

@@ -99,6 +99,13 @@ def share(suites: list[Suite], total: float | None) -> list[Suite]:
     return [with_time(suite) for suite in suites]
 
 
+def halves(suites: list[Suite]) -> list[tuple[Suite, ...]]:
+    """The longest one, and all others: what runs side by side on the host."""
+    longest = max(suites, key=lambda suite: suite.warm)
+    others = tuple(suite for suite in suites if suite is not longest)
+    return [(longest,), others] if others else [(longest,)]
+
+
 def places_of(suites: list[Suite]) -> list[str]:
     """The host, all guests, and the pairs of guests that suites name."""
     pairs = [place for suite in suites for place in suite.where if pair.is_pair(place)]

@@ -33,6 +33,12 @@ class SuitesTest(unittest.TestCase):
         self.assertEqual(self.chosen([], ["6.1+6.12"]), {"6.1+6.12": ["three"]})
         self.assertEqual(self.chosen(["three"], ["6.12"]), {"6.12": ["three"]})
 
+    def test_halves(self) -> None:
+        known = self.load(TABLE + "four | host | 30 | 5 | run | longest\n")
+        self.assertEqual([[suite.name for suite in part] for part in suites.halves(known)],
+                         [["four"], ["one", "two", "three"]])
+        self.assertEqual(suites.halves(known[:1]), [(known[0],)])
+
     def test_unknown_places(self) -> None:
         for place in ("7.0", "6.1+7.0", "6.1+6.1+6.1", "host+6.1"):
             with self.assertRaises(paths.BenchError):
