@@ -21,6 +21,8 @@ from host import (DEBUG, ELSEWHERE, HERE, HOLD, NOBODY, ROOT, SILENT, TOOL, Runn
 DUMPS = ("ID", "MEMBER", "QUEUE", "PORT", "FAILURE")
 # Requests of the fuzzer, of root and of nobody each.
 REQUESTS = 1000 if DEBUG else 5000
+# Queues whose descriptions do not fit one message of a dump.
+MANY = 700
 
 
 def strict() -> None:
@@ -219,10 +221,10 @@ def unload() -> None:
 
 def many_queues() -> None:
     """Queues of a context that are more than one message of a dump holds come once each, in their order."""
-    with Running(HOLD, "200", "channels") as holder:
-        seen = until("they are there", lambda: (lambda rows: rows if len(rows) == 200 else None)(
+    with Running(HOLD, str(MANY), "channels") as holder:
+        seen = until("they are there", lambda: (lambda rows: rows if len(rows) == MANY else None)(
             tool("-j", "show", "queues", "-p", str(holder.pid)).json))
-        same("queues", [queue["queue"] for queue in seen], list(range(1, 201)))
+        same("queues", [queue["queue"] for queue in seen], list(range(1, MANY + 1)))
         same("of one context", len({queue["context"] for queue in seen}), 1)
 
 
