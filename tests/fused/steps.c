@@ -3,8 +3,7 @@
  * Connecting by address with all steps in one call, and that call failing at each of them: what the
  * program hears has to be what it hears of librdmacm's calls, step by step, on the same fabric.
  *
- *	steps serve ADDRESS PORT LOG	accepts at PORT, rejects at PORT + 1, says its events to LOG
- *	steps [TEST...]			the tests; the environment says where:
+ *	steps [TEST...]		the tests, with server.c running; the environment says where:
  *
  *	FUSED_DEVICE	the RDMA device on the way to the server
  *	FUSED_OTHER	another one
@@ -25,10 +24,10 @@
 #include <unistd.h>
 
 #include "ktap.h"
+#include "refusal.h"
 
 #define SOON 30000
 #define FOREIGN "192.0.2.7"	/* no address of this machine, and there is no route to it */
-#define REFUSAL "not today"
 
 /* What became of a connect: the errno of a call, or else the event. */
 struct outcome {
@@ -524,84 +523,7 @@ TEST(of_many_each_fails_by_itself)
 	EXPECT_EQ(rdma_alt_destroy_many(ids, MANY, errors), started);
 }
 
-static void listen_at(struct rdma_event_channel *ch, enum rdma_port_space ps, const char *ip,
-		      int port)
-{
-	struct rdma_cm_id *id;
-
-	if (rdma_create_id(ch, &id, NULL, ps) || rdma_bind_addr(id, at(ip, port))) {
-		perror("bind");
-		exit(1);
-	}
-	if (ps == RDMA_PS_UDP && id->verbs->device->transport_type == IBV_TRANSPORT_IWARP) {
-		rdma_destroy_id(id);	/* has no datagrams */
-	} else if (rdma_listen(id, 16)) {
-		perror("listen");
-		exit(1);
-	}
-}
-
-static void take_request(struct rdma_cm_id *id, int port)
-{
-	struct rdma_conn_param param = parameters();
-	struct ibv_qp_init_attr attr = {
-		.qp_type = id->qp_type,
-		.cap = { .max_send_wr = 2, .max_recv_wr = 2, .max_send_sge = 1, .max_recv_sge = 1 },
-	};
-
-	if (ntohs(rdma_get_src_port(id)) == port) {
-		if (rdma_create_qp(id, NULL, &attr))
-			perror("QP");
-		if (id->qp_type == IBV_QPT_UD)
-			param.qp_num = id->qp->qp_num;
-		if (rdma_accept(id, &param))
-			perror("accept");
-		/* It has told its QP; nothing more comes of it. */
-		if (id->qp_type == IBV_QPT_UD) {
-			rdma_destroy_qp(id);
-			rdma_destroy_id(id);
-		}
-	} else {
-		if (rdma_reject(id, REFUSAL, sizeof(REFUSAL)))
-			perror("reject");
-		rdma_destroy_id(id);
-	}
-}
-
-static int serve(const char *ip, int port, const char *path)
-{
-	struct rdma_event_channel *ch = channel();
-	FILE *log = fopen(path, "w");
-	struct rdma_cm_event *event;
-
-	if (!log)
-		return 1;
-	setvbuf(log, NULL, _IOLBF, 0);
-	listen_at(ch, RDMA_PS_TCP, ip, port);
-	listen_at(ch, RDMA_PS_TCP, ip, port + 1);
-	listen_at(ch, RDMA_PS_UDP, ip, port);
-	fprintf(log, "listening\n");
-	while (!rdma_get_cm_event(ch, &event)) {
-		struct rdma_cm_id *id = event->id;
-		enum rdma_cm_event_type type = event->event;
-
-		fprintf(log, "%s %d\n", rdma_event_str(type), event->status);
-		rdma_ack_cm_event(event);
-		if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-			take_request(id, port);
-		} else if (type != RDMA_CM_EVENT_ESTABLISHED &&
-			   type != RDMA_CM_EVENT_TIMEWAIT_EXIT) {
-			rdma_disconnect(id);
-			rdma_destroy_qp(id);
-			rdma_destroy_id(id);
-		}
-	}
-	return 1;
-}
-
 int main(int argc, char **argv)
 {
-	if (argc == 5 && !strcmp(argv[1], "serve"))
-		return serve(argv[2], atoi(argv[3]), argv[4]);
 	return ktap_run(argc, argv);
 }
