@@ -7,6 +7,7 @@
 #include <linux/nsproxy.h>
 #include <linux/timer.h>
 #include <linux/version.h>
+#include <net/genetlink.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cm.h>
@@ -90,6 +91,28 @@ static inline struct dst_entry *rca_route_v6(struct net *net, struct flowi6 *fl6
 	return ipv6_stub->ipv6_dst_lookup_flow(net, NULL, fl6, NULL);
 #else
 	return ip6_dst_lookup_flow(net, NULL, fl6, NULL);
+#endif
+}
+
+/*
+ * A message to those of a group alone whom @refuses, which gets @net, does not refuse; before 6.8
+ * all get it who have joined.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+#define RCA_MULTICAST_REFUSES false
+#else
+#define RCA_MULTICAST_REFUSES true
+#endif
+
+static inline void rca_genl_multicast(const struct genl_family *family, struct net *net,
+				      struct sk_buff *skb, unsigned int group,
+				      int (*refuses)(struct sock *sk, struct sk_buff *skb,
+						     void *net))
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+	genlmsg_multicast_netns(family, net, skb, 0, group, GFP_KERNEL);
+#else
+	genlmsg_multicast_netns_filtered(family, net, skb, 0, group, GFP_KERNEL, refuses, net);
 #endif
 }
 

@@ -7,12 +7,16 @@
  */
 #include "netlink.h"
 
+#include <linux/capability.h>
+#include <linux/delay.h>
+#include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/pid.h>
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
 #include <rdma/rdma_cm_alt_netlink.h>
 
+#include "compat.h"
 #include "fsm.h"
 #include "netlink_ids.h"
 #include "netlink_ports.h"
@@ -80,6 +84,18 @@ static void tell_of_loss(struct net *net)
 	genl_set_err(&family, net, 0, STORIES, -ENOBUFS);
 }
 
+/*
+ * The group's flag is looked at by those who join it alone, and a number that no group has yet can
+ * be joined by everybody.
+ */
+static int refuses(struct sock *sk, struct sk_buff *skb, void *data)
+{
+	struct file *file = sk->sk_socket ? sk->sk_socket->file : NULL;
+	struct net *net = data;
+
+	return !file || !file_ns_capable(file, net->user_ns, CAP_NET_ADMIN);
+}
+
 static void send_story(struct net *net, const struct rca_story *story)
 {
 	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
@@ -89,7 +105,7 @@ static void send_story(struct net *net, const struct rca_story *story)
 		tell_of_loss(net);
 		return;
 	}
-	genlmsg_multicast_netns(&family, net, skb, 0, STORIES, GFP_KERNEL);
+	rca_genl_multicast(&family, net, skb, STORIES, refuses);
 }
 
 static const struct rca_story_ops story_ops = {
@@ -150,6 +166,21 @@ static struct genl_family family __ro_after_init = {
 	.n_mcgrps = ARRAY_SIZE(groups),
 };
 
+/* How often who has joined too early is put out. */
+#define TRIES 8
+
+/*
+ * Where a message cannot be refused: has anybody joined before the group was there? Who is in the
+ * middle of it has done so after a while, and from now on the flag counts.
+ */
+static bool __init joined_before(void)
+{
+	if (RCA_MULTICAST_REFUSES)
+		return false;
+	msleep(20);
+	return anybody_listens(&init_net);
+}
+
 /**
  * rca_netlink_init() - let tools see
  *
@@ -158,11 +189,21 @@ static struct genl_family family __ro_after_init = {
  */
 int __init rca_netlink_init(void)
 {
-	int ret = genl_register_family(&family);
+	int ret, tries;
 
-	if (!ret)
-		rca_story_listen(&story_ops);
-	return ret;
+	for (tries = 0; tries < TRIES; tries++) {
+		ret = genl_register_family(&family);
+		if (ret)
+			return ret;
+		if (!joined_before()) {
+			rca_story_listen(&story_ops);
+			return 0;
+		}
+		genl_unregister_family(&family);
+	}
+	pr_warn("group %s: somebody joins it before it is there, again and again; it is told nothing until the module is loaded again\n",
+		groups[STORIES].name);
+	return genl_register_family(&family);
 }
 
 /**

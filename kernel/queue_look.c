@@ -98,6 +98,7 @@ static u32 count_events(const struct list_head *items, u32 n)
 void rca_queue_look(struct rca_queue *queue, struct rca_queue_look *look)
 {
 	spin_lock_irq(&queue->lock);
+	rca_queue_reap_locked(queue);	/* what user space has taken waits no more */
 	look->ids = count_sources(&queue->sources);
 	look->waiting = count_events(&queue->placed, count_events(&queue->items, 0));
 	look->ring = queue->ring ? queue->ring_entries : 0;

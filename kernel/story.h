@@ -79,6 +79,7 @@ static_assert(sizeof(struct rca_story) <= 512);
  * @stories: the oldest first (lock: untold_lock)
  * @count: how many, up to RCA_UNTOLD (lock: untold_lock)
  * @lost: there was no room, or no memory, for something (lock: untold_lock)
+ * @since: how many were told since the last time that a loss was (lock: untold_lock)
  */
 struct rca_untold {
 	struct net *net;
@@ -86,11 +87,12 @@ struct rca_untold {
 	struct list_head stories;
 	unsigned int count;
 	bool lost;
+	unsigned int since;
 };
 
 /**
  * struct rca_story_ops - who listens to all that happens
- * @wanted: does anybody, in this namespace? Any context, under RCU.
+ * @wanted: may anybody, in this namespace? Any context, under RCU.
  * @tell: this has happened there. Process context.
  * @lost: something that happened there was not told. Process context.
  */

@@ -5,7 +5,8 @@
  *
  * Each network namespace has a queue of its own, and the work goes from one to the next with each
  * story: who makes much happen in his namespace neither takes the room of others nor lets them
- * wait. There is something in a queue only while somebody listens in its namespace.
+ * wait. There is something in a queue only while somebody listens, in any namespace: netlink does
+ * not say in which.
  *
  * Locking: untold_lock, a leaf; taken in any context, also with rca_id.lock held.
  */
@@ -55,12 +56,13 @@ void rca_untold_init(struct rca_untold *untold, struct net *net)
 	INIT_LIST_HEAD(&untold->stories);
 	untold->count = 0;
 	untold->lost = false;
+	untold->since = 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_untold_init);
 
 /*
- * Whose turn is it? @story is what he is to be told; NULL: that was all, @lost says whether
- * something is missing, and his namespace's reference passes to the caller.
+ * Whose turn is it? @story is what he is to be told; NULL: that was all, and his namespace's
+ * reference passes to the caller. @lost says whether something is missing.
  */
 static struct rca_untold *next_turn(struct rca_story **story, bool *lost)
 {
@@ -74,11 +76,16 @@ static struct rca_untold *next_turn(struct rca_story **story, bool *lost)
 	if (*story) {
 		list_del(&(*story)->node);
 		untold->count--;
+		untold->since++;
 		list_move_tail(&untold->turn, &turns);
 	} else {
-		*lost = untold->lost;
-		untold->lost = false;
 		list_del_init(&untold->turn);
+	}
+	/* In a flood that lasts the queue is never empty. */
+	*lost = untold->lost && (!*story || untold->since >= RCA_UNTOLD);
+	if (*lost) {
+		untold->lost = false;
+		untold->since = 0;
 	}
 out_unlock:
 	spin_unlock_irq(&untold_lock);
@@ -93,15 +100,14 @@ static void tell_work(struct work_struct *work)
 	bool lost;
 
 	while ((untold = next_turn(&story, &lost))) {
-		if (story) {
-			if (ops)
-				ops->tell(untold->net, story);
+		if (story && ops)
+			ops->tell(untold->net, story);
+		if (lost && ops)
+			ops->lost(untold->net);
+		if (story)
 			rca_story_forget(story);
-		} else {
-			if (ops && lost)
-				ops->lost(untold->net);
+		else
 			put_net(untold->net);	/* got in leave() */
-		}
 		cond_resched();
 	}
 }

@@ -521,6 +521,27 @@ static void look_tells_of_the_ring(struct kunit *test)
 	rca_queue_ring_close(t->a);
 }
 
+/* A program that takes its events without a system call is one that reads. */
+static void look_does_not_count_what_was_taken(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+	struct rca_queue_look seen;
+
+	post(test, node, ADDR);
+	post(test, node, ROUTE);
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, seen.waiting, 2u);
+	KUNIT_EXPECT_EQ(test, (int)ADDR, take(&user));
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, seen.waiting, 1u);
+	KUNIT_EXPECT_EQ(test, (int)ROUTE, take(&user));
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, seen.waiting, 0u);
+	rca_queue_ring_close(t->a);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(records_go_round_and_keep_their_order),
 	KUNIT_CASE(ring_is_full_until_the_head_moves),
@@ -546,6 +567,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(request_that_goes_is_handed_to_the_caller),
 	KUNIT_CASE(ring_has_one_user),
 	KUNIT_CASE(look_tells_of_the_ring),
+	KUNIT_CASE(look_does_not_count_what_was_taken),
 	{}
 };
 

@@ -177,6 +177,48 @@ static void listener_is_told_what_it_misses(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, heard.may_sleep);
 }
 
+/* Of each story two more come of it, until there have been so many. */
+static struct {
+	unsigned int left;
+	unsigned int losses;
+} flood;
+
+static void hear_flood(struct net *net, const struct rca_story *story)
+{
+	if (!flood.left)
+		return;
+	flood.left--;
+	tell(1, false);
+	tell(2, false);
+}
+
+static void hear_loss_of_flood(struct net *net)
+{
+	flood.losses += !!flood.left;
+}
+
+static const struct rca_story_ops flooded = {
+	.wanted = wanted,
+	.tell = hear_flood,
+	.lost = hear_loss_of_flood,
+};
+
+/* And not only when it is over: that may be never. Not with each of them, either. */
+static void listener_is_told_while_it_misses_it(struct kunit *test)
+{
+	const struct rca_story_ops *before;
+
+	flood.left = 6 * RCA_UNTOLD;
+	flood.losses = 0;
+	before = rca_story_listen(&flooded);
+	tell(1, false);
+	rca_story_flush();
+	rca_story_listen(before);
+	KUNIT_EXPECT_EQ(test, flood.left, 0u);
+	KUNIT_EXPECT_GE(test, flood.losses, 4u);
+	KUNIT_EXPECT_LE(test, flood.losses, 6u);
+}
+
 static void nobody_has_to_listen(struct kunit *test)
 {
 	const struct rca_story_ops *before = rca_story_listen(NULL);
@@ -296,6 +338,7 @@ static struct kunit_case story_cases[] = {
 	KUNIT_CASE(processes_are_not_kept_for_ever),
 	KUNIT_CASE(listener_is_told_where_it_may_sleep),
 	KUNIT_CASE(listener_is_told_what_it_misses),
+	KUNIT_CASE(listener_is_told_while_it_misses_it),
 	KUNIT_CASE(nobody_has_to_listen),
 	KUNIT_CASE(who_has_gone_hears_nothing),
 	KUNIT_CASE(namespaces_do_not_crowd_each_other_out),

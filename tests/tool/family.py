@@ -7,14 +7,15 @@ import errno
 import os
 import random
 import shutil
+import socket
 import struct
 import subprocess
 import time
 from collections import Counter
 from pathlib import Path
 
-from genl import (ACK, ATTR, CMD, CONTROL, DEL_FAMILY, DONE, DUMP, ERROR, FAMILY_NAME, HEADER, OVERRUN, REQUEST, Family,
-                  attr, module_users)
+from genl import (ACK, ADD_MEMBERSHIP, ATTR, CMD, CONTROL, DEL_FAMILY, DONE, DUMP, ERROR, FAMILY_NAME, GENERIC, HEADER, OVERRUN,
+                  REQUEST, SOL_NETLINK, Family, attr, module_users)
 from host import (DEBUG, ELSEWHERE, HERE, HOLD, NOBODY, ROOT, SILENT, TOOL, Running, Skip, Unexpected, connection, failures,
                   has_listener, ids, listener_port, run, same, tool, true, until)
 
@@ -219,6 +220,41 @@ def unload() -> None:
         same("again", family.ask(CMD["ID"]), 0)
 
 
+def early() -> None:
+    """Who joins all groups that are not there yet, before the module is loaded, hears nothing of it."""
+    shell("rmmod rdma_cm_alt")
+    os.seteuid(NOBODY)
+    try:
+        spy = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, GENERIC)
+        spy.bind((0, 0))
+        joined = [group for group in range(1, 65) if joins(spy, group)]
+    finally:
+        os.seteuid(0)
+    shell(". tests/lib/rig.sh && rig_load")
+    with spy, Family() as listener:
+        true("the group was among them", listener.group in joined, f"{listener.group} in {joined}")
+        listener.listen()
+        run(TOOL, "run", HOLD, "bind", HERE)
+        true("who may hears it", listener.some())
+        spy.settimeout(0.5)
+        heard = set()
+        try:
+            while True:
+                heard.add(struct.unpack_from("=IH", spy.recv(65536))[1])
+        except TimeoutError:
+            pass
+        true("who may not does not", listener.family not in heard, str(heard))
+
+
+def joins(sock: socket.socket, group: int) -> bool:
+    """Whether the kernel lets it."""
+    try:
+        sock.setsockopt(SOL_NETLINK, ADD_MEMBERSHIP, group)
+    except OSError:
+        return False
+    return True
+
+
 def many_queues() -> None:
     """Queues of a context that are more than one message of a dump holds come once each, in their order."""
     with Running(HOLD, str(MANY), "channels") as holder:
@@ -350,5 +386,6 @@ TESTS = (
     ("netlink: other PID namespaces", other_processes, True),
     ("netlink: a listener that does not read", listeners_lose, False),
     ("netlink: any requests", fuzzed, True),
+    ("netlink: a listener before the module is there", early, True),
     ("netlink: unloading meanwhile", unload, True),
 )
