@@ -2,7 +2,7 @@
 /*
  * A client as a server does not want it, one kind of which each is:
  *
- *	bad_client ADDRESS PORT withdraw	asks, and gives up before an answer
+ *	bad_client ADDRESS PORT withdraw	asks, and gives up when its input ends
  *	bad_client ADDRESS PORT refuse	rejects the server's answer
  *	bad_client ADDRESS PORT mute	does nothing when the answer comes, until it is killed
  *	bad_client ADDRESS PORT leave	is established, and disconnects without a message
@@ -105,7 +105,7 @@ static int flood(struct rdma_cm_id *id)
 static int be(const char *kind, struct rdma_cm_id *id)
 {
 	if (!strcmp(kind, "withdraw"))
-		return ask(id) || rdma_destroy_id(id);
+		return ask(id) || getchar() != EOF || rdma_destroy_id(id);
 	if (!strcmp(kind, "refuse"))
 		return answered(id) || rdma_reject(id, NULL, 0);
 	if (!strcmp(kind, "mute"))
