@@ -206,12 +206,13 @@ static void print_results(struct json_object *ours, struct json_object *stock)
 
 	for (size_t i = 0; i < COUNT(steps); i++) {
 		struct json_object *row = json_object_new_object();
-		double took = median(ours, steps[i]), took_stock;
+		double took = median(ours, steps[i]);
 
 		record_put(row, "step", steps[i]);
 		add_number(row, "ours", took, "%.0f us");
 		if (json_object_array_length(stock)) {
-			took_stock = median(stock, steps[i]);
+			double took_stock = median(stock, steps[i]);
+
 			add_number(row, "stock", took_stock, "%.0f us");
 			/* Some clocks only go on with a tick. */
 			if (took > 0 && took_stock > 0)
