@@ -11,9 +11,9 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 
-#include "closing.h"
-#include "ioctl.h"
-#include "objects.h"
+#include "ops/shutdown.h"
+#include "ioctl/ioctl.h"
+#include "handle/objects.h"
 
 static int chardev_open(struct inode *inode, struct file *file)
 {

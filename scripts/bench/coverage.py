@@ -112,10 +112,9 @@ def measure(counts: Path, source: Path, kernel: Path, report: Path) -> list[File
     Names of the kernel's headers are relative to where it was built.
     """
     objects = source / "kernel"
-    for old in objects.glob("*.gcda"):
+    for old in objects.glob("**/*.gcda"):
         old.unlink()
-    for one in counts.glob("*.gcda"):
-        shutil.copy(one, objects)
+    shutil.copytree(counts, objects, dirs_exist_ok=True)
     report.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(["gcovr", "-r", ".", "--filter", "kernel/", "--json", report / "gcovr.json",
                            "--html-details", report / "index.html", "--html-title", report.name,

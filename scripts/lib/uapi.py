@@ -148,7 +148,7 @@ def layout(header: Header) -> dict[tuple[str, str], tuple[int, int]]:
 
 
 def table() -> dict[str, tuple[str, str]]:
-    """The rows of kernel/ioctl.c: name -> struct and last mandatory member."""
+    """The rows of kernel/ioctl/ioctl.c: name -> struct and last mandatory member."""
     rows = re.findall(r"^\tIOCTL\((\w+),\s*\w+,\s*(\w+),\s*(\w+)",
-                      (ROOT / "kernel/ioctl.c").read_text(), re.MULTILINE)
+                      (ROOT / "kernel/ioctl/ioctl.c").read_text(), re.MULTILINE)
     return {name: (struct, last) for name, struct, last in rows}

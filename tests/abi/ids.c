@@ -367,7 +367,7 @@ TEST(step_that_fails_takes_the_new_queue_away)
 	EXPECT_EQ(MUST(dup(ctx)), next);
 }
 
-/* Every idle end of a connection pays for what is added to it: see kernel/cmid_parts.h. */
+/* Every idle end of a connection pays for what is added to it: see kernel/id/id_types.h. */
 TEST(an_id_is_small)
 {
 	FILE *file = fopen("/sys/kernel/slab/rca_id/object_size", "r");

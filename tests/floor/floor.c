@@ -23,7 +23,7 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
 
-/* How many records a path query has found; this module has no part of kernel/compat.h. */
+/* How many records a path query has found; this module has no part of kernel/lib/compat.h. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 typedef int floor_count_t;
 #else

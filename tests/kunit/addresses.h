@@ -8,7 +8,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include "sockaddr.h"
+#include "lib/sockaddr.h"
 
 /**
  * rca_test_addr() - an address from text

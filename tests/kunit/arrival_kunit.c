@@ -18,16 +18,16 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "addresses.h"
-#include "demux.h"
+#include "listen/demux.h"
 #include "device_bench.h"
-#include "events.h"
+#include "event/events.h"
 #include "fake_suite.h"
 #include "kept.h"
-#include "listen.h"
+#include "listen/listen.h"
 #include "netrig.h"
-#include "request.h"
-#include "transport.h"
-#include "wire.h"
+#include "listen/req_handler.h"
+#include "transport/transport.h"
+#include "lib/wire.h"
 
 #define NEIGHBOUR	"10.77.0.9"
 #define NEIGHBOUR_IP	0x0a4d0009

@@ -5,16 +5,16 @@
  *
  * Locking: none.
  */
-#include "closing.h"
+#include "ops/shutdown.h"
 
 #include <kunit/test.h>
 #include <rdma/rdma_user_cm.h>
 
 #include "addresses.h"
 #include "fake_suite.h"
-#include "listen.h"
+#include "listen/listen.h"
 #include "ports_fixture.h"
-#include "teardown.h"
+#include "ops/teardown.h"
 
 static struct rca_id *new_id(struct kunit *test)
 {

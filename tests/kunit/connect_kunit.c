@@ -7,15 +7,15 @@
  *
  * More than 600 lines because each order has a case of its own.
  */
-#include "connect.h"
+#include "connect/connect.h"
 
 #include <kunit/test.h>
 #include <rdma/ib_cm.h>
 
 #include "fake_suite.h"
-#include "message.h"
-#include "teardown.h"
-#include "wire.h"
+#include "connect/cm_event.h"
+#include "ops/teardown.h"
+#include "lib/wire.h"
 
 static struct rca_tp_conn params(u8 len)
 {

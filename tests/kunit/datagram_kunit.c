@@ -5,18 +5,18 @@
  *
  * Locking: none.
  */
-#include "connect.h"
+#include "connect/connect.h"
 
 #include <kunit/test.h>
 #include <linux/slab.h>
 #include <rdma/ib_cm.h>
 
-#include "demux.h"
+#include "listen/demux.h"
 #include "fake_suite.h"
-#include "qpattr.h"
-#include "request.h"
-#include "teardown.h"
-#include "wire.h"
+#include "resolve/qp_attr.h"
+#include "listen/req_handler.h"
+#include "ops/teardown.h"
+#include "lib/wire.h"
 
 #define OTHER_QKEY 0x0badcafe
 

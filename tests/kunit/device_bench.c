@@ -11,13 +11,13 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "addresses.h"
-#include "closing.h"
-#include "connect.h"
+#include "ops/shutdown.h"
+#include "connect/connect.h"
 #include "fake_transport.h"
-#include "listen.h"
+#include "listen/listen.h"
 #include "netrig.h"
-#include "resolve.h"
-#include "teardown.h"
+#include "resolve/resolve.h"
+#include "ops/teardown.h"
 
 static const u8 data[4] = { 0xaa, 0xbb, 0xcc, 0xdd };
 

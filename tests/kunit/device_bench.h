@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 #include <rdma/rdma_cm_alt.h>
 
-#include "cmid.h"
+#include "id/id.h"
 
 struct kunit_suite;
 

@@ -5,7 +5,7 @@
  *
  * Locking: none; the work of both ends runs beside the test.
  */
-#include "teardown.h"
+#include "ops/teardown.h"
 
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -13,10 +13,10 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "addresses.h"
-#include "connect.h"
+#include "connect/connect.h"
 #include "device_bench.h"
-#include "listen.h"
-#include "mcast.h"
+#include "listen/listen.h"
+#include "ops/mcast.h"
 #include "netrig.h"
 
 #define GROUP	"239.77.0.1"

@@ -5,7 +5,7 @@
  *
  * Locking: none; the work of both ends runs beside the test.
  */
-#include "connect.h"
+#include "connect/connect.h"
 
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -15,11 +15,11 @@
 
 #include "addresses.h"
 #include "device_bench.h"
-#include "devices.h"
-#include "listen.h"
+#include "device/devices.h"
+#include "listen/listen.h"
 #include "netrig.h"
-#include "options.h"
-#include "resolve.h"
+#include "ops/options.h"
+#include "resolve/resolve.h"
 
 #define BEHIND		"10.78.0.9"	/* a gateway that never answers is on the way there */
 

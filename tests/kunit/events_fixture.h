@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "events.h"
+#include "event/events.h"
 
 #define COOKIE 0x1000
 #define HEAD_LEN offsetof(struct rdma_cm_alt_event, qp_num)

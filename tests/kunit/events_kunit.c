@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of delivery by kernel/queue.c: order, counts, what a record says.
+ * Tests of delivery by kernel/event/queue.c: order, counts, what a record says.
  *
  * Locking: as events.h says.
  */
-#include "events.h"
+#include "event/events.h"
 
 #include <kunit/test.h>
 #include <linux/errno.h>

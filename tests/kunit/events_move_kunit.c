@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/source.c for sources that come, move and go: nothing is lost
+ * Tests of kernel/event/source.c for sources that come, move and go: nothing is lost
  * or delivered twice.
  *
  * Locking: as events.h says.
  */
-#include "events.h"
+#include "event/events.h"
 
 #include <kunit/test.h>
 #include <linux/atomic.h>

@@ -10,11 +10,11 @@
 #include <linux/slab.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "closing.h"
-#include "demux.h"
-#include "mcast.h"
-#include "message.h"
-#include "teardown.h"
+#include "ops/shutdown.h"
+#include "listen/demux.h"
+#include "ops/mcast.h"
+#include "connect/cm_event.h"
+#include "ops/teardown.h"
 
 /* Tests of one suite run one after the other. */
 static struct fake *the_fake;

@@ -6,8 +6,8 @@
 #include <kunit/test.h>
 #include <linux/atomic.h>
 
-#include "cmid.h"
-#include "devices.h"
+#include "id/id.h"
+#include "device/devices.h"
 
 /** FAKE_QKEY - the queue key of the peer */
 #define FAKE_QKEY 0x01234567

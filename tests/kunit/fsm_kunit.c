@@ -7,7 +7,7 @@
 #include <kunit/test.h>
 #include <rdma/rdma_cm_alt.h>
 
-#include "fsm.h"
+#include "lib/fsm.h"
 
 /*
  * The list is written by state as "input>next[:event][!]"; "=" stands for

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/fuse.c: a connect with the steps before it, which wait for the gateway
- * of the network device kunit0 or do not (netrig.c).
+ * Tests of kernel/connect/connect_pipeline.c: a connect with the steps before it, which wait for
+ * the gateway of the network device kunit0 or do not (netrig.c).
  *
  * Locking: none; the work of resolution runs beside the test.
  */
-#include "fuse.h"
+#include "connect/connect_pipeline.h"
 
 #include <kunit/test.h>
 #include <linux/cred.h>
@@ -19,7 +19,7 @@
 #include "fake_transport.h"
 #include "kept.h"
 #include "netrig.h"
-#include "teardown.h"
+#include "ops/teardown.h"
 
 #define COOKIE	0xf05e
 #define HERE	0x0a4d0001	/* 10.77.0.1 */

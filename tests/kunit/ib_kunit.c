@@ -13,11 +13,11 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "addresses.h"
-#include "cmid.h"
-#include "group_ib.h"
-#include "request_ib.h"
-#include "route_ib.h"
-#include "wire.h"
+#include "id/id.h"
+#include "transport/group_ib.h"
+#include "listen/req_ib.h"
+#include "resolve/route_ib.h"
+#include "lib/wire.h"
 
 #define PKEY 0x8001
 #define TOS 0x20

@@ -8,7 +8,7 @@
 #include <linux/string.h>
 #include <net/net_namespace.h>
 
-#include "story.h"
+#include "log/failure_log.h"
 
 /* The youngest failure; its serial number is 0 when there is none. Its process may be gone. */
 static noinline __maybe_unused const struct rca_story *kept_youngest(void)

@@ -15,12 +15,12 @@
 
 #include "addresses.h"
 #include "device_bench.h"
-#include "devices.h"
-#include "mcast.h"
+#include "device/devices.h"
+#include "ops/mcast.h"
 #include "netrig.h"
-#include "options.h"
-#include "resolve.h"
-#include "teardown.h"
+#include "ops/options.h"
+#include "resolve/resolve.h"
+#include "ops/teardown.h"
 
 #define VLAN		"kunit0.77"
 #define ABOVE_VLAN	"kunit_above"

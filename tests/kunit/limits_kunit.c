@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/limits.c, and that what is made in a context is charged to it, and
+ * Tests of kernel/handle/limits.c, and that what is made in a context is charged to it, and
  * given back once.
  *
  * Locking: none of their own.
  */
-#include "limits.h"
+#include "handle/limits.h"
 
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/limits.h>
 #include <linux/string.h>
 
-#include "cmid.h"
-#include "connect.h"
+#include "id/id.h"
+#include "connect/connect.h"
 #include "fake_transport.h"
 #include "race.h"
-#include "teardown.h"
+#include "ops/teardown.h"
 
 #define IDS RDMA_CM_ALT_RESOURCE_IDS
 #define EVENTS RDMA_CM_ALT_RESOURCE_EVENTS

@@ -7,18 +7,18 @@
  *
  * More than 600 lines because each moment of a membership has a case of its own.
  */
-#include "mcast.h"
+#include "ops/mcast.h"
 
 #include <kunit/test.h>
 #include <rdma/rdma_user_cm.h>
 
 #include "addresses.h"
 #include "fake_suite.h"
-#include "group.h"
+#include "transport/group.h"
 #include "kept.h"
 #include "race.h"
-#include "closing.h"
-#include "teardown.h"
+#include "ops/shutdown.h"
+#include "ops/teardown.h"
 
 static int groups(struct kunit *test)
 {

@@ -17,15 +17,15 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "addresses.h"
-#include "connect.h"
-#include "demux.h"
+#include "connect/connect.h"
+#include "listen/demux.h"
 #include "device_bench.h"
-#include "devices.h"
-#include "listen.h"
+#include "device/devices.h"
+#include "listen/listen.h"
 #include "netrig.h"
-#include "request.h"
-#include "resolve.h"
-#include "transport_iw_connect.h"
+#include "listen/req_handler.h"
+#include "resolve/resolve.h"
+#include "transport/transport_iw_connect.h"
 
 /* Connects that are given up. */
 #define GIVEN_UP 20

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/nexthop.c: who is woken for which neighbour, and what the routes of the
+ * Tests of kernel/ip/nexthop.c: who is woken for which neighbour, and what the routes of the
  * network device kunit0 say (netrig.c).
  *
  * Locking: none.
  */
-#include "nexthop.h"
+#include "ip/nexthop.h"
 
 #include <kunit/test.h>
 #include <linux/netdevice.h>

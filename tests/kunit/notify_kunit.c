@@ -10,9 +10,9 @@
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "connect.h"
+#include "connect/connect.h"
 #include "fake_suite.h"
-#include "teardown.h"
+#include "ops/teardown.h"
 
 static void expect_event(struct kunit *test, u32 type)
 {

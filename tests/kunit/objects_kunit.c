@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/objects.c: the life of a handle, and who wins a race for it.
+ * Tests of kernel/handle/objects.c: the life of a handle, and who wins a race for it.
  *
  * Locking: none of their own.
  */
-#include "objects.h"
+#include "handle/objects.h"
 
 #include <kunit/test.h>
 #include <linux/err.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/options.c, and of what it sets in cmid_roce.c and qpattr.c:
+ * Tests of kernel/ops/options.c, and of what it sets in id_roce.c and qp_attr.c:
  * lengths, values, and the states in which an option may be set.
  *
  * Locking: none.
  */
-#include "options.h"
+#include "ops/options.h"
 
 #include <kunit/test.h>
 #include <rdma/ib_user_ioctl_verbs.h>
@@ -14,11 +14,11 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "addresses.h"
-#include "connect.h"
+#include "connect/connect.h"
 #include "fake_suite.h"
-#include "listen.h"
-#include "qpattr.h"
-#include "teardown.h"
+#include "listen/listen.h"
+#include "resolve/qp_attr.h"
+#include "ops/teardown.h"
 
 static struct rca_id *new_id(struct kunit *test)
 {

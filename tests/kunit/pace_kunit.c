@@ -5,16 +5,16 @@
  *
  * Locking: none.
  */
-#include "pace.h"
+#include "id/send_window.h"
 
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 
-#include "connect.h"
+#include "connect/connect.h"
 #include "fake_suite.h"
-#include "options.h"
-#include "teardown.h"
+#include "ops/options.h"
+#include "ops/teardown.h"
 
 #define SILENCE_MS	50
 #define NEVER_MS	3600000

@@ -11,7 +11,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "addresses.h"
-#include "ports.h"
+#include "port/ports.h"
 
 /* Takes all ports of the range for one address but the @spare last ones. */
 static inline struct rca_bind *fill_range(struct kunit *test, const char *text, int spare,

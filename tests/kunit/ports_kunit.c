@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/ports.c: who may bind what beside whom, and the search for a
+ * Tests of kernel/port/ports.c: who may bind what beside whom, and the search for a
  * free port.
  *
  * They use the first network namespace and give back what they take; no other
@@ -10,7 +10,7 @@
  *
  * More than 600 lines because of the tables.
  */
-#include "ports.h"
+#include "port/ports.h"
 
 #include <kunit/test.h>
 #include <linux/capability.h>

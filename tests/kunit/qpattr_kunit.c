@@ -5,13 +5,13 @@
  *
  * Locking: none.
  */
-#include "qpattr.h"
+#include "resolve/qp_attr.h"
 
 #include <kunit/test.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "connect.h"
+#include "connect/connect.h"
 #include "fake_suite.h"
 
 #define READS (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)

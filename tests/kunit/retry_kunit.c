@@ -5,19 +5,19 @@
  *
  * Locking: none.
  */
-#include "retry.h"
+#include "connect/req_retransmit.h"
 
 #include <kunit/test.h>
 #include <linux/jiffies.h>
 #include <rdma/ib_cm.h>
 
-#include "connect.h"
+#include "connect/connect.h"
 #include "fake_suite.h"
-#include "message.h"
-#include "options.h"
-#include "pace.h"
-#include "teardown.h"
-#include "wire.h"
+#include "connect/cm_event.h"
+#include "ops/options.h"
+#include "id/send_window.h"
+#include "ops/teardown.h"
+#include "lib/wire.h"
 
 #define STALE ((int)IB_CM_REJ_STALE_CONN)
 

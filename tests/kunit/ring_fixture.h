@@ -7,7 +7,7 @@
 #include <linux/mm.h>
 
 #include "events_fixture.h"
-#include "ring.h"
+#include "event/ring.h"
 
 #define ENTRIES 8
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/ring.c and kernel/queue_ring.c: what lies in a ring, whatever
+ * Tests of kernel/event/ring.c and kernel/event/queue_ring.c: what lies in a ring, whatever
  * the head word says, and what becomes of it when ids move and go.
  *
  * Locking: as events.h says.
  */
-#include "ring.h"
+#include "event/ring.h"
 
 #include <kunit/test.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Races of kernel/queue_ring.c: several threads post, take, read and move at a time, with a
+ * Races of kernel/event/queue_ring.c: several threads post, take, read and move at a time, with a
  * user who tells the truth about what he has taken, and with one who does not.
  *
  * Locking: as events.h says.
  */
-#include "ring.h"
+#include "event/ring.h"
 
 #include <kunit/test.h>
 #include <linux/random.h>

@@ -10,12 +10,12 @@
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "connect.h"
+#include "connect/connect.h"
 #include "fake_suite.h"
-#include "options.h"
-#include "pace.h"
+#include "ops/options.h"
+#include "id/send_window.h"
 #include "race.h"
-#include "teardown.h"
+#include "ops/teardown.h"
 
 #define ROUNDS 200
 

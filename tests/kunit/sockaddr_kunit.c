@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/sockaddr.c: what users may hand in, and what is equal then.
+ * Tests of kernel/lib/sockaddr.c: what users may hand in, and what is equal then.
  *
  * Locking: none.
  */
-#include "sockaddr.h"
+#include "lib/sockaddr.h"
 
 #include <kunit/test.h>
 #include <linux/errno.h>

@@ -6,7 +6,7 @@
  * Locking: the wire, which a message holds for reading and the end of a lower id
  * for writing: a transport calls nobody back after that.
  */
-#include "fsm.h"
+#include "lib/fsm.h"
 
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -15,11 +15,11 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "addresses.h"
-#include "connect.h"
+#include "connect/connect.h"
 #include "fake_transport.h"
-#include "listen.h"
+#include "listen/listen.h"
 #include "race.h"
-#include "teardown.h"
+#include "ops/teardown.h"
 
 #define COOKIE	0x57a7e
 #define ROUNDS	3

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/stats.c: what counts, and how long it took.
+ * Tests of kernel/device/stats.c: what counts, and how long it took.
  *
  * Locking: none of their own.
  */
-#include "stats.h"
+#include "device/stats.h"
 
 #include <kunit/test.h>
 #include <linux/slab.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/story.c and story_tell.c: what a namespace keeps, and how much of it; and what
- * who listens hears.
+ * Tests of kernel/log/failure_log.c and notify.c: what a namespace keeps, and how much of it;
+ * and what who listens hears.
  *
  * They use the first network namespace, whose stories of before they leave behind, and listen in
  * place of the netlink family meanwhile.
  *
  * Locking: none of their own.
  */
-#include "story.h"
+#include "log/failure_log.h"
 
 #include <kunit/test.h>
 #include <linux/irqflags.h>

@@ -5,13 +5,13 @@
  *
  * Locking: none.
  */
-#include "connect.h"
+#include "connect/connect.h"
 
 #include <kunit/test.h>
 
 #include "fake_transport.h"
 #include "kept.h"
-#include "teardown.h"
+#include "ops/teardown.h"
 
 #define COOKIE 0x5eed
 #define MAX_TRIES 16

@@ -5,7 +5,7 @@
  *
  * Locking: none.
  */
-#include "timing.h"
+#include "lib/timing.h"
 
 #include <kunit/test.h>
 #include <linux/errno.h>

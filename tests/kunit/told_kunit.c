@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/cmid_story.c: which ends of operations and which events of an id are kept as
+ * Tests of kernel/id/id_diag.c: which ends of operations and which events of an id are kept as
  * failures, and with which addresses.
  *
  * Locking: what the functions under test ask for.
@@ -8,11 +8,11 @@
 #include <kunit/test.h>
 #include <linux/inet.h>
 
-#include "connect.h"
+#include "connect/connect.h"
 #include "fake_suite.h"
 #include "kept.h"
-#include "retry.h"
-#include "teardown.h"
+#include "connect/req_retransmit.h"
+#include "ops/teardown.h"
 
 static void set(union rca_addr *addr, const char *host, u16 port)
 {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/uerrno.c and of the two places that use it for events: no
+ * Tests of kernel/lib/uerrno.c and of the two places that use it for events: no
  * number without a name reaches user space, and what a program posts to itself
  * comes back as it was.
  *
  * Locking: none.
  */
-#include "uerrno.h"
+#include "lib/uerrno.h"
 
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 
-#include "connect.h"
+#include "connect/connect.h"
 #include "fake_suite.h"
-#include "teardown.h"
+#include "ops/teardown.h"
 
 static void what_has_a_name_stays(struct kunit *test)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/wire.c against bytes that the stock rdma_cm sent.
+ * Tests of kernel/lib/wire.c against bytes that the stock rdma_cm sent.
  *
  * Locking: none.
  */
-#include "wire.h"
+#include "lib/wire.h"
 
 #include <kunit/test.h>
 #include <linux/errno.h>

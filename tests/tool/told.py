@@ -16,7 +16,7 @@ from host import BAD, OK, ROOT, Said, same, tool, true
 
 PRELOAD = ROOT / "build/tests/tool/told.so"
 MULTI = 2
-# As kernel/stats.h has them.
+# As kernel/device/stats.h has them.
 BUCKETS = 28
 EVENTS = {"UNREACHABLE": 7, "REJECTED": 8, "DISCONNECTED": 10, "USER": 18}
 

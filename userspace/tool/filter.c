@@ -12,7 +12,7 @@
 /* What the kernel keeps of a name, and the highest process ID that it gives. */
 enum { NAME_KEPT = 15, MAX_PID = 4194304 };
 
-/* As kernel/fsm.c has them, in its order. */
+/* As kernel/lib/fsm.c has them, in its order. */
 static const char * const states[] = {
 	"idle", "bound", "addr-query", "addr-resolved", "route-query", "route-resolved",
 	"req-sent", "req-wait", "rep-rcvd", "req-rcvd", "rep-sent", "connected", "dreq-sent",

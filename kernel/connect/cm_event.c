@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What a transport reports of a connection: the peer's messages, and those that
+ * nobody answered.
+ *
+ * Locking: rca_id.lock alone.
+ */
+#include "connect/cm_event.h"
+
+#include <kunit/visibility.h>
+#include <linux/rcupdate.h>
+
+#include "connect/sidr.h"
+#include "id/send_window.h"
+#include "resolve/qp_attr.h"
+#include "connect/req_retransmit.h"
+
+/* Does the event that this input causes have more to tell than its status? */
+static bool needs_record(enum rca_input input)
+{
+	return input == RCA_IN_REP || input == RCA_IN_REJ || input == RCA_IN_RTU ||
+	       input == RCA_IN_REQ_TIMEOUT || input == RCA_IN_REP_TIMEOUT ||
+	       input == RCA_IN_UP || input == RCA_IN_ERROR;
+}
+
+/* Did the peer send it? The report of one that it did not send may come late. */
+static bool is_message(enum rca_input input)
+{
+	return input == RCA_IN_REP || input == RCA_IN_REJ || input == RCA_IN_DREQ ||
+	       input == RCA_IN_DREP;
+}
+
+/* Has this host stopped asking, because the peer did not answer? */
+static bool is_silence(enum rca_input input)
+{
+	return input == RCA_IN_REQ_TIMEOUT || input == RCA_IN_DREQ_TIMEOUT;
+}
+
+/*
+ * ib_cm tells of a message that nobody answered when it has put its reference of
+ * the lower id already: destroy() does not wait for that callback, and the owner
+ * may be on its way out.
+ */
+static bool get_owner(struct rca_id *id)
+{
+	bool alive;
+
+	rcu_read_lock();
+	alive = rca_obj_tryget(&id->obj);
+	rcu_read_unlock();
+	return alive;
+}
+
+static bool wanted(const struct rca_id *id, u8 post)
+{
+	return post != RCA_NO_EVENT && !(id->quiet && post == RDMA_CM_ALT_EVENT_ESTABLISHED);
+}
+
+static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event *event)
+{
+	struct rca_event *ev = NULL;
+	struct rca_step step;
+	unsigned long flags;
+	bool again;
+
+	if (is_message(event->input))
+		rca_pace_answered(id);
+	if (rca_retry_again(id, event))
+		return 0;
+	if (needs_record(event->input)) {
+		ev = rca_id_event(id);
+		if (ev && event->has_conn)
+			rca_event_set_conn(ev, &event->conn);
+		if (ev && event->input == RCA_IN_REP &&
+		    rca_qp_attr_fill(id, lower, &ev->rec.qp))
+			ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
+	}
+
+	spin_lock_irqsave(&id->lock, flags);
+	if (id->state == RCA_ST_REQ_RCVD &&
+	    (event->input == RCA_IN_REJ || event->input == RCA_IN_DREQ))
+		WRITE_ONCE(id->peer_gone, true);	/* pairs with refused() */
+	step = rca_id_step_locked(id, event->input);
+	if (step.verdict == RCA_TAKE && wanted(id, step.post)) {
+		rca_id_post_locked(id, ev, step.post, event->status);
+		ev = NULL;
+	}
+	if (step.verdict == RCA_TAKE && step.next == RCA_ST_REP_RCVD)
+		rca_retry_replied_locked(id);
+	/* Pairs with rca_id_ask(). */
+	again = event->input == RCA_IN_RTU && id->setup && READ_ONCE(id->setup->unsent);
+	if ((step.action & RCA_ACT_FINISH) && id->setup)
+		WRITE_ONCE(id->setup->unsent, false);
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+	/* Now that the state says so: nobody sends it again, and what the peer owes is less. */
+	if (step.verdict == RCA_TAKE && is_silence(event->input))
+		rca_pace_end(id);
+
+	/* Closed: the transport answers late messages without the lower id. */
+	if (again || (step.action & RCA_ACT_FINISH) ||
+	    (step.verdict == RCA_TAKE && step.next == RCA_ST_CLOSED))
+		rca_id_kick(id);
+	return step.action;
+}
+
+/**
+ * rca_connect_event() - a message came for an id, or did not come
+ * @owner: the id
+ * @lower: its transport's id
+ * @event: what happened
+ *
+ * Context: Process context, callback of a transport. May sleep. Takes and
+ * releases @owner's state lock.
+ * Return: what the transport must do (enum rca_action).
+ */
+u8 rca_connect_event(void *owner, void *lower, const struct rca_tp_event *event)
+{
+	struct rca_id *id = owner;
+	u8 action = 0;
+
+	if (!get_owner(id))
+		return 0;
+	if (id->qp_type == IB_QPT_UD)
+		rca_datagram_event(id, event);
+	else
+		action = handle_event(id, lower, event);
+	rca_id_put(id);		/* got in get_owner() */
+	return action;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_connect_event);

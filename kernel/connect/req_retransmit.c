@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Connection requests that are sent again, and the deadline that ends it.
+ *
+ * A peer that still has a connection with a QP of this number, because this host
+ * was started again or a disconnect request got lost, rejects our request as stale
+ * and asks us to disconnect the old one (IBTA volume 1, 12.9.8.3.1). That is
+ * answered by ib_cm, the peer forgets, and the next request is as good as any: so
+ * the application need not know.
+ *
+ * A request that nobody answers ib_cm sends some times, which is a round; see
+ * timing.c. The next round has twice the patience. It uses the same lower id: to a
+ * peer that has heard us after all, the request of another one would be stale.
+ *
+ * A peer repeats its reply by a timer and as often as our request said, which is not
+ * long. A program that takes longer to answer it has the peer told so by an MRA, once
+ * a quarter of the time is over. Not before: ib_cm repeats nothing any more for as long as an
+ * MRA says, and the ready-to-use that follows may get lost.
+ *
+ * Locking: rca_id.op to keep, send and drop a request; rca_id.lock alone in
+ * callbacks.
+ */
+#include "connect/req_retransmit.h"
+
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "device/devices.h"
+#include "id/send_window.h"
+
+/* The peer needs a round trip to forget, and some seconds when a message is lost. */
+#define FIRST_DELAY	msecs_to_jiffies(20)
+#define LONGEST_DELAY	msecs_to_jiffies(4000)
+
+/* Hosts that were cut off together shall not ask together: a part of an interval lies between. */
+#define JITTER		4
+
+/* It ends without a connection: by what the peer said last, or because it said nothing. */
+static bool give_up(struct rca_id *id, enum rca_input input, int status)
+{
+	struct rca_event *ev = rca_id_event(id);
+	struct rca_step step;
+	unsigned long flags;
+
+	spin_lock_irqsave(&id->lock, flags);
+	step = rca_id_step_locked(id, input);
+	if (step.verdict == RCA_TAKE) {
+		rca_id_post_locked(id, ev, step.post, status);
+		ev = NULL;
+	}
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+	return step.verdict == RCA_TAKE;
+}
+
+/* There is no memory to ask again, or no way. */
+static void give_up_waiting(struct rca_id *id, int err)
+{
+	rca_pace_end(id);
+	if (id->setup->retry->why == RCA_IN_STALE)
+		give_up(id, RCA_IN_REJ, IB_CM_REJ_STALE_CONN);
+	else
+		give_up(id, RCA_IN_REQ_TIMEOUT, err);
+}
+
+/* After a reject as stale the lower id is in timewait, and cannot send any more. */
+static int renew_lower(struct rca_id *id)
+{
+	void *lower;
+
+	rca_id_drop_lower(id);
+	lower = id->dev->tp->create(id->dev->ibdev, id);
+	if (IS_ERR(lower))
+		return PTR_ERR(lower);
+	id->lower = lower;
+	return 0;
+}
+
+/* It is not its turn: a deadline that the user has set counts all the same. */
+static void wait_for_turn(struct rca_id *id)
+{
+	struct rca_retry *retry = id->setup->retry;
+	long left = retry->deadline - jiffies;
+
+	if (!retry->waits) {
+		retry->waits = true;
+		retry->since = jiffies;
+	}
+	/* Its turn may have come meanwhile, and is not to be put off. */
+	if (retry->limited)
+		rca_id_kick_later(id, max(left, 0L));
+}
+
+/* Its turn has come: the time that it waited is none that its peer was silent. */
+static void stop_waiting(struct rca_retry *retry)
+{
+	if (retry->waits && !retry->limited)
+		retry->deadline += jiffies - retry->since;
+	retry->waits = false;
+}
+
+static void send_again(struct rca_id *id)
+{
+	struct rca_retry *retry = id->setup->retry;
+	int ret = 0;
+
+	lockdep_assert_held(&id->op);
+	if (!rca_pace_begin(id)) {
+		wait_for_turn(id);
+		return;
+	}
+	stop_waiting(retry);
+	if (retry->why == RCA_IN_STALE)
+		ret = renew_lower(id);
+	else if (retry->why == RCA_IN_SILENCE)
+		retry->round++;
+	/* Who destroys the id, or removes its device, waits for us and takes the lower id then. */
+	if (!ret && rca_id_step(id, RCA_IN_RETRY).verdict == RCA_TAKE)
+		ret = retry->send(id, &retry->conn);
+	if (ret)
+		give_up_waiting(id, ret);
+	else
+		rca_retry_arm(id);
+}
+
+/* The deadline: the lower id stops asking, and tells the peer so. */
+static void end_request(struct rca_id *id)
+{
+	if (!give_up(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT))
+		return;
+	rca_pace_end(id);
+	rca_id_drop_lower(id);
+}
+
+/* The program has not answered the reply for a while. */
+static void ask_patience(struct rca_id *id)
+{
+	const struct rca_timing timing = rca_id_timing(id);
+	int ret = id->dev->tp->ask_patience(id->lower, rca_timing_mra(&timing));
+
+	/* It fails when the peer has given up, or there is no memory for the message. */
+	rca_id_tell_own_op(id, "ask-patience", ret);
+}
+
+static void again(struct rca_id *id)
+{
+	const struct rca_retry *retry = id->setup->retry;
+
+	lockdep_assert_held(&id->op);
+	if (rca_id_state(id) == RCA_ST_REP_RCVD)
+		ask_patience(id);
+	else if (retry->limited && time_after_eq(jiffies, retry->deadline))
+		end_request(id);
+	else if (rca_id_state(id) == RCA_ST_REQ_WAIT)
+		send_again(id);
+	else
+		rca_retry_arm(id);
+}
+
+static struct rca_retry *make(struct rca_id *id)
+{
+	struct rca_retry *retry = kzalloc(sizeof(*retry), GFP_KERNEL_ACCOUNT);
+	const struct rca_timing timing = rca_id_timing(id);
+
+	if (!retry)
+		return NULL;
+	retry->again = again;
+	retry->lifetime = id->setup->path->packet_life_time;
+	retry->limited = rca_timing_deadline(&timing);
+	retry->once = rca_timing_once(&timing);
+	retry->deadline = jiffies +
+		msecs_to_jiffies(rca_timing_patience(&timing, retry->lifetime));
+	retry->delay = FIRST_DELAY;
+	return retry;
+}
+
+/**
+ * rca_retry_keep() - keep a connection request as long as it may have to be sent again
+ * @id: the id, which has a path; rca_id_drop_path() frees the request
+ * @conn: its parameters; private data is the user's part, which fits a request
+ * @send: sends it; called with @id->op held
+ *
+ * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Return: 0; -EINVAL more private data than that; -ENOMEM.
+ */
+int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn,
+		   int (*send)(struct rca_id *id, const struct rca_tp_conn *conn))
+{
+	struct rca_retry *retry;
+
+	lockdep_assert_held(&id->op);
+	if (conn->private_data_len > sizeof(retry->data))
+		return -EINVAL;
+	retry = make(id);
+	if (!retry)
+		return -ENOMEM;
+	retry->send = send;
+	retry->conn = *conn;
+	retry->conn.private_data = retry->data;
+	if (conn->private_data_len)
+		memcpy(retry->data, conn->private_data, conn->private_data_len);
+	id->setup->retry = retry;
+	return 0;
+}
+
+/**
+ * rca_retry_keep_deadline() - remember when a request ends that is not sent again
+ * @id: the id, which has a path; rca_id_drop_path() frees what is kept
+ *
+ * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Return: 0, also when there is no deadline; -ENOMEM.
+ */
+int rca_retry_keep_deadline(struct rca_id *id)
+{
+	const struct rca_timing timing = rca_id_timing(id);
+
+	lockdep_assert_held(&id->op);
+	if (!rca_timing_deadline(&timing))
+		return 0;
+	id->setup->retry = make(id);
+	return id->setup->retry ? 0 : -ENOMEM;
+}
+
+/**
+ * rca_retry_timers() - the timers of the request that is about to be sent
+ * @id: the id, with a request that is kept
+ * @req: gets the timers
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ */
+void rca_retry_timers(struct rca_id *id, struct rca_tp_req *req)
+{
+	const struct rca_timing timing = rca_id_timing(id);
+	struct rca_retry *retry = id->setup->retry;
+	long left = retry->deadline - jiffies;
+	struct rca_round round;
+	unsigned long flags;
+
+	lockdep_assert_held(&id->op);
+	rca_timing_round(&timing, retry->lifetime, retry->round, rca_pace_unanswered(id),
+			 retry->once ? U32_MAX : left > 0 ? jiffies_to_msecs(left) : 0, &round);
+	req->remote_timeout = round.remote;
+	req->local_timeout = round.local;
+	req->retries = round.retries;
+	spin_lock_irqsave(&id->lock, flags);
+	id->repeat = rca_timing_repeat(round.interval_ms);
+	spin_unlock_irqrestore(&id->lock, flags);
+	/* Pairs with silent_round(). */
+	WRITE_ONCE(retry->interval, msecs_to_jiffies(round.interval_ms));
+	WRITE_ONCE(retry->sent, jiffies);
+	/* Pairs with rca_retry_replied_locked(). */
+	WRITE_ONCE(retry->late, msecs_to_jiffies(round.late_ms));
+}
+
+/**
+ * rca_retry_arm() - have a request end at its deadline
+ * @id: the id, whose request was sent
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ */
+void rca_retry_arm(struct rca_id *id)
+{
+	const struct rca_retry *retry = id->setup->retry;
+	unsigned long flags;
+	long left;
+
+	lockdep_assert_held(&id->op);
+	if (!retry || !retry->limited)
+		return;
+	left = retry->deadline - jiffies;
+	/* Once it waits to be sent again it has a time for that, which is before the deadline. */
+	spin_lock_irqsave(&id->lock, flags);
+	if (id->state == RCA_ST_REQ_SENT || id->state == RCA_ST_SIDR_SENT)
+		rca_id_kick_at(id, max(left, 0L));
+	spin_unlock_irqrestore(&id->lock, flags);
+}
+
+/**
+ * rca_retry_hold() - a request is not sent before it is its turn
+ * @id: the id, in the state RCA_ST_REQ_SENT, which rca_pace_begin() made wait
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ */
+void rca_retry_hold(struct rca_id *id)
+{
+	lockdep_assert_held(&id->op);
+	id->setup->retry->why = RCA_IN_HELD;
+	rca_id_step(id, RCA_IN_HELD);
+	wait_for_turn(id);
+}
+
+/**
+ * rca_retry_drop() - the request was not sent
+ * @id: the id; not in the state RCA_ST_REQ_SENT
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ */
+void rca_retry_drop(struct rca_id *id)
+{
+	lockdep_assert_held(&id->op);
+	rca_pace_end(id);
+	kfree(id->setup->retry);
+	id->setup->retry = NULL;
+}
+
+/**
+ * rca_retry_replied_locked() - a reply came, and it is the program's turn
+ * @id: the id, in the state RCA_ST_REP_RCVD
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ */
+void rca_retry_replied_locked(struct rca_id *id)
+{
+	lockdep_assert_held(&id->lock);
+	/* Pairs with rca_retry_timers(). A deadline of the request does not count any more. */
+	if (id->setup && id->setup->retry)
+		rca_id_kick_at(id, READ_ONCE(id->setup->retry->late));
+}
+
+/*
+ * How many jiffies to wait after a round that nobody answered; -1: it failed at once,
+ * which is not silence, and the next one would as well.
+ */
+static long silent_round(const struct rca_retry *retry)
+{
+	/* Pairs with rca_retry_timers(). */
+	unsigned long interval = READ_ONCE(retry->interval);
+	unsigned long most = interval / JITTER;
+	long left = retry->deadline - jiffies;
+
+	if (retry->once || time_before(jiffies + 1, READ_ONCE(retry->sent) + interval))
+		return -1;
+	/* As long as there is time another round begins. */
+	if (retry->limited)
+		most = min_t(unsigned long, most, max(left, 0L) / 2);
+	return 1 + reciprocal_scale(get_random_u32(), most + 1);
+}
+
+static enum rca_input why_again(const struct rca_tp_event *event)
+{
+	if (event->input == RCA_IN_REJ && event->status == IB_CM_REJ_STALE_CONN)
+		return RCA_IN_STALE;
+	return event->input == RCA_IN_REQ_TIMEOUT ? RCA_IN_SILENCE : RCA_IN_COUNT;
+}
+
+/**
+ * rca_retry_again() - is this something after which the request is sent again?
+ * @id: the id
+ * @event: what came for it, or did not come
+ *
+ * Context: Any context. Takes and releases @id->lock.
+ * Return: true: the request will be sent again, nobody needs to know of @event.
+ */
+bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
+{
+	enum rca_input why = why_again(event);
+	struct rca_retry *retry;
+	unsigned long flags;
+	bool again = false;
+	long delay, left;
+
+	if (why == RCA_IN_COUNT)
+		return false;
+	spin_lock_irqsave(&id->lock, flags);
+	if (id->state != RCA_ST_REQ_SENT || !id->setup->retry)
+		goto out_unlock;
+	retry = id->setup->retry;	/* in this state it stays, and so does the setup */
+	delay = why == RCA_IN_STALE ? retry->delay : silent_round(retry);
+	left = retry->deadline - jiffies;
+	if (delay < 0 || left <= 0)
+		goto out_unlock;
+	if (delay >= left) {
+		/* No time for another round. Who has set a deadline gets the verdict then. */
+		if (why != RCA_IN_SILENCE || !retry->limited)
+			goto out_unlock;
+		delay = left;
+	}
+	rca_id_step_locked(id, why);
+	retry->why = why;
+	/* Under the lock: who ends the id comes later, and stops the work. */
+	rca_id_kick_at(id, delay);
+	if (why == RCA_IN_STALE)
+		retry->delay = min(2 * retry->delay, LONGEST_DELAY);
+	again = true;
+out_unlock:
+	spin_unlock_irqrestore(&id->lock, flags);
+	return again;
+}

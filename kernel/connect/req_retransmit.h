@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A connection request that is sent again when nobody answers, or not yet as we like; its end. */
+#ifndef RCA_RETRY_H
+#define RCA_RETRY_H
+
+#include "id/id.h"
+
+int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn,
+		   int (*send)(struct rca_id *id, const struct rca_tp_conn *conn));
+int rca_retry_keep_deadline(struct rca_id *id);
+void rca_retry_timers(struct rca_id *id, struct rca_tp_req *req);
+void rca_retry_arm(struct rca_id *id);
+void rca_retry_hold(struct rca_id *id);
+void rca_retry_drop(struct rca_id *id);
+void rca_retry_replied_locked(struct rca_id *id);
+bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event);
+
+#endif /* RCA_RETRY_H */

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What connect, accept and reject mean for datagrams: there is no connection.
+ * One side asks for a QP by the port of a listener, the other tells number and
+ * queue key of its QP, or refuses, and that is all (SIDR, service ID resolution:
+ * IBTA volume 1, 12.11).
+ *
+ * Locking: as in connect.c: rca_id.op over each operation, rca_id.lock alone in
+ * callbacks. An operation changes the state before it sends.
+ */
+#include "connect/sidr.h"
+
+#include <linux/string.h>
+#include <rdma/ib_cm.h>
+#include <rdma/rdma_cm_alt.h>
+
+#include "device/devices.h"
+#include "resolve/qp_attr.h"
+#include "transport/qp_owner.h"
+#include "connect/req_retransmit.h"
+#include "lib/wire.h"
+
+/*
+ * Get the record for the answer, with what is known of the peer already. The
+ * path is not looked at again when the answer comes, so nobody has to keep it.
+ */
+static int reserve_answer(struct rca_id *id)
+{
+	struct ib_uverbs_ah_attr attr = {};
+	unsigned long flags;
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	ret = id->dev->tp->ah_attr(id->dev->ibdev, id->port_num, id->setup->path, id->sgid_attr,
+				   &attr);
+	if (ret)
+		return ret;
+	ret = rca_id_reserve_answer(id);
+	if (ret)
+		return ret;
+	spin_lock_irqsave(&id->lock, flags);
+	id->spare->rec.ah_attr = attr;
+	spin_unlock_irqrestore(&id->lock, flags);
+	return 0;
+}
+
+static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
+{
+	const struct rca_timing timing = rca_id_timing(id);
+	u8 data[IB_CM_SIDR_REQ_PRIVATE_DATA_SIZE] = {};
+	struct rca_tp_req req = {
+		.conn.qp_type = IB_QPT_UD,
+		.conn.private_data = data,
+		.path = id->setup->path,
+		.sgid_attr = id->sgid_attr,
+		.service_id = rca_wire_addr_service_id(id->ps, &id->dst),
+	};
+
+	req.answer_ms = rca_timing_datagram(&timing, id->setup->path->packet_life_time,
+					    &req.retries);
+	req.conn.private_data_len = rca_wire_put_private(data, &id->local, &id->dst,
+							 user->private_data,
+							 user->private_data_len);
+	return id->dev->tp->sidr_request(id->lower, &req);
+}
+
+/**
+ * rca_datagram_connect_locked() - ask the peer for its QP
+ * @id: the id; its route is resolved
+ * @conn: the private data counts
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0, an event follows; -EINVAL wrong state or private data too long;
+ * -ENXIO; -ENOMEM. The id is as before then.
+ */
+int rca_datagram_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
+{
+	struct rca_step step;
+	void *lower;
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	ret = rca_id_may(id, RCA_IN_SIDR);
+	if (ret)
+		return ret;
+	if (conn->private_data_len > rca_wire_private_max(RCA_WIRE_SIDR_REQ, id->dst.sa.sa_family))
+		return -EINVAL;
+	ret = reserve_answer(id);
+	if (ret)
+		return ret;
+	lower = id->dev->tp->create(id->dev->ibdev, id);
+	if (IS_ERR(lower)) {
+		ret = PTR_ERR(lower);
+		goto err_unreserve;
+	}
+	id->lower = lower;
+	ret = rca_retry_keep_deadline(id);
+	if (ret)
+		goto err_drop_lower;
+	step = rca_id_step(id, RCA_IN_SIDR);
+	ret = step.err;
+	if (step.verdict != RCA_TAKE)
+		goto err_drop_request;
+	ret = send_request(id, conn);
+	if (ret) {
+		rca_id_step(id, RCA_IN_CONNECT_FAIL);
+		goto err_drop_request;
+	}
+	rca_retry_arm(id);
+	return 0;
+
+err_drop_request:
+	rca_retry_drop(id);
+err_drop_lower:
+	rca_id_drop_lower(id);
+err_unreserve:
+	rca_id_unreserve_event(id);
+	return ret;
+}
+
+/* May the caller have the peer send there? */
+static int check_qp(const struct rca_id *id, const struct rca_tp_conn *conn)
+{
+	return id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num) ?:
+	       rca_qpowner_check_qkey(conn->qkey);
+}
+
+/* Accepting: nothing has changed when this fails. */
+static int begin_accept(struct rca_id *id, u32 qkey)
+{
+	struct rca_step step;
+	unsigned long flags;
+	int ret;
+
+	spin_lock_irqsave(&id->lock, flags);
+	ret = rca_id_may(id, RCA_IN_ACCEPT) ?: rca_qkey_settle_locked(id, qkey);
+	if (!ret) {
+		step = rca_id_step_locked(id, RCA_IN_ACCEPT);
+		ret = step.err;
+	}
+	spin_unlock_irqrestore(&id->lock, flags);
+	return ret;
+}
+
+/**
+ * rca_datagram_accept() - tell a peer our QP
+ * @id: the id of the request
+ * @cookie: stamped on the events of the id from now on
+ * @conn: number and queue key of the QP, 0: that of the port space; private
+ *        data and ECE
+ *
+ * No event follows.
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL wrong state, private data too long, or not the queue key
+ * that was told before, -EPERM not his QP, or a privileged queue key: the request
+ * waits still; -ENXIO; another errno: the request was refused.
+ */
+int rca_datagram_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
+{
+	struct rca_tp_conn rep = *conn;
+	int ret = -EINVAL;
+
+	mutex_lock(&id->op);
+	if (conn->private_data_len > rca_wire_private_max(RCA_WIRE_SIDR_REP, id->dst.sa.sa_family))
+		goto out_unlock;
+	rep.qp_type = IB_QPT_UD;
+	rep.qkey = conn->qkey ?: rca_qkey(id);
+	ret = rca_id_may(id, RCA_IN_ACCEPT) ?: check_qp(id, conn) ?: begin_accept(id, rep.qkey);
+	if (ret)
+		goto out_unlock;
+	WRITE_ONCE(id->obj.qp_num, conn->qp_num);	/* for who looks at ids */
+	rca_source_set_cookie(&id->src, cookie);
+	ret = id->dev->tp->sidr_reply(id->lower, IB_SIDR_SUCCESS, &rep);
+	if (ret)
+		rca_id_step(id, RCA_IN_ACCEPT_FAIL);
+	rca_id_drop_lower(id);		/* refuses a request that was not answered */
+out_unlock:
+	rca_id_tell_op(id, "accept", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}
+
+/**
+ * rca_datagram_reject() - refuse to tell a peer our QP
+ * @id: the id of the request
+ * @data: private data
+ * @len: its length
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL wrong state or private data too long; -ENXIO.
+ */
+int rca_datagram_reject(struct rca_id *id, const void *data, u32 len)
+{
+	struct rca_tp_conn rep = { .private_data = data };
+	struct rca_step step;
+	int ret = -EINVAL;
+
+	mutex_lock(&id->op);
+	if (len > rca_wire_private_max(RCA_WIRE_SIDR_REP, id->dst.sa.sa_family))
+		goto out_unlock;
+	rep.private_data_len = len;
+	step = rca_id_step(id, RCA_IN_REJECT);
+	ret = step.err;
+	if (step.verdict != RCA_TAKE)
+		goto out_unlock;
+	ret = id->dev->tp->sidr_reply(id->lower, IB_SIDR_REJECT, &rep);
+	rca_id_drop_lower(id);		/* see rca_datagram_accept() */
+out_unlock:
+	rca_id_tell_op(id, "reject", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}
+
+/* What the answer says; of a QP that we cannot use only the private data. */
+static void fill_record(struct rca_event *ev, const struct rca_tp_event *event, bool usable)
+{
+	struct rca_tp_conn conn = event->conn;
+
+	if (!usable) {
+		memset(&ev->rec.ah_attr, 0, sizeof(ev->rec.ah_attr));
+		conn.qp_num = 0;
+		conn.qkey = 0;
+	}
+	if (event->has_conn)
+		rca_event_set_ud(ev, &conn);
+}
+
+/**
+ * rca_datagram_event() - the peer answered, or did not
+ * @id: the id
+ * @event: what happened
+ *
+ * Context: Process context, callback of a transport. May sleep. Takes and
+ * releases @id->lock.
+ */
+void rca_datagram_event(struct rca_id *id, const struct rca_tp_event *event)
+{
+	struct rca_event *ev = rca_id_event(id);
+	enum rca_input input = event->input;
+	int status = event->status;
+	struct rca_step step;
+	unsigned long flags;
+
+	spin_lock_irqsave(&id->lock, flags);
+	if (input == RCA_IN_REP && id->state == RCA_ST_SIDR_SENT &&
+	    rca_qkey_settle_locked(id, event->conn.qkey)) {
+		input = RCA_IN_BAD_QKEY;
+		status = -EINVAL;
+	}
+	step = rca_id_step_locked(id, input);
+	if (step.verdict == RCA_TAKE && step.post != RCA_NO_EVENT) {
+		if (ev)
+			fill_record(ev, event, input == RCA_IN_REP);
+		rca_id_post_locked(id, ev, step.post, status);
+		ev = NULL;
+	}
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+
+	/* The lower id has nothing more to do. */
+	if ((step.action & RCA_ACT_FINISH) ||
+	    (step.verdict == RCA_TAKE && step.next == RCA_ST_SIDR_DONE))
+		rca_id_kick(id);
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Devices: added and removed by ib_core, counted by those who use them.
+ *
+ * A service ID must not be taken on a new device before the stock rdma_cm has
+ * seen it: its add() would fail, and it would be dead on that device. So a new
+ * device is listenable only after a fence: a work registers and unregisters an
+ * empty client, and ib_core lets that wait until all add() have run.
+ *
+ * Locking: devices_lock protects the list of devices; rca_device.lock its ids.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include "device/devices.h"
+
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+static LIST_HEAD(devices);
+static DEFINE_SPINLOCK(devices_lock);
+static u32 last_serial;
+static const struct rca_devices_ops *upper;
+static const struct rca_tp_ops *transport_ib, *transport_iw;
+/* Fences of all devices, one after the other. */
+static struct workqueue_struct *fence_wq;
+
+/*
+ * ib_core calls add() in the order in which clients were registered, and
+ * registers none while it does.
+ */
+static void fence_work(struct work_struct *work)
+{
+	struct rca_device *dev = container_of(work, struct rca_device, fence);
+	struct ib_client *barrier;
+	unsigned long flags;
+	int ret;
+
+	barrier = kzalloc(sizeof(*barrier), GFP_KERNEL | __GFP_NOFAIL);
+	barrier->name = "rdma_cm_alt_fence";
+	ret = ib_register_client(barrier);
+	if (!ret)
+		ib_unregister_client(barrier);
+	else
+		pr_warn("%s: fence failed (%pe), listening may be refused to others\n",
+			dev_name(&dev->ibdev->dev), ERR_PTR(ret));
+	kfree(barrier);
+
+	spin_lock_irqsave(&dev->lock, flags);
+	WRITE_ONCE(dev->listenable, true);
+	spin_unlock_irqrestore(&dev->lock, flags);
+	upper->added(dev);
+}
+
+/* All ports of a device have the same one. NULL: a device that is not for us. */
+static const struct rca_tp_ops *transport_of(struct ib_device *ibdev)
+{
+	u32 port;
+
+	/* Of rca_id.port_num. */
+	if (ibdev->phys_port_cnt > U16_MAX) {
+		pr_err("%s: %u ports, more than %u, the device cannot be used\n",
+		       dev_name(&ibdev->dev), ibdev->phys_port_cnt, U16_MAX);
+		return NULL;
+	}
+
+	rdma_for_each_port(ibdev, port) {
+		if (rdma_cap_ib_cm(ibdev, port))
+			return transport_ib;
+		if (rdma_protocol_iwarp(ibdev, port) && rdma_cap_iw_cm(ibdev, port))
+			return transport_iw;
+	}
+	return NULL;
+}
+
+static void device_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	if (event->event == IB_EVENT_GID_CHANGE)
+		upper->changed();
+}
+
+/* Without memory nothing is counted. */
+static struct rca_stats __percpu **alloc_stats(struct ib_device *ibdev)
+{
+	struct rca_stats __percpu **stats;
+	u32 port;
+
+	stats = kcalloc(rdma_end_port(ibdev) + 1, sizeof(*stats), GFP_KERNEL);
+	if (!stats)
+		return NULL;
+	rdma_for_each_port(ibdev, port)
+		stats[port] = alloc_percpu(struct rca_stats);
+	return stats;
+}
+
+static void free_stats(struct rca_device *dev)
+{
+	u32 port;
+
+	if (!dev->stats)
+		return;
+	rdma_for_each_port(dev->ibdev, port)
+		free_percpu(dev->stats[port]);
+	kfree(dev->stats);
+}
+
+static struct ib_client client;
+
+/* Never fails: ib_core would not call us again for the device. */
+static int add_one(struct ib_device *ibdev)
+{
+	const struct rca_tp_ops *tp = transport_of(ibdev);
+	struct rca_device *dev;
+	unsigned long flags;
+
+	if (!tp)
+		return 0;
+	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	if (!dev) {
+		pr_err("%s: no memory, the device cannot be used\n",
+		       dev_name(&ibdev->dev));
+		return 0;
+	}
+	dev->ibdev = ibdev;
+	dev->tp = tp;
+	dev->conf = rca_portconf_create(ibdev);
+	dev->stats = alloc_stats(ibdev);
+	refcount_set(&dev->ref, 1);	/* put in remove_one() */
+	init_completion(&dev->gone);
+	spin_lock_init(&dev->lock);
+	INIT_LIST_HEAD(&dev->ids);
+	mutex_init(&dev->demux_mutex);
+	hash_init(dev->demuxes);
+	INIT_WORK(&dev->fence, fence_work);
+	ib_set_client_data(ibdev, &client, dev);
+
+	spin_lock_irqsave(&devices_lock, flags);
+	dev->serial = ++last_serial;
+	list_add_tail(&dev->node, &devices);
+	spin_unlock_irqrestore(&devices_lock, flags);
+	INIT_IB_EVENT_HANDLER(&dev->events, ibdev, device_event);
+	ib_register_event_handler(&dev->events);
+	queue_work(fence_wq, &dev->fence);
+	return 0;
+}
+
+static void remove_one(struct ib_device *ibdev, void *client_data)
+{
+	struct rca_device *dev = client_data;
+	unsigned long flags;
+
+	if (!dev)
+		return;
+	spin_lock_irqsave(&dev->lock, flags);
+	WRITE_ONCE(dev->removing, true);	/* pairs with rca_device_next() */
+	spin_unlock_irqrestore(&dev->lock, flags);
+
+	ib_unregister_event_handler(&dev->events);
+	flush_work(&dev->fence);
+	upper->removed(dev);
+	rca_device_put(dev);
+	wait_for_completion(&dev->gone);
+	/* Not before: rca_device_next() goes on from a device that it has a reference of. */
+	spin_lock_irqsave(&devices_lock, flags);
+	list_del(&dev->node);
+	spin_unlock_irqrestore(&devices_lock, flags);
+	WARN_ON_ONCE(!list_empty(&dev->ids) || !hash_empty(dev->demuxes));
+	mutex_destroy(&dev->demux_mutex);
+	free_stats(dev);
+	rca_portconf_destroy(dev->conf);
+	kfree(dev);
+}
+
+static struct ib_client client = {
+	.name = "rdma_cm_alt",
+	.add = add_one,
+	.remove = remove_one,
+};
+
+/**
+ * rca_devices_init() - get to know the devices
+ * @ops: called when devices come and go; must stay until rca_devices_exit()
+ * @tp_ib: transport of devices with InfiniBand connection management
+ * @tp_iw: transport of iWARP devices
+ *
+ * Context: Process context. Module init.
+ * Return: 0 or a negative errno.
+ */
+int rca_devices_init(const struct rca_devices_ops *ops, const struct rca_tp_ops *tp_ib,
+		     const struct rca_tp_ops *tp_iw)
+{
+	int ret;
+
+	upper = ops;
+	transport_ib = tp_ib;
+	transport_iw = tp_iw;
+	fence_wq = alloc_ordered_workqueue("rdma_cm_alt_fence", 0);
+	if (!fence_wq)
+		return -ENOMEM;
+	ret = ib_register_client(&client);
+	if (ret)
+		destroy_workqueue(fence_wq);
+	return ret;
+}
+
+/**
+ * rca_devices_exit() - leave all devices
+ *
+ * Context: Process context. Module exit. Nothing uses a device when it returns.
+ */
+void rca_devices_exit(void)
+{
+	ib_unregister_client(&client);
+	destroy_workqueue(fence_wq);
+}
+
+/**
+ * rca_device_get() - take another reference
+ * @dev: a device that the caller has a reference of, or that cannot go away now
+ *
+ * Context: Any context.
+ * Return: @dev.
+ */
+struct rca_device *rca_device_get(struct rca_device *dev)
+{
+	refcount_inc(&dev->ref);
+	return dev;
+}
+
+/**
+ * rca_device_put() - give a reference back
+ * @dev: the device; may be gone when this returns
+ *
+ * Context: Any context.
+ */
+void rca_device_put(struct rca_device *dev)
+{
+	if (refcount_dec_and_test(&dev->ref))
+		complete(&dev->gone);
+}
+
+/**
+ * rca_device_next() - go through the devices
+ * @prev: the device before, whose reference is put; NULL: start
+ *
+ * Context: Any context.
+ * Return: the next device that is not being removed, with a reference, or NULL.
+ */
+struct rca_device *rca_device_next(struct rca_device *prev)
+{
+	struct rca_device *dev, *next = NULL;
+	bool found = !prev;
+	unsigned long flags;
+
+	spin_lock_irqsave(&devices_lock, flags);
+	list_for_each_entry(dev, &devices, node) {
+		if (found && !READ_ONCE(dev->removing) && refcount_inc_not_zero(&dev->ref)) {
+			next = dev;
+			break;
+		}
+		if (dev == prev)
+			found = true;
+	}
+	spin_unlock_irqrestore(&devices_lock, flags);
+	if (prev)
+		rca_device_put(prev);
+	return next;
+}
+
+/**
+ * rca_device_wait_listenable() - wait until service IDs may be taken on a device
+ * @dev: the device; the caller has a reference
+ *
+ * Context: Process context. Sleeps; not in rca_devices_ops.
+ */
+void rca_device_wait_listenable(struct rca_device *dev)
+{
+	if (!READ_ONCE(dev->listenable))
+		flush_work(&dev->fence);
+}
+
+/**
+ * rca_device_stats() - where what happens on a port is counted
+ * @dev: the device, or NULL
+ * @port: its port
+ *
+ * Context: Any context. The caller has a reference, or is in the way of its end.
+ * Return: the counts of the port; those of what has no port, or one without memory for counts.
+ */
+struct rca_stats __percpu *rca_device_stats(const struct rca_device *dev, u32 port)
+{
+	struct rca_stats __percpu *stats = dev && dev->stats ? dev->stats[port] : NULL;
+
+	return stats ?: &rca_stats_elsewhere;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Our view of the RDMA devices: who uses them, and the fence of hot-unplug. */
+#ifndef RCA_DEVICES_H
+#define RCA_DEVICES_H
+
+#include <linux/completion.h>
+#include <linux/hashtable.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "device/port_sysfs.h"
+#include "device/stats.h"
+#include "transport/transport.h"
+#include "lib/types.h"
+
+/**
+ * struct rca_device - an RDMA device
+ * @ibdev: the device (immutable; valid while a reference is held)
+ * @tp: its transport (immutable)
+ * @conf: settings of its ports; NULL: there was no memory for them (immutable)
+ * @node: in the list of devices (lock: devices_lock in devices.c)
+ * @serial: its number, from 1, in the order of the list; no other device ever has it (immutable)
+ * @ref: references; remove waits until all are gone
+ * @gone: completed by the last rca_device_put()
+ * @lock: protects @ids
+ * @ids: ids that are bound to the device (lock: @lock)
+ * @removing: no id may be attached any more (lock: @lock)
+ * @listenable: the fence was passed: service IDs may be taken (lock: @lock; read without)
+ * @fence: passes the fence
+ * @demux_mutex: serialises first listen and last close of a service ID; no
+ *               callback takes it
+ * @demuxes: service IDs that we hold, by their numbers (lock: @demux_mutex)
+ * @events: hears of changes of the device's GIDs (immutable)
+ * @stats: the counts of each port, from 1; NULL, also for one port: no memory (immutable)
+ */
+struct rca_device {
+	struct ib_device *ibdev;
+	const struct rca_tp_ops *tp;
+	struct rca_portconf *conf;
+	struct list_head node;
+	u32 serial;
+	refcount_t ref;
+	struct completion gone;
+	spinlock_t lock;
+	struct list_head ids;
+	bool removing;
+	bool listenable;
+	struct work_struct fence;
+	struct mutex demux_mutex;
+	DECLARE_HASHTABLE(demuxes, 8);
+	struct ib_event_handler events;
+	struct rca_stats __percpu **stats;
+};
+
+/**
+ * struct rca_devices_ops - what the upper rooms do when devices come and go
+ * @added: a device may be listened on from now on. Process context, no locks.
+ * @removed: nothing may use @dev any more when this returns. Process context;
+ *           the device was marked before and takes no new ids.
+ * @changed: the GIDs of some device are others now. Called with locks of
+ *           ib_core held; must not sleep.
+ */
+struct rca_devices_ops {
+	void (*added)(struct rca_device *dev);
+	void (*removed)(struct rca_device *dev);
+	void (*changed)(void);
+};
+
+int rca_devices_init(const struct rca_devices_ops *ops, const struct rca_tp_ops *tp_ib,
+		     const struct rca_tp_ops *tp_iw);
+void rca_devices_exit(void);
+struct rca_device *rca_device_get(struct rca_device *dev);
+void rca_device_put(struct rca_device *dev);
+struct rca_device *rca_device_next(struct rca_device *prev);
+void rca_device_wait_listenable(struct rca_device *dev);
+struct rca_stats __percpu *rca_device_stats(const struct rca_device *dev, u32 port);
+
+#endif /* RCA_DEVICES_H */

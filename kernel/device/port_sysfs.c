@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Settings of the ports of a device: which GID type and type of service ids get
+ * that do not say anything about them. They are the device's own, and stay with
+ * it: /sys/class/infiniband/DEVICE/rdma_cm_alt/PORT/default_roce_mode and
+ * default_roce_tos, with the values that stock has for them in configfs.
+ *
+ * Locking: none; a setting is one byte, and sysfs waits for its readers and
+ * writers before a port's directory goes.
+ */
+#include "device/port_sysfs.h"
+
+#include <linux/kobject.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+
+static unsigned int default_roce_mode = 2;
+
+static int set_mode(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, 2);
+}
+
+static const struct kernel_param_ops mode_ops = {
+	.set = set_mode,
+	.get = param_get_uint,
+};
+module_param_cb(default_roce_mode, &mode_ops, &default_roce_mode, 0644);
+MODULE_PARM_DESC(default_roce_mode, "RoCE version of new devices: 1 or 2, where the port has it");
+
+static unsigned char default_roce_tos;
+module_param(default_roce_tos, byte, 0644);
+MODULE_PARM_DESC(default_roce_tos, "type of service of new RoCE devices");
+
+/**
+ * struct port - the settings of a port
+ * @kobj: its directory
+ * @conf: what it is part of (holds a reference)
+ * @number: of the port (immutable)
+ * @gid_type: enum ib_gid_type
+ * @tos: type of service
+ * @added: @kobj is in sysfs (immutable)
+ */
+struct port {
+	struct kobject kobj;
+	struct rca_portconf *conf;
+	u32 number;
+	u8 gid_type;
+	u8 tos;
+	bool added;
+};
+
+/**
+ * struct rca_portconf - the settings of the ports of a device
+ * @ref: references: the device, each port in sysfs
+ * @ibdev: the device; valid as long as @dir is there
+ * @dir: directory of all ports; NULL: there is none
+ * @count: number of ports (immutable)
+ * @ports: the ports, from the first one
+ */
+struct rca_portconf {
+	struct kref ref;
+	struct ib_device *ibdev;
+	struct kobject *dir;
+	u32 count;
+	struct port ports[];
+};
+
+static const char * const mode_names[] = {
+	[IB_GID_TYPE_ROCE] = "IB/RoCE v1",
+	[IB_GID_TYPE_ROCE_UDP_ENCAP] = "RoCE v2",
+};
+
+static void conf_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct rca_portconf, ref));
+}
+
+static struct port *port_of(struct kobject *kobj)
+{
+	return container_of(kobj, struct port, kobj);
+}
+
+static void port_release(struct kobject *kobj)
+{
+	kref_put(&port_of(kobj)->conf->ref, conf_free);
+}
+
+static ssize_t default_roce_mode_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", mode_names[READ_ONCE(port_of(kobj)->gid_type)]);
+}
+
+static ssize_t default_roce_mode_store(struct kobject *kobj, struct kobj_attribute *attr,
+				       const char *buf, size_t count)
+{
+	struct port *port = port_of(kobj);
+	enum ib_gid_type type = IB_GID_TYPE_ROCE;
+
+	if (sysfs_streq(buf, mode_names[IB_GID_TYPE_ROCE_UDP_ENCAP]))
+		type = IB_GID_TYPE_ROCE_UDP_ENCAP;
+	else if (!sysfs_streq(buf, mode_names[IB_GID_TYPE_ROCE]))
+		return -EINVAL;
+	if (!rca_portconf_supports(port->conf->ibdev, port->number, type))
+		return -EINVAL;
+	WRITE_ONCE(port->gid_type, type);
+	return count;
+}
+
+static ssize_t default_roce_tos_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(port_of(kobj)->tos));
+}
+
+static ssize_t default_roce_tos_store(struct kobject *kobj, struct kobj_attribute *attr,
+				      const char *buf, size_t count)
+{
+	u8 tos;
+	int ret = kstrtou8(buf, 0, &tos);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(port_of(kobj)->tos, tos);
+	return count;
+}
+
+static struct kobj_attribute mode_attr = __ATTR_RW(default_roce_mode);
+static struct kobj_attribute tos_attr = __ATTR_RW(default_roce_tos);
+
+static struct attribute *port_attrs[] = {
+	&mode_attr.attr,
+	&tos_attr.attr,
+	NULL,
+};
+ATTRIBUTE_GROUPS(port);
+
+static const struct kobj_type port_type = {
+	.release = port_release,
+	.sysfs_ops = &kobj_sysfs_ops,
+	.default_groups = port_groups,
+};
+
+static void add_port(struct rca_portconf *conf, struct port *port)
+{
+	kref_get(&conf->ref);	/* put in port_release() */
+	port->conf = conf;
+	if (kobject_init_and_add(&port->kobj, &port_type, conf->dir, "%u", port->number))
+		kobject_put(&port->kobj);
+	else
+		port->added = true;
+}
+
+/* The type that the module's parameter asks for, where the port has it. */
+static enum ib_gid_type first_type(struct ib_device *ibdev, u32 port)
+{
+	enum ib_gid_type type = default_roce_mode == 1 ? IB_GID_TYPE_ROCE :
+							 IB_GID_TYPE_ROCE_UDP_ENCAP;
+	enum ib_gid_type other = default_roce_mode == 1 ? IB_GID_TYPE_ROCE_UDP_ENCAP :
+							  IB_GID_TYPE_ROCE;
+
+	return rca_portconf_supports(ibdev, port, type) ? type : other;
+}
+
+/**
+ * rca_portconf_supports() - does a port have GIDs of a type?
+ * @ibdev: the device
+ * @port: the port
+ * @type: the type
+ *
+ * Context: Any context.
+ * Return: true: it does; false, too, when it is no RoCE port.
+ */
+bool rca_portconf_supports(struct ib_device *ibdev, u32 port, enum ib_gid_type type)
+{
+	switch (type) {
+	case IB_GID_TYPE_ROCE:
+		return rdma_protocol_roce_eth_encap(ibdev, port);
+	case IB_GID_TYPE_ROCE_UDP_ENCAP:
+		return rdma_protocol_roce_udp_encap(ibdev, port);
+	default:
+		return false;
+	}
+}
+
+/**
+ * rca_portconf_create() - make the settings of a new device
+ * @ibdev: the device
+ *
+ * They begin with what the module's parameters say. Without memory for their
+ * files they are there, and cannot be changed.
+ *
+ * Context: Process context. Sleeps.
+ * Return: the settings, for rca_portconf_destroy(); NULL: no memory.
+ */
+struct rca_portconf *rca_portconf_create(struct ib_device *ibdev)
+{
+	u32 count = rdma_end_port(ibdev) - rdma_start_port(ibdev) + 1, i;
+	struct rca_portconf *conf = kzalloc(struct_size(conf, ports, count), GFP_KERNEL);
+
+	if (!conf)
+		return NULL;
+	kref_init(&conf->ref);	/* put in rca_portconf_destroy() */
+	conf->ibdev = ibdev;
+	conf->count = count;
+	conf->dir = kobject_create_and_add("rdma_cm_alt", &ibdev->dev.kobj);
+	for (i = 0; i < count; i++) {
+		struct port *port = &conf->ports[i];
+
+		port->number = rdma_start_port(ibdev) + i;
+		port->gid_type = first_type(ibdev, port->number);
+		port->tos = default_roce_tos;
+		if (conf->dir && rdma_protocol_roce(ibdev, port->number))
+			add_port(conf, port);
+	}
+	return conf;
+}
+
+/**
+ * rca_portconf_destroy() - the device goes away: its settings, too
+ * @conf: the settings, or NULL; nobody asks for them any more
+ *
+ * Context: Process context. Sleeps: waits for readers and writers of the files.
+ */
+void rca_portconf_destroy(struct rca_portconf *conf)
+{
+	u32 i;
+
+	if (!conf)
+		return;
+	for (i = 0; i < conf->count; i++) {
+		if (!conf->ports[i].added)
+			continue;
+		kobject_del(&conf->ports[i].kobj);
+		kobject_put(&conf->ports[i].kobj);
+	}
+	if (conf->dir)
+		kobject_put(conf->dir);
+	kref_put(&conf->ref, conf_free);
+}
+
+static const struct port *find(const struct rca_portconf *conf, u32 port)
+{
+	return &conf->ports[port - conf->ports[0].number];
+}
+
+/**
+ * rca_portconf_gid_type() - the GID type of ids on a port that do not say one
+ * @conf: settings of its device, or NULL
+ * @port: the port
+ *
+ * Context: Any context.
+ * Return: the type; only of a RoCE port it means something.
+ */
+enum ib_gid_type rca_portconf_gid_type(const struct rca_portconf *conf, u32 port)
+{
+	return conf ? READ_ONCE(find(conf, port)->gid_type) : IB_GID_TYPE_ROCE_UDP_ENCAP;
+}
+
+/**
+ * rca_portconf_tos() - the type of service of ids on a port that do not say one
+ * @conf: settings of its device, or NULL
+ * @port: the port
+ *
+ * Context: Any context.
+ * Return: the type of service.
+ */
+u8 rca_portconf_tos(const struct rca_portconf *conf, u32 port)
+{
+	return conf ? READ_ONCE(find(conf, port)->tos) : 0;
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What happened on a port, counted, and how long it took.
+ *
+ * Everything that happens to an id is a step of its state machine (fsm.c), so one
+ * place counts it all. A span is the time that an id is in a state, or in states that wait for
+ * the same; it counts when it ends with what it waits for.
+ *
+ * Locking: none; each processor has its own counts, which a reader adds up.
+ */
+#include "device/stats.h"
+
+#include <kunit/visibility.h>
+#include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+DEFINE_PER_CPU(struct rca_stats, rca_stats_elsewhere);
+
+/* Zero is no span here. */
+static const u8 span_of[RCA_ST_COUNT] = {
+	[RCA_ST_ADDR_QUERY] = 1 + RCA_SPAN_ADDR,
+	[RCA_ST_ROUTE_QUERY] = 1 + RCA_SPAN_ROUTE,
+	[RCA_ST_REQ_SENT] = 1 + RCA_SPAN_CONNECT,
+	[RCA_ST_REQ_WAIT] = 1 + RCA_SPAN_CONNECT,
+	[RCA_ST_REP_SENT] = 1 + RCA_SPAN_ACCEPT,
+	[RCA_ST_SIDR_SENT] = 1 + RCA_SPAN_LOOKUP,
+	[RCA_ST_DREQ_SENT] = 1 + RCA_SPAN_DISCONNECT,
+};
+
+static const char * const names[RCA_SPANS] = {
+	[RCA_SPAN_ADDR] = "address",
+	[RCA_SPAN_ROUTE] = "route",
+	[RCA_SPAN_CONNECT] = "connect",
+	[RCA_SPAN_ACCEPT] = "accept",
+	[RCA_SPAN_LOOKUP] = "lookup",
+	[RCA_SPAN_DISCONNECT] = "disconnect",
+};
+
+/* A span that ends otherwise tells how patient somebody was, and not how fast anything is. */
+static bool is_answer(enum rca_span span, enum rca_input input)
+{
+	static_assert(RCA_IN_COUNT <= 64);
+	static const u64 answers[RCA_SPANS] = {
+		[RCA_SPAN_ADDR] = BIT_ULL(RCA_IN_ADDR_OK),
+		[RCA_SPAN_ROUTE] = BIT_ULL(RCA_IN_ROUTE_OK),
+		[RCA_SPAN_CONNECT] = BIT_ULL(RCA_IN_REP) | BIT_ULL(RCA_IN_UP),
+		[RCA_SPAN_ACCEPT] = BIT_ULL(RCA_IN_RTU) | BIT_ULL(RCA_IN_UP),
+		[RCA_SPAN_LOOKUP] = BIT_ULL(RCA_IN_REP),
+		/* Who asks for the same in that moment has no other answer to give. */
+		[RCA_SPAN_DISCONNECT] = BIT_ULL(RCA_IN_DREP) | BIT_ULL(RCA_IN_DREQ),
+	};
+
+	return answers[span] & BIT_ULL(input);
+}
+
+/**
+ * rca_stats_span() - what is measured in a state
+ * @state: the state
+ *
+ * Context: Any context.
+ * Return: the span; RCA_SPAN_NONE: nothing.
+ */
+enum rca_span rca_stats_span(enum rca_state state)
+{
+	return span_of[state] ? span_of[state] - 1 : RCA_SPAN_NONE;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_stats_span);
+
+/**
+ * rca_stats_span_name() - the name of a span, for people and programs
+ * @span: the span
+ *
+ * Context: Any context.
+ * Return: the name.
+ */
+const char *rca_stats_span_name(enum rca_span span)
+{
+	return names[span];
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_stats_span_name);
+
+static void record(struct rca_stats __percpu *stats, enum rca_span span, ktime_t since)
+{
+	u64 us = max_t(s64, ktime_us_delta(ktime_get(), since), 0);
+
+	this_cpu_inc(stats->took[span][min_t(unsigned int, fls64(us), RCA_BUCKETS - 1)]);
+	this_cpu_add(stats->us[span], us);
+}
+
+/**
+ * rca_stats_step() - count a step of an id
+ * @stats: the counts of its port
+ * @old: its state before
+ * @input: what happened
+ * @now: its state after
+ * @since: when its span began, kept with the id; changed when another one begins
+ *
+ * Context: Any context. The caller holds the lock of the id's state.
+ */
+void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum rca_input input,
+		    enum rca_state now, ktime_t *since)
+{
+	enum rca_span was = rca_stats_span(old), is = rca_stats_span(now);
+
+	this_cpu_inc(stats->inputs[input]);
+	if (was == is)
+		return;
+	if (was != RCA_SPAN_NONE && is_answer(was, input))
+		record(stats, was, *since);
+	if (is != RCA_SPAN_NONE)
+		*since = ktime_get();
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_stats_step);
+
+/**
+ * rca_stats_refused() - a peer's request came, and no id was made for it
+ * @stats: the counts of the port
+ *
+ * Context: Any context.
+ */
+void rca_stats_refused(struct rca_stats __percpu *stats)
+{
+	this_cpu_inc(stats->refused);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_stats_refused);
+
+/**
+ * rca_stats_sum() - the counts of all processors together
+ * @stats: the counts
+ * @sum: is set to the sums; they are not of one moment
+ *
+ * Context: Any context.
+ */
+void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum)
+{
+	int cpu, i, n;
+
+	memset(sum, 0, sizeof(*sum));
+	for_each_possible_cpu(cpu) {
+		const struct rca_stats *one = per_cpu_ptr(stats, cpu);
+
+		sum->refused += READ_ONCE(one->refused);
+		for (i = 0; i < RCA_IN_COUNT; i++)
+			sum->inputs[i] += READ_ONCE(one->inputs[i]);
+		for (i = 0; i < RCA_SPANS; i++) {
+			sum->us[i] += READ_ONCE(one->us[i]);
+			for (n = 0; n < RCA_BUCKETS; n++)
+				sum->took[i][n] += READ_ONCE(one->took[i][n]);
+		}
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_stats_sum);

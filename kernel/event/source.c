@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Sources: giving one a queue, another one, and none, with the events that wait.
+ *
+ * Locking: &rca_queue.consume (of two queues: by address), then the source's
+ * spinlock, then &rca_queue.lock (of two queues: by address). The spinlocks
+ * are taken with interrupts off.
+ */
+#include <kunit/visibility.h>
+#include <linux/bug.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "event/events.h"
+
+/**
+ * rca_source_init() - prepare a source; it has no queue yet
+ * @src: the source
+ * @owner: the id that it lives in; not far from it
+ * @lock: the id's state spinlock; likewise
+ * @cookie: stamped on its records
+ *
+ * Context: any; nobody else knows @src yet.
+ */
+void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *lock, u64 cookie)
+{
+	int slot;
+
+	memset(src, 0, sizeof(*src));
+	src->owner_at = (void *)src - (void *)owner;
+	src->lock_at = (void *)lock - (void *)src;
+	WARN_ON_ONCE(rca_source_owner(src) != owner || rca_source_lock(src) != lock);
+	src->cookie = cookie;
+	INIT_LIST_HEAD(&src->node);
+	INIT_LIST_HEAD(&src->items);
+	for (slot = 0; slot < RCA_NOTICE_SLOTS; slot++) {
+		struct rca_item *item = &src->notice[slot];
+
+		INIT_LIST_HEAD(&item->qnode);
+		INIT_LIST_HEAD(&item->snode);
+		item->is_notice = true;
+		item->slot = slot;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_init);
+
+/**
+ * rca_source_queue() - the queue of a source
+ * @src: the source
+ *
+ * Context: any; takes the source's lock.
+ * Return: the queue with a reference, for rca_queue_put(); NULL: none.
+ */
+struct rca_queue *rca_source_queue(struct rca_source *src)
+{
+	struct rca_queue *queue;
+	unsigned long flags;
+
+	spin_lock_irqsave(rca_source_lock(src), flags);
+	queue = src->queue;
+	if (queue)
+		rca_queue_get(queue);
+	spin_unlock_irqrestore(rca_source_lock(src), flags);
+	return queue;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_queue);
+
+/**
+ * rca_source_attach() - give a source its first queue
+ * @src: a source without a queue
+ * @queue: the queue; the source takes a reference
+ *
+ * Context: any; takes the source's lock.
+ * Return: 0; -EINVAL: the queue is closed, or the source has one.
+ */
+int rca_source_attach(struct rca_source *src, struct rca_queue *queue)
+{
+	unsigned long flags;
+	int ret = -EINVAL;
+
+	spin_lock_irqsave(rca_source_lock(src), flags);
+	spin_lock(&queue->lock);
+	if (!queue->closed && !src->queue) {
+		WRITE_ONCE(src->queue, rca_queue_get(queue)); /* put in rca_source_detach() */
+		list_add_tail(&src->node, &queue->sources);
+		ret = 0;
+	}
+	spin_unlock(&queue->lock);
+	spin_unlock_irqrestore(rca_source_lock(src), flags);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_attach);
+
+/**
+ * rca_source_set_cookie() - change what is stamped on records from now on
+ * @src: the source
+ * @cookie: the new cookie; counts for events that wait, too
+ *
+ * Context: any; takes the source's lock.
+ */
+void rca_source_set_cookie(struct rca_source *src, u64 cookie)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(rca_source_lock(src), flags);
+	if (src->queue) {
+		spin_lock(&src->queue->lock);
+		src->cookie = cookie;
+		spin_unlock(&src->queue->lock);
+	} else {
+		src->cookie = cookie;
+	}
+	spin_unlock_irqrestore(rca_source_lock(src), flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_set_cookie);
+
+static void rca_consume_lock(struct rca_queue *a, struct rca_queue *b)
+{
+	if (a > b)
+		swap(a, b);
+	if (a)
+		mutex_lock(&a->consume);
+	if (b && a != b)
+		mutex_lock_nested(&b->consume, SINGLE_DEPTH_NESTING);
+}
+
+static void rca_consume_unlock(struct rca_queue *a, struct rca_queue *b)
+{
+	if (a)
+		mutex_unlock(&a->consume);
+	if (b && a != b)
+		mutex_unlock(&b->consume);
+}
+
+/*
+ * Stops delivery from the queue of a source and from @other, so that items may
+ * be taken off the one and put on the other. A source changes its queue under
+ * the consume mutex of the old one, hence the result is good until
+ * rca_source_thaw(). NULL: the source has no queue.
+ */
+static struct rca_queue *rca_source_freeze(struct rca_source *src, struct rca_queue *other)
+{
+	struct rca_queue *queue;
+
+	for (;;) {
+		queue = rca_source_queue(src); /* put in rca_source_thaw() */
+		rca_consume_lock(queue, other);
+		if (READ_ONCE(src->queue) == queue)
+			return queue;
+		rca_consume_unlock(queue, other);
+		rca_queue_put(queue);
+	}
+}
+
+static void rca_source_thaw(struct rca_queue *queue, struct rca_queue *other)
+{
+	rca_consume_unlock(queue, other);
+	rca_queue_put(queue);
+}
+
+static void rca_source_move_locked(struct rca_source *src, struct rca_queue *from,
+				   struct rca_queue *to)
+{
+	struct rca_item *item;
+
+	lockdep_assert_held(rca_source_lock(src));
+	lockdep_assert_held(&from->lock);
+	lockdep_assert_held(&to->lock);
+
+	list_for_each_entry(item, &src->items, snode) {
+		rca_item_void_locked(from, item);
+		list_move_tail(&item->qnode, &to->items);
+	}
+	list_move_tail(&src->node, &to->sources);
+	WRITE_ONCE(src->queue, rca_queue_get(to)); /* put in rca_source_detach() */
+}
+
+/* Moves a source between two different queues, both of which are frozen. */
+static int rca_source_transfer(struct rca_source *src, struct rca_queue *from,
+			       struct rca_queue *to, u32 *reported)
+{
+	struct rca_queue *first = min(from, to), *second = max(from, to);
+	unsigned long flags;
+	int ret = -EINVAL;
+
+	spin_lock_irqsave(rca_source_lock(src), flags);
+	spin_lock(&first->lock);
+	spin_lock_nested(&second->lock, SINGLE_DEPTH_NESTING);
+	if (!to->closed) {
+		rca_queue_reap_locked(from);
+		rca_source_move_locked(src, from, to);
+		*reported = src->reported;
+		ret = 0;
+	}
+	spin_unlock(&second->lock);
+	spin_unlock(&first->lock);
+	spin_unlock_irqrestore(rca_source_lock(src), flags);
+	if (ret)
+		return ret;
+	if (!from->has_file)
+		rca_queue_mark_closed(from);
+	rca_queue_put(from); /* the source's */
+	return 0;
+}
+
+/*
+ * Takes a source and its items off its queue. The events go on @dropped.
+ * Returns how many items there were: each has a reference on the owner.
+ */
+static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *queue,
+				      struct list_head *dropped)
+{
+	struct rca_item *item, *next;
+	unsigned int count = 0;
+	unsigned long flags;
+
+	spin_lock_irqsave(rca_source_lock(src), flags);
+	spin_lock(&queue->lock);
+	rca_queue_reap_locked(queue);
+	list_for_each_entry_safe(item, next, &src->items, snode) {
+		rca_item_unlink_locked(queue, item);
+		if (item->is_notice)
+			item->pending = 0;
+		else
+			list_add_tail(&item->qnode, dropped);
+		count++;
+	}
+	list_del_init(&src->node);
+	WRITE_ONCE(src->queue, NULL);
+	spin_unlock(&queue->lock);
+	spin_unlock_irqrestore(rca_source_lock(src), flags);
+	return count;
+}
+
+/* The rest of it, when the queue is not frozen any more or not for long: may put the owner. */
+static void rca_source_discard(struct rca_source *src, struct list_head *dropped,
+			       unsigned int count, struct list_head *requests)
+{
+	struct rca_event *ev, *next;
+
+	list_for_each_entry_safe(ev, next, dropped, item.qnode) {
+		rca_event_done(ev);
+		if (ev->child && !WARN_ON_ONCE(!requests)) {
+			list_move_tail(&ev->item.qnode, requests);
+			continue;
+		}
+		list_del_init(&ev->item.qnode);
+		rca_event_free(ev);
+	}
+	while (count--)
+		rca_obj_put(rca_source_owner(src)); /* from rca_item_link_locked() */
+}
+
+/* A request of the source whose new id is in the same queue already; NULL: none. */
+static struct rca_event *rca_source_exposed(struct rca_source *src, struct rca_queue *queue)
+{
+	struct rca_event *found = NULL;
+	struct rca_item *item;
+
+	spin_lock_irq(&queue->lock);
+	rca_queue_reap_locked(queue);
+	list_for_each_entry(item, &src->items, snode) {
+		struct rca_event *ev = item->is_notice ? NULL : rca_item_event(item);
+
+		if (!ev || !ev->exposed || !ev->child_src ||
+		    READ_ONCE(ev->child_src->queue) != queue)
+			continue;
+		rca_item_void_locked(queue, item);	/* so that nobody reaps it */
+		list_move(&item->qnode, &queue->items);
+		queue->held = true;	/* it is published until it is hidden */
+		found = ev;
+		break;
+	}
+	spin_unlock_irq(&queue->lock);
+	return found;
+}
+
+/*
+ * New ids that were published with requests which user space has not taken are
+ * unknown again, and have no queue, until the request is delivered elsewhere. Both
+ * queues are frozen, so none is published meanwhile.
+ */
+static void rca_source_conceal(struct rca_source *src, struct rca_queue *from)
+{
+	struct rca_event *ev;
+	LIST_HEAD(dropped);
+	unsigned int count;
+
+	while ((ev = rca_source_exposed(src, from))) {
+		struct rca_source *child = ev->child_src;
+
+		if (!rca_obj_conceal(ev->child)) {
+			/* It is being destroyed by somebody who guessed its handle. */
+			ev->child_src = NULL;
+			continue;
+		}
+		count = rca_source_unlink(child, from, &dropped);
+		rca_source_discard(child, &dropped, count, NULL);
+		rca_queue_put(from);	/* the child's */
+		ev->exposed = false;
+		rca_obj_put(ev->child);	/* the table's */
+	}
+	rca_queue_release(from);
+}
+
+/**
+ * rca_source_move() - give a source another queue; undelivered events move along
+ * @src: the source
+ * @queue: the new queue; the source takes a reference
+ * @cookie: the new cookie, also for events that wait; NULL: it stays
+ * @reported: where to store how many events were delivered until now; or NULL
+ *
+ * The events keep their order. A private queue is closed when its source
+ * leaves, so that nobody waits there any more. On error nothing has changed.
+ *
+ * Context: process context; may sleep. Takes &rca_queue.consume of both queues
+ * and the source's lock; waits for a delivery that is under way.
+ * Return: 0; -EINVAL: the new queue is closed; -ENOENT: the source was detached.
+ */
+int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *cookie,
+		    u32 *reported)
+{
+	struct rca_queue *from = rca_source_freeze(src, queue);
+	u32 delivered = 0;
+	int ret = 0;
+
+	if (!from) {
+		ret = -ENOENT;
+	} else if (READ_ONCE(queue->closed)) { /* pairs with rca_queue_mark_closed() */
+		ret = -EINVAL;
+	} else if (from != queue) {
+		rca_source_conceal(src, from);
+		ret = rca_source_transfer(src, from, queue, &delivered);
+	} else {
+		rca_queue_unread(queue);
+		delivered = READ_ONCE(src->reported);
+	}
+	if (!ret && cookie)
+		rca_source_set_cookie(src, *cookie);
+	if (!ret && reported)
+		*reported = delivered;
+	rca_source_thaw(from, queue);
+	if (!ret && rca_queue_ready(queue))
+		rca_queue_wake(queue);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_move);
+
+/**
+ * rca_source_detach() - let no event of a source be delivered any more
+ * @src: the source; events that it posts from now on are dropped
+ * @requests: undelivered connection requests are added here, linked by
+ *            &rca_item.qnode; the caller takes each off the list, disposes of
+ *            its child (see &rca_event.exposed) and calls rca_event_free(). NULL: there
+ *            cannot be any.
+ *
+ * The owner's references of dropped events are given back, and so are their
+ * credits. A private queue is closed. Calling it again does nothing.
+ *
+ * Context: process context; may sleep. Takes &rca_queue.consume and the
+ * source's lock; waits for a delivery that is under way. The caller has a
+ * reference on the owner.
+ * Return: how many events of the source were delivered.
+ */
+u32 rca_source_detach(struct rca_source *src, struct list_head *requests)
+{
+	struct rca_queue *queue = rca_source_freeze(src, NULL);
+	LIST_HEAD(dropped);
+	unsigned int count;
+
+	if (!queue)
+		return src->reported;
+
+	count = rca_source_unlink(src, queue, &dropped);
+	rca_source_thaw(queue, NULL);
+	rca_source_discard(src, &dropped, count, requests);
+	if (!queue->has_file)
+		rca_queue_mark_closed(queue);
+	rca_queue_put(queue); /* the source's */
+	return src->reported;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_detach);
+
+/* Takes the undelivered events of one part off; they go on @dropped. Returns how many. */
+static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *queue,
+				    struct rca_tally *tally, struct list_head *dropped)
+{
+	struct rca_item *item, *next;
+	unsigned int count = 0;
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	rca_queue_reap_locked(queue);
+	list_for_each_entry_safe(item, next, &src->items, snode) {
+		if (item->is_notice || rca_item_event(item)->tally != tally)
+			continue;
+		rca_item_unlink_locked(queue, item);
+		list_add_tail(&item->qnode, dropped);
+		count++;
+	}
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return count;
+}
+
+/**
+ * rca_source_drop() - let no event of a part of an id be delivered any more
+ * @src: the source
+ * @tally: of the part, which posts nothing any more
+ *
+ * Context: process context; may sleep. Takes &rca_queue.consume and the
+ * source's lock; waits for a delivery that is under way. The caller has a
+ * reference on the owner and on the part.
+ * Return: how many events of the part were delivered.
+ */
+u32 rca_source_drop(struct rca_source *src, struct rca_tally *tally)
+{
+	struct rca_queue *queue = rca_source_freeze(src, NULL);
+	struct rca_event *ev, *next;
+	LIST_HEAD(dropped);
+	unsigned int count;
+
+	if (!queue)
+		return tally->reported;
+
+	count = rca_part_unlink(src, queue, tally, &dropped);
+	rca_source_thaw(queue, NULL);
+
+	list_for_each_entry_safe(ev, next, &dropped, item.qnode) {
+		list_del_init(&ev->item.qnode);
+		rca_event_done(ev);
+		rca_event_free(ev);
+	}
+	while (count--)
+		rca_obj_put(rca_source_owner(src)); /* from rca_item_link_locked() */
+	return tally->reported;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_drop);

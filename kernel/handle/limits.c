@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Limits. What is made in a context is charged to it and to the user who opened
+ * it, and is refused beyond the limit of either. The memory itself is charged to
+ * memory cgroups; the limits bound what the core allocates for us besides, and how
+ * long our tables and lists get. The kernel's own counters of users are not
+ * for modules, hence the table of users here.
+ *
+ * Locking: users_lock protects the table. Counts are atomic; nothing is locked to
+ * charge.
+ */
+#include "handle/limits.h"
+
+#include <kunit/visibility.h>
+#include <linux/bug.h>
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/hashtable.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/refcount.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+/**
+ * struct rca_user - a user who has contexts
+ * @ref: one for each of them
+ * @node: in the table (lock: users_lock)
+ * @uid: who it is (immutable)
+ * @counts: what his contexts have together
+ */
+struct rca_user {
+	refcount_t ref;
+	struct hlist_node node;
+	kuid_t uid;
+	struct rca_counts counts;
+};
+
+static DEFINE_HASHTABLE(users, 6);
+static DEFINE_SPINLOCK(users_lock);
+
+/*
+ * The defaults stop a program that has gone wild, and nobody who works: a process may
+ * have a hundred thousand connections with both ends in it. Requests are what peers
+ * can make of us, so there are fewer of them than of what they need.
+ */
+unsigned int rca_user_limits[RCA_RESOURCES] = {
+	[RDMA_CM_ALT_RESOURCE_CONTEXTS] = 16384,
+	[RDMA_CM_ALT_RESOURCE_QUEUES] = 262144,
+	[RDMA_CM_ALT_RESOURCE_IDS] = 1048576,
+	[RDMA_CM_ALT_RESOURCE_REQUESTS] = 65536,
+	[RDMA_CM_ALT_RESOURCE_MEMBERSHIPS] = 65536,
+	[RDMA_CM_ALT_RESOURCE_EVENTS] = 1048576,
+	[RDMA_CM_ALT_RESOURCE_RING_PAGES] = 262144,
+};
+EXPORT_SYMBOL_IF_KUNIT(rca_user_limits);
+
+unsigned int rca_context_limits[RCA_RESOURCES] = {
+	[RDMA_CM_ALT_RESOURCE_CONTEXTS] = 1,
+	[RDMA_CM_ALT_RESOURCE_QUEUES] = 65536,
+	[RDMA_CM_ALT_RESOURCE_IDS] = 262144,
+	[RDMA_CM_ALT_RESOURCE_REQUESTS] = 16384,
+	[RDMA_CM_ALT_RESOURCE_MEMBERSHIPS] = 16384,
+	[RDMA_CM_ALT_RESOURCE_EVENTS] = 262144,
+	[RDMA_CM_ALT_RESOURCE_RING_PAGES] = 65536,
+};
+EXPORT_SYMBOL_IF_KUNIT(rca_context_limits);
+
+static int set_limit(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, INT_MAX);
+}
+
+static const struct kernel_param_ops limit_ops = { .set = set_limit, .get = param_get_uint };
+
+#define LIMIT(scope, name, resource, about)						\
+	module_param_cb(max_##scope##_##name, &limit_ops,				\
+			&rca_##scope##_limits[RDMA_CM_ALT_RESOURCE_##resource], 0644);	\
+	MODULE_PARM_DESC(max_##scope##_##name, about)
+
+LIMIT(user, contexts, CONTEXTS, "open files of the device that a user may have");
+LIMIT(user, queues, QUEUES, "event queues that a user may have");
+LIMIT(user, ids, IDS, "ids that a user may have, those of requests included");
+LIMIT(user, requests, REQUESTS, "connection requests that may wait for a user to read them");
+LIMIT(user, memberships, MEMBERSHIPS, "multicast memberships that a user may have");
+LIMIT(user, events, EVENTS, "event records that a user may have, waiting or reserved");
+LIMIT(user, ring_pages, RING_PAGES, "pages that the event rings of a user may have");
+LIMIT(context, queues, QUEUES, "event queues that an open file may have");
+LIMIT(context, ids, IDS, "ids that an open file may have, those of requests included");
+LIMIT(context, requests, REQUESTS, "connection requests that may wait to be read, by open file");
+LIMIT(context, memberships, MEMBERSHIPS, "multicast memberships that an open file may have");
+LIMIT(context, events, EVENTS, "event records that an open file may have, waiting or reserved");
+LIMIT(context, ring_pages, RING_PAGES, "pages that the event rings of an open file may have");
+
+static u32 user_limit(const struct rca_account *account, enum rdma_cm_alt_resource what)
+{
+	return account->exempt ? U32_MAX : READ_ONCE(rca_user_limits[what]);
+}
+
+static u32 context_limit(enum rdma_cm_alt_resource what)
+{
+	return READ_ONCE(rca_context_limits[what]);
+}
+
+/* All or nothing, and never beyond the limit, not even for a moment in which others look. */
+static bool take(struct rca_counts *counts, enum rdma_cm_alt_resource what, unsigned int count,
+		 u32 limit)
+{
+	int used = atomic_read(&counts->used[what]);
+
+	limit = min_t(u32, limit, INT_MAX);
+	do {
+		if (count > limit || used > (int)(limit - count)) {
+			atomic64_inc(&counts->refused[what]);
+			return false;
+		}
+	} while (!atomic_try_cmpxchg(&counts->used[what], &used, used + (int)count));
+	return true;
+}
+
+static void give_back(struct rca_counts *counts, enum rdma_cm_alt_resource what,
+		      unsigned int count)
+{
+	WARN_ON_ONCE(atomic_sub_return(count, &counts->used[what]) < 0);
+}
+
+static bool is_full(const struct rca_counts *counts, enum rdma_cm_alt_resource what, u32 limit)
+{
+	return limit <= INT_MAX && atomic_read(&counts->used[what]) >= (int)limit;
+}
+
+static void read_usage(const struct rca_counts *counts, enum rdma_cm_alt_resource what, u32 limit,
+		       struct rca_usage *usage)
+{
+	usage->used = atomic_read(&counts->used[what]);
+	usage->limit = limit;
+	usage->refused = atomic64_read(&counts->refused[what]);
+}
+
+/* Whoever takes must give back, once. */
+static void expect_nothing(const struct rca_counts *counts)
+{
+	int i;
+
+	for (i = 0; i < RCA_RESOURCES; i++)
+		WARN_ON_ONCE(atomic_read(&counts->used[i]));
+}
+
+/* The user with a reference for user_put(), a new one if there is none; NULL: no memory. */
+static struct rca_user *user_get(kuid_t uid)
+{
+	struct rca_user *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT), *user;
+	unsigned long flags;
+
+	if (!new)
+		return NULL;
+	refcount_set(&new->ref, 1);
+	new->uid = uid;
+	spin_lock_irqsave(&users_lock, flags);
+	hash_for_each_possible(users, user, node, __kuid_val(uid)) {
+		if (!uid_eq(user->uid, uid))
+			continue;
+		refcount_inc(&user->ref);
+		spin_unlock_irqrestore(&users_lock, flags);
+		kfree(new);
+		return user;
+	}
+	hash_add(users, &new->node, __kuid_val(uid));
+	spin_unlock_irqrestore(&users_lock, flags);
+	return new;
+}
+
+static void user_put(struct rca_user *user)
+{
+	unsigned long flags;
+	bool last;
+
+	spin_lock_irqsave(&users_lock, flags);
+	last = refcount_dec_and_test(&user->ref);
+	if (last)
+		hash_del(&user->node);
+	spin_unlock_irqrestore(&users_lock, flags);
+	if (!last)
+		return;
+	expect_nothing(&user->counts);
+	kfree(user);
+}
+
+/**
+ * rca_account_open() - begin to count what a new context has
+ * @account: its account
+ * @uid: who pays for it
+ * @exempt: limits of users do not count for it
+ *
+ * The context itself is the first thing that is charged.
+ *
+ * Context: Process context. May sleep.
+ * Return: 0, end with rca_account_close(); -EDQUOT: the user has too many contexts; -ENOMEM.
+ */
+int rca_account_open(struct rca_account *account, kuid_t uid, bool exempt)
+{
+	int ret;
+
+	memset(account, 0, sizeof(*account));
+	account->exempt = exempt;
+	account->user = user_get(uid);	/* put in rca_account_close() */
+	if (!account->user)
+		return -ENOMEM;
+	ret = rca_charge(account, RDMA_CM_ALT_RESOURCE_CONTEXTS, 1);
+	if (ret)
+		user_put(account->user);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_account_open);
+
+/**
+ * rca_account_close() - the context goes
+ * @account: its account; everything but the context was given back
+ *
+ * Context: Any context.
+ */
+void rca_account_close(struct rca_account *account)
+{
+	rca_uncharge(account, RDMA_CM_ALT_RESOURCE_CONTEXTS, 1);
+	expect_nothing(&account->counts);
+	user_put(account->user);	/* got in rca_account_open() */
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_account_close);
+
+/**
+ * rca_account_uid() - who pays
+ * @account: the account
+ *
+ * Context: Any context.
+ * Return: the user.
+ */
+kuid_t rca_account_uid(const struct rca_account *account)
+{
+	return account->user->uid;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_account_uid);
+
+/**
+ * rca_charge() - ask for a resource before it is made
+ * @account: the account of its context
+ * @what: the resource
+ * @count: how many
+ *
+ * A refusal is counted where the limit is: of the context, or of the user.
+ *
+ * Context: Any context.
+ * Return: 0, give them back with rca_uncharge(); -EDQUOT: a limit is in the way.
+ */
+int rca_charge(struct rca_account *account, enum rdma_cm_alt_resource what, unsigned int count)
+{
+	if (!take(&account->counts, what, count, context_limit(what)))
+		return -EDQUOT;
+	if (take(&account->user->counts, what, count, user_limit(account, what)))
+		return 0;
+	give_back(&account->counts, what, count);
+	return -EDQUOT;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_charge);
+
+/**
+ * rca_uncharge() - give a resource back when it is gone
+ * @account: the account that it was charged to
+ * @what: the resource
+ * @count: how many
+ *
+ * Context: Any context.
+ */
+void rca_uncharge(struct rca_account *account, enum rdma_cm_alt_resource what, unsigned int count)
+{
+	give_back(&account->user->counts, what, count);
+	give_back(&account->counts, what, count);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_uncharge);
+
+/**
+ * rca_account_full() - would one more be refused?
+ * @account: the account
+ * @what: the resource
+ *
+ * For who can give something back before he asks. Nothing is counted.
+ *
+ * Context: Any context.
+ * Return: true: now it would.
+ */
+bool rca_account_full(const struct rca_account *account, enum rdma_cm_alt_resource what)
+{
+	return is_full(&account->counts, what, context_limit(what)) ||
+	       is_full(&account->user->counts, what, user_limit(account, what));
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_account_full);
+
+/**
+ * rca_account_refused() - count what a narrower limit of the context has refused
+ * @account: the account
+ * @what: the resource
+ *
+ * Context: Any context.
+ */
+void rca_account_refused(struct rca_account *account, enum rdma_cm_alt_resource what)
+{
+	atomic64_inc(&account->counts.refused[what]);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_account_refused);
+
+/**
+ * rca_account_usage() - tell how much there is, and how much there may be
+ * @account: the account
+ * @what: the resource
+ * @context: filled in: of the context
+ * @user: filled in: of all contexts of its user
+ *
+ * Context: Any context.
+ */
+void rca_account_usage(const struct rca_account *account, enum rdma_cm_alt_resource what,
+		       struct rca_usage *context, struct rca_usage *user)
+{
+	read_usage(&account->counts, what, context_limit(what), context);
+	read_usage(&account->user->counts, what, user_limit(account, what), user);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_account_usage);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Contexts and their handle tables: reserve, publish, look up, take, put. */
+#ifndef RCA_OBJECTS_H
+#define RCA_OBJECTS_H
+
+#include <linux/list.h>
+#include <linux/refcount.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/xarray.h>
+
+#include "handle/limits.h"
+#include "lib/types.h"
+
+struct mem_cgroup;
+struct pid;
+
+/**
+ * enum rca_kind - kinds of objects that have handles
+ * @RCA_KIND_ID: &struct rca_id
+ * @RCA_KIND_MEMBER: membership in a multicast group
+ */
+enum rca_kind {
+	RCA_KIND_ID = 1,
+	RCA_KIND_MEMBER,
+};
+
+/**
+ * struct rca_ctx - an open of the device: a handle table and who pays for it
+ * @ref: references: the file, each object, each queue
+ * @node: in the list of all contexts (lock: ctxs_lock in objects.c)
+ * @serial: its number, from 1; no other context ever has it (immutable)
+ * @pid: the process that opened it (immutable; holds a reference)
+ * @comm: its name then (immutable)
+ * @table: handle -> object; reserved entries are zero entries (lock: its own)
+ * @next: where the search for a free handle starts (lock: @table)
+ * @queues: its queues that have a file, in the order of their serial numbers (lock: @queues_lock)
+ * @queue_serial: of the newest of them (lock: @queues_lock)
+ * @queues_lock: a leaf
+ * @account: whose it is, and what it has
+ * @memcg: memory cgroup that callbacks charge (immutable; holds a reference; may be NULL)
+ */
+struct rca_ctx {
+	refcount_t ref;
+	struct list_head node;
+	u64 serial;
+	struct pid *pid;
+	char comm[TASK_COMM_LEN];
+	struct xarray table;
+	u32 next;
+	struct list_head queues;
+	u32 queue_serial;
+	spinlock_t queues_lock;
+	struct rca_account account;
+	struct mem_cgroup *memcg;
+};
+
+/**
+ * struct rca_obj_type - what objects of one kind have in common
+ * @kind: the kind
+ * @release: called by the last rca_obj_put(), any context; must free the
+ *           object not before an RCU grace period
+ */
+struct rca_obj_type {
+	enum rca_kind kind;
+	void (*release)(struct rca_obj *obj);
+};
+
+/**
+ * struct rca_obj - base of what has a handle
+ * @ref: references; a published object has one for the table
+ * @handle: its name in @ctx (immutable)
+ * @ctx: its context (immutable; holds a reference, put after its release)
+ * @type: its kind, and what frees it (immutable)
+ * @born: when it was reserved, in seconds since the machine was started (immutable)
+ * @qp_num: QP that it is for, as far as it is known; 0: none
+ */
+struct rca_obj {
+	refcount_t ref;
+	u32 handle;
+	struct rca_ctx *ctx;
+	const struct rca_obj_type *type;
+	u32 born;
+	u32 qp_num;
+};
+
+struct rca_ctx *rca_ctx_create(void);
+struct rca_ctx *rca_ctx_get(struct rca_ctx *ctx);
+void rca_ctx_put(struct rca_ctx *ctx);
+struct rca_ctx *rca_ctx_next(struct rca_ctx *prev, u64 after);
+
+int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, const struct rca_obj_type *type,
+		    gfp_t gfp);
+void rca_obj_publish(struct rca_obj *obj);
+bool rca_obj_conceal(struct rca_obj *obj);
+void rca_obj_unreserve(struct rca_obj *obj);
+struct rca_obj *rca_obj_get(struct rca_obj *obj);
+bool __must_check rca_obj_tryget(struct rca_obj *obj);
+void rca_obj_put(struct rca_obj *obj);
+struct rca_obj *rca_obj_lookup(struct rca_ctx *ctx, u32 handle, enum rca_kind kind);
+struct rca_obj *rca_obj_take(struct rca_ctx *ctx, u32 handle, enum rca_kind kind);
+bool rca_obj_untable(struct rca_obj *obj);
+struct rca_obj *rca_obj_next(struct rca_ctx *ctx, unsigned long *pos);
+
+#endif /* RCA_OBJECTS_H */

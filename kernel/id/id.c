@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The life of an id, and the one function that changes its state.
+ *
+ * Locking: see "DOC: Locking" in id.h.
+ */
+#include "id/id.h"
+
+#include <kunit/visibility.h>
+#include <linux/nsproxy.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "device/devices.h"
+#include "lib/trace.h"
+
+struct workqueue_struct *rca_wq;
+static struct kmem_cache *id_cache;
+
+static void id_free_rcu(struct rcu_head *rcu)
+{
+	struct rca_id *id = container_of(rcu, struct rca_id, rcu);
+
+	mutex_destroy(&id->op);
+	rca_id_free_extras(id);	/* listeners are looked at under RCU */
+	kmem_cache_free(id_cache, id);
+}
+
+/* The last reference: everything that sleeps was given back by teardown. */
+static void id_release(struct rca_obj *obj)
+{
+	struct rca_id *id = rca_id_of(obj);
+
+	WARN_ON_ONCE(id->lower || id->dev);
+	rca_event_free(id->spare);
+	rca_id_free_setup(id);
+	rca_uncharge(&obj->ctx->account, RDMA_CM_ALT_RESOURCE_IDS, 1);
+	put_net(id->net);
+	call_rcu(&id->rcu, id_free_rcu);
+}
+
+static const struct rca_obj_type id_type = { .kind = RCA_KIND_ID, .release = id_release };
+
+static struct rca_id *id_alloc(struct rca_ctx *ctx, struct net *net, u16 ps, u8 qp_type, gfp_t gfp)
+{
+	struct rca_id *id;
+	int ret;
+
+	ret = rca_charge(&ctx->account, RDMA_CM_ALT_RESOURCE_IDS, 1);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = -ENOMEM;
+	id = kmem_cache_zalloc(id_cache, gfp);
+	if (!id)
+		goto err_uncharge;
+	id->setup = rca_id_make_setup(id, gfp);
+	if (!id->setup)
+		goto err_free_id;
+	ret = rca_obj_reserve(&id->obj, ctx, &id_type, gfp);
+	if (ret)
+		goto err_free_setup;
+	spin_lock_init(&id->lock);
+	mutex_init(&id->op);
+	INIT_LIST_HEAD(&id->dev_node);
+	INIT_WORK(&id->work, rca_id_work);
+	id->net = get_net(net);	/* put in id_release() */
+	id->ps = ps;
+	id->qp_type = qp_type;
+	if (qp_type != IB_QPT_UD)
+		id->psn = get_random_u32() & 0xffffff;
+	return id;
+
+err_free_setup:
+	rca_id_free_setup(id);
+err_free_id:
+	kmem_cache_free(id_cache, id);
+err_uncharge:
+	rca_uncharge(&ctx->account, RDMA_CM_ALT_RESOURCE_IDS, 1);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rca_id_create() - create an id that user space does not see yet
+ * @ctx: its context
+ * @queue: the queue for its events; NULL: a private one, which GET_EVENT reads
+ * @ps: port space
+ * @qp_type: type of its QP
+ * @cookie: stamped on its events
+ *
+ * The id belongs to the network namespace of the caller. End with
+ * rca_id_publish() or rca_id_abort().
+ *
+ * Context: Process context. May sleep.
+ * Return: the id, which owns its handle, or an ERR_PTR().
+ */
+struct rca_id *rca_id_create(struct rca_ctx *ctx, struct rca_queue *queue, u16 ps, u8 qp_type,
+			     u64 cookie)
+{
+	struct rca_queue *own = NULL;
+	struct rca_id *id;
+	int ret;
+
+	if (!queue) {
+		own = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), false);
+		if (IS_ERR(own))
+			return ERR_CAST(own);
+		queue = own;
+	}
+	id = id_alloc(ctx, current->nsproxy->net_ns, ps, qp_type, GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(id)) {
+		ret = PTR_ERR(id);
+		goto err_put_queue;
+	}
+	rca_source_init(&id->src, &id->obj, &id->lock, cookie);
+	ret = rca_source_attach(&id->src, queue);
+	if (ret)
+		goto err_abort_id;
+	if (own)
+		rca_queue_put(own);
+	return id;
+
+err_abort_id:
+	rca_obj_unreserve(&id->obj);
+	rca_obj_put(&id->obj);
+err_put_queue:
+	if (own)
+		rca_queue_put(own);
+	return ERR_PTR(ret);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_create);
+
+/**
+ * rca_id_create_child() - create the id of a connection request
+ * @listener: the listening id
+ *
+ * The child has the context, namespace, port space and QP type of @listener.
+ * Its events go to the queue of @listener once it is attached there.
+ *
+ * Context: Process context (a callback of a transport). May sleep.
+ * Return: the id, or an ERR_PTR().
+ */
+struct rca_id *rca_id_create_child(struct rca_id *listener)
+{
+	struct rca_id *id;
+
+	id = id_alloc(listener->obj.ctx, listener->net, listener->ps, listener->qp_type,
+		      RCA_GFP_CALLBACK);
+	if (IS_ERR(id))
+		return id;
+	if (rca_id_inherit_timing(id, listener)) {
+		rca_obj_unreserve(&id->obj);
+		rca_id_put(id);
+		return ERR_PTR(-ENOMEM);
+	}
+	id->state = id->qp_type == IB_QPT_UD ? RCA_ST_SIDR_RCVD : RCA_ST_REQ_RCVD;
+	rca_source_init(&id->src, &id->obj, &id->lock, 0);
+	return id;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_create_child);
+
+/**
+ * rca_id_publish() - make the handle of an id known
+ * @id: an id from rca_id_create(); the caller's reference passes to the table
+ *
+ * Context: Process context. Cannot fail.
+ */
+void rca_id_publish(struct rca_id *id)
+{
+	rca_obj_publish(&id->obj);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_publish);
+
+/**
+ * rca_id_abandon() - free an id that was not published and has done nothing yet
+ * @id: the id; the caller's reference is put
+ *
+ * Context: Process context. May sleep.
+ */
+void rca_id_abandon(struct rca_id *id)
+{
+	LIST_HEAD(requests);
+
+	rca_obj_unreserve(&id->obj);
+	rca_source_detach(&id->src, &requests);
+	rca_id_detach(id);
+	rca_id_put(id);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_abandon);
+
+/**
+ * rca_id_lookup() - find an id by its handle
+ * @ctx: the context
+ * @handle: the handle
+ *
+ * Context: Any context.
+ * Return: the id with a reference, -ENOENT, or -EINVAL when the handle names something else.
+ */
+struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle)
+{
+	struct rca_obj *obj = rca_obj_lookup(ctx, handle, RCA_KIND_ID);
+
+	return IS_ERR(obj) ? ERR_CAST(obj) : rca_id_of(obj);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_lookup);
+
+/**
+ * rca_id_get() - take another reference
+ * @id: an id that the caller has a reference of
+ *
+ * Context: Any context.
+ * Return: @id.
+ */
+struct rca_id *rca_id_get(struct rca_id *id)
+{
+	rca_obj_get(&id->obj);
+	return id;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_get);
+
+/**
+ * rca_id_put() - give a reference back
+ * @id: the id
+ *
+ * Context: Any context.
+ */
+void rca_id_put(struct rca_id *id)
+{
+	rca_obj_put(&id->obj);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_put);
+
+/**
+ * rca_id_step_locked() - let something happen to an id
+ * @id: the id
+ * @input: what happens
+ *
+ * The only writer of &rca_id.state. The caller posts what the step says.
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ * Return: the step that was taken.
+ */
+struct rca_step rca_id_step_locked(struct rca_id *id, enum rca_input input)
+{
+	enum rca_state old = id->state;
+	struct rca_step step;
+
+	lockdep_assert_held(&id->lock);
+	step = rca_fsm_next(old, input);
+	if (step.verdict == RCA_TAKE) {
+		if (step.next != old)
+			id->before = old;
+		WRITE_ONCE(id->state, step.next);
+		rca_stats_step(rca_device_stats(id->dev, id->port_num), old, input, step.next,
+			       &id->since);
+		trace_rca_state(id->obj.handle, id->ps, &id->local.sa, &id->dst.sa, old, input,
+				step.next);
+	} else if (step.verdict == RCA_ILLEGAL) {
+		trace_rca_unexpected(id->obj.handle, old, input);
+	}
+	return step;
+}
+
+/**
+ * rca_id_step() - rca_id_step_locked() that takes the lock
+ * @id: the id
+ * @input: what happens
+ *
+ * Context: Any context. Takes and releases @id->lock.
+ * Return: the step that was taken.
+ */
+struct rca_step rca_id_step(struct rca_id *id, enum rca_input input)
+{
+	struct rca_step step;
+	unsigned long flags;
+
+	spin_lock_irqsave(&id->lock, flags);
+	step = rca_id_step_locked(id, input);
+	spin_unlock_irqrestore(&id->lock, flags);
+	return step;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_step);
+
+/**
+ * rca_id_peek() - what would follow from an input now?
+ * @id: the id
+ * @input: what would happen
+ *
+ * Context: Any context.
+ * Return: the step; it may be another one when it is taken.
+ */
+struct rca_step rca_id_peek(struct rca_id *id, enum rca_input input)
+{
+	return rca_fsm_next(READ_ONCE(id->state), input);
+}
+
+/**
+ * rca_id_may() - would an operation be taken now?
+ * @id: the id
+ * @input: the operation
+ *
+ * Nothing changes. The answer stays true as long as nothing but user space
+ * can change the state, that is for the operations before a connection.
+ *
+ * Context: Any context.
+ * Return: 0, or the errno of the refusal.
+ */
+int rca_id_may(struct rca_id *id, enum rca_input input)
+{
+	struct rca_step step = rca_id_peek(id, input);
+
+	return step.verdict == RCA_TAKE ? 0 : step.err;
+}
+
+/**
+ * rca_id_state() - the present state
+ * @id: the id
+ *
+ * Context: Any context. Pairs with WRITE_ONCE() in rca_id_step_locked().
+ * Return: the state; it may have changed when the caller looks at it, unless it holds @id->lock.
+ */
+enum rca_state rca_id_state(struct rca_id *id)
+{
+	return READ_ONCE(id->state);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_state);
+
+/**
+ * rca_id_drop_lower() - destroy the transport's id, if there is one
+ * @id: the id
+ *
+ * Ends whatever the lower id does; no callback runs afterwards.
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller;
+ * never under a lock that a callback takes.
+ */
+void rca_id_drop_lower(struct rca_id *id)
+{
+	void *lower = id->lower;
+
+	lockdep_assert_held(&id->op);
+	if (!lower)
+		return;
+	id->dev->tp->destroy(lower);
+	id->lower = NULL;
+}
+
+/* Shows lockdep the order of the locks of "DOC: Locking", before chance does. */
+static void lockdep_prime(void)
+{
+	struct rca_queue *queue;
+	struct rca_ctx *ctx;
+	struct rca_id *id;
+	unsigned long flags;
+
+	if (!IS_ENABLED(CONFIG_LOCKDEP))
+		return;
+	ctx = rca_ctx_create();
+	if (IS_ERR(ctx))
+		return;
+	queue = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), true);
+	if (IS_ERR(queue))
+		goto out_put_ctx;
+	id = rca_id_create(ctx, queue, 0, 0, 0);
+	if (IS_ERR(id))
+		goto out_put_queue;
+	mutex_lock(&id->op);
+	mutex_lock(&queue->consume);
+	spin_lock_irqsave(&id->lock, flags);
+	spin_lock(&queue->lock);
+	spin_unlock(&queue->lock);
+	spin_unlock_irqrestore(&id->lock, flags);
+	mutex_unlock(&queue->consume);
+	mutex_unlock(&id->op);
+	rca_id_abandon(id);
+out_put_queue:
+	rca_queue_put(queue);
+out_put_ctx:
+	rca_ctx_put(ctx);
+}
+
+/**
+ * rca_cmid_init() - make what ids need
+ *
+ * Context: Process context. Module init.
+ * Return: 0 or -ENOMEM.
+ */
+int rca_cmid_init(void)
+{
+	id_cache = KMEM_CACHE(rca_id, SLAB_ACCOUNT);
+	if (!id_cache)
+		return -ENOMEM;
+	rca_wq = alloc_workqueue("rdma_cm_alt", WQ_UNBOUND, 0);
+	if (!rca_wq) {
+		kmem_cache_destroy(id_cache);
+		return -ENOMEM;
+	}
+	rca_watch_init();
+	lockdep_prime();
+	return 0;
+}
+
+/**
+ * rca_cmid_exit() - wait for what ids left behind
+ *
+ * Context: Process context. Module exit; no id exists any more.
+ */
+void rca_cmid_exit(void)
+{
+	destroy_workqueue(rca_wq);
+	rcu_barrier();
+	kmem_cache_destroy(id_cache);
+}

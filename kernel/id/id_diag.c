@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What is told of an id: to tracepoints, to who listens, and, where something went
+ * wrong, to who asks later.
+ *
+ * Locking: rca_id.lock.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <kunit/visibility.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/pid.h>
+#include <linux/printk.h>
+#include <linux/ratelimit.h>
+#include <linux/string.h>
+
+#include "id/id.h"
+#include "device/devices.h"
+#include "log/failure_log.h"
+#include "lib/trace.h"
+#include "lib/uerrno.h"
+
+/*
+ * What a program has to be told of as a failure; NULL: something else. A user's own events are
+ * his own business.
+ */
+static const char *failure_name(u32 type, int status)
+{
+	switch (type) {
+	case RDMA_CM_ALT_EVENT_ADDR_ERROR:
+		return "address resolution failed";
+	case RDMA_CM_ALT_EVENT_ROUTE_ERROR:
+		return "route resolution failed";
+	case RDMA_CM_ALT_EVENT_CONNECT_ERROR:
+		return "connect failed";
+	case RDMA_CM_ALT_EVENT_UNREACHABLE:
+		return "unreachable";
+	case RDMA_CM_ALT_EVENT_REJECTED:
+		return "rejected";
+	case RDMA_CM_ALT_EVENT_DEVICE_REMOVAL:
+		return "its device is removed";
+	case RDMA_CM_ALT_EVENT_MULTICAST_ERROR:
+		return "multicast failed";
+	case RDMA_CM_ALT_EVENT_DISCONNECTED:
+		return status ? "disconnected" : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/**
+ * rca_id_reason() - what a peer's reason is called
+ * @id: the id
+ * @event: type of the event that has it as its status
+ * @reason: the reason
+ *
+ * Context: Any context.
+ * Return: its name; NULL: it has none.
+ */
+VISIBLE_IF_KUNIT const char *rca_id_reason(const struct rca_id *id, u32 event, int reason)
+{
+	if (reason <= 0)
+		return NULL;
+	switch (event) {
+	case RDMA_CM_ALT_EVENT_UNREACHABLE:
+		return "refused with SIDR status";
+	case RDMA_CM_ALT_EVENT_REJECTED:
+	case RDMA_CM_ALT_EVENT_DISCONNECTED:
+		return id->dev && id->dev->tp->reject_msg ? id->dev->tp->reject_msg(reason) : NULL;
+	default:
+		return NULL;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_reason);
+
+/* For who follows the kernel's log; dynamic debug switches it on. */
+static void log_failure(const struct rca_id *id, const struct rca_story *story, const char *what)
+{
+	const char *dev = story->dev[0] ? story->dev : "no device";
+	const char *why = rca_id_reason(id, story->event, story->status);
+
+	if (story->status < 0)
+		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s: %pe; %s[%d]\n", dev,
+				     story->port, &story->local.sa, &story->peer.sa, what,
+				     ERR_PTR(story->status), story->comm, pid_nr(story->pid));
+	else if (!story->status)
+		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s; %s[%d]\n", dev, story->port,
+				     &story->local.sa, &story->peer.sa, what, story->comm,
+				     pid_nr(story->pid));
+	else if (why)
+		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s: %s (%d); %s[%d]\n", dev,
+				     story->port, &story->local.sa, &story->peer.sa, what, why,
+				     story->status, story->comm, pid_nr(story->pid));
+	else
+		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s: %d; %s[%d]\n", dev,
+				     story->port, &story->local.sa, &story->peer.sa, what,
+				     story->status, story->comm, pid_nr(story->pid));
+}
+
+/* Not inline: a story is large, and mostly there is none. */
+static noinline void tell_locked(struct rca_id *id, const union rca_addr *local,
+				 const union rca_addr *peer, const char *op, u32 event,
+				 int status, const char *failure)
+{
+	const struct rca_ctx *ctx = id->obj.ctx;
+	struct rca_story story = { .event = event, .status = status };
+
+	lockdep_assert_held(&id->lock);
+	if (op)
+		strscpy(story.op, op, sizeof(story.op));
+	story.ctx = ctx->serial;
+	story.handle = id->obj.handle;
+	story.uid = rca_account_uid(&ctx->account);
+	story.pid = ctx->pid;
+	memcpy(story.comm, ctx->comm, sizeof(story.comm));
+	story.state = id->state;
+	story.before = id->before;
+	story.ps = id->ps;
+	/* Operations change addresses, and tell of themselves when they have. */
+	story.local = *local;
+	story.peer = *peer;
+	if (id->dev) {
+		/* It may be renamed now: the array stays. */
+		strscpy(story.dev, id->dev->ibdev->name, sizeof(story.dev));
+		story.port = id->port_num;
+	}
+	if (id->sgid_attr)
+		story.sgid = id->sgid_attr->gid;
+	if (failure)
+		log_failure(id, &story, failure);
+	rca_story_tell(id->net, &story, failure);
+}
+
+/**
+ * rca_id_tell_event_on_locked() - an event of a part of an id is posted
+ * @id: the id
+ * @type: its type
+ * @status: its status
+ * @peer: the peer of that part: of a membership the group
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ */
+void rca_id_tell_event_on_locked(struct rca_id *id, u32 type, int status,
+				 const union rca_addr *peer)
+{
+	const char *failure = failure_name(type, status);
+
+	trace_rca_event(id->obj.handle, &id->local.sa, &peer->sa, type, status);
+	if (failure || rca_story_wanted(id->net))
+		tell_locked(id, &id->local, peer, NULL, type, status, failure);
+}
+
+/**
+ * rca_id_tell_event_locked() - an event of an id is posted
+ * @id: the id
+ * @type: its type
+ * @status: its status
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ */
+void rca_id_tell_event_locked(struct rca_id *id, u32 type, int status)
+{
+	rca_id_tell_event_on_locked(id, type, status, &id->dst);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_tell_event_locked);
+
+/* What a signal has interrupted did not fail. */
+static bool has_failed(int ret)
+{
+	return ret < 0 && rca_user_errno(ret) != -EINTR;
+}
+
+static void tell_op(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
+		    const union rca_addr *peer, bool failed)
+{
+	unsigned long flags;
+
+	trace_rca_op(id->obj.handle, &local->sa, &peer->sa, op, ret);
+	if (!failed && !rca_story_wanted(id->net))
+		return;
+	spin_lock_irqsave(&id->lock, flags);
+	/* Who destroys an id while it does something wants that to end. */
+	failed = failed && id->state != RCA_ST_DESTROYING;
+	tell_locked(id, local, peer, op, 0, rca_user_errno(ret), failed ? op : NULL);
+	spin_unlock_irqrestore(&id->lock, flags);
+}
+
+/**
+ * rca_id_tell_op_on() - an operation with addresses of its own has come to its end
+ * @id: the id
+ * @op: its name, shorter than RCA_STORY_OP
+ * @ret: what it returns; what a signal has interrupted did not fail, nor what the end of the id has
+ * @local: whence
+ * @peer: to whom
+ *
+ * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
+ */
+void rca_id_tell_op_on(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
+		       const union rca_addr *peer)
+{
+	tell_op(id, op, ret, local, peer, has_failed(ret));
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_tell_op_on);
+
+/**
+ * rca_id_tell_op() - an operation on an id has come to its end
+ * @id: the id
+ * @op: its name, shorter than RCA_STORY_OP
+ * @ret: what it returns
+ *
+ * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
+ */
+void rca_id_tell_op(struct rca_id *id, const char *op, int ret)
+{
+	rca_id_tell_op_on(id, op, ret, &id->local, &id->dst);
+}
+
+/**
+ * rca_id_tell_own_op() - likewise of what no program has asked for, so that none is told of a
+ *                        failure
+ * @id: the id
+ * @op: its name, shorter than RCA_STORY_OP
+ * @ret: what came of it
+ *
+ * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
+ */
+void rca_id_tell_own_op(struct rca_id *id, const char *op, int ret)
+{
+	tell_op(id, op, ret, &id->local, &id->dst, false);
+}
+
+/**
+ * rca_id_tell_refused() - a listener did not get a request
+ * @listener: the listener
+ * @peer: who sent it
+ * @ret: why
+ *
+ * Context: Process context, callback of a transport. Takes and releases @listener->lock.
+ */
+void rca_id_tell_refused(struct rca_id *listener, const union rca_addr *peer, int ret)
+{
+	unsigned long flags;
+
+	if (!rca_story_spare(listener->net))
+		return;
+	spin_lock_irqsave(&listener->lock, flags);
+	tell_locked(listener, &listener->local, peer, "request", 0, rca_user_errno(ret),
+		    "request");
+	spin_unlock_irqrestore(&listener->lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_tell_refused);

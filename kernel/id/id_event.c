@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The events of an id: getting their records in time, filling them in, posting them.
+ *
+ * Locking: rca_id.lock for the reserved record and for posting.
+ */
+#include <kunit/visibility.h>
+#include <linux/err.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include <linux/string.h>
+
+#include "id/id.h"
+#include "lib/uerrno.h"
+
+static struct rca_event *get_record(struct rca_id *id, gfp_t gfp)
+{
+	/* Those that user space has taken from the ring count until somebody looks there. */
+	if (rca_account_full(&id->obj.ctx->account, RDMA_CM_ALT_RESOURCE_EVENTS))
+		rca_source_reap(&id->src);
+	return rca_event_alloc(id->obj.ctx, gfp);
+}
+
+/**
+ * rca_id_new_event() - a record for an event of an id, or of a part of it
+ * @id: the id
+ *
+ * Context: Process context. May sleep. Takes and releases @id->lock.
+ * Return: the record, for rca_post() or rca_event_free(); -EDQUOT; -ENOMEM.
+ */
+struct rca_event *rca_id_new_event(struct rca_id *id)
+{
+	return get_record(id, GFP_KERNEL_ACCOUNT);
+}
+
+/**
+ * rca_id_reserve_event() - get the record for the event that an operation will cause
+ * @id: the id
+ *
+ * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Return: 0; -EDQUOT; -ENOMEM.
+ */
+int rca_id_reserve_event(struct rca_id *id)
+{
+	struct rca_event *ev;
+	unsigned long flags;
+
+	lockdep_assert_held(&id->op);
+	ev = rca_id_new_event(id);
+	if (IS_ERR(ev))
+		return PTR_ERR(ev);
+	spin_lock_irqsave(&id->lock, flags);
+	swap(id->spare, ev);
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+	return 0;
+}
+
+/**
+ * rca_id_reserve_answer() - get the record for what the peer will answer, with the way to it
+ * @id: the id; its route is resolved
+ *
+ * Who does all steps in one call learns the way from the answer.
+ *
+ * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Return: 0; -EDQUOT; -ENOMEM.
+ */
+int rca_id_reserve_answer(struct rca_id *id)
+{
+	unsigned long flags;
+	int ret;
+
+	ret = rca_id_reserve_event(id);
+	if (ret)
+		return ret;
+	spin_lock_irqsave(&id->lock, flags);
+	rca_id_fill_route_locked(id, &id->spare->rec.route);
+	id->spare->rec.flags |= RDMA_CM_ALT_EVENT_F_ROUTE;
+	spin_unlock_irqrestore(&id->lock, flags);
+	return 0;
+}
+
+/**
+ * rca_id_unreserve_event() - the operation failed, no event will come
+ * @id: the id
+ *
+ * Context: Any context.
+ */
+void rca_id_unreserve_event(struct rca_id *id)
+{
+	struct rca_event *ev = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&id->lock, flags);
+	swap(id->spare, ev);
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+}
+
+/**
+ * rca_id_event() - a record for an event: the reserved one, else a new one
+ * @id: the id
+ *
+ * Context: Process context. May sleep. Charges the id's memory cgroup.
+ * Return: the record, or NULL: the event must do without.
+ */
+struct rca_event *rca_id_event(struct rca_id *id)
+{
+	struct mem_cgroup *old_memcg;
+	struct rca_event *ev = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&id->lock, flags);
+	swap(id->spare, ev);
+	spin_unlock_irqrestore(&id->lock, flags);
+	if (!ev) {
+		old_memcg = set_active_memcg(id->obj.ctx->memcg);
+		ev = get_record(id, RCA_GFP_CALLBACK);
+		set_active_memcg(old_memcg);
+	}
+	return IS_ERR(ev) ? NULL : ev;
+}
+
+/**
+ * rca_id_post_locked() - post an event of an id
+ * @id: the id
+ * @ev: its record, which passes to the queue; NULL: it goes without, as a notice
+ * @type: type of the event
+ * @status: its status; user space gets rca_user_errno() of it
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ */
+void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status)
+{
+	enum rca_notice_slot slot = RCA_NOTICE_CONN;
+
+	lockdep_assert_held(&id->lock);
+	status = rca_user_errno(status);
+	rca_id_tell_event_locked(id, type, status);
+	if (ev) {
+		ev->rec.type = type;
+		ev->rec.status = status;
+		rca_post(&id->src, ev);
+		return;
+	}
+	if (type == RDMA_CM_ALT_EVENT_DEVICE_REMOVAL)
+		slot = RCA_NOTICE_DEVICE;
+	rca_post_notice(&id->src, slot, type, status);
+}
+
+/**
+ * rca_id_post_net_locked() - tell an id of a change of the network
+ * @id: the id
+ * @type: RDMA_CM_ALT_EVENT_ADDR_CHANGE, or RDMA_CM_ALT_EVENT_UNREACHABLE, whose
+ *        status is -ETIMEDOUT
+ *
+ * Needs no memory. One that already waits to be read is not doubled, nor told of again.
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ */
+void rca_id_post_net_locked(struct rca_id *id, u32 type)
+{
+	int status = type == RDMA_CM_ALT_EVENT_UNREACHABLE ? -ETIMEDOUT : 0;
+
+	lockdep_assert_held(&id->lock);
+	if (rca_post_notice(&id->src, RCA_NOTICE_DEVICE, type, status))
+		rca_id_tell_event_locked(id, type, status);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_post_net_locked);
+
+/**
+ * rca_id_post_user() - post an event that user space made
+ * @id: the id, in any state
+ * @type: its type, one that is user space's own
+ * @status: its status, which nobody but the program understands
+ * @arg: its argument
+ *
+ * Context: Process context. May sleep. Takes and releases @id->lock.
+ * Return: 0; -ENOBUFS: RCA_MAX_USER_EVENTS of the id wait already; -EDQUOT; -ENOMEM.
+ */
+int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
+{
+	struct rca_extras *extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+	struct rca_event *ev = NULL;
+	unsigned long flags;
+	int ret = -ENOBUFS;
+
+	if (!extras)
+		return -ENOMEM;
+	if (atomic_inc_return(&extras->user_events) > RCA_MAX_USER_EVENTS)
+		rca_source_reap(&id->src);	/* it may have taken some from the ring */
+	if (atomic_read(&extras->user_events) <= RCA_MAX_USER_EVENTS) {
+		ev = rca_id_new_event(id);
+		ret = PTR_ERR_OR_ZERO(ev);
+	}
+	if (ret) {
+		atomic_dec(&extras->user_events);
+		return ret;
+	}
+	ev->credit = &extras->user_events;
+	ev->rec.type = type;
+	ev->rec.status = status;
+	ev->rec.user_status = status;
+	ev->rec.user_arg = arg;
+	spin_lock_irqsave(&id->lock, flags);
+	rca_id_tell_event_locked(id, type, status);
+	rca_post(&id->src, ev);
+	spin_unlock_irqrestore(&id->lock, flags);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_post_user);
+
+/**
+ * rca_event_set_conn() - put the peer's parameters into a record, as its receiver sees them
+ * @ev: the record
+ * @conn: the parameters, as their sender sees them
+ *
+ * The depths change places: what the peer serves is what we may have under way
+ * (IBTA volume 1, 12.7.29 and 12.7.30).
+ *
+ * Context: Any context.
+ */
+void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn)
+{
+	struct rdma_cm_alt_event *rec = &ev->rec;
+
+	rec->flags |= RDMA_CM_ALT_EVENT_F_CONN | RDMA_CM_ALT_EVENT_F_ECE;
+	rec->qp_num = conn->qp_num;
+	rec->responder_resources = conn->initiator_depth;
+	rec->initiator_depth = conn->responder_resources;
+	rec->flow_control = conn->flow_control;
+	rec->retry_count = conn->retry_count;
+	rec->rnr_retry_count = conn->rnr_retry_count;
+	rec->srq = conn->srq;
+	rec->ece_vendor_id = conn->ece_vendor_id;
+	rec->ece_attr_mod = conn->ece_attr_mod;
+	rec->private_data_len = conn->private_data_len;
+	memcpy(rec->private_data, conn->private_data, conn->private_data_len);
+}
+
+/**
+ * rca_event_set_ud() - put what a peer says of its datagrams into a record
+ * @ev: the record; its address handle attributes stay
+ * @conn: number and queue key of the peer's QP, 0 when it tells none; private data
+ *
+ * Context: Any context.
+ */
+void rca_event_set_ud(struct rca_event *ev, const struct rca_tp_conn *conn)
+{
+	struct rdma_cm_alt_event *rec = &ev->rec;
+
+	rec->flags |= RDMA_CM_ALT_EVENT_F_UD;
+	rec->qp_num = conn->qp_num;
+	rec->qkey = conn->qkey;
+	rec->private_data_len = conn->private_data_len;
+	memcpy(rec->private_data, conn->private_data, conn->private_data_len);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * GID type and type of service of an id. What the program says of the id comes
+ * first, then the defaults that it has for ports, then the settings of the port.
+ *
+ * Locking: rca_id.op.
+ */
+#include <kunit/visibility.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+
+#include "id/id.h"
+#include "device/devices.h"
+#include "device/port_sysfs.h"
+
+/**
+ * struct rca_defaults - what a program has for ports
+ * @count: number of @port
+ * @port: the ports
+ */
+struct rca_defaults {
+	u32 count;
+	struct rdma_cm_alt_port_default port[];
+};
+
+static int check_type(u8 type)
+{
+	return type == IB_UVERBS_GID_TYPE_ROCE_V1 || type == IB_UVERBS_GID_TYPE_ROCE_V2 ? 0 :
+											 -EINVAL;
+}
+
+static enum ib_gid_type to_ib(u8 type)
+{
+	return type == IB_UVERBS_GID_TYPE_ROCE_V1 ? IB_GID_TYPE_ROCE : IB_GID_TYPE_ROCE_UDP_ENCAP;
+}
+
+/**
+ * rca_id_set_gid_type() - option RDMA_CM_ALT_OPTION_GID_TYPE
+ * @id: the id
+ * @type: enum ib_uverbs_gid_type: RoCE v1 or v2
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: 0; -EINVAL another type, or the id has a device; -ENOMEM.
+ */
+int rca_id_set_gid_type(struct rca_id *id, u8 type)
+{
+	struct rca_extras *extras;
+
+	lockdep_assert_held(&id->op);
+	if (check_type(type) || id->dev)
+		return -EINVAL;
+	extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+	if (!extras)
+		return -ENOMEM;
+	extras->gid_type = type;
+	return 0;
+}
+
+/**
+ * rca_id_set_port_defaults() - option RDMA_CM_ALT_OPTION_PORT_DEFAULTS
+ * @id: the id
+ * @val: struct rdma_cm_alt_port_default
+ * @len: their length in bytes; 0: none
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0; -EINVAL wrong length or values, or the id has a device; -ENOMEM.
+ */
+int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len)
+{
+	const struct rdma_cm_alt_port_default *port = val;
+	u32 count = len / sizeof(*port), i;
+	struct rca_defaults *defaults;
+	struct rca_extras *extras;
+
+	lockdep_assert_held(&id->op);
+	if (len % sizeof(*port) || id->dev)
+		return -EINVAL;
+	for (i = 0; i < count; i++)
+		if (check_type(port[i].gid_type) ||
+		    memchr_inv(port[i].__reserved, 0, sizeof(port[i].__reserved)))
+			return -EINVAL;
+	extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+	if (!extras)
+		return -ENOMEM;
+	defaults = kmalloc(struct_size(defaults, port, count), GFP_KERNEL_ACCOUNT);
+	if (!defaults)
+		return -ENOMEM;
+	defaults->count = count;
+	memcpy(defaults->port, val, len);
+	kfree(extras->defaults);
+	extras->defaults = defaults;
+	return 0;
+}
+
+static const struct rdma_cm_alt_port_default *find(const struct rca_id *id,
+						   const struct rca_device *dev, u32 port)
+{
+	const struct rca_defaults *defaults = rca_id_extras(id)->defaults;
+	u32 i;
+
+	for (i = 0; defaults && i < defaults->count; i++)
+		if (defaults->port[i].ibdev_index == dev->ibdev->index &&
+		    defaults->port[i].port_num == port)
+			return &defaults->port[i];
+	return NULL;
+}
+
+/**
+ * rca_id_gid_type() - the type of the GIDs that an id may have on a port
+ * @id: the id
+ * @dev: the device
+ * @port: the port
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: the type.
+ */
+enum ib_gid_type rca_id_gid_type(const struct rca_id *id, const struct rca_device *dev, u32 port)
+{
+	const struct rdma_cm_alt_port_default *preset;
+	u8 type = rca_id_extras(id)->gid_type;
+
+	if (type)
+		return to_ib(type);
+	preset = find(id, dev, port);
+	return preset ? to_ib(preset->gid_type) : rca_portconf_gid_type(dev->conf, port);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_gid_type);
+
+/**
+ * rca_id_tos() - the type of service of what an id sends
+ * @id: the id
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: the type of service; 0, too, when it was not set and there is no device yet.
+ */
+u8 rca_id_tos(const struct rca_id *id)
+{
+	const struct rca_extras *extras = rca_id_extras(id);
+	const struct rdma_cm_alt_port_default *preset;
+
+	if (extras->tos_set || !id->dev)
+		return extras->tos;
+	preset = find(id, id->dev, id->port_num);
+	return preset ? preset->tos : rca_portconf_tos(id->dev->conf, id->port_num);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_tos);

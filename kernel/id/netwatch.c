@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Changes of the network that ids have to hear of: a bond that goes over to
+ * another device with another hardware address, a neighbour that gets another one.
+ *
+ * Locking: none of its own. Network devices are reported under RTNL, neighbours
+ * in atomic context; to tell an id of it needs neither memory nor a mutex, so
+ * both are told in place.
+ */
+#include "id/netwatch.h"
+
+#include <linux/netdevice.h>
+#include <linux/notifier.h>
+#include <net/neighbour.h>
+#include <net/netevent.h>
+
+#include "id/id.h"
+#include "ip/nexthop.h"
+
+static int netdev_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
+
+	if (event == NETDEV_BONDING_FAILOVER && netif_is_bond_master(ndev))
+		rca_id_netdev_changed(ndev);
+	return NOTIFY_DONE;
+}
+
+static int neigh_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	if (event == NETEVENT_NEIGH_UPDATE) {
+		rca_id_neigh_changed(ptr);
+		rca_nexthop_neigh_changed(ptr);
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_nb = { .notifier_call = netdev_event };
+static struct notifier_block neigh_nb = { .notifier_call = neigh_event };
+
+/**
+ * rca_netwatch_init() - start to hear of changes
+ *
+ * Context: Process context. Module init. Takes and releases RTNL.
+ * Return: 0 or a negative errno.
+ */
+int rca_netwatch_init(void)
+{
+	int ret = register_netdevice_notifier(&netdev_nb);
+
+	if (ret)
+		return ret;
+	ret = register_netevent_notifier(&neigh_nb);
+	if (ret)
+		unregister_netdevice_notifier(&netdev_nb);
+	return ret;
+}
+
+/**
+ * rca_netwatch_exit() - hear nothing any more; no change is being told when it returns
+ *
+ * Context: Process context. Module exit. Sleeps. Takes and releases RTNL.
+ */
+void rca_netwatch_exit(void)
+{
+	unregister_netevent_notifier(&neigh_nb);
+	unregister_netdevice_notifier(&netdev_nb);
+}

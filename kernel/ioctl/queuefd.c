@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * An event queue as a file: read, poll, mmap, close; making it and finding it from a
+ * descriptor.
+ *
+ * Locking: &rca_queue.consume while an event is copied to user space, so that
+ * it leaves the queue when it has arrived and not before.
+ */
+#include "ioctl/queuefd.h"
+
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/uio.h>
+
+#include "ops/shutdown.h"
+#include "event/events.h"
+#include "ioctl/ringmap.h"
+
+static int copy_record(struct iov_iter *to, const struct rca_delivery *dlv, size_t size)
+{
+	size_t len = min_t(size_t, dlv->len, size);
+	size_t copied = copy_to_iter(dlv->data, len, to);
+
+	if (copied == len)
+		copied += iov_iter_zero(size - len, to);
+	if (copied == size)
+		return 0;
+	iov_iter_revert(to, copied);
+	return -EFAULT;
+}
+
+static int deliver_locked(struct rca_queue *queue, struct rca_delivery *dlv, struct iov_iter *to,
+			  size_t record_size)
+{
+	int ret;
+
+	lockdep_assert_held(&queue->consume);
+	/* The queue of a single id is no place for the events of another one. */
+	if (!queue->has_file && rca_delivery_has_child(dlv)) {
+		dlv->child_queue = rca_queue_create(queue->ctx, queue->record_size, false);
+		if (IS_ERR(dlv->child_queue)) {
+			rca_queue_release(queue);
+			return PTR_ERR(dlv->child_queue);
+		}
+	}
+	ret = copy_record(to, dlv, record_size);
+	if (!ret)
+		rca_queue_consume(queue, dlv);
+	else
+		rca_queue_release(queue);
+	rca_queue_put(dlv->child_queue);	/* the child has its own reference */
+	return ret;
+}
+
+/**
+ * rca_queue_deliver() - copy the next event to user space and take it off the queue
+ * @queue: the queue; the caller has a reference
+ * @to: where it goes; has space for @record_size
+ * @record_size: bytes to write; what the event does not fill is zero
+ * @nowait: do not wait for another reader
+ *
+ * Context: Process context. Sleeps. Takes and releases @queue->consume.
+ * Return: RCA_DELIVERED; RCA_IN_RING: user space finds it in the ring; 0: there
+ *         is none; -EFAULT: it could not be copied and is still there;
+ *         -ENOMEM: likewise, no memory for what it brings; -EAGAIN: @nowait, another
+ *         reader is at work; -ERESTARTSYS: a signal came while waiting for it.
+ */
+int rca_queue_deliver(struct rca_queue *queue, struct iov_iter *to, size_t record_size,
+		      bool nowait)
+{
+	struct rca_delivery dlv;
+	int ret = 0;
+
+	if (nowait) {
+		if (!mutex_trylock(&queue->consume))
+			return -EAGAIN;
+	} else if (mutex_lock_interruptible(&queue->consume)) {
+		return -ERESTARTSYS;
+	}
+	if (rca_queue_peek(queue, &dlv))
+		ret = deliver_locked(queue, &dlv, to, record_size) ?: RCA_DELIVERED;
+	else if (dlv.in_ring)
+		ret = RCA_IN_RING;
+	mutex_unlock(&queue->consume);
+	return ret;
+}
+
+static ssize_t queue_read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct rca_queue *queue = iocb->ki_filp->private_data;
+	bool nonblock = iocb->ki_filp->f_flags & O_NONBLOCK;
+	bool nowait = iocb->ki_flags & IOCB_NOWAIT;
+	size_t size = queue->record_size;
+	ssize_t done = 0;
+	int ret;
+
+	if (iov_iter_count(to) < size)
+		return -EINVAL;
+	for (;;) {
+		if (rca_queue_ring_foreign(queue, current->mm))
+			return -EBUSY;
+		/* What is there is delivered; after that there is no waiting. */
+		do {
+			ret = rca_queue_deliver(queue, to, size, nowait);
+			if (ret == RCA_DELIVERED)
+				done += size;
+		} while (ret == RCA_DELIVERED && iov_iter_count(to) >= size);
+		if (done || ret == RCA_IN_RING) {
+			rca_queue_pump(queue);
+			return done;
+		}
+		if (ret < 0)
+			return ret;
+		if (nonblock || nowait)
+			return -EAGAIN;
+		ret = rca_queue_wait(queue);
+		if (ret)
+			return ret;
+	}
+}
+
+static __poll_t queue_poll(struct file *file, poll_table *wait)
+{
+	struct rca_queue *queue = file->private_data;
+
+	poll_wait(file, &queue->wait, wait);
+	rca_queue_pump(queue);
+	return rca_queue_ready(queue) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+static int queue_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	return rca_ringmap(file->private_data, vma);
+}
+
+static int queue_release(struct inode *inode, struct file *file)
+{
+	struct rca_queue *queue = file->private_data;
+
+	rca_queue_shutdown(queue);
+	rca_queue_put(queue);	/* got in rca_queuefd_create() */
+	return 0;
+}
+
+static const struct file_operations queue_fops = {
+	.owner = THIS_MODULE,
+	.read_iter = queue_read_iter,
+	.poll = queue_poll,
+	.mmap = queue_mmap,
+	.release = queue_release,
+};
+
+/**
+ * rca_queuefd_create() - make a queue with a file and reserve a descriptor for it
+ * @qfd: filled in; end with rca_queuefd_install() or rca_queuefd_put()
+ * @ctx: the context
+ * @record_size: size of its records; 0: that of our own
+ * @ring_entries: records in its ring; 0: it has none
+ * @nonblock: the descriptor has O_NONBLOCK set
+ *
+ * Context: Process context. May sleep.
+ * Return: 0 or a negative errno.
+ */
+int rca_queuefd_create(struct rca_queuefd *qfd, struct rca_ctx *ctx, u32 record_size,
+		       u32 ring_entries, bool nonblock)
+{
+	struct rca_queue *queue;
+	struct file *file;
+	int ret;
+
+	queue = rca_queue_create(ctx, record_size ?: sizeof(struct rdma_cm_alt_event), true);
+	if (IS_ERR(queue))
+		return PTR_ERR(queue);
+	queue->ring_entries = ring_entries;
+	ret = get_unused_fd_flags(O_CLOEXEC);
+	if (ret < 0)
+		goto err_put_queue;
+	qfd->fd = ret;
+	file = anon_inode_getfile("[rdma_cm_alt]", &queue_fops, queue,
+				  (ring_entries ? O_RDWR : O_RDONLY) |
+				  (nonblock ? O_NONBLOCK : 0));
+	if (IS_ERR(file)) {
+		ret = PTR_ERR(file);
+		goto err_put_fd;
+	}
+	stream_open(file_inode(file), file);
+	file->f_mode |= FMODE_NOWAIT;	/* queue_read_iter() knows IOCB_NOWAIT */
+	qfd->file = file;
+	qfd->queue = queue;
+	return 0;
+
+err_put_fd:
+	put_unused_fd(qfd->fd);
+	qfd->fd = -1;
+err_put_queue:
+	rca_queue_put(queue);
+	return ret;
+}
+
+/**
+ * rca_queuefd_find() - the queue that a descriptor of the caller is
+ * @qfd: filled in; end with rca_queuefd_put()
+ * @ctx: the context that the queue must belong to
+ * @fd: the descriptor
+ *
+ * As long as the caller holds the file, the queue is not shut down.
+ *
+ * Context: Process context.
+ * Return: 0; -EBADF: not open; -EINVAL: no queue, or one of another context.
+ */
+int rca_queuefd_find(struct rca_queuefd *qfd, struct rca_ctx *ctx, int fd)
+{
+	struct file *file = fget(fd);
+	struct rca_queue *queue;
+
+	if (!file)
+		return -EBADF;
+	queue = file->private_data;
+	if (file->f_op != &queue_fops || queue->ctx != ctx) {
+		fput(file);
+		return -EINVAL;
+	}
+	qfd->queue = queue;
+	qfd->file = file;
+	qfd->fd = -1;
+	return 0;
+}
+
+/**
+ * rca_queuefd_install() - make the descriptor of a new queue visible
+ * @qfd: from rca_queuefd_create(), or without a file; over with this call
+ *
+ * From now on another thread may close it: the queue must not be used any more.
+ *
+ * Context: Process context. Cannot fail.
+ */
+void rca_queuefd_install(struct rca_queuefd *qfd)
+{
+	if (qfd->file && qfd->fd >= 0)
+		fd_install(qfd->fd, qfd->file);
+	else
+		rca_queuefd_put(qfd);
+}
+
+/**
+ * rca_queuefd_put() - be done with a queue that was found, or give a new one up
+ * @qfd: the queue, or one without a file
+ *
+ * Context: Process context.
+ */
+void rca_queuefd_put(struct rca_queuefd *qfd)
+{
+	if (!qfd->file)
+		return;
+	if (qfd->fd >= 0)
+		put_unused_fd(qfd->fd);
+	fput(qfd->file);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The network namespace of the current task, for drivers that make sockets in
+ * it: siw does in iw_cm_connect() and iw_cm_listen(). An id belongs to the
+ * namespace of its creator, but a worker is in the initial one, and a program
+ * may have moved on.
+ *
+ * Locking: task_lock() of the current task, which others take to look at its
+ * namespaces.
+ */
+#include "ip/netns.h"
+
+#include <linux/delay.h>
+#include <linux/sched/task.h>
+#include <net/net_namespace.h>
+
+#include "lib/compat.h"
+
+static void set_proxy(struct nsproxy *proxy)
+{
+	task_lock(current);
+	current->nsproxy = proxy;
+	task_unlock(current);
+}
+
+/**
+ * rca_netns_enter() - put the current task into a network namespace
+ * @visit: filled in, for rca_netns_leave()
+ * @net: the namespace; the caller has a reference until it leaves
+ *
+ * Nothing but calls of other modules may happen until rca_netns_leave(): no
+ * fork, no exit, no return to user space.
+ *
+ * Context: Process context.
+ */
+void rca_netns_enter(struct rca_netns *visit, struct net *net)
+{
+	visit->old = NULL;
+	if (net_eq(current->nsproxy->net_ns, net))
+		return;
+	visit->old = current->nsproxy;
+	visit->proxy = *visit->old;
+	rca_nsproxy_init(&visit->proxy);
+	visit->proxy.net_ns = net;
+	set_proxy(&visit->proxy);
+}
+
+/**
+ * rca_netns_leave() - bring the current task back to where it was
+ * @visit: from rca_netns_enter()
+ *
+ * Context: Process context. May sleep.
+ */
+void rca_netns_leave(struct rca_netns *visit)
+{
+	if (!visit->old)
+		return;
+	set_proxy(visit->old);
+	/* setns(2) and pidfds of others hold it for the moment of a look. */
+	while (rca_nsproxy_count(&visit->proxy) > 1)
+		usleep_range(50, 200);
+}

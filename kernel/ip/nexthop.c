@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The next hop to a peer: which network device leads there, and the hardware
+ * addresses of both ends of the link. What the host knows already is found
+ * without waiting; who must wait for a neighbour is woken when that one answers,
+ * and nobody else is.
+ *
+ * Locking: a spinlock for the table of those who wait, taken with interrupts
+ * off; neighbours change in any context. Look-ups are under RCU.
+ */
+#include "ip/nexthop.h"
+
+#include <kunit/visibility.h>
+#include <linux/hashtable.h>
+#include <linux/if_arp.h>
+#include <linux/jhash.h>
+#include <linux/netdevice.h>
+#include <linux/spinlock.h>
+#include <net/ip6_route.h>
+#include <net/neighbour.h>
+#include <net/route.h>
+#include <rdma/ib_addr.h>
+
+#include "lib/compat.h"
+
+static DEFINE_SPINLOCK(lock);
+static DEFINE_HASHTABLE(waits, 8);
+
+static struct dst_entry *route_v4(union rca_addr *src, const union rca_addr *dst,
+				  struct rdma_dev_addr *addr, bool *gateway)
+{
+	struct flowi4 fl4 = {
+		.flowi4_oif = addr->bound_dev_if,
+		.daddr = dst->in.sin_addr.s_addr,
+		.saddr = src->in.sin_addr.s_addr,
+	};
+	struct rtable *rt = ip_route_output_key(addr->net, &fl4);
+
+	if (IS_ERR(rt))
+		return ERR_CAST(rt);
+	src->in.sin_addr.s_addr = fl4.saddr;
+	addr->hoplimit = ip4_dst_hoplimit(&rt->dst);
+	*gateway = rt->rt_uses_gateway;
+	return &rt->dst;
+}
+
+static struct dst_entry *route_v6(union rca_addr *src, const union rca_addr *dst,
+				  struct rdma_dev_addr *addr, bool *gateway)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	struct flowi6 fl6 = {
+		.flowi6_oif = addr->bound_dev_if,
+		.daddr = dst->in6.sin6_addr,
+		.saddr = src->in6.sin6_addr,
+	};
+	struct dst_entry *route;
+
+	route = rca_route_v6(addr->net, &fl6);
+	if (IS_ERR(route))
+		return route;
+	if (ipv6_addr_any(&src->in6.sin6_addr))
+		src->in6.sin6_addr = fl6.saddr;
+	addr->hoplimit = ip6_dst_hoplimit(route);
+	*gateway = container_of(route, struct rt6_info, dst)->rt6i_flags & RTF_GATEWAY;
+	return route;
+#else
+	return ERR_PTR(-EADDRNOTAVAIL);
+#endif
+}
+
+static void name_neigh(struct rca_neigh_key *key, const struct neighbour *neigh)
+{
+	memset(key, 0, sizeof(*key));
+	key->net = dev_net(neigh->dev);
+	key->ifindex = neigh->dev->ifindex;
+	key->len = min_t(u32, neigh->tbl->key_len, sizeof(key->ip));
+	memcpy(key->ip, neigh->primary_key, key->len);
+}
+
+static u32 hash_key(const struct rca_neigh_key *key)
+{
+	return jhash(key->ip, key->len, key->ifindex);
+}
+
+/* Our own address leads to the device that has it, which speaks to itself. */
+static int own_address(const union rca_addr *dst, struct rdma_dev_addr *addr)
+{
+	struct rdma_dev_addr owner = { .net = addr->net };
+
+	/* Not all that is routed to the loopback device is an address of ours. */
+	if (rdma_translate_ip(&dst->sa, &owner) || rdma_translate_ip(&dst->sa, addr))
+		return -ENODEV;
+	memcpy(addr->dst_dev_addr, addr->src_dev_addr, sizeof(addr->dst_dev_addr));
+	return 0;
+}
+
+static int neighbour_of(struct dst_entry *route, struct net_device *ndev,
+			const union rca_addr *dst, struct rdma_dev_addr *addr,
+			struct rca_neigh_key *missing)
+{
+	const void *ip = dst->sa.sa_family == AF_INET ? (const void *)&dst->in.sin_addr :
+							(const void *)&dst->in6.sin6_addr;
+	struct neighbour *neigh = dst_neigh_lookup(route, ip);
+	int ret = 0;
+
+	if (!neigh)
+		return -EAGAIN;
+	if (READ_ONCE(neigh->nud_state) & NUD_VALID) {
+		neigh_ha_snapshot(addr->dst_dev_addr, neigh, ndev);
+	} else {
+		name_neigh(missing, neigh);
+		neigh_event_send(neigh, NULL);
+		ret = -EAGAIN;
+	}
+	neigh_release(neigh);
+	return ret;
+}
+
+static int follow(struct dst_entry *route, bool gateway, const union rca_addr *dst,
+		  struct rdma_dev_addr *addr, struct rca_neigh_key *missing)
+{
+	struct net_device *ndev = READ_ONCE(route->dev);
+
+	addr->network = RDMA_NETWORK_IB;
+	if (ndev->flags & IFF_LOOPBACK)
+		return own_address(dst, addr);
+	addr->bound_dev_if = ndev->ifindex;
+	if (rdma_translate_ip(&dst->sa, addr))
+		return -ENODEV;
+	if (gateway) {
+		/* The path leads to the peer itself there, whose GID user space has to find out. */
+		if (ndev->type == ARPHRD_INFINIBAND)
+			return -EOPNOTSUPP;
+		/* Packets of the first version of RoCE are not routed, so it is the second. */
+		addr->network = dst->sa.sa_family == AF_INET ? RDMA_NETWORK_IPV4 :
+							       RDMA_NETWORK_IPV6;
+	}
+	return neighbour_of(route, ndev, dst, addr, missing);
+}
+
+/**
+ * rca_nexthop() - find the next hop to a peer, as far as the host knows it
+ * @src: local address, IPv4 or IPv6; a wildcard is replaced by what the route says
+ * @dst: address of the peer, of the same family
+ * @addr: the namespace, and the network device if it must be a certain one; the rest is filled in
+ * @missing: -EAGAIN: the neighbour that has been asked for its hardware address. Its len is 0
+ *           when there was no memory for one
+ *
+ * Context: Process context.
+ * Return: 0; -EAGAIN: the neighbour is not known yet; -EOPNOTSUPP: a gateway of an IPoIB
+ * network, which ib_addr knows to ask for; -ENOMEM; or another errno of the route; -ENODEV.
+ */
+int rca_nexthop(union rca_addr *src, const union rca_addr *dst, struct rdma_dev_addr *addr,
+		struct rca_neigh_key *missing)
+{
+	struct dst_entry *route;
+	bool gateway = false;
+	int ret;
+
+	memset(missing, 0, sizeof(*missing));
+	rcu_read_lock();
+	route = dst->sa.sa_family == AF_INET ? route_v4(src, dst, addr, &gateway) :
+					       route_v6(src, dst, addr, &gateway);
+	ret = PTR_ERR_OR_ZERO(route);
+	if (ret == -ENOBUFS)	/* no memory for the route */
+		ret = -ENOMEM;
+	if (!ret) {
+		ret = follow(route, gateway, dst, addr, missing);
+		dst_release(route);
+	}
+	rcu_read_unlock();
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_nexthop);
+
+/**
+ * rca_nexthop_wait() - have somebody woken when a neighbour is known
+ * @wait: who; not in the table. It may be woken before this returns
+ *
+ * A neighbour that has become known a moment before wakes nobody: look again after a while.
+ *
+ * Context: Any context.
+ */
+void rca_nexthop_wait(struct rca_neigh_wait *wait)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&lock, flags);
+	hash_add(waits, &wait->node, hash_key(&wait->key));
+	spin_unlock_irqrestore(&lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_nexthop_wait);
+
+/**
+ * rca_nexthop_unwait() - somebody waits no longer; nothing happens if he does not wait
+ * @wait: who; is not being woken when this returns
+ *
+ * Context: Any context.
+ */
+void rca_nexthop_unwait(struct rca_neigh_wait *wait)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&lock, flags);
+	hash_del(&wait->node);
+	spin_unlock_irqrestore(&lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_nexthop_unwait);
+
+/**
+ * rca_nexthop_neigh_changed() - a neighbour may have become known: wake those who wait for it
+ * @neigh: its entry
+ *
+ * Context: Any context.
+ */
+void rca_nexthop_neigh_changed(const struct neighbour *neigh)
+{
+	struct rca_neigh_wait *wait;
+	struct rca_neigh_key key;
+	struct hlist_node *tmp;
+	unsigned long flags;
+
+	if (hash_empty(waits) || !(READ_ONCE(neigh->nud_state) & NUD_VALID))
+		return;
+	name_neigh(&key, neigh);
+	spin_lock_irqsave(&lock, flags);
+	hash_for_each_possible_safe(waits, wait, tmp, node, hash_key(&key)) {
+		if (memcmp(&wait->key, &key, sizeof(key)))
+			continue;
+		hash_del(&wait->node);
+		wait->wake(wait);
+	}
+	spin_unlock_irqrestore(&lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_nexthop_neigh_changed);

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What peers read and write in messages beside the fields that ib_cm fills in:
+ * service IDs, the IP CM service header, the room that is left for users.
+ *
+ * Locking: none; every function is pure.
+ */
+#include "lib/wire.h"
+
+#include <kunit/visibility.h>
+#include <linux/bug.h>
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+#include <linux/string.h>
+#include <rdma/ib_cm.h>
+
+#define RCA_WIRE_VERSION 0
+
+/**
+ * struct rca_wire_hdr - IP CM service header (IBTA annex A11)
+ * @version: RCA_WIRE_VERSION
+ * @ip_version: 4 or 6 in the upper half; the lower half is reserved
+ * @src_port: port of the sender
+ * @src: address of the sender; IPv4 in the last 4 bytes, the others 0
+ * @dst: address that it asks for, likewise
+ */
+struct rca_wire_hdr {
+	u8 version;
+	u8 ip_version;
+	__be16 src_port;
+	u8 src[16];
+	u8 dst[16];
+} __packed;
+
+static_assert(sizeof(struct rca_wire_hdr) == RCA_WIRE_HDR_LEN);
+
+/* Where an IPv4 address starts in a 16 byte field. */
+#define RCA_WIRE_IP4 12
+
+/**
+ * rca_wire_service_id() - the service ID of a port
+ * @ps: port space
+ * @port: port
+ *
+ * Context: any.
+ * Return: the service ID.
+ */
+__be64 rca_wire_service_id(u16 ps, __be16 port)
+{
+	return cpu_to_be64(((u64)ps << 16) + be16_to_cpu(port));
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_wire_service_id);
+
+/**
+ * rca_wire_addr_service_id() - the service ID that an address stands for
+ * @ps: port space of its id
+ * @addr: a canonical address
+ *
+ * An AF_IB address has one of its own, which needs not belong to a port.
+ *
+ * Context: any.
+ * Return: the service ID.
+ */
+__be64 rca_wire_addr_service_id(u16 ps, const union rca_addr *addr)
+{
+	if (addr->sa.sa_family == AF_IB)
+		return addr->ib.sib_sid;
+	return rca_wire_service_id(ps, rca_addr_port(addr));
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_wire_addr_service_id);
+
+/**
+ * rca_wire_sid_ps() - the port space of a service ID
+ * @service_id: a service ID that belongs to a port
+ *
+ * Context: any.
+ * Return: the port space.
+ */
+u16 rca_wire_sid_ps(__be64 service_id)
+{
+	return (u16)(be64_to_cpu(service_id) >> 16);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_wire_sid_ps);
+
+/**
+ * rca_wire_sid_port() - the port of a service ID
+ * @service_id: a service ID that belongs to a port
+ *
+ * Context: any.
+ * Return: the port.
+ */
+__be16 rca_wire_sid_port(__be64 service_id)
+{
+	return cpu_to_be16((u16)be64_to_cpu(service_id));
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_wire_sid_port);
+
+/**
+ * rca_wire_private_max() - how much private data a user may send
+ * @msg: the message
+ * @family: family of the id's addresses; with AF_IB there is no header
+ *
+ * Context: any.
+ * Return: bytes.
+ */
+unsigned int rca_wire_private_max(enum rca_wire_msg msg, sa_family_t family)
+{
+	unsigned int hdr = family == AF_IB ? 0 : RCA_WIRE_HDR_LEN;
+
+	switch (msg) {
+	case RCA_WIRE_REQ:
+		return IB_CM_REQ_PRIVATE_DATA_SIZE - hdr;
+	case RCA_WIRE_REP:
+		return IB_CM_REP_PRIVATE_DATA_SIZE;
+	case RCA_WIRE_REJ:
+		return IB_CM_REJ_PRIVATE_DATA_SIZE;
+	case RCA_WIRE_SIDR_REQ:
+		return IB_CM_SIDR_REQ_PRIVATE_DATA_SIZE - hdr;
+	case RCA_WIRE_SIDR_REP:
+		return IB_CM_SIDR_REP_PRIVATE_DATA_SIZE;
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_wire_private_max);
+
+/**
+ * rca_wire_put_hdr() - write the header that goes before a user's private data
+ * @hdr: RCA_WIRE_HDR_LEN bytes, all of which are written
+ * @src: our address with its port
+ * @dst: the peer's address, of the same family: AF_INET or AF_INET6
+ *
+ * Context: any.
+ */
+void rca_wire_put_hdr(u8 *hdr, const union rca_addr *src, const union rca_addr *dst)
+{
+	struct rca_wire_hdr out = {
+		.version = RCA_WIRE_VERSION,
+		.src_port = rca_addr_port(src),
+	};
+
+	WARN_ON_ONCE(src->sa.sa_family != dst->sa.sa_family);
+	switch (src->sa.sa_family) {
+	case AF_INET:
+		out.ip_version = 4 << 4;
+		memcpy(out.src + RCA_WIRE_IP4, &src->in.sin_addr, sizeof(src->in.sin_addr));
+		memcpy(out.dst + RCA_WIRE_IP4, &dst->in.sin_addr, sizeof(dst->in.sin_addr));
+		break;
+	case AF_INET6:
+		out.ip_version = 6 << 4;
+		memcpy(out.src, &src->in6.sin6_addr, sizeof(out.src));
+		memcpy(out.dst, &dst->in6.sin6_addr, sizeof(out.dst));
+		break;
+	default:
+		WARN_ON_ONCE(1);
+	}
+	memcpy(hdr, &out, sizeof(out));
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_wire_put_hdr);
+
+/**
+ * rca_wire_put_private() - write the private data of a request: the header, and the user's
+ * @data: where to; of the length of the message's field, zero
+ * @src: our address with its port
+ * @dst: the peer's address, of the same family; with AF_IB there is no header
+ * @user: private data of the user
+ * @len: its length, not more than rca_wire_private_max()
+ *
+ * Context: any.
+ * Return: bytes of both.
+ */
+u8 rca_wire_put_private(u8 *data, const union rca_addr *src, const union rca_addr *dst,
+			const void *user, u8 len)
+{
+	u8 hdr = 0;
+
+	if (dst->sa.sa_family != AF_IB) {
+		rca_wire_put_hdr(data, src, dst);
+		hdr = RCA_WIRE_HDR_LEN;
+	}
+	if (len)
+		memcpy(data + hdr, user, len);
+	return hdr + len;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_wire_put_private);
+
+static void rca_wire_get_ip4(union rca_addr *addr, const u8 *field, __be16 port)
+{
+	rca_addr_set_any(addr, AF_INET);
+	memcpy(&addr->in.sin_addr, field + RCA_WIRE_IP4, sizeof(addr->in.sin_addr));
+	addr->in.sin_port = port;
+}
+
+static void rca_wire_get_ip6(union rca_addr *addr, const u8 *field, __be16 port)
+{
+	rca_addr_set_any(addr, AF_INET6);
+	memcpy(&addr->in6.sin6_addr, field, sizeof(addr->in6.sin6_addr));
+	addr->in6.sin6_port = port;
+}
+
+/**
+ * rca_wire_get_hdr() - read the header that goes before a user's private data
+ * @data: private data of a REQ or SIDR_REQ, as the peer sent it
+ * @len: bytes at @data
+ * @dst_port: port that the message is for, from its service ID
+ * @src: the peer's address and port
+ * @dst: the address that it asks for, with @dst_port
+ *
+ * A message for an AF_IB listener has no header, though its private data may
+ * look like one: ask the listener for its family before calling this.
+ * Scope ids are 0; they are not part of the header.
+ *
+ * Context: any.
+ * Return: 0; -EINVAL: too short, unknown version or unknown IP version, and
+ *         neither address was written.
+ */
+int rca_wire_get_hdr(const void *data, size_t len, __be16 dst_port, union rca_addr *src,
+		     union rca_addr *dst)
+{
+	struct rca_wire_hdr in;
+
+	if (len < sizeof(in))
+		return -EINVAL;
+	memcpy(&in, data, sizeof(in));
+	if (in.version != RCA_WIRE_VERSION)
+		return -EINVAL;
+
+	switch (in.ip_version >> 4) {
+	case 4:
+		rca_wire_get_ip4(src, in.src, in.src_port);
+		rca_wire_get_ip4(dst, in.dst, dst_port);
+		return 0;
+	case 6:
+		rca_wire_get_ip6(src, in.src, in.src_port);
+		rca_wire_get_ip6(dst, in.dst, dst_port);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_wire_get_hdr);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What goes over the wire besides the fields of ib_cm: service IDs, header, length limits. */
+#ifndef RCA_WIRE_H
+#define RCA_WIRE_H
+
+#include "lib/sockaddr.h"
+
+/** RCA_WIRE_HDR_LEN - bytes of the IP CM service header (IBTA annex A11) */
+#define RCA_WIRE_HDR_LEN 36
+
+/**
+ * enum rca_wire_msg - messages that carry private data
+ * @RCA_WIRE_REQ: connection request
+ * @RCA_WIRE_REP: reply
+ * @RCA_WIRE_REJ: reject
+ * @RCA_WIRE_SIDR_REQ: service ID resolution request
+ * @RCA_WIRE_SIDR_REP: service ID resolution reply
+ */
+enum rca_wire_msg {
+	RCA_WIRE_REQ,
+	RCA_WIRE_REP,
+	RCA_WIRE_REJ,
+	RCA_WIRE_SIDR_REQ,
+	RCA_WIRE_SIDR_REP,
+};
+
+__be64 rca_wire_service_id(u16 ps, __be16 port);
+__be64 rca_wire_addr_service_id(u16 ps, const union rca_addr *addr);
+u16 rca_wire_sid_ps(__be64 service_id);
+__be16 rca_wire_sid_port(__be64 service_id);
+unsigned int rca_wire_private_max(enum rca_wire_msg msg, sa_family_t family);
+void rca_wire_put_hdr(u8 *hdr, const union rca_addr *src, const union rca_addr *dst);
+u8 rca_wire_put_private(u8 *data, const union rca_addr *src, const union rca_addr *dst,
+			const void *user, u8 len);
+int rca_wire_get_hdr(const void *data, size_t len, __be16 dst_port, union rca_addr *src,
+		     union rca_addr *dst);
+
+#endif /* RCA_WIRE_H */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Service IDs that we hold on devices, each shared by the listeners behind it. */
+#ifndef RCA_DEMUX_H
+#define RCA_DEMUX_H
+
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+
+#include "lib/types.h"
+
+struct rca_tp_listen;
+
+/**
+ * struct rca_demux - a service ID that we hold on a device; what the transport calls back
+ * @dev: the device (immutable; holds a reference)
+ * @service_id: the service ID (immutable)
+ * @handle: the transport's (immutable)
+ * @node: in &rca_device.demuxes (lock: rca_device.demux_mutex)
+ * @slots: the listeners (rcu; lock: rca_device.demux_mutex)
+ * @rcu: for walks without a lock
+ */
+struct rca_demux {
+	struct rca_device *dev;
+	__be64 service_id;
+	void *handle;
+	struct hlist_node node;
+	struct list_head slots;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct rca_slot - a listener's place on a device
+ * @id: the listening id (immutable; alive as long as the slot is in a demux)
+ * @demux: where it is (immutable)
+ * @node: in &rca_demux.slots (rcu; lock: rca_device.demux_mutex)
+ * @listener_node: in &rca_listener.slots (lock: listeners_mutex)
+ * @rcu: for walks without a lock
+ */
+struct rca_slot {
+	struct rca_id *id;
+	struct rca_demux *demux;
+	struct list_head node;
+	struct list_head listener_node;
+	struct rcu_head rcu;
+};
+
+struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_listen *req,
+				struct rca_id *id);
+void rca_demux_leave(struct rca_slot *slot);
+struct rca_slot *rca_demux_first(struct rca_device *dev);
+
+#endif /* RCA_DEMUX_H */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Listening ids and the devices that they listen on. */
+#ifndef RCA_LISTEN_H
+#define RCA_LISTEN_H
+
+#include "id/id.h"
+
+/** RCA_MAX_BACKLOG - requests of a listener that may wait to be read */
+#define RCA_MAX_BACKLOG 1024
+
+int rca_listen(struct rca_id *id, u32 backlog);
+void rca_listen_stop(struct rca_id *id);
+void rca_listen_device_added(struct rca_device *dev);
+void rca_listen_device_removed(struct rca_device *dev);
+void rca_listen_devices_changed(void);
+void rca_listen_exit(void);
+
+#endif /* RCA_LISTEN_H */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Port tables, one for each network namespace and port space. */
+#ifndef RCA_PORTTABLE_H
+#define RCA_PORTTABLE_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <net/net_namespace.h>
+
+#include "lib/sockaddr.h"
+
+/**
+ * struct rca_bind - an entry of a port table; lives in its id
+ * @node: in the bucket of its port; unhashed: not bound (lock: bucket)
+ * @net: namespace (immutable while bound; the owner holds a reference)
+ * @addr: address and port (immutable while bound, but for rca_ports_repick())
+ * @ps: port space (immutable while bound)
+ * @reuse: may share address and port with other @reuse entries (lock: bucket)
+ * @afonly: an IPv6 wildcard that does not take IPv4 (lock: bucket)
+ * @chosen: the port was chosen by us, not by the caller (immutable while bound)
+ * @listening: its owner listens (lock: bucket)
+ */
+struct rca_bind {
+	struct hlist_node node;
+	struct net *net;
+	union rca_addr addr;
+	u16 ps;
+	bool reuse;
+	bool afonly;
+	bool chosen;
+	bool listening;
+};
+
+/**
+ * struct rca_bucket - the binds of some ports
+ * @lock: protects @binds and what they say about themselves
+ * @binds: &rca_bind.node (lock: @lock)
+ */
+struct rca_bucket {
+	spinlock_t lock;
+	struct hlist_head binds;
+};
+
+int rca_ports_select_ib(u16 *ps, struct sockaddr_ib *sib);
+struct rca_bucket *rca_ports_table(struct net *net, u16 ps);
+struct rca_bucket *rca_ports_bucket(struct rca_bucket *table, u16 port);
+struct rca_bucket *rca_bind_table(const struct rca_bind *bind);
+struct rca_bucket *rca_bind_bucket(const struct rca_bind *bind);
+int rca_ports_init(void);
+void rca_ports_exit(void);
+
+#endif /* RCA_PORTTABLE_H */

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Our side of an id: its local address, its port, and the device and GID that
+ * have the address.
+ *
+ * Locking: rca_id.op over everything.
+ */
+#include "resolve/bind.h"
+
+#include <kunit/visibility.h>
+#include <linux/if_arp.h>
+#include <linux/netdevice.h>
+#include <net/ipv6.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/rdma_cm.h>
+
+#include "resolve/addr_ib.h"
+#include "device/devices.h"
+#include "ip/iwport.h"
+
+/* The GID of @local on a port of @dev, when @addr's network device is the port's. */
+static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *dev, u32 port,
+					  const union rca_addr *local,
+					  struct rdma_dev_addr *addr)
+{
+	struct ib_device *ibdev = dev->ibdev;
+	struct net *net = id->net;
+	const struct ib_gid_attr *attr;
+	struct net_device *ndev;
+	union ib_gid gid;
+
+	if (addr->dev_type == ARPHRD_INFINIBAND)
+		return rca_addr_ib_gid(ibdev, port, net, addr);
+	if (!rdma_dev_access_netns(ibdev, net))
+		return ERR_PTR(-ENODEV);
+	if (rdma_protocol_iwarp(ibdev, port))
+		return rca_iwport_find(ibdev, port, net, addr->bound_dev_if);
+	if (!rdma_protocol_roce(ibdev, port))
+		return ERR_PTR(-ENODEV);
+	if (rdma_ip2gid((struct sockaddr *)&local->sa, &gid))
+		return ERR_PTR(-ENODEV);
+	ndev = dev_get_by_index(net, addr->bound_dev_if);
+	if (!ndev)
+		return ERR_PTR(-ENODEV);
+	attr = rdma_find_gid_by_port(ibdev, &gid, rca_id_gid_type(id, dev, port), port, ndev);
+	dev_put(ndev);
+	return attr;
+}
+
+/**
+ * rca_local_device() - bind an id to the device of a local address
+ * @id: the id; it has no device
+ * @local: the address
+ * @addr: the network device that has it
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: 0; -ENODEV: no RDMA device that the id may use has the address; -EINVAL: an id of
+ * RDMA_PS_IPOIB, and no IPoIB device.
+ */
+int rca_local_device(struct rca_id *id, const union rca_addr *local, struct rdma_dev_addr *addr)
+{
+	const struct ib_gid_attr *attr;
+	struct rca_device *dev = NULL;
+	u32 port;
+
+	lockdep_assert_held(&id->op);
+	if (id->ps == RDMA_PS_IPOIB && addr->dev_type != ARPHRD_INFINIBAND)
+		return -EINVAL;
+	while ((dev = rca_device_next(dev))) {
+		rdma_for_each_port(dev->ibdev, port) {
+			attr = find_gid(id, dev, port, local, addr);
+			if (IS_ERR(attr))
+				continue;
+			if (!rca_id_attach(id, dev, port, attr)) {
+				rca_device_put(dev);
+				return 0;
+			}
+			rdma_put_gid_attr(attr);
+		}
+	}
+	return -ENODEV;
+}
+
+/**
+ * rca_local_keep_link() - keep what is known of the link, in the few bytes that the route needs
+ * @id: the id; it hears nothing of the network until it is told to listen again
+ * @addr: what translation or resolution found out
+ *
+ * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
+ */
+void rca_local_keep_link(struct rca_id *id, struct rdma_dev_addr *addr)
+{
+	unsigned long flags;
+
+	rca_id_unwatch(id);
+	spin_lock_irqsave(&id->lock, flags);
+	memset(&id->link, 0, sizeof(id->link));
+	id->link.ifindex = addr->bound_dev_if;
+	if (addr->dev_type == ARPHRD_INFINIBAND) {
+		rca_addr_ib_keep(&id->link, addr);
+		spin_unlock_irqrestore(&id->lock, flags);
+		return;
+	}
+	memcpy(id->link.dmac, addr->dst_dev_addr, ETH_ALEN);
+	memcpy(id->link.smac, addr->src_dev_addr, ETH_ALEN);
+	id->link.hoplimit = addr->hoplimit;
+	id->link.network = addr->network;
+	spin_unlock_irqrestore(&id->lock, flags);
+}
+
+/**
+ * rca_local_needs_port() - does an id lack a port of its own?
+ * @id: the id
+ *
+ * Connections of TCP are told apart by their ports. Those of IB and RoCE are not: any number of
+ * ids may ask for one destination.
+ *
+ * Context: Any context. Expects @id->op to be held by the caller.
+ * Return: true: it needs one, for rca_id_bind().
+ */
+bool rca_local_needs_port(const struct rca_id *id)
+{
+	return id->dev && id->dev->tp->over_tcp && !rca_id_bound(id);
+}
+
+/**
+ * rca_local_is_wildcard() - an address that is bound to no device
+ * @addr: the address
+ *
+ * Context: Any context.
+ * Return: true: it is a wildcard, or loopback.
+ */
+bool rca_local_is_wildcard(const union rca_addr *addr)
+{
+	return rca_addr_is_any(addr) || rca_addr_is_loopback(addr);
+}
+
+static void default_afonly(struct rca_id *id, sa_family_t family)
+{
+	if (id->afonly_set)
+		return;
+	id->afonly = family == AF_INET;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (family == AF_INET6)
+		id->afonly = id->net->ipv6.sysctl.bindv6only;
+#endif
+}
+
+/**
+ * rca_local_check_family() - is an address of a family that ids may have?
+ * @addr: the address
+ *
+ * Context: Any context.
+ * Return: 0; -EINVAL none; -EAFNOSUPPORT.
+ */
+int rca_local_check_family(const union rca_addr *addr)
+{
+	switch (addr->sa.sa_family) {
+	case AF_INET:
+	case AF_INET6:
+	case AF_IB:
+		return 0;
+	case AF_UNSPEC:
+		return -EINVAL;
+	default:
+		return -EAFNOSUPPORT;
+	}
+}
+
+/* Bind @id to the device of a local address that is no wildcard. */
+static int find_device(struct rca_id *id, const union rca_addr *src, struct rdma_dev_addr *addr)
+{
+	int ret = 0;
+
+	if (src->sa.sa_family == AF_IB)
+		rca_addr_ib_translate(src, addr);
+	else
+		ret = rdma_translate_ip(&src->sa, addr);
+	return ret ?: rca_local_device(id, src, addr);
+}
+
+/**
+ * rca_local_set() - give an id a local address
+ * @id: the id
+ * @src: the address; a wildcard or loopback address binds to no device
+ * @take_port: enter it into the port table in any case: always for bind. An
+ *             active id needs no port of its own but on iWARP, or when @src has one
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0; -EINVAL wrong state, no family, link-local without scope;
+ * -EAFNOSUPPORT; -EADDRNOTAVAIL not a local address, or a wildcard is involved
+ * in a conflict; -EADDRINUSE; -EACCES; -ENODEV no RDMA device has the address.
+ */
+int rca_local_set(struct rca_id *id, const union rca_addr *src, bool take_port)
+{
+	struct rdma_dev_addr addr = { .net = id->net };
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	ret = rca_local_check_family(src) ?: rca_id_may(id, RCA_IN_BIND);
+	if (ret)
+		return ret;
+	if (rca_addr_is_linklocal(src)) {
+		if (!rca_addr_scope(src))
+			return -EINVAL;
+		addr.bound_dev_if = rca_addr_scope(src);
+	}
+	if (!rca_local_is_wildcard(src)) {
+		ret = find_device(id, src, &addr);
+		if (ret)
+			return ret;
+	}
+	default_afonly(id, src->sa.sa_family);
+	id->local = *src;
+	if (take_port || rca_addr_port(src) || rca_local_needs_port(id)) {
+		ret = rca_id_bind(id, src);
+		if (ret)
+			goto err_detach;
+		id->local = id->extras->bind->addr;	/* an AF_IB address was completed */
+	} else {
+		rca_addr_set_port(&id->local, rca_ports_any(id->net));
+	}
+	/* No peer yet, but programs look at the family of both addresses. */
+	rca_addr_set_any(&id->dst, src->sa.sa_family);
+	rca_local_keep_link(id, &addr);
+	if (rca_id_step(id, RCA_IN_BIND).verdict != RCA_TAKE) {
+		ret = -EINVAL;
+		goto err_unbind;
+	}
+	if (id->dev)
+		rca_id_watch_netdev(id);
+	return 0;
+
+err_unbind:
+	rca_id_unbind(id);
+err_detach:
+	rca_id_detach(id);
+	memset(&id->local, 0, sizeof(id->local));
+	memset(&id->dst, 0, sizeof(id->dst));
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_local_set);

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Attributes for the transitions of a QP: asked for one by one, or all that are
+ * known, to travel with an event.
+ *
+ * Locking: rca_id.op for the former, and rca_id.lock for the queue key; the
+ * latter reads what does not change.
+ */
+#include "resolve/qp_attr.h"
+
+#include <kunit/visibility.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_marshall.h>
+#include <rdma/rdma_cm_ib.h>
+#include <rdma/rdma_user_cm.h>
+
+#include "lib/compat.h"
+#include "device/devices.h"
+#include "transport/group_ib.h"
+#include "ip/ipoib.h"
+
+/* Where the QP is. */
+static int place_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+{
+	u16 pkey = id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL;
+
+	attr->port_num = id->port_num;
+	if (id->dev->tp->over_tcp) {
+		*mask = IB_QP_STATE | IB_QP_PORT;
+		return 0;
+	}
+	*mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT;
+	return ib_find_cached_pkey(id->dev->ibdev, id->port_num, pkey, &attr->pkey_index);
+}
+
+/* Before there is a connection: no access for the peer. */
+static int unconnected_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+{
+	int ret = place_attr(id, attr, mask);
+
+	attr->qp_access_flags = 0;
+	*mask |= IB_QP_ACCESS_FLAGS;
+	return ret;
+}
+
+/* The peer has no part in it, so it is the same for all transitions, as in stock. */
+static int datagram_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+{
+	int ret = place_attr(id, attr, mask);
+
+	attr->qkey = rca_qkey(id);
+	*mask |= IB_QP_QKEY;
+	return ret ?: attr->qkey ? 0 : -EINVAL;
+}
+
+/*
+ * The starting PSN of our receive queue is ours, and was or will be told to the
+ * peer: ib_cm does not know it before the reply is sent.
+ */
+static int connected_attr(struct rca_id *id, void *lower, struct ib_qp_attr *attr, int *mask)
+{
+	const struct rca_extras *extras = rca_id_extras(id);
+	int ret = id->dev->tp->qp_attr(lower, attr, mask);
+
+	if (ret)
+		return ret;
+	if (id->dev->tp->over_tcp) {
+		attr->port_num = id->port_num;
+		*mask |= IB_QP_PORT;
+	}
+	if (*mask & IB_QP_RQ_PSN)
+		attr->rq_psn = id->psn;
+	/* Pairs with set_ack_timeout(). */
+	if ((*mask & IB_QP_TIMEOUT) && smp_load_acquire(&extras->ack_timeout_set))
+		attr->timeout = READ_ONCE(extras->ack_timeout);
+	return 0;
+}
+
+static int get_attr(struct rca_id *id, void *lower, enum ib_qp_state state,
+		    struct ib_qp_attr *attr, int *mask)
+{
+	attr->qp_state = state;
+	if (id->qp_type == IB_QPT_UD)
+		return datagram_attr(id, attr, mask);
+	return lower ? connected_attr(id, lower, attr, mask) : unconnected_attr(id, attr, mask);
+}
+
+/**
+ * rca_qkey() - the queue key of a datagram id
+ * @id: the id
+ *
+ * Context: Any context, but @id->dev does not change: the caller holds @id->op,
+ * or runs in a callback. Pairs with rca_qkey_settle_locked().
+ * Return: the one that was settled, else that of the port space, which of
+ * RDMA_PS_IPOIB is that of the group of its whole subnet. 0: it has none, as its
+ * network device is no member of that group, or is not IPoIB.
+ */
+u32 rca_qkey(const struct rca_id *id)
+{
+	u32 qkey = READ_ONCE(id->qkey);
+	union ib_gid mgid;
+
+	if (qkey)
+		return qkey;
+	if (id->ps != RDMA_PS_IPOIB)
+		return RDMA_UDP_QKEY;
+	if (!id->dev || !id->link.ib)
+		return 0;
+	rca_ipoib_group(id->net, id->link.ifindex, &mgid);
+	return rca_group_ib_qkey(id->dev->ibdev, id->port_num, &mgid);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_qkey);
+
+/**
+ * rca_qkey_settle_locked() - a queue key was told, and does not change any more
+ * @id: the id
+ * @qkey: the key
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ * Return: 0; -EINVAL no key, or another one was settled before.
+ */
+int rca_qkey_settle_locked(struct rca_id *id, u32 qkey)
+{
+	lockdep_assert_held(&id->lock);
+	if (!qkey || (id->qkey && id->qkey != qkey))
+		return -EINVAL;
+	WRITE_ONCE(id->qkey, qkey);	/* pairs with rca_qkey() */
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_qkey_settle_locked);
+
+/* User space sets up its QP with this queue key. */
+static int settle(struct rca_id *id, u32 qkey)
+{
+	unsigned long flags;
+	int ret;
+
+	spin_lock_irqsave(&id->lock, flags);
+	ret = rca_qkey_settle_locked(id, qkey);
+	spin_unlock_irqrestore(&id->lock, flags);
+	return ret;
+}
+
+/*
+ * Between two requests the lower id has nothing to say. Its answer to a request
+ * that is under way does not depend on the peer, so it is the same in between.
+ */
+static int requested_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+{
+	int ret = place_attr(id, attr, mask);
+
+	attr->qp_access_flags = IB_ACCESS_REMOTE_WRITE;
+	if (id->setup->retry->conn.responder_resources)
+		attr->qp_access_flags |= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
+					 rca_flush_access(id->dev->ibdev);
+	*mask |= IB_QP_ACCESS_FLAGS;
+	return ret;
+}
+
+/* Whether its request waits to be sent again, or did when the lower id was asked. */
+static bool asks_again(struct rca_id *id)
+{
+	enum rca_state state = rca_id_state(id);
+
+	return id->setup && id->setup->retry &&
+	       (state == RCA_ST_REQ_WAIT || state == RCA_ST_REQ_SENT);
+}
+
+/* After a connection its attributes are gone; datagrams do not depend on one. */
+static bool too_late(struct rca_id *id, enum rca_state state)
+{
+	return id->qp_type != IB_QPT_UD && !id->lower && state > RCA_ST_ROUTE_RESOLVED;
+}
+
+/**
+ * rca_qp_attr() - attributes for one transition
+ * @id: the id
+ * @qp_state: the state to go to: IB_QPS_INIT, IB_QPS_RTR or IB_QPS_RTS
+ * @out: the attributes with their mask
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL no such transition, no device, or the state of the
+ * connection does not give them; -ENOENT its partition has gone from the port; -ENXIO the
+ * device was removed.
+ */
+int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
+{
+	struct ib_qp_attr attr = {};
+	enum rca_state state;
+	int ret, mask = 0;
+
+	if (qp_state < IB_QPS_INIT || qp_state > IB_QPS_RTS)
+		return -EINVAL;
+	mutex_lock(&id->op);
+	state = rca_id_state(id);
+	if (state == RCA_ST_REMOVED)
+		ret = -ENXIO;
+	else if (!id->dev)
+		ret = -EINVAL;
+	else if (too_late(id, state))
+		ret = -EINVAL;
+	else
+		ret = get_attr(id, id->lower, qp_state, &attr, &mask);
+	if (ret == -EINVAL && qp_state == IB_QPS_INIT && asks_again(id))
+		ret = requested_attr(id, &attr, &mask);
+	if (!ret && id->qp_type == IB_QPT_UD)
+		ret = settle(id, attr.qkey);
+	if (!ret) {
+		memset(out, 0, sizeof(*out));
+		out->qp_attr_mask = mask;
+		ib_copy_qp_attr_to_user(id->dev->ibdev, out, &attr);
+	}
+	mutex_unlock(&id->op);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_qp_attr);
+
+/**
+ * rca_qp_attr_fill() - all attributes that are known, for an event
+ * @id: the id
+ * @lower: its transport's id, which stays while this runs; NULL: none yet
+ * @out: one set of attributes with a mask for each transition
+ *
+ * The three sets do not contradict each other, so that one struct holds them.
+ * Not of datagrams: whoever sets up a QP asks, and settles the queue key by that.
+ *
+ * Context: Any context but under @id->lock; @id->dev and @id->port_num do not
+ * change: the caller holds @id->op, or runs in a callback of @lower.
+ * Return: true when at least the transition to INIT is known.
+ */
+bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr *out)
+{
+	struct ib_qp_attr attr = {};
+	int mask = 0;
+
+	if (!id->dev || id->qp_type == IB_QPT_UD ||
+	    get_attr(id, lower, IB_QPS_INIT, &attr, &mask))
+		return false;
+	out->init_mask = mask;
+	if (lower && !get_attr(id, lower, IB_QPS_RTR, &attr, &mask))
+		out->rtr_mask = mask;
+	if (out->rtr_mask && !get_attr(id, lower, IB_QPS_RTS, &attr, &mask))
+		out->rts_mask = mask;
+	attr.qp_state = 0;
+	ib_copy_qp_attr_to_user(id->dev->ibdev, &out->attr, &attr);
+	return true;
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The pipeline of a RESOLVE: from an address to a device, a GID and a path.
+ *
+ * What the host knows of the peer's neighbour already is enough to end it inside
+ * the call. Else it goes on from work, as soon as the neighbour has answered.
+ *
+ * Locking: rca_id.op over each step; a resolution that waits is an object of its
+ * own, see resolve_wait.c.
+ */
+#include "resolve/resolve.h"
+
+#include <kunit/visibility.h>
+#include <rdma/ib_addr.h>
+
+#include "resolve/addr_ib.h"
+#include "device/devices.h"
+#include "resolve/bind.h"
+#include "resolve/loopback.h"
+#include "ip/nexthop.h"
+#include "resolve/qp_attr.h"
+#include "resolve/route.h"
+#include "resolve/route_ib.h"
+#include "resolve/resolve_wait.h"
+
+/* A step has ended with @status: let the id go on, and @tell it. */
+static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int status, bool tell)
+{
+	struct rca_event *ev = tell ? rca_id_event(id) : NULL;
+	struct rca_step step;
+	unsigned long flags;
+
+	lockdep_assert_held(&id->op);
+	if (ev) {
+		rca_id_fill_route_locked(id, &ev->rec.route);
+		ev->rec.flags = RDMA_CM_ALT_EVENT_F_ROUTE;
+		if (!status && rca_qp_attr_fill(id, NULL, &ev->rec.qp))
+			ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
+	}
+	spin_lock_irqsave(&id->lock, flags);
+	step = rca_id_step_locked(id, input);
+	if (step.verdict == RCA_TAKE && tell) {
+		rca_id_post_locked(id, ev, step.post, status);
+		ev = NULL;
+	}
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+	rca_id_unreserve_event(id);	/* one that was not to be told */
+	return step;
+}
+
+/* The pipeline has ended: do what follows, if there is something and all went @well. */
+static void go_on(struct rca_id *id, bool well)
+{
+	struct rca_then *then = id->setup->then;
+
+	lockdep_assert_held(&id->op);
+	id->setup->then = NULL;
+	if (then)
+		then->go(id, then, well);
+}
+
+/* The way to the peer is known, or is not. */
+static void route_done(struct rca_id *id, int status, bool tell)
+{
+	struct rca_step step;
+	bool well;
+
+	step = finish_step(id, status ? RCA_IN_ROUTE_FAIL : RCA_IN_ROUTE_OK, status,
+			   status || tell);
+	well = step.verdict == RCA_TAKE && !status;
+	/* On InfiniBand nothing depends on the neighbour any more. */
+	if (well && !id->link.ib)
+		rca_id_watch_peer(id);
+	go_on(id, well);
+}
+
+/* Make the route, or take over @given. 1: the administrator is asked, who answers later. */
+static int make_route(struct rca_id *id, const struct sa_path_rec *given, u32 timeout_ms, bool tell)
+{
+	if (!id->link.ib)
+		return given ? rca_route_set(id, given) : rca_route_roce(id);
+	if (given)
+		return rca_route_ib_set(id, given);
+	return rca_route_ib_start(id, timeout_ms, route_done, tell) ?: 1;
+}
+
+/*
+ * Take over @given, or make the route, and tell, @inside the call or from the
+ * work. What fails inside the call needs no event.
+ */
+static int step_route(struct rca_id *id, const struct sa_path_rec *given, u32 timeout_ms,
+		      bool tell, bool inside)
+{
+	struct rca_step step;
+	int ret = 0;
+
+	lockdep_assert_held(&id->op);
+	step = rca_id_step(id, RCA_IN_RESOLVE_ROUTE);
+	if (step.verdict != RCA_TAKE)
+		return step.err;
+	if (inside)
+		ret = rca_id_reserve_event(id);
+	if (!ret)
+		ret = make_route(id, given, timeout_ms, tell);
+	if (ret > 0)
+		return 0;
+	if (ret && inside) {
+		finish_step(id, RCA_IN_ROUTE_FAIL, ret, false);
+		return ret;
+	}
+	route_done(id, ret, tell);
+	return ret;
+}
+
+/* The address is resolved, or is not: tell, go on with the route. */
+static void addr_finished(struct rca_id *id, const struct rca_pipeline *pipe, int status)
+{
+	bool tell = status || (pipe->events & RDMA_CM_ALT_STEP_ADDR);
+	struct rca_step step;
+
+	lockdep_assert_held(&id->op);
+	step = finish_step(id, status ? RCA_IN_ADDR_FAIL : RCA_IN_ADDR_OK, status, tell);
+	if (step.verdict == RCA_TAKE && !status && (pipe->steps & RDMA_CM_ALT_STEP_ROUTE))
+		step_route(id, NULL, pipe->timeout_ms, pipe->events & RDMA_CM_ALT_STEP_ROUTE,
+			   false);
+	else
+		go_on(id, false);
+}
+
+/* The neighbour is known, or is not: find the device that has the address @src. */
+static void addr_done(struct rca_id *id, const struct rca_pipeline *pipe, union rca_addr *src,
+		      struct rdma_dev_addr *addr, int status)
+{
+	bool attached = false;
+
+	lockdep_assert_held(&id->op);
+	if (!status && !id->dev) {
+		status = rca_local_device(id, src, addr);
+		attached = !status;
+	}
+	if (!status && rca_local_needs_port(id)) {
+		rca_addr_set_port(src, 0);
+		status = rca_id_bind(id, src);
+		if (!status)
+			rca_addr_set_port(&id->local, rca_addr_port(&id->extras->bind->addr));
+		else if (attached)
+			rca_id_detach(id);	/* another try may leave through another one */
+	}
+	if (!status) {
+		rca_addr_set_port(src, rca_addr_port(&id->local));
+		if (rca_addr_is_linklocal(src))
+			src->in6.sin6_scope_id = addr->bound_dev_if;
+		/* Programs leave it out where one interface is all there is. */
+		if (rca_addr_is_linklocal(&id->dst))
+			id->dst.in6.sin6_scope_id = addr->bound_dev_if;
+		id->local = *src;
+		rca_local_keep_link(id, addr);
+		rca_id_watch_netdev(id);
+	}
+	addr_finished(id, pipe, status);
+}
+
+/* Start the resolution of id->dst, which may end at once: the id is in state ADDR_QUERY already. */
+static int start_addr(struct rca_id *id, const struct rca_pipeline *pipe)
+{
+	struct rca_neigh_key missing;
+	struct rdma_dev_addr addr;
+	union rca_addr src;
+	int ret;
+
+	rca_resolve_start_from(id, &src, &addr);
+	ret = rca_nexthop(&src, &id->dst, &addr, &missing);
+	if (ret == -EAGAIN || ret == -EOPNOTSUPP)
+		return rca_resolve_wait(id, pipe, &missing, ret, addr_done);
+	if (!ret)
+		addr_done(id, pipe, &src, &addr, 0);
+	return ret;
+}
+
+/* The local address of an id that has none: the caller's, else a wildcard. */
+static int set_source(struct rca_id *id, const struct rca_pipeline *pipe)
+{
+	bool is_ib = pipe->dst.sa.sa_family == AF_IB;
+	union rca_addr any;
+
+	if (rca_addr_is_set(&pipe->src))
+		return rca_local_set(id, &pipe->src, is_ib);
+	rca_addr_set_any(&any, pipe->dst.sa.sa_family);
+	if (is_ib)
+		any.ib.sib_pkey = pipe->dst.ib.sib_pkey;
+	return rca_local_set(id, &any, is_ib);
+}
+
+static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
+{
+	union rca_addr dst = pipe->dst;
+	struct rca_step step;
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	ret = rca_local_check_family(&pipe->dst);
+	if (ret)
+		return ret;
+	if (rca_addr_is_set(&pipe->src) && pipe->src.sa.sa_family != pipe->dst.sa.sa_family)
+		return -EINVAL;
+	if (rca_id_state(id) == RCA_ST_IDLE) {
+		ret = set_source(id, pipe);
+		if (ret)
+			return ret;
+	}
+	ret = rca_id_may(id, RCA_IN_RESOLVE_ADDR);
+	if (ret)
+		return ret;
+	if (id->local.sa.sa_family != dst.sa.sa_family)
+		return -EINVAL;
+	if (rca_local_is_wildcard(&dst)) {
+		ret = dst.sa.sa_family == AF_IB ? rca_addr_ib_own(id, &dst) :
+						  rca_loopback_addr(id, &dst);
+		if (ret)
+			return ret;
+	}
+	step = rca_id_step(id, RCA_IN_RESOLVE_ADDR);
+	if (step.verdict != RCA_TAKE)
+		return step.err;
+	ret = rca_id_reserve_event(id);
+	if (!ret) {
+		id->dst = dst;
+		ret = dst.sa.sa_family == AF_IB ? rca_addr_ib_resolve(id) : start_addr(id, pipe);
+	}
+	if (ret) {
+		rca_id_unreserve_event(id);
+		rca_id_step(id, RCA_IN_ADDR_FAIL);
+	} else if (dst.sa.sa_family == AF_IB) {
+		addr_finished(id, pipe, 0);
+	}
+	return ret;
+}
+
+/* The steps of resolution that are complete. */
+static u32 done_by_now(struct rca_id *id)
+{
+	switch (rca_id_state(id)) {
+	case RCA_ST_ADDR_RESOLVED:
+	case RCA_ST_ROUTE_QUERY:
+		return RDMA_CM_ALT_STEP_ADDR;
+	case RCA_ST_ROUTE_RESOLVED:
+		return RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE;
+	default:
+		return 0;
+	}
+}
+
+/* What fails may leave the id without the addresses that it was asked for. */
+static void tell(struct rca_id *id, const struct rca_pipeline *pipe, int ret)
+{
+	bool lost = ret && pipe->steps & RDMA_CM_ALT_STEP_ADDR;
+
+	rca_id_tell_op_on(id, "resolve", ret,
+			  rca_addr_is_set(&id->local) ? &id->local : &pipe->src,
+			  lost ? &pipe->dst : &id->dst);
+}
+
+/**
+ * rca_resolve_locked() - do the steps of a pipeline that follow the creation of an id
+ * @id: the id
+ * @pipe: the steps
+ * @done: steps that are complete are added; the others end with an event
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0 or the errno of the step that failed at once.
+ */
+int rca_resolve_locked(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done)
+{
+	int ret = 0;
+
+	lockdep_assert_held(&id->op);
+	if (pipe->steps & RDMA_CM_ALT_STEP_BIND) {
+		ret = rca_local_set(id, &pipe->src, true);
+		if (ret)
+			goto out;
+		*done |= RDMA_CM_ALT_STEP_BIND;
+	}
+	if (pipe->steps & RDMA_CM_ALT_STEP_ADDR) {
+		/* The route follows when the address is known. */
+		ret = step_addr(id, pipe);
+		if (!ret)
+			*done |= done_by_now(id) & pipe->steps;
+	} else if (pipe->steps & RDMA_CM_ALT_STEP_ROUTE) {
+		ret = step_route(id, NULL, pipe->timeout_ms, pipe->events & RDMA_CM_ALT_STEP_ROUTE,
+				 true);
+		/* It may have to be asked for, and ends with its event then. */
+		if (!ret)
+			*done |= done_by_now(id) & RDMA_CM_ALT_STEP_ROUTE;
+	}
+out:
+	tell(id, pipe, ret);
+	return ret;
+}
+
+/**
+ * rca_resolve() - rca_resolve_locked() that takes the lock
+ * @id: the id
+ * @pipe: the steps
+ * @done: steps that are complete are added; the others end with an event
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0 or the errno of the step that failed at once.
+ */
+int rca_resolve(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done)
+{
+	int ret;
+
+	mutex_lock(&id->op);
+	ret = rca_resolve_locked(id, pipe, done);
+	mutex_unlock(&id->op);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_resolve);
+
+/**
+ * rca_resolve_set_path_locked() - take over a path that user space has found by itself
+ * @id: the id; its address is resolved
+ * @path: the path
+ *
+ * Ends with the event ROUTE_RESOLVED, like the resolution of a route.
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0; -EINVAL wrong state; -ENODEV the network device is gone; -ENOMEM.
+ */
+int rca_resolve_set_path_locked(struct rca_id *id, const struct sa_path_rec *path)
+{
+	return step_route(id, path, 0, true, true);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_resolve_set_path_locked);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* From an address to a device, a GID and a path: address and route resolution. */
+#ifndef RCA_RESOLVE_H
+#define RCA_RESOLVE_H
+
+#include "id/id.h"
+#include "resolve/resolve_wait.h"
+
+int rca_resolve(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done);
+int rca_resolve_locked(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done);
+int rca_resolve_set_path_locked(struct rca_id *id, const struct sa_path_rec *path);
+
+#endif /* RCA_RESOLVE_H */

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Address resolutions that wait for a neighbour. They go on from work of our own
+ * as soon as it has answered. ib_addr (rdma_resolve_ip()) is asked for gateways of
+ * IPoIB networks alone: its one ordered work queue is everybody's, and each
+ * neighbour that changes has it look at all that wait there.
+ *
+ * Locking: rca_id.op over each look; a resolution that waits is an object of its
+ * own (&struct rca_resolve), named by rca_setup.resolve.
+ */
+#include "resolve/resolve_wait.h"
+
+#include <linux/jiffies.h>
+#include <linux/memcontrol.h>
+#include <linux/refcount.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <rdma/ib_addr.h>
+
+#include "ip/nexthop.h"
+#include "resolve/route_ib.h"
+
+/* How often a neighbour is looked at that should wake us when it is known. */
+#define FIRST_LOOK	msecs_to_jiffies(10)
+#define LONGEST_LOOK	msecs_to_jiffies(1000)
+
+/**
+ * struct rca_resolve - an address resolution that waits
+ * @ref: references: rca_setup.resolve, the work that is queued, ib_addr's callback that is to come
+ * @id: the id (holds a reference)
+ * @pipe: what was asked for (immutable)
+ * @done: goes on with the result (immutable)
+ * @deadline: until when, in jiffies (immutable)
+ * @delay: how many jiffies to wait at most until the next look (lock: rca_id.op)
+ * @wait: for the neighbour
+ * @with_ib_addr: ib_addr does it (lock: rca_id.op); then, and only then:
+ * @addr: its view
+ * @src: local address that was found
+ * @status: of the resolution
+ * @called: the callback ran
+ * @work: goes on
+ */
+struct rca_resolve {
+	refcount_t ref;
+	struct rca_id *id;
+	struct rca_pipeline pipe;
+	rca_resolve_done done;
+	unsigned long deadline;
+	unsigned long delay;
+	struct rca_neigh_wait wait;
+	bool with_ib_addr;
+	struct rdma_dev_addr addr;
+	union rca_addr src;
+	int status;
+	bool called;
+	struct delayed_work work;
+};
+
+static void resolve_put(struct rca_resolve *res)
+{
+	if (refcount_dec_and_test(&res->ref)) {
+		rca_id_put(res->id);	/* got in rca_resolve_wait() */
+		kfree(res);
+	}
+}
+
+/**
+ * rca_resolve_start_from() - where the way of an id to its peer starts
+ * @id: the id; its dst is the peer
+ * @src: filled in: its local address, or a wildcard
+ * @addr: filled in: its namespace, and the network device if it must be a certain one
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ */
+void rca_resolve_start_from(const struct rca_id *id, union rca_addr *src,
+			    struct rdma_dev_addr *addr)
+{
+	union rca_addr any;
+
+	*src = id->local;
+	memset(addr, 0, sizeof(*addr));
+	addr->net = id->net;
+	/* Not bound to a device: a retry may leave through another one. */
+	if (id->dev)
+		addr->bound_dev_if = id->link.ifindex;
+	else if (rca_addr_is_linklocal(&id->dst))
+		addr->bound_dev_if = rca_addr_scope(&id->dst);
+	/* An id that is bound to a loopback address gets one that goes on the wire. */
+	if (rca_addr_is_loopback(src)) {
+		rca_addr_set_any(&any, src->sa.sa_family);
+		rca_addr_set_ip(src, &any);
+	}
+}
+
+/* Work that comes late may find that the id is connected, and has no setup any more. */
+static bool is_current(const struct rca_id *id, const struct rca_resolve *res)
+{
+	return id->setup && id->setup->resolve == res;
+}
+
+/* The resolution is over; false: another one has ended it. */
+static bool end_waiting(struct rca_resolve *res)
+{
+	struct rca_id *id = res->id;
+	unsigned long flags;
+	bool current_one;
+
+	spin_lock_irqsave(&id->lock, flags);
+	current_one = is_current(id, res);
+	if (current_one)
+		id->setup->resolve = NULL;
+	spin_unlock_irqrestore(&id->lock, flags);
+	if (current_one)
+		resolve_put(res);	/* of the setup; the caller has another one */
+	return current_one;
+}
+
+static void queue_work_in(struct rca_resolve *res, unsigned long delay)
+{
+	refcount_inc(&res->ref);	/* put in resolve_work() */
+	if (mod_delayed_work(rca_wq, &res->work, delay))
+		resolve_put(res);	/* it was queued, and has a reference */
+}
+
+/* Called with interrupts off: the work does the rest. */
+static void neighbour_known(struct rca_neigh_wait *wait)
+{
+	queue_work_in(container_of(wait, struct rca_resolve, wait), 0);
+}
+
+static void wait_for_neighbour(struct rca_resolve *res)
+{
+	long left = res->deadline - jiffies;
+
+	queue_work_in(res, clamp_t(long, left, 1, res->delay));
+	res->delay = min(2 * res->delay, LONGEST_LOOK);
+	/* Last: who is woken must find the work to hurry up. */
+	rca_nexthop_wait(&res->wait);
+}
+
+/* Runs on ib_addr's workqueue, which everybody shares. */
+static void addr_callback(int status, struct sockaddr *src, struct rdma_dev_addr *addr,
+			  void *context)
+{
+	struct rca_resolve *res = context;
+
+	res->status = status;
+	if (!status)
+		memcpy(&res->src, src, rdma_addr_size(src));
+	WRITE_ONCE(res->called, true);	/* pairs with rca_resolve_cancel() */
+	queue_work_in(res, 0);
+	resolve_put(res);		/* the callback's */
+}
+
+static int ask_ib_addr(struct rca_resolve *res)
+{
+	long left = res->deadline - jiffies;
+	struct rca_id *id = res->id;
+	union rca_addr src;
+	int ret;
+
+	rca_resolve_start_from(id, &src, &res->addr);
+	res->with_ib_addr = true;
+	refcount_inc(&res->ref);	/* put in addr_callback() or rca_resolve_cancel() */
+	ret = rdma_resolve_ip(&src.sa, &id->dst.sa, &res->addr,
+			      jiffies_to_msecs(max(left, 1L)), addr_callback, false, res);
+	if (ret) {
+		res->with_ib_addr = false;
+		resolve_put(res);
+	}
+	return ret;
+}
+
+/* Look at the neighbour again. -EAGAIN: an answer is to come. */
+static int look_again(struct rca_resolve *res, union rca_addr *src, struct rdma_dev_addr *addr)
+{
+	int ret;
+
+	if (res->with_ib_addr) {
+		if (!READ_ONCE(res->called))
+			return -EAGAIN;
+		*src = res->src;
+		*addr = res->addr;
+		return res->status;
+	}
+	rca_resolve_start_from(res->id, src, addr);
+	ret = rca_nexthop(src, &res->id->dst, addr, &res->wait.key);
+	if (!ret)
+		return 0;
+	/* A route may come back as well as a neighbour. */
+	if (time_after_eq(jiffies, res->deadline))
+		return -ETIMEDOUT;
+	if (ret == -EOPNOTSUPP)
+		return ask_ib_addr(res) ?: -EAGAIN;
+	wait_for_neighbour(res);
+	return -EAGAIN;
+}
+
+static void resolve_work(struct work_struct *work)
+{
+	struct rca_resolve *res = container_of(work, struct rca_resolve, work.work);
+	struct rca_id *id = res->id;
+	struct mem_cgroup *old_memcg;
+	struct rdma_dev_addr addr;
+	union rca_addr src;
+	int status;
+
+	/* A thread of the kernel pays for nothing by itself. */
+	old_memcg = set_active_memcg(id->obj.ctx->memcg);
+	mutex_lock(&id->op);
+	rca_nexthop_unwait(&res->wait);
+	if (is_current(id, res)) {	/* set and cleared with id->op held */
+		status = look_again(res, &src, &addr);
+		if (status != -EAGAIN && end_waiting(res))
+			res->done(id, &res->pipe, &src, &addr, status);
+	}
+	mutex_unlock(&id->op);
+	set_active_memcg(old_memcg);
+	resolve_put(res);		/* got in queue_work_in() */
+}
+
+/**
+ * rca_resolve_wait() - go on with a resolution when the next hop is known
+ * @id: the id; in the state RCA_ST_ADDR_QUERY
+ * @pipe: what was asked for
+ * @missing: the neighbour that rca_nexthop() has asked
+ * @how: what rca_nexthop() has returned: -EAGAIN or -EOPNOTSUPP
+ * @done: called with the result, from work with @id->op held, unless rca_resolve_cancel() is first
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0; -ENOMEM; or what ib_addr says at once.
+ */
+int rca_resolve_wait(struct rca_id *id, const struct rca_pipeline *pipe,
+		     const struct rca_neigh_key *missing, int how, rca_resolve_done done)
+{
+	struct rca_resolve *res;
+	unsigned long flags;
+	int ret = 0;
+
+	res = kzalloc(sizeof(*res), GFP_KERNEL_ACCOUNT);
+	if (!res)
+		return -ENOMEM;
+	refcount_set(&res->ref, 2);	/* the setup; ours */
+	res->id = rca_id_get(id);	/* put in resolve_put() */
+	res->pipe = *pipe;
+	res->done = done;
+	res->deadline = jiffies + msecs_to_jiffies(min_t(u32, pipe->timeout_ms, INT_MAX));
+	res->delay = FIRST_LOOK;
+	res->wait.key = *missing;
+	res->wait.wake = neighbour_known;
+	INIT_DELAYED_WORK(&res->work, resolve_work);
+
+	spin_lock_irqsave(&id->lock, flags);
+	id->setup->resolve = res;
+	spin_unlock_irqrestore(&id->lock, flags);
+	if (how == -EOPNOTSUPP)
+		ret = ask_ib_addr(res);
+	else
+		wait_for_neighbour(res);
+	if (ret)
+		end_waiting(res);
+	resolve_put(res);
+	return ret;
+}
+
+/**
+ * rca_resolve_cancel() - end the resolution under way, if there is one
+ * @id: the id; its state takes no new resolution
+ *
+ * Context: Process context. Sleeps. @id->op must not be held by the caller.
+ */
+void rca_resolve_cancel(struct rca_id *id)
+{
+	struct rca_resolve *res = NULL;
+	unsigned long flags;
+
+	/* An operation that saw the state before may still start one. */
+	mutex_lock(&id->op);
+	spin_lock_irqsave(&id->lock, flags);
+	if (id->setup)
+		swap(id->setup->resolve, res);
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_route_ib_cancel(id);
+	mutex_unlock(&id->op);
+	if (!res)
+		return;
+	/* What runs still finds that it is not wanted; the caller need not wait for it. */
+	rca_nexthop_unwait(&res->wait);
+	if (res->with_ib_addr) {
+		rdma_addr_cancel(&res->addr);
+		if (!READ_ONCE(res->called))
+			resolve_put(res);	/* of the callback that does not come */
+	}
+	if (cancel_delayed_work(&res->work))
+		resolve_put(res);	/* got in queue_work_in() */
+	resolve_put(res);	/* of the setup */
+}

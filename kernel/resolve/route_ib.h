@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The path of an id on InfiniBand: the subnet administrator knows it. */
+#ifndef RCA_ROUTE_IB_H
+#define RCA_ROUTE_IB_H
+
+#include "id/id.h"
+
+/**
+ * typedef rca_route_done - the answer to a query is there
+ * @id: the id, whose op mutex is held; its path is set when @status is 0
+ * @status: 0 or a negative errno
+ * @tell: as it was given to rca_route_ib_start()
+ */
+typedef void (*rca_route_done)(struct rca_id *id, int status, bool tell);
+
+ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct sa_path_rec *rec);
+int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, bool tell);
+void rca_route_ib_cancel(struct rca_id *id);
+int rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given);
+
+#endif /* RCA_ROUTE_IB_H */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Multicast groups on Ethernet: their GIDs, and membership of the network device (IGMP, MLD). */
+#ifndef RCA_GROUP_H
+#define RCA_GROUP_H
+
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "transport/transport.h"
+#include "lib/types.h"
+
+int rca_group_init(void);
+void rca_group_exit(void);
+int rca_group_mgid(const union rca_addr *group, enum ib_gid_type type, union ib_gid *mgid);
+void *rca_group_join(struct ib_device *ibdev, const struct rca_tp_join *req,
+		     struct rdma_ah_attr *ah);
+void rca_group_leave(void *group);
+
+#endif /* RCA_GROUP_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Multicast groups on InfiniBand: the subnet administrator keeps them. */
+#ifndef RCA_GROUP_IB_H
+#define RCA_GROUP_IB_H
+
+#include <rdma/ib_sa.h>
+
+#include "transport/transport.h"
+#include "lib/types.h"
+
+/**
+ * typedef rca_group_ib_done - a join has ended, or a group that was joined is lost
+ * @member: as it was given to rca_group_ib_join()
+ * @status: 0, or why it failed; -ENETRESET: joined before, and lost
+ * @ah: how to send to the group; NULL with an error
+ * @qkey: queue key of the group
+ */
+typedef void (*rca_group_ib_done)(void *member, int status, struct rdma_ah_attr *ah, u32 qkey);
+
+struct rca_group_ib;
+
+int rca_group_ib_mgid(const union rca_addr *group, const union ib_gid *subnet, bool cm_signature,
+		      union ib_gid *mgid);
+ib_sa_comp_mask rca_group_ib_mask(u16 ps);
+u32 rca_group_ib_qkey(struct ib_device *ibdev, u32 port_num, const union ib_gid *mgid);
+struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca_tp_join *req,
+				       rca_group_ib_done done, void *member);
+void rca_group_ib_leave(struct rca_group_ib *group);
+
+#endif /* RCA_GROUP_IB_H */

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The transport over ib_cm: InfiniBand's and RoCE's wire protocol. */
+#ifndef RCA_TRANSPORT_IB_H
+#define RCA_TRANSPORT_IB_H
+
+#include "transport/transport.h"
+
+extern const struct rca_tp_ops rca_tp_ib;
+
+void rca_tp_ib_init(const struct rca_tp_upcalls *upcalls);
+
+#endif /* RCA_TRANSPORT_IB_H */

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The transport over iw_cm: turns our calls into its, and its events into ours.
+ * How a connect is sent without blocking anybody is in transport_iw_connect.c.
+ *
+ * Locking: &iw_lower.mutex is held over the upcalls of a lower id, so that
+ * destroy() waits for them. iw_cm calls back from one workqueue that it has for
+ * all its users, in order: nothing here waits.
+ */
+#include "transport/transport_iw.h"
+
+#include <linux/etherdevice.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "ip/netns.h"
+#include "transport/qp_owner.h"
+#include "lib/sockaddr.h"
+#include "transport/transport_iw_connect.h"
+
+/* As for ib_cm, see RCA_GFP_CALLBACK. */
+#define GFP_REQUEST (GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+
+static const struct rca_tp_upcalls *above;
+
+/* What the two errnos of a refusal are for programs, the stock rdma_cm has decided. */
+static enum rca_input reply_input(int status)
+{
+	switch (status) {
+	case 0:
+		return RCA_IN_UP;
+	case -ECONNRESET:
+	case -ECONNREFUSED:
+		return RCA_IN_REJ;
+	case -ETIMEDOUT:
+		return RCA_IN_REQ_TIMEOUT;
+	default:
+		return RCA_IN_ERROR;
+	}
+}
+
+static void get_conn(struct rca_tp_conn *conn, const struct iw_cm_event *event)
+{
+	/* Both are ours already: what the receiver may do with the connection, if it is there. */
+	if (!event->status) {
+		conn->responder_resources = event->ird;
+		conn->initiator_depth = event->ord;
+	}
+	conn->private_data = event->private_data;
+	conn->private_data_len = event->private_data_len;
+	conn->qp_type = IB_QPT_RC;
+}
+
+/* False: an event that means nothing to us. */
+static bool get_event(struct rca_tp_event *out, const struct iw_cm_event *event)
+{
+	switch (event->event) {
+	case IW_CM_EVENT_CONNECT_REPLY:
+		out->input = reply_input(event->status);
+		out->status = event->status;
+		break;
+	case IW_CM_EVENT_ESTABLISHED:
+		out->input = event->status ? RCA_IN_ERROR : RCA_IN_UP;
+		out->status = event->status;
+		break;
+	case IW_CM_EVENT_CLOSE:
+		out->input = RCA_IN_DOWN;
+		return true;
+	default:
+		return false;
+	}
+	out->has_conn = true;
+	get_conn(&out->conn, event);
+	return true;
+}
+
+/* Events of a lower id. 0: the lower id stays ours. */
+static int conn_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
+{
+	struct iw_lower *lower = cm_id->context;
+	struct rca_tp_event out = {};
+
+	if (!get_event(&out, event))
+		return 0;
+	if (event->event != IW_CM_EVENT_CLOSE)
+		WRITE_ONCE(lower->pending, false);	/* pairs with iw_destroy() */
+	mutex_lock(&lower->mutex);
+	if (lower->owner)
+		above->event(lower->owner, lower, &out);
+	mutex_unlock(&lower->mutex);
+	return 0;
+}
+
+/* Sockets for IPv6 tell of IPv4 peers by mapped addresses. */
+static bool get_addr(union rca_addr *out, const struct sockaddr_storage *in)
+{
+	memset(out, 0, sizeof(*out));
+	if (in->ss_family == AF_INET) {
+		out->in = *(const struct sockaddr_in *)in;
+		return true;
+	}
+	if (in->ss_family != AF_INET6)
+		return false;
+	out->in6 = *(const struct sockaddr_in6 *)in;
+	if (ipv6_addr_v4mapped(&out->in6.sin6_addr)) {
+		__be32 ip = out->in6.sin6_addr.s6_addr32[3];
+		__be16 port = out->in6.sin6_port;
+
+		memset(out, 0, sizeof(*out));
+		out->in.sin_family = AF_INET;
+		out->in.sin_addr.s_addr = ip;
+		out->in.sin_port = port;
+	}
+	return true;
+}
+
+/*
+ * Events of a listener. Nothing may be done with the lower id once the request
+ * was taken, as its owner may destroy it at once; when it was not, iw_cm rejects
+ * it, whatever the errno: TCP has no silence.
+ */
+static int listen_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
+{
+	void *demux = cm_id->context;
+	struct rca_tp_request req = {};
+	union rca_addr local, peer;
+	struct iw_lower *lower;
+	int ret;
+
+	if (event->event != IW_CM_EVENT_CONNECT_REQUEST)
+		return -EINVAL;
+	if (!get_addr(&local, &event->local_addr) || !get_addr(&peer, &event->remote_addr))
+		return -EAFNOSUPPORT;
+	lower = rca_iw_lower_alloc(cm_id->device, NULL, GFP_REQUEST);
+	if (IS_ERR(lower))
+		return PTR_ERR(lower);
+	lower->cm_id = cm_id;
+	cm_id->context = lower;
+	cm_id->cm_handler = conn_handler;
+	req.local = &local;
+	req.peer = &peer;
+	get_conn(&req.conn, event);
+	ret = above->request(demux, lower, &req);
+	if (ret) {
+		cm_id->context = demux;
+		rca_iw_lower_free(lower);
+	}
+	return ret;
+}
+
+static void *iw_create(struct ib_device *dev, void *owner)
+{
+	struct iw_lower *lower = rca_iw_lower_alloc(dev, owner, GFP_KERNEL_ACCOUNT);
+	struct iw_cm_id *cm_id;
+
+	if (IS_ERR(lower))
+		return lower;
+	cm_id = iw_create_cm_id(dev, conn_handler, lower);
+	if (IS_ERR(cm_id)) {
+		rca_iw_lower_free(lower);
+		return cm_id;
+	}
+	lower->cm_id = cm_id;
+	return lower;
+}
+
+static void iw_destroy(void *_lower)
+{
+	struct iw_lower *lower = _lower;
+
+	mutex_lock(&lower->mutex);
+	lower->owner = NULL;
+	mutex_unlock(&lower->mutex);
+	rca_iw_lower_end(lower);
+}
+
+/* With the state lock of the listener held. No event comes before accept. */
+static void iw_set_owner(void *_lower, void *owner)
+{
+	struct iw_lower *lower = _lower;
+
+	WRITE_ONCE(lower->owner, owner);
+}
+
+/* Where iw_cm wants an address. */
+static void put_addr(struct sockaddr_storage *out, const union rca_addr *in)
+{
+	memcpy(out, in, in->sa.sa_family == AF_INET ? sizeof(in->in) : sizeof(in->in6));
+}
+
+static void *iw_listen(struct ib_device *dev, const struct rca_tp_listen *req, void *demux)
+{
+	struct iw_cm_id *cm_id = iw_create_cm_id(dev, listen_handler, demux);
+	struct rca_netns visit;
+	int ret;
+
+	if (IS_ERR(cm_id))
+		return cm_id;
+	put_addr(&cm_id->local_addr, req->local);
+	cm_id->tos = req->tos;
+	cm_id->tos_set = req->tos;
+	cm_id->afonly = req->afonly;
+	rca_netns_enter(&visit, req->net);
+	ret = iw_cm_listen(cm_id, req->backlog);
+	rca_netns_leave(&visit);
+	if (ret) {
+		iw_destroy_cm_id(cm_id);
+		return ERR_PTR(ret == -EADDRINUSE ? -EBUSY : ret);
+	}
+	return cm_id;
+}
+
+static void iw_unlisten(void *listen)
+{
+	iw_destroy_cm_id(listen);
+}
+
+static int iw_connect(void *_lower, const struct rca_tp_req *req)
+{
+	struct iw_lower *lower = _lower;
+
+	put_addr(&lower->cm_id->local_addr, req->local);
+	put_addr(&lower->cm_id->remote_addr, req->dst);
+	lower->cm_id->tos = req->tos;
+	lower->cm_id->tos_set = req->tos;
+	return rca_iw_connect(lower, &req->conn, req->net);
+}
+
+static int iw_reply(void *_lower, const struct rca_tp_conn *conn)
+{
+	struct iw_lower *lower = _lower;
+	struct iw_cm_conn_param param = {
+		.private_data = conn->private_data,
+		.private_data_len = conn->private_data_len,
+		.ord = conn->initiator_depth,
+		.ird = conn->responder_resources,
+		.qpn = conn->qp_num,
+	};
+	int ret;
+
+	WRITE_ONCE(lower->pending, true);	/* until conn_handler() hears of it */
+	ret = iw_cm_accept(lower->cm_id, &param);
+	if (ret)
+		WRITE_ONCE(lower->pending, false);
+	return ret;
+}
+
+/* Connections come up by themselves. */
+static int iw_ready(void *lower)
+{
+	return -EINVAL;
+}
+
+static int iw_reject(void *_lower, int reason, const void *data, u8 len)
+{
+	struct iw_lower *lower = _lower;
+
+	return iw_cm_reject(lower->cm_id, data, len);
+}
+
+static int iw_disconnect(void *_lower)
+{
+	struct iw_lower *lower = _lower;
+
+	return iw_cm_disconnect(lower->cm_id, 0);
+}
+
+static int iw_path_migrated(void *lower)
+{
+	return 0;
+}
+
+static int iw_qp_attr(void *_lower, struct ib_qp_attr *attr, int *mask)
+{
+	struct iw_lower *lower = _lower;
+
+	return iw_cm_init_qp_attr(lower->cm_id, attr, mask);
+}
+
+static int iw_sidr_request(void *lower, const struct rca_tp_req *req)
+{
+	return -EOPNOTSUPP;
+}
+
+static int iw_sidr_reply(void *lower, int status, const struct rca_tp_conn *conn)
+{
+	return -EOPNOTSUPP;
+}
+
+static int iw_ah_attr(struct ib_device *dev, u32 port_num, struct sa_path_rec *path,
+		      const struct ib_gid_attr *sgid_attr, struct ib_uverbs_ah_attr *out)
+{
+	return -EOPNOTSUPP;
+}
+
+static void *iw_join(struct ib_device *dev, const struct rca_tp_join *req, void *member)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static void iw_leave(void *group)
+{
+}
+
+/* The transport over iw_cm. */
+const struct rca_tp_ops rca_tp_iw = {
+	.name = "iw_cm",
+	.over_tcp = true,
+	.create = iw_create,
+	.destroy = iw_destroy,
+	.set_owner = iw_set_owner,
+	.listen = iw_listen,
+	.unlisten = iw_unlisten,
+	.connect = iw_connect,
+	.finish = rca_iw_finish,
+	.when_finished = rca_iw_when_finished,
+	.reply = iw_reply,
+	.ready = iw_ready,
+	.reject = iw_reject,
+	.disconnect = iw_disconnect,
+	.path_migrated = iw_path_migrated,
+	.check_qp = rca_qpowner_check,
+	.qp_attr = iw_qp_attr,
+	.sidr_request = iw_sidr_request,
+	.sidr_reply = iw_sidr_reply,
+	.ah_attr = iw_ah_attr,
+	.join = iw_join,
+	.leave = iw_leave,
+};
+
+/**
+ * rca_tp_iw_init() - tell the transport whom to call
+ * @upcalls: must stay as long as the module
+ *
+ * Context: Process context. Module init, before any other use.
+ * Return: 0 or -ENOMEM.
+ */
+int rca_tp_iw_init(const struct rca_tp_upcalls *upcalls)
+{
+	above = upcalls;
+	return rca_iw_connect_init();
+}
+
+/**
+ * rca_tp_iw_flush() - wait for connects of destroyed ids, and for who is told of their end
+ *
+ * Context: Process context. Sleeps. Module exit; no id is left that user space knows.
+ */
+void rca_tp_iw_flush(void)
+{
+	rca_iw_connect_flush();
+}
+
+/**
+ * rca_tp_iw_exit() - wait for what destroyed lower ids left behind
+ *
+ * Context: Process context. Module exit; no lower id exists any more.
+ */
+void rca_tp_iw_exit(void)
+{
+	rca_iw_connect_exit();
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The transport over iw_cm: iWARP, connections of TCP. */
+#ifndef RCA_TRANSPORT_IW_H
+#define RCA_TRANSPORT_IW_H
+
+#include "transport/transport.h"
+
+extern const struct rca_tp_ops rca_tp_iw;
+
+int rca_tp_iw_init(const struct rca_tp_upcalls *upcalls);
+void rca_tp_iw_flush(void);
+void rca_tp_iw_exit(void);
+
+#endif /* RCA_TRANSPORT_IW_H */
