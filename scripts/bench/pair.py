@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """Two guests on a virtual wire: the near one runs what is asked for, the far one serves it.
 
-To its caller a pair is the near guest. The far one runs tests/wire/far until the near one has ended. It
+To its caller a pair is the near guest. The far one runs tests/fabric/wire/far until the near one has ended. It
 may ask to be started again, as a machine is that loses its power; when it goes otherwise, both are lost.
 """
 
@@ -15,13 +15,13 @@ from pathlib import Path
 
 from . import guest, paths
 
-FAR_COMMAND = "exec tests/wire/far"
+FAR_COMMAND = "exec tests/fabric/wire/far"
 # The last line of a far guest that is to be started again.
 AGAIN = b"START AGAIN"
 # Longer than anything: the far guest ends when the near one does.
 FOREVER = 7 * 24 * 3600.0
 # Two wires: one for the tests, which they may disturb, one to talk about them. Last byte but one of
-# the hardware addresses; tests/wire/rig.sh knows them.
+# the hardware addresses; tests/fabric/wire/rig.sh knows them.
 WIRES = {"wire": 0, "control": 1}
 
 

@@ -41,7 +41,7 @@ def is_program(kernel: Path) -> bool:
 
 @dataclass(frozen=True)
 class GuestSpec:
-    """One line of tests/qemu/guests.conf."""
+    """One line of tests/harness/qemu/guests.conf."""
 
     name: str
     memory: int
@@ -65,5 +65,5 @@ def table(path: Path, columns: int) -> list[list[str]]:
 
 def guests() -> dict[str, GuestSpec]:
     """All guests by name, in the order of the file."""
-    rows = table(ROOT / "tests/qemu/guests.conf", 4)
+    rows = table(ROOT / "tests/harness/qemu/guests.conf", 4)
     return {row[0]: GuestSpec(row[0], int(row[1]), row[2], row[3]) for row in rows}

@@ -41,7 +41,7 @@ class Bench:
             steps[f"test adapter for {place}"] = ["scripts/build-module", "-m", "hca", place]
             steps[f"soft-iWARP for {place}"] = ["scripts/build-siw", place]
         for place in set(PLANTED) & set(guests):
-            patches = sorted(str(path) for path in paths.ROOT.glob("tests/fuzz/*/planted.patch"))
+            patches = sorted(str(path) for path in paths.ROOT.glob("tests/robust/fuzz/*/planted.patch"))
             steps[f"module with planted bugs for {place}"] = [
                 "scripts/build-module", "-o", "planted",
                 *(word for path in patches for word in ("-p", path)), place]
@@ -136,7 +136,7 @@ class Bench:
 
 
 class _Session:
-    """Reads the lines of tests/lib/guest-run: "> suite", "| output", "< suite status seconds"."""
+    """Reads the lines of tests/harness/guest/guest-run: "> suite", "| output", "< suite status seconds"."""
 
     def __init__(self, name: str, machine: guest.Guest, plan: list[Suite],
                  progress: report.Progress, allow: list) -> None:
@@ -152,7 +152,7 @@ class _Session:
     def read(self) -> list[Run]:
         """Until the guest is gone."""
         with open(self._machine.run / "results.ktap", "wb") as log:
-            for line in self._machine.lines("exec tests/lib/guest-run", guest.BOOT_SECONDS):
+            for line in self._machine.lines("exec tests/harness/guest/guest-run", guest.BOOT_SECONDS):
                 log.write(line + b"\n")
                 log.flush()
                 self._line(line.decode(errors="replace").rstrip("\r"))

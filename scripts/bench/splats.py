@@ -22,7 +22,7 @@ _SPLAT = re.compile("|".join((
 _STAMP = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\](\[ *[TC]\d+\])? *")
 
 
-def allowed(path: Path = paths.ROOT / "tests/qemu/splats.allow") -> list[re.Pattern[str]]:
+def allowed(path: Path = paths.ROOT / "tests/harness/qemu/splats.allow") -> list[re.Pattern[str]]:
     """The patterns of lines that stock kernels print without us."""
     if not path.exists():
         return []

@@ -46,10 +46,10 @@ class Run:
         return f"scripts/check -g {self.where} -s {self.suite.name}"
 
 
-# Every guest starts with the first and ends with the second; see tests/lib/guest-load, -unload.
-LOAD = Suite("load", (), 15, 180, "tests/lib/guest-load", "the devices and the module come up")
-LOAD_PAIR = Suite("load", (), 20, 240, "tests/wire/load", "both guests and the wire come up")
-UNLOAD = Suite("unload", (), 20, 240, "tests/lib/guest-unload", "the module goes, nothing leaks")
+# Every guest starts with the first and ends with the second; see tests/harness/guest/guest-load, -unload.
+LOAD = Suite("load", (), 15, 180, "tests/harness/guest/guest-load", "the devices and the module come up")
+LOAD_PAIR = Suite("load", (), 20, 240, "tests/fabric/wire/load", "both guests and the wire come up")
+UNLOAD = Suite("unload", (), 20, 240, "tests/harness/guest/guest-unload", "the module goes, nothing leaks")
 
 
 def load(file: Path = FILE) -> list[Suite]:

@@ -13,7 +13,7 @@ from guest import DRIVE, Records
 from hosts import AGENT_PORT, Hosts, Unexpected
 from stacks import OURS, STOCK
 
-AGENT = Path(__file__).resolve().parent.parent / "wire/agent.py"
+AGENT = Path(__file__).resolve().parents[1] / "fabric/wire/agent.py"
 LIMIT = 240
 # Few enough that they do not wait for each other.
 WINDOW = 16

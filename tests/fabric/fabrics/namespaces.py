@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Network namespaces on InfiniBand: two of them share an adapter, or have one of their own.
+
+hca0 is the initial namespace's, with ib0 (10.8.0.1) and a child of it in the partition 0x8001
+(10.8.2.1). Of hca1, ib1 (10.8.0.2) is in the namespace hca1 and its child (10.8.2.2) in hca2. So
+both are reached from outside, through one adapter.
+"""
+
+from __future__ import annotations
+
+import os
+
+from agent import DEBUG, PATIENCE, Agent, Unexpected, connected, disconnected, run, same, wait_for
+from cmtrace import OURS, STOCK
+from stacks import ROOT, Inside, Stack
+
+GUEST = os.environ.get("GUEST", "")
+SHELL = ". tests/harness/guest/hca.sh; "
+# Server, client. Stock with itself says what is right.
+PAIRINGS = ((OURS, OURS),) if DEBUG else (
+    (STOCK, STOCK), (OURS, OURS), (OURS, STOCK), (STOCK, OURS))
+PORT = 7800
+
+
+def shell(command: str) -> str:
+    """A command with the functions of tests/harness/guest/hca.sh."""
+    return run(f"cd {ROOT} && exec bash -c '{SHELL}{command}'")
+
+
+def child(below: str, namespace: str, address: str) -> None:
+    """An IPoIB interface in the partition 0x8001, with its address, in a namespace."""
+    name = f"{below}.8001"
+    run(f"ip link add link {below} name {name} type ipoib pkey 0x8001")
+    inside, options = "", ""
+    if namespace:
+        run(f"ip netns add {namespace} && ip -n {namespace} link set lo up &&"
+            f" ip link set {name} netns {namespace}")
+        inside, options = f"-n {namespace}", f"-n {namespace}"
+    run(f"ip {inside} link set {name} up && ip {inside} addr add {address}/24 dev {name}")
+    shell(f"hca_wait 20 hca_running {options} {name}")
+
+
+def up() -> None:
+    """The adapters, and interfaces in three namespaces."""
+    if not (ROOT / f"build/hca/{GUEST}/rca_hca.ko").exists():
+        raise Unexpected(f"no adapter; on the host run: scripts/build-module -m hca {GUEST}")
+    shell("hca_up 2")
+    for adapter in ("hca0", "hca1"):
+        shell(f"echo 0xffff 0x8001 >$HCA_KNOBS/{adapter}/1/pkeys")
+    child("ib0", "", "10.8.2.1")
+    child("ib1", "hca2", "10.8.2.2")
+    shell("hca_split")
+
+
+def down() -> None:
+    """All of it away."""
+    run("ip netns del hca2", None)
+    run("ip link del ib0.8001", None)
+    shell("hca_down")
+    wait_for("the shared mode", lambda: not run("rdma system set netns shared 2>&1", None))
+
+
+def one_port(stacks: dict[str, Stack]) -> None:
+    """A listener on the wildcard in each namespace; each gets what comes to its address."""
+    for number, (server, client) in enumerate(PAIRINGS):
+        inside = [Inside(stacks[server], f"/run/netns/{name}") for name in ("hca1", "hca2")]
+        with Agent(inside[0]) as first, Agent(inside[1]) as second, \
+                Agent(stacks[client]) as outside:
+            port = PORT + number
+            listeners = [(agent, agent.listening("0.0.0.0", port)) for agent in (first, second)]
+            for (agent, listener), other, address in zip(listeners, (second, first),
+                                                         ("10.8.0.2", "10.8.2.2")):
+                one = outside.routed("-", address, port)
+                new = connected(outside, one, agent, listener)
+                same("the adapter", agent.place(new)[0], "hca1")
+                other.quiet()
+                disconnected(outside, one, agent, new)
+            # Without the one, its address refuses; the other stays.
+            first.must("destroy", listeners[0][1])
+            one = outside.routed("-", "10.8.0.2", port)
+            outside.must("connect", one)
+            if "RDMA_CM_EVENT_REJECTED" not in outside.ask("event", int(PATIENCE * 900)):
+                raise Unexpected("\n".join(["not rejected", *outside.tell(20)]))
+            one = outside.routed("-", "10.8.2.2", port)
+            new = connected(outside, one, *listeners[1])
+            disconnected(outside, one, second, new)
+
+
+def inside_only(stacks: dict[str, Stack]) -> None:
+    """An id finds the addresses of its own namespace alone."""
+    for name in (OURS, STOCK):
+        with Agent(Inside(stacks[name], "/run/netns/hca2")) as agent:
+            number = agent.id()
+            same("a foreign address", agent.ask("bind", number, "10.8.0.2", 0), "EADDRNOTAVAIL")
+            agent.must("bind", number, "10.8.2.2", 0)
+        with Agent(stacks[name]) as agent:
+            same("an address of a container", agent.ask("bind", agent.id(), "10.8.2.2", 0),
+                 "EADDRNOTAVAIL")
+
+
+def exclusive(stacks: dict[str, Stack]) -> None:
+    """In the exclusive mode hca1 moves into a namespace: who had it is told, who is there has it."""
+    run("ip netns del hca2; ip netns del hca1")
+    shell(". tests/harness/guest/rig.sh; rig_namespaces_gone")
+    wait_for("the exclusive mode", lambda: not run("rdma system set netns exclusive 2>&1", None))
+    wait_for("ib1", lambda: not run("ip link show ib1 >/dev/null 2>&1 || echo no"))
+    shell("hca_address 1")
+    run("ip netns add hca1 && ip -n hca1 link set lo up")
+    with Agent(stacks[OURS]) as home:
+        bound = home.id()
+        home.must("bind", bound, "10.8.0.2", 0)
+        everywhere = home.listening("0.0.0.0", PORT + 10)
+        run("rdma dev set hca1 netns hca1")
+        home.event("DEVICE_REMOVAL", bound)
+        home.quiet()
+        # IPoIB makes its interface in the initial namespace, wherever the adapter is.
+        wait_for("IPoIB", lambda: not run("ip link show ib1 >/dev/null 2>&1 || echo no"))
+        run("ip link set ib1 netns hca1 && ip -n hca1 link set ib1 up &&"
+            " ip -n hca1 addr add 10.8.0.2/24 dev ib1")
+        shell("hca_wait 20 hca_running -n hca1 ib1")
+        # The same port: the listener of the initial namespace does not hold it there. (Stock's on
+        # the wildcard would want it on the devices of other namespaces, too.)
+        for name in (STOCK, OURS):
+            with Agent(Inside(stacks[name], "/run/netns/hca1")) as inside:
+                address = "10.8.0.2" if name == STOCK else "0.0.0.0"
+                listener = inside.listening(address, PORT + 10)
+                one = home.routed("-", "10.8.0.2", PORT + 10)
+                other = connected(home, one, inside, listener)
+                same("the adapter", inside.place(other)[0], "hca1")
+                disconnected(home, one, inside, other)
+                if name == OURS:
+                    # The adapter of the initial namespace does not count there.
+                    inside.must("bind", inside.id(), "10.8.0.2", 0)
+                    one = inside.resolved("-", "127.0.0.1", PORT)
+                    same("loopback", inside.place(one)[0], "hca1")
+        run(f"ip netns exec hca1 {ROOT}/build/tests/fabric/fabrics/gids adapter_of_another_namespace")
+        home.must("destroy", everywhere)
+
+
+# A name, the test, and whether the debug guest runs it, too.
+TESTS = (
+    ("listeners in two namespaces on one port of one adapter", one_port, True),
+    ("addresses of other namespaces", inside_only, True),
+    ("an adapter moves in the exclusive mode", exclusive, True),
+)

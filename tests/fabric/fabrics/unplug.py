@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""An InfiniBand adapter goes while ids of a program are in every state, those that wait included.
+
+Everything happens on hca1: it reaches itself by way of the switch, and the administrator is asked
+as for any other. It lets go of the programs that use it, as real adapters do, and soft-RoCE does not.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from agent import DEBUG, PATIENCE, Agent, Unexpected, connected, run, same
+from cmtrace import OURS, STOCK
+from stacks import ROOT, Stack
+
+GUEST = os.environ.get("GUEST", "")
+KNOBS = "/sys/kernel/debug/rca_hca"
+HERE, NOBODY = "10.8.0.2", "10.8.0.99"
+GROUP, SILENT_GROUP = "239.8.7.1", "239.8.7.2"
+PORT = 7900
+STACKS = (OURS,) if DEBUG else (STOCK, OURS)
+
+
+def shell(command: str) -> str:
+    """A command with the functions of tests/harness/guest/hca.sh."""
+    return run(f"cd {ROOT} && exec bash -c '. tests/harness/guest/hca.sh; {command}'")
+
+
+def up() -> None:
+    """The adapters."""
+    if not (ROOT / f"build/hca/{GUEST}/rca_hca.ko").exists():
+        raise Unexpected(f"no adapter; on the host run: scripts/build-module -m hca {GUEST}")
+    shell("hca_up 2")
+
+
+def down() -> None:
+    """All of it away."""
+    shell("hca_down")
+
+
+def rules(*each: str) -> None:
+    """What happens to messages."""
+    for rule in ("clear", *each):
+        run(f"echo {rule} >{KNOBS}/rules")
+
+
+def unplug() -> float:
+    """hca1 goes, which waits for no program; how long it took."""
+    began = time.monotonic()
+    run(f"echo hca1 >{KNOBS}/remove")
+    return time.monotonic() - began
+
+
+def plug() -> None:
+    """It comes back."""
+    run(f"echo 1 >{KNOBS}/add")
+    shell("hca_wait 20 test -e /sys/class/net/ib1 && hca_address 1")
+
+
+def route_asked(agent: Agent) -> int:
+    """An id whose route the administrator is asked for."""
+    number = agent.resolved("-", HERE, PORT)
+    agent.must("route", number)
+    return number
+
+
+def told(agent: Agent, names: dict[int, str]) -> list[str]:
+    """What ids with these names hear until nothing more comes; the removal comes once and last."""
+    heard: dict[str, list[str]] = {name: [] for name in names.values()}
+    while (found := agent.ask("event", 3000 if DEBUG else 1500)) != "none":
+        number = int(found.split()[3])
+        if number not in names:
+            raise Unexpected("\n".join([f"{found} of another id", *agent.tell(20)]))
+        heard[names[number]].append(found.split()[1].removeprefix("RDMA_CM_EVENT_"))
+    return [f"{name}: {' '.join(events)}" for name, events in sorted(heard.items())]
+
+
+def everything(agent: Agent, other: Agent) -> tuple[dict[int, str], dict[int, str]]:
+    """Ids in every state, those that wait last; names of them."""
+    ids = {agent.id(): "bound"}
+    agent.must("bind", 0, HERE, 0)
+    ids[agent.routed("-", HERE, PORT)] = "routed"
+    ids[agent.listening(HERE, PORT + 1)] = "listening"
+    member = agent.id("udp")
+    agent.must("bind", member, HERE, 0)
+    agent.must("join", member, GROUP)
+    agent.event("MULTICAST_JOIN", member)
+    ids[member] = "member"
+
+    listener = other.listening(HERE, PORT)
+    others = {listener: "listening"}
+    one = agent.routed("-", HERE, PORT)
+    ids[one] = "connected, active"
+    others[connected(agent, one, other, listener)] = "connected, passive"
+
+    # The peer has read the request, and does not answer.
+    one = agent.routed("-", HERE, PORT)
+    agent.must("connect", one)
+    ids[one] = "unanswered"
+    others[other.event("CONNECT_REQUEST", listener)] = "with a request"
+    # It has answered, and hears nothing.
+    one = agent.routed("-", HERE, PORT)
+    agent.must("connect", one)
+    ids[one] = "answered, not confirmed"
+    request = other.event("CONNECT_REQUEST", listener)
+    other.must("accept", request)
+    agent.event("CONNECT_RESPONSE", one)
+    others[request] = "accepted, not confirmed"
+
+    # Nobody hears of this one.
+    rules("drop REQ")
+    one = agent.routed("-", HERE, PORT)
+    agent.must("connect", one)
+    ids[one] = "unheard"
+    rules("drop REQ", "drop SA")
+    ids[route_asked(agent)] = "path asked for"
+    joining = agent.id("udp")
+    agent.must("bind", joining, HERE, 0)
+    agent.must("join", joining, SILENT_GROUP)
+    ids[joining] = "joining"
+    asking = agent.id()
+    agent.must("bind", asking, HERE, 0)
+    agent.must("resolve", asking, "-", NOBODY, PORT)
+    ids[asking] = "address asked for"
+    return ids, others
+
+
+def goes(stacks: dict[str, Stack]) -> None:
+    """Each id is told once that the adapter goes, and is of no use afterwards but can be destroyed.
+    What becomes of its peer it may hear before."""
+    for name in STACKS:
+        with Agent(stacks[name]) as agent, Agent(stacks[name]) as other:
+            wildcard = other.listening("0.0.0.0", PORT + 2)
+            ids, others = everything(agent, other)
+            try:
+                took = unplug()
+                heard = told(agent, ids) + told(other, others)
+            finally:
+                rules()
+                plug()
+            # ib_sa waits until what it has asked for is given up.
+            print(f"# {name}: the removal took {took:.1f} s")
+            if took > PATIENCE:
+                raise Unexpected(f"the removal took {took:.1f} s")
+            wrong = [line for line in heard if not line.endswith("DEVICE_REMOVAL")
+                     or line.count("DEVICE_REMOVAL") != 1]
+            if name == STOCK:
+                # Linux 6.1 forgets the id of a request that nobody has answered.
+                for line in wrong:
+                    print(f"# stock: an id {line}")
+            elif wrong:
+                raise Unexpected("\n".join([*wrong, *agent.tell(60)]))
+            for number, state in ids.items():
+                answer = agent.ask("connect", number)
+                if answer == "ok":
+                    raise Unexpected(f"{name}: an id that was {state} connects")
+            for each, numbers in ((agent, ids), (other, others)):
+                for number in numbers:
+                    each.must("destroy", number)
+            if name == OURS:
+                with Agent(stacks[STOCK]) as client:
+                    port_is_served(client, other, wildcard)
+
+
+def port_is_served(client: Agent, server: Agent, listener: int) -> None:
+    """The listener gets a request; it listens on a new adapter a moment after that is there."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        one = client.routed("-", HERE, PORT + 2)
+        client.must("connect", one)
+        found = server.ask("event", 1000)
+        if found != "none":
+            same("the request", found.split()[1:4],
+                 ["RDMA_CM_EVENT_CONNECT_REQUEST", "0", str(listener)])
+            return
+        if time.monotonic() > deadline:
+            raise Unexpected(f"listener {listener} is not there")
+        client.must("destroy", one)
+
+
+def again_and_again(stacks: dict[str, Stack]) -> None:
+    """It goes under ids that ask for paths, join, and connect, at any moment; nothing is left."""
+    for round_ in range(2 if DEBUG else 5):
+        with Agent(stacks[OURS]) as agent:
+            listener = agent.listening(HERE, PORT + 3)
+            ids = {listener}
+            rules("delay SA ms=30", "delay CM ms=30")
+            for _number in range(20):
+                one = agent.id("udp" if _number % 3 == 2 else "tcp")
+                agent.must("bind", one, HERE, 0)
+                if _number % 3 == 2:
+                    agent.must("join", one, f"239.8.8.{_number}")
+                else:
+                    agent.must("resolve", one, "-", HERE, PORT + 3)
+                ids.add(one)
+            try:
+                told_once(agent, ids, _churn(agent, ids, round_ * 0.05))
+            finally:
+                rules()
+                plug()
+
+
+def told_once(agent: Agent, ids: set[int], removed: list[int]) -> None:
+    """All ids that the program had are told. A request that it reads later says so when it is used."""
+    missing = ids - set(removed)
+    twice = {number for number in removed if removed.count(number) > 1}
+    if missing or twice:
+        raise Unexpected("\n".join([f"not told: {missing}, twice: {twice}", *agent.tell(200)]))
+
+
+def _churn(agent: Agent, ids: set[int], after: float) -> list[int]:
+    """Let the ids go on; the adapter goes after so many seconds. Who was told so."""
+    began, gone, removed = time.monotonic(), False, []
+    next_step: dict[str, Callable[[int], str]] = {
+        "ADDR_RESOLVED": lambda number: agent.ask("route", number),
+        "ROUTE_RESOLVED": lambda number: agent.ask("connect", number),
+        "CONNECT_REQUEST": lambda number: agent.ask("accept", number),
+        "CONNECT_RESPONSE": lambda number: agent.ask("establish", number),
+        "ESTABLISHED": lambda number: agent.ask("disconnect", number),
+    }
+    while True:
+        if not gone and time.monotonic() - began >= after:
+            unplug()
+            gone = True
+        found = agent.ask("event", (3000 if DEBUG else 1500) if gone else 20)
+        if found == "none":
+            if gone:
+                return removed
+            continue
+        if not found.startswith("ok"):
+            raise Unexpected("\n".join([f"event: {found}", *agent.tell(20)]))
+        name, number = found.split()[1].removeprefix("RDMA_CM_EVENT_"), int(found.split()[-1])
+        if not gone:
+            ids.add(number)
+        if name == "DEVICE_REMOVAL":
+            removed.append(number)
+        elif name in next_step:
+            next_step[name](number)
+
+
+# A name, the test, and whether the debug guest runs it, too.
+TESTS = (
+    ("an adapter goes under ids in every state", goes, True),
+    ("an adapter goes at any moment", again_and_again, True),
+)

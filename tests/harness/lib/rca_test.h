@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Short calls of the ioctls for tests. What is called rca_* gives 0 or a
+ * negative errno; what is called get_* or make_* ends the test when it fails.
+ *
+ * Tests expect the rig of tests/harness/guest/rig.sh: rxe0 with the addresses below.
+ */
+#ifndef RCA_TEST_H
+#define RCA_TEST_H
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/rdma_cm_alt.h>
+#include <rdma/rdma_user_cm.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+
+#include "ktap.h"
+
+#define DEVICE "/dev/rdma_cm_alt"
+
+#define HERE "10.9.0.1"		/* on rxe0 */
+#define THERE "10.9.0.2"	/* on rxe0, too */
+#define HERE6 "fd00:9::1"
+#define THERE6 "fd00:9::2"
+#define ELSEWHERE "10.7.0.1"	/* on rxe1 */
+#define NOBODY "10.7.0.99"	/* a neighbour on rxe1 that does not answer */
+#define NOT_OURS "192.0.2.1"
+
+/* How long an event may take, in seconds; the debug kernel without hardware help is slow. */
+#define PATIENCE 60
+
+struct sockaddr;
+
+typedef struct rdma_cm_alt_sockaddr addr_t;
+typedef struct rdma_cm_alt_event event_t;
+
+/* Addresses; NULL is no address, a port is in host byte order. */
+addr_t make_addr(const char *ip, uint16_t port);
+uint16_t addr_port(const addr_t *addr);
+bool addr_is(const addr_t *addr, const char *ip);
+
+/* Contexts, queues and ids. */
+int get_ctx(void);
+int get_queue(int ctx);
+int get_queue_sized(int ctx, uint32_t record_size, uint32_t flags);
+uint32_t get_id(int ctx, int queue, uint64_t cookie);
+uint32_t get_bound(int ctx, int queue, const char *ip, uint16_t port);
+uint16_t get_port(int ctx, uint32_t id);
+
+/* Any ioctl; fills in nothing. */
+int rca_call(int ctx, unsigned long cmd, void *arg);
+
+/* One ioctl each. */
+int rca_create(int ctx, int queue, uint16_t ps, uint8_t qp_type, uint64_t cookie, uint32_t *id);
+int rca_bind(int ctx, uint32_t id, const char *ip, uint16_t port);
+int rca_resolve_addr(int ctx, uint32_t id, const char *src, const char *dst, uint16_t port);
+int rca_resolve_route(int ctx, uint32_t id);
+int rca_listen(int ctx, uint32_t id, uint32_t backlog);
+int rca_connect(int ctx, uint32_t id, const void *data, uint16_t len);
+int rca_accept(int ctx, uint32_t id, uint64_t cookie, const void *data, uint16_t len);
+int rca_reject(int ctx, uint32_t id, uint32_t reason, const void *data, uint32_t len);
+int rca_establish(int ctx, uint32_t id);
+int rca_disconnect(int ctx, uint32_t id);
+int rca_notify(int ctx, uint32_t id, uint32_t event);
+int rca_qp_attr(int ctx, uint32_t id, uint32_t state, struct ib_uverbs_qp_attr *attr);
+int rca_query(int ctx, uint32_t id, struct rdma_cm_alt_route *route);
+int rca_set_option(int ctx, uint32_t id, uint32_t level, uint32_t name, const void *val,
+		   uint32_t len);
+int rca_get_option(int ctx, uint32_t id, uint32_t level, uint32_t name, void *val, uint32_t *len);
+int rca_set_queue(int ctx, uint32_t id, int queue);
+int rca_get_event(int ctx, uint32_t id, uint32_t flags, event_t *ev);
+int rca_join(int ctx, uint32_t id, const char *group, uint32_t state, uint64_t cookie,
+	     uint32_t *member);
+int rca_leave(int ctx, uint32_t member, uint32_t *reported);
+int rca_destroy(int ctx, uint32_t id);
+int rca_destroy_count(int ctx, uint32_t id, uint32_t *reported);
+
+/* A number for a QP that no connection of this boot has used. */
+uint32_t fresh_qp_num(void);
+
+/* Events. */
+bool event_waits(int queue);
+bool event_comes(int queue, int seconds);
+void get_event(int queue, event_t *ev);
+void expect_event(const char *file, int line, int queue, uint32_t type, uint32_t id, int status,
+		  event_t *ev);
+#define EXPECT_EVENT_STATUS(queue, type, id, status, ev) \
+	expect_event(__FILE__, __LINE__, queue, RDMA_CM_ALT_EVENT_##type, id, status, ev)
+#define EXPECT_EVENT(queue, type, id) EXPECT_EVENT_STATUS(queue, type, id, 0, NULL)
+
+/* An id with its address, which posts ROUTE_RESOLVED at once when post() is called. */
+uint32_t get_loaded(int ctx, int queue, uint64_t cookie);
+void post(int ctx, uint32_t id);
+
+/**
+ * struct reader - a thread that reads one event
+ * @thread: the thread; join it before looking at the rest
+ * @tid: its number
+ * @queue: what it reads
+ * @ev: the event
+ * @ret: what read() gave
+ * @error: errno
+ */
+struct reader {
+	pthread_t thread;
+	pid_t tid;
+	int queue;
+	event_t ev;
+	ssize_t ret;
+	int error;
+};
+
+/* Returns when the reader sleeps in the kernel. */
+void start_reader(struct reader *reader, int queue);
+/* The same for any thread or process. */
+void await_sleep(pid_t tid);
+
+/**
+ * struct pair - two ends of a connection in one process
+ * @ctx: context of both
+ * @lq: queue of the listener and the server's end
+ * @cq: queue of the client
+ * @listener: listening id
+ * @port: where it listens
+ * @client: active id
+ * @server: passive id
+ */
+struct pair {
+	int ctx;
+	int lq;
+	int cq;
+	uint32_t listener;
+	uint16_t port;
+	uint32_t client;
+	uint32_t server;
+};
+
+/* Cookies of the ids of a pair. */
+enum { LISTENER = 0x1111, CLIENT = 0x2222, SERVER = 0x3333 };
+
+/* Each does what the one before does, and a step more. */
+void pair_listen(struct pair *p, const char *ip);
+void pair_route(struct pair *p, const char *ip);
+void pair_request(struct pair *p, event_t *request);
+void pair_accept(struct pair *p, event_t *response);
+void pair_connect(struct pair *p);
+
+/* A client with its route to a listener of the pair; several may exist. */
+uint32_t get_client(int ctx, int queue, const char *ip, uint16_t port, uint64_t cookie);
+
+#endif /* RCA_TEST_H */

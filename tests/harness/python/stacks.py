@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Runs unmodified librdmacm programs on one of the two stacks, with the other one out of reach.
+
+A program on ours gets the drop-in library and a mount namespace where the stock device node is
+/dev/null; a program on stock gets Debian's library and a namespace where our node is /dev/null.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from cmtrace import OURS, STOCK, Call, Tracer
+
+ROOT = Path(__file__).resolve().parents[3]
+DROPIN = ROOT / "build/dropin"
+HIDDEN = {OURS: "/dev/infiniband/rdma_cm", STOCK: "/dev/rdma_cm_alt"}
+
+_CLONE_NEWNS, _CLONE_NEWNET, _MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 17, 1 << 30, 4096, 16384, 1 << 18
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def _must(result: int, what: str) -> None:
+    if result:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{what}: {os.strerror(error)}")
+
+
+class Stack:
+    """One connection manager as programs see it. The other one's node must exist when this is made,
+    unless its module is not loaded at all."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.env = dict(os.environ)
+        if name == OURS:
+            self.env["LD_LIBRARY_PATH"] = str(DROPIN)
+            if not (DROPIN / "librdmacm.so.1").exists():
+                raise SystemExit(f"{DROPIN}/librdmacm.so.1 is not there; on the host run: make lib")
+        self._namespace = self._make_namespace(HIDDEN[name])
+
+    @staticmethod
+    def _make_namespace(node: str) -> int:
+        """A mount namespace where `node` is /dev/null, held by a file descriptor."""
+        ready_read, ready_write = os.pipe()
+        done_read, done_write = os.pipe()
+        pid = os.fork()
+        if not pid:
+            try:
+                _must(_LIBC.unshare(_CLONE_NEWNS), "unshare")
+                _must(_LIBC.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None), "mount private")
+                if os.path.exists(node):
+                    _must(_LIBC.mount(b"/dev/null", node.encode(), None, _MS_BIND, None),
+                          f"hide {node}")
+                os.close(done_write)
+                os.write(ready_write, b"y")
+                os.read(done_read, 1)
+            finally:
+                os._exit(0)
+        os.close(ready_write)
+        os.close(done_read)
+        if os.read(ready_read, 1) != b"y":
+            raise SystemExit(f"cannot make a mount namespace without {node}")
+        namespace = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        os.close(done_write)
+        os.close(ready_read)
+        os.waitpid(pid, 0)
+        return namespace
+
+    def enter(self) -> None:
+        """Move the calling process (a child without threads) there."""
+        _must(_LIBC.setns(self._namespace, _CLONE_NEWNS), "setns")
+
+
+class Inside(Stack):
+    """The same connection manager, for programs in another network namespace."""
+
+    def __init__(self, stack: Stack, netns: str) -> None:
+        # pylint: disable=super-init-not-called
+        self.name = stack.name
+        self.env = stack.env
+        self._stack = stack
+        self._netns = netns
+
+    def enter(self) -> None:
+        # Its file is not there any more in the stack's mount namespace.
+        netns = os.open(self._netns, os.O_RDONLY | os.O_CLOEXEC)
+        _must(_LIBC.setns(netns, _CLONE_NEWNET), f"setns {self._netns}")
+        os.close(netns)
+        self._stack.enter()
+
+
+# rping destroys its channel while a thread of its own may be about to read it. That thread then says
+# so and ends the process, in the place of the main thread, which has done all its work.
+OWN_THREAD = "rdma_get_cm_event: Bad file descriptor"
+
+
+def ended_well(status: int | None, output: str) -> bool:
+    """Whether a program did, but for what rping does to itself."""
+    return status == 0 or (status is not None and status > 0 and OWN_THREAD in output)
+
+
+def _proc(path: Path) -> str:
+    """What a file of /proc says; nothing when its process has gone, or it is not for us."""
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def waits_for_completion(pid: int) -> bool:
+    """Whether a process sleeps in a read of its completion channel."""
+    return _proc(Path(f"/proc/{pid}/wchan")).startswith("ib_uverbs_event_read")
+
+
+def where_it_sleeps(pid: int, frames: int = 8) -> list[str]:
+    """For people: the kernel's function and, for root, the call chain of each thread of a process."""
+    if os.environ.get("GUEST") == "uml":
+        # It looks at stacks of tasks that run, and KASAN ends it.
+        return ["where its threads sleep cannot be asked in User-mode Linux"]
+    lines = []
+    for task in sorted(Path(f"/proc/{pid}/task").glob("*")):
+        place = _proc(task / "wchan")
+        # A frame is "[<0>] function+0x1/0x2", with " [module]" after it.
+        chain = [frame.partition("] ")[2] for frame in _proc(task / "stack").splitlines()]
+        lines.append(f"thread {task.name} ({_proc(task / 'comm')}) " +
+                     (f"sleeps in {place}" if place not in ("", "0") else "is not asleep") +
+                     (f": {' < '.join(chain[:frames])}" if chain else ""))
+    return lines
+
+
+class Program:
+    """A running program, its output kept in a file."""
+
+    def __init__(self, stack: Stack, command: list[str], log: Path) -> None:
+        self.stack = stack
+        self.command = command
+        self.log = log
+        with open(log, "wb") as out:
+            self._process = self._start(out.fileno(), subprocess.DEVNULL)
+        self.pid = self._process.pid
+        self.pidfd = os.pidfd_open(self.pid)
+
+    def _start(self, out: int, into: int) -> subprocess.Popen:
+        # Nothing here has threads, so the hook is safe.
+        return subprocess.Popen(  # pylint: disable=subprocess-popen-preexec-fn
+            self.command, stdin=into, stdout=out, stderr=subprocess.STDOUT, env=self.stack.env,
+            cwd="/tmp", preexec_fn=self.stack.enter, start_new_session=True)
+
+    @property
+    def status(self) -> int | None:
+        """Exit status, minus the signal when one ended it, None while it runs."""
+        return self._process.poll()
+
+    def wait(self, deadline: float) -> bool:
+        """Until it ended or the time (of time.monotonic) is over; whether it ended."""
+        left = max(0.0, deadline - time.monotonic())
+        if not select.select([self.pidfd], [], [], left)[0]:
+            return False
+        try:
+            # A tracer has to let go of it before it can be reaped.
+            self._process.wait(max(1.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def wait_for(self, tracer: Tracer, what: str, deadline: float, times: int = 1) -> bool:
+        """Until it did `what`; False when it ended or the time is over before."""
+        while sum(call.what == what for call in tracer.calls(self.pid)) < times:
+            left = deadline - time.monotonic()
+            if left <= 0 or self.status is not None:
+                return False
+            # The pipe's wake-up may be late: look at least twice a second.
+            select.select([tracer.fd, self.pidfd], [], [], min(left, 0.5))
+        return True
+
+    @property
+    def well(self) -> bool:
+        """Whether it has ended well."""
+        return ended_well(self.status, self.output())
+
+    def signal(self, number: int) -> None:
+        """Send it, unless the program ended."""
+        if self.status is None:
+            signal.pidfd_send_signal(self.pidfd, number)
+
+    def end(self) -> None:
+        """Make sure that it does not run any more and give everything back."""
+        self.signal(signal.SIGKILL)
+        self._process.wait()
+        os.close(self.pidfd)
+
+    def output(self) -> str:
+        """What it printed until now."""
+        return self.log.read_text(errors="replace")
+
+    def tell(self, count: int = 8) -> list[str]:
+        """For people: the command, how it ended or where it sleeps, the end of its output."""
+        sleeps: list[str] = []
+        if self.status is None:
+            state = "still running"
+            sleeps = where_it_sleeps(self.pid)
+        elif self.status < 0:
+            state = f"ended by {signal.Signals(-self.status).name}"
+        else:
+            state = f"exit status {self.status}"
+        return [f"{self.stack.name}: {' '.join(self.command)}: {state}",
+                *(f"    {line}" for line in sleeps),
+                *(f"    {line}" for line in self.output().splitlines()[-count:])]
+
+
+def served_by(calls: list[Call]) -> str:
+    """The one stack that served these calls; "nothing" or "both" otherwise."""
+    stacks = {call.stack for call in calls}
+    if len(stacks) == 1:
+        return stacks.pop()
+    return "both" if stacks else "nothing"

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Tests of delivery by kernel/event/queue.c: order, counts, what a record says.
+ *
+ * Locking: as events.h says.
+ */
+#include "event/events.h"
+
+#include <kunit/test.h>
+#include <linux/errno.h>
+#include <linux/string.h>
+#include <linux/wait.h>
+
+#include "event/events_fixture.h"
+
+static void peek_empty_is_false(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+
+	new_node(test, t->a);
+
+	expect_none(test, t->a);
+}
+
+static void post_from_two_sources_keeps_the_order(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+
+	post(test, x, ADDR);
+	post(test, y, ADDR);
+	post(test, x, ROUTE);
+	KUNIT_EXPECT_TRUE(test, rca_queue_ready(t->a));
+
+	expect(test, t->a, x, ADDR);
+	expect(test, t->a, y, ADDR);
+	expect(test, t->a, x, ROUTE);
+	expect_none(test, t->a);
+	KUNIT_EXPECT_EQ(test, 2U, x->src.reported);
+	KUNIT_EXPECT_EQ(test, 1U, y->src.reported);
+}
+
+static void alloc_sets_the_length_and_nothing_else(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
+
+	KUNIT_EXPECT_EQ(test, (u32)sizeof(ev->rec), ev->rec.length);
+	ev->rec.length = 0;
+	KUNIT_EXPECT_NULL(test, memchr_inv(&ev->rec, 0, sizeof(ev->rec)));
+	KUNIT_EXPECT_NULL(test, ev->child);
+	KUNIT_EXPECT_NULL(test, ev->credit);
+
+	rca_event_free(ev);
+	rca_event_free(NULL);
+}
+
+static void peek_gives_the_length_of_the_record(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
+	struct rca_delivery dlv;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
+	ev->rec.length = 200;
+	post_event(node, ev);
+
+	mutex_lock(&t->a->consume);
+	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
+	KUNIT_EXPECT_EQ(test, 200U, dlv.len);
+	KUNIT_EXPECT_PTR_EQ(test, (const void *)&ev->rec, dlv.data);
+	rca_queue_consume(t->a, &dlv);
+	mutex_unlock(&t->a->consume);
+}
+
+/* A copy to user space that fails is a peek without a consume. */
+static void peek_without_consume_loses_nothing(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct rdma_cm_alt_event *rec;
+
+	post(test, node, ADDR);
+	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+
+	rec = look(test, t->a, false);
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, (u32)ADDR, rec->type);
+	KUNIT_EXPECT_EQ(test, 0U, node->src.reported);
+	expect(test, t->a, node, ADDR);
+
+	rec = look(test, t->a, false);
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, (u32)DISCONNECTED, rec->type);
+	KUNIT_EXPECT_EQ(test, 1U, node->src.reported);
+	expect(test, t->a, node, DISCONNECTED);
+	expect_none(test, t->a);
+}
+
+static void consume_gives_credit_and_reference_back(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
+	ev->rec.type = ADDR;
+	ev->credit = &t->credit;
+	atomic_inc(&t->credit);
+	post_event(node, ev);
+	KUNIT_EXPECT_EQ(test, 3U, refcount_read(&node->obj.ref));
+
+	expect(test, t->a, node, ADDR);
+
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&t->credit));
+	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&node->obj.ref));
+}
+
+static void post_without_queue_is_dropped(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, NULL);
+	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
+	ev->credit = &t->credit;
+	atomic_inc(&t->credit);
+
+	post_event(node, ev);
+	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&t->credit));
+	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&node->obj.ref));
+	KUNIT_EXPECT_EQ(test, 0, rca_source_attach(&node->src, t->a));
+	expect_none(test, t->a);
+	KUNIT_EXPECT_EQ(test, 0U, rca_source_detach(&node->src, NULL));
+}
+
+static void set_cookie_counts_for_events_that_wait(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+
+	post(test, node, ADDR);
+	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	rca_source_set_cookie(&node->src, 77);
+
+	KUNIT_EXPECT_EQ(test, 77ULL, node->src.cookie);
+	expect(test, t->a, node, ADDR);
+	expect(test, t->a, node, DISCONNECTED);
+}
+
+static void cookie_that_is_set_before_the_queue_counts(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, NULL);
+	struct rdma_cm_alt_event *rec;
+
+	rca_source_set_cookie(&node->src, 77);
+	KUNIT_ASSERT_EQ(test, 0, rca_source_attach(&node->src, t->a));
+	post(test, node, ADDR);
+	rec = deliver(test, t->a);
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, 77ULL, rec->cookie);
+}
+
+/* Its id was destroyed meanwhile, and all that waited with it. */
+static void part_that_goes_last_has_nothing_to_drop(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct rca_tally tally = { .obj = &node->obj };
+	struct rca_event *ev;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		ev = rca_event_alloc(t->ctx, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
+		ev->rec.type = USER;
+		spin_lock_irq(&node->lock);
+		rca_post_part(&node->src, &tally, ev);
+		spin_unlock_irq(&node->lock);
+	}
+	expect(test, t->a, node, USER);
+	KUNIT_EXPECT_EQ(test, 1U, rca_source_detach(&node->src, NULL));
+	KUNIT_EXPECT_EQ(test, 1U, rca_source_drop(&node->src, &tally));
+	expect_none(test, t->a);
+}
+
+static void consume_request_publishes_and_attaches_the_child(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct node *child = post_request(test, node);
+
+	look(test, t->a, false);
+	KUNIT_EXPECT_FALSE(test, is_published(test, child));
+	KUNIT_EXPECT_NULL(test, child->src.queue);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&t->credit));
+
+	expect_request(test, t->a, node, child);
+
+	KUNIT_EXPECT_TRUE(test, is_published(test, child));
+	KUNIT_EXPECT_PTR_EQ(test, t->a, child->src.queue);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&t->credit));
+	KUNIT_EXPECT_EQ(test, 1U, node->src.reported);
+	KUNIT_EXPECT_EQ(test, 0U, child->src.reported);
+	post(test, child, ESTABLISHED);
+	expect(test, t->a, child, ESTABLISHED);
+}
+
+static void consume_request_attaches_to_the_queue_that_the_reader_names(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct node *child = post_request(test, node);
+	struct rca_delivery dlv;
+
+	post(test, node, USER);
+
+	mutex_lock(&t->a->consume);
+	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
+	KUNIT_EXPECT_TRUE(test, rca_delivery_has_child(&dlv));
+	dlv.child_queue = t->b;
+	rca_queue_consume(t->a, &dlv);
+	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
+	KUNIT_EXPECT_FALSE(test, rca_delivery_has_child(&dlv));
+	KUNIT_EXPECT_NULL(test, dlv.child_queue);
+	rca_queue_consume(t->a, &dlv);
+	mutex_unlock(&t->a->consume);
+
+	KUNIT_EXPECT_PTR_EQ(test, t->b, child->src.queue);
+}
+
+static void consume_request_of_closed_queue_leaves_the_child_without(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct node *child = post_request(test, node);
+
+	rca_queue_mark_closed(t->a);
+
+	expect_request(test, t->a, node, child);
+	KUNIT_EXPECT_TRUE(test, is_published(test, child));
+	KUNIT_EXPECT_NULL(test, child->src.queue);
+}
+
+static void notice_has_the_head_of_a_record(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct rdma_cm_alt_event *rec;
+
+	notice(node, RCA_NOTICE_CONN, DISCONNECTED, -ECONNRESET);
+
+	rec = deliver(test, t->a);
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, (u32)HEAD_LEN, rec->length);
+	KUNIT_EXPECT_EQ(test, (u32)DISCONNECTED, rec->type);
+	KUNIT_EXPECT_EQ(test, -ECONNRESET, rec->status);
+	KUNIT_EXPECT_EQ(test, 0U, rec->flags);
+	KUNIT_EXPECT_EQ(test, (u64)COOKIE, rec->cookie);
+	KUNIT_EXPECT_EQ(test, node->obj.handle, rec->id);
+	KUNIT_EXPECT_EQ(test, 0U, rec->listen_id);
+	KUNIT_EXPECT_EQ(test, 0U, rec->member);
+	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&node->obj.ref));
+}
+
+static void notice_pending_twice_comes_once(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+
+	KUNIT_EXPECT_TRUE(test, notice(node, RCA_NOTICE_DEVICE, CHANGE, 0));
+	KUNIT_EXPECT_FALSE(test, notice(node, RCA_NOTICE_DEVICE, CHANGE, 0));
+	expect(test, t->a, node, CHANGE);
+	expect_none(test, t->a);
+
+	KUNIT_EXPECT_TRUE(test, notice(node, RCA_NOTICE_DEVICE, CHANGE, 0));
+	expect(test, t->a, node, CHANGE);
+	expect_none(test, t->a);
+	KUNIT_EXPECT_EQ(test, 2U, node->src.reported);
+}
+
+static void notice_of_timewait_has_status_zero(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct rdma_cm_alt_event *rec;
+
+	notice(node, RCA_NOTICE_CONN, DISCONNECTED, -ETIMEDOUT);
+	notice(node, RCA_NOTICE_CONN, TIMEWAIT, -EIO);
+
+	rec = deliver(test, t->a);
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, (u32)DISCONNECTED, rec->type);
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, rec->status);
+	rec = deliver(test, t->a);
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, (u32)TIMEWAIT, rec->type);
+	KUNIT_EXPECT_EQ(test, 0, rec->status);
+}
+
+static void notice_of_the_network_keeps_its_status(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct rdma_cm_alt_event *rec;
+
+	notice(node, RCA_NOTICE_DEVICE, UNREACHABLE, -ETIMEDOUT);
+	notice(node, RCA_NOTICE_DEVICE, CHANGE, -EIO);
+	notice(node, RCA_NOTICE_DEVICE, REMOVAL, -EIO);
+
+	rec = deliver(test, t->a);
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, (u32)UNREACHABLE, rec->type);
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, rec->status);
+	rec = deliver(test, t->a);
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, (u32)REMOVAL, rec->type);
+	KUNIT_EXPECT_EQ(test, 0, rec->status);
+	rec = deliver(test, t->a);
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, (u32)CHANGE, rec->type);
+	KUNIT_EXPECT_EQ(test, 0, rec->status);
+}
+
+static void notice_of_connection_stays_in_front(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+
+	post(test, x, ESTABLISHED);
+	notice(x, RCA_NOTICE_CONN, TIMEWAIT, 0);
+	post(test, y, ADDR);
+	post(test, x, USER);
+	notice(x, RCA_NOTICE_CONN, DISCONNECTED, 0);
+
+	expect(test, t->a, x, ESTABLISHED);
+	expect(test, t->a, x, DISCONNECTED);
+	expect(test, t->a, x, TIMEWAIT);
+	expect(test, t->a, y, ADDR);
+	expect(test, t->a, x, USER);
+	expect_none(test, t->a);
+	KUNIT_EXPECT_EQ(test, 4U, x->src.reported);
+}
+
+static void notice_of_device_goes_to_the_end(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+
+	notice(x, RCA_NOTICE_DEVICE, CHANGE, 0);
+	notice(x, RCA_NOTICE_DEVICE, REMOVAL, 0);
+	post(test, y, ADDR);
+	post(test, x, USER);
+
+	expect(test, t->a, x, REMOVAL);
+	expect(test, t->a, y, ADDR);
+	expect(test, t->a, x, USER);
+	expect(test, t->a, x, CHANGE);
+	expect_none(test, t->a);
+}
+
+static void notice_while_another_is_delivered_is_kept(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct rca_delivery dlv;
+
+	notice(node, RCA_NOTICE_CONN, TIMEWAIT, 0);
+
+	mutex_lock(&t->a->consume);
+	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
+	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	rca_queue_consume(t->a, &dlv);
+	mutex_unlock(&t->a->consume);
+
+	expect(test, t->a, node, DISCONNECTED);
+	expect_none(test, t->a);
+	KUNIT_EXPECT_EQ(test, 2U, node->src.reported);
+}
+
+struct waiter {
+	wait_queue_entry_t entry;
+	unsigned int woken;
+};
+
+static int waiter_wake(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
+{
+	struct waiter *waiter = container_of(entry, struct waiter, entry);
+
+	waiter->woken++;
+	return 1;
+}
+
+static void queue_wakes_for_what_is_new(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct waiter waiter = {};
+
+	init_waitqueue_func_entry(&waiter.entry, waiter_wake);
+	add_wait_queue(&t->b->wait, &waiter.entry);
+
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
+	KUNIT_EXPECT_EQ(test, 0U, waiter.woken);
+	post(test, node, ADDR);
+	KUNIT_EXPECT_EQ(test, 1U, waiter.woken);
+	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	KUNIT_EXPECT_EQ(test, 2U, waiter.woken);
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->a, NULL, NULL));
+	KUNIT_EXPECT_EQ(test, 2U, waiter.woken);
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
+	KUNIT_EXPECT_EQ(test, 3U, waiter.woken);
+	rca_queue_mark_closed(t->b);
+	KUNIT_EXPECT_EQ(test, 4U, waiter.woken);
+
+	remove_wait_queue(&t->b->wait, &waiter.entry);
+}
+
+static void queue_keeps_its_context(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	unsigned int before = refcount_read(&t->ctx->ref);
+	struct rca_queue *queue = rca_queue_create(t->ctx, 64, false);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, queue);
+	KUNIT_EXPECT_EQ(test, before + 1, refcount_read(&t->ctx->ref));
+	KUNIT_EXPECT_EQ(test, 64U, queue->record_size);
+	KUNIT_EXPECT_FALSE(test, queue->has_file);
+
+	rca_queue_put(rca_queue_get(queue));
+	KUNIT_EXPECT_EQ(test, before + 1, refcount_read(&t->ctx->ref));
+	rca_queue_put(queue);
+	KUNIT_EXPECT_EQ(test, before, refcount_read(&t->ctx->ref));
+	rca_queue_put(NULL);
+}
+
+/* Those of an id that has none are not in the list. */
+static void queues_of_a_context_come_in_their_order(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct rca_queue *private = rca_queue_create(t->ctx, 64, false);
+	struct rca_queue *last = rca_queue_create(t->ctx, 64, true);
+	struct rca_queue *seen;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, private);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, last);
+	seen = rca_queue_next(t->ctx, NULL, 0);
+	KUNIT_EXPECT_PTR_EQ(test, t->a, seen);
+	seen = rca_queue_next(t->ctx, seen, 0);
+	KUNIT_EXPECT_PTR_EQ(test, t->b, seen);
+	seen = rca_queue_next(t->ctx, seen, 0);
+	KUNIT_EXPECT_PTR_EQ(test, last, seen);
+	KUNIT_EXPECT_NULL(test, rca_queue_next(t->ctx, seen, 0));
+	seen = rca_queue_next(t->ctx, NULL, t->a->serial);
+	KUNIT_EXPECT_PTR_EQ(test, t->b, seen);
+	rca_queue_put(seen);
+	KUNIT_EXPECT_NULL(test, rca_queue_next(t->ctx, NULL, last->serial));
+
+	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&last->ref));
+	rca_queue_put(last);
+	rca_queue_put(private);
+	KUNIT_EXPECT_NULL(test, rca_queue_next(t->ctx, NULL, t->b->serial));
+}
+
+static void look_counts_ids_and_events(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct rca_queue_look seen;
+
+	post(test, x, ADDR);
+	post(test, x, ROUTE);
+	notice(y, RCA_NOTICE_CONN, DISCONNECTED, 0);
+
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, 2U, seen.ids);
+	KUNIT_EXPECT_EQ(test, 3U, seen.waiting);
+	KUNIT_EXPECT_EQ(test, 0U, seen.ring);
+	KUNIT_EXPECT_EQ(test, 0U, seen.readers);
+	rca_queue_look(t->b, &seen);
+	KUNIT_EXPECT_EQ(test, 0U, seen.ids);
+	KUNIT_EXPECT_EQ(test, 0U, seen.waiting);
+
+	expect(test, t->a, x, ADDR);
+	expect(test, t->a, x, ROUTE);
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, 1U, seen.waiting);
+	expect(test, t->a, y, DISCONNECTED);
+}
+
+static void look_counts_each_event_of_a_notice(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct rca_queue_look seen;
+
+	post(test, x, ADDR);
+	notice(y, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(y, RCA_NOTICE_CONN, TIMEWAIT, 0);
+	notice(y, RCA_NOTICE_DEVICE, REMOVAL, 0);
+
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, 4U, seen.waiting);
+
+	expect(test, t->a, x, ADDR);
+	expect(test, t->a, y, DISCONNECTED);
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, 2U, seen.waiting);
+	expect(test, t->a, y, TIMEWAIT);
+	expect(test, t->a, y, REMOVAL);
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, 0U, seen.waiting);
+}
+
+/* Also where one more notice goes beyond. */
+static void look_counts_no_further_with_notices(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct rca_item *many = kunit_kcalloc(test, RCA_LOOK_MAX, sizeof(*many), GFP_KERNEL);
+	struct rca_queue_look seen;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, many);
+	for (i = 0; i < RCA_LOOK_MAX; i++) {
+		many[i].is_notice = i == RCA_LOOK_MAX - 1;
+		many[i].pending = many[i].is_notice ? 7 : 0;
+		list_add_tail(&many[i].qnode, i % 2 ? &t->b->placed : &t->b->items);
+	}
+	rca_queue_look(t->b, &seen);
+	INIT_LIST_HEAD(&t->b->items);
+	INIT_LIST_HEAD(&t->b->placed);
+	KUNIT_EXPECT_EQ(test, (u32)RCA_LOOK_MAX, seen.waiting);
+}
+
+/* Interrupts are off meanwhile. */
+static void look_does_not_count_for_ever(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct rca_item *many = kunit_kcalloc(test, 3 * RCA_LOOK_MAX, sizeof(*many), GFP_KERNEL);
+	struct list_head *lists[] = { &t->b->sources, &t->b->items, &t->b->placed };
+	struct rca_queue_look seen;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, many);
+	for (i = 0; i < 3 * RCA_LOOK_MAX; i++)
+		list_add_tail(&many[i].qnode, lists[i % 3]);
+	rca_queue_look(t->b, &seen);
+	for (i = 0; i < 3; i++)
+		INIT_LIST_HEAD(lists[i]);
+	KUNIT_EXPECT_EQ(test, (u32)RCA_LOOK_MAX, seen.ids);
+	KUNIT_EXPECT_EQ(test, (u32)RCA_LOOK_MAX, seen.waiting);
+}
+
+static struct kunit_case events_cases[] = {
+	KUNIT_CASE(peek_empty_is_false),
+	KUNIT_CASE(post_from_two_sources_keeps_the_order),
+	KUNIT_CASE(alloc_sets_the_length_and_nothing_else),
+	KUNIT_CASE(peek_gives_the_length_of_the_record),
+	KUNIT_CASE(peek_without_consume_loses_nothing),
+	KUNIT_CASE(consume_gives_credit_and_reference_back),
+	KUNIT_CASE(post_without_queue_is_dropped),
+	KUNIT_CASE(set_cookie_counts_for_events_that_wait),
+	KUNIT_CASE(cookie_that_is_set_before_the_queue_counts),
+	KUNIT_CASE(part_that_goes_last_has_nothing_to_drop),
+	KUNIT_CASE(consume_request_publishes_and_attaches_the_child),
+	KUNIT_CASE(consume_request_attaches_to_the_queue_that_the_reader_names),
+	KUNIT_CASE(consume_request_of_closed_queue_leaves_the_child_without),
+	KUNIT_CASE(notice_has_the_head_of_a_record),
+	KUNIT_CASE(notice_pending_twice_comes_once),
+	KUNIT_CASE(notice_of_timewait_has_status_zero),
+	KUNIT_CASE(notice_of_the_network_keeps_its_status),
+	KUNIT_CASE(notice_of_connection_stays_in_front),
+	KUNIT_CASE(notice_of_device_goes_to_the_end),
+	KUNIT_CASE(notice_while_another_is_delivered_is_kept),
+	KUNIT_CASE(queue_wakes_for_what_is_new),
+	KUNIT_CASE(queue_keeps_its_context),
+	KUNIT_CASE(queues_of_a_context_come_in_their_order),
+	KUNIT_CASE(look_counts_ids_and_events),
+	KUNIT_CASE(look_counts_each_event_of_a_notice),
+	KUNIT_CASE(look_counts_no_further_with_notices),
+	KUNIT_CASE(look_does_not_count_for_ever),
+	{}
+};
+
+static struct kunit_suite events_suite = {
+	.name = "rdma_cm_alt_events",
+	.init = events_init,
+	.exit = events_exit,
+	.test_cases = events_cases,
+};
+
+kunit_test_suite(events_suite);

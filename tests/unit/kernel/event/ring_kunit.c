@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Tests of kernel/event/ring.c and kernel/event/queue_ring.c: what lies in a ring, whatever
+ * the head word says, and what becomes of it when ids move and go.
+ *
+ * Locking: as events.h says.
+ */
+#include "event/ring.h"
+
+#include <kunit/test.h>
+
+#include "event/ring_fixture.h"
+
+static void reap(struct rca_queue *queue)
+{
+	rca_queue_unread(queue);
+}
+
+/* A ring that no queue has. */
+static struct rca_ring *make_ring(struct kunit *test, u32 record_size)
+{
+	struct events_test *t = test->priv;
+	struct rca_ring *ring = rca_ring_alloc(&t->ctx->account, ENTRIES, record_size);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ring);
+	return ring;
+}
+
+static void put_number(struct rca_ring *ring, u32 number)
+{
+	struct rdma_cm_alt_event rec = { .length = sizeof(rec), .type = number };
+
+	rca_ring_put(ring, &rec, sizeof(rec), ring, number);
+}
+
+static void records_go_round_and_keep_their_order(struct kunit *test)
+{
+	/* An odd multiple of 8, so that records reach from page to page. */
+	struct rca_ring *ring = make_ring(test, 1000);
+	struct ring_user user = { .ring = ring };
+	u32 i, type, taken = 0;
+
+	rca_ring_reset(ring);
+	for (i = 0; i < 20 * ENTRIES; i++) {
+		put_number(ring, i);
+		if (i % 5 != 4)
+			continue;
+		while (taken <= i)
+			KUNIT_EXPECT_EQ(test, (int)taken++, take(&user));
+		while (rca_ring_next(ring, rca_ring_seen(ring), &type))
+			;
+		KUNIT_EXPECT_EQ(test, i, type);
+		KUNIT_EXPECT_EQ(test, 0U, ring->unread);
+	}
+	rca_ring_free(ring);
+}
+
+static void ring_is_full_until_the_head_moves(struct kunit *test)
+{
+	struct rca_ring *ring = make_ring(test, 64);
+	u32 i, type;
+
+	rca_ring_reset(ring);
+	for (i = 0; i < ENTRIES; i++) {
+		KUNIT_EXPECT_FALSE(test, rca_ring_full(ring));
+		put_number(ring, i);
+	}
+	KUNIT_EXPECT_TRUE(test, rca_ring_full(ring));
+	store_head(ring, 1);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)ring, rca_ring_next(ring, rca_ring_seen(ring), &type));
+	KUNIT_EXPECT_EQ(test, 0U, type);
+	KUNIT_EXPECT_FALSE(test, rca_ring_full(ring));
+	rca_ring_free(ring);
+}
+
+static void head_is_clamped(struct kunit *test)
+{
+	struct rca_ring *ring = make_ring(test, 64);
+	u32 type;
+
+	rca_ring_reset(ring);
+	/* Across the end of the numbers. */
+	ring->head = 0xfffffffe;
+	ring->tail = ring->head;
+	store_head(ring, ring->head);
+	put_number(ring, 1);
+	put_number(ring, 2);
+	put_number(ring, 3);
+	KUNIT_EXPECT_EQ(test, 1U, header(ring)->tail);
+	store_head(ring, 0xfffffffd);
+	KUNIT_EXPECT_EQ(test, 0xfffffffe, rca_ring_seen(ring));
+	store_head(ring, 0x80000000);
+	KUNIT_EXPECT_EQ(test, 0xfffffffe, rca_ring_seen(ring));
+	store_head(ring, 2);
+	KUNIT_EXPECT_EQ(test, 1U, rca_ring_seen(ring));
+	store_head(ring, 0x7ffffffd);
+	KUNIT_EXPECT_EQ(test, 1U, rca_ring_seen(ring));
+	store_head(ring, 0);
+	KUNIT_EXPECT_EQ(test, 0U, rca_ring_seen(ring));
+	while (rca_ring_next(ring, rca_ring_seen(ring), &type))
+		;
+	KUNIT_EXPECT_EQ(test, 2U, type);
+	KUNIT_EXPECT_EQ(test, 1U, ring->unread);
+	rca_ring_free(ring);
+}
+
+static void taken_events_count_when_they_are_reaped(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+
+	post(test, node, ADDR);
+	post(test, node, ROUTE);
+	KUNIT_EXPECT_TRUE(test, rca_queue_ready(t->a));
+	KUNIT_EXPECT_EQ(test, (int)ADDR, take(&user));
+	KUNIT_EXPECT_EQ(test, node->src.cookie, user.rec.cookie);
+	KUNIT_EXPECT_EQ(test, node->obj.handle, user.rec.id);
+	KUNIT_EXPECT_EQ(test, 0U, node->src.reported);
+	KUNIT_EXPECT_EQ(test, 4U, refcount_read(&node->obj.ref));
+	KUNIT_EXPECT_TRUE(test, rca_queue_ready(t->a));
+	KUNIT_EXPECT_EQ(test, 1U, node->src.reported);
+	KUNIT_EXPECT_EQ(test, 3U, refcount_read(&node->obj.ref));
+	KUNIT_EXPECT_EQ(test, (int)ROUTE, take(&user));
+	KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
+	KUNIT_EXPECT_EQ(test, 2U, node->src.reported);
+	rca_queue_ring_close(t->a);
+}
+
+static void full_ring_leaves_the_rest_to_the_queue(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+	int i;
+
+	for (i = 0; i < ENTRIES + 3; i++)
+		post(test, node, i);
+	for (i = 0; i < ENTRIES; i++)
+		KUNIT_EXPECT_EQ(test, i, take(&user));
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	/* The next one who posts goes behind those that wait. */
+	post(test, node, i + 3);
+	for (; i < ENTRIES + 4; i++)
+		KUNIT_EXPECT_EQ(test, i, take(&user));
+	reap(t->a);
+	rca_queue_ring_close(t->a);
+}
+
+static void nothing_is_put_in_while_somebody_reads(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+
+	t->a->readers = 1;
+	post(test, node, ADDR);
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	expect(test, t->a, node, ADDR);
+	t->a->readers = 0;
+	rca_queue_ring_close(t->a);
+}
+
+/* Who delivers an event has copied it already when another one comes. */
+static void event_that_is_being_delivered_is_not_put_in(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct rca_delivery dlv;
+	struct ring_user user;
+
+	post(test, node, ADDR);
+	user = map_ring(test, t->a);
+	mutex_lock(&t->a->consume);
+	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
+	post(test, node, ROUTE);
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	rca_queue_consume(t->a, &dlv);
+	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
+	rca_queue_release(t->a);
+	mutex_unlock(&t->a->consume);
+	rca_queue_pump(t->a);
+	KUNIT_EXPECT_EQ(test, ROUTE, take(&user));
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	rca_queue_ring_close(t->a);
+}
+
+static void peek_finds_nothing_while_there_are_records(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+	struct rca_delivery dlv;
+
+	post(test, node, ADDR);
+	mutex_lock(&t->a->consume);
+	KUNIT_EXPECT_FALSE(test, rca_queue_peek(t->a, &dlv));
+	KUNIT_EXPECT_TRUE(test, dlv.in_ring);
+	KUNIT_EXPECT_EQ(test, (int)ADDR, take(&user));
+	KUNIT_EXPECT_FALSE(test, rca_queue_peek(t->a, &dlv));
+	KUNIT_EXPECT_FALSE(test, dlv.in_ring);
+	mutex_unlock(&t->a->consume);
+	rca_queue_ring_close(t->a);
+}
+
+static void notice_has_one_record_an_event(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+
+	notice(node, RCA_NOTICE_CONN, DISCONNECTED, -5);
+	notice(node, RCA_NOTICE_CONN, DISCONNECTED, -6);	/* waits already */
+	notice(node, RCA_NOTICE_CONN, TIMEWAIT, 0);
+	post(test, node, USER);
+	KUNIT_EXPECT_EQ(test, (int)DISCONNECTED, take(&user));
+	KUNIT_EXPECT_EQ(test, -5, user.rec.status);
+	/* That one was taken, so this is news. */
+	notice(node, RCA_NOTICE_CONN, DISCONNECTED, -7);
+	KUNIT_EXPECT_EQ(test, (int)TIMEWAIT, take(&user));
+	KUNIT_EXPECT_EQ(test, (int)USER, take(&user));
+	KUNIT_EXPECT_EQ(test, (int)DISCONNECTED, take(&user));
+	KUNIT_EXPECT_EQ(test, -7, user.rec.status);
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
+	KUNIT_EXPECT_EQ(test, 4U, node->src.reported);
+	rca_queue_ring_close(t->a);
+}
+
+static void notice_that_does_not_fit_waits_with_its_rest(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user;
+	int i;
+
+	for (i = 0; i < ENTRIES - 1; i++)
+		post(test, node, USER);
+	notice(node, RCA_NOTICE_DEVICE, REMOVAL, 0);
+	notice(node, RCA_NOTICE_DEVICE, CHANGE, 0);
+	user = map_ring(test, t->a);
+	rca_queue_pump(t->a);
+	KUNIT_EXPECT_TRUE(test, rca_ring_full(user.ring));
+	for (i = 0; i < ENTRIES - 1; i++)
+		KUNIT_EXPECT_EQ(test, (int)USER, take(&user));
+	KUNIT_EXPECT_EQ(test, (int)REMOVAL, take(&user));
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	expect(test, t->a, node, CHANGE);
+	expect_none(test, t->a);
+	rca_queue_ring_close(t->a);
+}
+
+static void notice_with_two_events_is_put_in_at_once(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user;
+
+	notice(node, RCA_NOTICE_DEVICE, REMOVAL, 0);
+	notice(node, RCA_NOTICE_DEVICE, CHANGE, 0);
+	post(test, node, USER);
+	user = map_ring(test, t->a);
+	rca_queue_pump(t->a);
+	KUNIT_EXPECT_EQ(test, (int)REMOVAL, take(&user));
+	KUNIT_EXPECT_EQ(test, (int)CHANGE, take(&user));
+	KUNIT_EXPECT_EQ(test, (int)USER, take(&user));
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
+	KUNIT_EXPECT_EQ(test, 3U, node->src.reported);
+	rca_queue_ring_close(t->a);
+}
+
+static void move_takes_records_back_in_order(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a), *other = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+	u32 reported;
+
+	post(test, node, ADDR);
+	post(test, other, USER);
+	post(test, node, ROUTE);
+	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	KUNIT_EXPECT_EQ(test, (int)ADDR, take(&user));
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, &reported));
+	KUNIT_EXPECT_EQ(test, 1U, reported);
+	expect(test, t->b, node, ROUTE);
+	expect(test, t->b, node, DISCONNECTED);
+	expect_none(test, t->b);
+	KUNIT_EXPECT_EQ(test, (int)USER, take(&user));
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
+	rca_queue_ring_close(t->a);
+}
+
+static void detach_takes_records_back(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+
+	post(test, node, ADDR);
+	post(test, node, ROUTE);
+	notice(node, RCA_NOTICE_DEVICE, REMOVAL, 0);
+	KUNIT_EXPECT_EQ(test, (int)ADDR, take(&user));
+	KUNIT_EXPECT_EQ(test, 1U, rca_source_detach(&node->src, NULL));
+	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&node->obj.ref));
+	KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	rca_queue_ring_close(t->a);
+}
+
+static void records_that_went_round_are_taken_back(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a), *other = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+	int i;
+
+	for (i = 0; i < ENTRIES - 3; i++)
+		post(test, node, i);
+	while (take(&user) >= 0)
+		;
+	for (i = 0; i < ENTRIES / 2; i++) {
+		post(test, node, ADDR);
+		post(test, other, i);
+	}
+	KUNIT_EXPECT_TRUE(test, rca_ring_full(user.ring));
+	KUNIT_EXPECT_EQ(test, (u32)ENTRIES - 3, rca_source_detach(&node->src, NULL));
+	KUNIT_EXPECT_EQ(test, (u32)ENTRIES / 2, user.ring->unread);
+	for (i = 0; i < ENTRIES / 2; i++) {
+		KUNIT_EXPECT_EQ(test, i, take(&user));
+		KUNIT_EXPECT_EQ(test, other->obj.handle, user.rec.id);
+	}
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
+	rca_queue_ring_close(t->a);
+}
+
+static void close_of_the_ring_gives_everything_back(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+	int i;
+
+	post(test, node, ADDR);
+	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(node, RCA_NOTICE_CONN, TIMEWAIT, 0);
+	for (i = 0; i < ENTRIES; i++)
+		post(test, node, USER);
+	KUNIT_EXPECT_EQ(test, (int)ADDR, take(&user));
+	rca_queue_ring_close(t->a);
+	KUNIT_EXPECT_EQ(test, 1U, node->src.reported);
+	expect(test, t->a, node, DISCONNECTED);
+	expect(test, t->a, node, TIMEWAIT);
+	for (i = 0; i < ENTRIES; i++)
+		expect(test, t->a, node, USER);
+	expect_none(test, t->a);
+}
+
+/* The second event of the notice is posted when its first one has its place already. */
+static void close_of_the_ring_keeps_the_order_of_records(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a), *other = new_node(test, t->a);
+	int i;
+
+	map_ring(test, t->a);
+	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	for (i = 0; i < ENTRIES; i++)
+		post(test, other, i);
+	notice(node, RCA_NOTICE_CONN, TIMEWAIT, 0);
+	rca_queue_ring_close(t->a);
+	expect(test, t->a, node, DISCONNECTED);
+	expect(test, t->a, node, TIMEWAIT);
+	for (i = 0; i < ENTRIES; i++)
+		expect(test, t->a, other, i);
+	expect_none(test, t->a);
+}
+
+static void request_is_put_in_by_who_may_publish(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+	struct node *child = post_request(test, node);
+
+	post(test, node, USER);
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	KUNIT_EXPECT_FALSE(test, is_published(test, child));
+	rca_queue_pump(t->a);
+	KUNIT_EXPECT_TRUE(test, is_published(test, child));
+	KUNIT_EXPECT_PTR_EQ(test, t->a, child->src.queue);
+	KUNIT_EXPECT_EQ(test, (int)REQUEST, take(&user));
+	KUNIT_EXPECT_EQ(test, child->obj.handle, user.rec.id);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&t->credit));
+	KUNIT_EXPECT_EQ(test, (int)USER, take(&user));
+	reap(t->a);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&t->credit));
+	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&child->obj.ref));
+	rca_queue_ring_close(t->a);
+}
+
+static void request_that_moves_hides_its_id_again(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+	struct node *child = post_request(test, node);
+
+	rca_queue_pump(t->a);
+	notice(child, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
+	KUNIT_EXPECT_FALSE(test, is_published(test, child));
+	KUNIT_EXPECT_NULL(test, child->src.queue);
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
+	expect_request(test, t->b, node, child);
+	KUNIT_EXPECT_TRUE(test, is_published(test, child));
+	KUNIT_EXPECT_PTR_EQ(test, t->b, child->src.queue);
+	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&child->obj.ref));
+	rca_queue_ring_close(t->a);
+}
+
+/* Somebody has guessed its handle, and destroys it: the request goes its way all the same. */
+static void request_that_moves_while_its_id_is_destroyed(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct node *child = post_request(test, node);
+	struct rca_delivery dlv;
+
+	map_ring(test, t->a);
+	rca_queue_pump(t->a);
+	KUNIT_ASSERT_TRUE(test, rca_obj_untable(&child->obj));
+	rca_obj_put(&child->obj);	/* the table's */
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
+	/* It finds its queue when it comes to that, and is not published again. */
+	KUNIT_EXPECT_PTR_EQ(test, t->a, child->src.queue);
+	mutex_lock(&t->b->consume);
+	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->b, &dlv));
+	KUNIT_EXPECT_FALSE(test, rca_delivery_has_child(&dlv));
+	rca_queue_release(t->b);
+	mutex_unlock(&t->b->consume);
+	expect_request(test, t->b, node, child);
+	KUNIT_EXPECT_FALSE(test, is_published(test, child));
+	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&child->obj.ref));
+	rca_queue_ring_close(t->a);
+}
+
+/* Likewise, and gives it a queue of its own: it keeps that. */
+static void request_that_moves_after_its_id(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct node *child = post_request(test, node);
+
+	map_ring(test, t->a);
+	rca_queue_pump(t->a);
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&child->src, t->b, NULL, NULL));
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
+	KUNIT_EXPECT_TRUE(test, is_published(test, child));
+	KUNIT_EXPECT_PTR_EQ(test, t->b, child->src.queue);
+	expect_request(test, t->b, node, child);
+	KUNIT_EXPECT_PTR_EQ(test, t->b, child->src.queue);
+	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&child->obj.ref));
+	rca_queue_ring_close(t->a);
+}
+
+static void nothing_is_reaped_without_a_queue(struct kunit *test)
+{
+	struct node *node = new_node(test, NULL);
+
+	rca_source_reap(&node->src);
+	KUNIT_EXPECT_NULL(test, node->src.queue);
+	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&node->obj.ref));
+}
+
+static void request_that_goes_is_handed_to_the_caller(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+	struct node *child = post_request(test, node);
+	LIST_HEAD(requests);
+
+	rca_queue_pump(t->a);
+	KUNIT_EXPECT_EQ(test, 0U, rca_source_detach(&node->src, &requests));
+	KUNIT_EXPECT_FALSE(test, list_empty(&requests));
+	drop_requests(&requests);
+	KUNIT_EXPECT_FALSE(test, is_published(test, child));
+	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&child->obj.ref));
+	KUNIT_EXPECT_EQ(test, -1, take(&user));
+	rca_queue_ring_close(t->a);
+}
+
+static void ring_has_one_user(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct ring_user user = map_ring(test, t->a);
+
+	KUNIT_EXPECT_EQ(test, -EBUSY, rca_queue_ring_start(t->a, user.ring, (void *)test));
+	KUNIT_EXPECT_TRUE(test, rca_queue_ring_foreign(t->a, (void *)test));
+	KUNIT_EXPECT_FALSE(test, rca_queue_ring_foreign(t->a, user.ring->mm));
+	rca_queue_ring_open(t->a);
+	rca_queue_ring_close(t->a);
+	KUNIT_EXPECT_TRUE(test, rca_queue_ring_foreign(t->a, (void *)test));
+	rca_queue_ring_close(t->a);
+	KUNIT_EXPECT_FALSE(test, rca_queue_ring_foreign(t->a, (void *)test));
+}
+
+static void look_tells_of_the_ring(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct rca_queue_look seen;
+
+	map_ring(test, t->a);
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, (u32)ENTRIES, seen.ring);
+	rca_queue_ring_close(t->a);
+}
+
+/* A program that takes its events without a system call is one that reads. */
+static void look_does_not_count_what_was_taken(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+	struct rca_queue_look seen;
+
+	post(test, node, ADDR);
+	post(test, node, ROUTE);
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, seen.waiting, 2u);
+	KUNIT_EXPECT_EQ(test, (int)ADDR, take(&user));
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, seen.waiting, 1u);
+	KUNIT_EXPECT_EQ(test, (int)ROUTE, take(&user));
+	rca_queue_look(t->a, &seen);
+	KUNIT_EXPECT_EQ(test, seen.waiting, 0u);
+	rca_queue_ring_close(t->a);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(records_go_round_and_keep_their_order),
+	KUNIT_CASE(ring_is_full_until_the_head_moves),
+	KUNIT_CASE(head_is_clamped),
+	KUNIT_CASE(taken_events_count_when_they_are_reaped),
+	KUNIT_CASE(full_ring_leaves_the_rest_to_the_queue),
+	KUNIT_CASE(nothing_is_put_in_while_somebody_reads),
+	KUNIT_CASE(event_that_is_being_delivered_is_not_put_in),
+	KUNIT_CASE(peek_finds_nothing_while_there_are_records),
+	KUNIT_CASE(notice_has_one_record_an_event),
+	KUNIT_CASE(notice_that_does_not_fit_waits_with_its_rest),
+	KUNIT_CASE(notice_with_two_events_is_put_in_at_once),
+	KUNIT_CASE(move_takes_records_back_in_order),
+	KUNIT_CASE(detach_takes_records_back),
+	KUNIT_CASE(records_that_went_round_are_taken_back),
+	KUNIT_CASE(close_of_the_ring_gives_everything_back),
+	KUNIT_CASE(close_of_the_ring_keeps_the_order_of_records),
+	KUNIT_CASE(request_is_put_in_by_who_may_publish),
+	KUNIT_CASE(request_that_moves_hides_its_id_again),
+	KUNIT_CASE(request_that_moves_while_its_id_is_destroyed),
+	KUNIT_CASE(request_that_moves_after_its_id),
+	KUNIT_CASE(nothing_is_reaped_without_a_queue),
+	KUNIT_CASE(request_that_goes_is_handed_to_the_caller),
+	KUNIT_CASE(ring_has_one_user),
+	KUNIT_CASE(look_tells_of_the_ring),
+	KUNIT_CASE(look_does_not_count_what_was_taken),
+	{}
+};
+
+static struct kunit_suite ring_suite = {
+	.name = "rdma_cm_alt_ring",
+	.init = events_init,
+	.exit = events_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(ring_suite);

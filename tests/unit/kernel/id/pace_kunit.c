@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Pacing on a transport without a wire: when a request waits, what makes room for
+ * it, whose turn it is, and what ends the waiting.
+ *
+ * Locking: none.
+ */
+#include "id/send_window.h"
+
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+
+#include "connect/connect.h"
+#include "fake/fake_suite.h"
+#include "ops/options.h"
+#include "ops/teardown.h"
+
+#define SILENCE_MS	50
+#define NEVER_MS	3600000
+#define PEERS		200
+
+/* Longer than a message counts, and the works that follow from that. */
+#define LONG_ENOUGH_MS	200
+
+static void pace_exit(struct kunit *test)
+{
+	fake_suite_exit(test);
+	rca_pace_silence_ms = SILENCE_MS;
+}
+
+static struct rca_id *connecting(struct kunit *test)
+{
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	struct rca_tp_conn conn = { .qp_num = 42 };
+
+	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+	return id;
+}
+
+/* Takes all slots; they become free by answers alone when @silence_ms is long. */
+static struct rca_id **fill(struct kunit *test, unsigned int silence_ms)
+{
+	struct rca_id **ids = kunit_kcalloc(test, RCA_PACE_WINDOW, sizeof(*ids), GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, ids);
+	rca_pace_silence_ms = silence_ms;
+	for (i = 0; i < RCA_PACE_WINDOW; i++)
+		ids[i] = connecting(test);
+	return ids;
+}
+
+static void window_bounds_what_is_sent(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id *id;
+
+	fill(test, NEVER_MS);
+	id = connecting(test);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW);
+	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
+}
+
+/* What time has forgotten is not answered, either: it is what a peer has still to work on. */
+static void unanswered_is_what_has_no_answer(struct kunit *test)
+{
+	struct rca_id **ids = fill(test, SILENCE_MS);
+	struct rca_id *id;
+
+	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(ids[0]), RCA_PACE_WINDOW);
+	id = connecting(test);
+	msleep(LONG_ENOUGH_MS);
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(id), RCA_PACE_WINDOW + 1);
+	fake_message(ids[7], RCA_IN_REJ, 8);
+	fake_message(ids[7], RCA_IN_REJ, 8);
+	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(id), RCA_PACE_WINDOW);
+	/* It is given up, and the program keeps the id. */
+	ids[8]->setup->retry->once = true;
+	fake_message(ids[8], RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
+	fake_expect_state(test, ids[8], RCA_ST_FAILED);
+	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(id), RCA_PACE_WINDOW - 1);
+}
+
+static void what_cannot_be_sent_takes_no_room(struct kunit *test)
+{
+	struct rca_id *sent = connecting(test), *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	struct rca_tp_conn conn = { .qp_num = 43 };
+	struct fake *fake = test->priv;
+
+	fake->fail = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, rca_pace_unanswered(sent), 1u);
+}
+
+static void answer_makes_room(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id **ids, *id;
+
+	ids = fill(test, NEVER_MS);
+	id = connecting(test);
+	fake_message(ids[7], RCA_IN_REJ, 8);
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
+	/* The next answer to the same one makes none. */
+	fake_message(ids[7], RCA_IN_REJ, 8);
+	KUNIT_EXPECT_EQ(test, (int)rca_id_state(ids[7]), (int)RCA_ST_FAILED);
+}
+
+static void time_makes_room(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id *id;
+
+	fill(test, SILENCE_MS);
+	id = connecting(test);
+	msleep(LONG_ENOUGH_MS);
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
+	/* And the answer to one that does not count any more makes no more of it. */
+	fake_message(id, RCA_IN_REP, 0);
+	fake_expect_state(test, id, RCA_ST_REP_RCVD);
+}
+
+/* A peer that answers, however slowly, is not sent more than it answers; then it falls silent. */
+static void slow_peer_is_not_flooded(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id **ids, *id[3];
+	int i;
+
+	ids = fill(test, 2000);
+	for (i = 0; i < 3; i++)
+		id[i] = connecting(test);
+	msleep(1200);
+	fake_message(ids[0], RCA_IN_REJ, 8);
+	rca_id_flush(id[0]);
+	fake_expect_state(test, id[0], RCA_ST_REQ_SENT);
+	msleep(1200);
+	fake_expect_state(test, id[1], RCA_ST_REQ_WAIT);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
+	rca_pace_silence_ms = SILENCE_MS;
+	msleep(1200);
+	rca_id_flush(id[2]);
+	fake_expect_state(test, id[2], RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 3);
+}
+
+/* Answers of some do not hold up those who wait for ever. */
+static void no_epoch_lasts_for_ever(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id **ids, *id[2];
+	int i;
+
+	ids = fill(test, NEVER_MS);
+	for (i = 0; i < 2; i++)
+		id[i] = connecting(test);
+	rca_pace_silence_ms = SILENCE_MS;
+	msleep(25 * SILENCE_MS);
+	fake_message(ids[0], RCA_IN_REJ, 8);
+	rca_id_flush(id[0]);
+	rca_id_flush(id[1]);
+	fake_expect_state(test, id[1], RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 2);
+}
+
+static void other_peer_does_not_wait(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct rca_id *id;
+
+	fill(test, NEVER_MS);
+	id = fake_active_id(test, fake, FAKE_COOKIE);
+	id->dst.in.sin_addr.s_addr = cpu_to_be32(0x0a090003);
+	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
+}
+
+/* An id of another process. */
+static struct rca_id *of_context(struct kunit *test, struct rca_ctx *ctx)
+{
+	struct fake *fake = test->priv;
+	struct rca_ctx *own = fake->ctx;
+	struct rca_id *id;
+
+	fake->ctx = ctx;
+	id = fake_active_id(test, fake, FAKE_COOKIE);
+	fake->ctx = own;
+	return id;
+}
+
+/* Who comes late with one request does not wait for all of those of another. */
+static void contexts_take_turns(struct kunit *test)
+{
+	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct fake *fake = test->priv;
+	struct rca_ctx *other = rca_ctx_create();
+	struct rca_id **ids, *crowd[8], *late;
+	u32 reported;
+	int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
+	late = of_context(test, other);
+	ids = fill(test, NEVER_MS);
+	for (i = 0; i < 8; i++)
+		crowd[i] = connecting(test);
+	KUNIT_EXPECT_EQ(test, rca_connect(late, &conn), 0);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW);
+	/* Room for two: one for each context. */
+	fake_message(ids[0], RCA_IN_REJ, 8);
+	fake_message(ids[1], RCA_IN_REJ, 8);
+	rca_id_flush(crowd[0]);
+	rca_id_flush(late);
+	fake_expect_state(test, crowd[0], RCA_ST_REQ_SENT);
+	fake_expect_state(test, late, RCA_ST_REQ_SENT);
+	fake_expect_state(test, crowd[1], RCA_ST_REQ_WAIT);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 2);
+	KUNIT_EXPECT_EQ(test, rca_destroy(other, late->obj.handle, &reported), 0);
+	rca_ctx_put(other);
+}
+
+static void destroy_while_it_waits(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id **ids, *first, *second;
+	u32 reported;
+
+	ids = fill(test, NEVER_MS);
+	first = connecting(test);
+	second = connecting(test);
+	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, first->obj.handle, &reported), 0);
+	fake_message(ids[0], RCA_IN_REJ, 8);
+	rca_id_flush(second);
+	fake_expect_state(test, second, RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
+}
+
+static void removal_while_it_waits(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id *id;
+
+	fill(test, NEVER_MS);
+	id = connecting(test);
+	fake->dev.removing = true;
+	rca_teardown_device(&fake->dev);
+	fake_expect_state(test, id, RCA_ST_REMOVED);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
+	KUNIT_EXPECT_NULL(test, id->setup->pace.peer);
+	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+}
+
+/* Who waits long is sent as often as another one; only a deadline counts meanwhile. */
+static void waiting_costs_no_patience(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id **ids, *id;
+
+	ids = fill(test, NEVER_MS);
+	id = connecting(test);
+	/* As if that had been two minutes. */
+	id->setup->retry->since -= 120 * HZ;
+	id->setup->retry->deadline -= 120 * HZ;
+	fake_message(ids[7], RCA_IN_REJ, 8);
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 15);
+	KUNIT_EXPECT_TRUE(test, time_after(id->setup->retry->deadline, jiffies + 10 * HZ));
+}
+
+static void deadline_while_it_waits(struct kunit *test)
+{
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct fake *fake = test->priv;
+	u32 ms = 60000;
+
+	KUNIT_ASSERT_EQ(test, rca_set_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_DEADLINE,
+					     &ms, sizeof(ms)), 0);
+	fill(test, NEVER_MS);
+	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
+	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
+	id->setup->retry->deadline = jiffies;
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_FAILED);
+	KUNIT_EXPECT_NULL(test, id->lower);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW);
+}
+
+/* More of them than places in the table: some share one. */
+static void peers_are_told_apart(struct kunit *test)
+{
+	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct fake *fake = test->priv;
+	struct rca_id *id;
+	int i;
+
+	fill(test, NEVER_MS);
+	for (i = 0; i < PEERS; i++) {
+		id = fake_active_id(test, fake, FAKE_COOKIE);
+		id->dst.in.sin_addr.s_addr = cpu_to_be32(0x0a0a0000 + i);
+		KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+		fake_expect_state(test, id, RCA_ST_REQ_SENT);
+		KUNIT_EXPECT_EQ(test, rca_pace_unanswered(id), 1u);
+	}
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + PEERS);
+}
+
+/* Its work may run before its turn, as after a message: it waits on, and its deadline stays. */
+static void look_before_its_turn(struct kunit *test)
+{
+	struct rca_id **ids, *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct fake *fake = test->priv;
+	unsigned long deadline, since;
+	u32 ms = 60000;
+
+	KUNIT_ASSERT_EQ(test, rca_set_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_DEADLINE,
+					     &ms, sizeof(ms)), 0);
+	ids = fill(test, NEVER_MS);
+	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+	deadline = id->setup->retry->deadline;
+	id->setup->retry->since -= HZ;
+	since = id->setup->retry->since;
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
+	KUNIT_EXPECT_EQ(test, id->setup->retry->since, since);
+	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW);
+	fake_message(ids[0], RCA_IN_REJ, 8);
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, id->setup->retry->deadline, deadline);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
+}
+
+static void who_was_not_answered_goes_to_the_end(struct kunit *test)
+{
+	struct rca_id **ids = fill(test, NEVER_MS), *id = connecting(test);
+	struct rca_retry *retry = ids[0]->setup->retry;
+	struct fake *fake = test->priv;
+
+	/* As if the round had been as long as it is. */
+	retry->sent = jiffies - retry->interval - 1;
+	fake_message(ids[0], RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
+	rca_id_flush(ids[0]);
+	fake_expect_state(test, ids[0], RCA_ST_REQ_WAIT);
+	KUNIT_EXPECT_EQ(test, (int)retry->round, 0);
+	fake_message(ids[1], RCA_IN_REJ, 8);
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
+	fake_message(ids[2], RCA_IN_REJ, 8);
+	rca_id_flush(ids[0]);
+	fake_expect_state(test, ids[0], RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, (int)retry->round, 1);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 2);
+}
+
+static struct rca_id *connected(struct kunit *test)
+{
+	struct rca_id *id = connecting(test);
+
+	fake_message(id, RCA_IN_REP, 0);
+	KUNIT_ASSERT_EQ(test, rca_establish(id), 0);
+	return id;
+}
+
+/* The peer may be quicker: then ours is not sent. */
+static void disconnect_waits_for_its_turn(struct kunit *test)
+{
+	struct rca_id **ids, *id = connected(test), *quick = connected(test);
+	struct fake *fake = test->priv;
+
+	ids = fill(test, NEVER_MS);
+	KUNIT_EXPECT_EQ(test, rca_disconnect(quick), 0);
+	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
+	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
+	fake_message(quick, RCA_IN_DREQ, 0);
+	fake_expect_state(test, quick, RCA_ST_DISCONNECTED);
+	fake_message(ids[0], RCA_IN_REJ, 8);
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, 1);
+	fake_message(id, RCA_IN_DREP, 0);
+	fake_expect_state(test, id, RCA_ST_DISCONNECTED);
+}
+
+static void disconnect_that_cannot_be_sent(struct kunit *test)
+{
+	struct rca_id **ids, *id = connected(test);
+	struct fake *fake = test->priv;
+
+	ids = fill(test, NEVER_MS);
+	fake->fail = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
+	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
+	fake_message(ids[0], RCA_IN_REJ, 8);
+	rca_id_flush(id);
+	fake_expect_state(test, id, RCA_ST_DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
+	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(ids[1]), RCA_PACE_WINDOW - 1);
+}
+
+static void id_without_a_setup_need_not_wait(struct kunit *test)
+{
+	struct rca_id *id = connected(test);
+
+	fill(test, NEVER_MS);
+	KUNIT_ASSERT_NULL(test, id->setup);
+	mutex_lock(&id->op);
+	KUNIT_EXPECT_TRUE(test, rca_pace_begin(id));
+	KUNIT_EXPECT_FALSE(test, rca_pace_granted(id));
+	KUNIT_EXPECT_EQ(test, rca_pace_unanswered(id), 0u);
+	mutex_unlock(&id->op);
+}
+
+static void destroyed_connection_whose_turn_comes_in_vain(struct kunit *test)
+{
+	struct rca_id **ids, *id = connected(test);
+	struct fake *fake = test->priv;
+	u32 reported;
+	int lowers;
+
+	ids = fill(test, NEVER_MS);
+	rca_id_get(id);
+	lowers = atomic_read(&fake->lowers);
+	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
+	fake->fail = -ENOMEM;
+	fake_message(ids[0], RCA_IN_REJ, 8);
+	flush_work(&id->work);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), lowers - 1);
+	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	rca_id_put(id);
+}
+
+/* The call returns at once; in the background the peer is asked when it is its turn. */
+static void destroyed_connections_take_their_turn(struct kunit *test)
+{
+	struct rca_id **ids, *id = connected(test);
+	struct fake *fake = test->priv;
+	u32 reported;
+	int lowers;
+
+	ids = fill(test, NEVER_MS);
+	rca_id_get(id);
+	lowers = atomic_read(&fake->lowers);
+	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), lowers);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
+	fake_message(ids[0], RCA_IN_REJ, 8);
+	/* Not the time that it waits for: only what was kicked. */
+	flush_work(&id->work);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), lowers);
+	fake_message(id, RCA_IN_DREP, 0);
+	flush_work(&id->work);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), lowers - 1);
+	rca_id_put(id);
+}
+
+static struct kunit_case pace_cases[] = {
+	KUNIT_CASE(window_bounds_what_is_sent),
+	KUNIT_CASE(unanswered_is_what_has_no_answer),
+	KUNIT_CASE(what_cannot_be_sent_takes_no_room),
+	KUNIT_CASE(answer_makes_room),
+	KUNIT_CASE(time_makes_room),
+	KUNIT_CASE_SLOW(slow_peer_is_not_flooded),
+	KUNIT_CASE(no_epoch_lasts_for_ever),
+	KUNIT_CASE(other_peer_does_not_wait),
+	KUNIT_CASE(contexts_take_turns),
+	KUNIT_CASE(destroy_while_it_waits),
+	KUNIT_CASE(removal_while_it_waits),
+	KUNIT_CASE(waiting_costs_no_patience),
+	KUNIT_CASE(deadline_while_it_waits),
+	KUNIT_CASE(peers_are_told_apart),
+	KUNIT_CASE(look_before_its_turn),
+	KUNIT_CASE(who_was_not_answered_goes_to_the_end),
+	KUNIT_CASE(disconnect_waits_for_its_turn),
+	KUNIT_CASE(disconnect_that_cannot_be_sent),
+	KUNIT_CASE(id_without_a_setup_need_not_wait),
+	KUNIT_CASE(destroyed_connection_whose_turn_comes_in_vain),
+	KUNIT_CASE(destroyed_connections_take_their_turn),
+	{}
+};
+
+static struct kunit_suite pace_suite = {
+	.name = "rdma_cm_alt_pace",
+	.init = fake_suite_init,
+	.exit = pace_exit,
+	.test_cases = pace_cases,
+};
+kunit_test_suite(pace_suite);

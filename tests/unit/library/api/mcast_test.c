@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of joining and leaving multicast groups. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "fake/fixture.h"
+#include "id/mcast.h"
+#include "base/table.h"
+
+#define GROUP "239.1.1.1"
+#define OTHER "239.1.1.2"
+#define LAST_JOIN (&fake.last[FAKE(JOIN)].join)
+
+static char context[] = "context of the join";
+
+static struct rdma_cm_id *bound(struct rdma_event_channel *ch)
+{
+	struct rdma_cm_id *id = new_ud_id(ch);
+
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 7000)), 0);
+	return id;
+}
+
+static void destroy(struct rdma_cm_id *id, struct rdma_event_channel *ch)
+{
+	rdma_destroy_qp(id);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static int join(struct rdma_cm_id *id, const char *group)
+{
+	return rdma_join_multicast(id, addr4(group, 0), context);
+}
+
+static int leave(struct rdma_cm_id *id, const char *group)
+{
+	return rdma_leave_multicast(id, addr4(group, 0));
+}
+
+static void join_and_ack(struct rdma_cm_id *id, const char *group, __u16 lid)
+{
+	fake.group.dlid = lid;
+	assert_int_equal(join(id, group), 0);
+	take_and_ack(id->channel, RDMA_CM_EVENT_MULTICAST_JOIN);
+}
+
+static void join_attaches_the_qp_when_its_event_is_read(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	struct rdma_cm_event *event;
+
+	(void)state;
+	add_qp(id);
+	assert_int_equal(join(id, GROUP), 0);
+	assert_int_equal(LAST_JOIN->join_state, RDMA_MC_JOIN_FLAG_FULLMEMBER);
+	assert_int_equal(LAST_JOIN->id, handle_of(id));
+	assert_memory_equal(LAST_JOIN->group.bytes, addr4(GROUP, 0),
+			    sizeof(struct sockaddr_in));
+	assert_int_equal(fake_verbs.attaches, 0);
+	event = take(ch, RDMA_CM_EVENT_MULTICAST_JOIN);
+	assert_ptr_equal(event->id, id);
+	assert_int_equal(event->status, 0);
+	assert_ptr_equal(event->param.ud.private_data, context);
+	assert_int_equal(event->param.ud.private_data_len, 0);
+	assert_int_equal(event->param.ud.qp_num, 0xffffff);
+	assert_int_equal(event->param.ud.qkey, 0x01234567);
+	assert_int_equal(event->param.ud.ah_attr.dlid, 0xc001);
+	assert_int_equal(fake_verbs.attaches, 1);
+	assert_int_equal(fake_verbs.group.raw[0], 0xff);
+	assert_int_equal(fake_verbs.group_lid, 0xc001);
+	rdma_ack_cm_event(event);
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(fake_verbs.detaches, 1);
+	assert_int_equal(fake_verbs.attached, 0);
+	destroy(id, ch);
+}
+
+static void cookie_is_no_pointer(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+
+	(void)state;
+	assert_int_equal(join(id, GROUP), 0);
+	assert_int_equal(LAST_JOIN->cookie, rcl_id_of(id)->members->cookie);
+	assert_ptr_not_equal((uintptr_t)LAST_JOIN->cookie, rcl_id_of(id)->members);
+	assert_int_not_equal(LAST_JOIN->cookie, rcl_id_of(id)->cookie);
+	destroy(id, ch);
+}
+
+static void join_without_qp_attaches_nothing(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+
+	(void)state;
+	join_and_ack(id, GROUP, 1);
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(fake_verbs.attaches + fake_verbs.detaches, 0);
+	destroy(id, ch);
+}
+
+/* The program made the QP later, and attached it itself. */
+static void leave_detaches_a_qp_that_the_program_attached(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+
+	(void)state;
+	join_and_ack(id, GROUP, 1);
+	add_qp(id);
+	fake_verbs.attached = 1 << 1;
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(fake_verbs.attached, 0);
+	destroy(id, ch);
+}
+
+static void send_only_attaches_nothing(void **state)
+{
+	struct rdma_cm_join_mc_attr_ex attr = {
+		.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
+		.join_flags = RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER,
+		.addr = addr4(GROUP, 0),
+	};
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+
+	(void)state;
+	add_qp(id);
+	assert_int_equal(rdma_join_multicast_ex(id, &attr, context), 0);
+	assert_int_equal(LAST_JOIN->join_state, RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER);
+	take_and_ack(ch, RDMA_CM_EVENT_MULTICAST_JOIN);
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(fake_verbs.attaches + fake_verbs.detaches, 0);
+	destroy(id, ch);
+}
+
+static void join_ex_checks_its_attributes(void **state)
+{
+	struct rdma_cm_join_mc_attr_ex attr = {
+		.comp_mask = RDMA_CM_JOIN_MC_ATTR_RESERVED, .addr = addr4(GROUP, 0),
+	};
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+
+	(void)state;
+	assert_fails(ENOTSUP, rdma_join_multicast_ex(id, &attr, NULL));
+	attr.comp_mask = 7;
+	assert_fails(ENOTSUP, rdma_join_multicast_ex(id, &attr, NULL));
+	attr.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS;
+	assert_fails(EINVAL, rdma_join_multicast_ex(id, &attr, NULL));
+	attr.comp_mask = RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
+	assert_fails(EINVAL, rdma_join_multicast_ex(id, &attr, NULL));
+	attr.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
+	attr.join_flags = RDMA_MC_JOIN_FLAG_RESERVED;
+	assert_fails(EINVAL, rdma_join_multicast_ex(id, &attr, NULL));
+	attr.join_flags = 0;
+	attr.addr->sa_family = AF_UNIX;
+	assert_fails(EINVAL, rdma_join_multicast_ex(id, &attr, NULL));
+	attr.addr = NULL;
+	assert_fails(EINVAL, rdma_join_multicast_ex(id, &attr, NULL));
+	assert_int_equal(fake.calls[FAKE(JOIN)], 0);
+	destroy(id, ch);
+}
+
+static void null_and_foreign_families_are_einval(void **state)
+{
+	struct rdma_cm_join_mc_attr_ex attr = { .comp_mask = 3, .addr = addr4(GROUP, 0) };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	struct sockaddr bad = { .sa_family = AF_UNIX };
+
+	(void)state;
+	assert_fails(EINVAL, rdma_join_multicast(NULL, addr4(GROUP, 0), NULL));
+	assert_fails(EINVAL, rdma_join_multicast(id, NULL, NULL));
+	assert_fails(EINVAL, rdma_join_multicast(id, &bad, NULL));
+	assert_fails(EINVAL, rdma_join_multicast_ex(NULL, &attr, NULL));
+	assert_fails(EINVAL, rdma_join_multicast_ex(id, NULL, NULL));
+	assert_fails(EINVAL, rdma_leave_multicast(NULL, addr4(GROUP, 0)));
+	assert_fails(EINVAL, rdma_leave_multicast(id, NULL));
+	assert_fails(EINVAL, rdma_leave_multicast(id, &bad));
+	destroy(id, ch);
+}
+
+static void join_that_the_kernel_refuses_leaves_nothing(void **state)
+{
+	static const int errors[] = { EINVAL, ENODEV, ENXIO, ENOMEM };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	size_t i;
+
+	(void)state;
+	join_and_ack(id, OTHER, 1);
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		fake.fail[FAKE(JOIN)] = errors[i];
+		assert_fails(errors[i], join(id, GROUP));
+		assert_fails(EADDRNOTAVAIL, leave(id, GROUP));
+	}
+	assert_int_equal(leave(id, OTHER), 0);
+	assert_null(rcl_id_of(id)->members);
+	destroy(id, ch);
+}
+
+static void leave_of_a_group_that_was_not_joined(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	__u32 handle;
+
+	(void)state;
+	assert_fails(EADDRNOTAVAIL, leave(id, GROUP));
+	join_and_ack(id, GROUP, 1);
+	assert_fails(EADDRNOTAVAIL, leave(id, OTHER));
+	assert_fails(EADDRNOTAVAIL, rdma_leave_multicast(id, addr4(GROUP, 1)));
+	/* A join that is still on its way to the kernel has no handle. */
+	handle = rcl_id_of(id)->members->handle;
+	rcl_id_of(id)->members->handle = 0;
+	assert_fails(EADDRNOTAVAIL, leave(id, GROUP));
+	rcl_id_of(id)->members->handle = handle;
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_fails(EADDRNOTAVAIL, leave(id, GROUP));
+	assert_int_equal(fake.calls[FAKE(LEAVE)], 1);
+	destroy(id, ch);
+}
+
+/* It ended with its device; the program is rid of it all the same. */
+static void leave_that_the_kernel_refuses(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+
+	(void)state;
+	join_and_ack(id, GROUP, 1);
+	fake.fail[FAKE(LEAVE)] = ENOENT;
+	assert_fails(ENOENT, leave(id, GROUP));
+	assert_fails(EADDRNOTAVAIL, leave(id, GROUP));
+	destroy(id, ch);
+}
+
+static void several_groups_are_left_one_by_one(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	__u32 first;
+
+	(void)state;
+	add_qp(id);
+	join_and_ack(id, GROUP, 1);
+	first = rcl_id_of(id)->members->handle;
+	join_and_ack(id, OTHER, 2);
+	join_and_ack(id, "239.1.1.3", 3);
+	assert_int_equal(fake_verbs.attached, 1 << 1 | 1 << 2 | 1 << 3);
+	assert_int_equal(leave(id, OTHER), 0);
+	assert_int_equal(fake_verbs.attached, 1 << 1 | 1 << 3);
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(fake.last[FAKE(LEAVE)].leave.member, first);
+	assert_int_equal(leave(id, "239.1.1.3"), 0);
+	assert_int_equal(fake_verbs.attached, 0);
+	destroy(id, ch);
+}
+
+/* Verbs attach the QP once: the first leave must not end both memberships. */
+static void one_group_joined_twice_is_detached_once(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+
+	(void)state;
+	add_qp(id);
+	join_and_ack(id, GROUP, 1);
+	join_and_ack(id, GROUP, 1);
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(fake_verbs.attached, 1 << 1);
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(fake_verbs.attached, 0);
+	assert_int_equal(fake_verbs.detaches, 1);
+	destroy(id, ch);
+}
+
+/* The QP could not be destroyed if it were in a group that no membership is in. */
+static void second_event_of_a_membership_changes_nothing(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	__u32 member;
+
+	(void)state;
+	add_qp(id);
+	join_and_ack(id, GROUP, 1);
+	fake.group.dlid = 2;
+	for (member = 1; !fake.members[member].alive; member++)
+		;
+	fake_post_member(RDMA_CM_ALT_EVENT_MULTICAST_JOIN, member, 0);
+	take_and_ack(ch, RDMA_CM_EVENT_MULTICAST_JOIN);
+	assert_int_equal(fake_verbs.attached, 1 << 1);
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(fake_verbs.attached, 0);
+	destroy(id, ch);
+}
+
+static void qp_that_cannot_be_attached_is_a_multicast_error(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	struct rdma_cm_event *event;
+
+	(void)state;
+	add_qp(id);
+	assert_int_equal(join(id, GROUP), 0);
+	fake_verbs.fail_at = fake_verbs.steps + 1;
+	event = take(ch, RDMA_CM_EVENT_MULTICAST_ERROR);
+	assert_int_equal(event->status, -ENOMEM);
+	assert_ptr_equal(event->param.ud.private_data, context);
+	rdma_ack_cm_event(event);
+	/* Still a member: the program leaves, or goes on without its QP. */
+	assert_int_equal(leave(id, GROUP), 0);
+	destroy(id, ch);
+}
+
+static void error_event_names_the_join(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	struct rdma_cm_event *event;
+
+	(void)state;
+	add_qp(id);
+	fake.join_event = RDMA_CM_ALT_EVENT_MULTICAST_ERROR;
+	fake.status = -ENETUNREACH;
+	assert_int_equal(join(id, GROUP), 0);
+	event = take(ch, RDMA_CM_EVENT_MULTICAST_ERROR);
+	assert_int_equal(event->status, -ENETUNREACH);
+	assert_ptr_equal(event->id, id);
+	assert_ptr_equal(event->param.ud.private_data, context);
+	assert_int_equal(fake_verbs.attaches, 0);
+	rdma_ack_cm_event(event);
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(fake_verbs.detaches, 0);
+	destroy(id, ch);
+}
+
+static void synchronous_join_waits_and_leave_drops_its_event(void **state)
+{
+	struct rdma_cm_id *id = bound(NULL);
+
+	(void)state;
+	add_qp(id);
+	assert_int_equal(join(id, GROUP), 0);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_MULTICAST_JOIN);
+	assert_int_equal(fake_verbs.attaches, 1);
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_null(id->event);
+	fake.join_event = RDMA_CM_ALT_EVENT_MULTICAST_ERROR;
+	fake.status = -ENODEV;
+	assert_fails(ENODEV, join(id, GROUP));
+	assert_int_equal(leave(id, GROUP), 0);
+	rdma_destroy_qp(id);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void nonblocking_synchronous_join_completes_later(void **state)
+{
+	struct rdma_cm_id *id = bound(NULL);
+	__u32 member;
+
+	(void)state;
+	fcntl(id->channel->fd, F_SETFL, O_NONBLOCK);
+	fake.join_event = FAKE_NO_EVENT;
+	assert_fails(EAGAIN, join(id, GROUP));
+	for (member = 1; !fake.members[member].alive; member++)
+		;
+	fake_post_member(RDMA_CM_ALT_EVENT_MULTICAST_JOIN, member, 0);
+	assert_int_equal(rcl_complete(rcl_id_of(id)), 0);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_MULTICAST_JOIN);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static atomic_bool acking;
+
+static void *ack_later(void *event)
+{
+	usleep(50000);
+	atomic_store(&acking, true);
+	rdma_ack_cm_event(event);
+	return NULL;
+}
+
+static void leave_waits_for_the_events_of_its_membership_alone(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	struct rdma_cm_event *mine, *other;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(join(id, OTHER), 0);
+	other = take(ch, RDMA_CM_EVENT_MULTICAST_JOIN);
+	assert_int_equal(join(id, GROUP), 0);
+	mine = take(ch, RDMA_CM_EVENT_MULTICAST_JOIN);
+	atomic_store(&acking, false);
+	pthread_create(&thread, NULL, ack_later, mine);
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_true(atomic_load(&acking));
+	pthread_join(thread, NULL);
+	/* And the id waits for all of them. */
+	atomic_store(&acking, false);
+	pthread_create(&thread, NULL, ack_later, other);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	assert_true(atomic_load(&acking));
+	pthread_join(thread, NULL);
+	rdma_destroy_event_channel(ch);
+}
+
+static void event_of_a_membership_that_is_over_is_dropped(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	struct ibv_ah_attr group = { .dlid = 1 };
+	struct rdma_cm_event *event;
+	struct rcl_member *member;
+
+	(void)state;
+	fcntl(ch->fd, F_SETFL, O_NONBLOCK);
+	add_qp(id);
+	assert_int_equal(join(id, GROUP), 0);
+	member = rcl_member_get(rcl_id_of(id), rcl_id_of(id)->members->cookie);
+	/* The record stays in this kernel's queue. */
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_fails(EAGAIN, rdma_get_cm_event(ch, &event));
+	assert_int_equal(fake_verbs.attaches, 0);
+	/* A reader that found it just before. */
+	assert_int_equal(rcl_member_joined(rcl_id_of(id), member, &group), 0);
+	assert_int_equal(fake_verbs.attaches, 0);
+	rcl_member_put(member);
+	destroy(id, ch);
+}
+
+static void second_event_of_a_membership(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	__u32 member;
+
+	(void)state;
+	add_qp(id);
+	join_and_ack(id, GROUP, 1);
+	member = rcl_id_of(id)->members->handle;
+	fake_post_member(RDMA_CM_ALT_EVENT_MULTICAST_ERROR, member, -ENETRESET);
+	take_and_ack(ch, RDMA_CM_EVENT_MULTICAST_ERROR);
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(fake_verbs.attached, 0);
+	destroy(id, ch);
+}
+
+static void destroy_qp_detaches_it_first(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+
+	(void)state;
+	add_qp(id);
+	join_and_ack(id, GROUP, 1);
+	join_and_ack(id, GROUP, 1);
+	join_and_ack(id, OTHER, 2);
+	rdma_destroy_qp(id);
+	assert_int_equal(fake_verbs.attached, 0);
+	assert_int_equal(fake_verbs.detaches, 2);
+	/* The memberships last. */
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(leave(id, OTHER), 0);
+	assert_int_equal(fake_verbs.detaches, 2);
+	destroy(id, ch);
+}
+
+static void destroy_id_detaches_and_forgets(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	struct ibv_cq *send_cq, *recv_cq;
+	struct ibv_comp_channel *send_channel, *recv_channel;
+	struct ibv_qp *qp;
+	uint64_t cookie;
+
+	(void)state;
+	add_qp(id);
+	join_and_ack(id, GROUP, 1);
+	cookie = rcl_id_of(id)->members->cookie;
+	join_and_ack(id, OTHER, 2);
+	/* One whose event was not read. */
+	assert_int_equal(join(id, "239.1.1.3"), 0);
+	qp = id->qp;
+	send_cq = id->send_cq;
+	recv_cq = id->recv_cq;
+	send_channel = id->send_cq_channel;
+	recv_channel = id->recv_cq_channel;
+	assert_int_equal(fake_verbs.attached, 1 << 1 | 1 << 2);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	assert_int_equal(fake_verbs.attached, 0);
+	assert_null(rcl_table_get(RCL_KIND_MEMBER, cookie));
+	/* As rdma_destroy_id does not destroy it. */
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	ibv_destroy_cq(send_cq);
+	ibv_destroy_cq(recv_cq);
+	ibv_destroy_comp_channel(send_channel);
+	ibv_destroy_comp_channel(recv_channel);
+	rdma_destroy_event_channel(ch);
+}
+
+/* A program may put no QP, or another one, where ours was. */
+static void qp_that_was_taken_away_is_left_alone(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	struct ibv_qp *qp, foreign = { .qp_num = 1 };
+
+	(void)state;
+	add_qp(id);
+	join_and_ack(id, GROUP, 1);
+	qp = id->qp;
+	id->qp = &foreign;
+	rcl_members_detach(rcl_id_of(id));
+	id->qp = NULL;
+	assert_int_equal(leave(id, GROUP), 0);
+	assert_int_equal(fake_verbs.detaches, 0);
+	id->qp = qp;
+	fake_verbs.attached = 0;
+	destroy(id, ch);
+}
+
+static void *join_and_leave(void *arg)
+{
+	struct rdma_cm_id *id = arg;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		if (join(id, GROUP) || leave(id, GROUP))
+			return arg;
+	}
+	return NULL;
+}
+
+/* The reader attaches while the other thread leaves. */
+static void leave_races_with_the_reader(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = bound(ch);
+	struct rdma_cm_event *event;
+	pthread_t thread;
+	void *failed;
+
+	(void)state;
+	fcntl(ch->fd, F_SETFL, O_NONBLOCK);
+	add_qp(id);
+	pthread_create(&thread, NULL, join_and_leave, id);
+	while (pthread_tryjoin_np(thread, &failed)) {
+		if (!rdma_get_cm_event(ch, &event))
+			rdma_ack_cm_event(event);
+	}
+	assert_null(failed);
+	assert_int_equal(fake_verbs.attached, 0);
+	destroy(id, ch);
+}
+
+static const struct CMUnitTest tests[] = {
+	TEST(join_attaches_the_qp_when_its_event_is_read),
+	TEST(cookie_is_no_pointer),
+	TEST(join_without_qp_attaches_nothing),
+	TEST(leave_detaches_a_qp_that_the_program_attached),
+	TEST(send_only_attaches_nothing),
+	TEST(join_ex_checks_its_attributes),
+	TEST(null_and_foreign_families_are_einval),
+	TEST(join_that_the_kernel_refuses_leaves_nothing),
+	TEST(leave_of_a_group_that_was_not_joined),
+	TEST(leave_that_the_kernel_refuses),
+	TEST(several_groups_are_left_one_by_one),
+	TEST(one_group_joined_twice_is_detached_once),
+	TEST(second_event_of_a_membership_changes_nothing),
+	TEST(qp_that_cannot_be_attached_is_a_multicast_error),
+	TEST(error_event_names_the_join),
+	TEST(synchronous_join_waits_and_leave_drops_its_event),
+	TEST(nonblocking_synchronous_join_completes_later),
+	TEST(leave_waits_for_the_events_of_its_membership_alone),
+	TEST(event_of_a_membership_that_is_over_is_dropped),
+	TEST(second_event_of_a_membership),
+	TEST(destroy_qp_detaches_it_first),
+	TEST(destroy_id_detaches_and_forgets),
+	TEST(qp_that_was_taken_away_is_left_alone),
+	TEST(leave_races_with_the_reader),
+};
+
+RUN(tests)

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of opening the device, of channels, options and what is not there. */
+#include <stdlib.h>
+#include <unistd.h>
+#include <rdma/rsocket.h>
+
+#include "core/context.h"
+#include "fake/fixture.h"
+
+static void device_is_opened_once(void **state)
+{
+	struct rdma_event_channel *a = rdma_create_event_channel();
+	struct rdma_event_channel *b = rdma_create_event_channel();
+
+	(void)state;
+	assert_int_equal(fake.calls[FAKE(INFO)], 1);
+	assert_int_equal(fake.calls[FAKE(QUEUE_CREATE)], 2);
+	assert_string_equal(fake.path, "/dev/rdma_cm_alt");
+	rdma_destroy_event_channel(a);
+	rdma_destroy_event_channel(b);
+	rdma_destroy_event_channel(NULL);
+}
+
+static void missing_device_is_enodev_after_both_places(void **state)
+{
+	(void)state;
+	fake.open_error = ENOENT;
+	errno = 0;
+	assert_null(rdma_create_event_channel());
+	assert_int_equal(errno, ENODEV);
+	assert_string_equal(fake.path, "/dev/infiniband/rdma_cm_alt");
+}
+
+static void device_can_come_later(void **state)
+{
+	struct rdma_event_channel *ch;
+
+	(void)state;
+	fake.open_error = ENOENT;
+	assert_null(rdma_create_event_channel());
+	fake.open_error = 0;
+	ch = rdma_create_event_channel();
+	assert_non_null(ch);
+	rdma_destroy_event_channel(ch);
+}
+
+static void forbidden_device_is_eacces(void **state)
+{
+	(void)state;
+	fake.open_error = EACCES;
+	errno = 0;
+	assert_null(rdma_create_event_channel());
+	assert_int_equal(errno, EACCES);
+	assert_string_equal(fake.path, "/dev/rdma_cm_alt");
+}
+
+static void environment_names_the_device(void **state)
+{
+	struct rdma_event_channel *ch;
+
+	(void)state;
+	setenv("RDMA_CM_ALT_DEVICE", "/dev/other", 1);
+	ch = rdma_create_event_channel();
+	unsetenv("RDMA_CM_ALT_DEVICE");
+	assert_string_equal(fake.path, "/dev/other");
+	rdma_destroy_event_channel(ch);
+}
+
+static void device_that_is_another_is_refused(void **state)
+{
+	(void)state;
+	fake.fail[FAKE(INFO)] = ENOTTY;
+	errno = 0;
+	assert_null(rdma_create_event_channel());
+	assert_int_equal(errno, ENODEV);
+	fake.record_size = 8192;
+	assert_null(rdma_create_event_channel());
+	assert_int_equal(errno, EPERM);
+}
+
+static void channel_at_fd_limit_says_emfile(void **state)
+{
+	(void)state;
+	fake.fail[FAKE(QUEUE_CREATE)] = EMFILE;
+	errno = 0;
+	assert_null(rdma_create_event_channel());
+	assert_int_equal(errno, EMFILE);
+}
+
+static void device_is_opened_again_when_a_program_closed_everything(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+
+	(void)state;
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+	close(fake.context_fd);
+	id = new_id(NULL);
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
+	/* Ids that went with it are not taken for those of another device. */
+	close(fake.context_fd);
+	assert_fails(EBADF, rdma_listen(id, 0));
+	assert_null(rdma_create_event_channel());
+	assert_int_equal(errno, EBADF);
+	rcl_id_free(rcl_id_of(id));
+	id = new_id(NULL);
+	/* What the kernel says of another descriptor is no reason. */
+	fake.fail[FAKE(LISTEN)] = EBADF;
+	assert_fails(EBADF, rdma_listen(id, 0));
+	assert_int_equal(rdma_listen(id, 0), 0);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void bad_descriptor_of_a_channel_is_no_reason_to_open(void **state)
+{
+	int opened;
+
+	(void)state;
+	rdma_destroy_event_channel(rdma_create_event_channel());
+	opened = fake.context_fd;
+	fake.fail[FAKE(QUEUE_CREATE)] = EBADF;
+	assert_null(rdma_create_event_channel());
+	assert_int_equal(errno, EBADF);
+	assert_int_equal(fake.context_fd, opened);
+}
+
+static void options_go_to_the_kernel(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+	int on = 1;
+
+	(void)state;
+	assert_int_equal(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR,
+					 &on, sizeof(on)), 0);
+	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.optname, RDMA_OPTION_ID_REUSEADDR);
+	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.optlen, sizeof(on));
+	assert_ptr_equal((uintptr_t)fake.last[FAKE(SET_OPTION)].option.optval_uptr, &on);
+	fake.fail[FAKE(SET_OPTION)] = ENOSYS;
+	assert_fails(ENOSYS, rdma_set_option(id, 7, 7, &on, sizeof(on)));
+	assert_fails(EINVAL, rdma_set_option(NULL, 0, 0, &on, sizeof(on)));
+	/* A timeout that the kernel refused is not used. */
+	fake.fail[FAKE(SET_OPTION)] = EFAULT;
+	assert_fails(EFAULT, rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
+					     NULL, 1));
+	assert_false(rcl_id_of(id)->ack_timeout_set);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void what_is_not_there_says_enosys(void **state)
+{
+	(void)state;
+	assert_fails(ENOSYS, rsocket(AF_INET, 1, 0));
+	assert_fails(ENOSYS, (int)rread(0, NULL, 0));
+	assert_fails(ENOSYS, rfcntl(0, 0));
+}
+
+static const struct CMUnitTest tests[] = {
+	TEST(device_is_opened_once),
+	TEST(missing_device_is_enodev_after_both_places),
+	TEST(device_can_come_later),
+	TEST(forbidden_device_is_eacces),
+	TEST(environment_names_the_device),
+	TEST(device_that_is_another_is_refused),
+	TEST(channel_at_fd_limit_says_emfile),
+	TEST(device_is_opened_again_when_a_program_closed_everything),
+	TEST(bad_descriptor_of_a_channel_is_no_reason_to_open),
+	TEST(options_go_to_the_kernel),
+	TEST(what_is_not_there_says_enosys),
+};
+
+RUN(tests)

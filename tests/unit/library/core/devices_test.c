@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of the device cache. */
+#include "fake/fixture.h"
+
+static void list_has_the_contexts_that_ids_use(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+	struct ibv_context **list;
+	int n = 0;
+
+	(void)state;
+	fake_verbs.devices = 2;
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
+	list = rdma_get_devices(&n);
+	assert_int_equal(n, 2);
+	assert_ptr_equal(list[0], id->verbs);
+	assert_non_null(list[1]);
+	assert_null(list[2]);
+	rdma_free_devices(list);
+	rdma_free_devices(NULL);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void list_without_devices_is_enodev(void **state)
+{
+	int n = 5;
+
+	(void)state;
+	fake_verbs.devices = 0;
+	errno = 0;
+	assert_null(rdma_get_devices(&n));
+	assert_int_equal(errno, ENODEV);
+	assert_int_equal(n, 0);
+}
+
+static void list_at_fd_limit_says_emfile(void **state)
+{
+	(void)state;
+	fake_verbs.list_error = EMFILE;
+	errno = 0;
+	assert_null(rdma_get_devices(NULL));
+	assert_int_equal(errno, EMFILE);
+	fake_verbs.list_error = ENOSYS;
+	errno = 0;
+	assert_null(rdma_get_devices(NULL));
+	assert_int_equal(errno, ENODEV);
+}
+
+static void new_device_is_found_when_the_kernel_names_it(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+
+	(void)state;
+	fake_verbs.devices = 2;
+	fake.route.node_guid = FAKE_GUID + 1;
+	fake.route.ibdev_index = FAKE_INDEX + 1;
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
+	assert_string_equal(id->verbs->device->name, "fake1");
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void same_guid_with_another_index_is_another_device(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+
+	(void)state;
+	fake.route.ibdev_index = FAKE_INDEX + 7;
+	assert_fails(ENODEV, rdma_bind_addr(id, addr4("10.9.0.1", 1)));
+	assert_null(id->verbs);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void device_that_went_away_is_closed_after_its_last_user(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL), *other = new_id(NULL);
+
+	(void)state;
+	fake_verbs.devices = 2;
+	fake.route.node_guid = FAKE_GUID + 1;
+	fake.route.ibdev_index = FAKE_INDEX + 1;
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
+	assert_int_equal(fake_verbs.open_contexts, 1);
+	fake_verbs.devices = 1;
+	rdma_free_devices(rdma_get_devices(NULL));
+	assert_int_equal(fake_verbs.open_contexts, 2);
+	assert_fails(ENODEV, rdma_bind_addr(other, addr4("10.9.0.1", 1)));
+	assert_int_equal(rdma_destroy_id(id), 0);
+	assert_int_equal(fake_verbs.open_contexts, 1);
+	assert_int_equal(rdma_destroy_id(other), 0);
+}
+
+static void bind_that_fails_at_any_step_can_be_repeated(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+	int step;
+
+	(void)state;
+	/* open, query, PD */
+	for (step = 1; step <= 2; step++) {
+		fake_verbs.steps = 0;
+		fake_verbs.fail_at = step;
+		fake_verbs.fail_errno = EMFILE;
+		assert_fails(EMFILE, rdma_bind_addr(id, addr4("10.9.0.1", 1)));
+		assert_int_equal(fake_verbs.open_contexts, 0);
+		assert_null(id->verbs);
+	}
+	fake_verbs.steps = 0;
+	fake_verbs.fail_at = 3;
+	assert_fails(EMFILE, rdma_bind_addr(id, addr4("10.9.0.1", 1)));
+	assert_null(id->pd);
+	fake_verbs.fail_at = 0;
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
+	assert_non_null(id->pd);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void default_pd_lives_as_long_as_a_device_list(void **state)
+{
+	struct ibv_context **list = rdma_get_devices(NULL);
+	struct rdma_cm_id *id = new_id(NULL);
+	struct ibv_pd *pd;
+
+	(void)state;
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
+	pd = id->pd;
+	assert_int_equal(rdma_destroy_id(id), 0);
+	assert_int_equal(fake_verbs.objects, 1);
+	id = new_id(NULL);
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
+	assert_ptr_equal(id->pd, pd);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_free_devices(list);
+	assert_int_equal(fake_verbs.objects, 0);
+}
+
+static void depths_beyond_a_byte_are_cut_not_wrapped(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+
+	(void)state;
+	fake_verbs.max_depth = 256;
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
+	assert_int_equal(rcl_id_of(id)->device->max_initiator_depth, 255);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	TEST(list_has_the_contexts_that_ids_use),
+	TEST(list_without_devices_is_enodev),
+	TEST(list_at_fd_limit_says_emfile),
+	TEST(new_device_is_found_when_the_kernel_names_it),
+	TEST(same_guid_with_another_index_is_another_device),
+	TEST(device_that_went_away_is_closed_after_its_last_user),
+	TEST(bind_that_fails_at_any_step_can_be_repeated),
+	TEST(default_pd_lives_as_long_as_a_device_list),
+	TEST(depths_beyond_a_byte_are_cut_not_wrapped),
+};
+
+RUN(tests)

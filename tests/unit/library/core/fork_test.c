@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of the library in a child process. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/context.h"
+#include "fake/fixture.h"
+#include "base/table.h"
+
+#define PATIENCE 20	/* seconds until a child counts as hanging */
+
+struct holder {
+	void (*lock)(void);
+	void (*unlock)(void);
+	pthread_mutex_t *mutex;	/* instead of the two */
+	atomic_bool held;
+	atomic_bool given_back;
+};
+
+/* Holds a lock for a while, as a thread in the middle of a call does. */
+static void *hold(void *arg)
+{
+	struct holder *h = arg;
+
+	if (h->mutex)
+		pthread_mutex_lock(h->mutex);
+	else
+		h->lock();
+	atomic_store(&h->held, true);
+	usleep(50000);
+	atomic_store(&h->given_back, true);
+	if (h->mutex)
+		pthread_mutex_unlock(h->mutex);
+	else
+		h->unlock();
+	return NULL;
+}
+
+/* All that takes locks, without memory of the sanitizer, whose locks nobody frees. */
+static void use_locks(struct rdma_cm_id *id)
+{
+	pthread_mutex_lock(&rcl_id_of(id)->lock);
+	pthread_mutex_unlock(&rcl_id_of(id)->lock);
+	rcl_context_lock();
+	rcl_context_unlock();
+	rcl_devices_lock();
+	rcl_devices_unlock();
+	rcl_ids_lock();
+	rcl_ids_unlock(false);
+	rcl_id_put(rcl_id_get(rcl_id_of(id)->cookie));
+}
+
+/* No farewell of a sanitizer, which would miss the threads of the parent. */
+static _Noreturn void leave(int code)
+{
+	syscall(SYS_exit_group, code);
+	abort();
+}
+
+static int exit_code(pid_t child)
+{
+	int status = -1;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void fork_while_held(struct holder *h, struct rdma_cm_id *id)
+{
+	pthread_t thread;
+	pid_t child;
+
+	pthread_create(&thread, NULL, hold, h);
+	while (!atomic_load(&h->held))
+		usleep(100);
+	child = fork();
+	if (!child) {
+		alarm(PATIENCE);
+		use_locks(id);
+		leave(0);
+	}
+	assert_true(atomic_load(&h->given_back));
+	pthread_join(thread, NULL);
+	assert_int_equal(exit_code(child), 0);
+	use_locks(id);
+}
+
+static void locks_are_free_in_the_child_of_a_program_with_threads(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+	struct holder holders[] = {
+		{ .lock = rcl_context_lock, .unlock = rcl_context_unlock },
+		{ .lock = rcl_devices_lock, .unlock = rcl_devices_unlock },
+		{ .lock = rcl_table_lock, .unlock = rcl_table_unlock },
+		{ .mutex = &rcl_id_of(id)->lock },
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(holders); i++)
+		fork_while_held(&holders[i], id);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void *destroy(void *arg)
+{
+	rdma_destroy_id(arg);
+	return NULL;
+}
+
+static void who_waits_in_the_parent_does_not_stop_the_child(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	struct rdma_cm_event *event;
+	uint32_t handle = handle_of(id);
+	pthread_t thread;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
+	event = take(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
+	pthread_create(&thread, NULL, destroy, id);
+	while (fake_id_alive(handle))
+		usleep(100);
+	usleep(50000);	/* it waits for the acknowledgement now */
+	child = fork();
+	if (!child) {
+		alarm(PATIENCE);
+		rcl_id_free(rcl_id_of(id));	/* destroys what the thread waits on */
+		leave(0);
+	}
+	assert_int_equal(exit_code(child), 0);
+	assert_int_equal(rdma_ack_cm_event(event), 0);
+	pthread_join(thread, NULL);
+	rdma_destroy_event_channel(ch);
+}
+
+/* In the child; what fails is the number that exit() gets. */
+static int work_in_child(struct rdma_event_channel *ch, struct rdma_cm_id *id)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *own;
+
+	if (rdma_get_cm_event(ch, &event))
+		return 1;
+	if (event->id != id || event->event != RDMA_CM_EVENT_ADDR_RESOLVED || !id->verbs)
+		return 2;
+	if (rdma_ack_cm_event(event))
+		return 3;
+	if (rdma_create_id(NULL, &own, NULL, RDMA_PS_TCP))
+		return 4;
+	if (rdma_resolve_addr(own, NULL, addr4("10.9.0.2", 1), 1000) || own->verbs != id->verbs)
+		return 5;
+	if (rdma_destroy_id(own))
+		return 6;
+	if (rdma_destroy_id(id))
+		return 7;
+	return 0;
+}
+
+static void child_works_with_what_it_inherited(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch), *own;
+	int opened;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
+	opened = fake.calls[FAKE(INFO)];
+	child = fork();
+	if (!child) {
+		alarm(PATIENCE);
+		/* The same open device. */
+		leave(work_in_child(ch, id) ?: fake.calls[FAKE(INFO)] != opened);
+	}
+	assert_int_equal(exit_code(child), 0);
+	/* Its end and its ids are nothing to us. */
+	own = new_id(NULL);
+	resolve(own);
+	assert_int_equal(rdma_destroy_id(own), 0);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+/* Another process has read an event of the id, and acknowledges it there. */
+static void taken_elsewhere(struct rdma_cm_id *id)
+{
+	pid_t child = fork();
+
+	if (!child)
+		leave(0);
+	assert_int_equal(exit_code(child), 0);
+	fake.ids[handle_of(id)].reported++;
+}
+
+static void events_that_another_process_took_are_not_waited_for(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_event_channel *to = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+
+	(void)state;
+	taken_elsewhere(id);
+	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
+	take_and_ack(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_int_equal(rdma_migrate_id(id, to), 0);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+	rdma_destroy_event_channel(to);
+}
+
+static void events_that_this_process_took_are_waited_for(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	struct rdma_cm_event *event, *later;
+	uint32_t handle = handle_of(id);
+	struct rdma_cm_id *other = new_id(ch);
+	pthread_t thread;
+
+	(void)state;
+	taken_elsewhere(id);
+	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
+	event = take(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
+	pthread_create(&thread, NULL, destroy, id);
+	while (fake_id_alive(handle))
+		usleep(100);
+	usleep(50000);
+	/* One that comes while it is destroyed is not for the program. */
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle, 0);
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(other), 0);
+	later = take(ch, RDMA_CM_EVENT_ADDR_CHANGE);
+	assert_ptr_equal(later->id, other);
+	assert_int_equal(rdma_ack_cm_event(later), 0);
+	/* Still there, or this would have been freed. */
+	assert_ptr_equal(event->id, id);
+	assert_int_equal(rcl_id_of(id)->events_acked, 0);
+	assert_int_equal(rdma_ack_cm_event(event), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(rdma_destroy_id(other), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void child_does_not_wait_for_events_of_the_parent(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	struct rdma_cm_event *event;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
+	event = take(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
+	child = fork();
+	if (!child) {
+		alarm(PATIENCE);
+		/* Its copy of the event may be acknowledged, or not. */
+		leave(rdma_destroy_id(id));
+	}
+	assert_int_equal(exit_code(child), 0);
+	assert_int_equal(rdma_ack_cm_event(event), 0);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static const struct CMUnitTest tests[] = {
+	TEST(locks_are_free_in_the_child_of_a_program_with_threads),
+	TEST(who_waits_in_the_parent_does_not_stop_the_child),
+	TEST(child_works_with_what_it_inherited),
+	TEST(events_that_another_process_took_are_not_waited_for),
+	TEST(events_that_this_process_took_are_waited_for),
+	TEST(child_does_not_wait_for_events_of_the_parent),
+};
+
+RUN(tests)

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Tests of synchronous ids: which event they hold after a call, and calls that
+ * the caller completes by itself because the channel does not block.
+ */
+#include <fcntl.h>
+
+#include "fake/fixture.h"
+
+static void nonblock(struct rdma_cm_id *id)
+{
+	fcntl(id->channel->fd, F_SETFL, fcntl(id->channel->fd, F_GETFL) | O_NONBLOCK);
+}
+
+/* The kernel says later what it said at once so far. */
+static void later(struct rdma_cm_id *id, uint32_t type)
+{
+	struct rdma_cm_event *event;
+
+	assert_null(id->event);
+	assert_fails(EAGAIN, rdma_get_cm_event(id->channel, &event));
+	fake_post_type(type, handle_of(id), 0);
+	event = take(id->channel, type == RDMA_CM_ALT_EVENT_CONNECT_RESPONSE ?
+		     RDMA_CM_EVENT_ESTABLISHED : (int)type);
+	assert_ptr_equal(event->id, id);
+	assert_int_equal(rdma_ack_cm_event(event), 0);
+}
+
+static void silence(void)
+{
+	fake.addr_event = FAKE_NO_EVENT;
+	fake.route_event = FAKE_NO_EVENT;
+	fake.connect_event = FAKE_NO_EVENT;
+	fake.accept_event = FAKE_NO_EVENT;
+	fake.disconnect_event = FAKE_NO_EVENT;
+}
+
+static void each_call_leaves_its_event(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+
+	(void)state;
+	assert_null(id->event);
+	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_int_equal(rdma_resolve_route(id, 1000), 0);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	add_qp(id);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	assert_int_equal(rdma_connect(id, NULL), 0);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_ESTABLISHED);
+	assert_int_equal(rdma_disconnect(id), 0);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_DISCONNECTED);
+	rdma_destroy_ep(id);
+}
+
+static void failing_call_leaves_the_event_that_says_why(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+
+	(void)state;
+	fake.addr_event = RDMA_CM_ALT_EVENT_ADDR_ERROR;
+	fake.status = -ETIMEDOUT;
+	assert_fails(ETIMEDOUT, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000));
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_ADDR_ERROR);
+	assert_int_equal(id->event->status, -ETIMEDOUT);
+	/* A call that the kernel refuses leaves the event alone. */
+	fake.fail[FAKE(RESOLVE)] = EINVAL;
+	assert_fails(EINVAL, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000));
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_ADDR_ERROR);
+	fake.addr_event = RDMA_CM_ALT_EVENT_ADDR_RESOLVED;
+	fake.status = 0;
+	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
+	fake.route_event = RDMA_CM_ALT_EVENT_ROUTE_ERROR;
+	fake.status = -EHOSTUNREACH;
+	assert_fails(EHOSTUNREACH, rdma_resolve_route(id, 1000));
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_ROUTE_ERROR);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void reject_leaves_the_request(void **state)
+{
+	struct rdma_cm_id *l = listener(NULL), *child;
+
+	(void)state;
+	fake_request(handle_of(l));
+	assert_int_equal(rdma_get_request(l, &child), 0);
+	assert_int_equal(rdma_reject(child, NULL, 0), 0);
+	assert_int_equal(child->event->event, RDMA_CM_EVENT_CONNECT_REQUEST);
+	assert_int_equal(rdma_destroy_id(child), 0);
+	assert_int_equal(rdma_destroy_id(l), 0);
+}
+
+static void client_that_does_not_block_completes_by_events(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+
+	(void)state;
+	silence();
+	nonblock(id);
+	assert_fails(EAGAIN, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000));
+	assert_null(id->verbs);
+	later(id, RDMA_CM_ALT_EVENT_ADDR_RESOLVED);
+	assert_non_null(id->verbs);
+	assert_fails(EAGAIN, rdma_resolve_route(id, 1000));
+	later(id, RDMA_CM_ALT_EVENT_ROUTE_RESOLVED);
+	assert_int_equal(id->route.num_paths, 1);
+	add_qp(id);
+	assert_fails(EAGAIN, rdma_connect(id, NULL));
+	later(id, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE);
+	assert_int_equal(id->qp->state, IBV_QPS_RTS);
+	assert_fails(EAGAIN, rdma_disconnect(id));
+	later(id, RDMA_CM_ALT_EVENT_DISCONNECTED);
+	/* It is over: there is nothing to wait for. */
+	assert_int_equal(rdma_disconnect(id), 0);
+	rdma_destroy_ep(id);
+}
+
+static void server_that_does_not_block_completes_by_events(void **state)
+{
+	struct rdma_cm_id *l = listener(NULL), *child = NULL;
+
+	(void)state;
+	silence();
+	nonblock(l);
+	assert_fails(EAGAIN, rdma_get_request(l, &child));
+	assert_null(l->event);
+	fake_request(handle_of(l));
+	assert_int_equal(rdma_get_request(l, &child), 0);
+	/* Of its own, and that one blocks. */
+	assert_int_equal(fcntl(child->channel->fd, F_GETFL) & O_NONBLOCK, 0);
+	nonblock(child);
+	add_qp(child);
+	assert_fails(EAGAIN, rdma_accept(child, NULL));
+	later(child, RDMA_CM_ALT_EVENT_ESTABLISHED);
+	assert_fails(EAGAIN, rdma_disconnect(child));
+	later(child, RDMA_CM_ALT_EVENT_DISCONNECTED);
+	rdma_destroy_ep(child);
+	assert_int_equal(rdma_destroy_id(l), 0);
+}
+
+static void call_that_did_not_block_is_completed_by_the_library_too(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+
+	(void)state;
+	silence();
+	nonblock(id);
+	assert_fails(EAGAIN, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000));
+	assert_int_equal(rcl_complete(rcl_id_of(id)), -EAGAIN);
+	assert_null(id->event);
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_RESOLVED, handle_of(id), 0);
+	assert_int_equal(rcl_complete(rcl_id_of(id)), 0);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_fails(EAGAIN, rdma_resolve_route(id, 1000));
+	fake_post_type(RDMA_CM_ALT_EVENT_ROUTE_ERROR, handle_of(id), -ENODEV);
+	assert_int_equal(rcl_complete(rcl_id_of(id)), -ENODEV);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_ROUTE_ERROR);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void destroy_in_the_middle_of_a_call_that_did_not_block(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+
+	(void)state;
+	silence();
+	nonblock(id);
+	assert_fails(EAGAIN, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000));
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void removed_device_is_the_answer_to_a_call(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+
+	(void)state;
+	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
+	fake.route_event = RDMA_CM_ALT_EVENT_DEVICE_REMOVAL;
+	assert_fails(ENODEV, rdma_resolve_route(id, 1000));
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_DEVICE_REMOVAL);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	TEST(each_call_leaves_its_event),
+	TEST(failing_call_leaves_the_event_that_says_why),
+	TEST(reject_leaves_the_request),
+	TEST(client_that_does_not_block_completes_by_events),
+	TEST(server_that_does_not_block_completes_by_events),
+	TEST(call_that_did_not_block_is_completed_by_the_library_too),
+	TEST(destroy_in_the_middle_of_a_call_that_did_not_block),
+	TEST(removed_device_is_the_answer_to_a_call),
+};
+
+RUN(tests)

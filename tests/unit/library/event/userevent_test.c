@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of events that the program posts, and of lookups that end with one. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "fake/fixture.h"
+#include "base/rdma_cma_new.h"
+
+/* <rdma/rdma_cma.h> may be older. */
+#define EVENT_ADDRINFO_RESOLVED 16
+#define EVENT_ADDRINFO_ERROR 17
+#define EVENT_USER 18
+
+static uint64_t arg_of(const struct rdma_cm_event *event)
+{
+	uint64_t arg;
+
+	memcpy(&arg, &event->param, sizeof(arg));
+	return arg;
+}
+
+static void write_event_comes_back_with_status_and_argument(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	struct rdma_cm_event *event;
+
+	(void)state;
+	assert_int_equal(rdma_write_cm_event(id, EVENT_USER, -7, 0x0123456789abcdefULL), 0);
+	assert_int_equal(rdma_write_cm_event(id, EVENT_USER, 8, 2), 0);
+	event = take(ch, EVENT_USER);
+	assert_ptr_equal(event->id, id);
+	assert_int_equal(event->status, -7);
+	assert_true(arg_of(event) == 0x0123456789abcdefULL);
+	rdma_ack_cm_event(event);
+	event = take(ch, EVENT_USER);
+	assert_int_equal(event->status, 8);
+	assert_true(arg_of(event) == 2);
+	rdma_ack_cm_event(event);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void only_user_events_can_be_written(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	int type;
+
+	(void)state;
+	for (type = 0; type < 32; type++) {
+		if (type != EVENT_USER)
+			assert_fails(EINVAL, rdma_write_cm_event(id, type, 0, 0));
+	}
+	assert_fails(EINVAL, rdma_write_cm_event(id, -1, 0, 0));
+	assert_fails(EINVAL, rdma_write_cm_event(NULL, EVENT_USER, 0, 0));
+	assert_int_equal(fake.calls[FAKE(POST_EVENT)], 0);
+	fake.fail[FAKE(POST_EVENT)] = ENOMEM;
+	assert_fails(ENOMEM, rdma_write_cm_event(id, EVENT_USER, 0, 0));
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void *write_later(void *id)
+{
+	usleep(20000);
+	rdma_write_cm_event(id, EVENT_USER, 0, 42);
+	return NULL;
+}
+
+static void write_event_wakes_a_reader(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	pthread_t thread;
+
+	(void)state;
+	pthread_create(&thread, NULL, write_later, id);
+	take_and_ack(ch, EVENT_USER);
+	pthread_join(thread, NULL);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+/* It is no answer to the call that it ends. */
+static void write_event_interrupts_a_synchronous_call(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL), *l = listener(NULL), *child;
+
+	(void)state;
+	fake.addr_event = FAKE_NO_EVENT;
+	assert_int_equal(rdma_write_cm_event(id, EVENT_USER, 0, 0), 0);
+	assert_fails(EINTR, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 7001), 1000));
+	assert_int_equal(id->event->event, EVENT_USER);
+	assert_int_equal(rdma_write_cm_event(id, EVENT_USER, ECANCELED, 0), 0);
+	assert_fails(ECANCELED, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 7001), 1000));
+	assert_int_equal(rdma_write_cm_event(l, EVENT_USER, 0, 0), 0);
+	assert_fails(EINTR, rdma_get_request(l, &child));
+	assert_int_equal(rdma_destroy_id(l), 0);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void new_events_have_the_names_of_librdmacm(void **state)
+{
+	(void)state;
+	assert_string_equal(rdma_event_str(EVENT_ADDRINFO_RESOLVED),
+			    "RDMA_CM_EVENT_ADDRINFO_RESOLVED");
+	assert_string_equal(rdma_event_str(EVENT_ADDRINFO_ERROR),
+			    "RDMA_CM_EVENT_ADDRINFO_ERROR");
+	assert_string_equal(rdma_event_str(RDMA_CM_EVENT_MULTICAST_JOIN),
+			    "RDMA_CM_EVENT_MULTICAST_JOIN");
+	assert_string_equal(rdma_event_str(EVENT_USER), "UNKNOWN EVENT");
+	assert_string_equal(rdma_event_str(EVENT_USER + 1), "UNKNOWN EVENT");
+	assert_string_equal(rdma_event_str(-1), "UNKNOWN EVENT");
+}
+
+static void lookup_ends_with_an_event(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	struct rdma_addrinfo *info = NULL;
+	const struct sockaddr_in *dst;
+	struct rdma_cm_event *event;
+
+	(void)state;
+	assert_fails(ENOENT, rdma_query_addrinfo(id, &info));
+	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL), 0);
+	/* One at a time, until its result was taken. */
+	assert_fails(EBUSY, rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL));
+	event = take(ch, EVENT_ADDRINFO_RESOLVED);
+	assert_ptr_equal(event->id, id);
+	assert_int_equal(event->status, 0);
+	rdma_ack_cm_event(event);
+	assert_fails(EBUSY, rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL));
+	assert_int_equal(rdma_query_addrinfo(id, &info), 0);
+	dst = (const void *)info->ai_dst_addr;
+	assert_int_equal(dst->sin_port, htons(7001));
+	assert_int_equal(dst->sin_addr.s_addr, inet_addr("10.9.0.2"));
+	rdma_freeaddrinfo(info);
+	assert_fails(ENOENT, rdma_query_addrinfo(id, &info));
+	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL), 0);
+	take_and_ack(ch, EVENT_ADDRINFO_RESOLVED);
+	/* The id frees a result that nobody took. */
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void name_that_is_not_found_is_an_event(void **state)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_NUMERICHOST | RAI_DNS };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	struct rdma_addrinfo *info;
+	struct rdma_cm_event *event;
+
+	(void)state;
+	assert_int_equal(rdma_resolve_addrinfo(id, "no.such.name", NULL, &hints), 0);
+	event = take(ch, EVENT_ADDRINFO_ERROR);
+	assert_int_equal(event->status, -ENOENT);
+	rdma_ack_cm_event(event);
+	assert_fails(ENOENT, rdma_query_addrinfo(id, &info));
+	/* The next one may start. */
+	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", NULL, &hints), 0);
+	take_and_ack(ch, EVENT_ADDRINFO_RESOLVED);
+	assert_int_equal(rdma_query_addrinfo(id, &info), 0);
+	rdma_freeaddrinfo(info);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void lookup_errors_are_errnos(void **state)
+{
+	struct rdma_addrinfo family = { .ai_family = 999 }, none = { .ai_flags = RAI_DNS };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	struct rdma_cm_event *event;
+
+	(void)state;
+	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "1", &family), 0);
+	event = take(ch, EVENT_ADDRINFO_ERROR);
+	assert_int_equal(event->status, -EAFNOSUPPORT);
+	rdma_ack_cm_event(event);
+	none.ai_port_space = RDMA_PS_TCP;
+	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "no such service", &none), 0);
+	event = take(ch, EVENT_ADDRINFO_ERROR);
+	assert_int_equal(event->status, -ENOENT);
+	rdma_ack_cm_event(event);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void lookup_that_does_not_start_has_no_event(void **state)
+{
+	struct rdma_addrinfo sa = { .ai_flags = RAI_SA }, both = { .ai_flags = RAI_SA | RAI_DNS };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	struct rdma_addrinfo *info;
+
+	(void)state;
+	assert_fails(EINVAL, rdma_resolve_addrinfo(NULL, "10.9.0.2", NULL, NULL));
+	assert_fails(EINVAL, rdma_resolve_addrinfo(id, NULL, NULL, NULL));
+	assert_fails(ENOTSUP, rdma_resolve_addrinfo(id, NULL, "1", &sa));
+	assert_fails(ENOTSUP, rdma_resolve_addrinfo(id, "10.9.0.2", "1", &both));
+	assert_fails(EINVAL, rdma_query_addrinfo(NULL, &info));
+	assert_fails(EINVAL, rdma_query_addrinfo(id, NULL));
+	assert_int_equal(fake.calls[FAKE(POST_EVENT)], 0);
+	fake.fail[FAKE(POST_EVENT)] = ENOMEM;
+	assert_fails(ENOMEM, rdma_resolve_addrinfo(id, "10.9.0.2", "1", NULL));
+	assert_fails(ENOENT, rdma_query_addrinfo(id, &info));
+	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "1", NULL), 0);
+	take_and_ack(ch, EVENT_ADDRINFO_RESOLVED);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void synchronous_lookup_waits(void **state)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_NUMERICHOST };
+	struct rdma_cm_id *id = new_id(NULL);
+	struct rdma_addrinfo *info;
+
+	(void)state;
+	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL), 0);
+	assert_int_equal(id->event->event, EVENT_ADDRINFO_RESOLVED);
+	assert_int_equal(rdma_query_addrinfo(id, &info), 0);
+	rdma_freeaddrinfo(info);
+	assert_fails(ENOENT, rdma_resolve_addrinfo(id, "no.such.name", NULL, &hints));
+	assert_int_equal(id->event->event, EVENT_ADDRINFO_ERROR);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+/* Without a lookup of ours such an event must not do harm. */
+static void events_of_no_lookup_change_nothing(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	struct rdma_addrinfo *info;
+
+	(void)state;
+	fake_post_type(EVENT_ADDRINFO_RESOLVED, handle_of(id), 0);
+	take_and_ack(ch, EVENT_ADDRINFO_RESOLVED);
+	assert_fails(ENOENT, rdma_query_addrinfo(id, &info));
+	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL), 0);
+	take_and_ack(ch, EVENT_ADDRINFO_RESOLVED);
+	fake_post_type(EVENT_ADDRINFO_ERROR, handle_of(id), -EIO);
+	take_and_ack(ch, EVENT_ADDRINFO_ERROR);
+	assert_fails(EBUSY, rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL));
+	assert_int_equal(rdma_query_addrinfo(id, &info), 0);
+	rdma_freeaddrinfo(info);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+/* The kernel has no cookie of it yet. */
+static void request_that_is_not_accepted_takes_events(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *l = listener(ch), *other = new_id(ch), *child;
+	struct rdma_cm_event *request, *event;
+
+	(void)state;
+	fake_request(handle_of(l));
+	request = take(ch, RDMA_CM_EVENT_CONNECT_REQUEST);
+	child = request->id;
+	assert_int_equal(rdma_write_cm_event(child, EVENT_USER, 1, 2), 0);
+	event = take(ch, EVENT_USER);
+	assert_ptr_equal(event->id, child);
+	rdma_ack_cm_event(event);
+	assert_int_equal(rdma_resolve_addrinfo(child, "10.9.0.2", "1", NULL), 0);
+	event = take(ch, EVENT_ADDRINFO_RESOLVED);
+	assert_ptr_equal(event->id, child);
+	rdma_ack_cm_event(event);
+	rdma_ack_cm_event(request);
+	/* Does not wait for ever: they were counted on it. */
+	assert_int_equal(rdma_destroy_id(child), 0);
+	/* One that nobody knows is dropped. */
+	fake.ids[handle_of(other)].cookie = 0;
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(other), 0);
+	rcl_id_of(other)->handle += 100;
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(l), 0);
+	event = take(ch, RDMA_CM_EVENT_ADDR_CHANGE);
+	assert_ptr_equal(event->id, l);
+	rdma_ack_cm_event(event);
+	rcl_id_of(other)->handle -= 100;
+	fake.ids[handle_of(other)].reported = 0;
+	assert_int_equal(rdma_destroy_id(other), 0);
+	assert_int_equal(rdma_destroy_id(l), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static const struct CMUnitTest tests[] = {
+	TEST(write_event_comes_back_with_status_and_argument),
+	TEST(only_user_events_can_be_written),
+	TEST(write_event_wakes_a_reader),
+	TEST(write_event_interrupts_a_synchronous_call),
+	TEST(new_events_have_the_names_of_librdmacm),
+	TEST(lookup_ends_with_an_event),
+	TEST(name_that_is_not_found_is_an_event),
+	TEST(lookup_errors_are_errnos),
+	TEST(lookup_that_does_not_start_has_no_event),
+	TEST(synchronous_lookup_waits),
+	TEST(events_of_no_lookup_change_nothing),
+	TEST(request_that_is_not_accepted_takes_events),
+};
+
+RUN(tests)

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of where QP attributes come from and what is laid over them. */
+#include "fake/fixture.h"
+#include "id/qp.h"
+
+#define ACK_TIMEOUT 14
+
+static void finish(struct rdma_cm_id *id, struct rdma_event_channel *ch)
+{
+	rdma_destroy_qp(id);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void init_is_repeated_when_access_rights_change(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+
+	(void)state;
+	fake.qp.attr.qp_access_flags = 0;
+	resolve(id);
+	add_qp(id);
+	fake.qp.attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+	assert_int_equal(rdma_connect(id, NULL), 0);
+	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);
+	assert_int_equal(fake_verbs.moves, 4);
+	assert_int_equal(fake_verbs.state[0], IBV_QPS_INIT);
+	assert_int_equal(fake_verbs.attr[0].qp_access_flags, 0);
+	assert_int_equal(fake_verbs.state[1], IBV_QPS_INIT);
+	assert_int_equal(fake_verbs.attr[1].qp_access_flags,
+			 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+	assert_int_equal(fake_verbs.state[2], IBV_QPS_RTR);
+	assert_int_equal(fake_verbs.state[3], IBV_QPS_RTS);
+	finish(id, ch);
+}
+
+static void active_side_takes_the_depths_of_the_kernel(void **state)
+{
+	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1 };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+
+	(void)state;
+	resolve(id);
+	add_qp(id);
+	assert_int_equal(rdma_connect(id, &param), 0);
+	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);
+	assert_int_equal(fake_verbs.attr[1].max_dest_rd_atomic, 9);
+	assert_int_equal(fake_verbs.attr[2].max_rd_atomic, 8);
+	finish(id, ch);
+}
+
+static void ack_timeout_option_reaches_the_qp(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	uint8_t timeout = ACK_TIMEOUT;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
+	int mask;
+
+	(void)state;
+	resolve(id);
+	assert_int_equal(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
+					 &timeout, 1), 0);
+	assert_int_equal(rdma_init_qp_attr(id, &attr, &mask), 0);
+	assert_int_equal(attr.timeout, ACK_TIMEOUT);
+	add_qp(id);
+	assert_int_equal(rdma_connect(id, NULL), 0);
+	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);
+	assert_int_equal(fake_verbs.attr[2].timeout, ACK_TIMEOUT);
+	finish(id, ch);
+}
+
+static void init_attr_after_bind_asks_the_kernel(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	struct rdma_cm_id *id = new_id(NULL);
+	int mask = 0;
+
+	(void)state;
+	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
+	assert_int_equal(rdma_init_qp_attr(id, &attr, &mask), 0);
+	assert_int_equal(fake.calls[FAKE(QP_ATTR)], 1);
+	assert_int_equal(fake.last[FAKE(QP_ATTR)].qp_attr.qp_state, IBV_QPS_INIT);
+	assert_int_equal(mask, fake.qp.init_mask);
+	assert_int_equal(attr.qp_state, IBV_QPS_INIT);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void init_attr_after_an_event_needs_no_call(void **state)
+{
+	static const enum ibv_qp_state states[] = { IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *l = listener(ch);
+	struct rdma_cm_event *event;
+	struct ibv_qp_attr attr;
+	int i, mask;
+
+	(void)state;
+	fake_request(handle_of(l));
+	event = take(ch, RDMA_CM_EVENT_CONNECT_REQUEST);
+	for (i = 0; i < 3; i++) {
+		attr.qp_state = states[i];
+		assert_int_equal(rdma_init_qp_attr(event->id, &attr, &mask), 0);
+		assert_true(mask & IBV_QP_STATE);
+	}
+	assert_int_equal(attr.max_rd_atomic, 8);
+	assert_int_equal(fake.calls[FAKE(QP_ATTR)], 0);
+	assert_int_equal(rdma_destroy_id(event->id), 0);
+	rdma_ack_cm_event(event);
+	assert_int_equal(rdma_destroy_id(l), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void init_attr_after_accept_has_its_depths(void **state)
+{
+	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 2 };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *l = listener(ch);
+	struct rdma_cm_event *event;
+	struct ibv_qp_attr attr;
+	int mask;
+
+	(void)state;
+	fake_request(handle_of(l));
+	event = take(ch, RDMA_CM_EVENT_CONNECT_REQUEST);
+	assert_int_equal(rdma_accept(event->id, &param), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	assert_int_equal(rdma_init_qp_attr(event->id, &attr, &mask), 0);
+	assert_int_equal(attr.max_dest_rd_atomic, 1);
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(rdma_init_qp_attr(event->id, &attr, &mask), 0);
+	assert_int_equal(attr.max_rd_atomic, 2);
+	assert_int_equal(rdma_destroy_id(event->id), 0);
+	rdma_ack_cm_event(event);
+	assert_int_equal(rdma_destroy_id(l), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void init_attr_between_connect_and_response_is_fresh(void **state)
+{
+	struct rdma_conn_param param = { .qp_num = 1 };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	int mask;
+
+	(void)state;
+	resolve(id);
+	fake.connect_event = FAKE_NO_EVENT;
+	assert_int_equal(rdma_connect(id, &param), 0);
+	assert_int_equal(rdma_init_qp_attr(id, &attr, &mask), 0);
+	assert_int_equal(fake.calls[FAKE(QP_ATTR)], 1);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void init_attr_of_other_states_is_the_kernels_to_refuse(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
+	struct rdma_cm_id *id = new_id(NULL);
+	int mask;
+
+	(void)state;
+	resolve(id);
+	fake.fail[FAKE(QP_ATTR)] = EINVAL;
+	assert_fails(EINVAL, rdma_init_qp_attr(id, &attr, &mask));
+	assert_fails(EINVAL, rdma_init_qp_attr(id, NULL, &mask));
+	assert_fails(EINVAL, rdma_init_qp_attr(NULL, &attr, &mask));
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
+static void kernel_only_mask_bits_do_not_reach_the_provider(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+
+	(void)state;
+	resolve(id);
+	add_qp(id);
+	fake.qp.rtr_mask |= 0xe00000;
+	assert_int_equal(rdma_connect(id, NULL), 0);
+	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);
+	assert_int_equal(fake_verbs.mask[1] & 0xe00000, 0);
+	finish(id, ch);
+}
+
+static void empty_rts_mask_is_an_answer(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+
+	(void)state;
+	fake.qp.rts_mask = 0;
+	resolve(id);
+	add_qp(id);
+	assert_int_equal(rdma_connect(id, NULL), 0);
+	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);
+	assert_int_equal(fake.calls[FAKE(QP_ATTR)], 0);
+	assert_int_equal(fake_verbs.moves, 2);
+	finish(id, ch);
+}
+
+static const struct CMUnitTest tests[] = {
+	TEST(init_is_repeated_when_access_rights_change),
+	TEST(active_side_takes_the_depths_of_the_kernel),
+	TEST(ack_timeout_option_reaches_the_qp),
+	TEST(init_attr_after_bind_asks_the_kernel),
+	TEST(init_attr_after_an_event_needs_no_call),
+	TEST(init_attr_after_accept_has_its_depths),
+	TEST(init_attr_between_connect_and_response_is_fresh),
+	TEST(init_attr_of_other_states_is_the_kernels_to_refuse),
+	TEST(kernel_only_mask_bits_do_not_reach_the_provider),
+	TEST(empty_rts_mask_is_an_answer),
+};
+
+RUN(tests)

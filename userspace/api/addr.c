@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Addresses of an id: bind, resolve the address, resolve the route, ports.
+ *
+ * Locking: none of its own.
+ */
+#include <endian.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <infiniband/ib.h>
+
+#include "api/addr.h"
+#include "id/cmid.h"
+#include "base/compiler.h"
+#include "core/context.h"
+#include "base/err.h"
+#include "event/event.h"
+#include "base/log.h"
+#include "base/reason.h"
+
+socklen_t rcl_addr_len(const struct sockaddr *addr)
+{
+	if (!addr)
+		return 0;
+	switch (addr->sa_family) {
+	case AF_INET:
+		return sizeof(struct sockaddr_in);
+	case AF_INET6:
+		return sizeof(struct sockaddr_in6);
+	case AF_IB:
+		return sizeof(struct sockaddr_ib);
+	default:
+		return 0;
+	}
+}
+
+__be16 rcl_addr_port(const struct sockaddr *addr)
+{
+	uint64_t sid;
+
+	switch (addr->sa_family) {
+	case AF_INET:
+		return ((const struct sockaddr_in *)(const void *)addr)->sin_port;
+	case AF_INET6:
+		return ((const struct sockaddr_in6 *)(const void *)addr)->sin6_port;
+	case AF_IB:
+		sid = be64toh(((const struct sockaddr_ib *)(const void *)addr)->sib_sid);
+		return htobe16((uint16_t)sid);
+	default:
+		return 0;
+	}
+}
+
+void rcl_addr_to_kernel(struct rdma_cm_alt_sockaddr *dst,
+			const struct sockaddr *src)
+{
+	memset(dst, 0, sizeof(*dst));
+	if (src)
+		memcpy(dst->bytes, src, rcl_addr_len(src));
+}
+
+void rcl_addr_from_kernel(struct sockaddr_storage *dst,
+			  const struct rdma_cm_alt_sockaddr *src)
+{
+	struct sockaddr_storage addr = { 0 };
+
+	memcpy(&addr, src->bytes, sizeof(src->bytes));
+	if (rcl_addr_len((struct sockaddr *)&addr))
+		memcpy(dst, src->bytes, rcl_addr_len((struct sockaddr *)&addr));
+}
+
+RCL_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
+{
+	struct rdma_cm_alt_resolve cmd = { 0 };
+	struct rcl_id *priv = rcl_id_of(id);
+	int ret;
+
+	if (!id || !rcl_addr_len(addr))
+		return rcl_fail_id(priv, -EINVAL, __func__,
+				   "no id, no address, or a family that is not ours");
+	cmd.pipe.steps = RDMA_CM_ALT_STEP_BIND;
+	cmd.pipe.id = priv->handle;
+	cmd.pipe.queue_fd = -1;
+	rcl_addr_to_kernel(&cmd.pipe.src, addr);
+	ret = RCL_CALL(RESOLVE, &cmd);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "%s is not bound%s", rcl_addr_text(addr).s,
+				   rcl_errno_advice(ret));
+	ret = rcl_id_set_route(priv, &cmd.out_route);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "bound, but its device does not open");
+	return 0;
+}
+
+RCL_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
+				 struct sockaddr *src_addr,
+				 struct sockaddr *dst_addr, int timeout_ms)
+{
+	struct rdma_cm_alt_resolve cmd = { 0 };
+	struct rcl_id *priv = rcl_id_of(id);
+	struct sockaddr_storage before;
+	bool sync;
+	int ret;
+
+	if (!id || !rcl_addr_len(dst_addr) || (src_addr && !rcl_addr_len(src_addr)))
+		return rcl_fail_id(priv, -EINVAL, __func__,
+				   "no id, no peer, or a family that is not ours");
+	cmd.pipe.steps = RDMA_CM_ALT_STEP_ADDR;
+	cmd.pipe.events = RDMA_CM_ALT_STEP_ADDR;
+	cmd.pipe.id = priv->handle;
+	cmd.pipe.queue_fd = -1;
+	cmd.pipe.timeout_ms = (uint32_t)timeout_ms;
+	rcl_addr_to_kernel(&cmd.pipe.src, src_addr);
+	rcl_addr_to_kernel(&cmd.pipe.dst, dst_addr);
+	/* Once the kernel has it, another thread may get the event and destroy the id. */
+	sync = priv->sync;
+	before = id->route.addr.dst_storage;
+	memcpy(&id->route.addr.dst_storage, dst_addr, rcl_addr_len(dst_addr));
+	ret = RCL_CALL(RESOLVE, &cmd);
+	if (ret) {
+		id->route.addr.dst_storage = before;
+		return rcl_fail_id(priv, ret, __func__, "%s is not looked up%s",
+				   rcl_addr_text(dst_addr).s, rcl_errno_advice(ret));
+	}
+	if (!sync)
+		return 0;
+	ret = rcl_complete(priv);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "the address was not resolved");
+	return 0;
+}
+
+RCL_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
+{
+	struct rdma_cm_alt_resolve cmd = { 0 };
+	struct rcl_id *priv = rcl_id_of(id);
+	bool sync;
+	int ret;
+
+	if (!id || !id->verbs)
+		return rcl_fail_id(priv, -EINVAL, __func__,
+				   "the id has no device; rdma_resolve_addr comes first");
+	sync = priv->sync;
+	cmd.pipe.steps = RDMA_CM_ALT_STEP_ROUTE;
+	cmd.pipe.events = RDMA_CM_ALT_STEP_ROUTE;
+	cmd.pipe.id = priv->handle;
+	cmd.pipe.queue_fd = -1;
+	cmd.pipe.timeout_ms = (uint32_t)timeout_ms;
+	ret = RCL_CALL(RESOLVE, &cmd);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "the route is not looked up%s",
+				   rcl_errno_advice(ret));
+	if (!sync)
+		return 0;	/* the id may be gone already */
+	ret = rcl_complete(priv);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "the route was not resolved");
+	return 0;
+}
+
+RCL_EXPORT __be16 rdma_get_src_port(struct rdma_cm_id *id)
+{
+	return id ? rcl_addr_port(&id->route.addr.src_addr) : 0;
+}
+
+RCL_EXPORT __be16 rdma_get_dst_port(struct rdma_cm_id *id)
+{
+	return id ? rcl_addr_port(&id->route.addr.dst_addr) : 0;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rdma_getaddrinfo() whose result is reported by an event. The lookup itself is
+ * done in the call, as with librdmacm; the event travels through the kernel, so
+ * that poll() sees it and the order of events is kept.
+ *
+ * Locking: the id's lock around the result.
+ */
+#include <netdb.h>
+
+#include "api/addrinfo_async.h"
+#include "base/compiler.h"
+#include "core/context.h"
+#include "base/err.h"
+#include "event/event.h"
+#include "base/rdma_cma_new.h"
+
+static bool begin(struct rcl_id *id)
+{
+	bool busy;
+
+	pthread_mutex_lock(&id->lock);
+	busy = id->addrinfo_busy;
+	id->addrinfo_busy = true;
+	pthread_mutex_unlock(&id->lock);
+	return !busy;
+}
+
+static void set_result(struct rcl_id *id, struct rdma_addrinfo *result, bool busy)
+{
+	pthread_mutex_lock(&id->lock);
+	id->addrinfo = result;
+	id->addrinfo_busy = busy;
+	pthread_mutex_unlock(&id->lock);
+}
+
+void rcl_addrinfo_failed(struct rcl_id *id)
+{
+	pthread_mutex_lock(&id->lock);
+	if (!id->addrinfo)
+		id->addrinfo_busy = false;
+	pthread_mutex_unlock(&id->lock);
+}
+
+static int eai_to_errno(int eai)
+{
+	switch (eai) {
+	case EAI_SYSTEM:
+		return rcl_errno();
+	case EAI_MEMORY:
+		return -ENOMEM;
+	case EAI_AGAIN:
+		return -ETIMEDOUT;	/* EAGAIN means something else to our callers */
+	case EAI_FAMILY:
+	case EAI_ADDRFAMILY:
+		return -EAFNOSUPPORT;
+	case EAI_SOCKTYPE:
+		return -ESOCKTNOSUPPORT;
+	case EAI_NONAME:
+	case EAI_NODATA:
+	case EAI_SERVICE:
+		return -ENOENT;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int post(const struct rcl_id *id, uint32_t type, int status)
+{
+	struct rdma_cm_alt_post_event cmd = {
+		.id = id->handle,
+		.type = type,
+		.status = status,
+	};
+
+	return RCL_CALL(POST_EVENT, &cmd);
+}
+
+/* What fails here has no event; a name that is not found has one. */
+static int resolve(struct rcl_id *id, const char *node, const char *service,
+		   const struct rdma_addrinfo *hints)
+{
+	struct rdma_addrinfo *result = NULL;
+	bool sync = id->sync;
+	int ret;
+
+	errno = 0;
+	ret = rdma_getaddrinfo(node, service, hints, &result);
+	if (ret == -1) {
+		ret = rcl_errno();
+		set_result(id, NULL, false);
+		return ret;
+	}
+	/* Before the event: it may be read at once. */
+	set_result(id, result, true);
+	if (ret)
+		ret = post(id, RDMA_CM_ALT_EVENT_ADDRINFO_ERROR, eai_to_errno(ret));
+	else
+		ret = post(id, RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED, 0);
+	if (ret) {
+		set_result(id, NULL, false);
+		rdma_freeaddrinfo(result);
+		return ret;
+	}
+	return sync ? rcl_complete(id) : 0;
+}
+
+RCL_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
+				     const char *service,
+				     const struct rdma_addrinfo *hints)
+{
+	struct rcl_id *priv = rcl_id_of(id);
+	int ret;
+
+	if (!id)
+		return rcl_fail_id(priv, -EINVAL, __func__, "no id");
+	if (hints && (hints->ai_flags & RAI_SA))
+		return rcl_fail_id(priv, -ENOTSUP, __func__,
+				   "RAI_SA: service records are not supported");
+	if (!begin(priv))
+		return rcl_fail_id(priv, -EBUSY, __func__,
+				   "a result was not taken by rdma_query_addrinfo yet");
+	ret = resolve(priv, node, service, hints);
+	return ret ? rcl_fail_id(priv, ret, __func__, "no address") : 0;
+}
+
+RCL_EXPORT int rdma_query_addrinfo(struct rdma_cm_id *id, struct rdma_addrinfo **info)
+{
+	struct rcl_id *priv = rcl_id_of(id);
+	struct rdma_addrinfo *result;
+
+	if (!id || !info)
+		return rcl_fail_id(priv, -EINVAL, __func__, "no id, or no place for the result");
+	pthread_mutex_lock(&priv->lock);
+	result = priv->addrinfo;
+	if (result) {
+		priv->addrinfo = NULL;
+		priv->addrinfo_busy = false;
+	}
+	pthread_mutex_unlock(&priv->lock);
+	if (!result)
+		return rcl_fail_id(priv, -ENOENT, __func__,
+				   "rdma_resolve_addrinfo comes first, and its event");
+	*info = result;
+	return 0;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The end of ids, one by one or many in one system call.
+ *
+ * Locking: the id's lock for the flag that tells who destroys it. The locks of the
+ * rings of all ids of a call, while the kernel takes their events back.
+ */
+#include <rdma/rdma_cma_alt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/batch.h"
+#include "id/cmid.h"
+#include "base/compiler.h"
+#include "core/context.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "id/mcast.h"
+#include "core/ring.h"
+
+/**
+ * struct ending - an id of many
+ * @cmd: its command
+ * @ours: it is this call that destroys it; the kernel does not write here
+ */
+struct ending {
+	struct rdma_cm_alt_destroy cmd;
+	bool ours;
+};
+
+/* Returns false when another thread is at it. */
+static bool begin(struct rcl_id *id)
+{
+	bool busy;
+
+	pthread_mutex_lock(&id->lock);
+	busy = id->destroying;
+	id->destroying = true;
+	pthread_mutex_unlock(&id->lock);
+	if (busy)
+		return false;
+	rcl_id_drop_request(id);
+	rcl_members_detach(id);
+	return true;
+}
+
+/* What the kernel has said; the id is freed when 0 is returned. */
+static int end(struct rcl_id *id, int ret, uint32_t reported)
+{
+	if (ret && ret != -ENOENT) {
+		pthread_mutex_lock(&id->lock);
+		id->destroying = false;
+		pthread_mutex_unlock(&id->lock);
+		return ret;
+	}
+	if (id->id.event) {
+		rdma_ack_cm_event(id->id.event);
+		id->id.event = NULL;
+	}
+	/*
+	 * ENOENT: it went with its channel, which the program destroyed before
+	 * it. How many events were delivered is not known then.
+	 */
+	if (!ret)
+		rcl_id_wait_acked(id, reported);
+	rcl_id_free(id);
+	return 0;
+}
+
+RCL_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	struct rdma_cm_alt_destroy cmd = { 0 };
+	struct rcl_id *priv = rcl_id_of(id);
+	struct rcl_ring *ring;
+	int ret;
+
+	if (!id)
+		return rcl_fail(-EINVAL, __func__, "no id");
+	if (!begin(priv))
+		return rcl_fail_id(priv, -ENOENT, __func__, "another thread destroys it");
+	cmd.id = priv->handle;
+	ring = rcl_id_lock_ring(priv);
+	ret = RCL_CALL(DESTROY, &cmd);
+	rcl_id_unlock_ring(ring);
+	ret = end(priv, ret, cmd.out_events_reported);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "the kernel did not destroy it");
+	return 0;
+}
+
+/* Of those ids that this call destroys. */
+static void lock_rings(struct rcl_ring_set *set, struct rdma_cm_id **ids,
+		       const struct ending *ends, int count)
+{
+	bool more;
+	int i;
+
+	rcl_ring_set_open(set);
+	do {
+		more = false;
+		for (i = 0; i < count; i++) {
+			if (ends[i].ours && rcl_id_add_ring(rcl_id_of(ids[i]), set))
+				more = true;
+		}
+		if (more)
+			rcl_ring_set_lock(set);
+	} while (more);
+	rcl_ring_set_close(set);
+}
+
+RCL_EXPORT int rdma_alt_destroy_many(struct rdma_cm_id **ids, int count, int *errors)
+{
+	struct rcl_ring_set rings;
+	struct ending *ends;
+	int i, ret, first = 0, done = 0;
+	int32_t *results;
+
+	if (count < 0 || (count && !ids))
+		return rcl_fail(-EINVAL, __func__, "no ids, or %d of them", count);
+	ends = calloc((size_t)count + 1, sizeof(*ends));
+	results = calloc((size_t)count + 1, sizeof(*results));
+	if (!ends || !results) {
+		free(ends);
+		free(results);
+		return rcl_fail(-ENOMEM, __func__, "no memory for %d commands", count);
+	}
+	for (i = 0; i < count; i++) {
+		ends[i].cmd.size = sizeof(ends[i].cmd);
+		ends[i].ours = ids[i] && begin(rcl_id_of(ids[i]));
+		/* No id has the handle 0: the kernel skips it. */
+		if (ends[i].ours)
+			ends[i].cmd.id = rcl_id_of(ids[i])->handle;
+	}
+	lock_rings(&rings, ids, ends, count);
+	rcl_batch(RDMA_CM_ALT_CMD_DESTROY, &ends[0].cmd, sizeof(*ends), (uint32_t)count, results);
+	rcl_ring_set_unlock(&rings);
+	for (i = 0; i < count; i++) {
+		ret = 0;
+		if (ids[i] && !ends[i].ours)
+			ret = -ENOENT;		/* another thread destroys it */
+		else if (ids[i])
+			ret = end(rcl_id_of(ids[i]), results[i], ends[i].cmd.out_events_reported);
+		if (ret)
+			rcl_log("%s: number %d of %d is not destroyed: %s", __func__, i, count,
+				strerror(-ret));
+		if (errors)
+			errors[i] = -ret;
+		first = first ? first : ret;
+		if (ids[i] && !ret) {
+			ids[i] = NULL;
+			done++;
+		}
+	}
+	free(ends);
+	free(results);
+	if (first && !done)
+		return rcl_fail(first, __func__, "none of %d ids was destroyed", count);
+	if (first)
+		errno = -first;
+	return done;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Options of an id.
+ *
+ * Locking: the id's lock around the timeout.
+ */
+#include <stdint.h>
+
+#include "id/cmid.h"
+#include "base/compiler.h"
+#include "core/context.h"
+#include "base/err.h"
+
+/* The kernel sends with it, the QP's own timer is set here. */
+static void remember(struct rcl_id *id, int level, int optname, const void *optval, size_t optlen)
+{
+	if (level != RDMA_OPTION_ID || optname != RDMA_OPTION_ID_ACK_TIMEOUT ||
+	    optlen != sizeof(id->ack_timeout))
+		return;
+	pthread_mutex_lock(&id->lock);
+	id->ack_timeout = *(const uint8_t *)optval;
+	id->ack_timeout_set = true;
+	pthread_mutex_unlock(&id->lock);
+}
+
+RCL_EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname,
+			       void *optval, size_t optlen)
+{
+	struct rdma_cm_alt_option cmd = { 0 };
+	struct rcl_id *priv = rcl_id_of(id);
+	int ret;
+
+	if (!id || optlen > UINT32_MAX)
+		return rcl_fail_id(priv, -EINVAL, __func__, "no id, or %zu bytes", optlen);
+	cmd.id = priv->handle;
+	cmd.level = (uint32_t)level;
+	cmd.optname = (uint32_t)optname;
+	cmd.optlen = (uint32_t)optlen;
+	cmd.optval_uptr = (uintptr_t)optval;
+	ret = RCL_CALL(SET_OPTION, &cmd);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "level %d, option %d, %zu bytes",
+				   level, optname, optlen);
+	remember(priv, level, optname, optval, optlen);
+	return 0;
+}

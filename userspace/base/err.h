@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Errors at the border: inside the library a failure is a negative errno, at
+ * the public API it is errno and -1 (or NULL).
+ */
+#ifndef RCL_ERR_H
+#define RCL_ERR_H
+
+#include <errno.h>
+
+#include "base/compiler.h"
+
+struct rcl_id;
+
+/**
+ * rcl_fail - report a failing public call: debug log, errno, -1
+ * @err: negative errno
+ * @call: name of the public function
+ * @fmt: what was wrong and what to do about it, printf style
+ *
+ * Return: -1
+ */
+int rcl_fail(int err, const char *call, const char *fmt, ...)
+	RCL_PRINTF(3, 4);
+
+/**
+ * rcl_fail_id - the same for a call on an id, which the log line describes
+ * @id: the id, or NULL
+ * @err: negative errno
+ * @call: name of the public function
+ * @fmt: what was wrong and what to do about it, printf style
+ *
+ * Return: -1
+ */
+int rcl_fail_id(const struct rcl_id *id, int err, const char *call,
+		const char *fmt, ...)
+	RCL_PRINTF(4, 5);
+
+/** RCL_MAX_ERRNO - the largest number that a kernel calls an error */
+#define RCL_MAX_ERRNO 4095
+
+/**
+ * rcl_result - what the kernel has written as the result of a command
+ * @said: 0 or a negative errno, if it is right
+ *
+ * Return: @said, or -EIO when it cannot be
+ */
+static inline int rcl_result(int said)
+{
+	return said > 0 || said < -RCL_MAX_ERRNO ? -EIO : said;
+}
+
+/** rcl_errno - negative errno of a libc or libibverbs call that set errno */
+static inline int rcl_errno(void)
+{
+	return errno > 0 ? -errno : -EIO;
+}
+
+/**
+ * rcl_verbs_err - negative errno of a libibverbs call that returns an errno
+ * @ret: what it returned; some providers return -1 and set errno
+ */
+static inline int rcl_verbs_err(int ret)
+{
+	if (!ret)
+		return 0;
+	return ret > 0 ? -ret : rcl_errno();
+}
+
+#endif /* RCL_ERR_H */

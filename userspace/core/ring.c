@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The mapped ring of a channel: found by the channel's descriptor, mapped when
+ * the channel is used enough, shared by all threads that read the channel and by
+ * those that destroy or move its ids.
+ *
+ * Locking: a ring's lock for its mapping, its position, and around calls that
+ * change records which lie there; rings_lock, outside of it, for the list of rings
+ * and while one thread locks several.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "core/ring.h"
+#include "base/sys.h"
+
+/* Descriptors beyond have no ring. What is not used of the table takes no memory. */
+#define MAX_FDS 65536
+
+/**
+ * struct rcl_ring - the ring of a queue
+ * @next: in the list of all rings of open queues
+ * @link: what points to this one in that list
+ * @refs: of the queue and of its ids
+ * @queue: how the queue was created
+ * @in_set: in a set that is not closed yet (rings_lock)
+ * @set_locked: likewise, and locked (rings_lock)
+ * @next_wanted: the next one there (rings_lock)
+ * @lock: protects what follows
+ * @next_locked: the next one of the closed set with which it was locked
+ * @reads: events that came by read()
+ * @given_up: it is not mapped any more, for good
+ * @era: of the process that has mapped it
+ * @map: the mapping of the records, or NULL
+ * @head: the head word
+ * @pos: the next record
+ * @entries: as @map said at first and can be; what it says later is not looked at
+ * @offset: likewise: where the records begin
+ */
+struct rcl_ring {
+	struct rcl_ring *next;
+	struct rcl_ring **link;
+	unsigned int refs;
+	struct rdma_cm_alt_queue_create queue;
+	bool in_set;
+	bool set_locked;
+	struct rcl_ring *next_wanted;
+
+	pthread_mutex_t lock;
+	struct rcl_ring *next_locked;
+	unsigned int reads;
+	bool given_up;
+	__u32 era;
+	const struct rdma_cm_alt_ring *map;
+	__u32 *head;
+	__u32 pos;
+	__u32 entries;
+	__u32 offset;
+};
+
+static pthread_mutex_t rings_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rcl_ring *rings;
+static struct rcl_ring *by_fd[MAX_FDS];
+static unsigned int usable;	/* rings that are mapped, or may be yet */
+
+/*
+ * A process that maps rings is an era of its own. The number of the current one lies in a
+ * page that is 0 in a new process, however that came about: what was mapped in an
+ * earlier era is not mapped now.
+ */
+static __u32 *era;
+static __u32 eras;
+
+static void set_ring(int fd, struct rcl_ring *ring)
+{
+	if (fd >= 0 && fd < MAX_FDS)
+		__atomic_store_n(&by_fd[fd], ring, __ATOMIC_RELEASE);
+}
+
+static size_t head_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The page may be asked for by several threads at a time: one wins. */
+static __u32 *era_page(void)
+{
+	size_t size = head_bytes();
+	__u32 *page, *none = NULL;
+
+	page = __atomic_load_n(&era, __ATOMIC_ACQUIRE);
+	if (page)
+		return page;
+	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return NULL;
+	if (!madvise(page, size, MADV_WIPEONFORK) &&
+	    __atomic_compare_exchange_n(&era, &none, page, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return page;
+	munmap(page, size);
+	return none;
+}
+
+static __u32 current_era(void)
+{
+	const __u32 *page = __atomic_load_n(&era, __ATOMIC_ACQUIRE);
+
+	return page ? __atomic_load_n(page, __ATOMIC_ACQUIRE) : 0;
+}
+
+/* The era of this process, begun if need be; 0: that cannot be. */
+static __u32 begin_era(void)
+{
+	__u32 *page = era_page(), none = 0, next;
+
+	if (!page)
+		return 0;
+	if (!current_era()) {
+		next = __atomic_add_fetch(&eras, 1, __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(page, &none, next, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_ACQUIRE);
+	}
+	return current_era();
+}
+
+/* With the lock held. */
+static void give_up(struct rcl_ring *ring)
+{
+	ring->map = NULL;
+	ring->head = NULL;
+	if (!ring->given_up)
+		__atomic_sub_fetch(&usable, 1, __ATOMIC_RELAXED);
+	ring->given_up = true;
+}
+
+/* With the lock held. In a child of clone() the ring is not mapped, whatever was copied. */
+static bool is_mapped(struct rcl_ring *ring)
+{
+	if (ring->map && ring->era != current_era())
+		give_up(ring);
+	return ring->map;
+}
+
+/* With the lock held. */
+static void unmap(struct rcl_ring *ring)
+{
+	if (is_mapped(ring)) {
+		rcl_sys->munmap((void *)(uintptr_t)ring->map, ring->queue.out_ring_bytes);
+		rcl_sys->munmap(ring->head, head_bytes());
+	}
+	give_up(ring);
+}
+
+/* Takes over what a ring says of itself, once: do its records lie in what was mapped? */
+static bool take_geometry(struct rcl_ring *ring, const struct rdma_cm_alt_ring *map)
+{
+	size_t size = ring->queue.out_record_size, bytes = ring->queue.out_ring_bytes;
+
+	ring->entries = __atomic_load_n(&map->entries, __ATOMIC_RELAXED);
+	ring->offset = __atomic_load_n(&map->records_offset, __ATOMIC_RELAXED);
+	/* The place of a record is the rest of a division by a power of two. */
+	if (!ring->entries || ring->entries & (ring->entries - 1))
+		return false;
+	if (ring->offset < sizeof(*map) || ring->offset % sizeof(__u64) || ring->offset > bytes)
+		return false;
+	return __atomic_load_n(&map->record_size, __ATOMIC_RELAXED) == size &&
+	       (bytes - ring->offset) / size >= ring->entries;
+}
+
+/* With the lock held. Records count from 0 then. */
+static void map(struct rcl_ring *ring)
+{
+	const struct rdma_cm_alt_queue_create *queue = &ring->queue;
+	void *head, *records;
+
+	ring->era = begin_era();
+	if (!ring->era) {
+		give_up(ring);
+		return;
+	}
+	/* The head first: records are put in from the moment on when those are mapped. */
+	head = rcl_sys->mmap(head_bytes(), PROT_READ | PROT_WRITE, queue->out_fd,
+			     (off_t)queue->out_head_offset);
+	if (head == MAP_FAILED) {
+		give_up(ring);
+		return;
+	}
+	records = rcl_sys->mmap(queue->out_ring_bytes, PROT_READ, queue->out_fd,
+				(off_t)queue->out_ring_offset);
+	if (records == MAP_FAILED) {
+		rcl_sys->munmap(head, head_bytes());
+		give_up(ring);
+		return;
+	}
+	ring->head = head;
+	ring->map = records;
+	ring->pos = 0;
+	if (!take_geometry(ring, records))
+		unmap(ring);
+}
+
+void rcl_ring_add(const struct rdma_cm_alt_queue_create *queue)
+{
+	struct rcl_ring *ring;
+
+	rcl_ring_remove(queue->out_fd);
+	if (queue->out_ring_bytes < sizeof(struct rdma_cm_alt_ring) ||
+	    queue->out_fd < 0 || queue->out_fd >= MAX_FDS)
+		return;
+	ring = calloc(1, sizeof(*ring));
+	if (!ring)
+		return;
+	ring->refs = 1;
+	ring->queue = *queue;
+	pthread_mutex_init(&ring->lock, NULL);
+	pthread_mutex_lock(&rings_lock);
+	ring->next = rings;
+	ring->link = &rings;
+	if (rings)
+		rings->link = &ring->next;
+	rings = ring;
+	set_ring(queue->out_fd, ring);
+	__atomic_add_fetch(&usable, 1, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&rings_lock);
+}
+
+void rcl_ring_remove(int fd)
+{
+	struct rcl_ring *ring;
+
+	pthread_mutex_lock(&rings_lock);
+	ring = rcl_ring_of(fd);
+	if (ring) {
+		set_ring(fd, NULL);
+		*ring->link = ring->next;
+		if (ring->next)
+			ring->next->link = ring->link;
+		pthread_mutex_lock(&ring->lock);
+		unmap(ring);
+		pthread_mutex_unlock(&ring->lock);
+	}
+	pthread_mutex_unlock(&rings_lock);
+	rcl_ring_put(ring);
+}
+
+struct rcl_ring *rcl_ring_of(int fd)
+{
+	if (fd < 0 || fd >= MAX_FDS)
+		return NULL;
+	return __atomic_load_n(&by_fd[fd], __ATOMIC_ACQUIRE);
+}
+
+struct rcl_ring *rcl_ring_get(int fd)
+{
+	return rcl_ring_hold(rcl_ring_of(fd));
+}
+
+struct rcl_ring *rcl_ring_hold(struct rcl_ring *ring)
+{
+	if (ring)
+		__atomic_add_fetch(&ring->refs, 1, __ATOMIC_RELAXED);
+	return ring;
+}
+
+void rcl_ring_put(struct rcl_ring *ring)
+{
+	if (!ring || __atomic_sub_fetch(&ring->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	pthread_mutex_destroy(&ring->lock);
+	free(ring);
+}
+
+void rcl_ring_lock(struct rcl_ring *ring)
+{
+	if (ring)
+		pthread_mutex_lock(&ring->lock);
+}
+
+void rcl_ring_unlock(struct rcl_ring *ring)
+{
+	if (ring)
+		pthread_mutex_unlock(&ring->lock);
+}
+
+void rcl_ring_set_open(struct rcl_ring_set *set)
+{
+	pthread_mutex_lock(&rings_lock);
+	set->wanted = NULL;
+	set->locked = NULL;
+}
+
+bool rcl_ring_set_add(struct rcl_ring_set *set, struct rcl_ring *ring)
+{
+	if (!ring || ring->in_set) {
+		rcl_ring_put(ring);
+		return false;
+	}
+	ring->in_set = true;
+	ring->next_wanted = set->wanted;
+	set->wanted = ring;
+	return true;
+}
+
+void rcl_ring_set_lock(struct rcl_ring_set *set)
+{
+	struct rcl_ring *ring;
+
+	for (ring = set->wanted; ring; ring = ring->next_wanted) {
+		if (ring->set_locked)
+			pthread_mutex_unlock(&ring->lock);
+		ring->set_locked = false;
+	}
+	/* In the order of the list, as before a fork(). Of a closed queue nobody takes anything. */
+	for (ring = rings; ring; ring = ring->next) {
+		if (ring->in_set)
+			pthread_mutex_lock(&ring->lock);
+		ring->set_locked = ring->in_set;
+	}
+}
+
+void rcl_ring_set_close(struct rcl_ring_set *set)
+{
+	struct rcl_ring *ring;
+
+	while ((ring = set->wanted)) {
+		set->wanted = ring->next_wanted;
+		ring->in_set = false;
+		if (ring->set_locked) {
+			ring->set_locked = false;
+			ring->next_locked = set->locked;
+			set->locked = ring;
+		} else {
+			rcl_ring_put(ring);
+		}
+	}
+	pthread_mutex_unlock(&rings_lock);
+}
+
+void rcl_ring_set_unlock(struct rcl_ring_set *set)
+{
+	struct rcl_ring *ring;
+
+	while ((ring = set->locked)) {
+		set->locked = ring->next_locked;
+		pthread_mutex_unlock(&ring->lock);
+		rcl_ring_put(ring);
+	}
+}
+
+/* With the lock held. A tail beyond all places cannot be true: what is there waits for read(). */
+static bool has_record(struct rcl_ring *ring)
+{
+	__u32 count = __atomic_load_n(&ring->map->tail, __ATOMIC_ACQUIRE) - ring->pos;
+
+	if (count <= ring->entries)
+		return count;
+	rcl_log("channel fd %d: its event ring has %u records in %u places; it is given up",
+		ring->queue.out_fd, count, ring->entries);
+	unmap(ring);
+	return false;
+}
+
+static void copy_record(const struct rcl_ring *ring, union rcl_record *record)
+{
+	size_t size = ring->queue.out_record_size;
+	const __u8 *records = (const __u8 *)ring->map + ring->offset;
+
+	memcpy(record->bytes, records + (ring->pos & (ring->entries - 1)) * size, size);
+	if (size < sizeof(record->event))
+		memset(record->bytes + size, 0, sizeof(record->event) - size);
+}
+
+bool rcl_ring_look(struct rcl_ring *ring, union rcl_record *record)
+{
+	pthread_mutex_lock(&ring->lock);
+	while (is_mapped(ring) && has_record(ring)) {
+		copy_record(ring, record);
+		if (record->event.type != RDMA_CM_ALT_EVENT_SKIP)
+			return true;
+		__atomic_store_n(ring->head, ++ring->pos, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&ring->lock);
+	return false;
+}
+
+void rcl_ring_done(struct rcl_ring *ring)
+{
+	if (!ring)
+		return;
+	__atomic_store_n(ring->head, ++ring->pos, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&ring->lock);
+}
+
+__u32 rcl_ring_position(int fd)
+{
+	struct rcl_ring *ring = rcl_ring_get(fd);
+	__u32 pos = 0;
+
+	if (ring) {
+		pthread_mutex_lock(&ring->lock);
+		pos = ring->pos;
+		pthread_mutex_unlock(&ring->lock);
+	}
+	rcl_ring_put(ring);
+	return pos;
+}
+
+void rcl_ring_was_read(struct rcl_ring *ring, unsigned int count)
+{
+	bool tried, mapped;
+
+	pthread_mutex_lock(&ring->lock);
+	ring->reads += count;
+	tried = !ring->map && !ring->given_up && ring->reads >= RCL_RING_AFTER;
+	if (tried)
+		map(ring);
+	mapped = ring->map;
+	pthread_mutex_unlock(&ring->lock);
+	if (tried && !mapped)
+		rcl_log("channel fd %d: its event ring is not mapped", ring->queue.out_fd);
+}
+
+void rcl_ring_expect(const struct rdma_event_channel *channel)
+{
+	if (channel && !rcl_ring_of(channel->fd))
+		rcl_rings_give_up();
+}
+
+void rcl_rings_give_up(void)
+{
+	if (!__atomic_load_n(&usable, __ATOMIC_RELAXED))
+		return;
+	rcl_rings_lock();
+	rcl_rings_unlock();
+}
+
+void rcl_rings_lock(void)
+{
+	struct rcl_ring *ring;
+
+	pthread_mutex_lock(&rings_lock);
+	for (ring = rings; ring; ring = ring->next) {
+		pthread_mutex_lock(&ring->lock);
+		unmap(ring);
+	}
+}
+
+void rcl_rings_unlock(void)
+{
+	struct rcl_ring *ring;
+
+	for (ring = rings; ring; ring = ring->next)
+		pthread_mutex_unlock(&ring->lock);
+	pthread_mutex_unlock(&rings_lock);
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Synchronous ids: a call waits for its event, and what that means as its
+ * result.
+ *
+ * Locking: none of its own.
+ */
+#include "id/cmid.h"
+#include "base/err.h"
+#include "event/event.h"
+
+void rcl_event_drop(struct rcl_id *id)
+{
+	if (id->id.event)
+		rdma_ack_cm_event(id->id.event);
+	id->id.event = NULL;
+}
+
+int rcl_event_error(const struct rdma_cm_event *event)
+{
+	if (event->event == RDMA_CM_EVENT_REJECTED)
+		return -ECONNREFUSED;
+	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && !event->status)
+		return -ENODEV;
+	/* Somebody ends the wait: that is no success of the call. */
+	if ((unsigned int)event->event == RDMA_CM_ALT_EVENT_USER && !event->status)
+		return -EINTR;
+	/* Peers' reasons are positive; anything may be posted by a program. */
+	return rcl_result(event->status > 0 ? -event->status : event->status);
+}
+
+int rcl_complete(struct rcl_id *id)
+{
+	int ret;
+
+	if (!id->sync)
+		return 0;
+	do {
+		rcl_event_drop(id);
+		ret = rcl_event_next(id->id.channel, &id->id.event);
+		if (ret)
+			return ret;
+		/* News of the network, and no answer to any call. */
+	} while (id->id.event->event == RDMA_CM_EVENT_ADDR_CHANGE);
+	return rcl_event_error(id->id.event);
+}

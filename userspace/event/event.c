@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Events: rdma_get_cm_event() and what the library does when one passes by.
+ *
+ * Locking: the id's lock for its flags. An event counts on its id from the
+ * read() on, or before it leaves the ring, so rdma_destroy_id() waits while we
+ * work on it. A thread may be cancelled before, but not then.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/addrinfo_async.h"
+#include "base/cancel.h"
+#include "core/channel.h"
+#include "id/cmid.h"
+#include "base/compiler.h"
+#include "core/context.h"
+#include "base/err.h"
+#include "event/event.h"
+#include "base/log.h"
+#include "base/marshal.h"
+#include "id/mcast.h"
+#include "id/qp.h"
+#include "core/ring.h"
+
+static void fill_private_data(struct rcl_event *ev, const void **data,
+			      uint8_t *len, const struct rdma_cm_alt_event *rec)
+{
+	size_t n = rec->private_data_len;
+
+	/* The public length has 8 bits. */
+	if (n > UINT8_MAX)
+		n = UINT8_MAX;
+	if (!n)
+		return;
+	memcpy(ev->private_data, rec->private_data, n);
+	*data = ev->private_data;
+	*len = (uint8_t)n;
+}
+
+static void fill_conn(struct rcl_event *ev, const struct rdma_cm_alt_event *rec)
+{
+	struct rdma_conn_param *conn = &ev->event.param.conn;
+
+	fill_private_data(ev, &conn->private_data, &conn->private_data_len, rec);
+	conn->responder_resources = rec->responder_resources;
+	conn->initiator_depth = rec->initiator_depth;
+	conn->flow_control = rec->flow_control;
+	conn->retry_count = rec->retry_count;
+	conn->rnr_retry_count = rec->rnr_retry_count;
+	conn->srq = rec->srq;
+	conn->qp_num = rec->qp_num;
+}
+
+static void fill_ud(struct rcl_event *ev, const struct rdma_cm_alt_event *rec)
+{
+	struct rdma_ud_param *ud = &ev->event.param.ud;
+
+	fill_private_data(ev, &ud->private_data, &ud->private_data_len, rec);
+	rcl_ah_from_kernel(&ud->ah_attr, &rec->ah_attr);
+	ud->qp_num = rec->qp_num;
+	ud->qkey = rec->qkey;
+}
+
+static void fill_param(struct rcl_id *id, struct rcl_event *ev,
+		       const struct rdma_cm_alt_event *rec)
+{
+	if (id->id.qp_type == IBV_QPT_UD)
+		fill_ud(ev, rec);
+	else
+		fill_conn(ev, rec);
+}
+
+static void set_connected(struct rcl_id *id, bool connected)
+{
+	pthread_mutex_lock(&id->lock);
+	id->connected = connected;
+	pthread_mutex_unlock(&id->lock);
+}
+
+/* No more connection; @ended: because a disconnect of either end is complete. */
+static void set_ended(struct rcl_id *id, bool ended)
+{
+	pthread_mutex_lock(&id->lock);
+	id->connected = false;
+	id->ended = ended;
+	pthread_mutex_unlock(&id->lock);
+}
+
+static bool connect_failed(struct rcl_id *id)
+{
+	bool failed;
+
+	pthread_mutex_lock(&id->lock);
+	failed = id->connect_error;
+	pthread_mutex_unlock(&id->lock);
+	return failed;
+}
+
+static void turn_into_error(struct rcl_event *ev, enum rdma_cm_event_type type,
+			    int err)
+{
+	ev->event.event = type;
+	ev->event.status = err;
+}
+
+/* Addresses, device and path travel with the event; an old kernel may not. */
+static int take_route(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
+{
+	if (rec->flags & RDMA_CM_ALT_EVENT_F_ROUTE)
+		return rcl_id_set_route(id, &rec->route);
+	return rcl_id_query_route(id);
+}
+
+static void on_addr_resolved(struct rcl_id *id, struct rcl_event *ev,
+			     const struct rdma_cm_alt_event *rec)
+{
+	int ret = take_route(id, rec);
+
+	if (!ret && !id->id.verbs)
+		ret = -ENODEV;
+	if (ret)
+		turn_into_error(ev, RDMA_CM_EVENT_ADDR_ERROR, ret);
+}
+
+static void on_route_resolved(struct rcl_id *id, struct rcl_event *ev,
+			      const struct rdma_cm_alt_event *rec)
+{
+	int ret = take_route(id, rec);
+
+	if (ret)
+		turn_into_error(ev, RDMA_CM_EVENT_ROUTE_ERROR, ret);
+}
+
+static void refuse_request(struct rdma_event_channel *channel, uint32_t handle)
+{
+	struct rdma_cm_alt_destroy cmd = { .id = handle };
+	struct rcl_ring *ring = rcl_ring_get(channel->fd);
+
+	rcl_ring_lock(ring);
+	RCL_CALL(DESTROY, &cmd);
+	rcl_ring_unlock(ring);
+	rcl_ring_put(ring);
+}
+
+/* The listener's own one, if that is it: what the program reads from may be a copy, and go away. */
+static struct rdma_event_channel *lasting(struct rcl_id *listener,
+					  struct rdma_event_channel *channel)
+{
+	pthread_mutex_lock(&listener->lock);
+	if ((listener->sync ? listener->id.channel->fd : listener->fd) == channel->fd)
+		channel = listener->id.channel;
+	pthread_mutex_unlock(&listener->lock);
+	return channel;
+}
+
+static int on_connect_request(struct rcl_id *listener,
+			      struct rdma_event_channel *channel,
+			      struct rcl_event *ev,
+			      const struct rdma_cm_alt_event *rec)
+{
+	bool sync = rcl_id_owns(listener, channel);
+	struct rcl_id *child;
+	int ret;
+
+	/*
+	 * The channel that the request came by; the listener may be on its way to
+	 * another one. None of its own yet, even if the listener is synchronous.
+	 */
+	child = rcl_id_new(channel, listener->id.context, listener->id.ps, listener->id.qp_type);
+	if (!child) {
+		ret = -ENOMEM;
+		goto refuse;
+	}
+	child->id.channel = lasting(listener, channel);
+	rcl_id_learn_handle(child, rec->id);
+	child->initiator_depth = rec->initiator_depth;
+	child->responder_resources = rec->responder_resources;
+	if (rec->flags & RDMA_CM_ALT_EVENT_F_ECE) {
+		child->remote_ece.vendor_id = rec->ece_vendor_id;
+		child->remote_ece.options = rec->ece_attr_mod;
+	}
+	rcl_qp_remember(child, rec);
+	ret = take_route(child, rec);
+	if (!ret && sync)
+		ret = rcl_id_move(child, NULL);
+	if (ret)
+		goto refuse;
+
+	fill_param(listener, ev, rec);
+	ev->event.listen_id = &listener->id;
+	ev->event.id = &child->id;
+	return RCL_DELIVER;
+
+refuse:
+	rcl_log("rdma_get_cm_event: a connection request to id %u is refused: %s",
+		listener->handle, strerror(-ret));
+	refuse_request(channel, rec->id);
+	if (child)
+		rcl_id_free(child);
+	/* No descriptor for its queue: say so, as accept(2) does. */
+	return sync ? ret : RCL_SWALLOW;
+}
+
+/* Of an id whose steps were one call this is the first event: it tells of the device, too. */
+static int take_device(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
+{
+	int ret;
+
+	if (id->id.verbs)
+		return 0;
+	ret = take_route(id, rec);
+	if (ret)
+		return ret;
+	if (!id->id.verbs)
+		return -ENODEV;
+	if (!id->id.qp)
+		return 0;
+	if (rec->route.node_guid != ibv_get_device_guid(id->id.qp->context->device))
+		return -ENODEV;
+	/* One of datagrams can start now; a connected one when the peer has accepted. */
+	return id->id.qp_type == IBV_QPT_UD ? rcl_qp_start(id, id->id.qp) : 0;
+}
+
+static void connect_error(struct rcl_id *id, struct rcl_event *ev, int err)
+{
+	rcl_log("id %u: the peer accepted, but the connection failed here: %s", id->handle,
+		strerror(-err));
+	pthread_mutex_lock(&id->lock);
+	id->connect_error = true;
+	pthread_mutex_unlock(&id->lock);
+	turn_into_error(ev, RDMA_CM_EVENT_CONNECT_ERROR, err);
+}
+
+static void on_connect_response(struct rcl_id *id, struct rcl_event *ev,
+				const struct rdma_cm_alt_event *rec)
+{
+	struct ibv_ece remote = { 0 };
+	int ret;
+
+	fill_conn(ev, rec);
+	ret = take_device(id, rec);
+	if (ret) {
+		connect_error(id, ev, ret);
+		return;
+	}
+	if (rec->flags & RDMA_CM_ALT_EVENT_F_ECE) {
+		remote.vendor_id = rec->ece_vendor_id;
+		remote.options = rec->ece_attr_mod;
+	}
+	if (!id->id.qp) {
+		id->remote_ece = remote;
+		return;
+	}
+	ret = rcl_qp_establish(id, &remote);
+	if (!ret) {
+		ev->event.event = RDMA_CM_EVENT_ESTABLISHED;
+		set_connected(id, true);
+		return;
+	}
+	connect_error(id, ev, ret);
+}
+
+static void on_established(struct rcl_id *id, struct rcl_event *ev,
+			   const struct rdma_cm_alt_event *rec)
+{
+	int ret = take_device(id, rec);
+
+	fill_param(id, ev, rec);
+	if (ret)
+		connect_error(id, ev, ret);
+	else
+		set_connected(id, id->id.qp_type != IBV_QPT_UD);
+}
+
+static int on_multicast(struct rcl_id *id, struct rcl_event *ev,
+			const struct rdma_cm_alt_event *rec)
+{
+	struct rdma_ud_param *ud = &ev->event.param.ud;
+	struct rcl_member *member = rcl_member_get(id, rec->user_arg);
+	int ret;
+
+	if (!member) {
+		rcl_log("id %u: event %u for a group that it left is dropped",
+			id->handle, rec->type);
+		return RCL_SWALLOW;
+	}
+	rcl_member_take(id, member);
+	ev->member = rec->user_arg;
+	if (rec->type == RDMA_CM_ALT_EVENT_MULTICAST_JOIN) {
+		fill_ud(ev, rec);
+		ret = rcl_member_joined(id, member, &ud->ah_attr);
+		if (ret)
+			turn_into_error(ev, RDMA_CM_EVENT_MULTICAST_ERROR, ret);
+	}
+	ud->private_data = member->context;
+	rcl_member_put(member);
+	return RCL_DELIVER;
+}
+
+static int process(struct rcl_id *id, struct rdma_event_channel *channel,
+		   struct rcl_event *ev, const struct rdma_cm_alt_event *rec)
+{
+	ev->event.id = &id->id;
+	ev->event.event = (enum rdma_cm_event_type)rec->type;
+	ev->event.status = rec->status;
+	if (rec->type != RDMA_CM_ALT_EVENT_CONNECT_REQUEST) {
+		rcl_qp_remember(id, rec);
+		if (rec->id)
+			rcl_id_learn_handle(id, rec->id);
+	}
+
+	switch (rec->type) {
+	case RDMA_CM_ALT_EVENT_ADDR_RESOLVED:
+		on_addr_resolved(id, ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_ROUTE_RESOLVED:
+		on_route_resolved(id, ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_CONNECT_REQUEST:
+		return on_connect_request(id, channel, ev, rec);
+	case RDMA_CM_ALT_EVENT_CONNECT_RESPONSE:
+		on_connect_response(id, ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_ESTABLISHED:
+		on_established(id, ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_REJECTED:
+		/* Also of a connection: no DISCONNECTED will come. */
+		set_connected(id, false);
+		if (connect_failed(id))
+			return RCL_SWALLOW;
+		fill_conn(ev, rec);
+		rcl_qp_error(id);
+		break;
+	case RDMA_CM_ALT_EVENT_DISCONNECTED:
+		set_ended(id, true);
+		if (connect_failed(id))
+			return RCL_SWALLOW;
+		fill_conn(ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_DEVICE_REMOVAL:
+		set_ended(id, false);
+		fill_param(id, ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_UNREACHABLE:
+	case RDMA_CM_ALT_EVENT_CONNECT_ERROR:
+		set_connected(id, false);
+		fill_param(id, ev, rec);
+		break;
+	case RDMA_CM_ALT_EVENT_MULTICAST_JOIN:
+	case RDMA_CM_ALT_EVENT_MULTICAST_ERROR:
+		return on_multicast(id, ev, rec);
+	case RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED:
+		break;
+	case RDMA_CM_ALT_EVENT_ADDRINFO_ERROR:
+		rcl_addrinfo_failed(id);
+		break;
+	case RDMA_CM_ALT_EVENT_SKIP:
+		return RCL_SWALLOW;
+	case RDMA_CM_ALT_EVENT_USER:
+		memcpy(&ev->event.param, &rec->user_arg, sizeof(rec->user_arg));
+		ev->event.status = rec->user_status;
+		break;
+	default:
+		fill_param(id, ev, rec);
+		break;
+	}
+	return RCL_DELIVER;
+}
+
+/* The id that a record names, twice: by its cookie and by its handle. */
+static struct rcl_id *find(const struct rdma_cm_alt_event *rec)
+{
+	bool request = rec->type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
+	uint32_t handle = request ? rec->listen_id : rec->id;
+	struct rcl_id *id;
+
+	if (!rcl_handle_valid(rec->id) || !rcl_handle_valid(handle))
+		return NULL;
+	id = rec->cookie ? rcl_id_get(rec->cookie) : rcl_id_find(handle);
+	if (id && !rcl_id_is(id, handle, request)) {
+		rcl_log("event %u with the cookie of id %u names id %u", rec->type, id->handle,
+			handle);
+		rcl_id_put(id);
+		id = NULL;
+	}
+	return id;
+}
+
+struct rcl_claim rcl_event_claim(const struct rdma_cm_alt_event *rec)
+{
+	struct rcl_claim claim;
+
+	claim.id = find(rec);
+	claim.counted = claim.id && rcl_id_take(claim.id);
+	return claim;
+}
+
+int rcl_event_work(struct rdma_event_channel *channel, struct rcl_claim claim,
+		   const struct rdma_cm_alt_event *rec, struct rcl_event *ev)
+{
+	struct rcl_id *id = claim.id;
+	int ret;
+
+	memset(&ev->event, 0, sizeof(ev->event));
+	ev->member = 0;
+	if (!claim.counted) {
+		if (id)
+			rcl_id_put(id);
+		rcl_log("event %u for an id that is destroyed is dropped", rec->type);
+		if (rec->type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
+			refuse_request(channel, rec->id);
+		return RCL_SWALLOW;
+	}
+	ev->cookie = id->cookie;
+	ret = process(id, channel, ev, rec);
+	if (ret == RCL_DELIVER)
+		rcl_log_event(id, &ev->event);
+	else
+		rcl_id_ack(id);
+	rcl_id_put(id);
+	return ret;
+}
+
+int rcl_event_next(struct rdma_event_channel *channel,
+		   struct rdma_cm_event **out)
+{
+	struct rcl_ring *ring;
+	struct rcl_claim claim;
+	union rcl_record rec;
+	struct rcl_event *ev;
+	int ret, cancel;
+
+	/* Before the read: an event that was taken must not be lost. */
+	ev = malloc(sizeof(*ev));
+	if (!ev)
+		return -ENOMEM;
+	pthread_cleanup_push(free, ev);
+	do {
+		pthread_testcancel();
+		ret = rcl_channel_next(channel, &rec, &ring);
+		if (ret)
+			break;
+		cancel = rcl_no_cancel();
+		claim = rcl_event_claim(&rec.event);
+		rcl_ring_done(ring);
+		ret = rcl_event_work(channel, claim, &rec.event, ev);
+		rcl_cancel(cancel);
+	} while (ret == RCL_SWALLOW);
+	pthread_cleanup_pop(0);
+
+	if (ret) {
+		free(ev);
+		return ret;
+	}
+	*out = &ev->event;
+	return 0;
+}
+
+RCL_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel,
+				 struct rdma_cm_event **event)
+{
+	int ret;
+
+	if (!channel || !event)
+		return rcl_fail(-EINVAL, __func__, "no channel, or no place for the event");
+	ret = rcl_event_next(channel, event);
+	if (ret == -EAGAIN || ret == -EINTR) {
+		errno = -ret;
+		return -1;
+	}
+	if (ret)
+		return rcl_fail(ret, __func__, "cannot read from channel fd %d",
+				channel->fd);
+	return 0;
+}
+
+RCL_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	struct rcl_event *ev = (struct rcl_event *)(void *)event;
+	uint64_t member;
+	struct rcl_id *id;
+
+	if (!event)
+		return rcl_fail(-EINVAL, __func__, "no event");
+	member = ev->member;
+	id = rcl_id_get(ev->cookie);
+	free(ev);
+	if (id) {
+		/* The membership first: who waits for the id frees both. */
+		if (member)
+			rcl_member_ack(id, member);
+		rcl_id_ack(id);
+		rcl_id_put(id);
+	}
+	return 0;
+}

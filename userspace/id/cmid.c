@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Ids: created, counted, routed, moved between channels, destroyed.
+ *
+ * Locking: the id's lock for its counters; the table's references keep an id
+ * alive while an event of it is being worked on. ids_lock for the list of all
+ * ids; an id's lock may be taken under it, and the table's lock under both. The
+ * lock of the id's ring, outside of all these, while the kernel takes events back.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/addr.h"
+#include "base/cancel.h"
+#include "core/channel.h"
+#include "id/cmid.h"
+#include "base/compiler.h"
+#include "core/context.h"
+#include "base/err.h"
+#include "event/event.h"
+#include "base/log.h"
+#include "base/marshal.h"
+#include "id/mcast.h"
+#include "core/ring.h"
+#include "id/stockconf.h"
+#include "base/sys.h"
+#include "base/table.h"
+
+static pthread_mutex_t ids_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rcl_id *ids;
+
+_Static_assert(offsetof(struct rcl_id, id) == 0, "the public half comes first");
+
+static void list_add(struct rcl_id *id)
+{
+	pthread_mutex_lock(&ids_lock);
+	id->next = ids;
+	id->link = &ids;
+	if (ids)
+		ids->link = &id->next;
+	ids = id;
+	pthread_mutex_unlock(&ids_lock);
+}
+
+static void list_del(struct rcl_id *id)
+{
+	pthread_mutex_lock(&ids_lock);
+	*id->link = id->next;
+	if (id->next)
+		id->next->link = id->link;
+	pthread_mutex_unlock(&ids_lock);
+}
+
+void rcl_ids_lock(void)
+{
+	struct rcl_id *id;
+
+	pthread_mutex_lock(&ids_lock);
+	for (id = ids; id; id = id->next)
+		pthread_mutex_lock(&id->lock);
+}
+
+void rcl_ids_unlock(bool child)
+{
+	struct rcl_id *id;
+
+	for (id = ids; id; id = id->next) {
+		id->shared = true;
+		if (child) {
+			/* Who waits in the parent, or holds events, does not do so here. */
+			id->events_acked = id->events_taken;
+			rcl_members_in_child(id);
+			pthread_cond_init(&id->acked_cond, NULL);
+		}
+		pthread_mutex_unlock(&id->lock);
+	}
+	pthread_mutex_unlock(&ids_lock);
+}
+
+struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
+			  enum rdma_port_space ps, enum ibv_qp_type qp_type)
+{
+	struct rcl_id *id = calloc(1, sizeof(*id));
+
+	if (!id)
+		return NULL;
+	id->cookie = rcl_table_add(RCL_KIND_ID, id);
+	if (!id->cookie) {
+		free(id);
+		return NULL;
+	}
+	pthread_mutex_init(&id->lock, NULL);
+	pthread_cond_init(&id->acked_cond, NULL);
+	id->id.channel = channel;
+	id->fd = channel ? channel->fd : -1;
+	id->ring = channel ? rcl_ring_get(channel->fd) : NULL;
+	id->id.context = context;
+	id->id.ps = ps;
+	id->id.qp_type = qp_type;
+	id->sync = !channel;
+	list_add(id);
+	return id;
+}
+
+/* The last reference is gone: nobody else can reach the id. */
+static void release(struct rcl_id *id)
+{
+	list_del(id);
+	if (id->handle)
+		rcl_context_drop();
+	rcl_device_unbind(id->device);
+	if (id->sync)
+		rcl_channel_close(id->id.channel);
+	rcl_ring_put(id->ring);
+	pthread_cond_destroy(&id->acked_cond);
+	pthread_mutex_destroy(&id->lock);
+	free(id->ep_attr);
+	free(id->ep_connect);
+	rcl_members_free(id);
+	rdma_freeaddrinfo(id->addrinfo);
+	free(id);
+}
+
+void rcl_id_free(struct rcl_id *id)
+{
+	if (rcl_table_kill(id->cookie))
+		release(id);
+}
+
+struct rcl_id *rcl_id_get(uint64_t cookie)
+{
+	return rcl_table_get(RCL_KIND_ID, cookie);
+}
+
+struct rcl_id *rcl_id_find(uint32_t handle)
+{
+	struct rcl_id *id, *found = NULL;
+
+	pthread_mutex_lock(&ids_lock);
+	for (id = ids; id && !found; id = id->next) {
+		if (__atomic_load_n(&id->handle, __ATOMIC_RELAXED) == handle)
+			found = rcl_id_get(id->cookie);
+	}
+	pthread_mutex_unlock(&ids_lock);
+	return found;
+}
+
+void rcl_id_learn_handle(struct rcl_id *id, uint32_t handle)
+{
+	uint32_t none = 0;
+
+	if (__atomic_load_n(&id->handle, __ATOMIC_ACQUIRE))
+		return;
+	if (__atomic_compare_exchange_n(&id->handle, &none, handle, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		rcl_context_hold();
+}
+
+int rcl_id_made(struct rcl_id *id, uint32_t handle, bool queue, int fd)
+{
+	if (rcl_handle_valid(handle))
+		rcl_id_learn_handle(id, handle);
+	if (rcl_handle_valid(handle) && (fd >= 0 || !queue))
+		return 0;
+	rcl_log("the kernel made an id with handle %u and queue %d: that cannot be", handle, fd);
+	if (queue && fd >= 0)
+		rcl_sys->close(fd);
+	return -EIO;
+}
+
+bool rcl_id_is(struct rcl_id *id, uint32_t handle, bool request)
+{
+	uint32_t known = __atomic_load_n(&id->handle, __ATOMIC_ACQUIRE);
+	bool listening;
+
+	if (!rcl_handle_valid(handle) || (known && known != handle))
+		return false;
+	if (!request)
+		return true;
+	pthread_mutex_lock(&id->lock);
+	listening = id->listening;
+	pthread_mutex_unlock(&id->lock);
+	return listening;
+}
+
+bool rcl_id_set_listening(struct rcl_id *id, bool listening)
+{
+	bool before;
+
+	pthread_mutex_lock(&id->lock);
+	before = id->listening;
+	id->listening = listening;
+	pthread_mutex_unlock(&id->lock);
+	return before;
+}
+
+void rcl_id_put(struct rcl_id *id)
+{
+	if (rcl_table_put(id->cookie))
+		release(id);
+}
+
+bool rcl_id_owns(struct rcl_id *id, const struct rdma_event_channel *channel)
+{
+	bool owns;
+
+	pthread_mutex_lock(&id->lock);
+	owns = id->sync && id->id.channel == channel;
+	pthread_mutex_unlock(&id->lock);
+	return owns;
+}
+
+void rcl_id_drop_request(struct rcl_id *listener)
+{
+	struct rcl_id *child = rcl_id_get(listener->failed_request);
+	bool accepted;
+
+	listener->failed_request = 0;
+	if (!child)
+		return;
+	pthread_mutex_lock(&child->lock);
+	accepted = child->accepted;
+	pthread_mutex_unlock(&child->lock);
+	if (!accepted)
+		rdma_destroy_ep(&child->id);
+	rcl_id_put(child);
+}
+
+bool rcl_id_take(struct rcl_id *id)
+{
+	bool wanted;
+
+	pthread_mutex_lock(&id->lock);
+	/* Of an id that is not shared the destroyer knows of this event and waits. */
+	wanted = !(id->shared && id->destroying);
+	id->events_taken += wanted;
+	pthread_mutex_unlock(&id->lock);
+	return wanted;
+}
+
+void rcl_id_ack(struct rcl_id *id)
+{
+	pthread_mutex_lock(&id->lock);
+	id->events_acked++;
+	pthread_cond_broadcast(&id->acked_cond);
+	pthread_mutex_unlock(&id->lock);
+}
+
+struct rcl_ring *rcl_id_lock_ring(struct rcl_id *id)
+{
+	struct rcl_ring *ring;
+	bool moved;
+
+	for (;;) {
+		pthread_mutex_lock(&id->lock);
+		ring = rcl_ring_hold(id->ring);
+		pthread_mutex_unlock(&id->lock);
+		rcl_ring_lock(ring);
+		pthread_mutex_lock(&id->lock);
+		moved = ring != id->ring;
+		pthread_mutex_unlock(&id->lock);
+		if (!moved)
+			return ring;
+		rcl_id_unlock_ring(ring);
+	}
+}
+
+bool rcl_id_add_ring(struct rcl_id *id, struct rcl_ring_set *set)
+{
+	struct rcl_ring *ring;
+
+	pthread_mutex_lock(&id->lock);
+	ring = rcl_ring_hold(id->ring);
+	pthread_mutex_unlock(&id->lock);
+	return rcl_ring_set_add(set, ring);
+}
+
+void rcl_id_unlock_ring(struct rcl_ring *ring)
+{
+	rcl_ring_unlock(ring);
+	rcl_ring_put(ring);
+}
+
+void rcl_id_wait_acked(struct rcl_id *id, uint32_t reported)
+{
+	pthread_mutex_lock(&id->lock);
+	if (id->shared)
+		reported = id->events_taken;
+	if ((int32_t)(reported - id->events_acked) > 0)
+		rcl_log("id %u: waits for rdma_ack_cm_event of %u more events",
+			id->handle, reported - id->events_acked);
+	while ((int32_t)(reported - id->events_acked) > 0)
+		rcl_cond_wait(&id->acked_cond, &id->lock);
+	pthread_mutex_unlock(&id->lock);
+}
+
+int rcl_id_set_route(struct rcl_id *id, const struct rdma_cm_alt_route *route)
+{
+	struct rdma_route *r = &id->id.route;
+	int i, ret, paths = route->num_paths;
+
+	rcl_addr_from_kernel(&r->addr.src_storage, &route->src);
+	rcl_addr_from_kernel(&r->addr.dst_storage, &route->dst);
+	/* Without a peer yet: nobody, of the same family. */
+	if (!r->addr.dst_storage.ss_family)
+		r->addr.dst_storage.ss_family = r->addr.src_storage.ss_family;
+	if (!route->node_guid)
+		return 0;
+	if (!id->device) {
+		ret = rcl_device_bind(route->node_guid, route->ibdev_index, &id->device);
+		if (ret)
+			return ret;
+		id->id.pd = id->device->pd;
+		id->id.verbs = id->device->verbs;
+	}
+	id->id.port_num = route->port_num;
+	r->addr.addr.ibaddr.pkey = route->pkey;
+	memcpy(r->addr.addr.ibaddr.sgid.raw, route->sgid, sizeof(route->sgid));
+	memcpy(r->addr.addr.ibaddr.dgid.raw, route->dgid, sizeof(route->dgid));
+	if (paths > 2)
+		paths = 2;
+	for (i = 0; i < paths; i++)
+		rcl_path_from_kernel(&id->paths[i], &route->path[i]);
+	if (paths) {
+		r->path_rec = id->paths;
+		r->num_paths = paths;
+	}
+	return 0;
+}
+
+int rcl_id_query_route(struct rcl_id *id)
+{
+	struct rdma_cm_alt_query cmd = { .id = id->handle };
+	int ret;
+
+	ret = RCL_CALL(QUERY, &cmd);
+	return ret ? ret : rcl_id_set_route(id, &cmd.out_route);
+}
+
+uint8_t rcl_id_connected_type(enum rdma_port_space ps, enum ibv_qp_type qp_type)
+{
+	switch (ps) {
+	case RDMA_PS_TCP:
+		return IBV_QPT_RC;
+	case RDMA_PS_UDP:
+	case RDMA_PS_IPOIB:
+		return IBV_QPT_UD;
+	default:
+		return (uint8_t)qp_type;
+	}
+}
+
+int rcl_id_create(struct rdma_event_channel *channel, void *context,
+		  enum rdma_port_space ps, enum ibv_qp_type qp_type,
+		  struct rcl_id **out)
+{
+	struct rdma_cm_alt_resolve cmd = { 0 };
+	struct rcl_id *id;
+	int ret;
+
+	ret = rcl_devices_init();
+	if (ret)
+		return ret;
+	rcl_ring_expect(channel);
+	id = rcl_id_new(channel, context, ps, qp_type);
+	if (!id)
+		return -ENOMEM;
+	cmd.pipe.steps = RDMA_CM_ALT_STEP_CREATE;
+	cmd.pipe.flags = channel ? 0 : RDMA_CM_ALT_PIPE_NEW_QUEUE;
+	cmd.pipe.queue_fd = channel ? channel->fd : -1;
+	cmd.pipe.cookie = id->cookie;
+	cmd.pipe.ps = (uint16_t)ps;
+	cmd.pipe.qp_type = rcl_id_connected_type(ps, qp_type);
+	cmd.out_queue_fd = -1;
+	ret = RCL_CALL(RESOLVE, &cmd);
+	if (!ret)
+		ret = rcl_id_made(id, cmd.out_id, !channel, cmd.out_queue_fd);
+	if (ret)
+		goto err;
+	rcl_stockconf_apply(cmd.out_id);
+	if (!channel) {
+		id->id.channel = rcl_channel_wrap(cmd.out_queue_fd);
+		if (!id->id.channel) {
+			/* The id goes with the last descriptor of its queue. */
+			rcl_sys->close(cmd.out_queue_fd);
+			ret = -ENOMEM;
+			goto err;
+		}
+	}
+	*out = id;
+	return 0;
+err:
+	rcl_id_free(id);
+	return ret;
+}
+
+RCL_EXPORT int rdma_create_id(struct rdma_event_channel *channel,
+			      struct rdma_cm_id **id, void *context,
+			      enum rdma_port_space ps)
+{
+	enum ibv_qp_type qp_type = IBV_QPT_RC;
+	struct rcl_id *priv;
+	int ret;
+
+	if (!id || (unsigned int)ps > UINT16_MAX)
+		return rcl_fail(-EINVAL, __func__,
+				"no place for the id, or port space 0x%x is none", ps);
+	if (channel && channel->fd < 0)
+		return rcl_fail(-EBADF, __func__, "channel fd %d", channel->fd);
+	if (ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB)
+		qp_type = IBV_QPT_UD;
+	ret = rcl_id_create(channel, context, ps, qp_type, &priv);
+	if (ret)
+		return rcl_fail(ret, __func__, "port space 0x%x, channel fd %d", ps,
+				channel ? channel->fd : -1);
+	*id = &priv->id;
+	return 0;
+}
+
+static int set_queue(struct rcl_id *id, struct rdma_event_channel *channel,
+		     struct rdma_cm_alt_set_queue *cmd)
+{
+	cmd->id = id->handle;
+	cmd->flags = RDMA_CM_ALT_SET_QUEUE_COOKIE;
+	cmd->cookie = id->cookie;
+	cmd->queue_fd = channel ? channel->fd : -1;
+	cmd->out_queue_fd = -1;
+	if (!channel)
+		cmd->flags |= RDMA_CM_ALT_SET_QUEUE_NEW;
+	return RCL_CALL(SET_QUEUE, cmd);
+}
+
+int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
+{
+	struct rdma_event_channel *old = id->sync ? id->id.channel : NULL;
+	struct rdma_cm_alt_set_queue cmd = { 0 };
+	struct rdma_event_channel *own = NULL;
+	struct rcl_ring *ring;
+	int ret;
+
+	if (!channel) {
+		own = rcl_channel_wrap(-1);
+		if (!own)
+			return -ENOMEM;
+	}
+	rcl_ring_expect(channel);
+	ring = rcl_id_lock_ring(id);
+	ret = set_queue(id, channel, &cmd);
+	if (!ret && own && cmd.out_queue_fd < 0)
+		ret = -EIO;
+	if (ret) {
+		rcl_id_unlock_ring(ring);
+		free(own);
+		return ret;
+	}
+	if (own)
+		own->fd = cmd.out_queue_fd;
+	pthread_mutex_lock(&id->lock);
+	id->id.channel = own ? own : channel;
+	id->fd = channel ? channel->fd : -1;
+	id->ring = channel ? rcl_ring_get(channel->fd) : NULL;
+	id->sync = own;
+	pthread_mutex_unlock(&id->lock);
+	rcl_id_unlock_ring(ring);
+	rcl_ring_put(ring);	/* the id's */
+	if (own)
+		rcl_ring_remove(own->fd);	/* as in rcl_channel_wrap() */
+	if (old) {
+		if (id->id.event) {
+			rdma_ack_cm_event(id->id.event);
+			id->id.event = NULL;
+		}
+		rcl_channel_close(old);
+	}
+	rcl_id_wait_acked(id, cmd.out_events_reported);
+	return 0;
+}
+
+RCL_EXPORT int rdma_migrate_id(struct rdma_cm_id *id,
+			       struct rdma_event_channel *channel)
+{
+	struct rcl_id *priv = rcl_id_of(id);
+	int ret;
+
+	if (!id || (priv->sync && !channel))
+		return rcl_fail_id(priv, -EINVAL, __func__,
+				   "no id, or it is synchronous already");
+	/* To the kernel this would be an id without any queue. */
+	ret = channel && channel->fd < 0 ? -EBADF : rcl_id_move(priv, channel);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "it does not move to channel fd %d",
+				   channel ? channel->fd : -1);
+	return 0;
+}

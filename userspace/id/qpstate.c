@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The states of an id's QP: where the attributes come from, and the moves.
+ *
+ * Locking: the id's lock around the remembered attributes.
+ */
+#include <string.h>
+
+#include "id/cmid.h"
+#include "base/compiler.h"
+#include "core/context.h"
+#include "base/err.h"
+#include "base/marshal.h"
+#include "id/qp.h"
+
+/* Bits above these are the kernel's own and mean nothing to ibv_modify_qp(). */
+#define USER_MASK_BITS ((int)((IBV_QP_DEST_QPN << 1) - 1))
+
+void rcl_qp_remember(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
+{
+	const struct rdma_cm_alt_qp_attr *qp = &rec->qp;
+
+	if (!(rec->flags & RDMA_CM_ALT_EVENT_F_QP) ||
+	    !(qp->init_mask | qp->rtr_mask | qp->rts_mask))
+		return;
+	pthread_mutex_lock(&id->lock);
+	id->qp_attr = *qp;
+	pthread_mutex_unlock(&id->lock);
+}
+
+void rcl_qp_forget_init(struct rcl_id *id)
+{
+	pthread_mutex_lock(&id->lock);
+	id->qp_attr.init_mask = 0;
+	pthread_mutex_unlock(&id->lock);
+}
+
+/* The remembered attributes for a state; false: ask the kernel. */
+static bool remembered(struct rcl_id *id, enum ibv_qp_state state,
+		       struct ib_uverbs_qp_attr *out)
+{
+	const struct rdma_cm_alt_qp_attr *qp = &id->qp_attr;
+	uint32_t mask = 0;
+	bool known;
+
+	pthread_mutex_lock(&id->lock);
+	/* A transport may need nothing for RTS: known with an empty mask. */
+	known = state == IBV_QPS_INIT ? qp->init_mask : qp->rtr_mask | qp->rts_mask;
+	if (state == IBV_QPS_INIT)
+		mask = qp->init_mask;
+	else if (state == IBV_QPS_RTR)
+		mask = qp->rtr_mask;
+	else if (state == IBV_QPS_RTS)
+		mask = qp->rts_mask;
+	else
+		known = false;
+	if (known) {
+		*out = qp->attr;
+		out->qp_attr_mask = mask;
+	}
+	pthread_mutex_unlock(&id->lock);
+	return known;
+}
+
+/* What is not final in the kernel's attributes. */
+static void overlay(struct rcl_id *id, struct ibv_qp_attr *attr, int mask)
+{
+	pthread_mutex_lock(&id->lock);
+	if (id->accepted && (mask & IBV_QP_MAX_DEST_RD_ATOMIC))
+		attr->max_dest_rd_atomic = id->responder_resources;
+	if (id->accepted && (mask & IBV_QP_MAX_QP_RD_ATOMIC))
+		attr->max_rd_atomic = id->initiator_depth;
+	if (id->ack_timeout_set && (mask & IBV_QP_TIMEOUT))
+		attr->timeout = id->ack_timeout;
+	pthread_mutex_unlock(&id->lock);
+}
+
+int rcl_qp_attr(struct rcl_id *id, enum ibv_qp_state state,
+		struct ibv_qp_attr *attr, int *mask)
+{
+	struct rdma_cm_alt_qp_attr_get cmd = { 0 };
+	int ret;
+
+	if (!remembered(id, state, &cmd.out_attr)) {
+		cmd.id = id->handle;
+		cmd.qp_state = state;
+		ret = RCL_CALL(QP_ATTR, &cmd);
+		if (ret)
+			return ret;
+	}
+	rcl_qp_attr_from_kernel(attr, &cmd.out_attr);
+	*mask = (int)cmd.out_attr.qp_attr_mask;
+	overlay(id, attr, *mask);
+	return 0;
+}
+
+static int modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	mask &= USER_MASK_BITS;
+	return mask ? rcl_verbs_err(ibv_modify_qp(qp, attr, mask)) : 0;
+}
+
+static bool same_init(const struct ibv_qp_attr *a, const struct ibv_qp_attr *b)
+{
+	return a->qp_access_flags == b->qp_access_flags &&
+	       a->pkey_index == b->pkey_index && a->port_num == b->port_num &&
+	       a->qkey == b->qkey;
+}
+
+/* To INIT, or again to INIT when that changes anything. */
+static int to_init(struct rcl_id *id, struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { 0 };
+	int mask, ret;
+
+	ret = rcl_qp_attr(id, IBV_QPS_INIT, &attr, &mask);
+	if (ret)
+		return ret;
+	if (id->init_qp == qp && id->init_qp_num == qp->qp_num &&
+	    same_init(&attr, &id->init_attr))
+		return 0;
+	attr.qp_state = IBV_QPS_INIT;
+	ret = modify(qp, &attr, mask);
+	if (ret)
+		return ret;
+	id->init_qp = qp;
+	id->init_qp_num = qp->qp_num;
+	id->init_attr = attr;
+	return 0;
+}
+
+static int start_ud(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
+	int ret;
+
+	ret = modify(qp, &attr, IBV_QP_STATE);
+	if (ret)
+		return ret;
+	attr.qp_state = IBV_QPS_RTS;
+	return modify(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
+int rcl_qp_start(struct rcl_id *id, struct ibv_qp *qp)
+{
+	int ret;
+
+	id->init_qp = NULL;
+	ret = to_init(id, qp);
+	if (!ret && id->id.qp_type == IBV_QPT_UD)
+		ret = start_ud(qp);
+	return ret;
+}
+
+int rcl_qp_connect(struct rcl_id *id, uint8_t responder_resources,
+		   uint8_t initiator_depth)
+{
+	struct ibv_qp *qp = id->id.qp;
+	struct ibv_qp_attr attr = { 0 };
+	int mask, ret;
+
+	if (!qp)
+		return 0;
+	ret = to_init(id, qp);
+	if (ret)
+		return ret;
+
+	ret = rcl_qp_attr(id, IBV_QPS_RTR, &attr, &mask);
+	if (ret)
+		return ret;
+	attr.qp_state = IBV_QPS_RTR;
+	if (responder_resources != RDMA_MAX_RESP_RES)
+		attr.max_dest_rd_atomic = responder_resources;
+	ret = modify(qp, &attr, mask);
+	if (ret)
+		return ret;
+
+	ret = rcl_qp_attr(id, IBV_QPS_RTS, &attr, &mask);
+	if (ret)
+		return ret;
+	attr.qp_state = IBV_QPS_RTS;
+	if (initiator_depth != RDMA_MAX_INIT_DEPTH)
+		attr.max_rd_atomic = initiator_depth;
+	return modify(qp, &attr, mask);
+}
+
+static int move_to(struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+
+	return qp ? modify(qp, &attr, IBV_QP_STATE) : 0;
+}
+
+int rcl_qp_error(struct rcl_id *id)
+{
+	return move_to(id->id.qp, IBV_QPS_ERR);
+}
+
+int rcl_qp_shutdown(struct rcl_id *id)
+{
+	if (!id->id.verbs || !id->id.verbs->device)
+		return -EINVAL;
+	switch (id->id.verbs->device->transport_type) {
+	case IBV_TRANSPORT_IB:
+		return rcl_qp_error(id);
+	case IBV_TRANSPORT_IWARP:
+		return move_to(id->id.qp, IBV_QPS_SQD);
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Providers without enhanced connection establishment say EOPNOTSUPP. */
+static int ece_result(int ret)
+{
+	ret = rcl_verbs_err(ret);
+	return ret == -EOPNOTSUPP ? 0 : ret;
+}
+
+int rcl_ece_start(struct rcl_id *id, struct ibv_qp *qp)
+{
+	struct ibv_ece ece = { 0 };
+	int ret;
+
+	ret = ece_result(ibv_query_ece(qp, &ece));
+	if (ret)
+		return ret;
+	id->local_ece.vendor_id = ece.vendor_id;
+	id->local_ece.options = ece.options;
+	if (!id->remote_ece.vendor_id)
+		return 0;
+	/* The peer is of another vendor: no options. */
+	if (id->remote_ece.vendor_id == ece.vendor_id)
+		ece.options = id->remote_ece.options;
+	else
+		ece.options = 0;
+	return ece_result(ibv_set_ece(qp, &ece));
+}
+
+int rcl_ece_agreed(struct rcl_id *id, struct ibv_qp *qp)
+{
+	struct ibv_ece ece = { 0 };
+	int ret;
+
+	if (!id->remote_ece.vendor_id)
+		return 0;
+	ret = ece_result(ibv_query_ece(qp, &ece));
+	if (!ret)
+		id->local_ece.options = ece.options;
+	return ret;
+}
+
+static int tell_provider(struct rcl_id *id, const struct ibv_ece *remote)
+{
+	struct ibv_ece ece = {
+		.vendor_id = remote->vendor_id,
+		.options = remote->options,
+	};
+
+	/* A peer without it: our vendor with no options. */
+	if (!remote->vendor_id)
+		ece.vendor_id = id->local_ece.vendor_id;
+	else if (remote->vendor_id != id->local_ece.vendor_id)
+		return -EINVAL;
+	id->remote_ece.vendor_id = remote->vendor_id;
+	if (!ece.vendor_id)
+		return 0;
+	return ece_result(ibv_set_ece(id->id.qp, &ece));
+}
+
+int rcl_qp_establish(struct rcl_id *id, const struct ibv_ece *remote)
+{
+	struct rdma_cm_alt_establish cmd = { .id = id->handle };
+	struct ibv_ece ece = { 0 };
+	int ret;
+
+	ret = tell_provider(id, remote);
+	if (!ret)
+		ret = rcl_qp_connect(id, RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH);
+	if (!ret)
+		ret = RCL_CALL(ESTABLISH, &cmd);
+	if (!ret)
+		ret = ece_result(ibv_query_ece(id->id.qp, &ece));
+	if (ret)
+		rcl_qp_error(id);
+	else
+		id->local_ece.options = ece.options;
+	return ret;
+}
+
+RCL_EXPORT int rdma_init_qp_attr(struct rdma_cm_id *id,
+				 struct ibv_qp_attr *qp_attr,
+				 int *qp_attr_mask)
+{
+	struct rcl_id *priv = rcl_id_of(id);
+	int ret;
+
+	if (!id || !qp_attr || !qp_attr_mask)
+		return rcl_fail_id(priv, -EINVAL, __func__,
+				   "no id, or no place for the attributes");
+	ret = rcl_qp_attr(priv, qp_attr->qp_state, qp_attr, qp_attr_mask);
+	if (ret)
+		return rcl_fail_id(priv, ret, __func__, "no attributes for QP state %d now",
+				   qp_attr->qp_state);
+	return 0;
+}

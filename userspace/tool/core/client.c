@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The generic netlink family of the module. */
+#include <errno.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/core/tool.h"
+
+/* One message for a port has all its counts. */
+#define ROOM (64 << 10)
+
+struct receiver {
+	message_fn fn;
+	void *arg;
+	bool gone;	/* the family is */
+};
+
+/*
+ * Of libnl's types NLA_STRING is the one that has its NUL. What is not here has any length, and is
+ * measured where it is read.
+ */
+static const struct nla_policy policy[RDMA_CM_ALT_NL_A_MAX + 1] = {
+	[RDMA_CM_ALT_NL_A_CTX] = { .type = NLA_U64 },
+	[RDMA_CM_ALT_NL_A_HANDLE] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_ID] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_UID] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_PID] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_COMM] = { .type = NLA_STRING },
+	[RDMA_CM_ALT_NL_A_STATE] = { .type = NLA_STRING },
+	[RDMA_CM_ALT_NL_A_PS] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_QP_TYPE] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_DEV] = { .type = NLA_STRING },
+	[RDMA_CM_ALT_NL_A_PORT] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_QPN] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_AGE] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_TIME] = { .type = NLA_U64 },
+	[RDMA_CM_ALT_NL_A_SERIAL] = { .type = NLA_U64 },
+	[RDMA_CM_ALT_NL_A_OP] = { .type = NLA_STRING },
+	[RDMA_CM_ALT_NL_A_EVENT] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_STATUS] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_COUNTER] = { .type = NLA_NESTED },
+	[RDMA_CM_ALT_NL_A_SPAN] = { .type = NLA_NESTED },
+	[RDMA_CM_ALT_NL_A_NAME] = { .type = NLA_STRING },
+	[RDMA_CM_ALT_NL_A_VALUE] = { .type = NLA_U64 },
+	[RDMA_CM_ALT_NL_A_QUEUE] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_IDS] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_WAITING] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_RING] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_READERS] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_RECORD] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_BEFORE] = { .type = NLA_STRING },
+	[RDMA_CM_ALT_NL_A_SINCE] = { .type = NLA_U64 },
+};
+
+static const struct nla_policy control_policy[CTRL_ATTR_MAX + 1] = {
+	[CTRL_ATTR_FAMILY_NAME] = { .type = NLA_STRING },
+};
+
+/* Who has CAP_NET_ADMIN in the network namespace can send to any netlink socket in it. */
+static int pass_kernel(struct nl_msg *msg, void *arg)
+{
+	(void)arg;
+	return nlmsg_get_src(msg)->nl_pid ? NL_SKIP : NL_OK;
+}
+
+/* What generic netlink tells of families: whether ours has gone. */
+static bool is_farewell(struct nlmsghdr *nlh)
+{
+	struct nlattr *attrs[CTRL_ATTR_MAX + 1];
+	struct genlmsghdr *hdr = nlmsg_data(nlh);
+
+	return genlmsg_parse(nlh, 0, attrs, CTRL_ATTR_MAX, control_policy) >= 0 &&
+	       hdr->cmd == CTRL_CMD_DELFAMILY && attrs[CTRL_ATTR_FAMILY_NAME] &&
+	       !strcmp(nla_get_string(attrs[CTRL_ATTR_FAMILY_NAME]), RDMA_CM_ALT_NL_FAMILY);
+}
+
+static int receive(struct nl_msg *msg, void *arg)
+{
+	struct nlattr *attrs[RDMA_CM_ALT_NL_A_MAX + 1];
+	struct receiver *receiver = arg;
+	int ret;
+
+	if (nlmsg_hdr(msg)->nlmsg_type == GENL_ID_CTRL) {
+		receiver->gone |= is_farewell(nlmsg_hdr(msg));
+		return NL_OK;
+	}
+	ret = genlmsg_parse(nlmsg_hdr(msg), 0, attrs, RDMA_CM_ALT_NL_A_MAX, policy);
+	if (ret < 0)
+		warn("a message of the module is left out, it is not as it should be (%s): do "
+		     "versions fit? modinfo rdma_cm_alt; rdma-cm-alt --version",
+		     nl_geterror(ret));
+	else
+		receiver->fn(nlmsg_hdr(msg), attrs, receiver->arg);
+	return NL_OK;
+}
+
+static struct nl_sock *open_socket(struct receiver *receiver)
+{
+	struct nl_sock *sock = nl_socket_alloc();
+	int ret;
+
+	if (!sock)
+		fail(TOOL_ERROR, "there is no memory for a netlink socket");
+	ret = genl_connect(sock);
+	if (ret)
+		fail(TOOL_ERROR, "generic netlink cannot be reached: %s", nl_geterror(ret));
+	nl_socket_set_msg_buf_size(sock, ROOM);
+	nl_socket_modify_cb(sock, NL_CB_MSG_IN, NL_CB_CUSTOM, pass_kernel, NULL);
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, receive, receiver);
+	return sock;
+}
+
+static int resolve_family(struct nl_sock *sock)
+{
+	int family = genl_ctrl_resolve(sock, RDMA_CM_ALT_NL_FAMILY);
+
+	if (family < 0)
+		fail(TOOL_MODULE, "the module is not loaded: modprobe rdma_cm_alt");
+	return family;
+}
+
+/**
+ * client_dump() - read all of a kind
+ * @cmd: the kind
+ * @fn: called for each message
+ * @arg: for it
+ */
+void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg)
+{
+	struct receiver receiver = { .fn = fn, .arg = arg };
+	struct nl_sock *sock;
+	int family, ret;
+
+	sock = open_socket(&receiver);
+	family = resolve_family(sock);
+	ret = genl_send_simple(sock, family, cmd, RDMA_CM_ALT_NL_VERSION, NLM_F_DUMP);
+	if (ret >= 0)
+		ret = nl_recvmsgs_default(sock);
+	if (ret < 0)
+		fail(TOOL_ERROR, "the module does not tell: %s", nl_geterror(ret));
+	nl_socket_free(sock);
+}
+
+static void join(struct nl_sock *sock, int group)
+{
+	int ret = group < 0 ? group : nl_socket_add_membership(sock, group);
+
+	if (ret == -NLE_PERM)
+		fail(TOOL_ERROR, "only who has CAP_NET_ADMIN sees what happens: try sudo");
+	if (ret < 0)
+		fail(TOOL_ERROR, "the module does not tell what happens: %s", nl_geterror(ret));
+}
+
+/**
+ * client_listen() - read what happens from now on, until the module is unloaded
+ * @fn: called for each message
+ * @arg: for it
+ */
+void client_listen(message_fn fn, void *arg)
+{
+	struct receiver receiver = { .fn = fn, .arg = arg }, nobody = {};
+	struct nl_sock *sock = open_socket(&receiver), *asker = open_socket(&nobody);
+	int ret;
+
+	/* In this order: the module may go at any time, and then one of both tells. */
+	join(sock, genl_ctrl_resolve_grp(sock, "nlctrl", "notify"));
+	resolve_family(asker);
+	join(sock, genl_ctrl_resolve_grp(asker, RDMA_CM_ALT_NL_FAMILY, RDMA_CM_ALT_NL_GROUP));
+	nl_socket_disable_seq_check(sock);
+	while (!receiver.gone) {
+		ret = nl_recvmsgs_default(sock);
+		/*
+		 * The socket was full: also the farewell may be lost. What is too long for ROOM is
+		 * not the kernel's.
+		 */
+		if (ret == -NLE_NOMEM) {
+			warn("some of it was lost: it came faster than it was read");
+			resolve_family(asker);
+		} else if (ret < 0 && ret != -NLE_MSG_TRUNC) {
+			fail(TOOL_ERROR, "the module does not tell any more: %s", nl_geterror(ret));
+		}
+	}
+	fail(TOOL_MODULE, "the module was unloaded, so nothing happens any more; when it is loaded "
+	     "again: rdma-cm-alt monitor");
+}
+
+/**
+ * client_nest() - the attributes in an attribute
+ * @nest: the attribute
+ * @attrs: where, as of a message
+ *
+ * Return: false: they are not as they should be.
+ */
+bool client_nest(struct nlattr *nest, struct nlattr **attrs)
+{
+	return nla_parse_nested(attrs, RDMA_CM_ALT_NL_A_MAX, nest, policy) >= 0;
+}
+
+uint32_t client_u32(struct nlattr **attrs, int attr, uint32_t otherwise)
+{
+	return attrs[attr] ? nla_get_u32(attrs[attr]) : otherwise;
+}
+
+uint64_t client_u64(struct nlattr **attrs, int attr, uint64_t otherwise)
+{
+	return attrs[attr] ? nla_get_u64(attrs[attr]) : otherwise;
+}
+
+/* Fit to be printed. */
+const char *client_string(struct nlattr **attrs, int attr, const char *otherwise)
+{
+	if (!attrs[attr])
+		return otherwise;
+	text_clean(nla_get_string(attrs[attr]));
+	return nla_get_string(attrs[attr]);
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Messages of the module as JSON objects, whose members have the names of rdma-cm-alt(8). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/core/tool.h"
+
+static void add(struct json_object *record, const char *key, struct json_object *value)
+{
+	if (value)
+		json_object_object_add(record, key, value);
+}
+
+static void add_u32(struct json_object *record, const char *key, const struct nlattr *attr)
+{
+	add(record, key, attr ? json_object_new_int64(nla_get_u32(attr)) : NULL);
+}
+
+static void add_u64(struct json_object *record, const char *key, const struct nlattr *attr)
+{
+	add(record, key, attr ? json_object_new_uint64(nla_get_u64(attr)) : NULL);
+}
+
+static void add_owner(struct json_object *record, struct nlattr **attrs)
+{
+	add_u32(record, "uid", attrs[RDMA_CM_ALT_NL_A_UID]);
+	add_u32(record, "pid", attrs[RDMA_CM_ALT_NL_A_PID]);
+	record_put(record, "program", client_string(attrs, RDMA_CM_ALT_NL_A_COMM, NULL));
+}
+
+static void add_place(struct json_object *record, struct nlattr **attrs)
+{
+	add(record, "local", text_addr(attrs[RDMA_CM_ALT_NL_A_LOCAL]));
+	add(record, "peer", text_addr(attrs[RDMA_CM_ALT_NL_A_PEER]));
+	record_put(record, "device", client_string(attrs, RDMA_CM_ALT_NL_A_DEV, NULL));
+	add_u32(record, "port", attrs[RDMA_CM_ALT_NL_A_PORT]);
+	add(record, "gid", text_gid(attrs[RDMA_CM_ALT_NL_A_SGID]));
+}
+
+static void add_busy(struct json_object *record, struct nlattr **attrs)
+{
+	if (attrs[RDMA_CM_ALT_NL_A_BUSY])
+		record_put_bool(record, "busy", true);
+}
+
+/* What tables and people call it: CONTEXT/HANDLE. */
+static void add_name(struct json_object *record, struct nlattr **attrs, int number)
+{
+	char name[48];
+
+	if (!attrs[RDMA_CM_ALT_NL_A_CTX] || !attrs[number])
+		return;
+	snprintf(name, sizeof(name), "%" PRIu64 "/%" PRIu32,
+		 nla_get_u64(attrs[RDMA_CM_ALT_NL_A_CTX]), nla_get_u32(attrs[number]));
+	record_put(record, "name", name);
+}
+
+static struct json_object *begin(struct nlattr **attrs)
+{
+	struct json_object *record = json_object_new_object();
+
+	if (!record)
+		fail(TOOL_ERROR, "there is no memory");
+	add_u64(record, "context", attrs[RDMA_CM_ALT_NL_A_CTX]);
+	add_u32(record, "handle", attrs[RDMA_CM_ALT_NL_A_HANDLE]);
+	add_name(record, attrs, RDMA_CM_ALT_NL_A_HANDLE);
+	return record;
+}
+
+struct json_object *record_id(struct nlattr **attrs)
+{
+	struct json_object *record = begin(attrs);
+
+	record_put(record, "state", client_string(attrs, RDMA_CM_ALT_NL_A_STATE, NULL));
+	record_put(record, "ps", text_ps(client_u32(attrs, RDMA_CM_ALT_NL_A_PS, 0)));
+	record_put(record, "qp_type", text_qp_type(client_u32(attrs, RDMA_CM_ALT_NL_A_QP_TYPE, 0)));
+	add_place(record, attrs);
+	add_u32(record, "qpn", attrs[RDMA_CM_ALT_NL_A_QPN]);
+	add_u32(record, "queue", attrs[RDMA_CM_ALT_NL_A_QUEUE]);
+	add_u32(record, "age", attrs[RDMA_CM_ALT_NL_A_AGE]);
+	add_u64(record, "since", attrs[RDMA_CM_ALT_NL_A_SINCE]);
+	add_owner(record, attrs);
+	add_busy(record, attrs);
+	return record;
+}
+
+struct json_object *record_member(struct nlattr **attrs)
+{
+	struct json_object *record = begin(attrs);
+
+	add_u32(record, "id", attrs[RDMA_CM_ALT_NL_A_ID]);
+	add_place(record, attrs);
+	add_u32(record, "age", attrs[RDMA_CM_ALT_NL_A_AGE]);
+	add_owner(record, attrs);
+	add_busy(record, attrs);
+	return record;
+}
+
+struct json_object *record_queue(struct nlattr **attrs)
+{
+	struct json_object *record = begin(attrs);
+
+	add_u32(record, "queue", attrs[RDMA_CM_ALT_NL_A_QUEUE]);
+	add_name(record, attrs, RDMA_CM_ALT_NL_A_QUEUE);
+	add_u32(record, "ids", attrs[RDMA_CM_ALT_NL_A_IDS]);
+	add_u32(record, "waiting", attrs[RDMA_CM_ALT_NL_A_WAITING]);
+	add_u32(record, "ring", attrs[RDMA_CM_ALT_NL_A_RING]);
+	add_u32(record, "readers", attrs[RDMA_CM_ALT_NL_A_READERS]);
+	add_u32(record, "record_size", attrs[RDMA_CM_ALT_NL_A_RECORD]);
+	add_owner(record, attrs);
+	return record;
+}
+
+struct json_object *record_story(struct nlattr **attrs)
+{
+	struct json_object *record = begin(attrs);
+
+	add_u64(record, "time", attrs[RDMA_CM_ALT_NL_A_TIME]);
+	add_u64(record, "serial", attrs[RDMA_CM_ALT_NL_A_SERIAL]);
+	record_put(record, "operation", client_string(attrs, RDMA_CM_ALT_NL_A_OP, NULL));
+	if (attrs[RDMA_CM_ALT_NL_A_EVENT])
+		record_put(record, "event", text_event(nla_get_u32(attrs[RDMA_CM_ALT_NL_A_EVENT])));
+	if (attrs[RDMA_CM_ALT_NL_A_STATUS])
+		add(record, "status",
+		    json_object_new_int((int)nla_get_u32(attrs[RDMA_CM_ALT_NL_A_STATUS])));
+	record_put(record, "state", client_string(attrs, RDMA_CM_ALT_NL_A_STATE, NULL));
+	record_put(record, "before", client_string(attrs, RDMA_CM_ALT_NL_A_BEFORE, NULL));
+	record_put(record, "ps", text_ps(client_u32(attrs, RDMA_CM_ALT_NL_A_PS, 0)));
+	add_place(record, attrs);
+	add_owner(record, attrs);
+	return record;
+}
+
+/* Without a text there is no member. */
+void record_put(struct json_object *record, const char *key, const char *text)
+{
+	char *clean;
+
+	if (!text)
+		return;
+	clean = strdup(text);
+	if (!clean)
+		fail(TOOL_ERROR, "there is no memory");
+	text_clean(clean);
+	json_object_object_add(record, key, json_object_new_string(clean));
+	free(clean);
+}
+
+void record_put_number(struct json_object *record, const char *key, uint64_t number)
+{
+	json_object_object_add(record, key, json_object_new_uint64(number));
+}
+
+void record_put_bool(struct json_object *record, const char *key, bool value)
+{
+	json_object_object_add(record, key, json_object_new_boolean(value));
+}
+
+/**
+ * record_failed() - whether something that happened is a failure
+ * @story: what happened
+ *
+ * The kernel numbers failures. What has a status may be none: a program's own events, a call that a
+ * signal has interrupted.
+ *
+ * Return: true: it is.
+ */
+bool record_failed(struct json_object *story)
+{
+	return json_object_object_get(story, "serial");
+}
+
+/* NULL: it has none. */
+const char *record_string(struct json_object *record, const char *key)
+{
+	struct json_object *value = json_object_object_get(record, key);
+
+	return value ? json_object_get_string(value) : NULL;
+}
+
+/* 0: it has none. */
+int64_t record_number(struct json_object *record, const char *key)
+{
+	return json_object_get_int64(json_object_object_get(record, key));
+}

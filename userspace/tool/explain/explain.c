@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* rdma-cm-alt explain: what waits, which step of something failed, why, and what to try. */
+#include "tool/explain/explain.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/explain/advice.h"
+#include "tool/explain/advice_table.h"
+#include "tool/core/host.h"
+#include "tool/core/tool.h"
+
+enum { DEFAULT_LAST = 5 };
+
+static struct {
+	const char *what;
+	long last;
+	bool by_id;
+	uint64_t context, handle;
+	struct address address;
+} wanted = { .last = DEFAULT_LAST };
+
+static const struct argp_option explain_options[] = {
+	{ "last", 'n', "NUMBER", 0, "Show so many failures at most (default 5)", 0 },
+	{ 0 }
+};
+
+/* CONTEXT/HANDLE; anything else is an address. */
+static bool parse_id(const char *arg)
+{
+	int end = 0;
+
+	return *arg >= '0' && *arg <= '9' && strspn(arg, "0123456789/") == strlen(arg) &&
+	       sscanf(arg, "%" SCNu64 "/%" SCNu64 "%n", &wanted.context, &wanted.handle, &end) ==
+	       2 && !arg[end];
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	const char *wrong;
+	char *end;
+
+	switch (key) {
+	case 'n':
+		wanted.last = strtol(arg, &end, 10);
+		if (*end || wanted.last <= 0)
+			argp_error(state, "%s is no number of failures: it is 1 or more", arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->arg_num)
+			argp_error(state, "one id or address at a time");
+		wanted.what = arg;
+		wanted.by_id = parse_id(arg);
+		wrong = wanted.by_id ? NULL : address_parse(arg, &wanted.address);
+		if (wrong)
+			argp_error(state, "%s; an id is CONTEXT/HANDLE, as show prints it", wrong);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static bool is_wanted(struct json_object *record, struct nlattr **attrs)
+{
+	if (!wanted.what)
+		return true;
+	if (wanted.by_id)
+		return (uint64_t)record_number(record, "context") == wanted.context &&
+		       (uint64_t)record_number(record, "handle") == wanted.handle;
+	return address_matches(&wanted.address, attrs[RDMA_CM_ALT_NL_A_PEER]) ||
+	       address_matches(&wanted.address, attrs[RDMA_CM_ALT_NL_A_LOCAL]);
+}
+
+static void add_story(struct nlmsghdr *nlh, struct nlattr **attrs, void *stories)
+{
+	struct json_object *story = record_story(attrs);
+
+	(void)nlh;
+	if (!is_wanted(story, attrs)) {
+		json_object_put(story);
+		return;
+	}
+	json_object_array_add(stories, story);
+	if (json_object_array_length(stories) > (size_t)wanted.last)
+		json_object_array_del_idx(stories, 0, 1);
+}
+
+/* The id that was asked for in any case; others when they wait for an answer. */
+static void add_id(struct nlmsghdr *nlh, struct nlattr **attrs, void *ids)
+{
+	struct json_object *id = record_id(attrs);
+
+	(void)nlh;
+	if ((!wanted.by_id && !attrs[RDMA_CM_ALT_NL_A_SINCE]) || !is_wanted(id, attrs)) {
+		json_object_put(id);
+		return;
+	}
+	record_put(id, "waits_for", waits_for(record_string(id, "state")));
+	json_object_array_add(ids, id);
+}
+
+/* The library rejects a request that it could not accept, when the peer has gone already, too. */
+static bool is_consequence(struct json_object *story)
+{
+	return !strcmp(record_string(story, "operation") ?: "", "reject") &&
+	       !strcmp(record_string(story, "state") ?: "", "failed");
+}
+
+static struct json_object *find_last(struct json_object *stories)
+{
+	size_t count = json_object_array_length(stories);
+	struct json_object *last = count ? json_object_array_get_idx(stories, count - 1) : NULL;
+
+	if (!last || !is_consequence(last))
+		return last;
+	while (--count) {
+		struct json_object *story = json_object_array_get_idx(stories, count - 1);
+
+		if (json_object_equal(json_object_object_get(story, "name"),
+				      json_object_object_get(last, "name")))
+			return story;
+	}
+	return last;
+}
+
+/* The interface of a link-local address, when only what it was asked of has it. */
+static void take_scope(struct json_object *of)
+{
+	const char *peer = of ? record_string(of, "peer") : NULL;
+	struct address address;
+
+	if (peer && address_is_link_local(&wanted.address) && !address_scope(&wanted.address) &&
+	    !address_parse(peer, &address) && address_scope(&address))
+		wanted.address = address;
+}
+
+/* To what was asked for; else to the peer of what waits, or has failed. */
+static struct json_object *find_path(struct json_object *of)
+{
+	const char *peer = of ? record_string(of, "peer") : NULL;
+
+	if (wanted.what && !wanted.by_id) {
+		take_scope(of);
+		return host_path(&wanted.address, false);
+	}
+	if (!peer || address_parse(peer, &wanted.address))
+		return NULL;
+	return host_path(&wanted.address, false);
+}
+
+int cmd_explain(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = explain_options,
+		.parser = parse,
+		.children = common_child,
+		.args_doc = "[ADDRESS[:PORT] | CONTEXT/HANDLE]",
+		.doc = "What waits for an answer and what failed lately, of an address or an id "
+		       "(all when not said), why, what the way there looks like now, and what to "
+		       "try. Status 1: something had failed, 5: there is no such id.",
+	};
+	struct findings found = {
+		.ids = json_object_new_array(), .stories = json_object_new_array(),
+	};
+	struct json_object *id;
+	size_t count;
+
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	client_dump(RDMA_CM_ALT_NL_ID, add_id, found.ids);
+	client_dump(RDMA_CM_ALT_NL_FAILURE, add_story, found.stories);
+	found.what = wanted.what;
+	found.by_id = wanted.by_id;
+	count = json_object_array_length(found.stories);
+	found.last = find_last(found.stories);
+	id = json_object_array_get_idx(found.ids, 0);
+	if (wanted.by_id && !id && !count)
+		fail(TOOL_NONE,
+		     "there is no id %s, and no failure of one is kept (or it is another user's): "
+		     "rdma-cm-alt show ids", wanted.what);
+	found.path = find_path(id ?: found.last);
+	found.tries = advice_try(id, found.last, found.path);
+	if (options.json)
+		explain_print_json(&found);
+	else
+		explain_print(&found);
+	json_object_put(found.tries);
+	json_object_put(found.path);
+	json_object_put(found.stories);
+	json_object_put(found.ids);
+	return count ? TOOL_BAD : TOOL_OK;
+}
