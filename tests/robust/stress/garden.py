@@ -47,8 +47,8 @@ class Trouble(Exception):
 
 
 def shell(command: str, status: int | None = 0, lib: str = "") -> str:
-    """A command with the functions of a file of tests/harness/lib, which must end with this status (None: any)."""
-    text = f". tests/harness/guest/rig.sh; . tests/harness/lib/{lib}.sh; {command}" if lib else command
+    """A command with the functions of a file of tests/harness/guest, which must end with this status (None: any)."""
+    text = f". tests/harness/guest/rig.sh; . tests/harness/guest/{lib}.sh; {command}" if lib else command
     try:
         done = subprocess.run(["bash", "-c", text], cwd=ROOT, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
