@@ -16,11 +16,11 @@ struct rca_resolve;
 struct rca_route_query;
 
 /**
- * struct rca_pace - what an id has sent to its peer, or wants to send: see send_window.c
- * @peer: the peer, NULL: nothing was sent yet (lock: rca_id.op; holds a reference)
- * @node: among those of its context that wait (lock: that of @peer)
- * @epoch: the peer's when it was sent (likewise)
- * @state: whether it waits, or has sent (likewise; read without)
+ * struct rca_pace - the slot of an id in the send window of its peer: see send_window.c
+ * @peer: the send window, or NULL before the first message (lock: rca_id.op; holds a reference)
+ * @node: entry in the list of waiting ids of the context (lock: that of @peer)
+ * @epoch: epoch of @peer in which the slot was taken (lock: that of @peer)
+ * @state: no slot, waiting, granted or sent (lock: that of @peer; also read without it)
  */
 struct rca_pace {
 	struct rca_peer *peer;
@@ -30,25 +30,30 @@ struct rca_pace {
 };
 
 /**
- * struct rca_retry - a connection request that may have to be sent again
- * @again: sends it again, or ends it, or tells the peer that the program is slow; the work of the
- *         id calls it with rca_id.op held, in the states RCA_ST_REQ_SENT, RCA_ST_REQ_WAIT,
- *         RCA_ST_SIDR_SENT and RCA_ST_REP_RCVD (immutable)
- * @send: sends a request (immutable)
- * @conn: its parameters; the private data is @data (immutable)
- * @deadline: until when, in jiffies (lock: rca_id.op, and none of its messages is under way)
- * @limited: it ends then, whatever the peer does (immutable)
- * @once: it is not sent again when nobody answers (immutable)
- * @waits: for its turn, which counts for no patience (lock: rca_id.op)
- * @why: why it waits: RCA_IN_STALE, RCA_IN_SILENCE or RCA_IN_HELD (lock: rca_id.lock)
- * @round: how often nobody did (lock: rca_id.op)
+ * struct rca_retry - a connection request that may have to be retransmitted
+ * @again: retransmits the request, gives it up, or sends an MRA because the program is slow;
+ *         called by the work of the id with rca_id.op held, in the states RCA_ST_REQ_SENT,
+ *         RCA_ST_REQ_WAIT, RCA_ST_SIDR_SENT and RCA_ST_REP_RCVD (immutable)
+ * @send: sends the request (immutable)
+ * @conn: parameters of the request; its private data is @data (immutable)
+ * @deadline: when the request is given up, in jiffies (lock: rca_id.op, while none of its
+ *            messages is outstanding)
+ * @limited: @deadline was set by the program: it is absolute, and ends the request in any state
+ *           (immutable)
+ * @once: an unanswered request is not retransmitted (immutable)
+ * @waits: the request waits for a slot in the send window; unless @limited, that time extends
+ *         @deadline (lock: rca_id.op)
+ * @why: why the id is in RCA_ST_REQ_WAIT: RCA_IN_STALE, RCA_IN_SILENCE or RCA_IN_HELD
+ *       (lock: rca_id.lock)
+ * @round: number of retry intervals that ended without an answer (lock: rca_id.op)
  * @lifetime: packet lifetime of the path (immutable)
- * @since: when it began to wait for its turn, in jiffies (lock: rca_id.op)
- * @sent: when the last one was sent, in jiffies (lock: rca_id.op; callbacks read it without)
- * @interval: how many jiffies until it was sent for the second time (likewise)
- * @late: how many jiffies after the reply the peer is told that the program is slow (likewise)
- * @delay: how many jiffies to wait the next time (lock: rca_id.lock)
- * @data: the user's private data (immutable)
+ * @since: when the request began to wait for a slot, in jiffies (lock: rca_id.op)
+ * @sent: time of the last transmission, in jiffies (lock: rca_id.op; callbacks read it without)
+ * @interval: time from the first transmission to ib_cm's first retransmission, in jiffies
+ *            (lock: rca_id.op; callbacks read it without)
+ * @late: time from the reply to the MRA for a slow program, in jiffies (likewise)
+ * @delay: time until the next retransmission, in jiffies (lock: rca_id.lock)
+ * @data: private data of the user (immutable)
  */
 struct rca_retry {
 	void (*again)(struct rca_id *id);
@@ -70,36 +75,37 @@ struct rca_retry {
 };
 
 /**
- * struct rca_then - what an id does when its route is known
- * @go: called once, and owns what it is a part of from then on. With @known, it does it:
- *      rca_id.op is held, it is work that others need the worker of, and the state
- *      is RCA_ST_ROUTE_RESOLVED. Else it is not to be done, in any context.
+ * struct rca_then - continuation of an id after its route is resolved
+ * @go: called exactly once; takes over the object that contains the struct. With @known true,
+ *      executes the continuation: rca_id.op is held, the state is RCA_ST_ROUTE_RESOLVED, and
+ *      the caller is a worker that other ids share. With @known false, only frees it, in any
+ *      context.
  */
 struct rca_then {
 	void (*go)(struct rca_id *id, struct rca_then *then, bool known);
 };
 
 /**
- * struct rca_setup - what an id needs to get connected, and again to end that
+ * struct rca_setup - connection state: what an id needs to connect and to disconnect
  * @id: the id (immutable)
- * @path: resolved path, NULL: none (lock: rca_id.op; owned)
- * @alt_path: alternate path of a request, NULL: none (likewise)
- * @path_in: InfiniBand: path for the way here where it is another one, else NULL (likewise)
- * @path_out: likewise for the way there
- * @retry: the request that was sent, NULL: none (lock: rca_id.op; owned; callbacks may read it
+ * @path: resolved path, or NULL (lock: rca_id.op; owned)
+ * @alt_path: alternate path of a request, or NULL (lock: rca_id.op; owned)
+ * @path_in: InfiniBand: inbound path if it differs from @path, else NULL (likewise)
+ * @path_out: InfiniBand: outbound path if it differs from @path, else NULL (likewise)
+ * @retry: the request that was sent, or NULL (lock: rca_id.op; owned; callbacks may read it
  *         under rca_id.lock in the states RCA_ST_REQ_SENT and RCA_ST_REP_RCVD)
- * @resolve: the resolution under way, NULL: none (lock: rca_id.lock; holds a reference)
- * @query: the query for a path under way, NULL: none (lock: rca_id.lock; holds a reference)
- * @then: what follows when the route is known, NULL: nothing (lock: rca_id.op; owned)
- * @pace: when the id may send to its peer
- * @timer: has the work of the id run; holds a reference of it while it is pending
- * @farewell: disconnecting: when it does not wait any more, in jiffies (lock: rca_id.op)
- * @unsent: the disconnect request has to wait for the peer's ready-to-use (set with rca_id.op;
- *          a message ends it with rca_id.lock)
- * @rcu: for callbacks that come late
+ * @resolve: the pending address resolution, or NULL (lock: rca_id.lock; holds a reference)
+ * @query: the pending path query, or NULL (lock: rca_id.lock; holds a reference)
+ * @then: continuation after the route is resolved, or NULL (lock: rca_id.op; owned)
+ * @pace: slot in the send window of the peer
+ * @timer: queues the work of the id; holds a reference on the id while pending
+ * @farewell: end of the wait for the DREP, in jiffies (lock: rca_id.op)
+ * @unsent: the DREQ must wait for the RTU of the peer (set with rca_id.op held; cleared by the
+ *          callback of a message under rca_id.lock)
+ * @rcu: frees the struct after callbacks that run late
  *
- * Every id has one from the beginning. It goes when the id is connected, so that
- * thousands of connections that do nothing cost little.
+ * Every id is created with one. It is freed when the id is connected, to keep idle connections
+ * small, and allocated again to disconnect.
  */
 struct rca_setup {
 	struct rca_id *id;
@@ -119,25 +125,25 @@ struct rca_setup {
 };
 
 /**
- * struct rca_extras - what few ids have
- * @bind: its place in the port table; NULL: it never had a port of its own, as most ends of
- *        connections (lock: rca_id.op; owned; stays once it is set)
- * @listener: listening: its listener (lock: rca_id.op; owned)
- * @waiting: listening: requests that wait to be read (atomic)
- * @backlog: listening: how many may (immutable while listening)
- * @members: multicast groups that it has joined (lock: rca_id.op)
- * @memberships: how many @members there are, and such that come or go (atomic)
- * @user_events: user events that wait to be read (atomic)
- * @defaults: RoCE: what the program has for ports, NULL: nothing (lock: rca_id.op; owned)
- * @timing: how long it waits for its peer (each setting on its own, without a lock)
+ * struct rca_extras - option state: members that most ids do not need
+ * @bind: entry in the port table, or NULL if the id never owned a port, as most connected ids
+ *        (lock: rca_id.op; owned; not cleared once set)
+ * @listener: listening ids: the listener (lock: rca_id.op; owned)
+ * @waiting: listening ids: number of requests that wait to be read (atomic)
+ * @backlog: listening ids: limit of @waiting (immutable while listening)
+ * @members: multicast groups that the id has joined (lock: rca_id.op)
+ * @memberships: number of @members, including those being joined or left (atomic)
+ * @user_events: number of user events that wait to be read (atomic)
+ * @defaults: RoCE: the program's defaults for ports, or NULL (lock: rca_id.op; owned)
+ * @timing: timer settings (each member is read and written atomically, without a lock)
  * @tos: type of service (lock: rca_id.op)
- * @tos_set: it was set (lock: rca_id.op)
- * @gid_type: RoCE: enum ib_uverbs_gid_type that was asked for, 0: none (lock: rca_id.op)
+ * @tos_set: @tos was set (lock: rca_id.op)
+ * @gid_type: RoCE: requested enum ib_uverbs_gid_type, or 0 (lock: rca_id.op)
  * @ack_timeout: acknowledgement timeout of the local QP (lock: rca_id.op; callbacks read it
  *               without)
- * @ack_timeout_set: it was set (lock: rca_id.op; callbacks read it without)
+ * @ack_timeout_set: @ack_timeout was set (lock: rca_id.op; callbacks read it without)
  *
- * They stay until the id is freed.
+ * Allocated on first use and kept until the id is freed.
  */
 struct rca_extras {
 	struct rca_bind *bind;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The work of an id: what callbacks may not do, and what has to be done at a
- * certain time. There is one of it, as an id waits for one thing at a time; what
- * that is its state tells.
+ * The work item of an id: operations that callbacks may not do, and timeouts. There is one work
+ * item per id, because an id waits for one thing at a time; its state tells for what.
  *
- * Locking: rca_id.op while it runs.
+ * Locking: the work runs with rca_id.op held.
  */
 #include <kunit/visibility.h>
 #include <linux/jiffies.h>
@@ -15,10 +14,10 @@
 #include "device/devices.h"
 #include "id/send_window.h"
 
-/* When nobody can be left that still sends to the QP, as ib_cm would reckon it generously. */
+/* Timewait after an unanswered DREQ: longer than any packet to the QP can be delayed. */
 #define TIMEWAIT	msecs_to_jiffies(1000)
 
-/* Something happens to the id that has an event without details. */
+/* Make a transition, and post its event without further data. */
 static bool step_and_post(struct rca_id *id, enum rca_input input)
 {
 	struct rca_step step;
@@ -33,21 +32,21 @@ static bool step_and_post(struct rca_id *id, enum rca_input input)
 }
 
 /**
- * rca_id_ask() - ask the peer to disconnect
+ * rca_id_ask() - send a DREQ
  * @id: the id
  *
- * Where the QP has received before the peer's ready-to-use, that has to come first: its id
- * is kicked then.
+ * If the peer's RTU has not arrived yet, the DREQ has to wait for it; the work of the id is
+ * queued when it arrives.
  *
  * Context: Process context. Expects @id->op to be held by the caller.
- * Return: true: the peer is asked, or will be; false: it cannot be.
+ * Return: true if the DREQ was sent or waits for the RTU, false if it could not be sent.
  */
 bool rca_id_ask(struct rca_id *id)
 {
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	/* Before it is known, as the message may come at once. */
+	/* Set before the result is known: the RTU may arrive at any time. */
 	if (id->setup)
 		WRITE_ONCE(id->setup->unsent, true);	/* pairs with handle_event() */
 	ret = id->dev->tp->disconnect(id->lower);
@@ -62,17 +61,17 @@ static void send_disconnect(struct rca_id *id)
 {
 	if (rca_id_ask(id))
 		return;
-	/* It could not be sent: the connection is over for us all the same. */
+	/* The DREQ could not be sent; the local end is disconnected nevertheless. */
 	rca_pace_end(id);
 	step_and_post(id, RCA_IN_DISCONNECT_FAIL);
 }
 
 /**
- * rca_id_farewell() - how long the answer to the disconnect request of an id is waited for
+ * rca_id_farewell() - how long to wait for the DREP of a peer
  * @id: the id
  *
  * Context: Any context.
- * Return: jiffies.
+ * Return: the time in jiffies.
  */
 unsigned long rca_id_farewell(const struct rca_id *id)
 {
@@ -82,7 +81,7 @@ unsigned long rca_id_farewell(const struct rca_id *id)
 }
 
 /**
- * rca_id_disconnect() - send a disconnect request as soon as it is its turn
+ * rca_id_disconnect() - send a DREQ as soon as the send window has room
  * @id: the id, in the state RCA_ST_DREQ_SENT
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
@@ -92,13 +91,13 @@ void rca_id_disconnect(struct rca_id *id)
 	unsigned long farewell = rca_id_farewell(id);
 
 	lockdep_assert_held(&id->op);
-	/* TCP knows by itself when it has waited enough. */
+	/* TCP has timeouts of its own. */
 	if (id->dev->tp->over_tcp) {
 		send_disconnect(id);
 		return;
 	}
-	rca_id_unkick(id);	/* the deadline of the connect does not count any more */
-	/* Without memory it goes out at once, and ib_cm says when it has waited enough. */
+	rca_id_unkick(id);	/* the deadline of the connect no longer applies */
+	/* Without memory to wait, send at once; ib_cm's own timeout then applies. */
 	if (!rca_id_need_setup(id)) {
 		send_disconnect(id);
 		return;
@@ -106,13 +105,13 @@ void rca_id_disconnect(struct rca_id *id)
 	id->setup->farewell = jiffies + farewell;
 	if (rca_pace_begin(id))
 		send_disconnect(id);
-	/* Its turn may have come meanwhile, and is not to be put off. */
+	/* The pacer may have granted a slot meanwhile; do not postpone the work. */
 	rca_id_kick_later(id, farewell);
 }
 
 /*
- * The peer does not answer our disconnect request. ib_cm would ask for longer: it
- * has to forget the connection. Its timewait becomes ours.
+ * The peer does not answer our DREQ. ib_cm would go on retransmitting it, so destroy the cm_id,
+ * and wait for the timewait here.
  */
 static void end_disconnect(struct rca_id *id)
 {
@@ -120,7 +119,7 @@ static void end_disconnect(struct rca_id *id)
 		return;
 	rca_pace_end(id);
 	rca_id_drop_lower(id);
-	rca_id_unkick(id);	/* its turn may just have come: there is nothing to send any more */
+	rca_id_unkick(id);	/* a slot may just have been granted; nothing is left to send */
 	rca_id_kick_at(id, TIMEWAIT);
 }
 
@@ -139,7 +138,7 @@ static void go_on_disconnecting(struct rca_id *id)
 		end_disconnect(id);
 }
 
-/* True: the answer to the disconnect request of a destroyed id is worth waiting for. */
+/* Send the DREQ of an id being destroyed. Returns true if its DREP has to be waited for. */
 static bool go_on_destroying(struct rca_id *id)
 {
 	bool waited;
@@ -156,7 +155,7 @@ static bool go_on_destroying(struct rca_id *id)
 }
 
 /**
- * rca_id_work() - the function of &rca_id.work
+ * rca_id_work() - work function of &rca_id.work
  * @work: the work
  *
  * Context: Process context. Sleeps. Takes and releases the id's op mutex.
@@ -200,7 +199,7 @@ void rca_id_work(struct work_struct *work)
 }
 
 /**
- * rca_id_kick() - have the work of an id run
+ * rca_id_kick() - queue the work of an id
  * @id: the id
  *
  * Context: Any context.
@@ -209,11 +208,11 @@ void rca_id_kick(struct rca_id *id)
 {
 	rca_id_get(id);		/* put in rca_id_work() */
 	if (!queue_work(rca_wq, &id->work))
-		rca_id_put(id);	/* it is queued, and has a reference */
+		rca_id_put(id);	/* already queued, with a reference */
 }
 
 /**
- * rca_id_alarm() - the function of &rca_setup.timer
+ * rca_id_alarm() - timer function of &rca_setup.timer
  * @timer: the timer
  *
  * Context: Softirq.
@@ -223,30 +222,30 @@ void rca_id_alarm(struct timer_list *timer)
 	struct rca_setup *setup = timer_container_of(setup, timer, timer);
 	struct rca_id *id = setup->id;
 
-	/* The reference of the timer becomes that of the work. */
+	/* The work takes over the reference of the timer. */
 	if (!queue_work(rca_wq, &id->work))
 		rca_id_put(id);
 }
 
 /**
- * rca_id_kick_at() - have the work of an id run at another time than it may wait for
+ * rca_id_kick_at() - queue the work of an id after a delay, replacing a pending delay
  * @id: the id; it has a setup
- * @delay: in how many jiffies
+ * @delay: the delay in jiffies
  *
  * Context: Any context. Expects @id->op to be held by the caller, or @id->lock in a state in
- * which the setup stays.
+ * which the setup is not freed.
  */
 void rca_id_kick_at(struct rca_id *id, unsigned long delay)
 {
 	rca_id_get(id);		/* put in rca_id_work() */
 	if (mod_timer(&id->setup->timer, jiffies + delay))
-		rca_id_put(id);	/* it was pending, and has a reference */
+		rca_id_put(id);	/* already pending, with a reference */
 }
 
 /**
- * rca_id_kick_later() - have the work of an id run, unless it waits for its time already
+ * rca_id_kick_later() - queue the work of an id after a delay, unless a delay is pending
  * @id: the id; it has a setup
- * @delay: in how many jiffies
+ * @delay: the delay in jiffies
  *
  * Context: Process context. Expects @id->op to be held by the caller.
  */
@@ -257,22 +256,24 @@ void rca_id_kick_later(struct rca_id *id, unsigned long delay)
 		rca_id_kick_at(id, delay);
 }
 
-/* The timer does not go off any more; true: it was pending. */
+/* Cancel the timer. Returns true if it was pending. */
 static bool disarm(struct rca_id *id)
 {
 	struct rca_setup *setup;
 	bool ret;
 
 	rcu_read_lock();
-	setup = READ_ONCE(id->setup);	/* the timer of one that was dropped is not pending */
+	setup = READ_ONCE(id->setup);	/* the timer of a freed setup is not pending */
 	ret = setup && timer_delete(&setup->timer);
 	rcu_read_unlock();
 	return ret;
 }
 
 /**
- * rca_id_unkick() - the work of an id is not needed any more, if it waits for its time
- * @id: the id, which the caller has a reference of
+ * rca_id_unkick() - cancel the timer and the queued work of an id
+ * @id: the id; the caller holds a reference
+ *
+ * Does not wait for work that is running.
  *
  * Context: Any context.
  */
@@ -286,11 +287,11 @@ void rca_id_unkick(struct rca_id *id)
 
 #if IS_ENABLED(CONFIG_KUNIT)
 /**
- * rca_id_kicked() - will the work of an id run?
+ * rca_id_kicked() - is the work of an id queued, or its timer pending?
  * @id: the id
  *
  * Context: Any context. For tests.
- * Return: true: it will.
+ * Return: true if it is.
  */
 bool rca_id_kicked(const struct rca_id *id)
 {
@@ -299,8 +300,8 @@ bool rca_id_kicked(const struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_id_kicked);
 
 /**
- * rca_id_flush() - have the work of an id run now, if it waits, and wait for its end
- * @id: the id, which the caller has a reference of
+ * rca_id_flush() - run the work of an id now if its timer is pending, and wait for its end
+ * @id: the id; the caller holds a reference
  *
  * Context: Process context. Sleeps. For tests.
  */

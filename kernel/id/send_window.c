@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Pacing of requests: connection and disconnect requests to one peer.
+ * The send window: how many CM requests (REQ, DREQ, SIDR_REQ) may be outstanding between a
+ * port and a peer address.
  *
- * The queue pair for management of a peer has 512 receive buffers. A storm overruns
- * them, and each message that is lost costs a retransmission, all of them at the
- * same time. So at most RCA_PACE_WINDOW messages are on their way from one port to
- * one address. An answer makes room. A peer that answers nothing at all for a
- * twentieth of a second has taken what it did not lose out of its buffers, and is
- * dead, or slow to accept: then all that was sent to it is forgotten, and there is
- * room again, so that it stops nobody. One that answers is not sent more than it
- * answers, however slow it is: what it cannot take would be repeated by all.
+ * The management QP of a peer has 512 receive buffers. A burst of requests overruns them, and
+ * each lost message costs a retransmission, all at the same time. At most RCA_PACE_WINDOW
+ * messages are therefore outstanding from one port to one address. An answer frees a slot.
  *
- * Whoever finds no room waits, first come, first served; but contexts, that is
- * processes, take turns, so that one that connects thousands of times does not
- * delay another that connects once. Who is next gets its slot, and its work is
- * kicked, which sends.
+ * If a peer answers nothing for rca_pace_silence_ms, its receive buffers have been drained, and
+ * the peer is dead or slow to accept. All outstanding messages to it are then forgotten and the
+ * window is empty again, so that such a peer does not block other requests to the same address.
+ * A responsive peer is self-clocked: it gets one request per answer, however slow it is, because
+ * requests that it cannot process would all be retransmitted.
  *
- * What is forgotten ends an epoch. So a slot needs nothing to remember but its epoch.
+ * Ids that find the window full wait in FIFO order for each context, and the contexts take turns,
+ * so that a process with thousands of connects does not delay another process with one. When a
+ * slot becomes free, it is granted to the next id and the work of that id is queued, which sends.
  *
- * Locking: peer.lock, any context; taken with rca_id.op held or in callbacks, never
- * under rca_id.lock. Bucket locks are taken before it, in process context. A callback
- * finds the setup of its id, and the peer, under RCU: it may come late.
+ * Forgetting the outstanding messages starts a new epoch. A slot stores only its epoch: a slot of
+ * an earlier epoch no longer counts.
+ *
+ * Locking: peer.lock, in any context; taken with rca_id.op held or in callbacks, never under
+ * rca_id.lock. Bucket locks are taken before it, in process context. Callbacks find the setup of
+ * their id, and the peer, under RCU, because they may run late.
  */
 #include "id/send_window.h"
 
@@ -34,13 +36,13 @@
 
 #include "device/devices.h"
 
-/* After so much silence a message has left its receiver's buffers; unit tests change it. */
+/* After this time without an answer, outstanding messages are forgotten. Unit tests change it. */
 VISIBLE_IF_KUNIT unsigned int rca_pace_silence_ms = 50;
 EXPORT_SYMBOL_IF_KUNIT(rca_pace_silence_ms);
 
 /*
- * So many of those times an epoch lasts at most: messages that nobody answers, of a
- * service that accepts nothing, are not to take the room of those to another one.
+ * Longest epoch, in units of rca_pace_silence_ms. It keeps unanswered requests to a service that
+ * accepts nothing from occupying the window of other services at the same address.
  */
 #define MAX_EPOCH	20
 
@@ -50,21 +52,21 @@ EXPORT_SYMBOL_IF_KUNIT(rca_pace_silence_ms);
 enum { NOTHING, WAITS, GRANTED, SENT };
 
 /**
- * struct rca_peer - an address that a port sends to
- * @node: in its bucket (lock: the bucket's)
- * @ref: references: the ids that have sent to it, its work while queued
- * @dev: device of the port; names it alone
+ * struct rca_peer - the send window of a port to an address
+ * @node: entry in the hash bucket (lock: the bucket's)
+ * @ref: references: ids that have sent to the address, and @work while it is queued
+ * @dev: device of the port, for comparison only (holds no reference)
  * @port_num: the port (immutable)
  * @addr: the address (immutable)
- * @lock: protects what follows, and &rca_pace of its ids
- * @epoch: number of the present epoch
- * @begun: when its first message was sent, in jiffies
- * @heard: when the last answer came, or @begun
- * @sent: its messages without an answer
- * @unanswered: those of all epochs (read without the lock)
- * @flows: contexts that wait, the next one first
- * @work: looks again after a while, as long as somebody waits
- * @rcu: for callbacks that come late
+ * @lock: protects the members below, and &rca_pace of the ids of this peer
+ * @epoch: number of the current epoch
+ * @begun: time of the first message of the epoch, in jiffies
+ * @heard: time of the last answer, or @begun
+ * @sent: unanswered messages of the current epoch
+ * @unanswered: unanswered messages of all epochs (read without the lock)
+ * @flows: waiting contexts; the first one is served next
+ * @work: retries granting slots periodically while ids wait
+ * @rcu: frees the peer after callbacks that run late
  */
 struct rca_peer {
 	struct hlist_node node;
@@ -84,10 +86,10 @@ struct rca_peer {
 };
 
 /**
- * struct flow - the ids of a context that wait for a peer; is freed when there is none
- * @node: in &rca_peer.flows
- * @ids: them
- * @ctx: the context; names it alone
+ * struct flow - the ids of a context that wait for a slot; freed when the last one is gone
+ * @node: entry in &rca_peer.flows
+ * @ids: the waiting ids, through &rca_pace.node
+ * @ctx: the context, for comparison only (holds no reference)
  */
 struct flow {
 	struct list_head node;
@@ -136,14 +138,14 @@ static void put_peer(struct rca_peer *peer)
 	kfree_rcu(peer, rcu);
 }
 
-/* full() looks without the lock. */
+/* full() reads peer->sent without the lock. */
 static void count_sent(struct rca_peer *peer, unsigned int sent)
 {
 	lockdep_assert_held(&peer->lock);
 	WRITE_ONCE(peer->sent, sent);
 }
 
-/* Messages that nobody will answer, as it seems, do not count any more. */
+/* Start a new epoch if the peer has timed out: its unanswered messages no longer count. */
 static void forget(struct rca_peer *peer)
 {
 	lockdep_assert_held(&peer->lock);
@@ -193,7 +195,7 @@ static void drop_flow_if_empty(struct flow *flow)
 	kfree(flow);
 }
 
-/* Whoever is next, as long as there is room. */
+/* Grant slots to waiting ids until the window is full. */
 static void serve(struct rca_peer *peer)
 {
 	struct rca_setup *setup;
@@ -208,12 +210,12 @@ static void serve(struct rca_peer *peer)
 		list_del_init(&setup->pace.node);
 		list_move_tail(&flow->node, &peer->flows);
 		drop_flow_if_empty(flow);
-		/* It has not been released, so that its id has a reference. */
+		/* The id is on the list, so it was not released and is still referenced. */
 		rca_id_kick(setup->id);
 	}
 }
 
-/* While somebody waits: look again. */
+/* Arm the periodic work while ids wait. */
 static void look_again(struct rca_peer *peer)
 {
 	lockdep_assert_held(&peer->lock);
@@ -224,7 +226,7 @@ static void look_again(struct rca_peer *peer)
 		refcount_dec(&peer->ref);	/* the caller has one */
 }
 
-/* Nobody waits any more. */
+/* Cancel the periodic work when no id waits. */
 static void look_away(struct rca_peer *peer)
 {
 	lockdep_assert_held(&peer->lock);
@@ -276,7 +278,7 @@ static struct rca_peer *find_peer(unsigned int bucket, const struct rca_id *id)
 	return NULL;
 }
 
-/* The peer of an id, with a reference; NULL: there is no memory. */
+/* Returns the peer of an id with a reference, or NULL without memory. */
 static struct rca_peer *get_peer(const struct rca_id *id)
 {
 	unsigned int bucket = bucket_of(id->dev, &id->dst);
@@ -314,7 +316,9 @@ static struct flow *find_flow(struct rca_peer *peer, const struct rca_ctx *ctx)
 	return NULL;
 }
 
-/* True: it has its slot, or need not wait. @spare is used up when the context did not wait yet. */
+/*
+ * Returns true if the id has a slot or need not wait. Takes *spare if the context has no flow yet.
+ */
 static bool begin_locked(struct rca_peer *peer, struct rca_id *id, struct flow **spare)
 {
 	const struct rca_ctx *ctx = id->obj.ctx;
@@ -356,13 +360,14 @@ static bool full(struct rca_peer *peer)
 }
 
 /**
- * rca_pace_begin() - may a message be sent to the peer of an id now?
+ * rca_pace_begin() - take a slot in the send window for a message to the peer of an id
  * @id: the id, on a device
  *
- * Without memory for waiting it may, and without a setup: pacing is no promise.
+ * Pacing is best-effort: an id without a setup, or without memory to wait, may send at once.
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: true: send. False: it waits; its work is kicked when it may, and calls again.
+ * Return: true if the message may be sent. False if the id waits: its work is queued when a slot
+ * is granted, and must call this function again.
  */
 bool rca_pace_begin(struct rca_id *id)
 {
@@ -391,12 +396,11 @@ bool rca_pace_begin(struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_pace_begin);
 
 /**
- * rca_pace_granted() - is it the turn of an id that has waited?
+ * rca_pace_granted() - was a slot granted to a waiting id?
  * @id: the id
  *
- * Context: Process context. Expects @id->op to be held by the caller. It stays true
- * until rca_pace_begin() is called.
- * Return: true: it is.
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: true from the grant until rca_pace_begin() is called.
  */
 bool rca_pace_granted(const struct rca_id *id)
 {
@@ -405,11 +409,11 @@ bool rca_pace_granted(const struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_pace_granted);
 
 /**
- * rca_pace_unanswered() - what has the peer of an id not answered?
+ * rca_pace_unanswered() - count the messages that the peer of an id has not answered
  * @id: the id
  *
  * Context: Process context. Expects @id->op to be held by the caller.
- * Return: how many messages of this host, to the same address.
+ * Return: the number of unanswered messages of all ids from the same port to the same address.
  */
 unsigned int rca_pace_unanswered(const struct rca_id *id)
 {
@@ -419,7 +423,7 @@ unsigned int rca_pace_unanswered(const struct rca_id *id)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_pace_unanswered);
 
-/* Give up the slot, or the place among those who wait for one. */
+/* Release the slot of an id, or remove the id from the waiting list. */
 static void end_in(struct rca_peer *peer, struct rca_setup *setup, bool answered)
 {
 	struct rca_pace *pace = &setup->pace;
@@ -427,7 +431,7 @@ static void end_in(struct rca_peer *peer, struct rca_setup *setup, bool answered
 	struct flow *flow;
 
 	spin_lock_irqsave(&peer->lock, flags);
-	/* Else somebody was quicker, and the peer may have no reference any more. */
+	/* A concurrent call may have ended it already; the peer may then be unreferenced. */
 	if (pace->state == NOTHING)
 		goto out_unlock;
 	if (answered)
@@ -463,11 +467,12 @@ static void end(struct rca_id *id, bool answered)
 }
 
 /**
- * rca_pace_answered() - the peer has sent a message for an id
+ * rca_pace_answered() - release the slot of an id because its peer has answered
  * @id: the id
  *
- * Context: Any context: a callback of the lower id of @id, which may find that nothing is left
- * to be done.
+ * Does nothing if the id has no slot.
+ *
+ * Context: Any context: a callback of the lower cm_id of @id.
  */
 void rca_pace_answered(struct rca_id *id)
 {
@@ -476,11 +481,12 @@ void rca_pace_answered(struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_pace_answered);
 
 /**
- * rca_pace_end() - the message of an id is not needed any more, or nobody answers it
+ * rca_pace_end() - release the slot of an id whose message was withdrawn or timed out
  * @id: the id
  *
- * Context: Any context: @id->op is held, or it is a callback of the lower id of @id, which may find
- * that nothing is left to be done.
+ * Does nothing if the id has no slot.
+ *
+ * Context: Any context: with @id->op held, or in a callback of the lower cm_id of @id.
  */
 void rca_pace_end(struct rca_id *id)
 {
@@ -489,11 +495,12 @@ void rca_pace_end(struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_pace_end);
 
 /**
- * rca_pace_release() - an id sends no more to its peer, as far as is known now
+ * rca_pace_release() - release the slot of an id and its reference on the peer
  * @id: the id
  *
- * Context: Process context. Expects @id->op to be held by the caller, or @id to
- * be known to nobody else.
+ * A later rca_pace_begin() looks the peer up again.
+ *
+ * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
  */
 void rca_pace_release(struct rca_id *id)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* How many messages may be on their way to one peer: who has to wait, and who comes next. */
+/* The send window: limits the outstanding CM requests to a peer, and orders the ids that wait. */
 #ifndef RCA_PACE_H
 #define RCA_PACE_H
 
 #include "id/id.h"
 
-/** RCA_PACE_WINDOW - messages to one peer without an answer at a time */
+/** RCA_PACE_WINDOW - most unanswered messages from a port to an address */
 #define RCA_PACE_WINDOW 256
 
 #if IS_ENABLED(CONFIG_KUNIT)

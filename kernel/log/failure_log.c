@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What went wrong lately, for each network namespace: failures of operations and
- * events that tell of one, the last RCA_STORIES of them. Who listens hears of all that
- * happens, also of what goes well (notify.c).
+ * The failure log: for each network namespace the last RCA_STORIES failures of operations and
+ * events that report a failure. Every record, also of a success, is passed to the monitor
+ * (notify.c).
  *
- * What is kept is bounded, and a story for which there is no memory takes the place of the
- * oldest one.
+ * The log is bounded. Without memory for a new record, the oldest one is overwritten.
  *
  * Locking: story_net.lock, a leaf; taken in any context, also with rca_id.lock held.
  */
@@ -21,13 +20,13 @@
 #include <net/netns/generic.h>
 
 /**
- * struct story_net - the stories of a namespace
- * @lock: protects all
- * @stories: the oldest first
- * @count: how many
- * @serial: of the newest
- * @refusals: of a flood of requests only some are told, or nothing else would be kept
- * @untold: what its listener was not told yet
+ * struct story_net - the failure log of a namespace
+ * @lock: protects the members but @refusals and @untold
+ * @stories: the records, the oldest first
+ * @count: number of records
+ * @serial: serial number of the newest record
+ * @refusals: rate limit of refused requests, so that a flood of them does not fill the log
+ * @untold: records that wait for the monitor
  */
 struct story_net {
 	spinlock_t lock;
@@ -53,8 +52,8 @@ static int __net_init story_net_start(struct net *net)
 }
 
 /*
- * No id of the namespace exists any more, as each has a reference of it, and nothing is left to
- * be told, which has one, too.
+ * Ids and a non-empty notification queue hold references on the namespace, so neither exists any
+ * more.
  */
 static void __net_exit story_net_stop(struct net *net)
 {
@@ -73,7 +72,7 @@ static struct pernet_operations story_net_ops = {
 };
 
 /**
- * rca_story_init() - be ready for stories of all namespaces
+ * rca_story_init() - create the failure log of each namespace
  *
  * Context: Process context. Module init. Sleeps.
  * Return: 0 or a negative errno.
@@ -84,7 +83,7 @@ int rca_story_init(void)
 }
 
 /**
- * rca_story_exit() - forget all
+ * rca_story_exit() - free all failure logs
  *
  * Context: Process context. Module exit; no id exists any more. Sleeps.
  */
@@ -93,7 +92,7 @@ void rca_story_exit(void)
 	unregister_pernet_subsys(&story_net_ops);
 }
 
-/* Memory for one more; full or without memory: the oldest one's. NULL: there is none at all. */
+/* Memory for one record: new, else that of the oldest record. NULL if there is neither. */
 static struct rca_story *get_place(struct story_net *all)
 {
 	struct rca_story *place = NULL;
@@ -112,10 +111,10 @@ static struct rca_story *get_place(struct story_net *all)
 }
 
 /**
- * rca_story_tell() - something happened
+ * rca_story_tell() - report an operation or event
  * @net: the network namespace of the id
- * @story: what; @at and @serial are set
- * @keep: it went wrong: the namespace keeps it
+ * @story: the record; this function sets its @at and @serial
+ * @keep: the record is a failure: add it to the failure log
  *
  * Context: Any context.
  */
@@ -142,11 +141,11 @@ void rca_story_tell(struct net *net, struct rca_story *story, bool keep)
 EXPORT_SYMBOL_IF_KUNIT(rca_story_tell);
 
 /**
- * rca_story_spare() - shall one more refused request be told of?
+ * rca_story_spare() - rate limit for reports of refused requests
  * @net: the namespace
  *
  * Context: Any context.
- * Return: false: there were many lately.
+ * Return: true if the request may be reported.
  */
 bool rca_story_spare(struct net *net)
 {
@@ -157,13 +156,13 @@ bool rca_story_spare(struct net *net)
 EXPORT_SYMBOL_IF_KUNIT(rca_story_spare);
 
 /**
- * rca_story_next() - read what a namespace keeps, the oldest first
+ * rca_story_next() - iterate over the failure log of a namespace, the oldest record first
  * @net: the namespace
- * @after: serial number of the last one that was read; 0: start
- * @copy: is set to the next one, with a reference of its process, for put_pid()
+ * @after: serial number of the previous record, 0 to start
+ * @copy: set to the next record; its @pid holds a reference, for put_pid()
  *
  * Context: Any context.
- * Return: false: there is no more.
+ * Return: false if there is no further record.
  */
 bool rca_story_next(struct net *net, u64 after, struct rca_story *copy)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What went wrong lately, for each network namespace; and who listens to what happens. */
+/* The failure log of a network namespace, and the queue of notifications for the monitor. */
 #ifndef RCA_STORY_H
 #define RCA_STORY_H
 
@@ -15,37 +15,38 @@
 struct net;
 struct pid;
 
-/** RCA_STORIES - how many a namespace keeps; the oldest goes first */
+/** RCA_STORIES - number of failures that a namespace keeps */
 #define RCA_STORIES 256
 
-/** RCA_STORY_OP - how long the name of an operation may be, with its end */
+/** RCA_STORY_OP - size of the name of an operation, with the terminating zero */
 #define RCA_STORY_OP 16
 
-/** RCA_UNTOLD - how many of a namespace wait at most to be told to who listens there */
+/** RCA_UNTOLD - most records of a namespace that wait for the monitor */
 #define RCA_UNTOLD 4096
 
 /**
- * struct rca_story - something that happened to an id
- * @node: in its namespace's list (lock: story_net.lock), or of those that wait to be told
- *        (lock: untold_lock)
- * @serial: counts them in the namespace, from 1
- * @at: when, in ns since 1970
+ * struct rca_story - the record of an operation that ended, or of an event
+ * @node: entry in the failure log (lock: story_net.lock), or in the notification queue (lock:
+ *        untold_lock)
+ * @serial: serial number in the failure log of the namespace, from 1
+ * @at: time of the operation or event, in ns since 1970
  * @ctx: serial number of the context
- * @handle: of the id in it
- * @uid: who owns the context
- * @pid: the process that opened it; a reference in a list, borrowed else; may be NULL
- * @comm: its name then
- * @op: the operation that has ended; empty: it was an event
+ * @handle: handle of the id in the context
+ * @uid: owner of the context
+ * @pid: process that opened the context, or NULL; a reference while the record is in a list,
+ *       borrowed otherwise
+ * @comm: name of that process when it opened the context
+ * @op: name of the operation; empty for an event
  * @event: type of the event
- * @status: 0; a negative errno; of a reject the peer's reason
- * @state: of the id, after it (enum rca_state)
- * @before: the one that it left for @state
+ * @status: 0, a negative errno, or the reason of a reject
+ * @state: state of the id afterwards (enum rca_state)
+ * @before: the previous state of the id
  * @ps: port space
- * @local: its address as far as it is known
- * @peer: likewise
- * @dev: name of its device; empty: it has none
+ * @local: local address, as far as it is known
+ * @peer: address of the peer, as far as it is known
+ * @dev: name of the device; empty without a device
  * @port: port of the device
- * @sgid: its GID there; zero: none
+ * @sgid: GID of the id on the port; zero without one
  */
 struct rca_story {
 	struct list_head node;
@@ -69,17 +70,18 @@ struct rca_story {
 	union ib_gid sgid;
 };
 
-/* A namespace's list takes at most 128 KiB. */
+/* The failure log of a namespace takes at most 128 KiB. */
 static_assert(sizeof(struct rca_story) <= 512);
 
 /**
- * struct rca_untold - what happened in a namespace and was not told yet to who listens there
- * @net: the namespace (immutable); holds a reference while @turn is in the list
- * @turn: in the list of those that have something to tell (lock: untold_lock); empty: nothing
- * @stories: the oldest first (lock: untold_lock)
- * @count: how many, up to RCA_UNTOLD (lock: untold_lock)
- * @lost: there was no room, or no memory, for something (lock: untold_lock)
- * @since: how many were told since the last time that a loss was (lock: untold_lock)
+ * struct rca_untold - the records of a namespace that wait for the monitor
+ * @net: the namespace (immutable); referenced while @turn is in a list
+ * @turn: entry in the list of queues to serve (lock: untold_lock)
+ * @stories: the records, the oldest first (lock: untold_lock)
+ * @count: number of records, up to RCA_UNTOLD (lock: untold_lock)
+ * @lost: a record was dropped because the queue was full or there was no memory (lock:
+ *        untold_lock)
+ * @since: number of records delivered since the last report of a loss (lock: untold_lock)
  */
 struct rca_untold {
 	struct net *net;
@@ -91,10 +93,10 @@ struct rca_untold {
 };
 
 /**
- * struct rca_story_ops - who listens to all that happens
- * @wanted: may anybody, in this namespace? Any context, under RCU.
- * @tell: this has happened there. Process context.
- * @lost: something that happened there was not told. Process context.
+ * struct rca_story_ops - the monitor: receives all records
+ * @wanted: may there be a receiver for records of this namespace? Any context, under RCU.
+ * @tell: deliver a record of this namespace. Process context.
+ * @lost: report that records of this namespace were dropped. Process context.
  */
 struct rca_story_ops {
 	bool (*wanted)(struct net *net);
@@ -111,7 +113,7 @@ void rca_story_tell(struct net *net, struct rca_story *story, bool keep);
 bool rca_story_spare(struct net *net);
 bool rca_story_next(struct net *net, u64 after, struct rca_story *copy);
 
-/* What the files that share this header share besides. */
+/* Shared by failure_log.c and notify.c only. */
 
 void rca_story_forget(struct rca_story *story);
 void rca_untold_init(struct rca_untold *untold, struct net *net);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * One listener, who hears of all that happens. It is called by a work, as stories come with
- * interrupts off, and netlink may send what it sends over a network device (nlmon).
+ * Notifications: passes all records to one receiver, the netlink monitor. A work item calls it,
+ * because records are reported with interrupts disabled, and netlink may transmit over a network
+ * device (nlmon).
  *
- * Each network namespace has a queue of its own, and the work goes from one to the next with each
- * story: who makes much happen in his namespace neither takes the room of others nor lets them
- * wait. There is something in a queue only while somebody listens, in any namespace: netlink does
- * not say in which.
+ * Each network namespace has a queue. The work serves one record of each queue in turn, so that
+ * a namespace with many records neither uses up the space of others nor delays them. Queues are
+ * filled only while there is a receiver in any namespace; netlink does not tell in which one.
  *
  * Locking: untold_lock, a leaf; taken in any context, also with rca_id.lock held.
  */
@@ -25,25 +25,25 @@ static void tell_work(struct work_struct *work);
 
 static const struct rca_story_ops *listener;
 
-/* The queues in which something waits; the next one first. */
+/* Queues that are not empty; the first one is served next. */
 static LIST_HEAD(turns);
 static DEFINE_SPINLOCK(untold_lock);
 static DECLARE_WORK(telling, tell_work);
 
 /**
- * rca_story_forget() - free a story that is in no list any more
- * @story: the story, with a reference of its process
+ * rca_story_forget() - free a record that was removed from its list
+ * @story: the record; it holds a reference on its process
  *
  * Context: Any context.
  */
 void rca_story_forget(struct rca_story *story)
 {
-	put_pid(story->pid);	/* got when it was copied */
+	put_pid(story->pid);	/* got when the record was copied */
 	kfree(story);
 }
 
 /**
- * rca_untold_init() - a queue is empty at first
+ * rca_untold_init() - initialize the notification queue of a namespace
  * @untold: the queue
  * @net: its namespace
  *
@@ -61,8 +61,9 @@ void rca_untold_init(struct rca_untold *untold, struct net *net)
 EXPORT_SYMBOL_IF_KUNIT(rca_untold_init);
 
 /*
- * Whose turn is it? @story is what he is to be told; NULL: that was all, and his namespace's
- * reference passes to the caller. @lost says whether something is missing.
+ * Returns the queue to serve next, or NULL. Sets *story to the record to deliver, or to NULL if
+ * the queue was empty and removed from the list; the caller then owns the reference on the
+ * namespace. Sets *lost if a loss has to be reported.
  */
 static struct rca_untold *next_turn(struct rca_story **story, bool *lost)
 {
@@ -81,7 +82,7 @@ static struct rca_untold *next_turn(struct rca_story **story, bool *lost)
 	} else {
 		list_del_init(&untold->turn);
 	}
-	/* In a flood that lasts the queue is never empty. */
+	/* Under a continuous flood the queue is never empty; report a loss from time to time. */
 	*lost = untold->lost && (!*story || untold->since >= RCA_UNTOLD);
 	if (*lost) {
 		untold->lost = false;
@@ -113,7 +114,7 @@ static void tell_work(struct work_struct *work)
 }
 
 /**
- * rca_story_flush() - wait until all that has happened was told to who listens
+ * rca_story_flush() - wait until all queued records were delivered
  *
  * Context: Process context. Sleeps.
  */
@@ -124,28 +125,28 @@ void rca_story_flush(void)
 EXPORT_SYMBOL_IF_KUNIT(rca_story_flush);
 
 /**
- * rca_story_listen() - from now on somebody listens to all that happens
- * @ops: who; NULL: nobody. They stay until somebody else listens.
+ * rca_story_listen() - set the receiver of all records
+ * @ops: the receiver, or NULL; must stay valid until it is replaced
  *
- * Context: Process context. Sleeps until who listened before is not called any more.
- * Return: who listened before.
+ * Context: Process context. Sleeps until the previous receiver is no longer called.
+ * Return: the previous receiver, or NULL.
  */
 const struct rca_story_ops *rca_story_listen(const struct rca_story_ops *ops)
 {
 	const struct rca_story_ops *before = xchg(&listener, ops);
 
-	synchronize_rcu();	/* wanted() is called under RCU, and what it wants is left then */
+	synchronize_rcu();	/* wanted() is called, and records are queued, under RCU */
 	rca_story_flush();
 	return before;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_story_listen);
 
 /**
- * rca_story_wanted() - does anybody listen?
- * @net: in this network namespace
+ * rca_story_wanted() - may there be a receiver for records of a namespace?
+ * @net: the network namespace
  *
  * Context: Any context.
- * Return: false: only failures are worth telling.
+ * Return: false if only failures have to be reported.
  */
 bool rca_story_wanted(struct net *net)
 {
@@ -160,7 +161,7 @@ bool rca_story_wanted(struct net *net)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_story_wanted);
 
-/* For the work. Expects RCU, which rca_story_listen() waits for. */
+/* Queue a record for the work. Called under RCU, which rca_story_listen() waits for. */
 static void leave(struct rca_untold *untold, const struct rca_story *story)
 {
 	struct rca_story *copy = kmemdup(story, sizeof(*story),
@@ -186,9 +187,9 @@ static void leave(struct rca_untold *untold, const struct rca_story *story)
 }
 
 /**
- * rca_untold_leave() - something happened: who listens in that namespace is told soon
- * @untold: the queue of the namespace, which the caller has a reference of
- * @story: what; it is copied
+ * rca_untold_leave() - queue a record for the receiver, if there is one
+ * @untold: the queue of the namespace, on which the caller holds a reference
+ * @story: the record; it is copied
  *
  * Context: Any context.
  */
