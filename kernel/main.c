@@ -27,8 +27,8 @@
 #include "transport/transport_iw.h"
 
 static const struct rca_tp_upcalls upcalls = {
-	.event = rca_connect_event,
-	.request = rca_request,
+	.event = rca_cm_event,
+	.request = rca_req_handler,
 	.joined = rca_mcast_joined,
 };
 
@@ -55,7 +55,7 @@ static int __init rca_init(void)
 	ret = rca_events_init();
 	if (ret)
 		goto err_iw;
-	ret = rca_story_init();
+	ret = rca_log_init();
 	if (ret)
 		goto err_events;
 	ret = rca_timing_net_init();
@@ -64,7 +64,7 @@ static int __init rca_init(void)
 	ret = rca_ports_init();
 	if (ret)
 		goto err_timing;
-	ret = rca_cmid_init();
+	ret = rca_ids_init();
 	if (ret)
 		goto err_ports;
 	ret = rca_group_init();
@@ -77,7 +77,7 @@ static int __init rca_init(void)
 	ret = rca_devices_init(&devices_ops, &rca_tp_ib, &rca_tp_iw);
 	if (ret)
 		goto err_listen;	/* a device may have been there already */
-	ret = rca_reach_init(rca_listen_devices_changed);
+	ret = rca_device_netns_init(rca_listen_devices_changed);
 	if (ret)
 		goto err_devices;
 	ret = rca_netlink_init();
@@ -91,7 +91,7 @@ static int __init rca_init(void)
 err_netlink:
 	rca_netlink_exit();
 err_reach:
-	rca_reach_exit();
+	rca_device_netns_exit();
 err_devices:
 	rca_devices_exit();
 err_listen:
@@ -101,13 +101,13 @@ err_sa:
 	rca_sa_exit();
 	rca_group_exit();
 err_cmid:
-	rca_cmid_exit();
+	rca_ids_exit();
 err_ports:
 	rca_ports_exit();
 err_timing:
 	rca_timing_net_exit();
 err_story:
-	rca_story_exit();
+	rca_log_exit();
 err_events:
 	rca_events_exit();
 err_iw:
@@ -119,17 +119,17 @@ static void __exit rca_exit(void)
 {
 	rca_chardev_exit();
 	rca_netlink_exit();
-	rca_reach_exit();
+	rca_device_netns_exit();
 	rca_devices_exit();
 	rca_listen_exit();
 	rca_netwatch_exit();
 	rca_sa_exit();
 	rca_group_exit();
 	rca_tp_iw_flush();	/* it queues work of ids */
-	rca_cmid_exit();
+	rca_ids_exit();
 	rca_ports_exit();
 	rca_timing_net_exit();
-	rca_story_exit();
+	rca_log_exit();
 	rca_events_exit();
 	rca_tp_iw_exit();
 }

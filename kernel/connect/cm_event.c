@@ -64,7 +64,7 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
 	bool again;
 
 	if (is_message(event->input))
-		rca_pace_answered(id);
+		rca_window_answered(id);
 	if (rca_retry_again(id, event))
 		return 0;
 	if (needs_record(event->input)) {
@@ -87,7 +87,7 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
 	}
 	if (step.verdict == RCA_TAKE && step.next == RCA_ST_REP_RCVD)
 		rca_retry_replied_locked(id);
-	/* Pairs with rca_id_ask(). */
+	/* Pairs with rca_id_send_dreq(). */
 	again = event->input == RCA_IN_RTU && id->setup && READ_ONCE(id->setup->unsent);
 	if ((step.action & RCA_ACT_FINISH) && id->setup)
 		WRITE_ONCE(id->setup->unsent, false);
@@ -95,17 +95,17 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
 	rca_event_free(ev);
 	/* Now that the state says so: nobody sends it again, and what the peer owes is less. */
 	if (step.verdict == RCA_TAKE && is_silence(event->input))
-		rca_pace_end(id);
+		rca_window_end(id);
 
 	/* Closed: the transport answers late messages without the lower id. */
 	if (again || (step.action & RCA_ACT_FINISH) ||
 	    (step.verdict == RCA_TAKE && step.next == RCA_ST_CLOSED))
-		rca_id_kick(id);
+		rca_id_queue_work(id);
 	return step.action;
 }
 
 /**
- * rca_connect_event() - a message came for an id, or did not come
+ * rca_cm_event() - a message came for an id, or did not come
  * @owner: the id
  * @lower: its transport's id
  * @event: what happened
@@ -114,7 +114,7 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
  * releases @owner's state lock.
  * Return: what the transport must do (enum rca_action).
  */
-u8 rca_connect_event(void *owner, void *lower, const struct rca_tp_event *event)
+u8 rca_cm_event(void *owner, void *lower, const struct rca_tp_event *event)
 {
 	struct rca_id *id = owner;
 	u8 action = 0;
@@ -122,10 +122,10 @@ u8 rca_connect_event(void *owner, void *lower, const struct rca_tp_event *event)
 	if (!get_owner(id))
 		return 0;
 	if (id->qp_type == IB_QPT_UD)
-		rca_datagram_event(id, event);
+		rca_sidr_event(id, event);
 	else
 		action = handle_event(id, lower, event);
 	rca_id_put(id);		/* got in get_owner() */
 	return action;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_connect_event);
+EXPORT_SYMBOL_IF_KUNIT(rca_cm_event);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Upcalls of a transport for an id: what its messages mean. */
-#ifndef RCA_MESSAGE_H
-#define RCA_MESSAGE_H
+#ifndef RCA_CM_EVENT_H
+#define RCA_CM_EVENT_H
 
 #include "id/id.h"
 
-u8 rca_connect_event(void *owner, void *lower, const struct rca_tp_event *event);
+u8 rca_cm_event(void *owner, void *lower, const struct rca_tp_event *event);
 
-#endif /* RCA_MESSAGE_H */
+#endif /* RCA_CM_EVENT_H */

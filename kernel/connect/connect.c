@@ -62,7 +62,7 @@ static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
 		req.net = id->net;
 		req.local = &id->local;
 		req.dst = &id->dst;
-		req.tos = rca_id_extras(id)->tos;
+		req.tos = rca_id_opts(id)->tos;
 		return id->dev->tp->connect(id->lower, &req);
 	}
 	rca_retry_timers(id, &req);
@@ -106,7 +106,7 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 		ret = step.err;
 		goto err_drop_request;
 	}
-	if (id->setup->retry && !rca_pace_begin(id)) {
+	if (id->setup->retry && !rca_window_begin(id)) {
 		rca_retry_hold(id);
 		return 0;
 	}
@@ -177,7 +177,7 @@ static int finish_connect(struct rca_id *id)
  */
 bool rca_connect_again(struct rca_id *id, int ret, unsigned int *tries)
 {
-	struct rca_bind *bind = rca_id_extras(id)->bind;
+	struct rca_bind *bind = rca_id_opts(id)->bind;
 
 	lockdep_assert_held(&id->op);
 	if ((ret != -EADDRINUSE && ret != -EADDRNOTAVAIL) || (*tries)++ >= PORT_TRIES ||
@@ -198,7 +198,7 @@ bool rca_connect_again(struct rca_id *id, int ret, unsigned int *tries)
  */
 int rca_connect_start_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 {
-	return id->qp_type == IB_QPT_UD ? rca_datagram_connect_locked(id, conn) :
+	return id->qp_type == IB_QPT_UD ? rca_sidr_connect_locked(id, conn) :
 					  start_connect(id, conn);
 }
 
@@ -224,7 +224,7 @@ int rca_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 		if (ret == -EINPROGRESS)
 			ret = finish_connect(id);
 	} while (ret && rca_connect_again(id, ret, &tries));
-	rca_id_tell_op(id, "connect", ret);
+	rca_id_report_op(id, "connect", ret);
 	return ret;
 }
 
@@ -273,7 +273,7 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 	int ret;
 
 	if (id->qp_type == IB_QPT_UD)
-		return rca_datagram_accept(id, cookie, conn);
+		return rca_sidr_accept(id, cookie, conn);
 	mutex_lock(&id->op);
 	ret = -EINVAL;
 	if (conn->private_data_len > private_max(id, RCA_WIRE_REP))
@@ -314,7 +314,7 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 	}
 	rca_id_drop_setup(id);
 out_unlock:
-	rca_id_tell_op(id, "accept", ret);
+	rca_id_report_op(id, "accept", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -342,7 +342,7 @@ int rca_reject(struct rca_id *id, u32 reason, const void *data, u32 len)
 	    reason != IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED)
 		return -EINVAL;
 	if (id->qp_type == IB_QPT_UD)
-		return rca_datagram_reject(id, data, len);
+		return rca_sidr_reject(id, data, len);
 	mutex_lock(&id->op);
 	if (len > private_max(id, RCA_WIRE_REJ))
 		goto out_unlock;
@@ -351,7 +351,7 @@ int rca_reject(struct rca_id *id, u32 reason, const void *data, u32 len)
 	if (step.verdict == RCA_TAKE)
 		ret = id->dev->tp->reject(id->lower, reason, data, len);
 out_unlock:
-	rca_id_tell_op(id, "reject", ret);
+	rca_id_report_op(id, "reject", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -374,7 +374,7 @@ int rca_establish(struct rca_id *id)
 	ret = step.err;
 	if (step.verdict != RCA_TAKE)
 		goto out_unlock;
-	ret = id->dev->tp->ready(id->lower);
+	ret = id->dev->tp->send_rtu(id->lower);
 	/* The end is on its way to us, with its event: as if it had come before. */
 	if (ret == -ECONNRESET) {
 		ret = -EINVAL;
@@ -387,7 +387,7 @@ int rca_establish(struct rca_id *id)
 	}
 	rca_id_drop_setup(id);
 out_unlock:
-	rca_id_tell_op(id, "establish", ret);
+	rca_id_report_op(id, "establish", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -410,7 +410,7 @@ int rca_disconnect(struct rca_id *id)
 	ret = step.err;
 	if (step.verdict == RCA_TAKE)
 		rca_id_disconnect(id);
-	rca_id_tell_op(id, "disconnect", ret);
+	rca_id_report_op(id, "disconnect", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -424,7 +424,7 @@ static int established(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	switch (rca_id_state(id)) {
 	case RCA_ST_REP_SENT:
-		rca_connect_event(id, id->lower, &up);
+		rca_cm_event(id, id->lower, &up);
 		return 0;
 	case RCA_ST_CONNECTED:
 		return -EISCONN;
@@ -457,7 +457,7 @@ int rca_notify(struct rca_id *id, u32 event)
 		ret = id->dev->tp->over_tcp ? 0 : established(id);
 	else if (id->lower && event == IB_EVENT_PATH_MIG)
 		ret = id->dev->tp->path_migrated(id->lower);
-	rca_id_tell_op(id, "notify", ret);
+	rca_id_report_op(id, "notify", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }

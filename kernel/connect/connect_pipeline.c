@@ -22,7 +22,7 @@
 
 /**
  * struct fuse - a request that waits for the route
- * @then: how it is sent
+ * @on_route: how it is sent
  * @cred: of the program (holds a reference)
  * @tries: how often it was tried again
  * @id: while TCP connects: the id (holds a reference)
@@ -33,7 +33,7 @@
  * @data: the private data
  */
 struct fuse {
-	struct rca_then then;
+	struct rca_on_route on_route;
 	const struct cred *cred;
 	unsigned int tries;
 	struct rca_id *id;
@@ -69,7 +69,7 @@ static void tell_failure(struct rca_id *id, int status)
 
 static void finish(struct rca_id *id, struct fuse *fuse, int ret)
 {
-	rca_id_tell_own_op(id, "connect", ret);	/* of a failure the event is what counts */
+	rca_id_report_own_op(id, "connect", ret);	/* of a failure the event is what counts */
 	if (ret)
 		tell_failure(id, ret);
 	fuse_free(fuse);
@@ -120,9 +120,9 @@ static void connected(struct work_struct *work)
 	rca_id_put(id);			/* got in send() */
 }
 
-static void route_known(struct rca_id *id, struct rca_then *then, bool known)
+static void route_known(struct rca_id *id, struct rca_on_route *on_route, bool known)
 {
-	struct fuse *fuse = container_of(then, struct fuse, then);
+	struct fuse *fuse = container_of(on_route, struct fuse, on_route);
 
 	if (known)
 		send(id, fuse);
@@ -137,7 +137,7 @@ static struct fuse *fuse_alloc(const struct rca_tp_conn *conn)
 	fuse = kzalloc(struct_size(fuse, data, conn->private_data_len), GFP_KERNEL_ACCOUNT);
 	if (!fuse)
 		return NULL;
-	fuse->then.go = route_known;
+	fuse->on_route.go = route_known;
 	/* It writes a 0 over a 0 that others may write now, too. */
 	fuse->cred = data_race(get_current_cred());	/* put in fuse_free() */
 	INIT_WORK(&fuse->work, connected);
@@ -149,7 +149,7 @@ static struct fuse *fuse_alloc(const struct rca_tp_conn *conn)
 }
 
 /**
- * rca_fuse_connect() - do the steps of a pipeline, then send a connection request
+ * rca_pipeline_connect() - do the steps of a pipeline, then send a connection request
  * @id: the id
  * @pipe: the steps; the route is one of them
  * @conn: our parameters; the private data is the user's part
@@ -159,8 +159,8 @@ static struct fuse *fuse_alloc(const struct rca_tp_conn *conn)
  * Return: 0, an event follows; the errno of the step that failed at once, or of
  * rca_connect_locked(); -EINVAL the route is not among the steps; -ENOMEM.
  */
-int rca_fuse_connect(struct rca_id *id, const struct rca_pipeline *pipe,
-		     const struct rca_tp_conn *conn, u32 *done)
+int rca_pipeline_connect(struct rca_id *id, const struct rca_pipeline *pipe,
+			 const struct rca_tp_conn *conn, u32 *done)
 {
 	struct fuse *fuse;
 	int ret;
@@ -181,7 +181,7 @@ int rca_fuse_connect(struct rca_id *id, const struct rca_pipeline *pipe,
 		break;
 	case RCA_ST_ADDR_QUERY:
 	case RCA_ST_ROUTE_QUERY:
-		id->setup->then = &fuse->then;
+		id->setup->on_route = &fuse->on_route;
 		fuse = NULL;
 		break;
 	default:
@@ -192,4 +192,4 @@ out_unlock:
 	fuse_free(fuse);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_fuse_connect);
+EXPORT_SYMBOL_IF_KUNIT(rca_pipeline_connect);

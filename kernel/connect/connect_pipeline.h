@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A connect with the steps before it, in one call. */
-#ifndef RCA_FUSE_H
-#define RCA_FUSE_H
+#ifndef RCA_CONNECT_PIPELINE_H
+#define RCA_CONNECT_PIPELINE_H
 
 #include "resolve/resolve.h"
 
-int rca_fuse_connect(struct rca_id *id, const struct rca_pipeline *pipe,
-		     const struct rca_tp_conn *conn, u32 *done);
+int rca_pipeline_connect(struct rca_id *id, const struct rca_pipeline *pipe,
+			 const struct rca_tp_conn *conn, u32 *done);
 
-#endif /* RCA_FUSE_H */
+#endif /* RCA_CONNECT_PIPELINE_H */

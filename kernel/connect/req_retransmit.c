@@ -59,7 +59,7 @@ static bool give_up(struct rca_id *id, enum rca_input input, int status)
 /* There is no memory to ask again, or no way. */
 static void give_up_waiting(struct rca_id *id, int err)
 {
-	rca_pace_end(id);
+	rca_window_end(id);
 	if (id->setup->retry->why == RCA_IN_STALE)
 		give_up(id, RCA_IN_REJ, IB_CM_REJ_STALE_CONN);
 	else
@@ -91,7 +91,7 @@ static void wait_for_turn(struct rca_id *id)
 	}
 	/* Its turn may have come meanwhile, and is not to be put off. */
 	if (retry->limited)
-		rca_id_kick_later(id, max(left, 0L));
+		rca_id_queue_work_later(id, max(left, 0L));
 }
 
 /* Its turn has come: the time that it waited is none that its peer was silent. */
@@ -108,7 +108,7 @@ static void send_again(struct rca_id *id)
 	int ret = 0;
 
 	lockdep_assert_held(&id->op);
-	if (!rca_pace_begin(id)) {
+	if (!rca_window_begin(id)) {
 		wait_for_turn(id);
 		return;
 	}
@@ -116,7 +116,7 @@ static void send_again(struct rca_id *id)
 	if (retry->why == RCA_IN_STALE)
 		ret = renew_lower(id);
 	else if (retry->why == RCA_IN_SILENCE)
-		retry->round++;
+		retry->intervals++;
 	/* Who destroys the id, or removes its device, waits for us and takes the lower id then. */
 	if (!ret && rca_id_step(id, RCA_IN_RETRY).verdict == RCA_TAKE)
 		ret = retry->send(id, &retry->conn);
@@ -131,18 +131,18 @@ static void end_request(struct rca_id *id)
 {
 	if (!give_up(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT))
 		return;
-	rca_pace_end(id);
+	rca_window_end(id);
 	rca_id_drop_lower(id);
 }
 
 /* The program has not answered the reply for a while. */
-static void ask_patience(struct rca_id *id)
+static void send_mra(struct rca_id *id)
 {
 	const struct rca_timing timing = rca_id_timing(id);
-	int ret = id->dev->tp->ask_patience(id->lower, rca_timing_mra(&timing));
+	int ret = id->dev->tp->send_mra(id->lower, rca_timing_mra(&timing));
 
 	/* It fails when the peer has given up, or there is no memory for the message. */
-	rca_id_tell_own_op(id, "ask-patience", ret);
+	rca_id_report_own_op(id, "ask-patience", ret);
 }
 
 static void again(struct rca_id *id)
@@ -151,7 +151,7 @@ static void again(struct rca_id *id)
 
 	lockdep_assert_held(&id->op);
 	if (rca_id_state(id) == RCA_ST_REP_RCVD)
-		ask_patience(id);
+		send_mra(id);
 	else if (retry->limited && time_after_eq(jiffies, retry->deadline))
 		end_request(id);
 	else if (rca_id_state(id) == RCA_ST_REQ_WAIT)
@@ -172,7 +172,7 @@ static struct rca_retry *make(struct rca_id *id)
 	retry->limited = rca_timing_deadline(&timing);
 	retry->once = rca_timing_once(&timing);
 	retry->deadline = jiffies +
-		msecs_to_jiffies(rca_timing_patience(&timing, retry->lifetime));
+		msecs_to_jiffies(rca_timing_total(&timing, retry->lifetime));
 	retry->delay = FIRST_DELAY;
 	return retry;
 }
@@ -236,23 +236,23 @@ void rca_retry_timers(struct rca_id *id, struct rca_tp_req *req)
 	const struct rca_timing timing = rca_id_timing(id);
 	struct rca_retry *retry = id->setup->retry;
 	long left = retry->deadline - jiffies;
-	struct rca_round round;
+	struct rca_req_timers timers;
 	unsigned long flags;
 
 	lockdep_assert_held(&id->op);
-	rca_timing_round(&timing, retry->lifetime, retry->round, rca_pace_unanswered(id),
-			 retry->once ? U32_MAX : left > 0 ? jiffies_to_msecs(left) : 0, &round);
-	req->remote_timeout = round.remote;
-	req->local_timeout = round.local;
-	req->retries = round.retries;
+	rca_timing_req(&timing, retry->lifetime, retry->intervals, rca_window_unanswered(id),
+		       retry->once ? U32_MAX : left > 0 ? jiffies_to_msecs(left) : 0, &timers);
+	req->remote_timeout = timers.remote;
+	req->local_timeout = timers.local;
+	req->retries = timers.retries;
 	spin_lock_irqsave(&id->lock, flags);
-	id->repeat = rca_timing_repeat(round.interval_ms);
+	id->repeat = rca_timing_repeat(timers.interval_ms);
 	spin_unlock_irqrestore(&id->lock, flags);
 	/* Pairs with silent_round(). */
-	WRITE_ONCE(retry->interval, msecs_to_jiffies(round.interval_ms));
+	WRITE_ONCE(retry->interval, msecs_to_jiffies(timers.interval_ms));
 	WRITE_ONCE(retry->sent, jiffies);
 	/* Pairs with rca_retry_replied_locked(). */
-	WRITE_ONCE(retry->late, msecs_to_jiffies(round.late_ms));
+	WRITE_ONCE(retry->late, msecs_to_jiffies(timers.late_ms));
 }
 
 /**
@@ -274,13 +274,13 @@ void rca_retry_arm(struct rca_id *id)
 	/* Once it waits to be sent again it has a time for that, which is before the deadline. */
 	spin_lock_irqsave(&id->lock, flags);
 	if (id->state == RCA_ST_REQ_SENT || id->state == RCA_ST_SIDR_SENT)
-		rca_id_kick_at(id, max(left, 0L));
+		rca_id_queue_work_at(id, max(left, 0L));
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
 /**
  * rca_retry_hold() - a request is not sent before it is its turn
- * @id: the id, in the state RCA_ST_REQ_SENT, which rca_pace_begin() made wait
+ * @id: the id, in the state RCA_ST_REQ_SENT, which rca_window_begin() made wait
  *
  * Context: Process context. Expects @id->op to be held by the caller.
  */
@@ -301,7 +301,7 @@ void rca_retry_hold(struct rca_id *id)
 void rca_retry_drop(struct rca_id *id)
 {
 	lockdep_assert_held(&id->op);
-	rca_pace_end(id);
+	rca_window_end(id);
 	kfree(id->setup->retry);
 	id->setup->retry = NULL;
 }
@@ -317,7 +317,7 @@ void rca_retry_replied_locked(struct rca_id *id)
 	lockdep_assert_held(&id->lock);
 	/* Pairs with rca_retry_timers(). A deadline of the request does not count any more. */
 	if (id->setup && id->setup->retry)
-		rca_id_kick_at(id, READ_ONCE(id->setup->retry->late));
+		rca_id_queue_work_at(id, READ_ONCE(id->setup->retry->late));
 }
 
 /*
@@ -381,7 +381,7 @@ bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 	rca_id_step_locked(id, why);
 	retry->why = why;
 	/* Under the lock: who ends the id comes later, and stops the work. */
-	rca_id_kick_at(id, delay);
+	rca_id_queue_work_at(id, delay);
 	if (why == RCA_IN_STALE)
 		retry->delay = min(2 * retry->delay, LONGEST_DELAY);
 	again = true;

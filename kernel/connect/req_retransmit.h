@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A connection request that is sent again when nobody answers, or not yet as we like; its end. */
-#ifndef RCA_RETRY_H
-#define RCA_RETRY_H
+#ifndef RCA_REQ_RETRANSMIT_H
+#define RCA_REQ_RETRANSMIT_H
 
 #include "id/id.h"
 
@@ -15,4 +15,4 @@ void rca_retry_drop(struct rca_id *id);
 void rca_retry_replied_locked(struct rca_id *id);
 bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event);
 
-#endif /* RCA_RETRY_H */
+#endif /* RCA_REQ_RETRANSMIT_H */

@@ -39,7 +39,7 @@ static int reserve_answer(struct rca_id *id)
 	if (ret)
 		return ret;
 	spin_lock_irqsave(&id->lock, flags);
-	id->spare->rec.ah_attr = attr;
+	id->reserved->rec.ah_attr = attr;
 	spin_unlock_irqrestore(&id->lock, flags);
 	return 0;
 }
@@ -65,7 +65,7 @@ static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
 }
 
 /**
- * rca_datagram_connect_locked() - ask the peer for its QP
+ * rca_sidr_connect_locked() - ask the peer for its QP
  * @id: the id; its route is resolved
  * @conn: the private data counts
  *
@@ -73,7 +73,7 @@ static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
  * Return: 0, an event follows; -EINVAL wrong state or private data too long;
  * -ENXIO; -ENOMEM. The id is as before then.
  */
-int rca_datagram_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
+int rca_sidr_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 {
 	struct rca_step step;
 	void *lower;
@@ -122,7 +122,7 @@ err_unreserve:
 static int check_qp(const struct rca_id *id, const struct rca_tp_conn *conn)
 {
 	return id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num) ?:
-	       rca_qpowner_check_qkey(conn->qkey);
+	       rca_qp_owner_check_qkey(conn->qkey);
 }
 
 /* Accepting: nothing has changed when this fails. */
@@ -143,7 +143,7 @@ static int begin_accept(struct rca_id *id, u32 qkey)
 }
 
 /**
- * rca_datagram_accept() - tell a peer our QP
+ * rca_sidr_accept() - tell a peer our QP
  * @id: the id of the request
  * @cookie: stamped on the events of the id from now on
  * @conn: number and queue key of the QP, 0: that of the port space; private
@@ -156,7 +156,7 @@ static int begin_accept(struct rca_id *id, u32 qkey)
  * that was told before, -EPERM not his QP, or a privileged queue key: the request
  * waits still; -ENXIO; another errno: the request was refused.
  */
-int rca_datagram_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
+int rca_sidr_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
 {
 	struct rca_tp_conn rep = *conn;
 	int ret = -EINVAL;
@@ -176,13 +176,13 @@ int rca_datagram_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn 
 		rca_id_step(id, RCA_IN_ACCEPT_FAIL);
 	rca_id_drop_lower(id);		/* refuses a request that was not answered */
 out_unlock:
-	rca_id_tell_op(id, "accept", ret);
+	rca_id_report_op(id, "accept", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }
 
 /**
- * rca_datagram_reject() - refuse to tell a peer our QP
+ * rca_sidr_reject() - refuse to tell a peer our QP
  * @id: the id of the request
  * @data: private data
  * @len: its length
@@ -190,7 +190,7 @@ out_unlock:
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0; -EINVAL wrong state or private data too long; -ENXIO.
  */
-int rca_datagram_reject(struct rca_id *id, const void *data, u32 len)
+int rca_sidr_reject(struct rca_id *id, const void *data, u32 len)
 {
 	struct rca_tp_conn rep = { .private_data = data };
 	struct rca_step step;
@@ -205,9 +205,9 @@ int rca_datagram_reject(struct rca_id *id, const void *data, u32 len)
 	if (step.verdict != RCA_TAKE)
 		goto out_unlock;
 	ret = id->dev->tp->sidr_reply(id->lower, IB_SIDR_REJECT, &rep);
-	rca_id_drop_lower(id);		/* see rca_datagram_accept() */
+	rca_id_drop_lower(id);		/* see rca_sidr_accept() */
 out_unlock:
-	rca_id_tell_op(id, "reject", ret);
+	rca_id_report_op(id, "reject", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -227,14 +227,14 @@ static void fill_record(struct rca_event *ev, const struct rca_tp_event *event, 
 }
 
 /**
- * rca_datagram_event() - the peer answered, or did not
+ * rca_sidr_event() - the peer answered, or did not
  * @id: the id
  * @event: what happened
  *
  * Context: Process context, callback of a transport. May sleep. Takes and
  * releases @id->lock.
  */
-void rca_datagram_event(struct rca_id *id, const struct rca_tp_event *event)
+void rca_sidr_event(struct rca_id *id, const struct rca_tp_event *event)
 {
 	struct rca_event *ev = rca_id_event(id);
 	enum rca_input input = event->input;
@@ -261,5 +261,5 @@ void rca_datagram_event(struct rca_id *id, const struct rca_tp_event *event)
 	/* The lower id has nothing more to do. */
 	if ((step.action & RCA_ACT_FINISH) ||
 	    (step.verdict == RCA_TAKE && step.next == RCA_ST_SIDR_DONE))
-		rca_id_kick(id);
+		rca_id_queue_work(id);
 }

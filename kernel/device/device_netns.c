@@ -29,25 +29,25 @@ static struct notifier_block netdev_notifier = {
 };
 
 /**
- * rca_reach_init() - watch what changes the answers of rca_device_reaches()
+ * rca_device_netns_init() - watch what changes the answers of rca_device_serves_netns()
  * @changed: called when some may be different, under RTNL; must not sleep. GIDs
  *           of a RoCE device are not watched here: see &rca_devices_ops.changed.
  *
  * Context: Process context. Module init. @changed may be called before this returns.
  * Return: 0 or a negative errno.
  */
-int rca_reach_init(void (*changed)(void))
+int rca_device_netns_init(void (*changed)(void))
 {
 	tell = changed;
 	return register_netdevice_notifier(&netdev_notifier);
 }
 
 /**
- * rca_reach_exit() - watch no longer
+ * rca_device_netns_exit() - watch no longer
  *
  * Context: Process context. Module exit. Nothing is called any more when it returns.
  */
-void rca_reach_exit(void)
+void rca_device_netns_exit(void)
 {
 	unregister_netdevice_notifier(&netdev_notifier);
 }
@@ -105,7 +105,7 @@ static bool iwarp_reaches(struct ib_device *ibdev, struct net *net)
 }
 
 /**
- * rca_device_reaches() - can requests come from a device to a namespace?
+ * rca_device_serves_netns() - can requests come from a device to a namespace?
  * @dev: the device; the caller has a reference
  * @net: the namespace
  *
@@ -117,7 +117,7 @@ static bool iwarp_reaches(struct ib_device *ibdev, struct net *net)
  * Context: Any context.
  * Return: true: they can.
  */
-bool rca_device_reaches(struct rca_device *dev, struct net *net)
+bool rca_device_serves_netns(struct rca_device *dev, struct net *net)
 {
 	struct ib_device *ibdev = dev->ibdev;
 	u32 port;

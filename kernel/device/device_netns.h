@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Which devices may bring requests to a network namespace. */
-#ifndef RCA_REACH_H
-#define RCA_REACH_H
+#ifndef RCA_DEVICE_NETNS_H
+#define RCA_DEVICE_NETNS_H
 
 #include <net/net_namespace.h>
 
 #include "lib/types.h"
 
-int rca_reach_init(void (*changed)(void));
-void rca_reach_exit(void);
-bool rca_device_reaches(struct rca_device *dev, struct net *net);
+int rca_device_netns_init(void (*changed)(void));
+void rca_device_netns_exit(void);
+bool rca_device_serves_netns(struct rca_device *dev, struct net *net);
 
-#endif /* RCA_REACH_H */
+#endif /* RCA_DEVICE_NETNS_H */

@@ -125,7 +125,7 @@ static int add_one(struct ib_device *ibdev)
 	}
 	dev->ibdev = ibdev;
 	dev->tp = tp;
-	dev->conf = rca_portconf_create(ibdev);
+	dev->conf = rca_port_sysfs_create(ibdev);
 	dev->stats = alloc_stats(ibdev);
 	refcount_set(&dev->ref, 1);	/* put in remove_one() */
 	init_completion(&dev->gone);
@@ -169,7 +169,7 @@ static void remove_one(struct ib_device *ibdev, void *client_data)
 	WARN_ON_ONCE(!list_empty(&dev->ids) || !hash_empty(dev->demuxes));
 	mutex_destroy(&dev->demux_mutex);
 	free_stats(dev);
-	rca_portconf_destroy(dev->conf);
+	rca_port_sysfs_destroy(dev->conf);
 	kfree(dev);
 }
 

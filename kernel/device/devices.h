@@ -40,7 +40,7 @@
 struct rca_device {
 	struct ib_device *ibdev;
 	const struct rca_tp_ops *tp;
-	struct rca_portconf *conf;
+	struct rca_port_sysfs *conf;
 	struct list_head node;
 	u32 serial;
 	refcount_t ref;

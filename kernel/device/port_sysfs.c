@@ -45,7 +45,7 @@ MODULE_PARM_DESC(default_roce_tos, "type of service of new RoCE devices");
  */
 struct port {
 	struct kobject kobj;
-	struct rca_portconf *conf;
+	struct rca_port_sysfs *conf;
 	u32 number;
 	u8 gid_type;
 	u8 tos;
@@ -53,14 +53,14 @@ struct port {
 };
 
 /**
- * struct rca_portconf - the settings of the ports of a device
+ * struct rca_port_sysfs - the settings of the ports of a device
  * @ref: references: the device, each port in sysfs
  * @ibdev: the device; valid as long as @dir is there
  * @dir: directory of all ports; NULL: there is none
  * @count: number of ports (immutable)
  * @ports: the ports, from the first one
  */
-struct rca_portconf {
+struct rca_port_sysfs {
 	struct kref ref;
 	struct ib_device *ibdev;
 	struct kobject *dir;
@@ -75,7 +75,7 @@ static const char * const mode_names[] = {
 
 static void conf_free(struct kref *ref)
 {
-	kfree(container_of(ref, struct rca_portconf, ref));
+	kfree(container_of(ref, struct rca_port_sysfs, ref));
 }
 
 static struct port *port_of(struct kobject *kobj)
@@ -103,7 +103,7 @@ static ssize_t default_roce_mode_store(struct kobject *kobj, struct kobj_attribu
 		type = IB_GID_TYPE_ROCE_UDP_ENCAP;
 	else if (!sysfs_streq(buf, mode_names[IB_GID_TYPE_ROCE]))
 		return -EINVAL;
-	if (!rca_portconf_supports(port->conf->ibdev, port->number, type))
+	if (!rca_port_supports(port->conf->ibdev, port->number, type))
 		return -EINVAL;
 	WRITE_ONCE(port->gid_type, type);
 	return count;
@@ -142,7 +142,7 @@ static const struct kobj_type port_type = {
 	.default_groups = port_groups,
 };
 
-static void add_port(struct rca_portconf *conf, struct port *port)
+static void add_port(struct rca_port_sysfs *conf, struct port *port)
 {
 	kref_get(&conf->ref);	/* put in port_release() */
 	port->conf = conf;
@@ -160,11 +160,11 @@ static enum ib_gid_type first_type(struct ib_device *ibdev, u32 port)
 	enum ib_gid_type other = default_roce_mode == 1 ? IB_GID_TYPE_ROCE_UDP_ENCAP :
 							  IB_GID_TYPE_ROCE;
 
-	return rca_portconf_supports(ibdev, port, type) ? type : other;
+	return rca_port_supports(ibdev, port, type) ? type : other;
 }
 
 /**
- * rca_portconf_supports() - does a port have GIDs of a type?
+ * rca_port_supports() - does a port have GIDs of a type?
  * @ibdev: the device
  * @port: the port
  * @type: the type
@@ -172,7 +172,7 @@ static enum ib_gid_type first_type(struct ib_device *ibdev, u32 port)
  * Context: Any context.
  * Return: true: it does; false, too, when it is no RoCE port.
  */
-bool rca_portconf_supports(struct ib_device *ibdev, u32 port, enum ib_gid_type type)
+bool rca_port_supports(struct ib_device *ibdev, u32 port, enum ib_gid_type type)
 {
 	switch (type) {
 	case IB_GID_TYPE_ROCE:
@@ -185,23 +185,23 @@ bool rca_portconf_supports(struct ib_device *ibdev, u32 port, enum ib_gid_type t
 }
 
 /**
- * rca_portconf_create() - make the settings of a new device
+ * rca_port_sysfs_create() - make the settings of a new device
  * @ibdev: the device
  *
  * They begin with what the module's parameters say. Without memory for their
  * files they are there, and cannot be changed.
  *
  * Context: Process context. Sleeps.
- * Return: the settings, for rca_portconf_destroy(); NULL: no memory.
+ * Return: the settings, for rca_port_sysfs_destroy(); NULL: no memory.
  */
-struct rca_portconf *rca_portconf_create(struct ib_device *ibdev)
+struct rca_port_sysfs *rca_port_sysfs_create(struct ib_device *ibdev)
 {
 	u32 count = rdma_end_port(ibdev) - rdma_start_port(ibdev) + 1, i;
-	struct rca_portconf *conf = kzalloc(struct_size(conf, ports, count), GFP_KERNEL);
+	struct rca_port_sysfs *conf = kzalloc(struct_size(conf, ports, count), GFP_KERNEL);
 
 	if (!conf)
 		return NULL;
-	kref_init(&conf->ref);	/* put in rca_portconf_destroy() */
+	kref_init(&conf->ref);	/* put in rca_port_sysfs_destroy() */
 	conf->ibdev = ibdev;
 	conf->count = count;
 	conf->dir = kobject_create_and_add("rdma_cm_alt", &ibdev->dev.kobj);
@@ -218,12 +218,12 @@ struct rca_portconf *rca_portconf_create(struct ib_device *ibdev)
 }
 
 /**
- * rca_portconf_destroy() - the device goes away: its settings, too
+ * rca_port_sysfs_destroy() - the device goes away: its settings, too
  * @conf: the settings, or NULL; nobody asks for them any more
  *
  * Context: Process context. Sleeps: waits for readers and writers of the files.
  */
-void rca_portconf_destroy(struct rca_portconf *conf)
+void rca_port_sysfs_destroy(struct rca_port_sysfs *conf)
 {
 	u32 i;
 
@@ -240,33 +240,33 @@ void rca_portconf_destroy(struct rca_portconf *conf)
 	kref_put(&conf->ref, conf_free);
 }
 
-static const struct port *find(const struct rca_portconf *conf, u32 port)
+static const struct port *find(const struct rca_port_sysfs *conf, u32 port)
 {
 	return &conf->ports[port - conf->ports[0].number];
 }
 
 /**
- * rca_portconf_gid_type() - the GID type of ids on a port that do not say one
+ * rca_port_sysfs_gid_type() - the GID type of ids on a port that do not say one
  * @conf: settings of its device, or NULL
  * @port: the port
  *
  * Context: Any context.
  * Return: the type; only of a RoCE port it means something.
  */
-enum ib_gid_type rca_portconf_gid_type(const struct rca_portconf *conf, u32 port)
+enum ib_gid_type rca_port_sysfs_gid_type(const struct rca_port_sysfs *conf, u32 port)
 {
 	return conf ? READ_ONCE(find(conf, port)->gid_type) : IB_GID_TYPE_ROCE_UDP_ENCAP;
 }
 
 /**
- * rca_portconf_tos() - the type of service of ids on a port that do not say one
+ * rca_port_sysfs_tos() - the type of service of ids on a port that do not say one
  * @conf: settings of its device, or NULL
  * @port: the port
  *
  * Context: Any context.
  * Return: the type of service.
  */
-u8 rca_portconf_tos(const struct rca_portconf *conf, u32 port)
+u8 rca_port_sysfs_tos(const struct rca_port_sysfs *conf, u32 port)
 {
 	return conf ? READ_ONCE(find(conf, port)->tos) : 0;
 }

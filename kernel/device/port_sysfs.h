@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Settings of the ports of a device, which its administrator makes in sysfs. */
-#ifndef RCA_PORTCONF_H
-#define RCA_PORTCONF_H
+#ifndef RCA_PORT_SYSFS_H
+#define RCA_PORT_SYSFS_H
 
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-struct rca_portconf;
+struct rca_port_sysfs;
 
-struct rca_portconf *rca_portconf_create(struct ib_device *ibdev);
-void rca_portconf_destroy(struct rca_portconf *conf);
-enum ib_gid_type rca_portconf_gid_type(const struct rca_portconf *conf, u32 port);
-u8 rca_portconf_tos(const struct rca_portconf *conf, u32 port);
-bool rca_portconf_supports(struct ib_device *ibdev, u32 port, enum ib_gid_type type);
+struct rca_port_sysfs *rca_port_sysfs_create(struct ib_device *ibdev);
+void rca_port_sysfs_destroy(struct rca_port_sysfs *conf);
+enum ib_gid_type rca_port_sysfs_gid_type(const struct rca_port_sysfs *conf, u32 port);
+u8 rca_port_sysfs_tos(const struct rca_port_sysfs *conf, u32 port);
+bool rca_port_supports(struct ib_device *ibdev, u32 port, enum ib_gid_type type);
 
-#endif /* RCA_PORTCONF_H */
+#endif /* RCA_PORT_SYSFS_H */

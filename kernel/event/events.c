@@ -96,7 +96,7 @@ static void rca_item_link_locked(struct rca_queue *queue, struct rca_source *src
 
 	list_add_tail(&item->qnode, &queue->items);
 	list_add_tail(&item->snode, &src->items);
-	/* Put in rca_item_retire_locked() or rca_source_detach(). */
+	/* Put in rca_item_complete_locked() or rca_source_detach(). */
 	rca_obj_get(rca_source_owner(src));
 }
 
@@ -135,15 +135,16 @@ EXPORT_SYMBOL_IF_KUNIT(rca_post);
 /**
  * rca_post_part() - post an event of a part of the source's owner
  * @src: the source
- * @tally: counts the delivery of the part's events; &rca_tally.obj stays until then
+ * @event_count: counts the delivery of the part's events; &rca_event_count.obj stays until then
  * @ev: the event; belongs to the queue from now on
  *
  * Context: any; the caller holds the source's lock.
  */
-void rca_post_part(struct rca_source *src, struct rca_tally *tally, struct rca_event *ev)
+void rca_post_part(struct rca_source *src, struct rca_event_count *event_count,
+		   struct rca_event *ev)
 {
-	rca_obj_get(tally->obj); /* put in rca_event_done() */
-	ev->tally = tally;
+	rca_obj_get(event_count->obj); /* put in rca_event_done() */
+	ev->event_count = event_count;
 	rca_post(src, ev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_post_part);

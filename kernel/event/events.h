@@ -71,11 +71,11 @@ struct rca_item {
 };
 
 /**
- * struct rca_tally - counts the events of a part of an id: of a membership
+ * struct rca_event_count - counts the events of a part of an id: of a membership
  * @obj: the part; each of its events in a queue holds a reference (immutable)
  * @reported: its events that were delivered (lock: rca_queue.lock)
  */
-struct rca_tally {
+struct rca_event_count {
 	struct rca_obj *obj;
 	u32 reported;
 };
@@ -89,11 +89,11 @@ struct rca_tally {
  *         delivered, or put into the ring; else NULL. Holds a reference.
  * @child_src: connection request: the source of @child, if it has no queue yet; it is
  *             attached to the queue that delivers the event; else NULL
- * @exposed: @child is published (lock: rca_queue.consume)
+ * @child_published: @child is published (lock: rca_queue.consume)
  * @is_request: it is charged as a request that waits, too
  * @credit: decremented when the event is delivered or dropped; may be NULL;
  *          lives in the source's owner
- * @tally: the part of the id that it is about; NULL: the id as a whole
+ * @event_count: the part of the id that it is about; NULL: the id as a whole
  * @rec: the record; cookie and id are filled in at delivery unless @child is set
  *       (then only the cookie is)
  */
@@ -103,10 +103,10 @@ struct rca_event {
 	struct rca_source *src;
 	struct rca_obj *child;
 	struct rca_source *child_src;
-	bool exposed;
+	bool child_published;
 	bool is_request;
 	atomic_t *credit;
-	struct rca_tally *tally;
+	struct rca_event_count *event_count;
 	struct rdma_cm_alt_event rec;
 };
 
@@ -204,17 +204,17 @@ struct rca_delivery {
 	u8 head[offsetof(struct rdma_cm_alt_event, qp_num)] __aligned(8);
 };
 
-/** RCA_LOOK_MAX - who looks at a queue counts no further, as interrupts are off */
-#define RCA_LOOK_MAX 4096
+/** RCA_QUEUE_STAT_MAX - who looks at a queue counts no further, as interrupts are off */
+#define RCA_QUEUE_STAT_MAX 4096
 
 /**
- * struct rca_queue_look - what can be seen of a queue
- * @ids: how many post to it, up to RCA_LOOK_MAX
- * @waiting: how many events wait in it, in its ring or not, up to RCA_LOOK_MAX
+ * struct rca_queue_stat - what can be seen of a queue
+ * @ids: how many post to it, up to RCA_QUEUE_STAT_MAX
+ * @waiting: how many events wait in it, in its ring or not, up to RCA_QUEUE_STAT_MAX
  * @ring: records in its ring; 0: it is not mapped
  * @readers: threads that wait in read()
  */
-struct rca_queue_look {
+struct rca_queue_stat {
 	u32 ids;
 	u32 waiting;
 	u32 ring;
@@ -236,13 +236,13 @@ bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv);
 void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv);
 void rca_queue_release(struct rca_queue *queue);
 void rca_item_record(struct rca_item *item, struct rca_delivery *dlv);
-bool rca_item_retire_locked(struct rca_queue *queue, struct rca_item *item, u32 type);
-void rca_event_expose(struct rca_event *ev, struct rca_queue *queue);
+bool rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u32 type);
+void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue);
 bool rca_delivery_has_child(const struct rca_delivery *dlv);
 void rca_queue_mark_closed(struct rca_queue *queue);
 struct rca_obj *rca_queue_next_owner(struct rca_queue *queue);
 struct rca_queue *rca_queue_next(struct rca_ctx *ctx, struct rca_queue *prev, u32 after);
-void rca_queue_look(struct rca_queue *queue, struct rca_queue_look *look);
+void rca_queue_stat(struct rca_queue *queue, struct rca_queue_stat *look);
 
 int rca_queue_ring_start(struct rca_queue *queue, struct rca_ring *ring, struct mm_struct *mm);
 void rca_queue_ring_open(struct rca_queue *queue);
@@ -252,7 +252,7 @@ bool rca_queue_reap_locked(struct rca_queue *queue);
 bool rca_queue_unread(struct rca_queue *queue);
 void rca_queue_posted_locked(struct rca_queue *queue);
 struct rca_item *rca_queue_fill_locked(struct rca_queue *queue);
-void rca_queue_pump(struct rca_queue *queue);
+void rca_queue_fill(struct rca_queue *queue);
 void rca_source_reap(struct rca_source *src);
 
 void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *lock, u64 cookie);
@@ -261,9 +261,10 @@ int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *
 		    u32 *reported);
 void rca_source_set_cookie(struct rca_source *src, u64 cookie);
 u32 rca_source_detach(struct rca_source *src, struct list_head *requests);
-u32 rca_source_drop(struct rca_source *src, struct rca_tally *tally);
+u32 rca_source_drop(struct rca_source *src, struct rca_event_count *event_count);
 void rca_post(struct rca_source *src, struct rca_event *ev);
-void rca_post_part(struct rca_source *src, struct rca_tally *tally, struct rca_event *ev);
+void rca_post_part(struct rca_source *src, struct rca_event_count *event_count,
+		   struct rca_event *ev);
 bool rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type, int status);
 struct rca_queue *rca_source_queue(struct rca_source *src);
 
@@ -305,15 +306,15 @@ static inline bool rca_notice_has_status(u32 type)
 }
 
 /* Takes the records of an item back; what user space is done with was reaped. */
-static inline void rca_item_void_locked(struct rca_queue *queue, struct rca_item *item)
+static inline void rca_item_invalidate_locked(struct rca_queue *queue, struct rca_item *item)
 {
 	lockdep_assert_held(&queue->lock);
 
 	/* An id may have a thousand events there, with interrupts off: each is found at once. */
 	if (item->placed && item->is_notice)
-		rca_ring_void(queue->ring, item);
+		rca_ring_invalidate(queue->ring, item);
 	else if (item->placed)
-		rca_ring_void_at(queue->ring, item->place);
+		rca_ring_invalidate_at(queue->ring, item->place);
 	item->placed = 0;
 }
 
@@ -321,7 +322,7 @@ static inline void rca_item_unlink_locked(struct rca_queue *queue, struct rca_it
 {
 	lockdep_assert_held(&queue->lock);
 
-	rca_item_void_locked(queue, item);
+	rca_item_invalidate_locked(queue, item);
 	list_del_init(&item->qnode);
 	list_del_init(&item->snode);
 }
@@ -335,9 +336,9 @@ static inline void rca_event_done(struct rca_event *ev)
 	if (ev->is_request)
 		rca_uncharge(ev->account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
 	ev->is_request = false;
-	if (ev->tally)
-		rca_obj_put(ev->tally->obj); /* got in rca_post_part() */
-	ev->tally = NULL;
+	if (ev->event_count)
+		rca_obj_put(ev->event_count->obj); /* got in rca_post_part() */
+	ev->event_count = NULL;
 }
 
 static inline void rca_queue_wake(struct rca_queue *queue)

@@ -232,28 +232,28 @@ void rca_queue_release(struct rca_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_release);
 
 /**
- * rca_event_expose() - publish the new id of a connection request
+ * rca_event_publish_child() - publish the new id of a connection request
  * @ev: the event, which is about to be delivered; nothing happens when it is no
  *      request, or its id was published before
  * @queue: where the id's events go
  *
  * Context: process context; the caller holds the consume mutex of the event's queue.
  */
-void rca_event_expose(struct rca_event *ev, struct rca_queue *queue)
+void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue)
 {
-	if (!ev->child || ev->exposed)
+	if (!ev->child || ev->child_published)
 		return;
 	/* A queue that is being closed takes no source; the child lives without. */
 	rca_source_attach(ev->child_src, queue);
-	ev->exposed = true;
-	/* Put in rca_item_retire_locked(); the other one becomes the table's. */
+	ev->child_published = true;
+	/* Put in rca_item_complete_locked(); the other one becomes the table's. */
 	rca_obj_get(ev->child);
 	rca_obj_publish(ev->child);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_event_expose);
+EXPORT_SYMBOL_IF_KUNIT(rca_event_publish_child);
 
 /**
- * rca_item_retire_locked() - an event was delivered
+ * rca_item_complete_locked() - an event was delivered
  * @queue: the queue
  * @item: the item; when it has no other event it is in no queue any more, and may be gone
  * @type: type of the event
@@ -261,7 +261,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_event_expose);
  * Context: any; the caller holds @queue->lock.
  * Return: false: it is a notice, other events of which wait.
  */
-bool rca_item_retire_locked(struct rca_queue *queue, struct rca_item *item, u32 type)
+bool rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u32 type)
 {
 	struct rca_source *src = rca_item_source(item);
 	struct rca_event *ev;
@@ -280,17 +280,17 @@ bool rca_item_retire_locked(struct rca_queue *queue, struct rca_item *item, u32 
 		ev = rca_item_event(item);
 		item->placed = 0;
 		rca_item_unlink_locked(queue, item);
-		if (ev->tally)
-			ev->tally->reported++;
-		if (ev->exposed)
-			rca_obj_put(ev->child);	/* got in rca_event_expose() */
+		if (ev->event_count)
+			ev->event_count->reported++;
+		if (ev->child_published)
+			rca_obj_put(ev->child);	/* got in rca_event_publish_child() */
 		rca_event_done(ev);
 		rca_event_free(ev);
 	}
 	rca_obj_put(rca_source_owner(src)); /* from rca_item_link_locked() */
 	return true;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_item_retire_locked);
+EXPORT_SYMBOL_IF_KUNIT(rca_item_complete_locked);
 
 /**
  * rca_queue_consume() - take the event off that was delivered
@@ -311,11 +311,11 @@ void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
 	lockdep_assert_held(&queue->consume);
 
 	if (!item->is_notice)
-		rca_event_expose(rca_item_event(item), dlv->child_queue ?: queue);
+		rca_event_publish_child(rca_item_event(item), dlv->child_queue ?: queue);
 	spin_lock_irqsave(&queue->lock, flags);
 	queue->held = false;
 	/* What is left of a connection comes next, whatever else waits; of a device, last. */
-	if (!rca_item_retire_locked(queue, item, rec->type) &&
+	if (!rca_item_complete_locked(queue, item, rec->type) &&
 	    item != &src->notice[RCA_NOTICE_CONN]) {
 		list_move_tail(&item->qnode, &queue->items);
 		list_move_tail(&item->snode, &src->items);
@@ -337,7 +337,7 @@ bool rca_delivery_has_child(const struct rca_delivery *dlv)
 {
 	const struct rca_event *ev = rca_item_event(dlv->item);
 
-	return !dlv->item->is_notice && ev->child && !ev->exposed;
+	return !dlv->item->is_notice && ev->child && !ev->child_published;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_delivery_has_child);
 

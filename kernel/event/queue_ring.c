@@ -144,7 +144,7 @@ bool rca_queue_reap_locked(struct rca_queue *queue)
 		return false;
 	seen = rca_ring_seen(ring);
 	while ((item = rca_ring_next(ring, seen, &type)))
-		rca_item_retire_locked(queue, item, type);
+		rca_item_complete_locked(queue, item, type);
 	return ring->unread;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_reap_locked);
@@ -195,7 +195,8 @@ static void place_locked(struct rca_queue *queue, struct rca_ring *ring, struct 
 
 static bool must_expose(struct rca_item *item)
 {
-	return !item->is_notice && rca_item_event(item)->child && !rca_item_event(item)->exposed;
+	return !item->is_notice && rca_item_event(item)->child &&
+	       !rca_item_event(item)->child_published;
 }
 
 /**
@@ -248,14 +249,14 @@ void rca_queue_posted_locked(struct rca_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_posted_locked);
 
 /**
- * rca_queue_pump() - put everything that waits into the ring
+ * rca_queue_fill() - put everything that waits into the ring
  * @queue: the queue
  *
  * Does nothing when somebody delivers, moves or drops events right now.
  *
  * Context: process context.
  */
-void rca_queue_pump(struct rca_queue *queue)
+void rca_queue_fill(struct rca_queue *queue)
 {
 	struct rca_item *item;
 	struct rca_ring *ring;
@@ -272,11 +273,11 @@ void rca_queue_pump(struct rca_queue *queue)
 		spin_unlock_irq(&queue->lock);
 		/* It is not placed, and we hold the mutex, so it stays. */
 		if (item)
-			rca_event_expose(rca_item_event(item), queue);
+			rca_event_publish_child(rca_item_event(item), queue);
 	} while (more);
 	mutex_unlock(&queue->consume);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_pump);
+EXPORT_SYMBOL_IF_KUNIT(rca_queue_fill);
 
 /**
  * rca_source_reap() - take off what user space is done with, in the queue of a source

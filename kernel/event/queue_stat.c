@@ -69,7 +69,7 @@ static u32 count_sources(const struct list_head *sources)
 	u32 n = 0;
 
 	list_for_each(pos, sources) {
-		if (++n == RCA_LOOK_MAX)
+		if (++n == RCA_QUEUE_STAT_MAX)
 			break;
 	}
 	return n;
@@ -81,21 +81,21 @@ static u32 count_events(const struct list_head *items, u32 n)
 	const struct rca_item *item;
 
 	list_for_each_entry(item, items, qnode) {
-		if (n >= RCA_LOOK_MAX)
-			return RCA_LOOK_MAX;
+		if (n >= RCA_QUEUE_STAT_MAX)
+			return RCA_QUEUE_STAT_MAX;
 		n += item->is_notice ? hweight16(item->pending) : 1;
 	}
-	return min(n, (u32)RCA_LOOK_MAX);
+	return min(n, (u32)RCA_QUEUE_STAT_MAX);
 }
 
 /**
- * rca_queue_look() - look at a queue
+ * rca_queue_stat() - look at a queue
  * @queue: the queue
  * @look: is set
  *
  * Context: Process context. Takes and releases @queue->lock.
  */
-void rca_queue_look(struct rca_queue *queue, struct rca_queue_look *look)
+void rca_queue_stat(struct rca_queue *queue, struct rca_queue_stat *look)
 {
 	spin_lock_irq(&queue->lock);
 	rca_queue_reap_locked(queue);	/* what user space has taken waits no more */
@@ -105,4 +105,4 @@ void rca_queue_look(struct rca_queue *queue, struct rca_queue_look *look)
 	look->readers = queue->readers;
 	spin_unlock_irq(&queue->lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_look);
+EXPORT_SYMBOL_IF_KUNIT(rca_queue_stat);

@@ -259,7 +259,7 @@ void *rca_ring_next(struct rca_ring *ring, u32 seen, u32 *type)
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_next);
 
 /**
- * rca_ring_void_at() - take a record back that user space has not taken
+ * rca_ring_invalidate_at() - take a record back that user space has not taken
  * @ring: the ring
  * @pos: its position, of which the low bits count
  *
@@ -267,7 +267,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_ring_next);
  *
  * Context: any.
  */
-void rca_ring_void_at(struct rca_ring *ring, u32 pos)
+void rca_ring_invalidate_at(struct rca_ring *ring, u32 pos)
 {
 	/* A record begins at a multiple of 8, so the word is in one page. */
 	size_t offset = record_offset(ring, pos) + offsetof(struct rdma_cm_alt_event, type);
@@ -277,22 +277,22 @@ void rca_ring_void_at(struct rca_ring *ring, u32 pos)
 	ring->unread--;
 	WRITE_ONCE(*type, RDMA_CM_ALT_EVENT_SKIP);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ring_void_at);
+EXPORT_SYMBOL_IF_KUNIT(rca_ring_invalidate_at);
 
 /**
- * rca_ring_void() - rca_ring_void_at() for all records of somebody
+ * rca_ring_invalidate() - rca_ring_invalidate_at() for all records of somebody
  * @ring: the ring; what user space is done with was taken off
  * @what: whose records
  *
  * Context: any. Looks at the whole ring.
  */
-void rca_ring_void(struct rca_ring *ring, const void *what)
+void rca_ring_invalidate(struct rca_ring *ring, const void *what)
 {
 	u32 pos;
 
 	for (pos = ring->head; pos != ring->tail; pos++) {
 		if (ring_slot(ring, pos)->what == what)
-			rca_ring_void_at(ring, pos);
+			rca_ring_invalidate_at(ring, pos);
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ring_void);
+EXPORT_SYMBOL_IF_KUNIT(rca_ring_invalidate);

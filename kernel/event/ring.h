@@ -64,7 +64,7 @@ bool rca_ring_full(const struct rca_ring *ring);
 void rca_ring_put(struct rca_ring *ring, const void *data, u32 len, void *what, u32 type);
 u32 rca_ring_seen(const struct rca_ring *ring);
 void *rca_ring_next(struct rca_ring *ring, u32 seen, u32 *type);
-void rca_ring_void_at(struct rca_ring *ring, u32 pos);
-void rca_ring_void(struct rca_ring *ring, const void *what);
+void rca_ring_invalidate_at(struct rca_ring *ring, u32 pos);
+void rca_ring_invalidate(struct rca_ring *ring, const void *what);
 
 #endif /* RCA_RING_H */

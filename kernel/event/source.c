@@ -169,7 +169,7 @@ static void rca_source_move_locked(struct rca_source *src, struct rca_queue *fro
 	lockdep_assert_held(&to->lock);
 
 	list_for_each_entry(item, &src->items, snode) {
-		rca_item_void_locked(from, item);
+		rca_item_invalidate_locked(from, item);
 		list_move_tail(&item->qnode, &to->items);
 	}
 	list_move_tail(&src->node, &to->sources);
@@ -253,7 +253,7 @@ static void rca_source_discard(struct rca_source *src, struct list_head *dropped
 }
 
 /* A request of the source whose new id is in the same queue already; NULL: none. */
-static struct rca_event *rca_source_exposed(struct rca_source *src, struct rca_queue *queue)
+static struct rca_event *rca_source_has_published(struct rca_source *src, struct rca_queue *queue)
 {
 	struct rca_event *found = NULL;
 	struct rca_item *item;
@@ -263,10 +263,10 @@ static struct rca_event *rca_source_exposed(struct rca_source *src, struct rca_q
 	list_for_each_entry(item, &src->items, snode) {
 		struct rca_event *ev = item->is_notice ? NULL : rca_item_event(item);
 
-		if (!ev || !ev->exposed || !ev->child_src ||
+		if (!ev || !ev->child_published || !ev->child_src ||
 		    READ_ONCE(ev->child_src->queue) != queue)
 			continue;
-		rca_item_void_locked(queue, item);	/* so that nobody reaps it */
+		rca_item_invalidate_locked(queue, item);	/* so that nobody reaps it */
 		list_move(&item->qnode, &queue->items);
 		queue->held = true;	/* it is published until it is hidden */
 		found = ev;
@@ -281,16 +281,16 @@ static struct rca_event *rca_source_exposed(struct rca_source *src, struct rca_q
  * unknown again, and have no queue, until the request is delivered elsewhere. Both
  * queues are frozen, so none is published meanwhile.
  */
-static void rca_source_conceal(struct rca_source *src, struct rca_queue *from)
+static void rca_source_unpublish_children(struct rca_source *src, struct rca_queue *from)
 {
 	struct rca_event *ev;
 	LIST_HEAD(dropped);
 	unsigned int count;
 
-	while ((ev = rca_source_exposed(src, from))) {
+	while ((ev = rca_source_has_published(src, from))) {
 		struct rca_source *child = ev->child_src;
 
-		if (!rca_obj_conceal(ev->child)) {
+		if (!rca_obj_unpublish(ev->child)) {
 			/* It is being destroyed by somebody who guessed its handle. */
 			ev->child_src = NULL;
 			continue;
@@ -298,7 +298,7 @@ static void rca_source_conceal(struct rca_source *src, struct rca_queue *from)
 		count = rca_source_unlink(child, from, &dropped);
 		rca_source_discard(child, &dropped, count, NULL);
 		rca_queue_put(from);	/* the child's */
-		ev->exposed = false;
+		ev->child_published = false;
 		rca_obj_put(ev->child);	/* the table's */
 	}
 	rca_queue_release(from);
@@ -330,7 +330,7 @@ int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *
 	} else if (READ_ONCE(queue->closed)) { /* pairs with rca_queue_mark_closed() */
 		ret = -EINVAL;
 	} else if (from != queue) {
-		rca_source_conceal(src, from);
+		rca_source_unpublish_children(src, from);
 		ret = rca_source_transfer(src, from, queue, &delivered);
 	} else {
 		rca_queue_unread(queue);
@@ -384,7 +384,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_source_detach);
 
 /* Takes the undelivered events of one part off; they go on @dropped. Returns how many. */
 static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *queue,
-				    struct rca_tally *tally, struct list_head *dropped)
+				    struct rca_event_count *event_count, struct list_head *dropped)
 {
 	struct rca_item *item, *next;
 	unsigned int count = 0;
@@ -393,7 +393,7 @@ static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *qu
 	spin_lock_irqsave(&queue->lock, flags);
 	rca_queue_reap_locked(queue);
 	list_for_each_entry_safe(item, next, &src->items, snode) {
-		if (item->is_notice || rca_item_event(item)->tally != tally)
+		if (item->is_notice || rca_item_event(item)->event_count != event_count)
 			continue;
 		rca_item_unlink_locked(queue, item);
 		list_add_tail(&item->qnode, dropped);
@@ -406,14 +406,14 @@ static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *qu
 /**
  * rca_source_drop() - let no event of a part of an id be delivered any more
  * @src: the source
- * @tally: of the part, which posts nothing any more
+ * @event_count: of the part, which posts nothing any more
  *
  * Context: process context; may sleep. Takes &rca_queue.consume and the
  * source's lock; waits for a delivery that is under way. The caller has a
  * reference on the owner and on the part.
  * Return: how many events of the part were delivered.
  */
-u32 rca_source_drop(struct rca_source *src, struct rca_tally *tally)
+u32 rca_source_drop(struct rca_source *src, struct rca_event_count *event_count)
 {
 	struct rca_queue *queue = rca_source_freeze(src, NULL);
 	struct rca_event *ev, *next;
@@ -421,9 +421,9 @@ u32 rca_source_drop(struct rca_source *src, struct rca_tally *tally)
 	unsigned int count;
 
 	if (!queue)
-		return tally->reported;
+		return event_count->reported;
 
-	count = rca_part_unlink(src, queue, tally, &dropped);
+	count = rca_part_unlink(src, queue, event_count, &dropped);
 	rca_source_thaw(queue, NULL);
 
 	list_for_each_entry_safe(ev, next, &dropped, item.qnode) {
@@ -433,6 +433,6 @@ u32 rca_source_drop(struct rca_source *src, struct rca_tally *tally)
 	}
 	while (count--)
 		rca_obj_put(rca_source_owner(src)); /* from rca_item_link_locked() */
-	return tally->reported;
+	return event_count->reported;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_drop);

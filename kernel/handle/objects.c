@@ -186,18 +186,18 @@ void rca_obj_publish(struct rca_obj *obj)
 EXPORT_SYMBOL_IF_KUNIT(rca_obj_publish);
 
 /**
- * rca_obj_conceal() - undo rca_obj_publish(): the handle is only reserved again
+ * rca_obj_unpublish() - undo rca_obj_publish(): the handle is only reserved again
  * @obj: an object that the caller has a reference on
  *
  * Context: process context.
  * Return: true: it was published, and the caller owns the table's reference
  *         now; false: somebody has taken it.
  */
-bool rca_obj_conceal(struct rca_obj *obj)
+bool rca_obj_unpublish(struct rca_obj *obj)
 {
 	return xa_cmpxchg(&obj->ctx->table, obj->handle, obj, XA_ZERO_ENTRY, 0) == obj;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_conceal);
+EXPORT_SYMBOL_IF_KUNIT(rca_obj_unpublish);
 
 /**
  * rca_obj_unreserve() - give up the handle of an object that was not published
@@ -285,7 +285,7 @@ struct rca_obj *rca_obj_lookup(struct rca_ctx *ctx, u32 handle, enum rca_kind ki
 EXPORT_SYMBOL_IF_KUNIT(rca_obj_lookup);
 
 /**
- * rca_obj_take() - take an object out of the table, in order to destroy it
+ * rca_obj_claim_handle() - take an object out of the table, in order to destroy it
  * @ctx: the context
  * @handle: the handle, as the user gave it
  * @kind: the kind that it must be of
@@ -296,7 +296,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_obj_lookup);
  * Return: the object with the table's reference, for rca_obj_put(); -ENOENT:
  *         no such handle, or not published; -EINVAL: another kind.
  */
-struct rca_obj *rca_obj_take(struct rca_ctx *ctx, u32 handle, enum rca_kind kind)
+struct rca_obj *rca_obj_claim_handle(struct rca_ctx *ctx, u32 handle, enum rca_kind kind)
 {
 	struct rca_obj *obj;
 
@@ -311,17 +311,17 @@ struct rca_obj *rca_obj_take(struct rca_ctx *ctx, u32 handle, enum rca_kind kind
 	xa_unlock(&ctx->table);
 	return obj;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_take);
+EXPORT_SYMBOL_IF_KUNIT(rca_obj_claim_handle);
 
 /**
- * rca_obj_untable() - take this very object out of the table
+ * rca_obj_claim() - take this very object out of the table
  * @obj: an object that the caller has a reference on
  *
  * Context: process context.
  * Return: true: it was there, and the caller owns the table's reference now;
  *         false: it was not published, or another caller took it.
  */
-bool rca_obj_untable(struct rca_obj *obj)
+bool rca_obj_claim(struct rca_obj *obj)
 {
 	struct xarray *table = &obj->ctx->table;
 	bool found;
@@ -333,7 +333,7 @@ bool rca_obj_untable(struct rca_obj *obj)
 	xa_unlock(table);
 	return found;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_untable);
+EXPORT_SYMBOL_IF_KUNIT(rca_obj_claim);
 
 /**
  * rca_obj_next() - walk the published objects of a context

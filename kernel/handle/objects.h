@@ -92,14 +92,14 @@ struct rca_ctx *rca_ctx_next(struct rca_ctx *prev, u64 after);
 int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, const struct rca_obj_type *type,
 		    gfp_t gfp);
 void rca_obj_publish(struct rca_obj *obj);
-bool rca_obj_conceal(struct rca_obj *obj);
+bool rca_obj_unpublish(struct rca_obj *obj);
 void rca_obj_unreserve(struct rca_obj *obj);
 struct rca_obj *rca_obj_get(struct rca_obj *obj);
 bool __must_check rca_obj_tryget(struct rca_obj *obj);
 void rca_obj_put(struct rca_obj *obj);
 struct rca_obj *rca_obj_lookup(struct rca_ctx *ctx, u32 handle, enum rca_kind kind);
-struct rca_obj *rca_obj_take(struct rca_ctx *ctx, u32 handle, enum rca_kind kind);
-bool rca_obj_untable(struct rca_obj *obj);
+struct rca_obj *rca_obj_claim_handle(struct rca_ctx *ctx, u32 handle, enum rca_kind kind);
+bool rca_obj_claim(struct rca_obj *obj);
 struct rca_obj *rca_obj_next(struct rca_ctx *ctx, unsigned long *pos);
 
 #endif /* RCA_OBJECTS_H */

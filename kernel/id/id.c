@@ -22,7 +22,7 @@ static void id_free_rcu(struct rcu_head *rcu)
 	struct rca_id *id = container_of(rcu, struct rca_id, rcu);
 
 	mutex_destroy(&id->op);
-	rca_id_free_extras(id);	/* listeners are looked at under RCU */
+	rca_id_free_opts(id);	/* listeners are looked at under RCU */
 	kmem_cache_free(id_cache, id);
 }
 
@@ -32,7 +32,7 @@ static void id_release(struct rca_obj *obj)
 	struct rca_id *id = rca_id_of(obj);
 
 	WARN_ON_ONCE(id->lower || id->dev);
-	rca_event_free(id->spare);
+	rca_event_free(id->reserved);
 	rca_id_free_setup(id);
 	rca_uncharge(&obj->ctx->account, RDMA_CM_ALT_RESOURCE_IDS, 1);
 	put_net(id->net);
@@ -171,12 +171,12 @@ void rca_id_publish(struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_id_publish);
 
 /**
- * rca_id_abandon() - free an id that was not published and has done nothing yet
+ * rca_id_free_unpublished() - free an id that was not published and has done nothing yet
  * @id: the id; the caller's reference is put
  *
  * Context: Process context. May sleep.
  */
-void rca_id_abandon(struct rca_id *id)
+void rca_id_free_unpublished(struct rca_id *id)
 {
 	LIST_HEAD(requests);
 
@@ -185,7 +185,7 @@ void rca_id_abandon(struct rca_id *id)
 	rca_id_detach(id);
 	rca_id_put(id);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_abandon);
+EXPORT_SYMBOL_IF_KUNIT(rca_id_free_unpublished);
 
 /**
  * rca_id_lookup() - find an id by its handle
@@ -371,7 +371,7 @@ static void lockdep_prime(void)
 	spin_unlock_irqrestore(&id->lock, flags);
 	mutex_unlock(&queue->consume);
 	mutex_unlock(&id->op);
-	rca_id_abandon(id);
+	rca_id_free_unpublished(id);
 out_put_queue:
 	rca_queue_put(queue);
 out_put_ctx:
@@ -379,12 +379,12 @@ out_put_ctx:
 }
 
 /**
- * rca_cmid_init() - make what ids need
+ * rca_ids_init() - make what ids need
  *
  * Context: Process context. Module init.
  * Return: 0 or -ENOMEM.
  */
-int rca_cmid_init(void)
+int rca_ids_init(void)
 {
 	id_cache = KMEM_CACHE(rca_id, SLAB_ACCOUNT);
 	if (!id_cache)
@@ -400,11 +400,11 @@ int rca_cmid_init(void)
 }
 
 /**
- * rca_cmid_exit() - wait for what ids left behind
+ * rca_ids_exit() - wait for what ids left behind
  *
  * Context: Process context. Module exit; no id exists any more.
  */
-void rca_cmid_exit(void)
+void rca_ids_exit(void)
 {
 	destroy_workqueue(rca_wq);
 	rcu_barrier();

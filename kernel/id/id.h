@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The id: what it consists of, its locks, and the one function that changes its state. */
-#ifndef RCA_CMID_H
-#define RCA_CMID_H
+#ifndef RCA_ID_H
+#define RCA_ID_H
 
 #include <linux/etherdevice.h>
 #include <linux/list_nulls.h>
@@ -51,8 +51,8 @@
  * ctxs_lock                spinlock  the list of contexts          any, irqs off
  * rca_ctx.queues_lock      spinlock  the queues of a context that  process
  *                                    have a file
- * story_net.lock           spinlock  what failed in a namespace    any, irqs off
- * untold_lock              spinlock  what listeners are to hear    any, irqs off
+ * log_net.lock           spinlock  what failed in a namespace    any, irqs off
+ * monitor_lock              spinlock  what listeners are to hear    any, irqs off
  * ======================== ========= ============================= ==================
  *
  * Callbacks of transports take rca_id.lock and what comes after it, and RCU.
@@ -131,11 +131,11 @@ struct rca_link {
  * @lower: the transport's id, NULL: none (lock: @op; owned)
  * @link: what resolution found out (lock: @op, and @lock once it is in a table)
  * @watch_node: in the table of ids that hear of the network (lock: its bucket)
- * @spare: record for the event of the operation under way (lock: @lock; owned)
+ * @reserved: record for the event of the operation under way (lock: @lock; owned)
  * @psn: not datagrams: starting PSN of our receive queue (immutable)
  * @qkey: datagrams: queue key that user space or a peer was told, 0: none yet (lock: @lock)
  * @since: when that began which is measured, see rca_stats_step() (lock: @lock)
- * @extras: what few ids have, NULL: nothing, see rca_id_extras() (set once; owned)
+ * @opts: what few ids have, NULL: nothing, see rca_id_opts() (set once; owned)
  * @setup: what it needs to get connected, NULL: it is (lock: @op and @lock to change it, one of
  *         them or RCU to read; owned)
  * @work: destroys the lower id, sends the request again or ends a wait, in the background;
@@ -177,9 +177,9 @@ struct rca_id {
 		u32 qkey;
 	};
 	struct hlist_nulls_node watch_node;
-	struct rca_event *spare;
+	struct rca_event *reserved;
 	ktime_t since;
-	struct rca_extras *extras;
+	struct rca_opts *opts;
 	struct rca_setup *setup;
 	struct work_struct work;
 };
@@ -199,32 +199,32 @@ struct neighbour;
 struct net_device;
 
 extern struct workqueue_struct *rca_wq;
-extern const struct rca_extras rca_no_extras;
+extern const struct rca_opts rca_no_opts;
 
 /**
- * rca_id_extras() - the extras of an id, for who reads them
+ * rca_id_opts() - the extras of an id, for who reads them
  * @id: the id
  *
  * Return: its extras; ones in which nothing is set when it has none.
  */
-static inline const struct rca_extras *rca_id_extras(const struct rca_id *id)
+static inline const struct rca_opts *rca_id_opts(const struct rca_id *id)
 {
-	/* Pairs with cmpxchg_release() in rca_id_need_extras(). */
-	const struct rca_extras *extras = smp_load_acquire(&id->extras);
+	/* Pairs with cmpxchg_release() in rca_id_need_opts(). */
+	const struct rca_opts *opts = smp_load_acquire(&id->opts);
 
-	return extras ?: &rca_no_extras;
+	return opts ?: &rca_no_opts;
 }
 
 
-int rca_cmid_init(void);
-void rca_cmid_exit(void);
+int rca_ids_init(void);
+void rca_ids_exit(void);
 
 /* Life */
 struct rca_id *rca_id_create(struct rca_ctx *ctx, struct rca_queue *queue, u16 ps, u8 qp_type,
 			     u64 cookie);
 struct rca_id *rca_id_create_child(struct rca_id *listener);
 void rca_id_publish(struct rca_id *id);
-void rca_id_abandon(struct rca_id *id);
+void rca_id_free_unpublished(struct rca_id *id);
 struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle);
 struct rca_id *rca_id_get(struct rca_id *id);
 void rca_id_put(struct rca_id *id);
@@ -243,14 +243,14 @@ int rca_id_reserve_answer(struct rca_id *id);
 void rca_id_unreserve_event(struct rca_id *id);
 struct rca_event *rca_id_event(struct rca_id *id);
 void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status);
-void rca_id_tell_event_locked(struct rca_id *id, u32 type, int status);
-void rca_id_tell_event_on_locked(struct rca_id *id, u32 type, int status,
-				 const union rca_addr *peer);
-void rca_id_tell_op(struct rca_id *id, const char *op, int ret);
-void rca_id_tell_op_on(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
-		       const union rca_addr *peer);
-void rca_id_tell_own_op(struct rca_id *id, const char *op, int ret);
-void rca_id_tell_refused(struct rca_id *listener, const union rca_addr *peer, int ret);
+void rca_id_report_event_locked(struct rca_id *id, u32 type, int status);
+void rca_id_report_event_on_locked(struct rca_id *id, u32 type, int status,
+				   const union rca_addr *peer);
+void rca_id_report_op(struct rca_id *id, const char *op, int ret);
+void rca_id_report_op_on(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
+			 const union rca_addr *peer);
+void rca_id_report_own_op(struct rca_id *id, const char *op, int ret);
+void rca_id_report_refused(struct rca_id *listener, const union rca_addr *peer, int ret);
 #if IS_ENABLED(CONFIG_KUNIT)
 const char *rca_id_reason(const struct rca_id *id, u32 event, int reason);
 #endif
@@ -277,8 +277,8 @@ u8 rca_id_tos(const struct rca_id *id);
 /* Extras and setup */
 struct rca_timing rca_id_timing(const struct rca_id *id);
 int rca_id_inherit_timing(struct rca_id *child, const struct rca_id *listener);
-struct rca_extras *rca_id_need_extras(struct rca_id *id, gfp_t gfp);
-void rca_id_free_extras(struct rca_id *id);
+struct rca_opts *rca_id_need_opts(struct rca_id *id, gfp_t gfp);
+void rca_id_free_opts(struct rca_id *id);
 struct rca_setup *rca_id_make_setup(struct rca_id *id, gfp_t gfp);
 bool rca_id_need_setup(struct rca_id *id);
 void rca_id_drop_path(struct rca_id *id);
@@ -286,17 +286,17 @@ void rca_id_drop_setup(struct rca_id *id);
 void rca_id_free_setup(struct rca_id *id);
 
 /* Work */
-unsigned long rca_id_farewell(const struct rca_id *id);
-bool rca_id_ask(struct rca_id *id);
+unsigned long rca_id_drep_timeout(const struct rca_id *id);
+bool rca_id_send_dreq(struct rca_id *id);
 void rca_id_disconnect(struct rca_id *id);
 void rca_id_work(struct work_struct *work);
-void rca_id_kick(struct rca_id *id);
-void rca_id_alarm(struct timer_list *timer);
-void rca_id_kick_at(struct rca_id *id, unsigned long delay);
-void rca_id_kick_later(struct rca_id *id, unsigned long delay);
-void rca_id_unkick(struct rca_id *id);
-bool rca_id_kicked(const struct rca_id *id);
-void rca_id_flush(struct rca_id *id);
+void rca_id_queue_work(struct rca_id *id);
+void rca_id_timer_fn(struct timer_list *timer);
+void rca_id_queue_work_at(struct rca_id *id, unsigned long delay);
+void rca_id_queue_work_later(struct rca_id *id, unsigned long delay);
+void rca_id_cancel_work(struct rca_id *id);
+bool rca_id_work_pending(const struct rca_id *id);
+void rca_id_flush_work(struct rca_id *id);
 
 /* Network */
 void rca_watch_init(void);
@@ -306,4 +306,4 @@ void rca_id_unwatch(struct rca_id *id);
 void rca_id_netdev_changed(const struct net_device *ndev);
 void rca_id_neigh_changed(struct neighbour *neigh);
 
-#endif /* RCA_CMID_H */
+#endif /* RCA_ID_H */

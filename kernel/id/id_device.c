@@ -65,7 +65,7 @@ void rca_id_detach(struct rca_id *id)
 		return;
 	WARN_ON_ONCE(id->lower);
 	rca_id_unwatch(id);
-	rca_pace_release(id);
+	rca_window_release(id);
 	spin_lock_irqsave(&id->lock, flags);
 	spin_lock(&dev->lock);
 	list_del_init(&id->dev_node);
@@ -89,15 +89,15 @@ void rca_id_detach(struct rca_id *id)
  */
 int rca_id_bind(struct rca_id *id, const union rca_addr *addr)
 {
-	struct rca_extras *extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+	struct rca_opts *opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
 	struct rca_bind *bind;
 
 	lockdep_assert_held(&id->op);
-	if (!extras)
+	if (!opts)
 		return -ENOMEM;
-	if (!extras->bind)
-		extras->bind = kzalloc(sizeof(*bind), GFP_KERNEL_ACCOUNT);
-	bind = extras->bind;
+	if (!opts->bind)
+		opts->bind = kzalloc(sizeof(*bind), GFP_KERNEL_ACCOUNT);
+	bind = opts->bind;
 	if (!bind)
 		return -ENOMEM;
 	bind->reuse = id->reuse;
@@ -114,7 +114,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_bind);
  */
 void rca_id_unbind(struct rca_id *id)
 {
-	struct rca_bind *bind = rca_id_extras(id)->bind;
+	struct rca_bind *bind = rca_id_opts(id)->bind;
 
 	lockdep_assert_held(&id->op);
 	if (bind)
@@ -130,7 +130,7 @@ void rca_id_unbind(struct rca_id *id)
  */
 bool rca_id_bound(const struct rca_id *id)
 {
-	const struct rca_bind *bind = rca_id_extras(id)->bind;
+	const struct rca_bind *bind = rca_id_opts(id)->bind;
 
 	return bind && rca_ports_bound(bind);
 }

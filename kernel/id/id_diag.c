@@ -75,27 +75,27 @@ VISIBLE_IF_KUNIT const char *rca_id_reason(const struct rca_id *id, u32 event, i
 EXPORT_SYMBOL_IF_KUNIT(rca_id_reason);
 
 /* For who follows the kernel's log; dynamic debug switches it on. */
-static void log_failure(const struct rca_id *id, const struct rca_story *story, const char *what)
+static void log_failure(const struct rca_id *id, const struct rca_report *report, const char *what)
 {
-	const char *dev = story->dev[0] ? story->dev : "no device";
-	const char *why = rca_id_reason(id, story->event, story->status);
+	const char *dev = report->dev[0] ? report->dev : "no device";
+	const char *why = rca_id_reason(id, report->event, report->status);
 
-	if (story->status < 0)
+	if (report->status < 0)
 		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s: %pe; %s[%d]\n", dev,
-				     story->port, &story->local.sa, &story->peer.sa, what,
-				     ERR_PTR(story->status), story->comm, pid_nr(story->pid));
-	else if (!story->status)
-		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s; %s[%d]\n", dev, story->port,
-				     &story->local.sa, &story->peer.sa, what, story->comm,
-				     pid_nr(story->pid));
+				     report->port, &report->local.sa, &report->peer.sa, what,
+				     ERR_PTR(report->status), report->comm, pid_nr(report->pid));
+	else if (!report->status)
+		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s; %s[%d]\n", dev, report->port,
+				     &report->local.sa, &report->peer.sa, what, report->comm,
+				     pid_nr(report->pid));
 	else if (why)
 		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s: %s (%d); %s[%d]\n", dev,
-				     story->port, &story->local.sa, &story->peer.sa, what, why,
-				     story->status, story->comm, pid_nr(story->pid));
+				     report->port, &report->local.sa, &report->peer.sa, what, why,
+				     report->status, report->comm, pid_nr(report->pid));
 	else
 		pr_debug_ratelimited("%s/%u: %pISpc to %pISpc: %s: %d; %s[%d]\n", dev,
-				     story->port, &story->local.sa, &story->peer.sa, what,
-				     story->status, story->comm, pid_nr(story->pid));
+				     report->port, &report->local.sa, &report->peer.sa, what,
+				     report->status, report->comm, pid_nr(report->pid));
 }
 
 /* Not inline: a story is large, and mostly there is none. */
@@ -104,36 +104,36 @@ static noinline void tell_locked(struct rca_id *id, const union rca_addr *local,
 				 int status, const char *failure)
 {
 	const struct rca_ctx *ctx = id->obj.ctx;
-	struct rca_story story = { .event = event, .status = status };
+	struct rca_report report = { .event = event, .status = status };
 
 	lockdep_assert_held(&id->lock);
 	if (op)
-		strscpy(story.op, op, sizeof(story.op));
-	story.ctx = ctx->serial;
-	story.handle = id->obj.handle;
-	story.uid = rca_account_uid(&ctx->account);
-	story.pid = ctx->pid;
-	memcpy(story.comm, ctx->comm, sizeof(story.comm));
-	story.state = id->state;
-	story.before = id->before;
-	story.ps = id->ps;
+		strscpy(report.op, op, sizeof(report.op));
+	report.ctx = ctx->serial;
+	report.handle = id->obj.handle;
+	report.uid = rca_account_uid(&ctx->account);
+	report.pid = ctx->pid;
+	memcpy(report.comm, ctx->comm, sizeof(report.comm));
+	report.state = id->state;
+	report.before = id->before;
+	report.ps = id->ps;
 	/* Operations change addresses, and tell of themselves when they have. */
-	story.local = *local;
-	story.peer = *peer;
+	report.local = *local;
+	report.peer = *peer;
 	if (id->dev) {
 		/* It may be renamed now: the array stays. */
-		strscpy(story.dev, id->dev->ibdev->name, sizeof(story.dev));
-		story.port = id->port_num;
+		strscpy(report.dev, id->dev->ibdev->name, sizeof(report.dev));
+		report.port = id->port_num;
 	}
 	if (id->sgid_attr)
-		story.sgid = id->sgid_attr->gid;
+		report.sgid = id->sgid_attr->gid;
 	if (failure)
-		log_failure(id, &story, failure);
-	rca_story_tell(id->net, &story, failure);
+		log_failure(id, &report, failure);
+	rca_log_report(id->net, &report, failure);
 }
 
 /**
- * rca_id_tell_event_on_locked() - an event of a part of an id is posted
+ * rca_id_report_event_on_locked() - an event of a part of an id is posted
  * @id: the id
  * @type: its type
  * @status: its status
@@ -141,29 +141,29 @@ static noinline void tell_locked(struct rca_id *id, const union rca_addr *local,
  *
  * Context: Any context. Expects @id->lock to be held by the caller.
  */
-void rca_id_tell_event_on_locked(struct rca_id *id, u32 type, int status,
-				 const union rca_addr *peer)
+void rca_id_report_event_on_locked(struct rca_id *id, u32 type, int status,
+				   const union rca_addr *peer)
 {
 	const char *failure = failure_name(type, status);
 
 	trace_rca_event(id->obj.handle, &id->local.sa, &peer->sa, type, status);
-	if (failure || rca_story_wanted(id->net))
+	if (failure || rca_monitor_wanted(id->net))
 		tell_locked(id, &id->local, peer, NULL, type, status, failure);
 }
 
 /**
- * rca_id_tell_event_locked() - an event of an id is posted
+ * rca_id_report_event_locked() - an event of an id is posted
  * @id: the id
  * @type: its type
  * @status: its status
  *
  * Context: Any context. Expects @id->lock to be held by the caller.
  */
-void rca_id_tell_event_locked(struct rca_id *id, u32 type, int status)
+void rca_id_report_event_locked(struct rca_id *id, u32 type, int status)
 {
-	rca_id_tell_event_on_locked(id, type, status, &id->dst);
+	rca_id_report_event_on_locked(id, type, status, &id->dst);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_tell_event_locked);
+EXPORT_SYMBOL_IF_KUNIT(rca_id_report_event_locked);
 
 /* What a signal has interrupted did not fail. */
 static bool has_failed(int ret)
@@ -177,7 +177,7 @@ static void tell_op(struct rca_id *id, const char *op, int ret, const union rca_
 	unsigned long flags;
 
 	trace_rca_op(id->obj.handle, &local->sa, &peer->sa, op, ret);
-	if (!failed && !rca_story_wanted(id->net))
+	if (!failed && !rca_monitor_wanted(id->net))
 		return;
 	spin_lock_irqsave(&id->lock, flags);
 	/* Who destroys an id while it does something wants that to end. */
@@ -187,66 +187,66 @@ static void tell_op(struct rca_id *id, const char *op, int ret, const union rca_
 }
 
 /**
- * rca_id_tell_op_on() - an operation with addresses of its own has come to its end
+ * rca_id_report_op_on() - an operation with addresses of its own has come to its end
  * @id: the id
- * @op: its name, shorter than RCA_STORY_OP
+ * @op: its name, shorter than RCA_REPORT_OP_LEN
  * @ret: what it returns; what a signal has interrupted did not fail, nor what the end of the id has
  * @local: whence
  * @peer: to whom
  *
  * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
  */
-void rca_id_tell_op_on(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
-		       const union rca_addr *peer)
+void rca_id_report_op_on(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
+			 const union rca_addr *peer)
 {
 	tell_op(id, op, ret, local, peer, has_failed(ret));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_tell_op_on);
+EXPORT_SYMBOL_IF_KUNIT(rca_id_report_op_on);
 
 /**
- * rca_id_tell_op() - an operation on an id has come to its end
+ * rca_id_report_op() - an operation on an id has come to its end
  * @id: the id
- * @op: its name, shorter than RCA_STORY_OP
+ * @op: its name, shorter than RCA_REPORT_OP_LEN
  * @ret: what it returns
  *
  * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
  */
-void rca_id_tell_op(struct rca_id *id, const char *op, int ret)
+void rca_id_report_op(struct rca_id *id, const char *op, int ret)
 {
-	rca_id_tell_op_on(id, op, ret, &id->local, &id->dst);
+	rca_id_report_op_on(id, op, ret, &id->local, &id->dst);
 }
 
 /**
- * rca_id_tell_own_op() - likewise of what no program has asked for, so that none is told of a
+ * rca_id_report_own_op() - likewise of what no program has asked for, so that none is told of a
  *                        failure
  * @id: the id
- * @op: its name, shorter than RCA_STORY_OP
+ * @op: its name, shorter than RCA_REPORT_OP_LEN
  * @ret: what came of it
  *
  * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
  */
-void rca_id_tell_own_op(struct rca_id *id, const char *op, int ret)
+void rca_id_report_own_op(struct rca_id *id, const char *op, int ret)
 {
 	tell_op(id, op, ret, &id->local, &id->dst, false);
 }
 
 /**
- * rca_id_tell_refused() - a listener did not get a request
+ * rca_id_report_refused() - a listener did not get a request
  * @listener: the listener
  * @peer: who sent it
  * @ret: why
  *
  * Context: Process context, callback of a transport. Takes and releases @listener->lock.
  */
-void rca_id_tell_refused(struct rca_id *listener, const union rca_addr *peer, int ret)
+void rca_id_report_refused(struct rca_id *listener, const union rca_addr *peer, int ret)
 {
 	unsigned long flags;
 
-	if (!rca_story_spare(listener->net))
+	if (!rca_monitor_ratelimit(listener->net))
 		return;
 	spin_lock_irqsave(&listener->lock, flags);
 	tell_locked(listener, &listener->local, peer, "request", 0, rca_user_errno(ret),
 		    "request");
 	spin_unlock_irqrestore(&listener->lock, flags);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_tell_refused);
+EXPORT_SYMBOL_IF_KUNIT(rca_id_report_refused);

@@ -50,7 +50,7 @@ int rca_id_reserve_event(struct rca_id *id)
 	if (IS_ERR(ev))
 		return PTR_ERR(ev);
 	spin_lock_irqsave(&id->lock, flags);
-	swap(id->spare, ev);
+	swap(id->reserved, ev);
 	spin_unlock_irqrestore(&id->lock, flags);
 	rca_event_free(ev);
 	return 0;
@@ -74,8 +74,8 @@ int rca_id_reserve_answer(struct rca_id *id)
 	if (ret)
 		return ret;
 	spin_lock_irqsave(&id->lock, flags);
-	rca_id_fill_route_locked(id, &id->spare->rec.route);
-	id->spare->rec.flags |= RDMA_CM_ALT_EVENT_F_ROUTE;
+	rca_id_fill_route_locked(id, &id->reserved->rec.route);
+	id->reserved->rec.flags |= RDMA_CM_ALT_EVENT_F_ROUTE;
 	spin_unlock_irqrestore(&id->lock, flags);
 	return 0;
 }
@@ -92,7 +92,7 @@ void rca_id_unreserve_event(struct rca_id *id)
 	unsigned long flags;
 
 	spin_lock_irqsave(&id->lock, flags);
-	swap(id->spare, ev);
+	swap(id->reserved, ev);
 	spin_unlock_irqrestore(&id->lock, flags);
 	rca_event_free(ev);
 }
@@ -111,7 +111,7 @@ struct rca_event *rca_id_event(struct rca_id *id)
 	unsigned long flags;
 
 	spin_lock_irqsave(&id->lock, flags);
-	swap(id->spare, ev);
+	swap(id->reserved, ev);
 	spin_unlock_irqrestore(&id->lock, flags);
 	if (!ev) {
 		old_memcg = set_active_memcg(id->obj.ctx->memcg);
@@ -136,7 +136,7 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 
 	lockdep_assert_held(&id->lock);
 	status = rca_user_errno(status);
-	rca_id_tell_event_locked(id, type, status);
+	rca_id_report_event_locked(id, type, status);
 	if (ev) {
 		ev->rec.type = type;
 		ev->rec.status = status;
@@ -164,7 +164,7 @@ void rca_id_post_net_locked(struct rca_id *id, u32 type)
 
 	lockdep_assert_held(&id->lock);
 	if (rca_post_notice(&id->src, RCA_NOTICE_DEVICE, type, status))
-		rca_id_tell_event_locked(id, type, status);
+		rca_id_report_event_locked(id, type, status);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_post_net_locked);
 
@@ -180,30 +180,30 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_post_net_locked);
  */
 int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 {
-	struct rca_extras *extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+	struct rca_opts *opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
 	struct rca_event *ev = NULL;
 	unsigned long flags;
 	int ret = -ENOBUFS;
 
-	if (!extras)
+	if (!opts)
 		return -ENOMEM;
-	if (atomic_inc_return(&extras->user_events) > RCA_MAX_USER_EVENTS)
+	if (atomic_inc_return(&opts->user_events) > RCA_MAX_USER_EVENTS)
 		rca_source_reap(&id->src);	/* it may have taken some from the ring */
-	if (atomic_read(&extras->user_events) <= RCA_MAX_USER_EVENTS) {
+	if (atomic_read(&opts->user_events) <= RCA_MAX_USER_EVENTS) {
 		ev = rca_id_new_event(id);
 		ret = PTR_ERR_OR_ZERO(ev);
 	}
 	if (ret) {
-		atomic_dec(&extras->user_events);
+		atomic_dec(&opts->user_events);
 		return ret;
 	}
-	ev->credit = &extras->user_events;
+	ev->credit = &opts->user_events;
 	ev->rec.type = type;
 	ev->rec.status = status;
 	ev->rec.user_status = status;
 	ev->rec.user_arg = arg;
 	spin_lock_irqsave(&id->lock, flags);
-	rca_id_tell_event_locked(id, type, status);
+	rca_id_report_event_locked(id, type, status);
 	rca_post(&id->src, ev);
 	spin_unlock_irqrestore(&id->lock, flags);
 	return 0;

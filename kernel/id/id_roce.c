@@ -45,15 +45,15 @@ static enum ib_gid_type to_ib(u8 type)
  */
 int rca_id_set_gid_type(struct rca_id *id, u8 type)
 {
-	struct rca_extras *extras;
+	struct rca_opts *opts;
 
 	lockdep_assert_held(&id->op);
 	if (check_type(type) || id->dev)
 		return -EINVAL;
-	extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
-	if (!extras)
+	opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
+	if (!opts)
 		return -ENOMEM;
-	extras->gid_type = type;
+	opts->gid_type = type;
 	return 0;
 }
 
@@ -71,7 +71,7 @@ int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len)
 	const struct rdma_cm_alt_port_default *port = val;
 	u32 count = len / sizeof(*port), i;
 	struct rca_defaults *defaults;
-	struct rca_extras *extras;
+	struct rca_opts *opts;
 
 	lockdep_assert_held(&id->op);
 	if (len % sizeof(*port) || id->dev)
@@ -80,23 +80,23 @@ int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len)
 		if (check_type(port[i].gid_type) ||
 		    memchr_inv(port[i].__reserved, 0, sizeof(port[i].__reserved)))
 			return -EINVAL;
-	extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
-	if (!extras)
+	opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
+	if (!opts)
 		return -ENOMEM;
 	defaults = kmalloc(struct_size(defaults, port, count), GFP_KERNEL_ACCOUNT);
 	if (!defaults)
 		return -ENOMEM;
 	defaults->count = count;
 	memcpy(defaults->port, val, len);
-	kfree(extras->defaults);
-	extras->defaults = defaults;
+	kfree(opts->defaults);
+	opts->defaults = defaults;
 	return 0;
 }
 
 static const struct rdma_cm_alt_port_default *find(const struct rca_id *id,
 						   const struct rca_device *dev, u32 port)
 {
-	const struct rca_defaults *defaults = rca_id_extras(id)->defaults;
+	const struct rca_defaults *defaults = rca_id_opts(id)->defaults;
 	u32 i;
 
 	for (i = 0; defaults && i < defaults->count; i++)
@@ -118,12 +118,12 @@ static const struct rdma_cm_alt_port_default *find(const struct rca_id *id,
 enum ib_gid_type rca_id_gid_type(const struct rca_id *id, const struct rca_device *dev, u32 port)
 {
 	const struct rdma_cm_alt_port_default *preset;
-	u8 type = rca_id_extras(id)->gid_type;
+	u8 type = rca_id_opts(id)->gid_type;
 
 	if (type)
 		return to_ib(type);
 	preset = find(id, dev, port);
-	return preset ? to_ib(preset->gid_type) : rca_portconf_gid_type(dev->conf, port);
+	return preset ? to_ib(preset->gid_type) : rca_port_sysfs_gid_type(dev->conf, port);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_gid_type);
 
@@ -136,12 +136,12 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_gid_type);
  */
 u8 rca_id_tos(const struct rca_id *id)
 {
-	const struct rca_extras *extras = rca_id_extras(id);
+	const struct rca_opts *opts = rca_id_opts(id);
 	const struct rdma_cm_alt_port_default *preset;
 
-	if (extras->tos_set || !id->dev)
-		return extras->tos;
+	if (opts->tos_set || !id->dev)
+		return opts->tos;
 	preset = find(id, id->dev, id->port_num);
-	return preset ? preset->tos : rca_portconf_tos(id->dev->conf, id->port_num);
+	return preset ? preset->tos : rca_port_sysfs_tos(id->dev->conf, id->port_num);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_tos);

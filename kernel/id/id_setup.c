@@ -17,35 +17,35 @@
 #include "id/timing_net.h"
 
 /* What an id without extras has. */
-const struct rca_extras rca_no_extras;
-EXPORT_SYMBOL_IF_KUNIT(rca_no_extras);
+const struct rca_opts rca_no_opts;
+EXPORT_SYMBOL_IF_KUNIT(rca_no_opts);
 
 /**
- * rca_id_need_extras() - the extras of an id, for who changes them
+ * rca_id_need_opts() - the extras of an id, for who changes them
  * @id: the id
  * @gfp: how to get memory, if it has none yet
  *
  * Context: As @gfp says. Several may call it at a time.
  * Return: the extras; NULL: no memory.
  */
-struct rca_extras *rca_id_need_extras(struct rca_id *id, gfp_t gfp)
+struct rca_opts *rca_id_need_opts(struct rca_id *id, gfp_t gfp)
 {
-	struct rca_extras *made, *extras;
+	struct rca_opts *made, *opts;
 
-	extras = smp_load_acquire(&id->extras);	/* pairs with cmpxchg_release() below */
-	if (extras)
-		return extras;
+	opts = smp_load_acquire(&id->opts);	/* pairs with cmpxchg_release() below */
+	if (opts)
+		return opts;
 	made = kzalloc(sizeof(*made), gfp);
 	if (!made)
 		return NULL;
 	INIT_LIST_HEAD(&made->members);
-	extras = cmpxchg_release(&id->extras, NULL, made);	/* pairs with rca_id_extras() */
-	if (!extras)
+	opts = cmpxchg_release(&id->opts, NULL, made);	/* pairs with rca_id_opts() */
+	if (!opts)
 		return made;
 	kfree(made);
-	return smp_load_acquire(&id->extras);	/* pairs with cmpxchg_release() above */
+	return smp_load_acquire(&id->opts);	/* pairs with cmpxchg_release() above */
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_need_extras);
+EXPORT_SYMBOL_IF_KUNIT(rca_id_need_opts);
 
 /**
  * rca_id_timing() - how long an id waits for its peer
@@ -58,7 +58,7 @@ struct rca_timing rca_id_timing(const struct rca_id *id)
 {
 	struct rca_timing timing = {};
 
-	rca_timing_inherit(&timing, &rca_id_extras(id)->timing);
+	rca_timing_inherit(&timing, &rca_id_opts(id)->timing);
 	rca_timing_net_fill(&timing, id->net);
 	return timing;
 }
@@ -73,34 +73,34 @@ struct rca_timing rca_id_timing(const struct rca_id *id)
  */
 int rca_id_inherit_timing(struct rca_id *child, const struct rca_id *listener)
 {
-	const struct rca_timing *timing = &rca_id_extras(listener)->timing;
-	struct rca_extras *extras;
+	const struct rca_timing *timing = &rca_id_opts(listener)->timing;
+	struct rca_opts *opts;
 
 	if (!rca_timing_is_set(timing))
 		return 0;
-	extras = rca_id_need_extras(child, RCA_GFP_CALLBACK);
-	if (!extras)
+	opts = rca_id_need_opts(child, RCA_GFP_CALLBACK);
+	if (!opts)
 		return -ENOMEM;
-	rca_timing_inherit(&extras->timing, timing);
+	rca_timing_inherit(&opts->timing, timing);
 	return 0;
 }
 
 /**
- * rca_id_free_extras() - free the extras of an id that nobody knows any more, if it has some
+ * rca_id_free_opts() - free the extras of an id that nobody knows any more, if it has some
  * @id: the id
  *
  * Context: Any context.
  */
-void rca_id_free_extras(struct rca_id *id)
+void rca_id_free_opts(struct rca_id *id)
 {
-	struct rca_extras *extras = id->extras;
+	struct rca_opts *opts = id->opts;
 
-	if (!extras)
+	if (!opts)
 		return;
-	WARN_ON_ONCE(extras->listener || !list_empty(&extras->members));
-	kfree(extras->defaults);
-	kfree(extras->bind);
-	kfree(extras);
+	WARN_ON_ONCE(opts->listener || !list_empty(&opts->members));
+	kfree(opts->defaults);
+	kfree(opts->bind);
+	kfree(opts);
 }
 
 /**
@@ -118,8 +118,8 @@ struct rca_setup *rca_id_make_setup(struct rca_id *id, gfp_t gfp)
 	if (!setup)
 		return NULL;
 	setup->id = id;
-	INIT_LIST_HEAD(&setup->pace.node);
-	timer_setup(&setup->timer, rca_id_alarm, 0);
+	INIT_LIST_HEAD(&setup->slot.node);
+	timer_setup(&setup->timer, rca_id_timer_fn, 0);
 	return setup;
 }
 
@@ -147,7 +147,7 @@ bool rca_id_need_setup(struct rca_id *id)
 	if (!setup)
 		return false;
 	spin_lock_irqsave(&id->lock, flags);
-	WRITE_ONCE(id->setup, setup);	/* pairs with rca_pace_end() */
+	WRITE_ONCE(id->setup, setup);	/* pairs with rca_window_end() */
 	spin_unlock_irqrestore(&id->lock, flags);
 	return true;
 }
@@ -194,13 +194,13 @@ void rca_id_drop_setup(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	if (!setup)
 		return;
-	WARN_ON_ONCE(setup->resolve || setup->query || setup->then);
-	rca_pace_release(id);
+	WARN_ON_ONCE(setup->resolve || setup->query || setup->on_route);
+	rca_window_release(id);
 	spin_lock_irqsave(&id->lock, flags);
-	WRITE_ONCE(id->setup, NULL);	/* pairs with rca_pace_end() */
+	WRITE_ONCE(id->setup, NULL);	/* pairs with rca_window_end() */
 	spin_unlock_irqrestore(&id->lock, flags);
 	if (timer_delete_sync(&setup->timer))
-		rca_id_put(id);		/* got in rca_id_kick_at(); the caller has another one */
+		rca_id_put(id);		/* got in rca_id_queue_work_at() */
 	free_paths(setup);
 	kfree_rcu(setup, rcu);
 }
@@ -217,10 +217,10 @@ void rca_id_free_setup(struct rca_id *id)
 
 	if (!setup)
 		return;
-	WARN_ON_ONCE(setup->resolve || setup->query || setup->pace.peer);
+	WARN_ON_ONCE(setup->resolve || setup->query || setup->slot.peer);
 	free_paths(setup);
-	if (setup->then)
-		setup->then->go(id, setup->then, false);
+	if (setup->on_route)
+		setup->on_route->go(id, setup->on_route, false);
 	id->setup = NULL;
 	kfree_rcu(setup, rcu);	/* the timer's function may have come just to its end */
 }

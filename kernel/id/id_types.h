@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The parts of an id that it does not always have, so that thousands of idle ones cost little. */
-#ifndef RCA_CMID_PARTS_H
-#define RCA_CMID_PARTS_H
+#ifndef RCA_ID_TYPES_H
+#define RCA_ID_TYPES_H
 
 #include <linux/list.h>
 #include <linux/timer.h>
@@ -11,19 +11,19 @@
 #include "transport/transport.h"
 #include "lib/types.h"
 
-struct rca_peer;
+struct rca_window;
 struct rca_resolve;
 struct rca_route_query;
 
 /**
- * struct rca_pace - the slot of an id in the send window of its peer: see send_window.c
+ * struct rca_window_slot - the slot of an id in the send window of its peer: see send_window.c
  * @peer: the send window, or NULL before the first message (lock: rca_id.op; holds a reference)
  * @node: entry in the list of waiting ids of the context (lock: that of @peer)
  * @epoch: epoch of @peer in which the slot was taken (lock: that of @peer)
  * @state: no slot, waiting, granted or sent (lock: that of @peer; also read without it)
  */
-struct rca_pace {
-	struct rca_peer *peer;
+struct rca_window_slot {
+	struct rca_window *peer;
 	struct list_head node;
 	u32 epoch;
 	u8 state;
@@ -45,7 +45,7 @@ struct rca_pace {
  *         @deadline (lock: rca_id.op)
  * @why: why the id is in RCA_ST_REQ_WAIT: RCA_IN_STALE, RCA_IN_SILENCE or RCA_IN_HELD
  *       (lock: rca_id.lock)
- * @round: number of retry intervals that ended without an answer (lock: rca_id.op)
+ * @intervals: number of retry intervals that ended without an answer (lock: rca_id.op)
  * @lifetime: packet lifetime of the path (immutable)
  * @since: when the request began to wait for a slot, in jiffies (lock: rca_id.op)
  * @sent: time of the last transmission, in jiffies (lock: rca_id.op; callbacks read it without)
@@ -64,7 +64,7 @@ struct rca_retry {
 	bool once;
 	bool waits;
 	u8 why;
-	u8 round;
+	u8 intervals;
 	u8 lifetime;
 	unsigned long since;
 	unsigned long sent;
@@ -75,14 +75,14 @@ struct rca_retry {
 };
 
 /**
- * struct rca_then - continuation of an id after its route is resolved
+ * struct rca_on_route - continuation of an id after its route is resolved
  * @go: called exactly once; takes over the object that contains the struct. With @known true,
  *      executes the continuation: rca_id.op is held, the state is RCA_ST_ROUTE_RESOLVED, and
  *      the caller is a worker that other ids share. With @known false, only frees it, in any
  *      context.
  */
-struct rca_then {
-	void (*go)(struct rca_id *id, struct rca_then *then, bool known);
+struct rca_on_route {
+	void (*go)(struct rca_id *id, struct rca_on_route *on_route, bool known);
 };
 
 /**
@@ -96,10 +96,10 @@ struct rca_then {
  *         under rca_id.lock in the states RCA_ST_REQ_SENT and RCA_ST_REP_RCVD)
  * @resolve: the pending address resolution, or NULL (lock: rca_id.lock; holds a reference)
  * @query: the pending path query, or NULL (lock: rca_id.lock; holds a reference)
- * @then: continuation after the route is resolved, or NULL (lock: rca_id.op; owned)
- * @pace: slot in the send window of the peer
+ * @on_route: continuation after the route is resolved, or NULL (lock: rca_id.op; owned)
+ * @slot: slot in the send window of the peer
  * @timer: queues the work of the id; holds a reference on the id while pending
- * @farewell: end of the wait for the DREP, in jiffies (lock: rca_id.op)
+ * @drep_deadline: end of the wait for the DREP, in jiffies (lock: rca_id.op)
  * @unsent: the DREQ must wait for the RTU of the peer (set with rca_id.op held; cleared by the
  *          callback of a message under rca_id.lock)
  * @rcu: frees the struct after callbacks that run late
@@ -116,16 +116,16 @@ struct rca_setup {
 	struct rca_retry *retry;
 	struct rca_resolve *resolve;
 	struct rca_route_query *query;
-	struct rca_then *then;
-	struct rca_pace pace;
+	struct rca_on_route *on_route;
+	struct rca_window_slot slot;
 	struct timer_list timer;
-	unsigned long farewell;
+	unsigned long drep_deadline;
 	bool unsent;
 	struct rcu_head rcu;
 };
 
 /**
- * struct rca_extras - option state: members that most ids do not need
+ * struct rca_opts - option state: members that most ids do not need
  * @bind: entry in the port table, or NULL if the id never owned a port, as most connected ids
  *        (lock: rca_id.op; owned; not cleared once set)
  * @listener: listening ids: the listener (lock: rca_id.op; owned)
@@ -145,7 +145,7 @@ struct rca_setup {
  *
  * Allocated on first use and kept until the id is freed.
  */
-struct rca_extras {
+struct rca_opts {
 	struct rca_bind *bind;
 	struct rca_listener *listener;
 	atomic_t waiting;
@@ -162,4 +162,4 @@ struct rca_extras {
 	bool ack_timeout_set;
 };
 
-#endif /* RCA_CMID_PARTS_H */
+#endif /* RCA_ID_TYPES_H */

@@ -172,14 +172,14 @@ static bool hears(const struct rca_id *id)
 	}
 }
 
-/* Post an event if the hardware address @then, which is @id's, is not @now. */
-static void tell(struct rca_id *id, const u8 *then, const u8 *now, u32 type)
+/* Post an event if the hardware address @on_route, which is @id's, is not @now. */
+static void tell(struct rca_id *id, const u8 *on_route, const u8 *now, u32 type)
 {
 	unsigned long flags;
 
 	/* An id without a reference is one that does not hear. */
 	spin_lock_irqsave(&id->lock, flags);
-	if (hears(id) && memcmp(then, now, ETH_ALEN))
+	if (hears(id) && memcmp(on_route, now, ETH_ALEN))
 		rca_id_post_net_locked(id, type);
 	spin_unlock_irqrestore(&id->lock, flags);
 }

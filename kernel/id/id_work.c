@@ -32,7 +32,7 @@ static bool step_and_post(struct rca_id *id, enum rca_input input)
 }
 
 /**
- * rca_id_ask() - send a DREQ
+ * rca_id_send_dreq() - send a DREQ
  * @id: the id
  *
  * If the peer's RTU has not arrived yet, the DREQ has to wait for it; the work of the id is
@@ -41,7 +41,7 @@ static bool step_and_post(struct rca_id *id, enum rca_input input)
  * Context: Process context. Expects @id->op to be held by the caller.
  * Return: true if the DREQ was sent or waits for the RTU, false if it could not be sent.
  */
-bool rca_id_ask(struct rca_id *id)
+bool rca_id_send_dreq(struct rca_id *id)
 {
 	int ret;
 
@@ -59,25 +59,25 @@ bool rca_id_ask(struct rca_id *id)
 
 static void send_disconnect(struct rca_id *id)
 {
-	if (rca_id_ask(id))
+	if (rca_id_send_dreq(id))
 		return;
 	/* The DREQ could not be sent; the local end is disconnected nevertheless. */
-	rca_pace_end(id);
+	rca_window_end(id);
 	step_and_post(id, RCA_IN_DISCONNECT_FAIL);
 }
 
 /**
- * rca_id_farewell() - how long to wait for the DREP of a peer
+ * rca_id_drep_timeout() - how long to wait for the DREP of a peer
  * @id: the id
  *
  * Context: Any context.
  * Return: the time in jiffies.
  */
-unsigned long rca_id_farewell(const struct rca_id *id)
+unsigned long rca_id_drep_timeout(const struct rca_id *id)
 {
 	const struct rca_timing timing = rca_id_timing(id);
 
-	return msecs_to_jiffies(rca_timing_farewell(&timing, id->repeat));
+	return msecs_to_jiffies(rca_timing_drep_timeout(&timing, id->repeat));
 }
 
 /**
@@ -88,7 +88,7 @@ unsigned long rca_id_farewell(const struct rca_id *id)
  */
 void rca_id_disconnect(struct rca_id *id)
 {
-	unsigned long farewell = rca_id_farewell(id);
+	unsigned long timeout = rca_id_drep_timeout(id);
 
 	lockdep_assert_held(&id->op);
 	/* TCP has timeouts of its own. */
@@ -96,17 +96,17 @@ void rca_id_disconnect(struct rca_id *id)
 		send_disconnect(id);
 		return;
 	}
-	rca_id_unkick(id);	/* the deadline of the connect no longer applies */
+	rca_id_cancel_work(id);	/* the deadline of the connect no longer applies */
 	/* Without memory to wait, send at once; ib_cm's own timeout then applies. */
 	if (!rca_id_need_setup(id)) {
 		send_disconnect(id);
 		return;
 	}
-	id->setup->farewell = jiffies + farewell;
-	if (rca_pace_begin(id))
+	id->setup->drep_deadline = jiffies + timeout;
+	if (rca_window_begin(id))
 		send_disconnect(id);
 	/* The pacer may have granted a slot meanwhile; do not postpone the work. */
-	rca_id_kick_later(id, farewell);
+	rca_id_queue_work_later(id, timeout);
 }
 
 /*
@@ -117,10 +117,10 @@ static void end_disconnect(struct rca_id *id)
 {
 	if (!step_and_post(id, RCA_IN_DREQ_TIMEOUT))
 		return;
-	rca_pace_end(id);
+	rca_window_end(id);
 	rca_id_drop_lower(id);
-	rca_id_unkick(id);	/* a slot may just have been granted; nothing is left to send */
-	rca_id_kick_at(id, TIMEWAIT);
+	rca_id_cancel_work(id);	/* a slot may just have been granted; nothing is left to send */
+	rca_id_queue_work_at(id, TIMEWAIT);
 }
 
 static void go_on_disconnecting(struct rca_id *id)
@@ -129,11 +129,11 @@ static void go_on_disconnecting(struct rca_id *id)
 
 	if (!id->setup)
 		return;
-	left = id->setup->farewell - jiffies;
-	if (id->setup->unsent || (rca_pace_granted(id) && rca_pace_begin(id)))
+	left = id->setup->drep_deadline - jiffies;
+	if (id->setup->unsent || (rca_window_granted(id) && rca_window_begin(id)))
 		send_disconnect(id);
 	if (left > 0)
-		rca_id_kick_later(id, left);
+		rca_id_queue_work_later(id, left);
 	else
 		end_disconnect(id);
 }
@@ -145,12 +145,12 @@ static bool go_on_destroying(struct rca_id *id)
 
 	if (!id->lower || !id->setup)
 		return false;
-	waited = id->setup->unsent && time_before(jiffies, id->setup->farewell);
-	if (!waited && !(rca_pace_granted(id) && rca_pace_begin(id)))
+	waited = id->setup->unsent && time_before(jiffies, id->setup->drep_deadline);
+	if (!waited && !(rca_window_granted(id) && rca_window_begin(id)))
 		return false;
-	if (!rca_id_ask(id))
+	if (!rca_id_send_dreq(id))
 		return false;
-	rca_id_kick_later(id, rca_id_farewell(id));
+	rca_id_queue_work_later(id, rca_id_drep_timeout(id));
 	return true;
 }
 
@@ -189,22 +189,22 @@ void rca_id_work(struct work_struct *work)
 			break;
 		rca_id_drop_lower(id);
 		rca_id_detach(id);
-		rca_id_unkick(id);
+		rca_id_cancel_work(id);
 		break;
 	default:
 		break;
 	}
 	mutex_unlock(&id->op);
-	rca_id_put(id);		/* got in rca_id_kick() */
+	rca_id_put(id);		/* got in rca_id_queue_work() */
 }
 
 /**
- * rca_id_kick() - queue the work of an id
+ * rca_id_queue_work() - queue the work of an id
  * @id: the id
  *
  * Context: Any context.
  */
-void rca_id_kick(struct rca_id *id)
+void rca_id_queue_work(struct rca_id *id)
 {
 	rca_id_get(id);		/* put in rca_id_work() */
 	if (!queue_work(rca_wq, &id->work))
@@ -212,12 +212,12 @@ void rca_id_kick(struct rca_id *id)
 }
 
 /**
- * rca_id_alarm() - timer function of &rca_setup.timer
+ * rca_id_timer_fn() - timer function of &rca_setup.timer
  * @timer: the timer
  *
  * Context: Softirq.
  */
-void rca_id_alarm(struct timer_list *timer)
+void rca_id_timer_fn(struct timer_list *timer)
 {
 	struct rca_setup *setup = timer_container_of(setup, timer, timer);
 	struct rca_id *id = setup->id;
@@ -228,14 +228,14 @@ void rca_id_alarm(struct timer_list *timer)
 }
 
 /**
- * rca_id_kick_at() - queue the work of an id after a delay, replacing a pending delay
+ * rca_id_queue_work_at() - queue the work of an id after a delay, replacing a pending delay
  * @id: the id; it has a setup
  * @delay: the delay in jiffies
  *
  * Context: Any context. Expects @id->op to be held by the caller, or @id->lock in a state in
  * which the setup is not freed.
  */
-void rca_id_kick_at(struct rca_id *id, unsigned long delay)
+void rca_id_queue_work_at(struct rca_id *id, unsigned long delay)
 {
 	rca_id_get(id);		/* put in rca_id_work() */
 	if (mod_timer(&id->setup->timer, jiffies + delay))
@@ -243,17 +243,17 @@ void rca_id_kick_at(struct rca_id *id, unsigned long delay)
 }
 
 /**
- * rca_id_kick_later() - queue the work of an id after a delay, unless a delay is pending
+ * rca_id_queue_work_later() - queue the work of an id after a delay, unless a delay is pending
  * @id: the id; it has a setup
  * @delay: the delay in jiffies
  *
  * Context: Process context. Expects @id->op to be held by the caller.
  */
-void rca_id_kick_later(struct rca_id *id, unsigned long delay)
+void rca_id_queue_work_later(struct rca_id *id, unsigned long delay)
 {
 	lockdep_assert_held(&id->op);
 	if (!timer_pending(&id->setup->timer))
-		rca_id_kick_at(id, delay);
+		rca_id_queue_work_at(id, delay);
 }
 
 /* Cancel the timer. Returns true if it was pending. */
@@ -270,48 +270,48 @@ static bool disarm(struct rca_id *id)
 }
 
 /**
- * rca_id_unkick() - cancel the timer and the queued work of an id
+ * rca_id_cancel_work() - cancel the timer and the queued work of an id
  * @id: the id; the caller holds a reference
  *
  * Does not wait for work that is running.
  *
  * Context: Any context.
  */
-void rca_id_unkick(struct rca_id *id)
+void rca_id_cancel_work(struct rca_id *id)
 {
 	if (disarm(id))
-		rca_id_put(id);		/* got in rca_id_kick_at() */
+		rca_id_put(id);		/* got in rca_id_queue_work_at() */
 	if (cancel_work(&id->work))
-		rca_id_put(id);		/* got in rca_id_kick() */
+		rca_id_put(id);		/* got in rca_id_queue_work() */
 }
 
 #if IS_ENABLED(CONFIG_KUNIT)
 /**
- * rca_id_kicked() - is the work of an id queued, or its timer pending?
+ * rca_id_work_pending() - is the work of an id queued, or its timer pending?
  * @id: the id
  *
  * Context: Any context. For tests.
  * Return: true if it is.
  */
-bool rca_id_kicked(const struct rca_id *id)
+bool rca_id_work_pending(const struct rca_id *id)
 {
 	return (id->setup && timer_pending(&id->setup->timer)) || work_pending(&id->work);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_kicked);
+EXPORT_SYMBOL_IF_KUNIT(rca_id_work_pending);
 
 /**
- * rca_id_flush() - run the work of an id now if its timer is pending, and wait for its end
+ * rca_id_flush_work() - run the work of an id now if its timer is pending, and wait for its end
  * @id: the id; the caller holds a reference
  *
  * Context: Process context. Sleeps. For tests.
  */
-void rca_id_flush(struct rca_id *id)
+void rca_id_flush_work(struct rca_id *id)
 {
 	if (disarm(id)) {
-		rca_id_kick(id);
-		rca_id_put(id);		/* got in rca_id_kick_at() */
+		rca_id_queue_work(id);
+		rca_id_put(id);		/* got in rca_id_queue_work_at() */
 	}
 	flush_work(&id->work);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_flush);
+EXPORT_SYMBOL_IF_KUNIT(rca_id_flush_work);
 #endif

@@ -4,10 +4,10 @@
  * port and a peer address.
  *
  * The management QP of a peer has 512 receive buffers. A burst of requests overruns them, and
- * each lost message costs a retransmission, all at the same time. At most RCA_PACE_WINDOW
+ * each lost message costs a retransmission, all at the same time. At most RCA_WINDOW_SIZE
  * messages are therefore outstanding from one port to one address. An answer frees a slot.
  *
- * If a peer answers nothing for rca_pace_silence_ms, its receive buffers have been drained, and
+ * If a peer answers nothing for rca_window_timeout_ms, its receive buffers have been drained, and
  * the peer is dead or slow to accept. All outstanding messages to it are then forgotten and the
  * window is empty again, so that such a peer does not block other requests to the same address.
  * A responsive peer is self-clocked: it gets one request per answer, however slow it is, because
@@ -37,28 +37,28 @@
 #include "device/devices.h"
 
 /* After this time without an answer, outstanding messages are forgotten. Unit tests change it. */
-VISIBLE_IF_KUNIT unsigned int rca_pace_silence_ms = 50;
-EXPORT_SYMBOL_IF_KUNIT(rca_pace_silence_ms);
+VISIBLE_IF_KUNIT unsigned int rca_window_timeout_ms = 50;
+EXPORT_SYMBOL_IF_KUNIT(rca_window_timeout_ms);
 
 /*
- * Longest epoch, in units of rca_pace_silence_ms. It keeps unanswered requests to a service that
+ * Longest epoch, in units of rca_window_timeout_ms. It keeps unanswered requests to a service that
  * accepts nothing from occupying the window of other services at the same address.
  */
 #define MAX_EPOCH	20
 
 #define BUCKET_BITS	7
 
-/* Values of &rca_pace.state. */
+/* Values of &rca_window_slot.state. */
 enum { NOTHING, WAITS, GRANTED, SENT };
 
 /**
- * struct rca_peer - the send window of a port to an address
+ * struct rca_window - the send window of a port to an address
  * @node: entry in the hash bucket (lock: the bucket's)
  * @ref: references: ids that have sent to the address, and @work while it is queued
  * @dev: device of the port, for comparison only (holds no reference)
  * @port_num: the port (immutable)
  * @addr: the address (immutable)
- * @lock: protects the members below, and &rca_pace of the ids of this peer
+ * @lock: protects the members below, and &rca_window_slot of the ids of this peer
  * @epoch: number of the current epoch
  * @begun: time of the first message of the epoch, in jiffies
  * @heard: time of the last answer, or @begun
@@ -68,7 +68,7 @@ enum { NOTHING, WAITS, GRANTED, SENT };
  * @work: retries granting slots periodically while ids wait
  * @rcu: frees the peer after callbacks that run late
  */
-struct rca_peer {
+struct rca_window {
 	struct hlist_node node;
 	refcount_t ref;
 	const struct rca_device *dev;
@@ -87,8 +87,8 @@ struct rca_peer {
 
 /**
  * struct flow - the ids of a context that wait for a slot; freed when the last one is gone
- * @node: entry in &rca_peer.flows
- * @ids: the waiting ids, through &rca_pace.node
+ * @node: entry in &rca_window.flows
+ * @ids: the waiting ids, through &rca_window_slot.node
  * @ctx: the context, for comparison only (holds no reference)
  */
 struct flow {
@@ -106,7 +106,7 @@ static struct {
 
 static unsigned long silence(void)
 {
-	return msecs_to_jiffies(rca_pace_silence_ms);
+	return msecs_to_jiffies(rca_window_timeout_ms);
 }
 
 static u32 address_hash(const union rca_addr *addr)
@@ -126,7 +126,7 @@ static unsigned int bucket_of(const struct rca_device *dev, const union rca_addr
 	return hash_32(address_hash(addr) ^ hash_ptr(dev, 32), BUCKET_BITS);
 }
 
-static void put_peer(struct rca_peer *peer)
+static void put_peer(struct rca_window *peer)
 {
 	unsigned int bucket = bucket_of(peer->dev, &peer->addr);
 
@@ -139,14 +139,14 @@ static void put_peer(struct rca_peer *peer)
 }
 
 /* full() reads peer->sent without the lock. */
-static void count_sent(struct rca_peer *peer, unsigned int sent)
+static void count_sent(struct rca_window *peer, unsigned int sent)
 {
 	lockdep_assert_held(&peer->lock);
 	WRITE_ONCE(peer->sent, sent);
 }
 
 /* Start a new epoch if the peer has timed out: its unanswered messages no longer count. */
-static void forget(struct rca_peer *peer)
+static void forget(struct rca_window *peer)
 {
 	lockdep_assert_held(&peer->lock);
 	if (!peer->sent || (time_before(jiffies, peer->heard + silence()) &&
@@ -156,34 +156,34 @@ static void forget(struct rca_peer *peer)
 	peer->epoch++;
 }
 
-static void set_state(struct rca_peer *peer, struct rca_pace *pace, u8 state)
+static void set_state(struct rca_window *peer, struct rca_window_slot *slot, u8 state)
 {
-	int more = (state == SENT) - (pace->state == SENT);
+	int more = (state == SENT) - (slot->state == SENT);
 
 	lockdep_assert_held(&peer->lock);
 	WRITE_ONCE(peer->unanswered, peer->unanswered + more);
-	WRITE_ONCE(pace->state, state);
+	WRITE_ONCE(slot->state, state);
 }
 
-static bool take_slot(struct rca_peer *peer, struct rca_pace *pace, u8 state)
+static bool take_slot(struct rca_window *peer, struct rca_window_slot *slot, u8 state)
 {
 	lockdep_assert_held(&peer->lock);
-	if (peer->sent >= RCA_PACE_WINDOW)
+	if (peer->sent >= RCA_WINDOW_SIZE)
 		return false;
 	if (!peer->sent) {
 		peer->begun = jiffies;
 		peer->heard = jiffies;
 	}
 	count_sent(peer, peer->sent + 1);
-	pace->epoch = peer->epoch;
-	set_state(peer, pace, state);
+	slot->epoch = peer->epoch;
+	set_state(peer, slot, state);
 	return true;
 }
 
-static void give_slot(struct rca_peer *peer, const struct rca_pace *pace)
+static void give_slot(struct rca_window *peer, const struct rca_window_slot *slot)
 {
 	lockdep_assert_held(&peer->lock);
-	if (pace->epoch == peer->epoch && !WARN_ON_ONCE(!peer->sent))
+	if (slot->epoch == peer->epoch && !WARN_ON_ONCE(!peer->sent))
 		count_sent(peer, peer->sent - 1);
 }
 
@@ -196,7 +196,7 @@ static void drop_flow_if_empty(struct flow *flow)
 }
 
 /* Grant slots to waiting ids until the window is full. */
-static void serve(struct rca_peer *peer)
+static void serve(struct rca_window *peer)
 {
 	struct rca_setup *setup;
 	struct flow *flow;
@@ -204,19 +204,19 @@ static void serve(struct rca_peer *peer)
 	lockdep_assert_held(&peer->lock);
 	while (!list_empty(&peer->flows)) {
 		flow = list_first_entry(&peer->flows, struct flow, node);
-		setup = list_first_entry(&flow->ids, struct rca_setup, pace.node);
-		if (!take_slot(peer, &setup->pace, GRANTED))
+		setup = list_first_entry(&flow->ids, struct rca_setup, slot.node);
+		if (!take_slot(peer, &setup->slot, GRANTED))
 			break;
-		list_del_init(&setup->pace.node);
+		list_del_init(&setup->slot.node);
 		list_move_tail(&flow->node, &peer->flows);
 		drop_flow_if_empty(flow);
 		/* The id is on the list, so it was not released and is still referenced. */
-		rca_id_kick(setup->id);
+		rca_id_queue_work(setup->id);
 	}
 }
 
 /* Arm the periodic work while ids wait. */
-static void look_again(struct rca_peer *peer)
+static void look_again(struct rca_window *peer)
 {
 	lockdep_assert_held(&peer->lock);
 	if (list_empty(&peer->flows))
@@ -227,7 +227,7 @@ static void look_again(struct rca_peer *peer)
 }
 
 /* Cancel the periodic work when no id waits. */
-static void look_away(struct rca_peer *peer)
+static void look_away(struct rca_window *peer)
 {
 	lockdep_assert_held(&peer->lock);
 	if (list_empty(&peer->flows) && cancel_delayed_work(&peer->work))
@@ -236,7 +236,7 @@ static void look_away(struct rca_peer *peer)
 
 static void peer_work(struct work_struct *work)
 {
-	struct rca_peer *peer = container_of(work, struct rca_peer, work.work);
+	struct rca_window *peer = container_of(work, struct rca_window, work.work);
 	unsigned long flags;
 
 	spin_lock_irqsave(&peer->lock, flags);
@@ -247,9 +247,9 @@ static void peer_work(struct work_struct *work)
 	put_peer(peer);		/* got in look_again() */
 }
 
-static struct rca_peer *make_peer(const struct rca_id *id)
+static struct rca_window *make_peer(const struct rca_id *id)
 {
-	struct rca_peer *peer = kzalloc(sizeof(*peer), GFP_KERNEL_ACCOUNT);
+	struct rca_window *peer = kzalloc(sizeof(*peer), GFP_KERNEL_ACCOUNT);
 
 	if (!peer)
 		return NULL;
@@ -263,9 +263,9 @@ static struct rca_peer *make_peer(const struct rca_id *id)
 	return peer;
 }
 
-static struct rca_peer *find_peer(unsigned int bucket, const struct rca_id *id)
+static struct rca_window *find_peer(unsigned int bucket, const struct rca_id *id)
 {
-	struct rca_peer *peer;
+	struct rca_window *peer;
 
 	lockdep_assert_held(&buckets[bucket].lock);
 	hlist_for_each_entry(peer, &buckets[bucket].head, node) {
@@ -279,10 +279,10 @@ static struct rca_peer *find_peer(unsigned int bucket, const struct rca_id *id)
 }
 
 /* Returns the peer of an id with a reference, or NULL without memory. */
-static struct rca_peer *get_peer(const struct rca_id *id)
+static struct rca_window *get_peer(const struct rca_id *id)
 {
 	unsigned int bucket = bucket_of(id->dev, &id->dst);
-	struct rca_peer *peer, *made;
+	struct rca_window *peer, *made;
 
 	spin_lock(&buckets[bucket].lock);
 	peer = find_peer(bucket, id);
@@ -304,7 +304,7 @@ static struct rca_peer *get_peer(const struct rca_id *id)
 	return peer;
 }
 
-static struct flow *find_flow(struct rca_peer *peer, const struct rca_ctx *ctx)
+static struct flow *find_flow(struct rca_window *peer, const struct rca_ctx *ctx)
 {
 	struct flow *flow;
 
@@ -319,48 +319,48 @@ static struct flow *find_flow(struct rca_peer *peer, const struct rca_ctx *ctx)
 /*
  * Returns true if the id has a slot or need not wait. Takes *spare if the context has no flow yet.
  */
-static bool begin_locked(struct rca_peer *peer, struct rca_id *id, struct flow **spare)
+static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct flow **reserved)
 {
 	const struct rca_ctx *ctx = id->obj.ctx;
-	struct rca_pace *pace = &id->setup->pace;
+	struct rca_window_slot *slot = &id->setup->slot;
 	struct flow *flow;
 
 	lockdep_assert_held(&peer->lock);
-	if (pace->state == WAITS)
+	if (slot->state == WAITS)
 		return false;
-	if (pace->state == GRANTED) {
-		set_state(peer, pace, SENT);
+	if (slot->state == GRANTED) {
+		set_state(peer, slot, SENT);
 		return true;
 	}
 	forget(peer);
-	if (pace->state == SENT)
-		give_slot(peer, pace);
-	set_state(peer, pace, NOTHING);
-	if (list_empty(&peer->flows) && take_slot(peer, pace, SENT))
+	if (slot->state == SENT)
+		give_slot(peer, slot);
+	set_state(peer, slot, NOTHING);
+	if (list_empty(&peer->flows) && take_slot(peer, slot, SENT))
 		return true;
 	flow = find_flow(peer, ctx);
 	if (!flow) {
-		flow = *spare;
+		flow = *reserved;
 		if (!flow)
 			return true;
-		*spare = NULL;
+		*reserved = NULL;
 		flow->ctx = ctx;
 		INIT_LIST_HEAD(&flow->ids);
 		list_add_tail(&flow->node, &peer->flows);
 	}
-	list_add_tail(&pace->node, &flow->ids);
-	set_state(peer, pace, WAITS);
+	list_add_tail(&slot->node, &flow->ids);
+	set_state(peer, slot, WAITS);
 	look_again(peer);
 	return false;
 }
 
-static bool full(struct rca_peer *peer)
+static bool full(struct rca_window *peer)
 {
-	return READ_ONCE(peer->sent) >= RCA_PACE_WINDOW || !list_empty(&peer->flows);
+	return READ_ONCE(peer->sent) >= RCA_WINDOW_SIZE || !list_empty(&peer->flows);
 }
 
 /**
- * rca_pace_begin() - take a slot in the send window for a message to the peer of an id
+ * rca_window_begin() - take a slot in the send window for a message to the peer of an id
  * @id: the id, on a device
  *
  * Pacing is best-effort: an id without a setup, or without memory to wait, may send at once.
@@ -369,82 +369,82 @@ static bool full(struct rca_peer *peer)
  * Return: true if the message may be sent. False if the id waits: its work is queued when a slot
  * is granted, and must call this function again.
  */
-bool rca_pace_begin(struct rca_id *id)
+bool rca_window_begin(struct rca_id *id)
 {
 	struct rca_setup *setup = id->setup;
-	struct flow *spare = NULL;
-	struct rca_peer *peer;
+	struct flow *reserved = NULL;
+	struct rca_window *peer;
 	unsigned long flags;
 	bool ret;
 
 	lockdep_assert_held(&id->op);
 	if (!setup)
 		return true;
-	if (!setup->pace.peer)
-		setup->pace.peer = get_peer(id);	/* put in rca_pace_release() */
-	peer = setup->pace.peer;
+	if (!setup->slot.peer)
+		setup->slot.peer = get_peer(id);	/* put in rca_window_release() */
+	peer = setup->slot.peer;
 	if (!peer)
 		return true;
 	if (full(peer))
-		spare = kmalloc(sizeof(*spare), GFP_KERNEL_ACCOUNT);
+		reserved = kmalloc(sizeof(*reserved), GFP_KERNEL_ACCOUNT);
 	spin_lock_irqsave(&peer->lock, flags);
-	ret = begin_locked(peer, id, &spare);
+	ret = begin_locked(peer, id, &reserved);
 	spin_unlock_irqrestore(&peer->lock, flags);
-	kfree(spare);
+	kfree(reserved);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_pace_begin);
+EXPORT_SYMBOL_IF_KUNIT(rca_window_begin);
 
 /**
- * rca_pace_granted() - was a slot granted to a waiting id?
+ * rca_window_granted() - was a slot granted to a waiting id?
  * @id: the id
  *
  * Context: Process context. Expects @id->op to be held by the caller.
- * Return: true from the grant until rca_pace_begin() is called.
+ * Return: true from the grant until rca_window_begin() is called.
  */
-bool rca_pace_granted(const struct rca_id *id)
+bool rca_window_granted(const struct rca_id *id)
 {
-	return id->setup && READ_ONCE(id->setup->pace.state) == GRANTED;
+	return id->setup && READ_ONCE(id->setup->slot.state) == GRANTED;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_pace_granted);
+EXPORT_SYMBOL_IF_KUNIT(rca_window_granted);
 
 /**
- * rca_pace_unanswered() - count the messages that the peer of an id has not answered
+ * rca_window_unanswered() - count the messages that the peer of an id has not answered
  * @id: the id
  *
  * Context: Process context. Expects @id->op to be held by the caller.
  * Return: the number of unanswered messages of all ids from the same port to the same address.
  */
-unsigned int rca_pace_unanswered(const struct rca_id *id)
+unsigned int rca_window_unanswered(const struct rca_id *id)
 {
-	const struct rca_peer *peer = id->setup ? id->setup->pace.peer : NULL;
+	const struct rca_window *peer = id->setup ? id->setup->slot.peer : NULL;
 
 	return peer ? READ_ONCE(peer->unanswered) : 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_pace_unanswered);
+EXPORT_SYMBOL_IF_KUNIT(rca_window_unanswered);
 
 /* Release the slot of an id, or remove the id from the waiting list. */
-static void end_in(struct rca_peer *peer, struct rca_setup *setup, bool answered)
+static void end_in(struct rca_window *peer, struct rca_setup *setup, bool answered)
 {
-	struct rca_pace *pace = &setup->pace;
+	struct rca_window_slot *slot = &setup->slot;
 	unsigned long flags;
 	struct flow *flow;
 
 	spin_lock_irqsave(&peer->lock, flags);
 	/* A concurrent call may have ended it already; the peer may then be unreferenced. */
-	if (pace->state == NOTHING)
+	if (slot->state == NOTHING)
 		goto out_unlock;
 	if (answered)
 		peer->heard = jiffies;
 	forget(peer);
-	if (pace->state == WAITS) {
+	if (slot->state == WAITS) {
 		flow = find_flow(peer, setup->id->obj.ctx);
-		list_del_init(&pace->node);
+		list_del_init(&slot->node);
 		drop_flow_if_empty(flow);
 	} else {
-		give_slot(peer, pace);
+		give_slot(peer, slot);
 	}
-	set_state(peer, pace, NOTHING);
+	set_state(peer, slot, NOTHING);
 	serve(peer);
 	look_away(peer);
 out_unlock:
@@ -454,12 +454,12 @@ out_unlock:
 static void end(struct rca_id *id, bool answered)
 {
 	struct rca_setup *setup;
-	struct rca_peer *peer;
+	struct rca_window *peer;
 
 	rcu_read_lock();
 	setup = READ_ONCE(id->setup);
-	if (setup && READ_ONCE(setup->pace.state) != NOTHING) {
-		peer = READ_ONCE(setup->pace.peer);	/* pairs with rca_pace_release() */
+	if (setup && READ_ONCE(setup->slot.state) != NOTHING) {
+		peer = READ_ONCE(setup->slot.peer);	/* pairs with rca_window_release() */
 		if (peer)
 			end_in(peer, setup, answered);
 	}
@@ -467,50 +467,50 @@ static void end(struct rca_id *id, bool answered)
 }
 
 /**
- * rca_pace_answered() - release the slot of an id because its peer has answered
+ * rca_window_answered() - release the slot of an id because its peer has answered
  * @id: the id
  *
  * Does nothing if the id has no slot.
  *
  * Context: Any context: a callback of the lower cm_id of @id.
  */
-void rca_pace_answered(struct rca_id *id)
+void rca_window_answered(struct rca_id *id)
 {
 	end(id, true);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_pace_answered);
+EXPORT_SYMBOL_IF_KUNIT(rca_window_answered);
 
 /**
- * rca_pace_end() - release the slot of an id whose message was withdrawn or timed out
+ * rca_window_end() - release the slot of an id whose message was withdrawn or timed out
  * @id: the id
  *
  * Does nothing if the id has no slot.
  *
  * Context: Any context: with @id->op held, or in a callback of the lower cm_id of @id.
  */
-void rca_pace_end(struct rca_id *id)
+void rca_window_end(struct rca_id *id)
 {
 	end(id, false);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_pace_end);
+EXPORT_SYMBOL_IF_KUNIT(rca_window_end);
 
 /**
- * rca_pace_release() - release the slot of an id and its reference on the peer
+ * rca_window_release() - release the slot of an id and its reference on the peer
  * @id: the id
  *
- * A later rca_pace_begin() looks the peer up again.
+ * A later rca_window_begin() looks the peer up again.
  *
  * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
  */
-void rca_pace_release(struct rca_id *id)
+void rca_window_release(struct rca_id *id)
 {
 	struct rca_setup *setup = id->setup;
-	struct rca_peer *peer = setup ? setup->pace.peer : NULL;
+	struct rca_window *peer = setup ? setup->slot.peer : NULL;
 
 	if (!peer)
 		return;
-	rca_pace_end(id);
-	WRITE_ONCE(setup->pace.peer, NULL);
+	rca_window_end(id);
+	WRITE_ONCE(setup->slot.peer, NULL);
 	put_peer(peer);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_pace_release);
+EXPORT_SYMBOL_IF_KUNIT(rca_window_release);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The send window: limits the outstanding CM requests to a peer, and orders the ids that wait. */
-#ifndef RCA_PACE_H
-#define RCA_PACE_H
+#ifndef RCA_SEND_WINDOW_H
+#define RCA_SEND_WINDOW_H
 
 #include "id/id.h"
 
-/** RCA_PACE_WINDOW - most unanswered messages from a port to an address */
-#define RCA_PACE_WINDOW 256
+/** RCA_WINDOW_SIZE - most unanswered messages from a port to an address */
+#define RCA_WINDOW_SIZE 256
 
 #if IS_ENABLED(CONFIG_KUNIT)
-extern unsigned int rca_pace_silence_ms;
+extern unsigned int rca_window_timeout_ms;
 #endif
 
-bool rca_pace_begin(struct rca_id *id);
-unsigned int rca_pace_unanswered(const struct rca_id *id);
-bool rca_pace_granted(const struct rca_id *id);
-void rca_pace_answered(struct rca_id *id);
-void rca_pace_end(struct rca_id *id);
-void rca_pace_release(struct rca_id *id);
+bool rca_window_begin(struct rca_id *id);
+unsigned int rca_window_unanswered(const struct rca_id *id);
+bool rca_window_granted(const struct rca_id *id);
+void rca_window_answered(struct rca_id *id);
+void rca_window_end(struct rca_id *id);
+void rca_window_release(struct rca_id *id);
 
-#endif /* RCA_PACE_H */
+#endif /* RCA_SEND_WINDOW_H */

@@ -119,7 +119,7 @@ struct pipe_cmd {
 static int do_steps(struct pipe_cmd *pipe, struct rca_id *id, u32 *done)
 {
 	if (pipe->conn)
-		return rca_fuse_connect(id, &pipe->steps, pipe->conn, done);
+		return rca_pipeline_connect(id, &pipe->steps, pipe->conn, done);
 	return pipe->steps.steps ? rca_resolve(id, &pipe->steps, done) : 0;
 }
 

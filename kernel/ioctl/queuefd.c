@@ -110,7 +110,7 @@ static ssize_t queue_read_iter(struct kiocb *iocb, struct iov_iter *to)
 				done += size;
 		} while (ret == RCA_DELIVERED && iov_iter_count(to) >= size);
 		if (done || ret == RCA_IN_RING) {
-			rca_queue_pump(queue);
+			rca_queue_fill(queue);
 			return done;
 		}
 		if (ret < 0)
@@ -128,7 +128,7 @@ static __poll_t queue_poll(struct file *file, poll_table *wait)
 	struct rca_queue *queue = file->private_data;
 
 	poll_wait(file, &queue->wait, wait);
-	rca_queue_pump(queue);
+	rca_queue_fill(queue);
 	return rca_queue_ready(queue) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 

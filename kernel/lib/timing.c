@@ -258,7 +258,7 @@ bool rca_timing_once(const struct rca_timing *timing)
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_once);
 
 /**
- * rca_timing_patience() - how long a request is sent again and again
+ * rca_timing_total() - how long a request is sent again and again
  * @timing: the settings of the id
  * @lifetime: packet lifetime of the path
  *
@@ -267,12 +267,12 @@ EXPORT_SYMBOL_IF_KUNIT(rca_timing_once);
  * Context: Any context.
  * Return: milliseconds, after which nothing new is tried.
  */
-u32 rca_timing_patience(const struct rca_timing *timing, u8 lifetime)
+u32 rca_timing_total(const struct rca_timing *timing, u8 lifetime)
 {
 	return rca_timing_deadline(timing) ?:
 	       (RCA_MAX_RETRIES + 1) * interval_ms(lifetime, STOCK_RESPONSE);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_patience);
+EXPORT_SYMBOL_IF_KUNIT(rca_timing_total);
 
 /**
  * rca_timing_repeat() - how an id keeps by which time a disconnect request is repeated
@@ -288,7 +288,7 @@ u8 rca_timing_repeat(u32 interval_ms)
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_repeat);
 
 /**
- * rca_timing_farewell() - how long the answer to a disconnect request is waited for
+ * rca_timing_drep_timeout() - how long the answer to a disconnect request is waited for
  * @timing: the settings of the id
  * @repeat: by which time the request is repeated, see rca_timing_repeat()
  *
@@ -298,11 +298,11 @@ EXPORT_SYMBOL_IF_KUNIT(rca_timing_repeat);
  * Context: Any context.
  * Return: milliseconds.
  */
-u32 rca_timing_farewell(const struct rca_timing *timing, u8 repeat)
+u32 rca_timing_drep_timeout(const struct rca_timing *timing, u8 repeat)
 {
 	return rca_timing_deadline(timing) ?: max(FAREWELL_MS, FAREWELL_TRIES << repeat);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_farewell);
+EXPORT_SYMBOL_IF_KUNIT(rca_timing_drep_timeout);
 
 /**
  * rca_timing_mra() - how long a peer shall wait that repeats its reply
@@ -330,13 +330,13 @@ u8 rca_timing_mra_request(void)
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_mra_request);
 
 /**
- * rca_timing_round() - the timers of a round of requests
+ * rca_timing_req() - the timers of a round of requests
  * @timing: the settings of the id
  * @lifetime: packet lifetime of the path
  * @number: of the round, from 0
  * @unanswered: messages to the same peer that it has not answered, this request included
  * @left_ms: time that is left; the round ends soon after it
- * @round: filled in
+ * @timers: filled in
  *
  * The peer sends its reply again by a timer that our request gives it, which has
  * to cover the way there and back. A response timeout that is set for the id or its
@@ -344,8 +344,8 @@ EXPORT_SYMBOL_IF_KUNIT(rca_timing_mra_request);
  *
  * Context: Any context. Pure but for the parameters of the module.
  */
-void rca_timing_round(const struct rca_timing *timing, u8 lifetime, unsigned int number,
-		      unsigned int unanswered, u32 left_ms, struct rca_round *round)
+void rca_timing_req(const struct rca_timing *timing, u8 lifetime, unsigned int number,
+		    unsigned int unanswered, u32 left_ms, struct rca_req_timers *timers)
 {
 	u8 response = pick(&timing->response, &response_timeout);
 	u8 most = max_t(u8, response, STOCK_RESPONSE);
@@ -354,14 +354,14 @@ void rca_timing_round(const struct rca_timing *timing, u8 lifetime, unsigned int
 
 	if (!READ_ONCE(timing->response))
 		number += fls(unanswered / LOAD_STEP);
-	round->remote = min_t(unsigned int, response + number, most);
-	round->local = min_t(unsigned int, both + number, max(both, most));
-	round->interval_ms = interval_ms(lifetime, round->remote);
-	sends = left_ms / round->interval_ms + !!(left_ms % round->interval_ms);
-	round->retries = min_t(u32, pick(&timing->retries, &max_retries), sends ? sends - 1 : 0);
-	round->late_ms = rca_timing_ms(round->local) * (round->retries + 1) / 4;
+	timers->remote = min_t(unsigned int, response + number, most);
+	timers->local = min_t(unsigned int, both + number, max(both, most));
+	timers->interval_ms = interval_ms(lifetime, timers->remote);
+	sends = left_ms / timers->interval_ms + !!(left_ms % timers->interval_ms);
+	timers->retries = min_t(u32, pick(&timing->retries, &max_retries), sends ? sends - 1 : 0);
+	timers->late_ms = rca_timing_ms(timers->local) * (timers->retries + 1) / 4;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_round);
+EXPORT_SYMBOL_IF_KUNIT(rca_timing_req);
 
 /**
  * rca_timing_datagram() - the timers of a request for a peer's QP

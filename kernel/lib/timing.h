@@ -33,7 +33,7 @@ struct rca_timing {
 };
 
 /**
- * struct rca_round - the timers of a request: ib_cm sends it again by them, until a round is over
+ * struct rca_req_timers - the timers of a request while ib_cm retransmits it
  * @remote: what the peer may take to answer, as 4.096 us * 2^n
  * @local: what the peer may wait for our answer to its reply, likewise
  * @retries: how often the request is sent again
@@ -41,7 +41,7 @@ struct rca_timing {
  * @late_ms: when the peer has sent a quarter of its replies, and is to be told that we take
  *           longer: late enough for a program, early enough for a message that gets lost
  */
-struct rca_round {
+struct rca_req_timers {
 	u8 remote;
 	u8 local;
 	u8 retries;
@@ -56,13 +56,13 @@ bool rca_timing_is_set(const struct rca_timing *timing);
 void rca_timing_inherit(struct rca_timing *child, const struct rca_timing *parent);
 u32 rca_timing_deadline(const struct rca_timing *timing);
 bool rca_timing_once(const struct rca_timing *timing);
-u32 rca_timing_patience(const struct rca_timing *timing, u8 lifetime);
+u32 rca_timing_total(const struct rca_timing *timing, u8 lifetime);
 u8 rca_timing_repeat(u32 interval_ms);
-u32 rca_timing_farewell(const struct rca_timing *timing, u8 repeat);
+u32 rca_timing_drep_timeout(const struct rca_timing *timing, u8 repeat);
 u8 rca_timing_mra(const struct rca_timing *timing);
 u8 rca_timing_mra_request(void);
-void rca_timing_round(const struct rca_timing *timing, u8 lifetime, unsigned int number,
-		      unsigned int unanswered, u32 left_ms, struct rca_round *round);
+void rca_timing_req(const struct rca_timing *timing, u8 lifetime, unsigned int number,
+		    unsigned int unanswered, u32 left_ms, struct rca_req_timers *timers);
 u32 rca_timing_datagram(const struct rca_timing *timing, u8 lifetime, u8 *retries);
 
 #endif /* RCA_TIMING_H */

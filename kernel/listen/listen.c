@@ -77,13 +77,13 @@ static bool may_start_on(struct rca_listener *listener, struct rca_device *dev)
 static int start_on(struct rca_listener *listener, struct rca_device *dev)
 {
 	struct rca_id *id = listener->id;
-	const struct rca_extras *extras = rca_id_extras(id);
+	const struct rca_opts *opts = rca_id_opts(id);
 	struct rca_tp_listen req = {
 		.service_id = listener->service_id,
 		.net = id->net,
 		.local = &id->local,
-		.backlog = extras->backlog,
-		.tos = extras->tos,
+		.backlog = opts->backlog,
+		.tos = opts->tos,
 		.afonly = id->afonly,
 	};
 	struct rca_slot *slot;
@@ -118,7 +118,7 @@ static int start_everywhere(struct rca_listener *listener)
 	lockdep_assert_held(&listeners_mutex);
 	while ((dev = rca_device_next(dev))) {
 		/* It comes by rca_listen_device_added(), or by rca_listen_devices_changed(). */
-		if (!READ_ONCE(dev->listenable) || !rca_device_reaches(dev, listener->id->net))
+		if (!READ_ONCE(dev->listenable) || !rca_device_serves_netns(dev, listener->id->net))
 			continue;
 		ret = start_on(listener, dev);
 		if (ret) {
@@ -138,7 +138,7 @@ static int start(struct rca_listener *listener)
 
 	lockdep_assert_held(&id->op);
 	/* An AF_IB address may have chosen the port space. */
-	listener->service_id = rca_wire_service_id(id->extras->bind->ps, rca_addr_port(&id->local));
+	listener->service_id = rca_wire_service_id(id->opts->bind->ps, rca_addr_port(&id->local));
 	mutex_lock(&listeners_mutex);
 	ret = listener->wildcard ? start_everywhere(listener) : start_on(listener, id->dev);
 	mutex_unlock(&listeners_mutex);
@@ -149,7 +149,7 @@ static int start(struct rca_listener *listener)
 static int start_with_free_port(struct rca_listener *listener)
 {
 	struct rca_id *id = listener->id;
-	struct rca_bind *bind = id->extras->bind;
+	struct rca_bind *bind = id->opts->bind;
 	int ret, tries;
 
 	for (tries = 0; tries < PORT_TRIES; tries++) {
@@ -184,7 +184,7 @@ static int take_port(struct rca_id *id)
 	rca_addr_set_port(&addr, 0);
 	ret = rca_id_bind(id, &addr);
 	if (!ret)
-		rca_addr_set_port(&id->local, rca_addr_port(&id->extras->bind->addr));
+		rca_addr_set_port(&id->local, rca_addr_port(&id->opts->bind->addr));
 	return ret;
 }
 
@@ -200,7 +200,7 @@ static void wait_for_devices(void)
 static int listen_locked(struct rca_id *id, u32 backlog)
 {
 	struct rca_listener *listener;
-	struct rca_extras *extras;
+	struct rca_opts *opts;
 	struct rca_step step;
 	int ret;
 
@@ -220,11 +220,11 @@ static int listen_locked(struct rca_id *id, u32 backlog)
 	listener->wildcard = !id->dev;
 	INIT_LIST_HEAD(&listener->slots);
 	INIT_LIST_HEAD(&listener->node);
-	extras = id->extras;	/* it has a port */
-	ret = rca_ports_listen(extras->bind);
+	opts = id->opts;	/* it has a port */
+	ret = rca_ports_listen(opts->bind);
 	if (ret)
 		goto err_free;
-	extras->backlog = backlog && backlog < RCA_MAX_BACKLOG ? backlog : RCA_MAX_BACKLOG;
+	opts->backlog = backlog && backlog < RCA_MAX_BACKLOG ? backlog : RCA_MAX_BACKLOG;
 	/* Requests are taken in this state alone, and may come before start() returns. */
 	step = rca_id_step(id, RCA_IN_LISTEN);
 	ret = step.err;
@@ -235,11 +235,11 @@ static int listen_locked(struct rca_id *id, u32 backlog)
 		rca_id_step(id, RCA_IN_LISTEN_FAIL);
 		goto err_unlisten;
 	}
-	extras->listener = listener;
+	opts->listener = listener;
 	return 0;
 
 err_unlisten:
-	rca_ports_unlisten(extras->bind);
+	rca_ports_unlisten(opts->bind);
 err_free:
 	kfree(listener);
 	return ret;
@@ -262,7 +262,7 @@ int rca_listen(struct rca_id *id, u32 backlog)
 	wait_for_devices();
 	mutex_lock(&id->op);
 	ret = listen_locked(id, backlog);
-	rca_id_tell_op(id, "listen", ret);
+	rca_id_report_op(id, "listen", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -276,17 +276,17 @@ EXPORT_SYMBOL_IF_KUNIT(rca_listen);
  */
 void rca_listen_stop(struct rca_id *id)
 {
-	struct rca_listener *listener = rca_id_extras(id)->listener;
+	struct rca_listener *listener = rca_id_opts(id)->listener;
 
 	lockdep_assert_held(&id->op);
 	if (!listener)
 		return;
-	id->extras->listener = NULL;
+	id->opts->listener = NULL;
 	mutex_lock(&listeners_mutex);
 	list_del_init(&listener->node);
 	stop_slots(listener);
 	mutex_unlock(&listeners_mutex);
-	rca_ports_unlisten(id->extras->bind);
+	rca_ports_unlisten(id->opts->bind);
 	kfree(listener);
 }
 
@@ -299,7 +299,7 @@ static bool start_wildcards_on(struct rca_device *dev)
 
 	lockdep_assert_held(&listeners_mutex);
 	list_for_each_entry(listener, &wildcards, node) {
-		if (on_device(listener, dev) || !rca_device_reaches(dev, listener->id->net))
+		if (on_device(listener, dev) || !rca_device_serves_netns(dev, listener->id->net))
 			continue;
 		ret = start_on(listener, dev);
 		if (!ret)
@@ -336,7 +336,7 @@ static void leave_work(struct work_struct *work)
 	mutex_lock(&listeners_mutex);
 	list_for_each_entry(listener, &wildcards, node) {
 		list_for_each_entry_safe(slot, tmp, &listener->slots, listener_node) {
-			if (rca_device_reaches(slot->demux->dev, listener->id->net))
+			if (rca_device_serves_netns(slot->demux->dev, listener->id->net))
 				continue;
 			list_del(&slot->listener_node);
 			rca_demux_leave(slot);

@@ -49,7 +49,7 @@ static struct sa_path_rec *copy_path(const struct sa_path_rec *path)
 }
 
 /* Users of RDMA_PS_IPOIB expect an IPoIB interface, see rca_qkey(). */
-static bool fits_port_space(const struct rca_id *listener, const struct rca_arrival *at)
+static bool fits_port_space(const struct rca_id *listener, const struct rca_req_dest *at)
 {
 	return listener->ps != RDMA_PS_IPOIB || (at->ndev && at->ndev->type == ARPHRD_INFINIBAND);
 }
@@ -57,10 +57,10 @@ static bool fits_port_space(const struct rca_id *listener, const struct rca_arri
 /* Our GID of the request, with a reference. */
 static const struct ib_gid_attr *place(struct rca_id *child, struct rca_id *listener,
 				       struct ib_device *ibdev, const struct rca_tp_request *req,
-				       const struct rca_arrival *at)
+				       const struct rca_req_dest *at)
 {
 	if (rdma_protocol_ib(ibdev, req->port_num))
-		return rca_request_ib_place(child, listener, ibdev, req, at->ndev);
+		return rca_req_ib_attach(child, listener, ibdev, req, at->ndev);
 	rdma_hold_gid_attr(req->sgid_attr);
 	return req->sgid_attr;
 }
@@ -81,7 +81,7 @@ static void keep_link(struct rca_id *child)
 
 /* The id of the connection, complete but for its lower id. */
 static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *demux,
-				  const struct rca_tp_request *req, const struct rca_arrival *at)
+				  const struct rca_tp_request *req, const struct rca_req_dest *at)
 {
 	const struct ib_gid_attr *sgid_attr;
 	struct rca_id *child;
@@ -117,7 +117,7 @@ static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *dem
 	return child;
 
 err_abandon:
-	rca_id_abandon(child);
+	rca_id_free_unpublished(child);
 	return ERR_PTR(ret);
 }
 
@@ -145,7 +145,7 @@ static struct rca_event *build_event(struct rca_id *listener, struct rca_id *chi
 		ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
 	ev->child = &child->obj;
 	ev->child_src = &child->src;
-	ev->credit = &listener->extras->waiting;
+	ev->credit = &listener->opts->waiting;
 	ev->is_request = true;
 	return ev;
 }
@@ -157,14 +157,14 @@ static struct rca_event *build_event(struct rca_id *listener, struct rca_id *chi
 static int take_place(struct rca_id *listener)
 {
 	struct rca_account *account = &listener->obj.ctx->account;
-	struct rca_extras *extras = listener->extras;
-	bool fits = atomic_inc_return(&extras->waiting) <= extras->backlog;
+	struct rca_opts *opts = listener->opts;
+	bool fits = atomic_inc_return(&opts->waiting) <= opts->backlog;
 	int ret;
 
 	/* User space may have taken requests from the ring since we looked last. */
 	if (!fits || rca_account_full(account, RDMA_CM_ALT_RESOURCE_REQUESTS)) {
 		rca_source_reap(&listener->src);
-		fits = atomic_read(&extras->waiting) <= extras->backlog;
+		fits = atomic_read(&opts->waiting) <= opts->backlog;
 	}
 	if (fits) {
 		ret = rca_charge(account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
@@ -173,19 +173,19 @@ static int take_place(struct rca_id *listener)
 		ret = -ENOBUFS;
 	}
 	if (ret)
-		atomic_dec(&extras->waiting);
+		atomic_dec(&opts->waiting);
 	return ret;
 }
 
 static void return_place(struct rca_id *listener)
 {
 	rca_uncharge(&listener->obj.ctx->account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
-	atomic_dec(&listener->extras->waiting);
+	atomic_dec(&listener->opts->waiting);
 }
 
 /* Build the child and give its event to the listener. */
 static int take_request(struct rca_id *listener, struct rca_demux *demux, void *lower,
-			const struct rca_tp_request *req, const struct rca_arrival *at)
+			const struct rca_tp_request *req, const struct rca_req_dest *at)
 {
 	struct rca_event *ev;
 	struct rca_id *child;
@@ -226,7 +226,7 @@ err_free_event:
 	ev->is_request = false;
 	rca_event_free(ev);
 err_abandon_child:
-	rca_id_abandon(child);
+	rca_id_free_unpublished(child);
 err_return_place:
 	return_place(listener);
 	return ret;
@@ -241,14 +241,14 @@ static int verdict(const struct rca_demux *demux, u32 port_num, int ret)
 }
 
 static int take_charged(struct rca_id *listener, struct rca_demux *demux, void *lower,
-			const struct rca_tp_request *req, const struct rca_arrival *at)
+			const struct rca_tp_request *req, const struct rca_req_dest *at)
 {
 	struct mem_cgroup *memcg = set_active_memcg(listener->obj.ctx->memcg);
 	int ret = take_request(listener, demux, lower, req, at);
 
 	set_active_memcg(memcg);
 	if (ret)
-		rca_id_tell_refused(listener, &at->peer, ret);
+		rca_id_report_refused(listener, &at->peer, ret);
 	return ret;
 }
 
@@ -281,7 +281,7 @@ static int find_port(struct rca_id *listener, struct ib_device *ibdev, struct rc
 
 static int tcp_request(struct rca_demux *demux, void *lower, const struct rca_tp_request *in)
 {
-	struct rca_arrival at = { .local = *in->local, .peer = *in->peer };
+	struct rca_req_dest at = { .local = *in->local, .peer = *in->peer };
 	struct rca_id *listener = only_listener(demux);
 	struct rca_tp_request req = *in;
 	int ret;
@@ -293,7 +293,7 @@ static int tcp_request(struct rca_demux *demux, void *lower, const struct rca_tp
 		ret = take_charged(listener, demux, lower, &req, &at);
 		rdma_put_gid_attr(req.sgid_attr);
 	} else {
-		rca_id_tell_refused(listener, &at.peer, ret);
+		rca_id_report_refused(listener, &at.peer, ret);
 	}
 	rca_id_put(listener);
 	trace_rca_request(&at.peer.sa, &at.local.sa, demux->service_id, ret);
@@ -301,7 +301,7 @@ static int tcp_request(struct rca_demux *demux, void *lower, const struct rca_tp
 }
 
 /**
- * rca_request() - a connection request came in
+ * rca_req_handler() - a connection request came in
  * @_demux: the demux of its service ID
  * @lower: the transport's id for the connection
  * @req: the request
@@ -310,16 +310,16 @@ static int tcp_request(struct rca_demux *demux, void *lower, const struct rca_tp
  * Return: 0: @lower has an owner; -ENOMEM: drop the request silently;
  * another errno: reject it. @lower is the transport's then.
  */
-int rca_request(void *_demux, void *lower, const struct rca_tp_request *req)
+int rca_req_handler(void *_demux, void *lower, const struct rca_tp_request *req)
 {
 	struct rca_demux *demux = _demux;
-	struct rca_arrival at = {};
+	struct rca_req_dest at = {};
 	struct rca_id *listener;
 	int ret;
 
 	if (demux->dev->tp->over_tcp)
 		return tcp_request(demux, lower, req);
-	listener = rca_arrive(demux, req, &at);
+	listener = rca_req_route(demux, req, &at);
 	ret = PTR_ERR_OR_ZERO(listener);
 	if (!ret) {
 		ret = take_charged(listener, demux, lower, req, &at);
@@ -329,4 +329,4 @@ int rca_request(void *_demux, void *lower, const struct rca_tp_request *req)
 	dev_put(at.ndev);
 	return verdict(demux, req->port_num, ret);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_request);
+EXPORT_SYMBOL_IF_KUNIT(rca_req_handler);

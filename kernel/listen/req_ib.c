@@ -20,7 +20,7 @@
 #define IPOIB_GID	4
 
 /**
- * rca_request_ib_ndev() - the network device that a request is for
+ * rca_req_ib_ndev() - the network device that a request is for
  * @ibdev: the device that it came in by
  * @req: the request
  * @local: the address that it asks for
@@ -28,8 +28,8 @@
  * Context: Process context. Takes and releases locks of ib_core and IPoIB that are read locks.
  * Return: the network device with a reference; NULL: none in the partition has the address.
  */
-struct net_device *rca_request_ib_ndev(struct ib_device *ibdev, const struct rca_tp_request *req,
-				       const union rca_addr *local)
+struct net_device *rca_req_ib_ndev(struct ib_device *ibdev, const struct rca_tp_request *req,
+				   const union rca_addr *local)
 {
 	const union ib_gid *gid = req->path ? &req->path->sgid : NULL;
 
@@ -37,7 +37,7 @@ struct net_device *rca_request_ib_ndev(struct ib_device *ibdev, const struct rca
 }
 
 /**
- * rca_request_ib_listens() - is a request for a listener, by its GID and service ID?
+ * rca_req_ib_listens() - is a request for a listener, by its GID and service ID?
  * @id: the listening id
  * @ibdev: the device that the request came in by
  * @req: the request, for the service ID of @id
@@ -48,8 +48,8 @@ struct net_device *rca_request_ib_ndev(struct ib_device *ibdev, const struct rca
  * Context: Any context.
  * Return: true when it is.
  */
-bool rca_request_ib_listens(const struct rca_id *id, const struct ib_device *ibdev,
-			    const struct rca_tp_request *req)
+bool rca_req_ib_listens(const struct rca_id *id, const struct ib_device *ibdev,
+			const struct rca_tp_request *req)
 {
 	if (id->local.sa.sa_family != AF_IB || !rdma_protocol_ib(ibdev, req->port_num) ||
 	    !net_eq(id->net, read_pnet(&ibdev->coredev.rdma_net)))
@@ -63,7 +63,7 @@ bool rca_request_ib_listens(const struct rca_id *id, const struct ib_device *ibd
 }
 
 /**
- * rca_request_ib_addrs() - addresses of a request over GIDs
+ * rca_req_ib_addrs() - addresses of a request over GIDs
  * @listener: whom it is for
  * @req: the request
  * @local: our address: with the GID that was asked for, all of the service ID
@@ -72,8 +72,8 @@ bool rca_request_ib_listens(const struct rca_id *id, const struct ib_device *ibd
  *
  * Context: Any context. Pure.
  */
-void rca_request_ib_addrs(const struct rca_id *listener, const struct rca_tp_request *req,
-			  union rca_addr *local, union rca_addr *peer)
+void rca_req_ib_addrs(const struct rca_id *listener, const struct rca_tp_request *req,
+		      union rca_addr *local, union rca_addr *peer)
 {
 	const struct sa_path_rec *path = req->path;
 
@@ -95,7 +95,7 @@ void rca_request_ib_addrs(const struct rca_id *listener, const struct rca_tp_req
 	peer->ib.sib_flowinfo = path->flow_label;
 	memcpy(&peer->ib.sib_addr, path->dgid.raw, sizeof(peer->ib.sib_addr));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_request_ib_addrs);
+EXPORT_SYMBOL_IF_KUNIT(rca_req_ib_addrs);
 
 static const struct ib_gid_attr *find_gid(struct ib_device *ibdev, u32 port, const void *gid)
 {
@@ -124,7 +124,7 @@ static const struct ib_gid_attr *local_gid(const struct rca_id *listener, struct
 }
 
 /**
- * rca_request_ib_place() - where the child of a request is
+ * rca_req_ib_attach() - where the child of a request is
  * @child: the id of the request
  * @listener: whom it is for
  * @ibdev: the device that it came in by
@@ -134,10 +134,10 @@ static const struct ib_gid_attr *local_gid(const struct rca_id *listener, struct
  * Context: Process context. Nobody else knows @child.
  * Return: our GID with a reference, or an ERR_PTR().
  */
-const struct ib_gid_attr *rca_request_ib_place(struct rca_id *child, const struct rca_id *listener,
-					       struct ib_device *ibdev,
-					       const struct rca_tp_request *req,
-					       const struct net_device *ndev)
+const struct ib_gid_attr *rca_req_ib_attach(struct rca_id *child, const struct rca_id *listener,
+					    struct ib_device *ibdev,
+					    const struct rca_tp_request *req,
+					    const struct net_device *ndev)
 {
 	const struct ib_gid_attr *attr = local_gid(listener, ibdev, req, ndev);
 

@@ -46,7 +46,7 @@ static struct net_device *request_ndev(struct ib_device *ibdev, const struct rca
 {
 	struct net_device *ndev;
 
-	ndev = rdma_protocol_ib(ibdev, req->port_num) ? rca_request_ib_ndev(ibdev, req, local) :
+	ndev = rdma_protocol_ib(ibdev, req->port_num) ? rca_req_ib_ndev(ibdev, req, local) :
 							roce_ndev(req);
 	if (!ndev || READ_ONCE(ndev->flags) & IFF_UP)
 		return ndev;
@@ -137,7 +137,7 @@ static bool listens_for(struct rca_id *id, struct net_device *ndev, const union 
 	if (addr->sa.sa_family == AF_IB && ndev->type == ARPHRD_INFINIBAND)
 		return false;
 	if (rca_addr_is_any(addr) || rca_addr_is_loopback(addr))
-		return !id->extras->bind->afonly || addr->sa.sa_family == local->sa.sa_family;
+		return !id->opts->bind->afonly || addr->sa.sa_family == local->sa.sa_family;
 	return rca_addr_same_ip(addr, local);
 }
 
@@ -167,7 +167,7 @@ static struct rca_id *find_ib_listener(struct rca_demux *demux, const struct rca
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(slot, &demux->slots, node) {
-		if (rca_request_ib_listens(slot->id, demux->dev->ibdev, req) &&
+		if (rca_req_ib_listens(slot->id, demux->dev->ibdev, req) &&
 		    rca_obj_tryget(&slot->id->obj)) {
 			id = slot->id;
 			break;
@@ -179,7 +179,7 @@ static struct rca_id *find_ib_listener(struct rca_demux *demux, const struct rca
 
 /* Read the header, and find the listener behind its addresses. */
 static struct rca_id *arrive_ip(struct rca_demux *demux, const struct rca_tp_request *req,
-				struct rca_arrival *at)
+				struct rca_req_dest *at)
 {
 	struct rca_id *listener;
 	int ret;
@@ -202,17 +202,17 @@ static struct rca_id *arrive_ip(struct rca_demux *demux, const struct rca_tp_req
 	if (listener) {
 		/* A route that is coming is no failure. */
 		if (ret == -EHOSTUNREACH)
-			rca_id_tell_refused(listener, &at->peer, ret);
+			rca_id_report_refused(listener, &at->peer, ret);
 		rca_id_put(listener);
 	}
 	return ERR_PTR(ret);
 }
 
 /**
- * rca_arrive() - where has a request come to, and who listens there?
+ * rca_req_route() - where has a request come to, and who listens there?
  * @demux: the demux of its service ID
  * @req: the request; not over TCP
- * @at: filled in as far as it is known, also on error; the caller puts &rca_arrival.ndev
+ * @at: filled in as far as it is known, also on error; the caller puts &rca_req_dest.ndev
  *
  * What has no address of ours is for whoever listens on GIDs: the private data
  * of such a request may be anything, what looks like a header included.
@@ -221,8 +221,8 @@ static struct rca_id *arrive_ip(struct rca_demux *demux, const struct rca_tp_req
  * listener that is told of a request it does not get.
  * Return: the listener with a reference, or an ERR_PTR(): why there is none.
  */
-struct rca_id *rca_arrive(struct rca_demux *demux, const struct rca_tp_request *req,
-			  struct rca_arrival *at)
+struct rca_id *rca_req_route(struct rca_demux *demux, const struct rca_tp_request *req,
+			     struct rca_req_dest *at)
 {
 	struct rca_id *listener = arrive_ip(demux, req, at), *other;
 
@@ -231,6 +231,6 @@ struct rca_id *rca_arrive(struct rca_demux *demux, const struct rca_tp_request *
 	other = find_ib_listener(demux, req);
 	if (!other)
 		return listener;
-	rca_request_ib_addrs(other, req, &at->local, &at->peer);
+	rca_req_ib_addrs(other, req, &at->local, &at->peer);
 	return other;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The failure log of a network namespace, and the queue of notifications for the monitor. */
-#ifndef RCA_STORY_H
-#define RCA_STORY_H
+#ifndef RCA_FAILURE_LOG_H
+#define RCA_FAILURE_LOG_H
 
 #include <linux/build_bug.h>
 #include <linux/list.h>
@@ -15,19 +15,19 @@
 struct net;
 struct pid;
 
-/** RCA_STORIES - number of failures that a namespace keeps */
-#define RCA_STORIES 256
+/** RCA_LOG_ENTRIES - number of failures that a namespace keeps */
+#define RCA_LOG_ENTRIES 256
 
-/** RCA_STORY_OP - size of the name of an operation, with the terminating zero */
-#define RCA_STORY_OP 16
+/** RCA_REPORT_OP_LEN - size of the name of an operation, with the terminating zero */
+#define RCA_REPORT_OP_LEN 16
 
-/** RCA_UNTOLD - most records of a namespace that wait for the monitor */
-#define RCA_UNTOLD 4096
+/** RCA_MONITOR_QUEUE_MAX - most records of a namespace that wait for the monitor */
+#define RCA_MONITOR_QUEUE_MAX 4096
 
 /**
- * struct rca_story - the record of an operation that ended, or of an event
- * @node: entry in the failure log (lock: story_net.lock), or in the notification queue (lock:
- *        untold_lock)
+ * struct rca_report - the record of an operation that ended, or of an event
+ * @node: entry in the failure log (lock: log_net.lock), or in the notification queue (lock:
+ *        monitor_lock)
  * @serial: serial number in the failure log of the namespace, from 1
  * @at: time of the operation or event, in ns since 1970
  * @ctx: serial number of the context
@@ -48,7 +48,7 @@ struct pid;
  * @port: port of the device
  * @sgid: GID of the id on the port; zero without one
  */
-struct rca_story {
+struct rca_report {
 	struct list_head node;
 	u64 serial;
 	u64 at;
@@ -57,7 +57,7 @@ struct rca_story {
 	kuid_t uid;
 	struct pid *pid;
 	char comm[TASK_COMM_LEN];
-	char op[RCA_STORY_OP];
+	char op[RCA_REPORT_OP_LEN];
 	u32 event;
 	int status;
 	u8 state;
@@ -71,52 +71,52 @@ struct rca_story {
 };
 
 /* The failure log of a namespace takes at most 128 KiB. */
-static_assert(sizeof(struct rca_story) <= 512);
+static_assert(sizeof(struct rca_report) <= 512);
 
 /**
- * struct rca_untold - the records of a namespace that wait for the monitor
+ * struct rca_monitor_queue - the records of a namespace that wait for the monitor
  * @net: the namespace (immutable); referenced while @turn is in a list
- * @turn: entry in the list of queues to serve (lock: untold_lock)
- * @stories: the records, the oldest first (lock: untold_lock)
- * @count: number of records, up to RCA_UNTOLD (lock: untold_lock)
+ * @turn: entry in the list of queues to serve (lock: monitor_lock)
+ * @stories: the records, the oldest first (lock: monitor_lock)
+ * @count: number of records, up to RCA_MONITOR_QUEUE_MAX (lock: monitor_lock)
  * @lost: a record was dropped because the queue was full or there was no memory (lock:
- *        untold_lock)
- * @since: number of records delivered since the last report of a loss (lock: untold_lock)
+ *        monitor_lock)
+ * @since: number of records delivered since the last report of a loss (lock: monitor_lock)
  */
-struct rca_untold {
+struct rca_monitor_queue {
 	struct net *net;
 	struct list_head turn;
-	struct list_head stories;
+	struct list_head reports;
 	unsigned int count;
 	bool lost;
 	unsigned int since;
 };
 
 /**
- * struct rca_story_ops - the monitor: receives all records
+ * struct rca_monitor_ops - the monitor: receives all records
  * @wanted: may there be a receiver for records of this namespace? Any context, under RCU.
  * @tell: deliver a record of this namespace. Process context.
  * @lost: report that records of this namespace were dropped. Process context.
  */
-struct rca_story_ops {
+struct rca_monitor_ops {
 	bool (*wanted)(struct net *net);
-	void (*tell)(struct net *net, const struct rca_story *story);
+	void (*tell)(struct net *net, const struct rca_report *report);
 	void (*lost)(struct net *net);
 };
 
-int rca_story_init(void);
-void rca_story_exit(void);
-const struct rca_story_ops *rca_story_listen(const struct rca_story_ops *ops);
-void rca_story_flush(void);
-bool rca_story_wanted(struct net *net);
-void rca_story_tell(struct net *net, struct rca_story *story, bool keep);
-bool rca_story_spare(struct net *net);
-bool rca_story_next(struct net *net, u64 after, struct rca_story *copy);
+int rca_log_init(void);
+void rca_log_exit(void);
+const struct rca_monitor_ops *rca_monitor_set(const struct rca_monitor_ops *ops);
+void rca_monitor_flush(void);
+bool rca_monitor_wanted(struct net *net);
+void rca_log_report(struct net *net, struct rca_report *report, bool keep);
+bool rca_monitor_ratelimit(struct net *net);
+bool rca_log_next(struct net *net, u64 after, struct rca_report *copy);
 
 /* Shared by failure_log.c and notify.c only. */
 
-void rca_story_forget(struct rca_story *story);
-void rca_untold_init(struct rca_untold *untold, struct net *net);
-void rca_untold_leave(struct rca_untold *untold, const struct rca_story *story);
+void rca_report_free(struct rca_report *report);
+void rca_monitor_queue_init(struct rca_monitor_queue *queue, struct net *net);
+void rca_monitor_enqueue(struct rca_monitor_queue *queue, const struct rca_report *report);
 
-#endif /* RCA_STORY_H */
+#endif /* RCA_FAILURE_LOG_H */

@@ -33,29 +33,29 @@ static const struct genl_multicast_group groups[] = {
 };
 
 /* All but its owner, whom everybody calls otherwise. */
-static int put_story(struct sk_buff *skb, const struct rca_story *story)
+static int put_story(struct sk_buff *skb, const struct rca_report *report)
 {
 	static const union ib_gid none;
 
-	if (rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_TIME, story->at) ||
-	    (story->serial && rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_SERIAL, story->serial)) ||
-	    rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_CTX, story->ctx) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_HANDLE, story->handle) ||
-	    nla_put_s32(skb, RDMA_CM_ALT_NL_A_STATUS, story->status) ||
-	    nla_put_string(skb, RDMA_CM_ALT_NL_A_STATE, rca_state_name(story->state)) ||
-	    nla_put_string(skb, RDMA_CM_ALT_NL_A_BEFORE, rca_state_name(story->before)) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_PS, story->ps) ||
-	    rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_LOCAL, &story->local) ||
-	    rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_PEER, &story->peer))
+	if (rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_TIME, report->at) ||
+	    (report->serial && rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_SERIAL, report->serial)) ||
+	    rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_CTX, report->ctx) ||
+	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_HANDLE, report->handle) ||
+	    nla_put_s32(skb, RDMA_CM_ALT_NL_A_STATUS, report->status) ||
+	    nla_put_string(skb, RDMA_CM_ALT_NL_A_STATE, rca_state_name(report->state)) ||
+	    nla_put_string(skb, RDMA_CM_ALT_NL_A_BEFORE, rca_state_name(report->before)) ||
+	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_PS, report->ps) ||
+	    rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_LOCAL, &report->local) ||
+	    rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_PEER, &report->peer))
 		return -EMSGSIZE;
-	if (*story->op ? nla_put_string(skb, RDMA_CM_ALT_NL_A_OP, story->op) :
-			nla_put_u32(skb, RDMA_CM_ALT_NL_A_EVENT, story->event))
+	if (*report->op ? nla_put_string(skb, RDMA_CM_ALT_NL_A_OP, report->op) :
+			nla_put_u32(skb, RDMA_CM_ALT_NL_A_EVENT, report->event))
 		return -EMSGSIZE;
-	if (*story->dev && (nla_put_string(skb, RDMA_CM_ALT_NL_A_DEV, story->dev) ||
-			    nla_put_u32(skb, RDMA_CM_ALT_NL_A_PORT, story->port)))
+	if (*report->dev && (nla_put_string(skb, RDMA_CM_ALT_NL_A_DEV, report->dev) ||
+			     nla_put_u32(skb, RDMA_CM_ALT_NL_A_PORT, report->port)))
 		return -EMSGSIZE;
-	if (memcmp(&story->sgid, &none, sizeof(none)) &&
-	    nla_put(skb, RDMA_CM_ALT_NL_A_SGID, sizeof(story->sgid), &story->sgid))
+	if (memcmp(&report->sgid, &none, sizeof(none)) &&
+	    nla_put(skb, RDMA_CM_ALT_NL_A_SGID, sizeof(report->sgid), &report->sgid))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -66,13 +66,13 @@ static bool anybody_listens(struct net *net)
 }
 
 /* It goes to all who listen in the namespace, so its owner is called as he is at home. */
-static int put_message(struct sk_buff *skb, struct net *net, const struct rca_story *story)
+static int put_message(struct sk_buff *skb, struct net *net, const struct rca_report *report)
 {
-	pid_t pid = pid_nr_ns(story->pid, ns_of_pid(story->pid));
+	pid_t pid = pid_nr_ns(report->pid, ns_of_pid(report->pid));
 	void *msg = genlmsg_put(skb, 0, 0, &family, 0, RDMA_CM_ALT_NL_STORY);
 
-	if (!msg || put_story(skb, story) ||
-	    rca_nl_put_owner(skb, net->user_ns, story->uid, pid, story->comm))
+	if (!msg || put_story(skb, report) ||
+	    rca_nl_put_owner(skb, net->user_ns, report->uid, pid, report->comm))
 		return -EMSGSIZE;
 	genlmsg_end(skb, msg);
 	return 0;
@@ -96,11 +96,11 @@ static int refuses(struct sock *sk, struct sk_buff *skb, void *data)
 	return !file || !file_ns_capable(file, net->user_ns, CAP_NET_ADMIN);
 }
 
-static void send_story(struct net *net, const struct rca_story *story)
+static void send_story(struct net *net, const struct rca_report *report)
 {
 	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 
-	if (!skb || put_message(skb, net, story)) {
+	if (!skb || put_message(skb, net, report)) {
 		nlmsg_free(skb);
 		tell_of_loss(net);
 		return;
@@ -108,7 +108,7 @@ static void send_story(struct net *net, const struct rca_story *story)
 	rca_genl_multicast(&family, net, skb, STORIES, refuses);
 }
 
-static const struct rca_story_ops story_ops = {
+static const struct rca_monitor_ops story_ops = {
 	.wanted = anybody_listens,
 	.tell = send_story,
 	.lost = tell_of_loss,
@@ -118,25 +118,25 @@ static const struct rca_story_ops story_ops = {
 static int dump_failures(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct rca_nl_reader reader = rca_nl_reader(cb);
-	struct rca_story story;
+	struct rca_report report;
 	int ret = 0;
 	void *msg;
 
-	while (!ret && rca_story_next(reader.net, cb->args[0], &story)) {
-		if (rca_nl_sees(&reader, story.uid)) {
+	while (!ret && rca_log_next(reader.net, cb->args[0], &report)) {
+		if (rca_nl_sees(&reader, report.uid)) {
 			msg = rca_nl_begin(skb, cb, RDMA_CM_ALT_NL_FAILURE);
-			ret = msg ? put_story(skb, &story) : -EMSGSIZE;
+			ret = msg ? put_story(skb, &report) : -EMSGSIZE;
 			if (!ret)
-				ret = rca_nl_put_owner(skb, reader.users, story.uid,
-						       pid_vnr(story.pid), story.comm);
+				ret = rca_nl_put_owner(skb, reader.users, report.uid,
+						       pid_vnr(report.pid), report.comm);
 			if (!ret)
 				genlmsg_end(skb, msg);
 			else if (msg)
 				genlmsg_cancel(skb, msg);
 		}
-		put_pid(story.pid);	/* got in rca_story_next() */
+		put_pid(report.pid);	/* got in rca_log_next() */
 		if (!ret)
-			cb->args[0] = story.serial;
+			cb->args[0] = report.serial;
 	}
 	return ret && !skb->len ? ret : skb->len;
 }
@@ -196,7 +196,7 @@ int __init rca_netlink_init(void)
 		if (ret)
 			return ret;
 		if (!joined_before()) {
-			rca_story_listen(&story_ops);
+			rca_monitor_set(&story_ops);
 			return 0;
 		}
 		genl_unregister_family(&family);
@@ -213,6 +213,6 @@ int __init rca_netlink_init(void)
  */
 void rca_netlink_exit(void)
 {
-	rca_story_listen(NULL);
+	rca_monitor_set(NULL);
 	genl_unregister_family(&family);
 }

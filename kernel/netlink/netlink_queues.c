@@ -24,9 +24,9 @@ static int put_queue(struct sk_buff *skb, const struct rca_nl_reader *reader,
 		     struct rca_queue *queue)
 {
 	const struct rca_ctx *ctx = queue->ctx;
-	struct rca_queue_look look;
+	struct rca_queue_stat look;
 
-	rca_queue_look(queue, &look);
+	rca_queue_stat(queue, &look);
 	if (rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_CTX, ctx->serial) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_QUEUE, queue->serial) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_IDS, look.ids) ||

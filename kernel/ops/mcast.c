@@ -42,9 +42,9 @@ struct grip {
 /**
  * struct rca_member - a membership
  * @obj: reference count, handle
- * @tally: its events that were delivered
+ * @event_count: its events that were delivered
  * @id: the id (immutable; holds a reference)
- * @node: in &rca_extras.members, where it holds a reference (lock: rca_id.op)
+ * @node: in &rca_opts.members, where it holds a reference (lock: rca_id.op)
  * @grip: what it holds (lock: rca_id.op)
  * @addr: address of the group (immutable)
  * @cookie: comes back with its events (immutable)
@@ -57,7 +57,7 @@ struct grip {
  */
 struct rca_member {
 	struct rca_obj obj;
-	struct rca_tally tally;
+	struct rca_event_count event_count;
 	struct rca_id *id;
 	struct list_head node;
 	struct grip grip;
@@ -83,7 +83,7 @@ static void member_release(struct rca_obj *obj)
 	WARN_ON_ONCE(member->grip.dev || !list_empty(&member->node));
 	rca_event_free(member->ev);
 	rca_event_free(member->lost_ev);
-	atomic_dec(&member->id->extras->memberships);
+	atomic_dec(&member->id->opts->memberships);
 	rca_uncharge(&obj->ctx->account, RDMA_CM_ALT_RESOURCE_MEMBERSHIPS, 1);
 	rca_id_put(member->id);		/* got in member_create() */
 	kfree_rcu(member, rcu);
@@ -112,14 +112,14 @@ static int reserve_events(struct rca_member *member, struct rca_id *id)
 
 static struct rca_member *member_create(struct rca_id *id, const union rca_addr *group, u64 cookie)
 {
-	struct rca_extras *extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+	struct rca_opts *opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
 	struct rca_account *account = &id->obj.ctx->account;
 	struct rca_member *member;
 	int ret = -ENOBUFS;
 
-	if (!extras)
+	if (!opts)
 		return ERR_PTR(-ENOMEM);
-	if (atomic_inc_return(&extras->memberships) > RCA_MAX_MEMBERSHIPS)
+	if (atomic_inc_return(&opts->memberships) > RCA_MAX_MEMBERSHIPS)
 		goto err_uncount;
 	ret = rca_charge(account, RDMA_CM_ALT_RESOURCE_MEMBERSHIPS, 1);
 	if (ret)
@@ -135,7 +135,7 @@ static struct rca_member *member_create(struct rca_id *id, const union rca_addr 
 	if (ret)
 		goto err_free;
 	INIT_LIST_HEAD(&member->node);
-	member->tally.obj = &member->obj;
+	member->event_count.obj = &member->obj;
 	member->id = rca_id_get(id);	/* put in member_release() */
 	member->addr = *group;
 	member->cookie = cookie;
@@ -148,7 +148,7 @@ err_free:
 err_uncharge:
 	rca_uncharge(account, RDMA_CM_ALT_RESOURCE_MEMBERSHIPS, 1);
 err_uncount:
-	atomic_dec(&extras->memberships);
+	atomic_dec(&opts->memberships);
 	return ERR_PTR(ret);
 }
 
@@ -249,7 +249,7 @@ static int start(struct rca_member *member, struct rca_tp_join *req)
 	if (!ret) {
 		member->grip = grip;
 		rca_obj_get(&member->obj);	/* put in end() and rca_mcast_end() */
-		list_add_tail(&member->node, &id->extras->members);
+		list_add_tail(&member->node, &id->opts->members);
 	}
 	mutex_unlock(&id->op);
 	if (!ret)
@@ -280,7 +280,7 @@ static void end(struct rca_member *member)
 static void tell(struct rca_id *id, const union rca_addr *group, const char *op, int ret)
 {
 	mutex_lock(&id->op);
-	rca_id_tell_op_on(id, op, ret, &id->local, group);
+	rca_id_report_op_on(id, op, ret, &id->local, group);
 	mutex_unlock(&id->op);
 }
 
@@ -341,8 +341,8 @@ static void post_record_locked(struct rca_member *member, struct rca_event **rec
 
 	lockdep_assert_held(&id->lock);
 	*record = NULL;
-	rca_id_tell_event_on_locked(id, ev->rec.type, ev->rec.status, &member->addr);
-	rca_post_part(&id->src, &member->tally, ev);
+	rca_id_report_event_on_locked(id, ev->rec.type, ev->rec.status, &member->addr);
+	rca_post_part(&id->src, &member->event_count, ev);
 }
 
 /* Posts what has happened to a membership, when user space can name it. */
@@ -463,14 +463,14 @@ EXPORT_SYMBOL_IF_KUNIT(rca_mcast_joined);
  */
 int rca_leave(struct rca_ctx *ctx, u32 handle, u32 *reported)
 {
-	struct rca_obj *obj = rca_obj_take(ctx, handle, RCA_KIND_MEMBER);
+	struct rca_obj *obj = rca_obj_claim_handle(ctx, handle, RCA_KIND_MEMBER);
 	struct rca_member *member;
 
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
 	member = member_of(obj);
 	end(member);
-	*reported = rca_source_drop(&member->id->src, &member->tally);
+	*reported = rca_source_drop(&member->id->src, &member->event_count);
 	trace_rca_member(member->id->obj.handle, handle, &member->addr.sa, "leave", 0);
 	tell(member->id, &member->addr, "leave", 0);
 	rca_obj_put(obj);	/* the table's */
@@ -482,9 +482,9 @@ EXPORT_SYMBOL_IF_KUNIT(rca_leave);
 static struct rca_member *first_member(struct rca_id *id)
 {
 	lockdep_assert_held(&id->op);
-	if (!id->extras)
+	if (!id->opts)
 		return NULL;
-	return list_first_entry_or_null(&id->extras->members, struct rca_member, node);
+	return list_first_entry_or_null(&id->opts->members, struct rca_member, node);
 }
 
 /**
@@ -505,7 +505,7 @@ void rca_mcast_drop(struct rca_id *id)
 		if (member) {
 			grip = take_grip(member);
 			/* Those that hold something stay in front. */
-			list_move_tail(&member->node, &id->extras->members);
+			list_move_tail(&member->node, &id->opts->members);
 		}
 		mutex_unlock(&id->op);
 		give_up(grip);
@@ -534,7 +534,7 @@ void rca_mcast_end(struct rca_id *id)
 		if (!member)
 			return;
 		give_up(grip);
-		if (rca_obj_untable(&member->obj))
+		if (rca_obj_claim(&member->obj))
 			rca_obj_put(&member->obj);	/* the table's */
 		rca_obj_put(&member->obj);		/* the list's */
 	}

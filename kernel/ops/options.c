@@ -37,18 +37,18 @@ static int get_bool(const void *val, u32 len, bool *out)
 
 static int set_tos(struct rca_id *id, const void *val, u32 len)
 {
-	struct rca_extras *extras;
+	struct rca_opts *opts;
 	u8 tos;
 	int ret;
 
 	ret = get_u8(val, len, &tos);
 	if (ret)
 		return ret;
-	extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
-	if (!extras)
+	opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
+	if (!opts)
 		return -ENOMEM;
-	extras->tos = tos;
-	extras->tos_set = true;
+	opts->tos = tos;
+	opts->tos_set = true;
 	return 0;
 }
 
@@ -72,7 +72,7 @@ static int set_reuse(struct rca_id *id, const void *val, u32 len)
 	if (state == RCA_ST_LISTEN || (!reuse && state != RCA_ST_IDLE))
 		return -EINVAL;
 	if (rca_id_bound(id)) {
-		ret = rca_ports_set_reuse(id->extras->bind, reuse);
+		ret = rca_ports_set_reuse(id->opts->bind, reuse);
 		if (ret)
 			return ret;
 	}
@@ -92,7 +92,7 @@ static int set_afonly(struct rca_id *id, const void *val, u32 len)
 	if (state != RCA_ST_IDLE && state != RCA_ST_BOUND)
 		return -EINVAL;
 	if (rca_id_bound(id)) {
-		ret = rca_ports_set_afonly(id->extras->bind, afonly);
+		ret = rca_ports_set_afonly(id->opts->bind, afonly);
 		if (ret)
 			return ret;
 	}
@@ -103,7 +103,7 @@ static int set_afonly(struct rca_id *id, const void *val, u32 len)
 
 static int set_ack_timeout(struct rca_id *id, const void *val, u32 len)
 {
-	struct rca_extras *extras;
+	struct rca_opts *opts;
 	u8 timeout;
 	int ret;
 
@@ -112,11 +112,11 @@ static int set_ack_timeout(struct rca_id *id, const void *val, u32 len)
 	ret = get_u8(val, len, &timeout);
 	if (ret)
 		return ret;
-	extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
-	if (!extras)
+	opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
+	if (!opts)
 		return -ENOMEM;
-	WRITE_ONCE(extras->ack_timeout, timeout);	/* pairs with connected_attr() */
-	smp_store_release(&extras->ack_timeout_set, true);
+	WRITE_ONCE(opts->ack_timeout, timeout);	/* pairs with connected_attr() */
+	smp_store_release(&opts->ack_timeout_set, true);
 	return 0;
 }
 
@@ -129,9 +129,9 @@ static int set_path(struct rca_id *id, const void *val, u32 len)
 
 static int set_timing(struct rca_id *id, u32 name, const void *val, u32 len)
 {
-	struct rca_extras *extras = rca_id_need_extras(id, GFP_KERNEL_ACCOUNT);
+	struct rca_opts *opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
 
-	return extras ? rca_timing_set(&extras->timing, name, val, len) : -ENOMEM;
+	return opts ? rca_timing_set(&opts->timing, name, val, len) : -ENOMEM;
 }
 
 static int set_alt(struct rca_id *id, u32 name, const void *val, u32 len)
@@ -241,7 +241,7 @@ static int get_path(struct rca_id *id, void *val, u32 *len)
 static int get_alt(struct rca_id *id, u32 name, void *val, u32 *len)
 {
 	const struct rca_timing timing = rca_id_timing(id);
-	u8 type = rca_id_extras(id)->gid_type;
+	u8 type = rca_id_opts(id)->gid_type;
 
 	if (name != RDMA_CM_ALT_OPTION_GID_TYPE)
 		return rca_timing_get(&timing, name, val, len);
@@ -250,7 +250,7 @@ static int get_alt(struct rca_id *id, u32 name, void *val, u32 *len)
 
 static int get_locked(struct rca_id *id, u32 level, u32 name, void *val, u32 *len)
 {
-	const struct rca_extras *extras = rca_id_extras(id);
+	const struct rca_opts *opts = rca_id_opts(id);
 
 	if (level == RDMA_CM_ALT_OPTION)
 		return get_alt(id, name, val, len);
@@ -267,7 +267,7 @@ static int get_locked(struct rca_id *id, u32 level, u32 name, void *val, u32 *le
 		return put_bool(current_afonly(id), val, len);
 	case RDMA_OPTION_ID_ACK_TIMEOUT:
 		/* 0 would say: for ever. */
-		return extras->ack_timeout_set ? put_u8(extras->ack_timeout, val, len) : -ENODATA;
+		return opts->ack_timeout_set ? put_u8(opts->ack_timeout, val, len) : -ENODATA;
 	default:
 		return -ENOSYS;
 	}

@@ -102,7 +102,7 @@ static void end_in_queue(struct rca_id *id)
 {
 	LIST_HEAD(requests);
 
-	if (rca_obj_untable(&id->obj)) {
+	if (rca_obj_claim(&id->obj)) {
 		rca_teardown_id(id);
 		rca_id_put(id);		/* the table's */
 	} else {
@@ -153,7 +153,7 @@ static void end_without_queue(struct rca_id *id)
 
 	if (queue)
 		rca_queue_put(queue);
-	if (!keep && rca_obj_untable(&id->obj)) {
+	if (!keep && rca_obj_claim(&id->obj)) {
 		rca_teardown_id(id);
 		rca_id_put(id);		/* the table's */
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Files are closed: their ids end. */
-#ifndef RCA_CLOSING_H
-#define RCA_CLOSING_H
+#ifndef RCA_SHUTDOWN_H
+#define RCA_SHUTDOWN_H
 
 #include "lib/types.h"
 
 void rca_queue_shutdown(struct rca_queue *queue);
 void rca_ctx_shutdown(struct rca_ctx *ctx);
 
-#endif /* RCA_CLOSING_H */
+#endif /* RCA_SHUTDOWN_H */

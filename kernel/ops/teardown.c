@@ -39,8 +39,8 @@ static bool start_linger(struct rca_id *id, enum rca_state was)
 		return false;
 	if (was == RCA_ST_DREQ_SENT)
 		return true;
-	id->setup->farewell = jiffies + rca_id_farewell(id);
-	return !rca_pace_begin(id) || rca_id_ask(id);
+	id->setup->drep_deadline = jiffies + rca_id_drep_timeout(id);
+	return !rca_window_begin(id) || rca_id_send_dreq(id);
 }
 
 /**
@@ -57,7 +57,7 @@ u32 rca_teardown_id(struct rca_id *id)
 	unsigned long flags;
 	u32 reported;
 
-	rca_id_unkick(id);	/* it may wait for a deadline */
+	rca_id_cancel_work(id);	/* it may wait for a deadline */
 	spin_lock_irqsave(&id->lock, flags);
 	was = id->state;
 	rca_id_step_locked(id, RCA_IN_DESTROY);
@@ -72,11 +72,11 @@ u32 rca_teardown_id(struct rca_id *id)
 	rca_id_drop_path(id);
 	if (start_linger(id, was)) {
 		/* The answer kicks it at once. */
-		rca_id_kick_later(id, rca_id_farewell(id));
+		rca_id_queue_work_later(id, rca_id_drep_timeout(id));
 	} else {
 		rca_id_drop_lower(id);
 		rca_id_detach(id);
-		rca_id_unkick(id);	/* its request may wait to be sent again */
+		rca_id_cancel_work(id);	/* its request may wait to be sent again */
 	}
 	mutex_unlock(&id->op);
 	rca_mcast_end(id);
@@ -89,11 +89,11 @@ u32 rca_teardown_id(struct rca_id *id)
 /* The request lay in the ring, so its id was published. */
 static void end_exposed(struct rca_id *id)
 {
-	if (rca_obj_untable(&id->obj)) {
+	if (rca_obj_claim(&id->obj)) {
 		rca_teardown_id(id);
 		rca_id_put(id);		/* the table's */
 	}
-	rca_id_put(id);		/* the event's, got in rca_event_expose() */
+	rca_id_put(id);		/* the event's, got in rca_event_publish_child() */
 }
 
 /**
@@ -108,7 +108,7 @@ void rca_teardown_requests(struct list_head *requests)
 
 	list_for_each_entry_safe(ev, tmp, requests, item.qnode) {
 		list_del_init(&ev->item.qnode);
-		if (ev->exposed)
+		if (ev->child_published)
 			end_exposed(rca_id_of(ev->child));
 		else
 			rca_id_abort(rca_id_of(ev->child));
@@ -142,7 +142,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_abort);
  */
 int rca_destroy(struct rca_ctx *ctx, u32 handle, u32 *reported)
 {
-	struct rca_obj *obj = rca_obj_take(ctx, handle, RCA_KIND_ID);
+	struct rca_obj *obj = rca_obj_claim_handle(ctx, handle, RCA_KIND_ID);
 	struct rca_id *id;
 
 	if (IS_ERR(obj))
@@ -178,7 +178,7 @@ static void remove_id(struct rca_id *id)
 	rca_listen_stop(id);
 	rca_id_drop_lower(id);
 	rca_id_detach(id);
-	rca_id_unkick(id);	/* nothing is left that a destroyed id could wait for */
+	rca_id_cancel_work(id);	/* nothing is left that a destroyed id could wait for */
 	mutex_unlock(&id->op);
 	rca_mcast_drop(id);
 }

@@ -217,7 +217,7 @@ int rca_local_set(struct rca_id *id, const union rca_addr *src, bool take_port)
 		ret = rca_id_bind(id, src);
 		if (ret)
 			goto err_detach;
-		id->local = id->extras->bind->addr;	/* an AF_IB address was completed */
+		id->local = id->opts->bind->addr;	/* an AF_IB address was completed */
 	} else {
 		rca_addr_set_port(&id->local, rca_ports_any(id->net));
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Our side of an id: local address, port, device. */
-#ifndef RCA_LOCAL_H
-#define RCA_LOCAL_H
+#ifndef RCA_BIND_H
+#define RCA_BIND_H
 
 #include "id/id.h"
 
@@ -14,4 +14,4 @@ bool rca_local_needs_port(const struct rca_id *id);
 bool rca_local_is_wildcard(const union rca_addr *addr);
 int rca_local_check_family(const union rca_addr *addr);
 
-#endif /* RCA_LOCAL_H */
+#endif /* RCA_BIND_H */

@@ -59,7 +59,7 @@ static int datagram_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
  */
 static int connected_attr(struct rca_id *id, void *lower, struct ib_qp_attr *attr, int *mask)
 {
-	const struct rca_extras *extras = rca_id_extras(id);
+	const struct rca_opts *opts = rca_id_opts(id);
 	int ret = id->dev->tp->qp_attr(lower, attr, mask);
 
 	if (ret)
@@ -71,8 +71,8 @@ static int connected_attr(struct rca_id *id, void *lower, struct ib_qp_attr *att
 	if (*mask & IB_QP_RQ_PSN)
 		attr->rq_psn = id->psn;
 	/* Pairs with set_ack_timeout(). */
-	if ((*mask & IB_QP_TIMEOUT) && smp_load_acquire(&extras->ack_timeout_set))
-		attr->timeout = READ_ONCE(extras->ack_timeout);
+	if ((*mask & IB_QP_TIMEOUT) && smp_load_acquire(&opts->ack_timeout_set))
+		attr->timeout = READ_ONCE(opts->ack_timeout);
 	return 0;
 }
 

@@ -52,12 +52,12 @@ static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int 
 /* The pipeline has ended: do what follows, if there is something and all went @well. */
 static void go_on(struct rca_id *id, bool well)
 {
-	struct rca_then *then = id->setup->then;
+	struct rca_on_route *on_route = id->setup->on_route;
 
 	lockdep_assert_held(&id->op);
-	id->setup->then = NULL;
-	if (then)
-		then->go(id, then, well);
+	id->setup->on_route = NULL;
+	if (on_route)
+		on_route->go(id, on_route, well);
 }
 
 /* The way to the peer is known, or is not. */
@@ -143,7 +143,7 @@ static void addr_done(struct rca_id *id, const struct rca_pipeline *pipe, union 
 		rca_addr_set_port(src, 0);
 		status = rca_id_bind(id, src);
 		if (!status)
-			rca_addr_set_port(&id->local, rca_addr_port(&id->extras->bind->addr));
+			rca_addr_set_port(&id->local, rca_addr_port(&id->opts->bind->addr));
 		else if (attached)
 			rca_id_detach(id);	/* another try may leave through another one */
 	}
@@ -256,9 +256,9 @@ static void tell(struct rca_id *id, const struct rca_pipeline *pipe, int ret)
 {
 	bool lost = ret && pipe->steps & RDMA_CM_ALT_STEP_ADDR;
 
-	rca_id_tell_op_on(id, "resolve", ret,
-			  rca_addr_is_set(&id->local) ? &id->local : &pipe->src,
-			  lost ? &pipe->dst : &id->dst);
+	rca_id_report_op_on(id, "resolve", ret,
+			    rca_addr_is_set(&id->local) ? &id->local : &pipe->src,
+			    lost ? &pipe->dst : &id->dst);
 }
 
 /**

@@ -123,7 +123,7 @@ static void set_roce(struct rca_id *id, struct sa_path_rec *path)
 
 static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_device *ndev)
 {
-	const struct rca_extras *extras = rca_id_extras(id);
+	const struct rca_opts *opts = rca_id_opts(id);
 
 	set_roce(id, path);
 	rdma_ip2gid(&id->local.sa, &path->sgid);
@@ -139,7 +139,7 @@ static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_dev
 	path->traffic_class = rca_id_tos(id);
 	path->packet_life_time_selector = IB_SA_EQ;
 	/* IBTA 12.7.34: timeout = 2 * lifetime + the CA's delay, which is small. */
-	path->packet_life_time = extras->ack_timeout ? extras->ack_timeout - 1 :
+	path->packet_life_time = opts->ack_timeout ? opts->ack_timeout - 1 :
 						       ROCE_PACKET_LIFETIME;
 	if (rdma_protocol_roce_udp_encap(id->dev->ibdev, id->port_num))
 		path->flow_label = flow_label(id);

@@ -100,7 +100,7 @@ ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct 
 	rec->service_id = rca_wire_addr_service_id(id->ps, &id->dst);
 	switch (id->local.sa.sa_family) {
 	case AF_INET:
-		rec->qos_class = cpu_to_be16(rca_id_extras(id)->tos);
+		rec->qos_class = cpu_to_be16(rca_id_opts(id)->tos);
 		return mask | IB_SA_PATH_REC_QOS_CLASS;
 	case AF_INET6:
 		rec->traffic_class = flowinfo_tclass(id->local.in6.sin6_flowinfo);

@@ -15,7 +15,7 @@
 #include <rdma/restrack.h>
 
 /**
- * rca_qpowner_check() - may the caller have peers connect to a QP?
+ * rca_qp_owner_check() - may the caller have peers connect to a QP?
  * @ibdev: the device
  * @qp_num: number of the QP
  *
@@ -25,7 +25,7 @@
  * Context: Process context, with the credentials of the caller.
  * Return: 0 or -EPERM.
  */
-int rca_qpowner_check(struct ib_device *ibdev, u32 qp_num)
+int rca_qp_owner_check(struct ib_device *ibdev, u32 qp_num)
 {
 	struct rdma_restrack_entry *qp = rdma_restrack_get_byid(ibdev, RDMA_RESTRACK_QP, qp_num);
 	bool own;
@@ -38,7 +38,7 @@ int rca_qpowner_check(struct ib_device *ibdev, u32 qp_num)
 }
 
 /**
- * rca_qpowner_check_qkey() - may the caller give peers a queue key?
+ * rca_qp_owner_check_qkey() - may the caller give peers a queue key?
  * @qkey: the key
  *
  * Those with the highest bit are for privileged users (IBTA volume 1, 10.2.5).
@@ -46,7 +46,7 @@ int rca_qpowner_check(struct ib_device *ibdev, u32 qp_num)
  * Context: Process context, with the credentials of the caller.
  * Return: 0 or -EPERM.
  */
-int rca_qpowner_check_qkey(u32 qkey)
+int rca_qp_owner_check_qkey(u32 qkey)
 {
 	return !(qkey & IB_QP_SET_QKEY) || capable(CAP_NET_RAW) ? 0 : -EPERM;
 }

@@ -237,9 +237,9 @@ struct rca_tp_upcalls {
  *                 once; before finish(), and not more than once. NULL as finish()
  * @reply: send a reply; -ECONNRESET: the lower id has heard of the peer's end, and its upcall is
  *         still to come
- * @ask_patience: the peer shall wait longer for our ready-to-use: n of 4.096 us * 2^n. Over TCP:
+ * @send_mra: the peer shall wait longer for our ready-to-use: n of 4.096 us * 2^n. Over TCP:
  *                NULL
- * @ready: send a ready-to-use; -ECONNRESET: likewise
+ * @send_rtu: send a ready-to-use; -ECONNRESET: likewise
  * @reject: send a reject with an IBTA reason
  * @disconnect: send a disconnect request; -EAGAIN: the peer's ready-to-use comes first
  * @path_migrated: the QP uses the alternate path now
@@ -268,8 +268,8 @@ struct rca_tp_ops {
 	int (*finish)(void *lower);
 	void (*when_finished)(void *lower, struct workqueue_struct *wq, struct work_struct *work);
 	int (*reply)(void *lower, const struct rca_tp_conn *conn);
-	int (*ask_patience)(void *lower, u8 time);
-	int (*ready)(void *lower);
+	int (*send_mra)(void *lower, u8 time);
+	int (*send_rtu)(void *lower);
 	int (*reject)(void *lower, int reason, const void *data, u8 len);
 	int (*disconnect)(void *lower);
 	int (*path_migrated)(void *lower);

@@ -264,12 +264,12 @@ static int ib_reply(void *lower, const struct rca_tp_conn *conn)
 }
 
 /* ib_cm repeats it when the peer repeats its reply. */
-static int ib_ask_patience(void *lower, u8 time)
+static int ib_send_mra(void *lower, u8 time)
 {
 	return rca_send_mra(lower, false, time);
 }
 
-static int ib_ready(void *lower)
+static int ib_send_rtu(void *lower)
 {
 	return answered(ib_send_cm_rtu(lower, NULL, 0));
 }
@@ -380,12 +380,12 @@ const struct rca_tp_ops rca_tp_ib = {
 	.unlisten = ib_unlisten,
 	.connect = ib_connect,
 	.reply = ib_reply,
-	.ask_patience = ib_ask_patience,
-	.ready = ib_ready,
+	.send_mra = ib_send_mra,
+	.send_rtu = ib_send_rtu,
 	.reject = ib_reject,
 	.disconnect = ib_disconnect,
 	.path_migrated = ib_path_migrated,
-	.check_qp = rca_qpowner_check,
+	.check_qp = rca_qp_owner_check,
 	.qp_attr = ib_qp_attr,
 	.sidr_request = rca_tp_ib_sidr_request,
 	.sidr_reply = rca_tp_ib_sidr_reply,

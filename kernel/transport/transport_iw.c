@@ -246,7 +246,7 @@ static int iw_reply(void *_lower, const struct rca_tp_conn *conn)
 }
 
 /* Connections come up by themselves. */
-static int iw_ready(void *lower)
+static int iw_send_rtu(void *lower)
 {
 	return -EINVAL;
 }
@@ -315,11 +315,11 @@ const struct rca_tp_ops rca_tp_iw = {
 	.finish = rca_iw_finish,
 	.when_finished = rca_iw_when_finished,
 	.reply = iw_reply,
-	.ready = iw_ready,
+	.send_rtu = iw_send_rtu,
 	.reject = iw_reject,
 	.disconnect = iw_disconnect,
 	.path_migrated = iw_path_migrated,
-	.check_qp = rca_qpowner_check,
+	.check_qp = rca_qp_owner_check,
 	.qp_attr = iw_qp_attr,
 	.sidr_request = iw_sidr_request,
 	.sidr_reply = iw_sidr_reply,

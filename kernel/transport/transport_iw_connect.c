@@ -31,11 +31,11 @@
  * @work: connects
  * @done: the connect has returned, or will not be tried
  * @ret: what it returned
- * @lock: protects @task, @given_up, @wq and @then
+ * @lock: protects @task, @given_up, @wq and @on_route
  * @task: the task that is inside of iw_cm_connect() (lock: @lock)
  * @given_up: nobody wants the connection any more (lock: @lock)
- * @wq: where @then is queued when @done is completed (lock: @lock)
- * @then: NULL: nothing (lock: @lock)
+ * @wq: where @on_route is queued when @done is completed (lock: @lock)
+ * @on_route: NULL: nothing (lock: @lock)
  * @net: network namespace of the id (holds a reference)
  * @cred: of the program (holds a reference)
  * @param: parameters
@@ -50,7 +50,7 @@ struct iw_attempt {
 	struct task_struct *task;
 	bool given_up;
 	struct workqueue_struct *wq;
-	struct work_struct *then;
+	struct work_struct *on_route;
 	struct net *net;
 	const struct cred *cred;
 	struct iw_cm_conn_param param;
@@ -204,8 +204,8 @@ static void end_attempt(struct iw_attempt *attempt, int ret)
 	spin_lock(&attempt->lock);
 	attempt->ret = ret;
 	complete_all(&attempt->done);
-	if (attempt->then)
-		queue_work(attempt->wq, attempt->then);
+	if (attempt->on_route)
+		queue_work(attempt->wq, attempt->on_route);
 	spin_unlock(&attempt->lock);
 }
 
@@ -310,7 +310,7 @@ void rca_iw_when_finished(void *_lower, struct workqueue_struct *wq, struct work
 
 	spin_lock(&attempt->lock);
 	attempt->wq = wq;
-	attempt->then = work;
+	attempt->on_route = work;
 	if (completion_done(&attempt->done))
 		queue_work(wq, work);
 	spin_unlock(&attempt->lock);

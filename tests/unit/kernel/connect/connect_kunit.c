@@ -114,7 +114,7 @@ static void reject_during_send(struct fake *fake, void *lower)
 {
 	struct rca_tp_event event = { .input = RCA_IN_REJ, .status = 28 };
 
-	rca_connect_event(((struct fake_lower *)lower)->owner, lower, &event);
+	rca_cm_event(((struct fake_lower *)lower)->owner, lower, &event);
 }
 
 static void connect_rejected_before_it_returns(struct kunit *test)
@@ -415,7 +415,7 @@ static void destroy_connected_waits_for_the_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 1);
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), -ENOENT);
 	fake_message(id, RCA_IN_DREP, 0);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	fake_expect_no_event(test);
 	rca_id_put(id);
@@ -429,10 +429,10 @@ static void destroy_connected_then_removal_leaves_no_timer(struct kunit *test)
 
 	rca_id_get(id);
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
-	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_TRUE(test, rca_id_work_pending(id));
 	fake->dev.removing = true;
 	rca_teardown_device(&fake->dev);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), 1u);
 	rca_id_put(id);
@@ -442,7 +442,7 @@ static void answer_during_send(struct fake *fake, void *lower)
 {
 	struct rca_tp_event event = { .input = RCA_IN_DREP };
 
-	rca_connect_event(((struct fake_lower *)lower)->owner, lower, &event);
+	rca_cm_event(((struct fake_lower *)lower)->owner, lower, &event);
 }
 
 static void destroy_answered_before_it_waits_leaves_no_timer(struct kunit *test)
@@ -454,8 +454,8 @@ static void destroy_answered_before_it_waits_leaves_no_timer(struct kunit *test)
 	rca_id_get(id);
 	fake->during = answer_during_send;
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
-	rca_id_flush(id);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	rca_id_flush_work(id);
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	rca_id_put(id);
 }
@@ -534,7 +534,7 @@ static void timewait_exit_destroys_the_lower_id(struct kunit *test)
 
 	fake_message(id, RCA_IN_DREQ, 0);
 	fake_message(id, RCA_IN_TIMEWAIT_EXIT, 0);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0);

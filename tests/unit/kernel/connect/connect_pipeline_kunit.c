@@ -104,7 +104,7 @@ static void set_gateway(struct kunit *test, u8 state)
 static int fuse_init(struct kunit *test)
 {
 	struct net_device *ndev = dev_get_by_name(&init_net, NETRIG_NDEV);
-	struct rca_extras *extras;
+	struct rca_opts *opts;
 	struct bench *bench;
 	struct rca_id *id;
 
@@ -125,9 +125,9 @@ static int fuse_init(struct kunit *test)
 	set_ipv4(&id->local, HERE, 5000);
 	KUNIT_ASSERT_EQ(test, rca_id_attach(id, &bench->fake->dev, 1, NULL), 0);
 	id->link.ifindex = ndev->ifindex;
-	extras = rca_id_need_extras(id, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, extras);
-	extras->tos_set = true;	/* the fake device has no settings */
+	opts = rca_id_need_opts(id, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, opts);
+	opts->tos_set = true;	/* the fake device has no settings */
 	rca_id_step(id, RCA_IN_BIND);
 	bench->id = rca_id_get(id);
 	rca_id_publish(id);
@@ -188,7 +188,7 @@ static int connect_with(struct bench *bench, u32 events, u32 timeout_ms, u8 len)
 	u32 done = 0;
 
 	set_ipv4(&pipe.dst, PEER, 7471);
-	return rca_fuse_connect(bench->id, &pipe, &conn, &done);
+	return rca_pipeline_connect(bench->id, &pipe, &conn, &done);
 }
 
 static int connect(struct kunit *test)
@@ -249,7 +249,7 @@ static void known_way_is_used_inside_the_call(struct kunit *test)
 	set_gateway(test, NUD_REACHABLE);
 	KUNIT_EXPECT_EQ(test, connect(test), 0);
 	KUNIT_EXPECT_EQ(test, bench->fake->connects, 1);
-	KUNIT_EXPECT_NULL(test, bench->id->setup->then);
+	KUNIT_EXPECT_NULL(test, bench->id->setup->on_route);
 	expect_state(test, RCA_ST_REQ_SENT);
 	expect_no_event(test);
 }
@@ -346,7 +346,7 @@ static void way_that_is_not_found_in_time_ends_it(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, eventually(has_event));
 	expect_unlocked(test);
 	expect_event(test, RDMA_CM_ALT_EVENT_ADDR_ERROR, -ETIMEDOUT);
-	KUNIT_EXPECT_NULL(test, bench->id->setup->then);
+	KUNIT_EXPECT_NULL(test, bench->id->setup->on_route);
 	/* It comes too late. */
 	set_gateway(test, NUD_REACHABLE);
 	msleep(20);
@@ -360,13 +360,13 @@ static void way_that_is_not_found_in_time_ends_it(struct kunit *test)
 static void second_pipeline_is_refused_and_changes_nothing(struct kunit *test)
 {
 	struct bench *bench = test->priv;
-	struct rca_then *then;
+	struct rca_on_route *on_route;
 
 	set_gateway(test, NUD_FAILED);
 	KUNIT_EXPECT_EQ(test, connect(test), 0);
-	then = bench->id->setup->then;
+	on_route = bench->id->setup->on_route;
 	KUNIT_EXPECT_EQ(test, connect(test), -EINVAL);
-	KUNIT_EXPECT_PTR_EQ(test, bench->id->setup->then, then);
+	KUNIT_EXPECT_PTR_EQ(test, bench->id->setup->on_route, on_route);
 	set_gateway(test, NUD_REACHABLE);
 	KUNIT_EXPECT_TRUE(test, eventually(has_sent));
 	expect_unlocked(test);
@@ -381,7 +381,7 @@ static void pipeline_without_a_route_is_refused(struct kunit *test)
 	u32 done = 0;
 
 	set_ipv4(&pipe.dst, PEER, 7471);
-	KUNIT_EXPECT_EQ(test, rca_fuse_connect(bench->id, &pipe, &conn, &done), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rca_pipeline_connect(bench->id, &pipe, &conn, &done), -EINVAL);
 	KUNIT_EXPECT_EQ(test, done, 0U);
 	expect_state(test, RCA_ST_BOUND);
 }

@@ -42,7 +42,7 @@ static struct rca_id *waiting(struct kunit *test)
 	fake_message(id, RCA_IN_REJ, STALE);
 	fake_expect_no_event(test);
 	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
-	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_TRUE(test, rca_id_work_pending(id));
 	return id;
 }
 
@@ -53,7 +53,7 @@ static void stale_request_is_sent_again(struct kunit *test)
 
 	memset(fake->last_req, 0, sizeof(fake->last_req));
 	KUNIT_EXPECT_EQ(test, fake->connects, 1);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->connects, 2);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 1);
@@ -74,10 +74,10 @@ static struct rca_id *replied(struct kunit *test)
 	struct rca_tp_conn conn = params();
 
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	fake_message(id, RCA_IN_REP, 0);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
-	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_TRUE(test, rca_id_work_pending(id));
 	return id;
 }
 
@@ -86,10 +86,10 @@ static void peer_of_a_slow_program_is_told(struct kunit *test)
 	struct rca_id *id = replied(test);
 	struct fake *fake = test->priv;
 
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	KUNIT_EXPECT_EQ(test, fake->patiences, 1);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_patience, 24);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	fake_expect_state(test, id, RCA_ST_REP_RCVD);
 	fake_expect_no_event(test);
 	KUNIT_EXPECT_EQ(test, rca_establish(id), 0);
@@ -102,16 +102,16 @@ static void peer_of_a_quick_program_is_told_nothing(struct kunit *test)
 	struct fake *fake = test->priv;
 
 	KUNIT_EXPECT_EQ(test, rca_establish(id), 0);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	KUNIT_EXPECT_EQ(test, fake->patiences, 0);
 
 	/* Nor one that was refused, or has given up meanwhile. */
 	id = replied(test);
 	KUNIT_EXPECT_EQ(test, rca_reject(id, 0, NULL, 0), 0);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	id = replied(test);
 	fake_message(id, RCA_IN_REJ, IB_CM_REJ_TIMEOUT);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	KUNIT_EXPECT_EQ(test, fake->patiences, 0);
 }
 
@@ -124,7 +124,7 @@ static void other_rejects_are_told(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	fake_message(id, RCA_IN_REJ, IB_CM_REJ_CONSUMER_DEFINED);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, IB_CM_REJ_CONSUMER_DEFINED);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	KUNIT_EXPECT_EQ(test, fake->connects, 1);
 }
 
@@ -148,13 +148,13 @@ static void waits_twice_as_long_each_time(struct kunit *test)
 	for (i = 0; i < 12; i++) {
 		delay = min(2 * delay, longest);
 		KUNIT_EXPECT_EQ(test, id->setup->retry->delay, delay);
-		rca_id_flush(id);
+		rca_id_flush_work(id);
 		fake_message(id, RCA_IN_REJ, STALE);
 		fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 	}
 	fake_expect_no_event(test);
 	/* The last one is the one that counts. */
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_message(id, RCA_IN_REJ, IB_CM_REJ_INVALID_SERVICE_ID);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, IB_CM_REJ_INVALID_SERVICE_ID);
 }
@@ -164,12 +164,12 @@ static void deadline_ends_it(struct kunit *test)
 	struct rca_id *id = waiting(test);
 	struct fake *fake = test->priv;
 
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	id->setup->retry->deadline = jiffies + 1;
 	fake_message(id, RCA_IN_REJ, STALE);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, STALE);
 	fake_expect_state(test, id, RCA_ST_FAILED);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	KUNIT_EXPECT_EQ(test, fake->connects, 2);
 }
 
@@ -209,8 +209,8 @@ static void silence_begins_another_round(struct kunit *test)
 	for (i = 1; i < 10; i++) {
 		no_answer(id);
 		fake_expect_state(test, id, RCA_ST_REQ_WAIT);
-		KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
-		rca_id_flush(id);
+		KUNIT_EXPECT_TRUE(test, rca_id_work_pending(id));
+		rca_id_flush_work(id);
 		fake_expect_state(test, id, RCA_ST_REQ_SENT);
 		KUNIT_EXPECT_EQ(test, fake->connects, 1 + i);
 		KUNIT_EXPECT_EQ(test, (int)fake->last_timers.remote, min(13 + i, 20));
@@ -234,7 +234,7 @@ static void last_round_ends_with_the_patience(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	id->setup->retry->deadline = jiffies + msecs_to_jiffies(1500);
 	no_answer(id);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	/* 576 ms each: two of them, or three if the work was quick. */
 	KUNIT_EXPECT_GE(test, (int)fake->last_timers.retries, 1);
 	KUNIT_EXPECT_LE(test, (int)fake->last_timers.retries, 2);
@@ -242,7 +242,7 @@ static void last_round_ends_with_the_patience(struct kunit *test)
 	no_answer(id);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
 	fake_expect_state(test, id, RCA_ST_FAILED);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 }
 
 /* The work may come late: what is sent then has the shortest time there is. */
@@ -256,7 +256,7 @@ static void round_that_begins_too_late_is_short(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	no_answer(id);
 	id->setup->retry->deadline = jiffies - 1;
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 0);
 }
@@ -311,10 +311,10 @@ static void next_round_that_cannot_be_sent(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	no_answer(id);
 	fake->fail = -ENOMEM;
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ENOMEM);
 	fake_expect_state(test, id, RCA_ST_FAILED);
-	KUNIT_EXPECT_EQ(test, rca_pace_unanswered(id), 0u);
+	KUNIT_EXPECT_EQ(test, rca_window_unanswered(id), 0u);
 	fake_expect_no_event(test);
 }
 
@@ -343,7 +343,7 @@ static void deadline_does_not_begin_after_the_answer(struct kunit *test)
 	fake->during = NULL;
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, IB_CM_REJ_INVALID_SERVICE_ID);
 	fake_expect_state(test, id, RCA_ST_FAILED);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 }
 
 /* Whether the peer is silent, or the request waits to be sent again. */
@@ -358,19 +358,19 @@ static void deadline_of_the_id_ends_the_request(struct kunit *test)
 
 		set_deadline(test, id, 60000);
 		KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
-		KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
+		KUNIT_EXPECT_TRUE(test, rca_id_work_pending(id));
 		/* Not yet: nothing happens, and it waits on. */
-		rca_id_flush(id);
+		rca_id_flush_work(id);
 		fake_expect_state(test, id, RCA_ST_REQ_SENT);
-		KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
+		KUNIT_EXPECT_TRUE(test, rca_id_work_pending(id));
 		if (silent)
 			no_answer(id);
 		id->setup->retry->deadline = jiffies;
-		rca_id_flush(id);
+		rca_id_flush_work(id);
 		fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
 		fake_expect_state(test, id, RCA_ST_FAILED);
 		KUNIT_EXPECT_NULL(test, id->lower);
-		KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+		KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	}
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	fake_expect_no_event(test);
@@ -406,7 +406,7 @@ static void verdict_comes_at_the_deadline(struct kunit *test)
 	} while (!round_ends_before_the_deadline(id) && rca_id_state(id) != RCA_ST_REQ_WAIT);
 	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 	msleep(20);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_EQ(test, fake->connects, 0);
 }
@@ -418,10 +418,10 @@ static void deadline_ends_a_request_for_datagrams(struct kunit *test)
 
 	set_deadline(test, id, 60000);
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_SIDR_SENT);
 	id->setup->retry->deadline = jiffies;
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
 	fake_expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_NULL(test, id->lower);
@@ -437,9 +437,9 @@ static void deadline_does_not_count_once_connected(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	fake_message(id, RCA_IN_REP, 0);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	KUNIT_EXPECT_EQ(test, rca_establish(id), 0);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_CONNECTED);
 	fake_expect_no_event(test);
 }
@@ -455,18 +455,18 @@ static void disconnect_ends_at_the_deadline(struct kunit *test)
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
 	KUNIT_ASSERT_EQ(test, rca_establish(id), 0);
 	KUNIT_ASSERT_EQ(test, rca_disconnect(id), 0);
-	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
-	KUNIT_EXPECT_GT(test, id->setup->farewell, jiffies + msecs_to_jiffies(5000));
-	KUNIT_EXPECT_LE(test, id->setup->farewell, jiffies + msecs_to_jiffies(10000));
-	rca_id_flush(id);
+	KUNIT_EXPECT_TRUE(test, rca_id_work_pending(id));
+	KUNIT_EXPECT_GT(test, id->setup->drep_deadline, jiffies + msecs_to_jiffies(5000));
+	KUNIT_EXPECT_LE(test, id->setup->drep_deadline, jiffies + msecs_to_jiffies(10000));
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
 	fake_expect_no_event(test);
-	id->setup->farewell = jiffies;
-	rca_id_flush(id);
+	id->setup->drep_deadline = jiffies;
+	rca_id_flush_work(id);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
 	fake_expect_state(test, id, RCA_ST_DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0);
 	fake_expect_state(test, id, RCA_ST_CLOSED);
 	fake_expect_no_event(test);
@@ -478,7 +478,7 @@ static void request_that_cannot_be_sent_again_is_rejected(struct kunit *test)
 	struct fake *fake = test->priv;
 
 	fake->fail = -ENOMEM;
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, STALE);
 	fake_expect_state(test, id, RCA_ST_FAILED);
 	fake_expect_no_event(test);
@@ -489,7 +489,7 @@ static void stale_again_before_send_returns(struct fake *fake, void *lower)
 	struct rca_tp_event event = { .input = RCA_IN_REJ, .status = IB_CM_REJ_STALE_CONN };
 
 	if (fake->connects < 4)
-		rca_connect_event(((struct fake_lower *)lower)->owner, lower, &event);
+		rca_cm_event(((struct fake_lower *)lower)->owner, lower, &event);
 }
 
 static void reject_may_come_before_send_returns(struct kunit *test)
@@ -502,7 +502,7 @@ static void reject_may_come_before_send_returns(struct kunit *test)
 	fake->during = stale_again_before_send_returns;
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	for (i = 0; i < 3; i++)
-		rca_id_flush(id);
+		rca_id_flush_work(id);
 	KUNIT_EXPECT_EQ(test, fake->connects, 4);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 1);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
@@ -517,7 +517,7 @@ static void destroy_while_it_waits_leaves_nothing(struct kunit *test)
 
 	rca_id_get(id);
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
 	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), 1u);
@@ -532,7 +532,7 @@ static void removal_while_it_waits_is_told(struct kunit *test)
 
 	fake->dev.removing = true;
 	rca_teardown_device(&fake->dev);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, 0);
 	fake_expect_state(test, id, RCA_ST_REMOVED);

@@ -115,7 +115,7 @@ static void request_that_cannot_be_sent_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -ENOMEM);
 	fake_expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	KUNIT_EXPECT_NULL(test, id->spare);
+	KUNIT_EXPECT_NULL(test, id->reserved);
 	fake_expect_no_event(test);
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
 }
@@ -148,7 +148,7 @@ static void reply_is_established(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)rec.ah_attr.sl, FAKE_SL);
 	KUNIT_EXPECT_EQ(test, (int)rec.private_data_len, 4);
 	KUNIT_EXPECT_EQ(test, (int)rec.private_data[3], 4);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 	KUNIT_EXPECT_EQ(test, rca_notify(id, IB_EVENT_COMM_EST), -EINVAL);
@@ -171,7 +171,7 @@ static void reply_may_come_before_connect_returns(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
 	fake_expect_state(test, id, RCA_ST_SIDR_DONE);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_ESTABLISHED, 0);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 }
 
@@ -372,7 +372,7 @@ static void answer_during_destroy(struct kunit *test)
 		rca_id_step(id, RCA_IN_DESTROY);
 		fake_message(id, inputs[i], 0);
 		destroy(test, id);
-		rca_id_flush(id);
+		rca_id_flush_work(id);
 		fake_expect_no_event(test);
 		rca_id_put(id);
 	}
@@ -384,7 +384,7 @@ static void timeout_after_the_last_reference(struct kunit *test)
 
 	/* ib_cm may tell of it when destroy is over; RCU alone keeps the id then. */
 	destroy(test, id);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	rcu_read_lock();
 	rca_id_put(id);
 	KUNIT_EXPECT_EQ(test, fake_message(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT), 0);
@@ -445,16 +445,16 @@ static void request_with_a_bad_header_is_refused(struct kunit *test)
 
 	INIT_LIST_HEAD(&demux.slots);
 	data[1] = 5 << 4;
-	KUNIT_EXPECT_EQ(test, rca_request(&demux, NULL, &req), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rca_req_handler(&demux, NULL, &req), -EINVAL);
 	data[0] = 1;
 	data[1] = 4 << 4;
-	KUNIT_EXPECT_EQ(test, rca_request(&demux, NULL, &req), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rca_req_handler(&demux, NULL, &req), -EINVAL);
 	data[0] = 0;
 	req.conn.private_data_len = RCA_WIRE_HDR_LEN - 1;
-	KUNIT_EXPECT_EQ(test, rca_request(&demux, NULL, &req), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rca_req_handler(&demux, NULL, &req), -EINVAL);
 	/* A good one, but no GID that it was sent to. */
 	req.conn.private_data_len = sizeof(data);
-	KUNIT_EXPECT_EQ(test, rca_request(&demux, NULL, &req), -ENODEV);
+	KUNIT_EXPECT_EQ(test, rca_req_handler(&demux, NULL, &req), -ENODEV);
 }
 
 static struct kunit_case datagram_cases[] = {

@@ -245,8 +245,8 @@ static void bind_port(struct kunit *test, struct bench *bench, u16 port)
 	mutex_lock(&bench->id->op);
 	KUNIT_EXPECT_EQ(test, rca_id_bind(bench->id, &addr), 0);
 	mutex_unlock(&bench->id->op);
-	KUNIT_ASSERT_NOT_NULL(test, bench->id->extras->bind);
-	bench->id->local = bench->id->extras->bind->addr;
+	KUNIT_ASSERT_NOT_NULL(test, bench->id->opts->bind);
+	bench->id->local = bench->id->opts->bind->addr;
 }
 
 static void tcp_chosen_port_changes_when_it_is_taken(struct kunit *test)

@@ -337,10 +337,10 @@ static void iwarp_source_without_a_port_gets_one(struct kunit *test)
 	u32 done = 0;
 
 	KUNIT_ASSERT_EQ(test, rca_resolve(id, &pipe, &done), 0);
-	KUNIT_ASSERT_NOT_NULL(test, rca_id_extras(id)->bind);
+	KUNIT_ASSERT_NOT_NULL(test, rca_id_opts(id)->bind);
 	KUNIT_EXPECT_NE(test, rig_port_of(id), (u16)0);
 	KUNIT_EXPECT_EQ(test, rig_port_of(id),
-			be16_to_cpu(rca_addr_port(&id->extras->bind->addr)));
+			be16_to_cpu(rca_addr_port(&id->opts->bind->addr)));
 }
 
 static void iwarp_has_no_groups(struct kunit *test)

@@ -72,7 +72,7 @@ static void answers_that_come_too_late(struct kunit *test)
 
 	rig_connected(test, server, DEVICE_IP, &client, &child);
 	KUNIT_EXPECT_EQ(test, child->dev->tp->reply(child->lower, &conn), -ECONNRESET);
-	KUNIT_EXPECT_EQ(test, client->dev->tp->ready(client->lower), -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, client->dev->tp->send_rtu(client->lower), -ECONNRESET);
 	rig_expect_state(test, client, RCA_ST_CONNECTED);
 	rig_expect_state(test, child, RCA_ST_CONNECTED);
 }
@@ -117,7 +117,7 @@ static void nonsense_is_not_for_who_listens_on_gids(struct kunit *test)
 	req.sgid_attr = bound->sgid_attr;
 	hash_for_each(bound->dev->demuxes, bucket, demux, node) {
 		req.service_id = demux->service_id;
-		ret = rca_request(demux, NULL, &req);
+		ret = rca_req_handler(demux, NULL, &req);
 	}
 	KUNIT_EXPECT_LT(test, ret, 0);
 	rig_expect_no_event(test);
@@ -261,7 +261,7 @@ static void iwarp_has_no_messages_of_infiniband(struct kunit *test)
 	struct rca_tp_conn conn = {};
 	struct rca_tp_req req = {};
 
-	KUNIT_EXPECT_EQ(test, tp->ready(NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, tp->send_rtu(NULL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, tp->path_migrated(NULL), 0);
 	KUNIT_EXPECT_EQ(test, tp->sidr_request(NULL, &req), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, tp->sidr_reply(NULL, 0, &conn), -EOPNOTSUPP);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Two queues and things that post to them, for the tests of events, queues and sources. */
-#ifndef RCA_KUNIT_EVENTS_FIXTURE_H
-#define RCA_KUNIT_EVENTS_FIXTURE_H
+#ifndef RCA_EVENTS_FIXTURE_H
+#define RCA_EVENTS_FIXTURE_H
 
 #include <kunit/test.h>
 #include <linux/atomic.h>
@@ -74,9 +74,9 @@ static inline void drop_requests(struct list_head *requests)
 
 	list_for_each_entry_safe(ev, next, requests, item.qnode) {
 		list_del_init(&ev->item.qnode);
-		if (!ev->exposed)
+		if (!ev->child_published)
 			rca_obj_unreserve(ev->child);
-		else if (rca_obj_untable(ev->child))
+		else if (rca_obj_claim(ev->child))
 			rca_obj_put(ev->child);
 		rca_obj_put(ev->child);
 		rca_event_free(ev);
@@ -89,7 +89,7 @@ static inline void free_node(struct node *node)
 
 	rca_source_detach(&node->src, &requests);
 	drop_requests(&requests);
-	if (rca_obj_untable(&node->obj))
+	if (rca_obj_claim(&node->obj))
 		rca_obj_put(&node->obj);
 	rca_obj_put(&node->obj);
 }
@@ -255,4 +255,4 @@ static inline void expect_request(struct kunit *test, struct rca_queue *queue, s
 	KUNIT_EXPECT_EQ(test, node->src.cookie, rec->cookie);
 }
 
-#endif /* RCA_KUNIT_EVENTS_FIXTURE_H */
+#endif /* RCA_EVENTS_FIXTURE_H */

@@ -172,7 +172,7 @@ static void part_that_goes_last_has_nothing_to_drop(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
-	struct rca_tally tally = { .obj = &node->obj };
+	struct rca_event_count event_count = { .obj = &node->obj };
 	struct rca_event *ev;
 	int i;
 
@@ -181,12 +181,12 @@ static void part_that_goes_last_has_nothing_to_drop(struct kunit *test)
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
 		ev->rec.type = USER;
 		spin_lock_irq(&node->lock);
-		rca_post_part(&node->src, &tally, ev);
+		rca_post_part(&node->src, &event_count, ev);
 		spin_unlock_irq(&node->lock);
 	}
 	expect(test, t->a, node, USER);
 	KUNIT_EXPECT_EQ(test, 1U, rca_source_detach(&node->src, NULL));
-	KUNIT_EXPECT_EQ(test, 1U, rca_source_drop(&node->src, &tally));
+	KUNIT_EXPECT_EQ(test, 1U, rca_source_drop(&node->src, &event_count));
 	expect_none(test, t->a);
 }
 
@@ -472,24 +472,24 @@ static void look_counts_ids_and_events(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
-	struct rca_queue_look seen;
+	struct rca_queue_stat seen;
 
 	post(test, x, ADDR);
 	post(test, x, ROUTE);
 	notice(y, RCA_NOTICE_CONN, DISCONNECTED, 0);
 
-	rca_queue_look(t->a, &seen);
+	rca_queue_stat(t->a, &seen);
 	KUNIT_EXPECT_EQ(test, 2U, seen.ids);
 	KUNIT_EXPECT_EQ(test, 3U, seen.waiting);
 	KUNIT_EXPECT_EQ(test, 0U, seen.ring);
 	KUNIT_EXPECT_EQ(test, 0U, seen.readers);
-	rca_queue_look(t->b, &seen);
+	rca_queue_stat(t->b, &seen);
 	KUNIT_EXPECT_EQ(test, 0U, seen.ids);
 	KUNIT_EXPECT_EQ(test, 0U, seen.waiting);
 
 	expect(test, t->a, x, ADDR);
 	expect(test, t->a, x, ROUTE);
-	rca_queue_look(t->a, &seen);
+	rca_queue_stat(t->a, &seen);
 	KUNIT_EXPECT_EQ(test, 1U, seen.waiting);
 	expect(test, t->a, y, DISCONNECTED);
 }
@@ -498,23 +498,23 @@ static void look_counts_each_event_of_a_notice(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
-	struct rca_queue_look seen;
+	struct rca_queue_stat seen;
 
 	post(test, x, ADDR);
 	notice(y, RCA_NOTICE_CONN, DISCONNECTED, 0);
 	notice(y, RCA_NOTICE_CONN, TIMEWAIT, 0);
 	notice(y, RCA_NOTICE_DEVICE, REMOVAL, 0);
 
-	rca_queue_look(t->a, &seen);
+	rca_queue_stat(t->a, &seen);
 	KUNIT_EXPECT_EQ(test, 4U, seen.waiting);
 
 	expect(test, t->a, x, ADDR);
 	expect(test, t->a, y, DISCONNECTED);
-	rca_queue_look(t->a, &seen);
+	rca_queue_stat(t->a, &seen);
 	KUNIT_EXPECT_EQ(test, 2U, seen.waiting);
 	expect(test, t->a, y, TIMEWAIT);
 	expect(test, t->a, y, REMOVAL);
-	rca_queue_look(t->a, &seen);
+	rca_queue_stat(t->a, &seen);
 	KUNIT_EXPECT_EQ(test, 0U, seen.waiting);
 }
 
@@ -522,39 +522,40 @@ static void look_counts_each_event_of_a_notice(struct kunit *test)
 static void look_counts_no_further_with_notices(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct rca_item *many = kunit_kcalloc(test, RCA_LOOK_MAX, sizeof(*many), GFP_KERNEL);
-	struct rca_queue_look seen;
+	struct rca_item *many = kunit_kcalloc(test, RCA_QUEUE_STAT_MAX, sizeof(*many), GFP_KERNEL);
+	struct rca_queue_stat seen;
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, many);
-	for (i = 0; i < RCA_LOOK_MAX; i++) {
-		many[i].is_notice = i == RCA_LOOK_MAX - 1;
+	for (i = 0; i < RCA_QUEUE_STAT_MAX; i++) {
+		many[i].is_notice = i == RCA_QUEUE_STAT_MAX - 1;
 		many[i].pending = many[i].is_notice ? 7 : 0;
 		list_add_tail(&many[i].qnode, i % 2 ? &t->b->placed : &t->b->items);
 	}
-	rca_queue_look(t->b, &seen);
+	rca_queue_stat(t->b, &seen);
 	INIT_LIST_HEAD(&t->b->items);
 	INIT_LIST_HEAD(&t->b->placed);
-	KUNIT_EXPECT_EQ(test, (u32)RCA_LOOK_MAX, seen.waiting);
+	KUNIT_EXPECT_EQ(test, (u32)RCA_QUEUE_STAT_MAX, seen.waiting);
 }
 
 /* Interrupts are off meanwhile. */
 static void look_does_not_count_for_ever(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct rca_item *many = kunit_kcalloc(test, 3 * RCA_LOOK_MAX, sizeof(*many), GFP_KERNEL);
+	struct rca_item *many = kunit_kcalloc(test, 3 * RCA_QUEUE_STAT_MAX, sizeof(*many),
+					      GFP_KERNEL);
 	struct list_head *lists[] = { &t->b->sources, &t->b->items, &t->b->placed };
-	struct rca_queue_look seen;
+	struct rca_queue_stat seen;
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, many);
-	for (i = 0; i < 3 * RCA_LOOK_MAX; i++)
+	for (i = 0; i < 3 * RCA_QUEUE_STAT_MAX; i++)
 		list_add_tail(&many[i].qnode, lists[i % 3]);
-	rca_queue_look(t->b, &seen);
+	rca_queue_stat(t->b, &seen);
 	for (i = 0; i < 3; i++)
 		INIT_LIST_HEAD(lists[i]);
-	KUNIT_EXPECT_EQ(test, (u32)RCA_LOOK_MAX, seen.ids);
-	KUNIT_EXPECT_EQ(test, (u32)RCA_LOOK_MAX, seen.waiting);
+	KUNIT_EXPECT_EQ(test, (u32)RCA_QUEUE_STAT_MAX, seen.ids);
+	KUNIT_EXPECT_EQ(test, (u32)RCA_QUEUE_STAT_MAX, seen.waiting);
 }
 
 static struct kunit_case events_cases[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A mapped ring and what user space does with it, for the tests of rings. */
-#ifndef RCA_KUNIT_RING_FIXTURE_H
-#define RCA_KUNIT_RING_FIXTURE_H
+#ifndef RCA_RING_FIXTURE_H
+#define RCA_RING_FIXTURE_H
 
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -69,4 +69,4 @@ static noinline struct ring_user map_ring(struct kunit *test, struct rca_queue *
 	return (struct ring_user) { .ring = queue->ring };
 }
 
-#endif /* RCA_KUNIT_RING_FIXTURE_H */
+#endif /* RCA_RING_FIXTURE_H */

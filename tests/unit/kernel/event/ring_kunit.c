@@ -179,7 +179,7 @@ static void event_that_is_being_delivered_is_not_put_in(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
 	rca_queue_release(t->a);
 	mutex_unlock(&t->a->consume);
-	rca_queue_pump(t->a);
+	rca_queue_fill(t->a);
 	KUNIT_EXPECT_EQ(test, ROUTE, take(&user));
 	KUNIT_EXPECT_EQ(test, -1, take(&user));
 	rca_queue_ring_close(t->a);
@@ -239,7 +239,7 @@ static void notice_that_does_not_fit_waits_with_its_rest(struct kunit *test)
 	notice(node, RCA_NOTICE_DEVICE, REMOVAL, 0);
 	notice(node, RCA_NOTICE_DEVICE, CHANGE, 0);
 	user = map_ring(test, t->a);
-	rca_queue_pump(t->a);
+	rca_queue_fill(t->a);
 	KUNIT_EXPECT_TRUE(test, rca_ring_full(user.ring));
 	for (i = 0; i < ENTRIES - 1; i++)
 		KUNIT_EXPECT_EQ(test, (int)USER, take(&user));
@@ -260,7 +260,7 @@ static void notice_with_two_events_is_put_in_at_once(struct kunit *test)
 	notice(node, RCA_NOTICE_DEVICE, CHANGE, 0);
 	post(test, node, USER);
 	user = map_ring(test, t->a);
-	rca_queue_pump(t->a);
+	rca_queue_fill(t->a);
 	KUNIT_EXPECT_EQ(test, (int)REMOVAL, take(&user));
 	KUNIT_EXPECT_EQ(test, (int)CHANGE, take(&user));
 	KUNIT_EXPECT_EQ(test, (int)USER, take(&user));
@@ -389,7 +389,7 @@ static void request_is_put_in_by_who_may_publish(struct kunit *test)
 	post(test, node, USER);
 	KUNIT_EXPECT_EQ(test, -1, take(&user));
 	KUNIT_EXPECT_FALSE(test, is_published(test, child));
-	rca_queue_pump(t->a);
+	rca_queue_fill(t->a);
 	KUNIT_EXPECT_TRUE(test, is_published(test, child));
 	KUNIT_EXPECT_PTR_EQ(test, t->a, child->src.queue);
 	KUNIT_EXPECT_EQ(test, (int)REQUEST, take(&user));
@@ -409,7 +409,7 @@ static void request_that_moves_hides_its_id_again(struct kunit *test)
 	struct ring_user user = map_ring(test, t->a);
 	struct node *child = post_request(test, node);
 
-	rca_queue_pump(t->a);
+	rca_queue_fill(t->a);
 	notice(child, RCA_NOTICE_CONN, DISCONNECTED, 0);
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
 	KUNIT_EXPECT_FALSE(test, is_published(test, child));
@@ -432,8 +432,8 @@ static void request_that_moves_while_its_id_is_destroyed(struct kunit *test)
 	struct rca_delivery dlv;
 
 	map_ring(test, t->a);
-	rca_queue_pump(t->a);
-	KUNIT_ASSERT_TRUE(test, rca_obj_untable(&child->obj));
+	rca_queue_fill(t->a);
+	KUNIT_ASSERT_TRUE(test, rca_obj_claim(&child->obj));
 	rca_obj_put(&child->obj);	/* the table's */
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
 	/* It finds its queue when it comes to that, and is not published again. */
@@ -457,7 +457,7 @@ static void request_that_moves_after_its_id(struct kunit *test)
 	struct node *child = post_request(test, node);
 
 	map_ring(test, t->a);
-	rca_queue_pump(t->a);
+	rca_queue_fill(t->a);
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&child->src, t->b, NULL, NULL));
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
 	KUNIT_EXPECT_TRUE(test, is_published(test, child));
@@ -485,7 +485,7 @@ static void request_that_goes_is_handed_to_the_caller(struct kunit *test)
 	struct node *child = post_request(test, node);
 	LIST_HEAD(requests);
 
-	rca_queue_pump(t->a);
+	rca_queue_fill(t->a);
 	KUNIT_EXPECT_EQ(test, 0U, rca_source_detach(&node->src, &requests));
 	KUNIT_EXPECT_FALSE(test, list_empty(&requests));
 	drop_requests(&requests);
@@ -513,10 +513,10 @@ static void ring_has_one_user(struct kunit *test)
 static void look_tells_of_the_ring(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct rca_queue_look seen;
+	struct rca_queue_stat seen;
 
 	map_ring(test, t->a);
-	rca_queue_look(t->a, &seen);
+	rca_queue_stat(t->a, &seen);
 	KUNIT_EXPECT_EQ(test, (u32)ENTRIES, seen.ring);
 	rca_queue_ring_close(t->a);
 }
@@ -527,17 +527,17 @@ static void look_does_not_count_what_was_taken(struct kunit *test)
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
-	struct rca_queue_look seen;
+	struct rca_queue_stat seen;
 
 	post(test, node, ADDR);
 	post(test, node, ROUTE);
-	rca_queue_look(t->a, &seen);
+	rca_queue_stat(t->a, &seen);
 	KUNIT_EXPECT_EQ(test, seen.waiting, 2u);
 	KUNIT_EXPECT_EQ(test, (int)ADDR, take(&user));
-	rca_queue_look(t->a, &seen);
+	rca_queue_stat(t->a, &seen);
 	KUNIT_EXPECT_EQ(test, seen.waiting, 1u);
 	KUNIT_EXPECT_EQ(test, (int)ROUTE, take(&user));
-	rca_queue_look(t->a, &seen);
+	rca_queue_stat(t->a, &seen);
 	KUNIT_EXPECT_EQ(test, seen.waiting, 0u);
 	rca_queue_ring_close(t->a);
 }

@@ -103,7 +103,7 @@ static void race_run(void *arg, unsigned int n)
 	case 2:
 		while (race_read(race, t->a) || race_read(race, t->b) ||
 		       atomic_read(&race->posters)) {
-			rca_queue_pump(t->a);
+			rca_queue_fill(t->a);
 			cond_resched();
 		}
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Canonical addresses for tests, written as text. */
-#ifndef RCA_KUNIT_ADDRESSES_H
-#define RCA_KUNIT_ADDRESSES_H
+#ifndef RCA_ADDRESSES_H
+#define RCA_ADDRESSES_H
 
 #include <kunit/test.h>
 #include <linux/inet.h>
@@ -45,4 +45,4 @@ static inline union rca_addr *rca_test_addr(struct kunit *test, const char *text
 	return addr;
 }
 
-#endif /* RCA_KUNIT_ADDRESSES_H */
+#endif /* RCA_ADDRESSES_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Ids over a software RDMA device, for scenarios on a wire. */
-#ifndef RCA_KUNIT_DEVICE_BENCH_H
-#define RCA_KUNIT_DEVICE_BENCH_H
+#ifndef RCA_DEVICE_BENCH_H
+#define RCA_DEVICE_BENCH_H
 
 #include <kunit/test.h>
 #include <rdma/rdma_cm_alt.h>
@@ -69,4 +69,4 @@ void rig_accept(struct kunit *test, struct rca_id *child);
 void rig_connected(struct kunit *test, struct rca_id *server, const char *ip,
 		   struct rca_id **client, struct rca_id **child);
 
-#endif /* RCA_KUNIT_DEVICE_BENCH_H */
+#endif /* RCA_DEVICE_BENCH_H */

@@ -77,7 +77,7 @@ static void keep_data(const struct rca_tp_conn *conn)
 static int fake_tp_connect(void *lower, const struct rca_tp_req *req)
 {
 	keep_data(&req->conn);
-	the_fake->last_timers = (struct rca_round){
+	the_fake->last_timers = (struct rca_req_timers){
 		.remote = req->remote_timeout,
 		.local = req->local_timeout,
 		.retries = req->retries,
@@ -188,8 +188,8 @@ static const struct rca_tp_ops fake_ops = {
 	.unlisten = fake_tp_unlisten,
 	.connect = fake_tp_connect,
 	.reply = fake_tp_reply,
-	.ask_patience = fake_tp_ask_patience,
-	.ready = fake_tp_ready,
+	.send_mra = fake_tp_ask_patience,
+	.send_rtu = fake_tp_ready,
 	.reject = fake_tp_reject,
 	.disconnect = fake_tp_disconnect,
 	.path_migrated = fake_tp_path_migrated,
@@ -387,7 +387,7 @@ u8 fake_message(struct rca_id *id, enum rca_input input, int status)
 		},
 	};
 
-	return rca_connect_event(id, id->lower, &event);
+	return rca_cm_event(id, id->lower, &event);
 }
 
 /**

@@ -83,7 +83,7 @@ struct fake {
 	u32 last_qkey;
 	u8 last_req[U8_MAX];
 	u8 last_req_len;
-	struct rca_round last_timers;
+	struct rca_req_timers last_timers;
 	bool no_attr;
 	bool no_lower;
 	bool busy;

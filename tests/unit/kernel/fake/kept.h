@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What the first network namespace keeps of failures, for the tests that cause some. */
-#ifndef RCA_KUNIT_KEPT_H
-#define RCA_KUNIT_KEPT_H
+#ifndef RCA_KEPT_H
+#define RCA_KEPT_H
 
 #include <linux/delay.h>
 #include <linux/pid.h>
@@ -11,17 +11,17 @@
 #include "log/failure_log.h"
 
 /* The youngest failure; its serial number is 0 when there is none. Its process may be gone. */
-static noinline __maybe_unused const struct rca_story *kept_youngest(void)
+static noinline __maybe_unused const struct rca_report *kept_youngest(void)
 {
 	/* A stack has no room for many of them. */
-	static struct rca_story story, next;
+	static struct rca_report report, next;
 
-	memset(&story, 0, sizeof(story));
-	while (rca_story_next(&init_net, story.serial, &next)) {
+	memset(&report, 0, sizeof(report));
+	while (rca_log_next(&init_net, report.serial, &next)) {
 		put_pid(next.pid);
-		story = next;
+		report = next;
 	}
-	return &story;
+	return &report;
 }
 
 /* How many there were until now. */
@@ -36,4 +36,4 @@ static inline void kept_has_room(void)
 	msleep(1100);
 }
 
-#endif /* RCA_KUNIT_KEPT_H */
+#endif /* RCA_KEPT_H */

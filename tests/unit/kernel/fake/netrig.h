@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Network devices and RDMA devices for tests, made as "ip" and "rdma" would. */
-#ifndef RCA_KUNIT_NETRIG_H
-#define RCA_KUNIT_NETRIG_H
+#ifndef RCA_NETRIG_H
+#define RCA_NETRIG_H
 
 #include <linux/types.h>
 
@@ -44,4 +44,4 @@ int netrig_add_rdma(const char *kind);
 int netrig_add_rdma_on(const char *kind, const char *name);
 int netrig_delete_rdma(void);
 
-#endif /* RCA_KUNIT_NETRIG_H */
+#endif /* RCA_NETRIG_H */

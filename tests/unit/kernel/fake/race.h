@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Runs one function in several threads at the same time, for tests of races. */
-#ifndef RCA_KUNIT_RACE_H
-#define RCA_KUNIT_RACE_H
+#ifndef RCA_RACE_H
+#define RCA_RACE_H
 
 #include <kunit/test.h>
 #include <linux/atomic.h>
@@ -94,4 +94,4 @@ static inline void rca_race(struct kunit *test, unsigned int threads,
 	}
 }
 
-#endif /* RCA_KUNIT_RACE_H */
+#endif /* RCA_RACE_H */

@@ -66,7 +66,7 @@ static int lookup_error(struct rca_ctx *ctx, u32 handle, enum rca_kind kind)
 
 static int take_error(struct rca_ctx *ctx, u32 handle, enum rca_kind kind)
 {
-	struct rca_obj *obj = rca_obj_take(ctx, handle, kind);
+	struct rca_obj *obj = rca_obj_claim_handle(ctx, handle, kind);
 
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
@@ -102,7 +102,7 @@ static void reserve_unpublished_is_not_found(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, -ENOENT, lookup_error(test->priv, obj->handle, RCA_KIND_ID));
 	KUNIT_EXPECT_EQ(test, -ENOENT, take_error(test->priv, obj->handle, RCA_KIND_ID));
-	KUNIT_EXPECT_FALSE(test, rca_obj_untable(obj));
+	KUNIT_EXPECT_FALSE(test, rca_obj_claim(obj));
 
 	rca_obj_unreserve(obj);
 	rca_obj_put(obj);
@@ -239,9 +239,9 @@ static void untable_published_succeeds_once(struct kunit *test)
 {
 	struct rca_obj *obj = rca_obj_get(publish(test, RCA_KIND_ID));
 
-	KUNIT_EXPECT_TRUE(test, rca_obj_untable(obj));
+	KUNIT_EXPECT_TRUE(test, rca_obj_claim(obj));
 	rca_obj_put(obj); /* the table's */
-	KUNIT_EXPECT_FALSE(test, rca_obj_untable(obj));
+	KUNIT_EXPECT_FALSE(test, rca_obj_claim(obj));
 	KUNIT_EXPECT_EQ(test, -ENOENT, lookup_error(test->priv, obj->handle, RCA_KIND_ID));
 
 	rca_obj_put(obj);
@@ -258,7 +258,7 @@ static void untable_leaves_another_object_of_the_handle(struct kunit *test)
 	new = publish(test, RCA_KIND_ID);
 	KUNIT_ASSERT_EQ(test, old->handle, new->handle);
 
-	KUNIT_EXPECT_FALSE(test, rca_obj_untable(old));
+	KUNIT_EXPECT_FALSE(test, rca_obj_claim(old));
 
 	KUNIT_EXPECT_EQ(test, 0, take_error(ctx, new->handle, RCA_KIND_ID));
 	rca_obj_put(old);
@@ -298,7 +298,7 @@ static void next_walks_what_is_published_in_order(struct kunit *test)
 			continue;
 		KUNIT_EXPECT_EQ(test, 2U, refcount_read(&obj->ref));
 		rca_obj_put(obj);
-		KUNIT_EXPECT_TRUE(test, rca_obj_untable(obj));
+		KUNIT_EXPECT_TRUE(test, rca_obj_claim(obj));
 		rca_obj_put(obj);
 	}
 
@@ -339,10 +339,10 @@ static void take_race_once(struct take_race *race, struct rca_obj *want, unsigne
 
 	switch (n % 3) {
 	case 0:
-		obj = rca_obj_take(race->ctx, want->handle, RCA_KIND_ID);
+		obj = rca_obj_claim_handle(race->ctx, want->handle, RCA_KIND_ID);
 		break;
 	case 1:
-		obj = rca_obj_untable(want) ? want : ERR_PTR(-ENOENT);
+		obj = rca_obj_claim(want) ? want : ERR_PTR(-ENOENT);
 		break;
 	default:
 		if (lookup_error(race->ctx, want->handle, RCA_KIND_ID) == -EINVAL)

@@ -47,13 +47,13 @@ static void connected_active_id_has_none(struct kunit *test)
 	unsigned int refs;
 
 	KUNIT_EXPECT_NOT_NULL(test, id->setup);
-	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_TRUE(test, rca_id_work_pending(id));
 	drain(test);
 	refs = refcount_read(&id->obj.ref);
 	KUNIT_EXPECT_EQ(test, rca_establish(id), 0);
 	KUNIT_EXPECT_NULL(test, id->setup);
-	KUNIT_EXPECT_NULL(test, id->spare);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_NULL(test, id->reserved);
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	/* That of the timer was given back. */
 	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), refs - 1);
 }
@@ -68,8 +68,8 @@ static void connected_passive_id_has_none(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, id->setup);
 	fake_message(id, RCA_IN_RTU, 0);
 	fake_expect_state(test, id, RCA_ST_CONNECTED);
-	KUNIT_EXPECT_NULL(test, id->spare);
-	KUNIT_EXPECT_NULL(test, id->extras);
+	KUNIT_EXPECT_NULL(test, id->reserved);
+	KUNIT_EXPECT_NULL(test, id->opts);
 }
 
 static void refused_accept_keeps_it(struct kunit *test)
@@ -92,8 +92,8 @@ static void disconnect_gets_one_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 1);
 	KUNIT_ASSERT_NOT_NULL(test, id->setup);
-	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
-	KUNIT_EXPECT_GT(test, id->setup->farewell, jiffies + msecs_to_jiffies(50000));
+	KUNIT_EXPECT_TRUE(test, rca_id_work_pending(id));
+	KUNIT_EXPECT_GT(test, id->setup->drep_deadline, jiffies + msecs_to_jiffies(50000));
 	fake_message(id, RCA_IN_DREP, 0);
 	fake_expect_state(test, id, RCA_ST_DISCONNECTED);
 }
@@ -169,7 +169,7 @@ static void stale_request_gets_no_lower_id(struct kunit *test)
 	fake_message(id, RCA_IN_REJ, IB_CM_REJ_STALE_CONN);
 	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 	fake->no_lower = true;
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, IB_CM_REJ_STALE_CONN);
 	fake_expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_NULL(test, id->lower);
@@ -182,25 +182,25 @@ static void options_make_extras(struct kunit *test)
 	u8 tos = 32, timeout = 17;
 	u32 len = sizeof(tos);
 
-	KUNIT_EXPECT_NULL(test, id->extras);
+	KUNIT_EXPECT_NULL(test, id->opts);
 	KUNIT_EXPECT_EQ(test, rca_get_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, &len),
 			0);
 	KUNIT_EXPECT_EQ(test, tos, 0);
-	KUNIT_EXPECT_NULL(test, id->extras);
+	KUNIT_EXPECT_NULL(test, id->opts);
 	tos = 32;
 	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, 2),
 			-EINVAL);
-	KUNIT_EXPECT_NULL(test, id->extras);
+	KUNIT_EXPECT_NULL(test, id->opts);
 	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, 1), 0);
-	KUNIT_ASSERT_NOT_NULL(test, id->extras);
-	KUNIT_EXPECT_EQ(test, id->extras->tos, 32);
+	KUNIT_ASSERT_NOT_NULL(test, id->opts);
+	KUNIT_EXPECT_EQ(test, id->opts->tos, 32);
 	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_CM_ALT_OPTION,
 					     RDMA_CM_ALT_OPTION_RESPONSE_TIMEOUT, &timeout, 1), 0);
 
 	child = rca_id_create_child(id);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(child));
-	KUNIT_EXPECT_EQ(test, child->extras ? child->extras->timing.response : 0, 18);
-	rca_id_abandon(child);
+	KUNIT_EXPECT_EQ(test, child->opts ? child->opts->timing.response : 0, 18);
+	rca_id_free_unpublished(child);
 }
 
 /* Each of them alone is enough for the ids of requests. */
@@ -227,13 +227,13 @@ static void requests_have_the_timers_of_their_listener(struct kunit *test)
 						     timers[i].value, timers[i].len), 0);
 		child = rca_id_create_child(id);
 		KUNIT_ASSERT_FALSE(test, IS_ERR(child));
-		KUNIT_EXPECT_NOT_NULL(test, child->extras);
+		KUNIT_EXPECT_NOT_NULL(test, child->opts);
 		memset(value, 0, sizeof(value));
 		len = timers[i].len;
 		KUNIT_EXPECT_EQ(test, rca_get_option(child, RDMA_CM_ALT_OPTION, timers[i].option,
 						     value, &len), 0);
 		KUNIT_EXPECT_EQ(test, memcmp(value, timers[i].value, sizeof(value)), 0);
-		rca_id_abandon(child);
+		rca_id_free_unpublished(child);
 	}
 }
 
@@ -268,7 +268,7 @@ static void race_with_disconnect_request(struct kunit *test, bool established,
 		rca_race(test, 2, call_or_message, &race);
 		drain(test);
 		rca_destroy(fake->ctx, race.id->obj.handle, &reported);
-		rca_id_flush(race.id);
+		rca_id_flush_work(race.id);
 		rca_id_put(race.id);
 	}
 }

@@ -47,7 +47,7 @@ static void it_is_established_once(struct kunit *test)
 	fake_message(id, RCA_IN_RTU, 0);
 	fake_expect_no_event(test);
 	fake_expect_state(test, id, RCA_ST_CONNECTED);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 }
 
 static void quiet_accept_stays_quiet(struct kunit *test)
@@ -92,7 +92,7 @@ static void disconnect_waits_for_the_ready_to_use(struct kunit *test)
 	fake_expect_no_event(test);
 
 	fake_message(id, RCA_IN_RTU, 0);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 1);
 	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
 	fake_message(id, RCA_IN_DREP, 0);
@@ -106,11 +106,11 @@ static void disconnect_does_not_wait_for_ever(struct kunit *test)
 
 	fake->fail = -EAGAIN;
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
-	id->setup->farewell = jiffies;
+	id->setup->drep_deadline = jiffies;
 	fake->fail = -EAGAIN;
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
 }
@@ -145,8 +145,8 @@ static void destroyed_id_does_not_wait_for_ever(struct kunit *test)
 	fake->fail = -EAGAIN;
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
 	KUNIT_ASSERT_NOT_NULL(test, id->setup);
-	id->setup->farewell = jiffies;
-	rca_id_flush(id);
+	id->setup->drep_deadline = jiffies;
+	rca_id_flush_work(id);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
 	rca_id_put(id);

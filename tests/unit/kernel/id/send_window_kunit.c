@@ -26,7 +26,7 @@
 static void pace_exit(struct kunit *test)
 {
 	fake_suite_exit(test);
-	rca_pace_silence_ms = SILENCE_MS;
+	rca_window_timeout_ms = SILENCE_MS;
 }
 
 static struct rca_id *connecting(struct kunit *test)
@@ -41,12 +41,12 @@ static struct rca_id *connecting(struct kunit *test)
 /* Takes all slots; they become free by answers alone when @silence_ms is long. */
 static struct rca_id **fill(struct kunit *test, unsigned int silence_ms)
 {
-	struct rca_id **ids = kunit_kcalloc(test, RCA_PACE_WINDOW, sizeof(*ids), GFP_KERNEL);
+	struct rca_id **ids = kunit_kcalloc(test, RCA_WINDOW_SIZE, sizeof(*ids), GFP_KERNEL);
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, ids);
-	rca_pace_silence_ms = silence_ms;
-	for (i = 0; i < RCA_PACE_WINDOW; i++)
+	rca_window_timeout_ms = silence_ms;
+	for (i = 0; i < RCA_WINDOW_SIZE; i++)
 		ids[i] = connecting(test);
 	return ids;
 }
@@ -58,7 +58,7 @@ static void window_bounds_what_is_sent(struct kunit *test)
 
 	fill(test, NEVER_MS);
 	id = connecting(test);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE);
 	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 }
 
@@ -68,20 +68,20 @@ static void unanswered_is_what_has_no_answer(struct kunit *test)
 	struct rca_id **ids = fill(test, SILENCE_MS);
 	struct rca_id *id;
 
-	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(ids[0]), RCA_PACE_WINDOW);
+	KUNIT_EXPECT_EQ(test, (int)rca_window_unanswered(ids[0]), RCA_WINDOW_SIZE);
 	id = connecting(test);
 	msleep(LONG_ENOUGH_MS);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
-	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(id), RCA_PACE_WINDOW + 1);
+	KUNIT_EXPECT_EQ(test, (int)rca_window_unanswered(id), RCA_WINDOW_SIZE + 1);
 	fake_message(ids[7], RCA_IN_REJ, 8);
 	fake_message(ids[7], RCA_IN_REJ, 8);
-	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(id), RCA_PACE_WINDOW);
+	KUNIT_EXPECT_EQ(test, (int)rca_window_unanswered(id), RCA_WINDOW_SIZE);
 	/* It is given up, and the program keeps the id. */
 	ids[8]->setup->retry->once = true;
 	fake_message(ids[8], RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
 	fake_expect_state(test, ids[8], RCA_ST_FAILED);
-	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(id), RCA_PACE_WINDOW - 1);
+	KUNIT_EXPECT_EQ(test, (int)rca_window_unanswered(id), RCA_WINDOW_SIZE - 1);
 }
 
 static void what_cannot_be_sent_takes_no_room(struct kunit *test)
@@ -92,7 +92,7 @@ static void what_cannot_be_sent_takes_no_room(struct kunit *test)
 
 	fake->fail = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, rca_pace_unanswered(sent), 1u);
+	KUNIT_EXPECT_EQ(test, rca_window_unanswered(sent), 1u);
 }
 
 static void answer_makes_room(struct kunit *test)
@@ -103,9 +103,9 @@ static void answer_makes_room(struct kunit *test)
 	ids = fill(test, NEVER_MS);
 	id = connecting(test);
 	fake_message(ids[7], RCA_IN_REJ, 8);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 1);
 	/* The next answer to the same one makes none. */
 	fake_message(ids[7], RCA_IN_REJ, 8);
 	KUNIT_EXPECT_EQ(test, (int)rca_id_state(ids[7]), (int)RCA_ST_FAILED);
@@ -119,9 +119,9 @@ static void time_makes_room(struct kunit *test)
 	fill(test, SILENCE_MS);
 	id = connecting(test);
 	msleep(LONG_ENOUGH_MS);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 1);
 	/* And the answer to one that does not count any more makes no more of it. */
 	fake_message(id, RCA_IN_REP, 0);
 	fake_expect_state(test, id, RCA_ST_REP_RCVD);
@@ -139,16 +139,16 @@ static void slow_peer_is_not_flooded(struct kunit *test)
 		id[i] = connecting(test);
 	msleep(1200);
 	fake_message(ids[0], RCA_IN_REJ, 8);
-	rca_id_flush(id[0]);
+	rca_id_flush_work(id[0]);
 	fake_expect_state(test, id[0], RCA_ST_REQ_SENT);
 	msleep(1200);
 	fake_expect_state(test, id[1], RCA_ST_REQ_WAIT);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
-	rca_pace_silence_ms = SILENCE_MS;
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 1);
+	rca_window_timeout_ms = SILENCE_MS;
 	msleep(1200);
-	rca_id_flush(id[2]);
+	rca_id_flush_work(id[2]);
 	fake_expect_state(test, id[2], RCA_ST_REQ_SENT);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 3);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 3);
 }
 
 /* Answers of some do not hold up those who wait for ever. */
@@ -161,13 +161,13 @@ static void no_epoch_lasts_for_ever(struct kunit *test)
 	ids = fill(test, NEVER_MS);
 	for (i = 0; i < 2; i++)
 		id[i] = connecting(test);
-	rca_pace_silence_ms = SILENCE_MS;
+	rca_window_timeout_ms = SILENCE_MS;
 	msleep(25 * SILENCE_MS);
 	fake_message(ids[0], RCA_IN_REJ, 8);
-	rca_id_flush(id[0]);
-	rca_id_flush(id[1]);
+	rca_id_flush_work(id[0]);
+	rca_id_flush_work(id[1]);
 	fake_expect_state(test, id[1], RCA_ST_REQ_SENT);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 2);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 2);
 }
 
 static void other_peer_does_not_wait(struct kunit *test)
@@ -181,7 +181,7 @@ static void other_peer_does_not_wait(struct kunit *test)
 	id->dst.in.sin_addr.s_addr = cpu_to_be32(0x0a090003);
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 1);
 }
 
 /* An id of another process. */
@@ -213,16 +213,16 @@ static void contexts_take_turns(struct kunit *test)
 	for (i = 0; i < 8; i++)
 		crowd[i] = connecting(test);
 	KUNIT_EXPECT_EQ(test, rca_connect(late, &conn), 0);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE);
 	/* Room for two: one for each context. */
 	fake_message(ids[0], RCA_IN_REJ, 8);
 	fake_message(ids[1], RCA_IN_REJ, 8);
-	rca_id_flush(crowd[0]);
-	rca_id_flush(late);
+	rca_id_flush_work(crowd[0]);
+	rca_id_flush_work(late);
 	fake_expect_state(test, crowd[0], RCA_ST_REQ_SENT);
 	fake_expect_state(test, late, RCA_ST_REQ_SENT);
 	fake_expect_state(test, crowd[1], RCA_ST_REQ_WAIT);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 2);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 2);
 	KUNIT_EXPECT_EQ(test, rca_destroy(other, late->obj.handle, &reported), 0);
 	rca_ctx_put(other);
 }
@@ -238,9 +238,9 @@ static void destroy_while_it_waits(struct kunit *test)
 	second = connecting(test);
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, first->obj.handle, &reported), 0);
 	fake_message(ids[0], RCA_IN_REJ, 8);
-	rca_id_flush(second);
+	rca_id_flush_work(second);
 	fake_expect_state(test, second, RCA_ST_REQ_SENT);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 1);
 }
 
 static void removal_while_it_waits(struct kunit *test)
@@ -254,8 +254,8 @@ static void removal_while_it_waits(struct kunit *test)
 	rca_teardown_device(&fake->dev);
 	fake_expect_state(test, id, RCA_ST_REMOVED);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	KUNIT_EXPECT_NULL(test, id->setup->pace.peer);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_NULL(test, id->setup->slot.peer);
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 }
 
 /* Who waits long is sent as often as another one; only a deadline counts meanwhile. */
@@ -270,7 +270,7 @@ static void waiting_costs_no_patience(struct kunit *test)
 	id->setup->retry->since -= 120 * HZ;
 	id->setup->retry->deadline -= 120 * HZ;
 	fake_message(ids[7], RCA_IN_REJ, 8);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 15);
 	KUNIT_EXPECT_TRUE(test, time_after(id->setup->retry->deadline, jiffies + 10 * HZ));
@@ -288,12 +288,12 @@ static void deadline_while_it_waits(struct kunit *test)
 	fill(test, NEVER_MS);
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
-	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_TRUE(test, rca_id_work_pending(id));
 	id->setup->retry->deadline = jiffies;
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_FAILED);
 	KUNIT_EXPECT_NULL(test, id->lower);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE);
 }
 
 /* More of them than places in the table: some share one. */
@@ -310,9 +310,9 @@ static void peers_are_told_apart(struct kunit *test)
 		id->dst.in.sin_addr.s_addr = cpu_to_be32(0x0a0a0000 + i);
 		KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 		fake_expect_state(test, id, RCA_ST_REQ_SENT);
-		KUNIT_EXPECT_EQ(test, rca_pace_unanswered(id), 1u);
+		KUNIT_EXPECT_EQ(test, rca_window_unanswered(id), 1u);
 	}
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + PEERS);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + PEERS);
 }
 
 /* Its work may run before its turn, as after a message: it waits on, and its deadline stays. */
@@ -331,16 +331,16 @@ static void look_before_its_turn(struct kunit *test)
 	deadline = id->setup->retry->deadline;
 	id->setup->retry->since -= HZ;
 	since = id->setup->retry->since;
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 	KUNIT_EXPECT_EQ(test, id->setup->retry->since, since);
-	KUNIT_EXPECT_TRUE(test, rca_id_kicked(id));
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW);
+	KUNIT_EXPECT_TRUE(test, rca_id_work_pending(id));
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE);
 	fake_message(ids[0], RCA_IN_REJ, 8);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, id->setup->retry->deadline, deadline);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 1);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 1);
 }
 
 static void who_was_not_answered_goes_to_the_end(struct kunit *test)
@@ -352,17 +352,17 @@ static void who_was_not_answered_goes_to_the_end(struct kunit *test)
 	/* As if the round had been as long as it is. */
 	retry->sent = jiffies - retry->interval - 1;
 	fake_message(ids[0], RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
-	rca_id_flush(ids[0]);
+	rca_id_flush_work(ids[0]);
 	fake_expect_state(test, ids[0], RCA_ST_REQ_WAIT);
-	KUNIT_EXPECT_EQ(test, (int)retry->round, 0);
+	KUNIT_EXPECT_EQ(test, (int)retry->intervals, 0);
 	fake_message(ids[1], RCA_IN_REJ, 8);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	fake_message(ids[2], RCA_IN_REJ, 8);
-	rca_id_flush(ids[0]);
+	rca_id_flush_work(ids[0]);
 	fake_expect_state(test, ids[0], RCA_ST_REQ_SENT);
-	KUNIT_EXPECT_EQ(test, (int)retry->round, 1);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_PACE_WINDOW + 2);
+	KUNIT_EXPECT_EQ(test, (int)retry->intervals, 1);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 2);
 }
 
 static struct rca_id *connected(struct kunit *test)
@@ -388,7 +388,7 @@ static void disconnect_waits_for_its_turn(struct kunit *test)
 	fake_message(quick, RCA_IN_DREQ, 0);
 	fake_expect_state(test, quick, RCA_ST_DISCONNECTED);
 	fake_message(ids[0], RCA_IN_REJ, 8);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 1);
 	fake_message(id, RCA_IN_DREP, 0);
@@ -405,10 +405,10 @@ static void disconnect_that_cannot_be_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
 	fake_message(ids[0], RCA_IN_REJ, 8);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
-	KUNIT_EXPECT_EQ(test, (int)rca_pace_unanswered(ids[1]), RCA_PACE_WINDOW - 1);
+	KUNIT_EXPECT_EQ(test, (int)rca_window_unanswered(ids[1]), RCA_WINDOW_SIZE - 1);
 }
 
 static void id_without_a_setup_need_not_wait(struct kunit *test)
@@ -418,9 +418,9 @@ static void id_without_a_setup_need_not_wait(struct kunit *test)
 	fill(test, NEVER_MS);
 	KUNIT_ASSERT_NULL(test, id->setup);
 	mutex_lock(&id->op);
-	KUNIT_EXPECT_TRUE(test, rca_pace_begin(id));
-	KUNIT_EXPECT_FALSE(test, rca_pace_granted(id));
-	KUNIT_EXPECT_EQ(test, rca_pace_unanswered(id), 0u);
+	KUNIT_EXPECT_TRUE(test, rca_window_begin(id));
+	KUNIT_EXPECT_FALSE(test, rca_window_granted(id));
+	KUNIT_EXPECT_EQ(test, rca_window_unanswered(id), 0u);
 	mutex_unlock(&id->op);
 }
 
@@ -440,7 +440,7 @@ static void destroyed_connection_whose_turn_comes_in_vain(struct kunit *test)
 	flush_work(&id->work);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), lowers - 1);
-	KUNIT_EXPECT_FALSE(test, rca_id_kicked(id));
+	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	rca_id_put(id);
 }
 

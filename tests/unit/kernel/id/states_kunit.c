@@ -211,7 +211,7 @@ static void expect_gone(struct kunit *test, enum rca_state was)
 	struct rca_id *id = the_bench->id;
 	int i;
 
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	for (i = 0; i < 5000 && refcount_read(&id->obj.ref) > 1; i++)
 		usleep_range(500, 1000);
 	KUNIT_EXPECT_EQ_MSG(test, refcount_read(&id->obj.ref), 1, "in state %s",

@@ -39,9 +39,9 @@ static void farewell_is_long_enough_for_eight_requests(struct kunit *test)
 	struct rca_timing timing = {};
 
 	KUNIT_EXPECT_EQ(test, (int)rca_timing_repeat(96), 7);
-	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing, rca_timing_repeat(2048)), 8 * 2048u);
-	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing, rca_timing_repeat(4096)), 8 * 4096u);
-	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing, rca_timing_repeat(U32_MAX)), 8 * 4096u);
+	KUNIT_EXPECT_EQ(test, rca_timing_drep_timeout(&timing, rca_timing_repeat(2048)), 8 * 2048u);
+	KUNIT_EXPECT_EQ(test, rca_timing_drep_timeout(&timing, rca_timing_repeat(4096)), 8 * 4096u);
+	KUNIT_EXPECT_EQ(test, rca_timing_drep_timeout(&timing, rca_timing_repeat(U32_MAX)), 8 * 4096u);
 }
 
 static void nothing_set_is_the_default(struct kunit *test)
@@ -54,8 +54,8 @@ static void nothing_set_is_the_default(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_byte(&timing, OPT(MRA_TIMEOUT)), 24);
 	KUNIT_EXPECT_EQ(test, rca_timing_get(&timing, OPT(DEADLINE), &ms, &len), 0);
 	KUNIT_EXPECT_EQ(test, ms, 0u);
-	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing, rca_timing_repeat(0)), 10000u);
-	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing, rca_timing_repeat(1000)), 10000u);
+	KUNIT_EXPECT_EQ(test, rca_timing_drep_timeout(&timing, rca_timing_repeat(0)), 10000u);
+	KUNIT_EXPECT_EQ(test, rca_timing_drep_timeout(&timing, rca_timing_repeat(1000)), 10000u);
 	KUNIT_EXPECT_EQ(test, (int)rca_timing_mra_request(), 24);
 	KUNIT_EXPECT_FALSE(test, rca_timing_once(&timing));
 }
@@ -113,13 +113,13 @@ static void lengths_are_exact(struct kunit *test)
 /* The sum of all rounds without an answer. */
 static u32 total_ms(struct kunit *test, const struct rca_timing *timing, u8 lifetime)
 {
-	u32 patience = rca_timing_patience(timing, lifetime), total = 0;
-	struct rca_round round;
+	u32 patience = rca_timing_total(timing, lifetime), total = 0;
+	struct rca_req_timers round;
 	unsigned int i;
 
 	for (i = 0; total < patience; i++) {
 		KUNIT_ASSERT_LT(test, i, 100u);
-		rca_timing_round(timing, lifetime, i, 1, patience - total, &round);
+		rca_timing_req(timing, lifetime, i, 1, patience - total, &round);
 		total += (round.retries + 1) * round.interval_ms;
 	}
 	KUNIT_EXPECT_LT(test, total, patience + round.interval_ms);
@@ -141,11 +141,11 @@ static void lost_message_is_cheap_and_patience_that_of_stock(struct kunit *test)
 		{ 0, 34, 13, 65568 },
 	};
 	struct rca_timing timing = {};
-	struct rca_round round;
+	struct rca_req_timers round;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(paths); i++) {
-		rca_timing_round(&timing, paths[i].lifetime, 0, 1, U32_MAX, &round);
+		rca_timing_req(&timing, paths[i].lifetime, 0, 1, U32_MAX, &round);
 		KUNIT_EXPECT_EQ(test, round.interval_ms, paths[i].interval_ms);
 		KUNIT_EXPECT_EQ(test, round.local, paths[i].local);
 		KUNIT_EXPECT_EQ(test, (int)round.retries, 15);
@@ -157,12 +157,12 @@ static void lost_message_is_cheap_and_patience_that_of_stock(struct kunit *test)
 static void settings_make_the_rounds(struct kunit *test)
 {
 	struct rca_timing timing = {};
-	struct rca_round round;
+	struct rca_req_timers round;
 
 	KUNIT_ASSERT_EQ(test, set_byte(&timing, OPT(RESPONSE_TIMEOUT), 10), 0);
 	KUNIT_ASSERT_EQ(test, set_byte(&timing, OPT(MAX_RETRIES), 2), 0);
 	KUNIT_EXPECT_TRUE(test, rca_timing_once(&timing));
-	rca_timing_round(&timing, 10, 0, 1, U32_MAX, &round);
+	rca_timing_req(&timing, 10, 0, 1, U32_MAX, &round);
 	KUNIT_EXPECT_EQ(test, (int)round.remote, 10);
 	KUNIT_EXPECT_EQ(test, (int)round.local, 11);
 	KUNIT_EXPECT_EQ(test, (int)round.retries, 2);
@@ -170,12 +170,12 @@ static void settings_make_the_rounds(struct kunit *test)
 	/* With a deadline there are rounds again, which end soon after it. */
 	KUNIT_ASSERT_EQ(test, set_deadline(&timing, 100), 0);
 	KUNIT_EXPECT_FALSE(test, rca_timing_once(&timing));
-	KUNIT_EXPECT_EQ(test, rca_timing_patience(&timing, 10), 100u);
-	KUNIT_EXPECT_EQ(test, rca_timing_farewell(&timing, rca_timing_repeat(4096)), 100u);
+	KUNIT_EXPECT_EQ(test, rca_timing_total(&timing, 10), 100u);
+	KUNIT_EXPECT_EQ(test, rca_timing_drep_timeout(&timing, rca_timing_repeat(4096)), 100u);
 	KUNIT_EXPECT_GE(test, total_ms(test, &timing, 10), 100u);
-	rca_timing_round(&timing, 10, 0, 1, 13, &round);
+	rca_timing_req(&timing, 10, 0, 1, 13, &round);
 	KUNIT_EXPECT_EQ(test, (int)round.retries, 1);
-	rca_timing_round(&timing, 10, 0, 1, 0, &round);
+	rca_timing_req(&timing, 10, 0, 1, 0, &round);
 	KUNIT_EXPECT_EQ(test, (int)round.retries, 0);
 }
 
@@ -190,11 +190,11 @@ static void many_requests_are_repeated_less_often(struct kunit *test)
 		{ 256, 17 }, { 4096, 20 }, { UINT_MAX, 20 },
 	};
 	struct rca_timing timing = {};
-	struct rca_round round;
+	struct rca_req_timers round;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(loads); i++) {
-		rca_timing_round(&timing, 14, 0, loads[i].unanswered, U32_MAX, &round);
+		rca_timing_req(&timing, 14, 0, loads[i].unanswered, U32_MAX, &round);
 		KUNIT_EXPECT_EQ(test, round.remote, loads[i].remote);
 		KUNIT_EXPECT_EQ(test, (int)round.local, min(loads[i].remote + 2, 20));
 		KUNIT_EXPECT_EQ(test, (int)round.retries, 15);
@@ -202,7 +202,7 @@ static void many_requests_are_repeated_less_often(struct kunit *test)
 	/* A quarter of its 16 replies. */
 	KUNIT_EXPECT_EQ(test, round.late_ms, 4 * 4096u);
 	KUNIT_ASSERT_EQ(test, set_byte(&timing, OPT(RESPONSE_TIMEOUT), 13), 0);
-	rca_timing_round(&timing, 14, 0, 4096, U32_MAX, &round);
+	rca_timing_req(&timing, 14, 0, 4096, U32_MAX, &round);
 	KUNIT_EXPECT_EQ(test, (int)round.remote, 13);
 }
 
@@ -211,13 +211,13 @@ static void extremes_fit(struct kunit *test)
 {
 	static const u8 lifetimes[] = { 0, 30, 31, 63, 255 };
 	struct rca_timing timing = {};
-	struct rca_round round;
+	struct rca_req_timers round;
 	unsigned int i, number;
 
 	KUNIT_ASSERT_EQ(test, set_byte(&timing, OPT(RESPONSE_TIMEOUT), 31), 0);
 	for (i = 0; i < ARRAY_SIZE(lifetimes); i++) {
 		for (number = 0; number < 300; number++) {
-			rca_timing_round(&timing, lifetimes[i], number, number, U32_MAX, &round);
+			rca_timing_req(&timing, lifetimes[i], number, number, U32_MAX, &round);
 			KUNIT_EXPECT_EQ(test, (int)round.remote, 31);
 			KUNIT_EXPECT_EQ(test, (int)round.local, 31);
 			KUNIT_EXPECT_LE(test, (int)round.retries, 15);

@@ -89,19 +89,19 @@ static void user_events_that_wait_are_counted(struct kunit *test)
 	for (i = 0; i < RCA_MAX_USER_EVENTS; i++)
 		KUNIT_ASSERT_EQ(test, rca_id_post_user(id, RDMA_CM_ALT_EVENT_USER, 0, i), 0);
 	KUNIT_EXPECT_EQ(test, rca_id_post_user(id, RDMA_CM_ALT_EVENT_USER, 0, i), -ENOBUFS);
-	KUNIT_EXPECT_EQ(test, atomic_read(&id->extras->user_events), RCA_MAX_USER_EVENTS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&id->opts->user_events), RCA_MAX_USER_EVENTS);
 
 	KUNIT_ASSERT_TRUE(test, fake_take_event(fake, &rec));
 	KUNIT_EXPECT_EQ(test, rec.user_arg, 0ULL);
-	KUNIT_EXPECT_EQ(test, atomic_read(&id->extras->user_events), RCA_MAX_USER_EVENTS - 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&id->opts->user_events), RCA_MAX_USER_EVENTS - 1);
 
 	rca_id_get(id);
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
 	KUNIT_EXPECT_EQ(test, reported, 1U);
-	KUNIT_EXPECT_EQ(test, atomic_read(&id->extras->user_events), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&id->opts->user_events), 0);
 	/* Who found it before it was destroyed. */
 	KUNIT_EXPECT_EQ(test, rca_id_post_user(id, RDMA_CM_ALT_EVENT_USER, 0, 0), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&id->extras->user_events), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&id->opts->user_events), 0);
 	KUNIT_EXPECT_FALSE(test, fake_take_event(fake, &rec));
 	rca_id_put(id);
 }

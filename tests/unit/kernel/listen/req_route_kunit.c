@@ -92,7 +92,7 @@ static int ask(struct kunit *test, struct rca_id *server, const struct ib_gid_at
 	knock->req.conn.qp_type = IB_QPT_UD;
 	knock->req.sgid_attr = sgid_attr;
 	set_addresses(test, knock, peer, local);
-	return rca_request(&knock->demux, NULL, &knock->req);
+	return rca_req_handler(&knock->demux, NULL, &knock->req);
 }
 
 /* As if the interface were one of another kind. */
@@ -142,19 +142,19 @@ static void addresses_that_are_answered(struct kunit *test)
 static void request_whose_answer_has_no_way_is_told(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
-	const struct rca_story *story;
+	const struct rca_report *report;
 	u64 before;
 
 	kept_has_room();
 	before = kept_count();
 	KUNIT_EXPECT_EQ(test, ask(test, server, server->sgid_attr, "10.99.0.1", DEVICE_IP),
 			-EHOSTUNREACH);
-	story = kept_youngest();
-	KUNIT_EXPECT_EQ(test, story->serial, before + 1);
-	KUNIT_EXPECT_STREQ(test, story->op, "request");
-	KUNIT_EXPECT_EQ(test, story->status, -EHOSTUNREACH);
-	KUNIT_EXPECT_EQ(test, story->handle, server->obj.handle);
-	KUNIT_EXPECT_EQ(test, story->peer.in.sin_addr.s_addr, cpu_to_be32(0x0a630001));
+	report = kept_youngest();
+	KUNIT_EXPECT_EQ(test, report->serial, before + 1);
+	KUNIT_EXPECT_STREQ(test, report->op, "request");
+	KUNIT_EXPECT_EQ(test, report->status, -EHOSTUNREACH);
+	KUNIT_EXPECT_EQ(test, report->handle, server->obj.handle);
+	KUNIT_EXPECT_EQ(test, report->peer.in.sin_addr.s_addr, cpu_to_be32(0x0a630001));
 	/* It was for nobody here. */
 	KUNIT_EXPECT_EQ(test, ask(test, server, server->sgid_attr, "10.99.0.1", "10.77.0.2"),
 			-EHOSTUNREACH);
@@ -205,9 +205,9 @@ static void listener_on_gids_and_ipoib(struct kunit *test)
 	knock->req.conn.qp_type = IB_QPT_UD;
 	knock->req.sgid_attr = other->sgid_attr;
 	set_addresses(test, knock, NEIGHBOUR, DEVICE_IP);
-	KUNIT_EXPECT_EQ(test, rca_request(&knock->demux, NULL, &knock->req), FOUND);
+	KUNIT_EXPECT_EQ(test, rca_req_handler(&knock->demux, NULL, &knock->req), FOUND);
 	set_type(test, ARPHRD_INFINIBAND);
-	KUNIT_EXPECT_EQ(test, rca_request(&knock->demux, NULL, &knock->req), -ECONNREFUSED);
+	KUNIT_EXPECT_EQ(test, rca_req_handler(&knock->demux, NULL, &knock->req), -ECONNREFUSED);
 	set_type(test, ARPHRD_ETHER);
 }
 
@@ -337,7 +337,7 @@ static int request(struct kunit *test, struct knock *knock)
 	KUNIT_ASSERT_NOT_NULL(test, attr);
 	lower = fake->dev.tp->create(fake->dev.ibdev, NULL);
 	knock->req.sgid_attr = attr;
-	ret = rca_request(&knock->demux, lower, &knock->req);
+	ret = rca_req_handler(&knock->demux, lower, &knock->req);
 	if (ret)
 		fake->dev.tp->destroy(lower);
 	rdma_put_gid_attr(attr);
@@ -348,7 +348,7 @@ static void nothing_is_left(struct kunit *test, const struct knock *knock)
 {
 	struct fake *fake = test->priv;
 
-	KUNIT_EXPECT_EQ(test, atomic_read(&knock->slot.id->extras->waiting), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&knock->slot.id->opts->waiting), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	fake_expect_no_event(test);
 }
@@ -457,7 +457,7 @@ static int ask_tcp(struct kunit *test, struct knock *knock, const char *local)
 	knock->req.conn.qp_type = IB_QPT_UD;
 	knock->req.local = rca_test_addr(test, local, 0);
 	knock->req.peer = rca_test_addr(test, NEIGHBOUR, 5000);
-	return rca_request(&knock->demux, NULL, &knock->req);
+	return rca_req_handler(&knock->demux, NULL, &knock->req);
 }
 
 static void tcp_request_belongs_to_the_device_with_the_address(struct kunit *test)
@@ -480,17 +480,17 @@ static void tcp_request_without_a_port_is_told(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
 	struct knock *knock = new_knock(test, server->dev, server);
-	const struct rca_story *story;
+	const struct rca_report *report;
 	u64 before;
 
 	kept_has_room();
 	before = kept_count();
 	KUNIT_EXPECT_EQ(test, ask_tcp(test, knock, "127.0.0.1"), -ENODEV);
-	story = kept_youngest();
-	KUNIT_EXPECT_EQ(test, story->serial, before + 1);
-	KUNIT_EXPECT_STREQ(test, story->op, "request");
-	KUNIT_EXPECT_EQ(test, story->status, -ENODEV);
-	KUNIT_EXPECT_EQ(test, story->handle, server->obj.handle);
+	report = kept_youngest();
+	KUNIT_EXPECT_EQ(test, report->serial, before + 1);
+	KUNIT_EXPECT_STREQ(test, report->op, "request");
+	KUNIT_EXPECT_EQ(test, report->status, -ENODEV);
+	KUNIT_EXPECT_EQ(test, report->handle, server->obj.handle);
 }
 
 static void tcp_request_without_a_listener_is_refused(struct kunit *test)
@@ -509,11 +509,11 @@ static void tcp_request_without_room_is_dropped(struct kunit *test)
 	struct knock *knock = new_knock(test, server->dev, server);
 
 	kept_has_room();
-	server->extras->backlog = 0;
+	server->opts->backlog = 0;
 	knock->req.local = rca_test_addr(test, DEVICE_IP, 0);
 	knock->req.peer = rca_test_addr(test, NEIGHBOUR, 5000);
-	KUNIT_EXPECT_EQ(test, rca_request(&knock->demux, NULL, &knock->req), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, atomic_read(&server->extras->waiting), 0);
+	KUNIT_EXPECT_EQ(test, rca_req_handler(&knock->demux, NULL, &knock->req), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, atomic_read(&server->opts->waiting), 0);
 	/* The backlog is the listener's own, and no limit of its user. */
 	KUNIT_EXPECT_STREQ(test, kept_youngest()->op, "request");
 	KUNIT_EXPECT_EQ(test, kept_youngest()->status, -ENOBUFS);

@@ -24,20 +24,20 @@
 
 static void tell(u32 handle, bool keep)
 {
-	struct rca_story story = { .handle = handle, .op = "test", .status = -EINVAL };
+	struct rca_report report = { .handle = handle, .op = "test", .status = -EINVAL };
 
-	rca_story_tell(&init_net, &story, keep);
+	rca_log_report(&init_net, &report, keep);
 }
 
 static void failure_is_kept_as_it_was_told(struct kunit *test)
 {
-	struct rca_story told = { .handle = 7, .event = 3, .status = -ENODEV, .dev = "rxe0" };
-	struct rca_story kept;
+	struct rca_report told = { .handle = 7, .event = 3, .status = -ENODEV, .dev = "rxe0" };
+	struct rca_report kept;
 	u64 before = kept_count();
 
 	told.pid = task_tgid(current);
-	rca_story_tell(&init_net, &told, true);
-	KUNIT_ASSERT_TRUE(test, rca_story_next(&init_net, before, &kept));
+	rca_log_report(&init_net, &told, true);
+	KUNIT_ASSERT_TRUE(test, rca_log_next(&init_net, before, &kept));
 	KUNIT_EXPECT_EQ(test, kept.handle, 7u);
 	KUNIT_EXPECT_EQ(test, kept.event, 3u);
 	KUNIT_EXPECT_EQ(test, kept.status, -ENODEV);
@@ -46,7 +46,7 @@ static void failure_is_kept_as_it_was_told(struct kunit *test)
 	KUNIT_EXPECT_GT(test, kept.at, 0ULL);
 	KUNIT_EXPECT_GT(test, kept.serial, before);
 	put_pid(kept.pid);
-	KUNIT_EXPECT_FALSE(test, rca_story_next(&init_net, kept.serial, &kept));
+	KUNIT_EXPECT_FALSE(test, rca_log_next(&init_net, kept.serial, &kept));
 }
 
 static void what_goes_well_is_not_kept(struct kunit *test)
@@ -59,39 +59,39 @@ static void what_goes_well_is_not_kept(struct kunit *test)
 
 static void oldest_goes_first(struct kunit *test)
 {
-	struct rca_story story;
+	struct rca_report report;
 	u64 after = 0, last;
 	u32 count = 0, i;
 
-	for (i = 0; i < 2 * RCA_STORIES + 3; i++)
+	for (i = 0; i < 2 * RCA_LOG_ENTRIES + 3; i++)
 		tell(i, true);
 	last = kept_count();
-	while (rca_story_next(&init_net, after, &story)) {
-		put_pid(story.pid);
+	while (rca_log_next(&init_net, after, &report)) {
+		put_pid(report.pid);
 		if (after)
-			KUNIT_EXPECT_EQ(test, story.serial, after + 1);
-		after = story.serial;
+			KUNIT_EXPECT_EQ(test, report.serial, after + 1);
+		after = report.serial;
 		count++;
 	}
-	KUNIT_EXPECT_EQ(test, count, (u32)RCA_STORIES);
+	KUNIT_EXPECT_EQ(test, count, (u32)RCA_LOG_ENTRIES);
 	KUNIT_EXPECT_EQ(test, after, last);
-	KUNIT_EXPECT_EQ(test, story.handle, 2u * RCA_STORIES + 2);
+	KUNIT_EXPECT_EQ(test, report.handle, 2u * RCA_LOG_ENTRIES + 2);
 }
 
 /* The reference of the process is given back with the story: a leak of it would show here. */
 static void processes_are_not_kept_for_ever(struct kunit *test)
 {
 	struct pid *pid = get_pid(task_tgid(current));
-	struct rca_story story = { .pid = pid, .op = "test", .status = -EINVAL };
+	struct rca_report report = { .pid = pid, .op = "test", .status = -EINVAL };
 	unsigned int before, i;
 
-	for (i = 0; i < RCA_STORIES; i++)
+	for (i = 0; i < RCA_LOG_ENTRIES; i++)
 		tell(i, true);
 	before = refcount_read(&pid->count);
-	for (i = 0; i < RCA_STORIES; i++)
-		rca_story_tell(&init_net, &story, true);
-	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), before + RCA_STORIES);
-	for (i = 0; i < RCA_STORIES; i++)
+	for (i = 0; i < RCA_LOG_ENTRIES; i++)
+		rca_log_report(&init_net, &report, true);
+	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), before + RCA_LOG_ENTRIES);
+	for (i = 0; i < RCA_LOG_ENTRIES; i++)
 		tell(i, true);
 	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), before);
 	put_pid(pid);
@@ -99,7 +99,7 @@ static void processes_are_not_kept_for_ever(struct kunit *test)
 
 /* What the listener has heard. */
 static struct {
-	unsigned int stories;
+	unsigned int reports;
 	unsigned int losses;
 	u32 last_handle;
 	bool in_order;
@@ -111,12 +111,12 @@ static bool wanted(struct net *net)
 	return net_eq(net, &init_net);
 }
 
-static void hear(struct net *net, const struct rca_story *story)
+static void hear(struct net *net, const struct rca_report *report)
 {
-	heard.in_order &= story->handle == heard.last_handle + 1;
+	heard.in_order &= report->handle == heard.last_handle + 1;
 	heard.may_sleep &= in_task() && !irqs_disabled() && !rcu_preempt_depth();
-	heard.last_handle = story->handle;
-	heard.stories++;
+	heard.last_handle = report->handle;
+	heard.reports++;
 }
 
 static void hear_loss(struct net *net)
@@ -124,7 +124,7 @@ static void hear_loss(struct net *net)
 	heard.losses++;
 }
 
-static const struct rca_story_ops ears = {
+static const struct rca_monitor_ops ears = {
 	.wanted = wanted,
 	.tell = hear,
 	.lost = hear_loss,
@@ -134,27 +134,27 @@ static const struct rca_story_ops ears = {
 static void tell_many(u32 count)
 {
 	static DEFINE_SPINLOCK(lock);
-	const struct rca_story_ops *before;
+	const struct rca_monitor_ops *before;
 	unsigned long flags;
 	u32 i;
 
 	memset(&heard, 0, sizeof(heard));
 	heard.in_order = true;
 	heard.may_sleep = true;
-	before = rca_story_listen(&ears);
+	before = rca_monitor_set(&ears);
 	spin_lock_irqsave(&lock, flags);
 	for (i = 1; i <= count; i++)
 		tell(i, false);
 	spin_unlock_irqrestore(&lock, flags);
-	rca_story_flush();
-	rca_story_listen(before);
+	rca_monitor_flush();
+	rca_monitor_set(before);
 }
 
 /* It sends over network devices, which must not be done where stories are told. */
 static void listener_is_told_where_it_may_sleep(struct kunit *test)
 {
 	tell_many(100);
-	KUNIT_EXPECT_EQ(test, heard.stories, 100u);
+	KUNIT_EXPECT_EQ(test, heard.reports, 100u);
 	KUNIT_EXPECT_EQ(test, heard.losses, 0u);
 	KUNIT_EXPECT_TRUE(test, heard.in_order);
 	KUNIT_EXPECT_TRUE(test, heard.may_sleep);
@@ -166,14 +166,14 @@ static void listener_is_told_where_it_may_sleep(struct kunit *test)
  */
 static void listener_is_told_what_it_misses(struct kunit *test)
 {
-	tell_many(4 * RCA_UNTOLD);
-	KUNIT_EXPECT_GE(test, heard.stories, (unsigned int)RCA_UNTOLD);
+	tell_many(4 * RCA_MONITOR_QUEUE_MAX);
+	KUNIT_EXPECT_GE(test, heard.reports, (unsigned int)RCA_MONITOR_QUEUE_MAX);
 	if (num_online_cpus() == 1) {
-		KUNIT_EXPECT_EQ(test, heard.stories, (unsigned int)RCA_UNTOLD);
+		KUNIT_EXPECT_EQ(test, heard.reports, (unsigned int)RCA_MONITOR_QUEUE_MAX);
 		KUNIT_EXPECT_EQ(test, heard.losses, 1u);
 		KUNIT_EXPECT_TRUE(test, heard.in_order);
 	}
-	KUNIT_EXPECT_TRUE(test, heard.losses || heard.stories == 4 * RCA_UNTOLD);
+	KUNIT_EXPECT_TRUE(test, heard.losses || heard.reports == 4 * RCA_MONITOR_QUEUE_MAX);
 	KUNIT_EXPECT_TRUE(test, heard.may_sleep);
 }
 
@@ -183,7 +183,7 @@ static struct {
 	unsigned int losses;
 } flood;
 
-static void hear_flood(struct net *net, const struct rca_story *story)
+static void hear_flood(struct net *net, const struct rca_report *report)
 {
 	if (!flood.left)
 		return;
@@ -197,7 +197,7 @@ static void hear_loss_of_flood(struct net *net)
 	flood.losses += !!flood.left;
 }
 
-static const struct rca_story_ops flooded = {
+static const struct rca_monitor_ops flooded = {
 	.wanted = wanted,
 	.tell = hear_flood,
 	.lost = hear_loss_of_flood,
@@ -206,14 +206,14 @@ static const struct rca_story_ops flooded = {
 /* And not only when it is over: that may be never. Not with each of them, either. */
 static void listener_is_told_while_it_misses_it(struct kunit *test)
 {
-	const struct rca_story_ops *before;
+	const struct rca_monitor_ops *before;
 
-	flood.left = 6 * RCA_UNTOLD;
+	flood.left = 6 * RCA_MONITOR_QUEUE_MAX;
 	flood.losses = 0;
-	before = rca_story_listen(&flooded);
+	before = rca_monitor_set(&flooded);
 	tell(1, false);
-	rca_story_flush();
-	rca_story_listen(before);
+	rca_monitor_flush();
+	rca_monitor_set(before);
 	KUNIT_EXPECT_EQ(test, flood.left, 0u);
 	KUNIT_EXPECT_GE(test, flood.losses, 4u);
 	KUNIT_EXPECT_LE(test, flood.losses, 6u);
@@ -221,33 +221,33 @@ static void listener_is_told_while_it_misses_it(struct kunit *test)
 
 static void nobody_has_to_listen(struct kunit *test)
 {
-	const struct rca_story_ops *before = rca_story_listen(NULL);
+	const struct rca_monitor_ops *before = rca_monitor_set(NULL);
 
 	memset(&heard, 0, sizeof(heard));
-	KUNIT_EXPECT_FALSE(test, rca_story_wanted(&init_net));
+	KUNIT_EXPECT_FALSE(test, rca_monitor_wanted(&init_net));
 	tell(1, false);
-	rca_story_listen(&ears);
-	KUNIT_EXPECT_TRUE(test, rca_story_wanted(&init_net));
-	rca_story_flush();
-	KUNIT_EXPECT_EQ(test, heard.stories, 0u);
-	rca_story_listen(before);
+	rca_monitor_set(&ears);
+	KUNIT_EXPECT_TRUE(test, rca_monitor_wanted(&init_net));
+	rca_monitor_flush();
+	KUNIT_EXPECT_EQ(test, heard.reports, 0u);
+	rca_monitor_set(before);
 }
 
 /* What was not told when somebody goes is told to nobody. */
 static void who_has_gone_hears_nothing(struct kunit *test)
 {
-	const struct rca_story_ops *before = rca_story_listen(&ears);
+	const struct rca_monitor_ops *before = rca_monitor_set(&ears);
 	u32 i;
 
-	for (i = 0; i < 2 * RCA_UNTOLD; i++)
+	for (i = 0; i < 2 * RCA_MONITOR_QUEUE_MAX; i++)
 		tell(i, false);
-	rca_story_listen(NULL);
+	rca_monitor_set(NULL);
 	memset(&heard, 0, sizeof(heard));
-	rca_story_listen(&ears);
-	rca_story_flush();
-	KUNIT_EXPECT_EQ(test, heard.stories, 0u);
+	rca_monitor_set(&ears);
+	rca_monitor_flush();
+	KUNIT_EXPECT_EQ(test, heard.reports, 0u);
 	KUNIT_EXPECT_EQ(test, heard.losses, 0u);
-	rca_story_listen(before);
+	rca_monitor_set(before);
 }
 
 /* Two namespaces; stories of the second have FEW in their handle. */
@@ -260,13 +260,13 @@ static struct {
 	unsigned int losses;
 } two;
 
-static void hear_two(struct net *net, const struct rca_story *story)
+static void hear_two(struct net *net, const struct rca_report *report)
 {
-	if (story->handle < FEW) {
+	if (report->handle < FEW) {
 		two.many++;
 	} else {
 		/* All of them, in their order. */
-		two.few += story->handle == FEW + two.few;
+		two.few += report->handle == FEW + two.few;
 		two.between = two.many;
 	}
 }
@@ -276,47 +276,47 @@ static void hear_two_lose(struct net *net)
 	two.losses++;
 }
 
-static const struct rca_story_ops ears_for_two = {
+static const struct rca_monitor_ops ears_for_two = {
 	.wanted = wanted,
 	.tell = hear_two,
 	.lost = hear_two_lose,
 };
 
-static void leave_many(struct rca_untold *untold, u32 handle, unsigned int count)
+static void leave_many(struct rca_monitor_queue *queue, u32 handle, unsigned int count)
 {
-	struct rca_story story = { .op = "test" };
+	struct rca_report report = { .op = "test" };
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
-		story.handle = handle + i;
-		rca_untold_leave(untold, &story);
+		report.handle = handle + i;
+		rca_monitor_enqueue(queue, &report);
 	}
 }
 
 /* Who makes much happen in his namespace takes no room of another, and does not let it wait. */
 static void namespaces_do_not_crowd_each_other_out(struct kunit *test)
 {
-	struct rca_untold *untold = kunit_kcalloc(test, 2, sizeof(*untold), GFP_KERNEL);
-	const struct rca_story_ops *before;
+	struct rca_monitor_queue *queue = kunit_kcalloc(test, 2, sizeof(*queue), GFP_KERNEL);
+	const struct rca_monitor_ops *before;
 
-	KUNIT_ASSERT_NOT_NULL(test, untold);
-	rca_untold_init(&untold[0], &init_net);
-	rca_untold_init(&untold[1], &init_net);
+	KUNIT_ASSERT_NOT_NULL(test, queue);
+	rca_monitor_queue_init(&queue[0], &init_net);
+	rca_monitor_queue_init(&queue[1], &init_net);
 	memset(&two, 0, sizeof(two));
-	before = rca_story_listen(&ears_for_two);
+	before = rca_monitor_set(&ears_for_two);
 	preempt_disable();
-	leave_many(&untold[0], 0, 2 * RCA_UNTOLD);
-	leave_many(&untold[1], FEW, 10);
+	leave_many(&queue[0], 0, 2 * RCA_MONITOR_QUEUE_MAX);
+	leave_many(&queue[1], FEW, 10);
 	preempt_enable();
-	rca_story_flush();
-	rca_story_listen(before);
+	rca_monitor_flush();
+	rca_monitor_set(before);
 	KUNIT_EXPECT_EQ(test, two.few, 10u);
-	KUNIT_EXPECT_GE(test, two.many, (unsigned int)RCA_UNTOLD);
-	KUNIT_EXPECT_TRUE(test, list_empty(&untold[0].turn));
-	KUNIT_EXPECT_TRUE(test, list_empty(&untold[1].turn));
+	KUNIT_EXPECT_GE(test, two.many, (unsigned int)RCA_MONITOR_QUEUE_MAX);
+	KUNIT_EXPECT_TRUE(test, list_empty(&queue[0].turn));
+	KUNIT_EXPECT_TRUE(test, list_empty(&queue[1].turn));
 	if (num_online_cpus() > 1)
 		return;
-	KUNIT_EXPECT_EQ(test, two.many, (unsigned int)RCA_UNTOLD);
+	KUNIT_EXPECT_EQ(test, two.many, (unsigned int)RCA_MONITOR_QUEUE_MAX);
 	KUNIT_EXPECT_EQ(test, two.between, 10u);
 	KUNIT_EXPECT_EQ(test, two.losses, 1u);
 }
@@ -326,7 +326,7 @@ static void few_refusals_are_told(struct kunit *test)
 	unsigned int told = 0, i;
 
 	for (i = 0; i < 1000; i++)
-		told += rca_story_spare(&init_net);
+		told += rca_monitor_ratelimit(&init_net);
 	KUNIT_EXPECT_GT(test, told, 0u);
 	KUNIT_EXPECT_LT(test, told, 100u);
 }

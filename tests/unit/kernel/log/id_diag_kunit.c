@@ -27,7 +27,7 @@ static void tell_op(struct rca_id *id, int ret, const union rca_addr *local,
 	char op[] = "test";
 
 	mutex_lock(&id->op);
-	rca_id_tell_op_on(id, op, ret, local, peer);
+	rca_id_report_op_on(id, op, ret, local, peer);
 	mutex_unlock(&id->op);
 	/* A story outlives the module whose string it was, as this one is. */
 	strscpy(op, "gone", sizeof(op));
@@ -39,17 +39,17 @@ static void failed_operation_has_the_addresses_asked_for(struct kunit *test)
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	union rca_addr local = {}, peer = {};
 	u64 before = kept_count();
-	const struct rca_story *story;
+	const struct rca_report *report;
 
 	set(&local, "192.0.2.1", 7);
 	set(&peer, "192.0.2.2", 8);
 	tell_op(id, -EADDRNOTAVAIL, &local, &peer);
-	story = kept_youngest();
-	KUNIT_EXPECT_EQ(test, story->serial, before + 1);
-	KUNIT_EXPECT_STREQ(test, story->op, "test");
-	KUNIT_EXPECT_EQ(test, story->status, -EADDRNOTAVAIL);
-	KUNIT_EXPECT_EQ(test, memcmp(story->local.bytes, local.bytes, sizeof(local.bytes)), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(story->peer.bytes, peer.bytes, sizeof(peer.bytes)), 0);
+	report = kept_youngest();
+	KUNIT_EXPECT_EQ(test, report->serial, before + 1);
+	KUNIT_EXPECT_STREQ(test, report->op, "test");
+	KUNIT_EXPECT_EQ(test, report->status, -EADDRNOTAVAIL);
+	KUNIT_EXPECT_EQ(test, memcmp(report->local.bytes, local.bytes, sizeof(local.bytes)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(report->peer.bytes, peer.bytes, sizeof(peer.bytes)), 0);
 }
 
 static void what_went_well_or_was_interrupted_did_not_fail(struct kunit *test)
@@ -76,7 +76,7 @@ static void numbers_of_the_kernel_stay_inside(struct kunit *test)
 	tell_op(id, -ENOTSUPP, &id->local, &id->dst);
 	KUNIT_EXPECT_EQ(test, kept_youngest()->status, -EOPNOTSUPP);
 	kept_has_room();
-	rca_id_tell_refused(id, &id->dst, -EPROBE_DEFER);
+	rca_id_report_refused(id, &id->dst, -EPROBE_DEFER);
 	KUNIT_EXPECT_EQ(test, kept_youngest()->status, -EAGAIN);
 	KUNIT_EXPECT_STREQ(test, kept_youngest()->op, "request");
 }
@@ -163,7 +163,7 @@ static void patience_that_is_not_asked_for_is_no_failure(struct kunit *test)
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
 	before = kept_count();
 	fake->fail = -ENOMEM;
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 	KUNIT_EXPECT_EQ(test, fake->fail, 0);
 	KUNIT_EXPECT_EQ(test, kept_count(), before);
 	fake_expect_state(test, id, RCA_ST_REP_RCVD);
@@ -202,7 +202,7 @@ static void events_that_are_failures(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(events); i++) {
 		before = kept_count();
 		spin_lock_irqsave(&id->lock, flags);
-		rca_id_tell_event_locked(id, events[i].type, events[i].status);
+		rca_id_report_event_locked(id, events[i].type, events[i].status);
 		spin_unlock_irqrestore(&id->lock, flags);
 		KUNIT_EXPECT_EQ_MSG(test, kept_count() - before, (u64)events[i].kept,
 				    "event %u, status %d", events[i].type, events[i].status);

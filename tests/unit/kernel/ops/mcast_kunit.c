@@ -202,7 +202,7 @@ static void join_that_fails_later(struct kunit *test)
 	const union rca_addr *group = rca_test_addr(test, "239.1.1.1", 0);
 	struct fake *fake = test->priv;
 	u64 before = kept_count();
-	const struct rca_story *story;
+	const struct rca_report *report;
 	u32 handle;
 
 	fake->join_later = true;
@@ -211,26 +211,26 @@ static void join_that_fails_later(struct kunit *test)
 	expect_event(test, RDMA_CM_ALT_EVENT_MULTICAST_ERROR, handle, -ETIMEDOUT);
 	expect_left(test, handle, 1);
 
-	story = kept_youngest();
-	KUNIT_EXPECT_EQ(test, story->serial, before + 1);
-	KUNIT_EXPECT_EQ(test, story->event, (u32)RDMA_CM_ALT_EVENT_MULTICAST_ERROR);
-	KUNIT_EXPECT_EQ(test, story->status, -ETIMEDOUT);
-	KUNIT_EXPECT_EQ(test, story->handle, id->obj.handle);
-	KUNIT_EXPECT_MEMEQ(test, story->peer.bytes, group->bytes, sizeof(group->bytes));
+	report = kept_youngest();
+	KUNIT_EXPECT_EQ(test, report->serial, before + 1);
+	KUNIT_EXPECT_EQ(test, report->event, (u32)RDMA_CM_ALT_EVENT_MULTICAST_ERROR);
+	KUNIT_EXPECT_EQ(test, report->status, -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, report->handle, id->obj.handle);
+	KUNIT_EXPECT_MEMEQ(test, report->peer.bytes, group->bytes, sizeof(group->bytes));
 }
 
 /* The last event that who listens was told of. */
-static struct rca_story heard;
+static struct rca_report heard;
 
 static bool wanted(struct net *net)
 {
 	return true;
 }
 
-static void hear(struct net *net, const struct rca_story *story)
+static void hear(struct net *net, const struct rca_report *report)
 {
-	if (!*story->op)
-		heard = *story;
+	if (!*report->op)
+		heard = *report;
 }
 
 static void hear_loss(struct net *net)
@@ -239,19 +239,19 @@ static void hear_loss(struct net *net)
 
 static void who_listens_is_told_of_a_membership(struct kunit *test)
 {
-	static const struct rca_story_ops ears = {
+	static const struct rca_monitor_ops ears = {
 		.wanted = wanted, .tell = hear, .lost = hear_loss,
 	};
 	const union rca_addr *group = rca_test_addr(test, "239.1.1.1", 0);
-	const struct rca_story_ops *before = rca_story_listen(&ears);
+	const struct rca_monitor_ops *before = rca_monitor_set(&ears);
 	struct rca_id *id = bound_id(test, IB_QPT_UD);
 	u64 kept = kept_count();
 	u32 handle;
 
 	memset(&heard, 0, sizeof(heard));
 	handle = joined(test, id);
-	rca_story_flush();
-	rca_story_listen(before);
+	rca_monitor_flush();
+	rca_monitor_set(before);
 
 	KUNIT_EXPECT_EQ(test, heard.event, (u32)RDMA_CM_ALT_EVENT_MULTICAST_JOIN);
 	KUNIT_EXPECT_EQ(test, heard.status, 0);
@@ -328,7 +328,7 @@ static void failed_join_leaves_nothing(struct kunit *test)
 	fake->fail = -ENODEV;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(join(test, id)), (long)-ENODEV);
 	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), refs);
-	KUNIT_EXPECT_TRUE(test, list_empty(&id->extras->members));
+	KUNIT_EXPECT_TRUE(test, list_empty(&id->opts->members));
 	KUNIT_EXPECT_NULL(test, rca_obj_next(fake->ctx, &pos));
 	fake_expect_no_event(test);
 }
@@ -339,16 +339,16 @@ static void memberships_are_counted_until_they_are_gone(struct kunit *test)
 	struct fake *fake = test->priv;
 	u32 a = joined(test, id);
 
-	KUNIT_EXPECT_EQ(test, atomic_read(&id->extras->memberships), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&id->opts->memberships), 1);
 	fake->fail = -ENODEV;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(join(test, id)), (long)-ENODEV);
-	KUNIT_EXPECT_EQ(test, atomic_read(&id->extras->memberships), 1);
-	atomic_set(&id->extras->memberships, RCA_MAX_MEMBERSHIPS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&id->opts->memberships), 1);
+	atomic_set(&id->opts->memberships, RCA_MAX_MEMBERSHIPS);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(join(test, id)), (long)-ENOBUFS);
 	KUNIT_EXPECT_EQ(test, groups(test), 1);
-	atomic_set(&id->extras->memberships, 1);
+	atomic_set(&id->opts->memberships, 1);
 	expect_left(test, a, 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&id->extras->memberships), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&id->opts->memberships), 0);
 }
 
 static void join_is_for_datagram_ids(struct kunit *test)

@@ -205,7 +205,7 @@ static void failed_bind_leaves_it_unbound(struct kunit *test)
 	int reuse = 1;
 
 	id->local = other->local;
-	rca_addr_set_port(&id->local, rca_addr_port(&other->extras->bind->addr));
+	rca_addr_set_port(&id->local, rca_addr_port(&other->opts->bind->addr));
 	mutex_lock(&id->op);
 	KUNIT_EXPECT_EQ(test, rca_id_bind(id, &id->local), -EADDRINUSE);
 	mutex_unlock(&id->op);
@@ -214,11 +214,11 @@ static void failed_bind_leaves_it_unbound(struct kunit *test)
 					     &reuse, sizeof(reuse)), 0);
 	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &reuse,
 					     sizeof(reuse)), 0);
-	KUNIT_EXPECT_FALSE(test, id->extras->bind->reuse);
+	KUNIT_EXPECT_FALSE(test, id->opts->bind->reuse);
 	mutex_lock(&id->op);
 	KUNIT_EXPECT_EQ(test, rca_id_bind(id, &id->local), 0);
 	mutex_unlock(&id->op);
-	KUNIT_EXPECT_TRUE(test, id->extras->bind->reuse);
+	KUNIT_EXPECT_TRUE(test, id->opts->bind->reuse);
 }
 
 static void path_of_a_program_is_parsed(struct kunit *test)
@@ -253,7 +253,7 @@ static void attributes_follow_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_qp_attr(id, IB_QPS_RTR, &attr), 0);
 	KUNIT_EXPECT_EQ(test, attr.rq_psn, id->psn);
 	fake_message(id, RCA_IN_REJ, 28);
-	rca_id_flush(id);
+	rca_id_flush_work(id);
 }
 
 static struct kunit_case options_cases[] = {

@@ -115,7 +115,7 @@ static void request_that_is_dropped_after_its_id(struct kunit *test)
 	rca_post(&listener->src, ev);
 	spin_unlock_irq(&listener->lock);
 	mutex_lock(&fake->queue->consume);
-	rca_event_expose(ev, fake->queue);
+	rca_event_publish_child(ev, fake->queue);
 	mutex_unlock(&fake->queue->consume);
 
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, child->obj.handle, &reported), 0);

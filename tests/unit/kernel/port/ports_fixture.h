@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Takes the ports that may be chosen, for tests of what happens without one. */
-#ifndef RCA_KUNIT_PORTS_FIXTURE_H
-#define RCA_KUNIT_PORTS_FIXTURE_H
+#ifndef RCA_PORTS_FIXTURE_H
+#define RCA_PORTS_FIXTURE_H
 
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -13,8 +13,8 @@
 #include "fake/addresses.h"
 #include "port/ports.h"
 
-/* Takes all ports of the range for one address but the @spare last ones. */
-static inline struct rca_bind *fill_range(struct kunit *test, const char *text, int spare,
+/* Takes all ports of the range for one address but the @reserved last ones. */
+static inline struct rca_bind *fill_range(struct kunit *test, const char *text, int reserved,
 					  int *count)
 {
 	union rca_addr *addr = rca_test_addr(test, text, 0);
@@ -22,7 +22,7 @@ static inline struct rca_bind *fill_range(struct kunit *test, const char *text, 
 	int low, high, i;
 
 	inet_get_local_port_range(&init_net, &low, &high);
-	*count = high - low + 1 - spare;
+	*count = high - low + 1 - reserved;
 	binds = kvcalloc(*count, sizeof(*binds), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, binds);
 	for (i = 0; i < *count; i++) {
@@ -44,4 +44,4 @@ static inline void empty_range(struct rca_bind *binds, int count)
 	kvfree(binds);
 }
 
-#endif /* RCA_KUNIT_PORTS_FIXTURE_H */
+#endif /* RCA_PORTS_FIXTURE_H */

@@ -40,12 +40,12 @@ static struct rca_id *resolved_id(struct kunit *test, const char *local, const c
 {
 	struct rca_id *id = kunit_kzalloc(test, sizeof(*id), GFP_KERNEL);
 	struct ib_gid_attr *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
-	struct rca_extras *extras = kunit_kzalloc(test, sizeof(*extras), GFP_KERNEL);
+	struct rca_opts *opts = kunit_kzalloc(test, sizeof(*opts), GFP_KERNEL);
 	union ib_gid dgid;
 
 	KUNIT_ASSERT_NOT_NULL(test, id);
 	KUNIT_ASSERT_NOT_NULL(test, attr);
-	KUNIT_ASSERT_NOT_NULL(test, extras);
+	KUNIT_ASSERT_NOT_NULL(test, opts);
 	attr->gid = gid_of(test, "fe80::1");
 	id->sgid_attr = attr;
 	id->link.ib = true;
@@ -53,8 +53,8 @@ static struct rca_id *resolved_id(struct kunit *test, const char *local, const c
 	dgid = gid_of(test, "fe80::2");
 	memcpy(id->link.dgid, dgid.raw, sizeof(id->link.dgid));
 	id->ps = RDMA_PS_TCP;
-	id->extras = extras;
-	extras->tos = TOS;
+	id->opts = opts;
+	opts->tos = TOS;
 	id->local = *rca_test_addr(test, local, 1000);
 	id->dst = *rca_test_addr(test, dst, 7471);
 	return id;
@@ -225,7 +225,7 @@ static void request_over_gids_has_those_as_addresses(struct kunit *test)
 	};
 	union rca_addr local, peer;
 
-	rca_request_ib_addrs(listener, &req, &local, &peer);
+	rca_req_ib_addrs(listener, &req, &local, &peer);
 	KUNIT_EXPECT_EQ(test, (int)local.sa.sa_family, AF_IB);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(local.ib.sib_sid), 0x1061d2fULL);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(local.ib.sib_sid_mask), U64_MAX);
@@ -246,7 +246,7 @@ static void datagram_request_over_gids_does_not_know_the_peer(struct kunit *test
 	};
 	union rca_addr local, peer;
 
-	rca_request_ib_addrs(listener, &req, &local, &peer);
+	rca_req_ib_addrs(listener, &req, &local, &peer);
 	KUNIT_EXPECT_TRUE(test, rca_addr_same_ip(&local, &listener->local));
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(local.ib.sib_sid), 0x1111d2fULL);
 	KUNIT_EXPECT_EQ(test, (int)peer.sa.sa_family, AF_IB);
