@@ -51,8 +51,8 @@
  * ctxs_lock                spinlock  the list of contexts          any, irqs off
  * rca_ctx.queues_lock      spinlock  the queues of a context that  process
  *                                    have a file
- * log_net.lock           spinlock  what failed in a namespace    any, irqs off
- * monitor_lock              spinlock  what listeners are to hear    any, irqs off
+ * log_net.lock             spinlock  what failed in a namespace    any, irqs off
+ * monitor_lock             spinlock  what listeners are to hear    any, irqs off
  * ======================== ========= ============================= ==================
  *
  * Callbacks of transports take rca_id.lock and what comes after it, and RCU.
