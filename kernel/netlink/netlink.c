@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The generic netlink family, its multicast group, and the last failures. See
- * <rdma/rdma_cm_alt_netlink.h>.
+ * The generic netlink family of <rdma/rdma_cm_alt_netlink.h>, its multicast group for
+ * notifications, and the dump of the failure log.
  *
  * Locking: none of its own.
  */
@@ -18,22 +18,18 @@
 
 #include "lib/compat.h"
 #include "lib/fsm.h"
-#include "netlink/netlink_ids.h"
-#include "netlink/netlink_ports.h"
-#include "netlink/netlink_put.h"
-#include "netlink/netlink_queues.h"
 #include "log/failure_log.h"
 
 static struct genl_family family;
 
-enum { STORIES };
+enum { EVENTS };
 
 static const struct genl_multicast_group groups[] = {
-	[STORIES] = { .name = RDMA_CM_ALT_NL_GROUP, .flags = GENL_MCAST_CAP_NET_ADMIN },
+	[EVENTS] = { .name = RDMA_CM_ALT_NL_GROUP, .flags = GENL_MCAST_CAP_NET_ADMIN },
 };
 
-/* All but its owner, whom everybody calls otherwise. */
-static int put_story(struct sk_buff *skb, const struct rca_report *report)
+/* All but the owner, whose form depends on the receiver. */
+static int put_report(struct sk_buff *skb, const struct rca_report *report)
 {
 	static const union ib_gid none;
 
@@ -60,35 +56,38 @@ static int put_story(struct sk_buff *skb, const struct rca_report *report)
 	return 0;
 }
 
-static bool anybody_listens(struct net *net)
+static bool has_listeners(struct net *net)
 {
-	return genl_has_listeners(&family, net, STORIES);
+	return genl_has_listeners(&family, net, EVENTS);
 }
 
-/* It goes to all who listen in the namespace, so its owner is called as he is at home. */
-static int put_message(struct sk_buff *skb, struct net *net, const struct rca_report *report)
+/*
+ * All listeners of the namespace get the same message: user IDs are those of the user
+ * namespace that owns @net, process IDs those of the PID namespace of the process.
+ */
+static int put_notification(struct sk_buff *skb, struct net *net, const struct rca_report *report)
 {
 	pid_t pid = pid_nr_ns(report->pid, ns_of_pid(report->pid));
 	void *msg = genlmsg_put(skb, 0, 0, &family, 0, RDMA_CM_ALT_NL_STORY);
 
-	if (!msg || put_story(skb, report) ||
+	if (!msg || put_report(skb, report) ||
 	    rca_nl_put_owner(skb, net->user_ns, report->uid, pid, report->comm))
 		return -EMSGSIZE;
 	genlmsg_end(skb, msg);
 	return 0;
 }
 
-/* As a socket does when it is full. */
-static void tell_of_loss(struct net *net)
+/* The same error that a socket with a full receive buffer reports. */
+static void report_loss(struct net *net)
 {
-	genl_set_err(&family, net, 0, STORIES, -ENOBUFS);
+	genl_set_err(&family, net, 0, EVENTS, -ENOBUFS);
 }
 
 /*
- * The group's flag is looked at by those who join it alone, and a number that no group has yet can
- * be joined by everybody.
+ * Filter of receivers. The kernel checks GENL_MCAST_CAP_NET_ADMIN only when a socket joins, and
+ * any socket can join the number of a group before that group is registered.
  */
-static int refuses(struct sock *sk, struct sk_buff *skb, void *data)
+static int lacks_capability(struct sock *sk, struct sk_buff *skb, void *data)
 {
 	struct file *file = sk->sk_socket ? sk->sk_socket->file : NULL;
 	struct net *net = data;
@@ -96,44 +95,47 @@ static int refuses(struct sock *sk, struct sk_buff *skb, void *data)
 	return !file || !file_ns_capable(file, net->user_ns, CAP_NET_ADMIN);
 }
 
-static void send_story(struct net *net, const struct rca_report *report)
+static void send_notification(struct net *net, const struct rca_report *report)
 {
 	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 
-	if (!skb || put_message(skb, net, report)) {
+	if (!skb || put_notification(skb, net, report)) {
 		nlmsg_free(skb);
-		tell_of_loss(net);
+		report_loss(net);
 		return;
 	}
-	rca_genl_multicast(&family, net, skb, STORIES, refuses);
+	rca_genl_multicast(&family, net, skb, EVENTS, lacks_capability);
 }
 
-static const struct rca_monitor_ops story_ops = {
-	.wanted = anybody_listens,
-	.tell = send_story,
-	.lost = tell_of_loss,
+static const struct rca_monitor_ops monitor_ops = {
+	.wanted = has_listeners,
+	.tell = send_notification,
+	.lost = report_loss,
 };
 
-/* args[0]: serial number of the last one. */
+static int dump_failure(const struct rca_nl_dump *dump, const struct rca_report *report)
+{
+	void *msg = rca_nl_msg_begin(dump, RDMA_CM_ALT_NL_FAILURE);
+	int ret;
+
+	if (!msg)
+		return -EMSGSIZE;
+	ret = put_report(dump->skb, report) ?:
+	      rca_nl_put_owner(dump->skb, dump->userns, report->uid, pid_vnr(report->pid),
+			       report->comm);
+	return rca_nl_msg_end(dump, msg, ret);
+}
+
+/* args[0]: serial number of the last failure that was put. */
 static int dump_failures(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	const struct rca_nl_reader reader = rca_nl_reader(cb);
+	const struct rca_nl_dump dump = rca_nl_dump_start(skb, cb);
 	struct rca_report report;
 	int ret = 0;
-	void *msg;
 
-	while (!ret && rca_log_next(reader.net, cb->args[0], &report)) {
-		if (rca_nl_sees(&reader, report.uid)) {
-			msg = rca_nl_begin(skb, cb, RDMA_CM_ALT_NL_FAILURE);
-			ret = msg ? put_story(skb, &report) : -EMSGSIZE;
-			if (!ret)
-				ret = rca_nl_put_owner(skb, reader.users, report.uid,
-						       pid_vnr(report.pid), report.comm);
-			if (!ret)
-				genlmsg_end(skb, msg);
-			else if (msg)
-				genlmsg_cancel(skb, msg);
-		}
+	while (!ret && rca_log_next(dump.net, cb->args[0], &report)) {
+		if (rca_nl_may_see(&dump, report.uid))
+			ret = dump_failure(&dump, &report);
 		put_pid(report.pid);	/* got in rca_log_next() */
 		if (!ret)
 			cb->args[0] = report.serial;
@@ -149,7 +151,7 @@ static const struct genl_ops ops[] = {
 	{ .cmd = RDMA_CM_ALT_NL_FAILURE, .dumpit = dump_failures },
 };
 
-/* Requests have no attributes, and are refused with some: later ones may have a meaning. */
+/* A request with any attribute is refused, so that attributes can be defined later. */
 static const struct nla_policy no_attributes[RDMA_CM_ALT_NL_A_MAX + 1];
 
 static struct genl_family family __ro_after_init = {
@@ -166,23 +168,24 @@ static struct genl_family family __ro_after_init = {
 	.n_mcgrps = ARRAY_SIZE(groups),
 };
 
-/* How often who has joined too early is put out. */
-#define TRIES 8
+/* How often the family is registered again when a socket has joined its group too early. */
+#define REGISTER_TRIES 8
 
 /*
- * Where a message cannot be refused: has anybody joined before the group was there? Who is in the
- * middle of it has done so after a while, and from now on the flag counts.
+ * On kernels without a filter of receivers, check whether a socket joined the number of the
+ * group before the group was registered. A join that was under way is complete after a while;
+ * later joins need the capability.
  */
-static bool __init joined_before(void)
+static bool __init joined_too_early(void)
 {
 	if (RCA_MULTICAST_REFUSES)
 		return false;
 	msleep(20);
-	return anybody_listens(&init_net);
+	return has_listeners(&init_net);
 }
 
 /**
- * rca_netlink_init() - let tools see
+ * rca_netlink_init() - register the family
  *
  * Context: Process context. Module init. Sleeps.
  * Return: 0 or a negative errno.
@@ -191,23 +194,23 @@ int __init rca_netlink_init(void)
 {
 	int ret, tries;
 
-	for (tries = 0; tries < TRIES; tries++) {
+	for (tries = 0; tries < REGISTER_TRIES; tries++) {
 		ret = genl_register_family(&family);
 		if (ret)
 			return ret;
-		if (!joined_before()) {
-			rca_monitor_set(&story_ops);
+		if (!joined_too_early()) {
+			rca_monitor_set(&monitor_ops);
 			return 0;
 		}
 		genl_unregister_family(&family);
 	}
-	pr_warn("group %s: somebody joins it before it is there, again and again; it is told nothing until the module is loaded again\n",
-		groups[STORIES].name);
+	pr_warn("multicast group %s: a socket joins it each time before it is registered; notifications are off until the module is loaded again\n",
+		groups[EVENTS].name);
 	return genl_register_family(&family);
 }
 
 /**
- * rca_netlink_exit() - no tool sees anything any more
+ * rca_netlink_exit() - unregister the family
  *
  * Context: Process context. Module exit. Sleeps.
  */

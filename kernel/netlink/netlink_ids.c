@@ -1,44 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ids and memberships, as tools see them.
+ * Dumps of ids and multicast memberships.
  *
- * A dump goes through contexts in the order in which they were opened, and through each by
- * handle. What comes and goes meanwhile may be in it or not; nothing is in it twice.
+ * A dump goes through contexts in the order in which they were opened, and through
+ * each context by handle. An object that is created or destroyed during the dump may
+ * be missing or included; no object is included twice.
  *
- * Locking: rca_id.op if it is free, else what is known without it; rca_id.lock.
+ * Locking: rca_id.op where it is free, else only what is known without it; rca_id.lock.
  */
-#include "netlink/netlink_ids.h"
-
 #include <linux/ktime.h>
 #include <net/genetlink.h>
 
-#include "id/id.h"
 #include "device/devices.h"
-#include "ops/mcast.h"
-#include "netlink/netlink_put.h"
 #include "device/stats.h"
+#include "id/id.h"
+#include "netlink/netlink.h"
+#include "ops/mcast.h"
 
-/* Where a dump is: cb->args. */
-enum {
-	AFTER,		/* contexts up to this one are done */
-	WITHIN,		/* the one that POS is in */
-	POS,
-};
-
-static int put_obj(struct sk_buff *skb, const struct rca_nl_reader *reader,
-		   const struct rca_obj *obj)
+static int put_obj(const struct rca_nl_dump *dump, const struct rca_obj *obj)
 {
-	const struct rca_ctx *ctx = obj->ctx;
+	u32 age = (u32)ktime_get_boottime_seconds() - obj->born;
 	u32 qp_num = READ_ONCE(obj->qp_num);
+	struct sk_buff *skb = dump->skb;
 
-	if (rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_CTX, ctx->serial) ||
+	if (rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_CTX, obj->ctx->serial) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_HANDLE, obj->handle) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_AGE,
-			(u32)ktime_get_boottime_seconds() - obj->born) ||
+	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_AGE, age) ||
 	    (qp_num && nla_put_u32(skb, RDMA_CM_ALT_NL_A_QPN, qp_num)))
 		return -EMSGSIZE;
-	return rca_nl_put_owner(skb, reader->users, rca_account_uid(&ctx->account),
-				pid_vnr(ctx->pid), ctx->comm);
+	return rca_nl_put_ctx_owner(dump, obj->ctx);
 }
 
 static int put_dev(struct sk_buff *skb, const struct rca_id *id)
@@ -52,15 +42,7 @@ static int put_dev(struct sk_buff *skb, const struct rca_id *id)
 				       &id->sgid_attr->gid) : 0;
 }
 
-static int put_place(struct sk_buff *skb, const struct rca_id *id, const union rca_addr *peer)
-{
-	lockdep_assert_held(&id->op);
-	return rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_LOCAL, &id->local) ?:
-	       rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_PEER, peer) ?:
-	       put_dev(skb, id);
-}
-
-/* The device of an id that is busy is known without its operation, unlike its addresses. */
+/* While an operation is under way, the device of an id can be read, but not its addresses. */
 static int put_dev_of_busy(struct sk_buff *skb, struct rca_id *id)
 {
 	unsigned long flags;
@@ -72,19 +54,21 @@ static int put_dev_of_busy(struct sk_buff *skb, struct rca_id *id)
 	return ret ?: nla_put_flag(skb, RDMA_CM_ALT_NL_A_BUSY);
 }
 
-/* A connect over TCP may hold it for seconds: who reads does not wait for that. */
-static int put_place_if_free(struct sk_buff *skb, struct rca_id *id, const union rca_addr *peer)
+/* A connect over TCP may hold the op mutex for seconds: the reader does not wait for that. */
+static int put_addrs(struct sk_buff *skb, struct rca_id *id, const union rca_addr *peer)
 {
 	int ret;
 
 	if (!mutex_trylock(&id->op))
 		return put_dev_of_busy(skb, id);
-	ret = put_place(skb, id, peer);
+	ret = rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_LOCAL, &id->local) ?:
+	      rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_PEER, peer) ?:
+	      put_dev(skb, id);
 	mutex_unlock(&id->op);
 	return ret;
 }
 
-/* The private queue of an id that has none is of no interest. */
+/* The private queue of an id has the serial 0, and is not reported. */
 static int put_queue(struct sk_buff *skb, struct rca_id *id)
 {
 	struct rca_queue *queue = rca_source_queue(&id->src);
@@ -94,7 +78,7 @@ static int put_queue(struct sk_buff *skb, struct rca_id *id)
 	return serial ? nla_put_u32(skb, RDMA_CM_ALT_NL_A_QUEUE, serial) : 0;
 }
 
-/* Both are of one moment. */
+/* State and time are read under one lock, so they belong together. */
 static int put_state(struct sk_buff *skb, struct rca_id *id)
 {
 	enum rca_state state;
@@ -113,129 +97,88 @@ static int put_state(struct sk_buff *skb, struct rca_id *id)
 			      ktime_to_ns(ktime_mono_to_real(since)));
 }
 
-static int put_id(struct sk_buff *skb, const struct rca_nl_reader *reader, struct rca_obj *obj)
+static int put_id(const struct rca_nl_dump *dump, struct rca_obj *obj)
 {
 	struct rca_id *id = rca_id_of(obj);
+	struct sk_buff *skb = dump->skb;
 
 	if (put_state(skb, id) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_PS, id->ps) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_QP_TYPE, id->qp_type) ||
 	    put_queue(skb, id))
 		return -EMSGSIZE;
-	return put_place_if_free(skb, id, &id->dst) ?: put_obj(skb, reader, obj);
+	return put_addrs(skb, id, &id->dst) ?: put_obj(dump, obj);
 }
 
-static int put_member(struct sk_buff *skb, const struct rca_nl_reader *reader, struct rca_obj *obj)
+static int put_member(const struct rca_nl_dump *dump, struct rca_obj *obj)
 {
 	struct rca_id *id = rca_member_id(obj);
 
-	if (nla_put_u32(skb, RDMA_CM_ALT_NL_A_ID, id->obj.handle))
+	if (nla_put_u32(dump->skb, RDMA_CM_ALT_NL_A_ID, id->obj.handle))
 		return -EMSGSIZE;
-	return put_place_if_free(skb, id, rca_member_group(obj)) ?: put_obj(skb, reader, obj);
+	return put_addrs(dump->skb, id, rca_member_group(obj)) ?: put_obj(dump, obj);
 }
 
-/* One kind of objects. */
-struct kind {
+/**
+ * struct dump_kind - what a dump contains
+ * @cmd: command of its messages
+ * @kind: kind of the objects
+ * @put: puts the attributes of one
+ */
+struct dump_kind {
 	u8 cmd;
 	enum rca_kind kind;
-	int (*put)(struct sk_buff *skb, const struct rca_nl_reader *reader, struct rca_obj *obj);
+	int (*put)(const struct rca_nl_dump *dump, struct rca_obj *obj);
 };
 
-static const struct kind ids = { RDMA_CM_ALT_NL_ID, RCA_KIND_ID, put_id };
-static const struct kind members = { RDMA_CM_ALT_NL_MEMBER, RCA_KIND_MEMBER, put_member };
+static const struct dump_kind ids = { RDMA_CM_ALT_NL_ID, RCA_KIND_ID, put_id };
+static const struct dump_kind members = { RDMA_CM_ALT_NL_MEMBER, RCA_KIND_MEMBER, put_member };
 
-static bool is_in_net(const struct rca_nl_reader *reader, struct rca_obj *obj)
+static bool obj_in_net(struct rca_obj *obj, const struct net *net)
 {
 	struct rca_id *id = obj->type->kind == RCA_KIND_ID ? rca_id_of(obj) : rca_member_id(obj);
 
-	return net_eq(id->net, reader->net);
+	return net_eq(id->net, net);
 }
 
-static int dump_obj(struct sk_buff *skb, struct netlink_callback *cb,
-		    const struct rca_nl_reader *reader, const struct kind *kind,
+static int dump_obj(const struct rca_nl_dump *dump, const struct dump_kind *kind,
 		    struct rca_obj *obj)
 {
 	void *msg;
-	int ret;
 
-	if (obj->type->kind != kind->kind || !is_in_net(reader, obj))
+	if (obj->type->kind != kind->kind || !obj_in_net(obj, dump->net))
 		return 0;
-	msg = rca_nl_begin(skb, cb, kind->cmd);
+	msg = rca_nl_msg_begin(dump, kind->cmd);
 	if (!msg)
 		return -EMSGSIZE;
-	ret = kind->put(skb, reader, obj);
-	if (ret)
-		genlmsg_cancel(skb, msg);
-	else
-		genlmsg_end(skb, msg);
-	return ret;
+	return rca_nl_msg_end(dump, msg, kind->put(dump, obj));
 }
 
-static int dump_ctx(struct sk_buff *skb, struct netlink_callback *cb,
-		    const struct rca_nl_reader *reader, const struct kind *kind,
-		    struct rca_ctx *ctx)
+/* RCA_NL_POS: position of rca_obj_next(). */
+static int dump_ctx_objs(const struct rca_nl_dump *dump, struct rca_ctx *ctx, const void *kind)
 {
-	unsigned long pos;
+	unsigned long pos = dump->cb->args[RCA_NL_POS];
 	struct rca_obj *obj;
 	int ret = 0;
 
-	if (!rca_nl_sees(reader, rca_account_uid(&ctx->account)))
-		return 0;
-	if (cb->args[WITHIN] != ctx->serial) {
-		cb->args[WITHIN] = ctx->serial;
-		cb->args[POS] = 0;
-	}
-	pos = cb->args[POS];
 	while (!ret && (obj = rca_obj_next(ctx, &pos))) {
-		ret = dump_obj(skb, cb, reader, kind, obj);
+		ret = dump_obj(dump, kind, obj);
 		rca_obj_put(obj);	/* got by rca_obj_next() */
 		if (!ret)
-			cb->args[POS] = pos;
+			dump->cb->args[RCA_NL_POS] = pos;
 		cond_resched();
 	}
 	return ret;
 }
 
-static int dump_kind(struct sk_buff *skb, struct netlink_callback *cb, const struct kind *kind)
-{
-	const struct rca_nl_reader reader = rca_nl_reader(cb);
-	struct rca_ctx *ctx = NULL;
-	int ret = 0;
-
-	while ((ctx = rca_ctx_next(ctx, cb->args[AFTER]))) {
-		ret = dump_ctx(skb, cb, &reader, kind, ctx);
-		if (ret) {
-			rca_ctx_put(ctx);	/* got by rca_ctx_next() */
-			break;
-		}
-		cb->args[AFTER] = ctx->serial;
-		cond_resched();
-	}
-	return ret && !skb->len ? ret : skb->len;
-}
-
-/**
- * rca_nl_dump_ids() - RDMA_CM_ALT_NL_ID
- * @skb: where
- * @cb: the dump
- *
- * Context: Process context. Sleeps.
- * Return: how much there is in @skb; 0: that was all; or a negative errno.
- */
+/* dumpit() of RDMA_CM_ALT_NL_ID. */
 int rca_nl_dump_ids(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return dump_kind(skb, cb, &ids);
+	return rca_nl_dump_ctxs(skb, cb, dump_ctx_objs, &ids);
 }
 
-/**
- * rca_nl_dump_members() - RDMA_CM_ALT_NL_MEMBER
- * @skb: where
- * @cb: the dump
- *
- * Context: Process context. Sleeps.
- * Return: as rca_nl_dump_ids().
- */
+/* dumpit() of RDMA_CM_ALT_NL_MEMBER. */
 int rca_nl_dump_members(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return dump_kind(skb, cb, &members);
+	return rca_nl_dump_ctxs(skb, cb, dump_ctx_objs, &members);
 }

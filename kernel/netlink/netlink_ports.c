@@ -1,40 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Counts of ports, as tools see them.
+ * Dump of the counters of ports.
  *
  * Locking: none of its own.
  */
-#include "netlink/netlink_ports.h"
-
 #include <linux/slab.h>
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
 
 #include "device/devices.h"
-#include "netlink/netlink_put.h"
 #include "device/stats.h"
+#include "netlink/netlink.h"
 
-/* Where a dump is: cb->args. */
+/* Progress of the dump: indices of cb->args. */
 enum {
-	AFTER,		/* devices up to this one are done; before them comes what has no port */
-	WITHIN,		/* the one that PORT is of */
-	PORT,		/* ports below this one are done */
-	ELSEWHERE,	/* that is done */
+	DEV_DONE,	/* serial of the last device that is complete */
+	DEV,		/* serial of the device that PORT is of */
+	PORT,		/* ports below this one are complete */
+	PORTLESS_DONE,	/* the counters of events without a port, which come first, are complete */
 };
 
-/* All counts in one message. */
-#define ROOM	8192
+/* A message has all counters of a port. */
+#define MESSAGE_SIZE	8192
 
-/**
- * rca_nl_start_ports() - there will be long messages
- * @cb: the dump
- *
- * Context: Process context.
- * Return: 0.
- */
+/* start() of RDMA_CM_ALT_NL_PORT. */
 int rca_nl_start_ports(struct netlink_callback *cb)
 {
-	cb->min_dump_alloc = ROOM;
+	cb->min_dump_alloc = MESSAGE_SIZE;
 	return 0;
 }
 
@@ -84,91 +76,78 @@ static int put_stats(struct sk_buff *skb, const struct rca_stats __percpu *stats
 	return ret;
 }
 
-/* @dev: NULL: what has no port */
+/* @dev: NULL: the counters of events without a port */
 static int put_port(struct sk_buff *skb, struct rca_device *dev, u32 port)
 {
 	const struct rca_stats __percpu *stats = rca_device_stats(dev, port);
 	int ret = dev ? rca_nl_put_port(skb, dev->ibdev, port) : 0;
 
-	/* One without memory for counts has none to tell. */
+	/* A port whose counters could not be allocated is reported without them. */
 	if (ret || (dev && stats == &rca_stats_elsewhere))
 		return ret;
 	return put_stats(skb, stats);
 }
 
-static int dump_port(struct sk_buff *skb, struct netlink_callback *cb, struct rca_device *dev,
-		     u32 port)
+static int dump_port(const struct rca_nl_dump *dump, struct rca_device *dev, u32 port)
 {
-	void *msg = rca_nl_begin(skb, cb, RDMA_CM_ALT_NL_PORT);
-	int ret;
+	void *msg = rca_nl_msg_begin(dump, RDMA_CM_ALT_NL_PORT);
 
 	if (!msg)
 		return -EMSGSIZE;
-	ret = put_port(skb, dev, port);
-	if (ret)
-		genlmsg_cancel(skb, msg);
-	else
-		genlmsg_end(skb, msg);
-	return ret;
+	return rca_nl_msg_end(dump, msg, put_port(dump->skb, dev, port));
 }
 
-/* What has no port is counted for all namespaces together: only the first one is told. */
-static int dump_elsewhere(struct sk_buff *skb, struct netlink_callback *cb, struct net *net)
+/* Events without a port are counted for all namespaces together: only init_net may see them. */
+static int dump_portless(const struct rca_nl_dump *dump)
 {
+	long *args = dump->cb->args;
 	int ret = 0;
 
-	if (net_eq(net, &init_net) && !cb->args[ELSEWHERE])
-		ret = dump_port(skb, cb, NULL, 0);
+	if (net_eq(dump->net, &init_net) && !args[PORTLESS_DONE])
+		ret = dump_port(dump, NULL, 0);
 	if (!ret)
-		cb->args[ELSEWHERE] = true;
+		args[PORTLESS_DONE] = true;
 	return ret;
 }
 
-static int dump_device(struct sk_buff *skb, struct netlink_callback *cb, struct net *net,
-		       struct rca_device *dev)
+static int dump_device(const struct rca_nl_dump *dump, struct rca_device *dev)
 {
+	long *args = dump->cb->args;
 	int ret = 0;
 	u32 port;
 
-	if (!rdma_dev_access_netns(dev->ibdev, net))
+	if (!rdma_dev_access_netns(dev->ibdev, dump->net))
 		return 0;
-	if (cb->args[WITHIN] != dev->serial) {
-		cb->args[WITHIN] = dev->serial;
-		cb->args[PORT] = 0;
+	if (args[DEV] != dev->serial) {
+		args[DEV] = dev->serial;
+		args[PORT] = 0;
 	}
 	rdma_for_each_port(dev->ibdev, port) {
-		if (port < cb->args[PORT])
+		if (port < args[PORT])
 			continue;
-		ret = dump_port(skb, cb, dev, port);
+		ret = dump_port(dump, dev, port);
 		if (ret)
 			break;
-		cb->args[PORT] = port + 1;
+		args[PORT] = port + 1;
 	}
 	return ret;
 }
 
-/**
- * rca_nl_dump_ports() - RDMA_CM_ALT_NL_PORT
- * @skb: where
- * @cb: the dump
- *
- * Context: Process context. Sleeps.
- * Return: how much there is in @skb; 0: that was all; or a negative errno.
- */
+/* dumpit() of RDMA_CM_ALT_NL_PORT. Sleeps. */
 int rca_nl_dump_ports(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	const struct rca_nl_reader reader = rca_nl_reader(cb);
-	int ret = dump_elsewhere(skb, cb, reader.net);
+	const struct rca_nl_dump dump = rca_nl_dump_start(skb, cb);
+	int ret = dump_portless(&dump);
 	struct rca_device *dev = NULL;
 
 	while (!ret && (dev = rca_device_next(dev))) {
-		if (dev->serial <= cb->args[AFTER])
+		if (dev->serial <= cb->args[DEV_DONE])
 			continue;
-		ret = dump_device(skb, cb, reader.net, dev);
+		ret = dump_device(&dump, dev);
 		if (ret)
 			rca_device_put(dev);	/* got by rca_device_next() */
 		else
-			cb->args[AFTER] = dev->serial;
+			cb->args[DEV_DONE] = dev->serial;
 	}
 	return ret && !skb->len ? ret : skb->len;
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What messages of the generic netlink family are made of, and who may see what.
+ * Common parts of the dumps: access rights of the reader, the walk over contexts,
+ * messages and attributes.
  *
  * Locking: none.
  */
-#include "netlink/netlink_put.h"
-
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/string.h>
@@ -16,54 +15,98 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
+#include "handle/objects.h"
 #include "lib/sockaddr.h"
+#include "netlink/netlink.h"
 
 /**
- * rca_nl_reader() - who reads, and what he may see
- * @cb: the dump
+ * rca_nl_dump_start() - begin or continue a dump
+ * @skb: message buffer to fill
+ * @cb: state of the dump
  *
  * Context: Process context.
- * Return: the reader.
+ * Return: the dump, with the access rights of its reader.
  */
-struct rca_nl_reader rca_nl_reader(struct netlink_callback *cb)
+struct rca_nl_dump rca_nl_dump_start(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct sock *sk = NETLINK_CB(cb->skb).sk;
 	struct net *net = sock_net(sk);
 
-	return (struct rca_nl_reader){
+	return (struct rca_nl_dump){
+		.skb = skb,
+		.cb = cb,
 		.net = net,
 		.uid = NETLINK_CREDS(cb->skb)->uid,
-		.users = sk_user_ns(sk),
+		.userns = sk_user_ns(sk),
 		.all = netlink_ns_capable(cb->skb, net->user_ns, CAP_NET_ADMIN),
 	};
 }
 
 /**
- * rca_nl_sees() - may a reader see what belongs to a user?
- * @reader: the reader
+ * rca_nl_may_see() - check whether the reader may see objects of a user
+ * @dump: the dump
  * @uid: the user
  *
  * Context: Any context.
- * Return: true: he may.
+ * Return: true: the reader may.
  */
-bool rca_nl_sees(const struct rca_nl_reader *reader, kuid_t uid)
+bool rca_nl_may_see(const struct rca_nl_dump *dump, kuid_t uid)
 {
-	return reader->all || uid_eq(reader->uid, uid);
+	return dump->all || uid_eq(dump->uid, uid);
 }
 
 /**
- * rca_nl_begin() - begin a message of a dump
- * @skb: where
- * @cb: the dump
- * @cmd: its command
+ * rca_nl_dump_ctxs() - dump objects of the contexts that the reader may see
+ * @skb: message buffer to fill
+ * @cb: state of the dump
+ * @dump_ctx: puts the messages of a context, from cb->args[RCA_NL_POS] on
+ * @arg: for @dump_ctx
+ *
+ * Contexts come in the order in which they were opened.
+ *
+ * Context: Process context. Sleeps.
+ * Return: the length of @skb; 0: the dump is complete; or a negative errno.
+ */
+int rca_nl_dump_ctxs(struct sk_buff *skb, struct netlink_callback *cb,
+		     int (*dump_ctx)(const struct rca_nl_dump *dump, struct rca_ctx *ctx,
+				     const void *arg),
+		     const void *arg)
+{
+	const struct rca_nl_dump dump = rca_nl_dump_start(skb, cb);
+	struct rca_ctx *ctx = NULL;
+	int ret = 0;
+
+	while ((ctx = rca_ctx_next(ctx, cb->args[RCA_NL_DONE]))) {
+		if (cb->args[RCA_NL_CTX] != ctx->serial) {
+			cb->args[RCA_NL_CTX] = ctx->serial;
+			cb->args[RCA_NL_POS] = 0;
+		}
+		if (rca_nl_may_see(&dump, rca_account_uid(&ctx->account)))
+			ret = dump_ctx(&dump, ctx, arg);
+		if (ret) {
+			rca_ctx_put(ctx);	/* got by rca_ctx_next() */
+			break;
+		}
+		cb->args[RCA_NL_DONE] = ctx->serial;
+		cond_resched();
+	}
+	return ret && !skb->len ? ret : skb->len;
+}
+
+/**
+ * rca_nl_msg_begin() - begin a message of a dump
+ * @dump: the dump
+ * @cmd: command of the message
  *
  * Context: Process context.
- * Return: the message, for genlmsg_end() or genlmsg_cancel(); NULL: there is no room.
+ * Return: the message, for rca_nl_msg_end(); NULL: the buffer is full.
  */
-void *rca_nl_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
+void *rca_nl_msg_begin(const struct rca_nl_dump *dump, u8 cmd)
 {
-	struct nlmsghdr *nlh = nlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-					 cb->nlh->nlmsg_type, GENL_HDRLEN, NLM_F_MULTI);
+	struct netlink_callback *cb = dump->cb;
+	struct nlmsghdr *nlh = nlmsg_put(dump->skb, NETLINK_CB(cb->skb).portid,
+					 cb->nlh->nlmsg_seq, cb->nlh->nlmsg_type, GENL_HDRLEN,
+					 NLM_F_MULTI);
 	struct genlmsghdr *hdr;
 
 	if (!nlh)
@@ -74,48 +117,53 @@ void *rca_nl_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
 }
 
 /**
- * rca_nl_put_u64() - put a number
- * @skb: where
- * @attr: its attribute
- * @value: the number
+ * rca_nl_msg_end() - complete a message of a dump, or remove it
+ * @dump: the dump
+ * @msg: the message
+ * @ret: 0, or the errno with which its attributes failed
  *
- * Context: Any context.
- * Return: 0; -EMSGSIZE: there is no room.
+ * Context: Process context.
+ * Return: @ret.
  */
+int rca_nl_msg_end(const struct rca_nl_dump *dump, void *msg, int ret)
+{
+	if (ret)
+		genlmsg_cancel(dump->skb, msg);
+	else
+		genlmsg_end(dump->skb, msg);
+	return ret;
+}
+
+/*
+ * The functions below put attributes, in any context. They return 0, or -EMSGSIZE
+ * when the buffer is full.
+ */
+
 int rca_nl_put_u64(struct sk_buff *skb, int attr, u64 value)
 {
 	return nla_put_u64_64bit(skb, attr, value, RDMA_CM_ALT_NL_A_PAD);
 }
 
-/**
- * rca_nl_put_owner() - put who owns something
- * @skb: where
- * @users: how the reader calls users
- * @uid: the user
- * @pid: the process, as the reader calls it; 0: it has no name there
- * @comm: its name
- *
- * Context: Any context.
- * Return: 0; -EMSGSIZE: there is no room.
+/*
+ * User, process and program. @userns is the user namespace in which @uid is reported;
+ * @pid is the process in the PID namespace of the reader, or 0 when it is not visible there.
  */
-int rca_nl_put_owner(struct sk_buff *skb, struct user_namespace *users, kuid_t uid,
+int rca_nl_put_owner(struct sk_buff *skb, struct user_namespace *userns, kuid_t uid,
 		     pid_t pid, const char *comm)
 {
-	if (nla_put_u32(skb, RDMA_CM_ALT_NL_A_UID, from_kuid_munged(users, uid)) ||
+	if (nla_put_u32(skb, RDMA_CM_ALT_NL_A_UID, from_kuid_munged(userns, uid)) ||
 	    (pid && nla_put_u32(skb, RDMA_CM_ALT_NL_A_PID, pid)))
 		return -EMSGSIZE;
 	return nla_put_string(skb, RDMA_CM_ALT_NL_A_COMM, comm);
 }
 
-/**
- * rca_nl_put_addr() - put an address, if there is one
- * @skb: where
- * @attr: its attribute
- * @addr: the address
- *
- * Context: Any context.
- * Return: 0; -EMSGSIZE: there is no room.
- */
+int rca_nl_put_ctx_owner(const struct rca_nl_dump *dump, const struct rca_ctx *ctx)
+{
+	return rca_nl_put_owner(dump->skb, dump->userns, rca_account_uid(&ctx->account),
+				pid_vnr(ctx->pid), ctx->comm);
+}
+
+/* Nothing is put for an address without a family. */
 int rca_nl_put_addr(struct sk_buff *skb, int attr, const union rca_addr *addr)
 {
 	int len = rdma_addr_size(&addr->sa);
@@ -123,20 +171,11 @@ int rca_nl_put_addr(struct sk_buff *skb, int attr, const union rca_addr *addr)
 	return len ? nla_put(skb, attr, len, addr) : 0;
 }
 
-/**
- * rca_nl_put_port() - put a port of a device
- * @skb: where
- * @ibdev: the device
- * @port: its port
- *
- * Context: Any context.
- * Return: 0; -EMSGSIZE: there is no room.
- */
 int rca_nl_put_port(struct sk_buff *skb, const struct ib_device *ibdev, u32 port)
 {
 	char name[IB_DEVICE_NAME_MAX];
 
-	/* It may be renamed now: this ends in any case, and where it ends is asked only once. */
+	/* A rename may be under way: the copy is terminated, and its length is read only once. */
 	strscpy(name, ibdev->name, sizeof(name));
 	return nla_put_string(skb, RDMA_CM_ALT_NL_A_DEV, name) ?:
 	       nla_put_u32(skb, RDMA_CM_ALT_NL_A_PORT, port);

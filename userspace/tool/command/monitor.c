@@ -36,7 +36,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /**
- * story_time() - a time of day
+ * time_of_day() - a time of day
  * @record: what has it
  * @key: the member, in ns since 1970
  * @text: where
@@ -44,7 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
  *
  * Return: @text.
  */
-const char *story_time(struct json_object *record, const char *key, char *text, size_t len)
+const char *time_of_day(struct json_object *record, const char *key, char *text, size_t len)
 {
 	uint64_t ns = json_object_get_uint64(json_object_object_get(record, key));
 	time_t seconds = ns / 1000000000;
@@ -55,51 +55,55 @@ const char *story_time(struct json_object *record, const char *key, char *text, 
 }
 
 /**
- * story_print() - a line for something that happened
- * @story: what
+ * notification_print() - print a line for a notification or a failure
+ * @notification: its record
  */
-void story_print(struct json_object *story)
+void notification_print(struct json_object *notification)
 {
-	const char *event = record_string(story, "event"), *device = record_string(story, "device");
-	int status = record_number(story, "status");
+	const char *event = record_string(notification, "event");
+	const char *device = record_string(notification, "device");
+	int status = record_number(notification, "status");
 	const char *on = "", *off = "";
 	char when[32];
 
-	if (options.color && record_failed(story)) {
+	if (options.color && record_failed(notification)) {
 		on = "\033[31m";
 		off = "\033[0m";
 	}
-	printf("%s %s %s %s -> %s", story_time(story, "time", when, sizeof(when)),
-	       record_string(story, "program") ?: "-", record_string(story, "name") ?: "-",
-	       record_string(story, "local") ?: "-", record_string(story, "peer") ?: "-");
+	printf("%s %s %s %s -> %s", time_of_day(notification, "time", when, sizeof(when)),
+	       record_string(notification, "program") ?: "-",
+	       record_string(notification, "name") ?: "-",
+	       record_string(notification, "local") ?: "-",
+	       record_string(notification, "peer") ?: "-");
 	if (device)
-		printf(" %s/%d", device, (int)record_number(story, "port"));
-	printf(" %s%s", on, event ?: record_string(story, "operation") ?: "?");
+		printf(" %s/%d", device, (int)record_number(notification, "port"));
+	printf(" %s%s", on, event ?: record_string(notification, "operation") ?: "?");
 	if (status)
-		printf(": %s", advice_what(story));
+		printf(": %s", advice_what(notification));
 	printf("%s\n", off);
 }
 
 static void tell(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
 {
-	struct json_object *story = record_story(attrs);
+	struct json_object *notification = record_notification(attrs);
 
 	(void)nlh;
 	(void)arg;
-	if (wanted.failures && !record_failed(story)) {
-		json_object_put(story);
+	if (wanted.failures && !record_failed(notification)) {
+		json_object_put(notification);
 		return;
 	}
-	if (filter_matches(&wanted.filter, story)) {
+	if (filter_matches(&wanted.filter, notification)) {
 		if (options.json)
-			puts(json_object_to_json_string_ext(story, JSON_C_TO_STRING_NOSLASHESCAPE));
+			puts(json_object_to_json_string_ext(notification,
+							    JSON_C_TO_STRING_NOSLASHESCAPE));
 		else
-			story_print(story);
+			notification_print(notification);
 		/* Who reads it may be gone, and SIGPIPE ignored. */
 		if (fflush(stdout) || ferror(stdout))
 			fail(TOOL_ERROR, "what happens cannot be written: %m");
 	}
-	json_object_put(story);
+	json_object_put(notification);
 }
 
 int cmd_monitor(int argc, char **argv)

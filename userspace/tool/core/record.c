@@ -113,7 +113,7 @@ struct json_object *record_queue(struct nlattr **attrs)
 	return record;
 }
 
-struct json_object *record_story(struct nlattr **attrs)
+struct json_object *record_notification(struct nlattr **attrs)
 {
 	struct json_object *record = begin(attrs);
 
@@ -160,16 +160,16 @@ void record_put_bool(struct json_object *record, const char *key, bool value)
 
 /**
  * record_failed() - whether something that happened is a failure
- * @story: what happened
+ * @record: what happened
  *
  * The kernel numbers failures. What has a status may be none: a program's own events, a call that a
  * signal has interrupted.
  *
  * Return: true: it is.
  */
-bool record_failed(struct json_object *story)
+bool record_failed(struct json_object *record)
 {
-	return json_object_object_get(story, "serial");
+	return json_object_object_get(record, "serial");
 }
 
 /* NULL: it has none. */

@@ -63,13 +63,13 @@ bool filter_matches(const struct filter *filter, struct json_object *record);
 struct json_object *record_id(struct nlattr **attrs);
 struct json_object *record_member(struct nlattr **attrs);
 struct json_object *record_queue(struct nlattr **attrs);
-struct json_object *record_story(struct nlattr **attrs);
+struct json_object *record_notification(struct nlattr **attrs);
 void record_put(struct json_object *record, const char *key, const char *text);
 void record_put_number(struct json_object *record, const char *key, uint64_t number);
 void record_put_bool(struct json_object *record, const char *key, bool value);
 const char *record_string(struct json_object *record, const char *key);
 int64_t record_number(struct json_object *record, const char *key);
-bool record_failed(struct json_object *story);
+bool record_failed(struct json_object *record);
 
 #ifndef AF_IB
 #define AF_IB 27
@@ -122,8 +122,8 @@ enum { BENCH_LIBRARY = 100 };	/* it ends so: the library is not that of the stac
 void bench_worker(const char *address, long count, bool ours) __attribute__((noreturn));
 
 /* monitor.c: a line for something that happened, and a time of day. */
-const char *story_time(struct json_object *record, const char *key, char *text, size_t len);
-void story_print(struct json_object *story);
+const char *time_of_day(struct json_object *record, const char *key, char *text, size_t len);
+void notification_print(struct json_object *record);
 
 /* The subcommands. Each gets its own name as argv[0]. */
 int cmd_show(int argc, char **argv);

@@ -12,35 +12,35 @@
 #include "base/reason.h"
 #include "tool/core/tool.h"
 
-static const char *name_of(struct json_object *story)
+static const char *name_of(struct json_object *failure)
 {
-	return record_string(story, "event") ?: record_string(story, "operation") ?: "?";
+	return record_string(failure, "event") ?: record_string(failure, "operation") ?: "?";
 }
 
 /* Where it happened, as lines of advice_table.h say it. */
-static const char *where(struct json_object *story)
+static const char *where(struct json_object *failure)
 {
-	const char *state = record_string(story, "state") ?: "", *name = name_of(story);
+	const char *state = record_string(failure, "state") ?: "", *name = name_of(failure);
 
-	if (!record_string(story, "event") || !strcmp(name, "MULTICAST_ERROR"))
+	if (!record_string(failure, "event") || !strcmp(name, "MULTICAST_ERROR"))
 		return state;
 	if (!strcmp(name, "UNREACHABLE") && strcmp(state, "failed"))
 		return "path";
 	/* What hinders a request that is sent after the call; the id may try again. */
 	if (!strcmp(name, "CONNECT_ERROR") && !strcmp(state, "route-resolved"))
 		return state;
-	return record_string(story, "before") ?: "";
+	return record_string(failure, "before") ?: "";
 }
 
 /* One operation binds and resolves, and stays where it failed. */
-static const char *step_of_resolve(struct json_object *story)
+static const char *step_of_resolve(struct json_object *failure)
 {
-	const char *state = record_string(story, "state") ?: "";
+	const char *state = record_string(failure, "state") ?: "";
 
 	if (!strcmp(state, "addr-resolved"))
 		return "resolving the route";
 	if (!strcmp(state, "idle") &&
-	    (record_string(story, "local") || !record_string(story, "peer")))
+	    (record_string(failure, "local") || !record_string(failure, "peer")))
 		return "binding to an address";
 	return "resolving the address";
 }
@@ -61,11 +61,11 @@ static const struct {
 	{ "resolve", NULL, "idle bound addr-resolved" },
 };
 
-static bool came_at_wrong_time(struct json_object *story)
+static bool came_at_wrong_time(struct json_object *failure)
 {
-	const char *name = name_of(story), *state = record_string(story, "state") ?: "";
+	const char *name = name_of(failure), *state = record_string(failure, "state") ?: "";
 
-	if (record_number(story, "status") != -EINVAL || !*state)
+	if (record_number(failure, "status") != -EINVAL || !*state)
 		return false;
 	for (size_t i = 0; i < COUNT(operations); i++)
 		if (!strcmp(operations[i].name, name))
@@ -73,10 +73,10 @@ static bool came_at_wrong_time(struct json_object *story)
 	return false;
 }
 
-static const struct line *find(struct json_object *story)
+static const struct line *find(struct json_object *failure)
 {
-	int status = record_number(story, "status");
-	const char *name = name_of(story), *in = where(story), *step;
+	int status = record_number(failure, "status");
+	const char *name = name_of(failure), *in = where(failure), *step;
 	const struct line *line = NULL;
 
 	if (!strcmp(name, "CONNECT_ERROR") && !strcmp(in, "route-resolved"))
@@ -85,7 +85,7 @@ static const struct line *find(struct json_object *story)
 	if (line || strcmp(name, "resolve"))
 		return line;
 	/* A resolution that fails at once has no event. */
-	step = step_of_resolve(story);
+	step = step_of_resolve(failure);
 	return !strcmp(step, "resolving the address") ? advice_line("ADDR_ERROR", in, status) :
 	       !strcmp(step, "resolving the route") ? advice_line("ROUTE_ERROR", in, status) : NULL;
 }
@@ -114,7 +114,7 @@ static const char *step_in(const char *state)
 	return NULL;
 }
 
-const char *advice_step(struct json_object *story)
+const char *advice_step(struct json_object *failure)
 {
 	static const struct {
 		const char *name, *step;
@@ -125,28 +125,28 @@ const char *advice_step(struct json_object *story)
 		{ "DEVICE_REMOVAL", "at any time" },
 		{ "MULTICAST_ERROR", "joining a group" },
 	};
-	const char *name = name_of(story);
+	const char *name = name_of(failure);
 
 	if (!strcmp(name, "resolve"))
-		return step_of_resolve(story);
-	if (!strcmp(name, "connect") && !strcmp(record_string(story, "ps") ?: "", "udp"))
+		return step_of_resolve(failure);
+	if (!strcmp(name, "connect") && !strcmp(record_string(failure, "ps") ?: "", "udp"))
 		return "looking up the peer's QP";
 	for (size_t i = 0; i < COUNT(operations); i++)
 		if (!strcmp(operations[i].name, name))
 			return operations[i].step;
-	if (strcmp(name, "MULTICAST_ERROR") && step_in(where(story)))
-		return step_in(where(story));
+	if (strcmp(name, "MULTICAST_ERROR") && step_in(where(failure)))
+		return step_in(where(failure));
 	for (size_t i = 0; i < COUNT(events); i++)
 		if (!strcmp(events[i].name, name))
 			return events[i].step;
-	return record_string(story, "event") ? "connecting" : name;
+	return record_string(failure, "event") ? "connecting" : name;
 }
 
-const char *advice_what(struct json_object *story)
+const char *advice_what(struct json_object *failure)
 {
-	int status = record_number(story, "status");
-	const struct line *line = find(story);
-	const char *name = name_of(story);
+	int status = record_number(failure, "status");
+	const struct line *line = find(failure);
+	const char *name = name_of(failure);
 	static char text[256];
 
 	/* What the peer said: it may reject what is connected, too. Others are the program's. */
@@ -156,10 +156,10 @@ const char *advice_what(struct json_object *story)
 		snprintf(text, sizeof(text), "%s (SIDR status %d)", rcl_sidr_text(status), status);
 	else if (status > 0 || !strcmp(name, "USER"))
 		snprintf(text, sizeof(text), "status %d", status);
-	else if (came_at_wrong_time(story))
+	else if (came_at_wrong_time(failure))
 		snprintf(text, sizeof(text),
 			 "the call does not fit the state of the id, %s (EINVAL)",
-			 record_string(story, "state"));
+			 record_string(failure, "state"));
 	else if (line && line->meaning)
 		snprintf(text, sizeof(text), "%s%s%s%s", line->meaning, status ? " (" : "",
 			 status ? strerrorname_np(-status) ?: "?" : "", status ? ")" : "");
@@ -226,22 +226,22 @@ static void add_line(struct json_object *tries, const char *text, const char *ad
 		    here + strlen("ADDRESS"));
 }
 
-struct json_object *advice_try(struct json_object *id, struct json_object *story,
+struct json_object *advice_try(struct json_object *id, struct json_object *failure,
 			       struct json_object *path)
 {
 	struct json_object *tries = json_object_new_array();
 	const struct line *waits = id ? waits_advice(record_string(id, "state")) : NULL;
-	const struct line *line = story ? find(story) : NULL;
+	const struct line *line = failure ? find(failure) : NULL;
 	const char *address = path ? record_string(path, "address") : NULL;
 
 	if (path)
 		look_at_path(tries, path);
 	if (waits)
 		add_line(tries, waits->try, address);
-	if (story && came_at_wrong_time(story))
+	if (failure && came_at_wrong_time(failure))
 		add(tries, "let the program wait for the event of the step before; its order: "
 		    "rdma-cm-alt monitor -c %s",
-		    text_quoted(record_string(story, "program") ?: "PROGRAM"));
+		    text_quoted(record_string(failure, "program") ?: "PROGRAM"));
 	else if (line && (!waits || strcmp(line->try, waits->try)))
 		add_line(tries, line->try, address);
 	return tries;

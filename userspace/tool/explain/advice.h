@@ -6,18 +6,18 @@
 #include <json-c/json.h>
 
 /* advice_step() - which step of a connection it was, for people */
-const char *advice_step(struct json_object *story);
+const char *advice_step(struct json_object *failure);
 /* advice_what() - what happened, in words; until the next call */
-const char *advice_what(struct json_object *story);
+const char *advice_what(struct json_object *failure);
 /*
  * advice_try() - what to try: strings
  * @id: one that waits
- * @story: what failed
+ * @failure: what failed
  * @path: that of host_path()
  *
  * Each may be NULL.
  */
-struct json_object *advice_try(struct json_object *id, struct json_object *story,
+struct json_object *advice_try(struct json_object *id, struct json_object *failure,
 			       struct json_object *path);
 
 #endif /* ADVICE_H */

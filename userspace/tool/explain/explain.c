@@ -73,18 +73,18 @@ static bool is_wanted(struct json_object *record, struct nlattr **attrs)
 	       address_matches(&wanted.address, attrs[RDMA_CM_ALT_NL_A_LOCAL]);
 }
 
-static void add_story(struct nlmsghdr *nlh, struct nlattr **attrs, void *stories)
+static void add_failure(struct nlmsghdr *nlh, struct nlattr **attrs, void *failures)
 {
-	struct json_object *story = record_story(attrs);
+	struct json_object *failure = record_notification(attrs);
 
 	(void)nlh;
-	if (!is_wanted(story, attrs)) {
-		json_object_put(story);
+	if (!is_wanted(failure, attrs)) {
+		json_object_put(failure);
 		return;
 	}
-	json_object_array_add(stories, story);
-	if (json_object_array_length(stories) > (size_t)wanted.last)
-		json_object_array_del_idx(stories, 0, 1);
+	json_object_array_add(failures, failure);
+	if (json_object_array_length(failures) > (size_t)wanted.last)
+		json_object_array_del_idx(failures, 0, 1);
 }
 
 /* The id that was asked for in any case; others when they wait for an answer. */
@@ -102,25 +102,25 @@ static void add_id(struct nlmsghdr *nlh, struct nlattr **attrs, void *ids)
 }
 
 /* The library rejects a request that it could not accept, when the peer has gone already, too. */
-static bool is_consequence(struct json_object *story)
+static bool is_consequence(struct json_object *failure)
 {
-	return !strcmp(record_string(story, "operation") ?: "", "reject") &&
-	       !strcmp(record_string(story, "state") ?: "", "failed");
+	return !strcmp(record_string(failure, "operation") ?: "", "reject") &&
+	       !strcmp(record_string(failure, "state") ?: "", "failed");
 }
 
-static struct json_object *find_last(struct json_object *stories)
+static struct json_object *find_last(struct json_object *failures)
 {
-	size_t count = json_object_array_length(stories);
-	struct json_object *last = count ? json_object_array_get_idx(stories, count - 1) : NULL;
+	size_t count = json_object_array_length(failures);
+	struct json_object *last = count ? json_object_array_get_idx(failures, count - 1) : NULL;
 
 	if (!last || !is_consequence(last))
 		return last;
 	while (--count) {
-		struct json_object *story = json_object_array_get_idx(stories, count - 1);
+		struct json_object *failure = json_object_array_get_idx(failures, count - 1);
 
-		if (json_object_equal(json_object_object_get(story, "name"),
+		if (json_object_equal(json_object_object_get(failure, "name"),
 				      json_object_object_get(last, "name")))
-			return story;
+			return failure;
 	}
 	return last;
 }
@@ -162,18 +162,18 @@ int cmd_explain(int argc, char **argv)
 		       "try. Status 1: something had failed, 5: there is no such id.",
 	};
 	struct findings found = {
-		.ids = json_object_new_array(), .stories = json_object_new_array(),
+		.ids = json_object_new_array(), .failures = json_object_new_array(),
 	};
 	struct json_object *id;
 	size_t count;
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	client_dump(RDMA_CM_ALT_NL_ID, add_id, found.ids);
-	client_dump(RDMA_CM_ALT_NL_FAILURE, add_story, found.stories);
+	client_dump(RDMA_CM_ALT_NL_FAILURE, add_failure, found.failures);
 	found.what = wanted.what;
 	found.by_id = wanted.by_id;
-	count = json_object_array_length(found.stories);
-	found.last = find_last(found.stories);
+	count = json_object_array_length(found.failures);
+	found.last = find_last(found.failures);
 	id = json_object_array_get_idx(found.ids, 0);
 	if (wanted.by_id && !id && !count)
 		fail(TOOL_NONE,
@@ -187,7 +187,7 @@ int cmd_explain(int argc, char **argv)
 		explain_print(&found);
 	json_object_put(found.tries);
 	json_object_put(found.path);
-	json_object_put(found.stories);
+	json_object_put(found.failures);
 	json_object_put(found.ids);
 	return count ? TOOL_BAD : TOOL_OK;
 }

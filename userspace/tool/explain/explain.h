@@ -11,7 +11,7 @@
  * @what: what was asked for, NULL: all
  * @by_id: it is an id
  * @ids: the id, or those that wait for an answer
- * @stories: the last failures
+ * @failures: the last failures
  * @last: the last of them that is no consequence of one before, NULL: there is none
  * @path: the way to the peer, NULL: there is no peer
  * @tries: what to try
@@ -20,7 +20,7 @@ struct findings {
 	const char *what;
 	bool by_id;
 	struct json_object *ids;
-	struct json_object *stories;
+	struct json_object *failures;
 	struct json_object *last;
 	struct json_object *path;
 	struct json_object *tries;

@@ -48,7 +48,7 @@ static void print_id(struct json_object *id, const char *name, struct json_objec
 	print_member(id, "waits_for", "waits for");
 	if (record_number(id, "since"))
 		printf("  %-12s %s, for %.1f s\n", "since",
-		       story_time(id, "since", when, sizeof(when)), seconds_since(id));
+		       time_of_day(id, "since", when, sizeof(when)), seconds_since(id));
 	print_place(id);
 	if (netdev && !record_string(id, "device"))
 		printf("  %-12s none yet; the way to the peer leads over %s\n", "device", netdev);
@@ -68,7 +68,7 @@ static void print_waiting(struct json_object *ids)
 		struct json_object *id = json_object_array_get_idx(ids, i);
 		const char *device = record_string(id, "device");
 
-		printf("  %s %s %s %s -> %s", story_time(id, "since", when, sizeof(when)),
+		printf("  %s %s %s %s -> %s", time_of_day(id, "since", when, sizeof(when)),
 		       record_string(id, "program") ?: "-", record_string(id, "name") ?: "-",
 		       record_string(id, "local") ?: "-", record_string(id, "peer") ?: "-");
 		if (device)
@@ -101,19 +101,19 @@ static void print_path(struct json_object *path)
 		printf("  %-12s none\n", "RDMA device");
 }
 
-static void print_last(struct json_object *story, bool is_last)
+static void print_last(struct json_object *failure, bool is_last)
 {
 	puts(is_last ? "\nThe last one" : "\nThe one that the last one follows from");
-	printf("  %-12s %s\n", "step", advice_step(story));
-	printf("  %-12s %s\n", "what", advice_what(story));
-	print_member(story, "program", "program");
-	print_member(story, "state", "state");
-	print_place(story);
+	printf("  %-12s %s\n", "step", advice_step(failure));
+	printf("  %-12s %s\n", "what", advice_what(failure));
+	print_member(failure, "program", "program");
+	print_member(failure, "state", "state");
+	print_place(failure);
 }
 
 void explain_print(const struct findings *found)
 {
-	size_t count = json_object_array_length(found->stories);
+	size_t count = json_object_array_length(found->failures);
 
 	if (!found->by_id)
 		print_waiting(found->ids);
@@ -126,11 +126,11 @@ void explain_print(const struct findings *found)
 		       found->what ?: "");
 	for (size_t i = 0; i < count; i++) {
 		fputs("  ", stdout);
-		story_print(json_object_array_get_idx(found->stories, i));
+		notification_print(json_object_array_get_idx(found->failures, i));
 	}
 	if (found->last)
 		print_last(found->last, found->last ==
-			   json_object_array_get_idx(found->stories, count - 1));
+			   json_object_array_get_idx(found->failures, count - 1));
 	if (found->path)
 		print_path(found->path);
 	count = json_object_array_length(found->tries);
@@ -146,7 +146,7 @@ void explain_print_json(const struct findings *found)
 	struct json_object *all = json_object_new_object();
 
 	json_object_object_add(all, "ids", json_object_get(found->ids));
-	json_object_object_add(all, "failures", json_object_get(found->stories));
+	json_object_object_add(all, "failures", json_object_get(found->failures));
 	if (found->last) {
 		record_put(all, "step", advice_step(found->last));
 		record_put(all, "what", advice_what(found->last));
