@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The module: init in order, exit in reverse, and who is plugged into whom.
+ * Init and exit of the module, and the callbacks from lower layers into higher ones.
  *
  * Locking: none.
  */
 #include <linux/module.h>
 
 #include "chardev.h"
-#include "id/id.h"
+#include "connect/cm_event.h"
 #include "device/devices.h"
 #include "event/events.h"
-#include "transport/group.h"
-#include "listen/listen.h"
-#include "ops/mcast.h"
-#include "connect/cm_event.h"
-#include "netlink/netlink.h"
+#include "id/id.h"
 #include "id/netwatch.h"
-#include "port/porttable.h"
-#include "device/device_netns.h"
-#include "listen/req_handler.h"
-#include "transport/sa.h"
-#include "log/failure_log.h"
-#include "ops/teardown.h"
 #include "id/timing_net.h"
+#include "listen/listen.h"
+#include "listen/req_handler.h"
+#include "log/failure_log.h"
+#include "netlink/netlink.h"
+#include "ops/mcast.h"
+#include "ops/teardown.h"
+#include "port/porttable.h"
+#include "transport/group.h"
+#include "transport/group_ib.h"
 #include "transport/transport_ib.h"
 #include "transport/transport_iw.h"
+#include "transport/transport_iw_connect.h"
 
 static const struct rca_tp_upcalls upcalls = {
 	.event = rca_cm_event,
@@ -49,7 +49,8 @@ static int __init rca_init(void)
 	int ret;
 
 	rca_tp_ib_init(&upcalls);
-	ret = rca_tp_iw_init(&upcalls);
+	rca_tp_iw_init(&upcalls);
+	ret = rca_iw_connect_init();
 	if (ret)
 		return ret;
 	ret = rca_events_init();
@@ -60,7 +61,7 @@ static int __init rca_init(void)
 		goto err_events;
 	ret = rca_timing_net_init();
 	if (ret)
-		goto err_story;
+		goto err_log;
 	ret = rca_ports_init();
 	if (ret)
 		goto err_timing;
@@ -69,20 +70,17 @@ static int __init rca_init(void)
 		goto err_ports;
 	ret = rca_group_init();
 	if (ret)
-		goto err_cmid;
-	rca_sa_init();
+		goto err_ids;
+	ib_sa_register_client(&rca_sa_client);
 	ret = rca_netwatch_init();
 	if (ret)
 		goto err_sa;
-	ret = rca_devices_init(&devices_ops, &rca_tp_ib, &rca_tp_iw);
+	ret = rca_devices_init(&devices_ops);
 	if (ret)
-		goto err_listen;	/* a device may have been there already */
-	ret = rca_device_netns_init(rca_listen_devices_changed);
-	if (ret)
-		goto err_devices;
+		goto err_listen;	/* a device may have been added */
 	ret = rca_netlink_init();
 	if (ret)
-		goto err_reach;
+		goto err_devices;
 	ret = rca_chardev_init();
 	if (ret)
 		goto err_netlink;
@@ -90,28 +88,26 @@ static int __init rca_init(void)
 
 err_netlink:
 	rca_netlink_exit();
-err_reach:
-	rca_device_netns_exit();
 err_devices:
 	rca_devices_exit();
 err_listen:
 	rca_listen_exit();
 	rca_netwatch_exit();
 err_sa:
-	rca_sa_exit();
+	ib_sa_unregister_client(&rca_sa_client);	/* waits for callbacks */
 	rca_group_exit();
-err_cmid:
+err_ids:
 	rca_ids_exit();
 err_ports:
 	rca_ports_exit();
 err_timing:
 	rca_timing_net_exit();
-err_story:
+err_log:
 	rca_log_exit();
 err_events:
 	rca_events_exit();
 err_iw:
-	rca_tp_iw_exit();
+	rca_iw_connect_exit();
 	return ret;
 }
 
@@ -119,19 +115,18 @@ static void __exit rca_exit(void)
 {
 	rca_chardev_exit();
 	rca_netlink_exit();
-	rca_device_netns_exit();
 	rca_devices_exit();
 	rca_listen_exit();
 	rca_netwatch_exit();
-	rca_sa_exit();
+	ib_sa_unregister_client(&rca_sa_client);	/* waits for callbacks */
 	rca_group_exit();
-	rca_tp_iw_flush();	/* it queues work of ids */
+	rca_iw_connect_flush();	/* connects queue work of ids */
 	rca_ids_exit();
 	rca_ports_exit();
 	rca_timing_net_exit();
 	rca_log_exit();
 	rca_events_exit();
-	rca_tp_iw_exit();
+	rca_iw_connect_exit();
 }
 
 module_init(rca_init);
@@ -141,5 +136,5 @@ MODULE_DESCRIPTION("RDMA connection manager beside the stock one");
 MODULE_AUTHOR("The rdma_cm_alt authors");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION("0.1.0");
-/* Its add() must run first on a new device: see devices.c. */
+/* Its add() must run before ours on a new device: see devices.c. */
 MODULE_SOFTDEP("pre: rdma_cm");

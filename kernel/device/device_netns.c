@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Which devices may bring requests to a network namespace. A service ID is one
- * per device for all users in all namespaces, so a listener takes it only where
- * somebody can ask for it.
+ * Which devices can receive requests for a network namespace. A service ID has one
+ * user per device, across all namespaces, so a listener takes it only on devices on
+ * which a request for its namespace can arrive.
  *
- * Locking: RCU for the network devices; the rest is ib_core's.
+ * Locking: RCU for the network devices; the rest is locked by ib_core.
  */
 #include "device/device_netns.h"
 
@@ -13,44 +13,6 @@
 #include <rdma/ib_cache.h>
 
 #include "device/devices.h"
-
-static void (*tell)(void);
-
-/* A device of IP networking has come, or has moved here from another namespace. */
-static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)
-{
-	if (event == NETDEV_REGISTER)
-		tell();
-	return NOTIFY_DONE;
-}
-
-static struct notifier_block netdev_notifier = {
-	.notifier_call = netdev_event,
-};
-
-/**
- * rca_device_netns_init() - watch what changes the answers of rca_device_serves_netns()
- * @changed: called when some may be different, under RTNL; must not sleep. GIDs
- *           of a RoCE device are not watched here: see &rca_devices_ops.changed.
- *
- * Context: Process context. Module init. @changed may be called before this returns.
- * Return: 0 or a negative errno.
- */
-int rca_device_netns_init(void (*changed)(void))
-{
-	tell = changed;
-	return register_netdevice_notifier(&netdev_notifier);
-}
-
-/**
- * rca_device_netns_exit() - watch no longer
- *
- * Context: Process context. Module exit. Nothing is called any more when it returns.
- */
-void rca_device_netns_exit(void)
-{
-	unregister_netdevice_notifier(&netdev_notifier);
-}
 
 static bool gid_in_net(const struct ib_gid_attr *attr, const struct net *net)
 {
@@ -64,8 +26,8 @@ static bool gid_in_net(const struct ib_gid_attr *attr, const struct net *net)
 	return ret;
 }
 
-/* A RoCE port has GIDs of its network device and of those above it, each in some namespace. */
-static bool roce_reaches(struct ib_device *ibdev, u32 port, const struct net *net)
+/* A RoCE port has GIDs of its network device and of those above it, each in a namespace. */
+static bool roce_port_in_net(struct ib_device *ibdev, u32 port, const struct net *net)
 {
 	int len = ibdev->port_data[port].immutable.gid_tbl_len;
 	const struct ib_gid_attr *attr;
@@ -82,8 +44,8 @@ static bool roce_reaches(struct ib_device *ibdev, u32 port, const struct net *ne
 	return found;
 }
 
-/* An iWARP device has a network device, and VLANs may be above it. */
-static bool iwarp_reaches(struct ib_device *ibdev, struct net *net)
+/* An iWARP device has one network device; VLANs may be on top of it, in other namespaces. */
+static bool iwarp_dev_in_net(struct ib_device *ibdev, struct net *net)
 {
 	struct net_device *ndev;
 	struct ib_device *found;
@@ -105,17 +67,19 @@ static bool iwarp_reaches(struct ib_device *ibdev, struct net *net)
 }
 
 /**
- * rca_device_serves_netns() - can requests come from a device to a namespace?
+ * rca_device_serves_netns() - check whether a device can receive requests for a namespace
  * @dev: the device; the caller has a reference
  * @net: the namespace
  *
- * In the exclusive mode of the RDMA subsystem a device is in one namespace,
- * and comes and goes as a new one when it moves. In the shared mode it depends
- * on network devices. An InfiniBand device may have AF_IB addresses and IPoIB
- * interfaces anywhere: it reaches all that may use it.
+ * In the exclusive mode of the RDMA subsystem a device is in one namespace, and is
+ * removed and added again when it moves. In the shared mode the answer depends on the
+ * network devices. An InfiniBand device may have AF_IB addresses and IPoIB interfaces
+ * in any namespace, so it serves all that may use it.
+ *
+ * The answer changes with GIDs and network devices, see &rca_devices_ops.changed.
  *
  * Context: Any context.
- * Return: true: they can.
+ * Return: true: it can.
  */
 bool rca_device_serves_netns(struct rca_device *dev, struct net *net)
 {
@@ -126,9 +90,9 @@ bool rca_device_serves_netns(struct rca_device *dev, struct net *net)
 		return false;
 	rdma_for_each_port(ibdev, port) {
 		if (rdma_protocol_roce(ibdev, port)) {
-			if (roce_reaches(ibdev, port, net))
+			if (roce_port_in_net(ibdev, port, net))
 				return true;
-		} else if (!rdma_protocol_iwarp(ibdev, port) || iwarp_reaches(ibdev, net)) {
+		} else if (!rdma_protocol_iwarp(ibdev, port) || iwarp_dev_in_net(ibdev, net)) {
 			return true;
 		}
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Which devices may bring requests to a network namespace. */
+/* Which devices can receive requests for a network namespace. */
 #ifndef RCA_DEVICE_NETNS_H
 #define RCA_DEVICE_NETNS_H
 
@@ -7,8 +7,6 @@
 
 #include "lib/types.h"
 
-int rca_device_netns_init(void (*changed)(void));
-void rca_device_netns_exit(void);
 bool rca_device_serves_netns(struct rca_device *dev, struct net *net);
 
 #endif /* RCA_DEVICE_NETNS_H */

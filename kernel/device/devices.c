@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Devices: added and removed by ib_core, counted by those who use them.
+ * RDMA devices: ib_core adds and removes them, users hold references.
  *
- * A service ID must not be taken on a new device before the stock rdma_cm has
- * seen it: its add() would fail, and it would be dead on that device. So a new
- * device is listenable only after a fence: a work registers and unregisters an
- * empty client, and ib_core lets that wait until all add() have run.
+ * A service ID must not be taken on a new device before the stock rdma_cm knows the
+ * device: otherwise its add() would fail, and rdma_cm would not work on that device. So
+ * a new device is listenable only after a fence: a work item registers and unregisters
+ * an empty client, which ib_core delays until all add() callbacks have run.
  *
- * Locking: devices_lock protects the list of devices; rca_device.lock its ids.
+ * Locking: devices_lock protects the list of devices, rca_device.lock the ids of one.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -15,21 +15,24 @@
 
 #include <linux/err.h>
 #include <linux/module.h>
+#include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "transport/transport_ib.h"
+#include "transport/transport_iw.h"
+
 static LIST_HEAD(devices);
 static DEFINE_SPINLOCK(devices_lock);
 static u32 last_serial;
-static const struct rca_devices_ops *upper;
-static const struct rca_tp_ops *transport_ib, *transport_iw;
-/* Fences of all devices, one after the other. */
+static const struct rca_devices_ops *callbacks;
+/* Ordered, for the fences of all devices. */
 static struct workqueue_struct *fence_wq;
 
 /*
- * ib_core calls add() in the order in which clients were registered, and
- * registers none while it does.
+ * ib_core calls the add() of clients in the order of their registration, and registers
+ * no client while it does.
  */
 static void fence_work(struct work_struct *work)
 {
@@ -44,22 +47,22 @@ static void fence_work(struct work_struct *work)
 	if (!ret)
 		ib_unregister_client(barrier);
 	else
-		pr_warn("%s: fence failed (%pe), listening may be refused to others\n",
+		pr_warn("%s: fence failed (%pe), rdma_cm may fail on this device\n",
 			dev_name(&dev->ibdev->dev), ERR_PTR(ret));
 	kfree(barrier);
 
 	spin_lock_irqsave(&dev->lock, flags);
 	WRITE_ONCE(dev->listenable, true);
 	spin_unlock_irqrestore(&dev->lock, flags);
-	upper->added(dev);
+	callbacks->added(dev);
 }
 
-/* All ports of a device have the same one. NULL: a device that is not for us. */
+/* All ports of a device have the same transport. NULL: the device is not supported. */
 static const struct rca_tp_ops *transport_of(struct ib_device *ibdev)
 {
 	u32 port;
 
-	/* Of rca_id.port_num. */
+	/* Limit of rca_id.port_num. */
 	if (ibdev->phys_port_cnt > U16_MAX) {
 		pr_err("%s: %u ports, more than %u, the device cannot be used\n",
 		       dev_name(&ibdev->dev), ibdev->phys_port_cnt, U16_MAX);
@@ -68,20 +71,32 @@ static const struct rca_tp_ops *transport_of(struct ib_device *ibdev)
 
 	rdma_for_each_port(ibdev, port) {
 		if (rdma_cap_ib_cm(ibdev, port))
-			return transport_ib;
+			return &rca_tp_ib;
 		if (rdma_protocol_iwarp(ibdev, port) && rdma_cap_iw_cm(ibdev, port))
-			return transport_iw;
+			return &rca_tp_iw;
 	}
 	return NULL;
 }
 
-static void device_event(struct ib_event_handler *handler, struct ib_event *event)
+static void gid_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	if (event->event == IB_EVENT_GID_CHANGE)
-		upper->changed();
+		callbacks->changed();
 }
 
-/* Without memory nothing is counted. */
+/* A network device was created, or moved here from another namespace. */
+static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)
+{
+	if (event == NETDEV_REGISTER)
+		callbacks->changed();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_notifier = {
+	.notifier_call = netdev_event,
+};
+
+/* On failure, the device or the port has no counters. */
 static struct rca_stats __percpu **alloc_stats(struct ib_device *ibdev)
 {
 	struct rca_stats __percpu **stats;
@@ -108,7 +123,7 @@ static void free_stats(struct rca_device *dev)
 
 static struct ib_client client;
 
-/* Never fails: ib_core would not call us again for the device. */
+/* Returns 0 in any case: after an error ib_core would not call us again for the device. */
 static int add_one(struct ib_device *ibdev)
 {
 	const struct rca_tp_ops *tp = transport_of(ibdev);
@@ -140,7 +155,7 @@ static int add_one(struct ib_device *ibdev)
 	dev->serial = ++last_serial;
 	list_add_tail(&dev->node, &devices);
 	spin_unlock_irqrestore(&devices_lock, flags);
-	INIT_IB_EVENT_HANDLER(&dev->events, ibdev, device_event);
+	INIT_IB_EVENT_HANDLER(&dev->events, ibdev, gid_event);
 	ib_register_event_handler(&dev->events);
 	queue_work(fence_wq, &dev->fence);
 	return 0;
@@ -159,10 +174,10 @@ static void remove_one(struct ib_device *ibdev, void *client_data)
 
 	ib_unregister_event_handler(&dev->events);
 	flush_work(&dev->fence);
-	upper->removed(dev);
+	callbacks->removed(dev);
 	rca_device_put(dev);
 	wait_for_completion(&dev->gone);
-	/* Not before: rca_device_next() goes on from a device that it has a reference of. */
+	/* Keep the device in the list until rca_device_next() has moved on from it. */
 	spin_lock_irqsave(&devices_lock, flags);
 	list_del(&dev->node);
 	spin_unlock_irqrestore(&devices_lock, flags);
@@ -180,61 +195,51 @@ static struct ib_client client = {
 };
 
 /**
- * rca_devices_init() - get to know the devices
- * @ops: called when devices come and go; must stay until rca_devices_exit()
- * @tp_ib: transport of devices with InfiniBand connection management
- * @tp_iw: transport of iWARP devices
+ * rca_devices_init() - register for devices
+ * @ops: callbacks; must stay until rca_devices_exit()
  *
  * Context: Process context. Module init.
- * Return: 0 or a negative errno.
+ * Return: 0 or a negative errno; devices may have been added and removed then.
  */
-int rca_devices_init(const struct rca_devices_ops *ops, const struct rca_tp_ops *tp_ib,
-		     const struct rca_tp_ops *tp_iw)
+int rca_devices_init(const struct rca_devices_ops *ops)
 {
 	int ret;
 
-	upper = ops;
-	transport_ib = tp_ib;
-	transport_iw = tp_iw;
+	callbacks = ops;
 	fence_wq = alloc_ordered_workqueue("rdma_cm_alt_fence", 0);
 	if (!fence_wq)
 		return -ENOMEM;
 	ret = ib_register_client(&client);
 	if (ret)
-		destroy_workqueue(fence_wq);
+		goto err_wq;
+	ret = register_netdevice_notifier(&netdev_notifier);
+	if (ret)
+		goto err_client;
+	return 0;
+
+err_client:
+	ib_unregister_client(&client);
+err_wq:
+	destroy_workqueue(fence_wq);
 	return ret;
 }
 
-/**
- * rca_devices_exit() - leave all devices
- *
- * Context: Process context. Module exit. Nothing uses a device when it returns.
- */
+/* Module exit; all devices are removed when it returns. */
 void rca_devices_exit(void)
 {
+	unregister_netdevice_notifier(&netdev_notifier);
 	ib_unregister_client(&client);
 	destroy_workqueue(fence_wq);
 }
 
-/**
- * rca_device_get() - take another reference
- * @dev: a device that the caller has a reference of, or that cannot go away now
- *
- * Context: Any context.
- * Return: @dev.
- */
+/* The caller has a reference, or the device cannot be removed now. Returns @dev. Any context. */
 struct rca_device *rca_device_get(struct rca_device *dev)
 {
 	refcount_inc(&dev->ref);
 	return dev;
 }
 
-/**
- * rca_device_put() - give a reference back
- * @dev: the device; may be gone when this returns
- *
- * Context: Any context.
- */
+/* @dev may be freed when this returns. Any context. */
 void rca_device_put(struct rca_device *dev)
 {
 	if (refcount_dec_and_test(&dev->ref))
@@ -242,8 +247,8 @@ void rca_device_put(struct rca_device *dev)
 }
 
 /**
- * rca_device_next() - go through the devices
- * @prev: the device before, whose reference is put; NULL: start
+ * rca_device_next() - iterate over the devices
+ * @prev: the previous device, whose reference is put; NULL: start
  *
  * Context: Any context.
  * Return: the next device that is not being removed, with a reference, or NULL.
@@ -273,7 +278,7 @@ struct rca_device *rca_device_next(struct rca_device *prev)
  * rca_device_wait_listenable() - wait until service IDs may be taken on a device
  * @dev: the device; the caller has a reference
  *
- * Context: Process context. Sleeps; not in rca_devices_ops.
+ * Context: Process context. Sleeps; not in a callback of rca_devices_ops.
  */
 void rca_device_wait_listenable(struct rca_device *dev)
 {
@@ -282,12 +287,13 @@ void rca_device_wait_listenable(struct rca_device *dev)
 }
 
 /**
- * rca_device_stats() - where what happens on a port is counted
+ * rca_device_stats() - get the counters of a port
  * @dev: the device, or NULL
- * @port: its port
+ * @port: port of the device
  *
- * Context: Any context. The caller has a reference, or is in the way of its end.
- * Return: the counts of the port; those of what has no port, or one without memory for counts.
+ * Context: Any context. The caller has a reference, or prevents the removal.
+ * Return: the counters of the port; without a port, or for a port that has none, the
+ * counters of events without a port.
  */
 struct rca_stats __percpu *rca_device_stats(const struct rca_device *dev, u32 port)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Our view of the RDMA devices: who uses them, and the fence of hot-unplug. */
+/* RDMA devices: references, and removal. */
 #ifndef RCA_DEVICES_H
 #define RCA_DEVICES_H
 
@@ -19,23 +19,24 @@
 
 /**
  * struct rca_device - an RDMA device
- * @ibdev: the device (immutable; valid while a reference is held)
+ * @ibdev: the device of ib_core (immutable; valid while a reference is held)
  * @tp: its transport (immutable)
- * @conf: settings of its ports; NULL: there was no memory for them (immutable)
+ * @conf: settings of its ports; NULL: they could not be allocated (immutable)
  * @node: in the list of devices (lock: devices_lock in devices.c)
- * @serial: its number, from 1, in the order of the list; no other device ever has it (immutable)
- * @ref: references; remove waits until all are gone
+ * @serial: number of the device, from 1, in the order of the list; never reused (immutable)
+ * @ref: references; the removal waits until all are gone
  * @gone: completed by the last rca_device_put()
  * @lock: protects @ids
  * @ids: ids that are bound to the device (lock: @lock)
  * @removing: no id may be attached any more (lock: @lock)
- * @listenable: the fence was passed: service IDs may be taken (lock: @lock; read without)
- * @fence: passes the fence
- * @demux_mutex: serialises first listen and last close of a service ID; no
+ * @listenable: the fence has passed, service IDs may be taken (lock: @lock; also read without)
+ * @fence: sets @listenable
+ * @demux_mutex: serialises the first listen and the last close of a service ID; no
  *               callback takes it
- * @demuxes: service IDs that we hold, by their numbers (lock: @demux_mutex)
- * @events: hears of changes of the device's GIDs (immutable)
- * @stats: the counts of each port, from 1; NULL, also for one port: no memory (immutable)
+ * @demuxes: service IDs that we hold, by number (lock: @demux_mutex)
+ * @events: handler of GID changes (immutable)
+ * @stats: counters of each port, from 1; NULL, also for one port: they could not be
+ *         allocated (immutable)
  */
 struct rca_device {
 	struct ib_device *ibdev;
@@ -57,12 +58,14 @@ struct rca_device {
 };
 
 /**
- * struct rca_devices_ops - what the upper rooms do when devices come and go
- * @added: a device may be listened on from now on. Process context, no locks.
- * @removed: nothing may use @dev any more when this returns. Process context;
- *           the device was marked before and takes no new ids.
- * @changed: the GIDs of some device are others now. Called with locks of
- *           ib_core held; must not sleep.
+ * struct rca_devices_ops - callbacks into the layers above
+ * @added: the device may be listened on from now on. Process context, no locks held.
+ * @removed: the device is being removed, and takes no new ids. No layer may use @dev
+ *           after this returns. Process context.
+ * @changed: the GIDs of a device have changed, or a network device has appeared in a
+ *           namespace, so rca_device_serves_netns() may change. Called with locks of
+ *           ib_core or RTNL held, possibly before rca_devices_init() returns; must not
+ *           sleep.
  */
 struct rca_devices_ops {
 	void (*added)(struct rca_device *dev);
@@ -70,8 +73,7 @@ struct rca_devices_ops {
 	void (*changed)(void);
 };
 
-int rca_devices_init(const struct rca_devices_ops *ops, const struct rca_tp_ops *tp_ib,
-		     const struct rca_tp_ops *tp_iw);
+int rca_devices_init(const struct rca_devices_ops *ops);
 void rca_devices_exit(void);
 struct rca_device *rca_device_get(struct rca_device *dev);
 void rca_device_put(struct rca_device *dev);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Settings of the ports of a device: which GID type and type of service ids get
- * that do not say anything about them. They are the device's own, and stay with
- * it: /sys/class/infiniband/DEVICE/rdma_cm_alt/PORT/default_roce_mode and
- * default_roce_tos, with the values that stock has for them in configfs.
+ * Settings of RoCE ports: default GID type and type of service of ids, with the values
+ * that the stock rdma_cm has in configfs. They are files of the device:
+ * /sys/class/infiniband/DEVICE/rdma_cm_alt/PORT/default_roce_mode and default_roce_tos.
  *
- * Locking: none; a setting is one byte, and sysfs waits for its readers and
- * writers before a port's directory goes.
+ * Locking: none; a setting is one byte, and sysfs waits for readers and writers before
+ * it removes the directory of a port.
  */
 #include "device/port_sysfs.h"
 
@@ -35,10 +34,10 @@ module_param(default_roce_tos, byte, 0644);
 MODULE_PARM_DESC(default_roce_tos, "type of service of new RoCE devices");
 
 /**
- * struct port - the settings of a port
- * @kobj: its directory
- * @conf: what it is part of (holds a reference)
- * @number: of the port (immutable)
+ * struct port - settings of a port
+ * @kobj: directory of the port
+ * @conf: settings of the device (referenced while @kobj is in use)
+ * @number: number of the port (immutable)
  * @gid_type: enum ib_gid_type
  * @tos: type of service
  * @added: @kobj is in sysfs (immutable)
@@ -53,12 +52,12 @@ struct port {
 };
 
 /**
- * struct rca_port_sysfs - the settings of the ports of a device
- * @ref: references: the device, each port in sysfs
- * @ibdev: the device; valid as long as @dir is there
- * @dir: directory of all ports; NULL: there is none
+ * struct rca_port_sysfs - settings of the ports of a device
+ * @ref: references: of the device, and of each port in sysfs
+ * @ibdev: the device; valid as long as @dir exists
+ * @dir: directory of all ports; NULL: it could not be created
  * @count: number of ports (immutable)
- * @ports: the ports, from the first one
+ * @ports: the ports, in order of their numbers
  */
 struct rca_port_sysfs {
 	struct kref ref;
@@ -152,8 +151,8 @@ static void add_port(struct rca_port_sysfs *conf, struct port *port)
 		port->added = true;
 }
 
-/* The type that the module's parameter asks for, where the port has it. */
-static enum ib_gid_type first_type(struct ib_device *ibdev, u32 port)
+/* The GID type of the module parameter, if the port supports it. */
+static enum ib_gid_type initial_gid_type(struct ib_device *ibdev, u32 port)
 {
 	enum ib_gid_type type = default_roce_mode == 1 ? IB_GID_TYPE_ROCE :
 							 IB_GID_TYPE_ROCE_UDP_ENCAP;
@@ -164,13 +163,13 @@ static enum ib_gid_type first_type(struct ib_device *ibdev, u32 port)
 }
 
 /**
- * rca_port_supports() - does a port have GIDs of a type?
+ * rca_port_supports() - check whether a RoCE port has GIDs of a type
  * @ibdev: the device
  * @port: the port
  * @type: the type
  *
  * Context: Any context.
- * Return: true: it does; false, too, when it is no RoCE port.
+ * Return: true: it does; false also for a port that is not RoCE.
  */
 bool rca_port_supports(struct ib_device *ibdev, u32 port, enum ib_gid_type type)
 {
@@ -185,11 +184,11 @@ bool rca_port_supports(struct ib_device *ibdev, u32 port, enum ib_gid_type type)
 }
 
 /**
- * rca_port_sysfs_create() - make the settings of a new device
+ * rca_port_sysfs_create() - create the settings of a new device
  * @ibdev: the device
  *
- * They begin with what the module's parameters say. Without memory for their
- * files they are there, and cannot be changed.
+ * The initial values are those of the module parameters. If files cannot be created, the
+ * settings exist but cannot be changed.
  *
  * Context: Process context. Sleeps.
  * Return: the settings, for rca_port_sysfs_destroy(); NULL: no memory.
@@ -209,7 +208,7 @@ struct rca_port_sysfs *rca_port_sysfs_create(struct ib_device *ibdev)
 		struct port *port = &conf->ports[i];
 
 		port->number = rdma_start_port(ibdev) + i;
-		port->gid_type = first_type(ibdev, port->number);
+		port->gid_type = initial_gid_type(ibdev, port->number);
 		port->tos = default_roce_tos;
 		if (conf->dir && rdma_protocol_roce(ibdev, port->number))
 			add_port(conf, port);
@@ -218,8 +217,8 @@ struct rca_port_sysfs *rca_port_sysfs_create(struct ib_device *ibdev)
 }
 
 /**
- * rca_port_sysfs_destroy() - the device goes away: its settings, too
- * @conf: the settings, or NULL; nobody asks for them any more
+ * rca_port_sysfs_destroy() - remove the settings of a device
+ * @conf: the settings, or NULL; no ids use them any more
  *
  * Context: Process context. Sleeps: waits for readers and writers of the files.
  */
@@ -240,33 +239,21 @@ void rca_port_sysfs_destroy(struct rca_port_sysfs *conf)
 	kref_put(&conf->ref, conf_free);
 }
 
-static const struct port *find(const struct rca_port_sysfs *conf, u32 port)
+static const struct port *port_by_number(const struct rca_port_sysfs *conf, u32 port)
 {
 	return &conf->ports[port - conf->ports[0].number];
 }
 
-/**
- * rca_port_sysfs_gid_type() - the GID type of ids on a port that do not say one
- * @conf: settings of its device, or NULL
- * @port: the port
- *
- * Context: Any context.
- * Return: the type; only of a RoCE port it means something.
- */
+/* Default GID type of ids on a RoCE port. @conf may be NULL. Any context. */
 enum ib_gid_type rca_port_sysfs_gid_type(const struct rca_port_sysfs *conf, u32 port)
 {
-	return conf ? READ_ONCE(find(conf, port)->gid_type) : IB_GID_TYPE_ROCE_UDP_ENCAP;
+	if (!conf)
+		return IB_GID_TYPE_ROCE_UDP_ENCAP;
+	return READ_ONCE(port_by_number(conf, port)->gid_type);
 }
 
-/**
- * rca_port_sysfs_tos() - the type of service of ids on a port that do not say one
- * @conf: settings of its device, or NULL
- * @port: the port
- *
- * Context: Any context.
- * Return: the type of service.
- */
+/* Default type of service of ids on a port. @conf may be NULL. Any context. */
 u8 rca_port_sysfs_tos(const struct rca_port_sysfs *conf, u32 port)
 {
-	return conf ? READ_ONCE(find(conf, port)->tos) : 0;
+	return conf ? READ_ONCE(port_by_number(conf, port)->tos) : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Settings of the ports of a device, which its administrator makes in sysfs. */
+/* Settings of ports in sysfs. */
 #ifndef RCA_PORT_SYSFS_H
 #define RCA_PORT_SYSFS_H
 

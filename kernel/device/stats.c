@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What happened on a port, counted, and how long it took.
+ * Counters and durations of ports.
  *
- * Everything that happens to an id is a step of its state machine (fsm.c), so one
- * place counts it all. A span is the time that an id is in a state, or in states that wait for
- * the same; it counts when it ends with what it waits for.
+ * Each event of an id is a step of its state machine (lib/fsm.c), so all are counted in
+ * one place. A span is the time that an id spends in a state, or in states that wait for
+ * the same answer. It is recorded when that answer ends it.
  *
- * Locking: none; each processor has its own counts, which a reader adds up.
+ * Locking: none; the counters are per CPU, and a reader adds them up.
  */
 #include "device/stats.h"
 
@@ -19,7 +19,7 @@
 
 DEFINE_PER_CPU(struct rca_stats, rca_stats_elsewhere);
 
-/* Zero is no span here. */
+/* Span + 1 of each state; 0: none. */
 static const u8 span_of[RCA_ST_COUNT] = {
 	[RCA_ST_ADDR_QUERY] = 1 + RCA_SPAN_ADDR,
 	[RCA_ST_ROUTE_QUERY] = 1 + RCA_SPAN_ROUTE,
@@ -39,7 +39,7 @@ static const char * const names[RCA_SPANS] = {
 	[RCA_SPAN_DISCONNECT] = "disconnect",
 };
 
-/* A span that ends otherwise tells how patient somebody was, and not how fast anything is. */
+/* A span that ends otherwise measures a timeout, not the speed of a peer or fabric. */
 static bool is_answer(enum rca_span span, enum rca_input input)
 {
 	static_assert(RCA_IN_COUNT <= 64);
@@ -49,40 +49,27 @@ static bool is_answer(enum rca_span span, enum rca_input input)
 		[RCA_SPAN_CONNECT] = BIT_ULL(RCA_IN_REP) | BIT_ULL(RCA_IN_UP),
 		[RCA_SPAN_ACCEPT] = BIT_ULL(RCA_IN_RTU) | BIT_ULL(RCA_IN_UP),
 		[RCA_SPAN_LOOKUP] = BIT_ULL(RCA_IN_REP),
-		/* Who asks for the same in that moment has no other answer to give. */
+		/* A peer that disconnects at the same time answers with its own DREQ. */
 		[RCA_SPAN_DISCONNECT] = BIT_ULL(RCA_IN_DREP) | BIT_ULL(RCA_IN_DREQ),
 	};
 
 	return answers[span] & BIT_ULL(input);
 }
 
-/**
- * rca_stats_span() - what is measured in a state
- * @state: the state
- *
- * Context: Any context.
- * Return: the span; RCA_SPAN_NONE: nothing.
- */
+/* The span that is measured in a state, or RCA_SPAN_NONE. */
 enum rca_span rca_stats_span(enum rca_state state)
 {
 	return span_of[state] ? span_of[state] - 1 : RCA_SPAN_NONE;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_stats_span);
 
-/**
- * rca_stats_span_name() - the name of a span, for people and programs
- * @span: the span
- *
- * Context: Any context.
- * Return: the name.
- */
 const char *rca_stats_span_name(enum rca_span span)
 {
 	return names[span];
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_stats_span_name);
 
-static void record(struct rca_stats __percpu *stats, enum rca_span span, ktime_t since)
+static void record_span(struct rca_stats __percpu *stats, enum rca_span span, ktime_t since)
 {
 	u64 us = max_t(s64, ktime_us_delta(ktime_get(), since), 0);
 
@@ -92,11 +79,11 @@ static void record(struct rca_stats __percpu *stats, enum rca_span span, ktime_t
 
 /**
  * rca_stats_step() - count a step of an id
- * @stats: the counts of its port
- * @old: its state before
- * @input: what happened
- * @now: its state after
- * @since: when its span began, kept with the id; changed when another one begins
+ * @stats: counters of its port
+ * @old: state before
+ * @input: input that was accepted
+ * @now: state after
+ * @since: start of the current span of the id; set when another span begins
  *
  * Context: Any context. The caller holds the lock of the id's state.
  */
@@ -109,31 +96,20 @@ void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum r
 	if (was == is)
 		return;
 	if (was != RCA_SPAN_NONE && is_answer(was, input))
-		record(stats, was, *since);
+		record_span(stats, was, *since);
 	if (is != RCA_SPAN_NONE)
 		*since = ktime_get();
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_stats_step);
 
-/**
- * rca_stats_refused() - a peer's request came, and no id was made for it
- * @stats: the counts of the port
- *
- * Context: Any context.
- */
+/* Counts a request of a peer for which no id was created. Any context. */
 void rca_stats_refused(struct rca_stats __percpu *stats)
 {
 	this_cpu_inc(stats->refused);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_stats_refused);
 
-/**
- * rca_stats_sum() - the counts of all processors together
- * @stats: the counts
- * @sum: is set to the sums; they are not of one moment
- *
- * Context: Any context.
- */
+/* Adds up the counters of all CPUs, which are not read at one moment. Any context. */
 void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum)
 {
 	int cpu, i, n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What happened on a port, counted, and how long it took. */
+/* Counters and durations of a port. */
 #ifndef RCA_STATS_H
 #define RCA_STATS_H
 
@@ -10,15 +10,15 @@
 #include "lib/fsm.h"
 
 /**
- * enum rca_span - what is measured: from one state to the answer that ends it
- * @RCA_SPAN_ADDR: resolution of an address
- * @RCA_SPAN_ROUTE: resolution of a route
- * @RCA_SPAN_CONNECT: from the first request to the reply, or until TCP has answered
- * @RCA_SPAN_ACCEPT: from the reply to the ready-to-use
- * @RCA_SPAN_LOOKUP: datagrams: from the request to the peer's QP
- * @RCA_SPAN_DISCONNECT: from the disconnect request to its answer
+ * enum rca_span - measured durations: from one state to the answer that ends it
+ * @RCA_SPAN_ADDR: address resolution
+ * @RCA_SPAN_ROUTE: route resolution
+ * @RCA_SPAN_CONNECT: from the first REQ to the REP, or until TCP is connected
+ * @RCA_SPAN_ACCEPT: from the REP to the RTU
+ * @RCA_SPAN_LOOKUP: datagrams: from the SIDR_REQ to the SIDR_REP
+ * @RCA_SPAN_DISCONNECT: from the DREQ to its answer
  * @RCA_SPANS: number of spans
- * @RCA_SPAN_NONE: a state that nothing is measured in
+ * @RCA_SPAN_NONE: nothing is measured
  */
 enum rca_span {
 	RCA_SPAN_ADDR,
@@ -31,15 +31,15 @@ enum rca_span {
 	RCA_SPAN_NONE = RCA_SPANS,
 };
 
-/** RCA_BUCKETS - bucket n of a span has what took less than 2^n us; the last one all above, too */
+/** RCA_BUCKETS - bucket n counts durations below 2^n us; the last one also all longer ones */
 #define RCA_BUCKETS 28
 
 /**
- * struct rca_stats - the counts of a port, on one processor
- * @inputs: how often each input was taken
- * @took: how many spans took how long
- * @us: how long they took together, in us
- * @refused: requests of peers that no id was made for
+ * struct rca_stats - counters of a port on one CPU
+ * @inputs: number of each input that a state machine accepted
+ * @took: histogram of each span
+ * @us: total duration of each span, in us
+ * @refused: requests of peers for which no id was created
  */
 struct rca_stats {
 	unsigned long inputs[RCA_IN_COUNT];
@@ -48,7 +48,7 @@ struct rca_stats {
 	unsigned long refused;
 };
 
-/* What has no port, or one without memory for counts. */
+/* Events without a port, or of a port whose counters could not be allocated. */
 DECLARE_PER_CPU(struct rca_stats, rca_stats_elsewhere);
 
 enum rca_span rca_stats_span(enum rca_state state);

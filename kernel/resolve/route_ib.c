@@ -19,7 +19,7 @@
 
 #include "lib/compat.h"
 #include "device/devices.h"
-#include "transport/sa.h"
+#include "transport/group_ib.h"
 #include "lib/wire.h"
 
 /* Where an IPv6 flow information has its traffic class. */

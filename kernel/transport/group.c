@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Multicast groups on Ethernet. There is no administrator to ask: the MGID is
- * made of the group's address, and routers and snooping switches have to hear
- * from the network device that somebody listens here (IGMP, MLD).
+ * Multicast groups over RoCE. The MGID is derived from the IP address of the group,
+ * and the network device joins the group, so that routers and snooping switches
+ * learn of the member (IGMP, MLD).
  *
- * Locking: RTNL protects which groups network devices are in for us. It is
- * taken with no lock of ours held, as others hold it around anything.
+ * Locking: RTNL protects the list of groups that network devices have joined. It is
+ * taken with no lock of ours held, because other code holds it around locks of its own.
  */
 #include "transport/group.h"
 
@@ -23,14 +23,14 @@
 
 #include "lib/sockaddr.h"
 
-/* What a router may do with a packet to the group: RoCE v1 does not leave the link. */
+/* Hop limits of packets to a group: RoCE v1 is not routed. */
 #define HOPS_ROCE_V1	1
 #define HOPS_ROCE_V2	IPV6_DEFAULT_HOPLIMIT
 
 /**
- * struct group - a membership, as far as the network device is concerned
+ * struct group - a membership
  * @node: in groups while @ndev is set (lock: RTNL)
- * @ndev: the device that is in the group for us; NULL: none, or it is gone (lock: RTNL)
+ * @ndev: network device that has joined the group; NULL: none, or it is gone (lock: RTNL)
  * @mgid: the group (immutable)
  */
 struct group {
@@ -46,7 +46,7 @@ static const struct in6_addr *group_ip6(const struct group *group)
 	return (const struct in6_addr *)group->mgid.raw;
 }
 
-/* The IPv4 address that an MGID of RoCE v2 stands for; 0: it stands for an IPv6 one. */
+/* IPv4 address of a group of RoCE v2; 0: the group has an IPv6 address. */
 static __be32 group_ip4(const struct group *group)
 {
 	const struct in6_addr *ip6 = group_ip6(group);
@@ -54,7 +54,7 @@ static __be32 group_ip4(const struct group *group)
 	return ipv6_addr_v4mapped(ip6) ? ip6->s6_addr32[3] : 0;
 }
 
-/* Are the memberships of @ndev still there? They go when it leaves the IP stack. */
+/* A device that leaves the IP stack loses its memberships. */
 static bool has_stack(const struct net_device *ndev, const struct group *group)
 {
 	if (group_ip4(group))
@@ -83,7 +83,7 @@ static int ndev_join(struct net_device *ndev, const struct group *group)
 		return ipv6_dev_mc_inc(ndev, group_ip6(group));
 	in_dev = __in_dev_get_rtnl(ndev);
 	ip_mc_inc_group(in_dev, group_ip4(group));
-	/* It does not say that it had no memory, and there is nothing to leave then. */
+	/* ip_mc_inc_group() does not report a lack of memory; then there is nothing to leave. */
 	return in_group(in_dev, group_ip4(group)) ? 0 : -ENOMEM;
 }
 
@@ -103,9 +103,9 @@ static void ndev_leave(struct group *group)
 }
 
 /*
- * A device that leaves the IP stack takes its memberships along: it is
- * unregistered, goes to another namespace, or its MTU becomes too small. What
- * it joins afterwards is not ours to leave.
+ * Forget the memberships of a device that leaves the IP stack, because it is unregistered,
+ * moves to another namespace, or its MTU becomes too small. Later memberships of the same
+ * device are not ours, and must not be left.
  */
 static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)
 {
@@ -124,22 +124,13 @@ static struct notifier_block netdev_notifier = {
 	.notifier_call = netdev_event,
 };
 
-/**
- * rca_group_init() - get to know when network devices go
- *
- * Context: Process context. Module init.
- * Return: 0 or a negative errno.
- */
+/* Module init: watch the network devices. Returns 0 or a negative errno. */
 int rca_group_init(void)
 {
 	return register_netdevice_notifier(&netdev_notifier);
 }
 
-/**
- * rca_group_exit() - undo rca_group_init()
- *
- * Context: Process context. Module exit; no group is joined any more.
- */
+/* Module exit; no group is joined any more. */
 void rca_group_exit(void)
 {
 	WARN_ON_ONCE(!list_empty(&groups));
@@ -147,16 +138,16 @@ void rca_group_exit(void)
 }
 
 /**
- * rca_group_mgid() - the MGID of a group on Ethernet
+ * rca_group_mgid() - derive the MGID of a group over RoCE
  * @group: address of the group
  * @type: RoCE version
  * @mgid: the MGID
  *
- * An IPv6 group is its own MGID. An IPv4 group is mapped into IPv6: for RoCE v2
- * in the usual way, for v1 into a multicast address, as the packets carry it.
+ * An IPv6 address is the MGID. An IPv4 address is mapped to IPv6: for RoCE v2 to a
+ * v4-mapped address, for RoCE v1 to a multicast address, as packets carry it.
  *
  * Context: Any context.
- * Return: 0, or -EINVAL: not the address of a group, or of another family.
+ * Return: 0, or -EINVAL: not a multicast address of IPv4 or IPv6.
  */
 int rca_group_mgid(const union rca_addr *group, enum ib_gid_type type, union ib_gid *mgid)
 {
@@ -194,7 +185,7 @@ static void fill_ah(struct rdma_ah_attr *ah, union ib_gid *mgid, const struct rc
 			req->traffic_class);
 }
 
-/* Packets of RoCE v1 are no IP packets: IGMP and MLD do not concern them. */
+/* The network device joins only for RoCE v2: packets of RoCE v1 are not IP packets. */
 static int join_locked(struct group *group, const struct rca_tp_join *req)
 {
 	struct net_device *ndev = __dev_get_by_index(req->net, req->ifindex);
@@ -216,15 +207,15 @@ static int join_locked(struct group *group, const struct rca_tp_join *req)
 }
 
 /**
- * rca_group_join() - join a group
- * @ibdev: the device; its port is RoCE
- * @req: what is to be joined
- * @ah: how to send to the group; the local GID is by its index
+ * rca_group_join() - join a group over RoCE
+ * @ibdev: the device
+ * @req: the group and the member; its port is RoCE
+ * @ah: address handle attributes of the group; the local GID is given by its index
  *
  * Context: Process context. Sleeps. Takes and releases RTNL; no other lock held.
- * Return: the membership, for rca_group_leave(); ERR_PTR(): -EINVAL the address
- * is none of a group, or the MTU is too small; -ENODEV the network device is
- * gone, or does not speak the protocol; -ENOMEM.
+ * Return: the membership, for rca_group_leave(); ERR_PTR(): -EINVAL: not the
+ * address of a group, or the MTU is too small; -ENODEV: the network device is
+ * gone, or has no IP stack of this family; -ENOMEM.
  */
 void *rca_group_join(struct ib_device *ibdev, const struct rca_tp_join *req,
 		     struct rdma_ah_attr *ah)
@@ -251,19 +242,14 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/**
- * rca_group_leave() - leave a group
- * @group: what rca_group_join() returned
- *
- * Context: Process context. Sleeps. Takes and releases RTNL; no other lock held.
- */
-void rca_group_leave(void *group)
+/* Undoes rca_group_join(). Process context. Sleeps. Takes and releases RTNL; no other lock held. */
+void rca_group_leave(void *membership)
 {
-	struct group *this = group;
+	struct group *group = membership;
 
 	rtnl_lock();
-	if (this->ndev)
-		ndev_leave(this);
+	if (group->ndev)
+		ndev_leave(group);
 	rtnl_unlock();
-	kfree(this);
+	kfree(group);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Multicast groups on Ethernet: their GIDs, and membership of the network device (IGMP, MLD). */
+/* Multicast groups over RoCE: MGIDs, and memberships of network devices (IGMP, MLD). */
 #ifndef RCA_GROUP_H
 #define RCA_GROUP_H
 
@@ -14,6 +14,6 @@ void rca_group_exit(void);
 int rca_group_mgid(const union rca_addr *group, enum ib_gid_type type, union ib_gid *mgid);
 void *rca_group_join(struct ib_device *ibdev, const struct rca_tp_join *req,
 		     struct rdma_ah_attr *ah);
-void rca_group_leave(void *group);
+void rca_group_leave(void *membership);
 
 #endif /* RCA_GROUP_H */

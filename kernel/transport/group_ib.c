@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Multicast groups on InfiniBand. The subnet administrator keeps them: it is
- * asked for membership, gives the group its LID, and forgets all members when
- * the subnet manager changes, which is told to those who were some.
+ * Multicast groups over InfiniBand. The subnet administrator grants memberships and
+ * assigns the LID of a group. It forgets all members when the subnet manager changes,
+ * which ib_sa reports to each member.
  *
  * Locking: none of its own; ib_sa calls back from its workqueue.
  */
@@ -17,32 +17,34 @@
 #include <rdma/ib_sa.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "transport/sa.h"
 #include "lib/sockaddr.h"
 
-/* RFC 4391: where an IPoIB hardware address has its GID; 20 bytes in all. */
+/* Offset of the GID in an IPoIB hardware address, and length of the address (RFC 4391). */
 #define IPOIB_GID	4
 #define IPOIB_LEN	20
 
-/* Second half of the signature in an MGID: IPoIB has 0x1b there, groups of RDMA_PS_UDP this. */
+/* Second byte of the signature in an MGID: IPoIB uses 0x1b, groups of RDMA_PS_UDP use 0x01. */
 #define MGID_SIGNATURE	3
 #define CM_SIGNATURE	0x01
 
-/* An IPv6 address that is an MGID which an administrator chose: ff1x:a01b::/32. */
+/* IPv6 addresses that are MGIDs assigned by a subnet administrator: ff1x:a01b::/32. */
 #define SA_ASSIGNED		0xff10a01b
 #define SA_ASSIGNED_MASK	0xfff0ffff
 
-/* How one is in a group (IBTA volume 1, 15.2.5.17.2). */
+/* Join states (IBTA volume 1, 15.2.5.17.2). */
 #define JOIN_FULL_MEMBER	BIT(0)
 #define JOIN_SEND_ONLY_FULL	BIT(3)
 
+/* Counts our queries and memberships, so that ib_sa_unregister_client() can wait for callbacks. */
+struct ib_sa_client rca_sa_client;
+
 /**
- * struct rca_group_ib - a membership at the administrator
- * @mc: ib_sa's (immutable)
+ * struct rca_group_ib - a membership at the subnet administrator
+ * @mc: membership of ib_sa (immutable)
  * @ibdev: the device
- * @port_num: its port
- * @done: whom to tell
- * @member: for @done
+ * @port_num: port of the device
+ * @done: callback
+ * @member: argument of @done
  */
 struct rca_group_ib {
 	struct ib_sa_multicast *mc;
@@ -58,14 +60,14 @@ static bool sa_assigned(const struct in6_addr *addr)
 }
 
 /**
- * rca_group_ib_mgid() - the MGID of a group on InfiniBand
- * @group: address of the group; a wildcard: the administrator may choose one
- * @subnet: MGID of the group of the whole IPoIB subnet, whose scope and partition count
- * @cm_signature: not to be mixed up with the group of IPoIB itself
+ * rca_group_ib_mgid() - derive the MGID of a group over InfiniBand
+ * @group: address of the group; a wildcard: the subnet administrator assigns an MGID
+ * @subnet: MGID of the broadcast group of the IPoIB subnet, which has scope and partition
+ * @cm_signature: make the MGID differ from that of the group of IPoIB itself
  * @mgid: the MGID
  *
- * An AF_IB address is the MGID, and so is an IPv6 address of those that an
- * administrator chose before. Other addresses are mapped as IPoIB does.
+ * An AF_IB address is the MGID, and so is an IPv6 address in the range that subnet
+ * administrators assign. Other addresses are mapped as IPoIB does.
  *
  * Context: Any context. Pure.
  * Return: 0, or -EINVAL: not the address of a group.
@@ -101,10 +103,10 @@ int rca_group_ib_mgid(const union rca_addr *group, const union ib_gid *subnet, b
 EXPORT_SYMBOL_IF_KUNIT(rca_group_ib_mgid);
 
 /**
- * rca_group_ib_mask() - what of a member record counts when a group is joined
+ * rca_group_ib_mask() - components of a member record that a join specifies
  * @ps: port space of the member
  *
- * Members of an IPoIB group have to agree on rate, MTU and hops as well.
+ * Members of an IPoIB group have to agree on rate, MTU and hop limit, too.
  *
  * Context: Any context. Pure.
  * Return: the component mask.
@@ -124,7 +126,7 @@ ib_sa_comp_mask rca_group_ib_mask(u16 ps)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_group_ib_mask);
 
-/* The record of a group that this host is a member of. */
+/* Get the record of a group that this host is a member of. */
 static int get_record(struct ib_device *ibdev, u32 port_num, const union ib_gid *mgid,
 		      struct ib_sa_mcmember_rec *rec)
 {
@@ -134,7 +136,7 @@ static int get_record(struct ib_device *ibdev, u32 port_num, const union ib_gid 
 }
 
 /**
- * rca_group_ib_qkey() - the queue key of a group that this host is a member of
+ * rca_group_ib_qkey() - get the queue key of a group that this host is a member of
  * @ibdev: the device
  * @port_num: its port
  * @mgid: the group
@@ -149,7 +151,7 @@ u32 rca_group_ib_qkey(struct ib_device *ibdev, u32 port_num, const union ib_gid 
 	return get_record(ibdev, port_num, mgid, &rec) ? 0 : be32_to_cpu(rec.qkey);
 }
 
-/* Called when a join has ended, and when a group that was joined is lost. */
+/* ib_sa callback: a join has ended, or a joined group is lost. */
 static int joined(int status, struct ib_sa_multicast *mc)
 {
 	struct rca_group_ib *group = mc->context;
@@ -161,24 +163,24 @@ static int joined(int status, struct ib_sa_multicast *mc)
 	group->done(group->member, status, status ? NULL : &ah, be32_to_cpu(mc->rec.qkey));
 	if (!status)
 		rdma_destroy_ah_attr(&ah);
-	return 0;	/* rca_group_ib_leave() gives it back */
+	return 0;	/* rca_group_ib_leave() frees @mc */
 }
 
 /**
- * rca_group_ib_join() - join a group
- * @ibdev: the device; its port is InfiniBand
- * @req: what is to be joined
- * @done: called once when the join has ended, perhaps before this returns, and
+ * rca_group_ib_join() - join a group over InfiniBand
+ * @ibdev: the device
+ * @req: the group and the member; its port is InfiniBand
+ * @done: called once when the join has ended, possibly before this returns, and
  *        once more when the group is lost; not after rca_group_ib_leave()
- * @member: for @done
+ * @member: argument of @done
  *
- * What the record of a new group needs beside its address is that of the group
- * of the whole IPoIB subnet.
+ * Beside its address, a new group has the parameters of the broadcast group of the
+ * IPoIB subnet.
  *
  * Context: Process context. Sleeps.
- * Return: the membership; ERR_PTR(): -EINVAL the address is none of a group;
- * -EADDRNOTAVAIL there is no network device that is a member of its subnet's
- * group; -ENODEV; -ENOMEM.
+ * Return: the membership; ERR_PTR(): -EINVAL: not the address of a group;
+ * -EADDRNOTAVAIL: no network device is a member of the broadcast group;
+ * -ENODEV; -ENOMEM.
  */
 struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca_tp_join *req,
 				       rca_group_ib_done done, void *member)
@@ -188,7 +190,7 @@ struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca
 	union ib_gid mgid;
 	int ret;
 
-	/* No subnet's: a zero key would find what somebody just joins by a wildcard. */
+	/* No subnet: the MGID 0 would find a group that is being joined by a wildcard. */
 	if (!memchr_inv(req->subnet.raw, 0, sizeof(req->subnet.raw)))
 		return ERR_PTR(-EADDRNOTAVAIL);
 	ret = rca_group_ib_mgid(req->group, &req->subnet, req->ps == RDMA_PS_UDP, &mgid) ?:
@@ -218,12 +220,7 @@ struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca
 	return group;
 }
 
-/**
- * rca_group_ib_leave() - leave a group, or stop joining it
- * @group: what rca_group_ib_join() returned
- *
- * Context: Process context. Sleeps; waits for a callback that runs.
- */
+/* Leaves a group, or aborts the join. Process context. Sleeps; waits for a running callback. */
 void rca_group_ib_leave(struct rca_group_ib *group)
 {
 	ib_sa_free_multicast(group->mc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Multicast groups on InfiniBand: the subnet administrator keeps them. */
+/* Multicast groups over InfiniBand, and our client of ib_sa. */
 #ifndef RCA_GROUP_IB_H
 #define RCA_GROUP_IB_H
 
@@ -9,13 +9,15 @@
 #include "lib/types.h"
 
 /**
- * typedef rca_group_ib_done - a join has ended, or a group that was joined is lost
- * @member: as it was given to rca_group_ib_join()
- * @status: 0, or why it failed; -ENETRESET: joined before, and lost
- * @ah: how to send to the group; NULL with an error
+ * typedef rca_group_ib_done - a join has ended, or a joined group is lost
+ * @member: as passed to rca_group_ib_join()
+ * @status: 0, or why the join failed; -ENETRESET: the group was joined, and is lost
+ * @ah: address handle attributes of the group; NULL with an error
  * @qkey: queue key of the group
  */
 typedef void (*rca_group_ib_done)(void *member, int status, struct rdma_ah_attr *ah, u32 qkey);
+
+extern struct ib_sa_client rca_sa_client;
 
 struct rca_group_ib;
 

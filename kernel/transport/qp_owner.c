@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a caller may say of queue pairs: a peer believes the number and the queue
- * key that it is told, and sends there.
+ * Checks of QP numbers and queue keys that a caller passes: a peer believes them,
+ * and sends there.
  *
  * Locking: none.
  */
@@ -15,12 +15,13 @@
 #include <rdma/restrack.h>
 
 /**
- * rca_qp_owner_check() - may the caller have peers connect to a QP?
+ * rca_qp_owner_check() - check that the caller may have peers connect to a QP
  * @ibdev: the device
  * @qp_num: number of the QP
  *
- * One that ib_core knows must be his, or he needs CAP_NET_RAW. One that it does
- * not know may come from anywhere: there are drivers that make QPs by themselves.
+ * A QP that ib_core knows must belong to the user of the caller, unless the caller
+ * has CAP_NET_RAW. A number that ib_core does not know is accepted, because some
+ * drivers create QPs without ib_core.
  *
  * Context: Process context, with the credentials of the caller.
  * Return: 0 or -EPERM.
@@ -38,10 +39,10 @@ int rca_qp_owner_check(struct ib_device *ibdev, u32 qp_num)
 }
 
 /**
- * rca_qp_owner_check_qkey() - may the caller give peers a queue key?
+ * rca_qp_owner_check_qkey() - check that the caller may give a queue key to peers
  * @qkey: the key
  *
- * Those with the highest bit are for privileged users (IBTA volume 1, 10.2.5).
+ * Keys with the highest bit set are for privileged users (IBTA volume 1, 10.2.5).
  *
  * Context: Process context, with the credentials of the caller.
  * Return: 0 or -EPERM.

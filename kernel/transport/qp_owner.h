@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What a caller may say of queue pairs. */
+/* Checks of QP numbers and queue keys that a caller passes. */
 #ifndef RCA_QP_OWNER_H
 #define RCA_QP_OWNER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The seam between ids and the wire: what a transport does for us, and what it tells us. */
+/* The transport interface: what ids call to use ib_cm or iw_cm, and what a transport calls back. */
 #ifndef RCA_TRANSPORT_H
 #define RCA_TRANSPORT_H
 
@@ -18,41 +18,44 @@ struct workqueue_struct;
 /**
  * DOC: Transport seam
  *
- * A *lower* id is what the transport gives us for a connection: a struct
- * ib_cm_id, or what a test's transport makes up. It belongs to one owner (a
- * &struct rca_id) and calls it back until destroy() returns. The report of a
- * message that nobody answered may come later by a moment: whoever is called
- * back gets a reference of the owner first, under RCU.
+ * A *lower* cm_id is the connection object of a transport: a struct ib_cm_id over
+ * ib_cm, a struct iw_lower over iw_cm, or the object of a fake transport in unit
+ * tests. It belongs to one owner, a &struct rca_id, and calls it back until
+ * destroy() returns. The timeout of a message that the peer did not answer may be
+ * reported slightly later, so each callback first takes a reference of its owner
+ * under RCU.
  *
- * Everything but destroy(), unlisten(), join() and leave() may be called with
- * the id's op mutex held. destroy() waits for callbacks that run: never call it
- * from one, nor under a lock that one takes. join() and leave() take RTNL, which
- * others hold around locks of their own: call them with no lock held.
+ * Everything but destroy(), unlisten(), join() and leave() may be called with the
+ * op mutex of the id held. destroy() waits for callbacks that are running: never
+ * call it from a callback, nor under a lock that a callback takes. join() and
+ * leave() take RTNL, which other code holds around locks of its own: call them
+ * with no lock held.
  *
- * iWARP connections are TCP's. iw_cm may block the caller of a connect until TCP
- * knows the peer, and the destroyer of an id until the peer has answered. So
- * connect() leaves that to a worker and returns -EINPROGRESS; its caller lets go
- * of the id's op mutex and waits in finish(), or, if it is work itself and others
- * need its worker, has a work queued by when_finished(). destroy() makes the worker
- * give up, and leaves what iw_cm waits for to the background.
+ * iWARP connections are TCP connections. iw_cm may block the caller of a connect
+ * until TCP has reached the peer, and the destroyer of an id until the peer has
+ * answered. So connect() starts a worker and returns -EINPROGRESS. The caller then
+ * releases the op mutex and waits in finish(). A caller that is a work item itself,
+ * on a worker that others need, has a work item queued by when_finished() instead.
+ * destroy() makes the worker give up, and leaves waiting for the peer to the
+ * background.
  */
 
 /**
- * struct rca_tp_conn - parameters of a connection, ours or the peer's
- * @qp_num: number of the sender's QP
- * @qkey: datagrams: its queue key
- * @psn: starting packet sequence number of the sender's receive queue
- * @responder_resources: as the sender sees it
- * @initiator_depth: as the sender sees it
+ * struct rca_tp_conn - connection parameters, our own or those of the peer
+ * @qp_num: QP number of the sender
+ * @qkey: datagrams: queue key of the sender
+ * @psn: starting packet sequence number of the receive queue of the sender
+ * @responder_resources: from the view of the sender
+ * @initiator_depth: from the view of the sender
  * @flow_control: end-to-end flow control
  * @retry_count: transport retries
  * @rnr_retry_count: receiver-not-ready retries
- * @srq: shared receive queue
+ * @srq: the sender uses a shared receive queue
  * @qp_type: type of the QP
  * @ece_vendor_id: enhanced connection establishment
  * @ece_attr_mod: enhanced connection establishment
  * @private_data: private data of the message
- * @private_data_len: its length
+ * @private_data_len: length of @private_data
  */
 struct rca_tp_conn {
 	u32 qp_num;
@@ -72,20 +75,23 @@ struct rca_tp_conn {
 };
 
 /**
- * struct rca_tp_req - what connect() and sidr_request() need beside the parameters
- * @conn: the parameters; private data with the IP CM header
- * @service_id: of the listener
- * @path: the path; must stay until the call returns
- * @path_in: path for the way here where it is another one, else NULL; likewise
- * @path_out: path for the way there where it is another one, else NULL; likewise
+ * struct rca_tp_req - parameters of connect() and sidr_request()
+ *
+ * What pointers refer to must stay until the call returns.
+ *
+ * @conn: connection parameters; private data with the IP CM header
+ * @service_id: service ID of the listener
+ * @path: the path
+ * @path_in: inbound path where it differs, else NULL
+ * @path_out: outbound path where it differs, else NULL
  * @sgid_attr: attributes of the local GID; NULL: none
- * @remote_timeout: what the peer may take to answer, 4.096 us * 2^n
- * @local_timeout: what it may wait for the answer to its reply, likewise
+ * @remote_timeout: time that the peer may take to answer, 4.096 us * 2^n
+ * @local_timeout: time that the peer may wait for the answer to its reply, likewise
  * @retries: how often the request is sent again
- * @answer_ms: datagrams: milliseconds between two of them
+ * @answer_ms: datagrams: milliseconds between two requests
  * @net: over TCP: the network namespace
- * @local: over TCP: local address and port; must stay until the call returns
- * @dst: over TCP: those of the peer; likewise
+ * @local: over TCP: local address and port
+ * @dst: over TCP: address and port of the peer
  * @tos: over TCP: type of service
  */
 struct rca_tp_req {
@@ -106,13 +112,13 @@ struct rca_tp_req {
 };
 
 /**
- * struct rca_tp_listen - what listen() needs
+ * struct rca_tp_listen - parameters of listen()
  * @service_id: the service ID
  * @net: over TCP: the network namespace
  * @local: over TCP: address and port; must stay until the call returns
  * @backlog: over TCP: connections that may wait
  * @tos: over TCP: type of service
- * @afonly: over TCP: an IPv6 wildcard leaves IPv4 alone
+ * @afonly: over TCP: an IPv6 wildcard does not cover IPv4
  */
 struct rca_tp_listen {
 	__be64 service_id;
@@ -124,18 +130,21 @@ struct rca_tp_listen {
 };
 
 /**
- * struct rca_tp_request - a connection request that came in
- * @conn: the peer's parameters; private data as on the wire. Datagrams: the
+ * struct rca_tp_request - a received connection request
+ *
+ * What pointers refer to is valid until the callback returns.
+ *
+ * @conn: parameters of the peer; private data as on the wire. Datagrams: the
  *        private data alone, with the QP type IB_QPT_UD.
- * @service_id: of the listener
+ * @service_id: service ID of the listener
  * @port_num: port of the device
- * @path: the path to the peer; dies when the callback returns; datagrams: NULL
- * @alt_path: the alternate path; may be NULL; dies likewise
- * @sgid_attr: local GID; may be NULL; hold it with rdma_hold_gid_attr() to keep it
+ * @path: path to the peer; datagrams: NULL
+ * @alt_path: alternate path, or NULL
+ * @sgid_attr: local GID, or NULL; keep it with rdma_hold_gid_attr()
  * @pkey: partition key of the message
- * @repeat_ms: messages to the peer are repeated by this time; over TCP: 0
- * @local: over TCP: the address that the peer asks for; dies when the callback returns
- * @peer: over TCP: that of the peer; likewise
+ * @repeat_ms: interval at which messages to the peer are repeated; over TCP: 0
+ * @local: over TCP: address that the peer connects to
+ * @peer: over TCP: address of the peer
  */
 struct rca_tp_request {
 	struct rca_tp_conn conn;
@@ -151,12 +160,12 @@ struct rca_tp_request {
 };
 
 /**
- * struct rca_tp_event - what happened to a lower id
- * @input: what it is to the id
- * @status: 0, a negative errno, or the reason of a reject (> 0); of a datagram
- *          request that is refused: the SIDR status
+ * struct rca_tp_event - an event of a lower cm_id
+ * @input: the input that it is for the state machine of the id
+ * @status: 0, a negative errno, or the reason of a reject (> 0); of a refused
+ *          datagram request: the SIDR status
  * @has_conn: @conn is valid
- * @conn: the peer's parameters and private data; die when the callback returns
+ * @conn: parameters and private data of the peer, valid until the callback returns
  */
 struct rca_tp_event {
 	enum rca_input input;
@@ -166,19 +175,19 @@ struct rca_tp_event {
 };
 
 /**
- * struct rca_tp_join - what join() needs
+ * struct rca_tp_join - parameters of join()
  * @net: network namespace of the member
  * @ifindex: network device of its local address
  * @port_num: port of the device
  * @sgid_attr: its local GID; must stay until join() returns
- * @group: address of the group; not checked yet
- * @sl: service level for what is sent to the group
- * @traffic_class: likewise
- * @send_only: nothing of the group needs to be delivered here
+ * @group: address of the group; not validated yet
+ * @sl: service level of packets to the group
+ * @traffic_class: traffic class of packets to the group
+ * @send_only: the member does not receive
  * @ps: port space of the member
- * @qkey: its queue key
- * @pkey: InfiniBand: its partition
- * @subnet: InfiniBand: MGID of the group of the whole IPoIB subnet; 0: it is in none
+ * @qkey: queue key of the member
+ * @pkey: InfiniBand: partition of the member
+ * @subnet: InfiniBand: MGID of the broadcast group of the IPoIB subnet; 0: there is none
  */
 struct rca_tp_join {
 	struct net *net;
@@ -196,20 +205,19 @@ struct rca_tp_join {
 };
 
 /**
- * struct rca_tp_upcalls - what a transport calls
- * @event: something happened to the lower id of @owner. Process context; must
- *         not destroy the lower id. May run before the call that caused it
- *         returns. Returns what the transport must do (enum rca_action):
- *         RCA_ACT_DREP.
- * @request: a request came in for a demux. Returns 0: the lower id is ours and
- *           has an owner now (set_owner()); -ENOMEM: drop it silently, the
- *           peer tries again; another errno: reject it. A request for datagrams
- *           may be rejected in both cases.
- * @joined: a join has ended. Process context. Once for each join() that
- *          succeeds; may run before it returns, and does not run after leave().
- *          With status 0 it tells how to send to the group, its MGID included,
- *          in the form for user space, and the group's queue key. Once more,
- *          with an error, when a group that was joined is lost.
+ * struct rca_tp_upcalls - callbacks of a transport
+ * @event: event of the lower cm_id of @owner. Process context; must not destroy
+ *         the lower cm_id. May run before the call that caused it returns. Returns
+ *         what the transport must do (enum rca_action): RCA_ACT_DREP.
+ * @request: request received for a demux. Returns 0: the lower cm_id has an owner
+ *           now (set_owner()); -ENOMEM: drop the request silently, and the peer
+ *           sends it again; another errno: reject it. A datagram request may be
+ *           rejected in both cases.
+ * @joined: a join has ended. Process context. Called once for each join() that
+ *          succeeds, possibly before it returns, and not after leave(). With
+ *          status 0 it has the queue key of the group and the address handle
+ *          attributes for it, its MGID included, in the form for user space.
+ *          Called once more, with an error, when a joined group is lost.
  */
 struct rca_tp_upcalls {
 	u8 (*event)(void *owner, void *lower, const struct rca_tp_event *event);
@@ -219,42 +227,42 @@ struct rca_tp_upcalls {
 
 /**
  * struct rca_tp_ops - a transport
- * @name: for people
- * @over_tcp: connections are TCP's: no IP CM header in front of private data, one
- *            listen() for each listener and a port for each connection, no
- *            datagrams, nothing to wait for after the end
- * @create: make a lower id for @owner on @dev; ERR_PTR() on failure
- * @destroy: destroy it; ends whatever it does; no callback runs afterwards. Sleeps.
- * @set_owner: give a lower id that came with a request its owner
- * @listen: take a service ID, or an address and port, for @demux; -EBUSY: another
- *          user of the device has it; ERR_PTR() on failure
- * @unlisten: give it back; waits for requests that are being handled. Sleeps.
+ * @name: for messages
+ * @over_tcp: connections are TCP connections: no IP CM header in front of private
+ *            data, one listen() for each listener, a port for each connection, no
+ *            datagrams, no timewait
+ * @create: create a lower cm_id for @owner on @dev; ERR_PTR() on failure
+ * @destroy: destroy it, whatever it is doing; no callback runs afterwards. Sleeps.
+ * @set_owner: set the owner of a lower cm_id that came with a request
+ * @listen: listen on a service ID, or on an address and port, for @demux; -EBUSY:
+ *          another user of the device listens there; ERR_PTR() on failure
+ * @unlisten: undo @listen; waits for requests that are being handled. Sleeps.
  * @connect: send a request. -EINPROGRESS: call finish() in any case
- * @finish: wait for the result of connect(), without locks: 0 or the errno why no
- *          request was sent; -ECONNABORTED: the lower id was destroyed meanwhile.
- *          A signal ends it with -ERESTARTSYS. NULL: it never is in progress
- * @when_finished: have a work queued as soon as finish() would not wait, which may be at
- *                 once; before finish(), and not more than once. NULL as finish()
- * @reply: send a reply; -ECONNRESET: the lower id has heard of the peer's end, and its upcall is
- *         still to come
- * @send_mra: the peer shall wait longer for our ready-to-use: n of 4.096 us * 2^n. Over TCP:
- *                NULL
- * @send_rtu: send a ready-to-use; -ECONNRESET: likewise
+ * @finish: wait for the result of connect(), without locks: 0, or the errno why no
+ *          request was sent; -ECONNABORTED: the lower cm_id was destroyed meanwhile;
+ *          -ERESTARTSYS: interrupted by a signal. NULL: connect() is never in progress
+ * @when_finished: queue a work item as soon as finish() would not wait, which may be
+ *                 at once; call it before finish(), at most once. NULL as finish()
+ * @reply: send a reply; -ECONNRESET: the peer has ended the connection, and the
+ *         event for that is still to come
+ * @send_mra: ask the peer to wait longer for our ready-to-use: n of 4.096 us * 2^n.
+ *            Over TCP: NULL
+ * @send_rtu: send a ready-to-use; -ECONNRESET as reply()
  * @reject: send a reject with an IBTA reason
- * @disconnect: send a disconnect request; -EAGAIN: the peer's ready-to-use comes first
+ * @disconnect: send a disconnect request; -EAGAIN: wait for the ready-to-use first
  * @path_migrated: the QP uses the alternate path now
  * @check_qp: may the caller have peers connect to a QP of this number? 0 or -EPERM
  * @qp_attr: attributes for attr->qp_state
- * @sidr_request: ask for the peer's QP; ends with RCA_IN_REP, RCA_IN_REJ or
+ * @sidr_request: ask for the QP of the peer; ends with RCA_IN_REP, RCA_IN_REJ or
  *                RCA_IN_REQ_TIMEOUT
- * @sidr_reply: answer such a request with our QP, or refuse it by a status that
- *              is not 0 (IBTA volume 1, 12.11.2); of @conn number and queue key
- *              of the QP, private data and ECE count
- * @ah_attr: attributes of an address handle for a path, in the form for user space
- * @join: join a multicast group for @member; ends with the upcall joined();
- *        ERR_PTR() when it cannot even start. Sleeps; takes RTNL.
- * @leave: end what join() returned. Sleeps; takes RTNL.
- * @reject_msg: the reason of a reject (> 0) in words; NULL: its rejects have none
+ * @sidr_reply: answer such a request with our QP, or refuse it with a status that
+ *              is not 0 (IBTA volume 1, 12.11.2); of @conn, QP number, queue key,
+ *              private data and ECE are used
+ * @ah_attr: address handle attributes for a path, in the form for user space
+ * @join: join a multicast group for @member; ends with the callback joined();
+ *        ERR_PTR() when it could not be started. Sleeps; takes RTNL.
+ * @leave: undo join(). Sleeps; takes RTNL.
+ * @reject_msg: text for the reason of a reject (> 0); NULL: its rejects have none
  */
 struct rca_tp_ops {
 	const char *name;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The transport over ib_cm: turns our calls into its, and its events into ours.
+ * The transport over ib_cm. It translates calls and events; datagrams use service ID
+ * resolution (SIDR, IBTA volume 1, 12.11).
  *
- * Locking: none of its own. ib_cm calls back from its workqueue and from those
- * of the MAD layer, which other users share: nothing here waits.
+ * Locking: none of its own. ib_cm calls back from its workqueue and from those of the
+ * MAD layer, which it shares with other users: no callback may wait.
  */
 #include "transport/transport_ib.h"
 
@@ -14,13 +15,12 @@
 #include <rdma/ib_sa.h>
 
 #include "lib/compat.h"
+#include "lib/timing.h"
 #include "transport/group.h"
 #include "transport/group_ib.h"
 #include "transport/qp_owner.h"
-#include "lib/timing.h"
-#include "transport/transport_ib_sidr.h"
 
-static const struct rca_tp_upcalls *above;
+static const struct rca_tp_upcalls *callbacks;
 
 static void get_rep(struct rca_tp_event *out, const struct ib_cm_event *event)
 {
@@ -30,7 +30,7 @@ static void get_rep(struct rca_tp_event *out, const struct ib_cm_event *event)
 	out->has_conn = true;
 	out->conn.qp_num = rep->remote_qpn;
 	out->conn.psn = rep->starting_psn;
-	/* ib_cm has changed the depths round for the receiver; ours are the sender's. */
+	/* ib_cm has swapped the depths for the receiver; rca_tp_conn has those of the sender. */
 	out->conn.responder_resources = rep->initiator_depth;
 	out->conn.initiator_depth = rep->responder_resources;
 	out->conn.flow_control = rep->flow_control;
@@ -51,7 +51,21 @@ static void get_rej(struct rca_tp_event *out, const struct ib_cm_event *event)
 	out->conn.private_data_len = IB_CM_REJ_PRIVATE_DATA_SIZE;
 }
 
-/* False: an event that means nothing to us. */
+static void get_sidr_rep(struct rca_tp_event *out, const struct ib_cm_event *event)
+{
+	const struct ib_cm_sidr_rep_event_param *rep = &event->param.sidr_rep_rcvd;
+
+	out->input = rep->status == IB_SIDR_SUCCESS ? RCA_IN_REP : RCA_IN_REJ;
+	out->status = rep->status;
+	out->has_conn = true;
+	out->conn.qp_type = IB_QPT_UD;
+	out->conn.qp_num = rep->qpn;
+	out->conn.qkey = rep->qkey;
+	out->conn.private_data = event->private_data;
+	out->conn.private_data_len = IB_CM_SIDR_REP_PRIVATE_DATA_SIZE;
+}
+
+/* False: the event is ignored. */
 static bool get_event(struct rca_tp_event *out, const struct ib_cm_event *event)
 {
 	switch (event->event) {
@@ -75,7 +89,7 @@ static bool get_event(struct rca_tp_event *out, const struct ib_cm_event *event)
 		get_rej(out, event);
 		return true;
 	case IB_CM_SIDR_REP_RECEIVED:
-		rca_tp_ib_sidr_answered(out, event);
+		get_sidr_rep(out, event);
 		return true;
 	case IB_CM_DREQ_RECEIVED:
 		out->input = RCA_IN_DREQ;
@@ -95,7 +109,7 @@ static bool get_event(struct rca_tp_event *out, const struct ib_cm_event *event)
 	}
 }
 
-/* Events of a lower id. 0: the lower id stays ours. */
+/* ib_cm callback of a connection. It returns 0: ib_cm must not destroy the cm_id. */
 static int conn_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
 	struct rca_tp_event out = {};
@@ -103,14 +117,14 @@ static int conn_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 
 	if (!get_event(&out, event))
 		return 0;
-	action = above->event(cm_id->context, cm_id, &out);
-	/* The peer waits for the answer, not for our application. */
+	action = callbacks->event(cm_id->context, cm_id, &out);
+	/* Answer the peer at once: it does not have to wait for the application. */
 	if (action & RCA_ACT_DREP)
 		ib_send_cm_drep(cm_id, NULL, 0);
 	return 0;
 }
 
-static int connection_requested(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
+static int handle_req(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
 	const struct ib_cm_req_event_param *in = &event->param.req_rcvd;
 	struct rca_tp_request req = {};
@@ -122,7 +136,7 @@ static int connection_requested(struct ib_cm_id *cm_id, const struct ib_cm_event
 	req.alt_path = in->alternate_path;
 	req.sgid_attr = in->ppath_sgid_attr;
 	req.pkey = be16_to_cpu(in->primary_path->pkey);
-	/* As ib_cm does it, which has its timer from the request. */
+	/* ib_cm takes its timer from this field of the request, too. */
 	req.repeat_ms = rca_timing_ms(in->remote_cm_response_timeout);
 	req.conn.qp_num = in->remote_qpn;
 	req.conn.psn = in->starting_psn;
@@ -139,33 +153,43 @@ static int connection_requested(struct ib_cm_id *cm_id, const struct ib_cm_event
 	req.conn.private_data = event->private_data;
 	req.conn.private_data_len = IB_CM_REQ_PRIVATE_DATA_SIZE;
 
-	ret = above->request(cm_id->context, cm_id, &req);
+	ret = callbacks->request(cm_id->context, cm_id, &req);
 	if (!ret)
 		rca_send_mra(cm_id, true, rca_timing_mra_request());
 	return ret;
 }
 
 /*
- * Nothing may be done with @cm_id once the request was taken: its owner may
- * destroy it at once, and ib_cm has no reference of it here. What is not taken
- * is refused, whatever the errno: ib_cm knows no silence for these.
+ * @cm_id must not be used after the request was accepted: its owner may destroy it
+ * at once, and ib_cm holds no reference here. A request that is not accepted is
+ * refused, whatever the errno: ib_cm cannot drop a SIDR request silently.
  */
-static int datagrams_requested(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
+static int handle_sidr_req(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
-	struct rca_tp_request req;
+	const struct ib_cm_sidr_req_event_param *in = &event->param.sidr_req_rcvd;
+	struct rca_tp_request req = {
+		.service_id = in->service_id,
+		.port_num = in->port,
+		.sgid_attr = in->sgid_attr,
+		.pkey = in->pkey,
+		.conn = {
+			.qp_type = IB_QPT_UD,
+			.private_data = event->private_data,
+			.private_data_len = IB_CM_SIDR_REQ_PRIVATE_DATA_SIZE,
+		},
+	};
 
-	rca_tp_ib_sidr_requested(&req, event);
-	return above->request(cm_id->context, cm_id, &req);
+	return callbacks->request(cm_id->context, cm_id, &req);
 }
 
-/* Events of a service ID: the value says what becomes of the new lower id. */
+/* ib_cm callback of a listening cm_id; a non-zero return makes ib_cm destroy the new cm_id. */
 static int listen_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
 	switch (event->event) {
 	case IB_CM_REQ_RECEIVED:
-		return connection_requested(cm_id, event);
+		return handle_req(cm_id, event);
 	case IB_CM_SIDR_REQ_RECEIVED:
-		return datagrams_requested(cm_id, event);
+		return handle_sidr_req(cm_id, event);
 	default:
 		return -EINVAL;
 	}
@@ -176,6 +200,7 @@ static void *ib_create(struct ib_device *dev, void *owner)
 	return ib_create_cm_id(dev, conn_handler, owner);
 }
 
+/* Also of a listening cm_id. */
 static void ib_destroy(void *lower)
 {
 	ib_destroy_cm_id(lower);
@@ -202,11 +227,6 @@ static void *ib_listen(struct ib_device *dev, const struct rca_tp_listen *req, v
 		return ERR_PTR(ret);
 	}
 	return cm_id;
-}
-
-static void ib_unlisten(void *listen)
-{
-	ib_destroy_cm_id(listen);
 }
 
 static int ib_connect(void *lower, const struct rca_tp_req *req)
@@ -238,8 +258,11 @@ static int ib_connect(void *lower, const struct rca_tp_req *req)
 	return ib_send_cm_req(lower, &param);
 }
 
-/* Lengths were checked: ib_cm's id takes no answer any more, as a message has ended it just now. */
-static int answered(int ret)
+/*
+ * Lengths have been checked, so -EINVAL means that the cm_id cannot be answered any more:
+ * a message of the peer has just ended the connection.
+ */
+static int reply_result(int ret)
 {
 	return ret == -EINVAL ? -ECONNRESET : ret;
 }
@@ -260,10 +283,10 @@ static int ib_reply(void *lower, const struct rca_tp_conn *conn)
 		.ece.attr_mod = conn->ece_attr_mod,
 	};
 
-	return answered(ib_send_cm_rep(lower, &param));
+	return reply_result(ib_send_cm_rep(lower, &param));
 }
 
-/* ib_cm repeats it when the peer repeats its reply. */
+/* ib_cm sends the MRA again when the peer repeats its reply. */
 static int ib_send_mra(void *lower, u8 time)
 {
 	return rca_send_mra(lower, false, time);
@@ -271,7 +294,7 @@ static int ib_send_mra(void *lower, u8 time)
 
 static int ib_send_rtu(void *lower)
 {
-	return answered(ib_send_cm_rtu(lower, NULL, 0));
+	return reply_result(ib_send_cm_rtu(lower, NULL, 0));
 }
 
 static int ib_reject(void *lower, int reason, const void *data, u8 len)
@@ -279,7 +302,10 @@ static int ib_reject(void *lower, int reason, const void *data, u8 len)
 	return ib_send_cm_rej(lower, reason, NULL, 0, data, len);
 }
 
-/* ib_cm disconnects what is established for it, and gives up what waits in vain for that. */
+/*
+ * ib_cm sends a DREQ only for an established connection. A cm_id that still waits for the
+ * RTU has to wait, see rca_tp_ops.
+ */
 static int ib_disconnect(void *lower)
 {
 	struct ib_cm_id *cm_id = lower;
@@ -290,7 +316,7 @@ static int ib_disconnect(void *lower)
 		if (ret != -EINVAL)
 			return ret;
 		switch (READ_ONCE(cm_id->state)) {
-		case IB_CM_ESTABLISHED:		/* just now */
+		case IB_CM_ESTABLISHED:		/* it became so just now */
 			break;
 		case IB_CM_REP_SENT:
 		case IB_CM_MRA_REP_RCVD:
@@ -311,13 +337,60 @@ static int ib_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 	return ib_cm_init_qp_attr(lower, attr, mask);
 }
 
-/*
- * A membership: of a network device where the device is RoCE, else at the
- * administrator of the fabric.
+static int ib_sidr_request(void *lower, const struct rca_tp_req *req)
+{
+	struct ib_cm_sidr_req_param param = {
+		.path = req->path,
+		.sgid_attr = req->sgid_attr,
+		.service_id = req->service_id,
+		.timeout_ms = req->answer_ms,
+		.private_data = req->conn.private_data,
+		.private_data_len = req->conn.private_data_len,
+		.max_cm_retries = req->retries,
+	};
+
+	return ib_send_cm_sidr_req(lower, &param);
+}
+
+static int ib_sidr_reply(void *lower, int status, const struct rca_tp_conn *conn)
+{
+	struct ib_cm_sidr_rep_param param = {
+		.qp_num = conn->qp_num,
+		.qkey = conn->qkey,
+		.status = status,
+		.private_data = conn->private_data,
+		.private_data_len = conn->private_data_len,
+		.ece.vendor_id = conn->ece_vendor_id,
+		.ece.attr_mod = conn->ece_attr_mod,
+	};
+
+	return ib_send_cm_sidr_rep(lower, &param);
+}
+
+/* @sgid_attr: NULL: the local GID of @path */
+static int ib_ah_attr(struct ib_device *dev, u32 port_num, struct sa_path_rec *path,
+		      const struct ib_gid_attr *sgid_attr, struct ib_uverbs_ah_attr *out)
+{
+	struct rdma_ah_attr attr;
+	int ret;
+
+	ret = ib_init_ah_attr_from_path(dev, port_num, path, &attr, sgid_attr);
+	if (!ret)
+		ib_copy_ah_attr_to_user(dev, out, &attr);
+	rdma_destroy_ah_attr(&attr);
+	return ret;
+}
+
+/**
+ * struct ib_member - a membership in a multicast group
+ * @ibdev: the device
+ * @owner: for the callback
+ * @roce: over RoCE: the membership of the network device
+ * @ib: else: the membership at the subnet administrator
  */
 struct ib_member {
 	struct ib_device *ibdev;
-	void *above;
+	void *owner;
 	void *roce;
 	struct rca_group_ib *ib;
 };
@@ -329,7 +402,7 @@ static void group_joined(void *data, int status, struct rdma_ah_attr *ah, u32 qk
 
 	if (!status)
 		ib_copy_ah_attr_to_user(member->ibdev, &user_ah, ah);
-	above->joined(member->above, status, &user_ah, qkey);
+	callbacks->joined(member->owner, status, &user_ah, qkey);
 }
 
 static void *ib_join(struct ib_device *ibdev, const struct rca_tp_join *req, void *owner)
@@ -342,7 +415,7 @@ static void *ib_join(struct ib_device *ibdev, const struct rca_tp_join *req, voi
 	if (!member)
 		return ERR_PTR(-ENOMEM);
 	member->ibdev = ibdev;
-	member->above = owner;
+	member->owner = owner;
 	if (rdma_protocol_roce(ibdev, req->port_num)) {
 		group = rca_group_join(ibdev, req, &ah);
 		member->roce = group;
@@ -370,14 +443,13 @@ static void ib_leave(void *group)
 	kfree(member);
 }
 
-/* The transport over ib_cm. */
 const struct rca_tp_ops rca_tp_ib = {
 	.name = "ib_cm",
 	.create = ib_create,
 	.destroy = ib_destroy,
 	.set_owner = ib_set_owner,
 	.listen = ib_listen,
-	.unlisten = ib_unlisten,
+	.unlisten = ib_destroy,
 	.connect = ib_connect,
 	.reply = ib_reply,
 	.send_mra = ib_send_mra,
@@ -387,21 +459,16 @@ const struct rca_tp_ops rca_tp_ib = {
 	.path_migrated = ib_path_migrated,
 	.check_qp = rca_qp_owner_check,
 	.qp_attr = ib_qp_attr,
-	.sidr_request = rca_tp_ib_sidr_request,
-	.sidr_reply = rca_tp_ib_sidr_reply,
-	.ah_attr = rca_tp_ib_ah_attr,
+	.sidr_request = ib_sidr_request,
+	.sidr_reply = ib_sidr_reply,
+	.ah_attr = ib_ah_attr,
 	.join = ib_join,
 	.leave = ib_leave,
 	.reject_msg = ibcm_reject_msg,
 };
 
-/**
- * rca_tp_ib_init() - tell the transport whom to call
- * @upcalls: must stay as long as the module
- *
- * Context: Process context. Module init, before any other use.
- */
+/* Sets the callbacks of the transport, before any other use. */
 void rca_tp_ib_init(const struct rca_tp_upcalls *upcalls)
 {
-	above = upcalls;
+	callbacks = upcalls;
 }

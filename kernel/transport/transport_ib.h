@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The transport over ib_cm: InfiniBand's and RoCE's wire protocol. */
+/* The transport over ib_cm: InfiniBand and RoCE. */
 #ifndef RCA_TRANSPORT_IB_H
 #define RCA_TRANSPORT_IB_H
 

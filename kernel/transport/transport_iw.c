@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The transport over iw_cm: turns our calls into its, and its events into ours.
- * How a connect is sent without blocking anybody is in transport_iw_connect.c.
+ * The transport over iw_cm: translates calls and events. Connects, which may block,
+ * are in transport_iw_connect.c.
  *
- * Locking: &iw_lower.mutex is held over the upcalls of a lower id, so that
- * destroy() waits for them. iw_cm calls back from one workqueue that it has for
- * all its users, in order: nothing here waits.
+ * Locking: &iw_lower.mutex is held over the callbacks of a lower cm_id, so that
+ * destroy() waits for them. iw_cm calls back from one ordered workqueue, which all of
+ * its users share: no callback may wait.
  */
 #include "transport/transport_iw.h"
 
@@ -14,16 +14,16 @@
 #include <net/ipv6.h>
 
 #include "ip/netns.h"
-#include "transport/qp_owner.h"
 #include "lib/sockaddr.h"
+#include "transport/qp_owner.h"
 #include "transport/transport_iw_connect.h"
 
-/* As for ib_cm, see RCA_GFP_CALLBACK. */
+/* In the callback of a request, as over ib_cm: see RCA_GFP_CALLBACK. */
 #define GFP_REQUEST (GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
-static const struct rca_tp_upcalls *above;
+static const struct rca_tp_upcalls *callbacks;
 
-/* What the two errnos of a refusal are for programs, the stock rdma_cm has decided. */
+/* The stock rdma_cm reports these two errnos as a reject. */
 static enum rca_input reply_input(int status)
 {
 	switch (status) {
@@ -41,7 +41,7 @@ static enum rca_input reply_input(int status)
 
 static void get_conn(struct rca_tp_conn *conn, const struct iw_cm_event *event)
 {
-	/* Both are ours already: what the receiver may do with the connection, if it is there. */
+	/* iw_cm reports depths from our view, and only with an established connection. */
 	if (!event->status) {
 		conn->responder_resources = event->ird;
 		conn->initiator_depth = event->ord;
@@ -51,7 +51,7 @@ static void get_conn(struct rca_tp_conn *conn, const struct iw_cm_event *event)
 	conn->qp_type = IB_QPT_RC;
 }
 
-/* False: an event that means nothing to us. */
+/* False: the event is ignored. */
 static bool get_event(struct rca_tp_event *out, const struct iw_cm_event *event)
 {
 	switch (event->event) {
@@ -74,7 +74,7 @@ static bool get_event(struct rca_tp_event *out, const struct iw_cm_event *event)
 	return true;
 }
 
-/* Events of a lower id. 0: the lower id stays ours. */
+/* iw_cm callback of a connection. It returns 0: iw_cm must not destroy the cm_id. */
 static int conn_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 {
 	struct iw_lower *lower = cm_id->context;
@@ -86,12 +86,12 @@ static int conn_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 		WRITE_ONCE(lower->pending, false);	/* pairs with iw_destroy() */
 	mutex_lock(&lower->mutex);
 	if (lower->owner)
-		above->event(lower->owner, lower, &out);
+		callbacks->event(lower->owner, lower, &out);
 	mutex_unlock(&lower->mutex);
 	return 0;
 }
 
-/* Sockets for IPv6 tell of IPv4 peers by mapped addresses. */
+/* IPv6 sockets report IPv4 peers by v4-mapped addresses. */
 static bool get_addr(union rca_addr *out, const struct sockaddr_storage *in)
 {
 	memset(out, 0, sizeof(*out));
@@ -115,9 +115,9 @@ static bool get_addr(union rca_addr *out, const struct sockaddr_storage *in)
 }
 
 /*
- * Events of a listener. Nothing may be done with the lower id once the request
- * was taken, as its owner may destroy it at once; when it was not, iw_cm rejects
- * it, whatever the errno: TCP has no silence.
+ * iw_cm callback of a listening cm_id. The lower cm_id must not be used after the request
+ * was accepted, as its owner may destroy it at once. iw_cm rejects a request that is not
+ * accepted, whatever the errno: a TCP connection cannot be dropped silently.
  */
 static int listen_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 {
@@ -140,7 +140,7 @@ static int listen_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 	req.local = &local;
 	req.peer = &peer;
 	get_conn(&req.conn, event);
-	ret = above->request(demux, lower, &req);
+	ret = callbacks->request(demux, lower, &req);
 	if (ret) {
 		cm_id->context = demux;
 		rca_iw_lower_free(lower);
@@ -171,10 +171,10 @@ static void iw_destroy(void *_lower)
 	mutex_lock(&lower->mutex);
 	lower->owner = NULL;
 	mutex_unlock(&lower->mutex);
-	rca_iw_lower_end(lower);
+	rca_iw_lower_destroy(lower);
 }
 
-/* With the state lock of the listener held. No event comes before accept. */
+/* Called with the state lock of the listener held. iw_cm reports no event before accept. */
 static void iw_set_owner(void *_lower, void *owner)
 {
 	struct iw_lower *lower = _lower;
@@ -182,7 +182,7 @@ static void iw_set_owner(void *_lower, void *owner)
 	WRITE_ONCE(lower->owner, owner);
 }
 
-/* Where iw_cm wants an address. */
+/* Fill in an address for iw_cm. */
 static void put_addr(struct sockaddr_storage *out, const union rca_addr *in)
 {
 	memcpy(out, in, in->sa.sa_family == AF_INET ? sizeof(in->in) : sizeof(in->in6));
@@ -238,14 +238,14 @@ static int iw_reply(void *_lower, const struct rca_tp_conn *conn)
 	};
 	int ret;
 
-	WRITE_ONCE(lower->pending, true);	/* until conn_handler() hears of it */
+	WRITE_ONCE(lower->pending, true);	/* until conn_handler() */
 	ret = iw_cm_accept(lower->cm_id, &param);
 	if (ret)
 		WRITE_ONCE(lower->pending, false);
 	return ret;
 }
 
-/* Connections come up by themselves. */
+/* TCP connections are established without a ready-to-use. */
 static int iw_send_rtu(void *lower)
 {
 	return -EINVAL;
@@ -302,7 +302,6 @@ static void iw_leave(void *group)
 {
 }
 
-/* The transport over iw_cm. */
 const struct rca_tp_ops rca_tp_iw = {
 	.name = "iw_cm",
 	.over_tcp = true,
@@ -328,35 +327,8 @@ const struct rca_tp_ops rca_tp_iw = {
 	.leave = iw_leave,
 };
 
-/**
- * rca_tp_iw_init() - tell the transport whom to call
- * @upcalls: must stay as long as the module
- *
- * Context: Process context. Module init, before any other use.
- * Return: 0 or -ENOMEM.
- */
-int rca_tp_iw_init(const struct rca_tp_upcalls *upcalls)
+/* Sets the callbacks of the transport, before any other use. */
+void rca_tp_iw_init(const struct rca_tp_upcalls *upcalls)
 {
-	above = upcalls;
-	return rca_iw_connect_init();
-}
-
-/**
- * rca_tp_iw_flush() - wait for connects of destroyed ids, and for who is told of their end
- *
- * Context: Process context. Sleeps. Module exit; no id is left that user space knows.
- */
-void rca_tp_iw_flush(void)
-{
-	rca_iw_connect_flush();
-}
-
-/**
- * rca_tp_iw_exit() - wait for what destroyed lower ids left behind
- *
- * Context: Process context. Module exit; no lower id exists any more.
- */
-void rca_tp_iw_exit(void)
-{
-	rca_iw_connect_exit();
+	callbacks = upcalls;
 }

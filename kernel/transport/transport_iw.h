@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The transport over iw_cm: iWARP, connections of TCP. */
+/* The transport over iw_cm: iWARP, whose connections are TCP connections. */
 #ifndef RCA_TRANSPORT_IW_H
 #define RCA_TRANSPORT_IW_H
 
@@ -7,8 +7,6 @@
 
 extern const struct rca_tp_ops rca_tp_iw;
 
-int rca_tp_iw_init(const struct rca_tp_upcalls *upcalls);
-void rca_tp_iw_flush(void);
-void rca_tp_iw_exit(void);
+void rca_tp_iw_init(const struct rca_tp_upcalls *upcalls);
 
 #endif /* RCA_TRANSPORT_IW_H */

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Lower ids of iWARP, and the connect that may block.
+ * Lower cm_ids over iw_cm, and their connects, which may block.
  *
- * A driver may connect its TCP socket inside of iw_cm_connect(): siw does, and a
- * peer that is dead blocks it for two minutes. Then iw_cm lets nobody destroy
- * the id until the peer's answer has come or the driver gave up: ten seconds
- * with siw. Neither may hold up a destroy, the end of a process or a device that
- * goes. So the connect runs on a worker, which a signal takes out of TCP, and
- * what is left of a destroyed id waits for the answer in the background.
+ * A driver may connect its TCP socket inside iw_cm_connect(). siw does, and a dead peer
+ * blocks it there for two minutes. Afterwards iw_destroy_cm_id() blocks until the peer
+ * has answered or the driver has given up, ten seconds with siw. Neither may delay a
+ * destroy, the exit of a process or the removal of a device. So a worker connects, which
+ * a signal takes out of TCP, and the lower cm_id of a destroyed id waits for the answer
+ * in the background.
  *
- * The worker connects as the program would: with its credentials, and in the
- * network namespace of the id.
+ * The worker connects with the credentials of the program, and in the network namespace
+ * of the id.
  *
- * Locking: &iw_attempt.lock for the task that a signal may go to, and for who is told.
+ * Locking: &iw_attempt.lock for the task to signal and the work item to queue.
  */
 #include "transport/transport_iw_connect.h"
 
@@ -27,17 +27,17 @@
 
 /**
  * struct iw_attempt - a connect
- * @lower: the lower id (immutable; holds a reference while @work is to come)
+ * @lower: the lower cm_id (immutable; referenced while @work is pending or running)
  * @work: connects
  * @done: the connect has returned, or will not be tried
- * @ret: what it returned
- * @lock: protects @task, @given_up, @wq and @on_route
- * @task: the task that is inside of iw_cm_connect() (lock: @lock)
- * @given_up: nobody wants the connection any more (lock: @lock)
- * @wq: where @on_route is queued when @done is completed (lock: @lock)
- * @on_route: NULL: nothing (lock: @lock)
- * @net: network namespace of the id (holds a reference)
- * @cred: of the program (holds a reference)
+ * @ret: its result, valid after @done
+ * @lock: protects @task, @given_up, @wq and @on_done
+ * @task: the task that is inside iw_cm_connect() (lock: @lock)
+ * @given_up: the lower cm_id is destroyed, or its finish() was interrupted (lock: @lock)
+ * @wq: workqueue of @on_done (lock: @lock)
+ * @on_done: work item to queue when @done is completed, or NULL (lock: @lock)
+ * @net: network namespace of the id (referenced)
+ * @cred: credentials of the program (referenced)
  * @param: parameters
  * @data: private data
  */
@@ -50,69 +50,56 @@ struct iw_attempt {
 	struct task_struct *task;
 	bool given_up;
 	struct workqueue_struct *wq;
-	struct work_struct *on_route;
+	struct work_struct *on_done;
 	struct net *net;
 	const struct cred *cred;
 	struct iw_cm_conn_param param;
 	u8 data[U8_MAX];
 };
 
-/* Connects block it for long, so nothing else of ours is queued there. */
+/* For connects alone, which block it for long. */
 static struct workqueue_struct *iw_wq;
 
-/* Waits for peers, too; connects need not wait for those. */
-static struct workqueue_struct *iw_end_wq;
+/* For destroys, which wait for peers; separate, so that connects do not wait for them. */
+static struct workqueue_struct *iw_destroy_wq;
 
-static void end_work(struct work_struct *work);
+static void destroy_work(struct work_struct *work);
 
-/**
- * rca_iw_connect_init() - make what connects need
- *
- * Context: Process context. Module init.
- * Return: 0 or -ENOMEM.
- */
+/* Module init. Returns 0 or -ENOMEM. */
 int rca_iw_connect_init(void)
 {
 	iw_wq = alloc_workqueue("rdma_cm_alt_iw", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	if (!iw_wq)
 		return -ENOMEM;
-	iw_end_wq = alloc_workqueue("rdma_cm_alt_iw_end", WQ_UNBOUND, WQ_MAX_ACTIVE);
-	if (!iw_end_wq) {
+	iw_destroy_wq = alloc_workqueue("rdma_cm_alt_iw_end", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	if (!iw_destroy_wq) {
 		destroy_workqueue(iw_wq);
 		return -ENOMEM;
 	}
 	return 0;
 }
 
-/**
- * rca_iw_connect_flush() - wait for the connects that are under way
- *
- * Context: Process context. Sleeps. No lower id has an owner any more, so they end soon.
- */
+/* Waits for connects. No lower cm_id has an owner any more, so all connects end soon. Sleeps. */
 void rca_iw_connect_flush(void)
 {
 	flush_workqueue(iw_wq);
 }
 
-/**
- * rca_iw_connect_exit() - wait for what destroyed lower ids left behind
- *
- * Context: Process context. Module exit; no lower id has an owner any more.
- */
+/* Module exit: waits for connects and destroys. No lower cm_id has an owner any more. Sleeps. */
 void rca_iw_connect_exit(void)
 {
-	destroy_workqueue(iw_end_wq);	/* what is there waits for connects */
+	destroy_workqueue(iw_destroy_wq);	/* first: destroys wait for connects */
 	destroy_workqueue(iw_wq);
 }
 
 /**
- * rca_iw_lower_alloc() - make a lower id without iw_cm's
- * @dev: its device, which stays until the lower id is freed
- * @owner: who is called; NULL: nobody yet
- * @gfp: how to allocate
+ * rca_iw_lower_alloc() - allocate a lower cm_id, without the cm_id of iw_cm
+ * @dev: the device, which stays until the lower cm_id is freed
+ * @owner: argument of the callbacks; NULL: no callbacks yet
+ * @gfp: allocation flags
  *
  * Context: Process context. May sleep as @gfp allows.
- * Return: the lower id, ERR_PTR(-ENOMEM), or ERR_PTR(-ENODEV): the device goes away.
+ * Return: the lower cm_id, ERR_PTR(-ENOMEM), or ERR_PTR(-ENODEV): the device is being removed.
  */
 struct iw_lower *rca_iw_lower_alloc(struct ib_device *dev, void *owner, gfp_t gfp)
 {
@@ -125,11 +112,11 @@ struct iw_lower *rca_iw_lower_alloc(struct ib_device *dev, void *owner, gfp_t gf
 		ib_device_put(dev);
 		return ERR_PTR(-ENOMEM);
 	}
-	refcount_set(&lower->ref, 1);	/* put in end_now() */
+	refcount_set(&lower->ref, 1);	/* put in destroy_now() */
 	lower->dev = dev;
 	mutex_init(&lower->mutex);
 	lower->owner = owner;
-	INIT_WORK(&lower->end, end_work);
+	INIT_WORK(&lower->destroy_work, destroy_work);
 	return lower;
 }
 
@@ -139,12 +126,7 @@ static void lower_put(struct iw_lower *lower)
 		rca_iw_lower_free(lower);
 }
 
-/**
- * rca_iw_lower_free() - free a lower id at once
- * @lower: the lower id, which nobody else knows; iw_cm's stays
- *
- * Context: Process context.
- */
+/* Frees a lower cm_id that has no other users, but not the cm_id of iw_cm. */
 void rca_iw_lower_free(struct iw_lower *lower)
 {
 	struct iw_attempt *attempt = lower->attempt;
@@ -159,7 +141,7 @@ void rca_iw_lower_free(struct iw_lower *lower)
 	kfree(lower);
 }
 
-/* The kernel thread of a worker takes the signal for the time that it is in TCP. */
+/* The kernel thread of the worker accepts SIGKILL while it is in TCP. */
 static int connect_or_give_up(struct iw_attempt *attempt)
 {
 	struct iw_lower *lower = attempt->lower;
@@ -181,7 +163,7 @@ static int connect_or_give_up(struct iw_attempt *attempt)
 
 	old_cred = override_creds(attempt->cred);
 	rca_netns_enter(&visit, attempt->net);
-	WRITE_ONCE(lower->pending, true);	/* until conn_handler() hears of it */
+	WRITE_ONCE(lower->pending, true);	/* until conn_handler() */
 	ret = iw_cm_connect(lower->cm_id, &attempt->param);
 	if (ret)
 		WRITE_ONCE(lower->pending, false);
@@ -198,14 +180,14 @@ static int connect_or_give_up(struct iw_attempt *attempt)
 	return ret;
 }
 
-/* It has returned, or will not be tried. Who is told may put its reference of the lower id. */
-static void end_attempt(struct iw_attempt *attempt, int ret)
+/* The work item that this queues may put a reference of the lower cm_id. */
+static void complete_attempt(struct iw_attempt *attempt, int ret)
 {
 	spin_lock(&attempt->lock);
 	attempt->ret = ret;
 	complete_all(&attempt->done);
-	if (attempt->on_route)
-		queue_work(attempt->wq, attempt->on_route);
+	if (attempt->on_done)
+		queue_work(attempt->wq, attempt->on_done);
 	spin_unlock(&attempt->lock);
 }
 
@@ -213,12 +195,12 @@ static void connect_work(struct work_struct *work)
 {
 	struct iw_attempt *attempt = container_of(work, struct iw_attempt, work);
 
-	end_attempt(attempt, connect_or_give_up(attempt));
+	complete_attempt(attempt, connect_or_give_up(attempt));
 	lower_put(attempt->lower);	/* got in rca_iw_connect() */
 }
 
-/* Ends a connect that has not come so far that the peer knows; waits for nothing. */
-static void give_up(struct iw_attempt *attempt)
+/* Aborts a connect that has not reached the peer yet. Does not wait. */
+static void abort_attempt(struct iw_attempt *attempt)
 {
 	spin_lock(&attempt->lock);
 	attempt->given_up = true;
@@ -226,14 +208,14 @@ static void give_up(struct iw_attempt *attempt)
 		send_sig(SIGKILL, attempt->task, 1);
 	spin_unlock(&attempt->lock);
 	if (cancel_work(&attempt->work)) {
-		end_attempt(attempt, -ECONNABORTED);
+		complete_attempt(attempt, -ECONNABORTED);
 		lower_put(attempt->lower);	/* got in rca_iw_connect() */
 	}
 }
 
 /**
- * rca_iw_connect() - start to connect
- * @lower: the lower id; iw_cm's has the addresses
+ * rca_iw_connect() - start a connect
+ * @lower: the lower cm_id, whose cm_id of iw_cm has the addresses
  * @conn: our parameters
  * @net: network namespace of the id
  *
@@ -254,7 +236,7 @@ int rca_iw_connect(struct iw_lower *lower, const struct rca_tp_conn *conn, struc
 	init_completion(&attempt->done);
 	spin_lock_init(&attempt->lock);
 	attempt->net = get_net(net);		/* put in rca_iw_lower_free() */
-	/* It writes a 0 over a 0 that others may write now, too. */
+	/* get_cred() writes a 0 over a 0, which other tasks may do at the same time. */
 	attempt->cred = data_race(get_current_cred());	/* put in rca_iw_lower_free() */
 	if (conn->private_data_len)
 		memcpy(attempt->data, conn->private_data, conn->private_data_len);
@@ -270,12 +252,12 @@ int rca_iw_connect(struct iw_lower *lower, const struct rca_tp_conn *conn, struc
 }
 
 /**
- * rca_iw_finish() - wait until a connect is on its way, or failed
- * @_lower: the lower id; may have been destroyed meanwhile, and is not valid afterwards
+ * rca_iw_finish() - wait until iw_cm_connect() has returned
+ * @_lower: the lower cm_id; may have been destroyed meanwhile, and is not valid afterwards
  *
- * Context: Process context. Sleeps; a signal ends it.
- * Return: 0: an event follows; -ERESTARTSYS; -ECONNABORTED: the lower id was
- * destroyed; another errno: of iw_cm_connect().
+ * Context: Process context. Sleeps; a signal interrupts it.
+ * Return: 0: an event follows; -ERESTARTSYS: interrupted; -ECONNABORTED: the lower
+ * cm_id was destroyed; or the errno of iw_cm_connect().
  */
 int rca_iw_finish(void *_lower)
 {
@@ -285,7 +267,7 @@ int rca_iw_finish(void *_lower)
 
 	interrupted = wait_for_completion_interruptible(&attempt->done);
 	if (interrupted) {
-		give_up(attempt);
+		abort_attempt(attempt);
 		wait_for_completion(&attempt->done);
 	}
 	ret = attempt->ret;
@@ -296,10 +278,10 @@ int rca_iw_finish(void *_lower)
 }
 
 /**
- * rca_iw_when_finished() - have a work queued as soon as rca_iw_finish() would not wait
- * @_lower: the lower id, which has its owner still; rca_iw_finish() is to come
- * @wq: where
- * @work: the work
+ * rca_iw_when_finished() - queue a work item as soon as rca_iw_finish() would not wait
+ * @_lower: the lower cm_id, which still has its owner; rca_iw_finish() is to be called later
+ * @wq: the workqueue
+ * @work: the work item
  *
  * Context: Process context.
  */
@@ -310,43 +292,43 @@ void rca_iw_when_finished(void *_lower, struct workqueue_struct *wq, struct work
 
 	spin_lock(&attempt->lock);
 	attempt->wq = wq;
-	attempt->on_route = work;
+	attempt->on_done = work;
 	if (completion_done(&attempt->done))
 		queue_work(wq, work);
 	spin_unlock(&attempt->lock);
 }
 
-static void end_now(struct iw_lower *lower)
+static void destroy_now(struct iw_lower *lower)
 {
 	iw_destroy_cm_id(lower->cm_id);
-	lower_put(lower);	/* the owner's */
+	lower_put(lower);	/* of the owner */
 }
 
-static void end_work(struct work_struct *work)
+static void destroy_work(struct work_struct *work)
 {
-	struct iw_lower *lower = container_of(work, struct iw_lower, end);
+	struct iw_lower *lower = container_of(work, struct iw_lower, destroy_work);
 
 	if (lower->attempt)
 		wait_for_completion(&lower->attempt->done);
-	end_now(lower);
+	destroy_now(lower);
 }
 
 /**
- * rca_iw_lower_end() - destroy a lower id
- * @lower: the lower id; it has no owner any more
+ * rca_iw_lower_destroy() - destroy a lower cm_id that has no owner any more
+ * @lower: the lower cm_id
  *
- * At once, but when that had to wait for the peer: then in the background.
+ * The destroy is done in the background if it would have to wait for the peer.
  *
- * Context: Process context. Sleeps; not in an upcall.
+ * Context: Process context. Sleeps; not in a callback.
  */
-void rca_iw_lower_end(struct iw_lower *lower)
+void rca_iw_lower_destroy(struct iw_lower *lower)
 {
 	struct iw_attempt *attempt = lower->attempt;
 
 	if (attempt)
-		give_up(attempt);
+		abort_attempt(attempt);
 	if ((attempt && !completion_done(&attempt->done)) || READ_ONCE(lower->pending))
-		queue_work(iw_end_wq, &lower->end);
+		queue_work(iw_destroy_wq, &lower->destroy_work);
 	else
-		end_now(lower);
+		destroy_now(lower);
 }
