@@ -11,9 +11,9 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 
-#include "ops/shutdown.h"
-#include "ioctl/ioctl.h"
 #include "handle/objects.h"
+#include "ioctl/ioctl.h"
+#include "ops/shutdown.h"
 
 static int chardev_open(struct inode *inode, struct file *file)
 {
@@ -47,7 +47,7 @@ static const struct file_operations chardev_fops = {
 	.compat_ioctl = compat_ptr_ioctl,
 };
 
-/* Anyone may connect, as with the stock device; ports below 1024 need the capability. */
+/* Usable by everyone, as the stock device; ports below 1024 need CAP_NET_BIND_SERVICE. */
 static struct miscdevice chardev = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "rdma_cm_alt",
@@ -56,22 +56,13 @@ static struct miscdevice chardev = {
 	.mode = 0666,
 };
 
-/**
- * rca_chardev_init() - let user space in
- *
- * Context: Process context. Module init; everything else works already.
- * Return: 0 or a negative errno.
- */
+/* Module init, after everything else. Returns 0 or a negative errno. */
 int rca_chardev_init(void)
 {
 	return misc_register(&chardev);
 }
 
-/**
- * rca_chardev_exit() - remove the device
- *
- * Context: Process context. Module exit; no file is open.
- */
+/* Module exit; no file is open. */
 void rca_chardev_exit(void)
 {
 	misc_deregister(&chardev);

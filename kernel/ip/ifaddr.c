@@ -53,15 +53,14 @@ static bool first_ip6(struct net_device *ndev, bool linklocal, union rca_addr *a
 }
 
 /**
- * rca_ifaddr_first() - the first address of a family
+ * rca_ifaddr_first() - get the first address of a network device
  * @ndev: the network device
  * @family: AF_INET or AF_INET6
- * @linklocal: a link-local address, else any other
+ * @linklocal: only link-local addresses; false: only others
  * @addr: the address, without a port
  *
- * Context: Any context. Expects RCU to be held by the caller. Takes and releases
- * the lock of @ndev's IPv6 addresses.
- * Return: whether there is one.
+ * Context: Any context, under RCU. Takes and releases the lock of the IPv6 addresses of @ndev.
+ * Return: true: @ndev has such an address.
  */
 bool rca_ifaddr_first(struct net_device *ndev, sa_family_t family, bool linklocal,
 		      union rca_addr *addr)

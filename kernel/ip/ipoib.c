@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * IPoIB devices above a port: which IP addresses the port has by them.
+ * IPoIB network devices on top of a port, which have the IP addresses of the port.
  *
  * Locking: RCU.
  */
@@ -13,11 +13,11 @@
 
 #include "ip/ifaddr.h"
 
-/* Where an IPoIB hardware address has its GID (RFC 4391). */
+/* Offset of the GID in an IPoIB hardware address (RFC 4391). */
 #define IPOIB_GID	4
 
-/* Is it an IPoIB device of this port that works? */
-static bool is_above(struct net_device *ndev, struct ib_device *ibdev, u32 port)
+/* Check that @ndev is an IPoIB device of this port and up. */
+static bool ndev_on_port(struct net_device *ndev, struct ib_device *ibdev, u32 port)
 {
 	const struct ib_gid_attr *attr;
 	union ib_gid gid;
@@ -33,10 +33,10 @@ static bool is_above(struct net_device *ndev, struct ib_device *ibdev, u32 port)
 }
 
 /**
- * rca_ipoib_group() - the group that stands for all of the subnet of an IPoIB device (RFC 4391)
+ * rca_ipoib_group() - get the broadcast group of the subnet of an IPoIB device (RFC 4391)
  * @net: namespace of the network device
  * @ifindex: the network device
- * @mgid: its MGID; 0: it is no IPoIB device, or is not there
+ * @mgid: MGID of the group; 0: not an IPoIB device, or there is no such device
  *
  * Context: Any context. Takes and releases RCU.
  */
@@ -53,16 +53,16 @@ void rca_ipoib_group(struct net *net, int ifindex, union ib_gid *mgid)
 }
 
 /**
- * rca_ipoib_ip() - an IP address of a port, which an IPoIB device above it has
+ * rca_ipoib_ip() - get an IP address of an InfiniBand port
  * @ibdev: the device
- * @port: its port
- * @net: namespace of the network device
+ * @port: port of the device
+ * @net: namespace of the IPoIB device
  * @family: AF_INET or AF_INET6
- * @linklocal: a link-local address, else any other
+ * @linklocal: only link-local addresses; false: only others
  * @addr: the address
  *
  * Context: Process context. Takes and releases RCU and the locks of network devices.
- * Return: whether there is one.
+ * Return: true: an IPoIB device of the port has such an address.
  */
 bool rca_ipoib_ip(struct ib_device *ibdev, u32 port, struct net *net, sa_family_t family,
 		  bool linklocal, union rca_addr *addr)
@@ -72,7 +72,7 @@ bool rca_ipoib_ip(struct ib_device *ibdev, u32 port, struct net *net, sa_family_
 
 	rcu_read_lock();
 	for_each_netdev_rcu(net, ndev) {
-		found = is_above(ndev, ibdev, port) &&
+		found = ndev_on_port(ndev, ibdev, port) &&
 			rca_ifaddr_first(ndev, family, linklocal, addr);
 		if (found)
 			break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* IPoIB devices above a port. */
+/* IPoIB network devices on top of a port. */
 #ifndef RCA_IPOIB_H
 #define RCA_IPOIB_H
 

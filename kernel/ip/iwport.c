@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ports of iWARP devices. They have one GID, made of the hardware address of
- * the network device that they are on; IP addresses are the business of TCP.
+ * Ports of iWARP devices. A port has one GID, which is made of the hardware address of
+ * its network device. IP addresses are handled by TCP.
  *
  * Locking: RCU.
  */
@@ -16,10 +16,10 @@
 #include "ip/ifaddr.h"
 
 /*
- * Is the port of this GID on @ndev? Kernels before 6.12 do not tell the network
- * device of such a GID, and its hardware address has to do.
+ * Check that the port of a GID is on @ndev. Kernels before 6.12 do not set the network
+ * device of such a GID, so the hardware address is compared.
  */
-static bool gid_is_of(const struct ib_gid_attr *attr, const struct net_device *ndev)
+static bool gid_on_ndev(const struct ib_gid_attr *attr, const struct net_device *ndev)
 {
 	const struct net_device *own = rcu_dereference(attr->ndev);
 
@@ -29,22 +29,22 @@ static bool gid_is_of(const struct ib_gid_attr *attr, const struct net_device *n
 	       !memcmp(attr->gid.raw, ndev->dev_addr, ETH_ALEN);
 }
 
-/* A VLAN is on the port of its real device, and a port of a VLAN carries the real device. */
-static bool port_carries(const struct ib_gid_attr *attr, struct net_device *ndev)
+/* A VLAN belongs to the port of its real device, and a real device to the port of its VLAN. */
+static bool port_serves_ndev(const struct ib_gid_attr *attr, struct net_device *ndev)
 {
 	struct net_device *own = rcu_dereference(attr->ndev);
 
-	if (gid_is_of(attr, ndev))
+	if (gid_on_ndev(attr, ndev))
 		return true;
-	if (is_vlan_dev(ndev) && gid_is_of(attr, vlan_dev_real_dev(ndev)))
+	if (is_vlan_dev(ndev) && gid_on_ndev(attr, vlan_dev_real_dev(ndev)))
 		return true;
 	return own && is_vlan_dev(own) && vlan_dev_real_dev(own) == ndev;
 }
 
 /**
- * rca_iwport_find() - the GID of a port, if it is on a network device
+ * rca_iwport_find() - get the GID of a port, if the port serves a network device
  * @ibdev: the device
- * @port: its port
+ * @port: port of the device
  * @net: the network namespace
  * @ifindex: the network device
  *
@@ -62,7 +62,7 @@ const struct ib_gid_attr *rca_iwport_find(struct ib_device *ibdev, u32 port, str
 		return attr;
 	rcu_read_lock();
 	ndev = dev_get_by_index_rcu(net, ifindex);
-	found = ndev && port_carries(attr, ndev);
+	found = ndev && port_serves_ndev(attr, ndev);
 	rcu_read_unlock();
 	if (found)
 		return attr;
@@ -70,17 +70,10 @@ const struct ib_gid_attr *rca_iwport_find(struct ib_device *ibdev, u32 port, str
 	return ERR_PTR(-ENODEV);
 }
 
-/**
- * rca_iwport_ip() - an IP address of a port, which its network device has
- * @ibdev: the device
- * @port: its port
- * @net: namespace of the network device
- * @family: AF_INET or AF_INET6
- * @linklocal: a link-local address, else any other
- * @addr: the address
+/*
+ * rca_iwport_ip() - get an IP address of an iWARP port
  *
- * Context: Process context. Takes and releases RCU and the locks of network devices.
- * Return: whether there is one.
+ * Parameters, context and return value are those of rca_ipoib_ip().
  */
 bool rca_iwport_ip(struct ib_device *ibdev, u32 port, struct net *net, sa_family_t family,
 		   bool linklocal, union rca_addr *addr)
@@ -93,7 +86,7 @@ bool rca_iwport_ip(struct ib_device *ibdev, u32 port, struct net *net, sa_family
 		return false;
 	rcu_read_lock();
 	for_each_netdev_rcu(net, ndev) {
-		found = READ_ONCE(ndev->flags) & IFF_UP && gid_is_of(attr, ndev) &&
+		found = READ_ONCE(ndev->flags) & IFF_UP && gid_on_ndev(attr, ndev) &&
 			rca_ifaddr_first(ndev, family, linklocal, addr);
 		if (found)
 			break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Ports of iWARP devices: which network device they are on. */
+/* Ports of iWARP devices, and their network devices. */
 #ifndef RCA_IWPORT_H
 #define RCA_IWPORT_H
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The network namespace of the current task, for drivers that make sockets in
- * it: siw does in iw_cm_connect() and iw_cm_listen(). An id belongs to the
- * namespace of its creator, but a worker is in the initial one, and a program
- * may have moved on.
+ * Switch the network namespace of the current task, for drivers that create sockets in
+ * it, as siw does in iw_cm_connect() and iw_cm_listen(). An id belongs to the namespace
+ * of its creator, but a worker runs in the initial one, and a program may have moved to
+ * another one.
  *
- * Locking: task_lock() of the current task, which others take to look at its
- * namespaces.
+ * Locking: task_lock() of the current task, which other tasks take to read its namespaces.
  */
 #include "ip/netns.h"
 
@@ -24,12 +23,12 @@ static void set_proxy(struct nsproxy *proxy)
 }
 
 /**
- * rca_netns_enter() - put the current task into a network namespace
+ * rca_netns_enter() - switch the current task to a network namespace
  * @visit: filled in, for rca_netns_leave()
  * @net: the namespace; the caller has a reference until it leaves
  *
- * Nothing but calls of other modules may happen until rca_netns_leave(): no
- * fork, no exit, no return to user space.
+ * Until rca_netns_leave() the task may only call other modules: no fork, no exit, no
+ * return to user space.
  *
  * Context: Process context.
  */
@@ -46,7 +45,7 @@ void rca_netns_enter(struct rca_netns *visit, struct net *net)
 }
 
 /**
- * rca_netns_leave() - bring the current task back to where it was
+ * rca_netns_leave() - switch the current task back
  * @visit: from rca_netns_enter()
  *
  * Context: Process context. May sleep.
@@ -56,7 +55,7 @@ void rca_netns_leave(struct rca_netns *visit)
 	if (!visit->old)
 		return;
 	set_proxy(visit->old);
-	/* setns(2) and pidfds of others hold it for the moment of a look. */
+	/* Other tasks hold a reference while they read it, for setns(2) and pidfds. */
 	while (rca_nsproxy_count(&visit->proxy) > 1)
 		usleep_range(50, 200);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Run code of others in the network namespace that it means by "current". */
+/* Switch the network namespace of the current task. */
 #ifndef RCA_NETNS_H
 #define RCA_NETNS_H
 
@@ -8,9 +8,9 @@
 struct net;
 
 /**
- * struct rca_netns - a task that is in another network namespace for a while
- * @proxy: its namespaces meanwhile
- * @old: those that it goes back to; NULL: it was in the right one
+ * struct rca_netns - state of a task that has switched its network namespace
+ * @proxy: namespaces of the task meanwhile
+ * @old: namespaces to switch back to; NULL: no switch was needed
  */
 struct rca_netns {
 	struct nsproxy proxy;

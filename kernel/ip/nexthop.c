@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The next hop to a peer: which network device leads there, and the hardware
- * addresses of both ends of the link. What the host knows already is found
- * without waiting; who must wait for a neighbour is woken when that one answers,
- * and nobody else is.
+ * The next hop to a peer: the network device, and the hardware addresses of both ends
+ * of the link. A lookup does not wait for the neighbour. A waiter for a neighbour is
+ * woken when that neighbour answers; other waiters are not.
  *
- * Locking: a spinlock for the table of those who wait, taken with interrupts
- * off; neighbours change in any context. Look-ups are under RCU.
+ * Locking: a spinlock for the table of waiters, taken with interrupts off, because
+ * neighbours change in any context. Lookups are under RCU.
  */
 #include "ip/nexthop.h"
 
@@ -23,7 +22,7 @@
 
 #include "lib/compat.h"
 
-static DEFINE_SPINLOCK(lock);
+static DEFINE_SPINLOCK(waits_lock);
 static DEFINE_HASHTABLE(waits, 8);
 
 static struct dst_entry *route_v4(union rca_addr *src, const union rca_addr *dst,
@@ -68,7 +67,7 @@ static struct dst_entry *route_v6(union rca_addr *src, const union rca_addr *dst
 #endif
 }
 
-static void name_neigh(struct rca_neigh_key *key, const struct neighbour *neigh)
+static void neigh_to_key(struct rca_neigh_key *key, const struct neighbour *neigh)
 {
 	memset(key, 0, sizeof(*key));
 	key->net = dev_net(neigh->dev);
@@ -82,19 +81,19 @@ static u32 hash_key(const struct rca_neigh_key *key)
 	return jhash(key->ip, key->len, key->ifindex);
 }
 
-/* Our own address leads to the device that has it, which speaks to itself. */
-static int own_address(const union rca_addr *dst, struct rdma_dev_addr *addr)
+/* A local address is reached through the device that has it, which connects to itself. */
+static int resolve_own_address(const union rca_addr *dst, struct rdma_dev_addr *addr)
 {
 	struct rdma_dev_addr owner = { .net = addr->net };
 
-	/* Not all that is routed to the loopback device is an address of ours. */
+	/* The loopback device also has routes to addresses that no device has. */
 	if (rdma_translate_ip(&dst->sa, &owner) || rdma_translate_ip(&dst->sa, addr))
 		return -ENODEV;
 	memcpy(addr->dst_dev_addr, addr->src_dev_addr, sizeof(addr->dst_dev_addr));
 	return 0;
 }
 
-static int neighbour_of(struct dst_entry *route, struct net_device *ndev,
+static int resolve_neigh(struct dst_entry *route, struct net_device *ndev,
 			const union rca_addr *dst, struct rdma_dev_addr *addr,
 			struct rca_neigh_key *missing)
 {
@@ -108,7 +107,7 @@ static int neighbour_of(struct dst_entry *route, struct net_device *ndev,
 	if (READ_ONCE(neigh->nud_state) & NUD_VALID) {
 		neigh_ha_snapshot(addr->dst_dev_addr, neigh, ndev);
 	} else {
-		name_neigh(missing, neigh);
+		neigh_to_key(missing, neigh);
 		neigh_event_send(neigh, NULL);
 		ret = -EAGAIN;
 	}
@@ -116,39 +115,40 @@ static int neighbour_of(struct dst_entry *route, struct net_device *ndev,
 	return ret;
 }
 
-static int follow(struct dst_entry *route, bool gateway, const union rca_addr *dst,
+static int follow_route(struct dst_entry *route, bool gateway, const union rca_addr *dst,
 		  struct rdma_dev_addr *addr, struct rca_neigh_key *missing)
 {
 	struct net_device *ndev = READ_ONCE(route->dev);
 
 	addr->network = RDMA_NETWORK_IB;
 	if (ndev->flags & IFF_LOOPBACK)
-		return own_address(dst, addr);
+		return resolve_own_address(dst, addr);
 	addr->bound_dev_if = ndev->ifindex;
 	if (rdma_translate_ip(&dst->sa, addr))
 		return -ENODEV;
 	if (gateway) {
-		/* The path leads to the peer itself there, whose GID user space has to find out. */
+		/* The path leads to the peer itself, whose GID user space (ibacm) resolves. */
 		if (ndev->type == ARPHRD_INFINIBAND)
 			return -EOPNOTSUPP;
-		/* Packets of the first version of RoCE are not routed, so it is the second. */
+		/* RoCE v1 is not routed, so this is RoCE v2. */
 		addr->network = dst->sa.sa_family == AF_INET ? RDMA_NETWORK_IPV4 :
 							       RDMA_NETWORK_IPV6;
 	}
-	return neighbour_of(route, ndev, dst, addr, missing);
+	return resolve_neigh(route, ndev, dst, addr, missing);
 }
 
 /**
- * rca_nexthop() - find the next hop to a peer, as far as the host knows it
- * @src: local address, IPv4 or IPv6; a wildcard is replaced by what the route says
+ * rca_nexthop() - look up the next hop to a peer
+ * @src: local address, IPv4 or IPv6; a wildcard is replaced by the address of the route
  * @dst: address of the peer, of the same family
- * @addr: the namespace, and the network device if it must be a certain one; the rest is filled in
- * @missing: -EAGAIN: the neighbour that has been asked for its hardware address. Its len is 0
- *           when there was no memory for one
+ * @addr: namespace, and network device if a certain one is required; the rest is filled in
+ * @missing: with -EAGAIN: the neighbour, which has been asked for its hardware address. Its
+ *           len is 0 when there was no memory for the neighbour
  *
  * Context: Process context.
- * Return: 0; -EAGAIN: the neighbour is not known yet; -EOPNOTSUPP: a gateway of an IPoIB
- * network, which ib_addr knows to ask for; -ENOMEM; or another errno of the route; -ENODEV.
+ * Return: 0; -EAGAIN: the hardware address of the neighbour is not known yet; -EOPNOTSUPP: a
+ * gateway of an IPoIB network, which ib_addr can resolve; -ENODEV; -ENOMEM; or another errno of
+ * the route lookup.
  */
 int rca_nexthop(union rca_addr *src, const union rca_addr *dst, struct rdma_dev_addr *addr,
 		struct rca_neigh_key *missing)
@@ -165,7 +165,7 @@ int rca_nexthop(union rca_addr *src, const union rca_addr *dst, struct rdma_dev_
 	if (ret == -ENOBUFS)	/* no memory for the route */
 		ret = -ENOMEM;
 	if (!ret) {
-		ret = follow(route, gateway, dst, addr, missing);
+		ret = follow_route(route, gateway, dst, addr, missing);
 		dst_release(route);
 	}
 	rcu_read_unlock();
@@ -174,10 +174,11 @@ int rca_nexthop(union rca_addr *src, const union rca_addr *dst, struct rdma_dev_
 EXPORT_SYMBOL_IF_KUNIT(rca_nexthop);
 
 /**
- * rca_nexthop_wait() - have somebody woken when a neighbour is known
- * @wait: who; not in the table. It may be woken before this returns
+ * rca_nexthop_wait() - wait for a neighbour, asynchronously
+ * @wait: the waiter, not in the table. It may be woken before this returns
  *
- * A neighbour that has become known a moment before wakes nobody: look again after a while.
+ * The waiter is not woken when the neighbour became known just before: look it up again after
+ * a while.
  *
  * Context: Any context.
  */
@@ -185,34 +186,24 @@ void rca_nexthop_wait(struct rca_neigh_wait *wait)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&lock, flags);
+	spin_lock_irqsave(&waits_lock, flags);
 	hash_add(waits, &wait->node, hash_key(&wait->key));
-	spin_unlock_irqrestore(&lock, flags);
+	spin_unlock_irqrestore(&waits_lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_nexthop_wait);
 
-/**
- * rca_nexthop_unwait() - somebody waits no longer; nothing happens if he does not wait
- * @wait: who; is not being woken when this returns
- *
- * Context: Any context.
- */
+/* Stops waiting, if @wait does; wake() does not run when this returns. Any context. */
 void rca_nexthop_unwait(struct rca_neigh_wait *wait)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&lock, flags);
+	spin_lock_irqsave(&waits_lock, flags);
 	hash_del(&wait->node);
-	spin_unlock_irqrestore(&lock, flags);
+	spin_unlock_irqrestore(&waits_lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_nexthop_unwait);
 
-/**
- * rca_nexthop_neigh_changed() - a neighbour may have become known: wake those who wait for it
- * @neigh: its entry
- *
- * Context: Any context.
- */
+/* Wakes the waiters for a neighbour, if its hardware address is known now. Any context. */
 void rca_nexthop_neigh_changed(const struct neighbour *neigh)
 {
 	struct rca_neigh_wait *wait;
@@ -222,14 +213,14 @@ void rca_nexthop_neigh_changed(const struct neighbour *neigh)
 
 	if (hash_empty(waits) || !(READ_ONCE(neigh->nud_state) & NUD_VALID))
 		return;
-	name_neigh(&key, neigh);
-	spin_lock_irqsave(&lock, flags);
+	neigh_to_key(&key, neigh);
+	spin_lock_irqsave(&waits_lock, flags);
 	hash_for_each_possible_safe(waits, wait, tmp, node, hash_key(&key)) {
 		if (memcmp(&wait->key, &key, sizeof(key)))
 			continue;
 		hash_del(&wait->node);
 		wait->wake(wait);
 	}
-	spin_unlock_irqrestore(&lock, flags);
+	spin_unlock_irqrestore(&waits_lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_nexthop_neigh_changed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The next hop to a peer, as the host's routes and neighbours have it, and waiting for one. */
+/* The next hop to a peer, from the routes and neighbours of the host, and waiting for it. */
 #ifndef RCA_NEXTHOP_H
 #define RCA_NEXTHOP_H
 
@@ -12,11 +12,11 @@ struct net;
 struct rdma_dev_addr;
 
 /**
- * struct rca_neigh_key - the name of a neighbour; all of it counts, padding included
- * @net: its namespace; just a number
- * @ifindex: its network device
+ * struct rca_neigh_key - identifies a neighbour; compared with memcmp(), padding included
+ * @net: namespace; never dereferenced
+ * @ifindex: network device
  * @len: bytes of @ip
- * @ip: its address
+ * @ip: IP address
  */
 struct rca_neigh_key {
 	const struct net *net;
@@ -26,11 +26,11 @@ struct rca_neigh_key {
 };
 
 /**
- * struct rca_neigh_wait - somebody waits for a neighbour
- * @node: in the table of those who wait (lock: the table's)
- * @key: whom for (immutable while in the table)
- * @wake: called once, when the neighbour's hardware address is known: in any context,
- *        with the table's lock held and interrupts off
+ * struct rca_neigh_wait - a waiter for a neighbour
+ * @node: in the table of waiters (lock: of the table)
+ * @key: the neighbour (immutable while in the table)
+ * @wake: called once, when the hardware address of the neighbour is known: in any context,
+ *        with the lock of the table held and interrupts off
  */
 struct rca_neigh_wait {
 	struct hlist_node node;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ports: who may bind what, and listen on it, with the rules and errors of the
- * stock rdma_cm.
+ * Binding ports and listening on them, with the rules and errnos of the stock rdma_cm.
  *
- * Locking: the spinlock of a bucket of the port table; of two buckets that of
- * the lower index first. Process context only, nothing is called with a bucket
- * locked.
+ * Locking: the spinlock of a bucket of the port table; of two buckets, that of the lower
+ * index first. Process context only; nothing outside port/ is called with a bucket locked.
  */
 #include "port/ports.h"
 
@@ -18,15 +16,15 @@
 #include <linux/spinlock.h>
 #include <net/ip.h>
 
-/* Does it take every address, when it comes to conflicts? */
+/* Wildcard and loopback addresses conflict with every address. */
 static bool rca_bind_wildcard(const struct rca_bind *bind)
 {
 	return rca_addr_is_any(&bind->addr) || rca_addr_is_loopback(&bind->addr);
 }
 
 /*
- * May @bind have a port that its caller chose, or listen on it? The first
- * other bind of the port that is in the way decides which error it is.
+ * Check that @bind may use a port that its caller chose, or listen on it. The first
+ * conflicting binding of the port determines the errno.
  */
 static int rca_ports_check_locked(struct rca_bucket *bucket, const struct rca_bind *bind, u16 port,
 				  bool reuse)
@@ -52,8 +50,8 @@ static int rca_ports_check_locked(struct rca_bucket *bucket, const struct rca_bi
 }
 
 /*
- * May @bind have a port that we choose? Stricter than above: neither reuse nor
- * the family make two binds compatible.
+ * Check that a port may be chosen for @bind. This is stricter than above: neither reuse
+ * nor the address family makes two bindings compatible.
  */
 static bool rca_ports_free_locked(struct rca_bucket *bucket, const struct rca_bind *bind, u16 port)
 {
@@ -101,7 +99,7 @@ static bool rca_ports_replace_locked(struct rca_bucket *to, struct rca_bind *bin
 	return true;
 }
 
-/* Gives the old port back in the moment in which it has the new one. */
+/* Exchanges the port atomically. */
 static bool rca_ports_try_replace(struct rca_bucket *table, struct rca_bind *bind, u16 port)
 {
 	struct rca_bucket *from = rca_bind_bucket(bind);
@@ -124,7 +122,7 @@ static bool rca_ports_try_replace(struct rca_bucket *table, struct rca_bind *bin
 	return done;
 }
 
-/* Tries each port of the ephemeral range once, from a random one on. */
+/* Tries each port of the ephemeral range once, starting at a random one. */
 static int rca_ports_choose(struct rca_bind *bind, struct rca_bucket *table,
 			    bool (*try)(struct rca_bucket *table, struct rca_bind *bind, u16 port))
 {
@@ -142,21 +140,21 @@ static int rca_ports_choose(struct rca_bind *bind, struct rca_bucket *table,
 }
 
 /**
- * rca_ports_bind() - get a port
- * @bind: an entry that is not bound; @bind->reuse and @bind->afonly are set
+ * rca_ports_bind() - bind an address and port
+ * @bind: a binding that is not bound; @bind->reuse and @bind->afonly are set
  * @net: the namespace; the caller holds a reference until rca_ports_unbind()
  * @ps: port space
- * @addr: the address, and the port; port 0: any of the ephemeral range that no
- *        other address in question has
+ * @addr: address and port; port 0: choose a port of the ephemeral range that no
+ *        conflicting address uses
  *
- * With success @bind->addr has the port, and @bind->ps the port space, which
- * the service ID of an AF_IB address may have chosen for an id of RDMA_PS_IB.
+ * On success @bind->addr has the port, and @bind->ps the port space, which depends on
+ * the service ID of an AF_IB address if @ps is RDMA_PS_IB.
  *
  * Context: process context; may sleep. The caller serialises calls for @bind.
- * Return: 0; -EADDRINUSE: address and port are in use; -EADDRNOTAVAIL: a
- *         wildcard is in the way, or no port is free; -EACCES: a port for
- *         privileged users; -EPROTONOSUPPORT: unknown port space, or one that
- *         does not fit the service ID; -EINVAL: bound already; -ENOMEM.
+ * Return: 0; -EADDRINUSE: address and port are in use; -EADDRNOTAVAIL: conflict
+ *         with a wildcard, or no port is free; -EACCES: a privileged port;
+ *         -EPROTONOSUPPORT: unknown port space, or one that does not match the
+ *         service ID; -EINVAL: bound already; -ENOMEM.
  */
 int rca_ports_bind(struct rca_bind *bind, struct net *net, u16 ps, const union rca_addr *addr)
 {
@@ -200,13 +198,13 @@ EXPORT_SYMBOL_IF_KUNIT(rca_ports_bind);
 
 /**
  * rca_ports_repick() - exchange a chosen port for another one
- * @bind: an entry whose port the caller of rca_ports_bind() left open
+ * @bind: a binding whose port rca_ports_bind() chose
  *
- * For a service ID that another user of a device holds. The old port is kept
- * until there is a new one.
+ * Needed when another user of a device holds the service ID of the port. The old port
+ * is kept until a new one is bound.
  *
  * Context: process context; may sleep. The caller serialises calls for @bind.
- * Return: 0; -EINVAL: not bound, or the port was not chosen by us;
+ * Return: 0; -EINVAL: not bound, or the port was passed by the caller;
  *         -EADDRNOTAVAIL: no other port is free.
  */
 int rca_ports_repick(struct rca_bind *bind)
@@ -219,14 +217,14 @@ int rca_ports_repick(struct rca_bind *bind)
 EXPORT_SYMBOL_IF_KUNIT(rca_ports_repick);
 
 /**
- * rca_ports_listen() - become the one who listens on address and port
- * @bind: a bound entry
+ * rca_ports_listen() - mark a binding as listening
+ * @bind: a binding
  *
- * One that may share its address has to be alone on it first, and does not
- * share it from now on, not even after rca_ports_unlisten().
+ * A binding with @bind->reuse must be the only one of its address and port. It is not
+ * shared from now on, not even after rca_ports_unlisten().
  *
  * Context: process context. The caller serialises calls for @bind.
- * Return: 0; -EADDRINUSE: another bind has the same address; -EADDRNOTAVAIL:
+ * Return: 0; -EADDRINUSE: another binding has the same address; -EADDRNOTAVAIL:
  *         one of them is a wildcard; -EINVAL: not bound.
  */
 int rca_ports_listen(struct rca_bind *bind)
@@ -251,12 +249,7 @@ int rca_ports_listen(struct rca_bind *bind)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ports_listen);
 
-/**
- * rca_ports_unlisten() - take rca_ports_listen() back
- * @bind: a bound entry
- *
- * Context: process context. The caller serialises calls for @bind.
- */
+/* Undoes rca_ports_listen(). Process context. The caller serialises calls for @bind. */
 void rca_ports_unlisten(struct rca_bind *bind)
 {
 	struct rca_bucket *bucket;
@@ -272,8 +265,8 @@ void rca_ports_unlisten(struct rca_bind *bind)
 EXPORT_SYMBOL_IF_KUNIT(rca_ports_unlisten);
 
 /**
- * rca_ports_set_reuse() - may others that allow it too have the same address and port?
- * @bind: an entry, bound or not
+ * rca_ports_set_reuse() - allow other bindings that allow it to share address and port
+ * @bind: a binding, bound or not
  * @reuse: the new value
  *
  * Context: process context. The caller serialises calls for @bind.
@@ -301,8 +294,8 @@ int rca_ports_set_reuse(struct rca_bind *bind, bool reuse)
 EXPORT_SYMBOL_IF_KUNIT(rca_ports_set_reuse);
 
 /**
- * rca_ports_set_afonly() - does an IPv6 wildcard leave IPv4 to others?
- * @bind: an entry, bound or not
+ * rca_ports_set_afonly() - set whether an IPv6 wildcard leaves IPv4 free
+ * @bind: a binding, bound or not
  * @afonly: the new value
  *
  * Context: process context. The caller serialises calls for @bind.
@@ -329,12 +322,7 @@ int rca_ports_set_afonly(struct rca_bind *bind, bool afonly)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ports_set_afonly);
 
-/**
- * rca_ports_unbind() - give a port back
- * @bind: an entry; nothing happens when it is not bound
- *
- * Context: process context.
- */
+/* Releases the port, if @bind is bound. Process context. */
 void rca_ports_unbind(struct rca_bind *bind)
 {
 	struct rca_bucket *bucket;
@@ -350,13 +338,7 @@ void rca_ports_unbind(struct rca_bind *bind)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ports_unbind);
 
-/**
- * rca_ports_bound() - does an entry have a port?
- * @bind: the entry
- *
- * Context: any.
- * Return: true between rca_ports_bind() and rca_ports_unbind().
- */
+/* True between rca_ports_bind() and rca_ports_unbind(). Any context. */
 bool rca_ports_bound(const struct rca_bind *bind)
 {
 	return !hlist_unhashed_lockless(&bind->node);
@@ -364,11 +346,11 @@ bool rca_ports_bound(const struct rca_bind *bind)
 EXPORT_SYMBOL_IF_KUNIT(rca_ports_bound);
 
 /**
- * rca_ports_any() - a port for an id that needs none of its own
+ * rca_ports_any() - choose a port for the active side of a connection
  * @net: the namespace
  *
- * Others may have the same one: peers tell connections over IB and RoCE apart
- * by other numbers.
+ * The port is not bound, and ids may use the same one: connections over IB and RoCE are
+ * identified by other numbers.
  *
  * Context: any.
  * Return: a random port of the ephemeral range.

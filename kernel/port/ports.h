@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Ports: who may bind what, and listen on it. */
+/* Binding ports, and listening on them. */
 #ifndef RCA_PORTS_H
 #define RCA_PORTS_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Port tables, one for each network namespace and port space: where the entries
- * of a port are. All of a port are in one bucket. A table is made when its
- * namespace binds the first port in its port space.
+ * Port tables, one for each network namespace and port space. All bindings of a port
+ * are in one bucket. A table is allocated when its namespace binds the first port in
+ * its port space.
  *
- * Locking: none; a table is set once.
+ * Locking: none; the pointer to a table is set once.
  */
 #include "port/porttable.h"
 
@@ -17,14 +17,7 @@
 
 #define RCA_BUCKETS 1024
 
-/**
- * enum rca_space - indices of the port spaces
- * @RCA_SPACE_TCP: RDMA_PS_TCP
- * @RCA_SPACE_UDP: RDMA_PS_UDP
- * @RCA_SPACE_IPOIB: RDMA_PS_IPOIB
- * @RCA_SPACE_IB: RDMA_PS_IB
- * @RCA_SPACES: how many there are
- */
+/* Indices of the port spaces RDMA_PS_TCP, RDMA_PS_UDP, RDMA_PS_IPOIB and RDMA_PS_IB. */
 enum rca_space {
 	RCA_SPACE_TCP,
 	RCA_SPACE_UDP,
@@ -35,7 +28,7 @@ enum rca_space {
 
 /**
  * struct rca_ports_net - the tables of a network namespace
- * @table: RCA_BUCKETS buckets, or NULL: never used (set once, by cmpxchg)
+ * @table: RCA_BUCKETS buckets, or NULL: not allocated yet (set once, by cmpxchg)
  */
 struct rca_ports_net {
 	struct rca_bucket *table[RCA_SPACES];
@@ -60,12 +53,13 @@ static int rca_ports_space(u16 ps)
 }
 
 /**
- * rca_ports_select_ib() - the port space that an AF_IB address means by its service ID
- * @ps: that of the id; replaced. RDMA_PS_IB may use three, the others only their own
- * @sib: the address; completed to that
+ * rca_ports_select_ib() - determine the port space of an AF_IB address
+ * @ps: port space of the id; replaced by that of the service ID. RDMA_PS_IB may use three
+ *      port spaces, the others only their own
+ * @sib: the address; service ID and mask are completed
  *
  * Context: any.
- * Return: 0; -EPROTONOSUPPORT: one that @ps may not use.
+ * Return: 0; -EPROTONOSUPPORT: the service ID is of a port space that @ps may not use.
  */
 int rca_ports_select_ib(u16 *ps, struct sockaddr_ib *sib)
 {
@@ -90,12 +84,12 @@ int rca_ports_select_ib(u16 *ps, struct sockaddr_ib *sib)
 }
 
 /**
- * rca_ports_table() - the table of a namespace for a port space
+ * rca_ports_table() - get the table of a namespace and port space, or allocate it
  * @net: the namespace
  * @ps: the port space
  *
  * Context: process context; may sleep.
- * Return: the buckets; ERR_PTR: -EPROTONOSUPPORT unknown port space; -ENOMEM.
+ * Return: the buckets; ERR_PTR(): -EPROTONOSUPPORT: unknown port space; -ENOMEM.
  */
 struct rca_bucket *rca_ports_table(struct net *net, u16 ps)
 {
@@ -125,26 +119,13 @@ struct rca_bucket *rca_ports_table(struct net *net, u16 ps)
 	return table; /* freed in rca_ports_net_exit() */
 }
 
-/**
- * rca_ports_bucket() - where the entries of a port are
- * @table: the table
- * @port: the port
- *
- * Context: any.
- * Return: the bucket.
- */
+/* The bucket of a port. */
 struct rca_bucket *rca_ports_bucket(struct rca_bucket *table, u16 port)
 {
 	return &table[port % RCA_BUCKETS];
 }
 
-/**
- * rca_bind_table() - the table of an entry
- * @bind: an entry that is, or was, in a table
- *
- * Context: any; the entry's owner has a reference on its namespace.
- * Return: the buckets.
- */
+/* The table of a binding that is, or was, bound. Its namespace must be referenced. Any context. */
 struct rca_bucket *rca_bind_table(const struct rca_bind *bind)
 {
 	struct rca_ports_net *ports = net_generic(bind->net, rca_ports_net_id);
@@ -152,13 +133,7 @@ struct rca_bucket *rca_bind_table(const struct rca_bind *bind)
 	return READ_ONCE(ports->table[rca_ports_space(bind->ps)]);
 }
 
-/**
- * rca_bind_bucket() - the bucket of an entry
- * @bind: an entry that is, or was, in a table
- *
- * Context: any; the entry's owner has a reference on its namespace.
- * Return: the bucket.
- */
+/* The bucket of such a binding. */
 struct rca_bucket *rca_bind_bucket(const struct rca_bind *bind)
 {
 	return rca_ports_bucket(rca_bind_table(bind), be16_to_cpu(rca_addr_port(&bind->addr)));
@@ -172,7 +147,7 @@ static void __net_exit rca_ports_net_exit(struct net *net)
 	for (space = 0; space < RCA_SPACES; space++) {
 		struct rca_bucket *table = ports->table[space];
 
-		/* Who has a port has a reference on the namespace. */
+		/* The owner of a binding references the namespace. */
 		for (i = 0; table && i < RCA_BUCKETS; i++)
 			WARN_ON_ONCE(!hlist_empty(&table[i].binds));
 		kvfree(table);
@@ -185,22 +160,13 @@ static struct pernet_operations rca_ports_net_ops = {
 	.size = sizeof(struct rca_ports_net),
 };
 
-/**
- * rca_ports_init() - make port tables possible
- *
- * Context: process context, once, before any id exists.
- * Return: 0 or a negative errno.
- */
+/* Module init, before any id exists. Returns 0 or a negative errno. */
 int __init rca_ports_init(void)
 {
 	return register_pernet_subsys(&rca_ports_net_ops);
 }
 
-/**
- * rca_ports_exit() - free the port tables
- *
- * Context: process context, once, after the last id is gone.
- */
+/* Module exit, after the last id. */
 void rca_ports_exit(void)
 {
 	unregister_pernet_subsys(&rca_ports_net_ops);

@@ -10,15 +10,15 @@
 #include "lib/sockaddr.h"
 
 /**
- * struct rca_bind - an entry of a port table; lives in its id
+ * struct rca_bind - a binding: an entry of a port table, embedded in its id
  * @node: in the bucket of its port; unhashed: not bound (lock: bucket)
- * @net: namespace (immutable while bound; the owner holds a reference)
- * @addr: address and port (immutable while bound, but for rca_ports_repick())
+ * @net: namespace (immutable while bound; referenced by the id)
+ * @addr: address and port (immutable while bound, except by rca_ports_repick())
  * @ps: port space (immutable while bound)
- * @reuse: may share address and port with other @reuse entries (lock: bucket)
- * @afonly: an IPv6 wildcard that does not take IPv4 (lock: bucket)
- * @chosen: the port was chosen by us, not by the caller (immutable while bound)
- * @listening: its owner listens (lock: bucket)
+ * @reuse: may share address and port with other @reuse bindings (lock: bucket)
+ * @afonly: an IPv6 wildcard that does not cover IPv4 (lock: bucket)
+ * @chosen: the port was chosen by rca_ports_bind(), not by its caller (immutable while bound)
+ * @listening: the id listens (lock: bucket)
  */
 struct rca_bind {
 	struct hlist_node node;
@@ -32,8 +32,8 @@ struct rca_bind {
 };
 
 /**
- * struct rca_bucket - the binds of some ports
- * @lock: protects @binds and what they say about themselves
+ * struct rca_bucket - the bindings of some ports
+ * @lock: protects @binds and the members of each binding
  * @binds: &rca_bind.node (lock: @lock)
  */
 struct rca_bucket {
