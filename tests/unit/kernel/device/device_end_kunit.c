@@ -1,37 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Software RDMA devices that go while ids use them, and come back; multicast
- * groups of a network device; connections over iWARP.
+ * Tests of software RDMA devices that are removed while ids use them, and added again;
+ * of multicast groups of a network device; of connections over iWARP.
  *
- * Locking: none; the work of both ends runs beside the test.
+ * Locking: none; the work of both ends runs concurrently.
  */
 #include "ops/teardown.h"
 
 #include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/inetdevice.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "fake/addresses.h"
 #include "connect/connect.h"
+#include "fake/addresses.h"
 #include "fake/device_bench.h"
+#include "fake/netrig.h"
 #include "listen/listen.h"
 #include "ops/mcast.h"
-#include "fake/netrig.h"
 
 #define GROUP	"239.77.0.1"
 #define GROUP6	"ff05::77"
 
-static int roce_suite_init(struct kunit_suite *suite)
-{
-	if (!netrig_up())
-		netrig_add_rdma("rxe");
-	return 0;
-}
-
 /*
- * Reads events until so many ids were told that their device has gone. The end of one
- * end may be told to the other before.
+ * Reads events until @wanted ids have reported the removal of their device. An id may
+ * report before that its peer has disconnected.
  */
 static int count_removals(struct kunit *test, int wanted)
 {
@@ -64,7 +56,7 @@ static void device_goes_in_every_state(struct kunit *test)
 	ids[5] = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP);
 	KUNIT_ASSERT_EQ(test, rig_bind(test, ids[5], DEVICE_IP), 0);
 	ids[6] = server;
-	/* One that disconnects. */
+	/* In the middle of a disconnect. */
 	rig_connected(test, server, DEVICE_IP, &ids[7], &child);
 	rig_destroy(test, child);
 	rig_expect_event(test, DEVICE_CLIENT, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
@@ -78,18 +70,6 @@ static void device_goes_in_every_state(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, netrig_add_rdma("rxe"), 0);
 }
 
-/* Binds to the device as soon as it has the address. */
-static int bind_soon(struct kunit *test, struct rca_id *id)
-{
-	int i, ret = -ENODEV;
-
-	for (i = 0; i < DEVICE_PATIENCE_MS / 10 && ret; i++) {
-		ret = rig_bind(test, id, DEVICE_IP);
-		msleep(ret ? 10 : 0);
-	}
-	return ret;
-}
-
 static void wildcard_listener_follows_the_devices(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, "0.0.0.0", RDMA_PS_TCP);
@@ -101,7 +81,8 @@ static void wildcard_listener_follows_the_devices(struct kunit *test)
 	rig_expect_state(test, server, RCA_ST_LISTEN);
 	KUNIT_ASSERT_EQ(test, netrig_add_rdma("rxe"), 0);
 
-	KUNIT_ASSERT_EQ(test, bind_soon(test, rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP)), 0);
+	KUNIT_ASSERT_EQ(test, rig_bind_soon(test, rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP),
+					    DEVICE_IP), 0);
 	rig_connected(test, server, DEVICE_IP, &client, &child);
 }
 
@@ -109,7 +90,7 @@ static void device_goes_while_the_address_is_resolved(struct kunit *test)
 {
 	struct rca_id *id = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP);
 
-	KUNIT_ASSERT_EQ(test, bind_soon(test, id), 0);
+	KUNIT_ASSERT_EQ(test, rig_bind_soon(test, id, DEVICE_IP), 0);
 	KUNIT_ASSERT_EQ(test, rig_resolve(test, id, "10.78.0.9", 1, DEVICE_PATIENCE_MS), 0);
 	rig_expect_state(test, id, RCA_ST_ADDR_QUERY);
 	KUNIT_ASSERT_EQ(test, netrig_delete_rdma(), 0);
@@ -135,7 +116,7 @@ static void group_of_a_network_device(struct kunit *test, const char *ip, const 
 	KUNIT_EXPECT_EQ(test, bench->rec.qp_num, 0xffffffu);
 	KUNIT_EXPECT_EQ(test, rca_leave(bench->ctx, handle, &reported), 0);
 	KUNIT_EXPECT_EQ(test, reported, 1u);
-	/* The device goes with the group of an id that stays in it. */
+	/* A member that does not leave. */
 	member = rca_join(id, rca_test_addr(test, group, 0), true, 78);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(member));
 	KUNIT_ASSERT_EQ(test, rca_join_publish(member), 0);
@@ -162,36 +143,18 @@ static struct kunit_case end_cases[] = {
 	{}
 };
 
-static struct kunit_suite end_suite = {
-	.name = "rdma_cm_alt_device_end",
-	.suite_init = roce_suite_init,
-	.suite_exit = device_bench_suite_exit,
-	.init = device_bench_init,
-	.exit = device_bench_exit,
-	.test_cases = end_cases,
-};
-
-static int iwarp_suite_init(struct kunit_suite *suite)
-{
-	if (!netrig_up())
-		netrig_add_rdma("siw");
-	return 0;
-}
+DEVICE_SUITE(end_suite, roce, "device_end", end_cases, device_bench_exit);
 
 static void iwarp_connection(struct kunit *test, const char *local)
 {
 	struct rca_id *server = rig_listening(test, local, RDMA_PS_TCP);
-	struct device_bench *bench = test->priv;
 	struct rca_id *client, *child;
 
 	rig_connected(test, server, DEVICE_IP, &client, &child);
 	rig_expect_state(test, client, RCA_ST_CONNECTED);
 	rig_expect_state(test, child, RCA_ST_CONNECTED);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(client), 0);
-	KUNIT_ASSERT_TRUE(test, rig_take_event(bench));
-	KUNIT_EXPECT_EQ(test, bench->rec.type, (u32)RDMA_CM_ALT_EVENT_DISCONNECTED);
-	KUNIT_ASSERT_TRUE(test, rig_take_event(bench));
-	KUNIT_EXPECT_EQ(test, bench->rec.type, (u32)RDMA_CM_ALT_EVENT_DISCONNECTED);
+	rig_expect_both(test, RDMA_CM_ALT_EVENT_DISCONNECTED);
 	rig_destroy(test, client);
 	rig_destroy(test, child);
 	rig_destroy(test, server);
@@ -259,12 +222,5 @@ static struct kunit_case iwarp_cases[] = {
 	{}
 };
 
-static struct kunit_suite iwarp_suite = {
-	.name = "rdma_cm_alt_iwarp",
-	.suite_init = iwarp_suite_init,
-	.suite_exit = device_bench_suite_exit,
-	.init = device_bench_init,
-	.exit = device_bench_exit,
-	.test_cases = iwarp_cases,
-};
+DEVICE_SUITE(iwarp_suite, iwarp, "iwarp", iwarp_cases, device_bench_exit);
 kunit_test_suites(&end_suite, &iwarp_suite);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connections and datagrams over a software RDMA device, from the address to the
- * end: what the fake transport leaves out. Both ends are ours.
+ * Tests of connections and datagrams over a software RDMA device, with both ends ours:
+ * what the fake transport leaves out.
  *
- * Locking: none; the work of both ends runs beside the test.
+ * Locking: none; the work of both ends runs concurrently.
  */
 #include "connect/connect.h"
 
@@ -13,39 +13,26 @@
 #include <rdma/rdma_cm_ib.h>
 #include <rdma/rdma_user_cm.h>
 
+#include "device/devices.h"
 #include "fake/addresses.h"
 #include "fake/device_bench.h"
-#include "device/devices.h"
 #include "listen/listen.h"
-#include "fake/netrig.h"
 #include "ops/options.h"
 #include "resolve/resolve.h"
 
-#define BEHIND		"10.78.0.9"	/* a gateway that never answers is on the way there */
-
-static int device_suite_init(struct kunit_suite *suite)
-{
-	if (!netrig_up())
-		netrig_add_rdma("rxe");
-	return 0;
-}
+#define BEHIND		"10.78.0.9"	/* through a gateway that never answers */
 
 static void connection_from_address_to_end(struct kunit *test, const char *local,
 					   const char *peer)
 {
 	struct rca_id *server = rig_listening(test, local, RDMA_PS_TCP);
-	struct device_bench *bench = test->priv;
 	struct rca_id *client, *child;
 
 	rig_connected(test, server, peer, &client, &child);
 	KUNIT_EXPECT_TRUE(test, rca_addr_same_ip(&client->dst, &child->local));
 	KUNIT_EXPECT_TRUE(test, rca_addr_same_ip(&client->local, &child->dst));
 	KUNIT_EXPECT_EQ(test, rca_disconnect(client), 0);
-	/* Either may hear of it first. */
-	KUNIT_ASSERT_TRUE(test, rig_take_event(bench));
-	KUNIT_EXPECT_EQ(test, bench->rec.type, (u32)RDMA_CM_ALT_EVENT_DISCONNECTED);
-	KUNIT_ASSERT_TRUE(test, rig_take_event(bench));
-	KUNIT_EXPECT_EQ(test, bench->rec.type, (u32)RDMA_CM_ALT_EVENT_DISCONNECTED);
+	rig_expect_both(test, RDMA_CM_ALT_EVENT_DISCONNECTED);
 	rig_expect_state(test, child, RCA_ST_DISCONNECTED);
 	rig_destroy(test, client);
 	rig_destroy(test, child);
@@ -106,7 +93,7 @@ static void nobody_listens(struct kunit *test)
 			 IB_CM_REJ_INVALID_SERVICE_ID);
 }
 
-/* Another address has the same service ID: the request finds the device, and no listener. */
+/* The service ID is in use for another address: the request reaches the device, but no listener. */
 static void other_address_listens(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP6, RDMA_PS_TCP);
@@ -153,7 +140,7 @@ static void datagrams(struct kunit *test)
 	rig_expect_state(test, client, RCA_ST_FAILED);
 }
 
-/* A request that nobody reads takes a place; the next ones get no answer, and are asked again. */
+/* An unread request uses the backlog. The next request gets no answer, and is sent again. */
 static void backlog_is_a_bound(struct kunit *test)
 {
 	struct rca_id *server = rig_new_id(test, DEVICE_SERVER, RDMA_PS_TCP);
@@ -168,7 +155,7 @@ static void backlog_is_a_bound(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(clients); i++)
 		rig_connect(test, clients[i]);
 	rig_accept(test, rig_requested(test));
-	/* There is room now. The other request may come before the first answer. */
+	/* The backlog is free again. The other request may arrive before the first answer. */
 	while (answers < ARRAY_SIZE(clients)) {
 		KUNIT_ASSERT_TRUE(test, rig_take_event(bench));
 		if (bench->rec.type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
@@ -189,7 +176,7 @@ static void addresses_that_cannot_be(struct kunit *test)
 	rig_expect_state(test, id, RCA_ST_IDLE);
 	KUNIT_EXPECT_EQ(test, rig_bind(test, id, DEVICE_IP), 0);
 	KUNIT_EXPECT_EQ(test, rig_bind(test, id, DEVICE_IP), -EINVAL);
-	/* Of another family than the address that it has. */
+	/* The families of both addresses must match. */
 	KUNIT_EXPECT_EQ(test, rig_resolve(test, id, DEVICE_IP6, 7471, DEVICE_PATIENCE_MS), -EINVAL);
 	rig_expect_state(test, id, RCA_ST_BOUND);
 	rig_expect_no_event(test);
@@ -237,7 +224,7 @@ static void gateway_that_is_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bench->rec.type, (u32)RDMA_CM_ALT_EVENT_ADDR_ERROR);
 	KUNIT_EXPECT_NE(test, bench->rec.status, 0);
 	rig_expect_state(test, id, RCA_ST_BOUND);
-	/* It may be tried again, and given up. */
+	/* A second attempt may be aborted by a destroy. */
 	KUNIT_ASSERT_EQ(test, rig_resolve(test, id, BEHIND, 7471, DEVICE_PATIENCE_MS), 0);
 	rig_destroy(test, id);
 	rig_expect_no_event(test);
@@ -269,7 +256,7 @@ static void settings_of_an_id_and_of_its_port(struct kunit *test)
 			0);
 	KUNIT_EXPECT_EQ(test, (int)tos, 9);
 
-	/* soft-RoCE has no GIDs of the first version. */
+	/* soft-RoCE has no GIDs of RoCE v1. */
 	id = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP);
 	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_GID_TYPE,
 					     &ib, 1), -EINVAL);
@@ -297,12 +284,5 @@ static struct kunit_case device_cases[] = {
 	{}
 };
 
-static struct kunit_suite device_suite = {
-	.name = "rdma_cm_alt_device",
-	.suite_init = device_suite_init,
-	.suite_exit = device_bench_suite_exit,
-	.init = device_bench_init,
-	.exit = device_bench_exit,
-	.test_cases = device_cases,
-};
+DEVICE_SUITE(device_suite, roce, "device", device_cases, device_bench_exit);
 kunit_test_suite(device_suite);

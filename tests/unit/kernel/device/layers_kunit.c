@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Network devices above and below that of an RDMA device: VLANs, their priorities,
- * devices that go or whose MTU shrinks after an address was resolved.
+ * Tests with network devices on top of that of an RDMA device: VLANs, their priorities,
+ * devices that are deleted or whose MTU shrinks after an address was resolved.
  *
- * Locking: RTNL where a network device is looked at or changed.
+ * Locking: RTNL where a network device is read or changed.
  */
 #include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_user_cm.h>
 
+#include "device/devices.h"
 #include "fake/addresses.h"
 #include "fake/device_bench.h"
-#include "device/devices.h"
-#include "ops/mcast.h"
 #include "fake/netrig.h"
+#include "ops/mcast.h"
 #include "ops/options.h"
-#include "resolve/resolve.h"
 #include "ops/teardown.h"
+#include "resolve/resolve.h"
 
 #define VLAN		"kunit0.77"
 #define ABOVE_VLAN	"kunit_above"
@@ -30,30 +29,11 @@
 #define GROUP6		"ff05::77"
 #define NO_SUCH		7471
 
-/* A type of service whose packets have the priority NETRIG_PRIO. */
+/* A type of service with the priority NETRIG_PRIO. */
 #define TOS		0x10
 
-/* The traffic class of NETRIG_PRIO while a device has such. */
+/* The traffic class of NETRIG_PRIO after set_classes(). */
 #define TRAFFIC_CLASS	3
-
-static int layers_suite_init(struct kunit_suite *suite)
-{
-	if (!netrig_up())
-		netrig_add_rdma("rxe");
-	return 0;
-}
-
-/* GIDs follow addresses by work. */
-static int bind_soon(struct kunit *test, struct rca_id *id, const char *ip)
-{
-	int i, ret = -ENODEV;
-
-	for (i = 0; i < DEVICE_PATIENCE_MS / 10 && ret; i++) {
-		ret = rig_bind(test, id, ip);
-		msleep(ret ? 10 : 0);
-	}
-	return ret;
-}
 
 static void add_above(struct kunit *test, const char *kind, const char *name, const char *below,
 		      const char *ip)
@@ -63,7 +43,7 @@ static void add_above(struct kunit *test, const char *kind, const char *name, co
 	if (netrig_add_above(kind, name, below))
 		kunit_skip(test, "the kernel has no %s", kind);
 	KUNIT_ASSERT_EQ(test, netrig_address(name, ip, true), 0);
-	KUNIT_ASSERT_EQ(test, bind_soon(test, id, ip), 0);
+	KUNIT_ASSERT_EQ(test, rig_bind_soon(test, id, ip), 0);
 	rig_destroy(test, id);
 }
 
@@ -74,7 +54,7 @@ static void layers_exit(struct kunit *test)
 	netrig_delete_ndev(VLAN);
 }
 
-/* Traffic classes of a device, as "tc qdisc" would set them; 0: none. */
+/* Sets traffic classes of a device, as "tc qdisc" would; 0: none. */
 static void set_classes(const char *name, u8 count)
 {
 	struct net_device *ndev = dev_get_by_name(&init_net, name);
@@ -90,8 +70,8 @@ static void set_classes(const char *name, u8 count)
 	dev_put(ndev);
 }
 
-/* The service level of the way from an address to itself. */
-static int level_of(struct kunit *test, const char *ip)
+/* The service level of a path from an address to itself. */
+static int service_level(struct kunit *test, const char *ip)
 {
 	struct rca_id *id = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP);
 	u8 tos = TOS;
@@ -108,19 +88,19 @@ static int level_of(struct kunit *test, const char *ip)
 
 static void service_level_is_the_traffic_class(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, level_of(test, DEVICE_IP), 0);
+	KUNIT_EXPECT_EQ(test, service_level(test, DEVICE_IP), 0);
 	set_classes(NETRIG_NDEV, 4);
-	KUNIT_EXPECT_EQ(test, level_of(test, DEVICE_IP), TRAFFIC_CLASS);
+	KUNIT_EXPECT_EQ(test, service_level(test, DEVICE_IP), TRAFFIC_CLASS);
 	set_classes(NETRIG_NDEV, 0);
 }
 
 static void service_level_on_a_vlan(struct kunit *test)
 {
 	add_above(test, "vlan", VLAN, NETRIG_NDEV, VLAN_IP);
-	KUNIT_EXPECT_EQ(test, level_of(test, VLAN_IP), NETRIG_VLAN_PRIO);
-	/* The classes of the device that it is on come before the map of the VLAN. */
+	KUNIT_EXPECT_EQ(test, service_level(test, VLAN_IP), NETRIG_VLAN_PRIO);
+	/* The classes of the device below take precedence over the map of the VLAN. */
 	set_classes(NETRIG_NDEV, 4);
-	KUNIT_EXPECT_EQ(test, level_of(test, VLAN_IP), TRAFFIC_CLASS);
+	KUNIT_EXPECT_EQ(test, service_level(test, VLAN_IP), TRAFFIC_CLASS);
 	set_classes(NETRIG_NDEV, 0);
 }
 
@@ -128,19 +108,20 @@ static void service_level_above_a_vlan(struct kunit *test)
 {
 	add_above(test, "vlan", VLAN, NETRIG_NDEV, VLAN_IP);
 	add_above(test, "macvlan", ABOVE_VLAN, VLAN, ABOVE_IP);
-	KUNIT_EXPECT_EQ(test, level_of(test, ABOVE_IP), NETRIG_VLAN_PRIO);
+	KUNIT_EXPECT_EQ(test, service_level(test, ABOVE_IP), NETRIG_VLAN_PRIO);
 }
 
 static void service_level_above_a_device_with_classes(struct kunit *test)
 {
 	add_above(test, "macvlan", ABOVE_VLAN, NETRIG_NDEV, ABOVE_IP);
-	KUNIT_EXPECT_EQ(test, level_of(test, ABOVE_IP), 0);
+	KUNIT_EXPECT_EQ(test, service_level(test, ABOVE_IP), 0);
 	set_classes(NETRIG_NDEV, 4);
-	KUNIT_EXPECT_EQ(test, level_of(test, ABOVE_IP), TRAFFIC_CLASS);
+	KUNIT_EXPECT_EQ(test, service_level(test, ABOVE_IP), TRAFFIC_CLASS);
 	set_classes(NETRIG_NDEV, 0);
 }
 
-static struct rca_id *with_address(struct kunit *test, const char *ip, u16 ps)
+/* Returns an id whose address is resolved. */
+static struct rca_id *addr_resolved(struct kunit *test, const char *ip, u16 ps)
 {
 	struct rca_id *id = rig_new_id(test, DEVICE_CLIENT, ps);
 	struct rca_pipeline pipe = {
@@ -155,7 +136,7 @@ static struct rca_id *with_address(struct kunit *test, const char *ip, u16 ps)
 	return id;
 }
 
-static int route(struct rca_id *id)
+static int resolve_route(struct rca_id *id)
 {
 	struct rca_pipeline pipe = {
 		.steps = RDMA_CM_ALT_STEP_ROUTE, .timeout_ms = DEVICE_PATIENCE_MS,
@@ -186,17 +167,17 @@ static int join(struct kunit *test, struct rca_id *id, const char *group)
 	return 0;
 }
 
-/* The id keeps its RDMA device, which is on another network device. */
+/* The RDMA device, which is on another network device, is not removed. */
 static void network_device_of_an_id_goes(struct kunit *test)
 {
 	struct rca_id *id, *datagrams;
 
 	add_above(test, "vlan", VLAN, NETRIG_NDEV, VLAN_IP);
-	id = with_address(test, VLAN_IP, RDMA_PS_TCP);
-	datagrams = with_address(test, VLAN_IP, RDMA_PS_UDP);
+	id = addr_resolved(test, VLAN_IP, RDMA_PS_TCP);
+	datagrams = addr_resolved(test, VLAN_IP, RDMA_PS_UDP);
 	KUNIT_EXPECT_EQ(test, join(test, datagrams, GROUP), 0);
 	KUNIT_ASSERT_EQ(test, netrig_delete_ndev(VLAN), 0);
-	KUNIT_EXPECT_EQ(test, route(id), -ENODEV);
+	KUNIT_EXPECT_EQ(test, resolve_route(id), -ENODEV);
 	KUNIT_EXPECT_EQ(test, set_path(id), -ENODEV);
 	rig_expect_state(test, id, RCA_ST_ADDR_RESOLVED);
 	KUNIT_EXPECT_EQ(test, join(test, datagrams, GROUP), -ENODEV);
@@ -244,22 +225,22 @@ static void mtu_becomes_too_small(struct kunit *test)
 {
 	struct rca_id *id, *datagrams, *with_ip6 = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_UDP);
 
-	id = with_address(test, DEVICE_IP, RDMA_PS_TCP);
-	datagrams = with_address(test, DEVICE_IP, RDMA_PS_UDP);
-	KUNIT_ASSERT_EQ(test, bind_soon(test, with_ip6, DEVICE_IP6), 0);
+	id = addr_resolved(test, DEVICE_IP, RDMA_PS_TCP);
+	datagrams = addr_resolved(test, DEVICE_IP, RDMA_PS_UDP);
+	KUNIT_ASSERT_EQ(test, rig_bind_soon(test, with_ip6, DEVICE_IP6), 0);
 	KUNIT_EXPECT_EQ(test, join(test, with_ip6, GROUP6), 0);
-	/* Enough for RDMA, not for IPv6. */
+	/* Large enough for RDMA, not for IPv6. */
 	KUNIT_ASSERT_EQ(test, netrig_mtu(NETRIG_NDEV, 1000), 0);
 	KUNIT_EXPECT_EQ(test, join(test, with_ip6, GROUP6), -ENODEV);
 	KUNIT_EXPECT_EQ(test, join(test, datagrams, GROUP), 0);
-	/* The smallest packets of RDMA have 256 bytes. */
+	/* The smallest MTU of RDMA is 256. */
 	KUNIT_ASSERT_EQ(test, netrig_mtu(NETRIG_NDEV, 200), 0);
-	KUNIT_EXPECT_EQ(test, route(id), -EINVAL);
+	KUNIT_EXPECT_EQ(test, resolve_route(id), -EINVAL);
 	rig_expect_state(test, id, RCA_ST_ADDR_RESOLVED);
 	KUNIT_EXPECT_EQ(test, join(test, datagrams, GROUP), -EINVAL);
 	KUNIT_ASSERT_EQ(test, netrig_mtu(NETRIG_NDEV, 1500), 0);
 	KUNIT_EXPECT_EQ(test, netrig_address(NETRIG_NDEV, DEVICE_IP6, true), 0);
-	KUNIT_EXPECT_EQ(test, route(id), 0);
+	KUNIT_EXPECT_EQ(test, resolve_route(id), 0);
 	KUNIT_EXPECT_EQ(test, join(test, datagrams, GROUP), 0);
 }
 
@@ -274,30 +255,25 @@ static struct kunit_case layers_cases[] = {
 	{}
 };
 
-static struct kunit_suite layers_suite = {
-	.name = "rdma_cm_alt_layers",
-	.suite_init = layers_suite_init,
-	.suite_exit = device_bench_suite_exit,
-	.init = device_bench_init,
-	.exit = layers_exit,
-	.test_cases = layers_cases,
-};
-
-static int iwarp_suite_init(struct kunit_suite *suite)
-{
-	if (!netrig_up())
-		netrig_add_rdma("siw");
-	return 0;
-}
+DEVICE_SUITE(layers_suite, roce, "layers", layers_cases, layers_exit);
 
 static void iwarp_device_is_on_its_vlans(struct kunit *test)
 {
 	add_above(test, "vlan", VLAN, NETRIG_NDEV, VLAN_IP);
-	/* Not on those of others. */
+	/* It is not on a VLAN of another device. */
 	KUNIT_ASSERT_EQ(test, netrig_add_above("vlan", ABOVE_VLAN, NETRIG_OTHER), 0);
 	KUNIT_ASSERT_EQ(test, netrig_address(ABOVE_VLAN, ABOVE_IP, true), 0);
 	KUNIT_EXPECT_EQ(test, rig_bind(test, rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP),
 				       ABOVE_IP), -ENODEV);
+}
+
+/* Ends the bench, and moves the iWARP device to another network device. */
+static void move_rdma(struct kunit *test, const char *ndev)
+{
+	device_bench_exit(test);
+	test->priv = NULL;
+	KUNIT_ASSERT_EQ(test, netrig_delete_rdma(), 0);
+	KUNIT_ASSERT_EQ(test, netrig_add_rdma_on("siw", ndev), 0);
 }
 
 static void iwarp_device_of_a_vlan_is_on_the_real_one(struct kunit *test)
@@ -305,26 +281,20 @@ static void iwarp_device_of_a_vlan_is_on_the_real_one(struct kunit *test)
 	struct rca_id *id;
 
 	add_above(test, "vlan", VLAN, NETRIG_NDEV, VLAN_IP);
-	device_bench_exit(test);
-	test->priv = NULL;
-	KUNIT_ASSERT_EQ(test, netrig_delete_rdma(), 0);
-	KUNIT_ASSERT_EQ(test, netrig_add_rdma_on("siw", VLAN), 0);
+	move_rdma(test, VLAN);
 	KUNIT_ASSERT_EQ(test, device_bench_init(test), 0);
 	id = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP);
-	KUNIT_EXPECT_EQ(test, bind_soon(test, id, DEVICE_IP), 0);
+	KUNIT_EXPECT_EQ(test, rig_bind_soon(test, id, DEVICE_IP), 0);
 	id = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP);
-	KUNIT_EXPECT_EQ(test, bind_soon(test, id, VLAN_IP), 0);
+	KUNIT_EXPECT_EQ(test, rig_bind_soon(test, id, VLAN_IP), 0);
 	KUNIT_ASSERT_EQ(test, netrig_address(NETRIG_OTHER, ABOVE_IP, true), 0);
 	id = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP);
 	KUNIT_EXPECT_EQ(test, rig_bind(test, id, ABOVE_IP), -ENODEV);
 	KUNIT_ASSERT_EQ(test, netrig_address(NETRIG_OTHER, ABOVE_IP, false), 0);
-	device_bench_exit(test);
-	test->priv = NULL;
-	KUNIT_ASSERT_EQ(test, netrig_delete_rdma(), 0);
-	KUNIT_ASSERT_EQ(test, netrig_add_rdma("siw"), 0);
+	move_rdma(test, NETRIG_NDEV);
 }
 
-/* An id over TCP has a port of its own, also when only its address was given. */
+/* An id over TCP has a port of its own, also when only its address was passed. */
 static void iwarp_source_without_a_port_gets_one(struct kunit *test)
 {
 	struct rca_id *id = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP);
@@ -352,10 +322,10 @@ static void iwarp_has_no_groups(struct kunit *test)
 	rig_expect_no_event(test);
 }
 
-/* Programs give one whatever the fabric is; TCP finds its own way. */
+/* Programs set a path on any fabric; TCP does not use it. */
 static void iwarp_takes_a_path(struct kunit *test)
 {
-	struct rca_id *id = with_address(test, DEVICE_IP, RDMA_PS_TCP);
+	struct rca_id *id = addr_resolved(test, DEVICE_IP, RDMA_PS_TCP);
 
 	KUNIT_EXPECT_EQ(test, set_path(id), 0);
 	rig_expect_event(test, DEVICE_CLIENT, RDMA_CM_ALT_EVENT_ROUTE_RESOLVED, 0);
@@ -372,12 +342,5 @@ static struct kunit_case iwarp_cases[] = {
 	{}
 };
 
-static struct kunit_suite iwarp_suite = {
-	.name = "rdma_cm_alt_iwarp_layers",
-	.suite_init = iwarp_suite_init,
-	.suite_exit = device_bench_suite_exit,
-	.init = device_bench_init,
-	.exit = layers_exit,
-	.test_cases = iwarp_cases,
-};
+DEVICE_SUITE(iwarp_suite, iwarp, "iwarp_layers", iwarp_cases, layers_exit);
 kunit_test_suites(&layers_suite, &iwarp_suite);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What transports are not meant for: events of the layers below that mean nothing to
- * them, answers that come too late, calls that they do not have.
+ * Tests of unusual uses of the transports: events of ib_cm and iw_cm that they ignore,
+ * answers that come too late, calls that they do not support.
  *
- * Locking: none; the work of both ends runs beside the test.
+ * Locking: none; the work of both ends runs concurrently.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -16,28 +16,21 @@
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "fake/addresses.h"
 #include "connect/connect.h"
-#include "listen/demux.h"
-#include "fake/device_bench.h"
 #include "device/devices.h"
-#include "listen/listen.h"
+#include "fake/addresses.h"
+#include "fake/device_bench.h"
 #include "fake/netrig.h"
+#include "listen/demux.h"
+#include "listen/listen.h"
 #include "listen/req_handler.h"
 #include "resolve/resolve.h"
 #include "transport/transport_iw_connect.h"
 
-/* Connects that are given up. */
+/* Connects that are aborted. */
 #define GIVEN_UP 20
 
-static int roce_suite_init(struct kunit_suite *suite)
-{
-	if (!netrig_up())
-		netrig_add_rdma("rxe");
-	return 0;
-}
-
-/* What the transport has for the service ID of the only listener. */
+/* What listen() of the transport returned for the only listener. */
 static void *listening_handle(struct kunit *test, struct rca_id *server)
 {
 	struct rca_demux *demux;
@@ -63,7 +56,7 @@ static void listener_takes_requests_alone(struct kunit *test)
 	rig_expect_state(test, server, RCA_ST_LISTEN);
 }
 
-/* ib_cm's id has left the state meanwhile: what the peer has said ended it. */
+/* The cm_id has left the state meanwhile, because of a message of the peer. */
 static void answers_that_come_too_late(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
@@ -90,7 +83,7 @@ static void path_from_a_gid_that_is_not_ours(struct kunit *test)
 			0);
 }
 
-/* Who listens on GIDs gets what has no address of ours, on InfiniBand ports. */
+/* On InfiniBand ports, a listener on GIDs gets requests without an IP CM header. */
 static void nonsense_is_not_for_who_listens_on_gids(struct kunit *test)
 {
 	struct rca_id *id = rig_new_id(test, DEVICE_SERVER, RDMA_PS_TCP);
@@ -131,21 +124,7 @@ static struct kunit_case roce_cases[] = {
 	{}
 };
 
-static struct kunit_suite roce_suite = {
-	.name = "rdma_cm_alt_misuse",
-	.suite_init = roce_suite_init,
-	.suite_exit = device_bench_suite_exit,
-	.init = device_bench_init,
-	.exit = device_bench_exit,
-	.test_cases = roce_cases,
-};
-
-static int iwarp_suite_init(struct kunit_suite *suite)
-{
-	if (!netrig_up())
-		netrig_add_rdma("siw");
-	return 0;
-}
+DEVICE_SUITE(roce_suite, roce, "misuse", roce_cases, device_bench_exit);
 
 static void iwarp_listener_takes_requests_alone(struct kunit *test)
 {
@@ -161,7 +140,7 @@ static void iwarp_listener_takes_requests_alone(struct kunit *test)
 	rig_expect_no_event(test);
 }
 
-/* As iw_cm does, with an id of its own for the request, which stays its own. */
+/* Calls the handler as iw_cm does, with a cm_id of the request, which iw_cm frees. */
 static void iwarp_request_for_a_foreign_address(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, "0.0.0.0", RDMA_PS_TCP);
@@ -193,7 +172,7 @@ static void iwarp_accept_needs_a_qp(struct kunit *test)
 	rig_connect(test, client);
 	child = rig_requested(test);
 	conn.qp_num = DEVICE_FIRST_QP;
-	/* The peer hears of it at once. */
+	/* The peer is notified at once. */
 	KUNIT_EXPECT_EQ(test, rca_accept(child, DEVICE_CHILD, &conn), -EINVAL);
 	KUNIT_ASSERT_TRUE(test, rig_take_event(bench));
 	KUNIT_EXPECT_EQ(test, bench->rec.cookie, (u64)DEVICE_CLIENT);
@@ -201,7 +180,7 @@ static void iwarp_accept_needs_a_qp(struct kunit *test)
 	rig_expect_state(test, client, RCA_ST_FAILED);
 }
 
-/* iw_cm waits for the driver before it lets go of the id; the program does not. */
+/* iw_destroy_cm_id() waits for the driver; the program does not. */
 static void iwarp_accepted_is_destroyed_at_once(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
@@ -235,7 +214,7 @@ static void iwarp_event_that_means_nothing(struct kunit *test)
 	rig_expect_no_event(test);
 }
 
-/* A driver may find out that a connection did not come up after it was accepted. */
+/* A driver may report after the accept that the connection failed. */
 static void iwarp_connection_that_does_not_come_up(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
@@ -278,7 +257,7 @@ static void iwarp_datagrams_are_refused(struct kunit *test)
 	rig_expect_no_event(test);
 }
 
-/* A lower id of nobody that connects to @dst. */
+/* Returns a lower cm_id without an owner, which connects to id->dst. */
 static struct iw_lower *connecting(struct kunit *test, struct rca_id *id, int *ret)
 {
 	const struct rca_tp_ops *tp = id->dev->tp;
@@ -290,7 +269,7 @@ static struct iw_lower *connecting(struct kunit *test, struct rca_id *id, int *r
 	KUNIT_ASSERT_FALSE(test, IS_ERR(lower));
 	*ret = tp->connect(lower, &req);
 	KUNIT_EXPECT_EQ(test, *ret, -EINPROGRESS);
-	/* One attempt is all that iw_cm has for an id. */
+	/* A cm_id can connect only once. */
 	KUNIT_EXPECT_EQ(test, tp->connect(lower, &req), -EINVAL);
 	return lower;
 }
@@ -306,8 +285,9 @@ static void count_call(struct work_struct *work)
 }
 
 /*
- * Who takes connections of TCP and says nothing. siw would take one that ends before it is
- * accepted for the end of its listener (tests/robust/stock/siw_early_close.c).
+ * A TCP server that accepts connections and sends nothing. siw cannot be the server: it
+ * takes a connection that ends before it is accepted for the end of its listener
+ * (tests/robust/stock/siw_early_close.c).
  */
 static struct socket *silent_server(struct kunit *test, u16 *port)
 {
@@ -335,14 +315,14 @@ static void iwarp_connect_is_given_up_at_once(struct kunit *test)
 
 	server = silent_server(test, &port);
 	for (i = 0; i < GIVEN_UP; i++) {
-		/* Another one each time: siw loses its endpoint when its QP is used again. */
+		/* New ones each time: siw loses its endpoint when its QP is used again. */
 		device_bench_new_qps(test);
-		/* Another one each time: TCP remembers ports. */
+		/* A new one each time: TCP keeps ports in TIME_WAIT. */
 		id = rig_resolved(test, DEVICE_IP, port, RDMA_PS_TCP);
 		lower = connecting(test, id, &ret);
 		id->dev->tp->destroy(lower);
 		ret = id->dev->tp->finish(lower);
-		/* It may have been sent already. */
+		/* The request may have been sent already. */
 		KUNIT_EXPECT_TRUE_MSG(test, !ret || ret == -ECONNABORTED, "%d", ret);
 	}
 	sock_release(server);
@@ -383,12 +363,5 @@ static struct kunit_case iwarp_cases[] = {
 	{}
 };
 
-static struct kunit_suite iwarp_suite = {
-	.name = "rdma_cm_alt_iwarp_misuse",
-	.suite_init = iwarp_suite_init,
-	.suite_exit = device_bench_suite_exit,
-	.init = device_bench_init,
-	.exit = device_bench_exit,
-	.test_cases = iwarp_cases,
-};
+DEVICE_SUITE(iwarp_suite, iwarp, "iwarp_misuse", iwarp_cases, device_bench_exit);
 kunit_test_suites(&roce_suite, &iwarp_suite);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/device/stats.c: what counts, and how long it took.
+ * Tests of kernel/device/stats.c: counters and durations.
  *
  * Locking: none of their own.
  */
@@ -52,8 +52,8 @@ static unsigned long spans(const struct rca_stats *stats)
 	return count;
 }
 
-/* A span that began so long ago ends with what it waits for. */
-static void ends_after(struct kunit *test, u64 us)
+/* Ends a span after @us with the awaited answer. */
+static void end_connect_span(struct kunit *test, u64 us)
 {
 	struct bench *bench = test->priv;
 	ktime_t since = ktime_sub_us(ktime_get(), us);
@@ -91,13 +91,13 @@ static void counts_of_all_processors_are_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sum(test)->us[RCA_SPAN_ROUTE], 20ULL * count);
 }
 
-/* Twice as long is one bucket further. Some time passes here, too, which is much less. */
+/* The test itself takes some time, too, which is much less. */
 static void bucket_is_the_power_of_two(struct kunit *test)
 {
 	const struct rca_stats *stats;
 
-	ends_after(test, 1000 * 1000);		/* less than 2^20 us, not less than 2^19 */
-	ends_after(test, 3000 * 1000);
+	end_connect_span(test, 1000 * 1000);		/* less than 2^20 us, not less than 2^19 */
+	end_connect_span(test, 3000 * 1000);
 	stats = sum(test);
 	KUNIT_EXPECT_EQ(test, stats->took[RCA_SPAN_CONNECT][20], 1UL);
 	KUNIT_EXPECT_EQ(test, stats->took[RCA_SPAN_CONNECT][22], 1UL);
@@ -107,11 +107,11 @@ static void bucket_is_the_power_of_two(struct kunit *test)
 
 static void longest_ones_are_in_the_last_bucket(struct kunit *test)
 {
-	ends_after(test, 3600ULL * 1000 * 1000);
+	end_connect_span(test, 3600ULL * 1000 * 1000);
 	KUNIT_EXPECT_EQ(test, sum(test)->took[RCA_SPAN_CONNECT][RCA_BUCKETS - 1], 1UL);
 }
 
-/* The clock may be behind: a span never takes less than nothing. */
+/* A clock that goes back does not count as a negative duration. */
 static void nothing_takes_less_than_no_time(struct kunit *test)
 {
 	struct bench *bench = test->priv;
@@ -137,7 +137,7 @@ static void what_fails_is_not_fast(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sum(test)->inputs[RCA_IN_REJ], 1UL);
 }
 
-/* Each span in the first of its states, and each input there is: those alone end it. */
+/* Each input in the first state of each span: only the answers end the span. */
 static void answers_are_those_of_the_span(struct kunit *test)
 {
 	static const struct {
@@ -170,7 +170,7 @@ static void answers_are_those_of_the_span(struct kunit *test)
 	}
 }
 
-/* From the first request on, however often it is sent. */
+/* The span begins with the first request, even if it is sent again. */
 static void waiting_to_ask_again_is_the_same_span(struct kunit *test)
 {
 	struct bench *bench = test->priv;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Canonical addresses for tests, written as text. */
+/* Addresses for tests, from text. */
 #ifndef RCA_ADDRESSES_H
 #define RCA_ADDRESSES_H
 
@@ -11,10 +11,10 @@
 #include "lib/sockaddr.h"
 
 /**
- * rca_test_addr() - an address from text
- * @test: the test, which fails when the text is wrong
+ * rca_test_addr() - parse an address
+ * @test: the test; fails when the text is not an address
  * @text: "10.9.0.1", "fd00:9::1", "fe80::1%2" (with a scope id), "ib:fe80::1" (AF_IB)
- * @port: its port; AF_IB: service ID under the mask 0xffff
+ * @port: the port; AF_IB: the service ID, with the mask 0xffff
  *
  * Return: the address; lives as long as the test.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A bench of ids over a software RDMA device: the steps of connections, and
- * waiting for what follows from them.
+ * A fixture of ids over a software RDMA device: the steps of a connection, and waiting
+ * for their events. All functions are for process context, and may sleep.
  *
  * Locking: none; a test is one thread.
  */
@@ -10,30 +10,39 @@
 #include <linux/delay.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "fake/addresses.h"
-#include "ops/shutdown.h"
 #include "connect/connect.h"
+#include "fake/addresses.h"
 #include "fake/fake_transport.h"
-#include "listen/listen.h"
 #include "fake/netrig.h"
-#include "resolve/resolve.h"
+#include "listen/listen.h"
+#include "ops/shutdown.h"
 #include "ops/teardown.h"
+#include "resolve/resolve.h"
 
 static const u8 data[4] = { 0xaa, 0xbb, 0xcc, 0xdd };
 
-/**
- * device_bench_suite_exit() - take away what a suite has put on the network
- * @suite: the suite
- *
- * Context: Process context. Sleeps.
- */
+/* The devices of a suite. Where the kernel has none, device_bench_init() skips the tests. */
+int device_bench_roce_init(struct kunit_suite *suite)
+{
+	if (!netrig_up())
+		netrig_add_rdma("rxe");
+	return 0;
+}
+
+int device_bench_iwarp_init(struct kunit_suite *suite)
+{
+	if (!netrig_up())
+		netrig_add_rdma("siw");
+	return 0;
+}
+
 void device_bench_suite_exit(struct kunit_suite *suite)
 {
 	netrig_delete_rdma();
 	netrig_down();
 }
 
-/* iWARP needs QPs that there are. */
+/* iWARP needs real QPs. */
 static void make_qps(struct kunit *test, struct ib_device *ibdev)
 {
 	struct ib_qp_init_attr attr = {
@@ -73,12 +82,7 @@ static void free_qps(struct device_bench *bench)
 	bench->pd = NULL;
 }
 
-/**
- * device_bench_new_qps() - other QPs for a test over iWARP
- * @test: the test; nobody uses the QPs that it has
- *
- * Context: Process context. Sleeps.
- */
+/* Replaces the QPs of a test over iWARP, which are unused. */
 void device_bench_new_qps(struct kunit *test)
 {
 	struct device_bench *bench = test->priv;
@@ -88,13 +92,7 @@ void device_bench_new_qps(struct kunit *test)
 	make_qps(test, ibdev);
 }
 
-/**
- * device_bench_init() - make the bench, test->priv
- * @test: the test; skipped where the kernel has no such device
- *
- * Context: Process context. Sleeps.
- * Return: 0.
- */
+/* Makes the bench, test->priv, or skips the test. */
 int device_bench_init(struct kunit *test)
 {
 	struct ib_device *ibdev = ib_device_get_by_name(NETRIG_RDMA, RDMA_DRIVER_UNKNOWN);
@@ -114,12 +112,7 @@ int device_bench_init(struct kunit *test)
 	return 0;
 }
 
-/**
- * device_bench_exit() - end a bench as the close of its files would
- * @test: the test
- *
- * Context: Process context. Sleeps.
- */
+/* Ends the bench as the close of its files would. */
 void device_bench_exit(struct kunit *test)
 {
 	struct device_bench *bench = test->priv;
@@ -135,13 +128,7 @@ void device_bench_exit(struct kunit *test)
 	free_qps(bench);
 }
 
-/**
- * rig_take_event() - wait for an event
- * @bench: the bench, whose @rec it is then
- *
- * Context: Process context. Sleeps.
- * Return: false: there is none.
- */
+/* Waits for an event, and reads it to bench->rec. False: there was none. */
 bool rig_take_event(struct device_bench *bench)
 {
 	int i;
@@ -154,15 +141,6 @@ bool rig_take_event(struct device_bench *bench)
 	return false;
 }
 
-/**
- * rig_expect_event() - wait for a certain event
- * @test: the test
- * @cookie: of the id
- * @type: its type
- * @status: its status
- *
- * Context: Process context. Sleeps.
- */
 void rig_expect_event(struct kunit *test, u64 cookie, u32 type, int status)
 {
 	struct device_bench *bench = test->priv;
@@ -173,12 +151,18 @@ void rig_expect_event(struct kunit *test, u64 cookie, u32 type, int status)
 	KUNIT_EXPECT_EQ(test, bench->rec.cookie, cookie);
 }
 
-/**
- * rig_expect_no_event() - there is no event now
- * @test: the test
- *
- * Context: Process context. Sleeps.
- */
+/* Waits for an event of each end of a connection, in either order. */
+void rig_expect_both(struct kunit *test, u32 type)
+{
+	struct device_bench *bench = test->priv;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_TRUE_MSG(test, rig_take_event(bench), "no event, %u wanted", type);
+		KUNIT_EXPECT_EQ(test, bench->rec.type, type);
+	}
+}
+
 void rig_expect_no_event(struct kunit *test)
 {
 	struct device_bench *bench = test->priv;
@@ -187,28 +171,12 @@ void rig_expect_no_event(struct kunit *test)
 			       bench->rec.type);
 }
 
-/**
- * rig_expect_state() - an id is in a state
- * @test: the test
- * @id: the id
- * @state: the state
- *
- * Context: Process context. Sleeps.
- */
 void rig_expect_state(struct kunit *test, struct rca_id *id, enum rca_state state)
 {
 	KUNIT_EXPECT_STREQ(test, rca_state_name(rca_id_state(id)), rca_state_name(state));
 }
 
-/**
- * rig_new_id() - make an id
- * @test: the test
- * @cookie: its cookie
- * @ps: its port space
- *
- * Context: Process context. Sleeps.
- * Return: the published id; the table has the reference.
- */
+/* Returns a published id; the table has the reference. */
 struct rca_id *rig_new_id(struct kunit *test, u64 cookie, u16 ps)
 {
 	struct device_bench *bench = test->priv;
@@ -220,13 +188,6 @@ struct rca_id *rig_new_id(struct kunit *test, u64 cookie, u16 ps)
 	return id;
 }
 
-/**
- * rig_destroy() - destroy an id
- * @test: the test
- * @id: the id
- *
- * Context: Process context. Sleeps.
- */
 void rig_destroy(struct kunit *test, struct rca_id *id)
 {
 	struct device_bench *bench = test->priv;
@@ -235,15 +196,6 @@ void rig_destroy(struct kunit *test, struct rca_id *id)
 	KUNIT_EXPECT_EQ(test, rca_destroy(bench->ctx, id->obj.handle, &reported), 0);
 }
 
-/**
- * rig_bind() - bind an id
- * @test: the test
- * @id: the id
- * @ip: the address
- *
- * Context: Process context. Sleeps.
- * Return: 0 or an errno.
- */
 int rig_bind(struct kunit *test, struct rca_id *id, const char *ip)
 {
 	struct rca_pipeline pipe = {
@@ -254,15 +206,19 @@ int rig_bind(struct kunit *test, struct rca_id *id, const char *ip)
 	return rca_resolve(id, &pipe, &done);
 }
 
-/**
- * rig_listening() - make a listener
- * @test: the test
- * @ip: where
- * @ps: its port space
- *
- * Context: Process context. Sleeps.
- * Return: the published id, with a port of our choice.
- */
+/* Binds an id as soon as the device has a GID of the address: GIDs follow addresses by work. */
+int rig_bind_soon(struct kunit *test, struct rca_id *id, const char *ip)
+{
+	int i, ret = -ENODEV;
+
+	for (i = 0; i < DEVICE_PATIENCE_MS / 10 && ret; i++) {
+		ret = rig_bind(test, id, ip);
+		msleep(ret ? 10 : 0);
+	}
+	return ret;
+}
+
+/* Returns an id that listens on a chosen port. */
 struct rca_id *rig_listening(struct kunit *test, const char *ip, u16 ps)
 {
 	struct rca_id *id = rig_new_id(test, DEVICE_SERVER, ps);
@@ -273,17 +229,7 @@ struct rca_id *rig_listening(struct kunit *test, const char *ip, u16 ps)
 	return id;
 }
 
-/**
- * rig_resolve() - resolve address and route
- * @test: the test
- * @id: the id
- * @ip: the peer's address
- * @port: its port
- * @timeout_ms: how long each may take
- *
- * Context: Process context. Sleeps.
- * Return: 0, events follow, or an errno.
- */
+/* Starts to resolve address and route of a peer: 0, and events follow, or an errno. */
 int rig_resolve(struct kunit *test, struct rca_id *id, const char *ip, u16 port,
 		u32 timeout_ms)
 {
@@ -298,16 +244,7 @@ int rig_resolve(struct kunit *test, struct rca_id *id, const char *ip, u16 port,
 	return rca_resolve(id, &pipe, &done);
 }
 
-/**
- * rig_resolved() - make an id that may connect
- * @test: the test
- * @ip: the peer's address
- * @port: its port
- * @ps: the port space
- *
- * Context: Process context. Sleeps.
- * Return: the published id.
- */
+/* Returns an id whose route to a peer is resolved. */
 struct rca_id *rig_resolved(struct kunit *test, const char *ip, u16 port, u16 ps)
 {
 	struct rca_id *id = rig_new_id(test, DEVICE_CLIENT, ps);
@@ -319,25 +256,12 @@ struct rca_id *rig_resolved(struct kunit *test, const char *ip, u16 port, u16 ps
 	return id;
 }
 
-/**
- * rig_port_of() - the port that an id is bound to
- * @id: the id
- *
- * Context: Process context. Sleeps.
- * Return: the port.
- */
 u16 rig_port_of(const struct rca_id *id)
 {
 	return be16_to_cpu(rca_addr_port(&id->local));
 }
 
-/**
- * rig_params() - parameters of one end of a connection
- * @test: the test
- *
- * Context: Any context.
- * Return: parameters with a QP of their own: ib_cm takes an end with the same one for a leftover.
- */
+/* Parameters with a QP of their own: ib_cm would take the same QP number for a stale connection. */
 struct rca_tp_conn rig_params(struct kunit *test)
 {
 	struct device_bench *bench = test->priv;
@@ -357,13 +281,6 @@ struct rca_tp_conn rig_params(struct kunit *test)
 	};
 }
 
-/**
- * rig_connect() - send the request
- * @test: the test
- * @id: the id
- *
- * Context: Process context. Sleeps.
- */
 void rig_connect(struct kunit *test, struct rca_id *id)
 {
 	struct rca_tp_conn conn = rig_params(test);
@@ -371,13 +288,7 @@ void rig_connect(struct kunit *test, struct rca_id *id)
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 }
 
-/**
- * rig_read_request() - the id of the request that was read last
- * @test: the test
- *
- * Context: Process context.
- * Return: the id that came with it; the table has the reference.
- */
+/* Returns the id of the request that was read last; the table has the reference. */
 struct rca_id *rig_read_request(struct kunit *test)
 {
 	struct device_bench *bench = test->priv;
@@ -390,26 +301,13 @@ struct rca_id *rig_read_request(struct kunit *test)
 	return child;
 }
 
-/**
- * rig_requested() - wait for a request
- * @test: the test
- *
- * Context: Process context. Sleeps.
- * Return: as rig_read_request().
- */
+/* Waits for a request, and returns its id. */
 struct rca_id *rig_requested(struct kunit *test)
 {
 	rig_expect_event(test, DEVICE_SERVER, RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0);
 	return rig_read_request(test);
 }
 
-/**
- * rig_accept() - accept a request
- * @test: the test
- * @child: its id
- *
- * Context: Process context. Sleeps.
- */
 void rig_accept(struct kunit *test, struct rca_id *child)
 {
 	struct rca_tp_conn conn = rig_params(test);
@@ -417,16 +315,7 @@ void rig_accept(struct kunit *test, struct rca_id *child)
 	KUNIT_ASSERT_EQ(test, rca_accept(child, DEVICE_CHILD, &conn), 0);
 }
 
-/**
- * rig_connected() - make a connection
- * @test: the test
- * @server: the listener
- * @ip: its address
- * @client: out: the active end
- * @child: out: the passive end
- *
- * Context: Process context. Sleeps.
- */
+/* Connects to a listener, with the ends @client and @child. */
 void rig_connected(struct kunit *test, struct rca_id *server, const char *ip,
 		   struct rca_id **client, struct rca_id **child)
 {
@@ -437,11 +326,7 @@ void rig_connected(struct kunit *test, struct rca_id *server, const char *ip,
 	*child = rig_requested(test);
 	rig_accept(test, *child);
 	if (bench->pd) {
-		/* Over TCP either may hear of it first. */
-		KUNIT_ASSERT_TRUE(test, rig_take_event(bench));
-		KUNIT_EXPECT_EQ(test, bench->rec.type, (u32)RDMA_CM_ALT_EVENT_ESTABLISHED);
-		KUNIT_ASSERT_TRUE(test, rig_take_event(bench));
-		KUNIT_EXPECT_EQ(test, bench->rec.type, (u32)RDMA_CM_ALT_EVENT_ESTABLISHED);
+		rig_expect_both(test, RDMA_CM_ALT_EVENT_ESTABLISHED);	/* TCP */
 		return;
 	}
 	rig_expect_event(test, DEVICE_CLIENT, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What suites on the fake transport share: beginning, end, and what they expect. */
+/* Common parts of suites on the fake transport. */
 #ifndef RCA_FAKE_SUITE_H
 #define RCA_FAKE_SUITE_H
 
 #include "fake/fake_transport.h"
 
-/** FAKE_COOKIE - what events of these suites' ids carry */
+/** FAKE_COOKIE - cookie of the ids of these suites */
 #define FAKE_COOKIE 0x5eed
 
 int fake_suite_init(struct kunit *test);

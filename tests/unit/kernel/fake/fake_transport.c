@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A transport that sends nothing: it counts what it is asked to send, fails
- * when it is told to, and lets the test play the peer.
+ * A transport that sends nothing: it counts messages, fails on request, and lets the
+ * test act as the peer. The functions are for process context.
  *
- * Locking: none; a test is one thread but for what it starts itself.
+ * Locking: none; a test is one thread, unless it starts others.
  */
 #include "fake/fake_transport.h"
 
 #include <linux/slab.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "ops/shutdown.h"
+#include "connect/cm_event.h"
 #include "listen/demux.h"
 #include "ops/mcast.h"
-#include "connect/cm_event.h"
+#include "ops/shutdown.h"
 #include "ops/teardown.h"
 
 /* Tests of one suite run one after the other. */
 static struct fake *the_fake;
 
-static int sent(int *count, void *lower)
+static int send_message(int *count, void *lower)
 {
 	int ret = the_fake->fail;
 
@@ -68,7 +68,7 @@ static void fake_tp_unlisten(void *listen)
 	the_fake->listens--;
 }
 
-static void keep_data(const struct rca_tp_conn *conn)
+static void save_private_data(const struct rca_tp_conn *conn)
 {
 	the_fake->last_req_len = conn->private_data_len;
 	memcpy(the_fake->last_req, conn->private_data, conn->private_data_len);
@@ -76,29 +76,29 @@ static void keep_data(const struct rca_tp_conn *conn)
 
 static int fake_tp_connect(void *lower, const struct rca_tp_req *req)
 {
-	keep_data(&req->conn);
+	save_private_data(&req->conn);
 	the_fake->last_timers = (struct rca_req_timers){
 		.remote = req->remote_timeout,
 		.local = req->local_timeout,
 		.retries = req->retries,
 	};
-	return sent(&the_fake->connects, lower);
+	return send_message(&the_fake->connects, lower);
 }
 
 static int fake_tp_reply(void *lower, const struct rca_tp_conn *conn)
 {
-	return sent(&the_fake->replies, lower);
+	return send_message(&the_fake->replies, lower);
 }
 
-static int fake_tp_ask_patience(void *lower, u8 time)
+static int fake_tp_send_mra(void *lower, u8 time)
 {
 	the_fake->last_patience = time;
-	return sent(&the_fake->patiences, lower);
+	return send_message(&the_fake->patiences, lower);
 }
 
-static int fake_tp_ready(void *lower)
+static int fake_tp_send_rtu(void *lower)
 {
-	return sent(&the_fake->readies, lower);
+	return send_message(&the_fake->readies, lower);
 }
 
 static int fake_tp_reject(void *lower, int reason, const void *data, u8 len)
@@ -110,7 +110,7 @@ static int fake_tp_reject(void *lower, int reason, const void *data, u8 len)
 
 static int fake_tp_disconnect(void *lower)
 {
-	return sent(&the_fake->disconnects, lower);
+	return send_message(&the_fake->disconnects, lower);
 }
 
 static int fake_tp_check_qp(struct ib_device *dev, u32 qp_num)
@@ -137,15 +137,15 @@ static int fake_tp_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 
 static int fake_tp_sidr_request(void *lower, const struct rca_tp_req *req)
 {
-	keep_data(&req->conn);
-	return sent(&the_fake->sidr_requests, lower);
+	save_private_data(&req->conn);
+	return send_message(&the_fake->sidr_requests, lower);
 }
 
 static int fake_tp_sidr_reply(void *lower, int status, const struct rca_tp_conn *conn)
 {
 	the_fake->last_status = status;
 	the_fake->last_qkey = conn->qkey;
-	return sent(&the_fake->sidr_replies, lower);
+	return send_message(&the_fake->sidr_replies, lower);
 }
 
 static int fake_tp_ah_attr(struct ib_device *ibdev, u32 port_num, struct sa_path_rec *path,
@@ -188,8 +188,8 @@ static const struct rca_tp_ops fake_ops = {
 	.unlisten = fake_tp_unlisten,
 	.connect = fake_tp_connect,
 	.reply = fake_tp_reply,
-	.send_mra = fake_tp_ask_patience,
-	.send_rtu = fake_tp_ready,
+	.send_mra = fake_tp_send_mra,
+	.send_rtu = fake_tp_send_rtu,
 	.reject = fake_tp_reject,
 	.disconnect = fake_tp_disconnect,
 	.path_migrated = fake_tp_path_migrated,
@@ -202,13 +202,6 @@ static const struct rca_tp_ops fake_ops = {
 	.leave = fake_tp_leave,
 };
 
-/**
- * fake_create() - make a bench
- * @test: the test, which fails when there is no memory
- *
- * Context: Process context.
- * Return: the bench, for fake_destroy().
- */
 struct fake *fake_create(struct kunit *test)
 {
 	struct fake *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
@@ -218,7 +211,7 @@ struct fake *fake_create(struct kunit *test)
 	fake->ibdev = kunit_kzalloc(test, sizeof(*fake->ibdev), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, fake->ibdev);
 	fake->ibdev->node_guid = cpu_to_be64(0x1122334455667788ULL);
-	/* One port, from 1, of no link layer. */
+	/* One port, number 1, without a link layer. */
 	fake->ibdev->port_data = kunit_kzalloc(test, 2 * sizeof(*fake->ibdev->port_data),
 					       GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, fake->ibdev->port_data);
@@ -240,12 +233,7 @@ struct fake *fake_create(struct kunit *test)
 	return fake;
 }
 
-/**
- * fake_destroy() - end a bench as the close of its files would
- * @fake: the bench
- *
- * Context: Process context. Sleeps.
- */
+/* Ends the fixture as the close of its files would. Sleeps. */
 void fake_destroy(struct fake *fake)
 {
 	if (!fake->queue)
@@ -254,7 +242,7 @@ void fake_destroy(struct fake *fake)
 	rca_queue_put(fake->queue);
 	rca_ctx_shutdown(fake->ctx);
 	fake->dev.removing = true;
-	rca_teardown_device(&fake->dev);	/* ends those that linger */
+	rca_teardown_device(&fake->dev);	/* ends lingering ids */
 	rca_ctx_put(fake->ctx);
 	fake->queue = NULL;
 	the_fake = NULL;
@@ -268,7 +256,9 @@ static void set_address(union rca_addr *addr, u32 ip, u16 port)
 	addr->in.sin_port = cpu_to_be16(port);
 }
 
-static struct rca_id *active(struct kunit *test, struct fake *fake, u64 cookie, u16 ps, u8 qp_type)
+/* Returns a published id whose route is resolved; the table has the reference. */
+static struct rca_id *active_id(struct kunit *test, struct fake *fake, u64 cookie, u16 ps,
+				u8 qp_type)
 {
 	struct rca_id *id = rca_id_create(fake->ctx, fake->queue, ps, qp_type, cookie);
 
@@ -288,35 +278,18 @@ static struct rca_id *active(struct kunit *test, struct fake *fake, u64 cookie, 
 	return id;
 }
 
-/**
- * fake_active_id() - an id whose route is resolved
- * @test: the test
- * @fake: the bench
- * @cookie: its cookie
- *
- * Context: Process context.
- * Return: the published id; the table has the reference.
- */
 struct rca_id *fake_active_id(struct kunit *test, struct fake *fake, u64 cookie)
 {
-	return active(test, fake, cookie, RDMA_PS_TCP, IB_QPT_RC);
+	return active_id(test, fake, cookie, RDMA_PS_TCP, IB_QPT_RC);
 }
 
-/**
- * fake_active_datagram() - fake_active_id() for datagrams
- * @test: the test
- * @fake: the bench
- * @cookie: its cookie
- *
- * Context: Process context.
- * Return: the published id; the table has the reference.
- */
 struct rca_id *fake_active_datagram(struct kunit *test, struct fake *fake, u64 cookie)
 {
-	return active(test, fake, cookie, RDMA_PS_UDP, IB_QPT_UD);
+	return active_id(test, fake, cookie, RDMA_PS_UDP, IB_QPT_UD);
 }
 
-static struct rca_id *child_of(struct kunit *test, struct fake *fake, u16 ps, u8 qp_type)
+/* Returns a published id of a request that user space has read; the table has the reference. */
+static struct rca_id *child_id(struct kunit *test, struct fake *fake, u16 ps, u8 qp_type)
 {
 	struct rca_id *listener = rca_id_create(fake->ctx, fake->queue, ps, qp_type, 1);
 	struct rca_id *child;
@@ -335,41 +308,17 @@ static struct rca_id *child_of(struct kunit *test, struct fake *fake, u16 ps, u8
 	return child;
 }
 
-/**
- * fake_child() - the id of a request that user space has read
- * @test: the test
- * @fake: the bench
- *
- * Context: Process context.
- * Return: the published id; the table has the reference.
- */
 struct rca_id *fake_child(struct kunit *test, struct fake *fake)
 {
-	return child_of(test, fake, RDMA_PS_TCP, IB_QPT_RC);
+	return child_id(test, fake, RDMA_PS_TCP, IB_QPT_RC);
 }
 
-/**
- * fake_datagram_child() - fake_child() for datagrams
- * @test: the test
- * @fake: the bench
- *
- * Context: Process context.
- * Return: the published id; the table has the reference.
- */
 struct rca_id *fake_datagram_child(struct kunit *test, struct fake *fake)
 {
-	return child_of(test, fake, RDMA_PS_UDP, IB_QPT_UD);
+	return child_id(test, fake, RDMA_PS_UDP, IB_QPT_UD);
 }
 
-/**
- * fake_message() - play the peer, or the clock
- * @id: whom the message is for
- * @input: the message
- * @status: its status
- *
- * Context: Process context.
- * Return: what the transport must do.
- */
+/* An event from the peer, or a timeout. Returns what the transport must do. */
 u8 fake_message(struct rca_id *id, enum rca_input input, int status)
 {
 	static const u8 data[4] = { 1, 2, 3, 4 };
@@ -390,14 +339,7 @@ u8 fake_message(struct rca_id *id, enum rca_input input, int status)
 	return rca_cm_event(id, id->lower, &event);
 }
 
-/**
- * rca_test_take() - read an event as user space would
- * @queue: the queue
- * @rec: the record
- *
- * Context: Process context.
- * Return: false: there is none.
- */
+/* Reads an event as user space would. False: there is none. */
 bool rca_test_take(struct rca_queue *queue, struct rdma_cm_alt_event *rec)
 {
 	struct rca_delivery dlv;
@@ -414,14 +356,6 @@ bool rca_test_take(struct rca_queue *queue, struct rdma_cm_alt_event *rec)
 	return ret;
 }
 
-/**
- * fake_take_event() - rca_test_take() from the queue of a bench
- * @fake: the bench
- * @rec: the record
- *
- * Context: Process context.
- * Return: false: there is none.
- */
 bool fake_take_event(struct fake *fake, struct rdma_cm_alt_event *rec)
 {
 	return rca_test_take(fake->queue, rec);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A transport that sends nothing, and a device that is none: for scenarios without a wire. */
+/* A transport that sends nothing, and a device for it. */
 #ifndef RCA_FAKE_TRANSPORT_H
 #define RCA_FAKE_TRANSPORT_H
 
@@ -12,55 +12,52 @@
 /** FAKE_QKEY - the queue key of the peer */
 #define FAKE_QKEY 0x01234567
 
-/** FAKE_FOREIGN_QP - the number of a QP that is somebody else's */
+/** FAKE_FOREIGN_QP - a QP number that the caller may not use */
 #define FAKE_FOREIGN_QP 0xbad
 
-/** FAKE_SL - the service level of the way to the peer */
+/** FAKE_SL - service level of the path to the peer */
 #define FAKE_SL 5
 
-/**
- * struct fake_lower - what the fake transport gives an id
- * @owner: whom it calls back
- */
+/* The lower cm_id. */
 struct fake_lower {
 	void *owner;
 };
 
 /**
- * struct fake - a bench for scenarios: a device, a context and a queue
+ * struct fake - a device, a context and a queue, and what the transport was asked to send
  * @dev: the device
- * @ibdev: what @dev stands on; zero but for its GUID and one port
+ * @ibdev: device of ib_core, with a GUID and one port only
  * @ctx: the context
- * @queue: the queue of its ids
- * @lowers: lower ids that exist
- * @connects: requests that were sent
- * @replies: replies that were sent
- * @patiences: how often the peer was asked to wait for a ready-to-use
- * @last_patience: how long the last time, as n of 4.096 us * 2^n
- * @readies: ready-to-use messages that were sent
- * @rejects: rejects that were sent
- * @disconnects: disconnect requests that were sent
- * @sidr_requests: requests for a peer's QP that were sent
- * @sidr_replies: answers to such requests that were sent
- * @listens: service IDs that are held
+ * @queue: queue of the ids
+ * @lowers: lower cm_ids that exist
+ * @connects: requests sent
+ * @replies: replies sent
+ * @patiences: MRAs sent
+ * @last_patience: time of the last MRA, n of 4.096 us * 2^n
+ * @readies: ready-to-use messages sent
+ * @rejects: rejects sent
+ * @disconnects: disconnect requests sent
+ * @sidr_requests: datagram requests sent
+ * @sidr_replies: answers to datagram requests sent
+ * @listens: service IDs held
  * @last_reason: reason of the last reject
- * @last_status: status of the last answer to a request for a QP
- * @last_qkey: its queue key
+ * @last_status: status of the last answer to a datagram request
+ * @last_qkey: queue key of that answer
  * @last_req: private data of the last request, with its header
- * @last_req_len: its length
- * @last_timers: timers of the last request for a connection
- * @no_attr: nothing is known of QPs
- * @no_lower: there is no memory for a lower id
- * @busy: another user of the device has each service ID
- * @fail: errno that the next message gets instead of being sent; 0: none
- * @fail_after: what sending returns once it has called @during
- * @during: called while a message is sent, with the lower id; NULL: nothing
- * @reachable: a request would have found a listener as soon as the last service ID was taken
+ * @last_req_len: length of @last_req
+ * @last_timers: timers of the last connection request
+ * @no_attr: qp_attr() fails
+ * @no_lower: create() fails for lack of memory
+ * @busy: listen() fails, as another user of the device has the service ID
+ * @fail: errno of the next message, which is not sent; 0: none
+ * @fail_after: errno of messages after @during was called
+ * @during: called while a message is sent, with the lower cm_id; or NULL
+ * @reachable: a request would have found a listener when the last service ID was taken
  * @groups: multicast groups that are joined
- * @join_later: a join does not end before it returns
- * @member: who joined last
- * @last_join: what was asked for then; its pointers are old
- * @during_join: called while a group is joined; NULL: nothing
+ * @join_later: a join does not complete before join() returns
+ * @member: argument of the last join()
+ * @last_join: its parameters, whose pointers are not valid any more
+ * @during_join: called while a group is joined; or NULL
  */
 struct fake {
 	struct rca_device dev;

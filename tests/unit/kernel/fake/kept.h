@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the first network namespace keeps of failures, for the tests that cause some. */
+/* The failure log of init_net, for tests that cause failures. */
 #ifndef RCA_KEPT_H
 #define RCA_KEPT_H
 
@@ -10,10 +10,10 @@
 
 #include "log/failure_log.h"
 
-/* The youngest failure; its serial number is 0 when there is none. Its process may be gone. */
+/* The last failure; its serial number is 0 when there is none. Its process may have exited. */
 static noinline __maybe_unused const struct rca_report *kept_youngest(void)
 {
-	/* A stack has no room for many of them. */
+	/* Too large for the stack. */
 	static struct rca_report report, next;
 
 	memset(&report, 0, sizeof(report));
@@ -24,13 +24,13 @@ static noinline __maybe_unused const struct rca_report *kept_youngest(void)
 	return &report;
 }
 
-/* How many there were until now. */
+/* The number of failures until now. */
 static inline u64 kept_count(void)
 {
 	return kept_youngest()->serial;
 }
 
-/* Few refused requests are kept of each second, and the tests before may have caused more. */
+/* Waits until the log accepts refused requests again: it keeps few of them per second. */
 static inline void kept_has_room(void)
 {
 	msleep(1100);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The test module as such. Each <room>_kunit.c registers its own suite, so a
- * new file needs one line in Kbuild and nothing here.
+ * The test module. Each <file>_kunit.c registers its own suite, so a new file needs one
+ * line in Kbuild and nothing here.
  *
  * Locking: none.
  */

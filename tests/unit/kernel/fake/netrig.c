@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A pair of network devices with addresses and a route, and a software RDMA
- * device on one of them. User space may not be there yet when unit tests run, so
- * the messages that its tools would send are sent here.
+ * A pair of network devices with addresses and a route, and a software RDMA device on
+ * one of them. Unit tests may run before there is a user space, so this file sends the
+ * netlink messages that "ip" and "rdma" would. The functions are for process context,
+ * sleep, and return 0 or an errno: that of the kernel, which may lack such devices.
  *
  * Locking: none; suites run one after the other.
  */
@@ -39,7 +40,7 @@ static struct sk_buff *new_message(int type, int flags, const void *head, size_t
 	return skb;
 }
 
-/* The errno in the answer; what comes before it tells of changes. */
+/* Returns the errno of the answer; notifications of changes come before it. */
 static int read_answer(struct socket *sock)
 {
 	char buf[MESSAGE_BYTES];
@@ -67,7 +68,7 @@ static int exchange(int protocol, struct sk_buff *skb)
 	ret = sock_create_kern(&init_net, AF_NETLINK, SOCK_RAW, protocol, &sock);
 	if (ret)
 		return ret;
-	/* Whoever asks for capabilities looks at those that opened the file. */
+	/* Capabilities are checked for the credentials that opened the file. */
 	file = sock_alloc_file(sock, O_RDWR, NULL);
 	if (IS_ERR(file))
 		return PTR_ERR(file);
@@ -84,8 +85,8 @@ static int exchange(int protocol, struct sk_buff *skb)
  * struct request - a message that a thread sends
  * @protocol: NETLINK_*
  * @skb: the message
- * @ret: what came of it
- * @done: completed then
+ * @ret: the result
+ * @done: completed when @ret is set
  */
 struct request {
 	int protocol;
@@ -104,8 +105,8 @@ static int request_thread(void *data)
 }
 
 /*
- * Send a message and wait for the answer; frees the message, NULL: there was no memory for it.
- * In a thread, as the stack of who loads the module may be too small for a new device.
+ * Sends a message, waits for the answer, and frees the message; NULL: -ENOMEM. It runs in a
+ * thread, as the stack of the task that loads the module may be too small for a new device.
  */
 static int talk(int protocol, struct sk_buff *skb)
 {
@@ -126,23 +127,33 @@ static int talk(int protocol, struct sk_buff *skb)
 	get_task_struct(task);
 	wake_up_process(task);
 	wait_for_completion(&req.done);
-	kthread_stop(task);	/* it is on its way out of this module */
+	kthread_stop(task);	/* until it has left this module */
 	put_task_struct(task);
 out:
 	nlmsg_free(skb);
 	return req.ret;
 }
 
+/* A message about a network device; NULL: no memory, as talk() takes it. */
+static struct sk_buff *link_message(int type, int flags, const struct ifinfomsg *head,
+				    const char *name)
+{
+	struct sk_buff *skb = new_message(type, flags, head, sizeof(*head));
+
+	if (skb)
+		nla_put_string(skb, IFLA_IFNAME, name);
+	return skb;
+}
+
 static int add_pair(void)
 {
 	const struct ifinfomsg head = {};
-	struct sk_buff *skb = new_message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &head,
-					  sizeof(head));
+	struct sk_buff *skb = link_message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &head,
+					   NETRIG_NDEV);
 	struct nlattr *info, *data, *peer;
 
 	if (!skb)
 		return -ENOMEM;
-	nla_put_string(skb, IFLA_IFNAME, NETRIG_NDEV);
 	info = nla_nest_start(skb, IFLA_LINKINFO);
 	nla_put_string(skb, IFLA_INFO_KIND, "veth");
 	data = nla_nest_start(skb, IFLA_INFO_DATA);
@@ -158,12 +169,8 @@ static int add_pair(void)
 static int set_link(const char *name, unsigned int flags)
 {
 	const struct ifinfomsg head = { .ifi_flags = flags, .ifi_change = IFF_UP };
-	struct sk_buff *skb = new_message(RTM_NEWLINK, 0, &head, sizeof(head));
 
-	if (!skb)
-		return -ENOMEM;
-	nla_put_string(skb, IFLA_IFNAME, name);
-	return talk(NETLINK_ROUTE, skb);
+	return talk(NETLINK_ROUTE, link_message(RTM_NEWLINK, 0, &head, name));
 }
 
 static int set_up(const char *name)
@@ -171,28 +178,42 @@ static int set_up(const char *name)
 	return set_link(name, IFF_UP);
 }
 
-static int change_address(u16 type, u16 flags, int ifindex, u8 family, const void *addr, int len,
-			  u8 prefix, u32 addr_flags)
+/* Gives @name an address, or takes it away. */
+static int change_address(const char *name, u8 family, const void *addr, bool there, u32 addr_flags)
 {
-	const struct ifaddrmsg head = {
+	struct net_device *ndev = dev_get_by_name(&init_net, name);
+	int len = family == AF_INET ? 4 : 16;
+	struct ifaddrmsg head = {
 		.ifa_family = family,
-		.ifa_prefixlen = prefix,
-		.ifa_index = ifindex,
+		.ifa_prefixlen = family == AF_INET ? 24 : 64,
 	};
-	struct sk_buff *skb = new_message(type, flags, &head, sizeof(head));
+	struct sk_buff *skb;
 
-	if (!skb)
-		return -ENOMEM;
-	nla_put(skb, IFA_LOCAL, len, addr);
-	nla_put(skb, IFA_ADDRESS, len, addr);
-	nla_put_u32(skb, IFA_FLAGS, addr_flags);
+	if (!ndev)
+		return -ENODEV;
+	head.ifa_index = ndev->ifindex;
+	dev_put(ndev);
+	skb = new_message(there ? RTM_NEWADDR : RTM_DELADDR,
+			  there ? NLM_F_CREATE | NLM_F_EXCL : 0, &head, sizeof(head));
+	if (skb) {
+		nla_put(skb, IFA_LOCAL, len, addr);
+		nla_put(skb, IFA_ADDRESS, len, addr);
+		nla_put_u32(skb, IFA_FLAGS, addr_flags);
+	}
 	return talk(NETLINK_ROUTE, skb);
 }
 
-static int add_address(int ifindex, u8 family, const void *addr, int len, u8 prefix)
+/* An address of IPv4 with a prefix of 24 bits, or of IPv6 with one of 64. */
+int netrig_address(const char *name, const char *ip, bool there)
 {
-	return change_address(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, ifindex, family, addr, len,
-			      prefix, IFA_F_NODAD);
+	bool is_ip6 = strchr(ip, ':');
+	struct in6_addr addr;
+
+	if (is_ip6)
+		in6_pton(ip, -1, addr.s6_addr, -1, NULL);
+	else
+		addr.s6_addr32[0] = in_aton(ip);
+	return change_address(name, is_ip6 ? AF_INET6 : AF_INET, &addr, there, IFA_F_NODAD);
 }
 
 static int add_route(int ifindex)
@@ -217,25 +238,16 @@ static int add_route(int ifindex)
 
 static int set_addresses(int ifindex)
 {
-	const __be32 ip = cpu_to_be32(NETRIG_IP);
-	struct in6_addr ip6;
-	int ret;
+	int ret = netrig_address(NETRIG_NDEV, "10.77.0.1", true);
 
-	in6_pton("fd00:77::1", -1, ip6.s6_addr, -1, NULL);
-	ret = add_address(ifindex, AF_INET, &ip, sizeof(ip), 24);
 	if (!ret && IS_ENABLED(CONFIG_IPV6))
-		ret = add_address(ifindex, AF_INET6, &ip6, sizeof(ip6), 64);
+		ret = netrig_address(NETRIG_NDEV, "fd00:77::1", true);
 	return ret ?: add_route(ifindex);
 }
 
-/**
- * netrig_route6() - add a route of IPv6, or take it away
- * @to: a network of 64 bits
- * @gateway: who leads there from the network device; NULL: all of it is here
- * @there: whether it is to be there
- *
- * Context: Process context. Sleeps.
- * Return: 0 or an errno.
+/*
+ * Adds or deletes a route of IPv6 to the network @to of 64 bits: through a gateway on
+ * NETRIG_NDEV, or without one, a local route.
  */
 int netrig_route6(const char *to, const char *gateway, bool there)
 {
@@ -267,12 +279,7 @@ int netrig_route6(const char *to, const char *gateway, bool there)
 	return talk(NETLINK_ROUTE, skb);
 }
 
-/**
- * netrig_up() - make the network devices
- *
- * Context: Process context. Sleeps.
- * Return: 0, to be followed by netrig_down(), or an errno: the kernel may have no veth.
- */
+/* Creates the network devices. After success, netrig_down() must follow. */
 int netrig_up(void)
 {
 	struct net_device *ndev;
@@ -290,32 +297,16 @@ int netrig_up(void)
 	return ret;
 }
 
-/**
- * netrig_down() - take the network devices away again
- *
- * Context: Process context. Sleeps.
- */
 void netrig_down(void)
 {
 	netrig_delete_ndev(NETRIG_NDEV);
 }
 
-/**
- * netrig_delete_ndev() - take a network device away
- * @name: its name
- *
- * Context: Process context. Sleeps.
- * Return: 0 or an errno.
- */
 int netrig_delete_ndev(const char *name)
 {
 	const struct ifinfomsg head = {};
-	struct sk_buff *skb = new_message(RTM_DELLINK, 0, &head, sizeof(head));
 
-	if (!skb)
-		return -ENOMEM;
-	nla_put_string(skb, IFLA_IFNAME, name);
-	return talk(NETLINK_ROUTE, skb);
+	return talk(NETLINK_ROUTE, link_message(RTM_DELLINK, 0, &head, name));
 }
 
 static void put_vlan(struct sk_buff *skb)
@@ -330,14 +321,9 @@ static void put_vlan(struct sk_buff *skb)
 	nla_nest_end(skb, data);
 }
 
-/**
- * netrig_add_above() - put a network device on another one, and up
- * @kind: "vlan", which has a map of priorities, or "macvlan"
- * @name: its name
- * @below: name of the other one
- *
- * Context: Process context. Sleeps.
- * Return: 0, to be followed by netrig_delete_ndev(), or an errno: the kernel may not have it.
+/*
+ * Creates a network device on top of another one, and sets it up: @kind is "vlan", with a map
+ * of priorities, or "macvlan". After success, netrig_delete_ndev() must follow.
  */
 int netrig_add_above(const char *kind, const char *name, const char *below)
 {
@@ -348,9 +334,8 @@ int netrig_add_above(const char *kind, const char *name, const char *below)
 
 	if (!ndev)
 		return -ENODEV;
-	skb = new_message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &head, sizeof(head));
+	skb = link_message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &head, name);
 	if (skb) {
-		nla_put_string(skb, IFLA_IFNAME, name);
 		nla_put_u32(skb, IFLA_LINK, ndev->ifindex);
 		info = nla_nest_start(skb, IFLA_LINKINFO);
 		nla_put_string(skb, IFLA_INFO_KIND, kind);
@@ -362,44 +347,6 @@ int netrig_add_above(const char *kind, const char *name, const char *below)
 	return talk(NETLINK_ROUTE, skb) ?: set_up(name);
 }
 
-/**
- * netrig_address() - give a network device an address, or take it away
- * @name: name of the device
- * @ip: the address; IPv4 with a prefix of 24 bits, or IPv6 with one of 64
- * @there: whether it is to have it
- *
- * Context: Process context. Sleeps.
- * Return: 0 or an errno.
- */
-int netrig_address(const char *name, const char *ip, bool there)
-{
-	struct net_device *ndev = dev_get_by_name(&init_net, name);
-	bool is_ip6 = strchr(ip, ':');
-	struct in6_addr addr;
-	int ret;
-
-	if (!ndev)
-		return -ENODEV;
-	if (is_ip6)
-		in6_pton(ip, -1, addr.s6_addr, -1, NULL);
-	else
-		addr.s6_addr32[0] = in_aton(ip);
-	ret = change_address(there ? RTM_NEWADDR : RTM_DELADDR,
-			     there ? NLM_F_CREATE | NLM_F_EXCL : 0, ndev->ifindex,
-			     is_ip6 ? AF_INET6 : AF_INET, &addr, is_ip6 ? 16 : 4,
-			     is_ip6 ? 64 : 24, IFA_F_NODAD);
-	dev_put(ndev);
-	return ret;
-}
-
-/**
- * netrig_mtu() - change the MTU of a network device
- * @name: name of the device
- * @mtu: the MTU
- *
- * Context: Process context. Takes and releases RTNL.
- * Return: 0 or an errno.
- */
 int netrig_mtu(const char *name, int mtu)
 {
 	struct net_device *ndev = dev_get_by_name(&init_net, name);
@@ -414,48 +361,21 @@ int netrig_mtu(const char *name, int mtu)
 	return ret;
 }
 
-/**
- * netrig_set_link() - take the network device down, or up again
- * @up: up; addresses of IPv6, and the way over the gateway, stay away
- *
- * Context: Process context. Sleeps.
- * Return: 0 or an errno.
- */
+/* Sets NETRIG_NDEV up or down. Its addresses of IPv6 and its gateway do not come back. */
 int netrig_set_link(bool up)
 {
 	return set_link(NETRIG_NDEV, up ? IFF_UP : 0);
 }
 
-/**
- * netrig_set_address() - give the network device another address of IPv4, or take it away;
- * without a route to its neighbours
- * @ip: the address
- * @there: give
- *
- * Context: Process context. Sleeps.
- * Return: 0 or an errno.
- */
+/* Gives NETRIG_NDEV another address of IPv4, without a route to its network, or takes it away. */
 int netrig_set_address(u32 ip, bool there)
 {
-	struct net_device *ndev = dev_get_by_name(&init_net, NETRIG_NDEV);
 	const __be32 addr = cpu_to_be32(ip);
-	int ret;
 
-	if (!ndev)
-		return -ENODEV;
-	ret = change_address(there ? RTM_NEWADDR : RTM_DELADDR, there ? NLM_F_CREATE : 0,
-			     ndev->ifindex, AF_INET, &addr, sizeof(addr), 24,
-			     IFA_F_NOPREFIXROUTE);
-	dev_put(ndev);
-	return ret;
+	return change_address(NETRIG_NDEV, AF_INET, &addr, there, IFA_F_NOPREFIXROUTE);
 }
 
-/**
- * netrig_delete_route() - take away the route to the neighbours of the network device
- *
- * Context: Process context. Sleeps.
- * Return: 0 or an errno.
- */
+/* Deletes the route to the network of NETRIG_NDEV. */
 int netrig_delete_route(void)
 {
 	const struct rtmsg head = {
@@ -472,50 +392,25 @@ int netrig_delete_route(void)
 	return talk(NETLINK_ROUTE, skb);
 }
 
-/**
- * netrig_suite_init() - netrig_up() for suites, whose tests look for the device
- * @suite: the suite
- *
- * Context: Process context. Sleeps.
- * Return: 0.
- */
+/* For suites whose tests look for NETRIG_NDEV. */
 int netrig_suite_init(struct kunit_suite *suite)
 {
 	netrig_up();
 	return 0;
 }
 
-/**
- * netrig_suite_exit() - netrig_down() for suites
- * @suite: the suite
- *
- * Context: Process context. Sleeps.
- */
 void netrig_suite_exit(struct kunit_suite *suite)
 {
 	netrig_down();
 }
 
-/**
- * netrig_add_rdma() - put an RDMA device on the network device
- * @kind: "rxe" or "siw"
- *
- * Context: Process context. Sleeps.
- * Return: 0 or an errno: the kernel may have no such devices.
- */
+/* Creates an RDMA device on NETRIG_NDEV: @kind is "rxe" or "siw". */
 int netrig_add_rdma(const char *kind)
 {
 	return netrig_add_rdma_on(kind, NETRIG_NDEV);
 }
 
-/**
- * netrig_add_rdma_on() - put an RDMA device on another network device
- * @kind: "rxe" or "siw"
- * @name: name of the network device
- *
- * Context: Process context. Sleeps.
- * Return: 0 or an errno: the kernel may have no such devices.
- */
+/* The same on another network device. */
 int netrig_add_rdma_on(const char *kind, const char *name)
 {
 	struct sk_buff *skb = new_message(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV,
@@ -529,12 +424,7 @@ int netrig_add_rdma_on(const char *kind, const char *name)
 	return talk(NETLINK_RDMA, skb);
 }
 
-/**
- * netrig_delete_rdma() - take it away
- *
- * Context: Process context. Sleeps until nobody uses it.
- * Return: 0, or an errno.
- */
+/* Sleeps until the device has no users. */
 int netrig_delete_rdma(void)
 {
 	struct ib_device *ibdev = ib_device_get_by_name(NETRIG_RDMA, RDMA_DRIVER_UNKNOWN);

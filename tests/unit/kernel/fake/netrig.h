@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Network devices and RDMA devices for tests, made as "ip" and "rdma" would. */
+/* Network devices and RDMA devices for tests, created as "ip" and "rdma" would. */
 #ifndef RCA_NETRIG_H
 #define RCA_NETRIG_H
 
@@ -7,25 +7,25 @@
 
 struct kunit_suite;
 
-/** NETRIG_NDEV - a device of IP networking whose other end is up and answers nothing */
+/** NETRIG_NDEV - a network device; its other end is up, and answers nothing */
 #define NETRIG_NDEV "kunit0"
 
-/** NETRIG_OTHER - its other end */
+/** NETRIG_OTHER - the other end of NETRIG_NDEV */
 #define NETRIG_OTHER "kunit1"
 
-/** NETRIG_IP - its address, 10.77.0.1/24; beside it fd00:77::1/64 */
+/** NETRIG_IP - address of NETRIG_NDEV, 10.77.0.1/24; it also has fd00:77::1/64 */
 #define NETRIG_IP 0x0a4d0001
 
-/** NETRIG_GATEWAY - whoever is asked for 10.78.0.0/24 */
+/** NETRIG_GATEWAY - gateway to 10.78.0.0/24 */
 #define NETRIG_GATEWAY 0x0a4d0002
 
-/** NETRIG_RDMA - an RDMA device on it, when there is one */
+/** NETRIG_RDMA - the RDMA device that netrig_add_rdma() creates */
 #define NETRIG_RDMA "kunit_rdma0"
 
-/** NETRIG_PRIO - a priority of packets, for which a VLAN has another one */
+/** NETRIG_PRIO - a packet priority, which VLANs map to NETRIG_VLAN_PRIO */
 #define NETRIG_PRIO 6
 
-/** NETRIG_VLAN_PRIO - that of VLANs for NETRIG_PRIO */
+/** NETRIG_VLAN_PRIO - see NETRIG_PRIO */
 #define NETRIG_VLAN_PRIO 5
 
 int netrig_up(void);

@@ -15,13 +15,13 @@
 
 /**
  * struct rca_race - a race
- * @run: what each thread does; @n counts them from 0
+ * @run: function of each thread; @n counts threads from 0
  * @arg: passed to @run
- * @ready: threads that have not arrived at the start yet
+ * @ready: threads that have not started yet
  * @next: number of the next thread
- * @start: completed by the last one that arrives
+ * @start: completed by the last thread that starts
  * @left: threads that are not done
- * @done: completed by the last one that is done
+ * @done: completed by the last thread that is done
  */
 struct rca_race {
 	void (*run)(void *arg, unsigned int n);
@@ -49,12 +49,10 @@ static inline int rca_race_thread(void *data)
 
 /**
  * rca_race() - run a function in several threads that start together
- * @test: the test, which fails when a thread cannot be made
- * @threads: how many, up to RCA_RACE_MAX
- * @run: what each does
+ * @test: the test; fails when a thread cannot be created
+ * @threads: number of threads, up to RCA_RACE_MAX
+ * @run: function of each thread; must not end the test, so it has no expectations
  * @arg: passed to @run
- *
- * Expectations belong after it: @run must not end the test.
  */
 static inline void rca_race(struct kunit *test, unsigned int threads,
 			    void (*run)(void *arg, unsigned int n), void *arg)
@@ -88,7 +86,7 @@ static inline void rca_race(struct kunit *test, unsigned int threads,
 	}
 	wait_for_completion(&race.done);
 	for (i = 0; i < threads; i++) {
-		/* They may still be on their way out of our stack and of this module. */
+		/* Wait until the thread has left our stack and this module. */
 		kthread_stop(tasks[i]);
 		put_task_struct(tasks[i]);
 	}

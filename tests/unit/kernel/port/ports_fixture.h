@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Takes the ports that may be chosen, for tests of what happens without one. */
+/* Binds the ephemeral ports, for tests of exhaustion. */
 #ifndef RCA_PORTS_FIXTURE_H
 #define RCA_PORTS_FIXTURE_H
 
@@ -13,7 +13,7 @@
 #include "fake/addresses.h"
 #include "port/ports.h"
 
-/* Takes all ports of the range for one address but the @reserved last ones. */
+/* Binds all ephemeral ports of an address, except the last @reserved. */
 static inline struct rca_bind *fill_range(struct kunit *test, const char *text, int reserved,
 					  int *count)
 {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/port/ports.c: who may bind what beside whom, and the search for a
- * free port.
+ * Tests of kernel/port/ports.c: bind conflicts, and the search for a free port.
  *
- * They use the first network namespace and give back what they take; no other
- * user of the module may be active meanwhile.
+ * They use init_net and release all ports; no other user of the module may be active
+ * meanwhile.
  *
  * Locking: none of their own.
  *
@@ -27,7 +26,7 @@
 #define PORT 7471
 #define ROUNDS 300
 
-/* The binds of the case that runs; all of them are given back at its end. */
+/* The bindings of a test, which are unbound at its end. */
 struct ports_test {
 	struct rca_bind binds[RCA_RACE_MAX];
 	unsigned int used;
@@ -52,6 +51,15 @@ static int bind_ps(struct kunit *test, struct rca_bind *bind, const char *text, 
 static int bind_tcp(struct kunit *test, struct rca_bind *bind, const char *text, u16 port)
 {
 	return bind_ps(test, bind, text, port, RDMA_PS_TCP);
+}
+
+/* A binding of an address that may have others beside it. */
+static struct rca_bind *bound(struct kunit *test, bool reuse, const char *text, u16 port)
+{
+	struct rca_bind *bind = new_bind(test, reuse, true);
+
+	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, bind, text, port));
+	return bind;
 }
 
 static u16 port_of(const struct rca_bind *bind)
@@ -90,7 +98,7 @@ struct conflict_case {
 #define REUSE .reuse = true
 #define ONLY .afonly = true
 
-/* What the second one gets; the order of the two does not matter. */
+/* The errno of the second binding, in either order. */
 static const struct conflict_case conflict_cases[] = {
 	/* the same address */
 	{ { "10.9.0.1", ONLY }, { "10.9.0.1", ONLY }, -EADDRINUSE },
@@ -118,7 +126,7 @@ static const struct conflict_case conflict_cases[] = {
 	{ { "0.0.0.0", ONLY, REUSE }, { "10.9.0.1", ONLY, REUSE }, 0 },
 	{ { "0.0.0.0", ONLY, REUSE }, { "0.0.0.0", ONLY, REUSE }, 0 },
 	{ { "::", REUSE }, { "fd00:9::1", REUSE }, 0 },
-	/* loopback is as good as a wildcard */
+	/* loopback counts as a wildcard */
 	{ { "127.0.0.1", ONLY }, { "127.0.0.1", ONLY }, -EADDRNOTAVAIL },
 	{ { "127.0.0.1", ONLY }, { "127.0.0.2", ONLY }, -EADDRNOTAVAIL },
 	{ { "127.0.0.1", ONLY }, { "10.9.0.1", ONLY }, -EADDRNOTAVAIL },
@@ -189,26 +197,19 @@ static void bind_other_port_space_is_free(struct kunit *test)
 
 static void bind_other_port_of_the_bucket_is_free(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, new_bind(test, false, true), "0.0.0.0", PORT));
-	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, new_bind(test, false, true), "0.0.0.0",
-					  PORT + 1024));
+	bound(test, false, "0.0.0.0", PORT);
+	bound(test, false, "0.0.0.0", PORT + 1024);
 }
 
 static void bind_after_unbind_is_free(struct kunit *test)
 {
-	struct rca_bind *a = new_bind(test, false, true), *b = new_bind(test, false, true);
-
-	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, a, "10.9.0.1", PORT));
-	rca_ports_unbind(a);
-
-	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, b, "10.9.0.1", PORT));
+	rca_ports_unbind(bound(test, false, "10.9.0.1", PORT));
+	bound(test, false, "10.9.0.1", PORT);
 }
 
 static void bind_twice_is_einval(struct kunit *test)
 {
-	struct rca_bind *bind = new_bind(test, false, true);
-
-	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, bind, "10.9.0.1", PORT));
+	struct rca_bind *bind = bound(test, false, "10.9.0.1", PORT);
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, bind_tcp(test, bind, "10.9.0.1", PORT + 1));
 	KUNIT_EXPECT_EQ(test, PORT, port_of(bind));
@@ -216,9 +217,7 @@ static void bind_twice_is_einval(struct kunit *test)
 
 static void bind_given_port_is_not_chosen(struct kunit *test)
 {
-	struct rca_bind *bind = new_bind(test, false, true);
-
-	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, bind, "10.9.0.1", PORT));
+	struct rca_bind *bind = bound(test, false, "10.9.0.1", PORT);
 
 	KUNIT_EXPECT_FALSE(test, bind->chosen);
 	KUNIT_EXPECT_EQ(test, -EINVAL, rca_ports_repick(bind));
@@ -231,7 +230,7 @@ static void bind_unknown_space_is_eprotonosupport(struct kunit *test)
 							"10.9.0.1", PORT, 0x0107));
 }
 
-/* Binds without the right to take privileged ports. */
+/* Binds without CAP_NET_BIND_SERVICE. */
 static int bind_as_nobody(struct kunit *test, struct rca_bind *bind, u16 port)
 {
 	struct cred *cred = prepare_creds();
@@ -361,7 +360,7 @@ static void bind_port_zero_finds_the_last_ports_then_none(struct kunit *test)
 	KUNIT_EXPECT_NE(test, port_of(a), port_of(b));
 	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, rca_ports_repick(a));
 	KUNIT_EXPECT_TRUE(test, rca_ports_bound(a));
-	/* A chosen port is never shared, though everybody here allows reuse. */
+	/* A chosen port is never shared, although all bindings here allow reuse. */
 	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, bind_tcp(test, full, "10.9.0.1", 0));
 	KUNIT_EXPECT_FALSE(test, rca_ports_bound(full));
 	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, bind_tcp(test, wildcard, "0.0.0.0", 0));
@@ -438,9 +437,8 @@ static void listen_unbound_is_einval(struct kunit *test)
 
 static void listen_alone_ends_reuse(struct kunit *test)
 {
-	struct rca_bind *a = new_bind(test, true, true), *b = new_bind(test, true, true);
+	struct rca_bind *a = bound(test, true, "10.9.0.1", PORT), *b = new_bind(test, true, true);
 
-	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, a, "10.9.0.1", PORT));
 	KUNIT_EXPECT_EQ(test, 0, rca_ports_listen(a));
 
 	KUNIT_EXPECT_TRUE(test, a->listening);
@@ -456,10 +454,8 @@ static void listen_alone_ends_reuse(struct kunit *test)
 
 static void listen_on_a_shared_address_is_eaddrinuse(struct kunit *test)
 {
-	struct rca_bind *a = new_bind(test, true, true), *b = new_bind(test, true, true);
-
-	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, a, "10.9.0.1", PORT));
-	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, b, "10.9.0.1", PORT));
+	struct rca_bind *a = bound(test, true, "10.9.0.1", PORT);
+	struct rca_bind *b = bound(test, true, "10.9.0.1", PORT);
 
 	KUNIT_EXPECT_EQ(test, -EADDRINUSE, rca_ports_listen(a));
 	KUNIT_EXPECT_FALSE(test, a->listening);
@@ -470,10 +466,8 @@ static void listen_on_a_shared_address_is_eaddrinuse(struct kunit *test)
 
 static void listen_beside_a_wildcard_is_eaddrnotavail(struct kunit *test)
 {
-	struct rca_bind *a = new_bind(test, true, true), *b = new_bind(test, true, true);
-
-	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, a, "10.9.0.1", PORT));
-	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, b, "0.0.0.0", PORT));
+	struct rca_bind *a = bound(test, true, "10.9.0.1", PORT);
+	struct rca_bind *b = bound(test, true, "0.0.0.0", PORT);
 
 	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, rca_ports_listen(a));
 	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, rca_ports_listen(b));
@@ -481,10 +475,8 @@ static void listen_beside_a_wildcard_is_eaddrnotavail(struct kunit *test)
 
 static void listen_beside_another_address_succeeds(struct kunit *test)
 {
-	struct rca_bind *a = new_bind(test, true, true), *b = new_bind(test, true, true);
-
-	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, a, "10.9.0.1", PORT));
-	KUNIT_EXPECT_EQ(test, 0, bind_tcp(test, b, "10.9.0.2", PORT));
+	struct rca_bind *a = bound(test, true, "10.9.0.1", PORT);
+	struct rca_bind *b = bound(test, true, "10.9.0.2", PORT);
 
 	KUNIT_EXPECT_EQ(test, 0, rca_ports_listen(a));
 	KUNIT_EXPECT_EQ(test, 0, rca_ports_listen(b));
@@ -528,7 +520,7 @@ static void set_afonly_when_listening_is_einval(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bind->afonly);
 }
 
-/* What is set before the bind counts for it, and there is nothing that listens. */
+/* A setting before the bind applies to it; unlisten has no effect. */
 static void unbound_entry_keeps_what_is_set(struct kunit *test)
 {
 	struct rca_bind *a = new_bind(test, false, false), *b = new_bind(test, false, true);
@@ -548,7 +540,7 @@ struct bind_race {
 	atomic_t wrong;
 };
 
-/* Every thread wants the same port, and one at a time has it. */
+/* All threads bind the same port; at most one succeeds at a time. */
 static void bind_race_run(void *arg, unsigned int n)
 {
 	struct bind_race *race = arg;
@@ -584,7 +576,7 @@ static void bind_by_many_has_one_holder(struct kunit *test)
 	KUNIT_EXPECT_GT(test, atomic_read(&race.wins), 0);
 }
 
-/* Lock order of two buckets, whichever way they are exchanged. */
+/* Tests the lock order of two buckets. */
 static void repick_race_run(void *arg, unsigned int n)
 {
 	struct bind_race *race = arg;
