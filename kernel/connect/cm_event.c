@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a transport reports of a connection: the peer's messages, and those that
- * nobody answered.
+ * Handling of CM events: messages of the peer, and timeouts of messages that it did not answer.
  *
- * Locking: rca_id.lock alone.
+ * Locking: only rca_id.lock.
  */
 #include "connect/cm_event.h"
 
@@ -15,7 +14,7 @@
 #include "resolve/qp_attr.h"
 #include "connect/req_retransmit.h"
 
-/* Does the event that this input causes have more to tell than its status? */
+/* Does the event of this input contain more than a status? */
 static bool needs_record(enum rca_input input)
 {
 	return input == RCA_IN_REP || input == RCA_IN_REJ || input == RCA_IN_RTU ||
@@ -23,23 +22,22 @@ static bool needs_record(enum rca_input input)
 	       input == RCA_IN_UP || input == RCA_IN_ERROR;
 }
 
-/* Did the peer send it? The report of one that it did not send may come late. */
+/* Is it a message of the peer? The report of a timeout may come late. */
 static bool is_message(enum rca_input input)
 {
 	return input == RCA_IN_REP || input == RCA_IN_REJ || input == RCA_IN_DREQ ||
 	       input == RCA_IN_DREP;
 }
 
-/* Has this host stopped asking, because the peer did not answer? */
+/* Has ib_cm stopped retransmitting, because the peer did not answer? */
 static bool is_silence(enum rca_input input)
 {
 	return input == RCA_IN_REQ_TIMEOUT || input == RCA_IN_DREQ_TIMEOUT;
 }
 
 /*
- * ib_cm tells of a message that nobody answered when it has put its reference of
- * the lower id already: destroy() does not wait for that callback, and the owner
- * may be on its way out.
+ * ib_cm reports a timeout after it has put its reference of the cm_id: destroy() does not wait for
+ * that callback, and the owner may be being freed.
  */
 static bool get_owner(struct rca_id *id)
 {
@@ -93,11 +91,14 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
 		WRITE_ONCE(id->setup->unsent, false);
 	spin_unlock_irqrestore(&id->lock, flags);
 	rca_event_free(ev);
-	/* Now that the state says so: nobody sends it again, and what the peer owes is less. */
+	/*
+	 * The state has changed, so the message is not sent again, and no longer counts as
+	 * unanswered.
+	 */
 	if (step.verdict == RCA_TAKE && is_silence(event->input))
 		rca_window_end(id);
 
-	/* Closed: the transport answers late messages without the lower id. */
+	/* In the state closed, the transport answers late messages without the cm_id. */
 	if (again || (step.action & RCA_ACT_FINISH) ||
 	    (step.verdict == RCA_TAKE && step.next == RCA_ST_CLOSED))
 		rca_id_queue_work(id);
@@ -105,13 +106,13 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
 }
 
 /**
- * rca_cm_event() - a message came for an id, or did not come
+ * rca_cm_event() - handle a CM event of an id
  * @owner: the id
- * @lower: its transport's id
- * @event: what happened
+ * @lower: its cm_id
+ * @event: message of the peer, or timeout
  *
- * Context: Process context, callback of a transport. May sleep. Takes and
- * releases @owner's state lock.
+ * Context: Process context, callback of a transport. May sleep. Takes and releases the state lock
+ * of @owner.
  * Return: what the transport must do (enum rca_action).
  */
 u8 rca_cm_event(void *owner, void *lower, const struct rca_tp_event *event)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Upcalls of a transport for an id: what its messages mean. */
+/* Handler of the transport's events of an id. */
 #ifndef RCA_CM_EVENT_H
 #define RCA_CM_EVENT_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connections: what user space asks for. What the peer's messages mean is in
- * cm_event.c; what datagram ids do instead is in sidr.c.
+ * Operations of user space on connections. Messages of the peer are handled in cm_event.c, the
+ * operations of datagram ids in sidr.c.
  *
- * Locking: rca_id.op over each operation. An operation changes the state before
- * it sends, as the answer may come first.
+ * Locking: rca_id.op during each operation. An operation changes the state before it sends, because
+ * the answer may arrive before the send returns.
  */
 #include "connect/connect.h"
 
@@ -19,14 +19,14 @@
 #include "connect/req_retransmit.h"
 #include "lib/wire.h"
 
-/* Values that fit the fields of REQ and REP (IBTA volume 1, 12.6.5 and 12.6.8). */
+/* Limits of the fields of REQ and REP (IBTA volume 1, 12.6.5 and 12.6.8). */
 #define MAX_RETRIES	7
 #define QPN_MASK	0xffffff
 
-/* Ports to try when we may choose one and TCP has others of that number. */
+/* Attempts to find a port that the host's TCP does not use, if the port may be chosen freely. */
 #define PORT_TRIES	8
 
-/* How much private data a message has room for. */
+/* Returns the length of the private data that fits a message. */
 static unsigned int private_max(const struct rca_id *id, enum rca_wire_msg msg)
 {
 	if (id->dev && id->dev->tp->over_tcp)
@@ -97,7 +97,7 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 		goto err_unreserve;
 	}
 	id->lower = lower;
-	/* TCP has no stale connections: a host that was started again resets them. */
+	/* TCP has no stale connections: a restarted host resets them. */
 	ret = id->dev->tp->over_tcp ? 0 : rca_retry_keep(id, conn, send_request);
 	if (ret)
 		goto err_drop_lower;
@@ -127,10 +127,10 @@ err_unreserve:
 }
 
 /**
- * rca_connect_finished_locked() - a connect has ended that went on after it was started
+ * rca_connect_finished_locked() - handle the end of a connect that returned -EINPROGRESS
  * @id: the id
- * @lower: the lower id that it had then; may be gone
- * @ret: what rca_tp_ops.finish() has returned
+ * @lower: cm_id of the connect; may have been destroyed
+ * @ret: result of rca_tp_ops.finish()
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
  * Return: as rca_connect_locked().
@@ -149,8 +149,8 @@ int rca_connect_finished_locked(struct rca_id *id, void *lower, int ret)
 }
 
 /*
- * Wait for a connect that may block, without the lock that those who destroy
- * the id or remove its device need.
+ * Wait for a connect that may block, without rca_id.op, which destruction of the id and removal of
+ * its device need.
  */
 static int finish_connect(struct rca_id *id)
 {
@@ -165,15 +165,13 @@ static int finish_connect(struct rca_id *id)
 }
 
 /**
- * rca_connect_again() - is it worth while to try a connect again, that failed with @ret?
+ * rca_connect_again() - choose another port if a connect failed because the host uses the port
  * @id: the id
- * @ret: its errno
- * @tries: counts them; begins with 0
- *
- * The host may have a socket with the port that we have chosen: take another one.
+ * @ret: errno of the connect
+ * @tries: counts the attempts; 0 at first
  *
  * Context: Process context. Expects @id->op to be held by the caller.
- * Return: true: it is.
+ * Return: true if the connect should be repeated.
  */
 bool rca_connect_again(struct rca_id *id, int ret, unsigned int *tries)
 {
@@ -188,13 +186,13 @@ bool rca_connect_again(struct rca_id *id, int ret, unsigned int *tries)
 }
 
 /**
- * rca_connect_start_locked() - send a connection request, or start to
+ * rca_connect_start_locked() - send a connection request without waiting for TCP
  * @id: the id; its route is resolved
- * @conn: our parameters; the private data is the user's part
+ * @conn: local parameters; the private data is the user's part
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: as rca_connect_locked(); or -EINPROGRESS: rca_tp_ops.finish() of its lower id
- * must be called, and then rca_connect_finished_locked().
+ * Return: as rca_connect_locked(); or -EINPROGRESS: the caller must call rca_tp_ops.finish() of the
+ * cm_id, and then rca_connect_finished_locked().
  */
 int rca_connect_start_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 {
@@ -205,13 +203,15 @@ int rca_connect_start_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 /**
  * rca_connect_locked() - send a connection request
  * @id: the id; its route is resolved
- * @conn: our parameters; the private data is the user's part
+ * @conn: local parameters; the private data is the user's part
  *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller;
- * releases it for a while where TCP connects and that blocks.
- * Return: 0, an event follows; -EINVAL wrong state or private data too long; -EPERM
- * not his QP; -ENXIO; -ENOMEM; on iWARP also -ERESTARTSYS, -ECONNABORTED: the id was
- * destroyed meanwhile, and what TCP says. The id is as before then.
+ * If it fails, the id is unchanged.
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller; releases it while a
+ * TCP connect blocks.
+ * Return: 0, an event follows; -EINVAL wrong state or private data too long; -EPERM the QP is
+ * another user's; -ENXIO; -ENOMEM; on iWARP also -ERESTARTSYS, -ECONNABORTED if the id was
+ * destroyed meanwhile, and errnos of TCP.
  */
 int rca_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 {
@@ -228,14 +228,7 @@ int rca_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 	return ret;
 }
 
-/**
- * rca_connect() - rca_connect_locked() that takes the lock
- * @id: the id; its route is resolved
- * @conn: our parameters; the private data is the user's part
- *
- * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: as rca_connect_locked().
- */
+/* rca_connect_locked() that takes rca_id.op. */
 int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 {
 	int ret;
@@ -247,7 +240,9 @@ int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_connect);
 
-/* An operation that its state does not take; -ECONNRESET when the peer is why. */
+/*
+ * Returns the errno of an operation that the state refused: -ECONNRESET if the peer is the reason.
+ */
 static int refused(struct rca_id *id, const struct rca_step *step)
 {
 	return READ_ONCE(id->peer_gone) && step->err == -EINVAL ? -ECONNRESET : step->err;
@@ -255,15 +250,17 @@ static int refused(struct rca_id *id, const struct rca_step *step)
 
 /**
  * rca_accept_as() - accept a connection request
- * @id: the id of the request
- * @cookie: stamped on the events of the id from now on
- * @conn: our parameters
- * @quiet: no event tells that it is established
+ * @id: id of the request
+ * @cookie: cookie of the events of the id from now on
+ * @conn: local parameters
+ * @quiet: post no ESTABLISHED event
+ *
+ * If the request was rejected or reset, no event follows.
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0, an event follows, but for datagrams; -EINVAL wrong state or private
- * data too long, -EPERM not his QP: the request waits still; -ECONNRESET the peer has given
- * up, another errno the request was rejected: no event tells of that again.
+ * Return: 0, an event follows, except for datagrams; -EINVAL wrong state or private data too long,
+ * or -EPERM the QP is another user's: the request still waits; -ECONNRESET the peer has aborted the
+ * request; another errno: the request was rejected.
  */
 int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn, bool quiet)
 {
@@ -286,7 +283,7 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 	ret = id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num & QPN_MASK);
 	if (ret)
 		goto out_unlock;
-	/* Without memory for its event it fails as one that cannot be sent. */
+	/* Without memory for the event, accept fails like one whose REP cannot be sent. */
 	ret = rca_id_reserve_event(id);
 	rca_source_set_cookie(&id->src, cookie);
 	spin_lock_irqsave(&id->lock, flags);
@@ -305,7 +302,10 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 	if (ret) {
 		step = rca_id_step(id, RCA_IN_ACCEPT_FAIL);
 		rca_id_unreserve_event(id);
-		/* The end came after the step, and its event tells why: as if it had come later. */
+		/*
+		 * The connection ended after the step, and an event reports it: as if it had ended
+		 * later.
+		 */
 		if (step.verdict != RCA_TAKE)
 			ret = 0;
 		else
@@ -321,15 +321,15 @@ out_unlock:
 EXPORT_SYMBOL_IF_KUNIT(rca_accept_as);
 
 /**
- * rca_reject() - refuse a connection request, or a reply
+ * rca_reject() - reject a connection request or a reply
  * @id: the id
  * @reason: 0 or IB_CM_REJ_CONSUMER_DEFINED, or IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED
  * @data: private data
  * @len: its length
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0; -EINVAL wrong state, other reason or private data too long; -ENXIO; another errno:
- * the peer could not be told, and the id is done with the request.
+ * Return: 0; -EINVAL wrong state, other reason or private data too long; -ENXIO; another errno: the
+ * REJ could not be sent, and the request has ended nevertheless.
  */
 int rca_reject(struct rca_id *id, u32 reason, const void *data, u32 len)
 {
@@ -359,7 +359,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_reject);
 
 /**
  * rca_establish() - complete a connection on the active side
- * @id: the id; the peer's reply has come
+ * @id: the id; it has received the REP
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0; -EINVAL wrong state; -ENXIO; -ENOMEM: the connection has failed.
@@ -375,7 +375,7 @@ int rca_establish(struct rca_id *id)
 	if (step.verdict != RCA_TAKE)
 		goto out_unlock;
 	ret = id->dev->tp->send_rtu(id->lower);
-	/* The end is on its way to us, with its event: as if it had come before. */
+	/* A callback is about to report the end of the connection: as if it already had. */
 	if (ret == -ECONNRESET) {
 		ret = -EINVAL;
 		goto out_unlock;
@@ -398,7 +398,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_establish);
  * @id: the id
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0; -EINVAL the id never was in a connection; -ENXIO.
+ * Return: 0; -EINVAL the id was never connected; -ENXIO.
  */
 int rca_disconnect(struct rca_id *id)
 {
@@ -416,7 +416,7 @@ int rca_disconnect(struct rca_id *id)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_disconnect);
 
-/* The QP has received before the peer's RTU came. */
+/* The QP has received before the RTU of the peer. */
 static int established(struct rca_id *id)
 {
 	const struct rca_tp_event up = { .input = RCA_IN_UP };
@@ -434,14 +434,14 @@ static int established(struct rca_id *id)
 }
 
 /**
- * rca_notify() - the QP of an id saw an event
+ * rca_notify() - handle an asynchronous event of the QP of an id
  * @id: the id
  * @event: IB_EVENT_COMM_EST or IB_EVENT_PATH_MIG
  *
- * That it has received is not told to the lower id, which goes on to repeat its reply, so
- * that the RTU comes: ib_cm would take the connection for established at once, and leave
- * it to work to stop the repetitions, which it forgets when a disconnect comes first. Who
- * destroys the lower id then waits for them, for a minute or more.
+ * IB_EVENT_COMM_EST is not passed to ib_cm, which continues to retransmit the REP until the RTU
+ * arrives. ib_cm would regard the connection as established at once and let a work item stop the
+ * retransmissions, but would not stop them if a disconnect comes before that work. Destroying the
+ * cm_id would then wait for them, for a minute or more.
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0; -EINVAL another event or wrong state; -EISCONN; -ENXIO.

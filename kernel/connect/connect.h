@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Connections of an id: from connect or accept to disconnect. */
+/* Operations on connections, from connect and accept to disconnect. */
 #ifndef RCA_CONNECT_H
 #define RCA_CONNECT_H
 
@@ -16,15 +16,7 @@ int rca_establish(struct rca_id *id);
 int rca_disconnect(struct rca_id *id);
 int rca_notify(struct rca_id *id, u32 event);
 
-/**
- * rca_accept() - accept a connection request; an event tells when it is established
- * @id: the id of the request
- * @cookie: stamped on the events of the id from now on
- * @conn: our parameters
- *
- * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: as rca_accept_as().
- */
+/* rca_accept_as() with an ESTABLISHED event. */
 static inline int rca_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
 {
 	return rca_accept_as(id, cookie, conn, false);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A connect with the steps before it, in one call. When they are complete inside
- * the call, the request is sent there; else from the work that ends the last of
- * them, and what goes wrong then is told by an event.
+ * Connect together with the resolution steps before it, in one call. If the steps complete inside
+ * the call, it sends the request; else the work that completes the last step sends it, and failures
+ * are reported by an event.
  *
- * Locking: rca_id.op from the first step to the request, or to where the work
- * takes over. Where TCP connects nobody holds it, and no worker waits: other ids
- * need those of resolution.
+ * Locking: rca_id.op from the first step until the request is sent or left to the work. It is not
+ * held while TCP connects, nor does a worker wait for that, because other ids need the workers.
  */
 #include "connect/connect_pipeline.h"
 
@@ -21,16 +20,16 @@
 #include "device/devices.h"
 
 /**
- * struct fuse - a request that waits for the route
- * @on_route: how it is sent
- * @cred: of the program (holds a reference)
- * @tries: how often it was tried again
- * @id: while TCP connects: the id (holds a reference)
- * @lower: likewise: its lower id
- * @tp: likewise: whose that is
- * @work: goes on after that
- * @conn: its parameters; the private data is @data
- * @data: the private data
+ * struct fuse - connection request that waits for the route
+ * @on_route: sends it
+ * @cred: credentials of the program (holds a reference)
+ * @tries: number of retries
+ * @id: the id, while TCP connects (holds a reference)
+ * @lower: cm_id of the id, while TCP connects
+ * @tp: transport of @lower
+ * @work: runs when TCP has connected
+ * @conn: parameters of the request; its private data is @data
+ * @data: private data
  */
 struct fuse {
 	struct rca_on_route on_route;
@@ -52,7 +51,7 @@ static void fuse_free(struct fuse *fuse)
 	kfree(fuse);
 }
 
-/* The call has returned long ago: an event tells. The id may try again. */
+/* The call has returned: report the failure by an event. The program may connect again. */
 static void tell_failure(struct rca_id *id, int status)
 {
 	struct rca_event *ev = rca_id_event(id);
@@ -75,7 +74,7 @@ static void finish(struct rca_id *id, struct fuse *fuse, int ret)
 	fuse_free(fuse);
 }
 
-/* As the program would: a thread of the kernel pays for nothing by itself, and may do all. */
+/* Run with the program's credentials and memory cgroup: a kernel thread has neither. */
 static int start(struct rca_id *id, struct fuse *fuse)
 {
 	struct mem_cgroup *old_memcg = set_active_memcg(id->obj.ctx->memcg);
@@ -103,7 +102,7 @@ static void send(struct rca_id *id, struct fuse *fuse)
 	fuse->tp->when_finished(fuse->lower, rca_wq, &fuse->work);
 }
 
-/* TCP knows whether the peer is there. */
+/* TCP has connected or failed. */
 static void connected(struct work_struct *work)
 {
 	struct fuse *fuse = container_of(work, struct fuse, work);
@@ -138,7 +137,7 @@ static struct fuse *fuse_alloc(const struct rca_tp_conn *conn)
 	if (!fuse)
 		return NULL;
 	fuse->on_route.go = route_known;
-	/* It writes a 0 over a 0 that others may write now, too. */
+	/* get_current_cred() may write 0 over 0 concurrently. */
 	fuse->cred = data_race(get_current_cred());	/* put in fuse_free() */
 	INIT_WORK(&fuse->work, connected);
 	fuse->conn = *conn;
@@ -149,11 +148,11 @@ static struct fuse *fuse_alloc(const struct rca_tp_conn *conn)
 }
 
 /**
- * rca_pipeline_connect() - do the steps of a pipeline, then send a connection request
+ * rca_pipeline_connect() - execute the steps of a pipeline, then send a connection request
  * @id: the id
  * @pipe: the steps; the route is one of them
- * @conn: our parameters; the private data is the user's part
- * @done: steps that are complete are added
+ * @conn: local parameters; the private data is the user's part
+ * @done: completed steps are added
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0, an event follows; the errno of the step that failed at once, or of
@@ -167,7 +166,7 @@ int rca_pipeline_connect(struct rca_id *id, const struct rca_pipeline *pipe,
 
 	if (!(pipe->steps & RDMA_CM_ALT_STEP_ROUTE))
 		return -EINVAL;
-	/* Before anything starts: what has started cannot be called back. */
+	/* Before the first step: a step that has started cannot be undone. */
 	fuse = fuse_alloc(conn);
 	if (!fuse)
 		return -ENOMEM;

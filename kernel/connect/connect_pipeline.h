@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A connect with the steps before it, in one call. */
+/* Connect together with the resolution steps before it. */
 #ifndef RCA_CONNECT_PIPELINE_H
 #define RCA_CONNECT_PIPELINE_H
 

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connection requests that are sent again, and the deadline that ends it.
+ * Retransmission of connection requests, and their deadline.
  *
- * A peer that still has a connection with a QP of this number, because this host
- * was started again or a disconnect request got lost, rejects our request as stale
- * and asks us to disconnect the old one (IBTA volume 1, 12.9.8.3.1). That is
- * answered by ib_cm, the peer forgets, and the next request is as good as any: so
- * the application need not know.
+ * A peer that still has a connection with a QP of the same number, because this host was restarted
+ * or a DREQ was lost, rejects the REQ as stale and sends a DREQ for the old connection (IBTA volume
+ * 1, 12.9.8.3.1). ib_cm answers that DREQ, the peer drops the old connection, and the next REQ
+ * succeeds. The program is therefore not told of the reject.
  *
- * A request that nobody answers ib_cm sends some times, which is a round; see
- * timing.c. The next round has twice the patience. It uses the same lower id: to a
- * peer that has heard us after all, the request of another one would be stale.
+ * ib_cm retransmits an unanswered REQ a number of times, which is one retry interval; see timing.c.
+ * The next retry interval has twice the timeout. It uses the same cm_id: a peer that did receive
+ * the earlier REQ would regard a REQ of another cm_id as stale.
  *
- * A peer repeats its reply by a timer and as often as our request said, which is not
- * long. A program that takes longer to answer it has the peer told so by an MRA, once
- * a quarter of the time is over. Not before: ib_cm repeats nothing any more for as long as an
- * MRA says, and the ready-to-use that follows may get lost.
+ * A peer retransmits its REP by a timer and as often as the REQ said, which is not long. When a
+ * program has not answered the REP for a quarter of that time, the peer is sent an MRA. It is not
+ * sent earlier, because ib_cm stops retransmissions for the duration of an MRA, and the RTU that
+ * follows may be lost.
  *
- * Locking: rca_id.op to keep, send and drop a request; rca_id.lock alone in
- * callbacks.
+ * Locking: rca_id.op to keep, send and drop a request; only rca_id.lock in callbacks.
  */
 #include "connect/req_retransmit.h"
 
@@ -31,14 +29,19 @@
 #include "device/devices.h"
 #include "id/send_window.h"
 
-/* The peer needs a round trip to forget, and some seconds when a message is lost. */
+/*
+ * A peer drops its stale connection after a round trip, or after some seconds if a message is lost.
+ */
 #define FIRST_DELAY	msecs_to_jiffies(20)
 #define LONGEST_DELAY	msecs_to_jiffies(4000)
 
-/* Hosts that were cut off together shall not ask together: a part of an interval lies between. */
+/*
+ * Random delay, as a fraction of an interval, so that hosts that lost the network together do not
+ * retransmit together.
+ */
 #define JITTER		4
 
-/* It ends without a connection: by what the peer said last, or because it said nothing. */
+/* End the request without a connection: by the last reject of the peer, or by a timeout. */
 static bool give_up(struct rca_id *id, enum rca_input input, int status)
 {
 	struct rca_event *ev = rca_id_event(id);
@@ -56,7 +59,7 @@ static bool give_up(struct rca_id *id, enum rca_input input, int status)
 	return step.verdict == RCA_TAKE;
 }
 
-/* There is no memory to ask again, or no way. */
+/* The request cannot be retransmitted. */
 static void give_up_waiting(struct rca_id *id, int err)
 {
 	rca_window_end(id);
@@ -66,7 +69,7 @@ static void give_up_waiting(struct rca_id *id, int err)
 		give_up(id, RCA_IN_REQ_TIMEOUT, err);
 }
 
-/* After a reject as stale the lower id is in timewait, and cannot send any more. */
+/* After a stale reject, the cm_id is in timewait and cannot send. */
 static int renew_lower(struct rca_id *id)
 {
 	void *lower;
@@ -79,7 +82,7 @@ static int renew_lower(struct rca_id *id)
 	return 0;
 }
 
-/* It is not its turn: a deadline that the user has set counts all the same. */
+/* The request waits for a slot. A deadline that the program has set still applies. */
 static void wait_for_turn(struct rca_id *id)
 {
 	struct rca_retry *retry = id->setup->retry;
@@ -89,12 +92,12 @@ static void wait_for_turn(struct rca_id *id)
 		retry->waits = true;
 		retry->since = jiffies;
 	}
-	/* Its turn may have come meanwhile, and is not to be put off. */
+	/* The pacer may have granted a slot meanwhile; do not postpone the work. */
 	if (retry->limited)
 		rca_id_queue_work_later(id, max(left, 0L));
 }
 
-/* Its turn has come: the time that it waited is none that its peer was silent. */
+/* A slot was granted: the wait for it does not count as silence of the peer. */
 static void stop_waiting(struct rca_retry *retry)
 {
 	if (retry->waits && !retry->limited)
@@ -117,7 +120,10 @@ static void send_again(struct rca_id *id)
 		ret = renew_lower(id);
 	else if (retry->why == RCA_IN_SILENCE)
 		retry->intervals++;
-	/* Who destroys the id, or removes its device, waits for us and takes the lower id then. */
+	/*
+	 * Destruction of the id and removal of its device wait for rca_id.op, then destroy the
+	 * cm_id.
+	 */
 	if (!ret && rca_id_step(id, RCA_IN_RETRY).verdict == RCA_TAKE)
 		ret = retry->send(id, &retry->conn);
 	if (ret)
@@ -126,7 +132,7 @@ static void send_again(struct rca_id *id)
 		rca_retry_arm(id);
 }
 
-/* The deadline: the lower id stops asking, and tells the peer so. */
+/* The deadline is over: destroying the cm_id stops its retransmissions, and informs the peer. */
 static void end_request(struct rca_id *id)
 {
 	if (!give_up(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT))
@@ -135,13 +141,13 @@ static void end_request(struct rca_id *id)
 	rca_id_drop_lower(id);
 }
 
-/* The program has not answered the reply for a while. */
+/* The program has not answered the REP for a while. */
 static void send_mra(struct rca_id *id)
 {
 	const struct rca_timing timing = rca_id_timing(id);
 	int ret = id->dev->tp->send_mra(id->lower, rca_timing_mra(&timing));
 
-	/* It fails when the peer has given up, or there is no memory for the message. */
+	/* Fails if the peer has given up, or without memory for the message. */
 	rca_id_report_own_op(id, "ask-patience", ret);
 }
 
@@ -178,13 +184,13 @@ static struct rca_retry *make(struct rca_id *id)
 }
 
 /**
- * rca_retry_keep() - keep a connection request as long as it may have to be sent again
+ * rca_retry_keep() - keep a connection request for retransmission
  * @id: the id, which has a path; rca_id_drop_path() frees the request
- * @conn: its parameters; private data is the user's part, which fits a request
+ * @conn: its parameters; the private data is the user's part, which fits a request
  * @send: sends it; called with @id->op held
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: 0; -EINVAL more private data than that; -ENOMEM.
+ * Return: 0; -EINVAL if the private data is too long; -ENOMEM.
  */
 int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn,
 		   int (*send)(struct rca_id *id, const struct rca_tp_conn *conn))
@@ -207,11 +213,11 @@ int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn,
 }
 
 /**
- * rca_retry_keep_deadline() - remember when a request ends that is not sent again
- * @id: the id, which has a path; rca_id_drop_path() frees what is kept
+ * rca_retry_keep_deadline() - keep the deadline of a request that is not retransmitted
+ * @id: the id, which has a path; rca_id_drop_path() frees the deadline
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: 0, also when there is no deadline; -ENOMEM.
+ * Return: 0, also if there is no deadline; -ENOMEM.
  */
 int rca_retry_keep_deadline(struct rca_id *id)
 {
@@ -225,9 +231,9 @@ int rca_retry_keep_deadline(struct rca_id *id)
 }
 
 /**
- * rca_retry_timers() - the timers of the request that is about to be sent
- * @id: the id, with a request that is kept
- * @req: gets the timers
+ * rca_retry_timers() - compute the timers of a request that is about to be sent
+ * @id: the id, with a kept request
+ * @req: filled in with the timers
  *
  * Context: Process context. Expects @id->op to be held by the caller.
  */
@@ -256,7 +262,7 @@ void rca_retry_timers(struct rca_id *id, struct rca_tp_req *req)
 }
 
 /**
- * rca_retry_arm() - have a request end at its deadline
+ * rca_retry_arm() - arm the timer for the deadline of a request
  * @id: the id, whose request was sent
  *
  * Context: Process context. Expects @id->op to be held by the caller.
@@ -271,7 +277,7 @@ void rca_retry_arm(struct rca_id *id)
 	if (!retry || !retry->limited)
 		return;
 	left = retry->deadline - jiffies;
-	/* Once it waits to be sent again it has a time for that, which is before the deadline. */
+	/* If it already waits for retransmission, the timer is set to an earlier time. */
 	spin_lock_irqsave(&id->lock, flags);
 	if (id->state == RCA_ST_REQ_SENT || id->state == RCA_ST_SIDR_SENT)
 		rca_id_queue_work_at(id, max(left, 0L));
@@ -279,8 +285,8 @@ void rca_retry_arm(struct rca_id *id)
 }
 
 /**
- * rca_retry_hold() - a request is not sent before it is its turn
- * @id: the id, in the state RCA_ST_REQ_SENT, which rca_window_begin() made wait
+ * rca_retry_hold() - let a new request wait for a slot in the send window
+ * @id: the id, in the state RCA_ST_REQ_SENT; rca_window_begin() returned false
  *
  * Context: Process context. Expects @id->op to be held by the caller.
  */
@@ -293,7 +299,7 @@ void rca_retry_hold(struct rca_id *id)
 }
 
 /**
- * rca_retry_drop() - the request was not sent
+ * rca_retry_drop() - free a request that could not be sent
  * @id: the id; not in the state RCA_ST_REQ_SENT
  *
  * Context: Process context. Expects @id->op to be held by the caller.
@@ -307,7 +313,7 @@ void rca_retry_drop(struct rca_id *id)
 }
 
 /**
- * rca_retry_replied_locked() - a reply came, and it is the program's turn
+ * rca_retry_replied_locked() - arm the timer for an MRA when the REP has arrived
  * @id: the id, in the state RCA_ST_REP_RCVD
  *
  * Context: Any context. Expects @id->lock to be held by the caller.
@@ -315,14 +321,14 @@ void rca_retry_drop(struct rca_id *id)
 void rca_retry_replied_locked(struct rca_id *id)
 {
 	lockdep_assert_held(&id->lock);
-	/* Pairs with rca_retry_timers(). A deadline of the request does not count any more. */
+	/* Pairs with rca_retry_timers(). The deadline of the request no longer applies. */
 	if (id->setup && id->setup->retry)
 		rca_id_queue_work_at(id, READ_ONCE(id->setup->retry->late));
 }
 
 /*
- * How many jiffies to wait after a round that nobody answered; -1: it failed at once,
- * which is not silence, and the next one would as well.
+ * Returns the delay after an unanswered retry interval in jiffies; -1 if the request is not to be
+ * retransmitted. A failure before the end of the interval is not a timeout, and would repeat.
  */
 static long silent_round(const struct rca_retry *retry)
 {
@@ -333,7 +339,7 @@ static long silent_round(const struct rca_retry *retry)
 
 	if (retry->once || time_before(jiffies + 1, READ_ONCE(retry->sent) + interval))
 		return -1;
-	/* As long as there is time another round begins. */
+	/* While time is left, begin another interval. */
 	if (retry->limited)
 		most = min_t(unsigned long, most, max(left, 0L) / 2);
 	return 1 + reciprocal_scale(get_random_u32(), most + 1);
@@ -347,12 +353,12 @@ static enum rca_input why_again(const struct rca_tp_event *event)
 }
 
 /**
- * rca_retry_again() - is this something after which the request is sent again?
+ * rca_retry_again() - retransmit the request after a CM event, if that is due
  * @id: the id
- * @event: what came for it, or did not come
+ * @event: the event
  *
  * Context: Any context. Takes and releases @id->lock.
- * Return: true: the request will be sent again, nobody needs to know of @event.
+ * Return: true if the request will be retransmitted; the program is not told of @event.
  */
 bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 {

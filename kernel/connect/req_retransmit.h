@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A connection request that is sent again when nobody answers, or not yet as we like; its end. */
+/*
+ * Retransmission of connection requests that were not answered or wait for a slot, and their
+ * deadline.
+ */
 #ifndef RCA_REQ_RETRANSMIT_H
 #define RCA_REQ_RETRANSMIT_H
 

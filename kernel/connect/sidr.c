@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What connect, accept and reject mean for datagrams: there is no connection.
- * One side asks for a QP by the port of a listener, the other tells number and
- * queue key of its QP, or refuses, and that is all (SIDR, service ID resolution:
- * IBTA volume 1, 12.11).
+ * Connect, accept and reject of datagram ids. Instead of a connection there is service ID
+ * resolution (SIDR, IBTA volume 1, 12.11): the client asks for the QP behind a port, and the server
+ * answers with QP number and queue key, or refuses.
  *
- * Locking: as in connect.c: rca_id.op over each operation, rca_id.lock alone in
- * callbacks. An operation changes the state before it sends.
+ * Locking: as in connect.c: rca_id.op during each operation, only rca_id.lock in callbacks. An
+ * operation changes the state before it sends.
  */
 #include "connect/sidr.h"
 
@@ -21,8 +20,8 @@
 #include "lib/wire.h"
 
 /*
- * Get the record for the answer, with what is known of the peer already. The
- * path is not looked at again when the answer comes, so nobody has to keep it.
+ * Allocate the record for the answer, and fill in what is known of the peer. The path is not needed
+ * when the answer arrives, so it need not be kept.
  */
 static int reserve_answer(struct rca_id *id)
 {
@@ -65,13 +64,14 @@ static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
 }
 
 /**
- * rca_sidr_connect_locked() - ask the peer for its QP
+ * rca_sidr_connect_locked() - send a SIDR request
  * @id: the id; its route is resolved
- * @conn: the private data counts
+ * @conn: only its private data is used
+ *
+ * If it fails, the id is unchanged.
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0, an event follows; -EINVAL wrong state or private data too long;
- * -ENXIO; -ENOMEM. The id is as before then.
+ * Return: 0, an event follows; -EINVAL wrong state or private data too long; -ENXIO; -ENOMEM.
  */
 int rca_sidr_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 {
@@ -118,14 +118,14 @@ err_unreserve:
 	return ret;
 }
 
-/* May the caller have the peer send there? */
+/* May the caller announce this QP and queue key to the peer? */
 static int check_qp(const struct rca_id *id, const struct rca_tp_conn *conn)
 {
 	return id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num) ?:
 	       rca_qp_owner_check_qkey(conn->qkey);
 }
 
-/* Accepting: nothing has changed when this fails. */
+/* Make the transition of accept. If it fails, nothing has changed. */
 static int begin_accept(struct rca_id *id, u32 qkey)
 {
 	struct rca_step step;
@@ -143,18 +143,18 @@ static int begin_accept(struct rca_id *id, u32 qkey)
 }
 
 /**
- * rca_sidr_accept() - tell a peer our QP
- * @id: the id of the request
- * @cookie: stamped on the events of the id from now on
- * @conn: number and queue key of the QP, 0: that of the port space; private
- *        data and ECE
+ * rca_sidr_accept() - answer a SIDR request with a QP
+ * @id: id of the request
+ * @cookie: cookie of the events of the id from now on
+ * @conn: number and queue key of the QP, 0 for the queue key of the port space; private data and
+ *        ECE
  *
  * No event follows.
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0; -EINVAL wrong state, private data too long, or not the queue key
- * that was told before, -EPERM not his QP, or a privileged queue key: the request
- * waits still; -ENXIO; another errno: the request was refused.
+ * Return: 0; -EINVAL wrong state, private data too long, or another queue key than the settled one,
+ * or -EPERM the QP is another user's or the queue key privileged: the request still waits; -ENXIO;
+ * another errno: the request was refused.
  */
 int rca_sidr_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
 {
@@ -182,8 +182,8 @@ out_unlock:
 }
 
 /**
- * rca_sidr_reject() - refuse to tell a peer our QP
- * @id: the id of the request
+ * rca_sidr_reject() - refuse a SIDR request
+ * @id: id of the request
  * @data: private data
  * @len: its length
  *
@@ -212,7 +212,7 @@ out_unlock:
 	return ret;
 }
 
-/* What the answer says; of a QP that we cannot use only the private data. */
+/* Fill in the answer. If the QP is unusable, fill in only the private data. */
 static void fill_record(struct rca_event *ev, const struct rca_tp_event *event, bool usable)
 {
 	struct rca_tp_conn conn = event->conn;
@@ -227,12 +227,11 @@ static void fill_record(struct rca_event *ev, const struct rca_tp_event *event, 
 }
 
 /**
- * rca_sidr_event() - the peer answered, or did not
+ * rca_sidr_event() - handle a CM event of a datagram id
  * @id: the id
- * @event: what happened
+ * @event: answer of the peer, or timeout
  *
- * Context: Process context, callback of a transport. May sleep. Takes and
- * releases @id->lock.
+ * Context: Process context, callback of a transport. May sleep. Takes and releases @id->lock.
  */
 void rca_sidr_event(struct rca_id *id, const struct rca_tp_event *event)
 {
@@ -258,7 +257,7 @@ void rca_sidr_event(struct rca_id *id, const struct rca_tp_event *event)
 	spin_unlock_irqrestore(&id->lock, flags);
 	rca_event_free(ev);
 
-	/* The lower id has nothing more to do. */
+	/* The cm_id has no further use. */
 	if ((step.action & RCA_ACT_FINISH) ||
 	    (step.verdict == RCA_TAKE && step.next == RCA_ST_SIDR_DONE))
 		rca_id_queue_work(id);

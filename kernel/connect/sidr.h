@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Ids of datagrams: asking a peer for its QP, and telling ours. */
+/* Datagram ids: service ID resolution (SIDR). */
 #ifndef RCA_SIDR_H
 #define RCA_SIDR_H
 

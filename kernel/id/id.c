@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The life of an id, and the one function that changes its state.
+ * Creation and release of ids, and the only function that changes the state of an id.
  *
  * Locking: see "DOC: Locking" in id.h.
  */
@@ -26,7 +26,7 @@ static void id_free_rcu(struct rcu_head *rcu)
 	kmem_cache_free(id_cache, id);
 }
 
-/* The last reference: everything that sleeps was given back by teardown. */
+/* Called by the last put. Teardown has already released everything whose release sleeps. */
 static void id_release(struct rca_obj *obj)
 {
 	struct rca_id *id = rca_id_of(obj);
@@ -80,18 +80,18 @@ err_uncharge:
 }
 
 /**
- * rca_id_create() - create an id that user space does not see yet
- * @ctx: its context
- * @queue: the queue for its events; NULL: a private one, which GET_EVENT reads
+ * rca_id_create() - create an unpublished id
+ * @ctx: context
+ * @queue: queue for its events, or NULL to create a private one, which GET_EVENT reads
  * @ps: port space
  * @qp_type: type of its QP
- * @cookie: stamped on its events
+ * @cookie: cookie of its events
  *
- * The id belongs to the network namespace of the caller. End with
- * rca_id_publish() or rca_id_abort().
+ * The id belongs to the network namespace of the caller. It ends with rca_id_publish() or
+ * rca_id_free_unpublished().
  *
  * Context: Process context. May sleep.
- * Return: the id, which owns its handle, or an ERR_PTR().
+ * Return: the id, with a reserved handle, or an ERR_PTR().
  */
 struct rca_id *rca_id_create(struct rca_ctx *ctx, struct rca_queue *queue, u16 ps, u8 qp_type,
 			     u64 cookie)
@@ -133,8 +133,8 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_create);
  * rca_id_create_child() - create the id of a connection request
  * @listener: the listening id
  *
- * The child has the context, namespace, port space and QP type of @listener.
- * Its events go to the queue of @listener once it is attached there.
+ * The child inherits context, namespace, port space and QP type of @listener. Its events go to the
+ * queue of @listener once it is attached there.
  *
  * Context: Process context (a callback of a transport). May sleep.
  * Return: the id, or an ERR_PTR().
@@ -158,12 +158,7 @@ struct rca_id *rca_id_create_child(struct rca_id *listener)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_create_child);
 
-/**
- * rca_id_publish() - make the handle of an id known
- * @id: an id from rca_id_create(); the caller's reference passes to the table
- *
- * Context: Process context. Cannot fail.
- */
+/* Publishes the handle of an id from rca_id_create(); the handle table takes over the reference. */
 void rca_id_publish(struct rca_id *id)
 {
 	rca_obj_publish(&id->obj);
@@ -171,8 +166,8 @@ void rca_id_publish(struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_id_publish);
 
 /**
- * rca_id_free_unpublished() - free an id that was not published and has done nothing yet
- * @id: the id; the caller's reference is put
+ * rca_id_free_unpublished() - free an unpublished id that has not been used
+ * @id: the id; puts the caller's reference
  *
  * Context: Process context. May sleep.
  */
@@ -189,11 +184,11 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_free_unpublished);
 
 /**
  * rca_id_lookup() - find an id by its handle
- * @ctx: the context
- * @handle: the handle
+ * @ctx: context
+ * @handle: handle
  *
  * Context: Any context.
- * Return: the id with a reference, -ENOENT, or -EINVAL when the handle names something else.
+ * Return: the id with a reference, -ENOENT, or -EINVAL if @handle is not that of an id.
  */
 struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle)
 {
@@ -203,13 +198,7 @@ struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_lookup);
 
-/**
- * rca_id_get() - take another reference
- * @id: an id that the caller has a reference of
- *
- * Context: Any context.
- * Return: @id.
- */
+/* Takes another reference. Any context. */
 struct rca_id *rca_id_get(struct rca_id *id)
 {
 	rca_obj_get(&id->obj);
@@ -217,12 +206,7 @@ struct rca_id *rca_id_get(struct rca_id *id)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_get);
 
-/**
- * rca_id_put() - give a reference back
- * @id: the id
- *
- * Context: Any context.
- */
+/* Puts a reference. Any context. */
 void rca_id_put(struct rca_id *id)
 {
 	rca_obj_put(&id->obj);
@@ -230,11 +214,11 @@ void rca_id_put(struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_id_put);
 
 /**
- * rca_id_step_locked() - let something happen to an id
+ * rca_id_step_locked() - apply an input to the state machine of an id
  * @id: the id
- * @input: what happens
+ * @input: the input
  *
- * The only writer of &rca_id.state. The caller posts what the step says.
+ * The only writer of &rca_id.state. The caller posts the event of the step.
  *
  * Context: Any context. Expects @id->lock to be held by the caller.
  * Return: the step that was taken.
@@ -260,14 +244,7 @@ struct rca_step rca_id_step_locked(struct rca_id *id, enum rca_input input)
 	return step;
 }
 
-/**
- * rca_id_step() - rca_id_step_locked() that takes the lock
- * @id: the id
- * @input: what happens
- *
- * Context: Any context. Takes and releases @id->lock.
- * Return: the step that was taken.
- */
+/* rca_id_step_locked() that takes rca_id.lock. */
 struct rca_step rca_id_step(struct rca_id *id, enum rca_input input)
 {
 	struct rca_step step;
@@ -280,26 +257,19 @@ struct rca_step rca_id_step(struct rca_id *id, enum rca_input input)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_step);
 
-/**
- * rca_id_peek() - what would follow from an input now?
- * @id: the id
- * @input: what would happen
- *
- * Context: Any context.
- * Return: the step; it may be another one when it is taken.
- */
+/* Returns the step that an input would cause now; it may differ when it is taken. Any context. */
 struct rca_step rca_id_peek(struct rca_id *id, enum rca_input input)
 {
 	return rca_fsm_next(READ_ONCE(id->state), input);
 }
 
 /**
- * rca_id_may() - would an operation be taken now?
+ * rca_id_may() - check whether the state of an id permits an operation
  * @id: the id
  * @input: the operation
  *
- * Nothing changes. The answer stays true as long as nothing but user space
- * can change the state, that is for the operations before a connection.
+ * Changes nothing. A permission remains valid while only user space can change the state, that is
+ * for the operations before a connection.
  *
  * Context: Any context.
  * Return: 0, or the errno of the refusal.
@@ -311,12 +281,9 @@ int rca_id_may(struct rca_id *id, enum rca_input input)
 	return step.verdict == RCA_TAKE ? 0 : step.err;
 }
 
-/**
- * rca_id_state() - the present state
- * @id: the id
- *
- * Context: Any context. Pairs with WRITE_ONCE() in rca_id_step_locked().
- * Return: the state; it may have changed when the caller looks at it, unless it holds @id->lock.
+/*
+ * Returns the current state; it may change at once unless rca_id.lock is held. Pairs with
+ * WRITE_ONCE() in rca_id_step_locked().
  */
 enum rca_state rca_id_state(struct rca_id *id)
 {
@@ -325,13 +292,13 @@ enum rca_state rca_id_state(struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_id_state);
 
 /**
- * rca_id_drop_lower() - destroy the transport's id, if there is one
+ * rca_id_drop_lower() - destroy the transport's cm_id, if there is one
  * @id: the id
  *
- * Ends whatever the lower id does; no callback runs afterwards.
+ * No callback of the cm_id runs afterwards.
  *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller;
- * never under a lock that a callback takes.
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller; never under a lock
+ * that a callback takes.
  */
 void rca_id_drop_lower(struct rca_id *id)
 {
@@ -344,7 +311,7 @@ void rca_id_drop_lower(struct rca_id *id)
 	id->lower = NULL;
 }
 
-/* Shows lockdep the order of the locks of "DOC: Locking", before chance does. */
+/* Teaches lockdep the order of the locks of "DOC: Locking" when the module is loaded. */
 static void lockdep_prime(void)
 {
 	struct rca_queue *queue;
@@ -378,12 +345,7 @@ out_put_ctx:
 	rca_ctx_put(ctx);
 }
 
-/**
- * rca_ids_init() - make what ids need
- *
- * Context: Process context. Module init.
- * Return: 0 or -ENOMEM.
- */
+/* Module init: creates the cache of ids and the workqueue. Returns 0 or -ENOMEM. */
 int rca_ids_init(void)
 {
 	id_cache = KMEM_CACHE(rca_id, SLAB_ACCOUNT);
@@ -399,11 +361,7 @@ int rca_ids_init(void)
 	return 0;
 }
 
-/**
- * rca_ids_exit() - wait for what ids left behind
- *
- * Context: Process context. Module exit; no id exists any more.
- */
+/* Module exit, when no id exists any more: waits for work and RCU callbacks of freed ids. */
 void rca_ids_exit(void)
 {
 	destroy_workqueue(rca_wq);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The id: what it consists of, its locks, and the one function that changes its state. */
+/* The id: its members, its locks, and the only function that changes its state. */
 #ifndef RCA_ID_H
 #define RCA_ID_H
 
@@ -30,8 +30,8 @@
  * RTNL                     mutex     multicast groups of network   process; with no
  *                                    devices                       lock of ours held
  * rca_id.op                mutex     operations of user space on   process; never in
- *                                    an id; its device, lower id   a callback
- *                                    and resolved path
+ *                                    an id; its device, lower      a callback
+ *                                    cm_id and resolved path
  * listeners_mutex          mutex     the list of wildcard          process; never in
  *                                    listeners; which devices a    a callback
  *                                    listener is on
@@ -44,51 +44,51 @@
  * rca_device.lock          spinlock  the ids of a device           any, irqs off
  * devices_lock             spinlock  the list of devices           any, irqs off
  * port bucket              spinlock  one bucket of a port table    process
- * neighbour waits          spinlock  who waits for a neighbour     any, irqs off
+ * neighbour waits          spinlock  waits for a neighbour         any, irqs off
  * watch bucket             spinlock  one bucket of the ids by      process; with no
  *                                    network device or neighbour   spinlock held
  * users_lock               spinlock  the table of users            any, irqs off
  * ctxs_lock                spinlock  the list of contexts          any, irqs off
  * rca_ctx.queues_lock      spinlock  the queues of a context that  process
  *                                    have a file
- * log_net.lock             spinlock  what failed in a namespace    any, irqs off
- * monitor_lock             spinlock  what listeners are to hear    any, irqs off
+ * log_net.lock             spinlock  failure log of a namespace    any, irqs off
+ * monitor_lock             spinlock  notifications to be sent      any, irqs off
  * ======================== ========= ============================= ==================
  *
- * Callbacks of transports take rca_id.lock and what comes after it, and RCU.
- * No lock is held over rca_tp_ops.destroy() and unlisten() but mutexes that no
- * callback takes. lockdep_prime() in id.c takes those of an id and its queue
+ * Callbacks of transports take rca_id.lock and the locks after it, and RCU.
+ * Only mutexes that no callback takes are held over rca_tp_ops.destroy() and
+ * unlisten(). lockdep_prime() in id.c takes the locks of an id and its queue
  * once in this order, so that lockdep knows it from the start.
  */
 
 /*
- * In callbacks of transports, whose workqueues everybody shares: a user whose
- * memory cgroup is full must not make the others wait for its reclaim.
+ * Allocation flags of transport callbacks. Their workqueues are shared: an allocation charged to a
+ * full memory cgroup must not delay other users by reclaim.
  */
 #define RCA_GFP_CALLBACK (GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 /*
- * User events of one id that may wait to be read, about a megabyte: a program
- * that posts and never reads must not fill the memory of the others.
+ * Limit of unread user events of an id, about a megabyte, so that a program that posts and never
+ * reads cannot exhaust memory.
  */
 #define RCA_MAX_USER_EVENTS 1024
 
 /*
- * Memberships of one id: to join or leave a group the network device is searched
- * with RTNL held, and the events of the id with interrupts off.
+ * Limit of multicast memberships of an id: join and leave search those of the network device with
+ * RTNL held, and the events of the id with interrupts off.
  */
 #define RCA_MAX_MEMBERSHIPS 1024
 
 /**
- * struct rca_link - what address resolution found out
+ * struct rca_link - result of address resolution
  * @dmac: RoCE: hardware address of the next hop
- * @smac: RoCE: our hardware address
- * @hoplimit: of the route
- * @network: enum rdma_network_type of the route; a gateway is used when it is not RDMA_NETWORK_IB
- * @ib: the port is InfiniBand, and these two are known:
- * @pkey: its partition
- * @dgid: GID of the peer
- * @ifindex: network device; 0: none
+ * @smac: RoCE: local hardware address
+ * @hoplimit: hop limit of the route
+ * @network: enum rdma_network_type of the route; other than RDMA_NETWORK_IB if it has a gateway
+ * @ib: the port is InfiniBand; only then @pkey and @dgid are valid
+ * @pkey: InfiniBand: partition key
+ * @dgid: InfiniBand: GID of the peer
+ * @ifindex: network device, or 0
  */
 struct rca_link {
 	u8 dmac[ETH_ALEN];
@@ -104,45 +104,46 @@ struct rca_link {
 /**
  * struct rca_id - a communication identifier
  * @obj: reference count, handle, context
- * @src: its events
- * @lock: the state lock: @state, posting of events; the only lock of an id that
- *        a callback takes
- * @state: changed by rca_id_step() alone (lock: @lock)
- * @peer_gone: the peer gave up before we accepted (lock: @lock)
- * @qp_type: type of its QP (immutable)
- * @quiet: passive: no event tells that it is established (lock: @op and @lock to change it, @lock
- *         to read)
+ * @src: event source
+ * @lock: state lock: protects @state and posting of events; the only lock of an id that transport
+ *        callbacks take
+ * @state: changed only by rca_id_step_locked() (lock: @lock)
+ * @peer_gone: the peer aborted the request before it was accepted (lock: @lock)
+ * @qp_type: type of the QP (immutable)
+ * @quiet: passive side: post no ESTABLISHED event (lock: @op and @lock to change it, @lock to read)
  * @reuse: option REUSEADDR (lock: @op)
  * @afonly: option AFONLY (lock: @op)
- * @afonly_set: it was set (lock: @op)
- * @repeat: a disconnect request is repeated each 2^n ms, see rca_timing_repeat() (as @quiet)
+ * @afonly_set: @afonly was set by the program (lock: @op)
+ * @repeat: DREQ retransmission interval is 2^n ms, see rca_timing_repeat() (as @quiet)
  * @ps: port space (immutable)
- * @watch: what it hears of: its network device, also its neighbour, or nothing, and which bucket it
- *         is in (lock: @op and the bucket's to change it; read without)
- * @port_num: port of @dev, 0: none (as @dev); a device with more ports than it holds is refused
- * @before: the state that it left for @state (lock: @lock)
- * @op: serialises operations; @dev, @lower and all below but @bind's table entry
+ * @watch: which network changes the id watches for, and its hash bucket, see id_watch.c (lock: @op
+ *         and that of the bucket to change it; read without)
+ * @port_num: port of @dev, or 0 (as @dev); devices with more ports than fit are refused
+ * @before: the state before @state (lock: @lock)
+ * @op: serialises operations; protects @dev, @lower and the members below, except for the port
+ *      table's part of a bind
  * @net: network namespace (immutable; holds a reference)
  * @local: local address as far as it is known (lock: @op; immutable in a child)
  * @dst: address of the peer (lock: @op; immutable in a child)
- * @dev: its device (lock: @op and @lock to change it, one of them to read; holds a reference)
- * @dev_node: in &rca_device.ids (lock: rca_device.lock)
+ * @dev: device (lock: @op and @lock to change it, one of them to read; holds a reference)
+ * @dev_node: entry in &rca_device.ids (lock: rca_device.lock)
  * @sgid_attr: local GID (as @dev; holds a reference)
- * @lower: the transport's id, NULL: none (lock: @op; owned)
- * @link: what resolution found out (lock: @op, and @lock once it is in a table)
- * @watch_node: in the table of ids that hear of the network (lock: its bucket)
- * @reserved: record for the event of the operation under way (lock: @lock; owned)
- * @psn: not datagrams: starting PSN of our receive queue (immutable)
- * @qkey: datagrams: queue key that user space or a peer was told, 0: none yet (lock: @lock)
- * @since: when that began which is measured, see rca_stats_step() (lock: @lock)
- * @opts: what few ids have, NULL: nothing, see rca_id_opts() (set once; owned)
- * @setup: what it needs to get connected, NULL: it is (lock: @op and @lock to change it, one of
- *         them or RCU to read; owned)
- * @work: destroys the lower id, sends the request again or ends a wait, in the background;
- *        holds a reference while queued (rca_wq)
- * @rcu: for lookups without a lock; in the place of @dev_node, as no device has it then
+ * @lower: cm_id of the transport, or NULL (lock: @op; owned)
+ * @link: result of address resolution (lock: @op; also @lock once the id is in a table)
+ * @watch_node: entry in the bucket of watching ids (lock: that of the bucket)
+ * @reserved: record for the event of the pending operation (lock: @lock; owned)
+ * @psn: connections: starting PSN of the local receive queue (immutable)
+ * @qkey: datagrams: settled queue key, or 0, see rca_qkey_settle_locked() (lock: @lock)
+ * @since: start of the phase that is being measured, see rca_stats_step() (lock: @lock)
+ * @opts: option state, or NULL, see rca_id_opts() (set once; owned)
+ * @setup: connection state, or NULL while connected (lock: @op and @lock to change it, one of them
+ *         or RCU to read; owned)
+ * @work: background work: destroys the lower cm_id, retransmits the request or handles a timeout;
+ *        holds a reference while queued (on rca_wq)
+ * @rcu: frees the id after lockless lookups; shares memory with @dev_node, because a freed id has
+ *       no device
  *
- * What is not needed while a connection does nothing belongs into the extras or the setup.
+ * Members that an idle connection does not need belong into @opts or @setup.
  */
 struct rca_id {
 	struct rca_obj obj;
@@ -184,12 +185,7 @@ struct rca_id {
 	struct work_struct work;
 };
 
-/**
- * rca_id_of() - the id that an object is
- * @obj: an object of kind RCA_KIND_ID
- *
- * Return: the id.
- */
+/* Returns the id of an object of kind RCA_KIND_ID. */
 static inline struct rca_id *rca_id_of(struct rca_obj *obj)
 {
 	return container_of(obj, struct rca_id, obj);
@@ -202,10 +198,10 @@ extern struct workqueue_struct *rca_wq;
 extern const struct rca_opts rca_no_opts;
 
 /**
- * rca_id_opts() - the extras of an id, for who reads them
+ * rca_id_opts() - get the option state of an id for reading
  * @id: the id
  *
- * Return: its extras; ones in which nothing is set when it has none.
+ * Return: the option state, or one with no option set.
  */
 static inline const struct rca_opts *rca_id_opts(const struct rca_id *id)
 {
@@ -215,11 +211,10 @@ static inline const struct rca_opts *rca_id_opts(const struct rca_id *id)
 	return opts ?: &rca_no_opts;
 }
 
-
 int rca_ids_init(void);
 void rca_ids_exit(void);
 
-/* Life */
+/* Creation and references */
 struct rca_id *rca_id_create(struct rca_ctx *ctx, struct rca_queue *queue, u16 ps, u8 qp_type,
 			     u64 cookie);
 struct rca_id *rca_id_create_child(struct rca_id *listener);
@@ -274,7 +269,7 @@ int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len);
 enum ib_gid_type rca_id_gid_type(const struct rca_id *id, const struct rca_device *dev, u32 port);
 u8 rca_id_tos(const struct rca_id *id);
 
-/* Extras and setup */
+/* Option state and connection state */
 struct rca_timing rca_id_timing(const struct rca_id *id);
 int rca_id_inherit_timing(struct rca_id *child, const struct rca_id *listener);
 struct rca_opts *rca_id_need_opts(struct rca_id *id, gfp_t gfp);

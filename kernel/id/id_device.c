@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The place of an id: its device, GID and paths, and what user space is told of them.
+ * The device, GID, port and addresses of an id, and their description for user space.
  *
- * Locking: rca_id.op, or the id is known to nobody else; rca_id.lock, too, for its device, port and
- * GID, and in it rca_device.lock for the ids of a device.
+ * Locking: rca_id.op, unless the id is unpublished. Device, port and GID are changed with
+ * rca_id.lock held as well; the list of ids of a device is protected by rca_device.lock, taken
+ * inside it.
  */
 #include <kunit/visibility.h>
 #include <linux/slab.h>
@@ -21,11 +22,10 @@
  * @id: the id; it has no device
  * @dev: the device
  * @port_num: port of the device
- * @sgid_attr: local GID; its reference passes to the id when 0 is returned
+ * @sgid_attr: local GID; on success its reference passes to the id
  *
- * Context: Process context. Expects @id->op to be held by the caller, or @id
- * to be known to nobody else.
- * Return: 0, or -ENODEV: the device is being removed.
+ * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
+ * Return: 0, or -ENODEV if the device is being removed.
  */
 int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
 		  const struct ib_gid_attr *sgid_attr)
@@ -50,10 +50,9 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_attach);
 
 /**
  * rca_id_detach() - release the device of an id, if it has one
- * @id: the id; its lower id is gone
+ * @id: the id; it has no lower cm_id
  *
- * Context: Process context. Expects @id->op to be held by the caller, or @id
- * to be known to nobody else.
+ * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
  */
 void rca_id_detach(struct rca_id *id)
 {
@@ -80,12 +79,14 @@ void rca_id_detach(struct rca_id *id)
 }
 
 /**
- * rca_id_bind() - give an id a port of its own
- * @id: the id; it has none
- * @addr: address and port; port 0: any
+ * rca_id_bind() - allocate a port for an id that has none
+ * @id: the id
+ * @addr: address and port; port 0 selects any
+ *
+ * On success the bind of the option state contains address and port.
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: 0, and the bind of @id has address and port; or an errno of rca_ports_bind(); -ENOMEM.
+ * Return: 0, -ENOMEM, or an errno of rca_ports_bind().
  */
 int rca_id_bind(struct rca_id *id, const union rca_addr *addr)
 {
@@ -106,12 +107,7 @@ int rca_id_bind(struct rca_id *id, const union rca_addr *addr)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_bind);
 
-/**
- * rca_id_unbind() - give the port of an id back, if it has one of its own
- * @id: the id
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- */
+/* Releases the port of an id, if it owns one. Expects rca_id.op to be held by the caller. */
 void rca_id_unbind(struct rca_id *id)
 {
 	struct rca_bind *bind = rca_id_opts(id)->bind;
@@ -121,13 +117,7 @@ void rca_id_unbind(struct rca_id *id)
 		rca_ports_unbind(bind);
 }
 
-/**
- * rca_id_bound() - does an id have a port of its own?
- * @id: the id
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- * Return: true: it has, in the bind of its extras.
- */
+/* Returns whether an id owns a port. Expects rca_id.op to be held by the caller. */
 bool rca_id_bound(const struct rca_id *id)
 {
 	const struct rca_bind *bind = rca_id_opts(id)->bind;
@@ -139,7 +129,7 @@ static void pack_path(struct ib_path_rec_data *out, struct sa_path_rec *rec, u32
 {
 	struct sa_path_rec ib;
 
-	/* User space knows the records of InfiniBand alone. */
+	/* User space expects InfiniBand records. */
 	if (rec->rec_type == SA_PATH_REC_TYPE_OPA) {
 		sa_convert_path_opa_to_ib(&ib, rec);
 		rec = &ib;
@@ -149,12 +139,11 @@ static void pack_path(struct ib_path_rec_data *out, struct sa_path_rec *rec, u32
 }
 
 /**
- * rca_id_fill_route_locked() - tell what is known of the place of an id
+ * rca_id_fill_route_locked() - describe addresses, device and paths of an id to user space
  * @id: the id
- * @route: filled in
+ * @route: filled in as far as known
  *
- * Context: Process context. Expects @id->op to be held by the caller, or @id
- * to be known to nobody else.
+ * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
  */
 void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route)
 {
@@ -168,12 +157,12 @@ void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route
 	route->port_num = id->port_num;
 	if (id->sgid_attr)
 		memcpy(route->sgid, id->sgid_attr->gid.raw, sizeof(route->sgid));
-	/* iWARP has no partitions, and GIDs that are hardware addresses. */
+	/* iWARP has no partitions; its GIDs are hardware addresses. */
 	if (id->dev->tp->over_tcp) {
 		memcpy(route->dgid, id->link.dmac, sizeof(id->link.dmac));
 		return;
 	}
-	/* RoCE has the default partition alone (IBTA annex A16.4.3). */
+	/* RoCE has only the default partition (IBTA annex A16.4.3). */
 	route->pkey = cpu_to_be16(id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL);
 	if (id->link.ib)
 		memcpy(route->dgid, id->link.dgid, sizeof(route->dgid));
@@ -189,13 +178,7 @@ void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route
 	}
 }
 
-/**
- * rca_id_fill_route() - rca_id_fill_route_locked() that takes the lock
- * @id: the id
- * @route: filled in
- *
- * Context: Process context. Takes and releases @id->op.
- */
+/* rca_id_fill_route_locked() that takes rca_id.op. */
 void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route)
 {
 	mutex_lock(&id->op);

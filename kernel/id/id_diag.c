@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What is told of an id: to tracepoints, to who listens, and, where something went
- * wrong, to who asks later.
+ * Diagnostics of an id: tracepoints, netlink notifications, and the failure log.
  *
  * Locking: rca_id.lock.
  */
@@ -22,8 +21,8 @@
 #include "lib/uerrno.h"
 
 /*
- * What a program has to be told of as a failure; NULL: something else. A user's own events are
- * his own business.
+ * Describes an event that reports a failure, else returns NULL. The status of a user event has no
+ * meaning to the module.
  */
 static const char *failure_name(u32 type, int status)
 {
@@ -50,13 +49,13 @@ static const char *failure_name(u32 type, int status)
 }
 
 /**
- * rca_id_reason() - what a peer's reason is called
+ * rca_id_reason() - describe the reason that a peer has sent
  * @id: the id
- * @event: type of the event that has it as its status
+ * @event: type of the event that has the reason as its status
  * @reason: the reason
  *
  * Context: Any context.
- * Return: its name; NULL: it has none.
+ * Return: the description, or NULL if there is none.
  */
 VISIBLE_IF_KUNIT const char *rca_id_reason(const struct rca_id *id, u32 event, int reason)
 {
@@ -74,7 +73,7 @@ VISIBLE_IF_KUNIT const char *rca_id_reason(const struct rca_id *id, u32 event, i
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_reason);
 
-/* For who follows the kernel's log; dynamic debug switches it on. */
+/* Log to the kernel log; enabled by dynamic debug. */
 static void log_failure(const struct rca_id *id, const struct rca_report *report, const char *what)
 {
 	const char *dev = report->dev[0] ? report->dev : "no device";
@@ -98,7 +97,7 @@ static void log_failure(const struct rca_id *id, const struct rca_report *report
 				     report->status, report->comm, pid_nr(report->pid));
 }
 
-/* Not inline: a story is large, and mostly there is none. */
+/* Not inline: the report is large, and mostly not needed. */
 static noinline void tell_locked(struct rca_id *id, const union rca_addr *local,
 				 const union rca_addr *peer, const char *op, u32 event,
 				 int status, const char *failure)
@@ -117,11 +116,11 @@ static noinline void tell_locked(struct rca_id *id, const union rca_addr *local,
 	report.state = id->state;
 	report.before = id->before;
 	report.ps = id->ps;
-	/* Operations change addresses, and tell of themselves when they have. */
+	/* Addresses are changed by operations, which report when they have ended. */
 	report.local = *local;
 	report.peer = *peer;
 	if (id->dev) {
-		/* It may be renamed now: the array stays. */
+		/* A concurrent rename may change the content of the array. */
 		strscpy(report.dev, id->dev->ibdev->name, sizeof(report.dev));
 		report.port = id->port_num;
 	}
@@ -133,11 +132,11 @@ static noinline void tell_locked(struct rca_id *id, const union rca_addr *local,
 }
 
 /**
- * rca_id_report_event_on_locked() - an event of a part of an id is posted
+ * rca_id_report_event_on_locked() - report that an event of a part of an id is posted
  * @id: the id
- * @type: its type
- * @status: its status
- * @peer: the peer of that part: of a membership the group
+ * @type: type of the event
+ * @status: status of the event
+ * @peer: the peer of that part; for a membership, the group
  *
  * Context: Any context. Expects @id->lock to be held by the caller.
  */
@@ -151,21 +150,14 @@ void rca_id_report_event_on_locked(struct rca_id *id, u32 type, int status,
 		tell_locked(id, &id->local, peer, NULL, type, status, failure);
 }
 
-/**
- * rca_id_report_event_locked() - an event of an id is posted
- * @id: the id
- * @type: its type
- * @status: its status
- *
- * Context: Any context. Expects @id->lock to be held by the caller.
- */
+/* rca_id_report_event_on_locked() for an event of the id itself. */
 void rca_id_report_event_locked(struct rca_id *id, u32 type, int status)
 {
 	rca_id_report_event_on_locked(id, type, status, &id->dst);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_report_event_locked);
 
-/* What a signal has interrupted did not fail. */
+/* An operation that was interrupted by a signal has not failed. */
 static bool has_failed(int ret)
 {
 	return ret < 0 && rca_user_errno(ret) != -EINTR;
@@ -180,19 +172,19 @@ static void tell_op(struct rca_id *id, const char *op, int ret, const union rca_
 	if (!failed && !rca_monitor_wanted(id->net))
 		return;
 	spin_lock_irqsave(&id->lock, flags);
-	/* Who destroys an id while it does something wants that to end. */
+	/* The error is the intended result of destroying the id during the operation. */
 	failed = failed && id->state != RCA_ST_DESTROYING;
 	tell_locked(id, local, peer, op, 0, rca_user_errno(ret), failed ? op : NULL);
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
 /**
- * rca_id_report_op_on() - an operation with addresses of its own has come to its end
+ * rca_id_report_op_on() - report the end of an operation with addresses of its own
  * @id: the id
- * @op: its name, shorter than RCA_REPORT_OP_LEN
- * @ret: what it returns; what a signal has interrupted did not fail, nor what the end of the id has
- * @local: whence
- * @peer: to whom
+ * @op: name of the operation, shorter than RCA_REPORT_OP_LEN
+ * @ret: its result; interruption by a signal or by destruction of the id is not a failure
+ * @local: local address
+ * @peer: peer address
  *
  * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
  */
@@ -203,27 +195,14 @@ void rca_id_report_op_on(struct rca_id *id, const char *op, int ret, const union
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_report_op_on);
 
-/**
- * rca_id_report_op() - an operation on an id has come to its end
- * @id: the id
- * @op: its name, shorter than RCA_REPORT_OP_LEN
- * @ret: what it returns
- *
- * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
- */
+/* rca_id_report_op_on() with the addresses of the id. */
 void rca_id_report_op(struct rca_id *id, const char *op, int ret)
 {
 	rca_id_report_op_on(id, op, ret, &id->local, &id->dst);
 }
 
-/**
- * rca_id_report_own_op() - likewise of what no program has asked for, so that none is told of a
- *                        failure
- * @id: the id
- * @op: its name, shorter than RCA_REPORT_OP_LEN
- * @ret: what came of it
- *
- * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
+/*
+ * rca_id_report_op() for an operation that no program has requested; never reported as a failure.
  */
 void rca_id_report_own_op(struct rca_id *id, const char *op, int ret)
 {
@@ -231,10 +210,10 @@ void rca_id_report_own_op(struct rca_id *id, const char *op, int ret)
 }
 
 /**
- * rca_id_report_refused() - a listener did not get a request
+ * rca_id_report_refused() - report that a request was not given to a listener
  * @listener: the listener
- * @peer: who sent it
- * @ret: why
+ * @peer: sender of the request
+ * @ret: the reason, a negative errno
  *
  * Context: Process context, callback of a transport. Takes and releases @listener->lock.
  */

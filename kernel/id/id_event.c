@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The events of an id: getting their records in time, filling them in, posting them.
+ * Events of an id: allocation of records in advance, and posting.
  *
  * Locking: rca_id.lock for the reserved record and for posting.
  */
@@ -15,14 +15,14 @@
 
 static struct rca_event *get_record(struct rca_id *id, gfp_t gfp)
 {
-	/* Those that user space has taken from the ring count until somebody looks there. */
+	/* Records that user space has read from the ring are charged until they are reaped. */
 	if (rca_account_full(&id->obj.ctx->account, RDMA_CM_ALT_RESOURCE_EVENTS))
 		rca_source_reap(&id->src);
 	return rca_event_alloc(id->obj.ctx, gfp);
 }
 
 /**
- * rca_id_new_event() - a record for an event of an id, or of a part of it
+ * rca_id_new_event() - allocate a record for an event of an id or of a part of it
  * @id: the id
  *
  * Context: Process context. May sleep. Takes and releases @id->lock.
@@ -34,7 +34,7 @@ struct rca_event *rca_id_new_event(struct rca_id *id)
 }
 
 /**
- * rca_id_reserve_event() - get the record for the event that an operation will cause
+ * rca_id_reserve_event() - allocate the record for the event that an operation will cause
  * @id: the id
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
@@ -57,10 +57,10 @@ int rca_id_reserve_event(struct rca_id *id)
 }
 
 /**
- * rca_id_reserve_answer() - get the record for what the peer will answer, with the way to it
+ * rca_id_reserve_answer() - allocate the record for the answer of the peer, and fill in the route
  * @id: the id; its route is resolved
  *
- * Who does all steps in one call learns the way from the answer.
+ * A program that executes all steps in one call learns the route from the answer.
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
  * Return: 0; -EDQUOT; -ENOMEM.
@@ -80,12 +80,7 @@ int rca_id_reserve_answer(struct rca_id *id)
 	return 0;
 }
 
-/**
- * rca_id_unreserve_event() - the operation failed, no event will come
- * @id: the id
- *
- * Context: Any context.
- */
+/* Frees the reserved record: the operation failed, and will not cause an event. Any context. */
 void rca_id_unreserve_event(struct rca_id *id)
 {
 	struct rca_event *ev = NULL;
@@ -98,11 +93,11 @@ void rca_id_unreserve_event(struct rca_id *id)
 }
 
 /**
- * rca_id_event() - a record for an event: the reserved one, else a new one
+ * rca_id_event() - get the reserved record, or allocate one
  * @id: the id
  *
- * Context: Process context. May sleep. Charges the id's memory cgroup.
- * Return: the record, or NULL: the event must do without.
+ * Context: Process context. May sleep. Charges the memory cgroup of the id.
+ * Return: the record, or NULL: the event must be posted without a record.
  */
 struct rca_event *rca_id_event(struct rca_id *id)
 {
@@ -124,9 +119,9 @@ struct rca_event *rca_id_event(struct rca_id *id)
 /**
  * rca_id_post_locked() - post an event of an id
  * @id: the id
- * @ev: its record, which passes to the queue; NULL: it goes without, as a notice
+ * @ev: record, which passes to the queue; NULL: post the event as a notice
  * @type: type of the event
- * @status: its status; user space gets rca_user_errno() of it
+ * @status: status of the event; user space gets rca_user_errno() of it
  *
  * Context: Any context. Expects @id->lock to be held by the caller.
  */
@@ -149,12 +144,13 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 }
 
 /**
- * rca_id_post_net_locked() - tell an id of a change of the network
+ * rca_id_post_net_locked() - post an event about a change of the network
  * @id: the id
- * @type: RDMA_CM_ALT_EVENT_ADDR_CHANGE, or RDMA_CM_ALT_EVENT_UNREACHABLE, whose
- *        status is -ETIMEDOUT
+ * @type: RDMA_CM_ALT_EVENT_ADDR_CHANGE, or RDMA_CM_ALT_EVENT_UNREACHABLE, whose status is
+ *        -ETIMEDOUT
  *
- * Needs no memory. One that already waits to be read is not doubled, nor told of again.
+ * Needs no memory. An event that is already waiting to be read is neither posted nor reported
+ * again.
  *
  * Context: Any context. Expects @id->lock to be held by the caller.
  */
@@ -169,14 +165,14 @@ void rca_id_post_net_locked(struct rca_id *id, u32 type)
 EXPORT_SYMBOL_IF_KUNIT(rca_id_post_net_locked);
 
 /**
- * rca_id_post_user() - post an event that user space made
+ * rca_id_post_user() - post a user event
  * @id: the id, in any state
- * @type: its type, one that is user space's own
- * @status: its status, which nobody but the program understands
- * @arg: its argument
+ * @type: type of the event, from the range of user events
+ * @status: status of the event; not interpreted by the module
+ * @arg: argument of the event
  *
  * Context: Process context. May sleep. Takes and releases @id->lock.
- * Return: 0; -ENOBUFS: RCA_MAX_USER_EVENTS of the id wait already; -EDQUOT; -ENOMEM.
+ * Return: 0; -ENOBUFS if RCA_MAX_USER_EVENTS of the id are already waiting; -EDQUOT; -ENOMEM.
  */
 int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 {
@@ -211,12 +207,12 @@ int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 EXPORT_SYMBOL_IF_KUNIT(rca_id_post_user);
 
 /**
- * rca_event_set_conn() - put the peer's parameters into a record, as its receiver sees them
+ * rca_event_set_conn() - copy the parameters of the peer into a record, as seen by the receiver
  * @ev: the record
- * @conn: the parameters, as their sender sees them
+ * @conn: the parameters, as seen by the sender
  *
- * The depths change places: what the peer serves is what we may have under way
- * (IBTA volume 1, 12.7.29 and 12.7.30).
+ * The depths are swapped: the responder resources of the peer limit the requests that we may have
+ * outstanding (IBTA volume 1, 12.7.29 and 12.7.30).
  *
  * Context: Any context.
  */
@@ -239,9 +235,9 @@ void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn)
 }
 
 /**
- * rca_event_set_ud() - put what a peer says of its datagrams into a record
- * @ev: the record; its address handle attributes stay
- * @conn: number and queue key of the peer's QP, 0 when it tells none; private data
+ * rca_event_set_ud() - copy the datagram parameters of the peer into a record
+ * @ev: the record; its address handle attributes are kept
+ * @conn: number and queue key of the peer's QP, or 0 if not given; private data
  *
  * Context: Any context.
  */

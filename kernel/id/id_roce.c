@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * GID type and type of service of an id. What the program says of the id comes
- * first, then the defaults that it has for ports, then the settings of the port.
+ * GID type and type of service of an id. Options of the id take precedence over the program's
+ * defaults for ports, and these over the settings of the port.
  *
  * Locking: rca_id.op.
  */
@@ -15,9 +15,9 @@
 #include "device/port_sysfs.h"
 
 /**
- * struct rca_defaults - what a program has for ports
- * @count: number of @port
- * @port: the ports
+ * struct rca_defaults - defaults of a program for ports
+ * @count: number of entries in @port
+ * @port: defaults of a port
  */
 struct rca_defaults {
 	u32 count;
@@ -36,12 +36,12 @@ static enum ib_gid_type to_ib(u8 type)
 }
 
 /**
- * rca_id_set_gid_type() - option RDMA_CM_ALT_OPTION_GID_TYPE
+ * rca_id_set_gid_type() - set option RDMA_CM_ALT_OPTION_GID_TYPE
  * @id: the id
  * @type: enum ib_uverbs_gid_type: RoCE v1 or v2
  *
  * Context: Process context. Expects @id->op to be held by the caller.
- * Return: 0; -EINVAL another type, or the id has a device; -ENOMEM.
+ * Return: 0; -EINVAL if @type is another one or the id has a device; -ENOMEM.
  */
 int rca_id_set_gid_type(struct rca_id *id, u8 type)
 {
@@ -58,13 +58,13 @@ int rca_id_set_gid_type(struct rca_id *id, u8 type)
 }
 
 /**
- * rca_id_set_port_defaults() - option RDMA_CM_ALT_OPTION_PORT_DEFAULTS
+ * rca_id_set_port_defaults() - set option RDMA_CM_ALT_OPTION_PORT_DEFAULTS
  * @id: the id
- * @val: struct rdma_cm_alt_port_default
- * @len: their length in bytes; 0: none
+ * @val: array of struct rdma_cm_alt_port_default
+ * @len: its length in bytes; 0 removes the defaults
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -EINVAL wrong length or values, or the id has a device; -ENOMEM.
+ * Return: 0; -EINVAL if length or values are wrong or the id has a device; -ENOMEM.
  */
 int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len)
 {
@@ -107,7 +107,7 @@ static const struct rdma_cm_alt_port_default *find(const struct rca_id *id,
 }
 
 /**
- * rca_id_gid_type() - the type of the GIDs that an id may have on a port
+ * rca_id_gid_type() - get the type of the GID that an id uses on a port
  * @id: the id
  * @dev: the device
  * @port: the port
@@ -128,11 +128,11 @@ enum ib_gid_type rca_id_gid_type(const struct rca_id *id, const struct rca_devic
 EXPORT_SYMBOL_IF_KUNIT(rca_id_gid_type);
 
 /**
- * rca_id_tos() - the type of service of what an id sends
+ * rca_id_tos() - get the type of service of an id
  * @id: the id
  *
  * Context: Process context. Expects @id->op to be held by the caller.
- * Return: the type of service; 0, too, when it was not set and there is no device yet.
+ * Return: the type of service; also 0 if it was not set and the id has no device yet.
  */
 u8 rca_id_tos(const struct rca_id *id)
 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The parts of an id that it does not always have, so that thousands of them cost
- * little: the extras, which few have; and the setup, which it needs to get
- * connected and to end that, and which goes in between.
+ * Optional parts of an id, which keep idle ids small: the option state, which few ids have, and the
+ * connection state, which exists while an id connects and while it disconnects.
  *
- * Locking: none for the extras, which are set once; rca_id.op and rca_id.lock to
- * change &rca_id.setup, either of them to read it, or RCU.
+ * Locking: the option state is set once, without a lock. &rca_id.setup is changed with rca_id.op
+ * and rca_id.lock held, and read with either of them or RCU.
  */
 #include <kunit/visibility.h>
 #include <linux/memcontrol.h>
@@ -16,17 +15,17 @@
 #include "id/send_window.h"
 #include "id/timing_net.h"
 
-/* What an id without extras has. */
+/* Option state of ids without one. */
 const struct rca_opts rca_no_opts;
 EXPORT_SYMBOL_IF_KUNIT(rca_no_opts);
 
 /**
- * rca_id_need_opts() - the extras of an id, for who changes them
+ * rca_id_need_opts() - get the option state of an id for writing
  * @id: the id
- * @gfp: how to get memory, if it has none yet
+ * @gfp: flags for its allocation, if the id has none
  *
- * Context: As @gfp says. Several may call it at a time.
- * Return: the extras; NULL: no memory.
+ * Context: As @gfp says. May be called concurrently.
+ * Return: the option state, or NULL without memory.
  */
 struct rca_opts *rca_id_need_opts(struct rca_id *id, gfp_t gfp)
 {
@@ -48,11 +47,11 @@ struct rca_opts *rca_id_need_opts(struct rca_id *id, gfp_t gfp)
 EXPORT_SYMBOL_IF_KUNIT(rca_id_need_opts);
 
 /**
- * rca_id_timing() - how long an id waits for its peer
+ * rca_id_timing() - get the timer settings of an id
  * @id: the id
  *
  * Context: Any context.
- * Return: its settings, or those of its namespace; those of the module count where none is set.
+ * Return: settings of the id, else of its namespace; unset ones have the default of the module.
  */
 struct rca_timing rca_id_timing(const struct rca_id *id)
 {
@@ -64,8 +63,8 @@ struct rca_timing rca_id_timing(const struct rca_id *id)
 }
 
 /**
- * rca_id_inherit_timing() - the id of a request has the settings of its listener
- * @child: the id of the request; nobody else knows it yet
+ * rca_id_inherit_timing() - copy the timer settings of a listener to the id of a request
+ * @child: id of the request; unpublished
  * @listener: the listening id
  *
  * Context: Process context (a callback of a transport). May sleep.
@@ -85,12 +84,7 @@ int rca_id_inherit_timing(struct rca_id *child, const struct rca_id *listener)
 	return 0;
 }
 
-/**
- * rca_id_free_opts() - free the extras of an id that nobody knows any more, if it has some
- * @id: the id
- *
- * Context: Any context.
- */
+/* Frees the option state, if any, of an id without references. Any context. */
 void rca_id_free_opts(struct rca_id *id)
 {
 	struct rca_opts *opts = id->opts;
@@ -104,12 +98,12 @@ void rca_id_free_opts(struct rca_id *id)
 }
 
 /**
- * rca_id_make_setup() - make a setup, which the caller gives to the id
+ * rca_id_make_setup() - allocate a connection state; the caller stores it in the id
  * @id: the id
- * @gfp: how to get memory
+ * @gfp: flags for the allocation
  *
  * Context: As @gfp says.
- * Return: the setup; NULL: no memory.
+ * Return: the connection state, or NULL without memory.
  */
 struct rca_setup *rca_id_make_setup(struct rca_id *id, gfp_t gfp)
 {
@@ -124,12 +118,12 @@ struct rca_setup *rca_id_make_setup(struct rca_id *id, gfp_t gfp)
 }
 
 /**
- * rca_id_need_setup() - an id that was connected needs a setup again
+ * rca_id_need_setup() - allocate the connection state of an id again, to disconnect
  * @id: the id
  *
- * Context: Process context. May sleep. Expects @id->op to be held by the caller. Takes and
- * releases @id->lock.
- * Return: false: there is no memory, and the id has to do without its own patience.
+ * Context: Process context. May sleep. Expects @id->op to be held by the caller. Takes and releases
+ * @id->lock.
+ * Return: false without memory; the id then cannot wait by itself.
  */
 bool rca_id_need_setup(struct rca_id *id)
 {
@@ -140,7 +134,7 @@ bool rca_id_need_setup(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	if (id->setup)
 		return true;
-	/* Whoever ends an id may be a thread of the kernel, and must not wait for memory. */
+	/* The caller may be a kernel thread, which must not wait for memory. */
 	old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	setup = rca_id_make_setup(id, RCA_GFP_CALLBACK);
 	set_active_memcg(old_memcg);
@@ -167,11 +161,10 @@ static void free_paths(struct rca_setup *setup)
 }
 
 /**
- * rca_id_drop_path() - free the paths and the request of an id, if it has some
+ * rca_id_drop_path() - free the paths and the request of an id
  * @id: the id
  *
- * Context: Any context. Expects @id->op to be held by the caller, or @id to be
- * known to nobody else.
+ * Context: Any context. Expects @id->op to be held by the caller, or @id to be unpublished.
  */
 void rca_id_drop_path(struct rca_id *id)
 {
@@ -180,11 +173,11 @@ void rca_id_drop_path(struct rca_id *id)
 }
 
 /**
- * rca_id_drop_setup() - an id is connected: free what it needed for that
- * @id: the id; no resolution is under way
+ * rca_id_drop_setup() - free the connection state when an id is connected
+ * @id: the id; no resolution is pending
  *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller. Takes and
- * releases @id->lock.
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller. Takes and releases
+ * @id->lock.
  */
 void rca_id_drop_setup(struct rca_id *id)
 {
@@ -205,12 +198,7 @@ void rca_id_drop_setup(struct rca_id *id)
 	kfree_rcu(setup, rcu);
 }
 
-/**
- * rca_id_free_setup() - free the setup of an id that nobody knows any more, if it has one
- * @id: the id
- *
- * Context: Any context.
- */
+/* Frees the connection state, if any, of an id without references. Any context. */
 void rca_id_free_setup(struct rca_id *id)
 {
 	struct rca_setup *setup = id->setup;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ids that hear of changes of the network, by their neighbours, so that those whom
- * the change of one concerns are found without looking at the others.
+ * Ids that watch for changes of the network, in a hash table by neighbour, so that a change of one
+ * neighbour does not look at all ids.
  *
- * Locking: a spinlock for each bucket to change it, in process context; RCU to
- * read. A reader that stands on an id that goes over to another bucket ends
- * there, and starts again.
+ * Locking: a spinlock for each bucket to change it, in process context; RCU to read. An id may move
+ * to another bucket while a reader stands on it: the reader then ends in that bucket, and starts
+ * again.
  */
 #include <kunit/visibility.h>
 #include <linux/bits.h>
@@ -28,14 +28,17 @@
 
 static_assert(BIT(BUCKET_BITS) == BUCKETS);
 
-/* The low bits of &rca_id.watch; above them is the number of the bucket. */
+/*
+ * Low bits of &rca_id.watch: the changes that the id watches for. The higher bits are the number of
+ * its bucket.
+ */
 enum { NOTHING, NETDEV, NETDEV_AND_PEER, KIND = 3 };
 #define KIND_BITS	2
 
 /**
- * struct bucket - a bucket of the table
- * @lock: taken to change @ids
- * @ids: the ids
+ * struct bucket - bucket of the table
+ * @lock: protects changes of @ids
+ * @ids: the watching ids
  */
 struct bucket {
 	spinlock_t lock;
@@ -49,7 +52,7 @@ static struct bucket *peer_bucket(const struct net *net, int ifindex, const void
 	return &buckets[jhash(ip, len, net_hash_mix(net) + ifindex) % BUCKETS];
 }
 
-/* The key of the neighbour that an address is; its length, 0: it is none. */
+/* Returns the length of the neighbour key of an address, or 0 if it is not an IP address. */
 static size_t peer_key(const union rca_addr *addr, const void **key)
 {
 	switch (addr->sa.sa_family) {
@@ -64,7 +67,9 @@ static size_t peer_key(const union rca_addr *addr, const void **key)
 	}
 }
 
-/* Where an id shall be: by its peer; one without is anywhere. */
+/*
+ * Returns the bucket that an id belongs to by its peer. An id without a peer may be in any bucket.
+ */
 static struct bucket *bucket_for(const struct rca_id *id)
 {
 	const void *key;
@@ -75,7 +80,7 @@ static struct bucket *bucket_for(const struct rca_id *id)
 	return peer_bucket(id->net, id->link.ifindex, key, len);
 }
 
-/* Where it is. */
+/* Returns the bucket that an id is in. */
 static struct bucket *bucket_of(const struct rca_id *id)
 {
 	return &buckets[id->watch >> KIND_BITS];
@@ -92,13 +97,12 @@ static void enter(struct rca_id *id, u16 kind)
 }
 
 /**
- * rca_id_watch_netdev() - from now on an id hears when its network device's address changes
+ * rca_id_watch_netdev() - watch the hardware address of the network device of an id
  * @id: the id; it has a device and a network device
  *
- * Doing it twice is fine. Ends with rca_id_unwatch().
+ * May be called repeatedly. Ends with rca_id_unwatch().
  *
- * Context: Process context. Expects @id->op to be held by the caller, or @id
- * to be known to nobody else.
+ * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
  */
 void rca_id_watch_netdev(struct rca_id *id)
 {
@@ -107,12 +111,11 @@ void rca_id_watch_netdev(struct rca_id *id)
 }
 
 /**
- * rca_id_watch_peer() - from now on an id hears when its peer gets another hardware address
+ * rca_id_watch_peer() - watch the hardware addresses of the peer and of the network device of an id
  * @id: the id; its address is resolved, and it has a device
  *
- * On RoCE, where the path has that address. Of a peer behind a gateway nothing
- * is heard. It hears of its network device, too. Doing it twice is fine. Ends with
- * rca_id_unwatch().
+ * Only on RoCE, where the path contains the address of the peer. A peer behind a gateway is not
+ * watched. May be called repeatedly. Ends with rca_id_unwatch().
  *
  * Context: Process context. Expects @id->op to be held by the caller.
  */
@@ -132,18 +135,17 @@ void rca_id_watch_peer(struct rca_id *id)
 		enter(id, NETDEV_AND_PEER);
 		return;
 	}
-	/* As a rule its peer was known when it began to hear: nothing is missed in between. */
+	/* Usually the peer was known when watching began, so no change is missed in between. */
 	spin_lock(&bucket->lock);
 	WRITE_ONCE(id->watch, (id->watch & ~KIND) | NETDEV_AND_PEER);
 	spin_unlock(&bucket->lock);
 }
 
 /**
- * rca_id_unwatch() - an id hears nothing of the network any more
+ * rca_id_unwatch() - stop watching for changes of the network
  * @id: the id
  *
- * Context: Process context. Expects @id->op to be held by the caller, or @id
- * to be known to nobody else.
+ * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
  */
 void rca_id_unwatch(struct rca_id *id)
 {
@@ -158,7 +160,7 @@ void rca_id_unwatch(struct rca_id *id)
 	spin_unlock(&bucket->lock);
 }
 
-/* Events of a request are suppressed until it is accepted. */
+/* Ids of requests get no events until they are accepted. */
 static bool hears(const struct rca_id *id)
 {
 	switch (id->state) {
@@ -172,12 +174,12 @@ static bool hears(const struct rca_id *id)
 	}
 }
 
-/* Post an event if the hardware address @on_route, which is @id's, is not @now. */
+/* Post an event if the hardware address @on_route of @id differs from @now. */
 static void tell(struct rca_id *id, const u8 *on_route, const u8 *now, u32 type)
 {
 	unsigned long flags;
 
-	/* An id without a reference is one that does not hear. */
+	/* The id may have no reference left; its state then lets no event pass. */
 	spin_lock_irqsave(&id->lock, flags);
 	if (hears(id) && memcmp(on_route, now, ETH_ALEN))
 		rca_id_post_net_locked(id, type);
@@ -201,12 +203,11 @@ static void tell_bucket(struct bucket *bucket, const struct net_device *ndev)
 }
 
 /**
- * rca_id_netdev_changed() - a network device may have got another hardware address
+ * rca_id_netdev_changed() - handle a possible change of the hardware address of a network device
  * @ndev: the network device
  *
- * Ids that were bound or resolved while it had another one get ADDR_CHANGE. All ids
- * are looked at: it happens when a bond fails over, so rarely that it is not worth
- * memory of each id.
+ * Ids that were bound or resolved with another address get ADDR_CHANGE. All ids are searched: a
+ * failover of a bond is too rare to be worth memory in each id.
  *
  * Context: Any context.
  */
@@ -228,10 +229,10 @@ static bool is_peer(const struct rca_id *id, const struct neighbour *neigh, size
 }
 
 /**
- * rca_id_neigh_changed() - a neighbour may have got another hardware address
+ * rca_id_neigh_changed() - handle a possible change of the hardware address of a neighbour
  * @neigh: its entry
  *
- * Ids whose paths have another one get UNREACHABLE with -ETIMEDOUT.
+ * Ids whose paths have another address get UNREACHABLE with -ETIMEDOUT.
  *
  * Context: Any context.
  */
@@ -260,11 +261,7 @@ out_unlock:
 	rcu_read_unlock();
 }
 
-/**
- * rca_watch_init() - make the table
- *
- * Context: Process context. Module init, before there is an id.
- */
+/* Module init: initialises the table before the first id is created. */
 void rca_watch_init(void)
 {
 	int i;

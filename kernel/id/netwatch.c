@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Changes of the network that ids have to hear of: a bond that goes over to
- * another device with another hardware address, a neighbour that gets another one.
+ * Notifiers for changes of the network that affect ids: a bond that fails over to a device with
+ * another hardware address, and a neighbour that gets another hardware address.
  *
- * Locking: none of its own. Network devices are reported under RTNL, neighbours
- * in atomic context; to tell an id of it needs neither memory nor a mutex, so
- * both are told in place.
+ * Locking: none of its own. Network devices are reported under RTNL, neighbours in atomic context.
+ * Posting an event to an id needs neither memory nor a mutex, so it is done in place.
  */
 #include "id/netwatch.h"
 
@@ -38,12 +37,7 @@ static int neigh_event(struct notifier_block *nb, unsigned long event, void *ptr
 static struct notifier_block netdev_nb = { .notifier_call = netdev_event };
 static struct notifier_block neigh_nb = { .notifier_call = neigh_event };
 
-/**
- * rca_netwatch_init() - start to hear of changes
- *
- * Context: Process context. Module init. Takes and releases RTNL.
- * Return: 0 or a negative errno.
- */
+/* Module init: registers the notifiers, under RTNL. Returns 0 or a negative errno. */
 int rca_netwatch_init(void)
 {
 	int ret = register_netdevice_notifier(&netdev_nb);
@@ -56,11 +50,7 @@ int rca_netwatch_init(void)
 	return ret;
 }
 
-/**
- * rca_netwatch_exit() - hear nothing any more; no change is being told when it returns
- *
- * Context: Process context. Module exit. Sleeps. Takes and releases RTNL.
- */
+/* Module exit: unregisters the notifiers, under RTNL, and waits for running ones. */
 void rca_netwatch_exit(void)
 {
 	unregister_netevent_notifier(&neigh_nb);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Changes of the network that ids have to hear of. */
+/* Notifiers for changes of the network that affect ids. */
 #ifndef RCA_NETWATCH_H
 #define RCA_NETWATCH_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Timing settings of a network namespace, for ids of it that have none of their
- * own: /proc/sys/net/rdma_cm_alt/, which whoever administers the namespace may
- * write. What is not set there is the module's.
+ * Timer settings of a network namespace, in /proc/sys/net/rdma_cm_alt/, writable by the
+ * administrator of the namespace. They apply to ids that have no setting of their own. A setting
+ * that is not set has the default of the module.
  *
  * Locking: none; settings are single words.
  */
@@ -18,10 +18,10 @@
 enum { RESPONSE, RETRIES, MRA, DEADLINE, SETTINGS };
 
 /**
- * struct timing_net - the settings of a namespace
- * @value: each of them; -1, of the deadline 0: not set
- * @table: how they are written; the last entry is empty
- * @header: of @table in /proc/sys
+ * struct timing_net - settings of a namespace
+ * @value: value of each setting; -1, or 0 for the deadline, means not set
+ * @table: sysctl table; the last entry is empty
+ * @header: registration of @table
  */
 struct timing_net {
 	int value[SETTINGS];
@@ -78,22 +78,13 @@ static struct pernet_operations timing_net_ops = {
 	.size = sizeof(struct timing_net),
 };
 
-/**
- * rca_timing_net_init() - make the settings of all namespaces
- *
- * Context: Process context. Module init. Sleeps.
- * Return: 0 or a negative errno.
- */
+/* Module init: creates the settings of all namespaces. Returns 0 or a negative errno. */
 int __init rca_timing_net_init(void)
 {
 	return register_pernet_subsys(&timing_net_ops);
 }
 
-/**
- * rca_timing_net_exit() - free what rca_timing_net_init() made
- *
- * Context: Process context. Module exit; no id exists any more. Sleeps.
- */
+/* Module exit, when no id exists any more: removes the settings of all namespaces. */
 void rca_timing_net_exit(void)
 {
 	unregister_pernet_subsys(&timing_net_ops);
@@ -105,8 +96,8 @@ static u8 fill_u8(u8 own, int value)
 }
 
 /**
- * rca_timing_net_fill() - settings that an id does not have are those of its namespace
- * @timing: the settings, which nobody else knows
+ * rca_timing_net_fill() - fill in unset settings of an id from those of its namespace
+ * @timing: the settings; private to the caller
  * @net: the namespace
  *
  * Context: Any context.

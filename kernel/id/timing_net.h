@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Timing settings of a network namespace. */
+/* Timer settings of a network namespace. */
 #ifndef RCA_TIMING_NET_H
 #define RCA_TIMING_NET_H
 
