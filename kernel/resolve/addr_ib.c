@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Addresses on InfiniBand. A port is known by its GID and a partition: the
- * hardware address of an IPoIB device has both, an address of family AF_IB is
- * both, and needs no resolution but for the choice of our own port.
+ * InfiniBand addresses. A port is identified by a GID and a partition. The hardware address of an
+ * IPoIB device contains both; an address of family AF_IB is both, and resolving it only selects a
+ * local port.
  *
  * Locking: rca_id.op where an id is changed.
  */
@@ -16,13 +16,13 @@
 
 #include "device/devices.h"
 
-/* RFC 4391: where the broadcast address of an IPoIB device has the partition. */
+/* Offset of the partition key in the broadcast address of an IPoIB device (RFC 4391). */
 #define IPOIB_PKEY	8
 
 /**
- * rca_addr_ib_translate() - what rdma_translate_ip() would say of an AF_IB address
+ * rca_addr_ib_translate() - translate an AF_IB address, as rdma_translate_ip() does an IP address
  * @sib: the address
- * @addr: its namespace stays, the rest is filled in as far as it is known
+ * @addr: filled in as far as known; its namespace is kept
  *
  * Context: Any context.
  */
@@ -37,15 +37,15 @@ void rca_addr_ib_translate(const union rca_addr *sib, struct rdma_dev_addr *addr
 }
 
 /**
- * rca_addr_ib_gid() - the GID of a hardware address on a port
+ * rca_addr_ib_gid() - find the GID of a local hardware address on a port
  * @ibdev: the device
  * @port: its port
- * @net: namespace of whoever wants to use it
- * @addr: the hardware address: our side of it
+ * @net: namespace of the user of the GID
+ * @addr: the hardware address, as the source
  *
  * Context: Any context.
- * Return: the GID with a reference; ERR_PTR(): -ENODEV the port is not
- * InfiniBand, or is not for @net; or it has no such GID.
+ * Return: the GID with a reference, or an ERR_PTR(): -ENODEV if the port is not InfiniBand or not
+ * accessible from @net; another errno if it has no such GID.
  */
 const struct ib_gid_attr *rca_addr_ib_gid(struct ib_device *ibdev, u32 port, struct net *net,
 					  struct rdma_dev_addr *addr)
@@ -59,9 +59,9 @@ const struct ib_gid_attr *rca_addr_ib_gid(struct ib_device *ibdev, u32 port, str
 }
 
 /**
- * rca_addr_ib_keep() - keep what the resolution of an address has found out
- * @link: filled in, but for the network device
- * @addr: what it has found out
+ * rca_addr_ib_keep() - store the result of address resolution
+ * @link: filled in, except for the network device
+ * @addr: the result
  *
  * Context: Any context.
  */
@@ -76,8 +76,8 @@ void rca_addr_ib_keep(struct rca_link *link, struct rdma_dev_addr *addr)
 }
 
 /**
- * rca_addr_ib_keep_ndev() - keep our side of the hardware address of an IPoIB device
- * @link: filled in, but for the GID of the peer
+ * rca_addr_ib_keep_ndev() - store the local part of the hardware address of an IPoIB device
+ * @link: filled in, except for the GID of the peer
  * @ndev: the device
  *
  * Context: Any context.
@@ -89,7 +89,10 @@ void rca_addr_ib_keep_ndev(struct rca_link *link, const struct net_device *ndev)
 	link->pkey = ndev->broadcast[IPOIB_PKEY] << 8 | ndev->broadcast[IPOIB_PKEY + 1];
 }
 
-/* Has AF_IB addresses, and is in the partition. RoCE ports claim to have such, and have no SA. */
+/*
+ * Does the port have AF_IB addresses, and the partition? RoCE ports claim to have such addresses,
+ * but have no SA.
+ */
 static bool has_partition(struct ib_device *ibdev, u32 port, u16 pkey)
 {
 	u16 index;
@@ -106,8 +109,8 @@ static bool is_active(struct ib_device *ibdev, u32 port)
 }
 
 /*
- * A GID of the port to speak to @dgid from: @dgid itself, which is loopback, or
- * one of the same subnet. The second alone needs an active port.
+ * Returns a GID of the port that can reach @dgid: @dgid itself (loopback), or one of the same
+ * subnet, for which the port must be active.
  */
 static const struct ib_gid_attr *find_source(struct ib_device *ibdev, u32 port,
 					     const union ib_gid *dgid)
@@ -129,7 +132,7 @@ static const struct ib_gid_attr *find_source(struct ib_device *ibdev, u32 port,
 	return NULL;
 }
 
-/* The first GID of a port for whom it is all the same. */
+/* Returns the first GID of an active port. */
 static const struct ib_gid_attr *first_gid(struct ib_device *ibdev, u32 port,
 					   const union ib_gid *unused)
 {
@@ -144,7 +147,10 @@ static const struct ib_gid_attr *first_gid(struct ib_device *ibdev, u32 port,
 typedef const struct ib_gid_attr *(*choose_gid)(struct ib_device *ibdev, u32 port,
 						const union ib_gid *dgid);
 
-/* The first port of the partition that has a GID: it, and its device with a reference. */
+/*
+ * Finds the first port with the partition on which @choose returns a GID. Returns the GID, and its
+ * device in *found, with references.
+ */
 static const struct ib_gid_attr *find_port(struct net *net, u16 pkey, choose_gid choose,
 					   const union ib_gid *dgid, struct rca_device **found)
 {
@@ -169,15 +175,15 @@ static const struct ib_gid_attr *find_port(struct net *net, u16 pkey, choose_gid
 }
 
 /**
- * rca_addr_ib_own() - put a GID of ours in the place of a wildcard or of loopback
+ * rca_addr_ib_own() - replace a wildcard or loopback address by a local GID
  * @id: the id
- * @dst: an AF_IB address; service ID and partition stay
+ * @dst: an AF_IB address; service ID and partition are kept
  *
- * The GID of the id when it is bound to a port, else the first one of an active
- * port in the partition.
+ * Uses the GID of the id if it is bound to a port, else the first GID of an active port with the
+ * partition.
  *
  * Context: Process context. Expects @id->op to be held by the caller.
- * Return: 0; -ENODEV: no port has one.
+ * Return: 0, or -ENODEV if no port has a GID.
  */
 int rca_addr_ib_own(struct rca_id *id, union rca_addr *dst)
 {
@@ -198,7 +204,7 @@ int rca_addr_ib_own(struct rca_id *id, union rca_addr *dst)
 	return 0;
 }
 
-/* Binds an id to the port that leads to its peer. */
+/* Bind an id to a port that reaches its peer. */
 static int choose_port(struct rca_id *id)
 {
 	union ib_gid *dgid = (union ib_gid *)&id->dst.ib.sib_addr;
@@ -220,13 +226,13 @@ static int choose_port(struct rca_id *id)
 
 /**
  * rca_addr_ib_resolve() - resolve the AF_IB address of a peer
- * @id: the id with the address of the peer; bound to an AF_IB address
+ * @id: the id, bound to an AF_IB address; its destination is the address of the peer
  *
- * Sends nothing: all that is looked for is a port of ours in the peer's
- * partition, which has the peer's own GID, or one of its subnet.
+ * Sends nothing. Looks for a local port with the partition of the peer that has the GID of the peer
+ * or one of the same subnet.
  *
  * Context: Process context. Expects @id->op to be held by the caller.
- * Return: 0; -ENODEV there is none.
+ * Return: 0, or -ENODEV if there is no such port.
  */
 int rca_addr_ib_resolve(struct rca_id *id)
 {

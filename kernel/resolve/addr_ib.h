@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Addresses on InfiniBand: hardware addresses of IPoIB devices, and GIDs of family AF_IB. */
+/* InfiniBand addresses: hardware addresses of IPoIB devices, and GIDs of family AF_IB. */
 #ifndef RCA_ADDR_IB_H
 #define RCA_ADDR_IB_H
 

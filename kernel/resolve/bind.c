@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Our side of an id: its local address, its port, and the device and GID that
- * have the address.
+ * The local side of an id: its address, its port, and the device and GID with the address.
  *
- * Locking: rca_id.op over everything.
+ * Locking: rca_id.op.
  */
 #include "resolve/bind.h"
 
@@ -19,7 +18,7 @@
 #include "device/devices.h"
 #include "ip/iwport.h"
 
-/* The GID of @local on a port of @dev, when @addr's network device is the port's. */
+/* Find the GID of @local on a port of @dev, if the network device of @addr belongs to the port. */
 static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *dev, u32 port,
 					  const union rca_addr *local,
 					  struct rdma_dev_addr *addr)
@@ -49,14 +48,14 @@ static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *
 }
 
 /**
- * rca_local_device() - bind an id to the device of a local address
+ * rca_local_device() - bind an id to the device with a local address
  * @id: the id; it has no device
  * @local: the address
- * @addr: the network device that has it
+ * @addr: contains the network device with the address
  *
  * Context: Process context. Expects @id->op to be held by the caller.
- * Return: 0; -ENODEV: no RDMA device that the id may use has the address; -EINVAL: an id of
- * RDMA_PS_IPOIB, and no IPoIB device.
+ * Return: 0; -ENODEV no RDMA device that the id may use has the address; -EINVAL @id is of
+ * RDMA_PS_IPOIB, and the network device is not IPoIB.
  */
 int rca_local_device(struct rca_id *id, const union rca_addr *local, struct rdma_dev_addr *addr)
 {
@@ -83,9 +82,9 @@ int rca_local_device(struct rca_id *id, const union rca_addr *local, struct rdma
 }
 
 /**
- * rca_local_keep_link() - keep what is known of the link, in the few bytes that the route needs
- * @id: the id; it hears nothing of the network until it is told to listen again
- * @addr: what translation or resolution found out
+ * rca_local_keep_link() - store the part of an address resolution that the route needs
+ * @id: the id; stops watching for changes of the network
+ * @addr: result of translation or resolution
  *
  * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
  */
@@ -110,27 +109,21 @@ void rca_local_keep_link(struct rca_id *id, struct rdma_dev_addr *addr)
 }
 
 /**
- * rca_local_needs_port() - does an id lack a port of its own?
+ * rca_local_needs_port() - check whether an id has to allocate a port
  * @id: the id
  *
- * Connections of TCP are told apart by their ports. Those of IB and RoCE are not: any number of
- * ids may ask for one destination.
+ * TCP connections are identified by their ports. IB and RoCE connections are not: any number of ids
+ * may use the same port to one destination.
  *
  * Context: Any context. Expects @id->op to be held by the caller.
- * Return: true: it needs one, for rca_id_bind().
+ * Return: true if rca_id_bind() must be called.
  */
 bool rca_local_needs_port(const struct rca_id *id)
 {
 	return id->dev && id->dev->tp->over_tcp && !rca_id_bound(id);
 }
 
-/**
- * rca_local_is_wildcard() - an address that is bound to no device
- * @addr: the address
- *
- * Context: Any context.
- * Return: true: it is a wildcard, or loopback.
- */
+/* Is it an address without a device: a wildcard or loopback address? */
 bool rca_local_is_wildcard(const union rca_addr *addr)
 {
 	return rca_addr_is_any(addr) || rca_addr_is_loopback(addr);
@@ -147,13 +140,7 @@ static void default_afonly(struct rca_id *id, sa_family_t family)
 #endif
 }
 
-/**
- * rca_local_check_family() - is an address of a family that ids may have?
- * @addr: the address
- *
- * Context: Any context.
- * Return: 0; -EINVAL none; -EAFNOSUPPORT.
- */
+/* Returns 0 if ids support the family of the address, -EINVAL for none, else -EAFNOSUPPORT. */
 int rca_local_check_family(const union rca_addr *addr)
 {
 	switch (addr->sa.sa_family) {
@@ -181,16 +168,16 @@ static int find_device(struct rca_id *id, const union rca_addr *src, struct rdma
 }
 
 /**
- * rca_local_set() - give an id a local address
+ * rca_local_set() - bind an id to a local address
  * @id: the id
- * @src: the address; a wildcard or loopback address binds to no device
- * @take_port: enter it into the port table in any case: always for bind. An
- *             active id needs no port of its own but on iWARP, or when @src has one
+ * @src: the address; a wildcard or loopback address selects no device
+ * @take_port: allocate a port in any case, as bind does; an active id otherwise needs one only on
+ *             iWARP or if @src has a port
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -EINVAL wrong state, no family, link-local without scope;
- * -EAFNOSUPPORT; -EADDRNOTAVAIL not a local address, or a wildcard is involved
- * in a conflict; -EADDRINUSE; -EACCES; -ENODEV no RDMA device has the address.
+ * Return: 0; -EINVAL wrong state, no family, or link-local without scope; -EAFNOSUPPORT;
+ * -EADDRNOTAVAIL not a local address, or a conflict that involves a wildcard; -EADDRINUSE; -EACCES;
+ * -ENODEV no RDMA device has the address.
  */
 int rca_local_set(struct rca_id *id, const union rca_addr *src, bool take_port)
 {
@@ -221,7 +208,7 @@ int rca_local_set(struct rca_id *id, const union rca_addr *src, bool take_port)
 	} else {
 		rca_addr_set_port(&id->local, rca_ports_any(id->net));
 	}
-	/* No peer yet, but programs look at the family of both addresses. */
+	/* There is no peer yet, but programs read the family of both addresses. */
 	rca_addr_set_any(&id->dst, src->sa.sa_family);
 	rca_local_keep_link(id, &addr);
 	if (rca_id_step(id, RCA_IN_BIND).verdict != RCA_TAKE) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Our side of an id: local address, port, device. */
+/* The local side of an id: address, port, device. */
 #ifndef RCA_BIND_H
 #define RCA_BIND_H
 

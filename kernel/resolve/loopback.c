@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What stands for a loopback address. 127.0.0.1 and ::1 never go on the wire,
- * where no peer would take them: an address of a device does.
+ * Replacement of a loopback address by an address of a device: 127.0.0.1 and ::1 are never sent to
+ * a peer, which would not accept them.
  *
  * Locking: rca_id.op.
  */
@@ -15,7 +15,7 @@
 #include "ip/ipoib.h"
 #include "ip/iwport.h"
 
-/* The network device of a GID, when it is up and in @net; 0: it is not. */
+/* Returns the network device of a GID if it is up and in @net, else 0. */
 static int gid_ifindex(const struct ib_gid_attr *attr, struct net *net)
 {
 	struct net_device *ndev;
@@ -29,7 +29,10 @@ static int gid_ifindex(const struct ib_gid_attr *attr, struct net *net)
 	return ifindex;
 }
 
-/* Ports have GIDs that no interface has as its address. */
+/*
+ * Is the address assigned to the interface? Ports also have GIDs that no interface has as an
+ * address.
+ */
 static bool is_own(struct net *net, const union rca_addr *addr, int ifindex)
 {
 	struct rdma_dev_addr found = { .net = net };
@@ -99,16 +102,16 @@ static bool find(struct net *net, sa_family_t family, bool linklocal, union rca_
 }
 
 /**
- * rca_loopback_addr() - put an address of a device in the place of a loopback address
+ * rca_loopback_addr() - replace a loopback address by an address of a device
  * @id: the id
- * @addr: a loopback or wildcard address, IPv4 or IPv6; its port stays
+ * @addr: loopback or wildcard address, IPv4 or IPv6; its port is kept
  *
- * The id's own address when it is bound to a device, else the first one of
- * its family on the first active port that has one in the id's namespace; a
- * link-local address only where there is no other.
+ * Uses the address of the id if it is bound to a device, else the first address of the family on
+ * the first active port that has one in the namespace of the id; a link-local address only if there
+ * is no other.
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -ENODEV: no device has such an address.
+ * Return: 0, or -ENODEV if no device has such an address.
  */
 int rca_loopback_addr(struct rca_id *id, union rca_addr *addr)
 {

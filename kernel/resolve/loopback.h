@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What stands for a loopback address: an address of a device. */
+/* Replacement of a loopback address by an address of a device. */
 #ifndef RCA_LOOPBACK_H
 #define RCA_LOOPBACK_H
 

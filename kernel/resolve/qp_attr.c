@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Attributes for the transitions of a QP: asked for one by one, or all that are
- * known, to travel with an event.
+ * Attributes for QP transitions: for one transition on request, or all known ones in an event.
  *
- * Locking: rca_id.op for the former, and rca_id.lock for the queue key; the
- * latter reads what does not change.
+ * Locking: rca_qp_attr() takes rca_id.op, and rca_id.lock for the queue key; rca_qp_attr_fill()
+ * reads members that do not change.
  */
 #include "resolve/qp_attr.h"
 
@@ -19,7 +18,7 @@
 #include "transport/group_ib.h"
 #include "ip/ipoib.h"
 
-/* Where the QP is. */
+/* Port and partition of the QP. */
 static int place_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 {
 	u16 pkey = id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL;
@@ -33,7 +32,7 @@ static int place_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 	return ib_find_cached_pkey(id->dev->ibdev, id->port_num, pkey, &attr->pkey_index);
 }
 
-/* Before there is a connection: no access for the peer. */
+/* Attributes before a connection: no remote access. */
 static int unconnected_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 {
 	int ret = place_attr(id, attr, mask);
@@ -43,7 +42,10 @@ static int unconnected_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mas
 	return ret;
 }
 
-/* The peer has no part in it, so it is the same for all transitions, as in stock. */
+/*
+ * Attributes of a datagram QP do not depend on the peer; they are the same for all transitions, as
+ * with stock.
+ */
 static int datagram_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 {
 	int ret = place_attr(id, attr, mask);
@@ -54,8 +56,8 @@ static int datagram_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 }
 
 /*
- * The starting PSN of our receive queue is ours, and was or will be told to the
- * peer: ib_cm does not know it before the reply is sent.
+ * The starting PSN of the local receive queue is sent to the peer in the REQ or REP; ib_cm does not
+ * know it before the REP is sent.
  */
 static int connected_attr(struct rca_id *id, void *lower, struct ib_qp_attr *attr, int *mask)
 {
@@ -86,14 +88,15 @@ static int get_attr(struct rca_id *id, void *lower, enum ib_qp_state state,
 }
 
 /**
- * rca_qkey() - the queue key of a datagram id
+ * rca_qkey() - get the queue key of a datagram id
  * @id: the id
  *
- * Context: Any context, but @id->dev does not change: the caller holds @id->op,
- * or runs in a callback. Pairs with rca_qkey_settle_locked().
- * Return: the one that was settled, else that of the port space, which of
- * RDMA_PS_IPOIB is that of the group of its whole subnet. 0: it has none, as its
- * network device is no member of that group, or is not IPoIB.
+ * The queue key of RDMA_PS_IPOIB is that of the broadcast group of the subnet.
+ *
+ * Context: Any context in which @id->dev does not change: with @id->op held or in a callback. Pairs
+ * with rca_qkey_settle_locked().
+ * Return: the settled queue key, else that of the port space; 0 if the network device of an id of
+ * RDMA_PS_IPOIB is not IPoIB or not a member of the group.
  */
 u32 rca_qkey(const struct rca_id *id)
 {
@@ -112,12 +115,12 @@ u32 rca_qkey(const struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_qkey);
 
 /**
- * rca_qkey_settle_locked() - a queue key was told, and does not change any more
+ * rca_qkey_settle_locked() - fix the queue key of an id once it has been used
  * @id: the id
- * @qkey: the key
+ * @qkey: the queue key
  *
  * Context: Any context. Expects @id->lock to be held by the caller.
- * Return: 0; -EINVAL no key, or another one was settled before.
+ * Return: 0; -EINVAL if @qkey is 0 or differs from the settled one.
  */
 int rca_qkey_settle_locked(struct rca_id *id, u32 qkey)
 {
@@ -129,7 +132,7 @@ int rca_qkey_settle_locked(struct rca_id *id, u32 qkey)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_qkey_settle_locked);
 
-/* User space sets up its QP with this queue key. */
+/* The program sets up its QP with this queue key. */
 static int settle(struct rca_id *id, u32 qkey)
 {
 	unsigned long flags;
@@ -142,8 +145,8 @@ static int settle(struct rca_id *id, u32 qkey)
 }
 
 /*
- * Between two requests the lower id has nothing to say. Its answer to a request
- * that is under way does not depend on the peer, so it is the same in between.
+ * Attributes of an id whose request waits for retransmission. The cm_id has none then; those of a
+ * request that was sent do not depend on the peer, so they are the same.
  */
 static int requested_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 {
@@ -157,7 +160,7 @@ static int requested_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 	return ret;
 }
 
-/* Whether its request waits to be sent again, or did when the lower id was asked. */
+/* Does the request wait for retransmission, or did it when the cm_id was asked? */
 static bool asks_again(struct rca_id *id)
 {
 	enum rca_state state = rca_id_state(id);
@@ -166,22 +169,21 @@ static bool asks_again(struct rca_id *id)
 	       (state == RCA_ST_REQ_WAIT || state == RCA_ST_REQ_SENT);
 }
 
-/* After a connection its attributes are gone; datagrams do not depend on one. */
+/* The attributes end with the connection; those of datagrams do not depend on one. */
 static bool too_late(struct rca_id *id, enum rca_state state)
 {
 	return id->qp_type != IB_QPT_UD && !id->lower && state > RCA_ST_ROUTE_RESOLVED;
 }
 
 /**
- * rca_qp_attr() - attributes for one transition
+ * rca_qp_attr() - get the attributes for a QP transition
  * @id: the id
- * @qp_state: the state to go to: IB_QPS_INIT, IB_QPS_RTR or IB_QPS_RTS
+ * @qp_state: the new state: IB_QPS_INIT, IB_QPS_RTR or IB_QPS_RTS
  * @out: the attributes with their mask
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0; -EINVAL no such transition, no device, or the state of the
- * connection does not give them; -ENOENT its partition has gone from the port; -ENXIO the
- * device was removed.
+ * Return: 0; -EINVAL no such transition, no device, or not available in the state of the
+ * connection; -ENOENT the port no longer has the partition; -ENXIO the device was removed.
  */
 int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 {
@@ -216,17 +218,17 @@ int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 EXPORT_SYMBOL_IF_KUNIT(rca_qp_attr);
 
 /**
- * rca_qp_attr_fill() - all attributes that are known, for an event
+ * rca_qp_attr_fill() - get all known attributes, for an event
  * @id: the id
- * @lower: its transport's id, which stays while this runs; NULL: none yet
- * @out: one set of attributes with a mask for each transition
+ * @lower: its cm_id, which must not be destroyed meanwhile, or NULL
+ * @out: one set of attributes, with a mask for each transition
  *
- * The three sets do not contradict each other, so that one struct holds them.
- * Not of datagrams: whoever sets up a QP asks, and settles the queue key by that.
+ * The attributes of the three transitions do not contradict each other, so one struct holds them.
+ * Does nothing for datagrams: a program must call rca_qp_attr(), which settles the queue key.
  *
- * Context: Any context but under @id->lock; @id->dev and @id->port_num do not
- * change: the caller holds @id->op, or runs in a callback of @lower.
- * Return: true when at least the transition to INIT is known.
+ * Context: Any context except under @id->lock. @id->dev and @id->port_num must not change: with
+ * @id->op held, or in a callback of @lower.
+ * Return: true if at least the transition to INIT is known.
  */
 bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Attributes for the transitions of a QP. */
+/* Attributes for QP transitions. */
 #ifndef RCA_QP_ATTR_H
 #define RCA_QP_ATTR_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The pipeline of a RESOLVE: from an address to a device, a GID and a path.
+ * The pipeline of RESOLVE: from an address to a device, a GID and a path.
  *
- * What the host knows of the peer's neighbour already is enough to end it inside
- * the call. Else it goes on from work, as soon as the neighbour has answered.
+ * If the neighbour of the peer is known to the host, it completes inside the call, else from work
+ * as soon as the neighbour has answered.
  *
- * Locking: rca_id.op over each step; a resolution that waits is an object of its
- * own, see resolve_wait.c.
+ * Locking: rca_id.op during each step. A resolution that waits is an object of its own, see
+ * resolve_wait.c.
  */
 #include "resolve/resolve.h"
 
@@ -23,7 +23,7 @@
 #include "resolve/route_ib.h"
 #include "resolve/resolve_wait.h"
 
-/* A step has ended with @status: let the id go on, and @tell it. */
+/* Make the transition for a step that ended with @status, and post its event if @tell. */
 static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int status, bool tell)
 {
 	struct rca_event *ev = tell ? rca_id_event(id) : NULL;
@@ -49,7 +49,7 @@ static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int 
 	return step;
 }
 
-/* The pipeline has ended: do what follows, if there is something and all went @well. */
+/* The pipeline has ended: run its continuation, if there is one. */
 static void go_on(struct rca_id *id, bool well)
 {
 	struct rca_on_route *on_route = id->setup->on_route;
@@ -60,7 +60,7 @@ static void go_on(struct rca_id *id, bool well)
 		on_route->go(id, on_route, well);
 }
 
-/* The way to the peer is known, or is not. */
+/* The route resolution has ended. */
 static void route_done(struct rca_id *id, int status, bool tell)
 {
 	struct rca_step step;
@@ -69,13 +69,15 @@ static void route_done(struct rca_id *id, int status, bool tell)
 	step = finish_step(id, status ? RCA_IN_ROUTE_FAIL : RCA_IN_ROUTE_OK, status,
 			   status || tell);
 	well = step.verdict == RCA_TAKE && !status;
-	/* On InfiniBand nothing depends on the neighbour any more. */
+	/* On InfiniBand, a path does not depend on the neighbour. */
 	if (well && !id->link.ib)
 		rca_id_watch_peer(id);
 	go_on(id, well);
 }
 
-/* Make the route, or take over @given. 1: the administrator is asked, who answers later. */
+/*
+ * Create the path, or use @given. Returns 1 if the subnet administrator is asked and answers later.
+ */
 static int make_route(struct rca_id *id, const struct sa_path_rec *given, u32 timeout_ms, bool tell)
 {
 	if (!id->link.ib)
@@ -86,8 +88,8 @@ static int make_route(struct rca_id *id, const struct sa_path_rec *given, u32 ti
 }
 
 /*
- * Take over @given, or make the route, and tell, @inside the call or from the
- * work. What fails inside the call needs no event.
+ * Resolve the route or use @given, @inside the call or from work. A failure inside the call posts
+ * no event.
  */
 static int step_route(struct rca_id *id, const struct sa_path_rec *given, u32 timeout_ms,
 		      bool tell, bool inside)
@@ -113,7 +115,7 @@ static int step_route(struct rca_id *id, const struct sa_path_rec *given, u32 ti
 	return ret;
 }
 
-/* The address is resolved, or is not: tell, go on with the route. */
+/* The address resolution has ended: post its event, and continue with the route. */
 static void addr_finished(struct rca_id *id, const struct rca_pipeline *pipe, int status)
 {
 	bool tell = status || (pipe->events & RDMA_CM_ALT_STEP_ADDR);
@@ -128,7 +130,7 @@ static void addr_finished(struct rca_id *id, const struct rca_pipeline *pipe, in
 		go_on(id, false);
 }
 
-/* The neighbour is known, or is not: find the device that has the address @src. */
+/* The next hop has been resolved, or not: find the device with the address @src. */
 static void addr_done(struct rca_id *id, const struct rca_pipeline *pipe, union rca_addr *src,
 		      struct rdma_dev_addr *addr, int status)
 {
@@ -151,7 +153,7 @@ static void addr_done(struct rca_id *id, const struct rca_pipeline *pipe, union 
 		rca_addr_set_port(src, rca_addr_port(&id->local));
 		if (rca_addr_is_linklocal(src))
 			src->in6.sin6_scope_id = addr->bound_dev_if;
-		/* Programs leave it out where one interface is all there is. */
+		/* Programs omit the scope if there is only one interface. */
 		if (rca_addr_is_linklocal(&id->dst))
 			id->dst.in6.sin6_scope_id = addr->bound_dev_if;
 		id->local = *src;
@@ -161,7 +163,10 @@ static void addr_done(struct rca_id *id, const struct rca_pipeline *pipe, union 
 	addr_finished(id, pipe, status);
 }
 
-/* Start the resolution of id->dst, which may end at once: the id is in state ADDR_QUERY already. */
+/*
+ * Start the resolution of id->dst. It may complete at once, so the state must already be
+ * ADDR_QUERY.
+ */
 static int start_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 {
 	struct rca_neigh_key missing;
@@ -178,7 +183,7 @@ static int start_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	return ret;
 }
 
-/* The local address of an id that has none: the caller's, else a wildcard. */
+/* Bind an id without a local address to that of the caller, else to a wildcard. */
 static int set_source(struct rca_id *id, const struct rca_pipeline *pipe)
 {
 	bool is_ib = pipe->dst.sa.sa_family == AF_IB;
@@ -237,7 +242,7 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	return ret;
 }
 
-/* The steps of resolution that are complete. */
+/* Returns the completed resolution steps. */
 static u32 done_by_now(struct rca_id *id)
 {
 	switch (rca_id_state(id)) {
@@ -251,7 +256,7 @@ static u32 done_by_now(struct rca_id *id)
 	}
 }
 
-/* What fails may leave the id without the addresses that it was asked for. */
+/* A failed step may leave the id without the requested addresses. */
 static void tell(struct rca_id *id, const struct rca_pipeline *pipe, int ret)
 {
 	bool lost = ret && pipe->steps & RDMA_CM_ALT_STEP_ADDR;
@@ -262,10 +267,10 @@ static void tell(struct rca_id *id, const struct rca_pipeline *pipe, int ret)
 }
 
 /**
- * rca_resolve_locked() - do the steps of a pipeline that follow the creation of an id
+ * rca_resolve_locked() - execute the steps of a pipeline after the creation of the id
  * @id: the id
  * @pipe: the steps
- * @done: steps that are complete are added; the others end with an event
+ * @done: completed steps are added; the others end with an event
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
  * Return: 0 or the errno of the step that failed at once.
@@ -282,14 +287,14 @@ int rca_resolve_locked(struct rca_id *id, const struct rca_pipeline *pipe, u32 *
 		*done |= RDMA_CM_ALT_STEP_BIND;
 	}
 	if (pipe->steps & RDMA_CM_ALT_STEP_ADDR) {
-		/* The route follows when the address is known. */
+		/* The route is resolved after the address. */
 		ret = step_addr(id, pipe);
 		if (!ret)
 			*done |= done_by_now(id) & pipe->steps;
 	} else if (pipe->steps & RDMA_CM_ALT_STEP_ROUTE) {
 		ret = step_route(id, NULL, pipe->timeout_ms, pipe->events & RDMA_CM_ALT_STEP_ROUTE,
 				 true);
-		/* It may have to be asked for, and ends with its event then. */
+		/* The subnet administrator may have to be asked; an event then reports the end. */
 		if (!ret)
 			*done |= done_by_now(id) & RDMA_CM_ALT_STEP_ROUTE;
 	}
@@ -298,15 +303,7 @@ out:
 	return ret;
 }
 
-/**
- * rca_resolve() - rca_resolve_locked() that takes the lock
- * @id: the id
- * @pipe: the steps
- * @done: steps that are complete are added; the others end with an event
- *
- * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0 or the errno of the step that failed at once.
- */
+/* rca_resolve_locked() that takes rca_id.op. */
 int rca_resolve(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done)
 {
 	int ret;
@@ -319,11 +316,11 @@ int rca_resolve(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done)
 EXPORT_SYMBOL_IF_KUNIT(rca_resolve);
 
 /**
- * rca_resolve_set_path_locked() - take over a path that user space has found by itself
+ * rca_resolve_set_path_locked() - use a path that user space has resolved
  * @id: the id; its address is resolved
  * @path: the path
  *
- * Ends with the event ROUTE_RESOLVED, like the resolution of a route.
+ * Posts ROUTE_RESOLVED, as route resolution does.
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
  * Return: 0; -EINVAL wrong state; -ENODEV the network device is gone; -ENOMEM.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* From an address to a device, a GID and a path: address and route resolution. */
+/* Address and route resolution: from an address to a device, a GID and a path. */
 #ifndef RCA_RESOLVE_H
 #define RCA_RESOLVE_H
 

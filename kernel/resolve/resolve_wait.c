@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Address resolutions that wait for a neighbour. They go on from work of our own
- * as soon as it has answered. ib_addr (rdma_resolve_ip()) is asked for gateways of
- * IPoIB networks alone: its one ordered work queue is everybody's, and each
- * neighbour that changes has it look at all that wait there.
+ * Address resolutions that wait for a neighbour. Work of the module continues them as soon as the
+ * neighbour has answered. ib_addr (rdma_resolve_ip()) is used only for gateways of IPoIB networks:
+ * all kernel users share its ordered workqueue, and each change of a neighbour makes it look at all
+ * pending requests.
  *
- * Locking: rca_id.op over each look; a resolution that waits is an object of its
- * own (&struct rca_resolve), named by rca_setup.resolve.
+ * Locking: rca_id.op during each step; a waiting resolution is an object of its own (&struct
+ * rca_resolve), stored in rca_setup.resolve.
  */
 #include "resolve/resolve_wait.h"
 
@@ -20,25 +20,26 @@
 #include "ip/nexthop.h"
 #include "resolve/route_ib.h"
 
-/* How often a neighbour is looked at that should wake us when it is known. */
+/* Polling interval for a neighbour whose notification should arrive earlier. */
 #define FIRST_LOOK	msecs_to_jiffies(10)
 #define LONGEST_LOOK	msecs_to_jiffies(1000)
 
 /**
  * struct rca_resolve - an address resolution that waits
- * @ref: references: rca_setup.resolve, the work that is queued, ib_addr's callback that is to come
+ * @ref: references: rca_setup.resolve, the queued work, the pending callback of ib_addr
  * @id: the id (holds a reference)
- * @pipe: what was asked for (immutable)
- * @done: goes on with the result (immutable)
- * @deadline: until when, in jiffies (immutable)
- * @delay: how many jiffies to wait at most until the next look (lock: rca_id.op)
- * @wait: for the neighbour
- * @with_ib_addr: ib_addr does it (lock: rca_id.op); then, and only then:
- * @addr: its view
+ * @pipe: the requested steps (immutable)
+ * @done: called with the result (immutable)
+ * @deadline: deadline, in jiffies (immutable)
+ * @delay: maximum time until the next look, in jiffies (lock: rca_id.op)
+ * @wait: wait for the neighbour
+ * @with_ib_addr: ib_addr resolves the address (lock: rca_id.op); only then the members from @addr
+ *                to @called are used
+ * @addr: address data of ib_addr
  * @src: local address that was found
- * @status: of the resolution
+ * @status: result of the resolution
  * @called: the callback ran
- * @work: goes on
+ * @work: continues the resolution
  */
 struct rca_resolve {
 	refcount_t ref;
@@ -65,10 +66,10 @@ static void resolve_put(struct rca_resolve *res)
 }
 
 /**
- * rca_resolve_start_from() - where the way of an id to its peer starts
- * @id: the id; its dst is the peer
- * @src: filled in: its local address, or a wildcard
- * @addr: filled in: its namespace, and the network device if it must be a certain one
+ * rca_resolve_start_from() - get the start of the route from an id to its peer
+ * @id: the id; its destination is the peer
+ * @src: filled in with its local address, or a wildcard
+ * @addr: filled in with its namespace, and the network device if it must be a certain one
  *
  * Context: Process context. Expects @id->op to be held by the caller.
  */
@@ -80,25 +81,25 @@ void rca_resolve_start_from(const struct rca_id *id, union rca_addr *src,
 	*src = id->local;
 	memset(addr, 0, sizeof(*addr));
 	addr->net = id->net;
-	/* Not bound to a device: a retry may leave through another one. */
+	/* Not bound to a device: a retry may use another one. */
 	if (id->dev)
 		addr->bound_dev_if = id->link.ifindex;
 	else if (rca_addr_is_linklocal(&id->dst))
 		addr->bound_dev_if = rca_addr_scope(&id->dst);
-	/* An id that is bound to a loopback address gets one that goes on the wire. */
+	/* An id that is bound to a loopback address gets an address that may be sent. */
 	if (rca_addr_is_loopback(src)) {
 		rca_addr_set_any(&any, src->sa.sa_family);
 		rca_addr_set_ip(src, &any);
 	}
 }
 
-/* Work that comes late may find that the id is connected, and has no setup any more. */
+/* Late work may find that the id is connected, without connection state. */
 static bool is_current(const struct rca_id *id, const struct rca_resolve *res)
 {
 	return id->setup && id->setup->resolve == res;
 }
 
-/* The resolution is over; false: another one has ended it. */
+/* Remove the resolution from the id. Returns false if it was already removed. */
 static bool end_waiting(struct rca_resolve *res)
 {
 	struct rca_id *id = res->id;
@@ -134,11 +135,11 @@ static void wait_for_neighbour(struct rca_resolve *res)
 
 	queue_work_in(res, clamp_t(long, left, 1, res->delay));
 	res->delay = min(2 * res->delay, LONGEST_LOOK);
-	/* Last: who is woken must find the work to hurry up. */
+	/* Last: a notification must find the work queued, to expedite it. */
 	rca_nexthop_wait(&res->wait);
 }
 
-/* Runs on ib_addr's workqueue, which everybody shares. */
+/* Runs on the shared workqueue of ib_addr. */
 static void addr_callback(int status, struct sockaddr *src, struct rdma_dev_addr *addr,
 			  void *context)
 {
@@ -171,7 +172,7 @@ static int ask_ib_addr(struct rca_resolve *res)
 	return ret;
 }
 
-/* Look at the neighbour again. -EAGAIN: an answer is to come. */
+/* Look up the neighbour again. Returns -EAGAIN while an answer is pending. */
 static int look_again(struct rca_resolve *res, union rca_addr *src, struct rdma_dev_addr *addr)
 {
 	int ret;
@@ -187,7 +188,9 @@ static int look_again(struct rca_resolve *res, union rca_addr *src, struct rdma_
 	ret = rca_nexthop(src, &res->id->dst, addr, &res->wait.key);
 	if (!ret)
 		return 0;
-	/* A route may come back as well as a neighbour. */
+	/*
+	 * Routes as well as neighbours may come back, so wait until the deadline after any error.
+	 */
 	if (time_after_eq(jiffies, res->deadline))
 		return -ETIMEDOUT;
 	if (ret == -EOPNOTSUPP)
@@ -205,7 +208,7 @@ static void resolve_work(struct work_struct *work)
 	union rca_addr src;
 	int status;
 
-	/* A thread of the kernel pays for nothing by itself. */
+	/* Charge the memory cgroup of the program: a kernel thread has none. */
 	old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	mutex_lock(&id->op);
 	rca_nexthop_unwait(&res->wait);
@@ -220,15 +223,16 @@ static void resolve_work(struct work_struct *work)
 }
 
 /**
- * rca_resolve_wait() - go on with a resolution when the next hop is known
- * @id: the id; in the state RCA_ST_ADDR_QUERY
- * @pipe: what was asked for
- * @missing: the neighbour that rca_nexthop() has asked
- * @how: what rca_nexthop() has returned: -EAGAIN or -EOPNOTSUPP
- * @done: called with the result, from work with @id->op held, unless rca_resolve_cancel() is first
+ * rca_resolve_wait() - continue a resolution when the next hop is known
+ * @id: the id, in the state RCA_ST_ADDR_QUERY
+ * @pipe: the requested steps
+ * @missing: the neighbour that rca_nexthop() is resolving
+ * @how: result of rca_nexthop(): -EAGAIN or -EOPNOTSUPP
+ * @done: called with the result, from work with @id->op held, unless rca_resolve_cancel() comes
+ *        first
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -ENOMEM; or what ib_addr says at once.
+ * Return: 0; -ENOMEM; or an errno of ib_addr.
  */
 int rca_resolve_wait(struct rca_id *id, const struct rca_pipeline *pipe,
 		     const struct rca_neigh_key *missing, int how, rca_resolve_done done)
@@ -264,8 +268,8 @@ int rca_resolve_wait(struct rca_id *id, const struct rca_pipeline *pipe,
 }
 
 /**
- * rca_resolve_cancel() - end the resolution under way, if there is one
- * @id: the id; its state takes no new resolution
+ * rca_resolve_cancel() - cancel the pending resolution or path query, if there is one
+ * @id: the id; its state permits no new resolution
  *
  * Context: Process context. Sleeps. @id->op must not be held by the caller.
  */
@@ -274,7 +278,7 @@ void rca_resolve_cancel(struct rca_id *id)
 	struct rca_resolve *res = NULL;
 	unsigned long flags;
 
-	/* An operation that saw the state before may still start one. */
+	/* An operation that saw the previous state may still start one. */
 	mutex_lock(&id->op);
 	spin_lock_irqsave(&id->lock, flags);
 	if (id->setup)
@@ -284,7 +288,7 @@ void rca_resolve_cancel(struct rca_id *id)
 	mutex_unlock(&id->op);
 	if (!res)
 		return;
-	/* What runs still finds that it is not wanted; the caller need not wait for it. */
+	/* Running work finds that the resolution was removed; the caller need not wait for it. */
 	rca_nexthop_unwait(&res->wait);
 	if (res->with_ib_addr) {
 		rdma_addr_cancel(&res->addr);

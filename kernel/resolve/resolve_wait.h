@@ -9,11 +9,11 @@ struct rca_neigh_key;
 struct rdma_dev_addr;
 
 /**
- * struct rca_pipeline - the steps of a RESOLVE, decoded
+ * struct rca_pipeline - decoded steps of RESOLVE
  * @steps: RDMA_CM_ALT_STEP_BIND, _ADDR, _ROUTE
- * @events: of @steps: whose success event is wanted
- * @timeout_ms: bound of each of the steps ADDR and ROUTE
- * @src: local address; AF_UNSPEC: none
+ * @events: those of @steps that post an event on success
+ * @timeout_ms: timeout of each of the steps ADDR and ROUTE
+ * @src: local address; AF_UNSPEC for none
  * @dst: address of the peer
  */
 struct rca_pipeline {
@@ -24,7 +24,7 @@ struct rca_pipeline {
 	union rca_addr dst;
 };
 
-/* Goes on when the next hop is known, or is not. */
+/* Called when the next hop has been resolved or resolution has failed. */
 typedef void (*rca_resolve_done)(struct rca_id *id, const struct rca_pipeline *pipe,
 				 union rca_addr *src, struct rdma_dev_addr *addr, int status);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The path of a RoCE connection: made of what the id knows, or what user space
- * has found by itself.
+ * The path of a RoCE connection: created from the state of the id, or given by user space.
  *
  * Locking: rca_id.op.
  */
@@ -19,13 +18,13 @@
 
 #include "device/devices.h"
 
-/* 4.096 us * 2^16 = 268 ms: what stock 6.12 assumes of an Ethernet fabric. */
+/* 4.096 us * 2^16 = 268 ms: the value of stock 6.12 for Ethernet. */
 #define ROCE_PACKET_LIFETIME	16
 
-/* 2.4 hours: ib_cm computes times of it in an int, and messages have 5 bits for it. */
+/* 2.4 hours: ib_cm computes with it in an int, and messages have 5 bits for it. */
 #define MAX_PACKET_LIFETIME	31
 
-/* The records that user space may give; others are for other uses than ours. */
+/* Flags of the path records that user space may give; others have other uses. */
 #define USABLE_PATH	(IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL)
 
 struct prio_walk {
@@ -34,7 +33,10 @@ struct prio_walk {
 	bool found;
 };
 
-/* The traffic class of a priority on a VLAN device: its real device's, or its egress map's. */
+/*
+ * Returns the traffic class of a priority on a VLAN device: that of its real device, or from its
+ * egress map.
+ */
 static int vlan_tc(struct net_device *vlan, int prio)
 {
 	struct net_device *real = vlan_dev_real_dev(vlan);
@@ -44,7 +46,7 @@ static int vlan_tc(struct net_device *vlan, int prio)
 	return (vlan_dev_get_egress_qos_mask(vlan, prio) & VLAN_PRIO_MASK) >> VLAN_PRIO_SHIFT;
 }
 
-/* Looks at the first lower device alone: stops the walk by its return value. */
+/* Looks only at the first lower device: the return value stops the walk. */
 static int first_lower_tc(struct net_device *dev, struct netdev_nested_priv *priv)
 {
 	struct prio_walk *walk = priv->data;
@@ -57,7 +59,7 @@ static int first_lower_tc(struct net_device *dev, struct netdev_nested_priv *pri
 	return 1;
 }
 
-/* The service level is the traffic class that the network device has for the TOS. */
+/* The service level is the traffic class of the network device for the TOS. */
 static u8 tos_to_sl(struct net_device *ndev, u8 tos)
 {
 	struct prio_walk walk = { .prio = rt_tos2priority(tos) };
@@ -73,12 +75,9 @@ static u8 tos_to_sl(struct net_device *ndev, u8 tos)
 	return ndev->num_tc ? netdev_get_prio_tc_map(ndev, walk.prio) : 0;
 }
 
-/**
- * rca_route_sl() - the service level of what an id sends
- * @id: the id
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- * Return: the traffic class that its network device has for its type of service.
+/*
+ * Returns the service level of an id: the traffic class of its network device for its type of
+ * service. Expects rca_id.op to be held by the caller.
  */
 u8 rca_route_sl(struct rca_id *id)
 {
@@ -90,8 +89,8 @@ u8 rca_route_sl(struct rca_id *id)
 }
 
 /*
- * RoCE v2 switches spread flows by the UDP source port, which is made of the
- * flow label: the caller's for IPv6, else a hash of the two ports.
+ * RoCE v2 switches spread flows by the UDP source port, which is derived from the flow label: that
+ * of the local IPv6 address if set, else a hash of both ports.
  */
 static __be32 flow_label(struct rca_id *id)
 {
@@ -105,7 +104,7 @@ static __be32 flow_label(struct rca_id *id)
 	return cpu_to_be32(label);
 }
 
-/* A gateway says by itself that the packets must be routable. */
+/* Packets through a gateway must be routable. */
 static enum ib_gid_type gid_type(struct rca_id *id)
 {
 	if (id->link.network == RDMA_NETWORK_IPV4 || id->link.network == RDMA_NETWORK_IPV6)
@@ -113,7 +112,7 @@ static enum ib_gid_type gid_type(struct rca_id *id)
 	return id->sgid_attr->gid_type;
 }
 
-/* What is RoCE's own in a path, in the place of what InfiniBand has there. */
+/* Set the RoCE members of a path, which replace those of InfiniBand. */
 static void set_roce(struct rca_id *id, struct sa_path_rec *path)
 {
 	path->rec_type = sa_conv_gid_to_pathrec_type(gid_type(id));
@@ -138,7 +137,7 @@ static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_dev
 	path->sl = tos_to_sl(ndev, rca_id_tos(id));
 	path->traffic_class = rca_id_tos(id);
 	path->packet_life_time_selector = IB_SA_EQ;
-	/* IBTA 12.7.34: timeout = 2 * lifetime + the CA's delay, which is small. */
+	/* IBTA 12.7.34: timeout = 2 * lifetime + the delay of the CA, which is small. */
 	path->packet_life_time = opts->ack_timeout ? opts->ack_timeout - 1 :
 						       ROCE_PACKET_LIFETIME;
 	if (rdma_protocol_roce_udp_encap(id->dev->ibdev, id->port_num))
@@ -147,7 +146,7 @@ static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_dev
 }
 
 /**
- * rca_route_roce() - make the path of an id on RoCE; on iWARP it needs none
+ * rca_route_roce() - create the path of an id on RoCE; on iWARP it needs none
  * @id: the id; its address is resolved
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
@@ -162,7 +161,7 @@ int rca_route_roce(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	if (!id->dev)
 		return -ENODEV;
-	/* The routes of TCP are those of the host. */
+	/* TCP uses the routes of the host. */
 	if (id->dev->tp->over_tcp)
 		return 0;
 	path = kzalloc(sizeof(*path), GFP_KERNEL_ACCOUNT);
@@ -185,14 +184,14 @@ int rca_route_roce(struct rca_id *id)
 }
 
 /**
- * rca_route_parse() - the path that an id may use, out of what user space gives
+ * rca_route_parse() - select the usable path from records of user space
  * @path: filled in
- * @records: struct ib_path_rec_data
- * @len: their length in bytes
+ * @records: array of struct ib_path_rec_data
+ * @len: its length in bytes
  *
  * Context: Any context. Pure.
- * Return: 0; -EINVAL: no whole number of records, none of them is for an
- * outgoing, reversible primary path, or its packet lifetime is beyond what messages can tell.
+ * Return: 0; -EINVAL if @len is not a whole number of records, none of them is an outgoing,
+ * reversible primary path, or its packet lifetime does not fit messages.
  */
 int rca_route_parse(struct sa_path_rec *path, const void *records, u32 len)
 {
@@ -215,9 +214,9 @@ int rca_route_parse(struct sa_path_rec *path, const void *records, u32 len)
 EXPORT_SYMBOL_IF_KUNIT(rca_route_parse);
 
 /**
- * rca_route_set() - give an id a path that user space has found by itself
+ * rca_route_set() - set the path of an id that user space has resolved
  * @id: the id; its address is resolved
- * @given: the path; GIDs, partition key, MTU, rate and times are taken as they are
+ * @given: the path; GIDs, partition key, MTU, rate and times are used as given
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
  * Return: 0; -ENODEV the network device is gone; -ENOMEM.

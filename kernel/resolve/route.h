@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The path of an id. RoCE's needs no message; or user space brings it. */
+/* The path of an id: created for RoCE, which needs no message, or given by user space. */
 #ifndef RCA_ROUTE_H
 #define RCA_ROUTE_H
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The path of an id on InfiniBand. The subnet administrator knows it: a query
- * goes out, and its answer is taken over from a work, as it may come before the
- * call that sends the query returns.
+ * The path of an id on InfiniBand, from the subnet administrator. The answer to the query is
+ * handled by work, because it may arrive before the call that sends the query returns.
  *
- * Locking: rca_id.op; rca_id.lock for rca_setup.query; query_lock so that a query
- * is not cancelled while ib_sa frees it.
+ * Locking: rca_id.op; rca_id.lock for rca_setup.query; query_lock so that a query is not cancelled
+ * while ib_sa frees it.
  */
 #include "resolve/route_ib.h"
 
@@ -22,23 +21,23 @@
 #include "transport/group_ib.h"
 #include "lib/wire.h"
 
-/* Where an IPv6 flow information has its traffic class. */
+/* Position of the traffic class in an IPv6 flow information. */
 #define FLOWINFO_TCLASS_SHIFT	20
 
 /**
- * struct rca_route_query - a query under way
- * @ref: references: rca_setup.query, and the callback and work that are to come
+ * struct rca_route_query - a pending path query
+ * @ref: references: rca_setup.query, and the pending callback and work
  * @id: the id (holds a reference)
- * @done: whom to tell
- * @tell: for @done
- * @sa_id: ib_sa's number of the query (immutable once the op mutex was released)
- * @sa: ib_sa's query, good as long as @called is false
+ * @done: called with the result
+ * @tell: argument of @done
+ * @sa_id: query number of ib_sa (immutable once the op mutex was released)
+ * @sa: query of ib_sa, valid while @called is false
  * @called: the callback ran (lock: query_lock)
- * @status: of the query
- * @path: the path that was found
- * @inbound: another one for the way here, when its flags are not 0
- * @outbound: another one for the way there, when its flags are not 0
- * @work: goes on after the callback
+ * @status: result of the query
+ * @path: the path
+ * @inbound: separate inbound path, if its flags are not 0
+ * @outbound: separate outbound path, if its flags are not 0
+ * @work: handles the answer after the callback
  */
 struct rca_route_query {
 	refcount_t ref;
@@ -65,24 +64,24 @@ static void query_put(struct rca_route_query *query)
 	}
 }
 
-/* The traffic class that a program gives with its own address. */
+/* Traffic class of the flow information in a local address. */
 static u8 flowinfo_tclass(__be32 flowinfo)
 {
 	return be32_to_cpu(flowinfo) >> FLOWINFO_TCLASS_SHIFT;
 }
 
 /**
- * rca_route_ib_question() - what the administrator is asked for
+ * rca_route_ib_question() - fill in the path record of a query
  * @id: the id; its address is resolved
- * @opa: the port speaks Omni-Path, whose records have longer LIDs
+ * @opa: the port is Omni-Path, whose records have longer LIDs
  * @rec: filled in
  *
- * One reversible path between the two GIDs in the partition of the id, for its
- * service. How the traffic is to be treated goes by what the family of the
- * addresses has for it: the type of service of the id, or a traffic class.
+ * Asks for one reversible path between the two GIDs in the partition of the id, for its service.
+ * The quality of service depends on the family of the addresses: type of service of the id, or
+ * traffic class.
  *
  * Context: Any context. Pure. Expects @id->op to be held by the caller.
- * Return: the component mask: which members of @rec count.
+ * Return: the component mask: the members of @rec that are valid.
  */
 ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct sa_path_rec *rec)
 {
@@ -120,7 +119,7 @@ static int copy_record(struct sa_path_rec **to, const struct sa_path_rec *from)
 	return *to ? 0 : -ENOMEM;
 }
 
-/* The records become the id's: all of them, or none. */
+/* Store all records in the id, or none. */
 static int install(struct rca_id *id, const struct rca_route_query *query)
 {
 	struct mem_cgroup *old_memcg;
@@ -165,14 +164,14 @@ static void query_work(struct work_struct *work)
 	query_put(query);		/* of the callback and this work */
 }
 
-/* Sorts the records by their flags; those of an administrator have none. */
+/* Sort the records by their flags; those of a subnet administrator have none. */
 static int sort_records(struct rca_route_query *query, const struct sa_path_rec *recs,
 			unsigned int count)
 {
 	const struct sa_path_rec *path = NULL;
 	unsigned int i;
 
-	/* On 6.1 ib_sa leaves the flags of one that came over Omni-Path to chance. */
+	/* On 6.1, ib_sa does not initialise the flags of an Omni-Path record. */
 	if (count == 1) {
 		query->path = recs[0];
 		query->path.flags = 0;
@@ -209,15 +208,15 @@ static void query_callback(int status, struct sa_path_rec *recs, rca_num_paths_t
 }
 
 /**
- * rca_route_ib_start() - ask for the path of an id
+ * rca_route_ib_start() - query the path of an id
  * @id: the id, in the state RCA_ST_ROUTE_QUERY
- * @timeout_ms: bound for the answer; ib_sa sends the query up to ten times in it
- * @done: called when the answer is there, or is not to come; not after rca_route_ib_cancel()
- * @tell: for @done
+ * @timeout_ms: total timeout; ib_sa sends the query up to ten times
+ * @done: called when the query has ended, unless rca_route_ib_cancel() comes first
+ * @tell: argument of @done
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0, or the errno of ib_sa: @done is not called. -EAGAIN: the port does
- * not know its subnet manager.
+ * Return: 0; or an errno of ib_sa, @done is not called: -EAGAIN if the port does not know its
+ * subnet manager.
  */
 int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, bool tell)
 {
@@ -245,7 +244,7 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, b
 	ret = ib_sa_path_rec_get(&rca_sa_client, ibdev, id->port_num, &question, mask,
 				 min_t(u32, timeout_ms, INT_MAX), GFP_KERNEL_ACCOUNT,
 				 query_callback, query, &query->sa);
-	/* Whoever cancels it waits for the op mutex, and finds the number here. */
+	/* rca_route_ib_cancel() runs with the op mutex held, so it finds the number here. */
 	query->sa_id = ret;
 	if (ret >= 0)
 		return 0;
@@ -259,10 +258,10 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, b
 }
 
 /**
- * rca_route_ib_cancel() - forget the query under way, if there is one
- * @id: the id; its state takes no new query
+ * rca_route_ib_cancel() - cancel the pending path query, if there is one
+ * @id: the id; its state permits no new query
  *
- * The answer may still come; it finds nobody who waits for it.
+ * The answer may still arrive; it is ignored.
  *
  * Context: Process context. Expects @id->op to be held by the caller.
  */
@@ -286,9 +285,9 @@ void rca_route_ib_cancel(struct rca_id *id)
 }
 
 /**
- * rca_route_ib_set() - give an id a path that user space has found by itself
+ * rca_route_ib_set() - set the path of an id that user space has resolved
  * @id: the id; its address is resolved
- * @given: the path, as the wire has it: of InfiniBand
+ * @given: the path, as an InfiniBand record
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
  * Return: 0; -ENODEV the device is gone; -ENOMEM.

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The path of an id on InfiniBand: the subnet administrator knows it. */
+/* The path of an id on InfiniBand, from the subnet administrator. */
 #ifndef RCA_ROUTE_IB_H
 #define RCA_ROUTE_IB_H
 
 #include "id/id.h"
 
 /**
- * typedef rca_route_done - the answer to a query is there
- * @id: the id, whose op mutex is held; its path is set when @status is 0
+ * typedef rca_route_done - called when a path query has ended
+ * @id: the id, with its op mutex held; its path is set if @status is 0
  * @status: 0 or a negative errno
- * @tell: as it was given to rca_route_ib_start()
+ * @tell: argument of rca_route_ib_start()
  */
 typedef void (*rca_route_done)(struct rca_id *id, int status, bool tell);
 
