@@ -30,7 +30,7 @@ static bool is_message(enum rca_input input)
 }
 
 /* Has ib_cm stopped retransmitting, because the peer did not answer? */
-static bool is_silence(enum rca_input input)
+static bool is_timeout(enum rca_input input)
 {
 	return input == RCA_IN_REQ_TIMEOUT || input == RCA_IN_DREQ_TIMEOUT;
 }
@@ -49,12 +49,12 @@ static bool get_owner(struct rca_id *id)
 	return alive;
 }
 
-static bool wanted(const struct rca_id *id, u8 post)
+static bool wants_event(const struct rca_id *id, u8 post)
 {
 	return post != RCA_NO_EVENT && !(id->quiet && post == RDMA_CM_ALT_EVENT_ESTABLISHED);
 }
 
-static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event *event)
+static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_event *event)
 {
 	struct rca_event *ev = NULL;
 	struct rca_step step;
@@ -77,9 +77,9 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
 	spin_lock_irqsave(&id->lock, flags);
 	if (id->state == RCA_ST_REQ_RCVD &&
 	    (event->input == RCA_IN_REJ || event->input == RCA_IN_DREQ))
-		WRITE_ONCE(id->peer_gone, true);	/* pairs with refused() */
+		WRITE_ONCE(id->peer_gone, true);	/* pairs with refusal_errno() */
 	step = rca_id_step_locked(id, event->input);
-	if (step.verdict == RCA_TAKE && wanted(id, step.post)) {
+	if (step.verdict == RCA_TAKE && wants_event(id, step.post)) {
 		rca_id_post_locked(id, ev, step.post, event->status);
 		ev = NULL;
 	}
@@ -95,7 +95,7 @@ static u8 handle_event(struct rca_id *id, void *lower, const struct rca_tp_event
 	 * The state has changed, so the message is not sent again, and no longer counts as
 	 * unanswered.
 	 */
-	if (step.verdict == RCA_TAKE && is_silence(event->input))
+	if (step.verdict == RCA_TAKE && is_timeout(event->input))
 		rca_window_end(id);
 
 	/* In the state closed, the transport answers late messages without the cm_id. */
@@ -125,7 +125,7 @@ u8 rca_cm_event(void *owner, void *lower, const struct rca_tp_event *event)
 	if (id->qp_type == IB_QPT_UD)
 		rca_sidr_event(id, event);
 	else
-		action = handle_event(id, lower, event);
+		action = handle_conn_event(id, lower, event);
 	rca_id_put(id);		/* got in get_owner() */
 	return action;
 }

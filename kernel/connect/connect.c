@@ -34,10 +34,10 @@ static unsigned int private_max(const struct rca_id *id, enum rca_wire_msg msg)
 	return rca_wire_private_max(msg, id->dst.sa.sa_family);
 }
 
-static void set_qp(struct rca_id *id, struct rca_tp_conn *conn)
+static void set_qp_params(struct rca_id *id, struct rca_tp_conn *conn)
 {
 	conn->qp_num &= QPN_MASK;
-	WRITE_ONCE(id->obj.qp_num, conn->qp_num);	/* for who looks at ids */
+	WRITE_ONCE(id->obj.qp_num, conn->qp_num);	/* for diagnostics */
 	conn->srq = !!conn->srq;
 	conn->psn = id->psn;
 	conn->qp_type = id->qp_type;
@@ -45,7 +45,7 @@ static void set_qp(struct rca_id *id, struct rca_tp_conn *conn)
 	conn->rnr_retry_count = min_t(u8, conn->rnr_retry_count, MAX_RETRIES);
 }
 
-static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
+static int send_req(struct rca_id *id, const struct rca_tp_conn *user)
 {
 	u8 data[IB_CM_REQ_PRIVATE_DATA_SIZE] = {};
 	struct rca_tp_req req = {
@@ -57,7 +57,7 @@ static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
 		.service_id = rca_wire_addr_service_id(id->ps, &id->dst),
 	};
 
-	set_qp(id, &req.conn);
+	set_qp_params(id, &req.conn);
 	if (id->dev->tp->over_tcp) {
 		req.net = id->net;
 		req.local = &id->local;
@@ -98,7 +98,7 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 	}
 	id->lower = lower;
 	/* TCP has no stale connections: a restarted host resets them. */
-	ret = id->dev->tp->over_tcp ? 0 : rca_retry_keep(id, conn, send_request);
+	ret = id->dev->tp->over_tcp ? 0 : rca_retry_keep(id, conn, send_req);
 	if (ret)
 		goto err_drop_lower;
 	step = rca_id_step(id, RCA_IN_CONNECT);
@@ -110,7 +110,7 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 		rca_retry_hold(id);
 		return 0;
 	}
-	ret = send_request(id, conn);
+	ret = send_req(id, conn);
 	if (!ret)
 		rca_retry_arm(id);
 	if (!ret || ret == -EINPROGRESS)
@@ -243,7 +243,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_connect);
 /*
  * Returns the errno of an operation that the state refused: -ECONNRESET if the peer is the reason.
  */
-static int refused(struct rca_id *id, const struct rca_step *step)
+static int refusal_errno(struct rca_id *id, const struct rca_step *step)
 {
 	return READ_ONCE(id->peer_gone) && step->err == -EINVAL ? -ECONNRESET : step->err;
 }
@@ -277,7 +277,7 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 		goto out_unlock;
 	step = rca_id_peek(id, RCA_IN_ACCEPT);
 	if (step.verdict != RCA_TAKE) {
-		ret = refused(id, &step);
+		ret = refusal_errno(id, &step);
 		goto out_unlock;
 	}
 	ret = id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num & QPN_MASK);
@@ -293,10 +293,10 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 	spin_unlock_irqrestore(&id->lock, flags);
 	if (step.verdict != RCA_TAKE) {
 		rca_id_unreserve_event(id);
-		ret = refused(id, &step);
+		ret = refusal_errno(id, &step);
 		goto out_unlock;
 	}
-	set_qp(id, &rep);
+	set_qp_params(id, &rep);
 	if (!ret)
 		ret = id->dev->tp->reply(id->lower, &rep);
 	if (ret) {
@@ -417,7 +417,7 @@ int rca_disconnect(struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_disconnect);
 
 /* The QP has received before the RTU of the peer. */
-static int established(struct rca_id *id)
+static int handle_comm_est(struct rca_id *id)
 {
 	const struct rca_tp_event up = { .input = RCA_IN_UP };
 
@@ -454,7 +454,7 @@ int rca_notify(struct rca_id *id, u32 event)
 	if (rca_id_state(id) == RCA_ST_REMOVED)
 		ret = -ENXIO;
 	else if (id->lower && event == IB_EVENT_COMM_EST)
-		ret = id->dev->tp->over_tcp ? 0 : established(id);
+		ret = id->dev->tp->over_tcp ? 0 : handle_comm_est(id);
 	else if (id->lower && event == IB_EVENT_PATH_MIG)
 		ret = id->dev->tp->path_migrated(id->lower);
 	rca_id_report_op(id, "notify", ret);

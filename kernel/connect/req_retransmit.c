@@ -42,7 +42,7 @@
 #define JITTER		4
 
 /* End the request without a connection: by the last reject of the peer, or by a timeout. */
-static bool give_up(struct rca_id *id, enum rca_input input, int status)
+static bool end_with_event(struct rca_id *id, enum rca_input input, int status)
 {
 	struct rca_event *ev = rca_id_event(id);
 	struct rca_step step;
@@ -60,13 +60,13 @@ static bool give_up(struct rca_id *id, enum rca_input input, int status)
 }
 
 /* The request cannot be retransmitted. */
-static void give_up_waiting(struct rca_id *id, int err)
+static void abort_retransmit(struct rca_id *id, int err)
 {
 	rca_window_end(id);
 	if (id->setup->retry->why == RCA_IN_STALE)
-		give_up(id, RCA_IN_REJ, IB_CM_REJ_STALE_CONN);
+		end_with_event(id, RCA_IN_REJ, IB_CM_REJ_STALE_CONN);
 	else
-		give_up(id, RCA_IN_REQ_TIMEOUT, err);
+		end_with_event(id, RCA_IN_REQ_TIMEOUT, err);
 }
 
 /* After a stale reject, the cm_id is in timewait and cannot send. */
@@ -83,7 +83,7 @@ static int renew_lower(struct rca_id *id)
 }
 
 /* The request waits for a slot. A deadline that the program has set still applies. */
-static void wait_for_turn(struct rca_id *id)
+static void wait_for_slot(struct rca_id *id)
 {
 	struct rca_retry *retry = id->setup->retry;
 	long left = retry->deadline - jiffies;
@@ -98,24 +98,24 @@ static void wait_for_turn(struct rca_id *id)
 }
 
 /* A slot was granted: the wait for it does not count as silence of the peer. */
-static void stop_waiting(struct rca_retry *retry)
+static void end_wait_for_slot(struct rca_retry *retry)
 {
 	if (retry->waits && !retry->limited)
 		retry->deadline += jiffies - retry->since;
 	retry->waits = false;
 }
 
-static void send_again(struct rca_id *id)
+static void resend_request(struct rca_id *id)
 {
 	struct rca_retry *retry = id->setup->retry;
 	int ret = 0;
 
 	lockdep_assert_held(&id->op);
 	if (!rca_window_begin(id)) {
-		wait_for_turn(id);
+		wait_for_slot(id);
 		return;
 	}
-	stop_waiting(retry);
+	end_wait_for_slot(retry);
 	if (retry->why == RCA_IN_STALE)
 		ret = renew_lower(id);
 	else if (retry->why == RCA_IN_SILENCE)
@@ -127,7 +127,7 @@ static void send_again(struct rca_id *id)
 	if (!ret && rca_id_step(id, RCA_IN_RETRY).verdict == RCA_TAKE)
 		ret = retry->send(id, &retry->conn);
 	if (ret)
-		give_up_waiting(id, ret);
+		abort_retransmit(id, ret);
 	else
 		rca_retry_arm(id);
 }
@@ -135,7 +135,7 @@ static void send_again(struct rca_id *id)
 /* The deadline is over: destroying the cm_id stops its retransmissions, and informs the peer. */
 static void end_request(struct rca_id *id)
 {
-	if (!give_up(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT))
+	if (!end_with_event(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT))
 		return;
 	rca_window_end(id);
 	rca_id_drop_lower(id);
@@ -148,10 +148,10 @@ static void send_mra(struct rca_id *id)
 	int ret = id->dev->tp->send_mra(id->lower, rca_timing_mra(&timing));
 
 	/* Fails if the peer has given up, or without memory for the message. */
-	rca_id_report_own_op(id, "ask-patience", ret);
+	rca_id_report_own_op(id, "send-mra", ret);
 }
 
-static void again(struct rca_id *id)
+static void handle_timer(struct rca_id *id)
 {
 	const struct rca_retry *retry = id->setup->retry;
 
@@ -161,19 +161,19 @@ static void again(struct rca_id *id)
 	else if (retry->limited && time_after_eq(jiffies, retry->deadline))
 		end_request(id);
 	else if (rca_id_state(id) == RCA_ST_REQ_WAIT)
-		send_again(id);
+		resend_request(id);
 	else
 		rca_retry_arm(id);
 }
 
-static struct rca_retry *make(struct rca_id *id)
+static struct rca_retry *alloc_retry(struct rca_id *id)
 {
 	struct rca_retry *retry = kzalloc(sizeof(*retry), GFP_KERNEL_ACCOUNT);
 	const struct rca_timing timing = rca_id_timing(id);
 
 	if (!retry)
 		return NULL;
-	retry->again = again;
+	retry->again = handle_timer;
 	retry->lifetime = id->setup->path->packet_life_time;
 	retry->limited = rca_timing_deadline(&timing);
 	retry->once = rca_timing_once(&timing);
@@ -200,7 +200,7 @@ int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn,
 	lockdep_assert_held(&id->op);
 	if (conn->private_data_len > sizeof(retry->data))
 		return -EINVAL;
-	retry = make(id);
+	retry = alloc_retry(id);
 	if (!retry)
 		return -ENOMEM;
 	retry->send = send;
@@ -226,7 +226,7 @@ int rca_retry_keep_deadline(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	if (!rca_timing_deadline(&timing))
 		return 0;
-	id->setup->retry = make(id);
+	id->setup->retry = alloc_retry(id);
 	return id->setup->retry ? 0 : -ENOMEM;
 }
 
@@ -254,7 +254,7 @@ void rca_retry_timers(struct rca_id *id, struct rca_tp_req *req)
 	spin_lock_irqsave(&id->lock, flags);
 	id->repeat = rca_timing_repeat(timers.interval_ms);
 	spin_unlock_irqrestore(&id->lock, flags);
-	/* Pairs with silent_round(). */
+	/* Pairs with timeout_delay(). */
 	WRITE_ONCE(retry->interval, msecs_to_jiffies(timers.interval_ms));
 	WRITE_ONCE(retry->sent, jiffies);
 	/* Pairs with rca_retry_replied_locked(). */
@@ -295,7 +295,7 @@ void rca_retry_hold(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	id->setup->retry->why = RCA_IN_HELD;
 	rca_id_step(id, RCA_IN_HELD);
-	wait_for_turn(id);
+	wait_for_slot(id);
 }
 
 /**
@@ -330,7 +330,7 @@ void rca_retry_replied_locked(struct rca_id *id)
  * Returns the delay after an unanswered retry interval in jiffies; -1 if the request is not to be
  * retransmitted. A failure before the end of the interval is not a timeout, and would repeat.
  */
-static long silent_round(const struct rca_retry *retry)
+static long timeout_delay(const struct rca_retry *retry)
 {
 	/* Pairs with rca_retry_timers(). */
 	unsigned long interval = READ_ONCE(retry->interval);
@@ -345,7 +345,7 @@ static long silent_round(const struct rca_retry *retry)
 	return 1 + reciprocal_scale(get_random_u32(), most + 1);
 }
 
-static enum rca_input why_again(const struct rca_tp_event *event)
+static enum rca_input retry_reason(const struct rca_tp_event *event)
 {
 	if (event->input == RCA_IN_REJ && event->status == IB_CM_REJ_STALE_CONN)
 		return RCA_IN_STALE;
@@ -362,10 +362,10 @@ static enum rca_input why_again(const struct rca_tp_event *event)
  */
 bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 {
-	enum rca_input why = why_again(event);
+	enum rca_input why = retry_reason(event);
 	struct rca_retry *retry;
 	unsigned long flags;
-	bool again = false;
+	bool retransmit = false;
 	long delay, left;
 
 	if (why == RCA_IN_COUNT)
@@ -373,8 +373,8 @@ bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 	spin_lock_irqsave(&id->lock, flags);
 	if (id->state != RCA_ST_REQ_SENT || !id->setup->retry)
 		goto out_unlock;
-	retry = id->setup->retry;	/* in this state it stays, and so does the setup */
-	delay = why == RCA_IN_STALE ? retry->delay : silent_round(retry);
+	retry = id->setup->retry;	/* neither is freed in this state */
+	delay = why == RCA_IN_STALE ? retry->delay : timeout_delay(retry);
 	left = retry->deadline - jiffies;
 	if (delay < 0 || left <= 0)
 		goto out_unlock;
@@ -390,8 +390,8 @@ bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 	rca_id_queue_work_at(id, delay);
 	if (why == RCA_IN_STALE)
 		retry->delay = min(2 * retry->delay, LONGEST_DELAY);
-	again = true;
+	retransmit = true;
 out_unlock:
 	spin_unlock_irqrestore(&id->lock, flags);
-	return again;
+	return retransmit;
 }

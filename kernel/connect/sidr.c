@@ -43,7 +43,7 @@ static int reserve_answer(struct rca_id *id)
 	return 0;
 }
 
-static int send_request(struct rca_id *id, const struct rca_tp_conn *user)
+static int send_sidr_req(struct rca_id *id, const struct rca_tp_conn *user)
 {
 	const struct rca_timing timing = rca_id_timing(id);
 	u8 data[IB_CM_SIDR_REQ_PRIVATE_DATA_SIZE] = {};
@@ -101,7 +101,7 @@ int rca_sidr_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 	ret = step.err;
 	if (step.verdict != RCA_TAKE)
 		goto err_drop_request;
-	ret = send_request(id, conn);
+	ret = send_sidr_req(id, conn);
 	if (ret) {
 		rca_id_step(id, RCA_IN_CONNECT_FAIL);
 		goto err_drop_request;
@@ -119,14 +119,14 @@ err_unreserve:
 }
 
 /* May the caller announce this QP and queue key to the peer? */
-static int check_qp(const struct rca_id *id, const struct rca_tp_conn *conn)
+static int check_qp_and_qkey(const struct rca_id *id, const struct rca_tp_conn *conn)
 {
 	return id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num) ?:
 	       rca_qp_owner_check_qkey(conn->qkey);
 }
 
 /* Make the transition of accept. If it fails, nothing has changed. */
-static int begin_accept(struct rca_id *id, u32 qkey)
+static int step_accept(struct rca_id *id, u32 qkey)
 {
 	struct rca_step step;
 	unsigned long flags;
@@ -166,10 +166,11 @@ int rca_sidr_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *con
 		goto out_unlock;
 	rep.qp_type = IB_QPT_UD;
 	rep.qkey = conn->qkey ?: rca_qkey(id);
-	ret = rca_id_may(id, RCA_IN_ACCEPT) ?: check_qp(id, conn) ?: begin_accept(id, rep.qkey);
+	ret = rca_id_may(id, RCA_IN_ACCEPT) ?: check_qp_and_qkey(id, conn) ?:
+	      step_accept(id, rep.qkey);
 	if (ret)
 		goto out_unlock;
-	WRITE_ONCE(id->obj.qp_num, conn->qp_num);	/* for who looks at ids */
+	WRITE_ONCE(id->obj.qp_num, conn->qp_num);	/* for diagnostics */
 	rca_source_set_cookie(&id->src, cookie);
 	ret = id->dev->tp->sidr_reply(id->lower, IB_SIDR_SUCCESS, &rep);
 	if (ret)
@@ -213,7 +214,7 @@ out_unlock:
 }
 
 /* Fill in the answer. If the QP is unusable, fill in only the private data. */
-static void fill_record(struct rca_event *ev, const struct rca_tp_event *event, bool usable)
+static void fill_answer(struct rca_event *ev, const struct rca_tp_event *event, bool usable)
 {
 	struct rca_tp_conn conn = event->conn;
 
@@ -250,7 +251,7 @@ void rca_sidr_event(struct rca_id *id, const struct rca_tp_event *event)
 	step = rca_id_step_locked(id, input);
 	if (step.verdict == RCA_TAKE && step.post != RCA_NO_EVENT) {
 		if (ev)
-			fill_record(ev, event, input == RCA_IN_REP);
+			fill_answer(ev, event, input == RCA_IN_REP);
 		rca_id_post_locked(id, ev, step.post, status);
 		ev = NULL;
 	}

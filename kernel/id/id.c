@@ -22,7 +22,7 @@ static void id_free_rcu(struct rcu_head *rcu)
 	struct rca_id *id = container_of(rcu, struct rca_id, rcu);
 
 	mutex_destroy(&id->op);
-	rca_id_free_opts(id);	/* listeners are looked at under RCU */
+	rca_id_free_opts(id);	/* listeners are looked up under RCU */
 	kmem_cache_free(id_cache, id);
 }
 

@@ -98,9 +98,9 @@ static void log_failure(const struct rca_id *id, const struct rca_report *report
 }
 
 /* Not inline: the report is large, and mostly not needed. */
-static noinline void tell_locked(struct rca_id *id, const union rca_addr *local,
-				 const union rca_addr *peer, const char *op, u32 event,
-				 int status, const char *failure)
+static noinline void report_locked(struct rca_id *id, const union rca_addr *local,
+				   const union rca_addr *peer, const char *op, u32 event,
+				   int status, const char *failure)
 {
 	const struct rca_ctx *ctx = id->obj.ctx;
 	struct rca_report report = { .event = event, .status = status };
@@ -147,7 +147,7 @@ void rca_id_report_event_on_locked(struct rca_id *id, u32 type, int status,
 
 	trace_rca_event(id->obj.handle, &id->local.sa, &peer->sa, type, status);
 	if (failure || rca_monitor_wanted(id->net))
-		tell_locked(id, &id->local, peer, NULL, type, status, failure);
+		report_locked(id, &id->local, peer, NULL, type, status, failure);
 }
 
 /* rca_id_report_event_on_locked() for an event of the id itself. */
@@ -163,8 +163,8 @@ static bool has_failed(int ret)
 	return ret < 0 && rca_user_errno(ret) != -EINTR;
 }
 
-static void tell_op(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
-		    const union rca_addr *peer, bool failed)
+static void report_op(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
+		      const union rca_addr *peer, bool failed)
 {
 	unsigned long flags;
 
@@ -174,7 +174,7 @@ static void tell_op(struct rca_id *id, const char *op, int ret, const union rca_
 	spin_lock_irqsave(&id->lock, flags);
 	/* The error is the intended result of destroying the id during the operation. */
 	failed = failed && id->state != RCA_ST_DESTROYING;
-	tell_locked(id, local, peer, op, 0, rca_user_errno(ret), failed ? op : NULL);
+	report_locked(id, local, peer, op, 0, rca_user_errno(ret), failed ? op : NULL);
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
@@ -191,7 +191,7 @@ static void tell_op(struct rca_id *id, const char *op, int ret, const union rca_
 void rca_id_report_op_on(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
 			 const union rca_addr *peer)
 {
-	tell_op(id, op, ret, local, peer, has_failed(ret));
+	report_op(id, op, ret, local, peer, has_failed(ret));
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_report_op_on);
 
@@ -206,7 +206,7 @@ void rca_id_report_op(struct rca_id *id, const char *op, int ret)
  */
 void rca_id_report_own_op(struct rca_id *id, const char *op, int ret)
 {
-	tell_op(id, op, ret, &id->local, &id->dst, false);
+	report_op(id, op, ret, &id->local, &id->dst, false);
 }
 
 /**
@@ -224,8 +224,8 @@ void rca_id_report_refused(struct rca_id *listener, const union rca_addr *peer, 
 	if (!rca_monitor_ratelimit(listener->net))
 		return;
 	spin_lock_irqsave(&listener->lock, flags);
-	tell_locked(listener, &listener->local, peer, "request", 0, rca_user_errno(ret),
-		    "request");
+	report_locked(listener, &listener->local, peer, "request", 0, rca_user_errno(ret),
+		      "request");
 	spin_unlock_irqrestore(&listener->lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_report_refused);

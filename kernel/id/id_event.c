@@ -13,7 +13,7 @@
 #include "id/id.h"
 #include "lib/uerrno.h"
 
-static struct rca_event *get_record(struct rca_id *id, gfp_t gfp)
+static struct rca_event *alloc_record(struct rca_id *id, gfp_t gfp)
 {
 	/* Records that user space has read from the ring are charged until they are reaped. */
 	if (rca_account_full(&id->obj.ctx->account, RDMA_CM_ALT_RESOURCE_EVENTS))
@@ -30,7 +30,7 @@ static struct rca_event *get_record(struct rca_id *id, gfp_t gfp)
  */
 struct rca_event *rca_id_new_event(struct rca_id *id)
 {
-	return get_record(id, GFP_KERNEL_ACCOUNT);
+	return alloc_record(id, GFP_KERNEL_ACCOUNT);
 }
 
 /**
@@ -110,7 +110,7 @@ struct rca_event *rca_id_event(struct rca_id *id)
 	spin_unlock_irqrestore(&id->lock, flags);
 	if (!ev) {
 		old_memcg = set_active_memcg(id->obj.ctx->memcg);
-		ev = get_record(id, RCA_GFP_CALLBACK);
+		ev = alloc_record(id, RCA_GFP_CALLBACK);
 		set_active_memcg(old_memcg);
 	}
 	return IS_ERR(ev) ? NULL : ev;
@@ -184,7 +184,7 @@ int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 	if (!opts)
 		return -ENOMEM;
 	if (atomic_inc_return(&opts->user_events) > RCA_MAX_USER_EVENTS)
-		rca_source_reap(&id->src);	/* it may have taken some from the ring */
+		rca_source_reap(&id->src);	/* some may have been read from the ring */
 	if (atomic_read(&opts->user_events) <= RCA_MAX_USER_EVENTS) {
 		ev = rca_id_new_event(id);
 		ret = PTR_ERR_OR_ZERO(ev);

@@ -24,13 +24,13 @@ struct rca_defaults {
 	struct rdma_cm_alt_port_default port[];
 };
 
-static int check_type(u8 type)
+static int check_gid_type(u8 type)
 {
 	return type == IB_UVERBS_GID_TYPE_ROCE_V1 || type == IB_UVERBS_GID_TYPE_ROCE_V2 ? 0 :
 											 -EINVAL;
 }
 
-static enum ib_gid_type to_ib(u8 type)
+static enum ib_gid_type to_ib_gid_type(u8 type)
 {
 	return type == IB_UVERBS_GID_TYPE_ROCE_V1 ? IB_GID_TYPE_ROCE : IB_GID_TYPE_ROCE_UDP_ENCAP;
 }
@@ -48,7 +48,7 @@ int rca_id_set_gid_type(struct rca_id *id, u8 type)
 	struct rca_opts *opts;
 
 	lockdep_assert_held(&id->op);
-	if (check_type(type) || id->dev)
+	if (check_gid_type(type) || id->dev)
 		return -EINVAL;
 	opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
 	if (!opts)
@@ -77,7 +77,7 @@ int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len)
 	if (len % sizeof(*port) || id->dev)
 		return -EINVAL;
 	for (i = 0; i < count; i++)
-		if (check_type(port[i].gid_type) ||
+		if (check_gid_type(port[i].gid_type) ||
 		    memchr_inv(port[i].__reserved, 0, sizeof(port[i].__reserved)))
 			return -EINVAL;
 	opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
@@ -93,8 +93,8 @@ int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len)
 	return 0;
 }
 
-static const struct rdma_cm_alt_port_default *find(const struct rca_id *id,
-						   const struct rca_device *dev, u32 port)
+static const struct rdma_cm_alt_port_default *find_default(const struct rca_id *id,
+							   const struct rca_device *dev, u32 port)
 {
 	const struct rca_defaults *defaults = rca_id_opts(id)->defaults;
 	u32 i;
@@ -121,9 +121,9 @@ enum ib_gid_type rca_id_gid_type(const struct rca_id *id, const struct rca_devic
 	u8 type = rca_id_opts(id)->gid_type;
 
 	if (type)
-		return to_ib(type);
-	preset = find(id, dev, port);
-	return preset ? to_ib(preset->gid_type) : rca_port_sysfs_gid_type(dev->conf, port);
+		return to_ib_gid_type(type);
+	preset = find_default(id, dev, port);
+	return preset ? to_ib_gid_type(preset->gid_type) : rca_port_sysfs_gid_type(dev->conf, port);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_gid_type);
 
@@ -141,7 +141,7 @@ u8 rca_id_tos(const struct rca_id *id)
 
 	if (opts->tos_set || !id->dev)
 		return opts->tos;
-	preset = find(id, id->dev, id->port_num);
+	preset = find_default(id, id->dev, id->port_num);
 	return preset ? preset->tos : rca_port_sysfs_tos(id->dev->conf, id->port_num);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_tos);

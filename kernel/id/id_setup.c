@@ -210,5 +210,5 @@ void rca_id_free_setup(struct rca_id *id)
 	if (setup->on_route)
 		setup->on_route->go(id, setup->on_route, false);
 	id->setup = NULL;
-	kfree_rcu(setup, rcu);	/* the timer's function may have come just to its end */
+	kfree_rcu(setup, rcu);	/* the timer function may still be returning */
 }

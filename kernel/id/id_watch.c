@@ -86,7 +86,7 @@ static struct bucket *bucket_of(const struct rca_id *id)
 	return &buckets[id->watch >> KIND_BITS];
 }
 
-static void enter(struct rca_id *id, u16 kind)
+static void add_watch(struct rca_id *id, u16 kind)
 {
 	struct bucket *bucket = bucket_for(id);
 
@@ -107,7 +107,7 @@ static void enter(struct rca_id *id, u16 kind)
 void rca_id_watch_netdev(struct rca_id *id)
 {
 	if (id->link.ifindex && !id->watch)
-		enter(id, NETDEV);
+		add_watch(id, NETDEV);
 }
 
 /**
@@ -132,7 +132,7 @@ void rca_id_watch_peer(struct rca_id *id)
 	if (id->watch && bucket_of(id) != bucket)
 		rca_id_unwatch(id);
 	if (!id->watch) {
-		enter(id, NETDEV_AND_PEER);
+		add_watch(id, NETDEV_AND_PEER);
 		return;
 	}
 	/* Usually the peer was known when watching began, so no change is missed in between. */
@@ -161,7 +161,7 @@ void rca_id_unwatch(struct rca_id *id)
 }
 
 /* Ids of requests get no events until they are accepted. */
-static bool hears(const struct rca_id *id)
+static bool takes_events(const struct rca_id *id)
 {
 	switch (id->state) {
 	case RCA_ST_REQ_RCVD:
@@ -175,18 +175,18 @@ static bool hears(const struct rca_id *id)
 }
 
 /* Post an event if the hardware address @on_route of @id differs from @now. */
-static void tell(struct rca_id *id, const u8 *on_route, const u8 *now, u32 type)
+static void post_if_changed(struct rca_id *id, const u8 *on_route, const u8 *now, u32 type)
 {
 	unsigned long flags;
 
 	/* The id may have no reference left; its state then lets no event pass. */
 	spin_lock_irqsave(&id->lock, flags);
-	if (hears(id) && memcmp(on_route, now, ETH_ALEN))
+	if (takes_events(id) && memcmp(on_route, now, ETH_ALEN))
 		rca_id_post_net_locked(id, type);
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
-static void tell_bucket(struct bucket *bucket, const struct net_device *ndev)
+static void post_addr_changes(struct bucket *bucket, const struct net_device *ndev)
 {
 	struct net *net = dev_net(ndev);
 	struct hlist_nulls_node *pos;
@@ -196,8 +196,8 @@ static void tell_bucket(struct bucket *bucket, const struct net_device *ndev)
 	do {
 		hlist_nulls_for_each_entry_rcu(id, pos, &bucket->ids, watch_node)
 			if (net_eq(id->net, net) && id->link.ifindex == ndev->ifindex)
-				tell(id, id->link.smac, ndev->dev_addr,
-				     RDMA_CM_ALT_EVENT_ADDR_CHANGE);
+				post_if_changed(id, id->link.smac, ndev->dev_addr,
+						RDMA_CM_ALT_EVENT_ADDR_CHANGE);
 	} while (get_nulls_value(pos) != bucket - buckets);
 	rcu_read_unlock();
 }
@@ -216,7 +216,7 @@ void rca_id_netdev_changed(const struct net_device *ndev)
 	int i;
 
 	for (i = 0; i < BUCKETS; i++)
-		tell_bucket(&buckets[i], ndev);
+		post_addr_changes(&buckets[i], ndev);
 }
 
 static bool is_peer(const struct rca_id *id, const struct neighbour *neigh, size_t len)
@@ -255,7 +255,7 @@ void rca_id_neigh_changed(struct neighbour *neigh)
 	do {
 		hlist_nulls_for_each_entry_rcu(id, pos, &bucket->ids, watch_node)
 			if (is_peer(id, neigh, len))
-				tell(id, id->link.dmac, addr, RDMA_CM_ALT_EVENT_UNREACHABLE);
+				post_if_changed(id, id->link.dmac, addr, RDMA_CM_ALT_EVENT_UNREACHABLE);
 	} while (get_nulls_value(pos) != bucket - buckets);
 out_unlock:
 	rcu_read_unlock();

@@ -48,7 +48,7 @@ bool rca_id_send_dreq(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	/* Set before the result is known: the RTU may arrive at any time. */
 	if (id->setup)
-		WRITE_ONCE(id->setup->unsent, true);	/* pairs with handle_event() */
+		WRITE_ONCE(id->setup->unsent, true);	/* pairs with handle_conn_event() */
 	ret = id->dev->tp->disconnect(id->lower);
 	if (!id->setup)
 		return !ret;
@@ -123,7 +123,7 @@ static void end_disconnect(struct rca_id *id)
 	rca_id_queue_work_at(id, TIMEWAIT);
 }
 
-static void go_on_disconnecting(struct rca_id *id)
+static void continue_disconnect(struct rca_id *id)
 {
 	long left;
 
@@ -139,7 +139,7 @@ static void go_on_disconnecting(struct rca_id *id)
 }
 
 /* Send the DREQ of an id being destroyed. Returns true if its DREP has to be waited for. */
-static bool go_on_destroying(struct rca_id *id)
+static bool continue_destroy(struct rca_id *id)
 {
 	bool waited;
 
@@ -174,7 +174,7 @@ void rca_id_work(struct work_struct *work)
 			id->setup->retry->again(id);
 		break;
 	case RCA_ST_DREQ_SENT:
-		go_on_disconnecting(id);
+		continue_disconnect(id);
 		break;
 	case RCA_ST_DISCONNECTED:
 		if (!id->lower)
@@ -185,7 +185,7 @@ void rca_id_work(struct work_struct *work)
 		rca_id_drop_lower(id);
 		break;
 	case RCA_ST_DESTROYING:
-		if (go_on_destroying(id))
+		if (continue_destroy(id))
 			break;
 		rca_id_drop_lower(id);
 		rca_id_detach(id);
@@ -257,7 +257,7 @@ void rca_id_queue_work_later(struct rca_id *id, unsigned long delay)
 }
 
 /* Cancel the timer. Returns true if it was pending. */
-static bool disarm(struct rca_id *id)
+static bool cancel_timer(struct rca_id *id)
 {
 	struct rca_setup *setup;
 	bool ret;
@@ -279,7 +279,7 @@ static bool disarm(struct rca_id *id)
  */
 void rca_id_cancel_work(struct rca_id *id)
 {
-	if (disarm(id))
+	if (cancel_timer(id))
 		rca_id_put(id);		/* got in rca_id_queue_work_at() */
 	if (cancel_work(&id->work))
 		rca_id_put(id);		/* got in rca_id_queue_work() */
@@ -307,7 +307,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_work_pending);
  */
 void rca_id_flush_work(struct rca_id *id)
 {
-	if (disarm(id)) {
+	if (cancel_timer(id)) {
 		rca_id_queue_work(id);
 		rca_id_put(id);		/* got in rca_id_queue_work_at() */
 	}

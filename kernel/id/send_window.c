@@ -101,10 +101,10 @@ static struct {
 	spinlock_t lock;
 	struct hlist_head head;
 } buckets[1 << BUCKET_BITS] = {
-	[0 ... (1 << BUCKET_BITS) - 1].lock = __SPIN_LOCK_UNLOCKED(pace_bucket),
+	[0 ... (1 << BUCKET_BITS) - 1].lock = __SPIN_LOCK_UNLOCKED(window_bucket),
 };
 
-static unsigned long silence(void)
+static unsigned long peer_timeout(void)
 {
 	return msecs_to_jiffies(rca_window_timeout_ms);
 }
@@ -138,7 +138,7 @@ static void put_peer(struct rca_window *peer)
 	kfree_rcu(peer, rcu);
 }
 
-/* full() reads peer->sent without the lock. */
+/* is_full() reads peer->sent without the lock. */
 static void count_sent(struct rca_window *peer, unsigned int sent)
 {
 	lockdep_assert_held(&peer->lock);
@@ -146,11 +146,11 @@ static void count_sent(struct rca_window *peer, unsigned int sent)
 }
 
 /* Start a new epoch if the peer has timed out: its unanswered messages no longer count. */
-static void forget(struct rca_window *peer)
+static void forget_if_timed_out(struct rca_window *peer)
 {
 	lockdep_assert_held(&peer->lock);
-	if (!peer->sent || (time_before(jiffies, peer->heard + silence()) &&
-			    time_before(jiffies, peer->begun + MAX_EPOCH * silence())))
+	if (!peer->sent || (time_before(jiffies, peer->heard + peer_timeout()) &&
+			    time_before(jiffies, peer->begun + MAX_EPOCH * peer_timeout())))
 		return;
 	count_sent(peer, 0);
 	peer->epoch++;
@@ -196,7 +196,7 @@ static void drop_flow_if_empty(struct flow *flow)
 }
 
 /* Grant slots to waiting ids until the window is full. */
-static void serve(struct rca_window *peer)
+static void grant_slots(struct rca_window *peer)
 {
 	struct rca_setup *setup;
 	struct flow *flow;
@@ -216,18 +216,18 @@ static void serve(struct rca_window *peer)
 }
 
 /* Arm the periodic work while ids wait. */
-static void look_again(struct rca_window *peer)
+static void queue_peer_work(struct rca_window *peer)
 {
 	lockdep_assert_held(&peer->lock);
 	if (list_empty(&peer->flows))
 		return;
 	refcount_inc(&peer->ref);	/* put in peer_work() */
-	if (!queue_delayed_work(rca_wq, &peer->work, silence() / 2))
+	if (!queue_delayed_work(rca_wq, &peer->work, peer_timeout() / 2))
 		refcount_dec(&peer->ref);	/* the caller has one */
 }
 
 /* Cancel the periodic work when no id waits. */
-static void look_away(struct rca_window *peer)
+static void cancel_peer_work(struct rca_window *peer)
 {
 	lockdep_assert_held(&peer->lock);
 	if (list_empty(&peer->flows) && cancel_delayed_work(&peer->work))
@@ -240,11 +240,11 @@ static void peer_work(struct work_struct *work)
 	unsigned long flags;
 
 	spin_lock_irqsave(&peer->lock, flags);
-	forget(peer);
-	serve(peer);
-	look_again(peer);
+	forget_if_timed_out(peer);
+	grant_slots(peer);
+	queue_peer_work(peer);
 	spin_unlock_irqrestore(&peer->lock, flags);
-	put_peer(peer);		/* got in look_again() */
+	put_peer(peer);		/* got in queue_peer_work() */
 }
 
 static struct rca_window *make_peer(const struct rca_id *id)
@@ -317,7 +317,8 @@ static struct flow *find_flow(struct rca_window *peer, const struct rca_ctx *ctx
 }
 
 /*
- * Returns true if the id has a slot or need not wait. Takes *spare if the context has no flow yet.
+ * Returns true if the id has a slot or need not wait. Takes *reserved if the context has no flow
+ * yet.
  */
 static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct flow **reserved)
 {
@@ -332,7 +333,7 @@ static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct flow
 		set_state(peer, slot, SENT);
 		return true;
 	}
-	forget(peer);
+	forget_if_timed_out(peer);
 	if (slot->state == SENT)
 		give_slot(peer, slot);
 	set_state(peer, slot, NOTHING);
@@ -350,11 +351,11 @@ static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct flow
 	}
 	list_add_tail(&slot->node, &flow->ids);
 	set_state(peer, slot, WAITS);
-	look_again(peer);
+	queue_peer_work(peer);
 	return false;
 }
 
-static bool full(struct rca_window *peer)
+static bool is_full(struct rca_window *peer)
 {
 	return READ_ONCE(peer->sent) >= RCA_WINDOW_SIZE || !list_empty(&peer->flows);
 }
@@ -385,7 +386,7 @@ bool rca_window_begin(struct rca_id *id)
 	peer = setup->slot.peer;
 	if (!peer)
 		return true;
-	if (full(peer))
+	if (is_full(peer))
 		reserved = kmalloc(sizeof(*reserved), GFP_KERNEL_ACCOUNT);
 	spin_lock_irqsave(&peer->lock, flags);
 	ret = begin_locked(peer, id, &reserved);
@@ -424,7 +425,7 @@ unsigned int rca_window_unanswered(const struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_window_unanswered);
 
 /* Release the slot of an id, or remove the id from the waiting list. */
-static void end_in(struct rca_window *peer, struct rca_setup *setup, bool answered)
+static void end_slot(struct rca_window *peer, struct rca_setup *setup, bool answered)
 {
 	struct rca_window_slot *slot = &setup->slot;
 	unsigned long flags;
@@ -436,7 +437,7 @@ static void end_in(struct rca_window *peer, struct rca_setup *setup, bool answer
 		goto out_unlock;
 	if (answered)
 		peer->heard = jiffies;
-	forget(peer);
+	forget_if_timed_out(peer);
 	if (slot->state == WAITS) {
 		flow = find_flow(peer, setup->id->obj.ctx);
 		list_del_init(&slot->node);
@@ -445,13 +446,13 @@ static void end_in(struct rca_window *peer, struct rca_setup *setup, bool answer
 		give_slot(peer, slot);
 	}
 	set_state(peer, slot, NOTHING);
-	serve(peer);
-	look_away(peer);
+	grant_slots(peer);
+	cancel_peer_work(peer);
 out_unlock:
 	spin_unlock_irqrestore(&peer->lock, flags);
 }
 
-static void end(struct rca_id *id, bool answered)
+static void find_and_end_slot(struct rca_id *id, bool answered)
 {
 	struct rca_setup *setup;
 	struct rca_window *peer;
@@ -461,7 +462,7 @@ static void end(struct rca_id *id, bool answered)
 	if (setup && READ_ONCE(setup->slot.state) != NOTHING) {
 		peer = READ_ONCE(setup->slot.peer);	/* pairs with rca_window_release() */
 		if (peer)
-			end_in(peer, setup, answered);
+			end_slot(peer, setup, answered);
 	}
 	rcu_read_unlock();
 }
@@ -476,7 +477,7 @@ static void end(struct rca_id *id, bool answered)
  */
 void rca_window_answered(struct rca_id *id)
 {
-	end(id, true);
+	find_and_end_slot(id, true);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_window_answered);
 
@@ -490,7 +491,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_window_answered);
  */
 void rca_window_end(struct rca_id *id)
 {
-	end(id, false);
+	find_and_end_slot(id, false);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_window_end);
 

@@ -33,15 +33,15 @@ static int gid_ifindex(const struct ib_gid_attr *attr, struct net *net)
  * Is the address assigned to the interface? Ports also have GIDs that no interface has as an
  * address.
  */
-static bool is_own(struct net *net, const union rca_addr *addr, int ifindex)
+static bool is_assigned(struct net *net, const union rca_addr *addr, int ifindex)
 {
 	struct rdma_dev_addr found = { .net = net };
 
 	return !rdma_translate_ip(&addr->sa, &found) && found.bound_dev_if == ifindex;
 }
 
-static bool usable(const struct ib_gid_attr *attr, struct net *net, sa_family_t family,
-		   bool linklocal, union rca_addr *addr)
+static bool usable_addr(const struct ib_gid_attr *attr, struct net *net, sa_family_t family,
+			bool linklocal, union rca_addr *addr)
 {
 	int ifindex = gid_ifindex(attr, net);
 
@@ -53,7 +53,7 @@ static bool usable(const struct ib_gid_attr *attr, struct net *net, sa_family_t 
 		return false;
 	if (linklocal)
 		addr->in6.sin6_scope_id = ifindex;
-	return is_own(net, addr, ifindex);
+	return is_assigned(net, addr, ifindex);
 }
 
 static bool find_on_port(struct ib_device *ibdev, u32 port, struct net *net, sa_family_t family,
@@ -77,13 +77,13 @@ static bool find_on_port(struct ib_device *ibdev, u32 port, struct net *net, sa_
 		attr = rdma_get_gid_attr(ibdev, port, i);
 		if (IS_ERR(attr))
 			continue;
-		found = usable(attr, net, family, linklocal, addr);
+		found = usable_addr(attr, net, family, linklocal, addr);
 		rdma_put_gid_attr(attr);
 	}
 	return found;
 }
 
-static bool find(struct net *net, sa_family_t family, bool linklocal, union rca_addr *addr)
+static bool find_addr(struct net *net, sa_family_t family, bool linklocal, union rca_addr *addr)
 {
 	struct rca_device *dev = NULL;
 	u32 port;
@@ -123,8 +123,8 @@ int rca_loopback_addr(struct rca_id *id, union rca_addr *addr)
 		rca_addr_set_ip(addr, &id->local);
 		return 0;
 	}
-	if (!find(id->net, family, false, &own) &&
-	    (family != AF_INET6 || !find(id->net, family, true, &own)))
+	if (!find_addr(id->net, family, false, &own) &&
+	    (family != AF_INET6 || !find_addr(id->net, family, true, &own)))
 		return -ENODEV;
 	rca_addr_set_ip(addr, &own);
 	return 0;

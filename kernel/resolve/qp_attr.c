@@ -19,7 +19,7 @@
 #include "ip/ipoib.h"
 
 /* Port and partition of the QP. */
-static int place_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+static int port_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 {
 	u16 pkey = id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL;
 
@@ -35,7 +35,7 @@ static int place_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 /* Attributes before a connection: no remote access. */
 static int unconnected_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 {
-	int ret = place_attr(id, attr, mask);
+	int ret = port_attr(id, attr, mask);
 
 	attr->qp_access_flags = 0;
 	*mask |= IB_QP_ACCESS_FLAGS;
@@ -48,7 +48,7 @@ static int unconnected_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mas
  */
 static int datagram_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 {
-	int ret = place_attr(id, attr, mask);
+	int ret = port_attr(id, attr, mask);
 
 	attr->qkey = rca_qkey(id);
 	*mask |= IB_QP_QKEY;
@@ -133,7 +133,7 @@ int rca_qkey_settle_locked(struct rca_id *id, u32 qkey)
 EXPORT_SYMBOL_IF_KUNIT(rca_qkey_settle_locked);
 
 /* The program sets up its QP with this queue key. */
-static int settle(struct rca_id *id, u32 qkey)
+static int settle_qkey(struct rca_id *id, u32 qkey)
 {
 	unsigned long flags;
 	int ret;
@@ -150,7 +150,7 @@ static int settle(struct rca_id *id, u32 qkey)
  */
 static int requested_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 {
-	int ret = place_attr(id, attr, mask);
+	int ret = port_attr(id, attr, mask);
 
 	attr->qp_access_flags = IB_ACCESS_REMOTE_WRITE;
 	if (id->setup->retry->conn.responder_resources)
@@ -161,7 +161,7 @@ static int requested_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 }
 
 /* Does the request wait for retransmission, or did it when the cm_id was asked? */
-static bool asks_again(struct rca_id *id)
+static bool retransmits(struct rca_id *id)
 {
 	enum rca_state state = rca_id_state(id);
 
@@ -170,7 +170,7 @@ static bool asks_again(struct rca_id *id)
 }
 
 /* The attributes end with the connection; those of datagrams do not depend on one. */
-static bool too_late(struct rca_id *id, enum rca_state state)
+static bool attr_has_ended(struct rca_id *id, enum rca_state state)
 {
 	return id->qp_type != IB_QPT_UD && !id->lower && state > RCA_ST_ROUTE_RESOLVED;
 }
@@ -199,14 +199,14 @@ int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 		ret = -ENXIO;
 	else if (!id->dev)
 		ret = -EINVAL;
-	else if (too_late(id, state))
+	else if (attr_has_ended(id, state))
 		ret = -EINVAL;
 	else
 		ret = get_attr(id, id->lower, qp_state, &attr, &mask);
-	if (ret == -EINVAL && qp_state == IB_QPS_INIT && asks_again(id))
+	if (ret == -EINVAL && qp_state == IB_QPS_INIT && retransmits(id))
 		ret = requested_attr(id, &attr, &mask);
 	if (!ret && id->qp_type == IB_QPT_UD)
-		ret = settle(id, attr.qkey);
+		ret = settle_qkey(id, attr.qkey);
 	if (!ret) {
 		memset(out, 0, sizeof(*out));
 		out->qp_attr_mask = mask;

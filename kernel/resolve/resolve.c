@@ -23,10 +23,10 @@
 #include "resolve/route_ib.h"
 #include "resolve/resolve_wait.h"
 
-/* Make the transition for a step that ended with @status, and post its event if @tell. */
-static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int status, bool tell)
+/* Make the transition for a step that ended with @status, and post its event if @post. */
+static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int status, bool post)
 {
-	struct rca_event *ev = tell ? rca_id_event(id) : NULL;
+	struct rca_event *ev = post ? rca_id_event(id) : NULL;
 	struct rca_step step;
 	unsigned long flags;
 
@@ -39,13 +39,13 @@ static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int 
 	}
 	spin_lock_irqsave(&id->lock, flags);
 	step = rca_id_step_locked(id, input);
-	if (step.verdict == RCA_TAKE && tell) {
+	if (step.verdict == RCA_TAKE && post) {
 		rca_id_post_locked(id, ev, step.post, status);
 		ev = NULL;
 	}
 	spin_unlock_irqrestore(&id->lock, flags);
 	rca_event_free(ev);
-	rca_id_unreserve_event(id);	/* one that was not to be told */
+	rca_id_unreserve_event(id);	/* if the event was not wanted */
 	return step;
 }
 
@@ -61,13 +61,13 @@ static void go_on(struct rca_id *id, bool well)
 }
 
 /* The route resolution has ended. */
-static void route_done(struct rca_id *id, int status, bool tell)
+static void finish_route(struct rca_id *id, int status, bool post)
 {
 	struct rca_step step;
 	bool well;
 
 	step = finish_step(id, status ? RCA_IN_ROUTE_FAIL : RCA_IN_ROUTE_OK, status,
-			   status || tell);
+			   status || post);
 	well = step.verdict == RCA_TAKE && !status;
 	/* On InfiniBand, a path does not depend on the neighbour. */
 	if (well && !id->link.ib)
@@ -78,13 +78,13 @@ static void route_done(struct rca_id *id, int status, bool tell)
 /*
  * Create the path, or use @given. Returns 1 if the subnet administrator is asked and answers later.
  */
-static int make_route(struct rca_id *id, const struct sa_path_rec *given, u32 timeout_ms, bool tell)
+static int make_route(struct rca_id *id, const struct sa_path_rec *given, u32 timeout_ms, bool post)
 {
 	if (!id->link.ib)
 		return given ? rca_route_set(id, given) : rca_route_roce(id);
 	if (given)
 		return rca_route_ib_set(id, given);
-	return rca_route_ib_start(id, timeout_ms, route_done, tell) ?: 1;
+	return rca_route_ib_start(id, timeout_ms, finish_route, post) ?: 1;
 }
 
 /*
@@ -92,7 +92,7 @@ static int make_route(struct rca_id *id, const struct sa_path_rec *given, u32 ti
  * no event.
  */
 static int step_route(struct rca_id *id, const struct sa_path_rec *given, u32 timeout_ms,
-		      bool tell, bool inside)
+		      bool post, bool inside)
 {
 	struct rca_step step;
 	int ret = 0;
@@ -104,25 +104,25 @@ static int step_route(struct rca_id *id, const struct sa_path_rec *given, u32 ti
 	if (inside)
 		ret = rca_id_reserve_event(id);
 	if (!ret)
-		ret = make_route(id, given, timeout_ms, tell);
+		ret = make_route(id, given, timeout_ms, post);
 	if (ret > 0)
 		return 0;
 	if (ret && inside) {
 		finish_step(id, RCA_IN_ROUTE_FAIL, ret, false);
 		return ret;
 	}
-	route_done(id, ret, tell);
+	finish_route(id, ret, post);
 	return ret;
 }
 
 /* The address resolution has ended: post its event, and continue with the route. */
-static void addr_finished(struct rca_id *id, const struct rca_pipeline *pipe, int status)
+static void finish_addr(struct rca_id *id, const struct rca_pipeline *pipe, int status)
 {
-	bool tell = status || (pipe->events & RDMA_CM_ALT_STEP_ADDR);
+	bool post = status || (pipe->events & RDMA_CM_ALT_STEP_ADDR);
 	struct rca_step step;
 
 	lockdep_assert_held(&id->op);
-	step = finish_step(id, status ? RCA_IN_ADDR_FAIL : RCA_IN_ADDR_OK, status, tell);
+	step = finish_step(id, status ? RCA_IN_ADDR_FAIL : RCA_IN_ADDR_OK, status, post);
 	if (step.verdict == RCA_TAKE && !status && (pipe->steps & RDMA_CM_ALT_STEP_ROUTE))
 		step_route(id, NULL, pipe->timeout_ms, pipe->events & RDMA_CM_ALT_STEP_ROUTE,
 			   false);
@@ -131,8 +131,8 @@ static void addr_finished(struct rca_id *id, const struct rca_pipeline *pipe, in
 }
 
 /* The next hop has been resolved, or not: find the device with the address @src. */
-static void addr_done(struct rca_id *id, const struct rca_pipeline *pipe, union rca_addr *src,
-		      struct rdma_dev_addr *addr, int status)
+static void nexthop_done(struct rca_id *id, const struct rca_pipeline *pipe, union rca_addr *src,
+			 struct rdma_dev_addr *addr, int status)
 {
 	bool attached = false;
 
@@ -147,7 +147,7 @@ static void addr_done(struct rca_id *id, const struct rca_pipeline *pipe, union 
 		if (!status)
 			rca_addr_set_port(&id->local, rca_addr_port(&id->opts->bind->addr));
 		else if (attached)
-			rca_id_detach(id);	/* another try may leave through another one */
+			rca_id_detach(id);	/* a retry may use another device */
 	}
 	if (!status) {
 		rca_addr_set_port(src, rca_addr_port(&id->local));
@@ -160,7 +160,7 @@ static void addr_done(struct rca_id *id, const struct rca_pipeline *pipe, union 
 		rca_local_keep_link(id, addr);
 		rca_id_watch_netdev(id);
 	}
-	addr_finished(id, pipe, status);
+	finish_addr(id, pipe, status);
 }
 
 /*
@@ -177,9 +177,9 @@ static int start_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	rca_resolve_start_from(id, &src, &addr);
 	ret = rca_nexthop(&src, &id->dst, &addr, &missing);
 	if (ret == -EAGAIN || ret == -EOPNOTSUPP)
-		return rca_resolve_wait(id, pipe, &missing, ret, addr_done);
+		return rca_resolve_wait(id, pipe, &missing, ret, nexthop_done);
 	if (!ret)
-		addr_done(id, pipe, &src, &addr, 0);
+		nexthop_done(id, pipe, &src, &addr, 0);
 	return ret;
 }
 
@@ -237,13 +237,13 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 		rca_id_unreserve_event(id);
 		rca_id_step(id, RCA_IN_ADDR_FAIL);
 	} else if (dst.sa.sa_family == AF_IB) {
-		addr_finished(id, pipe, 0);
+		finish_addr(id, pipe, 0);
 	}
 	return ret;
 }
 
 /* Returns the completed resolution steps. */
-static u32 done_by_now(struct rca_id *id)
+static u32 completed_steps(struct rca_id *id)
 {
 	switch (rca_id_state(id)) {
 	case RCA_ST_ADDR_RESOLVED:
@@ -257,7 +257,7 @@ static u32 done_by_now(struct rca_id *id)
 }
 
 /* A failed step may leave the id without the requested addresses. */
-static void tell(struct rca_id *id, const struct rca_pipeline *pipe, int ret)
+static void report_resolve(struct rca_id *id, const struct rca_pipeline *pipe, int ret)
 {
 	bool lost = ret && pipe->steps & RDMA_CM_ALT_STEP_ADDR;
 
@@ -290,16 +290,16 @@ int rca_resolve_locked(struct rca_id *id, const struct rca_pipeline *pipe, u32 *
 		/* The route is resolved after the address. */
 		ret = step_addr(id, pipe);
 		if (!ret)
-			*done |= done_by_now(id) & pipe->steps;
+			*done |= completed_steps(id) & pipe->steps;
 	} else if (pipe->steps & RDMA_CM_ALT_STEP_ROUTE) {
 		ret = step_route(id, NULL, pipe->timeout_ms, pipe->events & RDMA_CM_ALT_STEP_ROUTE,
 				 true);
 		/* The subnet administrator may have to be asked; an event then reports the end. */
 		if (!ret)
-			*done |= done_by_now(id) & RDMA_CM_ALT_STEP_ROUTE;
+			*done |= completed_steps(id) & RDMA_CM_ALT_STEP_ROUTE;
 	}
 out:
-	tell(id, pipe, ret);
+	report_resolve(id, pipe, ret);
 	return ret;
 }
 

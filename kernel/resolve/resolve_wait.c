@@ -100,7 +100,7 @@ static bool is_current(const struct rca_id *id, const struct rca_resolve *res)
 }
 
 /* Remove the resolution from the id. Returns false if it was already removed. */
-static bool end_waiting(struct rca_resolve *res)
+static bool unlink_resolve(struct rca_resolve *res)
 {
 	struct rca_id *id = res->id;
 	unsigned long flags;
@@ -112,7 +112,7 @@ static bool end_waiting(struct rca_resolve *res)
 		id->setup->resolve = NULL;
 	spin_unlock_irqrestore(&id->lock, flags);
 	if (current_one)
-		resolve_put(res);	/* of the setup; the caller has another one */
+		resolve_put(res);	/* got in rca_resolve_wait() for the setup; the caller has one */
 	return current_one;
 }
 
@@ -120,7 +120,7 @@ static void queue_work_in(struct rca_resolve *res, unsigned long delay)
 {
 	refcount_inc(&res->ref);	/* put in resolve_work() */
 	if (mod_delayed_work(rca_wq, &res->work, delay))
-		resolve_put(res);	/* it was queued, and has a reference */
+		resolve_put(res);	/* already queued, with a reference */
 }
 
 /* Called with interrupts off: the work does the rest. */
@@ -150,10 +150,10 @@ static void addr_callback(int status, struct sockaddr *src, struct rdma_dev_addr
 		memcpy(&res->src, src, rdma_addr_size(src));
 	WRITE_ONCE(res->called, true);	/* pairs with rca_resolve_cancel() */
 	queue_work_in(res, 0);
-	resolve_put(res);		/* the callback's */
+	resolve_put(res);		/* got in start_ib_addr() */
 }
 
-static int ask_ib_addr(struct rca_resolve *res)
+static int start_ib_addr(struct rca_resolve *res)
 {
 	long left = res->deadline - jiffies;
 	struct rca_id *id = res->id;
@@ -173,7 +173,7 @@ static int ask_ib_addr(struct rca_resolve *res)
 }
 
 /* Look up the neighbour again. Returns -EAGAIN while an answer is pending. */
-static int look_again(struct rca_resolve *res, union rca_addr *src, struct rdma_dev_addr *addr)
+static int retry_nexthop(struct rca_resolve *res, union rca_addr *src, struct rdma_dev_addr *addr)
 {
 	int ret;
 
@@ -194,7 +194,7 @@ static int look_again(struct rca_resolve *res, union rca_addr *src, struct rdma_
 	if (time_after_eq(jiffies, res->deadline))
 		return -ETIMEDOUT;
 	if (ret == -EOPNOTSUPP)
-		return ask_ib_addr(res) ?: -EAGAIN;
+		return start_ib_addr(res) ?: -EAGAIN;
 	wait_for_neighbour(res);
 	return -EAGAIN;
 }
@@ -213,8 +213,8 @@ static void resolve_work(struct work_struct *work)
 	mutex_lock(&id->op);
 	rca_nexthop_unwait(&res->wait);
 	if (is_current(id, res)) {	/* set and cleared with id->op held */
-		status = look_again(res, &src, &addr);
-		if (status != -EAGAIN && end_waiting(res))
+		status = retry_nexthop(res, &src, &addr);
+		if (status != -EAGAIN && unlink_resolve(res))
 			res->done(id, &res->pipe, &src, &addr, status);
 	}
 	mutex_unlock(&id->op);
@@ -244,7 +244,7 @@ int rca_resolve_wait(struct rca_id *id, const struct rca_pipeline *pipe,
 	res = kzalloc(sizeof(*res), GFP_KERNEL_ACCOUNT);
 	if (!res)
 		return -ENOMEM;
-	refcount_set(&res->ref, 2);	/* the setup; ours */
+	refcount_set(&res->ref, 2);	/* of the setup and of this function */
 	res->id = rca_id_get(id);	/* put in resolve_put() */
 	res->pipe = *pipe;
 	res->done = done;
@@ -258,11 +258,11 @@ int rca_resolve_wait(struct rca_id *id, const struct rca_pipeline *pipe,
 	id->setup->resolve = res;
 	spin_unlock_irqrestore(&id->lock, flags);
 	if (how == -EOPNOTSUPP)
-		ret = ask_ib_addr(res);
+		ret = start_ib_addr(res);
 	else
 		wait_for_neighbour(res);
 	if (ret)
-		end_waiting(res);
+		unlink_resolve(res);
 	resolve_put(res);
 	return ret;
 }
@@ -293,9 +293,9 @@ void rca_resolve_cancel(struct rca_id *id)
 	if (res->with_ib_addr) {
 		rdma_addr_cancel(&res->addr);
 		if (!READ_ONCE(res->called))
-			resolve_put(res);	/* of the callback that does not come */
+			resolve_put(res);	/* got in start_ib_addr(); the callback does not run */
 	}
 	if (cancel_delayed_work(&res->work))
 		resolve_put(res);	/* got in queue_work_in() */
-	resolve_put(res);	/* of the setup */
+	resolve_put(res);	/* got in rca_resolve_wait() */
 }

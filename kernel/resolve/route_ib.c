@@ -29,7 +29,7 @@
  * @ref: references: rca_setup.query, and the pending callback and work
  * @id: the id (holds a reference)
  * @done: called with the result
- * @tell: argument of @done
+ * @post: argument of @done
  * @sa_id: query number of ib_sa (immutable once the op mutex was released)
  * @sa: query of ib_sa, valid while @called is false
  * @called: the callback ran (lock: query_lock)
@@ -43,7 +43,7 @@ struct rca_route_query {
 	refcount_t ref;
 	struct rca_id *id;
 	rca_route_done done;
-	bool tell;
+	bool post;
 	int sa_id;
 	struct ib_sa_query *sa;
 	bool called;
@@ -120,7 +120,7 @@ static int copy_record(struct sa_path_rec **to, const struct sa_path_rec *from)
 }
 
 /* Store all records in the id, or none. */
-static int install(struct rca_id *id, const struct rca_route_query *query)
+static int store_paths(struct rca_id *id, const struct rca_route_query *query)
 {
 	struct mem_cgroup *old_memcg;
 	int ret;
@@ -156,8 +156,8 @@ static void query_work(struct work_struct *work)
 		id->setup->query = NULL;
 	spin_unlock_irqrestore(&id->lock, flags);
 	if (current_one) {
-		status = query->status ?: install(id, query);
-		query->done(id, status, query->tell);
+		status = query->status ?: store_paths(id, query);
+		query->done(id, status, query->post);
 		query_put(query);	/* of the setup */
 	}
 	mutex_unlock(&id->op);
@@ -212,13 +212,13 @@ static void query_callback(int status, struct sa_path_rec *recs, rca_num_paths_t
  * @id: the id, in the state RCA_ST_ROUTE_QUERY
  * @timeout_ms: total timeout; ib_sa sends the query up to ten times
  * @done: called when the query has ended, unless rca_route_ib_cancel() comes first
- * @tell: argument of @done
+ * @post: argument of @done
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
  * Return: 0; or an errno of ib_sa, @done is not called: -EAGAIN if the port does not know its
  * subnet manager.
  */
-int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, bool tell)
+int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, bool post)
 {
 	struct ib_device *ibdev = id->dev->ibdev;
 	struct rca_route_query *query;
@@ -231,10 +231,10 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, b
 	query = kzalloc(sizeof(*query), GFP_KERNEL_ACCOUNT);
 	if (!query)
 		return -ENOMEM;
-	refcount_set(&query->ref, 2);	/* the setup; callback and work */
+	refcount_set(&query->ref, 2);	/* of the setup; of callback and work */
 	query->id = rca_id_get(id);	/* put in query_put() */
 	query->done = done;
-	query->tell = tell;
+	query->post = post;
 	INIT_WORK(&query->work, query_work);
 	spin_lock_irqsave(&id->lock, flags);
 	id->setup->query = query;
