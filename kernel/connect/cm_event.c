@@ -49,11 +49,6 @@ static bool get_owner(struct rca_id *id)
 	return alive;
 }
 
-static bool wants_event(const struct rca_id *id, u8 post)
-{
-	return post != RCA_NO_EVENT && !(id->quiet && post == RDMA_CM_ALT_EVENT_ESTABLISHED);
-}
-
 static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_event *event)
 {
 	struct rca_event *ev = NULL;
@@ -78,11 +73,7 @@ static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_
 	if (id->state == RCA_ST_REQ_RCVD &&
 	    (event->input == RCA_IN_REJ || event->input == RCA_IN_DREQ))
 		WRITE_ONCE(id->peer_gone, true);	/* pairs with refusal_errno() */
-	step = rca_id_step_locked(id, event->input);
-	if (step.verdict == RCA_TAKE && wants_event(id, step.post)) {
-		rca_id_post_locked(id, ev, step.post, event->status);
-		ev = NULL;
-	}
+	step = rca_id_step_post_locked(id, event->input, &ev, event->status);
 	if (step.verdict == RCA_TAKE && step.next == RCA_ST_REP_RCVD)
 		rca_retry_replied_locked(id);
 	/* Pairs with rca_id_send_dreq(). */

@@ -44,19 +44,7 @@
 /* End the request without a connection: by the last reject of the peer, or by a timeout. */
 static bool end_with_event(struct rca_id *id, enum rca_input input, int status)
 {
-	struct rca_event *ev = rca_id_event(id);
-	struct rca_step step;
-	unsigned long flags;
-
-	spin_lock_irqsave(&id->lock, flags);
-	step = rca_id_step_locked(id, input);
-	if (step.verdict == RCA_TAKE) {
-		rca_id_post_locked(id, ev, step.post, status);
-		ev = NULL;
-	}
-	spin_unlock_irqrestore(&id->lock, flags);
-	rca_event_free(ev);
-	return step.verdict == RCA_TAKE;
+	return rca_id_step_post(id, input, rca_id_event(id), status).verdict == RCA_TAKE;
 }
 
 /* The request cannot be retransmitted. */

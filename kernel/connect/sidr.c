@@ -248,13 +248,9 @@ void rca_sidr_event(struct rca_id *id, const struct rca_tp_event *event)
 		input = RCA_IN_BAD_QKEY;
 		status = -EINVAL;
 	}
-	step = rca_id_step_locked(id, input);
-	if (step.verdict == RCA_TAKE && step.post != RCA_NO_EVENT) {
-		if (ev)
-			fill_answer(ev, event, input == RCA_IN_REP);
-		rca_id_post_locked(id, ev, step.post, status);
-		ev = NULL;
-	}
+	if (ev)
+		fill_answer(ev, event, input == RCA_IN_REP);
+	step = rca_id_step_post_locked(id, input, &ev, status);
 	spin_unlock_irqrestore(&id->lock, flags);
 	rca_event_free(ev);
 

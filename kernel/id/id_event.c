@@ -144,6 +144,43 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 }
 
 /**
+ * rca_id_step_post_locked() - apply an input to the state machine of an id, and post its event
+ * @id: the id
+ * @input: the input
+ * @ev: record for the event, or NULL: see rca_id_post_locked(); set to NULL if it was posted
+ * @status: status of the event
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ * Return: the step that was taken.
+ */
+struct rca_step rca_id_step_post_locked(struct rca_id *id, enum rca_input input,
+					struct rca_event **ev, int status)
+{
+	struct rca_step step = rca_id_step_locked(id, input);
+
+	if (step.verdict != RCA_TAKE || step.post == RCA_NO_EVENT ||
+	    (id->quiet && step.post == RDMA_CM_ALT_EVENT_ESTABLISHED))
+		return step;
+	rca_id_post_locked(id, *ev, step.post, status);
+	*ev = NULL;
+	return step;
+}
+
+/* rca_id_step_post_locked() that takes rca_id.lock, and frees a record that was not posted. */
+struct rca_step rca_id_step_post(struct rca_id *id, enum rca_input input, struct rca_event *ev,
+				 int status)
+{
+	struct rca_step step;
+	unsigned long flags;
+
+	spin_lock_irqsave(&id->lock, flags);
+	step = rca_id_step_post_locked(id, input, &ev, status);
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+	return step;
+}
+
+/**
  * rca_id_post_net_locked() - post an event about a change of the network
  * @id: the id
  * @type: RDMA_CM_ALT_EVENT_ADDR_CHANGE, or RDMA_CM_ALT_EVENT_UNREACHABLE, whose status is

@@ -17,20 +17,6 @@
 /* Timewait after an unanswered DREQ: longer than any packet to the QP can be delayed. */
 #define TIMEWAIT	msecs_to_jiffies(1000)
 
-/* Make a transition, and post its event without further data. */
-static bool step_and_post(struct rca_id *id, enum rca_input input)
-{
-	struct rca_step step;
-	unsigned long flags;
-
-	spin_lock_irqsave(&id->lock, flags);
-	step = rca_id_step_locked(id, input);
-	if (step.verdict == RCA_TAKE && step.post != RCA_NO_EVENT)
-		rca_id_post_locked(id, NULL, step.post, 0);
-	spin_unlock_irqrestore(&id->lock, flags);
-	return step.verdict == RCA_TAKE;
-}
-
 /**
  * rca_id_send_dreq() - send a DREQ
  * @id: the id
@@ -63,7 +49,7 @@ static void send_disconnect(struct rca_id *id)
 		return;
 	/* The DREQ could not be sent; the local end is disconnected nevertheless. */
 	rca_window_end(id);
-	step_and_post(id, RCA_IN_DISCONNECT_FAIL);
+	rca_id_step_post(id, RCA_IN_DISCONNECT_FAIL, NULL, 0);
 }
 
 /**
@@ -115,7 +101,7 @@ void rca_id_disconnect(struct rca_id *id)
  */
 static void end_disconnect(struct rca_id *id)
 {
-	if (!step_and_post(id, RCA_IN_DREQ_TIMEOUT))
+	if (rca_id_step_post(id, RCA_IN_DREQ_TIMEOUT, NULL, 0).verdict != RCA_TAKE)
 		return;
 	rca_window_end(id);
 	rca_id_drop_lower(id);
@@ -178,7 +164,7 @@ void rca_id_work(struct work_struct *work)
 		break;
 	case RCA_ST_DISCONNECTED:
 		if (!id->lower)
-			step_and_post(id, RCA_IN_TIMEWAIT_EXIT);
+			rca_id_step_post(id, RCA_IN_TIMEWAIT_EXIT, NULL, 0);
 		break;
 	case RCA_ST_CLOSED:
 	case RCA_ST_SIDR_DONE:

@@ -154,27 +154,15 @@ int rca_destroy(struct rca_ctx *ctx, u32 handle, u32 *reported)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_destroy);
 
-static void tell_removal(struct rca_id *id)
-{
-	struct rca_step step;
-	unsigned long flags;
-
-	spin_lock_irqsave(&id->lock, flags);
-	step = rca_id_step_locked(id, RCA_IN_REMOVE);
-	if (step.verdict == RCA_TAKE && step.post != RCA_NO_EVENT)
-		rca_id_post_locked(id, NULL, step.post, 0);
-	spin_unlock_irqrestore(&id->lock, flags);
-}
-
 /* The device of @id goes away: tell user space, give everything of the device back. */
 static void remove_id(struct rca_id *id)
 {
 	/* An idle id is being bound right now, and takes it when that is done. */
 	if (rca_id_state(id) != RCA_ST_IDLE)
-		tell_removal(id);
+		rca_id_step_post(id, RCA_IN_REMOVE, NULL, 0);
 	rca_resolve_cancel(id);
 	mutex_lock(&id->op);
-	tell_removal(id);	/* ignored the second time */
+	rca_id_step_post(id, RCA_IN_REMOVE, NULL, 0);	/* ignored the second time */
 	rca_listen_stop(id);
 	rca_id_drop_lower(id);
 	rca_id_detach(id);

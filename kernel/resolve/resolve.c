@@ -28,7 +28,6 @@ static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int 
 {
 	struct rca_event *ev = post ? rca_id_event(id) : NULL;
 	struct rca_step step;
-	unsigned long flags;
 
 	lockdep_assert_held(&id->op);
 	if (ev) {
@@ -37,14 +36,7 @@ static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int 
 		if (!status && rca_qp_attr_fill(id, NULL, &ev->rec.qp))
 			ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
 	}
-	spin_lock_irqsave(&id->lock, flags);
-	step = rca_id_step_locked(id, input);
-	if (step.verdict == RCA_TAKE && post) {
-		rca_id_post_locked(id, ev, step.post, status);
-		ev = NULL;
-	}
-	spin_unlock_irqrestore(&id->lock, flags);
-	rca_event_free(ev);
+	step = post ? rca_id_step_post(id, input, ev, status) : rca_id_step(id, input);
 	rca_id_unreserve_event(id);	/* if the event was not wanted */
 	return step;
 }
