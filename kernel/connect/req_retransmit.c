@@ -178,7 +178,7 @@ static struct rca_retry *alloc_retry(struct rca_id *id)
  * @send: sends it; called with @id->op held
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: 0; -EINVAL if the private data is too long; -ENOMEM.
+ * Return: 0 or -ENOMEM.
  */
 int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn,
 		   int (*send)(struct rca_id *id, const struct rca_tp_conn *conn))
@@ -186,8 +186,6 @@ int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn,
 	struct rca_retry *retry;
 
 	lockdep_assert_held(&id->op);
-	if (conn->private_data_len > sizeof(retry->data))
-		return -EINVAL;
 	retry = alloc_retry(id);
 	if (!retry)
 		return -ENOMEM;
@@ -310,8 +308,7 @@ void rca_retry_replied_locked(struct rca_id *id)
 {
 	lockdep_assert_held(&id->lock);
 	/* Pairs with rca_retry_timers(). The deadline of the request no longer applies. */
-	if (id->setup && id->setup->retry)
-		rca_id_queue_work_at(id, READ_ONCE(id->setup->retry->late));
+	rca_id_queue_work_at(id, READ_ONCE(id->setup->retry->late));
 }
 
 /*

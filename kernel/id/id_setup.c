@@ -185,8 +185,6 @@ void rca_id_drop_setup(struct rca_id *id)
 	unsigned long flags;
 
 	lockdep_assert_held(&id->op);
-	if (!setup)
-		return;
 	WARN_ON_ONCE(setup->resolve || setup->query || setup->on_route);
 	rca_window_release(id);
 	spin_lock_irqsave(&id->lock, flags);

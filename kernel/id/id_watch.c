@@ -86,33 +86,29 @@ static struct bucket *bucket_of(const struct rca_id *id)
 	return &buckets[id->watch >> KIND_BITS];
 }
 
-static void add_watch(struct rca_id *id, u16 kind)
-{
-	struct bucket *bucket = bucket_for(id);
-
-	spin_lock(&bucket->lock);
-	WRITE_ONCE(id->watch, (bucket - buckets) << KIND_BITS | kind);
-	hlist_nulls_add_head_rcu(&id->watch_node, &bucket->ids);
-	spin_unlock(&bucket->lock);
-}
-
 /**
  * rca_id_watch_netdev() - watch the hardware address of the network device of an id
- * @id: the id; it has a device and a network device
+ * @id: the id; it has a device, and does not watch
  *
- * May be called repeatedly. Ends with rca_id_unwatch().
+ * Does nothing without a network device. Ends with rca_id_unwatch().
  *
  * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
  */
 void rca_id_watch_netdev(struct rca_id *id)
 {
-	if (id->link.ifindex && !id->watch)
-		add_watch(id, NETDEV);
+	struct bucket *bucket = bucket_for(id);
+
+	if (!id->link.ifindex)
+		return;
+	spin_lock(&bucket->lock);
+	WRITE_ONCE(id->watch, (bucket - buckets) << KIND_BITS | NETDEV);
+	hlist_nulls_add_head_rcu(&id->watch_node, &bucket->ids);
+	spin_unlock(&bucket->lock);
 }
 
 /**
  * rca_id_watch_peer() - watch the hardware addresses of the peer and of the network device of an id
- * @id: the id; its address is resolved, and it has a device
+ * @id: the id; it watches its network device since its address was resolved
  *
  * Only on RoCE, where the path contains the address of the peer. A peer behind a gateway is not
  * watched. May be called repeatedly. Ends with rca_id_unwatch().
@@ -121,21 +117,12 @@ void rca_id_watch_netdev(struct rca_id *id)
  */
 void rca_id_watch_peer(struct rca_id *id)
 {
-	struct bucket *bucket;
-	const void *key;
+	struct bucket *bucket = bucket_of(id);
 
 	lockdep_assert_held(&id->op);
-	if (!id->dev || !rdma_protocol_roce(id->dev->ibdev, id->port_num) ||
-	    !peer_key(&id->dst, &key))
+	if (!id->dev || !rdma_protocol_roce(id->dev->ibdev, id->port_num))
 		return;
-	bucket = bucket_for(id);
-	if (id->watch && bucket_of(id) != bucket)
-		rca_id_unwatch(id);
-	if (!id->watch) {
-		add_watch(id, NETDEV_AND_PEER);
-		return;
-	}
-	/* Usually the peer was known when watching began, so no change is missed in between. */
+	/* The peer was known when watching began, so the bucket is right. */
 	spin_lock(&bucket->lock);
 	WRITE_ONCE(id->watch, (id->watch & ~KIND) | NETDEV_AND_PEER);
 	spin_unlock(&bucket->lock);
@@ -245,8 +232,6 @@ void rca_id_neigh_changed(struct neighbour *neigh)
 	struct bucket *bucket;
 	struct rca_id *id;
 
-	if (neigh->tbl->family != AF_INET && neigh->tbl->family != AF_INET6)
-		return;
 	bucket = peer_bucket(net, neigh->dev->ifindex, neigh->primary_key, len);
 	rcu_read_lock();
 	if (hlist_nulls_empty(&bucket->ids))

@@ -67,8 +67,7 @@ static void __net_exit timing_net_stop(struct net *net)
 {
 	struct timing_net *timing = net_generic(net, timing_net_id);
 
-	if (timing->header)
-		unregister_net_sysctl_table(timing->header);
+	unregister_net_sysctl_table(timing->header);
 }
 
 static struct pernet_operations timing_net_ops = {

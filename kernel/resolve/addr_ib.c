@@ -90,14 +90,14 @@ void rca_addr_ib_keep_ndev(struct rca_link *link, const struct net_device *ndev)
 }
 
 /*
- * Does the port have AF_IB addresses, and the partition? RoCE ports claim to have such addresses,
- * but have no SA.
+ * Does the port have AF_IB addresses, and the partition? rdma_cap_af_ib() is true of RoCE ports
+ * as well, which have no SA.
  */
 static bool has_partition(struct ib_device *ibdev, u32 port, u16 pkey)
 {
 	u16 index;
 
-	return rdma_protocol_ib(ibdev, port) && rdma_cap_af_ib(ibdev, port) &&
+	return rdma_protocol_ib(ibdev, port) &&
 	       !ib_find_cached_pkey(ibdev, port, pkey, &index);
 }
 

@@ -37,8 +37,7 @@ static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *
 		return rca_iwport_find(ibdev, port, net, addr->bound_dev_if);
 	if (!rdma_protocol_roce(ibdev, port))
 		return ERR_PTR(-ENODEV);
-	if (rdma_ip2gid((struct sockaddr *)&local->sa, &gid))
-		return ERR_PTR(-ENODEV);
+	rdma_ip2gid((struct sockaddr *)&local->sa, &gid);
 	ndev = dev_get_by_index(net, addr->bound_dev_if);
 	if (!ndev)
 		return ERR_PTR(-ENODEV);

@@ -71,8 +71,6 @@ static bool find_on_port(struct ib_device *ibdev, u32 port, struct net *net, sa_
 		return rca_ipoib_ip(ibdev, port, net, family, linklocal, addr);
 	if (rdma_protocol_iwarp(ibdev, port))
 		return rca_iwport_ip(ibdev, port, net, family, linklocal, addr);
-	if (!rdma_protocol_roce(ibdev, port))
-		return false;
 	for (i = 0; i < len && !found; i++) {
 		attr = rdma_get_gid_attr(ibdev, port, i);
 		if (IS_ERR(attr))

@@ -126,19 +126,15 @@ static void finish_addr(struct rca_id *id, const struct rca_pipeline *pipe, int 
 static void nexthop_done(struct rca_id *id, const struct rca_pipeline *pipe, union rca_addr *src,
 			 struct rdma_dev_addr *addr, int status)
 {
-	bool attached = false;
-
 	lockdep_assert_held(&id->op);
-	if (!status && !id->dev) {
+	if (!status && !id->dev)
 		status = rca_local_device(id, src, addr);
-		attached = !status;
-	}
 	if (!status && rca_local_needs_port(id)) {
 		rca_addr_set_port(src, 0);
 		status = rca_id_bind(id, src);
 		if (!status)
 			rca_addr_set_port(&id->local, rca_addr_port(&id->opts->bind->addr));
-		else if (attached)
+		else
 			rca_id_detach(id);	/* a retry may use another device */
 	}
 	if (!status) {

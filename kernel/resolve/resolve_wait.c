@@ -93,27 +93,15 @@ void rca_resolve_start_from(const struct rca_id *id, union rca_addr *src,
 	}
 }
 
-/* Late work may find that the id is connected, without connection state. */
-static bool is_current(const struct rca_id *id, const struct rca_resolve *res)
+/* Set or clear the resolution of an id. */
+static void set_resolve(struct rca_id *id, struct rca_resolve *res)
 {
-	return id->setup && id->setup->resolve == res;
-}
-
-/* Remove the resolution from the id. Returns false if it was already removed. */
-static bool unlink_resolve(struct rca_resolve *res)
-{
-	struct rca_id *id = res->id;
 	unsigned long flags;
-	bool current_one;
 
+	lockdep_assert_held(&id->op);
 	spin_lock_irqsave(&id->lock, flags);
-	current_one = is_current(id, res);
-	if (current_one)
-		id->setup->resolve = NULL;
+	id->setup->resolve = res;
 	spin_unlock_irqrestore(&id->lock, flags);
-	if (current_one)
-		resolve_put(res);	/* got in rca_resolve_wait() for the setup; the caller has one */
-	return current_one;
 }
 
 static void queue_work_in(struct rca_resolve *res, unsigned long delay)
@@ -212,10 +200,14 @@ static void resolve_work(struct work_struct *work)
 	old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	mutex_lock(&id->op);
 	rca_nexthop_unwait(&res->wait);
-	if (is_current(id, res)) {	/* set and cleared with id->op held */
+	/* Late work may find that the id is connected, without connection state. */
+	if (id->setup && id->setup->resolve == res) {
 		status = retry_nexthop(res, &src, &addr);
-		if (status != -EAGAIN && unlink_resolve(res))
+		if (status != -EAGAIN) {
+			set_resolve(id, NULL);
+			resolve_put(res);	/* got in rca_resolve_wait() */
 			res->done(id, &res->pipe, &src, &addr, status);
+		}
 	}
 	mutex_unlock(&id->op);
 	set_active_memcg(old_memcg);
@@ -238,13 +230,12 @@ int rca_resolve_wait(struct rca_id *id, const struct rca_pipeline *pipe,
 		     const struct rca_neigh_key *missing, int how, rca_resolve_done done)
 {
 	struct rca_resolve *res;
-	unsigned long flags;
 	int ret = 0;
 
 	res = kzalloc(sizeof(*res), GFP_KERNEL_ACCOUNT);
 	if (!res)
 		return -ENOMEM;
-	refcount_set(&res->ref, 2);	/* of the setup and of this function */
+	refcount_set(&res->ref, 1);	/* of the setup */
 	res->id = rca_id_get(id);	/* put in resolve_put() */
 	res->pipe = *pipe;
 	res->done = done;
@@ -254,16 +245,15 @@ int rca_resolve_wait(struct rca_id *id, const struct rca_pipeline *pipe,
 	res->wait.wake = neighbour_known;
 	INIT_DELAYED_WORK(&res->work, resolve_work);
 
-	spin_lock_irqsave(&id->lock, flags);
-	id->setup->resolve = res;
-	spin_unlock_irqrestore(&id->lock, flags);
+	set_resolve(id, res);
 	if (how == -EOPNOTSUPP)
 		ret = start_ib_addr(res);
 	else
 		wait_for_neighbour(res);
-	if (ret)
-		unlink_resolve(res);
-	resolve_put(res);
+	if (ret) {
+		set_resolve(id, NULL);
+		resolve_put(res);
+	}
 	return ret;
 }
 

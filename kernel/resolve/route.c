@@ -159,8 +159,6 @@ int rca_route_roce(struct rca_id *id)
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	if (!id->dev)
-		return -ENODEV;
 	/* TCP uses the routes of the host. */
 	if (id->dev->tp->over_tcp)
 		return 0;
@@ -227,8 +225,6 @@ int rca_route_set(struct rca_id *id, const struct sa_path_rec *given)
 	struct sa_path_rec *path;
 
 	lockdep_assert_held(&id->op);
-	if (!id->dev)
-		return -ENODEV;
 	ndev = dev_get_by_index(id->net, id->link.ifindex);
 	if (!ndev)
 		return -ENODEV;

@@ -126,8 +126,6 @@ static int store_paths(struct rca_id *id, const struct rca_route_query *query)
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	if (!id->dev)
-		return -ENODEV;
 	rca_id_drop_path(id);
 	old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	ret = copy_record(&id->setup->path, &query->path);
@@ -290,15 +288,13 @@ void rca_route_ib_cancel(struct rca_id *id)
  * @given: the path, as an InfiniBand record
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -ENODEV the device is gone; -ENOMEM.
+ * Return: 0 or -ENOMEM.
  */
 int rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given)
 {
 	struct sa_path_rec *path;
 
 	lockdep_assert_held(&id->op);
-	if (!id->dev)
-		return -ENODEV;
 	path = kmemdup(given, sizeof(*given), GFP_KERNEL_ACCOUNT);
 	if (!path)
 		return -ENOMEM;
