@@ -45,36 +45,22 @@ static void set_qp_params(struct rca_id *id, struct rca_tp_conn *conn)
 	conn->rnr_retry_count = min_t(u8, conn->rnr_retry_count, MAX_RETRIES);
 }
 
-static int send_req(struct rca_id *id, const struct rca_tp_conn *user)
+static int send_tcp(struct rca_id *id, const struct rca_tp_conn *conn)
 {
-	u8 data[IB_CM_REQ_PRIVATE_DATA_SIZE] = {};
-	struct rca_tp_req req = {
-		.conn = *user,
-		.path = id->setup->path,
-		.path_in = id->setup->path_in,
-		.path_out = id->setup->path_out,
-		.sgid_attr = id->sgid_attr,
-		.service_id = rca_wire_addr_service_id(id->ps, &id->dst),
+	const struct rca_tp_req req = {
+		.conn = *conn,
+		.net = id->net,
+		.local = &id->local,
+		.dst = &id->dst,
+		.tos = rca_id_opts(id)->tos,
 	};
 
-	set_qp_params(id, &req.conn);
-	if (id->dev->tp->over_tcp) {
-		req.net = id->net;
-		req.local = &id->local;
-		req.dst = &id->dst;
-		req.tos = rca_id_opts(id)->tos;
-		return id->dev->tp->connect(id->lower, &req);
-	}
-	rca_retry_timers(id, &req);
-	req.conn.private_data = data;
-	req.conn.private_data_len = rca_wire_put_private(data, &id->local, &id->dst,
-							 user->private_data,
-							 user->private_data_len);
 	return id->dev->tp->connect(id->lower, &req);
 }
 
-static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
+static int start_connect(struct rca_id *id, const struct rca_tp_conn *user)
 {
+	struct rca_tp_conn conn = *user;
 	struct rca_step step;
 	void *lower;
 	int ret;
@@ -83,9 +69,10 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 	ret = rca_id_may(id, RCA_IN_CONNECT);
 	if (ret)
 		return ret;
-	if (conn->private_data_len > private_max(id, RCA_WIRE_REQ))
+	if (user->private_data_len > private_max(id, RCA_WIRE_REQ))
 		return -EINVAL;
-	ret = id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num & QPN_MASK);
+	set_qp_params(id, &conn);
+	ret = id->dev->tp->check_qp(id->dev->ibdev, conn.qp_num);
 	if (ret)
 		return ret;
 	ret = rca_id_reserve_answer(id);
@@ -98,7 +85,7 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 	}
 	id->lower = lower;
 	/* TCP has no stale connections: a restarted host resets them. */
-	ret = id->dev->tp->over_tcp ? 0 : rca_retry_keep(id, conn, send_req);
+	ret = id->dev->tp->over_tcp ? 0 : rca_retry_keep(id, &conn);
 	if (ret)
 		goto err_drop_lower;
 	step = rca_id_step(id, RCA_IN_CONNECT);
@@ -110,7 +97,7 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 		rca_retry_hold(id);
 		return 0;
 	}
-	ret = send_req(id, conn);
+	ret = id->setup->retry ? rca_retry_send(id) : send_tcp(id, &conn);
 	if (!ret)
 		rca_retry_arm(id);
 	if (!ret || ret == -EINPROGRESS)

@@ -24,10 +24,10 @@
 #include <linux/kernel.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 
 #include "device/devices.h"
 #include "id/send_window.h"
+#include "lib/wire.h"
 
 /*
  * A peer drops its stale connection after a round trip, or after some seconds if a message is lost.
@@ -93,6 +93,52 @@ static void end_wait_for_slot(struct rca_retry *retry)
 	retry->waits = false;
 }
 
+static void set_timers(struct rca_id *id, struct rca_tp_req *req)
+{
+	const struct rca_timing timing = rca_id_timing(id);
+	struct rca_retry *retry = id->setup->retry;
+	long left = retry->deadline - jiffies;
+	struct rca_req_timers timers;
+	unsigned long flags;
+
+	rca_timing_req(&timing, retry->lifetime, retry->intervals, rca_window_unanswered(id),
+		       retry->once ? U32_MAX : left > 0 ? jiffies_to_msecs(left) : 0, &timers);
+	req->remote_timeout = timers.remote;
+	req->local_timeout = timers.local;
+	req->retries = timers.retries;
+	spin_lock_irqsave(&id->lock, flags);
+	id->repeat = rca_timing_repeat(timers.interval_ms);
+	spin_unlock_irqrestore(&id->lock, flags);
+	/* Pairs with timeout_delay(). */
+	WRITE_ONCE(retry->interval, msecs_to_jiffies(timers.interval_ms));
+	WRITE_ONCE(retry->sent, jiffies);
+	/* Pairs with rca_retry_replied_locked(). */
+	WRITE_ONCE(retry->late, msecs_to_jiffies(timers.late_ms));
+}
+
+/**
+ * rca_retry_send() - send a request that is kept
+ * @id: the id, with a kept request and a cm_id
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0, or an errno of the transport.
+ */
+int rca_retry_send(struct rca_id *id)
+{
+	struct rca_tp_req req = {
+		.conn = id->setup->retry->conn,
+		.path = id->setup->path,
+		.path_in = id->setup->path_in,
+		.path_out = id->setup->path_out,
+		.sgid_attr = id->sgid_attr,
+		.service_id = rca_wire_addr_service_id(id->ps, &id->dst),
+	};
+
+	lockdep_assert_held(&id->op);
+	set_timers(id, &req);
+	return id->dev->tp->connect(id->lower, &req);
+}
+
 static void resend_request(struct rca_id *id)
 {
 	struct rca_retry *retry = id->setup->retry;
@@ -113,7 +159,7 @@ static void resend_request(struct rca_id *id)
 	 * cm_id.
 	 */
 	if (!ret && rca_id_step(id, RCA_IN_RETRY).verdict == RCA_TAKE)
-		ret = retry->send(id, &retry->conn);
+		ret = rca_retry_send(id);
 	if (ret)
 		abort_retransmit(id, ret);
 	else
@@ -175,13 +221,11 @@ static struct rca_retry *alloc_retry(struct rca_id *id)
  * rca_retry_keep() - keep a connection request for retransmission
  * @id: the id, which has a path; rca_id_drop_path() frees the request
  * @conn: its parameters; the private data is the user's part, which fits a request
- * @send: sends it; called with @id->op held
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
  * Return: 0 or -ENOMEM.
  */
-int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn,
-		   int (*send)(struct rca_id *id, const struct rca_tp_conn *conn))
+int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn)
 {
 	struct rca_retry *retry;
 
@@ -189,11 +233,11 @@ int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn,
 	retry = alloc_retry(id);
 	if (!retry)
 		return -ENOMEM;
-	retry->send = send;
 	retry->conn = *conn;
 	retry->conn.private_data = retry->data;
-	if (conn->private_data_len)
-		memcpy(retry->data, conn->private_data, conn->private_data_len);
+	retry->conn.private_data_len = rca_wire_put_private(retry->data, &id->local, &id->dst,
+							    conn->private_data,
+							    conn->private_data_len);
 	id->setup->retry = retry;
 	return 0;
 }
@@ -214,37 +258,6 @@ int rca_retry_keep_deadline(struct rca_id *id)
 		return 0;
 	id->setup->retry = alloc_retry(id);
 	return id->setup->retry ? 0 : -ENOMEM;
-}
-
-/**
- * rca_retry_timers() - compute the timers of a request that is about to be sent
- * @id: the id, with a kept request
- * @req: filled in with the timers
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- */
-void rca_retry_timers(struct rca_id *id, struct rca_tp_req *req)
-{
-	const struct rca_timing timing = rca_id_timing(id);
-	struct rca_retry *retry = id->setup->retry;
-	long left = retry->deadline - jiffies;
-	struct rca_req_timers timers;
-	unsigned long flags;
-
-	lockdep_assert_held(&id->op);
-	rca_timing_req(&timing, retry->lifetime, retry->intervals, rca_window_unanswered(id),
-		       retry->once ? U32_MAX : left > 0 ? jiffies_to_msecs(left) : 0, &timers);
-	req->remote_timeout = timers.remote;
-	req->local_timeout = timers.local;
-	req->retries = timers.retries;
-	spin_lock_irqsave(&id->lock, flags);
-	id->repeat = rca_timing_repeat(timers.interval_ms);
-	spin_unlock_irqrestore(&id->lock, flags);
-	/* Pairs with timeout_delay(). */
-	WRITE_ONCE(retry->interval, msecs_to_jiffies(timers.interval_ms));
-	WRITE_ONCE(retry->sent, jiffies);
-	/* Pairs with rca_retry_replied_locked(). */
-	WRITE_ONCE(retry->late, msecs_to_jiffies(timers.late_ms));
 }
 
 /**
@@ -307,7 +320,7 @@ void rca_retry_drop(struct rca_id *id)
 void rca_retry_replied_locked(struct rca_id *id)
 {
 	lockdep_assert_held(&id->lock);
-	/* Pairs with rca_retry_timers(). The deadline of the request no longer applies. */
+	/* Pairs with set_timers(). The deadline of the request no longer applies. */
 	rca_id_queue_work_at(id, READ_ONCE(id->setup->retry->late));
 }
 
@@ -317,7 +330,7 @@ void rca_retry_replied_locked(struct rca_id *id)
  */
 static long timeout_delay(const struct rca_retry *retry)
 {
-	/* Pairs with rca_retry_timers(). */
+	/* Pairs with set_timers(). */
 	unsigned long interval = READ_ONCE(retry->interval);
 	unsigned long most = interval / JITTER;
 	long left = retry->deadline - jiffies;

@@ -8,10 +8,9 @@
 
 #include "id/id.h"
 
-int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn,
-		   int (*send)(struct rca_id *id, const struct rca_tp_conn *conn));
+int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn);
 int rca_retry_keep_deadline(struct rca_id *id);
-void rca_retry_timers(struct rca_id *id, struct rca_tp_req *req);
+int rca_retry_send(struct rca_id *id);
 void rca_retry_arm(struct rca_id *id);
 void rca_retry_hold(struct rca_id *id);
 void rca_retry_drop(struct rca_id *id);

@@ -34,8 +34,7 @@ struct rca_window_slot {
  * @again: retransmits the request, gives it up, or sends an MRA because the program is slow;
  *         called by the work of the id with rca_id.op held, in the states RCA_ST_REQ_SENT,
  *         RCA_ST_REQ_WAIT, RCA_ST_SIDR_SENT and RCA_ST_REP_RCVD (immutable)
- * @send: sends the request (immutable)
- * @conn: parameters of the request; its private data is @data (immutable)
+ * @conn: parameters of the request, as they are sent; its private data is @data (immutable)
  * @deadline: when the request is given up, in jiffies (lock: rca_id.op, while none of its
  *            messages is outstanding)
  * @limited: @deadline was set by the program: it is absolute, and ends the request in any state
@@ -53,11 +52,10 @@ struct rca_window_slot {
  *            (lock: rca_id.op; callbacks read it without)
  * @late: time from the reply to the MRA for a slow program, in jiffies (likewise)
  * @delay: time until the next retransmission, in jiffies (lock: rca_id.lock)
- * @data: private data of the user (immutable)
+ * @data: private data of the request, header included (immutable)
  */
 struct rca_retry {
 	void (*again)(struct rca_id *id);
-	int (*send)(struct rca_id *id, const struct rca_tp_conn *conn);
 	struct rca_tp_conn conn;
 	unsigned long deadline;
 	bool limited;
