@@ -20,7 +20,7 @@
 #include "device/devices.h"
 
 /**
- * struct fuse - connection request that waits for the route
+ * struct pending_connect - connection request that waits for the route
  * @on_route: sends it
  * @cred: credentials of the program (holds a reference)
  * @tries: number of retries
@@ -31,7 +31,7 @@
  * @conn: parameters of the request; its private data is @data
  * @data: private data
  */
-struct fuse {
+struct pending_connect {
 	struct rca_on_route on_route;
 	const struct cred *cred;
 	unsigned int tries;
@@ -43,16 +43,16 @@ struct fuse {
 	u8 data[];
 };
 
-static void fuse_free(struct fuse *fuse)
+static void pending_free(struct pending_connect *pending)
 {
-	if (!fuse)
+	if (!pending)
 		return;
-	put_cred(fuse->cred);
-	kfree(fuse);
+	put_cred(pending->cred);
+	kfree(pending);
 }
 
 /* The call has returned: report the failure by an event. The program may connect again. */
-static void tell_failure(struct rca_id *id, int status)
+static void post_connect_error(struct rca_id *id, int status)
 {
 	struct rca_event *ev = rca_id_event(id);
 	unsigned long flags;
@@ -66,85 +66,85 @@ static void tell_failure(struct rca_id *id, int status)
 	rca_event_free(ev);
 }
 
-static void finish(struct rca_id *id, struct fuse *fuse, int ret)
+static void finish_connect(struct rca_id *id, struct pending_connect *pending, int ret)
 {
-	rca_id_report_own_op(id, "connect", ret);	/* of a failure the event is what counts */
+	rca_id_report_own_op(id, "connect", ret);	/* a failure is reported by the event */
 	if (ret)
-		tell_failure(id, ret);
-	fuse_free(fuse);
+		post_connect_error(id, ret);
+	pending_free(pending);
 }
 
 /* Run with the program's credentials and memory cgroup: a kernel thread has neither. */
-static int start(struct rca_id *id, struct fuse *fuse)
+static int start_as_program(struct rca_id *id, struct pending_connect *pending)
 {
 	struct mem_cgroup *old_memcg = set_active_memcg(id->obj.ctx->memcg);
-	const struct cred *old_cred = override_creds(fuse->cred);
-	int ret = rca_connect_start_locked(id, &fuse->conn);
+	const struct cred *old_cred = override_creds(pending->cred);
+	int ret = rca_connect_start_locked(id, &pending->conn);
 
 	revert_creds(old_cred);
 	set_active_memcg(old_memcg);
 	return ret;
 }
 
-static void send(struct rca_id *id, struct fuse *fuse)
+static void send_pending(struct rca_id *id, struct pending_connect *pending)
 {
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	ret = start(id, fuse);
+	ret = start_as_program(id, pending);
 	if (ret != -EINPROGRESS) {
-		finish(id, fuse, ret);
+		finish_connect(id, pending, ret);
 		return;
 	}
-	fuse->id = rca_id_get(id);	/* put in connected() */
-	fuse->lower = id->lower;
-	fuse->tp = id->dev->tp;
-	fuse->tp->when_finished(fuse->lower, rca_wq, &fuse->work);
+	pending->id = rca_id_get(id);	/* put in tcp_work() */
+	pending->lower = id->lower;
+	pending->tp = id->dev->tp;
+	pending->tp->when_finished(pending->lower, rca_wq, &pending->work);
 }
 
 /* TCP has connected or failed. */
-static void connected(struct work_struct *work)
+static void tcp_work(struct work_struct *work)
 {
-	struct fuse *fuse = container_of(work, struct fuse, work);
-	struct rca_id *id = fuse->id;
-	int ret = fuse->tp->finish(fuse->lower);
+	struct pending_connect *pending = container_of(work, struct pending_connect, work);
+	struct rca_id *id = pending->id;
+	int ret = pending->tp->finish(pending->lower);
 
 	mutex_lock(&id->op);
-	ret = rca_connect_finished_locked(id, fuse->lower, ret);
-	if (ret && rca_connect_again(id, ret, &fuse->tries))
-		send(id, fuse);
+	ret = rca_connect_finished_locked(id, pending->lower, ret);
+	if (ret && rca_connect_again(id, ret, &pending->tries))
+		send_pending(id, pending);
 	else
-		finish(id, fuse, ret);
+		finish_connect(id, pending, ret);
 	mutex_unlock(&id->op);
-	rca_id_put(id);			/* got in send() */
+	rca_id_put(id);			/* got in send_pending() */
 }
 
-static void route_known(struct rca_id *id, struct rca_on_route *on_route, bool known)
+static void go_pending(struct rca_id *id, struct rca_on_route *on_route, bool known)
 {
-	struct fuse *fuse = container_of(on_route, struct fuse, on_route);
+	struct pending_connect *pending = container_of(on_route, struct pending_connect, on_route);
 
 	if (known)
-		send(id, fuse);
+		send_pending(id, pending);
 	else
-		fuse_free(fuse);
+		pending_free(pending);
 }
 
-static struct fuse *fuse_alloc(const struct rca_tp_conn *conn)
+static struct pending_connect *pending_alloc(const struct rca_tp_conn *conn)
 {
-	struct fuse *fuse;
+	struct pending_connect *pending;
 
-	fuse = kzalloc(struct_size(fuse, data, conn->private_data_len), GFP_KERNEL_ACCOUNT);
-	if (!fuse)
+	pending = kzalloc(struct_size(pending, data, conn->private_data_len), GFP_KERNEL_ACCOUNT);
+	if (!pending)
 		return NULL;
-	fuse->on_route.go = route_known;
+	pending->on_route.go = go_pending;
 	/* get_current_cred() may write 0 over 0 concurrently. */
-	fuse->cred = data_race(get_current_cred());	/* put in fuse_free() */
-	INIT_WORK(&fuse->work, connected);
-	fuse->conn = *conn;
-	fuse->conn.private_data = fuse->data;
+	pending->cred = data_race(get_current_cred());	/* put in pending_free() */
+	INIT_WORK(&pending->work, tcp_work);
+	pending->conn = *conn;
+	pending->conn.private_data = pending->data;
 	if (conn->private_data_len)
-		memcpy(fuse->data, conn->private_data, conn->private_data_len);
-	return fuse;
+		memcpy(pending->data, conn->private_data, conn->private_data_len);
+	return pending;
 }
 
 /**
@@ -161,14 +161,14 @@ static struct fuse *fuse_alloc(const struct rca_tp_conn *conn)
 int rca_pipeline_connect(struct rca_id *id, const struct rca_pipeline *pipe,
 			 const struct rca_tp_conn *conn, u32 *done)
 {
-	struct fuse *fuse;
+	struct pending_connect *pending;
 	int ret;
 
 	if (!(pipe->steps & RDMA_CM_ALT_STEP_ROUTE))
 		return -EINVAL;
 	/* Before the first step: a step that has started cannot be undone. */
-	fuse = fuse_alloc(conn);
-	if (!fuse)
+	pending = pending_alloc(conn);
+	if (!pending)
 		return -ENOMEM;
 	mutex_lock(&id->op);
 	ret = rca_resolve_locked(id, pipe, done);
@@ -180,15 +180,15 @@ int rca_pipeline_connect(struct rca_id *id, const struct rca_pipeline *pipe,
 		break;
 	case RCA_ST_ADDR_QUERY:
 	case RCA_ST_ROUTE_QUERY:
-		id->setup->on_route = &fuse->on_route;
-		fuse = NULL;
+		id->setup->on_route = &pending->on_route;
+		pending = NULL;
 		break;
 	default:
 		break;		/* a step has failed, its event is posted */
 	}
 out_unlock:
 	mutex_unlock(&id->op);
-	fuse_free(fuse);
+	pending_free(pending);
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_pipeline_connect);
