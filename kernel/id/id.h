@@ -57,8 +57,8 @@
  *
  * Callbacks of transports take rca_id.lock and the locks after it, and RCU.
  * Only mutexes that no callback takes are held over rca_tp_ops.destroy() and
- * unlisten(). lockdep_prime() in id.c takes the locks of an id and its queue
- * once in this order, so that lockdep knows it from the start.
+ * unlisten(). lockdep_prime() in id_create.c takes the locks of an id and its
+ * queue once in this order, so that lockdep knows it from the start.
  */
 
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The device, GID, port and addresses of an id, and their description for user space.
+ * The device, GID and port of an id.
  *
  * Locking: rca_id.op, unless the id is unpublished. Device, port and GID are changed with
  * rca_id.lock held as well; the list of ids of a device is protected by rca_device.lock, taken
@@ -8,10 +8,7 @@
  */
 #include <kunit/visibility.h>
 #include <linux/slab.h>
-#include <linux/string.h>
-#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
-#include <rdma/ib_sa.h>
 
 #include "id/id.h"
 #include "device/devices.h"
@@ -124,65 +121,3 @@ bool rca_id_bound(const struct rca_id *id)
 
 	return bind && rca_ports_bound(bind);
 }
-
-static void pack_path(struct ib_path_rec_data *out, struct sa_path_rec *rec, u32 which)
-{
-	struct sa_path_rec ib;
-
-	/* User space expects InfiniBand records. */
-	if (rec->rec_type == SA_PATH_REC_TYPE_OPA) {
-		sa_convert_path_opa_to_ib(&ib, rec);
-		rec = &ib;
-	}
-	out->flags = IB_PATH_GMP | IB_PATH_BIDIRECTIONAL | which;
-	ib_sa_pack_path(rec, out->path_rec);
-}
-
-/**
- * rca_id_fill_route_locked() - describe addresses, device and paths of an id to user space
- * @id: the id
- * @route: filled in as far as known
- *
- * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
- */
-void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route)
-{
-	memset(route, 0, sizeof(*route));
-	rca_addr_to_user(&route->src, &id->local);
-	rca_addr_to_user(&route->dst, &id->dst);
-	if (!id->dev)
-		return;
-	route->node_guid = (__force u64)id->dev->ibdev->node_guid;
-	route->ibdev_index = id->dev->ibdev->index;
-	route->port_num = id->port_num;
-	if (id->sgid_attr)
-		memcpy(route->sgid, id->sgid_attr->gid.raw, sizeof(route->sgid));
-	/* iWARP has no partitions; its GIDs are hardware addresses. */
-	if (id->dev->tp->over_tcp) {
-		memcpy(route->dgid, id->link.dmac, sizeof(id->link.dmac));
-		return;
-	}
-	/* RoCE has only the default partition (IBTA annex A16.4.3). */
-	route->pkey = cpu_to_be16(id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL);
-	if (id->link.ib)
-		memcpy(route->dgid, id->link.dgid, sizeof(route->dgid));
-	else if (rca_addr_is_set(&id->dst) && !rca_addr_is_any(&id->dst))
-		rdma_ip2gid(&id->dst.sa, (union ib_gid *)route->dgid);
-	if (!id->setup || !id->setup->path)
-		return;
-	pack_path(&route->path[0], id->setup->path, IB_PATH_PRIMARY);
-	route->num_paths = 1;
-	if (id->setup->alt_path) {
-		pack_path(&route->path[1], id->setup->alt_path, IB_PATH_ALTERNATE);
-		route->num_paths = 2;
-	}
-}
-
-/* rca_id_fill_route_locked() that takes rca_id.op. */
-void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route)
-{
-	mutex_lock(&id->op);
-	rca_id_fill_route_locked(id, route);
-	mutex_unlock(&id->op);
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_id_fill_route);

@@ -5,12 +5,9 @@
  *
  * Locking: the work runs with rca_id.op held.
  */
-#include <kunit/visibility.h>
 #include <linux/jiffies.h>
-#include <linux/timer.h>
 
 #include "id/id.h"
-#include "lib/compat.h"
 #include "device/devices.h"
 #include "id/send_window.h"
 
@@ -183,121 +180,3 @@ void rca_id_work(struct work_struct *work)
 	mutex_unlock(&id->op);
 	rca_id_put(id);		/* got in rca_id_queue_work() */
 }
-
-/**
- * rca_id_queue_work() - queue the work of an id
- * @id: the id
- *
- * Context: Any context.
- */
-void rca_id_queue_work(struct rca_id *id)
-{
-	rca_id_get(id);		/* put in rca_id_work() */
-	if (!queue_work(rca_wq, &id->work))
-		rca_id_put(id);	/* already queued, with a reference */
-}
-
-/**
- * rca_id_timer_fn() - timer function of &rca_setup.timer
- * @timer: the timer
- *
- * Context: Softirq.
- */
-void rca_id_timer_fn(struct timer_list *timer)
-{
-	struct rca_setup *setup = timer_container_of(setup, timer, timer);
-	struct rca_id *id = setup->id;
-
-	/* The work takes over the reference of the timer. */
-	if (!queue_work(rca_wq, &id->work))
-		rca_id_put(id);
-}
-
-/**
- * rca_id_queue_work_at() - queue the work of an id after a delay, replacing a pending delay
- * @id: the id; it has a setup
- * @delay: the delay in jiffies
- *
- * Context: Any context. Expects @id->op to be held by the caller, or @id->lock in a state in
- * which the setup is not freed.
- */
-void rca_id_queue_work_at(struct rca_id *id, unsigned long delay)
-{
-	rca_id_get(id);		/* put in rca_id_work() */
-	if (mod_timer(&id->setup->timer, jiffies + delay))
-		rca_id_put(id);	/* already pending, with a reference */
-}
-
-/**
- * rca_id_queue_work_later() - queue the work of an id after a delay, unless a delay is pending
- * @id: the id; it has a setup
- * @delay: the delay in jiffies
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- */
-void rca_id_queue_work_later(struct rca_id *id, unsigned long delay)
-{
-	lockdep_assert_held(&id->op);
-	if (!timer_pending(&id->setup->timer))
-		rca_id_queue_work_at(id, delay);
-}
-
-/* Cancel the timer. Returns true if it was pending. */
-static bool cancel_timer(struct rca_id *id)
-{
-	struct rca_setup *setup;
-	bool ret;
-
-	rcu_read_lock();
-	setup = READ_ONCE(id->setup);	/* the timer of a freed setup is not pending */
-	ret = setup && timer_delete(&setup->timer);
-	rcu_read_unlock();
-	return ret;
-}
-
-/**
- * rca_id_cancel_work() - cancel the timer and the queued work of an id
- * @id: the id; the caller holds a reference
- *
- * Does not wait for work that is running.
- *
- * Context: Any context.
- */
-void rca_id_cancel_work(struct rca_id *id)
-{
-	if (cancel_timer(id))
-		rca_id_put(id);		/* got in rca_id_queue_work_at() */
-	if (cancel_work(&id->work))
-		rca_id_put(id);		/* got in rca_id_queue_work() */
-}
-
-#if IS_ENABLED(CONFIG_KUNIT)
-/**
- * rca_id_work_pending() - is the work of an id queued, or its timer pending?
- * @id: the id
- *
- * Context: Any context. For tests.
- * Return: true if it is.
- */
-bool rca_id_work_pending(const struct rca_id *id)
-{
-	return (id->setup && timer_pending(&id->setup->timer)) || work_pending(&id->work);
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_id_work_pending);
-
-/**
- * rca_id_flush_work() - run the work of an id now if its timer is pending, and wait for its end
- * @id: the id; the caller holds a reference
- *
- * Context: Process context. Sleeps. For tests.
- */
-void rca_id_flush_work(struct rca_id *id)
-{
-	if (cancel_timer(id)) {
-		rca_id_queue_work(id);
-		rca_id_put(id);		/* got in rca_id_queue_work_at() */
-	}
-	flush_work(&id->work);
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_id_flush_work);
-#endif

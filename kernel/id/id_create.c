@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Creation and release of ids.
+ *
+ * Locking: none; an id that is being created or released has no other user.
+ */
+#include <kunit/visibility.h>
+#include <linux/nsproxy.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "id/id.h"
+
+static struct kmem_cache *id_cache;
+
+static void id_free_rcu(struct rcu_head *rcu)
+{
+	struct rca_id *id = container_of(rcu, struct rca_id, rcu);
+
+	mutex_destroy(&id->op);
+	rca_id_free_opts(id);	/* listeners are looked up under RCU */
+	kmem_cache_free(id_cache, id);
+}
+
+/* Called by the last put. Teardown has already released everything whose release sleeps. */
+static void id_release(struct rca_obj *obj)
+{
+	struct rca_id *id = rca_id_of(obj);
+
+	WARN_ON_ONCE(id->lower || id->dev);
+	rca_event_free(id->reserved);
+	rca_id_free_setup(id);
+	rca_uncharge(&obj->ctx->account, RDMA_CM_ALT_RESOURCE_IDS, 1);
+	put_net(id->net);
+	call_rcu(&id->rcu, id_free_rcu);
+}
+
+static const struct rca_obj_type id_type = { .kind = RCA_KIND_ID, .release = id_release };
+
+static struct rca_id *id_alloc(struct rca_ctx *ctx, struct net *net, u16 ps, u8 qp_type, gfp_t gfp)
+{
+	struct rca_id *id;
+	int ret;
+
+	ret = rca_charge(&ctx->account, RDMA_CM_ALT_RESOURCE_IDS, 1);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = -ENOMEM;
+	id = kmem_cache_zalloc(id_cache, gfp);
+	if (!id)
+		goto err_uncharge;
+	id->setup = rca_id_make_setup(id, gfp);
+	if (!id->setup)
+		goto err_free_id;
+	ret = rca_obj_reserve(&id->obj, ctx, &id_type, gfp);
+	if (ret)
+		goto err_free_setup;
+	spin_lock_init(&id->lock);
+	mutex_init(&id->op);
+	INIT_LIST_HEAD(&id->dev_node);
+	INIT_WORK(&id->work, rca_id_work);
+	id->net = get_net(net);	/* put in id_release() */
+	id->ps = ps;
+	id->qp_type = qp_type;
+	if (qp_type != IB_QPT_UD)
+		id->psn = get_random_u32() & 0xffffff;
+	return id;
+
+err_free_setup:
+	rca_id_free_setup(id);
+err_free_id:
+	kmem_cache_free(id_cache, id);
+err_uncharge:
+	rca_uncharge(&ctx->account, RDMA_CM_ALT_RESOURCE_IDS, 1);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rca_id_create() - create an unpublished id
+ * @ctx: context
+ * @queue: queue for its events, or NULL to create a private one, which GET_EVENT reads
+ * @ps: port space
+ * @qp_type: type of its QP
+ * @cookie: cookie of its events
+ *
+ * The id belongs to the network namespace of the caller. It ends with rca_id_publish() or
+ * rca_id_free_unpublished().
+ *
+ * Context: Process context. May sleep.
+ * Return: the id, with a reserved handle, or an ERR_PTR().
+ */
+struct rca_id *rca_id_create(struct rca_ctx *ctx, struct rca_queue *queue, u16 ps, u8 qp_type,
+			     u64 cookie)
+{
+	struct rca_queue *own = NULL;
+	struct rca_id *id;
+	int ret;
+
+	if (!queue) {
+		own = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), false);
+		if (IS_ERR(own))
+			return ERR_CAST(own);
+		queue = own;
+	}
+	id = id_alloc(ctx, current->nsproxy->net_ns, ps, qp_type, GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(id)) {
+		ret = PTR_ERR(id);
+		goto err_put_queue;
+	}
+	rca_source_init(&id->src, &id->obj, &id->lock, cookie);
+	ret = rca_source_attach(&id->src, queue);
+	if (ret)
+		goto err_abort_id;
+	if (own)
+		rca_queue_put(own);
+	return id;
+
+err_abort_id:
+	rca_obj_unreserve(&id->obj);
+	rca_obj_put(&id->obj);
+err_put_queue:
+	if (own)
+		rca_queue_put(own);
+	return ERR_PTR(ret);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_create);
+
+/**
+ * rca_id_create_child() - create the id of a connection request
+ * @listener: the listening id
+ *
+ * The child inherits context, namespace, port space and QP type of @listener. Its events go to the
+ * queue of @listener once it is attached there.
+ *
+ * Context: Process context (a callback of a transport). May sleep.
+ * Return: the id, or an ERR_PTR().
+ */
+struct rca_id *rca_id_create_child(struct rca_id *listener)
+{
+	struct rca_id *id;
+
+	id = id_alloc(listener->obj.ctx, listener->net, listener->ps, listener->qp_type,
+		      RCA_GFP_CALLBACK);
+	if (IS_ERR(id))
+		return id;
+	if (rca_id_inherit_timing(id, listener)) {
+		rca_obj_unreserve(&id->obj);
+		rca_id_put(id);
+		return ERR_PTR(-ENOMEM);
+	}
+	id->state = id->qp_type == IB_QPT_UD ? RCA_ST_SIDR_RCVD : RCA_ST_REQ_RCVD;
+	rca_source_init(&id->src, &id->obj, &id->lock, 0);
+	return id;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_create_child);
+
+/* Publishes the handle of an id from rca_id_create(); the handle table takes over the reference. */
+void rca_id_publish(struct rca_id *id)
+{
+	rca_obj_publish(&id->obj);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_publish);
+
+/**
+ * rca_id_free_unpublished() - free an unpublished id that has not been used
+ * @id: the id; puts the caller's reference
+ *
+ * Context: Process context. May sleep.
+ */
+void rca_id_free_unpublished(struct rca_id *id)
+{
+	LIST_HEAD(requests);
+
+	rca_obj_unreserve(&id->obj);
+	rca_source_detach(&id->src, &requests);
+	rca_id_detach(id);
+	rca_id_put(id);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_free_unpublished);
+
+/* Teaches lockdep the order of the locks of "DOC: Locking" when the module is loaded. */
+static void lockdep_prime(void)
+{
+	struct rca_queue *queue;
+	struct rca_ctx *ctx;
+	struct rca_id *id;
+	unsigned long flags;
+
+	if (!IS_ENABLED(CONFIG_LOCKDEP))
+		return;
+	ctx = rca_ctx_create();
+	if (IS_ERR(ctx))
+		return;
+	queue = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), true);
+	if (IS_ERR(queue))
+		goto out_put_ctx;
+	id = rca_id_create(ctx, queue, 0, 0, 0);
+	if (IS_ERR(id))
+		goto out_put_queue;
+	mutex_lock(&id->op);
+	mutex_lock(&queue->consume);
+	spin_lock_irqsave(&id->lock, flags);
+	spin_lock(&queue->lock);
+	spin_unlock(&queue->lock);
+	spin_unlock_irqrestore(&id->lock, flags);
+	mutex_unlock(&queue->consume);
+	mutex_unlock(&id->op);
+	rca_id_free_unpublished(id);
+out_put_queue:
+	rca_queue_put(queue);
+out_put_ctx:
+	rca_ctx_put(ctx);
+}
+
+/* Module init: creates the cache of ids and the workqueue. Returns 0 or -ENOMEM. */
+int rca_ids_init(void)
+{
+	id_cache = KMEM_CACHE(rca_id, SLAB_ACCOUNT);
+	if (!id_cache)
+		return -ENOMEM;
+	rca_wq = alloc_workqueue("rdma_cm_alt", WQ_UNBOUND, 0);
+	if (!rca_wq) {
+		kmem_cache_destroy(id_cache);
+		return -ENOMEM;
+	}
+	rca_watch_init();
+	lockdep_prime();
+	return 0;
+}
+
+/* Module exit, when no id exists any more: waits for work and RCU callbacks of freed ids. */
+void rca_ids_exit(void)
+{
+	destroy_workqueue(rca_wq);
+	rcu_barrier();
+	kmem_cache_destroy(id_cache);
+}
