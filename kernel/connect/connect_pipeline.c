@@ -66,7 +66,7 @@ static void post_connect_error(struct rca_id *id, int status)
 	rca_event_free(ev);
 }
 
-static void finish_connect(struct rca_id *id, struct pending_connect *pending, int ret)
+static void end_pending(struct rca_id *id, struct pending_connect *pending, int ret)
 {
 	rca_id_report_own_op(id, "connect", ret);	/* a failure is reported by the event */
 	if (ret)
@@ -93,7 +93,7 @@ static void send_pending(struct rca_id *id, struct pending_connect *pending)
 	lockdep_assert_held(&id->op);
 	ret = start_as_program(id, pending);
 	if (ret != -EINPROGRESS) {
-		finish_connect(id, pending, ret);
+		end_pending(id, pending, ret);
 		return;
 	}
 	pending->id = rca_id_get(id);	/* put in tcp_work() */
@@ -114,7 +114,7 @@ static void tcp_work(struct work_struct *work)
 	if (ret && rca_connect_again(id, ret, &pending->tries))
 		send_pending(id, pending);
 	else
-		finish_connect(id, pending, ret);
+		end_pending(id, pending, ret);
 	mutex_unlock(&id->op);
 	rca_id_put(id);			/* got in send_pending() */
 }
