@@ -11,7 +11,6 @@
 #include "device/devices.h"
 #include "event/events.h"
 #include "id/id.h"
-#include "id/netwatch.h"
 #include "id/timing_net.h"
 #include "listen/listen.h"
 #include "listen/req_handler.h"

@@ -191,9 +191,6 @@ static inline struct rca_id *rca_id_of(struct rca_obj *obj)
 	return container_of(obj, struct rca_id, obj);
 }
 
-struct neighbour;
-struct net_device;
-
 extern struct workqueue_struct *rca_wq;
 extern const struct rca_opts rca_no_opts;
 
@@ -299,10 +296,10 @@ void rca_id_flush_work(struct rca_id *id);
 
 /* Network */
 void rca_watch_init(void);
+int rca_netwatch_init(void);
+void rca_netwatch_exit(void);
 void rca_id_watch_netdev(struct rca_id *id);
 void rca_id_watch_peer(struct rca_id *id);
 void rca_id_unwatch(struct rca_id *id);
-void rca_id_netdev_changed(const struct net_device *ndev);
-void rca_id_neigh_changed(struct neighbour *neigh);
 
 #endif /* RCA_ID_H */

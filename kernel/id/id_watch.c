@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ids that watch for changes of the network, in a hash table by neighbour, so that a change of one
- * neighbour does not look at all ids.
+ * Ids that watch for changes of the network: a bond that fails over to a device with another
+ * hardware address, or a neighbour that gets another one. They are in a hash table by neighbour, so
+ * that a change of one neighbour does not look at all ids.
  *
  * Locking: a spinlock for each bucket to change it, in process context; RCU to read. An id may move
  * to another bucket while a reader stands on it: the reader then ends in that bucket, and starts
- * again.
+ * again. Network devices are reported under RTNL, neighbours in atomic context. Posting an event to
+ * an id needs neither memory nor a mutex, so it is done in place.
  */
-#include <kunit/visibility.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/hash.h>
 #include <linux/inetdevice.h>
 #include <linux/jhash.h>
 #include <linux/netdevice.h>
+#include <linux/notifier.h>
 #include <linux/rculist_nulls.h>
 #include <net/ipv6.h>
 #include <net/neighbour.h>
+#include <net/netevent.h>
 #include <net/netns/hash.h>
 #include <rdma/ib_verbs.h>
 
 #include "id/id.h"
 #include "device/devices.h"
+#include "ip/nexthop.h"
 
 #define BUCKET_BITS	10
 #define BUCKETS		1024
@@ -189,16 +193,11 @@ static void post_addr_changes(struct bucket *bucket, const struct net_device *nd
 	rcu_read_unlock();
 }
 
-/**
- * rca_id_netdev_changed() - handle a possible change of the hardware address of a network device
- * @ndev: the network device
- *
- * Ids that were bound or resolved with another address get ADDR_CHANGE. All ids are searched: a
- * failover of a bond is too rare to be worth memory in each id.
- *
- * Context: Any context.
+/*
+ * A bond has failed over: ids that were bound or resolved with another hardware address get
+ * ADDR_CHANGE. All ids are searched: a failover is too rare to be worth memory in each id.
  */
-void rca_id_netdev_changed(const struct net_device *ndev)
+static void netdev_changed(const struct net_device *ndev)
 {
 	int i;
 
@@ -215,15 +214,8 @@ static bool is_peer(const struct rca_id *id, const struct neighbour *neigh, size
 	       peer_key(&id->dst, &key) == len && !memcmp(key, neigh->primary_key, len);
 }
 
-/**
- * rca_id_neigh_changed() - handle a possible change of the hardware address of a neighbour
- * @neigh: its entry
- *
- * Ids whose paths have another address get UNREACHABLE with -ETIMEDOUT.
- *
- * Context: Any context.
- */
-void rca_id_neigh_changed(struct neighbour *neigh)
+/* Ids whose paths have another address of the neighbour get UNREACHABLE with -ETIMEDOUT. */
+static void neigh_changed(struct neighbour *neigh)
 {
 	struct net *net = dev_net(neigh->dev);
 	size_t len = neigh->tbl->key_len;
@@ -255,4 +247,39 @@ void rca_watch_init(void)
 		spin_lock_init(&buckets[i].lock);
 		INIT_HLIST_NULLS_HEAD(&buckets[i].ids, i);
 	}
+}
+
+static int netdev_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
+
+	if (event == NETDEV_BONDING_FAILOVER && netif_is_bond_master(ndev))
+		netdev_changed(ndev);
+	return NOTIFY_DONE;
+}
+
+static int neigh_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	if (event == NETEVENT_NEIGH_UPDATE) {
+		neigh_changed(ptr);
+		rca_nexthop_neigh_changed(ptr);
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_nb = { .notifier_call = netdev_event };
+static struct notifier_block neigh_nb = { .notifier_call = neigh_event };
+
+/* Module init: registers the notifiers, under RTNL. Returns 0 or a negative errno. */
+int rca_netwatch_init(void)
+{
+	/* The second cannot fail. */
+	return register_netdevice_notifier(&netdev_nb) ?: register_netevent_notifier(&neigh_nb);
+}
+
+/* Module exit: unregisters the notifiers, under RTNL, and waits for running ones. */
+void rca_netwatch_exit(void)
+{
+	unregister_netevent_notifier(&neigh_nb);
+	unregister_netdevice_notifier(&netdev_nb);
 }
