@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connections from request to teardown on a transport without a wire: the
- * orders of messages that a real peer produces once in a thousand runs.
+ * Tests of connections from request to teardown on a fake transport: orders of messages that real
+ * peers rarely produce.
  *
  * Locking: none.
- *
- * More than 600 lines because each order has a case of its own.
  */
 #include "connect/connect.h"
 
@@ -188,7 +186,7 @@ static void establish_send_failure_fails_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->rejects, 1);
 }
 
-/* The lower id has heard of it, and tells us when we have tried to go on. */
+/* The cm_id has received the reject, which is reported when the program tries to continue. */
 static void establish_that_crosses_a_reject_loses_no_event(struct kunit *test)
 {
 	struct rca_id *id = connecting(test);
@@ -280,7 +278,7 @@ static void peer_disconnects_and_is_answered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)fake_message(id, RCA_IN_DREQ, 0), (int)RCA_ACT_DREP);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
-	/* A repeated request is answered, and not told twice. */
+	/* A repeated DREQ is answered, and not reported again. */
 	KUNIT_EXPECT_EQ(test, (int)fake_message(id, RCA_IN_DREQ, 0), (int)RCA_ACT_DREP);
 	fake_expect_no_event(test);
 }
@@ -296,7 +294,7 @@ static void both_disconnect_at_once(struct kunit *test)
 	fake_expect_no_event(test);
 }
 
-/* ib_cm disconnects by itself when a new connection shows that the peer has forgotten this one. */
+/* ib_cm disconnects by itself when a new connection shows that the peer has dropped this one. */
 static void stale_connection_ends_with_its_events(struct kunit *test)
 {
 	struct rca_id *id = connected(test);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/connect/connect_pipeline.c: a connect with the steps before it, which wait for
- * the gateway of the network device kunit0 or do not (netrig.c).
+ * Tests of kernel/connect/connect_pipeline.c: a connect whose resolution waits for the gateway of
+ * the network device kunit0 (netrig.c), or does not.
  *
- * Locking: none; the work of resolution runs beside the test.
+ * Locking: none; the work of resolution runs concurrently with the test.
  */
 #include "connect/connect_pipeline.h"
 
@@ -28,16 +28,16 @@
 
 /**
  * struct bench - a fake transport, which may be over TCP
- * @fake: the fake one
+ * @fake: the fake transport
  * @tcp: its operations, over TCP
  * @ndev: kunit0
- * @id: the id, bound to the fake device; the test has a reference
- * @cred: with which the last request was sent
- * @memcg: who paid for it
- * @wq: where the work is queued that was asked for; NULL: none was
- * @work: that work
- * @ret: what the next finish() returns
- * @finished: how often it was called
+ * @id: the id, bound to the fake device (holds a reference)
+ * @cred: credentials with which the last request was sent
+ * @memcg: memory cgroup charged for the last request
+ * @wq: workqueue given to when_finished(), or NULL
+ * @work: work given to when_finished()
+ * @ret: result of the next finish()
+ * @finished: number of calls of finish()
  */
 struct bench {
 	struct fake *fake;
@@ -233,7 +233,7 @@ static bool has_event(struct bench *bench)
 	return rca_queue_ready(bench->fake->queue);
 }
 
-/* The work of resolution has let go of the id. */
+/* Wait until the work of resolution has released the id. */
 static void expect_unlocked(struct kunit *test)
 {
 	struct bench *bench = test->priv;
@@ -279,7 +279,7 @@ static void request_that_fails_inside_the_call_is_its_errno(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&bench->fake->lowers), 0);
 }
 
-/* It is sent by work, but as the program: it has rights that others do not have, and it pays. */
+/* The request is sent by work, with the credentials and the memory cgroup of the program. */
 static void request_waits_for_the_way(struct kunit *test)
 {
 	struct bench *bench = test->priv;
@@ -347,7 +347,7 @@ static void way_that_is_not_found_in_time_ends_it(struct kunit *test)
 	expect_unlocked(test);
 	expect_event(test, RDMA_CM_ALT_EVENT_ADDR_ERROR, -ETIMEDOUT);
 	KUNIT_EXPECT_NULL(test, bench->id->setup->on_route);
-	/* It comes too late. */
+	/* The answer comes too late. */
 	set_gateway(test, NUD_REACHABLE);
 	msleep(20);
 	KUNIT_EXPECT_EQ(test, bench->fake->connects, 0);
@@ -435,7 +435,7 @@ static bool is_awaited(struct bench *bench)
 	return smp_load_acquire(&bench->wq);
 }
 
-/* A connect over TCP goes on, and the work of resolution is over. */
+/* Start a connect over TCP that continues after the work of resolution has ended. */
 static void start_tcp(struct kunit *test)
 {
 	struct bench *bench = test->priv;
@@ -451,7 +451,7 @@ static void start_tcp(struct kunit *test)
 	expect_state(test, RCA_ST_REQ_SENT);
 }
 
-/* TCP says @ret. */
+/* Let the TCP connect end with @ret. */
 static void tcp_ends(struct kunit *test, int ret)
 {
 	struct bench *bench = test->priv;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Requests that a peer rejects as stale or does not answer, on a transport without
- * a wire: when they are sent again, and what ends the waiting.
+ * Tests of kernel/connect/req_retransmit.c on a fake transport: requests that a peer rejects as
+ * stale or does not answer; when they are retransmitted, and what ends the wait.
  *
  * Locking: none.
  */
@@ -32,7 +32,7 @@ static struct rca_tp_conn params(void)
 	};
 }
 
-/* Its request was rejected once, and waits. */
+/* An id whose request was rejected as stale once, and waits. */
 static struct rca_id *waiting(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
@@ -67,7 +67,7 @@ static void stale_request_is_sent_again(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, id->setup);
 }
 
-/* Its peer replied, and waits for the ready-to-use. */
+/* An id whose peer has sent a REP and waits for the RTU. */
 static struct rca_id *replied(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
@@ -105,7 +105,7 @@ static void peer_of_a_quick_program_is_told_nothing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	KUNIT_EXPECT_EQ(test, fake->patiences, 0);
 
-	/* Nor one that was refused, or has given up meanwhile. */
+	/* Nor for a REP that was rejected, or whose peer has given up. */
 	id = replied(test);
 	KUNIT_EXPECT_EQ(test, rca_reject(id, 0, NULL, 0), 0);
 	rca_id_flush_work(id);
@@ -153,7 +153,7 @@ static void waits_twice_as_long_each_time(struct kunit *test)
 		fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 	}
 	fake_expect_no_event(test);
-	/* The last one is the one that counts. */
+	/* The last delay is the maximum. */
 	rca_id_flush_work(id);
 	fake_message(id, RCA_IN_REJ, IB_CM_REJ_INVALID_SERVICE_ID);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_REJECTED, IB_CM_REJ_INVALID_SERVICE_ID);
@@ -180,12 +180,14 @@ static void deadline_is_not_shorter_than_that_of_stock(struct kunit *test)
 
 	id->setup->path->packet_life_time = 16;
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
-	/* Sixteen requests, each 2 * 2^16 and 2^20 times 4.096 us; and what the test took. */
+	/*
+	 * Sixteen requests, each 2 * 2^16 and 2^20 times 4.096 us, and the time of the test itself.
+	 */
 	KUNIT_EXPECT_GT(test, id->setup->retry->deadline, jiffies + msecs_to_jiffies(70000));
 	KUNIT_EXPECT_LE(test, id->setup->retry->deadline, jiffies + msecs_to_jiffies(73728));
 }
 
-/* As if the round had been as long as it is. */
+/* Pretend that the retry interval is over, and time out. */
 static void no_answer(struct rca_id *id)
 {
 	id->setup->retry->sent = jiffies - id->setup->retry->interval - 1;
@@ -216,7 +218,7 @@ static void silence_begins_another_round(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, (int)fake->last_timers.remote, min(13 + i, 20));
 		KUNIT_EXPECT_EQ(test, (int)fake->last_timers.local, min(17 + i, 20));
 	}
-	/* The peer knows the request by its lower id. */
+	/* The peer identifies the request by its cm_id. */
 	KUNIT_EXPECT_PTR_EQ(test, id->lower, lower);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_req_len, RCA_WIRE_HDR_LEN + (int)sizeof(data));
 	fake_expect_no_event(test);
@@ -245,7 +247,7 @@ static void last_round_ends_with_the_patience(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 }
 
-/* The work may come late: what is sent then has the shortest time there is. */
+/* The work may run late: the request then has the shortest timeout. */
 static void round_that_begins_too_late_is_short(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
@@ -267,7 +269,7 @@ static void no_round_begins_after_the_patience(struct kunit *test)
 	struct rca_tp_conn conn = params();
 
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
-	/* The pause before it would be longer: there is always one. */
+	/* The delay before it, which is never 0, would exceed the deadline. */
 	id->setup->retry->deadline = jiffies + 1;
 	no_answer(id);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
@@ -346,7 +348,7 @@ static void deadline_does_not_begin_after_the_answer(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 }
 
-/* Whether the peer is silent, or the request waits to be sent again. */
+/* Both while the peer does not answer and while the request waits for retransmission. */
 static void deadline_of_the_id_ends_the_request(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -359,7 +361,7 @@ static void deadline_of_the_id_ends_the_request(struct kunit *test)
 		set_deadline(test, id, 60000);
 		KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 		KUNIT_EXPECT_TRUE(test, rca_id_work_pending(id));
-		/* Not yet: nothing happens, and it waits on. */
+		/* Before the deadline nothing happens, and the timer is armed again. */
 		rca_id_flush_work(id);
 		fake_expect_state(test, id, RCA_ST_REQ_SENT);
 		KUNIT_EXPECT_TRUE(test, rca_id_work_pending(id));
@@ -376,7 +378,10 @@ static void deadline_of_the_id_ends_the_request(struct kunit *test)
 	fake_expect_no_event(test);
 }
 
-/* A round ends a tick before the deadline. True: it did; the tick may have come meanwhile. */
+/*
+ * End a retry interval one tick before the deadline. Returns false if the tick may have passed
+ * meanwhile.
+ */
 static bool round_ends_before_the_deadline(struct rca_id *id)
 {
 	unsigned long now = jiffies;
@@ -388,7 +393,7 @@ static bool round_ends_before_the_deadline(struct rca_id *id)
 	return time_before(jiffies, id->setup->retry->deadline);
 }
 
-/* There is no time for another round, and yet it is not over before. */
+/* There is no time for another interval, but the request does not end before the deadline. */
 static void verdict_comes_at_the_deadline(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -427,7 +432,7 @@ static void deadline_ends_a_request_for_datagrams(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, id->lower);
 }
 
-/* A connection that was made in time. */
+/* A connection that was established in time. */
 static void deadline_does_not_count_once_connected(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);

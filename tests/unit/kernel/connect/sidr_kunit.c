@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Datagram ids on a transport without a wire: answers that come early, late,
- * twice or never, and ids that end at any time.
+ * Tests of kernel/connect/sidr.c on a fake transport: answers that arrive early, late, twice or
+ * never, and ids that end at any time.
  *
  * Locking: none.
  */
@@ -67,7 +67,7 @@ static int settle(struct rca_id *id, u32 qkey)
 	return ret;
 }
 
-/* One after the other: what ends them may not wait for the work of another. */
+/* Destroy one id at a time: destruction may not wait for the work of another id. */
 static void destroy(struct kunit *test, struct rca_id *id)
 {
 	struct fake *fake = test->priv;
@@ -219,7 +219,7 @@ static void late_and_duplicate_answers_are_ignored(struct kunit *test)
 	fake_expect_no_event(test);
 	fake_expect_state(test, done, RCA_ST_SIDR_DONE);
 	fake_expect_state(test, failed, RCA_ST_FAILED);
-	/* What came too late settles nothing. */
+	/* A late answer settles no queue key. */
 	KUNIT_EXPECT_EQ(test, failed->qkey, 0u);
 }
 
@@ -303,7 +303,7 @@ static void accept_that_cannot_be_sent_fails_the_id(struct kunit *test)
 	fake->fail = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -ENOMEM);
 	fake_expect_state(test, id, RCA_ST_FAILED);
-	/* Its end refuses the request. */
+	/* Destroying the cm_id refuses the request. */
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
 	KUNIT_EXPECT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), -EINVAL);
 	fake_expect_no_event(test);
@@ -365,7 +365,7 @@ static void answer_during_destroy(struct kunit *test)
 	struct rca_id *id;
 	int i;
 
-	/* The answer finds the id in the state that it has while destroy waits for it. */
+	/* The answer arrives in the state in which destroy waits for it. */
 	for (i = 0; i < ARRAY_SIZE(inputs); i++) {
 		id = asking(test);
 		rca_id_get(id);
@@ -382,7 +382,7 @@ static void timeout_after_the_last_reference(struct kunit *test)
 {
 	struct rca_id *id = rca_id_get(asking(test));
 
-	/* ib_cm may tell of it when destroy is over; RCU alone keeps the id then. */
+	/* ib_cm may report the timeout after destroy has returned; only RCU keeps the id then. */
 	destroy(test, id);
 	rca_id_flush_work(id);
 	rcu_read_lock();
@@ -422,7 +422,7 @@ static void removal_in_each_state_tells_and_gives_all_back(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rca_disconnect(ids[i]), -ENXIO);
 		KUNIT_EXPECT_EQ(test, rca_qp_attr(ids[i], IB_QPS_INIT, &attr), -ENXIO);
 	}
-	/* A request that was read and not accepted hears of it, too; it has no cookie yet. */
+	/* A request that was read and not accepted gets the event, too; it has no cookie yet. */
 	expect_removal_without_cookie(test);
 	fake_expect_state(test, read, RCA_ST_REMOVED);
 	KUNIT_EXPECT_EQ(test, rca_accept(read, FAKE_COOKIE, &conn), -ENXIO);
@@ -452,7 +452,7 @@ static void request_with_a_bad_header_is_refused(struct kunit *test)
 	data[0] = 0;
 	req.conn.private_data_len = RCA_WIRE_HDR_LEN - 1;
 	KUNIT_EXPECT_EQ(test, rca_req_handler(&demux, NULL, &req), -EINVAL);
-	/* A good one, but no GID that it was sent to. */
+	/* A valid request, but the destination GID does not exist. */
 	req.conn.private_data_len = sizeof(data);
 	KUNIT_EXPECT_EQ(test, rca_req_handler(&demux, NULL, &req), -ENODEV);
 }

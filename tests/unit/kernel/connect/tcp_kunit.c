@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connections of a transport over TCP, whose connect goes on after connect():
- * what happens to the id while somebody waits in finish().
+ * Tests of connections over TCP on a fake transport: what happens to the id while connect() has
+ * returned and finish() waits.
  *
  * Locking: none.
  */
@@ -18,13 +18,11 @@
 
 /**
  * struct bench - a fake transport that is over TCP
- * @fake: the fake one
- * @ops: its operations, with ours
- * @rets: what finish() returns, one after the other
- * @finished: how often it was called
- * @meanwhile: called by it before; NULL: nothing
- * @sources: local ports of the connects
- * @id: the id that connects
+ * @fake: the fake transport
+ * @ops: its operations, with those of this test
+ * @rets: results of finish(), one after the other
+ * @finished: number of calls of finish()
+ * @meanwhile: called by finish() before it returns, or NULL
  */
 struct bench {
 	struct fake *fake;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The parts of an id that it does not always have: when they go, when they come
- * back, and that nobody misses them.
+ * Tests of kernel/id/id_setup.c: when the connection state of an id is freed and allocated again,
+ * and that its absence is handled.
  *
  * Locking: none.
  */
@@ -19,7 +19,7 @@
 
 #define ROUNDS 200
 
-/* Its request was answered; it has a deadline, so a timer runs. */
+/* The REP has arrived; the id has a deadline, so its timer is pending. */
 static struct rca_id *answered(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
@@ -54,7 +54,7 @@ static void connected_active_id_has_none(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, id->setup);
 	KUNIT_EXPECT_NULL(test, id->reserved);
 	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
-	/* That of the timer was given back. */
+	/* The reference of the timer was put. */
 	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), refs - 1);
 }
 
@@ -98,7 +98,7 @@ static void disconnect_gets_one_again(struct kunit *test)
 	fake_expect_state(test, id, RCA_ST_DISCONNECTED);
 }
 
-/* What a late answer ends was given back long ago. */
+/* The slot that a late answer would release was released before. */
 static void messages_without_one_are_taken(struct kunit *test)
 {
 	struct rca_id *id = answered(test);
@@ -145,7 +145,7 @@ static void reply_without_attributes_says_so(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rec.private_data_len, 4u);
 }
 
-/* Nobody chose a port for it that could be another one. */
+/* The id has no port of its own that could be changed. */
 static void port_in_use_is_the_end_for_an_id_without_one(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -158,7 +158,7 @@ static void port_in_use_is_the_end_for_an_id_without_one(struct kunit *test)
 	fake_expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
 }
 
-/* What is rejected as stale needs another lower id; without memory for it that was the answer. */
+/* After a stale reject another cm_id is needed; without memory for it, the reject is reported. */
 static void stale_request_gets_no_lower_id(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -203,7 +203,7 @@ static void options_make_extras(struct kunit *test)
 	rca_id_free_unpublished(child);
 }
 
-/* Each of them alone is enough for the ids of requests. */
+/* Each timer setting alone makes the ids of requests inherit. */
 static void requests_have_the_timers_of_their_listener(struct kunit *test)
 {
 	static const struct {
@@ -252,7 +252,7 @@ static void call_or_message(void *arg, unsigned int n)
 		race->call(race->id);
 }
 
-/* The setup goes, or comes, while a message looks for it. */
+/* The connection state is freed or allocated while a message looks it up. */
 static void race_with_disconnect_request(struct kunit *test, bool established,
 					 int (*call)(struct rca_id *id))
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A connection whose QP has received before the peer's ready-to-use came, and
- * what has to wait for that.
+ * Tests of rca_notify(): a connection whose QP has received before the RTU of the peer arrived, and
+ * a DREQ that has to wait for the RTU.
  *
  * Locking: none; work runs when a test flushes it.
  */
@@ -69,7 +69,7 @@ static void only_who_waits_for_it_may_say_so(struct kunit *test)
 	fake_expect_no_event(test);
 }
 
-/* The peer is as good as gone: it could not even tell of its end. */
+/* The peer is gone, and did not disconnect. */
 static void silence_ends_it(struct kunit *test)
 {
 	struct rca_id *id = notified(test);
@@ -152,7 +152,7 @@ static void destroyed_id_does_not_wait_for_ever(struct kunit *test)
 	rca_id_put(id);
 }
 
-/* The peer never says that it is ready, as it is gone. */
+/* The RTU never arrives, because the peer is gone. */
 static void destroyed_id_ends_with_a_reject(struct kunit *test)
 {
 	struct rca_id *id = rca_id_get(notified(test));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Pacing on a transport without a wire: when a request waits, what makes room for
- * it, whose turn it is, and what ends the waiting.
+ * Tests of kernel/id/send_window.c on a fake transport: when a request waits, what frees a slot,
+ * which id gets it, and what ends the wait.
  *
  * Locking: none.
  */
@@ -20,7 +20,7 @@
 #define NEVER_MS	3600000
 #define PEERS		200
 
-/* Longer than a message counts, and the works that follow from that. */
+/* Longer than a message counts, and than the work items that follow. */
 #define LONG_ENOUGH_MS	200
 
 static void pace_exit(struct kunit *test)
@@ -38,7 +38,7 @@ static struct rca_id *connecting(struct kunit *test)
 	return id;
 }
 
-/* Takes all slots; they become free by answers alone when @silence_ms is long. */
+/* Takes all slots; if @silence_ms is long, only answers free them. */
 static struct rca_id **fill(struct kunit *test, unsigned int silence_ms)
 {
 	struct rca_id **ids = kunit_kcalloc(test, RCA_WINDOW_SIZE, sizeof(*ids), GFP_KERNEL);
@@ -62,7 +62,7 @@ static void window_bounds_what_is_sent(struct kunit *test)
 	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 }
 
-/* What time has forgotten is not answered, either: it is what a peer has still to work on. */
+/* A forgotten message is still unanswered: the peer has yet to process it. */
 static void unanswered_is_what_has_no_answer(struct kunit *test)
 {
 	struct rca_id **ids = fill(test, SILENCE_MS);
@@ -77,7 +77,7 @@ static void unanswered_is_what_has_no_answer(struct kunit *test)
 	fake_message(ids[7], RCA_IN_REJ, 8);
 	fake_message(ids[7], RCA_IN_REJ, 8);
 	KUNIT_EXPECT_EQ(test, (int)rca_window_unanswered(id), RCA_WINDOW_SIZE);
-	/* It is given up, and the program keeps the id. */
+	/* The request is given up, and the program keeps the id. */
 	ids[8]->setup->retry->once = true;
 	fake_message(ids[8], RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
 	fake_expect_state(test, ids[8], RCA_ST_FAILED);
@@ -106,7 +106,7 @@ static void answer_makes_room(struct kunit *test)
 	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 1);
-	/* The next answer to the same one makes none. */
+	/* Another answer to the same message frees no slot. */
 	fake_message(ids[7], RCA_IN_REJ, 8);
 	KUNIT_EXPECT_EQ(test, (int)rca_id_state(ids[7]), (int)RCA_ST_FAILED);
 }
@@ -122,12 +122,12 @@ static void time_makes_room(struct kunit *test)
 	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 1);
-	/* And the answer to one that does not count any more makes no more of it. */
+	/* An answer to a message that no longer counts frees no slot, either. */
 	fake_message(id, RCA_IN_REP, 0);
 	fake_expect_state(test, id, RCA_ST_REP_RCVD);
 }
 
-/* A peer that answers, however slowly, is not sent more than it answers; then it falls silent. */
+/* A slow peer gets one request per answer. Then it stops answering. */
 static void slow_peer_is_not_flooded(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -151,7 +151,7 @@ static void slow_peer_is_not_flooded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 3);
 }
 
-/* Answers of some do not hold up those who wait for ever. */
+/* Answers to some messages do not block ids whose messages are never answered. */
 static void no_epoch_lasts_for_ever(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -197,7 +197,7 @@ static struct rca_id *of_context(struct kunit *test, struct rca_ctx *ctx)
 	return id;
 }
 
-/* Who comes late with one request does not wait for all of those of another. */
+/* A context with one late request does not wait for all requests of another context. */
 static void contexts_take_turns(struct kunit *test)
 {
 	struct rca_tp_conn conn = { .qp_num = 42 };
@@ -214,7 +214,7 @@ static void contexts_take_turns(struct kunit *test)
 		crowd[i] = connecting(test);
 	KUNIT_EXPECT_EQ(test, rca_connect(late, &conn), 0);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE);
-	/* Room for two: one for each context. */
+	/* Two slots: one for each context. */
 	fake_message(ids[0], RCA_IN_REJ, 8);
 	fake_message(ids[1], RCA_IN_REJ, 8);
 	rca_id_flush_work(crowd[0]);
@@ -258,7 +258,10 @@ static void removal_while_it_waits(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 }
 
-/* Who waits long is sent as often as another one; only a deadline counts meanwhile. */
+/*
+ * A request that waits long is retransmitted as often as another; only a deadline of the program
+ * counts meanwhile.
+ */
 static void waiting_costs_no_patience(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -266,7 +269,7 @@ static void waiting_costs_no_patience(struct kunit *test)
 
 	ids = fill(test, NEVER_MS);
 	id = connecting(test);
-	/* As if that had been two minutes. */
+	/* Pretend that two minutes have passed. */
 	id->setup->retry->since -= 120 * HZ;
 	id->setup->retry->deadline -= 120 * HZ;
 	fake_message(ids[7], RCA_IN_REJ, 8);
@@ -296,7 +299,7 @@ static void deadline_while_it_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE);
 }
 
-/* More of them than places in the table: some share one. */
+/* More peers than buckets: some share one. */
 static void peers_are_told_apart(struct kunit *test)
 {
 	struct rca_tp_conn conn = { .qp_num = 42 };
@@ -315,7 +318,10 @@ static void peers_are_told_apart(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + PEERS);
 }
 
-/* Its work may run before its turn, as after a message: it waits on, and its deadline stays. */
+/*
+ * Its work may run before a slot is granted, as after a message: the id still waits, and its
+ * deadline stays.
+ */
 static void look_before_its_turn(struct kunit *test)
 {
 	struct rca_id **ids, *id = fake_active_id(test, test->priv, FAKE_COOKIE);
@@ -349,7 +355,7 @@ static void who_was_not_answered_goes_to_the_end(struct kunit *test)
 	struct rca_retry *retry = ids[0]->setup->retry;
 	struct fake *fake = test->priv;
 
-	/* As if the round had been as long as it is. */
+	/* Pretend that the retry interval is over. */
 	retry->sent = jiffies - retry->interval - 1;
 	fake_message(ids[0], RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
 	rca_id_flush_work(ids[0]);
@@ -374,7 +380,7 @@ static struct rca_id *connected(struct kunit *test)
 	return id;
 }
 
-/* The peer may be quicker: then ours is not sent. */
+/* The DREQ of the peer may arrive first: the local one is then not sent. */
 static void disconnect_waits_for_its_turn(struct kunit *test)
 {
 	struct rca_id **ids, *id = connected(test), *quick = connected(test);
@@ -444,7 +450,7 @@ static void destroyed_connection_whose_turn_comes_in_vain(struct kunit *test)
 	rca_id_put(id);
 }
 
-/* The call returns at once; in the background the peer is asked when it is its turn. */
+/* The call returns at once; the DREQ is sent in the background when a slot is granted. */
 static void destroyed_connections_take_their_turn(struct kunit *test)
 {
 	struct rca_id **ids, *id = connected(test);
@@ -459,7 +465,7 @@ static void destroyed_connections_take_their_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), lowers);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
 	fake_message(ids[0], RCA_IN_REJ, 8);
-	/* Not the time that it waits for: only what was kicked. */
+	/* Run only queued work, not the timer. */
 	flush_work(&id->work);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), lowers);

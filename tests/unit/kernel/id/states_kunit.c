@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Every state of an id, and what may happen in each: destroy, the device goes,
- * both at once, a message beside either, an operation beside a message.
+ * Tests of every state of an id with: destroy, device removal, both at once, a message beside
+ * either, an operation beside a message.
  *
- * Locking: the wire, which a message holds for reading and the end of a lower id
- * for writing: a transport calls nobody back after that.
+ * Locking: the wire lock, which a message holds for reading and the destruction of a cm_id for
+ * writing: a transport calls nobody back after that.
  */
 #include "lib/fsm.h"
 
@@ -25,14 +25,14 @@
 #define ROUNDS	3
 
 /**
- * struct bench - a fake transport with a wire
- * @fake: the fake one
- * @ops: its operations, with ours
- * @wire: see above
- * @cut: the lower id is gone
- * @id: the id that things happen to; the test has a reference
- * @first: what happens to it: an operation
- * @second: and a message
+ * struct bench - a fake transport with a wire lock
+ * @fake: the fake transport
+ * @ops: its operations, with those of this test
+ * @wire: the wire lock
+ * @cut: the cm_id was destroyed
+ * @id: the id under test (holds a reference)
+ * @first: an operation on the id
+ * @second: a message for the id
  */
 struct bench {
 	struct fake *fake;
@@ -82,7 +82,7 @@ static struct rca_tp_conn params(void)
 	return (struct rca_tp_conn){ .qp_num = 42 };
 }
 
-/* An id that never had a lower id. */
+/* An id that never had a cm_id. */
 static struct rca_id *without_lower(struct kunit *test, enum rca_state state)
 {
 	static const enum rca_input way[] = {
@@ -162,7 +162,7 @@ static void drain(void)
 		;
 }
 
-/* A new id in a state; nothing of how it came there is left to read. */
+/* Create an id in a state, and read all events posted on the way. */
 static struct rca_id *id_in(struct kunit *test, enum rca_state state)
 {
 	struct rca_id *id;
@@ -204,7 +204,7 @@ static int destroy(void)
 	return rca_destroy(id->obj.ctx, id->obj.handle, &reported);
 }
 
-/* The last reference of an id is ours, and nothing of the device is in use. */
+/* Only the test has a reference of the id, and no part of the device is in use. */
 static void expect_gone(struct kunit *test, enum rca_state was)
 {
 	struct fake *fake = the_bench->fake;
@@ -242,7 +242,7 @@ static void destroy_in_every_state_leaves_nothing(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, destroy(), 0);
 		KUNIT_EXPECT_EQ(test, destroy(), -ENOENT);
 		expect_no_event(test, state);
-		/* The one that waits for its peer's answer waits no longer than for the device. */
+		/* An id that waits for the answer of its peer does not outlive the device. */
 		unplug();
 		expect_no_event(test, state);
 		expect_gone(test, state);
@@ -310,7 +310,7 @@ static bool hears(enum rca_state state)
 	return state >= RCA_ST_REQ_SENT && state <= RCA_ST_DISCONNECTED;
 }
 
-/* The message comes, unless the lower id has gone before. */
+/* Deliver the message, unless the cm_id was destroyed before. */
 static void deliver(void)
 {
 	enum rca_input input = the_bench->second;
@@ -363,7 +363,7 @@ static void unplug_or_deliver(void *arg, unsigned int n)
 		unplug();
 }
 
-/* Whatever the message says is read before the end of the device, or never. */
+/* The message is handled before the device is removed, or not at all. */
 static void message_and_unplug_at_once(struct kunit *test)
 {
 	struct rdma_cm_alt_event rec;
@@ -428,7 +428,7 @@ static void operate_or_deliver(void *arg, unsigned int n)
 		ops[the_bench->first](the_bench->id);
 }
 
-/* Where the id is when both have happened; a request that waits to be sent again may be by now. */
+/* The state of the id after both events; a request that waited may have been retransmitted. */
 static enum rca_state both(struct kunit *test, enum rca_state state,
 			   void (*how)(struct kunit *test))
 {
@@ -461,18 +461,18 @@ static void at_once(struct kunit *test)
 	rca_race(test, 2, operate_or_deliver, NULL);
 }
 
-/* Two things at once end as if one had come after the other. */
+/* Two concurrent events end as if one had come after the other. */
 static void message_and_operation_at_once(struct kunit *test)
 {
 	enum rca_state state, one, other, now;
 	unsigned int i, k;
 
 	for (state = 0; state < RCA_ST_REMOVED; state++) {
-		/* There the timer of the request is a third. */
+		/* In this state, the timer of the request is a third event. */
 		if (!hears(state) || state == RCA_ST_REQ_WAIT)
 			continue;
 		for (i = 0; i < ARRAY_SIZE(messages); i++) {
-			/* There it depends on the clock what silence comes to. */
+			/* In this state, the result of a timeout depends on the clock. */
 			if (state == RCA_ST_REQ_SENT && messages[i] == RCA_IN_REQ_TIMEOUT)
 				continue;
 			for (k = 0; k < ARRAY_SIZE(ops); k++) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of what an id says to the subnet administrator and hears from peers on
- * InfiniBand: path queries, MGIDs of groups, addresses of family AF_IB. The bytes
+ * Tests of InfiniBand: path queries, MGIDs of groups, addresses of family AF_IB. The expected bytes
  * and masks are those of the stock rdma_cm.
  *
  * Locking: none.
@@ -22,7 +21,7 @@
 #define PKEY 0x8001
 #define TOS 0x20
 
-/* What stock always asks for. */
+/* Components that stock always sets. */
 #define COMMON_PATH_MASK (IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID | IB_SA_PATH_REC_PKEY | \
 			  IB_SA_PATH_REC_NUMB_PATH | IB_SA_PATH_REC_REVERSIBLE | \
 			  IB_SA_PATH_REC_SERVICE_ID)
@@ -35,7 +34,7 @@ static union ib_gid gid_of(struct kunit *test, const char *text)
 	return gid;
 }
 
-/* An id whose address is resolved, as far as a path query looks at it. */
+/* An id with the members that a path query reads, as after address resolution. */
 static struct rca_id *resolved_id(struct kunit *test, const char *local, const char *dst)
 {
 	struct rca_id *id = kunit_kzalloc(test, sizeof(*id), GFP_KERNEL);

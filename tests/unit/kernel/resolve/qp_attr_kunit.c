@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Attributes of QPs where the transport does not give them all: between two requests, when
- * ib_cm's id has changed its state meanwhile, and without a queue key.
+ * Tests of QP attributes that the transport does not give: between two requests, when the ib_cm id
+ * has changed its state meanwhile, and without a queue key.
  *
  * Locking: none.
  */
@@ -16,7 +16,7 @@
 
 #define READS (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
-/* Operations of the bench's transport that a test changes. */
+/* Operations of the fake transport that a test changes. */
 static struct rca_tp_ops ops;
 static enum ib_qp_state refused;
 
@@ -46,7 +46,7 @@ static int no_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 	return -EINVAL;
 }
 
-/* What the peer may do goes by what the request has told it. */
+/* Remote access depends on the parameters of the request. */
 static void peer_may_read_what_the_request_says(struct kunit *test)
 {
 	static const struct {
@@ -76,7 +76,7 @@ static void peer_may_read_what_the_request_says(struct kunit *test)
 	}
 }
 
-/* A message that ends ib_cm's id takes the later transitions from the event, and no more. */
+/* A message that ends the ib_cm id leaves the later transitions out of the event, and no others. */
 static void reply_brings_the_attributes_that_there_are(struct kunit *test)
 {
 	static const enum ib_qp_state cases[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS,
@@ -102,7 +102,7 @@ static void reply_brings_the_attributes_that_there_are(struct kunit *test)
 	}
 }
 
-/* The key of RDMA_PS_IPOIB is that of a group, which only an IPoIB device has. */
+/* The queue key of RDMA_PS_IPOIB is that of a group, which only an IPoIB device has. */
 static void id_of_ipoib_without_ipoib_has_no_queue_key(struct kunit *test)
 {
 	struct fake *fake = test->priv;
