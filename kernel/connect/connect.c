@@ -71,8 +71,7 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *user)
 		return ret;
 	if (user->private_data_len > private_max(id, RCA_WIRE_REQ))
 		return -EINVAL;
-	set_qp_params(id, &conn);
-	ret = id->dev->tp->check_qp(id->dev->ibdev, conn.qp_num);
+	ret = id->dev->tp->check_qp(id->dev->ibdev, user->qp_num & QPN_MASK);
 	if (ret)
 		return ret;
 	ret = rca_id_reserve_answer(id);
@@ -84,6 +83,7 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *user)
 		goto err_unreserve;
 	}
 	id->lower = lower;
+	set_qp_params(id, &conn);
 	/* TCP has no stale connections: a restarted host resets them. */
 	ret = id->dev->tp->over_tcp ? 0 : rca_retry_keep(id, &conn);
 	if (ret)
