@@ -232,7 +232,8 @@ static void neigh_changed(struct neighbour *neigh)
 	do {
 		hlist_nulls_for_each_entry_rcu(id, pos, &bucket->ids, watch_node)
 			if (is_peer(id, neigh, len))
-				post_if_changed(id, id->link.dmac, addr, RDMA_CM_ALT_EVENT_UNREACHABLE);
+				post_if_changed(id, id->link.dmac, addr,
+						RDMA_CM_ALT_EVENT_UNREACHABLE);
 	} while (get_nulls_value(pos) != bucket - buckets);
 out_unlock:
 	rcu_read_unlock();

@@ -283,7 +283,7 @@ void rca_resolve_cancel(struct rca_id *id)
 	if (res->with_ib_addr) {
 		rdma_addr_cancel(&res->addr);
 		if (!READ_ONCE(res->called))
-			resolve_put(res);	/* got in start_ib_addr(); the callback does not run */
+			resolve_put(res);	/* got in start_ib_addr(): no callback */
 	}
 	if (cancel_delayed_work(&res->work))
 		resolve_put(res);	/* got in queue_work_in() */
