@@ -270,8 +270,12 @@ struct rca_queue *rca_source_queue(struct rca_source *src);
 
 /* What the files that share this header share besides. */
 
-void rca_queue_enlist(struct rca_queue *queue);
-void rca_queue_delist(struct rca_queue *queue);
+/* The ring when it is in use. */
+static inline struct rca_ring *rca_queue_active_ring(struct rca_queue *queue)
+{
+	lockdep_assert_held(&queue->lock);
+	return queue->ring && queue->ring->mm ? queue->ring : NULL;
+}
 
 static inline struct rca_event *rca_item_event(struct rca_item *item)
 {

@@ -1,17 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Queues: their life, and delivery of events without losing one.
+ * Queues: their life, the events that wait in them and in their ring, how tools see them.
  *
- * Locking: &rca_queue.consume, then &rca_queue.lock with interrupts off.
+ * Locking: &rca_ctx.queues_lock and &rca_queue.lock, never both. &rca_queue.lock is taken with
+ * interrupts off.
  */
 #include <kunit/visibility.h>
 #include <linux/bitops.h>
 #include <linux/bug.h>
+#include <linux/build_bug.h>
 #include <linux/err.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/string.h>
+#include <net/net_namespace.h>
 
 #include "event/events.h"
+
+/* Records that are put in under one hold of the spinlock. */
+#define FILL_BATCH 16
+
+static_assert(RCA_RING_MAX - 1 <= U16_MAX);	/* &rca_item.place */
+
+/* A new queue that has a file: it can be seen from now on. */
+static void enlist(struct rca_queue *queue)
+{
+	struct rca_ctx *ctx = queue->ctx;
+
+	queue->netns = current->nsproxy->net_ns->net_cookie;
+	spin_lock(&ctx->queues_lock);
+	queue->serial = ++ctx->queue_serial;
+	list_add_tail(&queue->node, &ctx->queues);
+	spin_unlock(&ctx->queues_lock);
+}
+
+/* Nobody has a reference any more. */
+static void delist(struct rca_queue *queue)
+{
+	struct rca_ctx *ctx = queue->ctx;
+
+	spin_lock(&ctx->queues_lock);
+	list_del(&queue->node);
+	spin_unlock(&ctx->queues_lock);
+}
 
 /**
  * rca_queue_create() - make a queue
@@ -50,7 +83,7 @@ struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool ha
 	queue->has_file = has_file;
 	INIT_LIST_HEAD(&queue->node);
 	if (has_file)
-		rca_queue_enlist(queue);
+		enlist(queue);
 	return queue;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_create);
@@ -84,7 +117,7 @@ void rca_queue_put(struct rca_queue *queue)
 		     !list_empty(&queue->placed));
 	rca_ring_free(queue->ring);
 	if (queue->has_file) {
-		rca_queue_delist(queue);
+		delist(queue);
 		rca_uncharge(&queue->ctx->account, RDMA_CM_ALT_RESOURCE_QUEUES, 1);
 	}
 	mutex_destroy(&queue->consume);
@@ -92,165 +125,6 @@ void rca_queue_put(struct rca_queue *queue)
 	kfree(queue);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_put);
-
-/**
- * rca_queue_ready() - is there an event to deliver?
- * @queue: the queue
- *
- * Context: any; without a lock the answer may be old when it arrives. Whoever
- * sleeps until it changes waits on &rca_queue.wait.
- * Return: true when there is one.
- */
-bool rca_queue_ready(struct rca_queue *queue)
-{
-	return !list_empty_careful(&queue->items) || rca_queue_unread(queue);
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_ready);
-
-/**
- * rca_queue_wait() - sleep until there is an event to deliver
- * @queue: the queue
- *
- * What comes meanwhile is not put into the ring.
- *
- * Context: process context; sleeps.
- * Return: 0, and somebody else may have got the event; -ERESTARTSYS: a signal came.
- */
-int rca_queue_wait(struct rca_queue *queue)
-{
-	int ret;
-
-	spin_lock_irq(&queue->lock);
-	queue->readers++;
-	spin_unlock_irq(&queue->lock);
-	ret = wait_event_interruptible(queue->wait, rca_queue_ready(queue));
-	spin_lock_irq(&queue->lock);
-	queue->readers--;
-	spin_unlock_irq(&queue->lock);
-	return ret;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_wait);
-
-/* The part of a record that every event has, as a view of the bytes in a delivery. */
-static struct rdma_cm_alt_event *rca_delivery_head(struct rca_delivery *dlv)
-{
-	return (struct rdma_cm_alt_event *)dlv->head;
-}
-
-static void rca_event_record(struct rca_delivery *dlv, struct rca_event *ev)
-{
-	struct rca_source *src = ev->src;
-
-	ev->rec.cookie = src->cookie;
-	if (!ev->child)
-		ev->rec.id = rca_source_owner(src)->handle;
-	dlv->data = &ev->rec;
-	dlv->len = ev->rec.length;
-}
-
-static void rca_notice_record(struct rca_delivery *dlv, struct rca_item *notice)
-{
-	struct rca_source *src = rca_item_source(notice);
-	struct rdma_cm_alt_event *head = rca_delivery_head(dlv);
-
-	memset(dlv->head, 0, sizeof(dlv->head));
-	head->length = sizeof(dlv->head);
-	head->type = __ffs(notice->pending & ~notice->placed);
-	if (rca_notice_has_status(head->type))
-		head->status = notice->status;
-	head->cookie = src->cookie;
-	head->id = rca_source_owner(src)->handle;
-	dlv->data = dlv->head;
-	dlv->len = sizeof(dlv->head);
-}
-
-/**
- * rca_item_record() - the record of an item
- * @item: an item in a queue, not all of which lies in the ring; of a notice the lowest event
- * @dlv: filled in but for what concerns a new id
- *
- * Context: any; the caller holds the lock of the item's queue.
- */
-void rca_item_record(struct rca_item *item, struct rca_delivery *dlv)
-{
-	dlv->item = item;
-	if (item->is_notice)
-		rca_notice_record(dlv, item);
-	else
-		rca_event_record(dlv, rca_item_event(item));
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_item_record);
-
-/**
- * rca_queue_peek() - look at the next event, and leave it in the queue
- * @queue: the queue
- * @dlv: what to copy to user space; valid while @queue->consume is held
- *
- * When the copy has arrived, rca_queue_consume() takes the event off. If it does not,
- * rca_queue_release() lets go of it, and the next call finds the same event.
- *
- * Context: process context; the caller holds @queue->consume.
- * Return: false: there is no event, or it lies in the ring (&rca_delivery.in_ring).
- */
-bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv)
-{
-	struct rca_item *item;
-	unsigned long flags;
-
-	lockdep_assert_held(&queue->consume);
-
-	spin_lock_irqsave(&queue->lock, flags);
-	dlv->in_ring = rca_queue_reap_locked(queue);
-	item = dlv->in_ring ? NULL : list_first_entry_or_null(&queue->items, struct rca_item,
-							      qnode);
-	dlv->item = item;
-	dlv->child_queue = NULL;
-	queue->held = item;
-	if (item)
-		rca_item_record(item, dlv);
-	spin_unlock_irqrestore(&queue->lock, flags);
-	return item;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_peek);
-
-/**
- * rca_queue_release() - the next event may be put into the ring again
- * @queue: the queue
- *
- * Context: process context; the caller holds @queue->consume.
- */
-void rca_queue_release(struct rca_queue *queue)
-{
-	unsigned long flags;
-
-	lockdep_assert_held(&queue->consume);
-
-	spin_lock_irqsave(&queue->lock, flags);
-	queue->held = false;
-	spin_unlock_irqrestore(&queue->lock, flags);
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_release);
-
-/**
- * rca_event_publish_child() - publish the new id of a connection request
- * @ev: the event, which is about to be delivered; nothing happens when it is no
- *      request, or its id was published before
- * @queue: where the id's events go
- *
- * Context: process context; the caller holds the consume mutex of the event's queue.
- */
-void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue)
-{
-	if (!ev->child || ev->child_published)
-		return;
-	/* A queue that is being closed takes no source; the child lives without. */
-	rca_source_attach(ev->child_src, queue);
-	ev->child_published = true;
-	/* Put in rca_item_complete_locked(); the other one becomes the table's. */
-	rca_obj_get(ev->child);
-	rca_obj_publish(ev->child);
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_event_publish_child);
 
 /**
  * rca_item_complete_locked() - an event was delivered
@@ -293,53 +167,157 @@ bool rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u3
 EXPORT_SYMBOL_IF_KUNIT(rca_item_complete_locked);
 
 /**
- * rca_queue_consume() - take the event off that was delivered
+ * rca_queue_reap_locked() - take off what user space is done with
  * @queue: the queue
- * @dlv: what rca_queue_peek() found, under the same hold of @queue->consume
  *
- * Publishes the new id of a connection request.
+ * Context: any; the caller holds @queue->lock.
+ * Return: true: there are records in the ring that it is not done with.
+ */
+bool rca_queue_reap_locked(struct rca_queue *queue)
+{
+	struct rca_ring *ring = rca_queue_active_ring(queue);
+	struct rca_item *item;
+	u32 seen, type;
+
+	if (!ring)
+		return false;
+	seen = rca_ring_seen(ring);
+	while ((item = rca_ring_next(ring, seen, &type)))
+		rca_item_complete_locked(queue, item, type);
+	return ring->unread;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_queue_reap_locked);
+
+/**
+ * rca_queue_unread() - are there records in the ring that user space is not done with?
+ * @queue: the queue
+ *
+ * Context: Any context. Takes and releases @queue->lock.
+ * Return: true: there are.
+ */
+bool rca_queue_unread(struct rca_queue *queue)
+{
+	unsigned long flags;
+	bool unread;
+
+	if (!queue->ring_entries)
+		return false;
+	spin_lock_irqsave(&queue->lock, flags);
+	unread = rca_queue_reap_locked(queue);
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return unread;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_queue_unread);
+
+/**
+ * rca_queue_ready() - is there an event to deliver?
+ * @queue: the queue
+ *
+ * Context: any; without a lock the answer may be old when it arrives. Whoever
+ * sleeps until it changes waits on &rca_queue.wait.
+ * Return: true when there is one.
+ */
+bool rca_queue_ready(struct rca_queue *queue)
+{
+	return !list_empty_careful(&queue->items) || rca_queue_unread(queue);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_queue_ready);
+
+/* Does all of the item lie in the ring? */
+static bool is_placed(struct rca_item *item)
+{
+	return item->is_notice ? item->placed == item->pending : item->placed;
+}
+
+static void place_locked(struct rca_queue *queue, struct rca_ring *ring, struct rca_item *item)
+{
+	struct rca_delivery dlv;
+	u32 type;
+
+	do {
+		rca_item_record(item, &dlv);
+		type = ((const struct rdma_cm_alt_event *)dlv.data)->type;
+		if (!item->is_notice)
+			item->place = ring->tail & (ring->entries - 1);
+		rca_ring_put(ring, dlv.data, dlv.len, item, type);
+		item->placed |= item->is_notice ? BIT(type) : 1;
+	} while (!is_placed(item) && !rca_ring_full(ring));
+	if (is_placed(item))
+		list_move_tail(&item->qnode, &queue->placed);
+}
+
+static bool must_expose(struct rca_item *item)
+{
+	return !item->is_notice && rca_item_event(item)->child &&
+	       !rca_item_event(item)->child_published;
+}
+
+/**
+ * rca_queue_fill_locked() - put events that wait into the ring, a few of them
+ * @queue: the queue; reaped here
+ *
+ * Nothing happens when the ring is not in use, is full, or somebody waits in read() or
+ * has the next event in hand.
+ *
+ * Context: any; the caller holds @queue->lock.
+ * Return: the next event when it is a request whose id has to be published first; else NULL.
+ */
+struct rca_item *rca_queue_fill_locked(struct rca_queue *queue)
+{
+	struct rca_ring *ring = rca_queue_active_ring(queue);
+	struct rca_item *item;
+	int i;
+
+	if (!ring)
+		return NULL;
+	rca_queue_reap_locked(queue);
+	if (queue->readers || queue->held)
+		return NULL;
+	for (i = 0; i < FILL_BATCH && !rca_ring_full(ring); i++) {
+		item = list_first_entry_or_null(&queue->items, struct rca_item, qnode);
+		if (!item)
+			break;
+		if (must_expose(item))
+			return item;
+		place_locked(queue, ring, item);
+	}
+	return NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_queue_fill_locked);
+
+/**
+ * rca_queue_posted_locked() - something was posted: put it into the ring if that may be done here
+ * @queue: the queue
+ *
+ * Whoever holds the consume mutex may be delivering the first event right now,
+ * and puts the rest in. He has taken @queue->lock since, so we see the mutex locked.
+ *
+ * Context: any; the caller holds @queue->lock.
+ */
+void rca_queue_posted_locked(struct rca_queue *queue)
+{
+	if (queue->ring && !mutex_is_locked(&queue->consume))
+		rca_queue_fill_locked(queue);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_queue_posted_locked);
+
+/**
+ * rca_queue_release() - the next event may be put into the ring again
+ * @queue: the queue
  *
  * Context: process context; the caller holds @queue->consume.
  */
-void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
+void rca_queue_release(struct rca_queue *queue)
 {
-	const struct rdma_cm_alt_event *rec = dlv->data;
-	struct rca_item *item = dlv->item;
-	struct rca_source *src = rca_item_source(item);
 	unsigned long flags;
 
 	lockdep_assert_held(&queue->consume);
 
-	if (!item->is_notice)
-		rca_event_publish_child(rca_item_event(item), dlv->child_queue ?: queue);
 	spin_lock_irqsave(&queue->lock, flags);
 	queue->held = false;
-	/* What is left of a connection comes next, whatever else waits; of a device, last. */
-	if (!rca_item_complete_locked(queue, item, rec->type) &&
-	    item != &src->notice[RCA_NOTICE_CONN]) {
-		list_move_tail(&item->qnode, &queue->items);
-		list_move_tail(&item->snode, &src->items);
-	}
 	spin_unlock_irqrestore(&queue->lock, flags);
-	dlv->item = NULL;
-	dlv->data = NULL;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_consume);
-
-/**
- * rca_delivery_has_child() - does this event bring a new id that is not published?
- * @dlv: what rca_queue_peek() found
- *
- * Context: process context; the caller holds the queue's consume mutex.
- * Return: true: it does.
- */
-bool rca_delivery_has_child(const struct rca_delivery *dlv)
-{
-	const struct rca_event *ev = rca_item_event(dlv->item);
-
-	return !dlv->item->is_notice && ev->child && !ev->child_published;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_delivery_has_child);
+EXPORT_SYMBOL_IF_KUNIT(rca_queue_release);
 
 /**
  * rca_queue_mark_closed() - let no source be attached any more
@@ -388,3 +366,75 @@ struct rca_obj *rca_queue_next_owner(struct rca_queue *queue)
 	return owner;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_next_owner);
+
+/**
+ * rca_queue_next() - go through the queues of a context that have a file, the oldest first
+ * @ctx: the context
+ * @prev: the queue before, whose reference is put; NULL: start
+ * @after: to start: serial number of the one before; 0: with the first one
+ *
+ * Context: Process context.
+ * Return: the next one that is not on its way out, with a reference, for rca_queue_put(); NULL:
+ *         there is none.
+ */
+struct rca_queue *rca_queue_next(struct rca_ctx *ctx, struct rca_queue *prev, u32 after)
+{
+	struct rca_queue *queue, *found = NULL;
+
+	spin_lock(&ctx->queues_lock);
+	queue = list_prepare_entry(prev, &ctx->queues, node);
+	list_for_each_entry_continue(queue, &ctx->queues, node) {
+		if (queue->serial > after && refcount_inc_not_zero(&queue->ref)) {
+			found = queue;
+			break;
+		}
+	}
+	spin_unlock(&ctx->queues_lock);
+	rca_queue_put(prev);
+	return found;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_queue_next);
+
+static u32 count_sources(const struct list_head *sources)
+{
+	const struct list_head *pos;
+	u32 n = 0;
+
+	list_for_each(pos, sources) {
+		if (++n == RCA_QUEUE_STAT_MAX)
+			break;
+	}
+	return n;
+}
+
+/* A notice is as many events as types of it wait. */
+static u32 count_events(const struct list_head *items, u32 n)
+{
+	const struct rca_item *item;
+
+	list_for_each_entry(item, items, qnode) {
+		if (n >= RCA_QUEUE_STAT_MAX)
+			return RCA_QUEUE_STAT_MAX;
+		n += item->is_notice ? hweight16(item->pending) : 1;
+	}
+	return min(n, (u32)RCA_QUEUE_STAT_MAX);
+}
+
+/**
+ * rca_queue_stat() - look at a queue
+ * @queue: the queue
+ * @look: is set
+ *
+ * Context: Process context. Takes and releases @queue->lock.
+ */
+void rca_queue_stat(struct rca_queue *queue, struct rca_queue_stat *look)
+{
+	spin_lock_irq(&queue->lock);
+	rca_queue_reap_locked(queue);	/* what user space has taken waits no more */
+	look->ids = count_sources(&queue->sources);
+	look->waiting = count_events(&queue->placed, count_events(&queue->items, 0));
+	look->ring = queue->ring ? queue->ring_entries : 0;
+	look->readers = queue->readers;
+	spin_unlock_irq(&queue->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_queue_stat);

@@ -67,6 +67,23 @@ struct rca_queue *rca_source_queue(struct rca_source *src)
 EXPORT_SYMBOL_IF_KUNIT(rca_source_queue);
 
 /**
+ * rca_source_reap() - take off what user space is done with, in the queue of a source
+ * @src: the source
+ *
+ * Context: process context; takes the source's lock.
+ */
+void rca_source_reap(struct rca_source *src)
+{
+	struct rca_queue *queue = rca_source_queue(src);
+
+	if (!queue)
+		return;
+	rca_queue_unread(queue);
+	rca_queue_put(queue);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_source_reap);
+
+/**
  * rca_source_attach() - give a source its first queue
  * @src: a source without a queue
  * @queue: the queue; the source takes a reference

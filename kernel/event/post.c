@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Posting events.
+ *
+ * Locking: the source's spinlock, then &rca_queue.lock. Both are taken with
+ * interrupts off, as events may be posted from anywhere.
+ */
+#include <kunit/visibility.h>
+#include <linux/bitops.h>
+#include <linux/bug.h>
+
+#include "event/events.h"
+
+static void rca_item_link_locked(struct rca_queue *queue, struct rca_source *src,
+				 struct rca_item *item)
+{
+	lockdep_assert_held(&queue->lock);
+
+	list_add_tail(&item->qnode, &queue->items);
+	list_add_tail(&item->snode, &src->items);
+	/* Put in rca_item_complete_locked() or rca_source_detach(). */
+	rca_obj_get(rca_source_owner(src));
+}
+
+/**
+ * rca_post() - post an event
+ * @src: its source
+ * @ev: the event; belongs to the queue from now on
+ *
+ * Without a queue the event is dropped. That must not happen to a connection
+ * request: who posts one asks for the queue first, under the same lock.
+ *
+ * Context: any; the caller holds the source's lock.
+ */
+void rca_post(struct rca_source *src, struct rca_event *ev)
+{
+	struct rca_queue *queue = src->queue;
+	unsigned long flags;
+
+	lockdep_assert_held(rca_source_lock(src));
+
+	if (!queue) {
+		WARN_ON_ONCE(ev->child);
+		rca_event_done(ev);
+		rca_event_free(ev);
+		return;
+	}
+	ev->src = src;
+	spin_lock_irqsave(&queue->lock, flags);
+	rca_item_link_locked(queue, src, &ev->item);
+	rca_queue_posted_locked(queue);
+	spin_unlock_irqrestore(&queue->lock, flags);
+	rca_queue_wake(queue);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_post);
+
+/**
+ * rca_post_part() - post an event of a part of the source's owner
+ * @src: the source
+ * @event_count: counts the delivery of the part's events; &rca_event_count.obj stays until then
+ * @ev: the event; belongs to the queue from now on
+ *
+ * Context: any; the caller holds the source's lock.
+ */
+void rca_post_part(struct rca_source *src, struct rca_event_count *event_count,
+		   struct rca_event *ev)
+{
+	rca_obj_get(event_count->obj); /* put in rca_event_done() */
+	ev->event_count = event_count;
+	rca_post(src, ev);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_post_part);
+
+/**
+ * rca_post_notice() - post an event that needs no memory
+ * @src: its source
+ * @slot: which notice it is part of
+ * @type: &enum rdma_cm_alt_event_type, one of librdmacm's; one that already waits is not doubled
+ * @status: status of the slot's pending events, see rca_notice_has_status()
+ *
+ * Context: any; the caller holds the source's lock.
+ * Return: false: there is no queue, or one of the type waits there already.
+ */
+bool rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type, int status)
+{
+	struct rca_item *notice = &src->notice[slot];
+	struct rca_queue *queue = src->queue;
+	unsigned long flags;
+	bool fresh;
+
+	lockdep_assert_held(rca_source_lock(src));
+
+	if (!queue)
+		return false;
+	spin_lock_irqsave(&queue->lock, flags);
+	rca_queue_reap_locked(queue);	/* one that user space has taken waits no more */
+	fresh = !(notice->pending & BIT(type));
+	if (!notice->pending)
+		rca_item_link_locked(queue, src, notice);
+	else if (fresh && notice->placed == notice->pending)
+		list_move_tail(&notice->qnode, &queue->items);
+	notice->pending |= BIT(type);
+	if (rca_notice_has_status(type))
+		notice->status = status;
+	rca_queue_posted_locked(queue);
+	spin_unlock_irqrestore(&queue->lock, flags);
+	rca_queue_wake(queue);
+	return fresh;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_post_notice);
