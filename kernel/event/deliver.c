@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Delivery of events without losing one: to read() and GET_EVENT, and into the ring.
+ * Deliver events to read() and GET_EVENT, and put them into the ring.
  *
- * Locking: &rca_queue.consume, then &rca_queue.lock with interrupts off.
+ * Locking: &rca_queue.consume, then &rca_queue.lock with interrupts disabled.
  */
 #include <kunit/visibility.h>
 
@@ -12,10 +12,10 @@
  * rca_queue_wait() - sleep until there is an event to deliver
  * @queue: the queue
  *
- * What comes meanwhile is not put into the ring.
+ * Events that are posted meanwhile are not put into the ring.
  *
- * Context: process context; sleeps.
- * Return: 0, and somebody else may have got the event; -ERESTARTSYS: a signal came.
+ * Context: Process context. Sleeps.
+ * Return: 0, although another thread may take the event first; -ERESTARTSYS after a signal.
  */
 int rca_queue_wait(struct rca_queue *queue)
 {
@@ -33,27 +33,27 @@ int rca_queue_wait(struct rca_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_wait);
 
 /**
- * rca_queue_peek() - look at the next event, and leave it in the queue
+ * rca_queue_peek() - get the next event, and leave it in the queue
  * @queue: the queue
- * @dlv: what to copy to user space; valid while @queue->consume is held
+ * @dlv: set to the event to copy to user space; valid while @queue->consume is held
  *
- * When the copy has arrived, rca_queue_consume() takes the event off. If it does not,
- * rca_queue_release() lets go of it, and the next call finds the same event.
+ * After a successful copy, rca_queue_consume() removes the event. After a failed one, call
+ * rca_queue_release(); the next call returns the same event.
  *
- * Context: process context; the caller holds @queue->consume.
- * Return: false: there is no event, or it lies in the ring (&rca_delivery.in_ring).
+ * Context: Process context. The caller holds @queue->consume.
+ * Return: false if there is no event, or it is in the ring (&rca_delivery.in_ring).
  */
 bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv)
 {
-	struct rca_item *item;
+	struct rca_item *item = NULL;
 	unsigned long flags;
 
 	lockdep_assert_held(&queue->consume);
 
 	spin_lock_irqsave(&queue->lock, flags);
 	dlv->in_ring = rca_queue_reap_locked(queue);
-	item = dlv->in_ring ? NULL : list_first_entry_or_null(&queue->items, struct rca_item,
-							      qnode);
+	if (!dlv->in_ring)
+		item = list_first_entry_or_null(&queue->items, struct rca_item, qnode);
 	dlv->item = item;
 	dlv->child_queue = NULL;
 	queue->held = item;
@@ -66,33 +66,33 @@ EXPORT_SYMBOL_IF_KUNIT(rca_queue_peek);
 
 /**
  * rca_event_publish_child() - publish the new id of a connection request
- * @ev: the event, which is about to be delivered; nothing happens when it is no
+ * @ev: the event that is about to be delivered; nothing happens if it is not a connection
  *      request, or its id was published before
- * @queue: where the id's events go
+ * @queue: queue for the events of the id
  *
- * Context: process context; the caller holds the consume mutex of the event's queue.
+ * Context: Process context. The caller holds the consume mutex of the event's queue.
  */
 void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue)
 {
 	if (!ev->child || ev->child_published)
 		return;
-	/* A queue that is being closed takes no source; the child lives without. */
+	/* A closed queue refuses the source; the child then has no queue. */
 	rca_source_attach(ev->child_src, queue);
 	ev->child_published = true;
-	/* Put in rca_item_complete_locked(); the other one becomes the table's. */
+	/* Put in rca_item_complete_locked(); the other reference is handed to the table. */
 	rca_obj_get(ev->child);
 	rca_obj_publish(ev->child);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_event_publish_child);
 
 /**
- * rca_queue_consume() - take the event off that was delivered
+ * rca_queue_consume() - remove the event that was delivered
  * @queue: the queue
- * @dlv: what rca_queue_peek() found, under the same hold of @queue->consume
+ * @dlv: the event from rca_queue_peek(); @queue->consume was held since
  *
  * Publishes the new id of a connection request.
  *
- * Context: process context; the caller holds @queue->consume.
+ * Context: Process context. The caller holds @queue->consume.
  */
 void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
 {
@@ -107,7 +107,7 @@ void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
 		rca_event_publish_child(rca_item_event(item), dlv->child_queue ?: queue);
 	spin_lock_irqsave(&queue->lock, flags);
 	queue->held = false;
-	/* What is left of a connection comes next, whatever else waits; of a device, last. */
+	/* Pending events of the connection are delivered next, those of the device last. */
 	if (!rca_item_complete_locked(queue, item, rec->type) &&
 	    item != &src->notice[RCA_NOTICE_CONN]) {
 		list_move_tail(&item->qnode, &queue->items);
@@ -119,13 +119,7 @@ void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_consume);
 
-/**
- * rca_delivery_has_child() - does this event bring a new id that is not published?
- * @dlv: what rca_queue_peek() found
- *
- * Context: process context; the caller holds the queue's consume mutex.
- * Return: true: it does.
- */
+/* Does the event from rca_queue_peek() have a new id that is not published? */
 bool rca_delivery_has_child(const struct rca_delivery *dlv)
 {
 	const struct rca_event *ev = rca_item_event(dlv->item);
@@ -135,16 +129,16 @@ bool rca_delivery_has_child(const struct rca_delivery *dlv)
 EXPORT_SYMBOL_IF_KUNIT(rca_delivery_has_child);
 
 /**
- * rca_queue_fill() - put everything that waits into the ring
+ * rca_queue_fill() - put all waiting events into the ring
  * @queue: the queue
  *
- * Does nothing when somebody delivers, moves or drops events right now.
+ * Does nothing if another thread delivers, moves or drops events.
  *
- * Context: process context.
+ * Context: Process context.
  */
 void rca_queue_fill(struct rca_queue *queue)
 {
-	struct rca_item *item;
+	struct rca_item *request;
 	struct rca_ring *ring;
 	bool more;
 
@@ -153,13 +147,13 @@ void rca_queue_fill(struct rca_queue *queue)
 	do {
 		spin_lock_irq(&queue->lock);
 		ring = rca_queue_active_ring(queue);
-		item = rca_queue_fill_locked(queue);
+		request = rca_queue_fill_locked(queue);
 		more = ring && !rca_ring_full(ring) && !queue->readers &&
 		       !list_empty(&queue->items);
 		spin_unlock_irq(&queue->lock);
-		/* It is not placed, and we hold the mutex, so it stays. */
-		if (item)
-			rca_event_publish_child(rca_item_event(item), queue);
+		/* The item is not in the ring, and the mutex is held, so it cannot go away. */
+		if (request)
+			rca_event_publish_child(rca_item_event(request), queue);
 	} while (more);
 	mutex_unlock(&queue->consume);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Events: their memory and their records. */
+/* Memory and records of events. */
 #include "event/events.h"
 
 #include <kunit/visibility.h>
@@ -10,43 +10,39 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* The last of librdmacm's types: no other has a notice. */
+/* The last event type of librdmacm; no later type is posted as a notice. */
 static_assert(BITS_PER_TYPE(typeof_member(struct rca_item, pending)) >
 	      RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT);
 
 static struct kmem_cache *rca_event_cache;
 
 /**
- * rca_events_init() - make events possible
+ * rca_events_init() - create the cache of events
  *
- * Context: process context, once, before any queue exists.
+ * Context: Process context. Module init.
  * Return: 0 or -ENOMEM.
  */
 int __init rca_events_init(void)
 {
-	/* The record is copied to user space from where it is. */
+	/* Records are copied to user space directly from the events. */
 	rca_event_cache = KMEM_CACHE_USERCOPY(rca_event, SLAB_ACCOUNT, rec);
 	return rca_event_cache ? 0 : -ENOMEM;
 }
 
-/**
- * rca_events_exit() - free what rca_events_init() made
- *
- * Context: process context, once, after the last event is gone.
- */
+/* Module exit; no event exists any more. */
 void rca_events_exit(void)
 {
 	kmem_cache_destroy(rca_event_cache);
 }
 
 /**
- * rca_event_alloc() - memory for an event
- * @ctx: the context that pays for it, and lives longer
+ * rca_event_alloc() - allocate an event
+ * @ctx: the context that is charged; must outlive the event
  * @gfp: flags
  *
- * Context: process context; may sleep if @gfp allows it.
- * Return: an event that is zero but for the length of its record, for
- *         rca_post() or rca_event_free(); -EDQUOT; -ENOMEM.
+ * Context: Process context. May sleep if @gfp allows it.
+ * Return: an event, zeroed but for the length of its record, for rca_post() or rca_event_free();
+ *         -EDQUOT; -ENOMEM.
  */
 struct rca_event *rca_event_alloc(struct rca_ctx *ctx, gfp_t gfp)
 {
@@ -71,9 +67,9 @@ EXPORT_SYMBOL_IF_KUNIT(rca_event_alloc);
 
 /**
  * rca_event_free() - free an event that is in no queue
- * @ev: the event, or NULL; its child and its credit are the caller's business
+ * @ev: the event, or NULL; the caller disposes of its child and its credit
  *
- * Context: any.
+ * Context: Any context.
  */
 void rca_event_free(struct rca_event *ev)
 {
@@ -85,13 +81,7 @@ void rca_event_free(struct rca_event *ev)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_event_free);
 
-/* The part of a record that every event has, as a view of the bytes in a delivery. */
-static struct rdma_cm_alt_event *rca_delivery_head(struct rca_delivery *dlv)
-{
-	return (struct rdma_cm_alt_event *)dlv->head;
-}
-
-static void rca_event_record(struct rca_delivery *dlv, struct rca_event *ev)
+static void fill_event_record(struct rca_delivery *dlv, struct rca_event *ev)
 {
 	struct rca_source *src = ev->src;
 
@@ -102,10 +92,10 @@ static void rca_event_record(struct rca_delivery *dlv, struct rca_event *ev)
 	dlv->len = ev->rec.length;
 }
 
-static void rca_notice_record(struct rca_delivery *dlv, struct rca_item *notice)
+static void fill_notice_record(struct rca_delivery *dlv, struct rca_item *notice)
 {
+	struct rdma_cm_alt_event *head = (struct rdma_cm_alt_event *)dlv->head;
 	struct rca_source *src = rca_item_source(notice);
-	struct rdma_cm_alt_event *head = rca_delivery_head(dlv);
 
 	memset(dlv->head, 0, sizeof(dlv->head));
 	head->length = sizeof(dlv->head);
@@ -118,19 +108,15 @@ static void rca_notice_record(struct rca_delivery *dlv, struct rca_item *notice)
 	dlv->len = sizeof(dlv->head);
 }
 
-/**
- * rca_item_record() - the record of an item
- * @item: an item in a queue, not all of which lies in the ring; of a notice the lowest event
- * @dlv: filled in but for what concerns a new id
- *
- * Context: any; the caller holds the lock of the item's queue.
+/*
+ * Set @dlv to the record of a queued item that is not completely in the ring; of a notice to that
+ * of its lowest event. The caller holds the lock of the queue.
  */
 void rca_item_record(struct rca_item *item, struct rca_delivery *dlv)
 {
 	dlv->item = item;
 	if (item->is_notice)
-		rca_notice_record(dlv, item);
+		fill_notice_record(dlv, item);
 	else
-		rca_event_record(dlv, rca_item_event(item));
+		fill_event_record(dlv, rca_item_event(item));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_item_record);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Posting events.
+ * Post events.
  *
- * Locking: the source's spinlock, then &rca_queue.lock. Both are taken with
- * interrupts off, as events may be posted from anywhere.
+ * Locking: the source's spinlock, then &rca_queue.lock, both with interrupts disabled: events are
+ * posted from any context.
  */
 #include <kunit/visibility.h>
 #include <linux/bitops.h>
@@ -25,12 +25,12 @@ static void rca_item_link_locked(struct rca_queue *queue, struct rca_source *src
 /**
  * rca_post() - post an event
  * @src: its source
- * @ev: the event; belongs to the queue from now on
+ * @ev: the event; owned by the queue from now on
  *
- * Without a queue the event is dropped. That must not happen to a connection
- * request: who posts one asks for the queue first, under the same lock.
+ * Without a queue the event is dropped. Before a connection request is posted, the caller must
+ * check under the same lock that there is a queue.
  *
- * Context: any; the caller holds the source's lock.
+ * Context: Any context. The caller holds the source's lock.
  */
 void rca_post(struct rca_source *src, struct rca_event *ev)
 {
@@ -57,10 +57,10 @@ EXPORT_SYMBOL_IF_KUNIT(rca_post);
 /**
  * rca_post_part() - post an event of a part of the source's owner
  * @src: the source
- * @event_count: counts the delivery of the part's events; &rca_event_count.obj stays until then
- * @ev: the event; belongs to the queue from now on
+ * @event_count: of the part; &rca_event_count.obj is referenced until the event is delivered
+ * @ev: the event; owned by the queue from now on
  *
- * Context: any; the caller holds the source's lock.
+ * Context: Any context. The caller holds the source's lock.
  */
 void rca_post_part(struct rca_source *src, struct rca_event_count *event_count,
 		   struct rca_event *ev)
@@ -74,12 +74,12 @@ EXPORT_SYMBOL_IF_KUNIT(rca_post_part);
 /**
  * rca_post_notice() - post an event that needs no memory
  * @src: its source
- * @slot: which notice it is part of
- * @type: &enum rdma_cm_alt_event_type, one of librdmacm's; one that already waits is not doubled
- * @status: status of the slot's pending events, see rca_notice_has_status()
+ * @slot: the notice that it belongs to
+ * @type: &enum rdma_cm_alt_event_type, one of librdmacm; posted once if it is pending already
+ * @status: status of the pending events of the slot, see rca_notice_has_status()
  *
- * Context: any; the caller holds the source's lock.
- * Return: false: there is no queue, or one of the type waits there already.
+ * Context: Any context. The caller holds the source's lock.
+ * Return: false if there is no queue, or an event of this type is pending already.
  */
 bool rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type, int status)
 {
@@ -93,7 +93,7 @@ bool rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type
 	if (!queue)
 		return false;
 	spin_lock_irqsave(&queue->lock, flags);
-	rca_queue_reap_locked(queue);	/* one that user space has taken waits no more */
+	rca_queue_reap_locked(queue);	/* an event that user space has taken is not pending */
 	fresh = !(notice->pending & BIT(type));
 	if (!notice->pending)
 		rca_item_link_locked(queue, src, notice);

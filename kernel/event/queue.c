@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Queues: their life, the events that wait in them and in their ring, how tools see them.
+ * Queues: life, the waiting events and their records in the ring, iteration and statistics.
  *
  * Locking: &rca_ctx.queues_lock and &rca_queue.lock, never both. &rca_queue.lock is taken with
- * interrupts off.
+ * interrupts disabled.
  */
 #include <kunit/visibility.h>
 #include <linux/bitops.h>
@@ -19,13 +19,13 @@
 
 #include "event/events.h"
 
-/* Records that are put in under one hold of the spinlock. */
+/* Records that are put into the ring under one hold of the spinlock. */
 #define FILL_BATCH 16
 
 static_assert(RCA_RING_MAX - 1 <= U16_MAX);	/* &rca_item.place */
 
-/* A new queue that has a file: it can be seen from now on. */
-static void enlist(struct rca_queue *queue)
+/* Add a queue that has a file to the list of its context. */
+static void add_to_context(struct rca_queue *queue)
 {
 	struct rca_ctx *ctx = queue->ctx;
 
@@ -36,8 +36,7 @@ static void enlist(struct rca_queue *queue)
 	spin_unlock(&ctx->queues_lock);
 }
 
-/* Nobody has a reference any more. */
-static void delist(struct rca_queue *queue)
+static void remove_from_context(struct rca_queue *queue)
 {
 	struct rca_ctx *ctx = queue->ctx;
 
@@ -47,21 +46,21 @@ static void delist(struct rca_queue *queue)
 }
 
 /**
- * rca_queue_create() - make a queue
- * @ctx: its context; the queue takes a reference
+ * rca_queue_create() - create a queue
+ * @ctx: its context; the queue holds a reference
  * @record_size: bytes per record for read()
- * @has_file: whether user space has a file descriptor of it
+ * @has_file: user space gets a file descriptor
  *
- * Context: process context; may sleep.
- * Return: the queue with one reference, for rca_queue_put(); -EDQUOT: there are too many with
- *         a file; -ENOMEM.
+ * Context: Process context. May sleep.
+ * Return: the queue with one reference, for rca_queue_put(); -EDQUOT: too many queues with a
+ *         file; -ENOMEM.
  */
 struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool has_file)
 {
 	struct rca_queue *queue;
 	int ret;
 
-	/* A private one is part of its id. */
+	/* A private queue is charged as part of its id. */
 	ret = has_file ? rca_charge(&ctx->account, RDMA_CM_ALT_RESOURCE_QUEUES, 1) : 0;
 	if (ret)
 		return ERR_PTR(ret);
@@ -83,18 +82,11 @@ struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool ha
 	queue->has_file = has_file;
 	INIT_LIST_HEAD(&queue->node);
 	if (has_file)
-		enlist(queue);
+		add_to_context(queue);
 	return queue;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_create);
 
-/**
- * rca_queue_get() - take one more reference on a queue
- * @queue: a queue that the caller has a reference on
- *
- * Context: any.
- * Return: @queue, for rca_queue_put().
- */
 struct rca_queue *rca_queue_get(struct rca_queue *queue)
 {
 	refcount_inc(&queue->ref);
@@ -103,21 +95,21 @@ struct rca_queue *rca_queue_get(struct rca_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_get);
 
 /**
- * rca_queue_put() - give a reference on a queue back
+ * rca_queue_put() - put a reference on a queue
  * @queue: the queue, freed with the last reference; or NULL
  *
- * Context: process context, without a spinlock: the memory of a ring may be virtual.
+ * Context: Process context, without a spinlock: the memory of a ring may be virtual.
  */
 void rca_queue_put(struct rca_queue *queue)
 {
 	if (!queue || !refcount_dec_and_test(&queue->ref))
 		return;
-	/* Each source has a reference on its queue, so none can be left. */
+	/* Each source holds a reference on its queue, so none can be left. */
 	WARN_ON_ONCE(!list_empty(&queue->sources) || !list_empty(&queue->items) ||
 		     !list_empty(&queue->placed));
 	rca_ring_free(queue->ring);
 	if (queue->has_file) {
-		delist(queue);
+		remove_from_context(queue);
 		rca_uncharge(&queue->ctx->account, RDMA_CM_ALT_RESOURCE_QUEUES, 1);
 	}
 	mutex_destroy(&queue->consume);
@@ -126,14 +118,9 @@ void rca_queue_put(struct rca_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_put);
 
-/**
- * rca_item_complete_locked() - an event was delivered
- * @queue: the queue
- * @item: the item; when it has no other event it is in no queue any more, and may be gone
- * @type: type of the event
- *
- * Context: any; the caller holds @queue->lock.
- * Return: false: it is a notice, other events of which wait.
+/*
+ * An event of this type was delivered. Remove its item, which may be freed, from the queue; or
+ * return false if the item is a notice with further pending events.
  */
 bool rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u32 type)
 {
@@ -142,7 +129,7 @@ bool rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u3
 
 	lockdep_assert_held(&queue->lock);
 
-	/* rca_source_move() looks without the lock. */
+	/* rca_source_move() reads it without the lock. */
 	WRITE_ONCE(src->reported, src->reported + 1);
 	if (item->is_notice) {
 		item->pending &= ~BIT(type);
@@ -164,14 +151,10 @@ bool rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u3
 	rca_obj_put(rca_source_owner(src)); /* from rca_item_link_locked() */
 	return true;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_item_complete_locked);
 
-/**
- * rca_queue_reap_locked() - take off what user space is done with
- * @queue: the queue
- *
- * Context: any; the caller holds @queue->lock.
- * Return: true: there are records in the ring that it is not done with.
+/*
+ * Complete the events whose records user space has taken from the ring. Returns true if the ring
+ * has further records.
  */
 bool rca_queue_reap_locked(struct rca_queue *queue)
 {
@@ -186,14 +169,13 @@ bool rca_queue_reap_locked(struct rca_queue *queue)
 		rca_item_complete_locked(queue, item, type);
 	return ring->unread;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_reap_locked);
 
 /**
- * rca_queue_unread() - are there records in the ring that user space is not done with?
+ * rca_queue_unread() - reap, and tell whether the ring has records that user space has not taken
  * @queue: the queue
  *
  * Context: Any context. Takes and releases @queue->lock.
- * Return: true: there are.
+ * Return: true if the ring has such records.
  */
 bool rca_queue_unread(struct rca_queue *queue)
 {
@@ -213,9 +195,11 @@ EXPORT_SYMBOL_IF_KUNIT(rca_queue_unread);
  * rca_queue_ready() - is there an event to deliver?
  * @queue: the queue
  *
- * Context: any; without a lock the answer may be old when it arrives. Whoever
- * sleeps until it changes waits on &rca_queue.wait.
- * Return: true when there is one.
+ * Without a lock the result may be outdated. To sleep until it changes, wait on
+ * &rca_queue.wait.
+ *
+ * Context: Any context.
+ * Return: true if there is one.
  */
 bool rca_queue_ready(struct rca_queue *queue)
 {
@@ -223,44 +207,40 @@ bool rca_queue_ready(struct rca_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_ready);
 
-/* Does all of the item lie in the ring? */
-static bool is_placed(struct rca_item *item)
+/* Put the next record of an item into the ring; a notice has one for each pending event. */
+static void put_record_locked(struct rca_queue *queue, struct rca_ring *ring,
+			      struct rca_item *item)
 {
-	return item->is_notice ? item->placed == item->pending : item->placed;
-}
-
-static void place_locked(struct rca_queue *queue, struct rca_ring *ring, struct rca_item *item)
-{
+	const struct rdma_cm_alt_event *rec;
 	struct rca_delivery dlv;
-	u32 type;
+	u32 slot = ring->tail & (ring->entries - 1);
 
-	do {
-		rca_item_record(item, &dlv);
-		type = ((const struct rdma_cm_alt_event *)dlv.data)->type;
-		if (!item->is_notice)
-			item->place = ring->tail & (ring->entries - 1);
-		rca_ring_put(ring, dlv.data, dlv.len, item, type);
-		item->placed |= item->is_notice ? BIT(type) : 1;
-	} while (!is_placed(item) && !rca_ring_full(ring));
-	if (is_placed(item))
-		list_move_tail(&item->qnode, &queue->placed);
+	rca_item_record(item, &dlv);
+	rec = dlv.data;
+	rca_ring_put(ring, rec, dlv.len, item, rec->type);
+	if (item->is_notice) {
+		item->placed |= BIT(rec->type);
+		if (item->placed != item->pending)
+			return;
+	} else {
+		item->place = slot;
+		item->placed = 1;
+	}
+	list_move_tail(&item->qnode, &queue->placed);
 }
 
-static bool must_expose(struct rca_item *item)
+static bool has_unpublished_child(struct rca_item *item)
 {
 	return !item->is_notice && rca_item_event(item)->child &&
 	       !rca_item_event(item)->child_published;
 }
 
-/**
- * rca_queue_fill_locked() - put events that wait into the ring, a few of them
- * @queue: the queue; reaped here
+/*
+ * Reap the ring of a queue, and put a few waiting events into it. Does nothing more if the ring is
+ * not mapped or is full, if a thread waits in read(), or if the next event is held.
  *
- * Nothing happens when the ring is not in use, is full, or somebody waits in read() or
- * has the next event in hand.
- *
- * Context: any; the caller holds @queue->lock.
- * Return: the next event when it is a request whose id has to be published first; else NULL.
+ * Returns the next event if it is a connection request whose id must be published first, else
+ * NULL.
  */
 struct rca_item *rca_queue_fill_locked(struct rca_queue *queue)
 {
@@ -277,35 +257,30 @@ struct rca_item *rca_queue_fill_locked(struct rca_queue *queue)
 		item = list_first_entry_or_null(&queue->items, struct rca_item, qnode);
 		if (!item)
 			break;
-		if (must_expose(item))
+		if (has_unpublished_child(item))
 			return item;
-		place_locked(queue, ring, item);
+		put_record_locked(queue, ring, item);
 	}
 	return NULL;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_fill_locked);
 
-/**
- * rca_queue_posted_locked() - something was posted: put it into the ring if that may be done here
- * @queue: the queue
+/*
+ * An event was posted: put it into the ring if that is possible here.
  *
- * Whoever holds the consume mutex may be delivering the first event right now,
- * and puts the rest in. He has taken @queue->lock since, so we see the mutex locked.
- *
- * Context: any; the caller holds @queue->lock.
+ * The holder of the consume mutex may be delivering the first event, and fills the ring
+ * afterwards. It has taken @queue->lock since, so the mutex is seen as locked here.
  */
 void rca_queue_posted_locked(struct rca_queue *queue)
 {
 	if (queue->ring && !mutex_is_locked(&queue->consume))
 		rca_queue_fill_locked(queue);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_posted_locked);
 
 /**
- * rca_queue_release() - the next event may be put into the ring again
+ * rca_queue_release() - allow that the next event is put into the ring again
  * @queue: the queue
  *
- * Context: process context; the caller holds @queue->consume.
+ * Context: Process context. The caller holds @queue->consume.
  */
 void rca_queue_release(struct rca_queue *queue)
 {
@@ -320,12 +295,12 @@ void rca_queue_release(struct rca_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_release);
 
 /**
- * rca_queue_mark_closed() - let no source be attached any more
+ * rca_queue_mark_closed() - refuse new sources, and wake all waiting threads
  * @queue: the queue
  *
- * Wakes everybody who waits. Sources that are attached stay so, and may post.
+ * Attached sources remain attached, and may post.
  *
- * Context: any.
+ * Context: Any context.
  */
 void rca_queue_mark_closed(struct rca_queue *queue)
 {
@@ -339,15 +314,14 @@ void rca_queue_mark_closed(struct rca_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_mark_closed);
 
 /**
- * rca_queue_next_owner() - an id that still posts to a queue
- * @queue: a queue that is closed, so that their number only falls
+ * rca_queue_next_owner() - get an id that still posts to a queue
+ * @queue: a closed queue, so that the number of sources only decreases
  *
- * The caller destroys the id, which detaches it. One that somebody else
- * destroys right now may be returned more than once; others come in between.
+ * The caller destroys the id, which detaches it. An id that another thread is destroying may be
+ * returned repeatedly, with others in between.
  *
- * Context: any.
- * Return: the owner of a source with a reference, for rca_obj_put(); NULL:
- *         there is none.
+ * Context: Any context.
+ * Return: the owner of a source with a reference, for rca_obj_put(); NULL: no source is left.
  */
 struct rca_obj *rca_queue_next_owner(struct rca_queue *queue)
 {
@@ -358,7 +332,7 @@ struct rca_obj *rca_queue_next_owner(struct rca_queue *queue)
 	spin_lock_irqsave(&queue->lock, flags);
 	src = list_first_entry_or_null(&queue->sources, struct rca_source, node);
 	if (src) {
-		/* A source is detached before its owner's last reference goes. */
+		/* A source is detached before the last reference on its owner is put. */
 		owner = rca_obj_get(rca_source_owner(src));
 		list_move_tail(&src->node, &queue->sources);
 	}
@@ -368,14 +342,13 @@ struct rca_obj *rca_queue_next_owner(struct rca_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_next_owner);
 
 /**
- * rca_queue_next() - go through the queues of a context that have a file, the oldest first
+ * rca_queue_next() - iterate over the queues of a context that have a file, the oldest first
  * @ctx: the context
- * @prev: the queue before, whose reference is put; NULL: start
- * @after: to start: serial number of the one before; 0: with the first one
+ * @prev: the previous queue, whose reference is put; NULL to start
+ * @after: to start: serial number to continue after, or 0
  *
  * Context: Process context.
- * Return: the next one that is not on its way out, with a reference, for rca_queue_put(); NULL:
- *         there is none.
+ * Return: the next queue with a reference, for rca_queue_put(); NULL: no more.
  */
 struct rca_queue *rca_queue_next(struct rca_ctx *ctx, struct rca_queue *prev, u32 after)
 {
@@ -407,7 +380,7 @@ static u32 count_sources(const struct list_head *sources)
 	return n;
 }
 
-/* A notice is as many events as types of it wait. */
+/* Each pending event of a notice counts. */
 static u32 count_events(const struct list_head *items, u32 n)
 {
 	const struct rca_item *item;
@@ -420,17 +393,11 @@ static u32 count_events(const struct list_head *items, u32 n)
 	return min(n, (u32)RCA_QUEUE_STAT_MAX);
 }
 
-/**
- * rca_queue_stat() - look at a queue
- * @queue: the queue
- * @look: is set
- *
- * Context: Process context. Takes and releases @queue->lock.
- */
+/* Set @look to the state of a queue. Process context. */
 void rca_queue_stat(struct rca_queue *queue, struct rca_queue_stat *look)
 {
 	spin_lock_irq(&queue->lock);
-	rca_queue_reap_locked(queue);	/* what user space has taken waits no more */
+	rca_queue_reap_locked(queue);	/* events that user space has taken do not count */
 	look->ids = count_sources(&queue->sources);
 	look->waiting = count_events(&queue->placed, count_events(&queue->items, 0));
 	look->ring = queue->ring ? queue->ring_entries : 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Queues whose ring is mapped and unmapped.
+ * Mappings of the ring of a queue.
  *
- * Locking: &rca_queue.lock with interrupts off.
+ * Locking: &rca_queue.lock with interrupts disabled.
  */
 #include <kunit/visibility.h>
 #include <linux/errno.h>
@@ -13,10 +13,10 @@
  * rca_queue_ring_start() - user space maps the ring
  * @queue: the queue
  * @ring: its ring
- * @mm: who maps it
+ * @mm: address space of the mapping
  *
- * Context: process context.
- * Return: 0; -EBUSY: it is mapped already.
+ * Context: Process context.
+ * Return: 0; -EBUSY if the ring is mapped already.
  */
 int rca_queue_ring_start(struct rca_queue *queue, struct rca_ring *ring, struct mm_struct *mm)
 {
@@ -34,12 +34,7 @@ int rca_queue_ring_start(struct rca_queue *queue, struct rca_ring *ring, struct 
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_ring_start);
 
-/**
- * rca_queue_ring_open() - there is another mapping of the ring, as one is being moved
- * @queue: the queue
- *
- * Context: process context.
- */
+/* Count a second mapping of the ring, which exists while mremap() moves the first one. */
 void rca_queue_ring_open(struct rca_queue *queue)
 {
 	spin_lock_irq(&queue->lock);
@@ -48,37 +43,37 @@ void rca_queue_ring_open(struct rca_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_ring_open);
 
-/* Everything that lies in the ring waits again, in the order of its records, before the rest. */
-static void take_back_locked(struct rca_queue *queue, struct rca_ring *ring)
+/* Queue all items in the ring again, in the order of their records, before the others. */
+static void requeue_placed_locked(struct rca_queue *queue, struct rca_ring *ring)
 {
 	struct rca_item *item;
-	LIST_HEAD(back);
+	LIST_HEAD(placed);
 	u32 type;
 
 	lockdep_assert_held(&queue->lock);
 	rca_queue_reap_locked(queue);
 	while ((item = rca_ring_next(ring, ring->tail, &type))) {
-		/* A notice comes where its first record is, even if others of it wait. */
+		/* The first record of a notice determines its position. */
 		if (item->placed)
-			list_move_tail(&item->qnode, &back);
+			list_move_tail(&item->qnode, &placed);
 		item->placed = 0;
 	}
-	list_splice(&back, &queue->items);
+	list_splice(&placed, &queue->items);
 }
 
 /**
- * rca_queue_ring_close() - a mapping of the ring goes; with the last one the ring is out of use
+ * rca_queue_ring_close() - a mapping of the ring was removed; the last one ends its use
  * @queue: the queue
  *
- * Must not take the consume mutex: whoever holds it may wait for the mmap lock.
+ * Must not take the consume mutex: its holder may wait for the mmap lock.
  *
- * Context: process context.
+ * Context: Process context.
  */
 void rca_queue_ring_close(struct rca_queue *queue)
 {
 	spin_lock_irq(&queue->lock);
 	if (!--queue->ring->maps) {
-		take_back_locked(queue, queue->ring);
+		requeue_placed_locked(queue, queue->ring);
 		queue->ring->mm = NULL;
 	}
 	spin_unlock_irq(&queue->lock);
@@ -88,12 +83,12 @@ void rca_queue_ring_close(struct rca_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_ring_close);
 
 /**
- * rca_queue_ring_foreign() - has somebody else the ring mapped?
+ * rca_queue_ring_foreign() - is the ring mapped in another address space?
  * @queue: the queue
- * @mm: who asks
+ * @mm: address space of the caller
  *
- * Context: process context.
- * Return: true: somebody but @mm has.
+ * Context: Process context.
+ * Return: true if it is.
  */
 bool rca_queue_ring_foreign(struct rca_queue *queue, const struct mm_struct *mm)
 {

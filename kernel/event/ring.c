@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The memory of an event ring: a header and records in pages that user space
- * maps read-only, a head word in a page that it may write, and for each record
- * whose it is. Nothing that user space writes is believed further than its own
- * events.
+ * Memory of an event ring: a header and records in pages that user space maps read-only, a head
+ * word in a page that it may write, and the owner of each record. A bad head word can only
+ * affect the events of the process that has written it.
  *
- * Locking: the caller's; see struct rca_ring. The words that both sides touch are
- * read and written with acquire and release.
+ * Locking: by the caller, see struct rca_ring. Words that both sides access are read with acquire
+ * and written with release semantics.
  */
 #include "event/ring.h"
 
@@ -23,24 +22,17 @@
 
 #include "handle/limits.h"
 
-/* The header has its place before the first record. */
+/* The records follow the header. */
 #define RECORDS_OFFSET sizeof(struct rdma_cm_alt_ring)
 static_assert(RECORDS_OFFSET % 8 == 0);
 
-/* That of the head word. */
+/* The page of the head word. */
 #define HEAD_PAGES 1
 
-/* Charged to whoever maps the ring; in the kernel's own mapping, as callbacks write there. */
+/* Charged to the process that maps the ring; not highmem, because callbacks write records. */
 #define RING_PAGE (GFP_KERNEL_ACCOUNT | __GFP_ZERO)
 
-/**
- * rca_ring_bytes() - size of the mapping of the records
- * @entries: records
- * @record_size: bytes of each
- *
- * Context: any.
- * Return: whole pages.
- */
+/* Size of the mapping of the records, in whole pages. */
 size_t rca_ring_bytes(u32 entries, u32 record_size)
 {
 	return PAGE_ALIGN(RECORDS_OFFSET + (size_t)entries * record_size);
@@ -48,12 +40,12 @@ size_t rca_ring_bytes(u32 entries, u32 record_size)
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_bytes);
 
 /**
- * rca_ring_alloc() - memory for a ring that is not in use
- * @account: what its pages are charged to; lives longer
- * @entries: records, a power of two up to RCA_RING_MAX
- * @record_size: bytes of each, a multiple of 8
+ * rca_ring_alloc() - allocate a ring that is not in use
+ * @account: account that its pages are charged to; must outlive the ring
+ * @entries: number of records, a power of two up to RCA_RING_MAX
+ * @record_size: bytes per record, a multiple of 8
  *
- * Context: process context; may sleep.
+ * Context: Process context. May sleep.
  * Return: the ring, for rca_ring_free(); -EDQUOT: too many pages; -ENOMEM.
  */
 struct rca_ring *rca_ring_alloc(struct rca_account *account, u32 entries, u32 record_size)
@@ -93,10 +85,10 @@ err_free:
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_alloc);
 
 /**
- * rca_ring_free() - give the memory of a ring back
- * @ring: a ring that is not in use, or NULL; mappings have references on their pages
+ * rca_ring_free() - free a ring
+ * @ring: a ring that is not in use, or NULL; mappings hold references on their pages
  *
- * Context: process context, without a spinlock.
+ * Context: Process context, without a spinlock.
  */
 void rca_ring_free(struct rca_ring *ring)
 {
@@ -130,12 +122,7 @@ static struct rca_ring_slot *ring_slot(struct rca_ring *ring, u32 pos)
 	return &ring->slots[pos & (ring->entries - 1)];
 }
 
-/**
- * rca_ring_reset() - empty a ring, for whoever maps it next
- * @ring: the ring
- *
- * Context: any.
- */
+/* Empty a ring for its next mapping. */
 void rca_ring_reset(struct rca_ring *ring)
 {
 	struct rdma_cm_alt_ring *header = ring_header(ring);
@@ -152,20 +139,14 @@ void rca_ring_reset(struct rca_ring *ring)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_reset);
 
-/**
- * rca_ring_full() - is there no room for a record?
- * @ring: the ring
- *
- * Context: any.
- * Return: true when there is none until user space has taken one.
- */
+/* Is there no free slot until user space takes a record? */
 bool rca_ring_full(const struct rca_ring *ring)
 {
 	return ring->tail - ring->head >= ring->entries;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_full);
 
-/* Pages that follow each other in the mapping do not do so here. @data NULL: zeros. */
+/* Write @data, or zeros if it is NULL. The pages are not contiguous in the kernel. */
 static void ring_write(struct rca_ring *ring, size_t offset, const void *data, size_t len)
 {
 	while (len) {
@@ -193,11 +174,11 @@ static size_t record_offset(const struct rca_ring *ring, u32 pos)
  * rca_ring_put() - append a record
  * @ring: a ring that is not full
  * @data: the record
- * @len: bytes at @data; a longer one is cut off, a shorter one is filled up with zeros
- * @what: whose it is; not NULL
- * @type: its type
+ * @len: bytes at @data; a longer record is truncated, a shorter one padded with zeros
+ * @what: owner of the record; not NULL
+ * @type: type of the record
  *
- * Context: any.
+ * Context: Any context.
  */
 void rca_ring_put(struct rca_ring *ring, const void *data, u32 len, void *what, u32 type)
 {
@@ -209,37 +190,37 @@ void rca_ring_put(struct rca_ring *ring, const void *data, u32 len, void *what, 
 	*ring_slot(ring, ring->tail) = (struct rca_ring_slot) { .what = what, .type = type };
 	ring->tail++;
 	ring->unread++;
-	/* The record is complete before user space sees that it is there. */
+	/* Complete the record before user space can see it. */
 	smp_store_release(&ring_header(ring)->tail, ring->tail);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_put);
 
 /**
- * rca_ring_seen() - how far user space has come, as it says
+ * rca_ring_seen() - read the position that user space has reached
  * @ring: the ring
  *
- * Context: any.
- * Return: a position from rca_ring.head to rca_ring.tail, whatever the head word says.
+ * Context: Any context.
+ * Return: a position from rca_ring.head to rca_ring.tail, for any value of the head word.
  */
 u32 rca_ring_seen(const struct rca_ring *ring)
 {
-	/* What user space read before it stored the head is not overwritten after this. */
+	/* Slots that user space has read before it stored the head may be reused after this. */
 	u32 gone = smp_load_acquire(head_word(ring)) - ring->head;
 
 	if ((s32)gone < 0)
-		return ring->head;	/* it went back */
+		return ring->head;	/* the word went backwards */
 	return ring->head + min(gone, ring->tail - ring->head);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_seen);
 
 /**
- * rca_ring_next() - take the next record off that user space is done with
+ * rca_ring_next() - remove the next record that user space has taken
  * @ring: the ring
  * @seen: from rca_ring_seen()
- * @type: filled in: the record's type
+ * @type: set to the type of the record
  *
- * Context: any.
- * Return: whose record it was; NULL: there are no more up to @seen.
+ * Context: Any context.
+ * Return: owner of the record; NULL: no more records up to @seen.
  */
 void *rca_ring_next(struct rca_ring *ring, u32 seen, u32 *type)
 {
@@ -259,17 +240,17 @@ void *rca_ring_next(struct rca_ring *ring, u32 seen, u32 *type)
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_next);
 
 /**
- * rca_ring_invalidate_at() - take a record back that user space has not taken
+ * rca_ring_invalidate_at() - invalidate a record that user space has not taken
  * @ring: the ring
- * @pos: its position, of which the low bits count
+ * @pos: its position; only the low bits count
  *
- * It keeps its place and says RDMA_CM_ALT_EVENT_SKIP from now on.
+ * The record keeps its slot, and its type becomes RDMA_CM_ALT_EVENT_SKIP.
  *
- * Context: any.
+ * Context: Any context.
  */
 void rca_ring_invalidate_at(struct rca_ring *ring, u32 pos)
 {
-	/* A record begins at a multiple of 8, so the word is in one page. */
+	/* Records start at a multiple of 8, so the word does not cross a page. */
 	size_t offset = record_offset(ring, pos) + offsetof(struct rdma_cm_alt_event, type);
 	u32 *type = page_address(ring->pages[offset >> PAGE_SHIFT]) + offset_in_page(offset);
 
@@ -280,11 +261,11 @@ void rca_ring_invalidate_at(struct rca_ring *ring, u32 pos)
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_invalidate_at);
 
 /**
- * rca_ring_invalidate() - rca_ring_invalidate_at() for all records of somebody
- * @ring: the ring; what user space is done with was taken off
- * @what: whose records
+ * rca_ring_invalidate() - rca_ring_invalidate_at() for all records of an owner
+ * @ring: the ring; records that user space has taken were removed
+ * @what: the owner
  *
- * Context: any. Looks at the whole ring.
+ * Context: Any context. Searches the whole ring.
  */
 void rca_ring_invalidate(struct rca_ring *ring, const void *what)
 {

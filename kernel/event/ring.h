@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The memory of an event ring: pages that are shared with user space, and what lies there. */
+/* Memory of an event ring: pages that are shared with user space, and the owners of records. */
 #ifndef RCA_RING_H
 #define RCA_RING_H
 
@@ -9,13 +9,13 @@ struct mm_struct;
 struct page;
 struct rca_account;
 
-/** RCA_RING_MAX - the most records that a ring may have */
+/** RCA_RING_MAX - most records of a ring */
 #define RCA_RING_MAX 1024
 
 /**
- * struct rca_ring_slot - what the kernel knows of a record that lies in the ring
- * @what: whose record it is; NULL: it was taken back, and says RDMA_CM_ALT_EVENT_SKIP
- * @type: the record's type
+ * struct rca_ring_slot - a slot of the ring, as the kernel keeps it
+ * @what: owner of the record; NULL: the record was invalidated (RDMA_CM_ALT_EVENT_SKIP)
+ * @type: type of the record
  */
 struct rca_ring_slot {
 	void *what;
@@ -24,21 +24,21 @@ struct rca_ring_slot {
 
 /**
  * struct rca_ring - a ring of records
- * @account: what its pages are charged to (immutable)
- * @charged: how many (immutable)
- * @entries: records that fit, a power of two (immutable)
- * @record_size: bytes from one record to the next (immutable)
- * @num_pages: pages of @pages (immutable)
- * @pages: struct rdma_cm_alt_ring and the records, which user space reads (immutable)
- * @head_page: has the head word, which user space writes (immutable)
- * @mm: who has the records mapped; NULL: nobody, the ring is not in use
- * @maps: mappings of the records; there are two for a moment when one is being moved
- * @head: how far user space has come: our copy of its word, which only advances
- * @tail: where the next record goes; both count on, their low bits are the slot
- * @unread: slots from @head to @tail that have a record of somebody
- * @slots: by the low bits of the position
+ * @account: account that its pages are charged to (immutable)
+ * @charged: number of charged pages (immutable)
+ * @entries: number of slots, a power of two (immutable)
+ * @record_size: bytes per record (immutable)
+ * @num_pages: number of @pages (immutable)
+ * @pages: struct rdma_cm_alt_ring and the records; read by user space (immutable)
+ * @head_page: the head word; written by user space (immutable)
+ * @mm: address space that has the records mapped; NULL: the ring is not in use
+ * @maps: mappings of the records; briefly two while one is moved
+ * @head: position that user space has reached: a checked copy of its word, which only advances
+ * @tail: position of the next record; positions count up, their low bits are the slot
+ * @unread: slots from @head to @tail whose record is valid
+ * @slots: indexed by the low bits of the position
  *
- * What is not immutable is protected by the lock of the queue that has the ring.
+ * Members that are not immutable are protected by the lock of the queue.
  */
 struct rca_ring {
 	struct rca_account *account;

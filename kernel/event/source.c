@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Sources: giving one a queue, another one, and none, with the events that wait.
+ * Sources: attach one to a queue, move it with its waiting events, detach it.
  *
  * Locking: &rca_queue.consume (of two queues: by address), then the source's
  * spinlock, then &rca_queue.lock (of two queues: by address). The spinlocks
- * are taken with interrupts off.
+ * are taken with interrupts disabled.
  */
 #include <kunit/visibility.h>
 #include <linux/bug.h>
@@ -15,13 +15,13 @@
 #include "event/events.h"
 
 /**
- * rca_source_init() - prepare a source; it has no queue yet
+ * rca_source_init() - initialize a source, without a queue
  * @src: the source
- * @owner: the id that it lives in; not far from it
- * @lock: the id's state spinlock; likewise
- * @cookie: stamped on its records
+ * @owner: the id that contains @src, at most 32 KiB before it
+ * @lock: the state lock of the id, likewise near
+ * @cookie: cookie of its records
  *
- * Context: any; nobody else knows @src yet.
+ * Context: Any context. @src is not shared yet.
  */
 void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *lock, u64 cookie)
 {
@@ -46,10 +46,10 @@ void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *
 EXPORT_SYMBOL_IF_KUNIT(rca_source_init);
 
 /**
- * rca_source_queue() - the queue of a source
+ * rca_source_queue() - get the queue of a source
  * @src: the source
  *
- * Context: any; takes the source's lock.
+ * Context: Any context. Takes the source's lock.
  * Return: the queue with a reference, for rca_queue_put(); NULL: none.
  */
 struct rca_queue *rca_source_queue(struct rca_source *src)
@@ -67,10 +67,10 @@ struct rca_queue *rca_source_queue(struct rca_source *src)
 EXPORT_SYMBOL_IF_KUNIT(rca_source_queue);
 
 /**
- * rca_source_reap() - take off what user space is done with, in the queue of a source
+ * rca_source_reap() - reap the ring of the queue of a source
  * @src: the source
  *
- * Context: process context; takes the source's lock.
+ * Context: Process context. Takes the source's lock.
  */
 void rca_source_reap(struct rca_source *src)
 {
@@ -84,11 +84,11 @@ void rca_source_reap(struct rca_source *src)
 EXPORT_SYMBOL_IF_KUNIT(rca_source_reap);
 
 /**
- * rca_source_attach() - give a source its first queue
+ * rca_source_attach() - attach a source to its first queue
  * @src: a source without a queue
- * @queue: the queue; the source takes a reference
+ * @queue: the queue; the source holds a reference
  *
- * Context: any; takes the source's lock.
+ * Context: Any context. Takes the source's lock.
  * Return: 0; -EINVAL: the queue is closed, or the source has one.
  */
 int rca_source_attach(struct rca_source *src, struct rca_queue *queue)
@@ -110,11 +110,11 @@ int rca_source_attach(struct rca_source *src, struct rca_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(rca_source_attach);
 
 /**
- * rca_source_set_cookie() - change what is stamped on records from now on
+ * rca_source_set_cookie() - change the cookie of records, also of waiting events
  * @src: the source
- * @cookie: the new cookie; counts for events that wait, too
+ * @cookie: the new cookie
  *
- * Context: any; takes the source's lock.
+ * Context: Any context. Takes the source's lock.
  */
 void rca_source_set_cookie(struct rca_source *src, u64 cookie)
 {
@@ -151,10 +151,9 @@ static void rca_consume_unlock(struct rca_queue *a, struct rca_queue *b)
 }
 
 /*
- * Stops delivery from the queue of a source and from @other, so that items may
- * be taken off the one and put on the other. A source changes its queue under
- * the consume mutex of the old one, hence the result is good until
- * rca_source_thaw(). NULL: the source has no queue.
+ * Stop delivery from the queue of a source and from @other, so that items can be moved from one
+ * to the other. A source changes its queue under the consume mutex of the old one, so the result
+ * is valid until rca_source_thaw(). NULL: the source has no queue.
  */
 static struct rca_queue *rca_source_freeze(struct rca_source *src, struct rca_queue *other)
 {
@@ -193,7 +192,7 @@ static void rca_source_move_locked(struct rca_source *src, struct rca_queue *fro
 	WRITE_ONCE(src->queue, rca_queue_get(to)); /* put in rca_source_detach() */
 }
 
-/* Moves a source between two different queues, both of which are frozen. */
+/* Move a source between two different queues, both of which are frozen. */
 static int rca_source_transfer(struct rca_source *src, struct rca_queue *from,
 			       struct rca_queue *to, u32 *reported)
 {
@@ -217,13 +216,13 @@ static int rca_source_transfer(struct rca_source *src, struct rca_queue *from,
 		return ret;
 	if (!from->has_file)
 		rca_queue_mark_closed(from);
-	rca_queue_put(from); /* the source's */
+	rca_queue_put(from); /* the reference of the source */
 	return 0;
 }
 
 /*
- * Takes a source and its items off its queue. The events go on @dropped.
- * Returns how many items there were: each has a reference on the owner.
+ * Remove a source and its items from its queue, and add the events to @dropped. Returns the
+ * number of items, each of which holds a reference on the owner.
  */
 static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *queue,
 				      struct list_head *dropped)
@@ -250,7 +249,10 @@ static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *
 	return count;
 }
 
-/* The rest of it, when the queue is not frozen any more or not for long: may put the owner. */
+/*
+ * Free the events that rca_source_unlink() has dropped, but connection requests, which are moved
+ * to @requests. Puts the references of @count items, perhaps the last ones on the owner.
+ */
 static void rca_source_discard(struct rca_source *src, struct list_head *dropped,
 			       unsigned int count, struct list_head *requests)
 {
@@ -269,8 +271,8 @@ static void rca_source_discard(struct rca_source *src, struct list_head *dropped
 		rca_obj_put(rca_source_owner(src)); /* from rca_item_link_locked() */
 }
 
-/* A request of the source whose new id is in the same queue already; NULL: none. */
-static struct rca_event *rca_source_has_published(struct rca_source *src, struct rca_queue *queue)
+/* A request of the source whose new id is attached to the same queue already, or NULL. */
+static struct rca_event *find_published_request(struct rca_source *src, struct rca_queue *queue)
 {
 	struct rca_event *found = NULL;
 	struct rca_item *item;
@@ -283,9 +285,9 @@ static struct rca_event *rca_source_has_published(struct rca_source *src, struct
 		if (!ev || !ev->child_published || !ev->child_src ||
 		    READ_ONCE(ev->child_src->queue) != queue)
 			continue;
-		rca_item_invalidate_locked(queue, item);	/* so that nobody reaps it */
+		rca_item_invalidate_locked(queue, item);	/* must not be reaped */
 		list_move(&item->qnode, &queue->items);
-		queue->held = true;	/* it is published until it is hidden */
+		queue->held = true;	/* keep it out of the ring until it is unpublished */
 		found = ev;
 		break;
 	}
@@ -294,9 +296,9 @@ static struct rca_event *rca_source_has_published(struct rca_source *src, struct
 }
 
 /*
- * New ids that were published with requests which user space has not taken are
- * unknown again, and have no queue, until the request is delivered elsewhere. Both
- * queues are frozen, so none is published meanwhile.
+ * Unpublish and detach the new ids of connection requests that are in the ring, but not taken by
+ * user space. They are published again when the requests are delivered from the new queue. Both
+ * queues are frozen, so no id is published meanwhile.
  */
 static void rca_source_unpublish_children(struct rca_source *src, struct rca_queue *from)
 {
@@ -304,35 +306,35 @@ static void rca_source_unpublish_children(struct rca_source *src, struct rca_que
 	LIST_HEAD(dropped);
 	unsigned int count;
 
-	while ((ev = rca_source_has_published(src, from))) {
+	while ((ev = find_published_request(src, from))) {
 		struct rca_source *child = ev->child_src;
 
 		if (!rca_obj_unpublish(ev->child)) {
-			/* It is being destroyed by somebody who guessed its handle. */
+			/* A thread that has guessed the handle is destroying the id. */
 			ev->child_src = NULL;
 			continue;
 		}
 		count = rca_source_unlink(child, from, &dropped);
 		rca_source_discard(child, &dropped, count, NULL);
-		rca_queue_put(from);	/* the child's */
+		rca_queue_put(from);	/* the reference of the child */
 		ev->child_published = false;
-		rca_obj_put(ev->child);	/* the table's */
+		rca_obj_put(ev->child);	/* the reference of the table */
 	}
 	rca_queue_release(from);
 }
 
 /**
- * rca_source_move() - give a source another queue; undelivered events move along
+ * rca_source_move() - move a source and its undelivered events to another queue
  * @src: the source
- * @queue: the new queue; the source takes a reference
- * @cookie: the new cookie, also for events that wait; NULL: it stays
- * @reported: where to store how many events were delivered until now; or NULL
+ * @queue: the new queue; the source holds a reference
+ * @cookie: the new cookie, also of waiting events; NULL to keep it
+ * @reported: set to the number of events that were delivered so far; or NULL
  *
- * The events keep their order. A private queue is closed when its source
- * leaves, so that nobody waits there any more. On error nothing has changed.
+ * The events keep their order. A private queue is closed when its source leaves, so that no
+ * thread waits there any more. An error changes nothing.
  *
- * Context: process context; may sleep. Takes &rca_queue.consume of both queues
- * and the source's lock; waits for a delivery that is under way.
+ * Context: Process context. May sleep. Takes &rca_queue.consume of both queues and the source's
+ *          lock; waits for a delivery in progress.
  * Return: 0; -EINVAL: the new queue is closed; -ENOENT: the source was detached.
  */
 int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *cookie,
@@ -365,20 +367,18 @@ int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *
 EXPORT_SYMBOL_IF_KUNIT(rca_source_move);
 
 /**
- * rca_source_detach() - let no event of a source be delivered any more
- * @src: the source; events that it posts from now on are dropped
- * @requests: undelivered connection requests are added here, linked by
- *            &rca_item.qnode; the caller takes each off the list, disposes of
- *            its child (see &rca_event.exposed) and calls rca_event_free(). NULL: there
- *            cannot be any.
+ * rca_source_detach() - detach a source; its waiting and later events are dropped
+ * @src: the source
+ * @requests: undelivered connection requests are added here, linked by &rca_item.qnode. The
+ *            caller removes each, disposes of its child (see &rca_event.child_published) and
+ *            calls rca_event_free(). NULL if there cannot be any.
  *
- * The owner's references of dropped events are given back, and so are their
- * credits. A private queue is closed. Calling it again does nothing.
+ * References on the owner and credits of dropped events are put. A private queue is closed. A
+ * second call does nothing.
  *
- * Context: process context; may sleep. Takes &rca_queue.consume and the
- * source's lock; waits for a delivery that is under way. The caller has a
- * reference on the owner.
- * Return: how many events of the source were delivered.
+ * Context: Process context. May sleep. Takes &rca_queue.consume and the source's lock; waits for a
+ *          delivery in progress. The caller holds a reference on the owner.
+ * Return: the number of events of the source that were delivered.
  */
 u32 rca_source_detach(struct rca_source *src, struct list_head *requests)
 {
@@ -394,12 +394,12 @@ u32 rca_source_detach(struct rca_source *src, struct list_head *requests)
 	rca_source_discard(src, &dropped, count, requests);
 	if (!queue->has_file)
 		rca_queue_mark_closed(queue);
-	rca_queue_put(queue); /* the source's */
+	rca_queue_put(queue); /* the reference of the source */
 	return src->reported;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_detach);
 
-/* Takes the undelivered events of one part off; they go on @dropped. Returns how many. */
+/* Move the undelivered events of one part to @dropped. Returns their number. */
 static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *queue,
 				    struct rca_event_count *event_count, struct list_head *dropped)
 {
@@ -421,19 +421,17 @@ static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *qu
 }
 
 /**
- * rca_source_drop() - let no event of a part of an id be delivered any more
+ * rca_source_drop() - drop the waiting events of a part of an id
  * @src: the source
- * @event_count: of the part, which posts nothing any more
+ * @event_count: of the part, which posts no further events
  *
- * Context: process context; may sleep. Takes &rca_queue.consume and the
- * source's lock; waits for a delivery that is under way. The caller has a
- * reference on the owner and on the part.
- * Return: how many events of the part were delivered.
+ * Context: Process context. May sleep. Takes &rca_queue.consume and the source's lock; waits for a
+ *          delivery in progress. The caller holds references on the owner and on the part.
+ * Return: the number of events of the part that were delivered.
  */
 u32 rca_source_drop(struct rca_source *src, struct rca_event_count *event_count)
 {
 	struct rca_queue *queue = rca_source_freeze(src, NULL);
-	struct rca_event *ev, *next;
 	LIST_HEAD(dropped);
 	unsigned int count;
 
@@ -442,14 +440,7 @@ u32 rca_source_drop(struct rca_source *src, struct rca_event_count *event_count)
 
 	count = rca_part_unlink(src, queue, event_count, &dropped);
 	rca_source_thaw(queue, NULL);
-
-	list_for_each_entry_safe(ev, next, &dropped, item.qnode) {
-		list_del_init(&ev->item.qnode);
-		rca_event_done(ev);
-		rca_event_free(ev);
-	}
-	while (count--)
-		rca_obj_put(rca_source_owner(src)); /* from rca_item_link_locked() */
+	rca_source_discard(src, &dropped, count, NULL);
 	return event_count->reported;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_drop);
