@@ -30,7 +30,6 @@ int rca_queue_wait(struct rca_queue *queue)
 	spin_unlock_irq(&queue->lock);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_wait);
 
 /**
  * rca_queue_peek() - get the next event, and leave it in the queue

@@ -37,7 +37,6 @@ size_t rca_ring_bytes(u32 entries, u32 record_size)
 {
 	return PAGE_ALIGN(RECORDS_OFFSET + (size_t)entries * record_size);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ring_bytes);
 
 /**
  * rca_ring_alloc() - allocate a ring that is not in use
@@ -258,7 +257,6 @@ void rca_ring_invalidate_at(struct rca_ring *ring, u32 pos)
 	ring->unread--;
 	WRITE_ONCE(*type, RDMA_CM_ALT_EVENT_SKIP);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ring_invalidate_at);
 
 /**
  * rca_ring_invalidate() - rca_ring_invalidate_at() for all records of an owner
@@ -276,4 +274,3 @@ void rca_ring_invalidate(struct rca_ring *ring, const void *what)
 			rca_ring_invalidate_at(ring, pos);
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ring_invalidate);

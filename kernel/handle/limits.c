@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Limits. What is made in a context is charged to it and to the user who opened
- * it, and is refused beyond the limit of either. The memory itself is charged to
- * memory cgroups; the limits bound what the core allocates for us besides, and how
- * long our tables and lists get. The kernel's own counters of users are not
- * for modules, hence the table of users here.
+ * Limits. Each resource is charged to its context and to the user who opened the context, and is
+ * refused beyond the limit of either. Memory of our own is charged to memory cgroups; the limits
+ * bound what the core allocates on our behalf, and the length of our tables and lists. The kernel's
+ * own per-user counters are not exported to modules, hence the table of users.
  *
- * Locking: users_lock protects the table. Counts are atomic; nothing is locked to
- * charge.
+ * Locking: users_lock protects the table. Counts are atomic; charging takes no lock.
  */
 #include "handle/limits.h"
 
@@ -26,11 +24,11 @@
 #include <linux/string.h>
 
 /**
- * struct rca_user - a user who has contexts
- * @ref: one for each of them
- * @node: in the table (lock: users_lock)
- * @uid: who it is (immutable)
- * @counts: what his contexts have together
+ * struct rca_user - a user with open contexts
+ * @ref: references: each context
+ * @node: entry in the table (lock: users_lock)
+ * @uid: its uid (immutable)
+ * @counts: resources of all its contexts
  */
 struct rca_user {
 	refcount_t ref;
@@ -43,9 +41,9 @@ static DEFINE_HASHTABLE(users, 6);
 static DEFINE_SPINLOCK(users_lock);
 
 /*
- * The defaults stop a program that has gone wild, and nobody who works: a process may
- * have a hundred thousand connections with both ends in it. Requests are what peers
- * can make of us, so there are fewer of them than of what they need.
+ * The defaults stop runaway programs, but do not restrict valid use: a process may have a hundred
+ * thousand connections with both ends. Connection requests are caused by peers, so their limit is
+ * lower than that of ids.
  */
 unsigned int rca_user_limits[RCA_RESOURCES] = {
 	[RDMA_CM_ALT_RESOURCE_CONTEXTS] = 16384,
@@ -105,9 +103,9 @@ static u32 context_limit(enum rdma_cm_alt_resource what)
 	return READ_ONCE(rca_context_limits[what]);
 }
 
-/* All or nothing, and never beyond the limit, not even for a moment in which others look. */
-static bool take(struct rca_counts *counts, enum rdma_cm_alt_resource what, unsigned int count,
-		 u32 limit)
+/* All or nothing. The count never exceeds the limit, not even temporarily. */
+static bool try_charge(struct rca_counts *counts, enum rdma_cm_alt_resource what,
+		       unsigned int count, u32 limit)
 {
 	int used = atomic_read(&counts->used[what]);
 
@@ -121,8 +119,8 @@ static bool take(struct rca_counts *counts, enum rdma_cm_alt_resource what, unsi
 	return true;
 }
 
-static void give_back(struct rca_counts *counts, enum rdma_cm_alt_resource what,
-		      unsigned int count)
+static void uncharge(struct rca_counts *counts, enum rdma_cm_alt_resource what,
+		     unsigned int count)
 {
 	WARN_ON_ONCE(atomic_sub_return(count, &counts->used[what]) < 0);
 }
@@ -140,8 +138,8 @@ static void read_usage(const struct rca_counts *counts, enum rdma_cm_alt_resourc
 	usage->refused = atomic64_read(&counts->refused[what]);
 }
 
-/* Whoever takes must give back, once. */
-static void expect_nothing(const struct rca_counts *counts)
+/* Everything that was charged must have been uncharged. */
+static void warn_if_charged(const struct rca_counts *counts)
 {
 	int i;
 
@@ -149,7 +147,7 @@ static void expect_nothing(const struct rca_counts *counts)
 		WARN_ON_ONCE(atomic_read(&counts->used[i]));
 }
 
-/* The user with a reference for user_put(), a new one if there is none; NULL: no memory. */
+/* Find or create a user. Returns a reference, for user_put(), or NULL without memory. */
 static struct rca_user *user_get(kuid_t uid)
 {
 	struct rca_user *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT), *user;
@@ -185,20 +183,18 @@ static void user_put(struct rca_user *user)
 	spin_unlock_irqrestore(&users_lock, flags);
 	if (!last)
 		return;
-	expect_nothing(&user->counts);
+	warn_if_charged(&user->counts);
 	kfree(user);
 }
 
 /**
- * rca_account_open() - begin to count what a new context has
- * @account: its account
- * @uid: who pays for it
- * @exempt: limits of users do not count for it
- *
- * The context itself is the first thing that is charged.
+ * rca_account_open() - initialize the account of a new context, and charge the context itself
+ * @account: the account
+ * @uid: the user to charge
+ * @exempt: the limits of the user do not apply
  *
  * Context: Process context. May sleep.
- * Return: 0, end with rca_account_close(); -EDQUOT: the user has too many contexts; -ENOMEM.
+ * Return: 0, close with rca_account_close(); -EDQUOT: the user has too many contexts; -ENOMEM.
  */
 int rca_account_open(struct rca_account *account, kuid_t uid, bool exempt)
 {
@@ -216,27 +212,16 @@ int rca_account_open(struct rca_account *account, kuid_t uid, bool exempt)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_account_open);
 
-/**
- * rca_account_close() - the context goes
- * @account: its account; everything but the context was given back
- *
- * Context: Any context.
- */
+/* The context is freed; all of its resources were uncharged. Any context. */
 void rca_account_close(struct rca_account *account)
 {
 	rca_uncharge(account, RDMA_CM_ALT_RESOURCE_CONTEXTS, 1);
-	expect_nothing(&account->counts);
+	warn_if_charged(&account->counts);
 	user_put(account->user);	/* got in rca_account_open() */
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_account_close);
 
-/**
- * rca_account_uid() - who pays
- * @account: the account
- *
- * Context: Any context.
- * Return: the user.
- */
+/* The user who is charged. */
 kuid_t rca_account_uid(const struct rca_account *account)
 {
 	return account->user->uid;
@@ -244,51 +229,38 @@ kuid_t rca_account_uid(const struct rca_account *account)
 EXPORT_SYMBOL_IF_KUNIT(rca_account_uid);
 
 /**
- * rca_charge() - ask for a resource before it is made
+ * rca_charge() - charge a resource before it is created
  * @account: the account of its context
  * @what: the resource
- * @count: how many
+ * @count: the number
  *
- * A refusal is counted where the limit is: of the context, or of the user.
+ * A refusal is counted at the limit that caused it: of the context, or of the user.
  *
  * Context: Any context.
- * Return: 0, give them back with rca_uncharge(); -EDQUOT: a limit is in the way.
+ * Return: 0, to be undone with rca_uncharge(); -EDQUOT.
  */
 int rca_charge(struct rca_account *account, enum rdma_cm_alt_resource what, unsigned int count)
 {
-	if (!take(&account->counts, what, count, context_limit(what)))
+	if (!try_charge(&account->counts, what, count, context_limit(what)))
 		return -EDQUOT;
-	if (take(&account->user->counts, what, count, user_limit(account, what)))
+	if (try_charge(&account->user->counts, what, count, user_limit(account, what)))
 		return 0;
-	give_back(&account->counts, what, count);
+	uncharge(&account->counts, what, count);
 	return -EDQUOT;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_charge);
 
-/**
- * rca_uncharge() - give a resource back when it is gone
- * @account: the account that it was charged to
- * @what: the resource
- * @count: how many
- *
- * Context: Any context.
- */
+/* Uncharge a resource that was freed. Any context. */
 void rca_uncharge(struct rca_account *account, enum rdma_cm_alt_resource what, unsigned int count)
 {
-	give_back(&account->user->counts, what, count);
-	give_back(&account->counts, what, count);
+	uncharge(&account->user->counts, what, count);
+	uncharge(&account->counts, what, count);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_uncharge);
 
-/**
- * rca_account_full() - would one more be refused?
- * @account: the account
- * @what: the resource
- *
- * For who can give something back before he asks. Nothing is counted.
- *
- * Context: Any context.
- * Return: true: now it would.
+/*
+ * Would another resource be refused? For callers that can free one before they charge. The refusal
+ * is not counted. Any context.
  */
 bool rca_account_full(const struct rca_account *account, enum rdma_cm_alt_resource what)
 {
@@ -297,28 +269,14 @@ bool rca_account_full(const struct rca_account *account, enum rdma_cm_alt_resour
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_account_full);
 
-/**
- * rca_account_refused() - count what a narrower limit of the context has refused
- * @account: the account
- * @what: the resource
- *
- * Context: Any context.
- */
+/* Count a refusal because of a narrower limit of the context. Any context. */
 void rca_account_refused(struct rca_account *account, enum rdma_cm_alt_resource what)
 {
 	atomic64_inc(&account->counts.refused[what]);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_account_refused);
 
-/**
- * rca_account_usage() - tell how much there is, and how much there may be
- * @account: the account
- * @what: the resource
- * @context: filled in: of the context
- * @user: filled in: of all contexts of its user
- *
- * Context: Any context.
- */
+/* Get the use of a resource in the context, and by all contexts of its user. Any context. */
 void rca_account_usage(const struct rca_account *account, enum rdma_cm_alt_resource what,
 		       struct rca_usage *context, struct rca_usage *user)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* How much one user, and one context, may have of what costs the others: counted and limited. */
+/* Limits: resources that are counted and limited per user and per context. */
 #ifndef RCA_LIMITS_H
 #define RCA_LIMITS_H
 
@@ -8,15 +8,15 @@
 #include <linux/uidgid.h>
 #include <rdma/rdma_cm_alt.h>
 
-/** RCA_RESOURCES - kinds of resources that are counted, &enum rdma_cm_alt_resource */
+/** RCA_RESOURCES - number of resources, &enum rdma_cm_alt_resource */
 #define RCA_RESOURCES (RDMA_CM_ALT_RESOURCE_RING_PAGES + 1)
 
 struct rca_user;
 
 /**
- * struct rca_counts - what a user or a context has
- * @used: how much, by resource (atomic)
- * @refused: how often the limit was in the way (atomic)
+ * struct rca_counts - the resources of a user or a context
+ * @used: number in use, by resource (atomic)
+ * @refused: number of requests refused because of the limit, by resource (atomic)
  */
 struct rca_counts {
 	atomic_t used[RCA_RESOURCES];
@@ -24,11 +24,11 @@ struct rca_counts {
 };
 
 /**
- * struct rca_account - what a context has, and whose it is; lives in the context
- * @user: who opened the context, and is charged for all that is made in it, also by
- *        others and by peers (immutable; holds a reference)
- * @exempt: limits of users do not count for it, its use does (immutable)
- * @counts: what it has
+ * struct rca_account - the resources of a context, and its owner; part of the context
+ * @user: the user who opened the context; charged for all of its resources, also those that other
+ *        users of the file or peers cause (immutable; holds a reference)
+ * @exempt: the limits of the user do not apply, but resources are charged (immutable)
+ * @counts: resources of the context
  */
 struct rca_account {
 	struct rca_user *user;
@@ -37,10 +37,10 @@ struct rca_account {
 };
 
 /**
- * struct rca_usage - a count beside its limit
- * @used: how much there is
- * @limit: how much there may be; U32_MAX: no limit
- * @refused: how often the limit was in the way
+ * struct rca_usage - use and limit of a resource
+ * @used: number in use
+ * @limit: the limit; U32_MAX: none
+ * @refused: number of requests refused because of the limit
  */
 struct rca_usage {
 	u32 used;
@@ -48,7 +48,7 @@ struct rca_usage {
 	u64 refused;
 };
 
-/* The module's parameters, by resource; read with READ_ONCE(), as they may change. */
+/* Module parameters, by resource; they may change, so use READ_ONCE(). */
 extern unsigned int rca_user_limits[RCA_RESOURCES];
 extern unsigned int rca_context_limits[RCA_RESOURCES];
 

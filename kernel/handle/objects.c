@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Contexts and their handle tables: a handle is reserved while its object is
- * being built, published when nothing can fail any more, and taken by exactly
- * one destroyer.
+ * Contexts and their handle tables. A handle is reserved while its object is built, published when
+ * nothing can fail any more, and claimed by exactly one destroyer.
  *
  * Locking: the xarray's own lock, in process context; look-ups under RCU; ctxs_lock, a leaf, for
  * the list of contexts.
@@ -22,23 +21,23 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
-/* Handles fit in an int, so that they may share members with errnos. */
+/* Handles fit into an int, so that they can share members with errnos. */
 #define RCA_HANDLES XA_LIMIT(1, INT_MAX)
 
-/* In the order of their serial numbers. */
+/* All contexts, by serial number. */
 static LIST_HEAD(ctxs);
 static DEFINE_SPINLOCK(ctxs_lock);
 static u64 last_serial;
 
 /**
- * rca_ctx_create() - make a context for the calling process
+ * rca_ctx_create() - create a context for the calling process
  *
- * The caller's user pays for what is made in it. The limits of users are not for a
- * caller who may override those of processes (CAP_SYS_RESOURCE), as it is now.
+ * The caller's user is charged for its resources. Limits of users do not apply if the caller has
+ * CAP_SYS_RESOURCE now.
  *
- * Context: process context; may sleep.
- * Return: the context with one reference, for rca_ctx_put(); -EDQUOT: the user has too
- *         many; -ENOMEM.
+ * Context: Process context. May sleep.
+ * Return: the context with one reference, for rca_ctx_put(); -EDQUOT: the user has too many;
+ *         -ENOMEM.
  */
 struct rca_ctx *rca_ctx_create(void)
 {
@@ -70,26 +69,13 @@ struct rca_ctx *rca_ctx_create(void)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ctx_create);
 
-/**
- * rca_ctx_get() - take one more reference on a context
- * @ctx: a context that the caller has a reference on
- *
- * Context: any.
- * Return: @ctx, for rca_ctx_put().
- */
 struct rca_ctx *rca_ctx_get(struct rca_ctx *ctx)
 {
 	refcount_inc(&ctx->ref);
 	return ctx;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ctx_get);
 
-/**
- * rca_ctx_put() - give a reference on a context back
- * @ctx: the context; freed with the last reference
- *
- * Context: any.
- */
+/* Put a reference on a context. Any context. */
 void rca_ctx_put(struct rca_ctx *ctx)
 {
 	unsigned long handle = 0, flags;
@@ -100,8 +86,8 @@ void rca_ctx_put(struct rca_ctx *ctx)
 	list_del(&ctx->node);
 	spin_unlock_irqrestore(&ctxs_lock, flags);
 	/*
-	 * Each object has a reference on its context, so none can be left. Inner nodes can: of a
-	 * handle for which there was not enough memory.
+	 * Each object holds a reference on its context, so none can be left. Inner nodes of the
+	 * table can be left if a handle could not be reserved for lack of memory.
 	 */
 	WARN_ON_ONCE(xa_find(&ctx->table, &handle, RCA_HANDLES.max, XA_PRESENT));
 	xa_destroy(&ctx->table);
@@ -113,13 +99,12 @@ void rca_ctx_put(struct rca_ctx *ctx)
 EXPORT_SYMBOL_IF_KUNIT(rca_ctx_put);
 
 /**
- * rca_ctx_next() - go through all contexts, in the order in which they were opened
- * @prev: the context before, whose reference is put; NULL: start
- * @after: to start: serial number of the one before; 0: with the first one
+ * rca_ctx_next() - iterate over all contexts, the oldest first
+ * @prev: the previous context, whose reference is put; NULL to start
+ * @after: to start: serial number to continue after, or 0
  *
  * Context: Process context.
- * Return: the next one that is not on its way out, with a reference, for rca_ctx_put(); NULL:
- *         there is none.
+ * Return: the next context with a reference, for rca_ctx_put(); NULL: no more.
  */
 struct rca_ctx *rca_ctx_next(struct rca_ctx *prev, u64 after)
 {
@@ -142,16 +127,16 @@ struct rca_ctx *rca_ctx_next(struct rca_ctx *prev, u64 after)
 EXPORT_SYMBOL_IF_KUNIT(rca_ctx_next);
 
 /**
- * rca_obj_reserve() - start the life of an object: a reference and a handle
- * @obj: the object; its base is initialised here
- * @ctx: where it will be found; the object takes a reference
- * @type: its kind, and what frees it
- * @gfp: flags for memory of the table
+ * rca_obj_reserve() - initialize an object and reserve a handle for it
+ * @obj: the object
+ * @ctx: its context; the object holds a reference
+ * @type: its type
+ * @gfp: flags for the memory of the table
  *
- * Nobody finds the object before rca_obj_publish(). The caller owns its one
- * reference. On error the object has no reference and is not released.
+ * Look-ups do not find the object before rca_obj_publish(). The caller owns its one reference.
+ * After an error the object has no reference, and is not released.
  *
- * Context: process context; may sleep if @gfp allows it.
+ * Context: Process context. May sleep if @gfp allows it.
  * Return: 0; -ENOMEM; -EBUSY: all handles are in use.
  */
 int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, const struct rca_obj_type *type,
@@ -174,38 +159,35 @@ EXPORT_SYMBOL_IF_KUNIT(rca_obj_reserve);
  * rca_obj_publish() - let look-ups find an object
  * @obj: an object with a reserved handle
  *
- * The caller's reference becomes the table's. Cannot fail.
+ * The caller's reference is handed to the table. Cannot fail.
  *
- * Context: process context.
+ * Context: Process context.
  */
 void rca_obj_publish(struct rca_obj *obj)
 {
-	/* The reserved entry is overwritten in place; no memory is needed. */
+	/* Replaces the reserved entry, which needs no memory. */
 	WARN_ON_ONCE(xa_store(&obj->ctx->table, obj->handle, obj, 0));
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_obj_publish);
 
 /**
- * rca_obj_unpublish() - undo rca_obj_publish(): the handle is only reserved again
- * @obj: an object that the caller has a reference on
+ * rca_obj_unpublish() - undo rca_obj_publish(): the handle remains reserved
+ * @obj: an object that the caller holds a reference on
  *
- * Context: process context.
- * Return: true: it was published, and the caller owns the table's reference
- *         now; false: somebody has taken it.
+ * Context: Process context.
+ * Return: true if it was published; the caller then owns the reference of the table. false if
+ *         another thread has claimed it.
  */
 bool rca_obj_unpublish(struct rca_obj *obj)
 {
 	return xa_cmpxchg(&obj->ctx->table, obj->handle, obj, XA_ZERO_ENTRY, 0) == obj;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_unpublish);
 
 /**
- * rca_obj_unreserve() - give up the handle of an object that was not published
- * @obj: an object with a reserved handle
+ * rca_obj_unreserve() - free the handle of an object that was not published
+ * @obj: an object with a reserved handle; the caller still owns its reference
  *
- * The caller still owns its reference, and puts it.
- *
- * Context: process context.
+ * Context: Process context.
  */
 void rca_obj_unreserve(struct rca_obj *obj)
 {
@@ -213,13 +195,6 @@ void rca_obj_unreserve(struct rca_obj *obj)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_obj_unreserve);
 
-/**
- * rca_obj_get() - take one more reference on an object
- * @obj: an object that the caller has a reference on
- *
- * Context: any.
- * Return: @obj, for rca_obj_put().
- */
 struct rca_obj *rca_obj_get(struct rca_obj *obj)
 {
 	refcount_inc(&obj->ref);
@@ -227,12 +202,9 @@ struct rca_obj *rca_obj_get(struct rca_obj *obj)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_obj_get);
 
-/**
- * rca_obj_tryget() - take a reference on an object that may be dying
- * @obj: an object that is not freed yet, thanks to RCU or a lock
- *
- * Context: any.
- * Return: true: the caller has a reference, for rca_obj_put().
+/*
+ * Get a reference on an object whose last reference may have been put; RCU or a lock keeps its
+ * memory. Returns false if it has. Any context.
  */
 bool rca_obj_tryget(struct rca_obj *obj)
 {
@@ -240,12 +212,7 @@ bool rca_obj_tryget(struct rca_obj *obj)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_obj_tryget);
 
-/**
- * rca_obj_put() - give a reference on an object back
- * @obj: the object; released with the last reference
- *
- * Context: any.
- */
+/* Put a reference on an object, which is released with the last one. Any context. */
 void rca_obj_put(struct rca_obj *obj)
 {
 	struct rca_ctx *ctx = obj->ctx;
@@ -260,12 +227,12 @@ EXPORT_SYMBOL_IF_KUNIT(rca_obj_put);
 /**
  * rca_obj_lookup() - find an object by its handle
  * @ctx: the context
- * @handle: the handle, as the user gave it
- * @kind: the kind that it must be of
+ * @handle: the handle, from user space
+ * @kind: the required kind
  *
- * Context: any.
- * Return: the object with a reference, for rca_obj_put(); -ENOENT: no such
- *         handle, or not published; -EINVAL: another kind.
+ * Context: Any context.
+ * Return: the object with a reference, for rca_obj_put(); -ENOENT: no such handle, or not
+ *         published; -EINVAL: another kind.
  */
 struct rca_obj *rca_obj_lookup(struct rca_ctx *ctx, u32 handle, enum rca_kind kind)
 {
@@ -285,16 +252,16 @@ struct rca_obj *rca_obj_lookup(struct rca_ctx *ctx, u32 handle, enum rca_kind ki
 EXPORT_SYMBOL_IF_KUNIT(rca_obj_lookup);
 
 /**
- * rca_obj_claim_handle() - take an object out of the table, in order to destroy it
+ * rca_obj_claim_handle() - remove an object from the table, in order to destroy it
  * @ctx: the context
- * @handle: the handle, as the user gave it
- * @kind: the kind that it must be of
+ * @handle: the handle, from user space
+ * @kind: the required kind
  *
  * Of several callers exactly one gets the object.
  *
- * Context: process context.
- * Return: the object with the table's reference, for rca_obj_put(); -ENOENT:
- *         no such handle, or not published; -EINVAL: another kind.
+ * Context: Process context.
+ * Return: the object with the reference of the table, for rca_obj_put(); -ENOENT: no such handle,
+ *         or not published; -EINVAL: another kind.
  */
 struct rca_obj *rca_obj_claim_handle(struct rca_ctx *ctx, u32 handle, enum rca_kind kind)
 {
@@ -314,12 +281,12 @@ struct rca_obj *rca_obj_claim_handle(struct rca_ctx *ctx, u32 handle, enum rca_k
 EXPORT_SYMBOL_IF_KUNIT(rca_obj_claim_handle);
 
 /**
- * rca_obj_claim() - take this very object out of the table
- * @obj: an object that the caller has a reference on
+ * rca_obj_claim() - rca_obj_claim_handle() for an object that the caller holds a reference on
+ * @obj: the object
  *
- * Context: process context.
- * Return: true: it was there, and the caller owns the table's reference now;
- *         false: it was not published, or another caller took it.
+ * Context: Process context.
+ * Return: true if it was published; the caller then owns the reference of the table. false if it
+ *         was not published, or another caller has claimed it.
  */
 bool rca_obj_claim(struct rca_obj *obj)
 {
@@ -336,13 +303,13 @@ bool rca_obj_claim(struct rca_obj *obj)
 EXPORT_SYMBOL_IF_KUNIT(rca_obj_claim);
 
 /**
- * rca_obj_next() - walk the published objects of a context
+ * rca_obj_next() - iterate over the published objects of a context, by handle
  * @ctx: the context
- * @pos: where to go on; 0 before the first call
+ * @pos: position of the iteration; 0 to start
  *
- * Objects may come and go meanwhile. The walk is in the order of handles.
+ * Objects may be published and claimed meanwhile.
  *
- * Context: any.
+ * Context: Any context.
  * Return: an object with a reference, for rca_obj_put(); NULL: no more.
  */
 struct rca_obj *rca_obj_next(struct rca_ctx *ctx, unsigned long *pos)

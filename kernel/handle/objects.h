@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Contexts and their handle tables: reserve, publish, look up, take, put. */
+/* Contexts and their handle tables: reserve, publish, look up, claim, put. */
 #ifndef RCA_OBJECTS_H
 #define RCA_OBJECTS_H
 
@@ -26,18 +26,18 @@ enum rca_kind {
 };
 
 /**
- * struct rca_ctx - an open of the device: a handle table and who pays for it
+ * struct rca_ctx - a context: an open file of the device, its handle table and account
  * @ref: references: the file, each object, each queue
- * @node: in the list of all contexts (lock: ctxs_lock in objects.c)
- * @serial: its number, from 1; no other context ever has it (immutable)
- * @pid: the process that opened it (immutable; holds a reference)
- * @comm: its name then (immutable)
- * @table: handle -> object; reserved entries are zero entries (lock: its own)
+ * @node: entry in the list of all contexts (lock: ctxs_lock in objects.c)
+ * @serial: serial number, from 1; never reused (immutable)
+ * @pid: the process that opened the file (immutable; holds a reference)
+ * @comm: name of that process at that time (immutable)
+ * @table: handle -> object; reserved handles are zero entries (lock: its own)
  * @next: where the search for a free handle starts (lock: @table)
- * @queues: its queues that have a file, in the order of their serial numbers (lock: @queues_lock)
- * @queue_serial: of the newest of them (lock: @queues_lock)
+ * @queues: queues that have a file, by serial number (lock: @queues_lock)
+ * @queue_serial: serial number of the newest queue (lock: @queues_lock)
  * @queues_lock: a leaf
- * @account: whose it is, and what it has
+ * @account: owner and resources
  * @memcg: memory cgroup that callbacks charge (immutable; holds a reference; may be NULL)
  */
 struct rca_ctx {
@@ -56,10 +56,10 @@ struct rca_ctx {
 };
 
 /**
- * struct rca_obj_type - what objects of one kind have in common
+ * struct rca_obj_type - a type of objects
  * @kind: the kind
- * @release: called by the last rca_obj_put(), any context; must free the
- *           object not before an RCU grace period
+ * @release: called by the last rca_obj_put(), in any context; must free the object after an RCU
+ *           grace period
  */
 struct rca_obj_type {
 	enum rca_kind kind;
@@ -67,13 +67,13 @@ struct rca_obj_type {
 };
 
 /**
- * struct rca_obj - base of what has a handle
- * @ref: references; a published object has one for the table
- * @handle: its name in @ctx (immutable)
- * @ctx: its context (immutable; holds a reference, put after its release)
- * @type: its kind, and what frees it (immutable)
- * @born: when it was reserved, in seconds since the machine was started (immutable)
- * @qp_num: QP that it is for, as far as it is known; 0: none
+ * struct rca_obj - base of objects that have a handle
+ * @ref: references; the table holds one on a published object
+ * @handle: handle in @ctx (immutable)
+ * @ctx: the context (immutable; holds a reference, put after the release)
+ * @type: the type (immutable)
+ * @born: time of rca_obj_reserve(), in seconds since boot (immutable)
+ * @qp_num: number of the QP, as far as it is known; 0: none
  */
 struct rca_obj {
 	refcount_t ref;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What differs between the kernels that we build for. */
+/* Differences between the supported kernel versions. */
 #ifndef RCA_COMPAT_H
 #define RCA_COMPAT_H
 
@@ -40,7 +40,7 @@ static inline int rca_nsproxy_count(struct nsproxy *proxy)
 }
 #endif
 
-/* Flags of a mapping may be changed by anybody before 6.3. */
+/* Before 6.3, flags of a mapping are changed directly. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_flags_t clear)
 {
@@ -48,7 +48,7 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_f
 }
 #endif
 
-/* Tables of sysctls ended with an empty entry before 6.6; callers have one. */
+/* Before 6.6, a table of sysctls ends with an empty entry; callers have one. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 static inline struct ctl_table_header *
 register_net_sysctl_sz(struct net *net, const char *path, struct ctl_table *table, size_t size)
@@ -57,14 +57,14 @@ register_net_sysctl_sz(struct net *net, const char *path, struct ctl_table *tabl
 }
 #endif
 
-/* How many records a path query has found: an argument of its callback. */
+/* Type of an argument of path query callbacks: the number of records. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 typedef int rca_num_paths_t;
 #else
 typedef unsigned int rca_num_paths_t;
 #endif
 
-/* The rights to flush that go with the right to read, on a device that can flush. */
+/* Access flags for flush, which go with remote read on a device that can flush. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 static inline int rca_flush_access(const struct ib_device *dev)
 {
@@ -79,12 +79,12 @@ static inline int rca_flush_access(const struct ib_device *dev)
 }
 #endif
 
-/* What a timer is part of: had another name before 6.16. */
+/* Has another name before 6.16. */
 #ifndef timer_container_of
 #define timer_container_of(var, timer, field) from_timer(var, timer, field)
 #endif
 
-/* Routes of IPv6, which could be a module of its own: behind a table as long as there is one. */
+/* IPv6 route lookup; behind a table of stubs as long as IPv6 could be a module. */
 static inline struct dst_entry *rca_route_v6(struct net *net, struct flowi6 *fl6)
 {
 #ifdef RCA_HAVE_IPV6_STUBS
@@ -95,8 +95,8 @@ static inline struct dst_entry *rca_route_v6(struct net *net, struct flowi6 *fl6
 }
 
 /*
- * A message to those of a group alone whom @refuses, which gets @net, does not refuse; before 6.8
- * all get it who have joined.
+ * Multicast to those members of a group that @refuses(), which gets @net, does not refuse. Before
+ * 6.8 all members receive the message.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
 #define RCA_MULTICAST_REFUSES false
@@ -117,8 +117,8 @@ static inline void rca_genl_multicast(const struct genl_family *family, struct n
 }
 
 /*
- * Ask a peer for patience, at once or when it repeats its message. Since 6.16 ib_cm only has the
- * latter, and does not let its users choose for how long (@time).
+ * Send an MRA, at once or when the peer repeats its message. Since 6.16 ib_cm only supports the
+ * latter, and its users cannot choose the timeout (@time).
  */
 static inline int rca_send_mra(struct ib_cm_id *cm_id, bool repeated, u8 time)
 {

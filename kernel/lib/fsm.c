@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The transition table of an id. Pure: no locks, no memory, no side effects.
- *
- * Locking: none.
- * May be called from: anywhere.
+ * The transition table of an id. Pure: no locks, no allocations, no side effects; for any context.
  */
 #include "lib/fsm.h"
 
@@ -13,8 +10,8 @@
 #include <linux/kernel.h>
 #include <rdma/rdma_cm_alt.h>
 
-/* A row of the table, packed; the default, all zero, is "illegal". */
-struct row {
+/* A transition, packed; the default, all zero, is "illegal". */
+struct transition {
 	u8 verdict;
 	u8 next;
 	u8 post;	/* event type + 1; 0: none */
@@ -30,13 +27,13 @@ struct row {
 #define FIN		{ RCA_TAKE, RCA_ST_DESTROYING, 0, RCA_ACT_FINISH }
 #define FIN_DREP	{ RCA_TAKE, RCA_ST_DESTROYING, 0, RCA_ACT_FINISH | RCA_ACT_DREP }
 
-/* Every state can be destroyed; those with a device can lose it. */
+/* Every id can be destroyed; one with a device can lose it. */
 #define DESTROY		[RCA_IN_DESTROY] = GO(DESTROYING)
 #define REMOVE		[RCA_IN_REMOVE] = POST(REMOVED, DEVICE_REMOVAL)
 
 /*
- * Once a request or reply was sent, its timeout and the peer's messages can
- * come at any time after a transition that another message caused.
+ * After a REQ or REP was sent, its timeout and messages of the peer can arrive at any time, also
+ * after another message has caused a transition.
  */
 #define LATE_ACTIVE	[RCA_IN_REP] = IGN, [RCA_IN_REQ_TIMEOUT] = IGN
 #define LATE_SIDR	[RCA_IN_REJ] = IGN, [RCA_IN_BAD_QKEY] = IGN
@@ -45,24 +42,22 @@ struct row {
 #define LATE_DISC	[RCA_IN_DREP] = IGN, [RCA_IN_DREQ_TIMEOUT] = IGN
 
 /*
- * When the QP has received first, the ready-to-use is still to come. Without it the lower id
- * cannot hear of the peer's end, nor tell it of ours.
+ * If the QP has received data first, the RTU is still to come. Without it ib_cm neither reports
+ * that the peer disconnects, nor can it send a DREQ.
  */
-#define SILENT		[RCA_IN_RTU] = IGN, [RCA_IN_REP_TIMEOUT] = POST(CLOSED, DISCONNECTED)
+#define RTU_PENDING	[RCA_IN_RTU] = IGN, [RCA_IN_REP_TIMEOUT] = POST(CLOSED, DISCONNECTED)
 
 /*
- * rdma_disconnect() on an id that tried to connect succeeds whatever became of
- * the connection (librdmacm programs call it twice, and on failed ids), and on
- * a listener, where it does nothing.
+ * rdma_disconnect() succeeds on any id that has tried to connect (librdmacm programs call it twice,
+ * and on failed ids), and on a listener, where it has no effect.
  */
 #define DISC_OK		[RCA_IN_DISCONNECT] = IGN
 
 /*
- * Messages are those of IBTA volume 1, chapter 12.9 (communication
- * establishment and release state diagrams); lower ids deliver them in any
- * order that a peer, retransmission and other CPUs can make of them.
+ * Messages are those of IBTA volume 1, chapter 12.9 (communication establishment and release state
+ * diagrams). ib_cm delivers them in any order that the peer, retransmission and other CPUs cause.
  */
-static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
+static const struct transition table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 	[RCA_ST_IDLE] = {
 		[RCA_IN_BIND] = GO(BOUND),
 		DESTROY,
@@ -106,7 +101,7 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 	},
 	[RCA_ST_REQ_WAIT] = {
 		[RCA_IN_RETRY] = GO(REQ_SENT),
-		/* It cannot be sent again: the peer's answer stands, or its silence. */
+		/* The REQ cannot be sent again: report the REJ, or the timeout. */
 		[RCA_IN_REJ] = POST(FAILED, REJECTED),
 		[RCA_IN_REQ_TIMEOUT] = POST(FAILED, UNREACHABLE),
 		[RCA_IN_CONNECT_FAIL] = GO(ROUTE_RESOLVED),
@@ -124,7 +119,7 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		LATE_ACTIVE, DISC_OK, DESTROY, REMOVE,
 	},
 	[RCA_ST_REQ_RCVD] = {
-		/* What becomes of the connection is of no interest until it is accepted. */
+		/* The end of the connection is not reported before it was accepted. */
 		[RCA_IN_ACCEPT] = GO(REP_SENT),
 		[RCA_IN_REJECT] = GO(FAILED),
 		[RCA_IN_REJ] = GO(FAILED),
@@ -149,13 +144,13 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		[RCA_IN_REJ] = POST(FAILED, REJECTED),
 		[RCA_IN_ESTABLISH_FAIL] = GO(FAILED),
 		[RCA_IN_ACCEPT_FAIL] = IGN,
-		/* ib_cm has asked by itself, as the peer started anew: a stale connection. */
+		/* ib_cm has sent a DREQ by itself because the connection is stale. */
 		[RCA_IN_DREP] = POST(DISCONNECTED, DISCONNECTED),
 		[RCA_IN_DREQ_TIMEOUT] = POST(DISCONNECTED, DISCONNECTED),
-		/* The lower id saw the end of a connection that never told us. */
+		/* ib_cm has not reported the end of the connection before. */
 		[RCA_IN_TIMEWAIT_EXIT] = POST(CLOSED, DISCONNECTED),
 		[RCA_IN_DOWN] = POST(CLOSED, DISCONNECTED),
-		SILENT, LATE_ACTIVE, DESTROY, REMOVE,
+		RTU_PENDING, LATE_ACTIVE, DESTROY, REMOVE,
 	},
 	[RCA_ST_DREQ_SENT] = {
 		[RCA_IN_DISCONNECT_FAIL] = POST(DISCONNECTED, DISCONNECTED),
@@ -167,7 +162,7 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		[RCA_IN_DOWN] = POST(CLOSED, DISCONNECTED),
 		[RCA_IN_ESTABLISH_FAIL] = IGN,
 		[RCA_IN_ACCEPT_FAIL] = IGN,
-		SILENT, LATE_ACTIVE, DISC_OK, DESTROY, REMOVE,
+		RTU_PENDING, LATE_ACTIVE, DISC_OK, DESTROY, REMOVE,
 	},
 	[RCA_ST_DISCONNECTED] = {
 		[RCA_IN_TIMEWAIT_EXIT] = POST(CLOSED, TIMEWAIT_EXIT),
@@ -205,7 +200,7 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		DISC_OK, DESTROY, REMOVE,
 	},
 	[RCA_ST_SIDR_RCVD] = {
-		/* The peer tells us nothing more. */
+		/* No further messages from the peer. */
 		[RCA_IN_ACCEPT] = GO(SIDR_DONE),
 		[RCA_IN_REJECT] = GO(FAILED),
 		DISC_OK, DESTROY, REMOVE,
@@ -220,7 +215,7 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		DISC_OK, DESTROY, REMOVE,
 	},
 	[RCA_ST_REMOVED] = {
-		/* Callbacks that ran while the device was taken away. */
+		/* Callbacks that ran during the removal of the device. */
 		[RCA_IN_ADDR_OK] = IGN, [RCA_IN_ADDR_FAIL] = IGN,
 		[RCA_IN_ROUTE_OK] = IGN, [RCA_IN_ROUTE_FAIL] = IGN,
 		[RCA_IN_CONNECT_FAIL] = IGN, [RCA_IN_LISTEN_FAIL] = IGN,
@@ -232,7 +227,7 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		LATE_SIDR, LATE_ACTIVE, LATE_PASSIVE, LATE_DISC, DESTROY,
 	},
 	[RCA_ST_DESTROYING] = {
-		/* The way out is the last reference, not a state. */
+		/* The id is freed by the last put, not by a transition. */
 		[RCA_IN_ADDR_OK] = IGN, [RCA_IN_ADDR_FAIL] = IGN,
 		[RCA_IN_ROUTE_OK] = IGN, [RCA_IN_ROUTE_FAIL] = IGN,
 		[RCA_IN_CONNECT_FAIL] = IGN, [RCA_IN_LISTEN_FAIL] = IGN,
@@ -248,76 +243,17 @@ static const struct row table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 	},
 };
 
-static const char * const state_names[] = {
-	[RCA_ST_IDLE] = "idle",
-	[RCA_ST_BOUND] = "bound",
-	[RCA_ST_ADDR_QUERY] = "addr-query",
-	[RCA_ST_ADDR_RESOLVED] = "addr-resolved",
-	[RCA_ST_ROUTE_QUERY] = "route-query",
-	[RCA_ST_ROUTE_RESOLVED] = "route-resolved",
-	[RCA_ST_REQ_SENT] = "req-sent",
-	[RCA_ST_REQ_WAIT] = "req-wait",
-	[RCA_ST_REP_RCVD] = "rep-rcvd",
-	[RCA_ST_REQ_RCVD] = "req-rcvd",
-	[RCA_ST_REP_SENT] = "rep-sent",
-	[RCA_ST_CONNECTED] = "connected",
-	[RCA_ST_DREQ_SENT] = "dreq-sent",
-	[RCA_ST_DISCONNECTED] = "disconnected",
-	[RCA_ST_CLOSED] = "closed",
-	[RCA_ST_FAILED] = "failed",
-	[RCA_ST_SIDR_SENT] = "sidr-sent",
-	[RCA_ST_SIDR_RCVD] = "sidr-rcvd",
-	[RCA_ST_SIDR_DONE] = "sidr-done",
-	[RCA_ST_LISTEN] = "listen",
-	[RCA_ST_REMOVED] = "removed",
-	[RCA_ST_DESTROYING] = "destroying",
-};
-static_assert(ARRAY_SIZE(state_names) == RCA_ST_COUNT);
+#define NAME(value, string) [value] = string,
+#define COUNT(value, string) + 1
 
-static const char * const input_names[] = {
-	[RCA_IN_BIND] = "bind",
-	[RCA_IN_RESOLVE_ADDR] = "resolve-addr",
-	[RCA_IN_ADDR_OK] = "addr-ok",
-	[RCA_IN_ADDR_FAIL] = "addr-fail",
-	[RCA_IN_RESOLVE_ROUTE] = "resolve-route",
-	[RCA_IN_ROUTE_OK] = "route-ok",
-	[RCA_IN_ROUTE_FAIL] = "route-fail",
-	[RCA_IN_LISTEN] = "listen",
-	[RCA_IN_LISTEN_FAIL] = "listen-fail",
-	[RCA_IN_CONNECT] = "connect",
-	[RCA_IN_SIDR] = "sidr",
-	[RCA_IN_CONNECT_FAIL] = "connect-fail",
-	[RCA_IN_REP] = "rep",
-	[RCA_IN_BAD_QKEY] = "bad-qkey",
-	[RCA_IN_REQ_TIMEOUT] = "req-timeout",
-	[RCA_IN_STALE] = "stale",
-	[RCA_IN_SILENCE] = "silence",
-	[RCA_IN_HELD] = "held",
-	[RCA_IN_RETRY] = "retry",
-	[RCA_IN_ACCEPT] = "accept",
-	[RCA_IN_ACCEPT_FAIL] = "accept-fail",
-	[RCA_IN_REP_TIMEOUT] = "rep-timeout",
-	[RCA_IN_ESTABLISH] = "establish",
-	[RCA_IN_ESTABLISH_FAIL] = "establish-fail",
-	[RCA_IN_RTU] = "rtu",
-	[RCA_IN_REJECT] = "reject",
-	[RCA_IN_REJ] = "rej",
-	[RCA_IN_DISCONNECT] = "disconnect",
-	[RCA_IN_DISCONNECT_FAIL] = "disconnect-fail",
-	[RCA_IN_DREQ] = "dreq",
-	[RCA_IN_DREP] = "drep",
-	[RCA_IN_DREQ_TIMEOUT] = "dreq-timeout",
-	[RCA_IN_TIMEWAIT_EXIT] = "timewait-exit",
-	[RCA_IN_UP] = "up",
-	[RCA_IN_ERROR] = "error",
-	[RCA_IN_DOWN] = "down",
-	[RCA_IN_REMOVE] = "remove",
-	[RCA_IN_DESTROY] = "destroy",
-};
-static_assert(ARRAY_SIZE(input_names) == RCA_IN_COUNT);
+static const char * const state_names[] = { RCA_STATE_NAMES(NAME, NAME) };
+static_assert(RCA_STATE_NAMES(COUNT, COUNT) == RCA_ST_COUNT);
 
-/* The errno of an operation that is not taken in @state. */
-static int refusal(enum rca_state state, const struct row *row)
+static const char * const input_names[] = { RCA_INPUT_NAMES(NAME, NAME) };
+static_assert(RCA_INPUT_NAMES(COUNT, COUNT) == RCA_IN_COUNT);
+
+/* The errno of an operation that is illegal or ignored in @state. */
+static int refusal_errno(enum rca_state state, const struct transition *row)
 {
 	if (row->verdict == RCA_IGNORE)
 		return 0;
@@ -325,17 +261,17 @@ static int refusal(enum rca_state state, const struct row *row)
 }
 
 /**
- * rca_fsm_next() - look up what follows from an input in a state
- * @state: the present state
- * @input: what happens
+ * rca_fsm_next() - look up the transition for an input in a state
+ * @state: the current state
+ * @input: the input
  *
  * Context: Any context. Pure.
- * Return: the step. Not listed pairs have the verdict RCA_ILLEGAL and keep the state.
+ * Return: the step; for a pair that is not in the table RCA_ILLEGAL, with the same state.
  */
 struct rca_step rca_fsm_next(enum rca_state state, enum rca_input input)
 {
 	struct rca_step step = { RCA_ILLEGAL, state, RCA_NO_EVENT, 0, -EINVAL };
-	const struct row *row;
+	const struct transition *row;
 
 	if (state >= RCA_ST_COUNT || input >= RCA_IN_COUNT)
 		return step;
@@ -347,32 +283,20 @@ struct rca_step rca_fsm_next(enum rca_state state, enum rca_input input)
 		step.post = row->post ? row->post - 1 : RCA_NO_EVENT;
 		step.err = 0;
 	} else {
-		step.err = refusal(state, row);
+		step.err = refusal_errno(state, row);
 	}
 	return step;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_fsm_next);
 
-/**
- * rca_state_name() - name of a state for people
- * @state: the state
- *
- * Context: Any context.
- * Return: a static string.
- */
+/* Name of a state, for output. */
 const char *rca_state_name(enum rca_state state)
 {
 	return state < RCA_ST_COUNT ? state_names[state] : "?";
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_state_name);
 
-/**
- * rca_input_name() - name of an input for people
- * @input: the input
- *
- * Context: Any context.
- * Return: a static string.
- */
+/* Name of an input, for output. */
 const char *rca_input_name(enum rca_input input)
 {
 	return input < RCA_IN_COUNT ? input_names[input] : "?";

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Addresses that users hand in: checked once, brought into one canonical form,
- * compared in that form.
+ * Addresses from user space: checked once, converted into a canonical form, compared in that form.
  *
- * Locking: none; every function is pure.
+ * All functions are pure, and may be called in any context. An @addr is canonical.
  */
 #include "lib/sockaddr.h"
 
@@ -20,14 +19,13 @@ static_assert(sizeof(union rca_addr) == sizeof(struct rdma_cm_alt_sockaddr));
 static_assert(sizeof_field(union rca_addr, ib) == sizeof_field(union rca_addr, bytes));
 
 /**
- * rca_addr_from_user() - make a canonical address of what a user gave
- * @addr: the result; all zero on error and when there is no address
- * @user: a copy of the user's address, already in kernel memory
+ * rca_addr_from_user() - convert an address from user space
+ * @addr: the result; all zero on error and without an address
+ * @user: a copy of the user's address in kernel memory
  *
- * What the family does not use becomes zero, and so does an IPv6 scope id
- * where it has no meaning. An AF_IB address has no unused bytes.
+ * Bytes that the family does not use become zero, and so does an IPv6 scope id where it has no
+ * meaning. An AF_IB address has no unused bytes.
  *
- * Context: any.
  * Return: 0, also for family 0 (no address); -EINVAL: unknown family.
  */
 int rca_addr_from_user(union rca_addr *addr, const struct rdma_cm_alt_sockaddr *user)
@@ -58,41 +56,23 @@ int rca_addr_from_user(union rca_addr *addr, const struct rdma_cm_alt_sockaddr *
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_from_user);
 
-/**
- * rca_addr_to_user() - write an address as the uAPI has it
- * @user: where to, in kernel memory; every byte is written
- * @addr: a canonical address
- *
- * Context: any.
- */
+/* Convert an address for user space. All bytes of @user, in kernel memory, are written. */
 void rca_addr_to_user(struct rdma_cm_alt_sockaddr *user, const union rca_addr *addr)
 {
 	memcpy(user, addr, sizeof(*user));
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_to_user);
 
-/**
- * rca_addr_is_set() - is there an address at all?
- * @addr: a canonical address
- *
- * Context: any.
- * Return: false for family 0.
- */
+/* False for family 0: no address. */
 bool rca_addr_is_set(const union rca_addr *addr)
 {
 	return addr->sa.sa_family != AF_UNSPEC;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_is_set);
 
-/**
- * rca_addr_is_any() - is it the wildcard of its family?
- * @addr: a canonical address
- *
- * For binding and listening a loopback address means the same to the stock
- * stack; see rca_addr_is_loopback().
- *
- * Context: any.
- * Return: true for a wildcard; false for others and for no address.
+/*
+ * Is it the wildcard of its family? For binding and listening, the stock rdma_cm treats a loopback
+ * address as a wildcard, too; see rca_addr_is_loopback().
  */
 bool rca_addr_is_any(const union rca_addr *addr)
 {
@@ -109,13 +89,7 @@ bool rca_addr_is_any(const union rca_addr *addr)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_is_any);
 
-/**
- * rca_addr_is_loopback() - is it a loopback address?
- * @addr: a canonical address
- *
- * Context: any.
- * Return: true for 127.0.0.0/8, ::1, and ::1 as an AF_IB address.
- */
+/* True for 127.0.0.0/8, ::1, and ::1 as an AF_IB address. */
 bool rca_addr_is_loopback(const union rca_addr *addr)
 {
 	switch (addr->sa.sa_family) {
@@ -131,13 +105,9 @@ bool rca_addr_is_loopback(const union rca_addr *addr)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_is_loopback);
 
-/**
- * rca_addr_is_linklocal() - does the address mean nothing without its scope id?
- * @addr: a canonical address
- *
- * Context: any.
- * Return: true for fe80::/10 and for the multicast groups of one link; false
- *         for IPv4 and AF_IB, which have no scope ids here.
+/*
+ * Does the address need a scope id? True for fe80::/10 and for link-local multicast groups of IPv6;
+ * IPv4 and AF_IB have no scope ids here.
  */
 bool rca_addr_is_linklocal(const union rca_addr *addr)
 {
@@ -146,13 +116,7 @@ bool rca_addr_is_linklocal(const union rca_addr *addr)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_is_linklocal);
 
-/**
- * rca_addr_is_multicast() - is it the address of a multicast group?
- * @addr: a canonical address
- *
- * Context: any.
- * Return: true for 224.0.0.0/4, ff00::/8, and GIDs that start with ff.
- */
+/* True for 224.0.0.0/4, ff00::/8, and GIDs that start with ff. */
 bool rca_addr_is_multicast(const union rca_addr *addr)
 {
 	switch (addr->sa.sa_family) {
@@ -168,17 +132,9 @@ bool rca_addr_is_multicast(const union rca_addr *addr)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_is_multicast);
 
-/**
- * rca_addr_same_ip() - do two addresses name the same interface address?
- * @a: a canonical address
- * @b: a canonical address
- *
- * Ports do not count, nor do flow labels and partition keys. The scope id
- * does; it is 0 where it has no meaning.
- *
- * Context: any.
- * Return: true when they are the same; false when the families differ or there
- *         is no address.
+/*
+ * Do two addresses name the same interface address? Ports, flow labels and partition keys are not
+ * compared. The scope id is; it is 0 where it has no meaning. False without an address.
  */
 bool rca_addr_same_ip(const union rca_addr *a, const union rca_addr *b)
 {
@@ -199,14 +155,7 @@ bool rca_addr_same_ip(const union rca_addr *a, const union rca_addr *b)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_same_ip);
 
-/**
- * rca_addr_port() - the port of an address
- * @addr: a canonical address
- *
- * Context: any.
- * Return: the port; of an AF_IB address the low 16 bits of its masked service
- *         ID; 0 when there is no address.
- */
+/* The port; of an AF_IB address the low 16 bits of its masked service ID; 0 without an address. */
 __be16 rca_addr_port(const union rca_addr *addr)
 {
 	switch (addr->sa.sa_family) {
@@ -222,15 +171,9 @@ __be16 rca_addr_port(const union rca_addr *addr)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_port);
 
-/**
- * rca_addr_set_port() - change the port of an address
- * @addr: a canonical address with a family
- * @port: the port
- *
- * An AF_IB address keeps the upper bits of its masked service ID and names
- * exactly one service ID afterwards.
- *
- * Context: any; the caller owns @addr.
+/*
+ * Set the port of an address, which has a family. An AF_IB address keeps the upper bits of its
+ * masked service ID, and its new mask selects exactly one service ID.
  */
 void rca_addr_set_port(union rca_addr *addr, __be16 port)
 {
@@ -252,14 +195,9 @@ void rca_addr_set_port(union rca_addr *addr, __be16 port)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_set_port);
 
-/**
- * rca_addr_set_ip() - change the interface address, and nothing else
- * @addr: a canonical address
- * @ip: a canonical address of the same family, whose address and scope id @addr gets
- *
- * Port and flow label stay, and of an AF_IB address service ID and partition key.
- *
- * Context: any; the caller owns @addr.
+/*
+ * Set the interface address and scope id to those of @ip, which has the same family. Port and flow
+ * label are kept, and of an AF_IB address service ID and partition key.
  */
 void rca_addr_set_ip(union rca_addr *addr, const union rca_addr *ip)
 {
@@ -278,27 +216,14 @@ void rca_addr_set_ip(union rca_addr *addr, const union rca_addr *ip)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_set_ip);
 
-/**
- * rca_addr_scope() - the interface that an address is bound to
- * @addr: a canonical address
- *
- * Context: any.
- * Return: index of the network interface for a link-local IPv6 address that
- *         names it; else 0.
- */
+/* The ifindex of a link-local IPv6 address that has one, else 0. */
 u32 rca_addr_scope(const union rca_addr *addr)
 {
 	return addr->sa.sa_family == AF_INET6 ? addr->in6.sin6_scope_id : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_scope);
 
-/**
- * rca_addr_set_any() - make the wildcard address of a family, port 0
- * @addr: the result
- * @family: AF_INET, AF_INET6 or AF_IB
- *
- * Context: any; the caller owns @addr.
- */
+/* Set @addr to the wildcard of a family (AF_INET, AF_INET6 or AF_IB), port 0. */
 void rca_addr_set_any(union rca_addr *addr, sa_family_t family)
 {
 	memset(addr, 0, sizeof(*addr));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* One canonical address type: checked and zero-filled at entry, then compared and hashed safely. */
+/* The canonical address type: checked and zero-filled on entry, then compared and hashed. */
 #ifndef RCA_SOCKADDR_H
 #define RCA_SOCKADDR_H
 
@@ -12,12 +12,12 @@
 #include "lib/types.h"
 
 /**
- * union rca_addr - a canonical address: every byte that its family does not use is zero
- * @sa: generic view; sa.sa_family is AF_UNSPEC, AF_INET, AF_INET6 or AF_IB
+ * union rca_addr - a canonical address: bytes that its family does not use are zero
+ * @sa: generic; sa.sa_family is AF_UNSPEC, AF_INET, AF_INET6 or AF_IB
  * @in: AF_INET
  * @in6: AF_INET6; sin6_flowinfo is kept; sin6_scope_id is 0 unless the address is link-local
  * @ib: AF_IB
- * @bytes: for comparing and hashing
+ * @bytes: for comparison and hashing
  */
 union rca_addr {
 	struct sockaddr sa;

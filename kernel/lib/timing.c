@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Timers of the CM protocol: what an id says (or its namespace, see timing_net.c),
- * else the module's parameters, and the rounds in which a request is sent.
+ * Timers of the CM protocol: settings of the id (or its namespace, see timing_net.c), else module
+ * parameters; and the rounds in which a REQ is sent.
  *
- * ib_cm sends a request again after twice the packet lifetime of the path and the
- * time that the peer may take to answer; of the latter the stock rdma_cm says 4.3
- * s, so that a lost message costs 4.6 s on RoCE. Peers answer in milliseconds, and
- * one that needs longer says so when it is asked again (MRA): the first round has
- * a short one, each further round twice as much. A peer that has many requests of
- * ours before it needs longer: what is repeated too early is one more for it to look
- * at. All rounds together take as long as the stock rdma_cm tries.
+ * ib_cm retransmits a REQ after twice the packet lifetime of the path plus the response timeout of
+ * the peer. The stock rdma_cm sets the latter to 4.3 s, so that a lost message costs 4.6 s on RoCE.
+ * Peers answer in milliseconds, and one that needs longer answers a retransmission with an MRA. So
+ * the first round has a short timeout, and each further round doubles it. A peer with many
+ * outstanding REQs from this host needs longer, and each early retransmission adds to its load. All
+ * rounds together last as long as the stock rdma_cm tries.
  *
  * Locking: none; settings are single words.
  */
@@ -25,17 +24,17 @@
 #include <linux/string.h>
 #include <rdma/rdma_cm_alt.h>
 
-/* What the stock rdma_cm says: 4.3 s. No round of ours that nobody asked for says more. */
+/* Response timeout of the stock rdma_cm: 4.3 s. Rounds use no more unless a setting does. */
 #define STOCK_RESPONSE	20
 
-/* A peer answers so many messages in the response timeout; for twice as many it gets twice that. */
+/* Messages that a peer answers within the response timeout; twice as many get twice the time. */
 #define LOAD_STEP	32
 
-/* How long the answer to a disconnect request is waited for when nobody says, and for how many. */
-#define FAREWELL_MS	10000
-#define FAREWELL_TRIES	8
+/* Default timeout for the DREP, and the number of DREQs that must fit into it. */
+#define DREP_TIMEOUT_MS	10000
+#define DREP_TRIES	8
 
-/* Stock's messages are repeated each 4.1 s, as 2^n ms. */
+/* Retransmission interval of the stock rdma_cm: 4.1 s, as 2^n ms. */
 #define STOCK_REPEAT	12
 
 static unsigned int response_timeout = 13;
@@ -43,47 +42,27 @@ static unsigned int max_retries = RCA_MAX_RETRIES;
 static unsigned int mra_timeout = RCA_MAX_MRA;
 static unsigned int deadline_ms;
 
-static int set_time(const char *val, const struct kernel_param *kp)
-{
-	return param_set_uint_minmax(val, kp, 0, RCA_MAX_RESPONSE);
-}
+/* A module parameter from 0 to @max. */
+#define BOUNDED_PARAM(name, max, about)							\
+	static int set_##name(const char *val, const struct kernel_param *kp)		\
+	{										\
+		return param_set_uint_minmax(val, kp, 0, max);				\
+	}										\
+	static const struct kernel_param_ops name##_ops = {				\
+		.set = set_##name, .get = param_get_uint,				\
+	};										\
+	module_param_cb(name, &name##_ops, &name, 0644);				\
+	MODULE_PARM_DESC(name, about)
 
-static int set_retries(const char *val, const struct kernel_param *kp)
-{
-	return param_set_uint_minmax(val, kp, 0, RCA_MAX_RETRIES);
-}
+BOUNDED_PARAM(response_timeout, RCA_MAX_RESPONSE,
+	      "time for a peer to answer, 4.096 us * 2^n, 0 to 31");
+BOUNDED_PARAM(max_retries, RCA_MAX_RETRIES, "how often a message is sent again, 0 to 15");
+BOUNDED_PARAM(mra_timeout, RCA_MAX_MRA,
+	      "how long peers shall wait for our programs, 4.096 us * 2^n, 0 to 24");
+BOUNDED_PARAM(deadline_ms, RCA_MAX_DEADLINE_MS,
+	      "when connect and disconnect are given up; 0: as the stock rdma_cm, and 10 s");
 
-static int set_mra(const char *val, const struct kernel_param *kp)
-{
-	return param_set_uint_minmax(val, kp, 0, RCA_MAX_MRA);
-}
-
-static int set_deadline(const char *val, const struct kernel_param *kp)
-{
-	return param_set_uint_minmax(val, kp, 0, RCA_MAX_DEADLINE_MS);
-}
-
-static const struct kernel_param_ops time_ops = { .set = set_time, .get = param_get_uint };
-static const struct kernel_param_ops retries_ops = { .set = set_retries, .get = param_get_uint };
-static const struct kernel_param_ops mra_ops = { .set = set_mra, .get = param_get_uint };
-static const struct kernel_param_ops deadline_ops = { .set = set_deadline, .get = param_get_uint };
-
-module_param_cb(response_timeout, &time_ops, &response_timeout, 0644);
-MODULE_PARM_DESC(response_timeout, "time for a peer to answer, 4.096 us * 2^n, 0 to 31");
-module_param_cb(max_retries, &retries_ops, &max_retries, 0644);
-MODULE_PARM_DESC(max_retries, "how often a message is sent again, 0 to 15");
-module_param_cb(mra_timeout, &mra_ops, &mra_timeout, 0644);
-MODULE_PARM_DESC(mra_timeout, "how long peers shall wait for our programs, 4.096 us * 2^n, 0 to 24");
-module_param_cb(deadline_ms, &deadline_ops, &deadline_ms, 0644);
-MODULE_PARM_DESC(deadline_ms, "when connect and disconnect are given up; 0: as the stock rdma_cm, and 10 s");
-
-/**
- * rca_timing_ms() - a time as messages have it, in milliseconds
- * @time: n of 4.096 us * 2^n, up to 31
- *
- * Context: Any context. Pure.
- * Return: milliseconds, as ib_cm has it.
- */
+/* Convert a timeout of messages, n of 4.096 us * 2^n up to 31, to ms as ib_cm does. */
 u32 rca_timing_ms(unsigned int time)
 {
 	return 1u << (time > 8 ? time - 8 : 0);
@@ -95,8 +74,8 @@ static u32 interval_ms(u8 lifetime, u8 response)
 	       rca_timing_ms(response);
 }
 
-/* The value of a setting: the id's, else the module's. */
-static u8 pick(const u8 *own, const unsigned int *common)
+/* The setting of the id, else the module parameter. */
+static u8 setting(const u8 *own, const unsigned int *common)
 {
 	u8 set = READ_ONCE(*own);	/* pairs with set_u8() */
 
@@ -112,7 +91,7 @@ static int set_u8(u8 *own, const void *val, u32 len, u8 max)
 	value = *(const u8 *)val;
 	if (value > max)
 		return -EINVAL;
-	WRITE_ONCE(*own, value + 1);	/* pairs with pick() */
+	WRITE_ONCE(*own, value + 1);	/* pairs with setting() */
 	return 0;
 }
 
@@ -131,13 +110,13 @@ static int set_ms(u32 *own, const void *val, u32 len)
 
 /**
  * rca_timing_set() - change a setting of an id
- * @timing: its settings
+ * @timing: the settings of the id
  * @name: RDMA_CM_ALT_OPTION_*
  * @val: the value
  * @len: its length in bytes
  *
  * Context: Any context.
- * Return: 0; -ENOSYS the option is none of these; -EINVAL wrong length or value.
+ * Return: 0; -ENOSYS: not an option for timing; -EINVAL: wrong length or value.
  */
 int rca_timing_set(struct rca_timing *timing, u32 name, const void *val, u32 len)
 {
@@ -156,7 +135,7 @@ int rca_timing_set(struct rca_timing *timing, u32 name, const void *val, u32 len
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_set);
 
-static int put(const void *value, u32 size, void *val, u32 *len)
+static int copy_value(const void *value, u32 size, void *val, u32 *len)
 {
 	if (*len < size)
 		return -EINVAL;
@@ -166,14 +145,14 @@ static int put(const void *value, u32 size, void *val, u32 *len)
 }
 
 /**
- * rca_timing_get() - read a setting of an id, the module's where it has none
- * @timing: its settings
+ * rca_timing_get() - read a setting of an id, or the module parameter if it is not set
+ * @timing: the settings of the id
  * @name: RDMA_CM_ALT_OPTION_*
- * @val: where the value goes
- * @len: in: bytes that there is room for; out: bytes of the value
+ * @val: set to the value
+ * @len: in: size of @val; out: length of the value
  *
  * Context: Any context.
- * Return: 0; -ENOSYS the option is none of these; -EINVAL no room.
+ * Return: 0; -ENOSYS: not an option for timing; -EINVAL: @val is too small.
  */
 int rca_timing_get(const struct rca_timing *timing, u32 name, void *val, u32 *len)
 {
@@ -182,44 +161,32 @@ int rca_timing_get(const struct rca_timing *timing, u32 name, void *val, u32 *le
 
 	switch (name) {
 	case RDMA_CM_ALT_OPTION_RESPONSE_TIMEOUT:
-		value = pick(&timing->response, &response_timeout);
+		value = setting(&timing->response, &response_timeout);
 		break;
 	case RDMA_CM_ALT_OPTION_MAX_RETRIES:
-		value = pick(&timing->retries, &max_retries);
+		value = setting(&timing->retries, &max_retries);
 		break;
 	case RDMA_CM_ALT_OPTION_MRA_TIMEOUT:
 		value = rca_timing_mra(timing);
 		break;
 	case RDMA_CM_ALT_OPTION_DEADLINE:
 		deadline = rca_timing_deadline(timing);
-		return put(&deadline, sizeof(deadline), val, len);
+		return copy_value(&deadline, sizeof(deadline), val, len);
 	default:
 		return -ENOSYS;
 	}
-	return put(&value, sizeof(value), val, len);
+	return copy_value(&value, sizeof(value), val, len);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_get);
 
-/**
- * rca_timing_is_set() - is any of the settings of an id its own?
- * @timing: the settings
- *
- * Context: Any context.
- * Return: true: one is, or more.
- */
+/* Has the id any setting of its own? */
 bool rca_timing_is_set(const struct rca_timing *timing)
 {
 	return READ_ONCE(timing->deadline_ms) || READ_ONCE(timing->response) ||
 	       READ_ONCE(timing->retries) || READ_ONCE(timing->mra);
 }
 
-/**
- * rca_timing_inherit() - the id of a request has the settings of its listener
- * @child: the settings of the id, which nobody else knows yet
- * @parent: those of the listener
- *
- * Context: Any context.
- */
+/* A new id, not shared yet, inherits the settings of its listener. */
 void rca_timing_inherit(struct rca_timing *child, const struct rca_timing *parent)
 {
 	child->deadline_ms = READ_ONCE(parent->deadline_ms);
@@ -228,44 +195,27 @@ void rca_timing_inherit(struct rca_timing *child, const struct rca_timing *paren
 	child->mra = READ_ONCE(parent->mra);
 }
 
-/**
- * rca_timing_deadline() - when a connect ends, whatever the peer does
- * @timing: the settings of the id
- *
- * Context: Any context.
- * Return: milliseconds from its begin; 0: it has no such end.
- */
+/* Time limit of a connect in ms, independent of the peer; 0: none. */
 u32 rca_timing_deadline(const struct rca_timing *timing)
 {
 	return READ_ONCE(timing->deadline_ms) ?: READ_ONCE(deadline_ms);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_deadline);
 
-/**
- * rca_timing_once() - is a request given up after one round?
- * @timing: the settings of the id
- *
- * Who says how often, and not how long, gets that often and no more.
- *
- * Context: Any context.
- * Return: true: there is one round.
+/*
+ * Is a REQ sent in a single round? It is if the number of retries is set, but no deadline: then the
+ * REQ is sent as often as that, and no more.
  */
 bool rca_timing_once(const struct rca_timing *timing)
 {
 	return !rca_timing_deadline(timing) &&
-	       pick(&timing->retries, &max_retries) != RCA_MAX_RETRIES;
+	       setting(&timing->retries, &max_retries) != RCA_MAX_RETRIES;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_once);
 
-/**
- * rca_timing_total() - how long a request is sent again and again
- * @timing: the settings of the id
- * @lifetime: packet lifetime of the path
- *
- * Without a deadline it is as long as the stock rdma_cm tries.
- *
- * Context: Any context.
- * Return: milliseconds, after which nothing new is tried.
+/*
+ * Time in ms after which a REQ is not sent again, for a path of this packet lifetime. Without a
+ * deadline it is the time that the stock rdma_cm tries.
  */
 u32 rca_timing_total(const struct rca_timing *timing, u8 lifetime)
 {
@@ -274,12 +224,9 @@ u32 rca_timing_total(const struct rca_timing *timing, u8 lifetime)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_total);
 
-/**
- * rca_timing_repeat() - how an id keeps by which time a disconnect request is repeated
- * @interval_ms: the time; what a peer has asked for may be any
- *
- * Context: Any context. Pure.
- * Return: milliseconds, as 2^n; no more than with stock.
+/*
+ * Encode the interval after which a DREQ is retransmitted, which depends on what the peer has asked
+ * for, as 2^n ms for rca_timing_drep_timeout(); at most that of the stock rdma_cm.
  */
 u8 rca_timing_repeat(u32 interval_ms)
 {
@@ -288,41 +235,29 @@ u8 rca_timing_repeat(u32 interval_ms)
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_repeat);
 
 /**
- * rca_timing_drep_timeout() - how long the answer to a disconnect request is waited for
+ * rca_timing_drep_timeout() - timeout for the DREP
  * @timing: the settings of the id
- * @repeat: by which time the request is repeated, see rca_timing_repeat()
+ * @repeat: retransmission interval, from rca_timing_repeat()
  *
- * A peer that hears none of them stays connected for ever, so there is time for
- * several, also for a client of stock, which asks for long timers.
+ * A peer that receives no DREQ remains connected forever, so the timeout allows for several, also
+ * with a client on the stock rdma_cm, which asks for long timers.
  *
  * Context: Any context.
  * Return: milliseconds.
  */
 u32 rca_timing_drep_timeout(const struct rca_timing *timing, u8 repeat)
 {
-	return rca_timing_deadline(timing) ?: max(FAREWELL_MS, FAREWELL_TRIES << repeat);
+	return rca_timing_deadline(timing) ?: max(DREP_TIMEOUT_MS, DREP_TRIES << repeat);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_drep_timeout);
 
-/**
- * rca_timing_mra() - how long a peer shall wait that repeats its reply
- * @timing: the settings of the id
- *
- * Context: Any context.
- * Return: n of 4.096 us * 2^n.
- */
+/* MRA timeout for a peer that retransmits its REP: n of 4.096 us * 2^n. */
 u8 rca_timing_mra(const struct rca_timing *timing)
 {
-	return pick(&timing->mra, &mra_timeout);
+	return setting(&timing->mra, &mra_timeout);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_mra);
 
-/**
- * rca_timing_mra_request() - how long a peer shall wait that repeats its request
- *
- * Context: Any context.
- * Return: n of 4.096 us * 2^n.
- */
+/* MRA timeout for a peer that retransmits its REQ: n of 4.096 us * 2^n. */
 u8 rca_timing_mra_request(void)
 {
 	return READ_ONCE(mra_timeout);
@@ -330,24 +265,24 @@ u8 rca_timing_mra_request(void)
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_mra_request);
 
 /**
- * rca_timing_req() - the timers of a round of requests
+ * rca_timing_req() - compute the timers of a round of REQs
  * @timing: the settings of the id
  * @lifetime: packet lifetime of the path
- * @number: of the round, from 0
- * @unanswered: messages to the same peer that it has not answered, this request included
- * @left_ms: time that is left; the round ends soon after it
- * @timers: filled in
+ * @number: number of the round, from 0
+ * @unanswered: unanswered messages to the same peer, including this REQ
+ * @left_ms: remaining time; the round ends soon after it
+ * @timers: set to the timers
  *
- * The peer sends its reply again by a timer that our request gives it, which has
- * to cover the way there and back. A response timeout that is set for the id or its
- * namespace is as it is in the first round, however many requests there are.
+ * The peer retransmits its REP by a timer that the REQ contains, which has to cover both directions
+ * of the path. A response timeout that is set for the id or its namespace is used unchanged in the
+ * first round, independent of the number of REQs.
  *
- * Context: Any context. Pure but for the parameters of the module.
+ * Context: Any context. Pure but for the module parameters.
  */
 void rca_timing_req(const struct rca_timing *timing, u8 lifetime, unsigned int number,
 		    unsigned int unanswered, u32 left_ms, struct rca_req_timers *timers)
 {
-	u8 response = pick(&timing->response, &response_timeout);
+	u8 response = setting(&timing->response, &response_timeout);
 	u8 most = max_t(u8, response, STOCK_RESPONSE);
 	u8 both = max_t(u8, response, min_t(u8, lifetime, RCA_MAX_RESPONSE - 1) + 1);
 	u32 sends;
@@ -358,28 +293,29 @@ void rca_timing_req(const struct rca_timing *timing, u8 lifetime, unsigned int n
 	timers->local = min_t(unsigned int, both + number, max(both, most));
 	timers->interval_ms = interval_ms(lifetime, timers->remote);
 	sends = left_ms / timers->interval_ms + !!(left_ms % timers->interval_ms);
-	timers->retries = min_t(u32, pick(&timing->retries, &max_retries), sends ? sends - 1 : 0);
+	timers->retries = min_t(u32, setting(&timing->retries, &max_retries),
+				sends ? sends - 1 : 0);
 	timers->late_ms = rca_timing_ms(timers->local) * (timers->retries + 1) / 4;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_req);
 
 /**
- * rca_timing_datagram() - the timers of a request for a peer's QP
+ * rca_timing_datagram() - compute the retransmission interval of a SIDR_REQ
  * @timing: the settings of the id
  * @lifetime: packet lifetime of the path
- * @retries: how often it is sent again
+ * @retries: set to the number of retransmissions
  *
- * There is one round of those. It has short timers for who asks for them, else
- * it would end too soon.
+ * A SIDR_REQ is sent in a single round, which would end too soon with short timers. So only an id
+ * with a response timeout of its own gets short ones.
  *
  * Context: Any context.
- * Return: milliseconds between two of them.
+ * Return: milliseconds between two transmissions.
  */
 u32 rca_timing_datagram(const struct rca_timing *timing, u8 lifetime, u8 *retries)
 {
-	*retries = pick(&timing->retries, &max_retries);
+	*retries = setting(&timing->retries, &max_retries);
 	if (!READ_ONCE(timing->response))
 		return rca_timing_ms(STOCK_RESPONSE);
-	return interval_ms(lifetime, pick(&timing->response, &response_timeout));
+	return interval_ms(lifetime, setting(&timing->response, &response_timeout));
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_datagram);

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* How long to wait for a peer, and how often to ask: settings of an id, and of the module. */
+/* Timeouts and retries: settings of an id, and of the module. */
 #ifndef RCA_TIMING_H
 #define RCA_TIMING_H
 
 #include <linux/types.h>
 
-/* The fields of messages have 5 bits for times and 4 for retries (IBTA volume 1, 12.7). */
+/* Message fields have 5 bits for timeouts and 4 for retries (IBTA volume 1, 12.7). */
 #define RCA_MAX_RESPONSE	31
 #define RCA_MAX_RETRIES		15
 
-/* What a message receipt acknowledgement (MRA) asks a peer to wait: 68.7 s, as stock says. */
+/* Timeout in a message receipt acknowledgement (MRA): 68.7 s, as the stock rdma_cm. */
 #define RCA_MAX_MRA		24
 
-/* A day: jiffies and ib_cm's ints have room for it. */
+/* A day: fits into jiffies and the ints of ib_cm. */
 #define RCA_MAX_DEADLINE_MS	86400000
 
 /**
- * struct rca_timing - the settings of an id; zero: it has none, those of the module count
- * @deadline_ms: when an operation that waits for the peer ends; 0: not set
- * @response: 4.096 us * 2^n for an answer of the peer, beside the way; plus 1, 0: not set
- * @retries: how often a message is sent again; plus 1, 0: not set
- * @mra: 4.096 us * 2^n that a peer shall wait for a program that takes long to answer its
- *       reply; plus 1, 0: not set
+ * struct rca_timing - the settings of an id; if 0, those of the module apply
+ * @deadline_ms: limit of an operation that waits for the peer; 0: not set
+ * @response: n + 1 of 4.096 us * 2^n, the response timeout of the peer; 0: not set
+ * @retries: retransmissions of a message, plus 1; 0: not set
+ * @mra: n + 1 of 4.096 us * 2^n, the MRA timeout for a program that takes long to answer a REP; 0:
+ *       not set
  *
- * Each is written and read on its own, without a lock.
+ * Each is read and written independently, without a lock.
  */
 struct rca_timing {
 	u32 deadline_ms;
@@ -33,13 +33,13 @@ struct rca_timing {
 };
 
 /**
- * struct rca_req_timers - the timers of a request while ib_cm retransmits it
- * @remote: what the peer may take to answer, as 4.096 us * 2^n
- * @local: what the peer may wait for our answer to its reply, likewise
- * @retries: how often the request is sent again
- * @interval_ms: between two of them
- * @late_ms: when the peer has sent a quarter of its replies, and is to be told that we take
- *           longer: late enough for a program, early enough for a message that gets lost
+ * struct rca_req_timers - the timers of a REQ while ib_cm retransmits it
+ * @remote: response timeout of the peer, as n of 4.096 us * 2^n
+ * @local: timeout of the peer for our answer to its REP, likewise
+ * @retries: number of retransmissions
+ * @interval_ms: time between two transmissions
+ * @late_ms: when the peer has sent a quarter of its REPs, and needs an MRA: late enough for most
+ *           programs, early enough if the MRA is lost
  */
 struct rca_req_timers {
 	u8 remote;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tracepoints: what happens to ids, with the field names of the stock rdma_cma events.
+ * Tracepoints of ids; the fields are named as in the rdma_cma events of the stock rdma_cm.
  *
- * Locking: none; all may be called with any lock held.
+ * Locking: none; may be called with any lock held.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdma_cm_alt
@@ -18,107 +18,43 @@
 
 #include "lib/fsm.h"
 
-/* Lists of (enumerator, name): for user space that decodes the events itself, and for printing. */
-#define RCA_TRACE_STATES \
-	RCA_TRACE_NAME(RCA_ST_IDLE, "idle") \
-	RCA_TRACE_NAME(RCA_ST_BOUND, "bound") \
-	RCA_TRACE_NAME(RCA_ST_ADDR_QUERY, "addr-query") \
-	RCA_TRACE_NAME(RCA_ST_ADDR_RESOLVED, "addr-resolved") \
-	RCA_TRACE_NAME(RCA_ST_ROUTE_QUERY, "route-query") \
-	RCA_TRACE_NAME(RCA_ST_ROUTE_RESOLVED, "route-resolved") \
-	RCA_TRACE_NAME(RCA_ST_REQ_SENT, "req-sent") \
-	RCA_TRACE_NAME(RCA_ST_REQ_WAIT, "req-wait") \
-	RCA_TRACE_NAME(RCA_ST_REP_RCVD, "rep-rcvd") \
-	RCA_TRACE_NAME(RCA_ST_REQ_RCVD, "req-rcvd") \
-	RCA_TRACE_NAME(RCA_ST_REP_SENT, "rep-sent") \
-	RCA_TRACE_NAME(RCA_ST_CONNECTED, "connected") \
-	RCA_TRACE_NAME(RCA_ST_DREQ_SENT, "dreq-sent") \
-	RCA_TRACE_NAME(RCA_ST_DISCONNECTED, "disconnected") \
-	RCA_TRACE_NAME(RCA_ST_CLOSED, "closed") \
-	RCA_TRACE_NAME(RCA_ST_FAILED, "failed") \
-	RCA_TRACE_NAME(RCA_ST_SIDR_SENT, "sidr-sent") \
-	RCA_TRACE_NAME(RCA_ST_SIDR_RCVD, "sidr-rcvd") \
-	RCA_TRACE_NAME(RCA_ST_SIDR_DONE, "sidr-done") \
-	RCA_TRACE_NAME(RCA_ST_LISTEN, "listen") \
-	RCA_TRACE_NAME(RCA_ST_REMOVED, "removed") \
-	RCA_TRACE_LAST(RCA_ST_DESTROYING, "destroying")
+/* As RCA_STATE_NAMES() of fsm.h. */
+#define RCA_EVENT_NAMES(name, last) \
+	name(RDMA_CM_ALT_EVENT_ADDR_RESOLVED, "address resolved") \
+	name(RDMA_CM_ALT_EVENT_ADDR_ERROR, "address error") \
+	name(RDMA_CM_ALT_EVENT_ROUTE_RESOLVED, "route resolved") \
+	name(RDMA_CM_ALT_EVENT_ROUTE_ERROR, "route error") \
+	name(RDMA_CM_ALT_EVENT_CONNECT_REQUEST, "connect request") \
+	name(RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, "connect response") \
+	name(RDMA_CM_ALT_EVENT_CONNECT_ERROR, "connect error") \
+	name(RDMA_CM_ALT_EVENT_UNREACHABLE, "unreachable") \
+	name(RDMA_CM_ALT_EVENT_REJECTED, "rejected") \
+	name(RDMA_CM_ALT_EVENT_ESTABLISHED, "established") \
+	name(RDMA_CM_ALT_EVENT_DISCONNECTED, "disconnected") \
+	name(RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, "device removal") \
+	name(RDMA_CM_ALT_EVENT_MULTICAST_JOIN, "multicast join") \
+	name(RDMA_CM_ALT_EVENT_MULTICAST_ERROR, "multicast error") \
+	name(RDMA_CM_ALT_EVENT_ADDR_CHANGE, "address change") \
+	name(RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, "timewait exit") \
+	last(RDMA_CM_ALT_EVENT_USER, "user")
 
-#define RCA_TRACE_INPUTS \
-	RCA_TRACE_NAME(RCA_IN_BIND, "bind") \
-	RCA_TRACE_NAME(RCA_IN_RESOLVE_ADDR, "resolve-addr") \
-	RCA_TRACE_NAME(RCA_IN_ADDR_OK, "addr-ok") \
-	RCA_TRACE_NAME(RCA_IN_ADDR_FAIL, "addr-fail") \
-	RCA_TRACE_NAME(RCA_IN_RESOLVE_ROUTE, "resolve-route") \
-	RCA_TRACE_NAME(RCA_IN_ROUTE_OK, "route-ok") \
-	RCA_TRACE_NAME(RCA_IN_ROUTE_FAIL, "route-fail") \
-	RCA_TRACE_NAME(RCA_IN_LISTEN, "listen") \
-	RCA_TRACE_NAME(RCA_IN_LISTEN_FAIL, "listen-fail") \
-	RCA_TRACE_NAME(RCA_IN_CONNECT, "connect") \
-	RCA_TRACE_NAME(RCA_IN_SIDR, "sidr") \
-	RCA_TRACE_NAME(RCA_IN_CONNECT_FAIL, "connect-fail") \
-	RCA_TRACE_NAME(RCA_IN_REP, "rep") \
-	RCA_TRACE_NAME(RCA_IN_BAD_QKEY, "bad-qkey") \
-	RCA_TRACE_NAME(RCA_IN_REQ_TIMEOUT, "req-timeout") \
-	RCA_TRACE_NAME(RCA_IN_STALE, "stale") \
-	RCA_TRACE_NAME(RCA_IN_SILENCE, "silence") \
-	RCA_TRACE_NAME(RCA_IN_HELD, "held") \
-	RCA_TRACE_NAME(RCA_IN_RETRY, "retry") \
-	RCA_TRACE_NAME(RCA_IN_ACCEPT, "accept") \
-	RCA_TRACE_NAME(RCA_IN_ACCEPT_FAIL, "accept-fail") \
-	RCA_TRACE_NAME(RCA_IN_REP_TIMEOUT, "rep-timeout") \
-	RCA_TRACE_NAME(RCA_IN_ESTABLISH, "establish") \
-	RCA_TRACE_NAME(RCA_IN_ESTABLISH_FAIL, "establish-fail") \
-	RCA_TRACE_NAME(RCA_IN_RTU, "rtu") \
-	RCA_TRACE_NAME(RCA_IN_UP, "up") \
-	RCA_TRACE_NAME(RCA_IN_ERROR, "error") \
-	RCA_TRACE_NAME(RCA_IN_DOWN, "down") \
-	RCA_TRACE_NAME(RCA_IN_REJECT, "reject") \
-	RCA_TRACE_NAME(RCA_IN_REJ, "rej") \
-	RCA_TRACE_NAME(RCA_IN_DISCONNECT, "disconnect") \
-	RCA_TRACE_NAME(RCA_IN_DISCONNECT_FAIL, "disconnect-fail") \
-	RCA_TRACE_NAME(RCA_IN_DREQ, "dreq") \
-	RCA_TRACE_NAME(RCA_IN_DREP, "drep") \
-	RCA_TRACE_NAME(RCA_IN_DREQ_TIMEOUT, "dreq-timeout") \
-	RCA_TRACE_NAME(RCA_IN_TIMEWAIT_EXIT, "timewait-exit") \
-	RCA_TRACE_NAME(RCA_IN_REMOVE, "remove") \
-	RCA_TRACE_LAST(RCA_IN_DESTROY, "destroy")
+/* For user space that decodes the events itself. */
+#define RCA_TRACE_ENUM(value, string) TRACE_DEFINE_ENUM(value);
+RCA_STATE_NAMES(RCA_TRACE_ENUM, RCA_TRACE_ENUM)
+RCA_INPUT_NAMES(RCA_TRACE_ENUM, RCA_TRACE_ENUM)
+RCA_EVENT_NAMES(RCA_TRACE_ENUM, RCA_TRACE_ENUM)
 
-#define RCA_TRACE_EVENTS \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_ADDR_RESOLVED, "address resolved") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_ADDR_ERROR, "address error") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_ROUTE_RESOLVED, "route resolved") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_ROUTE_ERROR, "route error") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_CONNECT_REQUEST, "connect request") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, "connect response") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_CONNECT_ERROR, "connect error") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_UNREACHABLE, "unreachable") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_REJECTED, "rejected") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_ESTABLISHED, "established") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_DISCONNECTED, "disconnected") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, "device removal") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_MULTICAST_JOIN, "multicast join") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_MULTICAST_ERROR, "multicast error") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_ADDR_CHANGE, "address change") \
-	RCA_TRACE_NAME(RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, "timewait exit") \
-	RCA_TRACE_LAST(RDMA_CM_ALT_EVENT_USER, "user")
+/* For printing: a list without a comma at its end. */
+#define RCA_TRACE_NAME(value, string) { value, string },
+#define RCA_TRACE_LAST(value, string) { value, string }
+#define rca_show_state(state) \
+	__print_symbolic(state, RCA_STATE_NAMES(RCA_TRACE_NAME, RCA_TRACE_LAST))
+#define rca_show_input(input) \
+	__print_symbolic(input, RCA_INPUT_NAMES(RCA_TRACE_NAME, RCA_TRACE_LAST))
+#define rca_show_event(event) \
+	__print_symbolic(event, RCA_EVENT_NAMES(RCA_TRACE_NAME, RCA_TRACE_LAST))
 
-#undef RCA_TRACE_NAME
-#undef RCA_TRACE_LAST
-#define RCA_TRACE_NAME(value, name) TRACE_DEFINE_ENUM(value);
-#define RCA_TRACE_LAST(value, name) TRACE_DEFINE_ENUM(value);
-RCA_TRACE_STATES
-RCA_TRACE_INPUTS
-RCA_TRACE_EVENTS
-#undef RCA_TRACE_NAME
-#undef RCA_TRACE_LAST
-#define RCA_TRACE_NAME(value, name) { value, name },
-#define RCA_TRACE_LAST(value, name) { value, name }
-
-#define rca_show_state(state) __print_symbolic(state, RCA_TRACE_STATES)
-#define rca_show_input(input) __print_symbolic(input, RCA_TRACE_INPUTS)
-#define rca_show_event(event) __print_symbolic(event, RCA_TRACE_EVENTS)
-
-/* What is kept of an address: enough for IPv6. A caller's address is at least that large. */
+/* Recorded bytes of an address: enough for IPv6. The addresses of callers are not shorter. */
 #define RCA_TRACE_ADDR_LEN sizeof(struct sockaddr_in6)
 
 TRACE_EVENT(rca_state,

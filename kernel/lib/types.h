@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Names that several rooms share: forward declarations, nothing else. */
+/* Forward declarations of types that several folders use. */
 #ifndef RCA_TYPES_H
 #define RCA_TYPES_H
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Errnos that leave for user space: the kernel has numbers of its own from 512
- * on, which no C library has a name for and which must not get out.
- *
- * Locking: none; pure.
+ * Errnos for user space. Numbers from 512 on are internal to the kernel: no C library has names
+ * for them, and user space must not see them.
  */
 #include "lib/uerrno.h"
 
@@ -12,14 +10,15 @@
 #include <linux/export.h>
 
 /**
- * rca_user_errno() - the number that user space knows for an error
+ * rca_user_errno() - convert an error for user space
  * @err: 0, a negative errno, or a positive reason of a peer
  *
- * For the two ways out: what an ioctl returns, and the status of an event.
+ * To be used for both ways out: return values of ioctls, and the status of events.
  *
  * Context: Any context. Pure.
- * Return: @err, but for the kernel's own numbers: those of interrupted calls
- * become -EINTR, -ENOTSUPP and its like -EOPNOTSUPP, the others -EIO.
+ * Return: @err; of the kernel's internal numbers those of interrupted calls become -EINTR,
+ *         -ENOTSUPP and -ENOPARAM -EOPNOTSUPP, -ENOIOCTLCMD -ENOTTY, -EPROBE_DEFER -EAGAIN, the
+ *         others -EIO.
  */
 int rca_user_errno(int err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Errnos that leave for user space. */
+/* Errnos for user space. */
 #ifndef RCA_UERRNO_H
 #define RCA_UERRNO_H
 

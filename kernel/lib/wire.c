@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What peers read and write in messages beside the fields that ib_cm fills in:
- * service IDs, the IP CM service header, the room that is left for users.
+ * Parts of CM messages that ib_cm leaves to its users: service IDs, the IP CM service header, and
+ * the private data that remains for user space.
  *
- * Locking: none; every function is pure.
+ * All functions are pure, and may be called in any context.
  */
 #include "lib/wire.h"
 
@@ -22,7 +22,7 @@
  * @ip_version: 4 or 6 in the upper half; the lower half is reserved
  * @src_port: port of the sender
  * @src: address of the sender; IPv4 in the last 4 bytes, the others 0
- * @dst: address that it asks for, likewise
+ * @dst: requested address, likewise
  */
 struct rca_wire_hdr {
 	u8 version;
@@ -34,75 +34,39 @@ struct rca_wire_hdr {
 
 static_assert(sizeof(struct rca_wire_hdr) == RCA_WIRE_HDR_LEN);
 
-/* Where an IPv4 address starts in a 16 byte field. */
+/* Offset of an IPv4 address in a 16 byte field. */
 #define RCA_WIRE_IP4 12
 
-/**
- * rca_wire_service_id() - the service ID of a port
- * @ps: port space
- * @port: port
- *
- * Context: any.
- * Return: the service ID.
- */
+/* The service ID of a port in a port space. */
 __be64 rca_wire_service_id(u16 ps, __be16 port)
 {
 	return cpu_to_be64(((u64)ps << 16) + be16_to_cpu(port));
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_wire_service_id);
 
-/**
- * rca_wire_addr_service_id() - the service ID that an address stands for
- * @ps: port space of its id
- * @addr: a canonical address
- *
- * An AF_IB address has one of its own, which needs not belong to a port.
- *
- * Context: any.
- * Return: the service ID.
- */
+/* The service ID of an address; that of an AF_IB address need not belong to a port. */
 __be64 rca_wire_addr_service_id(u16 ps, const union rca_addr *addr)
 {
 	if (addr->sa.sa_family == AF_IB)
 		return addr->ib.sib_sid;
 	return rca_wire_service_id(ps, rca_addr_port(addr));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_wire_addr_service_id);
 
-/**
- * rca_wire_sid_ps() - the port space of a service ID
- * @service_id: a service ID that belongs to a port
- *
- * Context: any.
- * Return: the port space.
- */
+/* The port space of a service ID that belongs to a port. */
 u16 rca_wire_sid_ps(__be64 service_id)
 {
 	return (u16)(be64_to_cpu(service_id) >> 16);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_wire_sid_ps);
 
-/**
- * rca_wire_sid_port() - the port of a service ID
- * @service_id: a service ID that belongs to a port
- *
- * Context: any.
- * Return: the port.
- */
+/* The port of a service ID that belongs to a port. */
 __be16 rca_wire_sid_port(__be64 service_id)
 {
 	return cpu_to_be16((u16)be64_to_cpu(service_id));
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_wire_sid_port);
 
-/**
- * rca_wire_private_max() - how much private data a user may send
- * @msg: the message
- * @family: family of the id's addresses; with AF_IB there is no header
- *
- * Context: any.
- * Return: bytes.
- */
+/* Most bytes of private data of a user in a message; with AF_IB there is no header. */
 unsigned int rca_wire_private_max(enum rca_wire_msg msg, sa_family_t family)
 {
 	unsigned int hdr = family == AF_IB ? 0 : RCA_WIRE_HDR_LEN;
@@ -124,12 +88,10 @@ unsigned int rca_wire_private_max(enum rca_wire_msg msg, sa_family_t family)
 EXPORT_SYMBOL_IF_KUNIT(rca_wire_private_max);
 
 /**
- * rca_wire_put_hdr() - write the header that goes before a user's private data
+ * rca_wire_put_hdr() - write the header that precedes a user's private data
  * @hdr: RCA_WIRE_HDR_LEN bytes, all of which are written
  * @src: our address with its port
- * @dst: the peer's address, of the same family: AF_INET or AF_INET6
- *
- * Context: any.
+ * @dst: address of the peer, of the same family: AF_INET or AF_INET6
  */
 void rca_wire_put_hdr(u8 *hdr, const union rca_addr *src, const union rca_addr *dst)
 {
@@ -158,14 +120,13 @@ void rca_wire_put_hdr(u8 *hdr, const union rca_addr *src, const union rca_addr *
 EXPORT_SYMBOL_IF_KUNIT(rca_wire_put_hdr);
 
 /**
- * rca_wire_put_private() - write the private data of a request: the header, and the user's
- * @data: where to; of the length of the message's field, zero
+ * rca_wire_put_private() - write the private data of a request: header and data of the user
+ * @data: the field of the message, zeroed
  * @src: our address with its port
- * @dst: the peer's address, of the same family; with AF_IB there is no header
+ * @dst: address of the peer, of the same family; with AF_IB there is no header
  * @user: private data of the user
- * @len: its length, not more than rca_wire_private_max()
+ * @len: its length, at most rca_wire_private_max()
  *
- * Context: any.
  * Return: bytes of both.
  */
 u8 rca_wire_put_private(u8 *data, const union rca_addr *src, const union rca_addr *dst,
@@ -198,20 +159,17 @@ static void rca_wire_get_ip6(union rca_addr *addr, const u8 *field, __be16 port)
 }
 
 /**
- * rca_wire_get_hdr() - read the header that goes before a user's private data
- * @data: private data of a REQ or SIDR_REQ, as the peer sent it
+ * rca_wire_get_hdr() - read the header that precedes a user's private data
+ * @data: private data of a received REQ or SIDR_REQ
  * @len: bytes at @data
- * @dst_port: port that the message is for, from its service ID
- * @src: the peer's address and port
- * @dst: the address that it asks for, with @dst_port
+ * @dst_port: requested port, from the service ID
+ * @src: set to address and port of the peer
+ * @dst: set to the requested address, with @dst_port
  *
- * A message for an AF_IB listener has no header, though its private data may
- * look like one: ask the listener for its family before calling this.
- * Scope ids are 0; they are not part of the header.
+ * A message for an AF_IB listener has no header, although its private data may look like one:
+ * check the family of the listener first. Scope ids are set to 0; the header has none.
  *
- * Context: any.
- * Return: 0; -EINVAL: too short, unknown version or unknown IP version, and
- *         neither address was written.
+ * Return: 0; -EINVAL: too short, unknown version or unknown IP version; neither address is set.
  */
 int rca_wire_get_hdr(const void *data, size_t len, __be16 dst_port, union rca_addr *src,
 		     union rca_addr *dst)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What goes over the wire besides the fields of ib_cm: service IDs, header, length limits. */
+/* Wire formats that ib_cm leaves to its users: service IDs, IP CM header, private data. */
 #ifndef RCA_WIRE_H
 #define RCA_WIRE_H
 
 #include "lib/sockaddr.h"
 
-/** RCA_WIRE_HDR_LEN - bytes of the IP CM service header (IBTA annex A11) */
+/** RCA_WIRE_HDR_LEN - length of the IP CM service header (IBTA annex A11) */
 #define RCA_WIRE_HDR_LEN 36
 
 /**
  * enum rca_wire_msg - messages that carry private data
- * @RCA_WIRE_REQ: connection request
- * @RCA_WIRE_REP: reply
- * @RCA_WIRE_REJ: reject
- * @RCA_WIRE_SIDR_REQ: service ID resolution request
- * @RCA_WIRE_SIDR_REP: service ID resolution reply
+ * @RCA_WIRE_REQ: REQ
+ * @RCA_WIRE_REP: REP
+ * @RCA_WIRE_REJ: REJ
+ * @RCA_WIRE_SIDR_REQ: SIDR_REQ
+ * @RCA_WIRE_SIDR_REP: SIDR_REP
  */
 enum rca_wire_msg {
 	RCA_WIRE_REQ,

@@ -41,13 +41,13 @@ static unsigned int log_net_id;
 
 static int __net_init log_net_init(struct net *net)
 {
-	struct log_net *all = net_generic(net, log_net_id);
+	struct log_net *log = net_generic(net, log_net_id);
 
-	spin_lock_init(&all->lock);
-	INIT_LIST_HEAD(&all->reports);
-	ratelimit_state_init(&all->refusals, HZ, 8);
-	ratelimit_set_flags(&all->refusals, RATELIMIT_MSG_ON_RELEASE);
-	rca_monitor_queue_init(&all->queue, net);
+	spin_lock_init(&log->lock);
+	INIT_LIST_HEAD(&log->reports);
+	ratelimit_state_init(&log->refusals, HZ, 8);
+	ratelimit_set_flags(&log->refusals, RATELIMIT_MSG_ON_RELEASE);
+	rca_monitor_queue_init(&log->queue, net);
 	return 0;
 }
 
@@ -57,10 +57,10 @@ static int __net_init log_net_init(struct net *net)
  */
 static void __net_exit log_net_exit(struct net *net)
 {
-	struct log_net *all = net_generic(net, log_net_id);
+	struct log_net *log = net_generic(net, log_net_id);
 	struct rca_report *report, *tmp;
 
-	list_for_each_entry_safe(report, tmp, &all->reports, node)
+	list_for_each_entry_safe(report, tmp, &log->reports, node)
 		rca_report_free(report);
 }
 
@@ -71,43 +71,34 @@ static struct pernet_operations log_net_ops = {
 	.size = sizeof(struct log_net),
 };
 
-/**
- * rca_log_init() - create the failure log of each namespace
- *
- * Context: Process context. Module init. Sleeps.
- * Return: 0 or a negative errno.
- */
+/* Create the failure log of each namespace. Module init. */
 int rca_log_init(void)
 {
 	return register_pernet_subsys(&log_net_ops);
 }
 
-/**
- * rca_log_exit() - free all failure logs
- *
- * Context: Process context. Module exit; no id exists any more. Sleeps.
- */
+/* Free all failure logs. Module exit; no id exists any more. */
 void rca_log_exit(void)
 {
 	unregister_pernet_subsys(&log_net_ops);
 }
 
 /* Memory for one record: new, else that of the oldest record. NULL if there is neither. */
-static struct rca_report *get_place(struct log_net *all)
+static struct rca_report *get_entry(struct log_net *log)
 {
-	struct rca_report *place = NULL;
+	struct rca_report *entry = NULL;
 
-	lockdep_assert_held(&all->lock);
-	if (all->count < RCA_LOG_ENTRIES)
-		place = kmalloc(sizeof(*place), GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
-	if (place) {
-		all->count++;
-	} else if (all->count) {
-		place = list_first_entry(&all->reports, struct rca_report, node);
-		list_del(&place->node);
-		put_pid(place->pid);
+	lockdep_assert_held(&log->lock);
+	if (log->count < RCA_LOG_ENTRIES)
+		entry = kmalloc(sizeof(*entry), GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
+	if (entry) {
+		log->count++;
+	} else if (log->count) {
+		entry = list_first_entry(&log->reports, struct rca_report, node);
+		list_del(&entry->node);
+		put_pid(entry->pid);
 	}
-	return place;
+	return entry;
 }
 
 /**
@@ -120,38 +111,32 @@ static struct rca_report *get_place(struct log_net *all)
  */
 void rca_log_report(struct net *net, struct rca_report *report, bool keep)
 {
-	struct log_net *all = net_generic(net, log_net_id);
-	struct rca_report *place;
+	struct log_net *log = net_generic(net, log_net_id);
+	struct rca_report *entry;
 	unsigned long flags;
 
 	report->at = ktime_get_real_ns();
 	if (keep) {
-		spin_lock_irqsave(&all->lock, flags);
-		report->serial = ++all->serial;
-		place = get_place(all);
-		if (place) {
-			*place = *report;
-			get_pid(place->pid);	/* put in rca_report_free() or get_place() */
-			list_add_tail(&place->node, &all->reports);
+		spin_lock_irqsave(&log->lock, flags);
+		report->serial = ++log->serial;
+		entry = get_entry(log);
+		if (entry) {
+			*entry = *report;
+			get_pid(entry->pid);	/* put in rca_report_free() or get_entry() */
+			list_add_tail(&entry->node, &log->reports);
 		}
-		spin_unlock_irqrestore(&all->lock, flags);
+		spin_unlock_irqrestore(&log->lock, flags);
 	}
-	rca_monitor_enqueue(&all->queue, report);
+	rca_monitor_enqueue(&log->queue, report);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_log_report);
 
-/**
- * rca_monitor_ratelimit() - rate limit for reports of refused requests
- * @net: the namespace
- *
- * Context: Any context.
- * Return: true if the request may be reported.
- */
+/* May a refused request be reported now? Any context. */
 bool rca_monitor_ratelimit(struct net *net)
 {
-	struct log_net *all = net_generic(net, log_net_id);
+	struct log_net *log = net_generic(net, log_net_id);
 
-	return __ratelimit(&all->refusals);
+	return __ratelimit(&log->refusals);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_monitor_ratelimit);
 
@@ -166,13 +151,13 @@ EXPORT_SYMBOL_IF_KUNIT(rca_monitor_ratelimit);
  */
 bool rca_log_next(struct net *net, u64 after, struct rca_report *copy)
 {
-	struct log_net *all = net_generic(net, log_net_id);
+	struct log_net *log = net_generic(net, log_net_id);
 	struct rca_report *report;
 	unsigned long flags;
 	bool found = false;
 
-	spin_lock_irqsave(&all->lock, flags);
-	list_for_each_entry(report, &all->reports, node) {
+	spin_lock_irqsave(&log->lock, flags);
+	list_for_each_entry(report, &log->reports, node) {
 		if (report->serial <= after)
 			continue;
 		*copy = *report;
@@ -180,7 +165,7 @@ bool rca_log_next(struct net *net, u64 after, struct rca_report *copy)
 		found = true;
 		break;
 	}
-	spin_unlock_irqrestore(&all->lock, flags);
+	spin_unlock_irqrestore(&log->lock, flags);
 	return found;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_log_next);

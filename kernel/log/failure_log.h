@@ -77,7 +77,7 @@ static_assert(sizeof(struct rca_report) <= 512);
  * struct rca_monitor_queue - the records of a namespace that wait for the monitor
  * @net: the namespace (immutable); referenced while @turn is in a list
  * @turn: entry in the list of queues to serve (lock: monitor_lock)
- * @stories: the records, the oldest first (lock: monitor_lock)
+ * @reports: the records, the oldest first (lock: monitor_lock)
  * @count: number of records, up to RCA_MONITOR_QUEUE_MAX (lock: monitor_lock)
  * @lost: a record was dropped because the queue was full or there was no memory (lock:
  *        monitor_lock)

@@ -21,34 +21,22 @@
 
 #include "log/failure_log.h"
 
-static void tell_work(struct work_struct *work);
+static void deliver_work(struct work_struct *work);
 
-static const struct rca_monitor_ops *listener;
+static const struct rca_monitor_ops *receiver;
 
 /* Queues that are not empty; the first one is served next. */
 static LIST_HEAD(turns);
 static DEFINE_SPINLOCK(monitor_lock);
-static DECLARE_WORK(telling, tell_work);
+static DECLARE_WORK(monitor_work, deliver_work);
 
-/**
- * rca_report_free() - free a record that was removed from its list
- * @report: the record; it holds a reference on its process
- *
- * Context: Any context.
- */
+/* Free a record that was removed from its list; it holds a reference on its process. */
 void rca_report_free(struct rca_report *report)
 {
 	put_pid(report->pid);	/* got when the record was copied */
 	kfree(report);
 }
 
-/**
- * rca_monitor_queue_init() - initialize the notification queue of a namespace
- * @queue: the queue
- * @net: its namespace
- *
- * Context: Any context.
- */
 void rca_monitor_queue_init(struct rca_monitor_queue *queue, struct net *net)
 {
 	queue->net = net;
@@ -61,11 +49,11 @@ void rca_monitor_queue_init(struct rca_monitor_queue *queue, struct net *net)
 EXPORT_SYMBOL_IF_KUNIT(rca_monitor_queue_init);
 
 /*
- * Returns the queue to serve next, or NULL. Sets *story to the record to deliver, or to NULL if
+ * Returns the queue to serve next, or NULL. Sets *report to the record to deliver, or to NULL if
  * the queue was empty and removed from the list; the caller then owns the reference on the
  * namespace. Sets *lost if a loss has to be reported.
  */
-static struct rca_monitor_queue *next_turn(struct rca_report **report, bool *lost)
+static struct rca_monitor_queue *next_queue(struct rca_report **report, bool *lost)
 {
 	struct rca_monitor_queue *queue;
 
@@ -93,14 +81,14 @@ out_unlock:
 	return queue;
 }
 
-static void tell_work(struct work_struct *work)
+static void deliver_work(struct work_struct *work)
 {
-	const struct rca_monitor_ops *ops = READ_ONCE(listener);
+	const struct rca_monitor_ops *ops = READ_ONCE(receiver);
 	struct rca_monitor_queue *queue;
 	struct rca_report *report;
 	bool lost;
 
-	while ((queue = next_turn(&report, &lost))) {
+	while ((queue = next_queue(&report, &lost))) {
 		if (report && ops)
 			ops->tell(queue->net, report);
 		if (lost && ops)
@@ -108,19 +96,15 @@ static void tell_work(struct work_struct *work)
 		if (report)
 			rca_report_free(report);
 		else
-			put_net(queue->net);	/* got in leave() */
+			put_net(queue->net);	/* got in enqueue() */
 		cond_resched();
 	}
 }
 
-/**
- * rca_monitor_flush() - wait until all queued records were delivered
- *
- * Context: Process context. Sleeps.
- */
+/* Wait until all queued records were delivered. Process context, sleeps. */
 void rca_monitor_flush(void)
 {
-	flush_work(&telling);
+	flush_work(&monitor_work);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_monitor_flush);
 
@@ -133,7 +117,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_monitor_flush);
  */
 const struct rca_monitor_ops *rca_monitor_set(const struct rca_monitor_ops *ops)
 {
-	const struct rca_monitor_ops *before = xchg(&listener, ops);
+	const struct rca_monitor_ops *before = xchg(&receiver, ops);
 
 	synchronize_rcu();	/* wanted() is called, and records are queued, under RCU */
 	rca_monitor_flush();
@@ -154,7 +138,7 @@ bool rca_monitor_wanted(struct net *net)
 	bool wanted;
 
 	rcu_read_lock();
-	ops = READ_ONCE(listener);
+	ops = READ_ONCE(receiver);
 	wanted = ops && ops->wanted(net);
 	rcu_read_unlock();
 	return wanted;
@@ -162,7 +146,7 @@ bool rca_monitor_wanted(struct net *net)
 EXPORT_SYMBOL_IF_KUNIT(rca_monitor_wanted);
 
 /* Queue a record for the work. Called under RCU, which rca_monitor_set() waits for. */
-static void leave(struct rca_monitor_queue *queue, const struct rca_report *report)
+static void enqueue(struct rca_monitor_queue *queue, const struct rca_report *report)
 {
 	struct rca_report *copy = kmemdup(report, sizeof(*report),
 					  GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
@@ -170,7 +154,7 @@ static void leave(struct rca_monitor_queue *queue, const struct rca_report *repo
 
 	spin_lock_irqsave(&monitor_lock, flags);
 	if (list_empty(&queue->turn)) {
-		get_net(queue->net);	/* put in tell_work() */
+		get_net(queue->net);	/* put in deliver_work() */
 		list_add_tail(&queue->turn, &turns);
 	}
 	if (copy && queue->count < RCA_MONITOR_QUEUE_MAX) {
@@ -183,7 +167,7 @@ static void leave(struct rca_monitor_queue *queue, const struct rca_report *repo
 	}
 	spin_unlock_irqrestore(&monitor_lock, flags);
 	kfree(copy);
-	schedule_work(&telling);
+	schedule_work(&monitor_work);
 }
 
 /**
@@ -198,9 +182,9 @@ void rca_monitor_enqueue(struct rca_monitor_queue *queue, const struct rca_repor
 	const struct rca_monitor_ops *ops;
 
 	rcu_read_lock();
-	ops = READ_ONCE(listener);
+	ops = READ_ONCE(receiver);
 	if (ops && ops->wanted(queue->net))
-		leave(queue, report);
+		enqueue(queue, report);
 	rcu_read_unlock();
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_monitor_enqueue);

@@ -205,7 +205,7 @@ def usage() -> None:
     for args, text in wrong.items():
         said = tool(*args, status=USAGE).err
         true(f"rdma-cm-alt {' '.join(args)}", text in said, said)
-    names = re.search(r"state_names\[\] = {(.*?)};", (ROOT / "kernel/lib/fsm.c").read_text(), re.S)[1]
+    names = re.search(r"RCA_STATE_NAMES\((.*?)\n\n", (ROOT / "kernel/lib/fsm.h").read_text(), re.S)[1]
     said = tool("show", "-s", "nonsense", status=USAGE).err
     same("states", re.search(r"it is one of (.*)", said)[1].split(", "), re.findall(r'"(.*?)"', names))
     for name in ("show", "stats", "monitor", "explain", "check", "run", "bench"):
