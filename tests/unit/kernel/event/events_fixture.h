@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Two queues and things that post to them, for the tests of events, queues and sources. */
+/* Two queues and ids that post to them, for the tests of events, queues, sources and rings. */
 #ifndef RCA_EVENTS_FIXTURE_H
 #define RCA_EVENTS_FIXTURE_H
 
@@ -15,11 +15,11 @@
 #define COOKIE 0x1000
 #define HEAD_LEN offsetof(struct rdma_cm_alt_event, qp_num)
 
-/* What an id is to the queues. */
+/* The parts of an id that queues use. */
 struct node {
 	struct rca_obj obj;
 	struct rca_source src;
-	spinlock_t lock; /* what the source's lock points to */
+	spinlock_t lock; /* of the source */
 	u64 seen; /* races: the last number that was delivered (lock: rca_queue.consume) */
 	struct rcu_head rcu;
 };
@@ -41,7 +41,7 @@ static inline void node_release(struct rca_obj *obj)
 	kfree_rcu(node, rcu);
 }
 
-/* One reference is the test's, the other one for the table; not published yet. */
+/* One reference is held by the test, the other one is for the table. Not published. */
 static inline struct node *reserve_node(struct kunit *test)
 {
 	static const struct rca_obj_type type = { .kind = RCA_KIND_ID, .release = node_release };
@@ -110,25 +110,28 @@ static inline int events_init(struct kunit *test)
 	return 0;
 }
 
+static inline void put_empty_queue(struct kunit *test, struct rca_queue *queue)
+{
+	if (queue) {
+		KUNIT_EXPECT_EQ(test, 1U, refcount_read(&queue->ref));
+		KUNIT_EXPECT_FALSE(test, rca_queue_ready(queue));
+	}
+	rca_queue_put(queue);
+}
+
 static inline void events_exit(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 
 	if (!t || !t->ctx)
 		return;
+	if (t->a && t->a->ring && t->a->ring->mm)
+		rca_queue_ring_close(t->a);
 	while (t->used)
 		free_node(t->nodes[--t->used]);
-	if (t->a) {
-		KUNIT_EXPECT_EQ(test, 1U, refcount_read(&t->a->ref));
-		KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
-	}
-	if (t->b) {
-		KUNIT_EXPECT_EQ(test, 1U, refcount_read(&t->b->ref));
-		KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->b));
-	}
-	rca_queue_put(t->a);
-	rca_queue_put(t->b);
-	/* Whoever still had a reference would be a leak. */
+	put_empty_queue(test, t->a);
+	put_empty_queue(test, t->b);
+	/* Another reference would be a leak. */
 	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&t->ctx->ref));
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&t->credit));
 	rca_ctx_put(t->ctx);
@@ -141,13 +144,19 @@ static inline void post_event(struct node *node, struct rca_event *ev)
 	spin_unlock_irq(&node->lock);
 }
 
-static inline void post(struct kunit *test, struct node *node, u32 type)
+static inline struct rca_event *new_event(struct kunit *test, u32 type)
 {
-	struct rca_event *ev = rca_event_alloc(node->obj.ctx, GFP_KERNEL);
+	struct events_test *t = test->priv;
+	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
 	ev->rec.type = type;
-	post_event(node, ev);
+	return ev;
+}
+
+static inline void post(struct kunit *test, struct node *node, u32 type)
+{
+	post_event(node, new_event(test, type));
 }
 
 static inline bool notice(struct node *node, enum rca_notice_slot slot, u32 type, int status)
@@ -160,7 +169,7 @@ static inline bool notice(struct node *node, enum rca_notice_slot slot, u32 type
 	return fresh;
 }
 
-/* The next event with the whole length of a record; NULL: none. */
+/* The next event, padded to the size of a record; NULL: none. */
 static inline struct rdma_cm_alt_event *look(struct kunit *test, struct rca_queue *queue,
 					     bool consume)
 {
@@ -185,7 +194,7 @@ static inline struct rdma_cm_alt_event *deliver(struct kunit *test, struct rca_q
 	return look(test, queue, true);
 }
 
-/* Delivers the next event, which has to be this one. */
+/* Deliver the next event, which must be this one. */
 static inline void expect(struct kunit *test, struct rca_queue *queue, struct node *node, u32 type)
 {
 	struct rdma_cm_alt_event *rec = deliver(test, queue);
@@ -194,6 +203,15 @@ static inline void expect(struct kunit *test, struct rca_queue *queue, struct no
 	KUNIT_EXPECT_EQ(test, type, rec->type);
 	KUNIT_EXPECT_EQ(test, node->obj.handle, rec->id);
 	KUNIT_EXPECT_EQ(test, node->src.cookie, rec->cookie);
+}
+
+static inline void expect_status(struct kunit *test, struct rca_queue *queue, u32 type, int status)
+{
+	struct rdma_cm_alt_event *rec = deliver(test, queue);
+
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_EXPECT_EQ(test, type, rec->type);
+	KUNIT_EXPECT_EQ(test, status, rec->status);
 }
 
 static inline void expect_none(struct kunit *test, struct rca_queue *queue)
@@ -213,15 +231,13 @@ static inline void expect_none(struct kunit *test, struct rca_queue *queue)
 #define TIMEWAIT RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT
 #define USER RDMA_CM_ALT_EVENT_USER
 
-/* Posts a connection request of @node; the child's own source comes along. */
+/* Post a connection request of @node. Returns its new id. */
 static inline struct node *post_request(struct kunit *test, struct node *node)
 {
 	struct events_test *t = test->priv;
 	struct node *child = reserve_node(test);
-	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
+	struct rca_event *ev = new_event(test, REQUEST);
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
-	ev->rec.type = REQUEST;
 	ev->rec.id = child->obj.handle;
 	ev->rec.listen_id = node->obj.handle;
 	ev->child = &child->obj;

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Tests of delivery by kernel/event/queue.c: order, counts, what a record says.
- *
- * Locking: as events.h says.
- */
+/* Tests of kernel/event/: posting and delivery: order, counts, records. */
 #include "event/events.h"
 
 #include <kunit/test.h>
@@ -61,10 +57,9 @@ static void peek_gives_the_length_of_the_record(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
-	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
+	struct rca_event *ev = new_event(test, ADDR);
 	struct rca_delivery dlv;
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
 	ev->rec.length = 200;
 	post_event(node, ev);
 
@@ -76,7 +71,7 @@ static void peek_gives_the_length_of_the_record(struct kunit *test)
 	mutex_unlock(&t->a->consume);
 }
 
-/* A copy to user space that fails is a peek without a consume. */
+/* After a failed copy to user space there is a peek without a consume. */
 static void peek_without_consume_loses_nothing(struct kunit *test)
 {
 	struct events_test *t = test->priv;
@@ -104,10 +99,8 @@ static void consume_gives_credit_and_reference_back(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
-	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
+	struct rca_event *ev = new_event(test, ADDR);
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
-	ev->rec.type = ADDR;
 	ev->credit = &t->credit;
 	atomic_inc(&t->credit);
 	post_event(node, ev);
@@ -123,9 +116,8 @@ static void post_without_queue_is_dropped(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, NULL);
-	struct rca_event *ev = rca_event_alloc(t->ctx, GFP_KERNEL);
+	struct rca_event *ev = new_event(test, ADDR);
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
 	ev->credit = &t->credit;
 	atomic_inc(&t->credit);
 
@@ -167,7 +159,7 @@ static void cookie_that_is_set_before_the_queue_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 77ULL, rec->cookie);
 }
 
-/* Its id was destroyed meanwhile, and all that waited with it. */
+/* The id was destroyed before, with all waiting events. */
 static void part_that_goes_last_has_nothing_to_drop(struct kunit *test)
 {
 	struct events_test *t = test->priv;
@@ -177,9 +169,7 @@ static void part_that_goes_last_has_nothing_to_drop(struct kunit *test)
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		ev = rca_event_alloc(t->ctx, GFP_KERNEL);
-		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ev);
-		ev->rec.type = USER;
+		ev = new_event(test, USER);
 		spin_lock_irq(&node->lock);
 		rca_post_part(&node->src, &event_count, ev);
 		spin_unlock_irq(&node->lock);
@@ -289,43 +279,26 @@ static void notice_of_timewait_has_status_zero(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
-	struct rdma_cm_alt_event *rec;
 
 	notice(node, RCA_NOTICE_CONN, DISCONNECTED, -ETIMEDOUT);
 	notice(node, RCA_NOTICE_CONN, TIMEWAIT, -EIO);
 
-	rec = deliver(test, t->a);
-	KUNIT_ASSERT_NOT_NULL(test, rec);
-	KUNIT_EXPECT_EQ(test, (u32)DISCONNECTED, rec->type);
-	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, rec->status);
-	rec = deliver(test, t->a);
-	KUNIT_ASSERT_NOT_NULL(test, rec);
-	KUNIT_EXPECT_EQ(test, (u32)TIMEWAIT, rec->type);
-	KUNIT_EXPECT_EQ(test, 0, rec->status);
+	expect_status(test, t->a, DISCONNECTED, -ETIMEDOUT);
+	expect_status(test, t->a, TIMEWAIT, 0);
 }
 
 static void notice_of_the_network_keeps_its_status(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
-	struct rdma_cm_alt_event *rec;
 
 	notice(node, RCA_NOTICE_DEVICE, UNREACHABLE, -ETIMEDOUT);
 	notice(node, RCA_NOTICE_DEVICE, CHANGE, -EIO);
 	notice(node, RCA_NOTICE_DEVICE, REMOVAL, -EIO);
 
-	rec = deliver(test, t->a);
-	KUNIT_ASSERT_NOT_NULL(test, rec);
-	KUNIT_EXPECT_EQ(test, (u32)UNREACHABLE, rec->type);
-	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, rec->status);
-	rec = deliver(test, t->a);
-	KUNIT_ASSERT_NOT_NULL(test, rec);
-	KUNIT_EXPECT_EQ(test, (u32)REMOVAL, rec->type);
-	KUNIT_EXPECT_EQ(test, 0, rec->status);
-	rec = deliver(test, t->a);
-	KUNIT_ASSERT_NOT_NULL(test, rec);
-	KUNIT_EXPECT_EQ(test, (u32)CHANGE, rec->type);
-	KUNIT_EXPECT_EQ(test, 0, rec->status);
+	expect_status(test, t->a, UNREACHABLE, -ETIMEDOUT);
+	expect_status(test, t->a, REMOVAL, 0);
+	expect_status(test, t->a, CHANGE, 0);
 }
 
 static void notice_of_connection_stays_in_front(struct kunit *test)
@@ -440,7 +413,7 @@ static void queue_keeps_its_context(struct kunit *test)
 	rca_queue_put(NULL);
 }
 
-/* Those of an id that has none are not in the list. */
+/* Private queues of ids are not in the list. */
 static void queues_of_a_context_come_in_their_order(struct kunit *test)
 {
 	struct events_test *t = test->priv;
@@ -468,29 +441,34 @@ static void queues_of_a_context_come_in_their_order(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rca_queue_next(t->ctx, NULL, t->b->serial));
 }
 
+static void expect_stat(struct kunit *test, struct rca_queue *queue, u32 ids, u32 waiting)
+{
+	struct rca_queue_stat stat;
+
+	rca_queue_stat(queue, &stat);
+	KUNIT_EXPECT_EQ(test, ids, stat.ids);
+	KUNIT_EXPECT_EQ(test, waiting, stat.waiting);
+}
+
 static void look_counts_ids_and_events(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
-	struct rca_queue_stat seen;
+	struct rca_queue_stat stat;
 
 	post(test, x, ADDR);
 	post(test, x, ROUTE);
 	notice(y, RCA_NOTICE_CONN, DISCONNECTED, 0);
 
-	rca_queue_stat(t->a, &seen);
-	KUNIT_EXPECT_EQ(test, 2U, seen.ids);
-	KUNIT_EXPECT_EQ(test, 3U, seen.waiting);
-	KUNIT_EXPECT_EQ(test, 0U, seen.ring);
-	KUNIT_EXPECT_EQ(test, 0U, seen.readers);
-	rca_queue_stat(t->b, &seen);
-	KUNIT_EXPECT_EQ(test, 0U, seen.ids);
-	KUNIT_EXPECT_EQ(test, 0U, seen.waiting);
+	expect_stat(test, t->a, 2, 3);
+	rca_queue_stat(t->a, &stat);
+	KUNIT_EXPECT_EQ(test, 0U, stat.ring);
+	KUNIT_EXPECT_EQ(test, 0U, stat.readers);
+	expect_stat(test, t->b, 0, 0);
 
 	expect(test, t->a, x, ADDR);
 	expect(test, t->a, x, ROUTE);
-	rca_queue_stat(t->a, &seen);
-	KUNIT_EXPECT_EQ(test, 1U, seen.waiting);
+	expect_stat(test, t->a, 2, 1);
 	expect(test, t->a, y, DISCONNECTED);
 }
 
@@ -498,27 +476,22 @@ static void look_counts_each_event_of_a_notice(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
-	struct rca_queue_stat seen;
 
 	post(test, x, ADDR);
 	notice(y, RCA_NOTICE_CONN, DISCONNECTED, 0);
 	notice(y, RCA_NOTICE_CONN, TIMEWAIT, 0);
 	notice(y, RCA_NOTICE_DEVICE, REMOVAL, 0);
-
-	rca_queue_stat(t->a, &seen);
-	KUNIT_EXPECT_EQ(test, 4U, seen.waiting);
+	expect_stat(test, t->a, 2, 4);
 
 	expect(test, t->a, x, ADDR);
 	expect(test, t->a, y, DISCONNECTED);
-	rca_queue_stat(t->a, &seen);
-	KUNIT_EXPECT_EQ(test, 2U, seen.waiting);
+	expect_stat(test, t->a, 2, 2);
 	expect(test, t->a, y, TIMEWAIT);
 	expect(test, t->a, y, REMOVAL);
-	rca_queue_stat(t->a, &seen);
-	KUNIT_EXPECT_EQ(test, 0U, seen.waiting);
+	expect_stat(test, t->a, 2, 0);
 }
 
-/* Also where one more notice goes beyond. */
+/* Also if the last notice exceeds the limit. */
 static void look_counts_no_further_with_notices(struct kunit *test)
 {
 	struct events_test *t = test->priv;
@@ -538,7 +511,7 @@ static void look_counts_no_further_with_notices(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)RCA_QUEUE_STAT_MAX, seen.waiting);
 }
 
-/* Interrupts are off meanwhile. */
+/* Interrupts are disabled while it counts. */
 static void look_does_not_count_for_ever(struct kunit *test)
 {
 	struct events_test *t = test->priv;

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Tests of kernel/event/source.c for sources that come, move and go: nothing is lost
- * or delivered twice.
- *
- * Locking: as events.h says.
- */
+/* Tests of kernel/event/source.c: attach, move, detach; no event is lost or delivered twice. */
 #include "event/events.h"
 
 #include <kunit/test.h>
@@ -56,7 +51,7 @@ static void detach_hands_requests_to_the_caller(struct kunit *test)
 	expect_none(test, t->a);
 }
 
-/* In the list of the source, too: a move keeps that order. */
+/* Also in the list of the source, whose order a move keeps. */
 static void notice_of_device_at_the_end_moves_there(struct kunit *test)
 {
 	struct events_test *t = test->priv;
@@ -212,7 +207,7 @@ static void move_after_detach_is_enoent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&t->b->ref));
 }
 
-/* Nobody else posts there, so whoever waits would wait forever. */
+/* No other source posts there, so a reader would wait forever. */
 static void move_closes_the_private_queue(struct kunit *test)
 {
 	struct events_test *t = test->priv;
@@ -288,26 +283,25 @@ static void detach_twice_gives_the_same_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&t->a->ref));
 }
 
+static void expect_next_owner(struct kunit *test, struct rca_queue *queue, struct node *node)
+{
+	struct rca_obj *owner = rca_queue_next_owner(queue);
+
+	KUNIT_EXPECT_PTR_EQ(test, &node->obj, owner);
+	rca_obj_put(owner);
+}
+
 static void next_owner_walks_until_all_are_detached(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
-	struct rca_obj *owner;
 
 	rca_queue_mark_closed(t->a);
 
-	owner = rca_queue_next_owner(t->a);
-	KUNIT_EXPECT_PTR_EQ(test, &x->obj, owner);
-	rca_obj_put(owner);
-	owner = rca_queue_next_owner(t->a);
-	KUNIT_EXPECT_PTR_EQ(test, &y->obj, owner);
-	rca_obj_put(owner);
-
+	expect_next_owner(test, t->a, x);
+	expect_next_owner(test, t->a, y);
 	rca_source_detach(&x->src, NULL);
-	owner = rca_queue_next_owner(t->a);
-	KUNIT_EXPECT_PTR_EQ(test, &y->obj, owner);
-	rca_obj_put(owner);
-
+	expect_next_owner(test, t->a, y);
 	rca_source_detach(&y->src, NULL);
 	KUNIT_EXPECT_NULL(test, rca_queue_next_owner(t->a));
 }

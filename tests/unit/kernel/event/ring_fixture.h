@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A mapped ring and what user space does with it, for the tests of rings. */
+/* A mapped ring and its user, for the tests of rings. */
 #ifndef RCA_RING_FIXTURE_H
 #define RCA_RING_FIXTURE_H
 
@@ -10,8 +10,9 @@
 #include "event/ring.h"
 
 #define ENTRIES 8
+#define NO_EVENT (-1)
 
-/* What user space does, with the position that it keeps for itself. */
+/* The user space side of a ring. */
 struct ring_user {
 	struct rca_ring *ring;
 	u32 pos;
@@ -41,10 +42,10 @@ static inline void read_record(struct ring_user *user)
 					  offset_in_page(offset));
 }
 
-/* The type of the next record that is an event; -1: none. Stores the head. */
+/* Take the next event, and store the head. Returns the type of the event, or NO_EVENT. */
 static noinline int take(struct ring_user *user)
 {
-	int type = -1;
+	int type = NO_EVENT;
 
 	/* Pairs with rca_ring_put(). */
 	while (type < 0 && user->pos != smp_load_acquire(&header(user->ring)->tail)) {
@@ -57,7 +58,7 @@ static noinline int take(struct ring_user *user)
 	return type;
 }
 
-/* Not inline, as take(): with KASAN each copy would have room of its own in the frame of a test. */
+/* Not inline, as take(): with KASAN each copy would have its own space in the frame of a test. */
 static noinline struct ring_user map_ring(struct kunit *test, struct rca_queue *queue)
 {
 	queue->ring_entries = ENTRIES;

@@ -147,7 +147,6 @@ static void ring_loses_nothing_when_many_work_on_it(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
 	KUNIT_EXPECT_EQ(test, (u32)ROUNDS,
 			race->nodes[0]->src.reported + race->nodes[1]->src.reported);
-	rca_queue_ring_close(t->a);
 }
 
 /* Each event is delivered or waits, whatever user space says of it. */

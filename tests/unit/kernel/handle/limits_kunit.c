@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Tests of kernel/handle/limits.c, and that what is made in a context is charged to it, and
- * given back once.
- *
- * Locking: none of their own.
- */
+/* Tests of kernel/handle/limits.c, and of the charges for ids, events and contexts. */
 #include "handle/limits.h"
 
 #include <kunit/test.h>
@@ -24,13 +19,13 @@
 #define QUEUES RDMA_CM_ALT_RESOURCE_QUEUES
 #define REQUESTS RDMA_CM_ALT_RESOURCE_REQUESTS
 
-/* Users who have nothing else here. */
+/* Users without other contexts. */
 #define ANNA KUIDT_INIT(70001)
 #define BERT KUIDT_INIT(70002)
 
 #define USERS 100
 
-/* The module's own limits, which each test gives back. */
+/* The limits of the module, restored after each test. */
 struct kept {
 	unsigned int user[RCA_RESOURCES];
 	unsigned int context[RCA_RESOURCES];
@@ -51,36 +46,18 @@ static void limits_exit(struct kunit *test)
 	memcpy(rca_context_limits, kept.context, sizeof(kept.context));
 }
 
-static u32 used(const struct rca_account *account, enum rdma_cm_alt_resource what)
+/* Use by the context, and by all contexts of its user. */
+struct usage {
+	struct rca_usage context;
+	struct rca_usage user;
+};
+
+static struct usage usage(const struct rca_account *account, enum rdma_cm_alt_resource what)
 {
-	struct rca_usage context, user;
+	struct usage usage;
 
-	rca_account_usage(account, what, &context, &user);
-	return context.used;
-}
-
-static u32 user_used(const struct rca_account *account, enum rdma_cm_alt_resource what)
-{
-	struct rca_usage context, user;
-
-	rca_account_usage(account, what, &context, &user);
-	return user.used;
-}
-
-static u64 refused(const struct rca_account *account, enum rdma_cm_alt_resource what)
-{
-	struct rca_usage context, user;
-
-	rca_account_usage(account, what, &context, &user);
-	return context.refused;
-}
-
-static u64 user_refused(const struct rca_account *account, enum rdma_cm_alt_resource what)
-{
-	struct rca_usage context, user;
-
-	rca_account_usage(account, what, &context, &user);
-	return user.refused;
+	rca_account_usage(account, what, &usage.context, &usage.user);
+	return usage;
 }
 
 static void contexts_of_a_user_share_his_counts(struct kunit *test)
@@ -93,26 +70,26 @@ static void contexts_of_a_user_share_his_counts(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, one.user, two.user);
 	KUNIT_EXPECT_PTR_NE(test, one.user, berts.user);
 	KUNIT_EXPECT_TRUE(test, uid_eq(rca_account_uid(&berts), BERT));
-	KUNIT_EXPECT_EQ(test, user_used(&one, CONTEXTS), 2U);
-	KUNIT_EXPECT_EQ(test, used(&one, CONTEXTS), 1U);
+	KUNIT_EXPECT_EQ(test, usage(&one, CONTEXTS).user.used, 2U);
+	KUNIT_EXPECT_EQ(test, usage(&one, CONTEXTS).context.used, 1U);
 
 	KUNIT_EXPECT_EQ(test, rca_charge(&one, IDS, 1), 0);
 	KUNIT_EXPECT_EQ(test, rca_charge(&two, IDS, 3), 0);
-	KUNIT_EXPECT_EQ(test, used(&one, IDS), 1U);
-	KUNIT_EXPECT_EQ(test, used(&two, IDS), 3U);
-	KUNIT_EXPECT_EQ(test, user_used(&one, IDS), 4U);
-	KUNIT_EXPECT_EQ(test, user_used(&berts, IDS), 0U);
+	KUNIT_EXPECT_EQ(test, usage(&one, IDS).context.used, 1U);
+	KUNIT_EXPECT_EQ(test, usage(&two, IDS).context.used, 3U);
+	KUNIT_EXPECT_EQ(test, usage(&one, IDS).user.used, 4U);
+	KUNIT_EXPECT_EQ(test, usage(&berts, IDS).user.used, 0U);
 	rca_uncharge(&two, IDS, 3);
-	KUNIT_EXPECT_EQ(test, user_used(&one, IDS), 1U);
+	KUNIT_EXPECT_EQ(test, usage(&one, IDS).user.used, 1U);
 	rca_uncharge(&one, IDS, 1);
 
 	rca_account_close(&one);
-	KUNIT_EXPECT_EQ(test, user_used(&two, CONTEXTS), 1U);
+	KUNIT_EXPECT_EQ(test, usage(&two, CONTEXTS).user.used, 1U);
 	rca_account_close(&two);
 	rca_account_close(&berts);
 }
 
-/* More of them than places in the table: some share one. */
+/* More users than buckets of the table. */
 static void users_are_told_apart(struct kunit *test)
 {
 	struct rca_account *accounts = kunit_kcalloc(test, USERS, sizeof(*accounts), GFP_KERNEL);
@@ -126,7 +103,7 @@ static void users_are_told_apart(struct kunit *test)
 	for (i = 0; i < n; i++) {
 		KUNIT_EXPECT_TRUE(test, uid_eq(rca_account_uid(&accounts[i]),
 					       KUIDT_INIT(80000 + i)));
-		KUNIT_EXPECT_EQ(test, user_used(&accounts[i], CONTEXTS), 1U);
+		KUNIT_EXPECT_EQ(test, usage(&accounts[i], CONTEXTS).user.used, 1U);
 	}
 	while (n--)
 		rca_account_close(&accounts[n]);
@@ -139,10 +116,10 @@ static void user_without_a_context_is_forgotten(struct kunit *test)
 	rca_user_limits[IDS] = 1;
 	KUNIT_ASSERT_EQ(test, rca_account_open(&one, ANNA, false), 0);
 	KUNIT_EXPECT_EQ(test, rca_charge(&one, IDS, 2), -EDQUOT);
-	KUNIT_EXPECT_EQ(test, user_refused(&one, IDS), 1ULL);
+	KUNIT_EXPECT_EQ(test, usage(&one, IDS).user.refused, 1ULL);
 	rca_account_close(&one);
 	KUNIT_ASSERT_EQ(test, rca_account_open(&one, ANNA, false), 0);
-	KUNIT_EXPECT_EQ(test, user_refused(&one, IDS), 0ULL);
+	KUNIT_EXPECT_EQ(test, usage(&one, IDS).user.refused, 0ULL);
 	rca_account_close(&one);
 }
 
@@ -160,11 +137,11 @@ static void limit_of_the_user_is_for_all_his_contexts(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rca_account_full(&two, IDS));
 	KUNIT_EXPECT_EQ(test, rca_charge(&two, IDS, 1), -EDQUOT);
 	KUNIT_EXPECT_EQ(test, rca_charge(&one, IDS, 1), -EDQUOT);
-	/* It was the user's limit that was in the way, and the context keeps nothing of it. */
-	KUNIT_EXPECT_EQ(test, user_refused(&one, IDS), 2ULL);
-	KUNIT_EXPECT_EQ(test, refused(&one, IDS), 0ULL);
-	KUNIT_EXPECT_EQ(test, used(&one, IDS), 1U);
-	KUNIT_EXPECT_EQ(test, used(&two, IDS), 1U);
+	/* The limit of the user was reached: the refusals are counted there, not in the context. */
+	KUNIT_EXPECT_EQ(test, usage(&one, IDS).user.refused, 2ULL);
+	KUNIT_EXPECT_EQ(test, usage(&one, IDS).context.refused, 0ULL);
+	KUNIT_EXPECT_EQ(test, usage(&one, IDS).context.used, 1U);
+	KUNIT_EXPECT_EQ(test, usage(&two, IDS).context.used, 1U);
 	KUNIT_EXPECT_EQ(test, rca_charge(&berts, IDS, 2), 0);
 	rca_uncharge(&berts, IDS, 2);
 	rca_uncharge(&one, IDS, 1);
@@ -185,9 +162,9 @@ static void limit_of_the_context_is_its_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_charge(&one, EVENTS, 4), -EDQUOT);
 	KUNIT_EXPECT_EQ(test, rca_charge(&one, EVENTS, 3), 0);
 	KUNIT_EXPECT_EQ(test, rca_charge(&one, EVENTS, 1), -EDQUOT);
-	KUNIT_EXPECT_EQ(test, refused(&one, EVENTS), 2ULL);
-	KUNIT_EXPECT_EQ(test, user_refused(&one, EVENTS), 0ULL);
-	KUNIT_EXPECT_EQ(test, user_used(&one, EVENTS), 3U);
+	KUNIT_EXPECT_EQ(test, usage(&one, EVENTS).context.refused, 2ULL);
+	KUNIT_EXPECT_EQ(test, usage(&one, EVENTS).user.refused, 0ULL);
+	KUNIT_EXPECT_EQ(test, usage(&one, EVENTS).user.used, 3U);
 	KUNIT_EXPECT_EQ(test, rca_charge(&two, EVENTS, 3), 0);
 	rca_uncharge(&two, EVENTS, 3);
 	rca_uncharge(&one, EVENTS, 3);
@@ -202,10 +179,10 @@ static void too_many_contexts_are_refused(struct kunit *test)
 	rca_user_limits[CONTEXTS] = 1;
 	KUNIT_ASSERT_EQ(test, rca_account_open(&one, ANNA, false), 0);
 	KUNIT_EXPECT_EQ(test, rca_account_open(&two, ANNA, false), -EDQUOT);
-	KUNIT_EXPECT_EQ(test, user_refused(&one, CONTEXTS), 1ULL);
-	KUNIT_EXPECT_EQ(test, user_used(&one, CONTEXTS), 1U);
+	KUNIT_EXPECT_EQ(test, usage(&one, CONTEXTS).user.refused, 1ULL);
+	KUNIT_EXPECT_EQ(test, usage(&one, CONTEXTS).user.used, 1U);
 	KUNIT_ASSERT_EQ(test, rca_account_open(&root, ANNA, true), 0);
-	KUNIT_EXPECT_EQ(test, user_used(&one, CONTEXTS), 2U);
+	KUNIT_EXPECT_EQ(test, usage(&one, CONTEXTS).user.used, 2U);
 	rca_account_close(&root);
 	rca_account_close(&one);
 	KUNIT_ASSERT_EQ(test, rca_account_open(&two, ANNA, false), 0);
@@ -214,7 +191,6 @@ static void too_many_contexts_are_refused(struct kunit *test)
 
 static void exempt_contexts_have_their_own_limit_alone(struct kunit *test)
 {
-	struct rca_usage context, user;
 	struct rca_account one;
 
 	rca_user_limits[IDS] = 1;
@@ -222,10 +198,9 @@ static void exempt_contexts_have_their_own_limit_alone(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rca_account_open(&one, ANNA, true), 0);
 	KUNIT_EXPECT_EQ(test, rca_charge(&one, IDS, 3), 0);
 	KUNIT_EXPECT_EQ(test, rca_charge(&one, IDS, 1), -EDQUOT);
-	rca_account_usage(&one, IDS, &context, &user);
-	KUNIT_EXPECT_EQ(test, context.limit, 3U);
-	KUNIT_EXPECT_EQ(test, user.limit, U32_MAX);
-	KUNIT_EXPECT_EQ(test, user.used, 3U);
+	KUNIT_EXPECT_EQ(test, usage(&one, IDS).context.limit, 3U);
+	KUNIT_EXPECT_EQ(test, usage(&one, IDS).user.limit, U32_MAX);
+	KUNIT_EXPECT_EQ(test, usage(&one, IDS).user.used, 3U);
 	rca_uncharge(&one, IDS, 3);
 	rca_account_close(&one);
 }
@@ -255,7 +230,7 @@ static void largest_limit_is_no_overflow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_charge(&one, IDS, UINT_MAX), -EDQUOT);
 	KUNIT_EXPECT_EQ(test, rca_charge(&one, IDS, INT_MAX), 0);
 	KUNIT_EXPECT_EQ(test, rca_charge(&one, IDS, 1), -EDQUOT);
-	KUNIT_EXPECT_EQ(test, used(&one, IDS), (u32)INT_MAX);
+	KUNIT_EXPECT_EQ(test, usage(&one, IDS).context.used, (u32)INT_MAX);
 	rca_uncharge(&one, IDS, INT_MAX);
 	rca_account_close(&one);
 }
@@ -269,9 +244,9 @@ static void full_counts_no_refusal(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_account_full(&one, REQUESTS));
 	KUNIT_EXPECT_EQ(test, rca_charge(&one, REQUESTS, 1), 0);
 	KUNIT_EXPECT_TRUE(test, rca_account_full(&one, REQUESTS));
-	KUNIT_EXPECT_EQ(test, refused(&one, REQUESTS), 0ULL);
+	KUNIT_EXPECT_EQ(test, usage(&one, REQUESTS).context.refused, 0ULL);
 	rca_account_refused(&one, REQUESTS);
-	KUNIT_EXPECT_EQ(test, refused(&one, REQUESTS), 1ULL);
+	KUNIT_EXPECT_EQ(test, usage(&one, REQUESTS).context.refused, 1ULL);
 	rca_uncharge(&one, REQUESTS, 1);
 	rca_account_close(&one);
 }
@@ -287,7 +262,7 @@ struct charge_race {
 	atomic_t got;
 };
 
-/* Never more than fit at a time, and a refusal only when somebody has them. */
+/* Charge and uncharge one id, and check that the limit is never exceeded. */
 static void charge_run(void *arg, unsigned int n)
 {
 	struct charge_race *race = arg;
@@ -308,6 +283,7 @@ static void charge_run(void *arg, unsigned int n)
 static void race_never_exceeds_the_limit(struct kunit *test)
 {
 	struct charge_race *race = kunit_kzalloc(test, sizeof(*race), GFP_KERNEL);
+	struct rca_usage user;
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, race);
@@ -316,9 +292,9 @@ static void race_never_exceeds_the_limit(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, rca_account_open(&race->account[i], ANNA, false), 0);
 	rca_race(test, RACERS, charge_run, race);
 	KUNIT_EXPECT_EQ(test, atomic_read(&race->wrong), 0);
-	KUNIT_EXPECT_EQ(test, user_used(&race->account[0], IDS), 0U);
-	KUNIT_EXPECT_EQ(test, (u64)atomic_read(&race->got) + user_refused(&race->account[0], IDS),
-			(u64)RACERS * ROUNDS);
+	user = usage(&race->account[0], IDS).user;
+	KUNIT_EXPECT_EQ(test, user.used, 0U);
+	KUNIT_EXPECT_EQ(test, (u64)atomic_read(&race->got) + user.refused, (u64)RACERS * ROUNDS);
 	for (i = 0; i < RACERS; i++)
 		rca_account_close(&race->account[i]);
 }
@@ -334,7 +310,7 @@ static void open_run(void *arg, unsigned int n)
 			atomic_inc(wrong);
 			continue;
 		}
-		if (user_used(&account, CONTEXTS) > RACERS / 2)
+		if (usage(&account, CONTEXTS).user.used > RACERS / 2)
 			atomic_inc(wrong);
 		rca_account_close(&account);
 	}
@@ -354,10 +330,10 @@ static void nothing_stays_charged(struct kunit *test, const struct rca_account *
 	int what;
 
 	for (what = QUEUES; what < RCA_RESOURCES; what++)
-		KUNIT_EXPECT_EQ(test, used(account, what), what == QUEUES ? 1U : 0U);
+		KUNIT_EXPECT_EQ(test, usage(account, what).context.used, what == QUEUES ? 1U : 0U);
 }
 
-/* A connection from beginning to end, on a transport that is not there. */
+/* A connection on the fake transport, from creation to destruction. */
 static void id_and_its_records_are_charged_and_given_back(struct kunit *test)
 {
 	struct rca_tp_conn conn = { .qp_num = 42 };
@@ -369,17 +345,17 @@ static void id_and_its_records_are_charged_and_given_back(struct kunit *test)
 
 	nothing_stays_charged(test, account);
 	id = fake_active_id(test, fake, 1);
-	KUNIT_EXPECT_EQ(test, used(account, IDS), 1U);
-	KUNIT_EXPECT_EQ(test, used(account, EVENTS), 0U);
+	KUNIT_EXPECT_EQ(test, usage(account, IDS).context.used, 1U);
+	KUNIT_EXPECT_EQ(test, usage(account, EVENTS).context.used, 0U);
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
-	KUNIT_EXPECT_EQ(test, used(account, EVENTS), 1U);
+	KUNIT_EXPECT_EQ(test, usage(account, EVENTS).context.used, 1U);
 	fake_message(id, RCA_IN_REP, 0);
-	KUNIT_EXPECT_EQ(test, used(account, EVENTS), 1U);
+	KUNIT_EXPECT_EQ(test, usage(account, EVENTS).context.used, 1U);
 	KUNIT_EXPECT_TRUE(test, fake_take_event(fake, &rec));
-	KUNIT_EXPECT_EQ(test, used(account, EVENTS), 0U);
+	KUNIT_EXPECT_EQ(test, usage(account, EVENTS).context.used, 0U);
 	KUNIT_EXPECT_EQ(test, rca_id_post_user(id, RDMA_CM_ALT_EVENT_USER, 0, 0), 0);
-	KUNIT_EXPECT_EQ(test, used(account, EVENTS), 1U);
-	/* One is never read. */
+	KUNIT_EXPECT_EQ(test, usage(account, EVENTS).context.used, 1U);
+	/* The user event is never read. */
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
 	nothing_stays_charged(test, account);
 	fake_destroy(fake);
@@ -399,13 +375,13 @@ static void operation_without_room_for_its_event_changes_nothing(struct kunit *t
 	KUNIT_EXPECT_EQ(test, (int)rca_id_state(id), (int)RCA_ST_ROUTE_RESOLVED);
 	KUNIT_EXPECT_EQ(test, fake->connects, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	KUNIT_EXPECT_EQ(test, refused(account, EVENTS), 2ULL);
+	KUNIT_EXPECT_EQ(test, usage(account, EVENTS).context.refused, 2ULL);
 	rca_context_limits[EVENTS] = 2;
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
 	fake_destroy(fake);
 }
 
-/* What comes by itself comes without its details, but it comes. */
+/* An unsolicited event is delivered without its details. */
 static void event_of_a_peer_is_not_lost_at_the_limit(struct kunit *test)
 {
 	struct fake *fake = fake_create(test);
@@ -414,7 +390,7 @@ static void event_of_a_peer_is_not_lost_at_the_limit(struct kunit *test)
 
 	rca_context_limits[EVENTS] = 1;
 	KUNIT_EXPECT_EQ(test, rca_id_post_user(id, RDMA_CM_ALT_EVENT_USER, 0, 0), 0);
-	rca_id_step(id, RCA_IN_ACCEPT);	/* as by an accept that has used its record */
+	rca_id_step(id, RCA_IN_ACCEPT);	/* as an accept that has used its event */
 	fake_message(id, RCA_IN_REJ, 28);
 	KUNIT_EXPECT_TRUE(test, fake_take_event(fake, &rec));
 	KUNIT_EXPECT_EQ(test, rec.type, (u32)RDMA_CM_ALT_EVENT_USER);
@@ -435,11 +411,11 @@ static void refused_id_leaves_nothing(struct kunit *test)
 	fake_active_id(test, fake, 1);
 	id = rca_id_create(fake->ctx, fake->queue, RDMA_PS_TCP, IB_QPT_RC, 2);
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(id), -EDQUOT);
-	/* One with a queue of its own, too. */
+	/* Likewise with a private queue. */
 	id = rca_id_create(fake->ctx, NULL, RDMA_PS_TCP, IB_QPT_RC, 2);
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(id), -EDQUOT);
-	KUNIT_EXPECT_EQ(test, used(account, IDS), 1U);
-	KUNIT_EXPECT_EQ(test, refused(account, IDS), 2ULL);
+	KUNIT_EXPECT_EQ(test, usage(account, IDS).context.used, 1U);
+	KUNIT_EXPECT_EQ(test, usage(account, IDS).context.refused, 2ULL);
 	fake_destroy(fake);
 }
 

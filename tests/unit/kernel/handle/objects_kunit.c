@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Tests of kernel/handle/objects.c: the life of a handle, and who wins a race for it.
- *
- * Locking: none of their own.
- */
+/* Tests of kernel/handle/objects.c: reserve, publish, look up and claim handles, also in races. */
 #include "handle/objects.h"
 
 #include <kunit/test.h>
@@ -20,7 +16,7 @@ struct widget {
 	struct rcu_head rcu;
 };
 
-/* Objects that were released; the tests of a suite run one after the other. */
+/* Number of released objects; the tests of a suite do not run in parallel. */
 static atomic_t released;
 
 static void widget_release(struct rca_obj *obj)
@@ -64,7 +60,7 @@ static int lookup_error(struct rca_ctx *ctx, u32 handle, enum rca_kind kind)
 	return 0;
 }
 
-static int take_error(struct rca_ctx *ctx, u32 handle, enum rca_kind kind)
+static int claim_error(struct rca_ctx *ctx, u32 handle, enum rca_kind kind)
 {
 	struct rca_obj *obj = rca_obj_claim_handle(ctx, handle, kind);
 
@@ -72,6 +68,12 @@ static int take_error(struct rca_ctx *ctx, u32 handle, enum rca_kind kind)
 		return PTR_ERR(obj);
 	rca_obj_put(obj);
 	return 0;
+}
+
+/* Claim and put a published object, which must succeed. */
+static void claim(struct kunit *test, struct rca_obj *obj)
+{
+	KUNIT_EXPECT_EQ(test, 0, claim_error(obj->ctx, obj->handle, obj->type->kind));
 }
 
 static int objects_init(struct kunit *test)
@@ -90,7 +92,7 @@ static void objects_exit(struct kunit *test)
 
 	if (!ctx)
 		return;
-	/* Every case leaves its context empty and unreferenced. */
+	/* Each test leaves the context empty and without other references. */
 	KUNIT_EXPECT_TRUE(test, xa_empty(&ctx->table));
 	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&ctx->ref));
 	rca_ctx_put(ctx);
@@ -101,7 +103,7 @@ static void reserve_unpublished_is_not_found(struct kunit *test)
 	struct rca_obj *obj = reserve(test, RCA_KIND_ID);
 
 	KUNIT_EXPECT_EQ(test, -ENOENT, lookup_error(test->priv, obj->handle, RCA_KIND_ID));
-	KUNIT_EXPECT_EQ(test, -ENOENT, take_error(test->priv, obj->handle, RCA_KIND_ID));
+	KUNIT_EXPECT_EQ(test, -ENOENT, claim_error(test->priv, obj->handle, RCA_KIND_ID));
 	KUNIT_EXPECT_FALSE(test, rca_obj_claim(obj));
 
 	rca_obj_unreserve(obj);
@@ -124,13 +126,13 @@ static void reserve_after_free_takes_another_handle(struct kunit *test)
 	struct rca_obj *first = publish(test, RCA_KIND_ID), *second;
 	u32 handle = first->handle;
 
-	KUNIT_EXPECT_EQ(test, 0, take_error(test->priv, handle, RCA_KIND_ID));
+	KUNIT_EXPECT_EQ(test, 0, claim_error(test->priv, handle, RCA_KIND_ID));
 	second = publish(test, RCA_KIND_ID);
 
 	KUNIT_EXPECT_NE(test, handle, second->handle);
 	KUNIT_EXPECT_EQ(test, -ENOENT, lookup_error(test->priv, handle, RCA_KIND_ID));
 
-	KUNIT_EXPECT_EQ(test, 0, take_error(test->priv, second->handle, RCA_KIND_ID));
+	claim(test, second);
 }
 
 static void reserve_after_the_last_handle_wraps(struct kunit *test)
@@ -146,8 +148,8 @@ static void reserve_after_the_last_handle_wraps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1U, first->handle);
 	KUNIT_EXPECT_EQ(test, 0, lookup_error(ctx, INT_MAX, RCA_KIND_ID));
 
-	KUNIT_EXPECT_EQ(test, 0, take_error(ctx, last->handle, RCA_KIND_ID));
-	KUNIT_EXPECT_EQ(test, 0, take_error(ctx, first->handle, RCA_KIND_ID));
+	claim(test, last);
+	claim(test, first);
 }
 
 static void lookup_published_takes_a_reference(struct kunit *test)
@@ -159,7 +161,7 @@ static void lookup_published_takes_a_reference(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&obj->ref));
 
 	rca_obj_put(found);
-	KUNIT_EXPECT_EQ(test, 0, take_error(test->priv, obj->handle, RCA_KIND_MEMBER));
+	claim(test, obj);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&released));
 }
 
@@ -171,10 +173,10 @@ static void lookup_unknown_handle_is_enoent(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(handles); i++) {
 		KUNIT_EXPECT_EQ(test, -ENOENT, lookup_error(test->priv, handles[i], RCA_KIND_ID));
-		KUNIT_EXPECT_EQ(test, -ENOENT, take_error(test->priv, handles[i], RCA_KIND_ID));
+		KUNIT_EXPECT_EQ(test, -ENOENT, claim_error(test->priv, handles[i], RCA_KIND_ID));
 	}
 
-	KUNIT_EXPECT_EQ(test, 0, take_error(test->priv, obj->handle, RCA_KIND_ID));
+	claim(test, obj);
 }
 
 static void lookup_in_other_context_is_enoent(struct kunit *test)
@@ -187,7 +189,7 @@ static void lookup_in_other_context_is_enoent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOENT, lookup_error(other, obj->handle, RCA_KIND_ID));
 
 	rca_ctx_put(other);
-	KUNIT_EXPECT_EQ(test, 0, take_error(test->priv, obj->handle, RCA_KIND_ID));
+	claim(test, obj);
 }
 
 static void lookup_wrong_kind_is_einval(struct kunit *test)
@@ -197,7 +199,7 @@ static void lookup_wrong_kind_is_einval(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, lookup_error(test->priv, obj->handle, RCA_KIND_ID));
 	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&obj->ref));
 
-	KUNIT_EXPECT_EQ(test, 0, take_error(test->priv, obj->handle, RCA_KIND_MEMBER));
+	claim(test, obj);
 }
 
 static void lookup_dying_object_is_enoent(struct kunit *test)
@@ -210,17 +212,17 @@ static void lookup_dying_object_is_enoent(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_obj_tryget(obj));
 
 	refcount_set(&obj->ref, 1);
-	KUNIT_EXPECT_EQ(test, 0, take_error(test->priv, obj->handle, RCA_KIND_ID));
+	claim(test, obj);
 }
 
 static void take_wrong_kind_is_einval_and_leaves_it(struct kunit *test)
 {
 	struct rca_obj *obj = publish(test, RCA_KIND_ID);
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, take_error(test->priv, obj->handle, RCA_KIND_MEMBER));
+	KUNIT_EXPECT_EQ(test, -EINVAL, claim_error(test->priv, obj->handle, RCA_KIND_MEMBER));
 
 	KUNIT_EXPECT_EQ(test, 0, lookup_error(test->priv, obj->handle, RCA_KIND_ID));
-	KUNIT_EXPECT_EQ(test, 0, take_error(test->priv, obj->handle, RCA_KIND_ID));
+	claim(test, obj);
 }
 
 static void take_twice_is_enoent(struct kunit *test)
@@ -228,9 +230,9 @@ static void take_twice_is_enoent(struct kunit *test)
 	struct rca_obj *obj = publish(test, RCA_KIND_ID);
 	u32 handle = obj->handle;
 
-	KUNIT_EXPECT_EQ(test, 0, take_error(test->priv, handle, RCA_KIND_ID));
+	KUNIT_EXPECT_EQ(test, 0, claim_error(test->priv, handle, RCA_KIND_ID));
 
-	KUNIT_EXPECT_EQ(test, -ENOENT, take_error(test->priv, handle, RCA_KIND_ID));
+	KUNIT_EXPECT_EQ(test, -ENOENT, claim_error(test->priv, handle, RCA_KIND_ID));
 	KUNIT_EXPECT_EQ(test, -ENOENT, lookup_error(test->priv, handle, RCA_KIND_ID));
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&released));
 }
@@ -240,7 +242,7 @@ static void untable_published_succeeds_once(struct kunit *test)
 	struct rca_obj *obj = rca_obj_get(publish(test, RCA_KIND_ID));
 
 	KUNIT_EXPECT_TRUE(test, rca_obj_claim(obj));
-	rca_obj_put(obj); /* the table's */
+	rca_obj_put(obj); /* the reference of the table */
 	KUNIT_EXPECT_FALSE(test, rca_obj_claim(obj));
 	KUNIT_EXPECT_EQ(test, -ENOENT, lookup_error(test->priv, obj->handle, RCA_KIND_ID));
 
@@ -253,14 +255,14 @@ static void untable_leaves_another_object_of_the_handle(struct kunit *test)
 	struct rca_ctx *ctx = test->priv;
 	struct rca_obj *old = rca_obj_get(publish(test, RCA_KIND_ID)), *new;
 
-	KUNIT_EXPECT_EQ(test, 0, take_error(ctx, old->handle, RCA_KIND_ID));
+	claim(test, old);
 	ctx->next = old->handle;
 	new = publish(test, RCA_KIND_ID);
 	KUNIT_ASSERT_EQ(test, old->handle, new->handle);
 
 	KUNIT_EXPECT_FALSE(test, rca_obj_claim(old));
 
-	KUNIT_EXPECT_EQ(test, 0, take_error(ctx, new->handle, RCA_KIND_ID));
+	claim(test, new);
 	rca_obj_put(old);
 }
 
@@ -271,7 +273,7 @@ static void put_last_gives_the_context_back(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&ctx->ref));
 
-	KUNIT_EXPECT_EQ(test, 0, take_error(ctx, obj->handle, RCA_KIND_ID));
+	claim(test, obj);
 
 	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&ctx->ref));
 }
@@ -303,7 +305,7 @@ static void next_walks_what_is_published_in_order(struct kunit *test)
 	}
 
 	refcount_set(&dying->ref, 1);
-	KUNIT_EXPECT_EQ(test, 0, take_error(test->priv, dying->handle, RCA_KIND_ID));
+	claim(test, dying);
 	rca_obj_unreserve(hidden);
 	rca_obj_put(hidden);
 }
@@ -321,7 +323,7 @@ static void next_reaches_the_last_handle(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, obj);
 	KUNIT_EXPECT_NULL(test, rca_obj_next(ctx, &pos));
 
-	KUNIT_EXPECT_EQ(test, 0, take_error(ctx, obj->handle, RCA_KIND_ID));
+	claim(test, obj);
 	rca_obj_put(obj);
 }
 
@@ -351,13 +353,13 @@ static void take_race_once(struct take_race *race, struct rca_obj *want, unsigne
 	}
 	if (obj == want) {
 		atomic_inc(winners);
-		rca_obj_put(obj); /* the table's */
+		rca_obj_put(obj); /* the reference of the table */
 	} else if (obj != ERR_PTR(-ENOENT)) {
 		atomic_inc(&race->wrong);
 	}
 }
 
-/* All go through the same objects; each starts at another one and meets the others on its way. */
+/* All threads claim the same objects, each starting at another one. */
 static void take_race_run(void *arg, unsigned int n)
 {
 	struct take_race *race = arg;
@@ -413,10 +415,10 @@ static bool life_of_one(struct rca_ctx *ctx, int round)
 		return true;
 	}
 	rca_obj_publish(&widget->obj);
-	return !take_error(ctx, handle, RCA_KIND_ID);
+	return !claim_error(ctx, handle, RCA_KIND_ID);
 }
 
-/* The first thread looks at everything that the others make and take. */
+/* The first thread iterates over the objects that the others publish and claim. */
 static void life_race_run(void *arg, unsigned int n)
 {
 	struct life_race *race = arg;
@@ -473,7 +475,7 @@ static void contexts_come_in_their_order(struct kunit *test)
 
 static void objects_suite_exit(struct kunit_suite *suite)
 {
-	/* Leaks show when the last objects are really freed. */
+	/* Wait until the last objects are freed, so that leaks are found. */
 	rcu_barrier();
 }
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Tests of kernel/lib/sockaddr.c: what users may hand in, and what is equal then.
- *
- * Locking: none.
- */
+/* Tests of kernel/lib/sockaddr.c: conversion, classification and comparison of addresses. */
 #include "lib/sockaddr.h"
 
 #include <kunit/test.h>
@@ -16,6 +12,16 @@ static void fill(struct rdma_cm_alt_sockaddr *user, sa_family_t family)
 {
 	memset(user, 0xaa, sizeof(*user));
 	user->family = family;
+}
+
+/* Convert an address of this family whose other bytes are 0xaa. */
+static int from_user(union rca_addr *addr, sa_family_t family)
+{
+	struct rdma_cm_alt_sockaddr user;
+
+	fill(&user, family);
+	memset(addr, 0x55, sizeof(*addr));
+	return rca_addr_from_user(addr, &user);
 }
 
 static bool all_zero(const void *from, const void *end)
@@ -49,13 +55,8 @@ KUNIT_ARRAY_PARAM(family, family_cases, family_desc);
 static void from_user_family_decides(struct kunit *test)
 {
 	const struct family_case *c = test->param_value;
-	struct rdma_cm_alt_sockaddr user;
 	union rca_addr addr;
-	int ret;
-
-	fill(&user, c->family);
-
-	ret = rca_addr_from_user(&addr, &user);
+	int ret = from_user(&addr, c->family);
 
 	KUNIT_EXPECT_EQ(test, c->ret, ret);
 	KUNIT_EXPECT_EQ(test, ret ? AF_UNSPEC : c->family, addr.sa.sa_family);
@@ -64,37 +65,27 @@ static void from_user_family_decides(struct kunit *test)
 
 static void from_user_no_family_is_all_zero(struct kunit *test)
 {
-	struct rdma_cm_alt_sockaddr user;
 	union rca_addr addr;
 
-	fill(&user, AF_UNSPEC);
-
-	KUNIT_EXPECT_EQ(test, 0, rca_addr_from_user(&addr, &user));
+	KUNIT_EXPECT_EQ(test, 0, from_user(&addr, AF_UNSPEC));
 
 	KUNIT_EXPECT_TRUE(test, all_zero(addr.bytes, addr.bytes + sizeof(addr)));
 }
 
 static void from_user_unknown_family_leaves_nothing(struct kunit *test)
 {
-	struct rdma_cm_alt_sockaddr user;
 	union rca_addr addr;
 
-	fill(&user, AF_UNIX);
-	memset(&addr, 0x55, sizeof(addr));
-
-	KUNIT_EXPECT_EQ(test, -EINVAL, rca_addr_from_user(&addr, &user));
+	KUNIT_EXPECT_EQ(test, -EINVAL, from_user(&addr, AF_UNIX));
 
 	KUNIT_EXPECT_TRUE(test, all_zero(addr.bytes, addr.bytes + sizeof(addr)));
 }
 
 static void from_user_inet_rest_is_zero(struct kunit *test)
 {
-	struct rdma_cm_alt_sockaddr user;
 	union rca_addr addr;
 
-	fill(&user, AF_INET);
-
-	KUNIT_EXPECT_EQ(test, 0, rca_addr_from_user(&addr, &user));
+	KUNIT_EXPECT_EQ(test, 0, from_user(&addr, AF_INET));
 
 	KUNIT_EXPECT_EQ(test, 0xaaaa, be16_to_cpu(addr.in.sin_port));
 	KUNIT_EXPECT_EQ(test, 0xaaaaaaaa, be32_to_cpu(addr.in.sin_addr.s_addr));
@@ -103,12 +94,9 @@ static void from_user_inet_rest_is_zero(struct kunit *test)
 
 static void from_user_inet6_rest_is_zero(struct kunit *test)
 {
-	struct rdma_cm_alt_sockaddr user;
 	union rca_addr addr;
 
-	fill(&user, AF_INET6);
-
-	KUNIT_EXPECT_EQ(test, 0, rca_addr_from_user(&addr, &user));
+	KUNIT_EXPECT_EQ(test, 0, from_user(&addr, AF_INET6));
 
 	KUNIT_EXPECT_EQ(test, 0xaaaaaaaa, be32_to_cpu(addr.in6.sin6_flowinfo));
 	KUNIT_EXPECT_TRUE(test, all_zero(addr.bytes + sizeof(addr.in6),

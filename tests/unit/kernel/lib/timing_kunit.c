@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * The settings of an id, and the rounds that follow from them. The parameters of
- * the module have the values that it comes with.
- *
- * Locking: none.
- */
+/* Tests of kernel/lib/timing.c: settings of an id and their rounds, with default parameters. */
 #include "lib/timing.h"
 
 #include <kunit/test.h>
@@ -33,7 +28,7 @@ static int get_byte(const struct rca_timing *timing, u32 name)
 	return ret ?: value;
 }
 
-/* A client of stock has 4096 ms; nobody has us wait for longer. */
+/* A client of the stock rdma_cm uses 4096 ms, which is the limit. */
 static void farewell_is_long_enough_for_eight_requests(struct kunit *test)
 {
 	struct rca_timing timing = {};
@@ -110,7 +105,7 @@ static void lengths_are_exact(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_timing_set(&timing, 99, val, 1), -ENOSYS);
 }
 
-/* The sum of all rounds without an answer. */
+/* The duration of all rounds without an answer. */
 static u32 total_ms(struct kunit *test, const struct rca_timing *timing, u8 lifetime)
 {
 	u32 patience = rca_timing_total(timing, lifetime), total = 0;
@@ -126,7 +121,7 @@ static u32 total_ms(struct kunit *test, const struct rca_timing *timing, u8 life
 	return total;
 }
 
-/* One lost message costs an interval; no patience is lost, whatever the path is like. */
+/* A lost message costs one interval; the total time is at least that of the stock rdma_cm. */
 static void lost_message_is_cheap_and_patience_that_of_stock(struct kunit *test)
 {
 	static const struct {
@@ -167,7 +162,7 @@ static void settings_make_the_rounds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)round.local, 11);
 	KUNIT_EXPECT_EQ(test, (int)round.retries, 2);
 	KUNIT_EXPECT_EQ(test, round.interval_ms, 12u);
-	/* With a deadline there are rounds again, which end soon after it. */
+	/* With a deadline there are several rounds, which end soon after it. */
 	KUNIT_ASSERT_EQ(test, set_deadline(&timing, 100), 0);
 	KUNIT_EXPECT_FALSE(test, rca_timing_once(&timing));
 	KUNIT_EXPECT_EQ(test, rca_timing_total(&timing, 10), 100u);
@@ -179,7 +174,7 @@ static void settings_make_the_rounds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)round.retries, 0);
 }
 
-/* A peer with many requests before it is asked less often, but as long as any other. */
+/* A peer with many outstanding requests gets longer intervals, but the same total time. */
 static void many_requests_are_repeated_less_often(struct kunit *test)
 {
 	static const struct {
@@ -199,14 +194,14 @@ static void many_requests_are_repeated_less_often(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, (int)round.local, min(loads[i].remote + 2, 20));
 		KUNIT_EXPECT_EQ(test, (int)round.retries, 15);
 	}
-	/* A quarter of its 16 replies. */
+	/* A quarter of its 16 REPs. */
 	KUNIT_EXPECT_EQ(test, round.late_ms, 4 * 4096u);
 	KUNIT_ASSERT_EQ(test, set_byte(&timing, OPT(RESPONSE_TIMEOUT), 13), 0);
 	rca_timing_req(&timing, 14, 0, 4096, U32_MAX, &round);
 	KUNIT_EXPECT_EQ(test, (int)round.remote, 13);
 }
 
-/* What does not fit the fields of messages, or ib_cm's ints, comes from nowhere. */
+/* Results fit into the fields of messages and the ints of ib_cm. */
 static void extremes_fit(struct kunit *test)
 {
 	static const u8 lifetimes[] = { 0, 30, 31, 63, 255 };

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Tests of kernel/lib/wire.c against bytes that the stock rdma_cm sent.
- *
- * Locking: none.
- */
+/* Tests of kernel/lib/wire.c against bytes that the stock rdma_cm has sent. */
 #include "lib/wire.h"
 
 #include <kunit/test.h>
@@ -13,7 +9,7 @@
 
 #include "fake/addresses.h"
 
-/* Captured: 10.9.0.1 port 35666 asks for 10.9.0.1. */
+/* Captured: a REQ from 10.9.0.1 port 35666 to 10.9.0.1. */
 static const u8 captured[RCA_WIRE_HDR_LEN] = {
 	0x00, 0x40, 0x8b, 0x52,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 9, 0, 1,
@@ -94,93 +90,75 @@ static void private_max_of_no_message_is_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0U, rca_wire_private_max(RCA_WIRE_SIDR_REP + 1, AF_INET));
 }
 
-static void put_hdr_ip4_is_what_stock_sends(struct kunit *test)
+static void expect_put(struct kunit *test, const char *src_ip, u16 src_port, const char *dst_ip,
+		       const u8 *want)
 {
-	union rca_addr src = *rca_test_addr(test, "10.9.0.1", 0x8b52);
-	union rca_addr dst = *rca_test_addr(test, "10.9.0.1", 7471);
+	union rca_addr src = *rca_test_addr(test, src_ip, src_port);
+	union rca_addr dst = *rca_test_addr(test, dst_ip, 7471);
 	u8 hdr[RCA_WIRE_HDR_LEN];
 
 	memset(hdr, 0xaa, sizeof(hdr));
 
 	rca_wire_put_hdr(hdr, &src, &dst);
 
-	KUNIT_EXPECT_EQ(test, 0, memcmp(hdr, captured, sizeof(hdr)));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(hdr, want, sizeof(hdr)));
+}
+
+static void put_hdr_ip4_is_what_stock_sends(struct kunit *test)
+{
+	expect_put(test, "10.9.0.1", 0x8b52, "10.9.0.1", captured);
 }
 
 static void put_hdr_ip6_fills_both_fields(struct kunit *test)
 {
-	union rca_addr src = *rca_test_addr(test, "fd00:9::1", 0x1d2f);
-	union rca_addr dst = *rca_test_addr(test, "fe80::2%3", 7471);
-	u8 hdr[RCA_WIRE_HDR_LEN];
+	expect_put(test, "fd00:9::1", 0x1d2f, "fe80::2%3", ip6);
+}
 
-	memset(hdr, 0xaa, sizeof(hdr));
+static void expect_get(struct kunit *test, const u8 *data, size_t len, const char *src_ip,
+		       u16 src_port, const char *dst_ip)
+{
+	union rca_addr want_src = *rca_test_addr(test, src_ip, src_port);
+	union rca_addr want_dst = *rca_test_addr(test, dst_ip, 7471);
+	union rca_addr src, dst;
 
-	rca_wire_put_hdr(hdr, &src, &dst);
+	memset(&src, 0xaa, sizeof(src));
+	memset(&dst, 0xaa, sizeof(dst));
 
-	KUNIT_EXPECT_EQ(test, 0, memcmp(hdr, ip6, sizeof(hdr)));
+	KUNIT_EXPECT_EQ(test, 0, rca_wire_get_hdr(data, len, cpu_to_be16(7471), &src, &dst));
+
+	KUNIT_EXPECT_EQ(test, 0, memcmp(&src, &want_src, sizeof(src)));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(&dst, &want_dst, sizeof(dst)));
 }
 
 static void get_hdr_captured_gives_the_addresses(struct kunit *test)
 {
-	union rca_addr want_src = *rca_test_addr(test, "10.9.0.1", 0x8b52);
-	union rca_addr want_dst = *rca_test_addr(test, "10.9.0.1", 7471);
-	union rca_addr src, dst;
-
-	memset(&src, 0xaa, sizeof(src));
-	memset(&dst, 0xaa, sizeof(dst));
-
-	KUNIT_EXPECT_EQ(test, 0, rca_wire_get_hdr(captured, sizeof(captured), cpu_to_be16(7471),
-						  &src, &dst));
-
-	KUNIT_EXPECT_EQ(test, 0, memcmp(&src, &want_src, sizeof(src)));
-	KUNIT_EXPECT_EQ(test, 0, memcmp(&dst, &want_dst, sizeof(dst)));
+	expect_get(test, captured, sizeof(captured), "10.9.0.1", 0x8b52, "10.9.0.1");
 }
 
 static void get_hdr_ip6_has_no_scope(struct kunit *test)
 {
-	union rca_addr want_src = *rca_test_addr(test, "fd00:9::1", 0x1d2f);
-	union rca_addr want_dst = *rca_test_addr(test, "fe80::2", 7471);
-	union rca_addr src, dst;
-
-	memset(&src, 0xaa, sizeof(src));
-	memset(&dst, 0xaa, sizeof(dst));
-
-	KUNIT_EXPECT_EQ(test, 0, rca_wire_get_hdr(ip6, sizeof(ip6), cpu_to_be16(7471),
-						  &src, &dst));
-
-	KUNIT_EXPECT_EQ(test, 0, memcmp(&src, &want_src, sizeof(src)));
-	KUNIT_EXPECT_EQ(test, 0, memcmp(&dst, &want_dst, sizeof(dst)));
+	expect_get(test, ip6, sizeof(ip6), "fd00:9::1", 0x1d2f, "fe80::2");
 }
 
 static void get_hdr_of_ip4_ignores_unused_bytes(struct kunit *test)
 {
-	union rca_addr want = *rca_test_addr(test, "10.9.0.1", 0x8b52);
-	union rca_addr src, dst;
 	u8 data[sizeof(captured)];
 
 	memcpy(data, captured, sizeof(data));
 	memset(data + 4, 0xaa, 12);
 
-	KUNIT_EXPECT_EQ(test, 0, rca_wire_get_hdr(data, sizeof(data), cpu_to_be16(7471),
-						  &src, &dst));
-
-	KUNIT_EXPECT_EQ(test, 0, memcmp(&src, &want, sizeof(src)));
+	expect_get(test, data, sizeof(data), "10.9.0.1", 0x8b52, "10.9.0.1");
 }
 
 static void get_hdr_ignores_reserved_bits_and_what_follows(struct kunit *test)
 {
-	union rca_addr want = *rca_test_addr(test, "10.9.0.1", 0x8b52);
-	union rca_addr src, dst;
 	u8 data[92];
 
 	memset(data, 0xaa, sizeof(data));
 	memcpy(data, captured, sizeof(captured));
 	data[1] |= 0x0f;
 
-	KUNIT_EXPECT_EQ(test, 0, rca_wire_get_hdr(data, sizeof(data), cpu_to_be16(7471),
-						  &src, &dst));
-
-	KUNIT_EXPECT_EQ(test, 0, memcmp(&src, &want, sizeof(src)));
+	expect_get(test, data, sizeof(data), "10.9.0.1", 0x8b52, "10.9.0.1");
 }
 
 static void get_hdr_truncated_is_einval(struct kunit *test)
@@ -189,7 +167,7 @@ static void get_hdr_truncated_is_einval(struct kunit *test)
 	size_t len;
 
 	for (len = 0; len < sizeof(captured); len++) {
-		/* Memory of just that length, so that KASAN sees a read beyond it. */
+		/* Allocate exactly that length, so that KASAN finds a read beyond it. */
 		u8 *data = kmemdup(captured, len ?: 1, GFP_KERNEL);
 
 		KUNIT_ASSERT_NOT_NULL(test, data);
@@ -245,7 +223,7 @@ static void get_hdr_other_ip_version_is_einval(struct kunit *test)
 	}
 }
 
-/* Why a listener for AF_IB must not ask: some of its private data passes for a header. */
+/* For an AF_IB listener there is no header, but some private data looks like one. */
 static void get_hdr_of_ib_private_data_may_look_like_ip(struct kunit *test)
 {
 	static const u8 harmless[92] = "\0Hello, this is no header";

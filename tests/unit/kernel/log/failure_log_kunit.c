@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/log/failure_log.c and notify.c: what a namespace keeps, and how much of it;
- * and what who listens hears.
+ * Tests of kernel/log/: the failure log of a namespace and its bounds, and the records that a
+ * receiver gets.
  *
- * They use the first network namespace, whose stories of before they leave behind, and listen in
- * place of the netlink family meanwhile.
- *
- * Locking: none of their own.
+ * They use the initial network namespace, whose earlier records they drop, and replace the netlink
+ * family as the receiver meanwhile.
  */
 #include "log/failure_log.h"
 
@@ -22,7 +20,7 @@
 
 #include "fake/kept.h"
 
-static void tell(u32 handle, bool keep)
+static void report_one(u32 handle, bool keep)
 {
 	struct rca_report report = { .handle = handle, .op = "test", .status = -EINVAL };
 
@@ -53,7 +51,7 @@ static void what_goes_well_is_not_kept(struct kunit *test)
 {
 	u64 before = kept_count();
 
-	tell(1, false);
+	report_one(1, false);
 	KUNIT_EXPECT_EQ(test, kept_count(), before);
 }
 
@@ -64,7 +62,7 @@ static void oldest_goes_first(struct kunit *test)
 	u32 count = 0, i;
 
 	for (i = 0; i < 2 * RCA_LOG_ENTRIES + 3; i++)
-		tell(i, true);
+		report_one(i, true);
 	last = kept_count();
 	while (rca_log_next(&init_net, after, &report)) {
 		put_pid(report.pid);
@@ -78,7 +76,7 @@ static void oldest_goes_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, report.handle, 2u * RCA_LOG_ENTRIES + 2);
 }
 
-/* The reference of the process is given back with the story: a leak of it would show here. */
+/* A record holds a reference on its process, which must not leak. */
 static void processes_are_not_kept_for_ever(struct kunit *test)
 {
 	struct pid *pid = get_pid(task_tgid(current));
@@ -86,132 +84,132 @@ static void processes_are_not_kept_for_ever(struct kunit *test)
 	unsigned int before, i;
 
 	for (i = 0; i < RCA_LOG_ENTRIES; i++)
-		tell(i, true);
+		report_one(i, true);
 	before = refcount_read(&pid->count);
 	for (i = 0; i < RCA_LOG_ENTRIES; i++)
 		rca_log_report(&init_net, &report, true);
 	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), before + RCA_LOG_ENTRIES);
 	for (i = 0; i < RCA_LOG_ENTRIES; i++)
-		tell(i, true);
+		report_one(i, true);
 	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), before);
 	put_pid(pid);
 }
 
-/* What the listener has heard. */
+/* The records that the receiver got. */
 static struct {
 	unsigned int reports;
 	unsigned int losses;
 	u32 last_handle;
 	bool in_order;
 	bool may_sleep;
-} heard;
+} received;
 
 static bool wanted(struct net *net)
 {
 	return net_eq(net, &init_net);
 }
 
-static void hear(struct net *net, const struct rca_report *report)
+static void receive(struct net *net, const struct rca_report *report)
 {
-	heard.in_order &= report->handle == heard.last_handle + 1;
-	heard.may_sleep &= in_task() && !irqs_disabled() && !rcu_preempt_depth();
-	heard.last_handle = report->handle;
-	heard.reports++;
+	received.in_order &= report->handle == received.last_handle + 1;
+	received.may_sleep &= in_task() && !irqs_disabled() && !rcu_preempt_depth();
+	received.last_handle = report->handle;
+	received.reports++;
 }
 
-static void hear_loss(struct net *net)
+static void receive_loss(struct net *net)
 {
-	heard.losses++;
+	received.losses++;
 }
 
-static const struct rca_monitor_ops ears = {
+static const struct rca_monitor_ops receiver = {
 	.wanted = wanted,
-	.tell = hear,
-	.lost = hear_loss,
+	.tell = receive,
+	.lost = receive_loss,
 };
 
-/* From the place where stories are told: with a lock held, and interrupts off. */
-static void tell_many(u32 count)
+/* Report as ids do: with a lock held, and interrupts disabled. */
+static void report_many(u32 count)
 {
 	static DEFINE_SPINLOCK(lock);
 	const struct rca_monitor_ops *before;
 	unsigned long flags;
 	u32 i;
 
-	memset(&heard, 0, sizeof(heard));
-	heard.in_order = true;
-	heard.may_sleep = true;
-	before = rca_monitor_set(&ears);
+	memset(&received, 0, sizeof(received));
+	received.in_order = true;
+	received.may_sleep = true;
+	before = rca_monitor_set(&receiver);
 	spin_lock_irqsave(&lock, flags);
 	for (i = 1; i <= count; i++)
-		tell(i, false);
+		report_one(i, false);
 	spin_unlock_irqrestore(&lock, flags);
 	rca_monitor_flush();
 	rca_monitor_set(before);
 }
 
-/* It sends over network devices, which must not be done where stories are told. */
+/* The receiver transmits over network devices, which is not allowed in atomic context. */
 static void listener_is_told_where_it_may_sleep(struct kunit *test)
 {
-	tell_many(100);
-	KUNIT_EXPECT_EQ(test, heard.reports, 100u);
-	KUNIT_EXPECT_EQ(test, heard.losses, 0u);
-	KUNIT_EXPECT_TRUE(test, heard.in_order);
-	KUNIT_EXPECT_TRUE(test, heard.may_sleep);
+	report_many(100);
+	KUNIT_EXPECT_EQ(test, received.reports, 100u);
+	KUNIT_EXPECT_EQ(test, received.losses, 0u);
+	KUNIT_EXPECT_TRUE(test, received.in_order);
+	KUNIT_EXPECT_TRUE(test, received.may_sleep);
 }
 
 /*
- * A flood is bounded, and who listens is told once that something is missing. What another
- * processor has told meanwhile made room for more.
+ * The queue is bounded, and a loss is reported once. Records that another CPU delivers meanwhile
+ * make space for more.
  */
 static void listener_is_told_what_it_misses(struct kunit *test)
 {
-	tell_many(4 * RCA_MONITOR_QUEUE_MAX);
-	KUNIT_EXPECT_GE(test, heard.reports, (unsigned int)RCA_MONITOR_QUEUE_MAX);
+	report_many(4 * RCA_MONITOR_QUEUE_MAX);
+	KUNIT_EXPECT_GE(test, received.reports, (unsigned int)RCA_MONITOR_QUEUE_MAX);
 	if (num_online_cpus() == 1) {
-		KUNIT_EXPECT_EQ(test, heard.reports, (unsigned int)RCA_MONITOR_QUEUE_MAX);
-		KUNIT_EXPECT_EQ(test, heard.losses, 1u);
-		KUNIT_EXPECT_TRUE(test, heard.in_order);
+		KUNIT_EXPECT_EQ(test, received.reports, (unsigned int)RCA_MONITOR_QUEUE_MAX);
+		KUNIT_EXPECT_EQ(test, received.losses, 1u);
+		KUNIT_EXPECT_TRUE(test, received.in_order);
 	}
-	KUNIT_EXPECT_TRUE(test, heard.losses || heard.reports == 4 * RCA_MONITOR_QUEUE_MAX);
-	KUNIT_EXPECT_TRUE(test, heard.may_sleep);
+	KUNIT_EXPECT_TRUE(test, received.losses || received.reports == 4 * RCA_MONITOR_QUEUE_MAX);
+	KUNIT_EXPECT_TRUE(test, received.may_sleep);
 }
 
-/* Of each story two more come of it, until there have been so many. */
+/* Each record causes two more, until the number is reached. */
 static struct {
 	unsigned int left;
 	unsigned int losses;
 } flood;
 
-static void hear_flood(struct net *net, const struct rca_report *report)
+static void receive_flood(struct net *net, const struct rca_report *report)
 {
 	if (!flood.left)
 		return;
 	flood.left--;
-	tell(1, false);
-	tell(2, false);
+	report_one(1, false);
+	report_one(2, false);
 }
 
-static void hear_loss_of_flood(struct net *net)
+static void flood_lost(struct net *net)
 {
 	flood.losses += !!flood.left;
 }
 
-static const struct rca_monitor_ops flooded = {
+static const struct rca_monitor_ops flood_ops = {
 	.wanted = wanted,
-	.tell = hear_flood,
-	.lost = hear_loss_of_flood,
+	.tell = receive_flood,
+	.lost = flood_lost,
 };
 
-/* And not only when it is over: that may be never. Not with each of them, either. */
+/* A loss is reported during the flood, which may never end, but not for each record. */
 static void listener_is_told_while_it_misses_it(struct kunit *test)
 {
 	const struct rca_monitor_ops *before;
 
 	flood.left = 6 * RCA_MONITOR_QUEUE_MAX;
 	flood.losses = 0;
-	before = rca_monitor_set(&flooded);
-	tell(1, false);
+	before = rca_monitor_set(&flood_ops);
+	report_one(1, false);
 	rca_monitor_flush();
 	rca_monitor_set(before);
 	KUNIT_EXPECT_EQ(test, flood.left, 0u);
@@ -223,34 +221,34 @@ static void nobody_has_to_listen(struct kunit *test)
 {
 	const struct rca_monitor_ops *before = rca_monitor_set(NULL);
 
-	memset(&heard, 0, sizeof(heard));
+	memset(&received, 0, sizeof(received));
 	KUNIT_EXPECT_FALSE(test, rca_monitor_wanted(&init_net));
-	tell(1, false);
-	rca_monitor_set(&ears);
+	report_one(1, false);
+	rca_monitor_set(&receiver);
 	KUNIT_EXPECT_TRUE(test, rca_monitor_wanted(&init_net));
 	rca_monitor_flush();
-	KUNIT_EXPECT_EQ(test, heard.reports, 0u);
+	KUNIT_EXPECT_EQ(test, received.reports, 0u);
 	rca_monitor_set(before);
 }
 
-/* What was not told when somebody goes is told to nobody. */
+/* Records that were not delivered before the receiver is removed are dropped. */
 static void who_has_gone_hears_nothing(struct kunit *test)
 {
-	const struct rca_monitor_ops *before = rca_monitor_set(&ears);
+	const struct rca_monitor_ops *before = rca_monitor_set(&receiver);
 	u32 i;
 
 	for (i = 0; i < 2 * RCA_MONITOR_QUEUE_MAX; i++)
-		tell(i, false);
+		report_one(i, false);
 	rca_monitor_set(NULL);
-	memset(&heard, 0, sizeof(heard));
-	rca_monitor_set(&ears);
+	memset(&received, 0, sizeof(received));
+	rca_monitor_set(&receiver);
 	rca_monitor_flush();
-	KUNIT_EXPECT_EQ(test, heard.reports, 0u);
-	KUNIT_EXPECT_EQ(test, heard.losses, 0u);
+	KUNIT_EXPECT_EQ(test, received.reports, 0u);
+	KUNIT_EXPECT_EQ(test, received.losses, 0u);
 	rca_monitor_set(before);
 }
 
-/* Two namespaces; stories of the second have FEW in their handle. */
+/* Two namespaces; records of the second have FEW in their handle. */
 #define FEW 0x10000
 
 static struct {
@@ -260,7 +258,7 @@ static struct {
 	unsigned int losses;
 } two;
 
-static void hear_two(struct net *net, const struct rca_report *report)
+static void receive_two(struct net *net, const struct rca_report *report)
 {
 	if (report->handle < FEW) {
 		two.many++;
@@ -271,18 +269,18 @@ static void hear_two(struct net *net, const struct rca_report *report)
 	}
 }
 
-static void hear_two_lose(struct net *net)
+static void two_lost(struct net *net)
 {
 	two.losses++;
 }
 
-static const struct rca_monitor_ops ears_for_two = {
+static const struct rca_monitor_ops two_ops = {
 	.wanted = wanted,
-	.tell = hear_two,
-	.lost = hear_two_lose,
+	.tell = receive_two,
+	.lost = two_lost,
 };
 
-static void leave_many(struct rca_monitor_queue *queue, u32 handle, unsigned int count)
+static void enqueue_many(struct rca_monitor_queue *queue, u32 handle, unsigned int count)
 {
 	struct rca_report report = { .op = "test" };
 	unsigned int i;
@@ -293,7 +291,7 @@ static void leave_many(struct rca_monitor_queue *queue, u32 handle, unsigned int
 	}
 }
 
-/* Who makes much happen in his namespace takes no room of another, and does not let it wait. */
+/* A namespace with many records neither uses up the space of another nor delays it. */
 static void namespaces_do_not_crowd_each_other_out(struct kunit *test)
 {
 	struct rca_monitor_queue *queue = kunit_kcalloc(test, 2, sizeof(*queue), GFP_KERNEL);
@@ -303,10 +301,10 @@ static void namespaces_do_not_crowd_each_other_out(struct kunit *test)
 	rca_monitor_queue_init(&queue[0], &init_net);
 	rca_monitor_queue_init(&queue[1], &init_net);
 	memset(&two, 0, sizeof(two));
-	before = rca_monitor_set(&ears_for_two);
+	before = rca_monitor_set(&two_ops);
 	preempt_disable();
-	leave_many(&queue[0], 0, 2 * RCA_MONITOR_QUEUE_MAX);
-	leave_many(&queue[1], FEW, 10);
+	enqueue_many(&queue[0], 0, 2 * RCA_MONITOR_QUEUE_MAX);
+	enqueue_many(&queue[1], FEW, 10);
 	preempt_enable();
 	rca_monitor_flush();
 	rca_monitor_set(before);
@@ -331,7 +329,7 @@ static void few_refusals_are_told(struct kunit *test)
 	KUNIT_EXPECT_LT(test, told, 100u);
 }
 
-static struct kunit_case story_cases[] = {
+static struct kunit_case log_cases[] = {
 	KUNIT_CASE(failure_is_kept_as_it_was_told),
 	KUNIT_CASE(what_goes_well_is_not_kept),
 	KUNIT_CASE(oldest_goes_first),
@@ -346,8 +344,8 @@ static struct kunit_case story_cases[] = {
 	{}
 };
 
-static struct kunit_suite story_suite = {
+static struct kunit_suite log_suite = {
 	.name = "rdma_cm_alt_story",
-	.test_cases = story_cases,
+	.test_cases = log_cases,
 };
-kunit_test_suite(story_suite);
+kunit_test_suite(log_suite);

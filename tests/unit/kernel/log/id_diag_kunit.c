@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Tests of kernel/id/id_diag.c: which ends of operations and which events of an id are kept as
- * failures, and with which addresses.
- *
- * Locking: what the functions under test ask for.
- */
+/* Tests of kernel/id/id_diag.c: which operations and events of an id are logged as failures. */
 #include <kunit/test.h>
 #include <linux/inet.h>
 
@@ -21,19 +16,19 @@ static void set(union rca_addr *addr, const char *host, u16 port)
 	addr->in.sin_port = htons(port);
 }
 
-static void tell_op(struct rca_id *id, int ret, const union rca_addr *local,
-		    const union rca_addr *peer)
+static void report_op(struct rca_id *id, int ret, const union rca_addr *local,
+		      const union rca_addr *peer)
 {
 	char op[] = "test";
 
 	mutex_lock(&id->op);
 	rca_id_report_op_on(id, op, ret, local, peer);
 	mutex_unlock(&id->op);
-	/* A story outlives the module whose string it was, as this one is. */
+	/* The record must have a copy of the string, which may belong to an unloaded module. */
 	strscpy(op, "gone", sizeof(op));
 }
 
-/* A failed call leaves the id's addresses as they were: what was asked for is told. */
+/* A failed call does not change the addresses of the id: the requested ones are logged. */
 static void failed_operation_has_the_addresses_asked_for(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
@@ -43,7 +38,7 @@ static void failed_operation_has_the_addresses_asked_for(struct kunit *test)
 
 	set(&local, "192.0.2.1", 7);
 	set(&peer, "192.0.2.2", 8);
-	tell_op(id, -EADDRNOTAVAIL, &local, &peer);
+	report_op(id, -EADDRNOTAVAIL, &local, &peer);
 	report = kept_youngest();
 	KUNIT_EXPECT_EQ(test, report->serial, before + 1);
 	KUNIT_EXPECT_STREQ(test, report->op, "test");
@@ -63,17 +58,17 @@ static void what_went_well_or_was_interrupted_did_not_fail(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(ends); i++) {
-		tell_op(id, ends[i], &id->local, &id->dst);
+		report_op(id, ends[i], &id->local, &id->dst);
 		KUNIT_EXPECT_EQ_MSG(test, kept_count(), before, "end %d", ends[i]);
 	}
 }
 
-/* A program that is told of one could not look it up. */
+/* User space has no names for internal errnos. */
 static void numbers_of_the_kernel_stay_inside(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 
-	tell_op(id, -ENOTSUPP, &id->local, &id->dst);
+	report_op(id, -ENOTSUPP, &id->local, &id->dst);
 	KUNIT_EXPECT_EQ(test, kept_youngest()->status, -EOPNOTSUPP);
 	kept_has_room();
 	rca_id_report_refused(id, &id->dst, -EPROBE_DEFER);
@@ -81,7 +76,7 @@ static void numbers_of_the_kernel_stay_inside(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, kept_youngest()->op, "request");
 }
 
-/* Who destroys an id while it connects knows why that has failed. */
+/* An operation that is aborted because the id is destroyed is not logged. */
 static void what_the_end_of_an_id_ends_did_not_fail(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
@@ -92,12 +87,12 @@ static void what_the_end_of_an_id_ends_did_not_fail(struct kunit *test)
 	rca_id_get(id);
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
 	fake_expect_state(test, id, RCA_ST_DESTROYING);
-	tell_op(id, -ECONNABORTED, &id->local, &id->dst);
+	report_op(id, -ECONNABORTED, &id->local, &id->dst);
 	KUNIT_EXPECT_EQ(test, kept_count(), before);
 	rca_id_put(id);
 }
 
-/* A reader may not come for long: of what waits for him already he is told once. */
+/* An event that is pending already is not logged again. */
 static void change_of_the_network_is_told_once(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
@@ -114,7 +109,7 @@ static void change_of_the_network_is_told_once(struct kunit *test)
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
 	fake_expect_no_event(test);
 
-	/* The next one is news. */
+	/* After it was read, another one is logged. */
 	spin_lock_irq(&id->lock);
 	rca_id_post_net_locked(id, RDMA_CM_ALT_EVENT_UNREACHABLE);
 	spin_unlock_irq(&id->lock);
@@ -126,7 +121,7 @@ static const char *reject_text(int reason)
 	return reason == 28 ? "consumer defined" : "another";
 }
 
-/* The numbers of a reject and of a SIDR refusal are not the same. */
+/* Rejects and SIDR refusals have different reasons. */
 static void reasons_have_the_names_of_their_events(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
@@ -150,7 +145,7 @@ static void reasons_have_the_names_of_their_events(struct kunit *test)
 	fake->dev.tp = before;
 }
 
-/* The peer of a slow program cannot be told to wait; the program has not asked for that. */
+/* An MRA that cannot be sent is not logged: the program did not request it. */
 static void patience_that_is_not_asked_for_is_no_failure(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
@@ -168,7 +163,7 @@ static void patience_that_is_not_asked_for_is_no_failure(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kept_count(), before);
 	fake_expect_state(test, id, RCA_ST_REP_RCVD);
 
-	/* What it does ask for is one. */
+	/* A failed operation of the program is logged. */
 	fake->fail = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, rca_establish(id), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, kept_count(), before + 1);
@@ -213,7 +208,7 @@ static void events_that_are_failures(struct kunit *test)
 	}
 }
 
-static struct kunit_case told_cases[] = {
+static struct kunit_case diag_cases[] = {
 	KUNIT_CASE(failed_operation_has_the_addresses_asked_for),
 	KUNIT_CASE(what_went_well_or_was_interrupted_did_not_fail),
 	KUNIT_CASE(numbers_of_the_kernel_stay_inside),
@@ -225,10 +220,10 @@ static struct kunit_case told_cases[] = {
 	{}
 };
 
-static struct kunit_suite told_suite = {
+static struct kunit_suite diag_suite = {
 	.name = "rdma_cm_alt_told",
 	.init = fake_suite_init,
 	.exit = fake_suite_exit,
-	.test_cases = told_cases,
+	.test_cases = diag_cases,
 };
-kunit_test_suite(told_suite);
+kunit_test_suite(diag_suite);
