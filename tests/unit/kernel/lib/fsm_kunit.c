@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * The state table against an independent list of what it must say.
- *
- * Locking: none.
- */
+/* Tests of kernel/lib/fsm.c: the transition table against an independent list. */
 #include <kunit/test.h>
 #include <rdma/rdma_cm_alt.h>
 
 #include "lib/fsm.h"
 
 /*
- * The list is written by state as "input>next[:event][!]"; "=" stands for
- * "ignored", "!" for "answer with a DREP", "$" for "teardown can go on".
- * What is not in the list must be illegal.
+ * The transitions of each state as "input>next[:event][!]"; "=" means ignored, "!" answer with a
+ * DREP, "$" continue the teardown. Transitions that are not listed must be illegal.
  */
 struct expectation {
 	enum rca_state state;
@@ -95,7 +90,7 @@ static const struct expectation expected[] = {
 	  " up= error= down=" },
 };
 
-/* What the table says, in the notation of the list; empty: illegal. */
+/* A transition of the table in the notation of the list; empty: illegal. */
 static void describe(char *buf, size_t len, const struct rca_step *step, enum rca_input input)
 {
 	int n = 0;
@@ -116,7 +111,7 @@ static void describe(char *buf, size_t len, const struct rca_step *step, enum rc
 		scnprintf(buf + n, len - n, "$");
 }
 
-/* The list's word for @input in @rows; empty: not listed. */
+/* The transition for @input in @rows; empty: not listed. */
 static void look_up(char *buf, size_t len, const char *rows, enum rca_input input)
 {
 	const char *name = rca_input_name(input), *p = rows;

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/lib/uerrno.c and of the two places that use it for events: no
- * number without a name reaches user space, and what a program posts to itself
- * comes back as it was.
- *
- * Locking: none.
+ * Tests of kernel/lib/uerrno.c and of its two uses for events: no internal errno reaches user space,
+ * and the status of a user event is not changed.
  */
 #include "lib/uerrno.h"
 
@@ -45,7 +42,7 @@ static struct rca_tp_conn no_params(void)
 	return (struct rca_tp_conn){ .qp_num = 1 };
 }
 
-/* A status that the layers below made up. */
+/* A status from lower layers. */
 static void status_of_an_event_has_a_name(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -99,7 +96,7 @@ static void user_events_that_wait_are_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
 	KUNIT_EXPECT_EQ(test, reported, 1U);
 	KUNIT_EXPECT_EQ(test, atomic_read(&id->opts->user_events), 0);
-	/* Who found it before it was destroyed. */
+	/* A thread that looked the id up before it was destroyed. */
 	KUNIT_EXPECT_EQ(test, rca_id_post_user(id, RDMA_CM_ALT_EVENT_USER, 0, 0), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&id->opts->user_events), 0);
 	KUNIT_EXPECT_FALSE(test, fake_take_event(fake, &rec));
