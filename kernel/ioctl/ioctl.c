@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The table of ioctls and the frame around each: sizes, flags, reserved
- * members, and the copies from and to user space. No policy.
+ * The table of ioctls, the checks and copies that all of them share (sizes, flags,
+ * reserved members), and the two ioctls that refer to the table: INFO and BATCH.
  *
  * Locking: none.
  */
@@ -12,19 +12,20 @@
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
+#include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 #include <rdma/rdma_cm_alt.h>
 
 #include "lib/uerrno.h"
+#include "listen/listen.h"
 
-/* Largest struct that a caller may give; more would be a long search for a byte that is not 0. */
+/* Largest struct that a caller may pass. It bounds the search for bytes that are not 0. */
 #define MAX_SIZE 4096
 static_assert(MAX_SIZE <= PAGE_SIZE);
 
-/* Members that must be 0. */
+/* A member that must be 0. */
 struct span {
 	u16 offset;
 	u16 len;
@@ -32,13 +33,13 @@ struct span {
 
 /**
  * struct row - an ioctl
- * @handler: executes it; NULL: not built in
+ * @handler: executes the command
  * @cmd: the ioctl number
- * @flags: the flags that are known
+ * @flags: flags that the command accepts
  * @size: size of the struct
- * @min_size: end of the last mandatory member; never moves
- * @outputs: the handler answers with rca_ucmd_respond()
- * @alone: it may wait for long, or makes what is not an id's: never part of a batch
+ * @min_size: end of the last mandatory member; never changes
+ * @outputs: the handler calls rca_ucmd_respond()
+ * @alone: not allowed in a batch: it may wait for long, or does not act on an id
  * @reserved: members that must be 0
  */
 struct row {
@@ -52,7 +53,8 @@ struct row {
 	struct span reserved[3];
 };
 
-#define RESERVED(type, member) { offsetof(struct type, member), sizeof_field(struct type, member) }
+#define MEMBER_RESERVED(type, member)						\
+	{ offsetof(struct type, member), sizeof_field(struct type, member) }
 
 #define IOCTL(name, func, type, last, ...)					\
 	[RDMA_CM_ALT_CMD_##name - RDMA_CM_ALT_CMD_BASE] = {			\
@@ -63,31 +65,34 @@ struct row {
 		__VA_ARGS__							\
 	}
 
-#define LAST_RESERVED(type) .reserved = { RESERVED(type, __reserved) }
+#define LAST_RESERVED(type) .reserved = { MEMBER_RESERVED(type, __reserved) }
+
+static int cmd_info(struct rca_ucmd *ucmd);
+static int cmd_batch(struct rca_ucmd *ucmd);
 
 static const struct row rows[] = {
-	IOCTL(INFO, rca_cmd_info, rdma_cm_alt_info, out_commands, .outputs = true, .alone = true),
+	IOCTL(INFO, cmd_info, rdma_cm_alt_info, out_commands, .outputs = true, .alone = true),
 	IOCTL(QUEUE_CREATE, rca_cmd_queue_create, rdma_cm_alt_queue_create, out_fd,
 	      .outputs = true, .alone = true, .flags = RDMA_CM_ALT_QUEUE_NONBLOCK,
 	      LAST_RESERVED(rdma_cm_alt_queue_create)),
 	IOCTL(RESOLVE, rca_cmd_resolve, rdma_cm_alt_resolve, out_queue_fd, .outputs = true,
 	      .reserved = {
-			RESERVED(rdma_cm_alt_resolve, pipe.__reserved),
-			RESERVED(rdma_cm_alt_resolve, __reserved),
+			MEMBER_RESERVED(rdma_cm_alt_resolve, pipe.__reserved),
+			MEMBER_RESERVED(rdma_cm_alt_resolve, __reserved),
 	      }),
 	IOCTL(CONNECT, rca_cmd_connect, rdma_cm_alt_connect, out_queue_fd, .outputs = true,
 	      .reserved = {
-			RESERVED(rdma_cm_alt_connect, pipe.__reserved),
-			RESERVED(rdma_cm_alt_connect, param.__reserved),
-			RESERVED(rdma_cm_alt_connect, param.__reserved2),
+			MEMBER_RESERVED(rdma_cm_alt_connect, pipe.__reserved),
+			MEMBER_RESERVED(rdma_cm_alt_connect, param.__reserved),
+			MEMBER_RESERVED(rdma_cm_alt_connect, param.__reserved2),
 	      }),
 	IOCTL(LISTEN, rca_cmd_listen, rdma_cm_alt_listen, backlog, .outputs = true),
 	IOCTL(ACCEPT, rca_cmd_accept, rdma_cm_alt_accept, param,
 	      .flags = RDMA_CM_ALT_ACCEPT_QUIET,
 	      .reserved = {
-			RESERVED(rdma_cm_alt_accept, __reserved),
-			RESERVED(rdma_cm_alt_accept, param.__reserved),
-			RESERVED(rdma_cm_alt_accept, param.__reserved2),
+			MEMBER_RESERVED(rdma_cm_alt_accept, __reserved),
+			MEMBER_RESERVED(rdma_cm_alt_accept, param.__reserved),
+			MEMBER_RESERVED(rdma_cm_alt_accept, param.__reserved2),
 	      }),
 	IOCTL(REJECT, rca_cmd_reject, rdma_cm_alt_reject, private_data_len,
 	      LAST_RESERVED(rdma_cm_alt_reject)),
@@ -111,7 +116,7 @@ static const struct row rows[] = {
 	      LAST_RESERVED(rdma_cm_alt_join)),
 	IOCTL(LEAVE, rca_cmd_leave, rdma_cm_alt_leave, member, .outputs = true),
 	IOCTL(DESTROY, rca_cmd_destroy, rdma_cm_alt_destroy, id, .outputs = true),
-	IOCTL(BATCH, rca_cmd_batch, rdma_cm_alt_batch, results_uptr, .outputs = true,
+	IOCTL(BATCH, cmd_batch, rdma_cm_alt_batch, results_uptr, .outputs = true,
 	      .alone = true),
 	IOCTL(USAGE, rca_cmd_usage, rdma_cm_alt_usage, out_user_refused, .outputs = true,
 	      .alone = true, LAST_RESERVED(rdma_cm_alt_usage)),
@@ -120,7 +125,7 @@ static const struct row rows[] = {
 static_assert(ARRAY_SIZE(rows) == RDMA_CM_ALT_CMD_END - RDMA_CM_ALT_CMD_BASE);
 static_assert(ARRAY_SIZE(rows) <= BITS_PER_TYPE(u64));
 
-/* The caller's struct lives on the stack while it is executed. */
+/* The kernel copy of the caller's struct; rca_ioctl() has it on its stack. */
 union any_cmd {
 	u32 size;
 	struct {
@@ -176,13 +181,13 @@ static int check_values(const struct row *row, const union any_cmd *cmd)
 		if (memchr_inv((const u8 *)cmd + span->offset, 0, span->len))
 			return -EOPNOTSUPP;
 	}
-	return row->handler ? 0 : -EOPNOTSUPP;
+	return 0;
 }
 
 /*
- * Find out before anything changes whether the answer can be written: it spans
- * two pages at most, and bytes of both are written as they are. It can still
- * fail later when another thread unmaps the memory meanwhile.
+ * Check before the command changes anything that its outputs can be written: the struct
+ * spans at most two pages, and writing its first and last byte back unchanged touches
+ * both. The later copy still fails if another thread unmaps the memory in between.
  */
 static int check_writable(const struct row *row, const union any_cmd *cmd, u8 __user *user)
 {
@@ -193,55 +198,8 @@ static int check_writable(const struct row *row, const union any_cmd *cmd, u8 __
 	return 0;
 }
 
-/**
- * rca_ucmd_respond() - copy a command's struct with its answer back to the caller
- * @ucmd: the command
- *
- * To be called before what cannot be undone, where there is such a thing.
- *
- * Context: Process context. May sleep; no spinlock held.
- * Return: 0 or -EFAULT.
- */
-int rca_ucmd_respond(const struct rca_ucmd *ucmd)
-{
-	if (copy_to_user(ucmd->user, ucmd->cmd, min(ucmd->size, ucmd->ksize)))
-		return -EFAULT;
-	return 0;
-}
-
-/**
- * rca_ioctl_commands() - the commands that are built in
- *
- * Context: Any context.
- * Return: bit n: command RDMA_CM_ALT_CMD_BASE + n.
- */
-u64 rca_ioctl_commands(void)
-{
-	u64 commands = 0;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].handler)
-			commands |= BIT_ULL(i);
-	return commands;
-}
-
-/**
- * rca_ioctl_batched_size() - may a batch have this command?
- * @nr: number of the command, &enum rdma_cm_alt_cmd
- *
- * Context: Any context.
- * Return: size of the part of its struct that is mandatory; 0: it may not.
- */
-u32 rca_ioctl_batched_size(u32 nr)
-{
-	const struct row *row = nr <= U8_MAX ? find_row(_IO(RDMA_CM_ALT_IOC_TYPE, nr)) : NULL;
-
-	return row && row->handler && !row->alone ? row->min_size : 0;
-}
-
-/* A call that a signal interrupts: the signal code makes EINTR of it, or the same call again. */
-static int for_user(int ret)
+/* -ERESTARTSYS is kept for the signal code, which restarts the call or returns EINTR. */
+static int result_errno(int ret)
 {
 	return ret == -ERESTARTSYS && signal_pending(current) ? ret : rca_user_errno(ret);
 }
@@ -253,7 +211,7 @@ static int for_user(int ret)
  * @user: the caller's struct
  *
  * Context: Process context. May sleep.
- * Return: 0 or a negative errno, see "DOC: General rules" of the uAPI header.
+ * Return: 0 or a negative errno: see "DOC: General rules" in the uAPI header.
  */
 long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
 {
@@ -273,7 +231,7 @@ long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
 	ret = copy_struct_from_user(&cmd, row->size, user, ucmd.size);
 	if (ret)
 		return ret;
-	cmd.size = ucmd.size;	/* it was read twice */
+	cmd.size = ucmd.size;	/* the caller may have changed it between the two reads */
 
 	ret = check_values(row, &cmd);
 	if (ret)
@@ -285,5 +243,63 @@ long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
 	}
 	ucmd.ksize = row->size;
 	ucmd.cmd = &cmd;
-	return for_user(row->handler(&ucmd));
+	return result_errno(row->handler(&ucmd));
+}
+
+static int cmd_info(struct rca_ucmd *ucmd)
+{
+	struct rdma_cm_alt_info *cmd = ucmd->cmd;
+
+	cmd->out_commands = GENMASK_ULL(ARRAY_SIZE(rows) - 1, 0);
+	cmd->out_features = RDMA_CM_ALT_FEATURE_UD | RDMA_CM_ALT_FEATURE_AF_IB |
+			    RDMA_CM_ALT_FEATURE_IB | RDMA_CM_ALT_FEATURE_IWARP |
+			    RDMA_CM_ALT_FEATURE_RING;
+	cmd->out_resolve_steps = RDMA_CM_ALT_STEP_CREATE | RDMA_CM_ALT_STEP_BIND |
+				 RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE;
+	cmd->out_connect_steps = cmd->out_resolve_steps;
+	cmd->out_record_size = sizeof(struct rdma_cm_alt_event);
+	cmd->out_max_backlog = RCA_MAX_BACKLOG;
+	return rca_ucmd_respond(ucmd);
+}
+
+/* Smallest struct of a command that a batch may contain; 0: a batch may not contain it. */
+static u32 batch_entry_size(u32 nr)
+{
+	const struct row *row = nr <= U8_MAX ? find_row(_IO(RDMA_CM_ALT_IOC_TYPE, nr)) : NULL;
+
+	return row && !row->alone ? row->min_size : 0;
+}
+
+/* Execute entry @i of a batch, unless its result could not be written. */
+static int execute_entry(struct rca_ucmd *ucmd, u32 i)
+{
+	const struct rdma_cm_alt_batch *cmd = ucmd->cmd;
+	s32 __user *result = u64_to_user_ptr(cmd->results_uptr + (u64)i * sizeof(*result));
+	void __user *entry = u64_to_user_ptr(cmd->entries_uptr + (u64)i * cmd->stride);
+	int ret;
+
+	if (put_user(0, result))
+		return -EFAULT;
+	ret = rca_ioctl(ucmd->ctx, _IO(RDMA_CM_ALT_IOC_TYPE, cmd->cmd), entry);
+	/* An entry is not restarted after a signal. */
+	if (ret == -ERESTARTSYS)
+		ret = -EINTR;
+	return put_user(ret, result);
+}
+
+static int cmd_batch(struct rca_ucmd *ucmd)
+{
+	struct rdma_cm_alt_batch *cmd = ucmd->cmd;
+	u32 smallest = batch_entry_size(cmd->cmd);
+	int ret = 0;
+	u32 i;
+
+	if (!smallest || cmd->stride < smallest)
+		return -EINVAL;
+	for (i = 0; i < cmd->count && !ret && !fatal_signal_pending(current); i++) {
+		ret = execute_entry(ucmd, i);
+		cond_resched();
+	}
+	cmd->out_done = ret ? i - 1 : i;
+	return rca_ucmd_respond(ucmd) ?: ret;
 }

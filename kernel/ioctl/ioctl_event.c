@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ioctls for events: make a queue, change the queue of an id, take an event of
- * an id that has none, post one.
+ * Ioctls of event queues and events: create a queue, change the queue of an id, read an
+ * event of an id with a private queue, post a user event.
  *
  * Locking: none of its own.
  */
@@ -18,19 +18,12 @@
 #include "ioctl/queuefd.h"
 #include "ioctl/ringmap.h"
 
-/* Sizes of a record that a caller may choose. The smallest one holds all but the details. */
+/* Record sizes that a caller may choose. The smallest one contains all but the details. */
 #define RECORD_MIN 64
 #define RECORD_MAX 4096
 static_assert(offsetof(struct rdma_cm_alt_event, qkey) <= RECORD_MIN);
 static_assert(sizeof(struct rdma_cm_alt_event) <= RECORD_MAX);
 
-/**
- * rca_cmd_queue_create() - execute RDMA_CM_ALT_QUEUE_CREATE
- * @ucmd: the command
- *
- * Context: Process context. May sleep.
- * Return: 0 or a negative errno.
- */
 int rca_cmd_queue_create(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_queue_create *cmd = ucmd->cmd;
@@ -61,8 +54,8 @@ int rca_cmd_queue_create(struct rca_ucmd *ucmd)
 	return 0;
 }
 
-static int get_target(struct rca_queuefd *qfd, struct rca_ctx *ctx,
-		      const struct rdma_cm_alt_set_queue *cmd)
+static int get_target_queue(struct rca_queuefd *qfd, struct rca_ctx *ctx,
+			    const struct rdma_cm_alt_set_queue *cmd)
 {
 	if (cmd->flags & RDMA_CM_ALT_SET_QUEUE_NEW)
 		return cmd->queue_fd == -1 ? rca_queuefd_create(qfd, ctx, 0, 0, false) : -EINVAL;
@@ -72,12 +65,12 @@ static int get_target(struct rca_queuefd *qfd, struct rca_ctx *ctx,
 	return PTR_ERR_OR_ZERO(qfd->queue);
 }
 
-static void put_target(struct rca_queuefd *qfd)
+static void put_target_queue(struct rca_queuefd *qfd)
 {
 	if (qfd->file)
 		rca_queuefd_put(qfd);
 	else
-		rca_queue_put(qfd->queue);	/* a private one; the id has its own reference */
+		rca_queue_put(qfd->queue);	/* private queue: the id has its own reference */
 }
 
 static int set_queue(struct rca_ucmd *ucmd, struct rca_id *id, struct rca_queuefd *qfd)
@@ -87,13 +80,13 @@ static int set_queue(struct rca_ucmd *ucmd, struct rca_id *id, struct rca_queuef
 	u32 reported;
 	int ret;
 
-	/* A new queue takes the id along when it is given up, so the answer comes first. */
+	/* Closing a new queue after a failed copy would destroy the id: copy before the move. */
 	cmd->out_queue_fd = qfd->fd;
 	ret = rca_ucmd_respond(ucmd);
 	if (ret)
 		return ret;
 
-	/* Not under the op mutex: a reader may be copying to memory that faults for long. */
+	/* Without the op mutex: a reader may be in a long page fault. */
 	ret = rca_source_move(&id->src, qfd->queue, cookie, &reported);
 	if (ret)
 		return ret;
@@ -101,13 +94,6 @@ static int set_queue(struct rca_ucmd *ucmd, struct rca_id *id, struct rca_queuef
 	return 0;
 }
 
-/**
- * rca_cmd_set_queue() - execute RDMA_CM_ALT_SET_QUEUE
- * @ucmd: the command
- *
- * Context: Process context. Sleeps.
- * Return: 0 or a negative errno.
- */
 int rca_cmd_set_queue(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_set_queue *cmd = ucmd->cmd;
@@ -118,15 +104,15 @@ int rca_cmd_set_queue(struct rca_ucmd *ucmd)
 	id = rca_id_lookup(ucmd->ctx, cmd->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = get_target(&qfd, ucmd->ctx, cmd);
+	ret = get_target_queue(&qfd, ucmd->ctx, cmd);
 	if (ret)
 		goto out_put_id;
 	ret = set_queue(ucmd, id, &qfd);
 	if (ret || qfd.fd < 0)
-		put_target(&qfd);
+		put_target_queue(&qfd);
 	else
 		rca_queuefd_install(&qfd);
-	/* The id has moved: if this fails, that is all that the caller does not learn. */
+	/* The id has moved. If this copy fails, the caller only misses the event count. */
 	if (!ret)
 		ret = rca_ucmd_respond(ucmd);
 out_put_id:
@@ -134,8 +120,8 @@ out_put_id:
 	return ret;
 }
 
-/* The queue of an id that has no descriptor for it. */
-static struct rca_queue *private_queue(struct rca_ctx *ctx, u32 handle)
+/* The private queue of an id, with a reference. */
+static struct rca_queue *get_private_queue(struct rca_ctx *ctx, u32 handle)
 {
 	struct rca_id *id = rca_id_lookup(ctx, handle);
 	struct rca_queue *queue;
@@ -145,7 +131,7 @@ static struct rca_queue *private_queue(struct rca_ctx *ctx, u32 handle)
 	queue = rca_source_queue(&id->src);
 	rca_id_put(id);
 	if (!queue)
-		return ERR_PTR(-ENOENT);	/* it is being destroyed */
+		return ERR_PTR(-ENOENT);	/* the id is being destroyed */
 	if (queue->has_file) {
 		rca_queue_put(queue);
 		return ERR_PTR(-EINVAL);
@@ -153,7 +139,7 @@ static struct rca_queue *private_queue(struct rca_ctx *ctx, u32 handle)
 	return queue;
 }
 
-/* Return: 0: look again, the queue is not this one any more; 1: delivered; or a negative errno. */
+/* Return: 1: delivered; 0: the id has another queue by now; or a negative errno. */
 static int get_event(struct rca_queue *queue, struct iov_iter *to, bool nonblock)
 {
 	int ret;
@@ -162,7 +148,7 @@ static int get_event(struct rca_queue *queue, struct iov_iter *to, bool nonblock
 		ret = rca_queue_deliver(queue, to, iov_iter_count(to), false);
 		if (ret)
 			return ret;
-		/* Closed when the id left it; pairs with rca_queue_mark_closed(). */
+		/* The queue is closed when its id leaves it; pairs with rca_queue_mark_closed(). */
 		if (READ_ONCE(queue->closed))
 			return 0;
 		if (nonblock)
@@ -174,15 +160,9 @@ static int get_event(struct rca_queue *queue, struct iov_iter *to, bool nonblock
 	}
 }
 
-/**
- * rca_cmd_get_event() - execute RDMA_CM_ALT_GET_EVENT
- * @ucmd: the command
- *
- * While it waits it has a reference on the queue and none on the id, which may
- * be destroyed or get another queue meanwhile: the queue is closed then.
- *
- * Context: Process context. Sleeps.
- * Return: 0 or a negative errno.
+/*
+ * While waiting, the caller has a reference on the queue and none on the id. If the id is
+ * destroyed or moved to another queue meanwhile, the private queue is closed.
  */
 int rca_cmd_get_event(struct rca_ucmd *ucmd)
 {
@@ -197,7 +177,7 @@ int rca_cmd_get_event(struct rca_ucmd *ucmd)
 	iov_iter_ubuf(&to, ITER_DEST, u64_to_user_ptr(cmd->record_uptr),
 		      min_t(u32, cmd->record_len, RECORD_MAX));
 	do {
-		queue = private_queue(ucmd->ctx, cmd->id);
+		queue = get_private_queue(ucmd->ctx, cmd->id);
 		if (IS_ERR(queue))
 			return PTR_ERR(queue);
 		ret = get_event(queue, &to, nonblock);
@@ -206,8 +186,8 @@ int rca_cmd_get_event(struct rca_ucmd *ucmd)
 	return ret < 0 ? ret : 0;
 }
 
-/* The types that mean nothing to the kernel. */
-static bool is_users(u32 type)
+/* Event types that only user space posts. */
+static bool is_user_event(u32 type)
 {
 	switch (type) {
 	case RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED:
@@ -219,20 +199,13 @@ static bool is_users(u32 type)
 	}
 }
 
-/**
- * rca_cmd_post_event() - execute RDMA_CM_ALT_POST_EVENT
- * @ucmd: the command
- *
- * Context: Process context. Sleeps.
- * Return: 0 or a negative errno.
- */
 int rca_cmd_post_event(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_post_event *cmd = ucmd->cmd;
 	struct rca_id *id;
 	int ret;
 
-	if (!is_users(cmd->type))
+	if (!is_user_event(cmd->type))
 		return -EINVAL;
 	id = rca_id_lookup(ucmd->ctx, cmd->id);
 	if (IS_ERR(id))

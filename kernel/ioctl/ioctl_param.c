@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Parameters of a connection, as they come from user space: fetched, checked, decoded.
+ * Connection parameters from user space: copied, checked, decoded.
  *
  * Locking: none.
  */
@@ -9,17 +9,17 @@
 #include <linux/kernel.h>
 #include <linux/uaccess.h>
 
-/* Numbers that have 24 bits on the wire. */
+/* Largest value of a 24-bit field of a CM message. */
 #define WIRE24_MAX 0xffffff
 
 /**
- * rca_param_private_data() - fetch the private data of a message
- * @data: RCA_PRIVATE_DATA_MAX bytes
- * @uptr: where the user has it
- * @len: its length
+ * rca_param_private_data() - copy the private data of a message from user space
+ * @data: buffer of RCA_PRIVATE_DATA_MAX bytes
+ * @uptr: address in user space
+ * @len: length of the private data
  *
  * Context: Process context. May sleep.
- * Return: 0; -EINVAL too long for any message; -EFAULT.
+ * Return: 0; -EINVAL: too long for any message; -EFAULT.
  */
 int rca_param_private_data(u8 *data, u64 uptr, u32 len)
 {
@@ -32,12 +32,12 @@ int rca_param_private_data(u8 *data, u64 uptr, u32 len)
 
 /**
  * rca_param_decode() - decode the parameters of a connection
- * @conn: filled in; its private data is @data
- * @param: as the user says
- * @data: holds the private data as long as @conn is used: RCA_PRIVATE_DATA_MAX bytes
+ * @conn: filled in; its private data points to @data
+ * @param: the parameters from user space
+ * @data: buffer of RCA_PRIVATE_DATA_MAX bytes, which must exist as long as @conn is used
  *
  * Context: Process context. May sleep.
- * Return: 0; -EINVAL a number that the wire has no room for; -EFAULT.
+ * Return: 0; -EINVAL: a value too large for its field, or too much private data; -EFAULT.
  */
 int rca_param_decode(struct rca_tp_conn *conn, const struct rdma_cm_alt_conn_param *param,
 		     u8 *data)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Parameters of a connection, as they come from user space. */
+/* Connection parameters from user space. */
 #ifndef RCA_IOCTL_PARAM_H
 #define RCA_IOCTL_PARAM_H
 
@@ -9,7 +9,7 @@
 
 #include "transport/transport.h"
 
-/** RCA_PRIVATE_DATA_MAX - no message carries more; what each can is for the operation to check */
+/** RCA_PRIVATE_DATA_MAX - limit of all messages; each operation checks that of its message */
 #define RCA_PRIVATE_DATA_MAX U8_MAX
 
 int rca_param_private_data(u8 *data, u64 uptr, u32 len);

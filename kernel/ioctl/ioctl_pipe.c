@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ioctls of pipelines: create an id, bind it, resolve address and route, connect,
- * as many of these steps as the caller wants.
+ * Ioctls of pipelines: create an id, bind it, resolve address and route, connect, in
+ * the combination of steps that the caller selects.
  *
- * A new id is published, and its new queue's descriptor installed, when the
- * answer has arrived in user space and nothing can fail any more.
+ * A new id is published, and the descriptor of its new queue installed, after the
+ * outputs were copied to user space, when nothing can fail any more.
  *
  * Locking: none of its own; operations take the id's op mutex.
  */
@@ -26,7 +26,7 @@
 #define STEPS_RESOLVE (RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE)
 #define STEPS (RDMA_CM_ALT_STEP_CREATE | RDMA_CM_ALT_STEP_BIND | STEPS_RESOLVE)
 
-/* What the steps but CREATE need of @pipe. */
+/* Decode the inputs of all steps except CREATE. */
 static int decode_steps(struct rca_pipeline *out, const struct rdma_cm_alt_pipeline *pipe)
 {
 	int ret;
@@ -49,7 +49,7 @@ static int decode_steps(struct rca_pipeline *out, const struct rdma_cm_alt_pipel
 	}
 	if ((pipe->steps & RDMA_CM_ALT_STEP_ROUTE) && !pipe->timeout_ms)
 		return -EINVAL;
-	/* Callers pass an int; an address whose time is over at once gets the shortest one. */
+	/* Callers pass an int. A timeout of 0 for an address becomes the shortest timeout. */
 	out->timeout_ms = clamp_t(u32, pipe->timeout_ms, 1, INT_MAX);
 	return 0;
 }
@@ -101,29 +101,31 @@ static int check_pipe(const struct rdma_cm_alt_pipeline *pipe)
 }
 
 /**
- * struct pipe_cmd - a command that is a pipeline
+ * struct pipe_cmd - a RESOLVE or CONNECT that is being executed
  * @ucmd: the command
- * @user: its steps, as the caller says
- * @steps: its steps, decoded
- * @conn: the request that is sent after them, NULL: none
- * @answer: fills in the outputs of the command
+ * @user: the steps, as the caller passed them
+ * @steps: the steps, decoded
+ * @conn: parameters of the request that follows the steps; NULL: no request
+ * @fill_outputs: fills in the outputs of the command
  */
 struct pipe_cmd {
 	struct rca_ucmd *ucmd;
 	const struct rdma_cm_alt_pipeline *user;
 	struct rca_pipeline steps;
 	const struct rca_tp_conn *conn;
-	void (*answer)(struct rca_ucmd *ucmd, struct rca_id *id, int queue_fd, u32 done);
+	void (*fill_outputs)(struct rca_ucmd *ucmd, struct rca_id *id, int queue_fd, u32 done);
 };
 
 static int do_steps(struct pipe_cmd *pipe, struct rca_id *id, u32 *done)
 {
+	if (pipe->conn && !pipe->user->steps)
+		return rca_connect(id, pipe->conn);
 	if (pipe->conn)
 		return rca_pipeline_connect(id, &pipe->steps, pipe->conn, done);
 	return pipe->steps.steps ? rca_resolve(id, &pipe->steps, done) : 0;
 }
 
-static int run_existing(struct pipe_cmd *pipe)
+static int run_on_existing_id(struct pipe_cmd *pipe)
 {
 	struct rca_id *id;
 	u32 done = 0;
@@ -133,18 +135,18 @@ static int run_existing(struct pipe_cmd *pipe)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	ret = do_steps(pipe, id, &done);
-	/* A signal in the last step: the same call again would find the others done. */
+	/* After a restart the steps that are done would fail. */
 	if (ret == -ERESTARTSYS && done)
 		ret = -EINTR;
 	if (!ret) {
-		pipe->answer(pipe->ucmd, id, -1, done);
+		pipe->fill_outputs(pipe->ucmd, id, -1, done);
 		ret = rca_ucmd_respond(pipe->ucmd);
 	}
 	rca_id_put(id);
 	return ret;
 }
 
-/* The queue of a new id: a new one, that of a descriptor, or none. */
+/* The queue of a new id: a new queue, that of a descriptor, or none. */
 static int get_queue(struct rca_queuefd *qfd, struct rca_ctx *ctx,
 		     const struct rdma_cm_alt_pipeline *pipe)
 {
@@ -155,10 +157,10 @@ static int get_queue(struct rca_queuefd *qfd, struct rca_ctx *ctx,
 	return 0;
 }
 
-static int run_new(struct pipe_cmd *pipe)
+static int run_on_new_id(struct pipe_cmd *pipe)
 {
 	const struct rdma_cm_alt_pipeline *user = pipe->user;
-	/* Events that come before the id can be named wait in a queue of its own. */
+	/* Events that precede the publication of the id wait in a private queue. */
 	bool later = user->steps & STEPS_RESOLVE;
 	struct rca_queuefd qfd = { .fd = -1 };
 	struct rca_id *id;
@@ -177,13 +179,13 @@ static int run_new(struct pipe_cmd *pipe)
 	ret = do_steps(pipe, id, &done);
 	if (ret)
 		goto err_abort_id;
-	pipe->answer(pipe->ucmd, id, qfd.fd, done | RDMA_CM_ALT_STEP_CREATE);
+	pipe->fill_outputs(pipe->ucmd, id, qfd.fd, done | RDMA_CM_ALT_STEP_CREATE);
 	ret = rca_ucmd_respond(pipe->ucmd);
 	if (ret)
 		goto err_abort_id;
 	rca_id_get(id);
 	rca_id_publish(id);
-	/* Fails when another thread has destroyed the id already: there is nothing to move then. */
+	/* Fails only if another thread has already destroyed the id; then nothing needs to move. */
 	if (later && qfd.queue)
 		rca_source_move(&id->src, qfd.queue, NULL, NULL);
 	rca_id_put(id);
@@ -197,7 +199,7 @@ err_put_queue:
 	return ret;
 }
 
-static int run(struct pipe_cmd *pipe)
+static int run_pipeline(struct pipe_cmd *pipe)
 {
 	int ret;
 
@@ -206,10 +208,11 @@ static int run(struct pipe_cmd *pipe)
 		ret = decode_steps(&pipe->steps, pipe->user);
 	if (ret)
 		return ret;
-	return pipe->user->steps & RDMA_CM_ALT_STEP_CREATE ? run_new(pipe) : run_existing(pipe);
+	return pipe->user->steps & RDMA_CM_ALT_STEP_CREATE ? run_on_new_id(pipe) :
+							  run_on_existing_id(pipe);
 }
 
-static void answer_resolve(struct rca_ucmd *ucmd, struct rca_id *id, int queue_fd, u32 done)
+static void fill_resolve_outputs(struct rca_ucmd *ucmd, struct rca_id *id, int queue_fd, u32 done)
 {
 	struct rdma_cm_alt_resolve *cmd = ucmd->cmd;
 
@@ -220,22 +223,19 @@ static void answer_resolve(struct rca_ucmd *ucmd, struct rca_id *id, int queue_f
 		rca_id_fill_route(id, &cmd->out_route);
 }
 
-/**
- * rca_cmd_resolve() - execute RDMA_CM_ALT_RESOLVE
- * @ucmd: the command
- *
- * Context: Process context. Sleeps.
- * Return: 0 or a negative errno.
- */
 int rca_cmd_resolve(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_resolve *cmd = ucmd->cmd;
-	struct pipe_cmd pipe = { .ucmd = ucmd, .user = &cmd->pipe, .answer = answer_resolve };
+	struct pipe_cmd pipe = {
+		.ucmd = ucmd,
+		.user = &cmd->pipe,
+		.fill_outputs = fill_resolve_outputs,
+	};
 
-	return run(&pipe);
+	return run_pipeline(&pipe);
 }
 
-static void answer_connect(struct rca_ucmd *ucmd, struct rca_id *id, int queue_fd, u32 done)
+static void fill_connect_outputs(struct rca_ucmd *ucmd, struct rca_id *id, int queue_fd, u32 done)
 {
 	struct rdma_cm_alt_connect *cmd = ucmd->cmd;
 
@@ -243,47 +243,24 @@ static void answer_connect(struct rca_ucmd *ucmd, struct rca_id *id, int queue_f
 	cmd->out_queue_fd = queue_fd;
 }
 
-/* No steps before: nothing but the id counts. */
-static int connect_alone(struct rca_ucmd *ucmd, const struct rca_tp_conn *conn)
-{
-	struct rdma_cm_alt_connect *cmd = ucmd->cmd;
-	struct rca_id *id;
-	int ret;
-
-	if (cmd->pipe.flags)
-		return -EOPNOTSUPP;
-	id = rca_id_lookup(ucmd->ctx, cmd->pipe.id);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
-	ret = rca_connect(id, conn);
-	if (!ret) {
-		answer_connect(ucmd, id, -1, 0);
-		ret = rca_ucmd_respond(ucmd);
-	}
-	rca_id_put(id);
-	return ret;
-}
-
-/**
- * rca_cmd_connect() - execute RDMA_CM_ALT_CONNECT
- * @ucmd: the command
- *
- * Context: Process context. Sleeps.
- * Return: 0 or a negative errno.
- */
 int rca_cmd_connect(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_connect *cmd = ucmd->cmd;
-	struct pipe_cmd pipe = { .ucmd = ucmd, .user = &cmd->pipe, .answer = answer_connect };
 	u8 data[RCA_PRIVATE_DATA_MAX];
 	struct rca_tp_conn conn;
+	struct pipe_cmd pipe = {
+		.ucmd = ucmd,
+		.user = &cmd->pipe,
+		.conn = &conn,
+		.fill_outputs = fill_connect_outputs,
+	};
 	int ret;
 
 	ret = rca_param_decode(&conn, &cmd->param, data);
 	if (ret)
 		return ret;
-	if (!cmd->pipe.steps)
-		return connect_alone(ucmd, &conn);
-	pipe.conn = &conn;
-	return run(&pipe);
+	if (cmd->pipe.steps)
+		return run_pipeline(&pipe);
+	/* Without steps, CONNECT uses only the id of the pipeline. */
+	return cmd->pipe.flags ? -EOPNOTSUPP : run_on_existing_id(&pipe);
 }

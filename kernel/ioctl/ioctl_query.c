@@ -1,57 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ioctls that ask, and the options: what this kernel can do, what the caller has of
- * what is limited, QP attributes, addresses and paths.
+ * Ioctls of queries and options: use of limited resources, QP attributes, addresses
+ * and paths of an id.
  *
  * Locking: none of its own; operations take the id's op mutex.
  */
 #include "ioctl/ioctl.h"
 
 #include <linux/cred.h>
-#include <linux/kernel.h>
 #include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 #include <linux/uidgid.h>
 #include <rdma/rdma_cm_alt.h>
 
 #include "id/id.h"
 #include "handle/limits.h"
-#include "listen/listen.h"
 #include "ops/options.h"
 #include "resolve/qp_attr.h"
 
-/**
- * rca_cmd_info() - execute RDMA_CM_ALT_INFO
- * @ucmd: the command
- *
- * Context: Process context. May sleep.
- * Return: 0 or -EFAULT.
- */
-int rca_cmd_info(struct rca_ucmd *ucmd)
-{
-	struct rdma_cm_alt_info *cmd = ucmd->cmd;
-
-	cmd->out_commands = rca_ioctl_commands();
-	cmd->out_features = RDMA_CM_ALT_FEATURE_UD | RDMA_CM_ALT_FEATURE_AF_IB |
-			    RDMA_CM_ALT_FEATURE_IB | RDMA_CM_ALT_FEATURE_IWARP |
-			    RDMA_CM_ALT_FEATURE_RING;
-	cmd->out_resolve_steps = RDMA_CM_ALT_STEP_CREATE | RDMA_CM_ALT_STEP_BIND |
-				 RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE;
-	cmd->out_connect_steps = cmd->out_resolve_steps;
-	cmd->out_record_size = sizeof(struct rdma_cm_alt_event);
-	cmd->out_max_backlog = RCA_MAX_BACKLOG;
-	return rca_ucmd_respond(ucmd);
-}
-
-/**
- * rca_cmd_usage() - execute RDMA_CM_ALT_USAGE
- * @ucmd: the command
- *
- * Context: Process context. May sleep.
- * Return: 0 or a negative errno.
- */
 int rca_cmd_usage(struct rca_ucmd *ucmd)
 {
 	const struct rca_account *account = &ucmd->ctx->account;
@@ -62,7 +29,10 @@ int rca_cmd_usage(struct rca_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	rca_account_usage(account, array_index_nospec(cmd->resource, RCA_RESOURCES), &context,
 			  &user);
-	/* A context may have been given to somebody whom the rest of its user is no business. */
+	/*
+	 * The file may have been passed to another user, who must not learn about its
+	 * opener's other contexts.
+	 */
 	if (!uid_eq(current_uid(), rca_account_uid(account)))
 		memset(&user, 0, sizeof(user));
 	cmd->out_context_used = context.used;
@@ -74,13 +44,6 @@ int rca_cmd_usage(struct rca_ucmd *ucmd)
 	return rca_ucmd_respond(ucmd);
 }
 
-/**
- * rca_cmd_qp_attr() - execute RDMA_CM_ALT_QP_ATTR
- * @ucmd: the command
- *
- * Context: Process context. Sleeps.
- * Return: 0 or a negative errno.
- */
 int rca_cmd_qp_attr(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_qp_attr_get *cmd = ucmd->cmd;
@@ -96,13 +59,6 @@ int rca_cmd_qp_attr(struct rca_ucmd *ucmd)
 	return ret ?: rca_ucmd_respond(ucmd);
 }
 
-/**
- * rca_cmd_query() - execute RDMA_CM_ALT_QUERY
- * @ucmd: the command
- *
- * Context: Process context. Sleeps.
- * Return: 0 or a negative errno.
- */
 int rca_cmd_query(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_query *cmd = ucmd->cmd;
@@ -120,13 +76,6 @@ int rca_cmd_query(struct rca_ucmd *ucmd)
 	return ret ?: rca_ucmd_respond(ucmd);
 }
 
-/**
- * rca_cmd_set_option() - execute RDMA_CM_ALT_SET_OPTION
- * @ucmd: the command
- *
- * Context: Process context. Sleeps.
- * Return: 0 or a negative errno.
- */
 int rca_cmd_set_option(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_option *cmd = ucmd->cmd;
@@ -151,13 +100,6 @@ out_free_val:
 	return ret;
 }
 
-/**
- * rca_cmd_get_option() - execute RDMA_CM_ALT_GET_OPTION
- * @ucmd: the command
- *
- * Context: Process context. Sleeps.
- * Return: 0 or a negative errno.
- */
 int rca_cmd_get_option(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_option *cmd = ucmd->cmd;

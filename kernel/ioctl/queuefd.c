@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * An event queue as a file: read, poll, mmap, close; making it and finding it from a
- * descriptor.
+ * The file of an event queue: read, poll, mmap, close; creating it, and looking up the
+ * queue of a descriptor.
  *
- * Locking: &rca_queue.consume while an event is copied to user space, so that
- * it leaves the queue when it has arrived and not before.
+ * Locking: &rca_queue.consume while an event is copied to user space: the event is
+ * removed from the queue only after the copy has succeeded.
  */
 #include "ioctl/queuefd.h"
 
@@ -39,7 +39,7 @@ static int deliver_locked(struct rca_queue *queue, struct rca_delivery *dlv, str
 	int ret;
 
 	lockdep_assert_held(&queue->consume);
-	/* The queue of a single id is no place for the events of another one. */
+	/* A private queue serves one id, so the new id of a request gets a private queue, too. */
 	if (!queue->has_file && rca_delivery_has_child(dlv)) {
 		dlv->child_queue = rca_queue_create(queue->ctx, queue->record_size, false);
 		if (IS_ERR(dlv->child_queue)) {
@@ -57,17 +57,17 @@ static int deliver_locked(struct rca_queue *queue, struct rca_delivery *dlv, str
 }
 
 /**
- * rca_queue_deliver() - copy the next event to user space and take it off the queue
+ * rca_queue_deliver() - copy the next event to user space and remove it from the queue
  * @queue: the queue; the caller has a reference
- * @to: where it goes; has space for @record_size
- * @record_size: bytes to write; what the event does not fill is zero
+ * @to: destination, with space for @record_size bytes
+ * @record_size: bytes to write; zeroes follow the event
  * @nowait: do not wait for another reader
  *
  * Context: Process context. Sleeps. Takes and releases @queue->consume.
- * Return: RCA_DELIVERED; RCA_IN_RING: user space finds it in the ring; 0: there
- *         is none; -EFAULT: it could not be copied and is still there;
- *         -ENOMEM: likewise, no memory for what it brings; -EAGAIN: @nowait, another
- *         reader is at work; -ERESTARTSYS: a signal came while waiting for it.
+ * Return: RCA_DELIVERED; RCA_IN_RING: the next event is in the ring; 0: no event;
+ *         -EFAULT: the copy failed, the event stays in the queue; -ENOMEM: no memory for
+ *         the queue of a new id, the event stays; -EAGAIN: @nowait, and another reader is
+ *         active; -ERESTARTSYS: a signal interrupted the wait for another reader.
  */
 int rca_queue_deliver(struct rca_queue *queue, struct iov_iter *to, size_t record_size,
 		      bool nowait)
@@ -103,7 +103,7 @@ static ssize_t queue_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	for (;;) {
 		if (rca_queue_ring_foreign(queue, current->mm))
 			return -EBUSY;
-		/* What is there is delivered; after that there is no waiting. */
+		/* Deliver what is queued, and wait only if nothing was. */
 		do {
 			ret = rca_queue_deliver(queue, to, size, nowait);
 			if (ret == RCA_DELIVERED)
@@ -155,12 +155,12 @@ static const struct file_operations queue_fops = {
 };
 
 /**
- * rca_queuefd_create() - make a queue with a file and reserve a descriptor for it
- * @qfd: filled in; end with rca_queuefd_install() or rca_queuefd_put()
+ * rca_queuefd_create() - create a queue with a file and reserve a descriptor for it
+ * @qfd: filled in; the caller ends with rca_queuefd_install() or rca_queuefd_put()
  * @ctx: the context
- * @record_size: size of its records; 0: that of our own
- * @ring_entries: records in its ring; 0: it has none
- * @nonblock: the descriptor has O_NONBLOCK set
+ * @record_size: size of a record; 0: that of struct rdma_cm_alt_event
+ * @ring_entries: records in the ring; 0: no ring
+ * @nonblock: set O_NONBLOCK
  *
  * Context: Process context. May sleep.
  * Return: 0 or a negative errno.
@@ -188,7 +188,7 @@ int rca_queuefd_create(struct rca_queuefd *qfd, struct rca_ctx *ctx, u32 record_
 		goto err_put_fd;
 	}
 	stream_open(file_inode(file), file);
-	file->f_mode |= FMODE_NOWAIT;	/* queue_read_iter() knows IOCB_NOWAIT */
+	file->f_mode |= FMODE_NOWAIT;	/* queue_read_iter() supports IOCB_NOWAIT */
 	qfd->file = file;
 	qfd->queue = queue;
 	return 0;
@@ -202,15 +202,15 @@ err_put_queue:
 }
 
 /**
- * rca_queuefd_find() - the queue that a descriptor of the caller is
- * @qfd: filled in; end with rca_queuefd_put()
+ * rca_queuefd_find() - look up the queue of a descriptor
+ * @qfd: filled in; the caller ends with rca_queuefd_put()
  * @ctx: the context that the queue must belong to
  * @fd: the descriptor
  *
- * As long as the caller holds the file, the queue is not shut down.
+ * The reference on the file keeps the queue from being shut down.
  *
  * Context: Process context.
- * Return: 0; -EBADF: not open; -EINVAL: no queue, or one of another context.
+ * Return: 0; -EBADF: not open; -EINVAL: not a queue, or a queue of another context.
  */
 int rca_queuefd_find(struct rca_queuefd *qfd, struct rca_ctx *ctx, int fd)
 {
@@ -231,10 +231,11 @@ int rca_queuefd_find(struct rca_queuefd *qfd, struct rca_ctx *ctx, int fd)
 }
 
 /**
- * rca_queuefd_install() - make the descriptor of a new queue visible
- * @qfd: from rca_queuefd_create(), or without a file; over with this call
+ * rca_queuefd_install() - install the descriptor of a new queue; puts a queue that was found
+ * @qfd: the queue, or a struct without a file; not valid afterwards
  *
- * From now on another thread may close it: the queue must not be used any more.
+ * Another thread may close the descriptor from now on, so the queue must not be used
+ * any more.
  *
  * Context: Process context. Cannot fail.
  */
@@ -247,8 +248,8 @@ void rca_queuefd_install(struct rca_queuefd *qfd)
 }
 
 /**
- * rca_queuefd_put() - be done with a queue that was found, or give a new one up
- * @qfd: the queue, or one without a file
+ * rca_queuefd_put() - release a queue that was found, or drop a new one
+ * @qfd: the queue, or a struct without a file
  *
  * Context: Process context.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* An event queue as a file: making it, finding it from a descriptor, taking events out. */
+/* The file of an event queue: create it, find the queue of a descriptor, read events. */
 #ifndef RCA_QUEUEFD_H
 #define RCA_QUEUEFD_H
 
@@ -11,10 +11,10 @@ struct file;
 struct iov_iter;
 
 /**
- * struct rca_queuefd - a queue and its file, new or found
- * @queue: the queue; belongs to @file
- * @file: its file, with a reference; NULL: there is none
- * @fd: a new descriptor that is reserved and not visible yet, or -1
+ * struct rca_queuefd - a queue and its file, created or looked up
+ * @queue: the queue; @file has the reference
+ * @file: its file, with a reference; NULL: none
+ * @fd: a new descriptor, reserved but not installed yet; -1: none
  */
 struct rca_queuefd {
 	struct rca_queue *queue;
@@ -22,7 +22,7 @@ struct rca_queuefd {
 	int fd;
 };
 
-/** enum rca_delivered - what rca_queue_deliver() found */
+/** enum rca_delivered - positive results of rca_queue_deliver() */
 enum rca_delivered {
 	RCA_DELIVERED = 1,
 	RCA_IN_RING,

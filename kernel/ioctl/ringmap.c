@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The event ring of a queue in the memory of a process.
+ * mmap() of the event ring of a queue.
  *
- * A mapping has a file of its own, not the queue's: it would keep the queue open,
- * and closing a channel would not destroy its ids.
+ * A mapping has a file of its own. With the queue's file, the mapping would keep the
+ * queue open, and closing an event channel would not destroy its ids.
  *
- * Locking: the caller's mmap lock; &rca_queue.lock to give the queue its ring.
+ * Locking: the caller's mmap lock; &rca_queue.lock to set &rca_queue.ring.
  */
 #include "ioctl/ringmap.h"
 
@@ -21,7 +21,7 @@
 
 static int map_release(struct inode *inode, struct file *file)
 {
-	rca_queue_put(file->private_data);	/* got in use_own_file() */
+	rca_queue_put(file->private_data);	/* got in set_mapping_file() */
 	return 0;
 }
 
@@ -55,7 +55,7 @@ static const struct vm_operations_struct head_ops = {
 	.may_split = no_split,
 };
 
-static int use_own_file(struct rca_queue *queue, struct vm_area_struct *vma)
+static int set_mapping_file(struct rca_queue *queue, struct vm_area_struct *vma)
 {
 	struct file *file;
 
@@ -69,7 +69,7 @@ static int use_own_file(struct rca_queue *queue, struct vm_area_struct *vma)
 	return 0;
 }
 
-/* The ring of the queue; the first one who asks makes it. */
+/* The ring of the queue; the first caller allocates it. */
 static struct rca_ring *get_ring(struct rca_queue *queue)
 {
 	struct rca_ring *ring, *new;
@@ -106,7 +106,7 @@ static int map_records(struct rca_queue *queue, struct rca_ring *ring, struct vm
 {
 	int ret;
 
-	/* Only one can have it, and it is empty for that one. */
+	/* The ring has one mapping at a time, and is empty at first. */
 	ret = rca_queue_ring_start(queue, ring, vma->vm_mm);
 	if (ret)
 		return ret;
@@ -122,8 +122,8 @@ static int map_records(struct rca_queue *queue, struct rca_ring *ring, struct vm
  * rca_ringmap_bytes() - size of the mapping of the records
  * @queue: the queue
  *
- * Context: any.
- * Return: whole pages; 0: the queue has no ring.
+ * Context: Any context.
+ * Return: bytes, whole pages; 0: the queue has no ring.
  */
 u32 rca_ringmap_bytes(const struct rca_queue *queue)
 {
@@ -133,12 +133,13 @@ u32 rca_ringmap_bytes(const struct rca_queue *queue)
 /**
  * rca_ringmap() - map the records of a queue's ring, or its head word
  * @queue: the queue
- * @vma: where; the offset says which
+ * @vma: the mapping; its offset selects the records or the head word
  *
  * Context: Process context, with the mmap lock. May sleep.
- * Return: 0; -ENODEV: the queue has no ring; -EINVAL: another size or offset, or
- *         a private mapping; -EACCES: records that could be written; -EBUSY:
- *         the records are mapped; -EDQUOT: too many pages of rings; -ENOMEM.
+ * Return: 0; -ENODEV: the queue has no ring; -EINVAL: wrong size or offset, or a
+ *         private mapping; -EACCES: a writable mapping of the records, or an executable
+ *         one; -EBUSY: the records are already mapped; -EDQUOT: too many pages of rings;
+ *         -ENOMEM.
  */
 int rca_ringmap(struct rca_queue *queue, struct vm_area_struct *vma)
 {
@@ -158,10 +159,10 @@ int rca_ringmap(struct rca_queue *queue, struct vm_area_struct *vma)
 	ring = get_ring(queue);
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
-	/* VM_IO: MADV_DOFORK cannot make a child inherit it. */
+	/* VM_IO prevents MADV_DOFORK, by which a child would inherit the mapping. */
 	vm_flags_mod(vma, VM_IO | VM_DONTCOPY | VM_DONTEXPAND,
 		     VM_MAYEXEC | (records ? VM_MAYWRITE : 0));
-	ret = use_own_file(queue, vma);
+	ret = set_mapping_file(queue, vma);
 	if (ret)
 		return ret;
 	return records ? map_records(queue, ring, vma) : map_head(queue, ring, vma);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The event ring of a queue in the memory of a process. */
+/* mmap() of the event ring of a queue. */
 #ifndef RCA_RINGMAP_H
 #define RCA_RINGMAP_H
 
