@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Service IDs that we hold on devices. ib_cm gives a service ID to one user per
- * device, whatever the IP address or network namespace, so all our listeners
- * behind one share it here.
+ * Service IDs that the module holds on devices. ib_cm gives a service ID to one user per
+ * device, whatever the IP address or network namespace, so our listeners share it here.
  *
  * Locking: rca_device.demux_mutex; requests walk the slots under RCU.
  */
@@ -23,7 +22,7 @@ static struct rca_demux *demux_find(struct rca_device *dev, __be64 service_id)
 	struct rca_demux *demux;
 
 	lockdep_assert_held(&dev->demux_mutex);
-	/* There the address decides, too, and iw_cm names the listener. */
+	/* iw_cm selects the listener, also by address, so each listener has its own demux. */
 	if (dev->tp->over_tcp)
 		return NULL;
 	hash_for_each_possible(dev->demuxes, demux, node, service_id_key(service_id))
@@ -32,7 +31,7 @@ static struct rca_demux *demux_find(struct rca_device *dev, __be64 service_id)
 	return NULL;
 }
 
-/* Take the service ID on the device. Requests may come in at once, and find the slot. */
+/* Listen for the service ID on the device. Requests may arrive at once, and find the slot. */
 static struct rca_demux *demux_create(struct rca_device *dev, const struct rca_tp_listen *req,
 				      struct rca_slot *slot)
 {
@@ -59,7 +58,7 @@ static struct rca_demux *demux_create(struct rca_device *dev, const struct rca_t
 	return demux;
 }
 
-/* Waits for requests that are being handled; they take none of our locks. */
+/* Waits for requests that are being handled; their handlers do not take @demux_mutex. */
 static void demux_destroy(struct rca_demux *demux)
 {
 	struct rca_device *dev = demux->dev;
@@ -71,14 +70,14 @@ static void demux_destroy(struct rca_demux *demux)
 }
 
 /**
- * rca_demux_join() - put a listener behind a service ID of a device
+ * rca_demux_join() - add a listener to a service ID of a device
  * @dev: the device
- * @req: the service ID, taken for us when it is not ours yet, and what else it takes
- * @id: the listening id; must stay until rca_demux_leave() was called
+ * @req: the service ID, which is requested from the transport if the module does not hold
+ *       it yet, with the parameters for that
+ * @id: the listening id; must exist until rca_demux_leave()
  *
  * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex.
- * Return: the slot, -EBUSY when another user of the device has the service
- * ID, or another ERR_PTR().
+ * Return: the slot, or an ERR_PTR(): -EBUSY: another user of the device has the service ID.
  */
 struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_listen *req,
 				struct rca_id *id)
@@ -108,11 +107,11 @@ struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_list
 }
 
 /**
- * rca_demux_leave() - take a listener away; the last one gives the service ID back
+ * rca_demux_leave() - remove a listener; the last one releases the service ID
  * @slot: the slot; freed
  *
- * No request finds the listener any more when this returns; one that found it
- * before may still be handled, and holds a reference of the id.
+ * When this returns, no request finds the listener any more. A request that found it
+ * before may still be handled, and holds a reference on the id.
  *
  * Context: Process context. Sleeps. Takes and releases rca_device.demux_mutex.
  */
@@ -137,8 +136,8 @@ void rca_demux_leave(struct rca_slot *slot)
  * rca_demux_first() - any slot of a device
  * @dev: the device
  *
- * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex. The
- * caller keeps others from adding and removing slots of @dev.
+ * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex. The caller
+ * prevents that slots of @dev are added or removed.
  * Return: a slot, or NULL.
  */
 struct rca_slot *rca_demux_first(struct rca_device *dev)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Service IDs that we hold on devices, each shared by the listeners behind it. */
+/* Service IDs that the module holds on devices, each shared by its listeners. */
 #ifndef RCA_DEMUX_H
 #define RCA_DEMUX_H
 
@@ -11,13 +11,15 @@
 struct rca_tp_listen;
 
 /**
- * struct rca_demux - a service ID that we hold on a device; what the transport calls back
+ * struct rca_demux - a service ID that the module holds on a device
  * @dev: the device (immutable; holds a reference)
  * @service_id: the service ID (immutable)
- * @handle: the transport's (immutable)
+ * @handle: returned by listen() of the transport (immutable)
  * @node: in &rca_device.demuxes (lock: rca_device.demux_mutex)
  * @slots: the listeners (rcu; lock: rca_device.demux_mutex)
- * @rcu: for walks without a lock
+ * @rcu: frees it after the walks of requests
+ *
+ * The transport passes the demux to the upcall for a request.
  */
 struct rca_demux {
 	struct rca_device *dev;
@@ -29,12 +31,12 @@ struct rca_demux {
 };
 
 /**
- * struct rca_slot - a listener's place on a device
+ * struct rca_slot - a listener behind a service ID of a device
  * @id: the listening id (immutable; alive as long as the slot is in a demux)
- * @demux: where it is (immutable)
+ * @demux: the service ID (immutable)
  * @node: in &rca_demux.slots (rcu; lock: rca_device.demux_mutex)
  * @listener_node: in &rca_listener.slots (lock: listeners_mutex)
- * @rcu: for walks without a lock
+ * @rcu: frees it after the walks of requests
  */
 struct rca_slot {
 	struct rca_id *id;

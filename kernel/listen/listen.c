@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Listening ids. One that is bound to an address listens on the device of that
- * address; one that is not listens on all devices that reach its namespace, also
- * on those that come later.
+ * Listening ids. A listener that is bound to an address listens on the device of that
+ * address. A wildcard listener listens on all devices that serve its network namespace,
+ * including devices that are added later.
  *
- * Locking: rca_id.op, then listeners_mutex, which protects the slots of all
- * listeners. No callback takes either.
+ * Locking: rca_id.op, then listeners_mutex, which protects the slots of all listeners.
+ * Callbacks take neither.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -21,22 +21,22 @@
 #include "device/device_netns.h"
 #include "lib/wire.h"
 
-/* Ports to try when we may choose one and others hold its service ID. */
+/* Ports to try while the module chooses the port and another user has its service ID. */
 #define PORT_TRIES	32
 
-/* How often a listener asks again for a service ID that another user of a new device holds. */
+/* Interval of retries for a service ID that another user of a new device holds. */
 #define BLOCKED_RETRY	(5 * HZ)
 
-/* How long a device is kept that reaches a listener no more: it may be for a moment only. */
-#define UNREACHED_GRACE	(5 * HZ)
+/* Delay before listening ends on a device that no longer serves the namespace. */
+#define UNSERVED_GRACE	(5 * HZ)
 
 /**
- * struct rca_listener - what makes an id a listener
+ * struct rca_listener - the listening state of an id
  * @id: the id (immutable)
- * @service_id: what it listens for (immutable once it is in @node)
- * @wildcard: listens on all devices that reach its namespace (immutable)
+ * @service_id: the service ID (immutable once @node is in the list)
+ * @wildcard: listens on all devices that serve its namespace (immutable)
  * @node: in the list of wildcard listeners (lock: listeners_mutex)
- * @slots: its places on devices (lock: listeners_mutex)
+ * @slots: one slot for each device that it listens on (lock: listeners_mutex)
  */
 struct rca_listener {
 	struct rca_id *id;
@@ -49,12 +49,12 @@ struct rca_listener {
 static DEFINE_MUTEX(listeners_mutex);
 static LIST_HEAD(wildcards);
 
-static void join_work(struct work_struct *work);
-static void leave_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(join_again, join_work);
-static DECLARE_DELAYED_WORK(leave_later, leave_work);
+static void join_devices_work(struct work_struct *work);
+static void leave_devices_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(join_devices, join_devices_work);
+static DECLARE_DELAYED_WORK(leave_devices, leave_devices_work);
 
-static bool on_device(struct rca_listener *listener, struct rca_device *dev)
+static bool listens_on(struct rca_listener *listener, struct rca_device *dev)
 {
 	struct rca_slot *slot;
 
@@ -65,8 +65,8 @@ static bool on_device(struct rca_listener *listener, struct rca_device *dev)
 	return false;
 }
 
-/* Over TCP there are no datagrams and no AF_IB addresses. */
-static bool may_start_on(struct rca_listener *listener, struct rca_device *dev)
+/* iWARP has no datagrams and no AF_IB addresses. */
+static bool can_listen_on(struct rca_listener *listener, struct rca_device *dev)
 {
 	struct rca_id *id = listener->id;
 
@@ -74,7 +74,7 @@ static bool may_start_on(struct rca_listener *listener, struct rca_device *dev)
 	       (id->qp_type != IB_QPT_UD && id->local.sa.sa_family != AF_IB);
 }
 
-static int start_on(struct rca_listener *listener, struct rca_device *dev)
+static int listen_on(struct rca_listener *listener, struct rca_device *dev)
 {
 	struct rca_id *id = listener->id;
 	const struct rca_opts *opts = rca_id_opts(id);
@@ -89,7 +89,7 @@ static int start_on(struct rca_listener *listener, struct rca_device *dev)
 	struct rca_slot *slot;
 
 	lockdep_assert_held(&listeners_mutex);
-	if (!may_start_on(listener, dev))
+	if (!can_listen_on(listener, dev))
 		return listener->wildcard ? 0 : -EOPNOTSUPP;
 	slot = rca_demux_join(dev, &req, id);
 	if (IS_ERR(slot))
@@ -98,32 +98,37 @@ static int start_on(struct rca_listener *listener, struct rca_device *dev)
 	return 0;
 }
 
-static void stop_slots(struct rca_listener *listener)
+static void leave_slot(struct rca_slot *slot)
+{
+	lockdep_assert_held(&listeners_mutex);
+	list_del(&slot->listener_node);
+	rca_demux_leave(slot);
+}
+
+static void leave_all_devices(struct rca_listener *listener)
 {
 	struct rca_slot *slot, *tmp;
 
 	lockdep_assert_held(&listeners_mutex);
-	list_for_each_entry_safe(slot, tmp, &listener->slots, listener_node) {
-		list_del(&slot->listener_node);
-		rca_demux_leave(slot);
-	}
+	list_for_each_entry_safe(slot, tmp, &listener->slots, listener_node)
+		leave_slot(slot);
 }
 
-/* All or nothing: a listener that misses a device would lose requests silently. */
-static int start_everywhere(struct rca_listener *listener)
+/* On all devices or none: a listener that misses a device would lose requests silently. */
+static int listen_on_all_devices(struct rca_listener *listener)
 {
 	struct rca_device *dev = NULL;
 	int ret;
 
 	lockdep_assert_held(&listeners_mutex);
 	while ((dev = rca_device_next(dev))) {
-		/* It comes by rca_listen_device_added(), or by rca_listen_devices_changed(). */
+		/* rca_listen_device_added() or rca_listen_devices_changed() adds it later. */
 		if (!READ_ONCE(dev->listenable) || !rca_device_serves_netns(dev, listener->id->net))
 			continue;
-		ret = start_on(listener, dev);
+		ret = listen_on(listener, dev);
 		if (ret) {
 			rca_device_put(dev);
-			stop_slots(listener);
+			leave_all_devices(listener);
 			return ret;
 		}
 	}
@@ -131,7 +136,7 @@ static int start_everywhere(struct rca_listener *listener)
 	return 0;
 }
 
-static int start(struct rca_listener *listener)
+static int start_listener(struct rca_listener *listener)
 {
 	struct rca_id *id = listener->id;
 	int ret;
@@ -140,12 +145,12 @@ static int start(struct rca_listener *listener)
 	/* An AF_IB address may have chosen the port space. */
 	listener->service_id = rca_wire_service_id(id->opts->bind->ps, rca_addr_port(&id->local));
 	mutex_lock(&listeners_mutex);
-	ret = listener->wildcard ? start_everywhere(listener) : start_on(listener, id->dev);
+	ret = listener->wildcard ? listen_on_all_devices(listener) : listen_on(listener, id->dev);
 	mutex_unlock(&listeners_mutex);
 	return ret;
 }
 
-/* Another port, when the choice was ours and somebody else holds the service ID. */
+/* If the module chose the port and another user has its service ID, try other ports. */
 static int start_with_free_port(struct rca_listener *listener)
 {
 	struct rca_id *id = listener->id;
@@ -153,7 +158,7 @@ static int start_with_free_port(struct rca_listener *listener)
 	int ret, tries;
 
 	for (tries = 0; tries < PORT_TRIES; tries++) {
-		ret = start(listener);
+		ret = start_listener(listener);
 		if (ret != -EBUSY || !bind->chosen)
 			break;
 		if (rca_ports_repick(bind))
@@ -173,8 +178,8 @@ static int bind_wildcard(struct rca_id *id)
 	return rca_local_set(id, &any, true);
 }
 
-/* An id that wanted to be active took no port of its own; as a listener it needs one. */
-static int take_port(struct rca_id *id)
+/* A bound id may have no port yet, see rca_local_needs_port(); a listener needs one. */
+static int bind_port(struct rca_id *id)
 {
 	union rca_addr addr = id->local;
 	int ret;
@@ -188,7 +193,7 @@ static int take_port(struct rca_id *id)
 	return ret;
 }
 
-/* Wait for the fences of new devices, which take the lock of the listeners. */
+/* Not under listeners_mutex, which rca_listen_device_added() takes for a new device. */
 static void wait_for_devices(void)
 {
 	struct rca_device *dev = NULL;
@@ -208,7 +213,7 @@ static int listen_locked(struct rca_id *id, u32 backlog)
 	ret = bind_wildcard(id) ?: rca_id_may(id, RCA_IN_LISTEN);
 	if (ret)
 		return ret;
-	ret = take_port(id);
+	ret = bind_port(id);
 	if (ret)
 		return ret;
 	if (id->dev)
@@ -220,12 +225,12 @@ static int listen_locked(struct rca_id *id, u32 backlog)
 	listener->wildcard = !id->dev;
 	INIT_LIST_HEAD(&listener->slots);
 	INIT_LIST_HEAD(&listener->node);
-	opts = id->opts;	/* it has a port */
+	opts = id->opts;	/* not NULL: the id has a port */
 	ret = rca_ports_listen(opts->bind);
 	if (ret)
 		goto err_free;
 	opts->backlog = backlog && backlog < RCA_MAX_BACKLOG ? backlog : RCA_MAX_BACKLOG;
-	/* Requests are taken in this state alone, and may come before start() returns. */
+	/* Set the state first: a request that arrives before the call returns is accepted. */
 	step = rca_id_step(id, RCA_IN_LISTEN);
 	ret = step.err;
 	if (step.verdict != RCA_TAKE)
@@ -246,14 +251,14 @@ err_free:
 }
 
 /**
- * rca_listen() - take connection requests on an id
- * @id: the id; bound, or it is bound to the wildcard address and a free port
- * @backlog: requests that may wait to be read; 0 or more than RCA_MAX_BACKLOG: that
+ * rca_listen() - listen for connection requests
+ * @id: the id; if it is not bound, it is bound to the wildcard address and a free port
+ * @backlog: requests that may wait to be read; 0 or too large: RCA_MAX_BACKLOG
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0; -EINVAL wrong state; -EADDRINUSE the port is another listener's,
- * or its service ID is another user's of the device; -EOPNOTSUPP: datagrams on
- * an iWARP device; -ENXIO; -ENOMEM.
+ * Return: 0; -EINVAL: wrong state; -EADDRINUSE: another listener has the port, or another
+ * user of the device has its service ID; -EOPNOTSUPP: datagrams or AF_IB on an iWARP device;
+ * -ENXIO; -ENOMEM.
  */
 int rca_listen(struct rca_id *id, u32 backlog)
 {
@@ -269,7 +274,7 @@ int rca_listen(struct rca_id *id, u32 backlog)
 EXPORT_SYMBOL_IF_KUNIT(rca_listen);
 
 /**
- * rca_listen_stop() - stop listening, if the id does; its service IDs are free then
+ * rca_listen_stop() - stop listening, if the id listens, and release its service IDs
  * @id: the id
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
@@ -284,13 +289,16 @@ void rca_listen_stop(struct rca_id *id)
 	id->opts->listener = NULL;
 	mutex_lock(&listeners_mutex);
 	list_del_init(&listener->node);
-	stop_slots(listener);
+	leave_all_devices(listener);
 	mutex_unlock(&listeners_mutex);
 	rca_ports_unlisten(id->opts->bind);
 	kfree(listener);
 }
 
-/* Wildcard listeners that @dev reaches and that are not on it start there. False: some cannot. */
+/*
+ * Start all wildcard listeners on @dev that do not listen there yet and whose namespace it
+ * serves. False: some could not be started.
+ */
 static bool start_wildcards_on(struct rca_device *dev)
 {
 	struct rca_listener *listener;
@@ -299,13 +307,13 @@ static bool start_wildcards_on(struct rca_device *dev)
 
 	lockdep_assert_held(&listeners_mutex);
 	list_for_each_entry(listener, &wildcards, node) {
-		if (on_device(listener, dev) || !rca_device_serves_netns(dev, listener->id->net))
+		if (listens_on(listener, dev) || !rca_device_serves_netns(dev, listener->id->net))
 			continue;
-		ret = start_on(listener, dev);
+		ret = listen_on(listener, dev);
 		if (!ret)
 			continue;
 		all = false;
-		pr_notice_ratelimited("%s: %pISpc cannot listen there yet: %s (%pe), trying again\n",
+		pr_notice_ratelimited("%s: cannot listen on %pISpc yet: %s (%pe), retrying\n",
 				      dev_name(&dev->ibdev->dev), &listener->id->local.sa,
 				      ret == -EBUSY ? "another user has the service ID" : "error",
 				      ERR_PTR(ret));
@@ -313,7 +321,7 @@ static bool start_wildcards_on(struct rca_device *dev)
 	return all;
 }
 
-static void join_work(struct work_struct *work)
+static void join_devices_work(struct work_struct *work)
 {
 	struct rca_device *dev = NULL;
 	bool all = true;
@@ -324,11 +332,11 @@ static void join_work(struct work_struct *work)
 			all &= start_wildcards_on(dev);
 	mutex_unlock(&listeners_mutex);
 	if (!all)
-		queue_delayed_work(rca_wq, &join_again, BLOCKED_RETRY);
+		queue_delayed_work(rca_wq, &join_devices, BLOCKED_RETRY);
 }
 
-/* Others may want the service IDs of devices that have left the listeners' namespaces. */
-static void leave_work(struct work_struct *work)
+/* Release service IDs on devices that no longer serve the namespaces of the listeners. */
+static void leave_devices_work(struct work_struct *work)
 {
 	struct rca_listener *listener;
 	struct rca_slot *slot, *tmp;
@@ -336,20 +344,18 @@ static void leave_work(struct work_struct *work)
 	mutex_lock(&listeners_mutex);
 	list_for_each_entry(listener, &wildcards, node) {
 		list_for_each_entry_safe(slot, tmp, &listener->slots, listener_node) {
-			if (rca_device_serves_netns(slot->demux->dev, listener->id->net))
-				continue;
-			list_del(&slot->listener_node);
-			rca_demux_leave(slot);
+			if (!rca_device_serves_netns(slot->demux->dev, listener->id->net))
+				leave_slot(slot);
 		}
 	}
 	mutex_unlock(&listeners_mutex);
 }
 
 /**
- * rca_listen_device_added() - a device may be listened on from now on
+ * rca_listen_device_added() - start wildcard listeners on a new device
  * @dev: the device
  *
- * Never fails: a service ID that another user holds is asked for again later.
+ * Never fails: a service ID that another user holds is requested again later.
  *
  * Context: Process context. Sleeps. Takes and releases listeners_mutex.
  */
@@ -361,26 +367,26 @@ void rca_listen_device_added(struct rca_device *dev)
 	all = start_wildcards_on(dev);
 	mutex_unlock(&listeners_mutex);
 	if (!all)
-		queue_delayed_work(rca_wq, &join_again, BLOCKED_RETRY);
+		queue_delayed_work(rca_wq, &join_devices, BLOCKED_RETRY);
 }
 
 /**
- * rca_listen_devices_changed() - devices may reach other namespaces than before
+ * rca_listen_devices_changed() - update wildcard listeners: devices may serve other namespaces
  *
  * Context: Any context.
  */
 void rca_listen_devices_changed(void)
 {
-	mod_delayed_work(rca_wq, &join_again, 0);
-	/* From the first change on: changes that do not end must not put it off for ever. */
-	queue_delayed_work(rca_wq, &leave_later, UNREACHED_GRACE);
+	mod_delayed_work(rca_wq, &join_devices, 0);
+	/* The delay starts at the first change: a series of changes must not postpone the work. */
+	queue_delayed_work(rca_wq, &leave_devices, UNSERVED_GRACE);
 }
 
 /**
- * rca_listen_device_removed() - a device goes away: nobody listens there when this returns
+ * rca_listen_device_removed() - end all listening on a device that is being removed
  * @dev: the device, marked as being removed
  *
- * No request of the device is being handled any more, either.
+ * When this returns, no request of the device is being handled any more.
  *
  * Context: Process context. Sleeps. Takes and releases listeners_mutex.
  */
@@ -389,20 +395,18 @@ void rca_listen_device_removed(struct rca_device *dev)
 	struct rca_slot *slot;
 
 	mutex_lock(&listeners_mutex);
-	while ((slot = rca_demux_first(dev))) {
-		list_del(&slot->listener_node);
-		rca_demux_leave(slot);
-	}
+	while ((slot = rca_demux_first(dev)))
+		leave_slot(slot);
 	mutex_unlock(&listeners_mutex);
 }
 
 /**
- * rca_listen_exit() - end what runs by itself
+ * rca_listen_exit() - cancel the delayed work
  *
  * Context: Process context. Module exit; no listener exists any more.
  */
 void rca_listen_exit(void)
 {
-	cancel_delayed_work_sync(&join_again);
-	cancel_delayed_work_sync(&leave_later);
+	cancel_delayed_work_sync(&join_devices);
+	cancel_delayed_work_sync(&leave_devices);
 }

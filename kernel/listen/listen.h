@@ -5,7 +5,7 @@
 
 #include "id/id.h"
 
-/** RCA_MAX_BACKLOG - requests of a listener that may wait to be read */
+/** RCA_MAX_BACKLOG - largest backlog: requests of a listener that are not read yet */
 #define RCA_MAX_BACKLOG 1024
 
 int rca_listen(struct rca_id *id, u32 backlog);

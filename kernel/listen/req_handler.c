@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connection requests that come in. The transport has found the service ID, and
- * req_route.c who listens behind it; here the id of the connection is built. The
- * return value is the verdict.
+ * Connection requests. req_route.c finds the listener; this file takes a place in its
+ * backlog, builds the id of the connection (the child) and posts the event.
  *
  * Locking: the listener's state lock to post the event. Runs in a callback of the
  * transport.
@@ -15,58 +14,43 @@
 #include <linux/netdevice.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_user_cm.h>
 
 #include "listen/req_route.h"
 #include "listen/demux.h"
 #include "device/devices.h"
-#include "ip/iwport.h"
+#include "resolve/addr_ib.h"
 #include "resolve/qp_attr.h"
-#include "listen/req_ib.h"
 #include "lib/timing.h"
 #include "lib/trace.h"
 #include "lib/wire.h"
-
-/* Over TCP the demux has one listener: with a reference; NULL: it just starts or stops. */
-static struct rca_id *only_listener(struct rca_demux *demux)
-{
-	struct rca_id *id = NULL;
-	struct rca_slot *slot;
-
-	rcu_read_lock();
-	slot = list_first_or_null_rcu(&demux->slots, struct rca_slot, node);
-	if (slot && rca_obj_tryget(&slot->id->obj))
-		id = slot->id;
-	rcu_read_unlock();
-	return id;
-}
 
 static struct sa_path_rec *copy_path(const struct sa_path_rec *path)
 {
 	return path ? kmemdup(path, sizeof(*path), RCA_GFP_CALLBACK) : NULL;
 }
 
-/* Users of RDMA_PS_IPOIB expect an IPoIB interface, see rca_qkey(). */
-static bool fits_port_space(const struct rca_id *listener, const struct rca_req_dest *at)
+/* RDMA_PS_IPOIB is for IPoIB interfaces, see rca_qkey(). */
+static bool fits_port_space(const struct rca_id *listener, const struct rca_req_dest *dest)
 {
-	return listener->ps != RDMA_PS_IPOIB || (at->ndev && at->ndev->type == ARPHRD_INFINIBAND);
+	return listener->ps != RDMA_PS_IPOIB ||
+	       (dest->ndev && dest->ndev->type == ARPHRD_INFINIBAND);
 }
 
-/* Our GID of the request, with a reference. */
-static const struct ib_gid_attr *place(struct rca_id *child, struct rca_id *listener,
-				       struct ib_device *ibdev, const struct rca_tp_request *req,
-				       const struct rca_req_dest *at)
+static void set_ib_link(struct rca_id *child, const struct rca_tp_request *req,
+			const struct net_device *ndev)
 {
-	if (rdma_protocol_ib(ibdev, req->port_num))
-		return rca_req_ib_attach(child, listener, ibdev, req, at->ndev);
-	rdma_hold_gid_attr(req->sgid_attr);
-	return req->sgid_attr;
+	child->link.ib = true;
+	child->link.pkey = req->pkey;
+	if (ndev)
+		rca_addr_ib_keep_ndev(&child->link, ndev);
+	if (req->path)
+		memcpy(child->link.dgid, req->path->dgid.raw, sizeof(child->link.dgid));
 }
 
-/* The network device that a request over RoCE came to, as it is now. */
-static void keep_link(struct rca_id *child)
+/* RoCE and iWARP: the present network device of the GID. */
+static void set_ethernet_link(struct rca_id *child)
 {
 	struct net_device *ndev;
 
@@ -79,44 +63,41 @@ static void keep_link(struct rca_id *child)
 	rcu_read_unlock();
 }
 
-/* The id of the connection, complete but for its lower id. */
+/* The id of the connection, complete except for its lower id. */
 static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *demux,
-				  const struct rca_tp_request *req, const struct rca_req_dest *at)
+				  const struct rca_tp_request *req,
+				  const struct rca_req_dest *dest)
 {
-	const struct ib_gid_attr *sgid_attr;
 	struct rca_id *child;
 	int ret;
 
-	if (!fits_port_space(listener, at))
+	if (!fits_port_space(listener, dest))
 		return ERR_PTR(-EINVAL);
 	child = rca_id_create_child(listener);
 	if (IS_ERR(child))
 		return child;
-	child->local = at->local;
-	child->dst = at->peer;
+	child->local = dest->local;
+	child->dst = dest->peer;
 	child->repeat = rca_timing_repeat(req->repeat_ms);
 	ret = -ENOMEM;
 	child->setup->path = copy_path(req->path);
 	child->setup->alt_path = copy_path(req->alt_path);
 	if ((req->path && !child->setup->path) || (req->alt_path && !child->setup->alt_path))
-		goto err_abandon;
-	sgid_attr = place(child, listener, demux->dev->ibdev, req, at);
-	if (IS_ERR(sgid_attr)) {
-		ret = PTR_ERR(sgid_attr);
-		goto err_abandon;
-	}
-	/* The GID is put in rca_id_detach(). */
-	ret = rca_id_attach(child, demux->dev, req->port_num, sgid_attr);
+		goto err_free_child;
+	if (rdma_protocol_ib(demux->dev->ibdev, dest->port_num))
+		set_ib_link(child, req, dest->ndev);
+	rdma_hold_gid_attr(dest->sgid_attr);	/* put in rca_id_detach() */
+	ret = rca_id_attach(child, demux->dev, dest->port_num, dest->sgid_attr);
 	if (ret) {
-		rdma_put_gid_attr(sgid_attr);
-		goto err_abandon;
+		rdma_put_gid_attr(dest->sgid_attr);
+		goto err_free_child;
 	}
 	if (!child->link.ib)
-		keep_link(child);
+		set_ethernet_link(child);
 	rca_id_watch_netdev(child);
 	return child;
 
-err_abandon:
+err_free_child:
 	rca_id_free_unpublished(child);
 	return ERR_PTR(ret);
 }
@@ -151,17 +132,17 @@ static struct rca_event *build_event(struct rca_id *listener, struct rca_id *chi
 }
 
 /*
- * A place in the backlog of the listener, and among the requests of its context and user.
- * -ENOBUFS: that of the listener is full; -EDQUOT: it is one of their limits.
+ * Count the request in the backlog of the listener, and among the requests of its context
+ * and user. -ENOBUFS: the backlog is full; -EDQUOT: a limit of the context or the user.
  */
-static int take_place(struct rca_id *listener)
+static int backlog_get(struct rca_id *listener)
 {
 	struct rca_account *account = &listener->obj.ctx->account;
 	struct rca_opts *opts = listener->opts;
 	bool fits = atomic_inc_return(&opts->waiting) <= opts->backlog;
 	int ret;
 
-	/* User space may have taken requests from the ring since we looked last. */
+	/* Requests that user space has read from the ring are still counted: uncount them. */
 	if (!fits || rca_account_full(account, RDMA_CM_ALT_RESOURCE_REQUESTS)) {
 		rca_source_reap(&listener->src);
 		fits = atomic_read(&opts->waiting) <= opts->backlog;
@@ -177,15 +158,15 @@ static int take_place(struct rca_id *listener)
 	return ret;
 }
 
-static void return_place(struct rca_id *listener)
+static void backlog_put(struct rca_id *listener)
 {
 	rca_uncharge(&listener->obj.ctx->account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
 	atomic_dec(&listener->opts->waiting);
 }
 
-/* Build the child and give its event to the listener. */
-static int take_request(struct rca_id *listener, struct rca_demux *demux, void *lower,
-			const struct rca_tp_request *req, const struct rca_req_dest *at)
+/* Build the child and post its event to the listener. */
+static int deliver_request(struct rca_id *listener, struct rca_demux *demux, void *lower,
+			   const struct rca_tp_request *req, const struct rca_req_dest *dest)
 {
 	struct rca_event *ev;
 	struct rca_id *child;
@@ -194,18 +175,18 @@ static int take_request(struct rca_id *listener, struct rca_demux *demux, void *
 
 	if (req->conn.qp_type != listener->qp_type)
 		return -EINVAL;
-	ret = take_place(listener);
+	ret = backlog_get(listener);
 	if (ret)
 		return ret;
-	child = build_child(listener, demux, req, at);
+	child = build_child(listener, demux, req, dest);
 	if (IS_ERR(child)) {
 		ret = PTR_ERR(child);
-		goto err_return_place;
+		goto err_backlog_put;
 	}
 	ev = build_event(listener, child, lower, req);
 	if (IS_ERR(ev)) {
 		ret = PTR_ERR(ev);
-		goto err_abandon_child;
+		goto err_free_child;
 	}
 
 	spin_lock_irqsave(&listener->lock, flags);
@@ -225,108 +206,46 @@ err_free_event:
 	ev->credit = NULL;
 	ev->is_request = false;
 	rca_event_free(ev);
-err_abandon_child:
+err_free_child:
 	rca_id_free_unpublished(child);
-err_return_place:
-	return_place(listener);
+err_backlog_put:
+	backlog_put(listener);
 	return ret;
-}
-
-/* No room: say nothing, the peer asks again. */
-static int verdict(const struct rca_demux *demux, u32 port_num, int ret)
-{
-	if (ret)
-		rca_stats_refused(rca_device_stats(demux->dev, port_num));
-	return ret == -EDQUOT || ret == -ENOBUFS ? -ENOMEM : ret;
-}
-
-static int take_charged(struct rca_id *listener, struct rca_demux *demux, void *lower,
-			const struct rca_tp_request *req, const struct rca_req_dest *at)
-{
-	struct mem_cgroup *memcg = set_active_memcg(listener->obj.ctx->memcg);
-	int ret = take_request(listener, demux, lower, req, at);
-
-	set_active_memcg(memcg);
-	if (ret)
-		rca_id_report_refused(listener, &at->peer, ret);
-	return ret;
-}
-
-/*
- * The port of the device that has the local address. TCP was answered, so the
- * peer is reachable, and iw_cm has found who listens.
- */
-static int find_port(struct rca_id *listener, struct ib_device *ibdev, struct rca_tp_request *req)
-{
-	struct rdma_dev_addr addr = { .net = listener->net };
-	const struct ib_gid_attr *attr;
-	u32 port;
-	int ret;
-
-	if (rca_addr_is_linklocal(req->local))
-		addr.bound_dev_if = rca_addr_scope(req->local);
-	ret = rdma_translate_ip(&req->local->sa, &addr);
-	if (ret)
-		return ret;
-	rdma_for_each_port(ibdev, port) {
-		attr = rca_iwport_find(ibdev, port, listener->net, addr.bound_dev_if);
-		if (IS_ERR(attr))
-			continue;
-		req->port_num = port;
-		req->sgid_attr = attr;
-		return 0;
-	}
-	return -ENODEV;
-}
-
-static int tcp_request(struct rca_demux *demux, void *lower, const struct rca_tp_request *in)
-{
-	struct rca_req_dest at = { .local = *in->local, .peer = *in->peer };
-	struct rca_id *listener = only_listener(demux);
-	struct rca_tp_request req = *in;
-	int ret;
-
-	if (!listener)
-		return -ECONNREFUSED;
-	ret = find_port(listener, demux->dev->ibdev, &req);
-	if (!ret) {
-		ret = take_charged(listener, demux, lower, &req, &at);
-		rdma_put_gid_attr(req.sgid_attr);
-	} else {
-		rca_id_report_refused(listener, &at.peer, ret);
-	}
-	rca_id_put(listener);
-	trace_rca_request(&at.peer.sa, &at.local.sa, demux->service_id, ret);
-	return verdict(demux, req.port_num, ret);
 }
 
 /**
- * rca_req_handler() - a connection request came in
- * @_demux: the demux of its service ID
+ * rca_req_handler() - handle a connection request
+ * @_demux: the demux of the service ID
  * @lower: the transport's id for the connection
  * @req: the request
  *
  * Context: Process context, callback of a transport. May sleep.
- * Return: 0: @lower has an owner; -ENOMEM: drop the request silently;
- * another errno: reject it. @lower is the transport's then.
+ * Return: 0: @lower has an owner. Otherwise @lower stays the transport's. -ENOMEM: drop the
+ * request silently, so that the peer sends it again; another errno: reject it.
  */
 int rca_req_handler(void *_demux, void *lower, const struct rca_tp_request *req)
 {
 	struct rca_demux *demux = _demux;
-	struct rca_req_dest at = {};
+	struct rca_req_dest dest;
 	struct rca_id *listener;
 	int ret;
 
-	if (demux->dev->tp->over_tcp)
-		return tcp_request(demux, lower, req);
-	listener = rca_req_route(demux, req, &at);
+	listener = rca_req_route(demux, req, &dest);
 	ret = PTR_ERR_OR_ZERO(listener);
 	if (!ret) {
-		ret = take_charged(listener, demux, lower, req, &at);
+		struct mem_cgroup *memcg = set_active_memcg(listener->obj.ctx->memcg);
+
+		ret = deliver_request(listener, demux, lower, req, &dest);
+		set_active_memcg(memcg);
+		if (ret)
+			rca_id_report_refused(listener, &dest.peer, ret);
 		rca_id_put(listener);
 	}
-	trace_rca_request(&at.peer.sa, &at.local.sa, req->service_id, ret);
-	dev_put(at.ndev);
-	return verdict(demux, req->port_num, ret);
+	trace_rca_request(&dest.peer.sa, &dest.local.sa, demux->service_id, ret);
+	if (ret)
+		rca_stats_refused(rca_device_stats(demux->dev, dest.port_num));
+	rca_req_dest_put(&dest);
+	/* A full backlog, or an exhausted limit. */
+	return ret == -EDQUOT || ret == -ENOBUFS ? -ENOMEM : ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_req_handler);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Connection requests that come in: which listener they are for, and their new id. */
+/* Connection requests. */
 #ifndef RCA_REQ_HANDLER_H
 #define RCA_REQ_HANDLER_H
 
