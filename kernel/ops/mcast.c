@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memberships: an id joins multicast groups and leaves them.
+ * Memberships: an id joins and leaves multicast groups.
  *
- * A membership is a child of its id with a handle of its own. It ends when it
- * is left, and with its id. When the device goes, its group is given up; the
- * rest of it stays until then, so that the events that were delivered can still
- * be counted.
+ * A membership is a child of its id with a handle of its own. LEAVE or destroying the id
+ * ends it. When the device is removed, the group is left, and the membership stays until
+ * one of these two, so that its delivered events can still be counted.
  *
- * Locking: rca_id.op for the list of an id and for what a membership holds. The
- * transport is called without, as joining and leaving take RTNL: what a join
- * under way has got is given back when the id does not take it any more.
+ * Locking: rca_id.op for the list of an id and for the group of a membership. The transport
+ * is called without it, because joining and leaving take RTNL. If the id is destroyed or
+ * removed during a join, the group is left again.
  */
 #include "ops/mcast.h"
 
@@ -26,15 +25,15 @@
 #include "lib/trace.h"
 #include "lib/uerrno.h"
 
-/* The number that stands for all members of a group (IBTA volume 1, 10.5.1). */
+/* The QP number of all members of a group (IBTA volume 1, 10.5.1). */
 #define MULTICAST_QPN	0xffffff
 
 /**
- * struct grip - what a membership holds of the world below
- * @dev: the device (holds a reference); NULL: nothing
- * @group: the transport's membership
+ * struct member_hw - the group of a membership in the transport
+ * @dev: the device (holds a reference); NULL: the group is left
+ * @group: returned by join() of the transport
  */
-struct grip {
+struct member_hw {
 	struct rca_device *dev;
 	void *group;
 };
@@ -42,25 +41,25 @@ struct grip {
 /**
  * struct rca_member - a membership
  * @obj: reference count, handle
- * @event_count: its events that were delivered
+ * @event_count: counts the delivered events of the membership
  * @id: the id (immutable; holds a reference)
- * @node: in &rca_opts.members, where it holds a reference (lock: rca_id.op)
- * @grip: what it holds (lock: rca_id.op)
+ * @node: in &rca_opts.members; the list has a reference (lock: rca_id.op)
+ * @hw: the group in the transport (lock: rca_id.op)
  * @addr: address of the group (immutable)
- * @cookie: comes back with its events (immutable)
- * @ev: record for the event of its join (lock: rca_id.lock once it is posted; owned)
- * @lost_ev: record for the event of its loss; NULL: posted (lock: rca_id.lock; owned)
- * @published: user space knows it (lock: rca_id.lock)
- * @ended: the join has ended, and @ev says how (lock: rca_id.lock)
- * @lost: the group was joined and is lost, and @lost_ev says why (lock: rca_id.lock)
- * @rcu: for lookups without a lock
+ * @cookie: user_arg of the events (immutable)
+ * @ev: record for the result of the join; NULL: posted (lock: rca_id.lock; owned)
+ * @lost_ev: record for the loss of the group; NULL: posted (lock: rca_id.lock; owned)
+ * @published: user space knows the handle (lock: rca_id.lock)
+ * @ended: the join has ended, @ev has the result (lock: rca_id.lock)
+ * @lost: the group was joined and is lost, @lost_ev has the reason (lock: rca_id.lock)
+ * @rcu: frees the membership after lookups without a lock
  */
 struct rca_member {
 	struct rca_obj obj;
 	struct rca_event_count event_count;
 	struct rca_id *id;
 	struct list_head node;
-	struct grip grip;
+	struct member_hw hw;
 	union rca_addr addr;
 	u64 cookie;
 	struct rca_event *ev;
@@ -80,7 +79,7 @@ static void member_release(struct rca_obj *obj)
 {
 	struct rca_member *member = member_of(obj);
 
-	WARN_ON_ONCE(member->grip.dev || !list_empty(&member->node));
+	WARN_ON_ONCE(member->hw.dev || !list_empty(&member->node));
 	rca_event_free(member->ev);
 	rca_event_free(member->lost_ev);
 	atomic_dec(&member->id->opts->memberships);
@@ -94,7 +93,7 @@ static const struct rca_obj_type member_type = {
 	.release = member_release,
 };
 
-/* The records of its events: that it has joined, or not, and that it has lost the group. */
+/* Allocate the records for the result of the join and for the loss of the group. */
 static int reserve_events(struct rca_member *member, struct rca_id *id)
 {
 	struct rca_event *ev;
@@ -152,8 +151,8 @@ err_uncount:
 	return ERR_PTR(ret);
 }
 
-/* The id is still one that can have memberships. */
-static int check_alive(struct rca_id *id)
+/* Can the id have memberships? */
+static int check_usable(struct rca_id *id)
 {
 	switch (rca_id_state(id)) {
 	case RCA_ST_REMOVED:
@@ -176,8 +175,8 @@ static int check_joinable(struct rca_id *id)
 	return state == RCA_ST_BOUND || state == RCA_ST_ADDR_RESOLVED ? 0 : -EINVAL;
 }
 
-/* What the transport needs to know of the id; put_request() gives back what it holds. */
-static int get_request(struct rca_id *id, struct rca_tp_join *req, struct rca_device **dev)
+/* Fill in the parameters of the join from the id; the caller ends with put_join_request(). */
+static int get_join_request(struct rca_id *id, struct rca_tp_join *req, struct rca_device **dev)
 {
 	int ret;
 
@@ -196,88 +195,89 @@ static int get_request(struct rca_id *id, struct rca_tp_join *req, struct rca_de
 		rca_ipoib_group(id->net, id->link.ifindex, &req->subnet);
 		req->sl = rca_route_sl(id);
 		req->traffic_class = rca_id_tos(id);
-		*dev = rca_device_get(id->dev);	/* put in give_up() */
+		*dev = rca_device_get(id->dev);	/* put in leave_group() */
 	}
 	mutex_unlock(&id->op);
 	return ret;
 }
 
-static void put_request(struct rca_tp_join *req)
+static void put_join_request(struct rca_tp_join *req)
 {
 	if (req->sgid_attr)
 		rdma_put_gid_attr(req->sgid_attr);
 }
 
-static struct grip take_grip(struct rca_member *member)
+/* Detach the group from the membership, for leave_group(). */
+static struct member_hw take_group(struct rca_member *member)
 {
-	struct grip grip = member->grip;
+	struct member_hw hw = member->hw;
 
 	lockdep_assert_held(&member->id->op);
-	member->grip = (struct grip){};
-	return grip;
+	member->hw = (struct member_hw){};
+	return hw;
 }
 
-/* No upcall for the membership comes afterwards. */
-static void give_up(struct grip grip)
+/* When this returns, no upcall for the membership is running, and none follows. */
+static void leave_group(struct member_hw hw)
 {
-	if (!grip.dev)
+	if (!hw.dev)
 		return;
-	if (grip.group)
-		grip.dev->tp->leave(grip.group);
-	rca_device_put(grip.dev);	/* got in get_request() */
+	if (hw.group)
+		hw.dev->tp->leave(hw.group);
+	rca_device_put(hw.dev);	/* got in get_join_request() */
 }
 
-/* Joins the group and makes the membership one of the id's. */
-static int start(struct rca_member *member, struct rca_tp_join *req)
+/* Join the group and add the membership to the list of the id. */
+static int member_join(struct rca_member *member, struct rca_tp_join *req)
 {
 	struct rca_id *id = member->id;
-	struct grip grip = {};
+	struct member_hw hw = {};
 	int ret;
 
-	ret = get_request(id, req, &grip.dev);
+	ret = get_join_request(id, req, &hw.dev);
 	if (ret)
 		return ret;
-	grip.group = grip.dev->tp->join(grip.dev->ibdev, req, member);
-	put_request(req);
-	if (IS_ERR(grip.group)) {
-		ret = PTR_ERR(grip.group);
-		grip.group = NULL;
-		goto err_give_up;
+	hw.group = hw.dev->tp->join(hw.dev->ibdev, req, member);
+	put_join_request(req);
+	if (IS_ERR(hw.group)) {
+		ret = PTR_ERR(hw.group);
+		hw.group = NULL;
+		goto err_leave_group;
 	}
 	mutex_lock(&id->op);
-	ret = check_alive(id);
+	ret = check_usable(id);
 	if (!ret) {
-		member->grip = grip;
-		rca_obj_get(&member->obj);	/* put in end() and rca_mcast_end() */
+		member->hw = hw;
+		rca_obj_get(&member->obj);	/* put in member_leave() */
 		list_add_tail(&member->node, &id->opts->members);
 	}
 	mutex_unlock(&id->op);
 	if (!ret)
 		return 0;
 
-err_give_up:
-	give_up(grip);
+err_leave_group:
+	leave_group(hw);
 	return ret;
 }
 
-/* The opposite of start(), whoever else ends it meanwhile. */
-static void end(struct rca_member *member)
+/* Undo member_join(). Several callers may do so concurrently. */
+static void member_leave(struct rca_member *member)
 {
 	struct rca_id *id = member->id;
-	struct grip grip;
+	struct member_hw hw;
 	bool listed;
 
 	mutex_lock(&id->op);
-	grip = take_grip(member);
+	hw = take_group(member);
 	listed = !list_empty(&member->node);
 	list_del_init(&member->node);
 	mutex_unlock(&id->op);
-	give_up(grip);
+	leave_group(hw);
 	if (listed)
 		rca_obj_put(&member->obj);	/* the list's */
 }
 
-static void tell(struct rca_id *id, const union rca_addr *group, const char *op, int ret)
+static void report_op(struct rca_id *id, const union rca_addr *group, const char *op, int ret)
 {
 	mutex_lock(&id->op);
 	rca_id_report_op_on(id, op, ret, &id->local, group);
@@ -288,16 +288,17 @@ static void tell(struct rca_id *id, const union rca_addr *group, const char *op,
  * rca_join() - join a multicast group
  * @id: the id
  * @group: address of the group
- * @send_only: nothing of the group needs to be delivered here
- * @cookie: comes back with the events of the membership
+ * @send_only: the id sends to the group and receives nothing
+ * @cookie: user_arg of the events of the membership
  *
- * End with rca_join_publish() or rca_join_abort(); no event is posted before.
+ * The caller ends with rca_join_publish() or rca_join_abort(); no event is posted before.
  *
  * Context: Process context. Sleeps. Takes and releases @id->op and RTNL.
- * Return: the membership, which owns its handle, or an ERR_PTR(): -EINVAL wrong
- * state, QP type or address; -ENODEV the network device is gone; -ENXIO the
- * device was removed; -ENOENT the id is being destroyed; -EOPNOTSUPP the
- * transport has no multicast; -ENOBUFS: it has RCA_MAX_MEMBERSHIPS; -ENOMEM.
+ * Return: the membership, which owns its handle, or an ERR_PTR(): -EINVAL: wrong state, QP
+ * type or address; -ENODEV: the network device does not exist any more; -ENXIO: the device
+ * was removed; -ENOENT: the id is being destroyed; -EOPNOTSUPP: the transport has no
+ * multicast; -ENOBUFS: the id has RCA_MAX_MEMBERSHIPS; -EDQUOT: a limit of the context or the
+ * user; -ENOMEM.
  */
 struct rca_member *rca_join(struct rca_id *id, const union rca_addr *group, bool send_only,
 			    u64 cookie)
@@ -307,12 +308,12 @@ struct rca_member *rca_join(struct rca_id *id, const union rca_addr *group, bool
 	int ret;
 
 	if (IS_ERR(member)) {
-		tell(id, group, "join", PTR_ERR(member));
+		report_op(id, group, "join", PTR_ERR(member));
 		return member;
 	}
-	ret = start(member, &req);
+	ret = member_join(member, &req);
 	trace_rca_member(id->obj.handle, member->obj.handle, &group->sa, "join", ret);
-	tell(id, group, "join", ret);
+	report_op(id, group, "join", ret);
 	if (!ret)
 		return member;
 	rca_obj_unreserve(&member->obj);
@@ -345,11 +346,11 @@ static void post_record_locked(struct rca_member *member, struct rca_event **rec
 	rca_post_part(&id->src, &member->event_count, ev);
 }
 
-/* Posts what has happened to a membership, when user space can name it. */
-static void post_locked(struct rca_member *member)
+/* Post the pending events of a membership if user space knows its handle. */
+static void post_pending_locked(struct rca_member *member)
 {
 	lockdep_assert_held(&member->id->lock);
-	if (!member->published || check_alive(member->id))
+	if (!member->published || check_usable(member->id))
 		return;
 	if (member->ended && member->ev)
 		post_record_locked(member, &member->ev);
@@ -358,12 +359,12 @@ static void post_locked(struct rca_member *member)
 }
 
 /**
- * rca_join_publish() - make the handle of a membership known, and its event
- * @member: a membership from rca_join(); the caller's reference passes on
+ * rca_join_publish() - publish the handle of a membership, and post its pending events
+ * @member: a membership from rca_join(); consumes the caller's reference
  *
  * Context: Process context. Takes and releases the id's op mutex.
- * Return: 0; -ENXIO or -ENOENT: device or id went away meanwhile, and the
- * membership with them.
+ * Return: 0; -ENXIO or -ENOENT: the device was removed or the id destroyed meanwhile, and the
+ * membership is released.
  */
 int rca_join_publish(struct rca_member *member)
 {
@@ -372,13 +373,13 @@ int rca_join_publish(struct rca_member *member)
 	int ret;
 
 	mutex_lock(&id->op);
-	ret = check_alive(id);
+	ret = check_usable(id);
 	if (!ret) {
-		/* Not found by others before we let go of the mutex. */
+		/* Other callers need the op mutex before they can use the handle. */
 		rca_obj_publish(&member->obj);
 		spin_lock_irqsave(&id->lock, flags);
 		member->published = true;
-		post_locked(member);
+		post_pending_locked(member);
 		spin_unlock_irqrestore(&id->lock, flags);
 	}
 	mutex_unlock(&id->op);
@@ -389,20 +390,20 @@ int rca_join_publish(struct rca_member *member)
 EXPORT_SYMBOL_IF_KUNIT(rca_join_publish);
 
 /**
- * rca_join_abort() - end a membership that was not published
- * @member: the membership; the caller's reference is put
+ * rca_join_abort() - release a membership that was not published
+ * @member: the membership; consumes the caller's reference
  *
  * Context: Process context. Sleeps. Takes and releases the id's op mutex and RTNL.
  */
 void rca_join_abort(struct rca_member *member)
 {
 	rca_obj_unreserve(&member->obj);
-	end(member);
+	member_leave(member);
 	rca_obj_put(&member->obj);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_join_abort);
 
-/* What is told of a membership. */
+/* The record for a result of the join, or for the loss of the group. */
 static void fill_record(struct rca_member *member, struct rdma_cm_alt_event *rec, int status,
 			const struct ib_uverbs_ah_attr *ah, u32 qkey)
 {
@@ -419,17 +420,17 @@ static void fill_record(struct rca_member *member, struct rdma_cm_alt_event *rec
 }
 
 /**
- * rca_mcast_joined() - a join has ended, or the group is lost
+ * rca_mcast_joined() - upcall: the result of a join, or the loss of the group
  * @owner: the membership
- * @status: how, or why
- * @ah: how to send to the group; with @status 0 only
+ * @status: 0: joined; otherwise a negative errno: the join failed, or the group is lost
+ * @ah: address handle attributes of the group; with @status 0 only
  * @qkey: queue key of the group; with @status 0 only
  *
- * Members of a group need the same key, so the id keeps that from now on; a
- * group with another one than it has is of no use.
+ * All members of a group need the same queue key, so the key of the id is settled by this. A
+ * group with a key other than that of the id is an error.
  *
- * Context: Process context: an upcall of a transport, which holds its
- * membership until it returns. Takes and releases the id's state lock.
+ * Context: Process context: an upcall of a transport, which keeps the membership alive until
+ * this returns. Takes and releases the id's state lock.
  */
 void rca_mcast_joined(void *owner, int status, const struct ib_uverbs_ah_attr *ah, u32 qkey)
 {
@@ -447,7 +448,7 @@ void rca_mcast_joined(void *owner, int status, const struct ib_uverbs_ah_attr *a
 		fill_record(member, &member->lost_ev->rec, status, ah, qkey);
 		member->lost = true;
 	}
-	post_locked(member);
+	post_pending_locked(member);
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_mcast_joined);
@@ -456,10 +457,10 @@ EXPORT_SYMBOL_IF_KUNIT(rca_mcast_joined);
  * rca_leave() - leave a multicast group
  * @ctx: the context
  * @handle: handle of the membership
- * @reported: how many events of the membership were delivered
+ * @reported: set to the number of delivered events of the membership
  *
  * Context: Process context. Sleeps. Takes and releases the id's op mutex and RTNL.
- * Return: 0; -ENOENT, also for all but one of several callers; -EINVAL: no membership.
+ * Return: 0; -ENOENT, also for all but one of several callers; -EINVAL: not a membership.
  */
 int rca_leave(struct rca_ctx *ctx, u32 handle, u32 *reported)
 {
@@ -469,16 +470,16 @@ int rca_leave(struct rca_ctx *ctx, u32 handle, u32 *reported)
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
 	member = member_of(obj);
-	end(member);
+	member_leave(member);
 	*reported = rca_source_drop(&member->id->src, &member->event_count);
 	trace_rca_member(member->id->obj.handle, handle, &member->addr.sa, "leave", 0);
-	tell(member->id, &member->addr, "leave", 0);
+	report_op(member->id, &member->addr, "leave", 0);
 	rca_obj_put(obj);	/* the table's */
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_leave);
 
-/* A membership of the id; NULL: it has none. */
+/* The first membership of the id; NULL: none. */
 static struct rca_member *first_member(struct rca_id *id)
 {
 	lockdep_assert_held(&id->op);
@@ -488,61 +489,58 @@ static struct rca_member *first_member(struct rca_id *id)
 }
 
 /**
- * rca_mcast_drop() - give up the groups of an id whose device goes away
- * @id: the id; its state takes no new membership
+ * rca_mcast_drop() - leave the groups of an id whose device is being removed
+ * @id: the id; its state allows no new membership
  *
  * Context: Process context. Sleeps. Takes and releases @id->op and RTNL.
  */
 void rca_mcast_drop(struct rca_id *id)
 {
 	struct rca_member *member;
-	struct grip grip;
+	struct member_hw hw;
 
 	do {
-		grip = (struct grip){};
+		hw = (struct member_hw){};
 		mutex_lock(&id->op);
 		member = first_member(id);
 		if (member) {
-			grip = take_grip(member);
-			/* Those that hold something stay in front. */
+			hw = take_group(member);
+			/* Memberships that still have a group stay in front. */
 			list_move_tail(&member->node, &id->opts->members);
 		}
 		mutex_unlock(&id->op);
-		give_up(grip);
-	} while (grip.dev);
+		leave_group(hw);
+	} while (hw.dev);
 }
 
 /**
- * rca_mcast_end() - end the memberships of an id that is being destroyed
- * @id: the id; its state takes no new membership, and no event of it is delivered any more
+ * rca_mcast_end() - release the memberships of an id that is being destroyed
+ * @id: the id; its state allows no new membership, and its events are not delivered any more
  *
  * Context: Process context. Sleeps. Takes and releases @id->op and RTNL.
  */
 void rca_mcast_end(struct rca_id *id)
 {
 	struct rca_member *member;
-	struct grip grip = {};
 
 	for (;;) {
 		mutex_lock(&id->op);
 		member = first_member(id);
-		if (member) {
-			grip = take_grip(member);
-			list_del_init(&member->node);
-		}
+		if (member)
+			rca_obj_get(&member->obj);
 		mutex_unlock(&id->op);
 		if (!member)
 			return;
-		give_up(grip);
+		member_leave(member);
 		if (rca_obj_claim(&member->obj))
 			rca_obj_put(&member->obj);	/* the table's */
-		rca_obj_put(&member->obj);		/* the list's */
+		rca_obj_put(&member->obj);
 	}
 }
 
 /**
- * rca_member_id() - the id that is a member
- * @obj: an object of kind RCA_KIND_MEMBER, which holds a reference of it
+ * rca_member_id() - the id of a membership
+ * @obj: an object of kind RCA_KIND_MEMBER, which has a reference on the id
  *
  * Context: Any context.
  * Return: the id.
@@ -553,11 +551,11 @@ struct rca_id *rca_member_id(struct rca_obj *obj)
 }
 
 /**
- * rca_member_group() - the group that a membership is in
+ * rca_member_group() - the group of a membership
  * @obj: an object of kind RCA_KIND_MEMBER
  *
  * Context: Any context.
- * Return: its address.
+ * Return: the address of the group.
  */
 const union rca_addr *rca_member_group(struct rca_obj *obj)
 {

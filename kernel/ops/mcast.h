@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Memberships: the multicast groups that an id has joined. */
+/* Memberships: an id in a multicast group. */
 #ifndef RCA_MCAST_H
 #define RCA_MCAST_H
 

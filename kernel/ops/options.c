@@ -16,7 +16,7 @@
 #include "resolve/resolve.h"
 #include "resolve/route.h"
 
-static int get_u8(const void *val, u32 len, u8 *out)
+static int parse_u8(const void *val, u32 len, u8 *out)
 {
 	if (len != sizeof(*out))
 		return -EINVAL;
@@ -24,7 +24,7 @@ static int get_u8(const void *val, u32 len, u8 *out)
 	return 0;
 }
 
-static int get_bool(const void *val, u32 len, bool *out)
+static int parse_bool(const void *val, u32 len, bool *out)
 {
 	int v;
 
@@ -41,7 +41,7 @@ static int set_tos(struct rca_id *id, const void *val, u32 len)
 	u8 tos;
 	int ret;
 
-	ret = get_u8(val, len, &tos);
+	ret = parse_u8(val, len, &tos);
 	if (ret)
 		return ret;
 	opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
@@ -56,26 +56,23 @@ static int set_gid_type(struct rca_id *id, const void *val, u32 len)
 {
 	u8 type;
 
-	return get_u8(val, len, &type) ?: rca_id_set_gid_type(id, type);
+	return parse_u8(val, len, &type) ?: rca_id_set_gid_type(id, type);
 }
 
-/* May be set until the id listens, and cleared until it is bound. */
+/* Can be set until the id listens, and cleared until it is bound. */
 static int set_reuse(struct rca_id *id, const void *val, u32 len)
 {
 	enum rca_state state = rca_id_state(id);
 	bool reuse;
 	int ret;
 
-	ret = get_bool(val, len, &reuse);
+	ret = parse_bool(val, len, &reuse);
 	if (ret)
 		return ret;
 	if (state == RCA_ST_LISTEN || (!reuse && state != RCA_ST_IDLE))
 		return -EINVAL;
-	if (rca_id_bound(id)) {
-		ret = rca_ports_set_reuse(id->opts->bind, reuse);
-		if (ret)
-			return ret;
-	}
+	if (rca_id_bound(id))
+		rca_ports_set_reuse(id->opts->bind, reuse);	/* no error in these states */
 	id->reuse = reuse;
 	return 0;
 }
@@ -86,16 +83,13 @@ static int set_afonly(struct rca_id *id, const void *val, u32 len)
 	bool afonly;
 	int ret;
 
-	ret = get_bool(val, len, &afonly);
+	ret = parse_bool(val, len, &afonly);
 	if (ret)
 		return ret;
 	if (state != RCA_ST_IDLE && state != RCA_ST_BOUND)
 		return -EINVAL;
-	if (rca_id_bound(id)) {
-		ret = rca_ports_set_afonly(id->opts->bind, afonly);
-		if (ret)
-			return ret;
-	}
+	if (rca_id_bound(id))
+		rca_ports_set_afonly(id->opts->bind, afonly);	/* no error in these states */
 	id->afonly = afonly;
 	id->afonly_set = true;
 	return 0;
@@ -109,7 +103,7 @@ static int set_ack_timeout(struct rca_id *id, const void *val, u32 len)
 
 	if (id->qp_type != IB_QPT_RC && id->qp_type != IB_QPT_XRC_INI)
 		return -EINVAL;
-	ret = get_u8(val, len, &timeout);
+	ret = parse_u8(val, len, &timeout);
 	if (ret)
 		return ret;
 	opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
@@ -134,7 +128,7 @@ static int set_timing(struct rca_id *id, u32 name, const void *val, u32 len)
 	return opts ? rca_timing_set(&opts->timing, name, val, len) : -ENOMEM;
 }
 
-static int set_alt(struct rca_id *id, u32 name, const void *val, u32 len)
+static int set_alt_option(struct rca_id *id, u32 name, const void *val, u32 len)
 {
 	switch (name) {
 	case RDMA_CM_ALT_OPTION_GID_TYPE:
@@ -149,7 +143,7 @@ static int set_alt(struct rca_id *id, u32 name, const void *val, u32 len)
 static int set_locked(struct rca_id *id, u32 level, u32 name, const void *val, u32 len)
 {
 	if (level == RDMA_CM_ALT_OPTION)
-		return set_alt(id, name, val, len);
+		return set_alt_option(id, name, val, len);
 	if (level == RDMA_OPTION_IB)
 		return name == RDMA_OPTION_IB_PATH ? set_path(id, val, len) : -ENOSYS;
 	if (level != RDMA_OPTION_ID)
@@ -174,11 +168,11 @@ static int set_locked(struct rca_id *id, u32 level, u32 name, const void *val, u
  * @level: RDMA_OPTION_ID, RDMA_OPTION_IB or RDMA_CM_ALT_OPTION
  * @name: RDMA_OPTION_ID_*, RDMA_OPTION_IB_PATH or RDMA_CM_ALT_OPTION_*
  * @val: the value
- * @len: its length in bytes
+ * @len: length of the value in bytes
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0; -ENOSYS unknown level or option; -EINVAL wrong length, value or
- * state; -ENODEV a path whose network device is gone; -ENOMEM; -ENXIO.
+ * Return: 0; -ENOSYS: unknown level or option; -EINVAL: wrong length, value or state;
+ * -ENODEV: the network device of a path does not exist any more; -ENOMEM; -ENXIO.
  */
 int rca_set_option(struct rca_id *id, u32 level, u32 name, const void *val, u32 len)
 {
@@ -192,7 +186,7 @@ int rca_set_option(struct rca_id *id, u32 level, u32 name, const void *val, u32 
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_set_option);
 
-/* Not set, not bound: what an IPv6 address would get, as getsockopt(IPV6_V6ONLY) has it. */
+/* Before option and address are set: the default of IPv6, as getsockopt(IPV6_V6ONLY). */
 static bool current_afonly(struct rca_id *id)
 {
 #if IS_ENABLED(CONFIG_IPV6)
@@ -238,7 +232,7 @@ static int get_path(struct rca_id *id, void *val, u32 *len)
 	return 0;
 }
 
-static int get_alt(struct rca_id *id, u32 name, void *val, u32 *len)
+static int get_alt_option(struct rca_id *id, u32 name, void *val, u32 *len)
 {
 	const struct rca_timing timing = rca_id_timing(id);
 	u8 type = rca_id_opts(id)->gid_type;
@@ -253,7 +247,7 @@ static int get_locked(struct rca_id *id, u32 level, u32 name, void *val, u32 *le
 	const struct rca_opts *opts = rca_id_opts(id);
 
 	if (level == RDMA_CM_ALT_OPTION)
-		return get_alt(id, name, val, len);
+		return get_alt_option(id, name, val, len);
 	if (level == RDMA_OPTION_IB)
 		return name == RDMA_OPTION_IB_PATH ? get_path(id, val, len) : -ENOSYS;
 	if (level != RDMA_OPTION_ID)
@@ -266,7 +260,7 @@ static int get_locked(struct rca_id *id, u32 level, u32 name, void *val, u32 *le
 	case RDMA_OPTION_ID_AFONLY:
 		return put_bool(current_afonly(id), val, len);
 	case RDMA_OPTION_ID_ACK_TIMEOUT:
-		/* 0 would say: for ever. */
+		/* A timeout of 0 means infinite, so an unset option has no value. */
 		return opts->ack_timeout_set ? put_u8(opts->ack_timeout, val, len) : -ENODATA;
 	default:
 		return -ENOSYS;
@@ -278,12 +272,12 @@ static int get_locked(struct rca_id *id, u32 level, u32 name, void *val, u32 *le
  * @id: the id
  * @level: RDMA_OPTION_ID, RDMA_OPTION_IB or RDMA_CM_ALT_OPTION
  * @name: RDMA_OPTION_ID_*, RDMA_OPTION_IB_PATH or RDMA_CM_ALT_OPTION_*
- * @val: where the value goes; RCA_OPTION_OUT_MAX bytes
- * @len: in: bytes that the caller has room for; out: bytes of the value
+ * @val: buffer of RCA_OPTION_OUT_MAX bytes for the value
+ * @len: in: bytes that the caller accepts; out: bytes of the value
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0; -ENOSYS unknown level or option; -EINVAL no room for the value;
- * -ENODATA it has no value; -ENXIO.
+ * Return: 0; -ENOSYS: unknown level or option; -EINVAL: the value is longer than @len;
+ * -ENODATA: the option has no value; -ENXIO.
  */
 int rca_get_option(struct rca_id *id, u32 level, u32 name, void *val, u32 *len)
 {

@@ -7,10 +7,10 @@
 
 #include "id/id.h"
 
-/** RCA_OPTION_MAX - largest value of an option that may be set, in bytes */
+/** RCA_OPTION_MAX - largest value that can be set, in bytes */
 #define RCA_OPTION_MAX 4096
 
-/** RCA_OPTION_OUT_MAX - largest value of an option that may be read, in bytes */
+/** RCA_OPTION_OUT_MAX - largest value that can be read, in bytes */
 #define RCA_OPTION_OUT_MAX (2 * sizeof(struct ib_path_rec_data))
 
 int rca_set_option(struct rca_id *id, u32 level, u32 name, const void *val, u32 len);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The close of a queue, or of a context: its ids end. Of many, several at a time
- * do, as the lower layers make the destroyer of an id wait: for messages that are
- * being sent, and for callbacks.
+ * Close of a queue or a context: its ids are destroyed. Many ids are destroyed in parallel,
+ * because the lower layers make the destroying thread wait: for messages that are being
+ * sent, and for callbacks.
  *
- * Locking: none of its own but for the place in a context; see "DOC: Locking" in
- * id.h for what ends an id.
+ * Locking: a spinlock for the position in a context; see "DOC: Locking" in id.h for the
+ * locks of destroying an id.
  */
 #include "ops/shutdown.h"
 
@@ -18,24 +18,24 @@
 #include "id/id.h"
 #include "ops/teardown.h"
 
-/* So many ids end before it is worth while to have help. */
-#define ALONE		16
+/* Ids that the closing thread destroys before it starts workers. */
+#define SERIAL_IDS	16
 
-/* Workers who help, at most: others want processors and workers, too. */
+/* Limit of workers, which leaves processors and workers to others. */
 #define MAX_HELPERS	7
 
 /**
- * struct closing - a file that is being closed
- * @next: another id of it, with a reference; NULL: there is none. Several call it at a time
- * @end: ends the id
- * @queue: a queue
- * @ctx: or a context
- * @pos: where to go on in @ctx (lock: @lock)
+ * struct closing - a queue or context that is being closed
+ * @next: get the next id, with a reference; NULL: none is left. May be called concurrently
+ * @destroy: destroys the id
+ * @queue: the queue, or NULL
+ * @ctx: the context, or NULL
+ * @pos: position in @ctx (lock: @lock)
  * @lock: protects @pos
  */
 struct closing {
 	struct rca_obj *(*next)(struct closing *closing);
-	void (*end)(struct rca_id *id);
+	void (*destroy)(struct rca_id *id);
 	struct rca_queue *queue;
 	struct rca_ctx *ctx;
 	unsigned long pos;
@@ -43,17 +43,17 @@ struct closing {
 };
 
 /**
- * struct helper - a worker that ends ids
- * @work: his work
- * @closing: whose ids
+ * struct helper - a worker that destroys ids
+ * @work: the work
+ * @closing: the queue or context
  */
 struct helper {
 	struct work_struct work;
 	struct closing *closing;
 };
 
-/* End @max ids; false: there are no more. */
-static bool end_some(struct closing *closing, unsigned int max)
+/* Destroy up to @max ids; false: none is left. */
+static bool destroy_some(struct closing *closing, unsigned int max)
 {
 	struct rca_obj *obj;
 
@@ -61,59 +61,55 @@ static bool end_some(struct closing *closing, unsigned int max)
 		obj = closing->next(closing);
 		if (!obj)
 			return false;
-		closing->end(rca_id_of(obj));
+		closing->destroy(rca_id_of(obj));
 		rca_obj_put(obj);	/* got by next() */
 		cond_resched();
 	}
 	return true;
 }
 
-static void help(struct work_struct *work)
+static void helper_work(struct work_struct *work)
 {
-	end_some(container_of(work, struct helper, work)->closing, UINT_MAX);
+	destroy_some(container_of(work, struct helper, work)->closing, UINT_MAX);
 }
 
-/* All ids have ended when this returns. */
-static void end_all(struct closing *closing)
+/* When this returns, all ids are destroyed. */
+static void destroy_all(struct closing *closing)
 {
 	unsigned int count = min_t(unsigned int, num_online_cpus(), MAX_HELPERS), i;
 	struct helper helpers[MAX_HELPERS];
 
-	if (!end_some(closing, ALONE))
+	if (!destroy_some(closing, SERIAL_IDS))
 		return;
 	for (i = 0; i < count; i++) {
 		helpers[i].closing = closing;
-		INIT_WORK_ONSTACK(&helpers[i].work, help);
+		INIT_WORK_ONSTACK(&helpers[i].work, helper_work);
 		queue_work(rca_wq, &helpers[i].work);
 	}
-	end_some(closing, UINT_MAX);
+	destroy_some(closing, UINT_MAX);
 	for (i = 0; i < count; i++) {
 		flush_work(&helpers[i].work);
 		destroy_work_on_stack(&helpers[i].work);
 	}
 }
 
-static struct rca_obj *next_of_queue(struct closing *closing)
+static struct rca_obj *next_in_queue(struct closing *closing)
 {
 	return rca_queue_next_owner(closing->queue);
 }
 
-static void end_in_queue(struct rca_id *id)
+static void destroy_in_queue(struct rca_id *id)
 {
 	LIST_HEAD(requests);
 
-	if (rca_obj_claim(&id->obj)) {
-		rca_teardown_id(id);
-		rca_id_put(id);		/* the table's */
-	} else {
-		/* Somebody else destroys it, or it is not published yet. */
-		rca_source_detach(&id->src, &requests);
-		rca_teardown_requests(&requests);
-	}
+	if (rca_teardown_published(id))
+		return;
+	rca_source_detach(&id->src, &requests);
+	rca_teardown_requests(&requests);
 }
 
 /**
- * rca_queue_shutdown() - the last descriptor of a queue was closed: destroy its ids
+ * rca_queue_shutdown() - destroy the ids of a queue whose last descriptor was closed
  * @queue: the queue
  *
  * Context: Process context. Sleeps. Not from work.
@@ -121,23 +117,23 @@ static void end_in_queue(struct rca_id *id)
 void rca_queue_shutdown(struct rca_queue *queue)
 {
 	struct closing closing = {
-		.next = next_of_queue,
-		.end = end_in_queue,
+		.next = next_in_queue,
+		.destroy = destroy_in_queue,
 		.queue = queue,
 	};
 
 	rca_queue_mark_closed(queue);
-	end_all(&closing);
+	destroy_all(&closing);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_shutdown);
 
-static struct rca_obj *next_of_ctx(struct closing *closing)
+static struct rca_obj *next_in_ctx(struct closing *closing)
 {
 	struct rca_obj *obj;
 
 	spin_lock(&closing->lock);
 	while ((obj = rca_obj_next(closing->ctx, &closing->pos))) {
-		/* Memberships end with their ids. */
+		/* Memberships are destroyed with their ids. */
 		if (obj->type->kind == RCA_KIND_ID)
 			break;
 		rca_obj_put(obj);	/* got by rca_obj_next() */
@@ -146,36 +142,34 @@ static struct rca_obj *next_of_ctx(struct closing *closing)
 	return obj;
 }
 
-static void end_without_queue(struct rca_id *id)
+static void destroy_without_queue(struct rca_id *id)
 {
 	struct rca_queue *queue = rca_source_queue(&id->src);
 	bool keep = queue && queue->has_file;
 
 	if (queue)
 		rca_queue_put(queue);
-	if (!keep && rca_obj_claim(&id->obj)) {
-		rca_teardown_id(id);
-		rca_id_put(id);		/* the table's */
-	}
+	if (!keep)
+		rca_teardown_published(id);
 }
 
 /**
- * rca_ctx_shutdown() - the context was closed: destroy the ids that have no queue
+ * rca_ctx_shutdown() - destroy the ids of a closed context that have no queue with a descriptor
  * @ctx: the context
  *
- * Ids that have a queue live until that is closed.
+ * The other ids exist until their queue is closed.
  *
  * Context: Process context. Sleeps. Not from work.
  */
 void rca_ctx_shutdown(struct rca_ctx *ctx)
 {
 	struct closing closing = {
-		.next = next_of_ctx,
-		.end = end_without_queue,
+		.next = next_in_ctx,
+		.destroy = destroy_without_queue,
 		.ctx = ctx,
 	};
 
 	spin_lock_init(&closing.lock);
-	end_all(&closing);
+	destroy_all(&closing);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ctx_shutdown);

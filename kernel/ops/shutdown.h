@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Files are closed: their ids end. */
+/* Close of a queue or a context: destroy its ids. */
 #ifndef RCA_SHUTDOWN_H
 #define RCA_SHUTDOWN_H
 

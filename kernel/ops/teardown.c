@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The end of ids: destroy, removal of a device.
+ * Destroying ids, and removal of a device.
  *
- * An id ends in two halves. The first takes it away from everybody: handle,
- * events, port, service ID. The second gives the lower id back; when the peer
- * is still connected it waits in the background for the answer to our
- * disconnect request, so that a lost message does not leave the peer hanging.
+ * An id is destroyed in two halves. The first makes it unreachable: it releases the handle,
+ * events, port and service ID. The second releases the lower id. If the peer is connected,
+ * the second half waits in the background for the DREP, so that a lost DREQ is sent again
+ * and does not leave the peer connected.
  *
  * Locking: see "DOC: Locking" in id.h; no lock is held on entry.
  */
@@ -22,19 +22,19 @@
 #include "resolve/resolve_wait.h"
 #include "lib/trace.h"
 
-/* Ask a connected peer to disconnect. True: the answer is worth waiting for. */
+/* Send a connected peer a DREQ. True: wait for the DREP before the lower id is destroyed. */
 static bool start_linger(struct rca_id *id, enum rca_state was)
 {
 	lockdep_assert_held(&id->op);
-	/* TCP tells the peer by itself. */
+	/* TCP ends the connection without messages of ours. */
 	if (!id->lower || id->dev->tp->over_tcp)
 		return false;
-	/* The QP of an XRC target may serve others still: ib_cm forgets it without a word. */
+	/* The QP of an XRC target may serve other processes: ib_cm sends no DREQ for it. */
 	if (was == RCA_ST_CONNECTED && id->qp_type == IB_QPT_XRC_TGT)
 		return false;
 	if (was != RCA_ST_DREQ_SENT && was != RCA_ST_CONNECTED)
 		return false;
-	/* Without memory to wait, the lower id says good-bye once as it goes. */
+	/* Without memory to wait, destroying the lower id sends a single DREQ. */
 	if (!rca_id_need_setup(id))
 		return false;
 	if (was == RCA_ST_DREQ_SENT)
@@ -43,21 +43,18 @@ static bool start_linger(struct rca_id *id, enum rca_state was)
 	return !rca_window_begin(id) || rca_id_send_dreq(id);
 }
 
-/**
- * rca_teardown_id() - end an id that is in no table any more
- * @id: the id; the caller keeps its reference
- *
- * Context: Process context. Sleeps. Not from a callback.
- * Return: how many events of the id were delivered.
+/*
+ * Destroy an id that is not in the handle table any more; not from a callback. The caller
+ * keeps its reference. Returns how many events of the id were delivered.
  */
-u32 rca_teardown_id(struct rca_id *id)
+static u32 teardown_id(struct rca_id *id)
 {
 	enum rca_state was;
 	LIST_HEAD(requests);
 	unsigned long flags;
 	u32 reported;
 
-	rca_id_cancel_work(id);	/* it may wait for a deadline */
+	rca_id_cancel_work(id);	/* the work may wait for a deadline */
 	spin_lock_irqsave(&id->lock, flags);
 	was = id->state;
 	rca_id_step_locked(id, RCA_IN_DESTROY);
@@ -71,33 +68,39 @@ u32 rca_teardown_id(struct rca_id *id)
 	rca_id_unbind(id);
 	rca_id_drop_path(id);
 	if (start_linger(id, was)) {
-		/* The answer kicks it at once. */
+		/* The DREP queues the work at once. */
 		rca_id_queue_work_later(id, rca_id_drep_timeout(id));
 	} else {
 		rca_id_drop_lower(id);
 		rca_id_detach(id);
-		rca_id_cancel_work(id);	/* its request may wait to be sent again */
+		rca_id_cancel_work(id);	/* a request may wait to be sent again */
 	}
 	mutex_unlock(&id->op);
 	rca_mcast_end(id);
 
-	/* Requests can come in until the listener is stopped: the source is detached by then. */
+	/* Requests may be queued until the source is detached, which refuses later ones. */
 	rca_teardown_requests(&requests);
 	return reported;
 }
 
-/* The request lay in the ring, so its id was published. */
-static void end_exposed(struct rca_id *id)
+/**
+ * rca_teardown_published() - destroy an id that is in the handle table, unless another caller does
+ * @id: the id; the caller keeps its reference
+ *
+ * Context: Process context. Sleeps. Not from a callback.
+ * Return: true: the id is destroyed; false: another caller destroys it, or it is not published.
+ */
+bool rca_teardown_published(struct rca_id *id)
 {
-	if (rca_obj_claim(&id->obj)) {
-		rca_teardown_id(id);
-		rca_id_put(id);		/* the table's */
-	}
-	rca_id_put(id);		/* the event's, got in rca_event_publish_child() */
+	if (!rca_obj_claim(&id->obj))
+		return false;
+	teardown_id(id);
+	rca_id_put(id);		/* the table's */
+	return true;
 }
 
 /**
- * rca_teardown_requests() - reject connection requests that nobody will read
+ * rca_teardown_requests() - reject connection requests whose events were removed from a queue
  * @requests: undelivered events with a child, linked by their items; emptied
  *
  * Context: Process context. Sleeps.
@@ -105,13 +108,17 @@ static void end_exposed(struct rca_id *id)
 void rca_teardown_requests(struct list_head *requests)
 {
 	struct rca_event *ev, *tmp;
+	struct rca_id *child;
 
 	list_for_each_entry_safe(ev, tmp, requests, item.qnode) {
 		list_del_init(&ev->item.qnode);
-		if (ev->child_published)
-			end_exposed(rca_id_of(ev->child));
-		else
-			rca_id_abort(rca_id_of(ev->child));
+		child = rca_id_of(ev->child);
+		if (ev->child_published) {	/* by the event ring */
+			rca_teardown_published(child);
+			rca_id_put(child);	/* the event's, got in rca_event_publish_child() */
+		} else {
+			rca_id_abort(child);
+		}
 		ev->child = NULL;
 		rca_event_free(ev);
 	}
@@ -126,7 +133,7 @@ void rca_teardown_requests(struct list_head *requests)
 void rca_id_abort(struct rca_id *id)
 {
 	rca_obj_unreserve(&id->obj);
-	rca_teardown_id(id);
+	teardown_id(id);
 	rca_id_put(id);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_abort);
@@ -135,10 +142,10 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_abort);
  * rca_destroy() - destroy an id by its handle
  * @ctx: the context
  * @handle: the handle
- * @reported: how many events of the id were delivered
+ * @reported: set to the number of delivered events of the id
  *
  * Context: Process context. Sleeps.
- * Return: 0; -ENOENT, also for all but one of several callers; -EINVAL: no id.
+ * Return: 0; -ENOENT, also for all but one of several callers; -EINVAL: not an id.
  */
 int rca_destroy(struct rca_ctx *ctx, u32 handle, u32 *reported)
 {
@@ -148,16 +155,16 @@ int rca_destroy(struct rca_ctx *ctx, u32 handle, u32 *reported)
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
 	id = rca_id_of(obj);
-	*reported = rca_teardown_id(id);
+	*reported = teardown_id(id);
 	rca_id_put(id);		/* the table's */
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_destroy);
 
-/* The device of @id goes away: tell user space, give everything of the device back. */
-static void remove_id(struct rca_id *id)
+/* Post DEVICE_REMOVAL and release what @id has of its device. */
+static void remove_from_device(struct rca_id *id)
 {
-	/* An idle id is being bound right now, and takes it when that is done. */
+	/* An idle id is just being bound; it gets the event after that, when op is free. */
 	if (rca_id_state(id) != RCA_ST_IDLE)
 		rca_id_step_post(id, RCA_IN_REMOVE, NULL, 0);
 	rca_resolve_cancel(id);
@@ -166,14 +173,14 @@ static void remove_id(struct rca_id *id)
 	rca_listen_stop(id);
 	rca_id_drop_lower(id);
 	rca_id_detach(id);
-	rca_id_cancel_work(id);	/* nothing is left that a destroyed id could wait for */
+	rca_id_cancel_work(id);	/* a destroyed id has no message left to wait for */
 	mutex_unlock(&id->op);
 	rca_mcast_drop(id);
 }
 
 /**
- * rca_teardown_device() - take a device away from all ids
- * @dev: the device; it is marked and takes no new ids
+ * rca_teardown_device() - remove all ids from a device
+ * @dev: the device; marked as being removed, so it takes no new ids
  *
  * Context: Process context. Sleeps.
  */
@@ -186,11 +193,11 @@ void rca_teardown_device(struct rca_device *dev)
 		spin_lock_irqsave(&dev->lock, flags);
 		id = list_first_entry_or_null(&dev->ids, struct rca_id, dev_node);
 		if (id)
-			rca_id_get(id);	/* an attached id has a reference */
+			rca_id_get(id);	/* allowed: an attached id has references */
 		spin_unlock_irqrestore(&dev->lock, flags);
 		if (!id)
 			return;
-		remove_id(id);
+		remove_from_device(id);
 		rca_id_put(id);
 	}
 }
