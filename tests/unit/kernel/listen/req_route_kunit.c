@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Requests that come to a listener on a software RDMA device, made up here as a
- * peer would: which of them are for him, and what becomes of those that are when
- * something else happens.
+ * Tests of req_route.c and req_handler.c with listeners on a software RDMA device and
+ * requests that the test builds: which requests find the listener, and what happens to them
+ * when the listener, its device or a limit changes.
  *
  * Locking: none.
  */
@@ -35,14 +35,14 @@
 #define FAR_NEIGHBOUR	"10.88.0.9"
 #define FAR_IP		0x0a580001
 
-/* A request for another type of QP than the listener's gets this, once it has found him. */
+/* The result of a request that found the listener, but has another QP type. */
 #define FOUND		(-EINVAL)
 
 /**
- * struct knock - a request for a listener, over a demux of its own
+ * struct knock - a request for a listener, with a demux of its own
  * @demux: the demux
- * @slot: the listener's place there
- * @data: private data with the header
+ * @slot: the slot of the listener
+ * @data: private data with the IP CM header
  * @req: the request
  */
 struct knock {
@@ -83,7 +83,7 @@ static void set_addresses(struct kunit *test, struct knock *knock, const char *p
 			 rca_test_addr(test, local, 0));
 }
 
-/* Who is answered? Nothing is made of a request for datagrams. */
+/* FOUND, or the error of the listener search: a datagram request creates no id. */
 static int ask(struct kunit *test, struct rca_id *server, const struct ib_gid_attr *sgid_attr,
 	       const char *peer, const char *local)
 {
@@ -95,7 +95,7 @@ static int ask(struct kunit *test, struct rca_id *server, const struct ib_gid_at
 	return rca_req_handler(&knock->demux, NULL, &knock->req);
 }
 
-/* As if the interface were one of another kind. */
+/* Change the hardware type of the interface. */
 static void set_type(struct kunit *test, unsigned short type)
 {
 	struct net_device *ndev = dev_get_by_name(&init_net, NETRIG_NDEV);
@@ -120,7 +120,7 @@ static const struct {
 	{ "255.255.255.255", DEVICE_IP, -EHOSTUNREACH },
 	{ "0.0.0.0", DEVICE_IP, -EHOSTUNREACH },
 	{ "127.0.0.1", DEVICE_IP, -EHOSTUNREACH },
-	/* Who is not on the way there is no neighbour. */
+	/* No route to the peer through this interface. */
 	{ "10.99.0.1", DEVICE_IP, -EHOSTUNREACH },
 	{ "fd00:77::9", DEVICE_IP6, -ECONNREFUSED },
 	{ "fd00:99::9", DEVICE_IP6, -EHOSTUNREACH },
@@ -138,7 +138,7 @@ static void addresses_that_are_answered(struct kunit *test)
 				    "%s to %s", requests[i].peer, requests[i].local);
 }
 
-/* The listener could be given it, and its user may ask why it was not. */
+/* A refused request that has a listener is in the failure log. */
 static void request_whose_answer_has_no_way_is_told(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
@@ -155,11 +155,11 @@ static void request_whose_answer_has_no_way_is_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, report->status, -EHOSTUNREACH);
 	KUNIT_EXPECT_EQ(test, report->handle, server->obj.handle);
 	KUNIT_EXPECT_EQ(test, report->peer.in.sin_addr.s_addr, cpu_to_be32(0x0a630001));
-	/* It was for nobody here. */
+	/* No listener has the address. */
 	KUNIT_EXPECT_EQ(test, ask(test, server, server->sgid_attr, "10.99.0.1", "10.77.0.2"),
 			-EHOSTUNREACH);
 	KUNIT_EXPECT_EQ(test, kept_count(), before + 1);
-	/* A route that is coming: it will be answered. */
+	/* A pending route: the request is dropped, and not reported. */
 	KUNIT_ASSERT_EQ(test, netrig_delete_route(), 0);
 	KUNIT_EXPECT_EQ(test, ask(test, server, server->sgid_attr, NEIGHBOUR, DEVICE_IP), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, kept_count(), before + 1);
@@ -167,7 +167,7 @@ static void request_whose_answer_has_no_way_is_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, netrig_set_link(true), 0);
 }
 
-/* While the interface comes up the peer hears nothing, and asks again. */
+/* A request is dropped while the interface comes up, and the peer sends it again. */
 static void route_that_is_still_missing(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
@@ -181,7 +181,7 @@ static void route_that_is_still_missing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ask(test, server, server->sgid_attr, NEIGHBOUR, DEVICE_IP), FOUND);
 }
 
-/* Of an address that has none it does not come. */
+/* An address without a prefix route does not make a route pending. */
 static void route_that_will_not_come(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
@@ -192,7 +192,7 @@ static void route_that_will_not_come(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, netrig_set_address(FAR_IP, false), 0);
 }
 
-/* Whoever listens on GIDs is asked over IPoIB by requests without addresses of IP. */
+/* On IPoIB, an AF_IB listener gets only requests over GIDs. */
 static void listener_on_gids_and_ipoib(struct kunit *test)
 {
 	struct rca_id *server = rig_new_id(test, DEVICE_SERVER, RDMA_PS_TCP);
@@ -220,7 +220,7 @@ static void interface_that_is_down(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, netrig_set_link(true), 0);
 }
 
-/* The GID of an address of IPv4; NULL: there is none. */
+/* The GID of an IPv4 address; NULL: there is none. */
 static const struct ib_gid_attr *gid_of(struct ib_device *ibdev, u32 ip)
 {
 	const struct ib_gid_attr *attr;
@@ -231,7 +231,7 @@ static const struct ib_gid_attr *gid_of(struct ib_device *ibdev, u32 ip)
 	return IS_ERR(attr) ? NULL : attr;
 }
 
-/* GIDs follow addresses a moment later. */
+/* The GID table changes with a delay after the address. */
 static void wait_for_gid(struct ib_device *ibdev, u32 ip, bool there)
 {
 	const struct ib_gid_attr *attr;
@@ -285,7 +285,7 @@ static struct kunit_suite arrival_suite = {
 	.test_cases = arrival_cases,
 };
 
-/* The fake transport on a device with GIDs. */
+/* The fake transport with an ib_device that has GIDs. */
 static int taken_init(struct kunit *test)
 {
 	struct ib_device *ibdev = ib_device_get_by_name(NETRIG_RDMA, RDMA_DRIVER_UNKNOWN);
@@ -326,7 +326,7 @@ static struct knock *knock_at(struct kunit *test, u16 ps, u8 qp_type)
 	return knock;
 }
 
-/* What comes of the request; it needs a lower id only when it is taken. */
+/* The verdict of the request; if it is accepted, the id owns the lower id. */
 static int request(struct kunit *test, struct knock *knock)
 {
 	const struct ib_gid_attr *attr = gid_of(knock->demux.dev->ibdev, NETRIG_IP);
@@ -353,7 +353,7 @@ static void nothing_is_left(struct kunit *test, const struct knock *knock)
 	fake_expect_no_event(test);
 }
 
-/* A function of its own, as an event takes a good part of a stack. */
+/* noinline: an event record on the stack is large. */
 static noinline void expect_both_paths(struct kunit *test)
 {
 	struct rdma_cm_alt_event rec;
@@ -391,7 +391,7 @@ static void datagrams_of_ipoib_need_its_interface(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, request(test, knock), 0);
 	set_type(test, ARPHRD_ETHER);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0);
-	/* Those of UDP do not. */
+	/* RDMA_PS_UDP does not need the interface. */
 	knock = knock_at(test, RDMA_PS_UDP, IB_QPT_UD);
 	KUNIT_EXPECT_EQ(test, request(test, knock), 0);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0);
@@ -451,7 +451,7 @@ static int siw_suite_init(struct kunit_suite *suite)
 	return 0;
 }
 
-/* Over TCP: the addresses are those of the connection. */
+/* A request over TCP: the transport passes the addresses. */
 static int ask_tcp(struct kunit *test, struct knock *knock, const char *local)
 {
 	knock->req.conn.qp_type = IB_QPT_UD;
@@ -502,7 +502,7 @@ static void tcp_request_without_a_listener_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ask_tcp(test, knock, DEVICE_IP), -ECONNREFUSED);
 }
 
-/* No room: TCP hears nothing either, and its peer gives up by itself. */
+/* Backlog full: the request is dropped, also over TCP. */
 static void tcp_request_without_room_is_dropped(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
@@ -514,7 +514,7 @@ static void tcp_request_without_room_is_dropped(struct kunit *test)
 	knock->req.peer = rca_test_addr(test, NEIGHBOUR, 5000);
 	KUNIT_EXPECT_EQ(test, rca_req_handler(&knock->demux, NULL, &knock->req), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, atomic_read(&server->opts->waiting), 0);
-	/* The backlog is the listener's own, and no limit of its user. */
+	/* -ENOBUFS, not -EDQUOT: the backlog is no limit of the user. */
 	KUNIT_EXPECT_STREQ(test, kept_youngest()->op, "request");
 	KUNIT_EXPECT_EQ(test, kept_youngest()->status, -ENOBUFS);
 }
@@ -531,7 +531,7 @@ static int count_demuxes(struct rca_device *dev)
 	return count;
 }
 
-/* They may be of InfiniBand, and of others that come later. */
+/* An AF_IB wildcard listener has no slot on an iWARP device. */
 static void listener_on_gids_leaves_tcp_alone(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
@@ -543,7 +543,7 @@ static void listener_on_gids_leaves_tcp_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_listen(id, 1), 0);
 	rig_expect_state(test, id, RCA_ST_LISTEN);
 	KUNIT_EXPECT_EQ(test, count_demuxes(dev), before);
-	/* Another one takes a place there. */
+	/* An IP wildcard listener has one. */
 	rig_listening(test, "0.0.0.0", RDMA_PS_TCP);
 	KUNIT_EXPECT_EQ(test, count_demuxes(dev), before + 1);
 }

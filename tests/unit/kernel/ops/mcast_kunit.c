@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memberships from join to their end, on a transport whose groups are a number:
- * what the id, its device and user space do to them, at any moment.
+ * Tests of mcast.c with the fake transport, which counts groups: memberships from join to
+ * their end, with changes of the id and the device, and calls of user space, at any time.
  *
  * Locking: none.
  *
@@ -27,7 +27,7 @@ static int groups(struct kunit *test)
 	return atomic_read(&fake->groups);
 }
 
-/* A datagram id that is bound to the bench's device; the table has the reference. */
+/* A datagram id that is bound to the fake device; the handle table has the reference. */
 static struct rca_id *bound_id(struct kunit *test, u8 qp_type)
 {
 	struct fake *fake = test->priv;
@@ -46,7 +46,7 @@ static struct rca_member *join(struct kunit *test, struct rca_id *id)
 	return rca_join(id, rca_test_addr(test, "239.1.1.1", 0), false, 77);
 }
 
-/* Joins and publishes: the handle. */
+/* Join and publish; returns the handle. */
 static u32 joined(struct kunit *test, struct rca_id *id)
 {
 	struct rca_member *member = join(test, id);
@@ -110,7 +110,7 @@ static void mgid_is_made_of_the_address(struct kunit *test)
 {
 	static const struct {
 		const char *group;
-		const char *v2;		/* NULL: it is no group */
+		const char *v2;		/* NULL: not a multicast address */
 		const char *v1;
 	} rows[] = {
 		{ "239.1.2.3", "::ffff:239.1.2.3", "ff0e::ffff:239.1.2.3" },
@@ -219,7 +219,7 @@ static void join_that_fails_later(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, report->peer.bytes, group->bytes, sizeof(group->bytes));
 }
 
-/* The last event that who listens was told of. */
+/* The last event that was reported to the monitor. */
 static struct rca_report heard;
 
 static bool wanted(struct net *net)
@@ -310,7 +310,7 @@ static void join_that_ends_after_removal_says_nothing(struct kunit *test)
 	struct rca_id *id = bound_id(test, IB_QPT_UD);
 	struct fake *fake = test->priv;
 
-	/* The transport may have called up before it was told to leave. */
+	/* The upcall may come before leave() of the transport is called. */
 	fake->join_later = true;
 	joined(test, id);
 	rca_id_step(id, RCA_IN_REMOVE);

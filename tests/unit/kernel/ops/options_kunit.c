@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/ops/options.c, and of what it sets in id_roce.c and qp_attr.c:
- * lengths, values, and the states in which an option may be set.
+ * Tests of options.c and of its effects in id_roce.c and qp_attr.c: lengths, values, and the
+ * states in which an option can be set.
  *
  * Locking: none.
  */
@@ -45,7 +45,7 @@ static struct rca_id *bound(struct kunit *test)
 	return id;
 }
 
-/* An option and a value that any new id takes. */
+/* Options, each with a value that is valid for a new id. */
 static const struct option {
 	const char *name;
 	u32 level;
@@ -189,7 +189,7 @@ static void port_defaults_are_checked(struct kunit *test)
 	presets[0].ibdev_index = fake->ibdev->index;
 	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_CM_ALT_OPTION, option, presets,
 					     sizeof(presets)), 0);
-	/* They apply to the id as soon as it has the device. */
+	/* The defaults apply as soon as the id is attached to the device. */
 	KUNIT_ASSERT_EQ(test, rca_id_attach(id, &fake->dev, 1, NULL), 0);
 	mutex_lock(&id->op);
 	KUNIT_EXPECT_EQ(test, (int)rca_id_tos(id), 4);
@@ -209,7 +209,7 @@ static void failed_bind_leaves_it_unbound(struct kunit *test)
 	mutex_lock(&id->op);
 	KUNIT_EXPECT_EQ(test, rca_id_bind(id, &id->local), -EADDRINUSE);
 	mutex_unlock(&id->op);
-	/* It may still be set, and for the next bind. */
+	/* The option can still be set, and applies to the next bind. */
 	KUNIT_EXPECT_EQ(test, rca_set_option(other, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR,
 					     &reuse, sizeof(reuse)), 0);
 	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &reuse,
@@ -229,7 +229,7 @@ static void path_of_a_program_is_parsed(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, records,
 					     sizeof(records) - 1), -EINVAL);
-	/* None that is primary, outbound and inbound. */
+	/* No record has the flags primary, outbound and inbound. */
 	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, records,
 					     sizeof(records)), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rca_get_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, records,

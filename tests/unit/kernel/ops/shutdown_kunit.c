@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ids that begin while their queue, context or device ends, that have no queue, no
- * peer yet, or find no port.
+ * Tests of shutdown.c and teardown.c: ids that are created while their queue, context or
+ * device is closed or removed. Also ids without a queue, a peer or a free port.
  *
  * Locking: none.
  */
@@ -52,7 +52,7 @@ static void closed_queue_takes_no_id(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, context.used, 0u);
 }
 
-/* Whoever makes it goes on, and it lives as long as the context then. */
+/* The creator of the id continues, and the id exists until the context is closed. */
 static void queue_is_closed_before_its_id_is_known(struct kunit *test)
 {
 	struct rca_id *id = new_id(test);
@@ -80,7 +80,7 @@ static void device_goes_before_it_has_the_id(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&fake->dev.ids));
 }
 
-/* It has the device, and its bind fails: it is as before then, and its program hears nothing. */
+/* The id is attached and the bind then fails: the id is idle again and gets no event. */
 static void device_goes_while_a_bind_fails(struct kunit *test)
 {
 	struct rca_id *id = new_id(test);
@@ -95,7 +95,7 @@ static void device_goes_while_a_bind_fails(struct kunit *test)
 	fake_expect_no_event(test);
 }
 
-/* The request lies in the ring, and somebody who guessed the handle destroys its id. */
+/* A caller that guessed the handle destroys the id of a request that is still in the ring. */
 static void request_that_is_dropped_after_its_id(struct kunit *test)
 {
 	struct rca_id *listener = new_id(test), *child = rca_id_create_child(listener);
@@ -120,7 +120,7 @@ static void request_that_is_dropped_after_its_id(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, child->obj.handle, &reported), 0);
 	fake_expect_state(test, child, RCA_ST_DESTROYING);
-	KUNIT_EXPECT_EQ(test, refcount_read(&child->obj.ref), 2u);	/* the event's, and ours */
+	KUNIT_EXPECT_EQ(test, refcount_read(&child->obj.ref), 2u);	/* the event's and the test's */
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, listener->obj.handle, &reported), 0);
 	KUNIT_EXPECT_EQ(test, reported, 0u);
 	KUNIT_EXPECT_EQ(test, refcount_read(&child->obj.ref), 1u);
@@ -128,7 +128,7 @@ static void request_that_is_dropped_after_its_id(struct kunit *test)
 	fake_expect_no_event(test);
 }
 
-/* No peer yet: neither its address nor a GID of it is told. */
+/* Without a peer the route has no GID of the peer and no path. */
 static void route_of_an_id_without_a_peer(struct kunit *test)
 {
 	struct rca_id *id = new_id(test);
@@ -173,7 +173,7 @@ static void listener_that_finds_no_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->listens, 1);
 }
 
-/* Somebody else has the service ID of the only one that is left. */
+/* Another user has the service ID of the last free port. */
 static void listener_that_finds_no_other_port(struct kunit *test)
 {
 	struct rca_id *id = bound_without_a_port(test);
