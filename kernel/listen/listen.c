@@ -193,7 +193,10 @@ static int bind_port(struct rca_id *id)
 	return ret;
 }
 
-/* Not under listeners_mutex, which rca_listen_device_added() takes for a new device. */
+/*
+ * Wait until new devices can be listened on. The caller does not hold listeners_mutex, which
+ * rca_listen_device_added() takes for such a device.
+ */
 static void wait_for_devices(void)
 {
 	struct rca_device *dev = NULL;
