@@ -118,13 +118,7 @@ static int map_records(struct rca_queue *queue, struct rca_ring *ring, struct vm
 	return ret;
 }
 
-/**
- * rca_ringmap_bytes() - size of the mapping of the records
- * @queue: the queue
- *
- * Context: Any context.
- * Return: bytes, whole pages; 0: the queue has no ring.
- */
+/* Size of the mapping of the records, in whole pages; 0: the queue has no ring. */
 u32 rca_ringmap_bytes(const struct rca_queue *queue)
 {
 	return queue->ring_entries ? rca_ring_bytes(queue->ring_entries, queue->record_size) : 0;

@@ -403,11 +403,7 @@ void rca_listen_device_removed(struct rca_device *dev)
 	mutex_unlock(&listeners_mutex);
 }
 
-/**
- * rca_listen_exit() - cancel the delayed work
- *
- * Context: Process context. Module exit; no listener exists any more.
- */
+/* Module exit; no listener exists any more. */
 void rca_listen_exit(void)
 {
 	cancel_delayed_work_sync(&join_devices);

@@ -316,12 +316,7 @@ struct rca_id *rca_req_route(struct rca_demux *demux, const struct rca_tp_reques
 	return listener;
 }
 
-/**
- * rca_req_dest_put() - put the references of a destination
- * @dest: filled in by rca_req_route()
- *
- * Context: Any context.
- */
+/* Put the references of a destination that rca_req_route() has filled in. */
 void rca_req_dest_put(struct rca_req_dest *dest)
 {
 	dev_put(dest->ndev);

@@ -322,13 +322,6 @@ struct rca_member *rca_join(struct rca_id *id, const union rca_addr *group, bool
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_join);
 
-/**
- * rca_join_handle() - the handle of a membership
- * @member: the membership
- *
- * Context: Any context.
- * Return: the handle.
- */
 u32 rca_join_handle(const struct rca_member *member)
 {
 	return member->obj.handle;
@@ -538,25 +531,13 @@ void rca_mcast_end(struct rca_id *id)
 	}
 }
 
-/**
- * rca_member_id() - the id of a membership
- * @obj: an object of kind RCA_KIND_MEMBER, which has a reference on the id
- *
- * Context: Any context.
- * Return: the id.
- */
+/* The id of an object of kind RCA_KIND_MEMBER, which has a reference on the id. */
 struct rca_id *rca_member_id(struct rca_obj *obj)
 {
 	return member_of(obj)->id;
 }
 
-/**
- * rca_member_group() - the group of a membership
- * @obj: an object of kind RCA_KIND_MEMBER
- *
- * Context: Any context.
- * Return: the address of the group.
- */
+/* The address of the group of an object of kind RCA_KIND_MEMBER. */
 const union rca_addr *rca_member_group(struct rca_obj *obj)
 {
 	return &member_of(obj)->addr;
