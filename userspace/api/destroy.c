@@ -15,7 +15,7 @@
 #include "core/context.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "id/mcast.h"
+#include "id/members.h"
 #include "core/ring.h"
 
 /**

@@ -15,7 +15,7 @@
 #include "base/compiler.h"
 #include "core/devices.h"
 #include "base/err.h"
-#include "core/fork.h"
+#include "api/fork.h"
 #include "base/log.h"
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -19,7 +19,7 @@
 #include "event/event.h"
 #include "base/log.h"
 #include "base/marshal.h"
-#include "id/mcast.h"
+#include "id/members.h"
 #include "id/qp.h"
 #include "core/ring.h"
 

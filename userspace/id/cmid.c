@@ -20,7 +20,7 @@
 #include "event/event.h"
 #include "base/log.h"
 #include "base/marshal.h"
-#include "id/mcast.h"
+#include "id/members.h"
 #include "core/ring.h"
 #include "id/stockconf.h"
 #include "base/sys.h"

@@ -9,7 +9,7 @@
 #include "id/cmid.h"
 #include "base/compiler.h"
 #include "base/err.h"
-#include "id/mcast.h"
+#include "id/members.h"
 #include "id/qp.h"
 
 void rcl_cqs_destroy(struct rdma_cm_id *id)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "fake/fixture.h"
-#include "id/mcast.h"
+#include "id/members.h"
 #include "base/table.h"
 
 #define GROUP "239.1.1.1"

@@ -13,7 +13,7 @@
 #include "id/cmid.h"
 #include "core/context.h"
 #include "core/devices.h"
-#include "core/fork.h"
+#include "api/fork.h"
 #include "core/ring.h"
 #include "base/table.h"
 

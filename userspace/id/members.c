@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "event/event.h"
 #include "base/log.h"
-#include "id/mcast.h"
+#include "id/members.h"
 #include "base/table.h"
 
 #define JOIN_ATTR_NEEDED \

@@ -2,8 +2,8 @@
 /*
  * Memberships of an id in multicast groups, and the QP's part in them.
  */
-#ifndef RCL_MCAST_H
-#define RCL_MCAST_H
+#ifndef RCL_MEMBERS_H
+#define RCL_MEMBERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -104,4 +104,4 @@ void rcl_members_in_child(struct rcl_id *id);
  */
 void rcl_members_free(struct rcl_id *id);
 
-#endif /* RCL_MCAST_H */
+#endif /* RCL_MEMBERS_H */
