@@ -5,69 +5,18 @@
  * Locking: none of its own.
  */
 #include <endian.h>
+#include <infiniband/ib.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <infiniband/ib.h>
 
-#include "api/addr.h"
-#include "id/cmid.h"
 #include "base/compiler.h"
-#include "core/context.h"
 #include "base/err.h"
-#include "event/event.h"
-#include "base/log.h"
 #include "base/reason.h"
-
-socklen_t rcl_addr_len(const struct sockaddr *addr)
-{
-	if (!addr)
-		return 0;
-	switch (addr->sa_family) {
-	case AF_INET:
-		return sizeof(struct sockaddr_in);
-	case AF_INET6:
-		return sizeof(struct sockaddr_in6);
-	case AF_IB:
-		return sizeof(struct sockaddr_ib);
-	default:
-		return 0;
-	}
-}
-
-__be16 rcl_addr_port(const struct sockaddr *addr)
-{
-	uint64_t sid;
-
-	switch (addr->sa_family) {
-	case AF_INET:
-		return ((const struct sockaddr_in *)(const void *)addr)->sin_port;
-	case AF_INET6:
-		return ((const struct sockaddr_in6 *)(const void *)addr)->sin6_port;
-	case AF_IB:
-		sid = be64toh(((const struct sockaddr_ib *)(const void *)addr)->sib_sid);
-		return htobe16((uint16_t)sid);
-	default:
-		return 0;
-	}
-}
-
-void rcl_addr_to_kernel(struct rdma_cm_alt_sockaddr *dst,
-			const struct sockaddr *src)
-{
-	memset(dst, 0, sizeof(*dst));
-	if (src)
-		memcpy(dst->bytes, src, rcl_addr_len(src));
-}
-
-void rcl_addr_from_kernel(struct sockaddr_storage *dst,
-			  const struct rdma_cm_alt_sockaddr *src)
-{
-	struct sockaddr_storage addr = { 0 };
-
-	memcpy(&addr, src->bytes, sizeof(src->bytes));
-	if (rcl_addr_len((struct sockaddr *)&addr))
-		memcpy(dst, src->bytes, rcl_addr_len((struct sockaddr *)&addr));
-}
+#include "base/sockaddr.h"
+#include "core/context.h"
+#include "event/event.h"
+#include "id/cmid.h"
+#include "id/report.h"
 
 RCL_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 {

@@ -5,19 +5,19 @@
  * Locking: none.
  */
 #include <endian.h>
+#include <infiniband/ib.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <rdma/rdma_cma.h>
 #include <stdlib.h>
 #include <string.h>
-#include <infiniband/ib.h>
-#include <rdma/rdma_cma.h>
 
-#include "api/addr.h"
+#include "api/init.h"
 #include "base/compiler.h"
-#include "core/devices.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/rdma_cma_new.h"
+#include "base/sockaddr.h"
 
 #define PKEY_DEFAULT 0xffff
 
@@ -285,7 +285,7 @@ RCL_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 	if (!res || bad_arguments(node, service, hints))
 		return rcl_fail(-EINVAL, __func__,
 				"node, service and hints are all NULL, or an address is, or is cut off");
-	ret = rcl_devices_init();
+	ret = rcl_init();
 	if (ret)
 		return rcl_fail(ret, __func__, "no RDMA device");
 	if (hints && (hints->ai_flags & RAI_SA)) {
@@ -306,20 +306,4 @@ RCL_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 	}
 	*res = list;
 	return 0;
-}
-
-RCL_EXPORT void rdma_freeaddrinfo(struct rdma_addrinfo *res)
-{
-	struct rdma_addrinfo *next;
-
-	for (; res; res = next) {
-		next = res->ai_next;
-		free(res->ai_src_addr);
-		free(res->ai_dst_addr);
-		free(res->ai_src_canonname);
-		free(res->ai_dst_canonname);
-		free(res->ai_route);
-		free(res->ai_connect);
-		free(res);
-	}
 }

@@ -8,12 +8,12 @@
  */
 #include <netdb.h>
 
-#include "api/addrinfo_async.h"
 #include "base/compiler.h"
-#include "core/context.h"
 #include "base/err.h"
-#include "event/event.h"
 #include "base/rdma_cma_new.h"
+#include "core/context.h"
+#include "event/event.h"
+#include "id/report.h"
 
 static bool begin(struct rcl_id *id)
 {
@@ -31,14 +31,6 @@ static void set_result(struct rcl_id *id, struct rdma_addrinfo *result, bool bus
 	pthread_mutex_lock(&id->lock);
 	id->addrinfo = result;
 	id->addrinfo_busy = busy;
-	pthread_mutex_unlock(&id->lock);
-}
-
-void rcl_addrinfo_failed(struct rcl_id *id)
-{
-	pthread_mutex_lock(&id->lock);
-	if (!id->addrinfo)
-		id->addrinfo_busy = false;
 	pthread_mutex_unlock(&id->lock);
 }
 

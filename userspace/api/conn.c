@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "id/cmid.h"
 #include "base/compiler.h"
-#include "core/context.h"
 #include "base/err.h"
-#include "event/event.h"
-#include "id/qp.h"
 #include "base/reason.h"
+#include "core/context.h"
+#include "event/event.h"
+#include "id/cmid.h"
+#include "id/qp.h"
+#include "id/report.h"
 
 #define MAX_RETRIES 7
 #define REASON_VENDOR_OPTION 35

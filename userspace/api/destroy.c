@@ -5,18 +5,23 @@
  * Locking: the id's lock for the flag that tells who destroys it. The locks of the
  * rings of all ids of a call, while the kernel takes their events back.
  */
+#include "api/destroy.h"
+
 #include <rdma/rdma_cma_alt.h>
+#include <rdma/rdma_verbs.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/batch.h"
-#include "id/cmid.h"
 #include "base/compiler.h"
-#include "core/context.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "id/members.h"
+#include "core/batch.h"
+#include "core/context.h"
 #include "core/ring.h"
+#include "event/event.h"
+#include "id/cmid.h"
+#include "id/members.h"
+#include "id/report.h"
 
 /**
  * struct ending - an id of many
@@ -27,6 +32,22 @@ struct ending {
 	struct rdma_cm_alt_destroy cmd;
 	bool ours;
 };
+
+void rcl_id_drop_request(struct rcl_id *listener)
+{
+	struct rcl_id *child = rcl_id_get(listener->failed_request);
+	bool accepted;
+
+	listener->failed_request = 0;
+	if (!child)
+		return;
+	pthread_mutex_lock(&child->lock);
+	accepted = child->accepted;
+	pthread_mutex_unlock(&child->lock);
+	if (!accepted)
+		rdma_destroy_ep(&child->id);
+	rcl_id_put(child);
+}
 
 /* Returns false when another thread is at it. */
 static bool begin(struct rcl_id *id)
@@ -53,10 +74,7 @@ static int end(struct rcl_id *id, int ret, uint32_t reported)
 		pthread_mutex_unlock(&id->lock);
 		return ret;
 	}
-	if (id->id.event) {
-		rdma_ack_cm_event(id->id.event);
-		id->id.event = NULL;
-	}
+	rcl_event_drop(id);
 	/*
 	 * ENOENT: it went with its channel, which the program destroyed before
 	 * it. How many events were delivered is not known then.
@@ -86,6 +104,15 @@ RCL_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "the kernel did not destroy it");
 	return 0;
+}
+
+RCL_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
+{
+	if (!id)
+		return;
+	rdma_destroy_qp(id);
+	rdma_destroy_srq(id);
+	rdma_destroy_id(id);
 }
 
 /* Of those ids that this call destroys. */

@@ -4,15 +4,16 @@
  *
  * Locking: none of its own.
  */
+#include <rdma/rdma_verbs.h>
 #include <stdlib.h>
 #include <string.h>
-#include <rdma/rdma_verbs.h>
 
-#include "api/addr.h"
-#include "id/cmid.h"
+#include "api/create.h"
 #include "base/compiler.h"
 #include "base/err.h"
+#include "base/sockaddr.h"
 #include "event/event.h"
+#include "id/cmid.h"
 
 #define EP_TIMEOUT_MS 2000
 
@@ -107,13 +108,4 @@ RCL_EXPORT int rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *res,
 	}
 	*id = &priv->id;
 	return 0;
-}
-
-RCL_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
-{
-	if (!id)
-		return;
-	rdma_destroy_qp(id);
-	rdma_destroy_srq(id);
-	rdma_destroy_id(id);
 }

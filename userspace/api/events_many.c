@@ -10,13 +10,13 @@
 #include <string.h>
 
 #include "base/cancel.h"
-#include "core/channel.h"
 #include "base/compiler.h"
-#include "core/context.h"
 #include "base/err.h"
-#include "event/event.h"
 #include "base/log.h"
+#include "core/channel.h"
+#include "core/context.h"
 #include "core/ring.h"
+#include "event/event.h"
 
 /* Records of one read(), about 64 KiB. */
 #define MOST 64

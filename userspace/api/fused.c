@@ -10,20 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/addr.h"
+#include "api/init.h"
+#include "base/compiler.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/reason.h"
+#include "base/sockaddr.h"
 #include "core/batch.h"
 #include "core/channel.h"
-#include "id/cmid.h"
-#include "base/compiler.h"
 #include "core/context.h"
-#include "base/err.h"
-#include "event/event.h"
-#include "base/log.h"
-#include "id/qp.h"
-#include "base/reason.h"
 #include "core/ring.h"
+#include "event/event.h"
+#include "id/cmid.h"
+#include "id/qp.h"
+#include "id/report.h"
 #include "id/stockconf.h"
-#include "base/sys.h"
 
 #define MAX_RETRIES 7
 #define STEPS_RESOLVE (RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE)
@@ -230,7 +231,7 @@ RCL_EXPORT int rdma_alt_connect(const struct rdma_alt_connect_attr *attr, struct
 
 	if (!attr || !id)
 		return rcl_fail(-EINVAL, __func__, "no attributes, or no place for the id");
-	ret = rcl_devices_init();
+	ret = rcl_init();
 	if (!ret)
 		ret = prepare(&start, attr);
 	if (!ret)
@@ -290,7 +291,7 @@ RCL_EXPORT int rdma_alt_connect_many(const struct rdma_alt_connect_attr *attrs, 
 
 	if (count < 0 || (count && (!attrs || !ids)))
 		return rcl_fail(-EINVAL, __func__, "no attributes or ids, or %d of them", count);
-	ret = rcl_devices_init();
+	ret = rcl_init();
 	if (ret)
 		return rcl_fail(ret, __func__, "no RDMA device");
 	for (i = 0; i < count; i += n) {

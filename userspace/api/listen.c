@@ -4,12 +4,14 @@
  *
  * Locking: none of its own.
  */
-#include "id/cmid.h"
+#include "api/destroy.h"
 #include "base/compiler.h"
-#include "core/context.h"
 #include "base/err.h"
-#include "event/event.h"
 #include "base/reason.h"
+#include "core/context.h"
+#include "event/event.h"
+#include "id/cmid.h"
+#include "id/report.h"
 
 RCL_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
 {

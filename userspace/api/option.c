@@ -6,10 +6,11 @@
  */
 #include <stdint.h>
 
-#include "id/cmid.h"
 #include "base/compiler.h"
-#include "core/context.h"
 #include "base/err.h"
+#include "core/context.h"
+#include "id/cmid.h"
+#include "id/report.h"
 
 /* The kernel sends with it, the QP's own timer is set here. */
 static void remember(struct rcl_id *id, int level, int optname, const void *optval, size_t optlen)

@@ -10,8 +10,6 @@
 
 #include "base/compiler.h"
 
-struct rcl_id;
-
 /**
  * rcl_fail - report a failing public call: debug log, errno, -1
  * @err: negative errno
@@ -22,19 +20,6 @@ struct rcl_id;
  */
 int rcl_fail(int err, const char *call, const char *fmt, ...)
 	RCL_PRINTF(3, 4);
-
-/**
- * rcl_fail_id - the same for a call on an id, which the log line describes
- * @id: the id, or NULL
- * @err: negative errno
- * @call: name of the public function
- * @fmt: what was wrong and what to do about it, printf style
- *
- * Return: -1
- */
-int rcl_fail_id(const struct rcl_id *id, int err, const char *call,
-		const char *fmt, ...)
-	RCL_PRINTF(4, 5);
 
 /** RCL_MAX_ERRNO - the largest number that a kernel calls an error */
 #define RCL_MAX_ERRNO 4095

@@ -10,17 +10,8 @@
 
 #include "base/compiler.h"
 
-struct rcl_id;
-struct rdma_cm_event;
-struct sockaddr;
-
-/** struct rcl_addr_text - an address in words: in @s */
-struct rcl_addr_text {
-	char s[96];
-};
-
-/** rcl_addr_text - an address with its port; "-" for none */
-struct rcl_addr_text rcl_addr_text(const struct sockaddr *sa);
+/** RCL_LINE_MAX - bytes of the longest line */
+#define RCL_LINE_MAX 768
 
 /** rcl_log_enabled - is the debug log switched on? */
 bool rcl_log_enabled(void);
@@ -30,12 +21,5 @@ bool rcl_log_enabled(void);
  * @fmt: printf style, without a newline
  */
 void rcl_log(const char *fmt, ...) RCL_PRINTF(1, 2);
-
-/**
- * rcl_log_event - tell what an event says that is a failure, and what to look at
- * @id: its id
- * @event: any event; of those that are no failure nothing is told
- */
-void rcl_log_event(const struct rcl_id *id, const struct rdma_cm_event *event);
 
 #endif /* RCL_LOG_H */

@@ -4,10 +4,10 @@
  *
  * Locking: none.
  */
+#include "base/marshal.h"
+
 #include <endian.h>
 #include <string.h>
-
-#include "base/marshal.h"
 
 _Static_assert(sizeof(struct ib_path_rec_data) == sizeof(struct ibv_path_data),
 	       "a path of the kernel is a path of libibverbs");

@@ -3,8 +3,8 @@
 #ifndef RCL_MARSHAL_H
 #define RCL_MARSHAL_H
 
-#include <infiniband/verbs.h>
 #include <infiniband/sa.h>
+#include <infiniband/verbs.h>
 #include <rdma/rdma_cm_alt.h>
 
 /**

@@ -6,9 +6,9 @@
 #ifndef RCL_RDMA_CMA_NEW_H
 #define RCL_RDMA_CMA_NEW_H
 
-#include <sys/epoll.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rsocket.h>
+#include <sys/epoll.h>
 
 #ifndef RAI_SA
 #define RAI_SA 0x00000010

@@ -5,13 +5,14 @@
  *
  * Locking: none.
  */
+#include "base/reason.h"
+
 #include <errno.h>
 #include <rdma/rdma_cma.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "base/err.h"
-#include "base/reason.h"
 
 static const char * const reject_texts[] = {
 	[1] = "the peer has no queue pair left",

@@ -4,6 +4,8 @@
  *
  * Locking: none.
  */
+#include "base/sys.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -11,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/sys.h"
 
 static int sys_open(const char *path, int flags)
 {

@@ -4,10 +4,10 @@
  *
  * Locking: table_lock, held for a few instructions and never while calling out.
  */
+#include "base/table.h"
+
 #include <pthread.h>
 #include <stdlib.h>
-
-#include "base/table.h"
 
 #define NO_SLOT UINT32_MAX
 

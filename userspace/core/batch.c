@@ -5,8 +5,9 @@
  * Locking: none.
  */
 #include "core/batch.h"
-#include "core/context.h"
+
 #include "base/err.h"
+#include "core/context.h"
 
 void rcl_batch(uint32_t cmd, void *entries, size_t stride, uint32_t count, int32_t *results)
 {

@@ -5,19 +5,18 @@
  * Locking: the ring's, while a record that lies there is being taken; what read()
  * gives the kernel gives to one reader.
  */
+#include "core/channel.h"
+
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/channel.h"
-#include "base/compiler.h"
-#include "core/context.h"
-#include "core/devices.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "core/ring.h"
 #include "base/sys.h"
+#include "core/context.h"
+#include "core/ring.h"
 
 /* The part of a record that says what happened, and to whom. */
 #define RECORD_HEAD offsetof(struct rdma_cm_alt_event, listen_id)
@@ -151,42 +150,31 @@ static bool is_queue(const struct rdma_cm_alt_queue_create *cmd)
 	return cmd->out_fd >= 0 && cmd->out_record_size == rcl_context_record_size();
 }
 
-RCL_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
+int rcl_channel_create(struct rdma_event_channel **out)
 {
 	struct rdma_cm_alt_queue_create cmd = { .out_fd = -1 };
-	struct rdma_event_channel *channel;
 	int ret;
 
-	ret = rcl_devices_init();
-	if (!ret)
-		ret = rcl_context_open();
-	if (!ret) {
-		if (rcl_context_has(RDMA_CM_ALT_FEATURE_RING))
-			cmd.ring_entries = RCL_RING_ENTRIES;
-		ret = RCL_CALL(QUEUE_CREATE, &cmd);
-	}
-	if (!ret && !is_queue(&cmd)) {
+	ret = rcl_context_open();
+	if (ret)
+		return ret;
+	if (rcl_context_has(RDMA_CM_ALT_FEATURE_RING))
+		cmd.ring_entries = RCL_RING_ENTRIES;
+	ret = RCL_CALL(QUEUE_CREATE, &cmd);
+	if (ret)
+		return ret;
+	if (!is_queue(&cmd)) {
 		rcl_log("the kernel made queue %d with records of %u bytes: that cannot be",
 			cmd.out_fd, cmd.out_record_size);
 		if (cmd.out_fd >= 0)
 			rcl_sys->close(cmd.out_fd);
-		ret = -EIO;
+		return -EIO;
 	}
-	if (ret) {
-		rcl_fail(ret, __func__, "cannot make an event queue");
-		return NULL;
-	}
-	channel = rcl_channel_wrap(cmd.out_fd);
-	if (!channel) {
+	*out = rcl_channel_wrap(cmd.out_fd);
+	if (!*out) {
 		rcl_sys->close(cmd.out_fd);
-		rcl_fail(-ENOMEM, __func__, "no memory for a channel");
-		return NULL;
+		return -ENOMEM;
 	}
 	rcl_ring_add(&cmd);
-	return channel;
-}
-
-RCL_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
-{
-	rcl_channel_close(channel);
+	return 0;
 }

@@ -6,8 +6,8 @@
 #ifndef RCL_CHANNEL_H
 #define RCL_CHANNEL_H
 
-#include <rdma/rdma_cma.h>
 #include <rdma/rdma_cm_alt.h>
+#include <rdma/rdma_cma.h>
 
 struct rcl_ring;
 
@@ -30,6 +30,14 @@ struct rcl_patience {
 	__u32 pos;
 	int reads;
 };
+
+/**
+ * rcl_channel_create - a channel with a new queue of the kernel
+ * @out: the channel, for rcl_channel_close()
+ *
+ * Return: 0 or a negative errno
+ */
+int rcl_channel_create(struct rdma_event_channel **out);
 
 /**
  * rcl_channel_wrap - a channel for a queue that exists

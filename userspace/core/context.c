@@ -4,6 +4,8 @@
  *
  * Locking: open_lock for opening and forgetting; the descriptor is read without it.
  */
+#include "core/context.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,7 +13,6 @@
 #include <string.h>
 
 #include "base/cancel.h"
-#include "core/context.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/sys.h"

@@ -6,9 +6,9 @@
 #ifndef RCL_CONTEXT_H
 #define RCL_CONTEXT_H
 
+#include <rdma/rdma_cm_alt.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <rdma/rdma_cm_alt.h>
 
 /** RCL_DEVICE_VARIABLE - of the environment: the path of the device */
 #define RCL_DEVICE_VARIABLE "RDMA_CM_ALT_DEVICE"

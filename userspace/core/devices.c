@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The RDMA devices of this process, and rdma_get_devices().
+ * The RDMA devices of this process.
  *
  * Locking: devices_lock around everything here. Contexts stay open until the
  * process ends or the device has gone and nobody uses it.
  */
+#include "core/devices.h"
+
 #include <fcntl.h>
 #include <pthread.h>
+#include <rdma/rdma_cma.h>
 #include <stdlib.h>
 #include <string.h>
-#include <rdma/rdma_cma.h>
 
 #include "base/cancel.h"
-#include "base/compiler.h"
-#include "core/devices.h"
 #include "base/err.h"
-#include "api/fork.h"
 #include "base/log.h"
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -139,7 +138,6 @@ int rcl_devices_init(void)
 {
 	int ret, cancel;
 
-	rcl_fork_init();
 	cancel = rcl_lock(&devices_lock);
 	ret = devices_init_locked();
 	rcl_unlock(&devices_lock, cancel);
@@ -302,19 +300,18 @@ void rcl_devices_unlock(void)
 	pthread_mutex_unlock(&devices_lock);
 }
 
-RCL_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
+int rcl_devices_get(struct ibv_context ***out)
 {
-	struct ibv_context **list = NULL;
+	struct ibv_context **list;
 	struct rcl_device *d;
 	int ret, count = 0, cancel;
 
-	rcl_fork_init();
 	cancel = rcl_lock(&devices_lock);
 	ret = refresh();
 	if (ret)
 		goto out;
 	for (d = devices; d; d = d->next) {
-		/* One that cannot be opened now is left out and tried again later. */
+		/* A device that cannot be opened now is left out and tried again later. */
 		if (!d->gone && !open_locked(d))
 			count++;
 	}
@@ -330,22 +327,18 @@ RCL_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 		d->refs++;
 		list[count++] = d->verbs;
 	}
+	*out = list;
+	ret = count;
 out:
 	rcl_unlock(&devices_lock, cancel);
-	if (num_devices)
-		*num_devices = list ? count : 0;
-	if (!list)
-		rcl_fail(ret, __func__, "cannot list the RDMA devices");
-	return list;
+	return ret;
 }
 
-RCL_EXPORT void rdma_free_devices(struct ibv_context **list)
+void rcl_devices_put(struct ibv_context **list)
 {
 	struct rcl_device *d;
 	int i, cancel;
 
-	if (!list)
-		return;
 	cancel = rcl_lock(&devices_lock);
 	for (i = 0; list[i]; i++) {
 		for (d = devices; d; d = d->next) {

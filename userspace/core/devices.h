@@ -6,9 +6,9 @@
 #ifndef RCL_DEVICES_H
 #define RCL_DEVICES_H
 
+#include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <infiniband/verbs.h>
 
 /**
  * struct rcl_device - an RDMA device
@@ -75,6 +75,20 @@ struct ibv_xrcd *rcl_device_xrcd(struct rcl_device *device);
  * @arg: passed to it
  */
 void rcl_devices_each(void (*look)(const char *name, int index, void *arg), void *arg);
+
+/**
+ * rcl_devices_get - the contexts of all devices, opened if need be
+ * @out: the contexts and a NULL behind them, for rcl_devices_put()
+ *
+ * Return: their number, or a negative errno
+ */
+int rcl_devices_get(struct ibv_context ***out);
+
+/**
+ * rcl_devices_put - end of the use of a list
+ * @list: from rcl_devices_get()
+ */
+void rcl_devices_put(struct ibv_context **list);
 
 /** rcl_devices_reset - forget all devices and close them; only for tests */
 void rcl_devices_reset(void);

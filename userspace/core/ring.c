@@ -8,6 +8,8 @@
  * change records which lie there; rings_lock, outside of it, for the list of rings
  * and while one thread locks several.
  */
+#include "core/ring.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "core/ring.h"
 #include "base/sys.h"
 
 /* Descriptors beyond have no ring. What is not used of the table takes no memory. */

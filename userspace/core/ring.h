@@ -6,6 +6,7 @@
 #define RCL_RING_H
 
 #include <rdma/rdma_cm_alt.h>
+#include <stdbool.h>
 
 #include "core/channel.h"
 

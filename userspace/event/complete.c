@@ -5,16 +5,9 @@
  *
  * Locking: none of its own.
  */
-#include "id/cmid.h"
 #include "base/err.h"
 #include "event/event.h"
-
-void rcl_event_drop(struct rcl_id *id)
-{
-	if (id->id.event)
-		rdma_ack_cm_event(id->id.event);
-	id->id.event = NULL;
-}
+#include "id/cmid.h"
 
 int rcl_event_error(const struct rdma_cm_event *event)
 {

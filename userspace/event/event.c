@@ -6,22 +6,24 @@
  * read() on, or before it leaves the ring, so rdma_destroy_id() waits while we
  * work on it. A thread may be cancelled before, but not then.
  */
+#include "event/event.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/addrinfo_async.h"
 #include "base/cancel.h"
-#include "core/channel.h"
-#include "id/cmid.h"
 #include "base/compiler.h"
-#include "core/context.h"
 #include "base/err.h"
-#include "event/event.h"
 #include "base/log.h"
 #include "base/marshal.h"
+#include "core/channel.h"
+#include "core/context.h"
+#include "core/ring.h"
+#include "event/move.h"
+#include "id/cmid.h"
 #include "id/members.h"
 #include "id/qp.h"
-#include "core/ring.h"
+#include "id/report.h"
 
 static void fill_private_data(struct rcl_event *ev, const void **data,
 			      uint8_t *len, const struct rdma_cm_alt_event *rec)
@@ -298,6 +300,15 @@ static int on_multicast(struct rcl_id *id, struct rcl_event *ev,
 	return RCL_DELIVER;
 }
 
+/* There is no result to wait for: the id may resolve again. */
+static void addrinfo_failed(struct rcl_id *id)
+{
+	pthread_mutex_lock(&id->lock);
+	if (!id->addrinfo)
+		id->addrinfo_busy = false;
+	pthread_mutex_unlock(&id->lock);
+}
+
 static int process(struct rcl_id *id, struct rdma_event_channel *channel,
 		   struct rcl_event *ev, const struct rdma_cm_alt_event *rec)
 {
@@ -354,7 +365,7 @@ static int process(struct rcl_id *id, struct rdma_event_channel *channel,
 	case RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED:
 		break;
 	case RDMA_CM_ALT_EVENT_ADDRINFO_ERROR:
-		rcl_addrinfo_failed(id);
+		addrinfo_failed(id);
 		break;
 	case RDMA_CM_ALT_EVENT_SKIP:
 		return RCL_SWALLOW;
@@ -473,26 +484,5 @@ RCL_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel,
 	if (ret)
 		return rcl_fail(ret, __func__, "cannot read from channel fd %d",
 				channel->fd);
-	return 0;
-}
-
-RCL_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
-{
-	struct rcl_event *ev = (struct rcl_event *)(void *)event;
-	uint64_t member;
-	struct rcl_id *id;
-
-	if (!event)
-		return rcl_fail(-EINVAL, __func__, "no event");
-	member = ev->member;
-	id = rcl_id_get(ev->cookie);
-	free(ev);
-	if (id) {
-		/* The membership first: who waits for the id frees both. */
-		if (member)
-			rcl_member_ack(id, member);
-		rcl_id_ack(id);
-		rcl_id_put(id);
-	}
 	return 0;
 }

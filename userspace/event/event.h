@@ -5,9 +5,9 @@
 #ifndef RCL_EVENT_H
 #define RCL_EVENT_H
 
+#include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <rdma/rdma_cma.h>
 
 #include "id/cmid.h"
 

@@ -7,24 +7,21 @@
  * ids; an id's lock may be taken under it, and the table's lock under both. The
  * lock of the id's ring, outside of all these, while the kernel takes events back.
  */
+#include "id/cmid.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/addr.h"
 #include "base/cancel.h"
-#include "core/channel.h"
-#include "id/cmid.h"
-#include "base/compiler.h"
-#include "core/context.h"
-#include "base/err.h"
-#include "event/event.h"
 #include "base/log.h"
 #include "base/marshal.h"
-#include "id/members.h"
-#include "core/ring.h"
-#include "id/stockconf.h"
+#include "base/sockaddr.h"
 #include "base/sys.h"
 #include "base/table.h"
+#include "core/channel.h"
+#include "core/context.h"
+#include "core/ring.h"
+#include "id/members.h"
 
 static pthread_mutex_t ids_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rcl_id *ids;
@@ -210,22 +207,6 @@ bool rcl_id_owns(struct rcl_id *id, const struct rdma_event_channel *channel)
 	return owns;
 }
 
-void rcl_id_drop_request(struct rcl_id *listener)
-{
-	struct rcl_id *child = rcl_id_get(listener->failed_request);
-	bool accepted;
-
-	listener->failed_request = 0;
-	if (!child)
-		return;
-	pthread_mutex_lock(&child->lock);
-	accepted = child->accepted;
-	pthread_mutex_unlock(&child->lock);
-	if (!accepted)
-		rdma_destroy_ep(&child->id);
-	rcl_id_put(child);
-}
-
 bool rcl_id_take(struct rcl_id *id)
 {
 	bool wanted;
@@ -348,147 +329,4 @@ uint8_t rcl_id_connected_type(enum rdma_port_space ps, enum ibv_qp_type qp_type)
 	default:
 		return (uint8_t)qp_type;
 	}
-}
-
-int rcl_id_create(struct rdma_event_channel *channel, void *context,
-		  enum rdma_port_space ps, enum ibv_qp_type qp_type,
-		  struct rcl_id **out)
-{
-	struct rdma_cm_alt_resolve cmd = { 0 };
-	struct rcl_id *id;
-	int ret;
-
-	ret = rcl_devices_init();
-	if (ret)
-		return ret;
-	rcl_ring_expect(channel);
-	id = rcl_id_new(channel, context, ps, qp_type);
-	if (!id)
-		return -ENOMEM;
-	cmd.pipe.steps = RDMA_CM_ALT_STEP_CREATE;
-	cmd.pipe.flags = channel ? 0 : RDMA_CM_ALT_PIPE_NEW_QUEUE;
-	cmd.pipe.queue_fd = channel ? channel->fd : -1;
-	cmd.pipe.cookie = id->cookie;
-	cmd.pipe.ps = (uint16_t)ps;
-	cmd.pipe.qp_type = rcl_id_connected_type(ps, qp_type);
-	cmd.out_queue_fd = -1;
-	ret = RCL_CALL(RESOLVE, &cmd);
-	if (!ret)
-		ret = rcl_id_made(id, cmd.out_id, !channel, cmd.out_queue_fd);
-	if (ret)
-		goto err;
-	rcl_stockconf_apply(cmd.out_id);
-	if (!channel) {
-		id->id.channel = rcl_channel_wrap(cmd.out_queue_fd);
-		if (!id->id.channel) {
-			/* The id goes with the last descriptor of its queue. */
-			rcl_sys->close(cmd.out_queue_fd);
-			ret = -ENOMEM;
-			goto err;
-		}
-	}
-	*out = id;
-	return 0;
-err:
-	rcl_id_free(id);
-	return ret;
-}
-
-RCL_EXPORT int rdma_create_id(struct rdma_event_channel *channel,
-			      struct rdma_cm_id **id, void *context,
-			      enum rdma_port_space ps)
-{
-	enum ibv_qp_type qp_type = IBV_QPT_RC;
-	struct rcl_id *priv;
-	int ret;
-
-	if (!id || (unsigned int)ps > UINT16_MAX)
-		return rcl_fail(-EINVAL, __func__,
-				"no place for the id, or port space 0x%x is none", ps);
-	if (channel && channel->fd < 0)
-		return rcl_fail(-EBADF, __func__, "channel fd %d", channel->fd);
-	if (ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB)
-		qp_type = IBV_QPT_UD;
-	ret = rcl_id_create(channel, context, ps, qp_type, &priv);
-	if (ret)
-		return rcl_fail(ret, __func__, "port space 0x%x, channel fd %d", ps,
-				channel ? channel->fd : -1);
-	*id = &priv->id;
-	return 0;
-}
-
-static int set_queue(struct rcl_id *id, struct rdma_event_channel *channel,
-		     struct rdma_cm_alt_set_queue *cmd)
-{
-	cmd->id = id->handle;
-	cmd->flags = RDMA_CM_ALT_SET_QUEUE_COOKIE;
-	cmd->cookie = id->cookie;
-	cmd->queue_fd = channel ? channel->fd : -1;
-	cmd->out_queue_fd = -1;
-	if (!channel)
-		cmd->flags |= RDMA_CM_ALT_SET_QUEUE_NEW;
-	return RCL_CALL(SET_QUEUE, cmd);
-}
-
-int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
-{
-	struct rdma_event_channel *old = id->sync ? id->id.channel : NULL;
-	struct rdma_cm_alt_set_queue cmd = { 0 };
-	struct rdma_event_channel *own = NULL;
-	struct rcl_ring *ring;
-	int ret;
-
-	if (!channel) {
-		own = rcl_channel_wrap(-1);
-		if (!own)
-			return -ENOMEM;
-	}
-	rcl_ring_expect(channel);
-	ring = rcl_id_lock_ring(id);
-	ret = set_queue(id, channel, &cmd);
-	if (!ret && own && cmd.out_queue_fd < 0)
-		ret = -EIO;
-	if (ret) {
-		rcl_id_unlock_ring(ring);
-		free(own);
-		return ret;
-	}
-	if (own)
-		own->fd = cmd.out_queue_fd;
-	pthread_mutex_lock(&id->lock);
-	id->id.channel = own ? own : channel;
-	id->fd = channel ? channel->fd : -1;
-	id->ring = channel ? rcl_ring_get(channel->fd) : NULL;
-	id->sync = own;
-	pthread_mutex_unlock(&id->lock);
-	rcl_id_unlock_ring(ring);
-	rcl_ring_put(ring);	/* the id's */
-	if (own)
-		rcl_ring_remove(own->fd);	/* as in rcl_channel_wrap() */
-	if (old) {
-		if (id->id.event) {
-			rdma_ack_cm_event(id->id.event);
-			id->id.event = NULL;
-		}
-		rcl_channel_close(old);
-	}
-	rcl_id_wait_acked(id, cmd.out_events_reported);
-	return 0;
-}
-
-RCL_EXPORT int rdma_migrate_id(struct rdma_cm_id *id,
-			       struct rdma_event_channel *channel)
-{
-	struct rcl_id *priv = rcl_id_of(id);
-	int ret;
-
-	if (!id || (priv->sync && !channel))
-		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "no id, or it is synchronous already");
-	/* To the kernel this would be an id without any queue. */
-	ret = channel && channel->fd < 0 ? -EBADF : rcl_id_move(priv, channel);
-	if (ret)
-		return rcl_fail_id(priv, ret, __func__, "it does not move to channel fd %d",
-				   channel ? channel->fd : -1);
-	return 0;
 }

@@ -7,10 +7,10 @@
 #define RCL_CMID_H
 
 #include <pthread.h>
+#include <rdma/rdma_cm_alt.h>
+#include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <rdma/rdma_cma.h>
-#include <rdma/rdma_cm_alt.h>
 
 #include "core/devices.h"
 
@@ -57,7 +57,7 @@ struct rcl_ring_set;
  * @ep_attr: passive endpoint: attributes for the QPs of its children, or NULL
  * @ep_connect: active endpoint: prefix of the private data, or NULL
  * @ep_connect_len: its length
- * @members: memberships in multicast groups (mcast.h)
+ * @members: memberships in multicast groups (members.h)
  * @addrinfo_busy: rdma_resolve_addrinfo() is at work, or its result waits
  * @addrinfo: its result, or NULL
  */
@@ -122,20 +122,6 @@ static inline struct rcl_id *rcl_id_of(struct rdma_cm_id *id)
  */
 struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 			  enum rdma_port_space ps, enum ibv_qp_type qp_type);
-
-/**
- * rcl_id_create - an id
- * @channel: its channel, or NULL for a synchronous id
- * @context: of the program
- * @ps: port space
- * @qp_type: type of its QP
- * @out: the id
- *
- * Return: 0 or a negative errno
- */
-int rcl_id_create(struct rdma_event_channel *channel, void *context,
-		  enum rdma_port_space ps, enum ibv_qp_type qp_type,
-		  struct rcl_id **out);
 
 /**
  * rcl_id_connected_type - the type of QP that the kernel connects
@@ -211,13 +197,6 @@ void rcl_id_put(struct rcl_id *id);
  * @channel: the channel
  */
 bool rcl_id_owns(struct rcl_id *id, const struct rdma_event_channel *channel);
-
-/**
- * rcl_id_drop_request - destroy the id of a request that failed
- * @listener: the listener; nothing happens when there is none, or when the
- *            program has destroyed or accepted it after all
- */
-void rcl_id_drop_request(struct rcl_id *listener);
 
 /**
  * rcl_id_take - count an event that was read
@@ -302,17 +281,6 @@ int rcl_id_set_route(struct rcl_id *id, const struct rdma_cm_alt_route *route);
  * Return: 0 or a negative errno
  */
 int rcl_id_query_route(struct rcl_id *id);
-
-/**
- * rcl_id_move - put the id on another channel
- * @id: the id
- * @channel: the channel, or NULL for one of its own
- *
- * Waits until the events that were delivered on the old channel are acked.
- *
- * Return: 0 or a negative errno
- */
-int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel);
 
 /** rcl_ids_lock - before fork(): take the lock of every id */
 void rcl_ids_lock(void);

@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Multicast: join and leave groups, attach the QP when the join is done.
+ * Memberships of an id in multicast groups: their list, their events, and the QP's part in them.
  *
  * Locking: the id's lock for the list of memberships and around attaching and
  * detaching, so that a QP is not attached for a membership that is just left.
  * The table's references keep a membership alive beyond that.
  */
+#include "id/members.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/addr.h"
 #include "base/cancel.h"
-#include "base/compiler.h"
-#include "core/context.h"
 #include "base/err.h"
-#include "event/event.h"
 #include "base/log.h"
-#include "id/members.h"
+#include "base/sockaddr.h"
 #include "base/table.h"
-
-#define JOIN_ATTR_NEEDED \
-	(RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS)
 
 struct rcl_member *rcl_member_get(const struct rcl_id *id, uint64_t cookie)
 {
@@ -40,7 +35,7 @@ void rcl_member_put(struct rcl_member *member)
 		free(member);
 }
 
-static void forget(struct rcl_member *member)
+void rcl_member_free(struct rcl_member *member)
 {
 	if (rcl_table_kill(member->cookie))
 		free(member);
@@ -172,13 +167,13 @@ void rcl_members_free(struct rcl_id *id)
 
 	for (m = id->members; m; m = next) {
 		next = m->next;
-		forget(m);
+		rcl_member_free(m);
 	}
 	id->members = NULL;
 }
 
-static struct rcl_member *new_member(const struct rcl_id *id, const struct sockaddr *addr,
-				     uint16_t join_flags, void *context)
+struct rcl_member *rcl_member_add(struct rcl_id *id, const struct sockaddr *addr, bool send_only,
+				  void *context)
 {
 	struct rcl_member *member = calloc(1, sizeof(*member));
 
@@ -190,100 +185,33 @@ static struct rcl_member *new_member(const struct rcl_id *id, const struct socka
 		return NULL;
 	}
 	member->owner = id->cookie;
-	member->send_only = join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
+	member->send_only = send_only;
 	member->context = context;
 	memcpy(&member->addr, addr, rcl_addr_len(addr));
-	return member;
-}
-
-static int join(struct rcl_id *id, const struct sockaddr *addr,
-		uint16_t join_flags, void *context)
-{
-	struct rdma_cm_alt_join cmd = { 0 };
-	struct rcl_member *member;
-	bool sync = id->sync;
-	int ret;
-
-	member = new_member(id, addr, join_flags, context);
-	if (!member)
-		return -ENOMEM;
-	cmd.id = id->handle;
-	cmd.join_state = join_flags;
-	cmd.cookie = member->cookie;
-	rcl_addr_to_kernel(&cmd.group, addr);
-	/* Once the kernel has it, another thread may get the event, leave and destroy the id. */
-	rcl_member_get(id, member->cookie);
+	rcl_table_get(RCL_KIND_MEMBER, member->cookie);
 	pthread_mutex_lock(&id->lock);
 	member->next = id->members;
 	id->members = member;
 	pthread_mutex_unlock(&id->lock);
-
-	ret = RCL_CALL(JOIN, &cmd);
-	if (!ret && !rcl_handle_valid(cmd.out_member))
-		ret = -EIO;
-	if (ret) {
-		pthread_mutex_lock(&id->lock);
-		unlist(id, member);
-		pthread_mutex_unlock(&id->lock);
-		forget(member);
-	} else {
-		atomic_store(&member->handle, cmd.out_member);
-	}
-	rcl_member_put(member);
-	if (ret || !sync)
-		return ret;
-	return rcl_complete(id);
+	return member;
 }
 
-static const char join_failed[] =
-	"the group is not joined; the id must be for datagrams and have a device";
-
-RCL_EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id,
-				      struct rdma_cm_join_mc_attr_ex *mc_join_attr,
-				      void *context)
+void rcl_member_remove(struct rcl_id *id, struct rcl_member *member)
 {
-	struct rdma_cm_join_mc_attr_ex *attr = mc_join_attr;
-	struct rcl_id *priv = rcl_id_of(id);
-	int ret;
-
-	if (!id || !attr)
-		return rcl_fail_id(priv, -EINVAL, __func__, "no id or no attributes");
-	if (attr->comp_mask & ~(uint32_t)JOIN_ATTR_NEEDED)
-		return rcl_fail_id(priv, -ENOTSUP, __func__, "comp_mask 0x%x",
-				   attr->comp_mask);
-	if (attr->comp_mask != JOIN_ATTR_NEEDED ||
-	    attr->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED ||
-	    !rcl_addr_len(attr->addr))
-		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "it needs an address of a family that is ours, and join flags: comp_mask 0x%x, flags %u",
-				   attr->comp_mask, attr->join_flags);
-	ret = join(priv, attr->addr, (uint16_t)attr->join_flags, context);
-	return ret ? rcl_fail_id(priv, ret, __func__, join_failed) : 0;
+	pthread_mutex_lock(&id->lock);
+	unlist(id, member);
+	pthread_mutex_unlock(&id->lock);
+	rcl_member_free(member);
 }
 
-RCL_EXPORT int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr,
-				   void *context)
-{
-	struct rcl_id *priv = rcl_id_of(id);
-	int ret;
-
-	if (!id || !rcl_addr_len(addr))
-		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "no id, no group, or a family that is not ours");
-	ret = join(priv, addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context);
-	return ret ? rcl_fail_id(priv, ret, __func__, join_failed) : 0;
-}
-
-/* The latest membership in a group that the kernel knows; off the list, QP detached. */
-static struct rcl_member *take(struct rcl_id *id, const struct sockaddr *addr)
+struct rcl_member *rcl_member_unlist(struct rcl_id *id, const struct sockaddr *addr)
 {
 	struct rcl_member *m;
 	int cancel;
 
 	cancel = rcl_lock(&id->lock);
 	for (m = id->members; m; m = m->next) {
-		if (atomic_load(&m->handle) &&
-		    !memcmp(&m->addr, addr, rcl_addr_len(addr)))
+		if (atomic_load(&m->handle) && !memcmp(&m->addr, addr, rcl_addr_len(addr)))
 			break;
 	}
 	if (m) {
@@ -294,17 +222,7 @@ static struct rcl_member *take(struct rcl_id *id, const struct sockaddr *addr)
 	return m;
 }
 
-/* The program cannot ack what the synchronous id holds. */
-static void drop_own_event(struct rcl_id *id, const struct rcl_member *member)
-{
-	const struct rcl_event *held = (const void *)id->id.event;
-
-	if (id->sync && held && held->member == member->cookie)
-		rcl_event_drop(id);
-}
-
-static void wait_acked(struct rcl_id *id, const struct rcl_member *member,
-		       uint32_t reported)
+void rcl_member_wait_acked(struct rcl_id *id, const struct rcl_member *member, uint32_t reported)
 {
 	pthread_mutex_lock(&id->lock);
 	if (id->shared)
@@ -315,32 +233,4 @@ static void wait_acked(struct rcl_id *id, const struct rcl_member *member,
 	while ((int32_t)(reported - member->events_acked) > 0)
 		rcl_cond_wait(&id->acked_cond, &id->lock);
 	pthread_mutex_unlock(&id->lock);
-}
-
-RCL_EXPORT int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr)
-{
-	struct rdma_cm_alt_leave cmd = { 0 };
-	struct rcl_id *priv = rcl_id_of(id);
-	struct rcl_member *member;
-	struct rcl_ring *ring;
-	int ret;
-
-	if (!id || !rcl_addr_len(addr))
-		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "no id, no group, or a family that is not ours");
-	member = take(priv, addr);
-	if (!member)
-		return rcl_fail_id(priv, -EADDRNOTAVAIL, __func__,
-				   "the id is not in this group; address and port as in the join");
-	drop_own_event(priv, member);
-	cmd.member = atomic_load(&member->handle);
-	ring = rcl_id_lock_ring(priv);
-	ret = RCL_CALL(LEAVE, &cmd);
-	rcl_id_unlock_ring(ring);
-	if (!ret)
-		wait_acked(priv, member, cmd.out_events_reported);
-	forget(member);
-	if (ret)
-		return rcl_fail_id(priv, ret, __func__, "the kernel did not leave");
-	return 0;
 }

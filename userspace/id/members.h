@@ -5,9 +5,9 @@
 #ifndef RCL_MEMBERS_H
 #define RCL_MEMBERS_H
 
+#include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <rdma/rdma_cma.h>
 
 #include "id/cmid.h"
 
@@ -42,6 +42,50 @@ struct rcl_member {
 	void *context;
 	struct sockaddr_storage addr;
 };
+
+/**
+ * rcl_member_add - a new membership, on the list of its id
+ * @id: the id
+ * @addr: the group, as the program names it
+ * @send_only: the QP is not attached
+ * @context: of the program
+ *
+ * Return: the membership with a reference for the caller, which keeps it while another thread
+ * reads its event, leaves the group or destroys the id; NULL: there is no memory
+ */
+struct rcl_member *rcl_member_add(struct rcl_id *id, const struct sockaddr *addr, bool send_only,
+				  void *context);
+
+/**
+ * rcl_member_remove - undo rcl_member_add() when the join fails
+ * @id: the id
+ * @member: its membership
+ */
+void rcl_member_remove(struct rcl_id *id, struct rcl_member *member);
+
+/**
+ * rcl_member_unlist - take a membership off the list of its id, and detach the QP
+ * @id: the id
+ * @addr: the group; of several memberships the latest one that the kernel knows is taken
+ *
+ * Return: the membership, for rcl_member_free(), or NULL
+ */
+struct rcl_member *rcl_member_unlist(struct rcl_id *id, const struct sockaddr *addr);
+
+/**
+ * rcl_member_free - end of a membership that is on no list
+ * @member: freed with the last reference; rcl_member_get() does not find it any more
+ */
+void rcl_member_free(struct rcl_member *member);
+
+/**
+ * rcl_member_wait_acked - wait until the program has acknowledged all events of a membership
+ * @id: its id
+ * @member: the membership
+ * @reported: number of events that the kernel has delivered; of an id that processes share only
+ *            those count that this process has read
+ */
+void rcl_member_wait_acked(struct rcl_id *id, const struct rcl_member *member, uint32_t reported);
 
 /**
  * rcl_member_get - the membership that an event names, with a reference

@@ -4,13 +4,15 @@
  *
  * Locking: none; calls on one id's QP are the program's to order.
  */
+#include "id/qp.h"
+
 #include <string.h>
 
-#include "id/cmid.h"
 #include "base/compiler.h"
 #include "base/err.h"
+#include "id/cmid.h"
 #include "id/members.h"
-#include "id/qp.h"
+#include "id/report.h"
 
 void rcl_cqs_destroy(struct rdma_cm_id *id)
 {

@@ -6,12 +6,13 @@
  */
 #include <string.h>
 
-#include "id/cmid.h"
 #include "base/compiler.h"
-#include "core/context.h"
 #include "base/err.h"
 #include "base/marshal.h"
+#include "core/context.h"
+#include "id/cmid.h"
 #include "id/qp.h"
+#include "id/report.h"
 
 /* Bits above these are the kernel's own and mean nothing to ibv_modify_qp(). */
 #define USER_MASK_BITS ((int)((IBV_QP_DEST_QPN << 1) - 1))

@@ -4,13 +4,14 @@
  *
  * Locking: none; calls on one id's queues are the program's to order.
  */
-#include <string.h>
 #include <rdma/rdma_verbs.h>
+#include <string.h>
 
-#include "id/cmid.h"
 #include "base/compiler.h"
 #include "base/err.h"
+#include "id/cmid.h"
 #include "id/qp.h"
+#include "id/report.h"
 
 /* Domain and CQ of an XRC queue. *made: the id has made a CQ for it. */
 static int fill_xrc(struct rcl_id *id, struct ibv_srq_init_attr_ex *attr, bool *made)

@@ -6,20 +6,21 @@
  *
  * Locking: none; a time before which nobody looks again is all there is.
  */
+#include "id/stockconf.h"
+
 #include <fcntl.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <rdma/ib_user_ioctl_verbs.h>
 
+#include "base/log.h"
+#include "base/sys.h"
 #include "core/context.h"
 #include "core/devices.h"
-#include "base/log.h"
-#include "id/stockconf.h"
-#include "base/sys.h"
 
 /* Ports that have defaults; more of them have the kernel's. */
 #define MAX_PORTS 64

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <infiniband/ib.h>
 
-#include "api/addr.h"
+#include "base/sockaddr.h"
 #include "fake/fixture.h"
 
 static void bind_fills_in_what_the_kernel_answers(void **state)

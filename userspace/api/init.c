@@ -8,14 +8,15 @@
  * Locking: all locks of the library, the outer ones first. This order is the one
  * place where more than one of them is held.
  */
+#include "api/init.h"
+
 #include <pthread.h>
 
-#include "id/cmid.h"
+#include "base/table.h"
 #include "core/context.h"
 #include "core/devices.h"
-#include "api/fork.h"
 #include "core/ring.h"
-#include "base/table.h"
+#include "id/cmid.h"
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
@@ -56,4 +57,10 @@ static void install(void)
 void rcl_fork_init(void)
 {
 	pthread_once(&fork_once, install);
+}
+
+int rcl_init(void)
+{
+	rcl_fork_init();
+	return rcl_devices_init();
 }

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The debug log of an id: its failing calls and its events of failures. */
+#ifndef RCL_REPORT_H
+#define RCL_REPORT_H
+
+#include "base/compiler.h"
+#include "base/err.h"
+
+struct rcl_id;
+struct rdma_cm_event;
+
+/**
+ * rcl_fail_id - rcl_fail() of a call on an id, which the log line describes
+ * @id: the id, or NULL
+ * @err: negative errno; -EAGAIN is not logged
+ * @call: name of the public function
+ * @fmt: what was wrong and what to do about it, printf style
+ *
+ * Return: -1
+ */
+int rcl_fail_id(const struct rcl_id *id, int err, const char *call, const char *fmt, ...)
+	RCL_PRINTF(4, 5);
+
+/**
+ * rcl_log_event - log an event of a failure, with its reason and advice
+ * @id: its id
+ * @event: any event; only failures are logged
+ */
+void rcl_log_event(const struct rcl_id *id, const struct rdma_cm_event *event);
+
+#endif /* RCL_REPORT_H */
