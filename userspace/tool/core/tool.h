@@ -31,7 +31,7 @@ struct options {
 
 extern struct options options;
 
-/* main.c: a message to the user; the second does not return. */
+/* common.c: a message to the user; the second does not return. */
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void fail(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
 
@@ -102,7 +102,7 @@ const char *text_qp_type(uint32_t type);
 const char *text_event(uint32_t type);
 struct json_object *text_gid(const struct nlattr *attr);
 
-/* main.c: what all subcommands understand. */
+/* common.c: the options that all subcommands have. */
 extern const struct argp_child common_child[];
 
 /* table.c: rows are JSON objects; a table shows some of their members. */
@@ -121,9 +121,9 @@ void run_setup(const char *library);
 enum { BENCH_LIBRARY = 100 };	/* it ends so: the library is not that of the stack */
 void bench_worker(const char *address, long count, bool ours) __attribute__((noreturn));
 
-/* monitor.c: a line for something that happened, and a time of day. */
-const char *time_of_day(struct json_object *record, const char *key, char *text, size_t len);
-void notification_print(struct json_object *record);
+/* record_print.c: a time of day, and a record of a failure or an event as a line. */
+const char *record_time(struct json_object *record, const char *key, char *text, size_t len);
+void record_print(struct json_object *record);
 
 /* The subcommands. Each gets its own name as argv[0]. */
 int cmd_show(int argc, char **argv);

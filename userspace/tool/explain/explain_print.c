@@ -48,7 +48,7 @@ static void print_id(struct json_object *id, const char *name, struct json_objec
 	print_member(id, "waits_for", "waits for");
 	if (record_number(id, "since"))
 		printf("  %-12s %s, for %.1f s\n", "since",
-		       time_of_day(id, "since", when, sizeof(when)), seconds_since(id));
+		       record_time(id, "since", when, sizeof(when)), seconds_since(id));
 	print_place(id);
 	if (netdev && !record_string(id, "device"))
 		printf("  %-12s none yet; the way to the peer leads over %s\n", "device", netdev);
@@ -68,7 +68,7 @@ static void print_waiting(struct json_object *ids)
 		struct json_object *id = json_object_array_get_idx(ids, i);
 		const char *device = record_string(id, "device");
 
-		printf("  %s %s %s %s -> %s", time_of_day(id, "since", when, sizeof(when)),
+		printf("  %s %s %s %s -> %s", record_time(id, "since", when, sizeof(when)),
 		       record_string(id, "program") ?: "-", record_string(id, "name") ?: "-",
 		       record_string(id, "local") ?: "-", record_string(id, "peer") ?: "-");
 		if (device)
@@ -126,7 +126,7 @@ void explain_print(const struct findings *found)
 		       found->what ?: "");
 	for (size_t i = 0; i < count; i++) {
 		fputs("  ", stdout);
-		notification_print(json_object_array_get_idx(found->failures, i));
+		record_print(json_object_array_get_idx(found->failures, i));
 	}
 	if (found->last)
 		print_last(found->last, found->last ==
