@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Addresses of an id: bind, resolve the address, resolve the route, ports.
+ * Addresses of an id: bind, resolve address and route, ports.
  *
  * Locking: none of its own.
  */
@@ -26,7 +26,7 @@ RCL_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 
 	if (!id || !rcl_addr_len(addr))
 		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "no id, no address, or a family that is not ours");
+				   "no id, no address, or an address family that is not supported");
 	cmd.pipe.steps = RDMA_CM_ALT_STEP_BIND;
 	cmd.pipe.id = priv->handle;
 	cmd.pipe.queue_fd = -1;
@@ -37,7 +37,7 @@ RCL_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 				   rcl_errno_advice(ret));
 	ret = rcl_id_set_route(priv, &cmd.out_route);
 	if (ret)
-		return rcl_fail_id(priv, ret, __func__, "bound, but its device does not open");
+		return rcl_fail_id(priv, ret, __func__, "bound, but its device cannot be opened");
 	return 0;
 }
 
@@ -53,7 +53,7 @@ RCL_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
 
 	if (!id || !rcl_addr_len(dst_addr) || (src_addr && !rcl_addr_len(src_addr)))
 		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "no id, no peer, or a family that is not ours");
+				   "no id, no peer, or an address family that is not supported");
 	cmd.pipe.steps = RDMA_CM_ALT_STEP_ADDR;
 	cmd.pipe.events = RDMA_CM_ALT_STEP_ADDR;
 	cmd.pipe.id = priv->handle;
@@ -61,7 +61,7 @@ RCL_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
 	cmd.pipe.timeout_ms = (uint32_t)timeout_ms;
 	rcl_addr_to_kernel(&cmd.pipe.src, src_addr);
 	rcl_addr_to_kernel(&cmd.pipe.dst, dst_addr);
-	/* Once the kernel has it, another thread may get the event and destroy the id. */
+	/* During the command another thread may get the event and destroy the id. */
 	sync = priv->sync;
 	before = id->route.addr.dst_storage;
 	memcpy(&id->route.addr.dst_storage, dst_addr, rcl_addr_len(dst_addr));
@@ -100,7 +100,7 @@ RCL_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 		return rcl_fail_id(priv, ret, __func__, "the route is not looked up%s",
 				   rcl_errno_advice(ret));
 	if (!sync)
-		return 0;	/* the id may be gone already */
+		return 0;	/* another thread may have destroyed the id */
 	ret = rcl_complete(priv);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "the route was not resolved");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rdma_getaddrinfo(): getaddrinfo(3) with port spaces, QP types and two sides.
+ * rdma_getaddrinfo(): getaddrinfo(3) with port space, QP type, source and destination.
  *
  * Locking: none.
  */
@@ -21,7 +21,7 @@
 
 #define PKEY_DEFAULT 0xffff
 
-/* The caller wants addresses of the kind that names a GID and a service ID. */
+/* The caller asks for AF_IB addresses, which are a GID and a service ID. */
 static bool wants_gid(const struct rdma_addrinfo *hints)
 {
 	const int flags = RAI_FAMILY | RAI_NUMERICHOST;
@@ -69,7 +69,7 @@ static void hints_to_libc(struct addrinfo *out, const struct rdma_addrinfo *hint
 	if (hints->ai_flags & RAI_NUMERICHOST)
 		out->ai_flags |= AI_NUMERICHOST;
 	if (wants_gid(hints))
-		out->ai_family = AF_INET6;	/* a GID is written like an IPv6 address */
+		out->ai_family = AF_INET6;	/* a GID has the form of an IPv6 address */
 	else if (hints->ai_family != AF_IB)
 		out->ai_family = hints->ai_family;
 	out->ai_socktype = socket_type(hints->ai_qp_type);
@@ -87,7 +87,7 @@ static int copy_addr(struct sockaddr **dst, socklen_t *dst_len,
 	return 0;
 }
 
-static int gid_addr(struct sockaddr **dst, socklen_t *dst_len,
+static int make_gid_addr(struct sockaddr **dst, socklen_t *dst_len,
 		    const struct sockaddr_in6 *src, int port_space)
 {
 	uint16_t port = ntohs(src->sin6_port);
@@ -131,8 +131,8 @@ static void choose_types(struct rdma_addrinfo *rai, const struct rdma_addrinfo *
 		rai->ai_port_space = RDMA_PS_UDP;
 }
 
-/* One result of libc: the local side when the caller is passive, else the peer. */
-static int from_libc(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hints,
+/* Converts a result of libc: to the source when the caller is passive, else to the destination. */
+static int fill_result(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hints,
 		     const struct addrinfo *ai)
 {
 	bool passive = hints && (hints->ai_flags & RAI_PASSIVE);
@@ -150,7 +150,7 @@ static int from_libc(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hint
 			return -ENOMEM;
 	}
 	if (wants_gid(hints))
-		ret = gid_addr(addr, len, (const void *)ai->ai_addr, rai->ai_port_space);
+		ret = make_gid_addr(addr, len, (const void *)ai->ai_addr, rai->ai_port_space);
 	else
 		ret = copy_addr(addr, len, ai->ai_addr, ai->ai_addrlen);
 	if (ret || rai->ai_src_len || !hints || !hints->ai_src_len)
@@ -159,15 +159,15 @@ static int from_libc(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hint
 			 hints->ai_src_addr, hints->ai_src_len);
 }
 
-/* Does it go with the source that the caller named, if any? */
+/* Does a result have the family of the source address in the hints, if any? */
 static bool fits_source(const struct addrinfo *ai, const struct rdma_addrinfo *hints)
 {
 	return !hints || !hints->ai_src_len || wants_gid(hints) ||
 	       hints->ai_src_addr->sa_family == ai->ai_family;
 }
 
-/* The result that stands first; one that does not fit is better than none. */
-static const struct addrinfo *first_of(const struct addrinfo *list,
+/* The first result with the family of the source, or just the first one. */
+static const struct addrinfo *first_result(const struct addrinfo *list,
 				       const struct rdma_addrinfo *hints)
 {
 	const struct addrinfo *ai;
@@ -180,10 +180,10 @@ static const struct addrinfo *first_of(const struct addrinfo *list,
 }
 
 /*
- * libc lists an address once for each kind of socket. The first result decides
- * on the kind; what has another one or repeats an address is left out.
+ * libc lists an address once for each socket type. Results of another type than the first one, and
+ * repeated addresses, are left out.
  */
-static bool is_another(const struct addrinfo *ai, const struct addrinfo *first,
+static bool is_new_result(const struct addrinfo *ai, const struct addrinfo *first,
 		       const struct rdma_addrinfo *hints)
 {
 	const struct addrinfo *e;
@@ -200,7 +200,7 @@ static bool is_another(const struct addrinfo *ai, const struct addrinfo *first,
 }
 
 /* Return: 0, EAI_* or, in *err, a negative errno; *res may be a list in any case */
-static int ask_libc(const char *node, const char *service,
+static int lookup_host(const char *node, const char *service,
 		    const struct rdma_addrinfo *hints, struct rdma_addrinfo **res,
 		    int *err)
 {
@@ -215,12 +215,12 @@ static int ask_libc(const char *node, const char *service,
 	if (ret)
 		return ret;
 	*err = 0;
-	first = first_of(list, hints);
+	first = first_result(list, hints);
 	for (ai = first; ai && !*err; ai = ai->ai_next) {
-		if (ai != first && !is_another(ai, first, hints))
+		if (ai != first && !is_new_result(ai, first, hints))
 			continue;
 		*end = calloc(1, sizeof(**end));
-		*err = *end ? from_libc(*end, hints, ai) : -ENOMEM;
+		*err = *end ? fill_result(*end, hints, ai) : -ENOMEM;
 		if (*end)
 			end = &(*end)->ai_next;
 	}
@@ -249,26 +249,26 @@ static int copy_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo **
 	return ret;
 }
 
-/* Does an address of the caller end where its family says, or later? */
-static bool is_whole(const struct sockaddr *addr, socklen_t len)
+/* Is an address of the caller at least as long as its family needs? */
+static bool is_complete_addr(const struct sockaddr *addr, socklen_t len)
 {
 	if (!len)
 		return true;
 	return addr && len >= sizeof(addr->sa_family) && len >= rcl_addr_len(addr);
 }
 
-/* An address that is not there, or cut off, or no question at all. */
+/* Is an address missing or cut off, or nothing asked for? */
 static bool bad_arguments(const char *node, const char *service,
 			  const struct rdma_addrinfo *hints)
 {
 	if (!hints)
 		return !node && !service;
-	return !is_whole(hints->ai_src_addr, hints->ai_src_len) ||
-	       !is_whole(hints->ai_dst_addr, hints->ai_dst_len);
+	return !is_complete_addr(hints->ai_src_addr, hints->ai_src_len) ||
+	       !is_complete_addr(hints->ai_dst_addr, hints->ai_dst_len);
 }
 
-/* Records of a service at a subnet administrator: no port that we serve has one. */
-static int ask_sa(const char *node, const char *service, int flags)
+/* Service records of the subnet administrator are not supported: none is found. */
+static int lookup_service_record(const char *node, const char *service, int flags)
 {
 	if (node || (flags & RAI_DNS))
 		return -EOPNOTSUPP;
@@ -289,11 +289,11 @@ RCL_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 	if (ret)
 		return rcl_fail(ret, __func__, "no RDMA device");
 	if (hints && (hints->ai_flags & RAI_SA)) {
-		ret = ask_sa(node, service, hints->ai_flags);
+		ret = lookup_service_record(node, service, hints->ai_flags);
 		return rcl_fail(ret, __func__, "RAI_SA: no service record");
 	}
 	if (node || service)
-		eai = ask_libc(node, service, hints, &list, &ret);
+		eai = lookup_host(node, service, hints, &list, &ret);
 	else
 		ret = copy_hints(hints, &list);
 	if (eai || ret) {

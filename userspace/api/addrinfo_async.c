@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rdma_getaddrinfo() whose result is reported by an event. The lookup itself is
- * done in the call, as with librdmacm; the event travels through the kernel, so
- * that poll() sees it and the order of events is kept.
+ * rdma_resolve_addrinfo(): rdma_getaddrinfo() whose result is reported by an event. The lookup is
+ * done in the call, as with librdmacm. The event is posted to the kernel's queue, so that poll()
+ * reports it and events keep their order.
  *
  * Locking: the id's lock around the result.
  */
@@ -15,7 +15,7 @@
 #include "event/event.h"
 #include "id/report.h"
 
-static bool begin(struct rcl_id *id)
+static bool begin_lookup(struct rcl_id *id)
 {
 	bool busy;
 
@@ -42,7 +42,7 @@ static int eai_to_errno(int eai)
 	case EAI_MEMORY:
 		return -ENOMEM;
 	case EAI_AGAIN:
-		return -ETIMEDOUT;	/* EAGAIN means something else to our callers */
+		return -ETIMEDOUT;	/* EAGAIN means that the channel is empty */
 	case EAI_FAMILY:
 	case EAI_ADDRFAMILY:
 		return -EAFNOSUPPORT;
@@ -57,7 +57,7 @@ static int eai_to_errno(int eai)
 	}
 }
 
-static int post(const struct rcl_id *id, uint32_t type, int status)
+static int post_event(const struct rcl_id *id, uint32_t type, int status)
 {
 	struct rdma_cm_alt_post_event cmd = {
 		.id = id->handle,
@@ -68,8 +68,8 @@ static int post(const struct rcl_id *id, uint32_t type, int status)
 	return RCL_CALL(POST_EVENT, &cmd);
 }
 
-/* What fails here has no event; a name that is not found has one. */
-static int resolve(struct rcl_id *id, const char *node, const char *service,
+/* A name that is not found is reported by an event; any other failure fails the call. */
+static int lookup(struct rcl_id *id, const char *node, const char *service,
 		   const struct rdma_addrinfo *hints)
 {
 	struct rdma_addrinfo *result = NULL;
@@ -83,12 +83,12 @@ static int resolve(struct rcl_id *id, const char *node, const char *service,
 		set_result(id, NULL, false);
 		return ret;
 	}
-	/* Before the event: it may be read at once. */
+	/* Before the event, which another thread may read at once. */
 	set_result(id, result, true);
 	if (ret)
-		ret = post(id, RDMA_CM_ALT_EVENT_ADDRINFO_ERROR, eai_to_errno(ret));
+		ret = post_event(id, RDMA_CM_ALT_EVENT_ADDRINFO_ERROR, eai_to_errno(ret));
 	else
-		ret = post(id, RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED, 0);
+		ret = post_event(id, RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED, 0);
 	if (ret) {
 		set_result(id, NULL, false);
 		rdma_freeaddrinfo(result);
@@ -109,10 +109,10 @@ RCL_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 	if (hints && (hints->ai_flags & RAI_SA))
 		return rcl_fail_id(priv, -ENOTSUP, __func__,
 				   "RAI_SA: service records are not supported");
-	if (!begin(priv))
+	if (!begin_lookup(priv))
 		return rcl_fail_id(priv, -EBUSY, __func__,
-				   "a result was not taken by rdma_query_addrinfo yet");
-	ret = resolve(priv, node, service, hints);
+				   "rdma_query_addrinfo has not taken the last result yet");
+	ret = lookup(priv, node, service, hints);
 	return ret ? rcl_fail_id(priv, ret, __func__, "no address") : 0;
 }
 
@@ -122,7 +122,7 @@ RCL_EXPORT int rdma_query_addrinfo(struct rdma_cm_id *id, struct rdma_addrinfo *
 	struct rdma_addrinfo *result;
 
 	if (!id || !info)
-		return rcl_fail_id(priv, -EINVAL, __func__, "no id, or no place for the result");
+		return rcl_fail_id(priv, -EINVAL, __func__, "no id, or no pointer for the result");
 	pthread_mutex_lock(&priv->lock);
 	result = priv->addrinfo;
 	if (result) {

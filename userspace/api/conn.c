@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connections: connect, accept, reject, establish, disconnect, notify, and
- * the data of the enhanced connection establishment.
+ * Connections: connect, accept, reject, establish, disconnect, notify, and ECE.
  *
  * Locking: the id's lock around the depths and the state of the connection.
  */
@@ -24,7 +23,7 @@
 static const char no_device[] =
 	"the id has no device; rdma_resolve_addr or rdma_bind_addr comes first";
 
-/* May these parameters go with this id? A device bounds the depths. */
+/* Are the parameters valid for this id? The device limits the depths. */
 static int check_param(const struct rcl_id *id, const struct rdma_conn_param *p)
 {
 	const struct rcl_device *d = id->device;
@@ -48,8 +47,8 @@ static uint8_t at_most(uint8_t value, uint8_t max)
 }
 
 /*
- * The parameters for the kernel. *out_buf is to be freed after the command:
- * private data of an endpoint's address goes before the caller's.
+ * Fills in the parameters for the kernel. Private data of an endpoint (ai_connect) precedes the
+ * caller's; *out_buf, which has both, is freed after the command.
  */
 static int fill_param(const struct rcl_id *id, const struct rdma_conn_param *src,
 		      struct rdma_cm_alt_conn_param *dst, void **out_buf)
@@ -124,16 +123,16 @@ RCL_EXPORT int rdma_connect(struct rdma_cm_id *id,
 	cmd.pipe.queue_fd = -1;
 	cmd.param.ece_vendor_id = priv->local_ece.vendor_id;
 	cmd.param.ece_attr_mod = priv->local_ece.options;
-	/* The depths that we ask for decide on the QP's access rights. */
-	rcl_qp_forget_init(priv);
-	/* Once the kernel has it, another thread may get the event and destroy the id. */
+	/* The access flags of the QP depend on the depths of the request. */
+	rcl_qp_drop_init_attr(priv);
+	/* During the command another thread may get the event and destroy the id. */
 	sync = priv->sync;
 	ep_connect = priv->ep_connect;
 	priv->ep_connect = NULL;
 	ret = RCL_CALL(CONNECT, &cmd);
 	free(buf);
 	if (ret == -ECONNABORTED) {
-		/* Another thread has destroyed the id: it is not to be touched any more. */
+		/* Another thread has destroyed the id: it must not be used any more. */
 		free(ep_connect);
 		return rcl_fail(ret, __func__, "the id was destroyed meanwhile");
 	}
@@ -155,7 +154,7 @@ RCL_EXPORT int rdma_connect(struct rdma_cm_id *id,
 	return 0;
 }
 
-/* Depths of accept: the caller's, else those of the request as far as the device goes. */
+/* Depths of an accept: the caller's, else those of the request, limited by the device. */
 static void set_accept_depths(struct rcl_id *id, const struct rdma_conn_param *p)
 {
 	if (p && p->initiator_depth != RDMA_MAX_INIT_DEPTH)
@@ -177,7 +176,7 @@ static void set_accepted(struct rcl_id *id, bool accepted)
 	pthread_mutex_unlock(&id->lock);
 }
 
-/* Returns what it was before. */
+/* Returns the old value. */
 static bool set_connected(struct rcl_id *id, bool connected)
 {
 	bool before;
@@ -189,8 +188,8 @@ static bool set_connected(struct rcl_id *id, bool connected)
 	return before;
 }
 
-/* The QP cannot serve the request any more: the peer need not wait for an answer. */
-static void refuse(struct rcl_id *id)
+/* After a failed accept the QP cannot be used: reject the request for which the peer waits. */
+static void reject_request(struct rcl_id *id)
 {
 	struct rdma_cm_alt_reject cmd = { .id = id->handle };
 
@@ -198,7 +197,7 @@ static void refuse(struct rcl_id *id)
 	RCL_CALL(REJECT, &cmd);
 }
 
-static int accept_as(struct rdma_cm_id *id, struct rdma_conn_param *conn_param, bool quiet,
+static int accept_request(struct rdma_cm_id *id, struct rdma_conn_param *conn_param, bool quiet,
 		     const char *call)
 {
 	struct rdma_cm_alt_accept cmd = { .flags = quiet ? RDMA_CM_ALT_ACCEPT_QUIET : 0 };
@@ -230,14 +229,14 @@ static int accept_as(struct rdma_cm_id *id, struct rdma_conn_param *conn_param, 
 	}
 	cmd.id = priv->handle;
 	cmd.cookie = priv->cookie;
-	/* The vendor as the request had it, the options as agreed. */
+	/* The vendor of the request, and the options on which both sides agree. */
 	cmd.param.ece_vendor_id = priv->remote_ece.vendor_id;
 	cmd.param.ece_attr_mod = priv->local_ece.options;
-	rcl_qp_forget_init(priv);
-	/* Once the kernel has it, another thread may get the event and destroy the id. */
+	rcl_qp_drop_init_attr(priv);
+	/* During the command another thread may get the event and destroy the id. */
 	sync = priv->sync && !quiet;
 	set_accepted(priv, true);
-	/* Nothing else will tell. */
+	/* No ESTABLISHED follows. */
 	if (quiet)
 		set_connected(priv, id->qp_type != IBV_QPT_UD);
 	ret = RCL_CALL(ACCEPT, &cmd);
@@ -246,7 +245,7 @@ static int accept_as(struct rdma_cm_id *id, struct rdma_conn_param *conn_param, 
 		set_accepted(priv, false);
 		if (quiet)
 			set_connected(priv, false);
-		refuse(priv);
+		reject_request(priv);
 		return rcl_fail_id(priv, ret, call, "the kernel did not accept the request");
 	}
 	if (!sync)
@@ -265,7 +264,7 @@ static int accept_as(struct rdma_cm_id *id, struct rdma_conn_param *conn_param, 
 RCL_EXPORT int rdma_accept(struct rdma_cm_id *id,
 			   struct rdma_conn_param *conn_param)
 {
-	return accept_as(id, conn_param, false, __func__);
+	return accept_request(id, conn_param, false, __func__);
 }
 
 RCL_EXPORT int rdma_alt_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param,
@@ -273,10 +272,10 @@ RCL_EXPORT int rdma_alt_accept(struct rdma_cm_id *id, struct rdma_conn_param *co
 {
 	if (flags & ~(unsigned int)RDMA_ALT_ACCEPT_QUIET)
 		return rcl_fail_id(rcl_id_of(id), -EINVAL, __func__, "unknown flags 0x%x", flags);
-	return accept_as(id, conn_param, flags & RDMA_ALT_ACCEPT_QUIET, __func__);
+	return accept_request(id, conn_param, flags & RDMA_ALT_ACCEPT_QUIET, __func__);
 }
 
-static int reject(struct rdma_cm_id *id, const void *private_data, uint8_t len,
+static int reject_with_reason(struct rdma_cm_id *id, const void *private_data, uint8_t len,
 		  uint32_t reason, const char *call)
 {
 	struct rdma_cm_alt_reject cmd = { .reason = reason };
@@ -301,13 +300,13 @@ static int reject(struct rdma_cm_id *id, const void *private_data, uint8_t len,
 RCL_EXPORT int rdma_reject(struct rdma_cm_id *id, const void *private_data,
 			   uint8_t private_data_len)
 {
-	return reject(id, private_data, private_data_len, 0, __func__);
+	return reject_with_reason(id, private_data, private_data_len, 0, __func__);
 }
 
 RCL_EXPORT int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data,
 			       uint8_t private_data_len)
 {
-	return reject(id, private_data, private_data_len, REASON_VENDOR_OPTION,
+	return reject_with_reason(id, private_data, private_data_len, REASON_VENDOR_OPTION,
 		      __func__);
 }
 
@@ -322,7 +321,7 @@ RCL_EXPORT int rdma_establish(struct rdma_cm_id *id)
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "no id, or one with a QP: it is established without a call");
 	cmd.id = priv->handle;
-	/* Before the call: the event of the end may come first. */
+	/* Before the command: DISCONNECTED may be read before it returns. */
 	before = set_connected(priv, true);
 	ret = RCL_CALL(ESTABLISH, &cmd);
 	if (ret) {
@@ -332,8 +331,8 @@ RCL_EXPORT int rdma_establish(struct rdma_cm_id *id)
 	return 0;
 }
 
-/* Both ends know already: the kernel has answered the peer, or the peer us. */
-static bool has_ended(struct rcl_id *id)
+/* A disconnect is complete: the kernel has answered the peer's DREQ, or the peer ours. */
+static bool is_disconnected(struct rcl_id *id)
 {
 	bool ended;
 
@@ -366,14 +365,14 @@ RCL_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__,
 				   "the id has no device, or its QP does not stop");
-	if (has_ended(priv))
+	if (is_disconnected(priv))
 		return 0;
 	cmd.id = priv->handle;
 	sync = priv->sync;
 	ret = RCL_CALL(DISCONNECT, &cmd);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "it was never connected");
-	/* Only a connection ends with an event; without one there is no wait. */
+	/* Only an established connection ends with an event. */
 	while (sync && is_connected(priv)) {
 		ret = rcl_complete(priv);
 		if (ret == -ENODEV && !is_connected(priv))
@@ -417,7 +416,7 @@ RCL_EXPORT int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 
 	if (!id || id->qp || !ece)
 		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "the id has a QP of its own, or no place for the data");
+				   "the id has a QP of its own, or no pointer for the data");
 	*ece = (struct ibv_ece) {
 		.vendor_id = priv->remote_ece.vendor_id,
 		.options = priv->remote_ece.options,

@@ -65,7 +65,7 @@ int rcl_id_create(struct rdma_event_channel *channel, void *context,
 	ret = rcl_init();
 	if (ret)
 		return ret;
-	rcl_ring_expect(channel);
+	rcl_ring_check_channel(channel);
 	id = rcl_id_new(channel, context, ps, qp_type);
 	if (!id)
 		return -ENOMEM;
@@ -78,14 +78,14 @@ int rcl_id_create(struct rdma_event_channel *channel, void *context,
 	cmd.out_queue_fd = -1;
 	ret = RCL_CALL(RESOLVE, &cmd);
 	if (!ret)
-		ret = rcl_id_made(id, cmd.out_id, !channel, cmd.out_queue_fd);
+		ret = rcl_id_check_created(id, cmd.out_id, !channel, cmd.out_queue_fd);
 	if (ret)
 		goto err;
 	rcl_stockconf_apply(cmd.out_id);
 	if (!channel) {
 		id->id.channel = rcl_channel_wrap(cmd.out_queue_fd);
 		if (!id->id.channel) {
-			/* The id goes with the last descriptor of its queue. */
+			/* The kernel destroys the id with the last descriptor of its queue. */
 			rcl_sys->close(cmd.out_queue_fd);
 			ret = -ENOMEM;
 			goto err;
@@ -108,7 +108,7 @@ RCL_EXPORT int rdma_create_id(struct rdma_event_channel *channel,
 
 	if (!id || (unsigned int)ps > UINT16_MAX)
 		return rcl_fail(-EINVAL, __func__,
-				"no place for the id, or port space 0x%x is none", ps);
+				"no pointer for the id, or invalid port space 0x%x", ps);
 	if (channel && channel->fd < 0)
 		return rcl_fail(-EBADF, __func__, "channel fd %d", channel->fd);
 	if (ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB)

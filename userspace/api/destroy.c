@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The end of ids, one by one or many in one system call.
+ * Destroying ids, one by one or many in one system call.
  *
- * Locking: the id's lock for the flag that tells who destroys it. The locks of the
- * rings of all ids of a call, while the kernel takes their events back.
+ * Locking: the id's lock for the flag of the thread that destroys it. The locks of the rings of
+ * all ids of a call, while the kernel takes their events back.
  */
 #include "api/destroy.h"
 
@@ -24,11 +24,11 @@
 #include "id/report.h"
 
 /**
- * struct ending - an id of many
+ * struct destroy_entry - one of many ids to destroy
  * @cmd: its command
- * @ours: it is this call that destroys it; the kernel does not write here
+ * @ours: this call destroys it, no other thread; not written by the kernel
  */
-struct ending {
+struct destroy_entry {
 	struct rdma_cm_alt_destroy cmd;
 	bool ours;
 };
@@ -49,8 +49,8 @@ void rcl_id_drop_request(struct rcl_id *listener)
 	rcl_id_put(child);
 }
 
-/* Returns false when another thread is at it. */
-static bool begin(struct rcl_id *id)
+/* Returns false when another thread destroys the id. */
+static bool begin_destroy(struct rcl_id *id)
 {
 	bool busy;
 
@@ -65,8 +65,8 @@ static bool begin(struct rcl_id *id)
 	return true;
 }
 
-/* What the kernel has said; the id is freed when 0 is returned. */
-static int end(struct rcl_id *id, int ret, uint32_t reported)
+/* After the command with the result @ret. Returns 0 when the id is freed. */
+static int finish_destroy(struct rcl_id *id, int ret, uint32_t reported)
 {
 	if (ret && ret != -ENOENT) {
 		pthread_mutex_lock(&id->lock);
@@ -76,8 +76,8 @@ static int end(struct rcl_id *id, int ret, uint32_t reported)
 	}
 	rcl_event_drop(id);
 	/*
-	 * ENOENT: it went with its channel, which the program destroyed before
-	 * it. How many events were delivered is not known then.
+	 * ENOENT: the program has destroyed the channel before, and the kernel the id with it. The
+	 * number of delivered events is unknown then.
 	 */
 	if (!ret)
 		rcl_id_wait_acked(id, reported);
@@ -94,13 +94,13 @@ RCL_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 
 	if (!id)
 		return rcl_fail(-EINVAL, __func__, "no id");
-	if (!begin(priv))
+	if (!begin_destroy(priv))
 		return rcl_fail_id(priv, -ENOENT, __func__, "another thread destroys it");
 	cmd.id = priv->handle;
 	ring = rcl_id_lock_ring(priv);
 	ret = RCL_CALL(DESTROY, &cmd);
 	rcl_id_unlock_ring(ring);
-	ret = end(priv, ret, cmd.out_events_reported);
+	ret = finish_destroy(priv, ret, cmd.out_events_reported);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "the kernel did not destroy it");
 	return 0;
@@ -115,9 +115,9 @@ RCL_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-/* Of those ids that this call destroys. */
+/* Locks the rings of all ids that this call destroys. */
 static void lock_rings(struct rcl_ring_set *set, struct rdma_cm_id **ids,
-		       const struct ending *ends, int count)
+		       const struct destroy_entry *entries, int count)
 {
 	bool more;
 	int i;
@@ -126,7 +126,7 @@ static void lock_rings(struct rcl_ring_set *set, struct rdma_cm_id **ids,
 	do {
 		more = false;
 		for (i = 0; i < count; i++) {
-			if (ends[i].ours && rcl_id_add_ring(rcl_id_of(ids[i]), set))
+			if (entries[i].ours && rcl_id_add_ring(rcl_id_of(ids[i]), set))
 				more = true;
 		}
 		if (more)
@@ -138,35 +138,37 @@ static void lock_rings(struct rcl_ring_set *set, struct rdma_cm_id **ids,
 RCL_EXPORT int rdma_alt_destroy_many(struct rdma_cm_id **ids, int count, int *errors)
 {
 	struct rcl_ring_set rings;
-	struct ending *ends;
+	struct destroy_entry *entries;
 	int i, ret, first = 0, done = 0;
 	int32_t *results;
 
 	if (count < 0 || (count && !ids))
 		return rcl_fail(-EINVAL, __func__, "no ids, or %d of them", count);
-	ends = calloc((size_t)count + 1, sizeof(*ends));
+	entries = calloc((size_t)count + 1, sizeof(*entries));
 	results = calloc((size_t)count + 1, sizeof(*results));
-	if (!ends || !results) {
-		free(ends);
+	if (!entries || !results) {
+		free(entries);
 		free(results);
 		return rcl_fail(-ENOMEM, __func__, "no memory for %d commands", count);
 	}
 	for (i = 0; i < count; i++) {
-		ends[i].cmd.size = sizeof(ends[i].cmd);
-		ends[i].ours = ids[i] && begin(rcl_id_of(ids[i]));
-		/* No id has the handle 0: the kernel skips it. */
-		if (ends[i].ours)
-			ends[i].cmd.id = rcl_id_of(ids[i])->handle;
+		entries[i].cmd.size = sizeof(entries[i].cmd);
+		entries[i].ours = ids[i] && begin_destroy(rcl_id_of(ids[i]));
+		/* Otherwise the handle is 0, for which the kernel has no id. */
+		if (entries[i].ours)
+			entries[i].cmd.id = rcl_id_of(ids[i])->handle;
 	}
-	lock_rings(&rings, ids, ends, count);
-	rcl_batch(RDMA_CM_ALT_CMD_DESTROY, &ends[0].cmd, sizeof(*ends), (uint32_t)count, results);
+	lock_rings(&rings, ids, entries, count);
+	rcl_batch(RDMA_CM_ALT_CMD_DESTROY, &entries[0].cmd, sizeof(*entries), (uint32_t)count,
+		  results);
 	rcl_ring_set_unlock(&rings);
 	for (i = 0; i < count; i++) {
 		ret = 0;
-		if (ids[i] && !ends[i].ours)
+		if (ids[i] && !entries[i].ours)
 			ret = -ENOENT;		/* another thread destroys it */
 		else if (ids[i])
-			ret = end(rcl_id_of(ids[i]), results[i], ends[i].cmd.out_events_reported);
+			ret = finish_destroy(rcl_id_of(ids[i]), results[i],
+					     entries[i].cmd.out_events_reported);
 		if (ret)
 			rcl_log("%s: number %d of %d is not destroyed: %s", __func__, i, count,
 				strerror(-ret));
@@ -178,7 +180,7 @@ RCL_EXPORT int rdma_alt_destroy_many(struct rdma_cm_id **ids, int count, int *er
 			done++;
 		}
 	}
-	free(ends);
+	free(entries);
 	free(results);
 	if (first && !done)
 		return rcl_fail(first, __func__, "none of %d ids was destroyed", count);

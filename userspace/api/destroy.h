@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The end of ids. */
+/* Destroying ids. */
 #ifndef RCL_DESTROY_H
 #define RCL_DESTROY_H
 

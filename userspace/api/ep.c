@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Endpoints: an id that is resolved or bound, with its QP, in one call.
+ * Endpoints: create and resolve or bind an id, with its QP, in one call.
  *
  * Locking: none of its own.
  */
@@ -17,8 +17,8 @@
 
 #define EP_TIMEOUT_MS 2000
 
-/* Do address and length belong together? A list of the program's own may say anything. */
-static bool complete(const struct sockaddr *addr, socklen_t len)
+/* Does the length match the family? The program may have filled in the list itself. */
+static bool is_complete_addr(const struct sockaddr *addr, socklen_t len)
 {
 	return addr && len >= sizeof(addr->sa_family) && len == rcl_addr_len(addr);
 }
@@ -26,7 +26,7 @@ static bool complete(const struct sockaddr *addr, socklen_t len)
 static int make_passive(struct rcl_id *id, const struct rdma_addrinfo *res,
 			struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
 {
-	if (!complete(res->ai_src_addr, res->ai_src_len))
+	if (!is_complete_addr(res->ai_src_addr, res->ai_src_len))
 		return -EINVAL;
 	if (rdma_bind_addr(&id->id, res->ai_src_addr))
 		return rcl_errno();
@@ -42,12 +42,12 @@ static int make_passive(struct rcl_id *id, const struct rdma_addrinfo *res,
 	return 0;
 }
 
-static int resolve(struct rcl_id *id, const struct rdma_addrinfo *res)
+static int resolve_endpoint(struct rcl_id *id, const struct rdma_addrinfo *res)
 {
 	struct sockaddr *src = res->ai_src_len ? res->ai_src_addr : NULL;
 
-	if (!complete(res->ai_dst_addr, res->ai_dst_len) ||
-	    (src && !complete(src, res->ai_src_len)))
+	if (!is_complete_addr(res->ai_dst_addr, res->ai_dst_len) ||
+	    (src && !is_complete_addr(src, res->ai_src_len)))
 		return -EINVAL;
 	if (rdma_resolve_addr(&id->id, src, res->ai_dst_addr, EP_TIMEOUT_MS))
 		return rcl_errno();
@@ -66,7 +66,7 @@ static int make_active(struct rcl_id *id, const struct rdma_addrinfo *res,
 
 	if (res->ai_connect_len && (!res->ai_connect || res->ai_connect_len > UINT16_MAX))
 		return -EINVAL;
-	ret = resolve(id, res);
+	ret = resolve_endpoint(id, res);
 	if (ret)
 		return ret;
 	if (res->ai_connect_len) {
@@ -92,7 +92,7 @@ RCL_EXPORT int rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *res,
 	if (!id || !res || (unsigned int)res->ai_port_space > UINT16_MAX ||
 	    (unsigned int)res->ai_qp_type > UINT8_MAX)
 		return rcl_fail(-EINVAL, __func__,
-				"no place for the id, no addresses, or port space 0x%x or QP type %d is none",
+				"no pointer for the id, no addresses, or port space 0x%x or QP type %d is none",
 				res ? res->ai_port_space : 0,
 				res ? res->ai_qp_type : 0);
 	ret = rcl_id_create(NULL, NULL, res->ai_port_space, res->ai_qp_type, &priv);

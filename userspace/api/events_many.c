@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * All events of a channel that are there, in one system call, or in none.
+ * rdma_alt_get_cm_events(): all pending events of a channel in one system call, or in none.
  *
  * Locking: as in event.c.
  */
@@ -19,128 +19,129 @@
 #include "event/event.h"
 
 /* Records of one read(), about 64 KiB. */
-#define MOST 64
+#define MAX_EVENTS 64
 
 /**
- * struct room - room for events, made before the read: one that was taken must not be lost
+ * struct batch - memory for events, allocated before the read so that no event is lost
  * @ev: the events
- * @bytes: for their records
- * @size: bytes of one
- * @most: how many
- * @used: how many of them the program gets
+ * @bytes: buffer for their records
+ * @size: bytes of a record
+ * @most: number of events that fit
+ * @used: number of events for the program
  */
-struct room {
-	struct rcl_event *ev[MOST];
+struct batch {
+	struct rcl_event *ev[MAX_EVENTS];
 	__u8 *bytes;
 	size_t size;
 	int most;
 	int used;
 };
 
-static int make_room(struct room *room, int count)
+static int alloc_batch(struct batch *batch, int count)
 {
-	room->size = rcl_context_record_size();
-	for (room->most = 0; room->most < count; room->most++) {
-		room->ev[room->most] = malloc(sizeof(*room->ev[0]));
-		if (!room->ev[room->most])
+	batch->size = rcl_context_record_size();
+	for (batch->most = 0; batch->most < count; batch->most++) {
+		batch->ev[batch->most] = malloc(sizeof(*batch->ev[0]));
+		if (!batch->ev[batch->most])
 			break;
 	}
-	room->used = 0;
-	room->bytes = malloc((size_t)room->most * room->size + 1);
-	return room->most && room->bytes ? 0 : -ENOMEM;
+	batch->used = 0;
+	batch->bytes = malloc((size_t)batch->most * batch->size + 1);
+	return batch->most && batch->bytes ? 0 : -ENOMEM;
 }
 
-/* Also of a thread that is cancelled. */
-static void drop_room(void *arg)
+/* Also the cleanup handler of a cancelled thread. */
+static void free_batch(void *arg)
 {
-	struct room *room = arg;
+	struct batch *batch = arg;
 	int i;
 
-	for (i = room->used; i < room->most; i++)
-		free(room->ev[i]);
-	free(room->bytes);
+	for (i = batch->used; i < batch->most; i++)
+		free(batch->ev[i]);
+	free(batch->bytes);
 }
 
-/* One record: @err is set when it fails, and left as it is otherwise. */
-static void take(struct rdma_event_channel *channel, struct rcl_claim claim,
-		 const union rcl_record *rec, struct room *room, int *err)
+/* Handles a record. Sets *err when it fails. */
+static void add_event(struct rdma_event_channel *channel, struct rcl_claim claim,
+		 const union rcl_record *rec, struct batch *batch, int *err)
 {
-	int ret = rcl_event_work(channel, claim, &rec->event, room->ev[room->used]);
+	int ret = rcl_event_handle(channel, claim, &rec->event, batch->ev[batch->used]);
 
 	if (ret < 0)
 		*err = ret;
 	if (ret == RCL_DELIVER)
-		room->used++;
+		batch->used++;
 }
 
-static void from_ring(struct rdma_event_channel *channel, struct room *room, int *err)
+static void from_ring(struct rdma_event_channel *channel, struct batch *batch, int *err)
 {
 	struct rcl_claim claim;
 	struct rcl_ring *ring;
 	union rcl_record rec;
 
-	/* One by one: what a record means may have to be done before the next one is looked at. */
-	while (room->used < room->most) {
-		ring = rcl_channel_look(channel, &rec);
+	/* One by one: handling a record may change what the next one means. */
+	while (batch->used < batch->most) {
+		ring = rcl_channel_peek(channel, &rec);
 		if (!ring)
 			break;
 		claim = rcl_event_claim(&rec.event);
 		rcl_ring_done(ring);
-		take(channel, claim, &rec, room, err);
+		add_event(channel, claim, &rec, batch, err);
 	}
 }
 
-static void from_read(struct rdma_event_channel *channel, int records, struct room *room, int *err)
+static void from_read(struct rdma_event_channel *channel, int records, struct batch *batch,
+		      int *err)
 {
 	union rcl_record rec;
 	int i;
 
 	for (i = 0; i < records; i++) {
 		memset(&rec.event, 0, sizeof(rec.event));
-		memcpy(rec.bytes, room->bytes + (size_t)i * room->size, room->size);
-		take(channel, rcl_event_claim(&rec.event), &rec, room, err);
+		memcpy(rec.bytes, batch->bytes + (size_t)i * batch->size, batch->size);
+		add_event(channel, rcl_event_claim(&rec.event), &rec, batch, err);
 	}
 }
 
-/* Until there is an event for the program. */
-static int fill(struct rdma_event_channel *channel, struct room *room)
+/* Reads until there is an event for the program. */
+static int fill_batch(struct rdma_event_channel *channel, struct batch *batch)
 {
-	struct rcl_patience patience = { 0 };
+	struct rcl_reread reread = { 0 };
 	int cancel, got, ret = 0;
 
 	do {
 		pthread_testcancel();
-		cancel = rcl_no_cancel();
-		from_ring(channel, room, &ret);
-		rcl_cancel(cancel);
-		if (room->used || ret)
+		cancel = rcl_cancel_disable();
+		from_ring(channel, batch, &ret);
+		rcl_cancel_restore(cancel);
+		if (batch->used || ret)
 			break;
-		got = rcl_channel_read_many(channel, room->bytes, room->size, room->most,
-					    &patience);
+		got = rcl_channel_read_many(channel, batch->bytes, batch->size, batch->most,
+					    &reread);
 		if (got < 0)
 			return got;
-		cancel = rcl_no_cancel();
-		from_read(channel, got, room, &ret);
-		rcl_cancel(cancel);
-	} while (!room->used && !ret);
+		cancel = rcl_cancel_disable();
+		from_read(channel, got, batch, &ret);
+		rcl_cancel_restore(cancel);
+	} while (!batch->used && !ret);
 	return ret;
 }
 
 static int get_events(struct rdma_event_channel *channel, struct rdma_cm_event **events, int count)
 {
-	struct room room;
+	struct batch batch;
 	int i, ret;
 
-	ret = make_room(&room, count < MOST ? count : MOST);
-	pthread_cleanup_push(drop_room, &room);
+	ret = alloc_batch(&batch, count < MAX_EVENTS ? count : MAX_EVENTS);
+	pthread_cleanup_push(free_batch, &batch);
 	if (!ret)
-		ret = fill(channel, &room);
-	if (room.used && ret)
+		ret = fill_batch(channel, &batch);
+	if (batch.used && ret)
 		rcl_log("channel fd %d: an event is dropped: %s", channel->fd, strerror(-ret));
-	for (i = 0; i < room.used; i++)
-		events[i] = &room.ev[i]->event;
+	for (i = 0; i < batch.used; i++)
+		events[i] = &batch.ev[i]->event;
 	pthread_cleanup_pop(1);
-	return room.used ? room.used : ret;
+	return batch.used ? batch.used : ret;
 }
 
 RCL_EXPORT int rdma_alt_get_cm_events(struct rdma_event_channel *channel,
@@ -149,7 +150,7 @@ RCL_EXPORT int rdma_alt_get_cm_events(struct rdma_event_channel *channel,
 	int ret;
 
 	if (!channel || !events || count < 1)
-		return rcl_fail(-EINVAL, __func__, "no channel, or no place for events");
+		return rcl_fail(-EINVAL, __func__, "no channel, or no buffer for events");
 	ret = rcl_context_open();
 	if (!ret)
 		ret = get_events(channel, events, count);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connect by address: an id created, resolved and connected in one system call,
- * or many of them.
+ * rdma_alt_connect(): create, resolve and connect one id, or many, in one system call.
  *
- * Locking: none of its own. A reference on the id over the call, as another
- * thread may get its event, and destroy it, before the call returns.
+ * Locking: none of its own. A reference keeps the id over the command, during which another
+ * thread may get its event and destroy it.
  */
 #include <rdma/rdma_cma_alt.h>
 #include <stdlib.h>
@@ -29,15 +28,15 @@
 #define MAX_RETRIES 7
 #define STEPS_RESOLVE (RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE)
 
-/* Connects of one batch: their structs are some hundred bytes each. */
+/* Commands of one batch; each has some hundred bytes. */
 #define CHUNK 256
 
 /**
- * struct start - an id on its way
- * @id: the id, with a reference; NULL: it failed before the call
+ * struct connect_entry - an id that is being connected
+ * @id: the id, with a reference; NULL: it failed before the command
  * @cmd: its command
  */
-struct start {
+struct connect_entry {
 	struct rcl_id *id;
 	struct rdma_cm_alt_connect cmd;
 };
@@ -56,7 +55,7 @@ static int check_attr(const struct rdma_alt_connect_attr *attr)
 	return attr->channel && attr->channel->fd < 0 ? -EBADF : 0;
 }
 
-static uint8_t retries(uint8_t wanted)
+static uint8_t clamp_retries(uint8_t wanted)
 {
 	return wanted < MAX_RETRIES ? wanted : MAX_RETRIES;
 }
@@ -77,8 +76,8 @@ static void fill_param(struct rcl_id *id, const struct rdma_conn_param *p,
 		.responder_resources = p->responder_resources,
 		.initiator_depth = p->initiator_depth,
 		.flow_control = p->flow_control,
-		.retry_count = retries(p->retry_count),
-		.rnr_retry_count = retries(p->rnr_retry_count),
+		.retry_count = clamp_retries(p->retry_count),
+		.rnr_retry_count = clamp_retries(p->rnr_retry_count),
 		.private_data_uptr = p->private_data_len ? (uintptr_t)p->private_data : 0,
 		.private_data_len = p->private_data ? p->private_data_len : 0,
 		.ece_vendor_id = id->local_ece.vendor_id,
@@ -86,15 +85,15 @@ static void fill_param(struct rcl_id *id, const struct rdma_conn_param *p,
 	};
 }
 
-/* The queue of a synchronous id was made. */
-static void set_fd(struct rcl_id *id, int fd)
+/* Stores the descriptor of the new queue of a synchronous id. */
+static void set_queue_fd(struct rcl_id *id, int fd)
 {
-	rcl_ring_remove(fd);	/* as in rcl_channel_wrap() */
+	rcl_ring_remove(fd);	/* a ring of a descriptor that the program has closed */
 	id->id.channel->fd = fd;
 }
 
-/* Where stock's defaults for ports are, an id gets them before it has an address. */
-static int create_first(struct rcl_id *id, struct rdma_cm_alt_pipeline *pipe)
+/* If there are defaults for ports, creates the id first: they are set before it has an address. */
+static int create_id_first(struct rcl_id *id, struct rdma_cm_alt_pipeline *pipe)
 {
 	struct rdma_cm_alt_resolve cmd = { .pipe = *pipe, .out_queue_fd = -1 };
 	int ret;
@@ -103,12 +102,12 @@ static int create_first(struct rcl_id *id, struct rdma_cm_alt_pipeline *pipe)
 	cmd.pipe.timeout_ms = 0;
 	ret = RCL_CALL(RESOLVE, &cmd);
 	if (!ret)
-		ret = rcl_id_made(id, cmd.out_id, id->sync, cmd.out_queue_fd);
+		ret = rcl_id_check_created(id, cmd.out_id, id->sync, cmd.out_queue_fd);
 	if (ret)
 		return ret;
 	rcl_stockconf_apply(cmd.out_id);
 	if (id->sync)
-		set_fd(id, cmd.out_queue_fd);
+		set_queue_fd(id, cmd.out_queue_fd);
 	*pipe = (struct rdma_cm_alt_pipeline) {
 		.steps = STEPS_RESOLVE, .id = cmd.out_id, .queue_fd = -1,
 		.timeout_ms = pipe->timeout_ms, .src = pipe->src, .dst = pipe->dst,
@@ -116,8 +115,8 @@ static int create_first(struct rcl_id *id, struct rdma_cm_alt_pipeline *pipe)
 	return 0;
 }
 
-/* Undo prepare(). */
-static void forget(struct rcl_id *id)
+/* Undoes prepare_connect(). */
+static void undo_prepare(struct rcl_id *id)
 {
 	struct rdma_cm_alt_destroy cmd = { .id = id->handle };
 
@@ -159,18 +158,18 @@ static int fill_cmd(struct rcl_id *id, const struct rdma_alt_connect_attr *attr,
 		if (!id->id.channel)
 			return -ENOMEM;
 	}
-	return rcl_stockconf_present() ? create_first(id, pipe) : 0;
+	return rcl_stockconf_present() ? create_id_first(id, pipe) : 0;
 }
 
-/* All but the call. */
-static int prepare(struct start *start, const struct rdma_alt_connect_attr *attr)
+/* Everything before the command. */
+static int prepare_connect(struct connect_entry *entry, const struct rdma_alt_connect_attr *attr)
 {
 	enum rdma_port_space ps = attr->ps ? attr->ps : RDMA_PS_TCP;
 	enum ibv_qp_type type = IBV_QPT_RC;
 	struct rcl_id *id;
 	int ret;
 
-	start->id = NULL;
+	entry->id = NULL;
 	ret = check_attr(attr);
 	if (ret)
 		return ret;
@@ -178,34 +177,35 @@ static int prepare(struct start *start, const struct rdma_alt_connect_attr *attr
 		type = IBV_QPT_UD;
 	if (attr->qp)
 		type = attr->qp->qp_type;
-	rcl_ring_expect(attr->channel);
+	rcl_ring_check_channel(attr->channel);
 	id = rcl_id_new(attr->channel, attr->context, ps, type);
 	if (!id)
 		return -ENOMEM;
-	ret = fill_cmd(id, attr, &start->cmd);
+	ret = fill_cmd(id, attr, &entry->cmd);
 	if (ret) {
-		start->cmd.size = 0;	/* nothing that a batch could do */
-		forget(id);
+		entry->cmd.size = 0;	/* the kernel skips it in a batch */
+		undo_prepare(id);
 		return ret;
 	}
-	start->id = rcl_id_get(id->cookie);
+	entry->id = rcl_id_get(id->cookie);
 	return 0;
 }
 
-/* After the call, which said @ret. */
-static int finish(struct start *start, int ret, struct rdma_cm_id **out)
+/* Everything after the command with the result @ret. */
+static int finish_connect(struct connect_entry *entry, int ret, struct rdma_cm_id **out)
 {
-	struct rcl_id *id = start->id;
+	struct rcl_id *id = entry->id;
 	bool queue = id->sync && id->id.channel->fd < 0;
 
 	if (!ret)
-		ret = rcl_id_made(id, start->cmd.out_id, queue, start->cmd.out_queue_fd);
+		ret = rcl_id_check_created(id, entry->cmd.out_id, queue,
+					   entry->cmd.out_queue_fd);
 	if (!ret) {
 		if (queue)
-			set_fd(id, start->cmd.out_queue_fd);
+			set_queue_fd(id, entry->cmd.out_queue_fd);
 		*out = &id->id;
 	} else {
-		forget(id);
+		undo_prepare(id);
 	}
 	rcl_id_put(id);
 	return ret;
@@ -218,7 +218,7 @@ static struct rcl_addr_text peer_of(const struct rdma_alt_connect_attr *attr)
 	return rcl_addr_text(attr->dst_addr ? attr->dst_addr : &none);
 }
 
-static const char *advice(int err)
+static const char *connect_advice(int err)
 {
 	return err == -EINVAL ? "; are address, timeout, depths and private data right?" :
 				rcl_errno_advice(err);
@@ -226,19 +226,19 @@ static const char *advice(int err)
 
 RCL_EXPORT int rdma_alt_connect(const struct rdma_alt_connect_attr *attr, struct rdma_cm_id **id)
 {
-	struct start start;
+	struct connect_entry entry;
 	int ret;
 
 	if (!attr || !id)
-		return rcl_fail(-EINVAL, __func__, "no attributes, or no place for the id");
+		return rcl_fail(-EINVAL, __func__, "no attributes, or no pointer for the id");
 	ret = rcl_init();
 	if (!ret)
-		ret = prepare(&start, attr);
+		ret = prepare_connect(&entry, attr);
 	if (!ret)
-		ret = finish(&start, RCL_CALL(CONNECT, &start.cmd), id);
+		ret = finish_connect(&entry, RCL_CALL(CONNECT, &entry.cmd), id);
 	if (ret)
 		return rcl_fail(ret, __func__, "peer %s: not started%s", peer_of(attr).s,
-				advice(ret));
+				connect_advice(ret));
 	if (attr->channel)
 		return 0;
 	ret = rcl_complete(rcl_id_of(*id));
@@ -252,35 +252,36 @@ RCL_EXPORT int rdma_alt_connect(const struct rdma_alt_connect_attr *attr, struct
 	return -1;
 }
 
-/* As many as fit a batch; returns how many were started. */
-static int start_some(const struct rdma_alt_connect_attr *attrs, int count, struct rdma_cm_id **ids,
-		      int *errors, int *first)
+/* Connects one batch of ids; returns how many were started. */
+static int connect_chunk(const struct rdma_alt_connect_attr *attrs, int count,
+			 struct rdma_cm_id **ids, int *errors, int *first)
 {
-	struct start *starts = calloc((size_t)count, sizeof(*starts));
+	struct connect_entry *entries = calloc((size_t)count, sizeof(*entries));
 	int32_t results[CHUNK] = { 0 };
 	int i, ret, done = 0;
 
 	for (i = 0; i < count; i++) {
 		ids[i] = NULL;
-		ret = starts ? -EINVAL : -ENOMEM;
-		if (starts && attrs[i].channel)
-			ret = prepare(&starts[i], &attrs[i]);
+		ret = entries ? -EINVAL : -ENOMEM;
+		if (entries && attrs[i].channel)
+			ret = prepare_connect(&entries[i], &attrs[i]);
 		errors[i] = -ret;
 	}
-	if (starts)
-		rcl_batch(RDMA_CM_ALT_CMD_CONNECT, &starts[0].cmd, sizeof(starts[0]),
+	if (entries)
+		rcl_batch(RDMA_CM_ALT_CMD_CONNECT, &entries[0].cmd, sizeof(entries[0]),
 			  (uint32_t)count, results);
 	for (i = 0; i < count; i++) {
 		if (!errors[i])
-			errors[i] = -finish(&starts[i], results[i], &ids[i]);
+			errors[i] = -finish_connect(&entries[i], results[i], &ids[i]);
 		if (errors[i])
 			rcl_log("rdma_alt_connect_many: peer %s: not started%s: %s",
-				peer_of(&attrs[i]).s, attrs[i].channel ? advice(-errors[i]) :
+				peer_of(&attrs[i]).s,
+				attrs[i].channel ? connect_advice(-errors[i]) :
 				"; it needs a channel", strerror(errors[i]));
 		done += !errors[i];
 		*first = *first ? *first : errors[i];
 	}
-	free(starts);
+	free(entries);
 	return done;
 }
 
@@ -296,7 +297,7 @@ RCL_EXPORT int rdma_alt_connect_many(const struct rdma_alt_connect_attr *attrs, 
 		return rcl_fail(ret, __func__, "no RDMA device");
 	for (i = 0; i < count; i += n) {
 		n = count - i < CHUNK ? count - i : CHUNK;
-		done += start_some(attrs + i, n, ids + i, errors ? errors + i : own, &first);
+		done += connect_chunk(attrs + i, n, ids + i, errors ? errors + i : own, &first);
 	}
 	if (first && !done)
 		return rcl_fail(-first, __func__, "none of %d was started", count);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The library in a child process. Descriptors, contexts and ids are inherited
- * and good; what a fork() of a threaded program breaks are locks that another
- * thread holds at that moment: it does not exist in the child. So fork() waits
- * until all locks are free, and takes them along.
+ * The first use of the library in a process: look for devices, and install handlers of fork().
  *
- * Locking: all locks of the library, the outer ones first. This order is the one
- * place where more than one of them is held.
+ * A child process can use the descriptors, contexts and ids that it inherits. But a lock that
+ * another thread holds during fork() would stay locked in the child, where that thread does not
+ * exist. So the handlers take all locks over fork().
+ *
+ * Locking: all locks of the library, the outer ones first.
  */
 #include "api/init.h"
 
@@ -20,7 +20,7 @@
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
-static void prepare(void)
+static void lock_all(void)
 {
 	rcl_rings_lock();
 	rcl_context_lock();
@@ -29,7 +29,7 @@ static void prepare(void)
 	rcl_table_lock();
 }
 
-static void release(bool child)
+static void unlock_all(bool child)
 {
 	rcl_table_unlock();
 	rcl_ids_unlock(child);
@@ -40,23 +40,23 @@ static void release(bool child)
 
 static void in_parent(void)
 {
-	release(false);
+	unlock_all(false);
 }
 
 static void in_child(void)
 {
-	release(true);
+	unlock_all(true);
 }
 
-static void install(void)
+static void install_fork_handlers(void)
 {
-	/* Without memory for it a child of a program with threads may hang. */
-	pthread_atfork(prepare, in_parent, in_child);
+	/* Fails only without memory: a child of a program with threads may then hang. */
+	pthread_atfork(lock_all, in_parent, in_child);
 }
 
 void rcl_fork_init(void)
 {
-	pthread_once(&fork_once, install);
+	pthread_once(&fork_once, install_fork_handlers);
 }
 
 int rcl_init(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The passive side: listen, and take requests from a synchronous listener.
+ * The passive side: rdma_listen(), and rdma_get_request() of a synchronous listener.
  *
  * Locking: none of its own.
  */
@@ -24,7 +24,7 @@ RCL_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id");
 	cmd.id = priv->handle;
 	cmd.backlog = backlog > 0 ? (uint32_t)backlog : 0;
-	/* Before the call: another thread may read a request before it returns. */
+	/* Before the command: another thread may read a request before it returns. */
 	before = rcl_id_set_listening(priv, true);
 	ret = RCL_CALL(LISTEN, &cmd);
 	if (ret)
@@ -35,11 +35,11 @@ RCL_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
 	ret = rcl_id_set_route(priv, &cmd.out_route);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__,
-				   "it listens, but its device does not open");
+				   "the id listens, but its device cannot be opened");
 	return 0;
 }
 
-/* The QP that the attributes saved by rdma_create_ep() ask for. */
+/* The QP with the attributes that were given to rdma_create_ep(). */
 static int create_ep_qp(struct rcl_id *listener, struct rdma_cm_id *child)
 {
 	struct ibv_qp_init_attr attr;
@@ -78,7 +78,7 @@ RCL_EXPORT int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **i
 		ret = create_ep_qp(priv, event->id);
 	if (ret) {
 		listen->event = event;
-		/* Only the id of a request is ours to destroy; others may be on the channel. */
+		/* Only the id of a request is new: other events are of other ids. */
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 			priv->failed_request = rcl_id_of(event->id)->cookie;
 		return rcl_fail_id(priv, ret, __func__, "event %s, status %d",

@@ -65,7 +65,7 @@ RCL_EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id,
 	    attr->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED ||
 	    !rcl_addr_len(attr->addr))
 		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "it needs an address of a family that is ours, and join flags: comp_mask 0x%x, flags %u",
+				   "it needs an address of a supported family, and join flags: comp_mask 0x%x, flags %u",
 				   attr->comp_mask, attr->join_flags);
 	ret = join_group(priv, attr->addr, (uint16_t)attr->join_flags, context);
 	return ret ? rcl_fail_id(priv, ret, __func__, join_failed) : 0;
@@ -79,12 +79,12 @@ RCL_EXPORT int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr,
 
 	if (!id || !rcl_addr_len(addr))
 		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "no id, no group, or a family that is not ours");
+				   "no id, no group, or an address family that is not supported");
 	ret = join_group(priv, addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context);
 	return ret ? rcl_fail_id(priv, ret, __func__, join_failed) : 0;
 }
 
-/* The program cannot ack what the synchronous id holds. */
+/* A synchronous id holds its event, which the program cannot acknowledge. */
 static void drop_own_event(struct rcl_id *id, const struct rcl_member *member)
 {
 	const struct rcl_event *held = (const void *)id->id.event;
@@ -103,7 +103,7 @@ RCL_EXPORT int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr
 
 	if (!id || !rcl_addr_len(addr))
 		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "no id, no group, or a family that is not ours");
+				   "no id, no group, or an address family that is not supported");
 	member = rcl_member_unlist(priv, addr);
 	if (!member)
 		return rcl_fail_id(priv, -EADDRNOTAVAIL, __func__,

@@ -12,8 +12,9 @@
 #include "id/cmid.h"
 #include "id/report.h"
 
-/* The kernel sends with it, the QP's own timer is set here. */
-static void remember(struct rcl_id *id, int level, int optname, const void *optval, size_t optlen)
+/* The kernel uses the value in its messages, and the library for the QP. */
+static void cache_ack_timeout(struct rcl_id *id, int level, int optname, const void *optval,
+			      size_t optlen)
 {
 	if (level != RDMA_OPTION_ID || optname != RDMA_OPTION_ID_ACK_TIMEOUT ||
 	    optlen != sizeof(id->ack_timeout))
@@ -42,6 +43,6 @@ RCL_EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname,
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "level %d, option %d, %zu bytes",
 				   level, optname, optlen);
-	remember(priv, level, optname, optval, optlen);
+	cache_ack_timeout(priv, level, optname, optval, optlen);
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Calls of librdmacm that are not implemented: each says ENOSYS.
+ * Calls of librdmacm that are not implemented: each fails with ENOSYS.
  * scripts/list-unsupported makes the list for the documentation from this file.
  *
  * Locking: none.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Cancellation of threads: it may end a thread that waits in the library, and
- * nowhere else, so that it takes no lock and no event with it.
+ * Cancellation of threads: pthread_cancel() may end a thread where it waits in the library, but not
+ * while it holds a lock or an event that other threads need.
  */
 #ifndef RCL_CANCEL_H
 #define RCL_CANCEL_H
@@ -9,11 +9,11 @@
 #include <pthread.h>
 
 /**
- * rcl_no_cancel - the calling thread is not cancelled from now on
+ * rcl_cancel_disable - the calling thread cannot be cancelled from now on
  *
- * Return: for rcl_cancel()
+ * Return: the state before, for rcl_cancel_restore()
  */
-static inline int rcl_no_cancel(void)
+static inline int rcl_cancel_disable(void)
 {
 	int before = PTHREAD_CANCEL_ENABLE;
 
@@ -22,52 +22,52 @@ static inline int rcl_no_cancel(void)
 }
 
 /**
- * rcl_cancel - as it was before
- * @before: from rcl_no_cancel()
+ * rcl_cancel_restore - back to the state before rcl_cancel_disable()
+ * @before: from rcl_cancel_disable()
  */
-static inline void rcl_cancel(int before)
+static inline void rcl_cancel_restore(int before)
 {
 	pthread_setcancelstate(before, NULL);
 }
 
 /**
- * rcl_lock - take a lock under which calls are made that may end a cancelled thread
+ * rcl_lock - disable cancellation, then take a lock under which cancellation points are called
  * @lock: the lock
  *
- * Return: for rcl_unlock()
+ * Return: the state of cancellation before, for rcl_unlock()
  */
 static inline int rcl_lock(pthread_mutex_t *lock)
 {
-	int before = rcl_no_cancel();
+	int before = rcl_cancel_disable();
 
 	pthread_mutex_lock(lock);
 	return before;
 }
 
 /**
- * rcl_unlock - release it
+ * rcl_unlock - release a lock, and restore the state of cancellation
  * @lock: the lock
  * @before: from rcl_lock()
  */
 static inline void rcl_unlock(pthread_mutex_t *lock, int before)
 {
 	pthread_mutex_unlock(lock);
-	rcl_cancel(before);
+	rcl_cancel_restore(before);
 }
 
-static inline void rcl_release(void *lock)
+static inline void rcl_cleanup_unlock(void *lock)
 {
 	pthread_mutex_unlock(lock);
 }
 
 /**
- * rcl_cond_wait - wait; the lock is free when the thread is cancelled
+ * rcl_cond_wait - pthread_cond_wait() that releases the lock when the thread is cancelled
  * @cond: the condition
- * @lock: its lock, held
+ * @lock: its mutex, held
  */
 static inline void rcl_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock)
 {
-	pthread_cleanup_push(rcl_release, lock);
+	pthread_cleanup_push(rcl_cleanup_unlock, lock);
 	pthread_cond_wait(cond, lock);
 	pthread_cleanup_pop(0);
 }

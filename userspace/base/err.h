@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Errors at the border: inside the library a failure is a negative errno, at
- * the public API it is errno and -1 (or NULL).
+ * Errors: inside the library a failure is a negative errno; public functions set errno and return
+ * -1 (or NULL).
  */
 #ifndef RCL_ERR_H
 #define RCL_ERR_H
@@ -11,24 +11,23 @@
 #include "base/compiler.h"
 
 /**
- * rcl_fail - report a failing public call: debug log, errno, -1
+ * rcl_fail - how a public function fails: log the reason, set errno
  * @err: negative errno
  * @call: name of the public function
  * @fmt: what was wrong and what to do about it, printf style
  *
  * Return: -1
  */
-int rcl_fail(int err, const char *call, const char *fmt, ...)
-	RCL_PRINTF(3, 4);
+int rcl_fail(int err, const char *call, const char *fmt, ...) RCL_PRINTF(3, 4);
 
-/** RCL_MAX_ERRNO - the largest number that a kernel calls an error */
+/** RCL_MAX_ERRNO - the largest errno of Linux */
 #define RCL_MAX_ERRNO 4095
 
 /**
- * rcl_result - what the kernel has written as the result of a command
- * @said: 0 or a negative errno, if it is right
+ * rcl_result - check a result that the kernel has written into memory
+ * @said: the result
  *
- * Return: @said, or -EIO when it cannot be
+ * Return: @said if it is 0 or a negative errno, else -EIO
  */
 static inline int rcl_result(int said)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The debug log and the report of failing calls.
+ * The debug log, and the failure of public functions.
  *
- * Locking: none; each line is one write to stderr. Callers may hold locks: stdio would let a
- * cancelled thread end with them.
+ * Locking: none; each line is one write to stderr. Callers may hold locks, and writing to stderr
+ * is a cancellation point: cancellation is disabled meanwhile.
  */
 #include "base/log.h"
 
@@ -43,9 +43,9 @@ void rcl_log(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	before = rcl_no_cancel();
+	before = rcl_cancel_disable();
 	fprintf(stderr, "rdma_cm_alt: %s\n", line);
-	rcl_cancel(before);
+	rcl_cancel_restore(before);
 	errno = saved;
 }
 

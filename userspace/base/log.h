@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The debug log: RDMA_CM_ALT_DEBUG=1 in the environment tells the story of
- * each failing call on stderr.
+ * The debug log: with RDMA_CM_ALT_DEBUG=1 in the environment each failing call is reported on
+ * stderr.
  */
 #ifndef RCL_LOG_H
 #define RCL_LOG_H
@@ -10,14 +10,14 @@
 
 #include "base/compiler.h"
 
-/** RCL_LINE_MAX - bytes of the longest line */
+/** RCL_LINE_MAX - bytes of a line; longer ones are cut off */
 #define RCL_LINE_MAX 768
 
 /** rcl_log_enabled - is the debug log switched on? */
 bool rcl_log_enabled(void);
 
 /**
- * rcl_log - print a line to the debug log; errno is kept
+ * rcl_log - print a line to the debug log if it is enabled; errno is kept
  * @fmt: printf style, without a newline
  */
 void rcl_log(const char *fmt, ...) RCL_PRINTF(1, 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Structs of the kernel's ABI turned into those of libibverbs, member by member.
+ * Conversion of structs of the kernel's ABI to those of libibverbs, member by member.
  *
  * Locking: none.
  */

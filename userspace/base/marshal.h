@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Structs of the kernel's ABI turned into those of libibverbs. */
+/* Conversion of structs of the kernel's ABI to those of libibverbs. */
 #ifndef RCL_MARSHAL_H
 #define RCL_MARSHAL_H
 
@@ -8,25 +8,25 @@
 #include <rdma/rdma_cm_alt.h>
 
 /**
- * rcl_path_from_kernel - a path record
- * @dst: as programs know it
- * @src: the record as the wire has it, with flags
+ * rcl_path_from_kernel - convert a path record
+ * @dst: the record as librdmacm has it
+ * @src: the packed record of IBTA, with flags
  */
 void rcl_path_from_kernel(struct ibv_sa_path_rec *dst,
 			  const struct ib_path_rec_data *src);
 
 /**
- * rcl_ah_from_kernel - address handle attributes
- * @dst: as libibverbs knows them
- * @src: as the kernel knows them
+ * rcl_ah_from_kernel - convert address handle attributes
+ * @dst: those of libibverbs
+ * @src: those of the kernel
  */
 void rcl_ah_from_kernel(struct ibv_ah_attr *dst,
 			const struct ib_uverbs_ah_attr *src);
 
 /**
- * rcl_qp_attr_from_kernel - QP attributes, all but qp_state
- * @dst: as libibverbs knows them
- * @src: as the kernel knows them
+ * rcl_qp_attr_from_kernel - convert QP attributes, except qp_state
+ * @dst: those of libibverbs
+ * @src: those of the kernel
  */
 void rcl_qp_attr_from_kernel(struct ibv_qp_attr *dst,
 			     const struct ib_uverbs_qp_attr *src);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the newest librdmacm declares and the installed headers may not: the
- * Makefile probes for each group and defines RCL_HAVE_*.
+ * Declarations of the newest librdmacm that the installed headers may lack. The Makefile probes
+ * for each group and defines RCL_HAVE_*.
  */
 #ifndef RCL_RDMA_CMA_NEW_H
 #define RCL_RDMA_CMA_NEW_H

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the status of an event means, in words: reject reasons of peers, SIDR status, and errnos of
- * the kernel.
+ * The status of an event as text: reject reasons, SIDR status, errnos. And advice.
  *
  * Locking: none.
  */
@@ -98,7 +97,7 @@ const char *rcl_event_text(const struct rdma_cm_event *event)
 		return NULL;
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		return "the device goes away";
-	/* The kernel is not believed. */
+	/* The kernel's values are checked: strerror() takes errnos. */
 	if (event->status < -RCL_MAX_ERRNO)
 		return "a status that cannot be";
 	if (event->status < 0)
@@ -110,7 +109,7 @@ const char *rcl_event_text(const struct rdma_cm_event *event)
 	return "no reason is known";
 }
 
-/* Status 0 stands for any. */
+/* Status 0 matches any status. */
 static const struct {
 	enum rdma_cm_event_type event;
 	int status;

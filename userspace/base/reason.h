@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the status of an event means, in words. */
+/* The status of an event as text, and advice. */
 #ifndef RCL_REASON_H
 #define RCL_REASON_H
 
@@ -8,37 +8,37 @@
 struct rdma_cm_event;
 
 /**
- * rcl_reject_text - a reason of IBTA volume 1, 12.6.7.2, with which a peer rejects
+ * rcl_reject_text - the reason of a REJ message as text (IBTA volume 1, 12.6.7.2)
  * @reason: the number
  *
- * Return: words without a full stop; those of a number that is none there say so
+ * Return: text without a full stop; for an unknown number it says so
  */
 const char *rcl_reject_text(int reason);
 
-/** rcl_sidr_text - the same for a status of a SIDR reply, 12.11.2: the answer to a datagram id */
+/** rcl_sidr_text - likewise the status of a SIDR_REP message (12.11.2) */
 const char *rcl_sidr_text(int status);
 
 /**
- * rcl_event_text - what an event of a failure says
- * @event: the event; its id must be there
+ * rcl_event_text - the reason of a failure as text
+ * @event: the event
  *
- * Return: the reason in words; NULL when the event is no failure
+ * Return: the text, or NULL when the event is no failure
  */
 const char *rcl_event_text(const struct rdma_cm_event *event);
 
 /**
- * rcl_event_advice - what to look at when that has happened
+ * rcl_event_advice - what to check after a failure
  * @event: the event
  *
- * Return: words, or NULL when there is nothing to say that the reason does not
+ * Return: text, or NULL when the reason says everything
  */
 const char *rcl_event_advice(const struct rdma_cm_event *event);
 
 /**
- * rcl_errno_advice - what to look at when a call with an address says that
+ * rcl_errno_advice - what to check when a call with an address fails
  * @err: a negative errno
  *
- * Return: words that begin with a semicolon, or ""
+ * Return: text that begins with a semicolon, or ""
  */
 const char *rcl_errno_advice(int err);
 

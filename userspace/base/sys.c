@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The system calls behind the table of sys.h.
+ * The system calls of the table in sys.h.
  *
  * Locking: none.
  */

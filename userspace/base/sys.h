@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The only door to the kernel: every system call of the library on the
- * rdma_cm_alt device goes through this table, so that tests can be the kernel.
+ * Every system call of the library on the rdma_cm_alt device goes through this table, so that
+ * tests can replace the kernel.
  */
 #ifndef RCL_SYS_H
 #define RCL_SYS_H
@@ -14,7 +14,7 @@
  * @open: open(2) with O_CLOEXEC
  * @close: close(2)
  * @ioctl: ioctl(2), repeated after EINTR
- * @read: read(2); EINTR and EAGAIN are the caller's
+ * @read: read(2), not repeated after EINTR
  * @mmap: mmap(2) with MAP_SHARED; MAP_FAILED on failure
  * @munmap: munmap(2)
  */
@@ -27,10 +27,10 @@ struct rcl_sys_ops {
 	int (*munmap)(void *addr, size_t len);
 };
 
-/** rcl_sys_real - the system calls themselves */
+/** rcl_sys_real - the table of the real system calls */
 extern const struct rcl_sys_ops rcl_sys_real;
 
-/** rcl_sys - the table in use; tests put their own here */
+/** rcl_sys - the table in use; tests replace it */
 extern const struct rcl_sys_ops *rcl_sys;
 
 #endif /* RCL_SYS_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The table of live objects: a growing array of slots with a free list.
+ * The table of objects: a growing array of slots with a free list.
  *
- * Locking: table_lock, held for a few instructions and never while calling out.
+ * Locking: table_lock, held for a few instructions and never over a call of another file.
  */
 #include "base/table.h"
 
@@ -14,7 +14,7 @@
 struct slot {
 	void *object;
 	enum rcl_kind kind;
-	uint32_t generation;	/* of the object, or of the next one */
+	uint32_t generation;	/* of the object, or of the next object here */
 	uint32_t refs;
 	uint32_t next_free;
 	bool dead;
@@ -25,7 +25,7 @@ static struct slot *slots;
 static uint32_t slot_count;
 static uint32_t first_free = NO_SLOT;
 
-static bool grow(void)
+static bool grow_table(void)
 {
 	uint32_t i, count = slot_count ? slot_count * 2 : 64;
 	struct slot *bigger;
@@ -48,7 +48,7 @@ static bool grow(void)
 }
 
 /* The slot of a cookie whose object still has references, or NULL. */
-static struct slot *find(uint64_t cookie)
+static struct slot *find_slot(uint64_t cookie)
 {
 	uint32_t index = (uint32_t)cookie;
 
@@ -58,7 +58,7 @@ static struct slot *find(uint64_t cookie)
 	return &slots[index];
 }
 
-static bool drop(struct slot *slot)
+static bool put_slot(struct slot *slot)
 {
 	if (--slot->refs)
 		return false;
@@ -76,7 +76,7 @@ uint64_t rcl_table_add(enum rcl_kind kind, void *object)
 	struct slot *slot;
 
 	pthread_mutex_lock(&table_lock);
-	if (first_free == NO_SLOT && !grow())
+	if (first_free == NO_SLOT && !grow_table())
 		goto out;
 	cookie = first_free;
 	slot = &slots[first_free];
@@ -97,7 +97,7 @@ void *rcl_table_get(enum rcl_kind kind, uint64_t cookie)
 	struct slot *slot;
 
 	pthread_mutex_lock(&table_lock);
-	slot = find(cookie);
+	slot = find_slot(cookie);
 	if (slot && !slot->dead && slot->kind == kind) {
 		slot->refs++;
 		object = slot->object;
@@ -112,8 +112,8 @@ bool rcl_table_put(uint64_t cookie)
 	bool last;
 
 	pthread_mutex_lock(&table_lock);
-	slot = find(cookie);
-	last = slot && drop(slot);
+	slot = find_slot(cookie);
+	last = slot && put_slot(slot);
 	pthread_mutex_unlock(&table_lock);
 	return last;
 }
@@ -124,10 +124,10 @@ bool rcl_table_kill(uint64_t cookie)
 	bool last = false;
 
 	pthread_mutex_lock(&table_lock);
-	slot = find(cookie);
+	slot = find_slot(cookie);
 	if (slot && !slot->dead) {
 		slot->dead = true;
-		last = drop(slot);
+		last = put_slot(slot);
 	}
 	pthread_mutex_unlock(&table_lock);
 	return last;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The table of live objects. The kernel gives events a cookie, a slot and its
- * generation, so that a late event never reaches freed memory.
+ * The table of objects that events name. The cookie of an event is a slot and its generation, not a
+ * pointer: a late event of a freed object finds nothing.
  */
 #ifndef RCL_TABLE_H
 #define RCL_TABLE_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /**
- * enum rcl_kind - what an object is
+ * enum rcl_kind - the type of an object
  * @RCL_KIND_ID: a struct rcl_id
  * @RCL_KIND_MEMBER: a struct rcl_member
  */
@@ -20,9 +20,9 @@ enum rcl_kind {
 };
 
 /**
- * rcl_table_add - enter an object, with one reference for the caller
- * @kind: what it is
- * @object: what rcl_table_get() will return
+ * rcl_table_add - add an object, with one reference for the caller
+ * @kind: its type
+ * @object: the object
  *
  * Return: its cookie, never 0; 0 when there is no memory
  */
@@ -30,10 +30,10 @@ uint64_t rcl_table_add(enum rcl_kind kind, void *object);
 
 /**
  * rcl_table_get - find an object and take a reference
- * @kind: what it has to be
- * @cookie: from rcl_table_add(), or anything else that an event may name
+ * @kind: the type that it must have
+ * @cookie: from rcl_table_add(), or any other value that an event has
  *
- * Return: the object, or NULL when it is dead, never lived or is of another kind
+ * Return: the object, or NULL when there is none, it was removed, or it has another type
  */
 void *rcl_table_get(enum rcl_kind kind, uint64_t cookie);
 
@@ -46,7 +46,7 @@ void *rcl_table_get(enum rcl_kind kind, uint64_t cookie);
 bool rcl_table_put(uint64_t cookie);
 
 /**
- * rcl_table_kill - nobody finds the object any more; drops the reference of
+ * rcl_table_kill - rcl_table_get() does not find the object any more; drops the reference of
  *                  rcl_table_add()
  * @cookie: of the object
  *
@@ -54,7 +54,7 @@ bool rcl_table_put(uint64_t cookie);
  */
 bool rcl_table_kill(uint64_t cookie);
 
-/** rcl_table_lock - before fork(): nobody else changes the table */
+/** rcl_table_lock - before fork(): take the lock of the table */
 void rcl_table_lock(void);
 
 /** rcl_table_unlock - after fork(), in both processes */

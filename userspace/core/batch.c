@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Many commands of one kind in one system call.
+ * Many commands of one type in one system call.
  *
  * Locking: none.
  */
@@ -23,10 +23,13 @@ void rcl_batch(uint32_t cmd, void *entries, size_t stride, uint32_t count, int32
 
 	for (i = 0; i < done; i++)
 		results[i] = rcl_result(results[i]);
-	/* What was not tried failed like the call. */
+	/* Commands that the kernel did not execute failed with the error of the call. */
 	for (; i < count; i++)
 		results[i] = ret ? ret : -EIO;
-	/* A signal ends no call of this library. In a batch it ends what comes after it, too. */
+	/*
+	 * Calls of this library are not interrupted by signals. A signal ends a batch, so execute
+	 * what was interrupted, and all behind it, one by one.
+	 */
 	for (i = 0; i < count; i++) {
 		if (results[i] == -EINTR)
 			results[i] = rcl_context_call(_IO(RDMA_CM_ALT_IOC_TYPE, cmd),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Event channels: made, read and closed.
+ * Event channels: create, read, close.
  *
- * Locking: the ring's, while a record that lies there is being taken; what read()
- * gives the kernel gives to one reader.
+ * Locking: the lock of the ring while a record is taken from it. The kernel gives a record that is
+ * read by read() to one thread.
  */
 #include "core/channel.h"
 
@@ -18,14 +18,15 @@
 #include "core/context.h"
 #include "core/ring.h"
 
-/* The part of a record that says what happened, and to whom. */
+/* The part of a record with the type and the id of the event, which every kernel has. */
 #define RECORD_HEAD offsetof(struct rdma_cm_alt_event, listen_id)
 
 /*
- * Reads in a row that say that records lie in a ring, where nobody finds any. One may: another
- * thread gives the ring up meanwhile. More of them mean that this is no queue, or another ring.
+ * A read of 0 bytes says that records are in the ring. If the ring is empty, another thread may
+ * just have disabled it. More such reads in a row mean that the descriptor is no queue, or that
+ * the records are in the ring of another descriptor.
  */
-#define MAX_STRANGE 2
+#define MAX_EMPTY_READS 2
 
 struct rdma_event_channel *rcl_channel_wrap(int fd)
 {
@@ -33,7 +34,7 @@ struct rdma_event_channel *rcl_channel_wrap(int fd)
 
 	if (channel) {
 		channel->fd = fd;
-		/* Of a program that closes descriptors behind our back. */
+		/* The ring of a descriptor that the program has closed itself. */
 		rcl_ring_remove(fd);
 	}
 	return channel;
@@ -48,11 +49,11 @@ void rcl_channel_close(struct rdma_event_channel *channel)
 	free(channel);
 }
 
-struct rcl_ring *rcl_channel_look(struct rdma_event_channel *channel, union rcl_record *record)
+struct rcl_ring *rcl_channel_peek(struct rdma_event_channel *channel, union rcl_record *record)
 {
 	struct rcl_ring *ring = rcl_ring_of(channel->fd);
 
-	return ring && rcl_ring_look(ring, record) ? ring : NULL;
+	return ring && rcl_ring_peek(ring, record) ? ring : NULL;
 }
 
 static void put_ring(void *ring)
@@ -61,43 +62,43 @@ static void put_ring(void *ring)
 }
 
 /*
- * The read() of a channel, in which a thread may be cancelled. 0: what there is lies in a ring:
- * look there, or, when the channel has none, read once more.
+ * read() of a channel, in which the thread may be cancelled. Returns 0 when the records are in a
+ * ring: the caller looks there, or reads again when the channel has no ring.
  */
 static ssize_t read_records(struct rdma_event_channel *channel, void *bytes, size_t size,
 			    int most)
 {
-	/* Held: a thread may still be in here when another one destroys the channel. */
+	/* Referenced: another thread may destroy the channel during the read. */
 	struct rcl_ring *ring = rcl_ring_get(channel->fd);
 	ssize_t ret;
 
 	pthread_cleanup_push(put_ring, ring);
 	ret = rcl_sys->read(channel->fd, bytes, (size_t)most * size);
 	if (ret > 0 && ring)
-		rcl_ring_was_read(ring, (unsigned int)((size_t)ret / size));
-	/* A copy of the descriptor that the ring's channel has. */
+		rcl_ring_count_reads(ring, (unsigned int)((size_t)ret / size));
+	/* The descriptor is a copy (dup) of that of the ring's channel. */
 	if (!ret && !ring)
-		rcl_rings_give_up();
+		rcl_rings_disable();
 	pthread_cleanup_pop(1);
 	return ret;
 }
 
 /*
- * After a read that said 0: is another one worth it? Without any rings it says that of no queue,
- * whatever the program has put in the place of the channel's descriptor.
+ * May the channel be read again after a read of 0 bytes? When all rings are disabled no queue
+ * returns 0, so the descriptor is another file, which the program has put in its place.
  */
-static bool is_patient(const struct rdma_event_channel *channel, struct rcl_patience *patience)
+static bool may_reread(const struct rdma_event_channel *channel, struct rcl_reread *reread)
 {
 	__u32 pos = rcl_ring_position(channel->fd);
 
-	if (pos != patience->pos)
-		*patience = (struct rcl_patience) { .pos = pos };
-	if (patience->reads == MAX_STRANGE)
-		rcl_rings_give_up();
-	return patience->reads++ <= MAX_STRANGE;
+	if (pos != reread->pos)
+		*reread = (struct rcl_reread) { .pos = pos };
+	if (reread->reads == MAX_EMPTY_READS)
+		rcl_rings_disable();
+	return reread->reads++ <= MAX_EMPTY_READS;
 }
 
-/* The size of a record; a process that was given its channel has not asked for it yet. */
+/* The size of a record. A process that got its channel from another one opens the device here. */
 static int record_size(size_t *size)
 {
 	int ret = rcl_context_open();
@@ -109,7 +110,7 @@ static int record_size(size_t *size)
 int rcl_channel_next(struct rdma_event_channel *channel,
 		     union rcl_record *record, struct rcl_ring **ring)
 {
-	struct rcl_patience patience = { 0 };
+	struct rcl_reread reread = { 0 };
 	size_t size;
 	ssize_t len;
 	int ret;
@@ -118,11 +119,11 @@ int rcl_channel_next(struct rdma_event_channel *channel,
 	if (ret)
 		return ret;
 	do {
-		*ring = rcl_channel_look(channel, record);
+		*ring = rcl_channel_peek(channel, record);
 		if (*ring)
 			return 0;
 		len = read_records(channel, record->bytes, size, 1);
-	} while (!len && is_patient(channel, &patience));
+	} while (!len && may_reread(channel, &reread));
 	if (len < 0)
 		return (int)len;
 	if ((size_t)len < RECORD_HEAD)
@@ -133,18 +134,18 @@ int rcl_channel_next(struct rdma_event_channel *channel,
 }
 
 int rcl_channel_read_many(struct rdma_event_channel *channel, __u8 *bytes, size_t size, int most,
-			  struct rcl_patience *patience)
+			  struct rcl_reread *reread)
 {
 	ssize_t len = read_records(channel, bytes, size, most);
 
 	if (len < 0)
 		return (int)len;
-	if (!len && is_patient(channel, patience))
+	if (!len && may_reread(channel, reread))
 		return 0;
 	return (size_t)len < size ? -ENODATA : (int)((size_t)len / size);
 }
 
-/* Has the kernel made what it was asked for? Its records have to be those of this library. */
+/* Is the kernel's answer a queue with records of the size that INFO has reported? */
 static bool is_queue(const struct rdma_cm_alt_queue_create *cmd)
 {
 	return cmd->out_fd >= 0 && cmd->out_record_size == rcl_context_record_size();
@@ -164,7 +165,7 @@ int rcl_channel_create(struct rdma_event_channel **out)
 	if (ret)
 		return ret;
 	if (!is_queue(&cmd)) {
-		rcl_log("the kernel made queue %d with records of %u bytes: that cannot be",
+		rcl_log("the kernel created queue %d with records of %u bytes: invalid",
 			cmd.out_fd, cmd.out_record_size);
 		if (cmd.out_fd >= 0)
 			rcl_sys->close(cmd.out_fd);

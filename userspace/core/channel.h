@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Event channels: a queue of the kernel and its file descriptor, which
- * programs poll() and switch to O_NONBLOCK themselves.
+ * Event channels: an event queue of the kernel and its file descriptor. Programs poll it and set
+ * O_NONBLOCK themselves.
  */
 #ifndef RCL_CHANNEL_H
 #define RCL_CHANNEL_H
@@ -12,9 +12,9 @@
 struct rcl_ring;
 
 /**
- * union rcl_record - room for one event record of any kernel
- * @event: the part that this library knows
- * @bytes: the largest record
+ * union rcl_record - an event record of any kernel
+ * @event: the members that this library knows
+ * @bytes: as long as the largest record
  */
 union rcl_record {
 	struct rdma_cm_alt_event event;
@@ -22,17 +22,17 @@ union rcl_record {
 };
 
 /**
- * struct rcl_patience - reads of a channel that found records in its ring, where none are
- * @pos: how far the ring was read then
- * @reads: how many of them there were since somebody took a record
+ * struct rcl_reread - reads of 0 bytes of a channel whose ring was empty
+ * @pos: position of the ring at the latest one
+ * @reads: how many there were at this position
  */
-struct rcl_patience {
+struct rcl_reread {
 	__u32 pos;
 	int reads;
 };
 
 /**
- * rcl_channel_create - a channel with a new queue of the kernel
+ * rcl_channel_create - create a queue and a channel for it
  * @out: the channel, for rcl_channel_close()
  *
  * Return: 0 or a negative errno
@@ -40,8 +40,8 @@ struct rcl_patience {
 int rcl_channel_create(struct rdma_event_channel **out);
 
 /**
- * rcl_channel_wrap - a channel for a queue that exists
- * @fd: of the queue; belongs to the channel on success
+ * rcl_channel_wrap - create a channel for an existing queue
+ * @fd: descriptor of the queue; the channel owns it on success
  *
  * Return: the channel, or NULL when there is no memory
  */
@@ -54,11 +54,11 @@ struct rdma_event_channel *rcl_channel_wrap(int fd);
 void rcl_channel_close(struct rdma_event_channel *channel);
 
 /**
- * rcl_channel_next - take the next record off a channel
+ * rcl_channel_next - take the next record from a channel
  * @channel: the channel; blocks when it is empty, unless its fd has O_NONBLOCK
  * @record: filled in; members that an older kernel does not know are zero
- * @ring: where the record lies until rcl_ring_done(), which has to follow on
- *        success; NULL: it came by read()
+ * @ring: the locked ring from which the record was copied: on success rcl_ring_done() has to
+ *        follow; NULL: the record was read by read()
  *
  * Return: 0, -EAGAIN, -EINTR or another negative errno
  */
@@ -66,27 +66,27 @@ int rcl_channel_next(struct rdma_event_channel *channel,
 		     union rcl_record *record, struct rcl_ring **ring);
 
 /**
- * rcl_channel_look - the next record that lies in a channel's ring
+ * rcl_channel_peek - copy the next record of a channel's ring
  * @channel: the channel
  * @record: filled in
  *
- * Return: the ring, for rcl_ring_done(), which has to follow; NULL: nothing lies
- * there, or there is no ring, which proves nothing: the next step is a read
+ * Return: the locked ring: rcl_ring_done() has to follow; NULL: there is no record in a ring, and
+ * the channel has to be read
  */
-struct rcl_ring *rcl_channel_look(struct rdma_event_channel *channel, union rcl_record *record);
+struct rcl_ring *rcl_channel_peek(struct rdma_event_channel *channel, union rcl_record *record);
 
 /**
- * rcl_channel_read_many - take records off a channel that do not lie in its ring
+ * rcl_channel_read_many - read records from a channel that are not in its ring
  * @channel: the channel; blocks when it is empty, unless its fd has O_NONBLOCK
- * @bytes: room for @most records
+ * @bytes: buffer for @most records
  * @size: bytes of one, rcl_context_record_size()
- * @most: how many at most
- * @patience: 0 before the first call
+ * @most: maximum number of records
+ * @reread: zero before the first call
  *
- * Return: how many there were; 0: records came into the ring meanwhile; -EAGAIN,
- * -EINTR or another negative errno
+ * Return: number of records; 0: there are records in the ring now; -EAGAIN, -EINTR or another
+ * negative errno
  */
 int rcl_channel_read_many(struct rdma_event_channel *channel, __u8 *bytes, size_t size, int most,
-			  struct rcl_patience *patience);
+			  struct rcl_reread *reread);
 
 #endif /* RCL_CHANNEL_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Opens the rdma_cm_alt device once per process and asks what it can do.
+ * The open rdma_cm_alt device of the process, and its features.
  *
- * Locking: open_lock for opening and forgetting; the descriptor is read without it.
+ * Locking: open_lock for opening and closing; the descriptor is read without it.
  */
 #include "core/context.h"
 
@@ -20,7 +20,7 @@
 #define RCL_RECORD_MIN 64
 #define RCL_RECORD_MAX 4096
 
-/* Of one call: programs that close descriptors do not do so all the time. */
+/* In one call: the program may close all descriptors, but not in a loop. */
 #define MAX_REOPENS 1
 
 static const char * const default_paths[] = { RCL_DEVICE_PATHS, NULL };
@@ -29,9 +29,9 @@ static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int context_fd = -1;
 static atomic_size_t record_size;
 static _Atomic __u64 features;
-static atomic_uint ids;		/* that live in it */
+static atomic_uint id_count;		/* that were created through it */
 
-static const char *advice(int err)
+static const char *open_advice(int err)
 {
 	switch (err) {
 	case -ENOENT:
@@ -57,11 +57,11 @@ static int open_device(void)
 		fd = rcl_sys->open(*path, O_RDWR);
 		if (fd >= 0)
 			return fd;
-		rcl_log("open %s: %s%s", *path, strerror(-fd), advice(fd));
+		rcl_log("open %s: %s%s", *path, strerror(-fd), open_advice(fd));
 		if (fd != -ENOENT)
 			break;
 	}
-	/* The first call of a process says ENODEV when it has nothing to work with. */
+	/* As with librdmacm, the first call fails with ENODEV when there is no device. */
 	return fd == -ENOENT || fd == -ENXIO ? -ENODEV : fd;
 }
 
@@ -77,7 +77,7 @@ static int check_info(int fd)
 	}
 	if (info.out_record_size < RCL_RECORD_MIN || info.out_record_size > RCL_RECORD_MAX ||
 	    info.out_record_size % sizeof(__u64)) {
-		rcl_log("RDMA_CM_ALT_INFO: event records of %u bytes, not of %d to %d, by eights",
+		rcl_log("RDMA_CM_ALT_INFO: event records of %u bytes, not %d to %d by eights",
 			info.out_record_size, RCL_RECORD_MIN, RCL_RECORD_MAX);
 		return -EPERM;
 	}
@@ -86,14 +86,14 @@ static int check_info(int fd)
 	return 0;
 }
 
-/* Is the descriptor another file now, or none at all? Forget it then. */
-static bool lost(int fd)
+/* Forgets the descriptor if the program has closed it, or put another file in its place. */
+static bool forget_closed(int fd)
 {
 	struct rdma_cm_alt_info info = { .size = sizeof(info) };
 
-	if (atomic_load(&ids) || !rcl_sys->ioctl(fd, RDMA_CM_ALT_INFO, &info))
+	if (atomic_load(&id_count) || !rcl_sys->ioctl(fd, RDMA_CM_ALT_INFO, &info))
 		return false;
-	rcl_log("the descriptor of the device was closed by the program; it is opened again");
+	rcl_log("the program has closed the descriptor of the device; the library opens it again");
 	pthread_mutex_lock(&open_lock);
 	if (atomic_load(&context_fd) == fd)
 		atomic_store(&context_fd, -1);
@@ -136,12 +136,12 @@ void rcl_context_close(void)
 
 void rcl_context_hold(void)
 {
-	atomic_fetch_add(&ids, 1);
+	atomic_fetch_add(&id_count, 1);
 }
 
 void rcl_context_drop(void)
 {
-	atomic_fetch_sub(&ids, 1);
+	atomic_fetch_sub(&id_count, 1);
 }
 
 void rcl_context_lock(void)
@@ -174,6 +174,6 @@ int rcl_context_call(unsigned long request, void *arg)
 			return ret;
 		fd = atomic_load(&context_fd);
 		ret = rcl_sys->ioctl(fd, request, arg);
-	} while ((ret == -EBADF || ret == -ENOTTY) && lost(fd) && tries++ < MAX_REOPENS);
+	} while ((ret == -EBADF || ret == -ENOTTY) && forget_closed(fd) && tries++ < MAX_REOPENS);
 	return ret < 0 ? ret : 0;
 }

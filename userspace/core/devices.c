@@ -2,8 +2,8 @@
 /*
  * The RDMA devices of this process.
  *
- * Locking: devices_lock around everything here. Contexts stay open until the
- * process ends or the device has gone and nobody uses it.
+ * Locking: devices_lock around everything here. A context stays open until the process ends, or
+ * until the device is gone and has no user.
  */
 #include "core/devices.h"
 
@@ -19,7 +19,7 @@
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rcl_device *devices;
-static struct ibv_device **device_list;	/* keeps unopened ibv_devices alive */
+static struct ibv_device **device_list;	/* keeps devices that are not open */
 
 static bool same_device(const struct rcl_device *d, __be64 guid, int index)
 {
@@ -72,7 +72,7 @@ static struct rcl_device *find_device(__be64 guid, int index)
 	return NULL;
 }
 
-static bool in_list(const struct rcl_device *d, struct ibv_device **list)
+static bool is_in_list(const struct rcl_device *d, struct ibv_device **list)
 {
 	for (; *list; list++) {
 		if (same_device(d, ibv_get_device_guid(*list),
@@ -82,8 +82,8 @@ static bool in_list(const struct rcl_device *d, struct ibv_device **list)
 	return false;
 }
 
-/* Brings our list up to date with the devices of the system. */
-static int refresh(void)
+/* Updates the list of devices to those that libibverbs finds now. */
+static int refresh_devices(void)
 {
 	struct rcl_device **link, *d;
 	struct ibv_device **list;
@@ -99,7 +99,7 @@ static int refresh(void)
 	}
 	for (link = &devices; *link; ) {
 		d = *link;
-		if (!in_list(d, list)) {
+		if (!is_in_list(d, list)) {
 			d->gone = true;
 			if (!d->refs) {
 				free_device(link);
@@ -128,7 +128,7 @@ static int devices_init_locked(void)
 
 	if (devices)
 		return 0;
-	ret = refresh();
+	ret = refresh_devices();
 	if (ret)
 		rcl_log("no RDMA device in this system; 'rdma link show' lists them");
 	return ret;
@@ -149,7 +149,7 @@ static uint8_t clamp_depth(int depth)
 	return depth < 0 ? 0 : depth > UINT8_MAX ? UINT8_MAX : depth;
 }
 
-static int open_locked(struct rcl_device *d)
+static int open_device(struct rcl_device *d)
 {
 	struct ibv_device_attr attr;
 	int ret;
@@ -184,7 +184,7 @@ int rcl_device_bind(__be64 guid, uint32_t index, struct rcl_device **out)
 	cancel = rcl_lock(&devices_lock);
 	d = find_device(guid, (int)index);
 	if (!d) {
-		ret = refresh();
+		ret = refresh_devices();
 		d = ret ? NULL : find_device(guid, (int)index);
 		if (!d) {
 			rcl_log("libibverbs lacks the RDMA device with index %u, GUID %016llx",
@@ -193,7 +193,7 @@ int rcl_device_bind(__be64 guid, uint32_t index, struct rcl_device **out)
 			goto out;
 		}
 	}
-	ret = open_locked(d);
+	ret = open_device(d);
 	if (ret)
 		goto out;
 	if (!d->pd) {
@@ -211,7 +211,7 @@ out:
 	return ret;
 }
 
-static void put_locked(struct rcl_device *device)
+static void put_device(struct rcl_device *device)
 {
 	struct rcl_device **link;
 
@@ -220,10 +220,7 @@ static void put_locked(struct rcl_device *device)
 	if (device->xrcd)
 		ibv_close_xrcd(device->xrcd);
 	device->xrcd = NULL;
-	/*
-	 * Busy when the program still has objects on it: then it stays and
-	 * serves the next id.
-	 */
+	/* The PD stays, for the next id, while the program has objects in it. */
 	if (device->pd && !ibv_dealloc_pd(device->pd))
 		device->pd = NULL;
 	if (!device->gone)
@@ -243,7 +240,7 @@ void rcl_device_unbind(struct rcl_device *device)
 	if (!device)
 		return;
 	cancel = rcl_lock(&devices_lock);
-	put_locked(device);
+	put_device(device);
 	rcl_unlock(&devices_lock, cancel);
 }
 
@@ -307,12 +304,12 @@ int rcl_devices_get(struct ibv_context ***out)
 	int ret, count = 0, cancel;
 
 	cancel = rcl_lock(&devices_lock);
-	ret = refresh();
+	ret = refresh_devices();
 	if (ret)
 		goto out;
 	for (d = devices; d; d = d->next) {
 		/* A device that cannot be opened now is left out and tried again later. */
-		if (!d->gone && !open_locked(d))
+		if (!d->gone && !open_device(d))
 			count++;
 	}
 	list = calloc(count + 1, sizeof(*list));
@@ -343,7 +340,7 @@ void rcl_devices_put(struct ibv_context **list)
 	for (i = 0; list[i]; i++) {
 		for (d = devices; d; d = d->next) {
 			if (d->verbs == list[i]) {
-				put_locked(d);
+				put_device(d);
 				break;
 			}
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The RDMA devices of this process: one opened ibv_context each, shared by
- * all ids and by rdma_get_devices(), with a default protection domain.
+ * The RDMA devices of this process: one open ibv_context each, with a default protection domain,
+ * shared by all ids and by rdma_get_devices().
  */
 #ifndef RCL_DEVICES_H
 #define RCL_DEVICES_H
@@ -13,16 +13,16 @@
 /**
  * struct rcl_device - an RDMA device
  * @next: next in the order of their indices
- * @dev: libibverbs' view of it
+ * @dev: the device of libibverbs
  * @guid: node GUID, network byte order
- * @index: index of RDMA netlink; -1 when the kernel does not tell
- * @gone: not in the system any more
+ * @index: index of RDMA netlink; -1: the kernel reports none
+ * @gone: removed from the system
  * @refs: ids that are bound to it and lists of rdma_get_devices() with it
- * @verbs: opened context, or NULL
+ * @verbs: its open context, or NULL
  * @pd: default protection domain, from the first bound id until @refs is 0
- * @xrcd: default XRC domain, made when it is asked for
- * @max_responder_resources: reads and atomics that it serves at a time
- * @max_initiator_depth: reads and atomics that it issues at a time
+ * @xrcd: default XRC domain, opened at its first use
+ * @max_responder_resources: maximum of outstanding RDMA reads and atomics of the peer
+ * @max_initiator_depth: maximum of outstanding RDMA reads and atomics of its own
  */
 struct rcl_device {
 	struct rcl_device *next;
@@ -39,46 +39,46 @@ struct rcl_device {
 };
 
 /**
- * rcl_devices_init - is there an RDMA device at all?
+ * rcl_devices_init - is there an RDMA device?
  *
- * Return: 0, or -ENODEV until there is one
+ * Return: 0, or -ENODEV as long as there is none
  */
 int rcl_devices_init(void);
 
 /**
- * rcl_device_bind - the device that the kernel named, opened, with its PD
+ * rcl_device_bind - use a device: open it, with a PD, if need be
  * @guid: node GUID, network byte order
  * @index: index of RDMA netlink
- * @out: the device, to be given back with rcl_device_unbind()
+ * @out: the device, for rcl_device_unbind()
  *
  * Return: 0, -ENODEV or another negative errno
  */
 int rcl_device_bind(__be64 guid, uint32_t index, struct rcl_device **out);
 
 /**
- * rcl_device_unbind - give it back
+ * rcl_device_unbind - end of the use of a device
  * @device: from rcl_device_bind(), or NULL
  */
 void rcl_device_unbind(struct rcl_device *device);
 
 /**
  * rcl_device_xrcd - the default XRC domain of a device
- * @device: a bound one
+ * @device: the device, bound
  *
  * Return: the domain, or NULL with errno set
  */
 struct ibv_xrcd *rcl_device_xrcd(struct rcl_device *device);
 
 /**
- * rcl_devices_each - go through the devices that this process knows
- * @look: called with the name and the index of each, devices_lock held
- * @arg: passed to it
+ * rcl_devices_each - call a function for each device
+ * @look: called with the name and the index, devices_lock held
+ * @arg: passed to @look
  */
 void rcl_devices_each(void (*look)(const char *name, int index, void *arg), void *arg);
 
 /**
- * rcl_devices_get - the contexts of all devices, opened if need be
- * @out: the contexts and a NULL behind them, for rcl_devices_put()
+ * rcl_devices_get - open all devices
+ * @out: their contexts, terminated by NULL, for rcl_devices_put()
  *
  * Return: their number, or a negative errno
  */
@@ -90,10 +90,10 @@ int rcl_devices_get(struct ibv_context ***out);
  */
 void rcl_devices_put(struct ibv_context **list);
 
-/** rcl_devices_reset - forget all devices and close them; only for tests */
+/** rcl_devices_reset - close all devices; only for tests */
 void rcl_devices_reset(void);
 
-/** rcl_devices_lock - before fork(): nobody else opens or closes a device */
+/** rcl_devices_lock - before fork(): take the lock of the devices */
 void rcl_devices_lock(void);
 
 /** rcl_devices_unlock - after fork(), in both processes */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The mapped ring of a channel: found by the channel's descriptor, mapped when
- * the channel is used enough, shared by all threads that read the channel and by
- * those that destroy or move its ids.
+ * The event ring of a channel, which the library maps after some events. It is found by the
+ * descriptor of the channel, and used by all threads that read the channel, or destroy or move
+ * its ids.
  *
- * Locking: a ring's lock for its mapping, its position, and around calls that
- * change records which lie there; rings_lock, outside of it, for the list of rings
- * and while one thread locks several.
+ * Locking: a ring's lock for its mapping and position, and around commands in which the kernel
+ * takes records back from the ring. rings_lock, outside of it, for the list of rings and while a
+ * thread locks several of them.
  */
 #include "core/ring.h"
 
@@ -19,28 +19,28 @@
 #include "base/log.h"
 #include "base/sys.h"
 
-/* Descriptors beyond have no ring. What is not used of the table takes no memory. */
+/* Larger descriptors have no ring. Untouched pages of the table take no memory. */
 #define MAX_FDS 65536
 
 /**
  * struct rcl_ring - the ring of a queue
  * @next: in the list of all rings of open queues
- * @link: what points to this one in that list
- * @refs: of the queue and of its ids
- * @queue: how the queue was created
- * @in_set: in a set that is not closed yet (rings_lock)
- * @set_locked: likewise, and locked (rings_lock)
- * @next_wanted: the next one there (rings_lock)
- * @lock: protects what follows
- * @next_locked: the next one of the closed set with which it was locked
- * @reads: events that came by read()
- * @given_up: it is not mapped any more, for good
- * @era: of the process that has mapped it
+ * @link: the pointer to this ring in that list
+ * @refs: references of the queue and of its ids
+ * @queue: result of the command that created the queue
+ * @in_set: it is in a set that is still open (rings_lock)
+ * @set_locked: likewise, and the set has locked it (rings_lock)
+ * @next_wanted: the next ring of that set (rings_lock)
+ * @lock: protects the members below
+ * @next_locked: the next ring of the closed set that has locked it
+ * @reads: events that were read by read()
+ * @disabled: it is not mapped, and never will be
+ * @process: number of the process that has mapped it
  * @map: the mapping of the records, or NULL
- * @head: the head word
- * @pos: the next record
- * @entries: as @map said at first and can be; what it says later is not looked at
- * @offset: likewise: where the records begin
+ * @head: the mapped head word
+ * @pos: index of the next record
+ * @entries: number of records of the ring; read from @map once, and checked
+ * @offset: offset of the records; likewise
  */
 struct rcl_ring {
 	struct rcl_ring *next;
@@ -54,8 +54,8 @@ struct rcl_ring {
 	pthread_mutex_t lock;
 	struct rcl_ring *next_locked;
 	unsigned int reads;
-	bool given_up;
-	__u32 era;
+	bool disabled;
+	__u32 process;
 	const struct rdma_cm_alt_ring *map;
 	__u32 *head;
 	__u32 pos;
@@ -66,15 +66,15 @@ struct rcl_ring {
 static pthread_mutex_t rings_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rcl_ring *rings;
 static struct rcl_ring *by_fd[MAX_FDS];
-static unsigned int usable;	/* rings that are mapped, or may be yet */
+static unsigned int usable;	/* rings that are not disabled */
 
 /*
- * A process that maps rings is an era of its own. The number of the current one lies in a
- * page that is 0 in a new process, however that came about: what was mapped in an
- * earlier era is not mapped now.
+ * Each process that maps rings has a number. It is stored in a page that is zero in a new
+ * process, also after clone() without the handlers of fork() (MADV_WIPEONFORK): the mappings of
+ * the old process do not exist there.
  */
-static __u32 *era;
-static __u32 eras;
+static __u32 *process_page;
+static __u32 last_process;
 
 static void set_ring(int fd, struct rcl_ring *ring)
 {
@@ -87,84 +87,84 @@ static size_t head_bytes(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The page may be asked for by several threads at a time: one wins. */
-static __u32 *era_page(void)
+/* Several threads may create the page at the same time: one of them succeeds. */
+static __u32 *get_process_page(void)
 {
 	size_t size = head_bytes();
 	__u32 *page, *none = NULL;
 
-	page = __atomic_load_n(&era, __ATOMIC_ACQUIRE);
+	page = __atomic_load_n(&process_page, __ATOMIC_ACQUIRE);
 	if (page)
 		return page;
 	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return NULL;
 	if (!madvise(page, size, MADV_WIPEONFORK) &&
-	    __atomic_compare_exchange_n(&era, &none, page, false, __ATOMIC_ACQ_REL,
+	    __atomic_compare_exchange_n(&process_page, &none, page, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		return page;
 	munmap(page, size);
 	return none;
 }
 
-static __u32 current_era(void)
+static __u32 current_process(void)
 {
-	const __u32 *page = __atomic_load_n(&era, __ATOMIC_ACQUIRE);
+	const __u32 *page = __atomic_load_n(&process_page, __ATOMIC_ACQUIRE);
 
 	return page ? __atomic_load_n(page, __ATOMIC_ACQUIRE) : 0;
 }
 
-/* The era of this process, begun if need be; 0: that cannot be. */
-static __u32 begin_era(void)
+/* The number of this process; 0: there is no page for it. */
+static __u32 number_process(void)
 {
-	__u32 *page = era_page(), none = 0, next;
+	__u32 *page = get_process_page(), none = 0, next;
 
 	if (!page)
 		return 0;
-	if (!current_era()) {
-		next = __atomic_add_fetch(&eras, 1, __ATOMIC_RELAXED);
+	if (!current_process()) {
+		next = __atomic_add_fetch(&last_process, 1, __ATOMIC_RELAXED);
 		__atomic_compare_exchange_n(page, &none, next, false, __ATOMIC_ACQ_REL,
 					    __ATOMIC_ACQUIRE);
 	}
-	return current_era();
+	return current_process();
 }
 
 /* With the lock held. */
-static void give_up(struct rcl_ring *ring)
+static void disable_ring(struct rcl_ring *ring)
 {
 	ring->map = NULL;
 	ring->head = NULL;
-	if (!ring->given_up)
+	if (!ring->disabled)
 		__atomic_sub_fetch(&usable, 1, __ATOMIC_RELAXED);
-	ring->given_up = true;
+	ring->disabled = true;
 }
 
-/* With the lock held. In a child of clone() the ring is not mapped, whatever was copied. */
+/* With the lock held. A child of clone() has a copy of @map, but not the mapping. */
 static bool is_mapped(struct rcl_ring *ring)
 {
-	if (ring->map && ring->era != current_era())
-		give_up(ring);
+	if (ring->map && ring->process != current_process())
+		disable_ring(ring);
 	return ring->map;
 }
 
 /* With the lock held. */
-static void unmap(struct rcl_ring *ring)
+static void unmap_ring(struct rcl_ring *ring)
 {
 	if (is_mapped(ring)) {
 		rcl_sys->munmap((void *)(uintptr_t)ring->map, ring->queue.out_ring_bytes);
 		rcl_sys->munmap(ring->head, head_bytes());
 	}
-	give_up(ring);
+	disable_ring(ring);
 }
 
-/* Takes over what a ring says of itself, once: do its records lie in what was mapped? */
-static bool take_geometry(struct rcl_ring *ring, const struct rdma_cm_alt_ring *map)
+/* Reads the geometry of a ring once, and checks it: the records must be inside of the mapping. */
+static bool read_geometry(struct rcl_ring *ring, const struct rdma_cm_alt_ring *map)
 {
 	size_t size = ring->queue.out_record_size, bytes = ring->queue.out_ring_bytes;
 
 	ring->entries = __atomic_load_n(&map->entries, __ATOMIC_RELAXED);
 	ring->offset = __atomic_load_n(&map->records_offset, __ATOMIC_RELAXED);
-	/* The place of a record is the rest of a division by a power of two. */
+	/* Positions are masked, so the number must be a power of two. */
 	if (!ring->entries || ring->entries & (ring->entries - 1))
 		return false;
 	if (ring->offset < sizeof(*map) || ring->offset % sizeof(__u64) || ring->offset > bytes)
@@ -173,36 +173,36 @@ static bool take_geometry(struct rcl_ring *ring, const struct rdma_cm_alt_ring *
 	       (bytes - ring->offset) / size >= ring->entries;
 }
 
-/* With the lock held. Records count from 0 then. */
-static void map(struct rcl_ring *ring)
+/* With the lock held. The first record has the index 0. */
+static void map_ring(struct rcl_ring *ring)
 {
 	const struct rdma_cm_alt_queue_create *queue = &ring->queue;
 	void *head, *records;
 
-	ring->era = begin_era();
-	if (!ring->era) {
-		give_up(ring);
+	ring->process = number_process();
+	if (!ring->process) {
+		disable_ring(ring);
 		return;
 	}
-	/* The head first: records are put in from the moment on when those are mapped. */
+	/* The head first: mapping the records makes the kernel use the ring. */
 	head = rcl_sys->mmap(head_bytes(), PROT_READ | PROT_WRITE, queue->out_fd,
 			     (off_t)queue->out_head_offset);
 	if (head == MAP_FAILED) {
-		give_up(ring);
+		disable_ring(ring);
 		return;
 	}
 	records = rcl_sys->mmap(queue->out_ring_bytes, PROT_READ, queue->out_fd,
 				(off_t)queue->out_ring_offset);
 	if (records == MAP_FAILED) {
 		rcl_sys->munmap(head, head_bytes());
-		give_up(ring);
+		disable_ring(ring);
 		return;
 	}
 	ring->head = head;
 	ring->map = records;
 	ring->pos = 0;
-	if (!take_geometry(ring, records))
-		unmap(ring);
+	if (!read_geometry(ring, records))
+		unmap_ring(ring);
 }
 
 void rcl_ring_add(const struct rdma_cm_alt_queue_create *queue)
@@ -242,7 +242,7 @@ void rcl_ring_remove(int fd)
 		if (ring->next)
 			ring->next->link = ring->link;
 		pthread_mutex_lock(&ring->lock);
-		unmap(ring);
+		unmap_ring(ring);
 		pthread_mutex_unlock(&ring->lock);
 	}
 	pthread_mutex_unlock(&rings_lock);
@@ -316,7 +316,7 @@ void rcl_ring_set_lock(struct rcl_ring_set *set)
 			pthread_mutex_unlock(&ring->lock);
 		ring->set_locked = false;
 	}
-	/* In the order of the list, as before a fork(). Of a closed queue nobody takes anything. */
+	/* In the order of the list, as before fork(). Rings of closed queues are not on it. */
 	for (ring = rings; ring; ring = ring->next) {
 		if (ring->in_set)
 			pthread_mutex_lock(&ring->lock);
@@ -353,16 +353,16 @@ void rcl_ring_set_unlock(struct rcl_ring_set *set)
 	}
 }
 
-/* With the lock held. A tail beyond all places cannot be true: what is there waits for read(). */
+/* With the lock held. A tail beyond the records of the ring is invalid: the ring is disabled. */
 static bool has_record(struct rcl_ring *ring)
 {
 	__u32 count = __atomic_load_n(&ring->map->tail, __ATOMIC_ACQUIRE) - ring->pos;
 
 	if (count <= ring->entries)
 		return count;
-	rcl_log("channel fd %d: its event ring has %u records in %u places; it is given up",
-		ring->queue.out_fd, count, ring->entries);
-	unmap(ring);
+	rcl_log("channel fd %d: its event ring of %u records claims %u; it is not used any more",
+		ring->queue.out_fd, ring->entries, count);
+	unmap_ring(ring);
 	return false;
 }
 
@@ -376,7 +376,7 @@ static void copy_record(const struct rcl_ring *ring, union rcl_record *record)
 		memset(record->bytes + size, 0, sizeof(record->event) - size);
 }
 
-bool rcl_ring_look(struct rcl_ring *ring, union rcl_record *record)
+bool rcl_ring_peek(struct rcl_ring *ring, union rcl_record *record)
 {
 	pthread_mutex_lock(&ring->lock);
 	while (is_mapped(ring) && has_record(ring)) {
@@ -411,28 +411,28 @@ __u32 rcl_ring_position(int fd)
 	return pos;
 }
 
-void rcl_ring_was_read(struct rcl_ring *ring, unsigned int count)
+void rcl_ring_count_reads(struct rcl_ring *ring, unsigned int count)
 {
 	bool tried, mapped;
 
 	pthread_mutex_lock(&ring->lock);
 	ring->reads += count;
-	tried = !ring->map && !ring->given_up && ring->reads >= RCL_RING_AFTER;
+	tried = !ring->map && !ring->disabled && ring->reads >= RCL_RING_AFTER;
 	if (tried)
-		map(ring);
+		map_ring(ring);
 	mapped = ring->map;
 	pthread_mutex_unlock(&ring->lock);
 	if (tried && !mapped)
 		rcl_log("channel fd %d: its event ring is not mapped", ring->queue.out_fd);
 }
 
-void rcl_ring_expect(const struct rdma_event_channel *channel)
+void rcl_ring_check_channel(const struct rdma_event_channel *channel)
 {
 	if (channel && !rcl_ring_of(channel->fd))
-		rcl_rings_give_up();
+		rcl_rings_disable();
 }
 
-void rcl_rings_give_up(void)
+void rcl_rings_disable(void)
 {
 	if (!__atomic_load_n(&usable, __ATOMIC_RELAXED))
 		return;
@@ -447,7 +447,7 @@ void rcl_rings_lock(void)
 	pthread_mutex_lock(&rings_lock);
 	for (ring = rings; ring; ring = ring->next) {
 		pthread_mutex_lock(&ring->lock);
-		unmap(ring);
+		unmap_ring(ring);
 	}
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * The mapped ring of a channel: events that are taken without a system call.
- */
+/* The event ring of a channel, from which events are taken without a system call. */
 #ifndef RCL_RING_H
 #define RCL_RING_H
 
@@ -12,43 +10,43 @@
 
 struct rcl_ring;
 
-/** RCL_RING_ENTRIES - records that a channel's ring has */
+/** RCL_RING_ENTRIES - records of a channel's ring */
 #define RCL_RING_ENTRIES 64
 
-/** RCL_RING_AFTER - events that a channel has delivered when its ring is worth its memory */
+/** RCL_RING_AFTER - events that are read before the ring is mapped, as it costs memory */
 #define RCL_RING_AFTER 8
 
 /**
- * rcl_ring_add - a new queue may have a ring
- * @queue: how it was created; without a ring, with one that is too small to be true, or
- *         without memory for it, its events come by read() alone
+ * rcl_ring_add - register the ring of a new queue
+ * @queue: result of the command that created the queue. If it has no ring, an invalid one, or there
+ *         is no memory, the events are read by read() alone
  */
 void rcl_ring_add(const struct rdma_cm_alt_queue_create *queue);
 
 /**
- * rcl_ring_remove - a queue is closed next, or a descriptor is another queue now
- * @fd: of the queue
+ * rcl_ring_remove - unregister the ring of a descriptor, before it is closed or after it was reused
+ * @fd: the descriptor
  */
 void rcl_ring_remove(int fd);
 
 /**
- * rcl_ring_of - the ring of a queue
- * @fd: of the queue, by which rings are found: programs copy channels
+ * rcl_ring_of - find a ring
+ * @fd: descriptor of the queue: programs may copy the struct of a channel
  *
- * Return: the ring, which is there until the queue is closed, or NULL
+ * Return: the ring, valid until the queue is closed, or NULL
  */
 struct rcl_ring *rcl_ring_of(int fd);
 
 /**
- * rcl_ring_get - the same, to keep
- * @fd: of the queue
+ * rcl_ring_get - find a ring and take a reference
+ * @fd: descriptor of the queue
  *
- * Return: the ring with a reference, for rcl_ring_put(), or NULL
+ * Return: the ring, for rcl_ring_put(), or NULL
  */
 struct rcl_ring *rcl_ring_get(int fd);
 
 /**
- * rcl_ring_hold - take one more reference
+ * rcl_ring_hold - take another reference
  * @ring: the ring, or NULL
  *
  * Return: @ring, for rcl_ring_put()
@@ -62,57 +60,57 @@ struct rcl_ring *rcl_ring_hold(struct rcl_ring *ring);
 void rcl_ring_put(struct rcl_ring *ring);
 
 /**
- * rcl_ring_lock - keep others from taking records
+ * rcl_ring_lock - keep other threads from taking records
  * @ring: the ring, or NULL
  *
- * Held around calls that make the kernel take records back. They may sleep.
+ * Held over commands in which the kernel takes records back from the ring. They may sleep.
  */
 void rcl_ring_lock(struct rcl_ring *ring);
 
 /**
- * rcl_ring_unlock - and let them again
+ * rcl_ring_unlock - release the lock of rcl_ring_lock()
  * @ring: the ring, or NULL
  */
 void rcl_ring_unlock(struct rcl_ring *ring);
 
 /**
- * rcl_ring_look - copy the next record, and stay in the way of other threads
+ * rcl_ring_peek - copy the next record, and keep the ring locked
  * @ring: the ring
  * @record: filled in
  *
- * Return: true: there is one; rcl_ring_done() has to follow when it was counted on
- * its id. false: there is none, which proves nothing: the next step is read().
+ * Return: true when there is one: rcl_ring_done() has to follow, after the record was counted on
+ * its id. false: the channel has to be read by read().
  */
-bool rcl_ring_look(struct rcl_ring *ring, union rcl_record *record);
+bool rcl_ring_peek(struct rcl_ring *ring, union rcl_record *record);
 
 /**
- * rcl_ring_done - the record was counted: tell the kernel that it was taken
- * @ring: the ring, or NULL when the record came by read()
+ * rcl_ring_done - advance the head over the record, and unlock the ring
+ * @ring: the ring, or NULL when the record was read by read()
  */
 void rcl_ring_done(struct rcl_ring *ring);
 
 /**
- * rcl_ring_position - how far the ring of a queue was read
- * @fd: of the queue
+ * rcl_ring_position - number of records that were taken from a ring
+ * @fd: descriptor of the queue
  *
- * Return: a number that changes whenever anybody takes a record; 0 when there is no ring
+ * Return: the number; 0 when there is no ring
  */
 __u32 rcl_ring_position(int fd);
 
 /**
- * rcl_ring_was_read - events came by read(); after some of them the ring is mapped
+ * rcl_ring_count_reads - count events that were read by read(), and map the ring after some of them
  * @ring: the ring
- * @count: how many
+ * @count: number of events
  */
-void rcl_ring_was_read(struct rcl_ring *ring, unsigned int count);
+void rcl_ring_count_reads(struct rcl_ring *ring, unsigned int count);
 
 /**
- * struct rcl_ring_set - rings that are locked together
- * @wanted: all of them, until it is closed
- * @locked: those that are, from then on
+ * struct rcl_ring_set - rings that one thread locks together
+ * @wanted: the rings of a set that is open
+ * @locked: the locked rings of a set that is closed
  *
- * A thread that has a ring locked locks another one only in a set, all in one order,
- * and between rcl_ring_set_open() and rcl_ring_set_close(), where one thread is at a time.
+ * The only way to lock several rings. They are locked in the order of one list between
+ * rcl_ring_set_open() and rcl_ring_set_close(), where only one thread is at a time.
  */
 struct rcl_ring_set {
 	struct rcl_ring *wanted;
@@ -120,58 +118,58 @@ struct rcl_ring_set {
 };
 
 /**
- * rcl_ring_set_open - an empty set; the caller has no ring locked
+ * rcl_ring_set_open - begin an empty set; the caller has no ring locked
  * @set: the set
  */
 void rcl_ring_set_open(struct rcl_ring_set *set);
 
 /**
- * rcl_ring_set_add - one more ring, which is not locked yet
- * @set: the set, not closed yet
- * @ring: the ring, with a reference that passes to the set, or NULL
+ * rcl_ring_set_add - add a ring, without locking it
+ * @set: the set, open
+ * @ring: the ring, or NULL; its reference passes to the set
  *
- * Return: false when it is NULL or in the set already
+ * Return: false when it is NULL or already in the set
  */
 bool rcl_ring_set_add(struct rcl_ring_set *set, struct rcl_ring *ring);
 
 /**
- * rcl_ring_set_lock - lock all of them, the locked ones after they were unlocked
- * @set: the set, not closed yet
+ * rcl_ring_set_lock - unlock the locked rings of the set, then lock all of them in order
+ * @set: the set, open
  */
 void rcl_ring_set_lock(struct rcl_ring_set *set);
 
 /**
- * rcl_ring_set_close - all rings are there that are wanted, and locked
+ * rcl_ring_set_close - end of adding; the locked rings stay locked
  * @set: the set
  */
 void rcl_ring_set_close(struct rcl_ring_set *set);
 
 /**
- * rcl_ring_set_unlock - unlock all of them
- * @set: the set, closed; over with this call
+ * rcl_ring_set_unlock - unlock all rings of the set, and drop their references
+ * @set: the set, closed
  */
 void rcl_ring_set_unlock(struct rcl_ring_set *set);
 
 /**
- * rcl_rings_give_up - unmap all rings, for good
+ * rcl_rings_disable - unmap all rings, and never map them again
  *
- * A program may copy a channel's descriptor, and there is no asking which queue the copy is.
- * The caller has no lock of the library.
+ * For descriptors that the library does not know: a program may copy the descriptor of a channel,
+ * and the kernel has no query for the queue of a descriptor. The caller has no lock of the library.
  */
-void rcl_rings_give_up(void);
+void rcl_rings_disable(void);
 
 /**
- * rcl_ring_expect - an id is going to be on a channel of the program's
- * @channel: the channel, or NULL. When its descriptor is not known all rings are given up:
- *           nobody could lock the right one when the id is destroyed.
+ * rcl_ring_check_channel - an id is about to be created on a channel, or moved to it
+ * @channel: the channel, or NULL. If its descriptor is unknown all rings are disabled: the ring
+ *           of the id could not be locked when it is destroyed.
  */
-void rcl_ring_expect(const struct rdma_event_channel *channel);
+void rcl_ring_check_channel(const struct rdma_event_channel *channel);
 
 /**
- * rcl_rings_lock - before fork(): unmap all rings, for good
+ * rcl_rings_lock - before fork(): disable all rings, and lock them
  *
- * A child has no mapping, and while there is one it may not read: the kernel
- * takes unread records back now, and whoever reads first gets them.
+ * The child has no mapping, and the kernel lets nobody read a queue while its ring is mapped. After
+ * munmap() the kernel takes unread records back, and the first process that reads gets them.
  */
 void rcl_rings_lock(void);
 

@@ -23,7 +23,7 @@ RCL_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
 	id = rcl_id_get(ev->cookie);
 	free(ev);
 	if (id) {
-		/* The membership first: who waits for the id frees both. */
+		/* The membership first: rdma_destroy_id(), which waits for the id, frees both. */
 		if (member)
 			rcl_member_ack(id, member);
 		rcl_id_ack(id);

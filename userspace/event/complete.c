@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Synchronous ids: a call waits for its event, and what that means as its
- * result.
+ * Synchronous ids: a call waits for its event, whose status is the result of the call.
  *
  * Locking: none of its own.
  */
@@ -15,10 +14,10 @@ int rcl_event_error(const struct rdma_cm_event *event)
 		return -ECONNREFUSED;
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && !event->status)
 		return -ENODEV;
-	/* Somebody ends the wait: that is no success of the call. */
+	/* The program has posted it to end the wait: the call has not succeeded. */
 	if ((unsigned int)event->event == RDMA_CM_ALT_EVENT_USER && !event->status)
 		return -EINTR;
-	/* Peers' reasons are positive; anything may be posted by a program. */
+	/* Reasons of peers are positive. A program may post any status. */
 	return rcl_result(event->status > 0 ? -event->status : event->status);
 }
 
@@ -33,7 +32,7 @@ int rcl_complete(struct rcl_id *id)
 		ret = rcl_event_next(id->id.channel, &id->id.event);
 		if (ret)
 			return ret;
-		/* News of the network, and no answer to any call. */
+		/* Not the result of a call. */
 	} while (id->id.event->event == RDMA_CM_EVENT_ADDR_CHANGE);
 	return rcl_event_error(id->id.event);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Events: rdma_get_cm_event() and what the library does when one passes by.
+ * Events: rdma_get_cm_event(), and what the library does for each event.
  *
- * Locking: the id's lock for its flags. An event counts on its id from the
- * read() on, or before it leaves the ring, so rdma_destroy_id() waits while we
- * work on it. A thread may be cancelled before, but not then.
+ * Locking: the id's lock for its flags. An event is counted on its id right after read(), or
+ * before it leaves the ring, so that rdma_destroy_id() waits for it. From then on the thread
+ * cannot be cancelled.
  */
 #include "event/event.h"
 
@@ -80,7 +80,7 @@ static void set_connected(struct rcl_id *id, bool connected)
 	pthread_mutex_unlock(&id->lock);
 }
 
-/* No more connection; @ended: because a disconnect of either end is complete. */
+/* The connection is gone; @ended: a disconnect of either side is complete. */
 static void set_ended(struct rcl_id *id, bool ended)
 {
 	pthread_mutex_lock(&id->lock);
@@ -89,7 +89,7 @@ static void set_ended(struct rcl_id *id, bool ended)
 	pthread_mutex_unlock(&id->lock);
 }
 
-static bool connect_failed(struct rcl_id *id)
+static bool has_connect_error(struct rcl_id *id)
 {
 	bool failed;
 
@@ -99,15 +99,15 @@ static bool connect_failed(struct rcl_id *id)
 	return failed;
 }
 
-static void turn_into_error(struct rcl_event *ev, enum rdma_cm_event_type type,
+static void set_error(struct rcl_event *ev, enum rdma_cm_event_type type,
 			    int err)
 {
 	ev->event.event = type;
 	ev->event.status = err;
 }
 
-/* Addresses, device and path travel with the event; an old kernel may not. */
-static int take_route(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
+/* Addresses, device and path are in the event, or have to be queried. */
+static int set_route(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
 {
 	if (rec->flags & RDMA_CM_ALT_EVENT_F_ROUTE)
 		return rcl_id_set_route(id, &rec->route);
@@ -117,24 +117,24 @@ static int take_route(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
 static void on_addr_resolved(struct rcl_id *id, struct rcl_event *ev,
 			     const struct rdma_cm_alt_event *rec)
 {
-	int ret = take_route(id, rec);
+	int ret = set_route(id, rec);
 
 	if (!ret && !id->id.verbs)
 		ret = -ENODEV;
 	if (ret)
-		turn_into_error(ev, RDMA_CM_EVENT_ADDR_ERROR, ret);
+		set_error(ev, RDMA_CM_EVENT_ADDR_ERROR, ret);
 }
 
 static void on_route_resolved(struct rcl_id *id, struct rcl_event *ev,
 			      const struct rdma_cm_alt_event *rec)
 {
-	int ret = take_route(id, rec);
+	int ret = set_route(id, rec);
 
 	if (ret)
-		turn_into_error(ev, RDMA_CM_EVENT_ROUTE_ERROR, ret);
+		set_error(ev, RDMA_CM_EVENT_ROUTE_ERROR, ret);
 }
 
-static void refuse_request(struct rdma_event_channel *channel, uint32_t handle)
+static void reject_request(struct rdma_event_channel *channel, uint32_t handle)
 {
 	struct rdma_cm_alt_destroy cmd = { .id = handle };
 	struct rcl_ring *ring = rcl_ring_get(channel->fd);
@@ -145,8 +145,11 @@ static void refuse_request(struct rdma_event_channel *channel, uint32_t handle)
 	rcl_ring_put(ring);
 }
 
-/* The listener's own one, if that is it: what the program reads from may be a copy, and go away. */
-static struct rdma_event_channel *lasting(struct rcl_id *listener,
+/*
+ * The channel for the id of a request. The program may read from a copy of the listener's channel
+ * struct, and free it: prefer the listener's own.
+ */
+static struct rdma_event_channel *listener_channel(struct rcl_id *listener,
 					  struct rdma_event_channel *channel)
 {
 	pthread_mutex_lock(&listener->lock);
@@ -161,29 +164,29 @@ static int on_connect_request(struct rcl_id *listener,
 			      struct rcl_event *ev,
 			      const struct rdma_cm_alt_event *rec)
 {
-	bool sync = rcl_id_owns(listener, channel);
+	bool sync = rcl_id_owns_channel(listener, channel);
 	struct rcl_id *child;
 	int ret;
 
 	/*
-	 * The channel that the request came by; the listener may be on its way to
-	 * another one. None of its own yet, even if the listener is synchronous.
+	 * On the channel of the request, as the listener may be moving to another one. The id of a
+	 * synchronous listener gets a queue of its own below.
 	 */
 	child = rcl_id_new(channel, listener->id.context, listener->id.ps, listener->id.qp_type);
 	if (!child) {
 		ret = -ENOMEM;
 		goto refuse;
 	}
-	child->id.channel = lasting(listener, channel);
-	rcl_id_learn_handle(child, rec->id);
+	child->id.channel = listener_channel(listener, channel);
+	rcl_id_set_handle(child, rec->id);
 	child->initiator_depth = rec->initiator_depth;
 	child->responder_resources = rec->responder_resources;
 	if (rec->flags & RDMA_CM_ALT_EVENT_F_ECE) {
 		child->remote_ece.vendor_id = rec->ece_vendor_id;
 		child->remote_ece.options = rec->ece_attr_mod;
 	}
-	rcl_qp_remember(child, rec);
-	ret = take_route(child, rec);
+	rcl_qp_cache_attr(child, rec);
+	ret = set_route(child, rec);
 	if (!ret && sync)
 		ret = rcl_id_move(child, NULL);
 	if (ret)
@@ -195,23 +198,23 @@ static int on_connect_request(struct rcl_id *listener,
 	return RCL_DELIVER;
 
 refuse:
-	rcl_log("rdma_get_cm_event: a connection request to id %u is refused: %s",
+	rcl_log("rdma_get_cm_event: a connection request to id %u is rejected: %s",
 		listener->handle, strerror(-ret));
-	refuse_request(channel, rec->id);
+	reject_request(channel, rec->id);
 	if (child)
 		rcl_id_free(child);
-	/* No descriptor for its queue: say so, as accept(2) does. */
-	return sync ? ret : RCL_SWALLOW;
+	/* Without a descriptor for its queue the read fails, like accept(2). */
+	return sync ? ret : RCL_DROP;
 }
 
-/* Of an id whose steps were one call this is the first event: it tells of the device, too. */
-static int take_device(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
+/* For an id that was resolved and connected in one call this event is the first with the device. */
+static int set_device(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
 {
 	int ret;
 
 	if (id->id.verbs)
 		return 0;
-	ret = take_route(id, rec);
+	ret = set_route(id, rec);
 	if (ret)
 		return ret;
 	if (!id->id.verbs)
@@ -220,7 +223,7 @@ static int take_device(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
 		return 0;
 	if (rec->route.node_guid != ibv_get_device_guid(id->id.qp->context->device))
 		return -ENODEV;
-	/* One of datagrams can start now; a connected one when the peer has accepted. */
+	/* A UD QP can move to RTS now. A connected QP moves when the peer has accepted. */
 	return id->id.qp_type == IBV_QPT_UD ? rcl_qp_start(id, id->id.qp) : 0;
 }
 
@@ -231,7 +234,7 @@ static void connect_error(struct rcl_id *id, struct rcl_event *ev, int err)
 	pthread_mutex_lock(&id->lock);
 	id->connect_error = true;
 	pthread_mutex_unlock(&id->lock);
-	turn_into_error(ev, RDMA_CM_EVENT_CONNECT_ERROR, err);
+	set_error(ev, RDMA_CM_EVENT_CONNECT_ERROR, err);
 }
 
 static void on_connect_response(struct rcl_id *id, struct rcl_event *ev,
@@ -241,7 +244,7 @@ static void on_connect_response(struct rcl_id *id, struct rcl_event *ev,
 	int ret;
 
 	fill_conn(ev, rec);
-	ret = take_device(id, rec);
+	ret = set_device(id, rec);
 	if (ret) {
 		connect_error(id, ev, ret);
 		return;
@@ -266,7 +269,7 @@ static void on_connect_response(struct rcl_id *id, struct rcl_event *ev,
 static void on_established(struct rcl_id *id, struct rcl_event *ev,
 			   const struct rdma_cm_alt_event *rec)
 {
-	int ret = take_device(id, rec);
+	int ret = set_device(id, rec);
 
 	fill_param(id, ev, rec);
 	if (ret)
@@ -285,22 +288,22 @@ static int on_multicast(struct rcl_id *id, struct rcl_event *ev,
 	if (!member) {
 		rcl_log("id %u: event %u for a group that it left is dropped",
 			id->handle, rec->type);
-		return RCL_SWALLOW;
+		return RCL_DROP;
 	}
-	rcl_member_take(id, member);
+	rcl_member_count_event(id, member);
 	ev->member = rec->user_arg;
 	if (rec->type == RDMA_CM_ALT_EVENT_MULTICAST_JOIN) {
 		fill_ud(ev, rec);
 		ret = rcl_member_joined(id, member, &ud->ah_attr);
 		if (ret)
-			turn_into_error(ev, RDMA_CM_EVENT_MULTICAST_ERROR, ret);
+			set_error(ev, RDMA_CM_EVENT_MULTICAST_ERROR, ret);
 	}
 	ud->private_data = member->context;
 	rcl_member_put(member);
 	return RCL_DELIVER;
 }
 
-/* There is no result to wait for: the id may resolve again. */
+/* No result follows: the id may resolve again. */
 static void addrinfo_failed(struct rcl_id *id)
 {
 	pthread_mutex_lock(&id->lock);
@@ -309,16 +312,16 @@ static void addrinfo_failed(struct rcl_id *id)
 	pthread_mutex_unlock(&id->lock);
 }
 
-static int process(struct rcl_id *id, struct rdma_event_channel *channel,
+static int handle_record(struct rcl_id *id, struct rdma_event_channel *channel,
 		   struct rcl_event *ev, const struct rdma_cm_alt_event *rec)
 {
 	ev->event.id = &id->id;
 	ev->event.event = (enum rdma_cm_event_type)rec->type;
 	ev->event.status = rec->status;
 	if (rec->type != RDMA_CM_ALT_EVENT_CONNECT_REQUEST) {
-		rcl_qp_remember(id, rec);
+		rcl_qp_cache_attr(id, rec);
 		if (rec->id)
-			rcl_id_learn_handle(id, rec->id);
+			rcl_id_set_handle(id, rec->id);
 	}
 
 	switch (rec->type) {
@@ -337,17 +340,17 @@ static int process(struct rcl_id *id, struct rdma_event_channel *channel,
 		on_established(id, ev, rec);
 		break;
 	case RDMA_CM_ALT_EVENT_REJECTED:
-		/* Also of a connection: no DISCONNECTED will come. */
+		/* Also for an established connection: no DISCONNECTED follows. */
 		set_connected(id, false);
-		if (connect_failed(id))
-			return RCL_SWALLOW;
+		if (has_connect_error(id))
+			return RCL_DROP;
 		fill_conn(ev, rec);
 		rcl_qp_error(id);
 		break;
 	case RDMA_CM_ALT_EVENT_DISCONNECTED:
 		set_ended(id, true);
-		if (connect_failed(id))
-			return RCL_SWALLOW;
+		if (has_connect_error(id))
+			return RCL_DROP;
 		fill_conn(ev, rec);
 		break;
 	case RDMA_CM_ALT_EVENT_DEVICE_REMOVAL:
@@ -368,7 +371,7 @@ static int process(struct rcl_id *id, struct rdma_event_channel *channel,
 		addrinfo_failed(id);
 		break;
 	case RDMA_CM_ALT_EVENT_SKIP:
-		return RCL_SWALLOW;
+		return RCL_DROP;
 	case RDMA_CM_ALT_EVENT_USER:
 		memcpy(&ev->event.param, &rec->user_arg, sizeof(rec->user_arg));
 		ev->event.status = rec->user_status;
@@ -380,8 +383,8 @@ static int process(struct rcl_id *id, struct rdma_event_channel *channel,
 	return RCL_DELIVER;
 }
 
-/* The id that a record names, twice: by its cookie and by its handle. */
-static struct rcl_id *find(const struct rdma_cm_alt_event *rec)
+/* The id of a record, by its cookie; the handle in the record must match. */
+static struct rcl_id *find_id(const struct rdma_cm_alt_event *rec)
 {
 	bool request = rec->type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
 	uint32_t handle = request ? rec->listen_id : rec->id;
@@ -390,7 +393,7 @@ static struct rcl_id *find(const struct rdma_cm_alt_event *rec)
 	if (!rcl_handle_valid(rec->id) || !rcl_handle_valid(handle))
 		return NULL;
 	id = rec->cookie ? rcl_id_get(rec->cookie) : rcl_id_find(handle);
-	if (id && !rcl_id_is(id, handle, request)) {
+	if (id && !rcl_id_matches(id, handle, request)) {
 		rcl_log("event %u with the cookie of id %u names id %u", rec->type, id->handle,
 			handle);
 		rcl_id_put(id);
@@ -403,12 +406,12 @@ struct rcl_claim rcl_event_claim(const struct rdma_cm_alt_event *rec)
 {
 	struct rcl_claim claim;
 
-	claim.id = find(rec);
-	claim.counted = claim.id && rcl_id_take(claim.id);
+	claim.id = find_id(rec);
+	claim.counted = claim.id && rcl_id_count_event(claim.id);
 	return claim;
 }
 
-int rcl_event_work(struct rdma_event_channel *channel, struct rcl_claim claim,
+int rcl_event_handle(struct rdma_event_channel *channel, struct rcl_claim claim,
 		   const struct rdma_cm_alt_event *rec, struct rcl_event *ev)
 {
 	struct rcl_id *id = claim.id;
@@ -421,11 +424,11 @@ int rcl_event_work(struct rdma_event_channel *channel, struct rcl_claim claim,
 			rcl_id_put(id);
 		rcl_log("event %u for an id that is destroyed is dropped", rec->type);
 		if (rec->type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
-			refuse_request(channel, rec->id);
-		return RCL_SWALLOW;
+			reject_request(channel, rec->id);
+		return RCL_DROP;
 	}
 	ev->cookie = id->cookie;
-	ret = process(id, channel, ev, rec);
+	ret = handle_record(id, channel, ev, rec);
 	if (ret == RCL_DELIVER)
 		rcl_log_event(id, &ev->event);
 	else
@@ -443,7 +446,7 @@ int rcl_event_next(struct rdma_event_channel *channel,
 	struct rcl_event *ev;
 	int ret, cancel;
 
-	/* Before the read: an event that was taken must not be lost. */
+	/* Allocate before the read: an event that was read must not be lost. */
 	ev = malloc(sizeof(*ev));
 	if (!ev)
 		return -ENOMEM;
@@ -453,12 +456,12 @@ int rcl_event_next(struct rdma_event_channel *channel,
 		ret = rcl_channel_next(channel, &rec, &ring);
 		if (ret)
 			break;
-		cancel = rcl_no_cancel();
+		cancel = rcl_cancel_disable();
 		claim = rcl_event_claim(&rec.event);
 		rcl_ring_done(ring);
-		ret = rcl_event_work(channel, claim, &rec.event, ev);
-		rcl_cancel(cancel);
-	} while (ret == RCL_SWALLOW);
+		ret = rcl_event_handle(channel, claim, &rec.event, ev);
+		rcl_cancel_restore(cancel);
+	} while (ret == RCL_DROP);
 	pthread_cleanup_pop(0);
 
 	if (ret) {
@@ -475,7 +478,7 @@ RCL_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel,
 	int ret;
 
 	if (!channel || !event)
-		return rcl_fail(-EINVAL, __func__, "no channel, or no place for the event");
+		return rcl_fail(-EINVAL, __func__, "no channel, or no pointer for the event");
 	ret = rcl_event_next(channel, event);
 	if (ret == -EAGAIN || ret == -EINTR) {
 		errno = -ret;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * Events on their way to the program: decoded, acted upon, counted.
- */
+/* Events: decode, handle, deliver, acknowledge. */
 #ifndef RCL_EVENT_H
 #define RCL_EVENT_H
 
@@ -12,11 +10,11 @@
 #include "id/cmid.h"
 
 /**
- * struct rcl_event - an event that the program holds
+ * struct rcl_event - an event that was delivered to the program
  * @event: the public half; the first member
- * @cookie: of the id on which it counts: the listener of a connection request
- * @member: cookie of the membership on which it counts as well, or 0
- * @private_data: where the public half points to
+ * @cookie: of the id on which it is counted; for a connection request the listener
+ * @member: cookie of the membership on which it is counted, too, or 0
+ * @private_data: the private data to which the public half points
  */
 struct rcl_event {
 	struct rdma_cm_event event;
@@ -26,19 +24,19 @@ struct rcl_event {
 };
 
 /**
- * enum rcl_fate - what becomes of a record
- * @RCL_DELIVER: the program gets it
- * @RCL_SWALLOW: it means nothing to the program
+ * enum rcl_disposition - what to do with a record
+ * @RCL_DELIVER: deliver it to the program
+ * @RCL_DROP: drop it
  */
-enum rcl_fate {
+enum rcl_disposition {
 	RCL_DELIVER = 0,
-	RCL_SWALLOW = 1,
+	RCL_DROP = 1,
 };
 
 /**
- * struct rcl_claim - the id on which a record counts
- * @id: with a reference; NULL: there is none any more
- * @counted: it was counted; if not, the id is as good as destroyed
+ * struct rcl_claim - the id on which a record is counted
+ * @id: the id with a reference; NULL: it was destroyed
+ * @counted: false: the id is being destroyed, and the record dropped
  */
 struct rcl_claim {
 	struct rcl_id *id;
@@ -46,27 +44,27 @@ struct rcl_claim {
 };
 
 /**
- * rcl_event_claim - count a record on its id
- * @rec: the record, which may lie in the ring still
+ * rcl_event_claim - find the id of a record, and count the record on it
+ * @rec: the record, whose ring is still locked
  *
- * Return: for rcl_event_work(), which has to follow
+ * Return: the id, for rcl_event_handle(), which has to follow
  */
 struct rcl_claim rcl_event_claim(const struct rdma_cm_alt_event *rec);
 
 /**
- * rcl_event_work - do what a record means for its id, and make an event of it
- * @channel: where it came from; its ring is not locked
- * @claim: of the record; over with this call
+ * rcl_event_handle - update the id of a record, and fill in the event
+ * @channel: channel of the record; its ring is not locked
+ * @claim: of the record; its reference is dropped
  * @rec: the record
  * @ev: filled in
  *
- * Return: &enum rcl_fate, or a negative errno: swallow it and fail the read
+ * Return: &enum rcl_disposition, or a negative errno: drop the record, and fail the read
  */
-int rcl_event_work(struct rdma_event_channel *channel, struct rcl_claim claim,
+int rcl_event_handle(struct rdma_event_channel *channel, struct rcl_claim claim,
 		   const struct rdma_cm_alt_event *rec, struct rcl_event *ev);
 
 /**
- * rcl_event_next - the next event of a channel that is for the program
+ * rcl_event_next - read the next event of a channel that is delivered to the program
  * @channel: the channel; blocks unless its fd has O_NONBLOCK
  * @out: the event, for rdma_ack_cm_event()
  *
@@ -82,7 +80,7 @@ int rcl_event_next(struct rdma_event_channel *channel,
 void rcl_event_drop(struct rcl_id *id);
 
 /**
- * rcl_event_error - what an event means as the result of a call
+ * rcl_event_error - the status of an event as the result of a call
  * @event: the event
  *
  * Return: 0 or a negative errno
@@ -91,11 +89,11 @@ int rcl_event_error(const struct rdma_cm_event *event);
 
 /**
  * rcl_complete - end of a call that causes an event
- * @id: the id. Of an asynchronous one the program takes the event itself; a
- *      synchronous one waits for it and keeps it in id.event.
+ * @id: the id. A synchronous id waits for the event, and keeps it in id.event. For an asynchronous
+ *      one nothing is done.
  *
- * Return: 0 or the negative errno of the event; -EAGAIN when the channel has
- * O_NONBLOCK and the event is not there yet
+ * Return: 0 or the negative errno of the event; -EAGAIN when the channel has O_NONBLOCK and there
+ * is no event yet
  */
 int rcl_complete(struct rcl_id *id);
 

@@ -42,7 +42,7 @@ int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
 		if (!own)
 			return -ENOMEM;
 	}
-	rcl_ring_expect(channel);
+	rcl_ring_check_channel(channel);
 	ring = rcl_id_lock_ring(id);
 	ret = set_queue(id, channel, &cmd);
 	if (!ret && own && cmd.out_queue_fd < 0)
@@ -61,7 +61,7 @@ int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
 	id->sync = own;
 	pthread_mutex_unlock(&id->lock);
 	rcl_id_unlock_ring(ring);
-	rcl_ring_put(ring);	/* the id's */
+	rcl_ring_put(ring);	/* the reference of the id */
 	if (own)
 		rcl_ring_remove(own->fd);	/* as in rcl_channel_wrap() */
 	if (old) {
@@ -81,7 +81,7 @@ RCL_EXPORT int rdma_migrate_id(struct rdma_cm_id *id,
 	if (!id || (priv->sync && !channel))
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "no id, or it is synchronous already");
-	/* To the kernel this would be an id without any queue. */
+	/* The kernel takes -1 for no queue. */
 	ret = channel && channel->fd < 0 ? -EBADF : rcl_id_move(priv, channel);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "it does not move to channel fd %d",

@@ -6,11 +6,11 @@
 #include "id/cmid.h"
 
 /**
- * rcl_id_move - put the id on another channel
+ * rcl_id_move - move an id to another channel
  * @id: the id
- * @channel: the channel, or NULL for one of its own
+ * @channel: the channel, or NULL for a new one that the id owns
  *
- * Waits until the events that were delivered on the old channel are acked.
+ * Waits until the program has acknowledged the events that were delivered on the old channel.
  *
  * Return: 0 or a negative errno
  */

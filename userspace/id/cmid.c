@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ids: created, counted, routed, moved between channels, destroyed.
+ * The private half of an id: allocation, references, event counters, ring, route.
  *
- * Locking: the id's lock for its counters; the table's references keep an id
- * alive while an event of it is being worked on. ids_lock for the list of all
- * ids; an id's lock may be taken under it, and the table's lock under both. The
- * lock of the id's ring, outside of all these, while the kernel takes events back.
+ * Locking: the id's lock for its counters. References of the table keep an id while an event of
+ * it is handled. ids_lock for the list of all ids; an id's lock may be taken under it, and the
+ * table's lock under both. The lock of the id's ring is outside of all these.
  */
 #include "id/cmid.h"
 
@@ -26,9 +25,9 @@
 static pthread_mutex_t ids_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rcl_id *ids;
 
-_Static_assert(offsetof(struct rcl_id, id) == 0, "the public half comes first");
+_Static_assert(offsetof(struct rcl_id, id) == 0, "the public half must be first");
 
-static void list_add(struct rcl_id *id)
+static void id_list_add(struct rcl_id *id)
 {
 	pthread_mutex_lock(&ids_lock);
 	id->next = ids;
@@ -39,7 +38,7 @@ static void list_add(struct rcl_id *id)
 	pthread_mutex_unlock(&ids_lock);
 }
 
-static void list_del(struct rcl_id *id)
+static void id_list_del(struct rcl_id *id)
 {
 	pthread_mutex_lock(&ids_lock);
 	*id->link = id->next;
@@ -64,7 +63,7 @@ void rcl_ids_unlock(bool child)
 	for (id = ids; id; id = id->next) {
 		id->shared = true;
 		if (child) {
-			/* Who waits in the parent, or holds events, does not do so here. */
+			/* Threads that hold events of the id exist only in the parent. */
 			id->events_acked = id->events_taken;
 			rcl_members_in_child(id);
 			pthread_cond_init(&id->acked_cond, NULL);
@@ -95,14 +94,14 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 	id->id.ps = ps;
 	id->id.qp_type = qp_type;
 	id->sync = !channel;
-	list_add(id);
+	id_list_add(id);
 	return id;
 }
 
-/* The last reference is gone: nobody else can reach the id. */
-static void release(struct rcl_id *id)
+/* After the last reference: no other thread can find the id. */
+static void id_release(struct rcl_id *id)
 {
-	list_del(id);
+	id_list_del(id);
 	if (id->handle)
 		rcl_context_drop();
 	rcl_device_unbind(id->device);
@@ -121,7 +120,7 @@ static void release(struct rcl_id *id)
 void rcl_id_free(struct rcl_id *id)
 {
 	if (rcl_table_kill(id->cookie))
-		release(id);
+		id_release(id);
 }
 
 struct rcl_id *rcl_id_get(uint64_t cookie)
@@ -142,7 +141,7 @@ struct rcl_id *rcl_id_find(uint32_t handle)
 	return found;
 }
 
-void rcl_id_learn_handle(struct rcl_id *id, uint32_t handle)
+void rcl_id_set_handle(struct rcl_id *id, uint32_t handle)
 {
 	uint32_t none = 0;
 
@@ -153,19 +152,19 @@ void rcl_id_learn_handle(struct rcl_id *id, uint32_t handle)
 		rcl_context_hold();
 }
 
-int rcl_id_made(struct rcl_id *id, uint32_t handle, bool queue, int fd)
+int rcl_id_check_created(struct rcl_id *id, uint32_t handle, bool queue, int fd)
 {
 	if (rcl_handle_valid(handle))
-		rcl_id_learn_handle(id, handle);
+		rcl_id_set_handle(id, handle);
 	if (rcl_handle_valid(handle) && (fd >= 0 || !queue))
 		return 0;
-	rcl_log("the kernel made an id with handle %u and queue %d: that cannot be", handle, fd);
+	rcl_log("the kernel created an id with handle %u and queue %d: invalid", handle, fd);
 	if (queue && fd >= 0)
 		rcl_sys->close(fd);
 	return -EIO;
 }
 
-bool rcl_id_is(struct rcl_id *id, uint32_t handle, bool request)
+bool rcl_id_matches(struct rcl_id *id, uint32_t handle, bool request)
 {
 	uint32_t known = __atomic_load_n(&id->handle, __ATOMIC_ACQUIRE);
 	bool listening;
@@ -194,10 +193,10 @@ bool rcl_id_set_listening(struct rcl_id *id, bool listening)
 void rcl_id_put(struct rcl_id *id)
 {
 	if (rcl_table_put(id->cookie))
-		release(id);
+		id_release(id);
 }
 
-bool rcl_id_owns(struct rcl_id *id, const struct rdma_event_channel *channel)
+bool rcl_id_owns_channel(struct rcl_id *id, const struct rdma_event_channel *channel)
 {
 	bool owns;
 
@@ -207,12 +206,15 @@ bool rcl_id_owns(struct rcl_id *id, const struct rdma_event_channel *channel)
 	return owns;
 }
 
-bool rcl_id_take(struct rcl_id *id)
+bool rcl_id_count_event(struct rcl_id *id)
 {
 	bool wanted;
 
 	pthread_mutex_lock(&id->lock);
-	/* Of an id that is not shared the destroyer knows of this event and waits. */
+	/*
+	 * rdma_destroy_id() waits for the events that the kernel has delivered, this one among
+	 * them, unless the id is shared: then only for those that this process has counted.
+	 */
 	wanted = !(id->shared && id->destroying);
 	id->events_taken += wanted;
 	pthread_mutex_unlock(&id->lock);
@@ -282,7 +284,7 @@ int rcl_id_set_route(struct rcl_id *id, const struct rdma_cm_alt_route *route)
 
 	rcl_addr_from_kernel(&r->addr.src_storage, &route->src);
 	rcl_addr_from_kernel(&r->addr.dst_storage, &route->dst);
-	/* Without a peer yet: nobody, of the same family. */
+	/* As with librdmacm, an unset destination has the family of the source. */
 	if (!r->addr.dst_storage.ss_family)
 		r->addr.dst_storage.ss_family = r->addr.src_storage.ss_family;
 	if (!route->node_guid)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The private half of a struct rdma_cm_id, and what all API families share:
- * life and death of an id, its route, its place on a channel.
+ * The private half of a struct rdma_cm_id: allocation, references, event counters, ring, route.
  */
 #ifndef RCL_CMID_H
 #define RCL_CMID_H
@@ -20,45 +19,45 @@ struct rcl_ring_set;
 
 /**
  * struct rcl_id - an id
- * @id: the public half; the first member, so that the pointers are the same
+ * @id: the public half; the first member, so that both have the same address
  * @next: in the list of all ids
- * @link: what points to this one in that list
- * @cookie: what the kernel gives back with the id's events
- * @handle: of the kernel
- * @fd: of its channel, if that is the program's, which may have freed it
- * @sync: calls wait for their event; the channel is the id's own
+ * @link: the pointer to this id in that list
+ * @cookie: the kernel returns it with the events of the id
+ * @handle: of the kernel; 0: the kernel has not created it yet
+ * @fd: descriptor of its channel, as the program may have freed the channel; -1: a synchronous id
+ * @sync: a synchronous id: calls wait for their event, and it owns its channel
  * @device: the device it is bound to, or NULL
- * @paths: where id.route.path_rec points to
+ * @paths: id.route.path_rec points here
  * @lock: protects the members below
- * @acked_cond: @events_acked has grown
- * @ring: the ring in which its events may lie, with a reference, or NULL
- * @shared: another process may have it, too: it was there at a fork()
+ * @acked_cond: signalled when an event of the id or of a membership is acknowledged
+ * @ring: the ring of its channel, with a reference, or NULL
+ * @shared: it existed at a fork(): another process may have it, too
  * @events_taken: events of the id that this process has read
- * @events_acked: events of the id that the program is done with
- * @destroying: rdma_destroy_id() is at work
- * @connected: an ESTABLISHED was delivered and no end of the connection yet
- * @listening: rdma_listen() was called: connection requests are for it
- * @ended: a DISCONNECTED was delivered: there is nothing to disconnect
- * @connect_error: the connection failed in our hands; what the peer says
- *                 about it is not news
+ * @events_acked: events of the id that the program has acknowledged
+ * @destroying: rdma_destroy_id() was called
+ * @connected: ESTABLISHED was delivered, and no event of the end of the connection
+ * @listening: rdma_listen() was called: it may get connection requests
+ * @ended: DISCONNECTED was delivered: rdma_disconnect() has nothing to do
+ * @connect_error: the library has failed the connection: the peer's REJ or DREQ that follows is no
+ *                 event for the program
  * @accepted: rdma_accept() has set the depths
- * @initiator_depth: reads and atomics that we issue at a time
- * @responder_resources: reads and atomics that we serve at a time
+ * @initiator_depth: maximum of outstanding RDMA reads and atomics of our own
+ * @responder_resources: maximum of outstanding RDMA reads and atomics of the peer
  * @ack_timeout_set: RDMA_OPTION_ID_ACK_TIMEOUT was set
  * @ack_timeout: its value
- * @qp_attr: QP attributes of the latest event that had some
- * @init_qp: the QP that we moved to INIT, or NULL
- * @init_qp_num: its number, as a program may put another QP at its place
- * @init_attr: the attributes that we used
- * @local_ece: enhanced connection establishment: ours
- * @remote_ece: enhanced connection establishment: the peer's
+ * @qp_attr: QP attributes of the latest event that had them
+ * @init_qp: the QP that the library has moved to INIT, or NULL
+ * @init_qp_num: its number: the program may have a new QP at the same address
+ * @init_attr: the attributes of that move
+ * @local_ece: options of enhanced connection establishment (ECE), ours
+ * @remote_ece: likewise, the peer's
  * @failed_request: listener: cookie of the id of a request that
  *                  rdma_get_request() could not complete, or 0
  * @ep_attr: passive endpoint: attributes for the QPs of its children, or NULL
  * @ep_connect: active endpoint: prefix of the private data, or NULL
  * @ep_connect_len: its length
  * @members: memberships in multicast groups (members.h)
- * @addrinfo_busy: rdma_resolve_addrinfo() is at work, or its result waits
+ * @addrinfo_busy: rdma_resolve_addrinfo() was called, and its result not taken yet
  * @addrinfo: its result, or NULL
  */
 struct rcl_id {
@@ -112,8 +111,8 @@ static inline struct rcl_id *rcl_id_of(struct rdma_cm_id *id)
 }
 
 /**
- * rcl_id_new - a private half without a kernel id, entered in the table
- * @channel: its channel, or NULL for a synchronous id that gets its own later
+ * rcl_id_new - allocate an id without a handle of the kernel, with a cookie
+ * @channel: its channel, or NULL for a synchronous id, which gets its own later
  * @context: of the program
  * @ps: port space
  * @qp_type: type of its QP
@@ -124,23 +123,22 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 			  enum rdma_port_space ps, enum ibv_qp_type qp_type);
 
 /**
- * rcl_id_connected_type - the type of QP that the kernel connects
+ * rcl_id_connected_type - the type of QP that the kernel connects for an id
  * @ps: port space
  * @qp_type: type of the id's QP
  *
- * As the stock kernel has it: what is not RDMA_PS_IB says by itself which QPs
- * are connected.
+ * As with the stock module, only RDMA_PS_IB leaves the choice to the program.
  */
 uint8_t rcl_id_connected_type(enum rdma_port_space ps, enum ibv_qp_type qp_type);
 
 /**
- * rcl_id_free - free the private half; its kernel id is gone or never was
- * @id: the id, which nobody finds any more when its events are all dropped
+ * rcl_id_free - free an id that the kernel does not have, or not any more
+ * @id: the id; freed with the last reference; rcl_id_get() does not find it any more
  */
 void rcl_id_free(struct rcl_id *id);
 
 /**
- * rcl_handle_valid - can the kernel have made an object with this handle?
+ * rcl_handle_valid - is this a handle of the kernel?
  * @handle: of an id or a membership
  */
 static inline bool rcl_handle_valid(uint32_t handle)
@@ -149,133 +147,133 @@ static inline bool rcl_handle_valid(uint32_t handle)
 }
 
 /**
- * rcl_id_get - the id that an event names, with a reference
- * @cookie: of the event
+ * rcl_id_get - find an id by its cookie, and take a reference
+ * @cookie: of an event
  *
- * Return: the id, or NULL when it is dead
+ * Return: the id, or NULL when it was freed
  */
 struct rcl_id *rcl_id_get(uint64_t cookie);
 
 /**
- * rcl_id_find - the id that an event names without a cookie, with a reference
+ * rcl_id_find - find an id by its handle, and take a reference
  * @handle: of the kernel
  *
- * An event that the program itself posts on a connection request has none
- * before rdma_accept() tells the kernel the cookie.
+ * For an event without a cookie: the kernel gets the cookie of a connection request's id in
+ * rdma_accept(), and the program may post an event before.
  *
- * Return: the id, or NULL when there is none, or it is dead
+ * Return: the id, or NULL when there is none, or it was freed
  */
 struct rcl_id *rcl_id_find(uint32_t handle);
 
 /**
- * rcl_id_made - what the kernel says that it has made for an id
+ * rcl_id_check_created - check and store the handle with which the kernel has created an id
  * @id: the id
  * @handle: of the kernel
- * @queue: it was asked for a queue, too
- * @fd: of the queue; closed on failure
+ * @queue: the command asked for a queue, too
+ * @fd: descriptor of the queue; closed on failure
  *
- * Return: 0, or -EIO when that cannot be
+ * Return: 0, or -EIO when the handle or the descriptor is invalid
  */
-int rcl_id_made(struct rcl_id *id, uint32_t handle, bool queue, int fd);
+int rcl_id_check_created(struct rcl_id *id, uint32_t handle, bool queue, int fd);
 
 /**
- * rcl_id_learn_handle - the kernel has made the id, as this thread or another one learns first
- * @id: the id; its first event may be read before the call that makes it has returned
+ * rcl_id_set_handle - store the handle of an id, unless it is stored
+ * @id: the id; another thread may read its first event before the command that creates it returns
  * @handle: of the kernel
  */
-void rcl_id_learn_handle(struct rcl_id *id, uint32_t handle);
+void rcl_id_set_handle(struct rcl_id *id, uint32_t handle);
 
 /**
- * rcl_id_put - drop the reference
+ * rcl_id_put - drop a reference
  * @id: from rcl_id_get()
  */
 void rcl_id_put(struct rcl_id *id);
 
 /**
- * rcl_id_owns - is the channel the own one of a synchronous id?
+ * rcl_id_owns_channel - is it a synchronous id with this channel?
  * @id: the id
  * @channel: the channel
  */
-bool rcl_id_owns(struct rcl_id *id, const struct rdma_event_channel *channel);
+bool rcl_id_owns_channel(struct rcl_id *id, const struct rdma_event_channel *channel);
 
 /**
- * rcl_id_take - count an event that was read
+ * rcl_id_count_event - count an event that was read
  * @id: the id
  *
- * Return: false when the id is as good as destroyed: drop the event
+ * Return: false when the id is being destroyed: the event is dropped
  */
-bool rcl_id_take(struct rcl_id *id);
+bool rcl_id_count_event(struct rcl_id *id);
 
 /**
- * rcl_id_ack - one delivered event of the id is done with
+ * rcl_id_ack - count an acknowledged event
  * @id: the id
  */
 void rcl_id_ack(struct rcl_id *id);
 
 /**
- * rcl_id_is - is this the id that an event names?
+ * rcl_id_matches - does an event belong to this id?
  * @id: the id, found by the cookie of the event
- * @handle: of the event
- * @request: the event is a connection request
+ * @handle: handle in the event
+ * @request: the event is a connection request, for which the id must be listening
  */
-bool rcl_id_is(struct rcl_id *id, uint32_t handle, bool request);
+bool rcl_id_matches(struct rcl_id *id, uint32_t handle, bool request);
 
 /**
- * rcl_id_set_listening - whether connection requests are for it
+ * rcl_id_set_listening - set whether the id may get connection requests
  * @id: the id
- * @listening: whether they are
+ * @listening: the new value
  *
- * Return: what it was before
+ * Return: the old value
  */
 bool rcl_id_set_listening(struct rcl_id *id, bool listening);
 
 /**
- * rcl_id_lock_ring - keep others from taking events of the id
+ * rcl_id_lock_ring - lock the ring of an id, so that no thread takes events from it
  * @id: the id
  *
- * For calls to the kernel that drop or move events which were not delivered yet.
+ * For commands in which the kernel drops or moves events that were not delivered yet.
  *
- * Return: what to give to rcl_id_unlock_ring(); may be NULL
+ * Return: the ring, for rcl_id_unlock_ring(); may be NULL
  */
 struct rcl_ring *rcl_id_lock_ring(struct rcl_id *id);
 
 /**
- * rcl_id_add_ring - the ring of one of many ids
+ * rcl_id_add_ring - add the ring of an id to a set
  * @id: the id
- * @set: gets the ring
+ * @set: the set, open
  *
- * An id may move until its ring is locked: this is called for all ids again then,
- * until it says false for each.
+ * Until its ring is locked the id may move to another channel: the caller adds the rings of all ids
+ * again after locking the set, until none is new.
  *
- * Return: true: the ring was not there yet
+ * Return: true when the ring was not in the set
  */
 bool rcl_id_add_ring(struct rcl_id *id, struct rcl_ring_set *set);
 
 /**
- * rcl_id_unlock_ring - let them again
+ * rcl_id_unlock_ring - unlock the ring, and drop its reference
  * @ring: from rcl_id_lock_ring()
  */
 void rcl_id_unlock_ring(struct rcl_ring *ring);
 
 /**
- * rcl_id_wait_acked - wait until delivered events are done with
+ * rcl_id_wait_acked - wait until the program has acknowledged all events of an id
  * @id: the id
- * @reported: number of events that the kernel has delivered; of an id that
- *            processes share only those count that this one has read
+ * @reported: number of events that the kernel has delivered; of a shared id only those count that
+ *            this process has read
  */
 void rcl_id_wait_acked(struct rcl_id *id, uint32_t reported);
 
 /**
- * rcl_id_set_route - take over what the kernel knows of the id
+ * rcl_id_set_route - store addresses, device and path of an id
  * @id: the id
- * @route: from the kernel; opens the device when it names one
+ * @route: from the kernel; if it names a device that is opened
  *
  * Return: 0, or the negative errno of opening the device
  */
 int rcl_id_set_route(struct rcl_id *id, const struct rdma_cm_alt_route *route);
 
 /**
- * rcl_id_query_route - ask the kernel and take over
+ * rcl_id_query_route - query the kernel for the route of an id, and store it
  * @id: the id
  *
  * Return: 0 or a negative errno
@@ -286,8 +284,8 @@ int rcl_id_query_route(struct rcl_id *id);
 void rcl_ids_lock(void);
 
 /**
- * rcl_ids_unlock - after fork(): release them
- * @child: this is the new process, in which nobody waits for anything
+ * rcl_ids_unlock - after fork(): release the locks
+ * @child: this is the child process
  */
 void rcl_ids_unlock(bool child);
 

@@ -2,9 +2,9 @@
 /*
  * Memberships of an id in multicast groups: their list, their events, and the QP's part in them.
  *
- * Locking: the id's lock for the list of memberships and around attaching and
- * detaching, so that a QP is not attached for a membership that is just left.
- * The table's references keep a membership alive beyond that.
+ * Locking: the id's lock for the list of memberships, and around attaching and detaching, so that
+ * no QP is attached for a membership that another thread is leaving. References of the table keep a
+ * membership after that.
  */
 #include "id/members.h"
 
@@ -41,8 +41,8 @@ void rcl_member_free(struct rcl_member *member)
 		free(member);
 }
 
-/* With the id's lock held, as all that follows up to attach(). */
-static bool listed(const struct rcl_id *id, const struct rcl_member *member)
+/* With the id's lock held, like the functions up to attach_qp(). */
+static bool is_listed(const struct rcl_id *id, const struct rcl_member *member)
 {
 	const struct rcl_member *m = id->members;
 
@@ -66,8 +66,8 @@ static bool same_group(const struct rcl_member *a, const struct rcl_member *b)
 	return a->mlid == b->mlid && !memcmp(&a->mgid, &b->mgid, sizeof(a->mgid));
 }
 
-/* Verbs attach a QP to a group once, however many memberships ask for it. */
-static bool needed_by_another(const struct rcl_id *id, const struct rcl_member *member)
+/* A QP is attached to a group once, however many memberships need it. */
+static bool is_group_in_use(const struct rcl_id *id, const struct rcl_member *member)
 {
 	const struct rcl_member *m;
 
@@ -78,17 +78,17 @@ static bool needed_by_another(const struct rcl_id *id, const struct rcl_member *
 	return false;
 }
 
-/* The program may have attached the QP itself: it is detached all the same. */
-static void detach(struct rcl_id *id, struct rcl_member *member)
+/* A QP that the program has attached itself is detached, too. */
+static void detach_qp(struct rcl_id *id, struct rcl_member *member)
 {
 	member->attached = NULL;
 	if (!id->id.qp || !member->joined || member->send_only ||
-	    needed_by_another(id, member))
+	    is_group_in_use(id, member))
 		return;
 	ibv_detach_mcast(id->id.qp, &member->mgid, member->mlid);
 }
 
-static int attach(struct rcl_id *id, struct rcl_member *member)
+static int attach_qp(struct rcl_id *id, struct rcl_member *member)
 {
 	int ret;
 
@@ -106,12 +106,12 @@ int rcl_member_joined(struct rcl_id *id, struct rcl_member *member,
 	int ret = 0;
 
 	pthread_mutex_lock(&id->lock);
-	/* A second event for it, which no kernel has a reason for, does not change the group. */
-	if (listed(id, member) && !member->joined) {
+	/* A second event, which a correct kernel does not send, does not change the group. */
+	if (is_listed(id, member) && !member->joined) {
 		member->mgid = ah->grh.dgid;
 		member->mlid = ah->dlid;
 		member->joined = true;
-		ret = attach(id, member);
+		ret = attach_qp(id, member);
 	}
 	pthread_mutex_unlock(&id->lock);
 	if (ret)
@@ -120,7 +120,7 @@ int rcl_member_joined(struct rcl_id *id, struct rcl_member *member,
 	return ret;
 }
 
-void rcl_member_take(struct rcl_id *id, struct rcl_member *member)
+void rcl_member_count_event(struct rcl_id *id, struct rcl_member *member)
 {
 	pthread_mutex_lock(&id->lock);
 	member->events_taken++;
@@ -156,7 +156,7 @@ void rcl_members_detach(struct rcl_id *id)
 	cancel = rcl_lock(&id->lock);
 	for (m = id->members; m; m = m->next) {
 		if (m->attached && m->attached == id->id.qp)
-			detach(id, m);
+			detach_qp(id, m);
 	}
 	rcl_unlock(&id->lock, cancel);
 }
@@ -215,7 +215,7 @@ struct rcl_member *rcl_member_unlist(struct rcl_id *id, const struct sockaddr *a
 			break;
 	}
 	if (m) {
-		detach(id, m);
+		detach_qp(id, m);
 		unlist(id, m);
 	}
 	rcl_unlock(&id->lock, cancel);

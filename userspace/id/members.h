@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * Memberships of an id in multicast groups, and the QP's part in them.
- */
+/* Memberships of an id in multicast groups: their list, their events, and attaching the QP. */
 #ifndef RCL_MEMBERS_H
 #define RCL_MEMBERS_H
 
@@ -13,19 +11,19 @@
 
 /**
  * struct rcl_member - a membership
- * @next: in the id's list; the id's lock protects the list and what follows
- * @cookie: the kernel gives it back as user_arg of the membership's events
+ * @next: in the id's list; the id's lock protects the list and the members
+ * @cookie: the kernel returns it as user_arg of the membership's events
  * @owner: cookie of its id
- * @handle: of the kernel; 0: the join is still on its way to the kernel
- * @send_only: for sending alone: the QP is not attached
- * @joined: the event was read: @mgid and @mlid are known
- * @attached: the QP that we attached, or NULL
+ * @handle: of the kernel; 0: the command has not returned yet
+ * @send_only: the QP is not attached
+ * @joined: MULTICAST_JOIN was read: @mgid and @mlid are valid
+ * @attached: the QP that the library has attached, or NULL
  * @mgid: GID of the group
  * @mlid: LID of the group
  * @events_taken: events of the membership that this process has read
- * @events_acked: events of the membership that the program is done with
+ * @events_acked: events of the membership that the program has acknowledged
  * @context: of the program
- * @addr: the group, as the program named it
+ * @addr: address of the group, as given to the join
  */
 struct rcl_member {
 	struct rcl_member *next;
@@ -44,10 +42,10 @@ struct rcl_member {
 };
 
 /**
- * rcl_member_add - a new membership, on the list of its id
+ * rcl_member_add - add a membership to the list of an id
  * @id: the id
- * @addr: the group, as the program names it
- * @send_only: the QP is not attached
+ * @addr: address of the group
+ * @send_only: do not attach the QP
  * @context: of the program
  *
  * Return: the membership with a reference for the caller, which keeps it while another thread
@@ -88,28 +86,27 @@ void rcl_member_free(struct rcl_member *member);
 void rcl_member_wait_acked(struct rcl_id *id, const struct rcl_member *member, uint32_t reported);
 
 /**
- * rcl_member_get - the membership that an event names, with a reference
- * @id: the id that it names
+ * rcl_member_get - find a membership by its cookie, and take a reference
+ * @id: the id of the event
  * @cookie: user_arg of the event
  *
- * Return: the membership, or NULL when it is over, or not of this id
+ * Return: the membership, or NULL when the id has left the group, or it belongs to another id
  */
 struct rcl_member *rcl_member_get(const struct rcl_id *id, uint64_t cookie);
 
 /**
- * rcl_member_put - drop the reference
+ * rcl_member_put - drop a reference
  * @member: from rcl_member_get()
  */
 void rcl_member_put(struct rcl_member *member);
 
 /**
- * rcl_member_joined - the group is joined: attach the id's QP, if it has one
+ * rcl_member_joined - the join has succeeded: attach the id's QP, if it has one
  * @id: the id
  * @member: its membership
- * @ah: names the group
+ * @ah: address handle attributes of the group
  *
- * Nothing is attached for a membership that is for sending alone, or that
- * another thread is just leaving.
+ * The QP is not attached for a membership that is send-only, or that another thread is leaving.
  *
  * Return: 0 or a negative errno
  */
@@ -117,34 +114,34 @@ int rcl_member_joined(struct rcl_id *id, struct rcl_member *member,
 		      const struct ibv_ah_attr *ah);
 
 /**
- * rcl_member_take - count an event that was read
+ * rcl_member_count_event - count an event that was read
  * @id: the id
  * @member: its membership
  */
-void rcl_member_take(struct rcl_id *id, struct rcl_member *member);
+void rcl_member_count_event(struct rcl_id *id, struct rcl_member *member);
 
 /**
- * rcl_member_ack - one delivered event of the membership is done with
+ * rcl_member_ack - count an acknowledged event
  * @id: the id
  * @cookie: of the membership
  */
 void rcl_member_ack(struct rcl_id *id, uint64_t cookie);
 
 /**
- * rcl_members_detach - detach the id's QP from all groups, as it is about to go
- * @id: the id; its memberships last
+ * rcl_members_detach - detach the id's QP from all groups, before it is destroyed
+ * @id: the id; its memberships stay
  */
 void rcl_members_detach(struct rcl_id *id);
 
 /**
- * rcl_members_in_child - nobody holds events of the id's memberships
- * @id: the id, which the caller has locked
+ * rcl_members_in_child - in the child of a fork() no event of the memberships is outstanding
+ * @id: the id, locked
  */
 void rcl_members_in_child(struct rcl_id *id);
 
 /**
- * rcl_members_free - forget the memberships of an id that is gone
- * @id: the id, which nobody else can reach
+ * rcl_members_free - free all memberships of an id
+ * @id: the id, after its last reference
  */
 void rcl_members_free(struct rcl_id *id);
 

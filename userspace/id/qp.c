@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The QP of an id and the CQs that come with it: create and destroy.
+ * The QP of an id, and CQs for it: create and destroy.
  *
- * Locking: none; calls on one id's QP are the program's to order.
+ * Locking: none; the program does not use the QP of one id in two threads at once.
  */
 #include "id/qp.h"
 
@@ -30,7 +30,7 @@ void rcl_cqs_destroy(struct rdma_cm_id *id)
 	id->send_cq_channel = NULL;
 }
 
-static int make_cq(struct rdma_cm_id *id, uint32_t size,
+static int create_cq(struct rdma_cm_id *id, uint32_t size,
 		   struct ibv_comp_channel **out_channel, struct ibv_cq **out_cq)
 {
 	struct ibv_comp_channel *channel;
@@ -55,7 +55,7 @@ static int make_cq(struct rdma_cm_id *id, uint32_t size,
 	return 0;
 }
 
-/* Undoes rcl_cqs_create(): only what it made, a shared queue may have CQs too. */
+/* Undoes rcl_cqs_create(). Other CQs of the id, as for an XRC SRQ, stay. */
 static void undo_cqs(struct rdma_cm_id *id, bool send, bool recv)
 {
 	if (recv) {
@@ -77,16 +77,16 @@ int rcl_cqs_create(struct rdma_cm_id *id, uint32_t send_size, uint32_t recv_size
 	int ret = 0;
 
 	if (recv_size)
-		ret = make_cq(id, recv_size, &id->recv_cq_channel, &id->recv_cq);
+		ret = create_cq(id, recv_size, &id->recv_cq_channel, &id->recv_cq);
 	if (ret || !send_size)
 		return ret;
-	ret = make_cq(id, send_size, &id->send_cq_channel, &id->send_cq);
+	ret = create_cq(id, send_size, &id->send_cq_channel, &id->send_cq);
 	if (ret)
 		undo_cqs(id, false, recv_size);
 	return ret;
 }
 
-static int check(const struct rdma_cm_id *id, const struct ibv_qp_init_attr_ex *attr)
+static int check_qp_attr(const struct rdma_cm_id *id, const struct ibv_qp_init_attr_ex *attr)
 {
 	if (id->qp || !id->verbs)
 		return -EINVAL;
@@ -100,7 +100,7 @@ static int check(const struct rdma_cm_id *id, const struct ibv_qp_init_attr_ex *
 	return 0;
 }
 
-/* Receives of a QP that asks for none of its own: those of its shared queue. */
+/* Receive completions of a QP without receives of its own: those of its SRQ. */
 static uint32_t shared_recvs(struct ibv_srq *srq)
 {
 	struct ibv_srq_attr attr = { 0 };
@@ -111,8 +111,8 @@ static uint32_t shared_recvs(struct ibv_srq *srq)
 }
 
 /*
- * Sizes of the CQs that the id must bring. libibverbs needs both CQs even for
- * a QP that never sends or never receives, except where there is no such queue.
+ * Sizes of the CQs that the id must create; 0: none. libibverbs needs both CQs even for a QP that
+ * never sends or never receives, except for XRC types, which have no such queue.
  */
 static void cq_sizes(const struct rdma_cm_id *id,
 		     const struct ibv_qp_init_attr_ex *attr,
@@ -131,7 +131,7 @@ static void cq_sizes(const struct rdma_cm_id *id,
 		*recv = shared_recvs(attr->srq ? attr->srq : id->srq);
 }
 
-static int fill_attr(struct rcl_id *id, struct ibv_qp_init_attr_ex *attr)
+static int fill_qp_attr(struct rcl_id *id, struct ibv_qp_init_attr_ex *attr)
 {
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd) {
 		attr->comp_mask |= IBV_QP_INIT_ATTR_PD;
@@ -165,21 +165,21 @@ static int start_qp(struct rcl_id *id, struct ibv_qp *qp)
 	return ret;
 }
 
-/* May write anything into *attr; the callers put back what is not news. */
+/* Changes members of *attr; the callers restore them. */
 static int create_qp(struct rcl_id *id, struct ibv_qp_init_attr_ex *attr)
 {
 	uint32_t send_size, recv_size;
 	struct ibv_qp *qp;
 	int ret;
 
-	ret = check(&id->id, attr);
+	ret = check_qp_attr(&id->id, attr);
 	if (ret)
 		return ret;
 	cq_sizes(&id->id, attr, &send_size, &recv_size);
 	ret = rcl_cqs_create(&id->id, send_size, recv_size);
 	if (ret)
 		return ret;
-	ret = fill_attr(id, attr);
+	ret = fill_qp_attr(id, attr);
 	if (ret)
 		goto err_cqs;
 	errno = EINVAL;
@@ -219,8 +219,8 @@ RCL_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
 	if (!id || !attr)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id or no attributes");
 	/*
-	 * In place: the caller's struct may be longer than ours. It gets its
-	 * own pointers back, as those of our CQs die with this QP.
+	 * Not a copy, as the caller's struct may be longer than ours. Its pointers are restored:
+	 * the CQs that the id creates are destroyed with the QP.
 	 */
 	comp_mask = attr->comp_mask;
 	send_cq = attr->send_cq;
@@ -264,12 +264,12 @@ RCL_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 {
 	if (!id || !id->qp)
 		return;
-	/* Verbs refuse to destroy a QP that is attached to a group. */
+	/* A QP that is attached to a group cannot be destroyed. */
 	rcl_members_detach(rcl_id_of(id));
 	ibv_destroy_qp(id->qp);
 	id->qp = NULL;
 	rcl_id_of(id)->init_qp = NULL;
-	/* CQs of an XRC shared receive queue go with that. */
+	/* CQs of an XRC SRQ are destroyed with the SRQ. */
 	if (id->qp_type != IBV_QPT_XRC_RECV || !id->srq)
 		rcl_cqs_destroy(id);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The states of an id's QP: where the attributes come from, and the moves.
+ * State transitions of an id's QP, and the source of their attributes.
  *
- * Locking: the id's lock around the remembered attributes.
+ * Locking: the id's lock around the stored attributes.
  */
 #include <string.h>
 
@@ -14,10 +14,10 @@
 #include "id/qp.h"
 #include "id/report.h"
 
-/* Bits above these are the kernel's own and mean nothing to ibv_modify_qp(). */
+/* Higher bits of the mask are internal to the kernel; ibv_modify_qp() does not take them. */
 #define USER_MASK_BITS ((int)((IBV_QP_DEST_QPN << 1) - 1))
 
-void rcl_qp_remember(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
+void rcl_qp_cache_attr(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
 {
 	const struct rdma_cm_alt_qp_attr *qp = &rec->qp;
 
@@ -29,15 +29,15 @@ void rcl_qp_remember(struct rcl_id *id, const struct rdma_cm_alt_event *rec)
 	pthread_mutex_unlock(&id->lock);
 }
 
-void rcl_qp_forget_init(struct rcl_id *id)
+void rcl_qp_drop_init_attr(struct rcl_id *id)
 {
 	pthread_mutex_lock(&id->lock);
 	id->qp_attr.init_mask = 0;
 	pthread_mutex_unlock(&id->lock);
 }
 
-/* The remembered attributes for a state; false: ask the kernel. */
-static bool remembered(struct rcl_id *id, enum ibv_qp_state state,
+/* The stored attributes for a state; false: query the kernel. */
+static bool cached_attr(struct rcl_id *id, enum ibv_qp_state state,
 		       struct ib_uverbs_qp_attr *out)
 {
 	const struct rdma_cm_alt_qp_attr *qp = &id->qp_attr;
@@ -45,7 +45,7 @@ static bool remembered(struct rcl_id *id, enum ibv_qp_state state,
 	bool known;
 
 	pthread_mutex_lock(&id->lock);
-	/* A transport may need nothing for RTS: known with an empty mask. */
+	/* A transport may need no attributes for RTS: valid with an empty mask. */
 	known = state == IBV_QPS_INIT ? qp->init_mask : qp->rtr_mask | qp->rts_mask;
 	if (state == IBV_QPS_INIT)
 		mask = qp->init_mask;
@@ -63,8 +63,8 @@ static bool remembered(struct rcl_id *id, enum ibv_qp_state state,
 	return known;
 }
 
-/* What is not final in the kernel's attributes. */
-static void overlay(struct rcl_id *id, struct ibv_qp_attr *attr, int mask)
+/* Values of the id that replace those of the kernel. */
+static void apply_overrides(struct rcl_id *id, struct ibv_qp_attr *attr, int mask)
 {
 	pthread_mutex_lock(&id->lock);
 	if (id->accepted && (mask & IBV_QP_MAX_DEST_RD_ATOMIC))
@@ -82,7 +82,7 @@ int rcl_qp_attr(struct rcl_id *id, enum ibv_qp_state state,
 	struct rdma_cm_alt_qp_attr_get cmd = { 0 };
 	int ret;
 
-	if (!remembered(id, state, &cmd.out_attr)) {
+	if (!cached_attr(id, state, &cmd.out_attr)) {
 		cmd.id = id->handle;
 		cmd.qp_state = state;
 		ret = RCL_CALL(QP_ATTR, &cmd);
@@ -91,11 +91,11 @@ int rcl_qp_attr(struct rcl_id *id, enum ibv_qp_state state,
 	}
 	rcl_qp_attr_from_kernel(attr, &cmd.out_attr);
 	*mask = (int)cmd.out_attr.qp_attr_mask;
-	overlay(id, attr, *mask);
+	apply_overrides(id, attr, *mask);
 	return 0;
 }
 
-static int modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	mask &= USER_MASK_BITS;
 	return mask ? rcl_verbs_err(ibv_modify_qp(qp, attr, mask)) : 0;
@@ -108,8 +108,8 @@ static bool same_init(const struct ibv_qp_attr *a, const struct ibv_qp_attr *b)
 	       a->qkey == b->qkey;
 }
 
-/* To INIT, or again to INIT when that changes anything. */
-static int to_init(struct rcl_id *id, struct ibv_qp *qp)
+/* Moves to INIT; a repeated move with the same attributes is omitted. */
+static int move_to_init(struct rcl_id *id, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { 0 };
 	int mask, ret;
@@ -121,7 +121,7 @@ static int to_init(struct rcl_id *id, struct ibv_qp *qp)
 	    same_init(&attr, &id->init_attr))
 		return 0;
 	attr.qp_state = IBV_QPS_INIT;
-	ret = modify(qp, &attr, mask);
+	ret = modify_qp(qp, &attr, mask);
 	if (ret)
 		return ret;
 	id->init_qp = qp;
@@ -130,16 +130,16 @@ static int to_init(struct rcl_id *id, struct ibv_qp *qp)
 	return 0;
 }
 
-static int start_ud(struct ibv_qp *qp)
+static int move_ud_to_rts(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
 	int ret;
 
-	ret = modify(qp, &attr, IBV_QP_STATE);
+	ret = modify_qp(qp, &attr, IBV_QP_STATE);
 	if (ret)
 		return ret;
 	attr.qp_state = IBV_QPS_RTS;
-	return modify(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	return modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
 int rcl_qp_start(struct rcl_id *id, struct ibv_qp *qp)
@@ -147,9 +147,9 @@ int rcl_qp_start(struct rcl_id *id, struct ibv_qp *qp)
 	int ret;
 
 	id->init_qp = NULL;
-	ret = to_init(id, qp);
+	ret = move_to_init(id, qp);
 	if (!ret && id->id.qp_type == IBV_QPT_UD)
-		ret = start_ud(qp);
+		ret = move_ud_to_rts(qp);
 	return ret;
 }
 
@@ -162,7 +162,7 @@ int rcl_qp_connect(struct rcl_id *id, uint8_t responder_resources,
 
 	if (!qp)
 		return 0;
-	ret = to_init(id, qp);
+	ret = move_to_init(id, qp);
 	if (ret)
 		return ret;
 
@@ -172,7 +172,7 @@ int rcl_qp_connect(struct rcl_id *id, uint8_t responder_resources,
 	attr.qp_state = IBV_QPS_RTR;
 	if (responder_resources != RDMA_MAX_RESP_RES)
 		attr.max_dest_rd_atomic = responder_resources;
-	ret = modify(qp, &attr, mask);
+	ret = modify_qp(qp, &attr, mask);
 	if (ret)
 		return ret;
 
@@ -182,19 +182,19 @@ int rcl_qp_connect(struct rcl_id *id, uint8_t responder_resources,
 	attr.qp_state = IBV_QPS_RTS;
 	if (initiator_depth != RDMA_MAX_INIT_DEPTH)
 		attr.max_rd_atomic = initiator_depth;
-	return modify(qp, &attr, mask);
+	return modify_qp(qp, &attr, mask);
 }
 
-static int move_to(struct ibv_qp *qp, enum ibv_qp_state state)
+static int set_qp_state(struct ibv_qp *qp, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
 
-	return qp ? modify(qp, &attr, IBV_QP_STATE) : 0;
+	return qp ? modify_qp(qp, &attr, IBV_QP_STATE) : 0;
 }
 
 int rcl_qp_error(struct rcl_id *id)
 {
-	return move_to(id->id.qp, IBV_QPS_ERR);
+	return set_qp_state(id->id.qp, IBV_QPS_ERR);
 }
 
 int rcl_qp_shutdown(struct rcl_id *id)
@@ -205,13 +205,13 @@ int rcl_qp_shutdown(struct rcl_id *id)
 	case IBV_TRANSPORT_IB:
 		return rcl_qp_error(id);
 	case IBV_TRANSPORT_IWARP:
-		return move_to(id->id.qp, IBV_QPS_SQD);
+		return set_qp_state(id->id.qp, IBV_QPS_SQD);
 	default:
 		return -EINVAL;
 	}
 }
 
-/* Providers without enhanced connection establishment say EOPNOTSUPP. */
+/* Providers without ECE return EOPNOTSUPP. */
 static int ece_result(int ret)
 {
 	ret = rcl_verbs_err(ret);
@@ -230,7 +230,7 @@ int rcl_ece_start(struct rcl_id *id, struct ibv_qp *qp)
 	id->local_ece.options = ece.options;
 	if (!id->remote_ece.vendor_id)
 		return 0;
-	/* The peer is of another vendor: no options. */
+	/* A peer of another vendor: no options. */
 	if (id->remote_ece.vendor_id == ece.vendor_id)
 		ece.options = id->remote_ece.options;
 	else
@@ -251,14 +251,14 @@ int rcl_ece_agreed(struct rcl_id *id, struct ibv_qp *qp)
 	return ret;
 }
 
-static int tell_provider(struct rcl_id *id, const struct ibv_ece *remote)
+static int set_peer_ece(struct rcl_id *id, const struct ibv_ece *remote)
 {
 	struct ibv_ece ece = {
 		.vendor_id = remote->vendor_id,
 		.options = remote->options,
 	};
 
-	/* A peer without it: our vendor with no options. */
+	/* A peer without ECE: our vendor, no options. */
 	if (!remote->vendor_id)
 		ece.vendor_id = id->local_ece.vendor_id;
 	else if (remote->vendor_id != id->local_ece.vendor_id)
@@ -275,7 +275,7 @@ int rcl_qp_establish(struct rcl_id *id, const struct ibv_ece *remote)
 	struct ibv_ece ece = { 0 };
 	int ret;
 
-	ret = tell_provider(id, remote);
+	ret = set_peer_ece(id, remote);
 	if (!ret)
 		ret = rcl_qp_connect(id, RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH);
 	if (!ret)
@@ -298,7 +298,7 @@ RCL_EXPORT int rdma_init_qp_attr(struct rdma_cm_id *id,
 
 	if (!id || !qp_attr || !qp_attr_mask)
 		return rcl_fail_id(priv, -EINVAL, __func__,
-				   "no id, or no place for the attributes");
+				   "no id, or no pointers for the attributes");
 	ret = rcl_qp_attr(priv, qp_attr->qp_state, qp_attr, qp_attr_mask);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "no attributes for QP state %d now",

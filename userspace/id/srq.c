@@ -2,7 +2,7 @@
 /*
  * The shared receive queue of an id: create and destroy.
  *
- * Locking: none; calls on one id's queues are the program's to order.
+ * Locking: none; the program does not use the queues of one id in two threads at once.
  */
 #include <rdma/rdma_verbs.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "id/qp.h"
 #include "id/report.h"
 
-/* Domain and CQ of an XRC queue. *made: the id has made a CQ for it. */
+/* XRC domain and CQ of an XRC SRQ. *made: a CQ was created. */
 static int fill_xrc(struct rcl_id *id, struct ibv_srq_init_attr_ex *attr, bool *made)
 {
 	int ret;
@@ -38,7 +38,7 @@ static int fill_xrc(struct rcl_id *id, struct ibv_srq_init_attr_ex *attr, bool *
 	return 0;
 }
 
-/* May write anything into *attr; the callers put back what is not news. */
+/* Changes members of *attr; the callers restore them. */
 static int create_srq(struct rcl_id *id, struct ibv_srq_init_attr_ex *attr)
 {
 	struct ibv_srq *srq;
@@ -88,8 +88,8 @@ RCL_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,
 	if (!id || !attr)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id or no attributes");
 	/*
-	 * In place: the caller's struct may be longer than ours. It gets its
-	 * own pointers back, as what is filled in dies with this queue.
+	 * Not a copy, as the caller's struct may be longer than ours. Its pointers are restored:
+	 * what the id fills in is destroyed with the SRQ.
 	 */
 	comp_mask = attr->comp_mask;
 	pd = attr->pd;
@@ -130,7 +130,7 @@ RCL_EXPORT void rdma_destroy_srq(struct rdma_cm_id *id)
 		return;
 	ibv_destroy_srq(id->srq);
 	id->srq = NULL;
-	/* While there is a QP its CQs are still in use. */
+	/* A QP still uses the CQs. */
 	if (!id->qp)
 		rcl_cqs_destroy(id);
 }

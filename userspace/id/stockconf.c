@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The defaults of the stock rdma_cm for RoCE ports: default_roce_mode and
- * default_roce_tos in configfs, in directories that an administrator has to
- * make. Where they are, programs must not notice on which stack they run.
+ * Defaults of the stock rdma_cm for RoCE ports: default_roce_mode and default_roce_tos in
+ * configfs, in directories that an administrator creates. Programs get the same defaults from
+ * this library.
  *
- * Locking: none; a time before which nobody looks again is all there is.
+ * Locking: none; the only state is the time of the next search.
  */
 #include "id/stockconf.h"
 
@@ -22,20 +22,20 @@
 #include "core/context.h"
 #include "core/devices.h"
 
-/* Ports that have defaults; more of them have the kernel's. */
+/* Ports whose defaults are applied; further ports have the kernel's. */
 #define MAX_PORTS 64
 
 #define NS_PER_S 1000000000LL
 
-/* When there was nothing to be found, nobody looks again for a second. */
-static atomic_llong quiet_until;
+/* After a search that found nothing the next one is a second later. */
+static atomic_llong next_look;
 
 struct found {
 	struct rdma_cm_alt_port_default port[MAX_PORTS];
 	uint32_t count;
 };
 
-static long long now(void)
+static long long now_ns(void)
 {
 	struct timespec ts;
 
@@ -43,7 +43,7 @@ static long long now(void)
 	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
 }
 
-/* A line of a port's file; false: there is none. */
+/* Reads the line in a port's file; false: there is no such file. */
 static bool read_line(const char *device, unsigned int port, const char *file, char *buf,
 		      size_t len)
 {
@@ -78,7 +78,7 @@ static bool read_port(const char *device, unsigned int port, struct rdma_cm_alt_
 	return true;
 }
 
-static void look(const char *device, int index, void *arg)
+static void add_ports(const char *device, int index, void *arg)
 {
 	struct found *found = arg;
 	unsigned int port;
@@ -93,14 +93,14 @@ static void look(const char *device, int index, void *arg)
 	}
 }
 
-/* False: there are none, and nobody looks again soon. */
-static bool find(struct found *found)
+/* Returns false when there are none. */
+static bool find_defaults(struct found *found)
 {
-	if (now() < atomic_load(&quiet_until))
+	if (now_ns() < atomic_load(&next_look))
 		return false;
-	rcl_devices_each(look, found);
+	rcl_devices_each(add_ports, found);
 	if (!found->count)
-		atomic_store(&quiet_until, now() + NS_PER_S);
+		atomic_store(&next_look, now_ns() + NS_PER_S);
 	return found->count;
 }
 
@@ -108,7 +108,7 @@ bool rcl_stockconf_present(void)
 {
 	struct found found = { 0 };
 
-	return find(&found);
+	return find_defaults(&found);
 }
 
 void rcl_stockconf_apply(uint32_t handle)
@@ -118,17 +118,17 @@ void rcl_stockconf_apply(uint32_t handle)
 	struct found found = { 0 };
 	int ret;
 
-	if (!find(&found))
+	if (!find_defaults(&found))
 		return;
 	cmd.optlen = found.count * sizeof(found.port[0]);
 	cmd.optval_uptr = (uintptr_t)found.port;
 	ret = RCL_CALL(SET_OPTION, &cmd);
 	if (ret)
-		rcl_log("id %u: the defaults of stock for %u ports: %s", handle, found.count,
+		rcl_log("id %u: defaults of the stock module for %u ports: %s", handle, found.count,
 			strerror(-ret));
 }
 
 void rcl_stockconf_forget(void)
 {
-	atomic_store(&quiet_until, 0);
+	atomic_store(&next_look, 0);
 }

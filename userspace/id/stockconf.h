@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the administrator told the stock rdma_cm of RoCE ports, for our ids. */
+/* Defaults for RoCE ports that an administrator has set for the stock rdma_cm. */
 #ifndef RCL_STOCKCONF_H
 #define RCL_STOCKCONF_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/** RCL_STOCKCONF - where stock has them: DEVICE/ports/PORT/ below */
+/** RCL_STOCKCONF - their directory; below are DEVICE/ports/PORT/ */
 #define RCL_STOCKCONF "/sys/kernel/config/rdma_cm"
 
-/** rcl_stockconf_present - does stock have any for ports? */
+/** rcl_stockconf_present - are there any? */
 bool rcl_stockconf_present(void);
 
 /**
- * rcl_stockconf_apply - give a new id the defaults that stock has for ports
+ * rcl_stockconf_apply - set the defaults of all ports as an option of a new id
  * @handle: the id; it has no device yet
  *
- * Where there are none, or they cannot be read, the id has the kernel's.
+ * Without defaults, or when they cannot be read, the id keeps those of the kernel.
  */
 void rcl_stockconf_apply(uint32_t handle);
 
-/** rcl_stockconf_forget - look again at once; only for tests */
+/** rcl_stockconf_forget - search again at once; only for tests */
 void rcl_stockconf_forget(void);
 
 #endif /* RCL_STOCKCONF_H */

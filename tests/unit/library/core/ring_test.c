@@ -302,7 +302,7 @@ static void child_of_clone_does_not_use_the_ring(void **state)
 	post(id, 1);
 	child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 	if (!child) {
-		got = rcl_ring_look(rcl_ring_of(ch->fd), &record);
+		got = rcl_ring_peek(rcl_ring_of(ch->fd), &record);
 		syscall(SYS_exit_group, got);
 		abort();
 	}
