@@ -88,7 +88,7 @@ static int copy_addr(struct sockaddr **dst, socklen_t *dst_len,
 }
 
 static int make_gid_addr(struct sockaddr **dst, socklen_t *dst_len,
-		    const struct sockaddr_in6 *src, int port_space)
+			 const struct sockaddr_in6 *src, int port_space)
 {
 	uint16_t port = ntohs(src->sin6_port);
 	struct sockaddr_ib *sib;
@@ -133,7 +133,7 @@ static void choose_types(struct rdma_addrinfo *rai, const struct rdma_addrinfo *
 
 /* Converts a result of libc: to the source when the caller is passive, else to the destination. */
 static int fill_result(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hints,
-		     const struct addrinfo *ai)
+		       const struct addrinfo *ai)
 {
 	bool passive = hints && (hints->ai_flags & RAI_PASSIVE);
 	struct sockaddr **addr = passive ? &rai->ai_src_addr : &rai->ai_dst_addr;
@@ -168,7 +168,7 @@ static bool fits_source(const struct addrinfo *ai, const struct rdma_addrinfo *h
 
 /* The first result with the family of the source, or just the first one. */
 static const struct addrinfo *first_result(const struct addrinfo *list,
-				       const struct rdma_addrinfo *hints)
+					   const struct rdma_addrinfo *hints)
 {
 	const struct addrinfo *ai;
 
@@ -184,7 +184,7 @@ static const struct addrinfo *first_result(const struct addrinfo *list,
  * repeated addresses, are left out.
  */
 static bool is_new_result(const struct addrinfo *ai, const struct addrinfo *first,
-		       const struct rdma_addrinfo *hints)
+			  const struct rdma_addrinfo *hints)
 {
 	const struct addrinfo *e;
 
@@ -201,8 +201,8 @@ static bool is_new_result(const struct addrinfo *ai, const struct addrinfo *firs
 
 /* Return: 0, EAI_* or, in *err, a negative errno; *res may be a list in any case */
 static int lookup_host(const char *node, const char *service,
-		    const struct rdma_addrinfo *hints, struct rdma_addrinfo **res,
-		    int *err)
+		       const struct rdma_addrinfo *hints, struct rdma_addrinfo **res,
+		       int *err)
 {
 	struct rdma_addrinfo **end = res;
 	struct addrinfo libc_hints, *list;

@@ -70,7 +70,7 @@ static int post_event(const struct rcl_id *id, uint32_t type, int status)
 
 /* A name that is not found is reported by an event; any other failure fails the call. */
 static int lookup(struct rcl_id *id, const char *node, const char *service,
-		   const struct rdma_addrinfo *hints)
+		  const struct rdma_addrinfo *hints)
 {
 	struct rdma_addrinfo *result = NULL;
 	bool sync = id->sync;

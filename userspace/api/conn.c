@@ -198,7 +198,7 @@ static void reject_request(struct rcl_id *id)
 }
 
 static int accept_request(struct rdma_cm_id *id, struct rdma_conn_param *conn_param, bool quiet,
-		     const char *call)
+			  const char *call)
 {
 	struct rdma_cm_alt_accept cmd = { .flags = quiet ? RDMA_CM_ALT_ACCEPT_QUIET : 0 };
 	struct rcl_id *priv = rcl_id_of(id);
@@ -276,7 +276,7 @@ RCL_EXPORT int rdma_alt_accept(struct rdma_cm_id *id, struct rdma_conn_param *co
 }
 
 static int reject_with_reason(struct rdma_cm_id *id, const void *private_data, uint8_t len,
-		  uint32_t reason, const char *call)
+			      uint32_t reason, const char *call)
 {
 	struct rdma_cm_alt_reject cmd = { .reason = reason };
 	struct rcl_id *priv = rcl_id_of(id);
@@ -307,7 +307,7 @@ RCL_EXPORT int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data,
 			       uint8_t private_data_len)
 {
 	return reject_with_reason(id, private_data, private_data_len, REASON_VENDOR_OPTION,
-		      __func__);
+				  __func__);
 }
 
 RCL_EXPORT int rdma_establish(struct rdma_cm_id *id)

@@ -63,7 +63,7 @@ static void free_batch(void *arg)
 
 /* Handles a record. Sets *err when it fails. */
 static void add_event(struct rdma_event_channel *channel, struct rcl_claim claim,
-		 const union rcl_record *rec, struct batch *batch, int *err)
+		      const union rcl_record *rec, struct batch *batch, int *err)
 {
 	int ret = rcl_event_handle(channel, claim, &rec->event, batch->ev[batch->used]);
 

@@ -100,7 +100,7 @@ static bool has_connect_error(struct rcl_id *id)
 }
 
 static void set_error(struct rcl_event *ev, enum rdma_cm_event_type type,
-			    int err)
+		      int err)
 {
 	ev->event.event = type;
 	ev->event.status = err;
@@ -150,7 +150,7 @@ static void reject_request(struct rdma_event_channel *channel, uint32_t handle)
  * struct, and free it: prefer the listener's own.
  */
 static struct rdma_event_channel *listener_channel(struct rcl_id *listener,
-					  struct rdma_event_channel *channel)
+						   struct rdma_event_channel *channel)
 {
 	pthread_mutex_lock(&listener->lock);
 	if ((listener->sync ? listener->id.channel->fd : listener->fd) == channel->fd)
@@ -313,7 +313,7 @@ static void addrinfo_failed(struct rcl_id *id)
 }
 
 static int handle_record(struct rcl_id *id, struct rdma_event_channel *channel,
-		   struct rcl_event *ev, const struct rdma_cm_alt_event *rec)
+			 struct rcl_event *ev, const struct rdma_cm_alt_event *rec)
 {
 	ev->event.id = &id->id;
 	ev->event.event = (enum rdma_cm_event_type)rec->type;
@@ -412,7 +412,7 @@ struct rcl_claim rcl_event_claim(const struct rdma_cm_alt_event *rec)
 }
 
 int rcl_event_handle(struct rdma_event_channel *channel, struct rcl_claim claim,
-		   const struct rdma_cm_alt_event *rec, struct rcl_event *ev)
+		     const struct rdma_cm_alt_event *rec, struct rcl_event *ev)
 {
 	struct rcl_id *id = claim.id;
 	int ret;

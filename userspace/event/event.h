@@ -61,7 +61,7 @@ struct rcl_claim rcl_event_claim(const struct rdma_cm_alt_event *rec);
  * Return: &enum rcl_disposition, or a negative errno: drop the record, and fail the read
  */
 int rcl_event_handle(struct rdma_event_channel *channel, struct rcl_claim claim,
-		   const struct rdma_cm_alt_event *rec, struct rcl_event *ev);
+		     const struct rdma_cm_alt_event *rec, struct rcl_event *ev);
 
 /**
  * rcl_event_next - read the next event of a channel that is delivered to the program

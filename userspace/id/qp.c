@@ -31,7 +31,7 @@ void rcl_cqs_destroy(struct rdma_cm_id *id)
 }
 
 static int create_cq(struct rdma_cm_id *id, uint32_t size,
-		   struct ibv_comp_channel **out_channel, struct ibv_cq **out_cq)
+		     struct ibv_comp_channel **out_channel, struct ibv_cq **out_cq)
 {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;

@@ -38,7 +38,7 @@ void rcl_qp_drop_init_attr(struct rcl_id *id)
 
 /* The stored attributes for a state; false: query the kernel. */
 static bool cached_attr(struct rcl_id *id, enum ibv_qp_state state,
-		       struct ib_uverbs_qp_attr *out)
+			struct ib_uverbs_qp_attr *out)
 {
 	const struct rdma_cm_alt_qp_attr *qp = &id->qp_attr;
 	uint32_t mask = 0;
