@@ -2,8 +2,6 @@
 /* Many connections, and a count of what each end was told. */
 #include "crowd.h"
 
-#include <string.h>
-#include <unistd.h>
 
 void crowd_make(struct crowd *crowd, unsigned int count)
 {

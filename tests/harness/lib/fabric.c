@@ -6,7 +6,7 @@ void pair_listen_apart(struct pair *p)
 {
 	rule("clear");
 	go_there();
-	pair_listen(p, SERVER_AT);
+	*p = get_listening(SERVER_AT);
 	go_here();
 }
 

@@ -2,8 +2,6 @@
 /* What the tests of multicast share: ids that join, and who sees that they did. */
 #include "groups.h"
 
-#include <stdio.h>
-#include <string.h>
 
 uint32_t get_ud(int ctx, int queue)
 {

@@ -2,9 +2,6 @@
 /* What the module and its devices have in use. */
 #include "inventory.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 static int read_references(void)
 {

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Runs the tests of a program, each in a process of its own, and reports KTAP. */
-#define _GNU_SOURCE
 #include "ktap.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #define MAX_TESTS 256
 

@@ -22,7 +22,24 @@
 #ifndef KTAP_H
 #define KTAP_H
 
+/* What most tests need of the C library. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 /* Seconds that a test may take, unless it says otherwise with ktap_timeout(). */
 #define KTAP_TIMEOUT 300

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* What the tests of limits share. */
-#define _GNU_SOURCE
 #include "limits.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define RESOURCES (RING_PAGES + 1)
 

@@ -13,39 +13,42 @@ uint32_t get_asker(int ctx, int queue, uint16_t ps, const char *ip, uint16_t por
 {
 	uint32_t id = get_datagram(ctx, queue, ps, CLIENT);
 
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, ip, port), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
-	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
-	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	await_addr(ctx, queue, id, ip, port);
+	await_route(ctx, queue, id);
 	return id;
+}
+
+struct pair get_datagram_listening(uint16_t ps, const char *ip, uint32_t backlog)
+{
+	int ctx = get_ctx();
+	struct pair p = { .ctx = ctx, .lq = get_queue(ctx), .cq = get_queue(ctx) };
+
+	p.listener = get_datagram(ctx, p.lq, ps, LISTENER);
+	EXPECT_EQ(rca_bind(ctx, p.listener, ip, 0), 0);
+	EXPECT_EQ(rca_listen(ctx, p.listener, backlog), 0);
+	p.port = get_port(ctx, p.listener);
+	return p;
 }
 
 void datagram_listen(struct pair *p, uint16_t ps, const char *ip, uint32_t backlog)
 {
-	p->ctx = get_ctx();
-	p->lq = get_queue(p->ctx);
-	p->cq = get_queue(p->ctx);
-	p->listener = get_datagram(p->ctx, p->lq, ps, LISTENER);
-	EXPECT_EQ(rca_bind(p->ctx, p->listener, ip, 0), 0);
-	EXPECT_EQ(rca_listen(p->ctx, p->listener, backlog), 0);
-	p->port = get_port(p->ctx, p->listener);
+	*p = get_datagram_listening(ps, ip, backlog);
 }
 
-void datagram_route(struct pair *p, const char *ip)
+struct pair get_datagram_routed(const char *ip)
 {
-	datagram_listen(p, RDMA_PS_UDP, ip, 0);
-	p->client = get_asker(p->ctx, p->cq, RDMA_PS_UDP, ip, p->port);
+	struct pair p = get_datagram_listening(RDMA_PS_UDP, ip, 0);
+
+	p.client = get_asker(p.ctx, p.cq, RDMA_PS_UDP, ip, p.port);
+	return p;
 }
 
-void datagram_request(struct pair *p, event_t *request)
+struct pair get_datagram_requested(event_t *request)
 {
-	event_t own;
+	struct pair p = get_datagram_routed(THERE);
 
-	request = request ?: &own;
-	datagram_route(p, THERE);
-	EXPECT_EQ(rca_connect(p->ctx, p->client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p->lq, CONNECT_REQUEST, 0, 0, request);
-	p->server = request->id;
+	pair_send_req(&p, request);
+	return p;
 }
 
 int datagram_accept(const struct pair *p, uint32_t qkey)
@@ -60,9 +63,11 @@ int datagram_accept(const struct pair *p, uint32_t qkey)
 	return rca_call(p->ctx, RDMA_CM_ALT_ACCEPT, &cmd);
 }
 
-void datagram_connect(struct pair *p, event_t *established)
+struct pair get_datagram_connected(event_t *established)
 {
-	datagram_request(p, NULL);
-	EXPECT_EQ(datagram_accept(p, 0), 0);
-	EXPECT_EVENT_STATUS(p->cq, ESTABLISHED, p->client, 0, established);
+	struct pair p = get_datagram_requested(NULL);
+
+	EXPECT_EQ(datagram_accept(&p, 0), 0);
+	EXPECT_EVENT_STATUS(p.cq, ESTABLISHED, p.client, 0, established);
+	return p;
 }

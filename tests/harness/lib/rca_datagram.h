@@ -25,10 +25,13 @@ uint32_t get_datagram(int ctx, int queue, uint16_t ps, uint64_t cookie);
 uint32_t get_asker(int ctx, int queue, uint16_t ps, const char *ip, uint16_t port);
 
 /* Each does what the one before does, and a step more. */
+struct pair get_datagram_listening(uint16_t ps, const char *ip, uint32_t backlog);
+struct pair get_datagram_routed(const char *ip);
+struct pair get_datagram_requested(event_t *request);
+struct pair get_datagram_connected(event_t *established);
+
+/* get_datagram_listening() for a pair that exists. */
 void datagram_listen(struct pair *p, uint16_t ps, const char *ip, uint32_t backlog);
-void datagram_route(struct pair *p, const char *ip);
-void datagram_request(struct pair *p, event_t *request);
-void datagram_connect(struct pair *p, event_t *established);
 
 /* The server of a pair accepts; 0: with the queue key of the port space. */
 int datagram_accept(const struct pair *p, uint32_t qkey);

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Queues with a mapped ring, for tests of the ioctls. */
-#define _GNU_SOURCE
 #include "rca_ring.h"
-
-#include <fcntl.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 void ring_create(int ctx, struct ring *ring, uint32_t entries)
 {
@@ -35,10 +29,13 @@ void ring_unmap(struct ring *ring)
 	ring->map = NULL;
 }
 
-void ring_make(int ctx, struct ring *ring, uint32_t entries)
+struct ring get_ring(int ctx, uint32_t entries)
 {
-	ring_create(ctx, ring, entries);
-	ring_map(ring);
+	struct ring ring;
+
+	ring_create(ctx, &ring, entries);
+	ring_map(&ring);
+	return ring;
 }
 
 /* Passes over what was taken back; the caller stores the head. */

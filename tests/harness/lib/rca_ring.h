@@ -27,8 +27,8 @@ void ring_create(int ctx, struct ring *ring, uint32_t entries);
 void ring_map(struct ring *ring);
 /* Unmaps the records. */
 void ring_unmap(struct ring *ring);
-/* Both of the above that make one. */
-void ring_make(int ctx, struct ring *ring, uint32_t entries);
+/* A queue with its ring mapped. */
+struct ring get_ring(int ctx, uint32_t entries);
 /* The next record that is an event; false: there is none in the ring. Stores the head. */
 bool ring_look(struct ring *ring, event_t *ev);
 bool ring_take(struct ring *ring, event_t *ev);

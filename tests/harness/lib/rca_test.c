@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Short calls of the ioctls for tests. */
-#define _GNU_SOURCE
 #include "rca_test.h"
-
-#include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#define CALL(ctx, name, ...)							\
-	rca_call(ctx, RDMA_CM_ALT_##name,					\
-		 &(struct STRUCT) { .size = sizeof(struct STRUCT), __VA_ARGS__ })
 
 int rca_call(int ctx, unsigned long cmd, void *arg)
 {
@@ -149,12 +138,10 @@ uint16_t get_port(int ctx, uint32_t id)
 	return addr_port(&route.src);
 }
 
-#define STRUCT rdma_cm_alt_listen
 int rca_listen(int ctx, uint32_t id, uint32_t backlog)
 {
-	return CALL(ctx, LISTEN, .id = id, .backlog = backlog);
+	return RCA_CALL(ctx, LISTEN, rdma_cm_alt_listen, .id = id, .backlog = backlog);
 }
-#undef STRUCT
 
 uint32_t fresh_qp_num(void)
 {
@@ -177,48 +164,38 @@ static struct rdma_cm_alt_conn_param conn_param(const void *data, uint16_t len)
 	};
 }
 
-#define STRUCT rdma_cm_alt_connect
 int rca_connect(int ctx, uint32_t id, const void *data, uint16_t len)
 {
-	return CALL(ctx, CONNECT, .pipe.id = id, .param = conn_param(data, len));
+	return RCA_CALL(ctx, CONNECT, rdma_cm_alt_connect, .pipe.id = id,
+			.param = conn_param(data, len));
 }
-#undef STRUCT
 
-#define STRUCT rdma_cm_alt_accept
 int rca_accept(int ctx, uint32_t id, uint64_t cookie, const void *data, uint16_t len)
 {
-	return CALL(ctx, ACCEPT, .id = id, .cookie = cookie, .param = conn_param(data, len));
+	return RCA_CALL(ctx, ACCEPT, rdma_cm_alt_accept, .id = id, .cookie = cookie,
+			.param = conn_param(data, len));
 }
-#undef STRUCT
 
-#define STRUCT rdma_cm_alt_reject
 int rca_reject(int ctx, uint32_t id, uint32_t reason, const void *data, uint32_t len)
 {
-	return CALL(ctx, REJECT, .id = id, .reason = reason, .private_data_uptr = (uintptr_t)data,
-		    .private_data_len = len);
+	return RCA_CALL(ctx, REJECT, rdma_cm_alt_reject, .id = id, .reason = reason,
+			.private_data_uptr = (uintptr_t)data, .private_data_len = len);
 }
-#undef STRUCT
 
-#define STRUCT rdma_cm_alt_establish
 int rca_establish(int ctx, uint32_t id)
 {
-	return CALL(ctx, ESTABLISH, .id = id);
+	return RCA_CALL(ctx, ESTABLISH, rdma_cm_alt_establish, .id = id);
 }
-#undef STRUCT
 
-#define STRUCT rdma_cm_alt_disconnect
 int rca_disconnect(int ctx, uint32_t id)
 {
-	return CALL(ctx, DISCONNECT, .id = id);
+	return RCA_CALL(ctx, DISCONNECT, rdma_cm_alt_disconnect, .id = id);
 }
-#undef STRUCT
 
-#define STRUCT rdma_cm_alt_notify
 int rca_notify(int ctx, uint32_t id, uint32_t event)
 {
-	return CALL(ctx, NOTIFY, .id = id, .event = event);
+	return RCA_CALL(ctx, NOTIFY, rdma_cm_alt_notify, .id = id, .event = event);
 }
-#undef STRUCT
 
 int rca_qp_attr(int ctx, uint32_t id, uint32_t state, struct ib_uverbs_qp_attr *attr)
 {
@@ -238,14 +215,12 @@ int rca_query(int ctx, uint32_t id, struct rdma_cm_alt_route *route)
 	return ret;
 }
 
-#define STRUCT rdma_cm_alt_option
 int rca_set_option(int ctx, uint32_t id, uint32_t level, uint32_t name, const void *val,
 		   uint32_t len)
 {
-	return CALL(ctx, SET_OPTION, .id = id, .level = level, .optname = name, .optlen = len,
-		    .optval_uptr = (uintptr_t)val);
+	return RCA_CALL(ctx, SET_OPTION, rdma_cm_alt_option, .id = id, .level = level,
+			.optname = name, .optlen = len, .optval_uptr = (uintptr_t)val);
 }
-#undef STRUCT
 
 int rca_get_option(int ctx, uint32_t id, uint32_t level, uint32_t name, void *val, uint32_t *len)
 {
@@ -259,20 +234,16 @@ int rca_get_option(int ctx, uint32_t id, uint32_t level, uint32_t name, void *va
 	return ret;
 }
 
-#define STRUCT rdma_cm_alt_set_queue
 int rca_set_queue(int ctx, uint32_t id, int queue)
 {
-	return CALL(ctx, SET_QUEUE, .id = id, .queue_fd = queue);
+	return RCA_CALL(ctx, SET_QUEUE, rdma_cm_alt_set_queue, .id = id, .queue_fd = queue);
 }
-#undef STRUCT
 
-#define STRUCT rdma_cm_alt_get_event
 int rca_get_event(int ctx, uint32_t id, uint32_t flags, event_t *ev)
 {
-	return CALL(ctx, GET_EVENT, .id = id, .flags = flags, .record_len = sizeof(*ev),
-		    .record_uptr = (uintptr_t)ev);
+	return RCA_CALL(ctx, GET_EVENT, rdma_cm_alt_get_event, .id = id, .flags = flags,
+			.record_len = sizeof(*ev), .record_uptr = (uintptr_t)ev);
 }
-#undef STRUCT
 
 int rca_join(int ctx, uint32_t id, const char *group, uint32_t state, uint64_t cookie,
 	     uint32_t *member)
@@ -346,12 +317,23 @@ void expect_event(const char *file, int line, int queue, uint32_t type, uint32_t
 			  ev->type, ev->status, ev->id, type, status, id);
 }
 
+void await_addr(int ctx, int queue, uint32_t id, const char *ip, uint16_t port)
+{
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, ip, port), 0);
+	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+}
+
+void await_route(int ctx, int queue, uint32_t id)
+{
+	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
+	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+}
+
 uint32_t get_loaded(int ctx, int queue, uint64_t cookie)
 {
 	uint32_t id = get_id(ctx, queue, cookie);
 
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, 1), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	await_addr(ctx, queue, id, HERE, 1);
 	return id;
 }
 
@@ -397,56 +379,101 @@ void start_reader(struct reader *reader, int queue)
 	await_sleep(reader->tid);
 }
 
+struct pair get_listening(const char *ip)
+{
+	int ctx = get_ctx();
+	struct pair p = { .ctx = ctx, .lq = get_queue(ctx), .cq = get_queue(ctx) };
+
+	p.listener = get_id(ctx, p.lq, LISTENER);
+	EXPECT_EQ(rca_bind(ctx, p.listener, ip, 0), 0);
+	EXPECT_EQ(rca_listen(ctx, p.listener, 0), 0);
+	p.port = get_port(ctx, p.listener);
+	return p;
+}
+
 void pair_listen(struct pair *p, const char *ip)
 {
-	p->ctx = get_ctx();
-	p->lq = get_queue(p->ctx);
-	p->cq = get_queue(p->ctx);
-	p->listener = get_id(p->ctx, p->lq, LISTENER);
-	EXPECT_EQ(rca_bind(p->ctx, p->listener, ip, 0), 0);
-	EXPECT_EQ(rca_listen(p->ctx, p->listener, 0), 0);
-	p->port = get_port(p->ctx, p->listener);
+	*p = get_listening(ip);
 }
 
 uint32_t get_client(int ctx, int queue, const char *ip, uint16_t port, uint64_t cookie)
 {
 	uint32_t id = get_id(ctx, queue, cookie);
 
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, ip, port), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
-	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
-	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	await_addr(ctx, queue, id, ip, port);
+	await_route(ctx, queue, id);
 	return id;
 }
 
-void pair_route(struct pair *p, const char *ip)
-{
-	pair_listen(p, ip);
-	p->client = get_client(p->ctx, p->cq, ip, p->port, CLIENT);
-}
-
-void pair_request(struct pair *p, event_t *request)
+void pair_send_req(struct pair *p, event_t *request)
 {
 	event_t own;
 
 	request = request ?: &own;
-	pair_route(p, THERE);
 	EXPECT_EQ(rca_connect(p->ctx, p->client, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p->lq, CONNECT_REQUEST, 0, 0, request);
 	EXPECT_EQ(request->listen_id, p->listener);
 	p->server = request->id;
 }
 
-void pair_accept(struct pair *p, event_t *response)
+static void send_rep(const struct pair *p, event_t *response)
 {
-	pair_request(p, NULL);
 	EXPECT_EQ(rca_accept(p->ctx, p->server, SERVER, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p->cq, CONNECT_RESPONSE, p->client, 0, response);
 }
 
-void pair_connect(struct pair *p)
+void pair_send_rep(const struct pair *p)
 {
-	pair_accept(p, NULL);
+	send_rep(p, NULL);
+}
+
+void pair_send_rtu(const struct pair *p)
+{
 	EXPECT_EQ(rca_establish(p->ctx, p->client), 0);
 	EXPECT_EVENT(p->lq, ESTABLISHED, p->server);
+}
+
+void pair_disconnect(const struct pair *p)
+{
+	EXPECT_EQ(rca_disconnect(p->ctx, p->client), 0);
+	EXPECT_EVENT(p->cq, DISCONNECTED, p->client);
+	EXPECT_EVENT(p->lq, DISCONNECTED, p->server);
+}
+
+void expect_no_events(const struct pair *p)
+{
+	EXPECT(!event_waits(p->cq));
+	EXPECT(!event_waits(p->lq));
+}
+
+struct pair get_routed(const char *ip)
+{
+	struct pair p = get_listening(ip);
+
+	p.client = get_client(p.ctx, p.cq, ip, p.port, CLIENT);
+	return p;
+}
+
+struct pair get_requested(event_t *request)
+{
+	struct pair p = get_routed(THERE);
+
+	pair_send_req(&p, request);
+	return p;
+}
+
+struct pair get_accepted(event_t *response)
+{
+	struct pair p = get_requested(NULL);
+
+	send_rep(&p, response);
+	return p;
+}
+
+struct pair get_connected(void)
+{
+	struct pair p = get_accepted(NULL);
+
+	pair_send_rtu(&p);
+	return p;
 }

@@ -9,15 +9,10 @@
 #define RCA_TEST_H
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_cm_alt.h>
 #include <rdma/rdma_user_cm.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/ioctl.h>
 
 #include "ktap.h"
 
@@ -54,6 +49,10 @@ uint16_t get_port(int ctx, uint32_t id);
 
 /* Any ioctl; fills in nothing. */
 int rca_call(int ctx, unsigned long cmd, void *arg);
+/* An ioctl with these members of its struct; the size is filled in. */
+#define RCA_CALL(ctx, name, type, ...)						\
+	rca_call(ctx, RDMA_CM_ALT_##name,					\
+		 &(struct type) { .size = sizeof(struct type), __VA_ARGS__ })
 
 /* One ioctl each. */
 int rca_create(int ctx, int queue, uint16_t ps, uint8_t qp_type, uint64_t cookie, uint32_t *id);
@@ -92,6 +91,10 @@ void expect_event(const char *file, int line, int queue, uint32_t type, uint32_t
 #define EXPECT_EVENT_STATUS(queue, type, id, status, ev) \
 	expect_event(__FILE__, __LINE__, queue, RDMA_CM_ALT_EVENT_##type, id, status, ev)
 #define EXPECT_EVENT(queue, type, id) EXPECT_EVENT_STATUS(queue, type, id, 0, NULL)
+
+/* Resolve and read the event. The source address is chosen by the kernel. */
+void await_addr(int ctx, int queue, uint32_t id, const char *ip, uint16_t port);
+void await_route(int ctx, int queue, uint32_t id);
 
 /* An id with its address, which posts ROUTE_RESOLVED at once when post() is called. */
 uint32_t get_loaded(int ctx, int queue, uint64_t cookie);
@@ -143,12 +146,25 @@ struct pair {
 /* Cookies of the ids of a pair. */
 enum { LISTENER = 0x1111, CLIENT = 0x2222, SERVER = 0x3333 };
 
-/* Each does what the one before does, and a step more. */
+/* Each does what the one before does, and a step more. Events are stored unless they are NULL. */
+struct pair get_listening(const char *ip);
+struct pair get_routed(const char *ip);
+struct pair get_requested(event_t *request);
+struct pair get_accepted(event_t *response);
+struct pair get_connected(void);
+
+/* get_listening() for a pair that exists. */
 void pair_listen(struct pair *p, const char *ip);
-void pair_route(struct pair *p, const char *ip);
-void pair_request(struct pair *p, event_t *request);
-void pair_accept(struct pair *p, event_t *response);
-void pair_connect(struct pair *p);
+/* The client's request and its event, which sets the server's id. */
+void pair_send_req(struct pair *p, event_t *request);
+/* The server accepts; the client receives the response. */
+void pair_send_rep(const struct pair *p);
+/* The client confirms; the server is established. */
+void pair_send_rtu(const struct pair *p);
+/* The client disconnects; both receive the event. */
+void pair_disconnect(const struct pair *p);
+/* Neither queue has an event. */
+void expect_no_events(const struct pair *p);
 
 /* A client with its route to a listener of the pair; several may exist. */
 uint32_t get_client(int ctx, int queue, const char *ip, uint16_t port, uint64_t cookie);

@@ -2,9 +2,6 @@
 /* The stock rdma_cm through its own device, in as few words as possible. */
 #include "stock_cm.h"
 
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "rca_test.h"
 

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* A connection's begin: request, reply, reject, and what travels along. */
-#define _GNU_SOURCE
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "limits.h"
 #include "rca_test.h"
 
@@ -45,28 +40,21 @@ static struct rdma_cm_alt_accept accept_cmd(const struct pair *p)
 
 TEST(connect_completes)
 {
-	struct pair p;
+	struct pair p = get_connected();
 
-	pair_connect(&p);
-	EXPECT(!event_waits(p.cq));
-	EXPECT(!event_waits(p.lq));
+	expect_no_events(&p);
 }
 
 static void check_family(const char *ip)
 {
+	struct pair p = get_routed(ip);
 	event_t request;
-	struct pair p;
 
-	pair_route(&p, ip);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &request);
-	p.server = request.id;
+	pair_send_req(&p, &request);
 	EXPECT(addr_is(&request.route.src, ip));
 	EXPECT_EQ(addr_port(&request.route.src), p.port);
-	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
-	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
-	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+	pair_send_rep(&p);
+	pair_send_rtu(&p);
 }
 
 TEST(connect_completes_over_ipv6)
@@ -81,13 +69,11 @@ TEST(connect_completes_on_another_device)
 
 TEST(request_tells_everything)
 {
-	struct rdma_cm_alt_connect cmd;
+	struct pair p = get_routed(HERE);
+	struct rdma_cm_alt_connect cmd = connect_cmd(&p);
 	struct rdma_cm_alt_route route;
-	struct pair p;
 	event_t ev;
 
-	pair_route(&p, HERE);
-	cmd = connect_cmd(&p);
 	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_CONNECT, &cmd), 0);
 	EXPECT_EQ(cmd.out_id, p.client);
 	EXPECT_EQ(cmd.out_queue_fd, -1);
@@ -115,12 +101,10 @@ TEST(request_tells_everything)
 
 TEST(response_tells_everything)
 {
-	struct rdma_cm_alt_accept cmd;
-	struct pair p;
+	struct pair p = get_requested(NULL);
+	struct rdma_cm_alt_accept cmd = accept_cmd(&p);
 	event_t ev;
 
-	pair_request(&p, NULL);
-	cmd = accept_cmd(&p);
 	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_ACCEPT, &cmd), 0);
 	EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, p.client, 0, &ev);
 	EXPECT_EQ(ev.cookie, CLIENT);
@@ -138,10 +122,9 @@ TEST(response_tells_everything)
 
 TEST(established_has_the_cookie_of_accept)
 {
-	struct pair p;
+	struct pair p = get_accepted(NULL);
 	event_t ev;
 
-	pair_accept(&p, NULL);
 	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
 	EXPECT_EVENT_STATUS(p.lq, ESTABLISHED, p.server, 0, &ev);
 	EXPECT_EQ(ev.cookie, SERVER);
@@ -150,12 +133,10 @@ TEST(established_has_the_cookie_of_accept)
 
 TEST(retries_are_at_most_7)
 {
-	struct rdma_cm_alt_connect cmd;
-	struct pair p;
+	struct pair p = get_routed(HERE);
+	struct rdma_cm_alt_connect cmd = connect_cmd(&p);
 	event_t ev;
 
-	pair_route(&p, HERE);
-	cmd = connect_cmd(&p);
 	cmd.param.retry_count = 8;
 	cmd.param.rnr_retry_count = 255;
 	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_CONNECT, &cmd), 0);
@@ -166,12 +147,10 @@ TEST(retries_are_at_most_7)
 
 TEST(numbers_beyond_24_bits_are_einval)
 {
-	struct rdma_cm_alt_connect cmd;
+	struct pair p = get_routed(HERE);
+	struct rdma_cm_alt_connect cmd = connect_cmd(&p);
 	struct rdma_cm_alt_accept acc;
-	struct pair p;
 
-	pair_route(&p, HERE);
-	cmd = connect_cmd(&p);
 	cmd.param.qp_num = 1 << 24;
 	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_CONNECT, &cmd), -EINVAL);
 	cmd = connect_cmd(&p);
@@ -186,13 +165,11 @@ TEST(numbers_beyond_24_bits_are_einval)
 
 TEST(ece_travels_both_ways)
 {
-	struct rdma_cm_alt_connect cmd;
+	struct pair p = get_routed(HERE);
+	struct rdma_cm_alt_connect cmd = connect_cmd(&p);
 	struct rdma_cm_alt_accept acc;
-	struct pair p;
 	event_t ev;
 
-	pair_route(&p, HERE);
-	cmd = connect_cmd(&p);
 	cmd.param.ece_vendor_id = 0x123456;
 	cmd.param.ece_attr_mod = 0x89abcdef;
 	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_CONNECT, &cmd), 0);
@@ -213,10 +190,9 @@ TEST(ece_travels_both_ways)
 
 static void check_reject(uint32_t reason, int seen)
 {
-	struct pair p;
+	struct pair p = get_requested(NULL);
 	event_t ev;
 
-	pair_request(&p, NULL);
 	EXPECT_EQ(rca_reject(p.ctx, p.server, reason, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, REJECTED, p.client, seen, &ev);
 	EXPECT(ev.flags & RDMA_CM_ALT_EVENT_F_CONN);
@@ -235,9 +211,8 @@ TEST(reject_reasons)
 TEST(other_reject_reasons_are_einval)
 {
 	static const uint32_t reasons[] = { 1, 8, 10, 27, 29, 34, 36, 0x80000000, 0xffffffff };
-	struct pair p;
+	struct pair p = get_requested(NULL);
 
-	pair_request(&p, NULL);
 	for (int i = 0; i < 9; i++)
 		EXPECT_EQ(rca_reject(p.ctx, p.server, reasons[i], NULL, 0), -EINVAL);
 	EXPECT_EQ(rca_reject(p.ctx, p.server, 28, NULL, 0), 0);
@@ -246,32 +221,28 @@ TEST(other_reject_reasons_are_einval)
 
 TEST(reply_may_be_rejected)
 {
-	struct pair p;
+	struct pair p = get_accepted(NULL);
 
-	pair_accept(&p, NULL);
 	EXPECT_EQ(rca_reject(p.ctx, p.client, 0, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.lq, REJECTED, p.server, 28, NULL);
 }
 
 TEST(destroy_of_the_request_rejects_it)
 {
-	struct pair p;
+	struct pair p = get_requested(NULL);
 
-	pair_request(&p, NULL);
 	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
 	EXPECT_EVENT_STATUS(p.cq, REJECTED, p.client, 28, NULL);
 }
 
 TEST(accept_after_the_peer_gave_up_is_econnreset)
 {
-	struct pair p;
+	struct pair p = get_requested(NULL);
 
-	pair_request(&p, NULL);
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 	/* Nothing tells before accept; another connection's message comes after the reject. */
 	p.client = get_client(p.ctx, p.cq, THERE, p.port, CLIENT);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
+	pair_send_req(&p, NULL);
 	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), -ECONNRESET);
 	EXPECT(!event_waits(p.lq));
 }
@@ -279,11 +250,10 @@ TEST(accept_after_the_peer_gave_up_is_econnreset)
 TEST(many_connections_of_one_listener)
 {
 	enum { MANY = 30 };
+	struct pair p = get_listening(HERE);
 	uint32_t clients[MANY];
-	struct pair p;
 	event_t ev;
 
-	pair_listen(&p, HERE);
 	for (int i = 0; i < MANY; i++)
 		clients[i] = get_client(p.ctx, p.cq, HERE, p.port, i);
 	for (int i = 0; i < MANY; i++) {
@@ -308,9 +278,8 @@ TEST(many_connections_of_one_listener)
 
 TEST(traffic_may_come_before_ready_to_use)
 {
-	struct pair p;
+	struct pair p = get_accepted(NULL);
 
-	pair_accept(&p, NULL);
 	EXPECT_EQ(rca_notify(p.ctx, p.server, 4 /* IBV_EVENT_COMM_EST */), 0);
 	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
 	EXPECT_EQ(rca_notify(p.ctx, p.server, 4), -EISCONN);
@@ -323,12 +292,10 @@ TEST(traffic_may_come_before_ready_to_use)
 /* It waits in the background for the peer's ready-to-use, but not when the peer is gone. */
 TEST(notified_id_is_destroyed_at_once)
 {
-	uint32_t before;
+	struct pair p = get_accepted(NULL);
+	uint32_t before = usage_as(0, p.ctx, IDS).out_user_used;
 	time_t began;
-	struct pair p;
 
-	pair_accept(&p, NULL);
-	before = usage_as(0, p.ctx, IDS).out_user_used;
 	EXPECT_EQ(rca_notify(p.ctx, p.server, 4), 0);
 	began = time(NULL);
 	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
@@ -341,9 +308,8 @@ TEST(notified_id_is_destroyed_at_once)
 
 TEST(notify_of_other_events_is_einval)
 {
-	struct pair p;
+	struct pair p = get_accepted(NULL);
 
-	pair_accept(&p, NULL);
 	for (uint32_t event = 0; event < 32; event++)
 		if (event != 4 && event != 7)
 			EXPECT_EQ(rca_notify(p.ctx, p.server, event), -EINVAL);

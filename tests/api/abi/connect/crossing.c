@@ -3,9 +3,6 @@
  * One end answers while the other one gives up, at the same moment: the answer says so, or an
  * event does, and never neither.
  */
-#include <pthread.h>
-#include <stdlib.h>
-
 #include "rca_test.h"
 
 enum { TRIES = 100, LONGEST_SPIN = 20000 };
@@ -72,15 +69,13 @@ static void expect_end(int queue, uint32_t id)
 TEST(accept_and_the_end_of_the_client)
 {
 	unsigned int late = 0;
-	struct pair p;
+	struct pair p = get_listening(HERE);
 	event_t ev;
 	int ret;
 
-	pair_listen(&p, HERE);
 	for (int i = 0; i < TRIES; i++) {
 		p.client = get_client(p.ctx, p.cq, HERE, p.port, CLIENT);
-		EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-		EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+		pair_send_req(&p, &ev);
 		ret = WHILE_IT_ENDS(p.ctx, p.client, rca_accept(p.ctx, ev.id, SERVER, NULL, 0));
 		if (ret) {
 			EXPECT_EQ(ret, -ECONNRESET);
@@ -97,17 +92,14 @@ TEST(accept_and_the_end_of_the_client)
 TEST(establish_and_the_end_of_the_server)
 {
 	unsigned int late = 0;
-	struct pair p;
+	struct pair p = get_listening(HERE);
 	event_t ev;
 	int ret;
 
-	pair_listen(&p, HERE);
 	for (int i = 0; i < TRIES; i++) {
 		p.client = get_client(p.ctx, p.cq, HERE, p.port, CLIENT);
-		EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-		EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
-		EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
-		EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+		pair_send_req(&p, &ev);
+		pair_send_rep(&p);
 		ret = WHILE_IT_ENDS(p.ctx, ev.id, rca_establish(p.ctx, p.client));
 		if (ret) {
 			EXPECT_EQ(ret, -EINVAL);

@@ -3,8 +3,6 @@
  * Datagram ids: one end asks for the QP of the other, which tells it or refuses.
  * What the records say.
  */
-#include <string.h>
-
 #include "rca_datagram.h"
 
 static void check_no_qp(const event_t *ev)
@@ -35,11 +33,10 @@ TEST(port_spaces_take_datagrams_where_stock_does)
 
 TEST(request_tells_everything)
 {
-	struct rdma_cm_alt_route route;
-	struct pair p;
 	event_t ev;
+	struct pair p = get_datagram_requested(&ev);
+	struct rdma_cm_alt_route route;
 
-	datagram_request(&p, &ev);
 	EXPECT_EQ(ev.length, sizeof(ev));
 	EXPECT_EQ(ev.cookie, LISTENER);
 	EXPECT_EQ(ev.listen_id, p.listener);
@@ -60,15 +57,12 @@ TEST(request_tells_everything)
 
 static void check_established(const char *ip)
 {
+	struct pair p = get_datagram_routed(ip);
 	struct rdma_cm_alt_route route;
-	struct pair p;
 	event_t ev;
 
-	datagram_route(&p, ip);
 	EXPECT_EQ(rca_query(p.ctx, p.client, &route), 0);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
-	p.server = ev.id;
+	pair_send_req(&p, &ev);
 	EXPECT_EQ(datagram_accept(&p, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, ESTABLISHED, p.client, 0, &ev);
 	EXPECT_EQ(ev.cookie, CLIENT);
@@ -82,8 +76,7 @@ static void check_established(const char *ip)
 	EXPECT(!memcmp(ev.ah_attr.grh.dgid, route.dgid, 16));
 	EXPECT(ev.ah_attr.grh.hop_limit > 0);
 	/* The server has what it needs since it accepted. */
-	EXPECT(!event_waits(p.lq));
-	EXPECT(!event_waits(p.cq));
+	expect_no_events(&p);
 }
 
 TEST(established_tells_everything)
@@ -103,14 +96,11 @@ TEST(established_on_another_device)
 
 TEST(established_in_rdma_ps_ib)
 {
-	struct pair p;
+	struct pair p = get_datagram_listening(RDMA_PS_IB, THERE, 0);
 	event_t ev;
 
-	datagram_listen(&p, RDMA_PS_IB, THERE, 0);
 	p.client = get_asker(p.ctx, p.cq, RDMA_PS_IB, THERE, p.port);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
-	p.server = ev.id;
+	pair_send_req(&p, &ev);
 	EXPECT_EQ(datagram_accept(&p, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, ESTABLISHED, p.client, 0, &ev);
 	EXPECT_EQ(ev.qkey, UDP_QKEY);
@@ -118,10 +108,9 @@ TEST(established_in_rdma_ps_ib)
 
 TEST(reject_is_status_2)
 {
-	struct pair p;
+	struct pair p = get_datagram_requested(NULL);
 	event_t ev;
 
-	datagram_request(&p, NULL);
 	EXPECT_EQ(rca_reject(p.ctx, p.server, 27, NULL, 0), -EINVAL);
 	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, UNREACHABLE, p.client, SIDR_REJECT, &ev);
@@ -131,18 +120,16 @@ TEST(reject_is_status_2)
 
 TEST(reject_reasons_make_no_difference)
 {
-	struct pair p;
+	struct pair p = get_datagram_requested(NULL);
 
-	datagram_request(&p, NULL);
 	EXPECT_EQ(rca_reject(p.ctx, p.server, 35, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, UNREACHABLE, p.client, SIDR_REJECT, NULL);
 }
 
 TEST(nobody_listens_is_status_1)
 {
-	struct pair p;
+	struct pair p = get_datagram_routed(THERE);
 
-	datagram_route(&p, THERE);
 	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, UNREACHABLE, p.client, SIDR_UNSUPPORTED, NULL);
@@ -150,18 +137,16 @@ TEST(nobody_listens_is_status_1)
 
 TEST(destroy_of_the_request_refuses_it)
 {
-	struct pair p;
+	struct pair p = get_datagram_requested(NULL);
 
-	datagram_request(&p, NULL);
 	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
 	EXPECT_EVENT_STATUS(p.cq, UNREACHABLE, p.client, SIDR_REJECT, NULL);
 }
 
 TEST(destroy_of_the_listener_refuses_what_nobody_read)
 {
-	struct pair p;
+	struct pair p = get_datagram_routed(THERE);
 
-	datagram_route(&p, THERE);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
 	EXPECT(event_comes(p.lq, PATIENCE));
 	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
@@ -170,22 +155,19 @@ TEST(destroy_of_the_listener_refuses_what_nobody_read)
 
 TEST(destroy_while_the_request_waits)
 {
-	struct pair p;
+	struct pair p = get_datagram_requested(NULL);
 
-	datagram_request(&p, NULL);
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 	/* The server cannot know. */
 	EXPECT_EQ(datagram_accept(&p, 0), 0);
-	EXPECT(!event_waits(p.lq));
-	EXPECT(!event_waits(p.cq));
+	expect_no_events(&p);
 }
 
 TEST(full_backlog_refuses)
 {
+	struct pair p = get_datagram_listening(RDMA_PS_UDP, THERE, 1);
 	uint32_t one, two;
-	struct pair p;
 
-	datagram_listen(&p, RDMA_PS_UDP, THERE, 1);
 	one = get_asker(p.ctx, p.cq, RDMA_PS_UDP, THERE, p.port);
 	two = get_asker(p.ctx, p.cq, RDMA_PS_UDP, THERE, p.port);
 	EXPECT_EQ(rca_connect(p.ctx, one, NULL, 0), 0);
@@ -205,12 +187,10 @@ TEST(connection_request_for_a_datagram_port)
 	uint32_t id;
 
 	/* One service ID: that of a port in RDMA_PS_IB. */
-	datagram_listen(&p, RDMA_PS_IB, THERE, 0);
+	p = get_datagram_listening(RDMA_PS_IB, THERE, 0);
 	EXPECT_EQ(rca_create(p.ctx, p.cq, RDMA_PS_IB, IB_UVERBS_QPT_RC, CLIENT, &id), 0);
-	EXPECT_EQ(rca_resolve_addr(p.ctx, id, NULL, THERE, p.port), 0);
-	EXPECT_EVENT(p.cq, ADDR_RESOLVED, id);
-	EXPECT_EQ(rca_resolve_route(p.ctx, id), 0);
-	EXPECT_EVENT(p.cq, ROUTE_RESOLVED, id);
+	await_addr(p.ctx, p.cq, id, THERE, p.port);
+	await_route(p.ctx, p.cq, id);
 	EXPECT_EQ(rca_connect(p.ctx, id, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, REJECTED, id, 28, NULL);
 	EXPECT(!event_waits(p.lq));
@@ -231,9 +211,8 @@ TEST(ports_of_datagrams_are_their_own)
 TEST(numbers_beyond_24_bits_are_einval)
 {
 	struct rdma_cm_alt_accept cmd = { .size = sizeof(cmd), .param.qp_num = 1 << 24 };
-	struct pair p;
+	struct pair p = get_datagram_requested(NULL);
 
-	datagram_request(&p, NULL);
 	cmd.id = p.server;
 	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_ACCEPT, &cmd), -EINVAL);
 	EXPECT_EQ(datagram_accept(&p, 0), 0);
@@ -258,12 +237,11 @@ TEST(ipoib_needs_an_ipoib_interface)
 TEST(many_requests_of_one_listener)
 {
 	enum { MANY = 30 };
-	uint32_t clients[MANY];
 	bool seen[MANY] = {};
-	struct pair p;
+	struct pair p = get_datagram_listening(RDMA_PS_UDP, HERE, 0);
+	uint32_t clients[MANY];
 	event_t ev;
 
-	datagram_listen(&p, RDMA_PS_UDP, HERE, 0);
 	for (int i = 0; i < MANY; i++)
 		clients[i] = get_asker(p.ctx, p.cq, RDMA_PS_UDP, HERE, p.port);
 	for (int i = 0; i < MANY; i++) {

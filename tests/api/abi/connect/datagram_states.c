@@ -3,10 +3,6 @@
  * Datagram ids: every operation in every state, what their queue key may be, and
  * the attributes of their QP.
  */
-#include <pthread.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "rca_datagram.h"
 
 static void check_no_qp(const event_t *ev)
@@ -20,11 +16,10 @@ static void check_no_qp(const event_t *ev)
 
 TEST(queue_key_of_accept)
 {
+	struct pair p = get_datagram_requested(NULL);
 	struct ib_uverbs_qp_attr attr;
-	struct pair p;
 	event_t ev;
 
-	datagram_request(&p, NULL);
 	EXPECT_EQ(datagram_accept(&p, OTHER_QKEY), 0);
 	EXPECT_EVENT_STATUS(p.cq, ESTABLISHED, p.client, 0, &ev);
 	EXPECT_EQ(ev.qkey, OTHER_QKEY);
@@ -37,11 +32,10 @@ TEST(queue_key_of_accept)
 
 TEST(queue_key_that_does_not_fit_is_an_address_error)
 {
+	struct pair p = get_datagram_requested(NULL);
 	struct ib_uverbs_qp_attr attr;
-	struct pair p;
 	event_t ev;
 
-	datagram_request(&p, NULL);
 	/* The QP of the client has another one now. */
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, 1, &attr), 0);
 	EXPECT_EQ(datagram_accept(&p, OTHER_QKEY), 0);
@@ -53,11 +47,10 @@ TEST(queue_key_that_does_not_fit_is_an_address_error)
 
 TEST(accept_with_a_second_queue_key_is_einval)
 {
+	struct pair p = get_datagram_requested(NULL);
 	struct ib_uverbs_qp_attr attr;
-	struct pair p;
 	event_t ev;
 
-	datagram_request(&p, NULL);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.server, 1, &attr), 0);
 	EXPECT_EQ(datagram_accept(&p, OTHER_QKEY), -EINVAL);
 	EXPECT_EQ(datagram_accept(&p, UDP_QKEY), 0);
@@ -84,18 +77,16 @@ static void check_attr(const struct pair *p, uint32_t id)
 
 TEST(qp_attributes_do_not_depend_on_the_state)
 {
+	struct pair p = get_datagram_routed(THERE);
+	uint32_t id = get_datagram(p.ctx, p.cq, RDMA_PS_UDP, 0);
 	struct ib_uverbs_qp_attr attr;
-	struct pair p;
-	uint32_t id;
 
-	datagram_route(&p, THERE);
-	id = get_datagram(p.ctx, p.cq, RDMA_PS_UDP, 0);
 	EXPECT_EQ(rca_qp_attr(p.ctx, id, 1, &attr), -EINVAL);
 	EXPECT_EQ(rca_bind(p.ctx, id, HERE, 0), 0);
 	check_attr(&p, id);
 	check_attr(&p, p.listener);
 	check_attr(&p, p.client);
-	datagram_request(&p, NULL);
+	p = get_datagram_requested(NULL);
 	check_attr(&p, p.server);
 	check_attr(&p, p.client);
 	EXPECT_EQ(datagram_accept(&p, 0), 0);
@@ -146,9 +137,8 @@ static void check_answered(int ctx, uint32_t id)
 
 TEST(states_before_a_request)
 {
-	struct pair p;
+	struct pair p = get_datagram_routed(THERE);
 
-	datagram_route(&p, THERE);
 	EXPECT_EQ(rca_accept(p.ctx, p.client, 0, NULL, 0), -EINVAL);
 	EXPECT_EQ(rca_reject(p.ctx, p.client, 0, NULL, 0), -EINVAL);
 	EXPECT_EQ(rca_establish(p.ctx, p.client), -EINVAL);
@@ -157,15 +147,13 @@ TEST(states_before_a_request)
 	EXPECT_EQ(rca_connect(p.ctx, p.listener, NULL, 0), -EINVAL);
 	EXPECT_EQ(rca_accept(p.ctx, p.listener, 0, NULL, 0), -EINVAL);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.listener), 0);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
+	pair_send_req(&p, NULL);
 }
 
 TEST(states_while_a_request_waits)
 {
-	struct pair p;
+	struct pair p = get_datagram_requested(NULL);
 
-	datagram_request(&p, NULL);
 	check_answered(p.ctx, p.client);
 	check_refused(p.ctx, p.server);
 	EXPECT_EQ(datagram_accept(&p, 0), 0);
@@ -174,22 +162,19 @@ TEST(states_while_a_request_waits)
 
 TEST(states_when_it_was_accepted)
 {
-	struct pair p;
+	struct pair p = get_datagram_connected(NULL);
 
-	datagram_connect(&p, NULL);
 	check_answered(p.ctx, p.client);
 	check_answered(p.ctx, p.server);
-	EXPECT(!event_waits(p.cq));
-	EXPECT(!event_waits(p.lq));
+	expect_no_events(&p);
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
 }
 
 TEST(states_when_it_was_refused)
 {
-	struct pair p;
+	struct pair p = get_datagram_requested(NULL);
 
-	datagram_request(&p, NULL);
 	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, UNREACHABLE, p.client, SIDR_REJECT, NULL);
 	check_answered(p.ctx, p.client);
@@ -198,10 +183,9 @@ TEST(states_when_it_was_refused)
 
 TEST(ack_timeout_is_einval)
 {
-	struct pair p;
 	uint8_t val = 14;
+	struct pair p = get_datagram_routed(THERE);
 
-	datagram_route(&p, THERE);
 	EXPECT_EQ(rca_set_option(p.ctx, p.client, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
 				 &val, 1), -EINVAL);
 	EXPECT_EQ(rca_set_option(p.ctx, p.client, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &val, 1),
@@ -254,7 +238,7 @@ TEST(ids_end_while_their_answers_come)
 	event_t ev;
 
 	ktap_timeout(600);
-	datagram_listen(&p, RDMA_PS_UDP, THERE, 0);
+	p = get_datagram_listening(RDMA_PS_UDP, THERE, 0);
 	answerer.pair = &p;
 	EXPECT_EQ(pthread_create(&thread, NULL, answer_requests, &answerer), 0);
 	for (int i = 0; i < ROUNDS; i++) {

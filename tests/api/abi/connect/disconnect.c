@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* A connection's end, from either side, by disconnect, destroy, close or death. */
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "rca_test.h"
 
 /* The one who asks gets the answer from the peer's kernel: its program does nothing. */
 TEST(client_disconnects)
 {
-	struct pair p;
+	struct pair p = get_connected();
 	event_t ev;
 
-	pair_connect(&p);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 	EXPECT_EVENT_STATUS(p.cq, DISCONNECTED, p.client, 0, &ev);
 	EXPECT_EQ(ev.cookie, CLIENT);
@@ -22,9 +17,8 @@ TEST(client_disconnects)
 
 TEST(server_disconnects)
 {
-	struct pair p;
+	struct pair p = get_connected();
 
-	pair_connect(&p);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.server), 0);
 	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
 	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
@@ -32,9 +26,8 @@ TEST(server_disconnects)
 
 TEST(both_disconnect_at_a_time)
 {
-	struct pair p;
+	struct pair p = get_connected();
 
-	pair_connect(&p);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.server), 0);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
@@ -43,26 +36,21 @@ TEST(both_disconnect_at_a_time)
 
 TEST(timewait_exit_follows_on_both_sides)
 {
-	struct pair p;
+	struct pair p = get_connected();
 	event_t ev;
 
-	pair_connect(&p);
-	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
-	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	pair_disconnect(&p);
 	EXPECT_EVENT_STATUS(p.cq, TIMEWAIT_EXIT, p.client, 0, &ev);
 	EXPECT_EQ(ev.cookie, CLIENT);
 	EXPECT_EVENT_STATUS(p.lq, TIMEWAIT_EXIT, p.server, 0, &ev);
 	EXPECT_EQ(ev.cookie, SERVER);
-	EXPECT(!event_waits(p.cq));
-	EXPECT(!event_waits(p.lq));
+	expect_no_events(&p);
 }
 
 TEST(events_of_the_end_wait_in_order)
 {
-	struct pair p;
+	struct pair p = get_connected();
 
-	pair_connect(&p);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 	/* When the client has seen its last event, the server's two wait. */
 	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
@@ -73,9 +61,8 @@ TEST(events_of_the_end_wait_in_order)
 
 TEST(disconnect_again_is_0_and_tells_nothing)
 {
-	struct pair p;
+	struct pair p = get_connected();
 
-	pair_connect(&p);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
@@ -86,30 +73,25 @@ TEST(disconnect_again_is_0_and_tells_nothing)
 	EXPECT_EVENT(p.lq, TIMEWAIT_EXIT, p.server);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.server), 0);
-	EXPECT(!event_waits(p.cq));
-	EXPECT(!event_waits(p.lq));
+	expect_no_events(&p);
 }
 
 TEST(disconnect_before_the_connection_is_0_and_changes_nothing)
 {
-	struct pair p;
+	struct pair p = get_requested(NULL);
 
-	pair_request(&p, NULL);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.server), 0);
-	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
-	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+	pair_send_rep(&p);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.server), 0);
-	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+	pair_send_rtu(&p);
 }
 
 TEST(destroy_tells_the_peer)
 {
-	struct pair p;
+	struct pair p = get_connected();
 
-	pair_connect(&p);
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
 	EXPECT(!event_waits(p.cq));
@@ -117,9 +99,8 @@ TEST(destroy_tells_the_peer)
 
 TEST(destroy_of_the_server_tells_the_client)
 {
-	struct pair p;
+	struct pair p = get_connected();
 
-	pair_connect(&p);
 	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
 	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
 	EXPECT(!event_waits(p.lq));
@@ -127,13 +108,11 @@ TEST(destroy_of_the_server_tells_the_client)
 
 TEST(destroy_of_both)
 {
-	struct pair p;
+	struct pair p = get_connected();
 
-	pair_connect(&p);
 	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
-	EXPECT(!event_waits(p.lq));
-	EXPECT(!event_waits(p.cq));
+	expect_no_events(&p);
 }
 
 TEST(destroy_while_the_peer_has_not_answered)
@@ -141,14 +120,14 @@ TEST(destroy_while_the_peer_has_not_answered)
 	struct pair p;
 
 	/* REQ sent, REP received, REP sent: whoever is left learns of it. */
-	pair_request(&p, NULL);
+	p = get_requested(NULL);
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 
-	pair_accept(&p, NULL);
+	p = get_accepted(NULL);
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 	EXPECT_EVENT_STATUS(p.lq, REJECTED, p.server, 28, NULL);
 
-	pair_accept(&p, NULL);
+	p = get_accepted(NULL);
 	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
 	if (rca_establish(p.ctx, p.client))
 		EXPECT_EVENT_STATUS(p.cq, REJECTED, p.client, 28, NULL);
@@ -158,9 +137,8 @@ TEST(destroy_while_the_peer_has_not_answered)
 
 TEST(close_of_the_queue_tells_the_peer)
 {
-	struct pair p;
+	struct pair p = get_connected();
 
-	pair_connect(&p);
 	MUST(close(p.cq));
 	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), -ENOENT);
@@ -168,13 +146,12 @@ TEST(close_of_the_queue_tells_the_peer)
 
 TEST(death_tells_the_peer)
 {
-	struct pair p;
+	struct pair p = get_listening(HERE);
 	int pipes[2];
 	event_t ev;
 	pid_t pid;
 	char byte;
 
-	pair_listen(&p, HERE);
 	MUST(pipe(pipes));
 	pid = MUST(fork());
 	if (!pid) {

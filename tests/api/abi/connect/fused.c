@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* A connect with the steps before it in one call, and that call failing at each of them. */
-#include <string.h>
-#include <unistd.h>
-
 #include "rca_test.h"
 
 enum {
@@ -72,12 +69,10 @@ static void complete(struct pair *p, uint32_t client, event_t *response)
 
 static void connects_to(const char *ip)
 {
-	struct rdma_cm_alt_connect cmd;
-	struct pair p;
+	struct pair p = get_listening(ip);
+	struct rdma_cm_alt_connect cmd = fused(&p, ip);
 	event_t ev;
 
-	pair_listen(&p, ip);
-	cmd = fused(&p, ip);
 	EXPECT_EQ(call(&p, &cmd), 0);
 	EXPECT(cmd.out_id);
 	EXPECT_EQ(cmd.out_queue_fd, -1);
@@ -104,11 +99,9 @@ TEST(one_call_connects_over_ipv6)
 
 TEST(events_of_steps_come_when_they_are_wanted)
 {
-	struct rdma_cm_alt_connect cmd;
-	struct pair p;
+	struct pair p = get_listening(HERE);
+	struct rdma_cm_alt_connect cmd = fused(&p, HERE);
 
-	pair_listen(&p, HERE);
-	cmd = fused(&p, HERE);
 	cmd.pipe.events = ADDR | ROUTE;
 	EXPECT_EQ(call(&p, &cmd), 0);
 	EXPECT_EVENT(p.cq, ADDR_RESOLVED, cmd.out_id);
@@ -118,12 +111,10 @@ TEST(events_of_steps_come_when_they_are_wanted)
 
 TEST(the_id_is_bound_first)
 {
-	struct rdma_cm_alt_connect cmd;
-	struct pair p;
+	struct pair p = get_listening(HERE);
+	struct rdma_cm_alt_connect cmd = fused(&p, HERE);
 	event_t ev;
 
-	pair_listen(&p, HERE);
-	cmd = fused(&p, HERE);
 	cmd.pipe.steps |= BIND;
 	cmd.pipe.src = make_addr(THERE, 7231);
 	EXPECT_EQ(call(&p, &cmd), 0);
@@ -142,7 +133,7 @@ TEST(private_data_is_kept)
 	for (int i = 0; i < 56; i++)
 		data[i] = i + 1;
 	memcpy(sent, data, sizeof(sent));
-	pair_listen(&p, HERE);
+	p = get_listening(HERE);
 	cmd = fused(&p, HERE);
 	cmd.param.private_data_uptr = (uintptr_t)data;
 	cmd.param.private_data_len = sizeof(data);
@@ -156,20 +147,16 @@ TEST(private_data_is_kept)
 
 TEST(an_id_that_exists_does_what_is_left)
 {
-	struct rdma_cm_alt_connect cmd;
-	struct pair p;
-	uint32_t id;
+	struct pair p = get_listening(HERE);
+	uint32_t id = get_id(p.ctx, p.cq, CLIENT);
+	struct rdma_cm_alt_connect cmd = fused_existing(&p, id, ADDR | ROUTE);
 
-	pair_listen(&p, HERE);
-	id = get_id(p.ctx, p.cq, CLIENT);
-	cmd = fused_existing(&p, id, ADDR | ROUTE);
 	EXPECT_EQ(call(&p, &cmd), 0);
 	EXPECT_EQ(cmd.out_id, id);
 	complete(&p, id, NULL);
 
 	id = get_id(p.ctx, p.cq, CLIENT);
-	EXPECT_EQ(rca_resolve_addr(p.ctx, id, NULL, HERE, p.port), 0);
-	EXPECT_EVENT(p.cq, ADDR_RESOLVED, id);
+	await_addr(p.ctx, p.cq, id, HERE, p.port);
 	cmd = fused_existing(&p, id, ROUTE);
 	EXPECT_EQ(call(&p, &cmd), 0);
 	complete(&p, id, NULL);
@@ -177,12 +164,10 @@ TEST(an_id_that_exists_does_what_is_left)
 
 TEST(events_come_by_a_queue_of_its_own_or_by_the_id)
 {
-	struct rdma_cm_alt_connect cmd;
-	struct pair p;
+	struct pair p = get_listening(HERE);
+	struct rdma_cm_alt_connect cmd = fused(&p, HERE);
 	event_t ev;
 
-	pair_listen(&p, HERE);
-	cmd = fused(&p, HERE);
 	cmd.pipe.queue_fd = -1;
 	cmd.pipe.flags = RDMA_CM_ALT_PIPE_NEW_QUEUE;
 	EXPECT_EQ(call(&p, &cmd), 0);
@@ -232,10 +217,9 @@ TEST(quiet_accept_tells_of_the_end_alone)
 	struct rdma_cm_alt_accept accept = {
 		.size = sizeof(accept), .flags = RDMA_CM_ALT_ACCEPT_QUIET, .cookie = SERVER,
 	};
-	struct pair p;
 	event_t ev;
+	struct pair p = get_requested(NULL);
 
-	pair_request(&p, NULL);
 	accept.id = p.server;
 	accept.param.qp_num = fresh_qp_num();
 	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_ACCEPT, &accept), 0);
@@ -254,16 +238,13 @@ TEST(quiet_accept_that_fails_changes_nothing)
 		.param.private_data_len = 255,
 	};
 	uint8_t data[255] = {};
-	struct pair p;
+	struct pair p = get_requested(NULL);
 
-	pair_request(&p, NULL);
 	accept.id = p.server;
 	accept.param.private_data_uptr = (uintptr_t)data;
 	EXPECT_EQ(rca_call(p.ctx, RDMA_CM_ALT_ACCEPT, &accept), -EINVAL);
-	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
-	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
-	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+	pair_send_rep(&p);
+	pair_send_rtu(&p);
 }
 
 /* Failures. */
@@ -274,9 +255,8 @@ TEST(pipelines_that_make_no_sense_are_einval)
 		CREATE, CREATE | BIND, CREATE | ADDR, CREATE | BIND | ADDR, CREATE | ROUTE,
 	};
 	struct rdma_cm_alt_connect cmd;
-	struct pair p;
+	struct pair p = get_listening(HERE);
 
-	pair_listen(&p, HERE);
 	for (unsigned int i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		cmd = fused(&p, HERE);
 		cmd.pipe.steps = steps[i];
@@ -294,13 +274,10 @@ TEST(pipelines_that_make_no_sense_are_einval)
 
 TEST(connect_without_steps_takes_no_flags)
 {
-	struct rdma_cm_alt_connect cmd;
-	struct pair p;
-	uint32_t id;
+	struct pair p = get_listening(HERE);
+	uint32_t id = get_id(p.ctx, p.cq, CLIENT);
+	struct rdma_cm_alt_connect cmd = fused_existing(&p, id, 0);
 
-	pair_listen(&p, HERE);
-	id = get_id(p.ctx, p.cq, CLIENT);
-	cmd = fused_existing(&p, id, 0);
 	cmd.pipe.flags = RDMA_CM_ALT_PIPE_NEW_QUEUE;
 	EXPECT_EQ(call(&p, &cmd), -EOPNOTSUPP);
 	/* Without it the call comes to the id, which has no route. */
@@ -310,11 +287,9 @@ TEST(connect_without_steps_takes_no_flags)
 
 TEST(create_fails)
 {
-	struct rdma_cm_alt_connect cmd;
-	struct pair p;
+	struct pair p = get_listening(HERE);
+	struct rdma_cm_alt_connect cmd = fused(&p, HERE);
 
-	pair_listen(&p, HERE);
-	cmd = fused(&p, HERE);
 	cmd.pipe.ps = 1;
 	EXPECT_EQ(call(&p, &cmd), -EINVAL);
 	cmd = fused(&p, HERE);
@@ -325,27 +300,22 @@ TEST(create_fails)
 
 TEST(bind_fails)
 {
-	struct rdma_cm_alt_connect cmd;
-	struct pair p;
+	struct pair p = get_listening(HERE);
+	struct rdma_cm_alt_connect cmd = fused(&p, HERE);
 
-	pair_listen(&p, HERE);
-	cmd = fused(&p, HERE);
 	cmd.pipe.steps |= BIND;
 	cmd.pipe.src = make_addr(NOT_OURS, 0);
 	EXPECT_EQ(call(&p, &cmd), -EADDRNOTAVAIL);
 	cmd.pipe.src = make_addr(HERE, p.port);
 	EXPECT_EQ(call(&p, &cmd), -EADDRINUSE);
-	EXPECT(!event_waits(p.cq));
-	EXPECT(!event_waits(p.lq));
+	expect_no_events(&p);
 }
 
 TEST(bind_that_fails_later_steps_is_undone_with_a_new_id)
 {
-	struct rdma_cm_alt_connect cmd;
-	struct pair p;
+	struct pair p = get_listening(HERE);
+	struct rdma_cm_alt_connect cmd = fused(&p, HERE);
 
-	pair_listen(&p, HERE);
-	cmd = fused(&p, HERE);
 	cmd.pipe.steps |= BIND;
 	cmd.pipe.src = make_addr(HERE, 7232);
 	cmd.pipe.dst = make_addr(HERE6, p.port);
@@ -356,13 +326,11 @@ TEST(bind_that_fails_later_steps_is_undone_with_a_new_id)
 
 TEST(address_is_not_resolved)
 {
-	struct rdma_cm_alt_connect cmd;
-	struct pair p;
+	struct pair p = get_listening(HERE);
+	struct rdma_cm_alt_connect cmd = fused(&p, NOBODY);
 	uint32_t id;
 	event_t ev;
 
-	pair_listen(&p, HERE);
-	cmd = fused(&p, NOBODY);
 	cmd.pipe.timeout_ms = 100;
 	EXPECT_EQ(call(&p, &cmd), 0);
 	id = cmd.out_id;
@@ -373,10 +341,8 @@ TEST(address_is_not_resolved)
 	EXPECT(ev.status < 0);
 
 	/* Another try connects when it is told to, not because the first one was. */
-	EXPECT_EQ(rca_resolve_addr(p.ctx, id, NULL, HERE, p.port), 0);
-	EXPECT_EVENT(p.cq, ADDR_RESOLVED, id);
-	EXPECT_EQ(rca_resolve_route(p.ctx, id), 0);
-	EXPECT_EVENT(p.cq, ROUTE_RESOLVED, id);
+	await_addr(p.ctx, p.cq, id, HERE, p.port);
+	await_route(p.ctx, p.cq, id);
 	EXPECT(!event_waits(p.lq));
 	EXPECT_EQ(rca_connect(p.ctx, id, NULL, 0), 0);
 	complete(&p, id, NULL);
@@ -385,14 +351,11 @@ TEST(address_is_not_resolved)
 TEST(request_that_cannot_be_sent_fails_in_the_call_or_by_its_event)
 {
 	uint8_t data[57] = {};	/* a byte more than there is room for */
-	struct rdma_cm_alt_connect cmd;
-	struct pair p;
-	uint32_t id;
 	int ret;
+	struct pair p = get_listening(HERE);
+	uint32_t id = get_id(p.ctx, p.cq, CLIENT);
+	struct rdma_cm_alt_connect cmd = fused_existing(&p, id, ADDR | ROUTE);
 
-	pair_listen(&p, HERE);
-	id = get_id(p.ctx, p.cq, CLIENT);
-	cmd = fused_existing(&p, id, ADDR | ROUTE);
 	cmd.param.private_data_uptr = (uintptr_t)data;
 	cmd.param.private_data_len = sizeof(data);
 	ret = call(&p, &cmd);
@@ -409,11 +372,9 @@ TEST(request_that_cannot_be_sent_fails_in_the_call_or_by_its_event)
 
 TEST(nobody_listens)
 {
-	struct rdma_cm_alt_connect cmd;
-	struct pair p;
+	struct pair p = get_listening(HERE);
+	struct rdma_cm_alt_connect cmd = fused(&p, HERE);
 
-	pair_listen(&p, HERE);
-	cmd = fused(&p, HERE);
 	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
 	EXPECT_EQ(call(&p, &cmd), 0);
 	EXPECT_EVENT_STATUS(p.cq, REJECTED, cmd.out_id, 8, NULL);
@@ -421,11 +382,10 @@ TEST(nobody_listens)
 
 TEST(other_operations_wait_for_the_end_of_the_pipeline)
 {
+	struct pair p = get_listening(HERE);
 	struct rdma_cm_alt_connect cmd, again;
-	struct pair p;
 	uint32_t id;
 
-	pair_listen(&p, HERE);
 	cmd = fused(&p, NOBODY);
 	cmd.pipe.timeout_ms = 30000;
 	EXPECT_EQ(call(&p, &cmd), 0);
@@ -441,10 +401,9 @@ TEST(other_operations_wait_for_the_end_of_the_pipeline)
 
 TEST(ids_go_in_the_middle_of_their_pipelines)
 {
+	struct pair p = get_listening(HERE);
 	struct rdma_cm_alt_connect cmd;
-	struct pair p;
 
-	pair_listen(&p, HERE);
 	for (int i = 0; i < 40; i++) {
 		cmd = fused(&p, i % 2 ? NOBODY : HERE);
 		EXPECT_EQ(call(&p, &cmd), 0);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Private data of connections and of datagrams, and the room for it over IPv4 and IPv6. */
-#include <string.h>
-#include <sys/mman.h>
-
 #include "rca_datagram.h"
 
-/* One kind of ids: how a pair of them comes to be, and what its messages have room for. */
+/* One kind of ids: how to make a pair of them, and what its messages have room for. */
 struct kind {
-	void (*route)(struct pair *p, const char *ip);
-	void (*request)(struct pair *p, event_t *request);
+	struct pair (*get_routed)(const char *ip);
+	struct pair (*get_requested)(event_t *request);
 	uint32_t request_room, reply_room, reject_room;
 	uint32_t replied, rejected;
 	int rejected_status;
@@ -16,8 +13,8 @@ struct kind {
 
 static const struct kind kinds[] = {
 	{
-		.route = pair_route,
-		.request = pair_request,
+		.get_routed = get_routed,
+		.get_requested = get_requested,
 		.request_room = 56,
 		.reply_room = 196,
 		.reject_room = 148,
@@ -26,8 +23,8 @@ static const struct kind kinds[] = {
 		.rejected_status = 28,
 	},
 	{
-		.route = datagram_route,
-		.request = datagram_request,
+		.get_routed = get_datagram_routed,
+		.get_requested = get_datagram_requested,
 		.request_room = 180,
 		.reply_room = 136,
 		.reject_room = 136,
@@ -61,10 +58,9 @@ static void check_data(const event_t *ev, uint32_t sent, uint32_t room)
 
 static void check_request(const struct kind *kind, uint32_t len)
 {
-	struct pair p;
+	struct pair p = kind->get_routed(HERE);
 	event_t ev;
 
-	kind->route(&p, HERE);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, pattern(), len), 0);
 	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
 	check_data(&ev, len, kind->request_room);
@@ -83,9 +79,8 @@ TEST(too_much_in_a_request_is_einval)
 {
 	FOR_EACH_KIND {
 		uint32_t many[] = { kind->request_room + 1, 216, 255, 256, 65535, UINT32_MAX };
-		struct pair p;
+		struct pair p = kind->get_routed(HERE);
 
-		kind->route(&p, HERE);
 		for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++)
 			EXPECT_EQ(rca_connect(p.ctx, p.client, pattern(), many[i]), -EINVAL);
 		EXPECT_EQ(rca_connect(p.ctx, p.client, pattern(), kind->request_room), 0);
@@ -98,10 +93,9 @@ TEST(of_a_reply)
 	FOR_EACH_KIND {
 		uint32_t many[] = { kind->reply_room + 1, 255, 256, UINT32_MAX };
 		uint32_t room = kind->reply_room;
-		struct pair p;
+		struct pair p = kind->get_requested(NULL);
 		event_t ev;
 
-		kind->request(&p, NULL);
 		for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++)
 			EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, pattern(), many[i]), -EINVAL);
 		EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, pattern(), room), 0);
@@ -115,10 +109,9 @@ TEST(of_a_reject)
 	FOR_EACH_KIND {
 		uint32_t many[] = { kind->reject_room + 1, 256, UINT32_MAX };
 		uint32_t room = kind->reject_room;
-		struct pair p;
+		struct pair p = kind->get_requested(NULL);
 		event_t ev;
 
-		kind->request(&p, NULL);
 		for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++)
 			EXPECT_EQ(rca_reject(p.ctx, p.server, 0, pattern(), many[i]), -EINVAL);
 		EXPECT_EQ(rca_reject(p.ctx, p.server, 0, pattern(), room), 0);
@@ -133,9 +126,8 @@ TEST(of_a_request_that_cannot_be_read_is_efault)
 	uint8_t *page = MUST(mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 
 	FOR_EACH_KIND {
-		struct pair p;
+		struct pair p = kind->get_routed(HERE);
 
-		kind->route(&p, HERE);
 		EXPECT_EQ(rca_connect(p.ctx, p.client, page, 1), -EFAULT);
 		EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 1), -EFAULT);
 		/* None is read when there is none. */
@@ -147,9 +139,8 @@ TEST(of_a_request_that_cannot_be_read_is_efault)
 TEST(of_a_reply_that_cannot_be_read_is_efault)
 {
 	FOR_EACH_KIND {
-		struct pair p;
+		struct pair p = kind->get_requested(NULL);
 
-		kind->request(&p, NULL);
 		EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 1), -EFAULT);
 		EXPECT_EQ(rca_reject(p.ctx, p.server, 0, NULL, 1), -EFAULT);
 		EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);

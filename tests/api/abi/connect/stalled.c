@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* A reader whose memory does not answer: whom it holds up, and whom it does not. */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "rca_test.h"
 

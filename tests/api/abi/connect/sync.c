@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Ids without a queue: their events wait on the id, and GET_EVENT takes them. */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "rca_test.h"
 
 #define NONBLOCK RDMA_CM_ALT_GET_EVENT_NONBLOCK

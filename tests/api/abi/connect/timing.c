@@ -3,15 +3,6 @@
  * How long an id waits for its peer: the options, the module's parameters behind
  * them, and a peer that says nothing at all.
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "rca_test.h"
 
 #define OPT(name) RDMA_CM_ALT_OPTION_##name
@@ -227,14 +218,12 @@ TEST(wrong_length_is_einval)
 
 TEST(requests_have_the_settings_of_their_listener)
 {
-	struct pair p;
+	struct pair p = get_routed(HERE);
 	event_t ev;
 
-	pair_route(&p, HERE);
 	EXPECT_EQ(set_deadline(p.ctx, p.listener, 4321), 0);
 	EXPECT_EQ(set_byte(p.ctx, p.listener, OPT(MAX_RETRIES), 2), 0);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	pair_send_req(&p, &ev);
 	EXPECT_EQ(deadline_of(p.ctx, ev.id), 4321);
 	EXPECT_EQ(byte_of(p.ctx, ev.id, OPT(MAX_RETRIES)), 2);
 	EXPECT_EQ(byte_of(p.ctx, ev.id, OPT(RESPONSE_TIMEOUT)), 13);
@@ -247,10 +236,8 @@ static uint32_t client_of_nobody(int ctx, int queue, uint16_t ps, uint8_t qp_typ
 	if (system("ip neigh replace " SILENT " lladdr 02:00:00:00:00:98 dev v0"))
 		ktap_skip("no neighbour can be set");
 	EXPECT_EQ(rca_create(ctx, queue, ps, qp_type, CLIENT, &id), 0);
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, SILENT, 1), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
-	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
-	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	await_addr(ctx, queue, id, SILENT, 1);
+	await_route(ctx, queue, id);
 	return id;
 }
 
@@ -353,15 +340,12 @@ TEST(destroyed_before_the_deadline)
 
 TEST(connection_outlives_the_deadline_of_its_request)
 {
-	struct pair p;
+	struct pair p = get_routed(HERE);
 	event_t ev;
 
-	pair_route(&p, HERE);
 	EXPECT_EQ(set_deadline(p.ctx, p.client, 60000), 0);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
-	EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
-	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+	pair_send_req(&p, &ev);
+	pair_send_rep(&p);
 	EXPECT_EQ(set_deadline(p.ctx, p.client, 200), 0);
 	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
 	EXPECT_EVENT(p.lq, ESTABLISHED, ev.id);

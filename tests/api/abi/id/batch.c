@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Many commands in one call: each with a result of its own, whatever happens to the others. */
-#include <stddef.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "rca_test.h"
 
 #define PAGE 4096
@@ -211,14 +206,13 @@ TEST(result_that_cannot_be_written_ends_the_batch)
 
 TEST(many_connect_and_some_fail)
 {
-	struct rdma_cm_alt_connect cmds[MANY];
 	bool answered[MANY] = {};
+	struct pair p = get_listening(HERE);
+	struct rdma_cm_alt_connect cmds[MANY];
 	int32_t results[MANY];
-	struct pair p;
 	event_t ev;
 	int i;
 
-	pair_listen(&p, HERE);
 	for (i = 0; i < MANY; i++)
 		cmds[i] = connect_cmd(p.cq, HERE, p.port, i);
 	cmds[3].pipe.ps = 1;
@@ -241,22 +235,20 @@ TEST(many_connect_and_some_fail)
 		EXPECT_EQ(ev.id, cmds[ev.cookie].out_id);
 		answered[ev.cookie] = true;
 	}
-	EXPECT(!event_waits(p.cq));
-	EXPECT(!event_waits(p.lq));
+	expect_no_events(&p);
 }
 
 TEST(connections_are_established_and_ended_in_batches)
 {
+	struct pair p = get_listening(HERE);
 	struct rdma_cm_alt_establish establish[8];
 	struct rdma_cm_alt_connect connect[8];
 	struct rdma_cm_alt_accept accept[8];
 	struct rdma_cm_alt_destroy cmds[8];
 	int32_t results[8];
-	struct pair p;
 	event_t ev;
 	int i;
 
-	pair_listen(&p, HERE);
 	for (i = 0; i < 8; i++)
 		connect[i] = connect_cmd(p.cq, HERE, p.port, i);
 	EXPECT_EQ(batch(p.ctx, RDMA_CM_ALT_CMD_CONNECT, connect, sizeof(connect[0]), 8, results,

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Handles of ids: creating, finding, destroying; what RESOLVE says to a bad pipeline. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "rca_test.h"
 

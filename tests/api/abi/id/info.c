@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* What the kernel says about itself, and whether it is true. */
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "rca_test.h"
 

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* The frame of every ioctl: size, tail, flags, reserved members, bad pointers. One row each. */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "rca_test.h"
 
 #define PAGE 4096
@@ -330,11 +322,10 @@ TEST(answer_that_cannot_be_written_changes_nothing)
 	uint8_t *pages = MUST(mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	struct rdma_cm_alt_destroy *destroy;
-	struct rdma_cm_alt_listen *listen;
 	int ctx = get_ctx();
 	uint32_t id = get_bound(ctx, -1, HERE, 0);
+	struct rdma_cm_alt_listen *listen = (void *)(pages + PAGE - 16);
 
-	listen = (void *)(pages + PAGE - 16);
 	*listen = (struct rdma_cm_alt_listen) { .size = sizeof(*listen), .id = id };
 	destroy = (void *)(pages + PAGE - 12);
 	MUST(mprotect(pages + PAGE, PAGE, PROT_READ));

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Who keeps what alive: descriptors closed in odd orders, passed on, or gone with a process. */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "rca_test.h"
 
@@ -17,7 +9,7 @@ TEST(queue_outlives_the_context)
 	struct pair p;
 
 	/* Nobody can make a call any more, but the ids live as long as their queue. */
-	pair_connect(&p);
+	p = get_connected();
 	MUST(close(p.ctx));
 	EXPECT(!event_waits(p.cq));
 	MUST(close(p.lq));
@@ -29,9 +21,8 @@ TEST(queue_outlives_the_context)
 TEST(context_closed_with_everything_in_use)
 {
 	for (int i = 0; i < 10; i++) {
-		struct pair p;
+		struct pair p = get_connected();
 
-		pair_connect(&p);
 		get_id(p.ctx, -1, 0);
 		EXPECT_EQ(rca_listen(p.ctx, get_id(p.ctx, -1, 0), 0), 0);
 		EXPECT_EQ(rca_resolve_addr(p.ctx, get_id(p.ctx, p.cq, 0), NULL, NOBODY, 1), 0);
@@ -64,17 +55,13 @@ static void kill_in_the_middle(void (*work)(void))
 
 static void work_connect(void)
 {
-	struct pair p;
-
-	pair_connect(&p);
+	get_connected();
 }
 
 static void work_half_open(void)
 {
-	struct pair p;
-
-	pair_request(&p, NULL);
-	pair_accept(&p, NULL);
+	get_requested(NULL);
+	get_accepted(NULL);
 }
 
 static void work_many(void)
@@ -175,8 +162,7 @@ TEST(descriptors_passed_to_another_process_work_there)
 		EXPECT_EQ(MUST(read(socks[1], &id, sizeof(id))), sizeof(id));
 		ctx = fds[0];
 		queue = fds[1];
-		EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, 1), 0);
-		EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+		await_addr(ctx, queue, id, HERE, 1);
 		EXPECT_EQ(rca_destroy(ctx, id), 0);
 		_exit(0);
 	}
@@ -213,9 +199,8 @@ TEST(fork_shares_the_context)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx), status;
 	uint32_t id = get_id(ctx, queue, 0);
-	pid_t pid;
+	pid_t pid = MUST(fork());
 
-	pid = MUST(fork());
 	if (!pid) {
 		EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, 1), 0);
 		_exit(0);

@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Limits of users and contexts: what is refused, what is counted, and who notices nothing of it. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "groups.h"
 #include "limits.h"
 #include "rca_ring.h"
@@ -362,7 +353,7 @@ TEST(events_in_the_ring_and_behind_it)
 
 	limits_reset();
 	ctx = open_as(ANNA);
-	ring_make(ctx, &ring, 2);
+	ring = get_ring(ctx, 2);
 	id = get_id(ctx, ring.queue, 0);
 	set_limit(CONTEXT, EVENTS, 5);
 	post_numbers(ctx, id, 1, 5);
@@ -415,7 +406,7 @@ TEST(pages_of_rings)
 
 	limits_reset();
 	ctx = open_as(ANNA);
-	ring_make(ctx, &one, 4);
+	one = get_ring(ctx, 4);
 	pages = one.geometry.out_ring_bytes / getpagesize() + 1;
 	expect_usage(ANNA, ctx, RING_PAGES, pages, pages);
 	set_limit(CONTEXT, RING_PAGES, 2 * pages - 1);

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* What peers, and other users, can take from a user: no more than fits, and nothing for ever. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "limits.h"
 #include "rca_ring.h"
@@ -206,7 +200,7 @@ TEST(requests_taken_from_the_ring_make_room)
 	limits_reset();
 	set_limit(CONTEXT, REQUESTS, 1);
 	anna.ctx = open_as(ANNA);
-	ring_make(anna.ctx, &ring, 8);
+	ring = get_ring(anna.ctx, 8);
 	anna.id = get_bound(anna.ctx, ring.queue, HERE, PORT);
 	EXPECT_EQ(rca_listen(anna.ctx, anna.id, 0), 0);
 	ctx = get_ctx();

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Ids that change their queue: their events move along, each arrives once and in order. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <unistd.h>
-
 #include "rca_test.h"
 
 static int set_queue(int ctx, uint32_t id, uint32_t flags, int fd, uint64_t cookie,
@@ -25,7 +19,7 @@ TEST(events_move_with_their_id_in_order)
 	int to;
 
 	/* Three events of one id wait: a request of a listener, twice more. */
-	pair_listen(&p, HERE);
+	p = get_listening(HERE);
 	for (int i = 0; i < 3; i++) {
 		uint8_t number = i;
 
@@ -172,12 +166,11 @@ static void *move_about(void *arg)
 TEST(no_event_is_lost_or_doubled_by_moving)
 {
 	enum { EVENTS = 40 };
+	bool seen[EVENTS] = {};
+	struct pair p = get_listening(HERE);
 	struct mover mover;
 	pthread_t thread;
-	struct pair p;
-	bool seen[EVENTS] = {};
 
-	pair_listen(&p, HERE);
 	mover = (struct mover) {
 		.ctx = p.ctx, .queues = { p.lq, get_queue(p.ctx) }, .id = p.listener,
 	};

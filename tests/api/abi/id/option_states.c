@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Every option in every state that a program can bring an id to, with the verdicts of stock. */
-#include <string.h>
-
 #include "rca_test.h"
 
 #define USABLE (IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL)
@@ -102,36 +100,32 @@ TEST(address_resolved)
 
 TEST(route_resolved)
 {
-	struct pair p;
+	struct pair p = get_routed(HERE);
 
-	pair_route(&p, HERE);
 	check(p.ctx, p.client, ALWAYS | REUSE);
 	EXPECT(!event_waits(p.cq));
 }
 
 TEST(request_sent_and_received)
 {
-	struct pair p;
+	struct pair p = get_requested(NULL);
 
-	pair_request(&p, NULL);
 	check(p.ctx, p.client, ALWAYS | REUSE);
 	check(p.ctx, p.server, ALWAYS | REUSE);
 }
 
 TEST(reply_sent_and_received)
 {
-	struct pair p;
+	struct pair p = get_accepted(NULL);
 
-	pair_accept(&p, NULL);
 	check(p.ctx, p.client, ALWAYS | REUSE);
 	check(p.ctx, p.server, ALWAYS | REUSE);
 }
 
 TEST(connected_and_disconnected)
 {
-	struct pair p;
+	struct pair p = get_connected();
 
-	pair_connect(&p);
 	check(p.ctx, p.client, ALWAYS | REUSE);
 	check(p.ctx, p.server, ALWAYS | REUSE);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
@@ -142,9 +136,8 @@ TEST(connected_and_disconnected)
 
 TEST(rejected)
 {
-	struct pair p;
+	struct pair p = get_requested(NULL);
 
-	pair_request(&p, NULL);
 	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, REJECTED, p.client, 28, NULL);
 	check(p.ctx, p.client, ALWAYS | REUSE);
@@ -153,9 +146,8 @@ TEST(rejected)
 
 TEST(listening)
 {
-	struct pair p;
+	struct pair p = get_listening(HERE);
 
-	pair_listen(&p, HERE);
 	check(p.ctx, p.listener, ALWAYS);
 }
 

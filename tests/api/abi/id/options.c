@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Options of an id, and the attributes of its QP. */
-#define _GNU_SOURCE
-#include <sched.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "rca_test.h"
 
 static int set(int ctx, uint32_t id, uint32_t name, const void *val, uint32_t len)
@@ -209,9 +204,8 @@ TEST(attributes_of_states_that_are_none_are_einval)
 {
 	static const uint32_t states[] = { 0, 4, 5, 6, 7, 0xffffffff };
 	struct ib_uverbs_qp_attr attr;
-	struct pair p;
+	struct pair p = get_routed(HERE);
 
-	pair_route(&p, HERE);
 	for (int i = 0; i < 6; i++)
 		EXPECT_EQ(rca_qp_attr(p.ctx, p.client, states[i], &attr), -EINVAL);
 }
@@ -228,10 +222,9 @@ TEST(attributes_need_a_device)
 
 TEST(attributes_before_the_connection)
 {
+	struct pair p = get_routed(HERE);
 	struct ib_uverbs_qp_attr attr;
-	struct pair p;
 
-	pair_route(&p, HERE);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, INIT, &attr), 0);
 	EXPECT_EQ(attr.qp_attr_mask, INIT_MASK);
 	EXPECT_EQ(attr.qp_state, INIT);
@@ -242,11 +235,10 @@ TEST(attributes_before_the_connection)
 
 TEST(attributes_of_the_passive_side)
 {
-	struct ib_uverbs_qp_attr init, rtr, rts;
-	struct pair p;
 	event_t ev;
+	struct pair p = get_requested(&ev);
+	struct ib_uverbs_qp_attr init, rtr, rts;
 
-	pair_request(&p, &ev);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.server, INIT, &init), 0);
 	EXPECT_EQ(init.qp_attr_mask, INIT_MASK);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.server, RTR, &rtr), 0);
@@ -275,11 +267,10 @@ TEST(attributes_of_the_passive_side)
 
 TEST(attributes_of_the_active_side)
 {
-	struct ib_uverbs_qp_attr init, rtr, rts;
-	struct pair p;
 	event_t ev;
+	struct pair p = get_accepted(&ev);
+	struct ib_uverbs_qp_attr init, rtr, rts;
 
-	pair_accept(&p, &ev);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, INIT, &init), 0);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, RTR, &rtr), 0);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, RTS, &rts), 0);
@@ -297,10 +288,9 @@ TEST(attributes_of_the_active_side)
 
 TEST(attributes_while_the_request_is_on_its_way)
 {
+	struct pair p = get_requested(NULL);
 	struct ib_uverbs_qp_attr attr;
-	struct pair p;
 
-	pair_request(&p, NULL);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, INIT, &attr), 0);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, RTR, &attr), -EINVAL);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, RTS, &attr), -EINVAL);
@@ -308,16 +298,14 @@ TEST(attributes_while_the_request_is_on_its_way)
 
 TEST(ack_timeout_counts_for_rts)
 {
-	struct ib_uverbs_qp_attr rts;
 	uint8_t timeout = 23;
-	struct pair p;
+	struct pair p = get_routed(HERE);
+	struct ib_uverbs_qp_attr rts;
 	event_t ev;
 
-	pair_route(&p, HERE);
 	EXPECT_EQ(set(p.ctx, p.client, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, 1), 0);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
-	EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
+	pair_send_req(&p, &ev);
+	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, p.client, 0, &ev);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, RTS, &rts), 0);
 	EXPECT_EQ(rts.timeout, 23);

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Who may do what: the descriptor is the right, the capabilities are the caller's of the moment. */
-#define _GNU_SOURCE
-#include <sched.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "rca_test.h"
 
 #define PORT 7471
@@ -40,8 +34,7 @@ static void use_everything(void *arg)
 
 	EXPECT_EQ(rca_bind(in->ctx, in->id, HERE, PORT), 0);
 	EXPECT_EQ(rca_listen(in->ctx, in->id, 0), 0);
-	EXPECT_EQ(rca_resolve_addr(in->ctx, in->other, NULL, THERE, PORT), 0);
-	EXPECT_EVENT(in->queue, ADDR_RESOLVED, in->other);
+	await_addr(in->ctx, in->queue, in->other, THERE, PORT);
 	own = get_id(in->ctx, in->queue, 1);
 	EXPECT_EQ(rca_destroy(in->ctx, own), 0);
 	/* Stays when this process has ended. */
@@ -62,8 +55,7 @@ TEST(child_process_uses_what_it_inherited)
 	EXPECT_EQ(rca_query(in.ctx, in.other, &route), 0);
 	EXPECT(addr_is(&route.dst, THERE));
 	EXPECT_EQ(rca_bind(in.ctx, get_id(in.ctx, -1, 0), HERE, PORT + 1), -EADDRINUSE);
-	EXPECT_EQ(rca_resolve_route(in.ctx, in.other), 0);
-	EXPECT_EVENT(in.queue, ROUTE_RESOLVED, in.other);
+	await_route(in.ctx, in.queue, in.other);
 	EXPECT_EQ(rca_destroy(in.ctx, in.id), 0);
 }
 
@@ -99,10 +91,9 @@ static void connect_from_child(void *arg)
 
 TEST(connection_of_two_processes_sharing_a_context)
 {
-	struct pair p;
+	struct pair p = get_routed(THERE);
 	event_t ev;
 
-	pair_route(&p, THERE);
 	in_child(connect_from_child, &p);
 	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
 	EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
@@ -122,10 +113,8 @@ TEST(everything_but_low_ports_needs_no_privilege)
 	struct pair p;
 
 	be_nobody();
-	pair_connect(&p);
-	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
-	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	p = get_connected();
+	pair_disconnect(&p);
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 	EXPECT_EQ(rca_bind(p.ctx, get_id(p.ctx, -1, 0), HERE, LOW_PORT), -EACCES);
 	EXPECT_EQ(rca_bind(p.ctx, get_id(p.ctx, -1, 0), "0.0.0.0", LOW_PORT), -EACCES);
@@ -135,20 +124,17 @@ TEST(everything_but_low_ports_needs_no_privilege)
 
 TEST(change_of_user_in_the_middle)
 {
-	uint32_t client, low, unbound;
-	struct pair p;
 	event_t ev;
+	struct pair p = get_requested(&ev);
+	uint32_t client, low, unbound;
 
-	pair_request(&p, &ev);
 	client = get_client(p.ctx, p.cq, THERE, p.port, 0);
 	low = get_bound(p.ctx, -1, HERE, LOW_PORT);
 	unbound = get_id(p.ctx, -1, 0);
 	be_nobody();
 	/* What runs goes on. */
-	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
-	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
-	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+	pair_send_rep(&p);
+	pair_send_rtu(&p);
 	EXPECT_EQ(rca_connect(p.ctx, client, NULL, 0), 0);
 	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
 	/* The port was taken with the right to it; a new one is asked for without. */

@@ -4,8 +4,6 @@
  * state does not allow is EINVAL and changes nothing, which a correct call
  * proves afterwards.
  */
-#include <stddef.h>
-
 #include "rca_test.h"
 
 enum {
@@ -87,19 +85,16 @@ TEST(bound)
 	EXPECT_EQ(rca_listen(ctx, id, 0), 0);
 	id = get_bound(ctx, queue, HERE, 0);
 	refused(ctx, id, ADDR | LISTEN, 0);
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, THERE, 1), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	await_addr(ctx, queue, id, THERE, 1);
 }
 
 TEST(listening)
 {
-	struct pair p;
+	struct pair p = get_listening(HERE);
 
-	pair_listen(&p, HERE);
 	refused(p.ctx, p.listener, 0, DISCONNECT);
 	p.client = get_client(p.ctx, p.cq, HERE, p.port, 0);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
+	pair_send_req(&p, NULL);
 }
 
 TEST(resolving_the_address)
@@ -117,30 +112,25 @@ TEST(address_resolved)
 	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id = get_id(ctx, queue, 0);
 
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, 1), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	await_addr(ctx, queue, id, HERE, 1);
 	refused(ctx, id, ROUTE, 0);
 	EXPECT(!event_waits(queue));
-	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
-	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	await_route(ctx, queue, id);
 }
 
 TEST(route_resolved)
 {
-	struct pair p;
+	struct pair p = get_routed(HERE);
 
-	pair_route(&p, HERE);
 	refused(p.ctx, p.client, CONNECT, 0);
 	EXPECT(!event_waits(p.cq));
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
+	pair_send_req(&p, NULL);
 }
 
 TEST(request_sent)
 {
-	struct pair p;
+	struct pair p = get_requested(NULL);
 
-	pair_request(&p, NULL);
 	refused(p.ctx, p.client, 0, DISCONNECT);
 	EXPECT_EQ(rca_accept(p.ctx, p.server, 0, NULL, 0), 0);
 	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
@@ -148,9 +138,8 @@ TEST(request_sent)
 
 TEST(request_received)
 {
-	struct pair p;
+	struct pair p = get_requested(NULL);
 
-	pair_request(&p, NULL);
 	refused(p.ctx, p.server, ACCEPT | REJECT, DISCONNECT);
 	EXPECT_EQ(rca_accept(p.ctx, p.server, 0, NULL, 0), 0);
 	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
@@ -158,48 +147,37 @@ TEST(request_received)
 
 TEST(reply_received)
 {
-	struct pair p;
+	struct pair p = get_accepted(NULL);
 
-	pair_accept(&p, NULL);
 	refused(p.ctx, p.client, REJECT | ESTABLISH, DISCONNECT);
-	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+	pair_send_rtu(&p);
 }
 
 TEST(reply_sent)
 {
-	struct pair p;
+	struct pair p = get_accepted(NULL);
 
-	pair_accept(&p, NULL);
 	refused(p.ctx, p.server, NOTIFY, DISCONNECT);
-	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+	pair_send_rtu(&p);
 }
 
 TEST(connected)
 {
-	struct pair p;
+	struct pair p = get_connected();
 
-	pair_connect(&p);
 	refused(p.ctx, p.client, DISCONNECT | NOTIFY, 0);
 	refused(p.ctx, p.server, DISCONNECT | NOTIFY, 0);
 	EXPECT_EQ(rca_notify(p.ctx, p.client, 4), -EISCONN);
 	EXPECT_EQ(rca_notify(p.ctx, p.server, 4), -EISCONN);
-	EXPECT(!event_waits(p.cq));
-	EXPECT(!event_waits(p.lq));
-	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
-	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	expect_no_events(&p);
+	pair_disconnect(&p);
 }
 
 TEST(disconnected)
 {
-	struct pair p;
+	struct pair p = get_connected();
 
-	pair_connect(&p);
-	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
-	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	pair_disconnect(&p);
 	refused(p.ctx, p.client, 0, DISCONNECT);
 	refused(p.ctx, p.server, 0, DISCONNECT);
 	EXPECT_EVENT(p.cq, TIMEWAIT_EXIT, p.client);
@@ -208,9 +186,8 @@ TEST(disconnected)
 
 TEST(after_timewait)
 {
-	struct pair p;
+	struct pair p = get_connected();
 
-	pair_connect(&p);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
 	EXPECT_EVENT(p.cq, TIMEWAIT_EXIT, p.client);
@@ -220,9 +197,8 @@ TEST(after_timewait)
 
 TEST(rejected)
 {
-	struct pair p;
+	struct pair p = get_requested(NULL);
 
-	pair_request(&p, NULL);
 	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, REJECTED, p.client, 28, NULL);
 	refused(p.ctx, p.client, 0, DISCONNECT);
@@ -239,8 +215,7 @@ TEST(address_failed)
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, NOBODY, 1), 0);
 	EXPECT_EVENT_STATUS(queue, ADDR_ERROR, id, -ETIMEDOUT, NULL);
 	refused(ctx, id, ADDR | LISTEN, 0);
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, 1), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	await_addr(ctx, queue, id, HERE, 1);
 }
 
 KTAP_MAIN

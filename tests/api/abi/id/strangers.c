@@ -3,12 +3,7 @@
  * What users may not do to each other: name the QPs of others, give privileged queue keys, see
  * devices of other namespaces, use handles and queues of others.
  */
-#define _GNU_SOURCE
 #include <infiniband/verbs.h>
-#include <sched.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "rca_datagram.h"
 
@@ -99,7 +94,7 @@ TEST(qp_of_another_user_is_refused)
 
 	be_nobodys_root();
 	own = make_qp();
-	pair_route(&p, THERE);
+	p = get_routed(THERE);
 	EXPECT_EQ(connect_qp(&p, roots), -EPERM);
 	EXPECT(!event_waits(p.lq));
 	EXPECT_EQ(connect_qp(&p, own), 0);
@@ -114,7 +109,7 @@ TEST(qp_of_another_user_is_not_accepted)
 
 	be_nobodys_root();
 	own = make_qp();
-	pair_request(&p, NULL);
+	p = get_requested(NULL);
 	EXPECT_EQ(accept_qp(&p, roots), -EPERM);
 	/* The request waits still. */
 	EXPECT_EQ(accept_qp(&p, own), 0);
@@ -129,24 +124,21 @@ TEST(qp_of_a_time_before)
 	struct pair p;
 
 	be_nobody();
-	pair_route(&p, THERE);
+	p = get_routed(THERE);
 	EXPECT_EQ(connect_qp(&p, own), 0);
 }
 
 TEST(qp_that_nobody_knows_is_taken)
 {
-	struct pair p;
-
 	be_nobodys_root();
-	pair_accept(&p, NULL);
+	get_accepted(NULL);
 }
 
 TEST(privileged_user_may_name_any_qp)
 {
 	uint32_t roots = make_qp_of_another();
-	struct pair p;
+	struct pair p = get_routed(THERE);
 
-	pair_route(&p, THERE);
 	EXPECT_EQ(connect_qp(&p, roots), 0);
 }
 
@@ -174,7 +166,7 @@ TEST(privileged_queue_key_is_refused)
 	struct pair p;
 
 	be_nobodys_root();
-	datagram_request(&p, NULL);
+	p = get_datagram_requested(NULL);
 	EXPECT_EQ(datagram_accept(&p, PRIVILEGED_QKEY), -EPERM);
 	EXPECT_EQ(datagram_accept(&p, OTHER_QKEY), 0);
 	EXPECT_EVENT(p.cq, ESTABLISHED, p.client);
@@ -182,10 +174,9 @@ TEST(privileged_queue_key_is_refused)
 
 TEST(privileged_user_may_give_any_queue_key)
 {
-	struct pair p;
+	struct pair p = get_datagram_requested(NULL);
 	event_t ev;
 
-	datagram_request(&p, NULL);
 	EXPECT_EQ(datagram_accept(&p, PRIVILEGED_QKEY), 0);
 	EXPECT_EVENT_STATUS(p.cq, ESTABLISHED, p.client, 0, &ev);
 	EXPECT_EQ(ev.qkey, PRIVILEGED_QKEY);

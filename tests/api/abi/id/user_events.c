@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Events that a program posts to itself. */
 #include <limits.h>
-#include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "rca_test.h"
 
@@ -126,16 +123,14 @@ TEST(order_is_that_of_the_calls)
 
 TEST(every_state_takes_one)
 {
-	struct pair p;
+	struct pair p = get_listening(HERE);
 	event_t ev;
 
-	pair_listen(&p, HERE);
 	EXPECT_EQ(post_user(p.ctx, p.listener, 0, 1), 0);
 	expect_user(p.lq, p.listener, LISTENER, 0, 1);
 
 	p.client = get_client(p.ctx, p.cq, HERE, p.port, CLIENT);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	pair_send_req(&p, &ev);
 	EXPECT_EQ(post_user(p.ctx, p.client, 0, 2), 0);
 	expect_user(p.cq, p.client, CLIENT, 0, 2);
 

@@ -3,8 +3,6 @@
  * Ids for XRC QPs. The software devices have no such QPs, but what the
  * connection manager does for them needs none.
  */
-#include <string.h>
-
 #include "rca_test.h"
 
 #define INI IB_UVERBS_QPT_XRC_INI
@@ -21,14 +19,12 @@ static uint32_t get_typed(int ctx, int queue, uint16_t ps, uint8_t type, uint64_
 	return id;
 }
 
-static uint32_t get_routed(int ctx, int queue, uint8_t type, uint16_t port)
+static uint32_t get_typed_client(int ctx, int queue, uint8_t type, uint16_t port)
 {
 	uint32_t id = get_typed(ctx, queue, RDMA_PS_IB, type, CLIENT);
 
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, THERE, port), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
-	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
-	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	await_addr(ctx, queue, id, THERE, port);
+	await_route(ctx, queue, id);
 	return id;
 }
 
@@ -53,17 +49,15 @@ TEST(both_types_can_be_made_bound_and_resolved)
 
 		EXPECT_EQ(rca_bind(ctx, id, HERE, 0), 0);
 		EXPECT_EQ(rca_qp_attr(ctx, id, 1, &attr), 0);
-		EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, THERE, 1), 0);
-		EXPECT_EVENT(queue, ADDR_RESOLVED, id);
-		EXPECT_EQ(rca_resolve_route(ctx, id), 0);
-		EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+		await_addr(ctx, queue, id, THERE, 1);
+		await_route(ctx, queue, id);
 	}
 }
 
 TEST(target_cannot_ask)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
-	uint32_t id = get_routed(ctx, queue, TGT, 7998);
+	uint32_t id = get_typed_client(ctx, queue, TGT, 7998);
 
 	/* No message says that a target asks. */
 	EXPECT_EQ(rca_connect(ctx, id, NULL, 0), -EINVAL);
@@ -78,7 +72,7 @@ TEST(initiator_connects_to_a_target)
 	event_t ev;
 
 	listen_typed(&p, TGT);
-	p.client = get_routed(p.ctx, p.cq, INI, p.port);
+	p.client = get_typed_client(p.ctx, p.cq, INI, p.port);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, "xrc", 3), 0);
 	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
 	EXPECT(!memcmp(ev.private_data, "xrc", 3));
@@ -87,8 +81,7 @@ TEST(initiator_connects_to_a_target)
 	EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, p.client, 0, &ev);
 	EXPECT(ev.qp.rtr_mask && ev.qp.rts_mask);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, 3, &attr), 0);
-	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+	pair_send_rtu(&p);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.server, 2, &attr), 0);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.server), 0);
 	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
@@ -103,11 +96,9 @@ TEST(target_goes_without_a_word)
 		event_t ev;
 
 		listen_typed(&p, TGT);
-		p.client = get_routed(p.ctx, p.cq, INI, p.port);
-		EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-		EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
-		EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
-		EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+		p.client = get_typed_client(p.ctx, p.cq, INI, p.port);
+		pair_send_req(&p, &ev);
+		pair_send_rep(&p);
 		EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
 		EXPECT_EVENT(p.lq, ESTABLISHED, ev.id);
 		EXPECT_EQ(rca_destroy(p.ctx, i ? ev.id : p.client), 0);
@@ -123,7 +114,7 @@ static void check_rejected(uint8_t client, uint8_t listener)
 	struct pair p;
 
 	listen_typed(&p, listener);
-	p.client = get_routed(p.ctx, p.cq, client, p.port);
+	p.client = get_typed_client(p.ctx, p.cq, client, p.port);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, REJECTED, p.client, 28, NULL);
 	EXPECT(!event_waits(p.lq));
@@ -144,11 +135,9 @@ TEST(unreliable_connection_connects)
 	event_t ev;
 
 	listen_typed(&p, IB_UVERBS_QPT_UC);
-	p.client = get_routed(p.ctx, p.cq, IB_UVERBS_QPT_UC, p.port);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
-	EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
-	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+	p.client = get_typed_client(p.ctx, p.cq, IB_UVERBS_QPT_UC, p.port);
+	pair_send_req(&p, &ev);
+	pair_send_rep(&p);
 	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
 	EXPECT_EVENT(p.lq, ESTABLISHED, ev.id);
 }

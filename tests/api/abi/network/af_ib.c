@@ -4,9 +4,6 @@
  * have them: wildcards can be bound and listened on, by service ID.
  */
 #include <endian.h>
-#include <stddef.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "rca_test.h"
 

@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Binding: which addresses and ports an id may have, and who is in whose way. */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <net/if.h>
-#include <sched.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "rca_test.h"
 

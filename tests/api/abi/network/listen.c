@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Listening: who gets a request, how many may wait, and whom we share a device with. */
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "rca_test.h"
 #include "stock_cm.h"
 
@@ -76,14 +72,12 @@ TEST(listeners_on_addresses_of_one_device_share_a_port)
 
 static void check_wildcard(const char *any, const char *ip)
 {
+	struct pair p = get_listening(any);
 	struct rdma_cm_alt_route route;
-	struct pair p;
 	event_t ev;
 
-	pair_listen(&p, any);
 	p.client = get_client(p.ctx, p.cq, ip, p.port, CLIENT);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
+	pair_send_req(&p, &ev);
 	/* The new id has the address that was asked for. */
 	EXPECT(addr_is(&ev.route.src, ip));
 	EXPECT_EQ(addr_port(&ev.route.src), p.port);
@@ -135,11 +129,9 @@ TEST(nobody_listens_is_reason_8)
 
 TEST(listener_on_another_address_is_reason_28)
 {
-	struct pair p;
-	uint32_t client;
+	struct pair p = get_listening(HERE);
+	uint32_t client = get_client(p.ctx, p.cq, THERE, p.port, 0);
 
-	pair_listen(&p, HERE);
-	client = get_client(p.ctx, p.cq, THERE, p.port, 0);
 	EXPECT_EQ(rca_connect(p.ctx, client, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, REJECTED, client, 28, NULL);
 	EXPECT(!event_waits(p.lq));
@@ -167,10 +159,8 @@ TEST(port_space_ib_connects)
 	EXPECT_EQ(rca_bind(ctx, listener, HERE, PORT), 0);
 	EXPECT_EQ(rca_listen(ctx, listener, 0), 0);
 	EXPECT_EQ(rca_create(ctx, cq, RDMA_PS_IB, IB_UVERBS_QPT_RC, 0, &client), 0);
-	EXPECT_EQ(rca_resolve_addr(ctx, client, NULL, HERE, PORT), 0);
-	EXPECT_EVENT(cq, ADDR_RESOLVED, client);
-	EXPECT_EQ(rca_resolve_route(ctx, client), 0);
-	EXPECT_EVENT(cq, ROUTE_RESOLVED, client);
+	await_addr(ctx, cq, client, HERE, PORT);
+	await_route(ctx, cq, client);
 	EXPECT_EQ(rca_connect(ctx, client, NULL, 0), 0);
 	EXPECT_EVENT(lq, CONNECT_REQUEST, 0);
 }
@@ -241,14 +231,11 @@ TEST(requests_nobody_read_are_rejected_with_their_listener)
 
 TEST(request_that_was_read_outlives_its_listener)
 {
-	struct pair p;
+	struct pair p = get_requested(NULL);
 
-	pair_request(&p, NULL);
 	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
-	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
-	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
-	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+	pair_send_rep(&p);
+	pair_send_rtu(&p);
 }
 
 TEST(port_may_be_listened_on_again_at_once)

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Loopback addresses and wildcards as destination: an address of a device stands for them. */
-#define _GNU_SOURCE
-#include <sched.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "rca_test.h"
 
 #define PORT 4711
@@ -121,10 +115,9 @@ TEST(id_on_a_loopback_address_reaches_real_ones)
 
 static void check_connection(const char *listen_on, const char *dst)
 {
+	struct pair p = get_listening(listen_on);
 	event_t request, response;
-	struct pair p;
 
-	pair_listen(&p, listen_on);
 	p.client = get_client(p.ctx, p.cq, dst, p.port, CLIENT);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, "hello", 5), 0);
 	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &request);
@@ -154,14 +147,12 @@ TEST(connection_to_a_loopback_address)
 
 TEST(both_ends_tell_the_same_addresses)
 {
+	struct pair p = get_listening("127.0.0.1");
 	struct rdma_cm_alt_route route;
 	event_t request;
-	struct pair p;
 
-	pair_listen(&p, "127.0.0.1");
 	p.client = get_client(p.ctx, p.cq, "127.0.0.1", p.port, CLIENT);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &request);
+	pair_send_req(&p, &request);
 	EXPECT_EQ(rca_query(p.ctx, p.client, &route), 0);
 	EXPECT(!memcmp(&route.src, &request.route.dst, sizeof(route.src)));
 	EXPECT(!memcmp(&route.dst, &request.route.src, sizeof(route.dst)));

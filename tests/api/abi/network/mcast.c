@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Multicast groups: joining them, what the event says, who may not. */
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-
 #include "groups.h"
 
 #define MOST 1024	/* memberships of one id */
@@ -197,12 +193,10 @@ TEST(states_that_may_join)
 	EXPECT_EQ(join(ctx, id, GROUP), -EINVAL);	/* no address */
 	EXPECT_EQ(rca_bind(ctx, id, "0.0.0.0", 0), 0);
 	EXPECT_EQ(join(ctx, id, GROUP), -EINVAL);	/* no device */
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, THERE, 1), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	await_addr(ctx, queue, id, THERE, 1);
 	EXPECT_EQ(join(ctx, id, GROUP), 0);
 	EXPECT_EVENT(queue, MULTICAST_JOIN, id);
-	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
-	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	await_route(ctx, queue, id);
 	EXPECT_EQ(join(ctx, id, GROUP), -EINVAL);	/* as stock */
 	EXPECT_EQ(igmp_users("d0", GROUP), 1);
 	EXPECT(!event_waits(queue));

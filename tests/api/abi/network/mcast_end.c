@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Multicast groups: who ends a membership, and what is left of it then. */
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "groups.h"
 
 /* rxe2 on a network device of its own, which a test may take away. */
@@ -69,9 +63,8 @@ TEST(id_without_a_queue)
 TEST(close_of_the_queue_ends_memberships)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
-	uint32_t member;
+	uint32_t member = get_member(ctx, get_ud_bound(ctx, queue, HERE), GROUP);
 
-	member = get_member(ctx, get_ud_bound(ctx, queue, HERE), GROUP);
 	MUST(close(queue));
 	EXPECT_EQ(igmp_users("d0", GROUP), 0);
 	EXPECT_EQ(leave(ctx, member), -ENOENT);

@@ -11,15 +11,6 @@
  * the first namespace and by the number of the macvlan. So there is a network
  * device with that number and that address, too.
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "rca_test.h"
 #include "stock_cm.h"
 

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* The network changes while ids come and go: neighbours, and a bond. */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "rca_test.h"
 
@@ -100,10 +93,8 @@ static void neighbour_changes(const char *ip, const char *other)
 	char command[64];
 
 	set_neighbour(ip, 1);
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, ip, 7777), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
-	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
-	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	await_addr(ctx, queue, id, ip, 7777);
+	await_route(ctx, queue, id);
 	/* The same address again, and that of somebody else. */
 	set_neighbour(ip, 1);
 	set_neighbour(other, 3);

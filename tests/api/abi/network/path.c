@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Option IB_PATH: a path that the program brings along takes the place of route resolution. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "rca_test.h"
 
 #define PORT 4711
@@ -37,8 +34,7 @@ static uint32_t get_resolved(int ctx, int queue, const char *dst, uint16_t port)
 {
 	uint32_t id = get_id(ctx, queue, 0);
 
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, dst, port), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	await_addr(ctx, queue, id, dst, port);
 	return id;
 }
 
@@ -81,23 +77,18 @@ static void check_connection(const char *ip)
 	record_t path;
 	event_t ev;
 
-	pair_listen(&p, ip);
+	p = get_listening(ip);
 	path = path_to(p.ctx, p.cq, ip, p.port);
 	p.client = get_resolved(p.ctx, p.cq, ip, p.port);
 	EXPECT_EQ(set_path(p.ctx, p.client, &path, sizeof(path)), 0);
 	EXPECT_EVENT(p.cq, ROUTE_RESOLVED, p.client);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
-	p.server = ev.id;
+	pair_send_req(&p, &ev);
 	EXPECT(addr_is(&ev.route.src, ip));
 	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, p.client, 0, &ev);
 	EXPECT(ev.qp.rts_mask != 0);
-	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
-	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
-	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
+	pair_send_rtu(&p);
+	pair_disconnect(&p);
 }
 
 TEST(connection_over_a_path_that_was_brought)
@@ -114,17 +105,15 @@ TEST(what_the_path_says_is_what_the_qp_gets)
 	record_t path;
 	event_t ev;
 
-	pair_listen(&p, HERE);
+	p = get_listening(HERE);
 	path = path_to(p.ctx, p.cq, HERE, p.port);
 	bytes(&path)[MTU] = (bytes(&path)[MTU] & 0xc0) | 2;	/* 512 bytes */
 	set_lifetime(&path, 10);
 	p.client = get_resolved(p.ctx, p.cq, HERE, p.port);
 	EXPECT_EQ(set_path(p.ctx, p.client, &path, sizeof(path)), 0);
 	EXPECT_EVENT(p.cq, ROUTE_RESOLVED, p.client);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
-	EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
-	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
+	pair_send_req(&p, &ev);
+	pair_send_rep(&p);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, 2, &attr), 0);
 	EXPECT_EQ(attr.path_mtu, 2);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, 3, &attr), 0);
@@ -181,8 +170,7 @@ TEST(other_lengths_are_einval)
 			EXPECT_EQ(set_path(ctx, id, records, len), -EINVAL);
 	EXPECT_EQ(set_path(ctx, id, records, UINT32_MAX), -EINVAL);
 	EXPECT(!event_waits(queue));
-	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
-	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	await_route(ctx, queue, id);
 }
 
 TEST(lifetime_that_no_message_can_tell_is_einval)
@@ -226,7 +214,7 @@ TEST(states_that_do_not_take_a_path_are_einval)
 	struct pair p;
 	record_t path;
 
-	pair_request(&p, NULL);
+	p = get_requested(NULL);
 	path = path_to(p.ctx, get_queue(p.ctx), HERE, PORT);
 	EXPECT_EQ(set_path(p.ctx, get_id(p.ctx, -1, 0), &path, sizeof(path)), -EINVAL);
 	for (int i = 0; i < 2; i++) {
@@ -259,8 +247,7 @@ TEST(path_can_be_read)
 
 	EXPECT_EQ(rca_get_option(ctx, id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, got, &len),
 		  -ENODATA);
-	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
-	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	await_route(ctx, queue, id);
 	EXPECT_EQ(rca_get_option(ctx, id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, got, &len), 0);
 	EXPECT_EQ(len, sizeof(path));
 	/* But for the flow label, which is made of the ports. */

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* A device that goes away, and comes back: rxe2 on a network device of its own. */
-#include <pthread.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "rca_datagram.h"
 
 #define ADDR "10.8.0.1"
@@ -97,8 +93,7 @@ TEST_LONG(resolved_ids_are_told_once_each)
 	queue = get_queue(ctx);
 	for (int i = 0; i < 10; i++) {
 		ids[i] = get_id(ctx, queue, i);
-		EXPECT_EQ(rca_resolve_addr(ctx, ids[i], NULL, ADDR, 1), 0);
-		EXPECT_EVENT(queue, ADDR_RESOLVED, ids[i]);
+		await_addr(ctx, queue, ids[i], ADDR, 1);
 	}
 	delete_device();
 	for (int i = 0; i < 10; i++) {
@@ -128,15 +123,11 @@ TEST(connection_is_told_on_both_sides)
 	event_t ev;
 
 	add_device();
-	pair_listen(&p, ADDR);
+	p = get_listening(ADDR);
 	p.client = get_client(p.ctx, p.cq, ADDR, p.port, CLIENT);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
-	p.server = ev.id;
-	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
-	EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
-	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
-	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+	pair_send_req(&p, &ev);
+	pair_send_rep(&p);
+	pair_send_rtu(&p);
 	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
 	delete_device();
 	expect_removal(p.cq, p.client, CLIENT);
@@ -151,10 +142,8 @@ TEST_LONG(datagrams_are_told_on_both_sides)
 	event_t ev;
 
 	add_device();
-	datagram_route(&p, ADDR);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
-	p.server = ev.id;
+	p = get_datagram_routed(ADDR);
+	pair_send_req(&p, &ev);
 	EXPECT_EQ(datagram_accept(&p, 0), 0);
 	EXPECT_EVENT(p.cq, ESTABLISHED, p.client);
 	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
@@ -172,10 +161,8 @@ TEST(datagram_request_under_way)
 
 	/* Both ends wait: the client for an answer, the server's for the program. */
 	add_device();
-	datagram_route(&p, ADDR);
-	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
-	p.server = ev.id;
+	p = get_datagram_routed(ADDR);
+	pair_send_req(&p, &ev);
 	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
 	delete_device();
 	/* The end of the server's id may refuse the request before the client is told. */
@@ -199,7 +186,7 @@ TEST(request_that_nobody_read)
 
 	/* Its event is still there; what can be done with it is to destroy it. */
 	add_device();
-	pair_listen(&p, ADDR);
+	p = get_listening(ADDR);
 	p.client = get_client(p.ctx, p.cq, ADDR, p.port, CLIENT);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
 	EXPECT(event_comes(p.lq, PATIENCE));
@@ -217,7 +204,7 @@ TEST_LONG(wildcard_listener_is_not_told_and_listens_on_when_it_is_back)
 	event_t ev;
 
 	add_device();
-	pair_listen(&p, "0.0.0.0");
+	p = get_listening("0.0.0.0");
 	delete_device();
 	EXPECT(!event_waits(p.lq));
 	readd_device();

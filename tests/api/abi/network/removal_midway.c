@@ -3,13 +3,6 @@
  * A device goes in the middle of things: while a peer is asked, while an answer
  * is on its way, while its ids end, and while nobody reads what happens.
  */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "rca_datagram.h"
 
 #define ADDR "10.8.0.1"
@@ -50,8 +43,8 @@ static void expect_removal(int queue, uint32_t id)
 
 TEST_LONG(peer_was_asked_and_says_nothing)
 {
-	int ctx, queue;
 	uint32_t id;
+	int ctx, queue;
 
 	add_device();
 	ctx = get_ctx();
@@ -74,10 +67,8 @@ TEST_LONG(peer_of_a_datagram_was_asked_and_says_nothing)
 	ctx = get_ctx();
 	queue = get_queue(ctx);
 	EXPECT_EQ(rca_create(ctx, queue, RDMA_PS_UDP, IB_UVERBS_QPT_UD, CLIENT, &id), 0);
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, SILENT, PORT), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
-	EXPECT_EQ(rca_resolve_route(ctx, id), 0);
-	EXPECT_EVENT(queue, ROUTE_RESOLVED, id);
+	await_addr(ctx, queue, id, SILENT, PORT);
+	await_route(ctx, queue, id);
 	EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
 	delete_device();
 	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
@@ -91,15 +82,12 @@ static void get_half(struct pair *p, bool accepted)
 	event_t ev;
 
 	add_device();
-	pair_route(p, ADDR);
-	EXPECT_EQ(rca_connect(p->ctx, p->client, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p->lq, CONNECT_REQUEST, 0, 0, &ev);
-	p->server = ev.id;
+	*p = get_routed(ADDR);
+	pair_send_req(p, &ev);
 	EXPECT_EQ(rca_destroy(p->ctx, p->listener), 0);
 	if (!accepted)
 		return;
-	EXPECT_EQ(rca_accept(p->ctx, p->server, SERVER, NULL, 0), 0);
-	EXPECT_EVENT(p->cq, CONNECT_RESPONSE, p->client);
+	pair_send_rep(p);
 }
 
 TEST_LONG(request_was_read_and_not_answered)
@@ -201,7 +189,7 @@ TEST(ids_of_a_dead_process_are_disconnecting)
 	pid_t pid;
 
 	add_device();
-	pair_listen(&p, ADDR);
+	p = get_listening(ADDR);
 	pid = MUST(fork());
 	if (!pid) {
 		int ctx = get_ctx(), queue = get_queue(ctx);

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Resolving addresses and routes: what comes with the events, and how it fails. */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "rca_test.h"
 
 #define PORT 4711
@@ -33,8 +29,7 @@ static uint32_t get_resolved(int ctx, int queue, const char *dst)
 {
 	uint32_t id = get_id(ctx, queue, 0);
 
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, dst, PORT), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	await_addr(ctx, queue, id, dst, PORT);
 	return id;
 }
 
@@ -220,8 +215,7 @@ TEST(neighbour_that_does_not_answer_is_addr_error)
 	EXPECT_EVENT_STATUS(queue, ADDR_ERROR, id, -ETIMEDOUT, &ev);
 	EXPECT_EQ(ev.cookie, 5);
 	/* It may be tried again, also with another address on another device. */
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, PORT), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	await_addr(ctx, queue, id, HERE, PORT);
 }
 
 TEST(pipeline_ends_with_its_error)
@@ -244,8 +238,7 @@ TEST(no_route_is_enetunreach)
 	uint32_t id = get_id(ctx, queue, 0);
 
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, NOT_OURS, PORT), -ENETUNREACH);
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, PORT), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	await_addr(ctx, queue, id, HERE, PORT);
 	EXPECT(!event_waits(queue));
 }
 
@@ -259,8 +252,7 @@ TEST(way_out_that_is_no_rdma_device_is_addr_error)
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, "10.66.0.1", PORT), 0);
 	EXPECT_EVENT_STATUS(queue, ADDR_ERROR, id, -ENODEV, NULL);
 	EXPECT_EQ(system("ip addr del 10.66.0.1/24 dev v1"), 0);
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, PORT), 0);
-	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+	await_addr(ctx, queue, id, HERE, PORT);
 }
 
 /* What the first try found out must not bind the second. */
@@ -398,8 +390,7 @@ TEST(route_needs_a_timeout_and_an_address_does_not)
 	get_event(queue, &ev);
 	if (ev.type == RDMA_CM_ALT_EVENT_ADDR_ERROR) {
 		/* The time may be over first. */
-		EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, PORT), 0);
-		EXPECT_EVENT(queue, ADDR_RESOLVED, id);
+		await_addr(ctx, queue, id, HERE, PORT);
 	}
 	cmd.pipe.steps = RDMA_CM_ALT_STEP_ROUTE;
 	cmd.pipe.events = RDMA_CM_ALT_STEP_ROUTE;

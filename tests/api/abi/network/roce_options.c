@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* GID type and type of service of an id: options, defaults of the program, settings of the port. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "rca_test.h"
 
 #define V1 IB_UVERBS_GID_TYPE_ROCE_V1

@@ -3,11 +3,6 @@
  * What the kernel writes to user space: all that it is to write, so that nothing is left of what
  * lay there before, and nothing of its own memory: no pointer, and zeros where nothing is said.
  */
-#include <fcntl.h>
-#include <stddef.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "groups.h"
 #include "rca_datagram.h"
 #include "rca_ring.h"
@@ -99,10 +94,9 @@ static void check_query(int ctx, uint32_t id, struct rdma_cm_alt_route *route)
 
 TEST(query_in_each_state)
 {
+	struct pair p = get_connected();
 	struct rdma_cm_alt_route route;
-	struct pair p;
 
-	pair_connect(&p);
 	check_query(p.ctx, p.listener, &route);
 	check_query(p.ctx, p.client, &route);
 	check_query(p.ctx, p.server, &route);
@@ -146,10 +140,9 @@ static void check_qp_attr(const struct pair *p, uint32_t id, uint32_t state)
 
 TEST(qp_attr_of_each_transition)
 {
-	struct pair p;
+	struct pair p = get_accepted(NULL);
 	uint32_t state;
 
-	pair_accept(&p, NULL);
 	for (state = 1; state <= 3; state++) {
 		check_qp_attr(&p, p.client, state);
 		check_qp_attr(&p, p.server, state);
@@ -159,12 +152,11 @@ TEST(qp_attr_of_each_transition)
 
 TEST(options)
 {
-	struct pair p;
 	uint8_t buffer[600] __attribute__((aligned(8)));
+	struct pair p = get_routed(THERE);
 	uint32_t len;
 	uint8_t tos;
 
-	pair_route(&p, THERE);
 	memset(buffer, POISON, sizeof(buffer));
 	len = sizeof(buffer);
 	EXPECT_EQ(rca_get_option(p.ctx, p.client, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, buffer,
@@ -183,10 +175,9 @@ TEST(options)
 
 TEST(events_of_a_connection)
 {
-	struct pair p;
+	struct pair p = get_listening(THERE);
 	event_t ev;
 
-	pair_listen(&p, THERE);
 	p.client = get_id(p.ctx, p.cq, CLIENT);
 	EXPECT_EQ(rca_resolve_addr(p.ctx, p.client, NULL, THERE, p.port), 0);
 	get_poisoned(p.cq, &ev);
@@ -209,10 +200,9 @@ TEST(events_of_a_connection)
 
 TEST(event_of_a_reject)
 {
-	struct pair p;
+	struct pair p = get_requested(NULL);
 	event_t ev;
 
-	pair_request(&p, NULL);
 	EXPECT_EQ(rca_reject(p.ctx, p.server, 28, NULL, 0), 0);
 	get_poisoned(p.cq, &ev);
 	EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_REJECTED);
@@ -221,10 +211,9 @@ TEST(event_of_a_reject)
 
 TEST(events_of_datagrams)
 {
-	struct pair p;
+	struct pair p = get_datagram_routed(THERE);
 	event_t ev;
 
-	datagram_route(&p, THERE);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
 	get_poisoned(p.lq, &ev);
 	expect_zero("private data", ev.private_data, sizeof(ev.private_data));
@@ -262,13 +251,11 @@ TEST(event_of_a_group)
 /* Records are longer than what the kernel knows, and lie on fresh pages of the kernel. */
 TEST(records_of_a_ring)
 {
-	struct rdma_cm_alt_queue_create geo;
-	struct ring ring;
 	int ctx = get_ctx();
+	struct ring ring = get_ring(ctx, 4);
+	struct rdma_cm_alt_queue_create geo = ring.geometry;
 	uint32_t id;
 
-	ring_make(ctx, &ring, 4);
-	geo = ring.geometry;
 	check_bytes("ring", ring.map, geo.out_ring_bytes);
 	id = get_id(ctx, ring.queue, 0);
 	post_numbers(ctx, id, 1, 3);

@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Event queues as files: read, poll, signals, record sizes, moving ids between them, closing. */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/io_uring.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "rca_test.h"
 
@@ -301,10 +291,9 @@ TEST(large_records_are_filled_up_with_zeros)
 
 TEST(short_event_is_filled_up_with_zeros)
 {
-	struct pair p;
+	struct pair p = get_connected();
 	event_t ev;
 
-	pair_connect(&p);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 	get_event(p.cq, &ev);	/* fills the buffer with something else first */
 	EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_DISCONNECTED);

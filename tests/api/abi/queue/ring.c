@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* The mapped event ring of a queue: full, wrapped, lied to, and beside read() and poll(). */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "rca_ring.h"
 
 #define PAGE 4096
@@ -13,9 +7,8 @@
 TEST(geometry_is_told)
 {
 	int ctx = get_ctx();
-	struct ring ring;
+	struct ring ring = get_ring(ctx, 8);
 
-	ring_make(ctx, &ring, 8);
 	EXPECT_EQ(ring.geometry.out_record_size, sizeof(event_t));
 	EXPECT(ring.geometry.out_ring_bytes % PAGE == 0);
 	EXPECT(ring.geometry.out_ring_bytes >= 8 * sizeof(event_t));
@@ -54,12 +47,10 @@ TEST(bad_numbers_of_entries_are_einval)
 TEST(events_lie_in_the_ring_without_a_call)
 {
 	int ctx = get_ctx();
-	struct ring ring;
-	uint32_t id;
+	struct ring ring = get_ring(ctx, 8);
+	uint32_t id = get_id(ctx, ring.queue, 77);
 	event_t ev;
 
-	ring_make(ctx, &ring, 8);
-	id = get_id(ctx, ring.queue, 77);
 	post_numbers(ctx, id, 0, 3);
 	for (int i = 0; i < 3; i++) {
 		EXPECT(ring_take(&ring, &ev));
@@ -75,10 +66,9 @@ TEST(events_lie_in_the_ring_without_a_call)
 TEST(poll_tells_of_the_ring_until_the_head_is_stored)
 {
 	int ctx = get_ctx();
-	struct ring ring;
+	struct ring ring = get_ring(ctx, 8);
 	event_t ev;
 
-	ring_make(ctx, &ring, 8);
 	post_numbers(ctx, get_id(ctx, ring.queue, 0), 0, 2);
 	EXPECT(ring_look(&ring, &ev));
 	EXPECT(event_waits(ring.queue));
@@ -91,12 +81,10 @@ TEST(poll_tells_of_the_ring_until_the_head_is_stored)
 TEST(read_is_0_while_there_are_records)
 {
 	int ctx = get_ctx();
-	struct ring ring;
-	uint32_t id;
+	struct ring ring = get_ring(ctx, 8);
+	uint32_t id = get_id(ctx, ring.queue, 0);
 	event_t ev;
 
-	ring_make(ctx, &ring, 8);
-	id = get_id(ctx, ring.queue, 0);
 	post_numbers(ctx, id, 0, 1);
 	EXPECT_EQ(MUST(read(ring.queue, &ev, sizeof(ev))), 0);
 	expect_number(&ring, id, 0);
@@ -106,11 +94,9 @@ TEST(read_is_0_while_there_are_records)
 TEST(full_ring_makes_events_wait_in_order)
 {
 	int ctx = get_ctx();
-	struct ring ring;
-	uint32_t id;
+	struct ring ring = get_ring(ctx, 4);
+	uint32_t id = get_id(ctx, ring.queue, 0);
 
-	ring_make(ctx, &ring, 4);
-	id = get_id(ctx, ring.queue, 0);
 	post_numbers(ctx, id, 0, 10);
 	for (int i = 0; i < 4; i++)
 		expect_number(&ring, id, i);
@@ -129,11 +115,9 @@ TEST(full_ring_makes_events_wait_in_order)
 TEST(post_goes_behind_what_waits)
 {
 	int ctx = get_ctx();
-	struct ring ring;
-	uint32_t id;
+	struct ring ring = get_ring(ctx, 2);
+	uint32_t id = get_id(ctx, ring.queue, 0);
 
-	ring_make(ctx, &ring, 2);
-	id = get_id(ctx, ring.queue, 0);
 	post_numbers(ctx, id, 0, 5);
 	expect_number(&ring, id, 0);
 	post_numbers(ctx, id, 5, 1);	/* finds room, and others before it */
@@ -175,7 +159,7 @@ TEST(ring_goes_round_and_round)
 	uint32_t id;
 
 	/* Records of 808 bytes: some of them reach from one page into the next. */
-	ring_make(ctx, &ring, 16);
+	ring = get_ring(ctx, 16);
 	id = get_id(ctx, ring.queue, 5);
 	for (int i = 0; i < 500; i += 5) {
 		post_numbers(ctx, id, i, 5);
@@ -223,9 +207,8 @@ TEST(head_that_lies_harms_nobody_else)
 	static const uint32_t lies[] = { 1, 7, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff };
 	uint32_t tail, id, other, reported;
 	int ctx = get_ctx();
-	struct ring ring;
+	struct ring ring = get_ring(ctx, 4);
 
-	ring_make(ctx, &ring, 4);
 	other = get_id(ctx, ring.queue, 2);
 	for (int i = 0; i < 6; i++) {
 		id = get_id(ctx, ring.queue, 1);
@@ -250,11 +233,10 @@ TEST(head_that_lies_harms_nobody_else)
 
 TEST(head_that_goes_back_brings_nothing_back)
 {
-	uint32_t id, reported;
 	int ctx = get_ctx();
-	struct ring ring;
+	struct ring ring = get_ring(ctx, 4);
+	uint32_t id, reported;
 
-	ring_make(ctx, &ring, 4);
 	id = get_id(ctx, ring.queue, 0);
 	post_numbers(ctx, id, 0, 3);
 	expect_number(&ring, id, 0);
@@ -270,12 +252,10 @@ TEST(head_that_goes_back_brings_nothing_back)
 TEST(sleeping_read_gets_the_event_itself)
 {
 	int ctx = get_ctx();
+	struct ring ring = get_ring(ctx, 4);
+	uint32_t id = get_id(ctx, ring.queue, 0);
 	struct reader reader;
-	struct ring ring;
-	uint32_t id;
 
-	ring_make(ctx, &ring, 4);
-	id = get_id(ctx, ring.queue, 0);
 	start_reader(&reader, ring.queue);
 	post_numbers(ctx, id, 0, 1);
 	EXPECT_EQ(pthread_join(reader.thread, NULL), 0);
@@ -288,13 +268,11 @@ TEST(sleeping_read_gets_the_event_itself)
 TEST(every_sleeping_read_gets_one)
 {
 	int ctx = get_ctx();
-	struct reader readers[3];
-	struct ring ring;
-	uint32_t id;
 	int sum = 0;
+	struct ring ring = get_ring(ctx, 8);
+	uint32_t id = get_id(ctx, ring.queue, 0);
+	struct reader readers[3];
 
-	ring_make(ctx, &ring, 8);
-	id = get_id(ctx, ring.queue, 0);
 	for (int i = 0; i < 3; i++)
 		start_reader(&readers[i], ring.queue);
 	post_numbers(ctx, id, 1, 4);

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Ids whose events lie in a mapped ring: destroyed, moved, listening, and all of it at random. */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "rca_ring.h"
 
 /* A listener whose events go to a ring; the client's queue is an ordinary one. */
 static void ring_listen(struct pair *p, struct ring *ring, uint32_t entries, uint32_t backlog)
 {
 	*p = (struct pair) { .ctx = get_ctx() };
-	ring_make(p->ctx, ring, entries);
+	*ring = get_ring(p->ctx, entries);
 	p->lq = ring->queue;
 	p->cq = get_queue(p->ctx);
 	p->listener = get_bound(p->ctx, p->lq, HERE, 0);
@@ -30,12 +24,11 @@ static uint32_t ask(struct pair *p)
 
 TEST(destroyed_id_leaves_records_to_pass_over)
 {
-	uint32_t ids[3], reported;
 	int ctx = get_ctx();
-	struct ring ring;
+	struct ring ring = get_ring(ctx, 16);
+	uint32_t ids[3], reported;
 	event_t ev;
 
-	ring_make(ctx, &ring, 16);
 	for (int i = 0; i < 3; i++)
 		ids[i] = get_id(ctx, ring.queue, i);
 	for (int i = 0; i < 9; i++)
@@ -59,12 +52,10 @@ TEST(destroyed_id_leaves_records_to_pass_over)
 TEST(poll_does_not_see_records_to_pass_over)
 {
 	int ctx = get_ctx();
-	struct ring ring;
-	uint32_t id;
+	struct ring ring = get_ring(ctx, 2);
+	uint32_t id = get_id(ctx, ring.queue, 0);
 	event_t ev;
 
-	ring_make(ctx, &ring, 2);
-	id = get_id(ctx, ring.queue, 0);
 	for (int i = 0; i < 5; i++)
 		EXPECT_EQ(post_number(ctx, id, i), 0);
 	EXPECT_EQ(rca_destroy(ctx, id), 0);
@@ -89,8 +80,8 @@ TEST(moved_id_takes_its_events_along)
 	uint32_t id, other;
 	event_t ev;
 
-	ring_make(ctx, &from, 4);
-	ring_make(ctx, &to, 2);
+	from = get_ring(ctx, 4);
+	to = get_ring(ctx, 2);
 	id = get_id(ctx, from.queue, 1);
 	other = get_id(ctx, from.queue, 2);
 	for (int i = 0; i < 5; i++) {
@@ -152,7 +143,7 @@ TEST(connection_whose_events_all_lie_in_rings)
 	event_t ev;
 
 	ring_listen(&p, &server, 8, 0);
-	ring_make(p.ctx, &client, 8);
+	client = get_ring(p.ctx, 8);
 	id = get_id(p.ctx, client.queue, CLIENT);
 	EXPECT_EQ(rca_resolve_addr(p.ctx, id, NULL, HERE, p.port), 0);
 	ring_event(&client, &ev);
@@ -282,12 +273,10 @@ TEST(undelivered_requests_come_by_read_when_the_ring_goes)
 TEST(head_gives_room_for_user_events)
 {
 	int ctx = get_ctx();
-	struct ring ring;
-	uint32_t id;
+	struct ring ring = get_ring(ctx, 1024);
+	uint32_t id = get_id(ctx, ring.queue, 0);
 	event_t ev;
 
-	ring_make(ctx, &ring, 1024);
-	id = get_id(ctx, ring.queue, 0);
 	for (int i = 0; i < 1024; i++)
 		EXPECT_EQ(post_number(ctx, id, i), 0);
 	EXPECT_EQ(post_number(ctx, id, 1024), -ENOBUFS);
@@ -300,12 +289,11 @@ TEST(head_gives_room_for_user_events)
 
 TEST(membership_that_ends_takes_its_record_back)
 {
-	uint32_t id, member, reported;
 	int ctx = get_ctx();
-	struct ring ring;
+	struct ring ring = get_ring(ctx, 8);
+	uint32_t id, member, reported;
 	event_t ev;
 
-	ring_make(ctx, &ring, 8);
 	EXPECT_EQ(rca_create(ctx, ring.queue, RDMA_PS_UDP, IB_UVERBS_QPT_UD, 0, &id), 0);
 	EXPECT_EQ(rca_bind(ctx, id, HERE, 0), 0);
 	EXPECT_EQ(rca_join(ctx, id, "239.1.17.1", RDMA_MC_JOIN_FLAG_FULLMEMBER, 9, &member), 0);
@@ -466,7 +454,7 @@ TEST(no_event_is_lost_or_doubled_at_random)
 	ktap_timeout(240);
 	chaos.ctx = get_ctx();
 	for (i = 0; i < 2; i++) {
-		ring_make(chaos.ctx, &chaos.rings[i], 8);
+		chaos.rings[i] = get_ring(chaos.ctx, 8);
 		pthread_mutex_init(&chaos.locks[i], NULL);
 	}
 	for (i = 0; i < IDS; i++) {

@@ -1,15 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* The mapping of an event ring: refused, moved, unmapped, inherited, outlived, and who pays. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "rca_ring.h"
 
 #define PAGE 4096
@@ -57,11 +47,9 @@ TEST(wrong_mappings_are_refused)
 TEST(records_stay_read_only_and_whole)
 {
 	int ctx = get_ctx();
-	struct ring ring;
-	uint8_t *map;
+	struct ring ring = get_ring(ctx, 16);
+	uint8_t *map = (uint8_t *)ring.map;
 
-	ring_make(ctx, &ring, 16);
-	map = (uint8_t *)ring.map;
 	EXPECT_EQ(mprotect(map, ring.geometry.out_ring_bytes, PROT_READ | PROT_WRITE), -1);
 	EXPECT_EQ(errno, EACCES);
 	EXPECT_EQ(munmap(map, PAGE), -1);
@@ -74,14 +62,11 @@ TEST(records_stay_read_only_and_whole)
 TEST(mapping_may_be_moved)
 {
 	int ctx = get_ctx();
-	size_t bytes;
-	struct ring ring;
-	uint32_t id;
+	struct ring ring = get_ring(ctx, 16);
+	size_t bytes = ring.geometry.out_ring_bytes;
+	uint32_t id = get_id(ctx, ring.queue, 0);
 	void *to;
 
-	ring_make(ctx, &ring, 16);
-	bytes = ring.geometry.out_ring_bytes;
-	id = get_id(ctx, ring.queue, 0);
 	post_numbers(ctx, id, 0, 2);
 	to = MUST(mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	ring.map = MUST(mremap((void *)ring.map, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to));
@@ -97,11 +82,9 @@ TEST(mapping_may_be_moved)
 TEST(unmapping_gives_back_what_was_not_taken)
 {
 	int ctx = get_ctx();
-	struct ring ring;
-	uint32_t id;
+	struct ring ring = get_ring(ctx, 4);
+	uint32_t id = get_id(ctx, ring.queue, 0);
 
-	ring_make(ctx, &ring, 4);
-	id = get_id(ctx, ring.queue, 0);
 	post_numbers(ctx, id, 0, 6);
 	expect_number(&ring, id, 0);
 	ring_unmap(&ring);
@@ -122,12 +105,10 @@ TEST(unmapping_gives_back_what_was_not_taken)
 TEST(unmapping_wakes_who_sleeps_elsewhere)
 {
 	int ctx = get_ctx();
-	struct ring ring;
+	struct ring ring = get_ring(ctx, 4);
+	uint32_t id = get_id(ctx, ring.queue, 0);
 	struct pollfd fd;
-	uint32_t id;
 
-	ring_make(ctx, &ring, 4);
-	id = get_id(ctx, ring.queue, 0);
 	post_numbers(ctx, id, 0, 1);
 	fd = (struct pollfd) { .fd = ring.queue, .events = POLLIN };
 	EXPECT_EQ(MUST(poll(&fd, 1, -1)), 1);
@@ -147,13 +128,11 @@ static int wait_exit(pid_t pid)
 TEST(child_has_no_mapping_and_may_not_read)
 {
 	int ctx = get_ctx();
-	struct ring ring;
-	uint32_t id;
+	struct ring ring = get_ring(ctx, 4);
+	uint32_t id = get_id(ctx, ring.queue, 0);
 	event_t ev;
 	pid_t pid;
 
-	ring_make(ctx, &ring, 4);
-	id = get_id(ctx, ring.queue, 0);
 	post_numbers(ctx, id, 0, 2);
 	pid = MUST(fork());
 	if (!pid) {
@@ -187,12 +166,10 @@ static void expect_no_advice(void *ptr, size_t len, int advice)
 TEST(child_cannot_be_made_to_inherit_a_mapping)
 {
 	int ctx = get_ctx();
-	struct ring ring;
-	uint32_t id;
+	struct ring ring = get_ring(ctx, 4);
+	uint32_t id = get_id(ctx, ring.queue, 0);
 	pid_t pid;
 
-	ring_make(ctx, &ring, 4);
-	id = get_id(ctx, ring.queue, 0);
 	expect_no_advice((void *)ring.map, ring.geometry.out_ring_bytes, MADV_DOFORK);
 	expect_no_advice(ring.head, PAGE, MADV_DOFORK);
 	pid = MUST(fork());
@@ -212,10 +189,9 @@ TEST(child_cannot_be_made_to_inherit_a_mapping)
 TEST(records_cannot_be_written_by_force)
 {
 	int ctx = get_ctx(), mem;
-	struct ring ring;
 	uint32_t zero = 0;
+	struct ring ring = get_ring(ctx, 4);
 
-	ring_make(ctx, &ring, 4);
 	post_numbers(ctx, get_id(ctx, ring.queue, 0), 0, 2);
 	mem = MUST(open("/proc/self/mem", O_RDWR));
 	EXPECT_EQ(pwrite(mem, &zero, sizeof(zero), (uintptr_t)&ring.map->tail), -1);
@@ -250,12 +226,10 @@ TEST(end_of_the_process_gives_back_what_it_did_not_take)
 TEST(mapping_does_not_keep_the_queue_open)
 {
 	int ctx = get_ctx();
-	struct ring ring;
-	uint32_t id;
+	struct ring ring = get_ring(ctx, 4);
+	uint32_t id = get_id(ctx, ring.queue, 0);
 	event_t ev;
 
-	ring_make(ctx, &ring, 4);
-	id = get_id(ctx, ring.queue, 0);
 	post_numbers(ctx, id, 0, 2);
 	MUST(close(ring.queue));
 	EXPECT_EQ(rca_bind(ctx, id, HERE, 0), -ENOENT);
@@ -267,10 +241,9 @@ TEST(mapping_does_not_keep_the_queue_open)
 TEST(mapping_outlives_its_queue_and_context)
 {
 	int ctx = get_ctx();
-	struct ring ring;
+	struct ring ring = get_ring(ctx, 4);
 	uint32_t id, tail;
 
-	ring_make(ctx, &ring, 4);
 	id = get_id(ctx, ring.queue, 0);
 	post_numbers(ctx, id, 0, 6);
 	MUST(close(ring.queue));
