@@ -4,7 +4,8 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "rca_test.h"
+#include "own_device.h"
+#include "tasks.h"
 
 #define PAGE 4096
 
@@ -96,7 +97,7 @@ TEST(nonblocking_reader_is_not_held_up)
 
 TEST(second_reader_may_be_killed)
 {
-	int ctx = get_ctx(), queue = get_queue(ctx), status;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 	struct stall stall;
 	pid_t pid;
 
@@ -109,15 +110,12 @@ TEST(second_reader_may_be_killed)
 		_exit(read(queue, &ev, sizeof(ev)) > 0);
 	}
 	await_sleep(pid);
-	MUST(kill(pid, SIGKILL));
-	MUST(waitpid(pid, &status, 0));
-	EXPECT(WIFSIGNALED(status));
+	kill_child(pid);
 	answer(&stall);
 }
 
 struct waiter {
 	pthread_t thread;
-	pid_t tid;
 	int ctx;
 	uint32_t id;
 	int queue;
@@ -129,28 +127,15 @@ static void *move(void *arg)
 {
 	struct waiter *waiter = arg;
 
-	__atomic_store_n(&waiter->tid, gettid(), __ATOMIC_SEQ_CST);
 	waiter->ret = rca_set_queue(waiter->ctx, waiter->id, waiter->queue);
 	return NULL;
 }
 
-/* rxe2 on a network device of its own, which a test takes away. */
-static void add_device(void)
-{
-	if (system("rdma link delete rxe2 2>/dev/null; ip link delete d2 2>/dev/null;"
-		   "ip link add d2 type dummy && ip link set d2 up &&"
-		   "ip addr add 10.8.0.1/24 dev d2 && rdma link add rxe2 type rxe netdev d2"))
-		ktap_skip("cannot make a device");
-}
-
-/* Starts who waits for the reader, and takes the device away meanwhile. */
+/* Removes the device while a thread waits for the reader. */
 static void remove_under(struct waiter *waiter, void *(*run)(void *arg))
 {
-	EXPECT_EQ(pthread_create(&waiter->thread, NULL, run, waiter), 0);
-	while (!__atomic_load_n(&waiter->tid, __ATOMIC_SEQ_CST))
-		usleep(1000);
-	await_sleep(waiter->tid);
-	EXPECT_EQ(system("timeout 20 rdma link delete rxe2 && ip link delete d2"), 0);
+	waiter->thread = start_sleeper(run, waiter);
+	remove_own_device();
 }
 
 /* One who waits for the reader must not hold what others need. */
@@ -158,14 +143,12 @@ TEST(device_can_be_removed)
 {
 	struct waiter waiter;
 	struct stall stall;
-	int ctx, queue;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id;
 
-	add_device();
-	ctx = get_ctx();
-	queue = get_queue(ctx);
+	add_own_device(OWN_DUMMY);
 	id = get_id(ctx, queue, 0);
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, "10.8.0.1", 1), 0);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, OWN_ADDR, 1), 0);
 	EXPECT(event_comes(queue, PATIENCE));
 	start(&stall, queue);
 	waiter = (struct waiter) { .ctx = ctx, .id = id, .queue = get_queue(ctx) };
@@ -180,7 +163,6 @@ static void *leave(void *arg)
 {
 	struct waiter *waiter = arg;
 
-	__atomic_store_n(&waiter->tid, gettid(), __ATOMIC_SEQ_CST);
 	waiter->ret = rca_leave(waiter->ctx, waiter->id, &waiter->reported);
 	return NULL;
 }
@@ -189,14 +171,12 @@ TEST(device_can_be_removed_while_a_group_is_left)
 {
 	struct waiter waiter = {};
 	struct stall stall;
-	int ctx, queue;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id;
 
-	add_device();
-	ctx = get_ctx();
-	queue = get_queue(ctx);
+	add_own_device(OWN_DUMMY);
 	EXPECT_EQ(rca_create(ctx, queue, RDMA_PS_UDP, IB_UVERBS_QPT_UD, 0, &id), 0);
-	EXPECT_EQ(rca_bind(ctx, id, "10.8.0.1", 0), 0);
+	EXPECT_EQ(rca_bind(ctx, id, OWN_ADDR, 0), 0);
 	EXPECT_EQ(rca_join(ctx, id, "239.9.1.1", 0, 0, &waiter.id), 0);
 	EXPECT(event_waits(queue));
 	start(&stall, queue);
@@ -228,8 +208,7 @@ TEST(death_of_the_reader_ends_it)
 		pause();
 	}
 	EXPECT_EQ(MUST(read(pipes[0], &byte, 1)), 1);
-	MUST(kill(pid, SIGKILL));
-	MUST(waitpid(pid, NULL, 0));
+	kill_child(pid);
 }
 
 KTAP_MAIN

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Ids without a queue: their events wait on the id, and GET_EVENT takes them. */
-#include "rca_test.h"
+#include "tasks.h"
 
 #define NONBLOCK RDMA_CM_ALT_GET_EVENT_NONBLOCK
 
@@ -147,7 +147,6 @@ TEST(request_that_cannot_be_copied_is_not_lost)
 
 struct waiter {
 	pthread_t thread;
-	pid_t tid;
 	int ctx;
 	uint32_t id;
 	event_t ev;
@@ -158,7 +157,6 @@ static void *wait_one(void *arg)
 {
 	struct waiter *waiter = arg;
 
-	__atomic_store_n(&waiter->tid, gettid(), __ATOMIC_SEQ_CST);
 	waiter->ret = rca_get_event(waiter->ctx, waiter->id, 0, &waiter->ev);
 	return NULL;
 }
@@ -167,10 +165,7 @@ static void *wait_one(void *arg)
 static void start_waiter(struct waiter *waiter, int ctx, uint32_t id)
 {
 	*waiter = (struct waiter) { .ctx = ctx, .id = id };
-	EXPECT_EQ(pthread_create(&waiter->thread, NULL, wait_one, waiter), 0);
-	while (!__atomic_load_n(&waiter->tid, __ATOMIC_SEQ_CST))
-		usleep(1000);
-	await_sleep(waiter->tid);
+	waiter->thread = start_sleeper(wait_one, waiter);
 }
 
 TEST(waits_for_an_event)

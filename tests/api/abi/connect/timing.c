@@ -3,6 +3,7 @@
  * How long an id waits for its peer: the options, the module's parameters behind
  * them, and a peer that says nothing at all.
  */
+#include "knobs.h"
 #include "rca_test.h"
 
 #define OPT(name) RDMA_CM_ALT_OPTION_##name
@@ -39,14 +40,6 @@ static uint32_t deadline_of(int ctx, uint32_t id)
 	EXPECT_EQ(rca_get_option(ctx, id, RDMA_CM_ALT_OPTION, OPT(DEADLINE), &ms, &len), 0);
 	EXPECT_EQ(len, 4);
 	return ms;
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
 static int write_to(const char *directory, const char *name, const char *value)

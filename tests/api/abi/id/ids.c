@@ -2,7 +2,7 @@
 /* Handles of ids: creating, finding, destroying; what RESOLVE says to a bad pipeline. */
 #include <sys/resource.h>
 
-#include "rca_test.h"
+#include "tasks.h"
 
 /* A RESOLVE that creates an id; tests spoil one member. */
 static struct rdma_cm_alt_resolve create_cmd(void)
@@ -171,10 +171,8 @@ TEST(one_of_two_destroyers_wins)
 	for (int round = 0; round < 50; round++) {
 		race.id = get_id(race.ctx, -1, 0);
 		race.won = 0;
-		for (int i = 0; i < 2; i++)
-			EXPECT_EQ(pthread_create(&threads[i], NULL, destroyer, &race), 0);
-		for (int i = 0; i < 2; i++)
-			EXPECT_EQ(pthread_join(threads[i], NULL), 0);
+		start_threads(threads, 2, destroyer, &race);
+		join_threads(threads, 2);
 		EXPECT_EQ(race.won, 1);
 	}
 }

@@ -2,7 +2,7 @@
 /* Who keeps what alive: descriptors closed in odd orders, passed on, or gone with a process. */
 #include <sys/socket.h>
 
-#include "rca_test.h"
+#include "tasks.h"
 
 TEST(queue_outlives_the_context)
 {
@@ -30,27 +30,6 @@ TEST(context_closed_with_everything_in_use)
 		MUST(close(p.lq));
 		MUST(close(p.cq));
 	}
-}
-
-/* A child that does @work and says so; it is killed then. */
-static void kill_in_the_middle(void (*work)(void))
-{
-	int pipes[2];
-	pid_t pid;
-	char byte;
-
-	MUST(pipe(pipes));
-	pid = MUST(fork());
-	if (!pid) {
-		work();
-		MUST(write(pipes[1], "", 1));
-		pause();
-	}
-	close(pipes[1]);
-	EXPECT_EQ(MUST(read(pipes[0], &byte, 1)), 1);
-	MUST(kill(pid, SIGKILL));
-	MUST(waitpid(pid, NULL, 0));
-	close(pipes[0]);
 }
 
 static void work_connect(void)
@@ -98,22 +77,22 @@ static void work_blocked(void)
 
 TEST(killed_with_a_connection)
 {
-	kill_in_the_middle(work_connect);
+	kill_child(start_child(work_connect));
 }
 
 TEST(killed_with_half_a_connection)
 {
-	kill_in_the_middle(work_half_open);
+	kill_child(start_child(work_half_open));
 }
 
 TEST(killed_with_many_ids)
 {
-	kill_in_the_middle(work_many);
+	kill_child(start_child(work_many));
 }
 
 TEST(killed_while_it_waits)
 {
-	kill_in_the_middle(work_blocked);
+	kill_child(start_child(work_blocked));
 }
 
 static void send_fds(int sock, const int *fds, int count)
@@ -148,7 +127,7 @@ static void receive_fds(int sock, int *fds, int count)
 
 TEST(descriptors_passed_to_another_process_work_there)
 {
-	int socks[2], fds[2], status;
+	int socks[2], fds[2];
 	uint32_t id;
 	pid_t pid;
 
@@ -175,8 +154,7 @@ TEST(descriptors_passed_to_another_process_work_there)
 	MUST(close(fds[0]));
 	MUST(close(fds[1]));
 	MUST(write(socks[0], &id, sizeof(id)));
-	MUST(waitpid(pid, &status, 0));
-	EXPECT_EQ(status, 0);
+	EXPECT_EQ(wait_exit(pid), 0);
 }
 
 TEST(descriptor_of_a_queue_in_a_socket_nobody_reads)
@@ -197,7 +175,7 @@ TEST(descriptor_of_a_queue_in_a_socket_nobody_reads)
 
 TEST(fork_shares_the_context)
 {
-	int ctx = get_ctx(), queue = get_queue(ctx), status;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id = get_id(ctx, queue, 0);
 	pid_t pid = MUST(fork());
 
@@ -205,8 +183,7 @@ TEST(fork_shares_the_context)
 		EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, 1), 0);
 		_exit(0);
 	}
-	MUST(waitpid(pid, &status, 0));
-	EXPECT_EQ(status, 0);
+	EXPECT_EQ(wait_exit(pid), 0);
 	EXPECT_EVENT(queue, ADDR_RESOLVED, id);
 }
 
@@ -287,8 +264,7 @@ TEST(threads_in_each_others_way)
 
 	c.queues[0] = get_queue(c.ctx);
 	c.queues[1] = get_queue(c.ctx);
-	for (int i = 0; i < 4; i++)
-		EXPECT_EQ(pthread_create(&threads[i], NULL, make_and_break, &c), 0);
+	start_threads(threads, 4, make_and_break, &c);
 	for (int i = 0; i < 300; i++) {
 		uint32_t id;
 
@@ -298,8 +274,7 @@ TEST(threads_in_each_others_way)
 		usleep(5000);
 	}
 	__atomic_store_n(&c.stop, true, __ATOMIC_SEQ_CST);
-	for (int i = 0; i < 4; i++)
-		EXPECT_EQ(pthread_join(threads[i], NULL), 0);
+	join_threads(threads, 4);
 }
 
 KTAP_MAIN

@@ -3,6 +3,7 @@
 #include "groups.h"
 #include "limits.h"
 #include "rca_ring.h"
+#include "tasks.h"
 
 #define PORT 7471
 #define ANNA 70001
@@ -210,10 +211,8 @@ TEST(crowd_gets_exactly_what_there_is)
 	limits_reset();
 	crowd.ctx = open_as(ANNA);
 	set_limit(USER, IDS, 250);
-	for (int i = 0; i < 4; i++)
-		EXPECT_EQ(pthread_create(&threads[i], NULL, make_ids, &crowd), 0);
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
+	start_threads(threads, 4, make_ids, &crowd);
+	join_threads(threads, 4);
 	EXPECT_EQ(crowd.made, 250);
 	EXPECT_EQ(crowd.refused, 150);
 	expect_usage(ANNA, crowd.ctx, IDS, 250, 250);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Who may do what: the descriptor is the right, the capabilities are the caller's of the moment. */
-#include "rca_test.h"
+#include "tasks.h"
 
 #define PORT 7471
 #define LOW_PORT 999
@@ -10,14 +10,12 @@
 static void in_child(void (*what)(void *arg), void *arg)
 {
 	pid_t pid = MUST(fork());
-	int status;
 
 	if (!pid) {
 		what(arg);
 		_exit(0);
 	}
-	MUST(waitpid(pid, &status, 0));
-	EXPECT_EQ(status, 0);
+	EXPECT_EQ(wait_exit(pid), 0);
 }
 
 struct inherited {

@@ -2,7 +2,7 @@
 /* Events that a program posts to itself. */
 #include <limits.h>
 
-#include "rca_test.h"
+#include "tasks.h"
 
 #define MOST 1024	/* user events of one id that may wait */
 
@@ -280,14 +280,13 @@ TEST(threads_post_at_the_same_time)
 
 TEST(another_process_may_post)
 {
-	int ctx = get_ctx(), queue = get_queue(ctx), status;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id = get_id(ctx, queue, 6);
 	pid_t pid = MUST(fork());
 
 	if (!pid)
 		_exit(post_user(ctx, id, 1, 2) != 0);
-	MUST(waitpid(pid, &status, 0));
-	EXPECT_EQ(status, 0);
+	EXPECT_EQ(wait_exit(pid), 0);
 	expect_user(queue, id, 6, 1, 2);
 }
 

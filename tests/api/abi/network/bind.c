@@ -2,7 +2,7 @@
 /* Binding: which addresses and ports an id may have, and who is in whose way. */
 #include <net/if.h>
 
-#include "rca_test.h"
+#include "tasks.h"
 
 #define PORT 7471
 
@@ -251,7 +251,7 @@ TEST(low_port_needs_the_capability)
 TEST(capability_is_that_of_the_caller)
 {
 	pid_t pid;
-	int ctx, status;
+	int ctx;
 
 	/* Opened by root, used by somebody else: the call counts. */
 	ctx = get_ctx();
@@ -260,8 +260,7 @@ TEST(capability_is_that_of_the_caller)
 		MUST(setuid(65534));
 		_exit(bind_new(ctx, HERE, 1000) != -EACCES);
 	}
-	MUST(waitpid(pid, &status, 0));
-	EXPECT_EQ(status, 0);
+	EXPECT_EQ(wait_exit(pid), 0);
 	EXPECT_EQ(bind_new(ctx, HERE, 1000), 0);
 }
 

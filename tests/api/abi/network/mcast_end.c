@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Multicast groups: who ends a membership, and what is left of it then. */
 #include "groups.h"
-
-/* rxe2 on a network device of its own, which a test may take away. */
-#define ADDR "10.8.0.1"
-
-static void add_device(void)
-{
-	if (system("rdma link delete rxe2 2>/dev/null; ip link delete d2 2>/dev/null;"
-		   "ip link add d2 type dummy && ip link set d2 up &&"
-		   "ip addr add " ADDR "/24 dev d2 && rdma link add rxe2 type rxe netdev d2"))
-		ktap_skip("cannot make a device");
-}
+#include "own_device.h"
+#include "tasks.h"
 
 TEST(leave_drops_the_event_that_nobody_read)
 {
@@ -82,28 +73,21 @@ TEST(close_of_the_context_leaves_them_to_the_queue)
 	EXPECT_EQ(igmp_users("d0", GROUP), 0);
 }
 
+static void join_both(void)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+
+	get_member(ctx, get_ud_bound(ctx, queue, HERE), GROUP);
+	get_member(ctx, get_ud_bound(ctx, -1, HERE6), GROUP6);
+}
+
 TEST(kill_ends_memberships)
 {
-	int pipes[2];
-	pid_t pid;
-	char byte;
+	pid_t pid = start_child(join_both);
 
-	MUST(pipe(pipes));
-	pid = MUST(fork());
-	if (!pid) {
-		int ctx = get_ctx(), queue = get_queue(ctx);
-
-		get_member(ctx, get_ud_bound(ctx, queue, HERE), GROUP);
-		get_member(ctx, get_ud_bound(ctx, -1, HERE6), GROUP6);
-		MUST(write(pipes[1], "", 1));
-		pause();
-	}
-	close(pipes[1]);
-	EXPECT_EQ(MUST(read(pipes[0], &byte, 1)), 1);
 	EXPECT_EQ(igmp_users("d0", GROUP), 1);
 	EXPECT_EQ(mld_users("d0", GROUP6), 1);
-	MUST(kill(pid, SIGKILL));
-	MUST(waitpid(pid, NULL, 0));
+	kill_child(pid);
 	EXPECT_EQ(igmp_users("d0", GROUP), 0);
 	EXPECT_EQ(mld_users("d0", GROUP6), 0);
 }
@@ -111,17 +95,15 @@ TEST(kill_ends_memberships)
 TEST(device_that_is_removed_takes_its_memberships)
 {
 	uint32_t id, members[2], reported;
-	int ctx, queue;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 
-	add_device();
-	ctx = get_ctx();
-	queue = get_queue(ctx);
-	id = get_ud_bound(ctx, queue, ADDR);
+	add_own_device(OWN_DUMMY);
+	id = get_ud_bound(ctx, queue, OWN_ADDR);
 	members[0] = get_member(ctx, id, GROUP);
 	expect_joined(queue, id, members[0], "::ffff:" GROUP);
 	members[1] = get_member(ctx, id, OTHER_GROUP);
 	EXPECT_EQ(igmp_users("d2", GROUP), 1);
-	EXPECT_EQ(system("rdma link delete rxe2"), 0);
+	remove_own_device();
 	EXPECT_EQ(igmp_users("d2", GROUP), 0);
 	EXPECT_EQ(igmp_users("d2", OTHER_GROUP), 0);
 	expect_joined(queue, id, members[1], "::ffff:" OTHER_GROUP);
@@ -137,12 +119,10 @@ TEST(device_that_is_removed_takes_its_memberships)
 TEST_LONG(network_device_that_is_removed_takes_them_along)
 {
 	uint32_t id, member;
-	int ctx, queue;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 
-	add_device();
-	ctx = get_ctx();
-	queue = get_queue(ctx);
-	id = get_ud_bound(ctx, queue, ADDR);
+	add_own_device(OWN_DUMMY);
+	id = get_ud_bound(ctx, queue, OWN_ADDR);
 	member = get_member(ctx, id, GROUP);
 	EXPECT_EVENT(queue, MULTICAST_JOIN, id);
 	/* Returns when nobody has a reference on it any more. */
@@ -154,13 +134,11 @@ TEST_LONG(network_device_that_is_removed_takes_them_along)
 TEST_LONG(memberships_of_a_lost_stack_are_not_left_twice)
 {
 	uint32_t id, member;
-	int ctx, queue;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 
 	/* The device leaves the IP stack and comes back; what is joined then is another's. */
-	add_device();
-	ctx = get_ctx();
-	queue = get_queue(ctx);
-	id = get_ud_bound(ctx, queue, ADDR);
+	add_own_device(OWN_DUMMY);
+	id = get_ud_bound(ctx, queue, OWN_ADDR);
 	member = get_member(ctx, id, GROUP);
 	EXPECT_EQ(system("ip link set d2 mtu 68"), 0);
 	EXPECT_EQ(igmp_users("d2", GROUP), 1);
@@ -172,7 +150,7 @@ TEST_LONG(memberships_of_a_lost_stack_are_not_left_twice)
 	EXPECT_EQ(igmp_users("d2", GROUP), 1);
 	EXPECT_EQ(leave(ctx, member), 0);
 	EXPECT_EQ(igmp_users("d2", GROUP), 1);
-	EXPECT_EQ(system("rdma link delete rxe2; ip link delete d2"), 0);
+	delete_own_device();
 }
 
 struct busy {
@@ -188,7 +166,7 @@ static void *join_and_leave(void *arg)
 	while (!__atomic_load_n(&busy->stop, __ATOMIC_SEQ_CST)) {
 		uint32_t id = get_ud(busy->ctx, -1), member;
 
-		if (!rca_bind(busy->ctx, id, ADDR, 0)) {
+		if (!rca_bind(busy->ctx, id, OWN_ADDR, 0)) {
 			join(busy->ctx, id, GROUP);
 			if (!rca_join(busy->ctx, id, GROUP6, 0, 42, &member))
 				leave(busy->ctx, member);
@@ -204,19 +182,17 @@ TEST_LONG(device_that_comes_and_goes_under_load)
 	pthread_t threads[2];
 
 	ktap_timeout(600);
-	add_device();
-	for (int i = 0; i < 2; i++)
-		EXPECT_EQ(pthread_create(&threads[i], NULL, join_and_leave, &busy), 0);
+	add_own_device(OWN_DUMMY);
+	start_threads(threads, 2, join_and_leave, &busy);
 	for (int i = 0; i < 3; i++) {
 		EXPECT_EQ(system("rdma link delete rxe2; sleep 0.2;"
 				 "rdma link add rxe2 type rxe netdev d2; sleep 0.2"), 0);
 	}
 	__atomic_store_n(&busy.stop, true, __ATOMIC_SEQ_CST);
-	for (int i = 0; i < 2; i++)
-		EXPECT_EQ(pthread_join(threads[i], NULL), 0);
+	join_threads(threads, 2);
 	EXPECT_EQ(igmp_users("d2", GROUP), 0);
 	EXPECT_EQ(mld_users("d2", GROUP6), 0);
-	EXPECT_EQ(system("rdma link delete rxe2; ip link delete d2"), 0);
+	delete_own_device();
 }
 
 /* Handles are given one after the other, so the next ones can be guessed. */

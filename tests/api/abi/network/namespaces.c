@@ -11,7 +11,7 @@
  * the first namespace and by the number of the macvlan. So there is a network
  * device with that number and that address, too.
  */
-#include "rca_test.h"
+#include "tasks.h"
 #include "stock_cm.h"
 
 #define PORT 7471
@@ -251,8 +251,7 @@ TEST(changes_without_end_do_not_keep_a_listener_on_a_device)
 	await_taken(false);
 	/* They have not ended. */
 	EXPECT_EQ(waitpid(pid, NULL, WNOHANG), 0);
-	MUST(kill(pid, SIGKILL));
-	MUST(waitpid(pid, NULL, 0));
+	kill_child(pid);
 	cleanup();
 }
 

@@ -1,28 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* A device that goes away, and comes back: rxe2 on a network device of its own. */
+#include "own_device.h"
 #include "rca_datagram.h"
+#include "tasks.h"
 
-#define ADDR "10.8.0.1"
 #define PORT 7471
-
-/* Tests end where an expectation fails, so each one cleans up what another may have left. */
-static void add_device(void)
-{
-	if (system("rdma link delete rxe2 2>/dev/null; ip link delete d2 2>/dev/null;"
-		   "ip link add d2 type veth peer name d3 && ip link set d2 up && ip link set d3 up &&"
-		   "ip addr add " ADDR "/24 dev d2 && rdma link add rxe2 type rxe netdev d2"))
-		ktap_skip("cannot make a device");
-}
-
-static void delete_device(void)
-{
-	EXPECT_EQ(system("rdma link delete rxe2"), 0);
-}
-
-static void readd_device(void)
-{
-	EXPECT_EQ(system("rdma link add rxe2 type rxe netdev d2"), 0);
-}
 
 /* What an id without its device still does: nothing, but it can be destroyed. */
 static void removed(int ctx, uint32_t id)
@@ -50,16 +32,14 @@ static void removed(int ctx, uint32_t id)
 
 TEST_LONG(bound_id_is_told_once)
 {
-	int ctx, queue;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id;
 	event_t ev;
 
-	add_device();
-	ctx = get_ctx();
-	queue = get_queue(ctx);
+	add_own_device(OWN_VETH);
 	id = get_id(ctx, queue, 42);
-	EXPECT_EQ(rca_bind(ctx, id, ADDR, PORT), 0);
-	delete_device();
+	EXPECT_EQ(rca_bind(ctx, id, OWN_ADDR, PORT), 0);
+	remove_own_device();
 	EXPECT_EVENT_STATUS(queue, DEVICE_REMOVAL, id, 0, &ev);
 	EXPECT_EQ(ev.cookie, 42);
 	EXPECT(!event_waits(queue));
@@ -68,15 +48,13 @@ TEST_LONG(bound_id_is_told_once)
 
 TEST_LONG(listening_id_is_told_once)
 {
-	int ctx, queue;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id;
 
-	add_device();
-	ctx = get_ctx();
-	queue = get_queue(ctx);
-	id = get_bound(ctx, queue, ADDR, PORT);
+	add_own_device(OWN_VETH);
+	id = get_bound(ctx, queue, OWN_ADDR, PORT);
 	EXPECT_EQ(rca_listen(ctx, id, 0), 0);
-	delete_device();
+	remove_own_device();
 	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
 	EXPECT(!event_waits(queue));
 	removed(ctx, id);
@@ -84,18 +62,16 @@ TEST_LONG(listening_id_is_told_once)
 
 TEST_LONG(resolved_ids_are_told_once_each)
 {
-	int ctx, queue;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t ids[10];
 	event_t ev;
 
-	add_device();
-	ctx = get_ctx();
-	queue = get_queue(ctx);
+	add_own_device(OWN_VETH);
 	for (int i = 0; i < 10; i++) {
 		ids[i] = get_id(ctx, queue, i);
-		await_addr(ctx, queue, ids[i], ADDR, 1);
+		await_addr(ctx, queue, ids[i], OWN_ADDR, 1);
 	}
-	delete_device();
+	remove_own_device();
 	for (int i = 0; i < 10; i++) {
 		EXPECT_EVENT_STATUS(queue, DEVICE_REMOVAL, 0, 0, &ev);
 		removed(ctx, ids[ev.cookie]);
@@ -122,14 +98,14 @@ TEST(connection_is_told_on_both_sides)
 	struct pair p;
 	event_t ev;
 
-	add_device();
-	p = get_listening(ADDR);
-	p.client = get_client(p.ctx, p.cq, ADDR, p.port, CLIENT);
+	add_own_device(OWN_VETH);
+	p = get_listening(OWN_ADDR);
+	p.client = get_client(p.ctx, p.cq, OWN_ADDR, p.port, CLIENT);
 	pair_send_req(&p, &ev);
 	pair_send_rep(&p);
 	pair_send_rtu(&p);
 	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
-	delete_device();
+	remove_own_device();
 	expect_removal(p.cq, p.client, CLIENT);
 	expect_removal(p.lq, p.server, SERVER);
 	removed(p.ctx, p.client);
@@ -141,13 +117,13 @@ TEST_LONG(datagrams_are_told_on_both_sides)
 	struct pair p;
 	event_t ev;
 
-	add_device();
-	p = get_datagram_routed(ADDR);
+	add_own_device(OWN_VETH);
+	p = get_datagram_routed(OWN_ADDR);
 	pair_send_req(&p, &ev);
 	EXPECT_EQ(datagram_accept(&p, 0), 0);
 	EXPECT_EVENT(p.cq, ESTABLISHED, p.client);
 	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
-	delete_device();
+	remove_own_device();
 	expect_removal(p.cq, p.client, CLIENT);
 	expect_removal(p.lq, p.server, SERVER);
 	removed(p.ctx, p.client);
@@ -160,11 +136,11 @@ TEST(datagram_request_under_way)
 	event_t ev;
 
 	/* Both ends wait: the client for an answer, the server's for the program. */
-	add_device();
-	p = get_datagram_routed(ADDR);
+	add_own_device(OWN_VETH);
+	p = get_datagram_routed(OWN_ADDR);
 	pair_send_req(&p, &ev);
 	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
-	delete_device();
+	remove_own_device();
 	/* The end of the server's id may refuse the request before the client is told. */
 	get_event(p.cq, &ev);
 	if (ev.type == RDMA_CM_ALT_EVENT_UNREACHABLE)
@@ -185,12 +161,12 @@ TEST(request_that_nobody_read)
 	event_t ev;
 
 	/* Its event is still there; what can be done with it is to destroy it. */
-	add_device();
-	p = get_listening(ADDR);
-	p.client = get_client(p.ctx, p.cq, ADDR, p.port, CLIENT);
+	add_own_device(OWN_VETH);
+	p = get_listening(OWN_ADDR);
+	p.client = get_client(p.ctx, p.cq, OWN_ADDR, p.port, CLIENT);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
 	EXPECT(event_comes(p.lq, PATIENCE));
-	delete_device();
+	remove_own_device();
 	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
 	EXPECT_EVENT(p.lq, DEVICE_REMOVAL, p.listener);
 	EXPECT_EQ(rca_accept(p.ctx, ev.id, 0, NULL, 0), -ENXIO);
@@ -203,55 +179,51 @@ TEST_LONG(wildcard_listener_is_not_told_and_listens_on_when_it_is_back)
 	struct pair p;
 	event_t ev;
 
-	add_device();
+	add_own_device(OWN_VETH);
 	p = get_listening("0.0.0.0");
-	delete_device();
+	remove_own_device();
 	EXPECT(!event_waits(p.lq));
-	readd_device();
-	p.client = get_client(p.ctx, p.cq, ADDR, p.port, CLIENT);
+	readd_own_device();
+	p.client = get_client(p.ctx, p.cq, OWN_ADDR, p.port, CLIENT);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
 	/* The new device is listened on from a work item. */
 	get_event(event_comes(p.lq, 1) ? p.lq : p.cq, &ev);
 	for (int i = 0; ev.type == RDMA_CM_ALT_EVENT_REJECTED && i < 100; i++) {
 		usleep(50000);
-		p.client = get_client(p.ctx, p.cq, ADDR, p.port, CLIENT);
+		p.client = get_client(p.ctx, p.cq, OWN_ADDR, p.port, CLIENT);
 		EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
 		get_event(event_comes(p.lq, 1) ? p.lq : p.cq, &ev);
 	}
 	EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_CONNECT_REQUEST);
-	delete_device();
+	remove_own_device();
 }
 
 TEST_LONG(address_can_be_bound_when_the_device_is_back)
 {
-	int ctx, queue;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id;
 
-	add_device();
-	ctx = get_ctx();
-	queue = get_queue(ctx);
-	id = get_bound(ctx, queue, ADDR, PORT);
-	delete_device();
+	add_own_device(OWN_VETH);
+	id = get_bound(ctx, queue, OWN_ADDR, PORT);
+	remove_own_device();
 	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
-	EXPECT_EQ(rca_bind(ctx, get_id(ctx, queue, 0), ADDR, PORT + 1), -ENODEV);
+	EXPECT_EQ(rca_bind(ctx, get_id(ctx, queue, 0), OWN_ADDR, PORT + 1), -ENODEV);
 	EXPECT_EQ(rca_destroy(ctx, id), 0);
-	readd_device();
-	get_bound(ctx, queue, ADDR, PORT);
-	delete_device();
+	readd_own_device();
+	get_bound(ctx, queue, OWN_ADDR, PORT);
+	remove_own_device();
 }
 
 TEST(resolution_under_way)
 {
-	int ctx, queue;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id;
 
 	/* Bound to the device, looking for a neighbour behind it. */
-	add_device();
-	ctx = get_ctx();
-	queue = get_queue(ctx);
-	id = get_bound(ctx, queue, ADDR, 0);
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, "10.8.0.99", 1), 0);
-	delete_device();
+	add_own_device(OWN_VETH);
+	id = get_bound(ctx, queue, OWN_ADDR, 0);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, OWN_NOBODY, 1), 0);
+	remove_own_device();
 	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
 	removed(ctx, id);
 	EXPECT(!event_waits(queue));
@@ -269,12 +241,12 @@ static void *bind_and_listen(void *arg)
 	while (!__atomic_load_n(&busy->stop, __ATOMIC_SEQ_CST)) {
 		uint32_t id = get_id(busy->ctx, -1, 0);
 
-		if (!rca_bind(busy->ctx, id, ADDR, 0))
+		if (!rca_bind(busy->ctx, id, OWN_ADDR, 0))
 			rca_listen(busy->ctx, id, 0);
 		rca_destroy(busy->ctx, id);
 		id = get_id(busy->ctx, -1, 0);
 		rca_listen(busy->ctx, id, 0);
-		rca_resolve_addr(busy->ctx, id, NULL, ADDR, 1);
+		rca_resolve_addr(busy->ctx, id, NULL, OWN_ADDR, 1);
 		rca_destroy(busy->ctx, id);
 	}
 	return NULL;
@@ -286,17 +258,15 @@ TEST_LONG(device_that_comes_and_goes_under_load)
 	pthread_t threads[2];
 
 	ktap_timeout(600);
-	add_device();
-	for (int i = 0; i < 2; i++)
-		EXPECT_EQ(pthread_create(&threads[i], NULL, bind_and_listen, &busy), 0);
+	add_own_device(OWN_VETH);
+	start_threads(threads, 2, bind_and_listen, &busy);
 	for (int i = 0; i < 3; i++) {
-		delete_device();
-		readd_device();
+		remove_own_device();
+		readd_own_device();
 	}
 	__atomic_store_n(&busy.stop, true, __ATOMIC_SEQ_CST);
-	for (int i = 0; i < 2; i++)
-		EXPECT_EQ(pthread_join(threads[i], NULL), 0);
-	EXPECT_EQ(system("rdma link delete rxe2; ip link delete d2"), 0);
+	join_threads(threads, 2);
+	delete_own_device();
 }
 
 KTAP_MAIN

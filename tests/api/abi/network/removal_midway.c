@@ -3,29 +3,12 @@
  * A device goes in the middle of things: while a peer is asked, while an answer
  * is on its way, while its ids end, and while nobody reads what happens.
  */
+#include "own_device.h"
 #include "rca_datagram.h"
+#include "tasks.h"
 
-#define ADDR "10.8.0.1"
-#define SILENT "10.8.0.99"	/* a neighbour that is known and does not answer */
 #define PORT 7471
 #define GROUP "239.8.1.1"
-
-/* Tests end where an expectation fails, so each one cleans up what another may have left. */
-static void add_device(void)
-{
-	if (system("rdma link delete rxe2 2>/dev/null; ip link delete d2 2>/dev/null;"
-		   "ip link add d2 type veth peer name d3 && ip link set d2 up && ip link set d3 up &&"
-		   "ip addr add " ADDR "/24 dev d2 &&"
-		   "ip neigh add " SILENT " lladdr 02:00:00:00:00:99 dev d2 &&"
-		   "rdma link add rxe2 type rxe netdev d2"))
-		ktap_skip("cannot make a device");
-}
-
-/* It waits for nobody's answer: a message to a silent peer is repeated for more than a minute. */
-static void delete_device(void)
-{
-	EXPECT_EQ(system("timeout 40 rdma link delete rxe2"), 0);
-}
 
 static void expect_removal(int queue, uint32_t id)
 {
@@ -44,14 +27,12 @@ static void expect_removal(int queue, uint32_t id)
 TEST_LONG(peer_was_asked_and_says_nothing)
 {
 	uint32_t id;
-	int ctx, queue;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 
-	add_device();
-	ctx = get_ctx();
-	queue = get_queue(ctx);
-	id = get_client(ctx, queue, SILENT, PORT, CLIENT);
+	add_own_device(OWN_VETH);
+	id = get_client(ctx, queue, OWN_SILENT, PORT, CLIENT);
 	EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
-	delete_device();
+	remove_own_device();
 	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
 	EXPECT(!event_waits(queue));
 	EXPECT_EQ(rca_disconnect(ctx, id), -ENXIO);
@@ -61,16 +42,14 @@ TEST_LONG(peer_was_asked_and_says_nothing)
 TEST_LONG(peer_of_a_datagram_was_asked_and_says_nothing)
 {
 	uint32_t id;
-	int ctx, queue;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 
-	add_device();
-	ctx = get_ctx();
-	queue = get_queue(ctx);
+	add_own_device(OWN_VETH);
 	EXPECT_EQ(rca_create(ctx, queue, RDMA_PS_UDP, IB_UVERBS_QPT_UD, CLIENT, &id), 0);
-	await_addr(ctx, queue, id, SILENT, PORT);
+	await_addr(ctx, queue, id, OWN_SILENT, PORT);
 	await_route(ctx, queue, id);
 	EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
-	delete_device();
+	remove_own_device();
 	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
 	EXPECT(!event_waits(queue));
 	EXPECT_EQ(rca_destroy(ctx, id), 0);
@@ -81,8 +60,8 @@ static void get_half(struct pair *p, bool accepted)
 {
 	event_t ev;
 
-	add_device();
-	*p = get_routed(ADDR);
+	add_own_device(OWN_VETH);
+	*p = get_routed(OWN_ADDR);
 	pair_send_req(p, &ev);
 	EXPECT_EQ(rca_destroy(p->ctx, p->listener), 0);
 	if (!accepted)
@@ -95,7 +74,7 @@ TEST_LONG(request_was_read_and_not_answered)
 	struct pair p;
 
 	get_half(&p, false);
-	delete_device();
+	remove_own_device();
 	expect_removal(p.cq, p.client);
 	/* It is its program's since the request was read, and has no cookie before accept. */
 	expect_removal(p.lq, p.server);
@@ -109,7 +88,7 @@ TEST_LONG(request_was_accepted_and_not_confirmed)
 	struct pair p;
 
 	get_half(&p, true);
-	delete_device();
+	remove_own_device();
 	expect_removal(p.cq, p.client);
 	expect_removal(p.lq, p.server);
 	EXPECT_EQ(rca_establish(p.ctx, p.client), -ENXIO);
@@ -122,41 +101,39 @@ static void make_all(int ctx, int queue)
 {
 	uint32_t id, member;
 
-	get_bound(ctx, queue, ADDR, PORT + 1);
-	EXPECT_EQ(rca_listen(ctx, get_bound(ctx, queue, ADDR, PORT), 0), 0);
+	get_bound(ctx, queue, OWN_ADDR, PORT + 1);
+	EXPECT_EQ(rca_listen(ctx, get_bound(ctx, queue, OWN_ADDR, PORT), 0), 0);
 	id = get_id(ctx, queue, 0);
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, "10.8.0.77", PORT), 0);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, OWN_NOBODY, PORT), 0);
 	id = get_id(ctx, queue, 0);
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, SILENT, PORT), 0);
+	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, OWN_SILENT, PORT), 0);
 	for (int i = 0; i < 3; i++) {
 		int own = get_queue(ctx);
 
-		id = get_client(ctx, own, i ? ADDR : SILENT, PORT, 0);
+		id = get_client(ctx, own, i ? OWN_ADDR : OWN_SILENT, PORT, 0);
 		EXPECT_EQ(rca_set_queue(ctx, id, queue), 0);
 		EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
 	}
 	EXPECT_EQ(rca_create(ctx, queue, RDMA_PS_UDP, IB_UVERBS_QPT_UD, 0, &id), 0);
-	EXPECT_EQ(rca_bind(ctx, id, ADDR, 0), 0);
+	EXPECT_EQ(rca_bind(ctx, id, OWN_ADDR, 0), 0);
 	EXPECT_EQ(rca_join(ctx, id, GROUP, 0, 0, &member), 0);
 	EXPECT(event_comes(queue, PATIENCE));
 }
 
 TEST(nobody_reads_the_events)
 {
-	int ctx, queue;
+	int ctx = get_ctx(), queue = get_queue(ctx);
 
-	add_device();
-	ctx = get_ctx();
-	queue = get_queue(ctx);
+	add_own_device(OWN_VETH);
 	make_all(ctx, queue);
-	delete_device();
+	remove_own_device();
 	EXPECT(event_waits(queue));
 	/* They have their ports, until they are destroyed, and nothing else of the new one. */
-	EXPECT_EQ(system("rdma link add rxe2 type rxe netdev d2"), 0);
-	EXPECT_EQ(rca_bind(ctx, get_id(ctx, -1, 0), ADDR, PORT), -EADDRINUSE);
-	EXPECT_EQ(rca_listen(ctx, get_bound(ctx, -1, ADDR, PORT + 9), 0), 0);
+	readd_own_device();
+	EXPECT_EQ(rca_bind(ctx, get_id(ctx, -1, 0), OWN_ADDR, PORT), -EADDRINUSE);
+	EXPECT_EQ(rca_listen(ctx, get_bound(ctx, -1, OWN_ADDR, PORT + 9), 0), 0);
 	MUST(close(queue));
-	delete_device();
+	remove_own_device();
 }
 
 TEST_LONG(process_is_stopped_and_killed)
@@ -167,7 +144,7 @@ TEST_LONG(process_is_stopped_and_killed)
 	if (!pid) {
 		int ctx;
 
-		add_device();
+		add_own_device(OWN_VETH);
 		ctx = get_ctx();
 		make_all(ctx, get_queue(ctx));
 		raise(SIGSTOP);
@@ -175,10 +152,8 @@ TEST_LONG(process_is_stopped_and_killed)
 	}
 	MUST(waitpid(pid, &status, WUNTRACED));
 	EXPECT(WIFSTOPPED(status));
-	delete_device();
-	MUST(kill(pid, SIGKILL));
-	MUST(waitpid(pid, &status, 0));
-	EXPECT_EQ(WTERMSIG(status), SIGKILL);
+	remove_own_device();
+	kill_child(pid);
 }
 
 /* Ids of a process that died disconnect in the background. */
@@ -188,14 +163,14 @@ TEST(ids_of_a_dead_process_are_disconnecting)
 	event_t ev;
 	pid_t pid;
 
-	add_device();
-	p = get_listening(ADDR);
+	add_own_device(OWN_VETH);
+	p = get_listening(OWN_ADDR);
 	pid = MUST(fork());
 	if (!pid) {
 		int ctx = get_ctx(), queue = get_queue(ctx);
 
 		for (int i = 0; i < 8; i++) {
-			uint32_t id = get_client(ctx, queue, ADDR, p.port, 0);
+			uint32_t id = get_client(ctx, queue, OWN_ADDR, p.port, 0);
 
 			EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
 			EXPECT_EVENT(queue, CONNECT_RESPONSE, id);
@@ -209,7 +184,7 @@ TEST(ids_of_a_dead_process_are_disconnecting)
 		EXPECT_EVENT(p.lq, ESTABLISHED, ev.id);
 	}
 	MUST(waitpid(pid, NULL, 0));
-	delete_device();
+	remove_own_device();
 }
 
 struct busy {
@@ -251,7 +226,7 @@ static void *connect_and_go(void *arg)
 	while (!__atomic_load_n(&busy->stop, __ATOMIC_SEQ_CST)) {
 		uint32_t id = get_id(busy->ctx, queue, CLIENT);
 
-		if (rca_resolve_addr(busy->ctx, id, NULL, ADDR, busy->port))
+		if (rca_resolve_addr(busy->ctx, id, NULL, OWN_ADDR, busy->port))
 			goto destroy;
 		while (event_comes(queue, 5)) {
 			get_event(queue, &ev);
@@ -283,7 +258,7 @@ TEST(device_that_comes_and_goes_under_connections)
 	pthread_t threads[3];
 
 	ktap_timeout(600);
-	add_device();
+	add_own_device(OWN_VETH);
 	for (int i = 0; i < 3; i++)
 		EXPECT_EQ(pthread_create(&threads[i], NULL, i ? connect_and_go : serve, &busy), 0);
 	for (int i = 0; i < 4; i++) {
@@ -295,13 +270,12 @@ TEST(device_that_comes_and_goes_under_connections)
 			usleep(10000);
 		}
 		EXPECT(__atomic_load_n(&busy.connected, __ATOMIC_SEQ_CST) > before + 3);
-		delete_device();
-		EXPECT_EQ(system("rdma link add rxe2 type rxe netdev d2"), 0);
+		remove_own_device();
+		readd_own_device();
 	}
 	__atomic_store_n(&busy.stop, true, __ATOMIC_SEQ_CST);
-	for (int i = 0; i < 3; i++)
-		EXPECT_EQ(pthread_join(threads[i], NULL), 0);
-	delete_device();
+	join_threads(threads, 3);
+	remove_own_device();
 }
 
 /* All its devices go at a time, those of the rig, too, which come back. */
@@ -311,7 +285,7 @@ TEST(driver_is_unloaded)
 	int ctx, queue, status;
 	event_t ev;
 
-	add_device();
+	add_own_device(OWN_VETH);
 	ctx = get_ctx();
 	queue = get_queue(ctx);
 	make_all(ctx, get_queue(ctx));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* The mapping of an event ring: refused, moved, unmapped, inherited, outlived, and who pays. */
 #include "rca_ring.h"
+#include "tasks.h"
 
 #define PAGE 4096
 
@@ -115,14 +116,6 @@ TEST(unmapping_wakes_who_sleeps_elsewhere)
 	ring_unmap(&ring);
 	EXPECT_EQ(MUST(poll(&fd, 1, -1)), 1);
 	expect_read(ring.queue, id, 0);
-}
-
-static int wait_exit(pid_t pid)
-{
-	int status;
-
-	MUST(waitpid(pid, &status, 0));
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 TEST(child_has_no_mapping_and_may_not_read)

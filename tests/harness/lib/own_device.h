@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* rxe2, a device of the test's own above the network device d2, which goes away and comes back. */
+#ifndef OWN_DEVICE_H
+#define OWN_DEVICE_H
+
+#define OWN_ADDR "10.8.0.1"	/* on rxe2 */
+#define OWN_SILENT "10.8.0.99"	/* a neighbour that is resolved and does not answer; veth only */
+#define OWN_NOBODY "10.8.0.77"	/* a neighbour that is not resolved */
+
+/* What d2 is. On a dummy device all neighbours are resolved. */
+#define OWN_VETH "veth peer name d3"
+#define OWN_DUMMY "dummy"
+
+/* Skips the test where it cannot. Removes first what a failed test has left. */
+void add_own_device(const char *type);
+/* d2 stays. Fails when the removal waits for an answer, which would take more than a minute. */
+void remove_own_device(void);
+void readd_own_device(void);
+/* Removes d2, too. */
+void delete_own_device(void);
+
+#endif /* OWN_DEVICE_H */

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "tasks.h"
+
+void start_threads(pthread_t *threads, int count, void *(*run)(void *arg), void *arg)
+{
+	for (int i = 0; i < count; i++)
+		EXPECT_EQ(pthread_create(&threads[i], NULL, run, arg), 0);
+}
+
+void join_threads(const pthread_t *threads, int count)
+{
+	for (int i = 0; i < count; i++)
+		EXPECT_EQ(pthread_join(threads[i], NULL), 0);
+}
+
+struct sleeper {
+	void *(*run)(void *arg);
+	void *arg;
+	pid_t tid;
+};
+
+static void *run_sleeper(void *arg)
+{
+	struct sleeper *shared = arg, own = *shared;
+
+	/* The starter's copy may end from now on. */
+	__atomic_store_n(&shared->tid, gettid(), __ATOMIC_SEQ_CST);
+	return own.run(own.arg);
+}
+
+pthread_t start_sleeper(void *(*run)(void *arg), void *arg)
+{
+	struct sleeper sleeper = { .run = run, .arg = arg };
+	pthread_t thread;
+
+	EXPECT_EQ(pthread_create(&thread, NULL, run_sleeper, &sleeper), 0);
+	while (!__atomic_load_n(&sleeper.tid, __ATOMIC_SEQ_CST))
+		usleep(1000);
+	await_sleep(sleeper.tid);
+	return thread;
+}
+
+pid_t start_child(void (*work)(void))
+{
+	int pipes[2];
+	pid_t pid;
+	char byte;
+
+	MUST(pipe(pipes));
+	pid = MUST(fork());
+	if (!pid) {
+		work();
+		MUST(write(pipes[1], "", 1));
+		for (;;)
+			pause();
+	}
+	MUST(close(pipes[1]));
+	EXPECT_EQ(MUST(read(pipes[0], &byte, 1)), 1);
+	MUST(close(pipes[0]));
+	return pid;
+}
+
+void kill_child(pid_t pid)
+{
+	MUST(kill(pid, SIGKILL));
+	EXPECT_EQ(wait_exit(pid), -SIGKILL);
+}
+
+int wait_exit(pid_t pid)
+{
+	int status;
+
+	MUST(waitpid(pid, &status, 0));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}

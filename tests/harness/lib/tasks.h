@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Threads and child processes of a test. */
+#ifndef TASKS_H
+#define TASKS_H
+
+#include "rca_test.h"
+
+/* @count threads of @run, each with the argument @arg. */
+void start_threads(pthread_t *threads, int count, void *(*run)(void *arg), void *arg);
+void join_threads(const pthread_t *threads, int count);
+/* Returns when the thread sleeps in the kernel. */
+pthread_t start_sleeper(void *(*run)(void *arg), void *arg);
+
+/* A child process that calls @work, and then waits to be killed. Returns when @work has returned. */
+pid_t start_child(void (*work)(void));
+void kill_child(pid_t pid);
+/* The exit status of a child process, or the negative number of the signal that ended it. */
+int wait_exit(pid_t pid);
+
+#endif /* TASKS_H */
