@@ -224,12 +224,11 @@ static struct outcome by_one(struct sockaddr *src, struct sockaddr *dst, int tim
 			     struct ibv_qp *qp)
 {
 	struct rdma_event_channel *ch = channel();
-	struct rdma_alt_connect_attr attr;
 	struct rdma_conn_param param;
 	struct outcome out = { 0 };
 	struct rdma_cm_id *id;
+	struct rdma_alt_connect_attr attr = attributes(ch, dst, &param, qp);
 
-	attr = attributes(ch, dst, &param, qp);
 	attr.src_addr = src;
 	attr.timeout_ms = timeout;
 	if (rdma_alt_connect(&attr, &id)) {
@@ -247,11 +246,10 @@ static struct outcome by_one(struct sockaddr *src, struct sockaddr *dst, int tim
 /* A synchronous one; its errno. */
 static int by_waiting(struct sockaddr *src, struct sockaddr *dst, int timeout, struct ibv_qp *qp)
 {
-	struct rdma_alt_connect_attr attr;
 	struct rdma_conn_param param;
 	struct rdma_cm_id *id = (void *)&param;
+	struct rdma_alt_connect_attr attr = attributes(NULL, dst, &param, qp);
 
-	attr = attributes(NULL, dst, &param, qp);
 	attr.src_addr = src;
 	attr.timeout_ms = timeout;
 	if (!rdma_alt_connect(&attr, &id)) {
@@ -284,12 +282,11 @@ static bool driver_tells_states(struct ibv_qp *like)
 static void connect_well(struct ibv_qp *qp)
 {
 	struct rdma_event_channel *ch = channel();
-	struct rdma_alt_connect_attr attr;
 	struct rdma_conn_param param;
 	struct rdma_cm_id *id;
 	struct outcome out;
+	struct rdma_alt_connect_attr attr = attributes(ch, server(ACCEPTS), &param, qp);
 
-	attr = attributes(ch, server(ACCEPTS), &param, qp);
 	EXPECT_EQ(rdma_alt_connect(&attr, &id), 0);
 	out = next(ch, id);
 	EXPECT_EQ(out.event, RDMA_CM_EVENT_ESTABLISHED);

@@ -6,7 +6,6 @@
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <string.h>
 
 #include "lib/ends.h"
 

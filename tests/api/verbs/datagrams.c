@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Datagrams: endpoints of RDMA_PS_UDP, the peer's address from the event, and multicast groups. */
 #include <arpa/inet.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "lib/ends.h"
 

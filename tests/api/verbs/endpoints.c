@@ -2,7 +2,6 @@
 /* rdma_create_ep(3), active and passive, step by step as its page has it. */
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <string.h>
 
 #include "lib/ends.h"
 

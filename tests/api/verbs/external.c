@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* QPs that the program makes itself: attributes, the reply, establish, notify, ECE, early data. */
-#include <string.h>
-
 #include "lib/ends.h"
 
 /* What a QP of one's own needs. */
@@ -186,10 +184,9 @@ DUO(establish)
 SERVER(establish)
 {
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
 	struct own own;
+	struct rdma_cm_id *id = await_request(&channel, &own);
 
-	id = await_request(&channel, &own);
 	accept_own(id, &own);
 	expect_cm_event(channel, RDMA_CM_EVENT_ESTABLISHED);
 	expect_polled(own.cq, 1, IBV_WC_SUCCESS, NULL);
@@ -207,10 +204,9 @@ SERVER(establish)
 CLIENT(establish)
 {
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
 	struct own own;
+	struct rdma_cm_id *id = await_response(&channel, &own, NULL);
 
-	id = await_response(&channel, &own, NULL);
 	MUST(rdma_establish(id));
 	EXPECT_EQ(rdma_establish(id), -1);
 	tell("establish twice: %s", errno_name());
@@ -230,10 +226,9 @@ DUO(data_before_rtu)
 SERVER(data_before_rtu)
 {
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
 	struct own own;
+	struct rdma_cm_id *id = await_request(&channel, &own);
 
-	id = await_request(&channel, &own);
 	EXPECT_EQ(rdma_notify(id, IBV_EVENT_COMM_EST), -1);
 	tell("notify before accept: %s", errno_name());
 	accept_own(id, &own);
@@ -257,10 +252,9 @@ SERVER(data_before_rtu)
 CLIENT(data_before_rtu)
 {
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
 	struct own own;
+	struct rdma_cm_id *id = await_response(&channel, &own, NULL);
 
-	id = await_response(&channel, &own, NULL);
 	post_send(&own, 3, "early");
 	expect_polled(own.cq, 3, IBV_WC_SUCCESS, NULL);
 	meet();
@@ -278,10 +272,9 @@ SERVER(ece)
 {
 	struct ibv_ece ece = { .vendor_id = 0x1234, .options = 0x11 };
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
 	struct own own;
+	struct rdma_cm_id *id = await_request(&channel, &own);
 
-	id = await_request(&channel, &own);
 	MUST(rdma_get_remote_ece(id, &ece));
 	tell("request: vendor 0x%x options 0x%x", ece.vendor_id, ece.options);
 	EXPECT_EQ(ece.vendor_id, 0x1234);
@@ -297,10 +290,9 @@ CLIENT(ece)
 {
 	struct ibv_ece ece = { .vendor_id = 0x1234, .options = 0x55aa };
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
 	struct own own;
+	struct rdma_cm_id *id = await_response(&channel, &own, &ece);
 
-	id = await_response(&channel, &own, &ece);
 	MUST(rdma_get_remote_ece(id, &ece));
 	tell("reply: vendor 0x%x options 0x%x", ece.vendor_id, ece.options);
 	EXPECT_EQ(ece.options, 0x11);
@@ -314,10 +306,9 @@ DUO(reject_ece)
 SERVER(reject_ece)
 {
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
 	struct own own;
+	struct rdma_cm_id *id = await_request(&channel, &own);
 
-	id = await_request(&channel, &own);
 	MUST(rdma_reject_ece(id, "not this", 9));
 	EXPECT_EQ(rdma_reject_ece(id, NULL, 0), -1);
 	tell("rejecting twice: %s", errno_name());

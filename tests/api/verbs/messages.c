@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Messages, reads and writes over a connection: the calls of <rdma/rdma_verbs.h>. */
-#include <string.h>
 #include <arpa/inet.h>
 
 #include "lib/ends.h"

@@ -8,17 +8,9 @@
  *
  * QPs are numbers only.
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "lib/ends.h"
 

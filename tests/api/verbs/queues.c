@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Shared queues: receive queues of an id and of several, one completion queue for many QPs. */
 #include <arpa/inet.h>
-#include <errno.h>
-#include <string.h>
 
 #include "lib/ends.h"
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Receives as in rdma_post_recv(3): a full queue, names of requests, sizes, absence, the flush. */
-#include <errno.h>
-#include <string.h>
-#include <time.h>
-
 #include "lib/ends.h"
 
 static char buffer[4096];

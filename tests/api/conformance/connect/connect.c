@@ -2,8 +2,6 @@
 /* rdma_connect, rdma_accept, rdma_establish: reference sections 1.1, 4 and 4.1. */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-
 static char data[256] = "hello";
 
 #define QP_MASK (IBV_QP_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT |		\

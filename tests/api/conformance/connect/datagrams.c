@@ -2,9 +2,6 @@
 /* RDMA_PS_UDP: service lookup instead of a connection: reference sections 1.1, 4 and 4.1. */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-#include <rdma/rdma_verbs.h>
-
 static char data[256] = "hello";
 
 GROUP(udp, IN_DEBUG)

@@ -2,10 +2,6 @@
 /* rdma_create_ep and what follows it: reference section 1.2, rdma_create_ep(3). */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-#include <rdma/rdma_verbs.h>
-#include <stdlib.h>
-
 static struct rdma_addrinfo *info(const char *ip, int port, int flags)
 {
 	struct rdma_addrinfo hints = { .ai_flags = flags, .ai_port_space = RDMA_PS_TCP }, *res;

@@ -2,10 +2,6 @@
 /* rdma_reject, rdma_disconnect, the end of a connection: reference sections 1.1 and 4. */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-#include <signal.h>
-#include <sys/wait.h>
-
 static char data[256] = "reason";
 
 GROUP(reject, IN_DEBUG)

@@ -2,9 +2,6 @@
 /* Rows that take minutes: nobody answers: reference section 4. */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-#include <stdlib.h>
-
 /* A neighbour that is there for the kernel, and for nobody else. */
 static struct rdma_cm_id *make_unanswered(struct rdma_event_channel *ch, enum rdma_port_space ps,
 					  const char *ip)

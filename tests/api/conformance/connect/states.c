@@ -5,8 +5,6 @@
  */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-
 static struct rdma_event_channel *spare;
 
 static int ask_bind(struct rdma_cm_id *id)

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Ids without a channel: calls that wait for their event: reference sections 0 and 1.1. */
-#define _GNU_SOURCE
 #include "steps.h"
-
-#include <fcntl.h>
-#include <infiniband/verbs.h>
-#include <stdlib.h>
 
 struct half {
 	struct rdma_cm_id *listener, *id;
@@ -168,9 +163,8 @@ GROUP(get_request, 0)
 	struct half server = make_server(HERE);
 	struct rdma_conn_param param = conn_param();
 	struct rdma_cm_id *client, *async;
-	struct thread *thread;
+	struct thread *thread = thread_begin(get_request, &server);
 
-	thread = thread_begin(get_request, &server);
 	thread_answer("nobody_there", thread, QUIET);
 	client = make_routed(active, HERE, server.port);
 	make_qp(client);

@@ -5,9 +5,6 @@
  */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-#include <stdlib.h>
-
 static const struct {
 	const char *name;
 	int type;

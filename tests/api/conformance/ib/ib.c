@@ -5,9 +5,6 @@
  */
 #include "ib.h"
 
-#include <infiniband/verbs.h>
-#include <stdlib.h>
-
 static char data[256] = "hello";
 
 /* What is known of where an id is, and of the way to its peer. */

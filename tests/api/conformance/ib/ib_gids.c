@@ -6,8 +6,6 @@
 #include "ib.h"
 
 #include <endian.h>
-#include <infiniband/verbs.h>
-#include <stdlib.h>
 
 #define ALL UINT64_MAX
 #define TCP_SID 0x1060000ULL

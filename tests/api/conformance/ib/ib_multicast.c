@@ -2,9 +2,6 @@
 /* Multicast groups of the subnet administrator. tests/fabric/fabrics/ib.py makes the rig. */
 #include "ib.h"
 
-#include <infiniband/verbs.h>
-#include <stdlib.h>
-
 static struct rdma_cm_id *make_bound_to(struct rdma_event_channel *ch, enum rdma_port_space ps,
 					const char *ip)
 {

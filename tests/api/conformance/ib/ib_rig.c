@@ -3,8 +3,6 @@
 #include "ib.h"
 
 #include <endian.h>
-#include <fcntl.h>
-#include <stdlib.h>
 
 union ibv_gid ib_gid(int hca)
 {

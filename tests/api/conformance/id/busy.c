@@ -3,18 +3,11 @@
  * Channels that have delivered many events. Ours takes them from a mapped ring then; nothing that
  * a program sees may tell. Reference section 4.2.
  */
-#define _GNU_SOURCE
 #include "steps.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 /* Enough for a channel to be busy. */
 #define SOME 12

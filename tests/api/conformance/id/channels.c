@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Event channels, getting and acknowledging events: reference sections 0, 1.1 and 4.2. */
-#define _GNU_SOURCE
 #include "steps.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
@@ -43,12 +38,11 @@ static int get_and_ack(void *arg)
 
 GROUP(channel, IN_DEBUG)
 {
-	struct rdma_event_channel *ch;
 	struct rdma_cm_event *event = NULL;
 	struct rdma_cm_id *id;
 	struct pollfd poll_fd;
+	struct rdma_event_channel *ch = PTR("create", rdma_create_event_channel());
 
-	ch = PTR("create", rdma_create_event_channel());
 	answer("cloexec", "%s", yes(fcntl(ch->fd, F_GETFD) & FD_CLOEXEC));
 	answer("nonblocking", "%s", yes(fcntl(ch->fd, F_GETFL) & O_NONBLOCK));
 	poll_fd = (struct pollfd){ .fd = ch->fd, .events = POLLIN | POLLOUT };

@@ -3,13 +3,9 @@
  * Child processes, daemons and changed credentials: what becomes of channels
  * and ids that are inherited. Reference section 9, row 6.
  */
-#define _GNU_SOURCE
 #include "steps.h"
 
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 /* How a child ended, in the words of the parent. */
 static void child_answer(const char *check, pid_t pid)

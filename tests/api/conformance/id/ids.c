@@ -2,9 +2,6 @@
 /* Ids: creating, fields, moving, devices: reference sections 1.1 and 2. */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-#include <rdma/rdma_verbs.h>
-
 /* Both libraries fill in the structures of the installed header; its layout is part of the ABI. */
 _Static_assert(sizeof(struct rdma_cm_id) == 416, "rdma_cm_id");
 _Static_assert(offsetof(struct rdma_cm_id, channel) == 8, "rdma_cm_id.channel");

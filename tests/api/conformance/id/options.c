@@ -2,7 +2,6 @@
 /* rdma_set_option: every option in every state: reference section 3. */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
 #include <infiniband/sa.h>
 
 static int set(struct rdma_cm_id *id, int option, void *value, size_t len)

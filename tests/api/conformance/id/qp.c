@@ -2,10 +2,6 @@
 /* QPs, SRQs and the inline calls of rdma_verbs.h: reference sections 1.2 and 2. */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-#include <rdma/rdma_verbs.h>
-#include <stdlib.h>
-
 static void fields_answer(const char *check, const struct rdma_cm_id *id)
 {
 	answer(check, "qp=%s send_cq=%s recv_cq=%s send_channel=%s recv_channel=%s same_cq=%s "

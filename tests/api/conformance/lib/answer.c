@@ -8,20 +8,11 @@
  * Answers go to the standard output, one write each. The last one of a group is
  * "GROUP.end: ok", or how its process ended.
  */
-#define _GNU_SOURCE
 #include "answer.h"
 
 #include <dirent.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #define MAX_GROUPS 512
 #define LINE 1024

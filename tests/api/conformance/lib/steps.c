@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Steps on the way to a question. */
-#define _GNU_SOURCE
 #include "steps.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
-#include <infiniband/verbs.h>
-#include <poll.h>
-#include <stdlib.h>
 
 /* Events after which a channel is a busy one. */
 #define BUSY 10

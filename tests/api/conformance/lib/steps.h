@@ -8,8 +8,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "answer.h"
 

@@ -5,9 +5,6 @@
  */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-#include <rdma/rdma_verbs.h>
-
 #define BAD(name, expression)							\
 	GROUP(null_##name, 0)							\
 	{									\

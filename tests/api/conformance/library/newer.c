@@ -3,11 +3,9 @@
  * ECE, and what newer libraries than Debian's have: reference section 1.3. A symbol that a library
  * lacks is an answer as well.
  */
-#define _GNU_SOURCE
 #include "steps.h"
 
 #include <dlfcn.h>
-#include <infiniband/verbs.h>
 
 GROUP(ece, 0)
 {

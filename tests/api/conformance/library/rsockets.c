@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Sockets over RDMA, reference section 1.4: as far as a descriptor that is none takes them. */
-#define _GNU_SOURCE
 #include "steps.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <rdma/rsocket.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 
 GROUP(rsocket, 0)

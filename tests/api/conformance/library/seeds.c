@@ -5,9 +5,6 @@
  */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-#include <rdma/rdma_verbs.h>
-
 /* rdma_create_ep(3) 0.1, rdma_create_id(3) 1.1, rdma_connect 4.1: the signatures. */
 static int (*const create_ep)(struct rdma_cm_id **id, struct rdma_addrinfo *res, struct ibv_pd *pd,
 			      struct ibv_qp_init_attr *attr) = rdma_create_ep;

@@ -2,7 +2,6 @@
 /* rdma_getaddrinfo: reference section 1.3. */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
 #include <netdb.h>
 
 static const char *family(int number)

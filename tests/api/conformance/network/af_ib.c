@@ -4,7 +4,6 @@
 
 #include <endian.h>
 #include <infiniband/ib.h>
-#include <stdint.h>
 
 static struct sockaddr *ib_at(const char *gid, uint64_t sid, uint64_t mask)
 {

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* rdma_bind_addr and ports: reference sections 1.1 and 5. */
-#define _GNU_SOURCE
 #include "steps.h"
 
 #include <grp.h>
-#include <infiniband/verbs.h>
 #include <net/if.h>
-#include <sched.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 
 static void bound_answer(const char *check, const struct rdma_cm_id *id)
@@ -201,9 +197,8 @@ GROUP(port_freed, 0)
 GROUP(privileged_port, 0)
 {
 	struct rdma_event_channel *ch;
-	struct rdma_cm_id *id;
+	struct rdma_cm_id *id = make_id(channel(), RDMA_PS_TCP);
 
-	id = make_id(channel(), RDMA_PS_TCP);
 	RET("as_root", rdma_bind_addr(id, at(HERE, 1023)));
 	NEED(rdma_destroy_id(id));
 	NEED(setgroups(0, NULL));

@@ -2,8 +2,6 @@
 /* rdma_listen, which requests come where, the backlog: reference sections 1.1 and 5. */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-
 GROUP(listen, IN_DEBUG)
 {
 	struct rdma_event_channel *ch = channel();

@@ -7,9 +7,6 @@
  */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-#include <stdlib.h>
-
 static struct rdma_cm_id *make_udp(struct rdma_event_channel *ch, bool qp)
 {
 	struct rdma_cm_id *id = make_id(ch, RDMA_PS_UDP);

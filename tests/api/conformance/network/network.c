@@ -2,8 +2,6 @@
 /* The network changes under ids: a bond that fails over, a neighbour with another address. */
 #include "steps.h"
 
-#include <stdlib.h>
-
 static void command(const char *line)
 {
 	NEED(system(line));

@@ -2,9 +2,6 @@
 /* A device goes while ids use it: reference sections 0 and 4. */
 #include "steps.h"
 
-#include <infiniband/verbs.h>
-#include <stdlib.h>
-
 /* A child's own network device with an RDMA device; gone when it is unloaded. */
 static void add_device(const char *netdev, const char *ip)
 {

@@ -3,8 +3,6 @@
 #include "steps.h"
 
 #include <infiniband/sa.h>
-#include <infiniband/verbs.h>
-#include <stdlib.h>
 
 static void route_answer(const char *check, const struct rdma_cm_id *id)
 {

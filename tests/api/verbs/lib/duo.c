@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Runs one end of tests with two ends: PROGRAM server|client TEST..., or PROGRAM list. */
-#define _GNU_SOURCE
 #include "duo.h"
 
-#include <errno.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define MAX_TESTS 64
 

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Endpoints, events, completions and QPs of tests with two ends. */
-#define _GNU_SOURCE
 #include "ends.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
 
 static struct rdma_cm_id *listener_of_rc;
 
