@@ -99,7 +99,7 @@ void cm_mad_mutate(uint8_t *mad, unsigned int from, uint64_t *state)
 
 	while (places--) {
 		at = from + draw_below(state, MAD_BYTES - from);
-		/* The first bytes of what begins there say the most. */
+		/* The first bytes after the offset matter most. */
 		if (draw_below(state, 2))
 			at = from + draw_below(state, 8);
 		switch (draw_below(state, 3)) {

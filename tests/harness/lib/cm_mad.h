@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Messages of the connection manager as bytes (IBTA volume 1, 12.6), for peers that say what they
- * like; and random numbers that a seed repeats.
+ * Messages of the connection manager as bytes (IBTA volume 1, 12.6), for tests that play a
+ * peer; and random numbers that a seed reproduces.
  */
 #ifndef CM_MAD_H
 #define CM_MAD_H
@@ -17,17 +17,17 @@ enum {
 	CM_LAP, CM_APR,
 };
 
-/* Where private data begins. */
+/* Offsets of the private data. */
 enum { CM_REQ_PRIVATE = 164, CM_SIDR_REQ_PRIVATE = 40 };
 
 /**
- * struct cm_way - from where to where a message goes
+ * struct cm_way - addresses of a message
  * @slid: LID of the sender
  * @dlid: LID of the receiver
  * @sgid: GID of the sender
  * @dgid: GID of the receiver
  * @src: IPv4 address of the sender, network byte order
- * @dst: that of the receiver
+ * @dst: IPv4 address of the receiver
  */
 struct cm_way {
 	uint16_t slid;
@@ -42,10 +42,10 @@ uint32_t draw(uint64_t *state);
 uint32_t draw_below(uint64_t *state, uint32_t end);
 void draw_bytes(uint64_t *state, void *to, size_t len);
 
-/* A message as a peer that is well would send it. The service ID is that of a request. */
+/* A valid message. The service ID is used in requests only. */
 void cm_mad_make(uint8_t *mad, uint16_t attr, const struct cm_way *way, uint64_t service_id,
 		 uint64_t *state);
-/* Some of its bytes become others, from @from on. */
+/* Change some random bytes at or after the offset @from. */
 void cm_mad_mutate(uint8_t *mad, unsigned int from, uint64_t *state);
 
 #endif /* CM_MAD_H */

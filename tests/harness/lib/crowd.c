@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Many connections, and a count of what each end was told. */
+/* Many connections, and a count of the events of each end. */
 #include "crowd.h"
 
 
@@ -44,14 +44,14 @@ static void count(struct crowd *crowd, enum crowd_side side, unsigned int number
 	crowd->told[side][number][ev->type]++;
 }
 
-/* The request says whose it is. */
+/* The private data of the request has the client's number. */
 static void take_request(struct crowd *crowd, const event_t *ev)
 {
 	uint32_t number;
 	int ret;
 
 	memcpy(&number, ev->private_data, sizeof(number));
-	/* ib_cm knows a request as long as its connection: a copy that comes later is a new one. */
+	/* ib_cm recognizes a duplicate request only as long as the connection exists. */
 	if (crowd->doubled && number < crowd->count &&
 	    crowd_told(crowd, SERVERS, number, TOLD(DISCONNECTED))) {
 		EXPECT_EQ(rca_destroy(crowd->p.ctx, ev->id), 0);
@@ -68,7 +68,7 @@ static void take_request(struct crowd *crowd, const event_t *ev)
 	crowd->accepted[number] = !ret;
 }
 
-/* The cookie of one that was not accepted is 0. */
+/* A server's id has the cookie 0 until it is accepted. */
 static unsigned int number_of(const struct crowd *crowd, uint32_t id)
 {
 	unsigned int i;
@@ -98,7 +98,7 @@ void crowd_pump(struct crowd *crowd)
 		if (ev.type != RDMA_CM_ALT_EVENT_CONNECT_RESPONSE)
 			continue;
 		ret = rca_establish(p->ctx, ev.id);
-		/* The end may have come meanwhile, whose event waits. */
+		/* The connection may have ended meanwhile; its event is still to be read. */
 		if (ret != -ENXIO && ret != -EINVAL && ret != -ECONNRESET)
 			EXPECT_EQ(ret, 0);
 	}
@@ -142,7 +142,7 @@ static void tell(const struct crowd *crowd, enum crowd_side side, unsigned int n
 				  crowd->told[side][number][type]);
 }
 
-/* A few of those who were not told of any of @set. */
+/* Names some of the ends that have no event of @set. */
 static void tell_some(const struct crowd *crowd, enum crowd_side side, uint32_t set)
 {
 	unsigned int left = 4;

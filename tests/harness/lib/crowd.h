@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Many connections between the two adapters of knobs.h at the same time, and a count of what
- * each end was told: each event comes once, whatever becomes of messages.
+ * Many connections at the same time between the two adapters of knobs.h, and a count of the events
+ * of each end: each event arrives once, whatever happens to the messages.
  */
 #ifndef CROWD_H
 #define CROWD_H
@@ -19,13 +19,13 @@ enum crowd_side { CLIENTS, SERVERS };
 /**
  * struct crowd - connections, by number
  * @p: the listener, and the queues of both sides
- * @count: how many
+ * @count: number of connections
  * @id: the ids of both sides; 0: none yet
- * @accepted: the request of this number was
- * @told: how often each was told of an event
- * @deaf: clients that do not establish, servers that do not accept
- * @doubled: the fabric doubles messages: a request may come again when its connection has ended
- *           already; it is not accepted then, and not counted
+ * @accepted: whether the request was accepted
+ * @told: number of events of each id, by type
+ * @deaf: clients do not establish, servers do not accept
+ * @doubled: the fabric duplicates messages: a request may arrive again after its connection has
+ *           ended; it is neither accepted nor counted then
  */
 struct crowd {
 	struct pair p;
@@ -37,26 +37,26 @@ struct crowd {
 	bool doubled;
 };
 
-/* Clients with their routes to a listener. */
+/* Create a listener, and clients with their routes to it. */
 void crowd_make(struct crowd *crowd, unsigned int count);
-/* An option of all clients. */
+/* Set an option of all clients. */
 void crowd_option(struct crowd *crowd, uint32_t name, const void *value, uint32_t len);
-/* The clients ask for a connection. */
+/* Connect all clients. */
 void crowd_ask(struct crowd *crowd);
-/* The clients end it. */
+/* Disconnect all clients. */
 void crowd_disconnect(struct crowd *crowd);
-/* Takes what has come, and answers. */
+/* Read all events, and answer them. */
 void crowd_pump(struct crowd *crowd);
-/* Until each was told one of these events; the time that took. */
+/* Wait until each end of the side has one of the events in @set. Returns the seconds it took. */
 double crowd_await(struct crowd *crowd, enum crowd_side side, uint32_t set);
-/* Each was told each of these once, and nothing else. */
+/* Each end of the side has each event of @set once, and no other. */
 void crowd_expect(const struct crowd *crowd, enum crowd_side side, uint32_t set);
-/* How often all of a side were told of these. */
+/* Number of events in @set, of all ends of a side. */
 unsigned int crowd_sum(const struct crowd *crowd, enum crowd_side side, uint32_t set);
-/* How often one was. */
+/* Number of events in @set, of one end. */
 unsigned int crowd_told(const struct crowd *crowd, enum crowd_side side, unsigned int number,
 			uint32_t set);
-/* Destroys all ids and closes all. */
+/* Destroy all ids and close all descriptors. */
 void crowd_end(struct crowd *crowd);
 
 #endif /* CROWD_H */

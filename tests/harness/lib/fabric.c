@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* A pair whose ends are apart. */
+/* A pair with one end on each of two adapters. */
 #include "fabric.h"
 
 void pair_listen_apart(struct pair *p)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What the tests of multicast share: ids that join, and who sees that they did. */
+/* Multicast: ids that join groups, and the memberships of network devices. */
 #include "groups.h"
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What the module and its devices have in use. */
+/* Resources that the module and all RDMA devices have in use. */
 #include "inventory.h"
 
 
@@ -14,7 +14,7 @@ static int read_references(void)
 	return count;
 }
 
-/* Without the numbers of the devices, as one that came again has another. */
+/* Without the index of the device, which differs when the device was added again. */
 static void read_resources(char *text, size_t size)
 {
 	FILE *file = popen("rdma resource show | cut -d: -f2-", "r");

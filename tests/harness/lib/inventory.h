@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the module and its devices have in use: to be the same again after a test.
+ * Resources that the module and all RDMA devices have in use. They must be the same after a test.
  */
 #ifndef INVENTORY_H
 #define INVENTORY_H
@@ -10,10 +10,10 @@
 #define INVENTORY_TEXT 2048
 
 /**
- * struct inventory - what is in use
- * @used: of each resource that is limited, by all contexts of root
- * @references: of the module
- * @resources: of all RDMA devices: QPs, CQs, MRs and so on, as "rdma resource" says
+ * struct inventory - resources in use
+ * @used: use of each limited resource by all contexts of root
+ * @references: references of the module
+ * @resources: QPs, CQs, MRs and so on of all RDMA devices, as "rdma resource" prints them
  */
 struct inventory {
 	uint32_t used[RING_PAGES + 1];
@@ -22,7 +22,7 @@ struct inventory {
 };
 
 void inventory_take(struct inventory *inventory);
-/* Waits until nothing is left of what came since; what destroyed ids say good-bye with, too. */
+/* Wait until the resources are those of @before. Destroyed ids may still disconnect for a while. */
 void inventory_await(const struct inventory *before);
 
 #endif /* INVENTORY_H */

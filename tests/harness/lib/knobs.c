@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The software InfiniBand adapters and what makes them misbehave. */
+/* The software InfiniBand adapters and their fault rules. */
 #define _GNU_SOURCE
 #include "knobs.h"
 

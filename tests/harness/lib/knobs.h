@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The software InfiniBand adapters and what makes them misbehave. The client's end is here, at
- * adapter hca0 (LID 1), the server's in the network namespace hca1, at adapter hca1 (LID 2); see
+ * The software InfiniBand adapters and their fault rules. The client uses the adapter hca0 (LID 1)
+ * in the first network namespace, the server the adapter hca1 (LID 2) in the namespace hca1; see
  * tests/harness/guest/hca.sh. Paths have lifetime 14.
  */
 #ifndef KNOBS_H
@@ -10,20 +10,20 @@
 #define CLIENT_AT "10.8.0.1"
 #define SERVER_AT "10.8.0.2"
 
-/* Seconds since some time. */
+/* Seconds of the monotonic clock. */
 double now(void);
 
-/* A file of the adapters' in debugfs, by its path there. */
+/* Write to a file of the adapters' directory in debugfs. */
 void knob(const char *path, const char *text);
-/* One rule more; one rule and no other. */
+/* Add a rule; replace all rules by one. */
 void rule(const char *text);
 void lose(const char *text);
-/* How many messages the rule that begins like this has matched. */
+/* Number of messages matched by the rule that begins with @text. */
 unsigned int seen_by(const char *text);
-/* How many messages all rules have hit. */
+/* Number of messages hit by all rules. */
 unsigned int rules_hit(void);
 
-/* Where the next socket or id is made. */
+/* Enter the server's network namespace; return to the client's. */
 void go_there(void);
 void go_here(void);
 

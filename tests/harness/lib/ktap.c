@@ -7,7 +7,7 @@
 
 #define MAX_TESTS 256
 
-/* Seconds from which on it is worth a line how long a test took. */
+/* Print the duration of tests that take this many seconds or more. */
 #define SLOW 5
 
 enum { PASS = 0, FAIL = 1, SKIP = 4 };
@@ -36,7 +36,7 @@ void ktap_timeout(unsigned int seconds)
 	alarm(seconds);
 }
 
-/* One write a line: threads and processes of a test may speak at the same time. */
+/* One write for each line, as threads and processes of a test may print at the same time. */
 static void say(const char *prefix, const char *format, va_list args)
 {
 	char line[512];
@@ -123,7 +123,7 @@ static int run_one(int n)
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	kill(-pid, SIGKILL);	/* what the test started and did not end */
+	kill(-pid, SIGKILL);	/* processes that the test has left behind */
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	if (WTERMSIG(status) == SIGALRM)

@@ -12,8 +12,8 @@
  *	KTAP_MAIN
  *
  * Each test runs in a process of its own, in the order of the file, under an
- * alarm. The first expectation that fails ends it. What a test leaves open is
- * closed by its end.
+ * alarm. The first expectation that fails ends it. Descriptors that a test leaves
+ * open are closed when its process ends.
  *
  * TEST_LONG() is for a test that is one of several of its kind and takes long:
  * the debug guest runs it only with KTAP_ALL in the environment (make soak), or
@@ -22,7 +22,7 @@
 #ifndef KTAP_H
 #define KTAP_H
 
-/* What most tests need of the C library. */
+/* Headers of the C library that most tests need. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -79,10 +79,10 @@ void ktap_expect_eq(const char *file, int line, const char *what, long long is, 
 		ktap_fail(__FILE__, __LINE__, "not true: %s", #condition);	\
 } while (0)
 
-/* Numbers; results that are negative errnos are shown by name. */
+/* Compares numbers; negative errnos are printed by name. */
 #define EXPECT_EQ(is, wanted) ktap_expect_eq(__FILE__, __LINE__, #is, is, wanted)
 
-/* For calls of the C library: the test cannot go on without them. */
+/* For calls of the C library; the test fails when they fail. */
 #define MUST(call) ({								\
 	__typeof__(call) must_ret = (call);					\
 										\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What the tests of limits share. */
+/* Limits: users, the module's parameters, and the use of resources. */
 #include "limits.h"
 
 
@@ -27,7 +27,7 @@ __attribute__((constructor)) static void remember_limits(void)
 		for (uint32_t what = 0; what < RESOURCES; what++) {
 			int fd = open_limit(scope, what, O_RDONLY);
 
-			/* A context has none of contexts; other programs may have no module. */
+			/* No limit of contexts in a context, or the module is not loaded. */
 			if (fd < 0)
 				continue;
 			if (read(fd, first[scope][what], sizeof(first[0][0]) - 1) < 0)
@@ -39,7 +39,7 @@ __attribute__((constructor)) static void remember_limits(void)
 
 void become(unsigned int uid)
 {
-	/* The saved one is the way back. */
+	/* Root stays the saved user ID. */
 	MUST(setresuid(uid, uid, 0));
 }
 
@@ -59,7 +59,7 @@ int write_limit(enum scope scope, uint32_t what, const char *value)
 
 	if (fd < 0)
 		return -errno;
-	/* An empty write does not arrive. */
+	/* sysfs does not pass on an empty write. */
 	ret = *value ? write(fd, value, strlen(value)) : write(fd, "\n", 1);
 	ret = ret < 0 ? -errno : 0;
 	close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the tests of limits share: users, the module's parameters, what is used of them. */
+/* Limits: users, the module's parameters, and the use of resources. */
 #ifndef LIMITS_H
 #define LIMITS_H
 
@@ -18,25 +18,25 @@ enum {
 	RING_PAGES = RDMA_CM_ALT_RESOURCE_RING_PAGES,
 };
 
-/* Whose limit. */
+/* Which limit: that of all contexts of a user, or of one context. */
 enum scope { USER, CONTEXT };
 
-/* Acts as this user; 0: as root again. */
+/* Change the effective user; 0: back to root. */
 void become(unsigned int uid);
-/* A context that this user opens. */
+/* A context opened by this user. */
 int open_as(unsigned int uid);
 
-/* All limits as they were when the program began: to be called first, as a test may have failed. */
+/* Restore the limits of the program's start. Tests begin with it: the last one may have failed. */
 void limits_reset(void);
 /* 0 or a negative errno. */
 int write_limit(enum scope scope, uint32_t what, const char *value);
-/* Leaves the caller root. */
+/* Becomes root. */
 void set_limit(enum scope scope, uint32_t what, uint32_t value);
 uint32_t get_limit(enum scope scope, uint32_t what);
 
-/* USAGE, asked by this user. */
+/* The ioctl USAGE, as this user. */
 usage_t usage_as(unsigned int uid, int ctx, uint32_t what);
-/* What the context uses, and its user; the second waits until that is so. */
+/* Compare the use of the context and of its user; the second function waits for these values. */
 void expect_usage(unsigned int uid, int ctx, uint32_t what, uint32_t context, uint32_t user);
 void await_usage(unsigned int uid, int ctx, uint32_t what, uint32_t context, uint32_t user);
 

@@ -11,12 +11,12 @@
 #define OWN_VETH "veth peer name d3"
 #define OWN_DUMMY "dummy"
 
-/* Skips the test where it cannot. Removes first what a failed test has left. */
+/* Remove the devices that a failed test has left, and add them. Skips the test on failure. */
 void add_own_device(const char *type);
-/* d2 stays. Fails when the removal waits for an answer, which would take more than a minute. */
+/* Remove rxe2. Fails when the removal waits for an answer, which would take more than a minute. */
 void remove_own_device(void);
 void readd_own_device(void);
-/* Removes d2, too. */
+/* Remove rxe2 and d2. */
 void delete_own_device(void);
 
 #endif /* OWN_DEVICE_H */

@@ -38,7 +38,7 @@ struct ring get_ring(int ctx, uint32_t entries)
 	return ring;
 }
 
-/* Passes over what was taken back; the caller stores the head. */
+/* Skips records that the kernel has taken back. The caller stores the head. */
 static bool next_record(struct ring *ring, event_t *ev)
 {
 	const struct rdma_cm_alt_ring *map = ring->map;

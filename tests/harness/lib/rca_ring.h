@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Queues with a mapped ring, as user space is to use them, for tests of the ioctls. */
+/* Event queues with a mapped ring, used as user space should. */
 #ifndef RCA_RING_TEST_H
 #define RCA_RING_TEST_H
 
@@ -7,11 +7,11 @@
 
 /**
  * struct ring - a queue and its ring
- * @geometry: what QUEUE_CREATE said
- * @queue: its descriptor
+ * @geometry: the result of QUEUE_CREATE
+ * @queue: the queue's descriptor
  * @map: the mapping of the records; NULL: not mapped
  * @head: the head word; NULL: not mapped
- * @pos: the next record
+ * @pos: number of the next record
  */
 struct ring {
 	struct rdma_cm_alt_queue_create geometry;
@@ -21,28 +21,28 @@ struct ring {
 	uint32_t pos;
 };
 
-/* A queue whose ring is not mapped yet; the kernel's record size. */
+/* Create a queue with the kernel's record size. Its ring is not mapped yet. */
 void ring_create(int ctx, struct ring *ring, uint32_t entries);
-/* Maps both parts. */
+/* Map the records, and the head. */
 void ring_map(struct ring *ring);
-/* Unmaps the records. */
+/* Unmap the records. */
 void ring_unmap(struct ring *ring);
 /* A queue with its ring mapped. */
 struct ring get_ring(int ctx, uint32_t entries);
-/* The next record that is an event; false: there is none in the ring. Stores the head. */
+/* The next event of the ring; false: there is none. The second function stores the head. */
 bool ring_look(struct ring *ring, event_t *ev);
 bool ring_take(struct ring *ring, event_t *ev);
-/* The next event, wherever it is; fails the test when none comes in time. */
+/* The next event, from the ring or by read(). Fails the test when none comes in time. */
 void ring_event(struct ring *ring, event_t *ev);
 
-/* A user event, whose argument is a number that the test knows it by. */
+/* Post a user event with this number as its argument. */
 int post_number(int ctx, uint32_t id, uint64_t number);
 /* The same for @count numbers from @first on. */
 void post_numbers(int ctx, uint32_t id, int first, int count);
-/* The next event is in the ring and has this number, or there is none. */
+/* The next event is in the ring and has this number; the ring is empty. */
 void expect_number(struct ring *ring, uint32_t id, int number);
 void expect_empty(struct ring *ring);
-/* read() gives this event itself; or nothing waits anywhere: the queue does not block then. */
+/* read() returns this event; the queue has no event. The second makes the queue non-blocking. */
 void expect_read(int queue, uint32_t id, int number);
 void expect_nothing(int queue);
 

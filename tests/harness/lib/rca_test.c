@@ -147,7 +147,7 @@ uint32_t fresh_qp_num(void)
 {
 	static uint32_t used;
 
-	/* Processes that live at the same time differ, and so do those that follow each other. */
+	/* Processes have different numbers, also those that run one after the other. */
 	return (((uint32_t)getpid() << 8) + ++used) & 0xffffff;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Short calls of the ioctls for tests. What is called rca_* gives 0 or a
- * negative errno; what is called get_* or make_* ends the test when it fails.
+ * Short calls of the ioctls for tests. Functions called rca_* return 0 or a
+ * negative errno; those called get_* or make_* fail the test on an error.
  *
  * Tests expect the rig of tests/harness/guest/rig.sh: rxe0 with the addresses below.
  */
@@ -47,7 +47,7 @@ uint32_t get_id(int ctx, int queue, uint64_t cookie);
 uint32_t get_bound(int ctx, int queue, const char *ip, uint16_t port);
 uint16_t get_port(int ctx, uint32_t id);
 
-/* Any ioctl; fills in nothing. */
+/* Any ioctl. */
 int rca_call(int ctx, unsigned long cmd, void *arg);
 /* An ioctl with these members of its struct; the size is filled in. */
 #define RCA_CALL(ctx, name, type, ...)						\
@@ -79,7 +79,7 @@ int rca_leave(int ctx, uint32_t member, uint32_t *reported);
 int rca_destroy(int ctx, uint32_t id);
 int rca_destroy_count(int ctx, uint32_t id, uint32_t *reported);
 
-/* A number for a QP that no connection of this boot has used. */
+/* A QP number that no connection has used since boot. */
 uint32_t fresh_qp_num(void);
 
 /* Events. */
@@ -96,18 +96,18 @@ void expect_event(const char *file, int line, int queue, uint32_t type, uint32_t
 void await_addr(int ctx, int queue, uint32_t id, const char *ip, uint16_t port);
 void await_route(int ctx, int queue, uint32_t id);
 
-/* An id with its address, which posts ROUTE_RESOLVED at once when post() is called. */
+/* An id with its address. post() makes it post ROUTE_RESOLVED at once. */
 uint32_t get_loaded(int ctx, int queue, uint64_t cookie);
 void post(int ctx, uint32_t id);
 
 /**
  * struct reader - a thread that reads one event
- * @thread: the thread; join it before looking at the rest
- * @tid: its number
- * @queue: what it reads
+ * @thread: the thread; to be joined before the results are valid
+ * @tid: its thread ID
+ * @queue: the queue that it reads
  * @ev: the event
- * @ret: what read() gave
- * @error: errno
+ * @ret: result of read()
+ * @error: errno of read()
  */
 struct reader {
 	pthread_t thread;
@@ -129,7 +129,7 @@ void await_sleep(pid_t tid);
  * @lq: queue of the listener and the server's end
  * @cq: queue of the client
  * @listener: listening id
- * @port: where it listens
+ * @port: the listener's port
  * @client: active id
  * @server: passive id
  */
@@ -146,7 +146,7 @@ struct pair {
 /* Cookies of the ids of a pair. */
 enum { LISTENER = 0x1111, CLIENT = 0x2222, SERVER = 0x3333 };
 
-/* Each does what the one before does, and a step more. Events are stored unless they are NULL. */
+/* Each goes one step further than the one before. Events are stored unless they are NULL. */
 struct pair get_listening(const char *ip);
 struct pair get_routed(const char *ip);
 struct pair get_requested(event_t *request);
@@ -166,7 +166,7 @@ void pair_disconnect(const struct pair *p);
 /* Neither queue has an event. */
 void expect_no_events(const struct pair *p);
 
-/* A client with its route to a listener of the pair; several may exist. */
+/* A client with its route to a listener. */
 uint32_t get_client(int ctx, int queue, const char *ip, uint16_t port, uint64_t cookie);
 
 #endif /* RCA_TEST_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The stock rdma_cm through its own device, in as few words as possible. */
+/* Calls of the stock rdma_cm through its own device. */
 #include "stock_cm.h"
 
 

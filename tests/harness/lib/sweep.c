@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* One call with a fault at each place where the kernel may fail. */
+/* A call that is repeated with a fault at each place where the kernel may fail. */
 #include "sweep.h"
 
 
@@ -7,10 +7,10 @@
 
 #define DEBUGFS "/sys/kernel/debug"
 
-/* Functions on the stack of a fault that are looked at: the most that the kernel can. */
+/* Stack frames that are examined for a fault: the maximum of the kernel. */
 #define DEPTH 32
 
-/* More than come to pass at random. */
+/* More than happen at random. */
 #define MOST_FAULTS 1000000
 
 /* More places than any call has. */
@@ -31,7 +31,7 @@ static void set(const char *file, const char *value)
 
 void sweep_setup(void)
 {
-	/* By default only those who must not sleep fail. */
+	/* By default only allocations that may not sleep fail. */
 	set(DEBUGFS "/failslab/ignore-gfp-wait", "N");
 	set(DEBUGFS "/failslab/verbose", "0");
 	set(DEBUGFS "/fail_page_alloc/ignore-gfp-wait", "N");
@@ -75,7 +75,7 @@ void sweep_disarm(struct sweep *sweep, long ret)
 	char text[16] = "";
 
 	sweep->ret = ret;
-	/* What is left of the count, and not reached: it may hit this read itself. */
+	/* The rest of the count; the fault may hit this read itself. */
 	sweep->reached = pread(nth_fd, text, sizeof(text) - 1, 0) > 0 && !strtoul(text, NULL, 0);
 	while (pwrite(nth_fd, "0", 1, 0) != 1)
 		;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * One call, made again and again, each time with a fault at the next place in it where the
- * kernel may fail: allocations of slabs and pages, copies from and to user memory. See
+ * A call that is repeated, each time with a fault at the next place where the kernel may fail:
+ * allocations of slabs and pages, copies from and to user memory. See
  * Documentation/fault-injection of the kernel.
  *
  *	struct sweep s = {};
@@ -21,10 +21,10 @@
 
 /**
  * struct sweep - a call that is swept
- * @nth: the place that fails this time, from 1
- * @reached: the call came there
- * @ret: what the call gave, 0 or more, or a negative errno
- * @errors: calls that gave an errno
+ * @nth: number of the place that fails this time, from 1
+ * @reached: whether the call came to this place
+ * @ret: result of the call: 0 or more, or a negative errno
+ * @errors: number of calls that failed
  */
 struct sweep {
 	unsigned int nth;
@@ -33,32 +33,32 @@ struct sweep {
 	unsigned int errors;
 };
 
-/* What may fail in sweeps: all, unless faults_within() says less. Skips where nothing can. */
+/* Enable faults, where faults_within() allows them. Skips the test without fault injection. */
 void sweep_setup(void);
-/* Another time? Not when the call has ended without coming to a fault. It has worked then. */
+/* Whether to repeat the call. False when it has succeeded without coming to a fault. */
 bool sweep_more(struct sweep *sweep);
-/* Around the call. */
+/* To be called before and after the call. */
 void sweep_arm(struct sweep *sweep);
 void sweep_disarm(struct sweep *sweep, long ret);
-/* Has the call failed? ENOMEM and EFAULT are what faults come to, and what else is named. */
+/* Whether the call has failed: with ENOMEM, EFAULT, or one of the named errnos. */
 bool sweep_failed(const char *file, int line, const struct sweep *sweep, int other);
 
 /**
- * struct text - where code is
- * @start: of it
- * @end: behind it
+ * struct text - a range of code
+ * @start: first address
+ * @end: address after the last
  */
 struct text {
 	unsigned long start;
 	unsigned long end;
 };
 
-/* A function of the kernel or of a module; all functions of a module. */
+/* The code of a function; of all functions of a module. */
 struct text text_of_function(const char *name);
 struct text text_of_module(const char *name);
-/* Only what is called by @within may fail, and not what is called by @but; NULL: no such bound. */
+/* Restrict faults to callees of @within that are not callees of @but. NULL: no restriction. */
 void faults_within(const struct text *within, const struct text *but);
-/* So many of 100 slab allocations of all tasks fail until the end, which counts them. */
+/* Let a percentage of all slab allocations fail until the second call, which counts the faults. */
 void faults_random(unsigned int percent);
 unsigned int faults_end(void);
 

@@ -23,7 +23,7 @@ static void *run_sleeper(void *arg)
 {
 	struct sleeper *shared = arg, own = *shared;
 
-	/* The starter's copy may end from now on. */
+	/* start_sleeper() may return from now on. */
 	__atomic_store_n(&shared->tid, gettid(), __ATOMIC_SEQ_CST);
 	return own.run(own.arg);
 }

@@ -5,13 +5,13 @@
 
 #include "rca_test.h"
 
-/* @count threads of @run, each with the argument @arg. */
+/* Start @count threads of @run, each with the argument @arg. */
 void start_threads(pthread_t *threads, int count, void *(*run)(void *arg), void *arg);
 void join_threads(const pthread_t *threads, int count);
-/* Returns when the thread sleeps in the kernel. */
+/* Start a thread, and return when it sleeps in the kernel. */
 pthread_t start_sleeper(void *(*run)(void *arg), void *arg);
 
-/* A child process that calls @work, and then waits to be killed. Returns when @work has returned. */
+/* Start a child process that calls @work and then sleeps. Returns when @work has returned. */
 pid_t start_child(void (*work)(void));
 void kill_child(pid_t pid);
 /* The exit status of a child process, or the negative number of the signal that ended it. */
