@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* A connection's begin: request, reply, reject, and what travels along. */
+/* Setting up a connection: request, reply, reject, and their parameters. */
 #include "limits.h"
 #include "rca_test.h"
 
@@ -85,7 +85,7 @@ TEST(request_tells_everything)
 	EXPECT_EQ(ev.flags & ~RDMA_CM_ALT_EVENT_F_UD, RDMA_CM_ALT_EVENT_F_ROUTE |
 		  RDMA_CM_ALT_EVENT_F_CONN | RDMA_CM_ALT_EVENT_F_ECE | RDMA_CM_ALT_EVENT_F_QP);
 	EXPECT_EQ(ev.qp_num, cmd.param.qp_num);
-	/* What one end serves is what the other may have under way. */
+	/* The responder resources of one end are the initiator depth of the other. */
 	EXPECT_EQ(ev.responder_resources, 3);
 	EXPECT_EQ(ev.initiator_depth, 5);
 	EXPECT_EQ(ev.flow_control, 1);
@@ -240,7 +240,7 @@ TEST(accept_after_the_peer_gave_up_is_econnreset)
 	struct pair p = get_requested(NULL);
 
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
-	/* Nothing tells before accept; another connection's message comes after the reject. */
+	/* There is no event. Another connection's request shows that the reject has arrived. */
 	p.client = get_client(p.ctx, p.cq, THERE, p.port, CLIENT);
 	pair_send_req(&p, NULL);
 	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), -ECONNRESET);
@@ -283,13 +283,13 @@ TEST(traffic_may_come_before_ready_to_use)
 	EXPECT_EQ(rca_notify(p.ctx, p.server, 4 /* IBV_EVENT_COMM_EST */), 0);
 	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
 	EXPECT_EQ(rca_notify(p.ctx, p.server, 4), -EISCONN);
-	/* The message comes all the same, and means nothing then. */
+	/* The RTU still arrives, and is ignored. */
 	EXPECT_EQ(rca_establish(p.ctx, p.client), 0);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 	EXPECT_EVENT(p.lq, DISCONNECTED, p.server);
 }
 
-/* It waits in the background for the peer's ready-to-use, but not when the peer is gone. */
+/* The lower id waits in the background for the peer's RTU, but not when the peer is gone. */
 TEST(notified_id_is_destroyed_at_once)
 {
 	struct pair p = get_accepted(NULL);
@@ -313,7 +313,7 @@ TEST(notify_of_other_events_is_einval)
 	for (uint32_t event = 0; event < 32; event++)
 		if (event != 4 && event != 7)
 			EXPECT_EQ(rca_notify(p.ctx, p.server, event), -EINVAL);
-	/* No alternate path to migrate to. */
+	/* There is no alternate path to migrate to. */
 	EXPECT_EQ(rca_notify(p.ctx, p.server, 7 /* IBV_EVENT_PATH_MIG */), -EINVAL);
 	EXPECT_EQ(rca_notify(p.ctx, p.server, 4), 0);
 	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * One end answers while the other one gives up, at the same moment: the answer says so, or an
- * event does, and never neither.
+ * One end answers while the other end is destroyed: the answer fails, or an event reports the end.
  */
 #include "rca_test.h"
 
@@ -9,9 +8,9 @@ enum { TRIES = 100, LONGEST_SPIN = 20000 };
 
 /**
  * struct quitter - a thread that destroys an id
- * @ctx: its context
+ * @ctx: context of the id
  * @id: the id
- * @gate: where both start
+ * @gate: barrier at which both threads start
  */
 struct quitter {
 	int ctx;
@@ -19,11 +18,11 @@ struct quitter {
 	pthread_barrier_t gate;
 };
 
-/* Some time that differs from try to try. */
+/* A delay that differs from try to try. */
 static void spin(void)
 {
 	for (int left = random() % LONGEST_SPIN; left > 0; left--)
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* or the loop is left out */
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* keep the empty loop */
 }
 
 static void *quit(void *arg)
@@ -36,7 +35,7 @@ static void *quit(void *arg)
 	return NULL;
 }
 
-/* @call is made while the id ends; its result. */
+/* The result of @call, made while the id is destroyed. */
 #define WHILE_IT_ENDS(ctx_fd, handle, call) ({					\
 	struct quitter quitter = { .ctx = ctx_fd, .id = handle };		\
 	pthread_t thread;							\
@@ -51,7 +50,7 @@ static void *quit(void *arg)
 	call_ret;								\
 })
 
-/* One event of the end, and no other but the last one of a connection. */
+/* One REJECTED or DISCONNECTED, followed by at most TIMEWAIT_EXIT. */
 static void expect_end(int queue, uint32_t id)
 {
 	event_t ev;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Datagram ids: one end asks for the QP of the other, which tells it or refuses.
- * What the records say.
+ * Datagram ids: service ID resolution, answered with a QP or refused, and its events.
  */
 #include "rca_datagram.h"
 
@@ -41,7 +40,7 @@ TEST(request_tells_everything)
 	EXPECT_EQ(ev.cookie, LISTENER);
 	EXPECT_EQ(ev.listen_id, p.listener);
 	EXPECT(ev.id != p.listener && ev.id != p.client);
-	/* Attributes of the QP are to be asked for: that settles the queue key. */
+	/* The QP attributes are left to QP_ATTR, which fixes the queue key. */
 	EXPECT_EQ(ev.flags, RDMA_CM_ALT_EVENT_F_ROUTE | RDMA_CM_ALT_EVENT_F_UD);
 	check_no_qp(&ev);
 	EXPECT_EQ(ev.private_data_len, 180);
@@ -75,7 +74,7 @@ static void check_established(const char *ip)
 	EXPECT_EQ(ev.ah_attr.port_num, route.port_num);
 	EXPECT(!memcmp(ev.ah_attr.grh.dgid, route.dgid, 16));
 	EXPECT(ev.ah_attr.grh.hop_limit > 0);
-	/* The server has what it needs since it accepted. */
+	/* The server gets no event. */
 	expect_no_events(&p);
 }
 
@@ -158,7 +157,7 @@ TEST(destroy_while_the_request_waits)
 	struct pair p = get_datagram_requested(NULL);
 
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
-	/* The server cannot know. */
+	/* The server is not notified. */
 	EXPECT_EQ(datagram_accept(&p, 0), 0);
 	expect_no_events(&p);
 }
@@ -174,7 +173,7 @@ TEST(full_backlog_refuses)
 	EXPECT(event_comes(p.lq, PATIENCE));
 	EXPECT_EQ(rca_connect(p.ctx, two, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, UNREACHABLE, two, SIDR_REJECT, NULL);
-	/* There is room when the first was read. */
+	/* Reading the first request frees its place in the backlog. */
 	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
 	two = get_asker(p.ctx, p.cq, RDMA_PS_UDP, THERE, p.port);
 	EXPECT_EQ(rca_connect(p.ctx, two, NULL, 0), 0);
@@ -186,7 +185,7 @@ TEST(connection_request_for_a_datagram_port)
 	struct pair p;
 	uint32_t id;
 
-	/* One service ID: that of a port in RDMA_PS_IB. */
+	/* In RDMA_PS_IB connections and datagrams of a port have the same service ID. */
 	p = get_datagram_listening(RDMA_PS_IB, THERE, 0);
 	EXPECT_EQ(rca_create(p.ctx, p.cq, RDMA_PS_IB, IB_UVERBS_QPT_RC, CLIENT, &id), 0);
 	await_addr(p.ctx, p.cq, id, THERE, p.port);
@@ -219,7 +218,7 @@ TEST(numbers_beyond_24_bits_are_einval)
 	EXPECT_EVENT(p.cq, ESTABLISHED, p.client);
 }
 
-/* An address that no IPoIB interface has, which is what this port space is for. */
+/* RDMA_PS_IPOIB takes addresses of IPoIB interfaces only. */
 TEST(ipoib_needs_an_ipoib_interface)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Datagram ids: every operation in every state, what their queue key may be, and
- * the attributes of their QP.
+ * Datagram ids: every operation in every state, queue keys, and the attributes of their QP.
  */
 #include "rca_datagram.h"
 
@@ -23,7 +22,7 @@ TEST(queue_key_of_accept)
 	EXPECT_EQ(datagram_accept(&p, OTHER_QKEY), 0);
 	EXPECT_EVENT_STATUS(p.cq, ESTABLISHED, p.client, 0, &ev);
 	EXPECT_EQ(ev.qkey, OTHER_QKEY);
-	/* It is the key of both ids from now on. */
+	/* Both ids have this key now. */
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, 1, &attr), 0);
 	EXPECT_EQ(attr.qkey, OTHER_QKEY);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.server, 1, &attr), 0);
@@ -36,7 +35,7 @@ TEST(queue_key_that_does_not_fit_is_an_address_error)
 	struct ib_uverbs_qp_attr attr;
 	event_t ev;
 
-	/* The QP of the client has another one now. */
+	/* This fixes another key for the client. */
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, 1, &attr), 0);
 	EXPECT_EQ(datagram_accept(&p, OTHER_QKEY), 0);
 	EXPECT_EVENT_STATUS(p.cq, ADDR_ERROR, p.client, -EINVAL, &ev);
@@ -58,7 +57,7 @@ TEST(accept_with_a_second_queue_key_is_einval)
 	EXPECT_EQ(ev.qkey, UDP_QKEY);
 }
 
-/* All three transitions get the same, at any time once there is a device. */
+/* The attributes are the same for all three transitions, in every state with a device. */
 static void check_attr(const struct pair *p, uint32_t id)
 {
 	struct ib_uverbs_qp_attr attr;
@@ -95,7 +94,7 @@ TEST(qp_attributes_do_not_depend_on_the_state)
 	check_attr(&p, p.client);
 }
 
-/* Whoever uses a queue key has to ask for it, which settles it. */
+/* Asking for the queue key by QP_ATTR fixes it, so events do not have it. */
 TEST(resolved_events_leave_the_attributes_to_be_asked_for)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
@@ -113,7 +112,7 @@ TEST(resolved_events_leave_the_attributes_to_be_asked_for)
 	EXPECT_EQ(ev.qp.attr.qkey, 0);
 }
 
-/* What is allowed nowhere once there was a request: EINVAL, and nothing changes. */
+/* Operations that no state after a request allows: EINVAL, and nothing changes. */
 static void check_refused(int ctx, uint32_t id)
 {
 	EXPECT_EQ(rca_bind(ctx, id, HERE, 0), -EINVAL);
@@ -198,7 +197,7 @@ struct answerer {
 	int requests;
 };
 
-/* Takes each request in another way. */
+/* Answers requests in four ways, in turn. */
 static void *answer_requests(void *arg)
 {
 	struct answerer *answerer = arg;
@@ -246,10 +245,10 @@ TEST(ids_end_while_their_answers_come)
 		EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
 		usleep(i % 12 * 250);
 		EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
-		/* Nothing of an id comes after its end. */
+		/* A destroyed id has no more events. */
 		EXPECT(!event_waits(p.cq));
 	}
-	/* All requests were sent; the answer to one more says that they have come, too. */
+	/* The answer to one more request shows that the requests before it have arrived. */
 	p.client = get_asker(p.ctx, p.cq, RDMA_PS_UDP, THERE, p.port);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
 	get_event(p.cq, &ev);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* A connection's end, from either side, by disconnect, destroy, close or death. */
+/* The end of a connection by disconnect, destroy, close or death of either side. */
 #include "rca_test.h"
 
-/* The one who asks gets the answer from the peer's kernel: its program does nothing. */
+/* The peer's kernel answers the DREQ without its program. */
 TEST(client_disconnects)
 {
 	struct pair p = get_connected();
@@ -119,7 +119,7 @@ TEST(destroy_while_the_peer_has_not_answered)
 {
 	struct pair p;
 
-	/* REQ sent, REP received, REP sent: whoever is left learns of it. */
+	/* In the states REQ sent, REP received and REP sent: the other end is notified. */
 	p = get_requested(NULL);
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* A connect with the steps before it in one call, and that call failing at each of them. */
+/* CONNECT with the steps before it in one call, and its failures at each step. */
 #include "rca_test.h"
 
 enum {
@@ -51,7 +51,7 @@ static int call(const struct pair *p, struct rdma_cm_alt_connect *cmd)
 	return rca_call(p->ctx, RDMA_CM_ALT_CONNECT, cmd);
 }
 
-/* Its request has been sent: complete the connection, and end it. */
+/* Complete and end a connection whose request has been sent. */
 static void complete(struct pair *p, uint32_t client, event_t *response)
 {
 	event_t ev;
@@ -78,7 +78,7 @@ static void connects_to(const char *ip)
 	EXPECT_EQ(cmd.out_queue_fd, -1);
 	complete(&p, cmd.out_id, &ev);
 	EXPECT_EQ(ev.cookie, CLIENT);
-	/* The way to the peer, which no other event has told, and the attributes of the QP. */
+	/* The route, which no earlier event had, and the attributes of the QP. */
 	EXPECT(ev.flags & RDMA_CM_ALT_EVENT_F_ROUTE);
 	EXPECT(addr_is(&ev.route.dst, ip));
 	EXPECT(ev.route.node_guid);
@@ -280,7 +280,7 @@ TEST(connect_without_steps_takes_no_flags)
 
 	cmd.pipe.flags = RDMA_CM_ALT_PIPE_NEW_QUEUE;
 	EXPECT_EQ(call(&p, &cmd), -EOPNOTSUPP);
-	/* Without it the call comes to the id, which has no route. */
+	/* Without the flag the call reaches the id, which has no route. */
 	cmd.pipe.flags = 0;
 	EXPECT_EQ(call(&p, &cmd), -EINVAL);
 }
@@ -340,7 +340,7 @@ TEST(address_is_not_resolved)
 	EXPECT_EQ(ev.id, id);
 	EXPECT(ev.status < 0);
 
-	/* Another try connects when it is told to, not because the first one was. */
+	/* The connect was cancelled with its pipeline: resolving again does not connect. */
 	await_addr(p.ctx, p.cq, id, HERE, p.port);
 	await_route(p.ctx, p.cq, id);
 	EXPECT(!event_waits(p.lq));
@@ -350,7 +350,7 @@ TEST(address_is_not_resolved)
 
 TEST(request_that_cannot_be_sent_fails_in_the_call_or_by_its_event)
 {
-	uint8_t data[57] = {};	/* a byte more than there is room for */
+	uint8_t data[57] = {};	/* one byte too many */
 	int ret;
 	struct pair p = get_listening(HERE);
 	uint32_t id = get_id(p.ctx, p.cq, CLIENT);
@@ -365,7 +365,7 @@ TEST(request_that_cannot_be_sent_fails_in_the_call_or_by_its_event)
 		EXPECT_EVENT_STATUS(p.cq, CONNECT_ERROR, id, -EINVAL, NULL);
 	EXPECT(!event_waits(p.lq));
 
-	/* The steps before it are done. */
+	/* The steps before the request have succeeded. */
 	EXPECT_EQ(rca_connect(p.ctx, id, data, 56), 0);
 	complete(&p, id, NULL);
 }
@@ -410,7 +410,7 @@ TEST(ids_go_in_the_middle_of_their_pipelines)
 		usleep(i % 4 * 200);
 		EXPECT_EQ(rca_destroy(p.ctx, cmd.out_id), 0);
 	}
-	/* Some end with their queue, the others with the process. */
+	/* Some ids are destroyed with their queue, the others with the process. */
 	for (int i = 0; i < 10; i++) {
 		cmd = fused(&p, i % 2 ? NOBODY : HERE);
 		EXPECT_EQ(call(&p, &cmd), 0);

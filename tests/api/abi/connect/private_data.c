@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Private data of connections and of datagrams, and the room for it over IPv4 and IPv6. */
+/* Private data of connections and of datagrams, and its maximum size over IPv4 and IPv6. */
 #include "rca_datagram.h"
 
-/* One kind of ids: how to make a pair of them, and what its messages have room for. */
+/* A kind of ids: how to make a pair of them, and the size of its messages' private data. */
 struct kind {
 	struct pair (*get_routed)(const char *ip);
 	struct pair (*get_requested)(event_t *request);
@@ -46,7 +46,7 @@ static const uint8_t *pattern(void)
 	return data;
 }
 
-/* What was sent, then zeros up to the end of the record's room. */
+/* The data that was sent, then zeros up to the end of the record's member. */
 static void check_data(const event_t *ev, uint32_t sent, uint32_t room)
 {
 	static const uint8_t zero[256];
@@ -130,7 +130,7 @@ TEST(of_a_request_that_cannot_be_read_is_efault)
 
 		EXPECT_EQ(rca_connect(p.ctx, p.client, page, 1), -EFAULT);
 		EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 1), -EFAULT);
-		/* None is read when there is none. */
+		/* With length 0 nothing is read. */
 		EXPECT_EQ(rca_connect(p.ctx, p.client, page, 0), 0);
 		EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
 	}

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Peers that still have a connection with our QP: they reject the request as
- * stale, and it is sent again until they have forgotten the old connection.
- * A QP number that is used twice on one device looks to them like a host that
- * was started again.
+ * Peers that still have a connection with our QP reject the request as stale. It is sent again
+ * until the peer has ended the old connection. A QP number that is used twice on one device looks like
+ * a host that was started again.
  */
 #include "knobs.h"
 #include "own_device.h"
@@ -28,7 +27,7 @@ static int connect_qp(int ctx, uint32_t id, uint32_t qp_num)
 	return rca_call(ctx, RDMA_CM_ALT_CONNECT, &cmd);
 }
 
-/* The first client's request with a QP of this number has come, and waits to be accepted. */
+/* The request of the first client has arrived and is not accepted yet. Returns its QP number. */
 static uint32_t first_request(struct pair *p, const char *ip, event_t *request)
 {
 	uint32_t qp_num = fresh_qp_num();
@@ -61,7 +60,7 @@ static uint32_t second_client(const struct pair *p, const char *ip, uint32_t qp_
 	return id;
 }
 
-/* Its request comes in once, is accepted, and a connection follows. */
+/* The request of the second client arrives once, and its connection completes. */
 static void second_connects(const struct pair *p, int queue, uint32_t id)
 {
 	event_t ev;
@@ -75,7 +74,7 @@ static void second_connects(const struct pair *p, int queue, uint32_t id)
 	EXPECT(!event_waits(queue));
 }
 
-/* The whole rule: the old connection gets its event on both ends, the new one is made. */
+/* The old connection is disconnected on both ends, and the new one is established. */
 TEST(old_connection_ends_and_new_one_is_made)
 {
 	uint32_t qp_num, second, types = 0;
@@ -87,7 +86,7 @@ TEST(old_connection_ends_and_new_one_is_made)
 	second = second_client(&p, HERE, qp_num, &queue);
 	EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
 	EXPECT_EVENT(p.cq, TIMEWAIT_EXIT, p.client);
-	/* The new request comes beside the events of the old server. */
+	/* The new request and the events of the old server come in any order. */
 	for (i = 0; i < 3; i++) {
 		get_event(p.lq, &ev);
 		types |= 1 << ev.type;
@@ -105,7 +104,7 @@ TEST(old_connection_ends_and_new_one_is_made)
 	EXPECT(!event_waits(queue));
 }
 
-/* A request that nobody answers yet is no connection to end: the second client waits for it. */
+/* A request that is not answered yet is not ended: the second client waits. */
 TEST(waits_until_the_old_one_is_rejected)
 {
 	uint32_t qp_num, second;
@@ -115,7 +114,7 @@ TEST(waits_until_the_old_one_is_rejected)
 
 	qp_num = first_request(&p, HERE, &ev);
 	second = second_client(&p, HERE, qp_num, &queue);
-	/* It asks about five times in this time. */
+	/* The request is sent about five times in this second. */
 	EXPECT(!event_comes(queue, 1));
 	EXPECT(!event_waits(p.lq));
 	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, NULL, 0), 0);
@@ -142,7 +141,7 @@ TEST(operations_while_it_waits)
 	EXPECT(!event_waits(queue));
 }
 
-/* A QP can be set up as far as without the peer, whichever moment it is. */
+/* Only the attributes of INIT, which do not depend on the peer, are available. */
 TEST(qp_attributes_while_it_waits)
 {
 	struct ib_uverbs_qp_attr sent, attr;
@@ -154,7 +153,7 @@ TEST(qp_attributes_while_it_waits)
 	qp_num = first_request(&p, HERE, &ev);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, 1, &sent), 0);
 	second = second_client(&p, HERE, qp_num, &queue);
-	/* At first it waits 20 ms, then longer. */
+	/* The first interval is 20 ms, the next ones are longer. */
 	for (i = 0; i < 200; i++) {
 		EXPECT_EQ(rca_qp_attr(p.ctx, second, 1, &attr), 0);
 		EXPECT_EQ(attr.qp_attr_mask, sent.qp_attr_mask);
@@ -168,7 +167,7 @@ TEST(qp_attributes_while_it_waits)
 	EXPECT(!event_waits(queue));
 }
 
-/* Destroying is immediate, whatever the id waits for; the old request is none the wiser. */
+/* Destroying does not wait for the next attempt, and does not affect the old request. */
 TEST(destroyed_while_it_waits)
 {
 	uint32_t qp_num, reported;
@@ -205,7 +204,7 @@ TEST(closed_while_it_waits)
 	pair_send_rep(&p);
 }
 
-/* Its device goes away in the meantime. */
+/* The device is removed while the request waits to be sent again. */
 TEST(removed_while_it_waits)
 {
 	uint32_t qp_num, second;
@@ -225,7 +224,7 @@ TEST(removed_while_it_waits)
 	EXPECT_EQ(system("ip link delete d2"), 0);
 }
 
-/* What the peer says last is what the program is told. */
+/* The program gets the reason of the last reject. */
 TEST(after_the_listener_ended_it_is_refused)
 {
 	uint32_t qp_num, second;

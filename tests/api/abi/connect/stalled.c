@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* A reader whose memory does not answer: whom it holds up, and whom it does not. */
+/* A reader that blocks in a page fault of its buffer: what waits for it, and what does not. */
 #include <linux/userfaultfd.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -9,7 +9,7 @@
 
 #define PAGE 4096
 
-/* A page that is filled in when answer() is called, and a thread that reads a record into it. */
+/* A page that is missing until answer() is called, and a thread that reads a record into it. */
 struct stall {
 	int uffd;
 	void *page;
@@ -138,7 +138,7 @@ static void remove_under(struct waiter *waiter, void *(*run)(void *arg))
 	remove_own_device();
 }
 
-/* One who waits for the reader must not hold what others need. */
+/* A thread that waits for the reader holds no lock that the removal needs. */
 TEST(device_can_be_removed)
 {
 	struct waiter waiter;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Ids without a queue: their events wait on the id, and GET_EVENT takes them. */
+/* Ids without a queue: their events are queued on the id, and read by GET_EVENT. */
 #include "tasks.h"
 
 #define NONBLOCK RDMA_CM_ALT_GET_EVENT_NONBLOCK
@@ -57,7 +57,7 @@ TEST(connection_without_queues)
 	EXPECT_EQ(rca_accept(ctx, server, 5, NULL, 0), 0);
 	expect_sync(ctx, client, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, NULL);
 	EXPECT_EQ(rca_establish(ctx, client), 0);
-	/* The new id has a place of its own, also when its listener goes. */
+	/* The new id has its own events, also after its listener is destroyed. */
 	expect_sync(ctx, server, RDMA_CM_ALT_EVENT_ESTABLISHED, &ev);
 	EXPECT_EQ(ev.cookie, 5);
 	EXPECT_EQ(rca_get_event(ctx, listener, NONBLOCK, &ev), -EAGAIN);
@@ -161,7 +161,7 @@ static void *wait_one(void *arg)
 	return NULL;
 }
 
-/* Started, and asleep in the kernel. */
+/* Start a thread that sleeps in GET_EVENT. */
 static void start_waiter(struct waiter *waiter, int ctx, uint32_t id)
 {
 	*waiter = (struct waiter) { .ctx = ctx, .id = id };

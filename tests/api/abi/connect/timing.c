@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * How long an id waits for its peer: the options, the module's parameters behind
- * them, and a peer that says nothing at all.
+ * How long an id waits for its peer: options, parameters of the module, settings of the network
+ * namespace, and a peer that does not answer.
  */
 #include "knobs.h"
 #include "rca_test.h"
@@ -10,7 +10,7 @@
 #define PARAMETERS "/sys/module/rdma_cm_alt/parameters/"
 #define NAMESPACE "/proc/sys/net/rdma_cm_alt/"
 
-/* On rxe1 as NOBODY is, but with a hardware address that was made up: what is sent is lost. */
+/* A neighbour on rxe1 with an unused hardware address: all messages are lost. */
 #define SILENT "10.7.0.98"
 
 static int set_byte(int ctx, uint32_t id, uint32_t name, uint8_t value)
@@ -131,7 +131,7 @@ TEST(what_a_namespace_says_comes_before_the_module)
 	expect_all(ctx, id, 0, 0, 24, 5000);
 	EXPECT_EQ(write_setting("mra_timeout", "7"), 0);
 	expect_all(ctx, id, 0, 0, 7, 5000);
-	/* What the id says comes before both. */
+	/* The options of the id take precedence over both. */
 	EXPECT_EQ(set_byte(ctx, id, OPT(MAX_RETRIES), 9), 0);
 	EXPECT_EQ(set_deadline(ctx, id, 6000), 0);
 	expect_all(ctx, id, 0, 9, 7, 6000);
@@ -239,7 +239,7 @@ static uint32_t silent_client(int ctx, int queue)
 	return client_of_nobody(ctx, queue, RDMA_PS_TCP, IB_UVERBS_QPT_RC);
 }
 
-/* UNREACHABLE comes, and not before the time. */
+/* UNREACHABLE comes, but not before this time. */
 static void ends_after(int ctx, int queue, uint32_t id, double least)
 {
 	double start = now();
@@ -280,7 +280,7 @@ TEST(deadline_ends_a_request_for_datagrams)
 	ends_after(ctx, queue, id, 0.29);
 }
 
-/* The way there and back takes 512 ms by the path; what the peer may take is 1 ms. */
+/* The round trip of the path takes 512 ms, the response timeout is 1 ms. */
 TEST(retries_end_a_connect)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
@@ -291,7 +291,7 @@ TEST(retries_end_a_connect)
 	ends_after(ctx, queue, id, 1.0);
 }
 
-/* Rounds of one message each until the deadline. */
+/* Retries of one message each until the deadline. */
 TEST(retries_and_deadline)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);

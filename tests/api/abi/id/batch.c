@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Many commands in one call: each with a result of its own, whatever happens to the others. */
+/* Many commands in one call, each with its own result. */
 #include "rca_test.h"
 
 #define PAGE 4096
@@ -135,7 +135,7 @@ TEST(commands_that_wait_or_are_no_ids_are_einval)
 	static const uint32_t refused[] = {
 		RDMA_CM_ALT_CMD_INFO, RDMA_CM_ALT_CMD_QUEUE_CREATE, RDMA_CM_ALT_CMD_GET_EVENT,
 		RDMA_CM_ALT_CMD_BATCH, RDMA_CM_ALT_CMD_USAGE, RDMA_CM_ALT_CMD_END, 0, UINT32_MAX,
-		/* What ioctl() takes, in the place of what is wanted. */
+		/* An ioctl request in place of a command's number. */
 		RDMA_CM_ALT_DESTROY,
 	};
 	struct rdma_cm_alt_batch entry = { .size = sizeof(entry) };
@@ -162,7 +162,7 @@ TEST(stride_may_be_larger_and_not_smaller)
 	EXPECT_EQ(results[1], 0);
 }
 
-/* Two pages, of which the second is not there. */
+/* Two pages; the second one is not mapped. */
 static uint8_t *half(void)
 {
 	uint8_t *page = MUST(mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
@@ -278,7 +278,7 @@ TEST(connections_are_established_and_ended_in_batches)
 	EXPECT_EQ(destroy_all(p.ctx, cmds, 8, results, NULL), 0);
 	for (i = 0; i < 8; i++) {
 		EXPECT_EQ(results[i], 0);
-		/* And no ESTABLISHED before it. */
+		/* There is no ESTABLISHED before it. */
 		EXPECT_EVENT_STATUS(p.lq, DISCONNECTED, 0, 0, &ev);
 	}
 }

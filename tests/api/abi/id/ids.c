@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Handles of ids: creating, finding, destroying; what RESOLVE says to a bad pipeline. */
+/* Handles of ids: creating, finding, destroying; errors of RESOLVE with a bad pipeline. */
 #include <sys/resource.h>
 
 #include "tasks.h"
 
-/* A RESOLVE that creates an id; tests spoil one member. */
+/* A RESOLVE that creates an id; tests change one member. */
 static struct rdma_cm_alt_resolve create_cmd(void)
 {
 	return (struct rdma_cm_alt_resolve) {
@@ -19,7 +19,7 @@ static struct rdma_cm_alt_resolve create_cmd(void)
 	};
 }
 
-/* A RESOLVE that binds an id; tests spoil one member. */
+/* A RESOLVE that binds an id; tests change one member. */
 static struct rdma_cm_alt_resolve bind_cmd(uint32_t id)
 {
 	return (struct rdma_cm_alt_resolve) {
@@ -268,7 +268,7 @@ TEST(create_with_a_new_queue)
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, HERE, 1), 0);
 	EXPECT_EVENT_STATUS(cmd.out_queue_fd, ADDR_RESOLVED, id, 0, &ev);
 	EXPECT_EQ(ev.cookie, 0x123456789abcdef0);
-	/* The queue takes its id along. */
+	/* Closing the queue destroys its ids. */
 	MUST(close(cmd.out_queue_fd));
 	EXPECT_EQ(rca_destroy(ctx, id), -ENOENT);
 }
@@ -294,7 +294,7 @@ TEST(no_free_descriptor_is_emfile)
 	cmd.pipe.flags = RDMA_CM_ALT_PIPE_NEW_QUEUE;
 	EXPECT_EQ(call(ctx, cmd), -EMFILE);
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_QUEUE_CREATE, &queue), -EMFILE);
-	/* An id alone needs none. */
+	/* An id without a queue needs no descriptor. */
 	EXPECT_EQ(call(ctx, create_cmd()), 0);
 }
 
@@ -336,7 +336,7 @@ TEST(step_that_fails_takes_the_new_id_away)
 	cmd.pipe.src = make_addr("0.0.0.0", 7777);
 	cmd.pipe.dst = make_addr(NOT_OURS, 1);
 	EXPECT_EQ(call(ctx, cmd), -ENETUNREACH);
-	/* Neither the port nor a handle is left behind. */
+	/* The port and the handle are free again. */
 	id = get_bound(ctx, queue, HERE, 7777);
 	after = get_id(ctx, queue, 0);
 	for (uint32_t handle = before + 1; handle < after; handle++)
@@ -359,7 +359,7 @@ TEST(step_that_fails_takes_the_new_queue_away)
 	EXPECT_EQ(MUST(dup(ctx)), next);
 }
 
-/* Every idle end of a connection pays for what is added to it: see kernel/id/id_types.h. */
+/* Each member is paid for by every idle connection: see kernel/id/id_types.h. */
 TEST(an_id_is_small)
 {
 	FILE *file = fopen("/sys/kernel/slab/rca_id/object_size", "r");

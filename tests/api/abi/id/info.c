@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What the kernel says about itself, and whether it is true. */
+/* INFO, and whether the kernel does what it says. */
 #include <sys/stat.h>
 
 #include "rca_test.h"
@@ -26,7 +26,7 @@ TEST(commands_are_those_that_work)
 		uint64_t cmd[128] = { sizeof(cmd) };
 		int ret;
 
-		/* Nothing has the id 0, and no record is that short: these calls do nothing. */
+		/* The id 0 does not exist and the record is too short: the calls have no effect. */
 		ret = rca_call(ctx, _IO(RDMA_CM_ALT_IOC_TYPE, nr), cmd);
 		if (info.out_commands >> (nr - RDMA_CM_ALT_CMD_BASE) & 1)
 			EXPECT(ret != -EOPNOTSUPP);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The frame of every ioctl: size, tail, flags, reserved members, bad pointers. One row each. */
+/* Size, tail, flags, reserved members and bad pointers of every ioctl. Each ioctl is a row. */
 #include "rca_test.h"
 
 #define PAGE 4096
@@ -11,16 +11,16 @@ struct span {
 	size_t len;
 };
 
-/* An ioctl, and a call that passes the frame and changes nothing. */
+/* An ioctl, and a call that passes these checks and changes nothing. */
 struct row {
 	const char *name;
 	unsigned long cmd;
 	size_t size;
 	size_t min;		/* end of the last mandatory member */
-	uint32_t flags;		/* those that are known */
+	uint32_t flags;		/* known flags */
 	bool outputs;
-	int harmless;		/* what the call gives */
-	size_t id;		/* where the handle is; 0: there is none */
+	int harmless;		/* result of the call */
+	size_t id;		/* offset of the handle; 0: there is none */
 	struct span reserved[3];
 };
 
@@ -272,7 +272,7 @@ TEST(other_type_or_direction_is_enotty)
 	}
 }
 
-/* A page with one behind it that is not there; what is at its end is cut off. */
+/* A page followed by an unmapped page, which truncates a struct at its end. */
 static uint8_t *last_page(void)
 {
 	uint8_t *pages = MUST(mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
@@ -316,7 +316,7 @@ TEST(answer_that_cannot_be_written_is_efault)
 	}
 }
 
-/* The second of two pages takes the end of the answer. */
+/* The end of the answer is in a page that becomes read-only. */
 TEST(answer_that_cannot_be_written_changes_nothing)
 {
 	uint8_t *pages = MUST(mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
@@ -345,7 +345,7 @@ static void no_32_bit_programs(int sig)
 	ktap_skip("this kernel runs no 32-bit programs");
 }
 
-/* The same ioctl as a 32-bit program makes it. */
+/* The ioctl of a 32-bit program. */
 static int call_32(int ctx, unsigned long cmd, void *arg)
 {
 #ifdef __x86_64__
@@ -369,7 +369,7 @@ TEST(a_32_bit_caller_gets_the_same)
 	int ctx = get_ctx();
 
 	memcpy(low, prepare(rows, rows->size), rows->size);
-	/* There it is a call of 64 bits with the number of another. */
+	/* In User-mode Linux int 0x80 is a 64-bit system call, whose number means another call. */
 	if (guest && !strcmp(guest, "uml"))
 		no_32_bit_programs(0);
 	signal(SIGSEGV, no_32_bit_programs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Who keeps what alive: descriptors closed in odd orders, passed on, or gone with a process. */
+/* Lifetime of objects: descriptors closed in any order, passed on, or closed by a death. */
 #include <sys/socket.h>
 
 #include "tasks.h"
@@ -8,7 +8,7 @@ TEST(queue_outlives_the_context)
 {
 	struct pair p;
 
-	/* Nobody can make a call any more, but the ids live as long as their queue. */
+	/* No ioctl is possible any more, but the ids live as long as their queue. */
 	p = get_connected();
 	MUST(close(p.ctx));
 	EXPECT(!event_waits(p.cq));
@@ -150,7 +150,7 @@ TEST(descriptors_passed_to_another_process_work_there)
 	fds[1] = get_queue(fds[0]);
 	id = get_id(fds[0], fds[1], 0);
 	send_fds(socks[0], fds, 2);
-	/* The other one has the last descriptors now. */
+	/* The child has the last descriptors now. */
 	MUST(close(fds[0]));
 	MUST(close(fds[1]));
 	MUST(write(socks[0], &id, sizeof(id)));
@@ -256,7 +256,7 @@ static void *make_and_break(void *arg)
 	return NULL;
 }
 
-/* Threads that do everything at once to the same ids; what they get does not matter. */
+/* Threads make all calls on the same ids at the same time; the results do not matter. */
 TEST(threads_in_each_others_way)
 {
 	struct chaos c = { .ctx = get_ctx() };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Limits of users and contexts: what is refused, what is counted, and who notices nothing of it. */
+/* Limits of users and contexts: what is refused, what is counted, and who is not affected. */
 #include "groups.h"
 #include "limits.h"
 #include "rca_ring.h"
@@ -80,7 +80,7 @@ TEST(contexts_of_one_user_and_of_another)
 	MUST(close(open_as(ANNA)));
 }
 
-/* What a caller with a queue too few finds: nothing has begun. */
+/* With the limit of queues reached: the call fails and has no effect. */
 TEST(queues)
 {
 	struct rdma_cm_alt_resolve new = {
@@ -111,7 +111,7 @@ TEST(queues)
 	MUST(close(queue));
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_SET_QUEUE, &move), 0);
 	expect_usage(ANNA, ctx, QUEUES, 2, 2);
-	/* Another context has room, until its user has none. */
+	/* Another context may have more, up to the limit of the user. */
 	queue = get_queue(open_as(ANNA));
 	set_limit(CONTEXT, QUEUES, 100);
 	set_limit(USER, QUEUES, 3);
@@ -119,7 +119,7 @@ TEST(queues)
 	EXPECT_EQ(usage_as(ANNA, ctx, QUEUES).out_user_refused, 1);
 	MUST(close(queue));
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_QUEUE_CREATE, &create), 0);
-	/* An id too many takes no queue along. */
+	/* The queue of an id that is refused is not counted. */
 	MUST(close(create.out_fd));
 	set_limit(CONTEXT, IDS, 1);
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_RESOLVE, &new), -EDQUOT);
@@ -143,7 +143,7 @@ TEST(ids_of_all_contexts_of_a_user)
 	expect_usage(ANNA, one, IDS, 1, 3);
 	EXPECT_EQ(usage_as(ANNA, one, IDS).out_user_refused, 2);
 	EXPECT_EQ(usage_as(ANNA, one, IDS).out_context_refused, 0);
-	/* Another user is another matter. */
+	/* Another user has its own limit. */
 	for (int i = 0, ctx = open_as(BERT); i < 3; i++)
 		get_id(ctx, -1, 0);
 	EXPECT_EQ(rca_destroy(one, id), 0);
@@ -231,7 +231,7 @@ TEST(privileged_opener_has_the_limit_of_the_context_alone)
 	for (int i = 0; i < 3; i++)
 		get_id(ctx, -1, 0);
 	EXPECT_EQ(usage_as(0, ctx, IDS).out_user_limit, UINT32_MAX);
-	/* It was opened with the right. */
+	/* The context was opened by a privileged user. */
 	become(ANNA);
 	EXPECT_EQ(rca_create(ctx, -1, RDMA_PS_TCP, IB_UVERBS_QPT_RC, 0, &none), -EDQUOT);
 	set_limit(CONTEXT, IDS, 4);
@@ -267,7 +267,7 @@ TEST(context_that_was_given_away_is_its_openers)
 	become(0);
 	expect_usage(ANNA, annas, IDS, 1, 1);
 	expect_usage(BERT, berts, IDS, 0, 0);
-	/* What else its opener has is no business of who got it. */
+	/* The receiver does not learn about the opener's other contexts. */
 	get_id(open_as(ANNA), -1, 0);
 	usage = usage_as(BERT, annas, IDS);
 	EXPECT_EQ(usage.out_context_used, 1);
@@ -289,7 +289,7 @@ TEST(memberships)
 	set_limit(CONTEXT, MEMBERSHIPS, 2);
 	member = get_member(ctx, id, GROUP);
 	get_member(ctx, id, OTHER_GROUP);
-	/* Both have a record for the day on which they lose their group. */
+	/* Each membership has a reserved record for its loss. */
 	expect_usage(ANNA, ctx, EVENTS, 4, 4);
 	EXPECT_EQ(join(ctx, id, "239.9.1.3"), -EDQUOT);
 	expect_usage(ANNA, ctx, EVENTS, 4, 4);
@@ -298,7 +298,7 @@ TEST(memberships)
 	EXPECT_EQ(leave(ctx, member), 0);
 	await_usage(ANNA, ctx, MEMBERSHIPS, 1, 1);
 	await_usage(ANNA, ctx, EVENTS, 2, 2);
-	/* Room for the one record and not for the other. */
+	/* The limit allows only one of the two records. */
 	set_limit(CONTEXT, EVENTS, 3);
 	EXPECT_EQ(join(ctx, id, "239.9.1.3"), -EDQUOT);
 	expect_usage(ANNA, ctx, MEMBERSHIPS, 1, 1);
@@ -336,7 +336,7 @@ TEST(operations_without_room_for_their_event)
 	expect_usage(ANNA, ctx, EVENTS, 2, 2);
 	expect_usage(ANNA, ctx, IDS, 1, 1);
 	EXPECT_EQ(usage_as(ANNA, ctx, EVENTS).out_context_refused, 3);
-	/* What was there is there, and each one that is read makes room. */
+	/* The events before the limit are kept, and each one that is read allows another. */
 	expect_read(queue, id, 1);
 	EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
 	expect_read(queue, id, 2);
@@ -358,11 +358,11 @@ TEST(events_in_the_ring_and_behind_it)
 	post_numbers(ctx, id, 1, 5);
 	EXPECT_EQ(post_number(ctx, id, 6), -EDQUOT);
 	expect_usage(ANNA, ctx, EVENTS, 5, 5);
-	/* No call says that it was taken, and the next one that needs its place finds out. */
+	/* Taking a record needs no call; the kernel notices it when it needs its place. */
 	expect_number(&ring, id, 1);
 	post_numbers(ctx, id, 6, 1);
 	EXPECT_EQ(post_number(ctx, id, 7), -EDQUOT);
-	/* Those that the ring gives back do not count twice. */
+	/* Events that the ring gives back are not counted twice. */
 	ring_unmap(&ring);
 	expect_usage(ANNA, ctx, EVENTS, 5, 5);
 	for (int i = 2; i <= 6; i++)
@@ -390,7 +390,7 @@ TEST(moved_id_takes_nothing_twice)
 	}
 	expect_usage(ANNA, ctx, EVENTS, 3, 3);
 	expect_usage(ANNA, ctx, QUEUES, 2, 2);
-	/* Another context's queue is not for it. */
+	/* A queue of another context is refused. */
 	EXPECT_EQ(rca_set_queue(ctx, id, get_queue(open_as(ANNA))), -EINVAL);
 	for (int i = 1; i <= 3; i++)
 		expect_read(from, id, i);
@@ -414,11 +414,11 @@ TEST(pages_of_rings)
 	       MAP_FAILED);
 	EXPECT_EQ(errno, EDQUOT);
 	expect_usage(ANNA, ctx, RING_PAGES, pages, pages);
-	/* It is a queue without a ring then. */
+	/* The queue has no ring then. */
 	id = get_id(ctx, two.queue, 0);
 	post_numbers(ctx, id, 1, 1);
 	expect_read(two.queue, id, 1);
-	/* The pages go with the queue, and it with the last mapping. */
+	/* The pages are freed with the queue, and the queue with the last mapping. */
 	MUST(close(one.queue));
 	expect_usage(ANNA, ctx, RING_PAGES, pages, pages);
 	ring_unmap(&one);

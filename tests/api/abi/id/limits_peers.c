@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What peers, and other users, can take from a user: no more than fits, and nothing for ever. */
+/* Use of a user's limits by peers and other users: it is bounded, and given back. */
 #include <sys/stat.h>
 
 #include "limits.h"
@@ -11,8 +11,8 @@
 
 /**
  * struct server - a listener of a user
- * @ctx: his context
- * @queue: where the requests wait
+ * @ctx: context of the user
+ * @queue: queue of the requests
  * @id: the listening id
  */
 struct server {
@@ -31,7 +31,7 @@ static struct server get_server(unsigned int uid, uint16_t port, uint32_t backlo
 	return server;
 }
 
-/* Requests from a context of root's. */
+/* Requests of a client of root. */
 static void flood(int ctx, int queue, uint16_t port, int count)
 {
 	for (int i = 0; i < count; i++)
@@ -50,7 +50,7 @@ static void await_refusals(unsigned int uid, int ctx, uint32_t what, bool users)
 	ktap_fail(__FILE__, __LINE__, "nothing was refused");
 }
 
-/* Accepts one connection after the other, with clients of their own. */
+/* Make one connection after the other, each with a client of its own. */
 static void serve(struct server *server, int ctx, int queue, uint16_t port, int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -93,7 +93,7 @@ TEST(flood_fills_one_users_backlog_and_not_anothers)
 	expect_usage(BERT, bert.ctx, REQUESTS, 0, 0);
 	expect_usage(ANNA, anna.ctx, REQUESTS, ROOM, ROOM);
 
-	/* Those that did not fit ask again, each of them, and once. */
+	/* Requests beyond the limit are sent again, and each arrives once. */
 	for (int i = 0; i < FLOOD; i++) {
 		EXPECT_EVENT_STATUS(anna.queue, CONNECT_REQUEST, 0, 0, &ev);
 		EXPECT_EQ(rca_accept(anna.ctx, ev.id, 0, NULL, 0), 0);
@@ -147,7 +147,7 @@ TEST(full_backlog_is_counted)
 	EXPECT_EVENT(anna.queue, CONNECT_REQUEST, 0);
 }
 
-/* A request whose id, or whose record, does not fit: it comes when there is room. */
+/* A request whose id or record is beyond a limit arrives when there is room. */
 static void check_room(uint32_t what)
 {
 	struct server anna;
@@ -235,7 +235,7 @@ TEST(request_that_nobody_read_is_given_back_with_its_listener)
 		expect_usage(ANNA, watch, what, 0, 0);
 }
 
-/* Connections in every state that there is. */
+/* Connections in every state. */
 TEST(nothing_stays_charged_when_all_has_ended)
 {
 	struct server anna;
@@ -255,10 +255,10 @@ TEST(nothing_stays_charged_when_all_has_ended)
 	EXPECT_EQ(rca_destroy(anna.ctx, ev.id), 0);
 	EXPECT_EVENT_STATUS(anna.queue, CONNECT_REQUEST, 0, 0, &ev);
 	EXPECT_EQ(rca_accept(anna.ctx, ev.id, 0, NULL, 0), 0);
-	EXPECT_EVENT(queue, CONNECT_RESPONSE, 0);	/* and never establishes */
+	EXPECT_EVENT(queue, CONNECT_RESPONSE, 0);	/* is never established */
 	client = get_client(ctx, queue, HERE, 7999, 0);
 	EXPECT_EQ(rca_connect(ctx, client, NULL, 0), 0);
-	/* Its answer, and an address that nobody has, wait while the queue is closed. */
+	/* An unanswered request and an address resolution are pending while the queue is closed. */
 	EXPECT_EQ(rca_resolve_addr(ctx, get_id(ctx, queue, 0), NULL, NOBODY, PORT), 0);
 	MUST(close(queue));
 	for (uint32_t what = QUEUES; what <= RING_PAGES; what++)
@@ -319,7 +319,7 @@ TEST(memory_is_charged_to_the_cgroup_of_who_opened)
 	ktap_note("%ld bytes for an id", (group_memory() - before) / OWN_IDS);
 	EXPECT(group_memory() - before > OWN_IDS * 480L);
 
-	/* What peers make is made by threads of the kernel, on the account of the listener. */
+	/* Kernel threads allocate the objects of requests, accounted to the listener. */
 	move_to(CGROUPS);
 	ctx = get_ctx();
 	queue = get_queue(ctx);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Ids that change their queue: their events move along, each arrives once and in order. */
+/* Ids that move to another queue: their events move, and each arrives once and in order. */
 #include "rca_test.h"
 
 static int set_queue(int ctx, uint32_t id, uint32_t flags, int fd, uint64_t cookie,
@@ -18,14 +18,14 @@ TEST(events_move_with_their_id_in_order)
 	event_t ev;
 	int to;
 
-	/* Three events of one id wait: a request of a listener, twice more. */
+	/* Three events of one id are queued: requests of a listener. */
 	p = get_listening(HERE);
 	for (int i = 0; i < 3; i++) {
 		uint8_t number = i;
 
 		EXPECT_EQ(rca_connect(p.ctx, get_client(p.ctx, p.cq, HERE, p.port, 0), &number, 1),
 			  0);
-		/* ib_cm works on requests on several processors: one may overtake the other. */
+		/* ib_cm handles requests on several processors, in any order. */
 		usleep(200 * 1000);
 	}
 	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &ev);
@@ -41,7 +41,7 @@ TEST(events_move_with_their_id_in_order)
 		EXPECT_EQ(ev.private_data[0], i);
 		EXPECT_EQ(ev.cookie, LISTENER);
 	}
-	/* The new ids have the queue that told of them. */
+	/* The new ids have the queue that delivered their requests. */
 	EXPECT_EQ(rca_accept(p.ctx, ev.id, SERVER, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, 0, 0, &ev);
 	EXPECT_EQ(rca_establish(p.ctx, ev.id), 0);
@@ -90,7 +90,7 @@ TEST(move_may_change_the_cookie)
 	EXPECT_EQ(set_queue(ctx, id, RDMA_CM_ALT_SET_QUEUE_COOKIE, to, 2, &cmd), 0);
 	EXPECT_EVENT_STATUS(to, ROUTE_RESOLVED, id, 0, &ev);
 	EXPECT_EQ(ev.cookie, 2);
-	/* Without the flag it stays. */
+	/* Without the flag the cookie stays. */
 	id = get_loaded(ctx, from, 1);
 	post(ctx, id);
 	EXPECT_EQ(set_queue(ctx, id, 0, to, 2, &cmd), 0);
@@ -162,7 +162,7 @@ static void *move_about(void *arg)
 	return NULL;
 }
 
-/* Each event of an id that moves all the time arrives once, at one of its queues. */
+/* Each event of an id that moves continuously arrives once, at one of its queues. */
 TEST(no_event_is_lost_or_doubled_by_moving)
 {
 	enum { EVENTS = 40 };

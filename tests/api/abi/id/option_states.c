@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Every option in every state that a program can bring an id to, with the verdicts of stock. */
+/* Every option in every state that a program can bring an id to; results as those of stock. */
 #include "rca_test.h"
 
 #define USABLE (IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL)
@@ -13,7 +13,7 @@ enum {
 	PATH = 1 << 5,
 	ALL = (1 << 6) - 1,
 
-	/* What no state refuses. */
+	/* Options that can be set in every state. */
 	ALWAYS = TOS | ACK_TIMEOUT,
 };
 
@@ -46,7 +46,7 @@ static int set(int ctx, uint32_t id, int option)
 	}
 }
 
-/* All options of @allowed can be set, the others are EINVAL. */
+/* The options in @allowed can be set, the others are EINVAL. */
 static void check(int ctx, uint32_t id, int allowed)
 {
 	static const char * const names[] = {
@@ -85,7 +85,7 @@ TEST(resolving_the_address)
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, NOBODY, 1), 0);
 	check(ctx, id, ALWAYS | REUSE);
 	EXPECT_EVENT_STATUS(queue, ADDR_ERROR, id, -ETIMEDOUT, NULL);
-	/* Bound again. */
+	/* The id is in the state bound again. */
 	check(ctx, id, ALWAYS | REUSE | AFONLY);
 }
 

@@ -50,7 +50,7 @@ TEST(what_is_set_can_be_read)
 	check_int(RDMA_OPTION_ID_AFONLY);
 }
 
-/* 0 is a value: for ever. */
+/* 0 is a valid value: no timeout. */
 TEST(ack_timeout_that_was_not_set_is_enodata)
 {
 	int ctx = get_ctx();
@@ -85,14 +85,14 @@ TEST(afonly_is_by_default_what_the_family_has)
 	EXPECT_EQ(afonly_of(ctx, get_bound(ctx, -1, "0.0.0.0", 0)), 1);
 	EXPECT_EQ(afonly_of(ctx, get_bound(ctx, -1, "127.0.0.1", 0)), 1);
 	EXPECT_EQ(afonly_of(ctx, get_bound(ctx, -1, "::", 0)), 0);
-	/* An id that was bound before keeps its own. */
+	/* An id that was bound before keeps its setting. */
 	id = get_bound(ctx, -1, "::", 0);
 	if (system("sysctl -qw net.ipv6.bindv6only=1"))
 		ktap_skip("cannot change bindv6only");
 	EXPECT_EQ(afonly_of(ctx, id), 0);
 	EXPECT_EQ(afonly_of(ctx, get_id(ctx, -1, 0)), 1);
 	EXPECT_EQ(afonly_of(ctx, get_bound(ctx, -1, "::", 0)), 1);
-	/* What was set stays, whatever the family. */
+	/* The option stays set for either address family. */
 	id = get_id(ctx, -1, 0);
 	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_AFONLY, &off, sizeof(off)), 0);
 	EXPECT_EQ(rca_bind(ctx, id, "0.0.0.0", 0), 0);
@@ -247,7 +247,7 @@ TEST(attributes_of_the_passive_side)
 	EXPECT_EQ(rtr.ah_attr.is_global, 1);
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.server, RTS, &rts), 0);
 	EXPECT_EQ(rts.qp_attr_mask & RTS_MASK, RTS_MASK);
-	/* The event had them all. */
+	/* The event had the same attributes. */
 	EXPECT(ev.flags & RDMA_CM_ALT_EVENT_F_QP);
 	EXPECT_EQ(ev.qp.init_mask, init.qp_attr_mask);
 	EXPECT_EQ(ev.qp.rtr_mask, rtr.qp_attr_mask);
@@ -258,7 +258,7 @@ TEST(attributes_of_the_passive_side)
 	EXPECT_EQ(ev.qp.attr.timeout, rts.timeout);
 	EXPECT_EQ(ev.qp.attr.path_mtu, rtr.path_mtu);
 	EXPECT(!memcmp(&ev.qp.attr.ah_attr, &rtr.ah_attr, sizeof(rtr.ah_attr)));
-	/* The number that the peer will send with is that which it was told. */
+	/* Each end expects the packet numbers that the other end starts with. */
 	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, p.client, 0, &ev);
 	EXPECT_EQ(ev.qp.attr.sq_psn, rtr.rq_psn);
@@ -278,7 +278,7 @@ TEST(attributes_of_the_active_side)
 	EXPECT_EQ(ev.qp.rtr_mask, rtr.qp_attr_mask);
 	EXPECT_EQ(ev.qp.rts_mask, rts.qp_attr_mask);
 	EXPECT_EQ(rtr.dest_qp_num, ev.qp_num);
-	/* The depths are those that accept gave: what it has under way, and what it serves. */
+	/* The depths are those of accept. */
 	EXPECT_EQ(rtr.max_dest_rd_atomic, 3);
 	EXPECT_EQ(rts.max_rd_atomic, 2);
 	EXPECT_EQ(rts.retry_cnt, 7);

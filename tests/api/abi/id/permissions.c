@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Who may do what: the descriptor is the right, the capabilities are the caller's of the moment. */
+/* Permissions: the descriptor gives access; capabilities are those of the caller of each call. */
 #include "tasks.h"
 
 #define PORT 7471
 #define LOW_PORT 999
 #define NOBODYS_UID 65534
 
-/* Runs @what(@arg) in a child process; a failed expectation of it fails the test. */
+/* Run @what(@arg) in a child process. A failed expectation in it fails the test. */
 static void in_child(void (*what)(void *arg), void *arg)
 {
 	pid_t pid = MUST(fork());
@@ -35,7 +35,7 @@ static void use_everything(void *arg)
 	await_addr(in->ctx, in->queue, in->other, THERE, PORT);
 	own = get_id(in->ctx, in->queue, 1);
 	EXPECT_EQ(rca_destroy(in->ctx, own), 0);
-	/* Stays when this process has ended. */
+	/* This id stays when the process has ended. */
 	get_bound(in->ctx, in->queue, HERE, PORT + 1);
 }
 
@@ -48,7 +48,7 @@ TEST(child_process_uses_what_it_inherited)
 	in.id = get_id(in.ctx, in.queue, 0);
 	in.other = get_id(in.ctx, in.queue, 0);
 	in_child(use_everything, &in);
-	/* It did so to the same objects. */
+	/* The child used the same objects. */
 	EXPECT_EQ(rca_listen(in.ctx, in.id, 0), -EINVAL);
 	EXPECT_EQ(rca_query(in.ctx, in.other, &route), 0);
 	EXPECT(addr_is(&route.dst, THERE));
@@ -76,7 +76,7 @@ TEST(child_process_destroys_what_it_inherited)
 	in_child(destroy_it, &in);
 	EXPECT_EQ(rca_destroy(in.ctx, in.id), -ENOENT);
 	get_bound(in.ctx, in.queue, HERE, PORT);
-	/* That it closed its descriptors is nothing to ours. */
+	/* The child's close of its descriptors does not affect ours. */
 	EXPECT_EQ(rca_listen(in.ctx, in.other, 0), 0);
 }
 
@@ -130,12 +130,12 @@ TEST(change_of_user_in_the_middle)
 	low = get_bound(p.ctx, -1, HERE, LOW_PORT);
 	unbound = get_id(p.ctx, -1, 0);
 	be_nobody();
-	/* What runs goes on. */
+	/* Existing ids keep working. */
 	pair_send_rep(&p);
 	pair_send_rtu(&p);
 	EXPECT_EQ(rca_connect(p.ctx, client, NULL, 0), 0);
 	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
-	/* The port was taken with the right to it; a new one is asked for without. */
+	/* The port was bound with the capability; a new bind is without it. */
 	EXPECT_EQ(rca_listen(p.ctx, low, 0), 0);
 	EXPECT_EQ(rca_bind(p.ctx, unbound, HERE, LOW_PORT - 1), -EACCES);
 	EXPECT_EQ(rca_resolve_addr(p.ctx, unbound, HERE, THERE, PORT), 0);
@@ -161,7 +161,7 @@ TEST(source_port_of_a_resolution_counts)
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_RESOLVE, &cmd), 0);
 }
 
-/* The rule of TCP and UDP of today, in the namespace of the id. */
+/* ip_unprivileged_port_start of the id's network namespace applies. */
 TEST(namespace_says_which_ports_are_low)
 {
 	int ctx = get_ctx();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Every operation in every state that a program can bring an id to: what the
- * state does not allow is EINVAL and changes nothing, which a correct call
- * proves afterwards.
+ * Every operation in every state that a program can bring an id to. An operation that the state
+ * does not allow is EINVAL and changes nothing: a valid operation succeeds afterwards.
  */
 #include "rca_test.h"
 
@@ -48,7 +47,7 @@ static int call(int ctx, uint32_t id, int op)
 	}
 }
 
-/* All operations but @allowed are EINVAL; those of @ignored are 0 and do nothing. */
+/* All operations but those in @allowed are EINVAL; those in @ignored are 0 and do nothing. */
 static void refused(int ctx, uint32_t id, int allowed, int ignored)
 {
 	static const char * const names[] = {
