@@ -34,7 +34,7 @@ TEST(local_address_has_a_device)
 	EXPECT_EQ(rca_query(ctx, id, &route), 0);
 	EXPECT(addr_is(&route.src, HERE));
 	EXPECT_EQ(addr_port(&route.src), PORT);
-	/* No peer, but a family, as with stock. */
+	/* The peer's address has its family only, as with stock. */
 	EXPECT(addr_is(&route.dst, "0.0.0.0"));
 	EXPECT_EQ(addr_port(&route.dst), 0);
 	EXPECT(!memcmp(route.dgid, none, 16));
@@ -196,7 +196,7 @@ TEST(reusers_share_a_port_and_one_alone_may_listen)
 	EXPECT_EQ(rca_bind(ctx, second, HERE, PORT), 0);
 	EXPECT_EQ(rca_listen(ctx, first, 0), -EADDRINUSE);
 	EXPECT_EQ(rca_listen(ctx, second, 0), -EADDRINUSE);
-	/* The refusal changed nothing: when the first one is gone, the second may. */
+	/* The refusal changed nothing: the second id may listen when the first one is destroyed. */
 	EXPECT_EQ(rca_destroy(ctx, first), 0);
 	EXPECT_EQ(rca_listen(ctx, second, 0), 0);
 	EXPECT_EQ(rca_bind(ctx, get_reusing(ctx), HERE, PORT), -EADDRINUSE);
@@ -253,7 +253,7 @@ TEST(capability_is_that_of_the_caller)
 	pid_t pid;
 	int ctx;
 
-	/* Opened by root, used by somebody else: the call counts. */
+	/* The context is opened by root: the capabilities of the caller count. */
 	ctx = get_ctx();
 	pid = MUST(fork());
 	if (!pid) {
@@ -264,7 +264,7 @@ TEST(capability_is_that_of_the_caller)
 	EXPECT_EQ(bind_new(ctx, HERE, 1000), 0);
 }
 
-/* As programs of before there was more to tell. */
+/* A program whose struct ends before the route. */
 TEST(answer_without_the_route)
 {
 	struct rdma_cm_alt_resolve cmd = {
@@ -388,7 +388,7 @@ TEST(namespaces_are_apart)
 
 	get_bound(ctx, -1, "0.0.0.0", PORT);
 	MUST(unshare(CLONE_NEWNET));
-	/* The id has the namespace of the one who makes it, not of the one who opened. */
+	/* The id is in the namespace of its creator, not of the context's opener. */
 	id = get_id(ctx, -1, 0);
 	EXPECT_EQ(rca_bind(ctx, id, HERE, PORT), -EADDRNOTAVAIL);
 	EXPECT_EQ(rca_bind(ctx, id, "0.0.0.0", PORT), 0);

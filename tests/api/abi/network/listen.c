@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Listening: who gets a request, how many may wait, and whom we share a device with. */
+/* Listening: which listener gets a request, the backlog, and sharing a device with stock. */
 #include "rca_test.h"
 #include "stock_cm.h"
 
@@ -78,7 +78,7 @@ static void check_wildcard(const char *any, const char *ip)
 
 	p.client = get_client(p.ctx, p.cq, ip, p.port, CLIENT);
 	pair_send_req(&p, &ev);
-	/* The new id has the address that was asked for. */
+	/* The new id has the address that the request was sent to. */
 	EXPECT(addr_is(&ev.route.src, ip));
 	EXPECT_EQ(addr_port(&ev.route.src), p.port);
 	EXPECT_EQ(rca_query(p.ctx, p.client, &route), 0);
@@ -165,7 +165,7 @@ TEST(port_space_ib_connects)
 	EXPECT_EVENT(lq, CONNECT_REQUEST, 0);
 }
 
-/* Connection requests that came over the wire so far. */
+/* Number of connection requests received so far. */
 static unsigned long requests(void)
 {
 	FILE *file = fopen("/sys/class/infiniband/rxe0/ports/1/cm_rx_msgs/req", "re");
@@ -184,13 +184,13 @@ TEST(requests_beyond_the_backlog_come_later)
 	uint32_t clients[2];
 	event_t ev;
 
-	/* The peer asks again after 4.3 s. */
+	/* The peer sends the request again after 4.3 s. */
 	EXPECT_EQ(rca_listen(ctx, listener, 1), 0);
 	for (int i = 0; i < 2; i++) {
 		clients[i] = get_client(ctx, cq, HERE, PORT, i);
 		EXPECT_EQ(rca_connect(ctx, clients[i], NULL, 0), 0);
 	}
-	/* Both are to be there, and looked at, before room is made. */
+	/* Both requests must have been received and handled before the backlog has room. */
 	while (requests() < before + 2)
 		usleep(10000);
 	usleep(500000);
@@ -267,7 +267,7 @@ TEST(port_that_the_stock_stack_listens_on_is_eaddrinuse)
 	EXPECT_EQ(stock_listen(fd, stock_bound(fd, PORT)), 0);
 	EXPECT_EQ(rca_listen(ctx, id, 0), -EADDRINUSE);
 	EXPECT_EQ(rca_listen(ctx, get_bound(ctx, -1, "0.0.0.0", PORT + 1), 0), 0);
-	/* The refusal changed nothing. */
+	/* The failed call changed nothing. */
 	MUST(close(fd));
 	EXPECT_EQ(rca_listen(ctx, id, 0), 0);
 }

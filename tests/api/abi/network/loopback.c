@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Loopback addresses and wildcards as destination: an address of a device stands for them. */
+/* Loopback addresses and wildcards as destination: an address of a device replaces them. */
 #include "rca_test.h"
 
 #define PORT 4711
@@ -14,7 +14,7 @@ static bool on_rig6(const addr_t *addr)
 	return addr_is(addr, HERE6) || addr_is(addr, THERE6);
 }
 
-/* Resolve @dst on an id and look at both addresses. */
+/* Resolve @dst on an id and check both addresses. */
 static void resolve_to(int ctx, int queue, uint32_t id, const char *dst, event_t *ev)
 {
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, dst, PORT), 0);
@@ -122,7 +122,7 @@ static void check_connection(const char *listen_on, const char *dst)
 	EXPECT_EQ(rca_connect(p.ctx, p.client, "hello", 5), 0);
 	EXPECT_EVENT_STATUS(p.lq, CONNECT_REQUEST, 0, 0, &request);
 	EXPECT(!memcmp(request.private_data, "hello", 5));
-	/* What went on the wire, and so what the new id has. */
+	/* The address on the wire, which the new id has. */
 	EXPECT(on_rig(&request.route.src) || on_rig6(&request.route.src));
 	EXPECT(on_rig(&request.route.dst) || on_rig6(&request.route.dst));
 	EXPECT_EQ(addr_port(&request.route.src), p.port);
@@ -178,7 +178,7 @@ TEST(namespace_without_a_device_is_enodev)
 	id = get_id(ctx, -1, 0);
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, "127.0.0.1", PORT), -ENODEV);
 	EXPECT_EQ(rca_resolve_addr(ctx, get_id(ctx, -1, 0), NULL, "::1", PORT), -ENODEV);
-	/* Nothing is in the way of another try. */
+	/* The id may be resolved again. */
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, "127.0.0.1", PORT), -ENODEV);
 }
 
@@ -189,7 +189,7 @@ TEST(port_that_is_down_is_passed_over)
 
 	if (system("ip link set d0 down"))
 		ktap_skip("cannot take d0 down");
-	/* The device learns of it by work. */
+	/* The GIDs of the device follow from a work item. */
 	do {
 		uint32_t id = get_id(ctx, queue, 0);
 
@@ -201,7 +201,7 @@ TEST(port_that_is_down_is_passed_over)
 	EXPECT_EQ(system("ip link set d0 up && ip addr add fd00:9::1/64 dev d0 nodad && "
 			 "ip addr add fd00:9::2/64 dev d0 nodad"), 0);
 	EXPECT(tries < 100);
-	/* The others need the addresses. */
+	/* Later tests need the addresses. */
 	for (tries = 0; tries < 100; tries++) {
 		uint32_t id = get_id(ctx, -1, 0);
 

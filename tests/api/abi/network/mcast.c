@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Multicast groups: joining them, what the event says, who may not. */
+/* Multicast groups: joining them, the event of a join, and ids that cannot join. */
 #include "groups.h"
 
 #define MOST 1024	/* memberships of one id */
 
-/* Is the GID of this index on port 1 of rxe0 the address? */
+/* Whether the GID with this index on port 1 of rxe0 is the address. */
 static bool gid_is(unsigned int index, const char *ip)
 {
 	char path[96], text[64] = "";
@@ -112,7 +112,7 @@ TEST(send_only_member_is_not_told_to_the_network)
 	EXPECT_EQ(rca_join(ctx, id, GROUP, RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER, 42, &member), 0);
 	expect_joined(queue, id, member, "::ffff:" GROUP);
 	EXPECT_EQ(igmp_users("d0", GROUP), 0);
-	/* Leaving it does not take away what others have joined. */
+	/* Leaving a group does not affect other members. */
 	get_member(ctx, get_ud_bound(ctx, queue, HERE), GROUP);
 	EXPECT_EQ(leave(ctx, member), 0);
 	EXPECT_EQ(igmp_users("d0", GROUP), 1);
@@ -170,7 +170,7 @@ TEST(memberships_of_an_id_are_limited)
 	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id = get_ud_bound(ctx, queue, HERE), member = 0;
 
-	/* Those that fail do not count. */
+	/* Failed joins are not counted. */
 	EXPECT_EQ(join(ctx, id, HERE), -EINVAL);
 	for (int i = 0; i < MOST; i++)
 		member = get_member(ctx, id, GROUP);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Multicast groups: who ends a membership, and what is left of it then. */
+/* Multicast groups: everything that ends a membership, and its cleanup. */
 #include "groups.h"
 #include "own_device.h"
 #include "tasks.h"
@@ -125,7 +125,7 @@ TEST_LONG(network_device_that_is_removed_takes_them_along)
 	id = get_ud_bound(ctx, queue, OWN_ADDR);
 	member = get_member(ctx, id, GROUP);
 	EXPECT_EVENT(queue, MULTICAST_JOIN, id);
-	/* Returns when nobody has a reference on it any more. */
+	/* Returns when the network device has no more references. */
 	EXPECT_EQ(system("ip link delete d2"), 0);
 	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
 	EXPECT_EQ(leave(ctx, member), 0);
@@ -136,7 +136,7 @@ TEST_LONG(memberships_of_a_lost_stack_are_not_left_twice)
 	uint32_t id, member;
 	int ctx = get_ctx(), queue = get_queue(ctx);
 
-	/* The device leaves the IP stack and comes back; what is joined then is another's. */
+	/* The network device loses its IP state and gets it back: memberships are new ones then. */
 	add_own_device(OWN_DUMMY);
 	id = get_ud_bound(ctx, queue, OWN_ADDR);
 	member = get_member(ctx, id, GROUP);
@@ -195,7 +195,7 @@ TEST_LONG(device_that_comes_and_goes_under_load)
 	delete_own_device();
 }
 
-/* Handles are given one after the other, so the next ones can be guessed. */
+/* Handles are allocated in ascending order, so the next ones can be guessed. */
 static void *destroy_and_leave(void *arg)
 {
 	struct busy *busy = arg;

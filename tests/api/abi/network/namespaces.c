@@ -3,13 +3,12 @@
  * Network namespaces on one device: rxe2 with a macvlan above its network
  * device in each of two other namespaces, and the ids of each.
  *
- * The device is each test's own. A message that is sent from an address that has gone is an error
- * of the QP to rxe, and may leave its QP1 broken for good (tests/robust/stock/qp1_dies).
+ * Each test makes the device anew. rxe takes a message from an address that was removed for an
+ * error of its QP1, which may stay broken (tests/robust/stock/qp1_dies).
  *
- * rxe sends in the first namespace only, but for what goes to the sender's own
- * Ethernet address: that it hands over to itself. All it wants is a route, in
- * the first namespace and by the number of the macvlan. So there is a network
- * device with that number and that address, too.
+ * rxe sends in the first namespace only, except to the sender's own Ethernet address, which is
+ * looped back. For that it needs a route in the first namespace by the macvlan's interface index.
+ * So there is a network device with that index and that address, too.
  */
 #include "tasks.h"
 #include "stock_cm.h"
@@ -23,7 +22,7 @@ static int home = -1;
 
 static void cleanup(void)
 {
-	/* What was in a namespace goes a moment after it, perhaps before it is deleted here. */
+	/* The devices of a namespace go some time after it, perhaps during these commands. */
 	EXPECT_EQ(system("for ns in rcaA rcaB; do"
 			 " [ ! -e /run/netns/$ns ] || ip netns del $ns; done;"
 			 "for dev in rcaA rcaB rcam rcav0; do"
@@ -33,7 +32,7 @@ static void cleanup(void)
 			 "[ ! -e /sys/class/net/d2 ] || ip link del d2"), 0);
 }
 
-/* Bind in the caller's namespace; the GIDs of a new network device come from the background. */
+/* Bind in the caller's namespace. A new network device gets its GIDs from a work item. */
 static uint32_t get_bound_soon(int ctx, int queue, const char *ip, uint16_t port)
 {
 	uint32_t id = get_id(ctx, queue, 0);
@@ -60,7 +59,7 @@ static void add_device(void)
 	MUST(close(ctx));
 }
 
-/* A new namespace, empty. Tests end where they fail, so each cleans up before. */
+/* A new, empty namespace. The first one of a test removes what a failed test has left. */
 static int get_netns(const char *name)
 {
 	char command[128];
@@ -108,7 +107,7 @@ static uint32_t get_wildcard(int ctx, int queue, uint64_t cookie)
 	return id;
 }
 
-/* Until the service ID is taken, or free. */
+/* Wait until the service ID is in use, or free. */
 static void await_taken(bool taken)
 {
 	for (int i = 0; i < PATIENCE * 10; i++) {
@@ -132,7 +131,7 @@ TEST(id_is_in_the_namespace_of_its_creator)
 	other = get_id(ctx, -1, 0);
 	EXPECT_EQ(rca_bind(ctx, ours, IN_A, PORT), -ENODEV);
 	EXPECT_EQ(rca_bind(ctx, ours, OWN, PORT), 0);
-	/* Who calls, and from where, does not matter. */
+	/* The caller's namespace does not matter. */
 	enter(b);
 	EXPECT_EQ(rca_bind(ctx, other, OWN, PORT), -EADDRNOTAVAIL);
 	EXPECT_EQ(rca_bind(ctx, id, IN_A, PORT), 0);
@@ -146,7 +145,7 @@ TEST(id_is_in_the_namespace_of_its_creator)
 	cleanup();
 }
 
-/* Listener, connection and its end, all in the caller's namespace. */
+/* Listen, connect and disconnect in the caller's namespace. */
 static void connect_here(int ctx, int lq, uint32_t listener, const char *ip)
 {
 	int cq = get_queue(ctx);
@@ -176,7 +175,7 @@ TEST_LONG(listeners_of_three_namespaces_on_one_port_of_one_device)
 
 	add_macvlan("rcaA", IN_A);
 	add_macvlan("rcaB", IN_B);
-	/* On an address and on the wildcard; the child of neither sees the other's request. */
+	/* On an address and on the wildcard; no namespace gets a request of the other. */
 	enter(a);
 	la = get_bound_soon(ctx, qa, IN_A, PORT);
 	EXPECT_EQ(rca_listen(ctx, la, 0), 0);
@@ -192,7 +191,7 @@ TEST_LONG(listeners_of_three_namespaces_on_one_port_of_one_device)
 	enter(home);
 	connect_here(ctx, qh, lh, OWN);
 	EXPECT(!event_waits(qa) && !event_waits(qb) && !event_waits(qh));
-	/* One leaves: the others stay. */
+	/* The others are not affected when one is destroyed. */
 	EXPECT_EQ(rca_destroy(ctx, lb), 0);
 	enter(a);
 	connect_here(ctx, qa, la, IN_A);
@@ -211,19 +210,19 @@ TEST(wildcard_listener_takes_only_what_reaches_its_namespace)
 	id = get_wildcard(ctx, get_queue(ctx), 0);
 	enter(home);
 	EXPECT_EQ(stock_may_listen(OWN, PORT), 0);
-	/* A network device of rxe2 comes into the namespace: the listener is there. */
+	/* A network device of rxe2 is moved to the namespace: the listener covers it. */
 	add_macvlan("rcaA", IN_A);
 	await_taken(true);
-	/* rxe1 is still anybody's. */
+	/* rxe1 is still free for stock. */
 	EXPECT_EQ(stock_may_listen(ELSEWHERE, PORT), 0);
-	/* It goes, and after a while the device is left alone. */
+	/* The network device goes; after a while the listener releases the device. */
 	EXPECT_EQ(system("ip -n rcaA link del rcam"), 0);
 	await_taken(false);
 	EXPECT_EQ(rca_destroy(ctx, id), 0);
 	cleanup();
 }
 
-/* A process that makes a network device and deletes it, without end: each is a change. */
+/* Start a process that adds and deletes a network device in a loop. */
 static pid_t start_changes(void)
 {
 	pid_t pid = MUST(fork());
@@ -249,7 +248,7 @@ TEST(changes_without_end_do_not_keep_a_listener_on_a_device)
 	pid = start_changes();
 	EXPECT_EQ(system("ip -n rcaA link del rcam"), 0);
 	await_taken(false);
-	/* They have not ended. */
+	/* The changes go on. */
 	EXPECT_EQ(waitpid(pid, NULL, WNOHANG), 0);
 	kill_child(pid);
 	cleanup();
@@ -267,7 +266,7 @@ TEST_LONG(wildcard_listener_waits_for_what_another_user_holds)
 	enter(home);
 	add_macvlan("rcaA", IN_A);
 	add_macvlan("rcaB", IN_B);
-	/* Who listens now is told, who did before is not. */
+	/* A new listen fails; the listener that exists gets no event. */
 	enter(b);
 	EXPECT_EQ(rca_destroy(ctx, get_bound_soon(ctx, -1, IN_B, 0)), 0);
 	id = get_id(ctx, -1, 0);
@@ -292,7 +291,7 @@ TEST(network_device_goes_under_ids_of_its_namespace)
 	client = get_client(ctx, queue, IN_A, PORT, CLIENT);
 	EXPECT_EQ(rca_connect(ctx, client, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(queue, CONNECT_REQUEST, 0, 0, &ev);
-	/* Returns when nobody has a reference on it any more. */
+	/* Returns when the network device has no more references. */
 	EXPECT_EQ(system("timeout 20 ip -n rcaA link del rcam"), 0);
 	EXPECT_EQ(rca_destroy(ctx, client), 0);
 	EXPECT_EQ(rca_destroy(ctx, ev.id), 0);
@@ -302,7 +301,7 @@ TEST(network_device_goes_under_ids_of_its_namespace)
 	cleanup();
 }
 
-/* Whether a namespace is alive shows in a veth pair that has one end there. */
+/* A namespace is freed when the veth pair with one end in it has gone. */
 static bool alive(void)
 {
 	return !access("/sys/class/net/rcav0", F_OK);
@@ -324,7 +323,7 @@ static void expect_dead(void)
 	EXPECT(!alive());
 }
 
-/* Of either stack: as of a socket. */
+/* An id of either stack keeps its namespace, as a socket does. */
 TEST_LONG(id_keeps_its_namespace_until_it_is_destroyed)
 {
 	int ctx = get_ctx(), a = get_watched_netns(), fd = -1;
@@ -339,7 +338,7 @@ TEST_LONG(id_keeps_its_namespace_until_it_is_destroyed)
 	EXPECT_EQ(system("ip netns del rcaA"), 0);
 	sleep(1);
 	EXPECT(alive());
-	/* It works on where nobody else comes any more. */
+	/* The ids still work in their namespace, which has no name any more. */
 	EXPECT_EQ(rca_bind(ctx, get_id(ctx, -1, 0), "0.0.0.0", PORT), 0);
 	EXPECT_EQ(rca_destroy(ctx, listener), 0);
 	EXPECT_EQ(rca_listen(ctx, bound, 0), 0);
@@ -381,7 +380,7 @@ TEST(closed_descriptors_let_namespaces_go)
 	cleanup();
 }
 
-/* A mode cannot be changed while another namespace exists; they go from the background. */
+/* The mode cannot be changed while another namespace exists; a work item frees namespaces. */
 static bool set_mode(const char *mode)
 {
 	char command[64];
@@ -406,7 +405,7 @@ static void exclusively(void)
 	id = get_id(ctx, -1, 0);
 	other = get_id(ctx, queue, 0);
 	listener = get_wildcard(ctx, -1, 0);
-	/* The address is there, the device is another namespace's. */
+	/* The address exists, the device belongs to another namespace. */
 	for (int i = 0; i < 10; i++) {
 		EXPECT_EQ(rca_bind(ctx, id, IN_A, PORT + 1), -ENODEV);
 		usleep(50000);

@@ -16,7 +16,7 @@ static void shell(const char *command)
 	EXPECT_EQ(system(command), 0);
 }
 
-/* Ids with a route, several at a time, until it is enough. */
+/* Make and destroy ids with a route, several at a time, until the flag is set. */
 static void *come_and_go(void *arg)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx), i;
@@ -30,7 +30,7 @@ static void *come_and_go(void *arg)
 			EXPECT_EQ(rca_resolve_addr(ctx, id[i], from, to, 7777), 0);
 		}
 		for (i = 0; i < 8; i++) {
-			/* A bond that changes may take the address away for a moment. */
+			/* A bond that changes may lose its address for a moment. */
 			get_event(queue, &ev);
 			if (ev.type == RDMA_CM_ALT_EVENT_ADDR_RESOLVED)
 				rca_resolve_route(ctx, ev.id);
@@ -45,7 +45,7 @@ static void *come_and_go(void *arg)
 	return NULL;
 }
 
-/* Calls @change with 0 and 1 in turn, while ids come and go. */
+/* Call @change with 0 and 1 in turn while threads make and destroy ids. */
 static void change_under_load(void (*change)(int which))
 {
 	pthread_t worker[WORKERS];
@@ -95,7 +95,7 @@ static void neighbour_changes(const char *ip, const char *other)
 	set_neighbour(ip, 1);
 	await_addr(ctx, queue, id, ip, 7777);
 	await_route(ctx, queue, id);
-	/* The same address again, and that of somebody else. */
+	/* The address before, and another one. */
 	set_neighbour(ip, 1);
 	set_neighbour(other, 3);
 	EXPECT(!event_waits(queue));
@@ -113,7 +113,7 @@ TEST(peer_with_another_hardware_address_is_unreachable)
 {
 	neighbour_changes(PEER, "10.7.0.89");
 	shell("ip addr add fd00:7::1/64 dev v0 nodad");
-	sleep(1);	/* the device follows with a GID */
+	sleep(1);	/* the device gets the GID from a work item */
 	neighbour_changes("fd00:7::88", "fd00:7::89");
 	shell("ip addr del fd00:7::1/64 dev v0");
 }

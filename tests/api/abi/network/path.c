@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Option IB_PATH: a path that the program brings along takes the place of route resolution. */
+/* Option IB_PATH: a path that the program sets replaces route resolution. */
 #include "rca_test.h"
 
 #define PORT 4711
@@ -38,7 +38,7 @@ static uint32_t get_resolved(int ctx, int queue, const char *dst, uint16_t port)
 	return id;
 }
 
-/* The path that the kernel makes for @dst. */
+/* The path that the kernel resolves to @dst. */
 static record_t path_to(int ctx, int queue, const char *dst, uint16_t port)
 {
 	struct rdma_cm_alt_route route;
@@ -65,7 +65,7 @@ TEST(path_takes_the_place_of_the_route)
 	EXPECT(!memcmp(&ev.route.path[0], &path, sizeof(path)));
 	EXPECT_EQ(rca_query(ctx, id, &route), 0);
 	EXPECT(!memcmp(&route, &ev.route, sizeof(route)));
-	/* It is there, once. */
+	/* The path may be set once. */
 	EXPECT_EQ(rca_resolve_route(ctx, id), -EINVAL);
 	EXPECT_EQ(set_path(ctx, id, &path, sizeof(path)), -EINVAL);
 	EXPECT(!event_waits(queue));
@@ -150,7 +150,7 @@ TEST(other_flags_are_einval)
 		if (flags != USABLE)
 			EXPECT_EQ(set_path(ctx, id, &path, sizeof(path)), -EINVAL);
 	}
-	/* The refusals changed nothing. */
+	/* The failed calls changed nothing. */
 	EXPECT(!event_waits(queue));
 	path.flags = USABLE;
 	EXPECT_EQ(set_path(ctx, id, &path, sizeof(path)), 0);
@@ -185,7 +185,7 @@ TEST(lifetime_that_no_message_can_tell_is_einval)
 	}
 }
 
-/* Every bit of a path is a user's. The kernel must take them, and connect or say no. */
+/* Flip each bit of the path. The kernel must take the path, and connect or refuse. */
 TEST(any_bits_do_no_harm)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
@@ -199,7 +199,7 @@ TEST(any_bits_do_no_harm)
 			bytes(&path)[i] = rand_r(&seed);
 		path.flags = USABLE;
 		bytes(&path)[LIFETIME] &= 0xdf;
-		/* With our partition the path passes the first look of ib_cm. */
+		/* The partition lets the path pass the first check of ib_cm. */
 		if (round % 2)
 			memset(bytes(&path) + PKEY, 0xff, 2);
 		EXPECT_EQ(set_path(ctx, id, &path, sizeof(path)), 0);
@@ -250,7 +250,7 @@ TEST(path_can_be_read)
 	await_route(ctx, queue, id);
 	EXPECT_EQ(rca_get_option(ctx, id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, got, &len), 0);
 	EXPECT_EQ(len, sizeof(path));
-	/* But for the flow label, which is made of the ports. */
+	/* Except the flow label, which depends on the ports. */
 	memset(bytes(&got[0]) + FLOW_LABEL, 0, 4);
 	memset(bytes(&path) + FLOW_LABEL, 0, 4);
 	EXPECT(!memcmp(&got[0], &path, sizeof(path)));

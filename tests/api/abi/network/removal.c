@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* A device that goes away, and comes back: rxe2 on a network device of its own. */
+/* Removal of a device, and its return. */
 #include "own_device.h"
 #include "rca_datagram.h"
 #include "tasks.h"
 
 #define PORT 7471
 
-/* What an id without its device still does: nothing, but it can be destroyed. */
+/* An id without its device can only be destroyed. */
 static void removed(int ctx, uint32_t id)
 {
 	struct rdma_cm_alt_route route;
@@ -79,7 +79,7 @@ TEST_LONG(resolved_ids_are_told_once_each)
 	EXPECT(!event_waits(queue));
 }
 
-/* Both ends are on the device: the second may hear of the first one's end before. */
+/* Both ends are on the device: the end of the first may be reported to the second before. */
 static void expect_removal(int queue, uint32_t id, uint64_t cookie)
 {
 	event_t ev;
@@ -135,20 +135,20 @@ TEST(datagram_request_under_way)
 	struct pair p;
 	event_t ev;
 
-	/* Both ends wait: the client for an answer, the server's for the program. */
+	/* The client waits for an answer, the server's id for its program. */
 	add_own_device(OWN_VETH);
 	p = get_datagram_routed(OWN_ADDR);
 	pair_send_req(&p, &ev);
 	EXPECT_EQ(rca_destroy(p.ctx, p.listener), 0);
 	remove_own_device();
-	/* The end of the server's id may refuse the request before the client is told. */
+	/* The removal of the server's id may refuse the request before that of the client. */
 	get_event(p.cq, &ev);
 	if (ev.type == RDMA_CM_ALT_EVENT_UNREACHABLE)
 		get_event(p.cq, &ev);
 	EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL);
 	EXPECT_EQ(ev.id, p.client);
 	EXPECT(!event_waits(p.cq));
-	/* It is its program's since the request was read. */
+	/* The server's id belongs to the program since its request was read. */
 	EXPECT_EVENT(p.lq, DEVICE_REMOVAL, p.server);
 	EXPECT(!event_waits(p.lq));
 	removed(p.ctx, p.client);
@@ -160,7 +160,7 @@ TEST(request_that_nobody_read)
 	struct pair p;
 	event_t ev;
 
-	/* Its event is still there; what can be done with it is to destroy it. */
+	/* The request can still be read, but its id can only be destroyed. */
 	add_own_device(OWN_VETH);
 	p = get_listening(OWN_ADDR);
 	p.client = get_client(p.ctx, p.cq, OWN_ADDR, p.port, CLIENT);
@@ -186,7 +186,7 @@ TEST_LONG(wildcard_listener_is_not_told_and_listens_on_when_it_is_back)
 	readd_own_device();
 	p.client = get_client(p.ctx, p.cq, OWN_ADDR, p.port, CLIENT);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-	/* The new device is listened on from a work item. */
+	/* A work item makes the listener cover the new device. */
 	get_event(event_comes(p.lq, 1) ? p.lq : p.cq, &ev);
 	for (int i = 0; ev.type == RDMA_CM_ALT_EVENT_REJECTED && i < 100; i++) {
 		usleep(50000);
@@ -219,7 +219,7 @@ TEST(resolution_under_way)
 	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id;
 
-	/* Bound to the device, looking for a neighbour behind it. */
+	/* The id is bound to the device, and resolves a neighbour. */
 	add_own_device(OWN_VETH);
 	id = get_bound(ctx, queue, OWN_ADDR, 0);
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, OWN_NOBODY, 1), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A device goes in the middle of things: while a peer is asked, while an answer
- * is on its way, while its ids end, and while nobody reads what happens.
+ * Removal of a device while a request is unanswered, while an answer is on its way, while ids are
+ * destroyed, and while no events are read.
  */
 #include "own_device.h"
 #include "rca_datagram.h"
@@ -14,7 +14,7 @@ static void expect_removal(int queue, uint32_t id)
 {
 	event_t ev;
 
-	/* The peer's end may be the first news. */
+	/* The end of the peer may be reported before. */
 	do {
 		get_event(queue, &ev);
 		EXPECT_EQ(ev.id, id);
@@ -55,7 +55,7 @@ TEST_LONG(peer_of_a_datagram_was_asked_and_says_nothing)
 	EXPECT_EQ(rca_destroy(ctx, id), 0);
 }
 
-/* A request that was read, and then accepted, with a client that has not confirmed. */
+/* A request that was read; and accepted, but not confirmed by the client. */
 static void get_half(struct pair *p, bool accepted)
 {
 	event_t ev;
@@ -76,7 +76,7 @@ TEST_LONG(request_was_read_and_not_answered)
 	get_half(&p, false);
 	remove_own_device();
 	expect_removal(p.cq, p.client);
-	/* It is its program's since the request was read, and has no cookie before accept. */
+	/* The server's id belongs to the program since its request was read. */
 	expect_removal(p.lq, p.server);
 	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), -ENXIO);
 	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
@@ -96,7 +96,7 @@ TEST_LONG(request_was_accepted_and_not_confirmed)
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 }
 
-/* One id of every kind that can be on a device, their events unread. */
+/* One id in each state with a device, and their events are not read. */
 static void make_all(int ctx, int queue)
 {
 	uint32_t id, member;
@@ -128,7 +128,7 @@ TEST(nobody_reads_the_events)
 	make_all(ctx, queue);
 	remove_own_device();
 	EXPECT(event_waits(queue));
-	/* They have their ports, until they are destroyed, and nothing else of the new one. */
+	/* The ids keep their ports until they are destroyed, but are not on the new device. */
 	readd_own_device();
 	EXPECT_EQ(rca_bind(ctx, get_id(ctx, -1, 0), OWN_ADDR, PORT), -EADDRINUSE);
 	EXPECT_EQ(rca_listen(ctx, get_bound(ctx, -1, OWN_ADDR, PORT + 9), 0), 0);
@@ -156,7 +156,7 @@ TEST_LONG(process_is_stopped_and_killed)
 	kill_child(pid);
 }
 
-/* Ids of a process that died disconnect in the background. */
+/* The ids of a process that has died disconnect in the background. */
 TEST(ids_of_a_dead_process_are_disconnecting)
 {
 	struct pair p;
@@ -194,7 +194,7 @@ struct busy {
 	unsigned int connected;
 };
 
-/* Whatever comes is accepted; the ids go when the program says so. */
+/* Accept all requests, and destroy ids when they have ended. */
 static void *serve(void *arg)
 {
 	struct busy *busy = arg;
@@ -216,7 +216,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* All steps one after the other; each may fail, as the device may go at any time. */
+/* Make connections. Each step may fail, as the device may be removed at any time. */
 static void *connect_and_go(void *arg)
 {
 	struct busy *busy = arg;
@@ -262,7 +262,7 @@ TEST(device_that_comes_and_goes_under_connections)
 	for (int i = 0; i < 3; i++)
 		EXPECT_EQ(pthread_create(&threads[i], NULL, i ? connect_and_go : serve, &busy), 0);
 	for (int i = 0; i < 4; i++) {
-		/* Until it serves again. */
+		/* Wait until connections are made again. */
 		before = __atomic_load_n(&busy.connected, __ATOMIC_SEQ_CST);
 		for (int n = 0; n < PATIENCE * 100; n++) {
 			if (__atomic_load_n(&busy.connected, __ATOMIC_SEQ_CST) > before + 3)
@@ -278,7 +278,7 @@ TEST(device_that_comes_and_goes_under_connections)
 	remove_own_device();
 }
 
-/* All its devices go at a time, those of the rig, too, which come back. */
+/* Removes all rxe devices at once. Those of the rig are added again. */
 TEST(driver_is_unloaded)
 {
 	uint32_t here, elsewhere, wildcard;
@@ -305,7 +305,7 @@ TEST(driver_is_unloaded)
 		EXPECT_EQ(rca_destroy(ctx, ev.id), 0);
 	}
 	EXPECT(!event_waits(queue));
-	/* What was not on a device is as before. */
+	/* Ids without a device are not affected. */
 	EXPECT_EQ(rca_listen(ctx, wildcard, 0), -EINVAL);
 	get_bound(ctx, queue, HERE, PORT + 2);
 	EXPECT_EQ(system("ip link delete d2"), 0);

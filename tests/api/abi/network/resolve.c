@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Resolving addresses and routes: what comes with the events, and how it fails. */
+/* Resolving addresses and routes: events and failures. */
 #include "rca_test.h"
 
 #define PORT 4711
@@ -130,7 +130,7 @@ TEST(silent_route_is_complete_when_the_call_returns)
 	EXPECT(!event_waits(queue));
 }
 
-/* Nothing has to be waited for: the neighbour is known, and RoCE asks nobody for the route. */
+/* Both steps complete at once: the neighbour is known, and RoCE routes need no query. */
 TEST(known_neighbour_is_complete_when_the_call_returns)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
@@ -170,7 +170,7 @@ TEST(new_id_is_resolved_in_the_call_that_makes_it)
 #define LATE "10.7.0.98"
 #define WAITING 64
 
-/* Half of those who wait do not live to see the neighbour; the others hear of it. */
+/* Half of the ids that wait for the neighbour are destroyed; the others get their event. */
 TEST(neighbour_that_answers_wakes_all_who_wait)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
@@ -208,13 +208,13 @@ TEST(neighbour_that_does_not_answer_is_addr_error)
 	struct rdma_cm_alt_resolve cmd = steps_cmd(id, RDMA_CM_ALT_STEP_ADDR, NOBODY);
 	event_t ev;
 
-	/* Bad news come whether they are wanted or not. */
+	/* Error events come whether the pipeline asks for events or not. */
 	cmd.pipe.events = 0;
 	cmd.pipe.timeout_ms = 300;
 	EXPECT_EQ(call(ctx, cmd), 0);
 	EXPECT_EVENT_STATUS(queue, ADDR_ERROR, id, -ETIMEDOUT, &ev);
 	EXPECT_EQ(ev.cookie, 5);
-	/* It may be tried again, also with another address on another device. */
+	/* The id may be resolved again, also with another address on another device. */
 	await_addr(ctx, queue, id, HERE, PORT);
 }
 
@@ -255,7 +255,7 @@ TEST(way_out_that_is_no_rdma_device_is_addr_error)
 	await_addr(ctx, queue, id, HERE, PORT);
 }
 
-/* What the first try found out must not bind the second. */
+/* The results of the first try do not affect the second. */
 TEST(retry_is_not_bound_to_the_first_network_device)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
@@ -301,7 +301,7 @@ static uint32_t scope_of(const addr_t *addr)
 	return in6.sin6_scope_id;
 }
 
-/* Without a scope the routing table chooses the interface: one that has neighbours, or not. */
+/* Without a scope the routing table chooses the interface, which may have no such neighbour. */
 TEST(link_local_destination_without_scope)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
@@ -343,7 +343,7 @@ TEST(families_that_differ_are_einval)
 	uint32_t id = get_id(ctx, -1, 0);
 
 	EXPECT_EQ(rca_resolve_addr(ctx, id, HERE6, THERE, PORT), -EINVAL);
-	/* Also when the local address is older. */
+	/* Also when the local address was set before. */
 	EXPECT_EQ(rca_bind(ctx, id, HERE6, 0), 0);
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, THERE, PORT), -EINVAL);
 }
@@ -389,7 +389,7 @@ TEST(route_needs_a_timeout_and_an_address_does_not)
 	EXPECT_EQ(call(ctx, cmd), 0);
 	get_event(queue, &ev);
 	if (ev.type == RDMA_CM_ALT_EVENT_ADDR_ERROR) {
-		/* The time may be over first. */
+		/* The timeout may come first. */
 		await_addr(ctx, queue, id, HERE, PORT);
 	}
 	cmd.pipe.steps = RDMA_CM_ALT_STEP_ROUTE;
@@ -431,7 +431,7 @@ TEST(active_ids_to_one_place_need_no_port_each)
 	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id;
 
-	/* Only one port is left, and all of them get away without it. */
+	/* There is one port left, and the ids do not need it. */
 	if (system("sysctl -qw net.ipv4.ip_local_port_range='50000 50001'"))
 		ktap_skip("cannot change the range of ports");
 	for (int i = 0; i < MANY; i++) {

@@ -137,7 +137,7 @@ TEST(gid_type_that_the_port_lacks_is_enodev)
 
 	EXPECT_EQ(set_presets(ctx, id, &preset, 1), 0);
 	EXPECT_EQ(rca_bind(ctx, id, HERE, 0), -ENODEV);
-	/* The id's own option comes first. */
+	/* The option of the id takes precedence. */
 	EXPECT_EQ(set_type(ctx, id, V2), 0);
 	EXPECT_EQ(rca_bind(ctx, id, HERE, 0), 0);
 }

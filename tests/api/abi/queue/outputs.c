@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the kernel writes to user space: all that it is to write, so that nothing is left of what
- * lay there before, and nothing of its own memory: no pointer, and zeros where nothing is said.
+ * Data that the kernel writes to user space: all of each output, so that no old bytes are left, and
+ * no kernel memory: no pointers, and zeros in unused members.
  */
 #include "groups.h"
 #include "rca_datagram.h"
@@ -9,10 +9,10 @@
 
 #define POISON 0xa5
 
-/* So many bytes of poison in a row are no coincidence. */
+/* This many bytes of poison in a row are no coincidence. */
 #define POISON_RUN 4
 
-/* Of the direct map, of vmalloc, of text and modules; small negative numbers are none. */
+/* Addresses of the direct map, vmalloc, text and modules, but not small negative numbers. */
 static bool is_kernel_address(uint64_t value)
 {
 	return (value >= 0xffff800000000000 && value < 0xfffffe8000000000) ||
@@ -46,7 +46,7 @@ static void expect_zero(const char *what, const void *data, size_t len)
 			ktap_fail(__FILE__, __LINE__, "%s: byte %zu is not 0", what, i);
 }
 
-/* The part of a struct from a member on is poisoned, and has to be written. */
+/* The members of a struct from @member on are poisoned, and must be overwritten. */
 #define POISON_FROM(cmd, member) \
 	memset((char *)(cmd) + offsetof(__typeof__(*(cmd)), member), POISON, \
 	       sizeof(*(cmd)) - offsetof(__typeof__(*(cmd)), member))
@@ -162,7 +162,7 @@ TEST(options)
 	EXPECT_EQ(rca_get_option(p.ctx, p.client, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, buffer,
 				 &len), 0);
 	check_bytes("path", buffer, len);
-	/* No byte more than it says. */
+	/* Nothing behind the length is written. */
 	EXPECT_EQ(buffer[len], POISON);
 	memset(buffer, POISON, sizeof(buffer));
 	len = sizeof(buffer);
@@ -185,7 +185,7 @@ TEST(events_of_a_connection)
 	get_poisoned(p.cq, &ev);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
 	get_poisoned(p.lq, &ev);
-	/* The rest of a message is zero, and not what lay on somebody's stack. */
+	/* The rest of a message is zero. */
 	expect_zero("private data", ev.private_data, sizeof(ev.private_data));
 	p.server = ev.id;
 	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
@@ -223,7 +223,7 @@ TEST(events_of_datagrams)
 	expect_zero("private data", ev.private_data, sizeof(ev.private_data));
 }
 
-/* What one's own program says comes back, and nothing else. */
+/* Only data of the own program comes back. */
 TEST(event_of_a_user)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
@@ -248,7 +248,7 @@ TEST(event_of_a_group)
 	expect_zero("route", &ev.route, sizeof(ev.route));
 }
 
-/* Records are longer than what the kernel knows, and lie on fresh pages of the kernel. */
+/* Records are longer than the kernel's struct, and are in newly allocated pages. */
 TEST(records_of_a_ring)
 {
 	int ctx = get_ctx();
@@ -263,7 +263,7 @@ TEST(records_of_a_ring)
 	check_bytes("ring", ring.map, geo.out_ring_bytes);
 }
 
-/* Longer records than the kernel fills in have zeros at their end. */
+/* Records that are longer than the kernel's struct end with zeros. */
 TEST(long_records)
 {
 	int ctx = get_ctx(), queue = get_queue_sized(ctx, 4096, 0);

@@ -9,7 +9,7 @@
 
 #define RECORD sizeof(event_t)
 
-/* @count events in a queue that is read elsewhere, with the cookies from 0 on. */
+/* Post @count events to a queue, with the cookies from 0 on. */
 static void fill(int ctx, int queue, int count)
 {
 	uint32_t ids[count];
@@ -203,7 +203,7 @@ TEST(record_may_be_spread_over_buffers)
 	EXPECT_EQ(ev.route.num_paths, 1);
 }
 
-/* Two pages, the second of which is not there. */
+/* Two pages; the second one is not mapped. */
 static uint8_t *half_mapped(void)
 {
 	uint8_t *pages = MUST(mmap(NULL, 8192, PROT_READ | PROT_WRITE,
@@ -224,7 +224,7 @@ TEST(bad_buffer_is_efault_and_loses_nothing)
 	EXPECT_EQ(errno, EFAULT);
 	EXPECT_EQ(read(queue, pages + 4096 - RECORD + 1, RECORD), -1);
 	EXPECT_EQ(errno, EFAULT);
-	/* The head is there, the zeros behind it are not. */
+	/* The event fits before the unmapped page, the zeros behind it do not. */
 	EXPECT_EQ(read(queue, pages + 4096 - 64, RECORD), -1);
 	EXPECT_EQ(errno, EFAULT);
 	EXPECT(event_waits(queue));
@@ -295,7 +295,7 @@ TEST(short_event_is_filled_up_with_zeros)
 	event_t ev;
 
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
-	get_event(p.cq, &ev);	/* fills the buffer with something else first */
+	get_event(p.cq, &ev);	/* fills the buffer first */
 	EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_DISCONNECTED);
 	EXPECT(ev.length >= offsetof(event_t, qp_num) && ev.length <= sizeof(ev));
 	for (size_t i = ev.length; i < sizeof(ev); i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The mapped event ring of a queue: full, wrapped, lied to, and beside read() and poll(). */
+/* The mapped event ring of a queue: full, wrapped, with a wrong head, with read() and poll(). */
 #include "rca_ring.h"
 
 #define PAGE 4096
@@ -100,7 +100,7 @@ TEST(full_ring_makes_events_wait_in_order)
 	post_numbers(ctx, id, 0, 10);
 	for (int i = 0; i < 4; i++)
 		expect_number(&ring, id, i);
-	/* An empty ring proves nothing: the next comes with read(), and the ring is full again. */
+	/* More events may wait behind an empty ring: poll() fills it again. */
 	expect_empty(&ring);
 	EXPECT(event_comes(ring.queue, 0));
 	for (int i = 4; i < 8; i++)
@@ -120,7 +120,7 @@ TEST(post_goes_behind_what_waits)
 
 	post_numbers(ctx, id, 0, 5);
 	expect_number(&ring, id, 0);
-	post_numbers(ctx, id, 5, 1);	/* finds room, and others before it */
+	post_numbers(ctx, id, 5, 1);	/* there is room, but other events come first */
 	for (int i = 1; i < 3; i++)
 		expect_number(&ring, id, i);
 	for (int i = 3; i < 6; i++) {
@@ -158,7 +158,7 @@ TEST(ring_goes_round_and_round)
 	struct ring ring;
 	uint32_t id;
 
-	/* Records of 808 bytes: some of them reach from one page into the next. */
+	/* Some records of 808 bytes cross a page boundary. */
 	ring = get_ring(ctx, 16);
 	id = get_id(ctx, ring.queue, 5);
 	for (int i = 0; i < 500; i += 5) {
@@ -218,10 +218,10 @@ TEST(head_that_lies_harms_nobody_else)
 		event_waits(ring.queue);
 		__atomic_store_n(ring.head, lies[i], __ATOMIC_RELEASE);
 		event_waits(ring.queue);
-		/* It never tells of more than there was. */
+		/* No more events are reported than were posted. */
 		EXPECT_EQ(rca_destroy_count(ctx, id, &reported), 0);
 		EXPECT(reported <= 6);
-		/* Who tells the truth again has a ring that works. */
+		/* With a valid head the ring works again. */
 		ring.pos = __atomic_load_n(&ring.map->tail, __ATOMIC_ACQUIRE);
 		__atomic_store_n(ring.head, ring.pos, __ATOMIC_RELEASE);
 		EXPECT(!event_waits(ring.queue));
@@ -276,7 +276,7 @@ TEST(every_sleeping_read_gets_one)
 	for (int i = 0; i < 3; i++)
 		start_reader(&readers[i], ring.queue);
 	post_numbers(ctx, id, 1, 4);
-	/* Who comes late finds its event in the ring. */
+	/* A reader that is late finds its event in the ring. */
 	for (int i = 0; i < 3; i++) {
 		event_t ev;
 

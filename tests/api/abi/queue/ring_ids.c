@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Ids whose events lie in a mapped ring: destroyed, moved, listening, and all of it at random. */
+/* Ids with events in a mapped ring: destroyed, moved, listening, and all of these at random. */
 #include "rca_ring.h"
 
 /* A listener whose events go to a ring; the client's queue is an ordinary one. */
@@ -60,7 +60,7 @@ TEST(poll_does_not_see_records_to_pass_over)
 		EXPECT_EQ(post_number(ctx, id, i), 0);
 	EXPECT_EQ(rca_destroy(ctx, id), 0);
 	EXPECT(!event_waits(ring.queue));
-	/* They have no room for others yet, which wait. */
+	/* Their records still occupy the ring, so other events wait. */
 	id = get_id(ctx, ring.queue, 1);
 	EXPECT_EQ(post_number(ctx, id, 7), 0);
 	EXPECT(event_waits(ring.queue));
@@ -106,7 +106,7 @@ TEST(moved_id_takes_its_events_along)
 		EXPECT_EQ(ev.user_arg, 100 + i);
 	}
 	EXPECT(!event_waits(from.queue));
-	/* And to no queue at all. */
+	/* The id moves to no queue. */
 	for (int i = 0; i < 2; i++)
 		EXPECT_EQ(post_number(ctx, other, i), 0);
 	EXPECT_EQ(rca_set_queue(ctx, other, -1), 0);
@@ -129,7 +129,7 @@ TEST(head_gives_places_in_the_backlog_back)
 		ring_event(&ring, &ev);
 		EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_CONNECT_REQUEST);
 		EXPECT_EQ(ev.listen_id, p.listener);
-		/* The id is there as soon as its request is. */
+		/* The id exists as soon as its request is in the ring. */
 		EXPECT_EQ(rca_reject(p.ctx, ev.id, 0, NULL, 0), 0);
 		EXPECT_EVENT_STATUS(p.cq, REJECTED, 0, 28, NULL);
 	}
@@ -174,7 +174,7 @@ TEST(connection_whose_events_all_lie_in_rings)
 	EXPECT_EQ(ev.id, id);
 }
 
-/* Three requests lie in the ring, which poll() has put there: their ids are published. */
+/* Wait until three requests are in the ring, which publishes their ids. */
 static void load_requests(struct pair *p, struct ring *ring, uint32_t *children)
 {
 	event_t ev;
@@ -210,18 +210,18 @@ TEST(undelivered_requests_move_with_their_listener)
 	EXPECT_EQ(rca_set_queue(p.ctx, p.listener, to), 0);
 	EXPECT(!ring_take(&ring, &ev));
 	EXPECT(!event_waits(ring.queue));
-	/* What was not delivered is nobody's until it is. */
+	/* The ids of undelivered requests cannot be used. */
 	EXPECT_EQ(rca_reject(p.ctx, children[1], 0, NULL, 0), -ENOENT);
 	for (int i = 1; i < 3; i++) {
 		EXPECT_EVENT_STATUS(to, CONNECT_REQUEST, children[i], 0, &ev);
 		EXPECT_EQ(ev.cookie, 0);
 	}
-	/* The new ids have the queue that told of them. */
+	/* The new ids have the queue that delivered their requests. */
 	EXPECT_EQ(rca_accept(p.ctx, children[2], SERVER, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, 0, 0, &ev);
 	EXPECT_EQ(rca_establish(p.ctx, ev.id), 0);
 	EXPECT_EVENT(to, ESTABLISHED, children[2]);
-	/* The one that was delivered before stays where it was. */
+	/* The id that was delivered before keeps its queue. */
 	EXPECT_EQ(rca_accept(p.ctx, children[0], SERVER, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, 0, 0, &ev);
 	EXPECT_EQ(rca_establish(p.ctx, ev.id), 0);
@@ -310,9 +310,9 @@ TEST(membership_that_ends_takes_its_record_back)
 }
 
 /*
- * At random: threads post to ids, move them between two rings and destroy them,
- * others take events, each ring under its lock as the contract says. Every event
- * that was not dropped with its id arrives once and in order.
+ * At random: threads post to ids, move them between two rings and destroy them, others take events,
+ * each ring under its lock as the uAPI requires. Every event that was not dropped with its id
+ * arrives once and in order.
  */
 #define IDS 6
 #define TAKERS 3
@@ -320,7 +320,7 @@ TEST(membership_that_ends_takes_its_record_back)
 #define MOST (3 * 8 * ROUNDS)		/* events of one id */
 
 struct chaos_id {
-	pthread_mutex_t lock;		/* who posts, moves, destroys */
+	pthread_mutex_t lock;		/* of threads that post, move or destroy */
 	uint32_t handle;
 	uint64_t posted;
 	int place;
@@ -337,7 +337,7 @@ static struct {
 	bool stop;
 } chaos;
 
-/* The cookie says which id it is: its slot, and how often that was made anew. */
+/* The cookie modulo IDS is the slot of the id. */
 static void count(const event_t *ev, bool from_ring)
 {
 	struct chaos_id *id = &chaos.ids[ev->cookie % IDS];
@@ -346,7 +346,7 @@ static void count(const event_t *ev, bool from_ring)
 	EXPECT_EQ(ev->id, __atomic_load_n(&id->handle, __ATOMIC_SEQ_CST));
 	EXPECT(ev->user_arg <= MOST);
 	EXPECT_EQ(__atomic_fetch_add(&id->seen[ev->user_arg], 1, __ATOMIC_SEQ_CST), 0);
-	/* Who got one by read() may be late to say so. */
+	/* An event that was read by read() may be counted late. */
 	if (from_ring)
 		EXPECT(__atomic_exchange_n(&id->last, ev->user_arg, __ATOMIC_SEQ_CST) <
 		       ev->user_arg);
@@ -379,7 +379,7 @@ static void *take(void *arg)
 	while (!__atomic_load_n(&chaos.stop, __ATOMIC_SEQ_CST)) {
 		while (take_one(which))
 			;
-		/* Half of them sleep in read(), the others in poll(). */
+		/* Some threads sleep in read(), the others in poll(). */
 		if ((long)arg < 2)
 			event_comes(queue, 1);
 		else if (read(queue, &ev, sizeof(ev)) > 0)
@@ -388,7 +388,7 @@ static void *take(void *arg)
 	return NULL;
 }
 
-/* Waits for those who have taken an event by read() and did not count it yet. */
+/* Wait for threads that have read an event and not counted it yet. */
 static void expect_taken(struct chaos_id *id, uint32_t reported)
 {
 	for (int i = 0; i < PATIENCE * 1000; i++) {
@@ -467,7 +467,7 @@ TEST(no_event_is_lost_or_doubled_at_random)
 		EXPECT_EQ(pthread_create(&posters[i], NULL, disturb, (void *)(i + 1)), 0);
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(pthread_join(posters[i], NULL), 0);
-	/* Now everything arrives. */
+	/* All other events arrive. */
 	for (i = 0; i < IDS; i++)
 		expect_taken(&chaos.ids[i], chaos.ids[i].posted);
 	__atomic_store_n(&chaos.stop, true, __ATOMIC_SEQ_CST);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The mapping of an event ring: refused, moved, unmapped, inherited, outlived, and who pays. */
+/* The mapping of an event ring: refused, moved, unmapped, inherited, outlived, accounted. */
 #include "rca_ring.h"
 #include "tasks.h"
 
@@ -34,13 +34,13 @@ TEST(wrong_mappings_are_refused)
 	EXPECT_EQ(try_mmap(&ring, bytes + PAGE, PROT_READ, MAP_SHARED, 0), -EINVAL);
 	EXPECT_EQ(try_mmap(&ring, bytes, PROT_READ, MAP_SHARED, PAGE), -EINVAL);
 	EXPECT_EQ(try_mmap(&ring, bytes, rw, MAP_SHARED, 0), -EACCES);
-	/* Some kernels execute nothing of such files. */
+	/* Some kernels refuse to execute such files with another errno. */
 	EXPECT(is_refused(try_mmap(&ring, bytes, PROT_READ | PROT_EXEC, MAP_SHARED, 0)));
 	EXPECT(is_refused(try_mmap(&ring, PAGE, rw | PROT_EXEC, MAP_SHARED, bytes)));
 	EXPECT_EQ(try_mmap(&ring, PAGE, rw, MAP_SHARED, bytes + PAGE), -EINVAL);
 	EXPECT_EQ(try_mmap(&ring, 2 * PAGE, rw, MAP_SHARED, bytes), -EINVAL);
 	EXPECT_EQ(try_mmap(&ring, PAGE, rw, MAP_PRIVATE, bytes), -EINVAL);
-	/* None of them has left anything. */
+	/* The failed calls have no effect. */
 	EXPECT_EQ(try_mmap(&ring, bytes, PROT_READ, MAP_SHARED, 0), 0);
 	EXPECT_EQ(try_mmap(&ring, PAGE, rw, MAP_SHARED, bytes), 0);
 }
@@ -93,7 +93,7 @@ TEST(unmapping_gives_back_what_was_not_taken)
 	for (int i = 1; i < 6; i++)
 		expect_read(ring.queue, id, i);
 	post_numbers(ctx, id, 6, 2);
-	/* A new mapping begins anew. */
+	/* A new mapping starts with an empty ring. */
 	ring_map(&ring);
 	EXPECT_EQ(ring.map->tail, 0);
 	EXPECT_EQ(*ring.head, 0);
@@ -131,7 +131,7 @@ TEST(child_has_no_mapping_and_may_not_read)
 	if (!pid) {
 		if (read(ring.queue, &ev, sizeof(ev)) != -1 || errno != EBUSY)
 			_exit(1);
-		/* It may see that there is something. */
+		/* The child may poll. */
 		_exit(event_waits(ring.queue) ? 0 : 2);
 	}
 	EXPECT_EQ(wait_exit(pid), 0);
@@ -149,7 +149,7 @@ TEST(child_has_no_mapping_and_may_not_read)
 	EXPECT_EQ(wait_exit(pid), 0);
 }
 
-/* The whole mapping of @ptr and @len is refused this advice. */
+/* madvice() fails for the mapping. */
 static void expect_no_advice(void *ptr, size_t len, int advice)
 {
 	EXPECT_EQ(madvise(ptr, len, advice), -1);
@@ -172,13 +172,13 @@ TEST(child_cannot_be_made_to_inherit_a_mapping)
 		_exit(0);
 	}
 	EXPECT_EQ(wait_exit(pid), -SIGSEGV);
-	/* The one that had it gives it back, and nobody else has it then. */
+	/* The parent unmaps the ring; it has no other mapping then. */
 	post_numbers(ctx, id, 0, 1);
 	ring_unmap(&ring);
 	expect_read(ring.queue, id, 0);
 }
 
-/* Debuggers write what is read-only, by a copy where it is private: here there is none. */
+/* A debugger writes to a private copy of a read-only page; these pages cannot be copied. */
 TEST(records_cannot_be_written_by_force)
 {
 	int ctx = get_ctx(), mem;
@@ -230,7 +230,7 @@ TEST(mapping_does_not_keep_the_queue_open)
 	ring_unmap(&ring);
 }
 
-/* After the close of everything else the memory is still there, and nothing happens in it. */
+/* The memory stays after the close of all descriptors, and the kernel does not change it. */
 TEST(mapping_outlives_its_queue_and_context)
 {
 	int ctx = get_ctx();
@@ -257,7 +257,7 @@ TEST(mapping_outlives_its_queue_and_context)
 
 #define GROUP "/sys/fs/cgroup/rca-ring"
 
-/* Bytes that the memory control group of the test is charged with. */
+/* Bytes charged to the memory control group of the test. */
 static long charged(void)
 {
 	char text[32] = "";
@@ -290,9 +290,9 @@ TEST(who_maps_a_ring_pays_for_it)
 	EXPECT(before < 4 << 20);
 	ring_map(&ring);
 	with = charged();
-	/* Some pages are charged in advance. */
+	/* Some pages were charged before. */
 	EXPECT(with - before > 3 << 20);
-	/* The memory belongs to the queue as long as it is mapped or open. */
+	/* The memory is freed when the queue is neither mapped nor open. */
 	MUST(close(ring.queue));
 	MUST(munmap(ring.head, PAGE));
 	EXPECT(charged() - before > 3 << 20);
