@@ -242,7 +242,8 @@ TEST(accept_after_the_peer_gave_up_is_econnreset)
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 	/* There is no event. Another connection's request shows that the reject has arrived. */
 	p.client = get_client(p.ctx, p.cq, THERE, p.port, CLIENT);
-	pair_send_req(&p, NULL);
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
 	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), -ECONNRESET);
 	EXPECT(!event_waits(p.lq));
 }
