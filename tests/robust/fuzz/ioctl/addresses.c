@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Addresses: those of the rig, of nobody, and what is none. */
+/* Addresses: those of the rig, unused ones and invalid ones. */
 #include <arpa/inet.h>
 #include <endian.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 #define AF_IB 27
 #endif
 
-/* A family that there is not. */
+/* A family that does not exist. */
 #define AF_NEVER 77
 
 static const struct {
@@ -41,7 +41,7 @@ static const struct {
 	{ "ib-here", AF_INET, "10.8.0.1" },
 	{ "ib-there", AF_INET, "10.8.0.2" },
 	{ "ib-there6", AF_INET6, "fd00:8::2" },
-	/* The GIDs of tests/fabric/hca are made of these. */
+	/* GIDs of the adapters of tests/fabric/hca. */
 	{ "gid", AF_IB, "fe80::2ca:0:0:101" },
 	{ "gid-v2", AF_IB, "::ffff:10.9.0.2" },
 	{ "gid-any", AF_IB, "::" },
@@ -67,7 +67,7 @@ int address_find(const char *name)
 	return -1;
 }
 
-/* As struct sockaddr_ib has it. */
+/* Fills in a struct sockaddr_ib. */
 static void make_ib(addr_t *addr, const char *text, uint16_t port)
 {
 	uint64_t sid = htobe64((uint64_t)RDMA_PS_TCP << 16 | port), mask = -1;
@@ -79,12 +79,7 @@ static void make_ib(addr_t *addr, const char *text, uint16_t port)
 	memcpy(addr->bytes + 32, &mask, sizeof(mask));
 }
 
-/**
- * address_make() - an address for a call
- * @number: which
- * @port: number of the port
- * @listener: port of the last listener, for PORT_OF_LISTENER
- */
+/* Numbers of an address and of a port; @listener: the port for PORT_OF_LISTENER. */
 addr_t address_make(unsigned int number, unsigned int port, uint16_t listener)
 {
 	const char *text = addresses[number % address_count].text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What the answer of an ioctl says of ids, queues and memberships; and which errnos it may give. */
+/* The effect of an ioctl on ids, queues and memberships, and the errnos that it may return. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -94,14 +94,7 @@ static void got_event(struct ctx *ctx, const struct rdma_cm_alt_get_event *cmd)
 		    cmd->record_len < 4096 ? cmd->record_len : 4096);
 }
 
-/**
- * answer_judge() - an ioctl was made
- * @ctx: the context
- * @row: which
- * @data: its struct, as it is now
- * @size: its bytes
- * @ret: 0 or a negative errno
- */
+/* Updates the objects after an ioctl. @data: its struct with the answer. */
 void answer_judge(struct ctx *ctx, const struct row *row, const uint8_t *data, size_t size, int ret)
 {
 	union {
@@ -122,7 +115,7 @@ void answer_judge(struct ctx *ctx, const struct row *row, const uint8_t *data, s
 
 	memcpy(&cmd, data, size < sizeof(cmd) ? size : sizeof(cmd));
 	if (ret) {
-		/* Of a request it may have come as far as that; of what was accepted it may not. */
+		/* An ACCEPT that failed may have set the cookie of a request. */
 		id = known_id(ctx, cmd.accept.id);
 		if (row->cmd == RDMA_CM_ALT_ACCEPT && id && !id->accepted)
 			id->sure = false;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* A batch: its entries are the calls behind it that are marked so; each has its own result. */
+/* A batch: its entries are the marked calls after it, each with its own result. */
 #include <errno.h>
 #include <string.h>
 
 #include "image.h"
 
 #define ROOM 8192		/* for all entries */
-#define STRIDE 512		/* when the program says nothing */
+#define STRIDE 512		/* the default */
 #define MAX_ENTRIES 8
-#define NOT_TRIED 77		/* a result that is none */
+#define NOT_TRIED 77		/* no result */
 
 struct batch {
 	struct image entry[MAX_ENTRIES];
@@ -47,7 +47,7 @@ static void collect(struct batch *batch, struct ctx *ctx, const struct call *cal
 	}
 }
 
-/* Whether each entry, and its result, is there to be looked at, and no other one's. */
+/* Whether the entries and results are mapped, complete and do not overlap. */
 static bool is_plain(const struct batch *batch, const struct rdma_cm_alt_batch *cmd)
 {
 	if (!batch->at->whole || !batch->results_at->whole || cmd->count != batch->entries)
@@ -101,7 +101,7 @@ int batch_call(struct ctx *ctx, const struct call *call, const struct call *end)
 	cmd.results_uptr = batch.results_at->user;
 	memcpy(image.bytes, &cmd, sizeof(cmd));
 	image.pointers = 0;
-	/* What cannot be told apart afterwards is not judged, but for what nobody may do. */
+	/* Entries that overlap or are unmapped cannot be checked one by one. */
 	if (!is_plain(&batch, &cmd))
 		ctx->vague = true;
 	ret = image_call(ctx, call, &image);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* New programs out of those that are known. */
+/* Mutations of programs. */
 #include <string.h>
 
 #include "cm_mad.h"
@@ -68,7 +68,7 @@ static void set_memory(struct value *value, const struct member *member)
 		value->len = one_in(8) ? value->len : 16 * chance_below(4);
 	if (value->fill == PATHS)
 		value->len = sizeof(known_paths[0]) * (1 + chance_below(2)) + (one_in(8) ? 1 : 0);
-	/* Half of them are as they were. */
+	/* Half of the paths stay unchanged. */
 	if (value->fill == PATHS && one_in(2))
 		value->number = 0;
 }
@@ -92,7 +92,7 @@ static void set_size(struct value *value, const struct row *row)
 	value->number = sizes[chance_below(COUNT(sizes))];
 }
 
-/* Gives a member a value that makes sense, or nearly so. */
+/* A value that is valid or nearly so. */
 static void set_value(struct value *value, const struct row *row, unsigned int number)
 {
 	const struct member *member = &row->members[number];
@@ -140,7 +140,7 @@ static void set_value(struct value *value, const struct row *row, unsigned int n
 	}
 }
 
-/* What the kernel writes, and what has to be 0, is of less interest. */
+/* Members that the kernel writes, and those that must be 0, are drawn rarely. */
 static unsigned int draw_member(const struct row *row)
 {
 	unsigned int number;
@@ -172,7 +172,7 @@ static void change_value(struct call *call)
 
 	if (!row->count)
 		return;
-	/* One that it has already, or another one. */
+	/* A value that the call has, or another member. */
 	if (call->values && !one_in(3)) {
 		value = &call->value[chance_below(call->values)];
 		if (one_in(10))
@@ -197,7 +197,7 @@ static void new_call(struct call *call)
 	row = row_get(call->row);
 	if (one_in(10))
 		call->where = chance_below(WHERES);
-	/* A call without its handle is a short one. */
+	/* Without its handle a call fails early. */
 	for (unsigned int i = 0; i < row->count; i++)
 		if (row->members[i].kind == K_ID || row->members[i].kind == K_MEMBER ||
 		    (row->members[i].kind == K_QUEUE && one_in(2)))
@@ -206,7 +206,7 @@ static void new_call(struct call *call)
 		change_value(call);
 }
 
-static struct call *room(struct program *program, unsigned int at)
+static struct call *insert_call(struct program *program, unsigned int at)
 {
 	if (program->calls == MAX_CALLS)
 		return NULL;
@@ -223,7 +223,7 @@ void program_cut(struct program *program, unsigned int call)
 		(program->calls - call) * sizeof(program->call[0]));
 }
 
-/* Calls of another program, some in a row. */
+/* Inserts consecutive calls of another program. */
 static void splice(struct program *program, const struct program *other)
 {
 	unsigned int from = chance_below(other->calls), at = chance_below(program->calls + 1);
@@ -231,7 +231,7 @@ static void splice(struct program *program, const struct program *other)
 	struct call *call;
 
 	for (; count && from < other->calls; count--) {
-		call = room(program, at++);
+		call = insert_call(program, at++);
 		if (!call)
 			return;
 		*call = other->call[from++];
@@ -246,7 +246,7 @@ static void change_once(struct program *program, const struct program *other)
 	switch (chance_below(16)) {
 	case 0:
 	case 1:
-		call = room(program, chance_below(program->calls + 1));
+		call = insert_call(program, chance_below(program->calls + 1));
 		if (call)
 			new_call(call);
 		break;
@@ -259,7 +259,7 @@ static void change_once(struct program *program, const struct program *other)
 			program_cut(program, at);
 		break;
 	case 5:
-		call = room(program, at + 1 + chance_below(program->calls - at));
+		call = insert_call(program, at + 1 + chance_below(program->calls - at));
 		if (!call)
 			break;
 		*call = program->call[at];
@@ -279,11 +279,7 @@ static void change_once(struct program *program, const struct program *other)
 	}
 }
 
-/**
- * program_change() - make another program of one
- * @program: the program
- * @other: another one that is known
- */
+/* Changes a program at random, with calls of @other. */
 void program_change(struct program *program, const struct program *other)
 {
 	do {

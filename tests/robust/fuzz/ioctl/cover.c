@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What was reached: pairs of places in the module that a call came to one after the other, as KCOV
- * tells of this task. What workers and callbacks do later is not seen; what they lead to is, by
- * the errnos and events that others get then: those are counted as states.
+ * Coverage: the edges between code locations of the module, from KCOV for this task. Workers and
+ * callbacks are not traced; their effects are visible in errnos and events, which are counted as
+ * states.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -20,18 +20,13 @@
 #define BITS 0x100000
 
 static uint64_t *trace;
-/**
- * struct seen - what was seen
- * @count: how much
- * @map: a bit for each hash of it
- * @saved: how much there was when it was saved
- * @added: bits that were set since
- */
+
+/* The edges, or the states, that were reached. */
 struct seen {
 	unsigned long count;
-	uint8_t map[BITS / 8];
-	unsigned long saved;
-	uint32_t added[PLACES];
+	uint8_t map[BITS / 8];		/* a bit for each hash */
+	unsigned long saved;		/* .count at cover_save() */
+	uint32_t added[PLACES];		/* bits that were set since then */
 };
 
 static struct seen edges, states;
@@ -55,7 +50,7 @@ static void mark(struct seen *seen, uint64_t what)
 	seen->added[(seen->count++ - seen->saved) % PLACES] = bit;
 }
 
-/* Return: false: this kernel has no KCOV. */
+/* False: this kernel has no KCOV. */
 bool cover_init(void)
 {
 	int fd = open(KCOV, O_RDWR | O_CLOEXEC);
@@ -115,7 +110,7 @@ static void restore(struct seen *seen)
 	}
 }
 
-/* Forgets what was seen since cover_save(). */
+/* Forgets the coverage since cover_save(). */
 void cover_restore(void)
 {
 	restore(&edges);

@@ -12,9 +12,9 @@
 #include "image.h"
 #include "ktap.h"
 
-#define INTERRUPT_MS 3		/* after so long a call that waits for an event is interrupted */
-#define BOUND_MS 30000		/* that a program may take */
-#define HANG_MS 120000		/* after which some hang */
+#define INTERRUPT_MS 3		/* until a call that waits for an event is interrupted */
+#define BOUND_MS 30000		/* limit of a program */
+#define HANG_MS 120000		/* limit of 64 programs */
 
 unsigned long executions, calls_made, longest_ms;
 struct program slowest;
@@ -23,7 +23,6 @@ bool verbose;
 static const struct program *current;
 static timer_t timer, hang;
 
-/* Something is wrong: tells the program, and ends. */
 void complain(const char *format, ...)
 {
 	char text[256];
@@ -43,7 +42,6 @@ void complain(const char *format, ...)
 
 static void interrupt(int signal)
 {
-	/* There is no more to lose. */
 	if (signal == SIGXCPU)
 		complain("it does not end");
 }
@@ -73,7 +71,7 @@ void execute_init(void)
 		ctxs[i].fd = -1;
 }
 
-/* Again and again, as the first one may come before the call. */
+/* Periodic, because the first signal may come before the call. */
 void alarm_on(void)
 {
 	set_timer(timer, INTERRUPT_MS, INTERRUPT_MS);
@@ -98,13 +96,7 @@ static bool may_wait(const struct image *image)
 	       !(cmd.flags & RDMA_CM_ALT_GET_EVENT_NONBLOCK);
 }
 
-/**
- * image_call() - make a call
- * @ctx: the context
- * @call: where its struct is to be
- * @image: the struct
- * Return: 0 or a negative errno
- */
+/* Makes a call with its struct at @call->where. Returns 0 or a negative errno. */
 int image_call(struct ctx *ctx, const struct call *call, const struct image *image)
 {
 	struct area *area = memory_place(call->where, image->bytes, image->size);
@@ -144,7 +136,7 @@ static int ioctl_call(struct ctx *ctx, const struct call *call, const struct cal
 	return image_call(ctx, call, &image);
 }
 
-static void tell(const struct call *call, int ret)
+static void print_result(const struct call *call, int ret)
 {
 	struct program one = { .calls = 1, .call = { *call } };
 
@@ -169,7 +161,7 @@ static void one_call(const struct call *call, const struct call *end)
 		cover_off();
 	}
 	calls_made++;
-	tell(call, ret);
+	print_result(call, ret);
 }
 
 unsigned long now_ms(void)
@@ -180,11 +172,7 @@ unsigned long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/**
- * execute() - execute a program, and close everything that it has opened
- * @program: the program
- * Return: what it reached that was not reached before
- */
+/* Executes a program and closes what it has opened. Returns the new coverage. */
 struct result execute(const struct program *program)
 {
 	unsigned long edges = cover_edges(), states = cover_states(), start = now_ms(), took;

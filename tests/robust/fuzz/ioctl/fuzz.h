@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The fuzzer of the ioctls: programs of calls, their execution, what is known of them.
+ * The fuzzer of the ioctls: programs, their execution, and a model of the objects they create.
  *
- * A program is a list of calls. Members of a struct that it does not name are 0, or what they
- * have to be. Handles and descriptors are not numbers but "the last one that was made, or the one
- * before it", so that a program keeps its sense when calls are taken out or put in.
+ * A program is a list of calls. Members that it does not name have their default values. Handles
+ * and descriptors are relative ("the last one", "the one before it"), so a program stays meaningful
+ * when calls are inserted or removed.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -19,65 +19,45 @@
 
 #define MAX_CALLS 32		/* of a program */
 #define MAX_VALUES 12		/* of a call */
-#define CTXS 2			/* the second one is an ordinary user's */
+#define CTXS 2			/* the second one belongs to an unprivileged user */
 #define POISON 0xa5
 
 typedef struct rdma_cm_alt_event event_t;
 typedef struct rdma_cm_alt_sockaddr addr_t;
 
-/* What a member is. */
+/* Kinds of members. */
 enum kind {
 	K_NUMBER, K_SIZE, K_ZERO, K_SET, K_ID, K_MEMBER, K_QUEUE, K_ADDR,
-	K_LEN,		/* of what .pointer points to */
+	K_LEN,		/* length of the memory at .pointer */
 	K_IN, K_INOUT, K_OUT_POINTER,
 	K_OUT,
-	K_TAIL,		/* a byte behind the struct as the kernel knows it */
+	K_TAIL,		/* a byte behind the struct that the kernel knows */
 };
 
-
-/**
- * struct member - a member of the struct of an ioctl, or an argument of another call
- * @name: its name
- * @offset: where it is
- * @size: its bytes
- * @kind: enum kind
- * @pointer: K_LEN: number of the member that points there
- * @low: K_NUMBER: the smallest value that makes sense
- * @high: K_NUMBER: the largest one
- * @set: K_SET: the values, or the flags
- * @values: K_SET: how many
- */
+/* A member of the struct of an ioctl, or an argument of another call. */
 struct member {
 	const char *name;
 	uint16_t offset;
 	uint16_t size;
-	uint8_t kind;
-	uint8_t pointer;
-	uint64_t low;
+	uint8_t kind;		/* enum kind */
+	uint8_t pointer;	/* K_LEN: number of the member that is the pointer */
+	uint64_t low;		/* K_NUMBER: the range of useful values */
 	uint64_t high;
-	const uint64_t *set;
-	uint32_t values;
+	const uint64_t *set;	/* K_SET: the values or flags */
+	uint32_t values;	/* K_SET: their number */
 };
 
-/**
- * struct row - a kind of call
- * @name: its name
- * @cmd: number of the ioctl; other calls: enum other
- * @size: bytes of its struct; 0: it is no ioctl
- * @least: bytes of the mandatory part
- * @members: what it has
- * @count: how many
- */
+/* A kind of call. */
 struct row {
 	const char *name;
-	uint32_t cmd;
-	uint16_t size;
-	uint16_t least;
+	uint32_t cmd;		/* number of the ioctl; of other calls: enum other */
+	uint16_t size;		/* of its struct; 0: no ioctl */
+	uint16_t least;		/* bytes of the struct that are mandatory */
 	const struct member *members;
-	uint32_t count;
+	uint32_t count;		/* of members */
 };
 
-/* Calls that are no ioctls of the table. */
+/* Calls other than the ioctls of the table. */
 enum other { TAKE, READ, MMAP, MUNMAP, HEAD, CLOSE, DUP, HANGUP, RAW, BLOCK, USER };
 
 extern const unsigned int row_count;
@@ -87,69 +67,53 @@ int row_find(const char *name);
 const struct row *row_get(unsigned int number);
 int member_find(const struct row *row, const char *name);
 
-/* Where memory is. */
+/* Where the memory of a call is. */
 enum where {
-	GOOD,		/* in the middle of some */
-	EDGE,		/* before a page that is not there */
-	SHORT,		/* likewise, a byte is missing */
-	HALF,		/* likewise, half of it */
-	ODD,		/* not aligned */
+	GOOD,		/* inside a mapping */
+	EDGE,		/* it ends at an unmapped page */
+	SHORT,		/* its last byte is unmapped */
+	HALF,		/* its second half is unmapped */
+	ODD,		/* unaligned */
 	ACROSS,		/* on two pages */
-	FIXED,		/* cannot be written */
-	NOWHERE,	/* not there at all */
+	FIXED,		/* read-only */
+	NOWHERE,	/* unmapped */
 	NIL, KERNEL, WRAP, GAP,
 	WHERES,
 };
 
 extern const char * const where_names[WHERES];
 
-/* What is in it. */
+/* The content of the memory. */
 enum fill { BYTES, NUMBER, PATHS, DEFAULTS, FILLS };
 
 extern const char * const fill_names[FILLS];
 
-/* How a member gets its value. */
+/* How the value of a member is chosen. */
 enum way {
 	PLAIN,		/* the number */
-	FRESH,		/* a number that was not there yet */
-	THE_ID, THE_MEMBER, THE_QUEUE,	/* the one that was made so many before the last */
-	ADDRESS,	/* number and port of addresses */
+	FRESH,		/* a number that was not used before */
+	THE_ID, THE_MEMBER, THE_QUEUE,	/* the object that was created .number before the last */
+	ADDRESS,	/* numbers of an address and a port */
 	MEMORY,		/* where, fill, length, seed */
 };
 
-/**
- * struct value - what a member is set to
- * @member: number of the member in its row
- * @way: enum way
- * @other: handles: of the other context; MEMORY: enum where; ADDRESS: number of the port
- * @fill: MEMORY: enum fill
- * @len: MEMORY: bytes
- * @number: the number
- */
+/* The value of a member. */
 struct value {
-	uint8_t member;
-	uint8_t way;
-	uint8_t other;
-	uint8_t fill;
-	uint32_t len;
+	uint8_t member;		/* its number in the row */
+	uint8_t way;		/* enum way */
+	uint8_t other;		/* handles: other context; MEMORY: enum where; ADDRESS: port */
+	uint8_t fill;		/* MEMORY: enum fill */
+	uint32_t len;		/* MEMORY: bytes */
 	uint64_t number;
 };
 
-/**
- * struct call - one call
- * @row: number of its kind
- * @ctx: in which context
- * @where: where its struct is
- * @entry: it is not made, but one of the batch before
- * @values: how many members are not as they are by default
- * @value: those
- */
+/* A call. */
 struct call {
-	uint8_t row;
+	uint8_t row;		/* number of its row */
 	uint8_t ctx;
-	uint8_t where;
-	uint8_t entry;
-	uint32_t values;
+	uint8_t where;		/* enum where, of its struct */
+	uint8_t entry;		/* not a call, but an entry of the batch before it */
+	uint32_t values;	/* members that do not have their default values */
 	struct value value[MAX_VALUES];
 };
 
@@ -162,28 +126,22 @@ struct program {
 void program_print(FILE *file, const struct program *program);
 int programs_read(FILE *file, void (*take)(const struct program *program));
 
-/* addresses.c: those of the rig */
+/* addresses.c: the addresses of programs */
 #define PORT_OF_LISTENER 4
 extern const unsigned int address_count, port_count;
 const char *address_name(unsigned int number);
 int address_find(const char *name);
 addr_t address_make(unsigned int number, unsigned int port, uint16_t listener);
 
-/* memory.c: what calls point to */
+/* memory.c: the memory of calls */
 #define AREAS 12
 
-/**
- * struct area - a piece of memory for a call
- * @user: where the call finds it; may be nowhere
- * @bytes: what the program sees of it; NULL: nothing
- * @len: how much of it is there
- * @whole: all of it is there, and may be written
- */
+/* Memory that a call gets a pointer to. */
 struct area {
-	uint64_t user;
-	uint8_t *bytes;
-	size_t len;
-	bool whole;
+	uint64_t user;		/* the pointer; may be invalid */
+	uint8_t *bytes;		/* the same memory for the fuzzer; NULL: there is none */
+	size_t len;		/* the part that is mapped */
+	bool whole;		/* all of it is mapped and writable */
 };
 
 void memory_init(void);
@@ -192,41 +150,32 @@ struct area *memory_place(enum where where, const void *data, size_t len);
 #define NOTHING_CHANGED INT64_MAX
 
 long memory_changed(const struct area *area, const uint8_t *may);
-/* The first byte of so many that was not written; -1: none. */
+/* Index of the first byte that was not written; -1: all were. */
 long poison_left(const uint8_t *bytes, size_t len);
 
-/* cover.c: what was reached */
+/* cover.c: coverage */
 bool cover_init(void);
 void cover_on(void);
 void cover_off(void);
-/* Something that is not code, and no less worth to be reached. */
+/* Counts a state that is not visible in the code that was executed. */
 void cover_state(uint64_t what);
 unsigned long cover_edges(void);
 unsigned long cover_states(void);
 void cover_save(void);
 void cover_restore(void);
 
-/* known.c: what the calls before have made */
+/* known.c: the objects that programs have created */
 #define MAX_KNOWN 64
 
-/**
- * struct id - an id
- * @handle: its handle
- * @last: last event that was seen, + 1
- * @done: last call that succeeded, + 1
- * @seen: events that were read
- * @cookie: what its events carry
- * @sure: the cookie is known
- * @accepted: its request was accepted
- */
+/* An id. */
 struct id {
 	uint32_t handle;
-	uint8_t last;
-	uint8_t done;
-	uint32_t seen;
-	uint64_t cookie;
-	bool sure;
-	bool accepted;
+	uint8_t last;		/* last event that was read, + 1 */
+	uint8_t done;		/* last call that succeeded, + 1 */
+	uint32_t seen;		/* events that were read */
+	uint64_t cookie;	/* of its events */
+	bool sure;		/* the cookie is known */
+	bool accepted;		/* ACCEPT has succeeded */
 };
 
 struct membership {
@@ -244,30 +193,20 @@ struct ring {
 	uint8_t *map;
 	size_t bytes;
 	int fd;
-	uint8_t what;		/* 0: records; 1: head; else something else */
+	uint8_t what;		/* 0: records; 1: head */
 	bool writable;
 };
 
-/**
- * struct ctx - a context and what is there in it
- * @fd: its descriptor; -1: not open
- * @used: it was opened
- * @ids: how many ids
- * @members: how many memberships
- * @queues: how many queues
- * @rings: how many mappings
- * @ringed: there was a ring, so that nobody can tell what was read
- * @vague: more was made than is known here
- */
+/* A context and its objects. */
 struct ctx {
-	int fd;
-	bool used;
+	int fd;			/* -1: not open */
+	bool used;		/* it was opened */
 	uint32_t ids;
 	uint32_t members;
 	uint32_t queues;
 	uint32_t rings;
-	bool ringed;
-	bool vague;
+	bool ringed;		/* it had a ring: the number of events read is unknown */
+	bool vague;		/* it has objects that are not listed here */
 	struct id id[MAX_KNOWN];
 	struct membership member[MAX_KNOWN];
 	struct queue queue[MAX_KNOWN];
@@ -285,16 +224,15 @@ void known_id_gone(struct ctx *ctx, uint32_t handle);
 void known_member_add(struct ctx *ctx, uint32_t handle);
 void known_member_gone(struct ctx *ctx, uint32_t handle);
 void known_queue_add(struct ctx *ctx, int fd, uint32_t record_size, uint32_t ring_bytes);
-/* An event, as it was read, of so many bytes. */
 void known_event(struct ctx *ctx, const uint8_t *record, size_t len);
 void known_reported(struct ctx *ctx, const char *what, uint32_t handle, uint32_t said);
 void known_member_reported(struct ctx *ctx, const char *what, uint32_t handle, uint32_t said);
 
-/* answer.c: what the calls mean for that */
+/* answer.c: the effect of calls on the objects */
 void answer_judge(struct ctx *ctx, const struct row *row, const uint8_t *cmd, size_t size, int ret);
 bool errno_documented(uint32_t cmd, int err);
 
-/* others.c: calls that are no ioctls */
+/* others.c: calls other than ioctls */
 int other_call(struct ctx *ctx, const struct call *call);
 void ctx_open(struct ctx *ctx);
 void others_begin(void);
@@ -302,9 +240,9 @@ void others_reset(void);
 
 /* execute.c */
 struct result {
-	unsigned int edges;	/* that nobody had seen */
+	unsigned int edges;	/* new ones */
 	unsigned int states;
-	unsigned int last;	/* call of the last of them */
+	unsigned int last;	/* number of the last call that reached something new */
 };
 
 extern unsigned long executions, calls_made, longest_ms;
@@ -313,16 +251,16 @@ extern bool verbose;
 
 void execute_init(void);
 unsigned long now_ms(void);
-/* From now on it may take that long. */
+/* Restarts the timer of a hang. */
 void patience_begin(void);
 struct result execute(const struct program *program);
 const struct value *value_find(const struct call *call, unsigned int member);
 void alarm_on(void);
 void alarm_off(void);
-/* Something is wrong: tells the program, and ends. */
+/* A finding: prints the program and ends the test. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* quiet.c: what the kernel has */
+/* quiet.c: objects that are left in the kernel */
 extern unsigned long longest_quiet_ms;
 
 void quiet_init(void);

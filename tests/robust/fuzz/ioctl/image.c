@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The struct of a call: made from what the program says, and looked at when the call was made: an
- * errno that the header names, nothing written but answers, and those whole.
+ * The struct of a call: built from the program, checked after the call. The errno must be
+ * documented in the header, and exactly the answer may have been written.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,7 +29,7 @@ static uint64_t the_last(uint32_t count, uint64_t back, const void *first, size_
 	return handle;
 }
 
-/* What a value is that is a number. */
+/* The number of a value. */
 static uint64_t number_of(struct ctx *ctx, const struct value *value)
 {
 	if (value->other)
@@ -49,7 +49,7 @@ static uint64_t number_of(struct ctx *ctx, const struct value *value)
 	}
 }
 
-/* The content of memory that a call points to: so many bytes. */
+/* The content of the memory at a pointer. */
 static void fill(uint8_t *data, const struct value *value, size_t len)
 {
 	struct rdma_cm_alt_port_default port = { .ibdev_index = value->number & 3, .port_num = 1,
@@ -64,7 +64,7 @@ static void fill(uint8_t *data, const struct value *value, size_t len)
 	case PATHS:
 		memcpy(paths, known_paths, sizeof(known_paths));
 		memcpy(paths + sizeof(known_paths), known_paths, sizeof(known_paths[0]));
-		/* One byte of it may be another one. */
+		/* The value may change one byte. */
 		paths[(value->number >> 8) % sizeof(paths)] ^= value->number;
 		memcpy(data, paths, len < sizeof(paths) ? len : sizeof(paths));
 		break;
@@ -102,7 +102,7 @@ static void put(struct image *image, const struct member *member, uint64_t value
 	memcpy(image->bytes + member->offset, &value, member->size < 8 ? member->size : 8);
 }
 
-/* What a member is that the program does not name. */
+/* The value of a member that the program does not name. */
 static uint64_t by_default(const struct image *image, const struct call *call,
 			   const struct member *member)
 {
@@ -156,7 +156,7 @@ void image_build(struct image *image, struct ctx *ctx, const struct call *call)
 	image->size = size < 8 ? 8 : size > BIGGEST ? BIGGEST : size;
 }
 
-/* The bytes of a struct that its answer may change. */
+/* @may: the bytes of a struct that the answer may change. */
 void image_answer(uint8_t *may, const struct row *row, size_t size, int ret)
 {
 	memset(may, 0, size);
@@ -164,7 +164,7 @@ void image_answer(uint8_t *may, const struct row *row, size_t size, int ret)
 		const struct member *member = &row->members[i];
 		bool answer = member->kind == K_OUT;
 
-		/* An answer that was there before the call failed; and what a batch has done. */
+		/* These two have answers although the call failed. */
 		if (ret && row->cmd != RDMA_CM_ALT_SET_QUEUE && row->cmd != RDMA_CM_ALT_BATCH)
 			continue;
 		if (row->cmd == RDMA_CM_ALT_GET_OPTION && member->kind == K_LEN)
@@ -188,7 +188,7 @@ static void check_answer(const struct row *row, const uint8_t *bytes, size_t siz
 	}
 }
 
-/* How much of what a pointer names the call may have written. */
+/* How many bytes the call may have written at a pointer. */
 static size_t written(const struct image *image, const uint8_t *bytes, const struct area *area,
 		      unsigned int member, int ret)
 {
@@ -205,7 +205,7 @@ static size_t written(const struct image *image, const uint8_t *bytes, const str
 	return option.optlen;
 }
 
-/* The length that the call names is more than there is: what it does is right, whatever that is. */
+/* The length of the call exceeds the memory: any result is right. */
 static bool is_lied_to(const struct image *image, unsigned int pointer, const struct area *area)
 {
 	for (unsigned int i = 0; i < image->row->count; i++) {
@@ -242,7 +242,7 @@ static void check_pointers(const struct image *image, const uint8_t *bytes, int 
 	}
 }
 
-/* What the errno of a call was in a state of its id. */
+/* Counts the errno of a call in this state of its id. */
 static void note_state(struct ctx *ctx, const struct image *image, int ret)
 {
 	const struct id *id = NULL;
@@ -275,14 +275,7 @@ static void check_errno(const struct row *row, int ret)
 			 strerrorname_np(ret < 0 ? -ret : ret) ?: "a number");
 }
 
-/**
- * image_judge() - a call was made
- * @ctx: the context
- * @image: its struct, as it was before
- * @bytes: as it is now
- * @len: how much of it there is
- * @ret: what the call said
- */
+/* Checks a call. @image: its struct before the call; @bytes: after it, as far as it is mapped. */
 void image_judge(struct ctx *ctx, const struct image *image, const uint8_t *bytes, size_t len,
 		 int ret)
 {

@@ -5,23 +5,15 @@
 
 #include "fuzz.h"
 
-#define BIGGEST 4160		/* more than a page, which the kernel refuses */
+#define BIGGEST 4160		/* more than a page, the most that the kernel accepts */
 
-/**
- * struct image - a struct as it is passed
- * @row: of which call
- * @size: its bytes
- * @bytes: its content
- * @pointer: memory that it points to
- * @member: by which members
- * @pointers: how many
- */
+/* A struct as it is passed to the kernel. */
 struct image {
 	const struct row *row;
 	size_t size;
 	uint8_t bytes[BIGGEST];
-	struct area *pointer[2];
-	unsigned int member[2];
+	struct area *pointer[2];	/* the memory of its pointers */
+	unsigned int member[2];		/* the numbers of these members */
 	unsigned int pointers;
 };
 
@@ -30,7 +22,7 @@ void image_answer(uint8_t *may, const struct row *row, size_t size, int ret);
 void image_judge(struct ctx *ctx, const struct image *image, const uint8_t *bytes, size_t len,
 		 int ret);
 
-/* batch.c: the entries of a batch are the calls behind it that are marked so */
+/* batch.c: the entries of a batch are the calls after it that are marked */
 int batch_call(struct ctx *ctx, const struct call *call, const struct call *end);
 
 int image_call(struct ctx *ctx, const struct call *call, const struct image *image);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the calls of a program have made: ids, memberships, queues, mappings; and whether events fit
- * to it. Nobody else makes calls, so an event of an id that is gone, one with another cookie, and
- * another number of events than DESTROY tells are bugs.
+ * The objects that a program has created (ids, memberships, queues, mappings), and the checks of
+ * events against them. The program is the only user of its contexts: an event of an id that does
+ * not exist, a wrong cookie, and a number of events that differs from that of DESTROY are bugs.
  */
 #include <string.h>
 
@@ -33,7 +33,7 @@ void known_id_gone(struct ctx *ctx, uint32_t handle)
 
 void known_id_add(struct ctx *ctx, uint32_t handle, uint64_t cookie, bool sure)
 {
-	/* One that went with its queue may have had the number. */
+	/* The number may be that of an id that was destroyed with its queue. */
 	known_id_gone(ctx, handle);
 	if (ctx->ids == MAX_KNOWN) {
 		ctx->vague = true;
@@ -83,7 +83,7 @@ static void check_id(struct ctx *ctx, const event_t *ev, struct id *id, uint32_t
 	if (!id)
 		return;
 	id->seen++;
-	/* A record in a ring keeps the cookie that it has. */
+	/* Records in a ring keep their old cookies. */
 	if (id->sure && !ctx->ringed && id->cookie != ev->cookie)
 		complain("event %u of id %u has cookie %#llx, not %#llx", ev->type, handle,
 			 (unsigned long long)ev->cookie, (unsigned long long)id->cookie);
@@ -113,12 +113,7 @@ static void check_record(const event_t *ev)
 		complain("event %u: of listener %u", ev->type, ev->listen_id);
 }
 
-/**
- * known_event() - an event was read
- * @ctx: the context of its queue
- * @record: the record
- * @len: its bytes
- */
+/* An event was read from a queue of the context. */
 void known_event(struct ctx *ctx, const uint8_t *record, size_t len)
 {
 	event_t ev = {};
@@ -157,7 +152,7 @@ static void compare(struct ctx *ctx, const char *what, uint32_t handle, uint32_t
 			 handle, is);
 }
 
-/* A call says how many events of an id were delivered. */
+/* @said: how many events of the id were delivered, by the answer of a call. */
 void known_reported(struct ctx *ctx, const char *what, uint32_t handle, uint32_t said)
 {
 	const struct id *id = known_id(ctx, handle);

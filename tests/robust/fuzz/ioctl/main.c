@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The fuzzer of the ioctls. Programs of calls that are known are changed at random; those that
- * reach something new are kept, without the calls that they do not need for that.
+ * The fuzzer of the ioctls. It mutates known programs and keeps those that add coverage, without
+ * the calls that do not contribute.
  *
- * usage: fuzz [TEST]            the tests; in the environment: FUZZ_CORPUS, a file with programs;
- *                               FUZZ_SEED; FUZZ_EXECUTIONS and FUZZ_SECONDS, both at least;
- *                               FUZZ_LAST, a file for the last programs; FUZZ_NEW, for the new ones
- *        fuzz --replay FILE     executes programs, and tells what each call says
- *        fuzz --show FILE       FUZZ_LAST as text
- *        fuzz --merge FILE      the corpus, with what FUZZ_MORE has, in as few as reach the same
+ * usage: fuzz [TEST]            the tests; environment: FUZZ_CORPUS, a file of programs; FUZZ_SEED;
+ *                               FUZZ_EXECUTIONS and FUZZ_SECONDS, both minima; FUZZ_LAST, a file
+ *                               for the last programs; FUZZ_NEW, a file for new ones
+ *        fuzz --replay FILE     executes programs and prints the result of each call
+ *        fuzz --show FILE       prints FUZZ_LAST as text
+ *        fuzz --merge FILE      writes the corpus and FUZZ_MORE, reduced to what adds coverage
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -21,9 +21,9 @@
 
 #define HERE "tests/robust/fuzz/ioctl/"
 #define MOST 20000		/* programs */
-#define OFTEN 5000		/* executions; nothing may be left after half as many */
+#define OFTEN 5000		/* programs in the history; half as many between two checks */
 #define PATIENCE_MS 60000
-#define SLOW_MS 2000		/* a program that takes longer is worth a look */
+#define SLOW_MS 2000		/* programs that take longer are printed */
 
 static struct program *corpus[MOST];
 static unsigned int known;
@@ -65,7 +65,7 @@ static void load_corpus(void)
 		load(path);
 }
 
-/* Workers go first: what a call has begun is done, as far as it can be, before the next one. */
+/* At the lowest priority, so that workers finish what a call has started before the next call. */
 static void init(void)
 {
 	struct sched_param param = {};
@@ -77,7 +77,7 @@ static void init(void)
 	quiet_init();
 }
 
-/* The last ones that were executed, in a circle. */
+/* The last programs, as a ring. */
 static struct program *history;
 
 static struct result run(const struct program *program)
@@ -86,7 +86,7 @@ static struct result run(const struct program *program)
 	return execute(program);
 }
 
-/* Which program leaves something: each is executed again, and waited for. */
+/* Executes each program of the history again to find the one that leaves objects. */
 static void find_leak(const char *left)
 {
 	unsigned long count = executions < OFTEN ? executions : OFTEN, first = executions - count;
@@ -124,7 +124,7 @@ static struct result again(const struct program *program)
 	return run(program);
 }
 
-/* Takes out the calls that it does not need to reach what was new. */
+/* Removes the calls that the new coverage does not need. */
 static void shorten(struct program *program, const struct result *found)
 {
 	struct program shorter;
@@ -143,7 +143,7 @@ static void shorten(struct program *program, const struct result *found)
 	again(program);
 }
 
-/* One of the newest that are known, or the longer one of two, as that comes further. */
+/* One of the newest programs, or the longer one of two. */
 static const struct program *pick(void)
 {
 	const struct program *one = corpus[chance_below(known)];
@@ -164,7 +164,7 @@ static void try_new(FILE *file)
 	result = run(&program);
 	if (!result.edges && !result.states)
 		return;
-	/* What was new may have been so by chance. */
+	/* The new coverage may not repeat. */
 	shorten(&program, &result);
 	keep(&program);
 	if (file) {
@@ -173,7 +173,7 @@ static void try_new(FILE *file)
 	}
 }
 
-static void tell_slowest(void)
+static void print_slowest(void)
 {
 	char *text = NULL, *line, *rest;
 	size_t len;
@@ -188,13 +188,13 @@ static void tell_slowest(void)
 	free(text);
 }
 
-static void tell(void)
+static void print_figures(void)
 {
 	ktap_note("%lu executions, %lu calls, %lu edges, %lu states", executions, calls_made,
 		  cover_edges(), cover_states());
 	ktap_note("the longest program took %lu ms", longest_ms);
 	if (longest_ms > SLOW_MS)
-		tell_slowest();
+		print_slowest();
 	ktap_note("what they left was gone after %lu ms at most", longest_quiet_ms);
 }
 
@@ -212,7 +212,7 @@ TEST(known_programs)
 	for (unsigned int i = 0; i < known; i++)
 		run(corpus[i]);
 	expect_quiet();
-	tell();
+	print_figures();
 }
 
 TEST(new_programs)
@@ -231,14 +231,13 @@ TEST(new_programs)
 		run(corpus[i]);
 	while (executions < most || time(NULL) < end) {
 		try_new(file);
-		/* The history has the programs since then, and some more. */
 		if (executions - checked < OFTEN / 2)
 			continue;
 		expect_quiet();
 		checked = executions;
 	}
 	expect_quiet();
-	tell();
+	print_figures();
 	ktap_note("seed %lu: %lu programs were known, %lu are new", seed, old, known - old);
 }
 
@@ -285,7 +284,7 @@ static int by_length(const void *a, const void *b)
 	return one->calls < other->calls ? -1 : one->calls > other->calls;
 }
 
-/* Those that reach code which the seeds, and those before, do not. */
+/* Writes the programs that add coverage to the seeds and to shorter programs. */
 static int merge(const char *path)
 {
 	const char *more = getenv("FUZZ_MORE");
@@ -309,7 +308,7 @@ static int merge(const char *path)
 		if (execute(corpus[i]).edges && i >= seeds)
 			program_print(file, corpus[i]);
 	fclose(file);
-	tell();
+	print_figures();
 	return 0;
 }
 

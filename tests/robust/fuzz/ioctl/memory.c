@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The memory that calls point to: good, bad, and watched for what they write there. */
+/* The memory of calls, valid or invalid, and the check of what was written to it. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
@@ -9,15 +9,15 @@
 #include "ktap.h"
 
 #define PAGE 4096UL
-#define SLOT (4 * PAGE)		/* of an area; a page that is not there comes after it */
-#define GUARD 64		/* bytes around it that nobody may write */
+#define SLOT (4 * PAGE)		/* of an area; an unmapped page follows */
+#define GUARD 64		/* bytes around the area that must not be written */
 
 const char * const where_names[WHERES] = {
 	"good", "edge", "short", "half", "odd", "across", "fixed", "nowhere", "null", "kernel",
 	"wrap", "gap",
 };
 
-/* What an area looked like before the call. */
+/* An area and its content before the call. */
 struct shadow {
 	struct area area;
 	uint8_t *from;
@@ -86,12 +86,7 @@ static uint8_t *begin(enum where where, uint8_t *slot, size_t len)
 	}
 }
 
-/**
- * memory_place() - put something where the next call finds it
- * @where: where
- * @data: what; NULL: poison
- * @len: its bytes
- */
+/* Memory with this content for the next call; without @data it is poisoned. */
 struct area *memory_place(enum where where, const void *data, size_t len)
 {
 	unsigned int number = used++ % AREAS;
@@ -123,12 +118,7 @@ struct area *memory_place(enum where where, const void *data, size_t len)
 	return area;
 }
 
-/**
- * memory_changed() - whether a call has written where it was not to
- * @area: where
- * @may: of each byte of the area, whether it may; NULL: none
- * Return: the place of the first one that has changed, from the area's begin; LONG_MAX: none
- */
+/* The first byte that was changed although @may does not allow it, or NOTHING_CHANGED. */
 long memory_changed(const struct area *area, const uint8_t *may)
 {
 	const struct shadow *shadow = (const struct shadow *)area;
@@ -149,7 +139,7 @@ long memory_changed(const struct area *area, const uint8_t *may)
 	return NOTHING_CHANGED;
 }
 
-/* So many bytes of poison in a row are no coincidence. */
+/* Four bytes of poison in a row were not written. */
 long poison_left(const uint8_t *bytes, size_t len)
 {
 	unsigned int run = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Calls that are no ioctls: what can be done to descriptors and mappings, and by whom. */
+/* Calls other than ioctls: on descriptors, on mappings, and to change the user. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static void become(unsigned int uid)
 	now_uid = uid;
 }
 
-/* The second context is another user's. */
+/* The second context belongs to an unprivileged user. */
 void ctx_open(struct ctx *ctx)
 {
 	unsigned int was = now_uid;
@@ -72,7 +72,7 @@ static uint32_t word(const uint8_t *at)
 	return __atomic_load_n((const uint32_t *)at, __ATOMIC_ACQUIRE);
 }
 
-/* The records that are in a ring; the queue's other mapping has the head. */
+/* Reads the records of a ring; the head is in another mapping of the queue. */
 static void take_from_ring(struct ctx *ctx, int fd)
 {
 	struct rdma_cm_alt_ring *ring = NULL;
@@ -89,7 +89,7 @@ static void take_from_ring(struct ctx *ctx, int fd)
 	if (!ring || !head)
 		return;
 	if (word((uint8_t *)&ring->tail) - word(head) > ring->entries)
-		return;		/* a head that makes no sense */
+		return;		/* an invalid head */
 	for (at = word(head); at != word((uint8_t *)&ring->tail); at++) {
 		ev = (const void *)((uint8_t *)ring + ring->records_offset +
 				    at % ring->entries * ring->record_size);
@@ -110,7 +110,7 @@ static void take_from(struct ctx *ctx, int fd)
 			size = ctx->queue[i].record_size;
 	memory_begin();
 	area = memory_place(GOOD, NULL, size);
-	/* Another descriptor of the queue may have brought the event already. */
+	/* The event may have been read through another descriptor of the queue. */
 	len = preadv2(fd, &(struct iovec){ area->bytes, area->len }, 1, -1, RWF_NOWAIT);
 	if (len > 0)
 		known_event(ctx, area->bytes, len);
@@ -118,7 +118,7 @@ static void take_from(struct ctx *ctx, int fd)
 		take_from_ring(ctx, fd);
 }
 
-/* Events that wait are read, from all queues, until there are none. */
+/* Reads events from all queues until there are none. */
 static void take_events(int wait)
 {
 	struct pollfd fds[CTXS * MAX_KNOWN];
@@ -132,7 +132,7 @@ static void take_events(int wait)
 	}
 	if (!count)
 		return;
-	/* A ring that nobody empties is always ready. */
+	/* A ring whose head does not move is always readable. */
 	for (rounds = 0; rounds < 64; rounds++) {
 		if (poll(fds, count, wait) <= 0)
 			break;
@@ -252,7 +252,7 @@ static int hangup_call(struct ctx *ctx)
 	return 0;
 }
 
-/* A number, whatever it is: a struct of 4096 bytes with a size of any kind. */
+/* An ioctl with any number. */
 static int raw_call(struct ctx *ctx, const struct call *call)
 {
 	const struct value *queue = value_find(call, 2), *arg = argument(call, "arg");
@@ -261,11 +261,11 @@ static int raw_call(struct ctx *ctx, const struct call *call)
 	struct area *area;
 	int fd = queue && ctx->queues ? queue_of(ctx, call)->fd : ctx->fd, ret;
 
-	/* Those that the table has are made with what belongs to them. */
+	/* The ioctls of the table are calls of their own. */
 	for (unsigned int i = 0; i < row_count; i++)
 		if (row_is_ioctl(row_get(i)) && row_get(i)->cmd == cmd && fd == ctx->fd)
 			return 0;
-	/* Of the VFS, not of ours: FIONBIO and the like. */
+	/* FIONBIO and others are handled by the VFS. */
 	if (fd < 0 || (cmd & 0xff00) != 0xd900)
 		return 0;
 	area = memory_place(arg->other, data, sizeof(data));
@@ -318,7 +318,7 @@ int other_call(struct ctx *ctx, const struct call *call)
 
 static int first_fd;
 
-/* Before the first program: all that is opened from now on is a program's. */
+/* Before the first program: descriptors from first_fd on belong to programs. */
 void others_begin(void)
 {
 	if (first_fd)
@@ -327,7 +327,7 @@ void others_begin(void)
 	close(first_fd);
 }
 
-/* Nothing of the program is left open. */
+/* Closes everything that the program has opened. */
 void others_reset(void)
 {
 	become(0);
@@ -338,7 +338,7 @@ void others_reset(void)
 			close(ctx->queue[i].fd);
 		if (ctx->fd >= 0)
 			close(ctx->fd);
-		/* Also the queues that nobody has been told of. */
+		/* Some queues may not be known here. */
 		if (ctx->vague)
 			close_range(first_fd, ~0U, 0);
 		memset(ctx, 0, offsetof(struct ctx, id));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What is left in the kernel when a program is over; and a file that outlives the kernel. */
+/* Objects that are left in the kernel, and a file of programs that survives its crash. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static const char * const resources[RESOURCES] = {
 	"contexts", "queues", "ids", "requests", "memberships", "events", "ring pages",
 };
 
-/* The head of a program in the file. */
+/* Header of a program in the file. */
 struct head {
 	uint32_t magic;
 	uint32_t bytes;
@@ -78,7 +78,7 @@ static uint32_t used(unsigned int user, uint32_t resource)
 	return is > was ? is - was : 0;
 }
 
-/* What there is now is what there was. */
+/* Makes the present usage the reference of later checks. */
 void quiet_base(void)
 {
 	for (unsigned int user = 0; user < CTXS; user++)
@@ -86,7 +86,7 @@ void quiet_base(void)
 			base[user][i] = now(user, i);
 }
 
-/* What there is more than there was, as text; empty: nothing. */
+/* Prints what is used beyond the reference; empty: nothing. */
 static void list_left(char *text, size_t len)
 {
 	*text = 0;
@@ -102,11 +102,7 @@ static void list_left(char *text, size_t len)
 	}
 }
 
-/**
- * quiet_wait() - until nothing is left of what programs have made
- * @patience_ms: how long
- * Return: NULL, or what is left
- */
+/* Waits until nothing is left of the programs. Returns NULL or a description of what is left. */
 const char *quiet_wait(unsigned int patience_ms)
 {
 	unsigned long start = now_ms(), took;
@@ -126,7 +122,7 @@ const char *quiet_wait(unsigned int patience_ms)
 	return text;
 }
 
-/* For whoever looks what was executed when the kernel died. */
+/* Records a program for the case that it crashes the kernel. */
 void last_program(const struct program *program)
 {
 	size_t len = offsetof(struct program, call) + program->calls * sizeof(program->call[0]);
@@ -134,7 +130,7 @@ void last_program(const struct program *program)
 
 	if (last_fd < 0)
 		return;
-	/* Written at once, as the kernel may die of it. */
+	/* Without buffering, because the kernel may crash next. */
 	memcpy(&kept.program, program, len);
 	if (pwrite(last_fd, &kept, offsetof(struct kept, program) + len,
 		   executions % KEPT * sizeof(kept)) < 0)
@@ -148,12 +144,7 @@ static int by_number(const void *a, const void *b)
 	return one->head.number < other->head.number ? -1 : one->head.number > other->head.number;
 }
 
-/**
- * last_programs() - what the file has, in the order of execution
- * @file: the file
- * @take: called with each
- * Return: false: it is no such file
- */
+/* Calls @take for each program of the file, in order. False: it is no such file. */
 bool last_programs(FILE *file, void (*take)(const struct program *program))
 {
 	static struct kept kept[KEPT];

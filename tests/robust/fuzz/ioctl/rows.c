@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The kinds of calls: the ioctls, as the header has them, and what else descriptors can do. */
+/* The kinds of calls: the ioctls of the header, and other calls on descriptors. */
 #include <rdma/rdma_user_cm.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -75,7 +75,7 @@ static int name_find(const char * const *names, unsigned int count, const char *
 	return -1;
 }
 
-/* @head: before the colon; @rest: behind it. */
+/* @head: the text before the colon; @rest: after it. */
 static bool read_composed(struct value *value, const char *head, char *rest)
 {
 	char *second = strchr(rest, ','), *third;
@@ -182,12 +182,7 @@ static bool is_empty(const char *line)
 	return !*line;
 }
 
-/**
- * programs_read() - each program of a file
- * @file: the file
- * @take: called with each
- * Return: 0, or number of the line that is no call
- */
+/* Calls @take for each program of the file. Returns 0 or the number of an invalid line. */
 int programs_read(FILE *file, void (*take)(const struct program *program))
 {
 	struct program program = {};
