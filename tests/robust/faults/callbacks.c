@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * No memory for what the module does by itself: in callbacks of ib_cm and ib_sa, in works and in
- * timers. Of what programs call nothing fails here. Everybody hears how it has ended, and nobody
- * hears it twice.
- *
- * FAULTS_HERE and FAULTS_THERE in the environment: addresses of this host on another fabric.
+ * No memory outside of system calls: in callbacks of ib_cm and ib_sa, in works and in timers. The
+ * ioctls of the test itself find memory. Each id gets exactly one event that ends its operation.
  */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "faults.h"
 #include "groups.h"
 #include "rca_datagram.h"
-#include "sweep.h"
 
-/* So many at a time, so often, and so many of 100 allocations that fail. */
+/* Ids at a time, rounds, and how many of 100 allocations fail. */
 #define MANY	20
 #define ROUNDS	3
 #define PERCENT	25
 
-/* Until a request that nobody answers is given up, in an emulated guest, in seconds. */
+/* Seconds until a request without an answer is given up, in an emulated guest. */
 #define LONGEST	240
 
 enum fate { WAITS, CONNECTED, FAILED };
@@ -33,23 +29,28 @@ static enum fate fates[MANY];
 static int num_servers;
 static unsigned int faults;
 
-static const char *there(void)
-{
-	return getenv("FAULTS_THERE") ?: THERE;
-}
-
-static const char *here(void)
-{
-	return getenv("FAULTS_HERE") ?: HERE;
-}
-
-/* The ids of requests inherit that, for which they need memory. */
+/* The ids of requests inherit this option and need memory for it. */
 static void set_listener_timing(void)
 {
 	const uint8_t mra = 24;
 
 	EXPECT_EQ(rca_set_option(p.ctx, p.listener, RDMA_CM_ALT_OPTION,
 				 RDMA_CM_ALT_OPTION_MRA_TIMEOUT, &mra, sizeof(mra)), 0);
+}
+
+static void set_clients(bool datagrams)
+{
+	for (int i = 0; i < MANY; i++) {
+		clients[i] = datagrams ? get_asker(p.ctx, p.cq, RDMA_PS_UDP, there(), p.port) :
+			     get_client(p.ctx, p.cq, there(), p.port, i);
+		fates[i] = WAITS;
+	}
+}
+
+static void connect_clients(void)
+{
+	for (int i = 0; i < MANY; i++)
+		EXPECT_EQ(rca_connect(p.ctx, clients[i], NULL, 0), 0);
 }
 
 static void begin_faults(void)
@@ -90,7 +91,7 @@ static void set_fate(uint32_t client, enum fate fate)
 	fates[i] = fate;
 }
 
-/* A request that was given up meanwhile cannot be accepted. */
+/* The accept fails when its client has given up; that is not an error. */
 static void serve(bool datagrams)
 {
 	event_t ev;
@@ -121,7 +122,7 @@ static void hear_connection(void)
 		break;
 	case RDMA_CM_ALT_EVENT_REJECTED:
 	case RDMA_CM_ALT_EVENT_UNREACHABLE:
-		/* An establish may have found it failed already. */
+		/* The id may be in FAILED already, because establish failed. */
 		if (fates[index_of(ev.id)] != FAILED)
 			set_fate(ev.id, FAILED);
 		break;
@@ -142,7 +143,7 @@ static void hear_disconnect(void)
 	fates[index_of(ev.id)] = WAITS;
 }
 
-/* Until no client has this fate any more. */
+/* Handles events until no client has this fate. */
 static void pump(enum fate fate, void (*hear)(void), bool datagrams)
 {
 	struct pollfd fds[] = {
@@ -181,22 +182,18 @@ static void destroy_all(void)
 
 TEST(connections)
 {
-	int round, i, good = 0;
+	int good = 0;
 
 	ktap_timeout(ROUNDS * 4 * LONGEST);
 	pair_listen(&p, there());
 	set_listener_timing();
-	for (round = 0; round < ROUNDS; round++) {
-		for (i = 0; i < MANY; i++) {
-			clients[i] = get_client(p.ctx, p.cq, there(), p.port, i);
-			fates[i] = WAITS;
-		}
+	for (int round = 0; round < ROUNDS; round++) {
+		set_clients(false);
 		begin_faults();
-		for (i = 0; i < MANY; i++)
-			EXPECT_EQ(rca_connect(p.ctx, clients[i], NULL, 0), 0);
+		connect_clients();
 		pump(WAITS, hear_connection, false);
 		good += count(CONNECTED);
-		for (i = 0; i < MANY; i++)
+		for (int i = 0; i < MANY; i++)
 			if (fates[i] == CONNECTED)
 				EXPECT_EQ(rca_disconnect(p.ctx, clients[i]), 0);
 		pump(CONNECTED, hear_disconnect, false);
@@ -206,7 +203,7 @@ TEST(connections)
 	ktap_note("%u faults, %d of %d were connected", faults, good, ROUNDS * MANY);
 	EXPECT(faults > 0);
 	EXPECT(good > 0);
-	/* It works as before. */
+	/* Without faults a request arrives as before. */
 	clients[0] = get_client(p.ctx, p.cq, there(), p.port, 1);
 	EXPECT_EQ(rca_connect(p.ctx, clients[0], NULL, 0), 0);
 	EXPECT_EVENT(p.lq, CONNECT_REQUEST, 0);
@@ -214,17 +211,11 @@ TEST(connections)
 
 TEST(connections_that_are_destroyed)
 {
-	int round, i;
-
 	ktap_timeout(ROUNDS * 2 * LONGEST);
 	pair_listen(&p, there());
-	for (round = 0; round < ROUNDS; round++) {
-		for (i = 0; i < MANY; i++) {
-			clients[i] = get_client(p.ctx, p.cq, there(), p.port, i);
-			fates[i] = WAITS;
-		}
-		for (i = 0; i < MANY; i++)
-			EXPECT_EQ(rca_connect(p.ctx, clients[i], NULL, 0), 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		set_clients(false);
+		connect_clients();
 		pump(WAITS, hear_connection, false);
 		begin_faults();
 		destroy_all();
@@ -235,18 +226,14 @@ TEST(connections_that_are_destroyed)
 
 TEST(datagrams)
 {
-	int round, i, good = 0;
+	int good = 0;
 
 	ktap_timeout(ROUNDS * 2 * LONGEST);
 	datagram_listen(&p, RDMA_PS_UDP, there(), 0);
-	for (round = 0; round < ROUNDS; round++) {
-		for (i = 0; i < MANY; i++) {
-			clients[i] = get_asker(p.ctx, p.cq, RDMA_PS_UDP, there(), p.port);
-			fates[i] = WAITS;
-		}
+	for (int round = 0; round < ROUNDS; round++) {
+		set_clients(true);
 		begin_faults();
-		for (i = 0; i < MANY; i++)
-			EXPECT_EQ(rca_connect(p.ctx, clients[i], NULL, 0), 0);
+		connect_clients();
 		pump(WAITS, hear_connection, true);
 		end_faults();
 		good += count(CONNECTED);
@@ -257,15 +244,14 @@ TEST(datagrams)
 	EXPECT(good > 0);
 }
 
-/* Who waits for a neighbour that does not answer hears that in time. */
+/* Each id that waits for a neighbour without an answer gets an error event. */
 TEST(addresses_that_wait)
 {
 	uint32_t seen = 0;
 	event_t ev;
 	int i;
 
-	if (getenv("FAULTS_HERE"))
-		ktap_skip("of RoCE alone");
+	skip_unless_roce();
 	p.ctx = get_ctx();
 	p.cq = get_queue(p.ctx);
 	p.lq = p.cq;
@@ -284,7 +270,7 @@ TEST(addresses_that_wait)
 	destroy_all();
 }
 
-/* Where there is an administrator he answers later. */
+/* Over InfiniBand the subnet administrator answers asynchronously. */
 TEST(routes_and_groups)
 {
 	uint32_t id, member, reported;

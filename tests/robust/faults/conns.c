@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * A fault at each place of the calls about connections, datagrams and groups.
- *
- * FAULTS_HERE and FAULTS_THERE in the environment: addresses of this host on another fabric.
- */
+/* A fault at each place of the calls about connections, datagrams and groups. */
 #define _GNU_SOURCE
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "groups.h"
 #include "rca_datagram.h"
-#include "sweep.h"
 
-/* Of the listener of a test, which serves all its rounds. */
+/* The listener serves all rounds of a sweep, the client and the server one round. */
 static struct pair p;
-
-static const char *there(void)
-{
-	return getenv("FAULTS_THERE") ?: THERE;
-}
-
-static const char *here(void)
-{
-	return getenv("FAULTS_HERE") ?: HERE;
-}
 
 static void set_client(void)
 {
@@ -59,36 +44,35 @@ static void set_connection(void)
 	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
 }
 
-/* The ids of a round go, and no event of them is left. */
-static void end_round(void)
+static void destroy_both(void)
 {
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+}
+
+static void end_round(void)
+{
+	destroy_both();
 	EXPECT(!event_waits(p.cq));
 }
 
-/* A connect that failed has sent nothing and works the next time; or the answer alone failed. */
-static void expect_connects(const struct sweep *s)
+/* A connect that fails has sent nothing, or its answer could not be written. */
+static void sweep_request(void (*set)(void))
 {
-	int ret = rca_connect(p.ctx, p.client, NULL, 0);
-
-	if (s->ret != -EFAULT || ret != -EINVAL)
-		EXPECT_EQ(ret, 0);
-}
-
-TEST(send_request)
-{
-	struct sweep s = {};
-
-	pair_listen(&p, there());
-	while (sweep_more(&s)) {
-		set_client();
+	for_each_fault(s) {
+		set();
 		if (SWEEP_FAILS(&s, rca_connect(p.ctx, p.client, "0123456789", 10)))
-			expect_connects(&s);
+			expect_worked(&s, rca_connect(p.ctx, p.client, NULL, 0), -EINVAL);
 		expect_request();
 		end_round();
 		EXPECT(!event_waits(p.lq));
 	}
+}
+
+TEST(send_request)
+{
+	pair_listen(&p, there());
+	sweep_request(set_client);
 }
 
 static int connect_all(uint32_t *id)
@@ -109,17 +93,16 @@ static int connect_all(uint32_t *id)
 	return ret;
 }
 
-/* An event of a step that failed in the call is possible, too: it is not the first step's. */
+/* A call that succeeds may end with the error event of a later step. */
 TEST(connect_with_all_steps)
 {
-	struct sweep s = {};
 	event_t ev;
 
 	pair_listen(&p, there());
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		if (SWEEP_FAILS(&s, connect_all(&p.client))) {
 			EXPECT(!event_waits(p.cq));
-			/* Its answer may have failed when the request was on its way. */
+			/* With EFAULT the request may have been sent. */
 			if (s.ret != -EFAULT || !event_comes(p.lq, 1))
 				continue;
 			expect_request();
@@ -131,7 +114,7 @@ TEST(connect_with_all_steps)
 		if (event_waits(p.cq)) {
 			get_event(p.cq, &ev);
 			EXPECT_EQ(ev.id, p.client);
-			/* A question to an administrator may have been lost. */
+			/* A query to the subnet administrator may have been lost. */
 			EXPECT(ev.status == -ENOMEM || ev.status == -ETIMEDOUT);
 			EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 			continue;
@@ -142,16 +125,15 @@ TEST(connect_with_all_steps)
 }
 
 /*
- * A request that was not accepted for want of memory is rejected, and the peer hears it; but
- * when nothing of the call was read, it waits still.
+ * A request that cannot be accepted for lack of memory is rejected, and the peer gets the reject.
+ * When the arguments of the call could not be read, the request is still pending.
  */
 TEST(accept_request)
 {
-	struct sweep s = {};
 	event_t ev;
 
 	pair_listen(&p, there());
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		set_request();
 		if (!SWEEP_FAILS(&s, rca_accept(p.ctx, p.server, SERVER, "0123456789", 10))) {
 			EXPECT_EVENT(p.cq, CONNECT_RESPONSE, p.client);
@@ -168,13 +150,11 @@ TEST(accept_request)
 	}
 }
 
-/* A request that is refused is done with, whether the peer can be told or not. */
+/* A rejected request cannot be accepted later, whether the reject was sent or not. */
 TEST(reject_request)
 {
-	struct sweep s = {};
-
 	pair_listen(&p, there());
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		set_request();
 		SWEEP_FAILS(&s, rca_reject(p.ctx, p.server, 28, "0123456789", 10));
 		if (s.ret == -EFAULT)
@@ -186,13 +166,11 @@ TEST(reject_request)
 	}
 }
 
-/* An establish that fails for want of memory ends the connection, for both. */
+/* An establish that fails for lack of memory ends the connection on both sides. */
 TEST(establish_connection)
 {
-	struct sweep s = {};
-
 	pair_listen(&p, there());
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		set_response();
 		SWEEP_FAILS(&s, rca_establish(p.ctx, p.client));
 		if (s.ret == -ENOMEM) {
@@ -209,44 +187,37 @@ TEST(establish_connection)
 
 TEST(notify_of_a_message)
 {
-	struct sweep s = {};
-
 	pair_listen(&p, there());
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		set_response();
-		if (SWEEP_FAILS(&s, rca_notify(p.ctx, p.server, 4)))
-			EXPECT_EQ(rca_notify(p.ctx, p.server, 4), 0);
+		SWEEP_RETRY(&s, rca_notify(p.ctx, p.server, 4));
 		EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
 		end_round();
 		EXPECT(!event_waits(p.lq));
 	}
 }
 
-/* It never fails for want of memory: at worst the peer is not told. */
+/* A disconnect does not fail for lack of memory: at worst no DREQ is sent. */
 TEST(disconnect_a_connection)
 {
-	struct sweep s = {};
-
 	pair_listen(&p, there());
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		set_connection();
 		if (SWEEP_FAILS(&s, rca_disconnect(p.ctx, p.client))) {
 			EXPECT_EQ(s.ret, -EFAULT);
 			EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 		}
 		EXPECT_EVENT(p.cq, DISCONNECTED, p.client);
-		EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
-		EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
+		destroy_both();
 	}
 }
 
 TEST(destroy_a_connection)
 {
-	struct sweep s = {};
 	int again;
 
 	pair_listen(&p, there());
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		set_connection();
 		if (SWEEP_FAILS(&s, rca_destroy(p.ctx, p.client))) {
 			again = rca_destroy(p.ctx, p.client);
@@ -257,12 +228,10 @@ TEST(destroy_a_connection)
 	}
 }
 
-/* The last descriptor of queues with a request, a connection, and a listener. */
+/* Closes the last descriptor of a queue with a listener, a request and a connection. */
 TEST(close_queue)
 {
-	struct sweep s = {};
-
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		pair_listen(&p, there());
 		set_connection();
 		set_client();
@@ -278,32 +247,29 @@ TEST(close_queue)
 TEST(qp_attr)
 {
 	struct ib_uverbs_qp_attr attr;
-	struct sweep s = {};
 
 	pair_listen(&p, there());
 	set_response();
-	while (sweep_more(&s))
+	for_each_fault(s)
 		SWEEP_FAILS(&s, rca_qp_attr(p.ctx, p.client, 2, &attr));
 	EXPECT(attr.qp_attr_mask);
 }
 
-/* An id that has no queue of its own gets requests whose ids have none, either. */
+/* The ids of requests to a listener without a queue have no queue. */
 TEST(get_event_of_a_request)
 {
-	struct sweep s = {};
 	event_t ev;
 
 	pair_listen(&p, there());
 	EXPECT_EQ(rca_set_queue(p.ctx, p.listener, -1), 0);
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		set_client();
 		EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-		/* Wait for it without taking it. */
+		/* Wait for the event and leave it in the queue. */
 		EXPECT_EQ(rca_set_queue(p.ctx, p.listener, p.lq), 0);
 		EXPECT(event_comes(p.lq, PATIENCE));
 		EXPECT_EQ(rca_set_queue(p.ctx, p.listener, -1), 0);
-		if (SWEEP_FAILS(&s, rca_get_event(p.ctx, p.listener, 0, &ev)))
-			EXPECT_EQ(rca_get_event(p.ctx, p.listener, 0, &ev), 0);
+		SWEEP_RETRY(&s, rca_get_event(p.ctx, p.listener, 0, &ev));
 		EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_CONNECT_REQUEST);
 		p.server = ev.id;
 		end_round();
@@ -321,47 +287,35 @@ static void set_asker(void)
 
 TEST(datagram_request_sent)
 {
-	struct sweep s = {};
-
 	datagram_listen(&p, RDMA_PS_UDP, there(), 0);
-	while (sweep_more(&s)) {
-		set_asker();
-		if (SWEEP_FAILS(&s, rca_connect(p.ctx, p.client, "0123456789", 10)))
-			expect_connects(&s);
-		expect_request();
-		end_round();
-		EXPECT(!event_waits(p.lq));
-	}
+	sweep_request(set_asker);
+}
+
+static void set_datagram_request(void)
+{
+	set_asker();
+	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
+	expect_request();
 }
 
 TEST(datagram_accept_and_reject)
 {
-	struct sweep accept = {}, reject = {};
-
 	datagram_listen(&p, RDMA_PS_UDP, there(), 0);
-	while (sweep_more(&accept)) {
-		set_asker();
-		EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-		expect_request();
+	for_each_fault(accept) {
+		set_datagram_request();
 		if (!SWEEP_FAILS(&accept, datagram_accept(&p, 0)))
 			EXPECT_EVENT(p.cq, ESTABLISHED, p.client);
-		else if (accept.ret == -EFAULT)
-			EXPECT_EQ(datagram_accept(&p, 0), 0);
 		else
-			EXPECT_EQ(datagram_accept(&p, 0), -EINVAL);
-		EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
-		EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+			EXPECT_EQ(datagram_accept(&p, 0), accept.ret == -EFAULT ? 0 : -EINVAL);
+		destroy_both();
 	}
-	while (sweep_more(&reject)) {
-		set_asker();
-		EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), 0);
-		expect_request();
+	for_each_fault(reject) {
+		set_datagram_request();
 		SWEEP_FAILS(&reject, rca_reject(p.ctx, p.server, 0, NULL, 0));
 		if (reject.ret == -EFAULT)
 			EXPECT_EQ(rca_reject(p.ctx, p.server, 0, NULL, 0), 0);
 		EXPECT_EQ(datagram_accept(&p, 0), -EINVAL);
-		EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
-		EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
+		destroy_both();
 	}
 }
 
@@ -370,18 +324,17 @@ static int users(const char *group)
 	return *group == 'f' ? mld_users("d0", group) : igmp_users("d0", group);
 }
 
-/* Who says that it has joined has: the network device is in the group as well. */
+/* After the event of a join the network device is a member of the group as well. */
 static void sweep_join(const char *ip, const char *group, uint32_t state)
 {
-	bool watch = !getenv("FAULTS_HERE") && state == RDMA_MC_JOIN_FLAG_FULLMEMBER;
-	struct sweep s = {};
+	bool watch = on_roce() && state == RDMA_MC_JOIN_FLAG_FULLMEMBER;
 	uint32_t id, member, n;
 	event_t ev;
 
 	p.ctx = get_ctx();
 	p.cq = get_queue(p.ctx);
 	id = get_ud_bound(p.ctx, p.cq, ip);
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		if (SWEEP_FAILS(&s, rca_join(p.ctx, id, group, state, 42, &member))) {
 			EXPECT(!event_waits(p.cq));
 			EXPECT(!watch || users(group) == 0);
@@ -405,8 +358,7 @@ TEST(join_group)
 
 TEST(join_group_ipv6)
 {
-	if (getenv("FAULTS_HERE"))
-		ktap_skip("of RoCE alone");
+	skip_unless_roce();
 	sweep_join(HERE6, GROUP6, RDMA_MC_JOIN_FLAG_FULLMEMBER);
 }
 
@@ -417,14 +369,13 @@ TEST(join_group_to_send)
 
 TEST(leave_group)
 {
-	struct sweep s = {};
 	uint32_t id, member, n;
 	int again;
 
 	p.ctx = get_ctx();
 	p.cq = get_queue(p.ctx);
 	id = get_ud_bound(p.ctx, p.cq, here());
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		member = get_member(p.ctx, id, GROUP);
 		EXPECT_EVENT(p.cq, MULTICAST_JOIN, id);
 		if (SWEEP_FAILS(&s, rca_leave(p.ctx, member, &n))) {
@@ -432,7 +383,7 @@ TEST(leave_group)
 			if (again)
 				EXPECT_EQ(again, -ENOENT);
 		}
-		EXPECT(getenv("FAULTS_HERE") || !users(GROUP));
+		EXPECT(!on_roce() || !users(GROUP));
 	}
 }
 

@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A fault at each place of the calls that make, bind and change ids: the call has happened,
- * or it has not and works the next time.
- *
- * EFAULT may come of the answer that cannot be written, when the call has happened already.
- *
- * FAULTS_HERE and FAULTS_THERE in the environment: an address of this host and one that it
- * reaches, on another fabric. FAULTS_TCP: that is iWARP.
+ * A fault at each place of the calls that create, bind and change ids: a call that fails has had no
+ * effect and works when it is made again, or it failed with EFAULT after its effect, because its
+ * answer could not be written.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "rca_test.h"
-#include "sweep.h"
+#include "faults.h"
 
 static int ctx, queue;
 
@@ -26,47 +19,11 @@ static void begin(void)
 	queue = get_queue(ctx);
 }
 
-static const char *here(void)
-{
-	return getenv("FAULTS_HERE") ?: HERE;
-}
-
-static const char *there(void)
-{
-	return getenv("FAULTS_THERE") ?: THERE;
-}
-
-static void only_roce(void)
-{
-	if (getenv("FAULTS_HERE"))
-		ktap_skip("of RoCE alone");
-}
-
-static int count_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int count = 0;
-
-	EXPECT(dir);
-	while (readdir(dir))
-		count++;
-	closedir(dir);
-	return count;
-}
-
-/* A call that was made again after it had failed: it works, or the first one had happened. */
-static void expect_worked(const struct sweep *s, int again, int done)
-{
-	if (s->ret != -EFAULT || again != done)
-		EXPECT_EQ(again, 0);
-}
-
 TEST(open_device)
 {
-	int fds = count_fds() + 1;	/* of the sweep */
-	struct sweep s = {};
+	int fds = count_fds() + 1;	/* the sweep has one */
 
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		if (!SWEEP_FAILS(&s, OR_ERRNO(open(DEVICE, O_RDWR | O_CLOEXEC))))
 			MUST(close(s.ret));
 		EXPECT_EQ(count_fds(), fds);
@@ -76,17 +33,15 @@ TEST(open_device)
 TEST(info)
 {
 	struct rdma_cm_alt_info cmd;
-	struct sweep s = {};
-
 	begin();
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		cmd = (struct rdma_cm_alt_info){ .size = sizeof(cmd) };
 		SWEEP_FAILS(&s, rca_call(ctx, RDMA_CM_ALT_INFO, &cmd));
 	}
 	EXPECT_EQ(cmd.out_record_size, sizeof(event_t));
 }
 
-/* A pipeline that makes its own id; with a queue of its own when that is asked for. */
+/* A pipeline that creates the id; @flags: 0 or RDMA_CM_ALT_PIPE_NEW_QUEUE. */
 static int create(struct rdma_cm_alt_resolve *cmd, uint32_t steps, uint32_t flags)
 {
 	*cmd = (struct rdma_cm_alt_resolve){
@@ -107,8 +62,8 @@ static int create(struct rdma_cm_alt_resolve *cmd, uint32_t steps, uint32_t flag
 }
 
 /*
- * What an address or a route comes to later is told by an event. A question to the administrator
- * that a device had no memory for is lost.
+ * Reads the event that ends the resolution of an address or a route. The query to the subnet
+ * administrator is lost when the device has no memory for it.
  */
 static bool event_well(int from, uint32_t id, uint32_t well, uint32_t error)
 {
@@ -129,12 +84,11 @@ static bool event_well(int from, uint32_t id, uint32_t well, uint32_t error)
 static void sweep_create(uint32_t steps, uint32_t flags)
 {
 	struct rdma_cm_alt_resolve cmd;
-	struct sweep s = {};
 	int fds, events;
 
 	begin();
 	fds = count_fds() + 1;
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		if (SWEEP_FAILS(&s, create(&cmd, steps, flags))) {
 			EXPECT(!event_waits(queue));
 			EXPECT_EQ(count_fds(), fds);
@@ -157,8 +111,8 @@ TEST(create_an_id)
 }
 
 /*
- * The table of handles is empty when it takes a large one, and again when that did not work. Two
- * faults in a row are needed: what the table cannot have at once it asks for again.
+ * The table of handles is empty when a large handle is added, and empty again after that failed.
+ * This needs two faults in a row, because the table repeats an allocation that failed.
  */
 TEST(create_with_a_large_handle)
 {
@@ -202,11 +156,10 @@ TEST(create_and_resolve_all)
 static void sweep_bind(const char *ip)
 {
 	struct rdma_cm_alt_route route;
-	struct sweep s = {};
 	uint32_t id;
 
 	begin();
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
 		if (SWEEP_FAILS(&s, rca_bind(ctx, id, ip, 7471))) {
 			EXPECT_EQ(rca_query(ctx, id, &route), 0);
@@ -231,18 +184,17 @@ TEST(bind_wildcard)
 
 static void sweep_addr(const char *dst)
 {
-	struct sweep s = {};
 	uint32_t id;
 
 	begin();
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
 		if (SWEEP_FAILS(&s, rca_resolve_addr(ctx, id, NULL, dst, 7471))) {
-			/* Nothing is said of what has not happened. */
+			/* A resolution that has not begun has no event. */
 			EXPECT(s.ret == -EFAULT || !event_waits(queue));
 			expect_worked(&s, rca_resolve_addr(ctx, id, NULL, dst, 7471), -EINVAL);
 		}
-		/* A port of its own is what it may lack, and tell that later. */
+		/* The id may get no port of its own, which an event reports. */
 		if (!WELL(queue, id, ADDR)) {
 			EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, dst, 7471), 0);
 			EXPECT_EVENT(queue, ADDR_RESOLVED, id);
@@ -259,25 +211,24 @@ TEST(resolve_address)
 
 TEST(resolve_address_ipv6)
 {
-	only_roce();
+	skip_unless_roce();
 	sweep_addr(THERE6);
 }
 
 TEST(resolve_loopback_address)
 {
-	only_roce();
+	skip_unless_roce();
 	sweep_addr("127.0.0.1");
 }
 
-/* The neighbour is asked, and never answers: the id goes in the middle of it. */
+/* The neighbour never answers; the id is destroyed while it waits. */
 TEST(resolve_address_that_waits)
 {
-	struct sweep s = {};
 	uint32_t id;
 
-	only_roce();
+	skip_unless_roce();
 	begin();
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
 		if (SWEEP_FAILS(&s, rca_resolve_addr(ctx, id, NULL, NOBODY, 7471)))
 			expect_worked(&s, rca_resolve_addr(ctx, id, NULL, NOBODY, 7471), -EINVAL);
@@ -298,11 +249,10 @@ static uint32_t get_resolved(void)
 
 TEST(resolve_route)
 {
-	struct sweep s = {};
 	uint32_t id;
 
 	begin();
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		id = get_resolved();
 		if (SWEEP_FAILS(&s, rca_resolve_route(ctx, id))) {
 			EXPECT(s.ret == -EFAULT || !event_waits(queue));
@@ -319,28 +269,27 @@ TEST(resolve_route)
 
 static void sweep_listen(const char *ip)
 {
-	/* iw_cm allocates something for each place of a backlog. */
+	/* iw_cm allocates an entry for each request of the backlog. */
 	uint32_t backlog = getenv("FAULTS_TCP") ? 3 : 0;
 	struct rdma_cm_alt_route route;
-	struct sweep s = {};
 	uint32_t id, other;
 	event_t ev;
 
 	begin();
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
 		if (ip)
 			EXPECT_EQ(rca_bind(ctx, id, ip, 0), 0);
-		/* Without memory for it a socket is ENFILE. */
+		/* A socket that finds no memory fails with ENFILE. */
 		if (SWEEP_FAILS_AS(&s, ENFILE, rca_listen(ctx, id, backlog)))
 			expect_worked(&s, rca_listen(ctx, id, backlog), -EINVAL);
 		if (getenv("FAULTS_TCP")) {
-			/* A client would need a QP. */
+			/* A client over iWARP would need a QP. */
 			EXPECT_EQ(rca_listen(ctx, id, backlog), -EINVAL);
 			EXPECT_EQ(rca_destroy(ctx, id), 0);
 			continue;
 		}
-		/* It does listen: somebody is heard. */
+		/* The id receives a request. */
 		EXPECT_EQ(rca_query(ctx, id, &route), 0);
 		other = get_client(ctx, queue, here(), addr_port(&route.src), 2);
 		EXPECT_EQ(rca_connect(ctx, other, NULL, 0), 0);
@@ -361,24 +310,29 @@ TEST(listen_unbound)
 	sweep_listen(NULL);
 }
 
-static void sweep_option(uint32_t level, uint32_t name, const void *val, uint32_t len)
+static void sweep_set_option(uint32_t level, uint32_t name, const void *val, uint32_t len)
 {
-	uint8_t got[64];
-	struct sweep set = {}, get = {};
-	uint32_t id, got_len;
+	uint32_t id;
 
 	begin();
-	while (sweep_more(&set)) {
+	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
-		if (SWEEP_FAILS(&set, rca_set_option(ctx, id, level, name, val, len)))
-			EXPECT_EQ(rca_set_option(ctx, id, level, name, val, len), 0);
+		SWEEP_RETRY(&s, rca_set_option(ctx, id, level, name, val, len));
 		EXPECT_EQ(rca_destroy(ctx, id), 0);
 	}
+}
+
+static void sweep_option(uint32_t level, uint32_t name, const void *val, uint32_t len)
+{
+	uint32_t id, got_len;
+	uint8_t got[64];
+
+	sweep_set_option(level, name, val, len);
 	id = get_id(ctx, queue, 1);
 	EXPECT_EQ(rca_set_option(ctx, id, level, name, val, len), 0);
-	while (sweep_more(&get)) {
+	for_each_fault(s) {
 		got_len = sizeof(got);
-		if (SWEEP_FAILS(&get, rca_get_option(ctx, id, level, name, got, &got_len)))
+		if (SWEEP_FAILS(&s, rca_get_option(ctx, id, level, name, got, &got_len)))
 			continue;
 		EXPECT_EQ(got_len, len);
 		EXPECT_EQ(memcmp(got, val, len), 0);
@@ -393,19 +347,8 @@ TEST(option_of_an_id)
 
 TEST(option_of_gids)
 {
-	uint8_t v2 = IB_UVERBS_GID_TYPE_ROCE_V2;
-	struct sweep s = {};
-	uint32_t id;
-
-	begin();
-	while (sweep_more(&s)) {
-		id = get_id(ctx, queue, 1);
-		if (SWEEP_FAILS(&s, rca_set_option(ctx, id, RDMA_CM_ALT_OPTION,
-						   RDMA_CM_ALT_OPTION_GID_TYPE, &v2, 1)))
-			EXPECT_EQ(rca_set_option(ctx, id, RDMA_CM_ALT_OPTION,
-						 RDMA_CM_ALT_OPTION_GID_TYPE, &v2, 1), 0);
-		EXPECT_EQ(rca_destroy(ctx, id), 0);
-	}
+	sweep_set_option(RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_GID_TYPE,
+			 &(uint8_t){ IB_UVERBS_GID_TYPE_ROCE_V2 }, 1);
 }
 
 TEST(option_of_time)
@@ -416,26 +359,13 @@ TEST(option_of_time)
 TEST(option_of_ports)
 {
 	struct rdma_cm_alt_port_default port = { .ibdev_index = 1, .port_num = 1, .gid_type = 2 };
-	struct sweep s = {};
-	uint32_t id;
 
-	begin();
-	while (sweep_more(&s)) {
-		id = get_id(ctx, queue, 1);
-		if (SWEEP_FAILS(&s, rca_set_option(ctx, id, RDMA_CM_ALT_OPTION,
-						   RDMA_CM_ALT_OPTION_PORT_DEFAULTS, &port,
-						   sizeof(port))))
-			EXPECT_EQ(rca_set_option(ctx, id, RDMA_CM_ALT_OPTION,
-						 RDMA_CM_ALT_OPTION_PORT_DEFAULTS, &port,
-						 sizeof(port)), 0);
-		EXPECT_EQ(rca_destroy(ctx, id), 0);
-	}
+	sweep_set_option(RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_PORT_DEFAULTS, &port, sizeof(port));
 }
 
 TEST(option_path)
 {
 	struct rdma_cm_alt_route route;
-	struct sweep s = {};
 	uint32_t id;
 
 	if (getenv("FAULTS_TCP"))
@@ -444,7 +374,7 @@ TEST(option_path)
 	id = get_client(ctx, queue, there(), 7471, 1);
 	EXPECT_EQ(rca_query(ctx, id, &route), 0);
 	route.path[0].flags = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		id = get_resolved();
 		if (SWEEP_FAILS(&s, rca_set_option(ctx, id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH,
 						   route.path, sizeof(route.path[0])))) {
@@ -460,23 +390,21 @@ TEST(option_path)
 TEST(query)
 {
 	struct rdma_cm_alt_route route;
-	struct sweep s = {};
 	uint32_t id;
 
 	begin();
 	id = get_client(ctx, queue, there(), 7471, 1);
-	while (sweep_more(&s))
+	for_each_fault(s)
 		SWEEP_FAILS(&s, rca_query(ctx, id, &route));
 	EXPECT(addr_is(&route.dst, there()));
 }
 
 TEST(destroy)
 {
-	struct sweep s = {};
 	uint32_t id;
 
 	begin();
-	while (sweep_more(&s)) {
+	for_each_fault(s) {
 		id = get_bound(ctx, queue, here(), 7471);
 		if (SWEEP_FAILS(&s, rca_destroy(ctx, id)))
 			expect_worked(&s, rca_destroy(ctx, id), -ENOENT);
