@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* One call each: timed, its errno judged, what it gives made known; and what events ask for. */
+/* Single calls: timed, the errno checked, the result published; and the reactions to events. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ int call_ioctl(struct hand *hand, int fd, unsigned long cmd, void *arg)
 	return call_waiting(hand, fd, cmd, arg, false);
 }
 
-/* Gives @fd the number that its serial has everywhere. */
+/* Gives @fd the number of its serial. */
 static int settle(int fd, int number)
 {
 	int ret = dup3(fd, number, O_CLOEXEC);
@@ -80,7 +80,7 @@ int ctx_open(enum group group, bool ordered)
 	return serial;
 }
 
-/* Makes the new queue @fd known; gives its serial. 0: there are no serials left. */
+/* Publishes the new queue @fd and returns its serial. 0: there are no serials left. */
 static uint32_t queue_keep(uint32_t ctx, int fd, bool blocks)
 {
 	uint32_t serial = __atomic_add_fetch(&world->queues, 1, __ATOMIC_RELAXED);
@@ -105,7 +105,7 @@ int queue_make(struct hand *hand, uint32_t ctx, uint32_t flags, uint32_t ring)
 	return queue_keep(ctx, cmd.out_fd, !(flags & RDMA_CM_ALT_QUEUE_NONBLOCK));
 }
 
-/* Puts @ref where others find it; what was there before is destroyed. */
+/* Publishes @ref in a slot; the id that was there is destroyed. */
 void id_keep(struct hand *hand, uint32_t where, uint64_t ref)
 {
 	uint32_t slot = where % 8 ? where % SLOTS : where / 8 % CROWDED;
@@ -129,7 +129,7 @@ static uint32_t iwarp_qp(uint32_t how)
 	return __atomic_exchange_n(&world->iwarp_qps[how % IWARP_QPS], 0, __ATOMIC_ACQ_REL);
 }
 
-/* Now and then a number that was used just before, so that peers have an old connection with it. */
+/* Sometimes a number that was just used, so that peers have an old connection with it. */
 static uint32_t qp_num(uint32_t how)
 {
 	if (how % 16 == 0)
@@ -172,7 +172,7 @@ int id_connect(struct hand *hand, uint64_t ref, bool iwarp, uint32_t how)
 	return call_ioctl(hand, REF_FD(ref), RDMA_CM_ALT_CONNECT, &cmd);
 }
 
-/* Those whose struct is size, flags, id and a zero. */
+/* An ioctl whose struct is size, flags, id and a reserved member. */
 int id_simple(struct hand *hand, uint64_t ref, unsigned long cmd)
 {
 	struct rdma_cm_alt_disconnect arg = { .size = sizeof(arg), .id = REF_ID(ref) };
@@ -246,7 +246,7 @@ static void answer_end(struct hand *hand, uint64_t ref, uint32_t how)
 		id_destroy(hand, ref);
 }
 
-/* What a program would do next, most of the time. Chosen by the event, not from the stream. */
+/* What a program usually does next. Derived from the event, not from the stream. */
 static void react(struct hand *hand, uint32_t ctx, const event_t *ev)
 {
 	uint64_t ref = (uint64_t)ctx << 32 | ev->id;
@@ -281,7 +281,7 @@ static void react(struct hand *hand, uint32_t ctx, const event_t *ev)
 	}
 }
 
-/* Who reads an ordered context does so alone until the oracle knows what came. */
+/* A reader of an ordered context holds its lock until the oracle has seen the events. */
 static bool lock_order(uint32_t ctx)
 {
 	if (!world->ctx[ctx].ordered)

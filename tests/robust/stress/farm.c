@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A process that makes QPs on an iWARP device and puts their numbers where the threads of a run
- * take them, each once. It destroys the oldest ones, whatever they are used for by then. It is a
- * process of its own because a device cannot go while somebody has a QP on it.
+ * A process that creates QPs on an iWARP device and publishes their numbers for the threads of a
+ * run, each for one use. It destroys the oldest QPs, even while they are used. It is a process of
+ * its own because a device cannot be removed while it has QPs.
  */
 #include "farm.h"
 

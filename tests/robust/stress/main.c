@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A run: starts the processes, kills some of them again and again, watches that no call hangs, and
- * tells at the end what was done and what was wrong. tests/robust/stress/run says with which
- * addresses, and moves devices and namespaces meanwhile.
- *
- * The exit status is 0 when nothing was wrong.
+ * A run: starts the processes, kills and restarts some of them, checks that no call hangs, and
+ * reports at the end. tests/robust/stress/run gives the addresses, and adds and removes devices and
+ * namespaces meanwhile. The exit status is 0 when nothing was wrong.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -65,7 +63,7 @@ static bool alive(pid_t tid)
 	return !kill(tid, 0) || errno != ESRCH;
 }
 
-/* A lane for this thread; those of threads that were killed are free again. */
+/* A lane for this thread; those of killed threads are free. */
 struct lane *lane_take(void)
 {
 	for (;;) {
@@ -116,7 +114,7 @@ static enum group group_of(int worker)
 	return worker < CLEAN_WORKERS ? CLEAN : DIRTY;
 }
 
-/* Into the other network namespace, if it is there just now. */
+/* Enters the other network namespace, if it exists at present. */
 static void elsewhere(void)
 {
 	int fd = options.netns ? open(options.netns, O_RDONLY | O_CLOEXEC) : -1;
@@ -127,7 +125,7 @@ static void elsewhere(void)
 	}
 }
 
-static void start(int worker, bool away)
+static void start_worker(int worker, bool away)
 {
 	int number = worker + WORKERS * generation;
 
@@ -141,7 +139,7 @@ static void start(int worker, bool away)
 	worker_run(number, group_of(worker));
 }
 
-/* Who waits for what goes to the kernel's log, once. */
+/* Writes the blocked tasks to the kernel's log, once. */
 static void show_blocked(void)
 {
 	static bool shown;
@@ -156,8 +154,8 @@ static void show_blocked(void)
 	close(fd);
 }
 
-/* Calls that take longer than any may. */
-static void watch(void)
+/* Reports calls that exceed the time limit. */
+static void check_hangs(void)
 {
 	static bool told[LANES];
 
@@ -179,7 +177,7 @@ static void watch(void)
 	}
 }
 
-/* Kills and starts anew until the time is over. Returns how long it took. */
+/* Kills and restarts workers until the time is over. Returns how long it took. */
 static double run(void)
 {
 	uint64_t began = now_ns(), random = ~world->seed, next = began;
@@ -188,7 +186,7 @@ static double run(void)
 	while (took < options.seconds && !world->complaints) {
 		usleep(50000);
 		took = (now_ns() - began) / 1e9;
-		watch();
+		check_hangs();
 		if (now_ns() < next)
 			continue;
 		next = now_ns() + random_next(&random) % 1500 * 1000000;
@@ -199,13 +197,13 @@ static double run(void)
 			waitpid(workers[victim], NULL, 0);
 			world->kills++;
 			generation++;
-			start(victim, random_next(&random) % 2);
+			start_worker(victim, random_next(&random) % 2);
 		}
 	}
 	return took;
 }
 
-/* Where in the kernel the threads of the processes are that have not ended. */
+/* Prints the kernel stacks of the processes that have not ended. */
 static void show_stacks(void)
 {
 	char command[120];
@@ -221,7 +219,7 @@ static void show_stacks(void)
 	}
 }
 
-/* Returns how long the processes took to end, and their contexts with them. */
+/* Returns how long the processes took to end and release their contexts. */
 static double finish(void)
 {
 	uint64_t began = now_ns();
@@ -233,7 +231,7 @@ static double finish(void)
 	while (left && (now_ns() - began) / 1e9 < 2 * world->bound) {
 		pid = waitpid(-1, &status, WNOHANG);
 		if (pid <= 0) {
-			watch();
+			check_hangs();
 			if (!shown && (now_ns() - began) / 1e9 > world->bound) {
 				show_stacks();
 				shown = true;
@@ -255,7 +253,7 @@ static double finish(void)
 	return (now_ns() - began) / 1e9;
 }
 
-/* Whether nobody holds a port of the run any more: then this one may have it for itself. */
+/* Whether no id holds the port: then it can be bound exclusively. */
 static bool port_is_free(int ctx, const char *ip, uint16_t port)
 {
 	uint32_t id;
@@ -268,7 +266,7 @@ static bool port_is_free(int ctx, const char *ip, uint16_t port)
 	return ret != -EADDRINUSE;
 }
 
-/* All processes have ended, so all ports are free at once. */
+/* All processes have ended, so all ports must be free. */
 static void check_ports(int ctx)
 {
 	for (int i = 0; i < world->places; i++)
@@ -341,15 +339,15 @@ int main(int argc, char **argv)
 		add_place(argv[optind] + (iwarp ? 6 : 0), iwarp);
 	}
 	prepare();
-	/* Guests have hung when processes were killed while they read their pages through 9p. */
+	/* Guests have hung when a process was killed while its pages were read through 9p. */
 	if (mlockall(MCL_CURRENT))
 		err(2, "mlockall");
-	/* As long as it is open the module must not go. */
+	/* As long as this is open the module cannot be unloaded. */
 	anchor = open(DEVICE, O_RDWR | O_CLOEXEC);
 	if (anchor < 0)
 		err(2, "%s", DEVICE);
 	for (int i = 0; i < WORKERS; i++)
-		start(i, false);
+		start_worker(i, false);
 	took = run();
 	ending = finish();
 	oracle_account();

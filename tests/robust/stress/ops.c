@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The operations, and how often each is drawn. */
+/* The operations and their weights. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
@@ -18,8 +18,8 @@
 #define OPT(name) RDMA_CM_ALT_OPTION_##name
 
 /*
- * The id of a slot, whatever became of it; each fourth time of one of the crowded ones. One whose
- * context is not in this process is of little use, so the next ones are tried, but for a few.
+ * The id of a slot, which may be destroyed already; a fourth of them are crowded ones. Mostly one
+ * whose context is open in this process.
  */
 static uint64_t pick(struct hand *hand, uint32_t how)
 {
@@ -48,7 +48,7 @@ static uint32_t pick_queue(struct hand *hand, uint32_t how)
 	return queue;
 }
 
-/* A context of the group; it may be another process's. */
+/* A context of the group; it may be that of another process. */
 static uint32_t pick_ctx(struct hand *hand, uint32_t how)
 {
 	uint32_t count = __atomic_load_n(&world->ctxs, __ATOMIC_ACQUIRE), ctx;
@@ -62,13 +62,13 @@ static uint32_t pick_ctx(struct hand *hand, uint32_t how)
 	return how % count;
 }
 
-/* Most of them the first one, so that listeners are found. */
+/* Mostly the first one, so that clients meet listeners. */
 static const struct place *pick_place(uint32_t how)
 {
 	return &world->place[how % 4 ? 0 : how / 4 % world->places];
 }
 
-/* A queue of the slots and its context; or an id without a queue. */
+/* The context and the queue of a new id; the queue may be -1. */
 static uint32_t home(struct hand *hand, uint32_t how, int *queue_fd)
 {
 	uint32_t queue = how % 16 ? pick_queue(hand, how / 16) : 0;
@@ -245,8 +245,8 @@ static void op_query(struct hand *hand, struct draw *draw)
 }
 
 /*
- * How long ib_cm repeats what nobody answers a destroyer may have to wait for
- * (tests/robust/stock/notified_id.c), so the values of the times are small ones.
+ * Values of timeouts are small, because destroying an id may wait until ib_cm has stopped to
+ * repeat a message (tests/robust/stock/notified_id.c).
  */
 static const struct {
 	uint32_t level, name, len, values;
@@ -273,7 +273,7 @@ static void op_option(struct hand *hand, struct draw *draw)
 		.optval_uptr = (uintptr_t)value,
 	};
 
-	/* A path that is got is set again. */
+	/* A path is set to what GET_OPTION returns. */
 	if (options[n].name == RDMA_OPTION_IB_PATH && options[n].level == RDMA_OPTION_IB &&
 	    call_ioctl(hand, REF_FD(ref), RDMA_CM_ALT_GET_OPTION, &cmd))
 		return;
@@ -339,7 +339,7 @@ static void op_destroy(struct hand *hand, struct draw *draw)
 	id_destroy(hand, pick(hand, draw->a));
 }
 
-/* Ids of one context, destroyed in one call. */
+/* Destroys ids of one context in one call. */
 static void op_batch(struct hand *hand, struct draw *draw)
 {
 	struct rdma_cm_alt_destroy cmds[4] = {};
@@ -369,13 +369,13 @@ static void op_queue_create(struct hand *hand, struct draw *draw)
 	bool blocks = !world->ctx[ctx].ordered && draw->b % 4 == 0;
 
 	queue = queue_make(hand, ctx, blocks ? 0 : RDMA_CM_ALT_QUEUE_NONBLOCK, 0);
-	/* The one that was there stays open in the processes that have it. */
+	/* The old queue of the slot stays open in the processes that have it. */
 	if (queue)
 		__atomic_store_n(&world->queue_slots[hand->group][draw->c % QUEUE_SLOTS], queue,
 				 __ATOMIC_RELEASE);
 }
 
-/* The last close destroys its ids; a number that is not open is nobody's. */
+/* The last close destroys the ids of the queue; the number may not be open here. */
 static void op_queue_close(struct hand *hand, struct draw *draw)
 {
 	uint32_t queue = pick_queue(hand, draw->a);
@@ -412,7 +412,7 @@ static void op_ring(struct hand *hand, struct draw *draw)
 		ring_random(hand, pick_ctx(hand, draw->a), draw);
 }
 
-/* Anything: the frame has to refuse it. What would be an id's is not an id. */
+/* Random bytes, which the ioctl must refuse: the place of the id has no valid handle. */
 static void op_garbage(struct hand *hand, struct draw *draw)
 {
 	uint32_t bytes[128];
@@ -461,7 +461,7 @@ static void op_nap(struct hand *hand, struct draw *draw)
 	usleep(draw->a % 20000);
 }
 
-/* A child with everything that this process has, which dies in the middle of what it does. */
+/* A child with all descriptors of this process, which is killed at a random moment. */
 static void op_fork(struct hand *hand, struct draw *draw)
 {
 	struct itimerval timer = { .it_value.tv_usec = 1000 + draw->a % 300000 };
@@ -544,7 +544,7 @@ void op_answer(struct hand *hand, enum answer answer)
 	hand->lane->op = answer;
 }
 
-/* Draws an operation and all that it may choose by, whatever became of the ones before. */
+/* Draws an operation and its random numbers, independent of earlier results. */
 static int draw_op(uint64_t *random, struct draw *draw)
 {
 	uint64_t first = random_next(random), second = random_next(random);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What may happen: the errnos that the header documents, the events that the states of an id allow,
- * and the accounts of ids that nobody was killed with.
+ * What is allowed: the errnos that the header documents, the events that the states of an id
+ * allow, and for ids of processes that were not killed the number of events.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define BIT(n) (1U << (n))
 
-/* After each set of states: those that are reached without an event; with one. */
+/* By state: the states that are reached without an event, and by each event. */
 static uint32_t silent[STATES];
 static uint32_t after[STATES][32];
 
@@ -37,7 +37,7 @@ static uint32_t closure(uint32_t states)
 	return states;
 }
 
-/* Events of success that nobody asked for do not come, so each may also be silent. */
+/* Events of success that the program did not request are not delivered. */
 static bool may_be_unwanted(int event)
 {
 	return event == RDMA_CM_ALT_EVENT_ADDR_RESOLVED ||
@@ -55,9 +55,9 @@ void oracle_init(void)
 		if (event < 0 || may_be_unwanted(event))
 			silent[from] |= BIT(transitions[i].to);
 	}
-	/* RDMA_OPTION_IB_PATH takes the place of the resolution of the route. */
+	/* RDMA_OPTION_IB_PATH replaces the resolution of the route. */
 	after[STATE_ADDR_RESOLVED][RDMA_CM_ALT_EVENT_ROUTE_RESOLVED] |= BIT(STATE_ROUTE_RESOLVED);
-	/* A fused connect whose request cannot be sent: the id may connect again. */
+	/* When the request of a fused connect cannot be sent, the id may connect again. */
 	after[STATE_ROUTE_RESOLVED][RDMA_CM_ALT_EVENT_CONNECT_ERROR] |= BIT(STATE_ROUTE_RESOLVED);
 }
 
@@ -84,7 +84,7 @@ static struct entry *find(uint64_t key, bool make)
 	return NULL;
 }
 
-/* Events that come beside the states, before the device is gone. */
+/* Events that do not depend on the state. */
 static bool beside_states(const event_t *ev)
 {
 	switch (ev->type) {
@@ -101,7 +101,7 @@ static bool beside_states(const event_t *ev)
 	}
 }
 
-/* The caller is the only one who reads events of this context. */
+/* The caller is the only reader of the events of this context. */
 static void follow(struct entry *entry, const event_t *ev)
 {
 	uint32_t next = 0, states = closure(entry->states ?: BIT(STATE_IDLE));
@@ -113,7 +113,7 @@ static void follow(struct entry *entry, const event_t *ev)
 		if (states & BIT(s))
 			next |= after[s][ev->type];
 	if (!next && ev->type == RDMA_CM_ALT_EVENT_UNREACHABLE)
-		return;		/* the neighbour has another address now */
+		return;		/* the address of the neighbour has changed */
 	if (!next)
 		complain("id %u of context %u: event %u/%d cannot come in any of the states %#x",
 			 ev->id, (uint32_t)(entry->key >> 32), ev->type, ev->status, states);
@@ -135,12 +135,9 @@ static void count(uint64_t key, const event_t *ev, uint32_t clock, bool exact)
 			 (uint32_t)key, (uint32_t)(key >> 32), ev->type, ev->status);
 }
 
-/**
- * oracle_seen() - an event was read
- * @ctx: the context of its queue
- * @ev: the event
- * @clock: &world.clock before it was read
- * @exact: it came by read() or GET_EVENT, not by a ring, in which records change
+/*
+ * An event was read. @clock: &world.clock before that; @exact: by read() or GET_EVENT, not from a
+ * ring, where records may change.
  */
 void oracle_seen(uint32_t ctx, const event_t *ev, uint32_t clock, bool exact)
 {
@@ -184,7 +181,7 @@ void oracle_gone(uint64_t ref, uint32_t reported)
 			 __ATOMIC_RELEASE);
 }
 
-/* When all processes have ended: what was reported is what was seen. */
+/* After all processes have ended: as many events were read as were reported. */
 void oracle_account(void)
 {
 	for (int i = 0; i < ENTRIES; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Descriptors that go from process to process through sockets (SCM_RIGHTS). */
+/* Descriptors that are passed between processes through sockets (SCM_RIGHTS). */
 #define _GNU_SOURCE
 #include "pass.h"
 
@@ -15,7 +15,7 @@ bool passed_here(uint32_t ctx)
 	return fcntl(CTX_FD(ctx), F_GETFD) >= 0;
 }
 
-/* The message is the number that the descriptor has everywhere. */
+/* The message is the number that the descriptor has in every process. */
 void pass_send(struct hand *hand, int fd, uint32_t how)
 {
 	int to = hand->group * PER_GROUP + how % PER_GROUP;
@@ -58,7 +58,7 @@ void pass_receive(struct hand *hand)
 	if (!rights || rights->cmsg_type != SCM_RIGHTS)
 		return;
 	memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
-	/* One that is here already is the same file. */
+	/* If the number is open, it is the same file. */
 	if (fcntl(number, F_GETFD) < 0)
 		dup3(fd, number, O_CLOEXEC);
 	close(fd);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What a run came to, and whether it was enough to show anything. */
+/* The report of a run, and whether the run was sufficient. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
 
 #include "stress.h"
 
-/* Below so many calls nothing is asked of them. */
+/* With fewer calls there are no minima. */
 #define FEW 2000
 
 static uint64_t bad_of(const struct tally *tally)
@@ -37,10 +37,10 @@ static uint64_t all_calls(void)
 }
 
 /*
- * How far ids got. So many must have got there in a second, or one of so many of those that
- * could have: where processors have little time, all of these are fewer. A run in which
- * nothing gets connected any more would show little, and nobody would see it. How many of those
- * that asked meet a listener depends on the seed; most are destroyed before that.
+ * The outcomes of ids, with minima: per second, or as a fraction of those that could have got
+ * there, because slow processors reduce all of them. They fail a run in which nothing is
+ * connected, which would prove little. How many requests meet a listener depends on the seed;
+ * most ids are destroyed before.
  */
 static void report_outcomes(uint64_t calls, double took)
 {
@@ -86,7 +86,7 @@ static void report_outcomes(uint64_t calls, double took)
 	puts("");
 }
 
-/* The first operations of the threads that live, beside those that the seed alone gives. */
+/* Compares the first operations of the threads with those that the seed determines. */
 static void report_trail(void)
 {
 	uint64_t seeds = 0;
@@ -129,11 +129,7 @@ static void report_calls(void)
 	printf("; %u of them in order\n", world->ordered_events);
 }
 
-/**
- * report() - print it, and complain of what is missing
- * @took: seconds of the run
- * @ending: seconds of its end
- */
+/* Prints the report and complains of what is missing. @took, @ending: seconds. */
 void report(double took, double ending)
 {
 	uint64_t calls = all_calls();

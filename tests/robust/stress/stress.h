@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Random calls from many threads and processes on ids that all of them know.
+ * Random calls from many threads and processes on shared ids.
  *
- * A run has one seed. Each thread draws from a stream of its own that is made of the seed and the
- * thread's number, and what it draws next does not depend on what calls return: a seed replays the
- * same calls with the same choices in each thread, only their interleaving differs.
+ * A run has one seed. Each thread has its own random stream, derived from the seed and the number
+ * of the thread, and its draws do not depend on the results of calls: a seed repeats the calls of
+ * each thread, only their interleaving differs.
  *
- * Everything that processes share is in struct world, which is mapped by all. Contexts and queues
- * have serial numbers, which are never used twice in a run; their descriptors have the number
- * CTX_FD(serial) or QUEUE_FD(serial) in whatever process has them.
+ * Processes share struct world. Contexts and queues have serial numbers, which are unique in a
+ * run; their descriptors have the number CTX_FD(serial) or QUEUE_FD(serial) in every process.
  */
 #ifndef STRESS_H
 #define STRESS_H
@@ -25,92 +24,64 @@
 #define CTX_FD(serial) (1000 + (int)(serial))
 #define QUEUE_FD(serial) (2000 + (int)(serial))
 
-#define SLOTS 768		/* ids that a group of processes knows */
-#define CROWDED 16		/* the first of them, which are used more */
+#define SLOTS 768		/* ids that a group of processes shares */
+#define CROWDED 16		/* of them that are used more often */
 #define QUEUE_SLOTS 8
 #define MEMBER_SLOTS 8
-#define ENTRIES 262144		/* ids of a run that are watched */
+#define ENTRIES 262144		/* ids of a run that are checked */
 #define LANES 64		/* threads at a time */
 #define PLACES 16
 #define WORKERS 4
 #define CLEAN_WORKERS (WORKERS / 2)
 #define THREADS 3		/* of a worker */
-#define TRAIL 200		/* operations of a thread that prove that a seed repeats */
+#define TRAIL 200		/* operations of a thread that must be those of the seed */
 #define FIRST_PORT 17000	/* where ids of a run listen */
 #define PORTS 3
 #define IWARP_QPS 16
 #define COMPLAINTS 16
 #define MAX_ERRNO 140
 
-/**
- * enum group - who may be killed
- * @CLEAN: processes that live as long as the run: their accounts must be exact
- * @DIRTY: processes that die at any moment, and what they share
+/*
+ * Groups of processes. Those of CLEAN live as long as the run, so the numbers of their events
+ * must be exact; those of DIRTY are killed at any moment.
  */
 enum group { CLEAN, DIRTY, GROUPS };
 
-/**
- * struct entry - what is known of an id or a membership
- * @key: serial of the context and handle; 0: not used
- * @states: a bit for each state that the id may be in by the events that were seen
- * @seen: events that readers got
- * @reported: how many DESTROY or LEAVE says were delivered, plus 1; 0: not yet
- * @gone: &world.clock after DESTROY or LEAVE had returned
- */
+/* What is known of an id or a membership. */
 struct entry {
-	uint64_t key;
-	uint32_t states;
-	uint32_t seen;
-	uint32_t reported;
-	uint32_t gone;
+	uint64_t key;		/* serial of the context << 32 | handle; 0: unused */
+	uint32_t states;	/* bits of the states that fit the events so far */
+	uint32_t seen;		/* events that were read */
+	uint32_t reported;	/* events that DESTROY or LEAVE reported, plus 1; 0: not yet */
+	uint32_t gone;		/* &world.clock after DESTROY or LEAVE returned */
 };
 
-/**
- * struct lane - what a thread is doing
- * @pid: its process; 0: not used
- * @op: number of the operation
- * @since: when its present call began, in ns; 0: it makes none
- * @waits: the call may take as long as it likes: a read that blocks
- */
+/* The present call of a thread. */
 struct lane {
-	pid_t pid;
-	int op;
-	uint64_t since;
-	bool waits;
+	pid_t pid;		/* 0: unused */
+	int op;			/* number of the operation */
+	uint64_t since;		/* begin of the call in ns; 0: there is none */
+	bool waits;		/* the call may block */
 };
 
-/**
- * struct tally - what became of the calls of one operation
- * @calls: how many there were
- * @errors: how many ended with each errno
- * @longest: in ns
- */
+/* The calls of an operation. */
 struct tally {
 	uint64_t calls;
-	uint64_t errors[MAX_ERRNO];
-	uint64_t longest;
+	uint64_t errors[MAX_ERRNO];	/* calls that failed, by errno */
+	uint64_t longest;		/* ns */
 };
 
-/**
- * struct ctx_info - a context of the run
- * @group: who has it
- * @ordered: reads of its queues are made one at a time, so that order can be seen
- * @lock: held by them
- */
+/* A context of the run. */
 struct ctx_info {
 	enum group group;
-	bool ordered;
-	pthread_mutex_t lock;
+	bool ordered;		/* one thread at a time reads its queues */
+	pthread_mutex_t lock;	/* of these reads */
 };
 
-/**
- * struct place - an address that ids are bound and connected to
- * @ip: the address
- * @iwarp: it is on an iWARP device, where a connection needs a QP that exists
- */
+/* An address that ids are bound and connected to. */
 struct place {
 	char ip[48];
-	bool iwarp;
+	bool iwarp;		/* of an iWARP device, where a connection needs a QP that exists */
 };
 
 #define MAX_OPS 48
@@ -150,29 +121,19 @@ struct world {
 
 extern struct world *world;
 
-/**
- * struct hand - a thread
- * @random: state of its stream
- * @number: of the stream
- * @group: what it uses
- * @worker: number of its process
- * @lane: where it says what it does
- * @trail: where it leaves a hash of its first operations, NULL: nowhere
- * @passed: that hash so far
- * @drawn: of so many operations
- */
+/* A thread. */
 struct hand {
-	uint64_t random;
-	int number;
+	uint64_t random;	/* state of its stream */
+	int number;		/* of the stream */
 	enum group group;
-	int worker;
+	int worker;		/* number of its process */
 	struct lane *lane;
-	uint64_t *trail;
-	uint64_t passed;
-	uint32_t drawn;
+	uint64_t *trail;	/* for the hash of its first operations, or NULL */
+	uint64_t passed;	/* that hash so far */
+	uint32_t drawn;		/* operations in it */
 };
 
-/* A draw: all that an operation may choose by. */
+/* The random numbers of an operation. */
 struct draw {
 	uint32_t a, b, c, d;
 };
@@ -197,7 +158,7 @@ void hand_begin(struct hand *hand, int number, enum group group, int worker);
 uint64_t stream_begin(int number);
 int stream_of(int worker, int thread);
 
-/* What an event is answered with: the first operations of the table; they are never drawn. */
+/* Reactions to events: the first operations of the table, which are never drawn. */
 enum answer {
 	ANSWER_ROUTE, ANSWER_CONNECT, ANSWER_ACCEPT, ANSWER_REJECT, ANSWER_ESTABLISH,
 	ANSWER_DISCONNECT, ANSWER_DESTROY, ANSWERS,
@@ -206,13 +167,13 @@ enum answer {
 /* ops.c: the table of operations. */
 void op_random(struct hand *hand);
 int op_count(void);
-/* The hash of the first operations of a stream, without a call. */
+/* The hash of the first operations of a stream, which are not executed. */
 uint64_t op_trail(uint64_t random);
 const char *op_name(int op);
-/* What follows is not the thread's own operation, but what an event asks for. */
+/* The next calls count as a reaction to an event. */
 void op_answer(struct hand *hand, enum answer answer);
 
-/* calls.c: one call each, timed and judged. */
+/* calls.c: single calls, timed and checked. */
 int call_ioctl(struct hand *hand, int fd, unsigned long cmd, void *arg);
 void call_begin(struct hand *hand, bool waits);
 void call_end(struct hand *hand, int ret);
@@ -231,7 +192,7 @@ struct rdma_cm_alt_conn_param make_param(bool iwarp, uint32_t how, const char *d
 /* ring.c: rings of queues, in this process. */
 void ring_random(struct hand *hand, uint32_t queue, struct draw *draw);
 
-/* oracle.c: what may happen. */
+/* oracle.c: the results and events that are allowed. */
 bool errno_documented(unsigned long cmd, int err);
 void oracle_init(void);
 void oracle_seen(uint32_t ctx, const event_t *ev, uint32_t clock, bool exact);

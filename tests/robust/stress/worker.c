@@ -18,7 +18,7 @@ static void nothing(int sig)
 	(void)sig;
 }
 
-/* The state with which a stream begins. */
+/* The initial state of a stream. */
 uint64_t stream_begin(int number)
 {
 	uint64_t random = world->seed;
@@ -26,7 +26,7 @@ uint64_t stream_begin(int number)
 	return random_next(&random) ^ (uint64_t)number * 0x632be59bd9b4e019ULL;
 }
 
-/* The stream of a thread of a worker; that of the worker itself comes before them. */
+/* The stream of a thread of a worker; the stream before them is the worker's own. */
 int stream_of(int worker, int thread)
 {
 	return worker * 16 + 1 + thread;
@@ -51,7 +51,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* What there is to begin with; half of the contexts that are clean are ordered. */
+/* The first contexts and queues; half of the clean contexts are ordered. */
 static void open_some(struct hand *hand)
 {
 	uint32_t queue;
@@ -72,11 +72,7 @@ static void open_some(struct hand *hand)
 	}
 }
 
-/**
- * worker_run() - a process of the run, from its fork to its end
- * @number: number of the streams of its threads, and more by generation
- * @group: what it uses
- */
+/* A process of the run from its fork to its end. @number: of its streams; unique by generation. */
 void worker_run(int number, enum group group)
 {
 	struct sigaction action = { .sa_handler = nothing };
