@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A libFuzzer program for the library's decoding. An input is a list of operations, of the
- * program and of the kernel; whatever they are, sanitizers find nothing, and nothing is left.
+ * A libFuzzer program for the decoding of the library. An input is a list of operations of the
+ * program and of the kernel. Sanitizers must find nothing, and no object may be left.
  */
 #include <errno.h>
 #include <limits.h>
@@ -81,7 +81,7 @@ struct rdma_event_channel *pick_channel(void)
 	if (n < CHANNELS)
 		return world.channel[n];
 	id = world.id[n - CHANNELS];
-	/* That of a synchronous id lives as long as the id. */
+	/* The channel of a synchronous id exists as long as the id. */
 	return id && rcl_id_of(id)->sync ? id->channel : NULL;
 }
 

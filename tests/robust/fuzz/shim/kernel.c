@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The fuzzer's kernel: that of the unit tests, with lies on top. What a real one cannot do
- * stays out: descriptors that it gives are its own or not open, and nobody waits for ever.
- *
- * Locking: none; there is one thread.
+ * The kernel of the fuzzer: the fake kernel of the unit tests, whose answers are falsified. The
+ * limits of a real kernel hold: the descriptors that it returns are its own or not open, and no
+ * call blocks for ever. There is one thread, and no locking.
  */
 #include <errno.h>
 #include <string.h>
@@ -24,21 +23,15 @@
 #define MAX_FDS 1024
 #define BENDS 4
 
-/* A number that is no descriptor of this process. */
+/* A number that is not open in this process. */
 #define NO_FD 5000
 
-/**
- * struct bend - bytes of an answer that are changed
- * @cmd: of the next answer to this command, RDMA_CM_ALT_CMD_*; 0: none
- * @offset: where
- * @value: to what
- * @len: how many bytes, up to 8
- */
+/* Bytes of an answer that are changed. */
 struct bend {
-	unsigned int cmd;
+	unsigned int cmd;	/* in the next answer to this command; 0: unused */
 	uint32_t offset;
 	uint8_t value[8];
-	size_t len;
+	size_t len;		/* up to 8 */
 };
 
 static struct bend bends[BENDS];
@@ -67,7 +60,7 @@ static int checked(int fd)
 	return fd < 0 || (is_known(fd) && !is_device[fd]) ? fd : NO_FD;
 }
 
-/* The descriptors of an answer are the kernel's to give. */
+/* Replaces the descriptor of an answer by @look of it. */
 static void each_fd(unsigned int cmd, void *arg, int (*look)(int fd))
 {
 	int *fd = NULL;
@@ -106,8 +99,8 @@ static int fake_close(int fd)
 	return fake_ops->close(fd);
 }
 
-/* A queue that the library is not told of is none. */
-static int tell_of(int fd)
+/* The descriptor that the library gets; a queue whose descriptor was replaced is closed. */
+static int passed_on(int fd)
 {
 	fd = checked(fd);
 	if (fd != made && is_known(made))
@@ -120,7 +113,7 @@ static void bend(unsigned int cmd, void *arg, int ret)
 	struct bend *b;
 	uint32_t size = *(uint32_t *)arg;
 
-	/* One that fails answers nothing. */
+	/* A call that fails has no answer. */
 	if (ret)
 		return;
 	each_fd(cmd, arg, notice);
@@ -131,12 +124,12 @@ static void bend(unsigned int cmd, void *arg, int ret)
 		b->cmd = 0;
 	}
 	*(uint32_t *)arg = size;
-	each_fd(cmd, arg, tell_of);
+	each_fd(cmd, arg, passed_on);
 	if (cmd == RDMA_CM_ALT_CMD_RESOLVE)
 		note_handle(((struct rdma_cm_alt_resolve *)arg)->out_id);
 	else if (cmd == RDMA_CM_ALT_CMD_CONNECT)
 		note_handle(((struct rdma_cm_alt_connect *)arg)->out_id);
-	/* The program has acknowledged what it wants to: nobody waits for the rest. */
+	/* No events are reported, so the library does not wait for their acknowledgement. */
 	if (cmd == RDMA_CM_ALT_CMD_DESTROY)
 		((struct rdma_cm_alt_destroy *)arg)->out_events_reported = 0;
 	else if (cmd == RDMA_CM_ALT_CMD_SET_QUEUE)
@@ -166,7 +159,7 @@ static void bend_batch(struct rdma_cm_alt_batch *call)
 	}
 }
 
-static int lying_ioctl(int fd, unsigned long request, void *arg)
+static int false_ioctl(int fd, unsigned long request, void *arg)
 {
 	unsigned int cmd = _IOC_NR(request);
 	int ret = fake_ops->ioctl(fd, request, arg);
@@ -178,7 +171,7 @@ static int lying_ioctl(int fd, unsigned long request, void *arg)
 	return ret;
 }
 
-static int lying_open(const char *path, int flags)
+static int false_open(const char *path, int flags)
 {
 	int fd = fake_ops->open(path, flags);
 
@@ -189,14 +182,14 @@ static int lying_open(const char *path, int flags)
 	return fd;
 }
 
-static int lying_close(int fd)
+static int false_close(int fd)
 {
 	if (!is_known(fd))
 		return -EBADF;
 	return fake_close(fd);
 }
 
-static ssize_t lying_read(int fd, void *buf, size_t len)
+static ssize_t false_read(int fd, void *buf, size_t len)
 {
 	int said = read_result;
 	ssize_t ret;
@@ -210,7 +203,7 @@ static ssize_t lying_read(int fd, void *buf, size_t len)
 	return ret > 0 && said > 1 && said < ret ? said : ret;
 }
 
-static void *lying_mmap(size_t len, int prot, int fd, off_t offset)
+static void *false_mmap(size_t len, int prot, int fd, off_t offset)
 {
 	struct rdma_cm_alt_ring *header;
 	void *map = fake_ops->mmap(len, prot, fd, offset);
@@ -230,11 +223,11 @@ void kernel_begin(void)
 	fake.features = RDMA_CM_ALT_FEATURE_RING;
 	fake_ops = rcl_sys;
 	ops = *fake_ops;
-	ops.open = lying_open;
-	ops.close = lying_close;
-	ops.ioctl = lying_ioctl;
-	ops.read = lying_read;
-	ops.mmap = lying_mmap;
+	ops.open = false_open;
+	ops.close = false_close;
+	ops.ioctl = false_ioctl;
+	ops.read = false_read;
+	ops.mmap = false_mmap;
 	rcl_sys = &ops;
 	memset(is_open, 0, sizeof(is_open));
 	kernel_behave();
@@ -259,7 +252,7 @@ const char *kernel_end(void)
 	for (fd = 0; fd < MAX_FDS; fd++) {
 		if (!is_open[fd])
 			continue;
-		/* One that the kernel did not know again is not the library's to close. */
+		/* The library does not own the devices that were opened. */
 		if (!is_device[fd])
 			left = "an open descriptor";
 		fake_close(fd);
@@ -281,7 +274,7 @@ static void fail(void)
 }
 
 /* The next answer to a command has some bytes wrong. */
-static void lie(void)
+static void falsify(void)
 {
 	struct bend *b = &bends[in_below(BENDS)];
 
@@ -291,7 +284,7 @@ static void lie(void)
 	in_bytes(b->value, sizeof(b->value));
 }
 
-/* The next read fails, finds nothing, or is cut short. */
+/* The next read fails, returns 0, or is short. */
 static void bad_read(void)
 {
 	uint8_t byte = in_u8();
@@ -307,7 +300,7 @@ static void bad_map(void)
 	map_value = in_u32();
 }
 
-/* A word of a ring that is in use changes. */
+/* Changes a word in the header of a ring. */
 static void bad_ring(void)
 {
 	struct rdma_event_channel *channel = pick_channel();
@@ -343,8 +336,8 @@ static uint64_t any_cookie(void)
 	return cookie;
 }
 
-/* A record of any content. */
-static void tell(void)
+/* Posts a record with random content. */
+static void post_record(void)
 {
 	struct rdma_event_channel *channel = pick_channel();
 	uint8_t type = in_u8(), patches = in_u8() % 4;
@@ -381,7 +374,7 @@ static bool is_ours(struct rdma_cm_id *id)
 	return handle && handle < FAKE_MAX_IDS && fake_id_alive(handle);
 }
 
-/* A peer asks for a connection, as peers do. */
+/* A valid connection request. */
 static void request(void)
 {
 	struct rdma_cm_id *id = pick_id();
@@ -390,7 +383,7 @@ static void request(void)
 		note_handle(fake_request(rcl_id_of(id)->handle));
 }
 
-/* An event of an id, as it should be; often enough of them map the ring. */
+/* Valid events of an id; after some of them the library maps the ring. */
 static void event(void)
 {
 	struct rdma_cm_id *id = pick_id();
@@ -409,8 +402,8 @@ static int any_event(void)
 	return byte < 200 ? byte % 19 : FAKE_NO_EVENT;
 }
 
-/* What calls end with from now on. */
-static void mood(void)
+/* The events that end the next operations. */
+static void choose_events(void)
 {
 	int *which[] = { &fake.addr_event, &fake.route_event, &fake.connect_event,
 			 &fake.accept_event, &fake.disconnect_event, &fake.join_event };
@@ -419,8 +412,8 @@ static void mood(void)
 	fake.status = (int)in_u32();
 }
 
-/* What it knows of ids, devices and groups. */
-static void facts(void)
+/* Changes a byte of the route, QP attributes or group that queries return. */
+static void change_answers(void)
 {
 	static const struct {
 		void *what;
@@ -461,7 +454,7 @@ static void verbs(void)
 }
 
 const operation kernel_operations[] = {
-	fail, lie, lie, bad_read, bad_map, bad_ring, tell, tell, tell, request, event, mood, facts,
-	verbs,
+	fail, falsify, falsify, bad_read, bad_map, bad_ring, post_record, post_record, post_record,
+	request, event, choose_events, change_answers, verbs,
 };
 const unsigned int kernel_operations_count = ARRAY_SIZE(kernel_operations);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The fuzzer's program: all calls of the library, each as a program may use it. Threads and
- * forks are for the unit tests.
+ * The program of the fuzzer: valid uses of all calls of the library. Threads and forks are left
+ * to the unit tests.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 static uint8_t data[256];
 
-/* On the stack of the caller, with the family that it says. */
+/* A random address in @out, or NULL. */
 static struct sockaddr *any_addr(struct sockaddr_storage *out)
 {
 	static const sa_family_t families[] = { AF_INET, AF_INET, AF_INET6, AF_IB, AF_UNIX };
@@ -303,7 +303,7 @@ static void post_event(void)
 	rdma_write_cm_event(id, (enum rdma_cm_event_type)RDMA_CM_ALT_EVENT_USER, status, 7);
 }
 
-/* An address that ends where its length says. */
+/* An address in memory of exactly its length. */
 static struct sockaddr *cut_addr(socklen_t *len)
 {
 	struct sockaddr_storage addr;
@@ -319,7 +319,7 @@ static struct sockaddr *cut_addr(socklen_t *len)
 	return cut;
 }
 
-/* A list of the program's own, to look a name up with or to make an endpoint of. */
+/* Hints for a lookup, or the address of an endpoint. */
 static void fill_info(struct rdma_addrinfo *info)
 {
 	uint8_t byte = in_u8();
@@ -399,7 +399,7 @@ static void connect_many(void)
 	}
 }
 
-/* An id that a synchronous call took a request for, or that its call forgot, is still there. */
+/* Destroys an id that the program never got. */
 static void find_lost(uint32_t handle)
 {
 	struct rcl_id *id;

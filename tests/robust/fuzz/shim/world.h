@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The fuzzer's program over the library: a few channels, ids and events, which an input
- * uses and a kernel that lies tells of. An input is read byte by byte; at its end it is zeros.
+ * The program of the fuzzer: a few channels, ids and events, on which an input operates. Inputs
+ * are read byte by byte; after their end they are zeros.
  */
 #ifndef FUZZ_WORLD_H
 #define FUZZ_WORLD_H
@@ -15,75 +15,66 @@
 #define HELD 8
 #define HANDLES 256
 
-/**
- * struct world - what the program has
- * @in: what is left of the input
- * @left: its bytes
- * @channel: channels, or NULL
- * @id: ids, or NULL
- * @held: events that are not acknowledged, or NULL
- * @handle: of ids that the library was told of, to find those that got lost
- * @handles: how many
- */
+/* The state of the program. */
 struct world {
-	const uint8_t *in;
-	size_t left;
+	const uint8_t *in;		/* the rest of the input */
+	size_t left;			/* its length */
 	struct rdma_event_channel *channel[CHANNELS];
 	struct rdma_cm_id *id[IDS];
-	struct rdma_cm_event *held[HELD];
-	uint32_t handle[HANDLES];
+	struct rdma_cm_event *held[HELD];	/* events that are not acknowledged */
+	uint32_t handle[HANDLES];	/* of ids that the library may have created */
 	unsigned int handles;
 };
 
 extern struct world world;
 
-/** in_bytes - the next bytes of the input */
+/* The next bytes of the input. */
 void in_bytes(void *out, size_t len);
 
-/** in_u8 - the next byte */
+/* The next byte. */
 uint8_t in_u8(void);
 
-/** in_below - a number from 0 to @end - 1 */
+/* A number from 0 to @end - 1. */
 unsigned int in_below(unsigned int end);
 
-/** in_u32 - a number: small, at an edge of its type, or any */
+/* A number: small, at an edge of its type, or any. */
 uint32_t in_u32(void);
 
-/** in_errno - an errno that calls look at, or any */
+/* An errno that the library distinguishes, or any. */
 int in_errno(void);
 
-/** pick_id - an id of the program, or NULL */
+/* An id of the program, or NULL. */
 struct rdma_cm_id *pick_id(void);
 
-/** pick_channel - a channel of the program, the own one of an id, or NULL */
+/* A channel of the program, that of a synchronous id, or NULL. */
 struct rdma_event_channel *pick_channel(void);
 
-/** keep_id - an id is the program's from now on */
+/* Adds an id to those of the program. */
 void keep_id(struct rdma_cm_id *id);
 
-/** note_handle - the library may have made an id with this handle */
+/* The library may have created an id with this handle. */
 void note_handle(uint32_t handle);
 
-/** kernel_begin - a fresh kernel, with ours in front of it */
+/* Installs a new fake kernel whose answers can be falsified. */
 void kernel_begin(void);
 
-/** kernel_behave - it fails and lies no more */
+/* From now on calls succeed and answers are valid. */
 void kernel_behave(void);
 
-/** kernel_end - it goes; says what is left that must not be */
+/* Removes the kernel. Returns a description of what is left, or NULL. */
 const char *kernel_end(void);
 
 typedef void (*operation)(void);
 
-/** kernel_operations - what the kernel does by itself, or with the next call */
+/* Operations of the kernel. */
 extern const operation kernel_operations[];
 extern const unsigned int kernel_operations_count;
 
-/** program_operations - what the program does */
+/* Operations of the program. */
 extern const operation program_operations[];
 extern const unsigned int program_operations_count;
 
-/** program_end - everything is acknowledged, destroyed and closed */
+/* Acknowledges, destroys and closes everything. */
 void program_end(void);
 
 #endif /* FUZZ_WORLD_H */
