@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The counters that ib_cm has in sysfs, beside ours: Documentation/seeing.rst says which go together."""
+"""Compares the counters of ib_cm in sysfs with ours, as Documentation/seeing.rst relates them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from host import ROOT, Unexpected, connection, refused, same, tool, true, until
 PORT = Path("/sys/class/infiniband/rxe0/ports/1")
 GROUPS = ("cm_tx_msgs", "cm_tx_retries", "cm_rx_msgs", "cm_rx_duplicates")
 MESSAGES = {"req", "mra", "rej", "rep", "rtu", "dreq", "drep", "sidr_req", "sidr_rep", "lap", "apr"}
-# Ours, and the messages that are one of them each: those sent without what was sent again, those that
-# came without what came again.
+# Our counters and the messages that they count, without retransmissions: sent ones and received ones.
 SENT = {"connect": "req", "accept": "rep", "establish": "rtu"}
 CAME = {"rep": "rep", "rtu": "rtu", "rej": "rej"}
 
@@ -30,7 +29,7 @@ def _grown(after: dict[str, int], before: dict[str, int]) -> dict[str, int]:
 
 
 def counters() -> None:
-    """They are where the document says, and count what ours do."""
+    """The counters exist and agree with ours."""
     before, ours_before = _theirs(), _ours()
     for group in GROUPS:
         same(f"files of {group}", set(before[group]), MESSAGES)

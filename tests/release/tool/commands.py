@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What rdma-cm-alt does besides: check, run, bench; its command line."""
+"""The commands check, run and bench of rdma-cm-alt, its command line, completion and colours."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import time
 from pathlib import Path
 
 from host import (BAD, DROPIN, ELSEWHERE, ERROR, HERE, HOLD, MODULE, NOBODY, NODE, OK, ROOT, SILENT, TOOL, USAGE,
-                  Running, has_listener, ids, refused, run, same, tool, true, until)
+                  Running, ids, monitor, namespace, refused, run, same, shell, tool, true, until)
 from members import PAGE
 
 
 def checked() -> None:
-    """A host that is ready; then what can be wrong, each with its remedy."""
+    """check passes on a host that is ready, and reports each problem with its remedy."""
     def failing(*args: str, status: int = BAD, **how) -> dict[str, str]:
         results = tool("-j", "check", *args, status=status, **how).json
         return {result["check"]: result["remedy"] for result in results if not result["pass"]}
@@ -36,23 +36,21 @@ def checked() -> None:
     finally:
         NODE.chmod(mode)
     other_nodes()
-    subprocess.run(["ip", "link", "set", "d0", "down"], check=True)
+    shell("ip link set d0 down")
     try:
         true("a port that is down", "interface up" in failing()["device"])
     finally:
-        subprocess.run(["ip", "link", "set", "d0", "up"], check=True)
-        subprocess.run(["ip", "addr", "replace", "fd00:9::1/64", "dev", "d0", "nodad"], check=True)
-        subprocess.run(["ip", "addr", "replace", "fd00:9::2/64", "dev", "d0", "nodad"], check=True)
+        shell("ip link set d0 up && ip addr replace fd00:9::1/64 dev d0 nodad && ip addr replace fd00:9::2/64 dev d0 nodad")
     memory()
 
 
 def limited(size: int, *args: str, **how):
-    """The tool, as a user who may lock so much memory."""
+    """The tool with this limit of locked memory."""
     return tool(*args, uid=NOBODY, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (size, size)), **how)
 
 
 def memory() -> None:
-    """A connection takes some pages; what ordinary users may lock is enough for it, and is noted."""
+    """The limit of locked memory suffices for a connection or not; a small limit is noted."""
     page = resource.getpagesize()
     for size, status, word in ((7 * page, BAD, "FAIL"), (8 * page, OK, "note"), (8 << 20, OK, "note"),
                                ((64 << 20) - 1, OK, "note"), (64 << 20, OK, "pass")):
@@ -64,7 +62,7 @@ def memory() -> None:
 
 
 def other_nodes() -> None:
-    """The node is looked for where the library does it, in its order."""
+    """check tries the same device nodes as the library, in the same order."""
     def node(status: int = OK, **how) -> str:
         return next(row["text"] for row in tool("-j", "check", status=status, **how).json if row["check"] == "node")
 
@@ -90,33 +88,24 @@ def other_nodes() -> None:
 
 
 def asked() -> None:
-    """A neighbour is asked now, whatever was known of it."""
+    """check resolves the neighbour again, whatever its state is."""
     def state() -> str:
         results = {result["check"]: result for result in tool("-j", "check", "10.6.0.2", status=BAD).json}
         same("all but the device", [name for name, result in results.items() if not result["pass"]], ["way"])
         return results["neighbour"]["text"]
 
-    script = """
-ip netns add peer
-ip link add p0 type veth peer name p1 netns peer
-ip addr add 10.6.0.1/24 dev p0
-ip link set p0 up
-ip -n peer addr add 10.6.0.2/24 dev p1
-ip -n peer link set p1 up
-"""
-    subprocess.run(["bash", "-ec", script], check=True)
-    try:
+    with namespace("peer"):
+        shell("ip link add p0 type veth peer name p1 netns peer && ip addr add 10.6.0.1/24 dev p0 && ip link set p0 up && "
+              "ip -n peer addr add 10.6.0.2/24 dev p1 && ip -n peer link set p1 up")
         same("one that nobody has asked for", state(), "10.6.0.2: reachable")
-        subprocess.run(["bash", "-ec", "ip neigh change 10.6.0.2 dev p0 nud stale"], check=True)
+        shell("ip neigh change 10.6.0.2 dev p0 nud stale")
         same("one of before", state(), "10.6.0.2: reachable")
-        subprocess.run(["ip", "route", "add", "10.5.0.0/24", "via", "10.6.0.2"], check=True)
+        shell("ip route add 10.5.0.0/24 via 10.6.0.2")
         same("by a gateway", tool("-j", "explain", "10.5.0.1").json["path"]["gateway"], "10.6.0.2")
-    finally:
-        subprocess.run(["ip", "netns", "del", "peer"], check=True)
 
 
 def runs() -> None:
-    """`run` gives a program the library, and its exit status back."""
+    """run starts a program over the library and returns its exit status."""
     same("its status", tool("run", "sh", "-c", "exit 42", status=None).status, 42)
     said = tool("run", "sh", "-c", "echo $LD_LIBRARY_PATH").out.strip()
     same("the library's place", said.split(":")[0], "/usr/local/lib/rdma_cm_alt")
@@ -131,15 +120,15 @@ def runs() -> None:
 
 
 def stock_library() -> str:
-    """Where the loader finds it."""
+    """The path where the loader finds it."""
     return re.search(r"librdmacm\.so\.1 .*=> (\S+)", run("ldconfig", "-p").out)[1]
 
 
 def bench() -> None:
-    """Both stacks, and a ratio."""
+    """bench measures both stacks and prints their ratio."""
     rows = {row["step"]: row for row in tool("-j", "bench", "-n", "20", "-r", "1").json}
     same("steps", sorted(rows), ["address", "all", "connect", "disconnect", "route"])
-    # A clock that goes on with each tick alone sees nothing of some.
+    # A clock with the resolution of a tick measures 0 for some steps.
     fine = time.clock_getres(time.CLOCK_MONOTONIC) < 1e-6
     for row in rows.values():
         took = row["ours"] > 0 and row["stock"] > 0
@@ -166,7 +155,7 @@ def bench() -> None:
 
 
 def usage() -> None:
-    """A wrong command line says what is wrong with it, and nothing else happens."""
+    """A wrong command line is reported and has no effect."""
     wrong = {
         ("nonsense",): "there is no command nonsense",
         ("show", "everything"): "not everything",
@@ -221,7 +210,7 @@ def usage() -> None:
 
 
 def completed(*words: str) -> set[str]:
-    """What bash offers for the last of the words."""
+    """The completions of bash for the last word."""
     script = f"""
 . {ROOT}/userspace/tool/rdma-cm-alt.bash
 COMP_WORDS=(rdma-cm-alt "$@") COMP_CWORD=$#
@@ -234,7 +223,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 def completion() -> None:
-    """bash offers all commands, all options, and the ids that there are."""
+    """bash completes commands, options and ids."""
     commands = re.findall(r"^  (\w+) {2,}\w", tool("--help").out.split("Commands", 1)[1], re.M)
     same("commands", len(commands), 7)
     true("all of them", set(commands) <= completed(""), str(completed("")))
@@ -252,7 +241,7 @@ def completion() -> None:
 
 
 def hostile_completion() -> None:
-    """A program's name is no text for the shell: it is not executed, and offered as the shell has to read it."""
+    """The name of a program is quoted for the shell and not executed."""
     did = Path("/tmp/did")
     for name, quoted in (("$(touch did)", r"\$\(touch\ did\)"), (r'a"b\c;d,e', r'a\"b\\c\;d\,e'), ("`>did`", r"\`\>did\`")):
         hostile = Path("/tmp") / name
@@ -272,7 +261,7 @@ def hostile_completion() -> None:
 
 
 def colours() -> None:
-    """Only on terminals, or when it is asked for."""
+    """Colours are printed on terminals, or on request."""
     refused()
     true("none in a pipe", "\033" not in tool("explain", status=BAD).out)
     true("always", "\033" in tool("--color=always", "explain", status=BAD).out)
@@ -281,7 +270,7 @@ def colours() -> None:
 
 
 def terminal() -> None:
-    """What is not there is said; the environment may switch colours off."""
+    """An empty list is reported; the environment may disable colours."""
     said = tool("show", "listeners", "-c", "nobody")
     same("nobody's", (said.out, "there are no such listeners" in said.err), ("", True))
     for name, value in (("TERM", "dumb"), ("NO_COLOR", "1"), ("NO_COLOR", "")):
@@ -290,10 +279,9 @@ def terminal() -> None:
 
 
 def no_module() -> None:
-    """Without the module each command says so."""
-    with Running(TOOL, "monitor", over=False) as watching:
-        until("it listens", lambda: has_listener(watching.pid))
-        subprocess.run(["rmmod", "rdma_cm_alt"], check=True)
+    """Each command reports that the module is not loaded."""
+    with monitor() as watching:
+        shell("rmmod rdma_cm_alt")
         said = watching.wait()
         true("monitor ends with it", "the module was unloaded" in said, said)
         same("its status", watching.status, MODULE)
@@ -306,7 +294,7 @@ def no_module() -> None:
         results = tool("-j", "check", status=MODULE).json
         same("check", [result["pass"] for result in results if result["check"] == "module"], [False])
     finally:
-        subprocess.run(["bash", "-c", ". tests/harness/guest/rig.sh && rig_load"], check=True, cwd=ROOT)
+        shell("rig_load")
 
 
 TESTS = (

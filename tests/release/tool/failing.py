@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What rdma-cm-alt tells of what failed."""
+"""The failures that rdma-cm-alt explains."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import time
 from host import (BAD, ELSEWHERE, HERE, HOLD, NONE, OK, ROOT, SILENT, TOOL, Running, Skip, failures, ids, mute,
                   refused, run, same, tool, true, until)
 
-# As many as the kernel keeps of a namespace.
+# Failures that the kernel keeps for a namespace.
 KEPT = 256
 
 
 def explained() -> None:
-    """Each failure has a step, a meaning and something to try."""
+    """Each failure has a step, an explanation and a remedy."""
     refused()
     tool("run", "ucmatose", "-s", SILENT, status=None)
     tool("run", "ucmatose", "-s", ELSEWHERE, status=None)
@@ -39,7 +39,7 @@ def explained() -> None:
 
 
 def where_it_was() -> None:
-    """The step and the remedy are those of the call, or of the state, in which it failed."""
+    """Step and remedy depend on the call or the state of the failure."""
     run(TOOL, "run", str(ROOT / "build/tests/release/tool/blunder"), HERE)
     mine = [story for story in failures() if story["program"] == "blunder"]
     pid = mine[-1]["pid"]
@@ -62,7 +62,7 @@ def where_it_was() -> None:
 
 
 def waiting(address: str, state: str) -> dict:
-    """An id that waits for an answer of this address, as explain has it."""
+    """explain ADDRESS, when its id is in this state."""
     def look() -> dict | None:
         said = tool("-j", "explain", address, status=None).json
         return said if [one["state"] for one in said["ids"]] == [state] else None
@@ -71,7 +71,7 @@ def waiting(address: str, state: str) -> dict:
 
 
 def waits() -> None:
-    """What an id waits for, since when and on which device, while it does."""
+    """explain shows what an id waits for, since when and on which device."""
     began = time.time_ns()
     with mute("10.7.0.98"), Running(HOLD, "wait", SILENT), Running(HOLD, "wait", "10.7.0.98") as holder:
         said = waiting(SILENT, "addr-query")
@@ -94,7 +94,7 @@ def waits() -> None:
 
 
 def same_address() -> None:
-    """Addresses are compared as bytes; link-local ones have their interface."""
+    """Addresses are compared by value; link-local ones with their interface."""
     with mute("fe80::98"), Running(HOLD, "wait", "fe80::98%v0"):
         one = waiting("fe80::98%v0", "req-sent")["ids"][0]
         same("with its interface", one["peer"], "[fe80::98%v0]:7471")
@@ -113,7 +113,7 @@ def same_address() -> None:
 
 
 def logged() -> None:
-    """The kernel's log has failures if that is wanted."""
+    """With dynamic debug the kernel logs failures."""
     control = "/sys/kernel/debug/dynamic_debug/control"
     if not os.path.exists(control):
         raise Skip("this kernel has no dynamic debug")
@@ -142,7 +142,7 @@ def logged() -> None:
 
 
 def bounded() -> None:
-    """A namespace keeps so many failures, the last ones."""
+    """A namespace keeps the last 256 failures."""
     first = failures()[-1]["serial"] if failures() else 0
     tool("run", str(ROOT / "build/tests/release/tool/fail"), HERE, str(KEPT + 44))
     kept = [story["serial"] for story in failures()]

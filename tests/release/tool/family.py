@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The generic netlink family that rdma-cm-alt reads: requests that it never makes, in moments that it never meets."""
+"""The generic netlink family that rdma-cm-alt reads: requests and situations that the tool does not cause."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import random
 import shutil
 import socket
 import struct
-import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -17,17 +16,17 @@ from pathlib import Path
 from genl import (ACK, ADD_MEMBERSHIP, ATTR, CMD, CONTROL, DEL_FAMILY, DONE, DUMP, ERROR, FAMILY_NAME, GENERIC, HEADER, OVERRUN,
                   REQUEST, SOL_NETLINK, Family, attr, module_users)
 from host import (DEBUG, ELSEWHERE, HERE, HOLD, NOBODY, ROOT, SILENT, TOOL, Running, Skip, Unexpected, connection, failures,
-                  has_listener, ids, listener_port, run, same, tool, true, until)
+                  ids, listener_port, monitor, namespace, run, same, shell, tool, true, until)
 
 DUMPS = ("ID", "MEMBER", "QUEUE", "PORT", "FAILURE")
-# Requests of the fuzzer, of root and of nobody each.
+# Requests of the fuzzer, for root and for nobody each.
 REQUESTS = 1000 if DEBUG else 5000
-# Queues whose descriptions do not fit one message of a dump.
+# More queues than one message of a dump can hold.
 MANY = 700
 
 
 def strict() -> None:
-    """What has no meaning is refused, so that it may get one later."""
+    """Undefined requests are refused, so that they can be defined later."""
     with Family() as family:
         for name in DUMPS:
             cmd = CMD[name]
@@ -40,13 +39,8 @@ def strict() -> None:
             same(f"command {cmd}", family.ask(cmd), errno.EOPNOTSUPP)
 
 
-def shell(line: str) -> None:
-    """A command that has to work."""
-    subprocess.run(["bash", "-c", line], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
-
-
 def device_goes() -> None:
-    """A device that goes while the counts are read does not take another one's with it."""
+    """A device that is removed during a dump of the counters does not hide those of other devices."""
     names = [f"rxg{number}" for number in range(8)]
     for name in names:
         shell(f"ip link add d{name} type dummy && ip link set d{name} up && rdma link add {name} type rxe netdev d{name}")
@@ -67,7 +61,7 @@ def device_goes() -> None:
 
 
 def namespace_number() -> None:
-    """The number of a namespace is used again: what a queue was made in is known by another one."""
+    """A namespace with the inode number of a deleted one does not show the queues of that one."""
     shell("ip netns add gone")
     number = os.stat("/run/netns/gone").st_ino
     with Running(HOLD, "0", "leave", netns="gone") as holder:
@@ -89,38 +83,34 @@ def namespace_number() -> None:
 
 
 def elsewhere() -> None:
-    """Counts of what has no port, which are those of all namespaces, are not for containers."""
-    shell("ip netns add beside")
-    try:
+    """Counters without a port are those of all namespaces, and are not shown in containers."""
+    with namespace("beside"):
         true("here", any("device" not in port for port in tool("-j", "stats").json))
         there = tool("-j", "stats", netns="beside").json
         true("there", there and all("device" in port for port in there), str(there))
-    finally:
-        shell("ip netns del beside")
 
 
 def exclusive() -> None:
-    """Where devices belong to one namespace each, others do not see their counts."""
-    # While one goes, the mode must not change: tests/robust/stock/compat_devices.
-    shell(". tests/harness/guest/rig.sh; rig_namespaces_gone")
+    """With exclusive devices, other namespaces do not see their counters."""
+    # The mode must not change while a namespace is deleted: tests/robust/stock/compat_devices.
+    shell("rig_namespaces_gone")
     if run("rdma", "system", "set", "netns", "exclusive").status:
         raise Skip("there are other network namespaces")
     try:
-        shell("ip netns add beside")
-        same("counts", tool("-j", "stats", netns="beside").json, [])
-        true("here", any("device" in port for port in tool("-j", "stats").json))
+        with namespace("beside"):
+            same("counts", tool("-j", "stats", netns="beside").json, [])
+            true("here", any("device" in port for port in tool("-j", "stats").json))
     finally:
-        shell("ip netns del beside")
         until("the mode is as it was", lambda: not run("rdma", "system", "set", "netns", "shared").status)
 
 
 def newest(what: str) -> dict:
-    """The last failure of that operation."""
+    """The last failure of this operation."""
     return [story for story in failures() if story.get("operation") == what][-1]
 
 
 def asked() -> None:
-    """A failure has the addresses that were asked for, also where the id kept none of them."""
+    """A failure has the addresses of the request, even if the id does not keep them."""
     run(TOOL, "run", str(ROOT / "build/tests/release/tool/fail"), HERE, "1")
     same("a port that is taken", newest("resolve")["local"].partition(":")[0], HERE)
     run(TOOL, "run", "rping", "-s", "-a", ELSEWHERE, "-C", "1")
@@ -133,7 +123,7 @@ def asked() -> None:
 
 
 def told_owner() -> None:
-    """Who listens knows which process it was."""
+    """A notification has the process ID and the user ID."""
     with Family() as listener:
         listener.listen()
         with Running("rping", "-s", "-a", HERE, "-C", "1") as server:
@@ -143,7 +133,7 @@ def told_owner() -> None:
 
 
 def hostile_name() -> None:
-    """A program's name cannot move the cursor of who looks at it."""
+    """Control characters in the name of a program are not printed."""
     name = "\033[7m\tx\u00e4\u009b-of-more"
     hostile = Path("/tmp") / name
     shutil.copy(HOLD, hostile)
@@ -154,8 +144,7 @@ def hostile_name() -> None:
             true("the table", said.count("\n") == 2 and said.isascii() and "\033" not in said, repr(said))
             same("the object", mine[0]["program"], "?[7m?x????-of-m")
             same("by the whole name", [one["name"] for one in ids("-c", name)], [mine[0]["name"]])
-        with Running(TOOL, "monitor", over=False) as watching:
-            until("it listens", lambda: has_listener(watching.pid))
+        with monitor() as watching:
             run(TOOL, "run", str(hostile), "bind", HERE)
             until("it tells", lambda: "?[7m" in watching.said())
             said = watching.end()
@@ -165,12 +154,11 @@ def hostile_name() -> None:
 
 
 def forged() -> None:
-    """Who may administer the network may write to who listens, who believes the kernel alone."""
+    """monitor ignores messages that a process with CAP_NET_ADMIN, not the kernel, sends."""
     def message(kind: int, body: bytes) -> bytes:
         return HEADER.pack(HEADER.size + len(body), kind, 0, 0, 0) + body
 
-    with Family() as forger, Running(TOOL, "monitor", over=False) as watching:
-        until("it listens", lambda: has_listener(watching.pid))
+    with Family() as forger, monitor() as watching:
         story = struct.pack("=BBH", CMD["STORY"], 1, 0) + attr(ATTR["OP"], b"forged\0") + attr(ATTR["COMM"], b"forger\0")
         farewell = struct.pack("=BBH", DEL_FAMILY, 1, 0) + attr(FAMILY_NAME, b"rdma_cm_alt\0")
         for data in (message(forger.family, story), message(CONTROL, farewell), message(OVERRUN, bytes(4)), message(DONE, bytes(4)),
@@ -179,11 +167,11 @@ def forged() -> None:
                      message(forger.family, story + bytes(80000)), message(forger.family, story[:6])):
             before = len(watching.said())
             forger.sock.sendto(data, (listener_port(watching.pid), 0))
-            # To the group, and then to the kernel, which does not understand it.
+            # To the group as well, and by that to the kernel, which ignores it.
             forger.sock.sendto(data, (0, 1 << forger.group - 1))
             run(TOOL, "run", HOLD, "bind", HERE)
             seen = until("it tells of what is true", lambda before=before: watching.said()[before:])
-            # Of the long ones the socket may have had no room for the second.
+            # The second long message may not fit into the socket buffer.
             true("and of nothing else", "forge" not in seen and ("lost" not in seen or len(data) > 1 << 16), seen)
         same("it still runs", watching.status, None)
         said = watching.end()
@@ -191,7 +179,7 @@ def forged() -> None:
 
 
 def unread_dump() -> None:
-    """The module stays while somebody is in the middle of a dump, and goes when he is not."""
+    """An unfinished dump holds a reference of the module until its socket is closed."""
     with Running(HOLD, "500"):
         until("they are there", lambda: len(ids()) >= 500)
         before = module_users()
@@ -202,7 +190,7 @@ def unread_dump() -> None:
 
 
 def unload() -> None:
-    """Unloading does not wait for who is in the middle of a dump, or listens."""
+    """Unloading does not wait for unfinished dumps and listeners."""
     with Family() as family, Family() as listener:
         listener.listen()
         family.send(CMD["PORT"], REQUEST | DUMP)
@@ -212,7 +200,7 @@ def unload() -> None:
             family.all()
         true("counts", first)
         same("with a listener", run("rmmod", "rdma_cm_alt").text, "")
-        shell(". tests/harness/guest/rig.sh && rig_load")
+        shell("rig_load")
         listener.sock.settimeout(0.1)
         try:
             raise Unexpected(f"it heard {listener.some()}")
@@ -223,7 +211,7 @@ def unload() -> None:
 
 
 def early() -> None:
-    """Who joins all groups that are not there yet, before the module is loaded, hears nothing of it."""
+    """A user who joins all groups before the module is loaded gets no notifications."""
     shell("rmmod rdma_cm_alt")
     os.seteuid(NOBODY)
     try:
@@ -232,7 +220,7 @@ def early() -> None:
         joined = [group for group in range(1, 65) if joins(spy, group)]
     finally:
         os.seteuid(0)
-    shell(". tests/harness/guest/rig.sh && rig_load")
+    shell("rig_load")
     with spy, Family() as listener:
         true("the group was among them", listener.group in joined, f"{listener.group} in {joined}")
         listener.listen()
@@ -249,7 +237,7 @@ def early() -> None:
 
 
 def joins(sock: socket.socket, group: int) -> bool:
-    """Whether the kernel lets it."""
+    """Whether the socket can join the group."""
     try:
         sock.setsockopt(SOL_NETLINK, ADD_MEMBERSHIP, group)
     except OSError:
@@ -258,7 +246,7 @@ def joins(sock: socket.socket, group: int) -> bool:
 
 
 def many_queues() -> None:
-    """Queues of a context that are more than one message of a dump holds come once each, in their order."""
+    """A dump of more queues than fit one message has each queue once, in order."""
     with Running(HOLD, str(MANY), "channels") as holder:
         seen = until("they are there", lambda: (lambda rows: rows if len(rows) == MANY else None)(
             tool("-j", "show", "queues", "-p", str(holder.pid)).json))
@@ -267,7 +255,7 @@ def many_queues() -> None:
 
 
 def other_processes() -> None:
-    """A process that the reader's PID namespace does not have is not named there; nobody else's number is."""
+    """A process outside the PID namespace of the reader has no process ID in the dump."""
     with Running(HOLD, "3"):
         until("they are there", lambda: len(ids()) == 3)
         inside = run("unshare", "-pf", TOOL, "-j", "show").json
@@ -276,7 +264,7 @@ def other_processes() -> None:
 
 
 def listeners_lose() -> None:
-    """Who does not read is told that he has missed something."""
+    """A listener that does not read gets ENOBUFS, and later notifications after that."""
     with Family() as listener:
         listener.listen()
         run(TOOL, "run", str(ROOT / "build/tests/release/tool/fail"), HERE, "3000")
@@ -289,7 +277,7 @@ def listeners_lose() -> None:
 
 
 def any_attr(rng: random.Random) -> bytes:
-    """An attribute that may be wrong."""
+    """An attribute that may be invalid."""
     data = rng.randbytes(rng.choice((0, 1, 4, 8, 16, 48, 200)))
     made = bytearray(attr(rng.choice((rng.randrange(64), rng.randrange(1 << 16))), data))
     if rng.random() < 0.2:
@@ -298,7 +286,7 @@ def any_attr(rng: random.Random) -> bytes:
 
 
 def any_request(rng: random.Random, family: int) -> bytes:
-    """A request: mostly one that is nearly right."""
+    """A request that is nearly valid."""
     body = struct.pack("=BBH", rng.choice((*range(8), rng.randrange(256))), rng.choice((0, 1, 2)),
                        rng.choice((0, 0, 0, rng.randrange(1 << 16))))
     body += b"".join(any_attr(rng) for _ in range(rng.choice((0, 0, 0, 1, 3))))
@@ -311,7 +299,7 @@ def any_request(rng: random.Random, family: int) -> bytes:
 
 
 def drain(family: Family, uid: int) -> int:
-    """What has been answered: how many messages of the family, none of them of somebody else."""
+    """Read the answers; the number of messages. None shows an object of another user."""
     count = 0
     while True:
         try:
@@ -328,7 +316,7 @@ def drain(family: Family, uid: int) -> int:
 
 
 def fuzz(seed: int, uid: int) -> int:
-    """Any requests; how many messages they were answered with."""
+    """Send random requests; the number of messages in the answers."""
     rng, count = random.Random(seed), 0
     family = Family()
     family.sock.setblocking(False)
@@ -348,7 +336,7 @@ def fuzz(seed: int, uid: int) -> int:
 
 
 def fuzzed() -> None:
-    """Requests of any bytes, of root and of nobody, while there is something to see."""
+    """Random requests of root and of nobody, while there are objects to show."""
     seed = random.randrange(1 << 32)
     server, client = connection()
     with server, client:

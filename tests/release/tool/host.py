@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Runs rdma-cm-alt, and programs that it has something to tell of, on the rig of tests/harness/guest/rig.sh."""
+"""Runs rdma-cm-alt and programs over the drop-in library, on the rig of tests/harness/guest/rig.sh."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ NODE = Path("/dev/rdma_cm_alt")
 NOBODY = 65534
 HOLD = str(ROOT / "build/tests/release/tool/hold")
 DEBUG = os.environ.get("GUEST") == "debug"
-# Seconds that something may take which takes none.
+# Limit in seconds of what is expected at once.
 SOON = 60 if DEBUG else 20
 OK, BAD, USAGE, MODULE, ERROR, NONE = range(6)
 HERE, SILENT, ELSEWHERE = "10.9.0.1", "10.7.0.99", "192.0.2.77"
 
 
 class Unexpected(Exception):
-    """What was seen is not what has to be."""
+    """A result differs from the expected one."""
 
 
 class Skip(Exception):
-    """This guest cannot do that."""
+    """The test is not possible in this guest."""
 
 
 def same(what: str, seen: object, wanted: object) -> None:
-    """Complain unless they are."""
+    """Raise unless both are equal."""
     if seen != wanted:
         raise Unexpected(f"{what}: {seen!r}, not {wanted!r}")
 
 
 def true(what: str, seen: object, said: str = "") -> None:
-    """Complain unless it is."""
+    """Raise unless it is true."""
     if not seen:
         raise Unexpected(f"{what}: it is not so\n{said}".strip())
 
 
 def install() -> None:
-    """What `make install` does with them; a guest forgets it."""
+    """Install tool and library for this boot of the guest."""
     Path(TOOL).parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "build/rdma-cm-alt", TOOL)
     DROPIN.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def install() -> None:
 
 @dataclass
 class Said:
-    """What a command said, and how it ended."""
+    """Output and status of a command."""
 
     status: int
     out: str
@@ -74,7 +74,7 @@ class Said:
 
     @property
     def json(self):
-        """The answer to --json."""
+        """The output of --json."""
         try:
             value = json.loads(self.out)
         except json.JSONDecodeError as error:
@@ -100,7 +100,7 @@ def run(*args: str, uid: int = 0, netns: str = "", **more) -> Said:
 
 
 def tool(*args: str, status: int | None = OK, uid: int = 0, netns: str = "", **more) -> Said:
-    """rdma-cm-alt, which has to end with this status."""
+    """rdma-cm-alt, which must end with this status; None: any."""
     said = run(TOOL, *args, uid=uid, netns=netns, **more)
     said.args = args
     if status is not None and said.status != status:
@@ -110,7 +110,7 @@ def tool(*args: str, status: int | None = OK, uid: int = 0, netns: str = "", **m
 
 
 def until(what: str, test, seconds: float = SOON):
-    """The first answer that is true."""
+    """Repeat the test until its result is true; that result."""
     deadline = time.monotonic() + seconds
     while True:
         seen = test()
@@ -122,14 +122,14 @@ def until(what: str, test, seconds: float = SOON):
 
 
 class Running:
-    """A program that runs over the drop-in library meanwhile."""
+    """A program in the background, over the drop-in library unless `over` is false."""
 
     def __init__(self, *args: str, uid: int = 0, netns: str = "", over: bool = True) -> None:
         line = [TOOL, "run", *args] if over else list(args)
         self._process = subprocess.Popen(  # pylint: disable=consider-using-with
             command(*line, uid=uid, netns=netns), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL, cwd="/tmp")
-        # What it executes keeps its number.
+        # The tool executes the program, which keeps the process ID.
         self.pid = self._process.pid
         os.set_blocking(self._process.stdout.fileno(), False)
         self._said = b""
@@ -145,22 +145,22 @@ class Running:
         return self._process.poll()
 
     def said(self) -> str:
-        """Until now."""
+        """The output so far."""
         with contextlib.suppress(BlockingIOError):
             while more := os.read(self._process.stdout.fileno(), 65536):
                 self._said += more
         return self._said.decode(errors="replace")
 
     def end(self) -> str:
-        """End it; what it has said."""
+        """Terminate it; its output."""
         if self._process.poll() is None:
             self._process.terminate()
         return self.wait()
 
     def wait(self) -> str:
-        """Until it ends of itself; what it has said."""
+        """Wait for its end; its output."""
         def ended() -> bool:
-            self.said()  # else it would wait for room
+            self.said()  # so that the pipe does not fill
             return self.status is not None
 
         try:
@@ -172,12 +172,12 @@ class Running:
 
 
 def ids(*more: str, **how) -> list[dict]:
-    """Ids, as `show` has them."""
+    """The ids that `show` prints."""
     return tool("-j", "show", "ids", *more, **how).json
 
 
 def connection() -> tuple[Running, Running]:
-    """rping's server and client, connected for as long as they are left."""
+    """Server and client of rping, connected until they are ended."""
     server = Running("rping", "-s", "-a", HERE, "-C", "0")
     until("rping listens", lambda: ids("-s", "listen", "-p", str(server.pid)))
     client = Running("rping", "-c", "-a", HERE, "-S", "64", "-C", "100000000")
@@ -186,12 +186,12 @@ def connection() -> tuple[Running, Running]:
 
 
 def refused() -> str:
-    """A connect where nobody listens; what the program says."""
+    """A connect to a port without listener; the output of the program."""
     return run(TOOL, "run", "rping", "-c", "-a", HERE, "-p", "9999", "-C", "1").text
 
 
 def failures(*more: str, **how) -> list[dict]:
-    """What failed lately."""
+    """The last failures."""
     return tool("-j", "explain", "-n", "10000", *more, status=None, **how).json["failures"]
 
 
@@ -200,7 +200,7 @@ NOTIFY = 1 << 15
 
 
 def listener_port(pid: int) -> int | None:
-    """The port with which a process is a member of the module's group: libnl makes its low 22 bits of the number."""
+    """The netlink port of a process that is a member of the module's group; libnl makes its low 22 bits the process ID."""
     for line in Path("/proc/net/netlink").read_text().splitlines()[1:]:
         cells = line.split()
         if int(cells[2]) & (1 << 22) - 1 == pid and int(cells[3], 16) & ~NOTIFY:
@@ -209,13 +209,36 @@ def listener_port(pid: int) -> int | None:
 
 
 def has_listener(pid: int) -> bool:
-    """Whether a process hears what happens."""
+    """Whether a process is a member of the module's group."""
     return listener_port(pid) is not None
 
 
 @contextlib.contextmanager
+def monitor(*args: str) -> Iterator[Running]:
+    """rdma-cm-alt monitor, when it receives notifications."""
+    with Running(TOOL, "monitor", *args, over=False) as watching:
+        until("it listens", lambda: has_listener(watching.pid))
+        yield watching
+
+
+def shell(line: str) -> None:
+    """A command with the functions of rig.sh, which must succeed."""
+    subprocess.run(["bash", "-c", f". tests/harness/guest/rig.sh; {line}"], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+
+
+@contextlib.contextmanager
+def namespace(name: str) -> Iterator[None]:
+    """A network namespace."""
+    shell(f"ip netns add {name}")
+    try:
+        yield
+    finally:
+        shell(f"ip netns del {name}")
+
+
+@contextlib.contextmanager
 def mute(address: str) -> Iterator[None]:
-    """A neighbour that is known and never answers."""
+    """A neighbour with a link address that never answers."""
     subprocess.run(["ip", "neighbour", "replace", address, "lladdr", "02:00:00:00:00:98", "dev", "v0"], check=True)
     try:
         yield

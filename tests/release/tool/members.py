@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The members of JSON that rdma-cm-alt prints in this run, against those that its page has."""
+"""Compares the members of JSON objects that this run printed with those of the man page."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections import defaultdict
 from stacks import ROOT
 
 PAGE = ROOT / "Documentation/man/rdma-cm-alt.8"
-# Documented, and seen only when somebody looks in the middle of a call.
+# Documented members that are printed only in the middle of a call.
 BY_CHANCE = {"show ids and listeners": {"busy"}, "show members": {"busy"}}
-# What is in them has the members of something else, or names of its own.
+# The kinds of inner objects; empty: its names are not members.
 WITHIN = {("explain", "ids"): "show ids and listeners", ("explain", "failures"): "monitor", ("explain", "path"): "path",
           ("stats", "counters"): "", ("stats", "microseconds"): "spans"}
 SHOWN = {"queues": "show queues", "members": "show members"}
@@ -22,15 +22,14 @@ seen: defaultdict[str, set[str]] = defaultdict(set)
 
 
 def documented() -> dict[str, set[str]]:
-    """Of each kind of objects the members that the page has."""
+    """The members of each kind of object in the man page."""
     parts = re.findall(r"^\.Ss Members of (.*)\n((?:.*\n)*?)(?=\.S[hs] )", PAGE.read_text(), re.M)
     return {kind: set(re.findall(r"^\.It Va (\w+)$", text, re.M)) for kind, text in parts}
 
 
 def look(kind: str, value) -> None:
-    """Remember what there is."""
+    """Record the members of a value."""
     if isinstance(value, list):
-        # Of a long list the rest is like what comes first.
         for one in value[:MOST]:
             look(kind, one)
     elif isinstance(value, dict) and kind == "spans":
@@ -46,17 +45,17 @@ def look(kind: str, value) -> None:
 
 
 def note(args: tuple[str, ...], value) -> None:
-    """A command has printed this."""
+    """Record the output of a command."""
     words = [arg for arg in args if arg not in ("-j", "--json")]
     if words:
         look(words[0] if words[0] != "show" else SHOWN.get((words + [""])[1], "show ids and listeners"), value)
 
 
 def wrong(whole: bool) -> list[str]:
-    """What was seen and is not documented; after the whole suite also the other way round."""
+    """Members that were printed and are not documented; after the whole suite also the reverse."""
     page = documented()
     found = defaultdict(set, {kind: set(names) for kind, names in seen.items()})
-    # What explain adds to an id stands with explain.
+    # Documented with explain, which adds it to an id.
     found["explain"] |= found["show ids and listeners"] & {"waits_for"}
     found["show ids and listeners"] -= {"waits_for"}
     lines = [f"{kind}: {', '.join(sorted(names - page.get(kind, set())))}: not in rdma-cm-alt.8"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What each command of rdma-cm-alt tells, and to whom."""
+"""The output of show, stats and monitor, for root and for other users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import members as members_of_json
 from host import (ERROR, HERE, HOLD, NOBODY, TOOL, Running, Unexpected, connection, failures, has_listener, ids,
-                  refused, run, same, tool, true, until)
+                  monitor, namespace, refused, run, same, tool, true, until)
 
 MANY = 3000
 
@@ -50,7 +50,7 @@ def healthy() -> None:
 
 
 def events_wait() -> None:
-    """A queue whose program does not read it, and one that has been read for a while, and has a ring."""
+    """A queue that is not read has pending events; a queue that was read for a while has a ring."""
     with Running("ucmatose", "-b", HERE, "-c", "10") as server:
         until("it listens", lambda: ids("-s", "listen"))
         os.kill(server.pid, signal.SIGSTOP)
@@ -73,7 +73,7 @@ def members() -> None:
 
 
 def stats() -> None:
-    """Counters that go up by what happens, and two formats that say the same."""
+    """Counters grow with the operations, and all formats show the same values."""
     def port(name: str) -> dict:
         return next(entry for entry in tool("-j", "stats").json if entry.get("device") == name)
 
@@ -119,7 +119,7 @@ def prometheus(port: dict) -> None:
 
 
 def collected(directory: Path, path: str) -> dict[str, str]:
-    """What the line for cron of the page leaves in a directory, where there was a file of before."""
+    """The files in a directory with an old file after the cron line of the man page."""
     line = re.search(r"^\* \* \* \* \* root (.*)$", members_of_json.PAGE.read_text(), re.M)[1]
     file = directory / "rdma_cm_alt.prom"
     file.write_text("old")
@@ -128,7 +128,7 @@ def collected(directory: Path, path: str) -> dict[str, str]:
 
 
 def textfile() -> None:
-    """The collector of Prometheus finds a whole file or none, also when the command fails midway."""
+    """The cron line leaves a complete file or none, also when the command fails midway."""
     usual = f"{Path(TOOL).parent}:/usr/bin:/bin"
     with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as failing:
         same("the file", collected(Path(name), usual), {"rdma_cm_alt.prom": "# HELP"})
@@ -138,10 +138,9 @@ def textfile() -> None:
         same("no file", collected(Path(name), f"{failing}:{usual}"), {})
 
 
-def monitor() -> None:
-    """The steps of a connection, in their order."""
-    with Running(TOOL, "monitor", "-c", "rping", "--json", over=False) as watching:
-        until("it listens", lambda: has_listener(watching.pid))
+def monitored() -> None:
+    """monitor prints the steps of a connection in order."""
+    with monitor("-c", "rping", "--json") as watching:
         server, client = connection()
         with server, client:
             pass
@@ -158,9 +157,8 @@ def monitor() -> None:
 
 
 def joining() -> None:
-    """Who listens is told of what becomes of a membership, with its group."""
-    with Running(TOOL, "monitor", "-c", "mckey", "--json", over=False) as watching:
-        until("it listens", lambda: has_listener(watching.pid))
+    """monitor prints the result of a join with the group."""
+    with monitor("-c", "mckey", "--json") as watching:
         with Running("mckey", "-m", "239.1.2.3", "-b", "10.9.0.2") as member:
             until("it tells of the group", lambda: "MULTICAST_JOIN" in watching.said())
             said = watching.end()
@@ -172,10 +170,8 @@ def joining() -> None:
 
 
 def only_failures() -> None:
-    """A program's own event has a number that only it understands: it is no failure."""
-    with Running(TOOL, "monitor", over=False) as everything, Running(TOOL, "monitor", "-f", over=False) as failing:
-        for one in (everything, failing):
-            until("it listens", lambda one=one: has_listener(one.pid))
+    """The status of a user event has no defined meaning, so the event is not a failure."""
+    with monitor() as everything, monitor("-f") as failing:
         same("its end", run(TOOL, "run", HOLD, "user", HERE).status, 0)
         refused()
         until("it is told", lambda: "REJECTED" in failing.said() and "REJECTED" in everything.said())
@@ -186,7 +182,7 @@ def only_failures() -> None:
 
 
 def cannot_write() -> None:
-    """Monitor ends when nobody can read what it writes."""
+    """monitor ends when its output cannot be written."""
     reader, writer = os.pipe()
     os.close(reader)
     for where in ("/dev/full", writer):
@@ -205,7 +201,7 @@ def cannot_write() -> None:
 
 
 def churn() -> None:
-    """A list of ids that come and go has none twice, and all that stay."""
+    """A dump during changes has no id twice, and every id that exists throughout."""
     with Running(HOLD, str(MANY)) as holder:
         until("they are there", lambda: len(ids("-p", str(holder.pid))) == MANY)
         server, client = connection()
@@ -218,13 +214,13 @@ def churn() -> None:
 
 
 def others() -> None:
-    """Who has no privilege sees his own, and no more."""
+    """An unprivileged user sees only his own objects and failures."""
     server, client = connection()
     refused()
     with server, client:
         same("ids of root", ids(uid=NOBODY), [])
         same("queues of root", tool("-j", "show", "queues", uid=NOBODY).json, [])
-        # There may be some of his from before.
+        # Earlier tests may have left failures of nobody.
         same("failures of root", {story["uid"] for story in failures(uid=NOBODY)} - {NOBODY}, set())
         own = Running("rping", "-c", "-a", HERE, "-C", "100000000", uid=NOBODY)
         with own:
@@ -235,7 +231,7 @@ def others() -> None:
         same("his own failures", {story["uid"] for story in failures(uid=NOBODY)}, {NOBODY})
         said = tool("monitor", uid=NOBODY, status=ERROR).err
         true("monitor says why not", "CAP_NET_ADMIN" in said, said)
-        # Root of a user namespace of his own has no rights in this network namespace.
+        # Root of a new user namespace has no privileges in this network namespace.
         inside = command_inside("show", "--json")
         same("root of a namespace", inside.strip(), "[\n]")
         true("counts are for all", tool("stats", uid=NOBODY).out.startswith("no port"))
@@ -251,9 +247,8 @@ def command_inside(*args: str) -> str:
 
 
 def namespaces() -> None:
-    """What happens in one network namespace is not seen in another."""
-    subprocess.run(["ip", "netns", "add", "beside"], check=True)
-    try:
+    """Objects and failures are visible in their own network namespace only."""
+    with namespace("beside"):
         server, client = connection()
         with server, client:
             same("ids", ids(netns="beside"), [])
@@ -264,8 +259,6 @@ def namespaces() -> None:
         tool("run", "ucmatose", "-s", HERE, netns="beside", status=None)
         same("failures here", failures(), before)
         same("failures there", {story["program"] for story in failures(netns="beside")}, {"ucmatose"})
-    finally:
-        subprocess.run(["ip", "netns", "del", "beside"], check=True)
 
 
 TESTS = (
@@ -274,7 +267,7 @@ TESTS = (
     ("a membership", members, True),
     ("counters and histograms, also for Prometheus", stats, True),
     ("a file for Prometheus", textfile, False),
-    ("what happens, while it happens", monitor, True),
+    ("what happens, while it happens", monitored, True),
     ("what becomes of a membership", joining, True),
     ("what is a failure", only_failures, True),
     ("what happens cannot be written", cannot_write, False),

@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The scenes of Documentation/seeing.rst: what rdma-cm-alt prints in them is there as it was printed.
+"""The scenes of Documentation/seeing.rst: rdma-cm-alt prints what the document shows.
 
-A scene passes when it prints that again, but for times, numbers that differ each time, and blanks.
+Times, varying numbers and blanks are not compared.
 """
 
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
-from host import (ELSEWHERE, HERE, HOLD, NOBODY, NODE, ROOT, SILENT, TOOL, Running, Unexpected, connection,
-                  has_listener, ids, mute, run, until)
+from host import (ELSEWHERE, HERE, HOLD, NOBODY, NODE, ROOT, SILENT, Running, Unexpected, connection,
+                  ids, monitor, mute, run, shell, until)
 
 RESULTS = ROOT / "Documentation/results/tool"
 
 
-def shell(line: str, uid: int = 0) -> str:
-    """A command and what it prints, as a terminal has it."""
-    # On a terminal, where lines come in the order in which they are printed.
+def typed(line: str, uid: int = 0) -> str:
+    """A command with its prompt, and its output."""
+    # On a terminal, which keeps the order of standard output and standard error.
     said = run("script", "-qec", f"PATH=/usr/local/bin:$PATH NO_COLOR=1; export PATH NO_COLOR; {line}",
                "/dev/null", uid=uid)
     text = said.out.replace("\r", "")
@@ -29,59 +28,58 @@ def healthy() -> str:
     """A connection."""
     server, client = connection()
     with server, client:
-        return "\n".join(shell(f"rdma-cm-alt {what}") for what in (
+        return "\n".join(typed(f"rdma-cm-alt {what}") for what in (
             "show", "show listeners", "show queues", f"check {HERE}"))
 
 
 def refused() -> str:
-    """Nobody listens."""
-    return shell(f"rdma-cm-alt run ucmatose -s {HERE} -p 9999") + "\n" + \
-        shell(f"rdma-cm-alt explain {HERE}:9999 -n 1")
+    """A port without listener."""
+    return typed(f"rdma-cm-alt run ucmatose -s {HERE} -p 9999") + "\n" + \
+        typed(f"rdma-cm-alt explain {HERE}:9999 -n 1")
 
 
 def unreachable() -> str:
     """A neighbour that does not answer."""
-    return shell(f"rdma-cm-alt run ucmatose -s {SILENT}") + "\n" + shell(f"rdma-cm-alt explain {SILENT} -n 1")
+    return typed(f"rdma-cm-alt run ucmatose -s {SILENT}") + "\n" + typed(f"rdma-cm-alt explain {SILENT} -n 1")
 
 
 def waiting() -> str:
     """A peer whose connection manager does not answer, while the program waits."""
     with mute("10.7.0.98"), Running(HOLD, "wait", "10.7.0.98"):
         until("it waits", lambda: ids("-s", "req-sent"))
-        return shell("rdma-cm-alt explain 10.7.0.98")
+        return typed("rdma-cm-alt explain 10.7.0.98")
 
 
 def wrong_address() -> str:
     """No route."""
-    return shell(f"rdma-cm-alt run ucmatose -s {ELSEWHERE}") + "\n" + \
-        shell(f"rdma-cm-alt explain {ELSEWHERE} -n 1")
+    return typed(f"rdma-cm-alt run ucmatose -s {ELSEWHERE}") + "\n" + \
+        typed(f"rdma-cm-alt explain {ELSEWHERE} -n 1")
 
 
 def no_module() -> str:
     """The module is not loaded."""
-    subprocess.run(["rmmod", "rdma_cm_alt"], check=True)
+    shell("rig_unload")
     try:
-        return "\n".join(shell(f"rdma-cm-alt {what}") for what in ("show", "check"))
+        return "\n".join(typed(f"rdma-cm-alt {what}") for what in ("show", "check"))
     finally:
-        subprocess.run(["bash", "-c", ". tests/harness/guest/rig.sh && rig_load"], check=True, cwd=ROOT)
+        shell("rig_load")
 
 
 def no_permission() -> str:
-    """The node is not for everybody."""
+    """A device node without permission."""
     mode = NODE.stat().st_mode & 0o777
     NODE.chmod(0o600)
     try:
-        return shell(f"rdma-cm-alt run ucmatose -s {HERE}", uid=NOBODY) + "\n" + \
-            shell("rdma-cm-alt check", uid=NOBODY)
+        return typed(f"rdma-cm-alt run ucmatose -s {HERE}", uid=NOBODY) + "\n" + \
+            typed("rdma-cm-alt check", uid=NOBODY)
     finally:
         NODE.chmod(mode)
 
 
 def monitored() -> str:
-    """What monitor prints of a connection that is refused."""
-    with Running(TOOL, "monitor", over=False) as watching:
-        until("it listens", lambda: has_listener(watching.pid))
-        shell(f"rdma-cm-alt run ucmatose -s {HERE} -p 9999")
+    """The output of monitor for a connection that is rejected."""
+    with monitor() as watching:
+        typed(f"rdma-cm-alt run ucmatose -s {HERE} -p 9999")
         until("it tells of the end", lambda: "REJECTED" in watching.said())
         return "# rdma-cm-alt monitor\n" + watching.end()
 
@@ -97,7 +95,7 @@ SCENES = {
     "monitor": monitored,
 }
 
-# What differs each time.
+# Values that differ from run to run.
 CHANGES = (
     (re.compile(r"\d\d:\d\d:\d\d\.\d+"), "TIME"),
     (re.compile(r"for \d+\.\d s"), "for N s"),
@@ -105,14 +103,14 @@ CHANGES = (
     (re.compile(r"(?<=[\d\]]:)\d{5}\b"), "PORT"),
     (re.compile(r"rdma_cm_alt \d+\.\d+\.\d+"), "rdma_cm_alt VERSION"),
     (re.compile(r"(?<!\S)\d+(?!\S)"), "N"),
-    # A neighbour is that for a second.
+    # The state of a neighbour for a second.
     (re.compile(r"\bincomplete\b"), "failed"),
     (re.compile(r"[ \t]+"), " "),
 )
 
 
 def plain(text: str) -> list[str]:
-    """Lines without what differs each time."""
+    """The lines without the values that differ."""
     for pattern, word in CHANGES:
         text = pattern.sub(word, text)
     return [line.strip() for line in text.splitlines()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What rdma-cm-alt makes of messages that a module in a guest does not send: large numbers, rare statuses, wrong ones."""
+"""rdma-cm-alt with messages that the module does not send in a guest: large numbers, rare statuses, invalid ones."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from host import BAD, OK, ROOT, Said, same, tool, true
 
 PRELOAD = ROOT / "build/tests/release/tool/told.so"
 MULTI = 2
-# As kernel/device/stats.h has them.
+# See kernel/device/stats.h.
 BUCKETS = 28
 EVENTS = {"UNREACHABLE": 7, "REJECTED": 8, "DISCONNECTED": 10, "USER": 18}
 
 
 def value(name: str, data: int | str | bytes) -> bytes:
-    """An attribute; bytes: as they are."""
+    """An attribute; bytes are not encoded."""
     if isinstance(data, str):
         data = data.encode() + b"\0"
     elif isinstance(data, int):
@@ -38,7 +38,7 @@ def message(cmd: str, *parts: bytes, **attrs: int | str | bytes) -> bytes:
 
 
 def told(messages: list[bytes], *args: str, status: int = OK) -> Said:
-    """rdma-cm-alt, when the module says that."""
+    """rdma-cm-alt, which gets these messages in place of those of the module."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(b"".join(messages))
         file.flush()
@@ -57,7 +57,7 @@ def port(*parts: bytes) -> bytes:
 
 
 def large() -> None:
-    """Numbers are exact, however large they are, and no bound is told that is none."""
+    """Large numbers are exact, and the last bucket has no upper bound."""
     took = 123_456_789_012_345_678
     counter = value("COUNTER", value("NAME", "connect") + value("VALUE", (1 << 64) - 1))
     messages = [port(counter, span("connect", took, {3: 10, 20: (1 << 40) + 1}),
@@ -76,14 +76,14 @@ def large() -> None:
 
 
 def failure(**attrs: int | str | bytes) -> bytes:
-    """Something that went wrong."""
+    """A failure."""
     given = {"CTX": 9, "HANDLE": 1, "TIME": 10**18, "SERIAL": 5, "STATE": "failed", "BEFORE": "connected",
              "COMM": "rping", "UID": 0, "PID": 4, "STATUS": 0, "PS": 0x106, **attrs}
     return message("FAILURE", **{name: data for name, data in given.items() if data is not None})
 
 
 def statuses() -> None:
-    """A number is what the event makes it: a reason, a SIDR status, or neither."""
+    """The event determines the meaning of a status: a reason, a SIDR status, or neither."""
     for event, status, text in (
             ("REJECTED", 8, "nobody listens there for this port (service ID) (reason 8)"),
             ("DISCONNECTED", 28, "the peer's program, or its connection manager for it, has refused (reason 28)"),
@@ -97,7 +97,7 @@ def statuses() -> None:
 
 
 def wrong() -> None:
-    """What is not as it should be is left out with a word, and nothing beyond it is read."""
+    """Invalid messages and attributes are skipped with a message."""
     good, short = failure(OP="listen", STATUS=-errno.EADDRINUSE), "not as it should be"
     for attrs in ({"STATUS": b"\1\0"}, {"CTX": b"\1\0\0\0"}, {"STATE": b"fail"}, {"COMM": b""}, {"OP": b"x"}, {"TIME": b"1234567"}):
         said = told([failure(**{"OP": "listen", **attrs}), good], "-j", "explain", status=BAD)
@@ -109,7 +109,7 @@ def wrong() -> None:
 
 
 def hostile() -> None:
-    """No text moves the cursor, breaks JSON, or is a command for who copies it."""
+    """Control characters are replaced, JSON stays valid, and names in commands are quoted."""
     evil, clean = b"a\x1b[7m\"\\\xff\xc3\n\0", "a?[7m\"\\???"
     for name, member in (("STATE", "state"), ("BEFORE", "before"), ("OP", "operation"), ("DEV", "device"), ("COMM", "program")):
         messages = [failure(**{"OP": "listen", "STATUS": -errno.EINVAL, name: evil})]
