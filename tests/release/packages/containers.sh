@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
-# Containers of podman on the machine that tests/release/packages/guest has set up, with the commands that the
-# document on containers has; their root is the machine's own, so no image is needed. Sourced there: the
-# functions of that file are at hand.
+# Containers of podman, by the commands of the document on containers. Their root is that of the machine, so no
+# image is needed. Sourced by tests/release/packages/guest.
 
 document=Documentation/containers.rst
 rootfs=/run/rootfs
-# podman keeps what it knows of containers in memory: the root of a guest is an overlay already.
+# podman's storage is in memory, because the root of a guest is an overlay already.
 podman="podman --root /run/pod --runroot /run/podrun --storage-driver vfs --cgroup-manager cgroupfs --events-backend file"
-# shellcheck disable=SC2154	# where the drop-in is, says that file
+# shellcheck disable=SC2154	# dropin is set in that file
 server="env LD_LIBRARY_PATH=$dropin rping -s -a 10.9.0.1 -p PORT -C 2"
 client="timeout 60 rping -c -a 10.9.0.1 -p PORT -C 2 -v"
 by_node="--network=host \$drop_in --device /dev/rdma_cm_alt"
 
-# documented TEXT: the one command of the document that has it; the devices are called otherwise there.
+# documented TEXT: the only command of the document that contains it, with the names of the devices here.
 documented() {
 	local found
 	found=$(sed -nE 's/^ +[$#] //p' $document | grep -F -- "$1")
@@ -25,7 +24,7 @@ documented() {
 	echo "${found//eth0/d0}"
 }
 
-# container TEXT PROGRAM [OPTION...]: the documented command with this, and with these options besides.
+# container TEXT PROGRAM [OPTION...]: the documented command that contains TEXT, with more options.
 container() {
 	local command drop_in nodes=''
 	command=$(documented "$1") && eval "$(documented 'drop_in=')" || return
@@ -36,11 +35,11 @@ container() {
 	command=${command/podman run/$podman run --rm --env RDMA_CM_ALT_DEBUG=1}
 	command=${command/\$drop_in/$drop_in "${*:3}"}
 	command=${command/\$nodes/$nodes}
-	# In quotes, as "&" in a program would stand for what is replaced.
+	# Quoted, because "&" stands for the replaced text otherwise.
 	echo "${command/IMAGE PROGRAM/"--rootfs $rootfs $2"}"
 }
 
-# pings TEXT [OPTION...]: a program in a container connects to one outside.
+# pings TEXT [OPTION...]: a client in a container connects to a server outside.
 pings() {
 	local command
 	command=$(container "$1" "$client" "${@:2}") || return
@@ -48,29 +47,29 @@ pings() {
 	with_server "$server" "$command" | tee /dev/stderr | grep -q 'ping data: rdma-ping-1'
 }
 
-# The file is made for the devices that are there.
+# Makes the CDI file for the devices of the machine.
 cdi_file() {
 	eval "$(documented 'mkdir -p /etc/cdi')" && eval "$(documented 'rdma_cm_alt-cdi.sh')" && cat /etc/cdi/rdma_cm_alt.yaml
 }
 
-# what_is_there TEXT [OPTION...]: the nodes that a container has.
-what_is_there() {
+# nodes_in TEXT [OPTION...]: the device nodes in a container.
+nodes_in() {
 	eval "$(container "$1" "find /dev -name 'rdma_cm*' -o -name 'uverbs*'" "${@:2}")" | sort | xargs
 }
 
 by_cdi() {
 	local both="/dev/infiniband/rdma_cm_alt /dev/infiniband/uverbs0 /dev/rdma_cm_alt" found
 	cdi_file && pings "node=mlx5_0" "--user 65534:65534" || return
-	found=$(what_is_there "node=mlx5_0")
+	found=$(nodes_in "node=mlx5_0")
 	[ "$found" = "$both" ] || { echo "one device: $found"; return 1; }
-	found=$(what_is_there "node=mlx5_0" "--device rdma-cm-alt/node=all")
+	found=$(nodes_in "node=mlx5_0" "--device rdma-cm-alt/node=all")
 	[ "$found" = "/dev/infiniband/rdma_cm ${both/uverbs0/uverbs0 \/dev\/infiniband\/uverbs1}" ] ||
 		{ echo "all: $found"; return 1; }
 	rm /etc/cdi/rdma_cm_alt.yaml
 }
 
-# says COMMAND LINE...: a client in a container fails, and says these lines, which the document has; and nothing
-# else of the library's.
+# says COMMAND LINE...: a client in a container fails and prints these lines and no others of the library, and
+# the document shows each of them.
 says() {
 	local said line wanted=("${@:2}")
 	said=$(eval "${1//PORT/9}" 2>&1) && return 1
@@ -84,7 +83,7 @@ says() {
 	done
 }
 
-# The namespace of the document; then what soft-RoCE wants, see tests/fabric/lifetime/namespaces.py for why it is like that.
+# The network namespace of the document, and what soft-RoCE needs for it (see tests/fabric/lifetime/namespaces.py).
 own_network() {
 	local text number
 	for text in "ip netns add" "ip link add link" "ip link set boxed" "ip -n box addr" "ip -n box link set boxed"; do
@@ -100,7 +99,7 @@ no_own_network() {
 	rig_namespaces_gone
 }
 
-# Both ends in one container.
+# Server and client in one container.
 pings_itself() {
 	local both
 	both="timeout 60 rping -s -a 10.9.0.31 -p 7300 -C 2 & sleep 1
