@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A fault at each place where the module may run out of memory when it is loaded, unloaded, and
- * gets to know a device. Loading has worked or left nothing; a device that there is no memory for
- * goes as well as others.
+ * A fault at each place where the module allocates memory when it is loaded or unloaded, or when
+ * a device is added. Loading succeeds or leaves nothing; a device without memory is removed like
+ * others.
  *
- * RIG_MODULE in the environment: the module, which is not loaded when the tests begin and end.
+ * RIG_MODULE in the environment is the module; it is not loaded before and after the tests.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #define MODULE "rdma_cm_alt"
 #define KNOBS "/sys/kernel/debug/rca_hca"
 
-/* For each load, unload or device, in an emulated guest. */
+/* Seconds for a test in an emulated guest. */
 #define LONG_TIME 3000
 
 static bool loaded(void)
@@ -53,7 +53,7 @@ TEST(load_with_devices)
 	struct sweep s = {};
 
 	ktap_timeout(LONG_TIME);
-	/* What the kernel itself does to load a module is left out. */
+	/* Not in the module loader of the kernel. */
 	faults_within(&init, &leaks);	/* tests/robust/stock/slab_name.c */
 	while (sweep_more(&s)) {
 		if (SWEEP_FAILS(&s, load())) {
@@ -114,7 +114,7 @@ static struct request make_request(int command)
 	};
 }
 
-/* 0 or a negative errno; the work is done inside of send(). */
+/* Sends a request; 0 or a negative errno. The kernel handles it inside send(). */
 static int ask(int nl, struct request *req)
 {
 	struct {
@@ -152,7 +152,7 @@ static void shell(const char *format, const char *name)
 	EXPECT_EQ(system(command), 0);
 }
 
-/* Each time the device comes with one fault in what we do about it, and goes. */
+/* Adds a device with one fault in the code of the module, and removes it. */
 static void sweep_link(const char *type, const char *name, const char *netdev)
 {
 	struct sweep s = {};
@@ -167,7 +167,7 @@ static void sweep_link(const char *type, const char *name, const char *netdev)
 	while (sweep_more(&s)) {
 		SWEEP(&s, add_link(nl, type, name, netdev));
 		EXPECT_EQ(s.ret, 0);
-		/* It may have no memory for its counts. */
+		/* The device may have no counters. */
 		shell("build/rdma-cm-alt stats >%s", "/dev/null");
 		shell("rdma link delete %s", name);
 	}
@@ -205,7 +205,7 @@ static int tell(const char *knob, const char *text)
 	return ret < 0 ? ret : 0;
 }
 
-/* The adapters are numbered: the next one is known by its number. */
+/* The new adapter has the lowest number. */
 TEST(device_of_the_software_adapter)
 {
 	struct sweep s = {};

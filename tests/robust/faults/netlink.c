@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A fault at each place of what the netlink family does: who asks is told all or an error, an
- * operation comes to the same with and without its story, and who listens hears a story
- * or that it is missing. And a network namespace is made, or it is not.
+ * A fault at each place of the netlink family: a dump is complete or fails, an operation has the
+ * same result whether its failure can be recorded or not, and a listener gets the notification or
+ * ENOBUFS. A network namespace is created completely or not at all.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 #define MODULE "rdma_cm_alt"
 
-/* Ids that there are: more than one message of a dump holds. */
+/* More ids than one message of a dump can hold. */
 #define IDS 40
 
 static int ctx, queue, family, group;
@@ -39,7 +39,7 @@ static int get_socket(void)
 	int nl = MUST(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC));
 
 	MUST(setsockopt(nl, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)));
-	/* One without a number takes what the kernel sends to a group for its own. */
+	/* A socket without a port takes messages to the group for answers. */
 	MUST(bind(nl, (struct sockaddr *)&any, sizeof(any)));
 	return nl;
 }
@@ -56,7 +56,7 @@ static struct nlattr *find(void *attrs, int len, int type)
 	return attr;
 }
 
-/* An attribute of an attribute. */
+/* The payload of a nested attribute. */
 static void *inside(struct nlattr *attr, int type)
 {
 	return find((void *)attr + NLA_HDRLEN, attr->nla_len - NLA_HDRLEN, type);
@@ -95,7 +95,7 @@ static void begin(void)
 	find_family();
 }
 
-/* Messages of an answer are counted. 1: there are more to come; 0 or a negative errno: the end. */
+/* Counts messages of an answer. 1: more will follow; 0 or a negative errno: the end. */
 static int read_some(int nl, uint64_t *serial, unsigned int *count)
 {
 	static char answer[1 << 15] __attribute__((aligned(8)));
@@ -117,7 +117,7 @@ static int read_some(int nl, uint64_t *serial, unsigned int *count)
 	return 1;
 }
 
-/* A dump, from the beginning to the end. */
+/* A complete dump. */
 static int dump(int nl, int cmd, uint64_t *serial, unsigned int *count)
 {
 	struct {
@@ -142,7 +142,7 @@ static int dump(int nl, int cmd, uint64_t *serial, unsigned int *count)
 	return ret;
 }
 
-/* Netlink has an errno of its own for no memory. */
+/* Netlink fails with ENOBUFS without memory. */
 static void sweep_dump(int cmd)
 {
 	unsigned int all, count;
@@ -160,7 +160,7 @@ static void sweep_dump(int cmd)
 	}
 }
 
-/* A bind that fails: its port is taken. */
+/* A bind to a port that is in use. */
 static int fail(uint32_t id)
 {
 	return rca_bind(ctx, id, HERE, 7472);
@@ -192,7 +192,7 @@ TEST(ids)
 	begin();
 	for (int i = 0; i < IDS; i++)
 		get_bound(ctx, queue, HERE, 0);
-	/* One without a queue, and one with a queue that has no descriptor. */
+	/* An id without a queue, and one whose queue has no descriptor. */
 	EXPECT_EQ(rca_create(ctx, -1, RDMA_PS_TCP, IB_UVERBS_QPT_RC, 0, &id), 0);
 	EXPECT_EQ(rca_create(ctx, -1, RDMA_PS_TCP, IB_UVERBS_QPT_RC, 0, &id), 0);
 	EXPECT_EQ(rca_get_event(ctx, id, RDMA_CM_ALT_GET_EVENT_NONBLOCK, &ev), -EAGAIN);
@@ -230,7 +230,7 @@ static int get_listener(void)
 	return nl;
 }
 
-/* true: it heard of something; false: that it has missed something */
+/* true: a notification was received; false: one was lost */
 static bool hears(int nl)
 {
 	unsigned int count = 0;
@@ -241,7 +241,7 @@ static bool hears(int nl)
 	return ret == 1;
 }
 
-/* Where the operation is: its story takes another one's place when there is no memory. */
+/* In the operation: without memory its failure replaces an older one. */
 TEST(story_of_an_operation)
 {
 	struct text tell = text_of_function("rca_story_tell");
@@ -271,7 +271,7 @@ TEST(story_of_an_operation)
 	EXPECT(heard && missed);
 }
 
-/* Where the story is sent: by a work, so the faults are of all tasks. */
+/* In the work that sends notifications: the faults are those of all tasks. */
 TEST(story_that_is_sent)
 {
 	struct text tell = text_of_function("tell_work");

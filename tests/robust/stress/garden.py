@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What moves under a run of the stress program: devices, a network namespace, attempts to unload.
+"""Changes during a run of the stress program: devices, a network namespace, attempts to unload the module.
 
-rxe2 (on d2, 10.12.0.1), hca1 (ib1, 10.8.0.2) and siw0 (10.11.0.1) go and come back; rxe0, rxe1 and
-hca0 stay. The namespace "stress" has a macvlan of d2 with 10.12.0.21, and workers of the program in it.
+rxe2 (on d2, 10.12.0.1), hca1 (ib1, 10.8.0.2) and siw0 (10.11.0.1) are removed and added again; rxe0, rxe1
+and hca0 stay. The namespace "stress" has a macvlan of d2 with 10.12.0.21, and workers of the program.
 
-Two things are kept apart because stock's ib_core does not stand them (tests/robust/stock/compat_devices): no
-device goes while a namespace does. mark0 goes with the namespace, and so tells when it is gone.
+No device is removed while the namespace is deleted, because of a bug in ib_core
+(tests/robust/stock/compat_devices). The deletion has ended when the interface mark0 is gone.
 """
 
 from __future__ import annotations
@@ -27,27 +27,26 @@ WATCHER = ROOT / "tests/robust/stress/watcher"
 WORLD = "/tmp/stress.world"
 NETNS = "stress"
 KNOBS = Path("/sys/kernel/debug/rca_hca")
-# Of interfaces that have the same number in two namespaces.
+# Index of interfaces with the same index in two namespaces.
 FIRST_INDEX = 1000
 # From rdma/rdma_netlink.h and linux/netlink.h.
 NETLINK_RDMA = 20
 DELLINK = (5 << 10) + 4
 DEV_INDEX = 1
 REQUEST_ACK = 0x5
-# Seconds that an unplug may take; the program's own bound for its calls is the same.
+# Limit in seconds of an unplug, and of the calls of the program.
 BOUND = 30
-# What is not answered is sent 4 times more after a second each. Else most of what a round begins
-# would go on when it ends. Also, ib_cm may repeat a reply until then whose id is being destroyed
-# already (tests/robust/stock/notified_id.c); the bound is well above that.
+# Messages are repeated 4 times, after a second each, so that most operations of a round end with it. ib_cm may
+# repeat the reply of an id that is being destroyed for as long (tests/robust/stock/notified_id); BOUND is longer.
 PATIENCE = "cd /proc/sys/net/rdma_cm_alt && echo 18 >response_timeout && echo 4 >max_retries"
 
 
 class Trouble(Exception):
-    """Something that must not happen; the text says what."""
+    """An error of the module or of a command."""
 
 
 def shell(command: str, status: int | None = 0, lib: str = "") -> str:
-    """A command with the functions of a file of tests/harness/guest, which must end with this status (None: any)."""
+    """A command with the functions of tests/harness/guest/LIB.sh, which must end with this status (None: any)."""
     text = f". tests/harness/guest/rig.sh; . tests/harness/guest/{lib}.sh; {command}" if lib else command
     try:
         done = subprocess.run(["bash", "-c", text], cwd=ROOT, stdin=subprocess.DEVNULL,
@@ -61,18 +60,18 @@ def shell(command: str, status: int | None = 0, lib: str = "") -> str:
 
 
 def lines(command: str, *given: str) -> None:
-    """A command that reads what it has to do, as each start of a program takes its time."""
+    """A command with these lines as input."""
     text = "\n".join(given)
     shell(f"{command} <<'END'\n{text}\nEND\n")
 
 
 def rdma_index(name: str) -> int:
-    """The number of a device, by which netlink knows it."""
+    """The index of a device."""
     return json.loads(shell(f"rdma -j dev show {name}"))[0]["ifindex"]
 
 
 def rdma_delete(index: int) -> None:
-    """As `rdma link delete`, without the start of a program, which takes long in a busy guest."""
+    """Like `rdma link delete`, without starting a program, which takes long in a busy guest."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_RDMA) as link:
         attr = struct.pack("=HHI", 8, DEV_INDEX, index)
         link.send(struct.pack("=IHHII", 16 + len(attr), DELLINK, REQUEST_ACK, 1, 0) + attr)
@@ -82,7 +81,7 @@ def rdma_delete(index: int) -> None:
 
 
 class Garden:
-    """The devices of a run, and what is done to them at random."""
+    """The devices of a run and the random changes."""
 
     def __init__(self, fabrics: list[str]) -> None:
         self._fabrics = fabrics
@@ -95,7 +94,7 @@ class Garden:
         self.longest: dict[str, float] = {}
 
     def up(self) -> None:
-        """Devices and addresses beyond those of the rig."""
+        """Add the devices and addresses."""
         shell(PATIENCE)
         shell("ip link add d2 type dummy && ip link set d2 up && ip addr add 10.12.0.1/24 dev d2 && "
               "rdma link add rxe2 type rxe netdev d2")
@@ -106,7 +105,7 @@ class Garden:
         self._plant_namespace()
 
     def down(self) -> None:
-        """All of it away."""
+        """Remove them."""
         shell(f"ip netns del {NETNS}; rig_namespaces_gone; ip link del stress{self._number}", None, "rig")
         shell("rdma link delete rxe2; ip link delete d2", None)
         if "ib" in self._fabrics:
@@ -115,7 +114,7 @@ class Garden:
             shell("siw_down", None, "siw")
 
     def addresses(self) -> list[str]:
-        """For the command line of the program; half of what it does is at the first one."""
+        """The addresses for the program, which uses the first one for half of its operations."""
         found = ["10.9.0.1", "10.9.0.2", "fd00:9::1", "10.7.0.1", "127.0.0.1", "10.12.0.1",
                  "10.12.0.21", "10.7.0.99", "192.0.2.1"]
         if "ib" in self._fabrics:
@@ -125,7 +124,7 @@ class Garden:
         return found
 
     def _plant_namespace(self) -> None:
-        # As in tests/fabric/lifetime/namespaces.py: rxe finds its way by the number of the interface.
+        # rxe routes by the index of the interface, see tests/fabric/lifetime/namespaces.py.
         self._number += 1
         index, name = FIRST_INDEX + self._number, f"stress{self._number}"
         shell(f"ip netns add {NETNS} && ip netns exec {NETNS} bash -c '{PATIENCE}'")
@@ -138,7 +137,7 @@ class Garden:
               "link set rcam up")
 
     def _namespace_goes(self) -> bool:
-        """Whether it was deleted and is not gone yet; a new one comes when it is."""
+        """Whether its deletion has not ended; when it has, a new one is created."""
         if Path(f"/run/netns/{NETNS}").exists():
             return False
         if Path("/sys/class/net/mark0").exists():
@@ -195,13 +194,13 @@ class Garden:
         self.counts["link down and up"] += 1
 
     def start_stock(self) -> None:
-        """A server of the stock stack, which takes whatever connects to it."""
+        """Start a server of the stock stack, which accepts all connections."""
         self._stock = subprocess.Popen(["rping", "-s", "-P", "-a", "10.9.0.2", "-p", "17002"],
                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
 
     def stop_stock(self) -> None:
-        """It is killed with its connections."""
+        """Kill it with its connections."""
         if self._stock:
             self.counts["server of stock killed"] += 1
             self._stock.kill()
@@ -209,7 +208,7 @@ class Garden:
             self._stock = None
 
     def start_watcher(self, seed: int) -> None:
-        """Somebody who looks at all of it over netlink."""
+        """Start the program that reads dumps and notifications over netlink."""
         self._watcher = subprocess.Popen(  # pylint: disable=consider-using-with
             ["nice", "-n", "19", WATCHER, str(seed), f"/run/netns/{NETNS}"], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -218,46 +217,46 @@ class Garden:
             raise Trouble(f"{WATCHER}: {said}{self._watcher.stdout.read()}")
 
     def stop_watcher(self) -> str:
-        """What he has seen."""
+        """End it; its output."""
         if not self._watcher:
             return "it has not begun"
         self._watcher.terminate()
         return self._watcher.communicate(timeout=2 * BOUND)[0]
 
     def start_farm(self) -> None:
-        """QPs for iWARP."""
+        """Start the process with QPs for iWARP."""
         if "iwarp" in self._fabrics:
             self._farm = subprocess.Popen([STRESS, "-q", "siw0", "-f", WORLD],
                                           stdin=subprocess.DEVNULL)
 
     def stop_farm(self) -> None:
-        """They go as when a program is killed."""
+        """Kill it."""
         if self._farm:
             self._farm.kill()
             self._farm.wait()
             self._farm = None
 
     def tend(self, seed: int, program: subprocess.Popen) -> None:
-        """Until the program ends: one thing after the other."""
+        """Make one change after the other until the program ends."""
         chance = random.Random(seed)
         actions = [self._replug_rxe, self._replug_rxe, self._drop_namespace, self._unload, self._flap]
         if "ib" in self._fabrics:
             actions += [self._replug_hca, self._replug_hca]
         if "iwarp" in self._fabrics:
             actions += [self._replug_siw]
-        # As long as it is open the module must not go, also when the program has just ended.
+        # While this is open the module cannot be unloaded, even after the end of the program.
         with open("/dev/rdma_cm_alt", "rb"):
             while program.poll() is None:
                 time.sleep(chance.uniform(0, 1))
                 chance.choice(actions)()
-        # Not at once: the next round needs the devices.
+        # Reported late, because the next round needs the devices.
         if self._late:
             late, self._late = self._late, []
             raise Trouble("\n".join(late))
 
 
 def leftovers() -> list[str]:
-    """What of the module is still there."""
+    """References and objects of the module that are left."""
     found = []
     users = int(Path("/sys/module/rdma_cm_alt/refcnt").read_text(encoding="ascii"))
     if users:
@@ -271,14 +270,14 @@ def leftovers() -> list[str]:
 
 
 def resources() -> str:
-    """What the RDMA subsystem counts on the devices that stay."""
+    """The resources of the devices that stay."""
     lines = shell("rdma resource show", None).splitlines()
     return "\n".join(sorted(line.split(":", 1)[1] for line in lines
                             if any(name in line for name in ("rxe0", "rxe1", "hca0"))))
 
 
 def leaks() -> list[str]:
-    """What kmemleak finds of objects that are some seconds old."""
+    """The report of kmemleak about objects that are some seconds old."""
     path = Path("/sys/kernel/debug/kmemleak")
     if not path.exists() or not os.environ.get("GUEST", "").startswith("debug"):
         return []

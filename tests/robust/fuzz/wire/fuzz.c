@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A peer that sends what it likes, and a wire that changes what others send. Listeners for
- * connections and datagrams are at adapter hca1 (LID 2) in the network namespace hca1, clients at
- * hca0 (LID 1) in ours; see tests/harness/guest/hca.sh. Whatever comes out as an event has to make
- * sense, and those who are well connect as before when it is over.
+ * A peer that sends arbitrary messages, and a wire that changes messages. The listeners for
+ * connections and datagrams are at adapter hca1 (LID 2) in the network namespace hca1, the
+ * clients at hca0 (LID 1) in ours; see tests/harness/guest/hca.sh. Every event must be valid, and
+ * valid clients must connect afterwards.
  *
- * FUZZ_SECONDS, FUZZ_MESSAGES (at least so many of the first kind) and FUZZ_SEED in the environment
- * say how long and how.
+ * Environment: FUZZ_SECONDS, FUZZ_MESSAGES (minimum of the first test), FUZZ_SEED.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -29,7 +28,7 @@
 #define MARK "end of a batch"
 #define OPT(name) RDMA_CM_ALT_OPTION_##name
 
-/* As <rdma/ib_cm.h> has them: what a message carries, less the header. */
+/* Private data of messages without the header; see <rdma/ib_cm.h>. */
 enum { REQ_USER = 56, SIDR_REQ_USER = 180, REP_USER = 196, REJ_USER = 148, SIDR_REP_USER = 136 };
 
 struct record {
@@ -38,26 +37,15 @@ struct record {
 	uint8_t mad[MAD_BYTES];
 } __attribute__((packed));
 
-/**
- * struct server - the listeners and what becomes of requests
- * @ctx: their context
- * @queue: their queue
- * @tcp: port for connections
- * @udp: port for datagrams
- * @mark: number of the last request that a batch ended with
- * @stop: it is over
- * @state: random numbers
- * @requests: how many came
- * @established: how many connections
- */
+/* The listeners and their events. */
 struct server {
 	int ctx;
 	int queue;
-	uint16_t tcp;
-	uint16_t udp;
-	uint32_t mark;
+	uint16_t tcp;		/* port for connections */
+	uint16_t udp;		/* port for datagrams */
+	uint32_t mark;		/* number of the last batch whose end arrived */
 	bool stop;
-	uint64_t state;
+	uint64_t state;		/* random numbers */
 	unsigned long requests;
 	unsigned long established;
 };
@@ -95,7 +83,7 @@ static void rule(const char *text)
 	knob("rules", text, strlen(text));
 }
 
-/* How many messages the rules have changed. */
+/* The number of messages that the rules have changed. */
 static unsigned long changed(void)
 {
 	FILE *file = fopen(KNOBS "rules", "r");
@@ -134,7 +122,7 @@ static unsigned int most_private(const event_t *ev)
 	case RDMA_CM_ALT_EVENT_ESTABLISHED:
 		return REP_USER;
 	case RDMA_CM_ALT_EVENT_REJECTED:
-	case RDMA_CM_ALT_EVENT_DISCONNECTED:	/* a reject of what was connected already */
+	case RDMA_CM_ALT_EVENT_DISCONNECTED:	/* by a reject after the connection */
 		return REJ_USER;
 	case RDMA_CM_ALT_EVENT_UNREACHABLE:
 		return SIDR_REP_USER;
@@ -143,7 +131,7 @@ static unsigned int most_private(const event_t *ev)
 	}
 }
 
-/* Whatever a peer has sent: a record is one that a program can read. */
+/* Checks a record: it must be valid whatever the peer has sent. */
 static void check(const event_t *ev)
 {
 	EXPECT(ev->length <= sizeof(*ev));
@@ -179,7 +167,7 @@ static void answer(struct server *server, const event_t *ev)
 	case 1:
 		break;
 	default:
-		/* It may have been given up. The cookie says that it is not the listener. */
+		/* The client may have given up. The cookie tells the id from the listener. */
 		if (!rca_accept(server->ctx, ev->id, SERVER, data, len) &&
 		    draw_below(&server->state, 4))
 			return;
@@ -187,7 +175,7 @@ static void answer(struct server *server, const event_t *ev)
 	rca_destroy(server->ctx, ev->id);
 }
 
-/* What ends a batch says so behind the header. */
+/* The last request of a batch has a mark in its private data. */
 static void look_for_mark(struct server *server, const event_t *ev)
 {
 	uint32_t mark;
@@ -216,14 +204,14 @@ static void *serve(void *arg)
 		} else if (ev.type == RDMA_CM_ALT_EVENT_ESTABLISHED) {
 			server->established++;
 		} else {
-			/* Its end; a second one finds it gone. */
+			/* The end of the connection; the id may be destroyed already. */
 			rca_destroy(server->ctx, ev.id);
 		}
 	}
 	return NULL;
 }
 
-/* Listens, and tells the port. */
+/* Creates a listener and returns its port. */
 static uint16_t listen_at(const struct server *server, uint16_t ps, uint8_t qp_type)
 {
 	uint32_t id;
@@ -234,7 +222,7 @@ static uint16_t listen_at(const struct server *server, uint16_t ps, uint8_t qp_t
 	return get_port(server->ctx, id);
 }
 
-static void start(struct server *server, pthread_t *thread)
+static void start_server(struct server *server, pthread_t *thread)
 {
 	rule("clear");
 	enter("/run/netns/hca1");
@@ -247,7 +235,7 @@ static void start(struct server *server, pthread_t *thread)
 	EXPECT_EQ(pthread_create(thread, NULL, serve, server), 0);
 }
 
-static void stop(struct server *server, pthread_t thread)
+static void stop_server(struct server *server, pthread_t thread)
 {
 	__atomic_store_n(&server->stop, true, __ATOMIC_RELAXED);
 	EXPECT_EQ(pthread_join(thread, NULL), 0);
@@ -256,7 +244,7 @@ static void stop(struct server *server, pthread_t thread)
 	close(server->ctx);
 }
 
-/* Those who are well connect as if nothing had been. */
+/* Valid clients can connect. */
 static void healthy(void)
 {
 	struct pair p;
@@ -295,7 +283,7 @@ static void read_gid(const char *device, uint8_t *gid)
 	EXPECT_EQ(inet_pton(AF_INET6, text, gid), 1);
 }
 
-/* Requests most of the time; from a port that is there, and from one that is not. */
+/* A message, mostly a request; the source LID may be unknown. */
 static void make(struct record *record, const struct server *server, struct cm_way *way,
 		 uint64_t *state)
 {
@@ -313,7 +301,7 @@ static void make(struct record *record, const struct server *server, struct cm_w
 	record->dlid = htons(way->dlid);
 }
 
-/* Whoever is not waited for fills all buffers, and what is lost tries nothing. */
+/* Waits for the end of the batch, so that no message is lost for lack of buffers. */
 static void send_batch(struct record *records, const struct server *server, struct cm_way *way,
 		       uint32_t mark, uint64_t *state)
 {
@@ -348,7 +336,7 @@ TEST(a_peer_sends_what_it_likes)
 	pthread_t thread;
 
 	ktap_timeout(seconds() + 600);
-	start(&server, &thread);
+	start_server(&server, &thread);
 	read_gid("hca0", way.sgid);
 	read_gid("hca1", way.dgid);
 	inet_pton(AF_INET, CLIENT_AT, &way.src);
@@ -357,14 +345,14 @@ TEST(a_peer_sends_what_it_likes)
 		send_batch(records, &server, &way, ++batches, &state);
 		sent += BATCH;
 	}
-	stop(&server, thread);
+	stop_server(&server, thread);
 	ktap_note("seed %llu: %lu messages, %lu requests came out",
 		  (unsigned long long)seed(), sent, server.requests);
 	EXPECT(server.requests);
 	healthy();
 }
 
-/* A client whose messages and answers are changed on the way: any end is right, none takes long. */
+/* A client whose messages and answers are changed: any result is right, in time. */
 static void try_connection(int ctx, int queue, const struct server *server, uint64_t *state)
 {
 	uint8_t data[REQ_USER], once = 0, soon = 12;
@@ -403,7 +391,7 @@ TEST(a_wire_changes_what_is_sent)
 	char text[64];
 
 	ktap_timeout(seconds() + 240);
-	start(&server, &thread);
+	start_server(&server, &thread);
 	snprintf(text, sizeof(text), "seed %u", (uint32_t)seed());
 	rule(text);
 	rule("mutate CM percent=30");
@@ -414,7 +402,7 @@ TEST(a_wire_changes_what_is_sent)
 		tries++;
 	}
 	mutated = changed();
-	stop(&server, thread);
+	stop_server(&server, thread);
 	ktap_note("seed %llu: %lu connects, %lu requests came out, %lu established",
 		  (unsigned long long)seed(), tries, server.requests, server.established);
 	ktap_note("%lu messages changed", mutated);
