@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
-# The examples and what goes wrong: clients that give up, reject, are mute or send too much, a server that
-# is killed, and a device that goes. Sourced by tests/release/examples/run, whose functions are at hand; on soft-RoCE.
+# The examples with faulty peers and devices: clients that give up, reject, do not answer or send too much, a
+# server that is killed, and a device that is removed. On soft-RoCE. Sourced by tests/release/examples/run.
 
-# shellcheck disable=SC2154	# said there
+# shellcheck disable=SC2154	# set there
 bad=build/tests/release/examples/bad_client
 
-# server COMMAND...: in the background; it listens, and $server is its number.
+# server COMMAND...: starts a server in the background and waits until it listens; $server is its process.
 server() {
 	rm -f "$output"
 	timeout 240 "$@" >"$output" 2>&1 &
@@ -14,7 +14,7 @@ server() {
 	begins "$server" "listening\|joined"
 }
 
-# says PATTERN: the server does, within five minutes on a slow machine.
+# says PATTERN: waits up to five minutes until the server prints this.
 says() {
 	local tries=3000
 	until grep -qs "$1" "$output"; do
@@ -23,18 +23,18 @@ says() {
 	done
 }
 
-# How many requests for patience came, on all devices.
+# mras: prints the number of received MRAs of all devices.
 mras() {
 	awk '{ n += $1 } END { print n }' /sys/class/infiniband/*/ports/*/cm_rx_msgs/mra
 }
 
-# Of how many ids the module knows that their peer has rejected.
+# rejects: prints the number of rejects that the module has received.
 rejects() {
 	build/rdma-cm-alt stats --prometheus |
 		awk '/^rdma_cm_alt_steps_total.*step="rej"/ { n += $NF } END { print n + 0 }'
 }
 
-# grows COUNT COMMAND: within 20 seconds it prints more than that.
+# grows COUNT COMMAND: waits up to 20 seconds until the command prints more than COUNT.
 grows() {
 	local tries=200
 	until [ "$("$2")" -gt "$1" ]; do
@@ -43,20 +43,20 @@ grows() {
 	done
 }
 
-# A request whose client has gone when the server takes it. The client goes when its request was taken, for
-# which the module asks it to be patient (not since Linux 6.16; the time will do): ib_cm may take two messages
-# that come together in either order, and a reject without a request is nothing to it.
+# The client has destroyed its id when the server accepts the request. The client waits until the module has
+# received the request and sent an MRA (not since Linux 6.16; the time suffices), because ib_cm may handle two
+# messages in either order, and ignores a reject without a request.
 withdraws() {
 	local asked rejected status=0
 	asked=$(mras) rejected=$(rejects)
 	pkill -STOP -P "$server" || return
 	grows "$asked" mras | timeout 60 "$bad" "$there" "$port" withdraw || status=$?
-	grows "$rejected" rejects || { echo "the client's last word has not come"; status=1; }
+	grows "$rejected" rejects || { echo "the client's reject has not arrived"; status=1; }
 	pkill -CONT -P "$server"
 	[ "$status" -eq 0 ] && says "accept.*: \|ACCEPT: "
 }
 
-# One that never says that it is ready. With these settings a reply is given up after a second.
+# The client never sends an RTU. With these settings the reply times out after a second.
 is_mute() {
 	local client status=0
 	sysctl -qw net.rdma_cm_alt.max_retries=1 net.rdma_cm_alt.mra_timeout=0 || return
@@ -69,8 +69,7 @@ is_mute() {
 	return "$status"
 }
 
-# bears "KIND..." SERVER... -- CLIENT...: after clients of these kinds another one is served, and the
-# server ends well.
+# bears "KIND..." SERVER... -- CLIENT...: after bad clients of these kinds the server serves CLIENT and succeeds.
 bears() {
 	local kinds=$1 kind command=() status=0
 	shift
@@ -95,8 +94,8 @@ bears() {
 	return "$status"
 }
 
-# stays: a client on the device that goes, which is $client. It holds the device until it is killed, so
-# its disconnect request is not what the server hears first.
+# stays: starts a client, $client, on the device that is removed. It keeps the device until it is killed, so the
+# server gets the removal before a disconnect.
 stays() {
 	local log=/tmp/examples-client.log
 	rm -f "$log"
@@ -108,7 +107,7 @@ stays() {
 	done
 }
 
-# with_device_gone COMMAND...: while the device of $there goes; then it is back.
+# with_device_gone COMMAND...: runs the command while the device of $there is removed; adds it again.
 with_device_gone() {
 	local delete status=0
 	timeout 200 rdma link delete rxe0 &
@@ -121,14 +120,14 @@ with_device_gone() {
 	return "$status"
 }
 
-# By itself, and with what says that it could not go on.
+# The server ends with status 1.
 gives_up() {
 	local status=0
 	wait "$server" || status=$?
 	[ "$status" -eq 1 ]
 }
 
-# ends_without_device CLIENT SERVER...: a server whose device goes; CLIENT: one is there, or "nobody".
+# ends_without_device CLIENT SERVER...: the server ends when its device is removed; CLIENT: stays or nobody.
 ends_without_device() {
 	local kind=$1 client=''
 	shift
@@ -137,9 +136,9 @@ ends_without_device() {
 	with_device_gone gives_up
 }
 
-# With the wildcard it serves the devices that stay, until a signal. Its client's end on the same device may
-# go first: then DISCONNECTED is what it hears. The library has the device open until the process ends, and
-# the driver of rxe0 waits for that.
+# A server on the wildcard address serves the other devices until a signal. Its client on the removed device may
+# end first; then the event is DISCONNECTED. The removal waits until the server ends, because the library has the
+# device open.
 serves_others() {
 	local status=0
 	sleep 1
@@ -155,7 +154,7 @@ goes_on_without_device() {
 	with_device_gone serves_others
 }
 
-# hears_the_end CLIENT...: of a server that has its message, and is killed before it answers.
+# hears_the_end CLIENT...: the client reports that the server was killed before it answered.
 hears_the_end() {
 	local status=0 killed=0
 	server build/tests/release/examples/bad_server "$there" "$port" || return

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A client as a server does not want it, one kind of which each is:
+ * Clients with faulty behaviour; the exit status is 0 when it was possible.
  *
- *	bad_client ADDRESS PORT withdraw	asks, and gives up when its input ends
- *	bad_client ADDRESS PORT refuse	rejects the server's answer
- *	bad_client ADDRESS PORT mute	does nothing when the answer comes, until it is killed
- *	bad_client ADDRESS PORT leave	is established, and disconnects without a message
- *	bad_client ADDRESS PORT stay	is established, says so, and nothing until it is killed
- *	bad_client ADDRESS PORT flood	sends more than fits, and waits until the server ends it
- *
- * Ends with 0 when it could do that.
+ * 	bad_client ADDRESS PORT withdraw	sends a request, and gives up when its input ends
+ * 	bad_client ADDRESS PORT refuse		rejects the reply of the server
+ * 	bad_client ADDRESS PORT mute		ignores the reply until it is killed
+ * 	bad_client ADDRESS PORT leave		connects and disconnects without a message
+ * 	bad_client ADDRESS PORT stay		connects, prints that, and waits until it is killed
+ * 	bad_client ADDRESS PORT flood		sends too long a message, waits for the disconnect
  */
 #include <errno.h>
 #include <netdb.h>
@@ -30,7 +28,7 @@ static int failed(const char *call)
 	return -1;
 }
 
-/* The next event has to be that. */
+/* The next event must be this one. */
 static int expect(enum rdma_cm_event_type wanted)
 {
 	enum rdma_cm_event_type type;
@@ -60,7 +58,7 @@ static int resolve(struct rdma_cm_id *id, struct sockaddr *addr)
 	return expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
-/* Without a queue pair: what comes after the answer is ours to do. */
+/* Connects without a QP, so the reply is reported as CONNECT_RESPONSE. */
 static int ask(struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param = {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A server as a client does not want it: takes a connection, receives a message, and is killed
- * before it answers.
+ * A server that accepts a connection, receives a message, and is killed before it answers.
  *
  *	bad_server ADDRESS PORT
  */
@@ -21,7 +20,7 @@ static int failed(const char *call)
 	return -1;
 }
 
-static struct rdma_cm_id *start(struct sockaddr *addr)
+static struct rdma_cm_id *listen_at(struct sockaddr *addr)
 {
 	struct rdma_cm_id *listener;
 
@@ -32,7 +31,7 @@ static struct rdma_cm_id *start(struct sockaddr *addr)
 	return NULL;
 }
 
-/* Until there is a message. */
+/* Accepts a connection and waits for a message. */
 static int receive(struct rdma_cm_id *listener)
 {
 	struct ibv_qp_init_attr attr = {
@@ -69,7 +68,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bad_server ADDRESS PORT\n");
 		return 2;
 	}
-	listener = start(res->ai_addr);
+	listener = listen_at(res->ai_addr);
 	if (!listener)
 		return 1;
 	printf("listening\n");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What README's quick start, or a section of another page, has people type, and what they see."""
+"""The commands in README's quick start, or in a section of another page, and their output."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ TITLE = "## Quick start"
 
 @dataclass
 class Command:
-    """A line to type; `guest`: in the shell of a guest."""
+    """A command; `guest`: in the shell of a guest."""
 
     text: str
     guest: bool = False
     printed: list[str] = field(default_factory=list)
 
     def name(self) -> str:
-        """Without the comment, which KTAP would take for its own."""
+        """The command without its comment, which has a meaning in KTAP."""
         return re.sub(r"\s+# .*", "", self.text)
 
 
 def _section(page: Path, title: str) -> list[str]:
-    """Of a page in Markdown, or in reStructuredText, whose titles are underlined."""
+    """The lines of a section, in Markdown or reStructuredText."""
     lines = page.read_text().splitlines()
     begin = lines.index(title) + 1
     if page.suffix == ".rst":
@@ -36,7 +36,7 @@ def _section(page: Path, title: str) -> list[str]:
 
 
 def _command_block(lines: list[str]) -> list[Command]:
-    """With prompts, what has none is printed; without prompts every line is a command."""
+    """In a block with prompts the other lines are output; in a block without prompts every line is a command."""
     if not any(line.startswith("$ ") for line in lines):
         return [Command(line) for line in lines]
     commands: list[Command] = []
@@ -49,7 +49,7 @@ def _command_block(lines: list[str]) -> list[Command]:
 
 
 def blocks(page: Path, title: str = TITLE) -> list[list[Command]]:
-    """The indented blocks of the section, in their order."""
+    """The indented blocks of the section."""
     indent = " " * (2 if page.suffix == ".rst" else 4)
     found: list[list[str]] = []
     inside = False

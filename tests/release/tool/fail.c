@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* fail ADDRESS COUNT: so many operations that fail: binds to a port that it has itself. */
+/* fail ADDRESS COUNT: makes COUNT binds fail, to a port that it has bound itself. */
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
 #include <stdio.h>

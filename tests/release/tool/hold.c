@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * hold COUNT [leave]: so many ids, until somebody ends it; "leave": in a network namespace that it
+ * hold COUNT [leave]: holds COUNT ids until it is ended; "leave": in a network namespace that it
  * leaves when it has them.
- * hold COUNT channels: so many event channels.
- * hold bind ADDRESS: what somebody can hear of: an id that is bound to an address.
- * hold wait ADDRESS: a connect to an address from which no answer comes.
- * hold user ADDRESS: two events of its own, with a status each.
+ * hold COUNT channels: holds COUNT event channels.
+ * hold bind ADDRESS: binds an id, which is a notification for listeners.
+ * hold wait ADDRESS: connects to an address that does not answer.
+ * hold user ADDRESS: posts two user events with a status.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -23,10 +23,10 @@
 
 enum { PATIENCE_MS = 100000 };
 
-/* Its number in newer headers. */
+/* RDMA_CM_EVENT_USER of newer headers. */
 enum { EVENT_USER = 18 };
 
-/* Older headers, and older libraries, do not have it. */
+/* rdma_write_cm_event() is missing in older headers and libraries. */
 static int write_events(struct rdma_cm_id *id)
 {
 	int (*write_event)(struct rdma_cm_id *id, int event, int status, uint64_t arg) =

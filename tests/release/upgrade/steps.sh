@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
-# The upgrade of a kernel on a machine that has our packages: on_the_old before the boot, on_the_new after it.
-# As KTAP; tests/harness/guest/ktap.sh is at hand.
+# The upgrade of the kernel of a machine with our packages: on_the_old before the boot, on_the_new after it. As
+# KTAP, with the functions of tests/harness/guest/ktap.sh.
 
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 dropin=/usr/lib/x86_64-linux-gnu/rdma_cm_alt
 packages="rdma-cm-alt-dkms rdma-cm-alt librdmacm-alt1 librdmacm-alt-dev librdmacm-alt-dropin"
 
-# releases: of the kernels that are installed, the oldest first.
+# releases: prints the releases of the installed kernels, the oldest first.
 releases() {
 	find /boot -name 'vmlinuz-*' | sed 's/.*vmlinuz-//' | sort -V
 }
@@ -33,7 +33,7 @@ device() {
 		ip addr add 10.9.0.1/24 dev d0 && rdma link add rxe0 type rxe netdev d0
 }
 
-# An unmodified program, to whom the stock device is out of reach.
+# An unmodified program without access to the stock device.
 works() {
 	local server
 	ulimit -l unlimited
@@ -45,19 +45,19 @@ works() {
 	timeout 120 rping -c -a 10.9.0.1 -C 3 -v | tee /dev/stderr | grep -q rdma-ping-2 && wait "$server"
 }
 
-# What it needs was downloaded.
+# From packages that were downloaded before.
 kernel_installs() {
 	apt-get -y --no-install-recommends -o Dir::Cache::archives=/srv/kernel \
 		install linux-image-6.12-amd64 linux-headers-6.12-amd64 && releases && [ "$(releases | wc -l)" -eq 2 ] &&
 		has "$(releases | tail -n 1)" && has "$(uname -r)"
 }
 
-# What a boot loader would take next.
+# The kernel and the initrd that a boot loader would use.
 next_boot() {
 	cp "$(readlink -f /vmlinuz)" /out/vmlinuz && cp "$(readlink -f /initrd.img)" /out/initrd.img
 }
 
-# By systemd, from the place where DKMS has put it. udev may have more to do than what waits for it.
+# systemd has loaded the module that DKMS has installed. udev may take longer than its clients wait.
 loaded_at_boot() {
 	udevadm settle --timeout=300
 	ls -l /dev/rdma_cm_alt /dev/infiniband/

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* LD_PRELOAD=still.so rdma-cm-alt bench ...: no time passes, as with a clock that is too coarse. */
+/*
+ * LD_PRELOAD=still.so rdma-cm-alt bench ...: a clock that does not advance, as one that is too
+ * coarse.
+ */
 #include <time.h>
 
 int clock_gettime(clockid_t clock, struct timespec *now)

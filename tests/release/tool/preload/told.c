@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * LD_PRELOAD=told.so TOLD=FILE rdma-cm-alt ...: dumps of the module are answered with those
- * messages of the file that have the command which is asked for, as if they came from the kernel.
- * The file has netlink messages, one after the other.
+ * LD_PRELOAD=told.so TOLD=FILE rdma-cm-alt ...: answers dumps with the netlink messages of the
+ * file that have the command of the request, as if they came from the kernel.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +15,7 @@
 
 enum { ROOM = 1 << 16 };
 
-/* The dump that was asked for last, and has no answer yet. */
+/* The last request of a dump, until it is answered. */
 static struct {
 	int fd;
 	unsigned int seq;
@@ -55,7 +54,7 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	return nlh->nlmsg_len;
 }
 
-/* Those messages of the file that answer what was asked, and the end. */
+/* The messages of the file for the request, and the end of the dump. */
 static size_t fill(unsigned char *to, size_t room)
 {
 	static unsigned char all[ROOM];
