@@ -3,68 +3,21 @@
 
 from __future__ import annotations
 
-import os
-import select
-import subprocess
 import time
-from collections.abc import Callable
 
-from stacks import ROOT, Program, Stack
+from scenario import DEBUG, PATIENCE, Unexpected, same
+from stacks import ROOT, PipedProgram, Stack
 
 PROGRAM = ROOT / "build/tests/fabric/fabrics/agent"
-DEBUG = os.environ.get("GUEST") == "debug"
-# Seconds for whatever should happen soon; the host may be busy, the debug kernel is slow.
-PATIENCE = 240 if DEBUG else 90
-# Seconds in which nothing has to happen.
+# Seconds in which nothing may happen.
 QUIET = 2.0 if DEBUG else 0.5
 
-RESOLVED = "RDMA_CM_EVENT_ADDR_RESOLVED"
-ROUTED = "RDMA_CM_EVENT_ROUTE_RESOLVED"
 
-
-class Unexpected(Exception):
-    """What did not go as it should; the text is for people."""
-
-
-class Skip(Exception):
-    """What cannot be tested here, and why."""
-
-
-def run(command: str, status: int | None = 0) -> str:
-    """A shell command that must end with this status (None: any) within the usual time."""
-    done = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False)
-    if status is not None and done.returncode != status:
-        raise Unexpected(f"{command}: status {done.returncode}, not {status}: {done.stdout}")
-    return done.stdout
-
-
-def same(what: str, found: object, wanted: object) -> None:
-    """They have to be."""
-    if found != wanted:
-        raise Unexpected(f"{what}: {found}, not {wanted}")
-
-
-def wait_for(what: str, true: Callable[[], bool]) -> None:
-    """Until it is."""
-    deadline = time.monotonic() + PATIENCE
-    while not true():
-        if time.monotonic() > deadline:
-            raise Unexpected(f"waited for {what}")
-        time.sleep(0.1)
-
-
-class Agent(Program):
+class Agent(PipedProgram):
     """A running agent. Its ids are numbers."""
 
     def __init__(self, stack: Stack, *prefix: str) -> None:
-        # pylint: disable=super-init-not-called
-        self.stack = stack
-        self.command = [*prefix, str(PROGRAM)]
-        self._process = self._start(subprocess.PIPE, subprocess.PIPE)
-        self.pid = self._process.pid
-        self.pidfd = os.pidfd_open(self.pid)
-        self._said = b""
+        super().__init__(stack, [*prefix, str(PROGRAM)])
         self._asked: list[str] = []
         same("the agent", self._line(PATIENCE), "ok")
 
@@ -72,40 +25,29 @@ class Agent(Program):
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        assert self._process.stdin and self._process.stdout
         self.leave()
         self.end()
-        self._process.stdout.close()
 
     def leave(self) -> None:
         """It ends by itself, as programs do."""
-        assert self._process.stdin
-        self._process.stdin.close()
+        self.close_input()
         self.wait(time.monotonic() + PATIENCE)
 
     def output(self) -> str:
         return "\n".join(self._asked)
 
     def _line(self, patience: float) -> str:
-        assert self._process.stdout
         deadline = time.monotonic() + patience
-        while b"\n" not in self._said:
-            left = max(0.0, deadline - time.monotonic())
-            more = b""
-            if select.select([self._process.stdout], [], [], left)[0]:
-                more = os.read(self._process.stdout.fileno(), 4096)
-            if not more:
-                raise Unexpected("\n".join(["no answer", *self.tell(20)]))
-            self._said += more
-        line, _newline, self._said = self._said.partition(b"\n")
-        return line.decode()
+        while "\n" not in self._said:
+            if not self._read(deadline):
+                raise Unexpected("no answer", *self.tell(20))
+        line, _newline, self._said = self._said.partition("\n")
+        return line
 
     def start(self, *words: object) -> None:
         """One line in; its answer has to be fetched before the next one."""
         line = " ".join(map(str, words))
-        assert self._process.stdin
-        self._process.stdin.write(line.encode() + b"\n")
-        self._process.stdin.flush()
+        self.write(line + "\n")
         self._asked.append(line)
 
     def answer(self, patience: float = PATIENCE) -> str:
@@ -123,8 +65,7 @@ class Agent(Program):
         """What is asked for has to succeed; the answer without its "ok"."""
         answer = self.ask(*words)
         if answer.split()[0] != "ok":
-            raise Unexpected("\n".join([" ".join(map(str, words)) + f": {answer}",
-                                        *self.tell(20)]))
+            raise Unexpected(" ".join(map(str, words)) + f": {answer}", *self.tell(20))
         return answer[3:]
 
     def event(self, wanted: str, number: int | None = None, status: int = 0) -> int:
@@ -133,15 +74,15 @@ class Agent(Program):
         found = self.ask("event", int(PATIENCE * 900)).split()
         if found[:3] != ["ok", f"RDMA_CM_EVENT_{wanted}", str(status)] or \
                 number not in (None, int(found[3])):
-            raise Unexpected("\n".join([f"event {' '.join(found)}, not {wanted} {status} of "
-                                        f"{number}", *self.tell(20)]))
+            raise Unexpected(f"event {' '.join(found)}, not {wanted} {status} of {number}",
+                             *self.tell(20))
         return int(found[-1])
 
     def quiet(self) -> None:
         """No event may come."""
         found = self.ask("event", int(QUIET * 1000))
         if found != "none":
-            raise Unexpected("\n".join([f"event {found}, not none", *self.tell(20)]))
+            raise Unexpected(f"event {found}, not none", *self.tell(20))
 
     def id(self, space: str = "tcp") -> int:
         """A new id."""
@@ -197,3 +138,10 @@ def disconnected(client: Agent, one: int, server: Agent, other: int) -> None:
     client.event("DISCONNECTED", one)
     client.must("destroy", one)
     server.must("destroy", other)
+
+
+def ends(client: Agent, server: Agent, address: str, port: int, source: str = "-",
+         listen_on: str = "") -> tuple[int, int]:
+    """A listener, and an id with a route to it: client, listener."""
+    listener = server.listening(listen_on or address, port)
+    return client.routed(source, address, port), listener

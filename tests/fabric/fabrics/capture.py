@@ -8,7 +8,7 @@ import socket
 import struct
 import time
 
-from agent import PATIENCE, Unexpected
+from scenario import PATIENCE, Unexpected
 
 _ETH_ALL = 3
 _OUTGOING = 4

@@ -16,12 +16,13 @@ import threading
 import time
 from pathlib import Path
 
-from agent import DEBUG, PATIENCE, QUIET, Agent, Unexpected, run, same
+import adapters
+from adapters import shell
+from agent import QUIET, Agent
 from cmtrace import OURS, STOCK, Tracer
+from scenario import DEBUG, PATIENCE, Unexpected, must_end, run, same, wait_for
 from stacks import ROOT, Program, Stack, served_by
 
-GUEST = os.environ.get("GUEST", "")
-SHELL = ". tests/harness/guest/hca.sh; "
 PAIRINGS = ((OURS, OURS), (OURS, STOCK), (STOCK, OURS))
 FIRST_PORT = 7700
 # Seconds for all questions; the debug kernel needs several times as long.
@@ -32,29 +33,18 @@ port = FIRST_PORT
 holder: subprocess.Popen | None = None
 
 
-def shell(command: str) -> str:
-    """A command with the functions of tests/harness/guest/hca.sh."""
-    return run(f"cd {ROOT} && exec bash -c '{SHELL}{command}'")
-
-
 def up() -> None:
     """The adapters, IPoIB and the child interface."""
-    if not (ROOT / f"build/hca/{GUEST}/rca_hca.ko").exists():
-        raise Unexpected(f"no adapter; on the host run: scripts/build-module -m hca {GUEST}")
-    shell("hca_up 2")
-    shell("echo 0xffff 0x8001 >$HCA_KNOBS/hca0/1/pkeys")
-    run("ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001")
-    run("ip addr add 10.8.2.1/24 dev ib0.8001 && ip link set ib0.8001 up")
-    shell("hca_wait 60 hca_running ib0.8001")
+    adapters.up()
+    adapters.child("ib0", "10.8.2.1")
 
 
 def down() -> None:
-    """All of it away."""
+    """The interfaces and the adapters go."""
     if holder:
         holder.kill()
         holder.wait()
-    run("ip link del ib0.8001", None)
-    shell("hca_down")
+    adapters.down()
 
 
 def gid(number: int) -> str:
@@ -73,7 +63,7 @@ def questions(_stacks: dict[str, Stack]) -> None:
              if line.startswith("not ok ") or line.startswith("#")
              or (number and lines[number - 1].startswith("not ok "))]
     if done.returncode or answers < 50:
-        raise Unexpected("\n".join([f"status {done.returncode}, {answers} answers", *wrong]))
+        raise Unexpected(f"status {done.returncode}, {answers} answers", *wrong)
     print(f"# {answers} answers are as they should be")
 
 
@@ -97,10 +87,8 @@ def pair(stacks: dict[str, Stack], names: tuple[str, str], server: str, client: 
             programs.append(Program(stacks[stack], command, Path(f"/tmp/fabrics-ib-{number}.log")))
             if not number and not programs[0].wait_for(tracer, ready,
                                                        time.monotonic() + PATIENCE):
-                raise Unexpected("\n".join([f"the server does not {ready}", *programs[0].tell()]))
-        for program in reversed(programs):
-            if not program.wait(time.monotonic() + PATIENCE) or program.status:
-                raise Unexpected("\n".join(line for each in programs for line in each.tell()))
+                raise Unexpected(f"the server does not {ready}", *programs[0].tell())
+        must_end(*reversed(programs))
         for program in programs:
             served = served_by(tracer.calls(program.pid))
             if served != program.stack.name:
@@ -138,12 +126,8 @@ def split(_stacks: dict[str, Stack]) -> None:
     shell("hca_split")
     # pylint: disable-next=consider-using-with
     holder = subprocess.Popen(["ip", "netns", "exec", "hca1", "sleep", "infinity"])
-    # It is there when its namespace is another one than ours.
-    deadline = time.monotonic() + PATIENCE
-    while os.readlink(f"/proc/{holder.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
-        if time.monotonic() > deadline:
-            raise Unexpected("nobody is in the other namespace")
-        time.sleep(0.05)
+    wait_for("a process in the other namespace", lambda: os.readlink(
+        f"/proc/{holder.pid}/ns/net") != os.readlink("/proc/self/ns/net"), 0.05)
 
 
 def other_namespace(stacks: dict[str, Stack]) -> None:
@@ -157,13 +141,11 @@ def other_namespace(stacks: dict[str, Stack]) -> None:
     try:
         for server in servers:
             if not server.wait_for(tracer, "listen", time.monotonic() + PATIENCE):
-                raise Unexpected("\n".join(["it does not listen", *server.tell()]))
+                raise Unexpected("it does not listen", *server.tell())
         run(f"env LD_LIBRARY_PATH={ROOT}/build/dropin ucmatose -p {port} -s 10.8.0.2 -b 10.8.0.1")
-        if not servers[1].wait(time.monotonic() + PATIENCE) or servers[1].status:
-            raise Unexpected("\n".join(servers[1].tell()))
+        must_end(servers[1])
         if servers[0].wait(time.monotonic() + QUIET):
-            raise Unexpected("\n".join(["the listener of the other namespace ended, too",
-                                        *servers[0].tell()]))
+            raise Unexpected("the listener of the other namespace ended, too", *servers[0].tell())
     finally:
         for server in servers:
             server.end()
@@ -172,7 +154,7 @@ def other_namespace(stacks: dict[str, Stack]) -> None:
 
 def gids(_stacks: dict[str, Stack]) -> None:
     """Addresses of family AF_IB by the ioctls."""
-    run(f"cd {ROOT} && build/tests/fabric/fabrics/gids")
+    run("build/tests/fabric/fabrics/gids")
     for number in (0, 1):
         shell(f"hca_wait 60 hca_running ib{number}")
 

@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from agent import DEBUG, PATIENCE, Agent, Skip, Unexpected, run, same
+from agent import Agent, ends
 from cmtrace import OURS, STOCK
+from scenario import DEBUG, PATIENCE, Skip, Unexpected, run, same, wait_for
 from stacks import ROOT, Inside, Program, Stack
 
 Stacks = dict[str, Stack]
@@ -63,11 +64,8 @@ def up() -> None:
     _siw("up")
     # pylint: disable-next=consider-using-with
     _holder.append(subprocess.Popen(["ip", "netns", "exec", "peer", "sleep", "infinity"]))
-    deadline = time.monotonic() + PATIENCE
-    while Path(_peer()).readlink() == Path("/proc/self/ns/net").readlink():
-        if time.monotonic() > deadline:
-            raise Unexpected("no process comes into the namespace")
-        time.sleep(0.05)
+    wait_for("a process in the namespace", lambda: Path(_peer()).readlink() !=
+             Path("/proc/self/ns/net").readlink(), 0.05)
 
 
 def down() -> None:
@@ -84,14 +82,18 @@ def _agents(stacks: Stacks, client: str, server: str) -> Iterator[tuple[Agent, A
         yield one, other
 
 
+def _ask(client: Agent, number: int, data: str = "") -> int:
+    """An id with a route gets a QP and connects."""
+    client.must("qp", number)
+    client.must("connect", number, data)
+    return number
+
+
 def _requested(client: Agent, server: Agent, address: str = THERE, listen_on: str = "",
                data: str = "") -> tuple[int, int, int, list[str]]:
     """Up to the request, which the server has read: ids, and what the server sees."""
-    port = next(PORTS)
-    listener = server.listening(listen_on or address, port)
-    one = client.routed("-", address, port)
-    client.must("qp", one)
-    client.must("connect", one, data)
+    one, listener = ends(client, server, address, next(PORTS), listen_on=listen_on)
+    _ask(client, one, data)
     other = server.event("CONNECT_REQUEST", listener)
     return one, other, listener, [server.must("data")]
 
@@ -260,9 +262,7 @@ def unreachable(stacks: Stacks) -> None:
 
     def what(name: str) -> object:
         with Agent(stacks[name]) as client:
-            one = client.routed("-", HERE, mute.port)
-            client.must("qp", one)
-            client.must("connect", one)
+            one = _ask(client, client.routed("-", HERE, mute.port))
             client.event("UNREACHABLE", one, -110)
             return client.must("data")
 
@@ -293,9 +293,7 @@ def destroy_while_mute(stacks: Stacks) -> None:
     with Agent(stacks[OURS]) as client, Mute() as mute:
         took = []
         for _round in range(3 if DEBUG else 10):
-            one = client.routed("-", HERE, mute.port)
-            client.must("qp", one)
-            client.must("connect", one)
+            one = _ask(client, client.routed("-", HERE, mute.port))
             took.append(int(client.must("destroy", one, "keep")))
         _short("a destroy", took)
 
@@ -325,12 +323,9 @@ def loopback(stacks: Stacks) -> None:
         for name in (OURS, STOCK):
             with Agent(stacks[OURS], *_in_peer()) as client, \
                     Agent(stacks[name], *_in_peer()) as server:
-                port = next(PORTS)
-                listener = server.listening(listen_on, port)
-                one = client.routed("-", address, port)
+                one, listener = ends(client, server, address, next(PORTS), listen_on=listen_on)
                 same("the way", _place(client, one), ["siw1", "1", real, real])
-                client.must("qp", one)
-                client.must("connect", one)
+                _ask(client, one)
                 other = server.event("CONNECT_REQUEST", listener)
                 server.must("qp", other)
                 server.must("accept", other)
@@ -429,9 +424,7 @@ def device_goes(stacks: Stacks) -> None:
         listener = client.listening(HERE, next(PORTS))
         wildcard = client.listening("0.0.0.0", next(PORTS))
         one, other, _listener, _seen = _connected(client, server)
-        asking = client.routed("-", HERE, mute.port)
-        client.must("qp", asking)
-        client.must("connect", asking)
+        asking = _ask(client, client.routed("-", HERE, mute.port))
         with _link_goes():
             told = {client.event("DEVICE_REMOVAL") for _id in range(5)}
             same("who is told", told, {bound, routed, listener, one, asking})
@@ -464,12 +457,23 @@ def killed_servers(stacks: Stacks) -> None:
             else:
                 port = next(PORTS)
                 server.listening(THERE, port)
-                one = client.routed("-", THERE, port)
-                client.must("qp", one)
-                client.must("connect", one)
+                one = _ask(client, client.routed("-", THERE, port))
                 time.sleep(0.5)
             server.signal(signal.SIGKILL)
             client.event("REJECTED", one, -104)
+
+
+def _await_listener(client: Agent, port: int) -> None:
+    """Connects; a wildcard listener is there a moment after the device."""
+    one = client.routed("-", THERE, port)
+    client.must("qp", one)
+
+    def connects() -> bool:
+        if (answer := client.ask("connect", one)) not in ("ok", "ECONNREFUSED"):
+            raise Unexpected(f"connect: {answer}")
+        return answer == "ok"
+
+    wait_for("the listener", connects)
 
 
 def wildcard_follows(stacks: Stacks) -> None:
@@ -480,14 +484,7 @@ def wildcard_follows(stacks: Stacks) -> None:
             port = next(PORTS)
             listener = server.listening("0.0.0.0", port)
             _siw("link")
-            one = client.routed("-", THERE, port)
-            client.must("qp", one)
-            deadline = time.monotonic() + PATIENCE
-            # It listens a moment after the device is there.
-            while (answer := client.ask("connect", one)) != "ok":
-                if answer != "ECONNREFUSED" or time.monotonic() > deadline:
-                    raise Unexpected(f"connect: {answer}")
-                time.sleep(0.1)
+            _await_listener(client, port)
             server.event("CONNECT_REQUEST", listener)
     finally:
         _siw("link")
@@ -506,16 +503,13 @@ def namespaces(stacks: Stacks) -> None:
         listener = other.listening(HERE, port)
         one.routed("-", HERE, port, number)
         same("device and address", _place(one, number)[0::2], ["siw1", THERE])
-        one.must("qp", number)
-        one.must("connect", number)
+        _ask(one, number)
         request = other.event("CONNECT_REQUEST", listener)
         same("the peer", _place(other, request)[2:], [HERE, THERE])
         # And back.
         port = next(PORTS)
         one.listening(THERE, port, server)
-        back = other.routed("-", THERE, port)
-        other.must("qp", back)
-        other.must("connect", back)
+        _ask(other, other.routed("-", THERE, port))
         one.event("CONNECT_REQUEST", server)
         same("namespace of the process", Path(f"/proc/{one.pid}/ns/net").readlink(), here)
 
@@ -529,8 +523,7 @@ def ports(stacks: Stacks) -> None:
         sources = {client.place(number)[2] for number in numbers}
         same("different ports", len(sources), len(numbers))
         for number in numbers:
-            client.must("qp", number)
-            client.must("connect", number)
+            _ask(client, number)
             server.event("CONNECT_REQUEST", listener)
         # A port of a plain TCP server is nobody else's.
         with socket.create_server((HERE, 0)) as plain:
@@ -575,22 +568,14 @@ def rping(stacks: Stacks) -> None:
             running: list[Program] = []
             try:
                 _rping(stacks, names, address, 3, running)
-                deadline = time.monotonic() + PATIENCE
-                good = all(program.wait(deadline) and program.well for program in running)
-                if not good or "ping data: rdma-ping-2" not in running[1].output():
-                    raise Unexpected("\n".join(line for program in running
-                                               for line in program.tell()))
+                for program in running:
+                    if not program.wait(time.monotonic() + PATIENCE) or not program.well:
+                        raise Unexpected(*running[0].tell(), *running[-1].tell())
+                if "ping data: rdma-ping-2" not in running[1].output():
+                    raise Unexpected(*running[0].tell(), *running[1].tell())
             finally:
                 for program in running:
                     program.end()
-
-
-def _wait(what: str, true: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not true():
-        if time.monotonic() > deadline:
-            raise Unexpected(f"waited for {what}")
-        time.sleep(0.1)
 
 
 def driver_goes(stacks: Stacks) -> None:
@@ -601,7 +586,7 @@ def driver_goes(stacks: Stacks) -> None:
         listener = server.listening("0.0.0.0", port)
         try:
             _rping(stacks, (OURS, OURS), THERE, 1000000, running)
-            _wait("messages", lambda: "rdma-ping-9" in running[1].output())
+            wait_for("messages", lambda: "rdma-ping-9" in running[1].output())
             for _try in range(3):
                 if "in use" not in (said := run("rmmod siw 2>&1", None)):
                     raise Unexpected(f"rmmod siw: {said or 'ok'}")
@@ -609,12 +594,10 @@ def driver_goes(stacks: Stacks) -> None:
             for program in running:
                 program.end()
         # What the dead left behind goes in the background.
-        _wait("the driver's end", lambda: not run("rmmod siw 2>&1", None))
+        wait_for("the driver's end", lambda: not run("rmmod siw 2>&1", None))
         _siw("up")
         with Agent(stacks[STOCK]) as client:
-            one = client.routed("-", THERE, port)
-            client.must("qp", one)
-            _wait("the listener", lambda: client.ask("connect", one) == "ok")
+            _await_listener(client, port)
             server.event("CONNECT_REQUEST", listener)
 
 

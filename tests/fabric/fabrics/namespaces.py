@@ -8,55 +8,30 @@ both are reached from outside, through one adapter.
 
 from __future__ import annotations
 
-import os
-
-from agent import DEBUG, PATIENCE, Agent, Unexpected, connected, disconnected, run, same, wait_for
+import adapters
+from adapters import shell
+from agent import Agent, connected, disconnected
 from cmtrace import OURS, STOCK
+from scenario import DEBUG, PATIENCE, Unexpected, run, same, wait_for
 from stacks import ROOT, Inside, Stack
 
-GUEST = os.environ.get("GUEST", "")
-SHELL = ". tests/harness/guest/hca.sh; "
 # Server, client. Stock with itself says what is right.
 PAIRINGS = ((OURS, OURS),) if DEBUG else (
     (STOCK, STOCK), (OURS, OURS), (OURS, STOCK), (STOCK, OURS))
 PORT = 7800
 
 
-def shell(command: str) -> str:
-    """A command with the functions of tests/harness/guest/hca.sh."""
-    return run(f"cd {ROOT} && exec bash -c '{SHELL}{command}'")
-
-
-def child(below: str, namespace: str, address: str) -> None:
-    """An IPoIB interface in the partition 0x8001, with its address, in a namespace."""
-    name = f"{below}.8001"
-    run(f"ip link add link {below} name {name} type ipoib pkey 0x8001")
-    inside, options = "", ""
-    if namespace:
-        run(f"ip netns add {namespace} && ip -n {namespace} link set lo up &&"
-            f" ip link set {name} netns {namespace}")
-        inside, options = f"-n {namespace}", f"-n {namespace}"
-    run(f"ip {inside} link set {name} up && ip {inside} addr add {address}/24 dev {name}")
-    shell(f"hca_wait 20 hca_running {options} {name}")
-
-
 def up() -> None:
     """The adapters, and interfaces in three namespaces."""
-    if not (ROOT / f"build/hca/{GUEST}/rca_hca.ko").exists():
-        raise Unexpected(f"no adapter; on the host run: scripts/build-module -m hca {GUEST}")
-    shell("hca_up 2")
-    for adapter in ("hca0", "hca1"):
-        shell(f"echo 0xffff 0x8001 >$HCA_KNOBS/{adapter}/1/pkeys")
-    child("ib0", "", "10.8.2.1")
-    child("ib1", "hca2", "10.8.2.2")
+    adapters.up()
+    adapters.child("ib0", "10.8.2.1")
+    adapters.child("ib1", "10.8.2.2", "hca2")
     shell("hca_split")
 
 
 def down() -> None:
-    """All of it away."""
-    run("ip netns del hca2", None)
-    run("ip link del ib0.8001", None)
-    shell("hca_down")
+    """The namespaces, the interfaces and the adapters go."""
+    adapters.down()
     wait_for("the shared mode", lambda: not run("rdma system set netns shared 2>&1", None))
 
 
@@ -80,7 +55,7 @@ def one_port(stacks: dict[str, Stack]) -> None:
             one = outside.routed("-", "10.8.0.2", port)
             outside.must("connect", one)
             if "RDMA_CM_EVENT_REJECTED" not in outside.ask("event", int(PATIENCE * 900)):
-                raise Unexpected("\n".join(["not rejected", *outside.tell(20)]))
+                raise Unexpected("not rejected", *outside.tell(20))
             one = outside.routed("-", "10.8.2.2", port)
             new = connected(outside, one, *listeners[1])
             disconnected(outside, one, second, new)

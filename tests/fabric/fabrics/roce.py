@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from agent import DEBUG, Agent, Unexpected, connected, disconnected, run, same, wait_for
+from agent import Agent, connected, disconnected, ends
 from capture import Capture
 from cmtrace import OURS, STOCK
+from scenario import DEBUG, Unexpected, run, same, wait_for
 from stacks import Inside, Stack
 
 Stacks = dict[str, Stack]
@@ -103,9 +104,7 @@ def _connect(stacks: Stacks, source: str, address: str, listen_on: str = "") -> 
     """A connection between two addresses, in all pairings, with what both ends see of it."""
     for names in PAIRS:
         with _agents(stacks, *names) as (client, server):
-            port = next(PORTS)
-            listener = server.listening(listen_on or address, port)
-            one = client.routed(source, address, port)
+            one, listener = ends(client, server, address, next(PORTS), source, listen_on)
             other = connected(client, one, server, listener)
             _device, _port, here, there = client.place(one)
             _device, _port, back, forth = server.place(other)
@@ -346,9 +345,7 @@ def bond(stacks: Stacks) -> None:
 def port_down(stacks: Stacks) -> None:
     """The port goes down and comes back: connections hear nothing of it, and are still there."""
     with _agents(stacks, OURS, STOCK) as (client, server):
-        port = next(PORTS)
-        listener = server.listening(THERE, port)
-        one = client.routed("-", THERE, port)
+        one, listener = ends(client, server, THERE, next(PORTS))
         other = connected(client, one, server, listener)
         run("ip link set w1 down")
         try:

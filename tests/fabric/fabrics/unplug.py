@@ -7,37 +7,20 @@ as for any other. It lets go of the programs that use it, as real adapters do, a
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 
-from agent import DEBUG, PATIENCE, Agent, Unexpected, connected, run, same
+from adapters import KNOBS, down, shell, up
+from agent import Agent, connected
 from cmtrace import OURS, STOCK
-from stacks import ROOT, Stack
+from scenario import DEBUG, PATIENCE, Unexpected, run, same
+from stacks import Stack
 
-GUEST = os.environ.get("GUEST", "")
-KNOBS = "/sys/kernel/debug/rca_hca"
+__all__ = ("TESTS", "down", "up")
 HERE, NOBODY = "10.8.0.2", "10.8.0.99"
 GROUP, SILENT_GROUP = "239.8.7.1", "239.8.7.2"
 PORT = 7900
 STACKS = (OURS,) if DEBUG else (STOCK, OURS)
-
-
-def shell(command: str) -> str:
-    """A command with the functions of tests/harness/guest/hca.sh."""
-    return run(f"cd {ROOT} && exec bash -c '. tests/harness/guest/hca.sh; {command}'")
-
-
-def up() -> None:
-    """The adapters."""
-    if not (ROOT / f"build/hca/{GUEST}/rca_hca.ko").exists():
-        raise Unexpected(f"no adapter; on the host run: scripts/build-module -m hca {GUEST}")
-    shell("hca_up 2")
-
-
-def down() -> None:
-    """All of it away."""
-    shell("hca_down")
 
 
 def rules(*each: str) -> None:
@@ -72,7 +55,7 @@ def told(agent: Agent, names: dict[int, str]) -> list[str]:
     while (found := agent.ask("event", 3000 if DEBUG else 1500)) != "none":
         number = int(found.split()[3])
         if number not in names:
-            raise Unexpected("\n".join([f"{found} of another id", *agent.tell(20)]))
+            raise Unexpected(f"{found} of another id", *agent.tell(20))
         heard[names[number]].append(found.split()[1].removeprefix("RDMA_CM_EVENT_"))
     return [f"{name}: {' '.join(events)}" for name, events in sorted(heard.items())]
 
@@ -151,7 +134,7 @@ def goes(stacks: dict[str, Stack]) -> None:
                 for line in wrong:
                     print(f"# stock: an id {line}")
             elif wrong:
-                raise Unexpected("\n".join([*wrong, *agent.tell(60)]))
+                raise Unexpected(*wrong, *agent.tell(60))
             for number, state in ids.items():
                 answer = agent.ask("connect", number)
                 if answer == "ok":
@@ -207,7 +190,7 @@ def told_once(agent: Agent, ids: set[int], removed: list[int]) -> None:
     missing = ids - set(removed)
     twice = {number for number in removed if removed.count(number) > 1}
     if missing or twice:
-        raise Unexpected("\n".join([f"not told: {missing}, twice: {twice}", *agent.tell(200)]))
+        raise Unexpected(f"not told: {missing}, twice: {twice}", *agent.tell(200))
 
 
 def _churn(agent: Agent, ids: set[int], after: float) -> list[int]:
@@ -230,7 +213,7 @@ def _churn(agent: Agent, ids: set[int], after: float) -> list[int]:
                 return removed
             continue
         if not found.startswith("ok"):
-            raise Unexpected("\n".join([f"event: {found}", *agent.tell(20)]))
+            raise Unexpected(f"event: {found}", *agent.tell(20))
         name, number = found.split()[1].removeprefix("RDMA_CM_EVENT_"), int(found.split()[-1])
         if not gone:
             ids.add(number)

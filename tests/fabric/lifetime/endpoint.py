@@ -3,46 +3,23 @@
 
 from __future__ import annotations
 
-import os
 import re
-import select
-import subprocess
 import time
 
-from stacks import ROOT, Program, Stack
+import scenario
+from scenario import PATIENCE, Unexpected
+from stacks import ROOT, PipedProgram, Program, Stack
 
 PROGRAM = ROOT / "build/tests/fabric/lifetime/endpoint"
-DEBUG = os.environ.get("GUEST") == "debug"
-# Seconds for whatever should happen soon; the host may be busy, the debug kernel is slow.
-PATIENCE = 240 if DEBUG else 90
 
 
-class Unexpected(Exception):
-    """What did not go as it should; the text is for people."""
-
-
-class Endpoint(Program):
-    """A running endpoint; its output comes through a pipe."""
+class Endpoint(PipedProgram):
+    """A running endpoint."""
 
     def __init__(self, stack: Stack, *args: object) -> None:
-        # pylint: disable=super-init-not-called
-        self.stack = stack
-        self.command = [str(PROGRAM), *map(str, args)]
-        self._process = self._start(subprocess.PIPE, subprocess.PIPE)
-        self.pid = self._process.pid
-        self.pidfd = os.pidfd_open(self.pid)
-        self._said = ""
+        super().__init__(stack, [str(PROGRAM), *map(str, args)])
+        self.port = int(args[2])
         self._at = 0
-
-    def _read(self, deadline: float) -> bool:
-        """More output; False when there is none in time, or never again."""
-        assert self._process.stdout
-        left = max(0.0, deadline - time.monotonic())
-        if not select.select([self._process.stdout], [], [], left)[0]:
-            return False
-        data = os.read(self._process.stdout.fileno(), 65536)
-        self._said += data.decode(errors="replace")
-        return bool(data)
 
     def output(self) -> str:
         while self._read(0):
@@ -59,7 +36,7 @@ class Endpoint(Program):
                 self._at = match.end()
                 return match
             if not self._read(deadline):
-                raise Unexpected("\n".join([f"no line '{wanted}'", *self.tell()]))
+                raise Unexpected(f"no line '{wanted}'", *self.tell())
 
     def idle(self, patience: float = PATIENCE) -> int:
         """Wait until no connection is left; how many there were."""
@@ -68,25 +45,16 @@ class Endpoint(Program):
 
     def tell_it(self) -> None:
         """A line of input."""
-        assert self._process.stdin
-        self._process.stdin.write(b"?")
-        self._process.stdin.flush()
-
-    def close_input(self) -> None:
-        """Tell it to go."""
-        assert self._process.stdin
-        self._process.stdin.close()
+        self.write("?")
 
     def must_end(self, status: int = 0) -> None:
         """Wait for its end."""
-        if not self.wait(time.monotonic() + PATIENCE) or self.status != status:
-            raise Unexpected("\n".join([f"it should end with status {status}", *self.tell()]))
+        scenario.must_end(self, status=status)
 
-    def end(self) -> None:
-        super().end()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                pipe.close()
+    def leave(self) -> None:
+        """Its input ends, and so does it."""
+        self.close_input()
+        self.must_end()
 
 
 class Endpoints:

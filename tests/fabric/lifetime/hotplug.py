@@ -8,7 +8,8 @@ from pathlib import Path
 
 import rig
 from cmtrace import OURS, STOCK
-from endpoint import PATIENCE, Endpoint, Endpoints, Unexpected
+from endpoint import Endpoint, Endpoints
+from scenario import PATIENCE, Unexpected, must_end, run, wait_for
 from stacks import Program, Stack
 from tap import tried
 
@@ -25,7 +26,7 @@ def _until_connected(programs: Endpoints, stack: Stack, address: str, port: int)
                 == "connected":
             return client
         if time.monotonic() > deadline:
-            raise Unexpected("\n".join(["nobody listens there", *client.tell()]))
+            raise Unexpected("nobody listens there", *client.tell())
 
 
 def programs_leave(stacks: dict[str, Stack]) -> None:
@@ -49,12 +50,10 @@ def programs_leave(stacks: dict[str, Stack]) -> None:
             other.expect(f"{REMOVED}|RDMA_CM_EVENT_DISCONNECTED")
             for listener in (server, stock):
                 listener.expect(REMOVED)
-            for program in (client, other, server, stock):
-                program.must_end()
+            must_end(client, other, server, stock)
             if not rping.wait(time.monotonic() + PATIENCE):
-                raise Unexpected("\n".join(rping.tell()))
-            probe.close_input()
-            probe.must_end()
+                raise Unexpected(*rping.tell())
+            probe.leave()
             rig.finish_delete(command, "rxe1")
         finally:
             rig.add_device("rxe1")
@@ -74,8 +73,7 @@ def wildcards(stacks: dict[str, Stack]) -> None:
         for name, server in servers.items():
             client = _until_connected(programs, stacks[name], ELSEWHERE, server.port)
             server.expect("live 1")
-            client.close_input()
-            client.must_end()
+            client.leave()
             server.expect("live 0")
 
 
@@ -102,8 +100,7 @@ def _same_port(stacks: dict[str, Stack], port: int) -> None:
         servers[STOCK].expect("live 2")
         programs.listen(stacks[STOCK], HERE, port + 1)
         # Ours waits for the port, and gets it.
-        servers[STOCK].close_input()
-        servers[STOCK].must_end()
+        servers[STOCK].leave()
         _until_connected(programs, stacks[STOCK], HERE, port)
         servers[OURS].expect("live 1")
 
@@ -115,10 +112,10 @@ def same_port(stacks: dict[str, Stack]) -> None:
 
 def same_port_reversed(stacks: dict[str, Stack]) -> None:
     """Ours was first, so ib_core tells it of a new device before stock."""
-    rig.run("modprobe", "-r", "rdma_ucm")
+    run("modprobe -r rdma_ucm")
     rig.unload()
     rig.load()
-    rig.run("modprobe", "rdma_ucm")
+    run("modprobe rdma_ucm")
     try:
         _same_port(stacks, 22230)
     finally:
@@ -136,19 +133,19 @@ def driver(stacks: dict[str, Stack]) -> None:
                    for server in servers.values()]
         for client in clients:
             client.expect("connected")
-        said = rig.run("rmmod", "rdma_rxe", status=1)
+        said = run("rmmod rdma_rxe", 1)
         if "in use" not in said:
             raise Unexpected(f"rmmod says: {said}")
         for server in servers.values():
             programs.client(stacks[OURS], "hold", HERE, server.port).expect("connected")
             server.expect("live 2")
         if "RDMA_CM_EVENT" in "".join(client.output() for client in clients):
-            raise Unexpected("\n".join(clients[0].tell() + clients[1].tell()))
+            raise Unexpected(*(clients[0].tell() + clients[1].tell()))
     rig.nothing_left()
     try:
-        rig.run("rmmod", "rdma_rxe")
+        run("rmmod rdma_rxe")
     finally:
-        rig.run("modprobe", "rdma_rxe")
+        run("modprobe rdma_rxe")
         for device in rig.DEVICES:
             if not Path(f"/sys/class/infiniband/{device}").exists():
                 rig.add_device(device)
@@ -168,9 +165,7 @@ def roce_version(_stacks: dict[str, Stack]) -> None:
         finally:
             rig.add_device("rxe1")
             parameter.write_text("2", encoding="ascii")
-        deadline = time.monotonic() + PATIENCE
-        while not mode.exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
+        wait_for("the settings of the new device", mode.exists)
         if (said := mode.read_text(encoding="ascii").strip()) != "RoCE v2":
             raise Unexpected(f"with version {version} the new device has {said}")
 

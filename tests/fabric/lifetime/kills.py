@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import rig
 from cmtrace import OURS, STOCK
-from endpoint import DEBUG, PATIENCE, Endpoints, Unexpected
+from endpoint import Endpoints
+from scenario import DEBUG, PATIENCE, Unexpected
 from stacks import Stack
 from tap import tried
 
@@ -84,19 +85,17 @@ def closed(stacks: dict[str, Stack]) -> None:
             client.expect("connected")
             # An end that has not heard of the client's last message rejects or is not told.
             server.expect("up 20")
-            client.close_input()
-            client.must_end()
+            client.leave()
             if server.idle() != 20:
                 raise Unexpected("not 20 connections")
             client = programs.client(stacks[far], "hold", ADDRESS, server.port, 20)
             client.expect("connected")
             server.expect("up 40")
-            server.close_input()
-            server.must_end()
+            server.leave()
             client.must_end()
             ends = Counter(client.output().split())
             if ends["RDMA_CM_EVENT_DISCONNECTED"] != 20:
-                raise Unexpected("\n".join([str(dict(ends)), *client.tell()]))
+                raise Unexpected(str(dict(ends)), *client.tell())
     rig.nothing_left()
 
 

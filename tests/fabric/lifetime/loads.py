@@ -15,7 +15,8 @@ from pathlib import Path
 
 import rig
 from cmtrace import STOCK
-from endpoint import DEBUG, Endpoints, Unexpected
+from endpoint import Endpoints
+from scenario import DEBUG, Unexpected, run
 from stacks import ROOT, Stack
 
 FINIT_MODULE = 313  # the number of the system call on x86-64
@@ -134,7 +135,7 @@ def failing(stacks: dict[str, Stack]) -> None:
     finally:
         os.killpg(changes.pid, 9)
         changes.wait()
-        rig.run("sh", "-c", "ip link del rca-d; ip addr del 10.9.0.77/24 dev d0", status=None)
+        run("ip link del rca-d; ip addr del 10.9.0.77/24 dev d0", None)
     _nothing_leaks()
     if len(refused) < FEWEST:
         raise Unexpected(f"{count} places, refused at {refused}")

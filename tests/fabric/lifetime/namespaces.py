@@ -17,7 +17,8 @@ from pathlib import Path
 
 import rig
 from cmtrace import OURS, STOCK
-from endpoint import DEBUG, PATIENCE, PROGRAM, Endpoint, Endpoints, Unexpected
+from endpoint import PROGRAM, Endpoint, Endpoints
+from scenario import PATIENCE, Unexpected, must_end, run
 from stacks import Inside, Program, Stack
 
 HERE = "10.9.0.1"
@@ -40,22 +41,17 @@ def _containers() -> Iterator[None]:
     """Namespaces, each with an interface above the network device of rxe0."""
     try:
         for name, address in CONTAINERS.items():
-            rig.run("ip", "netns", "add", name)
-            rig.run("ip", "-n", name, "link", "set", "lo", "up")
-            rig.run("ip", "link", "add", "link", "d0", "name", "rcam",
-                    "type", "macvlan", "mode", "bridge")
+            run(f"ip netns add {name} && ip -n {name} link set lo up")
+            run("ip link add link d0 name rcam type macvlan mode bridge")
             number = Path("/sys/class/net/rcam/ifindex").read_text(encoding="ascii").strip()
-            rig.run("ip", "link", "set", "rcam", "netns", name)
-            rig.run("ip", "-n", name, "addr", "add", f"{address}/24", "dev", "rcam")
-            rig.run("ip", "-n", name, "link", "set", "rcam", "up")
-            rig.run("ip", "link", "add", name, "index", number, "type", "dummy")
-            rig.run("ip", "addr", "add", f"{address}/32", "dev", name)
-            rig.run("ip", "link", "set", name, "up")
+            run(f"ip link set rcam netns {name} && ip -n {name} addr add {address}/24 dev rcam &&"
+                f" ip -n {name} link set rcam up")
+            run(f"ip link add {name} index {number} type dummy &&"
+                f" ip addr add {address}/32 dev {name} && ip link set {name} up")
         yield
     finally:
         for name in (*CONTAINERS, "rcam"):
-            rig.run("ip", "netns", "del", name, status=None)
-            rig.run("ip", "link", "del", name, status=None)
+            run(f"ip netns del {name}; ip link del {name}", None)
 
 
 def _listen(programs: Endpoints, stack: Stack, address: str, port: int) -> Endpoint:
@@ -69,7 +65,7 @@ def _listen(programs: Endpoints, stack: Stack, address: str, port: int) -> Endpo
             server.port = port
             return server
         if time.monotonic() > deadline:
-            raise Unexpected("\n".join(["no device there", *server.tell()]))
+            raise Unexpected("no device there", *server.tell())
 
 
 def _one_port(stacks: dict[str, Stack], name: str, port: int) -> None:
@@ -85,11 +81,9 @@ def _one_port(stacks: dict[str, Stack], name: str, port: int) -> None:
             server.expect("live 2")
         # Each has its own and no other.
         for _, _, server in ends:
-            server.close_input()
-            server.must_end()
+            server.leave()
             if "live 3" in server.output():
-                raise Unexpected("\n".join(["a server got another's connection",
-                                            *server.tell()]))
+                raise Unexpected("a server got another's connection", *server.tell())
     rig.nothing_left()
 
 
@@ -113,10 +107,9 @@ def invisible(stacks: dict[str, Stack]) -> None:
         # Nobody listens there, in the namespace of the client.
         client = programs.client(stacks[OURS], "hold", HERE, 22410)
         client.expect("RDMA_CM_EVENT_REJECTED")
-        server.close_input()
-        server.must_end()
+        server.leave()
         if "live" in server.output():
-            raise Unexpected("\n".join(server.tell()))
+            raise Unexpected(*server.tell())
 
 
 def other_stack(stacks: dict[str, Stack]) -> None:
@@ -128,8 +121,7 @@ def other_stack(stacks: dict[str, Stack]) -> None:
         other = _listen(programs, second, CONTAINERS["rca2"], 22421)
         programs.refused(second, CONTAINERS["rca2"], 22420, "EADDRINUSE")
         programs.refused(stacks[STOCK], HERE, 22421, "EINVAL|EADDRINUSE")
-        other.close_input()
-        other.must_end()
+        other.leave()
         programs.listen(stacks[STOCK], HERE, 22421)
 
 
@@ -145,12 +137,12 @@ def _ping(programs: Endpoints, stack: Stack, address: str, port: int,
             stack, [*prefix, "rping", "-c", "-v", "-C", "3", "-a", address, "-p", str(port)],
             Path(f"{log}-client.log")))
         if not client.wait(deadline):
-            raise Unexpected("\n".join([*client.tell(), *server.tell()]))
+            raise Unexpected(*client.tell(), *server.tell())
         if client.well and "rdma-ping-2" in client.output():
             return
         # The server is not there yet.
         if time.monotonic() > deadline or server.status is not None:
-            raise Unexpected("\n".join([*client.tell(), *server.tell()]))
+            raise Unexpected(*client.tell(), *server.tell())
         time.sleep(0.3)
 
 
@@ -170,8 +162,7 @@ def few_rights(stacks: dict[str, Stack]) -> None:
         inside = Inside(stacks[OURS], "/run/netns/rca1")
         # Its addresses may come a moment later than the interface.
         server = _listen(programs, inside, CONTAINERS["rca1"], 22431)
-        server.close_input()
-        server.must_end()
+        server.leave()
         _ping(programs, inside, CONTAINERS["rca1"], 22431, prefix)
     rig.nothing_left()
 
@@ -181,15 +172,13 @@ def _one_process(name: str, port: int) -> Callable:
         with _containers(), Endpoints() as programs:
             inside = Inside(stacks[name], "/run/netns/rca1")
             server = _listen(programs, inside, CONTAINERS["rca1"], port)
-            server.close_input()
-            server.must_end()
+            server.leave()
             # The file of the namespace is not there where the program runs.
             with open("/run/netns/rca1", "rb") as netns:
                 program = programs.add(Program(
                     stacks[name], [str(SPACES), f"/proc/{os.getpid()}/fd/{netns.fileno()}", HERE,
                                    CONTAINERS["rca1"], str(port)], Path("/tmp/spaces.log")))
-                if not program.wait(time.monotonic() + PATIENCE) or program.status:
-                    raise Unexpected("\n".join(program.tell()))
+                must_end(program)
         rig.nothing_left()
     return run
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cmtrace import OURS, STOCK
-from endpoint import Endpoints, Unexpected
+from endpoint import Endpoints
+from scenario import Unexpected
 from stacks import Stack
 
 RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -25,15 +26,13 @@ def _conflicts(stacks: dict[str, Stack], first: str, second: str, port: int) -> 
         client = programs.client(stacks[second], "hold", HERE, port)
         client.expect("connected")
         server.expect("live 1")
-        for end in (server, other):
-            end.close_input()
-            end.must_end()
+        server.leave()
+        other.leave()
         client.must_end()
         wildcard = programs.listen(stacks[first], "0.0.0.0", port)
         programs.refused(stacks[second], HERE, port, TAKEN[second])
         programs.refused(stacks[second], "0.0.0.0", port, TAKEN[second])
-        wildcard.close_input()
-        wildcard.must_end()
+        wildcard.leave()
         programs.listen(stacks[second], "0.0.0.0", port)
 
 
@@ -58,8 +57,7 @@ def chosen(stacks: dict[str, Stack]) -> None:
                 server = programs.listen(stacks[OURS], address, 0)
                 if server.port != 40001:
                     raise Unexpected(f"port {server.port}, but only 40001 is free")
-                server.close_input()
-                server.must_end()
+                server.leave()
             programs.listen(stacks[STOCK], HERE, 40001)
             for address in (HERE, "0.0.0.0"):
                 programs.refused(stacks[OURS], address, 0, "EADDRINUSE|EADDRNOTAVAIL")

@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 
 import rig
-from endpoint import DEBUG, PATIENCE, Endpoints, Unexpected
 from cmtrace import OURS, STOCK
+from endpoint import Endpoints
+from scenario import DEBUG, PATIENCE, Unexpected, run
 from stacks import Program, Stack
 
 ROUNDS = 6 if DEBUG else 20
@@ -23,7 +24,7 @@ def _ping(programs: Endpoints, stack: Stack, port: int) -> None:
                                           "-v"], Path("/tmp/reload-client.log")))
     if (not client.wait(time.monotonic() + PATIENCE) or not client.well
             or "rdma-ping-1" not in client.output()):
-        raise Unexpected("\n".join(client.tell()))
+        raise Unexpected(*client.tell())
 
 
 def reload(stacks: dict[str, Stack]) -> None:
@@ -35,9 +36,9 @@ def reload(stacks: dict[str, Stack]) -> None:
         pinger = programs.add(Program(
             stacks[STOCK], ["rping", "-s", "-P", "-a", ADDRESS, "-p", "22001"],
             Path("/tmp/reload-server.log")))
-        while "22001" not in rig.run("rdma", "resource", "show", "cm_id"):
+        while "22001" not in run("rdma resource show cm_id"):
             if pinger.status is not None:
-                raise Unexpected("\n".join(pinger.tell()))
+                raise Unexpected(*pinger.tell())
         _ping(programs, stacks[STOCK], 22001)
         for number in range(ROUNDS):
             rig.unload()
@@ -52,26 +53,24 @@ def reload(stacks: dict[str, Stack]) -> None:
                 ours.close_input()
                 client.must_end()
                 ours.must_end()
-        held.close_input()
-        held.must_end()
+        held.leave()
         if server.idle() != 1:
             raise Unexpected("the connection that should have stayed was made anew")
         if pinger.status is not None:
-            raise Unexpected("\n".join(pinger.tell()))
+            raise Unexpected(*pinger.tell())
 
 
 def busy(stacks: dict[str, Stack]) -> None:
     """It cannot be unloaded while a program has it open, and works on then."""
     with Endpoints() as programs:
         server = programs.listen(stacks[OURS], ADDRESS, 22010)
-        said = rig.run("rmmod", rig.MODULE, status=1)
+        said = run(f"rmmod {rig.MODULE}", 1)
         if "in use" not in said:
             raise Unexpected(f"rmmod says: {said}")
         client = programs.client(stacks[STOCK], "hold", ADDRESS, 22010)
         client.expect("connected")
-        rig.run("rmmod", rig.MODULE, status=1)
-        server.close_input()
-        server.must_end()
+        run(f"rmmod {rig.MODULE}", 1)
+        server.leave()
         client.must_end()
     rig.nothing_left()
 
@@ -80,12 +79,12 @@ def after_stock(stacks: dict[str, Stack]) -> None:
     """Stock is unloaded and loaded again while ours is in use."""
     with Endpoints() as programs:
         server = programs.listen(stacks[OURS], ADDRESS, 22020)
-        rig.run("modprobe", "-r", "rdma_ucm")
+        run("modprobe -r rdma_ucm")
         if Path("/sys/module/rdma_cm").exists():
             raise Unexpected("stock's rdma_cm cannot be unloaded: something uses it")
         client = programs.client(stacks[OURS], "hold", ADDRESS, 22020)
         client.expect("connected")
-        rig.run("modprobe", "rdma_ucm")
+        run("modprobe rdma_ucm")
         other = programs.listen(stacks[STOCK], ADDRESS, 22021)
         programs.client(stacks[STOCK], "hold", ADDRESS, 22021).expect("connected")
         other.expect("live 1")

@@ -6,11 +6,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import time
 from pathlib import Path
 
-from endpoint import PATIENCE, Unexpected
-from stacks import ROOT
+from scenario import PATIENCE, Unexpected, run, wait_for
 
 MODULE = "rdma_cm_alt"
 PARAMETERS = Path("/sys/module") / MODULE
@@ -18,19 +16,9 @@ PARAMETERS = Path("/sys/module") / MODULE
 DEVICES = {"rxe0": "d0", "rxe1": "v0"}
 
 
-def run(*command: str, status: int | None = 0) -> str:
-    """A command that must end with this status (None: any) within the usual time."""
-    done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False)
-    if status is not None and done.returncode != status:
-        raise Unexpected(f"{' '.join(command)}: status {done.returncode}, not {status}: "
-                         f"{done.stdout.strip()}")
-    return done.stdout
-
-
 def load() -> None:
     """Our module in."""
-    run("insmod", f"{os.environ['RCA_MODULES']}/{MODULE}.ko")
+    run(f"insmod {os.environ['RCA_MODULES']}/{MODULE}.ko")
 
 
 def loaded() -> bool:
@@ -40,17 +28,17 @@ def loaded() -> bool:
 
 def unload() -> None:
     """Our module out; nobody may use it."""
-    run("rmmod", MODULE)
+    run(f"rmmod {MODULE}")
 
 
 def add_device(name: str) -> None:
     """A software device comes."""
-    run("rdma", "link", "add", name, "type", "rxe", "netdev", DEVICES[name])
+    run(f"rdma link add {name} type rxe netdev {DEVICES[name]}")
 
 
 def delete_device(name: str) -> None:
     """A software device goes; waits for everybody who has it open."""
-    run("rdma", "link", "delete", name)
+    run(f"rdma link delete {name}")
 
 
 def start_delete(name: str) -> subprocess.Popen:
@@ -79,15 +67,17 @@ def _objects() -> dict[str, int]:
 
 def nothing_left() -> None:
     """Everything that programs used of our module comes back, in the background at times."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
+    left: list[str] = []
+
+    def is_empty() -> bool:
         users = int((PARAMETERS / "refcnt").read_text())
         objects = _objects()
-        stock = [line for line in run("rdma", "resource", "show", "cm_id").splitlines()
+        stock = [line for line in run("rdma resource show cm_id").splitlines()
                  if "comm endpoint" in line or "comm rping" in line]
-        if not users and not objects and not stock:
-            return
-        if time.monotonic() > deadline:
-            raise Unexpected("\n".join([f"references of the module: {users}",
-                                        f"objects: {objects}", *stock]))
-        time.sleep(0.2)
+        left[:] = [f"references of the module: {users}", f"objects: {objects}", *stock]
+        return not (users or objects or stock)
+
+    try:
+        wait_for("the end of everything", is_empty, 0.2)
+    except Unexpected as unexpected:
+        raise Unexpected(unexpected, *left) from None

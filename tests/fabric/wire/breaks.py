@@ -8,8 +8,9 @@ from collections.abc import Callable
 from functools import partial
 
 from cmtrace import OURS, STOCK
-from hosts import PATIENCE, Hosts, Program, Unexpected
+from hosts import PATIENCE, Hosts, Program
 from loss import events, qp_numbers, start_client, start_server
+from scenario import Unexpected
 from tap import tried
 
 # A peer that still knows the QP rejects the request as stale.

@@ -12,16 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from scenario import Unexpected
 from stacks import ended_well
 
 DEBUG = bool(re.search(r"rca\.pair=\S*debug", Path("/proc/cmdline").read_text(encoding="ascii")))
 # A program's time, and that of an answer; the debug kernel is slow, and the host may be busy.
 PATIENCE = 240 if DEBUG else 90
 AGENT_PORT = 7900
-
-
-class Unexpected(Exception):
-    """What a test found instead of what it wanted; the text is for people."""
 
 
 def _request(stack: str | None, words: list[str], trace: bool = False) -> bytes:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from functools import partial
 
 from cmtrace import OURS, STOCK
-from hosts import DEBUG, PATIENCE, Host, Hosts, Program, Unexpected
+from hosts import DEBUG, PATIENCE, Host, Hosts, Program
+from scenario import Unexpected
 from stacks import ROOT
 
 # A program of ours starts in a namespace of mounts, at its root.
@@ -46,8 +47,8 @@ def expect(program: Program, count: int, wanted: list[str]) -> None:
              if [event for event, _ in told] != wanted
              or any(status for event, status in told if event != "DISCONNECTED")]
     if wrong or sorted(seen) != list(range(count)):
-        raise Unexpected("\n".join([f"{program.host.name}, {program.stack}: {len(seen)} of {count} "
-                                    f"connections told; not {wanted}:", *wrong[:8]]))
+        raise Unexpected(f"{program.host.name}, {program.stack}: {len(seen)} of {count} "
+                         f"connections told; not {wanted}:", *wrong[:8])
 
 
 def start_server(hosts: Hosts, host: Host, stack: str, count: int, more: str = "",
@@ -83,8 +84,8 @@ def many(netem: str, count: int, hosts: Hosts) -> None:
                 client.done("(?m)^end$", LOSSY)
                 server.done("(?m)^end$", LOSSY)
         except Unexpected as unexpected:
-            raise Unexpected("\n".join([str(unexpected), *(program.tell() for pair in pairs
-                                                           for program in pair)])) from None
+            raise Unexpected(str(unexpected), *(program.tell() for pair in pairs
+                             for program in pair)) from None
     for client, server in pairs:
         expect(client, count, CLIENT)
         expect(server, count, SERVER)

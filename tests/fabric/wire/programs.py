@@ -9,7 +9,8 @@ from functools import partial
 from typing import NamedTuple
 
 from cmtrace import OURS, STOCK
-from hosts import Host, Hosts, Unexpected
+from hosts import Host, Hosts
+from scenario import Unexpected
 
 
 class Case(NamedTuple):

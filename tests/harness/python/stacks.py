@@ -214,6 +214,44 @@ class Program:
                 *(f"    {line}" for line in self.output().splitlines()[-count:])]
 
 
+class PipedProgram(Program):
+    """A running program whose input and output are pipes."""
+
+    def __init__(self, stack: Stack, command: list[str]) -> None:
+        # pylint: disable=super-init-not-called
+        self.stack = stack
+        self.command = command
+        self._process = self._start(subprocess.PIPE, subprocess.PIPE)
+        assert self._process.stdin and self._process.stdout
+        self._input, self._output = self._process.stdin, self._process.stdout
+        self.pid = self._process.pid
+        self.pidfd = os.pidfd_open(self.pid)
+        self._said = ""
+
+    def _read(self, deadline: float) -> bool:
+        """More output; False when there is none in time, or never again."""
+        left = max(0.0, deadline - time.monotonic())
+        if not select.select([self._output], [], [], left)[0]:
+            return False
+        data = os.read(self._output.fileno(), 65536)
+        self._said += data.decode(errors="replace")
+        return bool(data)
+
+    def write(self, text: str) -> None:
+        """Input for it."""
+        self._input.write(text.encode())
+        self._input.flush()
+
+    def close_input(self) -> None:
+        """The end of its input."""
+        self._input.close()
+
+    def end(self) -> None:
+        super().end()
+        self._input.close()
+        self._output.close()
+
+
 def served_by(calls: list[Call]) -> str:
     """The one stack that served these calls; "nothing" or "both" otherwise."""
     stacks = {call.stack for call in calls}
