@@ -16,14 +16,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import rig
+from agent import Agent, connected, disconnected
 from cmtrace import OURS, STOCK
-from endpoint import PROGRAM, Endpoint, Endpoints
-from scenario import PATIENCE, Unexpected, must_end, run
+from endpoint import Endpoint, Endpoints
+from scenario import PATIENCE, Unexpected, run
 from stacks import Inside, Program, Stack
 
 HERE = "10.9.0.1"
 CONTAINERS = {"rca1": "10.9.0.21", "rca2": "10.9.0.22"}
-SPACES = PROGRAM.with_name("spaces")
 NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
           "--bounding-set=-all", "--no-new-privs")
 # Of the nodes of the RDMA subsystem the process sees one, of uverbs.
@@ -168,19 +168,31 @@ def few_rights(stacks: dict[str, Stack]) -> None:
 
 
 def _one_process(name: str, port: int) -> Callable:
-    def run(stacks: dict[str, Stack]) -> None:
+    """A listener on the wildcard and the same port in each namespace, and connections to both."""
+    def test(stacks: dict[str, Stack]) -> None:
         with _containers(), Endpoints() as programs:
-            inside = Inside(stacks[name], "/run/netns/rca1")
-            server = _listen(programs, inside, CONTAINERS["rca1"], port)
-            server.leave()
+            _listen(programs, Inside(stacks[name], "/run/netns/rca1"), CONTAINERS["rca1"], port).leave()
             # The file of the namespace is not there where the program runs.
-            with open("/run/netns/rca1", "rb") as netns:
-                program = programs.add(Program(
-                    stacks[name], [str(SPACES), f"/proc/{os.getpid()}/fd/{netns.fileno()}", HERE,
-                                   CONTAINERS["rca1"], str(port)], Path("/tmp/spaces.log")))
-                must_end(program)
+            with open("/run/netns/rca1", "rb") as netns, Agent(stacks[name]) as agent:
+                home = f"/proc/{os.getpid()}/ns/net"
+                inside = f"/proc/{os.getpid()}/fd/{netns.fileno()}"
+
+                def connect(address: str, listener: int) -> None:
+                    one = agent.routed("-", address, port)
+                    disconnected(agent, one, agent, connected(agent, one, agent, listener))
+
+                here = agent.listening("0.0.0.0", port)
+                agent.must("netns", inside)
+                there = agent.listening("0.0.0.0", port)
+                connect(CONTAINERS["rca1"], there)
+                agent.must("netns", home)
+                connect(HERE, here)
+                # A listener serves its own namespace, wherever its process is.
+                agent.must("destroy", here)
+                agent.must("netns", inside)
+                connect(CONTAINERS["rca1"], there)
         rig.nothing_left()
-    return run
+    return test
 
 
 TESTS = (
