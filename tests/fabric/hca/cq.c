@@ -13,15 +13,7 @@ static size_t element_size(const struct hca_cq *cq)
 	return cq->user ? sizeof(struct ib_uverbs_wc) : sizeof(struct ib_wc);
 }
 
-/**
- * hca_create_cq() - a completion queue
- * @ibcq: the core's part of the new one
- * @attr: its attributes
- * @user: where the program learns how to map it; NULL for the kernel
- *
- * Context: process, may sleep.
- * Return: 0, -EOPNOTSUPP for flags, -EINVAL for a size beyond the adapter's, -ENOMEM, -EFAULT.
- */
+/* Returns -EOPNOTSUPP for flags, -EINVAL for a size beyond the limits of the device. */
 int hca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct hca_cq_user *user)
 {
@@ -29,7 +21,6 @@ int hca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct hca_device *dev = to_hca(ibcq->device);
 	struct hca_cq *cq = to_hca_cq(ibcq);
 	struct rxe_create_cq_resp resp;
-	int ret;
 
 	if (attr->flags)
 		return -EOPNOTSUPP;
@@ -44,22 +35,10 @@ int hca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	ibcq->cqe = cq->queue->mask;
 	if (!udata)
 		return 0;
-	hca_queue_share(dev, cq->queue, udata, &resp.mi);
-	ret = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
-	if (ret)
-		hca_queue_free(dev, cq->queue);
-	return ret;
+	return hca_queue_give(dev, cq->queue, udata, &resp, sizeof(resp), &resp.mi);
 }
 
-/**
- * hca_resize_cq() - a completion queue of another size, with what is in it
- * @ibcq: the queue
- * @entries: how many completions it must hold
- * @udata: where the program learns how to map the new one; NULL for the kernel
- *
- * Context: process, may sleep.
- * Return: 0, -EINVAL for a size beyond the adapter's or less than what is in it, -ENOMEM, -EFAULT.
- */
+/* Keeps the completions in the queue; returns -EINVAL when they do not fit. */
 int hca_resize_cq(struct ib_cq *ibcq, int entries, struct ib_udata *udata)
 {
 	struct hca_device *dev = to_hca(ibcq->device);
@@ -74,14 +53,10 @@ int hca_resize_cq(struct ib_cq *ibcq, int entries, struct ib_udata *udata)
 	queue = hca_queue_new(entries, element_size(cq));
 	if (!queue)
 		return -ENOMEM;
-	if (udata) {
-		hca_queue_share(dev, queue, udata, &resp.mi);
-		ret = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
-		if (ret) {
-			hca_queue_free(dev, queue);
-			return ret;
-		}
-	}
+	if (udata)
+		ret = hca_queue_give(dev, queue, udata, &resp, sizeof(resp), &resp.mi);
+	if (ret)
+		return ret;
 	spin_lock_irq(&cq->lock);
 	while ((from = hca_queue_client_used(cq->queue))) {
 		to = hca_queue_next_free(queue);
@@ -102,29 +77,12 @@ int hca_resize_cq(struct ib_cq *ibcq, int entries, struct ib_udata *udata)
 	return ret;
 }
 
-/**
- * hca_destroy_cq() - a completion queue goes
- * @ibcq: the queue, which no QP uses any more
- * @udata: unused
- *
- * Context: process, may sleep.
- * Return: 0.
- */
 int hca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	hca_queue_free(to_hca(ibcq->device), to_hca_cq(ibcq)->queue);
 	return 0;
 }
 
-/**
- * hca_poll_cq() - a client in the kernel takes completions
- * @ibcq: the queue
- * @count: how many at most
- * @wc: where they go
- *
- * Context: any.
- * Return: how many there were.
- */
 int hca_poll_cq(struct ib_cq *ibcq, int count, struct ib_wc *wc)
 {
 	struct hca_cq *cq = to_hca_cq(ibcq);
@@ -144,14 +102,6 @@ int hca_poll_cq(struct ib_cq *ibcq, int count, struct ib_wc *wc)
 	return i;
 }
 
-/**
- * hca_req_notify_cq() - the client wants to be told of the next completion
- * @ibcq: the queue
- * @flags: of which, and whether it wants to know that some are there already
- *
- * Context: any.
- * Return: 1 when it wants to know and some are there, else 0.
- */
 int hca_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct hca_cq *cq = to_hca_cq(ibcq);
@@ -185,13 +135,10 @@ static void to_user(struct ib_uverbs_wc *to, const struct ib_wc *wc)
 	to->port_num = wc->port_num;
 }
 
-/**
- * hca_cq_add() - something is complete
- * @ibcq: the queue it goes to
- * @wc: what is complete
- * @solicited: it failed, or the sender asked for the client's attention
- *
- * Context: any; what the client does when told must do with that, as with interrupts of hardware.
+/*
+ * Adds a completion and calls the completion handler of an armed queue, with no lock held and in
+ * the context of the caller, which may be an interrupt. @solicited: the work request failed, or
+ * the sender set the solicited bit.
  */
 void hca_cq_add(struct ib_cq *ibcq, const struct ib_wc *wc, bool solicited)
 {

@@ -228,13 +228,7 @@ static void init_device(struct hca_device *dev, u32 ports)
 		hca_port_init(dev, i);
 }
 
-/**
- * hca_device_add() - an adapter is plugged in
- * @ports: how many ports it has
- *
- * Context: process, may sleep.
- * Return: 0, -EINVAL for a number of ports it cannot have, -ENOMEM, or what the core says.
- */
+/* Adds an adapter with @ports ports. Returns -EINVAL for a number of ports beyond the limit. */
 int hca_device_add(u32 ports)
 {
 	struct hca_device *dev;
@@ -259,13 +253,7 @@ int hca_device_add(u32 ports)
 	return 0;
 }
 
-/**
- * hca_device_remove() - an adapter is unplugged
- * @name: its name
- *
- * Context: process, may sleep; waits for all users in the kernel, but not for programs.
- * Return: 0, -ENODEV when there is no such adapter.
- */
+/* Removes an adapter; waits for its users in the kernel, but not for programs. */
 int hca_device_remove(const char *name)
 {
 	struct ib_device *ib = ib_device_get_by_name(name, RDMA_DRIVER_RXE);
@@ -283,11 +271,7 @@ int hca_device_remove(const char *name)
 	return 0;
 }
 
-/**
- * hca_device_remove_all() - all adapters are unplugged
- *
- * Context: process, may sleep; nobody adds any.
- */
+/* Removes all adapters, while nothing adds any. */
 void hca_device_remove_all(void)
 {
 	char name[IB_DEVICE_NAME_MAX];

@@ -11,6 +11,7 @@
 
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -53,49 +54,20 @@ static void tick(struct work_struct *work);
 static DECLARE_WORK(run_work, run);
 static DECLARE_DELAYED_WORK(tick_work, tick);
 
-/**
- * hca_count() - one more
- * @what: of these
- *
- * Context: any.
- */
 void hca_count(enum hca_count what)
 {
 	atomic64_inc(&counts[what]);
 }
 
-/**
- * hca_counted() - how many there were
- * @what: of these
- *
- * Context: any.
- * Return: the number since the module came.
- */
-u64 hca_counted(enum hca_count what)
+void hca_count_show(struct seq_file *file)
 {
-	return atomic64_read(&counts[what]);
+	int i;
+
+	for (i = 0; i < HCA_COUNTS; i++)
+		seq_printf(file, "%s %llu\n", count_names[i], (u64)atomic64_read(&counts[i]));
 }
 
-/**
- * hca_count_name() - the name of a counter
- * @what: the counter
- *
- * Context: any.
- * Return: the name.
- */
-const char *hca_count_name(enum hca_count what)
-{
-	return count_names[what];
-}
-
-/**
- * hca_packet_new() - an empty packet
- * @len: size of its payload
- * @gfp: how to get the memory
- *
- * Context: as @gfp says.
- * Return: the packet, for hca_fabric_send() or kfree(); NULL when there is no memory.
- */
+/* An empty packet, for hca_fabric_send() or kfree(). */
 struct hca_packet *hca_packet_new(u32 len, gfp_t gfp)
 {
 	struct hca_packet *packet = kzalloc(struct_size(packet, data, len), gfp);
@@ -105,12 +77,7 @@ struct hca_packet *hca_packet_new(u32 len, gfp_t gfp)
 	return packet;
 }
 
-/**
- * hca_fabric_send() - a packet leaves a port
- * @packet: the packet, which is the fabric's from now on
- *
- * Context: any.
- */
+/* Takes the packet over. Any context. */
 void hca_fabric_send(struct hca_packet *packet)
 {
 	unsigned long flags;
@@ -392,23 +359,14 @@ static void tick(struct work_struct *work)
 	spin_unlock_irq(&queue_lock);
 }
 
-/**
- * hca_fabric_init() - the switch is turned on
- *
- * Context: process, before any adapter.
- * Return: 0 or -ENOMEM.
- */
+/* Before any adapter. */
 int hca_fabric_init(void)
 {
 	worker = alloc_ordered_workqueue("rca_hca", WQ_MEM_RECLAIM);
 	return worker ? 0 : -ENOMEM;
 }
 
-/**
- * hca_fabric_exit() - the switch is turned off, packets on their way are lost
- *
- * Context: process, after the last adapter.
- */
+/* After the last adapter. Packets in flight are lost. */
 void hca_fabric_exit(void)
 {
 	struct hca_packet *packet, *next;

@@ -10,6 +10,8 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
+struct seq_file;
+
 #define HCA_GRH		40	/* bytes before the data of a datagram */
 #define HCA_GSI_QKEY	0x80010000
 
@@ -93,7 +95,6 @@ void hca_fabric_exit(void);
 struct hca_packet *hca_packet_new(u32 len, gfp_t gfp);
 void hca_fabric_send(struct hca_packet *packet);
 void hca_count(enum hca_count what);
-u64 hca_counted(enum hca_count what);
-const char *hca_count_name(enum hca_count what);
+void hca_count_show(struct seq_file *file);
 
 #endif /* HCA_FABRIC_H */

@@ -89,10 +89,7 @@ static void rules_show(void *unused, struct seq_file *file)
 
 static void counters_show(void *unused, struct seq_file *file)
 {
-	int i;
-
-	for (i = 0; i < HCA_COUNTS; i++)
-		seq_printf(file, "%s %llu\n", hca_count_name(i), hca_counted(i));
+	hca_count_show(file);
 }
 
 static int groups_write(void *unused, char *text)
@@ -368,11 +365,6 @@ static struct about *add_files(struct dentry *dir, const struct knob *knobs, siz
 	return about;
 }
 
-/**
- * hca_knobs_init() - the files that are there without adapters
- *
- * Context: process, may sleep.
- */
 void hca_knobs_init(void)
 {
 	root = debugfs_create_dir("rca_hca", NULL);
@@ -386,22 +378,13 @@ void hca_knobs_init(void)
 	debugfs_create_u32("sa_rate", 0600, root, &hca_sa.rate);
 }
 
-/**
- * hca_knobs_exit() - no files any more
- *
- * Context: process, may sleep; waits for those who use them.
- */
+/* Waits for the users of the files. */
 void hca_knobs_exit(void)
 {
 	debugfs_remove_recursive(root);
 }
 
-/**
- * hca_knobs_add_device() - the files of an adapter
- * @dev: the adapter, registered
- *
- * Context: process, may sleep.
- */
+/* Creates the files of a registered adapter. */
 void hca_knobs_add_device(struct hca_device *dev)
 {
 	size_t count = ARRAY_SIZE(device_knobs) + dev->ports * ARRAY_SIZE(port_knobs);
@@ -425,12 +408,7 @@ void hca_knobs_add_device(struct hca_device *dev)
 	WRITE_ONCE(dev->dir, dir);
 }
 
-/**
- * hca_knobs_remove_device() - the files of an adapter go
- * @dev: the adapter, still registered
- *
- * Context: process, may sleep; waits for those who use them.
- */
+/* Removes the files of an adapter, which is still registered, and waits for their users. */
 void hca_knobs_remove_device(struct hca_device *dev)
 {
 	debugfs_remove_recursive(xchg(&dev->dir, NULL));

@@ -36,13 +36,8 @@ static void add(struct work_struct *work)
 	kfree(late);
 }
 
-/**
- * hca_late_add() - a completion of QP1 goes to its queue, now or later
- * @qp: the QP
- * @wc: the completion
- * @solicited: the client wants to be told
- *
- * Context: any.
+/*
+ * Adds a send completion of QP1 to its queue, now or after the delay of the adapter. Any context.
  */
 void hca_late_add(struct hca_qp *qp, const struct ib_wc *wc, bool solicited)
 {
@@ -61,23 +56,14 @@ void hca_late_add(struct hca_qp *qp, const struct ib_wc *wc, bool solicited)
 	queue_delayed_work(worker, &late->work, msecs_to_jiffies(ms));
 }
 
-/**
- * hca_late_init() - adapters may be slow
- *
- * Context: process, before any adapter.
- * Return: 0 or -ENOMEM.
- */
+/* Before any adapter. */
 int hca_late_init(void)
 {
 	worker = alloc_ordered_workqueue("rca_hca_late", WQ_MEM_RECLAIM);
 	return worker ? 0 : -ENOMEM;
 }
 
-/**
- * hca_late_exit() - the last completion has come
- *
- * Context: process, after the last adapter, whose QPs have waited for theirs.
- */
+/* After the last adapter, whose QPs have waited for their completions. */
 void hca_late_exit(void)
 {
 	destroy_workqueue(worker);

@@ -13,14 +13,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
-/**
- * hca_get_dma_mr() - the region that is all memory of the kernel
- * @pd: its protection domain
- * @access: unused
- *
- * Context: process.
- * Return: the region or -ENOMEM.
- */
+/* The region of all kernel memory. */
 struct ib_mr *hca_get_dma_mr(struct ib_pd *pd, int access)
 {
 	struct hca_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
@@ -28,18 +21,6 @@ struct ib_mr *hca_get_dma_mr(struct ib_pd *pd, int access)
 	return mr ? &mr->ib : ERR_PTR(-ENOMEM);
 }
 
-/**
- * hca_reg_user_mr() - a region of a program's memory
- * @pd: its protection domain
- * @start: where it is in the program
- * @length: how long it is
- * @iova: where work requests find it
- * @access: who may do what with it
- * @udata: unused
- *
- * Context: process, may sleep.
- * Return: the region, -ENOMEM, -EBUSY when there are no keys left, or what pinning says.
- */
 struct ib_mr *hca_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 			      struct ib_udata *udata)
 {
@@ -71,14 +52,7 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/**
- * hca_dereg_mr() - a region goes
- * @ibmr: the region
- * @udata: unused
- *
- * Context: process, may sleep; waits for a copy to or from it.
- * Return: 0.
- */
+/* Waits for a copy to or from the region. */
 int hca_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct hca_device *dev = to_hca(ibmr->device);
@@ -120,9 +94,12 @@ static int copy_user(struct hca_qp *qp, const struct ib_sge *sge, size_t skip, v
 static int copy(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t skip, u8 *buf,
 		size_t len, bool in)
 {
+	struct hca_device *dev = to_hca(qp->ib.device);
 	int ret = 0;
 
-	for (; count && len; count--, sge++) {
+	if (qp->user)
+		mutex_lock(&dev->memory);
+	for (; count && len && !ret; count--, sge++) {
 		size_t piece;
 
 		if (skip >= sge->length) {
@@ -136,59 +113,28 @@ static int copy(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t s
 			memcpy((void *)(uintptr_t)sge->addr + skip, buf, piece);
 		else
 			memcpy(buf, (void *)(uintptr_t)sge->addr + skip, piece);
-		if (ret)
-			return ret;
 		skip = 0;
 		buf += piece;
 		len -= piece;
 	}
-	return len ? -EMSGSIZE : 0;
+	if (qp->user)
+		mutex_unlock(&dev->memory);
+	return ret ?: len ? -EMSGSIZE : 0;
 }
 
-/**
- * hca_gather() - reads what a send request points at
- * @qp: the QP
- * @sge: where it is
- * @count: how many pieces
- * @to: where it goes
- * @len: how much
- *
- * Context: any for a client in the kernel; process for a program.
- * Return: 0; -EFAULT outside of the program's regions; -EMSGSIZE when the pieces are less.
+/*
+ * Reads the data of a send request. Returns -EFAULT outside of the regions of the program, -EMSGSIZE
+ * when the scatter list is shorter than @len. Process context for a QP of a program, any context for
+ * one of the kernel.
  */
 int hca_gather(struct hca_qp *qp, const struct ib_sge *sge, u32 count, void *to, size_t len)
 {
-	struct hca_device *dev = to_hca(qp->ib.device);
-	int ret;
-
-	if (!qp->user)
-		return copy(qp, sge, count, 0, to, len, false);
-	mutex_lock(&dev->memory);
-	ret = copy(qp, sge, count, 0, to, len, false);
-	mutex_unlock(&dev->memory);
-	return ret;
+	return copy(qp, sge, count, 0, to, len, false);
 }
 
-/**
- * hca_scatter() - writes where a receive request points at
- * @qp: the QP
- * @sge: where it goes
- * @count: how many pieces
- * @skip: how much of them to leave alone first
- * @from: what is written
- * @len: how much
- *
- * Context: process.
- * Return: 0; -EFAULT outside of the program's regions; -EMSGSIZE when the pieces are less.
- */
+/* Writes behind the first @skip bytes of a scatter list; else as hca_gather(). */
 int hca_scatter(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t skip,
 		const void *from, size_t len)
 {
-	struct hca_device *dev = to_hca(qp->ib.device);
-	int ret;
-
-	mutex_lock(&dev->memory);
-	ret = copy(qp, sge, count, skip, (u8 *)from, len, true);
-	mutex_unlock(&dev->memory);
-	return ret;
+	return copy(qp, sge, count, skip, (u8 *)from, len, true);
 }

@@ -14,13 +14,7 @@ LIST_HEAD(hca_devices);
 /* The next LID to hand out; ports that went do not give theirs back, (lock: hca_lock). */
 static u16 next_lid = HCA_FIRST_LID;
 
-/**
- * hca_port_init() - a port as it is when the adapter comes
- * @dev: the adapter, not yet registered
- * @num: number of the port
- *
- * Context: process.
- */
+/* The initial state of a port; the adapter is not yet registered. */
 void hca_port_init(struct hca_device *dev, u32 num)
 {
 	struct hca_port *port = &dev->port[num - 1];
@@ -38,13 +32,7 @@ void hca_port_init(struct hca_device *dev, u32 num)
 	spin_unlock_irq(&hca_lock);
 }
 
-/**
- * hca_port_by_lid() - the port that has a LID
- * @lid: the LID
- *
- * Context: hca_lock is held; the answer is good as long as it is.
- * Return: the port, NULL when none has it.
- */
+/* Needs hca_lock; the port stays as long as the lock is held. */
 struct hca_port *hca_port_by_lid(u16 lid)
 {
 	struct hca_device *dev;
@@ -58,13 +46,7 @@ struct hca_port *hca_port_by_lid(u16 lid)
 	return NULL;
 }
 
-/**
- * hca_port_by_gid() - the port that has a GID
- * @gid: the GID
- *
- * Context: hca_lock is held; the answer is good as long as it is.
- * Return: the port, NULL when none has it.
- */
+/* Needs hca_lock; the port stays as long as the lock is held. */
 struct hca_port *hca_port_by_gid(const union ib_gid *gid)
 {
 	struct hca_device *dev;
@@ -81,14 +63,7 @@ struct hca_port *hca_port_by_gid(const union ib_gid *gid)
 	return NULL;
 }
 
-/**
- * hca_port_pkey_index() - where a port has a P_Key that goes with another
- * @port: the port
- * @pkey: the P_Key of the other side
- *
- * Context: hca_lock is held.
- * Return: the row of the table, -ENOENT when there is none.
- */
+/* The row of the P_Key table that matches the P_Key of a peer; needs hca_lock. */
 int hca_port_pkey_index(const struct hca_port *port, u16 pkey)
 {
 	unsigned int i;
@@ -100,26 +75,13 @@ int hca_port_pkey_index(const struct hca_port *port, u16 pkey)
 	return -ENOENT;
 }
 
-/**
- * hca_port_shares_pkey() - whether a port is a member of a partition, full or limited
- * @port: the port
- * @pkey: P_Key of the partition, its membership bit does not count
- *
- * Context: hca_lock is held.
- * Return: whether it is.
- */
+/* Whether a port is a full or limited member of a partition; needs hca_lock. */
 bool hca_port_shares_pkey(const struct hca_port *port, u16 pkey)
 {
 	return hca_port_pkey_index(port, pkey | 0x8000) >= 0;
 }
 
-/**
- * hca_port_event() - tells the users of the adapter that something happened to a port
- * @port: the port
- * @type: what happened
- *
- * Context: process, no locks held.
- */
+/* Dispatches an event of a port. Process context, no locks held, as the functions below. */
 void hca_port_event(struct hca_port *port, enum ib_event_type type)
 {
 	struct ib_event event = {
@@ -131,13 +93,6 @@ void hca_port_event(struct hca_port *port, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
-/**
- * hca_port_set_up() - the cable of a port goes in or comes out
- * @port: the port
- * @up: in
- *
- * Context: process, no locks held.
- */
 void hca_port_set_up(struct hca_port *port, bool up)
 {
 	bool was;
@@ -150,14 +105,7 @@ void hca_port_set_up(struct hca_port *port, bool up)
 		hca_port_event(port, up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 }
 
-/**
- * hca_port_set_lid() - the subnet manager gives a port another LID
- * @port: the port
- * @lid: the LID
- *
- * Context: process, no locks held.
- * Return: 0; -EINVAL for a LID that no port can have; -EBUSY when another port has it.
- */
+/* Returns -EINVAL for a LID that no port can have, -EBUSY when another port has it. */
 int hca_port_set_lid(struct hca_port *port, u16 lid)
 {
 	struct hca_port *other;
@@ -175,15 +123,7 @@ int hca_port_set_lid(struct hca_port *port, u16 lid)
 	return 0;
 }
 
-/**
- * hca_port_set_pkeys() - the subnet manager writes the P_Key table of a port
- * @port: the port
- * @pkeys: the rows
- * @count: how many, the rest of the table is emptied
- *
- * Context: process, no locks held.
- * Return: 0; -EINVAL for more rows than the table has.
- */
+/* Writes the first @count rows of the P_Key table and empties the others. */
 int hca_port_set_pkeys(struct hca_port *port, const u16 *pkeys, unsigned int count)
 {
 	if (count > HCA_PKEYS)
@@ -196,15 +136,7 @@ int hca_port_set_pkeys(struct hca_port *port, const u16 *pkeys, unsigned int cou
 	return 0;
 }
 
-/**
- * hca_port_set_gid() - writes a row of the GID table of a port
- * @port: the port
- * @index: the row
- * @gid: what is written, zero empties the row
- *
- * Context: process, no locks held.
- * Return: 0; -EINVAL for a row that the table does not have.
- */
+/* Writes a row of the GID table; zero empties it. */
 int hca_port_set_gid(struct hca_port *port, unsigned int index, const union ib_gid *gid)
 {
 	if (index >= HCA_GIDS)

@@ -211,14 +211,9 @@ static int send_ring(struct hca_qp *qp)
 	return ret;
 }
 
-/**
- * hca_post_send() - send requests of the kernel, or a program's bell
- * @ibqp: the QP
- * @wr: the requests; none for a program's bell
- * @bad: the first that was not taken
- *
- * Context: any for the kernel, process for a program.
- * Return: 0; -EINVAL before the QP can send; -ENOMEM.
+/*
+ * Send requests of the kernel, in any context; for a program @wr is empty, and its ring has the
+ * requests. Returns -EINVAL before the QP can send.
  */
 int hca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
 {
@@ -271,15 +266,7 @@ static int put_receive(struct hca_queue *queue, const struct ib_recv_wr *wr, u32
 	return 0;
 }
 
-/**
- * hca_post_recv() - receive requests of the kernel; a program writes its own
- * @ibqp: the QP
- * @wr: the requests
- * @bad: the first that was not taken
- *
- * Context: any.
- * Return: 0; -EINVAL for too many pieces or a QP without a queue; -ENOMEM when the queue is full.
- */
+/* Receive requests of the kernel; a program writes its own to the ring. */
 int hca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
 {
 	struct hca_qp *qp = to_hca_qp(ibqp);
@@ -303,15 +290,6 @@ int hca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const struct 
 	return ret;
 }
 
-/**
- * hca_post_srq_recv() - receive requests of the kernel for a shared queue
- * @ibsrq: the queue
- * @wr: the requests
- * @bad: the first that was not taken
- *
- * Context: any.
- * Return: 0; -EINVAL for too many pieces; -ENOMEM when the queue is full.
- */
 int hca_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad)
 {

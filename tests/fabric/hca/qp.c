@@ -78,15 +78,9 @@ static int enter(struct hca_qp *qp, struct ib_qp_init_attr *init)
 	return min(ret, 0);
 }
 
-/**
- * hca_create_qp() - a queue pair
- * @ibqp: the core's part of the new one
- * @init: its attributes
- * @udata: where the program learns how to map its queues; NULL for the kernel
- *
- * Context: process, may sleep.
- * Return: 0, -EOPNOTSUPP for another kind or flags, -EINVAL for sizes beyond the adapter's,
- * -EBUSY for a second QP0 or QP1 of a port, -ENOMEM, -EFAULT.
+/*
+ * Returns -EOPNOTSUPP for an unknown type or flags, -EINVAL for sizes beyond the limits of the
+ * device, -EBUSY for a second QP0 or QP1 of a port.
  */
 int hca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
@@ -165,17 +159,6 @@ static void keep(struct ib_qp_attr *to, const struct ib_qp_attr *attr, int mask)
 	to->alt_ah_attr.grh.sgid_attr = NULL;
 }
 
-/**
- * hca_modify_qp() - attributes and states of a queue pair
- * @ibqp: the QP
- * @attr: what changes
- * @mask: which of it
- * @udata: unused
- *
- * Context: process, may sleep.
- * Return: 0, -EOPNOTSUPP for attributes beyond the standard, -EINVAL for a step that is not
- * allowed.
- */
 int hca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
 	struct hca_qp *qp = to_hca_qp(ibqp);
@@ -202,16 +185,6 @@ int hca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 	return 0;
 }
 
-/**
- * hca_query_qp() - attributes of a queue pair
- * @ibqp: the QP
- * @attr: where those that can change go
- * @mask: unused, all are given
- * @init: where the others go
- *
- * Context: process.
- * Return: 0.
- */
 int hca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 struct ib_qp_init_attr *init)
 {
@@ -234,14 +207,7 @@ int hca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
-/**
- * hca_destroy_qp() - a queue pair goes
- * @ibqp: the QP
- * @udata: unused
- *
- * Context: process, may sleep; waits for packets that are being received.
- * Return: 0.
- */
+/* Waits for packets that the QP is receiving. */
 int hca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct hca_device *dev = to_hca(ibqp->device);
@@ -264,13 +230,9 @@ int hca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return 0;
 }
 
-/**
- * hca_qp_get() - the QP with a number
- * @dev: its adapter
- * @key: hca_qp_key() of the number
- *
- * Context: any.
- * Return: the QP with a reference for hca_qp_put(), NULL when there is none.
+/*
+ * The QP with a number, with a reference for hca_qp_put(), or NULL. @key is from hca_qp_key().
+ * Any context.
  */
 struct hca_qp *hca_qp_get(struct hca_device *dev, u32 key)
 {
@@ -285,27 +247,12 @@ struct hca_qp *hca_qp_get(struct hca_device *dev, u32 key)
 	return qp;
 }
 
-/**
- * hca_qp_put() - a reference goes
- * @qp: the QP
- *
- * Context: any.
- */
 void hca_qp_put(struct hca_qp *qp)
 {
 	if (refcount_dec_and_test(&qp->refs))
 		complete(&qp->gone);
 }
 
-/**
- * hca_attach_mcast() - a QP wants the datagrams of a multicast group
- * @ibqp: the QP
- * @mgid: the group
- * @mlid: its multicast LID
- *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
- */
 int hca_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid)
 {
 	struct hca_group *group = kzalloc(sizeof(*group), GFP_KERNEL);
@@ -321,15 +268,6 @@ int hca_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid)
 	return 0;
 }
 
-/**
- * hca_detach_mcast() - a QP does not want the datagrams of a multicast group any more
- * @ibqp: the QP
- * @mgid: the group
- * @mlid: its multicast LID
- *
- * Context: process.
- * Return: 0; -EINVAL when it was not attached.
- */
 int hca_detach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid)
 {
 	struct hca_group *group, *found = NULL;

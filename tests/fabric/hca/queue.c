@@ -23,14 +23,7 @@ static void *element(struct hca_queue *queue, u32 index)
 	return queue->buf->data + ((size_t)(index & queue->mask) << queue->shift);
 }
 
-/**
- * hca_queue_new() - a ring
- * @entries: how many elements it must hold; it may hold more
- * @size: of an element in bytes
- *
- * Context: process, may sleep.
- * Return: the ring, NULL when there is no memory. Freed by hca_queue_free().
- */
+/* A ring that holds at least @entries elements of @size bytes; NULL without memory. */
 struct hca_queue *hca_queue_new(u32 entries, size_t size)
 {
 	struct hca_queue *queue;
@@ -54,13 +47,7 @@ struct hca_queue *hca_queue_new(u32 entries, size_t size)
 	return queue;
 }
 
-/**
- * hca_queue_free() - the ring goes; a program that has it mapped keeps the pages
- * @dev: the adapter
- * @queue: the ring, or NULL
- *
- * Context: process, may sleep. Nobody else uses the ring any more.
- */
+/* Frees a ring, or nothing for NULL. A program that has mapped it keeps the pages. */
 void hca_queue_free(struct hca_device *dev, struct hca_queue *queue)
 {
 	if (!queue)
@@ -73,15 +60,7 @@ void hca_queue_free(struct hca_device *dev, struct hca_queue *queue)
 	kfree(queue);
 }
 
-/**
- * hca_queue_share() - lets a program map the ring
- * @dev: the adapter
- * @queue: the ring, not shared yet
- * @udata: the program's
- * @info: what the program must know for its mmap()
- *
- * Context: process, may sleep.
- */
+/* Lets a program map a ring; @info is the offset and the size for its mmap(). */
 void hca_queue_share(struct hca_device *dev, struct hca_queue *queue, struct ib_udata *udata,
 		     struct mminfo *info)
 {
@@ -96,15 +75,25 @@ void hca_queue_share(struct hca_device *dev, struct hca_queue *queue, struct ib_
 	info->size = queue->bytes;
 }
 
-/**
- * hca_queue_mmap() - a program maps one of its rings
- * @context: the program's
- * @vma: where, and by its offset which ring
- *
- * Nothing is kept in @vma, so the mapping may outlive ring, adapter and module.
- *
- * Context: process, the mmap lock is held.
- * Return: 0; -EINVAL for an offset or a size that is none of the program's rings.
+/*
+ * Shares a ring and writes the response to the program, of which @info is a part. The ring is freed
+ * when that fails.
+ */
+int hca_queue_give(struct hca_device *dev, struct hca_queue *queue, struct ib_udata *udata,
+		   void *resp, size_t size, struct mminfo *info)
+{
+	int ret;
+
+	hca_queue_share(dev, queue, udata, info);
+	ret = ib_copy_to_udata(udata, resp, min(size, udata->outlen));
+	if (ret)
+		hca_queue_free(dev, queue);
+	return ret;
+}
+
+/*
+ * Maps the ring of the offset. @vma keeps no pointer to it, so the mapping may outlive ring,
+ * adapter and module.
  */
 int hca_queue_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
 {
@@ -125,13 +114,7 @@ int hca_queue_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
 	return ret;
 }
 
-/**
- * hca_queue_next_free() - where the adapter may write the next element
- * @queue: the ring, of which the adapter is the producer
- *
- * Context: any, under the lock of the adapter's side.
- * Return: the element, NULL when the ring is full.
- */
+/* The element that the adapter may write next, NULL when the ring is full. */
 void *hca_queue_next_free(struct hca_queue *queue)
 {
 	/* Pairs with the release in the provider or hca_queue_client_consumed(). */
@@ -142,12 +125,7 @@ void *hca_queue_next_free(struct hca_queue *queue)
 	return element(queue, queue->ours);
 }
 
-/**
- * hca_queue_produced() - the adapter wrote the element it got last
- * @queue: the ring, of which the adapter is the producer
- *
- * Context: any, under the lock of the adapter's side.
- */
+/* Publishes the element of hca_queue_next_free(). */
 void hca_queue_produced(struct hca_queue *queue)
 {
 	queue->ours = (queue->ours + 1) & queue->mask;
@@ -155,12 +133,9 @@ void hca_queue_produced(struct hca_queue *queue)
 	smp_store_release(&queue->buf->producer_index, queue->ours);
 }
 
-/**
- * hca_queue_next_used() - the next element that the adapter has to take
- * @queue: the ring, of which the adapter is the consumer
- *
- * Context: any, under the lock of the adapter's side.
- * Return: the element, which a program may change while it is read; NULL when there is none.
+/*
+ * The element that the adapter has to read next, NULL when the ring is empty. A program may
+ * change it while it is read.
  */
 void *hca_queue_next_used(struct hca_queue *queue)
 {
@@ -172,12 +147,7 @@ void *hca_queue_next_used(struct hca_queue *queue)
 	return element(queue, queue->ours);
 }
 
-/**
- * hca_queue_consumed() - the adapter has taken the element it got last
- * @queue: the ring, of which the adapter is the consumer
- *
- * Context: any, under the lock of the adapter's side.
- */
+/* Gives back the element of hca_queue_next_used(). */
 void hca_queue_consumed(struct hca_queue *queue)
 {
 	queue->ours = (queue->ours + 1) & queue->mask;
@@ -185,13 +155,7 @@ void hca_queue_consumed(struct hca_queue *queue)
 	smp_store_release(&queue->buf->consumer_index, queue->ours);
 }
 
-/**
- * hca_queue_client_free() - where a client in the kernel may write the next element
- * @queue: the ring, of which the client is the producer
- *
- * Context: any, under the lock of the client's side.
- * Return: the element, NULL when the ring is full.
- */
+/* The same four for the side of a client in the kernel. */
 void *hca_queue_client_free(struct hca_queue *queue)
 {
 	/* Pairs with the release in hca_queue_consumed(). */
@@ -203,12 +167,6 @@ void *hca_queue_client_free(struct hca_queue *queue)
 	return element(queue, producer);
 }
 
-/**
- * hca_queue_client_produced() - a client in the kernel wrote the element it got last
- * @queue: the ring, of which the client is the producer
- *
- * Context: any, under the lock of the client's side.
- */
 void hca_queue_client_produced(struct hca_queue *queue)
 {
 	/* Pairs with the acquire in hca_queue_next_used(). */
@@ -216,13 +174,6 @@ void hca_queue_client_produced(struct hca_queue *queue)
 			  (queue->buf->producer_index + 1) & queue->mask);
 }
 
-/**
- * hca_queue_client_used() - the next element that a client in the kernel has to take
- * @queue: the ring, of which the client is the consumer
- *
- * Context: any, under the lock of the client's side.
- * Return: the element, NULL when there is none.
- */
 void *hca_queue_client_used(struct hca_queue *queue)
 {
 	/* Pairs with the release in hca_queue_produced(). */
@@ -232,12 +183,6 @@ void *hca_queue_client_used(struct hca_queue *queue)
 	return producer == consumer ? NULL : element(queue, consumer);
 }
 
-/**
- * hca_queue_client_consumed() - a client in the kernel has taken the element it got last
- * @queue: the ring, of which the client is the consumer
- *
- * Context: any, under the lock of the client's side.
- */
 void hca_queue_client_consumed(struct hca_queue *queue)
 {
 	/* Pairs with the acquire in hca_queue_next_free(). */

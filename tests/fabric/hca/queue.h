@@ -41,6 +41,8 @@ struct hca_queue *hca_queue_new(u32 entries, size_t size);
 void hca_queue_free(struct hca_device *dev, struct hca_queue *queue);
 void hca_queue_share(struct hca_device *dev, struct hca_queue *queue, struct ib_udata *udata,
 		     struct mminfo *info);
+int hca_queue_give(struct hca_device *dev, struct hca_queue *queue, struct ib_udata *udata,
+		   void *resp, size_t size, struct mminfo *info);
 int hca_queue_mmap(struct ib_ucontext *context, struct vm_area_struct *vma);
 void *hca_queue_next_free(struct hca_queue *queue);
 void hca_queue_produced(struct hca_queue *queue);

@@ -89,15 +89,10 @@ static enum ib_wc_status fill(struct hca_qp *qp, const struct hca_packet *packet
 	}
 }
 
-/**
- * hca_receive() - a packet arrives at a QP
- * @qp: the QP
- * @packet: the packet
- * @pkey_index: of the P_Key by which it came
- *
- * Context: process; the caller holds a reference to @qp.
- * Return: 0 when the packet is done with, received or dropped as the counters say; -EAGAIN when a
- * connected QP has no receive request for it yet.
+/*
+ * Delivers a packet to a QP, of which the caller holds a reference. Returns -EAGAIN when a
+ * connected QP has no receive request for it yet, and 0 when the packet was received, or dropped
+ * and counted.
  */
 int hca_receive(struct hca_qp *qp, const struct hca_packet *packet, u16 pkey_index)
 {
@@ -142,12 +137,7 @@ int hca_receive(struct hca_qp *qp, const struct hca_packet *packet, u16 pkey_ind
 	return 0;
 }
 
-/**
- * hca_flush_receives() - ends the receive requests of a QP that stopped
- * @qp: the QP; in the error state each is completed, in reset they vanish
- *
- * Context: any.
- */
+/* Completes the receive requests of a QP in the error state; in reset they vanish. Any context. */
 void hca_flush_receives(struct hca_qp *qp)
 {
 	struct ib_wc wc = {

@@ -159,16 +159,9 @@ static void mutate(struct rule *rule, struct hca_packet *packet)
 	}
 }
 
-/**
- * hca_rules_judge() - what happens to a MAD
- * @packet: which has a MAD
- * @ms: how long it, or its twin, is held
- *
- * The first rule that hits counts. A MAD is judged once, however often it is held. One that is
- * to be changed is when this returns.
- *
- * Context: process.
- * Return: the verdict.
+/*
+ * Applies the first rule that hits; a MAD is judged once, however often it is held. A mutation is
+ * done on return. @ms: how long the packet, or its duplicate, is held.
  */
 enum hca_verdict hca_rules_judge(struct hca_packet *packet, unsigned int *ms)
 {
@@ -249,12 +242,9 @@ static int parse_words(struct rule *rule, char *text)
 	return 0;
 }
 
-/**
- * hca_rules_add() - one more rule, behind the others
- * @text: "ACTION ATTRIBUTE [percent=P] [ms=N] [count=N] [from=LID] [to=LID]"; it is torn up
- *
- * Context: process.
- * Return: 0, -EINVAL for a text that is no rule, -ERANGE for a number that is none, -ENOMEM.
+/*
+ * Appends a rule, "ACTION ATTRIBUTE [percent=P] [ms=N] [count=N] [from=LID] [to=LID]"; @text is
+ * modified.
  */
 int hca_rules_add(char *text)
 {
@@ -279,11 +269,6 @@ int hca_rules_add(char *text)
 	return 0;
 }
 
-/**
- * hca_rules_clear() - no rules any more
- *
- * Context: process.
- */
 void hca_rules_clear(void)
 {
 	struct rule *rule, *next;
@@ -295,12 +280,7 @@ void hca_rules_clear(void)
 	mutex_unlock(&rules_lock);
 }
 
-/**
- * hca_rules_seed() - another seed; all rules begin anew
- * @seed: the seed
- *
- * Context: process.
- */
+/* Sets the seed; all rules restart. */
 void hca_rules_seed(u32 seed)
 {
 	struct rule *rule;
@@ -312,12 +292,6 @@ void hca_rules_seed(u32 seed)
 	mutex_unlock(&rules_lock);
 }
 
-/**
- * hca_rules_show() - the seed, the rules, and what each decided
- * @file: where to
- *
- * Context: process.
- */
 void hca_rules_show(struct seq_file *file)
 {
 	struct rule *rule;

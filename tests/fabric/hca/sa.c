@@ -129,12 +129,7 @@ static u16 serve(const struct ib_sa_mad *mad, void *record)
 	return IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB;
 }
 
-/**
- * hca_sa_request() - a MAD arrives at the SA
- * @packet: with the MAD; it stays the caller's
- *
- * Context: process.
- */
+/* Answers a MAD to the SA; the packet stays with the caller. */
 void hca_sa_request(const struct hca_packet *packet)
 {
 	const struct ib_sa_mad *mad = (const struct ib_sa_mad *)packet->data;

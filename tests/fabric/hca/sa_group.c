@@ -235,13 +235,8 @@ static u16 join_locked(const struct record *asked, ib_sa_comp_mask mask, struct 
 	return 0;
 }
 
-/**
- * hca_sa_join() - a port joins a group
- * @mad: the request
- * @record: where the answer's record goes
- *
- * Context: process.
- * Return: the status.
+/*
+ * The handlers of MCMemberRecord write the record of the answer and return the status of the MAD.
  */
 u16 hca_sa_join(const struct ib_sa_mad *mad, void *record)
 {
@@ -253,14 +248,7 @@ u16 hca_sa_join(const struct ib_sa_mad *mad, void *record)
 	return status;
 }
 
-/**
- * hca_sa_leave() - a port gives up rights in a group, with the last the membership
- * @mad: the request
- * @record: where the answer's record goes
- *
- * Context: process.
- * Return: the status.
- */
+/* Removes join states of a port, with the last one the membership. */
 u16 hca_sa_leave(const struct ib_sa_mad *mad, void *record)
 {
 	const struct record *asked = (const struct record *)mad->data;
@@ -291,14 +279,6 @@ u16 hca_sa_leave(const struct ib_sa_mad *mad, void *record)
 	return 0;
 }
 
-/**
- * hca_sa_get_group() - what a group is like
- * @mad: the request
- * @record: where the answer's record goes
- *
- * Context: process.
- * Return: the status.
- */
 u16 hca_sa_get_group(const struct ib_sa_mad *mad, void *record)
 {
 	const struct record *asked = (const struct record *)mad->data;
@@ -313,14 +293,7 @@ u16 hca_sa_get_group(const struct ib_sa_mad *mad, void *record)
 	return group ? 0 : HCA_SA_NO_RECORDS;
 }
 
-/**
- * hca_sa_receives() - whether a port gets the datagrams of a group
- * @mgid: the group
- * @port_guid: the port
- *
- * Context: process.
- * Return: whether it has joined for more than sending.
- */
+/* Whether a port has joined a group for more than sending. */
 bool hca_sa_receives(const union ib_gid *mgid, u64 port_guid)
 {
 	struct member *member;
@@ -358,33 +331,17 @@ static void drop(u64 port_guid, bool all)
 	mutex_unlock(&groups_lock);
 }
 
-/**
- * hca_sa_port_gone() - a port is not a member of anything any more
- * @port_guid: the port
- *
- * Context: process.
- */
 void hca_sa_port_gone(u64 port_guid)
 {
 	drop(port_guid, false);
 }
 
-/**
- * hca_sa_forget() - all groups and members are lost, as when a subnet manager starts anew
- *
- * Context: process.
- */
+/* Drops all groups and members, as a new subnet manager does. */
 void hca_sa_forget(void)
 {
 	drop(0, true);
 }
 
-/**
- * hca_sa_show_groups() - the groups and their members
- * @file: where to
- *
- * Context: process.
- */
 void hca_sa_show_groups(struct seq_file *file)
 {
 	struct member *member;
