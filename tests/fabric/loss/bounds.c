@@ -6,8 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +13,7 @@
 #include <unistd.h>
 
 #include "fabric.h"
+#include "interrupt.h"
 #include "inventory.h"
 
 #include "documented.h"
@@ -47,6 +46,9 @@ struct world {
 };
 
 static double longest[CALLS];
+
+/* What is in use before a test. */
+static struct inventory before;
 
 static void report(void)
 {
@@ -301,7 +303,7 @@ static void on_server(const struct pair *p, double more)
 }
 
 /* Each test closes what it has within the bound of a DESTROY of each id, and nothing is left. */
-static void done(const struct pair *p, const struct inventory *before, double more)
+static void done(const struct pair *p, double more)
 {
 	double start = now();
 
@@ -310,33 +312,31 @@ static void done(const struct pair *p, const struct inventory *before, double mo
 	MUST(close(p->ctx));
 	judge(NR(DESTROY), now() - start, more);
 	rule("clear");
-	inventory_await(before);
+	inventory_await(&before);
 	report();
 }
 
 TEST(peer_is_silent)
 {
-	struct inventory before;
 	struct pair p;
 
 	inventory_take(&before);
 	asked(&p);
 	on_client(&p, 0);
-	done(&p, &before, 0);
+	done(&p, 0);
 	requested(&p);
 	lose("drop CM");
 	on_server(&p, 0);
-	done(&p, &before, 0);
+	done(&p, 0);
 	connected(&p);
 	lose("drop CM");
 	on_client(&p, 0);
 	on_server(&p, 0);
-	done(&p, &before, 0);
+	done(&p, 0);
 }
 
 TEST_LONG(peer_is_silent_when_asked_to_disconnect)
 {
-	struct inventory before;
 	struct pair p;
 
 	inventory_take(&before);
@@ -344,7 +344,7 @@ TEST_LONG(peer_is_silent_when_asked_to_disconnect)
 	lose("drop CM");
 	EXPECT_EQ(TIMED(DISCONNECT, 0, rca_disconnect(p.ctx, p.client)), 0);
 	on_client(&p, 0);
-	done(&p, &before, 0);
+	done(&p, 0);
 }
 
 static int resolve_for_long(const struct world *w, uint32_t step, const char *dst)
@@ -371,7 +371,6 @@ static uint32_t datagram_id(const struct world *w, const char *ip)
 
 TEST(administrator_is_silent)
 {
-	struct inventory before;
 	struct world w = {};
 	struct pair p;
 
@@ -390,13 +389,12 @@ TEST(administrator_is_silent)
 	for (int i = 0; i < 2; i++)
 		EXPECT_EQ(TIMED(JOIN, 0, rca_join(w.ctx, w.id, "239.9.8.2", 0, 0, &w.member)), 0);
 	all_calls(&w, 0);
-	done(&p, &before, 0);
+	done(&p, 0);
 }
 
 /* What was sent does not complete for a while: only those wait who end its id. */
 TEST(device_is_slow)
 {
-	struct inventory before;
 	struct world w = {};
 	char late[16];
 	struct pair p;
@@ -415,7 +413,7 @@ TEST(device_is_slow)
 	EXPECT(took > LATE_SECONDS - 2);
 	knob("hca0/slow", "0");
 	ktap_note("a device that is %d s late: all calls took %.1f s", LATE_SECONDS, took);
-	done(&p, &before, LATE_SECONDS);
+	done(&p, LATE_SECONDS);
 }
 
 static pid_t start_shell(const char *command)
@@ -443,7 +441,6 @@ static bool still_runs(pid_t pid)
 TEST(device_goes_and_comes)
 {
 	enum { PAIRS = 16 };
-	struct inventory before;
 	struct world wild = {};
 	struct pair p[PAIRS];
 	unsigned int done_with = 0, listened = 0;
@@ -481,7 +478,7 @@ TEST(device_goes_and_comes)
 		MUST(close(p[i].lq));
 		MUST(close(p[i].ctx));
 	}
-	done(&p[0], &before, 0);
+	done(&p[0], 0);
 }
 
 /* Half of them one by one and in a batch, the others with their queue. */
@@ -496,7 +493,6 @@ TEST_LONG(thousand_ids_end_at_once)
 		.results_uptr = (uintptr_t)results,
 	};
 	static uint32_t ids[IDS_AT_ONCE];
-	struct inventory before;
 	struct pair p;
 
 	inventory_take(&before);
@@ -513,46 +509,25 @@ TEST_LONG(thousand_ids_end_at_once)
 							   .id = ids[SINGLE + i] };
 	EXPECT_EQ(TIMED(BATCH, 0, rca_call(p.ctx, RDMA_CM_ALT_BATCH, &batch)), 0);
 	EXPECT_EQ(batch.out_done, BATCHED);
-	done(&p, &before, 0);
-}
-
-static void nothing(int number)
-{
-	(void)number;
-}
-
-/* Once in the middle of its wait. */
-static void *wake_up(void *arg)
-{
-	pthread_t *thread = arg;
-
-	sleep(1);
-	pthread_kill(*thread, SIGUSR1);
-	return NULL;
+	done(&p, 0);
 }
 
 TEST(signal_ends_waiting_for_an_event)
 {
-	struct sigaction action = { .sa_handler = nothing };
 	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id = get_id(ctx, -1, 0);
-	pthread_t self = pthread_self(), thread;
 	event_t ev;
 
-	MUST(sigaction(SIGUSR1, &action, NULL));
-	EXPECT_EQ(pthread_create(&thread, NULL, wake_up, &self), 0);
+	interrupt_in_a_second();
 	EXPECT_EQ(TIMED(GET_EVENT, 1, rca_get_event(ctx, id, 0, &ev)), -EINTR);
-	EXPECT_EQ(pthread_join(thread, NULL), 0);
-	EXPECT_EQ(pthread_create(&thread, NULL, wake_up, &self), 0);
+	interrupt_in_a_second();
 	EXPECT_EQ(TIMED(GET_EVENT, 1, read(queue, &ev, sizeof(ev))), -1);
 	EXPECT_EQ(errno, EINTR);
-	EXPECT_EQ(pthread_join(thread, NULL), 0);
 }
 
 /* On soft-RoCE: a neighbour that does not answer, and groups of its network device. */
 TEST_LONG(neighbour_is_silent)
 {
-	struct inventory before;
 	struct world w = {};
 	uint32_t reported;
 

@@ -8,11 +8,11 @@
 #include <pthread.h>
 #include <rdma/rdma_cm_alt.h>
 #include <rdma/rdma_cma.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "knobs.h"
 #include "ktap.h"
 
@@ -62,6 +62,17 @@ static void gave_up(const char *call, int ret, int error, double start, double a
 	EXPECT_EQ(call, 0);							\
 	EXPECT(now() - ends_start < (seconds) + SLOWER);			\
 } while (0)
+
+/* The end of a test: each of the ids, and no more rules. */
+static void end_ids(struct rdma_cm_id *first, struct rdma_cm_id *second, struct rdma_cm_id *third)
+{
+	struct rdma_cm_id *ids[] = { first, second, third };
+
+	for (int i = 0; i < 3; i++)
+		if (ids[i])
+			ENDS_WITHIN(rdma_destroy_id(ids[i]), 0);
+	rule("clear");
+}
 
 /* A listener there; it is a synchronous id when there is no channel. */
 static struct rdma_cm_id *get_listener(struct rdma_event_channel *channel)
@@ -131,9 +142,7 @@ TEST_LONG(administrator_is_silent)
 	GIVES_UP(rdma_resolve_route(id, GIVEN_MS), ETIMEDOUT, GIVEN);
 	GIVES_UP(rdma_join_multicast(ud, (struct sockaddr *)&group, NULL), ETIMEDOUT, GROUP);
 	ENDS_WITHIN(rdma_leave_multicast(ud, (struct sockaddr *)&group), 0);
-	ENDS_WITHIN(rdma_destroy_id(ud), 0);
-	ENDS_WITHIN(rdma_destroy_id(id), 0);
-	rule("clear");
+	end_ids(ud, id, NULL);
 }
 
 TEST(peer_is_silent)
@@ -146,9 +155,7 @@ TEST(peer_is_silent)
 	set_deadline(id);
 	lose("drop CM");
 	GIVES_UP(rdma_connect(id, &param), ETIMEDOUT, GIVEN);
-	ENDS_WITHIN(rdma_destroy_id(id), 0);
-	ENDS_WITHIN(rdma_destroy_id(listener), 0);
-	rule("clear");
+	end_ids(id, listener, NULL);
 }
 
 static void *accept_one(void *arg)
@@ -176,10 +183,15 @@ TEST_LONG(peer_is_silent_when_it_is_to_disconnect)
 	set_deadline(id);
 	lose("drop CM");
 	ENDS_WITHIN(rdma_disconnect(id), GIVEN);
-	ENDS_WITHIN(rdma_destroy_id(id), 0);
-	ENDS_WITHIN(rdma_destroy_id(server), 0);
-	ENDS_WITHIN(rdma_destroy_id(listener), 0);
-	rule("clear");
+	end_ids(id, server, listener);
+}
+
+static void take_event(struct rdma_event_channel *channel)
+{
+	struct rdma_cm_event *event;
+
+	EXPECT_EQ(rdma_get_cm_event(channel, &event), 0);
+	EXPECT_EQ(rdma_ack_cm_event(event), 0);
 }
 
 TEST_LONG(client_is_silent_when_it_is_accepted)
@@ -187,62 +199,36 @@ TEST_LONG(client_is_silent_when_it_is_accepted)
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_cm_id *listener = get_listener(NULL), *id, *server;
 	struct rdma_conn_param param = conn_param();
-	struct rdma_cm_event *event;
 
 	id = get_client(channel, SERVER_AT, ntohs(rdma_get_src_port(listener)));
-	EXPECT_EQ(rdma_get_cm_event(channel, &event), 0);
-	EXPECT_EQ(rdma_ack_cm_event(event), 0);
+	take_event(channel);
 	EXPECT_EQ(rdma_resolve_route(id, GIVEN_MS), 0);
-	EXPECT_EQ(rdma_get_cm_event(channel, &event), 0);
-	EXPECT_EQ(rdma_ack_cm_event(event), 0);
+	take_event(channel);
 	EXPECT_EQ(rdma_connect(id, &param), 0);
 	EXPECT_EQ(rdma_get_request(listener, &server), 0);
 	lose("drop CM");
 	GIVES_UP(rdma_accept(server, &param), ETIMEDOUT, REPLIES);
-	ENDS_WITHIN(rdma_destroy_id(server), 0);
-	ENDS_WITHIN(rdma_destroy_id(id), 0);
-	ENDS_WITHIN(rdma_destroy_id(listener), 0);
+	end_ids(server, id, listener);
 	rdma_destroy_event_channel(channel);
-	rule("clear");
-}
-
-static void nothing(int number)
-{
-	(void)number;
-}
-
-static void *wake_up(void *arg)
-{
-	pthread_t *thread = arg;
-
-	sleep(1);
-	pthread_kill(*thread, SIGUSR1);
-	return NULL;
 }
 
 TEST_LONG(signal_ends_waiting)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
-	struct sigaction action = { .sa_handler = nothing };
 	struct rdma_conn_param param = conn_param();
-	pthread_t self = pthread_self(), thread;
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;
 
 	rule("clear");
-	EXPECT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
-	EXPECT_EQ(pthread_create(&thread, NULL, wake_up, &self), 0);
+	interrupt_in_a_second();
 	GIVES_UP(rdma_get_cm_event(channel, &event), EINTR, 1);
-	EXPECT_EQ(pthread_join(thread, NULL), 0);
 	rdma_destroy_event_channel(channel);
 	id = get_client(NULL, SERVER_AT, 1);
 	EXPECT_EQ(rdma_resolve_route(id, GIVEN_MS), 0);
 	lose("drop CM");
-	EXPECT_EQ(pthread_create(&thread, NULL, wake_up, &self), 0);
+	interrupt_in_a_second();
 	GIVES_UP(rdma_connect(id, &param), EINTR, 1);
-	EXPECT_EQ(pthread_join(thread, NULL), 0);
-	ENDS_WITHIN(rdma_destroy_id(id), 0);
-	rule("clear");
+	end_ids(id, NULL, NULL);
 }
 
 KTAP_MAIN
