@@ -30,24 +30,17 @@
  *	netns PATH			the process moves to another network namespace
  *
  * An address may have a scope (%DEVICE) and a flow label (/LABEL) behind it.
- * Without "qp" a QP is a number only: neither stack asks for more on InfiniBand and RoCE.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <poll.h>
 #include <pthread.h>
-#include <rdma/rdma_cma.h>
 #include <sched.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "../cm_program.h"
 
 #define MAX_IDS 4096
 
@@ -59,12 +52,7 @@ static char last_data[256];
 
 static void say_result(int ret)
 {
-	const char *name = strerrorname_np(errno);
-
-	if (ret)
-		printf("%s\n", name ? name : "?");
-	else
-		printf("ok\n");
+	printf("%s\n", ret ? error_name(errno) : "ok");
 }
 
 static struct rdma_cm_id *id_of(const char *number)
@@ -93,14 +81,12 @@ static int number_of(struct rdma_cm_id *id)
 	return (int)count++;
 }
 
-/* "-" is no address. */
-static struct sockaddr *get_address(struct sockaddr_storage *out, char *text, const char *port)
+/* An address with what it may have behind it; NULL for "-". */
+static struct sockaddr *take_address(struct sockaddr_storage *out, char *text, const char *port)
 {
 	struct sockaddr_in6 *in6 = (void *)out;
-	struct sockaddr_in *in = (void *)out;
 	char *label, *scope;
 
-	memset(out, 0, sizeof(*out));
 	if (!strcmp(text, "-"))
 		return NULL;
 	label = strchr(text, '/');
@@ -109,20 +95,11 @@ static struct sockaddr *get_address(struct sockaddr_storage *out, char *text, co
 	scope = strchr(text, '%');
 	if (scope)
 		*scope++ = 0;
-	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(atoi(port));
-	} else if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(atoi(port));
-		if (scope)
-			in6->sin6_scope_id = if_nametoindex(scope);
-		if (label)
-			in6->sin6_flowinfo = htonl(strtoul(label, NULL, 0));
-	} else {
-		fprintf(stderr, "agent: '%s' is no address\n", text);
-		exit(2);
-	}
+	*out = get_address(text, atoi(port));
+	if (out->ss_family == AF_INET6 && scope)
+		in6->sin6_scope_id = if_nametoindex(scope);
+	if (out->ss_family == AF_INET6 && label)
+		in6->sin6_flowinfo = htonl(strtoul(label, NULL, 0));
 	return (struct sockaddr *)out;
 }
 
@@ -144,19 +121,6 @@ static void say_address(const struct sockaddr *addr)
 	} else {
 		printf(" -");
 	}
-}
-
-static struct rdma_conn_param conn_param(const char *data)
-{
-	static uint32_t used;
-
-	/* Small ones are real QPs of rxe. */
-	return (struct rdma_conn_param) {
-		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7,
-		.rnr_retry_count = 7,
-		.private_data = data, .private_data_len = data ? strlen(data) : 0,
-		.qp_num = 0x800000 + ((getpid() & 0x7ff) << 12) + used++,
-	};
 }
 
 static void do_id(const char *ps)
@@ -313,47 +277,27 @@ static void do_abort(const char *number, int ms)
 	if (ret)
 		say_result(ret);
 	else
-		printf("ok %s %lld\n", error ? strerrorname_np((intptr_t)error) : "0", took);
+		printf("ok %s %lld\n", error ? error_name((intptr_t)error) : "0", took);
 }
 
-static void do_line(char *line)
+/* A command on an id: word[1] is its number. */
+static void do_with_id(char **word)
 {
-	char *word[6] = { NULL }, *at = NULL;
+	struct rdma_cm_id *id = id_of(word[1]);
 	struct sockaddr_storage src, dst;
-	struct rdma_cm_id *id;
+	struct sockaddr *from;
 	uint8_t value;
-	int i;
 
-	for (i = 0; i < 6; i++)
-		word[i] = strtok_r(i ? NULL : line, "\n ", &at);
-	if (!strcmp(word[0], "id")) {
-		do_id(word[1]);
-		return;
-	}
-	if (!strcmp(word[0], "event")) {
-		do_event(atoi(word[1]));
-		return;
-	}
-	if (!strcmp(word[0], "data")) {
-		do_data();
-		return;
-	}
-	if (!strcmp(word[0], "netns")) {
-		do_netns(word[1]);
-		return;
-	}
-	id = id_of(word[1]);
 	if (!strcmp(word[0], "qp")) {
 		do_qp(id);
 	} else if (!strcmp(word[0], "option")) {
 		value = (uint8_t)atoi(word[4]);
 		say_result(rdma_set_option(id, strtol(word[2], NULL, 0), atoi(word[3]), &value, 1));
 	} else if (!strcmp(word[0], "bind")) {
-		say_result(rdma_bind_addr(id, get_address(&src, word[2], word[3])));
+		say_result(rdma_bind_addr(id, take_address(&src, word[2], word[3])));
 	} else if (!strcmp(word[0], "resolve")) {
-		struct sockaddr *from = get_address(&src, word[2], "0");
-
-		say_result(rdma_resolve_addr(id, from, get_address(&dst, word[3], word[4]), 2000));
+		from = take_address(&src, word[2], "0");
+		say_result(rdma_resolve_addr(id, from, take_address(&dst, word[3], word[4]), 2000));
 	} else if (!strcmp(word[0], "route")) {
 		say_result(rdma_resolve_route(id, 2000));
 	} else if (!strcmp(word[0], "listen")) {
@@ -367,10 +311,29 @@ static void do_line(char *line)
 	} else if (!strcmp(word[0], "abort")) {
 		do_abort(word[1], atoi(word[2]));
 	} else if (!strcmp(word[0], "join")) {
-		say_result(rdma_join_multicast(id, get_address(&dst, word[2], "0"), NULL));
+		say_result(rdma_join_multicast(id, take_address(&dst, word[2], "0"), NULL));
 	} else {
 		do_connection(word[0], id, word[2]);
 	}
+}
+
+static void do_line(char *line)
+{
+	char *word[6] = { NULL }, *at = NULL;
+	int i;
+
+	for (i = 0; i < 6; i++)
+		word[i] = strtok_r(i ? NULL : line, "\n ", &at);
+	if (!strcmp(word[0], "id"))
+		do_id(word[1]);
+	else if (!strcmp(word[0], "event"))
+		do_event(atoi(word[1]));
+	else if (!strcmp(word[0], "data"))
+		do_data();
+	else if (!strcmp(word[0], "netns"))
+		do_netns(word[1]);
+	else
+		do_with_id(word);
 }
 
 int main(void)

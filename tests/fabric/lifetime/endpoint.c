@@ -13,19 +13,12 @@
  * event that ends an id and is not the usual one, "idle TOTAL" in answer to a
  * line of input as soon as no connection is left, "done" at the end. A call
  * that fails: "CALL: ERRNO", and status 1.
- *
- * QPs are numbers only: neither stack asks for more, and none has to be made.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
 #include <poll.h>
-#include <rdma/rdma_cma.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+
+#include "../cm_program.h"
 
 static struct rdma_event_channel *channel;
 static struct rdma_cm_id *listener;
@@ -35,47 +28,6 @@ static unsigned int live;	/* server: connections; client: ids */
 static unsigned int up;		/* connections that were established */
 static unsigned int total;
 static bool churn, ending, told, asked;
-
-static void fail(const char *call)
-{
-	const char *name = strerrorname_np(errno);
-
-	printf("%s: %s\n", call, name ? name : "?");
-	exit(1);
-}
-
-/* A QP number of one connection of one process; small ones are real QPs of rxe. */
-static uint32_t fresh_qp_num(void)
-{
-	static uint32_t used;
-
-	return ((getpid() & 0x7ff) << 12 | ((used++ & 0xfff))) + 0x800000;
-}
-
-static struct rdma_conn_param conn_param(void)
-{
-	return (struct rdma_conn_param) {
-		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7,
-		.rnr_retry_count = 7, .qp_num = fresh_qp_num(),
-	};
-}
-
-static void get_address(const char *ip, const char *port)
-{
-	struct sockaddr_in6 *in6 = (void *)&address;
-	struct sockaddr_in *in = (void *)&address;
-
-	if (inet_pton(AF_INET, ip, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(atoi(port));
-	} else if (inet_pton(AF_INET6, ip, &in6->sin6_addr) == 1) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(atoi(port));
-	} else {
-		fprintf(stderr, "endpoint: '%s' is no address\n", ip);
-		exit(2);
-	}
-}
 
 static void new_client(void)
 {
@@ -109,7 +61,7 @@ static void client_ended(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 
 static void client_event(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 {
-	struct rdma_conn_param param = conn_param();
+	struct rdma_conn_param param = conn_param(NULL);
 
 	switch (type) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
@@ -147,7 +99,7 @@ static void client_event(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 
 static void server_event(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 {
-	struct rdma_conn_param param = conn_param();
+	struct rdma_conn_param param = conn_param(NULL);
 
 	switch (type) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
@@ -239,7 +191,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	get_address(argv[2], argv[3]);
+	address = get_address(argv[2], atoi(argv[3]));
 	wanted = argc > 4 ? atoi(argv[4]) : 1;
 	channel = rdma_create_event_channel();
 	if (!channel)

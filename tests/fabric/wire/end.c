@@ -16,13 +16,10 @@
  * ended with the timewait (the program ends then, but for "hold"). A call that
  * fails: "I CALL: text", and status 1.
  */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <rdma/rdma_cma.h>
+#define _GNU_SOURCE
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "../cm_program.h"
 
 static struct rdma_event_channel *channel;
 static struct sockaddr_storage address;
@@ -30,36 +27,21 @@ static unsigned int count, first_qp, up, over;
 static struct rdma_cm_id **ids;		/* those that are connected */
 static bool server, hold;
 
-static void fail(long number, const char *call)
+static void fail_of(long number, const char *call)
 {
 	printf("%ld %s: %s\n", number, call, strerror(errno));
 	exit(1);
 }
 
-static void get_address(const char *ip, const char *port)
+/* Of connection @number; with its number as private data when there is a place for it. */
+static struct rdma_conn_param numbered_param(long number, const uint32_t *data)
 {
-	struct sockaddr_in6 *in6 = (void *)&address;
-	struct sockaddr_in *in = (void *)&address;
+	struct rdma_conn_param param = conn_param(NULL);
 
-	if (inet_pton(AF_INET6, ip, &in6->sin6_addr) == 1) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(atoi(port));
-	} else if (inet_pton(AF_INET, ip, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(atoi(port));
-	} else {
-		fprintf(stderr, "end: '%s' is no address\n", ip);
-		exit(2);
-	}
-}
-
-static struct rdma_conn_param conn_param(long number, const uint32_t *data)
-{
-	return (struct rdma_conn_param) {
-		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7,
-		.rnr_retry_count = 7, .qp_num = first_qp + number,
-		.private_data = data, .private_data_len = data ? sizeof(*data) : 0,
-	};
+	param.qp_num = first_qp + number;
+	param.private_data = data;
+	param.private_data_len = data ? sizeof(*data) : 0;
+	return param;
 }
 
 static void new_client(long number)
@@ -67,9 +49,9 @@ static void new_client(long number)
 	struct rdma_cm_id *id;
 
 	if (rdma_create_id(channel, &id, (void *)number, RDMA_PS_TCP))
-		fail(number, "rdma_create_id");
+		fail_of(number, "rdma_create_id");
 	if (rdma_resolve_addr(id, NULL, (struct sockaddr *)&address, 4000))
-		fail(number, "rdma_resolve_addr");
+		fail_of(number, "rdma_resolve_addr");
 }
 
 static void start(void)
@@ -83,11 +65,11 @@ static void start(void)
 		return;
 	}
 	if (rdma_create_id(channel, &listener, (void *)-1L, RDMA_PS_TCP))
-		fail(-1, "rdma_create_id");
+		fail_of(-1, "rdma_create_id");
 	if (rdma_bind_addr(listener, (struct sockaddr *)&address))
-		fail(-1, "rdma_bind_addr");
+		fail_of(-1, "rdma_bind_addr");
 	if (rdma_listen(listener, 0))
-		fail(-1, "rdma_listen");
+		fail_of(-1, "rdma_listen");
 	puts("listening");
 }
 
@@ -102,12 +84,12 @@ static void connected(struct rdma_cm_id *id)
 	puts("all");
 	for (i = 0; server && !hold && i < count; i++)
 		if (rdma_disconnect(ids[i]))
-			fail((long)ids[i]->context, "rdma_disconnect");
+			fail_of((long)ids[i]->context, "rdma_disconnect");
 }
 
 static void requested(struct rdma_cm_id *id, const uint32_t *number)
 {
-	struct rdma_conn_param param = conn_param(*number, NULL);
+	struct rdma_conn_param param = numbered_param(*number, NULL);
 
 	id->context = (void *)(long)*number;
 	if (rdma_accept(id, &param))
@@ -118,20 +100,20 @@ static void answer(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 {
 	long number = (long)id->context;
 	uint32_t data = number;
-	struct rdma_conn_param param = conn_param(number, &data);
+	struct rdma_conn_param param = numbered_param(number, &data);
 
 	switch (type) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		if (rdma_resolve_route(id, 4000))
-			fail(number, "rdma_resolve_route");
+			fail_of(number, "rdma_resolve_route");
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		if (rdma_connect(id, &param))
-			fail(number, "rdma_connect");
+			fail_of(number, "rdma_connect");
 		break;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 		if (rdma_establish(id))
-			fail(number, "rdma_establish");
+			fail_of(number, "rdma_establish");
 		connected(id);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
@@ -139,7 +121,7 @@ static void answer(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		if (rdma_disconnect(id))
-			fail(number, "rdma_disconnect");
+			fail_of(number, "rdma_disconnect");
 		break;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		over++;
@@ -160,7 +142,7 @@ int main(int argc, char **argv)
 		      "       end client ADDRESS PORT COUNT QPN [hold]\n", stderr);
 		return 2;
 	}
-	get_address(server ? "::" : argv[2], argv[server ? 2 : 3]);
+	address = get_address(server ? "::" : argv[2], atoi(argv[server ? 2 : 3]));
 	argv += server ? 3 : 4;
 	count = atoi(argv[0]);
 	first_qp = atoi(argv[1]);
@@ -168,14 +150,14 @@ int main(int argc, char **argv)
 	ids = calloc(count, sizeof(*ids));
 	channel = rdma_create_event_channel();
 	if (!channel || !ids)
-		fail(-1, "rdma_create_event_channel");
+		fail_of(-1, "rdma_create_event_channel");
 	start();
 	while (hold || over < count) {
 		enum rdma_cm_event_type type;
 		struct rdma_cm_id *id;
 
 		if (rdma_get_cm_event(channel, &event))
-			fail(-1, "rdma_get_cm_event");
+			fail_of(-1, "rdma_get_cm_event");
 		type = event->event;
 		id = event->id;
 		if (type == RDMA_CM_EVENT_CONNECT_REQUEST)

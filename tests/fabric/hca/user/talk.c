@@ -13,19 +13,12 @@
  * client's exit status is 0 when it was established.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <endian.h>
-#include <errno.h>
 #include <infiniband/ib.h>
 #include <poll.h>
-#include <rdma/rdma_cma.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#define QKEY 0x01234567
+#include "../../cm_program.h"
 
 static struct rdma_event_channel *channel;
 static enum rdma_port_space space = RDMA_PS_TCP;
@@ -33,47 +26,18 @@ static bool rejects, holds;
 static int patience = 2000;
 static bool established;
 
-static void fail(const char *call)
-{
-	const char *name = strerrorname_np(errno);
-
-	printf("%s: %s\n", call, name ? name : "?");
-	exit(1);
-}
-
 static struct sockaddr_storage address(const char *text, int port)
 {
 	struct sockaddr_storage any = {};
-	struct sockaddr_in6 *in6 = (void *)&any;
-	struct sockaddr_in *in = (void *)&any;
 	struct sockaddr_ib *ib = (void *)&any;
 
-	if (!strncmp(text, "ib:", 3) && inet_pton(AF_INET6, text + 3, &ib->sib_addr) == 1) {
-		ib->sib_family = AF_IB;
-		ib->sib_pkey = htobe16(0xffff);
-		ib->sib_sid = htobe64(((uint64_t)space << 16) + port);
-		ib->sib_sid_mask = htobe64(port ? UINT64_MAX : ~0xffffULL);
-	} else if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-	} else if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(port);
-	} else {
-		fprintf(stderr, "talk: what is '%s'?\n", text);
-		exit(2);
-	}
+	if (strncmp(text, "ib:", 3) || inet_pton(AF_INET6, text + 3, &ib->sib_addr) != 1)
+		return get_address(text, port);
+	ib->sib_family = AF_IB;
+	ib->sib_pkey = htobe16(0xffff);
+	ib->sib_sid = htobe64(((uint64_t)space << 16) + port);
+	ib->sib_sid_mask = htobe64(port ? UINT64_MAX : ~0xffffULL);
 	return any;
-}
-
-static struct rdma_conn_param conn_param(void)
-{
-	static uint32_t used;
-
-	return (struct rdma_conn_param) {
-		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7,
-		.rnr_retry_count = 7, .qp_num = 0x800000 + (getpid() & 0x7ff) * 0x1000 + used++,
-	};
 }
 
 /* The next event, told; the id goes to @id, and what the peer said is dropped. */
@@ -99,7 +63,7 @@ static enum rdma_cm_event_type next_event(struct rdma_cm_id **id)
 
 static void serve_event(void)
 {
-	struct rdma_conn_param param = conn_param();
+	struct rdma_conn_param param = conn_param(NULL);
 	struct rdma_cm_id *id;
 
 	switch (next_event(&id)) {
@@ -113,7 +77,7 @@ static void serve_event(void)
 		param.private_data = "yes";
 		param.private_data_len = 4;
 		if (rdma_accept(id, &param))
-			printf("rdma_accept: %s\n", strerrorname_np(errno));
+			printf("rdma_accept: %s\n", error_name(errno));
 		/* A datagram id has nothing more to do. */
 		if (space == RDMA_PS_UDP)
 			rdma_destroy_id(id);
@@ -161,7 +125,7 @@ static void serve(const char *text, int port)
 /* What to do after an event of the client's. Returns whether there is more to come. */
 static bool go_on(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 {
-	struct rdma_conn_param param = conn_param();
+	struct rdma_conn_param param = conn_param(NULL);
 	char byte;
 
 	switch (type) {
