@@ -557,7 +557,7 @@ def _rping(stacks: Stacks, names: tuple[str, str], address: str, count: int,
     common = ["rping", "-a", address, "-p", str(port), "-C", str(count), "-v", "-V"]
     logs = [Path(f"/tmp/rping-{port}-{end}.log") for end in ("server", "client")]
     running.append(Program(stacks[server], [*_in_peer(), *common, "-s"], logs[0]))
-    time.sleep(10 if DEBUG else 3)
+    wait_for("the server", lambda: f":{port} " in run(f"{' '.join(_in_peer())} ss -ltnH"))
     running.append(Program(stacks[client], [*common, "-c"], logs[1]))
 
 
