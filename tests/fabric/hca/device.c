@@ -12,10 +12,10 @@
 #include <rdma/ib_mad.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "fabric/sa.h"
 #include "knobs.h"
 #include "port.h"
-#include "sa.h"
-#include "verbs.h"
+#include "verbs/verbs.h"
 
 #define GUID_BASE	0x02ca000000000000ULL
 #define UVERBS_ABI	2	/* of the rxe provider */

@@ -30,12 +30,12 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "fabric.h"
+#include "fabric/fabric.h"
+#include "fabric/inject.h"
+#include "fabric/rules.h"
+#include "fabric/sa.h"
 #include "hca.h"
-#include "inject.h"
 #include "port.h"
-#include "rules.h"
-#include "sa.h"
 
 #define TEXT_MAX 512
 

@@ -8,12 +8,12 @@
  */
 #include <linux/module.h>
 
-#include "fabric.h"
+#include "fabric/fabric.h"
+#include "fabric/rules.h"
+#include "fabric/sa.h"
 #include "hca.h"
 #include "knobs.h"
-#include "late.h"
-#include "rules.h"
-#include "sa.h"
+#include "verbs/late.h"
 
 static unsigned int devices = 2;
 module_param(devices, uint, 0444);

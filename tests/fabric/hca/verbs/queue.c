@@ -8,7 +8,7 @@
  * Locking: each side's user has a lock of its own; the sides meet in acquire and release of the
  * other's index. The list of rings to map: the adapter's map_lock.
  */
-#include "queue.h"
+#include "verbs/queue.h"
 
 #include <linux/log2.h>
 #include <linux/mm.h>

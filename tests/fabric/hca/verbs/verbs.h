@@ -12,7 +12,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "hca.h"
-#include "queue.h"
+#include "verbs/queue.h"
 
 #define HCA_MAX_SGE	16
 #define HCA_MAX_WR	4096

@@ -5,7 +5,7 @@
 #ifndef HCA_LATE_H
 #define HCA_LATE_H
 
-#include "verbs.h"
+#include "verbs/verbs.h"
 
 int hca_late_init(void);
 void hca_late_exit(void);

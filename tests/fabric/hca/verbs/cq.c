@@ -4,7 +4,7 @@
  *
  * Locking: the queue's lock, from any context. The client is told with no lock held.
  */
-#include "verbs.h"
+#include "verbs/verbs.h"
 
 #include <rdma/uverbs_ioctl.h>
 

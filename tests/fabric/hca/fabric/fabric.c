@@ -7,7 +7,7 @@
  * the switch is off, from any context. What is held is touched by the one worker of an ordered
  * workqueue only.
  */
-#include "fabric.h"
+#include "fabric/fabric.h"
 
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
@@ -15,10 +15,10 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "fabric/rules.h"
+#include "fabric/sa.h"
 #include "port.h"
-#include "rules.h"
-#include "sa.h"
-#include "verbs.h"
+#include "verbs/verbs.h"
 
 #define QUEUE_MAX	16384
 #define OVERTAKE_MS	200	/* a packet that nothing overtakes goes on after this */

@@ -5,7 +5,7 @@
  *
  * Locking: none; a completion that is late is nobody else's, and holds its QP.
  */
-#include "late.h"
+#include "verbs/late.h"
 
 #include <linux/jiffies.h>
 #include <linux/slab.h>

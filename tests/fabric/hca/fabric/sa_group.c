@@ -7,14 +7,14 @@
  *
  * Locking: @groups_lock, a mutex; hca_lock inside of it, for the ports.
  */
-#include "sa.h"
+#include "fabric/sa.h"
 
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
-#include "fabric.h"
+#include "fabric/fabric.h"
 #include "port.h"
 
 #define FULL_MEMBER	BIT(0)

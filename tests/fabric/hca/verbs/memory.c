@@ -7,7 +7,7 @@
  *
  * Locking: the adapter's mutex @memory keeps a program's region while it is copied.
  */
-#include "verbs.h"
+#include "verbs/verbs.h"
 
 #include <linux/scatterlist.h>
 #include <linux/slab.h>

@@ -8,7 +8,7 @@
  *
  * Locking: @rules_lock, a mutex, taken in process context.
  */
-#include "rules.h"
+#include "fabric/rules.h"
 
 #include <linux/crc32.h>
 #include <linux/list.h>
@@ -18,7 +18,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "fabric.h"
+#include "fabric/fabric.h"
 
 #define HISTORY		256
 #define DEFAULT_MS	100

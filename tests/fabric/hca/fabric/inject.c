@@ -5,14 +5,14 @@
  *
  * Locking: that of the fabric.
  */
-#include "inject.h"
+#include "fabric/inject.h"
 
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "fabric.h"
+#include "fabric/fabric.h"
 
 #define MOST	256
 

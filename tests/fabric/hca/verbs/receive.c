@@ -5,9 +5,9 @@
  * Locking: the QP's lock, and inside of it that of a shared receive queue. Data is copied and
  * clients are told with no lock held.
  */
-#include "verbs.h"
+#include "verbs/verbs.h"
 
-#include "fabric.h"
+#include "fabric/fabric.h"
 
 /* A receive request, copied from where a program might change it. */
 struct request {

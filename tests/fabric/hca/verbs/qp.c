@@ -5,7 +5,7 @@
  * Locking: the QP's lock for its attributes, hca_lock for its groups. The adapter's table owns one
  * reference, and so does each packet on its way in; destroying waits for the last.
  */
-#include "verbs.h"
+#include "verbs/verbs.h"
 
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>

@@ -5,7 +5,7 @@
  *
  * Locking: address handles of programs are in a table with a lock of its own; the rest needs none.
  */
-#include "verbs.h"
+#include "verbs/verbs.h"
 
 #include <rdma/uverbs_ioctl.h>
 

@@ -8,11 +8,11 @@
  *
  * Locking: the QP's mutex @sending for a program's ring, the QP's lock for the receive queue.
  */
-#include "verbs.h"
+#include "verbs/verbs.h"
 
-#include "fabric.h"
-#include "late.h"
+#include "fabric/fabric.h"
 #include "port.h"
+#include "verbs/late.h"
 
 #define MESSAGE_MAX	65536	/* of a connected QP */
 

@@ -5,9 +5,9 @@
  *
  * Locking: hca_lock for the ports.
  */
-#include "sa.h"
+#include "fabric/sa.h"
 
-#include "fabric.h"
+#include "fabric/fabric.h"
 #include "port.h"
 
 struct hca_sa_settings hca_sa = {
