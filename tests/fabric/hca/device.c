@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Adapters: what the RDMA core asks of them and their ports, and how they come and go.
+ * Adapters: queries of the device and its ports, registration and removal.
  *
- * They say that they are rxe, so that libibverbs takes its rxe provider for them.
+ * They register as rxe devices, so that libibverbs uses its rxe provider.
  *
  * Locking: hca_lock for ports and the list of adapters; @count_lock for the number of the next.
  */
@@ -127,7 +127,7 @@ static int hca_query_pkey(struct ib_device *ib, u32 num, u16 index, u16 *pkey)
 	return 0;
 }
 
-/* hca_dealloc_driver: the core has let go of the adapter. */
+/* The RDMA core has released the adapter. */
 static void hca_dealloc_driver(struct ib_device *ib)
 {
 	struct hca_device *dev = to_hca(ib);
@@ -180,7 +180,6 @@ static const struct ib_device_ops hca_ops = {
 	.post_recv = hca_post_recv,
 	.post_send = hca_post_send,
 	.post_srq_recv = hca_post_srq_recv,
-	.query_ah = hca_query_ah,
 	.query_device = hca_query_device,
 	.query_gid = hca_query_gid,
 	.query_pkey = hca_query_pkey,
@@ -189,7 +188,6 @@ static const struct ib_device_ops hca_ops = {
 	.query_srq = hca_query_srq,
 	.reg_user_mr = hca_reg_user_mr,
 	.req_notify_cq = hca_req_notify_cq,
-	.resize_cq = hca_resize_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, hca_ah, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, hca_cq, ib),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The adapter and its ports: what every room of the software InfiniBand adapter shares.
+ * The adapter and its ports, which all parts of the software InfiniBand adapter share.
  */
 #ifndef HCA_H
 #define HCA_H
@@ -45,7 +45,7 @@ struct hca_port {
 
 /**
  * struct hca_device - an adapter
- * @ib: what the RDMA core knows of it
+ * @ib: the device of the RDMA core
  * @entry: in the list of all adapters (lock: hca_lock)
  * @guid: of the node; those of the ports follow it (immutable)
  * @ports: how many there are (immutable)
@@ -57,9 +57,9 @@ struct hca_port {
  * @maps: queues that programs can map (lock: @map_lock)
  * @map_lock: of @maps and @map_next; innermost
  * @map_next: offset of the next queue that a program can map (lock: @map_lock)
- * @dir: in debugfs, NULL when its files are not there (atomic)
- * @abouts: what its files in debugfs are about (atomic)
- * @slow_ms: how late messages of QP1 complete, in milliseconds (atomic)
+ * @dir: its directory in debugfs, or NULL (atomic)
+ * @abouts: private data of its files in debugfs (atomic)
+ * @slow_ms: delay of completions of sends by QP1, in milliseconds (atomic)
  * @port: the ports
  */
 struct hca_device {

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The files in debugfs by which a test plays subnet manager, cable and electrician:
+ * The files in debugfs by which a test controls adapters, links and the subnet manager. What a port
+ * has, sysfs shows. Documentation/testing.rst describes the texts.
  *
- *   rca_hca/add              write a number of ports: an adapter comes
- *   rca_hca/remove           write a name: that adapter goes
+ *   rca_hca/add              write a number of ports: adds an adapter
+ *   rca_hca/remove           write a name: removes that adapter
  *   rca_hca/rules            write a rule, "clear" or "seed N"; read what they did
- *   rca_hca/inject           write MADs: they are on the wire (inject.c)
- *   rca_hca/counters         what happened to packets
- *   rca_hca/groups           multicast groups; write "forget" and the SA knows of none any more
- *   rca_hca/sm_lid           where the SA is; a write moves it and tells all ports
- *   rca_hca/sa_*             what is in the SA's PathRecords
- *   rca_hca/hcaN/fatal       write anything: the adapter says that it is broken
- *   rca_hca/hcaN/slow        milliseconds after which messages of its QP1 complete
- *   rca_hca/hcaN/P/state     "up" or "down"
- *   rca_hca/hcaN/P/lid       the LID
- *   rca_hca/hcaN/P/pkeys     the P_Key table, as numbers
+ *   rca_hca/inject           write MADs to send (fabric/inject.c)
+ *   rca_hca/counters         packets by their fate
+ *   rca_hca/groups           multicast groups; write "forget" to drop all of them
+ *   rca_hca/sm_lid           write the LID of the SA; all ports get an event
+ *   rca_hca/sa_*             the contents of PathRecords
+ *   rca_hca/hcaN/fatal       write anything: IB_EVENT_DEVICE_FATAL
+ *   rca_hca/hcaN/slow        milliseconds after which send requests of QP1 complete
+ *   rca_hca/hcaN/P/state     write "up" or "down"
+ *   rca_hca/hcaN/P/lid       write the LID
+ *   rca_hca/hcaN/P/pkeys     write the P_Key table, as numbers
  *   rca_hca/hcaN/P/gids      the GID table; write "ROW GID"
  *   rca_hca/hcaN/P/event     write reregister, sm_change, lid_change, pkey_change or gid_change
- *
- * Locking: that of the rooms behind the files.
  */
 #include "knobs.h"
 
@@ -113,24 +112,6 @@ static int fatal_write(void *object, char *text)
 	return 0;
 }
 
-static int slow_write(void *object, char *text)
-{
-	struct hca_device *dev = object;
-	u32 ms;
-	int ret = kstrtou32(text, 0, &ms);
-
-	if (!ret)
-		WRITE_ONCE(dev->slow_ms, ms);
-	return ret;
-}
-
-static void slow_show(void *object, struct seq_file *file)
-{
-	struct hca_device *dev = object;
-
-	seq_printf(file, "%u\n", READ_ONCE(dev->slow_ms));
-}
-
 static int state_write(void *object, char *text)
 {
 	if (strcmp(text, "up") && strcmp(text, "down"))
@@ -139,26 +120,12 @@ static int state_write(void *object, char *text)
 	return 0;
 }
 
-static void state_show(void *object, struct seq_file *file)
-{
-	struct hca_port *port = object;
-
-	seq_puts(file, READ_ONCE(port->up) ? "up\n" : "down\n");
-}
-
 static int lid_write(void *object, char *text)
 {
 	u16 lid;
 	int ret = kstrtou16(text, 0, &lid);
 
 	return ret ?: hca_port_set_lid(object, lid);
-}
-
-static void lid_show(void *object, struct seq_file *file)
-{
-	struct hca_port *port = object;
-
-	seq_printf(file, "%u\n", READ_ONCE(port->lid));
 }
 
 static int pkeys_write(void *object, char *text)
@@ -176,19 +143,6 @@ static int pkeys_write(void *object, char *text)
 			return ret;
 	}
 	return hca_port_set_pkeys(object, pkeys, count);
-}
-
-static void pkeys_show(void *object, struct seq_file *file)
-{
-	struct hca_port *port = object;
-	u16 pkeys[HCA_PKEYS];
-	int i;
-
-	spin_lock_irq(&hca_lock);
-	memcpy(pkeys, port->pkeys, sizeof(pkeys));
-	spin_unlock_irq(&hca_lock);
-	for (i = 0; i < HCA_PKEYS; i++)
-		seq_printf(file, "%#06x%c", pkeys[i], i == HCA_PKEYS - 1 ? '\n' : ' ');
 }
 
 static int gids_write(void *object, char *text)
@@ -283,11 +237,6 @@ static int sm_lid_write(void *unused, char *text)
 	return 0;
 }
 
-static void sm_lid_show(void *unused, struct seq_file *file)
-{
-	seq_printf(file, "%u\n", hca_sa_lid());
-}
-
 static int knob_show(struct seq_file *file, void *unused)
 {
 	struct about *about = file->private;
@@ -335,18 +284,17 @@ static const struct knob root_knobs[] = {
 	{ "rules", rules_write, rules_show },
 	{ "counters", NULL, counters_show },
 	{ "groups", groups_write, groups_show },
-	{ "sm_lid", sm_lid_write, sm_lid_show },
+	{ "sm_lid", sm_lid_write },
 };
 
 static const struct knob device_knobs[] = {
 	{ "fatal", fatal_write },
-	{ "slow", slow_write, slow_show },
 };
 
 static const struct knob port_knobs[] = {
-	{ "state", state_write, state_show },
-	{ "lid", lid_write, lid_show },
-	{ "pkeys", pkeys_write, pkeys_show },
+	{ "state", state_write },
+	{ "lid", lid_write },
+	{ "pkeys", pkeys_write },
 	{ "gids", gids_write, gids_show },
 	{ "event", event_write },
 };
@@ -399,6 +347,7 @@ void hca_knobs_add_device(struct hca_device *dev)
 	dev->abouts = about;
 	dir = debugfs_create_dir(dev_name(&dev->ib.dev), root);
 	about = add_files(dir, device_knobs, ARRAY_SIZE(device_knobs), about, dev);
+	debugfs_create_u32("slow", 0600, dir, &dev->slow_ms);
 	for (i = 0; i < dev->ports; i++) {
 		snprintf(name, sizeof(name), "%u", dev->port[i].num);
 		port_dir = debugfs_create_dir(name, dir);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The files in debugfs by which a test plays subnet manager, cable and electrician.
+ * The files in debugfs by which a test controls adapters, links and the subnet manager.
  */
 #ifndef HCA_KNOBS_H
 #define HCA_KNOBS_H

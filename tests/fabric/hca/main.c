@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A software InfiniBand adapter for tests: adapters that are plugged into one switch with a subnet
- * administrator, and knobs to make all of it misbehave. Never part of the product.
+ * A software InfiniBand adapter for tests: adapters on one switch with a subnet administrator, and
+ * files in debugfs to inject faults. It is not part of the product.
  *
- * Do not unload rdma_rxe while this is loaded: the adapters say that they are rxe, and it would
- * take them along.
+ * Do not unload rdma_rxe while this is loaded: it removes all devices with the driver number of rxe,
+ * which the adapters have, too.
  */
 #include <linux/module.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The switch that all ports are plugged into: one worker takes the packets in the order in which
- * they were sent, lets the rules look at the MADs, and hands each to the QPs it is for.
+ * The switch of all ports: one worker takes the packets in the order in which they were sent,
+ * applies the rules to MADs, and delivers each packet to its QPs.
  *
  * Locking: @queue_lock for the list that senders add to, its count, the next number and whether
  * the switch is off, from any context. What is held is touched by the one worker of an ordered
@@ -49,10 +49,10 @@ static u64 order_next;
 static bool off;
 static LIST_HEAD(held);
 static struct workqueue_struct *worker;
-static void run(struct work_struct *work);
-static void tick(struct work_struct *work);
-static DECLARE_WORK(run_work, run);
-static DECLARE_DELAYED_WORK(tick_work, tick);
+static void run_queue(struct work_struct *work);
+static void release_held(struct work_struct *work);
+static DECLARE_WORK(run_work, run_queue);
+static DECLARE_DELAYED_WORK(tick_work, release_held);
 
 void hca_count(enum hca_count what)
 {
@@ -98,8 +98,8 @@ void hca_fabric_send(struct hca_packet *packet)
 	}
 }
 
-/* hold: the packet goes on later. The list is in the order in which the packets were sent. */
-static void hold(struct hca_packet *packet, unsigned int ms)
+/* Delivers a packet later. The list is in the order in which the packets were sent. */
+static void hold_packet(struct hca_packet *packet, unsigned int ms)
 {
 	struct hca_packet *other;
 
@@ -114,8 +114,8 @@ static void hold(struct hca_packet *packet, unsigned int ms)
 	spin_unlock_irq(&queue_lock);
 }
 
-/* waits: an earlier packet of the same connection is held, so this one has to wait for it. */
-static bool waits(const struct hca_packet *packet)
+/* Whether an earlier packet of the same connection is held, which must be delivered first. */
+static bool is_behind_held(const struct hca_packet *packet)
 {
 	const struct hca_packet *other;
 
@@ -126,8 +126,8 @@ static bool waits(const struct hca_packet *packet)
 	return false;
 }
 
-/* find: the QP a packet is for and the P_Key by which it comes; a reference is held. */
-static struct hca_qp *find(const struct hca_packet *packet, u16 *pkey_index)
+/* The destination QP of a packet, with a reference, and the index of its P_Key. */
+static struct hca_qp *find_qp(const struct hca_packet *packet, u16 *pkey_index)
 {
 	struct hca_port *port;
 	struct hca_qp *qp;
@@ -174,17 +174,17 @@ err_put:
 	return NULL;
 }
 
-/* unicast: to one QP. Returns whether the packet is done with, else it is to be tried again. */
-static bool unicast(struct hca_packet *packet)
+/* To one QP. Returns whether the packet is done with, else it has to be tried again. */
+static bool deliver_unicast(struct hca_packet *packet)
 {
 	struct hca_qp *qp;
 	u16 pkey_index;
 	int ret;
 
-	if (packet->connected && waits(packet))
+	if (packet->connected && is_behind_held(packet))
 		return false;
 	spin_lock_irq(&hca_lock);
-	qp = find(packet, &pkey_index);
+	qp = find_qp(packet, &pkey_index);
 	spin_unlock_irq(&hca_lock);
 	if (!qp)
 		return true;
@@ -200,7 +200,7 @@ static bool unicast(struct hca_packet *packet)
 
 #define TARGETS	64
 
-/* attached: the QPs that are attached to the group of a packet, with a reference each. */
+/* The QPs that are attached to the group of a packet, with a reference each. */
 static unsigned int attached(const struct hca_packet *packet, struct hca_qp **qps)
 {
 	struct hca_group *group;
@@ -231,8 +231,8 @@ static unsigned int attached(const struct hca_packet *packet, struct hca_qp **qp
 	return count;
 }
 
-/* multicast: to all QPs that are attached, on ports that have joined. */
-static void multicast(struct hca_packet *packet)
+/* To all attached QPs on ports that have joined. */
+static void deliver_multicast(struct hca_packet *packet)
 {
 	struct hca_qp *qps[TARGETS];
 	unsigned int i, count;
@@ -253,39 +253,39 @@ static void multicast(struct hca_packet *packet)
 	}
 }
 
-/* route: to where the packet wants; it is freed, or held to be tried again. */
-static void route(struct hca_packet *packet)
+/* Delivers a packet by its LID; it is freed, or held for another attempt. */
+static void deliver(struct hca_packet *packet)
 {
 	const struct ib_mad_hdr *mad = hca_packet_mad(packet);
 
 	if (packet->dlid >= be16_to_cpu(IB_MULTICAST_LID_BASE) &&
 	    packet->dlid != be16_to_cpu(IB_LID_PERMISSIVE)) {
-		multicast(packet);
+		deliver_multicast(packet);
 	} else if (mad && packet->dlid == hca_sa_lid()) {
 		hca_sa_request(packet);
-	} else if (!unicast(packet)) {
-		hold(packet, RETRY_MS);
+	} else if (!deliver_unicast(packet)) {
+		hold_packet(packet, RETRY_MS);
 		return;
 	}
 	kfree(packet);
 }
 
-/* overtaken: another went by, so the first that waits for this goes on. */
-static void overtaken(void)
+/* A packet was delivered: the first reordered packet follows it. */
+static void deliver_reordered(void)
 {
 	struct hca_packet *packet;
 
 	list_for_each_entry(packet, &held, entry) {
 		if (packet->behind) {
 			list_del(&packet->entry);
-			route(packet);
+			deliver(packet);
 			return;
 		}
 	}
 }
 
-/* judge: what the rules say of a packet is done to it. */
-static void judge(struct hca_packet *packet)
+/* Applies the verdict of the rules to a packet. */
+static void apply_rules(struct hca_packet *packet)
 {
 	struct hca_packet *twin;
 	unsigned int ms;
@@ -295,26 +295,26 @@ static void judge(struct hca_packet *packet)
 		kfree(packet);
 		return;
 	case HCA_DELAY:
-		hold(packet, ms);
+		hold_packet(packet, ms);
 		return;
 	case HCA_REORDER:
 		packet->behind = true;
-		hold(packet, OVERTAKE_MS);
+		hold_packet(packet, OVERTAKE_MS);
 		return;
 	case HCA_DUPLICATE:
 		twin = kmemdup(packet, struct_size(packet, data, packet->len), GFP_KERNEL);
 		if (twin)
-			hold(twin, ms);
+			hold_packet(twin, ms);
 		break;
 	case HCA_MUTATE:
 	case HCA_PASS:
 		break;
 	}
-	route(packet);
-	overtaken();
+	deliver(packet);
+	deliver_reordered();
 }
 
-static void run(struct work_struct *work)
+static void run_queue(struct work_struct *work)
 {
 	struct hca_packet *packet;
 
@@ -329,15 +329,15 @@ static void run(struct work_struct *work)
 		if (!packet)
 			return;
 		if (hca_packet_mad(packet))
-			judge(packet);
+			apply_rules(packet);
 		else
-			route(packet);
+			deliver(packet);
 		cond_resched();
 	}
 }
 
-/* tick: what was held long enough goes on; comes again when the next is due. */
-static void tick(struct work_struct *work)
+/* Delivers the held packets that are due, and requeues itself for the next one. */
+static void release_held(struct work_struct *work)
 {
 	struct hca_packet *packet, *next;
 	unsigned long now = jiffies, wait = 0;
@@ -348,7 +348,7 @@ static void tick(struct work_struct *work)
 			list_move_tail(&packet->entry, &due);
 	list_for_each_entry_safe(packet, next, &due, entry) {
 		list_del(&packet->entry);
-		route(packet);
+		deliver(packet);
 	}
 	list_for_each_entry(packet, &held, entry)
 		if (!wait || packet->due - now < wait)
@@ -371,7 +371,7 @@ void hca_fabric_exit(void)
 {
 	struct hca_packet *packet, *next;
 
-	/* Nothing is queued any more once this is said, neither by senders nor by the worker. */
+	/* From here on neither senders nor the worker queue anything. */
 	spin_lock_irq(&queue_lock);
 	off = true;
 	spin_unlock_irq(&queue_lock);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * MADs that no port has sent: a peer that says what it likes. Whatever is written to the file is a
- * row of records, each the LIDs of sender and receiver and a whole MAD for QP1.
- *
- * Locking: that of the fabric.
+ * MADs that no port has sent. A write to the file is an array of records, each the LIDs of sender
+ * and receiver and a whole MAD for QP1.
  */
 #include "fabric/inject.h"
 
@@ -28,7 +26,7 @@ struct record {
 	u8 mad[IB_MGMT_MAD_SIZE];
 };
 
-static int send(const struct record *record)
+static int send_record(const struct record *record)
 {
 	struct hca_packet *packet = hca_packet_new(sizeof(record->mad), GFP_KERNEL);
 
@@ -59,7 +57,7 @@ static ssize_t inject_write(struct file *file, const char __user *from, size_t l
 	if (IS_ERR(records))
 		return PTR_ERR(records);
 	for (i = 0; i < len / sizeof(*records) && !ret; i++)
-		ret = send(&records[i]);
+		ret = send_record(&records[i]);
 	kfree(records);
 	return ret ?: len;
 }

@@ -133,7 +133,7 @@ static bool hits(struct rule *rule)
 	return hit;
 }
 
-/* mutate: one to four places of a MAD behind its header become others. */
+/* Changes one to four bytes of a MAD behind its header. */
 static void mutate(struct rule *rule, struct hca_packet *packet)
 {
 	static const u8 edges[] = { 0, 1, 0x7f, 0x80, 0xfe, 0xff };

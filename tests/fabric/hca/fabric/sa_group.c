@@ -311,7 +311,7 @@ bool hca_sa_receives(const union ib_gid *mgid, u64 port_guid)
 }
 
 /* drop: the members for which @port_guid is right leave, all of them for 0. */
-static void drop(u64 port_guid, bool all)
+static void drop_members(u64 port_guid, bool all)
 {
 	struct member *member, *next_member;
 	struct group *group, *next;
@@ -333,13 +333,13 @@ static void drop(u64 port_guid, bool all)
 
 void hca_sa_port_gone(u64 port_guid)
 {
-	drop(port_guid, false);
+	drop_members(port_guid, false);
 }
 
 /* Drops all groups and members, as a new subnet manager does. */
 void hca_sa_forget(void)
 {
-	drop(0, true);
+	drop_members(0, true);
 }
 
 void hca_sa_show_groups(struct seq_file *file)

@@ -8,11 +8,6 @@
 
 #include <rdma/uverbs_ioctl.h>
 
-static size_t element_size(const struct hca_cq *cq)
-{
-	return cq->user ? sizeof(struct ib_uverbs_wc) : sizeof(struct ib_wc);
-}
-
 /* Returns -EOPNOTSUPP for flags, -EINVAL for a size beyond the limits of the device. */
 int hca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct hca_cq_user *user)
@@ -29,52 +24,14 @@ int hca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	spin_lock_init(&cq->lock);
 	cq->armed = 0;
 	cq->user = udata;
-	cq->queue = hca_queue_new(attr->cqe, element_size(cq));
+	cq->queue = hca_queue_new(attr->cqe, udata ? sizeof(struct ib_uverbs_wc) :
+						   sizeof(struct ib_wc));
 	if (!cq->queue)
 		return -ENOMEM;
 	ibcq->cqe = cq->queue->mask;
 	if (!udata)
 		return 0;
 	return hca_queue_give(dev, cq->queue, udata, &resp, sizeof(resp), &resp.mi);
-}
-
-/* Keeps the completions in the queue; returns -EINVAL when they do not fit. */
-int hca_resize_cq(struct ib_cq *ibcq, int entries, struct ib_udata *udata)
-{
-	struct hca_device *dev = to_hca(ibcq->device);
-	struct hca_cq *cq = to_hca_cq(ibcq);
-	struct rxe_resize_cq_resp resp;
-	struct hca_queue *queue;
-	void *from, *to;
-	int ret = 0;
-
-	if (entries < 1 || entries > HCA_MAX_CQE)
-		return -EINVAL;
-	queue = hca_queue_new(entries, element_size(cq));
-	if (!queue)
-		return -ENOMEM;
-	if (udata)
-		ret = hca_queue_give(dev, queue, udata, &resp, sizeof(resp), &resp.mi);
-	if (ret)
-		return ret;
-	spin_lock_irq(&cq->lock);
-	while ((from = hca_queue_client_used(cq->queue))) {
-		to = hca_queue_next_free(queue);
-		if (!to) {
-			ret = -EINVAL;
-			break;
-		}
-		memcpy(to, from, element_size(cq));
-		hca_queue_produced(queue);
-		hca_queue_client_consumed(cq->queue);
-	}
-	if (!ret) {
-		swap(cq->queue, queue);
-		ibcq->cqe = cq->queue->mask;
-	}
-	spin_unlock_irq(&cq->lock);
-	hca_queue_free(dev, queue);
-	return ret;
 }
 
 int hca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)

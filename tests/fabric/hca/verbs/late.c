@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Completions that come late: an adapter whose firmware is busy has sent a message long before it
- * says so. Only those of QP1 are late, which is what connection managers wait for.
+ * Late completions, as of an adapter with busy firmware, which sends a message long before it
+ * reports that. Only sends of QP1 are late: connection managers wait for these.
  *
- * Locking: none; a completion that is late is nobody else's, and holds its QP.
+ * Locking: none; a late completion has one owner, and holds a reference of its QP.
  */
 #include "verbs/late.h"
 
@@ -27,7 +27,7 @@ struct late {
 	bool solicited;
 };
 
-static void add(struct work_struct *work)
+static void add_completion(struct work_struct *work)
 {
 	struct late *late = container_of(work, struct late, work.work);
 
@@ -48,11 +48,11 @@ void hca_late_add(struct hca_qp *qp, const struct ib_wc *wc, bool solicited)
 		hca_cq_add(qp->ib.send_cq, wc, solicited);
 		return;
 	}
-	refcount_inc(&qp->refs);	/* put in add() */
+	refcount_inc(&qp->refs);	/* put in add_completion() */
 	late->qp = qp;
 	late->wc = *wc;
 	late->solicited = solicited;
-	INIT_DELAYED_WORK(&late->work, add);
+	INIT_DELAYED_WORK(&late->work, add_completion);
 	queue_delayed_work(worker, &late->work, msecs_to_jiffies(ms));
 }
 

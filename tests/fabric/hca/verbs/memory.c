@@ -91,7 +91,7 @@ static int copy_user(struct hca_qp *qp, const struct ib_sge *sge, size_t skip, v
 	return did == len ? 0 : -EFAULT;
 }
 
-static int copy(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t skip, u8 *buf,
+static int copy_sges(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t skip, u8 *buf,
 		size_t len, bool in)
 {
 	struct hca_device *dev = to_hca(qp->ib.device);
@@ -129,12 +129,12 @@ static int copy(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t s
  */
 int hca_gather(struct hca_qp *qp, const struct ib_sge *sge, u32 count, void *to, size_t len)
 {
-	return copy(qp, sge, count, 0, to, len, false);
+	return copy_sges(qp, sge, count, 0, to, len, false);
 }
 
 /* Writes behind the first @skip bytes of a scatter list; else as hca_gather(). */
 int hca_scatter(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t skip,
 		const void *from, size_t len)
 {
-	return copy(qp, sge, count, skip, (u8 *)from, len, true);
+	return copy_sges(qp, sge, count, skip, (u8 *)from, len, true);
 }

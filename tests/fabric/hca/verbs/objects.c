@@ -71,12 +71,6 @@ int hca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_
 	return ret;
 }
 
-int hca_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
-{
-	*attr = to_hca_ah(ibah)->attr;
-	return 0;
-}
-
 int hca_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	struct hca_device *dev = to_hca(ibah->device);

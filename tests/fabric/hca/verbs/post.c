@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Sending, and posting receive requests. The kernel hands its requests over in a list; a program
- * writes them to its ring and rings the bell with an empty list.
+ * writes them to its ring and posts an empty list.
  *
  * Datagrams are whole; of connected QPs only plain sends go, for programs that send a few bytes to
  * see that a connection is one. RDMA completes with an error.
@@ -17,8 +17,8 @@
 #define MESSAGE_MAX	65536	/* of a connected QP */
 
 /**
- * struct message - a send request, from whomever
- * @wr_id: the client's name for it
+ * struct message - a send request of a program or of the kernel
+ * @wr_id: identifier of the client
  * @opcode: what to do
  * @flags: as in the verbs
  * @imm: immediate data
@@ -46,7 +46,7 @@ struct message {
 	u32 len;
 };
 
-static bool connected(const struct hca_qp *qp)
+static bool is_connected(const struct hca_qp *qp)
 {
 	return qp->ib.qp_type != IB_QPT_UD && qp->ib.qp_type != IB_QPT_SMI &&
 	       qp->ib.qp_type != IB_QPT_GSI;
@@ -72,8 +72,8 @@ static void complete_send(struct hca_qp *qp, const struct message *msg, enum ib_
 		hca_cq_add(qp->ib.send_cq, &wc, solicited);
 }
 
-/* address: writes where a packet comes from and goes to. Returns whether the port is up. */
-static bool address(struct hca_qp *qp, const struct message *msg, struct hca_packet *packet)
+/* Writes the addresses of a packet. Returns whether the port is up. */
+static bool fill_address(struct hca_qp *qp, const struct message *msg, struct hca_packet *packet)
 {
 	struct hca_port *port = hca_port(qp->ib.device, qp->port);
 	const struct rdma_ah_attr *ah = msg->ah;
@@ -82,7 +82,7 @@ static bool address(struct hca_qp *qp, const struct message *msg, struct hca_pac
 	bool up;
 
 	pkey_index = qp->ib.qp_type == IB_QPT_GSI ? msg->pkey_index : qp->attr.pkey_index;
-	packet->connected = connected(qp);
+	packet->connected = is_connected(qp);
 	packet->from = qp;
 	packet->src_qpn = qp->ib.qp_num;
 	packet->dst_qpn = msg->qpn;
@@ -114,8 +114,8 @@ static bool address(struct hca_qp *qp, const struct message *msg, struct hca_pac
 	return up;
 }
 
-/* send: one message. Returns 0, or an errno when the request itself is not taken. */
-static int send(struct hca_qp *qp, struct message *msg, gfp_t gfp)
+/* One message. Returns 0, or an errno when the request itself is refused. */
+static int send_message(struct hca_qp *qp, struct message *msg, gfp_t gfp)
 {
 	enum ib_qp_state state = READ_ONCE(qp->attr.qp_state);
 	struct hca_packet *packet;
@@ -131,11 +131,11 @@ static int send(struct hca_qp *qp, struct message *msg, gfp_t gfp)
 		complete_send(qp, msg, IB_WC_LOC_QP_OP_ERR);
 		return 0;
 	}
-	if (connected(qp)) {
+	if (is_connected(qp)) {
 		msg->ah = &qp->attr.ah_attr;
 		msg->qpn = qp->attr.dest_qp_num;
 	}
-	if (!msg->ah || msg->len > (connected(qp) ? MESSAGE_MAX : HCA_MTU)) {
+	if (!msg->ah || msg->len > (is_connected(qp) ? MESSAGE_MAX : HCA_MTU)) {
 		complete_send(qp, msg, msg->ah ? IB_WC_LOC_LEN_ERR : IB_WC_LOC_QP_OP_ERR);
 		return 0;
 	}
@@ -151,7 +151,7 @@ static int send(struct hca_qp *qp, struct message *msg, gfp_t gfp)
 		complete_send(qp, msg, IB_WC_LOC_PROT_ERR);
 		return 0;
 	}
-	if (address(qp, msg, packet)) {
+	if (fill_address(qp, msg, packet)) {
 		hca_fabric_send(packet);
 	} else {
 		hca_count(HCA_PORT_DOWN);
@@ -161,7 +161,7 @@ static int send(struct hca_qp *qp, struct message *msg, gfp_t gfp)
 	return 0;
 }
 
-/* send_ring: takes what a program has written to its ring. */
+/* The requests that a program has written to its ring. */
 static int send_ring(struct hca_qp *qp)
 {
 	struct hca_device *dev = to_hca(qp->ib.device);
@@ -193,7 +193,7 @@ static int send_ring(struct hca_qp *qp)
 			msg.sge = (struct ib_sge *)data;
 			msg.count = min_t(u32, wqe.dma.num_sge, HCA_MAX_SGE);
 		}
-		if (!connected(qp)) {
+		if (!is_connected(qp)) {
 			msg.qpn = wqe.wr.wr.ud.remote_qpn;
 			msg.qkey = wqe.wr.wr.ud.remote_qkey;
 			xa_lock_irq(&dev->ahs);
@@ -204,7 +204,7 @@ static int send_ring(struct hca_qp *qp)
 			}
 			xa_unlock_irq(&dev->ahs);
 		}
-		ret = send(qp, &msg, GFP_KERNEL);
+		ret = send_message(qp, &msg, GFP_KERNEL);
 		hca_queue_consumed(qp->sq);
 	}
 	mutex_unlock(&qp->sending);
@@ -234,13 +234,13 @@ int hca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct 
 
 		for (i = 0; i < wr->num_sge; i++)
 			msg.len += wr->sg_list[i].length;
-		if (!connected(qp)) {
+		if (!is_connected(qp)) {
 			msg.ah = &to_hca_ah(ud_wr(wr)->ah)->attr;
 			msg.qpn = ud_wr(wr)->remote_qpn;
 			msg.qkey = ud_wr(wr)->remote_qkey;
 			msg.pkey_index = ud_wr(wr)->pkey_index;
 		}
-		ret = send(qp, &msg, GFP_ATOMIC);
+		ret = send_message(qp, &msg, GFP_ATOMIC);
 		if (ret)
 			break;
 	}
@@ -249,7 +249,7 @@ int hca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct 
 	return ret;
 }
 
-/* put_receive: writes a receive request of the kernel to its ring; the ring's lock is held. */
+/* Writes a receive request of the kernel to its ring; needs the lock of the ring. */
 static int put_receive(struct hca_queue *queue, const struct ib_recv_wr *wr, u32 max_sge)
 {
 	struct rxe_recv_wqe *wqe;

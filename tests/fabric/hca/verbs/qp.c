@@ -61,7 +61,7 @@ static int make_queues(struct hca_qp *qp, struct ib_qp_init_attr *init, struct i
 }
 
 /* enter: the QP gets its number; from now on packets find it. */
-static int enter(struct hca_qp *qp, struct ib_qp_init_attr *init)
+static int assign_number(struct hca_qp *qp, struct ib_qp_init_attr *init)
 {
 	struct hca_device *dev = to_hca(qp->ib.device);
 	static u32 next = HCA_FIRST_QPN;
@@ -105,7 +105,7 @@ int hca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	qp->cap = init->cap;
 	ret = make_queues(qp, init, udata);
 	if (!ret)
-		ret = enter(qp, init);
+		ret = assign_number(qp, init);
 	if (ret) {
 		hca_queue_free(dev, qp->rq);
 		hca_queue_free(dev, qp->sq);
@@ -114,7 +114,7 @@ int hca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 }
 
 /* keep: what a modify has set, for queries and the data path. */
-static void keep(struct ib_qp_attr *to, const struct ib_qp_attr *attr, int mask)
+static void copy_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & IB_QP_ACCESS_FLAGS)
 		to->qp_access_flags = attr->qp_access_flags;
@@ -172,7 +172,7 @@ int hca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 	to = mask & IB_QP_STATE ? attr->qp_state : from;
 	ok = ib_modify_qp_is_ok(from, to, ibqp->qp_type, mask);
 	if (ok) {
-		keep(&qp->attr, attr, mask);
+		copy_attrs(&qp->attr, attr, mask);
 		qp->attr.qp_state = to;
 		if (mask & IB_QP_PORT)
 			qp->port = attr->port_num;

@@ -17,7 +17,7 @@ struct request {
 };
 
 /* take_from: the next request of a ring; its lock is held. */
-static bool take_from(struct hca_queue *queue, u32 max_sge, struct request *request)
+static bool take_from_ring(struct hca_queue *queue, u32 max_sge, struct request *request)
 {
 	struct rxe_recv_wqe *wqe = hca_queue_next_used(queue);
 
@@ -31,18 +31,18 @@ static bool take_from(struct hca_queue *queue, u32 max_sge, struct request *requ
 }
 
 /* take: the next request of a QP; its lock is held. */
-static bool take(struct hca_qp *qp, struct request *request)
+static bool take_request(struct hca_qp *qp, struct request *request)
 {
 	struct hca_srq *srq;
 	bool took;
 
 	if (qp->rq)
-		return take_from(qp->rq, qp->cap.max_recv_sge, request);
+		return take_from_ring(qp->rq, qp->cap.max_recv_sge, request);
 	if (!qp->ib.srq)
 		return false;
 	srq = to_hca_srq(qp->ib.srq);
 	spin_lock(&srq->lock);
-	took = take_from(srq->queue, srq->max_sge, request);
+	took = take_from_ring(srq->queue, srq->max_sge, request);
 	spin_unlock(&srq->lock);
 	return took;
 }
@@ -54,7 +54,7 @@ static bool can_receive(const struct hca_qp *qp)
 }
 
 /* right_key: the packet is one for this QP, by its key or its connection; the lock is held. */
-static bool right_key(const struct hca_qp *qp, const struct hca_packet *packet)
+static bool key_matches(const struct hca_qp *qp, const struct hca_packet *packet)
 {
 	bool connected = qp->ib.qp_type == IB_QPT_RC || qp->ib.qp_type == IB_QPT_UC;
 
@@ -68,7 +68,7 @@ static bool right_key(const struct hca_qp *qp, const struct hca_packet *packet)
 }
 
 /* fill: the data to where the request wants it. */
-static enum ib_wc_status fill(struct hca_qp *qp, const struct hca_packet *packet,
+static enum ib_wc_status copy_payload(struct hca_qp *qp, const struct hca_packet *packet,
 			      const struct request *request)
 {
 	size_t skip = packet->connected ? 0 : HCA_GRH;
@@ -110,9 +110,9 @@ int hca_receive(struct hca_qp *qp, const struct hca_packet *packet, u16 pkey_ind
 
 	spin_lock_irq(&qp->lock);
 	ready = can_receive(qp);
-	right = right_key(qp, packet);
+	right = key_matches(qp, packet);
 	if (ready && right)
-		took = take(qp, &request);
+		took = take_request(qp, &request);
 	spin_unlock_irq(&qp->lock);
 	if (!took) {
 		if (packet->connected && ready && right)
@@ -128,7 +128,7 @@ int hca_receive(struct hca_qp *qp, const struct hca_packet *packet, u16 pkey_ind
 		wc.wc_flags |= IB_WC_WITH_IMM;
 		wc.ex.imm_data = packet->imm;
 	}
-	wc.status = fill(qp, packet, &request);
+	wc.status = copy_payload(qp, packet, &request);
 	hca_count(HCA_DELIVERED);
 	/* Clients of the kernel start soft interrupts, as from an interrupt of hardware. */
 	local_bh_disable();
@@ -154,7 +154,7 @@ void hca_flush_receives(struct hca_qp *qp)
 	for (;;) {
 		spin_lock_irqsave(&qp->lock, flags);
 		silent = qp->attr.qp_state == IB_QPS_RESET;
-		took = (silent || qp->attr.qp_state == IB_QPS_ERR) && take(qp, &request);
+		took = (silent || qp->attr.qp_state == IB_QPS_ERR) && take_request(qp, &request);
 		spin_unlock_irqrestore(&qp->lock, flags);
 		if (!took)
 			return;

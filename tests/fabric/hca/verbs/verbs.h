@@ -162,7 +162,6 @@ int hca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata);
 int hca_alloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata);
 int hca_dealloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata);
 int hca_create_ah(struct ib_ah *ah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
-int hca_query_ah(struct ib_ah *ah, struct rdma_ah_attr *attr);
 int hca_destroy_ah(struct ib_ah *ah, u32 flags);
 int hca_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *init, struct ib_udata *udata);
 int hca_query_srq(struct ib_srq *srq, struct ib_srq_attr *attr);
@@ -180,7 +179,6 @@ int hca_scatter(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t s
 /* cq.c: completion queues */
 int hca_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 		  struct hca_cq_user *user);
-int hca_resize_cq(struct ib_cq *cq, int entries, struct ib_udata *udata);
 int hca_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
 int hca_poll_cq(struct ib_cq *cq, int count, struct ib_wc *wc);
 int hca_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags);
