@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from agent import Agent, ends
+from agent import Agent, route_to_listener
 from cmtrace import OURS, STOCK
 from scenario import DEBUG, PATIENCE, Skip, Unexpected, run, same, wait_for
 from stacks import ROOT, Inside, Program, Stack
@@ -92,7 +92,7 @@ def _ask(client: Agent, number: int, data: str = "") -> int:
 def _requested(client: Agent, server: Agent, address: str = THERE, listen_on: str = "",
                data: str = "") -> tuple[int, int, int, list[str]]:
     """Up to the request, which the server has read: ids, and what the server sees."""
-    one, listener = ends(client, server, address, next(PORTS), listen_on=listen_on)
+    one, listener = route_to_listener(client, server, address, next(PORTS), listen_on=listen_on)
     _ask(client, one, data)
     other = server.event("CONNECT_REQUEST", listener)
     return one, other, listener, [server.must("data")]
@@ -120,6 +120,11 @@ def _compare(stacks: Stacks, what: Callable[[Agent, Agent], object]) -> None:
         if names == BOTH_STOCK:
             wanted = found
         same(f"{names[0]} client, {names[1]} server", found, wanted)
+
+
+def _compared(what: Callable[[Agent, Agent], object]) -> Callable[[Stacks], None]:
+    """A test that compares."""
+    return lambda stacks: _compare(stacks, what)
 
 
 def _place(agent: Agent, number: int) -> list[str]:
@@ -165,69 +170,59 @@ def wildcards(stacks: Stacks) -> None:
             _connect_and_end(THERE, "::")(*ends)
 
 
-def server_disconnects(stacks: Stacks) -> None:
+@_compared
+def server_disconnects(client: Agent, server: Agent) -> object:
     """The passive side ends it."""
-    def what(client: Agent, server: Agent) -> object:
-        one, other, _listener, _seen = _connected(client, server)
-        server.must("disconnect", other)
-        server.event("DISCONNECTED", other)
-        client.event("DISCONNECTED", one)
-        return [client.ask("disconnect", one), server.ask("disconnect", other)]
-
-    _compare(stacks, what)
+    one, other, _listener, _seen = _connected(client, server)
+    server.must("disconnect", other)
+    server.event("DISCONNECTED", other)
+    client.event("DISCONNECTED", one)
+    return [client.ask("disconnect", one), server.ask("disconnect", other)]
 
 
-def destroyed_connections(stacks: Stacks) -> None:
+@_compared
+def destroyed_connections(client: Agent, server: Agent) -> object:
     """An end is destroyed, its QP with it or before: the other one is disconnected."""
-    def what(client: Agent, server: Agent) -> object:
-        for victim in (client, server):
-            one, other, _listener, _seen = _connected(client, server)
-            ends = {client: one, server: other}
-            number = ends.pop(victim)
-            survivor, its = ends.popitem()
-            victim.must("destroy", number, "keep")
-            survivor.event("DISCONNECTED", its)
-        return None
-
-    _compare(stacks, what)
+    for victim in (client, server):
+        one, other, _listener, _seen = _connected(client, server)
+        ends = {client: one, server: other}
+        number = ends.pop(victim)
+        survivor, its = ends.popitem()
+        victim.must("destroy", number, "keep")
+        survivor.event("DISCONNECTED", its)
+    return None
 
 
-def rejected(stacks: Stacks) -> None:
+@_compared
+def rejected(client: Agent, server: Agent) -> object:
     """Status and private data of a reject; a request that is destroyed is one, too."""
-    def what(client: Agent, server: Agent) -> object:
-        one, other, _listener, seen = _requested(client, server, data="may-I?")
-        server.must("reject", other, "you-may-not")
-        client.event("REJECTED", one, -104)
-        seen += [client.must("data"), server.ask("reject", other), server.ask("accept", other)]
-        one, other, _listener, _seen = _requested(client, server)
-        server.must("destroy", other)
-        client.event("REJECTED", one, -104)
-        seen.append(client.must("data"))
-        return seen
-
-    _compare(stacks, what)
+    one, other, _listener, seen = _requested(client, server, data="may-I?")
+    server.must("reject", other, "you-may-not")
+    client.event("REJECTED", one, -104)
+    seen += [client.must("data"), server.ask("reject", other), server.ask("accept", other)]
+    one, other, _listener, _seen = _requested(client, server)
+    server.must("destroy", other)
+    client.event("REJECTED", one, -104)
+    seen.append(client.must("data"))
+    return seen
 
 
-def long_data(stacks: Stacks) -> None:
+@_compared
+def long_data(client: Agent, server: Agent) -> object:
     """More private data than InfiniBand has room for."""
-    def what(client: Agent, server: Agent) -> object:
-        return _connected(client, server, data=("q" * 200, "r" * 200))[3]
-
-    _compare(stacks, what)
+    return _connected(client, server, data=("q" * 200, "r" * 200))[3]
 
 
-def nobody(stacks: Stacks) -> None:
+@_compared
+def nobody(client: Agent, _server: Agent) -> object:
     """Nobody listens; no QP; the state afterwards."""
-    def what(client: Agent, _server: Agent) -> object:
-        one = client.routed("-", THERE, next(PORTS))
-        answers = [client.ask("connect", one)]
-        client.must("qp", one)
-        answers += [client.ask("connect", one), client.ask("connect", one)]
-        answers += [client.ask("establish", one), client.ask("reject", one)]
-        client.quiet()
-        return answers
-
-    _compare(stacks, what)
+    one = client.routed("-", THERE, next(PORTS))
+    answers = [client.ask("connect", one)]
+    client.must("qp", one)
+    answers += [client.ask("connect", one), client.ask("connect", one)]
+    answers += [client.ask("establish", one), client.ask("reject", one)]
+    client.quiet()
+    return answers
 
 
 class Mute(socket.socket):
@@ -323,7 +318,8 @@ def loopback(stacks: Stacks) -> None:
         for name in (OURS, STOCK):
             with Agent(stacks[OURS], *_in_peer()) as client, \
                     Agent(stacks[name], *_in_peer()) as server:
-                one, listener = ends(client, server, address, next(PORTS), listen_on=listen_on)
+                one, listener = route_to_listener(client, server, address, next(PORTS),
+                                                  listen_on=listen_on)
                 same("the way", _place(client, one), ["siw1", "1", real, real])
                 _ask(client, one)
                 other = server.event("CONNECT_REQUEST", listener)
@@ -557,7 +553,9 @@ def _rping(stacks: Stacks, names: tuple[str, str], address: str, count: int,
     common = ["rping", "-a", address, "-p", str(port), "-C", str(count), "-v", "-V"]
     logs = [Path(f"/tmp/rping-{port}-{end}.log") for end in ("server", "client")]
     running.append(Program(stacks[server], [*_in_peer(), *common, "-s"], logs[0]))
-    wait_for("the server", lambda: f":{port} " in run(f"{' '.join(_in_peer())} ss -ltnH"))
+    deadline = time.monotonic() + (10 if DEBUG else 3)
+    while f":{port} " not in run(f"{' '.join(_in_peer())} ss -ltnH") and time.monotonic() < deadline:
+        time.sleep(0.1)
     running.append(Program(stacks[client], [*common, "-c"], logs[1]))
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from agent import Agent, connected, disconnected, ends
+from agent import Agent, connected, disconnected, route_to_listener
 from capture import Capture
 from cmtrace import OURS, STOCK
 from scenario import DEBUG, Unexpected, run, same, wait_for
@@ -104,7 +104,8 @@ def _connect(stacks: Stacks, source: str, address: str, listen_on: str = "") -> 
     """A connection between two addresses, in all pairings, with what both ends see of it."""
     for names in PAIRS:
         with _agents(stacks, *names) as (client, server):
-            one, listener = ends(client, server, address, next(PORTS), source, listen_on)
+            one, listener = route_to_listener(client, server, address, next(PORTS), source,
+                                              listen_on)
             other = connected(client, one, server, listener)
             _device, _port, here, there = client.place(one)
             _device, _port, back, forth = server.place(other)
@@ -345,7 +346,7 @@ def bond(stacks: Stacks) -> None:
 def port_down(stacks: Stacks) -> None:
     """The port goes down and comes back: connections hear nothing of it, and are still there."""
     with _agents(stacks, OURS, STOCK) as (client, server):
-        one, listener = ends(client, server, THERE, next(PORTS))
+        one, listener = route_to_listener(client, server, THERE, next(PORTS))
         other = connected(client, one, server, listener)
         run("ip link set w1 down")
         try:

@@ -21,11 +21,6 @@ class Endpoint(PipedProgram):
         self.port = int(args[2])
         self._at = 0
 
-    def output(self) -> str:
-        while self._read(0):
-            pass
-        return self._said
-
     def expect(self, wanted: str, patience: float = PATIENCE) -> re.Match[str]:
         """The next line, from where the last one was found, that `wanted` matches."""
         deadline = time.monotonic() + patience

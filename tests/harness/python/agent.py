@@ -140,8 +140,8 @@ def disconnected(client: Agent, one: int, server: Agent, other: int) -> None:
     server.must("destroy", other)
 
 
-def ends(client: Agent, server: Agent, address: str, port: int, source: str = "-",
-         listen_on: str = "") -> tuple[int, int]:
+def route_to_listener(client: Agent, server: Agent, address: str, port: int,
+                      source: str = "-", listen_on: str = "") -> tuple[int, int]:
     """A listener, and an id with a route to it: client, listener."""
     listener = server.listening(listen_on or address, port)
     return client.routed(source, address, port), listener

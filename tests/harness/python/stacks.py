@@ -237,6 +237,11 @@ class PipedProgram(Program):
         self._said += data.decode(errors="replace")
         return bool(data)
 
+    def output(self) -> str:
+        while self._read(0):
+            pass
+        return self._said
+
     def write(self, text: str) -> None:
         """Input for it."""
         self._input.write(text.encode())
