@@ -3,8 +3,8 @@
  * A software InfiniBand adapter for tests: adapters on one switch with a subnet administrator, and
  * files in debugfs to inject faults. It is not part of the product.
  *
- * Do not unload rdma_rxe while this is loaded: it removes all devices with the driver number of rxe,
- * which the adapters have, too.
+ * Do not unload rdma_rxe while this is loaded: it removes all devices with the driver number of
+ * rxe, which the adapters have, too.
  */
 #include <linux/module.h>
 

@@ -92,7 +92,7 @@ static int copy_user(struct hca_qp *qp, const struct ib_sge *sge, size_t skip, v
 }
 
 static int copy_sges(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t skip, u8 *buf,
-		size_t len, bool in)
+		     size_t len, bool in)
 {
 	struct hca_device *dev = to_hca(qp->ib.device);
 	int ret = 0;
@@ -123,9 +123,9 @@ static int copy_sges(struct hca_qp *qp, const struct ib_sge *sge, u32 count, siz
 }
 
 /*
- * Reads the data of a send request. Returns -EFAULT outside of the regions of the program, -EMSGSIZE
- * when the scatter list is shorter than @len. Process context for a QP of a program, any context for
- * one of the kernel.
+ * Reads the data of a send request. Returns -EFAULT outside of the regions of the program,
+ * -EMSGSIZE when the scatter list is shorter than @len. Process context for a QP of a program, any
+ * context for one of the kernel.
  */
 int hca_gather(struct hca_qp *qp, const struct ib_sge *sge, u32 count, void *to, size_t len)
 {

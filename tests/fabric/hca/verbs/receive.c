@@ -69,7 +69,7 @@ static bool key_matches(const struct hca_qp *qp, const struct hca_packet *packet
 
 /* fill: the data to where the request wants it. */
 static enum ib_wc_status copy_payload(struct hca_qp *qp, const struct hca_packet *packet,
-			      const struct request *request)
+				      const struct request *request)
 {
 	size_t skip = packet->connected ? 0 : HCA_GRH;
 	int ret = 0;
