@@ -124,7 +124,7 @@ void rca_id_watch_peer(struct rca_id *id)
 	struct bucket *bucket = bucket_of(id);
 
 	lockdep_assert_held(&id->op);
-	if (!id->dev || !rdma_protocol_roce(id->dev->ibdev, id->port_num))
+	if (!id->watch || !id->dev || !rdma_protocol_roce(id->dev->ibdev, id->port_num))
 		return;
 	/* The peer was known when watching began, so the bucket is right. */
 	spin_lock(&bucket->lock);

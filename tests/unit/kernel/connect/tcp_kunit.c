@@ -23,6 +23,8 @@
  * @rets: results of finish(), one after the other
  * @finished: number of calls of finish()
  * @meanwhile: called by finish() before it returns, or NULL
+ * @sources: local ports of the connects, in host byte order
+ * @id: the id that @meanwhile acts on
  */
 struct bench {
 	struct fake *fake;
