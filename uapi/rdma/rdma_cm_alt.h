@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
- * The contract between rdma_cm_alt.ko and user space: ioctls on
- * /dev/rdma_cm_alt and the event records that its queues deliver. In one file,
- * however long, as programs include it in one.
+ * The interface between rdma_cm_alt.ko and user space: ioctls on
+ * /dev/rdma_cm_alt, and the event records that its queues deliver. Programs
+ * include it as one file.
  */
 #ifndef RDMA_CM_ALT_UAPI_H
 #define RDMA_CM_ALT_UAPI_H
@@ -16,25 +16,28 @@
  * DOC: General rules
  *
  * An open of the device is a *context*. It owns *ids* (communication
- * identifiers), which are named by handles: numbers from 1 to 2^31-1 that have
- * a meaning in their context alone. Events are delivered through *queues*,
- * file descriptors that RDMA_CM_ALT_QUEUE_CREATE makes.
+ * identifiers), which are named by handles: numbers from 1 to 2^31-1 that are
+ * valid in their context only. Events are delivered through *queues*, file
+ * descriptors that RDMA_CM_ALT_QUEUE_CREATE creates.
  *
  * Every ioctl takes a pointer to a struct that starts with @size, the size of
  * the struct as the caller knows it, and @flags. A struct grows only at its
- * end, and a zero in a new member means the old behaviour, so a caller and a
- * kernel of different ages understand each other:
+ * end, and a zero in a new member means the old behaviour. So callers and
+ * kernels of different versions work together:
  *
- * - a caller's struct that is shorter than the kernel's is taken as filled up
- *   with zeros;
- * - one that is longer is accepted when what the kernel does not know is zero;
+ * - a struct of the caller that is shorter than the kernel's is extended with
+ *   zeros;
+ * - a longer one is accepted if the bytes that the kernel does not know are
+ *   zero;
  * - the kernel writes back no more than @size bytes.
  *
- * There is no version number: RDMA_CM_ALT_INFO tells what this kernel can do.
- * The layout is the same for 32-bit and 64-bit callers. ioctl numbers are made
- * with _IO(), as the number must not change when a struct grows.
+ * There is no version number: RDMA_CM_ALT_INFO returns the features of this
+ * kernel. The layout is the same for 32-bit and 64-bit callers. ioctl numbers
+ * are defined with _IO(), because the number must not change when a struct
+ * grows.
  *
- * Errors of the frame are the same for all ioctls. They change nothing:
+ * Errors of the frame are the same for all ioctls. A call that returns one of
+ * them has changed nothing, with the exception named for EFAULT:
  *
  * - ENOTTY: the ioctl number is not known
  * - EINVAL: @size is smaller than the part of the struct that is mandatory
@@ -44,48 +47,48 @@
  *   kernel does not know, or the command is not built in (see
  *   &rdma_cm_alt_info.out_commands)
  * - EFAULT: user memory is not accessible. No event is lost and no object is
- *   leaked. When the memory of the answer goes while the call is at work, the
- *   call has happened, and the caller does not learn the answer.
+ *   leaked. If the memory of the answer is unmapped during the call, the call
+ *   takes effect, and the answer is lost.
  * - ENOENT: no object with this handle
  *
- * What costs memory is counted and limited, see RDMA_CM_ALT_USAGE. Each command that
- * makes such a thing, also open() and the mmap() of a ring, gives EDQUOT when the
- * user or the context has too many already. Nothing has changed then.
+ * Objects that need memory are counted and limited, see RDMA_CM_ALT_USAGE. Each
+ * command that creates one, and also open() and the mmap() of a ring, returns EDQUOT
+ * if a limit of the user or of the context is reached, and changes nothing then.
  *
- * Errors of the operations are those of the stock rdma_cm: EINVAL when the
- * state of the id does not allow the call, ENXIO when its device was removed,
- * and what each command names. After ENOMEM a call has changed nothing and may
- * be made again, but for those of RDMA_CM_ALT_ACCEPT, _REJECT and _ESTABLISH,
- * which say what they come to.
+ * Errors of the operations are those of the stock rdma_cm: EINVAL if the
+ * state of the id does not allow the call, ENXIO if its device was removed,
+ * and those that each command names. A call that returns ENOMEM has changed
+ * nothing and may be repeated, except RDMA_CM_ALT_ACCEPT, _REJECT and
+ * _ESTABLISH, which describe the state that follows.
  */
 
 /**
  * DOC: How long calls take
  *
- * Of each ioctl is said what it waits for, by these names. The seconds are what the
- * tests hold it to, and bounds for a machine that has time for the caller and memory
- * to give.
+ * The description of each ioctl names what it waits for, with the words below. The
+ * tests check the bounds in seconds, which assume a machine with free processor time
+ * and memory.
  *
- * - *nothing*, 1 s: It looks, or it sends and asks, and an event tells what comes of
- *   that. Neither a peer nor the administrator of a fabric nor a program that reads no
- *   events can make it wait.
- * - *device*, 1 s: That, when the device has completed the messages that were sent for
- *   the id, which it does in microseconds when it is well, and when callbacks have
- *   returned that are just at work. A device that is broken, or taken away under load,
- *   may keep messages for as long as its driver lets it.
- * - *devices*, 1 s: That, when the core has made known devices that are just coming.
- * - *event*, 1 s: That, when there is an event, or a signal.
- * - *entries*, 1 s: The sum of what its entries take.
+ * - *nothing*, 1 s: The call reads state, or it sends a message and an event reports the
+ *   result. Neither a peer nor a subnet administrator nor a program that reads no
+ *   events can delay it.
+ * - *device*, 1 s: The same, after the device has completed the messages that were sent
+ *   for the id, which takes microseconds on a healthy device, and after running
+ *   callbacks have returned. A device that is broken, or removed under load, may keep
+ *   messages for as long as its driver lets it.
+ * - *devices*, 1 s: The same, after the core has announced devices that are being added.
+ * - *event*, 1 s: The same, after an event was posted, or a signal arrived.
+ * - *entries*, 1 s: The sum of the times of its entries.
  *
- * Some wait for more where that is said: for TCP, up to two minutes until it gives a
- * silent host up, unless a signal comes; for RTNL, the lock of all changes of the
- * network's configuration, as long as others hold it.
+ * Where stated, a call waits for more: for TCP, up to two minutes until TCP gives up a
+ * silent host, unless a signal arrives; for RTNL, the lock of all changes of the
+ * network configuration, as long as other tasks hold it.
  *
- * Calls for one id wait for each other: beside a DESTROY that waits for its device
- * another call waits, too. A thread that reads events into memory that does not answer
- * (userfaultfd, FUSE) holds up those who end or move ids of that queue.
+ * Calls for one id wait for each other: while a DESTROY waits for its device, another
+ * call waits, too. A thread that reads events into memory that does not respond
+ * (userfaultfd, FUSE) delays calls that destroy or move ids of that queue.
  *
- * Closing the last descriptor of a queue, or of a context, ends its ids as DESTROY
+ * Closing the last descriptor of a queue, or of a context, destroys its ids as DESTROY
  * does, up to eight at a time.
  */
 
@@ -263,7 +266,7 @@ struct rdma_cm_alt_qp_attr {
  * @RDMA_CM_ALT_EVENT_REJECTED: the peer refused; status is its reason
  * @RDMA_CM_ALT_EVENT_ESTABLISHED: the connection is established
  * @RDMA_CM_ALT_EVENT_DISCONNECTED: the connection has ended
- * @RDMA_CM_ALT_EVENT_DEVICE_REMOVAL: the device goes away; destroy the id
+ * @RDMA_CM_ALT_EVENT_DEVICE_REMOVAL: the device is being removed; destroy the id
  * @RDMA_CM_ALT_EVENT_MULTICAST_JOIN: joined a multicast group
  * @RDMA_CM_ALT_EVENT_MULTICAST_ERROR: could not join, or lost a group
  * @RDMA_CM_ALT_EVENT_ADDR_CHANGE: the network device of the address changed
@@ -483,21 +486,21 @@ struct rdma_cm_alt_queue_create {
  * records are mapped already. Mappings are not inherited by fork(), are unmapped
  * whole, and keep no queue open.
  *
- * While the records are mapped poll() tells of events in the ring, too, and puts
- * in what waits. read() returns 0 when there are records in the ring. When there
- * are none, which a look at the ring does not prove, read() delivers what waits in
- * the kernel, or waits for it, and puts into the ring what does not fit into the
- * buffer. read() of another process gives EBUSY.
+ * While the records are mapped poll() also reports events in the ring, and moves
+ * pending events into it. read() returns 0 if there are records in the ring. If there
+ * are none, which looking at the ring does not prove, read() delivers events pending in
+ * the kernel, or waits for one, and puts into the ring those that do not fit into the
+ * buffer. read() by another process returns EBUSY.
  *
- * An event counts as delivered when the head is behind it. Records of an id that
- * is destroyed, of one that gets another queue, and of a membership that ends
- * become RDMA_CM_ALT_EVENT_SKIP. They change while they lie there, so whoever
- * calls these ioctls lets nobody take records of the queue meanwhile. A record
- * that lies in the ring keeps the cookie that it has.
+ * An event counts as delivered when the head is behind it. Records of a destroyed
+ * id, of one that gets another queue, and of a membership that ends
+ * become RDMA_CM_ALT_EVENT_SKIP. They change in place, so a program must not take
+ * records of the queue while it calls these ioctls. A record in the ring keeps its
+ * cookie.
  *
- * Events for which there is no room wait in the kernel, in order. Records that
- * were not taken when the mapping goes wait there again. A head that is not
- * between its last value and @tail is taken for the nearest one that is.
+ * Events that do not fit into the ring wait in the kernel, in order. Records that
+ * were not taken when the mapping is removed wait there again. A head that is not
+ * between its last value and @tail is clamped to the nearest valid value.
  */
 struct rdma_cm_alt_ring {
 	__u32 tail;
@@ -1191,10 +1194,10 @@ enum rdma_cm_alt_resource {
  *                       how often the backlog of a listener was
  * @out_user_refused: how often the limit of the user was, since he has contexts
  *
- * What is made in a context is charged to it and to the user who opened it, whoever
- * makes it. A connection request that does not fit is dropped, and its peer asks again
- * (over iWARP: rejected). When an event that comes from a peer has no record,
- * it comes without its details. Figures of the user are 0 when the caller is another one.
+ * All objects of a context are charged to it and to the user who opened it, whatever
+ * process creates them. A connection request that exceeds a limit is dropped, and its peer
+ * retransmits it (over iWARP it is rejected). If an event of a peer gets no record, it is
+ * delivered without its details. Figures of the user are 0 if the caller is another user.
  *
  * Errors: those of the frame; EOPNOTSUPP the resource is not known.
  *
