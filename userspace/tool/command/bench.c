@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma-cm-alt bench: how long connections of this host take, over this and the stock module. */
+/* rdma-cm-alt bench: connection times of this host over rdma_cm_alt and over the stock module. */
 #include <errno.h>
 #include <ifaddrs.h>
 #include <netdb.h>
@@ -85,7 +85,7 @@ static bool has_device(struct json_object *ports, const char *netdev)
 	return false;
 }
 
-/* The first one of this host that belongs to a device which works. */
+/* Selects the first IPv4 address of this host that is on an active RDMA device. */
 static void find_address(void)
 {
 	struct json_object *ports = host_ports();
@@ -106,7 +106,7 @@ static void find_address(void)
 		     "say which one it shall use, or: rdma-cm-alt check");
 }
 
-/* Else the first call that needs it fails with an errno that says little. */
+/* Detects an unusable address early: the errno of the first failing call says little about it. */
 static void check_address(void)
 {
 	struct json_object *path;
@@ -127,7 +127,7 @@ static void check_address(void)
 	json_object_put(path);
 }
 
-/* What a worker says; NULL: it has failed, and said why. */
+/* Returns the results that a worker printed; NULL: it failed, and printed the reason. */
 static struct json_object *run_worker(bool ours)
 {
 	char line[LINE] = "", count[16];
@@ -157,7 +157,7 @@ static struct json_object *run_worker(bool ours)
 	if (said)
 		fclose(said);
 	waitpid(pid, &status, 0);
-	/* It has said why. */
+	/* The worker has printed the reason. */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == BENCH_LIBRARY)
 		exit(TOOL_ERROR);
 	return status || !*line ? NULL : json_tokener_parse(line);
@@ -214,7 +214,7 @@ static void print_results(struct json_object *ours, struct json_object *stock)
 			double took_stock = median(stock, steps[i]);
 
 			add_number(row, "stock", took_stock, "%.0f us");
-			/* Some clocks only go on with a tick. */
+			/* A coarse clock advances only at a timer tick, so that a time may be 0. */
 			if (took > 0 && took_stock > 0)
 				add_number(row, "speed", took_stock / took, "%.2fx");
 		}

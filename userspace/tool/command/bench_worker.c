@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What rdma-cm-alt bench measures: connections of this process to a server that it starts, over
- * whatever librdmacm.so.1 the loader finds, one after the other, with QPs.
+ * The worker of rdma-cm-alt bench: measures sequential connections, with QPs, from this process to
+ * a server that it forks, over the librdmacm.so.1 that the loader finds.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -30,13 +30,16 @@ static const char * const step_names[] = { "address", "route", "connect", "disco
 	X(rdma_accept) X(rdma_get_cm_event) X(rdma_ack_cm_event) X(rdma_disconnect)	\
 	X(rdma_destroy_qp) X(rdma_destroy_id) X(rdma_event_str)
 
-/* The library comes with the environment, so nothing of it is linked. */
+/* The environment selects the library, so the program is not linked with it. */
 static struct {
 #define DECLARE(name) __typeof__(name) *name;
 	CM_CALLS(DECLARE)
 } cm;
 
-/* A figure of one stack for the other's would be worse than none. Only ours has this call. */
+/*
+ * Fails unless the library is that of the requested stack: otherwise the results would be
+ * attributed to the wrong one. Only the library of rdma_cm_alt has rdma_alt_connect().
+ */
 static void check_library(void *library, bool ours)
 {
 	void *call = dlsym(library, "rdma_create_id");
@@ -204,12 +207,13 @@ static void tell(double (*took)[STEPS], long count, double all)
 }
 
 /**
- * bench_worker() - measure
- * @address: of this host, on an RDMA device
- * @count: connections
- * @ours: over rdma_cm_alt; else over the stock stack
+ * bench_worker() - measure connections
+ * @address: an address of this host, on an RDMA device
+ * @count: number of connections
+ * @ours: the library must be that of rdma_cm_alt; false: that of the stock stack
  *
- * Prints an object: medians of each step, and the mean of all together, in us. Does not return.
+ * Prints a JSON object: the median of each step, and the mean of complete connections, in us. Does
+ * not return.
  */
 void bench_worker(const char *address, long count, bool ours)
 {
@@ -231,7 +235,7 @@ void bench_worker(const char *address, long count, bool ours)
 		serve((struct sockaddr *)&addr.addr, ends[1]);
 	}
 	close(ends[1]);
-	/* It has said why. */
+	/* The server has printed the reason. */
 	if (read(ends[0], &server_port, sizeof(server_port)) != sizeof(server_port))
 		exit(TOOL_ERROR);
 	((struct sockaddr_in *)&addr.addr)->sin_port = server_port;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma-cm-alt check: is this host ready? Each line passes or fails; what fails has a remedy. */
+/* rdma-cm-alt check: whether this host is ready. Each check passes, or fails with a remedy. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -20,9 +20,9 @@
 #define MODULE		"/sys/module/rdma_cm_alt"
 
 /*
- * Memory that programs lock. A connection takes some pages, for its QP, two CQs, their doorbells
- * and a buffer each way. Users have 8 MiB unless somebody changes that, which many connections or
- * large buffers use up.
+ * Locked memory. A connection takes some pages: for its QP, two CQs, their doorbells, and a buffer
+ * in each direction. The default limit of users is 8 MiB, which many connections or large buffers
+ * exhaust.
  */
 #define MEMLOCK_PAGES	8
 #define MEMLOCK_MIB	64
@@ -48,7 +48,7 @@ static void add(bool good, const char *what, const char *remedy, const char *tex
 static void say(bool good, const char *what, const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* @remedy: of what fails. */
+/* @remedy: printed if the check fails */
 static void say(bool good, const char *what, const char *remedy, const char *fmt, ...)
 {
 	char text[256];
@@ -89,7 +89,7 @@ static bool check_module(void)
 
 static const char * const nodes[] = { RCL_DEVICE_PATHS };
 
-/* What the environment has in their place. */
+/* Returns the device node that the environment selects in place of the default ones. */
 static const char *own_node(void)
 {
 	const char *path = secure_getenv(RCL_DEVICE_VARIABLE);
@@ -97,7 +97,7 @@ static const char *own_node(void)
 	return path && *path ? path : NULL;
 }
 
-/* As the library does; @path: the last one that it tried. */
+/* Opens the device node as the library does; @path: returns the node that was tried last. */
 static int open_node(const char **path)
 {
 	int fd;
@@ -239,7 +239,7 @@ static void check_dropin(void)
 	    "library for unchanged programs: " TOOL_DROPIN "/librdmacm.so.1");
 }
 
-/* Both may serve at the same time, and tell each other's ports apart by service IDs. */
+/* Both modules can be used at the same time, and distinguish their ports by service ID. */
 static void check_stock(void)
 {
 	bool loaded = !access("/sys/module/rdma_cm", F_OK);
@@ -249,7 +249,10 @@ static void check_stock(void)
 		     "rdma_cm is not loaded, and not needed");
 }
 
-/* It was asked just now; only who has no privilege sees one of which nothing new was heard. */
+/*
+ * The neighbour was probed just now. A stale state remains only where the user lacks the privilege
+ * to start a probe, and then passes.
+ */
 static void check_neighbour(struct json_object *path)
 {
 	const char *gateway = record_string(path, "gateway"), *state;

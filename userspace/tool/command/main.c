@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma-cm-alt: see what the connection manager does, and why it does not. */
+/* rdma-cm-alt: shows what the connection manager does, and explains failures. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				command = &commands[i];
 		if (!command)
 			argp_error(state, "there is no command %s", arg);
-		/* Its messages begin with its own name. */
+		/* argp prints argv[0] in front of the messages of the subcommand. */
 		snprintf(name, sizeof(name), "rdma-cm-alt %s", arg);
 		state->argv[state->next - 1] = name;
 		*(int *)state->input = command->run(state->argc - state->next + 1,
@@ -74,7 +74,7 @@ static char *help_filter(int key, const char *text, void *input)
 	return all;
 }
 
-/* NO_COLOR counts unless it is empty: https://no-color.org. */
+/* A non-empty NO_COLOR disables colours: https://no-color.org. */
 static bool may_color(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");

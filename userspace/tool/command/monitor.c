@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma-cm-alt monitor: events and operations, while they happen. */
+/* rdma-cm-alt monitor: prints events and operations as they happen. */
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ static void tell(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
 							    JSON_C_TO_STRING_NOSLASHESCAPE));
 		else
 			record_print(notification);
-		/* Who reads it may be gone, and SIGPIPE ignored. */
+		/* The reader may have closed the pipe while SIGPIPE is ignored. */
 		if (fflush(stdout) || ferror(stdout))
 			fail(TOOL_ERROR, "what happens cannot be written: %m");
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma-cm-alt run: a program for librdmacm over the drop-in library. */
+/* rdma-cm-alt run: runs a librdmacm program with the drop-in library. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 static struct {
 	const char *library;
 	bool debug;
-	int first;	/* of argv: the program */
+	int first;	/* index of the program in argv */
 } wanted = { .library = TOOL_DROPIN };
 
 static const struct argp_option run_options[] = {
@@ -32,7 +32,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		wanted.library = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		/* What follows are its own arguments. */
+		/* The remaining arguments belong to the program. */
 		wanted.first = state->next - 1;
 		state->next = state->argc;
 		return 0;
@@ -44,7 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Makes @directory the first one where the loader looks: the stock library is in a later one. */
+/* Puts @directory first in LD_LIBRARY_PATH, before the directory of the stock library. */
 static void look_first(const char *directory)
 {
 	const char *old = getenv("LD_LIBRARY_PATH");
@@ -56,7 +56,7 @@ static void look_first(const char *directory)
 	free(all);
 }
 
-/* The loader ignores the environment of what runs with more rights than its user has. */
+/* The loader ignores LD_LIBRARY_PATH in set-user-ID programs. */
 static void refuse_privileged(const char *program)
 {
 	char *path = strdup(getenv("PATH") ?: "/usr/bin:/bin"), *rest = path, *directory, *file;
@@ -77,8 +77,8 @@ static void refuse_privileged(const char *program)
 }
 
 /**
- * run_setup() - let what is executed next find the drop-in library
- * @library: the directory that it is in
+ * run_setup() - make the programs that are executed next use the drop-in library
+ * @library: directory of the library
  */
 void run_setup(const char *library)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma-cm-alt show: ids, listeners, queues and memberships. */
+/* rdma-cm-alt show: ids, listeners, queues and multicast memberships. */
 #include <string.h>
 #include <unistd.h>
 
@@ -48,7 +48,7 @@ static const struct kind {
 	struct json_object *(*record)(struct nlattr **attrs);
 	const struct column *columns;
 	int count;
-	const char *state;	/* only what is in it */
+	const char *state;	/* only records in this state */
 } kinds[] = {
 	{ "ids", RDMA_CM_ALT_NL_ID, record_id, id_columns, COUNT(id_columns), NULL },
 	{ "listeners", RDMA_CM_ALT_NL_ID, record_id, id_columns, COUNT(id_columns), "listen" },
@@ -74,7 +74,7 @@ static const struct argp_option show_options[] = {
 	{ 0 }
 };
 
-/* What is asked for must be able to have it. */
+/* Rejects filters on properties that the requested kind of record does not have. */
 static void check_kind(struct argp_state *state)
 {
 	const struct filter *filter = &wanted.filter;

@@ -62,7 +62,7 @@ static struct json_object *buckets_of(const struct nlattr *attr)
 	return buckets;
 }
 
-/* The nests are in the message as often as there are counts, so it is gone through. */
+/* A message repeats the nested attribute for each counter: the parsed table would keep only one. */
 static void add_port(struct nlmsghdr *nlh, struct nlattr **attrs, void *ports)
 {
 	struct json_object *port = json_object_new_object();
@@ -100,7 +100,7 @@ static void add_port(struct nlmsghdr *nlh, struct nlattr **attrs, void *ports)
 	json_object_array_add(ports, port);
 }
 
-/* Bucket @n of @count has what took less than 2^n us, and the last one all above, too. */
+/* Bucket @n of @count counts times below 2^n us; the last bucket also counts all longer times. */
 static void print_longest(size_t n, size_t count)
 {
 	if (n + 1 < count)
@@ -150,7 +150,7 @@ static void label(struct json_object *port, char *text, size_t len)
 		 (int)record_number(port, "port"));
 }
 
-/* Exact, as differences of sums are what is looked at. */
+/* Prints all digits: queries subtract sums, where rounding would show. */
 static const char *seconds(uint64_t us)
 {
 	static char text[32];
@@ -159,7 +159,7 @@ static const char *seconds(uint64_t us)
 	return text;
 }
 
-/* Histograms of Prometheus count all that is below a bound. */
+/* The buckets of Prometheus are cumulative: each counts all values below its bound. */
 static void print_span(const char *labels, const char *span, struct json_object *details)
 {
 	struct json_object *buckets = json_object_object_get(details, "buckets");

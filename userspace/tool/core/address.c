@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Addresses as people write them, and which of them the module's are. */
+/* Parses addresses that users type, and compares them with addresses in netlink messages. */
 #include "tool/core/address.h"
 
 #include <arpa/inet.h>
@@ -22,7 +22,7 @@
 
 enum { BITS = 128, MAPPED = 96 };
 
-/* An address of any family, for comparing. */
+/* An address of any family, normalised for comparison. */
 struct bytes {
 	struct in6_addr ip;
 	unsigned int scope;
@@ -75,7 +75,7 @@ static bool to_bytes(const void *data, size_t len, struct bytes *bytes)
 	}
 }
 
-/* What is after the last colon of "[2001:db8::1]:7471", "192.0.2.1:7471", not "2001:db8::1". */
+/* Splits off the port of "[2001:db8::1]:7471" or "192.0.2.1:7471"; "2001:db8::1" has none. */
 static const char *take_port(char *host, int *port)
 {
 	char *colon = strrchr(host, ':'), *end;

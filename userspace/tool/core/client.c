@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The generic netlink family of the module. */
+/* Client of the module's generic netlink family. */
 #include <errno.h>
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
@@ -9,18 +9,18 @@
 
 #include "tool/core/tool.h"
 
-/* One message for a port has all its counts. */
+/* Receive buffer size: one message has all counters of a port. */
 #define ROOM (64 << 10)
 
 struct receiver {
 	message_fn fn;
 	void *arg;
-	bool gone;	/* the family is */
+	bool gone;	/* the family was unregistered */
 };
 
 /*
- * Of libnl's types NLA_STRING is the one that has its NUL. What is not here has any length, and is
- * measured where it is read.
+ * In libnl, NLA_STRING requires the terminating NUL. Attributes that are not listed have variable
+ * lengths, which are checked where they are read.
  */
 static const struct nla_policy policy[RDMA_CM_ALT_NL_A_MAX + 1] = {
 	[RDMA_CM_ALT_NL_A_CTX] = { .type = NLA_U64 },
@@ -59,14 +59,17 @@ static const struct nla_policy control_policy[CTRL_ATTR_MAX + 1] = {
 	[CTRL_ATTR_FAMILY_NAME] = { .type = NLA_STRING },
 };
 
-/* Who has CAP_NET_ADMIN in the network namespace can send to any netlink socket in it. */
+/*
+ * Accepts messages of the kernel only: a process with CAP_NET_ADMIN in the network namespace can
+ * send to any netlink socket in it.
+ */
 static int pass_kernel(struct nl_msg *msg, void *arg)
 {
 	(void)arg;
 	return nlmsg_get_src(msg)->nl_pid ? NL_SKIP : NL_OK;
 }
 
-/* What generic netlink tells of families: whether ours has gone. */
+/* Whether a message of the generic netlink controller reports that our family was unregistered. */
 static bool is_farewell(struct nlmsghdr *nlh)
 {
 	struct nlattr *attrs[CTRL_ATTR_MAX + 1];
@@ -123,10 +126,10 @@ static int resolve_family(struct nl_sock *sock)
 }
 
 /**
- * client_dump() - read all of a kind
+ * client_dump() - read all objects of a kind
  * @cmd: the kind
  * @fn: called for each message
- * @arg: for it
+ * @arg: argument of @fn
  */
 void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg)
 {
@@ -155,9 +158,9 @@ static void join(struct nl_sock *sock, int group)
 }
 
 /**
- * client_listen() - read what happens from now on, until the module is unloaded
+ * client_listen() - receive notifications until the module is unloaded
  * @fn: called for each message
- * @arg: for it
+ * @arg: argument of @fn
  */
 void client_listen(message_fn fn, void *arg)
 {
@@ -165,7 +168,10 @@ void client_listen(message_fn fn, void *arg)
 	struct nl_sock *sock = open_socket(&receiver), *asker = open_socket(&nobody);
 	int ret;
 
-	/* In this order: the module may go at any time, and then one of both tells. */
+	/*
+	 * Join the controller's group before the family is resolved: if the module is unloaded
+	 * meanwhile, either the notification or the failing lookup reports it.
+	 */
 	join(sock, genl_ctrl_resolve_grp(sock, "nlctrl", "notify"));
 	resolve_family(asker);
 	join(sock, genl_ctrl_resolve_grp(asker, RDMA_CM_ALT_NL_FAMILY, RDMA_CM_ALT_NL_GROUP));
@@ -173,8 +179,9 @@ void client_listen(message_fn fn, void *arg)
 	while (!receiver.gone) {
 		ret = nl_recvmsgs_default(sock);
 		/*
-		 * The socket was full: also the farewell may be lost. What is too long for ROOM is
-		 * not the kernel's.
+		 * The receive buffer overflowed, so the notification that the family was
+		 * unregistered may be lost, too. A message longer than ROOM cannot be from the
+		 * kernel.
 		 */
 		if (ret == -NLE_NOMEM) {
 			warn("some of it was lost: it came faster than it was read");
@@ -188,11 +195,11 @@ void client_listen(message_fn fn, void *arg)
 }
 
 /**
- * client_nest() - the attributes in an attribute
+ * client_nest() - parse a nested attribute
  * @nest: the attribute
- * @attrs: where, as of a message
+ * @attrs: returns the attributes in it, indexed as those of a message
  *
- * Return: false: they are not as they should be.
+ * Return: false: an attribute is malformed
  */
 bool client_nest(struct nlattr *nest, struct nlattr **attrs)
 {
@@ -209,7 +216,7 @@ uint64_t client_u64(struct nlattr **attrs, int attr, uint64_t otherwise)
 	return attrs[attr] ? nla_get_u64(attrs[attr]) : otherwise;
 }
 
-/* Fit to be printed. */
+/* Returns a string attribute with unprintable characters replaced. */
 const char *client_string(struct nlattr **attrs, int attr, const char *otherwise)
 {
 	if (!attrs[attr])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What all subcommands of rdma-cm-alt have: messages to the user, and the options --json and --color. */
+/* Shared by all subcommands of rdma-cm-alt: messages, and the options --json and --color. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ void fail(int code, const char *fmt, ...)
 {
 	va_list args;
 
-	/* What was printed before comes before it. */
+	/* Keeps the order of earlier output and the message. */
 	fflush(stdout);
 	va_start(args, fmt);
 	fputs("rdma-cm-alt: error: ", stderr);

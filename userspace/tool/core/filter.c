@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Options that leave out records. A value that none can have is an error, with those that can. */
+/* Options that filter records. An impossible value is an error that lists the valid values. */
 #include <infiniband/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "tool/core/host.h"
 #include "tool/core/tool.h"
 
-/* What the kernel keeps of a name, and the highest process ID that it gives. */
+/* Length of a process name in the kernel without the NUL, and the maximal process ID. */
 enum { NAME_KEPT = 15, MAX_PID = 4194304 };
 
-/* As kernel/lib/fsm.c has them, in its order. */
+/* The names of states in kernel/lib/fsm.c, in the same order. */
 static const char * const states[] = {
 	"idle", "bound", "addr-query", "addr-resolved", "route-query", "route-resolved",
 	"req-sent", "req-wait", "rep-rcvd", "req-rcvd", "rep-sent", "connected", "dreq-sent",
@@ -20,7 +20,7 @@ static const char * const states[] = {
 	"removed", "destroying",
 };
 
-/* Words with commas between them. */
+/* Appends a word to a comma-separated list. */
 static void append(char *list, size_t len, const char *word)
 {
 	size_t end = strlen(list);
@@ -29,10 +29,10 @@ static void append(char *list, size_t len, const char *word)
 }
 
 /**
- * filter_program() - only of programs with this name
+ * filter_program() - select the records of programs with a name
  * @filter: the filter
- * @arg: the name, or the whole of one that the kernel cuts off
- * @state: for complaints
+ * @arg: the name; it is truncated to the length that the kernel keeps
+ * @state: for error messages
  */
 void filter_program(struct filter *filter, const char *arg, struct argp_state *state)
 {
@@ -46,10 +46,10 @@ void filter_program(struct filter *filter, const char *arg, struct argp_state *s
 }
 
 /**
- * filter_state() - only ids in this state
+ * filter_state() - select the ids in a state
  * @filter: the filter
  * @arg: the state
- * @state: for complaints
+ * @state: for error messages
  */
 void filter_state(struct filter *filter, const char *arg, struct argp_state *state)
 {
@@ -82,10 +82,10 @@ static bool is_device(const char *name, char *known, size_t len)
 }
 
 /**
- * filter_device() - only of this device, or of a port of it
+ * filter_device() - select the records of a device, or of one of its ports
  * @filter: the filter
  * @arg: DEVICE or DEVICE/PORT
- * @state: for complaints
+ * @state: for error messages
  */
 void filter_device(struct filter *filter, const char *arg, struct argp_state *state)
 {
@@ -102,7 +102,7 @@ void filter_device(struct filter *filter, const char *arg, struct argp_state *st
 	filter->port = slash ? strtol(slash + 1, &end, 10) : 0;
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/%d", filter->device,
 		 filter->port);
-	/* As records have it. */
+	/* In records the device name is cleaned likewise. */
 	text_clean(filter->device);
 	if (!slash)
 		return;
@@ -112,10 +112,10 @@ void filter_device(struct filter *filter, const char *arg, struct argp_state *st
 }
 
 /**
- * filter_pid() - only of this process
+ * filter_pid() - select the records of a process
  * @filter: the filter
- * @arg: its number
- * @state: for complaints
+ * @arg: the process ID
+ * @state: for error messages
  */
 void filter_pid(struct filter *filter, const char *arg, struct argp_state *state)
 {
@@ -134,11 +134,11 @@ static bool has(struct json_object *record, const char *key, const char *text)
 }
 
 /**
- * filter_matches() - whether a record is wanted
- * @filter: what it must have
+ * filter_matches() - whether a record matches the filter
+ * @filter: the filter
  * @record: the record
  *
- * Return: true: it is.
+ * Return: true if it matches
  */
 bool filter_matches(const struct filter *filter, struct json_object *record)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What this host would do to reach an address: route, neighbour, RDMA device. */
+/* How this host reaches an address: route, neighbour, RDMA device. */
 #include "tool/core/host.h"
 
 #include <arpa/inet.h>
@@ -18,7 +18,7 @@
 #include "tool/core/neighbour.h"
 #include "tool/core/tool.h"
 
-/* More GIDs than a device has. */
+/* Upper bound for the number of GIDs of a device. */
 #define GIDS 1024
 
 static void add_gids(struct json_object *ports, struct ibv_context *context, uint32_t port_num)
@@ -52,7 +52,7 @@ static void add_gids(struct json_object *ports, struct ibv_context *context, uin
 			list = json_object_new_object();
 			json_object_object_add(port, "netdevs", list);
 		}
-		/* The value says which GID it was first seen at. */
+		/* The value is the index of the first GID that has this network device. */
 		if (!json_object_object_get(list, netdev))
 			record_put_number(list, netdev, gids[i].gid_index);
 	}
@@ -105,7 +105,7 @@ struct json_object *host_ports(void)
 	return ports;
 }
 
-/* IPoIB: its GIDs do not name a network device, but sysfs says whose it is. */
+/* IPoIB: the GID table names no network device, but sysfs has the device of each interface. */
 static bool is_ipoib_of(const char *netdev, const char *device, int port)
 {
 	char path[256], text[16] = "";
@@ -159,8 +159,8 @@ static void put_link(struct json_object *path, struct nl_sock *sock, int ifindex
 }
 
 /*
- * A route to an address of this host leads over lo; its device is where the address is. 0: it is
- * none of this host; with @scope: none there.
+ * Returns the interface that has an address of this host, because a local route has lo as its
+ * device. 0: the address is not local, or with @scope: not on that interface.
  */
 static int owner_of(struct nl_addr *address, unsigned int scope)
 {
@@ -195,7 +195,7 @@ static void put_route(struct json_object *path, struct nl_sock *sock, struct nl_
 
 	ret = rtnl_route_lookup(sock, dst, &route);
 
-	/* The kernel says ENETUNREACH, for which libnl has no word. */
+	/* libnl has no code for ENETUNREACH and returns NLE_FAILURE. */
 	if (ret || !rtnl_route_get_nnexthops(route)) {
 		record_put(path, "route", ret == -NLE_FAILURE ? "there is none" :
 				   ret ? nl_geterror(ret) : "it leads nowhere");
@@ -219,7 +219,7 @@ static void put_route(struct json_object *path, struct nl_sock *sock, struct nl_
 	rtnl_route_put(route);
 }
 
-/* The interface of a link-local address is the route. */
+/* The interface of a link-local address determines the path; there is no route lookup. */
 static void put_scope(struct json_object *path, struct nl_sock *sock, struct nl_addr *dst,
 		      unsigned int scope, const struct address *ask)
 {

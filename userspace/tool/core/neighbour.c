@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The neighbour that a packet goes to first: what the kernel knows of it, how to make it ask. */
+/* The neighbour entry of the next hop: reads it from the kernel, and starts its resolution. */
 #include "tool/core/neighbour.h"
 
 #include <arpa/inet.h>
@@ -12,23 +12,23 @@
 
 #include "tool/core/tool.h"
 
-/* The kernel asks three times, a second apart, and is done. */
+/* The kernel sends three solicitations, one second apart. */
 enum { ANSWER_MS = 4000, LOOK_MS = 50, DISCARD_PORT = 9 };
 
-/* It has an answer, or will have none; @known: one that was not asked lately is an answer, too. */
+/* Whether resolution has ended; @known: the state of an entry not probed lately counts, too. */
 static bool is_settled(int state, bool known)
 {
 	return state & (NUD_REACHABLE | NUD_PERMANENT | NUD_NOARP | NUD_FAILED) ||
 	       (known && state & (NUD_STALE | NUD_DELAY));
 }
 
-/* Who sends something makes the kernel ask, without any privilege. Nobody reads it. */
+/* Makes the kernel resolve the neighbour by sending to the discard port; needs no privilege. */
 static void send_something(const struct address *to)
 {
 	int fd = socket(to->addr.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_storage addr = to->addr;
 
-	/* In the same place in both families. */
+	/* The port is at the same offset in both families. */
 	((struct sockaddr_in *)&addr)->sin_port = htons(DISCARD_PORT);
 	if (fd < 0)
 		return;
@@ -38,7 +38,7 @@ static void send_something(const struct address *to)
 	close(fd);
 }
 
-/* One that is known from before is asked again at once. False: for want of CAP_NET_ADMIN not. */
+/* Probes an existing entry at once. False: it fails without CAP_NET_ADMIN. */
 static bool probe(struct nl_sock *sock, struct rtnl_neigh *neigh)
 {
 	rtnl_neigh_set_state(neigh, NUD_PROBE);

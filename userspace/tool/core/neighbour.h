@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The neighbour that a packet goes to first. */
+/* The neighbour entry of the next hop. */
 #ifndef NEIGHBOUR_H
 #define NEIGHBOUR_H
 
@@ -10,13 +10,13 @@
 #include "tool/core/address.h"
 
 /*
- * neighbour_put() - tell of a neighbour
- * @path: gets the members neighbour (a state of ip-neighbour(8), "none") and neighbour_address
- * @sock: of rtnetlink
+ * neighbour_put() - report the state of a neighbour
+ * @path: gets the members neighbour (a state of ip-neighbour(8), or "none") and neighbour_address
+ * @sock: an rtnetlink socket
  * @ifindex: the interface
- * @hop: the neighbour
- * @ask: an address that is reached over it: it is asked for now, and has some seconds to answer;
- *       NULL: as it is known
+ * @hop: the address of the neighbour
+ * @ask: a destination behind the neighbour: resolve the neighbour now, and wait up to some seconds;
+ *       NULL: report the present state
  */
 void neighbour_put(struct json_object *path, struct nl_sock *sock, int ifindex,
 		   struct nl_addr *hop, const struct address *ask);

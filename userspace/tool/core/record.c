@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Messages of the module as JSON objects, whose members have the names of rdma-cm-alt(8). */
+/* Converts netlink messages to JSON objects; rdma-cm-alt(8) documents the names of the members. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void add_busy(struct json_object *record, struct nlattr **attrs)
 		record_put_bool(record, "busy", true);
 }
 
-/* What tables and people call it: CONTEXT/HANDLE. */
+/* Adds the name of an object in tables and on the command line: CONTEXT/HANDLE. */
 static void add_name(struct json_object *record, struct nlattr **attrs, int number)
 {
 	char name[48];
@@ -133,7 +133,7 @@ struct json_object *record_notification(struct nlattr **attrs)
 	return record;
 }
 
-/* Without a text there is no member. */
+/* Adds no member if @text is NULL. */
 void record_put(struct json_object *record, const char *key, const char *text)
 {
 	char *clean;
@@ -159,20 +159,20 @@ void record_put_bool(struct json_object *record, const char *key, bool value)
 }
 
 /**
- * record_failed() - whether something that happened is a failure
- * @record: what happened
+ * record_failed() - whether a notification is a failure
+ * @record: the notification
  *
- * The kernel numbers failures. What has a status may be none: a program's own events, a call that a
- * signal has interrupted.
+ * The kernel gives failures a serial number. The status does not decide: user events have a status,
+ * and so do calls that a signal interrupted.
  *
- * Return: true: it is.
+ * Return: true if it is a failure
  */
 bool record_failed(struct json_object *record)
 {
 	return json_object_object_get(record, "serial");
 }
 
-/* NULL: it has none. */
+/* Returns NULL if there is no such member. */
 const char *record_string(struct json_object *record, const char *key)
 {
 	struct json_object *value = json_object_object_get(record, key);
@@ -180,7 +180,7 @@ const char *record_string(struct json_object *record, const char *key)
 	return value ? json_object_get_string(value) : NULL;
 }
 
-/* 0: it has none. */
+/* Returns 0 if there is no such member. */
 int64_t record_number(struct json_object *record, const char *key)
 {
 	return json_object_get_int64(json_object_object_get(record, key));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Rows of JSON objects, printed as JSON or as a table. */
+/* Prints an array of JSON objects as JSON or as a table. */
 #include <libsmartcols.h>
 #include <stdio.h>
 
@@ -20,10 +20,10 @@ static void add_row(struct libscols_table *table, struct json_object *row,
 }
 
 /**
- * table_print() - print rows as the user wants them
- * @rows: an array of objects
- * @columns: what a table shows of them; JSON has all
- * @count: how many
+ * table_print() - print rows as JSON or as a table, depending on the options
+ * @rows: array of objects
+ * @columns: the members that a table shows; JSON shows all members
+ * @count: number of columns
  */
 void table_print(struct json_object *rows, const struct column *columns, int count)
 {

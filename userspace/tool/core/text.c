@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Names of numbers, and names that others have chosen. */
+/* Text forms of numbers and addresses; makes untrusted names safe to print. */
 #include <arpa/inet.h>
 #include <infiniband/sa.h>
 #include <infiniband/verbs.h>
@@ -13,11 +13,11 @@
 #include "tool/core/tool.h"
 
 /**
- * text_clean() - make a text fit for terminals and JSON
+ * text_clean() - replace characters that are unsafe for terminals and JSON
  * @text: the text
  *
- * A program gives itself its name, and may want to write over what a terminal shows; who
- * administers a network namespace names its interfaces.
+ * Names are untrusted: a process chooses its own name, and the administrator of a network namespace
+ * chooses those of its interfaces. Escape sequences could overwrite other output.
  */
 void text_clean(char *text)
 {
@@ -27,10 +27,10 @@ void text_clean(char *text)
 }
 
 /**
- * text_quoted() - a word of a command line that is printed to be copied
+ * text_quoted() - quote a word of a command line that the user may copy
  * @text: the word, as text_clean() leaves it
  *
- * Return: what a shell reads as @text; until the next call.
+ * Return: a word that a shell reads as @text; valid until the next call
  */
 const char *text_quoted(const char *text)
 {
@@ -53,7 +53,7 @@ const char *text_quoted(const char *text)
 	return quoted;
 }
 
-/* The interface of a link-local address: "%eth0"; its number when there is none any more. */
+/* Formats the interface of a link-local address: "%eth0"; its index if it no longer exists. */
 static void text_scope(unsigned int scope, char *text, size_t len)
 {
 	char name[IF_NAMESIZE];
@@ -69,8 +69,8 @@ static void text_scope(unsigned int scope, char *text, size_t len)
 }
 
 /*
- * "192.0.2.1:7471", "[2001:db8::1]:7471", "[fe80::1%eth0]:7471", "fe80::1 sid 0x...". NULL: none,
- * or nobody's.
+ * Formats an address: "192.0.2.1:7471", "[2001:db8::1]:7471", "[fe80::1%eth0]:7471",
+ * "fe80::1 sid 0x...". NULL: there is no address, or a wildcard without a port.
  */
 struct json_object *text_addr(const struct nlattr *attr)
 {

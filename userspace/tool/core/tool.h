@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the subcommands of rdma-cm-alt share. */
+/* Declarations that the subcommands of rdma-cm-alt share. */
 #ifndef TOOL_H
 #define TOOL_H
 
@@ -15,15 +15,15 @@
 
 /* Exit codes: documented in rdma-cm-alt(8). */
 enum {
-	TOOL_OK,		/* done; of check: all is well */
-	TOOL_BAD,		/* of check and explain: something is wrong, and was told */
+	TOOL_OK,		/* success; check: all checks passed */
+	TOOL_BAD,		/* check and explain: reported a problem */
 	TOOL_USAGE,		/* the command line is wrong */
-	TOOL_MODULE,		/* the module is not there */
+	TOOL_MODULE,		/* the module is not loaded */
 	TOOL_ERROR,		/* anything else */
-	TOOL_NONE,		/* of explain: there is no such id, and no failure of one */
+	TOOL_NONE,		/* explain: no such id, and no failure of one */
 };
 
-/* What was given before the subcommand. */
+/* Global options, given before the subcommand. */
 struct options {
 	bool json;
 	bool color;
@@ -31,11 +31,11 @@ struct options {
 
 extern struct options options;
 
-/* common.c: a message to the user; the second does not return. */
+/* common.c: messages to the user; fail() does not return. */
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void fail(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
 
-/* client.c: the generic netlink family. */
+/* client.c: client of the generic netlink family. */
 typedef void (*message_fn)(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg);
 void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg);
 void client_listen(message_fn fn, void *arg) __attribute__((noreturn));
@@ -44,7 +44,7 @@ uint32_t client_u32(struct nlattr **attrs, int attr, uint32_t otherwise);
 uint64_t client_u64(struct nlattr **attrs, int attr, uint64_t otherwise);
 const char *client_string(struct nlattr **attrs, int attr, const char *otherwise);
 
-/* filter.c: what a record must have; they complain of what none can have. */
+/* filter.c: selects records; values that no record can have are reported as errors. */
 struct filter {
 	const char *program;
 	const char *state;
@@ -59,7 +59,7 @@ void filter_device(struct filter *filter, const char *arg, struct argp_state *st
 void filter_pid(struct filter *filter, const char *arg, struct argp_state *state);
 bool filter_matches(const struct filter *filter, struct json_object *record);
 
-/* record.c: messages as JSON objects. */
+/* record.c: converts messages to JSON objects. */
 struct json_object *record_id(struct nlattr **attrs);
 struct json_object *record_member(struct nlattr **attrs);
 struct json_object *record_queue(struct nlattr **attrs);
@@ -75,7 +75,7 @@ bool record_failed(struct json_object *record);
 #define AF_IB 27
 #endif
 
-/* struct sockaddr_ib, of which glibc knows nothing. */
+/* Layout of struct sockaddr_ib, which glibc does not declare. */
 struct sockaddr_gid {
 	uint16_t family;
 	uint16_t pkey;
@@ -93,7 +93,7 @@ union any_addr {
 	struct sockaddr_gid ib;
 };
 
-/* text.c: names of numbers; what others have named, for terminals and for shells. */
+/* text.c: text forms of numbers and addresses; cleans and quotes untrusted names. */
 void text_clean(char *text);
 const char *text_quoted(const char *text);
 struct json_object *text_addr(const struct nlattr *attr);
@@ -102,26 +102,26 @@ const char *text_qp_type(uint32_t type);
 const char *text_event(uint32_t type);
 struct json_object *text_gid(const struct nlattr *attr);
 
-/* common.c: the options that all subcommands have. */
+/* common.c: options of all subcommands. */
 extern const struct argp_child common_child[];
 
-/* table.c: rows are JSON objects; a table shows some of their members. */
+/* table.c: rows are JSON objects; a table shows a subset of their members. */
 struct column {
-	const char *key;	/* the member */
+	const char *key;	/* name of the member */
 	const char *head;
 	bool right;
 };
 
 void table_print(struct json_object *rows, const struct column *columns, int count);
 
-/* run.c: what is executed next finds the drop-in library. */
+/* run.c: programs that are executed next use the drop-in library. */
 void run_setup(const char *library);
 
-/* bench_worker.c: one side of bench, in a process of its own. */
-enum { BENCH_LIBRARY = 100 };	/* it ends so: the library is not that of the stack */
+/* bench_worker.c: measures one stack, in a process of its own. */
+enum { BENCH_LIBRARY = 100 };	/* exit status: the library is that of the other stack */
 void bench_worker(const char *address, long count, bool ours) __attribute__((noreturn));
 
-/* record_print.c: a time of day, and a record of a failure or an event as a line. */
+/* record_print.c: prints a time of day, and a failure or event on one line. */
 const char *record_time(struct json_object *record, const char *key, char *text, size_t len);
 void record_print(struct json_object *record);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What a failure means, and what to try. */
+/* Meaning of a failure, and suggested actions. */
 #include "tool/explain/advice.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static const char *name_of(struct json_object *failure)
 	return record_string(failure, "event") ?: record_string(failure, "operation") ?: "?";
 }
 
-/* Where it happened, as lines of advice_table.h say it. */
+/* Returns the state in which the failure happened, as used by the entries of advice_table.h. */
 static const char *where(struct json_object *failure)
 {
 	const char *state = record_string(failure, "state") ?: "", *name = name_of(failure);
@@ -26,13 +26,13 @@ static const char *where(struct json_object *failure)
 		return state;
 	if (!strcmp(name, "UNREACHABLE") && strcmp(state, "failed"))
 		return "path";
-	/* What hinders a request that is sent after the call; the id may try again. */
+	/* The request could not be sent after the call returned; the id can connect again. */
 	if (!strcmp(name, "CONNECT_ERROR") && !strcmp(state, "route-resolved"))
 		return state;
 	return record_string(failure, "before") ?: "";
 }
 
-/* One operation binds and resolves, and stays where it failed. */
+/* A single operation binds and resolves; the state of the id is that before the failed step. */
 static const char *step_of_resolve(struct json_object *failure)
 {
 	const char *state = record_string(failure, "state") ?: "";
@@ -45,7 +45,7 @@ static const char *step_of_resolve(struct json_object *failure)
 	return "resolving the address";
 }
 
-/* Operations that only some states allow; others say EINVAL. */
+/* States in which each operation is allowed; in other states it fails with EINVAL. */
 static const struct {
 	const char *name, *step, *states;
 } operations[] = {
@@ -84,13 +84,13 @@ static const struct line *find(struct json_object *failure)
 	line = line ?: advice_line(name, in, status);
 	if (line || strcmp(name, "resolve"))
 		return line;
-	/* A resolution that fails at once has no event. */
+	/* A resolution that fails at once fails the call, without an event. */
 	step = step_of_resolve(failure);
 	return !strcmp(step, "resolving the address") ? advice_line("ADDR_ERROR", in, status) :
 	       !strcmp(step, "resolving the route") ? advice_line("ROUTE_ERROR", in, status) : NULL;
 }
 
-/* What an id does in a state, when an event comes. */
+/* Returns the step that an id performs in a state. */
 static const char *step_in(const char *state)
 {
 	static const struct {
@@ -149,7 +149,10 @@ const char *advice_what(struct json_object *failure)
 	const char *name = name_of(failure);
 	static char text[256];
 
-	/* What the peer said: it may reject what is connected, too. Others are the program's. */
+	/*
+	 * A positive status comes from the peer, which may also reject an established connection.
+	 * In other events a positive status comes from a program.
+	 */
 	if (status > 0 && (!strcmp(name, "REJECTED") || !strcmp(name, "DISCONNECTED")))
 		snprintf(text, sizeof(text), "%s (reason %d)", rcl_reject_text(status), status);
 	else if (status > 0 && !strcmp(name, "UNREACHABLE"))
@@ -182,7 +185,7 @@ static void add(struct json_object *tries, const char *fmt, ...)
 	json_object_array_add(tries, json_object_new_string(text));
 }
 
-/* What this host sees now may be the reason, and is more than a guess. */
+/* The present state of the path may be the cause of the failure: report what is wrong with it. */
 static void look_at_path(struct json_object *tries, struct json_object *path)
 {
 	const char *address = record_string(path, "address");
@@ -210,7 +213,10 @@ static void look_at_path(struct json_object *tries, struct json_object *path)
 		    neighbour);
 }
 
-/* A line with the peer's address in it; ip(8) wants the interface of a link-local one apart. */
+/*
+ * Inserts the peer's address into a text; ip(8) takes the interface of a link-local address as a
+ * separate argument.
+ */
 static void add_line(struct json_object *tries, const char *text, const char *address)
 {
 	const char *here = address ? strstr(text, "ADDRESS") : NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What each failure means, and what to try, by where it happened. */
+/* Table of failures: meaning and suggested action, by operation or event, state and status. */
 #include "tool/explain/advice_table.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What each failure means: data of advice.c. */
+/* Table of failures; advice.c uses it. */
 #ifndef ADVICE_TABLE_H
 #define ADVICE_TABLE_H
 
@@ -9,15 +9,15 @@
 #define ANY INT32_MIN
 
 /*
- * A failure; the first line that fits counts.
+ * An entry of the table; the first entry that matches is used.
  *
- * @what: an event, or an operation
- * @in: the states that the id was in when it happened, with blanks between them; NULL: any. Of an
- *      event the state that the id left with it, of an operation the one that it is in after it;
- *      "path": the event says that the way changed, and nothing of the id
- * @status: of it, or ANY
- * @meaning: in words; NULL: status has words of its own
- * @try: what to do; ADDRESS is the peer's
+ * @what: name of the event or operation
+ * @in: states of the id, separated by spaces; NULL: any. For an event, the state that the id left
+ *      because of it; for an operation, the state after it. "path": the event reports a change of
+ *      the path, independent of the state
+ * @status: the status, or ANY
+ * @meaning: description; NULL: the status has a description of its own
+ * @try: suggested action; ADDRESS is replaced by the address of the peer
  */
 struct line {
 	const char *what;
@@ -27,14 +27,14 @@ struct line {
 	const char *try;
 };
 
-/* advice_is_among() - whether a word is in a list with blanks between; NULL has all words */
+/* advice_is_among() - whether a space-separated list has a word; NULL has all words */
 bool advice_is_among(const char *word, const char *words);
-/* advice_line() - what fits; NULL: nothing does */
+/* advice_line() - the first matching entry, or NULL */
 const struct line *advice_line(const char *what, const char *in, int status);
 
-/* waits_for() - what an id in a state waits for, for people; NULL: nothing */
+/* waits_for() - description of what an id in a state waits for, or NULL */
 const char *waits_for(const char *state);
-/* waits_advice() - what helps when the answer does not come; NULL: it waits for none */
+/* waits_advice() - entry for a missing answer; NULL: the state does not wait for an answer */
 const struct line *waits_advice(const char *state);
 
 #endif /* ADVICE_TABLE_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma-cm-alt explain: what waits, which step of something failed, why, and what to try. */
+/* rdma-cm-alt explain: what waits, which step failed and why, and what to try. */
 #include "tool/explain/explain.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static const struct argp_option explain_options[] = {
 	{ 0 }
 };
 
-/* CONTEXT/HANDLE; anything else is an address. */
+/* Parses CONTEXT/HANDLE; false: the argument is an address. */
 static bool parse_id(const char *arg)
 {
 	int end = 0;
@@ -87,7 +87,7 @@ static void add_failure(struct nlmsghdr *nlh, struct nlattr **attrs, void *failu
 		json_object_array_del_idx(failures, 0, 1);
 }
 
-/* The id that was asked for in any case; others when they wait for an answer. */
+/* Adds the requested id in any state; without a request by id, only ids that wait for an answer. */
 static void add_id(struct nlmsghdr *nlh, struct nlattr **attrs, void *ids)
 {
 	struct json_object *id = record_id(attrs);
@@ -101,7 +101,10 @@ static void add_id(struct nlmsghdr *nlh, struct nlattr **attrs, void *ids)
 	json_object_array_add(ids, id);
 }
 
-/* The library rejects a request that it could not accept, when the peer has gone already, too. */
+/*
+ * If the library cannot accept a request, it rejects the request; the reject then fails, too, when
+ * the peer has already given up. That failure is only a consequence of the one before.
+ */
 static bool is_consequence(struct json_object *failure)
 {
 	return !strcmp(record_string(failure, "operation") ?: "", "reject") &&
@@ -125,7 +128,7 @@ static struct json_object *find_last(struct json_object *failures)
 	return last;
 }
 
-/* The interface of a link-local address, when only what it was asked of has it. */
+/* Takes the interface of a link-local address from @of if the user did not give one. */
 static void take_scope(struct json_object *of)
 {
 	const char *peer = of ? record_string(of, "peer") : NULL;
@@ -136,7 +139,7 @@ static void take_scope(struct json_object *of)
 		wanted.address = address;
 }
 
-/* To what was asked for; else to the peer of what waits, or has failed. */
+/* Returns the path to the requested address, or to the peer of a waiting or failed id. */
 static struct json_object *find_path(struct json_object *of)
 {
 	const char *peer = of ? record_string(of, "peer") : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What rdma-cm-alt explain has found out, and how it is printed. */
+/* Findings of rdma-cm-alt explain, and the functions that print them. */
 #ifndef EXPLAIN_H
 #define EXPLAIN_H
 
@@ -7,14 +7,14 @@
 #include <stdbool.h>
 
 /*
- * struct findings - what explain tells
- * @what: what was asked for, NULL: all
- * @by_id: it is an id
- * @ids: the id, or those that wait for an answer
+ * struct findings - what explain found
+ * @what: the requested id or address; NULL: all
+ * @by_id: @what is an id
+ * @ids: the requested id, or the ids that wait for an answer
  * @failures: the last failures
- * @last: the last of them that is no consequence of one before, NULL: there is none
- * @path: the way to the peer, NULL: there is no peer
- * @tries: what to try
+ * @last: the last failure that is not a consequence of another one; NULL: none
+ * @path: path to the peer; NULL: there is no peer
+ * @tries: suggested actions
  */
 struct findings {
 	const char *what;
@@ -26,9 +26,9 @@ struct findings {
 	struct json_object *tries;
 };
 
-/* explain_print() - for people */
+/* explain_print() - print the findings as text */
 void explain_print(const struct findings *found);
-/* explain_print_json() - for programs */
+/* explain_print_json() - print the findings as JSON */
 void explain_print_json(const struct findings *found);
 
 #endif /* EXPLAIN_H */

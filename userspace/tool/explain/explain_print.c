@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* How rdma-cm-alt explain prints what it has found out. */
+/* Prints the findings of rdma-cm-alt explain. */
 #include <stdio.h>
 #include <time.h>
 

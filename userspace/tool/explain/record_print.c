@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* How monitor and explain print a record of a failure, an event or an operation. */
+/* Prints a failure, an event or an operation on one line, for monitor and explain. */
 #include <stdio.h>
 #include <time.h>
 
@@ -7,13 +7,13 @@
 #include "tool/explain/advice.h"
 
 /**
- * record_time() - a time of day as text
+ * record_time() - format a time of day
  * @record: the record
- * @key: its member with the time, in ns since 1970
- * @text: for the result
- * @len: bytes of @text
+ * @key: member with the time, in ns since 1970
+ * @text: returns the text
+ * @len: size of @text
  *
- * Return: @text.
+ * Return: @text
  */
 const char *record_time(struct json_object *record, const char *key, char *text, size_t len)
 {
@@ -26,8 +26,8 @@ const char *record_time(struct json_object *record, const char *key, char *text,
 }
 
 /**
- * record_print() - print a failure, an event or an operation as a line
- * @record: its record
+ * record_print() - print a failure, an event or an operation on one line
+ * @record: the record
  */
 void record_print(struct json_object *record)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What an id waits for, by its state. */
+/* What an id waits for, by state. */
 #include <errno.h>
 #include <string.h>
 
 #include "tool/explain/advice_table.h"
 #include "tool/core/tool.h"
 
-/* What fails when the answer does not come; NULL: it waits for no answer. */
+/* @failure: the event of a timeout; NULL: the state does not wait for an answer. */
 static const struct {
 	const char *states, *what, *failure;
 } waits[] = {
