@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * One thread, an event channel, and poll(): connects several times at once, sends a message over
- * each connection, compares what comes back, and disconnects. Each event leads to the next call,
- * and none of these waits. Servers for it: async_server, epoll_server.
+ * An asynchronous client in one thread, with an event channel and poll(): opens several connections
+ * at the same time, sends a message over each, compares the echo, and disconnects. Each event
+ * triggers the next call, and no call blocks. Servers for it: async_server, epoll_server.
  *
  *	cc async_client.c -o async_client -lrdmacm -libverbs
  *	async_client ADDRESS PORT [CONNECTIONS [SECONDS]]
  *
- * One connection, and at most 60 seconds, if nothing else is said.
+ * The default is one connection, and at most 60 seconds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +22,10 @@
 
 #define MOST 1000
 #define SIZE 64
-#define TIMEOUT 2000	/* milliseconds, for the address and for the route */
+#define TIMEOUT 2000	/* milliseconds, for address resolution and for route resolution */
 
 struct connection {
-	struct rdma_cm_id *id;		/* NULL when it is over */
+	struct rdma_cm_id *id;		/* NULL: the connection has ended */
 	struct ibv_comp_channel *completions;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
@@ -117,7 +117,7 @@ static int on_established(struct connection *c)
 	return 0;
 }
 
-/* Says what a failed step means. */
+/* Prints the reason of a failed step. */
 static int on_error(struct connection *c, enum rdma_cm_event_type type, int status)
 {
 	fprintf(stderr, "connection %d waited for %s: %s, ", (int)(c - connections), c->waits_for,
@@ -125,7 +125,7 @@ static int on_error(struct connection *c, enum rdma_cm_event_type type, int stat
 	if (status < 0)
 		fprintf(stderr, "%s\n", strerror(-status));
 	else if (type == RDMA_CM_EVENT_REJECTED)
-		/* Numbers of IBTA volume 1, 12.6.7.2; Documentation/debug_connect.rst has all. */
+		/* Reasons of IBTA volume 1, 12.6.7.2; Documentation/debug_connect.rst lists all. */
 		fprintf(stderr, "reason %d%s\n", status,
 			status == 28 ? ", the server does not want it" :
 			status == 8 ? ", nobody listens at that port" : "");
@@ -173,14 +173,14 @@ static int take_events(void)
 		c = event->id->context;
 		type = event->event;
 		status = event->status;
-		/* Before anything that destroys the id: that waits for it. */
+		/* Acknowledge first: destroying the id waits for its events. */
 		rdma_ack_cm_event(event);
 		take_event(c, type, status);
 	}
 	return errno == EAGAIN ? 0 : failed("rdma_get_cm_event", "the channel cannot be read");
 }
 
-/* The answer is the last completion that matters: disconnect. */
+/* Disconnects at the completion of the receive, which has the echo, or of a failed request. */
 static void take_completions(struct connection *c)
 {
 	struct ibv_cq *cq;
@@ -189,11 +189,14 @@ static void take_completions(struct connection *c)
 
 	if (!ibv_get_cq_event(c->completions, &cq, &context))
 		ibv_ack_cq_events(cq, 1);
-	/* Asked for before the last look, none is missed. */
+	/* Request the notification before polling, so that no completion is missed. */
 	if (ibv_req_notify_cq(c->cq, 0))
 		failed("ibv_req_notify_cq", "no more completions will be seen");
 	while (ibv_poll_cq(c->cq, 1, &wc) > 0) {
-		/* Of a failed one the opcode says nothing. What has ended is flushed. */
+		/*
+		 * The opcode of a failed completion is undefined. When a connection ends, work is
+		 * flushed.
+		 */
 		if (wc.status == IBV_WC_SUCCESS && wc.opcode != IBV_WC_RECV)
 			continue;
 		if (wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR)
@@ -211,7 +214,7 @@ static int turn(int milliseconds)
 	int i;
 
 	fds[0] = (struct pollfd) { .fd = channel->fd, .events = POLLIN };
-	/* poll() leaves out what has the descriptor -1. */
+	/* poll() ignores the descriptor -1. */
 	for (i = 0; i < count; i++)
 		fds[i + 1] = (struct pollfd) {
 			.fd = connections[i].completions ? connections[i].completions->fd : -1,
@@ -222,7 +225,7 @@ static int turn(int milliseconds)
 	for (i = 0; i < count; i++)
 		if (fds[i + 1].revents)
 			take_completions(&connections[i]);
-	/* After them: it ends connections. */
+	/* Handle completions first: events end connections. */
 	return fds[0].revents ? take_events() : 0;
 }
 

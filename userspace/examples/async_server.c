@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * One thread, an event channel, and poll(): a server that sends back what comes, for up to 64
- * clients at a time. The descriptor of the channel is readable when there is an event, that of a
- * completion channel when a connection has completions. Clients for it: async_client.
+ * An asynchronous echo server in one thread, with an event channel and poll(), for up to 64 clients
+ * at the same time. The descriptor of the event channel is readable when an event is pending, and
+ * that of a completion channel when a connection has completions. Clients for it: async_client.
  *
  *	cc async_server.c -o async_server -lrdmacm -libverbs
  *	async_server ADDRESS PORT [CLIENTS]
  *
- * Ends when so many clients, one if not said, have come and gone, or when the device goes. A client
- * that fails does not count, and disturbs no other. For more clients at a time, and one completion
- * queue for all of them: epoll_server.
+ * The server ends when CLIENTS clients (default: one) have disconnected, or when the device is
+ * removed. A client that fails does not count, and does not affect other clients. epoll_server
+ * serves more clients at the same time, with one completion queue for all of them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,16 +29,16 @@ struct client {
 	struct ibv_comp_channel *completions;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
-	int broken;	/* its queue pair does nothing more */
+	int broken;	/* the queue pair is in an error state */
 	char message[SIZE];
 };
 
 static struct rdma_event_channel *channel;
 static struct rdma_cm_id *listener;
 static struct client *clients[MOST];
-static int count;	/* clients that are there */
-static int gone;	/* and those that were */
-static int removed;	/* the listener's device is going */
+static int count;	/* connected clients */
+static int gone;	/* clients that have disconnected */
+static int removed;	/* the device of the listener is being removed */
 
 static int failed(const char *call, const char *advice)
 {
@@ -46,7 +46,7 @@ static int failed(const char *call, const char *advice)
 	return -1;
 }
 
-/* Of a client that may be incomplete. */
+/* Frees a client, which may be only partly set up. */
 static void free_client(struct client *client)
 {
 	if (client->id->qp)
@@ -92,14 +92,14 @@ static int prepare(struct client *client)
 	return post_receive(client);
 }
 
-/* Whatever fails here is the end of this request, and of nothing else. */
+/* A failure here ends this request only. */
 static void take_request(struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param = { .rnr_retry_count = 7 };
 	struct client *client = count < MOST ? calloc(1, sizeof(*client)) : NULL;
 
 	if (!client) {
-		/* The client gets RDMA_CM_EVENT_REJECTED, with these words. */
+		/* The client gets RDMA_CM_EVENT_REJECTED, with this text as private data. */
 		rdma_reject(id, "full", sizeof("full"));
 		rdma_destroy_id(id);
 		return;
@@ -110,7 +110,7 @@ static void take_request(struct rdma_cm_id *id)
 		rdma_reject(id, NULL, 0);
 		free_client(client);
 	} else if (rdma_accept(id, &param)) {
-		/* As when the client gave up while its request waited here. */
+		/* For example, the client gave up while its request was pending here. */
 		failed("rdma_accept", "the client may have gone");
 		free_client(client);
 	} else {
@@ -125,7 +125,10 @@ static void remove_client(struct client *client)
 	for (i = 0; clients[i] != client; i++)
 		;
 	clients[i] = clients[--count];
-	/* The queue pair ends what is under way; the peer has its answer already. */
+	/*
+	 * Moves the queue pair to an error state, which flushes its work; the peer has its reply
+	 * already.
+	 */
 	rdma_disconnect(client->id);
 	free_client(client);
 }
@@ -139,12 +142,14 @@ static void take_event(enum rdma_cm_event_type type, struct rdma_cm_id *id, int 
 		take_request(id);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		/* Its first message may come before this event, and nothing disconnects before. */
+		/* A message may fail before this event, and an id cannot disconnect before it. */
 		if (client->broken)
 			rdma_disconnect(id);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		/* Perhaps without ESTABLISHED before: the message for that may have got lost. */
+		/*
+		 * There may have been no ESTABLISHED: the ready-to-use message (RTU) may be lost.
+		 */
 		gone++;
 		remove_client(client);
 		break;
@@ -153,19 +158,22 @@ static void take_event(enum rdma_cm_event_type type, struct rdma_cm_id *id, int 
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		fprintf(stderr, "%s, status %d\n", rdma_event_str(type), status);
-		/* Each id of the device gets it, and some devices wait for the program to end. */
+		/*
+		 * Every id of the device gets this event; some drivers wait until the program
+		 * closes the device.
+		 */
 		if (id == listener)
 			removed = 1;
 		else
 			remove_client(client);
 		break;
 	default:
-		/* ADDR_CHANGE and TIMEWAIT_EXIT: news of which nothing follows. */
+		/* ADDR_CHANGE and TIMEWAIT_EXIT need no action. */
 		break;
 	}
 }
 
-/* All events that are there. */
+/* Handles all pending events. */
 static int take_events(void)
 {
 	struct rdma_cm_event *event;
@@ -177,21 +185,21 @@ static int take_events(void)
 		type = event->event;
 		status = event->status;
 		id = event->id;
-		/* Before anything that destroys the id: that waits for it. */
+		/* Acknowledge first: destroying the id waits for its events. */
 		rdma_ack_cm_event(event);
 		take_event(type, id, status);
 	}
 	return errno == EAGAIN ? 0 : failed("rdma_get_cm_event", "the channel cannot be read");
 }
 
-/* DISCONNECTED comes, if it has not yet. */
+/* DISCONNECTED follows, unless it has been reported already. */
 static void break_off(struct client *client)
 {
 	client->broken = 1;
 	rdma_disconnect(client->id);
 }
 
-/* What was received goes back, and when that is done the next may come. */
+/* Echoes a received message; when the send completes, posts the next receive. */
 static int go_on(struct client *client, const struct ibv_wc *wc)
 {
 	if (wc->opcode == IBV_WC_SEND)
@@ -202,7 +210,7 @@ static int go_on(struct client *client, const struct ibv_wc *wc)
 	return 0;
 }
 
-/* All completions of a client. */
+/* Handles all completions of a client. */
 static void serve(struct client *client)
 {
 	struct ibv_cq *cq;
@@ -211,7 +219,7 @@ static void serve(struct client *client)
 
 	if (!ibv_get_cq_event(client->completions, &cq, &context))
 		ibv_ack_cq_events(cq, 1);
-	/* Asked for before the last look, none is missed. */
+	/* Request the notification before polling, so that no completion is missed. */
 	if (ibv_req_notify_cq(client->cq, 0))
 		failed("ibv_req_notify_cq", "the client will not be served any more");
 	while (ibv_poll_cq(client->cq, 1, &wc) > 0)
@@ -219,7 +227,7 @@ static void serve(struct client *client)
 			break_off(client);
 }
 
-/* Waits, and serves whoever is there. */
+/* Waits for events and completions, and handles them. */
 static int turn(void)
 {
 	struct pollfd fds[MOST + 1];
@@ -235,7 +243,7 @@ static int turn(void)
 	for (i = 0; i < clients_now; i++)
 		if (fds[i + 1].revents)
 			serve(clients[i]);
-	/* After them: it changes who is there. */
+	/* Handle completions first: events change the array of clients. */
 	return fds[0].revents ? take_events() : 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connects to a server by its address in one call, waits, disconnects. No QP: its
- * connections carry no data. A server for it: get_many_events.
+ * Connects to a server by its address in one call, waits, and disconnects. Without a QP the
+ * connection carries no data. A server for it: get_many_events.
  *
  *	cc connect.c $(pkg-config --cflags --libs librdmacm_alt)
  *	connect ADDRESS PORT
@@ -24,14 +24,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: connect ADDRESS PORT\n");
 		return 2;
 	}
-	/* No channel: the call waits for the server's answer. */
+	/* Without a channel the id is synchronous: the call waits for the server's reply. */
 	attr.dst_addr = res->ai_addr;
 	if (rdma_alt_connect(&attr, &id)) {
 		perror("rdma_alt_connect");
 		return 1;
 	}
 	freeaddrinfo(res);
-	/* With attr.qp the library would have done this, too. */
+	/* With a QP in attr.qp the library would do this in rdma_alt_connect(). */
 	if (rdma_establish(id)) {
 		perror("rdma_establish");
 		return 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Opens many connections to a server with one system call, says how many there
- * are, ends them with another one; several times if asked to. No QPs: the numbers
- * that it tells are none's. A server for it: get_many_events.
+ * Opens several connections to a server with one system call, prints how many succeeded, and ends
+ * them with another system call; repeats that if requested. There are no QPs: the QP numbers in the
+ * requests belong to no QP. A server for it: get_many_events.
  *
  *	cc connect_many.c $(pkg-config --cflags --libs librdmacm_alt)
  *	connect_many ADDRESS PORT COUNT [ROUNDS]
@@ -23,7 +23,7 @@ struct many {
 	int count;
 };
 
-/* Is this the answer to a connect? *connected is counted up when it is a good one. */
+/* Whether an event answers a connect; increments *connected if the connect succeeded. */
 static int is_answer(const struct rdma_cm_event *event, int *connected)
 {
 	switch (event->event) {
@@ -39,7 +39,7 @@ static int is_answer(const struct rdma_cm_event *event, int *connected)
 	}
 }
 
-/* Until no answer is missing; returns how many are connected. */
+/* Waits for all missing answers; returns the number of established connections. */
 static int complete(struct rdma_event_channel *channel, int missing)
 {
 	struct rdma_cm_event *events[64];
@@ -59,7 +59,7 @@ static int complete(struct rdma_event_channel *channel, int missing)
 	return connected;
 }
 
-/* Returns how many were connected. */
+/* Returns the number of connections that were established. */
 static int run(struct many *many)
 {
 	int i, started, connected;
@@ -67,7 +67,10 @@ static int run(struct many *many)
 	for (i = 0; i < many->count; i++) {
 		static unsigned int last;
 
-		/* Peers take a second connection with a QP for its end. */
+		/*
+		 * Peers take a second connection with the same QP number for a stale one: use each
+		 * once.
+		 */
 		many->params[i].qp_num = ((unsigned int)getpid() << 12 | ++last) & 0xffffff;
 	}
 	started = rdma_alt_connect_many(many->attrs, many->count, many->ids, many->errors);
@@ -76,7 +79,7 @@ static int run(struct many *many)
 			fprintf(stderr, "connection %d: %s\n", i, strerror(many->errors[i]));
 	connected = complete(many->channel, started);
 
-	/* Those that are connected are disconnected by it. */
+	/* This also disconnects the established connections. */
 	if (rdma_alt_destroy_many(many->ids, many->count, NULL) < 0)
 		perror("rdma_alt_destroy_many");
 	return connected;

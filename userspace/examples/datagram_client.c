@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Datagrams: asks a server for its queue pair (rdma_connect of an id of RDMA_PS_UDP, which makes no
- * connection), sends a datagram there, and again if no answer comes within a second, as datagrams
- * may get lost. Its server: datagram_server.
+ * A datagram client. Looks up the queue pair of a server (rdma_connect of an id of RDMA_PS_UDP
+ * establishes no connection) and sends a datagram to it. Datagrams may be lost, so the client sends
+ * again if there is no answer within a second. Its server: datagram_server.
  *
  *	cc datagram_client.c -o datagram_client -lrdmacm -libverbs
  *	datagram_client ADDRESS PORT MESSAGE
@@ -15,10 +15,10 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
-#define TIMEOUT 2000	/* milliseconds, for the address and for the route */
+#define TIMEOUT 2000	/* milliseconds, for address resolution and for route resolution */
 #define ATTEMPTS 10
 #define SIZE 1024
-/* The device puts the way back in front of each datagram that comes. */
+/* The device writes the global routing header in front of each received datagram. */
 #define HEADER sizeof(struct ibv_grh)
 
 static char out[SIZE], in[HEADER + SIZE];
@@ -62,7 +62,7 @@ static int prepare(struct rdma_cm_id *id, struct ibv_mr **out_mr, struct ibv_mr 
 	return 0;
 }
 
-/* Where to send to: the queue pair's number, and the way to it. */
+/* Looks up the destination: the number of the server's queue pair, and an address handle. */
 static struct ibv_ah *ask(struct rdma_cm_id *id, uint32_t *qp_num)
 {
 	struct rdma_conn_param param = { .retry_count = 7 };
@@ -72,7 +72,7 @@ static struct ibv_ah *ask(struct rdma_cm_id *id, uint32_t *qp_num)
 		failed("rdma_connect", "is there a server for datagrams at that port?");
 		return NULL;
 	}
-	/* What the call waited for. */
+	/* The event that rdma_connect() waited for. */
 	*qp_num = id->event->param.ud.qp_num;
 	ah = ibv_create_ah(id->pd, &id->event->param.ud.ah_attr);
 	if (!ah)

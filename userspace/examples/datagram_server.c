@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Datagrams: one queue pair for all clients. A client asks for its number (RDMA_PS_UDP, with
- * rdma_connect there, rdma_accept here, and no connection), and then sends to it; each datagram
- * goes back to where it came from. Clients for it: datagram_client.
+ * A datagram server with one queue pair for all clients. A client looks up the number of the queue
+ * pair (RDMA_PS_UDP: rdma_connect at the client, rdma_accept here, no connection) and then sends to
+ * it. The server returns each datagram to its sender. Clients for it: datagram_client.
  *
  *	cc datagram_server.c -o datagram_server -lrdmacm -libverbs
  *	datagram_server ADDRESS PORT [DATAGRAMS]
  *
- * Ends after so many, one if not said, or when the device goes. ADDRESS names the device, so it
- * cannot be 0.0.0.0.
+ * The server ends after DATAGRAMS datagrams (default: one), or when the device is removed. ADDRESS
+ * selects the device, so it cannot be 0.0.0.0.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -19,10 +19,10 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
-#define ROOM 16		/* datagrams that may come before one is answered */
-/* The largest MTU: on some devices a datagram without room for it stops the queue pair. */
+#define ROOM 16		/* datagrams that may arrive before one is answered */
+/* The largest MTU: on some devices a datagram that exceeds its buffer stops the queue pair. */
 #define SIZE 4096
-/* The device puts the way back in front of each datagram. */
+/* The device writes the global routing header in front of each received datagram. */
 #define HEADER sizeof(struct ibv_grh)
 
 static char datagrams[ROOM][HEADER + SIZE];
@@ -40,7 +40,7 @@ static int post_receive(struct rdma_cm_id *id, struct ibv_mr *mr, void *datagram
 	return 0;
 }
 
-/* The queue pair is that of the listener, which has its device by its address. */
+/* Creates the queue pair of the listener, whose address determines its device. */
 static int prepare(struct rdma_cm_id *listener, struct ibv_mr **mr)
 {
 	struct ibv_qp_init_attr attr = {
@@ -59,13 +59,13 @@ static int prepare(struct rdma_cm_id *listener, struct ibv_mr **mr)
 	for (i = 0; i < ROOM; i++)
 		if (post_receive(listener, *mr, datagrams[i]))
 			return -1;
-	/* The completion channel is readable when there is something. */
+	/* Makes the completion channel readable at the next completion. */
 	if (ibv_req_notify_cq(listener->recv_cq, 0))
 		return failed("ibv_req_notify_cq", "has the device gone?");
 	return 0;
 }
 
-/* Tells a client where to send to. Its id has served then, also when the client is refused. */
+/* Replies to a lookup with the queue pair. Its id is then destroyed, whether accepted or not. */
 static int take_event(struct rdma_event_channel *channel, struct rdma_cm_id *listener)
 {
 	struct rdma_conn_param param = { .qp_num = listener->qp->qp_num };
@@ -77,7 +77,7 @@ static int take_event(struct rdma_event_channel *channel, struct rdma_cm_id *lis
 		return failed("rdma_get_cm_event", "the channel cannot be read");
 	type = event->event;
 	id = event->id;
-	/* Before the id is destroyed: that waits for it. */
+	/* Acknowledge first: destroying the id waits for its events. */
 	rdma_ack_cm_event(event);
 	switch (type) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
@@ -89,12 +89,12 @@ static int take_event(struct rdma_event_channel *channel, struct rdma_cm_id *lis
 		fprintf(stderr, "%s\n", rdma_event_str(type));
 		return -1;
 	default:
-		/* ADDR_CHANGE: news of which nothing follows. */
+		/* ADDR_CHANGE needs no action. */
 		return 0;
 	}
 }
 
-/* Back to the queue pair that it came from. Returns 1; 0 when there is no way, -1 in the end. */
+/* Returns a datagram to its sender. Returns 1; 0 without a path to the sender; -1 on failure. */
 static int send_back(struct rdma_cm_id *id, struct ibv_mr *mr, struct ibv_wc *wc)
 {
 	char *datagram = (char *)(uintptr_t)wc->wr_id;
@@ -107,7 +107,7 @@ static int send_back(struct rdma_cm_id *id, struct ibv_mr *mr, struct ibv_wc *wc
 		failed("ibv_create_ah_from_wc", "is the sender's address reachable?");
 		return 0;
 	}
-	/* A datagram is sent when it has left: nobody acknowledges it. */
+	/* The send completes when the datagram has left: there is no acknowledgement. */
 	if (rdma_post_ud_send(id, datagram, datagram + HEADER, wc->byte_len - HEADER, mr,
 			      IBV_SEND_SIGNALED, ah, wc->src_qp) ||
 	    rdma_get_send_comp(id, &sent) < 0)
@@ -118,7 +118,7 @@ static int send_back(struct rdma_cm_id *id, struct ibv_mr *mr, struct ibv_wc *wc
 	return ret;
 }
 
-/* All that are there; returns how many. */
+/* Handles all received datagrams; returns their number. */
 static int serve(struct rdma_cm_id *id, struct ibv_mr *mr)
 {
 	struct ibv_cq *cq;
@@ -128,7 +128,7 @@ static int serve(struct rdma_cm_id *id, struct ibv_mr *mr)
 
 	if (!ibv_get_cq_event(id->recv_cq_channel, &cq, &context))
 		ibv_ack_cq_events(cq, 1);
-	/* Asked for before the last look, none is missed. */
+	/* Request the notification before polling, so that no completion is missed. */
 	if (ibv_req_notify_cq(id->recv_cq, 0))
 		return failed("ibv_req_notify_cq", "has the device gone?");
 	while (ibv_poll_cq(id->recv_cq, 1, &wc) > 0) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connects with a deadline: says within so many milliseconds whether there is a connection,
- * whatever the peer does: each step has what those before it have left. With the stock rdma_cm,
- * which has no such option, it says so and goes on without. No QP: the connection carries no data.
- * A server for it: get_many_events.
+ * Connects with a deadline: reports within MILLISECONDS whether the connection is established,
+ * independent of the peer's behaviour. Each step gets the time that the earlier ones have left. The
+ * stock rdma_cm does not have the option; the program then prints that and connects without a
+ * deadline. Without a QP the connection carries no data. A server for it: get_many_events.
  *
  *	cc deadline.c -o deadline $(pkg-config --cflags --libs librdmacm_alt)
  *	deadline ADDRESS PORT MILLISECONDS
@@ -25,7 +25,7 @@ static int failed(const char *call, const char *advice)
 	return -1;
 }
 
-/* For connect and disconnect, from the call on. */
+/* For connect and disconnect: the time limit, counted from the call. */
 static void set_deadline(struct rdma_cm_id *id, uint32_t milliseconds)
 {
 	if (rdma_set_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_DEADLINE, &milliseconds,
@@ -41,7 +41,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* Milliseconds until then, at least 1: 0 would be none at all. */
+/* Milliseconds until @end, at least 1: 0 would disable the deadline. */
 static int left(double end)
 {
 	double milliseconds = (end - now()) * 1000;
@@ -55,7 +55,7 @@ static int connect_to(struct rdma_cm_id *id, struct sockaddr *addr, double end)
 		.qp_num = (unsigned int)getpid() << 12 & 0xffffff, .retry_count = 7,
 	};
 
-	/* Address and route have bounds of their own, in the calls. */
+	/* Address and route resolution have timeouts of their own, as arguments. */
 	if (rdma_resolve_addr(id, NULL, addr, left(end)))
 		return failed("rdma_resolve_addr", "does the address answer ping?");
 	if (rdma_resolve_route(id, left(end)))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Binds many ids to ports of an address, and gives all of them back with one
- * system call.
+ * Binds several ids to ports of an address, and destroys all of them with one system call.
  *
  *	cc destroy_many.c $(pkg-config --cflags --libs librdmacm_alt)
  *	destroy_many ADDRESS COUNT
@@ -35,7 +34,7 @@ int main(int argc, char **argv)
 		if (rdma_create_id(channel, &ids[i], NULL, RDMA_PS_TCP) ||
 		    rdma_bind_addr(ids[i], res->ai_addr)) {
 			perror("an id");
-			break;	/* those after it are NULL, and left out */
+			break;	/* the remaining entries are NULL, and are skipped */
 		}
 	}
 	destroyed = rdma_alt_destroy_many(ids, count, errors);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A server for many clients with one thread and epoll: sends back what comes. All connections of a
- * device share one completion queue and one memory region, so there are few descriptors, whatever
- * the number of clients. A completion names its client by a slot and a generation: one that comes
- * after its client has gone finds nobody. Clients for it: async_client.
+ * An echo server for many clients, with one thread and epoll. All connections of a device share one
+ * completion queue and one memory region, so the number of descriptors does not depend on the
+ * number of clients. A completion identifies its client by a slot and a generation: the completion
+ * of a client that has disconnected matches no client. Clients for it: async_client.
  *
  *	cc epoll_server.c -o epoll_server -lrdmacm -libverbs
  *	epoll_server ADDRESS PORT [CLIENTS]
  *
- * Ends after so many clients, or with SIGINT or SIGTERM: then it disconnects those that are there;
- * and when the device of ADDRESS goes. With 0.0.0.0 it goes on with those that stay; librdmacm has
- * every device open until the program ends, and drivers such as rxe wait for that.
- * A client that fails does not count.
+ * The server ends after CLIENTS clients. It also ends at SIGINT or SIGTERM, when it disconnects the
+ * present clients, and when the device of ADDRESS is removed. With 0.0.0.0 it continues on the
+ * remaining devices; librdmacm keeps every device open until the program ends, and drivers such as
+ * rxe wait for that. A client that fails does not count.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,21 +26,21 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
-#define MOST 1000	/* clients at a time */
-#define SIZE 1024	/* of a message */
+#define MOST 1000	/* maximal number of clients at the same time */
+#define SIZE 1024	/* maximal size of a message */
 #define DEVICES 8
 
-/* What epoll says is ready: these, or DEVICE and the number of the device. */
+/* Values of epoll_event.data: these, or DEVICE plus the index of the device. */
 enum { EVENTS, SIGNALS, DEVICE };
 
 struct slot {
-	struct rdma_cm_id *id;	/* NULL: free */
+	struct rdma_cm_id *id;	/* NULL: the slot is free */
 	uint32_t generation;
-	int broken;		/* its queue pair does nothing more */
+	int broken;		/* the queue pair is in an error state */
 };
 
 struct device {
-	struct ibv_context *verbs;	/* NULL: free */
+	struct ibv_context *verbs;	/* NULL: the entry is free */
 	int clients;
 	int removed;
 	struct ibv_comp_channel *completions;
@@ -76,7 +76,10 @@ static int open_device(struct device *device, struct ibv_context *verbs, uint32_
 	device->completions = ibv_create_comp_channel(verbs);
 	if (!device->completions)
 		return failed("ibv_create_comp_channel", "are there descriptors left (ulimit -n)?");
-	/* A client has a receive and a send; those of some that have gone are not read yet. */
+	/*
+	 * A client has one receive and one send; completions of removed clients may remain in the
+	 * queue.
+	 */
 	device->cq = ibv_create_cq(verbs, 4 * MOST, NULL, device->completions, 0);
 	if (!device->cq || ibv_req_notify_cq(device->cq, 0))
 		return failed("ibv_create_cq", "has the device queues as large as that?");
@@ -115,7 +118,7 @@ static struct device *device_of(struct ibv_context *verbs)
 	return NULL;
 }
 
-/* The device of a request; a new one is made ready. */
+/* Returns the device of a request, and sets it up at its first request. */
 static struct device *get_device(struct ibv_context *verbs)
 {
 	struct device *device = device_of(verbs);
@@ -148,7 +151,7 @@ static int post_receive(struct slot *slot, const struct device *device)
 	return 0;
 }
 
-/* Returns whether the client is let in. */
+/* Returns 0 if the client was accepted. */
 static int let_in(struct slot *slot, const struct device *device)
 {
 	struct ibv_qp_init_attr attr = {
@@ -166,7 +169,7 @@ static int let_in(struct slot *slot, const struct device *device)
 	return -1;
 }
 
-/* Whatever fails here is the end of this request, and of nothing else. */
+/* A failure here ends this request only. */
 static void take_request(struct rdma_cm_id *id)
 {
 	struct device *device = get_device(id->verbs);
@@ -186,7 +189,7 @@ static void take_request(struct rdma_cm_id *id)
 		}
 		slot->id = NULL;
 	}
-	/* The client gets RDMA_CM_EVENT_REJECTED, with this word, unless it has gone. */
+	/* The client gets RDMA_CM_EVENT_REJECTED with this private data, unless it has given up. */
 	rdma_reject(id, "full", sizeof("full"));
 	rdma_destroy_id(id);
 }
@@ -195,10 +198,13 @@ static void remove_client(struct slot *slot)
 {
 	struct device *device = device_of(slot->id->verbs);
 
-	/* Not needed after DISCONNECTED with rdma_cm_alt; with stock it ends what is under way. */
+	/*
+	 * rdma_cm_alt does not need this after DISCONNECTED; with stock it flushes outstanding
+	 * work.
+	 */
 	rdma_disconnect(slot->id);
 	rdma_destroy_qp(slot->id);
-	/* What is of a device that goes: with its last client. Its context is the library's. */
+	/* The last client closes a removed device. The library owns the device context. */
 	if (!--device->clients && device->removed)
 		close_device(device);
 	rdma_destroy_id(slot->id);
@@ -215,12 +221,14 @@ static void take_event(enum rdma_cm_event_type type, struct rdma_cm_id *id, int 
 		take_request(id);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		/* Its first message may come before this event, and nothing disconnects before. */
+		/* A message may fail before this event, and an id cannot disconnect before it. */
 		if (slot->broken)
 			rdma_disconnect(id);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		/* Perhaps without ESTABLISHED before: the message for that may have got lost. */
+		/*
+		 * There may have been no ESTABLISHED: the ready-to-use message (RTU) may be lost.
+		 */
 		gone++;
 		remove_client(slot);
 		break;
@@ -241,12 +249,12 @@ static void take_event(enum rdma_cm_event_type type, struct rdma_cm_id *id, int 
 		}
 		break;
 	default:
-		/* ADDR_CHANGE and TIMEWAIT_EXIT: news of which nothing follows. */
+		/* ADDR_CHANGE and TIMEWAIT_EXIT need no action. */
 		break;
 	}
 }
 
-/* All events that are there. */
+/* Handles all pending events. */
 static int take_events(void)
 {
 	struct rdma_cm_event *event;
@@ -258,14 +266,14 @@ static int take_events(void)
 		type = event->event;
 		id = event->id;
 		reason = event->status;
-		/* Before anything that destroys the id: that waits for it. */
+		/* Acknowledge first: destroying the id waits for its events. */
 		rdma_ack_cm_event(event);
 		take_event(type, id, reason);
 	}
 	return errno == EAGAIN ? 0 : failed("rdma_get_cm_event", "the channel cannot be read");
 }
 
-/* What was received goes back, and when that is done the next may come. */
+/* Echoes a received message; when the send completes, posts the next receive. */
 static int go_on(struct slot *slot, const struct device *device, const struct ibv_wc *wc)
 {
 	if (wc->opcode == IBV_WC_SEND)
@@ -284,7 +292,7 @@ static void take_completion(const struct device *device, const struct ibv_wc *wc
 		return;
 	if (wc->status == IBV_WC_SUCCESS && !go_on(slot, device, wc))
 		return;
-	/* DISCONNECTED comes, if it has not yet. */
+	/* DISCONNECTED follows, unless it has been reported already. */
 	slot->broken = 1;
 	rdma_disconnect(slot->id);
 }
@@ -296,12 +304,12 @@ static void take_completions(const struct device *device)
 	void *context;
 	int i, n;
 
-	/* It was ready, and has been closed since. */
+	/* The device was closed after epoll_wait() reported its completions. */
 	if (!device->verbs)
 		return;
 	if (!ibv_get_cq_event(device->completions, &cq, &context))
 		ibv_ack_cq_events(cq, 1);
-	/* Asked for before the last look, none is missed. */
+	/* Request the notification before polling, so that no completion is missed. */
 	if (ibv_req_notify_cq(device->cq, 0))
 		failed("ibv_req_notify_cq", "has the device gone?");
 	while ((n = ibv_poll_cq(device->cq, 32, wc)) > 0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A server that takes all events that are there with one system call: accepts
- * every connection, without a word when it is established, and ends when so many
- * have come and gone, or the device goes. No QPs: the numbers that it tells are none's.
- * Clients for it: connect, connect_many.
+ * A server that gets all pending events with one system call. It accepts every connection, without
+ * an ESTABLISHED event, and ends when COUNT connections have ended, or when the device is removed.
+ * There are no QPs: the QP numbers in the replies belong to no QP. Clients for it: connect,
+ * connect_many.
  *
  *	cc get_many_events.c $(pkg-config --cflags --libs librdmacm_alt)
  *	get_many_events ADDRESS PORT COUNT
@@ -19,12 +19,12 @@
 static struct rdma_cm_id *listener;
 static int gone, removed;
 
-/* Returns whether it is a connection now. */
+/* Returns whether the request was accepted. */
 static int take_request(struct rdma_cm_id *id)
 {
 	static unsigned int last;
 	struct rdma_conn_param param = {
-		/* Peers take a second connection with a QP for its end. */
+		/* Peers take a second connection with the same QP number for a stale one. */
 		.qp_num = ((unsigned int)getpid() << 12 | ++last) & 0xffffff,
 		.rnr_retry_count = 7,
 	};
@@ -52,7 +52,7 @@ static void add(struct rdma_cm_id **ids, int *count, struct rdma_cm_id *id)
 	ids[(*count)++] = id;
 }
 
-/* What has ended is destroyed in one call. */
+/* Handles all pending events, and destroys the ids of ended connections in one call. */
 static int serve(struct rdma_event_channel *channel)
 {
 	struct rdma_cm_event *events[MOST];
@@ -71,7 +71,7 @@ static int serve(struct rdma_event_channel *channel)
 			 (type == RDMA_CM_EVENT_CONNECT_REQUEST && !take_request(id)))
 			add(ended, &ends, id);
 	}
-	/* Another event may be of the same id: none is destroyed before all are acknowledged. */
+	/* Several events may be of one id: acknowledge all of them before ids are destroyed. */
 	for (i = 0; i < n; i++)
 		rdma_ack_cm_event(events[i]);
 	rdma_alt_destroy_many(ended, ends, NULL);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Reads the events of a queue with io_uring, beside a timer: a server over the ioctls of
- * <rdma/rdma_cm_alt.h>, without a library between. It accepts each connection, says every second
- * how many there were, and ends when so many have come and gone, or when the device goes. No QPs:
- * the numbers that it tells are none's, which iWARP does not take. Clients for it: connect,
- * connect_many.
+ * Reads the events of a queue with io_uring, together with a timer: a server that uses the ioctls
+ * of <rdma/rdma_cm_alt.h> without a library. It accepts each connection, prints the number of
+ * connections every second, and ends when COUNT connections have ended, or when the device is
+ * removed. There are no QPs: the QP numbers in the replies belong to no QP, which iWARP does not
+ * allow. Clients for it: connect, connect_many.
  *
  *	cc io_uring_events.c -o io_uring_events -luring
  *	io_uring_events ADDRESS PORT COUNT
  *
- * Channels of librdmacm_alt cannot be read like that: the library maps their ring, and read() of
- * the descriptor is its alone (who else reads takes its events away, another process gets EBUSY).
- * Let io_uring poll channel->fd (io_uring_prep_poll_add), and take events by
- * rdma_alt_get_cm_events().
+ * Channels of librdmacm_alt cannot be read like this: the library maps their ring, and only the
+ * library may read() the descriptor (another reader in the process would take its events, and
+ * another process gets EBUSY). For a channel, poll channel->fd with io_uring
+ * (io_uring_prep_poll_add), and get events with rdma_alt_get_cm_events().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ static int open_device(struct server *s)
 	s->device = open("/dev/rdma_cm_alt", O_RDWR | O_CLOEXEC);
 	if (s->device < 0)
 		return failed("/dev/rdma_cm_alt", errno, "is the module rdma_cm_alt loaded?");
-	/* No ring (ring_entries 0), and records as large as this program's header has them. */
+	/* No ring (ring_entries 0); the record size is that of this program's header. */
 	queue.record_size = sizeof(struct rdma_cm_alt_event);
 	if (ioctl(s->device, RDMA_CM_ALT_QUEUE_CREATE, &queue))
 		return failed("QUEUE_CREATE", errno, "are there descriptors left (ulimit -n)?");
@@ -104,7 +104,9 @@ static void accept_request(struct server *s, __u32 id)
 		.flags = RDMA_CM_ALT_ACCEPT_QUIET,
 		.id = id,
 		.param = {
-			/* Peers take a second connection with a QP for its end. */
+			/*
+			 * Peers take a second connection with the same QP number for a stale one.
+			 */
 			.qp_num = ((__u32)getpid() << 12 | ++last) & 0xffffff,
 			.rnr_retry_count = 7,
 		},
@@ -130,17 +132,17 @@ static void take_record(struct server *s, const struct rdma_cm_alt_event *record
 	case RDMA_CM_ALT_EVENT_UNREACHABLE:
 	case RDMA_CM_ALT_EVENT_REJECTED:
 	case RDMA_CM_ALT_EVENT_DEVICE_REMOVAL:
-		/* The listener's own is that its device goes. */
+		/* The only such event of the listener is DEVICE_REMOVAL. */
 		s->removed |= record->id == s->listener;
 		destroy(s, record->id);
 		break;
 	default:
-		/* ADDR_CHANGE and TIMEWAIT_EXIT: news of which nothing follows. */
+		/* ADDR_CHANGE and TIMEWAIT_EXIT need no action. */
 		break;
 	}
 }
 
-/* A read ends when there is at least one record, and has as many as fit and were there. */
+/* The read completes when an event is pending, and returns all pending records that fit. */
 static int read_events(struct server *s)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&s->uring);
@@ -228,7 +230,7 @@ int main(int argc, char **argv)
 	if (run(s))
 		return 1;
 	printf("%d came and went\n", s->gone);
-	/* Closing the queue and the device gives everything back, the listener too. */
+	/* Closing the queue and the device releases everything, including the listener. */
 	io_uring_queue_exit(&s->uring);
 	close(s->queue);
 	close(s->device);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Multicast: joins a group, and sends to it what the command line says, or prints what others send,
- * from the first one on until nothing has come for so many seconds. The local address chooses the
- * device. It ends, too, when the group is lost or the device goes.
+ * Joins a multicast group, and sends the messages of the command line to it, or prints received
+ * datagrams until none has arrived for SECONDS seconds after the last one. The local address
+ * selects the device. The program also ends when the membership is lost or the device is removed.
  *
  *	cc multicast.c -o multicast -lrdmacm -libverbs
  *	multicast LOCAL GROUP receive SECONDS
  *	multicast LOCAL GROUP send MESSAGE...
  *
- * GROUP is an address like 239.1.2.3 or ff15::123. It needs RoCE or InfiniBand: iWARP has no
+ * GROUP is an address like 239.1.2.3 or ff15::123. RoCE or InfiniBand is required: iWARP has no
  * multicast.
  */
 #include <errno.h>
@@ -22,16 +22,16 @@
 
 #define ROOM 32
 #define TEXT 256
-/* The largest MTU: on some devices a datagram without room for it stops the queue pair. */
+/* The largest MTU: on some devices a datagram that exceeds its buffer stops the queue pair. */
 #define SIZE 4096
-/* The device puts where it comes from in front of each datagram. */
+/* The device writes the global routing header in front of each received datagram. */
 #define HEADER sizeof(struct ibv_grh)
 
 struct member {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
-	struct ibv_ah *ah;	/* the way to the group */
-	uint32_t qp_num;	/* and its number, as for a queue pair */
+	struct ibv_ah *ah;	/* address handle of the group */
+	uint32_t qp_num;	/* queue pair number of the group */
 	struct ibv_mr *mr;
 	char datagrams[ROOM][HEADER + SIZE];
 };
@@ -66,7 +66,7 @@ static int prepare(struct member *m, struct sockaddr *local)
 	m->mr = rdma_reg_msgs(m->id, m->datagrams, sizeof(m->datagrams));
 	if (!m->mr)
 		return failed("rdma_reg_msgs", "does ulimit -l allow it?");
-	/* Before joining: from then on datagrams may come. */
+	/* Post receives before joining: datagrams may arrive as soon as the group is joined. */
 	for (i = 0; i < ROOM; i++)
 		if (rdma_post_recv(m->id, m->datagrams[i], m->datagrams[i],
 				   sizeof(m->datagrams[i]), m->mr))
@@ -74,7 +74,7 @@ static int prepare(struct member *m, struct sockaddr *local)
 	return 0;
 }
 
-/* Returns -1 when this is the end of the membership. */
+/* Returns -1 if the membership has ended. */
 static int take_event(struct member *m)
 {
 	struct rdma_cm_event *event;
@@ -99,7 +99,7 @@ static int take_event(struct member *m)
 		ret = -1;
 		break;
 	default:
-		/* ADDR_CHANGE: news of which nothing follows. */
+		/* ADDR_CHANGE needs no action. */
 		break;
 	}
 	rdma_ack_cm_event(event);
@@ -118,7 +118,7 @@ static int join(struct member *m, struct sockaddr *group)
 
 static int send_to(struct member *m, const char *message)
 {
-	/* Not where datagrams of others come. */
+	/* Separate from the receive buffers. */
 	static char text[TEXT];
 	struct ibv_mr *mr = rdma_reg_msgs(m->id, text, TEXT);
 	struct ibv_wc wc;
@@ -138,7 +138,7 @@ static int send_to(struct member *m, const char *message)
 	return ret;
 }
 
-/* Returns how many came, or -1. */
+/* Returns the number of received datagrams, or -1. */
 static int receive(struct member *m, int seconds)
 {
 	struct pollfd fds[] = {
@@ -152,7 +152,7 @@ static int receive(struct member *m, int seconds)
 	int n = 0;
 
 	for (;;) {
-		/* Asked for before the last look, none is missed. */
+		/* Request the notification before polling, so that no completion is missed. */
 		if (ibv_req_notify_cq(m->id->recv_cq, 0))
 			return failed("ibv_req_notify_cq", "has the device gone?");
 		while (ibv_poll_cq(m->id->recv_cq, 1, &wc) > 0) {
@@ -167,7 +167,7 @@ static int receive(struct member *m, int seconds)
 					   m->mr))
 				return failed("rdma_post_recv", "has the device gone?");
 		}
-		/* The first one may take its time. */
+		/* There is no time limit for the first datagram. */
 		if (poll(fds, 2, n ? seconds * 1000 : -1) <= 0)
 			return n;
 		if (fds[1].revents && take_event(m))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Synchronous endpoints (rdma_create_ep) and an RDMA read, the client's side: connects, learns from
- * the private data of the answer where the server's text is, reads it from there, and prints it.
- * No program of the server's has anything to do for it. Its server: sync_server.
+ * The client of an RDMA read with synchronous endpoints (rdma_create_ep): connects, gets the
+ * address of the server's text from the private data of the reply, reads the text from the server's
+ * memory, and prints it. The server program takes no part in the read. Its server: sync_server.
  *
  *	cc sync_client.c -o sync_client -lrdmacm -libverbs
  *	sync_client ADDRESS PORT
@@ -16,7 +16,7 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
-/* Where the text is: big endian. */
+/* Location of the text, in big endian. */
 struct lent {
 	uint64_t addr;
 	uint32_t rkey;
@@ -31,7 +31,7 @@ static int failed(const char *call, const char *advice)
 	return -1;
 }
 
-/* When the call returns, address and route are resolved, and there is a queue pair. */
+/* The call resolves address and route, and creates a queue pair. */
 static struct rdma_cm_id *make_endpoint(char *node, char *service)
 {
 	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP };
@@ -45,7 +45,7 @@ static struct rdma_cm_id *make_endpoint(char *node, char *service)
 
 	ret = rdma_getaddrinfo(node, service, &hints, &res);
 	if (ret) {
-		/* -1 and errno, or what getaddrinfo(3) says. */
+		/* The error is -1 with errno, or a code of getaddrinfo(3). */
 		fprintf(stderr, "%s, port %s: %s\n", node, service,
 			ret == -1 ? strerror(errno) : gai_strerror(ret));
 		return NULL;
@@ -60,7 +60,7 @@ static struct rdma_cm_id *make_endpoint(char *node, char *service)
 
 static int connect_to(struct rdma_cm_id *id, struct lent *lent)
 {
-	/* Reads that we may have under way. */
+	/* initiator_depth: the number of outstanding reads. */
 	struct rdma_conn_param param = {
 		.initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7,
 	};
@@ -69,7 +69,9 @@ static int connect_to(struct rdma_cm_id *id, struct lent *lent)
 	if (rdma_connect(id, &param))
 		return failed("rdma_connect", errno == ECONNREFUSED ?
 			      "is there a server at that port?" : "does the other host answer?");
-	/* What the call waited for; there may be more private data than was sent, but no less. */
+	/*
+	 * The event of the reply. It may have more private data than the server sent, but not less.
+	 */
 	said = &id->event->param.conn;
 	if (said->private_data_len < sizeof(*lent)) {
 		fprintf(stderr, "the server does not say where its text is: is it sync_server?\n");
@@ -91,7 +93,9 @@ static int read_text(struct rdma_cm_id *id, const struct lent *lent)
 	struct ibv_wc wc;
 	int ret = -1;
 
-	/* Over iWARP what a read brings is written by the peer, so it may be. */
+	/*
+	 * Over iWARP the peer writes the data of a read, so the region needs remote write access.
+	 */
 	mr = rdma_reg_write(id, text, sizeof(text));
 	if (!mr)
 		return failed("rdma_reg_write", "does ulimit -l allow it?");

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Synchronous endpoints (rdma_create_ep) and an RDMA read, the server's side: lends a text to
- * clients, which read it from its memory. It tells them where it is in the private data of its
- * answer, and does nothing more until they disconnect. Clients for it: sync_client.
+ * The server of an RDMA read with synchronous endpoints (rdma_create_ep): clients read a text from
+ * the server's memory. The private data of the reply has the location of the text. After that the
+ * server only waits until the client disconnects. Clients for it: sync_client.
  *
  *	cc sync_server.c -o sync_server -lrdmacm -libverbs
  *	sync_server ADDRESS PORT TEXT [CLIENTS]
  *
- * Ends when so many clients, one if not said, have come and gone, or when the device goes. A client
- * that fails does not count.
+ * The server ends when CLIENTS clients (default: one) have disconnected, or when the device is
+ * removed. A client that fails does not count.
  */
 #include <endian.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
-/* Where the text is, for the peer: big endian. */
+/* Location of the text for the peer, in big endian. */
 struct lent {
 	uint64_t addr;
 	uint32_t rkey;
@@ -36,7 +36,7 @@ static int failed(const char *call, const char *advice)
 static struct rdma_cm_id *listen_at(char *node, char *service)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP };
-	/* Each request comes with a queue pair like that. */
+	/* Each request gets a queue pair with these attributes. */
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
@@ -47,7 +47,7 @@ static struct rdma_cm_id *listen_at(char *node, char *service)
 
 	ret = rdma_getaddrinfo(node, service, &hints, &res);
 	if (ret) {
-		/* -1 and errno, or what getaddrinfo(3) says. */
+		/* The error is -1 with errno, or a code of getaddrinfo(3). */
 		fprintf(stderr, "%s, port %s: %s\n", node, service,
 			ret == -1 ? strerror(errno) : gai_strerror(ret));
 		return NULL;
@@ -63,7 +63,7 @@ static struct rdma_cm_id *listen_at(char *node, char *service)
 	return listener;
 }
 
-/* The next request, with its queue pair. When one fails, the next may not. */
+/* Waits for a request; its id has a queue pair. After a failure, waits for the next request. */
 static struct rdma_cm_id *take_request(struct rdma_cm_id *listener)
 {
 	struct rdma_cm_event *event;
@@ -75,26 +75,29 @@ static struct rdma_cm_id *take_request(struct rdma_cm_id *listener)
 		/* Without an event the listener itself has failed. */
 		if (!event || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 			return NULL;
-		/* It got no queue pair, as when there is too little locked memory. */
+		/*
+		 * The queue pair could not be created, for example because of the locked memory
+		 * limit.
+		 */
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 			rdma_reject(event->id, NULL, 0);
 	}
 	return id;
 }
 
-/* Until the client has gone: DISCONNECTED, or what ends a connection without that. */
+/* Waits until the connection ends: with DISCONNECTED, or with an error. */
 static int wait_for_end(struct rdma_cm_id *id)
 {
 	enum rdma_cm_event_type type;
 	struct rdma_cm_event *event;
 
 	do {
-		/* The channel is the id's own, as it is synchronous. */
+		/* A synchronous id has an event channel of its own. */
 		if (rdma_get_cm_event(id->channel, &event))
 			return failed("rdma_get_cm_event", "the channel of the id cannot be read");
 		type = event->event;
 		printf("%s\n", rdma_event_str(type));
-		/* Before the id is destroyed: that waits for it. */
+		/* Acknowledge first: destroying the id waits for its events. */
 		rdma_ack_cm_event(event);
 	} while (type == RDMA_CM_EVENT_ADDR_CHANGE);
 	return type == RDMA_CM_EVENT_DISCONNECTED ? 0 : -1;
@@ -103,7 +106,7 @@ static int wait_for_end(struct rdma_cm_id *id)
 static int lend(struct rdma_cm_id *id, char *text)
 {
 	struct lent lent;
-	/* One read of the client's at a time. */
+	/* responder_resources: the client has one outstanding read. */
 	struct rdma_conn_param param = {
 		.private_data = &lent, .private_data_len = sizeof(lent),
 		.responder_resources = 1, .rnr_retry_count = 7,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The client of the tutorial: connects, sends a message, prints the answer, disconnects; or says
- * that the server went without an answer.
- * Documentation/tutorial.rst goes through it. Its server: tutorial_server.
+ * The client of the tutorial: connects, sends a message, prints the answer, and disconnects. If the
+ * server disconnects without an answer, the client prints that. Documentation/tutorial.rst explains
+ * the program. Its server: tutorial_server.
  *
  *	cc tutorial_client.c -o tutorial_client -lrdmacm -libverbs
  *	tutorial_client ADDRESS PORT MESSAGE
@@ -15,18 +15,21 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
-#define TIMEOUT 2000	/* milliseconds, for the address and for the route */
+#define TIMEOUT 2000	/* milliseconds, for address resolution and for route resolution */
 
 static char out[256], in[256];
 
-/* What failed, why, and where to look; the kernel gives back what the process leaves. */
+/*
+ * Prints the failed call, the error, and advice. The kernel releases resources when the program
+ * ends.
+ */
 static int failed(const char *call, const char *advice)
 {
 	fprintf(stderr, "%s: %s; %s\n", call, strerror(errno), advice);
 	return -1;
 }
 
-/* Step 1: an id, the device that leads to the address, and the route there. */
+/* Step 1: create an id, select the device that leads to the address, and find the route. */
 static struct rdma_cm_id *resolve(struct sockaddr *addr)
 {
 	struct rdma_cm_id *id;
@@ -42,7 +45,7 @@ static struct rdma_cm_id *resolve(struct sockaddr *addr)
 	return NULL;
 }
 
-/* Step 2: a queue pair, memory that the device may use, and a receive for the answer. */
+/* Step 2: a queue pair, memory that the device may access, and a receive for the answer. */
 static int prepare(struct rdma_cm_id *id, struct ibv_mr **out_mr, struct ibv_mr **in_mr)
 {
 	struct ibv_qp_init_attr attr = {
@@ -58,7 +61,7 @@ static int prepare(struct rdma_cm_id *id, struct ibv_mr **out_mr, struct ibv_mr 
 		return failed("rdma_reg_msgs", "does ulimit -l allow it?");
 	if (rdma_post_recv(id, NULL, in, sizeof(in), *in_mr))
 		return failed("rdma_post_recv", "is the queue pair large enough?");
-	/* From now on its completion makes the completion channel readable. */
+	/* The next completion makes the completion channel readable. */
 	if (ibv_req_notify_cq(id->recv_cq, 0))
 		return failed("ibv_req_notify_cq", "has the device gone?");
 	return 0;
@@ -76,7 +79,7 @@ static int connect_to(struct rdma_cm_id *id)
 	return failed("rdma_connect", "does the other host answer?");
 }
 
-/* Step 4: an event of the connection. Returns whether it goes on. */
+/* Step 4: handle an event of the connection. Returns whether the connection continues. */
 static int goes_on(struct rdma_cm_id *id)
 {
 	enum rdma_cm_event_type type;
@@ -88,14 +91,14 @@ static int goes_on(struct rdma_cm_id *id)
 	}
 	type = event->event;
 	rdma_ack_cm_event(event);
-	/* News of the network; all others are an end: DISCONNECTED, or that the device goes. */
+	/* ADDR_CHANGE is only informative. All other events end the connection. */
 	if (type == RDMA_CM_EVENT_ADDR_CHANGE)
 		return 1;
 	fprintf(stderr, "no answer: %s\n", rdma_event_str(type));
 	return 0;
 }
 
-/* Step 5: the message goes, its answer comes, unless the server goes before. */
+/* Step 5: send the message and wait for the answer, or for the end of the connection. */
 static int talk(struct rdma_cm_id *id, struct ibv_mr *out_mr)
 {
 	struct pollfd fds[] = {
@@ -143,7 +146,7 @@ int main(int argc, char **argv)
 	freeaddrinfo(res);
 	if (!id || prepare(id, &out_mr, &in_mr) || connect_to(id) || talk(id, out_mr))
 		return 1;
-	/* Step 6: the end. */
+	/* Step 6: disconnect. */
 	if (rdma_disconnect(id)) {
 		failed("rdma_disconnect", "has the device gone?");
 		return 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The server of the tutorial: takes a connection, receives a message, sends it back in capital
- * letters, and ends when the client has disconnected. After one that went before that it takes the
- * next. Documentation/tutorial.rst goes through it.
+ * The server of the tutorial: accepts a connection, receives a message, sends it back in capital
+ * letters, and ends when the client has disconnected. If a client disconnects earlier, the server
+ * waits for the next one. Documentation/tutorial.rst explains the program.
  *
  *	cc tutorial_server.c -o tutorial_server -lrdmacm -libverbs
  *	tutorial_server ADDRESS PORT
@@ -18,14 +18,17 @@
 
 static char message[256];
 
-/* What failed, why, and where to look; the kernel gives back what the process leaves. */
+/*
+ * Prints the failed call, the error, and advice. The kernel releases resources when the program
+ * ends.
+ */
 static int failed(const char *call, const char *advice)
 {
 	fprintf(stderr, "%s: %s; %s\n", call, strerror(errno), advice);
 	return -1;
 }
 
-/* Step 1: an id that listens. Without a channel it is synchronous: its calls wait. */
+/* Step 1: a listening id. Without a channel an id is synchronous: its calls block. */
 static struct rdma_cm_id *start(struct sockaddr *addr)
 {
 	struct rdma_cm_id *listener;
@@ -41,21 +44,24 @@ static struct rdma_cm_id *start(struct sockaddr *addr)
 	return NULL;
 }
 
-/* Step 2: a request. When taking one fails, the next may come all the same. */
+/* Step 2: wait for a request. After most failures the next request can still arrive. */
 static struct rdma_cm_id *take(struct rdma_cm_id *listener)
 {
 	struct rdma_cm_id *id;
 
 	while (rdma_get_request(listener, &id)) {
 		failed("rdma_get_request", "is the device still there?");
-		/* What came in place of a request; nothing, if the listener itself failed. */
+		/*
+		 * The event that arrived in place of a request; NULL: the listener itself has
+		 * failed.
+		 */
 		if (!listener->event || listener->event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 			return NULL;
 	}
 	return id;
 }
 
-/* Step 3: the queue pair, with a receive in it before the client may send; accept. */
+/* Step 3: create the queue pair, post a receive before the client can send, and accept. */
 static int let_in(struct rdma_cm_id *id, struct ibv_mr **mr)
 {
 	struct ibv_qp_init_attr attr = {
@@ -71,7 +77,7 @@ static int let_in(struct rdma_cm_id *id, struct ibv_mr **mr)
 		return failed("rdma_reg_msgs", "does ulimit -l (locked memory) allow it?");
 	if (rdma_post_recv(id, NULL, message, sizeof(message), *mr))
 		return failed("rdma_post_recv", "is the queue pair large enough?");
-	/* From now on its completion makes the completion channel readable. */
+	/* The next completion makes the completion channel readable. */
 	if (ibv_req_notify_cq(id->recv_cq, 0))
 		return failed("ibv_req_notify_cq", "has the device gone?");
 	if (rdma_accept(id, &param))
@@ -79,7 +85,7 @@ static int let_in(struct rdma_cm_id *id, struct ibv_mr **mr)
 	return 0;
 }
 
-/* Step 4: an event of the connection. Returns whether it goes on. */
+/* Step 4: handle an event of the connection. Returns whether the connection continues. */
 static int goes_on(struct rdma_cm_id *id)
 {
 	enum rdma_cm_event_type type;
@@ -92,11 +98,11 @@ static int goes_on(struct rdma_cm_id *id)
 	type = event->event;
 	printf("%s\n", rdma_event_str(type));
 	rdma_ack_cm_event(event);
-	/* News of the network; all others are an end: DISCONNECTED, or that the device goes. */
+	/* ADDR_CHANGE is only informative. All other events end the connection. */
 	return type == RDMA_CM_EVENT_ADDR_CHANGE;
 }
 
-/* Step 5: a message comes, and goes back, unless the client goes before it has sent one. */
+/* Step 5: receive a message and send it back, unless the connection ends before. */
 static int answer(struct rdma_cm_id *id, struct ibv_mr *mr)
 {
 	struct pollfd fds[] = {
@@ -125,7 +131,7 @@ static int answer(struct rdma_cm_id *id, struct ibv_mr *mr)
 	return 0;
 }
 
-/* Step 6: a client from its request to its end. */
+/* Step 6: serve a client, from its request to the end of its connection. */
 static int serve(struct rdma_cm_id *id)
 {
 	struct ibv_mr *mr = NULL;
@@ -134,7 +140,10 @@ static int serve(struct rdma_cm_id *id)
 	ret = let_in(id, &mr);
 	if (!ret)
 		ret = answer(id, mr);
-	/* The client disconnects when it has the answer: better proof than a completion. */
+	/*
+	 * The client disconnects when it has the answer. That is better evidence than a send
+	 * completion.
+	 */
 	while (!ret && goes_on(id))
 		;
 	if (id->qp)
