@@ -193,10 +193,7 @@ static void take_completions(struct connection *c)
 	if (ibv_req_notify_cq(c->cq, 0))
 		failed("ibv_req_notify_cq", "no more completions will be seen");
 	while (ibv_poll_cq(c->cq, 1, &wc) > 0) {
-		/*
-		 * The opcode of a failed completion is undefined. When a connection ends, work is
-		 * flushed.
-		 */
+		/* A failed completion has no opcode. The end of a connection flushes its work. */
 		if (wc.status == IBV_WC_SUCCESS && wc.opcode != IBV_WC_RECV)
 			continue;
 		if (wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR)

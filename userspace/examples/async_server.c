@@ -125,10 +125,7 @@ static void remove_client(struct client *client)
 	for (i = 0; clients[i] != client; i++)
 		;
 	clients[i] = clients[--count];
-	/*
-	 * Moves the queue pair to an error state, which flushes its work; the peer has its reply
-	 * already.
-	 */
+	/* Flushes the work of the queue pair; the peer has got its reply already. */
 	rdma_disconnect(client->id);
 	free_client(client);
 }
@@ -147,9 +144,7 @@ static void take_event(enum rdma_cm_event_type type, struct rdma_cm_id *id, int 
 			rdma_disconnect(id);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		/*
-		 * There may have been no ESTABLISHED: the ready-to-use message (RTU) may be lost.
-		 */
+		/* There may have been no ESTABLISHED, because its message (RTU) was lost. */
 		gone++;
 		remove_client(client);
 		break;
@@ -158,10 +153,7 @@ static void take_event(enum rdma_cm_event_type type, struct rdma_cm_id *id, int 
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		fprintf(stderr, "%s, status %d\n", rdma_event_str(type), status);
-		/*
-		 * Every id of the device gets this event; some drivers wait until the program
-		 * closes the device.
-		 */
+		/* Every id of the device gets it; some drivers wait until the program ends. */
 		if (id == listener)
 			removed = 1;
 		else

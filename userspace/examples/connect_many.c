@@ -67,10 +67,7 @@ static int run(struct many *many)
 	for (i = 0; i < many->count; i++) {
 		static unsigned int last;
 
-		/*
-		 * Peers take a second connection with the same QP number for a stale one: use each
-		 * once.
-		 */
+		/* Peers take a connection with a QP number that is in use for a stale one. */
 		many->params[i].qp_num = ((unsigned int)getpid() << 12 | ++last) & 0xffffff;
 	}
 	started = rdma_alt_connect_many(many->attrs, many->count, many->ids, many->errors);

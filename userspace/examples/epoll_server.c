@@ -76,10 +76,7 @@ static int open_device(struct device *device, struct ibv_context *verbs, uint32_
 	device->completions = ibv_create_comp_channel(verbs);
 	if (!device->completions)
 		return failed("ibv_create_comp_channel", "are there descriptors left (ulimit -n)?");
-	/*
-	 * A client has one receive and one send; completions of removed clients may remain in the
-	 * queue.
-	 */
+	/* One receive and one send for each client, and as many of clients that were removed. */
 	device->cq = ibv_create_cq(verbs, 4 * MOST, NULL, device->completions, 0);
 	if (!device->cq || ibv_req_notify_cq(device->cq, 0))
 		return failed("ibv_create_cq", "has the device queues as large as that?");
@@ -198,10 +195,7 @@ static void remove_client(struct slot *slot)
 {
 	struct device *device = device_of(slot->id->verbs);
 
-	/*
-	 * rdma_cm_alt does not need this after DISCONNECTED; with stock it flushes outstanding
-	 * work.
-	 */
+	/* After DISCONNECTED only stock needs this: it flushes outstanding work. */
 	rdma_disconnect(slot->id);
 	rdma_destroy_qp(slot->id);
 	/* The last client closes a removed device. The library owns the device context. */
@@ -226,9 +220,7 @@ static void take_event(enum rdma_cm_event_type type, struct rdma_cm_id *id, int 
 			rdma_disconnect(id);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		/*
-		 * There may have been no ESTABLISHED: the ready-to-use message (RTU) may be lost.
-		 */
+		/* There may have been no ESTABLISHED, because its message (RTU) was lost. */
 		gone++;
 		remove_client(slot);
 		break;

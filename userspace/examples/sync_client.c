@@ -69,9 +69,7 @@ static int connect_to(struct rdma_cm_id *id, struct lent *lent)
 	if (rdma_connect(id, &param))
 		return failed("rdma_connect", errno == ECONNREFUSED ?
 			      "is there a server at that port?" : "does the other host answer?");
-	/*
-	 * The event of the reply. It may have more private data than the server sent, but not less.
-	 */
+	/* The event of the reply. Its private data may be longer than what the server sent. */
 	said = &id->event->param.conn;
 	if (said->private_data_len < sizeof(*lent)) {
 		fprintf(stderr, "the server does not say where its text is: is it sync_server?\n");
@@ -93,9 +91,7 @@ static int read_text(struct rdma_cm_id *id, const struct lent *lent)
 	struct ibv_wc wc;
 	int ret = -1;
 
-	/*
-	 * Over iWARP the peer writes the data of a read, so the region needs remote write access.
-	 */
+	/* Over iWARP the peer writes the data of a read: it needs remote write access. */
 	mr = rdma_reg_write(id, text, sizeof(text));
 	if (!mr)
 		return failed("rdma_reg_write", "does ulimit -l allow it?");

@@ -75,10 +75,7 @@ static struct rdma_cm_id *take_request(struct rdma_cm_id *listener)
 		/* Without an event the listener itself has failed. */
 		if (!event || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 			return NULL;
-		/*
-		 * The queue pair could not be created, for example because of the locked memory
-		 * limit.
-		 */
+		/* There is no queue pair, for example because of the locked memory limit. */
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 			rdma_reject(event->id, NULL, 0);
 	}

@@ -19,10 +19,7 @@
 
 static char out[256], in[256];
 
-/*
- * Prints the failed call, the error, and advice. The kernel releases resources when the program
- * ends.
- */
+/* Prints the error and advice. When the program ends, the kernel releases its resources. */
 static int failed(const char *call, const char *advice)
 {
 	fprintf(stderr, "%s: %s; %s\n", call, strerror(errno), advice);

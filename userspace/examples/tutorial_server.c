@@ -18,10 +18,7 @@
 
 static char message[256];
 
-/*
- * Prints the failed call, the error, and advice. The kernel releases resources when the program
- * ends.
- */
+/* Prints the error and advice. When the program ends, the kernel releases its resources. */
 static int failed(const char *call, const char *advice)
 {
 	fprintf(stderr, "%s: %s; %s\n", call, strerror(errno), advice);
@@ -51,10 +48,7 @@ static struct rdma_cm_id *take(struct rdma_cm_id *listener)
 
 	while (rdma_get_request(listener, &id)) {
 		failed("rdma_get_request", "is the device still there?");
-		/*
-		 * The event that arrived in place of a request; NULL: the listener itself has
-		 * failed.
-		 */
+		/* The event that came instead of a request; NULL: the listener itself failed. */
 		if (!listener->event || listener->event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 			return NULL;
 	}
@@ -140,10 +134,7 @@ static int serve(struct rdma_cm_id *id)
 	ret = let_in(id, &mr);
 	if (!ret)
 		ret = answer(id, mr);
-	/*
-	 * The client disconnects when it has the answer. That is better evidence than a send
-	 * completion.
-	 */
+	/* A client that disconnects has the answer: better evidence than a completion. */
 	while (!ret && goes_on(id))
 		;
 	if (id->qp)

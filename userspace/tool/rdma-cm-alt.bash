@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
-# Completion of rdma-cm-alt for bash: commands, options and what ids there are.
+# Bash completion for rdma-cm-alt: commands, options and present ids.
 
-# Names of programs are of anybody's choice, so what is read here is never expanded (compgen -W does).
-# rdma-cm-alt prints them as printable ASCII, of which JSON escapes the quote and the backslash.
+# The names of programs are untrusted: a process chooses its own. Words that are read here are therefore never
+# expanded, as compgen -W would do. rdma-cm-alt prints them as printable ASCII, in which JSON escapes the quote
+# and the backslash.
 _rdma_cm_alt_ids() {
 	rdma-cm-alt --json show ids 2>/dev/null |
 		sed -n -e '/^ *"'"$1"'": */!d' -e 's///' -e 's/,$//' -e 's/^"\(.*\)"$/\1/' \
@@ -17,7 +18,7 @@ _rdma_cm_alt_devices() {
 	done
 }
 
-# Offers the words that begin with what is there, which may be quoted already, as the shell has to read them.
+# Completes the present word from the arguments. The word may be quoted for the shell already.
 _rdma_cm_alt_offer() {
 	local word quoted
 	for word; do
@@ -26,7 +27,7 @@ _rdma_cm_alt_offer() {
 	done
 }
 
-# Offers what compgen finds in the file system; readline quotes it.
+# Completes from a list that compgen makes; readline quotes the names.
 _rdma_cm_alt_offer_files() {
 	compopt -o filenames 2>/dev/null
 	mapfile -t COMPREPLY < <(compgen "$1" -- "$cur")
@@ -67,7 +68,7 @@ _rdma_cm_alt() {
 	check/*) found=("${common[@]}") ;;
 	bench/*) found=(--count --library --rounds "${common[@]}") ;;
 	run/*)
-		# The program, and its own arguments.
+		# The program, and then its own arguments.
 		if [[ $cur == -* && ($prev == run || $prev == -*) ]]; then
 			found=(--debug --library --help --usage)
 		elif [[ $prev == run || $prev == -* ]]; then
