@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
-# What every script of the bench shares: where things are, how to speak, how to lock.
+# Shared by the scripts: paths, messages, locks.
 
 RCA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 RCA_CACHE=${RCA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma_cm_alt}
@@ -15,7 +15,7 @@ die() {
 	exit 1
 }
 
-# as_root COMMAND...: run it as root, through sudo when we are somebody else.
+# as_root COMMAND...: runs the command as root, with sudo if necessary.
 as_root() {
 	if [ "$(id -u)" -eq 0 ]; then
 		"$@"
@@ -26,7 +26,7 @@ as_root() {
 	fi
 }
 
-# lock NAME: one process at a time for the rest of this script's life.
+# lock NAME: takes a lock, which is held until the script ends.
 lock() {
 	local fd
 	mkdir -p "$RCA_CACHE/locks"
@@ -37,14 +37,14 @@ lock() {
 	fi
 }
 
-# publish GUEST DIR: make a finished store directory the one that users see, in one step.
+# publish GUEST DIR: makes a finished store directory the guest's current one, atomically.
 publish() {
 	mkdir -p "$RCA_CACHE/kernels"
 	ln -sfn "$2" "$RCA_CACHE/kernels/.$1.$$"
 	mv -T "$RCA_CACHE/kernels/.$1.$$" "$RCA_CACHE/kernels/$1"
 }
 
-# prune GUEST KEEP: drop this guest's old store directories; one of yesterday may still be running.
+# prune GUEST KEEP: deletes old store directories of the guest; recent ones may still be in use.
 prune() {
 	find "$RCA_CACHE/store" -maxdepth 1 -name "$1-*" ! -path "$2" -mtime +2 -exec rm -rf {} +
 }

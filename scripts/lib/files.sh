@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
-# Which files are the project's own; to be sourced with the tree's top as working directory.
+# Lists of the project's own files; source this with the top of the tree as working directory.
 
-# files: every text file that somebody wrote, one a line.
+# files: prints every text file that is not generated, one a line.
 files() {
 	local top place
 	top=$(ls -A)
@@ -16,7 +16,7 @@ files() {
 		! -name Module.symvers ! -name '*.orig' ! -name '*.rej' ! -name '*.swp' | sort
 }
 
-# c_files DIRECTORY...: the C files below those directories that exist.
+# c_files DIRECTORY...: prints the C files below those directories that exist.
 c_files() {
 	local place
 	for place in "$@"; do
@@ -24,7 +24,7 @@ c_files() {
 	done | sort
 }
 
-# shell_files: every shell script, by its name or its first line.
+# shell_files: prints every shell script, recognised by its name or its first line.
 shell_files() {
 	local file
 	files | while read -r file; do

@@ -67,7 +67,7 @@ static int run(struct many *many)
 	for (i = 0; i < many->count; i++) {
 		static unsigned int last;
 
-		/* Peers take a connection with a QP number that is in use for a stale one. */
+		/* A QP number in use would make peers end the older connection as stale. */
 		many->params[i].qp_num = ((unsigned int)getpid() << 12 | ++last) & 0xffffff;
 	}
 	started = rdma_alt_connect_many(many->attrs, many->count, many->ids, many->errors);

@@ -24,7 +24,7 @@ static int take_request(struct rdma_cm_id *id)
 {
 	static unsigned int last;
 	struct rdma_conn_param param = {
-		/* Peers take a connection with a QP number that is in use for a stale one. */
+		/* A QP number in use would make peers end the older connection as stale. */
 		.qp_num = ((unsigned int)getpid() << 12 | ++last) & 0xffffff,
 		.rnr_retry_count = 7,
 	};

@@ -104,7 +104,7 @@ static void accept_request(struct server *s, __u32 id)
 		.flags = RDMA_CM_ALT_ACCEPT_QUIET,
 		.id = id,
 		.param = {
-			/* Peers take a connection with a QP number that is in use for a stale one. */
+			/* A QP number in use would make peers end the older connection as stale. */
 			.qp_num = ((__u32)getpid() << 12 | ++last) & 0xffffff,
 			.rnr_retry_count = 7,
 		},
