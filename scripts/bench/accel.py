@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Finds out by booting whether this machine can accelerate a guest; /dev/kvm alone proves nothing.
+"""Determines whether KVM works, by booting a guest: an accessible /dev/kvm alone does not prove it.
 
-Without that QEMU translates (TCG). Where the processor has ERMS, kernels copy with "rep movsb", which
-QEMU 7.2 takes byte by byte: it is better hidden.
+Without KVM, QEMU emulates the processor (TCG). Where the processor has ERMS, kernels copy with "rep movsb", which
+QEMU 7.2 emulates byte by byte: the guest therefore does not see ERMS.
 
-A thread for each processor is not safe for a kernel that patches its own code while it runs, which
-Debian's do (jump labels): a processor that translates a page while another one writes to it may keep
-the old code, and dies of the breakpoint that was there for a moment ("Oops: int3"). Toggling
-/proc/sys/kernel/sched_schedstats in a loop on a busy guest shows it within a second. QEMU 10 is better
-at it, and not cured. So such a kernel gets one thread for all of its processors, which take turns.
+A thread for each processor is not safe for a kernel that patches its own code at run time, as Debian's kernels do
+(jump labels). If a processor translates a page while another one writes to it, it may keep the old code, and then hit
+the breakpoint that was there temporarily ("Oops: int3"). Toggling /proc/sys/kernel/sched_schedstats in a loop on a
+busy guest triggers this within a second. QEMU 10 fails less often, but still fails. Such a kernel therefore gets one
+thread for all of its processors, which run in turn.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PROBE_SECONDS = 20
 
 
 def _boots_with_kvm(kernel: Path) -> bool:
-    """A kernel without a root panics within seconds when it runs at all."""
+    """Boots the kernel without a root file system: if KVM works, it panics within seconds."""
     command = ["qemu-system-x86_64", "-machine", "pc", *KVM, "-m", "512", "-nodefaults",
                "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio",
                "-kernel", str(kernel), "-append", "console=ttyS0 panic=-1"]
@@ -48,10 +48,10 @@ def _tcg(kernel: Path, parallel: bool) -> list[str]:
 
 
 def arguments(kernel: Path, parallel: bool = False) -> list[str]:
-    """QEMU's arguments for the fastest processor that works here; kept until the next boot.
+    """Returns QEMU's arguments for the fastest processor that works; the result is cached until the next reboot.
 
-    `kernel` is the directory of the guest's kernel. `parallel`: its processors run at the same time
-    whatever that may cost, as measurements need it.
+    `kernel` is the directory of the guest's kernel. With `parallel`, which measurements need, the processors run at
+    the same time in spite of the risk above.
     """
     forced = os.environ.get("RCA_ACCEL")
     if forced:

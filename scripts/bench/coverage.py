@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What gcov counted in the module, and whether each gap is in the list of known ones.
+"""Evaluates gcov counts of the module: compares gaps in coverage with the list of known gaps.
 
-A gap is a line that was executed and has a branch that was never taken, with the lines after it that
-were not executed; or such lines at the beginning of a function, before any gap of the first kind.
+A gap is an executed line with a branch that was never taken, including the following lines that were not executed.
+Unexecuted lines at the beginning of a function, before any gap of the first kind, are also a gap.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 from . import paths
 
 KNOWN = paths.ROOT / "tests/coverage.conf"
-# When a known gap is executed after all: that is worth a failure, or it depends on the moment.
+# Whether the execution of a known gap is a failure (NEVER), or depends on timing (CHANCE).
 NEVER, CHANCE = "never", "chance"
 
 
 @dataclass(frozen=True)
 class Gap:
-    """What was not executed: the place by its text, as line numbers move."""
+    """Code that was not executed. The text of the line identifies it, because line numbers change."""
 
     file: str
     function: str
@@ -36,14 +36,14 @@ class Gap:
         return f"{self.file}:{self.line}: {self.function}: {self.what}: {self.text}"
 
     def row(self) -> str:
-        """As a line of the list, but for the reason."""
+        """Formats the gap as a line of the list, without the reason."""
         text = self.text.replace("|", r"\|")
         return f"{self.file} | {self.function} | {text} | {NEVER} |"
 
 
 @dataclass(frozen=True)
 class Known:
-    """One line of tests/coverage.conf."""
+    """A line of tests/coverage.conf."""
 
     file: str
     function: str
@@ -52,9 +52,9 @@ class Known:
     why: str
 
     def covers(self, gap: Gap) -> bool:
-        """Is this the gap?
+        """Whether this line of the list describes the gap.
 
-        A text of "*" is all of a function, "~..." a regular expression for branches.
+        The text "*" matches everything in a function; "~..." is a regular expression for branches.
         """
         if self.file not in ("*", gap.file) or self.function not in ("*", gap.function):
             return False
@@ -68,7 +68,7 @@ class Known:
 
 @dataclass
 class File:
-    """The figures of one source file, and its gaps."""
+    """The numbers of one source file, and its gaps."""
 
     name: str
     lines: int = 0
@@ -79,7 +79,7 @@ class File:
 
 
 def known(file: Path = KNOWN) -> list[Known]:
-    """All known gaps."""
+    """Returns all known gaps."""
     found = [Known(*row) for row in paths.table(file, 5)]
     for row in found:
         if row.when not in (NEVER, CHANCE):
@@ -88,7 +88,7 @@ def known(file: Path = KNOWN) -> list[Known]:
 
 
 def check(files: list[File], listed: list[Known]) -> tuple[list[Gap], list[Known]]:
-    """The gaps that nobody knew, and the known ones that are none any more."""
+    """Returns the gaps that are not listed, and the listed gaps that no longer exist."""
     gaps = [gap for one in files for gap in one.gaps]
     new = [gap for gap in gaps if not any(row.covers(gap) for row in listed)]
     gone = [row for row in listed
@@ -97,19 +97,19 @@ def check(files: list[File], listed: list[Known]) -> tuple[list[Gap], list[Known
 
 
 def merge(parts: list[Path], into: Path) -> None:
-    """Add up the counts of several directories of .gcda files."""
+    """Adds up the counts of several directories of .gcda files."""
     shutil.rmtree(into, ignore_errors=True)
     shutil.copytree(parts[0], into)
     for part in parts[1:]:
-        # A file that only one of them has is taken over; no counts at all are fine, too.
+        # gcov-tool copies a file that only one directory has, and accepts an empty directory.
         subprocess.run(["gcov-tool", "merge", "-o", into, into, part], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def measure(counts: Path, source: Path, kernel: Path, report: Path) -> list[File]:
-    """Have gcovr read these counts beside the objects they belong to; its report goes there, too.
+    """Runs gcovr on the counts, next to the objects that they belong to, and writes its report.
 
-    Names of the kernel's headers are relative to where it was built.
+    The names of kernel headers are relative to the directory where the kernel was built.
     """
     objects = source / "kernel"
     for old in objects.glob("**/*.gcda"):
@@ -126,7 +126,7 @@ def measure(counts: Path, source: Path, kernel: Path, report: Path) -> list[File
 
 
 def read(data: dict, source: Path) -> list[File]:
-    """What gcovr found, file by file."""
+    """Converts the output of gcovr to a list of files."""
     return [_file(one, (source / one["file"]).read_text().splitlines())
             for one in sorted(data["files"], key=lambda one: one["file"])
             if any(not line["gcovr/noncode"] for line in one["lines"])]
@@ -164,7 +164,7 @@ def _percent(part: int, of: int) -> str:
 
 
 def table(columns: dict[str, list[File]]) -> str:
-    """Lines and branches of each file, and of all of them, for each measurement."""
+    """Formats lines and branches, of each file and in total, for each measurement."""
     first = next(iter(columns.values()))
     figures = {name: {one.name: one for one in files} for name, files in columns.items()}
     head = f"{'file':32}{'lines':>6}{'branches':>9}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""One guest on the host's root, in QEMU or as a program: how it is started, what it says, how it ends."""
+"""A guest on the host's root, in QEMU or as a program: start, output, and end."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pathlib import Path
 
 from . import accel, paths
 
-# What ends a run when it is not the guest's own status.
+# Exit statuses of a run that the guest itself did not end.
 LOST = 125
 TIMED_OUT = 124
 
-# What every kernel gets; the first two are for an emulated processor, and for QEMU's devices.
+# Kernel arguments of every guest. STALLS is for an emulated processor, MACHINE for QEMU's devices.
 STALLS = ("rcupdate.rcu_cpu_stall_timeout=300 workqueue.watchdog_thresh=300 "
           "watchdog_thresh=60 sysctl.kernel.hung_task_timeout_secs=240")
 MACHINE = "console=ttyS0 mitigations=off nokaslr no_timer_check"
@@ -29,14 +29,14 @@ APPEND = ("panic_on_warn=1 oops=panic panic=-1 audit=0 apparmor=0 cryptomgr.note
 EXIT = re.compile(rb"EXIT (\d+)\r?")
 # From the start to the first command.
 BOOT_SECONDS = 240
-# A guest gives a sign of life four times a minute; one that gave none for so long stands still.
+# A guest writes a heartbeat four times a minute. Without one for this time it counts as hung.
 STILL_SECONDS = 240
-# A guest that has said its status gets this long to go by itself.
+# After a guest has reported its status, it gets this time to exit.
 GRACE = 10
 
 
 class Guest:
-    """A guest named `spec.name`; everything about this run is kept in the directory `run`."""
+    """A guest named `spec.name`; all files of the run are kept in the directory `run`."""
 
     def __init__(self, name: str, run: Path, *, memory: int = 0, append: str = "",
                  qemu: list[str] | None = None, parallel: bool = False) -> None:
@@ -59,7 +59,7 @@ class Guest:
         self._process: subprocess.Popen[bytes] | None = None
 
     def command_line(self, terminal: bool = False) -> list[str]:
-        """The full command line; `terminal`: a person is at the other end of the second line."""
+        """Returns the full command line; with `terminal`, a user is connected to the second serial line."""
         kernel = paths.kernel_dir(self.spec.name)
         image = subprocess.run([str(paths.ROOT / "scripts/guest-image"), self.spec.name],
                                check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
@@ -70,7 +70,7 @@ class Guest:
 
     def _program_line(self, kernel: Path, image: str, append: list[str],
                       terminal: bool) -> list[str]:
-        """User-mode Linux; its console is stderr."""
+        """Command line of User-mode Linux, whose console is stderr."""
         return [str(kernel / "vmlinuz"), f"mem={self._memory}M", f"initrd={image}", "quiet",
                 "noreboot", "stderr=1", "con=null", "con0=null,fd:2", "console=tty0", "ssl=null",
                 f"ssl1={'fd:0' if terminal else 'null'},fd:1", f"uml_dir={self.run}",
@@ -95,7 +95,7 @@ class Guest:
         ]
 
     def _prepare(self, command: str | None) -> list[str]:
-        """Its files; and the command line that ends it when we end."""
+        """Writes the files of the run, and returns a command line that ends the guest if this process ends."""
         self.out.mkdir(parents=True, exist_ok=True)
         for stale in (self.console, self._alive, self.out / "command"):
             stale.unlink(missing_ok=True)
@@ -114,14 +114,14 @@ class Guest:
         return ["setpriv", "--pdeathsig", "KILL", *line]
 
     def interactive(self) -> int:
-        """Give the terminal to a shell in the guest."""
+        """Runs a shell in the guest on the present terminal."""
         return subprocess.run(self._prepare(None), check=False).returncode
 
     def lines(self, command: str, timeout: float) -> Iterator[bytes]:
-        """Run `command` in the guest; yield what it prints, line by line, without the newline.
+        """Runs `command` in the guest; yields its output, line by line, without the newline.
 
-        Afterwards `status` is the command's exit status, or None when the guest was lost. The
-        caller may move `deadline` while it reads.
+        Afterwards `status` is the command's exit status, or None if the guest was lost. The caller may change
+        `deadline` while it reads.
         """
         self.deadline = time.monotonic() + timeout
         line = self._prepare(command)
@@ -139,14 +139,14 @@ class Guest:
         return paths.is_program(paths.kernel_dir(self.spec.name))
 
     def _environment(self) -> dict[str, str]:
-        """User-mode Linux keeps its memory in a file: in /dev/shm, where there is room for it."""
+        """User-mode Linux keeps its memory in a file: in /dev/shm if there is enough space."""
         shm = Path("/dev/shm")
         if shm.is_dir() and shutil.disk_usage(shm).free > (self._memory + 64) << 20:
             return dict(os.environ)
         return {**os.environ, "TMPDIR": str(self.run)}
 
     def works_here(self) -> bool:
-        """Whether a kernel that is a program runs on this machine; not all let it trace processes."""
+        """Whether a kernel that is a program runs on this machine; not all machines allow ptrace."""
         if not self._is_program():
             return True
         for _ in self.lines("true", BOOT_SECONDS):
@@ -154,7 +154,7 @@ class Guest:
         return self.status == 0
 
     def _read(self) -> Iterator[bytes]:
-        """The guest's lines; a last line "EXIT n" is kept back, it is the status."""
+        """Yields the guest's lines, except a last line "EXIT n", which has the status."""
         assert self._process is not None and self._process.stdout is not None
         stream = self._process.stdout
         buffer = b""
@@ -177,7 +177,8 @@ class Guest:
                 buffer += data
                 *complete, buffer = buffer.split(b"\n")
                 for line in complete:
-                    # The guest ends with an empty line and its status; both wait for what follows.
+                    # The guest ends with an empty line and its status. Hold both back until it is known that
+                    # nothing follows.
                     if held and (EXIT.fullmatch(held[-1]) or not EXIT.fullmatch(line)):
                         yield from held
                         held = []
@@ -197,20 +198,20 @@ class Guest:
             yield buffer
 
     def _is_still(self) -> bool:
-        """Whether there were signs of life, and have been none for long: an emulator that hangs, too."""
+        """Whether heartbeats have stopped for a long time, also because of a hanging emulator."""
         try:
             return time.time() - self._alive.stat().st_mtime > STILL_SECONDS
         except FileNotFoundError:
             return False
 
     def kill(self) -> None:
-        """End QEMU from any thread, if it runs; who reads its lines sees the end."""
+        """Kills QEMU, if it runs, from any thread; the reader of its lines then sees the end."""
         process = self._process
         if process is not None and process.returncode is None:
             process.send_signal(signal.SIGKILL)
 
     def stop(self) -> None:
-        """End QEMU, whatever it is doing."""
+        """Kills QEMU and waits for it."""
         if self._process is None:
             return
         self.kill()
@@ -219,7 +220,7 @@ class Guest:
             self._process.stdout.close()
 
     def verdict(self) -> str:
-        """How the run ended, for a person."""
+        """Describes how the run ended, for the user."""
         if self.status is not None:
             return f"exit status {self.status}"
         if self.stands_still:
@@ -227,15 +228,15 @@ class Guest:
         return "timed out" if self.timed_out else "lost (it ended without a status)"
 
     def consoles(self) -> list[Path]:
-        """The files with what the kernel said on its console."""
+        """Returns the files with the console output of the kernel."""
         return [self.console]
 
     def heard(self) -> str:
-        """What another kernel that takes part said since the last call; of one guest nothing."""
+        """Returns new console output of another kernel that takes part; a single guest has none."""
         return ""
 
     def console_tail(self, count: int = 40) -> str:
-        """The last lines of the kernel's console, or what QEMU itself said."""
+        """Returns the last lines of the kernel's console, and of QEMU's own messages."""
         text = ""
         for path in (self.run / "qemu.err", self.console):
             if path.exists():

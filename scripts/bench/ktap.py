@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The one reader of KTAP: turns a suite's output into a list of results."""
+"""The KTAP parser: converts the output of a suite to a list of results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PASS, FAIL, SKIP = "pass", "fail", "skip"
 
 @dataclass
 class Result:
-    """One test: its name with its parents', how it went, and why."""
+    """A test: its name, prefixed with the names of its parents, the outcome, and the reason."""
 
     name: str
     outcome: str
@@ -25,7 +25,7 @@ class Result:
 
 @dataclass
 class _Level:
-    """The tests at one depth of indentation since their parent's last result."""
+    """The tests at one level of indentation since the last result of their parent."""
 
     indent: int
     planned: int | None = None
@@ -33,7 +33,7 @@ class _Level:
     results: list[Result] = field(default_factory=list)
 
     def close(self) -> list[Result]:
-        """All results of this level, with one more when the plan was not kept."""
+        """Returns all results of this level, with an additional failure if their number differs from the plan."""
         if self.planned is not None and self.planned != self.seen:
             self.results.append(Result("plan", FAIL,
                                        f"{self.planned} tests planned, {self.seen} reported"))
@@ -41,7 +41,7 @@ class _Level:
 
 
 class Parser:
-    """Takes lines as they come; `finish` gives the results of the whole suite."""
+    """Parses a suite line by line; `finish` returns the results."""
 
     def __init__(self) -> None:
         self._levels = [_Level(0)]
@@ -49,7 +49,7 @@ class Parser:
         self._bail = ""
 
     def feed(self, line: str) -> None:
-        """One line, without its newline."""
+        """Parses a line, without its newline."""
         line = line.rstrip().expandtabs(4)
         plan = _PLAN.fullmatch(line)
         result = _RESULT.fullmatch(line)
@@ -64,7 +64,7 @@ class Parser:
             self._said.append(line.strip())
 
     def _level(self, indent: int) -> _Level:
-        """The level at this indentation; deeper ones stay open until their parent's result."""
+        """Returns the level of this indentation; deeper levels stay open until the result of their parent."""
         while len(self._levels) > 1 and self._levels[-1].indent > indent:
             self._fold(self._levels.pop(), "")
         if self._levels[-1].indent < indent:
@@ -72,7 +72,7 @@ class Parser:
         return self._levels[-1]
 
     def _fold(self, child: _Level, parent: str) -> int:
-        """Hand a closed level's results to the one above it; how many of them failed."""
+        """Moves the results of a closed level to the one above it; returns the number of failures."""
         results = child.close()
         for result in results:
             result.name = f"{parent}: {result.name}" if parent else result.name
@@ -106,7 +106,7 @@ class Parser:
                 detail = f"{word} {reason}".strip()
         if outcome == FAIL and not detail:
             detail = "\n".join(self._said[-_DETAIL_LINES:])
-        # A parent only stands for its children, unless it says something that they do not.
+        # A parent has no result of its own, unless it failed without a failed child.
         if children is None or outcome == FAIL and not children:
             level.results.append(Result(name, outcome, detail))
         self._said = []
@@ -117,7 +117,7 @@ class Parser:
         return directive.group(1) if directive else text
 
     def finish(self, status: int | None) -> list[Result]:
-        """The results, after the suite ended with `status` (None: it never ended)."""
+        """Returns the results, after the suite ended with `status` (None: it did not end)."""
         while len(self._levels) > 1:
             self._fold(self._levels.pop(), "")
         top = self._levels[0]

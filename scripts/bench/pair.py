@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Two guests on a virtual wire: the near one runs what is asked for, the far one serves it.
+"""Two guests on a virtual wire: the near guest runs the command, the far guest is its peer.
 
-To its caller a pair is the near guest. The far one runs tests/fabric/wire/far until the near one has ended. It
-may ask to be started again, as a machine is that loses its power; when it goes otherwise, both are lost.
+To the caller a pair is the near guest. The far guest runs tests/fabric/wire/far until the near guest has ended. It
+may request to be started again, like a machine that lost its power. If it ends otherwise, both are lost.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from pathlib import Path
 from . import guest, paths
 
 FAR_COMMAND = "exec tests/fabric/wire/far"
-# The last line of a far guest that is to be started again.
+# The last line of a far guest that requests to be started again.
 AGAIN = b"START AGAIN"
-# Longer than anything: the far guest ends when the near one does.
+# No time limit: the far guest ends when the near one does.
 FOREVER = 7 * 24 * 3600.0
-# Two wires: one for the tests, which they may disturb, one to talk about them. Last byte but one of
-# the hardware addresses; tests/fabric/wire/rig.sh knows them.
+# Two wires: one for the tests, which may disturb it, and one to coordinate them. The value is the last byte but
+# one of the hardware addresses, which tests/fabric/wire/rig.sh uses.
 WIRES = {"wire": 0, "control": 1}
 
 
 def is_pair(place: str) -> bool:
-    """Whether a place of a suite is two guests, as in 6.1+6.12: near, far."""
+    """Whether a place of a suite is a pair of guests, near and far, as in 6.1+6.12."""
     return "+" in place
 
 
 def exists(place: str) -> bool:
-    """Whether there are two guests of these names."""
+    """Whether both guests exist."""
     return len(members(place)) == 2 and set(members(place)) <= set(paths.guests())
 
 
 def members(place: str) -> list[str]:
-    """The guests of a place."""
+    """Returns the guests of a place."""
     return place.split("+")
 
 
 class Pair(guest.Guest):
-    """The pair named `place`; the far guest's part of this run is kept in `run`/far, far-2, ..."""
+    """The pair named `place`; the files of the far guest are kept in `run`/far, far-2, ..."""
 
     def __init__(self, place: str, run: Path, *, memory: int = 0, append: str = "",
                  qemu: list[str] | None = None, parallel: bool = False) -> None:
         near, far = members(place)
-        # Tests ask the kernel's command line who takes part.
+        # Tests get the names of both guests from the kernel command line.
         append = f"{append} rca.pair={place}"
         super().__init__(near, run, memory=memory, append=append, parallel=parallel)
         self._near_options = qemu or []
@@ -59,7 +59,7 @@ class Pair(guest.Guest):
         self._heard: dict[Path, int] = {}
 
     def _plugs(self, end: int) -> list[str]:
-        """QEMU's arguments for one end of the wires; a datagram to an end that is down is lost."""
+        """Returns QEMU's arguments for one end of the wires; datagrams to an end that is down are lost."""
         words = []
         for name, byte in WIRES.items():
             mine, other = (self._sockets / f"{name}.{number}" for number in (end, 1 - end))
@@ -70,8 +70,8 @@ class Pair(guest.Guest):
         return words
 
     def lines(self, command: str, timeout: float) -> Iterator[bytes]:
-        """Guest.lines() of the near one; the far one lives as long."""
-        # The path of a socket has to be short.
+        """Returns Guest.lines() of the near guest; runs the far guest meanwhile."""
+        # The path of a socket must be short.
         self._sockets = Path(tempfile.mkdtemp(prefix="rca-wire-"))
         self._qemu = [*self._plugs(0), *self._near_options]
         thread = threading.Thread(target=self._serve, daemon=True)
@@ -80,7 +80,7 @@ class Pair(guest.Guest):
             yield from super().lines(command, timeout)
         finally:
             self._ending.set()
-            # It may be about to start.
+            # The far guest may be starting just now, so try until the thread has ended.
             while thread.is_alive():
                 for far in self.far[-1:]:
                     far.kill()
@@ -96,7 +96,7 @@ class Pair(guest.Guest):
         return machine
 
     def _serve(self) -> None:
-        """The far guest, again and again."""
+        """Runs the far guest, and starts it again on request."""
         while not self._ending.is_set():
             machine = self._boot_far()
             last = b""
@@ -109,20 +109,20 @@ class Pair(guest.Guest):
                 break
         if not self._ending.is_set():
             self._far_lost = f"lost its peer {self._far_name}, which ended with {machine.verdict()}"
-        # Nor may the near one, if it is about to start.
+        # The near guest may be starting just now, so try until it has ended.
         while self._far_lost and not self._ending.wait(0.2):
             self.kill()
 
     def verdict(self) -> str:
-        """How the run ended, for a person."""
+        """Describes how the run ended, for the user."""
         return super().verdict() if self.status is not None or not self._far_lost else self._far_lost
 
     def consoles(self) -> list[Path]:
-        """The consoles of both, the far one's of all its boots."""
+        """Returns the consoles of both guests, and those of all boots of the far guest."""
         return [self.console, *(machine.console for machine in self.far)]
 
     def heard(self) -> str:
-        """What the far guest's kernel said on its console since the last call."""
+        """Returns the console output of the far guest's kernel since the last call."""
         text = ""
         for path in self.consoles()[1:]:
             if path.exists():
@@ -132,7 +132,7 @@ class Pair(guest.Guest):
         return text
 
     def console_tail(self, count: int = 40) -> str:
-        """The last lines of the near console, or of both when the far one went first."""
+        """Returns the last lines of the near console, and of the far console if the far guest ended first."""
         text = super().console_tail(count)
         if self._far_lost and self.far:
             text += f"\nof {self.far[-1].console}:\n{self.far[-1].console_tail(count)}"
@@ -140,7 +140,7 @@ class Pair(guest.Guest):
 
 
 def machine(place: str, run: Path, **options: object) -> guest.Guest:
-    """A guest, or a pair of them, by the name of the place."""
+    """Returns the guest, or the pair of guests, of a place."""
     if not is_pair(place):
         return guest.Guest(place, run, **options)
     if not exists(place):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Where things are: the tree, the cache outside it, the table of guests."""
+"""Paths: the tree, the cache outside of it, and the table of guests."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ RUN = BUILD / "run"
 
 
 class BenchError(Exception):
-    """Something the person at the keyboard has to know, in one sentence."""
+    """An error message for the user, in one sentence."""
 
 
 def cache() -> Path:
-    """The directory that keeps kernels and verdicts between runs."""
+    """Returns the directory that keeps kernels and cached results between runs."""
     if "RCA_CACHE" in os.environ:
         return Path(os.environ["RCA_CACHE"])
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
@@ -26,7 +26,7 @@ def cache() -> Path:
 
 
 def kernel_dir(guest: str) -> Path:
-    """What scripts/kernel-fetch and scripts/kernel-build left for this guest."""
+    """Returns the kernel of a guest that scripts/kernel-fetch or scripts/kernel-build has provided."""
     path = cache() / "kernels" / guest
     if not (path / "complete").exists():
         raise BenchError(f"there is no kernel for guest '{guest}' in {cache()}; run scripts/setup")
@@ -34,14 +34,14 @@ def kernel_dir(guest: str) -> Path:
 
 
 def is_program(kernel: Path) -> bool:
-    """This kernel is User-mode Linux: a program of the host, not of a machine."""
+    """Whether this kernel is User-mode Linux, which runs as a program of the host."""
     arch = kernel / "arch"
     return arch.exists() and arch.read_text().strip() == "um"
 
 
 @dataclass(frozen=True)
 class GuestSpec:
-    """One line of tests/harness/qemu/guests.conf."""
+    """A line of tests/harness/qemu/guests.conf."""
 
     name: str
     memory: int
@@ -64,6 +64,6 @@ def table(path: Path, columns: int) -> list[list[str]]:
 
 
 def guests() -> dict[str, GuestSpec]:
-    """All guests by name, in the order of the file."""
+    """Returns all guests by name, in the order of the file."""
     rows = table(ROOT / "tests/harness/qemu/guests.conf", 4)
     return {row[0]: GuestSpec(row[0], int(row[1]), row[2], row[3]) for row in rows}

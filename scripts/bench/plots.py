@@ -15,7 +15,7 @@ def _latency(axes: object, found: Found, row: str) -> bool:
     for name in (OURS, STOCK):
         values = sorted(found.pooled(row, name, "connect"))
         if values:
-            # The quick nine of ten say nothing, and take room in the file.
+            # Nine tenths of the values are fast and uninteresting: leaving them out keeps the file small.
             first = int(0.895 * len(values))
             axes.step([value / 1e3 for value in values[first:]],
                       [(number + 1) / len(values) for number in range(first, len(values))],
@@ -48,11 +48,11 @@ def _close(axes: object, found: Found) -> bool:
 
 
 def draw(records: list[Record], directory: Path) -> list[Path]:
-    """What there are records for; the files."""
-    # It takes a second to load, and a report without plots does not need it.
+    """Draws the plots for which there are records; returns the files."""
+    # Loading matplotlib takes a second, and a report without plots does not need it.
     import matplotlib  # pylint: disable=import-outside-toplevel
     matplotlib.use("Agg")
-    # The same records make the same file.
+    # Makes the output reproducible.
     matplotlib.rcParams["svg.hashsalt"] = "rdma_cm_alt"
     from matplotlib import pyplot  # pylint: disable=import-outside-toplevel
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What a person sees: progress while it runs, and the table at the end."""
+"""Output for the user: progress during a run, and the table at the end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import ktap, suites
 
 
 class Progress:
-    """Lines with the time since the start; says what is running when nothing else is said."""
+    """Prints lines with the time since the start; if there is no other output, prints what is running."""
 
     QUIET = 60
 
@@ -36,7 +36,7 @@ class Progress:
             self._running.pop(what, None)
 
     def suite(self, run: suites.Run) -> None:
-        """One line for a suite that ended."""
+        """Prints a line for a suite that ended."""
         text = f"{run.where} {run.suite.name}: {run.count(ktap.PASS)} passed"
         for outcome, word in ((ktap.FAIL, "failed"), (ktap.SKIP, "skipped")):
             if run.count(outcome):
@@ -62,7 +62,7 @@ def _indented(text: str) -> str:
 
 
 def table(runs: list[suites.Run]) -> str:
-    """One line a run; a mark where a suite took more than twice its declared time."""
+    """Formats a line for each run; marks suites that took more than twice their declared time."""
     rows = [("suite", "guest", "passed", "failed", "skipped", "seconds", "warm", "")]
     for run in runs:
         note = run.lost.split(":")[0]
@@ -80,7 +80,7 @@ def table(runs: list[suites.Run]) -> str:
 
 
 def _lost(runs: list[suites.Run]) -> list[str]:
-    """The guest that was lost, then in one line what it did not get to."""
+    """Lists the suite in which each guest was lost, and the suites that did not run because of it."""
     lines = []
     for where in dict.fromkeys(run.where for run in runs):
         here = [run for run in runs if run.where == where]
@@ -93,9 +93,9 @@ def _lost(runs: list[suites.Run]) -> list[str]:
 
 
 def summary(runs: list[suites.Run], artifacts: str) -> str:
-    """The end of the output; its last line is what machines read."""
+    """Formats the end of the output; its last line is for machines."""
     parts = [table(runs)]
-    # What failed comes last: of long logs often just the end is kept.
+    # Failures come last, because often only the end of a long log is kept.
     for outcome, title in ((ktap.SKIP, "Skipped"), (ktap.FAIL, "Failed")):
         lines = []
         for run in runs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Builds what is needed and runs suites: on the host, in one guest per kernel, in pairs of guests."""
+"""Builds the prerequisites and runs suites: on the host, in one guest per kernel, in pairs of guests."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pathlib import Path
 from . import guest, ktap, pair, paths, report, splats, suites
 from .suites import HOST, NOT_RUN, Run, Suite
 
-# What a hanging suite gets beyond its own timeout.
+# Additional time for a suite that hangs, after its own timeout.
 HANG_SECONDS = 90
-# Where fuzzers show that they find a bug: one guest of each is enough for that.
+# Guests in which fuzzers prove that they find a planted bug: one Debian kernel and one User-mode Linux suffice.
 PLANTED = ("6.12", "uml")
 
 
@@ -29,7 +29,7 @@ class Bench:
         self._allow = splats.allowed()
 
     def build(self, places: list[str]) -> Run:
-        """The library, the test programs and the modules; each one is a test."""
+        """Builds the library, the test programs and the modules; each build is a test."""
         userspace: dict[str, list[str]] = {}
         modules: dict[str, list[str]] = {}
         guests = list(dict.fromkeys(name for place in places if place != HOST
@@ -48,7 +48,7 @@ class Bench:
                 *(word for path in patches for word in ("-p", path)), place]
         run = Run(Suite("build", (HOST,), 60, 900, "", "what the suites need"), HOST)
         start = time.monotonic()
-        # Neither of them uses two processors for all of its time.
+        # Neither group keeps two processors busy all the time.
         with ThreadPoolExecutor(max_workers=2) as pool:
             for results in pool.map(self._build_steps, (userspace, modules)):
                 run.results += results
@@ -58,7 +58,7 @@ class Bench:
         return run
 
     def _build_steps(self, steps: dict[str, list[str]]) -> list[ktap.Result]:
-        """Run commands by name, one after the other."""
+        """Runs named commands in sequence."""
         results = []
         for name, command in steps.items():
             self._progress.running(f"building the {name}")
@@ -71,11 +71,12 @@ class Bench:
         return results
 
     def run(self, chosen: dict[str, list[Suite]], jobs: int) -> list[Run]:
-        """Everything that was chosen, at most `jobs` places at a time, the slowest first."""
+        """Runs all selected suites, at most `jobs` places at the same time, the slowest first."""
         Job = tuple[str, tuple[Suite, ...]]
 
         def cost(job: Job) -> int:
-            # The debug guest takes several times the declared seconds of a stock one.
+            # The debug guest takes several times as long as the declared seconds, which are those of a stock
+            # kernel.
             factor = 4 if "debug" in pair.members(job[0]) else 1
             return factor * sum(suite.warm for suite in job[1])
 
@@ -91,7 +92,7 @@ class Bench:
             return [run for job in todo for run in futures[job].result()]
 
     def on_host(self, wanted: Sequence[Suite]) -> list[Run]:
-        """Suites of the host, one after the other."""
+        """Runs suites of the host in sequence."""
         runs = []
         out = paths.RUN / HOST
         out.mkdir(parents=True, exist_ok=True)
@@ -122,7 +123,7 @@ class Bench:
         return Run(suite, HOST, results, time.monotonic() - start)
 
     def in_guest(self, name: str, wanted: Sequence[Suite]) -> list[Run]:
-        """Boot this guest, or this pair of guests, once and run its suites in order."""
+        """Boots a guest, or a pair of guests, once, and runs its suites in order."""
         out = paths.RUN / name
         shutil.rmtree(out, ignore_errors=True)
         (out / "out").mkdir(parents=True)
@@ -146,7 +147,7 @@ class Bench:
 
 
 class _Session:
-    """Reads the lines of tests/harness/guest/guest-run: "> suite", "| output", "< suite status seconds"."""
+    """Parses the lines of tests/harness/guest/guest-run: "> suite", "| output", "< suite status seconds"."""
 
     def __init__(self, name: str, machine: guest.Guest, plan: list[Suite],
                  progress: report.Progress, allow: list) -> None:
@@ -160,7 +161,7 @@ class _Session:
         self._began = 0.0
 
     def read(self) -> list[Run]:
-        """Until the guest is gone."""
+        """Reads lines until the guest has ended."""
         with open(self._machine.run / "results.ktap", "wb") as log:
             for line in self._machine.lines("exec tests/harness/guest/guest-run", guest.BOOT_SECONDS):
                 log.write(line + b"\n")
@@ -212,7 +213,7 @@ class _Session:
         self._progress.suite(run)
 
     def _lost(self, run: Run) -> None:
-        """The guest went away in the middle of this suite: finished results count."""
+        """The guest was lost during this suite: tests that had finished count."""
         run.results = _finished(self._parser)
         run.seconds = time.monotonic() - self._began
         text = "\n".join(console.read_text(errors="replace")
@@ -225,14 +226,14 @@ class _Session:
 
 
 def _remember(keep: Path) -> None:
-    """What suites left in /out/keep, lines of text, goes to the cache for later runs."""
+    """Appends the lines that suites left in /out/keep to files in the cache, for later runs."""
     for path in keep.glob("*"):
         with open(paths.cache() / path.name, "a", encoding="utf-8") as known:
             known.write(path.read_text())
 
 
 def _finished(parser: ktap.Parser) -> list[ktap.Result]:
-    """What a suite that did not reach its end had found out."""
+    """Returns the results of a suite that did not finish."""
     return [result for result in parser.finish(None) if result.name.split(": ")[-1] != "plan"]
 
 

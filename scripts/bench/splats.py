@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Finds what a kernel log must not contain."""
+"""Finds messages that a kernel log must not contain."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _STAMP = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\](\[ *[TC]\d+\])? *")
 
 
 def allowed(path: Path = paths.ROOT / "tests/harness/qemu/splats.allow") -> list[re.Pattern[str]]:
-    """The patterns of lines that stock kernels print without us."""
+    """Returns the patterns of lines that stock kernels print without our module."""
     if not path.exists():
         return []
     return [re.compile(row[0]) for row in paths.table(path, 2)]
 
 
 def find(log: str, allow: list[re.Pattern[str]]) -> list[str]:
-    """The lines of `log` that are splats, without their time stamps, each text once."""
+    """Returns the splats in `log`, without time stamps and duplicates."""
     found: dict[str, None] = {}
     for line in log.splitlines():
         text = _STAMP.sub("", line.strip())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The suites: what tests/suites.conf says, and what one run of one of them gave."""
+"""The suites of tests/suites.conf, and the results of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILE = paths.ROOT / "tests/suites.conf"
 
 @dataclass(frozen=True)
 class Suite:
-    """One line of tests/suites.conf."""
+    """A line of tests/suites.conf."""
 
     name: str
     where: tuple[str, ...]
@@ -27,13 +27,13 @@ class Suite:
 
 @dataclass
 class Run:
-    """One suite on one guest, or on the host."""
+    """A run of a suite in one guest, or on the host."""
 
     suite: Suite
     where: str
     results: list[ktap.Result] = field(default_factory=list)
     seconds: float = 0
-    # Why there is no verdict: the guest was lost, or never got to this suite.
+    # Why there is no verdict: the guest was lost, or did not get to this suite.
     lost: str = ""
 
     def count(self, outcome: str) -> int:
@@ -46,14 +46,14 @@ class Run:
         return f"scripts/check -g {self.where} -s {self.suite.name}"
 
 
-# Every guest starts with the first and ends with the second; see tests/harness/guest/guest-load, -unload.
+# The first and last suites of every guest; see tests/harness/guest/guest-load, -unload.
 LOAD = Suite("load", (), 15, 180, "tests/harness/guest/guest-load", "the devices and the module come up")
 LOAD_PAIR = Suite("load", (), 20, 240, "tests/fabric/wire/load", "both guests and the wire come up")
 UNLOAD = Suite("unload", (), 20, 240, "tests/harness/guest/guest-unload", "the module goes, nothing leaks")
 
 
 def load(file: Path = FILE) -> list[Suite]:
-    """All suites of a file, in the order in which a guest runs them."""
+    """Returns all suites of a file, in the order in which a guest runs them."""
     places = {HOST, *paths.guests()}
     found: dict[str, Suite] = {}
     for name, where, warm, timeout, command, about in paths.table(file, 6):
@@ -69,12 +69,12 @@ def load(file: Path = FILE) -> list[Suite]:
     return list(found.values())
 
 
-# In a command: how long a suite that can go on for as long as one likes shall do so.
+# Placeholder in the command of a suite with a variable duration: replaced by the seconds.
 SECONDS = "{seconds}"
 
 
 def seconds(text: str) -> float:
-    """A time as people write it: 90, 90s, 60m, 2h."""
+    """Parses a time with a unit: 90, 90s, 60m, 2h."""
     unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:], 0)
     try:
         found = float(text[:-1]) * unit if unit else float(text)
@@ -86,7 +86,7 @@ def seconds(text: str) -> float:
 
 
 def share(suites: list[Suite], total: float | None) -> list[Suite]:
-    """Suites that can take any time get an equal share of this one in each place; None: their own."""
+    """Divides a total time equally among the suites of variable duration, in each place; None: their declared times."""
     runs = sum(len(suite.where) for suite in suites if SECONDS in suite.command)
 
     def with_time(suite: Suite) -> Suite:
@@ -100,20 +100,20 @@ def share(suites: list[Suite], total: float | None) -> list[Suite]:
 
 
 def halves(suites: list[Suite]) -> list[tuple[Suite, ...]]:
-    """The longest one, and all others: what runs side by side on the host."""
+    """Splits the suites of the host in two groups that run in parallel: the longest one, and all others."""
     longest = max(suites, key=lambda suite: suite.warm)
     others = tuple(suite for suite in suites if suite is not longest)
     return [(longest,), others] if others else [(longest,)]
 
 
 def places_of(suites: list[Suite]) -> list[str]:
-    """The host, all guests, and the pairs of guests that suites name."""
+    """Returns the host, all guests, and the pairs of guests that suites name."""
     pairs = [place for suite in suites for place in suite.where if pair.is_pair(place)]
     return list(dict.fromkeys([HOST, *paths.guests(), *pairs]))
 
 
 def select(suites: list[Suite], names: list[str], places: list[str]) -> dict[str, list[Suite]]:
-    """What to run where; no names means all suites, no places means everywhere."""
+    """Selects the suites to run in each place; no names means all suites, no places means all places."""
     if unknown := set(names) - {suite.name for suite in suites}:
         raise paths.BenchError(f"no suite is called '{unknown.pop()}'; "
                                f"there are: {' '.join(suite.name for suite in suites)}")

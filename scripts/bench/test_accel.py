@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Tests of the choice of QEMU's arguments."""
+"""Tests of the selection of QEMU's arguments."""
 
 import os
 import tempfile

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Tests of what counts as a gap, and of the list of known ones."""
+"""Tests of the detection of coverage gaps, and of the list of known gaps."""
 
 import tempfile
 import unittest
@@ -41,7 +41,7 @@ def known(text: str) -> list[coverage.Known]:
 
 class CoverageTest(unittest.TestCase):
     def setUp(self) -> None:
-        # first() never returns 1, second() is not called.
+        # first() never returns 1, and second() is not called.
         self.files = measured([line(3, 5, 0, 5), line(4, 0), line(5, 5), line(7, 0), line(9, 0)])
 
     def test_gaps(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Tests of how a guest's last words are read, with a shell in QEMU's place."""
+"""Tests of how the last lines of a guest are parsed, with a shell in place of QEMU."""
 
 import tempfile
 import unittest

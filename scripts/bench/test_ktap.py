@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Tests of the KTAP reader."""
+"""Tests of the KTAP parser."""
 
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Tests of two guests that end, are started again or are lost, with shells in QEMU's place."""
+"""Tests of pairs whose guests end, restart or are lost, with shells in place of QEMU."""
 
 import tempfile
 import unittest
@@ -17,7 +17,7 @@ class PairTest(unittest.TestCase):
         self.run_dir = Path(directory.name)
 
     def run_pair(self, near: str, far: str, timeout: float = 20) -> tuple[pair.Pair, list[bytes]]:
-        """What the two shells make of it; $RUN is the directory of this boot."""
+        """Runs a pair with two shell commands; $RUN is the directory of this boot."""
         def prepare(guest: Guest, _: str | None) -> list[str]:
             script = far if guest.run != self.run_dir else near
             return ["bash", "-c", f"RUN={guest.run}\n{script}"]

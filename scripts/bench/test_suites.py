@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Tests of which suites run where."""
+"""Tests of the selection of suites and places."""
 
 import tempfile
 import unittest

@@ -21,7 +21,7 @@ def rates(ours: list[int], stock: list[int], floor: list[int]) -> list[dict]:
 
 
 def closes(each: dict[int, tuple[float, float]]) -> list[dict]:
-    """Of so many ids: us per id, ours and stock."""
+    """Returns close records with these numbers of ids: us per id, ours and stock."""
     return [record("close", name, variant=str(count), count=count, close_us=us * count, after_us=0)
             for count, pair in each.items() for name, us in zip((OURS, STOCK), pair)]
 
@@ -60,7 +60,7 @@ class VerdictsTest(unittest.TestCase):
         self.assertEqual(of(rates([100], [150], [80]), "without QPs").verdict, MISSED)
 
     def test_ratios_are_of_one_round(self) -> None:
-        # The machine was slow in the second round: no ratio changes.
+        # The machine was slow in the second round: ratios do not change.
         row = of(rates([100, 1000, 100], [125, 1250, 125], [90, 900, 90]), "without QPs")
         self.assertIn("1.25x (1.25..1.25)", row.ratio)
         self.assertIn("100 us (100..1000)", row.ours)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What the measurements mean: the table of targets, and whether they are met.
+"""Evaluates the measurements: the table of targets, and whether they are met.
 
-A value is the median of the rounds; the spread beside it is from the least to the most. Ratios are made
-of the two values of one round, as only those were measured at the same time.
+A value is the median of the rounds, followed by the minimum and maximum. A ratio is computed from the two values of
+the same round, because only those were measured at the same time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Record = dict[str, object]
 
 @dataclass
 class Row:
-    """One line of the table."""
+    """A line of the table."""
 
     what: str
     target: str
@@ -33,7 +33,7 @@ class Row:
     note: str = ""
 
     def cells(self) -> list[str]:
-        """As the table has them."""
+        """Returns the cells in the order of the table."""
         return [self.what, self.ours, self.stock, self.floor, self.ratio, self.target, self.verdict]
 
 
@@ -41,37 +41,37 @@ TITLES = ["what", "ours", "stock", "floor", "ratio", "target", "verdict"]
 
 
 def percentile(values: Iterable[float], part: float) -> float:
-    """The value that this part of them does not exceed."""
+    """Returns the value that this part of the values does not exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
 
 
 class Found:
-    """All records, and what is asked of them."""
+    """All records, and queries on them."""
 
     def __init__(self, records: list[Record]) -> None:
         self._records = records
 
     def of(self, row: str, stack: str, variant: str | None = None) -> list[Record]:
-        """Those of a row and a stack that are whole, in the order of the rounds."""
+        """Returns the complete records of a row and a stack, in the order of the rounds."""
         return [record for record in self._records
                 if (record["row"], record["stack"]) == (row, stack) and "broken" not in record
                 and variant in (None, record["variant"])]
 
     def broken(self, row: str) -> str:
-        """Why a row has no record, or fewer."""
+        """Returns why records of a row are missing."""
         for record in self._records:
             if record["row"] == row and "broken" in record:
                 return f"{record['stack']} {record['variant']}: {record['broken']}"
         return ""
 
     def pooled(self, row: str, stack: str, key: str) -> list[float]:
-        """All values of all rounds."""
+        """Returns all values of all rounds."""
         return [value for record in self.of(row, stack) for value in record.get(key, [])]
 
 
 def spread(values: list[float], form: str, unit: str) -> str:
-    """Median, and from least to most when there are several."""
+    """Formats the median, and the minimum and maximum if there are several values."""
     text = format(statistics.median(values), form) + unit
     if len(values) > 1:
         text += f" ({min(values):{form}}..{max(values):{form}})"
@@ -79,17 +79,17 @@ def spread(values: list[float], form: str, unit: str) -> str:
 
 
 def verdict(good: bool) -> str:
-    """In a word."""
+    """Returns the word for the result."""
     return MET if good else MISSED
 
 
 def ratios(above: list[float], below: list[float]) -> list[float]:
-    """Of the rounds that both have."""
+    """Returns the ratios of the rounds that both lists have."""
     return [one / other for one, other in zip(above, below) if other]
 
 
 def _calls(found: Found, row: Row, key: str, most: float) -> None:
-    """Of several variants each has to be good, and all are told."""
+    """Each variant has to meet the target, and all of them are reported."""
     for name in (OURS, STOCK):
         cells = []
         for record in found.of(key, name):
@@ -108,7 +108,7 @@ def _calls(found: Found, row: Row, key: str, most: float) -> None:
 
 
 def _use(record: Record) -> str:
-    """Who used the processors for a connection and its end."""
+    """Formats the processor time of a connection and its end, by consumer."""
     count = record["count"]
     parts = {part: record[f"{part}_us"] / count
              for part in ("client_user", "client_system", "server_user", "server_system", "busy")
@@ -226,7 +226,7 @@ def _close(found: Found, row: Row) -> None:
     most = max(both)
     row.ours, row.stock = (spread(each[name][most], ".0f", " us/id") for name in (OURS, STOCK))
     gain = ratios(each[STOCK][most], each[OURS][most])
-    # Twice the ids, twice the time: a quadratic close would be four times as long from 4,000 on.
+    # Linear: twice the ids take twice the time. A quadratic close would take four times as long from 4,000 on.
     steps = [statistics.median(each[OURS][count]) for count in sorted(both) if count >= 4000]
     growth = steps[-1] / steps[0] if steps else 1
     row.ratio = f"{spread(gain, '.1f', 'x')}; {growth:.1f}x the time per id of 4,000"
@@ -265,16 +265,16 @@ def _disconnect(found: Found, row: Row) -> None:
         for record in found.of("disconnect", name):
             setattr(row, name, f"{record['disconnect_us'] / 1e6:.1f} s")
             if name == OURS:
-                # Without one in the record the option was refused.
+                # If the record has no deadline, the option was refused.
                 deadline = record.get("deadline_us", 0)
-                # One that is over before has heard from its peer, or was never connected.
+                # An earlier end means that the peer answered, or that the id was never connected.
                 row.verdict = verdict(0.9 * deadline <= record["disconnect_us"] <= deadline + 0.5e6)
                 row.target += f" ({deadline / 1e6:g} s)"
 
 
 @dataclass
 class Target:
-    """One row of the table: which records it needs, what is wanted, and who judges."""
+    """A row of the table: its records, the target, and the function that evaluates it."""
 
     key: str
     what: str
@@ -309,7 +309,7 @@ TARGETS = [
 
 
 def judge(records: list[Record]) -> list[Row]:
-    """The table."""
+    """Returns the table."""
     found = Found(records)
     rows = []
     for target in TARGETS:
@@ -327,7 +327,7 @@ def judge(records: list[Record]) -> list[Row]:
 
 
 def text(rows: list[Row]) -> str:
-    """For a terminal."""
+    """Formats the table for a terminal."""
     lines = [TITLES, *(row.cells() for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(TITLES))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
@@ -335,7 +335,7 @@ def text(rows: list[Row]) -> str:
 
 
 def rst(rows: list[Row]) -> str:
-    """For the documents."""
+    """Formats the table for the documents."""
     lines = [".. list-table::", "   :header-rows: 1", ""]
     for cells in (TITLES, *(row.cells() for row in rows)):
         lines += [f"   {'*' if not number else ' '} - {cell}" for number, cell in enumerate(cells)]
@@ -343,14 +343,14 @@ def rst(rows: list[Row]) -> str:
 
 
 def _steps(output: str) -> dict[str, float]:
-    """us per connection of each step, without QPs, as cmtime tells it."""
+    """Parses the output of cmtime: us per connection of each step, without QPs."""
     table = output.rpartition("test - no QPs")[2]
     return {name: float(each) for name, each in
             re.findall(r"(?m)^([a-z ]+?) {2,}(\d+) +\d+ +\d+ +\d+ +\d+ +\d+$", table)}
 
 
 def cmtime(records: list[Record]) -> str:
-    """What cmtime says, beside the table: it carries no target."""
+    """Formats the results of cmtime, which have no target."""
     found: dict[str, dict[str, list[float]]] = {}
     for record in records:
         if record["row"] == "cmtime" and "output" in record:
@@ -367,5 +367,5 @@ def cmtime(records: list[Record]) -> str:
 
 
 def notes(rows: list[Row]) -> str:
-    """What the table has no room for."""
+    """Formats the details that do not fit into the table."""
     return "\n".join(f"{row.what}: {row.note.strip()}" for row in rows if row.note)

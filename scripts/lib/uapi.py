@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Reads the header of the contract with user space: its comments, enums and structs.
+"""Parses the uAPI headers: comments, enums and structs.
 
-Sizes and offsets are asked of the C compiler ($CC), so what is printed is what is compiled.
+Sizes and offsets come from the C compiler ($CC), so that they are those of compiled programs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MEMBER = re.compile(r"^\t+(?!\})(?:struct )?(\w+) (\w+)(\[.*\])?;", re.MULTILIN
 
 
 class UapiError(Exception):
-    """The header is not as it must be; the text says what is wrong."""
+    """The header has an unexpected form; the text describes the error."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Entry:
 
     @property
     def waits(self) -> tuple[str, str]:
-        """What an ioctl of this struct waits for: the name of that, and the words for it."""
+        """What an ioctl with this struct waits for: the key of its bound, and a description."""
         found = re.search(r"^Waits for ((?:its |an )?(\w+)[^.]*)\.$", self.text, re.MULTILINE)
         if not found:
             raise UapiError(f"{HEADER.name}: struct {self.name} does not say what it waits for")
@@ -50,13 +50,13 @@ class Entry:
 
     @property
     def ioctls(self) -> list[str]:
-        """The names of the ioctls that take this struct, without their prefix."""
+        """The names, without prefix, of the ioctls that take this struct."""
         return re.findall(rf"ioctl\({PREFIX}(\w+)\)", self.about)
 
 
 @dataclass
 class Header:
-    """The whole header."""
+    """The parsed header."""
 
     docs: dict[str, str]
     entries: dict[str, Entry]
@@ -65,24 +65,24 @@ class Header:
         return [entry for entry in self.entries.values() if entry.kind == "struct"]
 
     def ioctls(self) -> dict[str, Entry]:
-        """Name without prefix -> struct, in the order of their numbers."""
+        """Maps names without prefix to structs, in the order of the command numbers."""
         by_name = {name: entry for entry in self.structs() for name in entry.ioctls}
         return {name: by_name[name] for name in self.commands() if name in by_name}
 
     def bounds(self) -> dict[str, int]:
-        """Name of what calls wait for -> seconds."""
+        """Maps what calls wait for to a bound in seconds."""
         return {name: int(seconds) for name, seconds in
                 re.findall(r"^- \*(\w+)\*, (\d+) s:", self.docs["How long calls take"], re.MULTILINE)}
 
     def commands(self) -> list[str]:
-        """The names in enum rdma_cm_alt_cmd, without prefix and without the end."""
+        """Returns the names in enum rdma_cm_alt_cmd, without prefix and without the end marker."""
         names = [name.removeprefix(f"{PREFIX}CMD_")
                  for name in self.entries["rdma_cm_alt_cmd"].members]
         return [name for name in names if name != "END"]
 
 
 def _parse_comment(lines: list[str]) -> tuple[str, dict[str, str], str]:
-    """Head, members and the text behind them."""
+    """Returns the first line of a comment, the members, and the text after them."""
     head, members, text = lines[0], {}, []
     current = "head"
     for line in lines[1:]:
@@ -103,7 +103,7 @@ def _parse_comment(lines: list[str]) -> tuple[str, dict[str, str], str]:
 
 
 def read(path: Path = HEADER) -> Header:
-    """A header, parsed."""
+    """Parses a header."""
     source = path.read_text()
     header = Header({}, {})
     for comment, code in _COMMENT.findall(_ONE_LINE.sub("", source)):
@@ -122,7 +122,7 @@ def read(path: Path = HEADER) -> Header:
 
 
 def compiled(program: str) -> str:
-    """What a C program prints that includes the headers."""
+    """Returns the output of a C program that includes the headers."""
     with tempfile.TemporaryDirectory() as tmp:
         source, binary = Path(tmp) / "ask.c", Path(tmp) / "ask"
         source.write_text("#include <stddef.h>\n#include <stdio.h>\n"
@@ -134,7 +134,7 @@ def compiled(program: str) -> str:
 
 
 def layout(header: Header) -> dict[tuple[str, str], tuple[int, int]]:
-    """(struct, member) -> offset and size; the member "" is the struct itself."""
+    """Maps (struct, member) to offset and size; the member "" stands for the struct itself."""
     asked = [(entry.name, member) for entry in header.structs() for member in ("", *entry.types)]
     lines = []
     for struct, member in asked:
@@ -148,7 +148,7 @@ def layout(header: Header) -> dict[tuple[str, str], tuple[int, int]]:
 
 
 def table() -> dict[str, tuple[str, str]]:
-    """The rows of kernel/ioctl/ioctl.c: name -> struct and last mandatory member."""
+    """Maps each command in the table of kernel/ioctl/ioctl.c to its struct and last mandatory member."""
     rows = re.findall(r"^\tIOCTL\((\w+),\s*\w+,\s*(\w+),\s*(\w+)",
                       (ROOT / "kernel/ioctl/ioctl.c").read_text(), re.MULTILINE)
     return {name: (struct, last) for name, struct, last in rows}
