@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# The half for people; what the kernel's build system needs is in Kbuild.
+# Targets for users and developers; Kbuild is the makefile for the kernel's build system.
 
 HERE	:= $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 KDIR	?= /lib/modules/$(shell uname -r)/build
@@ -86,7 +86,7 @@ demo:
 vm: setup
 	scripts/vm $(GUEST)
 
-# What is in the way is told before anything is done.
+# Checks all conditions of an installation before anything is installed.
 can-install = OUT='$(OUT)' KDIR='$(KDIR)' RELEASE='$(RELEASE)' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' \
 	$(HERE)scripts/packaging/can-install
 

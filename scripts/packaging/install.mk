@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# How files get onto a machine and off it again, below $(DESTDIR). A list of calls of $(1) with
-# directory, mode and files is installed with put, and removed with take.
+# Installs and removes files, below $(DESTDIR). A list of calls of $(1) with directory, mode and files is
+# installed if $(1) is put, and removed if it is take.
 
 define put
 install -d '$(DESTDIR)$(1)'
@@ -13,7 +13,7 @@ rm -f $(addprefix $(DESTDIR)$(1)/,$(notdir $(3)))
 
 endef
 
-# Directories that are ours, as far as nobody else has put something there.
+# Removes directories of ours that are empty.
 define drop
 for dir in $(addprefix $(DESTDIR),$(1)); do [ ! -d "$$dir" ] || rmdir --ignore-fail-on-non-empty "$$dir"; done
 endef

@@ -1,22 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Prints a file of the Container Device Interface for this host: rdma_cm_alt's device, and each RDMA device
-# by its name. To use it:
+# Prints a Container Device Interface (CDI) file for this host, with the device of rdma_cm_alt, and with each
+# RDMA device by its name. To use it:
 #
 #	sh rdma_cm_alt-cdi.sh >/etc/cdi/rdma_cm_alt.yaml
 #	podman run --device rdma-cm-alt/node=cm --device rdma-cm-alt/node=mlx5_0 ...
 #
-# Again when RDMA devices come, go or are renamed; for rdma_cm_alt alone it is the same on all hosts. The name
-# "stock" is the stock rdma_cm, for programs that use that, and "all" is everything.
+# Repeat this when RDMA devices are added, removed or renamed. With rdma_cm_alt alone the file is the same on
+# all hosts. The name "stock" is the stock rdma_cm, for programs that use it; "all" is every device.
 set -eu
 
-# node PATH [HOST-PATH]
+# node PATH [HOST-PATH]: prints a device node.
 node() {
 	echo "        - path: \"$1\""
 	[ -z "${2-}" ] || echo "          hostPath: \"$2\""
 }
 
-# Both names, as some programs know of /dev/infiniband alone.
+# Both names, because some programs use only the one in /dev/infiniband.
 cm() {
 	node /dev/rdma_cm_alt
 	node /dev/infiniband/rdma_cm_alt /dev/rdma_cm_alt
@@ -26,7 +26,7 @@ stock() {
 	[ ! -e /dev/infiniband/rdma_cm ] || node /dev/infiniband/rdma_cm
 }
 
-# device NAME NODES: an entry, unless there are none.
+# device NAME NODES: prints an entry, unless there are no nodes.
 device() {
 	[ -n "$2" ] || return 0
 	printf '  - name: "%s"\n    containerEdits:\n      deviceNodes:\n%s\n' "$1" "$2"
