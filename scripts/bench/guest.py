@@ -20,7 +20,7 @@ from . import accel, paths
 LOST = 125
 TIMED_OUT = 124
 
-# Kernel arguments of every guest. STALLS is for an emulated processor, MACHINE for QEMU's devices.
+# Kernel arguments: STALLS for an emulated processor, MACHINE for QEMU's devices, APPEND for every guest.
 STALLS = ("rcupdate.rcu_cpu_stall_timeout=300 workqueue.watchdog_thresh=300 "
           "watchdog_thresh=60 sysctl.kernel.hung_task_timeout_secs=240")
 MACHINE = "console=ttyS0 mitigations=off nokaslr no_timer_check"
