@@ -2,6 +2,9 @@
 /* Short calls of the ioctls for tests. */
 #include "rca_test.h"
 
+/* Of the resolution of an address or a route. */
+#define TIMEOUT_MS 2000
+
 int rca_call(int ctx, unsigned long cmd, void *arg)
 {
 	return ioctl(ctx, cmd, arg) ? -errno : 0;
@@ -89,7 +92,8 @@ uint32_t get_id(int ctx, int queue, uint64_t cookie)
 	return id;
 }
 
-static int resolve(int ctx, uint32_t id, uint32_t steps, addr_t src, addr_t dst)
+static int resolve(int ctx, uint32_t id, uint32_t steps, addr_t src, addr_t dst,
+		   uint32_t timeout_ms)
 {
 	struct rdma_cm_alt_resolve cmd = {
 		.size = sizeof(cmd),
@@ -98,7 +102,7 @@ static int resolve(int ctx, uint32_t id, uint32_t steps, addr_t src, addr_t dst)
 			.events = steps & ~RDMA_CM_ALT_STEP_BIND,
 			.id = id,
 			.queue_fd = -1,
-			.timeout_ms = 2000,
+			.timeout_ms = timeout_ms,
 			.src = src,
 			.dst = dst,
 		},
@@ -109,17 +113,26 @@ static int resolve(int ctx, uint32_t id, uint32_t steps, addr_t src, addr_t dst)
 
 int rca_bind(int ctx, uint32_t id, const char *ip, uint16_t port)
 {
-	return resolve(ctx, id, RDMA_CM_ALT_STEP_BIND, make_addr(ip, port), make_addr(NULL, 0));
+	return resolve(ctx, id, RDMA_CM_ALT_STEP_BIND, make_addr(ip, port), make_addr(NULL, 0),
+		       TIMEOUT_MS);
 }
 
 int rca_resolve_addr(int ctx, uint32_t id, const char *src, const char *dst, uint16_t port)
 {
-	return resolve(ctx, id, RDMA_CM_ALT_STEP_ADDR, make_addr(src, 0), make_addr(dst, port));
+	return rca_resolve_addr_for(ctx, id, src, dst, port, TIMEOUT_MS);
+}
+
+int rca_resolve_addr_for(int ctx, uint32_t id, const char *src, const char *dst, uint16_t port,
+			 uint32_t timeout_ms)
+{
+	return resolve(ctx, id, RDMA_CM_ALT_STEP_ADDR, make_addr(src, 0), make_addr(dst, port),
+		       timeout_ms);
 }
 
 int rca_resolve_route(int ctx, uint32_t id)
 {
-	return resolve(ctx, id, RDMA_CM_ALT_STEP_ROUTE, make_addr(NULL, 0), make_addr(NULL, 0));
+	return resolve(ctx, id, RDMA_CM_ALT_STEP_ROUTE, make_addr(NULL, 0), make_addr(NULL, 0),
+		       TIMEOUT_MS);
 }
 
 uint32_t get_bound(int ctx, int queue, const char *ip, uint16_t port)

@@ -58,6 +58,8 @@ int rca_call(int ctx, unsigned long cmd, void *arg);
 int rca_create(int ctx, int queue, uint16_t ps, uint8_t qp_type, uint64_t cookie, uint32_t *id);
 int rca_bind(int ctx, uint32_t id, const char *ip, uint16_t port);
 int rca_resolve_addr(int ctx, uint32_t id, const char *src, const char *dst, uint16_t port);
+int rca_resolve_addr_for(int ctx, uint32_t id, const char *src, const char *dst, uint16_t port,
+			 uint32_t timeout_ms);
 int rca_resolve_route(int ctx, uint32_t id);
 int rca_listen(int ctx, uint32_t id, uint32_t backlog);
 int rca_connect(int ctx, uint32_t id, const void *data, uint16_t len);
