@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * The active end: takes ids from one stage to another, so many of them at a time.
- */
+/* The active end: moves ids from one stage to the next, a window of them at a time. */
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +7,10 @@
 
 #include "perf.h"
 
-/* Of address and route, in ms: longer than any measurement that has peers. */
+/* Timeout of address and route resolution in ms: longer than any measurement whose peers answer. */
 #define PATIENCE 30000
 
-/* The first one is told. */
+/* Keep the reason of the first failure only. */
 void note_failure(struct client *client, struct conn *conn, const char *what)
 {
 	if (!client->failures++)
@@ -20,7 +18,7 @@ void note_failure(struct client *client, struct conn *conn, const char *what)
 	conn->failed = true;
 }
 
-/* Asks for the stage after the one that an id has; false: the call failed. */
+/* Start the step to the stage after the current one of an id; false: the call failed. */
 static bool ask(struct client *client, struct conn *conn)
 {
 	struct sockaddr_storage source;
@@ -35,7 +33,7 @@ static bool ask(struct client *client, struct conn *conn)
 		if (!conn->id && rdma_create_id(client->channel, &conn->id, conn, RDMA_PS_TCP))
 			give_up("rdma_create_id");
 		if (options.source) {
-			/* address_of() has one place for its answer. */
+			/* address_of() returns a static buffer. */
 			memcpy(&source, address_of(options.source, 0),
 			       sizeof(struct sockaddr_in6));
 			from = (struct sockaddr *)&source;
@@ -67,13 +65,13 @@ static bool ask(struct client *client, struct conn *conn)
 	return !ret;
 }
 
-/* The id of the next event that counts; *came is whether it brought the next stage. */
+/* The id of the next event that counts; *came: the event completes the next stage. */
 static struct conn *next_event(struct client *client, bool *came)
 {
 	const enum rdma_cm_event_type wanted[] = {
 		[STAGE_NEW] = RDMA_CM_EVENT_ADDR_RESOLVED,
 		[STAGE_ADDRESS] = RDMA_CM_EVENT_ROUTE_RESOLVED,
-		/* Of an id without a QP the program confirms the response. */
+		/* An id without a QP: the program confirms the response itself. */
 		[STAGE_ROUTE] = options.qps ? RDMA_CM_EVENT_ESTABLISHED :
 					      RDMA_CM_EVENT_CONNECT_RESPONSE,
 		[STAGE_CONNECTED] = RDMA_CM_EVENT_DISCONNECTED,
@@ -121,7 +119,7 @@ void client_end(struct client *client)
 	free(client->conns);
 }
 
-/* All ids that are at one stage go to another; at most @window at a time, 0: all of them. */
+/* Move all ids from one stage to another, at most @window at a time (0: all of them). */
 void client_run(struct client *client, enum stage from, enum stage to, int window)
 {
 	int next = 0, under_way = 0;
@@ -142,7 +140,7 @@ void client_run(struct client *client, enum stage from, enum stage to, int windo
 		conn = next_event(client, &came);
 		if (!came || conn->stage == to) {
 			under_way--;
-			/* What is over is destroyed at once, as a program does. */
+			/* Destroy an id as soon as it is disconnected, as a program does. */
 			if (conn->stage == STAGE_GONE) {
 				destroy_id(conn->id);
 				conn->id = NULL;
@@ -162,7 +160,7 @@ void client_destroy(struct client *client)
 	}
 }
 
-/* From asking for the stage after @from until @to was there, of all that got there. */
+/* Times from the call that leaves stage @from to the event of @to, of all ids that got there. */
 void say_times(const char *name, const struct client *client, enum stage from, enum stage to)
 {
 	const char *between = "";

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * What is measured of ids as such: how many there can be, what they cost, and how they end.
- */
+/* Measurements of ids as such: how many can exist, how much memory they use, and how they end. */
 #include <err.h>
 #include <errno.h>
 #include <pthread.h>
@@ -13,11 +11,11 @@
 #include "perf.h"
 
 #define CALM 64
-/* RDMA_CM_ALT_OPTION_DEADLINE, which no other stack knows. */
+/* RDMA_CM_ALT_OPTION_DEADLINE, which stock does not have. */
 #define DEADLINE_LEVEL 0xa17
 #define DEADLINE_NAME 5
 #define MAX_CACHES 512
-/* Name, pages of a slab, slabs. */
+/* Name, pages for each slab, number of slabs. */
 #define SLAB_LINE \
 	"%63s %*u %*u %*u %*u %lu : tunables %*u %*u %*u : slabdata %*u %lu"
 
@@ -43,20 +41,20 @@ void measure_ids(void)
 	printf("], \"ids\": %d, \"all_us\": %.0f", n - one.failures, now_us() - began);
 	say_failures(&one);
 	server_end(&server);
-	/* When the process ends the kernel takes the ids back; that is not what is measured. */
+	/* The kernel destroys the ids when the process exits; that is not measured here. */
 }
 
 /**
- * struct memory - what the kernel has, in bytes
+ * struct memory - memory that the kernel uses, in bytes
  * @slab: in slabs
- * @rest: in pages that are neither slabs nor of user space nor of the page cache, nor free
+ * @rest: in pages that are in use, but not for slabs, user space or the page cache
  */
 struct memory {
 	double slab;
 	double rest;
 };
 
-/* Free pages that a processor keeps at hand; to /proc/meminfo they are in use. */
+/* Free pages on the per-CPU lists; /proc/meminfo counts them as used. */
 static double pages_at_hand(void)
 {
 	FILE *file = fopen("/proc/zoneinfo", "r");
@@ -175,8 +173,8 @@ void measure_close(void)
 	client_run(&client, STAGE_NEW, STAGE_CONNECTED, CALM);
 	server_ask(&server, SERVER_AWAIT);
 	/*
-	 * The server reads no events any more: each of its ids gets one. On stock it is the program
-	 * that answers a DREQ, so an end that waited for the answer would wait for a minute.
+	 * The server no longer reads events: each of its ids has one pending. With stock the
+	 * program answers a DREQ, so a synchronous disconnect would wait for a minute.
 	 */
 	client_destroy(&client);
 	quiet_us();
@@ -191,14 +189,14 @@ static void *connecting(void *arg)
 {
 	struct rdma_conn_param param = conn_param();
 
-	/* On some devices it blocks until the peer answers, or never will. */
+	/* On some devices this call blocks until the peer answers, or for ever. */
 	rdma_connect(arg, &param);
 	return NULL;
 }
 
 /*
- * An id to a peer that never answers is destroyed while another thread connects it. Its QP goes
- * later: some drivers wait for a connect then, whoever made it.
+ * One thread destroys an id to a dead peer while another thread connects the id. The QP is
+ * destroyed afterwards: with some drivers, destroying a QP waits for its connect.
  */
 void measure_destroy(void)
 {
@@ -236,12 +234,12 @@ void measure_destroy(void)
 	printf("]");
 }
 
-/* Ids without a channel: each call waits for what it asked for. */
+/* Synchronous ids: each call waits for its result. */
 void measure_disconnect(void)
 {
 	struct server server = server_start(true);
 	struct rdma_conn_param param = conn_param();
-	/* In the environment, as it has blanks. */
+	/* Passed in the environment, because the command contains blanks. */
 	const char *command = getenv("PERF_GONE");
 	struct rdma_cm_id *id;
 	double began;
@@ -253,7 +251,7 @@ void measure_disconnect(void)
 	    rdma_resolve_addr(id, NULL, address_of(options.address, options.port), 5000) ||
 	    rdma_resolve_route(id, 5000) || (options.qps && make_qp(id)) ||
 	    rdma_connect(id, &param) ||
-	    /* Of an id without a QP the program confirms the response. */
+	    /* An id without a QP: the program confirms the response itself. */
 	    (!options.qps && rdma_establish(id)))
 		give_up("a synchronous connection");
 	server_ask(&server, SERVER_AWAIT);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The same connections through the calls of <rdma/rdma_cma_alt.h>, where the library has them:
- * connects and destroys of many ids in one call, all events in one call, a quiet accept.
+ * The same connections with the calls of <rdma/rdma_cma_alt.h>, where the library has them:
+ * connects and destroys of many ids in one call, all events in one call, an accept without an
+ * event.
  *
- * The calls are looked up when they are needed, so that the driver runs over stock as well.
+ * The symbols are looked up on demand, so that the driver also runs with stock.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,17 +15,17 @@
 
 #include "perf.h"
 
-/* So many at a time, at most. */
+/* Maximum number of ids in one call. */
 #define MOST 64
 
 struct fused_calls fused;
 
 /**
  * struct batch - connects that start together
- * @attrs: what they ask for
- * @params: theirs
- * @ids: their ids
- * @errors: errno of each
+ * @attrs: attributes of the connects
+ * @params: connection parameters
+ * @ids: the ids
+ * @errors: errno for each id
  */
 struct batch {
 	struct rdma_alt_connect_attr attrs[MOST];
@@ -42,7 +43,7 @@ static void *call(const char *name)
 	return found;
 }
 
-/* Finds the calls, or ends the process. */
+/* Look the symbols up, or end the process. */
 void fused_init(void)
 {
 	fused.connect_many = call("rdma_alt_connect_many");
@@ -51,7 +52,7 @@ void fused_init(void)
 	fused.accept = call("rdma_alt_accept");
 }
 
-/* A QP that is there before its id: on the device of an id that goes the same way. */
+/* A QP that is created before its id, on the device of an id with the same route. */
 static struct ibv_qp *make_loose_qp(void)
 {
 	static struct ibv_pd *pd;
@@ -69,7 +70,7 @@ static struct ibv_qp *make_loose_qp(void)
 	return make_qp_of(pd);
 }
 
-/* Starts the next @count ids; how many did. */
+/* Start the next @count ids; returns how many have started. */
 static int start(struct client *client, int first, int count)
 {
 	static struct batch batch;
@@ -102,7 +103,7 @@ static int start(struct client *client, int first, int count)
 	return started;
 }
 
-/* Takes the events that are there; how many ids have got their answer. */
+/* Read the pending events; returns how many ids have their answer. */
 static int take(struct client *client)
 {
 	const enum rdma_cm_event_type wanted = options.qps ? RDMA_CM_EVENT_ESTABLISHED :
@@ -134,7 +135,7 @@ static int take(struct client *client)
 	return answers;
 }
 
-/* All ids of a client are connected, at most @window at a time. */
+/* Connect all ids of a client, at most @window at a time. */
 void fused_connect(struct client *client, int window)
 {
 	int next = 0, under_way = 0;
@@ -154,7 +155,7 @@ void fused_connect(struct client *client, int window)
 	}
 }
 
-/* All ids are destroyed, which disconnects them, @window in a call. */
+/* Destroy all ids, which disconnects them, @window in a call. */
 void fused_destroy(struct client *client, int window)
 {
 	struct rdma_cm_id *ids[MOST];

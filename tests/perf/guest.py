@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The measurements in a guest: starts the driver over each stack and keeps what it tells.
+"""The measurements in a guest: starts the driver with each stack and stores its results.
 
-A record is a line of JSON: the row it is for, the stack, the variant, the round, and what the driver
-found. Rounds of the stacks are interleaved, so that whatever else the machine does meets all of them.
+A record is a line of JSON: the row it belongs to, the stack, the variant, the round, and the
+result of the driver. Rounds of the stacks are interleaved, so that other load of the machine
+affects all of them.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ KNOBS = Path("/sys/kernel/debug/rca_hca")
 FLOOR_RUN = Path("/sys/module/rca_floor/parameters/run")
 FLOOR_HOLD = FLOOR_RUN.with_name("hold")
 
-# The two ends of each fabric; IB's server is in a namespace of its own, so that packets travel.
+# The two ends of each fabric; the server of IB is in another namespace, so that packets leave the
+# adapter.
 ROCE = "-a 10.9.0.2"
-# It has a neighbour entry, and never answers.
+# The address has a neighbour entry, and no host answers there.
 MUTE = "10.7.0.98"
 IB = "-a 10.8.0.2 -N /run/netns/hca1"
 
 
 def both() -> tuple[Stack, Stack]:
-    """Ours and stock. Made when all devices and namespaces are there."""
+    """Ours and stock. Created when all devices and namespaces exist."""
     return Stack(OURS), Stack(STOCK)
 
 
 class Records:
-    """What was found, on the disk as soon as it is known."""
+    """The records; each one is on the disk as soon as it is known."""
 
     def __init__(self, path: Path, rounds: int, scale: float) -> None:
         self._file = open(path, "a", encoding="ascii")
@@ -46,27 +48,27 @@ class Records:
         self._qpn = 0x20000
 
     def rounds(self, most: int) -> range:
-        """As many as were asked for, at most that many."""
+        """The number of rounds that the options ask for, at most the given one."""
         return range(min(most, self._rounds))
 
     @staticmethod
     def turns(stacks: tuple[Stack, Stack], number: int) -> tuple[Stack, ...]:
-        """Each is the first one in every other round."""
+        """The order alternates from round to round."""
         return stacks[::-1] if number % 2 else stacks
 
     def count(self, most: int) -> int:
-        """Fewer connections in a short run, which proves only that it runs."""
+        """Fewer connections in a short run, which only proves that the row works."""
         return max(20, int(most * self._scale))
 
     def qpn(self, count: int) -> int:
-        """The first of some QP numbers; they come again when all were used."""
+        """The first of a range of QP numbers; the range wraps around."""
         if self._qpn + count > 0x1f0000:
             self._qpn = 0x20000
         self._qpn += count
         return self._qpn - count
 
     def add(self, row: str, stack: str, found: dict, variant: str = "", number: int = 0) -> None:
-        """One record."""
+        """Store one record."""
         record = {"row": row, "stack": stack, "variant": variant, "round": number, **found}
         self._file.write(json.dumps(record) + "\n")
         self._file.flush()
@@ -83,22 +85,22 @@ class Records:
 
 
 def neighbour() -> None:
-    """An entry for the address of MUTE, as if it had answered."""
+    """A neighbour entry for the address of MUTE, as if the host had answered."""
     words = f"ip neigh replace {MUTE} lladdr 02:00:00:00:00:98 dev v0 nud permanent"
     subprocess.run(words.split(), check=True)
 
 
 def start(stack: Stack, words: str, limit: int, before: list[str] | None = None) -> subprocess.Popen:
-    """The driver, running."""
+    """Start the driver."""
     command = [*(before or []), DRIVE, "-t", str(limit), *words.split()]
-    # Nothing here has threads, so the hook is safe.
+    # The process has no threads, so preexec_fn is safe.
     return subprocess.Popen(  # pylint: disable=subprocess-popen-preexec-fn
         command, env=stack.env, cwd="/tmp", preexec_fn=stack.enter, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def told(process: subprocess.Popen) -> dict:
-    """What a driver said; one that failed says why, and that is a record, too."""
+    """Result of a driver; a failed driver prints the reason, which is stored as a record, too."""
     said, errors = process.communicate()
     try:
         return json.loads(said)
@@ -107,14 +109,17 @@ def told(process: subprocess.Popen) -> dict:
 
 
 def drive(stack: Stack, words: str, limit: int = 180, before: list[str] | None = None) -> dict:
-    """A run of the driver, from its start to its end."""
+    """Run the driver to its end."""
     return told(start(stack, words, limit, before))
 
 
 def calls(stack: Stack, words: str, window: int, records: Records) -> dict:
-    """CM system calls of both ends for one more connection: between a short run and a long one."""
+    """CM system calls of both ends for one more connection: the difference between a long and a
+    short run.
+    """
     totals = []
-    # The short one is long enough for what a channel needs once: its ring is mapped after some reads.
+    # The short run is long enough for the set-up of a channel: its ring is mapped after some
+    # reads.
     few = window + 40
     more = few + records.count(200)
     log = Path("/tmp/perf.strace")
@@ -123,7 +128,7 @@ def calls(stack: Stack, words: str, window: int, records: Records) -> dict:
         found = drive(stack, f"{words} -n {count} -w {window} rate", before=[*STRACE, "-o", str(log)])
         if "broken" in found or found["failures"]:
             return found
-        # strace is no child of ours: it may be behind.
+        # strace is not a child of this process: its log may be late.
         previous = -1
         while previous != (previous := log.stat().st_size):
             time.sleep(0.5)
@@ -135,13 +140,13 @@ def calls(stack: Stack, words: str, window: int, records: Records) -> dict:
 
 
 def busy_us() -> float:
-    """How long processors were not idle, since the guest's start."""
+    """Time for which processors were busy, since the boot of the guest."""
     user, nice, system, _, _, hard, soft = map(int, Path("/proc/stat").read_text().split()[1:8])
     return (user + nice + system + hard + soft) * 1e6 / os.sysconf("SC_CLK_TCK")
 
 
 def calm() -> None:
-    """Until nearly nothing runs for half a second."""
+    """Wait until the guest is nearly idle for half a second."""
     before = -1e9
     while (now := busy_us()) - before > 40e3:
         before = now
@@ -159,11 +164,11 @@ def floor(count: int, window: int, how: str = "") -> dict:
 
 
 def _memory() -> tuple[float, float]:
-    """What the kernel has in slabs, and in pages that are nobody else's; as the driver counts it."""
+    """Kernel memory in slabs and in other pages, computed as in the driver."""
     kb = {name: float(rest.split()[0]) for name, _, rest in
           (line.partition(":") for line in Path("/proc/meminfo").read_text().splitlines())}
     others = ("MemFree", "Buffers", "Cached", "AnonPages", "PageTables", "KernelStack", "Slab")
-    # Free pages that a processor keeps at hand are in use there.
+    # Free pages on the per-CPU lists count as used there.
     at_hand = sum(int(count) for count in
                   re.findall(r"(?m)^ +count: +(\d+)$", Path("/proc/zoneinfo").read_text()))
     rest = (kb["MemTotal"] - sum(kb[name] for name in others)) * 1024
@@ -177,7 +182,7 @@ def _slabs() -> dict[str, int]:
 
 
 def floor_memory(count: int) -> dict:
-    """What connections of ib_cm alone cost that do nothing."""
+    """The cost of idle connections of ib_cm alone."""
     calm()
     caches, before = _slabs(), _memory()
     FLOOR_HOLD.write_text(f"hca0 hca1 {count} 64")
@@ -192,11 +197,11 @@ def floor_memory(count: int) -> dict:
 
 
 def rules(*lines: str) -> None:
-    """What the software adapters' cable does from now on."""
+    """Change the rules of the wire between the software adapters."""
     for line in ("clear", *lines):
         (KNOBS / "rules").write_text(line + "\n")
 
 
 def fail(text: str) -> None:
-    """It cannot go on."""
+    """The measurements cannot continue."""
     sys.exit(f"perf: error: {text}")

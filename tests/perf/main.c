@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Measures one thing about connecting, and prints what it found as an object of JSON.
+ * Runs one measurement and prints the result as a JSON object.
  *
- *	drive [OPTION...] MODE
+ * 	drive [OPTION...] MODE
  *
- *	serve		nothing: it is the server of a driver that was told -e
- *	rate		connections with WINDOW under way, then their end
- *	resolve		address and route of one id after the other
- *	storm		all addresses first, then all connects with WINDOW under way; 0: all at once
- *	dead		connections with and without ids that try to reach dead peers
- *	ids		ids to one destination, until one fails
- *	memory		what the kernel keeps for connections that do nothing
- *	close		a server's channel with ids whose peers have gone, and nobody read that
- *	destroy		an id that connects to a dead peer
- *	disconnect	synchronous, from a peer that the command in $PERF_GONE has taken away
+ * 	serve		nothing: the server of a driver that runs with -e
+ * 	rate		connections with WINDOW outstanding, then their disconnects
+ * 	resolve		address and route of one id after the other
+ * 	storm		all addresses first, then all connects, WINDOW at a time; 0: all at once
+ * 	dead		connections with and without ids that try to reach dead peers
+ * 	ids		ids to one destination, until one fails
+ * 	memory		memory of idle connections in the kernel
+ * 	close		a server's channel whose ids have unread disconnect events
+ * 	destroy		an id that connects to a dead peer
+ * 	disconnect	synchronous, from a peer that the command in $PERF_GONE has disconnected
  *
- *	-a ADDRESS -s SOURCE -N NETNS -p PORT -n COUNT -w WINDOW -q QPN -i MS
- *	-d DEAD -u NOBODY -m DEADCOUNT -D DEADLINE: as struct options has them
- *	-Q		each id has a QP
- *	-e		the server runs already, elsewhere
- *	-F		rate and serve: through the calls of <rdma/rdma_cma_alt.h>
- *	-t SECONDS	the longest that all of it may take
+ * 	-a ADDRESS -s SOURCE -N NETNS -p PORT -n COUNT -w WINDOW -q QPN -i MS
+ * 	-d DEAD -u NOBODY -m DEADCOUNT -D DEADLINE: as struct options has them
+ * 	-Q		each id has a QP
+ * 	-e		the server runs already, elsewhere
+ * 	-F		rate and serve: through the calls of <rdma/rdma_cma_alt.h>
+ * 	-t SECONDS	time limit of the whole run
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -93,7 +93,7 @@ struct rdma_conn_param conn_param(void)
 	};
 }
 
-/* All share one completion queue: an adapter is not what is measured. */
+/* All QPs share one completion queue: the adapter is not measured. */
 static struct ibv_qp_init_attr qp_attr(struct ibv_context *verbs)
 {
 	static struct ibv_cq *cq;
@@ -115,7 +115,7 @@ int make_qp(struct rdma_cm_id *id)
 	return rdma_create_qp(id, NULL, &attr);
 }
 
-/* One that no id knows yet. */
+/* A value that no id has yet. */
 struct ibv_qp *make_qp_of(struct ibv_pd *pd)
 {
 	struct ibv_qp_init_attr attr = qp_attr(pd->context);
@@ -140,11 +140,11 @@ static void too_long(int number)
 
 	(void)number;
 	(void)done;
-	/* The server is of the same group. */
+	/* The server is in the same process group. */
 	kill(0, SIGKILL);
 }
 
-/* The one reading of an option's argument; false: there is no such option. */
+/* Parse the argument of an option; false: there is no such option. */
 static bool take_option(int letter, const char *text)
 {
 	const struct { char letter; const char **to; } texts[] = {
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 			fused_init();
 		printf("{\"mode\": \"%s\", \"count\": %d, \"window\": %d", modes[i].name,
 		       options.count, options.window);
-		/* A child must not print it as well. */
+		/* A forked child must not print buffered text again. */
 		fflush(stdout);
 		modes[i].measure();
 		printf("}\n");

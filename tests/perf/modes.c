@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What is measured with peers that answer: rates, resolution, storms, and live ones beside dead.
+ * Measurements with peers that answer: rates, resolution, storms, and live peers beside dead
+ * ones.
  */
 #include <err.h>
 #include <signal.h>
@@ -13,7 +14,7 @@
 
 #include "perf.h"
 
-/* Addresses in a storm: few enough that nothing is lost. */
+/* Addresses in a storm: few enough that no message is lost. */
 #define CALM 64
 
 static void rate(struct client *client, const struct server *server)
@@ -27,12 +28,12 @@ static void rate(struct client *client, const struct server *server)
 	say_times("connect", client, STAGE_ROUTE, STAGE_CONNECTED);
 	say_times("disconnect", client, STAGE_CONNECTED, STAGE_GONE);
 	say_failures(client);
-	/* Its calls are counted: it is to have made the last one. */
+	/* The system calls of the server are counted: wait until it has made the last one. */
 	if (!client->failures)
 		server_ask(server, SERVER_AWAIT);
 }
 
-/* Each has gone before the next one comes. */
+/* Each id is destroyed before the next one is created. */
 static void fused_single(const struct client *client)
 {
 	for (int i = 0; i < client->count; i++) {
@@ -47,7 +48,7 @@ static void fused_single(const struct client *client)
 	}
 }
 
-/* A destroy disconnects, and waits for nobody: the end is when the server has seen all of it. */
+/* Destroying disconnects without waiting: the end is when the server has seen all disconnects. */
 static void fused_rate(struct client *client, const struct server *server)
 {
 	double began = now_us(), middle;
@@ -84,7 +85,7 @@ void measure_rate(void)
 	client_end(&client);
 }
 
-/* One id at a time, and only that part of its life; nobody need listen there. */
+/* One id at a time, and only resolution; no listener is needed. */
 void measure_resolve(void)
 {
 	struct client client, times;
@@ -123,13 +124,13 @@ void measure_storm(void)
 	say_times("connect", &client, STAGE_ROUTE, STAGE_CONNECTED);
 	say_failures(&client);
 	server_end(&server);
-	/* The next measurement is not to meet the end of this one. */
+	/* The next measurement must not overlap with the end of this one. */
 	quiet_us();
 	client_destroy(&client);
 	client_end(&client);
 }
 
-/* One connection every so many ms, its end included, as long as it takes. */
+/* One connection every few ms, with its disconnect, until the time is over. */
 static void live(const char *name)
 {
 	struct client client, times;
@@ -153,7 +154,7 @@ static void live(const char *name)
 	client_end(&times);
 }
 
-/* Ids wait for dead peers: some for a neighbour, some for an answer. */
+/* Ids wait for dead peers: some for a neighbour, some for a reply. */
 static void make_dead(void)
 {
 	struct client client;
@@ -172,7 +173,7 @@ static void make_dead(void)
 		while (!(i & 1) && conn->stage < STAGE_ROUTE) {
 			if (rdma_get_cm_event(client.channel, &event))
 				give_up("rdma_get_cm_event for dead peers");
-			/* The others may hear that they have no neighbour, or no answer. */
+			/* The other ids may get errors: no neighbour, or no reply. */
 			if (event->id == conn->id && event->status)
 				errx(1, "%s %d for a dead peer", rdma_event_str(event->event),
 				     event->status);
@@ -188,7 +189,7 @@ static void make_dead(void)
 	}
 }
 
-/* Another process; it makes its ids when it is told to, and tells when they are there. */
+/* Another process; it creates its ids on request and reports when they exist. */
 static pid_t start_dead(int *pipe)
 {
 	int pair[2];
@@ -225,7 +226,7 @@ void measure_dead(void)
 
 	if (!options.dead || !options.nobody)
 		errx(2, "whom is nobody to answer for?");
-	/* Before anything of RDMA is opened, as the server. */
+	/* Forked before any RDMA device is opened, as the server. */
 	dead = start_dead(&pipe);
 	options.count *= 2;
 	server = server_start(false);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The driver of the measurements: what its parts share. It is a program of the plain librdmacm
- * API, so that one and the same file runs over stock and over ours.
+ * The driver of the measurements: declarations that its parts share. It uses the plain
+ * librdmacm API, so that the same file runs with stock and with ours.
  *
- * Every mode forks a server before anything of RDMA is opened, measures as the client, and prints
- * one object of JSON. Nothing here has threads but where it says so.
+ * Every mode forks a server before any RDMA device is opened, measures as the client, and
+ * prints one JSON object. There are no threads except where a comment says so.
  */
 #ifndef PERF_H
 #define PERF_H
@@ -15,22 +15,22 @@
 #include <stdint.h>
 
 /**
- * struct options - what the command line says
+ * struct options - options of the command line
  * @address: where the server listens, and the client connects
  * @source: the client's own address, or NULL
  * @netns: path of the server's network namespace, or NULL: the client's
  * @port: the server's port
  * @count: connections, or ids
- * @window: how many are under way at a time
- * @qpn: first QP number: there are no QPs, but peers refuse a number that is in use
+ * @window: how many are outstanding at a time
+ * @qpn: first QP number: the QPs do not exist, but peers refuse a number that is in use
  * @interval: ms from one live connection to the next
  * @dead: address of a peer that has a neighbour entry and never answers
  * @nobody: address that has no neighbour
  * @dead_count: ids that try to reach them
- * @deadline: ms that connect and disconnect may take, where a stack has that; 0: not set
+ * @deadline: time limit in ms of connect and disconnect, where the stack has one; 0: not set
  * @qps: each id has a QP, as those of most programs do
  * @elsewhere: the server runs already
- * @fused: through the calls of <rdma/rdma_cma_alt.h>
+ * @fused: use the calls of <rdma/rdma_cma_alt.h>
  */
 struct options {
 	const char *address;
@@ -52,16 +52,16 @@ struct options {
 
 extern struct options options;
 
-/* How far an id is. Each but the first comes with an event. */
+/* Stage of an id. Each stage but the first is entered by an event. */
 enum stage { STAGE_NEW, STAGE_ADDRESS, STAGE_ROUTE, STAGE_CONNECTED, STAGE_GONE, STAGES };
 
 /**
  * struct conn - an active id
  * @id: the id
- * @stage: where it is
- * @at: when it got there, in us of the monotonic clock
- * @begun: when the next stage was asked for
- * @failed: an event told of a failure, or a call failed
+ * @stage: its stage
+ * @at: when it entered the stage, in us of the monotonic clock
+ * @begun: when the step to the next stage was started
+ * @failed: an event reported a failure, or a call failed
  */
 struct conn {
 	struct rdma_cm_id *id;
@@ -74,9 +74,9 @@ struct conn {
 /**
  * struct client - all active ids of a process
  * @channel: their event channel
- * @conns: them
- * @count: how many
- * @failures: how many failed
+ * @conns: the ids
+ * @count: number of ids
+ * @failures: number of failed ids
  * @why: the name of the first failure
  */
 struct client {
@@ -98,7 +98,7 @@ struct server {
 };
 
 /**
- * struct fused_calls - what only one stack has
+ * struct fused_calls - functions that only our library has
  * @connect_many: rdma_alt_connect_many()
  * @destroy_many: rdma_alt_destroy_many()
  * @get_events: rdma_alt_get_cm_events()
@@ -114,10 +114,10 @@ struct fused_calls {
 extern struct fused_calls fused;
 
 /**
- * struct use - what has used processors until a moment, in us
- * @client: this process, in user space and in system calls
- * @server: the processes that it has waited for, likewise
- * @busy: all that ran, workers of the kernel and interrupts included
+ * struct use - processor time used so far, in us
+ * @client: of this process, in user space and in system calls
+ * @server: of the child processes that have been waited for
+ * @busy: of everything, kernel workers and interrupts included
  */
 struct use {
 	double client[2];
@@ -125,7 +125,7 @@ struct use {
 	double busy;
 };
 
-/* What a server is asked for with a byte; server_ask() gives its answer, a number. */
+/* One-byte requests to a server; server_ask() returns its answer, a number. */
 enum { SERVER_AWAIT = 'w', SERVER_CLOSE = 'c', SERVER_SERVE = 's' };
 
 double now_us(void);

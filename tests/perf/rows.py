@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What is measured in one guest, row by row of the table."""
+"""The measurements in one guest, row by row of the table."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from guest import (FLOOR, FLOOR_HOLD, FLOOR_RUN, IB, KNOBS, MUTE, ROCE, Records,
                    floor_memory, neighbour, rules, start, told)
 from stacks import ROOT, Program, Stack
 
-# So many connections are under way at a time when nothing else is said.
+# Default number of connections outstanding at a time.
 WINDOW = 64
-# Where the latency of each one counts: few enough that they do not wait for each other.
+# For latencies: few enough that the connections do not queue behind each other.
 FEW = 16
 Stacks = tuple[Stack, Stack]
 
 
 def system_calls(stacks: Stacks, records: Records) -> None:
-    """With QPs, as programs have them; one at a time, and with a hundred in flight."""
+    """With QPs, as programs have them; one at a time, and a hundred at a time."""
     for window, row in ((1, "calls"), (100, "calls-100")):
         for stack in stacks:
             port = 21000 + window
@@ -32,7 +32,7 @@ def system_calls(stacks: Stacks, records: Records) -> None:
 
 
 def _rate(stacks: Stacks, records: Records, row: str, count: int, variant: str, number: int) -> None:
-    """Each of them once: both stacks, ours through the calls that do many steps, the two floors."""
+    """Each once: both stacks, ours with the calls that do many steps, the two floors."""
     for stack in records.turns(stacks, number):
         found = drive(stack, f"{IB} -n {count} -w {WINDOW} -q {records.qpn(count)} rate")
         records.add(row, stack.name, found, variant, number)
@@ -44,19 +44,19 @@ def _rate(stacks: Stacks, records: Records, row: str, count: int, variant: str, 
 
 
 def rate(stacks: Stacks, records: Records) -> None:
-    """Connections without QPs, and the loop in the kernel beside them."""
+    """Connections without QPs, and the loop in the kernel for comparison."""
     for number in records.rounds(5):
         _rate(stacks, records, "rate", records.count(3000), "", number)
 
 
 def rate_curve(stacks: Stacks, records: Records) -> None:
-    """The same for other numbers of connections; for the plot."""
+    """The same with other numbers of connections; for the plot."""
     for number, count in enumerate(map(records.count, (250, 1000, 4000, 10000))):
         _rate(stacks, records, "rate-curve", count, str(count), number)
 
 
 def resolve(stacks: Stacks, records: Records) -> None:
-    """Address and route with a neighbour that is known, and of an address of this host."""
+    """Address and route with a known neighbour, and of an address of this host."""
     count = records.count(1000)
     neighbour()
     for number in records.rounds(5):
@@ -67,13 +67,13 @@ def resolve(stacks: Stacks, records: Records) -> None:
 
 
 def loss(stacks: Stacks, records: Records) -> None:
-    """One message of a hundred is lost."""
+    """One message in a hundred is lost."""
     count = records.count(2000)
     before = (KNOBS / "sa_lifetime").read_text()
     (KNOBS / "sa_lifetime").write_text("14\n")
     for number in records.rounds(3):
         for stack in records.turns(stacks, number):
-            # The same decisions for both.
+            # Both stacks lose the same messages.
             rules(f"seed {number + 1}", "drop CM percent=1")
             found = drive(stack, f"{IB} -n {count} -w {FEW} -q {records.qpn(count)} rate")
             records.add("loss-ib", stack.name, found, number=number)
@@ -82,7 +82,7 @@ def loss(stacks: Stacks, records: Records) -> None:
 
 
 def storm(stacks: Stacks, records: Records) -> None:
-    """All at once, and with a window of the application's own."""
+    """All at once, and with a window in the application."""
     count = records.count(8000)
     for number in records.rounds(2):
         for stack in records.turns(stacks, number):
@@ -92,7 +92,7 @@ def storm(stacks: Stacks, records: Records) -> None:
 
 
 def dead(stacks: Stacks, records: Records) -> None:
-    """Live connections through a port whose other ids try to reach dead peers."""
+    """Live connections through a port while other ids try to reach dead peers."""
     count = records.count(500)
     neighbour()
     for number in records.rounds(2):
@@ -109,7 +109,7 @@ def ids(stacks: Stacks, records: Records) -> None:
 
 
 def memory(stacks: Stacks, records: Records) -> None:
-    """Connections that do nothing; both ends are here."""
+    """Idle connections; both ends are on this host."""
     count = records.count(8000)
     for number in records.rounds(2):
         for stack in records.turns(stacks, number):
@@ -121,7 +121,7 @@ def memory(stacks: Stacks, records: Records) -> None:
 
 
 def close(stacks: Stacks, records: Records) -> None:
-    """A channel of ids whose events nobody read."""
+    """A channel of ids with unread events."""
     for number in records.rounds(2):
         for count in map(records.count, (2000, 4000, 8000, 16000)):
             if number and count != records.count(16000):
@@ -132,10 +132,12 @@ def close(stacks: Stacks, records: Records) -> None:
 
 
 def destroy(stacks: Stacks, records: Records) -> None:
-    """An iWARP id that connects to a host where TCP answers and nobody speaks, and to a dead one."""
+    """An iWARP id that connects to a host that accepts TCP but never answers MPA, and to a dead
+    host.
+    """
     mute = ("import socket, time; held = socket.create_server(('10.11.0.2', 7471), backlog=64); "
             "time.sleep(3600)")
-    # Stock waits until TCP gives up: 7 s in the place of 131 s.
+    # Stock waits until TCP gives up: 7 s instead of 131 s.
     retries = Path("/proc/sys/net/ipv4/tcp_syn_retries")
     before = retries.read_text()
     retries.write_text("2")
@@ -150,7 +152,9 @@ def destroy(stacks: Stacks, records: Records) -> None:
 
 
 def disconnect(stacks: Stacks, records: Records) -> None:
-    """Both at the same time: they only wait. The deadline comes before the last of 16 requests."""
+    """Both stacks at the same time: they only wait. The deadline expires before the last of 16
+    requests.
+    """
     lost = f"PERF_GONE=echo 'drop DREQ' >{KNOBS}/rules"
     rules()
     running = [start(stack, f"{IB} -p {7500 + number} -n 1 -q {records.qpn(1)} -D 2000 disconnect", 240,
@@ -161,7 +165,7 @@ def disconnect(stacks: Stacks, records: Records) -> None:
 
 
 def cmtime(stacks: Stacks, records: Records) -> None:
-    """Upstream's yardstick, without QPs; what it says as it is."""
+    """The benchmark of upstream (cmtime), without QPs; its output is stored unchanged."""
     program = ROOT / "build/cmtime/cmtime"
     if not program.exists():
         print("cmtime: skipped: there is none of a newer release (scripts/fetch-cmtime)", flush=True)
@@ -184,7 +188,7 @@ def cmtime(stacks: Stacks, records: Records) -> None:
                         number=number)
 
 
-# In this order: what disturbs the next one comes last.
+# The order matters: rows that disturb the next one come last.
 ROWS: dict[str, Callable[[Stacks, Records], None]] = {
     "resolve": resolve, "rate": rate, "memory": memory, "iw-destroy": destroy, "calls": system_calls,
     "storm": storm, "close": close, "dead": dead, "ids": ids, "loss": loss, "cmtime": cmtime,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The passive end, a process of its own: accepts whatever comes, as a plain program does, and does
- * what the active one asks for over a socket.
+ * The passive end, a process of its own: accepts all requests, as a plain program does, and
+ * answers the requests of the active end over a socket.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -45,7 +45,7 @@ static void listen_there(void)
 		give_up("rdma_listen");
 }
 
-/* The other half of the numbers; each is used once. */
+/* The other half of the QP numbers; each is used once. */
 static struct rdma_conn_param answer_param(void)
 {
 	struct rdma_conn_param param = conn_param();
@@ -60,7 +60,7 @@ static bool is_end(enum rdma_cm_event_type type)
 	       type == RDMA_CM_EVENT_UNREACHABLE;
 }
 
-/* It is established without a word. */
+/* A quiet accept reports no ESTABLISHED event. */
 static void accept_quietly(struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param = answer_param();
@@ -72,7 +72,7 @@ static void accept_quietly(struct rdma_cm_id *id)
 	established++;
 }
 
-/* All events that are there. */
+/* Read all pending events. */
 static void take_events(void)
 {
 	struct rdma_cm_event *events[MANY];
@@ -144,7 +144,7 @@ static double close_channel(void)
 	return now_us() - began;
 }
 
-/* Waits for questions only when it has nothing to serve any more: nobody polls here. */
+/* Block for requests only when no connection is open; otherwise this process does not poll. */
 static void serve(int pipe, bool holds)
 {
 	double answer = 0;
@@ -165,8 +165,8 @@ static void serve(int pipe, bool holds)
 }
 
 /*
- * A server that listens already. One that holds reads no events after all connections are there,
- * until it is asked to.
+ * Start a server, which listens on return. With hold, it stops reading events when all
+ * connections exist, until it is asked to continue.
  */
 struct server server_start(bool holds)
 {

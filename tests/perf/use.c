@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Who uses the processors: the client, its server, and everything else; and when nobody does.
+ * Processor time of the client, its server and everything else; and how to detect an idle
+ * system.
  */
 #include <stdio.h>
 #include <sys/resource.h>
@@ -8,7 +9,7 @@
 
 #include "perf.h"
 
-/* Jiffies in which a processor was not idle. */
+/* Jiffies for which a processor was not idle. */
 static unsigned long busy(void)
 {
 	unsigned long user, nice, system, idle, wait, hard, soft;
@@ -33,12 +34,12 @@ static void spent(int who, double *us)
 void use_begin(struct use *use)
 {
 	spent(RUSAGE_SELF, use->client);
-	/* What it has used until now is little: it has set up a listener. */
+	/* The server has used little processor time before: it has set up a listener. */
 	spent(RUSAGE_CHILDREN, use->server);
 	use->busy = busy() * 1e6 / sysconf(_SC_CLK_TCK);
 }
 
-/* Since use_begin(); the server has ended. */
+/* Processor time since use_begin(); the server has ended. */
 void say_use(const struct use *use)
 {
 	struct use now;
@@ -51,7 +52,7 @@ void say_use(const struct use *use)
 	printf(", \"busy_us\": %.0f", now.busy - use->busy);
 }
 
-/* Until nearly nothing runs for a quarter of a second; how long it took until then. */
+/* Wait until the system is nearly idle for a quarter of a second; returns how long it took. */
 double quiet_us(void)
 {
 	const double step = 250e3, limit = 60e6;

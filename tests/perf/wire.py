@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What is measured between two hosts: soft-RoCE sends nothing to itself that could be lost."""
+"""Measurements between two hosts: soft-RoCE loops packets to itself back, so none could be lost."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from stacks import OURS, STOCK
 
 AGENT = Path(__file__).resolve().parents[1] / "fabric/wire/agent.py"
 LIMIT = 240
-# Few enough that they do not wait for each other.
+# Few enough that the connections do not queue behind each other.
 WINDOW = 16
 
 
 def _one(hosts: Hosts, stack: str, count: int, records: Records) -> dict:
-    """A client here, a server there; what the client told."""
+    """A client on this host, a server on the far one; returns the client's result."""
     port = hosts.port()
     common = f"{DRIVE} -a {hosts.far.ip} -p {port} -n {count} -w {WINDOW} -t {LIMIT}"
     server = hosts.far.start(stack, f"{common} -q {records.qpn(count)} serve")
@@ -36,7 +36,7 @@ def _one(hosts: Hosts, stack: str, count: int, records: Records) -> dict:
 
 
 def measure(records: Records) -> int:
-    """Loss on RoCE; the wire loses in both directions."""
+    """Loss on RoCE; the wire loses messages in both directions."""
     hosts = Hosts()
     count = records.count(1000)
     with subprocess.Popen([sys.executable, AGENT, str(AGENT_PORT)]) as agent:

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The floor of the measurements: connects and disconnects with ib_cm alone, both ends in the
- * kernel, with no addresses, no events and no system calls. No connection manager above ib_cm can
- * be faster.
+ * kernel, with no addresses, no events and no system calls. No connection manager above ib_cm
+ * can be faster.
  *
- * For tests only. Write "ACTIVE PASSIVE COUNT WINDOW [path]" to the parameter run of the module:
- * the names of two devices (port 1 of each, with an InfiniBand link layer), how many connections,
- * and how many of them at a time; with "path" each asks for its path first. Reading it tells the us
- * that the connects, the disconnects, and destroying the ids took, and how many connections failed.
- * The same written to the parameter hold leaves the connections as they are; the next run ends
- * them, or an empty line.
+ * For tests only. Write "ACTIVE PASSIVE COUNT WINDOW [path]" to the parameter run of the
+ * module: the names of two devices (port 1 of each, with an InfiniBand link layer), how many
+ * connections, and how many of them at a time; with "path" each connection resolves its path
+ * first. Reading it returns the time in us of the connects, of the disconnects and of
+ * destroying the ids, and the number of failed connections. The same text written to the
+ * parameter hold keeps the connections open until the next run or an empty line.
  *
- * Locking: the kernel serialises writes of a module's parameters, so there is one run at a time.
- * Handlers of ib_cm and ib_sa run on both processors; what they count is atomic.
+ * Locking: the kernel serialises writes of a module's parameters, so there is one run at a
+ * time. Handlers of ib_cm and ib_sa run on both processors; their counters are atomic.
  */
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -23,7 +23,7 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
 
-/* How many records a path query has found; this module has no part of kernel/lib/compat.h. */
+/* Number of records that a path query has found; this module cannot use kernel/lib/compat.h. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 typedef int floor_count_t;
 #else
@@ -31,11 +31,11 @@ typedef unsigned int floor_count_t;
 #endif
 
 #define FLOOR_SERVICE 0x5243410000000001ULL
-/* As stock's: each answer may take 4.096 us * 2^20. */
+/* As stock: the peer may take 4.096 us * 2^20 to respond. */
 #define FLOOR_RESPONSE_TIMEOUT 20
 #define FLOOR_RETRIES 15
 #define FLOOR_PACKET_LIFETIME 14
-/* Numbers that no QP has; the passive end's are others than the active one's. */
+/* QP numbers that no QP has; the two ends use different ones. */
 #define FLOOR_QP 0x600000
 #define FLOOR_PASSIVE_QP 0x200000
 #define FLOOR_MOST 100000
@@ -61,15 +61,15 @@ struct floor_end {
  * struct floor_run - one run
  * @active: device of the active ends
  * @passive: device of the passive ends
- * @path: from one to the other
- * @count: connections
- * @asks: each connection asks for its path
+ * @path: path between the two devices
+ * @count: number of connections
+ * @asks: each connection resolves its path
  * @listener: of the passive ends
  * @ends: active ends
  * @children: passive ids, in the order of their requests
- * @requests: how many requests came
- * @failures: how many connections were not made, or not ended
- * @room: what the window leaves
+ * @requests: number of received requests
+ * @failures: number of connections that failed to connect or to disconnect
+ * @room: free slots of the window
  */
 struct floor_run {
 	struct ib_device *active;
@@ -90,7 +90,7 @@ static struct ib_sa_client floor_sa;
 /* The run whose connections are held, or NULL. */
 static struct floor_run *held;
 
-/* What the last run told. */
+/* Result of the last run. */
 static u64 connect_us, disconnect_us, destroy_us;
 static int failures;
 
@@ -105,7 +105,7 @@ static int floor_accept(struct floor_run *run, struct ib_cm_id *id,
 	};
 	unsigned int n = atomic_inc_return(&run->requests) - 1;
 
-	/* ib_cm destroys what its handler refuses. */
+	/* ib_cm destroys the new cm_id when its handler returns an error. */
 	if (n >= run->count)
 		return -ENOMEM;
 	rep.qp_num = FLOOR_PASSIVE_QP + n;
@@ -211,7 +211,7 @@ static int floor_disconnect(struct floor_run *run, unsigned int n)
 	return id ? ib_send_cm_dreq(id, NULL, 0) : -ENOTCONN;
 }
 
-/* Each connection in turn, and until the last one's answer is there; the us that it took. */
+/* Start an operation on each connection in turn and wait for the last answer; returns the us. */
 static u64 floor_each(struct floor_run *run, unsigned int window,
 		      int (*step)(struct floor_run *run, unsigned int n))
 {
@@ -286,7 +286,7 @@ static int floor_listen(struct floor_run *run)
 	return ret;
 }
 
-/* Of a run that may not be whole; its ids are destroyed. */
+/* Free a run, which may be incomplete; destroys its ids. */
 static void floor_free(struct floor_run *run)
 {
 	if (run->listener)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Requests that are taken back while nobody has answered them: each makes the peer's ib_cm look up
- * a remote id while others are removed. This is how
- * tests/harness/qemu/patches/ib_cm-remote-id-root.patch was found
- * needed, with the stock library and modules alone:
+ * Requests that are withdrawn before an answer: each makes the peer's ib_cm look up a remote id
+ * while others are removed. It shows why tests/harness/qemu/patches/ib_cm-remote-id-root.patch
+ * is needed, with the stock library and modules alone:
  *
- *	dropped_requests ADDRESS [SECONDS [CLIENTS]]
+ * 	dropped_requests ADDRESS [SECONDS [CLIENTS]]
  *
- * The server never accepts. Each client process connects BATCH ids and destroys them at once, so
- * ib_cm sends as many REJ with reason 4 (timeout).
+ * The server never accepts. Each client process connects BATCH ids and destroys them at once,
+ * so ib_cm sends as many REJ with reason 4 (timeout).
  */
 #include <arpa/inet.h>
 #include <err.h>

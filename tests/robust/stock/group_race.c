@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Processes that attach a QP to one and the same multicast group of a rxe device and detach it
- * again, over and over. rxe (6.1 and 6.12) takes the group out of its tree with the last QP that
- * is detached, while another process that has found the group there (rxe_get_mcg()) is about to
- * attach its QP (rxe_attach_mcg()). That QP is then a member of a group which nobody finds again:
+ * Processes that repeatedly attach a QP to the same multicast group of a rxe device and detach
+ * it again. rxe (6.1 and 6.12) removes the group from its tree with the last QP that is
+ * detached, while another process that has found the group there (rxe_get_mcg()) is about to
+ * attach its QP (rxe_attach_mcg()). That QP is then a member of a group that no lookup finds:
  * it cannot be detached, so it cannot be destroyed, and when its process ends
- * uverbs_destroy_ufile_hw() warns, which ends a guest. Nothing but stock's modules and libibverbs:
+ * uverbs_destroy_ufile_hw() warns, which ends a guest. Uses stock modules and libibverbs only:
  *
- *	group_race DEVICE [SECONDS [PROCESSES]]
+ * 	group_race DEVICE [SECONDS [PROCESSES]]
  *
  * The exit status is 0 when no QP was lost. No suite may let two processes join and leave one
  * group of one rxe device at the same time.

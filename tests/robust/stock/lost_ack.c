@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Sends that arrive and are never acknowledged, because their receiver was quick to leave. rxe
- * (6.1 and 6.12) posts the completion of a received message first and looks then whether the QP is
- * in the error state; when it is, no acknowledgement is sent (do_complete() in rxe_resp.c). Who has
- * seen the completion on the other processor, or before the thread that posted it goes on, may have
- * moved the QP there by then. The sender repeats the message, to which a QP in that state does not
- * answer, for ever when its retries are 7, which rxe takes for no limit. Nothing but stock's
- * modules and libibverbs:
+ * Sends that arrive but are never acknowledged, because the receiver moves its QP to the error
+ * state too early. rxe (6.1 and 6.12) posts the completion of a received message first and then
+ * checks whether the QP is in the error state; if it is, rxe sends no acknowledgement
+ * (do_complete() in rxe_resp.c). A thread on another processor, or one that runs before the
+ * posting thread continues, sees the completion and may move the QP to the error state before
+ * that check. The sender repeats the message, which a QP in that state does not answer; with 7
+ * retries, which rxe takes for no limit, it does so for ever. Uses stock modules and libibverbs
+ * only:
  *
- *	lost_ack [-a] [-b BUSY] [-r RETRIES] DEVICE [SECONDS]
+ * 	lost_ack [-a] [-b BUSY] [-r RETRIES] DEVICE [SECONDS]
  *
- * Two RC QPs of one process. A thread waits for the receiver's completion and moves its QP to the
- * error state; with -a as rdma_server does it: it sleeps until then, answers, and waits for the
- * completion of its answer. BUSY threads (0) do nothing but take processor time. The exit status is
- * 0 when each send was completed. So no test may rely on the completion of the last message to a
- * peer that leaves when it has it.
+ * Two RC QPs of one process. A thread waits for the receiver's completion and moves its QP to
+ * the error state; with -a it works as rdma_server: it sleeps until the completion, answers,
+ * and waits for the completion of the answer. BUSY threads (0) only use processor time. The
+ * exit status is 0 when each send was completed. Therefore no test may rely on the completion
+ * of its last message to a peer that disconnects when it has received the message.
  */
 #include <err.h>
 #include <infiniband/verbs.h>
@@ -57,7 +58,7 @@ static double now(void)
 	return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-/* What rxe counted since the device came up. */
+/* Counters of rxe since the device came up. */
 static unsigned long counter(const char *name)
 {
 	unsigned long value = 0;
@@ -122,7 +123,7 @@ static void leave(struct side *side)
 	modify(side, (struct ibv_qp_attr){ .qp_state = IBV_QPS_ERR }, 0);
 }
 
-/* From whatever state; the next message is number psn in both directions. */
+/* From any state; the next message is number psn in both directions. */
 static void connect_to(struct side *side, struct side *peer, uint32_t psn)
 {
 	struct ibv_wc wc;
@@ -164,7 +165,7 @@ static void post_send(struct side *side)
 		errx(2, "ibv_post_send");
 }
 
-/* Sleeps until the completion is there, as rdma_get_recv_comp() does. */
+/* Sleep until the completion arrives, as rdma_get_recv_comp() does. */
 static void sleep_for(struct side *side, struct ibv_cq *cq)
 {
 	struct ibv_cq *came;
@@ -216,7 +217,7 @@ static void *keep_busy(void *unused)
 	return unused;
 }
 
-/* Returns whether the send's is there in time. */
+/* Returns whether the completion of the send arrives in time. */
 static bool completed(struct ibv_wc *wc)
 {
 	double end = now() + PATIENCE;
@@ -229,7 +230,7 @@ static bool completed(struct ibv_wc *wc)
 	return true;
 }
 
-/* Returns how many sends came to no good end. */
+/* Returns how many sends were not completed. */
 static unsigned long run(double end)
 {
 	unsigned long repeated = counter("completer_retry_err");
@@ -238,7 +239,7 @@ static unsigned long run(double end)
 	struct ibv_wc wc;
 
 	for (rounds = 0; now() < end; rounds++) {
-		/* The sender first: it may still repeat the message of the round before. */
+		/* Reset the sender first: it may still repeat the message of the round before. */
 		if (fresh)
 			connect_to(&sender, &receiver, rounds & 0xffffff);
 		connect_to(&receiver, &sender, rounds & 0xffffff);

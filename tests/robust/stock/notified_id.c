@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * An id that is destroyed right after rdma_notify() has told that its QP received before the
- * peer's RTU came. ib_cm (6.1 and 6.12) takes it for established at once (cm_establish()), but
- * leaves it to its workqueue to stop repeating the REP (cm_establish_handler()), and that looks
- * for an id which is established still. When the id is destroyed, or the peer's DREQ is received,
- * before that work runs, nobody stops it: cm_destroy_id() waits until all repetitions have timed
- * out, and so does who removes the device meanwhile. With the stock library and modules alone:
+ * An id that is destroyed right after rdma_notify() has reported that its QP received before
+ * the peer's RTU. ib_cm (6.1 and 6.12) sets the state to established at once (cm_establish()),
+ * but stops repeating the REP only in its workqueue (cm_establish_handler()), which looks for
+ * an id that is still established. If the id is destroyed, or the peer's DREQ is received,
+ * before that work runs, the REP is never cancelled: cm_destroy_id() waits until all
+ * repetitions have timed out, and so does the removal of the device. With the stock library and
+ * modules alone:
  *
- *	notified_id ADDRESS
+ * 	notified_id ADDRESS
  *
- * The thread that tells and destroys runs with real time priority, so that its processor does no
- * work in between; where processors have much to do, it takes no such help. The exit status is 0
- * when the id was destroyed within two seconds.
+ * The thread that notifies and destroys runs with real time priority, so that its processor
+ * runs no work in between; on a loaded machine the priority is not necessary. The exit status
+ * is 0 when the id was destroyed within two seconds.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -34,7 +35,7 @@ static double now(void)
 	return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-/* Its id, which is that of the connection for a request. */
+/* The id of an event; for a request that of the new connection. */
 static struct rdma_cm_id *wait_for(struct rdma_event_channel *channel,
 				   enum rdma_cm_event_type wanted)
 {
@@ -61,7 +62,7 @@ static struct rdma_event_channel *make_channel(struct rdma_cm_id **id)
 	return channel;
 }
 
-/* The passive end of a connection whose active end has the reply and says nothing. */
+/* The passive end of a connection whose active end has received the reply and sends no RTU. */
 static struct rdma_cm_id *half_connected(void)
 {
 	struct rdma_conn_param param = { .responder_resources = 1, .qp_num = 0x4711 };
@@ -111,7 +112,7 @@ int main(int argc, char **argv)
 	began = now();
 	if (rdma_notify(id, IBV_EVENT_COMM_EST))
 		err(2, "rdma_notify");
-	/* rdma_destroy_id() also waits for the program to have taken its events. */
+	/* rdma_destroy_id() also waits until the program has acknowledged all events. */
 	rdma_destroy_id(id);
 	took = now() - began;
 	printf("destroyed after %.1f s\n", took);

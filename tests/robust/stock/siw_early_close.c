@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Peers of a listener on siw whose connections end before siw accepts them. The socket of such a
- * connection has the sk_user_data of the listener's until then, so siw's callbacks take it for the
- * listener: siw_cm_work_handler() releases its endpoint, which siw_destroy_listen() uses again,
- * or siw_cm_llp_error_report() uses it when siw_destroy_listen() has freed it. Both are a use
- * after free for KASAN and end the debug guest. Nothing but stock's modules:
+ * Peers of a listener on siw that disconnect before siw accepts them. Until the accept, the
+ * socket of such a connection has the sk_user_data of the listener, so siw's callbacks take it
+ * for the listener: either siw_cm_work_handler() releases the endpoint of the listener, which
+ * siw_destroy_listen() uses again, or siw_cm_llp_error_report() uses it after
+ * siw_destroy_listen() has freed it. Both are a use after free for KASAN and end the debug
+ * guest. Uses stock modules only:
  *
- *	siw_early_close [SECONDS]
+ * 	siw_early_close [SECONDS]
  *
- * It wants siw0 of tests/harness/guest/siw.sh. A thread listens through the stock rdma_cm and
- * closes it, over and over; others connect plain TCP sockets, ask for a connection and close them.
- * In a guest where a suite kills programs that connect over siw, so that TCP connections end early,
- * no listener may go.
+ * The program needs siw0 of tests/harness/guest/siw.sh. A thread listens through the stock
+ * rdma_cm and closes the listener, repeatedly; other threads connect plain TCP sockets, send a
+ * request and close them. In a guest where a suite kills programs that connect over siw, so
+ * that TCP connections end early, no listener may be closed.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static bool over;
 
 static void *knock(void *arg)
 {
-	/* The request of MPA (RFC 5044): key, flags, revision 1, no private data. */
+	/* The MPA request (RFC 5044): key, flags, revision 1, no private data. */
 	static const char request[20] = "MPA ID Req Frame\x40\x01";
 	addr_t addr = make_addr(SERVER, PORT);
 	int fd;
