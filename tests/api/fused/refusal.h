@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the server says to those whom it rejects. */
+/* Private data of the server's rejects. */
 #ifndef FUSED_REFUSAL_H
 #define FUSED_REFUSAL_H
 

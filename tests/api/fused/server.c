@@ -2,9 +2,9 @@
 /*
  * The server of steps.c.
  *
- *	server ADDRESS PORT LOG		accepts at PORT, rejects at PORT + 1, says its events to LOG
+ * 	server ADDRESS PORT LOG		accepts at PORT, rejects at PORT + 1, logs its events to LOG
  *
- * Datagrams are accepted, too, where the device has them.
+ * Datagrams are accepted, too, where the device supports them.
  */
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
@@ -50,7 +50,7 @@ static void take_request(struct rdma_cm_id *id, int port)
 			param.qp_num = id->qp->qp_num;
 		if (rdma_accept(id, &param))
 			perror("accept");
-		/* It has told its QP; nothing more comes of it. */
+		/* The SIDR reply has carried the QP; no more events follow. */
 		if (id->qp_type == IBV_QPT_UD) {
 			rdma_destroy_qp(id);
 			rdma_destroy_id(id);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connecting by address with all steps in one call, and that call failing at each of them: what the
- * program hears has to be what it hears of librdmacm's calls, step by step, on the same fabric.
+ * Connecting by address with all steps in one call, and that call failing at each of them: the
+ * program must get the same results as from librdmacm's calls, step by step, on the same
+ * fabric.
  *
- *	steps [TEST...]		the tests, with server.c running; the environment says where:
+ * 	steps [TEST...]		the tests, with server.c running; the environment says where:
  *
- *	FUSED_DEVICE	the RDMA device on the way to the server
- *	FUSED_OTHER	another one
- *	FUSED_SERVER	address of the server
- *	FUSED_NOBODY	an address that no neighbour has
- *	FUSED_KNOB	the SA's answer instead of a path. Empty: paths need nobody here
- *	FUSED_PORT, FUSED_LOG	as the server has them
+ * 	FUSED_DEVICE	the RDMA device on the way to the server
+ * 	FUSED_OTHER	another RDMA device
+ * 	FUSED_SERVER	address of the server
+ * 	FUSED_NOBODY	an address that no neighbour has
+ * 	FUSED_KNOB	file that sets the SA's status. Empty: no path queries here
+ * 	FUSED_PORT, FUSED_LOG	the arguments of the server
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -29,7 +30,7 @@
 #define SOON 30000
 #define FOREIGN "192.0.2.7"	/* no address of this machine, and there is no route to it */
 
-/* What became of a connect: the errno of a call, or else the event. */
+/* Result of a connect: the errno of a call, or else the event. */
 struct outcome {
 	int call;
 	int event;
@@ -119,7 +120,7 @@ static bool is_iwarp(void)
 	return device(env("FUSED_DEVICE"))->device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
-/* A QP that was refused. On iWARP it cannot be used again. */
+/* Reset the QP of a failed connect. On iWARP it cannot be used again: make another one. */
 static struct ibv_qp *as_new(struct ibv_qp *qp)
 {
 	if (is_iwarp())
@@ -128,7 +129,7 @@ static struct ibv_qp *as_new(struct ibv_qp *qp)
 	return qp;
 }
 
-/* No connection gets it out of that. */
+/* Move a QP to the error state, in which no connect can use it. */
 static void spoil(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr init = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
@@ -147,7 +148,7 @@ static struct rdma_event_channel *channel(void)
 	return ch;
 }
 
-/* The next event; acknowledged. */
+/* Get the next event and acknowledge it. */
 static struct outcome next(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 {
 	struct pollfd poll_fd = { .fd = ch->fd, .events = POLLIN };
@@ -243,7 +244,7 @@ static struct outcome by_one(struct sockaddr *src, struct sockaddr *dst, int tim
 	return out;
 }
 
-/* A synchronous one; its errno. */
+/* The same with a synchronous id; returns the errno. */
 static int by_waiting(struct sockaddr *src, struct sockaddr *dst, int timeout, struct ibv_qp *qp)
 {
 	struct rdma_conn_param param;
@@ -269,7 +270,7 @@ static int open_fds(void)
 	return n;
 }
 
-/* siw says of every QP that it is in the state RESET, in Linux 6.1. */
+/* In Linux 6.1 siw reports the state RESET for every QP. */
 static bool driver_tells_states(struct ibv_qp *like)
 {
 	struct ibv_qp *qp = make_qp(ibv_get_device_name(like->context->device));
@@ -278,7 +279,7 @@ static bool driver_tells_states(struct ibv_qp *like)
 	return state_of(qp) == IBV_QPS_ERR;
 }
 
-/* Connects and ends the connection: the QP is good, and the server serves. */
+/* Connect and disconnect: the QP is usable, and the server still works. */
 static void connect_well(struct ibv_qp *qp)
 {
 	struct rdma_event_channel *ch = channel();
@@ -301,7 +302,7 @@ static void connect_well(struct ibv_qp *qp)
 	rdma_destroy_event_channel(ch);
 }
 
-/* Fails in each way of connecting as it does step by step, and leaves nothing. */
+/* A connect fails in each way as it does step by step, and leaves no object behind. */
 static struct outcome fails(struct sockaddr *src, struct sockaddr *dst, int timeout)
 {
 	struct outcome steps = by_steps(src, dst, timeout), one;
@@ -322,7 +323,7 @@ static struct outcome fails(struct sockaddr *src, struct sockaddr *dst, int time
 		one.status = one.event == RDMA_CM_EVENT_REJECTED ? ECONNREFUSED : abs(one.status);
 	EXPECT_EQ(error, one.call ?: one.status);
 	EXPECT_EQ(open_fds(), fds);
-	/* The QP is the program's, and may be used again. */
+	/* The QP belongs to the program and may be used again. */
 	connect_well(as_new(qp));
 	return one;
 }
@@ -333,7 +334,7 @@ TEST(all_steps_work)
 	EXPECT_EQ(by_waiting(NULL, server(ACCEPTS), SOON, make_qp(env("FUSED_DEVICE"))), 0);
 }
 
-/* It asks for the server's QP, and its own one is ready when it has the answer. */
+/* The request asks for the server's QP, and the own QP is ready when the answer arrives. */
 TEST(a_datagram_qp_starts)
 {
 	struct rdma_event_channel *ch = channel();
@@ -407,7 +408,7 @@ TEST(nobody_listens)
 {
 	struct outcome out = fails(NULL, server(NOBODY_LISTENS), SOON);
 
-	/* On iWARP TCP knows it at once. */
+	/* On iWARP TCP reports it at once. */
 	if (is_iwarp())
 		EXPECT_EQ(out.call, ECONNREFUSED);
 	else
@@ -422,7 +423,7 @@ TEST(the_server_rejects)
 	EXPECT(!memcmp(out.data, REFUSAL, sizeof(REFUSAL)));
 }
 
-/* How often the server had an event. */
+/* Number of such events at the server. */
 static int count_at_server(const char *event)
 {
 	FILE *log = fopen(env("FUSED_LOG"), "r");
@@ -436,7 +437,7 @@ static int count_at_server(const char *event)
 	return n;
 }
 
-/* The server has accepted, and waits for us in vain: it is told. */
+/* The server has accepted and waits for the RTU in vain: it gets an event. */
 static void fails_here(struct ibv_qp *qp, int status)
 {
 	int tries, ends = count_at_server("RDMA_CM_EVENT_REJECTED");
@@ -444,7 +445,7 @@ static void fails_here(struct ibv_qp *qp, int status)
 
 	ktap_note("call %d, event %s, status %d", out.call, out.call ? "none" :
 		  rdma_event_str(out.event), out.status);
-	/* On iWARP the QP is looked at before the request goes out. */
+	/* On iWARP the QP is checked before the request is sent. */
 	if (is_iwarp()) {
 		EXPECT(out.call || out.event == RDMA_CM_EVENT_CONNECT_ERROR);
 		return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The attributes of connected QPs, compared with those that stock gives them on the same kernel.
+ * The attributes of connected QPs, compared with those that stock sets on the same kernel.
  *
- * Ports are fixed at both ends: the flow label is made of them.
+ * Ports are fixed at both ends, because the flow label is computed from them.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -119,13 +119,13 @@ static void connect_to(const struct setup *setup)
 
 #define PARAM(...) (&(struct rdma_conn_param) { __VA_ARGS__ })
 
-/* Each is a test. */
+/* Each row is a test. */
 static const struct setup setups[] = {
-	/* No parameters at all: what the device can do, and 7 retries. */
+	/* No parameters: the maximum of the device, and 7 retries. */
 	{ .name = "defaults" },
 	{ .name = "ipv6", .ipv6 = true },
 	{ .name = "port_space_ib", .ps = RDMA_PS_IB },
-	/* Each end's depths are the other's, swapped; the server's answer counts. */
+	/* The depths of one end are those of the other, swapped; the server's answer decides. */
 	{ .name = "depths",
 	  .client = PARAM(.responder_resources = 5, .initiator_depth = 3, .flow_control = 1,
 			  .retry_count = 4, .rnr_retry_count = 2),
@@ -142,7 +142,7 @@ static const struct setup setups[] = {
 			  .initiator_depth = RDMA_MAX_INIT_DEPTH, .retry_count = 7),
 	  .server = PARAM(.responder_resources = RDMA_MAX_RESP_RES,
 			  .initiator_depth = RDMA_MAX_INIT_DEPTH) },
-	/* No reads and atomics: then the QP does not allow them. */
+	/* No reads and atomics: the QP does not allow them. */
 	{ .name = "no_depths", .client = PARAM(.retry_count = 7),
 	  .server = PARAM(.retry_count = 7) },
 	/* One direction only. */

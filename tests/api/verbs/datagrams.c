@@ -7,7 +7,7 @@
 #define GROUP "239.8.1.1"
 #define TO_GROUP 0xffffff
 
-/* What a datagram is preceded by in the receiver's buffer. */
+/* Size of the GRH in front of a datagram in the receive buffer. */
 #define HEADER sizeof(struct ibv_grh)
 
 static char buffer[4096];
@@ -60,7 +60,7 @@ static void send_ud(struct rdma_cm_id *id, struct ibv_ah *ah, uint32_t qp_num, c
 	expect_send(id, 5, IBV_WC_SUCCESS);
 }
 
-/* A request, an answer that says where to send, a datagram, and one back. */
+/* A request, an answer with the address of the server, a datagram, and one back. */
 DUO(there_and_back)
 
 SERVER(there_and_back)
@@ -122,7 +122,7 @@ CLIENT(there_and_back)
 	rdma_destroy_ep(id);
 }
 
-/* Somebody says no, and nobody is there. */
+/* One request is rejected, another has no listener. */
 DUO(refused)
 
 SERVER(refused)
@@ -159,7 +159,7 @@ CLIENT(refused)
 	rdma_freeaddrinfo(res);
 }
 
-/* Several clients of one server's endpoint: each has a QP of its own there. */
+/* Several clients of one server endpoint: the server has a QP for each. */
 DUO(several)
 
 SERVER(several)
@@ -216,11 +216,11 @@ CLIENT(several)
 }
 
 /**
- * struct member - an id that joined
+ * struct member - an id that joined a group
  * @channel: its channel: with stock, a synchronous id waits for ever when it leaves
  * @id: the id, with a QP
- * @group: what it joined
- * @ah: where to send to
+ * @group: address of the group
+ * @ah: address handle of the group
  */
 struct member {
 	struct rdma_event_channel *channel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma_create_ep(3), active and passive, step by step as its page has it. */
+/* rdma_create_ep(3), active and passive, step by step as its manual page describes it. */
 #include <arpa/inet.h>
 #include <dirent.h>
 
@@ -28,7 +28,7 @@ static void tell_state(const char *what, struct rdma_cm_id *id)
 	tell("%s: QP in state %d", what, attr.qp_state);
 }
 
-/* One message to the server and one back; both ends have their QP. */
+/* One message to the server and one back; both endpoints have their QP. */
 static void talk(struct rdma_cm_id *id, bool server)
 {
 	struct ibv_mr *mr = rdma_reg_msgs(id, buffer, sizeof(buffer));
@@ -47,7 +47,10 @@ static void talk(struct rdma_cm_id *id, bool server)
 	rdma_dereg_mr(mr);
 }
 
-/* The flow of the page: no call between getaddrinfo, create_ep, listen, get_request and accept. */
+/*
+ * The sequence of the page: no call between getaddrinfo, create_ep, listen, get_request and
+ * accept.
+ */
 DUO(the_page)
 
 SERVER(the_page)
@@ -58,7 +61,7 @@ SERVER(the_page)
 	listener = listen_ep(RDMA_PS_TCP, IBV_QPT_RC, NULL, &attr);
 	EXPECT(!listener->qp && listener->verbs && listener->pd);
 	EXPECT(!memcmp(&attr, &given, sizeof(attr)));
-	/* It was copied. */
+	/* The library has copied it. */
 	memset(&attr, 0xff, sizeof(attr));
 	id = get_request(listener);
 	EXPECT(id->qp && id->qp->pd == listener->pd && id->pd == listener->pd);
@@ -94,7 +97,7 @@ CLIENT(the_page)
 	end_rc(id);
 }
 
-/* A protection domain of the program's, at both ends. */
+/* A protection domain of the program, at both ends. */
 DUO(own_pd)
 
 SERVER(own_pd)
@@ -128,7 +131,7 @@ CLIENT(own_pd)
 	rdma_free_devices(devices);
 }
 
-/* Without attributes there is no QP, and rdma_create_qp() makes it later. */
+/* Without attributes there is no QP; rdma_create_qp() creates it later. */
 DUO(no_attributes)
 
 SERVER(no_attributes)
@@ -174,7 +177,7 @@ SERVER(moved_to_a_channel)
 	MUST(rdma_migrate_id(listener, channel));
 	EXPECT_EQ(rdma_get_request(listener, &id), -1);
 	tell("get_request of an asynchronous listener: %s", errno_name());
-	/* Stock rejects a request that came before it moved: it ends with the old channel. */
+	/* Stock rejects a request that came before the move: it ends with the old channel. */
 	meet();
 	event = next_event(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
 	id = event->id;
@@ -184,7 +187,7 @@ SERVER(moved_to_a_channel)
 	MUST(rdma_accept(id, NULL));
 	expect_cm_event(channel, RDMA_CM_EVENT_ESTABLISHED);
 	talk(id, true);
-	/* And back again. */
+	/* And back to the synchronous mode. */
 	MUST(rdma_migrate_id(id, NULL));
 	EXPECT(id->channel && id->channel != channel);
 	end_rc(id);
@@ -212,7 +215,7 @@ CLIENT(moved_to_a_channel)
 	rdma_destroy_event_channel(channel);
 }
 
-/* Calls that fail change nothing, and what is destroyed leaves no descriptor behind. */
+/* Failing calls change nothing, and destroyed endpoints leave no descriptor behind. */
 DUO(errors_and_leftovers)
 
 SERVER(errors_and_leftovers)
@@ -269,7 +272,7 @@ CLIENT(errors_and_leftovers)
 	rdma_freeaddrinfo(res);
 }
 
-/* The program's context, and what the child gets of its listener. */
+/* The context of the program, and what the child inherits from its listener. */
 DUO(contexts)
 
 SERVER(contexts)
@@ -285,7 +288,7 @@ SERVER(contexts)
 	EXPECT_EQ(rdma_get_src_port(id), rdma_get_src_port(listener));
 	EXPECT_EQ(ntohs(rdma_get_dst_port(id)), take_number());
 	MUST(rdma_reject(id, "no", 3));
-	/* The event stays until the next call. */
+	/* The event remains valid until the next call. */
 	EXPECT(id->event && id->event->event == RDMA_CM_EVENT_CONNECT_REQUEST);
 	rdma_destroy_ep(id);
 	rdma_destroy_ep(listener);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* QPs that the program makes itself: attributes, the reply, establish, notify, ECE, early data. */
+/*
+ * QPs that the program creates itself: attributes, the reply, establish, notify, ECE, early
+ * data.
+ */
 #include "lib/ends.h"
 
-/* What a QP of one's own needs. */
+/* The objects of a QP that the program creates itself. */
 struct own {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -58,7 +61,7 @@ static void post_send(struct own *own, uint64_t wr_id, const char *text)
 	EXPECT_EQ(ibv_post_send(own->qp, &wr, &bad), 0);
 }
 
-/* Moves the QP there with what the id says, and tells that. */
+/* Move the QP to a state with the attributes of the id, and print them. */
 static void move(struct own *own, struct rdma_cm_id *id, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
@@ -105,7 +108,7 @@ static struct rdma_conn_param param_of(const struct own *own)
 	};
 }
 
-/* The server's end until the request is there; *own is made. */
+/* The server's end up to the request; creates *own. */
 static struct rdma_cm_id *await_request(struct rdma_event_channel **channel, struct own *own)
 {
 	struct rdma_cm_event *event;
@@ -125,7 +128,7 @@ static struct rdma_cm_id *await_request(struct rdma_event_channel **channel, str
 	return id;
 }
 
-/* The client's end until the reply is there; *own is made, and moved to RTS. */
+/* The client's end up to the reply; creates *own and moves it to RTS. */
 static struct rdma_cm_id *await_response(struct rdma_event_channel **channel, struct own *own,
 					 struct ibv_ece *ece)
 {
@@ -178,7 +181,7 @@ static void client_ends(struct rdma_event_channel *channel, struct own *own, str
 	end_own(own, id);
 }
 
-/* The whole way, and calls at the wrong time. */
+/* The complete sequence, and calls in the wrong state. */
 DUO(establish)
 
 SERVER(establish)
@@ -220,7 +223,7 @@ CLIENT(establish)
 	client_ends(channel, &own, id);
 }
 
-/* A message comes before the RTU: the server says that the connection is there. */
+/* A message arrives before the RTU: the server notifies the kernel of the connection. */
 DUO(data_before_rtu)
 
 SERVER(data_before_rtu)
@@ -245,7 +248,7 @@ SERVER(data_before_rtu)
 	post_send(&own, 2, "answer");
 	expect_polled(own.cq, 2, IBV_WC_SUCCESS, NULL);
 	meet();
-	/* The RTU comes, and is no second ESTABLISHED. */
+	/* The RTU arrives and causes no second ESTABLISHED. */
 	server_ends(channel, &own, id);
 }
 
@@ -265,7 +268,7 @@ CLIENT(data_before_rtu)
 	client_ends(channel, &own, id);
 }
 
-/* Vendor and options travel with the request and with the reply. */
+/* The request and the reply carry the ECE vendor and options. */
 DUO(ece)
 
 SERVER(ece)
@@ -300,7 +303,7 @@ CLIENT(ece)
 	client_ends(channel, &own, id);
 }
 
-/* Options that do not suit: the request is rejected with the reason for that. */
+/* Unsupported ECE options: the request is rejected with the reason for that. */
 DUO(reject_ece)
 
 SERVER(reject_ece)

@@ -6,7 +6,7 @@
 
 static char buffer[4096];
 
-/* Where the other end's memory is. */
+/* Address and key of the other end's memory. */
 struct remote {
 	uint64_t addr;
 	uint32_t rkey;
@@ -69,7 +69,7 @@ CLIENT(send_and_recv)
 	end_rc(id);
 }
 
-/* Data in two pieces on either side. */
+/* Data in two segments at either end. */
 DUO(sendv_and_recvv)
 
 SERVER(sendv_and_recvv)
@@ -112,7 +112,7 @@ CLIENT(sendv_and_recvv)
 	end_rc(id);
 }
 
-/* The client reads memory of rdma_reg_read() and writes into that of rdma_reg_write(). */
+/* The client reads from memory of rdma_reg_read() and writes to memory of rdma_reg_write(). */
 DUO(read_and_write)
 
 SERVER(read_and_write)
@@ -181,7 +181,7 @@ CLIENT(read_and_write)
 	end_rc(id);
 }
 
-/* What rdma_reg_read() gives cannot be written: the writer's QP stops with an access error. */
+/* Memory of rdma_reg_read() cannot be written: the writer's QP stops with an access error. */
 DUO(write_to_readable)
 
 SERVER(write_to_readable)
@@ -213,7 +213,7 @@ CLIENT(write_to_readable)
 	end_rc(id);
 }
 
-/* Data that is copied when it is posted needs no registration. */
+/* Inline data needs no registration. */
 DUO(inline_data)
 
 SERVER(inline_data)
@@ -292,7 +292,7 @@ CLIENT(immediate_data)
 	end_rc(id);
 }
 
-/* Without sq_sig_all only what asks for it completes with an entry. */
+/* Without sq_sig_all only requests with the signaled flag complete with an entry. */
 DUO(unsignalled)
 
 SERVER(unsignalled)

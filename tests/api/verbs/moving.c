@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rdma_migrate_id() while events come: each event exactly once, and in order for each id.
+ * rdma_migrate_id() while events arrive: each event exactly once, and in order for each id.
  *
- * One thread reads each channel and notes an event before it acknowledges it. An id's next event
- * may come on the new channel while the thread of the old one still has the one before: order is
- * that of one channel, or that of events that follow from each other.
+ * One thread reads each channel and records an event before it acknowledges it. The next event
+ * of an id may arrive on the new channel while the thread of the old channel still handles the
+ * one before: the order is that of one channel, or that of events that cause each other.
  *
  * QPs are numbers only.
  */
@@ -40,10 +40,10 @@ static struct rdma_conn_param fresh_param(void)
 /**
  * struct moved - an id that is moved
  * @id: the id
- * @lock: held around calls on it and moves; not around reading
- * @seen: how many of its events were noted
- * @last: the number of the latest event of the program's own on each channel, and one
- * @got: how often each of those came
+ * @lock: held around calls on the id and moves; not around reading
+ * @seen: number of recorded events
+ * @last: the number of the latest user event on each channel, plus one
+ * @got: how often each user event arrived
  */
 struct moved {
 	struct rdma_cm_id *id;
@@ -75,7 +75,7 @@ static void *read_events(void *arg)
 	while (!stop) {
 		if (!waits(channels[channel], 100))
 			continue;
-		/* What was there may have moved away. */
+		/* The pending events may have moved to another channel. */
 		if (!rdma_get_cm_event(channels[channel], &event))
 			on_event(event->id->context, event, channel);
 		else
@@ -163,7 +163,7 @@ static void stop_all(pthread_t *threads)
 	ktap_note("%u moves", moves);
 }
 
-/* The events of a connection that the peer ends. */
+/* The events of a connection that the peer disconnects. */
 static const enum rdma_cm_event_type life[] = {
 	RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_CONNECT_RESPONSE,
 	RDMA_CM_EVENT_DISCONNECTED, RDMA_CM_EVENT_TIMEWAIT_EXIT,
@@ -208,13 +208,13 @@ static void on_life(struct moved *m, struct rdma_cm_event *event, unsigned int c
 }
 
 /*
- * Ids move while they resolve, connect, and are disconnected by the peer. Stock's library asks
- * the kernel for addresses when it reads an event, through the channel where the id was, and gets
- * ENOENT.
+ * Ids move while they resolve, connect, and are disconnected by the peer. When stock's library
+ * reads an event, it queries addresses from the kernel through the channel where the id was,
+ * and gets ENOENT.
  */
 DUO_OUR_CLIENT(whole_lives)
 
-/* Accepts connections, and ends each: at once, or when all of them are there. */
+/* Accept connections, and disconnect each: at once, or when all of them exist. */
 static void accept_and_end(unsigned int left, bool together)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
@@ -287,7 +287,7 @@ CLIENT(whole_lives)
 	live_and_move(ROUNDS);
 }
 
-/* Connected ids move while the peer ends all of them: that is safe with stock, too. */
+/* Connected ids move while the peer disconnects all of them: that is safe with stock, too. */
 DUO(ends)
 
 SERVER(ends)
@@ -332,7 +332,7 @@ static void *write_events(void *arg)
 	return NULL;
 }
 
-/* Numbered events of the program's own: all of them arrive, once and in order. */
+/* Numbered user events: all of them arrive, once and in order. */
 DUO_OURS(numbered_events)
 
 SERVER(numbered_events)
@@ -359,7 +359,7 @@ CLIENT(numbered_events)
 		rdma_destroy_event_channel(channels[i]);
 }
 
-/* From synchronous to a channel, with an event unread to another, and back. */
+/* From synchronous to a channel, with an unread event to another channel, and back. */
 DUO(sync_and_back)
 
 SERVER(sync_and_back)

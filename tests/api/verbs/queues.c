@@ -20,7 +20,7 @@ static struct ibv_srq_init_attr srq_attr(void)
 	return (struct ibv_srq_init_attr) { .attr = { .max_wr = 8, .max_sge = 1 } };
 }
 
-/* The queue of rdma_create_srq() serves the id's QP and rdma_post_recv(). */
+/* The SRQ of rdma_create_srq() serves the id's QP and rdma_post_recv(). */
 DUO(srq)
 
 SERVER(srq)
@@ -47,7 +47,7 @@ SERVER(srq)
 	EXPECT(!strcmp(buffer, "one") && !strcmp(buffer + 100, "two"));
 	meet();
 	rdma_dereg_mr(mr);
-	/* Destroys the shared queue as well. */
+	/* Destroys the SRQ as well. */
 	end_rc(id);
 	rdma_destroy_ep(listener);
 }
@@ -57,7 +57,7 @@ CLIENT(srq)
 	struct rdma_cm_id *id = connect_rc(4, 4);
 	const struct rdma_conn_param *param = &id->event->param.conn;
 
-	/* Nobody is told by the reply. */
+	/* The reply does not report the SRQ. */
 	tell("srq of the peer: %u", param->srq);
 	say(id, "one");
 	say(id, "two");
@@ -65,7 +65,7 @@ CLIENT(srq)
 	end_rc(id);
 }
 
-/* One queue of rdma_create_srq_ex(), with a PD of the program's, for the QPs of two ids. */
+/* One SRQ of rdma_create_srq_ex(), with a PD of the program, for the QPs of two ids. */
 DUO(srq_ex_of_two)
 
 SERVER(srq_ex_of_two)
@@ -103,7 +103,7 @@ SERVER(srq_ex_of_two)
 		MUST(rdma_post_recv(id[0], (void *)(uintptr_t)(i + 1), buffer + 100 * i, 100, mr));
 		MUST(rdma_accept(id[i], NULL));
 		give_number(i);
-		/* From whom it comes decides where it is told. */
+		/* The QP that receives a message decides which CQ gets its completion. */
 		expect_recv(id[i], i + 1, IBV_WC_SUCCESS, NULL);
 	}
 	EXPECT(!strcmp(buffer, "first") && !strcmp(buffer + 100, "second"));
@@ -146,7 +146,7 @@ static struct ibv_qp_init_attr attr_with(struct ibv_cq *cq)
 	return attr;
 }
 
-/* Many QPs, one completion queue: each completion is found by its QP's number. */
+/* Many QPs, one completion queue: the QP number of a completion identifies the QP. */
 DUO(shared_cq)
 
 SERVER(shared_cq)
@@ -234,7 +234,7 @@ CLIENT(shared_cq)
 	EXPECT_EQ(ibv_destroy_cq(cq), 0);
 }
 
-/* Ours gives the caller's struct back as it was: it serves for the next id. */
+/* Ours leaves the caller's struct as it was: it can be used for the next id. */
 DUO_OURS(attributes_twice)
 
 SERVER(attributes_twice)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Receives as in rdma_post_recv(3): a full queue, names of requests, sizes, absence, the flush. */
+/* Receives as in rdma_post_recv(3): a full queue, request contexts, sizes, absence, the flush. */
 #include "lib/ends.h"
 
 static char buffer[4096];
@@ -22,7 +22,10 @@ static unsigned int post_until_full(struct rdma_cm_id *id, struct ibv_mr *mr)
 	return n;
 }
 
-/* What the queue does not hold is refused; what it holds is flushed, in order, by its name. */
+/*
+ * Receives beyond the depth of the queue are refused; posted ones are flushed in order, each
+ * with its context.
+ */
 DUO(overfill_and_flush)
 
 SERVER(overfill_and_flush)
@@ -37,7 +40,7 @@ SERVER(overfill_and_flush)
 	meet();
 	for (i = 0; i < 2; i++)
 		expect_recv(id, 100 + i, IBV_WC_SUCCESS, NULL);
-	/* A QP that goes before it has acknowledged leaves the sender to its endless retries. */
+	/* If a QP is destroyed before it has acknowledged, the sender repeats for ever. */
 	meet();
 	MUST(rdma_disconnect(id));
 	for (; i < n; i++)
@@ -103,7 +106,7 @@ CLIENT(posted_before_connect)
 	end_disconnected(id);
 }
 
-/* A message that is longer than the buffer: an error at both ends; the device says which. */
+/* A message that is longer than the buffer: both ends get an error that the device chooses. */
 DUO(receive_too_small)
 
 SERVER(receive_too_small)
@@ -151,7 +154,7 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* No receive is there: the sender tries again, as often as the receiver's parameters said. */
+/* No receive is posted: the sender retries as often as the receiver's parameters allow. */
 DUO(receive_too_late)
 
 SERVER(receive_too_late)
@@ -183,7 +186,7 @@ CLIENT(receive_too_late)
 	end_rc(id);
 }
 
-/* rnr_retry_count 0: an error at once, and the connection is still to be ended. */
+/* rnr_retry_count 0: an error at once, and the connection must still be disconnected. */
 DUO(receive_never)
 
 SERVER(receive_never)

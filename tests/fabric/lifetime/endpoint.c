@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * One end of many connections, for either stack: a server that takes all, or a
- * client that connects and disconnects without a pause. It tells what it sees.
+ * One end of many connections, for either stack: a server that accepts all requests, or a
+ * client that connects and disconnects without a pause. It prints the events.
  *
- *	endpoint listen ADDRESS PORT	until its standard input ends
- *	endpoint later ADDRESS PORT	likewise, but says "ready" and waits for input first
- *	endpoint hold ADDRESS PORT N	N connections, until input or peer ends
- *	endpoint churn ADDRESS PORT N	likewise, but they end and begin all the time
+ * 	endpoint listen ADDRESS PORT	until its standard input ends
+ * 	endpoint later ADDRESS PORT	likewise, but says "ready" and waits for input first
+ * 	endpoint hold ADDRESS PORT N	N connections, until the input or the peer ends
+ * 	endpoint churn ADDRESS PORT N	likewise, but they are replaced all the time
  *
- * Lines that come out: "listening PORT", "live N" when the number of server
- * connections changes, "connected" (N are, or the first is), the name of an
- * event that ends an id and is not the usual one, "idle TOTAL" in answer to a
- * line of input as soon as no connection is left, "done" at the end. A call
- * that fails: "CALL: ERRNO", and status 1.
+ * Output lines: "listening PORT", "live N" when the number of server connections changes,
+ * "connected" (N are, or the first is), the name of an event that ends an id and is not the
+ * usual one, "idle TOTAL" in answer to a line of input as soon as no connection is left, "done"
+ * at the end. After a call that fails: "CALL: ERRNO", and status 1.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -47,7 +46,10 @@ static void end_id(struct rdma_cm_id *id)
 	live--;
 }
 
-/* The peer is gone, or we are to go: no new connections, and the end of those that are there. */
+/*
+ * The peer has ended, or this program is to end: make no new connections, and disconnect the
+ * present ones.
+ */
 static void client_ended(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 {
 	if (type != RDMA_CM_EVENT_DISCONNECTED) {
@@ -73,7 +75,7 @@ static void client_event(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 			fail("rdma_connect");
 		break;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-		/* The peer may have died meanwhile; then its event follows. */
+		/* The peer may have been killed meanwhile; its event then follows. */
 		if (rdma_establish(id))
 			break;
 		total++;
@@ -197,11 +199,11 @@ int main(int argc, char **argv)
 	if (!channel)
 		fail("rdma_create_event_channel");
 	start(argv[1]);
-	/* Without churn the end of the input is the end of all, whatever is open. */
+	/* Without churn the program ends with its input, even if connections are open. */
 	while (!((told || ending) && !live) && !(told && !churn)) {
 		struct pollfd fds[] = {
 			{ .fd = channel->fd, .events = POLLIN },
-			/* Nothing more is read from an input that has ended. */
+			/* Do not read from an input at its end. */
 			{ .fd = told ? -1 : STDIN_FILENO, .events = POLLIN },
 		};
 

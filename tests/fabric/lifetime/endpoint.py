@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The program endpoint as a test sees it: its lines, its input, its end."""
+"""The program endpoint from the side of a test: its output lines, its input, its end."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Endpoint(PipedProgram):
         self._at = 0
 
     def expect(self, wanted: str, patience: float = PATIENCE) -> re.Match[str]:
-        """The next line, from where the last one was found, that `wanted` matches."""
+        """The next line after the last one found that `wanted` matches."""
         deadline = time.monotonic() + patience
         while True:
             match = re.compile(rf"^(?:{wanted})$", re.MULTILINE).search(self._said, self._at)
-            # A line counts when it is complete.
+            # Only complete lines count.
             if match and match.end() < len(self._said):
                 self._at = match.end()
                 return match
@@ -34,12 +34,12 @@ class Endpoint(PipedProgram):
                 raise Unexpected(f"no line '{wanted}'", *self.tell())
 
     def idle(self, patience: float = PATIENCE) -> int:
-        """Wait until no connection is left; how many there were."""
+        """Wait until no connection is left; returns how many there were."""
         self.tell_it()
         return int(self.expect(r"idle (\d+)", patience)[1])
 
     def tell_it(self) -> None:
-        """A line of input."""
+        """Write a line to the input."""
         self.write("?")
 
     def must_end(self, status: int = 0) -> None:
@@ -47,13 +47,13 @@ class Endpoint(PipedProgram):
         scenario.must_end(self, status=status)
 
     def leave(self) -> None:
-        """Its input ends, and so does it."""
+        """Close its input, which ends the program."""
         self.close_input()
         self.must_end()
 
 
 class Endpoints:
-    """Starts endpoints and other programs; ends what is left of them."""
+    """Starts endpoints and other programs; ends those that are still running."""
 
     def __init__(self) -> None:
         self._all: list[Program] = []
@@ -70,14 +70,14 @@ class Endpoints:
         return program
 
     def listen(self, stack: Stack, address: str, port: int) -> Endpoint:
-        """A server that listens, or an exception that says why not."""
+        """A server that listens, or an exception with the reason of the failure."""
         server = Endpoint(stack, "listen", address, port)
         self.add(server)
         server.port = int(server.expect(r"listening (\d+)")[1])
         return server
 
     def refused(self, stack: Stack, address: str, port: int, error: str) -> None:
-        """A server that must not be able to listen, with this errno."""
+        """A server that must fail to listen, with this errno."""
         server = Endpoint(stack, "listen", address, port)
         self.add(server)
         server.expect(rf"rdma_(listen|bind_addr): ({error})")

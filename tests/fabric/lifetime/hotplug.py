@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Devices go and come back under programs of both stacks."""
+"""Devices are removed and come back while programs of both stacks use them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REMOVED = "RDMA_CM_EVENT_DEVICE_REMOVAL"
 
 
 def _until_connected(programs: Endpoints, stack: Stack, address: str, port: int) -> Endpoint:
-    """A client; a new device is listened on from the background, so it may take some tries."""
+    """A client; listeners on a new device are started by work in the background, so retry."""
     deadline = time.monotonic() + PATIENCE
     while True:
         client = programs.client(stack, "hold", address, port)
@@ -30,14 +30,15 @@ def _until_connected(programs: Endpoints, stack: Stack, address: str, port: int)
 
 
 def programs_leave(stacks: dict[str, Stack]) -> None:
-    """Programs of ours are told that their device goes, and it goes when they have ended."""
+    """Programs of ours get DEVICE_REMOVAL, and the device is removed when they have ended."""
     with Endpoints() as programs:
         server = programs.listen(stacks[OURS], ELSEWHERE, 22200)
         stock = programs.listen(stacks[STOCK], ELSEWHERE, 22202)
-        # The device is taken from ours before it is from stock, so this one hears of it first.
+        # ib_core removes the device from ours before it removes it from stock, so this program
+        # gets the event first.
         client = programs.client(stacks[OURS], "hold", ELSEWHERE, 22202, 3)
         client.expect("connected")
-        # Here the peer's end may be the first news.
+        # Here the disconnect by the peer may be the first event.
         other = programs.client(stacks[OURS], "hold", ELSEWHERE, 22200, 3)
         other.expect("connected")
         rping = programs.add(Program(stacks[OURS], ["rping", "-s", "-a", ELSEWHERE, "-p", "22201"],
@@ -62,14 +63,16 @@ def programs_leave(stacks: dict[str, Stack]) -> None:
 
 
 def wildcards(stacks: dict[str, Stack]) -> None:
-    """Both listen on all devices, on different ports: both listen on a device that comes back."""
+    """Both stacks listen on all devices, on different ports: both listen on a device that comes
+    back.
+    """
     with Endpoints() as programs:
         servers = {STOCK: programs.listen(stacks[STOCK], "0.0.0.0", 22210),
                    OURS: programs.listen(stacks[OURS], "0.0.0.0", 22211)}
         for _ in range(3):
             rig.delete_device("rxe1")
             rig.add_device("rxe1")
-        # Not before: the server of a connection keeps its device open, and rxe waits for that.
+        # Connect only now: a server with a connection keeps its device open, and rxe waits for that.
         for name, server in servers.items():
             client = _until_connected(programs, stacks[name], ELSEWHERE, server.port)
             server.expect("live 1")
@@ -78,7 +81,7 @@ def wildcards(stacks: dict[str, Stack]) -> None:
 
 
 def _same_port(stacks: dict[str, Stack], port: int) -> None:
-    """Both listen on the same port while there is no device; then one comes."""
+    """Both stacks listen on the same port while there is no device; then a device is added."""
     with Endpoints() as programs:
         servers = {}
         for name in (OURS, STOCK):
@@ -94,7 +97,7 @@ def _same_port(stacks: dict[str, Stack], port: int) -> None:
         finally:
             for device in rig.DEVICES:
                 rig.add_device(device)
-        # Stock must have the device and its port on it, whoever was first.
+        # Stock must have the device and its port on it, in either order of module loading.
         for address in (HERE, ELSEWHERE):
             programs.client(stacks[STOCK], "hold", address, port).expect("connected")
         servers[STOCK].expect("live 2")
@@ -106,12 +109,12 @@ def _same_port(stacks: dict[str, Stack], port: int) -> None:
 
 
 def same_port(stacks: dict[str, Stack]) -> None:
-    """Stock knew the devices' core first, as the module asks for."""
+    """Stock registered with ib_core first, as the module asks for."""
     _same_port(stacks, 22220)
 
 
 def same_port_reversed(stacks: dict[str, Stack]) -> None:
-    """Ours was first, so ib_core tells it of a new device before stock."""
+    """Ours registered first, so ib_core announces a new device to it before stock."""
     run("modprobe -r rdma_ucm")
     rig.unload()
     rig.load()
@@ -125,7 +128,8 @@ def same_port_reversed(stacks: dict[str, Stack]) -> None:
 
 
 def driver(stacks: dict[str, Stack]) -> None:
-    """The driver stays while programs have its devices open; they notice nothing."""
+    """The driver module stays loaded while programs have its devices open; they are not disturbed.
+    """
     with Endpoints() as programs:
         servers = {name: programs.listen(stacks[name], HERE, port)
                    for name, port in ((OURS, 22240), (STOCK, 22241))}
@@ -155,7 +159,7 @@ def driver(stacks: dict[str, Stack]) -> None:
 
 
 def roce_version(_stacks: dict[str, Stack]) -> None:
-    """A new device has the version of RoCE of the module's parameter, unless it lacks it."""
+    """A new device gets the RoCE version of the module parameter, if it supports it."""
     parameter = rig.PARAMETERS / "parameters/default_roce_mode"
     mode = Path("/sys/class/infiniband/rxe1/rdma_cm_alt/1/default_roce_mode")
     for version in ("1", "2"):

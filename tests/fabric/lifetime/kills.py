@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Processes die at any moment; their peers notice, and nothing is left of them."""
+"""Processes are killed at any moment; their peers get events, and no object of theirs remains."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from tap import tried
 
 ROUNDS = 4 if DEBUG else 12
 ADDRESS = "10.9.0.1"
-# Who dies, and its peer.
+# The process that is killed, and its peer.
 PAIRINGS = ((OURS, OURS), (OURS, STOCK), (STOCK, OURS))
 AT_A_TIME = 4
-# ib_cm handles messages on several processors: the reject of a dead client may overtake its
-# request. The server answers the request then, nobody is there, and ib_cm gives up after 16 tries
-# of 4 to 6 seconds. A server of stock waits the same.
+# ib_cm handles messages on several processors: the reject of a killed client may overtake its
+# request. The server then replies to a request whose sender is dead, and ib_cm gives up after 16
+# retries of 4 to 6 seconds. A server of stock waits as long.
 OVERTAKEN = PATIENCE + 16 * 6
-# What a client may see of a server that dies.
+# Events that a client may see when a server is killed.
 ENDS = {"RDMA_CM_EVENT_REJECTED", "RDMA_CM_EVENT_DISCONNECTED", "done", "connected"}
 
 
 def _moment(number: int) -> None:
-    """Some time between nothing and a few connections; the first rounds do not wait at all."""
+    """A random time from zero to a few connections; the first rounds do not wait at all."""
     time.sleep(random.uniform(0, 0.3) if number > 1 else 0)
 
 
 def clients(stacks: dict[str, Stack]) -> None:
-    """Clients die; the servers are rid of their connections then, and serve the next one."""
+    """Clients are killed; the servers then lose those connections, and serve the next client."""
     with Endpoints() as programs:
         servers = {}
         for port, (killed, peer) in enumerate(PAIRINGS, 22310):
@@ -57,7 +57,7 @@ def clients(stacks: dict[str, Stack]) -> None:
 
 
 def _servers(killed: str, peer: str, port: int) -> Callable:
-    """Servers die; every connection of the client ends, as rejected or disconnected."""
+    """Servers are killed; every connection of the client ends, as rejected or disconnected."""
     def run(stacks: dict[str, Stack]) -> None:
         with Endpoints() as programs:
             for number in range(ROUNDS):
@@ -77,13 +77,13 @@ def _servers(killed: str, peer: str, port: int) -> Callable:
 
 
 def closed(stacks: dict[str, Stack]) -> None:
-    """A program closes its channel with connections on it: each peer is told."""
+    """A program closes its channel while ids are connected: each peer gets an event."""
     with Endpoints() as programs:
         for number, (near, far) in enumerate(((OURS, OURS), (OURS, STOCK))):
             server = programs.listen(stacks[far], ADDRESS, 22300 + number)
             client = programs.client(stacks[near], "hold", ADDRESS, server.port, 20)
             client.expect("connected")
-            # An end that has not heard of the client's last message rejects or is not told.
+            # An end that has not received the client's last message rejects, or gets no event.
             server.expect("up 20")
             client.leave()
             if server.idle() != 20:

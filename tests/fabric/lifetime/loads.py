@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The module is loaded while memory fails it: it comes up, or it leaves nothing behind.
+"""Loading the module while memory allocations fail: the load succeeds, or leaves nothing behind.
 
-Only the debug kernel has memory fail on demand: an allocation of one thread, counted from a write to
-its fail-nth, and only below the function that calls a module's init.
+Only the debug kernel can fail allocations on demand: an allocation of one thread, counted from
+a write to its fail-nth, and only below the function that calls a module's init.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from stacks import ROOT, Stack
 
 FINIT_MODULE = 313  # the number of the system call on x86-64
 FAULTS = Path("/sys/kernel/debug")
-# Whose failures count, and what else may fail than it does without asking.
+# The fault injections that are used, and the setting that extends each beyond its default.
 KNOBS = {"failslab": ("ignore-gfp-wait", "N"), "fail_page_alloc": ("ignore-gfp-wait", "N"),
          "fail_usercopy": None}
 PLENTY = 1000000
-# How many places, and how many more on the way to the last one that counts, where all of it has to
-# be undone. What comes after that is the kernel telling others of the device, which may fail.
+# How many places to try, and how many more to find the last one that makes the load fail, where
+# everything must be undone. After that one the kernel only announces the device to others, which
+# may fail without consequence.
 PLACES, LATE = 8, 4
 FEWEST = 3
-# Seconds: what listens puts off longer than anything else that it leaves for later.
+# Seconds: longer than any deferred work; that of listening has the longest delay.
 PUT_OFF = 6
 CHANGES = """while :; do ip link add rca-d type dummy; ip addr add 10.9.0.77/24 dev d0
              ip link del rca-d; ip addr del 10.9.0.77/24 dev d0; done"""
 
 
 def _text_of(function: str) -> tuple[int, int]:
-    """Where a function of the kernel is, and where the next one is."""
+    """The addresses of a kernel function and of the one after it."""
     symbols = sorted((int(words[0], 16), words[2]) for words in
                      map(str.split, Path("/proc/kallsyms").read_text().splitlines()))
     start = next(at for at, name in symbols if name == function)
@@ -44,9 +45,10 @@ def _text_of(function: str) -> tuple[int, int]:
 
 
 def _prepare() -> None:
-    """Failures count below a module's init, and all kinds of them do.
+    """Fail allocations below a module's init, of all kinds.
 
-    But where a slab cache is shown in sysfs: the kernel forgets its name then (tests/robust/stock/slab_name.c).
+    Except those that show a slab cache in sysfs: the kernel loses its name then
+    (tests/robust/stock/slab_name.c).
     """
     within, without = _text_of("do_one_initcall"), _text_of("sysfs_slab_add")
     for name, more in KNOBS.items():
@@ -61,7 +63,9 @@ def _prepare() -> None:
 
 
 def _load(place: int) -> tuple[int, int]:
-    """Load with the failure at some place; the errno, and how many places were left."""
+    """Load with the n-th allocation failing; returns the errno, and how many allocations were
+    left.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     path = ROOT / f"{os.environ['RCA_MODULES']}/{rig.MODULE}.ko"
     with open(path, "rb") as module, open("/proc/thread-self/fail-nth", "r+b", buffering=0) as knob:
@@ -74,7 +78,7 @@ def _load(place: int) -> tuple[int, int]:
 
 
 def _nothing_there(place: int) -> None:
-    """Of a module that was not loaded."""
+    """Check that nothing of a module exists whose load has failed."""
     there = [str(path) for path in (rig.PARAMETERS, Path("/dev/rdma_cm_alt"),
                                     *Path("/sys/kernel/slab").glob("rca_*")) if path.exists()]
     if there:
@@ -82,7 +86,7 @@ def _nothing_there(place: int) -> None:
 
 
 def _nothing_leaks() -> None:
-    """Two looks: the second one drops what moved."""
+    """Two scans: the second one drops objects that moved during the first."""
     knob = FAULTS / "kmemleak"
     for _ in range(2):
         knob.write_text("scan")
@@ -94,7 +98,9 @@ def _nothing_leaks() -> None:
 
 
 def _refused(place: int) -> bool:
-    """Load with the failure there; whether the module was refused, and then nothing is left of it."""
+    """Load with the failure at that allocation; returns whether the load was refused, in which
+    case nothing is left of the module.
+    """
     error, left = _load(place)
     if left:
         raise Unexpected(f"there is no place {place}")
@@ -106,7 +112,7 @@ def _refused(place: int) -> bool:
 
 
 def failing(stacks: dict[str, Stack]) -> None:
-    """Memory fails at several places, late ones among them, while network devices change."""
+    """Allocations fail at several places, late ones among them, while network devices change."""
     rig.nothing_left()
     rig.unload()
     _prepare()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Programs in network namespaces that share one device, and programs with few rights.
+"""Programs in network namespaces that share one device, and programs with few capabilities.
 
-rxe sends in the first namespace only, but for what goes to the sender's own Ethernet address: that
-it hands over to itself. All it wants is a route, in the first namespace and by the number of the
-interface there. So the interface of a container has the number of d0, and its address is on the
-first namespace's lo, too.
+rxe sends in the initial namespace only, except for packets to the sender's own Ethernet
+address, which it loops back. All it needs is a route in the initial namespace, with the
+interface index of that namespace. Therefore the interface of a container has the index of d0,
+and its address is also on lo of the initial namespace.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HERE = "10.9.0.1"
 CONTAINERS = {"rca1": "10.9.0.21", "rca2": "10.9.0.22"}
 NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
           "--bounding-set=-all", "--no-new-privs")
-# Of the nodes of the RDMA subsystem the process sees one, of uverbs.
+# The only node of the RDMA subsystem that the process sees is that of uverbs.
 ONE_NODE = ("unshare", "--mount", "sh", "-ec", """
     mkdir -p /tmp/one-node
     mount -t tmpfs none /tmp/one-node
@@ -55,7 +55,7 @@ def _containers() -> Iterator[None]:
 
 
 def _listen(programs: Endpoints, stack: Stack, address: str, port: int) -> Endpoint:
-    """A server; the device has a new address a moment after the interface."""
+    """A server; the device gets a new address a moment after the interface."""
     deadline = time.monotonic() + PATIENCE
     while True:
         server = Endpoint(stack, "listen", address, port)
@@ -79,7 +79,7 @@ def _one_port(stacks: dict[str, Stack], name: str, port: int) -> None:
             client = programs.client(stack, "hold", address, port, 2)
             client.expect("connected")
             server.expect("live 2")
-        # Each has its own and no other.
+        # Each namespace has its own listener only.
         for _, _, server in ends:
             server.leave()
             if "live 3" in server.output():
@@ -93,18 +93,18 @@ def one_port(stacks: dict[str, Stack]) -> None:
 
 
 def one_port_stock(stacks: dict[str, Stack]) -> None:
-    """It is what stock does."""
+    """Stock does the same."""
     _one_port(stacks, STOCK, 22401)
 
 
 def invisible(stacks: dict[str, Stack]) -> None:
-    """Addresses of another namespace are nobody's; its listeners cannot be reached."""
+    """Addresses of another namespace are unreachable, and so are its listeners."""
     with _containers(), Endpoints() as programs:
         inside = Inside(stacks[OURS], "/run/netns/rca1")
         server = _listen(programs, inside, CONTAINERS["rca1"], 22410)
         programs.refused(inside, HERE, 22411, "EADDRNOTAVAIL")
         programs.refused(stacks[OURS], CONTAINERS["rca1"], 22410, "ENODEV")
-        # Nobody listens there, in the namespace of the client.
+        # There is no listener in the namespace of the client.
         client = programs.client(stacks[OURS], "hold", HERE, 22410)
         client.expect("RDMA_CM_EVENT_REJECTED")
         server.leave()
@@ -113,7 +113,7 @@ def invisible(stacks: dict[str, Stack]) -> None:
 
 
 def other_stack(stacks: dict[str, Stack]) -> None:
-    """A service ID is one stack's in all namespaces."""
+    """A service ID belongs to one stack in all namespaces."""
     with _containers(), Endpoints() as programs:
         first, second = (Inside(stacks[name], f"/run/netns/{ns}")
                          for name, ns in zip((STOCK, OURS), CONTAINERS))
@@ -140,14 +140,14 @@ def _ping(programs: Endpoints, stack: Stack, address: str, port: int,
             raise Unexpected(*client.tell(), *server.tell())
         if client.well and "rdma-ping-2" in client.output():
             return
-        # The server is not there yet.
+        # The server does not listen yet.
         if time.monotonic() > deadline or server.status is not None:
             raise Unexpected(*client.tell(), *server.tell())
         time.sleep(0.3)
 
 
 def _verbs_node() -> str:
-    """The node of rxe0."""
+    """The device node of rxe0."""
     for node in Path("/sys/class/infiniband_verbs").glob("uverbs*"):
         if (node / "ibdev").read_text(encoding="ascii").strip() == "rxe0":
             return node.name
@@ -155,12 +155,14 @@ def _verbs_node() -> str:
 
 
 def few_rights(stacks: dict[str, Stack]) -> None:
-    """A user without any right, with two nodes: uverbs of the device, and ours; no umad, no rdma_cm."""
+    """A user without any capability, with two nodes: uverbs of the device, and ours; no umad, no
+    rdma_cm.
+    """
     prefix = (*ONE_NODE, _verbs_node(), *NOBODY)
     with _containers(), Endpoints() as programs:
         _ping(programs, stacks[OURS], HERE, 22430, prefix)
         inside = Inside(stacks[OURS], "/run/netns/rca1")
-        # Its addresses may come a moment later than the interface.
+        # The addresses of the device may come a moment later than the interface.
         server = _listen(programs, inside, CONTAINERS["rca1"], 22431)
         server.leave()
         _ping(programs, inside, CONTAINERS["rca1"], 22431, prefix)
@@ -172,7 +174,7 @@ def _one_process(name: str, port: int) -> Callable:
     def test(stacks: dict[str, Stack]) -> None:
         with _containers(), Endpoints() as programs:
             _listen(programs, Inside(stacks[name], "/run/netns/rca1"), CONTAINERS["rca1"], port).leave()
-            # The file of the namespace is not there where the program runs.
+            # The file of the namespace is not visible where the program runs.
             with open("/run/netns/rca1", "rb") as netns, Agent(stacks[name]) as agent:
                 home = f"/proc/{os.getpid()}/ns/net"
                 inside = f"/proc/{os.getpid()}/fd/{netns.fileno()}"
@@ -187,7 +189,7 @@ def _one_process(name: str, port: int) -> Callable:
                 connect(CONTAINERS["rca1"], there)
                 agent.must("netns", home)
                 connect(HERE, here)
-                # A listener serves its own namespace, wherever its process is.
+                # A listener serves its own namespace, whatever namespace its process is in.
                 agent.must("destroy", here)
                 agent.must("netns", inside)
                 connect(CONTAINERS["rca1"], there)

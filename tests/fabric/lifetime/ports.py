@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Two connection managers and one service ID per port and device: who comes first has it."""
+"""Two connection managers and one service ID per port and device: the first one gets it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stacks import Stack
 
 RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 HERE, THERE, ELSEWHERE = "10.9.0.1", "10.9.0.2", "10.7.0.1"
-# What the one that comes second is told. Stock says EINVAL for what ib_cm refuses.
+# The errno of the second one. Stock returns EINVAL when ib_cm refuses.
 TAKEN = {OURS: "EADDRINUSE", STOCK: "EINVAL|EADDRINUSE"}
 
 
@@ -21,7 +21,7 @@ def _conflicts(stacks: dict[str, Stack], first: str, second: str, port: int) -> 
         server = programs.listen(stacks[first], HERE, port)
         for address in (HERE, THERE, "fd00:9::1", "0.0.0.0", "::"):
             programs.refused(stacks[second], address, port, TAKEN[second])
-        # Another device is another matter.
+        # Another device is independent.
         other = programs.listen(stacks[second], ELSEWHERE, port)
         client = programs.client(stacks[second], "hold", HERE, port)
         client.expect("connected")
@@ -37,7 +37,7 @@ def _conflicts(stacks: dict[str, Stack], first: str, second: str, port: int) -> 
 
 
 def stock_first(stacks: dict[str, Stack]) -> None:
-    """Stock listens: ours is told EADDRINUSE, until stock does not listen any more."""
+    """Stock listens: ours gets EADDRINUSE until stock stops listening."""
     _conflicts(stacks, STOCK, OURS, 22100)
 
 
@@ -47,7 +47,7 @@ def ours_first(stacks: dict[str, Stack]) -> None:
 
 
 def chosen(stacks: dict[str, Stack]) -> None:
-    """Ours asks for any port: it gets one that stock does not hold."""
+    """Ours asks for any port: it gets one that stock does not use."""
     before = RANGE.read_text(encoding="ascii")
     RANGE.write_text("40000 40001", encoding="ascii")
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The module comes and goes while stock's programs run on."""
+"""The module is loaded and unloaded while stock's programs run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STOP = Path("/tmp/reload-stop")
 
 
 def _ping(programs: Endpoints, stack: Stack, port: int) -> None:
-    """One rping that has to work."""
+    """One rping that must work."""
     client = programs.add(Program(stack, ["rping", "-c", "-a", ADDRESS, "-p", str(port), "-C", "2",
                                           "-v"], Path("/tmp/reload-client.log")))
     if (not client.wait(time.monotonic() + PATIENCE) or not client.well
@@ -28,7 +28,7 @@ def _ping(programs: Endpoints, stack: Stack, port: int) -> None:
 
 
 def reload(stacks: dict[str, Stack]) -> None:
-    """Load and unload again and again; one stock server stays, with an idle connection."""
+    """Load and unload repeatedly; one stock server stays, with an idle connection."""
     with Endpoints() as programs:
         server = programs.listen(stacks[STOCK], ADDRESS, 22000)
         held = programs.client(stacks[STOCK], "hold", ADDRESS, 22000)
@@ -61,7 +61,7 @@ def reload(stacks: dict[str, Stack]) -> None:
 
 
 def busy(stacks: dict[str, Stack]) -> None:
-    """It cannot be unloaded while a program has it open, and works on then."""
+    """The module cannot be unloaded while a program has it open, and continues to work."""
     with Endpoints() as programs:
         server = programs.listen(stacks[OURS], ADDRESS, 22010)
         said = run(f"rmmod {rig.MODULE}", 1)
@@ -92,7 +92,7 @@ def after_stock(stacks: dict[str, Stack]) -> None:
 
 
 def devices(stacks: dict[str, Stack]) -> None:
-    """Load and unload while a device comes and goes, with stock's wildcard listener on it."""
+    """Load and unload while a device is added and removed, with stock's wildcard listener on it."""
     with Endpoints() as programs:
         server = programs.listen(stacks[STOCK], "0.0.0.0", 22030)
         loop = subprocess.Popen(("sh", "-c", """while [ ! -e /tmp/reload-stop ]; do
@@ -106,7 +106,7 @@ def devices(stacks: dict[str, Stack]) -> None:
             STOP.touch()
             loop.wait(PATIENCE)
             STOP.unlink()
-        # Both stacks have it, and stock has its port there.
+        # Both stacks have the device, and stock has its port there.
         client = programs.client(stacks[STOCK], "hold", ELSEWHERE, 22030)
         client.expect("connected")
         server.expect("live 1")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The guest's modules and devices as a test moves them: load, unload, delete, add; what is left."""
+"""Operations on the guest's modules and devices: load, unload, delete, add; and counting objects
+that are left.
+"""
 
 from __future__ import annotations
 
@@ -17,37 +19,37 @@ DEVICES = {"rxe0": "d0", "rxe1": "v0"}
 
 
 def load() -> None:
-    """Our module in."""
+    """Load our module."""
     run(f"insmod {os.environ['RCA_MODULES']}/{MODULE}.ko")
 
 
 def loaded() -> bool:
-    """Whether it is."""
+    """Whether our module is loaded."""
     return PARAMETERS.exists()
 
 
 def unload() -> None:
-    """Our module out; nobody may use it."""
+    """Unload our module; no process may use it."""
     run(f"rmmod {MODULE}")
 
 
 def add_device(name: str) -> None:
-    """A software device comes."""
+    """Add a software device."""
     run(f"rdma link add {name} type rxe netdev {DEVICES[name]}")
 
 
 def delete_device(name: str) -> None:
-    """A software device goes; waits for everybody who has it open."""
+    """Remove a software device; waits for all processes that have it open."""
     run(f"rdma link delete {name}")
 
 
 def start_delete(name: str) -> subprocess.Popen:
-    """Likewise, in the background."""
+    """The same in the background."""
     return subprocess.Popen(("rdma", "link", "delete", name), stdin=subprocess.DEVNULL)
 
 
 def finish_delete(command: subprocess.Popen, name: str) -> None:
-    """The device of start_delete() must be gone soon."""
+    """The device of start_delete() must be removed soon."""
     try:
         if command.wait(PATIENCE):
             raise Unexpected(f"rdma link delete {name}: status {command.returncode}")
@@ -57,7 +59,7 @@ def finish_delete(command: subprocess.Popen, name: str) -> None:
 
 
 def _objects() -> dict[str, int]:
-    """Objects in our slab caches."""
+    """Number of objects in our slab caches."""
     for cache in Path("/sys/kernel/slab").glob("rca_*"):
         (cache / "shrink").write_text("1", encoding="ascii")
     text = Path("/proc/slabinfo").read_text(encoding="ascii")
@@ -66,7 +68,8 @@ def _objects() -> dict[str, int]:
 
 
 def nothing_left() -> None:
-    """Everything that programs used of our module comes back, in the background at times."""
+    """Wait until all objects that programs used of our module are freed, partly in the background.
+    """
     left: list[str] = []
 
     def is_empty() -> bool:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * How long each call takes when everybody else is at his worst: no call takes longer than the
- * comments of the uAPI header say, from which the table documented[] is made. On the software
- * InfiniBand adapters, see knobs.h, and on soft-RoCE.
+ * The duration of each call when every peer and device is at its worst: no call takes longer
+ * than the comments of the uAPI header say, from which the table documented[] is generated. On
+ * the software InfiniBand adapters, see knobs.h, and on soft-RoCE.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -21,18 +21,18 @@
 #define NR(name) (RDMA_CM_ALT_CMD_##name - RDMA_CM_ALT_CMD_BASE)
 #define CALLS (sizeof(documented) / sizeof(documented[0]))
 
-/* A guest is an emulated machine that shares its processors with others. */
+/* Slack: a guest is an emulated machine that shares its processors with others. */
 #define SLOWER 5
 
-/* How late a device is, and how long it may take to go. */
+/* Delay of the device, and how long its removal may take. */
 #define LATE_SECONDS 7
 #define REMOVAL_SECONDS 30
 
-/* Far more than any bound. */
+/* Far longer than any bound. */
 #define FOR_LONG 60000
 
 /**
- * struct world - what the calls are made on
+ * struct world - objects that the calls work on
  * @ctx: a context
  * @queue: a queue of it
  * @id: an id
@@ -47,7 +47,7 @@ struct world {
 
 static double longest[CALLS];
 
-/* What is in use before a test. */
+/* Objects in use before a test. */
 static struct inventory before;
 
 static void report(void)
@@ -60,7 +60,7 @@ static void report(void)
 	ktap_note("the longest: %s, %.3f s", documented[worst].name, longest[worst]);
 }
 
-/* The call @nr took this long, of which it may have waited @more for what is documented. */
+/* The call @nr took this long, of which it may have waited @more for a documented reason. */
 static void judge(unsigned int nr, double took, double more)
 {
 	double bound = documented[nr].seconds * SLOWER;
@@ -117,7 +117,10 @@ static void call_accept(const struct world *w)
 
 static void call_reject(const struct world *w)
 {
-	/* A reason that there is not: another call would be the last that does something. */
+	/*
+	 * A reason that does not exist: with another one the call would be the last that has an
+	 * effect.
+	 */
 	EXPECT_EQ(rca_reject(w->ctx, w->id, 1, NULL, 0), -EINVAL);
 }
 
@@ -224,7 +227,7 @@ static void call_destroy(const struct world *w)
 	EXPECT_EQ(rca_destroy(w->ctx, w->id), 0);
 }
 
-/* In this order: what ends something comes last. */
+/* The order matters: calls that end something come last. */
 static const struct {
 	unsigned int nr;
 	void (*call)(const struct world *w);
@@ -243,7 +246,7 @@ static const struct {
 
 _Static_assert(sizeof(calls) / sizeof(calls[0]) == CALLS, "each ioctl is called");
 
-/* All calls, one after the other; the id is gone then. */
+/* All calls, one after the other; the last one destroys the id. */
 static void all_calls(const struct world *w, double more)
 {
 	for (unsigned int i = 0; i < CALLS; i++) {
@@ -265,7 +268,7 @@ TEST(each_ioctl_is_called_once)
 	}
 }
 
-/* A client that has asked, a request that was not answered, and one that is connected. */
+/* A client that has sent a request, an unanswered request, and a connected id. */
 static void asked(struct pair *p)
 {
 	pair_apart(p);
@@ -302,7 +305,7 @@ static void on_server(const struct pair *p, double more)
 	all_calls(&(struct world){ .ctx = p->ctx, .queue = p->lq, .id = p->server }, more);
 }
 
-/* Each test closes what it has within the bound of a DESTROY of each id, and nothing is left. */
+/* Each test closes its context within the bound of a DESTROY of each id, and no object is left. */
 static void done(const struct pair *p, double more)
 {
 	double start = now();
@@ -384,7 +387,7 @@ TEST(administrator_is_silent)
 	lose("drop SA");
 	EXPECT_EQ(resolve_for_long(&w, RDMA_CM_ALT_STEP_ROUTE, NULL), 0);
 	all_calls(&w, 0);
-	/* One membership is left, the other ends with its id. */
+	/* One membership is left by a call, the other ends with its id. */
 	w.id = datagram_id(&w, CLIENT_AT);
 	for (int i = 0; i < 2; i++)
 		EXPECT_EQ(TIMED(JOIN, 0, rca_join(w.ctx, w.id, "239.9.8.2", 0, 0, &w.member)), 0);
@@ -392,7 +395,7 @@ TEST(administrator_is_silent)
 	done(&p, 0);
 }
 
-/* What was sent does not complete for a while: only those wait who end its id. */
+/* Sends do not complete for a while: only calls that end their id wait. */
 TEST(device_is_slow)
 {
 	struct world w = {};
@@ -409,7 +412,7 @@ TEST(device_is_slow)
 	took = now();
 	all_calls(&w, LATE_SECONDS);
 	took = now() - took;
-	/* If it does not wait any more, another test of waiting is needed. */
+	/* If this call no longer waits, the test of waiting needs another one. */
 	EXPECT(took > LATE_SECONDS - 2);
 	knob("hca0/slow", "0");
 	ktap_note("a device that is %d s late: all calls took %.1f s", LATE_SECONDS, took);
@@ -437,7 +440,7 @@ static bool still_runs(pid_t pid)
 	return false;
 }
 
-/* Ids of all kinds on the device that goes; and a listener while it comes again. */
+/* Ids of all kinds on the device that is removed; and a listener while the device comes back. */
 TEST(device_goes_and_comes)
 {
 	enum { PAIRS = 16 };
@@ -481,7 +484,7 @@ TEST(device_goes_and_comes)
 	done(&p[0], 0);
 }
 
-/* Half of them one by one and in a batch, the others with their queue. */
+/* Half of the ids one by one and in a batch, the others with their queue. */
 TEST_LONG(thousand_ids_end_at_once)
 {
 	enum { IDS_AT_ONCE = 1000, SINGLE = 250, BATCHED = 250 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * How long synchronous calls of the library take when nobody answers: as Documentation/bounds.rst
- * says. On the software InfiniBand adapters, see knobs.h.
+ * The duration of synchronous calls of the library when no peer answers: as
+ * Documentation/bounds.rst says. On the software InfiniBand adapters, see knobs.h.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,15 +18,15 @@
 
 #define NOBODY_AT "10.8.0.99"
 
-/* A guest is an emulated machine that shares its processors with others. */
+/* Slack: a guest is an emulated machine that shares its processors with others. */
 #define SLOWER 5.0
 
-/* What is given to calls that have a time; how long the administrator has for a group. */
+/* Timeouts of calls that take one; the time limit of the administrator for a group. */
 #define GIVEN_MS 2000
 #define GIVEN (GIVEN_MS / 1000.0)
 #define GROUP 3.0
 
-/* A reply is sent 16 times, 128 ms after one another. */
+/* A reply is sent 16 times, every 128 ms. */
 #define REPLIES 2.0
 
 static struct sockaddr_in address(const char *ip, uint16_t port)
@@ -37,7 +37,7 @@ static struct sockaddr_in address(const char *ip, uint16_t port)
 	return in;
 }
 
-/* The call that began at @start has failed as it should, and when. */
+/* The call that began at @start has failed with the expected error in the expected time. */
 static void gave_up(const char *call, int ret, int error, double start, double after)
 {
 	double took = now() - start;
@@ -63,7 +63,7 @@ static void gave_up(const char *call, int ret, int error, double start, double a
 	EXPECT(now() - ends_start < (seconds) + SLOWER);			\
 } while (0)
 
-/* The end of a test: each of the ids, and no more rules. */
+/* The end of a test: destroy each of the ids, and remove the rules. */
 static void end_ids(struct rdma_cm_id *first, struct rdma_cm_id *second, struct rdma_cm_id *third)
 {
 	struct rdma_cm_id *ids[] = { first, second, third };
@@ -74,7 +74,7 @@ static void end_ids(struct rdma_cm_id *first, struct rdma_cm_id *second, struct 
 	rule("clear");
 }
 
-/* A listener there; it is a synchronous id when there is no channel. */
+/* A listener at that address; it is a synchronous id when there is no channel. */
 static struct rdma_cm_id *get_listener(struct rdma_event_channel *channel)
 {
 	struct sockaddr_in at = address(SERVER_AT, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A signal that interrupts a call which waits. */
+/* A signal that interrupts a blocking call. */
 #ifndef INTERRUPT_H
 #define INTERRUPT_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connections over a fabric that loses messages, which the software InfiniBand
- * adapters do on demand: what is sent again, and what ends when nobody answers.
+ * Connections over a fabric that loses messages, which the software InfiniBand adapters do on
+ * demand: which messages are retransmitted, and what ends when no peer answers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define OPT(name) RDMA_CM_ALT_OPTION_##name
 
-/* What stock takes for a message that was lost once. No row comes near to it. */
+/* The time that stock takes for a message that was lost once. No row comes near it. */
 #define STOCK_SECONDS 4.0
 
 /* rca_connect() and all that follows, until the client has its response. */
@@ -27,7 +27,7 @@ static void ask_both(struct pair *p)
 	EXPECT_EVENT(p->cq, CONNECT_RESPONSE, p->client);
 }
 
-/* Likewise, until its RTU is on its way. */
+/* The same, until the client has sent its RTU. */
 static void connect_client(struct pair *p)
 {
 	ask_both(p);
@@ -53,7 +53,7 @@ static void set_byte(const struct pair *p, uint32_t name, uint8_t value)
 	EXPECT_EQ(rca_set_option(p->ctx, p->client, RDMA_CM_ALT_OPTION, name, &value, 1), 0);
 }
 
-/* How long a connection takes of which this message is lost. */
+/* The duration of a connect when this message is lost. */
 static double without(const char *message)
 {
 	char text[64];
@@ -77,7 +77,7 @@ static int by_length(const void *a, const void *b)
 	return *(const double *)a < *(const double *)b ? -1 : 1;
 }
 
-/* The middle one of five. The kernel's clock may lag behind for once, and make it up in a wait. */
+/* The median of five. The kernel's clock may lag behind once, and catch up in a wait. */
 static double usually_without(const char *message)
 {
 	double took[5];
@@ -94,7 +94,7 @@ TEST(lost_request_is_sent_again)
 	EXPECT(usually_without("REQ") > 0.15);
 }
 
-/* The peer sends it again by what our request told it: 128 ms. */
+/* The peer resends it after the time that our request carries: 128 ms. */
 TEST(lost_reply_is_sent_again)
 {
 	EXPECT(usually_without("REP") > 0.12);
@@ -106,8 +106,8 @@ TEST(lost_ready_to_use_is_sent_again)
 }
 
 /*
- * The peer repeats its reply for a second; and then waits for as long as the MRA says
- * that it got meanwhile, or the second one, which answers another reply.
+ * The peer repeats its REP for a second, and then waits for as long as the MRA says that it
+ * received meanwhile, or the second MRA, which answers another REP.
  */
 TEST(slow_program_keeps_its_peer)
 {
@@ -126,7 +126,7 @@ TEST(slow_program_keeps_its_peer)
 	EXPECT(!event_waits(p.cq));
 }
 
-/* Three rounds of two messages each; the peer gets one request. */
+/* Three retry intervals of two messages each; the peer gets one request. */
 TEST(rounds_follow_each_other)
 {
 	struct pair p;
@@ -155,14 +155,14 @@ TEST(deadline_ends_a_connect)
 	EXPECT(took > 0.99);
 	sent = seen_by("drop REQ");
 	EXPECT(sent >= 2);
-	/* And nothing more is sent. */
+	/* No further message is sent. */
 	sleep(1);
 	EXPECT_EQ(seen_by("drop REQ"), sent);
 	EXPECT(!event_waits(p.cq));
 	rule("clear");
 }
 
-/* The server has not answered yet: the deadline takes the request back. */
+/* The server has not answered yet: the deadline withdraws the request. */
 TEST(peer_is_told_of_the_deadline)
 {
 	struct pair p;
@@ -251,8 +251,8 @@ TEST(lost_disconnect_request_is_sent_again)
 }
 
 /*
- * A client of stock has its peer repeat messages each 4.1 s, and so does this one. It hears of
- * the end though the first three of them are lost.
+ * A client of stock makes its peer repeat messages every 4.1 s, and so does this one. It gets
+ * the disconnect although the first three DREQs are lost.
  */
 TEST(client_with_long_timers_is_asked_often_enough)
 {
@@ -267,7 +267,7 @@ TEST(client_with_long_timers_is_asked_often_enough)
 	EXPECT(seen_by("drop DREQ") >= 4);
 }
 
-/* The server's QP has received, and the client's ready-to-use was lost: the end comes after it. */
+/* The server's QP has received, and the client's RTU was lost: the disconnect comes after it. */
 static void ends_before_it_is_ready(int (*end)(int ctx, uint32_t id))
 {
 	struct pair p;
@@ -310,8 +310,9 @@ TEST(destroyed_connection_asks_again)
 }
 
 /*
- * More than the window: all of them are sent, one after the other, and none is forgotten. The
- * administrator says what is true of a crowd in the debug guest: a message may take a second.
+ * More requests than the window: all of them are sent, one after the other, and none is forgotten.
+ * The subnet administrator reports a long packet lifetime, because a message of so many may take a
+ * second in the debug guest.
  */
 TEST(crowd_beyond_the_window)
 {
@@ -345,7 +346,7 @@ TEST(crowd_beyond_the_window)
 		usleep(1000);
 	}
 	rule("clear");
-	/* The end of all of them at once: the peer hears of each. */
+	/* All disconnect at once: each peer gets its event. */
 	EXPECT_EQ(close(p.cq), 0);
 	for (seen = 0; seen < CROWD;) {
 		get_event(p.lq, &ev);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Faults that connections survive, or that end them: nothing hangs, each event comes once, and
- * everything that was used is given back. On the software InfiniBand adapters, see knobs.h.
- * Documentation/faults.rst has all faults and which test tries them.
+ * all objects are freed. On the software InfiniBand adapters, see knobs.h.
+ * Documentation/faults.rst lists all faults and their tests.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -17,16 +17,16 @@
 
 #define OPT(name) RDMA_CM_ALT_OPTION_##name
 
-/* What an end is told when it is over. */
+/* The events of an end whose connection is over. */
 #define OVER (TOLD(DISCONNECTED) | TOLD(REJECTED) | TOLD(UNREACHABLE) | TOLD(CONNECT_ERROR))
 #define ANSWERED TOLD(CONNECT_RESPONSE)
 #define ESTABLISHED (TOLD(CONNECT_REQUEST) | TOLD(ESTABLISHED))
 #define ENDED (TOLD(DISCONNECTED) | TOLD(TIMEWAIT_EXIT))
 
-/* How long a device may take to go, as for the stress program. */
+/* How long the removal of a device may take, as for the stress program. */
 #define REMOVAL_SECONDS 30
 
-/* Two, for what is there when a fault comes and what begins then. */
+/* Two connections: one exists when a fault comes, one begins then. */
 static struct crowd crowd, meanwhile;
 static struct inventory before;
 
@@ -54,7 +54,7 @@ static void begin(void)
 	inventory_take(&before);
 }
 
-/* All ends are given back, and what they used. */
+/* All ends are freed, with their objects. */
 static void end(void)
 {
 	rule("clear");
@@ -72,7 +72,7 @@ static void set_byte(uint32_t name, uint8_t value)
 	crowd_option(&crowd, name, &value, sizeof(value));
 }
 
-/* From the request to the end, while the rules are in force. */
+/* From the request to the disconnect, while the rules are in force. */
 static void live_with(const char *fault, unsigned int count, const char *what)
 {
 	double made, ended;
@@ -123,13 +123,13 @@ TEST_LONG(messages_overtake_each_other)
 	live_with("reorder CM percent=30", many(100), "messages out of order");
 }
 
-/* Messages that were sent before, and a second time long after. */
+/* Messages that were sent before, again, and a second time long after. */
 TEST_LONG(messages_come_again_late)
 {
 	live_with("duplicate CM ms=700 percent=50", 60, "messages that came again late");
 }
 
-/* Connections under which a peer is killed. */
+/* Connections whose peer is killed. */
 enum { ENDS = 8 };
 
 /* Clients in a process that lives until it is killed. */
@@ -150,7 +150,7 @@ static void be_clients(uint16_t port)
 	}
 }
 
-/* Likewise the server. */
+/* The same for the server. */
 static void be_server(int tell_port)
 {
 	struct pair p;
@@ -184,7 +184,7 @@ static void pump_for(double seconds)
 	}
 }
 
-/* Servers that were accepted are told of the end, once. */
+/* Servers that were accepted get one event of the end. */
 static void await_ends(void)
 {
 	double start = now();
@@ -276,7 +276,7 @@ static void pull_the_cable(unsigned int seconds, unsigned int count)
 	took = crowd_await(&meanwhile, SERVERS, TOLD(ESTABLISHED));
 	crowd_expect(&meanwhile, CLIENTS, ANSWERED);
 	crowd_expect(&meanwhile, SERVERS, ESTABLISHED);
-	/* Those that were there have not noticed. */
+	/* The connections that existed before are not affected. */
 	crowd_pump(&crowd);
 	crowd_expect(&crowd, CLIENTS, ANSWERED);
 	crowd_expect(&crowd, SERVERS, ESTABLISHED);
@@ -308,7 +308,7 @@ static void expect_status(int queue, uint32_t type, int status)
 	expect_event(__FILE__, __LINE__, queue, type, 0, status, NULL);
 }
 
-/* Paths are asked for as long as the caller says, memberships for 3 s. */
+/* A path query waits for as long as the caller says, a join for 3 s. */
 TEST_LONG(administrator_is_silent)
 {
 	enum { ASKERS = 20, PATH_SECONDS = 2, GROUP_SECONDS = 3 };
@@ -342,7 +342,7 @@ TEST_LONG(administrator_is_silent)
 	EXPECT(!event_waits(queue) && !event_waits(group_queue));
 	EXPECT_EQ(rca_leave(ctx, member, &reported), 0);
 	EXPECT_EQ(reported, 1);
-	/* It is asked again, and answers. */
+	/* The administrator is asked again, and answers. */
 	rule("clear");
 	EXPECT_EQ(rca_resolve_route(ctx, ids[0]), 0);
 	EXPECT_EVENT(queue, ROUTE_RESOLVED, ids[0]);
@@ -353,7 +353,7 @@ TEST_LONG(administrator_is_silent)
 	ktap_note("faults tried: %u administrators that do not answer", ASKERS + 1);
 }
 
-/* The peer's kernel asks for patience; the deadline has the last word. */
+/* The peer's kernel sends an MRA; the deadline still ends the connect. */
 TEST_LONG(server_never_accepts)
 {
 	unsigned int count = many(100);
@@ -374,7 +374,7 @@ TEST_LONG(server_never_accepts)
 	ktap_note("faults tried: %u requests that are never accepted", count);
 }
 
-/* The kernel asks the server for half a second of patience, for each reply that is left. */
+/* The client's kernel answers each of the remaining REPs with an MRA of half a second. */
 TEST_LONG(client_never_reads)
 {
 	unsigned int count = many(100);
@@ -388,7 +388,7 @@ TEST_LONG(client_never_reads)
 	crowd_ask(&crowd);
 	took = crowd_await(&crowd, SERVERS, TOLD(UNREACHABLE));
 	crowd_expect(&crowd, SERVERS, TOLD(CONNECT_REQUEST) | TOLD(UNREACHABLE));
-	/* At last it does: what it was told is there, and nobody at the other end. */
+	/* The process reads the reply at last, and the peer does not exist any more. */
 	crowd.deaf[CLIENTS] = false;
 	crowd_await(&crowd, CLIENTS, ANSWERED);
 	crowd_disconnect(&crowd);
@@ -400,7 +400,7 @@ TEST_LONG(client_never_reads)
 	ktap_note("faults tried: %u clients that do not read", count);
 }
 
-/* In a process of its own: it waits until nobody uses the device. */
+/* In a process of its own: it waits until no process uses the device. */
 static pid_t start_removal(unsigned int after_us)
 {
 	pid_t pid = MUST(fork());
@@ -435,7 +435,7 @@ TEST_SOAK(device_is_reset_in_a_storm)
 		begin();
 		crowd_make(&crowd, count);
 		set_deadline(3000);
-		/* No second round, whose request would be another one for the server. */
+		/* No second retry interval, whose REQ would be a new one for the server. */
 		set_byte(OPT(RESPONSE_TIMEOUT), 22);
 		crowd_ask(&crowd);
 		await_removal(start_removal(round * 40000));
@@ -456,7 +456,7 @@ TEST_SOAK(device_is_reset_in_a_storm)
 		end();
 	}
 	EXPECT(removed > 0);
-	/* The device is as good as new. */
+	/* The device works as a new one. */
 	live_with("duplicate CM ms=1", 10, "messages doubled");
 	ktap_note("faults tried: %u devices reset, under %u connections each", rounds, count);
 }

@@ -4,12 +4,12 @@
 
 usage: agent.py PORT
 
-A connection is one program. What comes in first is a line of JSON: {"stack": "ours" or "stock" or null,
-"command": [word, ...], "trace": bool}; what goes out is the program's output line by line, then a NUL
-and the exit status. With "trace" there is a line "@STACK WHAT" for what the program did on which stack,
-as the kernel saw it. When the connection ends before, the program is killed: it is not told, and cannot
-say good-bye.
-The command ["start again"] is for the bench: this guest is started again without any farewell.
+A connection is one program. The input is a line of JSON: {"stack": "ours" or "stock" or null,
+"command": [word, ...], "trace": bool}; the output is that of the program, line by line, then a
+NUL and the exit status. With "trace" there is a line "@STACK WHAT" for each operation of the
+program that the kernel traced on a stack. When the connection ends before the program, the
+program is killed without notice, so it sends no disconnects. The command ["start again"] is for
+the bench: this guest is restarted without any shutdown.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STACKS: dict[str, Stack] = {}
 
 
 def start_again() -> None:
-    """As if the power was gone: the bench sees the line and boots a new guest."""
+    """As if the power was lost: the bench sees the line and boots a new guest."""
     os.write(1, b"\nSTART AGAIN\n")
     termios.tcdrain(1)
     Path("/proc/sysrq-trigger").write_text("b", encoding="ascii")
@@ -52,7 +52,7 @@ class Handler(socketserver.StreamRequestHandler):
             return
         stack = STACKS.get(request["stack"])
         tracer = Tracer("wire") if request["trace"] else None
-        # This process has no threads, so the hook is safe.
+        # This process has no threads, so preexec_fn is safe.
         process = subprocess.Popen(  # pylint: disable=subprocess-popen-preexec-fn
             request["command"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, cwd=ROOT, start_new_session=True,
@@ -67,14 +67,14 @@ class Handler(socketserver.StreamRequestHandler):
                 process.wait()
 
     def _forward(self, process: subprocess.Popen, tracer: Tracer | None) -> None:
-        """Until the program has ended, or nobody wants it any more."""
+        """Run until the program has ended, or the connection is closed."""
         assert process.stdout
         rest = b""
         told = 0
         data = b"."
         while data:
             sources = [self.connection, process.stdout, *([tracer.fd] if tracer else [])]
-            # The wake-up of the trace's pipe may be late: look at least twice a second.
+            # The wake-up of the trace's pipe may be late: poll at least twice a second.
             ready, _, _ = select.select(sources, [], [], 0.5 if tracer else None)
             if self.connection in ready:
                 return
@@ -91,7 +91,7 @@ class Handler(socketserver.StreamRequestHandler):
 
 
 class Server(socketserver.ForkingTCPServer):
-    """For everybody who can reach it: this is a guest on a wire without anybody else."""
+    """Listen on all addresses: the wire connects this guest to the other one only."""
 
     allow_reuse_address = True
     request_queue_size = 64

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""A host that goes without a farewell, and a cable that is pulled: what the survivor and the next see."""
+"""A host that dies without disconnecting, and a cable that is pulled: the events of the survivor
+and of the next connection.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ STALE = 10
 
 
 def told(program: Program, wanted: list[tuple[str, int]], number: int = 0) -> None:
-    """What a connection told from its beginning until now, which may take a moment."""
+    """All events of a connection so far; they may take a moment to arrive."""
     deadline = time.monotonic() + PATIENCE
     while True:
         seen = events(program).get(number, [])
@@ -36,10 +38,12 @@ REFUSED = [*RESOLVED, ("REJECTED", STALE)]
 
 
 def client_killed_in_silence(hosts: Hosts, client: str, server: str, oracle: bool = False) -> None:
-    """The near client is killed while the wire loses all, the next one has its QP's number."""
+    """The near client is killed while the wire loses everything; the next client has its QP's
+    number.
+    """
     first_qp = qp_numbers(1)
     waiting, port = start_server(hosts, hosts.far, server, 1, "hold")
-    # Stock sends one disconnect request when its program dies, and none after that.
+    # Stock sends one DREQ when its program is killed, and none after that.
     old = start_client(hosts.near, STOCK, (hosts.far.ip, port), 1, "hold", first_qp)
     waiting.until("^all$")
     with hosts.disturbed("loss 100%"):
@@ -65,9 +69,10 @@ def stale(client: str, server: str) -> Callable[[Hosts], None]:
 
 
 def started_again(hosts: Hosts) -> None:
-    """The far host is started again while it is connected; both ends of old connections come back."""
+    """The far host is restarted while it is connected; both ends of old connections come back."""
     near, far = hosts.both
-    # Clients there, with the stack of each end; who comes back asks with the QPs of before.
+    # Clients on the far host, with the stack of each end; a restarted client uses the QP numbers
+    # of before.
     clients = []
     for client, server in ((OURS, OURS), (OURS, STOCK), (STOCK, OURS)):
         first_qp = qp_numbers(1)
@@ -75,7 +80,7 @@ def started_again(hosts: Hosts) -> None:
         start_client(far, client, (near.ip, port), 1, "hold", first_qp)
         waiting.until("^all$")
         clients.append((client, waiting, port, first_qp))
-    # Servers there, which come back with the QPs of before.
+    # Servers on the far host, which come back with the QP numbers of before.
     servers = []
     for client, server in ((OURS, OURS), (OURS, STOCK)):
         first_qp = qp_numbers(1)
@@ -87,7 +92,8 @@ def started_again(hosts: Hosts) -> None:
     far.programs.clear()
     tried(1, "hosts started again")
 
-    # It asks: the survivor gives the old connection up and takes the new one, at the first call.
+    # The far host sends a request: the survivor drops the old connection and accepts the new one,
+    # at the first attempt.
     asking = []
     for client, waiting, port, first_qp in clients:
         new = start_client(far, client, (near.ip, port), 1, "hold", first_qp)
@@ -101,7 +107,8 @@ def started_again(hosts: Hosts) -> None:
             waiting.until("DISCONNECTED 0")
             waiting.until("ESTABLISHED 0", 2)
 
-    # It is asked: the survivor finds the old connection by the reply, and gives it up.
+    # The far host gets a request: the survivor finds the old connection by the reply, and drops
+    # it.
     for client, server, old, first_qp in servers:
         waiting, port = start_server(hosts, far, server, 1, "hold", first_qp)
         new = start_client(near, client, (far.ip, port), 1, "hold")
@@ -110,7 +117,9 @@ def started_again(hosts: Hosts) -> None:
 
 
 def cable_pulled(seconds: int, hosts: Hosts) -> None:
-    """The wire is dead for a while: connections stay, and those that are asked for meanwhile are made."""
+    """The wire is dead for a while: connections stay, and those that are requested meanwhile are
+    made.
+    """
     near, far = hosts.both
     held = []
     for client, server in ((OURS, OURS), (OURS, STOCK), (STOCK, OURS)):
@@ -118,10 +127,10 @@ def cable_pulled(seconds: int, hosts: Hosts) -> None:
         asking = start_client(near, client, (far.ip, port), 1, "hold")
         waiting.until("^all$")
         held.append((waiting, asking))
-    # Many of them: some ask in the moment in which the interface has no routes yet.
+    # Many connects: some happen while the interface has no routes yet.
     late, port = start_server(hosts, far, OURS, 100, "hold")
     if seconds > 1:
-        # Programs resolve addresses for less: those are known.
+        # Address resolution of programs has a shorter timeout: those addresses are known.
         near.do(f"busybox ping -c 1 -w {PATIENCE} {far.ip}")
     far.do("ip link set wire0 down")
     meanwhile = start_client(near, OURS, (far.ip, port), 100, "hold")
@@ -135,14 +144,16 @@ def cable_pulled(seconds: int, hosts: Hosts) -> None:
         told(waiting, ACCEPTED)
         if len(events(asking)[0]) > len(CONNECTED) or len(events(waiting)[0]) > len(ACCEPTED):
             raise Unexpected(f"it told more\n{asking.tell()}\n{waiting.tell()}")
-        # They still are connections: the end of one is told to the other.
+        # They are still connected: a disconnect of one end reaches the other.
         asking.kill()
         waiting.until("DISCONNECTED 0")
     tried(1, f"cables pulled for {seconds} s, under 103 connections")
 
 
 def route_comes_late(hosts: Hosts) -> None:
-    """A host without the route of its address, but for what programs send: it is asked again, later."""
+    """A host without the route of its address, except for what programs send: the request is
+    retransmitted later.
+    """
     near, far = hosts.both
     late, port = start_server(hosts, far, OURS, 1, "hold")
     route = "10.8.0.0/24 dev wire0"
@@ -163,7 +174,7 @@ def route_comes_late(hosts: Hosts) -> None:
 
 
 def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
-    """Name and test of each way to break it."""
+    """Name and test of each way to break a connection."""
     found = [("client killed in silence: ours again, stock server", stale(OURS, STOCK)),
              ("client killed in silence: ours again, our server", stale(OURS, OURS)),
              ("cable pulled for a second", partial(cable_pulled, 1)),

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * One end of some connections, for either stack, that tells each event as it comes.
+ * One end of some connections, for either stack, which prints each event.
  *
- *	end server PORT COUNT QPN [hold]
- *	end client ADDRESS PORT COUNT QPN [hold]
+ * 	end server PORT COUNT QPN [hold]
+ * 	end client ADDRESS PORT COUNT QPN [hold]
  *
- * The client makes COUNT connections at once; the server disconnects them when
- * all are there, or nobody does with "hold". Connection number i is that of the
- * client's id i: it is in the private data of the request. QPs are numbers only,
- * QPN + i, which neither stack minds; a peer takes a number that it knows for an
- * old connection.
+ * The client makes COUNT connections at once; the server disconnects them when all are
+ * established, or with "hold" neither end does. Connection number i is that of the client's id
+ * i: the private data of the request carries i. QPs are numbers only, QPN + i, which neither
+ * stack minds; a peer takes a number that it knows for an old connection.
  *
- * Lines that come out: "listening"; "I EVENT STATUS" for each event of
- * connection I; "all" when COUNT connections are there, "end" when COUNT have
- * ended with the timewait (the program ends then, but for "hold"). A call that
- * fails: "I CALL: text", and status 1.
+ * Output lines: "listening"; "I EVENT STATUS" for each event of connection I; "all" when COUNT
+ * connections are established, "end" when COUNT have ended with the timewait (the program ends
+ * then, but for "hold"). A call that fails: "I CALL: text", and status 1.
  */
 #define _GNU_SOURCE
 #include <stdbool.h>
@@ -33,7 +31,7 @@ static void fail_of(long number, const char *call)
 	exit(1);
 }
 
-/* Of connection @number; with its number as private data when there is a place for it. */
+/* Connect or accept connection @number, with the number as private data where it fits. */
 static struct rdma_conn_param numbered_param(long number, const uint32_t *data)
 {
 	struct rdma_conn_param param = conn_param(NULL);
@@ -73,7 +71,7 @@ static void start(void)
 	puts("listening");
 }
 
-/* One more is there: the server ends them when it has all. */
+/* Count one more connection: the server disconnects all when it has COUNT. */
 static void connected(struct rdma_cm_id *id)
 {
 	unsigned int i;

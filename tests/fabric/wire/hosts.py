@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The two guests on the wire as a test sees them: programs that run there, the wire as it misbehaves."""
+"""The two guests on the wire from the side of a test: programs that run there, and faults of the
+wire.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +18,18 @@ from scenario import Unexpected
 from stacks import ended_well
 
 DEBUG = bool(re.search(r"rca\.pair=\S*debug", Path("/proc/cmdline").read_text(encoding="ascii")))
-# A program's time, and that of an answer; the debug kernel is slow, and the host may be busy.
+# Time limits of a program and of an answer; the debug kernel is slow, and the host may be busy.
 PATIENCE = 240 if DEBUG else 90
 AGENT_PORT = 7900
 
 
 def _request(stack: str | None, words: list[str], trace: bool = False) -> bytes:
-    """What agent.py wants."""
+    """The request that agent.py expects."""
     return json.dumps({"stack": stack, "command": words, "trace": trace}).encode() + b"\n"
 
 
 class Program:
-    """A program on one of the hosts. Nobody who ends it says good-bye to its peers."""
+    """A program on one of the hosts. When it is ended, it is killed and sends no disconnects."""
 
     def __init__(self, host: Host, stack: str | None, command: str, trace: bool = False) -> None:
         self.host = host
@@ -57,7 +59,7 @@ class Program:
 
     @property
     def output(self) -> str:
-        """What it printed until now."""
+        """Its output so far."""
         return self._text.partition(b"\0")[0].decode(errors="replace")
 
     @property
@@ -67,17 +69,17 @@ class Program:
 
     @property
     def status(self) -> int | None:
-        """Exit status; None: it runs, or its host is gone."""
+        """Exit status; None: it is running, or its host is down."""
         match = re.fullmatch(rb"(?s).*\x00(-?\d+)\n", self._text)
         return int(match.group(1)) if match else None
 
     def tell(self) -> str:
-        """For people: what it is, and the end of what it said."""
+        """For diagnostics: the command, and the end of its output."""
         said = "\n".join(f"    {line}" for line in self.output.splitlines()[-12:])
         return f"{self.host.name}, {self.stack}: {self.command}: status {self.status}\n{said}"
 
     def until(self, pattern: str, times: int = 1, patience: float = PATIENCE) -> None:
-        """Until that many of its lines match."""
+        """Wait until that many of its lines match."""
         def enough() -> bool:
             return sum(bool(re.search(pattern, line)) for line in self.lines) >= times
 
@@ -87,7 +89,7 @@ class Program:
                 raise Unexpected(f"'{pattern}' was not said {times} times\n{self.tell()}")
 
     def done(self, says: str = "", patience: float = PATIENCE) -> None:
-        """Until it has ended well and said something."""
+        """Wait until it has ended successfully with some output."""
         with self._changed:
             self._changed.wait_for(lambda: self._over, patience)
         if not ended_well(self.status, self.output):
@@ -96,7 +98,7 @@ class Program:
             raise Unexpected(f"it did not say '{says}'\n{self.tell()}")
 
     def kill(self) -> None:
-        """Now."""
+        """Kill it now."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -115,24 +117,24 @@ class Host:
         self.programs: list[Program] = []
 
     def start(self, stack: str | None, command: str, trace: bool = False) -> Program:
-        """A program: words, with a stack; or a shell's text, without one."""
+        """Start a program: words, with a stack; or a shell command, without one."""
         self.programs.append(Program(self, stack, command, trace))
         return self.programs[-1]
 
     def do(self, command: str) -> str:
-        """A shell's text that has to end well; what it said."""
+        """Run a shell command that must succeed; returns its output."""
         program = self.start(None, command)
         program.done()
         return program.output
 
     def end_all(self) -> None:
-        """No program of a test outlives it."""
+        """No program outlives its test."""
         for program in self.programs:
             program.kill()
         self.programs.clear()
 
     def boot_id(self, patience: float = 5) -> str:
-        """Names this boot; "" when the host does not answer."""
+        """Identifies this boot; "" when the host does not answer."""
         try:
             program = self.start(None, "cat /proc/sys/kernel/random/boot_id")
             program.done(patience=patience)
@@ -141,7 +143,7 @@ class Host:
             return ""
 
     def start_again(self) -> None:
-        """As if its power was gone for a moment: nobody says good-bye, nothing is kept."""
+        """Restart it as after a power failure: without any disconnect or other shutdown."""
         before = self.boot_id()
         with socket.create_connection(self.agent, PATIENCE) as line:
             line.sendall(_request(None, ["start again"]))
@@ -154,7 +156,7 @@ class Host:
 
 
 class Hosts:
-    """Both, and the wire between them."""
+    """Both hosts, and the wire between them."""
 
     def __init__(self) -> None:
         self.near = Host("near", 1)
@@ -178,7 +180,7 @@ class Hosts:
 
     @contextmanager
     def disturbed(self, netem: str) -> Iterator[None]:
-        """The wire is not what it should be, in both directions."""
+        """Make the wire faulty in both directions."""
         for host in self.both:
             host.do(f"tc qdisc replace dev wire0 root netem limit 10000 {netem}")
         try:

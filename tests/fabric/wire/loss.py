@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""A wire that loses, delays, reorders and doubles: each connection is made, and each event comes once."""
+"""A wire that loses, delays, reorders and duplicates: each connection is made, and each event
+comes once.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +14,28 @@ from hosts import DEBUG, PATIENCE, Host, Hosts, Program
 from scenario import Unexpected
 from stacks import ROOT
 
-# A program of ours starts in a namespace of mounts, at its root.
+# A program of ours starts in a mount namespace, at its root.
 END = ROOT / "build/tests/fabric/wire/end"
 PAIRINGS = ((OURS, OURS), (OURS, STOCK), (STOCK, OURS))
 
-# What each connection tells at its two ends, in this order.
+# The events of each connection at its two ends, in this order.
 CLIENT = ["ADDR_RESOLVED", "ROUTE_RESOLVED", "CONNECT_RESPONSE", "DISCONNECTED", "TIMEWAIT_EXIT"]
 SERVER = ["CONNECT_REQUEST", "ESTABLISHED", "DISCONNECTED", "TIMEWAIT_EXIT"]
-# Sixteen tries of an answer, four of those seconds each: a message that is lost three times in a row.
+# Sixteen retries of four seconds each: a message that is lost three times in a row.
 LOSSY = 2 * PATIENCE
 
 _last_qp = 0x100000
 
 
 def qp_numbers(count: int) -> int:
-    """The first of some numbers that no QP of this test run has had."""
+    """The first of a range of QP numbers that this test run has not used."""
     global _last_qp  # pylint: disable=global-statement
     _last_qp += count
     return _last_qp - count
 
 
 def events(program: Program) -> dict[int, list[tuple[str, int]]]:
-    """What each connection told: event and status, in order."""
+    """Events of each connection: event and status, in order."""
     found: dict[int, list[tuple[str, int]]] = {}
     for number, event, status in re.findall(r"(?m)^(\d+) (\w+) (-?\d+)$", program.output):
         found.setdefault(int(number), []).append((event, int(status)))
@@ -41,7 +43,9 @@ def events(program: Program) -> dict[int, list[tuple[str, int]]]:
 
 
 def expect(program: Program, count: int, wanted: list[str]) -> None:
-    """Each connection told this, and nothing else, each once. Statuses: a timeout ends a disconnect."""
+    """Check that each connection had exactly these events, each once. Statuses: a timeout ends a
+    disconnect.
+    """
     seen = events(program)
     wrong = [f"    {number}: {told}" for number, told in sorted(seen.items())
              if [event for event, _ in told] != wanted
@@ -53,7 +57,7 @@ def expect(program: Program, count: int, wanted: list[str]) -> None:
 
 def start_server(hosts: Hosts, host: Host, stack: str, count: int, more: str = "",
                  first_qp: int = 0) -> tuple[Program, int]:
-    """A server of `count` connections, its port."""
+    """Start a server of `count` connections; returns its port."""
     port = hosts.port()
     server = host.start(stack, f"{END} server {port} {count} {first_qp or qp_numbers(count)} {more}")
     server.until("^listening$")
@@ -62,18 +66,18 @@ def start_server(hosts: Hosts, host: Host, stack: str, count: int, more: str = "
 
 def start_client(host: Host, stack: str, server: tuple[str, int], count: int, more: str = "",
                  first_qp: int = 0) -> Program:
-    """A client that makes `count` connections at once to (address, port)."""
+    """Start a client that makes `count` connections at once to (address, port)."""
     return host.start(stack, f"{END} client {server[0]} {server[1]} {count} "
                              f"{first_qp or qp_numbers(count)} {more}")
 
 
 def many(netem: str, count: int, hosts: Hosts) -> None:
-    """All pairings at the same time, near and far clients, over a wire that is like this."""
+    """All pairings at the same time, near and far clients, with this fault of the wire."""
     ends = []
     for number, (client, server) in enumerate(PAIRINGS):
         near, far = hosts.both if number % 2 else reversed(hosts.both)
         ends.append((far, near, client, *start_server(hosts, far, server, count)))
-    # Who is asked for is known: only what a connection sends is lost.
+    # The neighbours are known: only messages of the connections are lost.
     for host, other in (hosts.both, reversed(hosts.both)):
         host.do(f"busybox ping -c 1 -w {PATIENCE} {other.ip}")
     with hosts.disturbed(netem):
@@ -107,7 +111,7 @@ def programs_over(netem: str, hosts: Hosts) -> None:
 
 
 def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
-    """Name and test of each kind of wire; in short, the worst of each."""
+    """Name and test of each fault of the wire; in short runs, the worst of each."""
     count = 4 if DEBUG else 8
     found = [("20% of all messages lost", partial(many, "loss 20%", count)),
              ("delayed, reordered and doubled",

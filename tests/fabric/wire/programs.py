@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Programs that others wrote, one end on each host, either stack at each end."""
+"""Unmodified librdmacm programs, one end on each host, either stack at each end."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ CASES = (
          "rping -c -a SERVER6 -p PORT -C 3 -v", "rdma-ping-2"),
     Case("ucmatose", "ucmatose -b SERVER -p PORT -c 10", "ucmatose -s SERVER -p PORT -c 10",
          "return status 0"),
-    # Its port is always the same, so one runs at a time.
+    # Its port is fixed, so one runs at a time.
     Case("udaddy", "udaddy -b SERVER -c 5", "udaddy -s SERVER -c 5", "return status 0"),
-    # Its client sends more than its server waits for: a datagram may be lost.
+    # The client sends more than the server waits for: a datagram may be lost.
     Case("mckey", "mckey -m GROUP -b SERVER -c 2 -C 3", "mckey -m GROUP -b CLIENT -s -c 2 -C 60",
          "return status 0"),
 )
@@ -50,7 +50,7 @@ def _fill_in(text: str, server: Host, client: Host, port: int) -> str:
 
 
 def run_case(case: Case, client_is_far: bool, stacks: tuple[str, str], hosts: Hosts) -> None:
-    """One server, its client on the other host; both end well, each on its stack."""
+    """One server, its client on the other host; both must succeed, each on its stack."""
     server, client = (hosts.near, hosts.far) if client_is_far else (hosts.far, hosts.near)
     port = hosts.port()
     joins = "GROUP" in case.server
@@ -69,7 +69,7 @@ def run_case(case: Case, client_is_far: bool, stacks: tuple[str, str], hosts: Ho
 
 
 def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
-    """Name and test of each case; in short ours meets stock, once on each host."""
+    """Name and test of each case; in short runs ours meets stock, once on each host."""
     found = []
     for case in CASES:
         for stacks in (*PAIRINGS, ORACLE):

@@ -10,7 +10,7 @@ HCA_MODULE=build/hca/$GUEST/rca_hca.ko
 # shellcheck disable=SC2034 # for suites
 HCA_KNOBS=/sys/kernel/debug/rca_hca
 
-# hca_load [PARAMETER=VALUE...]: the adapters alone, without IPoIB.
+# hca_load [PARAMETER=VALUE...]: load the adapters alone, without IPoIB.
 hca_load() {
 	[ ! -e /sys/module/rca_hca ] || return 0
 	if [ ! -e "$HCA_MODULE" ]; then
@@ -23,12 +23,12 @@ hca_load() {
 	insmod "$HCA_MODULE" "$@"
 }
 
-# hca_unload: the adapters away.
+# hca_unload: unload the adapters.
 hca_unload() {
 	[ ! -e /sys/module/rca_hca ] || rmmod rca_hca
 }
 
-# hca_wait SECONDS COMMAND...: until it succeeds.
+# hca_wait SECONDS COMMAND...: retry the command until it succeeds.
 hca_wait() {
 	local tries=$(($1 * 10))
 	shift
@@ -48,7 +48,7 @@ hca_running() {
 	"${netns[@]}" ip -o link show "$1" | grep -q LOWER_UP
 }
 
-# hca_address N: addresses for ibN, and up.
+# hca_address N: set the addresses of ibN, and set it up.
 hca_address() {
 	ip link set "ib$1" up || return
 	ip addr add "10.8.0.$(($1 + 1))/24" dev "ib$1" || return
@@ -56,7 +56,7 @@ hca_address() {
 	hca_wait 60 hca_running "ib$1"
 }
 
-# hca_up [N]: N adapters (2 when not said) with IPoIB.
+# hca_up [N]: set N adapters up (default 2) with IPoIB.
 hca_up() {
 	local count=${1:-2} i
 	hca_load "devices=$count" || return
@@ -67,14 +67,14 @@ hca_up() {
 	done
 }
 
-# hca_split: ib1 into the network namespace hca1, with its addresses.
+# hca_split: move ib1 to a new network namespace hca1, with its addresses.
 hca_split() {
 	ip netns add hca1 || return
 	ip -n hca1 link set lo up
 	hca_move
 }
 
-# hca_move: ib1 into the namespace hca1, which is there.
+# hca_move: move ib1 to the existing namespace hca1.
 hca_move() {
 	ip link set ib1 netns hca1 || return
 	ip -n hca1 link set ib1 up || return
@@ -83,16 +83,17 @@ hca_move() {
 	hca_wait 60 hca_running -n hca1 ib1
 }
 
-# hca_return: the adapter hca1, which has gone, comes again, with a new LID, and ib1 where it was.
+# hca_return: add the adapter hca1 again after its removal, with a new LID, and move ib1 back to
+# its namespace.
 hca_return() {
 	echo 1 >"$HCA_KNOBS/add" || return
 	hca_wait 60 test -e /sys/class/net/ib1 || return
 	hca_move || return
-	# It has another GUID, too.
+	# It also has a new GUID.
 	ip neigh flush dev ib0
 }
 
-# hca_down: IPoIB and the adapters away.
+# hca_down: remove IPoIB and the adapters.
 hca_down() {
 	ip netns del hca1 2>/dev/null
 	modprobe -qr ib_ipoib

@@ -11,7 +11,7 @@ ktap_count=0
 ktap_failed=0
 echo "KTAP version 1"
 
-# check NAME COMMAND...: passes when the command succeeds; what a failing one says is shown.
+# check NAME COMMAND...: passes when the command succeeds; shows the output of a failing one.
 check() {
 	local name=$1 said status=0
 	shift
@@ -35,7 +35,7 @@ skip() {
 	echo "ok $ktap_count $1 # SKIP $2"
 }
 
-# ktap_end: the plan, and the status of the whole.
+# ktap_end: prints the plan; its status is that of the whole suite.
 ktap_end() {
 	echo "1..$ktap_count"
 	[ "$ktap_failed" -eq 0 ]

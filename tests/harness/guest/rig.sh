@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
-# Functions for suites that run in a guest: the software RDMA devices, our module in and out.
+# Functions for suites that run in a guest: the software RDMA devices, loading and unloading our
+# module.
 #
 # The rig: dummy device d0 with rxe0, addresses 10.9.0.1, 10.9.0.2, fd00:9::1, fd00:9::2; veth pair
 # v0/v1 with rxe1 on v0, address 10.7.0.1 (another 10.7.0.x has no neighbour: it never resolves).
 
-# Where they are: build/module/GUEST, or what scripts/build-module -o left for this run.
+# Directory of the modules: build/module/GUEST, or where scripts/build-module -o put them for this
+# run.
 RIG_MODULE=$RCA_MODULES/rdma_cm_alt.ko
 
-# rig_modules: what the devices and the stock stack need; the generic crc32 is what rxe asks for.
+# rig_modules: load the modules of the devices and of the stock stack; rxe requests the generic
+# crc32.
 rig_modules() {
 	modprobe -qa crc32_generic crc32c_generic crc32-generic crc32c-generic
 	modprobe -a ib_core ib_cm iw_cm ib_uverbs ib_umad rdma_ucm rdma_rxe || return
 	mountpoint -q /sys/kernel/config || mount -t configfs config /sys/kernel/config
 }
 
-# rig_up: devices and addresses; doing it twice is fine.
+# rig_up: create devices and addresses; idempotent.
 rig_up() {
 	[ ! -e /sys/class/net/d0 ] || return 0
 	rig_modules || return
@@ -31,7 +34,7 @@ rig_up() {
 	rdma link add rxe1 type rxe netdev v0
 }
 
-# rig_down: the devices away again.
+# rig_down: remove the devices.
 rig_down() {
 	rdma link delete rxe0 2>/dev/null
 	rdma link delete rxe1 2>/dev/null
@@ -40,7 +43,7 @@ rig_down() {
 	true
 }
 
-# rig_load [PARAMETER=VALUE...]: our module, with what it depends on.
+# rig_load [PARAMETER=VALUE...]: load our module, with its dependencies.
 rig_load() {
 	local depends
 	[ ! -e /sys/module/rdma_cm_alt ] || return 0
@@ -54,13 +57,14 @@ rig_load() {
 	insmod "$RIG_MODULE" "$@"
 }
 
-# rig_unload: our module out.
+# rig_unload: unload our module.
 rig_unload() {
 	[ ! -e /sys/module/rdma_cm_alt ] || rmmod rdma_cm_alt
 }
 
-# rig_namespaces_gone: until ib_core, too, is done with the network namespaces that were deleted before.
-# One more is deleted: when its devices go, everything else of it and of those before it is gone.
+# rig_namespaces_gone: wait until ib_core, too, has released the network namespaces that were
+# deleted before. It deletes one more: when the devices of that one are removed, ib_core has
+# finished with all earlier ones.
 rig_namespaces_gone() {
 	local tries=1200
 	ip netns add ending && ip link add ending0 type veth peer name ending1 netns ending || return

@@ -8,7 +8,8 @@
 
 SIW_MODULE=build/siw/$GUEST/siw.ko
 
-# siw_module: soft-iWARP in; the debug kernel has it, for the others scripts/build-siw makes it.
+# siw_module: load soft-iWARP; the debug kernel includes it, for the others scripts/build-siw
+# builds it.
 siw_module() {
 	[ ! -e /sys/module/siw ] || return 0
 	rig_modules || return
@@ -21,7 +22,7 @@ siw_module() {
 	insmod "$SIW_MODULE"
 }
 
-# siw_up: devices and addresses; doing it twice is fine.
+# siw_up: create devices and addresses; idempotent.
 siw_up() {
 	siw_module || return
 	modprobe -q veth
@@ -37,20 +38,20 @@ siw_up() {
 	siw_link
 }
 
-# siw_link: the RDMA devices alone, after siw_unlink.
+# siw_link: add the RDMA devices alone, after siw_unlink.
 siw_link() {
 	[ -e /sys/class/infiniband/siw0 ] || rdma link add siw0 type siw netdev s0 || return
 	[ -e /sys/class/infiniband/siw1 ] || ip netns exec peer rdma link add siw1 type siw netdev s1
 }
 
-# siw_unlink: the RDMA devices away, the network stays.
+# siw_unlink: remove the RDMA devices, the network stays.
 siw_unlink() {
 	rdma link delete siw0 2>/dev/null
 	rdma link delete siw1 2>/dev/null
 	true
 }
 
-# siw_down: all away again.
+# siw_down: remove everything.
 siw_down() {
 	siw_unlink
 	ip link delete s0 2>/dev/null

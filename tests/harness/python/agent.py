@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The program agent as a test sees it: questions and answers, and the steps of a connection."""
+"""The program agent from the side of a test: commands and answers, and the steps of a connection.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ from scenario import DEBUG, PATIENCE, Unexpected, same
 from stacks import ROOT, PipedProgram, Stack
 
 PROGRAM = ROOT / "build/tests/fabric/fabrics/agent"
-# Seconds in which nothing may happen.
+# Seconds for which to wait that no event comes.
 QUIET = 2.0 if DEBUG else 0.5
 
 
 class Agent(PipedProgram):
-    """A running agent. Its ids are numbers."""
+    """A running agent. It identifies ids by numbers."""
 
     def __init__(self, stack: Stack, *prefix: str) -> None:
         super().__init__(stack, [*prefix, str(PROGRAM)])
@@ -29,7 +30,7 @@ class Agent(PipedProgram):
         self.end()
 
     def leave(self) -> None:
-        """It ends by itself, as programs do."""
+        """End it as programs do: by the end of its input."""
         self.close_input()
         self.wait(time.monotonic() + PATIENCE)
 
@@ -45,32 +46,33 @@ class Agent(PipedProgram):
         return line
 
     def start(self, *words: object) -> None:
-        """One line in; its answer has to be fetched before the next one."""
+        """Send a command; its answer must be read before the next one."""
         line = " ".join(map(str, words))
         self.write(line + "\n")
         self._asked.append(line)
 
     def answer(self, patience: float = PATIENCE) -> str:
-        """One line out."""
+        """Read an answer."""
         answer = self._line(patience)
         self._asked[-1] += f" -> {answer}"
         return answer
 
     def ask(self, *words: object, patience: float = PATIENCE) -> str:
-        """One line in, one line out."""
+        """Send a command and read its answer."""
         self.start(*words)
         return self.answer(patience)
 
     def must(self, *words: object) -> str:
-        """What is asked for has to succeed; the answer without its "ok"."""
+        """A command that must succeed; returns the answer without its "ok"."""
         answer = self.ask(*words)
         if answer.split()[0] != "ok":
             raise Unexpected(" ".join(map(str, words)) + f": {answer}", *self.tell(20))
         return answer[3:]
 
     def event(self, wanted: str, number: int | None = None, status: int = 0) -> int:
-        """The next event has to be this one (without RDMA_CM_EVENT_), of this id. The number of
-        the id, of a request that of the new one."""
+        """The next event must be this one (without RDMA_CM_EVENT_), of this id. Returns the number
+        of the id, for a request that of the new id.
+        """
         found = self.ask("event", int(PATIENCE * 900)).split()
         if found[:3] != ["ok", f"RDMA_CM_EVENT_{wanted}", str(status)] or \
                 number not in (None, int(found[3])):
@@ -96,7 +98,7 @@ class Agent(PipedProgram):
         return number
 
     def routed(self, source: str, address: str, port: int, number: int | None = None) -> int:
-        """Likewise with its route."""
+        """The same with its route resolved, too."""
         number = self.resolved(source, address, port, number)
         self.must("route", number)
         self.event("ROUTE_RESOLVED", number)
@@ -120,7 +122,7 @@ class Agent(PipedProgram):
 
 
 def connected(client: Agent, one: int, server: Agent, listener: int) -> int:
-    """Connect an id that has a route; the server's new id."""
+    """Connect an id that has a route; returns the server's new id."""
     client.must("connect", one)
     other = server.event("CONNECT_REQUEST", listener)
     server.must("accept", other)
@@ -131,7 +133,7 @@ def connected(client: Agent, one: int, server: Agent, listener: int) -> int:
 
 
 def disconnected(client: Agent, one: int, server: Agent, other: int) -> None:
-    """The end of a connection, up to both ids' destruction."""
+    """Disconnect, and destroy both ids."""
     client.must("disconnect", one)
     server.event("DISCONNECTED", other)
     server.must("disconnect", other)
@@ -142,6 +144,6 @@ def disconnected(client: Agent, one: int, server: Agent, other: int) -> None:
 
 def route_to_listener(client: Agent, server: Agent, address: str, port: int,
                       source: str = "-", listen_on: str = "") -> tuple[int, int]:
-    """A listener, and an id with a route to it: client, listener."""
+    """A listener, and an id with a route to it; returns client, listener."""
     listener = server.listening(listen_on or address, port)
     return client.routed(source, address, port), listener

@@ -26,7 +26,7 @@ _END = re.compile(r"\+\+\+ (exited with|killed by)")
 
 
 def _names(header: Path, prefix: str, first: int) -> dict[int, str]:
-    """The commands that an enumeration of a header declares in order."""
+    """The commands that an enum of a header declares, in order."""
     found = re.findall(rf"^\t{prefix}(\w+)(?: = \w+)?,", header.read_text(), re.MULTILINE)
     return {first + number: name for number, name in enumerate(found)}
 
@@ -36,7 +36,7 @@ STOCK_COMMANDS = _names(Path("/usr/include/rdma/rdma_user_cm.h"), "RDMA_USER_CM_
 
 
 def parse(log: str) -> Counter[str]:
-    """How often each call, or command of a call, was made."""
+    """Counts of each call, or of each command of a call."""
     calls: Counter[str] = Counter()
     for line in log.splitlines():
         if "resumed>" in line:
@@ -51,7 +51,7 @@ def parse(log: str) -> Counter[str]:
 
 
 def _name(call: str, _path: str, rest: str | None) -> str:
-    """A command's name, or the call's own."""
+    """Name of the command, or of the call itself."""
     command = _IOCTL.match(rest or "")
     if call == "ioctl" and command:
         return OURS_COMMANDS.get(int(command[1], 16), "ioctl")
@@ -63,11 +63,15 @@ def _name(call: str, _path: str, rest: str | None) -> str:
 
 
 class LostAcknowledgement(RuntimeError):
-    """One side is done, the other waits for the completion of a message that rxe will not acknowledge."""
+    """One side has ended, the other waits for the completion of a message that rxe will not
+    acknowledge.
+    """
 
 
 def _wait_for_end(log: Path, deadline: float) -> str:
-    """The log, when all processes in it have ended: strace is no child of ours, and may be behind."""
+    """The log, when all processes in it have ended: strace is not a child of this process, and may
+    be late.
+    """
     while True:
         text = log.read_text()
         begun = set(re.findall(r"^(\d+) ", text, re.MULTILINE))
@@ -79,7 +83,7 @@ def _wait_for_end(log: Path, deadline: float) -> str:
 
 
 def count_alone(stack: Stack, command: str, limit: float) -> Counter[str]:
-    """Runs a program that is both ends itself; all its calls."""
+    """Run a program that is both ends itself; returns all its calls."""
     deadline = time.monotonic() + limit
     log = Path("/tmp/cmcalls-alone.strace")
     log.unlink(missing_ok=True)
@@ -94,7 +98,7 @@ def count_alone(stack: Stack, command: str, limit: float) -> Counter[str]:
 
 def count_pair(tracer: Tracer, stack: Stack, server: str, client: str,
                limit: float) -> tuple[Counter[str], Counter[str]]:
-    """Runs a server and a client of one stack; the calls of the client and of the server."""
+    """Run a server and a client of one stack; returns the calls of the client and of the server."""
     deadline = time.monotonic() + limit
     logs = [Path(f"/tmp/cmcalls-{side}.strace") for side in ("server", "client")]
     programs: list[Program] = []
@@ -119,12 +123,12 @@ def count_pair(tracer: Tracer, stack: Stack, server: str, client: str,
     return parse(said[1]), parse(said[0])
 
 
-# A channel has its ring after some events: what that costs once is in the shorter run as well.
+# A channel maps its ring after some events: the shorter run includes that cost, too.
 BASE, MORE = 5, 10
 
 
 def difference(few: Counter[str], many: Counter[str], connections: int) -> dict[str, float]:
-    """Calls for each of the connections that the longer run had more."""
+    """Calls for each additional connection of the longer run."""
     return {name: (many[name] - few[name]) / connections for name in sorted({*few, *many})
             if many[name] != few[name]}
 
@@ -133,8 +137,8 @@ def per_connection(tracer: Tracer, stack: Stack, port: int,
                    limit: float) -> tuple[dict[str, float], dict[str, float]]:
     """Calls per connection of an asynchronous program (ucmatose), client and server.
 
-    The difference between runs with fifteen and with five connections: what a process, a channel and a
-    listener need once is not in it.
+    The difference between runs with fifteen and with five connections: it excludes the set-up
+    of a process, a channel and a listener.
     """
     runs = []
     for connections in (BASE, BASE + MORE):
@@ -144,11 +148,11 @@ def per_connection(tracer: Tracer, stack: Stack, port: int,
     result = []
     for few, many in zip(*runs):
         side = difference(few, many, MORE)
-        # Who disconnects first is a matter of moments, and the other end need not ask then.
+        # Which end disconnects first depends on timing, and the other end may then make no call.
         if side.get("DISCONNECT"):
             side["DISCONNECT"] = float(math.ceil(side["DISCONNECT"]))
-        # How many events a read() finds, or a ring has, is one, too: it can be less in all for more
-        # connections. All else is done for each.
+        # How many events a read() returns, or a ring holds, depends on timing, too: the total can
+        # be less for more connections. All other calls are made for each connection.
         if side.get("read", 0) < 0:
             del side["read"]
         if bad := {name: n for name, n in side.items() if name != "read" and not n.is_integer()}:
@@ -168,11 +172,11 @@ def one_at_a_time(stack: Stack, port: int, limit: float) -> dict[str, float]:
 
 
 def total(calls: Mapping[str, float]) -> float:
-    """How many they are."""
+    """Their number."""
     return round(sum(calls.values()), 2)
 
 
 def describe(calls: Mapping[str, float]) -> str:
-    """The commands of one side, in words."""
+    """The commands of one side as text."""
     return ", ".join(f"{name} {count:g}" if count != 1 else name
                      for name, count in sorted(calls.items()))

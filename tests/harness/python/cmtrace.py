@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What programs make the two connection managers do, read from the kernel's tracepoints.
+"""Operations of programs on the two connection managers, read from the kernel's tracepoints.
 
-Ours has its own (rdma_cm_alt:rca_op, rca_member). Stock has rdma_cma:*, but none for listening and
-joining: probes on the returns of its rdma_listen() and rdma_join_multicast() stand in. Each event
-names the process that made the call, so it is a proof of the stack that served it, and the way to
-wait until a server listens.
+Ours has its own (rdma_cm_alt:rca_op, rca_member). Stock has rdma_cma:*, but none for listening
+and joining: probes on the returns of its rdma_listen() and rdma_join_multicast() stand in. Each
+event names the process that made the call, so it proves which stack served the call. It is also
+the way to wait until a server listens.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Call(NamedTuple):
 
 
 def parse(line: str) -> Call | None:
-    """The operation that a line of trace_pipe tells of, if any."""
+    """The operation that a line of trace_pipe reports, if any."""
     match = _LINE.match(line)
     if not match:
         return None
@@ -58,7 +58,9 @@ def parse(line: str) -> Call | None:
 
 
 def process_of(tid: int) -> int:
-    """Its process, while the thread lives; the kernel records it only at the next switch of tasks."""
+    """The process of a thread while the thread lives; the kernel records it only at the next task
+    switch.
+    """
     try:
         status = Path(f"/proc/{tid}/status").read_text()
     except OSError:
@@ -67,17 +69,17 @@ def process_of(tid: int) -> int:
 
 
 class NoProbes(Exception):
-    """This kernel has none, as User-mode Linux."""
+    """This kernel has no kprobes, as User-mode Linux."""
 
 
 def add_probes() -> None:
-    """Make the probes of stock's functions; once a boot."""
+    """Create the probes of stock's functions; once per boot."""
     if not (TRACING / "kprobe_events").exists():
         raise NoProbes("this kernel has no kprobes, which say what stack a program is on")
     for name, function in _PROBES.items():
         if (TRACING / f"events/rca_test/{name}").exists():
             continue
-        # Appended without the seek of a Python file: this one cannot do it.
+        # Append without the seek of a Python file: this file does not support it.
         events = os.open(TRACING / "kprobe_events", os.O_WRONLY | os.O_APPEND)
         try:
             os.write(events, f"r:rca_test/{name} rdma_cm:{function} ret=$retval:s32\n".encode())
@@ -104,7 +106,7 @@ class Tracer:
         self._calls: list[Call] = []
 
     def follow_ours(self) -> None:
-        """Our module's events; they come and go with the module."""
+        """Enable our module's events; they exist while the module is loaded."""
         if (self._dir / "events/rdma_cm_alt").exists():
             for event in ("rca_op", "rca_member"):
                 self._write(f"events/rdma_cm_alt/{event}/enable", "1")
@@ -113,7 +115,7 @@ class Tracer:
         (self._dir / name).write_text(text, encoding="ascii")
 
     def read(self) -> None:
-        """Take in what happened since the last time."""
+        """Read the events since the last call."""
         while True:
             try:
                 data = os.read(self.fd, 65536)
@@ -128,14 +130,14 @@ class Tracer:
                     self._calls.append(call)
 
     def calls(self, tgid: int) -> list[Call]:
-        """What this process did so far, in order."""
+        """Operations of this process so far, in order."""
         self.read()
         return [call for call in self._calls if call.tgid == tgid]
 
     def close(self) -> None:
-        """Give the buffer back."""
+        """Release the buffer."""
         os.close(self.fd)
-        # The reader's last reference may go a moment after close().
+        # The reader's last reference may be released a moment after close().
         for _ in range(50):
             try:
                 self._dir.rmdir()

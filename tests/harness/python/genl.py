@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The generic netlink family rdma_cm_alt without a library: requests of any bytes, answers read one by one."""
+"""The generic netlink family rdma_cm_alt without a library: requests of arbitrary bytes, answers
+read one by one.
+"""
 
 from __future__ import annotations
 
@@ -58,18 +60,18 @@ class Answer:
         self.attrs = dict(attrs(body[4:])) if kind >= GENERIC else {}
 
     def text(self, name: str) -> str | None:
-        """A string."""
+        """A string attribute."""
         value = self.attrs.get(ATTR[name])
         return None if value is None else value.rstrip(b"\0").decode()
 
     def number(self, name: str) -> int | None:
-        """A number."""
+        """A number attribute."""
         value = self.attrs.get(ATTR[name])
         return None if value is None else int.from_bytes(value, "little")
 
 
 class Family:
-    """A socket, and the number of the family."""
+    """A socket, and the id of the family."""
 
     def __init__(self, patience: float = 60, room: int = 1 << 16) -> None:
         self.room = room
@@ -89,16 +91,18 @@ class Family:
         self.sock.close()
 
     def send(self, cmd: int, flags: int, more: bytes = b"", reserved: int = 0) -> None:
-        """A request."""
+        """Send a request."""
         body = struct.pack("=BBH", cmd, 1, reserved) + more
         self.raw(HEADER.pack(HEADER.size + len(body), self.family, flags, 1, 0) + body)
 
     def raw(self, data: bytes) -> None:
-        """Any bytes, as a request."""
+        """Send arbitrary bytes as a request."""
         self.sock.sendto(data, (0, 0))
 
     def some(self) -> list[Answer]:
-        """One datagram, as answers. The kernel makes the one after the next one of a dump meanwhile."""
+        """Receive one datagram, as answers. The kernel prepares the datagram after the next one of
+        a dump meanwhile.
+        """
         data, found = self.sock.recv(self.room), []
         while len(data) >= HEADER.size:
             length, kind = HEADER.unpack_from(data)[:2]
@@ -107,7 +111,7 @@ class Family:
         return found
 
     def all(self) -> list[Answer]:
-        """Up to the last answer, which is not among them; OSError: it was an error."""
+        """Receive up to the last answer, which is not included; OSError: it was an error."""
         found: list[Answer] = []
         while True:
             for answer in self.some():
@@ -118,7 +122,7 @@ class Family:
                 found.append(answer)
 
     def ask(self, cmd: int, flags: int = REQUEST | DUMP, more: bytes = b"", reserved: int = 0) -> int:
-        """0 or the errno of a request."""
+        """Send a request; returns 0 or its errno."""
         self.send(cmd, flags, more, reserved)
         try:
             self.all()
@@ -132,10 +136,10 @@ class Family:
         return self.all()
 
     def listen(self) -> None:
-        """Hear what happens."""
+        """Subscribe to notifications."""
         self.sock.setsockopt(SOL_NETLINK, ADD_MEMBERSHIP, self.group)
 
 
 def module_users() -> int:
-    """References of the module."""
+    """Reference count of the module."""
     return int(Path("/sys/module/rdma_cm_alt/refcnt").read_text())

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What suites of scenarios share: time limits, failures, shell commands, waiting, and reported rows."""
+"""Common code of suites of scenarios: time limits, failures, shell commands, waiting, and reported
+rows.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from tap import Tap
 
 GUEST = os.environ.get("GUEST", "")
 DEBUG = GUEST == "debug"
-# Seconds for what has to happen soon; the host may be busy, the debug kernel is slow.
+# Time limit in seconds for events that come soon; the host may be busy, the debug kernel is slow.
 PATIENCE = 240 if DEBUG else 90
 
 
@@ -27,11 +29,11 @@ class Unexpected(Exception):
 
 
 class Skip(Exception):
-    """Something that cannot be tested in this guest, and why."""
+    """A test that this guest cannot run, with the reason."""
 
 
 def run(command: str, status: int | None = 0) -> str:
-    """A shell command, at the root of the tree, that must end with this status (None: any)."""
+    """Run a shell command at the root of the tree; it must end with this status (None: any)."""
     done = subprocess.run(command, shell=True, cwd=ROOT, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=PATIENCE, check=False)
@@ -41,13 +43,13 @@ def run(command: str, status: int | None = 0) -> str:
 
 
 def same(what: str, found: object, wanted: object) -> None:
-    """Both have to be equal."""
+    """Fail if the two differ."""
     if found != wanted:
         raise Unexpected(f"{what}: {found}, not {wanted}")
 
 
 def wait_for(what: str, condition: Callable[[], object], pause: float = 0.1) -> None:
-    """Until the condition holds."""
+    """Wait until the condition holds."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
@@ -56,7 +58,7 @@ def wait_for(what: str, condition: Callable[[], object], pause: float = 0.1) -> 
 
 
 def must_end(*programs: Program, status: int = 0) -> None:
-    """The programs have to end with this status; all of them are shown when one does not."""
+    """The programs must end with this status; all of them are shown when one does not."""
     for program in programs:
         if not program.wait(time.monotonic() + PATIENCE) or program.status != status:
             raise Unexpected(f"not ended with status {status}:",
@@ -64,7 +66,7 @@ def must_end(*programs: Program, status: int = 0) -> None:
 
 
 def report(tap: Tap, name: str, test: Callable[..., None], *arguments: object) -> None:
-    """Runs a test; its result, and how long it took."""
+    """Run a test; returns its result, and how long it took."""
     began = time.monotonic()
     why: list[str] = []
     try:

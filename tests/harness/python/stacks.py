@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Runs unmodified librdmacm programs on one of the two stacks, with the other one out of reach.
+"""Runs unmodified librdmacm programs on one of the two stacks, with the other one inaccessible.
 
 A program on ours gets the drop-in library and a mount namespace where the stock device node is
 /dev/null; a program on stock gets Debian's library and a namespace where our node is /dev/null.
@@ -32,8 +32,9 @@ def _must(result: int, what: str) -> None:
 
 
 class Stack:
-    """One connection manager as programs see it. The other one's node must exist when this is made,
-    unless its module is not loaded at all."""
+    """One connection manager as programs see it. The node of the other one must exist when this
+    object is created, unless its module is not loaded at all.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -73,7 +74,7 @@ class Stack:
         return namespace
 
     def enter(self) -> None:
-        """Move the calling process (a child without threads) there."""
+        """Move the calling process (a child without threads) into the namespace."""
         _must(_LIBC.setns(self._namespace, _CLONE_NEWNS), "setns")
 
 
@@ -88,25 +89,26 @@ class Inside(Stack):
         self._netns = netns
 
     def enter(self) -> None:
-        # Its file is not there any more in the stack's mount namespace.
+        # Its file is no longer visible in the stack's mount namespace.
         netns = os.open(self._netns, os.O_RDONLY | os.O_CLOEXEC)
         _must(_LIBC.setns(netns, _CLONE_NEWNET), f"setns {self._netns}")
         os.close(netns)
         self._stack.enter()
 
 
-# rping destroys its channel while a thread of its own may be about to read it. That thread then says
-# so and ends the process, in the place of the main thread, which has done all its work.
+# rping destroys its channel while another thread of it may be about to read the channel. That
+# thread then prints an error and ends the process before the main thread, which has finished all
+# its work.
 OWN_THREAD = "rdma_get_cm_event: Bad file descriptor"
 
 
 def ended_well(status: int | None, output: str) -> bool:
-    """Whether a program did, but for what rping does to itself."""
+    """Whether a program succeeded, apart from that flaw of rping."""
     return status == 0 or (status is not None and status > 0 and OWN_THREAD in output)
 
 
 def _proc(path: Path) -> str:
-    """What a file of /proc says; nothing when its process has gone, or it is not for us."""
+    """Text of a file of /proc; empty when its process has ended, or reading is not permitted."""
     try:
         return path.read_text().strip()
     except OSError:
@@ -119,9 +121,11 @@ def waits_for_completion(pid: int) -> bool:
 
 
 def where_it_sleeps(pid: int, frames: int = 8) -> list[str]:
-    """For people: the kernel's function and, for root, the call chain of each thread of a process."""
+    """For diagnostics: the kernel function and, for root, the call chain of each thread of a
+    process.
+    """
     if os.environ.get("GUEST") == "uml":
-        # It looks at stacks of tasks that run, and KASAN ends it.
+        # The debug kernel reads stacks of running tasks, and KASAN ends it.
         return ["where its threads sleep cannot be asked in User-mode Linux"]
     lines = []
     for task in sorted(Path(f"/proc/{pid}/task").glob("*")):
@@ -147,7 +151,7 @@ class Program:
         self.pidfd = os.pidfd_open(self.pid)
 
     def _start(self, out: int, into: int) -> subprocess.Popen:
-        # Nothing here has threads, so the hook is safe.
+        # This process has no threads, so preexec_fn is safe.
         return subprocess.Popen(  # pylint: disable=subprocess-popen-preexec-fn
             self.command, stdin=into, stdout=out, stderr=subprocess.STDOUT, env=self.stack.env,
             cwd="/tmp", preexec_fn=self.stack.enter, start_new_session=True)
@@ -158,49 +162,52 @@ class Program:
         return self._process.poll()
 
     def wait(self, deadline: float) -> bool:
-        """Until it ended or the time (of time.monotonic) is over; whether it ended."""
+        """Wait until it has ended or the time (of time.monotonic) is over; returns whether it has
+        ended.
+        """
         left = max(0.0, deadline - time.monotonic())
         if not select.select([self.pidfd], [], [], left)[0]:
             return False
         try:
-            # A tracer has to let go of it before it can be reaped.
+            # A tracer must detach before the process can be reaped.
             self._process.wait(max(1.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             return False
         return True
 
     def wait_for(self, tracer: Tracer, what: str, deadline: float, times: int = 1) -> bool:
-        """Until it did `what`; False when it ended or the time is over before."""
+        """Wait until it has done `what`; False when it ended or the time is over before."""
         while sum(call.what == what for call in tracer.calls(self.pid)) < times:
             left = deadline - time.monotonic()
             if left <= 0 or self.status is not None:
                 return False
-            # The pipe's wake-up may be late: look at least twice a second.
+            # The pipe's wake-up may be late: poll at least twice a second.
             select.select([tracer.fd, self.pidfd], [], [], min(left, 0.5))
         return True
 
     @property
     def well(self) -> bool:
-        """Whether it has ended well."""
+        """Whether it has ended successfully."""
         return ended_well(self.status, self.output())
 
     def signal(self, number: int) -> None:
-        """Send it, unless the program ended."""
+        """Send the signal, unless the program has ended."""
         if self.status is None:
             signal.pidfd_send_signal(self.pidfd, number)
 
     def end(self) -> None:
-        """Make sure that it does not run any more and give everything back."""
+        """Kill it if it is running, and release everything."""
         self.signal(signal.SIGKILL)
         self._process.wait()
         os.close(self.pidfd)
 
     def output(self) -> str:
-        """What it printed until now."""
+        """Its output so far."""
         return self.log.read_text(errors="replace")
 
     def tell(self, count: int = 8) -> list[str]:
-        """For people: the command, how it ended or where it sleeps, the end of its output."""
+        """For diagnostics: the command, its exit status or where it sleeps, the end of its output.
+        """
         sleeps: list[str] = []
         if self.status is None:
             state = "still running"
@@ -229,7 +236,7 @@ class PipedProgram(Program):
         self._said = ""
 
     def _read(self, deadline: float) -> bool:
-        """More output; False when there is none in time, or never again."""
+        """Read more output; False when there is none in time, or at its end."""
         left = max(0.0, deadline - time.monotonic())
         if not select.select([self._output], [], [], left)[0]:
             return False
@@ -243,12 +250,12 @@ class PipedProgram(Program):
         return self._said
 
     def write(self, text: str) -> None:
-        """Input for it."""
+        """Write to its input."""
         self._input.write(text.encode())
         self._input.flush()
 
     def close_input(self) -> None:
-        """The end of its input."""
+        """Close its input."""
         self._input.close()
 
     def end(self) -> None:

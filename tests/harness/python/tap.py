@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 
 def tried(count: int, what: str) -> None:
-    """So many faults of a test, for scripts/faults-tried."""
+    """Number of faults that a test has injected, for scripts/faults-tried."""
     print(f"# faults tried: {count} {what}", flush=True)
 
 
 class Tap:
-    """Prints results as they come; `end` prints the plan and gives the exit status."""
+    """Prints results as they come; `end` prints the plan and returns the exit status."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -20,7 +20,7 @@ class Tap:
         print("KTAP version 1", flush=True)
 
     def result(self, good: bool, name: str, why: Iterable[str] = ()) -> None:
-        """One test; `why` is only shown when it failed."""
+        """One test; `why` is only printed when it failed."""
         self._count += 1
         if not good:
             self._failed += 1
@@ -28,17 +28,17 @@ class Tap:
         print(f"{'ok' if good else 'not ok'} {self._count} {name}", flush=True)
 
     def skip(self, name: str, reason: str) -> None:
-        """A test that cannot be made here, and why."""
+        """A test that cannot run here, with the reason."""
         self._count += 1
         print(f"ok {self._count} {name} # SKIP {reason}", flush=True)
 
     @staticmethod
     def note(lines: Iterable[str]) -> None:
-        """Lines for people."""
+        """Diagnostic lines."""
         for line in lines:
             print(f"# {line}", flush=True)
 
     def end(self) -> int:
-        """The plan; 0 when nothing failed."""
+        """Print the plan; returns 0 when no test failed."""
         print(f"1..{self._count}", flush=True)
         return 1 if self._failed else 0

@@ -91,7 +91,7 @@ struct rdma_cm_id *connect_rc(uint32_t send, uint32_t recv)
 
 void end_rc(struct rdma_cm_id *id)
 {
-	/* Stock answers the peer's request only in its own call: both make it. */
+	/* Stock answers the peer's DREQ only in its own disconnect call: both ends make it. */
 	rdma_disconnect(id);
 	end_disconnected(id);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What most tests with two ends begin with: endpoints, events, memory, QPs.
- * A call that fails ends the test.
+ * Common steps of tests with two ends: endpoints, events, memory, QPs. A call that fails ends
+ * the test.
  */
 #ifndef ENDS_H
 #define ENDS_H
@@ -17,8 +17,8 @@
 struct ibv_qp_init_attr qp_attr(uint32_t send, uint32_t recv);
 
 /*
- * Endpoints. A listener gives its port to the other end, where the active
- * endpoint takes it; ps and type as in struct rdma_addrinfo.
+ * Endpoints. A listener sends its port to the other end, whose active endpoint uses it; ps and
+ * type as in struct rdma_addrinfo.
  */
 struct rdma_addrinfo *get_addrinfo(bool passive, uint16_t port, int ps, enum ibv_qp_type type);
 struct rdma_cm_id *listen_ep(int ps, enum ibv_qp_type type, struct ibv_pd *pd,
@@ -26,16 +26,16 @@ struct rdma_cm_id *listen_ep(int ps, enum ibv_qp_type type, struct ibv_pd *pd,
 struct rdma_cm_id *active_ep(int ps, enum ibv_qp_type type, struct ibv_pd *pd,
 			     struct ibv_qp_init_attr *attr);
 
-/* The next request of a listening endpoint; accepted as well. */
+/* Get the next request of a listening endpoint; accept_one() also accepts it. */
 struct rdma_cm_id *get_request(struct rdma_cm_id *listener);
 struct rdma_cm_id *accept_one(struct rdma_cm_id *listener, struct rdma_conn_param *param);
 
 /* A connection with QPs of that size, at the server's and at the client's end. */
 struct rdma_cm_id *serve_rc(uint32_t send, uint32_t recv);
 struct rdma_cm_id *connect_rc(uint32_t send, uint32_t recv);
-/* Disconnects and destroys; the listener that serve_rc() made goes, too. */
+/* Disconnect and destroy; destroys the listener of serve_rc(), too. */
 void end_rc(struct rdma_cm_id *id);
-/* Only destroys: with stock, a synchronous id that is disconnected twice may wait for ever. */
+/* Only destroy: with stock, a synchronous id that is disconnected twice may wait for ever. */
 void end_disconnected(struct rdma_cm_id *id);
 
 /* Asynchronous ids. */
@@ -45,17 +45,17 @@ struct rdma_cm_event *next_event(struct rdma_event_channel *channel,
 				 enum rdma_cm_event_type type);
 void expect_cm_event(struct rdma_event_channel *channel, enum rdma_cm_event_type type);
 
-/* The completion that is next, and it has to be of that request with that status. */
+/* Get the next completion, which must be of that request with that status. */
 void expect_send(struct rdma_cm_id *id, uint64_t wr_id, enum ibv_wc_status status);
 void expect_recv(struct rdma_cm_id *id, uint64_t wr_id, enum ibv_wc_status status,
 		 struct ibv_wc *wc);
-/* The same of a CQ without a channel. */
+/* The same with a CQ without a channel. */
 void expect_polled(struct ibv_cq *cq, uint64_t wr_id, enum ibv_wc_status status,
 		   struct ibv_wc *wc);
 
-/* Tells all attributes of a QP but those that are numbers of one connection. */
+/* Print all attributes of a QP except those that differ for each connection. */
 void tell_qp(struct ibv_qp *qp);
-/* Those are the other end's: both call this at the same time. */
+/* Compare those with the other end's: both ends call this at the same time. */
 void check_qp_numbers(struct ibv_qp *qp);
 
 #endif /* ENDS_H */
