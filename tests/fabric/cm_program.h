@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What programs of the librdmacm API have in common here. They run over either stack, which is why
- * they use nothing of the module's.
+ * Common code of programs of the librdmacm API. They run with either stack, so they use nothing
+ * of the module's.
  */
 #ifndef CM_PROGRAM_H
 #define CM_PROGRAM_H
@@ -23,7 +23,7 @@ static inline const char *error_name(int error)
 	return name ? name : "?";
 }
 
-/* Prints "CALL: ERRNO" of a call that failed, and ends the program. */
+/* Print "CALL: ERRNO" of a call that failed, and exit. */
 static inline void fail(const char *call)
 {
 	printf("%s: %s\n", call, error_name(errno));
@@ -51,8 +51,8 @@ static inline struct sockaddr_storage get_address(const char *text, int port)
 }
 
 /*
- * A QP is a number only: neither stack asks for more on InfiniBand and RoCE. Small numbers are real
- * QPs of rxe. @data: private data, or NULL.
+ * The QP is only a number: neither stack needs more on InfiniBand and RoCE. Small numbers are
+ * real QPs of rxe. @data: private data, or NULL.
  */
 static inline struct rdma_conn_param conn_param(const char *data)
 {

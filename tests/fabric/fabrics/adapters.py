@@ -15,14 +15,14 @@ def shell(command: str) -> str:
 
 
 def up() -> None:
-    """The adapters and IPoIB."""
+    """Set the adapters and IPoIB up."""
     if not (ROOT / f"build/hca/{GUEST}/rca_hca.ko").exists():
         raise Unexpected(f"no adapter; on the host run: scripts/build-module -m hca {GUEST}")
     shell("hca_up 2")
 
 
 def child(below: str, address: str, namespace: str = "") -> None:
-    """An IPoIB interface in the partition 0x8001, of which the port becomes a member, in a namespace."""
+    """An IPoIB interface in the partition 0x8001, which the port joins, in a namespace."""
     name = f"{below}.8001"
     shell(f"echo 0xffff 0x8001 >$HCA_KNOBS/hca{below[-1]}/1/pkeys")
     run(f"ip link add link {below} name {name} type ipoib pkey 0x8001")
@@ -35,7 +35,7 @@ def child(below: str, address: str, namespace: str = "") -> None:
 
 
 def down() -> None:
-    """The interfaces and the adapters go."""
+    """Remove the interfaces and the adapters."""
     run("ip netns del hca2", None)
     run("ip link del ib0.8001", None)
     shell("hca_down")

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Does with ids what its standard input says, on whatever stack it is linked
- * with. One line in, one line out: "ok ...", or the errno's name. Ids have
- * numbers from 0, in the order in which they come.
+ * Executes commands on ids from its standard input, with the stack that it is linked with. One
+ * line in, one line out: "ok ...", or the errno's name. Ids have numbers from 0, in the order
+ * in which they come.
  *
- *	id [PS]				a new id; PS tcp (default) or udp
- *	option N LEVEL NAME VALUE	an option of a byte
- *	bind N ADDRESS PORT
- *	resolve N SOURCE ADDRESS PORT	SOURCE - for none; ends with an event
- *	route N				likewise
- *	join N ADDRESS			likewise
- *	listen N
- *	qp N				a QP for it, which iWARP devices ask for
- *	connect N [DATA]		likewise; DATA is a word of private data
- *	accept N [DATA]
- *	reject N [DATA]
- *	notify N
- *	establish N
- *	disconnect N
- *	destroy N [keep]		its QP as well, unless that is to be kept; "ok MICROSECONDS"
- *	abort N MS			a thread connects it, after so long it is destroyed without
- *					its QP: "ok RESULT MICROSECONDS" of the one, of the other
- *	event MS			"ok NAME STATUS N", of a request "ok NAME STATUS N NEW",
- *					"none" after that time
- *	place N				"ok DEVICE PORT SOURCE:PORT DESTINATION:PORT"
- *	path N				"ok KEY=VALUE ..." of the path record
+ * 	id [PS]				a new id; PS tcp (default) or udp
+ * 	option N LEVEL NAME VALUE	an option of a byte
+ * 	bind N ADDRESS PORT
+ * 	resolve N SOURCE ADDRESS PORT	SOURCE - for none; ends with an event
+ * 	route N				likewise
+ * 	join N ADDRESS			likewise
+ * 	listen N
+ * 	qp N				a QP for it, which iWARP devices require
+ * 	connect N [DATA]		likewise; DATA is a word of private data
+ * 	accept N [DATA]
+ * 	reject N [DATA]
+ * 	notify N
+ * 	establish N
+ * 	disconnect N
+ * 	destroy N [keep]		its QP as well, except with keep; "ok MICROSECONDS"
+ * 	abort N MS			a thread connects it, after MS it is destroyed without
+ * 					its QP: "ok RESULT MICROSECONDS" of the one, of the other
+ * 	event MS			"ok NAME STATUS N", of a request "ok NAME STATUS N NEW",
+ * 					"none" after that time
+ * 	place N				"ok DEVICE PORT SOURCE:PORT DESTINATION:PORT"
+ * 	path N				"ok KEY=VALUE ..." of the path record
  *
- *	data				"ok RESOURCES DEPTH LENGTH [DATA]." of the last event
- *	netns PATH			the process moves to another network namespace
+ * 	data				"ok RESOURCES DEPTH LENGTH [DATA]." of the last event
+ * 	netns PATH			the process moves to another network namespace
  *
  * An address may have a scope (%DEVICE) and a flow label (/LABEL) behind it.
  */
@@ -81,7 +81,7 @@ static int number_of(struct rdma_cm_id *id)
 	return (int)count++;
 }
 
-/* An address with what it may have behind it; NULL for "-". */
+/* An address with its optional suffixes; NULL for "-". */
 static struct sockaddr *take_address(struct sockaddr_storage *out, char *text, const char *port)
 {
 	struct sockaddr_in6 *in6 = (void *)out;
@@ -158,7 +158,7 @@ static void do_event(int ms)
 	rdma_ack_cm_event(event);
 }
 
-/* A space or a zero ends the data that is shown: other fabrics fill up with zeros. */
+/* A space or a zero ends the printed data: other fabrics pad with zeros. */
 static void do_data(void)
 {
 	last_data[strcspn(last_data, "\n ")] = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Connection requests on a wire: captured from a network device and taken apart."""
+"""Connection requests on a wire: captured from a network device and parsed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _ETH_ALL = 3
 _OUTGOING = 4
 _VLAN, _IP4, _IP6, _UDP = 0x8100, 0x0800, 0x86DD, 17
 _ROCE_V2 = 4791
-# SOL_PACKET, PACKET_AUXDATA and the flag that a VLAN tag was there (if_packet.h).
+# SOL_PACKET, PACKET_AUXDATA and the flag of a VLAN tag (if_packet.h).
 _SOL_PACKET, _AUXDATA, _VLAN_VALID = 263, 8, 1 << 4
 _BTH, _DETH, _MAD_HEADER = 12, 8, 24
 _CM_CLASS, _REQ = 0x07, 0x0010
 
 
 class Capture:
-    """What comes to a network device while it is open."""
+    """Packets that a network device receives while this is open."""
 
     def __init__(self, device: str) -> None:
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_ALL))
@@ -49,7 +49,7 @@ class Capture:
 
 
 def _tag(extra: list[tuple[int, int, bytes]]) -> int | None:
-    """The VLAN tag, which the network device took off."""
+    """The VLAN tag, which the network device has stripped."""
     for level, kind, data in extra:
         if (level, kind) == (_SOL_PACKET, _AUXDATA):
             status, _len, _snaplen, _mac, _net, tci, _tpid = struct.unpack("IIIHHHH", data[:20])
@@ -59,7 +59,7 @@ def _tag(extra: list[tuple[int, int, bytes]]) -> int | None:
 
 
 def _take_apart(frame: bytes, tag: int | None) -> dict[str, object] | None:
-    """The fields of a frame with a connection request over RoCE v2; None: it is something else."""
+    """The fields of a frame with a connection request over RoCE v2; None for other frames."""
     at = 12
     kind = int.from_bytes(frame[at:at + 2], "big")
     if kind == _VLAN:
@@ -87,7 +87,7 @@ def _take_apart(frame: bytes, tag: int | None) -> dict[str, object] | None:
 
 
 def _request(req: bytes) -> dict[str, object]:
-    """Fields of a REQ (IBTA volume 1, 12.7.5) but for what is new in each."""
+    """Fields of a REQ (IBTA volume 1, 12.7.5), except those that differ for each connection."""
     return {
         "sid": req[8:16].hex(), "pkey": req[48:50].hex(), "mtu": req[50] >> 4,
         "sgid": str(ipaddress.IPv6Address(req[56:72])),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Fused connects over iWARP whose peers are dead: TCP waits for them, and nobody else does.
- * The devices are those of tests/harness/guest/siw.sh; iwarp.py runs this.
+ * Fused connects over iWARP to dead peers: these ids wait for TCP, and no others do. The
+ * devices are those of tests/harness/guest/siw.sh; iwarp.py runs this program.
  */
 #include <infiniband/verbs.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #define DEAD "10.11.0.99"	/* its neighbour is known, and answers nothing */
 #define LATER "10.11.0.97"	/* likewise, once meet() was called */
 
-/* More than there are workers for everything but TCP. */
+/* More than the workers that are not reserved for TCP connects. */
 #define MANY 280
 
 enum {
@@ -25,7 +25,7 @@ enum {
 	ROUTE = RDMA_CM_ALT_STEP_ROUTE,
 };
 
-/* A QP on siw0 for all ids, as none of them comes so far that it has it to itself. */
+/* A QP on siw0 for all ids, as none of them gets far enough to need a QP of its own. */
 static uint32_t get_qp(void)
 {
 	static struct ibv_qp *qp;
@@ -89,7 +89,10 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* Ids that wait for a neighbour all connect when it is there: work, which others need, too. */
+/*
+ * Ids that wait for a neighbour all connect when the neighbour is resolved, on a work queue
+ * that others need, too.
+ */
 TEST(dead_peers_hold_nobody_up)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx), other = get_queue(ctx);
@@ -104,7 +107,7 @@ TEST(dead_peers_hold_nobody_up)
 	meet(true);
 	sleep(3);
 	EXPECT(!event_waits(queue));
-	/* The close of a queue with many ids has workers help. */
+	/* Closing a queue with many ids uses workers. */
 	for (int i = 0; i < 40; i++)
 		get_id(ctx, other, i);
 	began = now();
@@ -119,7 +122,7 @@ TEST(dead_peers_hold_nobody_up)
 	EXPECT(took < 20);
 }
 
-/* The peer's host comes when its neighbour has been asked for a while, and nobody listens there. */
+/* The peer's host appears when its neighbour has been solicited for a while, without a listener. */
 TEST(refusal_is_told_by_an_event)
 {
 	int ctx = get_ctx(), queue = get_queue(ctx);
@@ -144,7 +147,7 @@ static void nothing(int sig)
 	(void)sig;
 }
 
-/* From now on a child sends us a signal twice a second, whose handler has calls made again. */
+/* From now on a child sends this process a signal twice a second; its handler restarts calls. */
 static void be_disturbed(void)
 {
 	struct sigaction action = { .sa_handler = nothing, .sa_flags = SA_RESTART };
@@ -174,7 +177,7 @@ TEST(signal_does_not_begin_the_steps_anew)
 	cmd.pipe.qp_type = 0;
 	be_disturbed();
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_CONNECT, &cmd), -EINTR);
-	/* The steps before the connect are done. */
+	/* The steps before the connect have finished. */
 	cmd.pipe.steps = ROUTE;
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_CONNECT, &cmd), -EINVAL);
 	EXPECT_EQ(rca_destroy(ctx, id), 0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Addresses of family AF_IB on InfiniBand ports, by the ioctls: which port of ours leads to a
- * peer, and which listener a request is for. The adapters are those of ib.py, which runs this.
+ * Addresses of family AF_IB on InfiniBand ports, by the ioctls: the local port that leads to a
+ * peer, and the listener of a request. The adapters are those of ib.py, which runs this
+ * program.
  */
 #include <endian.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #define IPOIB_HERE "10.8.0.1"
 #define IPOIB_THERE "10.8.0.2"
 
-/* struct sockaddr_ib, which the libraries of tests need not have. */
+/* struct sockaddr_ib, which the headers of a test machine may lack. */
 struct sib {
 	uint16_t family;
 	uint16_t pkey;
@@ -105,7 +106,7 @@ static int bind_ib(int ctx, uint32_t id, const char *gid)
 		       make_addr(NULL, 0));
 }
 
-/* Where the way to a peer starts and ends, of an id that is bound to @src, or to nothing. */
+/* The path of an id to its peer; the id is bound to @src, or to nothing. */
 static int lead(int ctx, const char *src, const char *dst, uint16_t pkey,
 		struct rdma_cm_alt_route *route)
 {
@@ -121,7 +122,7 @@ static int lead(int ctx, const char *src, const char *dst, uint16_t pkey,
 	return ret;
 }
 
-/* The port is told of by work. */
+/* Ports are updated by work. */
 static void await_state(const char *adapter, const char *state)
 {
 	char command[256];
@@ -153,11 +154,11 @@ TEST(wildcard_peer_is_the_first_port_that_is_up)
 		EXPECT_EQ(lead(ctx, NULL, peers[i], DEFAULT_PKEY, &route), 0);
 		EXPECT(has_gid(&route.dst, first));
 		EXPECT(has_gid(&route.src, first));
-		/* An id that has a port leads to itself. */
+		/* An id with a port resolves to itself. */
 		EXPECT_EQ(lead(ctx, second, peers[i], DEFAULT_PKEY, &route), 0);
 		EXPECT(has_gid(&route.dst, second));
 		EXPECT(has_gid(&route.src, second));
-		/* Nobody is in this partition. */
+		/* No port is in this partition. */
 		EXPECT_EQ(lead(ctx, NULL, peers[i], 0x9234, &route), -ENODEV);
 	}
 	set_port("hca0", "down");
@@ -181,13 +182,16 @@ TEST(peer_is_reached_from_its_subnet)
 	set_port("hca0", "down");
 	EXPECT_EQ(lead(ctx, NULL, "fe80::77", DEFAULT_PKEY, &route), 0);
 	EXPECT(has_gid(&route.src, second));
-	/* To itself a port needs no cable. */
+	/* A port that connects to itself needs no cable. */
 	EXPECT_EQ(lead(ctx, NULL, first, DEFAULT_PKEY, &route), 0);
 	EXPECT(has_gid(&route.src, first));
 	set_port("hca0", "up");
 }
 
-/* hca0 is not ours in the exclusive mode, which namespaces.py has this run in. */
+/*
+ * hca0 does not belong to this namespace in the exclusive mode, in which namespaces.py runs
+ * this.
+ */
 TEST(adapter_of_another_namespace)
 {
 	struct rdma_cm_alt_route route;
@@ -202,8 +206,8 @@ TEST(adapter_of_another_namespace)
 }
 
 /*
- * Connects to @gid: the status of the reject, or 0 when the listener's queue gets a request, whose
- * address of ours must be @gid.
+ * Connect to @gid: returns the status of the reject, or 0 when the listener's queue gets a
+ * request, whose local address must be @gid.
  */
 static int knock(int ctx, int lq, const char *gid)
 {
@@ -285,7 +289,7 @@ TEST(listener_of_a_port_does_not_hear_the_other_one)
 	knob(adapter, "remove");
 }
 
-/* Then nothing tells for which GID of the port it is. */
+/* Nothing then identifies the GID of the port that the request is for. */
 TEST(request_for_datagrams_without_a_route_header)
 {
 	static const char * const wildcards[] = { "::", "::1" };
@@ -304,7 +308,7 @@ TEST(request_for_datagrams_without_a_route_header)
 	space = RDMA_PS_TCP;
 }
 
-/* The queue key of RDMA_PS_IPOIB is that of a group, which the network device leaves. */
+/* The Q_Key of RDMA_PS_IPOIB is that of a group, which the network device leaves. */
 TEST(queue_key_of_ipoib_goes_with_its_group)
 {
 	struct ib_uverbs_qp_attr attr;
@@ -332,7 +336,7 @@ TEST(queue_key_of_ipoib_goes_with_its_group)
 	EXPECT_EQ(ret, 0);
 }
 
-/* A QP needs the row that its partition has in the table of the port. */
+/* A QP needs the index of its partition in the P_Key table of the port. */
 TEST(partition_of_an_address_goes)
 {
 	int ctx = get_ctx(), tries = 0, ret;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""InfiniBand: two software adapters with a subnet administrator, IPoIB above them.
+"""InfiniBand: two software adapters with a subnet administrator, and IPoIB devices.
 
-hca0 has ib0 (10.8.0.1, fd00:8::1) and a child of it in the partition 0x8001 (10.8.2.1), hca1 has
-ib1 (10.8.0.2, fd00:8::2). Programs meet over ib0 and ib1 when ib1 is in a network namespace of its
-own, and over the GIDs of both adapters always.
+hca0 has ib0 (10.8.0.1, fd00:8::1) and a child of it in the partition 0x8001 (10.8.2.1), hca1
+has ib1 (10.8.0.2, fd00:8::2). Programs connect over ib0 and ib1 when ib1 is in a network
+namespace of its own, and over the GIDs of both adapters always.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ from stacks import ROOT, Program, Stack, served_by
 
 PAIRINGS = ((OURS, OURS), (OURS, STOCK), (STOCK, OURS))
 FIRST_PORT = 7700
-# Seconds for all questions; the debug kernel needs several times as long.
+# Time limit of all questions in seconds; the debug kernel is several times slower.
 LIMIT = 3000 if DEBUG else 1200
 
 port = FIRST_PORT
-# A process in the other network namespace, whose name the mount namespaces of the stacks do not see.
+# A process in the other network namespace, whose name is not visible in the mount namespaces of
+# the stacks.
 holder: subprocess.Popen | None = None
 
 
 def up() -> None:
-    """The adapters, IPoIB and the child interface."""
+    """Set up the adapters, IPoIB and the child interface."""
     adapters.up()
     adapters.child("ib0", "10.8.2.1")
 
 
 def down() -> None:
-    """The interfaces and the adapters go."""
+    """Remove the interfaces and the adapters."""
     if holder:
         holder.kill()
         holder.wait()
@@ -53,7 +54,7 @@ def gid(number: int) -> str:
 
 
 def questions(_stacks: dict[str, Stack]) -> None:
-    """Every question about InfiniBand that has an answer, ours beside stock's."""
+    """Every question about InfiniBand that can be answered, ours compared with stock's."""
     done = subprocess.run([ROOT / "tests/api/conformance/run", "--ib"], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=LIMIT, check=False, cwd=ROOT)
@@ -75,7 +76,7 @@ def elsewhere(command: list[str]) -> list[str]:
 
 def pair(stacks: dict[str, Stack], names: tuple[str, str], server: str, client: str,
          apart: bool, ready: str = "listen") -> None:
-    """One server on hca1, one client on hca0, which have to end well."""
+    """One server on hca1, one client on hca0, which must succeed."""
     client_stack, server_stack = names
     tracer = Tracer("fabrics-ib")
     programs: list[Program] = []
@@ -121,7 +122,7 @@ def pairs(server: str, client: str, apart: bool = True, ready: str = "listen"):
 
 
 def split(_stacks: dict[str, Stack]) -> None:
-    """ib1 into a namespace of its own, for what follows."""
+    """Move ib1 to a namespace of its own, for the tests that follow."""
     global holder  # pylint: disable=global-statement
     shell("hca_split")
     # pylint: disable-next=consider-using-with
@@ -131,7 +132,9 @@ def split(_stacks: dict[str, Stack]) -> None:
 
 
 def other_namespace(stacks: dict[str, Stack]) -> None:
-    """Who listens in one network namespace is not there for another: same port, same device."""
+    """A listener in one network namespace does not accept requests of another: same port, same
+    device.
+    """
     global port  # pylint: disable=global-statement
     port += 1
     tracer = Tracer("fabrics-ib")
@@ -160,7 +163,7 @@ def gids(_stacks: dict[str, Stack]) -> None:
 
 
 class Resolver:
-    """Answers ib_addr's questions for the GID of an IP address, as ibacm would, or says nothing."""
+    """Answers ib_addr's queries for the GID of an IP address, as ibacm does, or does not answer."""
 
     NETLINK_RDMA, LS, IP_RESOLVE, LS_GROUP, DGID = 20, 4, 2, 3, 4
 
@@ -200,7 +203,7 @@ class Resolver:
 
 
 def behind_a_gateway(stacks: dict[str, Stack]) -> None:
-    """A peer behind a gateway of IPoIB, whose GID a program has to find out."""
+    """A peer behind a gateway of IPoIB, whose GID a program must resolve."""
     peer, late = "10.88.0.9", "10.8.0.77"
     run("ip route add 10.88.0.0/24 via 10.8.0.2 dev ib0")
     try:
@@ -218,12 +221,12 @@ def behind_a_gateway(stacks: dict[str, Stack]) -> None:
                     number = agent.id()
                     agent.must("resolve", number, "-", peer, 7471)
                     agent.event("ADDR_ERROR", number, -110)
-                    # The program does not wait for the end of it.
+                    # The program does not wait for its end.
                     number = agent.id()
                     agent.must("resolve", number, "-", peer, 7471)
                     agent.must("destroy", number)
                     agent.quiet()
-        # The gateway is there only when a neighbour has been waited for.
+        # The gateway appears only after the neighbour resolution has waited for a while.
         with Agent(stacks[OURS]) as agent:
             for answer in (gid(1), None):
                 number = agent.id()
@@ -263,7 +266,7 @@ def loopback(stacks: dict[str, Stack]) -> None:
         try:
             inside("addr flush dev ib1")
             same("127.0.0.1 without IPv4", leads(agent, "127.0.0.1"), ["ENODEV"])
-            # Nobody may use an address yet of which it is not known whether others have it.
+            # A tentative address may not be used before duplicate address detection has finished.
             run("ip netns exec hca1 sysctl -q net.ipv6.conf.ib1.dad_transmits=600")
             inside("addr add fd00:8::9/64 dev ib1")
             same("::1 with a tentative address", leads(agent, "::1"), ["ENODEV"])

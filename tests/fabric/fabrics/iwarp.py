@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """iWARP: soft-iWARP devices on both ends of a veth pair, the other end in a network namespace.
 
-What both ends see has to be what they see when both are stock's. The devices are those of
-tests/harness/guest/siw.sh: siw0 here, siw1 in the namespace "peer". Several hundred lines because each row is a
-function over the same two ends.
+The events of both ends must be those of stock at both ends. The devices are those of
+tests/harness/guest/siw.sh: siw0 here, siw1 in the namespace "peer". Several hundred lines
+because each row is a function over the same two ends.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ PORTS = count(24000)
 HERE, THERE = "10.11.0.1", "10.11.0.2"
 HERE6, THERE6 = "fd00:11::1", "fd00:11::2"
 DEAD = "10.11.0.99"
-# Seconds that a destroy or the end of a process may take: it waits for nobody, but guests are slow.
+# Time limit in seconds of a destroy or a process exit: neither waits for a peer, but guests are
+# slow.
 AT_ONCE = 8.0 if DEBUG else 4.0
-# Milliseconds within which a destroy may end that waits for nobody.
+# Time limit in milliseconds of a destroy that waits for no peer.
 TARGET = 100 if DEBUG else 10
 SH = f". {ROOT}/tests/harness/guest/rig.sh; . {ROOT}/tests/harness/guest/siw.sh; cd {ROOT};"
 
 
-# Programs enter the namespace by way of a process that is there: the one of their stack may be a
-# mount namespace that is older than its name.
+# Programs enter the namespace through a process in it: the mount namespace of their stack may be
+# older than the name of the namespace.
 _holder: list[subprocess.Popen[bytes]] = []
 
 
@@ -56,7 +57,7 @@ def _siw(what: str) -> None:
 
 
 def up() -> None:
-    """The devices."""
+    """Set up the devices."""
     try:
         _siw("module")
     except Unexpected as why:
@@ -69,7 +70,7 @@ def up() -> None:
 
 
 def down() -> None:
-    """All of it away."""
+    """Remove everything."""
     while _holder:
         with _holder.pop() as holder:
             holder.kill()
@@ -91,7 +92,8 @@ def _ask(client: Agent, number: int, data: str = "") -> int:
 
 def _requested(client: Agent, server: Agent, address: str = THERE, listen_on: str = "",
                data: str = "") -> tuple[int, int, int, list[str]]:
-    """Up to the request, which the server has read: ids, and what the server sees."""
+    """Up to the request, which the server has read; returns the ids, and the events of the server.
+    """
     one, listener = route_to_listener(client, server, address, next(PORTS), listen_on=listen_on)
     _ask(client, one, data)
     other = server.event("CONNECT_REQUEST", listener)
@@ -100,7 +102,7 @@ def _requested(client: Agent, server: Agent, address: str = THERE, listen_on: st
 
 def _connected(client: Agent, server: Agent, address: str = THERE, listen_on: str = "",
                data: tuple[str, str] = ("", "")) -> tuple[int, int, int, list[str]]:
-    """Up to ESTABLISHED on both ends: ids, and what both ends see."""
+    """Up to ESTABLISHED on both ends; returns the ids, and the events of both ends."""
     one, other, listener, seen = _requested(client, server, address, listen_on, data[0])
     server.must("qp", other)
     server.must("accept", other, data[1])
@@ -112,7 +114,7 @@ def _connected(client: Agent, server: Agent, address: str = THERE, listen_on: st
 
 
 def _compare(stacks: Stacks, what: Callable[[Agent, Agent], object]) -> None:
-    """What happens with ours at an end has to be what happens with stock at both."""
+    """The events with ours at one end must be those with stock at both."""
     wanted: object = None
     for names in (BOTH_STOCK, *PAIRS):
         with _agents(stacks, *names) as (client, server):
@@ -128,7 +130,7 @@ def _compared(what: Callable[[Agent, Agent], object]) -> Callable[[Stacks], None
 
 
 def _place(agent: Agent, number: int) -> list[str]:
-    """Device, port and addresses without the port numbers that are chosen."""
+    """Device, port and addresses, without ephemeral port numbers."""
     device, port, here, there = agent.place(number)
     return [device, port, here.rpartition(":")[0], there.rpartition(":")[0]]
 
@@ -152,7 +154,7 @@ def _connect_and_end(address: str, listen_on: str = "") -> Callable[[Agent, Agen
 
 
 def connections(stacks: Stacks) -> None:
-    """Private data both ways, addresses, the end: DISCONNECTED, and no TIMEWAIT_EXIT."""
+    """Private data both ways, addresses, the disconnect: DISCONNECTED, and no TIMEWAIT_EXIT."""
     _compare(stacks, _connect_and_end(THERE))
 
 
@@ -162,7 +164,7 @@ def connections6(stacks: Stacks) -> None:
 
 
 def wildcards(stacks: Stacks) -> None:
-    """Listeners on the wildcard addresses; an IPv6 one takes IPv4 as well, stock's does not."""
+    """Listeners on the wildcard addresses; an IPv6 one accepts IPv4 as well, stock's does not."""
     _compare(stacks, _connect_and_end(THERE, "0.0.0.0"))
     _compare(stacks, _connect_and_end(THERE6, "::"))
     for client in (OURS, STOCK):
@@ -172,7 +174,7 @@ def wildcards(stacks: Stacks) -> None:
 
 @_compared
 def server_disconnects(client: Agent, server: Agent) -> object:
-    """The passive side ends it."""
+    """The passive side disconnects."""
     one, other, _listener, _seen = _connected(client, server)
     server.must("disconnect", other)
     server.event("DISCONNECTED", other)
@@ -182,7 +184,7 @@ def server_disconnects(client: Agent, server: Agent) -> object:
 
 @_compared
 def destroyed_connections(client: Agent, server: Agent) -> object:
-    """An end is destroyed, its QP with it or before: the other one is disconnected."""
+    """One end is destroyed, its QP with it or before: the other one gets DISCONNECTED."""
     for victim in (client, server):
         one, other, _listener, _seen = _connected(client, server)
         ends = {client: one, server: other}
@@ -195,7 +197,7 @@ def destroyed_connections(client: Agent, server: Agent) -> object:
 
 @_compared
 def rejected(client: Agent, server: Agent) -> object:
-    """Status and private data of a reject; a request that is destroyed is one, too."""
+    """Status and private data of a reject; destroying the id of a request is a reject, too."""
     one, other, _listener, seen = _requested(client, server, data="may-I?")
     server.must("reject", other, "you-may-not")
     client.event("REJECTED", one, -104)
@@ -209,13 +211,13 @@ def rejected(client: Agent, server: Agent) -> object:
 
 @_compared
 def long_data(client: Agent, server: Agent) -> object:
-    """More private data than InfiniBand has room for."""
+    """More private data than fits into a message of InfiniBand."""
     return _connected(client, server, data=("q" * 200, "r" * 200))[3]
 
 
 @_compared
 def nobody(client: Agent, _server: Agent) -> object:
-    """Nobody listens; no QP; the state afterwards."""
+    """Without a listener; without a QP; the state afterwards."""
     one = client.routed("-", THERE, next(PORTS))
     answers = [client.ask("connect", one)]
     client.must("qp", one)
@@ -226,11 +228,11 @@ def nobody(client: Agent, _server: Agent) -> object:
 
 
 class Mute(socket.socket):
-    """A TCP server on HERE that takes connections and says nothing.
+    """A TCP server on HERE that accepts connections and never answers.
 
-    siw takes the callback lock of its sockets in a way that lockdep cannot reconcile with what TCP does
-    when a server goes while connections wait to be accepted; lockdep sees all sockets as one, so
-    they are accepted before it goes.
+    siw takes the callback lock of its sockets in a way that lockdep cannot reconcile with TCP
+    closing a server while connections wait to be accepted; lockdep has one class for all
+    sockets, so the connections are accepted before the server is closed.
     """
 
     def __init__(self) -> None:
@@ -240,7 +242,7 @@ class Mute(socket.socket):
         self.port = self.getsockname()[1]
 
     def close(self) -> None:
-        """No connection waits any more; a second time it is closed already."""
+        """No connection waits any more; when this runs again the socket is closed already."""
         if self.fileno() != -1:
             self.setblocking(False)
             try:
@@ -252,7 +254,7 @@ class Mute(socket.socket):
 
 
 def unreachable(stacks: Stacks) -> None:
-    """A host that takes the TCP connection and says nothing: UNREACHABLE when MPA gives up."""
+    """A host that accepts the TCP connection and never answers: UNREACHABLE when MPA times out."""
     mute = Mute()
 
     def what(name: str) -> object:
@@ -275,7 +277,7 @@ def _timed(what: str, call: Callable[[], object], limit: float = AT_ONCE) -> flo
 
 
 def _short(what: str, took_us: list[int]) -> None:
-    """What waits for nobody takes no time. The guest may have other things to do now and then."""
+    """An operation that does not wait takes no time. The guest may be busy now and then."""
     took = sorted(us / 1000 for us in took_us)
     print(f"# {what}: {took[0]:.2f} to {took[-1]:.2f} ms")
     if took[len(took) // 3] > TARGET or took[-1] > AT_ONCE * 1000:
@@ -283,8 +285,8 @@ def _short(what: str, took_us: list[int]) -> None:
 
 
 def destroy_while_mute(stacks: Stacks) -> None:
-    """An id whose peer says nothing is destroyed at once, ten times; stock waits for MPA."""
-    # The peer goes first: siw keeps QPs, and their process, until it has answered.
+    """An id whose peer never answers is destroyed at once, ten times; stock waits for MPA."""
+    # The peer is closed first: siw keeps QPs, and their process, until it has answered.
     with Agent(stacks[OURS]) as client, Mute() as mute:
         took = []
         for _round in range(3 if DEBUG else 10):
@@ -307,7 +309,7 @@ def destroy_in_tcp(stacks: Stacks) -> None:
 
 
 def fused(_stacks: Stacks) -> None:
-    """Connects with the steps before them, to dead hosts: they wait for TCP, and nobody else does."""
+    """Fused connects to dead hosts: these ids wait for TCP, and no others do."""
     run(f"{ROOT}/build/tests/fabric/fabrics/fused_tcp")
 
 
@@ -333,11 +335,11 @@ def loopback(stacks: Stacks) -> None:
 
 
 def loopback_without_address(stacks: Stacks) -> None:
-    """127.0.0.1 and ::1 stand for nothing where the device has no address."""
+    """127.0.0.1 and ::1 stand for no address where the device has none."""
     def inside(command: str) -> None:
         run(f"{' '.join(_in_peer())} ip {command}")
 
-    # One that has addresses, but is down, and is another one.
+    # A device that has addresses, but is down, and another one.
     inside("link add down0 type dummy")
     try:
         inside("addr del 10.11.0.2/24 dev s1")
@@ -354,7 +356,7 @@ def loopback_without_address(stacks: Stacks) -> None:
 
 
 def vlan_elsewhere(stacks: Stacks) -> None:
-    """A namespace that has a VLAN of the device is one that requests can come from it to."""
+    """Requests can come from a namespace that has a VLAN of the device."""
     run("modprobe 8021q; ip netns add vl && ip -n vl link set lo up")
     try:
         for there in (False, True):
@@ -370,7 +372,7 @@ def vlan_elsewhere(stacks: Stacks) -> None:
 
 
 def _in_tcp(agent: Agent) -> int:
-    """An id that is in a connect that TCP does not answer."""
+    """An id in a connect that TCP does not answer."""
     one = agent.routed("-", DEAD, 7471)
     agent.must("qp", one)
     agent.start("connect", one)
@@ -379,7 +381,7 @@ def _in_tcp(agent: Agent) -> int:
 
 
 def kill_in_tcp(stacks: Stacks) -> None:
-    """A process is killed while it connects to a dead host; a signal that it ignores does nothing."""
+    """A process is killed while it connects to a dead host; an ignored signal has no effect."""
     with Agent(stacks[OURS]) as client:
         _in_tcp(client)
         client.signal(signal.SIGWINCH)
@@ -391,7 +393,9 @@ def kill_in_tcp(stacks: Stacks) -> None:
 
 @contextmanager
 def _link_goes(device: str = "siw0") -> Iterator[subprocess.Popen[bytes]]:
-    """The device goes meanwhile, which ends when no program has it open; and comes back."""
+    """The device is removed meanwhile, which completes when no program has it open; then it is
+    added again.
+    """
     with subprocess.Popen(["rdma", "link", "delete", device]) as deleting:
         try:
             yield deleting
@@ -402,7 +406,7 @@ def _link_goes(device: str = "siw0") -> Iterator[subprocess.Popen[bytes]]:
 
 
 def device_goes_in_tcp(stacks: Stacks) -> None:
-    """The device goes while a connect waits for a dead host."""
+    """The device is removed while a connect waits for a dead host."""
     with Agent(stacks[OURS]) as client:
         one = _in_tcp(client)
         with _link_goes():
@@ -412,7 +416,7 @@ def device_goes_in_tcp(stacks: Stacks) -> None:
 
 
 def device_goes(stacks: Stacks) -> None:
-    """The device goes in every other state."""
+    """The device is removed in every other state."""
     with Mute() as mute, Agent(stacks[OURS]) as client, \
             Agent(stacks[STOCK], *_in_peer()) as server:
         bound, routed = client.id(), client.routed("-", THERE, 7471)
@@ -445,7 +449,7 @@ def killed_ends(stacks: Stacks) -> None:
 
 
 def killed_servers(stacks: Stacks) -> None:
-    """A server is killed that has not answered; one that has not read the request."""
+    """A server is killed that has not answered, and one that has not read the request."""
     for read in (True, False):
         with _agents(stacks, OURS, OURS) as (client, server):
             if read:
@@ -460,7 +464,7 @@ def killed_servers(stacks: Stacks) -> None:
 
 
 def _await_listener(client: Agent, port: int) -> None:
-    """Connects; a wildcard listener is there a moment after the device."""
+    """Connects, with retries: a wildcard listener starts on a device a moment after it is added."""
     one = client.routed("-", THERE, port)
     client.must("qp", one)
 
@@ -473,7 +477,7 @@ def _await_listener(client: Agent, port: int) -> None:
 
 
 def wildcard_follows(stacks: Stacks) -> None:
-    """A wildcard listener in a namespace is there on a device that comes later."""
+    """A wildcard listener in a namespace also listens on a device that is added later."""
     run("rdma link delete siw1")
     try:
         with _agents(stacks, STOCK, OURS) as (client, server):
@@ -487,14 +491,14 @@ def wildcard_follows(stacks: Stacks) -> None:
 
 
 def namespaces(stacks: Stacks) -> None:
-    """Ids are in the namespace of their creation, whoever uses them from where."""
+    """Ids belong to the namespace of their creation, whatever namespace their user is in."""
     with Agent(stacks[OURS]) as one, Agent(stacks[STOCK]) as other:
         here = Path(f"/proc/{one.pid}/ns/net").readlink()
         one.must("netns", _peer())
         number, server = one.id(), one.id()
         one.must("netns", f"/proc/{other.pid}/ns/net")
         same("namespace of the process", Path(f"/proc/{one.pid}/ns/net").readlink(), here)
-        # Out of the other namespace to this one.
+        # From the other namespace to this one.
         port = next(PORTS)
         listener = other.listening(HERE, port)
         one.routed("-", HERE, port, number)
@@ -511,7 +515,7 @@ def namespaces(stacks: Stacks) -> None:
 
 
 def ports(stacks: Stacks) -> None:
-    """Ports: one for each id; those of TCP are taken, and given back."""
+    """Ports: one for each id; each is reserved in TCP, and released."""
     with _agents(stacks, OURS, STOCK) as (client, server):
         port = next(PORTS)
         listener = server.listening(THERE, port)
@@ -521,7 +525,7 @@ def ports(stacks: Stacks) -> None:
         for number in numbers:
             _ask(client, number)
             server.event("CONNECT_REQUEST", listener)
-        # A port of a plain TCP server is nobody else's.
+        # A port of a plain TCP server cannot be used by another listener.
         with socket.create_server((HERE, 0)) as plain:
             taken = plain.getsockname()[1]
             number = client.id()
@@ -534,7 +538,9 @@ def ports(stacks: Stacks) -> None:
 
 
 def datagrams(stacks: Stacks) -> None:
-    """There are none: a listener on the device's address is refused, a wildcard one is not there."""
+    """There are none on iWARP: a listener on the device's address is refused, a wildcard one skips
+    the device.
+    """
     with Agent(stacks[OURS]) as agent:
         number, wildcard = agent.id("udp"), agent.id("udp")
         agent.must("bind", number, HERE, next(PORTS))
@@ -547,7 +553,7 @@ def datagrams(stacks: Stacks) -> None:
 
 def _rping(stacks: Stacks, names: tuple[str, str], address: str, count: int,
            running: list[Program]) -> None:
-    """A server that is ready, and a client that sends so many messages; their programs."""
+    """Start a server and, when it listens, a client that sends that many messages."""
     client, server = names
     port = next(PORTS)
     common = ["rping", "-a", address, "-p", str(port), "-C", str(count), "-v", "-V"]
@@ -577,7 +583,9 @@ def rping(stacks: Stacks) -> None:
 
 
 def driver_goes(stacks: Stacks) -> None:
-    """The driver stays while programs use it, and goes after them; so does what listens anywhere."""
+    """The driver stays loaded while programs use it, and is unloaded after them; so do wildcard
+    listeners.
+    """
     running: list[Program] = []
     with Agent(stacks[OURS], *_in_peer()) as server:
         port = next(PORTS)
@@ -591,7 +599,7 @@ def driver_goes(stacks: Stacks) -> None:
         finally:
             for program in running:
                 program.end()
-        # What the dead left behind goes in the background.
+        # Objects of killed processes are freed in the background.
         wait_for("the driver's end", lambda: not run("rmmod siw 2>&1", None))
         _siw("up")
         with Agent(stacks[STOCK]) as client:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """Network namespaces on InfiniBand: two of them share an adapter, or have one of their own.
 
-hca0 is the initial namespace's, with ib0 (10.8.0.1) and a child of it in the partition 0x8001
-(10.8.2.1). Of hca1, ib1 (10.8.0.2) is in the namespace hca1 and its child (10.8.2.2) in hca2. So
-both are reached from outside, through one adapter.
+hca0 belongs to the initial namespace, with ib0 (10.8.0.1) and a child of it in the partition
+0x8001 (10.8.2.1). Of hca1, ib1 (10.8.0.2) is in the namespace hca1 and its child (10.8.2.2) in
+hca2. So both are reached from outside, through one adapter.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from cmtrace import OURS, STOCK
 from scenario import DEBUG, PATIENCE, Unexpected, run, same, wait_for
 from stacks import ROOT, Inside, Stack
 
-# Server, client. Stock with itself says what is right.
+# Server, client. Stock with itself is the reference.
 PAIRINGS = ((OURS, OURS),) if DEBUG else (
     (STOCK, STOCK), (OURS, OURS), (OURS, STOCK), (STOCK, OURS))
 PORT = 7800
 
 
 def up() -> None:
-    """The adapters, and interfaces in three namespaces."""
+    """Set up the adapters, and interfaces in three namespaces."""
     adapters.up()
     adapters.child("ib0", "10.8.2.1")
     adapters.child("ib1", "10.8.2.2", "hca2")
@@ -30,13 +30,13 @@ def up() -> None:
 
 
 def down() -> None:
-    """The namespaces, the interfaces and the adapters go."""
+    """Remove the namespaces, the interfaces and the adapters."""
     adapters.down()
     wait_for("the shared mode", lambda: not run("rdma system set netns shared 2>&1", None))
 
 
 def one_port(stacks: dict[str, Stack]) -> None:
-    """A listener on the wildcard in each namespace; each gets what comes to its address."""
+    """A listener on the wildcard in each namespace; each gets the requests to its address."""
     for number, (server, client) in enumerate(PAIRINGS):
         inside = [Inside(stacks[server], f"/run/netns/{name}") for name in ("hca1", "hca2")]
         with Agent(inside[0]) as first, Agent(inside[1]) as second, \
@@ -50,7 +50,7 @@ def one_port(stacks: dict[str, Stack]) -> None:
                 same("the adapter", agent.place(new)[0], "hca1")
                 other.quiet()
                 disconnected(outside, one, agent, new)
-            # Without the one, its address refuses; the other stays.
+            # Without one listener its address refuses; the other listener is not affected.
             first.must("destroy", listeners[0][1])
             one = outside.routed("-", "10.8.0.2", port)
             outside.must("connect", one)
@@ -62,7 +62,7 @@ def one_port(stacks: dict[str, Stack]) -> None:
 
 
 def inside_only(stacks: dict[str, Stack]) -> None:
-    """An id finds the addresses of its own namespace alone."""
+    """An id finds only the addresses of its own namespace."""
     for name in (OURS, STOCK):
         with Agent(Inside(stacks[name], "/run/netns/hca2")) as agent:
             number = agent.id()
@@ -74,7 +74,9 @@ def inside_only(stacks: dict[str, Stack]) -> None:
 
 
 def exclusive(stacks: dict[str, Stack]) -> None:
-    """In the exclusive mode hca1 moves into a namespace: who had it is told, who is there has it."""
+    """In the exclusive mode hca1 moves into a namespace: its users get DEVICE_REMOVAL, processes
+    in that namespace can use it.
+    """
     run("ip netns del hca2; ip netns del hca1")
     shell(". tests/harness/guest/rig.sh; rig_namespaces_gone")
     wait_for("the exclusive mode", lambda: not run("rdma system set netns exclusive 2>&1", None))
@@ -88,13 +90,13 @@ def exclusive(stacks: dict[str, Stack]) -> None:
         run("rdma dev set hca1 netns hca1")
         home.event("DEVICE_REMOVAL", bound)
         home.quiet()
-        # IPoIB makes its interface in the initial namespace, wherever the adapter is.
+        # IPoIB creates its interface in the initial namespace, wherever the adapter is.
         wait_for("IPoIB", lambda: not run("ip link show ib1 >/dev/null 2>&1 || echo no"))
         run("ip link set ib1 netns hca1 && ip -n hca1 link set ib1 up &&"
             " ip -n hca1 addr add 10.8.0.2/24 dev ib1")
         shell("hca_wait 20 hca_running -n hca1 ib1")
-        # The same port: the listener of the initial namespace does not hold it there. (Stock's on
-        # the wildcard would want it on the devices of other namespaces, too.)
+        # The same port: the listener of the initial namespace does not occupy it there. (Stock's
+        # wildcard listener would claim it on the devices of other namespaces, too.)
         for name in (STOCK, OURS):
             with Agent(Inside(stacks[name], "/run/netns/hca1")) as inside:
                 address = "10.8.0.2" if name == STOCK else "0.0.0.0"
@@ -104,7 +106,7 @@ def exclusive(stacks: dict[str, Stack]) -> None:
                 same("the adapter", inside.place(other)[0], "hca1")
                 disconnected(home, one, inside, other)
                 if name == OURS:
-                    # The adapter of the initial namespace does not count there.
+                    # The adapter of the initial namespace is not visible there.
                     inside.must("bind", inside.id(), "10.8.0.2", 0)
                     one = inside.resolved("-", "127.0.0.1", PORT)
                     same("loopback", inside.place(one)[0], "hca1")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """RoCE: two RDMA devices with a wire between them, VLANs on it, a router, a bond.
 
-The wire's ends w0 (rxe2) and w1 (rxe3) are in one network namespace, as soft-RoCE needs it. What is
-sent from one to the other takes the wire all the same: routing rules before that of the local
-addresses say so.
+The wire's ends w0 (rxe2) and w1 (rxe3) are in one network namespace, which soft-RoCE requires.
+Packets from one to the other take the wire nevertheless: routing rules that precede the local
+table enforce it.
 """
 
 from __future__ import annotations
@@ -40,25 +40,26 @@ STOCK_SETTINGS = CONFIGFS / "ports/1"
 
 
 def _wire(table: int, *ends: tuple[str, list[str], str]) -> None:
-    """Let packets between addresses of this machine take a wire: device, addresses of the other
-    end, and what the route has behind the address."""
+    """Route packets between addresses of this machine over a wire: device, addresses of the other
+    end, and the options of the route.
+    """
     for number, (device, others, via) in enumerate(ends):
         for other in others:
             family = "-6" if ":" in other else "-4"
-            # Replies of ARP and what arrives are for the local addresses.
+            # ARP replies and received packets use the local addresses.
             run(f"ip {family} rule add pref 1 dev {device} lookup local", None)
             run(f"ip {family} rule add pref 10 to {other} lookup {table + number}", None)
             run(f"ip {family} route replace {other} {via} dev {device} table {table + number}")
 
 
 def _wire_routes() -> None:
-    """The routes of the wire, which go when an end is down."""
+    """The routes of the wire, which are removed when an end is down."""
     run("ip route replace 10.8.0.2 dev w0 src 10.8.0.1 table 100")
     run("ip route replace 10.8.0.1 dev w1 src 10.8.0.2 table 101")
 
 
 def up() -> None:
-    """The wire and its devices."""
+    """Set up the wire and its devices."""
     run("modprobe -a veth 8021q bonding dummy")
     run(f"ip link add w0 address {MAC0} type veth peer name w1 address {MAC1}")
     for device in ("w0", "w1"):
@@ -76,7 +77,7 @@ def up() -> None:
 
 
 def down() -> None:
-    """All of it away, whatever there is."""
+    """Remove everything that exists."""
     for name in ("rxe2", "rxe3", "rxe4", "rxe5", "rxe6"):
         run(f"rdma link delete {name}", None)
     for name in ("w0", "g0", "g1", "bond8", "m0", "m1"):
@@ -101,7 +102,7 @@ def _agents(stacks: Stacks, *names: str) -> Iterator[list[Agent]]:
 
 
 def _connect(stacks: Stacks, source: str, address: str, listen_on: str = "") -> None:
-    """A connection between two addresses, in all pairings, with what both ends see of it."""
+    """A connection between two addresses, in all pairings; returns the events of both ends."""
     for names in PAIRS:
         with _agents(stacks, *names) as (client, server):
             one, listener = route_to_listener(client, server, address, next(PORTS), source,
@@ -114,7 +115,7 @@ def _connect(stacks: Stacks, source: str, address: str, listen_on: str = "") -> 
 
 
 def _bare(address: str) -> str:
-    """Without a scope, which the two ends have each of their own."""
+    """Without a scope, which is different at the two ends."""
     host, _colon, port = address.rpartition(":")
     return host.partition("%")[0] + ":" + port
 
@@ -126,7 +127,7 @@ def wire(stacks: Stacks) -> None:
 
 
 def link_local(stacks: Stacks) -> None:
-    """Link-local addresses mean something with a scope alone."""
+    """Link-local addresses are valid with a scope only."""
     _connect(stacks, f"{LINK0}%w0", f"{LINK1}%w0", f"{LINK1}%w1")
     for name in (OURS, STOCK):
         with _agents(stacks, name) as (agent,):
@@ -156,12 +157,12 @@ def loopback_link_local(stacks: Stacks) -> None:
         with Agent(Inside(stacks[OURS], "/run/netns/ll")) as agent:
             same("127.0.0.1", agent.ask("resolve", agent.id(), "-", "127.0.0.1", 7471), "ENODEV")
             one = agent.id()
-            # The GID comes by work.
+            # The GID is added by work.
             wait_for("a GID", lambda: agent.ask("resolve", one, "-", "::1", 7471) == "ok")
             agent.event("ADDR_RESOLVED", one)
             place = agent.place(one)
             same("the address", [place[0], place[3].rpartition(":")[0]], ["rxe2", "fe80::77%ll0"])
-            # One of IPv4 stays when the device goes down, and is of no use then.
+            # The IPv4 GID stays when the device is down, and is then unusable.
             run("ip -n ll addr add 10.8.77.1/24 dev ll0")
             one = agent.id()
             wait_for("a GID", lambda: agent.ask("resolve", one, "-", "127.0.0.1", 7471) == "ok")
@@ -174,12 +175,12 @@ def loopback_link_local(stacks: Stacks) -> None:
 
 def _request(agent: Agent, port: int, source: str, address: str, tos: int | None = None,
              device: str = "w1") -> dict[str, object]:
-    """A request as it is on the wire. Nobody listens: it is refused."""
+    """A request as it is on the wire. There is no listener: it is refused."""
     with Capture(device) as capture:
         one = agent.id()
         if tos is not None:
             agent.must("option", one, *TOS, tos)
-        # Ports of their own: the flow label is made of them.
+        # Fixed ports: the flow label is computed from them.
         agent.must("bind", one, source, port + 10000)
         agent.routed("-", address, port, one)
         path = agent.path(one)
@@ -194,14 +195,14 @@ def _request(agent: Agent, port: int, source: str, address: str, tos: int | None
 
 
 def _requests(stacks: Stacks, *args: object) -> dict[str, object]:
-    """Ours, which has to be as stock's."""
+    """Ours, which must be equal to stock's."""
     found = {}
     port = next(PORTS)
     for name in (OURS, STOCK):
         with _agents(stacks, name) as (agent,):
             found[name] = _request(agent, port, *args)
     if os.uname().release.startswith("6.1."):
-        # Stock says 18 there; see Documentation/differences.rst.
+        # Stock sends 18 there; see Documentation/differences.rst.
         for request in found.values():
             request.pop("lifetime")
             request.pop("timeout")
@@ -210,7 +211,7 @@ def _requests(stacks: Stacks, *args: object) -> dict[str, object]:
 
 
 def request_fields(stacks: Stacks) -> None:
-    """TOS, flow label, hop limit, and whatever else a request says, are stock's."""
+    """TOS, flow label, hop limit, and all other fields of a request, are stock's."""
     for tos in (None, 0x68):
         found = _requests(stacks, HERE, THERE, tos)
         same("the packet's TOS and TTL", [found["tos"], found["ttl"]], [tos or 0, 64])
@@ -223,7 +224,7 @@ def request_fields(stacks: Stacks) -> None:
 
 
 def vlan(stacks: Stacks) -> None:
-    """The addresses of a VLAN above the device: bind, listen, connect; priority and tag."""
+    """The addresses of a VLAN device: bind, listen, connect; priority and tag."""
     for device, address in (("w0", VLAN_HERE), ("w1", VLAN_THERE)):
         run(f"ip link add link {device} name {device}.100 type vlan id 100 egress-qos-map 6:5")
         run(f"sysctl -q net/ipv4/conf/{device}.100/accept_local=1 "
@@ -264,7 +265,9 @@ def _router() -> None:
 
 
 def gateway(stacks: Stacks) -> None:
-    """A peer behind a router: the packets go to the router's hardware address, and it forwards."""
+    """A peer behind a router: the packets go to the router's hardware address, and the router
+    forwards them.
+    """
     _router()
     _connect(stacks, "-", FAR)
     found = _requests(stacks, NEAR, FAR, None, "g1")
@@ -298,7 +301,7 @@ def neighbour(stacks: Stacks) -> None:
                 client.quiet()
             finally:
                 run(f"ip neigh del {THERE} dev w0", None)
-            # Nothing has happened to the connection.
+            # The connection is not affected.
             disconnected(client, live, server, other)
             client.must("destroy", elsewhere)
             server.quiet()
@@ -315,7 +318,8 @@ def _add_bond() -> None:
 
 
 def bond(stacks: Stacks) -> None:
-    """A bond goes over to its other device: ADDR_CHANGE for the ids on it, once for each change."""
+    """A bond fails over to its other device: ADDR_CHANGE for the ids on it, once for each change.
+    """
     _add_bond()
     for names in PAIRS:
         with _agents(stacks, *names) as (client, server):
@@ -332,11 +336,11 @@ def bond(stacks: Stacks) -> None:
                                              client.event("ADDR_CHANGE")}, {bound, one})
             same("servers that hear of it", {server.event("ADDR_CHANGE"),
                                              server.event("ADDR_CHANGE")}, {listener, other})
-            # Back to the address that they know.
+            # Back to the known address.
             run("ip link set bond8 type bond active_slave m0")
             client.quiet()
             server.quiet()
-            # The GIDs of the bond are new ones now: nothing is left but the ids' end.
+            # The bond has new GIDs now: the ids can only be destroyed.
             for number in (elsewhere, bound, one):
                 client.must("destroy", number)
             for number in (wildcard, listener, other):
@@ -344,7 +348,7 @@ def bond(stacks: Stacks) -> None:
 
 
 def port_down(stacks: Stacks) -> None:
-    """The port goes down and comes back: connections hear nothing of it, and are still there."""
+    """The port goes down and comes back: connections get no event, and still work."""
     with _agents(stacks, OURS, STOCK) as (client, server):
         one, listener = route_to_listener(client, server, THERE, next(PORTS))
         other = connected(client, one, server, listener)
@@ -361,12 +365,12 @@ def port_down(stacks: Stacks) -> None:
         for name in ("rxe2/1", "rxe3/1"):
             wait_for(f"{name} to be up",
                      lambda name=name: "ACTIVE" in run(f"rdma link show {name}"))
-        # The first messages may be lost still, and are sent again.
+        # The first messages may still be lost, and are retransmitted.
         disconnected(client, one, server, other)
 
 
 def devices(stacks: Stacks) -> None:
-    """Several devices: a wildcard listener is on all, an id on that of its address."""
+    """Several devices: a wildcard listener listens on all of them, an id on that of its address."""
     places = (("10.9.0.1", "10.9.0.2", "rxe0", "rxe0"), (HERE, THERE, "rxe2", "rxe3"),
               (THERE, HERE, "rxe3", "rxe2"), ("fd00:9::1", "fd00:9::2", "rxe0", "rxe0"))
     for names in PAIRS:
@@ -386,7 +390,7 @@ def _tos_of(stacks: Stacks, name: str, option: int | None = None) -> object:
 
 
 def settings(stacks: Stacks) -> None:
-    """The type of service: of the id, of stock's configfs, of the port, in this order."""
+    """The type of service: that of the id, of stock's configfs, of the port, in this order."""
     mode, tos = SETTINGS / "default_roce_mode", SETTINGS / "default_roce_tos"
     same("the settings of a new device", [mode.read_text(), tos.read_text()], ["RoCE v2\n", "0\n"])
     try:
@@ -417,7 +421,7 @@ def _refused(path: Path, text: str) -> bool:
 
 
 def gid_types(stacks: Stacks) -> None:
-    """RoCE v1, which soft-RoCE does not have, is refused where it is asked for; v2 is there."""
+    """RoCE v1, which soft-RoCE does not support, is refused where it is requested; v2 works."""
     mode, tos = SETTINGS / "default_roce_mode", SETTINGS / "default_roce_tos"
     CONFIGFS.mkdir()
     try:

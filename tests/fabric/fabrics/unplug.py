@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""An InfiniBand adapter goes while ids of a program are in every state, those that wait included.
+"""An InfiniBand adapter is removed while ids of a program are in every state, waiting ones
+included.
 
-Everything happens on hca1: it reaches itself by way of the switch, and the administrator is asked
-as for any other. It lets go of the programs that use it, as real adapters do, and soft-RoCE does not.
+Everything happens on hca1: it connects to itself through the switch, and path queries go to the
+administrator as for any other port. Its removal does not wait for programs that use it, as with
+real adapters and unlike soft-RoCE.
 """
 
 from __future__ import annotations
@@ -24,33 +26,33 @@ STACKS = (OURS,) if DEBUG else (STOCK, OURS)
 
 
 def rules(*each: str) -> None:
-    """What happens to messages."""
+    """Set the rules for messages."""
     for rule in ("clear", *each):
         run(f"echo {rule} >{KNOBS}/rules")
 
 
 def unplug() -> float:
-    """hca1 goes, which waits for no program; how long it took."""
+    """Remove hca1, which waits for no program; returns how long it took."""
     began = time.monotonic()
     run(f"echo hca1 >{KNOBS}/remove")
     return time.monotonic() - began
 
 
 def plug() -> None:
-    """It comes back."""
+    """Add it again."""
     run(f"echo 1 >{KNOBS}/add")
     shell("hca_wait 20 test -e /sys/class/net/ib1 && hca_address 1")
 
 
 def route_asked(agent: Agent) -> int:
-    """An id whose route the administrator is asked for."""
+    """An id with an outstanding path query."""
     number = agent.resolved("-", HERE, PORT)
     agent.must("route", number)
     return number
 
 
 def told(agent: Agent, names: dict[int, str]) -> list[str]:
-    """What ids with these names hear until nothing more comes; the removal comes once and last."""
+    """Events of ids with these names until no more come; the removal comes once and last."""
     heard: dict[str, list[str]] = {name: [] for name in names.values()}
     while (found := agent.ask("event", 3000 if DEBUG else 1500)) != "none":
         number = int(found.split()[3])
@@ -61,7 +63,7 @@ def told(agent: Agent, names: dict[int, str]) -> list[str]:
 
 
 def everything(agent: Agent, other: Agent) -> tuple[dict[int, str], dict[int, str]]:
-    """Ids in every state, those that wait last; names of them."""
+    """Ids in every state, the waiting ones last; returns names of them."""
     ids = {agent.id(): "bound"}
     agent.must("bind", 0, HERE, 0)
     ids[agent.routed("-", HERE, PORT)] = "routed"
@@ -83,7 +85,7 @@ def everything(agent: Agent, other: Agent) -> tuple[dict[int, str], dict[int, st
     agent.must("connect", one)
     ids[one] = "unanswered"
     others[other.event("CONNECT_REQUEST", listener)] = "with a request"
-    # It has answered, and hears nothing.
+    # It has answered, and gets no RTU.
     one = agent.routed("-", HERE, PORT)
     agent.must("connect", one)
     ids[one] = "answered, not confirmed"
@@ -92,7 +94,7 @@ def everything(agent: Agent, other: Agent) -> tuple[dict[int, str], dict[int, st
     agent.event("CONNECT_RESPONSE", one)
     others[request] = "accepted, not confirmed"
 
-    # Nobody hears of this one.
+    # This one causes no event.
     rules("drop REQ")
     one = agent.routed("-", HERE, PORT)
     agent.must("connect", one)
@@ -111,8 +113,9 @@ def everything(agent: Agent, other: Agent) -> tuple[dict[int, str], dict[int, st
 
 
 def goes(stacks: dict[str, Stack]) -> None:
-    """Each id is told once that the adapter goes, and is of no use afterwards but can be destroyed.
-    What becomes of its peer it may hear before."""
+    """Each id gets one DEVICE_REMOVAL, and can then only be destroyed. It may get events of its
+    peer before.
+    """
     for name in STACKS:
         with Agent(stacks[name]) as agent, Agent(stacks[name]) as other:
             wildcard = other.listening("0.0.0.0", PORT + 2)
@@ -123,14 +126,14 @@ def goes(stacks: dict[str, Stack]) -> None:
             finally:
                 rules()
                 plug()
-            # ib_sa waits until what it has asked for is given up.
+            # ib_sa waits until its queries are cancelled.
             print(f"# {name}: the removal took {took:.1f} s")
             if took > PATIENCE:
                 raise Unexpected(f"the removal took {took:.1f} s")
             wrong = [line for line in heard if not line.endswith("DEVICE_REMOVAL")
                      or line.count("DEVICE_REMOVAL") != 1]
             if name == STOCK:
-                # Linux 6.1 forgets the id of a request that nobody has answered.
+                # Linux 6.1 forgets the id of an unanswered request.
                 for line in wrong:
                     print(f"# stock: an id {line}")
             elif wrong:
@@ -148,7 +151,7 @@ def goes(stacks: dict[str, Stack]) -> None:
 
 
 def port_is_served(client: Agent, server: Agent, listener: int) -> None:
-    """The listener gets a request; it listens on a new adapter a moment after that is there."""
+    """The listener gets a request; it listens on a new adapter a moment after that is added."""
     deadline = time.monotonic() + PATIENCE
     while True:
         one = client.routed("-", HERE, PORT + 2)
@@ -164,7 +167,7 @@ def port_is_served(client: Agent, server: Agent, listener: int) -> None:
 
 
 def again_and_again(stacks: dict[str, Stack]) -> None:
-    """It goes under ids that ask for paths, join, and connect, at any moment; nothing is left."""
+    """Remove it at any moment under ids that query paths, join, and connect; no object is left."""
     for round_ in range(2 if DEBUG else 5):
         with Agent(stacks[OURS]) as agent:
             listener = agent.listening(HERE, PORT + 3)
@@ -186,7 +189,9 @@ def again_and_again(stacks: dict[str, Stack]) -> None:
 
 
 def told_once(agent: Agent, ids: set[int], removed: list[int]) -> None:
-    """All ids that the program had are told. A request that it reads later says so when it is used."""
+    """All ids of the program get the event. A request that it reads later returns an error when it
+    is used.
+    """
     missing = ids - set(removed)
     twice = {number for number in removed if removed.count(number) > 1}
     if missing or twice:
@@ -194,7 +199,9 @@ def told_once(agent: Agent, ids: set[int], removed: list[int]) -> None:
 
 
 def _churn(agent: Agent, ids: set[int], after: float) -> list[int]:
-    """Let the ids go on; the adapter goes after so many seconds. Who was told so."""
+    """Let the ids continue; remove the adapter after that many seconds. Returns the ids that got
+    the event.
+    """
     began, gone, removed = time.monotonic(), False, []
     next_step: dict[str, Callable[[int], str]] = {
         "ADDR_RESOLVED": lambda number: agent.ask("route", number),

@@ -169,7 +169,7 @@ GROUP(accept_states, 0)
 
 	RET("listener", rdma_accept(pair.listener, &param));
 	RET("client", rdma_accept(pair.client, &param));
-	/* The client is gone before it is accepted. */
+	/* The client is destroyed before it is accepted. */
 	rdma_destroy_qp(pair.client);
 	NEED(rdma_destroy_id(pair.client));
 	pair.client = NULL;
@@ -211,7 +211,7 @@ GROUP(data_copied, 0)
 	conn_answer("request", pair.passive);
 }
 
-/* A QP that the library does not know: libfabric, UCX and SPDK do it like this. */
+/* A QP that the library does not know, as libfabric, UCX and SPDK use it. */
 static struct ibv_qp *external_qp(struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
@@ -230,7 +230,7 @@ static void external_step(const char *check, struct rdma_cm_id *id, struct ibv_q
 	if (RET(check, rdma_init_qp_attr(id, &attr, &mask)))
 		return;
 	snprintf(name, sizeof(name), "%s_mask", check);
-	/* What the mask does not cover says nothing. */
+	/* Attributes outside the mask are undefined. */
 	answer(name, "%#x state=%d access=%#x rd=%u dest_rd=%u retry=%u rnr=%u timeout=%u", mask,
 	       attr.qp_state, mask & IBV_QP_ACCESS_FLAGS ? attr.qp_access_flags : 0,
 	       mask & IBV_QP_MAX_QP_RD_ATOMIC ? attr.max_rd_atomic : 0,
@@ -320,7 +320,7 @@ GROUP(external_reject, 0)
 	param.qp_num = its->qp_num;
 	NEED(rdma_accept(pair.child, &param));
 	expect(pair.active, RDMA_CM_EVENT_CONNECT_RESPONSE);
-	/* The active side does not like the reply. */
+	/* The active side rejects the reply. */
 	RET("reject", rdma_reject(pair.client, "no", 2));
 	conn_answer("passive", pair.passive);
 	RET("establish_after", rdma_establish(pair.client));

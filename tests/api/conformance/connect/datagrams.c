@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* RDMA_PS_UDP: service lookup instead of a connection: reference sections 1.1, 4 and 4.1. */
+/* RDMA_PS_UDP: SIDR instead of a connection: reference sections 1.1, 4 and 4.1. */
 #include "steps.h"
 
 static char data[256] = "hello";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma_create_ep and what follows it: reference section 1.2, rdma_create_ep(3). */
+/* rdma_create_ep and the calls after it: reference section 1.2, rdma_create_ep(3). */
 #include "steps.h"
 
 static struct rdma_addrinfo *info(const char *ip, int port, int flags)
@@ -60,7 +60,7 @@ GROUP(ep_active, IN_DEBUG)
 	VOID("destroy", rdma_destroy_ep(id));
 	NEED(ibv_dealloc_pd(pd));
 	rdma_freeaddrinfo(res);
-	/* Of a device, the context stays open. */
+	/* The verbs context of a device stays open. */
 	answer("fds", "%+d", count_fds() - fds);
 }
 
@@ -82,7 +82,7 @@ GROUP(ep_failures, WAITS)
 	NEED(rdma_listen(id, 0));
 	RET("port_taken", rdma_create_ep(&other, passive, NULL, NULL));
 	RET("bind_again", rdma_bind_addr(id, at(HERE, 7004)));
-	/* Made by hand, as rdma-core's Python binding does. */
+	/* An rdma_addrinfo that is built by hand, as rdma-core's Python binding does. */
 	memset(&hand, 0, sizeof(hand));
 	hand.ai_family = AF_INET;
 	hand.ai_qp_type = IBV_QPT_RC;
@@ -140,7 +140,7 @@ GROUP(ep_passive, IN_DEBUG)
 	answer("attr_untouched", "%s", yes(!memcmp(attr, &asked, sizeof(asked))));
 	ep_answer("fields", server.listener);
 	sync_event_answer("event", server.listener);
-	/* The library has a copy. */
+	/* The library has copied it. */
 	memset(attr, 0xee, sizeof(*attr));
 	free(attr);
 	RET("listen", rdma_listen(server.listener, 0));
@@ -212,7 +212,7 @@ GROUP(ep_data, 0)
 	NEED(rdma_create_ep(&listener, res, NULL, NULL));
 	RET("migrate", rdma_migrate_id(listener, ch));
 	NEED(rdma_listen(listener, 0));
-	/* What comes with the route goes before the program's own data. */
+	/* Private data of the route precedes the program's own data. */
 	active->ai_connect = connect_data;
 	active->ai_connect_len = 6;
 	NEED(rdma_create_ep(&client, active, NULL, &mine));

@@ -99,7 +99,7 @@ GROUP(disconnect_unanswered, WAITS)
 
 	RET("client", rdma_disconnect(pair.client));
 	event_answer("passive", pair.passive, SOON);
-	/* The peer's program has not done anything about it. */
+	/* The peer's program has not called anything yet. */
 	quiet_answer("active", pair.active);
 	NEED(rdma_disconnect(pair.child));
 	event_answer("active_after", pair.active, SOON);
@@ -168,7 +168,7 @@ GROUP(timewait, WAITS)
 	end_pair(&pair);
 }
 
-/* The peer's process goes without a word. */
+/* The peer's process is killed. */
 GROUP(peer_killed, WAITS)
 {
 	int port, ends[2];
@@ -187,7 +187,7 @@ GROUP(peer_killed, WAITS)
 		child = get_child(passive);
 		make_qp(child);
 		NEED(rdma_accept(child, &param));
-		/* Before that it would be a reject. */
+		/* Before that, the call would be a reject. */
 		expect(passive, RDMA_CM_EVENT_ESTABLISHED);
 		NEED(write(ends[1], &port, sizeof(port)) != sizeof(port));
 		pause();
@@ -209,7 +209,7 @@ GROUP(closed_channel, 0)
 {
 	struct pair pair = make_pair();
 
-	/* The kernel takes the ids of a descriptor with it. */
+	/* The kernel destroys the ids when the descriptor is closed. */
 	close(pair.passive->fd);
 	event_answer("active", pair.active, SOON);
 }

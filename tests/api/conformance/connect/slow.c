@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Rows that take minutes: nobody answers: reference section 4. */
+/* Rows that take minutes, because no peer answers: reference section 4. */
 #include "steps.h"
 
-/* A neighbour that is there for the kernel, and for nobody else. */
+/* A neighbour entry for a host that does not exist. */
 static struct rdma_cm_id *make_unanswered(struct rdma_event_channel *ch, enum rdma_port_space ps,
 					  const char *ip)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Every call in every state: reference section 4.3. A state has a group; a call is made with an id
- * of its own that was brought there for it.
+ * Every call in every state: reference section 4.3. Each state has a group; each call is made
+ * with a new id in that state.
  */
 #include "steps.h"
 
@@ -120,7 +120,7 @@ static const struct {
 	{ "destroy", ask_destroy, false },
 };
 
-/* The id to ask; what else it takes to be in its state belongs to the pair. */
+/* The id to call; the other objects that its state needs belong to the pair. */
 typedef struct rdma_cm_id *(*maker)(struct pair *pair);
 
 static void matrix(maker make, bool device)
@@ -136,7 +136,10 @@ static void matrix(maker make, bool device)
 		spare = channel();
 		id = make(&pair);
 		RET(calls[n].name, calls[n].call(id));
-		/* All that is left goes with the process; a listener would answer the next one. */
+		/*
+		 * The remaining objects are destroyed with the process; a listener would accept the
+		 * next request.
+		 */
 		if (pair.listener)
 			rdma_destroy_id(pair.listener);
 	}

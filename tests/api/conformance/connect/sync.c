@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Ids without a channel: calls that wait for their event: reference sections 0 and 1.1. */
+/* Synchronous ids: calls that wait for their event: reference sections 0 and 1.1. */
 #include "steps.h"
 
 struct half {
@@ -100,7 +100,7 @@ GROUP(sync_disconnect, WAITS)
 	NEED(rdma_connect(id, &param));
 	NEED(thread_wait(thread, patience(SOON), NULL));
 	thread = thread_begin(disconnect, id);
-	/* The peer's program is busy. */
+	/* The peer's program makes no call for a while. */
 	thread_answer("peer_busy", thread, 1500);
 	NEED(rdma_disconnect(server.id));
 	thread_answer("peer_answered", thread, patience(SOON));
@@ -197,7 +197,7 @@ GROUP(sync_nonblocking, WAITS)
 	struct thread *thread;
 	int ret;
 
-	/* As rsockets do: the call begins the work, another one ends it. */
+	/* As rsockets do: one call starts the operation, another one completes it. */
 	NEED(fcntl(id->channel->fd, F_SETFL, O_NONBLOCK));
 	RET("resolve_addr", rdma_resolve_addr(id, NULL, at(NOBODY, server.port), 1000));
 	event_answer("resolve_addr_event", id->channel, SOON);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ids for other QPs than RC, which rdma_create_ep alone can make: reference section 1.2. Software
- * devices have no XRC QPs, but connections of such ids need none.
+ * Ids for QP types other than RC, which only rdma_create_ep can create: reference section 1.2.
+ * Software devices have no XRC QPs, but connections of such ids need none.
  */
 #include "steps.h"
 
@@ -31,7 +31,7 @@ static char *name_of(int i, const char *what)
 	return name;
 }
 
-/* What rdma_getaddrinfo would say of such an id. */
+/* The result of rdma_getaddrinfo for such an id. */
 static struct rdma_addrinfo info(int i, struct sockaddr *addr, bool passive)
 {
 	struct rdma_addrinfo res = {
@@ -57,7 +57,7 @@ static void type_answer(const char *check, const struct rdma_cm_id *id)
 	       yes(id->verbs), qp_state(id->qp));
 }
 
-/* What a process opens once does not count. */
+/* Descriptors that a process opens only once do not count. */
 static void open_device(void)
 {
 	make_bound(channel(), HERE, 0);
@@ -120,7 +120,7 @@ static struct rdma_cm_id *endpoint(int i, struct sockaddr *addr, bool passive,
 	return id;
 }
 
-/* Do the messages say that they fit? */
+/* Do the messages report matching types? */
 static bool fits(int i, int j)
 {
 	if (types[i].type == IBV_QPT_XRC_SEND)
@@ -128,7 +128,7 @@ static bool fits(int i, int j)
 	return types[i].type == types[j].type;
 }
 
-/* Every type of RDMA_PS_IB asks every type; the other port spaces have one type each. */
+/* Every type of RDMA_PS_IB connects to every type; the other port spaces have one type each. */
 GROUP(types_connect, 0)
 {
 	struct rdma_event_channel *active = channel(), *passive = channel();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ids over InfiniBand, by IP addresses of IPoIB devices: place, path, connections,
- * datagrams, what the subnet administrator says. tests/fabric/fabrics/ib.py makes the rig.
+ * Ids over InfiniBand, by IP addresses of IPoIB devices: device and port, path, connections,
+ * datagrams, answers of the subnet administrator. tests/fabric/fabrics/ib.py sets the rig up.
  */
 #include "ib.h"
 
 static char data[256] = "hello";
 
-/* What is known of where an id is, and of the way to its peer. */
+/* Device and port of an id, and the path to its peer. */
 static void place_answer(const char *check, struct rdma_cm_id *id)
 {
 	struct rdma_ib_addr *ib = &id->route.addr.addr.ibaddr;
@@ -118,7 +118,7 @@ GROUP(ib_nobody, ON_IB | WAITS)
 	event_answer("again_event", ch, SOON);
 }
 
-/* The administrator says no, then nothing, then everything is well again. */
+/* The administrator refuses, then does not answer, then works again. */
 GROUP(ib_route_error, ON_IB | ALONE)
 {
 	struct rdma_event_channel *ch = channel();
@@ -252,7 +252,7 @@ GROUP(ib_wildcard, ON_IB)
 	place_answer("child_place", child);
 	RET("reject", rdma_reject(child, data, 148));
 	conn_answer("rejected", active);
-	/* Nobody listens on another one. */
+	/* There is no listener on another one. */
 	client = make_ib_routed(active, RDMA_PS_TCP, IB_THERE, port_of(listener) + 1);
 	make_qp(client);
 	RET("connect_nobody", rdma_connect(client, &param));
@@ -307,7 +307,7 @@ static void resolve_again(const char *check, struct rdma_event_channel *ch)
 	NEED(rdma_destroy_id(id));
 }
 
-/* Not by itself: RoCE devices come first where there are some. */
+/* Not bound automatically: RoCE devices come first where there are some. */
 GROUP(ib_loopback, ON_IB)
 {
 	struct rdma_event_channel *ch = channel();
@@ -320,7 +320,7 @@ GROUP(ib_loopback, ON_IB)
 	event_answer("route_event", ch, SOON);
 }
 
-/* Ports and the administrator move: ids that exist stay as they are. */
+/* Ports and the administrator change: existing ids stay as they are. */
 GROUP(ib_changes, ON_IB | ALONE)
 {
 	struct rdma_event_channel *ch = channel();
@@ -342,7 +342,7 @@ GROUP(ib_changes, ON_IB | ALONE)
 	resolve_again("after", ch);
 }
 
-/* Paths that leave the subnet have a global route header. */
+/* Paths to other subnets have a global route header. */
 GROUP(ib_global, ON_IB | ALONE)
 {
 	ib_knob("sa_hop_limit", "64");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The rig of questions about InfiniBand (groups with ON_IB): the adapters hca0 and
- * hca1 of tests/fabric/hca, ib0 and ib1 above them, and a child of ib0 in the partition 0x8001.
+ * The rig of questions about InfiniBand (groups with ON_IB): the adapters hca0 and hca1 of
+ * tests/fabric/hca, ib0 and ib1 on them, and a child of ib0 in the partition 0x8001.
  */
 #ifndef IB_H
 #define IB_H
@@ -24,7 +24,7 @@ const char *ib_gid_name(const union ibv_gid *gid, const union ibv_gid *here,
 			const union ibv_gid *there);
 /* An AF_IB address; valid until the 16th next call. NULL is the wildcard. */
 struct sockaddr *ib_at(const union ibv_gid *gid, uint64_t sid, uint64_t mask);
-/* Write to a file of the adapters' in debugfs. */
+/* Write to a debugfs file of the adapters. */
 void ib_knob(const char *name, const char *value);
 void ib_path_answer(const char *check, struct rdma_cm_id *id);
 /* The path of an id as RDMA_OPTION_IB_PATH has it. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Addresses of family AF_IB where ports have some: binding, resolving, connections and
- * datagrams by GID and service ID. tests/fabric/fabrics/ib.py makes the rig.
+ * datagrams by GID and service ID. tests/fabric/fabrics/ib.py sets the rig up.
  */
 #include "ib.h"
 
@@ -23,7 +23,7 @@ static const char *gid_of(const struct sockaddr *addr)
 	return ib_gid_name(&gid, &here, &there);
 }
 
-/* Both addresses; of a port that the kernel chose only that there is one. */
+/* Both addresses; for a port that the kernel chose, only that there is one. */
 static void gids_answer(const char *check, struct rdma_cm_id *id, bool chosen)
 {
 	const struct sockaddr_ib *src = (void *)rdma_get_local_addr(id);
@@ -111,7 +111,7 @@ GROUP(ib_gid_resolve, ON_IB | IN_DEBUG)
 	event_answer("from_route_event", ch, SOON);
 	ib_path_answer("from_path", id);
 
-	/* A GID of the subnet that nobody has: the administrator says so. */
+	/* A GID of the subnet that no port has: the administrator reports that. */
 	other.raw[15] ^= 0x55;
 	id = make_id(ch, RDMA_PS_TCP);
 	RET("unknown", rdma_resolve_addr(id, ib_at(&here, 0, 0), ib_at(&other, TCP_SID + 7471, ALL),
@@ -208,7 +208,7 @@ GROUP(ib_gid_connect_wildcard, ON_IB)
 	connect_gid(NULL, TCP_SID + 7102);
 }
 
-/* Private data that stock's passive side takes for a header of an unknown version. */
+/* Private data that stock's passive side parses as a header of an unknown version. */
 GROUP(ib_gid_trap_version, ON_IB | IN_DEBUG)
 {
 	union ibv_gid there = ib_gid(1);
@@ -217,7 +217,7 @@ GROUP(ib_gid_trap_version, ON_IB | IN_DEBUG)
 	connect_gid(&there, TCP_SID + 7103);
 }
 
-/* Private data that stock's passive side takes for IPv4 addresses. */
+/* Private data that stock's passive side parses as IPv4 addresses. */
 GROUP(ib_gid_trap_ip, ON_IB)
 {
 	union ibv_gid there = ib_gid(1);
@@ -268,7 +268,7 @@ GROUP(ib_gid_udp_wildcard, ON_IB)
 	ask_gid(NULL, UDP_SID + 7202);
 }
 
-/* rdma_getaddrinfo and an endpoint, as programs would do it. */
+/* rdma_getaddrinfo and an endpoint, as programs use them. */
 GROUP(ib_gid_endpoint, ON_IB)
 {
 	struct rdma_addrinfo hints = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Multicast groups of the subnet administrator. tests/fabric/fabrics/ib.py makes the rig. */
+/* Multicast groups of the subnet administrator. tests/fabric/fabrics/ib.py sets the rig up. */
 #include "ib.h"
 
 static struct rdma_cm_id *make_bound_to(struct rdma_event_channel *ch, enum rdma_port_space ps,
@@ -83,7 +83,7 @@ GROUP(ib_multicast_flags, ON_IB)
 	RET("leave", rdma_leave_multicast(id, at("239.8.2.1", 0)));
 }
 
-/* Groups of IPoIB itself: the same MGID, and the key of the whole subnet. */
+/* Groups of IPoIB itself: the same MGID, and the Q_Key of the whole subnet. */
 GROUP(ib_multicast_ipoib, ON_IB)
 {
 	struct rdma_event_channel *ch = channel();
@@ -113,7 +113,7 @@ GROUP(ib_multicast_gid_id, ON_IB)
 	RET("join", rdma_join_multicast(id, at("239.8.5.1", 0), &ch));
 }
 
-/* Until IPoIB is in the broadcast group of its subnet (again), nobody can join one. */
+/* No group can be joined until IPoIB has (re)joined the broadcast group of its subnet. */
 static int join_when_ready(struct rdma_cm_id *id, const char *group, void *context)
 {
 	int tries;
@@ -123,7 +123,7 @@ static int join_when_ready(struct rdma_cm_id *id, const char *group, void *conte
 	return tries < 100 ? 0 : -1;
 }
 
-/* The subnet manager is another one: members are forgotten, and told so. */
+/* The subnet manager changes: memberships are lost, and the members get an event. */
 GROUP(ib_multicast_lost, ON_IB | ALONE)
 {
 	struct rdma_event_channel *ch = channel();

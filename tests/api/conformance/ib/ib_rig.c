@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What questions about InfiniBand share. */
+/* Common functions of questions about InfiniBand. */
 #include "ib.h"
 
 #include <endian.h>

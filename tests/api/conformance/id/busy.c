@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Channels that have delivered many events. Ours takes them from a mapped ring then; nothing that
- * a program sees may tell. Reference section 4.2.
+ * Channels that have delivered many events. Ours then takes them from a mapped ring; a program
+ * must not notice a difference. Reference section 4.2.
  */
 #include "steps.h"
 
@@ -9,12 +9,12 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
-/* Enough for a channel to be busy. */
+/* Enough events for the ring to be mapped. */
 #define SOME 12
-/* More than fit a ring. */
+/* More events than a ring holds. */
 #define MANY 100
 
-/* Each of them causes an event, and they happen in this order. */
+/* Each of these calls causes an event, in this order. */
 static void resolve(struct rdma_event_channel *ch, struct rdma_cm_id **ids, int count)
 {
 	struct pollfd poll_fd = { .fd = ch->fd, .events = POLLIN };
@@ -24,7 +24,9 @@ static void resolve(struct rdma_event_channel *ch, struct rdma_cm_id **ids, int 
 		ids[n] = make_id(ch, RDMA_PS_TCP);
 		NEED(rdma_resolve_addr(ids[n], NULL, at(HERE, 1 + n), SOON));
 	}
-	/* Stock resolves elsewhere: one after the other, so the last ones are not far. */
+	/*
+	 * Stock resolves in a work queue: one after the other, so the last ones are not far behind.
+	 */
 	NEED(poll(&poll_fd, 1, SOON) != 1);
 	usleep(200000);
 }
@@ -66,7 +68,7 @@ static void poll_answer(const char *check, struct rdma_event_channel *ch)
 	answer(check, "%d revents=%#x", poll(&poll_fd, 1, 0), poll_fd.revents);
 }
 
-/* Takes all that are there and says how many came in the order of the ids. */
+/* Take all pending events; returns how many came in the order of the ids. */
 static void drain_answer(const char *check, struct rdma_event_channel *ch, struct rdma_cm_id **ids)
 {
 	struct pollfd poll_fd = { .fd = ch->fd, .events = POLLIN };
@@ -144,7 +146,7 @@ struct readers {
 	atomic_int seen[MANY];
 };
 
-/* Ids have their number as context; who finds one without ends. */
+/* Ids have their number as context; a thread that gets an id without one ends. */
 static int read_all(void *arg)
 {
 	struct readers *readers = arg;
@@ -179,7 +181,7 @@ GROUP(busy_threads, 0)
 	for (n = 0; n < MANY; n++) {
 		NEED(rdma_create_id(readers.ch, &id, (void *)(n + 1L), RDMA_PS_TCP));
 		NEED(rdma_resolve_addr(id, NULL, at(HERE, 1), SOON));
-		/* Sometimes they wait for events, sometimes events for them. */
+		/* Sometimes threads wait for events, sometimes events are pending. */
 		if (n % 20 == 0)
 			usleep(10000);
 	}
@@ -197,7 +199,7 @@ GROUP(busy_threads, 0)
 
 #define ROUNDS 60
 
-/* Two channels, with readers each, and threads that let ids come, move and go. */
+/* Two channels, each with readers, and threads that create, move and destroy ids. */
 struct traffic {
 	struct rdma_event_channel *ch[2];
 	atomic_bool alive[THREADS * ROUNDS];
@@ -220,7 +222,7 @@ static int read_traffic(void *arg)
 			return -1;
 		n = (long)event->id->context;
 		last = n == THREADS * ROUNDS;
-		/* Who destroys it waits for us. */
+		/* The thread that destroys the id waits for this one. */
 		if (n < 0 || n > THREADS * ROUNDS || (!last && !atomic_load(&traffic.alive[n])))
 			atomic_fetch_add(&traffic.late, 1);
 		atomic_fetch_add(&traffic.events, !last);
@@ -240,7 +242,7 @@ static int come_and_go(void *arg)
 		if (rdma_create_id(traffic.ch[n % 2], &id, (void *)n, RDMA_PS_TCP) ||
 		    rdma_resolve_addr(id, NULL, arg, SOON))
 			return -1;
-		/* With and without time for the event to be read, or to be on its way. */
+		/* With and without time for the event to be read, or to be in flight. */
 		if (n % 3 == 0)
 			usleep(2000);
 		if (n % 5 < 3 && rdma_migrate_id(id, traffic.ch[(n + 1) % 2]))
@@ -290,7 +292,7 @@ static void *get_one(void *arg)
 	return rdma_get_cm_event(arg, &event) ? NULL : event;
 }
 
-/* A thread that waits is cancelled: the next event is for the next thread. */
+/* A waiting thread is cancelled: the next event goes to the next thread. */
 GROUP(busy_cancel, WAITS)
 {
 	struct rdma_event_channel *ch = busy_channel();
@@ -346,7 +348,10 @@ GROUP(busy_signal, WAITS)
 	event_answer("event", ch, SOON);
 }
 
-/* A descriptor may be copied, and the copy used to read, for ids, or instead of the first one. */
+/*
+ * The descriptor may be duplicated, and the copy used for reading, for ids, or in place of the
+ * original.
+ */
 GROUP(busy_dup, IN_DEBUG)
 {
 	struct rdma_event_channel *ch = busy_channel(), copy;
@@ -368,7 +373,9 @@ GROUP(busy_dup, IN_DEBUG)
 	drain_answer("rest", ch, ids + 3);
 	drain_answer("rest_copy", &copy, ids);
 	RET("migrate", rdma_migrate_id(ids[0], &copy));
-	/* And a program may move what it has, to be out of the way of select(). */
+	/*
+	 * A program may move the descriptor, for example because select() is limited to small ones.
+	 */
 	close(ch->fd);
 	ch->fd = copy.fd;
 	resolve(ch, ids, 2);
@@ -407,7 +414,7 @@ GROUP(busy_ownership, WAITS)
 
 	resolve(ch, ids, 4);
 	event = NEED_PTR(get_event(ch, SOON));
-	/* One whose event the program has, and one whose event nobody has yet. */
+	/* One id whose event the program has read, and one whose event is pending. */
 	thread = thread_begin(destroy, ids[0]);
 	thread_answer("destroy_unacked", thread, QUIET);
 	RET("destroy_undelivered", rdma_destroy_id(ids[1]));
@@ -444,7 +451,7 @@ GROUP(busy_migrate, IN_DEBUG)
 	drain_answer("to_end", to, ids);
 }
 
-/* A channel that is closed with events that nobody has taken; the next one gets its number. */
+/* A channel that is closed with pending events; the next channel gets its descriptor number. */
 GROUP(busy_close, 0)
 {
 	struct rdma_event_channel *ch = busy_channel(), *again;
@@ -461,7 +468,7 @@ GROUP(busy_close, 0)
 	event_answer("second", again, SOON);
 }
 
-/* With close(), as programs do that know the descriptor: the peers hear of it. */
+/* With close(), as programs do that know the descriptor: the peers get events. */
 GROUP(busy_close_descriptor, 0)
 {
 	struct rdma_conn_param param = conn_param();
@@ -476,7 +483,7 @@ GROUP(busy_close_descriptor, 0)
 	event_answer("peer", pair.active, SOON);
 }
 
-/* No memory to map: the events come all the same. */
+/* No memory to map the ring: the events are delivered all the same. */
 GROUP(busy_no_memory, 0)
 {
 	struct rdma_event_channel *ch = NEED_PTR(rdma_create_event_channel());
@@ -484,7 +491,7 @@ GROUP(busy_no_memory, 0)
 	struct rlimit limit = { 1 << 20, 1 << 20 };
 	int n;
 
-	/* All that has to be mapped but for that. */
+	/* Everything that must be mapped, except the ring. */
 	resolve(ch, ids, 1);
 	take(ch, ids, 1);
 	free(malloc(65536));
@@ -497,7 +504,7 @@ GROUP(busy_no_memory, 0)
 	drain_answer("left", ch, ids);
 }
 
-/* What a child does with channels of its own, after its parent had busy ones. */
+/* A child uses channels of its own after its parent had busy ones. */
 GROUP(busy_child, IN_DEBUG)
 {
 	struct rdma_event_channel *ch = busy_channel();
@@ -519,7 +526,7 @@ GROUP(busy_child, IN_DEBUG)
 	drain_answer("parent", ch, ids);
 }
 
-/* Events that wait at a fork() are there for whoever reads first. */
+/* Events that are pending at a fork() go to the process that reads first. */
 GROUP(fork_busy, 0)
 {
 	struct rdma_event_channel *ch = busy_channel();
@@ -539,7 +546,7 @@ GROUP(fork_busy, 0)
 	}
 	NEED(waitpid(pid, NULL, 0) != pid);
 	nonblocking(ch);
-	/* Stock has the child's event still there. */
+	/* With stock the child's event is still pending. */
 	NEED(rdma_get_cm_event(ch, &event));
 	NEED(rdma_ack_cm_event(event));
 	RET("parent_destroy", rdma_destroy_id(ids[1]));

@@ -119,14 +119,14 @@ GROUP(ownership, WAITS)
 	RET("ack", rdma_ack_cm_event(event));
 	thread_answer("destroy_acked", thread, patience(SOON));
 
-	/* Events that nobody fetched go with the id. */
+	/* Pending events are destroyed with the id. */
 	id = make_id(ch, RDMA_PS_TCP);
 	NEED(rdma_resolve_addr(id, NULL, at(HERE, 1), SOON));
 	usleep(200000);
 	RET("destroy_undelivered", rdma_destroy_id(id));
 	quiet_answer("after_destroy", ch);
 
-	/* Of two ids on one channel, in the order in which they happen. */
+	/* Events of two ids on one channel come in the order in which they happen. */
 	id = make_resolved(ch, HERE, 1);
 	NEED(rdma_resolve_route(id, SOON));
 	usleep(200000);
@@ -144,7 +144,7 @@ GROUP(ids_without_channel, 0)
 	int fd = ch->fd;
 
 	VOID("destroy_channel_first", rdma_destroy_event_channel(ch));
-	/* The channel's memory is free: what is done with it is the library's own risk. */
+	/* The channel has been freed: the library reads freed memory at its own risk. */
 	again = channel();
 	answer("same_descriptor", "%s", yes(again->fd == fd));
 	RET("destroy_id", rdma_destroy_id(id));
@@ -155,7 +155,7 @@ GROUP(foreign_handle, 0)
 	struct rdma_event_channel *ch = channel(), *other = channel();
 	struct rdma_cm_id *id = make_id(ch, RDMA_PS_TCP);
 
-	/* The library says which descriptor a command goes to. */
+	/* The library decides which descriptor a command goes to. */
 	id->channel = other;
 	RET("bind_other_channel", rdma_bind_addr(id, at(HERE, 0)));
 	RET("destroy_other_channel", rdma_destroy_id(id));

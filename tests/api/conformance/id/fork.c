@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Child processes, daemons and changed credentials: what becomes of channels
- * and ids that are inherited. Reference section 9, row 6.
+ * Child processes, daemons and changed credentials: the behaviour of inherited channels and
+ * ids. Reference section 9, row 6.
  */
 #include "steps.h"
 
 #include <sys/prctl.h>
 
-/* How a child ended, in the words of the parent. */
+/* Print in the parent how a child ended. */
 static void child_answer(const char *check, pid_t pid)
 {
 	int status = 0;
@@ -19,7 +19,7 @@ static void child_answer(const char *check, pid_t pid)
 		answer(check, "exit %d", WEXITSTATUS(status));
 }
 
-/* In a child: the next request, with a QP of the child's own, up to its end. */
+/* In a child: accept the next request, with a QP of the child's own, and disconnect. */
 static void serve(struct rdma_event_channel *ch)
 {
 	struct rdma_conn_param param = conn_param();
@@ -41,7 +41,7 @@ static void serve(struct rdma_event_channel *ch)
 	RET("destroy", rdma_destroy_id(id));
 }
 
-/* The child takes a request from the inherited channel; then the parent takes the next. */
+/* The child accepts a request from the inherited channel; then the parent accepts the next. */
 GROUP(fork_server, 0)
 {
 	struct pair pair = make_halves(RDMA_PS_TCP, true);
@@ -59,7 +59,7 @@ GROUP(fork_server, 0)
 	event_answer("client", pair.active, 6000);
 	RET("client_disconnect", rdma_disconnect(pair.client));
 	child_answer("child", pid);
-	/* The listener is the parent's as before. Stock has the first request still there. */
+	/* The listener is the parent's as before. With stock the first request is still pending. */
 	ch = channel();
 	client = make_routed(ch, HERE, pair.port);
 	make_qp(client);
@@ -68,7 +68,7 @@ GROUP(fork_server, 0)
 	RET("parent_listener", rdma_destroy_id(pair.listener));
 }
 
-/* daemon(3): who made the listener is gone, the child of it serves. */
+/* daemon(3): the process that created the listener has exited, its child serves. */
 GROUP(fork_daemon, 0)
 {
 	struct rdma_conn_param param = conn_param();
@@ -77,7 +77,7 @@ GROUP(fork_daemon, 0)
 	int ends[2], port = 0;
 	pid_t pid;
 
-	/* The daemon becomes our child, so that its end can be awaited. */
+	/* The daemon becomes our child, so that we can wait for its exit. */
 	NEED(prctl(PR_SET_CHILD_SUBREAPER, 1));
 	NEED(pipe(ends));
 	pid = fork();
@@ -102,7 +102,7 @@ GROUP(fork_daemon, 0)
 	NEED(wait(NULL) < 0);
 }
 
-/* The same with a synchronous listener and its endpoint's QPs. */
+/* The same with a synchronous listener and QPs of its endpoint. */
 GROUP(fork_endpoint, 0)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP };
@@ -139,7 +139,7 @@ GROUP(fork_endpoint, 0)
 #define WORKERS 3
 #define CLIENTS 6
 
-/* In a child: requests, as they come, until none comes any more. */
+/* In a child: accept requests until no more arrive. */
 static _Noreturn void work(struct rdma_cm_id *listener)
 {
 	struct rdma_conn_param param = conn_param();
@@ -153,7 +153,7 @@ static _Noreturn void work(struct rdma_cm_id *listener)
 	_exit(errno == EACCES ? 2 : 1);
 }
 
-/* A server that forks before: several processes take requests of one listener. */
+/* A pre-forking server: several processes accept requests of one listener. */
 GROUP(fork_workers, 0)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP };
@@ -182,7 +182,7 @@ GROUP(fork_workers, 0)
 	for (n = 0; n < CLIENTS; n++)
 		NEED(rdma_connect(id[n], &param));
 	for (n = 0; n < CLIENTS; n++) {
-		/* When nobody answers the first, nobody answers the others. */
+		/* If the first request is not answered, the others are not, either. */
 		event = get_event(ch[n], connected ? SOON : n ? 1 : 5000);
 		if (event && event->event == RDMA_CM_EVENT_ESTABLISHED)
 			connected++;
@@ -223,13 +223,13 @@ GROUP(fork_client, IN_DEBUG)
 		_exit(0);
 	}
 	child_answer("child", pid);
-	/* What the child destroyed is freed here all the same. */
+	/* Objects that the child destroyed are freed here all the same. */
 	RET("parent_destroy", rdma_destroy_id(id));
 	RET("parent_create", rdma_create_id(ch, &id, NULL, RDMA_PS_TCP));
 	RET("parent_bind", rdma_bind_addr(id, at(HERE, 0)));
 }
 
-/* What the child opens for itself. */
+/* Objects that the child opens for itself. */
 GROUP(fork_own_channel, IN_DEBUG)
 {
 	struct rdma_event_channel *ch = channel(), *own;
@@ -250,7 +250,7 @@ GROUP(fork_own_channel, IN_DEBUG)
 	RET("parent_destroy", rdma_destroy_id(id));
 }
 
-/* The end of a child, however it comes, is nothing to the parent's connection. */
+/* The exit of a child, however it happens, does not affect the parent's connection. */
 GROUP(fork_end, IN_DEBUG)
 {
 	struct pair pair = make_pair();
@@ -280,7 +280,7 @@ GROUP(fork_end, IN_DEBUG)
 	end_pair(&pair);
 }
 
-/* Capabilities count when a call is made, not when the channel was. */
+/* Capabilities are checked at each call, not when the channel was created. */
 GROUP(setuid_ids, 0)
 {
 	struct rdma_event_channel *ch = channel();

@@ -2,7 +2,10 @@
 /* Ids: creating, fields, moving, devices: reference sections 1.1 and 2. */
 #include "steps.h"
 
-/* Both libraries fill in the structures of the installed header; its layout is part of the ABI. */
+/*
+ * Both libraries fill in the structures of the installed header; their layout is part of the
+ * ABI.
+ */
 _Static_assert(sizeof(struct rdma_cm_id) == 416, "rdma_cm_id");
 _Static_assert(offsetof(struct rdma_cm_id, channel) == 8, "rdma_cm_id.channel");
 _Static_assert(offsetof(struct rdma_cm_id, context) == 16, "rdma_cm_id.context");

@@ -127,7 +127,7 @@ GROUP(option_effects, 0)
 	NEED(ibv_query_qp(pair.child->qp, &attr, IBV_QP_TIMEOUT | IBV_QP_AV, &init));
 	answer("child_qp", "timeout=%u tclass=%u sl=%u", attr.timeout,
 	       attr.ah_attr.grh.traffic_class, attr.ah_attr.sl);
-	/* After the route, it is the QP's alone. */
+	/* After route resolution the options affect the QP only. */
 	RET("late_tos", set_byte(pair.client, RDMA_OPTION_ID_TOS, 40));
 	RET("late_ack_timeout", set_byte(pair.client, RDMA_OPTION_ID_ACK_TIMEOUT, 16));
 	answer("late_path", "tclass=%u lifetime=%u", pair.client->route.path_rec->traffic_class,
@@ -159,7 +159,7 @@ GROUP(option_ack_timeout_zero, 0)
 	answer("timeout", "%u", attr.timeout);
 }
 
-/* Datagrams know no acknowledgement. */
+/* Datagrams have no acknowledgement. */
 GROUP(option_udp, 0)
 {
 	struct rdma_cm_id *id = make_id(channel(), RDMA_PS_UDP);

@@ -126,7 +126,7 @@ struct call call_begin(const char *check)
 	return call;
 }
 
-/* What the descriptors did: nothing is said about nothing. */
+/* Descriptor changes; prints nothing when there are none. */
 static const char *grown(const struct call *call)
 {
 	static char text[32];
@@ -252,7 +252,7 @@ void thread_answer(const char *check, struct thread *thread, int ms)
 		answer(check, "ret=%d", ret);
 }
 
-/* In shared memory: what the parent runs when a group's process has gone. */
+/* In shared memory: a command that the parent runs after a group's process has ended. */
 static char *cleanup;
 
 void at_group_end(const char *command)
@@ -284,7 +284,7 @@ static pid_t start(const struct question_group *group)
 static void ended(const struct question_group *group, pid_t pid, int status)
 {
 	running = group->name;
-	kill(-pid, SIGKILL);	/* what it started and did not end */
+	kill(-pid, SIGKILL);	/* Processes that the group has started and not ended. */
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 		answer("end", "timeout");
 	else if (WIFSIGNALED(status))
@@ -319,7 +319,7 @@ static void list(void)
 		       groups[n].kind & ON_IB ? " ib" : "");
 }
 
-/* Wait for one process; whether it was one that counts against the jobs. */
+/* Wait for one process; returns whether it was one that counts against the jobs. */
 static bool reap(const struct question_group **groups_by_slot, pid_t *pids)
 {
 	int status, n;
@@ -337,7 +337,7 @@ static bool reap(const struct question_group **groups_by_slot, pid_t *pids)
 	return false;
 }
 
-/* Those that wait first and all at once, then others, a few at a time, then each of the rest. */
+/* First all waiting groups at once, then others, a few at a time, then each of the rest. */
 static void run_all(int argc, char **argv, int jobs)
 {
 	const struct question_group *slots[MAX_GROUPS];

@@ -2,26 +2,26 @@
 /*
  * Questions to a librdmacm, one line of answer each, the same on every run:
  *
- *	GROUP(bind, 0)
- *	{
- *		struct rdma_event_channel *ch = channel();
- *		struct rdma_cm_id *id = make_id(ch, RDMA_PS_TCP);
+ * 	GROUP(bind, 0)
+ * 	{
+ * 		struct rdma_event_channel *ch = channel();
+ * 		struct rdma_cm_id *id = make_id(ch, RDMA_PS_TCP);
  *
- *		RET("null", rdma_bind_addr(id, NULL));
- *	}
+ * 		RET("null", rdma_bind_addr(id, NULL));
+ * 	}
  *
- * prints "bind.null: ret=-1 errno=EINVAL". tests/api/conformance/run asks stock and
- * ours and compares. An answer holds no address, handle, number of a QP or
- * port that the kernel chose: only what they have to do with each other.
+ * prints "bind.null: ret=-1 errno=EINVAL". tests/api/conformance/run asks stock and ours and
+ * compares. An answer holds no address, handle, QP number or port that the kernel chose, only
+ * relations between them.
  *
- * Each group runs in a process of its own, begun before the library is. A
- * call that crashes is an answer, too ("SIGSEGV"). Programs here use librdmacm's
- * and libibverbs' headers only, and run with whichever library is found.
+ * Each group runs in a process of its own, which starts before the library is initialised. A
+ * call that crashes is an answer, too ("SIGSEGV"). Programs here use librdmacm's and
+ * libibverbs' headers only, and run with whichever library is found.
  */
 #ifndef ANSWER_H
 #define ANSWER_H
 
-/* What most groups need. */
+/* Common functions for groups. */
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -43,19 +43,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A group is one of these kinds, or several. */
+/* Flags of a group. */
 enum {
-	/* The debug guest asks it also in make check, not only in make soak. */
+	/* The debug guest also runs it in make check, not only in make soak. */
 	IN_DEBUG = 1,
-	/* It mostly waits: begins first, beside the others. */
+	/* It mostly waits: starts first, in parallel with the others. */
 	WAITS = 2,
 	/* Too slow for make check. */
 	SLOW = 4,
-	/* Nothing else may run at the same time. */
+	/* No other group may run at the same time. */
 	ALONE = 8,
-	/* The library has not been called before: it opens its own descriptors then. */
+	/* The library must not have been called before: it then opens its own descriptors. */
 	COLD = 16,
-	/* Needs the InfiniBand rig: asked with --ib, and with nothing else. */
+	/* Needs the InfiniBand rig: runs with --ib only, and no other group runs then. */
 	ON_IB = 32,
 };
 
@@ -76,13 +76,13 @@ void group_register(const char *name, const char *file, void (*run)(void), int k
 	}									\
 	static void group_##name(void)
 
-/* For a group that is ALONE: a command for the time after it, however it ends. */
+/* For a group that is ALONE: a command that runs after it, however it ends. */
 void at_group_end(const char *command);
 
 /* Print one answer, under the name of the running group. */
 void answer(const char *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What a call did, in the program's words; for RET and PTR. */
+/* Result of a call as text; for RET and PTR. */
 struct call {
 	const char *check;
 	int fds;
@@ -95,8 +95,8 @@ void call_end_pointer(const struct call *call, const void *ret);
 void call_crashed(const struct call *call);
 
 /*
- * Make a call and print what it returned, errno, and by how many the process's
- * descriptors grew or shrank; its value, or -2 when it crashed.
+ * Make a call and print what it returned, errno, and by how many the process's descriptors grew
+ * or shrank; returns its value, or -2 when it crashed.
  */
 #define RET(check, expression) ({						\
 	volatile int ret_value = -2;						\
@@ -125,10 +125,10 @@ void call_crashed(const struct call *call);
 	ptr_value;								\
 })
 
-/* For calls without a result. */
+/* For void calls. */
 #define VOID(check, expression) RET(check, ({ expression; 0; }))
 
-/* A step that has to work for the questions after it; ends the group when it does not. */
+/* A step that must succeed for the questions after it; ends the group when it fails. */
 void step_failed(const char *file, int line, const char *what, long value)
 	__attribute__((noreturn));
 #define NEED(expression) do {							\
@@ -145,18 +145,18 @@ void step_failed(const char *file, int line, const char *what, long value)
 	need_ptr;								\
 })
 
-/* Names and numbers as they are printed. */
+/* Names and numbers as text. */
 const char *errno_name(int error);
 const char *event_name(int event);
 const char *yes(bool condition);
 int count_fds(void);
 
-/* Milliseconds from a to b of the slow machine that runs the tests. */
+/* Milliseconds from a to b, scaled to the slow machine that runs the tests. */
 int patience(int ms);
 
 /*
- * Run a call in a thread. RUNNING when it did not come back within the time:
- * then it goes on, and thread_end() waits for it.
+ * Run a call in a thread. RUNNING when it did not return within the time: it then continues,
+ * and thread_end() waits for it.
  */
 #define RUNNING (-1000)
 struct thread;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Steps on the way to a question. */
+/* Steps that lead to a question. */
 #include "steps.h"
 
 #include <ctype.h>
@@ -35,8 +35,8 @@ struct sockaddr *at(const char *ip, int port)
 }
 
 /*
- * With CONFORMANCE_BUSY a channel has delivered events before, so that ours has its ring mapped.
- * They are the program's own: nothing else happens for them, and only ours has those.
+ * With CONFORMANCE_BUSY a channel has delivered events before, so that ours has its ring
+ * mapped. They are user events, which have no other effect, and which only ours has.
  */
 static void use(struct rdma_event_channel *ch)
 {
@@ -162,7 +162,7 @@ struct rdma_cm_id *get_child(struct rdma_event_channel *ch)
 	return id;
 }
 
-/* Data as text: its length, what is at its start, and whether the rest is zero. */
+/* Data as text: its length, its first bytes, and whether the rest is zero. */
 static const char *shown_data(const void *data, size_t len)
 {
 	static char text[320];

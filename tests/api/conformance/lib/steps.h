@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Steps on the way to a question: addresses of the rig, ids in every state,
- * events. What is called make_* or get_* ends the group when it fails.
+ * Steps that lead to a question: addresses of the rig, ids in every state, events. Functions
+ * named make_* or get_* end the group when they fail.
  */
 #ifndef STEPS_H
 #define STEPS_H
@@ -22,7 +22,7 @@
 /* How long an event may take, in ms. */
 #define SOON 20000
 
-/* How long nothing has to happen for "nothing happens", in ms. */
+/* After this time without an event, in ms, the answer is "nothing happens". */
 #define QUIET 400
 
 /* An address; valid until the 16th next call. ip NULL is the IPv4 wildcard. */
@@ -35,14 +35,14 @@ struct rdma_cm_id *make_bound(struct rdma_event_channel *ch, const char *ip, int
 struct rdma_cm_id *make_resolved(struct rdma_event_channel *ch, const char *ip, int port);
 struct rdma_cm_id *make_routed(struct rdma_event_channel *ch, const char *ip, int port);
 struct rdma_cm_id *make_listener(struct rdma_event_channel *ch, const char *ip, int *port);
-/* A QP with room for 4 messages in each direction; type is the id's. */
+/* A QP of depth 4 in each direction; type is the id's. */
 void make_qp(struct rdma_cm_id *id);
 struct ibv_qp_init_attr qp_attr(void);
 int port_of(struct rdma_cm_id *id);
 
 /* The next event; NULL after ms milliseconds. */
 struct rdma_cm_event *get_event(struct rdma_event_channel *ch, int ms);
-/* The next event, which has to be this one; acknowledges it. */
+/* The next event, which must be this one; acknowledges it. */
 void expect(struct rdma_event_channel *ch, enum rdma_cm_event_type event);
 /* The next CONNECT_REQUEST's id; acknowledges the event. */
 struct rdma_cm_id *get_child(struct rdma_event_channel *ch);
@@ -55,7 +55,7 @@ void show_conn(const char *check, const struct rdma_cm_event *event);
 void show_ud(const char *check, const struct rdma_cm_event *event);
 /* The event that a synchronous id holds. */
 void sync_event_answer(const char *check, const struct rdma_cm_id *id);
-/* "no event" is the answer that is hoped for. */
+/* "no event" is the expected answer. */
 void quiet_answer(const char *check, struct rdma_event_channel *ch);
 
 /* Addresses of an id: both families, with ports as they relate to `port`. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * NULL and other nonsense. Stock crashes for some of it, and may hold a lock then: each question
- * has a group, and so a process, of its own.
+ * NULL and other invalid arguments. Stock crashes for some of them, and may then hold a lock:
+ * each question has a group, and so a process, of its own.
  */
 #include "steps.h"
 

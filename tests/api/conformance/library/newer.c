@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * ECE, and what newer libraries than Debian's have: reference section 1.3. A symbol that a library
- * lacks is an answer as well.
+ * ECE, and functions that newer libraries than Debian's have: reference section 1.3. A missing
+ * symbol is an answer as well.
  */
 #include "steps.h"
 
@@ -118,7 +118,7 @@ static const char *const families[] = {
 	"rfcntl", "riomap", "riounmap", "riowrite", "repoll_create", "repoll_ctl", "repoll_wait",
 };
 
-/* Each symbol under each version node that could hold it. */
+/* Each symbol under each version node that could contain it. */
 GROUP(symbols, IN_DEBUG)
 {
 	static const char *const nodes[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Sockets over RDMA, reference section 1.4: as far as a descriptor that is none takes them. */
+/* Sockets over RDMA, reference section 1.4: as far as an invalid descriptor can test them. */
 #include "steps.h"
 
 #include <dlfcn.h>

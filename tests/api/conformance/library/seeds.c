@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Statements of the documents that the project began with and that no other group asks about:
- * seeds.conf has all of them. The documents' numbers are those of Documentation/conformance.rst.
+ * Statements of the documents on which the project is based that no other group tests:
+ * seeds.conf lists all of them. Documentation/conformance.rst numbers the documents.
  */
 #include "steps.h"
 
@@ -19,7 +19,7 @@ GROUP(signatures, 0)
 	answer("all", "%s", yes(create_ep && create_id && post_recv && connect_id));
 }
 
-/* rdma_create_id(3) 1.7: nothing waits but what is asked to. */
+/* rdma_create_id(3) 1.7: only calls that are asked to wait do wait. */
 GROUP(asynchronous, 0)
 {
 	struct pair pair = make_halves(RDMA_PS_TCP, true);
@@ -35,7 +35,7 @@ GROUP(asynchronous, 0)
 	event_answer("resolve_addr_event", ch, SOON);
 }
 
-/* rdma_create_id(3) 1.4: the event lives until the next call. */
+/* rdma_create_id(3) 1.4: the event remains valid until the next call. */
 GROUP(event_lifetime, 0)
 {
 	struct rdma_cm_id *id = make_id(NULL, RDMA_PS_TCP);
@@ -50,7 +50,7 @@ GROUP(event_lifetime, 0)
 	sync_event_answer("after_refused_call", id);
 }
 
-/* ibv_create_qp 3.7: a send that does not ask for it completes visibly. */
+/* ibv_create_qp 3.7: a send without the signaled flag completes with an entry. */
 GROUP(signal_all, 0)
 {
 	struct rdma_event_channel *active = channel(), *passive = channel();
@@ -80,7 +80,7 @@ GROUP(signal_all, 0)
 	NEED(rdma_destroy_id(listener));
 }
 
-/* rdma_post_recv(3) 2.4: the receive is there before the send, and large enough. */
+/* rdma_post_recv(3) 2.4: the receive is posted before the send, and large enough. */
 GROUP(receive_too_small, 0)
 {
 	struct pair pair = make_pair();
@@ -122,7 +122,7 @@ GROUP(qp_fields, 0)
 	       yes(id->send_cq));
 }
 
-/* rdma_connect 4.4 and 4.11: what the device allows, on this side only; not for datagrams. */
+/* rdma_connect 4.4 and 4.11: the limits of the device, on this side only; not for datagrams. */
 GROUP(connect_depths, 0)
 {
 	struct pair pair = make_halves(RDMA_PS_TCP, true);

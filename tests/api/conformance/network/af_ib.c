@@ -20,7 +20,7 @@ static struct sockaddr *ib_at(const char *gid, uint64_t sid, uint64_t mask)
 	return (struct sockaddr *)addr;
 }
 
-/* Which port it got, or that it got one. */
+/* The port that it got, or that it got one. */
 static void sid_answer(const char *check, struct rdma_cm_id *id, bool chosen)
 {
 	struct sockaddr_ib *addr = (struct sockaddr_ib *)rdma_get_local_addr(id);
@@ -94,7 +94,7 @@ GROUP(af_ib_bind_ib, ALONE)
 	bind_all(RDMA_PS_IB);
 }
 
-/* One after the other, in the same port of the port space TCP. */
+/* One after the other, with the same port number of the port space TCP. */
 GROUP(af_ib_conflicts, 0)
 {
 	struct rdma_event_channel *ch = channel();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma_listen, which requests come where, the backlog: reference sections 1.1 and 5. */
+/* rdma_listen, the listener of a request, the backlog: reference sections 1.1 and 5. */
 #include "steps.h"
 
 GROUP(listen, IN_DEBUG)
@@ -35,7 +35,7 @@ GROUP(listen, IN_DEBUG)
 	RET("address_after_wildcard", rdma_bind_addr(other, at(HERE, port)));
 }
 
-/* A client connects; what the child is like when the listener is on `where`. */
+/* A client connects; prints the child of a listener on `where`. */
 static void child_of(const char *name, const char *where, const char *dst)
 {
 	struct rdma_event_channel *passive = channel(), *active = channel();
@@ -91,7 +91,7 @@ GROUP(children, IN_DEBUG)
 	child_of("wildcard6_ipv4", "::", HERE);
 }
 
-/* How a client fares that nobody, or the wrong one, listens to. */
+/* Result of a client without a listener, or with the wrong one. */
 static void turned_away(const char *check, const char *where, const char *dst, int afonly)
 {
 	struct rdma_event_channel *passive = channel(), *active = channel();
@@ -135,7 +135,7 @@ GROUP(listener_destroyed, 0)
 	struct rdma_cm_id *second = make_routed(active, HERE, first.port);
 	struct rdma_conn_param param = conn_param();
 
-	/* One request fetched, one not. */
+	/* One request read, one not. */
 	NEED(rdma_connect(first.client, &param));
 	first.child = get_child(first.passive);
 	make_qp(second);
@@ -150,7 +150,7 @@ GROUP(listener_destroyed, 0)
 	event_answer("child_event", first.passive, SOON);
 }
 
-/* Milliseconds in which nobody says anything again, but by chance. */
+/* Milliseconds without a retransmission, apart from exceptions. */
 #define AT_ONCE 5
 
 GROUP(backlog, WAITS | SLOW)
@@ -168,7 +168,9 @@ GROUP(backlog, WAITS | SLOW)
 		NEED(rdma_connect(client, &param));
 	}
 	usleep(1000000);
-	/* What is beyond the backlog comes when the client says it again, soon or late. */
+	/*
+	 * Requests beyond the backlog are delivered when the client retransmits them, soon or late.
+	 */
 	while (fetched < 4 && (event = get_event(passive, fetched < 2 ? 1000 : AT_ONCE))) {
 		fetched++;
 		NEED(rdma_ack_cm_event(event));

@@ -17,7 +17,7 @@ static struct rdma_cm_id *make_udp(struct rdma_event_channel *ch, bool qp)
 	return id;
 }
 
-/* Whether a netdev listens to the Ethernet address of 239.1.1.x. */
+/* Whether a network device receives the Ethernet address of 239.1.1.x. */
 static bool listens(int x)
 {
 	char command[128];

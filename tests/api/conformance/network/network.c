@@ -10,7 +10,7 @@ static void command(const char *line)
 /* A bond of two devices with an RDMA device on it, on the first of the two. */
 static void add_bond(void)
 {
-	/* This process will have the RDMA device open, so it cannot remove it. */
+	/* This process will have the RDMA device open, so it cannot remove the device. */
 	at_group_end("rdma link del rbond; ip link del bond7; ip link del s0; ip link del s1");
 	command("modprobe -a bonding dummy");
 	command("ip link add s0 type dummy && ip link add s1 type dummy && "
@@ -51,13 +51,13 @@ GROUP(addr_change, ALONE)
 	event_answer("connecting", waiting, SOON);
 	event_answer("listener", passive, SOON);
 	event_answer("child", passive, SOON);
-	/* Nobody accepted the request: its id cannot be told. */
+	/* The request has not been accepted: its id gets no event. */
 	quiet_answer("request", passive);
 	event_answer("bound", other, SOON);
 	quiet_answer("wildcard", other);
 	command("ip link set bond7 type bond active_slave s0");
 	quiet_answer("back", ch);
-	/* The GIDs of the bond are new ones: no message of the connections arrives. */
+	/* The bond has new GIDs: no message of the connections arrives. */
 	rdma_destroy_qp(client);
 	rdma_destroy_qp(child);
 	rdma_destroy_qp(second);
@@ -98,7 +98,7 @@ GROUP(neighbour_change, ALONE)
 	quiet_answer("elsewhere", far);
 	set_neighbour("02:00:00:00:77:03");
 	event_answer("again", ch, SOON);
-	/* The id takes no part in it. */
+	/* The id is not on the bond. */
 	RET("route", rdma_resolve_route(resolved, SOON));
 	event_answer("route_event", early, SOON);
 	RET("destroy", rdma_destroy_id(routed));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* A device goes while ids use it: reference sections 0 and 4. */
+/* A device is removed while ids use it: reference sections 0 and 4. */
 #include "steps.h"
 
-/* A child's own network device with an RDMA device; gone when it is unloaded. */
+/* Add a network device of the group's own, with an RDMA device. */
 static void add_device(const char *netdev, const char *ip)
 {
 	char command[256];
 
-	/* The one of an earlier run is gone for its process alone. */
+	/* Remove the devices that an earlier run may have left. */
 	snprintf(command, sizeof(command),
 		 "rdma link del r%s 2>/dev/null; ip link del %s 2>/dev/null", netdev, netdev);
 	NEED(system(command) == -1);
@@ -18,7 +18,10 @@ static void add_device(const char *netdev, const char *ip)
 	NEED(system(command));
 }
 
-/* The verbs context of this process keeps the RDMA device: the command goes on by itself. */
+/*
+ * The verbs context of this process holds the RDMA device: the command continues in the
+ * background.
+ */
 static void remove_device(const char *netdev)
 {
 	char command[128];
@@ -78,7 +81,7 @@ GROUP(removal_connected, ALONE | SLOW)
 	expect(ch, RDMA_CM_EVENT_ESTABLISHED);
 	expect(ch, RDMA_CM_EVENT_ESTABLISHED);
 	remove_device("gone1");
-	/* The end of the peer's id may be the first news of it. */
+	/* The disconnect by the peer's id may be the first event. */
 	while ((event = get_event(ch, removals < 2 ? SOON : QUIET))) {
 		removals += event->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
 		NEED(rdma_ack_cm_event(event));

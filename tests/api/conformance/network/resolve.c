@@ -23,7 +23,7 @@ static void route_answer(const char *check, const struct rdma_cm_id *id)
 	       path->raw_traffic, path->flow_label ? "set" : "0");
 }
 
-/* A call that is refused, with an id of its own; then one that is not: does the id still work. */
+/* A call that is refused, with a new id; then a correct one: does the id still work? */
 static void refused(const char *check, struct sockaddr *src, struct sockaddr *dst)
 {
 	struct rdma_event_channel *ch = channel();
@@ -100,7 +100,7 @@ GROUP(resolve_source, 0)
 	RET("bound_other_family", rdma_resolve_addr(id, NULL, at(HERE, 7777), SOON));
 }
 
-/* A destination that may or may not resolve, and what the id has then. */
+/* A destination that may or may not resolve, and the fields of the id then. */
 static void resolved(const char *check, const char *src, const char *dst, int timeout)
 {
 	struct rdma_event_channel *ch = channel();
@@ -145,7 +145,7 @@ GROUP(resolve_link_local, WAITS)
 	struct rdma_event_channel *ch = channel();
 	struct rdma_cm_id *id = make_id(ch, RDMA_PS_TCP);
 
-	/* The source is an address of some device, and not the same at each boot. */
+	/* The source is an address of some device, which differs from boot to boot. */
 	RET("without_scope", rdma_resolve_addr(id, NULL, at("fe80::77", 7777), 500));
 	event_answer("without_scope_event", ch, 6000);
 	answer("without_scope_verbs", "%s", yes(id->verbs));
@@ -184,7 +184,7 @@ GROUP(resolve_failure, WAITS)
 	resolved("timeout_zero", NULL, NOBODY, 0);
 	resolved("timeout_zero_here", NULL, HERE, 0);
 	resolved("timeout_negative", NULL, HERE, -1);
-	/* The timeout is the time, about. */
+	/* The duration is about the timeout. */
 	resolved("timeout_1000", NULL, "10.7.0.98", 1000);
 }
 
