@@ -109,7 +109,7 @@ static void gid_becomes_an_ib_address(void **state)
 	assert_true(sib->sib_sid_mask == htobe64(UINT64_MAX));
 	assert_int_equal(((uint8_t *)&sib->sib_addr)[15], 1);
 	rdma_freeaddrinfo(rai);
-	/* An IPv4 address is no GID. */
+	/* An IPv4 address is not a GID. */
 	assert_true(rdma_getaddrinfo("10.9.0.1", "1", &hints, &rai) != 0);
 }
 
@@ -146,7 +146,7 @@ static void all_addresses_are_in_the_list_once(void **state)
 	struct rdma_addrinfo *rai;
 
 	(void)state;
-	/* The wildcards of IPv4 and IPv6, not once more for datagrams. */
+	/* The wildcards of IPv4 and IPv6, without duplicates for datagrams. */
 	assert_int_equal(rdma_getaddrinfo(NULL, "7174", &hints, &rai), 0);
 	assert_int_equal(length(rai), 2);
 	assert_int_not_equal(rai->ai_family, rai->ai_next->ai_family);
@@ -170,13 +170,13 @@ static void addresses_go_with_the_source_of_the_hints(void **state)
 	struct rdma_addrinfo *rai;
 
 	(void)state;
-	/* The loopback addresses: of both families, if nobody asks for one. */
+	/* The loopback addresses of both families, unless one family is requested. */
 	assert_int_equal(rdma_getaddrinfo(NULL, "1", &hints, &rai), 0);
 	assert_int_equal(length(rai), 1);
 	assert_int_equal(rai->ai_family, AF_INET);
 	assert_memory_equal(rai->ai_src_addr, hints.ai_src_addr, sizeof(struct sockaddr_in));
 	rdma_freeaddrinfo(rai);
-	/* There is nothing that fits: let rdma_resolve_addr say so. */
+	/* No address matches: rdma_resolve_addr reports the error later. */
 	assert_int_equal(rdma_getaddrinfo("::1", "1", &hints, &rai), 0);
 	assert_int_equal(rai->ai_family, AF_INET6);
 	assert_int_equal(rai->ai_src_len, sizeof(struct sockaddr_in));
@@ -273,7 +273,7 @@ static void errors_of_our_own_are_errno(void **state)
 	assert_fails(ENODEV, rdma_getaddrinfo("10.9.0.1", "1", NULL, &rai));
 }
 
-/* On the heap, so that a look beyond their end is seen. */
+/* On the heap, so that AddressSanitizer detects accesses beyond their end. */
 static struct sockaddr *cut_off(int family, socklen_t len)
 {
 	sa_family_t said = (sa_family_t)family;
@@ -294,7 +294,7 @@ static void short_address_is_not_read_beyond_its_end(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(families); i++) {
 		for (j = 0; j < ARRAY_SIZE(lengths); j++) {
-			/* An address of a family that is not ours has what length it likes. */
+			/* The length of an address of an unknown family is not checked. */
 			bool fine = families[i] == AF_UNIX && lengths[j] > 1;
 
 			hints = (struct rdma_addrinfo) {

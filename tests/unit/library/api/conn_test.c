@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of connecting, accepting, refusing and parting. */
+/* Tests of connecting, accepting, rejecting and disconnecting. */
 #include <fcntl.h>
 
 #include "fake/fixture.h"
@@ -84,7 +84,7 @@ static void destroy_connecting(void)
 	assert_int_equal(rdma_destroy_id(connecting), 0);
 }
 
-/* A connect that blocks, as iWARP's may, ends when another thread destroys the id. */
+/* A blocking connect, as with iWARP, ends when another thread destroys the id. */
 static void connect_leaves_an_id_alone_that_was_destroyed_meanwhile(void **state)
 {
 	struct rdma_conn_param param = { .qp_num = 99 };
@@ -395,7 +395,7 @@ static void accept_says_why_the_qp_does_not_move(void **state)
 	fake_verbs.fail_at = fake_verbs.steps + 1;
 	fake_verbs.fail_errno = EIO;
 	assert_fails(EIO, rdma_accept(child, NULL));
-	/* The request still waits: another attempt may succeed. */
+	/* The request is still pending: another attempt may succeed. */
 	assert_int_equal(fake.calls[FAKE(ACCEPT)], 0);
 	assert_int_equal(rdma_accept(child, NULL), 0);
 	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);

@@ -87,7 +87,7 @@ static void active_endpoint_with_a_route_sets_it(void **state)
 	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.level, RDMA_OPTION_IB);
 	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.optname, RDMA_OPTION_IB_PATH);
 	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.optlen, sizeof(path));
-	/* No request for a route, but its event. */
+	/* The library makes no call for a route, but reports its event. */
 	assert_int_equal(rdma_create_ep(&id, &res, NULL, NULL), 0);
 	assert_int_equal(fake.last[FAKE(RESOLVE)].resolve.pipe.steps, RDMA_CM_ALT_STEP_ADDR);
 	assert_int_equal(id->event->event, RDMA_CM_EVENT_ROUTE_RESOLVED);
@@ -122,13 +122,13 @@ static void active_endpoint_that_fails_at_any_step_leaves_nothing(void **state)
 		errno = 0;
 		if (!rdma_create_ep(&id, &res, NULL, &attr))
 			break;
-		/* A device that cannot be opened is none. */
+		/* A device that cannot be opened is treated as missing. */
 		assert_int_equal(errno, step == 1 ? ENODEV : ENOSPC);
 		assert_ptr_equal(id, (void *)0x1);
 		assert_int_equal(fake_verbs.objects, 0);
 		assert_int_equal(fake_open_queues(), 0);
 		assert_int_equal(alive_ids(), 0);
-		/* The device stays open: less steps the next time. */
+		/* The device stays open: fewer steps the next time. */
 		rcl_devices_reset();
 		attr = qp_attr();
 	}
@@ -280,7 +280,7 @@ static void passive_datagram_endpoint_gives_its_children_qps(void **state)
 	assert_int_equal(rdma_get_request(l, &child), 0);
 	assert_int_equal(child->qp->state, IBV_QPS_RTS);
 	assert_int_equal(child->event->event, RDMA_CM_EVENT_CONNECT_REQUEST);
-	/* No event comes for it. */
+	/* Accepting causes no event here. */
 	fake.accept_event = FAKE_NO_EVENT;
 	assert_int_equal(rdma_accept(child, &param), 0);
 	assert_null(child->event);
@@ -288,7 +288,7 @@ static void passive_datagram_endpoint_gives_its_children_qps(void **state)
 	rdma_destroy_ep(l);
 }
 
-/* A listener whose children get QPs, and a request that gets none. */
+/* A listener whose children get QPs, and a request whose QP fails. */
 static struct rdma_cm_id *failed_request(uint32_t *child)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
@@ -363,7 +363,7 @@ static void pd_of_another_device_fails_with_the_request(void **state)
 	rdma_destroy_ep(l);
 }
 
-/* Its list is the program's own: lengths may be anything. */
+/* The program built the list itself: lengths may have any value. */
 static void endpoint_of_a_cut_off_address_is_none(void **state)
 {
 	struct rdma_addrinfo res = active();

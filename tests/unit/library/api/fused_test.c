@@ -17,7 +17,7 @@ static struct rdma_alt_connect_attr attr_of(struct rdma_event_channel *channel)
 	};
 }
 
-/* A QP of the program's own. */
+/* A QP of the program. */
 static struct ibv_qp *new_qp(struct rdma_cm_id **maker)
 {
 	struct ibv_qp *qp;
@@ -290,7 +290,7 @@ static void the_kernel_refuses_one_of_many(void **state)
 	assert_int_equal(rdma_alt_connect_many(attrs, 3, ids, errors), 2);
 	assert_int_equal(errors[0], EADDRNOTAVAIL);
 	assert_null(ids[0]);
-	/* A batch that does not work at all. */
+	/* A batch that fails as a whole. */
 	fake.fail[FAKE(BATCH)] = EOPNOTSUPP;
 	assert_fails(EOPNOTSUPP, rdma_alt_destroy_many(ids, 3, errors));
 	assert_int_equal(errors[0], 0);
@@ -302,7 +302,7 @@ static void the_kernel_refuses_one_of_many(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-/* The kernel lets what comes after a signal fail, too. */
+/* The kernel also fails the entries that follow a signal. */
 static void a_signal_does_not_end_a_batch(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -409,7 +409,7 @@ static void what_has_ended_needs_no_disconnect(void **state)
 	take_and_ack(ch, RDMA_CM_EVENT_DISCONNECTED);
 	assert_int_equal(rdma_disconnect(id), 0);
 	assert_int_equal(fake.calls[FAKE(DISCONNECT)], 2);
-	/* A device that is gone is the kernel's to tell of. */
+	/* The kernel reports that a device was removed. */
 	fake_post_type(RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, handle_of(id), 0);
 	take_and_ack(ch, RDMA_CM_EVENT_DEVICE_REMOVAL);
 	fake.fail[FAKE(DISCONNECT)] = ENXIO;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of listening and of taking requests from a synchronous listener. */
+/* Tests of listening and of getting requests from a synchronous listener. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ static void get_request_gives_a_synchronous_child(void **state)
 	assert_null(l->event);
 	assert_int_equal(fake.last[FAKE(SET_QUEUE)].set_queue.cookie,
 			 rcl_id_of(child)->cookie);
-	/* accept acks the request and waits for its own event. */
+	/* accept acknowledges the request and waits for its own event. */
 	add_qp(child);
 	assert_int_equal(rdma_accept(child, NULL), 0);
 	assert_int_equal(child->event->event, RDMA_CM_EVENT_ESTABLISHED);
@@ -90,7 +90,7 @@ static void get_request_at_fd_limit_says_emfile_and_refuses(void **state)
 	assert_int_equal(rdma_destroy_id(l), 0);
 }
 
-/* The listener's channel is for anybody who puts an id there. */
+/* Any id may be moved to the listener's channel. */
 static void event_of_another_id_is_no_request_that_failed(void **state)
 {
 	struct rdma_cm_id *l = listener(NULL), *child = NULL, *own;
@@ -102,7 +102,7 @@ static void event_of_another_id_is_no_request_that_failed(void **state)
 	assert_ptr_equal(l->event->id, own);
 	fake_request(handle_of(l));
 	assert_int_equal(rdma_get_request(l, &child), 0);
-	/* It is the program's, and there still. */
+	/* The channel belongs to the program and still exists. */
 	assert_true(fake_id_alive(handle_of(own)));
 	assert_int_equal(rdma_destroy_id(own), 0);
 	assert_int_equal(rdma_destroy_id(child), 0);
@@ -116,7 +116,7 @@ static void event_of_another_id_is_no_request_that_failed(void **state)
 	assert_int_equal(rdma_destroy_id(own), 0);
 }
 
-/* The program reads on by a copy of the descriptor; of the channel nothing is left. */
+/* The program reads from a duplicate of the descriptor; the channel is freed completely. */
 static void request_comes_when_its_channel_has_gone(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel(), copy;

@@ -104,7 +104,7 @@ static void join_without_qp_attaches_nothing(void **state)
 	destroy(id, ch);
 }
 
-/* The program made the QP later, and attached it itself. */
+/* The program created the QP later, and attached it itself. */
 static void leave_detaches_a_qp_that_the_program_attached(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -216,7 +216,7 @@ static void leave_of_a_group_that_was_not_joined(void **state)
 	join_and_ack(id, GROUP, 1);
 	assert_fails(EADDRNOTAVAIL, leave(id, OTHER));
 	assert_fails(EADDRNOTAVAIL, rdma_leave_multicast(id, addr4(GROUP, 1)));
-	/* A join that is still on its way to the kernel has no handle. */
+	/* A join that has not reached the kernel yet has no handle. */
 	handle = rcl_id_of(id)->members->handle;
 	rcl_id_of(id)->members->handle = 0;
 	assert_fails(EADDRNOTAVAIL, leave(id, GROUP));
@@ -227,7 +227,7 @@ static void leave_of_a_group_that_was_not_joined(void **state)
 	destroy(id, ch);
 }
 
-/* It ended with its device; the program is rid of it all the same. */
+/* The membership ended with its device; leaving still works. */
 static void leave_that_the_kernel_refuses(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -263,7 +263,7 @@ static void several_groups_are_left_one_by_one(void **state)
 	destroy(id, ch);
 }
 
-/* Verbs attach the QP once: the first leave must not end both memberships. */
+/* Verbs attach the QP once: the first leave must not detach it for both memberships. */
 static void one_group_joined_twice_is_detached_once(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -281,7 +281,7 @@ static void one_group_joined_twice_is_detached_once(void **state)
 	destroy(id, ch);
 }
 
-/* The QP could not be destroyed if it were in a group that no membership is in. */
+/* The QP could not be destroyed while it is attached to a group without a membership. */
 static void second_event_of_a_membership_changes_nothing(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -316,7 +316,7 @@ static void qp_that_cannot_be_attached_is_a_multicast_error(void **state)
 	assert_int_equal(event->status, -ENOMEM);
 	assert_ptr_equal(event->param.ud.private_data, context);
 	rdma_ack_cm_event(event);
-	/* Still a member: the program leaves, or goes on without its QP. */
+	/* Still a member: the program leaves, or continues without its QP. */
 	assert_int_equal(leave(id, GROUP), 0);
 	destroy(id, ch);
 }
@@ -406,7 +406,7 @@ static void leave_waits_for_the_events_of_its_membership_alone(void **state)
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_true(atomic_load(&acking));
 	pthread_join(thread, NULL);
-	/* And the id waits for all of them. */
+	/* Destroying the id waits for all of them. */
 	atomic_store(&acking, false);
 	pthread_create(&thread, NULL, ack_later, other);
 	assert_int_equal(rdma_destroy_id(id), 0);
@@ -428,11 +428,11 @@ static void event_of_a_membership_that_is_over_is_dropped(void **state)
 	add_qp(id);
 	assert_int_equal(join(id, GROUP), 0);
 	member = rcl_member_get(rcl_id_of(id), rcl_id_of(id)->members->cookie);
-	/* The record stays in this kernel's queue. */
+	/* The fake kernel keeps the record in its queue. */
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_fails(EAGAIN, rdma_get_cm_event(ch, &event));
 	assert_int_equal(fake_verbs.attaches, 0);
-	/* A reader that found it just before. */
+	/* A reader has found the membership just before. */
 	assert_int_equal(rcl_member_joined(rcl_id_of(id), member, &group), 0);
 	assert_int_equal(fake_verbs.attaches, 0);
 	rcl_member_put(member);
@@ -469,7 +469,7 @@ static void destroy_qp_detaches_it_first(void **state)
 	rdma_destroy_qp(id);
 	assert_int_equal(fake_verbs.attached, 0);
 	assert_int_equal(fake_verbs.detaches, 2);
-	/* The memberships last. */
+	/* The memberships remain. */
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_int_equal(leave(id, OTHER), 0);
@@ -491,7 +491,7 @@ static void destroy_id_detaches_and_forgets(void **state)
 	join_and_ack(id, GROUP, 1);
 	cookie = rcl_id_of(id)->members->cookie;
 	join_and_ack(id, OTHER, 2);
-	/* One whose event was not read. */
+	/* A membership whose event was not read. */
 	assert_int_equal(join(id, "239.1.1.3"), 0);
 	qp = id->qp;
 	send_cq = id->send_cq;
@@ -502,7 +502,7 @@ static void destroy_id_detaches_and_forgets(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 	assert_int_equal(fake_verbs.attached, 0);
 	assert_null(rcl_table_get(RCL_KIND_MEMBER, cookie));
-	/* As rdma_destroy_id does not destroy it. */
+	/* Without destroying the QP, as rdma_destroy_id does. */
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 	ibv_destroy_cq(send_cq);
 	ibv_destroy_cq(recv_cq);
@@ -511,7 +511,7 @@ static void destroy_id_detaches_and_forgets(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-/* A program may put no QP, or another one, where ours was. */
+/* A program may replace the library's QP by none or another one. */
 static void qp_that_was_taken_away_is_left_alone(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -544,7 +544,7 @@ static void *join_and_leave(void *arg)
 	return NULL;
 }
 
-/* The reader attaches while the other thread leaves. */
+/* The reader attaches the QP while the other thread leaves. */
 static void leave_races_with_the_reader(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of ids for datagrams: how they ask for, and tell, a QP. */
+/* Tests of ids for datagrams: how they request a QP from the peer, and report theirs. */
 #include "fake/fixture.h"
 
 #define LAST_CONNECT (&fake.last[FAKE(CONNECT)].connect.param)
@@ -24,7 +24,7 @@ static struct rdma_cm_id *ud_listener(struct rdma_event_channel *ch)
 	return id;
 }
 
-/* What the peer's answer looks like. */
+/* The format of the peer's answer. */
 static struct rdma_cm_alt_event answer(struct rdma_cm_id *id, __u32 type)
 {
 	struct rdma_cm_alt_event event = fake_event(type, handle_of(id));
@@ -126,7 +126,7 @@ static void established_names_the_peers_qp(void **state)
 	assert_int_equal(ah->is_global, 1);
 	assert_int_equal(ah->port_num, 1);
 	check_data(&event->param.ud, REPLY_DATA, 'p');
-	/* The QP was ready before. */
+	/* The QP was already in RTS. */
 	assert_int_equal(fake_verbs.moves, 0);
 	assert_int_equal(fake.calls[FAKE(ESTABLISH)], 0);
 	rdma_ack_cm_event(event);
@@ -270,7 +270,7 @@ static void reject_carries_data(void **state)
 	(void)state;
 	assert_int_equal(rdma_reject(child, data, REPLY_DATA), 0);
 	assert_int_equal(fake.last[FAKE(REJECT)].reject.private_data_len, REPLY_DATA);
-	/* The limit is the kernel's. */
+	/* The kernel checks the limit. */
 	fake.fail[FAKE(REJECT)] = EINVAL;
 	assert_fails(EINVAL, rdma_reject(child, data, REPLY_DATA + 1));
 	assert_int_equal(fake.last[FAKE(REJECT)].reject.private_data_len, REPLY_DATA + 1);

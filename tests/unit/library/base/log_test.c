@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of what RDMA_CM_ALT_DEBUG tells: failing calls, events of failures, reasons in words. */
+/* Tests of the output of RDMA_CM_ALT_DEBUG: failing calls, events of failures, reasons as text. */
 #include <netdb.h>
 #include <pthread.h>
 #include <rdma/rdma_cma_alt.h>
@@ -14,7 +14,7 @@
 
 static char told[8192];
 
-/* From here on stderr goes to a file, until told_since() has read it. */
+/* Redirect stderr to a file, until told_since() has read it. */
 static FILE *listen_in(int *kept)
 {
 	FILE *file = tmpfile();
@@ -47,7 +47,7 @@ static void assert_told(const char *wanted)
 		fail_msg("not told: %s\ntold: %s", wanted, told);
 }
 
-/* What is told of an event that an id gets. */
+/* The output for an event of an id. */
 static const char *told_of_event(struct rdma_cm_id *id, __u32 type, int status)
 {
 	struct rdma_cm_event *event;
@@ -264,7 +264,7 @@ static void *tells_when_cancelled(void *goes_on)
 	return NULL;
 }
 
-/* A lock may be held. */
+/* The caller may hold a lock. */
 static void telling_is_no_place_to_be_cancelled_in(void **state)
 {
 	bool goes_on = false;
@@ -281,7 +281,7 @@ static void telling_is_no_place_to_be_cancelled_in(void **state)
 	assert_true(goes_on);
 }
 
-/* Whether anything is told by a process of its own with this in its environment. */
+/* Whether a child process with this environment prints anything. */
 static bool tells_with(const char *value)
 {
 	FILE *file;
@@ -303,7 +303,7 @@ static bool tells_with(const char *value)
 	return *told_since(file, kept);
 }
 
-/* The first test: a process looks at its environment once. */
+/* This test is the first: a process reads its environment once. */
 static void log_is_off_unless_asked_for(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of turning the kernel's structs into those of libibverbs. */
+/* Tests of converting the kernel's structs to those of libibverbs. */
 #include <endian.h>
 
 #include "fake/fixture.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of opening the device, of channels, options and what is not there. */
+/* Tests of opening the device, of channels, options and missing objects. */
 #include <stdlib.h>
 #include <unistd.h>
 #include <rdma/rsocket.h>
@@ -98,14 +98,14 @@ static void device_is_opened_again_when_a_program_closed_everything(void **state
 	close(fake.context_fd);
 	id = new_id(NULL);
 	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
-	/* Ids that went with it are not taken for those of another device. */
+	/* Ids of the old device are not taken for those of a new one. */
 	close(fake.context_fd);
 	assert_fails(EBADF, rdma_listen(id, 0));
 	assert_null(rdma_create_event_channel());
 	assert_int_equal(errno, EBADF);
 	rcl_id_free(rcl_id_of(id));
 	id = new_id(NULL);
-	/* What the kernel says of another descriptor is no reason. */
+	/* EBADF of another descriptor does not mean that the device was closed. */
 	fake.fail[FAKE(LISTEN)] = EBADF;
 	assert_fails(EBADF, rdma_listen(id, 0));
 	assert_int_equal(rdma_listen(id, 0), 0);
@@ -139,7 +139,7 @@ static void options_go_to_the_kernel(void **state)
 	fake.fail[FAKE(SET_OPTION)] = ENOSYS;
 	assert_fails(ENOSYS, rdma_set_option(id, 7, 7, &on, sizeof(on)));
 	assert_fails(EINVAL, rdma_set_option(NULL, 0, 0, &on, sizeof(on)));
-	/* A timeout that the kernel refused is not used. */
+	/* A timeout that the kernel refused is not stored. */
 	fake.fail[FAKE(SET_OPTION)] = EFAULT;
 	assert_fails(EFAULT, rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
 					     NULL, 1));

@@ -21,7 +21,7 @@ struct holder {
 	atomic_bool given_back;
 };
 
-/* Holds a lock for a while, as a thread in the middle of a call does. */
+/* Hold a lock for a while, as a thread in the middle of a call does. */
 static void *hold(void *arg)
 {
 	struct holder *h = arg;
@@ -40,7 +40,10 @@ static void *hold(void *arg)
 	return NULL;
 }
 
-/* All that takes locks, without memory of the sanitizer, whose locks nobody frees. */
+/*
+ * Everything that takes locks, without memory of the sanitizer, whose locks stay held after
+ * fork().
+ */
 static void use_locks(struct rdma_cm_id *id)
 {
 	pthread_mutex_lock(&rcl_id_of(id)->lock);
@@ -54,7 +57,7 @@ static void use_locks(struct rdma_cm_id *id)
 	rcl_id_put(rcl_id_get(rcl_id_of(id)->cookie));
 }
 
-/* No farewell of a sanitizer, which would miss the threads of the parent. */
+/* Exit without the sanitizer's checks, which would miss the threads of the parent. */
 static _Noreturn void leave(int code)
 {
 	syscall(SYS_exit_group, code);
@@ -140,7 +143,7 @@ static void who_waits_in_the_parent_does_not_stop_the_child(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-/* In the child; what fails is the number that exit() gets. */
+/* In the child; a failure is the number passed to exit(). */
 static int work_in_child(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 {
 	struct rdma_cm_event *event;
@@ -180,7 +183,7 @@ static void child_works_with_what_it_inherited(void **state)
 		leave(work_in_child(ch, id) ?: fake.calls[FAKE(INFO)] != opened);
 	}
 	assert_int_equal(exit_code(child), 0);
-	/* Its end and its ids are nothing to us. */
+	/* The exit of the child and its ids do not affect the parent. */
 	own = new_id(NULL);
 	resolve(own);
 	assert_int_equal(rdma_destroy_id(own), 0);
@@ -232,13 +235,13 @@ static void events_that_this_process_took_are_waited_for(void **state)
 	while (fake_id_alive(handle))
 		usleep(100);
 	usleep(50000);
-	/* One that comes while it is destroyed is not for the program. */
+	/* An event that arrives while the id is destroyed is not delivered. */
 	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle, 0);
 	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(other), 0);
 	later = take(ch, RDMA_CM_EVENT_ADDR_CHANGE);
 	assert_ptr_equal(later->id, other);
 	assert_int_equal(rdma_ack_cm_event(later), 0);
-	/* Still there, or this would have been freed. */
+	/* The id still exists, or this would have been freed. */
 	assert_ptr_equal(event->id, id);
 	assert_int_equal(rcl_id_of(id)->events_acked, 0);
 	assert_int_equal(rdma_ack_cm_event(event), 0);
@@ -260,7 +263,7 @@ static void child_does_not_wait_for_events_of_the_parent(void **state)
 	child = fork();
 	if (!child) {
 		alarm(PATIENCE);
-		/* Its copy of the event may be acknowledged, or not. */
+		/* The child may acknowledge its copy of the event, or not. */
 		leave(rdma_destroy_id(id));
 	}
 	assert_int_equal(exit_code(child), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Rings whose header cannot be true: their channels go on with read(). */
+/* Rings with an invalid header: their channels continue with read(). */
 #include <rdma/rdma_cma_alt.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@ static void tell_it(struct rdma_cm_alt_ring *header)
 	*header = lie;
 }
 
-/* Uses a channel for longer than it takes to map its ring. */
+/* Use a channel for longer than it takes to map its ring. */
 static void use(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 {
 	int i;
@@ -83,7 +83,7 @@ static void records_of_another_size(void **state)
 	}
 }
 
-/* More records than there are places: none of them can be believed. */
+/* More records than slots: none of them is valid. */
 static void tail_out_of_reach(void **state)
 {
 	static const __u32 wrong[] = { RCL_RING_ENTRIES + 1, 1 << 20, 1U << 31, UINT32_MAX };
@@ -118,7 +118,7 @@ static void header_changes_under_way(void **state)
 	cool_down(ch, id);
 }
 
-/* The kernel says that there are records in the ring, where none are. */
+/* The header claims records that the ring does not have. */
 static void ring_that_stays_empty_is_no_endless_wait(void **state)
 {
 	struct rdma_event_channel *ch = new_channel();
@@ -135,7 +135,7 @@ static void ring_that_stays_empty_is_no_endless_wait(void **state)
 	cool_down(ch, id);
 }
 
-/* Both have rings; by the one descriptor the other queue is read now. */
+/* Both channels have rings; the one descriptor now reads the other queue. */
 static void descriptor_that_is_another_queue_has_its_events(void **state)
 {
 	struct rdma_event_channel *ch = new_channel(), *other = new_channel();
@@ -154,7 +154,7 @@ static void descriptor_that_is_another_queue_has_its_events(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-/* What daemons do to descriptors that they do not know. */
+/* What daemons do to inherited descriptors. */
 static void descriptor_that_is_another_file_ends_in_an_error(void **state)
 {
 	struct rdma_event_channel *ch = new_channel();

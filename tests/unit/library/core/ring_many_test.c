@@ -56,7 +56,10 @@ static void each_event_of_a_read_counts(void **state)
 	cool_down(ch, id);
 }
 
-/* What follows a request has no cookie: it is known by the handle, once the request was seen. */
+/*
+ * Events that follow a request have no cookie: the handle identifies the id once the request
+ * was read.
+ */
 static void request_and_what_follows_come_together(void **state)
 {
 	struct rdma_event_channel *ch = new_channel();
@@ -155,7 +158,7 @@ static void *take_until_negative(void *arg)
 	return NULL;
 }
 
-/* Others read the channels, and make more of them, meanwhile. */
+/* Other threads read the channels, and create more of them, meanwhile. */
 static void pairs_end_in_either_order(void **state)
 {
 	struct rdma_event_channel *a = new_channel(), *b = new_channel();

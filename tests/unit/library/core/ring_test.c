@@ -18,7 +18,7 @@ static void ring_is_mapped_when_the_channel_is_used(void **state)
 	int i;
 
 	(void)state;
-	/* Round and round, without a read(). */
+	/* Around the ring several times, without a read(). */
 	for (i = 0; i < 3 * RCL_RING_ENTRIES; i++) {
 		post(id, i);
 		post(id, -i);
@@ -178,7 +178,10 @@ static void migrated_id_has_the_ring_of_its_channel(void **state)
 	assert_int_equal(rdma_migrate_id(moved, to), 0);
 	post(moved, 1);
 	assert_int_equal(take_number(to, moved), 1);
-	/* Destroyed under the lock of the new one: what is voided there is not taken. */
+	/*
+	 * Destroyed under the lock of the new channel: events that are voided there are not
+	 * delivered.
+	 */
 	post(moved, 2);
 	assert_int_equal(rdma_destroy_id(moved), 0);
 	post(other, 3);
@@ -289,7 +292,7 @@ static void fork_gives_the_ring_up(void **state)
 	cool_down(ch, id);
 }
 
-/* Without the handlers of fork(): the child must not touch what it has not mapped. */
+/* Without the fork() handlers: the child must not access the mapping, which it does not have. */
 static void child_of_clone_does_not_use_the_ring(void **state)
 {
 	struct rdma_event_channel *ch = new_channel();
@@ -313,7 +316,7 @@ static void child_of_clone_does_not_use_the_ring(void **state)
 	cool_down(ch, id);
 }
 
-/* In the child; what fails is the number that exit() gets. */
+/* In the child; a failure is the number passed to exit(). */
 static int use_own_channel(void)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -353,7 +356,10 @@ static void child_has_rings_of_its_own(void **state)
 	cool_down(ch, id);
 }
 
-/* The copy is no descriptor of the library's: the channel's own ring must not keep the events. */
+/*
+ * The library does not know the copy of the descriptor: the channel's own ring must not keep
+ * the events.
+ */
 static void copy_of_the_descriptor_reads_all_events(void **state)
 {
 	struct rdma_event_channel *ch = new_channel(), copy;
@@ -431,7 +437,7 @@ static void cancel(void *(*function)(void *), void *arg)
 	assert_ptr_equal(result, PTHREAD_CANCELED);
 }
 
-/* Nor is there a lock that it has taken along, nor memory. */
+/* A cancelled reader holds no lock and leaks no memory. */
 static void cancelled_reader_takes_no_event_along(void **state)
 {
 	struct rdma_event_channel *ch = new_channel();
@@ -498,7 +504,7 @@ static void *take_all(void *arg)
 	return NULL;
 }
 
-/* Others come and go on the same channel meanwhile, with events that nobody takes. */
+/* Other ids come and go on the same channel meanwhile, with events that are not read. */
 static void every_event_goes_to_one_of_many_threads(void **state)
 {
 	static struct crowd c;
@@ -512,7 +518,7 @@ static void every_event_goes_to_one_of_many_threads(void **state)
 	for (i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, take_all, &c);
 	for (i = 0; i < EVENTS; i++) {
-		/* Not more than the ring has room for. */
+		/* At most as many as the ring has slots. */
 		while (EVENTS - i + RCL_RING_ENTRIES / 2 < atomic_load(&c.left))
 			usleep(10);
 		post(c.id, i);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Many threads on the rings of two channels: some take events, another one acknowledges them,
- * ids come, go and move meanwhile. The thread sanitiser and the assertions look on.
+ * Many threads on the rings of two channels: some get events, another one acknowledges them,
+ * ids are created, destroyed and moved meanwhile. The thread sanitizer and assertions check
+ * them.
  */
 #include <pthread.h>
 #include <rdma/rdma_cma_alt.h>
@@ -16,7 +17,7 @@
 #define IN_FLIGHT 64
 #define MAILBOX 64
 
-/* Events on their way from who takes them to who acknowledges them. */
+/* Events passed from the threads that get them to the thread that acknowledges them. */
 static struct mailbox {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -56,7 +57,7 @@ static void *acknowledge(void *arg)
 	}
 }
 
-/* Returns false after the last event that this thread takes. */
+/* Returns false after the last event of this thread. */
 static bool look_at(struct rdma_cm_event *event)
 {
 	bool more = event->status >= 0;
@@ -66,7 +67,7 @@ static bool look_at(struct rdma_cm_event *event)
 	return more;
 }
 
-/* Nobody waits in read(): while somebody does, nothing is put into the ring. */
+/* No thread waits in read(): while one does, the kernel puts nothing into the ring. */
 static void pause_a_little(void)
 {
 	assert_int_equal(errno, EAGAIN);
@@ -87,7 +88,7 @@ static void *take_one_by_one(void *arg)
 	return NULL;
 }
 
-/* Not more than one of the last events: others wait for theirs. */
+/* At most one of the last events: each of the other threads waits for its own. */
 static void *take_some(void *arg)
 {
 	struct rdma_cm_event *events[1];
@@ -107,7 +108,7 @@ struct pair {
 	struct rdma_event_channel *b;
 };
 
-/* Ids with events that are taken, and such that are taken back. */
+/* Ids with delivered events and with events that are voided. */
 static void *come_and_go(void *arg)
 {
 	const struct pair *pair = arg;
@@ -169,7 +170,7 @@ static void threads_share_rings(void **state)
 	}
 	for (i = 0; i < TAKERS; i++)
 		pthread_join(takers[i], NULL);
-	/* Nothing of the ids that stayed was lost. */
+	/* No event of the remaining ids was lost. */
 	assert_true(atomic_load(&taken) >= 2 * EVENTS + TAKERS);
 	pthread_mutex_lock(&box.lock);
 	box.closed = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of what no call may crash on: NULL, ids without a device, odd families. */
+/* Tests that invalid input does not crash a call: NULL, ids without a device, unknown families. */
 #include "fake/fixture.h"
 #include "base/rdma_cma_new.h"
 
@@ -49,7 +49,7 @@ static void null_ids_and_places_are_einval(void **state)
 	assert_fails(EINVAL, rdma_init_qp_attr(id, &attr, NULL));
 	assert_int_equal(rdma_get_src_port(NULL), 0);
 	assert_int_equal(rdma_get_dst_port(NULL), 0);
-	/* None of these got as far as the kernel. */
+	/* None of these calls reached the kernel. */
 	for (i = 0; i < FAKE_COMMANDS; i++)
 		calls -= fake.calls[i];
 	assert_int_equal(calls, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of what happens when events pass by. */
+/* Tests of the actions of the library when it reads events. */
 #include <fcntl.h>
 #include <pthread.h>
 
@@ -41,7 +41,7 @@ static void event_of_destroyed_id_is_dropped(void **state)
 	(void)state;
 	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_ERROR, handle_of(dead), -ETIMEDOUT);
 	assert_int_equal(rdma_destroy_id(dead), 0);
-	/* Takes the dead one's slot in the table, with another generation. */
+	/* Takes the table slot of the destroyed id, with another generation. */
 	dead = new_id(ch);
 	fake_post_type(RDMA_CM_ALT_EVENT_UNREACHABLE, handle_of(alive), -ETIMEDOUT);
 	take_and_ack(ch, RDMA_CM_EVENT_UNREACHABLE);
@@ -160,7 +160,7 @@ static void connect_request_makes_a_child_like_its_listener(void **state)
 	assert_int_equal(event->param.conn.private_data_len, 56);
 	assert_string_equal(event->param.conn.private_data, "hello");
 	assert_int_equal(fake.calls[FAKE(QUERY)], 0);
-	/* It counts on the listener, so the child can go before the ack. */
+	/* The event is counted on the listener, so the child can be destroyed before the ack. */
 	assert_int_equal(rdma_destroy_id(event->id), 0);
 	rdma_ack_cm_event(event);
 	assert_int_equal(rdma_destroy_id(l), 0);
@@ -239,7 +239,7 @@ static void failing_transition_is_connect_error_and_the_peer_is_not_heard(void *
 	fake_post_type(RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, handle_of(id), 0);
 	take_and_ack(ch, RDMA_CM_EVENT_TIMEWAIT_EXIT);
 	rdma_destroy_qp(id);
-	/* The two that were swallowed are counted, or this would hang. */
+	/* The two events that were swallowed are counted, or this would hang. */
 	assert_int_equal(rdma_destroy_id(id), 0);
 	rdma_destroy_event_channel(ch);
 }

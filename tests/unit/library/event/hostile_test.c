@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Nothing that the kernel says is believed: handles, cookies, results, descriptors, sizes. */
+/*
+ * The library validates everything from the kernel: handles, cookies, results, descriptors,
+ * sizes.
+ */
 #include <fcntl.h>
 #include <limits.h>
 #include <rdma/rdma_cma_alt.h>
@@ -33,7 +36,7 @@ static uint64_t cookie_of(struct rdma_cm_id *id)
 	return rcl_id_of(id)->cookie;
 }
 
-/* The kernel's count is wrong in these tests: nobody waits for it. */
+/* The kernel's count is wrong in these tests: do not wait for it. */
 static void end(struct rdma_cm_id *id)
 {
 	fake.ids[handle_of(id)].reported = 0;
@@ -115,7 +118,7 @@ static void record_that_names_nothing_finds_nothing(void **state)
 	struct rcl_id *young;
 
 	(void)state;
-	/* One that is on its way to the kernel has no handle yet. */
+	/* An id whose create has not reached the kernel yet has no handle. */
 	young = rcl_id_new(ch, NULL, RDMA_PS_TCP, IBV_QPT_RC);
 	assert_non_null(young);
 	rec.cookie = 0;
@@ -139,7 +142,7 @@ static void only_listeners_have_requests(void **state)
 	is_dropped(ch, &rec);
 	end(id);
 
-	/* That of another listener, by its handle. */
+	/* The request of another listener, by its handle. */
 	id = listener(ch);
 	rec = fake_event(RDMA_CM_ALT_EVENT_CONNECT_REQUEST, fake_child(handle_of(id)));
 	rec.listen_id = handle_of(id) + 7;
@@ -345,7 +348,7 @@ static void results_of_a_batch_are_errnos(void **state)
 	assert_int_equal(errors[0], EIO);
 	assert_int_equal(errors[1], EIO);
 	fake.on_answer = NULL;
-	/* They are there still: for the library, not for the fake. */
+	/* The library keeps them, although the fake kernel has none. */
 	assert_int_equal(rdma_alt_destroy_many(ids, 2, NULL), 2);
 	rdma_destroy_event_channel(ch);
 }
@@ -364,7 +367,7 @@ static void entries_beyond_the_batch_were_not_tried(void **state)
 	assert_fails(ENOMEM, rdma_alt_destroy_many(ids, 2, errors));
 	assert_int_equal(errors[0], ENOMEM);
 	assert_int_equal(errors[1], ENOMEM);
-	/* It says that all is well, and that it did half of it. */
+	/* The kernel reports success, although it did half of the work. */
 	batch_ret = 0;
 	batch_done = 1;
 	assert_int_equal(rdma_alt_destroy_many(ids, 2, errors), 1);
@@ -448,7 +451,7 @@ static void option_without_a_value_is_not_looked_at(void **state)
 	struct rdma_cm_id *id = new_id(ch);
 
 	(void)state;
-	/* The module says EINVAL; whatever it says, there is nothing to remember. */
+	/* The module returns EINVAL here; whatever it returns, the library stores no value. */
 	assert_int_equal(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, NULL, 0),
 			 0);
 	assert_false(rcl_id_of(id)->ack_timeout_set);
@@ -463,7 +466,7 @@ static void foreign_descriptor_has_no_records(void **state)
 
 	(void)state;
 	assert_true(ch.fd >= 0);
-	/* Of a process that has no context of its own yet: it was given a channel. */
+	/* For a process that has no context of its own yet: it was given a channel. */
 	rcl_context_close();
 	assert_fails(ENODATA, rdma_alt_get_cm_events(&ch, &event, 1));
 	assert_fails(ENODATA, rdma_get_cm_event(&ch, &event));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of synchronous ids: which event they hold after a call, and calls that
- * the caller completes by itself because the channel does not block.
+ * Tests of synchronous ids: the event that they hold after a call, and calls that the caller
+ * completes by itself because the channel does not block.
  */
 #include <fcntl.h>
 
@@ -12,7 +12,7 @@ static void nonblock(struct rdma_cm_id *id)
 	fcntl(id->channel->fd, F_SETFL, fcntl(id->channel->fd, F_GETFL) | O_NONBLOCK);
 }
 
-/* The kernel says later what it said at once so far. */
+/* The kernel now sends the event later instead of at once. */
 static void later(struct rdma_cm_id *id, uint32_t type)
 {
 	struct rdma_cm_event *event;
@@ -64,7 +64,7 @@ static void failing_call_leaves_the_event_that_says_why(void **state)
 	assert_fails(ETIMEDOUT, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000));
 	assert_int_equal(id->event->event, RDMA_CM_EVENT_ADDR_ERROR);
 	assert_int_equal(id->event->status, -ETIMEDOUT);
-	/* A call that the kernel refuses leaves the event alone. */
+	/* A call that the kernel refuses does not change the event. */
 	fake.fail[FAKE(RESOLVE)] = EINVAL;
 	assert_fails(EINVAL, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000));
 	assert_int_equal(id->event->event, RDMA_CM_EVENT_ADDR_ERROR);
@@ -111,7 +111,7 @@ static void client_that_does_not_block_completes_by_events(void **state)
 	assert_int_equal(id->qp->state, IBV_QPS_RTS);
 	assert_fails(EAGAIN, rdma_disconnect(id));
 	later(id, RDMA_CM_ALT_EVENT_DISCONNECTED);
-	/* It is over: there is nothing to wait for. */
+	/* It has ended: there is no event to wait for. */
 	assert_int_equal(rdma_disconnect(id), 0);
 	rdma_destroy_ep(id);
 }
@@ -127,7 +127,7 @@ static void server_that_does_not_block_completes_by_events(void **state)
 	assert_null(l->event);
 	fake_request(handle_of(l));
 	assert_int_equal(rdma_get_request(l, &child), 0);
-	/* Of its own, and that one blocks. */
+	/* The id has its own channel, and that one blocks. */
 	assert_int_equal(fcntl(child->channel->fd, F_GETFL) & O_NONBLOCK, 0);
 	nonblock(child);
 	add_qp(child);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of events that the program posts, and of lookups that end with one. */
+/* Tests of user events, and of lookups that end with an event. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -83,7 +83,7 @@ static void write_event_wakes_a_reader(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-/* It is no answer to the call that it ends. */
+/* The event does not answer the call that it ends. */
 static void write_event_interrupts_a_synchronous_call(void **state)
 {
 	struct rdma_cm_id *id = new_id(NULL), *l = listener(NULL), *child;
@@ -126,7 +126,7 @@ static void lookup_ends_with_an_event(void **state)
 	(void)state;
 	assert_fails(ENOENT, rdma_query_addrinfo(id, &info));
 	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL), 0);
-	/* One at a time, until its result was taken. */
+	/* One lookup at a time, until its result was taken. */
 	assert_fails(EBUSY, rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL));
 	event = take(ch, EVENT_ADDRINFO_RESOLVED);
 	assert_ptr_equal(event->id, id);
@@ -141,7 +141,7 @@ static void lookup_ends_with_an_event(void **state)
 	assert_fails(ENOENT, rdma_query_addrinfo(id, &info));
 	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL), 0);
 	take_and_ack(ch, EVENT_ADDRINFO_RESOLVED);
-	/* The id frees a result that nobody took. */
+	/* Destroying the id frees a result that was not taken. */
 	assert_int_equal(rdma_destroy_id(id), 0);
 	rdma_destroy_event_channel(ch);
 }
@@ -160,7 +160,7 @@ static void name_that_is_not_found_is_an_event(void **state)
 	assert_int_equal(event->status, -ENOENT);
 	rdma_ack_cm_event(event);
 	assert_fails(ENOENT, rdma_query_addrinfo(id, &info));
-	/* The next one may start. */
+	/* The next lookup may start. */
 	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", NULL, &hints), 0);
 	take_and_ack(ch, EVENT_ADDRINFO_RESOLVED);
 	assert_int_equal(rdma_query_addrinfo(id, &info), 0);
@@ -230,7 +230,7 @@ static void synchronous_lookup_waits(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-/* Without a lookup of ours such an event must not do harm. */
+/* Without a lookup of the library such an event must be harmless. */
 static void events_of_no_lookup_change_nothing(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -252,7 +252,7 @@ static void events_of_no_lookup_change_nothing(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-/* The kernel has no cookie of it yet. */
+/* The kernel has no cookie of the id yet. */
 static void request_that_is_not_accepted_takes_events(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -272,9 +272,9 @@ static void request_that_is_not_accepted_takes_events(void **state)
 	assert_ptr_equal(event->id, child);
 	rdma_ack_cm_event(event);
 	rdma_ack_cm_event(request);
-	/* Does not wait for ever: they were counted on it. */
+	/* This does not block for ever: the events were counted on the id. */
 	assert_int_equal(rdma_destroy_id(child), 0);
-	/* One that nobody knows is dropped. */
+	/* An event for an unknown id is dropped. */
 	fake.ids[handle_of(other)].cookie = 0;
 	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(other), 0);
 	rcl_id_of(other)->handle += 100;

@@ -49,7 +49,7 @@ static int new_queue(void)
 	return fds[0];
 }
 
-/* The descriptor by which a queue is known here. */
+/* The descriptor that identifies a queue here. */
 static int queue_of(int fd)
 {
 	return fd >= 0 && fd < MAX_FDS && copied[fd] ? copied[fd] : fd;
@@ -111,7 +111,7 @@ struct rdma_cm_alt_event fake_event(__u32 type, __u32 handle)
 	};
 }
 
-/* The id on whose account an event is. */
+/* The id to which an event belongs. */
 static __u32 owner_of(const struct rdma_cm_alt_event *event)
 {
 	return event->listen_id ? event->listen_id : event->id;
@@ -127,7 +127,7 @@ static void count(const struct rdma_cm_alt_event *event)
 		fake.members[event->member].reported++;
 }
 
-/* Counts what was taken from the ring. */
+/* Count the records that were taken from the ring. */
 static void reap(int fd)
 {
 	struct rdma_cm_alt_event event;
@@ -136,7 +136,7 @@ static void reap(int fd)
 		count(&event);
 }
 
-/* Not when a test has put another file in the place of the queue. */
+/* Except when a test has replaced the queue by another file. */
 static bool waits(int fd)
 {
 	int waiting = 0;
@@ -406,7 +406,7 @@ static int do_connect(struct rdma_cm_alt_connect *cmd)
 	int ret;
 
 	if (fake.meanwhile) {
-		/* What it does may ask for something, too. */
+		/* The hook may make calls, too. */
 		pthread_mutex_unlock(&fake_lock);
 		fake.meanwhile();
 		pthread_mutex_lock(&fake_lock);
@@ -559,7 +559,7 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 	return ret;
 }
 
-/* What waits goes into the ring, if nobody else waits for it. */
+/* Move pending records to the ring, unless a thread waits in read(). */
 static void pump(int fd)
 {
 	__u8 bytes[4096];
@@ -594,7 +594,7 @@ static ssize_t fake_read(int fd, void *buf, size_t len)
 {
 	ssize_t ret, done;
 
-	/* A line of a file, no record. */
+	/* A line of a file instead of a record. */
 	if (len < 64) {
 		ret = read(fd, buf, len);
 		return ret < 0 ? -errno : ret;
@@ -641,7 +641,7 @@ static void *fake_mmap(size_t len, int prot, int fd, off_t offset)
 	return map ? map : MAP_FAILED;
 }
 
-/* What was not taken waits again, in front of the rest. */
+/* Records that were not taken are pending again, before the others. */
 static int fake_munmap(void *addr, size_t len)
 {
 	struct rdma_cm_alt_event events[MAX_WAITING];
@@ -652,7 +652,7 @@ static int fake_munmap(void *addr, size_t len)
 	pthread_mutex_lock(&fake_lock);
 	fd = fake_ring_owner(addr);
 	if (fd >= 0 && copied[fd]) {
-		/* Of a queue that is gone: its descriptor is another one's copy. */
+		/* For a queue that is closed: its descriptor duplicates another one. */
 		fake_ring_stop(fd);
 	} else if (fd >= 0) {
 		reap(fd);

@@ -16,9 +16,9 @@
 /**
  * struct fake_id - an id of the fake kernel
  * @alive: created and not destroyed
- * @fd: queue that its events go to
+ * @fd: queue of its events
  * @cookie: in its events
- * @reported: events that were read
+ * @reported: number of events that were read
  */
 struct fake_id {
 	bool alive;
@@ -32,7 +32,7 @@ struct fake_id {
  * @alive: joined and not left
  * @id: handle of its id
  * @cookie: in its events
- * @reported: events that were read
+ * @reported: number of events that were read
  */
 struct fake_member {
 	bool alive;
@@ -42,7 +42,7 @@ struct fake_member {
 };
 
 /**
- * struct fake_kernel - its knobs and what it saw
+ * struct fake_kernel - its knobs and its records of calls
  * @open_error: errno of the next opens; 0: they work
  * @fail: errno of a command's next call, by number - RDMA_CM_ALT_CMD_BASE
  * @calls: calls of each command, and entries of batches
@@ -51,24 +51,24 @@ struct fake_member {
  * @features: RDMA_CM_ALT_FEATURE_*
  * @nonblock: new queues have O_NONBLOCK
  * @mmap_error: mmap() fails
- * @on_map: changes what a ring says of itself when it is mapped; NULL: nothing does
- * @on_answer: changes the answer to a command, and what it returns; NULL: nothing does
- * @route: what it knows of every id
- * @config_dir: what stock's directory in configfs shows; NULL: it has none
+ * @on_map: changes the header of a ring when it is mapped; NULL: none
+ * @on_answer: changes the answer to a command, and its return value; NULL: none
+ * @route: route of every id
+ * @config_dir: stands for stock's directory in configfs; NULL: there is none
  * @qp: QP attributes in events
- * @attr: what QP_ATTR answers
+ * @attr: answer of QP_ATTR
  * @group: address handle attributes of a group that is joined
- * @addr_event: what resolving an address ends with, or FAKE_NO_EVENT
- * @route_event: what resolving a route ends with, or FAKE_NO_EVENT
- * @connect_event: what a connect ends with, or FAKE_NO_EVENT
- * @accept_event: what an accept ends with, or FAKE_NO_EVENT
- * @disconnect_event: what a disconnect ends with, or FAKE_NO_EVENT
- * @join_event: what a join ends with, or FAKE_NO_EVENT
+ * @addr_event: event that ends resolving an address, or FAKE_NO_EVENT
+ * @route_event: event that ends resolving a route, or FAKE_NO_EVENT
+ * @connect_event: event that ends a connect, or FAKE_NO_EVENT
+ * @accept_event: event that ends an accept, or FAKE_NO_EVENT
+ * @disconnect_event: event that ends a disconnect, or FAKE_NO_EVENT
+ * @join_event: event that ends a join, or FAKE_NO_EVENT
  * @meanwhile: runs inside of the next connect, which fails with ECONNABORTED; NULL: nothing
  * @status: of those events when they are errors
  * @paths: opened last
  * @context_fd: descriptor of the device that was opened last
- * @last: the struct of the last call of each command, as it came in
+ * @last: the struct of the last call of each command, as it was passed
  * @private_data: of the last connect, accept or reject, or the value of the last option
  * @ids: by handle
  * @members: by handle
@@ -126,7 +126,7 @@ extern struct fake_kernel fake;
 /** fake_install - start with a fresh kernel, in front of the library */
 void fake_install(void);
 
-/** fake_remove - close what is open */
+/** fake_remove - close all that is open */
 void fake_remove(void);
 
 /** fake_event - a record with route and QP attributes for an id */
@@ -135,7 +135,7 @@ struct rdma_cm_alt_event fake_event(__u32 type, __u32 handle);
 /** fake_post - put a record on the queue of the id that it is for */
 void fake_post(const struct rdma_cm_alt_event *event);
 
-/** fake_post_to - put a record on the queue of this descriptor, whatever it says */
+/** fake_post_to - put a record on the queue of this descriptor, whatever id it names */
 void fake_post_to(int fd, const struct rdma_cm_alt_event *event);
 
 /** fake_post_type - the same with no more than a type and a status */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Rings of the fake kernel's queues, as the contract describes them: memory that
- * the library believes to be mapped.
+ * Rings of the fake kernel's queues, as the uAPI describes them: memory that the library takes
+ * for a mapping.
  *
  * Locking: that of the fake kernel.
  */
@@ -64,7 +64,7 @@ static void load(const struct ring *ring, __u32 pos, struct rdma_cm_alt_event *e
 	memcpy(event, record(ring, pos), record_bytes(ring));
 }
 
-/* The owner is the id on whose account the event is. */
+/* The owner is the id to which the event belongs. */
 static __u32 owner_of(const struct rdma_cm_alt_event *event)
 {
 	return event->listen_id ? event->listen_id : event->id;
@@ -123,7 +123,7 @@ int fake_ring_owner(const void *map)
 	return -1;
 }
 
-/* As if it had been taken, but it was not. */
+/* As if the record had been taken, although it was not. */
 bool fake_ring_take_back(int fd, struct rdma_cm_alt_event *event)
 {
 	struct ring *ring = find(fd);
@@ -204,7 +204,7 @@ bool fake_ring_unread(int fd)
 	return false;
 }
 
-/* Without atomics: the library has to keep its own threads away meanwhile. */
+/* Without atomics: the library must keep its own threads away meanwhile. */
 void fake_ring_void(int fd, __u32 owner, __u32 member)
 {
 	struct ring *ring = find(fd);

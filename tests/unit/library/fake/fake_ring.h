@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Rings of the fake kernel's queues. Everything is called with its lock held,
- * but for what the tests ask.
+ * Rings of the fake kernel's queues. All functions are called with its lock held, except those
+ * for tests.
  */
 #ifndef FAKE_RING_H
 #define FAKE_RING_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <rdma/rdma_cm_alt.h>
 
-/** fake_ring_create - a queue that was just made may have a ring */
+/** fake_ring_create - allow a ring for a queue that was just created */
 void fake_ring_create(struct rdma_cm_alt_queue_create *cmd, __u32 record_size);
 
 /** fake_ring_map - mmap() of the head word or the records; NULL: it fails */
@@ -43,7 +43,7 @@ bool fake_ring_unread(int fd);
 /** fake_ring_void - take the records of an id back, or of one membership of it if not 0 */
 void fake_ring_void(int fd, __u32 owner, __u32 member);
 
-/** fake_ring_header - what a mapped ring says of itself, for tests that make it lie; or NULL */
+/** fake_ring_header - the header of a mapped ring, for tests that corrupt it; or NULL */
 struct rdma_cm_alt_ring *fake_ring_header(int fd);
 
 /** fake_ring_mapped - for tests: is there a ring in use on this queue? */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A libibverbs for the unit tests, as far as the library under test calls it.
+ * A libibverbs for the unit tests, with the functions that the library under test calls.
  *
- * Locking: none; tests with threads do not make verbs objects in parallel.
+ * Locking: none; tests with threads do not create verbs objects in parallel.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -230,7 +230,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct ibv_qp *qp;
 
-	/* The real one would read through these. */
+	/* The real library would read through these pointers. */
 	if (!attr->send_cq || (!attr->recv_cq && attr->qp_type != IBV_QPT_XRC_SEND))
 		abort();
 	qp = object(sizeof(*qp));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A libibverbs for the unit tests: one device, objects that are counted, and
- * failures on demand. It takes the place of the library at link time.
+ * A libibverbs for the unit tests: one device, objects that are counted, and failures on
+ * demand. It replaces the library at link time.
  */
 #ifndef FAKE_VERBS_H
 #define FAKE_VERBS_H
@@ -14,19 +14,19 @@
 #define FAKE_MOVES 16
 
 /**
- * struct fake_verbs - its knobs and what it saw
+ * struct fake_verbs - its knobs and its records of calls
  * @devices: number of devices in the system, up to 2
  * @fail_at: the n-th of the calls that can fail does so, from 1; 0: none
  * @fail_errno: with this errno
  * @steps: calls that could have failed since fake_verbs_reset()
- * @objects: PDs, CQs, channels, QPs and SRQs that live
+ * @objects: number of PDs, CQs, channels, QPs and SRQs
  * @open_contexts: contexts that are open
  * @moves: transitions of QPs
  * @state: to which state, one each
  * @attr: with which attributes
  * @mask: and which mask
- * @attached: groups that the QP is attached to, a bit for each of the last
- *            five bits of their LIDs; it is not destroyed before they are 0
+ * @attached: groups that the QP is attached to, a bit for each of the last five bits of their
+ * LIDs; it is not destroyed before they are 0
  * @attaches: calls of ibv_attach_mcast()
  * @detaches: calls of ibv_detach_mcast()
  * @group: GID of the last of them
@@ -36,10 +36,9 @@
  * @xrcds: XRC domains that are open
  * @last_srq: attributes of the last shared receive queue made with long ones
  * @last_qp: attributes of the last QP made with long ones
- * @srq_size: what a shared receive queue says that it holds; 0: no answer
+ * @srq_size: reported size of a shared receive queue; 0: no answer
  * @list_error: errno of listing the devices
- * @ece: what the provider knows of enhanced connection establishment; vendor 0:
- *       nothing at all
+ * @ece: enhanced connection establishment of the provider; vendor 0: unsupported
  */
 struct fake_verbs {
 	int devices;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What every unit test starts from: fakes in place, and ids in common states. */
+/* Common fixture of the unit tests: fakes in place, and ids in common states. */
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
@@ -30,7 +30,7 @@ static inline int set_up(void **state)
 	return 0;
 }
 
-/* A test leaves nothing behind: no object, no context, no queue. */
+/* A test must leave no object, no context and no queue. */
 static inline int tear_down(void **state)
 {
 	int left;

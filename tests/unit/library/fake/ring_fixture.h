@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Channels whose event ring is mapped, and events with a number. */
+/* Channels whose event ring is mapped, and numbered events. */
 #ifndef RING_FIXTURE_H
 #define RING_FIXTURE_H
 
@@ -36,7 +36,7 @@ static inline int take_number(struct rdma_event_channel *ch, struct rdma_cm_id *
 	return number;
 }
 
-/* Uses a channel until its ring is mapped, with the id that it returns. */
+/* Use a channel until its ring is mapped, with the id that is returned. */
 static inline struct rdma_cm_id *warm_up(struct rdma_event_channel *ch)
 {
 	struct rdma_cm_id *id = new_id(ch);

@@ -295,7 +295,7 @@ static int finish(struct reader *r, pthread_t thread)
 
 static void migrate_while_other_threads_read(void **state)
 {
-	/* No more than the pipes hold, if no thread gets to read. */
+	/* At most as many as the pipes hold, if no thread reads. */
 	enum { ROUNDS = 80 };
 	struct reader a, b;
 	pthread_t ta, tb;
@@ -310,7 +310,7 @@ static void migrate_while_other_threads_read(void **state)
 		fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(id), 0);
 		assert_int_equal(rdma_migrate_id(id, i % 2 ? a.channel : b.channel), 0);
 	}
-	/* The kernel of the tests leaves what is unread where it was. */
+	/* The fake kernel leaves unread records where they were. */
 	assert_int_equal(finish(&a, ta) + finish(&b, tb), ROUNDS);
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
@@ -357,7 +357,7 @@ static void request_follows_the_channel_that_it_came_by(void **state)
 
 	(void)state;
 	fake_request(handle_of(l));
-	/* Another thread is about to read it while the listener moves. */
+	/* Another thread is about to read the request while the listener moves. */
 	assert_int_equal(rdma_migrate_id(l, to), 0);
 	event = take(from, RDMA_CM_EVENT_CONNECT_REQUEST);
 	child = event->id;

@@ -26,7 +26,7 @@ static void create_makes_private_cqs_for_the_inlines(void **state)
 	assert_int_equal(id->send_cq->cqe, 4);
 	assert_int_equal(id->recv_cq->cqe, 8);
 	assert_int_equal(id->qp->state, IBV_QPS_INIT);
-	/* What it got, and no pointer that dies with this QP. */
+	/* The granted attributes, without pointers that are freed with this QP. */
 	assert_int_equal(attr.cap.max_send_wr, 6);
 	assert_null(attr.send_cq);
 	assert_null(attr.recv_cq);

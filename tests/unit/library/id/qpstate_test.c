@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of where QP attributes come from and what is laid over them. */
+/* Tests of the sources of QP attributes and of the values that override them. */
 #include "fake/fixture.h"
 #include "id/qp.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of the defaults that stock has for RoCE ports. */
+/* Tests of the defaults that stock sets for RoCE ports. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -86,7 +86,7 @@ static void nothing_is_said_where_stock_says_nothing(void **state)
 	struct rdma_cm_id *first = new_id(ch), *second;
 
 	(void)state;
-	/* Nobody looks again at once. */
+	/* The library does not read them again at once. */
 	put("fake0", 1, "default_roce_mode", "RoCE v2\n");
 	put("fake0", 1, "default_roce_tos", "1\n");
 	second = new_id(ch);

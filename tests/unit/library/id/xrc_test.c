@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of XRC: QPs that only send or only receive, into queues of a domain. */
+/* Tests of XRC: QPs that only send or only receive, with the SRQs of a domain. */
 #include "fake/fixture.h"
 
 static struct rdma_cm_id *endpoint(int type)
@@ -38,7 +38,7 @@ static void receiver_has_a_queue_with_a_cq_and_a_qp_without(void **state)
 	assert_true(fake_verbs.last_qp.comp_mask & IBV_QP_INIT_ATTR_XRCD);
 	assert_ptr_equal(fake_verbs.last_qp.xrcd, fake_verbs.last_srq.xrcd);
 	assert_null(id->send_cq);
-	/* The queue's CQ lives as long as the queue. */
+	/* The SRQ's CQ is freed with the SRQ. */
 	rdma_destroy_qp(id);
 	assert_non_null(id->recv_cq);
 	assert_int_equal(rdma_create_qp(id, NULL, &attr), 0);
