@@ -24,7 +24,7 @@
 #define COOKIE	0xf05e
 #define HERE	0x0a4d0001	/* 10.77.0.1 */
 #define GATEWAY	0x0a4d0002
-#define PEER	0x0a4e0009	/* 10.78.0.9, behind it */
+#define PEER	0x0a4e0009	/* 10.78.0.9, behind the gateway */
 
 /**
  * struct bench - a fake transport, which may be over TCP

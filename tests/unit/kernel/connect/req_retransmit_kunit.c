@@ -105,7 +105,7 @@ static void peer_of_a_quick_program_is_told_nothing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	KUNIT_EXPECT_EQ(test, fake->patiences, 0);
 
-	/* Nor for a REP that was rejected, or whose peer has given up. */
+	/* The same for a REP that was rejected, or whose peer has given up. */
 	id = replied(test);
 	KUNIT_EXPECT_EQ(test, rca_reject(id, 0, NULL, 0), 0);
 	rca_id_flush_work(id);

@@ -111,7 +111,7 @@ static void longest_ones_are_in_the_last_bucket(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sum(test)->took[RCA_SPAN_CONNECT][RCA_BUCKETS - 1], 1UL);
 }
 
-/* A clock that goes back does not count as a negative duration. */
+/* A clock that goes backwards does not count as a negative duration. */
 static void nothing_takes_less_than_no_time(struct kunit *test)
 {
 	struct bench *bench = test->priv;

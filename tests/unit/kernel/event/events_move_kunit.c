@@ -358,7 +358,7 @@ static void race_post(struct queue_race *race, struct node *node)
 	atomic_dec(&race->posters);
 }
 
-/* Two post, two deliver, one moves the sources there and back. */
+/* Two threads post, two deliver, one moves the sources there and back. */
 static void move_race_run(void *arg, unsigned int n)
 {
 	struct queue_race *race = arg;
@@ -396,7 +396,7 @@ static void move_by_many_loses_nothing(struct kunit *test)
 	};
 
 	rca_race(test, 5, move_race_run, &race);
-	/* What the last move put behind a reader that was done. */
+	/* Events that the last move queued behind a reader that had finished. */
 	while (race_deliver(&race, t->a) || race_deliver(&race, t->b))
 		;
 
@@ -406,7 +406,7 @@ static void move_by_many_loses_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&race.nodes[1]->obj.ref));
 }
 
-/* Detaches while others deliver: the count that detach returns is final. */
+/* Detach while other threads deliver: the count that detach returns is final. */
 static void detach_race_run(void *arg, unsigned int n)
 {
 	struct queue_race *race = arg;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Races of kernel/event/queue_ring.c: several threads post, take, read and move at a time, with a
- * user who tells the truth about what he has taken, and with one who does not.
+ * Races of kernel/event/queue_ring.c: several threads post, take, read and move at a time, with
+ * a user space that reports its head correctly, and with one that does not.
  *
  * Locking: as events.h says.
  */
@@ -15,7 +15,7 @@
 
 #define ROUNDS 2000
 
-/* One thread posts, one takes, one lets others read and look, one moves an id back and forth. */
+/* One thread posts, one takes, one reads and polls, one moves an id back and forth. */
 struct ring_race {
 	struct events_test *t;
 	struct ring_user user;
@@ -73,7 +73,7 @@ static bool race_take(struct ring_race *race)
 	return type >= 0;
 }
 
-/* The head is anywhere, all the time. */
+/* The head has an arbitrary value at any time. */
 static void race_lie(struct ring_race *race)
 {
 	while (atomic_read(&race->posters)) {
@@ -149,7 +149,7 @@ static void ring_loses_nothing_when_many_work_on_it(struct kunit *test)
 			race->nodes[0]->src.reported + race->nodes[1]->src.reported);
 }
 
-/* Each event is delivered or waits, whatever user space says of it. */
+/* Each event is delivered or pending, whatever user space reports of it. */
 static void head_that_lies_harms_nothing_but_its_events(struct kunit *test)
 {
 	struct events_test *t = test->priv;

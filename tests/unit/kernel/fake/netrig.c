@@ -392,7 +392,7 @@ int netrig_delete_route(void)
 	return talk(NETLINK_ROUTE, skb);
 }
 
-/* For suites whose tests look for NETRIG_NDEV. */
+/* For suites whose tests look NETRIG_NDEV up. */
 int netrig_suite_init(struct kunit_suite *suite)
 {
 	netrig_up();

@@ -7,7 +7,9 @@
 
 struct kunit_suite;
 
-/** NETRIG_NDEV - a network device; its other end is up, and answers nothing */
+/**
+ * NETRIG_NDEV - a network device; its other end is up, and does not answer
+ */
 #define NETRIG_NDEV "kunit0"
 
 /** NETRIG_OTHER - the other end of NETRIG_NDEV */

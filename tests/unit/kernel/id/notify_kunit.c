@@ -69,7 +69,7 @@ static void only_who_waits_for_it_may_say_so(struct kunit *test)
 	fake_expect_no_event(test);
 }
 
-/* The peer is gone, and did not disconnect. */
+/* The peer has died without disconnecting. */
 static void silence_ends_it(struct kunit *test)
 {
 	struct rca_id *id = notified(test);
@@ -152,7 +152,7 @@ static void destroyed_id_does_not_wait_for_ever(struct kunit *test)
 	rca_id_put(id);
 }
 
-/* The RTU never arrives, because the peer is gone. */
+/* The RTU never arrives, because the peer has died. */
 static void destroyed_id_ends_with_a_reject(struct kunit *test)
 {
 	struct rca_id *id = rca_id_get(notified(test));

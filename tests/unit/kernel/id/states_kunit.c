@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of every state of an id with: destroy, device removal, both at once, a message beside
- * either, an operation beside a message.
+ * Tests of every state of an id with: destroy, device removal, both at once, a message
+ * concurrent with either, an operation concurrent with a message.
  *
  * Locking: the wire lock, which a message holds for reading and the destruction of a cm_id for
- * writing: a transport calls nobody back after that.
+ * writing: a transport calls no callback after that.
  */
 #include "lib/fsm.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of kernel/lib/timing.c: settings of an id and their rounds, with default parameters. */
+/*
+ * Tests of kernel/lib/timing.c: settings of an id and their retry intervals, with default
+ * parameters.
+ */
 #include "lib/timing.h"
 
 #include <kunit/test.h>
@@ -105,7 +108,7 @@ static void lengths_are_exact(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_timing_set(&timing, 99, val, 1), -ENOSYS);
 }
 
-/* The duration of all rounds without an answer. */
+/* The duration of all retry intervals without an answer. */
 static u32 total_ms(struct kunit *test, const struct rca_timing *timing, u8 lifetime)
 {
 	u32 patience = rca_timing_total(timing, lifetime), total = 0;
@@ -162,7 +165,7 @@ static void settings_make_the_rounds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)round.local, 11);
 	KUNIT_EXPECT_EQ(test, (int)round.retries, 2);
 	KUNIT_EXPECT_EQ(test, round.interval_ms, 12u);
-	/* With a deadline there are several rounds, which end soon after it. */
+	/* With a deadline there are several retry intervals, which end soon after it. */
 	KUNIT_ASSERT_EQ(test, set_deadline(&timing, 100), 0);
 	KUNIT_EXPECT_FALSE(test, rca_timing_once(&timing));
 	KUNIT_EXPECT_EQ(test, rca_timing_total(&timing, 10), 100u);
