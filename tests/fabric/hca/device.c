@@ -180,6 +180,7 @@ static const struct ib_device_ops hca_ops = {
 	.post_recv = hca_post_recv,
 	.post_send = hca_post_send,
 	.post_srq_recv = hca_post_srq_recv,
+	.query_ah = hca_query_ah,
 	.query_device = hca_query_device,
 	.query_gid = hca_query_gid,
 	.query_pkey = hca_query_pkey,

@@ -71,6 +71,13 @@ int hca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_
 	return ret;
 }
 
+/* ib_sa and ib_mad ask for the address of a handle before they send. */
+int hca_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	*attr = to_hca_ah(ibah)->attr;
+	return 0;
+}
+
 int hca_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	struct hca_device *dev = to_hca(ibah->device);

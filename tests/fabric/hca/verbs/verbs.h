@@ -162,6 +162,7 @@ int hca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata);
 int hca_alloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata);
 int hca_dealloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata);
 int hca_create_ah(struct ib_ah *ah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
+int hca_query_ah(struct ib_ah *ah, struct rdma_ah_attr *attr);
 int hca_destroy_ah(struct ib_ah *ah, u32 flags);
 int hca_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *init, struct ib_udata *udata);
 int hca_query_srq(struct ib_srq *srq, struct ib_srq_attr *attr);
