@@ -94,8 +94,8 @@ static int resolve_own_address(const union rca_addr *dst, struct rdma_dev_addr *
 }
 
 static int resolve_neigh(struct dst_entry *route, struct net_device *ndev,
-			const union rca_addr *dst, struct rdma_dev_addr *addr,
-			struct rca_neigh_key *missing)
+			 const union rca_addr *dst, struct rdma_dev_addr *addr,
+			 struct rca_neigh_key *missing)
 {
 	const void *ip = dst->sa.sa_family == AF_INET ? (const void *)&dst->in.sin_addr :
 							(const void *)&dst->in6.sin6_addr;
@@ -116,7 +116,7 @@ static int resolve_neigh(struct dst_entry *route, struct net_device *ndev,
 }
 
 static int follow_route(struct dst_entry *route, bool gateway, const union rca_addr *dst,
-		  struct rdma_dev_addr *addr, struct rca_neigh_key *missing)
+			struct rdma_dev_addr *addr, struct rca_neigh_key *missing)
 {
 	struct net_device *ndev = READ_ONCE(route->dev);
 

@@ -85,7 +85,8 @@ enum rdma_cm_alt_nl_cmd {
  * @RDMA_CM_ALT_NL_A_RING: u32: records of the ring, when it is mapped
  * @RDMA_CM_ALT_NL_A_READERS: u32: threads that wait in read()
  * @RDMA_CM_ALT_NL_A_RECORD: u32: bytes per record
- * @RDMA_CM_ALT_NL_A_BEFORE: string: of failures and notifications: the state that the id left for STATE
+ * @RDMA_CM_ALT_NL_A_BEFORE: string: of failures and notifications: the state that the id left for
+ *	STATE
  * @RDMA_CM_ALT_NL_A_SINCE: u64: ids: since when it waits for an answer, in ns since 1970;
  *	absent: it waits for none
  */

@@ -31,7 +31,8 @@ const char *record_time(struct json_object *record, const char *key, char *text,
  */
 void record_print(struct json_object *record)
 {
-	const char *event = record_string(record, "event"), *device = record_string(record, "device");
+	const char *device = record_string(record, "device");
+	const char *event = record_string(record, "event");
 	int status = record_number(record, "status");
 	const char *on = "", *off = "";
 	char when[32];

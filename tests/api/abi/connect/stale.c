@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Peers that still have a connection with our QP reject the request as stale. It is sent again
- * until the peer has ended the old connection. A QP number that is used twice on one device looks like
- * a host that was started again.
+ * until the peer has ended the old connection. A QP number that is used twice on one device
+ * looks like a host that was started again.
  */
 #include "knobs.h"
 #include "own_device.h"

@@ -219,7 +219,7 @@ TEST(resolution_under_way)
 	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id;
 
-	/* The id is bound to the device, and resolves a neighbour for longer than the removal takes. */
+	/* The id is bound to the device. The resolution outlasts the removal. */
 	add_own_device(OWN_VETH);
 	id = get_bound(ctx, queue, OWN_ADDR, 0);
 	EXPECT_EQ(rca_resolve_addr_for(ctx, id, NULL, OWN_NOBODY, 1, 60000), 0);

@@ -175,7 +175,7 @@ static void iwarp_request_is_rejected(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
 	struct rca_id *client = rig_resolved(test, DEVICE_IP, rig_port_of(server),
-						RDMA_PS_TCP);
+					     RDMA_PS_TCP);
 	struct device_bench *bench = test->priv;
 
 	rig_connect(test, client);

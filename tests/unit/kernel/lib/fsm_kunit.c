@@ -59,7 +59,8 @@ static const struct expectation expected[] = {
 	  " establish-fail= accept-fail= rep= req-timeout= rtu= disconnect="
 	  " destroy>destroying remove>removed:11" },
 	{ RCA_ST_DISCONNECTED,
-	  "timewait-exit>closed:15 down>closed dreq=! rej= establish-fail= accept-fail= disconnect-fail="
+	  "timewait-exit>closed:15 down>closed dreq=! rej= establish-fail= accept-fail= "
+	  "disconnect-fail="
 	  " destroy>destroying remove>removed:11" DISC_TAIL },
 	{ RCA_ST_CLOSED,
 	  "dreq=! rej= timewait-exit= establish-fail= accept-fail= disconnect-fail="

@@ -39,7 +39,8 @@ static void farewell_is_long_enough_for_eight_requests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)rca_timing_repeat(96), 7);
 	KUNIT_EXPECT_EQ(test, rca_timing_drep_timeout(&timing, rca_timing_repeat(2048)), 8 * 2048u);
 	KUNIT_EXPECT_EQ(test, rca_timing_drep_timeout(&timing, rca_timing_repeat(4096)), 8 * 4096u);
-	KUNIT_EXPECT_EQ(test, rca_timing_drep_timeout(&timing, rca_timing_repeat(U32_MAX)), 8 * 4096u);
+	KUNIT_EXPECT_EQ(test, rca_timing_drep_timeout(&timing, rca_timing_repeat(U32_MAX)),
+			8 * 4096u);
 }
 
 static void nothing_set_is_the_default(struct kunit *test)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/lib/uerrno.c and of its two uses for events: no internal errno reaches user space,
- * and the status of a user event is not changed.
+ * Tests of kernel/lib/uerrno.c and of its two uses for events: no internal errno reaches user
+ * space, and the status of a user event is not changed.
  */
 #include "lib/uerrno.h"
 

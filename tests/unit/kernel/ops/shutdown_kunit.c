@@ -120,7 +120,8 @@ static void request_that_is_dropped_after_its_id(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, child->obj.handle, &reported), 0);
 	fake_expect_state(test, child, RCA_ST_DESTROYING);
-	KUNIT_EXPECT_EQ(test, refcount_read(&child->obj.ref), 2u);	/* the event's and the test's */
+	/* That of the event and that of the test. */
+	KUNIT_EXPECT_EQ(test, refcount_read(&child->obj.ref), 2u);
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, listener->obj.handle, &reported), 0);
 	KUNIT_EXPECT_EQ(test, reported, 0u);
 	KUNIT_EXPECT_EQ(test, refcount_read(&child->obj.ref), 1u);
