@@ -2,25 +2,25 @@
 /*
  * Runs one measurement and prints the result as a JSON object.
  *
- * 	drive [OPTION...] MODE
+ *	drive [OPTION...] MODE
  *
- * 	serve		nothing: the server of a driver that runs with -e
- * 	rate		connections with WINDOW outstanding, then their disconnects
- * 	resolve		address and route of one id after the other
- * 	storm		all addresses first, then all connects, WINDOW at a time; 0: all at once
- * 	dead		connections with and without ids that try to reach dead peers
- * 	ids		ids to one destination, until one fails
- * 	memory		memory of idle connections in the kernel
- * 	close		a server's channel whose ids have unread disconnect events
- * 	destroy		an id that connects to a dead peer
- * 	disconnect	synchronous, from a peer that the command in $PERF_GONE has disconnected
+ *	serve		nothing: the server of a driver that runs with -e
+ *	rate		connections with WINDOW outstanding, then their disconnects
+ *	resolve		address and route of one id after the other
+ *	storm		all addresses first, then all connects, WINDOW at a time; 0: all at once
+ *	dead		connections with and without ids that try to reach dead peers
+ *	ids		ids to one destination, until one fails
+ *	memory		memory of idle connections in the kernel
+ *	close		a server's channel whose ids have unread disconnect events
+ *	destroy		an id that connects to a dead peer
+ *	disconnect	synchronous, from a peer that the command in $PERF_GONE has disconnected
  *
- * 	-a ADDRESS -s SOURCE -N NETNS -p PORT -n COUNT -w WINDOW -q QPN -i MS
- * 	-d DEAD -u NOBODY -m DEADCOUNT -D DEADLINE: as struct options has them
- * 	-Q		each id has a QP
- * 	-e		the server runs already, elsewhere
- * 	-F		rate and serve: through the calls of <rdma/rdma_cma_alt.h>
- * 	-t SECONDS	time limit of the whole run
+ *	-a ADDRESS -s SOURCE -N NETNS -p PORT -n COUNT -w WINDOW -q QPN -i MS
+ *	-d DEAD -u NOBODY -m DEADCOUNT -D DEADLINE: as struct options has them
+ *	-Q		each id has a QP
+ *	-e		the server runs already, elsewhere
+ *	-F		rate and serve: through the calls of <rdma/rdma_cma_alt.h>
+ *	-t SECONDS	time limit of the whole run
  */
 #include <arpa/inet.h>
 #include <err.h>

@@ -2,7 +2,7 @@
 /*
  * The server of steps.c.
  *
- * 	server ADDRESS PORT LOG		accepts at PORT, rejects at PORT + 1, logs its events to LOG
+ *	server ADDRESS PORT LOG		accepts at PORT, rejects at PORT + 1, logs its events to LOG
  *
  * Datagrams are accepted, too, where the device supports them.
  */

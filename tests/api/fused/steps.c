@@ -4,14 +4,14 @@
  * program must get the same results as from librdmacm's calls, step by step, on the same
  * fabric.
  *
- * 	steps [TEST...]		the tests, with server.c running; the environment says where:
+ *	steps [TEST...]		the tests, with server.c running; the environment says where:
  *
- * 	FUSED_DEVICE	the RDMA device on the way to the server
- * 	FUSED_OTHER	another RDMA device
- * 	FUSED_SERVER	address of the server
- * 	FUSED_NOBODY	an address that no neighbour has
- * 	FUSED_KNOB	file that sets the SA's status. Empty: no path queries here
- * 	FUSED_PORT, FUSED_LOG	the arguments of the server
+ *	FUSED_DEVICE	the RDMA device on the way to the server
+ *	FUSED_OTHER	another RDMA device
+ *	FUSED_SERVER	address of the server
+ *	FUSED_NOBODY	an address that no neighbour has
+ *	FUSED_KNOB	file that sets the SA's status. Empty: no path queries here
+ *	FUSED_PORT, FUSED_LOG	the arguments of the server
  */
 #include <arpa/inet.h>
 #include <errno.h>

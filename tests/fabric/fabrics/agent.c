@@ -4,30 +4,30 @@
  * line in, one line out: "ok ...", or the errno's name. Ids have numbers from 0, in the order
  * in which they come.
  *
- * 	id [PS]				a new id; PS tcp (default) or udp
- * 	option N LEVEL NAME VALUE	an option of a byte
- * 	bind N ADDRESS PORT
- * 	resolve N SOURCE ADDRESS PORT	SOURCE - for none; ends with an event
- * 	route N				likewise
- * 	join N ADDRESS			likewise
- * 	listen N
- * 	qp N				a QP for it, which iWARP devices require
- * 	connect N [DATA]		likewise; DATA is a word of private data
- * 	accept N [DATA]
- * 	reject N [DATA]
- * 	notify N
- * 	establish N
- * 	disconnect N
- * 	destroy N [keep]		its QP as well, except with keep; "ok MICROSECONDS"
- * 	abort N MS			a thread connects it, after MS it is destroyed without
- * 					its QP: "ok RESULT MICROSECONDS" of the one, of the other
- * 	event MS			"ok NAME STATUS N", of a request "ok NAME STATUS N NEW",
- * 					"none" after that time
- * 	place N				"ok DEVICE PORT SOURCE:PORT DESTINATION:PORT"
- * 	path N				"ok KEY=VALUE ..." of the path record
+ *	id [PS]				a new id; PS tcp (default) or udp
+ *	option N LEVEL NAME VALUE	an option of a byte
+ *	bind N ADDRESS PORT
+ *	resolve N SOURCE ADDRESS PORT	SOURCE - for none; ends with an event
+ *	route N				likewise
+ *	join N ADDRESS			likewise
+ *	listen N
+ *	qp N				a QP for it, which iWARP devices require
+ *	connect N [DATA]		likewise; DATA is a word of private data
+ *	accept N [DATA]
+ *	reject N [DATA]
+ *	notify N
+ *	establish N
+ *	disconnect N
+ *	destroy N [keep]		its QP as well, except with keep; "ok MICROSECONDS"
+ *	abort N MS			a thread connects it, after MS it is destroyed without
+ *					its QP: "ok RESULT MICROSECONDS" of the one, of the other
+ *	event MS			"ok NAME STATUS N", of a request "ok NAME STATUS N NEW",
+ *					"none" after that time
+ *	place N				"ok DEVICE PORT SOURCE:PORT DESTINATION:PORT"
+ *	path N				"ok KEY=VALUE ..." of the path record
  *
- * 	data				"ok RESOURCES DEPTH LENGTH [DATA]." of the last event
- * 	netns PATH			the process moves to another network namespace
+ *	data				"ok RESOURCES DEPTH LENGTH [DATA]." of the last event
+ *	netns PATH			the process moves to another network namespace
  *
  * An address may have a scope (%DEVICE) and a flow label (/LABEL) behind it.
  */

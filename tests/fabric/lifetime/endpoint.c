@@ -3,10 +3,10 @@
  * One end of many connections, for either stack: a server that accepts all requests, or a
  * client that connects and disconnects without a pause. It prints the events.
  *
- * 	endpoint listen ADDRESS PORT	until its standard input ends
- * 	endpoint later ADDRESS PORT	likewise, but says "ready" and waits for input first
- * 	endpoint hold ADDRESS PORT N	N connections, until the input or the peer ends
- * 	endpoint churn ADDRESS PORT N	likewise, but they are replaced all the time
+ *	endpoint listen ADDRESS PORT	until its standard input ends
+ *	endpoint later ADDRESS PORT	likewise, but says "ready" and waits for input first
+ *	endpoint hold ADDRESS PORT N	N connections, until the input or the peer ends
+ *	endpoint churn ADDRESS PORT N	likewise, but they are replaced all the time
  *
  * Output lines: "listening PORT", "live N" when the number of server connections changes,
  * "connected" (N are, or the first is), the name of an event that ends an id and is not the

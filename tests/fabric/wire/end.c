@@ -2,8 +2,8 @@
 /*
  * One end of some connections, for either stack, which prints each event.
  *
- * 	end server PORT COUNT QPN [hold]
- * 	end client ADDRESS PORT COUNT QPN [hold]
+ *	end server PORT COUNT QPN [hold]
+ *	end client ADDRESS PORT COUNT QPN [hold]
  *
  * The client makes COUNT connections at once; the server disconnects them when all are
  * established, or with "hold" neither end does. Connection number i is that of the client's id

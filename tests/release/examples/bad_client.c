@@ -2,12 +2,12 @@
 /*
  * Clients with faulty behaviour; the exit status is 0 when it was possible.
  *
- * 	bad_client ADDRESS PORT withdraw	sends a request, and gives up when its input ends
- * 	bad_client ADDRESS PORT refuse		rejects the reply of the server
- * 	bad_client ADDRESS PORT mute		ignores the reply until it is killed
- * 	bad_client ADDRESS PORT leave		connects and disconnects without a message
- * 	bad_client ADDRESS PORT stay		connects, prints that, and waits until it is killed
- * 	bad_client ADDRESS PORT flood		sends too long a message, waits for the disconnect
+ *	bad_client ADDRESS PORT withdraw	sends a request, and gives up when its input ends
+ *	bad_client ADDRESS PORT refuse		rejects the reply of the server
+ *	bad_client ADDRESS PORT mute		ignores the reply until it is killed
+ *	bad_client ADDRESS PORT leave		connects and disconnects without a message
+ *	bad_client ADDRESS PORT stay		connects, prints that, and waits until it is killed
+ *	bad_client ADDRESS PORT flood		sends too long a message, waits for the disconnect
  */
 #include <errno.h>
 #include <netdb.h>

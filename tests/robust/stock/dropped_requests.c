@@ -4,7 +4,7 @@
  * while others are removed. It shows why tests/harness/qemu/patches/ib_cm-remote-id-root.patch
  * is needed, with the stock library and modules alone:
  *
- * 	dropped_requests ADDRESS [SECONDS [CLIENTS]]
+ *	dropped_requests ADDRESS [SECONDS [CLIENTS]]
  *
  * The server never accepts. Each client process connects BATCH ids and destroys them at once,
  * so ib_cm sends as many REJ with reason 4 (timeout).

@@ -7,7 +7,7 @@
  * it cannot be detached, so it cannot be destroyed, and when its process ends
  * uverbs_destroy_ufile_hw() warns, which ends a guest. Uses stock modules and libibverbs only:
  *
- * 	group_race DEVICE [SECONDS [PROCESSES]]
+ *	group_race DEVICE [SECONDS [PROCESSES]]
  *
  * The exit status is 0 when no QP was lost. No suite may let two processes join and leave one
  * group of one rxe device at the same time.

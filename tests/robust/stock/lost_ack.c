@@ -9,7 +9,7 @@
  * retries, which rxe takes for no limit, it does so for ever. Uses stock modules and libibverbs
  * only:
  *
- * 	lost_ack [-a] [-b BUSY] [-r RETRIES] DEVICE [SECONDS]
+ *	lost_ack [-a] [-b BUSY] [-r RETRIES] DEVICE [SECONDS]
  *
  * Two RC QPs of one process. A thread waits for the receiver's completion and moves its QP to
  * the error state; with -a it works as rdma_server: it sleeps until the completion, answers,

@@ -8,7 +8,7 @@
  * repetitions have timed out, and so does the removal of the device. With the stock library and
  * modules alone:
  *
- * 	notified_id ADDRESS
+ *	notified_id ADDRESS
  *
  * The thread that notifies and destroys runs with real time priority, so that its processor
  * runs no work in between; on a loaded machine the priority is not necessary. The exit status

@@ -7,7 +7,7 @@
  * siw_destroy_listen() has freed it. Both are a use after free for KASAN and end the debug
  * guest. Uses stock modules only:
  *
- * 	siw_early_close [SECONDS]
+ *	siw_early_close [SECONDS]
  *
  * The program needs siw0 of tests/harness/guest/siw.sh. A thread listens through the stock
  * rdma_cm and closes the listener, repeatedly; other threads connect plain TCP sockets, send a

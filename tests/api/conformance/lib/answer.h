@@ -2,13 +2,13 @@
 /*
  * Questions to a librdmacm, one line of answer each, the same on every run:
  *
- * 	GROUP(bind, 0)
- * 	{
- * 		struct rdma_event_channel *ch = channel();
- * 		struct rdma_cm_id *id = make_id(ch, RDMA_PS_TCP);
+ *	GROUP(bind, 0)
+ *	{
+ *		struct rdma_event_channel *ch = channel();
+ *		struct rdma_cm_id *id = make_id(ch, RDMA_PS_TCP);
  *
- * 		RET("null", rdma_bind_addr(id, NULL));
- * 	}
+ *		RET("null", rdma_bind_addr(id, NULL));
+ *	}
  *
  * prints "bind.null: ret=-1 errno=EINVAL". tests/api/conformance/run asks stock and ours and
  * compares. An answer holds no address, handle, QP number or port that the kernel chose, only

@@ -2,18 +2,18 @@
 /*
  * Tests with two ends, each in a process of its own, on either stack:
  *
- * 	DUO(hello)
- * 	SERVER(hello)
- * 	{
- * 		struct rdma_cm_id *id = accept_one(listen_rc(), NULL);
- * 		...
- * 		tell("%d", wc.status);
- * 	}
- * 	CLIENT(hello)
- * 	{
- * 		...
- * 	}
- * 	DUO_MAIN
+ *	DUO(hello)
+ *	SERVER(hello)
+ *	{
+ *		struct rdma_cm_id *id = accept_one(listen_rc(), NULL);
+ *		...
+ *		tell("%d", wc.status);
+ *	}
+ *	CLIENT(hello)
+ *	{
+ *		...
+ *	}
+ *	DUO_MAIN
  *
  * tests/api/verbs/run starts both processes with every pairing of the stacks. The output of an
  * end must be the same with each of them: it is compared with the output of that end when both
