@@ -321,7 +321,8 @@ void rca_retry_replied_locked(struct rca_id *id)
 {
 	lockdep_assert_held(&id->lock);
 	/* Pairs with set_timers(). The deadline of the request no longer applies. */
-	rca_id_queue_work_at(id, READ_ONCE(id->setup->retry->late));
+	if (id->setup && id->setup->retry)
+		rca_id_queue_work_at(id, READ_ONCE(id->setup->retry->late));
 }
 
 /*

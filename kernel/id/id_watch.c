@@ -274,8 +274,14 @@ static struct notifier_block neigh_nb = { .notifier_call = neigh_event };
 /* Module init: registers the notifiers, under RTNL. Returns 0 or a negative errno. */
 int rca_netwatch_init(void)
 {
-	/* The second cannot fail. */
-	return register_netdevice_notifier(&netdev_nb) ?: register_netevent_notifier(&neigh_nb);
+	int ret = register_netdevice_notifier(&netdev_nb);
+
+	if (ret)
+		return ret;
+	ret = register_netevent_notifier(&neigh_nb);
+	if (ret)
+		unregister_netdevice_notifier(&netdev_nb);
+	return ret;
 }
 
 /* Module exit: unregisters the notifiers, under RTNL, and waits for running ones. */

@@ -219,7 +219,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_qp_attr);
 
 /**
  * rca_qp_attr_fill() - get all known attributes, for an event
- * @id: the id, on a device
+ * @id: the id
  * @lower: its cm_id, which must not be destroyed meanwhile, or NULL
  * @out: one set of attributes, with a mask for each transition
  *
@@ -235,7 +235,8 @@ bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr
 	struct ib_qp_attr attr = {};
 	int mask = 0;
 
-	if (id->qp_type == IB_QPT_UD || get_attr(id, lower, IB_QPS_INIT, &attr, &mask))
+	if (!id->dev || id->qp_type == IB_QPT_UD ||
+	    get_attr(id, lower, IB_QPS_INIT, &attr, &mask))
 		return false;
 	out->init_mask = mask;
 	if (lower && !get_attr(id, lower, IB_QPS_RTR, &attr, &mask))
@@ -246,3 +247,4 @@ bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr
 	ib_copy_qp_attr_to_user(id->dev->ibdev, &out->attr, &attr);
 	return true;
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_qp_attr_fill);

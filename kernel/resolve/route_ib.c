@@ -126,6 +126,9 @@ static int store_paths(struct rca_id *id, const struct rca_route_query *query)
 	int ret;
 
 	lockdep_assert_held(&id->op);
+	/* The device may have been removed after the query started: see remove_from_device(). */
+	if (!id->dev)
+		return -ENODEV;
 	rca_id_drop_path(id);
 	old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	ret = copy_record(&id->setup->path, &query->path);

@@ -121,10 +121,25 @@ static void id_of_ipoib_without_ipoib_has_no_queue_key(struct kunit *test)
 	ops.over_tcp = false;
 }
 
+/* A resolution may end when the device of its id is gone. */
+static void id_without_a_device_has_no_attributes(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rdma_cm_alt_qp_attr attr = {};
+	struct rca_id *id = rca_id_create(fake->ctx, fake->queue, RDMA_PS_TCP, IB_QPT_RC,
+					  FAKE_COOKIE);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
+	KUNIT_EXPECT_FALSE(test, rca_qp_attr_fill(id, NULL, &attr));
+	KUNIT_EXPECT_EQ(test, attr.init_mask, 0u);
+	rca_id_publish(id);
+}
+
 static struct kunit_case qpattr_cases[] = {
 	KUNIT_CASE(peer_may_read_what_the_request_says),
 	KUNIT_CASE(reply_brings_the_attributes_that_there_are),
 	KUNIT_CASE(id_of_ipoib_without_ipoib_has_no_queue_key),
+	KUNIT_CASE(id_without_a_device_has_no_attributes),
 	{}
 };
 
