@@ -71,8 +71,11 @@ static int set_reuse(struct rca_id *id, const void *val, u32 len)
 		return ret;
 	if (state == RCA_ST_LISTEN || (!reuse && state != RCA_ST_IDLE))
 		return -EINVAL;
-	if (rca_id_bound(id))
-		rca_ports_set_reuse(id->opts->bind, reuse);	/* no error in these states */
+	if (rca_id_bound(id)) {
+		ret = rca_ports_set_reuse(id->opts->bind, reuse);
+		if (ret)
+			return ret;
+	}
 	id->reuse = reuse;
 	return 0;
 }
@@ -88,8 +91,11 @@ static int set_afonly(struct rca_id *id, const void *val, u32 len)
 		return ret;
 	if (state != RCA_ST_IDLE && state != RCA_ST_BOUND)
 		return -EINVAL;
-	if (rca_id_bound(id))
-		rca_ports_set_afonly(id->opts->bind, afonly);	/* no error in these states */
+	if (rca_id_bound(id)) {
+		ret = rca_ports_set_afonly(id->opts->bind, afonly);
+		if (ret)
+			return ret;
+	}
 	id->afonly = afonly;
 	id->afonly_set = true;
 	return 0;
