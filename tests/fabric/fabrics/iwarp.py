@@ -2,8 +2,8 @@
 """iWARP: soft-iWARP devices on both ends of a veth pair, the other end in a network namespace.
 
 The events of both ends must be those of stock at both ends. The devices are those of
-tests/harness/guest/siw.sh: siw0 here, siw1 in the namespace "peer". Several hundred lines
-because each row is a function over the same two ends.
+tests/harness/guest/siw.sh: siw0 here, siw1 in the namespace "peer".
+Several hundred lines because each row is a function over the same two ends.
 """
 
 from __future__ import annotations
