@@ -3,9 +3,9 @@
 #ifndef OWN_DEVICE_H
 #define OWN_DEVICE_H
 
-#define OWN_ADDR "10.8.0.1"	/* on rxe2 */
-#define OWN_SILENT "10.8.0.99"	/* a neighbour that is resolved and does not answer; veth only */
-#define OWN_NOBODY "10.8.0.77"	/* a neighbour that is not resolved */
+#define OWN_ADDR "10.14.0.1"	/* on rxe2 */
+#define OWN_SILENT "10.14.0.99"	/* a neighbour that is resolved and does not answer; veth only */
+#define OWN_NOBODY "10.14.0.77"	/* a neighbour that is not resolved */
 
 /* What d2 is. On a dummy device all neighbours are resolved. */
 #define OWN_VETH "veth peer name d3"
@@ -16,7 +16,7 @@ void add_own_device(const char *type);
 /* Remove rxe2. Fails when the removal waits for an answer, which would take more than a minute. */
 void remove_own_device(void);
 void readd_own_device(void);
-/* Remove rxe2 and d2. */
+/* Remove d2, and rxe2 if it is still there. */
 void delete_own_device(void);
 
 #endif /* OWN_DEVICE_H */

@@ -221,7 +221,7 @@ TEST(removed_while_it_waits)
 	EXPECT(!event_comes(queue, 1));
 	EXPECT_EQ(connect_qp(p.ctx, second, qp_num), -ENXIO);
 	EXPECT_EQ(rca_destroy(p.ctx, second), 0);
-	EXPECT_EQ(system("ip link delete d2"), 0);
+	delete_own_device();
 }
 
 /* The program gets the reason of the last reject. */

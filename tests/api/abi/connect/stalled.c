@@ -157,6 +157,7 @@ TEST(device_can_be_removed)
 	EXPECT_EQ(pthread_join(waiter.thread, NULL), 0);
 	EXPECT_EQ(waiter.ret, 0);
 	EXPECT_EVENT(waiter.queue, DEVICE_REMOVAL, id);
+	delete_own_device();
 }
 
 static void *leave(void *arg)
@@ -187,6 +188,7 @@ TEST(device_can_be_removed_while_a_group_is_left)
 	EXPECT_EQ(waiter.ret, 0);
 	EXPECT_EQ(waiter.reported, 1);
 	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
+	delete_own_device();
 }
 
 TEST(death_of_the_reader_ends_it)
