@@ -242,9 +242,9 @@ static bool hears(int nl)
 }
 
 /* In the operation: without memory its failure replaces an older one. */
-TEST(story_of_an_operation)
+TEST(notification_of_an_operation)
 {
-	struct text tell = text_of_function("rca_story_tell");
+	struct text report = text_of_function("rca_log_report");
 	unsigned int heard = 0, missed = 0;
 	struct sweep s = {};
 	uint64_t before;
@@ -256,7 +256,7 @@ TEST(story_of_an_operation)
 	ret = fail(id);
 	EXPECT(ret < 0);
 	nl = get_listener();
-	faults_within(&tell, NULL);
+	faults_within(&report, NULL);
 	while (sweep_more(&s)) {
 		before = last_failure();
 		SWEEP(&s, fail(id) - ret);
@@ -272,9 +272,9 @@ TEST(story_of_an_operation)
 }
 
 /* In the work that sends notifications: the faults are those of all tasks. */
-TEST(story_that_is_sent)
+TEST(notification_that_is_sent)
 {
-	struct text tell = text_of_function("tell_work");
+	struct text report = text_of_function("deliver_work");
 	unsigned int heard = 0, missed = 0;
 	uint32_t id;
 	int nl;
@@ -282,7 +282,7 @@ TEST(story_that_is_sent)
 	begin();
 	id = get_failing();
 	nl = get_listener();
-	faults_within(&tell, NULL);
+	faults_within(&report, NULL);
 	faults_random(50);
 	for (int i = 0; i < 100; i++) {
 		EXPECT(fail(id) < 0);
