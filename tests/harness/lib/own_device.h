@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* rxe2, a device of the test's own above the network device d2, which goes away and comes back. */
+/*
+ * rxe2, a device of the test's own above the network device d2, which goes away and comes back.
+ * tests/api/abi/run deletes what the last test of a program leaves.
+ */
 #ifndef OWN_DEVICE_H
 #define OWN_DEVICE_H
 
