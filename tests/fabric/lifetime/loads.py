@@ -137,6 +137,12 @@ def failing(stacks: dict[str, Stack]) -> None:
                 refused.append(place)
             else:
                 beyond = place
+        # Few of these places may have been among the first, where a failure is fatal.
+        for place in range(last - 1, 1, -1):
+            if len(refused) >= FEWEST:
+                break
+            if _refused(place):
+                refused.append(place)
         time.sleep(PUT_OFF)
     finally:
         os.killpg(changes.pid, 9)
