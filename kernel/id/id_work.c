@@ -106,6 +106,22 @@ static void end_disconnect(struct rca_id *id)
 	rca_id_queue_work_at(id, TIMEWAIT);
 }
 
+/**
+ * rca_id_dreq_is_due() - may a DREQ that had to wait be sent now?
+ * @id: the id, with a setup
+ *
+ * A DREQ waits for a slot of the send window, or for the RTU of the peer. While it waits for the
+ * RTU, each attempt to send it is harmless.
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: true if rca_id_send_dreq() must be called; the id then has the slot.
+ */
+bool rca_id_dreq_is_due(struct rca_id *id)
+{
+	lockdep_assert_held(&id->op);
+	return id->setup->unsent || (rca_window_granted(id) && rca_window_begin(id));
+}
+
 static void continue_disconnect(struct rca_id *id)
 {
 	long left;
@@ -113,7 +129,7 @@ static void continue_disconnect(struct rca_id *id)
 	if (!id->setup)
 		return;
 	left = id->setup->drep_deadline - jiffies;
-	if (id->setup->unsent || (rca_window_granted(id) && rca_window_begin(id)))
+	if (rca_id_dreq_is_due(id))
 		send_disconnect(id);
 	if (left > 0)
 		rca_id_queue_work_later(id, left);

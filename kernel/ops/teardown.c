@@ -37,8 +37,9 @@ static bool start_linger(struct rca_id *id, enum rca_state was)
 	/* Without memory to wait, destroying the lower id sends a single DREQ. */
 	if (!rca_id_need_setup(id))
 		return false;
+	/* If its turn has come, the work that was cancelled would have sent the DREQ. */
 	if (was == RCA_ST_DREQ_SENT)
-		return true;
+		return !rca_id_dreq_is_due(id) || rca_id_send_dreq(id);
 	id->setup->drep_deadline = jiffies + rca_id_drep_timeout(id);
 	return !rca_window_begin(id) || rca_id_send_dreq(id);
 }

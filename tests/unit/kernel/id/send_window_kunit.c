@@ -9,7 +9,9 @@
 
 #include <kunit/test.h>
 #include <linux/delay.h>
+#include <linux/completion.h>
 #include <linux/jiffies.h>
+#include <linux/workqueue.h>
 
 #include "connect/connect.h"
 #include "fake/fake_suite.h"
@@ -475,6 +477,95 @@ static void destroyed_connections_take_their_turn(struct kunit *test)
 	rca_id_put(id);
 }
 
+/* Work that keeps the work of an id behind it from running. */
+struct blocker {
+	struct work_struct work;
+	struct completion end;
+};
+
+static void wait_for_end(struct work_struct *work)
+{
+	wait_for_completion(&container_of(work, struct blocker, work)->end);
+}
+
+/*
+ * Call @ready while the work of an id is queued and cannot run, and then destroy the id. Returns
+ * how many DREQs the destruction sent.
+ */
+static int disconnects_of_destroy(struct kunit *test, struct rca_id *id,
+				  void (*ready)(void *arg), void *arg)
+{
+	struct blocker blocker = { .end = COMPLETION_INITIALIZER_ONSTACK(blocker.end) };
+	struct workqueue_struct *wq = alloc_ordered_workqueue("rca_test", 0);
+	struct fake *fake = test->priv;
+	int before = fake->disconnects;
+	u32 reported;
+
+	KUNIT_ASSERT_NOT_NULL(test, wq);
+	INIT_WORK_ONSTACK(&blocker.work, wait_for_end);
+	queue_work(wq, &blocker.work);
+	rca_id_get(id);		/* of the work */
+	KUNIT_EXPECT_TRUE(test, queue_work(wq, &id->work));
+	ready(arg);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, before);
+	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
+	before = fake->disconnects - before;
+	complete(&blocker.end);
+	destroy_workqueue(wq);
+	destroy_work_on_stack(&blocker.work);
+	return before;
+}
+
+static void reject(void *id)
+{
+	fake_message(id, RCA_IN_REJ, 8);
+}
+
+/* A slot was granted to the DREQ, but the work that sends it has not run. */
+static void destroyed_disconnect_that_has_a_slot(struct kunit *test)
+{
+	struct rca_id **ids, *id = connected(test);
+	struct fake *fake = test->priv;
+	int lowers;
+
+	ids = fill(test, NEVER_MS);
+	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
+	rca_id_get(id);
+	lowers = atomic_read(&fake->lowers);
+	KUNIT_EXPECT_EQ(test, disconnects_of_destroy(test, id, reject, ids[0]), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), lowers);
+	fake_message(id, RCA_IN_DREP, 0);
+	flush_work(&id->work);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), lowers - 1);
+	rca_id_put(id);
+}
+
+static void ready_to_use(void *id)
+{
+	fake_message(id, RCA_IN_RTU, 0);
+}
+
+/* The RTU that the DREQ waits for has arrived, but the work that sends the DREQ has not run. */
+static void destroyed_disconnect_whose_rtu_has_come(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id *id = fake_child(test, fake);
+	struct rca_tp_conn conn = { .qp_num = 42 };
+
+	KUNIT_ASSERT_EQ(test, rca_accept(id, FAKE_COOKIE, &conn), 0);
+	KUNIT_ASSERT_EQ(test, rca_notify(id, IB_EVENT_COMM_EST), 0);
+	fake->fail = -EAGAIN;
+	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
+	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
+	fake->fail = 0;
+	rca_id_get(id);
+	KUNIT_EXPECT_EQ(test, disconnects_of_destroy(test, id, ready_to_use, id), 1);
+	fake_message(id, RCA_IN_DREP, 0);
+	flush_work(&id->work);
+	rca_id_put(id);
+}
+
 static struct kunit_case pace_cases[] = {
 	KUNIT_CASE(window_bounds_what_is_sent),
 	KUNIT_CASE(unanswered_is_what_has_no_answer),
@@ -497,6 +588,8 @@ static struct kunit_case pace_cases[] = {
 	KUNIT_CASE(id_without_a_setup_need_not_wait),
 	KUNIT_CASE(destroyed_connection_whose_turn_comes_in_vain),
 	KUNIT_CASE(destroyed_connections_take_their_turn),
+	KUNIT_CASE(destroyed_disconnect_that_has_a_slot),
+	KUNIT_CASE(destroyed_disconnect_whose_rtu_has_come),
 	{}
 };
 
