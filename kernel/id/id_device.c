@@ -74,6 +74,7 @@ void rca_id_detach(struct rca_id *id)
 		rdma_put_gid_attr(sgid_attr);
 	rca_device_put(dev);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_detach);
 
 /**
  * rca_id_bind() - allocate a port for an id that has none

@@ -162,20 +162,48 @@ int rca_destroy(struct rca_ctx *ctx, u32 handle, u32 *reported)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_destroy);
 
-/* Post DEVICE_REMOVAL and release what @id has of its device. */
-static void remove_from_device(struct rca_id *id)
+/*
+ * Post DEVICE_REMOVAL, unless the id has left the device, or is idle: it is then just being bound,
+ * which may fail. Returns true unless one of the two is so.
+ */
+static bool post_removal(struct rca_id *id, const struct rca_device *dev)
 {
-	/* An idle id is just being bound; it gets the event after that, when op is free. */
-	if (rca_id_state(id) != RCA_ST_IDLE)
-		rca_id_step_post(id, RCA_IN_REMOVE, NULL, 0);
-	rca_resolve_cancel(id);
+	struct rca_event *ev = NULL;
+	unsigned long flags;
+	bool used;
+
+	spin_lock_irqsave(&id->lock, flags);
+	used = id->dev == dev && id->state != RCA_ST_IDLE;
+	if (used)
+		rca_id_step_post_locked(id, RCA_IN_REMOVE, &ev, 0);	/* ignored a second time */
+	spin_unlock_irqrestore(&id->lock, flags);
+	return used;
+}
+
+/*
+ * Post DEVICE_REMOVAL and release what @id has of @dev. An id that has left the device may be on
+ * another one by now.
+ */
+static void remove_from_device(struct rca_id *id, struct rca_device *dev)
+{
+	bool posted = post_removal(id, dev);
+
+	if (posted)
+		rca_resolve_cancel(id);
 	mutex_lock(&id->op);
-	rca_id_step_post(id, RCA_IN_REMOVE, NULL, 0);	/* ignored the second time */
+	if (id->dev != dev) {
+		mutex_unlock(&id->op);
+		return;
+	}
+	post_removal(id, dev);
 	rca_listen_stop(id);
 	rca_id_drop_lower(id);
 	rca_id_detach(id);
 	rca_id_cancel_work(id);	/* a destroyed id has no message left to wait for */
 	mutex_unlock(&id->op);
+	/* The id was bound meanwhile, and may have started a resolution before it was removed. */
+	if (!posted)
+		rca_resolve_cancel(id);
 	rca_mcast_drop(id);
 }
 
@@ -198,7 +226,7 @@ void rca_teardown_device(struct rca_device *dev)
 		spin_unlock_irqrestore(&dev->lock, flags);
 		if (!id)
 			return;
-		remove_from_device(id);
+		remove_from_device(id, dev);
 		rca_id_put(id);
 	}
 }

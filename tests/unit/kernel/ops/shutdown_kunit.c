@@ -8,6 +8,8 @@
 #include "ops/shutdown.h"
 
 #include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/workqueue.h>
 #include <rdma/rdma_user_cm.h>
 
 #include "fake/addresses.h"
@@ -93,6 +95,47 @@ static void device_goes_while_a_bind_fails(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, id->dev);
 	fake_expect_state(test, id, RCA_ST_IDLE);
 	fake_expect_no_event(test);
+}
+
+struct removal {
+	struct work_struct work;
+	struct rca_device *dev;
+};
+
+static void remove_device(struct work_struct *work)
+{
+	rca_teardown_device(container_of(work, struct removal, work)->dev);
+}
+
+/* The bind to a device that goes fails, and the program binds the id to another device. */
+static void device_goes_after_the_id_has_left_it(struct kunit *test)
+{
+	struct rca_id *id = new_id(test);
+	struct fake *fake = test->priv;
+	struct fake *other = fake_create(test);
+	struct removal removal = { .dev = &fake->dev };
+
+	INIT_WORK_ONSTACK(&removal.work, remove_device);
+	rca_id_publish(id);
+	mutex_lock(&id->op);
+	KUNIT_ASSERT_EQ(test, rca_id_attach(id, &fake->dev, 1, NULL), 0);
+	fake->dev.removing = true;
+	schedule_work(&removal.work);
+	/* Until it waits for the mutex: a sixth of a second is more than it takes. */
+	msleep(150);
+	rca_id_detach(id);
+	KUNIT_EXPECT_EQ(test, rca_id_attach(id, &other->dev, 1, NULL), 0);
+	rca_id_step(id, RCA_IN_BIND);
+	mutex_unlock(&id->op);
+	flush_work(&removal.work);
+	destroy_work_on_stack(&removal.work);
+
+	KUNIT_EXPECT_PTR_EQ(test, id->dev, &other->dev);
+	fake_expect_state(test, id, RCA_ST_BOUND);
+	fake_expect_no_event(test);
+	rca_teardown_device(&other->dev);
+	fake_expect_state(test, id, RCA_ST_REMOVED);
+	fake_destroy(other);
 }
 
 /* A caller that guessed the handle destroys the id of a request that is still in the ring. */
@@ -196,6 +239,7 @@ static struct kunit_case closing_cases[] = {
 	KUNIT_CASE(queue_is_closed_before_its_id_is_known),
 	KUNIT_CASE(device_goes_before_it_has_the_id),
 	KUNIT_CASE(device_goes_while_a_bind_fails),
+	KUNIT_CASE(device_goes_after_the_id_has_left_it),
 	KUNIT_CASE(request_that_is_dropped_after_its_id),
 	KUNIT_CASE(route_of_an_id_without_a_peer),
 	KUNIT_CASE(listener_that_finds_no_port),
