@@ -211,6 +211,12 @@ static void resolve_work(struct work_struct *work)
 	}
 	mutex_unlock(&id->op);
 	set_active_memcg(old_memcg);
+	/*
+	 * ib_addr finds a request by the address of the memory that it was given. Wait until the
+	 * request is gone: the next resolution may get the same memory.
+	 */
+	if (res->with_ib_addr && READ_ONCE(res->called))
+		rdma_addr_cancel(&res->addr);
 	resolve_put(res);		/* got in queue_work_in() */
 }
 
