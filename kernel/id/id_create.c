@@ -4,14 +4,20 @@
  *
  * Locking: none; an id that is being created or released has no other user.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <kunit/visibility.h>
 #include <linux/nsproxy.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 
 #include "id/id.h"
 
 static struct kmem_cache *id_cache;
+/* Number of ids that are not freed yet, and the exit that waits for them. */
+static atomic_t ids = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(ids_freed);
 
 static void id_free_rcu(struct rcu_head *rcu)
 {
@@ -20,6 +26,8 @@ static void id_free_rcu(struct rcu_head *rcu)
 	mutex_destroy(&id->op);
 	rca_id_free_opts(id);	/* listeners are looked up under RCU */
 	kmem_cache_free(id_cache, id);
+	if (atomic_dec_and_test(&ids))
+		wake_up(&ids_freed);
 }
 
 /* Called by the last put. Teardown has already released everything whose release sleeps. */
@@ -64,6 +72,7 @@ static struct rca_id *id_alloc(struct rca_ctx *ctx, struct net *net, u16 ps, u8 
 	id->qp_type = qp_type;
 	if (qp_type != IB_QPT_UD)
 		id->psn = get_random_u32() & 0xffffff;
+	atomic_inc(&ids);
 	return id;
 
 err_free_setup:
@@ -228,9 +237,14 @@ int rca_ids_init(void)
 	return 0;
 }
 
-/* Module exit, when no id exists any more: waits for work and RCU callbacks of freed ids. */
+/*
+ * Module exit, when no id is in a table any more. A timer, work, or a callback of ib_cm or ib_addr
+ * may still have the last reference of one. Then waits for RCU callbacks of freed ids.
+ */
 void rca_ids_exit(void)
 {
+	while (!wait_event_timeout(ids_freed, !atomic_read(&ids), 10 * HZ))
+		pr_warn("waiting for %d ids that are still in use\n", atomic_read(&ids));
 	destroy_workqueue(rca_wq);
 	rcu_barrier();
 	kmem_cache_destroy(id_cache);
