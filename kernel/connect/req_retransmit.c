@@ -44,7 +44,7 @@
 /* End the request without a connection: by the last reject of the peer, or by a timeout. */
 static bool end_with_event(struct rca_id *id, enum rca_input input, int status)
 {
-	return rca_id_step_post(id, input, rca_id_event(id), status).verdict == RCA_TAKE;
+	return rca_id_step_post_reserved(id, input, status).verdict == RCA_TAKE;
 }
 
 /* The request cannot be retransmitted. */

@@ -181,6 +181,32 @@ struct rca_step rca_id_step_post(struct rca_id *id, enum rca_input input, struct
 }
 
 /**
+ * rca_id_step_post_reserved() - rca_id_step_post() with the reserved record, or a new one
+ * @id: the id
+ * @input: the input
+ * @status: status of the event
+ *
+ * If the step posts no event, the reserved record stays reserved: the answer of the peer, which
+ * needs it, may still come.
+ *
+ * Context: Process context. May sleep. Charges the memory cgroup of the id.
+ * Return: the step that was taken.
+ */
+struct rca_step rca_id_step_post_reserved(struct rca_id *id, enum rca_input input, int status)
+{
+	struct rca_event *ev = READ_ONCE(id->reserved) ? NULL : rca_id_event(id);
+	struct rca_step step;
+	unsigned long flags;
+
+	spin_lock_irqsave(&id->lock, flags);
+	step = rca_id_step_post_locked(id, input, ev ? &ev : &id->reserved, status);
+	spin_unlock_irqrestore(&id->lock, flags);
+	rca_event_free(ev);
+	return step;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_step_post_reserved);
+
+/**
  * rca_id_post_net_locked() - post an event about a change of the network
  * @id: the id
  * @type: RDMA_CM_ALT_EVENT_ADDR_CHANGE, or RDMA_CM_ALT_EVENT_UNREACHABLE, whose status is
