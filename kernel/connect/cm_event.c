@@ -113,10 +113,14 @@ u8 rca_cm_event(void *owner, void *lower, const struct rca_tp_event *event)
 
 	if (!get_owner(id))
 		return 0;
+	/* A late report about a cm_id that was replaced, or of the id that had this memory before. */
+	if (READ_ONCE(id->lower) != lower)
+		goto out_put;
 	if (id->qp_type == IB_QPT_UD)
 		rca_sidr_event(id, event);
 	else
 		action = handle_conn_event(id, lower, event);
+out_put:
 	rca_id_put(id);		/* got in get_owner() */
 	return action;
 }
