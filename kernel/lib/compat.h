@@ -17,6 +17,12 @@
 #include <net/ipv6_stubs.h>
 #endif
 
+/*
+ * Exported by ib_core, and declared in a header that only ib_core has: may the caller use privileged
+ * queue keys?
+ */
+bool rdma_nl_get_privileged_qkey(void);
+
 /* The reference count of a set of namespaces. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 static inline void rca_nsproxy_init(struct nsproxy *proxy)

@@ -12,7 +12,10 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <rdma/ib_mad.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/restrack.h>
+
+#include "lib/compat.h"
 
 /**
  * rca_qp_owner_check() - check that the caller may have peers connect to a QP
@@ -20,17 +23,22 @@
  * @qp_num: number of the QP
  *
  * A QP that ib_core knows must belong to the user of the caller, unless the caller
- * has CAP_NET_RAW. A number that ib_core does not know is accepted, because some
- * drivers create QPs without ib_core.
+ * has CAP_NET_RAW. The management QPs 0 and 1, which ports of iWARP do not have, belong to the
+ * kernel. A number that ib_core does not know is accepted, because some drivers create QPs without
+ * ib_core.
  *
  * Context: Process context, with the credentials of the caller.
  * Return: 0 or -EPERM.
  */
 int rca_qp_owner_check(struct ib_device *ibdev, u32 qp_num)
 {
-	struct rdma_restrack_entry *qp = rdma_restrack_get_byid(ibdev, RDMA_RESTRACK_QP, qp_num);
+	struct rdma_restrack_entry *qp;
 	bool own;
 
+	/* restrack has them under their number and port. */
+	if (qp_num <= 1 && !rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev)))
+		return capable(CAP_NET_RAW) ? 0 : -EPERM;
+	qp = rdma_restrack_get_byid(ibdev, RDMA_RESTRACK_QP, qp_num);
 	if (IS_ERR(qp))
 		return 0;
 	own = !rdma_is_kernel_res(qp) && uid_eq(task_uid(qp->task), current_uid());
@@ -42,12 +50,13 @@ int rca_qp_owner_check(struct ib_device *ibdev, u32 qp_num)
  * rca_qp_owner_check_qkey() - check that the caller may give a queue key to peers
  * @qkey: the key
  *
- * Keys with the highest bit set are for privileged users (IBTA volume 1, 10.2.5).
+ * Keys with the highest bit set are for privileged users (IBTA volume 1, 10.2.5): those with
+ * CAP_NET_RAW, or all while the administrator has set privileged-qkey (rdma-system(8)).
  *
  * Context: Process context, with the credentials of the caller.
  * Return: 0 or -EPERM.
  */
 int rca_qp_owner_check_qkey(u32 qkey)
 {
-	return !(qkey & IB_QP_SET_QKEY) || capable(CAP_NET_RAW) ? 0 : -EPERM;
+	return !(qkey & IB_QP_SET_QKEY) || rdma_nl_get_privileged_qkey() ? 0 : -EPERM;
 }

@@ -4,6 +4,8 @@
  * devices of other namespaces, use handles and queues of others.
  */
 #include <infiniband/verbs.h>
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
 
 #include "rca_datagram.h"
 
@@ -128,6 +130,20 @@ TEST(qp_of_a_time_before)
 	EXPECT_EQ(connect_qp(&p, own), 0);
 }
 
+/* ib_core has the management QPs under their port and number. */
+TEST(management_qps_are_refused)
+{
+	struct pair p;
+
+	be_nobodys_root();
+	p = get_routed(THERE);
+	EXPECT_EQ(connect_qp(&p, 0), -EPERM);
+	EXPECT_EQ(connect_qp(&p, 1), -EPERM);
+	p = get_requested(NULL);
+	EXPECT_EQ(accept_qp(&p, 0), -EPERM);
+	EXPECT_EQ(accept_qp(&p, 1), -EPERM);
+}
+
 TEST(qp_that_nobody_knows_is_taken)
 {
 	be_nobodys_root();
@@ -170,6 +186,55 @@ TEST(privileged_queue_key_is_refused)
 	EXPECT_EQ(datagram_accept(&p, PRIVILEGED_QKEY), -EPERM);
 	EXPECT_EQ(datagram_accept(&p, OTHER_QKEY), 0);
 	EXPECT_EVENT(p.cq, ESTABLISHED, p.client);
+}
+
+/* As "rdma system set privileged-qkey" does. Returns 0, or a negative errno. */
+static int set_privileged_qkey(uint8_t on)
+{
+	struct {
+		struct nlmsghdr head;
+		struct nlattr attr;
+		uint8_t on[NLA_ALIGN(1)];
+	} request = {
+		.head = {
+			.nlmsg_len = sizeof(request), .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
+			.nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_SYS_SET),
+		},
+		.attr = {
+			.nla_len = NLA_HDRLEN + 1,
+			.nla_type = RDMA_NLDEV_SYS_ATTR_PRIVILEGED_QKEY_MODE,
+		},
+		.on = { on },
+	};
+	struct {
+		struct nlmsghdr head;
+		struct nlmsgerr error;
+		char rest[256];
+	} answer;
+	int fd = MUST(socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA));
+
+	MUST(send(fd, &request, sizeof(request), 0));
+	EXPECT(MUST(recv(fd, &answer, sizeof(answer), 0)) >= (long)NLMSG_LENGTH(4));
+	EXPECT_EQ(answer.head.nlmsg_type, NLMSG_ERROR);
+	close(fd);
+	return answer.error.error;
+}
+
+TEST(privileged_queue_key_is_accepted_if_the_administrator_permits)
+{
+	struct pair p;
+	int status;
+
+	if (set_privileged_qkey(1))
+		ktap_skip("this kernel has no switch for privileged queue keys");
+	if (!MUST(fork())) {
+		be_nobody();
+		p = get_datagram_requested(NULL);
+		_exit(datagram_accept(&p, PRIVILEGED_QKEY) != 0);
+	}
+	MUST(wait(&status));
+	EXPECT_EQ(set_privileged_qkey(0), 0);
+	EXPECT_EQ(status, 0);
 }
 
 TEST(privileged_user_may_give_any_queue_key)
