@@ -113,7 +113,7 @@ u8 rca_cm_event(void *owner, void *lower, const struct rca_tp_event *event)
 
 	if (!get_owner(id))
 		return 0;
-	/* A late report about a cm_id that was replaced, or of the id that had this memory before. */
+	/* A late report about a cm_id that was replaced, or for the id that had this memory. */
 	if (READ_ONCE(id->lower) != lower)
 		goto out_put;
 	if (id->qp_type == IB_QPT_UD)

@@ -18,8 +18,8 @@
 #endif
 
 /*
- * Exported by ib_core, and declared in a header that only ib_core has: may the caller use privileged
- * queue keys?
+ * May the caller use privileged queue keys? Exported by ib_core, and declared in a header that only
+ * ib_core has.
  */
 bool rdma_nl_get_privileged_qkey(void);
 
