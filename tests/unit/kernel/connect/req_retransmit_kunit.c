@@ -115,22 +115,6 @@ static void peer_of_a_quick_program_is_told_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->patiences, 0);
 }
 
-/* A timeout that comes after the answer is ignored, and may overtake the answer's event. */
-static void ignored_timeout_leaves_the_reserved_record(struct kunit *test)
-{
-	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
-	struct rca_tp_conn conn = params();
-	struct rdma_cm_alt_event rec;
-
-	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
-	/* Any input that has no effect in this state. */
-	KUNIT_EXPECT_NE(test, (int)rca_id_step_post_reserved(id, RCA_IN_TIMEWAIT_EXIT, 0).verdict,
-			(int)RCA_TAKE);
-	fake_message(id, RCA_IN_REP, 0);
-	rec = fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
-	KUNIT_EXPECT_TRUE(test, rec.flags & RDMA_CM_ALT_EVENT_F_ROUTE);
-}
-
 static void other_rejects_are_told(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
@@ -577,7 +561,6 @@ static struct kunit_case retry_cases[] = {
 	KUNIT_CASE(stale_request_is_sent_again),
 	KUNIT_CASE(peer_of_a_slow_program_is_told),
 	KUNIT_CASE(peer_of_a_quick_program_is_told_nothing),
-	KUNIT_CASE(ignored_timeout_leaves_the_reserved_record),
 	KUNIT_CASE(other_rejects_are_told),
 	KUNIT_CASE(stale_reply_is_told),
 	KUNIT_CASE(waits_twice_as_long_each_time),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Tests of kernel/id/id_setup.c: when the connection state of an id is freed and allocated again,
- * and that its absence is handled.
+ * and that its absence is handled. Also of the record that is reserved for an answer.
  *
  * Locking: none.
  */
@@ -56,6 +56,22 @@ static void connected_active_id_has_none(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 	/* The reference of the timer was put. */
 	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), refs - 1);
+}
+
+/* A timeout that comes after the answer is ignored, and may overtake the answer's event. */
+static void ignored_timeout_leaves_the_reserved_record(struct kunit *test)
+{
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct rdma_cm_alt_event rec;
+
+	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+	/* Any input that has no effect in this state. */
+	KUNIT_EXPECT_NE(test, (int)rca_id_step_post_reserved(id, RCA_IN_TIMEWAIT_EXIT, 0).verdict,
+			(int)RCA_TAKE);
+	fake_message(id, RCA_IN_REP, 0);
+	rec = fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
+	KUNIT_EXPECT_TRUE(test, rec.flags & RDMA_CM_ALT_EVENT_F_ROUTE);
 }
 
 static void connected_passive_id_has_none(struct kunit *test)
@@ -285,6 +301,7 @@ static void disconnect_while_the_peer_does(struct kunit *test)
 
 static struct kunit_case setup_cases[] = {
 	KUNIT_CASE(connected_active_id_has_none),
+	KUNIT_CASE(ignored_timeout_leaves_the_reserved_record),
 	KUNIT_CASE(connected_passive_id_has_none),
 	KUNIT_CASE(refused_accept_keeps_it),
 	KUNIT_CASE(disconnect_gets_one_again),

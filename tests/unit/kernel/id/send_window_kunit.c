@@ -489,11 +489,11 @@ static void wait_for_end(struct work_struct *work)
 }
 
 /*
- * Call @ready while the work of an id is queued and cannot run, and then destroy the id. Returns
- * how many DREQs the destruction sent.
+ * Deliver a message to @to while the work of @id is queued and cannot run, and then destroy @id.
+ * Returns how many DREQs the destruction sent.
  */
-static int disconnects_of_destroy(struct kunit *test, struct rca_id *id,
-				  void (*ready)(void *arg), void *arg)
+static int disconnects_of_destroy(struct kunit *test, struct rca_id *id, struct rca_id *to,
+				  enum rca_input message)
 {
 	struct blocker blocker = { .end = COMPLETION_INITIALIZER_ONSTACK(blocker.end) };
 	struct workqueue_struct *wq = alloc_ordered_workqueue("rca_test", 0);
@@ -506,7 +506,7 @@ static int disconnects_of_destroy(struct kunit *test, struct rca_id *id,
 	queue_work(wq, &blocker.work);
 	rca_id_get(id);		/* of the work */
 	KUNIT_EXPECT_TRUE(test, queue_work(wq, &id->work));
-	ready(arg);
+	fake_message(to, message, 0);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, before);
 	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
 	before = fake->disconnects - before;
@@ -514,11 +514,6 @@ static int disconnects_of_destroy(struct kunit *test, struct rca_id *id,
 	destroy_workqueue(wq);
 	destroy_work_on_stack(&blocker.work);
 	return before;
-}
-
-static void reject(void *id)
-{
-	fake_message(id, RCA_IN_REJ, 8);
 }
 
 /* A slot was granted to the DREQ, but the work that sends it has not run. */
@@ -532,17 +527,12 @@ static void destroyed_disconnect_that_has_a_slot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 	rca_id_get(id);
 	lowers = atomic_read(&fake->lowers);
-	KUNIT_EXPECT_EQ(test, disconnects_of_destroy(test, id, reject, ids[0]), 1);
+	KUNIT_EXPECT_EQ(test, disconnects_of_destroy(test, id, ids[0], RCA_IN_REJ), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), lowers);
 	fake_message(id, RCA_IN_DREP, 0);
 	flush_work(&id->work);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), lowers - 1);
 	rca_id_put(id);
-}
-
-static void ready_to_use(void *id)
-{
-	fake_message(id, RCA_IN_RTU, 0);
 }
 
 /* The RTU that the DREQ waits for has arrived, but the work that sends the DREQ has not run. */
@@ -560,7 +550,7 @@ static void destroyed_disconnect_whose_rtu_has_come(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
 	fake->fail = 0;
 	rca_id_get(id);
-	KUNIT_EXPECT_EQ(test, disconnects_of_destroy(test, id, ready_to_use, id), 1);
+	KUNIT_EXPECT_EQ(test, disconnects_of_destroy(test, id, id, RCA_IN_RTU), 1);
 	fake_message(id, RCA_IN_DREP, 0);
 	flush_work(&id->work);
 	rca_id_put(id);
