@@ -18,10 +18,18 @@
 #endif
 
 /*
- * May the caller use privileged queue keys? Exported by ib_core, and declared in a header that only
- * ib_core has.
+ * Has the administrator given privileged queue keys to all users? Exported by ib_core with the
+ * setting, since 6.7 and some stable kernels, and declared in a header that only ib_core has. Until
+ * 6.16 it is true for a caller with CAP_NET_RAW as well.
  */
+#ifdef RCA_HAVE_PRIVILEGED_QKEY
 bool rdma_nl_get_privileged_qkey(void);
+#else
+static inline bool rdma_nl_get_privileged_qkey(void)
+{
+	return false;
+}
+#endif
 
 /* The reference count of a set of namespaces. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
