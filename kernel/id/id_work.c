@@ -140,14 +140,12 @@ static void continue_disconnect(struct rca_id *id)
 /* Send the DREQ of an id being destroyed. Returns true if its DREP has to be waited for. */
 static bool continue_destroy(struct rca_id *id)
 {
-	bool waited;
-
 	if (!id->lower || !id->setup)
 		return false;
-	waited = id->setup->unsent && time_before(jiffies, id->setup->drep_deadline);
-	if (!waited && !(rca_window_granted(id) && rca_window_begin(id)))
+	/* The RTU has not come in time. */
+	if (id->setup->unsent && time_after_eq(jiffies, id->setup->drep_deadline))
 		return false;
-	if (!rca_id_send_dreq(id))
+	if (!rca_id_dreq_is_due(id) || !rca_id_send_dreq(id))
 		return false;
 	rca_id_queue_work_later(id, rca_id_drep_timeout(id));
 	return true;

@@ -175,7 +175,7 @@ static bool post_removal(struct rca_id *id, const struct rca_device *dev)
 	spin_lock_irqsave(&id->lock, flags);
 	used = id->dev == dev && id->state != RCA_ST_IDLE;
 	if (used)
-		rca_id_step_post_locked(id, RCA_IN_REMOVE, &ev, 0);	/* ignored a second time */
+		rca_id_step_post_locked(id, RCA_IN_REMOVE, &ev, 0);
 	spin_unlock_irqrestore(&id->lock, flags);
 	return used;
 }
@@ -195,7 +195,8 @@ static void remove_from_device(struct rca_id *id, struct rca_device *dev)
 		mutex_unlock(&id->op);
 		return;
 	}
-	post_removal(id, dev);
+	if (!posted)
+		post_removal(id, dev);
 	rca_listen_stop(id);
 	rca_id_drop_lower(id);
 	rca_id_detach(id);

@@ -121,7 +121,7 @@ static void device_goes_after_the_id_has_left_it(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rca_id_attach(id, &fake->dev, 1, NULL), 0);
 	fake->dev.removing = true;
 	schedule_work(&removal.work);
-	/* Until it waits for the mutex: a sixth of a second is more than it takes. */
+	/* By then it waits for the mutex. */
 	msleep(150);
 	rca_id_detach(id);
 	KUNIT_EXPECT_EQ(test, rca_id_attach(id, &other->dev, 1, NULL), 0);
