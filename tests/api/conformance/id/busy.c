@@ -349,6 +349,7 @@ GROUP(busy_signal, WAITS)
 	struct rdma_cm_id *id;
 
 	NEED(sigaction(SIGUSR1, &action, NULL));
+	interrupted = false;
 	thread = thread_begin(poke, &self);
 	RET("get", rdma_get_cm_event(ch, &event));
 	interrupted = true;

@@ -101,6 +101,7 @@ GROUP(channel_blocking, WAITS)
 	NEED(rdma_resolve_addr(id, NULL, at(HERE, 1), SOON));
 	thread_answer("get_woken", thread, patience(SOON));
 	/* A signal that is only for the reading thread. */
+	interrupted = false;
 	thread = thread_begin(poke, NULL);
 	RET("get_signal", get_interrupted(ch));
 	interrupted = true;

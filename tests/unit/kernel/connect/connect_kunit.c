@@ -37,6 +37,16 @@ static struct rca_id *connecting(struct kunit *test)
 	return id;
 }
 
+/* ib_cm may report the timeout of a cm_id that the id has replaced. */
+static void late_report_of_another_cm_id(struct kunit *test)
+{
+	struct rca_tp_event late = { .input = RCA_IN_REJ, .status = IB_CM_REJ_TIMEOUT };
+	struct rca_id *id = connecting(test);
+
+	KUNIT_EXPECT_EQ(test, rca_cm_event(id, &late, &late), 0);
+	fake_expect_state(test, id, RCA_ST_REQ_SENT);
+}
+
 static struct rca_id *connected(struct kunit *test)
 {
 	struct rca_id *id = connecting(test);
@@ -540,6 +550,7 @@ static void timewait_exit_destroys_the_lower_id(struct kunit *test)
 }
 
 static struct kunit_case connect_cases[] = {
+	KUNIT_CASE(late_report_of_another_cm_id),
 	KUNIT_CASE(connect_sends_header_and_private_data),
 	KUNIT_CASE(connect_private_data_limit_is_56),
 	KUNIT_CASE(connect_send_failure_changes_nothing),

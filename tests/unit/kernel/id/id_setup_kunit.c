@@ -58,7 +58,7 @@ static void connected_active_id_has_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refcount_read(&id->obj.ref), refs - 1);
 }
 
-/* A timeout that comes after the answer is ignored, and may overtake the answer's event. */
+/* A timeout that is reported late has no effect, and leaves the record to the answer. */
 static void ignored_timeout_leaves_the_reserved_record(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
