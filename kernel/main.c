@@ -49,9 +49,12 @@ static int __init rca_init(void)
 
 	rca_tp_ib_init(&upcalls);
 	rca_tp_iw_init(&upcalls);
-	ret = rca_iw_connect_init();
+	ret = rca_users_init();
 	if (ret)
 		return ret;
+	ret = rca_iw_connect_init();
+	if (ret)
+		goto err_users;
 	ret = rca_events_init();
 	if (ret)
 		goto err_iw;
@@ -107,6 +110,8 @@ err_events:
 	rca_events_exit();
 err_iw:
 	rca_iw_connect_exit();
+err_users:
+	rca_users_exit();
 	return ret;
 }
 
@@ -119,13 +124,13 @@ static void __exit rca_exit(void)
 	rca_netwatch_exit();
 	ib_sa_unregister_client(&rca_sa_client);	/* waits for callbacks */
 	rca_group_exit();
-	rca_iw_connect_flush();	/* connects queue work of ids */
 	rca_ids_exit();
 	rca_ports_exit();
 	rca_timing_net_exit();
 	rca_log_exit();
 	rca_events_exit();
 	rca_iw_connect_exit();
+	rca_users_exit();
 }
 
 module_init(rca_init);

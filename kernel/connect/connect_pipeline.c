@@ -99,7 +99,8 @@ static void send_pending(struct rca_id *id, struct pending_connect *pending)
 	pending->id = rca_id_get(id);	/* put in tcp_work() */
 	pending->lower = id->lower;
 	pending->tp = id->dev->tp;
-	pending->tp->when_finished(pending->lower, rca_wq, &pending->work);
+	pending->tp->when_finished(pending->lower, rca_account_slow_wq(&id->obj.ctx->account),
+				   rca_id_wq(id), &pending->work);
 }
 
 /* TCP has connected or failed. */

@@ -2,9 +2,12 @@
 /*
  * Deliver events to read() and GET_EVENT, and put them into the ring.
  *
- * Locking: &rca_queue.consume, then &rca_queue.lock with interrupts disabled.
+ * Locking: &rca_queue.reading, then &rca_queue.consume, then &rca_queue.lock with interrupts
+ * disabled.
  */
 #include <kunit/visibility.h>
+#include <linux/sched/signal.h>
+#include <linux/string.h>
 
 #include "event/events.h"
 
@@ -32,22 +35,23 @@ int rca_queue_wait(struct rca_queue *queue)
 }
 
 /**
- * rca_queue_peek() - get the next event, and leave it in the queue
+ * rca_queue_peek() - get the record of the next event, and leave the event in the queue
  * @queue: the queue
- * @dlv: set to the event to copy to user space; valid while @queue->consume is held
+ * @dlv: set to the event to copy to user space
  *
  * After a successful copy, rca_queue_consume() removes the event. After a failed one, call
  * rca_queue_release(); the next call returns the same event.
  *
- * Context: Process context. The caller holds @queue->consume.
+ * Context: Process context. The caller holds @queue->reading.
  * Return: false if there is no event, or it is in the ring (&rca_delivery.in_ring).
  */
 bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv)
 {
 	struct rca_item *item = NULL;
+	struct rca_record record;
 	unsigned long flags;
 
-	lockdep_assert_held(&queue->consume);
+	lockdep_assert_held(&queue->reading);
 
 	spin_lock_irqsave(&queue->lock, flags);
 	dlv->in_ring = rca_queue_reap_locked(queue);
@@ -56,8 +60,12 @@ bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv)
 	dlv->item = item;
 	dlv->child_queue = NULL;
 	queue->held = item;
-	if (item)
-		rca_item_record(item, dlv);
+	if (item) {
+		dlv->has_child = rca_item_has_child(item);
+		rca_item_record(item, &record);
+		memcpy(&dlv->rec, record.data, record.len);
+		dlv->len = record.len;
+	}
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return item;
 }
@@ -84,18 +92,8 @@ void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_event_publish_child);
 
-/**
- * rca_queue_consume() - remove the event that was delivered
- * @queue: the queue
- * @dlv: the event from rca_queue_peek(); @queue->consume was held since
- *
- * Publishes the new id of a connection request.
- *
- * Context: Process context. The caller holds @queue->consume.
- */
-void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
+static void complete_delivery(struct rca_queue *queue, struct rca_delivery *dlv)
 {
-	const struct rdma_cm_alt_event *rec = dlv->data;
 	struct rca_item *item = dlv->item;
 	struct rca_source *src = rca_item_source(item);
 	unsigned long flags;
@@ -105,38 +103,65 @@ void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
 	if (!item->is_notice)
 		rca_event_publish_child(rca_item_event(item), dlv->child_queue ?: queue);
 	spin_lock_irqsave(&queue->lock, flags);
-	queue->held = false;
+	queue->held = NULL;
 	/* Pending events of the connection are delivered next, those of the device last. */
-	if (!rca_item_complete_locked(queue, item, rec->type) &&
+	if (!rca_item_complete_locked(queue, item, dlv->rec.type) &&
 	    item != &src->notice[RCA_NOTICE_CONN]) {
 		list_move_tail(&item->qnode, &queue->items);
 		list_move_tail(&item->snode, &src->items);
 	}
 	spin_unlock_irqrestore(&queue->lock, flags);
-	dlv->item = NULL;
-	dlv->data = NULL;
+}
+
+static bool still_held(struct rca_queue *queue, const struct rca_item *item)
+{
+	unsigned long flags;
+	bool held;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	held = queue->held == item;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return held;
+}
+
+/**
+ * rca_queue_consume() - remove the event that was copied to user space
+ * @queue: the queue
+ * @dlv: the event from rca_queue_peek()
+ *
+ * Publishes the new id of a connection request.
+ *
+ * Context: Process context. Sleeps. The caller holds @queue->reading since rca_queue_peek().
+ * Return: true: the event is delivered; false: it was dropped or moved meanwhile, so the copy must
+ * not be used.
+ */
+bool rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
+{
+	bool held;
+
+	lockdep_assert_held(&queue->reading);
+
+	mutex_lock(&queue->consume);	/* nothing is dropped or moved from here on */
+	held = still_held(queue, dlv->item);
+	if (held)
+		complete_delivery(queue, dlv);
+	mutex_unlock(&queue->consume);
+	return held;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_consume);
 
-/* Does the event from rca_queue_peek() have a new id that is not published? */
-bool rca_delivery_has_child(const struct rca_delivery *dlv)
-{
-	const struct rca_event *ev = rca_item_event(dlv->item);
-
-	return !dlv->item->is_notice && ev->child && !ev->child_published;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_delivery_has_child);
-
 /**
- * rca_queue_fill() - put all waiting events into the ring
+ * rca_queue_fill() - put waiting events into the ring
  * @queue: the queue
  *
- * Does nothing if another thread delivers, moves or drops events.
+ * Does nothing if another thread delivers, moves or drops events. Ends after as many steps as the
+ * ring has records, although user space may take records all the time, and after a signal.
  *
- * Context: Process context.
+ * Context: Process context. Sleeps.
  */
 void rca_queue_fill(struct rca_queue *queue)
 {
+	u32 steps = queue->ring_entries;
 	struct rca_item *request;
 	struct rca_ring *ring;
 	bool more;
@@ -147,13 +172,14 @@ void rca_queue_fill(struct rca_queue *queue)
 		spin_lock_irq(&queue->lock);
 		ring = rca_queue_active_ring(queue);
 		request = rca_queue_fill_locked(queue);
-		more = ring && !rca_ring_full(ring) && !queue->readers &&
+		more = ring && !rca_ring_full(ring) && !queue->readers && !queue->held &&
 		       !list_empty(&queue->items);
 		spin_unlock_irq(&queue->lock);
 		/* The item is not in the ring, and the mutex is held, so it cannot go away. */
 		if (request)
 			rca_event_publish_child(rca_item_event(request), queue);
-	} while (more);
+		cond_resched();
+	} while (more && --steps && !signal_pending(current));
 	mutex_unlock(&queue->consume);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_fill);

@@ -24,8 +24,7 @@ static struct kmem_cache *rca_event_cache;
  */
 int __init rca_events_init(void)
 {
-	/* Records are copied to user space directly from the events. */
-	rca_event_cache = KMEM_CACHE_USERCOPY(rca_event, SLAB_ACCOUNT, rec);
+	rca_event_cache = KMEM_CACHE(rca_event, SLAB_ACCOUNT);
 	return rca_event_cache ? 0 : -ENOMEM;
 }
 
@@ -81,42 +80,41 @@ void rca_event_free(struct rca_event *ev)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_event_free);
 
-static void fill_event_record(struct rca_delivery *dlv, struct rca_event *ev)
+static void fill_event_record(struct rca_record *record, struct rca_event *ev)
 {
 	struct rca_source *src = ev->src;
 
 	ev->rec.cookie = src->cookie;
 	if (!ev->child)
 		ev->rec.id = rca_source_owner(src)->handle;
-	dlv->data = &ev->rec;
-	dlv->len = ev->rec.length;
+	record->data = &ev->rec;
+	record->len = ev->rec.length;
 }
 
-static void fill_notice_record(struct rca_delivery *dlv, struct rca_item *notice)
+static void fill_notice_record(struct rca_record *record, struct rca_item *notice)
 {
-	struct rdma_cm_alt_event *head = (struct rdma_cm_alt_event *)dlv->head;
+	struct rdma_cm_alt_event *head = (struct rdma_cm_alt_event *)record->head;
 	struct rca_source *src = rca_item_source(notice);
 
-	memset(dlv->head, 0, sizeof(dlv->head));
-	head->length = sizeof(dlv->head);
+	memset(record->head, 0, sizeof(record->head));
+	head->length = sizeof(record->head);
 	head->type = __ffs(notice->pending & ~notice->placed);
 	if (rca_notice_has_status(head->type))
 		head->status = notice->status;
 	head->cookie = src->cookie;
 	head->id = rca_source_owner(src)->handle;
-	dlv->data = dlv->head;
-	dlv->len = sizeof(dlv->head);
+	record->data = record->head;
+	record->len = sizeof(record->head);
 }
 
 /*
- * Set @dlv to the record of a queued item that is not completely in the ring; of a notice to that
- * of its lowest event. The caller holds the lock of the queue.
+ * Set @record to that of a queued item that is not completely in the ring; of a notice to that of
+ * its lowest event. The caller holds the lock of the queue as long as it uses @record.
  */
-void rca_item_record(struct rca_item *item, struct rca_delivery *dlv)
+void rca_item_record(struct rca_item *item, struct rca_record *record)
 {
-	dlv->item = item;
 	if (item->is_notice)
-		fill_notice_record(dlv, item);
+		fill_notice_record(record, item);
 	else
-		fill_event_record(dlv, rca_item_event(item));
+		fill_event_record(record, rca_item_event(item));
 }

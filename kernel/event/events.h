@@ -4,6 +4,7 @@
 #define RCA_EVENTS_H
 
 #include <linux/atomic.h>
+#include <linux/bitops.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
@@ -21,10 +22,13 @@
  * DOC: Delivery
  *
  * An event is an item of one queue and of one source (its id). The item stays on
- * both lists until its record was copied to user space: a reader holds
- * &rca_queue.consume while it peeks, copies and consumes. Dropping and moving
- * items takes the same mutex, so a record cannot disappear while it is copied,
- * and the count of delivered events that destroy and move return is exact.
+ * both lists until its record was copied to user space. A reader *peeks*, which
+ * copies the record of the first item to kernel memory, then copies that to user
+ * space, and then *consumes* the item. Readers of a queue take turns
+ * (&rca_queue.reading). Nothing else waits for a reader: an item that was dropped
+ * or moved while its record was copied is not consumed, and the reader takes the
+ * next item in place of it. So the count of delivered events that destroy and move
+ * return is exact.
  *
  * An event that an operation causes is a &struct rca_event, allocated by the
  * operation. An unsolicited event (disconnected, removal, ...) is a *notice*: a
@@ -37,10 +41,10 @@
  * dropped or moved before that has its records invalidated (&rca_item.placed). A
  * connection request is put into the ring only with the consume mutex held, because
  * its new id is published first. Nothing is put into the ring while a thread sleeps
- * in read(): the thread gets the next event.
+ * in read() or copies a record: the thread gets the next event.
  *
- * Lock order: &rca_queue.consume (of two queues: by address), the source's
- * spinlock (rca_source_lock()), &rca_queue.lock.
+ * Lock order: &rca_queue.reading, &rca_queue.consume (of two queues: by address),
+ * the source's spinlock (rca_source_lock()), &rca_queue.lock.
  */
 
 /**
@@ -149,7 +153,9 @@ struct rca_source {
  * @serial: with a file: serial number in the context, from 1 (immutable)
  * @netns: cookie of the network namespace of the process that created the queue; never reused
  *         (immutable)
- * @consume: serialises delivery, dropping and moving; held during copies to user space
+ * @reading: serialises readers; held during copies to user space, so only readers take it
+ * @consume: serialises the end of delivery, dropping and moving; never held while user memory is
+ *           accessed
  * @lock: protects the lists; taken after the lock of a source
  * @items: undelivered items that are not, or not completely, in the ring, in order (lock: @lock)
  * @placed: undelivered items before @items, completely in the ring (lock: @lock)
@@ -159,8 +165,11 @@ struct rca_source {
  * @ring_entries: number of records in the ring; 0: no ring (immutable once the queue has a file)
  * @ring: allocated by the first mapping, NULL before (lock: @lock)
  * @readers: number of threads that wait in read() (lock: @lock)
- * @held: the holder of @consume delivers or unpublishes the first of @items, which must not be
- *        put into the ring (lock: @lock)
+ * @waiting: undelivered events, in the ring or not; each pending event of a notice counts (lock:
+ *           @lock)
+ * @num_sources: number of @sources (lock: @lock)
+ * @held: the item whose record the holder of @reading copies; it is the first of @items, and
+ *        must not be put into the ring. NULL: none, or it was dropped or moved (lock: @lock)
  * @closed: no further source may be attached (lock: @lock)
  * @has_file: user space has a file descriptor; else the private queue of one id (immutable)
  */
@@ -170,6 +179,7 @@ struct rca_queue {
 	struct list_head node;
 	u32 serial;
 	u64 netns;
+	struct mutex reading;
 	struct mutex consume;
 	spinlock_t lock;
 	struct list_head items;
@@ -180,36 +190,47 @@ struct rca_queue {
 	u32 ring_entries;
 	struct rca_ring *ring;
 	unsigned int readers;
-	bool held;
+	u32 waiting;
+	u32 num_sources;
+	struct rca_item *held;
 	bool closed;
 	bool has_file;
 };
 
 /**
- * struct rca_delivery - an event that is being delivered
- * @data: the bytes to copy to user space
+ * struct rca_record - the record of an item
+ * @data: the bytes; part of the event, or @head
  * @len: bytes at @data; the rest of the record is zero
- * @item: the item; owned by the queue until rca_queue_consume()
- * @child_queue: queue for a new id; NULL: the queue of the event
- * @in_ring: nothing to deliver, because the next event is in the ring
  * @head: storage for the record of a notice
  */
-struct rca_delivery {
+struct rca_record {
 	const void *data;
 	u32 len;
-	struct rca_item *item;
-	struct rca_queue *child_queue;
-	bool in_ring;
 	u8 head[offsetof(struct rdma_cm_alt_event, qp_num)] __aligned(8);
 };
 
-/** RCA_QUEUE_STAT_MAX - limit of the counts in &struct rca_queue_stat: interrupts are disabled */
-#define RCA_QUEUE_STAT_MAX 4096
+/**
+ * struct rca_delivery - an event that is being delivered
+ * @rec: its record
+ * @len: bytes of @rec to copy to user space; the rest of the record is zero
+ * @item: the item, for comparison only: it may be dropped and freed meanwhile
+ * @child_queue: queue for a new id; NULL: the queue of the event
+ * @has_child: the event has a new id that is not published yet
+ * @in_ring: nothing to deliver, because the next event is in the ring
+ */
+struct rca_delivery {
+	struct rdma_cm_alt_event rec;
+	u32 len;
+	struct rca_item *item;
+	struct rca_queue *child_queue;
+	bool has_child;
+	bool in_ring;
+};
 
 /**
  * struct rca_queue_stat - the state of a queue
- * @ids: number of sources, up to RCA_QUEUE_STAT_MAX
- * @waiting: number of undelivered events, in the ring or not, up to RCA_QUEUE_STAT_MAX
+ * @ids: number of sources
+ * @waiting: number of undelivered events, in the ring or not
  * @ring: number of records in the ring; 0: it was never mapped
  * @readers: number of threads that wait in read()
  */
@@ -254,8 +275,7 @@ bool rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type
 int rca_queue_wait(struct rca_queue *queue);
 bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv);
 void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue);
-void rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv);
-bool rca_delivery_has_child(const struct rca_delivery *dlv);
+bool rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv);
 void rca_queue_fill(struct rca_queue *queue);
 
 int rca_queue_ring_start(struct rca_queue *queue, struct rca_ring *ring, struct mm_struct *mm);
@@ -265,7 +285,7 @@ bool rca_queue_ring_foreign(struct rca_queue *queue, const struct mm_struct *mm)
 
 /* Shared by the files of this folder only. */
 
-void rca_item_record(struct rca_item *item, struct rca_delivery *dlv);
+void rca_item_record(struct rca_item *item, struct rca_record *record);
 bool rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u32 type);
 bool rca_queue_reap_locked(struct rca_queue *queue);
 void rca_queue_posted_locked(struct rca_queue *queue);
@@ -310,11 +330,28 @@ static inline bool rca_notice_has_status(u32 type)
 	       type != RDMA_CM_ALT_EVENT_ADDR_CHANGE;
 }
 
-/* Invalidate the records of an item in the ring. The caller has reaped the queue. */
+/* Returns the number of undelivered events of a queued item. */
+static inline u32 rca_item_events(const struct rca_item *item)
+{
+	return item->is_notice ? hweight16(item->pending) : 1;
+}
+
+static inline bool rca_item_has_child(struct rca_item *item)
+{
+	return !item->is_notice && rca_item_event(item)->child &&
+	       !rca_item_event(item)->child_published;
+}
+
+/*
+ * Invalidate the records of an item: those in the ring, and that of a reader. The caller has reaped
+ * the queue.
+ */
 static inline void rca_item_invalidate_locked(struct rca_queue *queue, struct rca_item *item)
 {
 	lockdep_assert_held(&queue->lock);
 
+	if (queue->held == item)
+		queue->held = NULL;
 	/* An id may have a thousand events there, and interrupts are off: do not search. */
 	if (item->placed && item->is_notice)
 		rca_ring_invalidate(queue->ring, item);

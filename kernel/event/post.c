@@ -48,6 +48,7 @@ void rca_post(struct rca_source *src, struct rca_event *ev)
 	ev->src = src;
 	spin_lock_irqsave(&queue->lock, flags);
 	rca_item_link_locked(queue, src, &ev->item);
+	queue->waiting++;
 	rca_queue_posted_locked(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	rca_queue_wake(queue);
@@ -99,6 +100,7 @@ bool rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type
 		rca_item_link_locked(queue, src, notice);
 	else if (fresh && notice->placed == notice->pending)
 		list_move_tail(&notice->qnode, &queue->items);
+	queue->waiting += fresh;
 	notice->pending |= BIT(type);
 	if (rca_notice_has_status(type))
 		notice->status = status;

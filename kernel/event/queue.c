@@ -72,6 +72,7 @@ struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool ha
 	}
 	refcount_set(&queue->ref, 1);
 	queue->ctx = rca_ctx_get(ctx); /* put in rca_queue_put() */
+	mutex_init(&queue->reading);
 	mutex_init(&queue->consume);
 	spin_lock_init(&queue->lock);
 	INIT_LIST_HEAD(&queue->items);
@@ -106,13 +107,14 @@ void rca_queue_put(struct rca_queue *queue)
 		return;
 	/* Each source holds a reference on its queue, so none can be left. */
 	WARN_ON_ONCE(!list_empty(&queue->sources) || !list_empty(&queue->items) ||
-		     !list_empty(&queue->placed));
+		     !list_empty(&queue->placed) || queue->num_sources || queue->waiting);
 	rca_ring_free(queue->ring);
 	if (queue->has_file) {
 		remove_from_context(queue);
 		rca_uncharge(&queue->ctx->account, RDMA_CM_ALT_RESOURCE_QUEUES, 1);
 	}
 	mutex_destroy(&queue->consume);
+	mutex_destroy(&queue->reading);
 	rca_ctx_put(queue->ctx);
 	kfree(queue);
 }
@@ -131,6 +133,7 @@ bool rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u3
 
 	/* rca_source_move() reads it without the lock. */
 	WRITE_ONCE(src->reported, src->reported + 1);
+	queue->waiting--;
 	if (item->is_notice) {
 		item->pending &= ~BIT(type);
 		item->placed &= ~BIT(type);
@@ -212,12 +215,12 @@ static void put_record_locked(struct rca_queue *queue, struct rca_ring *ring,
 			      struct rca_item *item)
 {
 	const struct rdma_cm_alt_event *rec;
-	struct rca_delivery dlv;
+	struct rca_record record;
 	u32 slot = ring->tail & (ring->entries - 1);
 
-	rca_item_record(item, &dlv);
-	rec = dlv.data;
-	rca_ring_put(ring, rec, dlv.len, item, rec->type);
+	rca_item_record(item, &record);
+	rec = record.data;
+	rca_ring_put(ring, rec, record.len, item, rec->type);
 	if (item->is_notice) {
 		item->placed |= BIT(rec->type);
 		if (item->placed != item->pending)
@@ -229,15 +232,9 @@ static void put_record_locked(struct rca_queue *queue, struct rca_ring *ring,
 	list_move_tail(&item->qnode, &queue->placed);
 }
 
-static bool has_unpublished_child(struct rca_item *item)
-{
-	return !item->is_notice && rca_item_event(item)->child &&
-	       !rca_item_event(item)->child_published;
-}
-
 /*
  * Reap the ring of a queue, and put a few waiting events into it. Does nothing more if the ring is
- * not mapped or is full, if a thread waits in read(), or if the next event is held.
+ * not mapped or is full, or if a thread waits in read() or copies a record.
  *
  * Returns the next event if it is a connection request whose id must be published first, else
  * NULL.
@@ -257,7 +254,7 @@ struct rca_item *rca_queue_fill_locked(struct rca_queue *queue)
 		item = list_first_entry_or_null(&queue->items, struct rca_item, qnode);
 		if (!item)
 			break;
-		if (has_unpublished_child(item))
+		if (rca_item_has_child(item))
 			return item;
 		put_record_locked(queue, ring, item);
 	}
@@ -267,8 +264,8 @@ struct rca_item *rca_queue_fill_locked(struct rca_queue *queue)
 /*
  * An event was posted: put it into the ring if that is possible here.
  *
- * The holder of the consume mutex may be delivering the first event, and fills the ring
- * afterwards. It has taken @queue->lock since, so the mutex is seen as locked here.
+ * The holder of the consume mutex may be moving or dropping events. It has taken @queue->lock
+ * since, so the mutex is seen as locked here.
  */
 void rca_queue_posted_locked(struct rca_queue *queue)
 {
@@ -277,19 +274,21 @@ void rca_queue_posted_locked(struct rca_queue *queue)
 }
 
 /**
- * rca_queue_release() - allow that the next event is put into the ring again
+ * rca_queue_release() - the event from rca_queue_peek() was not delivered
  * @queue: the queue
  *
- * Context: Process context. The caller holds @queue->consume.
+ * The event may be put into the ring again.
+ *
+ * Context: Process context. The caller holds @queue->reading.
  */
 void rca_queue_release(struct rca_queue *queue)
 {
 	unsigned long flags;
 
-	lockdep_assert_held(&queue->consume);
+	lockdep_assert_held(&queue->reading);
 
 	spin_lock_irqsave(&queue->lock, flags);
-	queue->held = false;
+	queue->held = NULL;
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_release);
@@ -368,38 +367,13 @@ struct rca_queue *rca_queue_next(struct rca_ctx *ctx, struct rca_queue *prev, u3
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_next);
 
-static u32 count_sources(const struct list_head *sources)
-{
-	const struct list_head *pos;
-	u32 n = 0;
-
-	list_for_each(pos, sources) {
-		if (++n == RCA_QUEUE_STAT_MAX)
-			break;
-	}
-	return n;
-}
-
-/* Each pending event of a notice counts. */
-static u32 count_events(const struct list_head *items, u32 n)
-{
-	const struct rca_item *item;
-
-	list_for_each_entry(item, items, qnode) {
-		if (n >= RCA_QUEUE_STAT_MAX)
-			return RCA_QUEUE_STAT_MAX;
-		n += item->is_notice ? hweight16(item->pending) : 1;
-	}
-	return min(n, (u32)RCA_QUEUE_STAT_MAX);
-}
-
 /* Set @look to the state of a queue. Process context. */
 void rca_queue_stat(struct rca_queue *queue, struct rca_queue_stat *look)
 {
 	spin_lock_irq(&queue->lock);
 	rca_queue_reap_locked(queue);	/* events that user space has taken do not count */
-	look->ids = count_sources(&queue->sources);
-	look->waiting = count_events(&queue->placed, count_events(&queue->items, 0));
+	look->ids = queue->num_sources;
+	look->waiting = queue->waiting;
 	look->ring = queue->ring ? queue->ring_entries : 0;
 	look->readers = queue->readers;
 	spin_unlock_irq(&queue->lock);

@@ -101,6 +101,7 @@ int rca_source_attach(struct rca_source *src, struct rca_queue *queue)
 	if (!queue->closed && !src->queue) {
 		WRITE_ONCE(src->queue, rca_queue_get(queue)); /* put in rca_source_detach() */
 		list_add_tail(&src->node, &queue->sources);
+		queue->num_sources++;
 		ret = 0;
 	}
 	spin_unlock(&queue->lock);
@@ -187,8 +188,12 @@ static void rca_source_move_locked(struct rca_source *src, struct rca_queue *fro
 	list_for_each_entry(item, &src->items, snode) {
 		rca_item_invalidate_locked(from, item);
 		list_move_tail(&item->qnode, &to->items);
+		from->waiting -= rca_item_events(item);
+		to->waiting += rca_item_events(item);
 	}
 	list_move_tail(&src->node, &to->sources);
+	from->num_sources--;
+	to->num_sources++;
 	WRITE_ONCE(src->queue, rca_queue_get(to)); /* put in rca_source_detach() */
 }
 
@@ -236,6 +241,7 @@ static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *
 	rca_queue_reap_locked(queue);
 	list_for_each_entry_safe(item, next, &src->items, snode) {
 		rca_item_unlink_locked(queue, item);
+		queue->waiting -= rca_item_events(item);
 		if (item->is_notice)
 			item->pending = 0;
 		else
@@ -243,6 +249,7 @@ static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *
 		count++;
 	}
 	list_del_init(&src->node);
+	queue->num_sources--;
 	WRITE_ONCE(src->queue, NULL);
 	spin_unlock(&queue->lock);
 	spin_unlock_irqrestore(rca_source_lock(src), flags);
@@ -287,7 +294,6 @@ static struct rca_event *find_published_request(struct rca_source *src, struct r
 			continue;
 		rca_item_invalidate_locked(queue, item);	/* must not be reaped */
 		list_move(&item->qnode, &queue->items);
-		queue->held = true;	/* keep it out of the ring until it is unpublished */
 		found = ev;
 		break;
 	}
@@ -298,7 +304,7 @@ static struct rca_event *find_published_request(struct rca_source *src, struct r
 /*
  * Unpublish and detach the new ids of connection requests that are in the ring, but not taken by
  * user space. They are published again when the requests are delivered from the new queue. Both
- * queues are frozen, so no id is published meanwhile.
+ * queues are frozen, so meanwhile no id is published and nothing is put into a ring.
  */
 static void rca_source_unpublish_children(struct rca_source *src, struct rca_queue *from)
 {
@@ -320,7 +326,6 @@ static void rca_source_unpublish_children(struct rca_source *src, struct rca_que
 		ev->child_published = false;
 		rca_obj_put(ev->child);	/* the reference of the table */
 	}
-	rca_queue_release(from);
 }
 
 /**
@@ -334,7 +339,7 @@ static void rca_source_unpublish_children(struct rca_source *src, struct rca_que
  * thread waits there any more. An error changes nothing.
  *
  * Context: Process context. May sleep. Takes &rca_queue.consume of both queues and the source's
- *          lock; waits for a delivery in progress.
+ *          lock.
  * Return: 0; -EINVAL: the new queue is closed; -ENOENT: the source was detached.
  */
 int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *cookie,
@@ -376,8 +381,8 @@ EXPORT_SYMBOL_IF_KUNIT(rca_source_move);
  * References on the owner and credits of dropped events are put. A private queue is closed. A
  * second call does nothing.
  *
- * Context: Process context. May sleep. Takes &rca_queue.consume and the source's lock; waits for a
- *          delivery in progress. The caller holds a reference on the owner.
+ * Context: Process context. May sleep. Takes &rca_queue.consume and the source's lock. The caller
+ *          holds a reference on the owner.
  * Return: the number of events of the source that were delivered.
  */
 u32 rca_source_detach(struct rca_source *src, struct list_head *requests)
@@ -413,6 +418,7 @@ static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *qu
 		if (item->is_notice || rca_item_event(item)->event_count != event_count)
 			continue;
 		rca_item_unlink_locked(queue, item);
+		queue->waiting--;
 		list_add_tail(&item->qnode, dropped);
 		count++;
 	}
@@ -425,8 +431,8 @@ static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *qu
  * @src: the source
  * @event_count: of the part, which posts no further events
  *
- * Context: Process context. May sleep. Takes &rca_queue.consume and the source's lock; waits for a
- *          delivery in progress. The caller holds references on the owner and on the part.
+ * Context: Process context. May sleep. Takes &rca_queue.consume and the source's lock. The caller
+ *          holds references on the owner and on the part.
  * Return: the number of events of the part that were delivered.
  */
 u32 rca_source_drop(struct rca_source *src, struct rca_event_count *event_count)

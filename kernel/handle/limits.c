@@ -5,6 +5,10 @@
  * bound what the core allocates on our behalf, and the length of our tables and lists. The kernel's
  * own per-user counters are not exported to modules, hence the table of users.
  *
+ * Each user has workqueues of their own: work may sleep for as long as its user likes (in memory
+ * reclaim, in TCP, for a mutex of one of their ids), and must not hold places of a workqueue that
+ * the work of other users needs.
+ *
  * Locking: users_lock protects the table. Counts are atomic; charging takes no lock.
  */
 #include "handle/limits.h"
@@ -22,6 +26,17 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+/*
+ * Users with workqueues of their own. Workqueues are charged to no memory cgroup, and a user with a
+ * range of subordinate uids counts as many users. Those beyond share &rca_wq.
+ */
+#define MAX_OWN_WQ	256
+
+/* Requests whose memory a user may have outside of its memory cgroup: about 1.5 MiB. */
+#define MAX_BORROWED	512
 
 /**
  * struct rca_user - a user with open contexts
@@ -29,16 +44,33 @@
  * @node: entry in the table (lock: users_lock)
  * @uid: its uid (immutable)
  * @counts: resources of all its contexts
+ * @borrowed: ids of requests whose memory is not charged to a memory cgroup (atomic)
+ * @own_wq: @wq belongs to this user (immutable)
+ * @wq: workqueue for its work (immutable)
+ * @slow_wq: workqueue for work that may block for minutes; NULL: not used yet (set once)
+ * @free_work: frees the user: destroying a workqueue sleeps
  */
 struct rca_user {
 	refcount_t ref;
 	struct hlist_node node;
 	kuid_t uid;
 	struct rca_counts counts;
+	atomic_t borrowed;
+	bool own_wq;
+	struct workqueue_struct *wq;
+	struct workqueue_struct *slow_wq;
+	struct work_struct free_work;
 };
 
 static DEFINE_HASHTABLE(users, 6);
 static DEFINE_SPINLOCK(users_lock);
+
+/* Users that are not freed yet, those among them with own workqueues, and the exit that waits. */
+static atomic_t num_users = ATOMIC_INIT(0);
+static atomic_t num_own_wq = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(users_freed);
+
+struct workqueue_struct *rca_wq;
 
 /*
  * The defaults stop runaway programs, but do not restrict valid use: a process may have a hundred
@@ -147,28 +179,83 @@ static void warn_if_charged(const struct rca_counts *counts)
 		WARN_ON_ONCE(atomic_read(&counts->used[i]));
 }
 
-/* Find or create a user. Returns a reference, for user_put(), or NULL without memory. */
-static struct rca_user *user_get(kuid_t uid)
+static void user_free(struct rca_user *user)
 {
-	struct rca_user *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT), *user;
+	if (user->slow_wq)
+		destroy_workqueue(user->slow_wq);
+	if (user->own_wq) {
+		destroy_workqueue(user->wq);
+		atomic_dec(&num_own_wq);
+	}
+	kfree(user);
+	if (atomic_dec_and_test(&num_users))
+		wake_up(&users_freed);
+}
+
+static void user_free_work(struct work_struct *work)
+{
+	user_free(container_of(work, struct rca_user, free_work));
+}
+
+static void set_wq(struct rca_user *user)
+{
+	if (atomic_inc_return(&num_own_wq) <= MAX_OWN_WQ)
+		user->wq = alloc_workqueue("rdma_cm_alt/%u", WQ_UNBOUND, 0, __kuid_val(user->uid));
+	user->own_wq = user->wq;
+	if (user->own_wq)
+		return;
+	atomic_dec(&num_own_wq);
+	user->wq = rca_wq;
+}
+
+static struct rca_user *user_alloc(kuid_t uid)
+{
+	struct rca_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+
+	if (!user)
+		return NULL;
+	refcount_set(&user->ref, 1);
+	user->uid = uid;
+	INIT_WORK(&user->free_work, user_free_work);
+	set_wq(user);
+	atomic_inc(&num_users);
+	return user;
+}
+
+/* Get a user of the table, or add @new. Returns NULL if the user is not there, and @new is NULL. */
+static struct rca_user *find_or_add(kuid_t uid, struct rca_user *new)
+{
+	struct rca_user *user;
 	unsigned long flags;
 
-	if (!new)
-		return NULL;
-	refcount_set(&new->ref, 1);
-	new->uid = uid;
 	spin_lock_irqsave(&users_lock, flags);
 	hash_for_each_possible(users, user, node, __kuid_val(uid)) {
 		if (!uid_eq(user->uid, uid))
 			continue;
 		refcount_inc(&user->ref);
 		spin_unlock_irqrestore(&users_lock, flags);
-		kfree(new);
 		return user;
 	}
-	hash_add(users, &new->node, __kuid_val(uid));
+	if (new)
+		hash_add(users, &new->node, __kuid_val(uid));
 	spin_unlock_irqrestore(&users_lock, flags);
 	return new;
+}
+
+/* Find or create a user. Returns a reference, for user_put(), or NULL without memory. */
+static struct rca_user *user_get(kuid_t uid)
+{
+	struct rca_user *user = find_or_add(uid, NULL), *new;
+
+	if (user)
+		return user;
+	new = user_alloc(uid);
+	if (!new)
+		return NULL;
+	user = find_or_add(uid, new);
+	if (user != new)
+		user_free(new);
+	return user;
 }
 
 static void user_put(struct rca_user *user)
@@ -184,7 +271,25 @@ static void user_put(struct rca_user *user)
 	if (!last)
 		return;
 	warn_if_charged(&user->counts);
-	kfree(user);
+	WARN_ON_ONCE(atomic_read(&user->borrowed));
+	queue_work(rca_wq, &user->free_work);
+}
+
+/* Module init. Returns 0 or -ENOMEM. */
+int __init rca_users_init(void)
+{
+	rca_wq = alloc_workqueue("rdma_cm_alt", WQ_UNBOUND, 0);
+	return rca_wq ? 0 : -ENOMEM;
+}
+
+/*
+ * Module exit, when no context is open any more. Late work may still hold the last reference of
+ * one.
+ */
+void rca_users_exit(void)
+{
+	wait_event(users_freed, !atomic_read(&num_users));
+	destroy_workqueue(rca_wq);	/* waits for user_free_work() to return */
 }
 
 /**
@@ -227,6 +332,56 @@ kuid_t rca_account_uid(const struct rca_account *account)
 	return account->user->uid;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_account_uid);
+
+/* The workqueue for work on objects of the context. Any context. */
+struct workqueue_struct *rca_account_wq(const struct rca_account *account)
+{
+	return account->user->wq;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_account_wq);
+
+/**
+ * rca_account_slow_wq() - get the workqueue for work that may block for minutes
+ * @account: the account
+ *
+ * Context: Process context. May sleep.
+ * Return: the workqueue, of the user if there is memory for it.
+ */
+struct workqueue_struct *rca_account_slow_wq(const struct rca_account *account)
+{
+	struct rca_user *user = account->user;
+	struct workqueue_struct *wq = READ_ONCE(user->slow_wq);
+
+	if (wq || !user->own_wq)
+		return wq ?: rca_wq;
+	wq = alloc_workqueue("rdma_cm_alt_iw/%u", WQ_UNBOUND, WQ_MAX_ACTIVE,
+			     __kuid_val(user->uid));
+	if (!wq)
+		return rca_wq;
+	if (cmpxchg(&user->slow_wq, NULL, wq))
+		destroy_workqueue(wq);
+	return user->slow_wq;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_account_slow_wq);
+
+/**
+ * rca_account_borrow() - may a request have memory that no memory cgroup is charged for?
+ * @account: the account
+ *
+ * Context: Any context.
+ * Return: true: yes, until rca_account_repay().
+ */
+bool rca_account_borrow(const struct rca_account *account)
+{
+	return atomic_add_unless(&account->user->borrowed, 1, MAX_BORROWED);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_account_borrow);
+
+void rca_account_repay(const struct rca_account *account)
+{
+	WARN_ON_ONCE(atomic_dec_return(&account->user->borrowed) < 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_account_repay);
 
 /**
  * rca_charge() - charge a resource before it is created

@@ -12,6 +12,7 @@
 #define RCA_RESOURCES (RDMA_CM_ALT_RESOURCE_RING_PAGES + 1)
 
 struct rca_user;
+struct workqueue_struct;
 
 /**
  * struct rca_counts - the resources of a user or a context
@@ -52,9 +53,18 @@ struct rca_usage {
 extern unsigned int rca_user_limits[RCA_RESOURCES];
 extern unsigned int rca_context_limits[RCA_RESOURCES];
 
+/* For work of no user. Runs work of users who have no workqueue of their own, too. */
+extern struct workqueue_struct *rca_wq;
+
+int rca_users_init(void);
+void rca_users_exit(void);
 int rca_account_open(struct rca_account *account, kuid_t uid, bool exempt);
 void rca_account_close(struct rca_account *account);
 kuid_t rca_account_uid(const struct rca_account *account);
+struct workqueue_struct *rca_account_wq(const struct rca_account *account);
+struct workqueue_struct *rca_account_slow_wq(const struct rca_account *account);
+bool rca_account_borrow(const struct rca_account *account);
+void rca_account_repay(const struct rca_account *account);
 int rca_charge(struct rca_account *account, enum rdma_cm_alt_resource what, unsigned int count);
 void rca_uncharge(struct rca_account *account, enum rdma_cm_alt_resource what, unsigned int count);
 bool rca_account_full(const struct rca_account *account, enum rdma_cm_alt_resource what);

@@ -15,8 +15,6 @@
 #include "lib/compat.h"
 #include "lib/trace.h"
 
-struct workqueue_struct *rca_wq;
-
 /**
  * rca_id_lookup() - find an id by its handle
  * @ctx: context
@@ -155,7 +153,7 @@ void rca_id_drop_lower(struct rca_id *id)
 void rca_id_queue_work(struct rca_id *id)
 {
 	rca_id_get(id);		/* put in rca_id_work() */
-	if (!queue_work(rca_wq, &id->work))
+	if (!queue_work(rca_id_wq(id), &id->work))
 		rca_id_put(id);	/* already queued, with a reference */
 }
 
@@ -171,7 +169,7 @@ void rca_id_timer_fn(struct timer_list *timer)
 	struct rca_id *id = setup->id;
 
 	/* The work takes over the reference of the timer. */
-	if (!queue_work(rca_wq, &id->work))
+	if (!queue_work(rca_id_wq(id), &id->work))
 		rca_id_put(id);
 }
 

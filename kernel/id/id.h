@@ -37,7 +37,10 @@
  *                                    listener is on
  * rca_device.demux_mutex   mutex     the service IDs that we hold  process; never in
  *                                    on a device                   a callback
- * rca_queue.consume        mutex     delivery of events; of two    process
+ * rca_queue.reading        mutex     turns of readers; held over   process; with no
+ *                                    copies to user memory         other lock held
+ * rca_queue.consume        mutex     the end of a delivery, moves  process
+ *                                    and drops of events; of two
  *                                    queues: by address
  * rca_id.lock              spinlock  state, posting of events      any, irqs off
  * rca_queue.lock           spinlock  the lists of a queue          any, irqs off
@@ -63,9 +66,9 @@
 
 /*
  * Allocation flags of transport callbacks. Their workqueues are shared: an allocation charged to a
- * full memory cgroup must not delay other users by reclaim.
+ * memory cgroup beyond memory.high or at memory.max must not delay other users by reclaim or sleep.
  */
-#define RCA_GFP_CALLBACK (GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+#define RCA_GFP_CALLBACK (GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 
 /*
  * Limit of unread user events of an id, about a megabyte, so that a program that posts and never
@@ -120,6 +123,8 @@ struct rca_link {
  *         and that of the bucket to change it; read without)
  * @port_num: port of @dev, or 0 (as @dev); devices with more ports than fit are refused
  * @before: the state before @state (lock: @lock)
+ * @borrowed: the memory of the id is charged to no memory cgroup, see rca_account_borrow() (set
+ *            before it is published)
  * @op: serialises operations; protects @dev, @lower and the members below, except for the port
  *      table's part of a bind
  * @net: network namespace (immutable; holds a reference)
@@ -139,7 +144,7 @@ struct rca_link {
  * @setup: connection state, or NULL while connected (lock: @op and @lock to change it, one of them
  *         or RCU to read; owned)
  * @work: background work: destroys the lower cm_id, retransmits the request or handles a timeout;
- *        holds a reference while queued (on rca_wq)
+ *        holds a reference while queued (on rca_id_wq())
  * @rcu: frees the id after lockless lookups; shares memory with @dev_node, because a freed id has
  *       no device
  *
@@ -161,6 +166,7 @@ struct rca_id {
 	u16 watch;
 	u16 port_num;
 	u8 before;
+	bool borrowed;
 	struct mutex op;
 	struct net *net;
 	union rca_addr local;
@@ -191,7 +197,12 @@ static inline struct rca_id *rca_id_of(struct rca_obj *obj)
 	return container_of(obj, struct rca_id, obj);
 }
 
-extern struct workqueue_struct *rca_wq;
+/* The workqueue for work of an id. */
+static inline struct workqueue_struct *rca_id_wq(const struct rca_id *id)
+{
+	return rca_account_wq(&id->obj.ctx->account);
+}
+
 extern const struct rca_opts rca_no_opts;
 
 /**

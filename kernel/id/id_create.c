@@ -38,6 +38,8 @@ static void id_release(struct rca_obj *obj)
 	WARN_ON_ONCE(id->lower || id->dev);
 	rca_event_free(id->reserved);
 	rca_id_free_setup(id);
+	if (id->borrowed)
+		rca_account_repay(&obj->ctx->account);
 	rca_uncharge(&obj->ctx->account, RDMA_CM_ALT_RESOURCE_IDS, 1);
 	put_net(id->net);
 	call_rcu(&id->rcu, id_free_rcu);
@@ -214,6 +216,10 @@ static void lockdep_prime(void)
 	spin_unlock_irqrestore(&id->lock, flags);
 	mutex_unlock(&queue->consume);
 	mutex_unlock(&id->op);
+	mutex_lock(&queue->reading);
+	mutex_lock(&queue->consume);
+	mutex_unlock(&queue->consume);
+	mutex_unlock(&queue->reading);
 	rca_id_free_unpublished(id);
 out_put_queue:
 	rca_queue_put(queue);
@@ -221,17 +227,12 @@ out_put_ctx:
 	rca_ctx_put(ctx);
 }
 
-/* Module init: creates the cache of ids and the workqueue. Returns 0 or -ENOMEM. */
+/* Module init: creates the cache of ids. Returns 0 or -ENOMEM. */
 int rca_ids_init(void)
 {
 	id_cache = KMEM_CACHE(rca_id, SLAB_ACCOUNT);
 	if (!id_cache)
 		return -ENOMEM;
-	rca_wq = alloc_workqueue("rdma_cm_alt", WQ_UNBOUND, 0);
-	if (!rca_wq) {
-		kmem_cache_destroy(id_cache);
-		return -ENOMEM;
-	}
 	rca_watch_init();
 	lockdep_prime();
 	return 0;
@@ -245,7 +246,6 @@ void rca_ids_exit(void)
 {
 	while (!wait_event_timeout(ids_freed, !atomic_read(&ids), 10 * HZ))
 		pr_warn("waiting for %d ids that are still in use\n", atomic_read(&ids));
-	destroy_workqueue(rca_wq);
 	rcu_barrier();
 	kmem_cache_destroy(id_cache);
 }

@@ -86,7 +86,6 @@ static int set_queue(struct rca_ucmd *ucmd, struct rca_id *id, struct rca_queuef
 	if (ret)
 		return ret;
 
-	/* Without the op mutex: a reader may be in a long page fault. */
 	ret = rca_source_move(&id->src, qfd->queue, cookie, &reported);
 	if (ret)
 		return ret;

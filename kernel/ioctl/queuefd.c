@@ -3,7 +3,7 @@
  * The file of an event queue: read, poll, mmap, close; creating it, and looking up the
  * queue of a descriptor.
  *
- * Locking: &rca_queue.consume while an event is copied to user space: the event is
+ * Locking: &rca_queue.reading while an event is copied to user space: the event is
  * removed from the queue only after the copy has succeeded.
  */
 #include "ioctl/queuefd.h"
@@ -23,7 +23,7 @@
 static int copy_record(struct iov_iter *to, const struct rca_delivery *dlv, size_t size)
 {
 	size_t len = min_t(size_t, dlv->len, size);
-	size_t copied = copy_to_iter(dlv->data, len, to);
+	size_t copied = copy_to_iter(&dlv->rec, len, to);
 
 	if (copied == len)
 		copied += iov_iter_zero(size - len, to);
@@ -33,14 +33,15 @@ static int copy_record(struct iov_iter *to, const struct rca_delivery *dlv, size
 	return -EFAULT;
 }
 
-static int deliver_locked(struct rca_queue *queue, struct rca_delivery *dlv, struct iov_iter *to,
-			  size_t record_size)
+/* Return: RCA_DELIVERED; 0: the event was dropped or moved meanwhile; or a negative errno. */
+static int deliver_one(struct rca_queue *queue, struct rca_delivery *dlv, struct iov_iter *to,
+		       size_t record_size)
 {
 	int ret;
 
-	lockdep_assert_held(&queue->consume);
+	lockdep_assert_held(&queue->reading);
 	/* A private queue serves one id, so the new id of a request gets a private queue, too. */
-	if (!queue->has_file && rca_delivery_has_child(dlv)) {
+	if (!queue->has_file && dlv->has_child) {
 		dlv->child_queue = rca_queue_create(queue->ctx, queue->record_size, false);
 		if (IS_ERR(dlv->child_queue)) {
 			rca_queue_release(queue);
@@ -48,11 +49,26 @@ static int deliver_locked(struct rca_queue *queue, struct rca_delivery *dlv, str
 		}
 	}
 	ret = copy_record(to, dlv, record_size);
-	if (!ret)
-		rca_queue_consume(queue, dlv);
-	else
+	if (ret)
 		rca_queue_release(queue);
+	else if (rca_queue_consume(queue, dlv))
+		ret = RCA_DELIVERED;
+	else
+		iov_iter_revert(to, record_size);
 	rca_queue_put(dlv->child_queue);	/* the child has its own reference */
+	return ret;
+}
+
+static int deliver_next(struct rca_queue *queue, struct iov_iter *to, size_t record_size)
+{
+	struct rca_delivery dlv;
+	int ret;
+
+	do {
+		if (!rca_queue_peek(queue, &dlv))
+			return dlv.in_ring ? RCA_IN_RING : 0;
+		ret = deliver_one(queue, &dlv, to, record_size);
+	} while (!ret);
 	return ret;
 }
 
@@ -63,7 +79,7 @@ static int deliver_locked(struct rca_queue *queue, struct rca_delivery *dlv, str
  * @record_size: bytes to write; zeroes follow the event
  * @nowait: do not wait for another reader
  *
- * Context: Process context. Sleeps. Takes and releases @queue->consume.
+ * Context: Process context. Sleeps. Takes and releases @queue->reading.
  * Return: RCA_DELIVERED; RCA_IN_RING: the next event is in the ring; 0: no event;
  *         -EFAULT: the copy failed, the event stays in the queue; -ENOMEM: no memory for
  *         the queue of a new id, the event stays; -EAGAIN: @nowait, and another reader is
@@ -72,20 +88,16 @@ static int deliver_locked(struct rca_queue *queue, struct rca_delivery *dlv, str
 int rca_queue_deliver(struct rca_queue *queue, struct iov_iter *to, size_t record_size,
 		      bool nowait)
 {
-	struct rca_delivery dlv;
-	int ret = 0;
+	int ret;
 
 	if (nowait) {
-		if (!mutex_trylock(&queue->consume))
+		if (!mutex_trylock(&queue->reading))
 			return -EAGAIN;
-	} else if (mutex_lock_interruptible(&queue->consume)) {
+	} else if (mutex_lock_interruptible(&queue->reading)) {
 		return -ERESTARTSYS;
 	}
-	if (rca_queue_peek(queue, &dlv))
-		ret = deliver_locked(queue, &dlv, to, record_size) ?: RCA_DELIVERED;
-	else if (dlv.in_ring)
-		ret = RCA_IN_RING;
-	mutex_unlock(&queue->consume);
+	ret = deliver_next(queue, to, record_size);
+	mutex_unlock(&queue->reading);
 	return ret;
 }
 

@@ -164,9 +164,10 @@ static void backlog_put(struct rca_id *listener)
 	atomic_dec(&listener->opts->waiting);
 }
 
-/* Build the child and post its event to the listener. */
-static int deliver_request(struct rca_id *listener, struct rca_demux *demux, void *lower,
-			   const struct rca_tp_request *req, const struct rca_req_dest *dest)
+/* Build the child, which takes over what is @borrowed, and post its event to the listener. */
+static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void *lower,
+			  const struct rca_tp_request *req, const struct rca_req_dest *dest,
+			  bool borrowed)
 {
 	struct rca_event *ev;
 	struct rca_id *child;
@@ -196,6 +197,7 @@ static int deliver_request(struct rca_id *listener, struct rca_demux *demux, voi
 		goto err_free_event;
 	}
 	child->lower = lower;
+	child->borrowed = borrowed;
 	demux->dev->tp->set_owner(lower, child);
 	rca_id_post_locked(listener, ev, RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0);
 	spin_unlock_irqrestore(&listener->lock, flags);
@@ -213,13 +215,34 @@ err_backlog_put:
 	return ret;
 }
 
+/*
+ * The callback must not wait for memory. A memory cgroup that is full of page cache refuses memory
+ * to those who do not wait, although it has some: the first requests get theirs from outside.
+ */
+static int deliver_request(struct rca_id *listener, struct rca_demux *demux, void *lower,
+			   const struct rca_tp_request *req, const struct rca_req_dest *dest)
+{
+	struct rca_ctx *ctx = listener->obj.ctx;
+	struct mem_cgroup *old_memcg = set_active_memcg(ctx->memcg);
+	int ret = build_and_post(listener, demux, lower, req, dest, false);
+
+	set_active_memcg(NULL);
+	if (ret == -ENOMEM && rca_account_borrow(&ctx->account)) {
+		ret = build_and_post(listener, demux, lower, req, dest, true);
+		if (ret)
+			rca_account_repay(&ctx->account);
+	}
+	set_active_memcg(old_memcg);
+	return ret;
+}
+
 /**
  * rca_req_handler() - handle a connection request
  * @_demux: the demux of the service ID
  * @lower: the transport's id for the connection
  * @req: the request
  *
- * Context: Process context, callback of a transport. May sleep.
+ * Context: Process context, callback of a transport.
  * Return: 0: @lower has an owner. Otherwise @lower stays the transport's. -ENOMEM: drop the
  * request silently, so that the peer sends it again; another errno: reject it.
  */
@@ -233,10 +256,7 @@ int rca_req_handler(void *_demux, void *lower, const struct rca_tp_request *req)
 	listener = rca_req_route(demux, req, &dest);
 	ret = PTR_ERR_OR_ZERO(listener);
 	if (!ret) {
-		struct mem_cgroup *memcg = set_active_memcg(listener->obj.ctx->memcg);
-
 		ret = deliver_request(listener, demux, lower, req, &dest);
-		set_active_memcg(memcg);
 		if (ret)
 			rca_id_report_refused(listener, &dest.peer, ret);
 		rca_id_put(listener);

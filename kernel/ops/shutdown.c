@@ -29,7 +29,7 @@
  * @next: get the next id, with a reference; NULL: none is left. May be called concurrently
  * @destroy: destroys the id
  * @queue: the queue, or NULL
- * @ctx: the context, or NULL
+ * @ctx: the context, or that of the queue
  * @pos: position in @ctx (lock: @lock)
  * @lock: protects @pos
  */
@@ -84,7 +84,7 @@ static void destroy_all(struct closing *closing)
 	for (i = 0; i < count; i++) {
 		helpers[i].closing = closing;
 		INIT_WORK_ONSTACK(&helpers[i].work, helper_work);
-		queue_work(rca_wq, &helpers[i].work);
+		queue_work(rca_account_wq(&closing->ctx->account), &helpers[i].work);
 	}
 	destroy_some(closing, UINT_MAX);
 	for (i = 0; i < count; i++) {
@@ -120,6 +120,7 @@ void rca_queue_shutdown(struct rca_queue *queue)
 		.next = next_in_queue,
 		.destroy = destroy_in_queue,
 		.queue = queue,
+		.ctx = queue->ctx,
 	};
 
 	rca_queue_mark_closed(queue);

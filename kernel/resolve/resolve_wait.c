@@ -107,7 +107,7 @@ static void set_resolve(struct rca_id *id, struct rca_resolve *res)
 static void queue_work_in(struct rca_resolve *res, unsigned long delay)
 {
 	refcount_inc(&res->ref);	/* put in resolve_work() */
-	if (mod_delayed_work(rca_wq, &res->work, delay))
+	if (mod_delayed_work(rca_id_wq(res->id), &res->work, delay))
 		resolve_put(res);	/* already queued, with a reference */
 }
 

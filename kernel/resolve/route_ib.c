@@ -205,7 +205,7 @@ static void query_callback(int status, struct sa_path_rec *recs, rca_num_paths_t
 	spin_lock_irqsave(&query_lock, flags);
 	query->called = true;
 	spin_unlock_irqrestore(&query_lock, flags);
-	queue_work(rca_wq, &query->work);
+	queue_work(rca_id_wq(query->id), &query->work);
 }
 
 /**

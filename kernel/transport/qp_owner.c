@@ -17,6 +17,12 @@
 
 #include "lib/compat.h"
 
+static bool may_use(const struct rdma_restrack_entry *qp)
+{
+	return (!rdma_is_kernel_res(qp) && uid_eq(task_uid(qp->task), current_uid())) ||
+	       capable(CAP_NET_RAW);
+}
+
 /**
  * rca_qp_owner_check() - check that the caller may have peers connect to a QP
  * @ibdev: the device
@@ -33,7 +39,7 @@
 int rca_qp_owner_check(struct ib_device *ibdev, u32 qp_num)
 {
 	struct rdma_restrack_entry *qp;
-	bool own;
+	bool ok;
 
 	/* restrack has them under their number and port. */
 	if (qp_num <= 1 && !rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev)))
@@ -41,9 +47,44 @@ int rca_qp_owner_check(struct ib_device *ibdev, u32 qp_num)
 	qp = rdma_restrack_get_byid(ibdev, RDMA_RESTRACK_QP, qp_num);
 	if (IS_ERR(qp))
 		return 0;
-	own = !rdma_is_kernel_res(qp) && uid_eq(task_uid(qp->task), current_uid());
+	ok = may_use(qp);
 	rdma_restrack_put(qp);
-	return own || capable(CAP_NET_RAW) ? 0 : -EPERM;
+	return ok ? 0 : -EPERM;
+}
+
+/**
+ * rca_qp_owner_hold_iw() - check as rca_qp_owner_check(), and keep the number of the QP in use
+ * @ibdev: an iWARP device
+ * @qp_num: number of the QP
+ *
+ * Over iWARP the driver looks the QP up by its number. Until rca_qp_owner_release_iw() it finds no
+ * other QP than the one that was checked.
+ *
+ * Context: Process context, with the credentials of the caller. May sleep.
+ * Return: the QP; NULL: ib_core does not know it; ERR_PTR(-EPERM).
+ */
+struct ib_qp *rca_qp_owner_hold_iw(struct ib_device *ibdev, u32 qp_num)
+{
+	struct rdma_restrack_entry *res = rdma_restrack_get_byid(ibdev, RDMA_RESTRACK_QP, qp_num);
+	struct ib_qp *qp;
+
+	if (IS_ERR(res))
+		return NULL;
+	qp = container_of(res, struct ib_qp, res);
+	/* While restrack is referenced, the QP is not destroyed. */
+	if (may_use(res))
+		ibdev->ops.iw_add_ref(qp);
+	else
+		qp = ERR_PTR(-EPERM);
+	rdma_restrack_put(res);
+	return qp;
+}
+
+/* Release the QP from rca_qp_owner_hold_iw(), which may be NULL. */
+void rca_qp_owner_release_iw(struct ib_device *ibdev, struct ib_qp *qp)
+{
+	if (qp)
+		ibdev->ops.iw_rem_ref(qp);
 }
 
 /**

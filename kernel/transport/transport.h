@@ -33,11 +33,11 @@ struct workqueue_struct;
  *
  * iWARP connections are TCP connections. iw_cm may block the caller of a connect
  * until TCP has reached the peer, and the destroyer of an id until the peer has
- * answered. So connect() starts a worker and returns -EINPROGRESS. The caller then
- * releases the op mutex and waits in finish(). A caller that is a work item itself,
- * on a worker that others need, has a work item queued by when_finished() instead.
- * destroy() makes the worker give up, and leaves waiting for the peer to the
- * background.
+ * answered. So connect() returns -EINPROGRESS before it blocks. The caller then
+ * releases the op mutex and calls finish(), which connects. A caller that is a work
+ * item itself, on a worker that others need, calls when_finished() before, which
+ * lets another worker connect. destroy() makes the connect return soon, and leaves
+ * waiting for the peer to the background.
  */
 
 /**
@@ -238,11 +238,12 @@ struct rca_tp_upcalls {
  *          another user of the device listens there; ERR_PTR() on failure
  * @unlisten: undo @listen; waits for requests that are being handled. Sleeps.
  * @connect: send a request. -EINPROGRESS: call finish() in any case
- * @finish: wait for the result of connect(), without locks: 0, or the errno why no
+ * @finish: connect, or get the result, without locks: 0, or the errno why no
  *          request was sent; -ECONNABORTED: the lower cm_id was destroyed meanwhile;
  *          -ERESTARTSYS: interrupted by a signal. NULL: connect() is never in progress
- * @when_finished: queue a work item as soon as finish() would not wait, which may be
- *                 at once; call it before finish(), at most once. NULL as finish()
+ * @when_finished: connect on @slow_wq, and queue @work as soon as finish() would not
+ *                 wait, which may be at once; call it before finish(), at most once. NULL
+ *                 as finish()
  * @reply: send a reply; -ECONNRESET: the peer has ended the connection, and the
  *         event for that is still to come
  * @send_mra: ask the peer to wait longer for our ready-to-use: n of 4.096 us * 2^n.
@@ -274,7 +275,8 @@ struct rca_tp_ops {
 	void (*unlisten)(void *listen);
 	int (*connect)(void *lower, const struct rca_tp_req *req);
 	int (*finish)(void *lower);
-	void (*when_finished)(void *lower, struct workqueue_struct *wq, struct work_struct *work);
+	void (*when_finished)(void *lower, struct workqueue_struct *slow_wq,
+			      struct workqueue_struct *wq, struct work_struct *work);
 	int (*reply)(void *lower, const struct rca_tp_conn *conn);
 	int (*send_mra)(void *lower, u8 time);
 	int (*send_rtu)(void *lower);

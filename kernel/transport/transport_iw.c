@@ -19,7 +19,7 @@
 #include "transport/transport_iw_connect.h"
 
 /* In the callback of a request, as over ib_cm: see RCA_GFP_CALLBACK. */
-#define GFP_REQUEST (GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+#define GFP_REQUEST (GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 
 static const struct rca_tp_upcalls *callbacks;
 
@@ -236,12 +236,16 @@ static int iw_reply(void *_lower, const struct rca_tp_conn *conn)
 		.ird = conn->responder_resources,
 		.qpn = conn->qp_num,
 	};
+	struct ib_qp *qp = rca_qp_owner_hold_iw(lower->dev, conn->qp_num);
 	int ret;
 
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
 	WRITE_ONCE(lower->pending, true);	/* until conn_handler() */
 	ret = iw_cm_accept(lower->cm_id, &param);
 	if (ret)
 		WRITE_ONCE(lower->pending, false);
+	rca_qp_owner_release_iw(lower->dev, qp);
 	return ret;
 }
 

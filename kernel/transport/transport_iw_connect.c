@@ -5,14 +5,15 @@
  * A driver may connect its TCP socket inside iw_cm_connect(). siw does, and a dead peer
  * blocks it there for two minutes. Afterwards iw_destroy_cm_id() blocks until the peer
  * has answered or the driver has given up, ten seconds with siw. Neither may delay a
- * destroy, the exit of a process or the removal of a device. So a worker connects, which
- * a signal takes out of TCP, and the lower cm_id of a destroyed id waits for the answer
- * in the background.
+ * destroy, the exit of a process or the removal of a device. So these interrupt a connect
+ * like a signal, and the lower cm_id of a destroyed id waits for the answer in the
+ * background.
  *
- * The worker connects with the credentials of the program, and in the network namespace
- * of the id.
+ * The thread of the program connects, in its own cgroups. A connect that follows a
+ * resolution has no such thread: a worker connects, with the credentials of the program
+ * but in the root cgroup. Both are in the network namespace of the id.
  *
- * Locking: &iw_attempt.lock for the task to signal and the work item to queue.
+ * Locking: &iw_attempt.lock for the task to interrupt.
  */
 #include "transport/transport_iw_connect.h"
 
@@ -24,18 +25,20 @@
 #include <net/net_namespace.h>
 
 #include "ip/netns.h"
+#include "transport/qp_owner.h"
 
 /**
  * struct iw_attempt - a connect
  * @lower: the lower cm_id (immutable; referenced while @work is pending or running)
- * @work: connects
+ * @work: connects in the background
  * @done: the connect has returned, or will not be tried
  * @ret: its result, valid after @done
- * @lock: protects @task, @given_up, @wq and @on_done
+ * @background: @work connects; else rca_iw_finish() does (set once, by the owner)
+ * @lock: protects @task and @given_up
  * @task: the task that is inside iw_cm_connect() (lock: @lock)
- * @given_up: the lower cm_id is destroyed, or its finish() was interrupted (lock: @lock)
- * @wq: workqueue of @on_done (lock: @lock)
- * @on_done: work item to queue when @done is completed, or NULL (lock: @lock)
+ * @given_up: the lower cm_id is destroyed (lock: @lock)
+ * @wq: workqueue of @on_done (set before @work is queued)
+ * @on_done: work item to queue when @done is completed, or NULL (likewise)
  * @net: network namespace of the id (referenced)
  * @cred: credentials of the program (referenced)
  * @param: parameters
@@ -46,6 +49,7 @@ struct iw_attempt {
 	struct work_struct work;
 	struct completion done;
 	int ret;
+	bool background;
 	spinlock_t lock;
 	struct task_struct *task;
 	bool given_up;
@@ -57,10 +61,7 @@ struct iw_attempt {
 	u8 data[U8_MAX];
 };
 
-/* For connects alone, which block it for long. */
-static struct workqueue_struct *iw_wq;
-
-/* For destroys, which wait for peers; separate, so that connects do not wait for them. */
+/* For destroys, which wait for peers. */
 static struct workqueue_struct *iw_destroy_wq;
 
 static void destroy_work(struct work_struct *work);
@@ -68,28 +69,14 @@ static void destroy_work(struct work_struct *work);
 /* Module init. Returns 0 or -ENOMEM. */
 int rca_iw_connect_init(void)
 {
-	iw_wq = alloc_workqueue("rdma_cm_alt_iw", WQ_UNBOUND, WQ_MAX_ACTIVE);
-	if (!iw_wq)
-		return -ENOMEM;
 	iw_destroy_wq = alloc_workqueue("rdma_cm_alt_iw_end", WQ_UNBOUND, WQ_MAX_ACTIVE);
-	if (!iw_destroy_wq) {
-		destroy_workqueue(iw_wq);
-		return -ENOMEM;
-	}
-	return 0;
+	return iw_destroy_wq ? 0 : -ENOMEM;
 }
 
-/* Waits for connects. No lower cm_id has an owner any more, so all connects end soon. Sleeps. */
-void rca_iw_connect_flush(void)
-{
-	flush_workqueue(iw_wq);
-}
-
-/* Module exit: waits for connects and destroys. No lower cm_id has an owner any more. Sleeps. */
+/* Module exit: waits for destroys. No lower cm_id has an owner any more. Sleeps. */
 void rca_iw_connect_exit(void)
 {
-	destroy_workqueue(iw_destroy_wq);	/* first: destroys wait for connects */
-	destroy_workqueue(iw_wq);
+	destroy_workqueue(iw_destroy_wq);
 }
 
 /**
@@ -141,62 +128,90 @@ void rca_iw_lower_free(struct iw_lower *lower)
 	kfree(lower);
 }
 
-/* The kernel thread of the worker accepts SIGKILL while it is in TCP. */
-static int connect_or_give_up(struct iw_attempt *attempt)
+/*
+ * Connect, unless the QP is another user's: its number may have got another owner since the program
+ * named it. The QP keeps its number until iw_cm has a reference, too.
+ */
+static int connect_own_qp(struct iw_lower *lower, struct iw_cm_conn_param *param)
 {
-	struct iw_lower *lower = attempt->lower;
-	const struct cred *old_cred;
-	struct rca_netns visit;
-	bool given_up;
+	struct ib_qp *qp = rca_qp_owner_hold_iw(lower->dev, param->qpn);
 	int ret;
 
-	allow_signal(SIGKILL);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	WRITE_ONCE(lower->pending, true);	/* until conn_handler() */
+	ret = iw_cm_connect(lower->cm_id, param);
+	if (ret)
+		WRITE_ONCE(lower->pending, false);
+	rca_qp_owner_release_iw(lower->dev, qp);
+	return ret;
+}
+
+/* Returns false if the lower cm_id was destroyed. */
+static bool enter_connect(struct iw_attempt *attempt)
+{
+	bool given_up;
+
 	spin_lock(&attempt->lock);
 	given_up = attempt->given_up;
 	if (!given_up)
 		attempt->task = current;
 	spin_unlock(&attempt->lock);
-	if (given_up) {
-		disallow_signal(SIGKILL);
-		return -ECONNABORTED;
-	}
+	return !given_up;
+}
 
-	old_cred = override_creds(attempt->cred);
-	rca_netns_enter(&visit, attempt->net);
-	WRITE_ONCE(lower->pending, true);	/* until conn_handler() */
-	ret = iw_cm_connect(lower->cm_id, &attempt->param);
-	if (ret)
-		WRITE_ONCE(lower->pending, false);
-	rca_netns_leave(&visit);
-	revert_creds(old_cred);
-
+static int leave_connect(struct iw_attempt *attempt, int ret)
+{
 	spin_lock(&attempt->lock);
 	attempt->task = NULL;
 	if (ret && attempt->given_up)
 		ret = -ECONNABORTED;
 	spin_unlock(&attempt->lock);
-	flush_signals(current);
-	disallow_signal(SIGKILL);
-	return ret;
+	/* A thread of user space clears it on its return, and would miss other reasons here. */
+	if (current->flags & PF_KTHREAD)
+		clear_notify_signal();
+	return ret == -EINTR ? -ERESTARTSYS : ret;
+}
+
+/* Make connect_attempt() return soon. */
+static void interrupt_connect(struct task_struct *task)
+{
+	/* As set_notify_signal(), for a task that is inside the kernel. */
+	if (!test_and_set_tsk_thread_flag(task, TIF_NOTIFY_SIGNAL))
+		wake_up_process(task);
+}
+
+static int connect_attempt(struct iw_attempt *attempt)
+{
+	const struct cred *old_cred;
+	struct rca_netns visit;
+	int ret;
+
+	if (!enter_connect(attempt))
+		return -ECONNABORTED;
+	old_cred = override_creds(attempt->cred);
+	rca_netns_enter(&visit, attempt->net);
+	ret = connect_own_qp(attempt->lower, &attempt->param);
+	rca_netns_leave(&visit);
+	revert_creds(old_cred);
+	return leave_connect(attempt, ret);
 }
 
 /* The work item that this queues may put a reference of the lower cm_id. */
 static void complete_attempt(struct iw_attempt *attempt, int ret)
 {
-	spin_lock(&attempt->lock);
 	attempt->ret = ret;
 	complete_all(&attempt->done);
 	if (attempt->on_done)
 		queue_work(attempt->wq, attempt->on_done);
-	spin_unlock(&attempt->lock);
 }
 
 static void connect_work(struct work_struct *work)
 {
 	struct iw_attempt *attempt = container_of(work, struct iw_attempt, work);
 
-	complete_attempt(attempt, connect_or_give_up(attempt));
-	lower_put(attempt->lower);	/* got in rca_iw_connect() */
+	complete_attempt(attempt, connect_attempt(attempt));
+	lower_put(attempt->lower);	/* got in rca_iw_when_finished() */
 }
 
 /* Aborts a connect that has not reached the peer yet. Does not wait. */
@@ -205,16 +220,16 @@ static void abort_attempt(struct iw_attempt *attempt)
 	spin_lock(&attempt->lock);
 	attempt->given_up = true;
 	if (attempt->task)
-		send_sig(SIGKILL, attempt->task, 1);
+		interrupt_connect(attempt->task);
 	spin_unlock(&attempt->lock);
 	if (cancel_work(&attempt->work)) {
 		complete_attempt(attempt, -ECONNABORTED);
-		lower_put(attempt->lower);	/* got in rca_iw_connect() */
+		lower_put(attempt->lower);	/* got in rca_iw_when_finished() */
 	}
 }
 
 /**
- * rca_iw_connect() - start a connect
+ * rca_iw_connect() - prepare a connect
  * @lower: the lower cm_id, whose cm_id of iw_cm has the addresses
  * @conn: our parameters
  * @net: network namespace of the id
@@ -246,56 +261,53 @@ int rca_iw_connect(struct iw_lower *lower, const struct rca_tp_conn *conn, struc
 	attempt->param.ird = conn->responder_resources;
 	attempt->param.qpn = conn->qp_num;
 	lower->attempt = attempt;
-	refcount_add(2, &lower->ref);	/* put in connect_work() and rca_iw_finish() */
-	queue_work(iw_wq, &attempt->work);
+	refcount_inc(&lower->ref);	/* put in rca_iw_finish() */
 	return -EINPROGRESS;
 }
 
 /**
- * rca_iw_finish() - wait until iw_cm_connect() has returned
+ * rca_iw_finish() - connect, or wait for the worker that connects
  * @_lower: the lower cm_id; may have been destroyed meanwhile, and is not valid afterwards
  *
  * Context: Process context. Sleeps; a signal interrupts it.
  * Return: 0: an event follows; -ERESTARTSYS: interrupted; -ECONNABORTED: the lower
- * cm_id was destroyed; or the errno of iw_cm_connect().
+ * cm_id was destroyed; -EPERM: the QP is another user's; or the errno of iw_cm_connect().
  */
 int rca_iw_finish(void *_lower)
 {
 	struct iw_lower *lower = _lower;
 	struct iw_attempt *attempt = lower->attempt;
-	int interrupted, ret;
+	int ret;
 
-	interrupted = wait_for_completion_interruptible(&attempt->done);
-	if (interrupted) {
-		abort_attempt(attempt);
+	if (attempt->background)
 		wait_for_completion(&attempt->done);
-	}
+	else
+		complete_attempt(attempt, connect_attempt(attempt));
 	ret = attempt->ret;
-	if (interrupted && ret == -ECONNABORTED)
-		ret = -ERESTARTSYS;
 	lower_put(lower);	/* got in rca_iw_connect() */
 	return ret;
 }
 
 /**
- * rca_iw_when_finished() - queue a work item as soon as rca_iw_finish() would not wait
+ * rca_iw_when_finished() - connect in the background, and queue a work item afterwards
  * @_lower: the lower cm_id, which still has its owner; rca_iw_finish() is to be called later
- * @wq: the workqueue
+ * @slow_wq: the workqueue to connect on
+ * @wq: the workqueue of @work
  * @work: the work item
  *
  * Context: Process context.
  */
-void rca_iw_when_finished(void *_lower, struct workqueue_struct *wq, struct work_struct *work)
+void rca_iw_when_finished(void *_lower, struct workqueue_struct *slow_wq,
+			  struct workqueue_struct *wq, struct work_struct *work)
 {
 	struct iw_lower *lower = _lower;
 	struct iw_attempt *attempt = lower->attempt;
 
-	spin_lock(&attempt->lock);
+	attempt->background = true;
 	attempt->wq = wq;
 	attempt->on_done = work;
-	if (completion_done(&attempt->done))
-		queue_work(wq, work);
-	spin_unlock(&attempt->lock);
+	refcount_inc(&lower->ref);	/* put in connect_work() */
+	queue_work(slow_wq, &attempt->work);
 }
 
 static void destroy_now(struct iw_lower *lower)

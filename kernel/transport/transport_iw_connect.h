@@ -35,13 +35,13 @@ struct iw_lower {
 };
 
 int rca_iw_connect_init(void);
-void rca_iw_connect_flush(void);
 void rca_iw_connect_exit(void);
 struct iw_lower *rca_iw_lower_alloc(struct ib_device *dev, void *owner, gfp_t gfp);
 void rca_iw_lower_free(struct iw_lower *lower);
 void rca_iw_lower_destroy(struct iw_lower *lower);
 int rca_iw_connect(struct iw_lower *lower, const struct rca_tp_conn *conn, struct net *net);
 int rca_iw_finish(void *lower);
-void rca_iw_when_finished(void *lower, struct workqueue_struct *wq, struct work_struct *work);
+void rca_iw_when_finished(void *lower, struct workqueue_struct *slow_wq,
+			  struct workqueue_struct *wq, struct work_struct *work);
 
 #endif /* RCA_TRANSPORT_IW_CONNECT_H */

@@ -86,7 +86,7 @@
  *
  * Calls for one id wait for each other: while a DESTROY waits for its device, another
  * call waits, too. A thread that reads events into memory that does not respond
- * (userfaultfd, FUSE) delays calls that destroy or move ids of that queue.
+ * (userfaultfd, FUSE) delays nothing but other readers of that queue.
  *
  * Closing the last descriptor of a queue, or of a context, destroys its ids as DESTROY
  * does, up to eight at a time.

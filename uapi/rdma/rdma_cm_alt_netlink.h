@@ -79,9 +79,8 @@ enum rdma_cm_alt_nl_cmd {
  * @RDMA_CM_ALT_NL_A_BUSY: flag: an operation was under way, so addresses and GID are missing
  * @RDMA_CM_ALT_NL_A_QUEUE: u32: number of the queue in its context; ids: absent: it has none
  *	with a file descriptor
- * @RDMA_CM_ALT_NL_A_IDS: u32: ids whose events go to the queue; not counted above 4096
- * @RDMA_CM_ALT_NL_A_WAITING: u32: events that wait in the queue, in its ring or not; not counted
- *	above 4096
+ * @RDMA_CM_ALT_NL_A_IDS: u32: ids whose events go to the queue
+ * @RDMA_CM_ALT_NL_A_WAITING: u32: events that wait in the queue, in its ring or not
  * @RDMA_CM_ALT_NL_A_RING: u32: records of the ring, when it is mapped
  * @RDMA_CM_ALT_NL_A_READERS: u32: threads that wait in read()
  * @RDMA_CM_ALT_NL_A_RECORD: u32: bytes per record

@@ -114,34 +114,65 @@ TEST(second_reader_may_be_killed)
 	answer(&stall);
 }
 
-struct waiter {
-	pthread_t thread;
-	int ctx;
-	uint32_t id;
-	int queue;
+/*
+ * The id whose event is being copied is destroyed: the call does not wait, its event counts as not
+ * delivered, and the reader gets the next one.
+ */
+TEST(destroy_does_not_wait)
+{
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	uint32_t id = get_loaded(ctx, queue, 1), same = get_loaded(ctx, queue, 2);
+	struct stall stall;
 	uint32_t reported;
-	int ret;
-};
 
-static void *move(void *arg)
-{
-	struct waiter *waiter = arg;
-
-	waiter->ret = rca_set_queue(waiter->ctx, waiter->id, waiter->queue);
-	return NULL;
+	post(ctx, id);
+	start(&stall, queue);
+	post(ctx, same);
+	EXPECT_EQ(rca_destroy_count(ctx, id, &reported), 0);
+	EXPECT_EQ(reported, 1);		/* ADDR_RESOLVED alone */
+	answer(&stall);
+	EXPECT_EQ(((event_t *)stall.page)->cookie, 2);
+	EXPECT_EQ(rca_destroy_count(ctx, same, &reported), 0);
+	EXPECT_EQ(reported, 2);
 }
 
-/* Removes the device while a thread waits for the reader. */
-static void remove_under(struct waiter *waiter, void *(*run)(void *arg))
+TEST(move_does_not_wait)
 {
-	waiter->thread = start_sleeper(run, waiter);
+	int ctx = get_ctx(), queue = get_queue(ctx), other = get_queue(ctx);
+	uint32_t id = get_loaded(ctx, queue, 1), same = get_loaded(ctx, queue, 2);
+	struct stall stall;
+
+	post(ctx, id);
+	start(&stall, queue);
+	EXPECT_EQ(rca_set_queue(ctx, id, other), 0);
+	EXPECT_EVENT(other, ROUTE_RESOLVED, id);
+	post(ctx, same);
+	answer(&stall);
+	EXPECT_EQ(((event_t *)stall.page)->cookie, 2);
+}
+
+TEST(leave_of_a_group_does_not_wait)
+{
+	uint32_t id, member, reported;
+	int ctx = get_ctx(), queue = get_queue(ctx);
+	struct stall stall;
+
+	add_own_device(OWN_DUMMY);
+	EXPECT_EQ(rca_create(ctx, queue, RDMA_PS_UDP, IB_UVERBS_QPT_UD, 0, &id), 0);
+	EXPECT_EQ(rca_bind(ctx, id, OWN_ADDR, 0), 0);
+	EXPECT_EQ(rca_join(ctx, id, "239.9.1.1", 0, 0, &member), 0);
+	EXPECT(event_waits(queue));
+	start(&stall, queue);
+	EXPECT_EQ(rca_leave(ctx, member, &reported), 0);
+	EXPECT_EQ(reported, 0);
 	remove_own_device();
+	answer(&stall);
+	EXPECT_EQ(((event_t *)stall.page)->type, RDMA_CM_ALT_EVENT_DEVICE_REMOVAL);
+	delete_own_device();
 }
 
-/* A thread that waits for the reader holds no lock that the removal needs. */
 TEST(device_can_be_removed)
 {
-	struct waiter waiter;
 	struct stall stall;
 	int ctx = get_ctx(), queue = get_queue(ctx);
 	uint32_t id;
@@ -151,42 +182,8 @@ TEST(device_can_be_removed)
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, OWN_ADDR, 1), 0);
 	EXPECT(event_comes(queue, PATIENCE));
 	start(&stall, queue);
-	waiter = (struct waiter) { .ctx = ctx, .id = id, .queue = get_queue(ctx) };
-	remove_under(&waiter, move);
+	remove_own_device();
 	answer(&stall);
-	EXPECT_EQ(pthread_join(waiter.thread, NULL), 0);
-	EXPECT_EQ(waiter.ret, 0);
-	EXPECT_EVENT(waiter.queue, DEVICE_REMOVAL, id);
-	delete_own_device();
-}
-
-static void *leave(void *arg)
-{
-	struct waiter *waiter = arg;
-
-	waiter->ret = rca_leave(waiter->ctx, waiter->id, &waiter->reported);
-	return NULL;
-}
-
-TEST(device_can_be_removed_while_a_group_is_left)
-{
-	struct waiter waiter = {};
-	struct stall stall;
-	int ctx = get_ctx(), queue = get_queue(ctx);
-	uint32_t id;
-
-	add_own_device(OWN_DUMMY);
-	EXPECT_EQ(rca_create(ctx, queue, RDMA_PS_UDP, IB_UVERBS_QPT_UD, 0, &id), 0);
-	EXPECT_EQ(rca_bind(ctx, id, OWN_ADDR, 0), 0);
-	EXPECT_EQ(rca_join(ctx, id, "239.9.1.1", 0, 0, &waiter.id), 0);
-	EXPECT(event_waits(queue));
-	start(&stall, queue);
-	waiter.ctx = ctx;
-	remove_under(&waiter, leave);
-	answer(&stall);
-	EXPECT_EQ(pthread_join(waiter.thread, NULL), 0);
-	EXPECT_EQ(waiter.ret, 0);
-	EXPECT_EQ(waiter.reported, 1);
 	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
 	delete_own_device();
 }
@@ -206,7 +203,6 @@ TEST(death_of_the_reader_ends_it)
 		post(ctx, get_loaded(ctx, queue, 1));
 		start(&stall, queue);
 		MUST(write(pipes[1], "", 1));
-		rca_destroy(ctx, 1);	/* waits for the reader */
 		pause();
 	}
 	EXPECT_EQ(MUST(read(pipes[0], &byte, 1)), 1);

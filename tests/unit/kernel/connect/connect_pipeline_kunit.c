@@ -75,7 +75,8 @@ static int tcp_finish(void *lower)
 	return the_bench->ret;
 }
 
-static void tcp_when_finished(void *lower, struct workqueue_struct *wq, struct work_struct *work)
+static void tcp_when_finished(void *lower, struct workqueue_struct *slow_wq,
+			      struct workqueue_struct *wq, struct work_struct *work)
 {
 	the_bench->work = work;
 	smp_store_release(&the_bench->wq, wq);	/* pairs with tcp_ends() */

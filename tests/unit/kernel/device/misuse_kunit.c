@@ -307,6 +307,7 @@ static struct socket *silent_server(struct kunit *test, u16 *port)
 
 static void iwarp_connect_is_given_up_at_once(struct kunit *test)
 {
+	const struct rca_tp_ops *tp;
 	struct iw_lower *lower;
 	struct socket *server;
 	struct rca_id *id;
@@ -320,15 +321,45 @@ static void iwarp_connect_is_given_up_at_once(struct kunit *test)
 		/* A new one each time: TCP keeps ports in TIME_WAIT. */
 		id = rig_resolved(test, DEVICE_IP, port, RDMA_PS_TCP);
 		lower = connecting(test, id, &ret);
-		id->dev->tp->destroy(lower);
-		ret = id->dev->tp->finish(lower);
+		tp = id->dev->tp;
+		/* Before it has begun, or while a worker is in TCP. */
+		if (i % 2)
+			tp->when_finished(lower, system_wq, system_wq, &call);
+		tp->destroy(lower);
+		ret = tp->finish(lower);
+		flush_work(&call);
 		/* The request may have been sent already. */
-		KUNIT_EXPECT_TRUE_MSG(test, !ret || ret == -ECONNABORTED, "%d", ret);
+		KUNIT_EXPECT_TRUE_MSG(test, ret == -ECONNABORTED || (i % 2 && !ret), "%d", ret);
 	}
 	sock_release(server);
 }
 
-static void iwarp_connect_has_returned_when_somebody_asks(struct kunit *test)
+/* The QP may have got another owner since the program asked: it is checked when TCP connects. */
+static void iwarp_connect_checks_the_qp_as_the_program(struct kunit *test)
+{
+	struct cred *cred = prepare_creds();
+	const struct cred *old_cred;
+	struct iw_lower *lower;
+	struct socket *server;
+	struct rca_id *id;
+	u16 port;
+	int ret;
+
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	server = silent_server(test, &port);
+	id = rig_resolved(test, DEVICE_IP, port, RDMA_PS_TCP);
+	cap_clear(cred->cap_effective);
+	old_cred = override_creds(cred);
+	lower = connecting(test, id, &ret);
+	revert_creds(old_cred);
+	put_cred(cred);
+	/* It is a QP of the kernel. */
+	KUNIT_EXPECT_EQ(test, id->dev->tp->finish(lower), -EPERM);
+	id->dev->tp->destroy(lower);
+	sock_release(server);
+}
+
+static void iwarp_connect_in_the_background_queues_work(struct kunit *test)
 {
 	struct iw_lower *lower;
 	struct socket *server;
@@ -340,11 +371,10 @@ static void iwarp_connect_has_returned_when_somebody_asks(struct kunit *test)
 	id = rig_resolved(test, DEVICE_IP, port, RDMA_PS_TCP);
 	atomic_set(&calls, 0);
 	lower = connecting(test, id, &ret);
-	msleep(200);
-	id->dev->tp->when_finished(lower, system_wq, &call);
+	id->dev->tp->when_finished(lower, system_wq, system_wq, &call);
+	KUNIT_EXPECT_EQ(test, id->dev->tp->finish(lower), 0);
 	flush_work(&call);
 	KUNIT_EXPECT_EQ(test, atomic_read(&calls), 1);
-	KUNIT_EXPECT_EQ(test, id->dev->tp->finish(lower), 0);
 	id->dev->tp->destroy(lower);
 	sock_release(server);
 }
@@ -359,7 +389,8 @@ static struct kunit_case iwarp_cases[] = {
 	KUNIT_CASE(iwarp_has_no_messages_of_infiniband),
 	KUNIT_CASE(iwarp_datagrams_are_refused),
 	KUNIT_CASE(iwarp_connect_is_given_up_at_once),
-	KUNIT_CASE(iwarp_connect_has_returned_when_somebody_asks),
+	KUNIT_CASE(iwarp_connect_checks_the_qp_as_the_program),
+	KUNIT_CASE(iwarp_connect_in_the_background_queues_work),
 	{}
 };
 

@@ -20,7 +20,7 @@ struct node {
 	struct rca_obj obj;
 	struct rca_source src;
 	spinlock_t lock; /* of the source */
-	u64 seen; /* races: the last number that was delivered (lock: rca_queue.consume) */
+	u64 seen; /* races: the last number that was delivered (lock: queue_race.check) */
 	struct rcu_head rcu;
 };
 
@@ -178,14 +178,14 @@ static inline struct rdma_cm_alt_event *look(struct kunit *test, struct rca_queu
 	bool found;
 
 	memset(&t->rec, 0, sizeof(t->rec));
-	mutex_lock(&queue->consume);
+	mutex_lock(&queue->reading);
 	found = rca_queue_peek(queue, &dlv);
 	if (found) {
-		memcpy(&t->rec, dlv.data, dlv.len);
+		memcpy(&t->rec, &dlv.rec, dlv.len);
 		if (consume)
 			rca_queue_consume(queue, &dlv);
 	}
-	mutex_unlock(&queue->consume);
+	mutex_unlock(&queue->reading);
 	return found ? &t->rec : NULL;
 }
 

@@ -63,12 +63,12 @@ static void peek_gives_the_length_of_the_record(struct kunit *test)
 	ev->rec.length = 200;
 	post_event(node, ev);
 
-	mutex_lock(&t->a->consume);
+	mutex_lock(&t->a->reading);
 	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
 	KUNIT_EXPECT_EQ(test, 200U, dlv.len);
-	KUNIT_EXPECT_PTR_EQ(test, (const void *)&ev->rec, dlv.data);
+	KUNIT_EXPECT_MEMEQ(test, &ev->rec, &dlv.rec, 200);
 	rca_queue_consume(t->a, &dlv);
-	mutex_unlock(&t->a->consume);
+	mutex_unlock(&t->a->reading);
 }
 
 /* After a failed copy to user space there is a peek without a consume. */
@@ -211,16 +211,16 @@ static void consume_request_attaches_to_the_queue_that_the_reader_names(struct k
 
 	post(test, node, USER);
 
-	mutex_lock(&t->a->consume);
+	mutex_lock(&t->a->reading);
 	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
-	KUNIT_EXPECT_TRUE(test, rca_delivery_has_child(&dlv));
+	KUNIT_EXPECT_TRUE(test, dlv.has_child);
 	dlv.child_queue = t->b;
 	rca_queue_consume(t->a, &dlv);
 	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
-	KUNIT_EXPECT_FALSE(test, rca_delivery_has_child(&dlv));
+	KUNIT_EXPECT_FALSE(test, dlv.has_child);
 	KUNIT_EXPECT_NULL(test, dlv.child_queue);
 	rca_queue_consume(t->a, &dlv);
-	mutex_unlock(&t->a->consume);
+	mutex_unlock(&t->a->reading);
 
 	KUNIT_EXPECT_PTR_EQ(test, t->b, child->src.queue);
 }
@@ -346,11 +346,11 @@ static void notice_while_another_is_delivered_is_kept(struct kunit *test)
 
 	notice(node, RCA_NOTICE_CONN, TIMEWAIT, 0);
 
-	mutex_lock(&t->a->consume);
+	mutex_lock(&t->a->reading);
 	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
 	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
 	rca_queue_consume(t->a, &dlv);
-	mutex_unlock(&t->a->consume);
+	mutex_unlock(&t->a->reading);
 
 	expect(test, t->a, node, DISCONNECTED);
 	expect_none(test, t->a);
@@ -491,44 +491,22 @@ static void look_counts_each_event_of_a_notice(struct kunit *test)
 	expect_stat(test, t->a, 2, 0);
 }
 
-/* Also if the last notice exceeds the limit. */
-static void look_counts_no_further_with_notices(struct kunit *test)
+static void look_counts_what_moves_and_what_is_dropped(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct rca_item *many = kunit_kcalloc(test, RCA_QUEUE_STAT_MAX, sizeof(*many), GFP_KERNEL);
-	struct rca_queue_stat seen;
-	int i;
+	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
 
-	KUNIT_ASSERT_NOT_NULL(test, many);
-	for (i = 0; i < RCA_QUEUE_STAT_MAX; i++) {
-		many[i].is_notice = i == RCA_QUEUE_STAT_MAX - 1;
-		many[i].pending = many[i].is_notice ? 7 : 0;
-		list_add_tail(&many[i].qnode, i % 2 ? &t->b->placed : &t->b->items);
-	}
-	rca_queue_stat(t->b, &seen);
-	INIT_LIST_HEAD(&t->b->items);
-	INIT_LIST_HEAD(&t->b->placed);
-	KUNIT_EXPECT_EQ(test, (u32)RCA_QUEUE_STAT_MAX, seen.waiting);
-}
-
-/* Interrupts are disabled while it counts. */
-static void look_does_not_count_for_ever(struct kunit *test)
-{
-	struct events_test *t = test->priv;
-	struct rca_item *many = kunit_kcalloc(test, 3 * RCA_QUEUE_STAT_MAX, sizeof(*many),
-					      GFP_KERNEL);
-	struct list_head *lists[] = { &t->b->sources, &t->b->items, &t->b->placed };
-	struct rca_queue_stat seen;
-	int i;
-
-	KUNIT_ASSERT_NOT_NULL(test, many);
-	for (i = 0; i < 3 * RCA_QUEUE_STAT_MAX; i++)
-		list_add_tail(&many[i].qnode, lists[i % 3]);
-	rca_queue_stat(t->b, &seen);
-	for (i = 0; i < 3; i++)
-		INIT_LIST_HEAD(lists[i]);
-	KUNIT_EXPECT_EQ(test, (u32)RCA_QUEUE_STAT_MAX, seen.ids);
-	KUNIT_EXPECT_EQ(test, (u32)RCA_QUEUE_STAT_MAX, seen.waiting);
+	post(test, x, ADDR);
+	notice(x, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(x, RCA_NOTICE_CONN, TIMEWAIT, 0);
+	post(test, y, ADDR);
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&x->src, t->b, NULL, NULL));
+	expect_stat(test, t->a, 1, 1);
+	expect_stat(test, t->b, 1, 3);
+	rca_source_detach(&x->src, NULL);
+	expect_stat(test, t->b, 0, 0);
+	rca_source_detach(&y->src, NULL);
+	expect_stat(test, t->a, 0, 0);
 }
 
 static struct kunit_case events_cases[] = {
@@ -557,8 +535,7 @@ static struct kunit_case events_cases[] = {
 	KUNIT_CASE(queues_of_a_context_come_in_their_order),
 	KUNIT_CASE(look_counts_ids_and_events),
 	KUNIT_CASE(look_counts_each_event_of_a_notice),
-	KUNIT_CASE(look_counts_no_further_with_notices),
-	KUNIT_CASE(look_does_not_count_for_ever),
+	KUNIT_CASE(look_counts_what_moves_and_what_is_dropped),
 	{}
 };
 

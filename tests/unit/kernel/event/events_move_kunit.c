@@ -306,11 +306,81 @@ static void next_owner_walks_until_all_are_detached(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rca_queue_next_owner(t->a));
 }
 
+/* A reader takes the next event, as if it were in a page fault until end_copy(). */
+static struct rca_delivery begin_copy(struct kunit *test, struct rca_queue *queue)
+{
+	struct rca_delivery dlv;
+
+	mutex_lock(&queue->reading);
+	KUNIT_ASSERT_TRUE(test, rca_queue_peek(queue, &dlv));
+	return dlv;
+}
+
+static bool end_copy(struct rca_queue *queue, struct rca_delivery *dlv)
+{
+	bool delivered = rca_queue_consume(queue, dlv);
+
+	mutex_unlock(&queue->reading);
+	return delivered;
+}
+
+static void detach_does_not_wait_for_a_copy(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct rca_delivery dlv;
+
+	post(test, x, ADDR);
+	post(test, y, ROUTE);
+	dlv = begin_copy(test, t->a);
+	KUNIT_EXPECT_EQ(test, 0U, rca_source_detach(&x->src, NULL));
+	KUNIT_EXPECT_FALSE(test, end_copy(t->a, &dlv));
+	expect(test, t->a, y, ROUTE);
+	expect_none(test, t->a);
+}
+
+static void move_does_not_wait_for_a_copy(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *x = new_node(test, t->a);
+	struct rca_delivery dlv;
+	u32 reported;
+
+	notice(x, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	post(test, x, ADDR);
+	dlv = begin_copy(test, t->a);
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&x->src, t->b, NULL, &reported));
+	KUNIT_EXPECT_EQ(test, 0U, reported);
+	/* It is the same item when it has come back, but another delivery. */
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&x->src, t->a, NULL, NULL));
+	KUNIT_EXPECT_FALSE(test, end_copy(t->a, &dlv));
+	KUNIT_EXPECT_EQ(test, 0U, x->src.reported);
+	expect(test, t->a, x, DISCONNECTED);
+	expect(test, t->a, x, ADDR);
+}
+
+/* The new id is published with the delivery from the other queue alone. */
+static void request_that_moves_during_a_copy(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct node *child = post_request(test, node);
+	struct rca_delivery dlv = begin_copy(test, t->a);
+
+	KUNIT_EXPECT_TRUE(test, dlv.has_child);
+	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
+	KUNIT_EXPECT_FALSE(test, end_copy(t->a, &dlv));
+	KUNIT_EXPECT_FALSE(test, is_published(test, child));
+	expect_request(test, t->b, node, child);
+	KUNIT_EXPECT_PTR_EQ(test, t->b, child->src.queue);
+}
+
 #define RACE_NODES 2
 
 struct queue_race {
 	struct rca_queue *queues[2];
 	struct node *nodes[RACE_NODES];
+	struct mutex check; /* serialises the end of deliveries with their checks */
 	atomic_t posters;
 	atomic_t delivered;
 	atomic_t wrong;
@@ -319,23 +389,24 @@ struct queue_race {
 /* Delivers one event and checks that it is the next one of its source. */
 static bool race_deliver(struct queue_race *race, struct rca_queue *queue)
 {
-	const struct rdma_cm_alt_event *rec;
 	struct rca_delivery dlv;
 	struct node *node;
 	bool found;
 
-	mutex_lock(&queue->consume);
+	mutex_lock(&queue->reading);
 	found = rca_queue_peek(queue, &dlv);
 	if (found) {
-		rec = dlv.data;
-		node = container_of(rca_item_source(dlv.item), struct node, src);
-		if (!dlv.item->is_notice && rec->user_arg != ++node->seen)
-			atomic_inc(&race->wrong);
-		if (!dlv.item->is_notice)
+		cond_resched();
+		mutex_lock(&race->check);
+		if (rca_queue_consume(queue, &dlv) && dlv.rec.type != CHANGE) {
+			node = race->nodes[race->nodes[0]->src.cookie != dlv.rec.cookie];
+			if (dlv.rec.user_arg != ++node->seen)
+				atomic_inc(&race->wrong);
 			atomic_inc(&race->delivered);
-		rca_queue_consume(queue, &dlv);
+		}
+		mutex_unlock(&race->check);
 	}
-	mutex_unlock(&queue->consume);
+	mutex_unlock(&queue->reading);
 	return found;
 }
 
@@ -395,6 +466,7 @@ static void move_by_many_loses_nothing(struct kunit *test)
 		.posters = ATOMIC_INIT(2),
 	};
 
+	mutex_init(&race.check);
 	rca_race(test, 5, move_race_run, &race);
 	/* Events that the last move queued behind a reader that had finished. */
 	while (race_deliver(&race, t->a) || race_deliver(&race, t->b))
@@ -445,6 +517,7 @@ static void detach_by_many_gives_the_final_count(struct kunit *test)
 		.posters = ATOMIC_INIT(1),
 	};
 
+	mutex_init(&race.check);
 	rca_race(test, 5, detach_race_run, &race);
 
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&race.wrong));
@@ -471,6 +544,9 @@ static struct kunit_case move_cases[] = {
 	KUNIT_CASE(detach_drops_own_events_alone),
 	KUNIT_CASE(detach_twice_gives_the_same_count),
 	KUNIT_CASE(next_owner_walks_until_all_are_detached),
+	KUNIT_CASE(detach_does_not_wait_for_a_copy),
+	KUNIT_CASE(move_does_not_wait_for_a_copy),
+	KUNIT_CASE(request_that_moves_during_a_copy),
 	KUNIT_CASE(move_by_many_loses_nothing),
 	KUNIT_CASE(detach_by_many_gives_the_final_count),
 	{}

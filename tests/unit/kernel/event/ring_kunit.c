@@ -176,14 +176,14 @@ static void event_that_is_being_delivered_is_not_put_in(struct kunit *test)
 
 	post(test, node, ADDR);
 	user = map_ring(test, t->a);
-	mutex_lock(&t->a->consume);
+	mutex_lock(&t->a->reading);
 	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
 	post(test, node, ROUTE);
 	expect_taken(test, &user, NO_EVENT);
 	rca_queue_consume(t->a, &dlv);
 	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
 	rca_queue_release(t->a);
-	mutex_unlock(&t->a->consume);
+	mutex_unlock(&t->a->reading);
 	rca_queue_fill(t->a);
 	expect_taken(test, &user, ROUTE, NO_EVENT);
 }
@@ -196,13 +196,13 @@ static void peek_finds_nothing_while_there_are_records(struct kunit *test)
 	struct rca_delivery dlv;
 
 	post(test, node, ADDR);
-	mutex_lock(&t->a->consume);
+	mutex_lock(&t->a->reading);
 	KUNIT_EXPECT_FALSE(test, rca_queue_peek(t->a, &dlv));
 	KUNIT_EXPECT_TRUE(test, dlv.in_ring);
 	expect_taken(test, &user, ADDR);
 	KUNIT_EXPECT_FALSE(test, rca_queue_peek(t->a, &dlv));
 	KUNIT_EXPECT_FALSE(test, dlv.in_ring);
-	mutex_unlock(&t->a->consume);
+	mutex_unlock(&t->a->reading);
 }
 
 static void notice_has_one_record_an_event(struct kunit *test)
@@ -425,11 +425,11 @@ static void request_that_moves_while_its_id_is_destroyed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
 	/* Destroying the id detaches it from its queue. It is not published again. */
 	KUNIT_EXPECT_PTR_EQ(test, t->a, child->src.queue);
-	mutex_lock(&t->b->consume);
+	mutex_lock(&t->b->reading);
 	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->b, &dlv));
-	KUNIT_EXPECT_FALSE(test, rca_delivery_has_child(&dlv));
+	KUNIT_EXPECT_FALSE(test, dlv.has_child);
 	rca_queue_release(t->b);
-	mutex_unlock(&t->b->consume);
+	mutex_unlock(&t->b->reading);
 	expect_request(test, t->b, node, child);
 	KUNIT_EXPECT_FALSE(test, is_published(test, child));
 	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&child->obj.ref));

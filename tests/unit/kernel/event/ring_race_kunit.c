@@ -51,11 +51,11 @@ static bool race_read(struct ring_race *race, struct rca_queue *queue)
 	struct rca_delivery dlv;
 	bool found;
 
-	mutex_lock(&queue->consume);
+	mutex_lock(&queue->reading);
 	found = rca_queue_peek(queue, &dlv);
 	if (found)
 		rca_queue_consume(queue, &dlv);
-	mutex_unlock(&queue->consume);
+	mutex_unlock(&queue->reading);
 	if (found)
 		atomic_inc(&race->delivered);
 	return found;

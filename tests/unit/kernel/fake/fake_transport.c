@@ -346,13 +346,13 @@ bool rca_test_take(struct rca_queue *queue, struct rdma_cm_alt_event *rec)
 	bool ret;
 
 	memset(rec, 0, sizeof(*rec));
-	mutex_lock(&queue->consume);
+	mutex_lock(&queue->reading);
 	ret = rca_queue_peek(queue, &dlv);
 	if (ret) {
-		memcpy(rec, dlv.data, dlv.len);
+		memcpy(rec, &dlv.rec, dlv.len);
 		rca_queue_consume(queue, &dlv);
 	}
-	mutex_unlock(&queue->consume);
+	mutex_unlock(&queue->reading);
 	return ret;
 }
 
