@@ -35,7 +35,7 @@
  */
 #define MAX_OWN_WQ	256
 
-/* Requests whose memory a user may have outside of its memory cgroup: about 1.5 MiB. */
+/* Requests whose memory a user may have outside of its memory cgroup, a few KiB each. */
 #define MAX_BORROWED	512
 
 /**
