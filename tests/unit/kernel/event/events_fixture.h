@@ -32,6 +32,7 @@ struct events_test {
 	unsigned int used;
 	atomic_t credit;
 	struct rdma_cm_alt_event rec;
+	struct rca_delivery dlv; /* too large for the stack of a test */
 };
 
 static inline void node_release(struct rca_obj *obj)
@@ -174,16 +175,15 @@ static inline struct rdma_cm_alt_event *look(struct kunit *test, struct rca_queu
 					     bool consume)
 {
 	struct events_test *t = test->priv;
-	struct rca_delivery dlv;
 	bool found;
 
 	memset(&t->rec, 0, sizeof(t->rec));
 	mutex_lock(&queue->reading);
-	found = rca_queue_peek(queue, &dlv);
+	found = rca_queue_peek(queue, &t->dlv);
 	if (found) {
-		memcpy(&t->rec, &dlv.rec, dlv.len);
+		memcpy(&t->rec, &t->dlv.rec, t->dlv.len);
 		if (consume)
-			rca_queue_consume(queue, &dlv);
+			rca_queue_consume(queue, &t->dlv);
 	}
 	mutex_unlock(&queue->reading);
 	return found ? &t->rec : NULL;

@@ -307,18 +307,18 @@ static void next_owner_walks_until_all_are_detached(struct kunit *test)
 }
 
 /* A reader takes the next event, as if it were in a page fault until end_copy(). */
-static struct rca_delivery begin_copy(struct kunit *test, struct rca_queue *queue)
+static void begin_copy(struct kunit *test, struct rca_queue *queue)
 {
-	struct rca_delivery dlv;
+	struct events_test *t = test->priv;
 
 	mutex_lock(&queue->reading);
-	KUNIT_ASSERT_TRUE(test, rca_queue_peek(queue, &dlv));
-	return dlv;
+	KUNIT_ASSERT_TRUE(test, rca_queue_peek(queue, &t->dlv));
 }
 
-static bool end_copy(struct rca_queue *queue, struct rca_delivery *dlv)
+static bool end_copy(struct kunit *test, struct rca_queue *queue)
 {
-	bool delivered = rca_queue_consume(queue, dlv);
+	struct events_test *t = test->priv;
+	bool delivered = rca_queue_consume(queue, &t->dlv);
 
 	mutex_unlock(&queue->reading);
 	return delivered;
@@ -328,13 +328,12 @@ static void detach_does_not_wait_for_a_copy(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
-	struct rca_delivery dlv;
 
 	post(test, x, ADDR);
 	post(test, y, ROUTE);
-	dlv = begin_copy(test, t->a);
+	begin_copy(test, t->a);
 	KUNIT_EXPECT_EQ(test, 0U, rca_source_detach(&x->src, NULL));
-	KUNIT_EXPECT_FALSE(test, end_copy(t->a, &dlv));
+	KUNIT_EXPECT_FALSE(test, end_copy(test, t->a));
 	expect(test, t->a, y, ROUTE);
 	expect_none(test, t->a);
 }
@@ -343,17 +342,16 @@ static void move_does_not_wait_for_a_copy(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *x = new_node(test, t->a);
-	struct rca_delivery dlv;
 	u32 reported;
 
 	notice(x, RCA_NOTICE_CONN, DISCONNECTED, 0);
 	post(test, x, ADDR);
-	dlv = begin_copy(test, t->a);
+	begin_copy(test, t->a);
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&x->src, t->b, NULL, &reported));
 	KUNIT_EXPECT_EQ(test, 0U, reported);
 	/* It is the same item when it has come back, but another delivery. */
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&x->src, t->a, NULL, NULL));
-	KUNIT_EXPECT_FALSE(test, end_copy(t->a, &dlv));
+	KUNIT_EXPECT_FALSE(test, end_copy(test, t->a));
 	KUNIT_EXPECT_EQ(test, 0U, x->src.reported);
 	expect(test, t->a, x, DISCONNECTED);
 	expect(test, t->a, x, ADDR);
@@ -365,11 +363,11 @@ static void request_that_moves_during_a_copy(struct kunit *test)
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
 	struct node *child = post_request(test, node);
-	struct rca_delivery dlv = begin_copy(test, t->a);
 
-	KUNIT_EXPECT_TRUE(test, dlv.has_child);
+	begin_copy(test, t->a);
+	KUNIT_EXPECT_TRUE(test, t->dlv.has_child);
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
-	KUNIT_EXPECT_FALSE(test, end_copy(t->a, &dlv));
+	KUNIT_EXPECT_FALSE(test, end_copy(test, t->a));
 	KUNIT_EXPECT_FALSE(test, is_published(test, child));
 	expect_request(test, t->b, node, child);
 	KUNIT_EXPECT_PTR_EQ(test, t->b, child->src.queue);

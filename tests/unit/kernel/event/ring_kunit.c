@@ -171,17 +171,16 @@ static void event_that_is_being_delivered_is_not_put_in(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
-	struct rca_delivery dlv;
 	struct ring_user user;
 
 	post(test, node, ADDR);
 	user = map_ring(test, t->a);
 	mutex_lock(&t->a->reading);
-	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
+	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &t->dlv));
 	post(test, node, ROUTE);
 	expect_taken(test, &user, NO_EVENT);
-	rca_queue_consume(t->a, &dlv);
-	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
+	rca_queue_consume(t->a, &t->dlv);
+	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &t->dlv));
 	rca_queue_release(t->a);
 	mutex_unlock(&t->a->reading);
 	rca_queue_fill(t->a);
@@ -193,15 +192,14 @@ static void peek_finds_nothing_while_there_are_records(struct kunit *test)
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
-	struct rca_delivery dlv;
 
 	post(test, node, ADDR);
 	mutex_lock(&t->a->reading);
-	KUNIT_EXPECT_FALSE(test, rca_queue_peek(t->a, &dlv));
-	KUNIT_EXPECT_TRUE(test, dlv.in_ring);
+	KUNIT_EXPECT_FALSE(test, rca_queue_peek(t->a, &t->dlv));
+	KUNIT_EXPECT_TRUE(test, t->dlv.in_ring);
 	expect_taken(test, &user, ADDR);
-	KUNIT_EXPECT_FALSE(test, rca_queue_peek(t->a, &dlv));
-	KUNIT_EXPECT_FALSE(test, dlv.in_ring);
+	KUNIT_EXPECT_FALSE(test, rca_queue_peek(t->a, &t->dlv));
+	KUNIT_EXPECT_FALSE(test, t->dlv.in_ring);
 	mutex_unlock(&t->a->reading);
 }
 
@@ -416,7 +414,6 @@ static void request_that_moves_while_its_id_is_destroyed(struct kunit *test)
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
 	struct node *child = post_request(test, node);
-	struct rca_delivery dlv;
 
 	map_ring(test, t->a);
 	rca_queue_fill(t->a);
@@ -426,8 +423,8 @@ static void request_that_moves_while_its_id_is_destroyed(struct kunit *test)
 	/* Destroying the id detaches it from its queue. It is not published again. */
 	KUNIT_EXPECT_PTR_EQ(test, t->a, child->src.queue);
 	mutex_lock(&t->b->reading);
-	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->b, &dlv));
-	KUNIT_EXPECT_FALSE(test, dlv.has_child);
+	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->b, &t->dlv));
+	KUNIT_EXPECT_FALSE(test, t->dlv.has_child);
 	rca_queue_release(t->b);
 	mutex_unlock(&t->b->reading);
 	expect_request(test, t->b, node, child);
