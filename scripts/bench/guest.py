@@ -21,9 +21,11 @@ LOST = 125
 TIMED_OUT = 124
 
 # Kernel arguments: STALLS for an emulated processor, MACHINE for QEMU's devices, APPEND for every guest.
+# norandmaps: QEMU translates a page again for each address at which it is executed. Where libraries have the same
+# address in every process, a program starts three times faster.
 STALLS = ("rcupdate.rcu_cpu_stall_timeout=300 workqueue.watchdog_thresh=300 "
           "watchdog_thresh=60 sysctl.kernel.hung_task_timeout_secs=240")
-MACHINE = "console=ttyS0 mitigations=off nokaslr no_timer_check"
+MACHINE = "console=ttyS0 mitigations=off nokaslr norandmaps no_timer_check"
 APPEND = ("panic_on_warn=1 oops=panic panic=-1 audit=0 apparmor=0 cryptomgr.notests loglevel=5 "
           "log_buf_len=4M printk.devkmsg=on")
 EXIT = re.compile(rb"EXIT (\d+)\r?")
