@@ -28,11 +28,8 @@ static int sys_close(int fd)
 
 static int sys_ioctl(int fd, unsigned long request, void *arg)
 {
-	int ret;
+	int ret = ioctl(fd, request, arg);
 
-	do {
-		ret = ioctl(fd, request, arg);
-	} while (ret < 0 && errno == EINTR);
 	return ret < 0 ? rcl_errno() : ret;
 }
 

@@ -13,7 +13,7 @@
  * struct rcl_sys_ops - system calls; all return a negative errno on failure
  * @open: open(2) with O_CLOEXEC
  * @close: close(2)
- * @ioctl: ioctl(2), repeated after EINTR
+ * @ioctl: ioctl(2), not repeated after EINTR
  * @read: read(2), not repeated after EINTR
  * @mmap: mmap(2) with MAP_SHARED; MAP_FAILED on failure
  * @munmap: munmap(2)

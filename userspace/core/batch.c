@@ -27,8 +27,8 @@ void rcl_batch(uint32_t cmd, void *entries, size_t stride, uint32_t count, int32
 	for (; i < count; i++)
 		results[i] = ret ? ret : -EIO;
 	/*
-	 * Calls of this library are not interrupted by signals. A signal ends a batch, so execute
-	 * what was interrupted, and all behind it, one by one.
+	 * A signal ends a batch, and no command of it is restarted. Execute what was interrupted,
+	 * and all behind it, one by one: then a signal interrupts only a command that waits.
 	 */
 	for (i = 0; i < count; i++) {
 		if (results[i] == -EINTR)

@@ -37,6 +37,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <time.h>
 
@@ -336,10 +337,17 @@ static void do_line(char *line)
 		do_with_id(word);
 }
 
+static void ignore(int number)
+{
+	(void)number;
+}
+
 int main(void)
 {
+	struct sigaction action = { .sa_handler = ignore };	/* calls are not restarted */
 	char line[256];
 
+	sigaction(SIGUSR1, &action, NULL);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	channel = rdma_create_event_channel();
 	if (!channel) {

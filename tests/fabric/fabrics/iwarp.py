@@ -391,6 +391,22 @@ def kill_in_tcp(stacks: Stacks) -> None:
         _timed("its end", lambda: client.wait(time.monotonic() + PATIENCE))
 
 
+def signal_in_tcp(stacks: Stacks) -> None:
+    """A signal with a handler ends a connect to a dead host, and the id can connect again."""
+    for name in (STOCK, OURS):
+        with Agent(stacks[name]) as client:
+            one = _in_tcp(client)
+            client.signal(signal.SIGUSR1)
+            same(f"connect on {name}", client.answer(), "EINTR")
+            if name == OURS:
+                client.start("connect", one)
+                time.sleep(1)
+                client.signal(signal.SIGUSR1)
+                same("connect again", client.answer(), "EINTR")
+            client.must("destroy", one)
+            client.leave()
+
+
 @contextmanager
 def _link_goes(device: str = "siw0") -> Iterator[subprocess.Popen[bytes]]:
     """The device is removed meanwhile, which completes when no program has it open; then it is
@@ -625,6 +641,7 @@ TESTS = (
     ("127.0.0.1 and ::1 without an address", loopback_without_address, False),
     ("a listener where a VLAN of the device is", vlan_elsewhere, False),
     ("kill while TCP waits for a dead host", kill_in_tcp, True),
+    ("signal while TCP waits for a dead host", signal_in_tcp, True),
     ("the device goes while TCP waits for a dead host", device_goes_in_tcp, True),
     ("the device goes in every other state", device_goes, True),
     ("the driver is unloaded under load", driver_goes, False),
