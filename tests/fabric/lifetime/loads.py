@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import random
 import subprocess
 import time
 from pathlib import Path
@@ -137,11 +138,10 @@ def failing(stacks: dict[str, Stack]) -> None:
                 refused.append(place)
             else:
                 beyond = place
-        # Few of these places may have been among the first, where a failure is fatal.
-        for place in range(last - 1, 1, -1):
-            if len(refused) >= FEWEST:
-                break
-            if _refused(place):
+        # A failure is not fatal at most places, so few of these may have been refused: try others.
+        others = random.Random(count).sample(range(2, count), count - 2)
+        while others and len(refused) < FEWEST:
+            if _refused(place := others.pop()):
                 refused.append(place)
         time.sleep(PUT_OFF)
     finally:
