@@ -11,7 +11,9 @@
 #include "device/devices.h"
 #include "event/events.h"
 #include "id/id.h"
+#include "id/send_window.h"
 #include "id/timing_net.h"
+#include "ip/neigh_wait.h"
 #include "listen/listen.h"
 #include "listen/req_handler.h"
 #include "log/failure_log.h"
@@ -67,9 +69,15 @@ static int __init rca_init(void)
 	ret = rca_ports_init();
 	if (ret)
 		goto err_timing;
-	ret = rca_ids_init();
+	ret = rca_window_init();
 	if (ret)
 		goto err_ports;
+	ret = rca_neigh_init();
+	if (ret)
+		goto err_window;
+	ret = rca_ids_init();
+	if (ret)
+		goto err_neigh;
 	ret = rca_group_init();
 	if (ret)
 		goto err_ids;
@@ -100,6 +108,10 @@ err_sa:
 	rca_group_exit();
 err_ids:
 	rca_ids_exit();
+err_neigh:
+	rca_neigh_exit();
+err_window:
+	rca_window_exit();
 err_ports:
 	rca_ports_exit();
 err_timing:
@@ -125,6 +137,8 @@ static void __exit rca_exit(void)
 	ib_sa_unregister_client(&rca_sa_client);	/* waits for callbacks */
 	rca_group_exit();
 	rca_ids_exit();
+	rca_neigh_exit();
+	rca_window_exit();
 	rca_ports_exit();
 	rca_timing_net_exit();
 	rca_log_exit();

@@ -47,7 +47,7 @@
  * rca_device.lock          spinlock  the ids of a device           any, irqs off
  * devices_lock             spinlock  the list of devices           any, irqs off
  * port bucket              spinlock  one bucket of a port table    process
- * neighbour waits          spinlock  waits for a neighbour         any, irqs off
+ * neighbour waits          spinlock  waits for neighbours          process, softirq
  * watch bucket             spinlock  one bucket of the ids by      process; with no
  *                                    network device or neighbour   spinlock held
  * users_lock               spinlock  the table of users            any, irqs off

@@ -18,7 +18,7 @@ struct rca_route_query;
 /**
  * struct rca_window_slot - the slot of an id in the send window of its peer: see send_window.c
  * @peer: the send window, or NULL before the first message (lock: rca_id.op; holds a reference)
- * @node: entry in the list of waiting ids of the context (lock: that of @peer)
+ * @node: entry in the turns of @peer while the id waits (lock: that of @peer)
  * @epoch: epoch of @peer in which the slot was taken (lock: that of @peer)
  * @state: no slot, waiting, granted or sent (lock: that of @peer; also read without it)
  */

@@ -25,7 +25,7 @@
 
 #include "id/id.h"
 #include "device/devices.h"
-#include "ip/nexthop.h"
+#include "ip/neigh_wait.h"
 
 #define BUCKET_BITS	10
 #define BUCKETS		1024
@@ -170,6 +170,9 @@ static void post_if_changed(struct rca_id *id, const u8 *on_route, const u8 *now
 {
 	unsigned long flags;
 
+	/* Nearly all changes leave the address as it is, and 100,000 ids may have this peer. */
+	if (!memcmp(on_route, now, ETH_ALEN))
+		return;
 	/* The id may have no reference left; its state then lets no event pass. */
 	spin_lock_irqsave(&id->lock, flags);
 	if (takes_events(id) && memcmp(on_route, now, ETH_ALEN))
@@ -263,7 +266,7 @@ static int neigh_event(struct notifier_block *nb, unsigned long event, void *ptr
 {
 	if (event == NETEVENT_NEIGH_UPDATE) {
 		neigh_changed(ptr);
-		rca_nexthop_neigh_changed(ptr);
+		rca_neigh_changed(ptr);
 	}
 	return NOTIFY_DONE;
 }

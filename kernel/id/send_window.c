@@ -13,28 +13,30 @@
  * A responsive peer is self-clocked: it gets one request per answer, however slow it is, because
  * requests that it cannot process would all be retransmitted.
  *
- * Ids that find the window full wait in FIFO order for each context, and the contexts take turns,
- * so that a process with thousands of connects does not delay another process with one. When a
- * slot becomes free, it is granted to the next id and the work of that id is queued, which sends.
+ * Ids that find the window full wait in FIFO order for each context, and the users and their
+ * contexts take turns (handle/turns.h), so that a user with thousands of connects in as many
+ * processes does not delay another user with one. When a slot becomes free, it is granted to the
+ * next id and the work of that id is queued, which sends.
  *
  * Forgetting the outstanding messages starts a new epoch. A slot stores only its epoch: a slot of
  * an earlier epoch no longer counts.
  *
  * Locking: peer.lock, in any context; taken with rca_id.op held or in callbacks, never under
- * rca_id.lock. Bucket locks are taken before it, in process context. Callbacks find the setup of
- * their id, and the peer, under RCU, because they may run late.
+ * rca_id.lock. windows_lock, in process context, is taken to add and to remove a peer; peers are
+ * found under RCU. Callbacks find the setup of their id, and the peer, under RCU, because they may
+ * run late.
  */
 #include "id/send_window.h"
 
 #include <kunit/visibility.h>
-#include <linux/hash.h>
-#include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/refcount.h>
+#include <linux/rhashtable.h>
 #include <linux/slab.h>
 
 #include "device/devices.h"
+#include "handle/turns.h"
 
 /* After this time without an answer, outstanding messages are forgotten. Unit tests change it. */
 VISIBLE_IF_KUNIT unsigned int rca_window_timeout_ms = 50;
@@ -46,95 +48,112 @@ EXPORT_SYMBOL_IF_KUNIT(rca_window_timeout_ms);
  */
 #define MAX_EPOCH	20
 
-#define BUCKET_BITS	7
-
 /* Values of &rca_window_slot.state. */
 enum { NOTHING, WAITS, GRANTED, SENT };
 
 /**
- * struct rca_window - the send window of a port to an address
- * @node: entry in the hash bucket (lock: the bucket's)
- * @ref: references: ids that have sent to the address, and @work while it is queued
+ * struct window_key - the port and the address of a window; padding is zero
  * @dev: device of the port, for comparison only (holds no reference)
- * @port_num: the port (immutable)
- * @addr: the address (immutable)
+ * @port_num: the port
+ * @scope_id: interface index of an IPv6 address, or 0
+ * @family: address family
+ * @addr: the address
+ */
+struct window_key {
+	const struct rca_device *dev;
+	u32 port_num;
+	u32 scope_id;
+	u32 family;
+	u8 addr[16];
+};
+
+/**
+ * struct rca_window - the send window of a port to an address
+ * @node: entry in windows (lock: windows_lock)
+ * @ref: references: ids that have sent to the address, and @work while it is queued; becomes zero
+ *       only under windows_lock
+ * @key: the port and the address (immutable)
  * @lock: protects the members below, and &rca_window_slot of the ids of this peer
  * @epoch: number of the current epoch
  * @begun: time of the first message of the epoch, in jiffies
  * @heard: time of the last answer, or @begun
  * @sent: unanswered messages of the current epoch
  * @unanswered: unanswered messages of all epochs (read without the lock)
- * @flows: waiting contexts; the first one is served next
+ * @turns: the waiting ids, through &rca_window_slot.node
  * @work: retries granting slots periodically while ids wait
  * @rcu: frees the peer after callbacks that run late
  */
 struct rca_window {
-	struct hlist_node node;
+	struct rhash_head node;
 	refcount_t ref;
-	const struct rca_device *dev;
-	u32 port_num;
-	union rca_addr addr;
+	struct window_key key;
 	spinlock_t lock;
 	u32 epoch;
 	unsigned int sent;
 	unsigned int unanswered;
 	unsigned long begun;
 	unsigned long heard;
-	struct list_head flows;
+	struct rca_turns turns;
 	struct delayed_work work;
 	struct rcu_head rcu;
 };
 
-/**
- * struct flow - the ids of a context that wait for a slot; freed when the last one is gone
- * @node: entry in &rca_window.flows
- * @ids: the waiting ids, through &rca_window_slot.node
- * @ctx: the context, for comparison only (holds no reference)
- */
-struct flow {
-	struct list_head node;
-	struct list_head ids;
-	const struct rca_ctx *ctx;
+static const struct rhashtable_params windows_params = {
+	.key_len = sizeof(struct window_key),
+	.key_offset = offsetof(struct rca_window, key),
+	.head_offset = offsetof(struct rca_window, node),
+	.automatic_shrinking = true,
 };
 
-static struct {
-	spinlock_t lock;
-	struct hlist_head head;
-} buckets[1 << BUCKET_BITS] = {
-	[0 ... (1 << BUCKET_BITS) - 1].lock = __SPIN_LOCK_UNLOCKED(window_bucket),
-};
+static struct rhashtable windows;
+static DEFINE_SPINLOCK(windows_lock);
+
+/* Module init. */
+int rca_window_init(void)
+{
+	return rhashtable_init(&windows, &windows_params);
+}
+
+/* Module exit, when there are no ids any more. */
+void rca_window_exit(void)
+{
+	flush_workqueue(rca_wq);	/* peer_work() may still run */
+	rhashtable_destroy(&windows);
+}
 
 static unsigned long peer_timeout(void)
 {
 	return msecs_to_jiffies(rca_window_timeout_ms);
 }
 
-static u32 address_hash(const union rca_addr *addr)
+static void set_key(struct window_key *key, const struct rca_id *id)
 {
-	switch (addr->sa.sa_family) {
-	case AF_INET:
-		return (__force u32)addr->in.sin_addr.s_addr;
-	case AF_INET6:
-		return jhash(&addr->in6.sin6_addr, sizeof(addr->in6.sin6_addr), 0);
-	default:
-		return jhash(&addr->ib.sib_addr, sizeof(addr->ib.sib_addr), 0);
-	}
-}
+	const union rca_addr *dst = &id->dst;
 
-static unsigned int bucket_of(const struct rca_device *dev, const union rca_addr *addr)
-{
-	return hash_32(address_hash(addr) ^ hash_ptr(dev, 32), BUCKET_BITS);
+	memset(key, 0, sizeof(*key));
+	key->dev = id->dev;
+	key->port_num = id->port_num;
+	key->family = dst->sa.sa_family;
+	switch (key->family) {
+	case AF_INET:
+		memcpy(key->addr, &dst->in.sin_addr, sizeof(dst->in.sin_addr));
+		break;
+	case AF_INET6:
+		memcpy(key->addr, &dst->in6.sin6_addr, sizeof(dst->in6.sin6_addr));
+		key->scope_id = dst->in6.sin6_scope_id;
+		break;
+	default:
+		memcpy(key->addr, &dst->ib.sib_addr, sizeof(dst->ib.sib_addr));
+	}
 }
 
 static void put_peer(struct rca_window *peer)
 {
-	unsigned int bucket = bucket_of(peer->dev, &peer->addr);
-
-	if (!refcount_dec_and_lock(&peer->ref, &buckets[bucket].lock))
+	if (!refcount_dec_and_lock(&peer->ref, &windows_lock))
 		return;
-	hlist_del(&peer->node);
-	spin_unlock(&buckets[bucket].lock);
-	WARN_ON_ONCE(!list_empty(&peer->flows));
+	rhashtable_remove_fast(&windows, &peer->node, windows_params);
+	spin_unlock(&windows_lock);
+	WARN_ON_ONCE(!rca_turns_empty(&peer->turns));
 	kfree_rcu(peer, rcu);
 }
 
@@ -187,30 +206,19 @@ static void give_slot(struct rca_window *peer, const struct rca_window_slot *slo
 		count_sent(peer, peer->sent - 1);
 }
 
-static void drop_flow_if_empty(struct flow *flow)
-{
-	if (!list_empty(&flow->ids))
-		return;
-	list_del(&flow->node);
-	kfree(flow);
-}
-
 /* Grant slots to waiting ids until the window is full. */
 static void grant_slots(struct rca_window *peer)
 {
+	struct list_head *first;
 	struct rca_setup *setup;
-	struct flow *flow;
 
 	lockdep_assert_held(&peer->lock);
-	while (!list_empty(&peer->flows)) {
-		flow = list_first_entry(&peer->flows, struct flow, node);
-		setup = list_first_entry(&flow->ids, struct rca_setup, slot.node);
+	while ((first = rca_turns_first(&peer->turns))) {
+		setup = list_entry(first, struct rca_setup, slot.node);
 		if (!take_slot(peer, &setup->slot, GRANTED))
 			break;
-		list_del_init(&setup->slot.node);
-		list_move_tail(&flow->node, &peer->flows);
-		drop_flow_if_empty(flow);
-		/* The id is on the list, so it was not released and is still referenced. */
+		rca_turns_serve_first(&peer->turns);
+		/* The id waited until now, so it was not released and is still referenced. */
 		rca_id_queue_work(setup->id);
 	}
 }
@@ -219,7 +227,7 @@ static void grant_slots(struct rca_window *peer)
 static void queue_peer_work(struct rca_window *peer)
 {
 	lockdep_assert_held(&peer->lock);
-	if (list_empty(&peer->flows))
+	if (rca_turns_empty(&peer->turns))
 		return;
 	refcount_inc(&peer->ref);	/* put in peer_work() */
 	if (!queue_delayed_work(rca_wq, &peer->work, peer_timeout() / 2))
@@ -230,7 +238,7 @@ static void queue_peer_work(struct rca_window *peer)
 static void cancel_peer_work(struct rca_window *peer)
 {
 	lockdep_assert_held(&peer->lock);
-	if (list_empty(&peer->flows) && cancel_delayed_work(&peer->work))
+	if (rca_turns_empty(&peer->turns) && cancel_delayed_work(&peer->work))
 		refcount_dec(&peer->ref);	/* the caller has one */
 }
 
@@ -247,84 +255,61 @@ static void peer_work(struct work_struct *work)
 	put_peer(peer);		/* got in queue_peer_work() */
 }
 
-static struct rca_window *make_peer(const struct rca_id *id)
+static struct rca_window *make_peer(const struct window_key *key)
 {
 	struct rca_window *peer = kzalloc(sizeof(*peer), GFP_KERNEL_ACCOUNT);
 
 	if (!peer)
 		return NULL;
 	refcount_set(&peer->ref, 1);
-	peer->dev = id->dev;
-	peer->port_num = id->port_num;
-	peer->addr = id->dst;
+	peer->key = *key;
 	spin_lock_init(&peer->lock);
-	INIT_LIST_HEAD(&peer->flows);
+	rca_turns_init(&peer->turns);
 	INIT_DELAYED_WORK(&peer->work, peer_work);
 	return peer;
 }
 
-static struct rca_window *find_peer(unsigned int bucket, const struct rca_id *id)
+/* Returns the peer with a reference, or NULL. */
+static struct rca_window *find_peer(const struct window_key *key)
 {
 	struct rca_window *peer;
 
-	lockdep_assert_held(&buckets[bucket].lock);
-	hlist_for_each_entry(peer, &buckets[bucket].head, node) {
-		if (peer->dev == id->dev && peer->port_num == id->port_num &&
-		    rca_addr_same_ip(&peer->addr, &id->dst)) {
-			refcount_inc(&peer->ref);
-			return peer;
-		}
-	}
-	return NULL;
+	rcu_read_lock();
+	peer = rhashtable_lookup(&windows, key, windows_params);
+	if (peer && !refcount_inc_not_zero(&peer->ref))
+		peer = NULL;
+	rcu_read_unlock();
+	return peer;
 }
 
 /* Returns the peer of an id with a reference, or NULL without memory. */
 static struct rca_window *get_peer(const struct rca_id *id)
 {
-	unsigned int bucket = bucket_of(id->dev, &id->dst);
 	struct rca_window *peer, *made;
+	struct window_key key;
 
-	spin_lock(&buckets[bucket].lock);
-	peer = find_peer(bucket, id);
-	spin_unlock(&buckets[bucket].lock);
+	set_key(&key, id);
+	peer = find_peer(&key);
 	if (peer)
 		return peer;
-	made = make_peer(id);
+	made = make_peer(&key);
 	if (!made)
 		return NULL;
-	spin_lock(&buckets[bucket].lock);
-	peer = find_peer(bucket, id);
-	if (!peer) {
-		hlist_add_head(&made->node, &buckets[bucket].head);
+	spin_lock(&windows_lock);
+	peer = find_peer(&key);
+	if (!peer && !rhashtable_insert_fast(&windows, &made->node, windows_params)) {
 		peer = made;
 		made = NULL;
 	}
-	spin_unlock(&buckets[bucket].lock);
+	spin_unlock(&windows_lock);
 	kfree(made);
 	return peer;
 }
 
-static struct flow *find_flow(struct rca_window *peer, const struct rca_ctx *ctx)
+/* Returns true if the id has a slot or need not wait. */
+static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct rca_turns_spare *spare)
 {
-	struct flow *flow;
-
-	lockdep_assert_held(&peer->lock);
-	list_for_each_entry(flow, &peer->flows, node) {
-		if (flow->ctx == ctx)
-			return flow;
-	}
-	return NULL;
-}
-
-/*
- * Returns true if the id has a slot or need not wait. Takes *reserved if the context has no flow
- * yet.
- */
-static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct flow **reserved)
-{
-	const struct rca_ctx *ctx = id->obj.ctx;
 	struct rca_window_slot *slot = &id->setup->slot;
-	struct flow *flow;
 
 	lockdep_assert_held(&peer->lock);
 	if (slot->state == WAITS)
@@ -337,19 +322,10 @@ static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct flow
 	if (slot->state == SENT)
 		give_slot(peer, slot);
 	set_state(peer, slot, NOTHING);
-	if (list_empty(&peer->flows) && take_slot(peer, slot, SENT))
+	if (rca_turns_empty(&peer->turns) && take_slot(peer, slot, SENT))
 		return true;
-	flow = find_flow(peer, ctx);
-	if (!flow) {
-		flow = *reserved;
-		if (!flow)
-			return true;
-		*reserved = NULL;
-		flow->ctx = ctx;
-		INIT_LIST_HEAD(&flow->ids);
-		list_add_tail(&flow->node, &peer->flows);
-	}
-	list_add_tail(&slot->node, &flow->ids);
+	if (!rca_turns_add(&peer->turns, id->obj.ctx, &slot->node, spare))
+		return true;
 	set_state(peer, slot, WAITS);
 	queue_peer_work(peer);
 	return false;
@@ -357,7 +333,7 @@ static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct flow
 
 static bool is_full(struct rca_window *peer)
 {
-	return READ_ONCE(peer->sent) >= RCA_WINDOW_SIZE || !list_empty(&peer->flows);
+	return READ_ONCE(peer->sent) >= RCA_WINDOW_SIZE || !rca_turns_empty(&peer->turns);
 }
 
 /**
@@ -373,7 +349,7 @@ static bool is_full(struct rca_window *peer)
 bool rca_window_begin(struct rca_id *id)
 {
 	struct rca_setup *setup = id->setup;
-	struct flow *reserved = NULL;
+	struct rca_turns_spare spare = {};
 	struct rca_window *peer;
 	unsigned long flags;
 	bool ret;
@@ -387,11 +363,11 @@ bool rca_window_begin(struct rca_id *id)
 	if (!peer)
 		return true;
 	if (is_full(peer))
-		reserved = kmalloc(sizeof(*reserved), GFP_KERNEL_ACCOUNT);
+		rca_turns_prepare(&spare);	/* without memory, it may send at once */
 	spin_lock_irqsave(&peer->lock, flags);
-	ret = begin_locked(peer, id, &reserved);
+	ret = begin_locked(peer, id, &spare);
 	spin_unlock_irqrestore(&peer->lock, flags);
-	kfree(reserved);
+	rca_turns_finish(&spare);
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_window_begin);
@@ -429,7 +405,6 @@ static void end_slot(struct rca_window *peer, struct rca_setup *setup, bool answ
 {
 	struct rca_window_slot *slot = &setup->slot;
 	unsigned long flags;
-	struct flow *flow;
 
 	spin_lock_irqsave(&peer->lock, flags);
 	/* A concurrent call may have ended it already; the peer may then be unreferenced. */
@@ -438,13 +413,10 @@ static void end_slot(struct rca_window *peer, struct rca_setup *setup, bool answ
 	if (answered)
 		peer->heard = jiffies;
 	forget_if_timed_out(peer);
-	if (slot->state == WAITS) {
-		flow = find_flow(peer, setup->id->obj.ctx);
-		list_del_init(&slot->node);
-		drop_flow_if_empty(flow);
-	} else {
+	if (slot->state == WAITS)
+		rca_turns_remove(&peer->turns, setup->id->obj.ctx, &slot->node);
+	else
 		give_slot(peer, slot);
-	}
 	set_state(peer, slot, NOTHING);
 	grant_slots(peer);
 	cancel_peer_work(peer);

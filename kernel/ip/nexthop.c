@@ -1,29 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The next hop to a peer: the network device, and the hardware addresses of both ends
- * of the link. A lookup does not wait for the neighbour. A waiter for a neighbour is
- * woken when that neighbour answers; other waiters are not.
+ * of the link. A lookup does not wait for the neighbour.
  *
- * Locking: a spinlock for the table of waiters, taken with interrupts off, because
- * neighbours change in any context. Lookups are under RCU.
+ * Locking: none; lookups are under RCU.
  */
 #include "ip/nexthop.h"
 
 #include <kunit/visibility.h>
-#include <linux/hashtable.h>
 #include <linux/if_arp.h>
-#include <linux/jhash.h>
 #include <linux/netdevice.h>
-#include <linux/spinlock.h>
 #include <net/ip6_route.h>
 #include <net/neighbour.h>
 #include <net/route.h>
 #include <rdma/ib_addr.h>
 
 #include "lib/compat.h"
-
-static DEFINE_SPINLOCK(waits_lock);
-static DEFINE_HASHTABLE(waits, 8);
 
 static struct dst_entry *route_v4(union rca_addr *src, const union rca_addr *dst,
 				  struct rdma_dev_addr *addr, bool *gateway)
@@ -67,20 +59,6 @@ static struct dst_entry *route_v6(union rca_addr *src, const union rca_addr *dst
 #endif
 }
 
-static void neigh_to_key(struct rca_neigh_key *key, const struct neighbour *neigh)
-{
-	memset(key, 0, sizeof(*key));
-	key->net = dev_net(neigh->dev);
-	key->ifindex = neigh->dev->ifindex;
-	key->len = min_t(u32, neigh->tbl->key_len, sizeof(key->ip));
-	memcpy(key->ip, neigh->primary_key, key->len);
-}
-
-static u32 hash_key(const struct rca_neigh_key *key)
-{
-	return jhash(key->ip, key->len, key->ifindex);
-}
-
 /* A local address is reached through the device that has it, which connects to itself. */
 static int resolve_own_address(const union rca_addr *dst, struct rdma_dev_addr *addr)
 {
@@ -107,7 +85,7 @@ static int resolve_neigh(struct dst_entry *route, struct net_device *ndev,
 	if (READ_ONCE(neigh->nud_state) & NUD_VALID) {
 		neigh_ha_snapshot(addr->dst_dev_addr, neigh, ndev);
 	} else {
-		neigh_to_key(missing, neigh);
+		rca_neigh_set_key(missing, neigh);
 		neigh_event_send(neigh, NULL);
 		ret = -EAGAIN;
 	}
@@ -172,55 +150,3 @@ int rca_nexthop(union rca_addr *src, const union rca_addr *dst, struct rdma_dev_
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_nexthop);
-
-/**
- * rca_nexthop_wait() - wait for a neighbour, asynchronously
- * @wait: the waiter, not in the table. It may be woken before this returns
- *
- * The waiter is not woken when the neighbour became known just before: look it up again after
- * a while.
- *
- * Context: Any context.
- */
-void rca_nexthop_wait(struct rca_neigh_wait *wait)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&waits_lock, flags);
-	hash_add(waits, &wait->node, hash_key(&wait->key));
-	spin_unlock_irqrestore(&waits_lock, flags);
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_nexthop_wait);
-
-/* Stops waiting, if @wait does; wake() does not run when this returns. Any context. */
-void rca_nexthop_unwait(struct rca_neigh_wait *wait)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&waits_lock, flags);
-	hash_del(&wait->node);
-	spin_unlock_irqrestore(&waits_lock, flags);
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_nexthop_unwait);
-
-/* Wakes the waiters for a neighbour, if its hardware address is known now. Any context. */
-void rca_nexthop_neigh_changed(const struct neighbour *neigh)
-{
-	struct rca_neigh_wait *wait;
-	struct rca_neigh_key key;
-	struct hlist_node *tmp;
-	unsigned long flags;
-
-	if (hash_empty(waits) || !(READ_ONCE(neigh->nud_state) & NUD_VALID))
-		return;
-	neigh_to_key(&key, neigh);
-	spin_lock_irqsave(&waits_lock, flags);
-	hash_for_each_possible_safe(waits, wait, tmp, node, hash_key(&key)) {
-		if (memcmp(&wait->key, &key, sizeof(key)))
-			continue;
-		hash_del(&wait->node);
-		wait->wake(wait);
-	}
-	spin_unlock_irqrestore(&waits_lock, flags);
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_nexthop_neigh_changed);

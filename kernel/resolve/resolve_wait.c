@@ -17,12 +17,16 @@
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
 
+#include "ip/neigh_wait.h"
 #include "ip/nexthop.h"
 #include "resolve/route_ib.h"
 
-/* Polling interval for a neighbour whose notification should arrive earlier. */
+/*
+ * Time until the first look at a neighbour whose notification should arrive earlier. It doubles
+ * with each look, so that many resolutions that wait for a long time cost little: a notification
+ * that was missed, or a route that comes back, is found in twice the time at most.
+ */
 #define FIRST_LOOK	msecs_to_jiffies(10)
-#define LONGEST_LOOK	msecs_to_jiffies(1000)
 
 /**
  * struct rca_resolve - an address resolution that waits
@@ -31,7 +35,7 @@
  * @pipe: the requested steps (immutable)
  * @done: called with the result (immutable)
  * @deadline: deadline, in jiffies (immutable)
- * @delay: maximum time until the next look, in jiffies (lock: rca_id.op)
+ * @delay: time until the next look, in jiffies, at most MAX_JIFFY_OFFSET (lock: rca_id.op)
  * @wait: wait for the neighbour
  * @with_ib_addr: ib_addr resolves the address (lock: rca_id.op); only then the members from @addr
  *                to @called are used
@@ -111,7 +115,7 @@ static void queue_work_in(struct rca_resolve *res, unsigned long delay)
 		resolve_put(res);	/* already queued, with a reference */
 }
 
-/* Called with interrupts off: the work does the rest. */
+/* Called with a spinlock held: the work does the rest. */
 static void neighbour_known(struct rca_neigh_wait *wait)
 {
 	queue_work_in(container_of(wait, struct rca_resolve, wait), 0);
@@ -122,9 +126,9 @@ static void wait_for_neighbour(struct rca_resolve *res)
 	long left = res->deadline - jiffies;
 
 	queue_work_in(res, clamp_t(long, left, 1, res->delay));
-	res->delay = min(2 * res->delay, LONGEST_LOOK);
+	res->delay = min(2 * res->delay, MAX_JIFFY_OFFSET);
 	/* Last: a notification must find the work queued, to expedite it. */
-	rca_nexthop_wait(&res->wait);
+	rca_neigh_wait(&res->wait);
 }
 
 /* Runs on the shared workqueue of ib_addr. */
@@ -199,7 +203,7 @@ static void resolve_work(struct work_struct *work)
 	/* Charge the memory cgroup of the program: a kernel thread has none. */
 	old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	mutex_lock(&id->op);
-	rca_nexthop_unwait(&res->wait);
+	rca_neigh_unwait(&res->wait);
 	/* Late work may find that the id is connected, without connection state. */
 	if (id->setup && id->setup->resolve == res) {
 		status = retry_nexthop(res, &src, &addr);
@@ -285,7 +289,7 @@ void rca_resolve_cancel(struct rca_id *id)
 	if (!res)
 		return;
 	/* Running work finds that the resolution was removed; the caller need not wait for it. */
-	rca_nexthop_unwait(&res->wait);
+	rca_neigh_unwait(&res->wait);
 	if (res->with_ib_addr) {
 		rdma_addr_cancel(&res->addr);
 		if (!READ_ONCE(res->called))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Tests of kernel/id/send_window.c on a fake transport: when a request waits, what frees a slot,
- * which id gets it, and what ends the wait.
+ * which id gets it, and what ends the wait. More than 600 lines because all tests share the helpers
+ * that fill a window.
  *
  * Locking: none.
  */
@@ -229,6 +230,45 @@ static void contexts_take_turns(struct kunit *test)
 	rca_ctx_put(other);
 }
 
+/* A user with one late request does not wait for all contexts of another user. */
+static void users_take_turns(struct kunit *test)
+{
+	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct fake *fake = test->priv;
+	struct rca_ctx *crowd[4], *other = rca_ctx_create();
+	struct rca_id **ids, *waiting[4], *late;
+	u32 reported;
+	int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
+	rca_account_close(&other->account);
+	KUNIT_ASSERT_EQ(test, rca_account_open(&other->account, KUIDT_INIT(70001), false), 0);
+	late = of_context(test, other);
+	ids = fill(test, NEVER_MS);
+	for (i = 0; i < 4; i++) {
+		crowd[i] = rca_ctx_create();
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, crowd[i]);
+		waiting[i] = of_context(test, crowd[i]);
+		KUNIT_EXPECT_EQ(test, rca_connect(waiting[i], &conn), 0);
+	}
+	KUNIT_EXPECT_EQ(test, rca_connect(late, &conn), 0);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE);
+	/* Two slots: one for each user. */
+	fake_message(ids[0], RCA_IN_REJ, 8);
+	fake_message(ids[1], RCA_IN_REJ, 8);
+	rca_id_flush_work(waiting[0]);
+	rca_id_flush_work(late);
+	fake_expect_state(test, waiting[0], RCA_ST_REQ_SENT);
+	fake_expect_state(test, late, RCA_ST_REQ_SENT);
+	fake_expect_state(test, waiting[1], RCA_ST_REQ_WAIT);
+	KUNIT_EXPECT_EQ(test, rca_destroy(other, late->obj.handle, &reported), 0);
+	rca_ctx_put(other);
+	for (i = 0; i < 4; i++) {
+		KUNIT_EXPECT_EQ(test, rca_destroy(crowd[i], waiting[i]->obj.handle, &reported), 0);
+		rca_ctx_put(crowd[i]);
+	}
+}
+
 static void destroy_while_it_waits(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -301,7 +341,7 @@ static void deadline_while_it_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE);
 }
 
-/* More peers than buckets: some share one. */
+/* More peers than the table of an idle module has buckets. */
 static void peers_are_told_apart(struct kunit *test)
 {
 	struct rca_tp_conn conn = { .qp_num = 42 };
@@ -566,6 +606,7 @@ static struct kunit_case pace_cases[] = {
 	KUNIT_CASE(no_epoch_lasts_for_ever),
 	KUNIT_CASE(other_peer_does_not_wait),
 	KUNIT_CASE(contexts_take_turns),
+	KUNIT_CASE(users_take_turns),
 	KUNIT_CASE(destroy_while_it_waits),
 	KUNIT_CASE(removal_while_it_waits),
 	KUNIT_CASE(waiting_costs_no_patience),

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/ip/nexthop.c: waiters for neighbours, and lookups over the network device
- * NETRIG_NDEV.
+ * Tests of kernel/ip/neigh_wait.c: waiters for neighbours; and of kernel/ip/nexthop.c: lookups over
+ * the network device NETRIG_NDEV.
  *
  * Locking: none.
  */
 #include "ip/nexthop.h"
 
 #include <kunit/test.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/netdevice.h>
+#include <linux/preempt.h>
 #include <net/arp.h>
 #include <net/ipv6_stubs.h>
 #include <net/neighbour.h>
@@ -121,18 +124,18 @@ static void neighbour_wakes_those_who_wait_for_it(struct kunit *test)
 	others[3].wait.key.net = NULL;
 
 	for (i = 0; i < ARRAY_SIZE(same); i++)
-		rca_nexthop_wait(&same[i].wait);
+		rca_neigh_wait(&same[i].wait);
 	for (i = 0; i < ARRAY_SIZE(others); i++)
-		rca_nexthop_wait(&others[i].wait);
-	rca_nexthop_neigh_changed(make_neigh(test, NUD_REACHABLE));
-	rca_nexthop_neigh_changed(make_neigh(test, NUD_STALE));
+		rca_neigh_wait(&others[i].wait);
+	rca_neigh_changed(make_neigh(test, NUD_REACHABLE));
+	rca_neigh_changed(make_neigh(test, NUD_STALE));
 	for (i = 0; i < ARRAY_SIZE(same); i++) {
 		KUNIT_EXPECT_EQ(test, 1, atomic_read(&same[i].woken));
-		rca_nexthop_unwait(&same[i].wait);
+		rca_neigh_unwait(&same[i].wait);
 	}
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
 		KUNIT_EXPECT_EQ(test, 0, atomic_read(&others[i].woken));
-		rca_nexthop_unwait(&others[i].wait);
+		rca_neigh_unwait(&others[i].wait);
 	}
 }
 
@@ -142,11 +145,11 @@ static void neighbour_without_an_address_wakes_nobody(struct kunit *test)
 	struct waiter waiter = make_waiter();
 	int i;
 
-	rca_nexthop_wait(&waiter.wait);
+	rca_neigh_wait(&waiter.wait);
 	for (i = 0; i < ARRAY_SIZE(states); i++)
-		rca_nexthop_neigh_changed(make_neigh(test, states[i]));
+		rca_neigh_changed(make_neigh(test, states[i]));
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&waiter.woken));
-	rca_nexthop_unwait(&waiter.wait);
+	rca_neigh_unwait(&waiter.wait);
 }
 
 /* The notifier chain of neighbours also reports redirects and settings. */
@@ -154,10 +157,10 @@ static void other_news_wake_nobody(struct kunit *test)
 {
 	struct waiter waiter = make_waiter();
 
-	rca_nexthop_wait(&waiter.wait);
+	rca_neigh_wait(&waiter.wait);
 	call_netevent_notifiers(NETEVENT_DELAY_PROBE_TIME_UPDATE, &arp_tbl.parms);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&waiter.woken));
-	rca_nexthop_unwait(&waiter.wait);
+	rca_neigh_unwait(&waiter.wait);
 }
 
 static void who_waits_no_longer_is_not_woken(struct kunit *test)
@@ -165,16 +168,78 @@ static void who_waits_no_longer_is_not_woken(struct kunit *test)
 	struct neighbour *neigh = make_neigh(test, NUD_REACHABLE);
 	struct waiter waiter = make_waiter();
 
-	rca_nexthop_unwait(&waiter.wait);	/* never waited */
-	rca_nexthop_wait(&waiter.wait);
-	rca_nexthop_unwait(&waiter.wait);
-	rca_nexthop_unwait(&waiter.wait);
-	rca_nexthop_neigh_changed(neigh);
+	rca_neigh_unwait(&waiter.wait);	/* never waited */
+	rca_neigh_wait(&waiter.wait);
+	rca_neigh_unwait(&waiter.wait);
+	rca_neigh_unwait(&waiter.wait);
+	rca_neigh_changed(neigh);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&waiter.woken));
 	/* It may wait again, as a resolution does whose lookup has failed. */
-	rca_nexthop_wait(&waiter.wait);
-	rca_nexthop_neigh_changed(neigh);
+	rca_neigh_wait(&waiter.wait);
+	rca_neigh_changed(neigh);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&waiter.woken));
+}
+
+#define CROWD	(3 * RCA_NEIGH_BATCH + 1)
+
+static int woken(const struct waiter *crowd)
+{
+	int i, count = 0;
+
+	for (i = 0; i < CROWD; i++)
+		count += atomic_read(&crowd[i].woken);
+	return count;
+}
+
+/* One change wakes a batch at once; work wakes the others, but not who has come meanwhile. */
+static void crowd_is_woken_in_batches(struct kunit *test)
+{
+	struct neighbour *neigh = make_neigh(test, NUD_REACHABLE);
+	struct waiter *crowd = kunit_kcalloc(test, CROWD, sizeof(*crowd), GFP_KERNEL);
+	struct waiter late = make_waiter();
+	int i, at_once;
+
+	KUNIT_ASSERT_NOT_NULL(test, crowd);
+	for (i = 0; i < CROWD; i++) {
+		crowd[i] = make_waiter();
+		rca_neigh_wait(&crowd[i].wait);
+	}
+	preempt_disable();
+	rca_neigh_changed(neigh);
+	at_once = woken(crowd);
+	preempt_enable();
+	rca_neigh_wait(&late.wait);
+	/* On another processor the work may have run meanwhile. */
+	if (num_online_cpus() == 1)
+		KUNIT_EXPECT_EQ(test, RCA_NEIGH_BATCH, at_once);
+	KUNIT_EXPECT_GE(test, at_once, RCA_NEIGH_BATCH);
+	for (i = 0; i < 500 && woken(crowd) < CROWD; i++)
+		msleep(20);
+	for (i = 0; i < CROWD; i++)
+		KUNIT_EXPECT_EQ(test, 1, atomic_read(&crowd[i].woken));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&late.woken));
+	rca_neigh_unwait(&late.wait);
+}
+
+/* Waiters of a neighbour that has answered end before their turn. */
+static void crowd_ends_before_it_is_woken(struct kunit *test)
+{
+	struct neighbour *neigh = make_neigh(test, NUD_REACHABLE);
+	struct waiter *crowd = kunit_kcalloc(test, CROWD, sizeof(*crowd), GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, crowd);
+	for (i = 0; i < CROWD; i++) {
+		crowd[i] = make_waiter();
+		rca_neigh_wait(&crowd[i].wait);
+	}
+	rca_neigh_changed(neigh);
+	for (i = CROWD; i--;)
+		rca_neigh_unwait(&crowd[i].wait);
+	for (i = 0; i < RCA_NEIGH_BATCH; i++)
+		KUNIT_EXPECT_EQ(test, 1, atomic_read(&crowd[i].woken));
+	for (; i < CROWD; i++)
+		KUNIT_EXPECT_LE(test, atomic_read(&crowd[i].woken), 1);
 }
 
 #define ROUNDS 2000
@@ -195,7 +260,7 @@ static void wake_race_run(void *arg, unsigned int n)
 
 	if (n >= 2) {
 		while (atomic_read(&race->left)) {
-			rca_nexthop_neigh_changed(race->neigh);
+			rca_neigh_changed(race->neigh);
 			cond_resched();
 		}
 		return;
@@ -203,9 +268,9 @@ static void wake_race_run(void *arg, unsigned int n)
 	waiter = &race->waiters[n];
 	for (i = 0; i < ROUNDS; i++) {
 		before = atomic_read(&waiter->woken);
-		rca_nexthop_wait(&waiter->wait);
+		rca_neigh_wait(&waiter->wait);
 		cond_resched();
-		rca_nexthop_unwait(&waiter->wait);
+		rca_neigh_unwait(&waiter->wait);
 		if (atomic_read(&waiter->woken) - before > 1)
 			WRITE_ONCE(race->failed, 1);
 	}
@@ -320,10 +385,10 @@ static void unknown_next_hop_is_named(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EAGAIN, look4(test, BEHIND));
 	KUNIT_EXPECT_EQ(test, 0, memcmp(&lookup->missing, &key, sizeof(key)));
 	/* The kernel reports the neighbour by the same key. */
-	rca_nexthop_wait(&waiter.wait);
+	rca_neigh_wait(&waiter.wait);
 	set_gateway(test, NUD_REACHABLE);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&waiter.woken));
-	rca_nexthop_unwait(&waiter.wait);
+	rca_neigh_unwait(&waiter.wait);
 	KUNIT_EXPECT_EQ(test, 0, look4(test, BEHIND));
 	KUNIT_EXPECT_EQ(test, 0U, lookup->missing.len);
 }
@@ -410,6 +475,8 @@ static struct kunit_case nexthop_cases[] = {
 	KUNIT_CASE(neighbour_without_an_address_wakes_nobody),
 	KUNIT_CASE(other_news_wake_nobody),
 	KUNIT_CASE(who_waits_no_longer_is_not_woken),
+	KUNIT_CASE(crowd_is_woken_in_batches),
+	KUNIT_CASE(crowd_ends_before_it_is_woken),
 	KUNIT_CASE(nobody_is_woken_twice_or_too_late),
 	KUNIT_CASE(known_next_hop_is_found_at_once),
 	KUNIT_CASE(unknown_next_hop_is_named),
