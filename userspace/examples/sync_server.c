@@ -119,6 +119,8 @@ static int lend(struct rdma_cm_id *id, char *text)
 	lent.length = htobe32(strlen(text) + 1);
 	if (rdma_accept(id, &param))
 		ret = failed("rdma_accept", "the client may have gone, or allows no reads");
+	else if (id->event && id->event->event == RDMA_CM_EVENT_DISCONNECTED)
+		ret = 0;	/* already: its disconnect came before its last connect message */
 	else
 		ret = wait_for_end(id);
 	rdma_dereg_mr(mr);
