@@ -21,17 +21,15 @@
  * @node: entry in &rca_turns.tree
  * @order: entry in &rca_turns.order
  * @owner: the user or the context, for comparison only (holds no reference)
- * @contexts: of a user: the contexts
- * @entries: of a context: the entries, oldest first
+ * @contexts: the contexts of a user; a context has none
+ * @entries: the entries of a context, oldest first; a user has none
  */
 struct rca_party {
 	struct rb_node node;
 	struct list_head order;
 	const void *owner;
-	union {
-		struct rca_turns contexts;
-		struct list_head entries;
-	};
+	struct rca_turns contexts;
+	struct list_head entries;
 };
 
 /* Initialise an empty order. */
@@ -43,17 +41,15 @@ void rca_turns_init(struct rca_turns *turns)
 EXPORT_SYMBOL_IF_KUNIT(rca_turns_init);
 
 /**
- * rca_turns_prepare() - allocate memory for rca_turns_add()
- * @spare: the memory; to be freed by rca_turns_finish(), also after a failure
+ * rca_turns_prepare() - allocate memory for rca_turns_add(), if there is some
+ * @spare: the memory; to be freed by rca_turns_finish()
  *
  * Context: Process context. Sleeps.
- * Return: false without memory.
  */
-bool rca_turns_prepare(struct rca_turns_spare *spare)
+void rca_turns_prepare(struct rca_turns_spare *spare)
 {
 	spare->user = kmalloc(sizeof(*spare->user), GFP_KERNEL_ACCOUNT);
 	spare->context = kmalloc(sizeof(*spare->context), GFP_KERNEL_ACCOUNT);
-	return spare->user && spare->context;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_turns_prepare);
 
@@ -84,6 +80,8 @@ static struct rca_party *find_or_add(struct rca_turns *turns, const void *owner,
 		return NULL;
 	*spare = NULL;
 	party->owner = owner;
+	rca_turns_init(&party->contexts);
+	INIT_LIST_HEAD(&party->entries);
 	rb_link_node(&party->node, parent, link);
 	rb_insert_color(&party->node, &turns->tree);
 	list_add_tail(&party->order, &turns->order);
@@ -97,21 +95,14 @@ static struct rca_party *find(struct rca_turns *turns, const void *owner)
 	return find_or_add(turns, owner, &none);
 }
 
-static void drop(struct rca_turns *turns, struct rca_party *party)
+/* Free a party for which nothing waits any more. */
+static void drop_if_empty(struct rca_turns *turns, struct rca_party *party)
 {
+	if (!rca_turns_empty(&party->contexts) || !list_empty(&party->entries))
+		return;
 	rb_erase(&party->node, &turns->tree);
 	list_del(&party->order);
 	kfree(party);
-}
-
-static void drop_if_empty(struct rca_turns *turns, struct rca_party *user,
-			  struct rca_party *context)
-{
-	if (!list_empty(&context->entries))
-		return;
-	drop(&user->contexts, context);
-	if (rca_turns_empty(&user->contexts))
-		drop(turns, user);
 }
 
 /**
@@ -119,27 +110,22 @@ static void drop_if_empty(struct rca_turns *turns, struct rca_party *user,
  * @turns: the order
  * @ctx: the context
  * @entry: the entry, in no list
- * @spare: from rca_turns_prepare(), or empty; used if the user or the context has no entry yet
+ * @spare: from rca_turns_prepare(), or zero; used if the user or the context has no entry yet
  *
  * Return: false if memory is needed, but not in @spare; the entry was not added.
  */
 bool rca_turns_add(struct rca_turns *turns, const struct rca_ctx *ctx, struct list_head *entry,
 		   struct rca_turns_spare *spare)
 {
-	struct rca_party *user = find(turns, ctx->account.user), *context;
+	struct rca_party *user, *context;
 
-	if (!user) {
-		if (!spare->user || !spare->context)
-			return false;
-		user = find_or_add(turns, ctx->account.user, &spare->user);
-		rca_turns_init(&user->contexts);
-	}
-	context = find(&user->contexts, ctx);
+	user = find_or_add(turns, ctx->account.user, &spare->user);
+	if (!user)
+		return false;
+	context = find_or_add(&user->contexts, ctx, &spare->context);
 	if (!context) {
-		context = find_or_add(&user->contexts, ctx, &spare->context);
-		if (!context)
-			return false;	/* the user has other contexts */
-		INIT_LIST_HEAD(&context->entries);
+		drop_if_empty(turns, user);
+		return false;
 	}
 	list_add_tail(entry, &context->entries);
 	return true;
@@ -169,7 +155,8 @@ void rca_turns_serve_first(struct rca_turns *turns)
 	list_del_init(context->entries.next);
 	list_move_tail(&context->order, &user->contexts.order);
 	list_move_tail(&user->order, &turns->order);
-	drop_if_empty(turns, user, context);
+	drop_if_empty(&user->contexts, context);
+	drop_if_empty(turns, user);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_turns_serve_first);
 
@@ -180,6 +167,7 @@ void rca_turns_remove(struct rca_turns *turns, const struct rca_ctx *ctx, struct
 	struct rca_party *context = find(&user->contexts, ctx);
 
 	list_del_init(entry);
-	drop_if_empty(turns, user, context);
+	drop_if_empty(&user->contexts, context);
+	drop_if_empty(turns, user);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_turns_remove);

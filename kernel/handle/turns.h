@@ -30,7 +30,7 @@ struct rca_turns_spare {
 };
 
 void rca_turns_init(struct rca_turns *turns);
-bool rca_turns_prepare(struct rca_turns_spare *spare);
+void rca_turns_prepare(struct rca_turns_spare *spare);
 void rca_turns_finish(struct rca_turns_spare *spare);
 bool rca_turns_add(struct rca_turns *turns, const struct rca_ctx *ctx, struct list_head *entry,
 		   struct rca_turns_spare *spare);

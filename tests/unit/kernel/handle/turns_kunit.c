@@ -41,8 +41,8 @@ static bool add(struct rca_turns *turns, struct rca_ctx *ctx, struct waiter *wai
 	struct rca_turns_spare spare = {};
 	bool added;
 
-	if (memory && !rca_turns_prepare(&spare))
-		return false;
+	if (memory)
+		rca_turns_prepare(&spare);
 	waiter->ctx = ctx;
 	added = rca_turns_add(turns, ctx, &waiter->node, &spare);
 	rca_turns_finish(&spare);
@@ -66,13 +66,28 @@ static void expect_next(struct kunit *test, unsigned int number)
 	KUNIT_EXPECT_TRUE(test, list_empty(&t->waiters[number].node));
 }
 
-static void expect_none(struct kunit *test)
+/* The rest is served in this order, and nothing waits then. */
+static void expect_order(struct kunit *test, const u8 *numbers, unsigned int count)
 {
 	struct turns_test *t = test->priv;
 
+	while (count--)
+		expect_next(test, *numbers++);
 	KUNIT_EXPECT_NULL(test, rca_turns_first(&t->turns));
 	KUNIT_EXPECT_TRUE(test, rca_turns_empty(&t->turns));
 	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&t->turns.tree));
+}
+
+#define expect_rest(test, ...)							\
+	do {									\
+		static const u8 numbers[] = { __VA_ARGS__ };			\
+										\
+		expect_order(test, numbers, ARRAY_SIZE(numbers));		\
+	} while (0)
+
+static void expect_none(struct kunit *test)
+{
+	expect_order(test, NULL, 0);
 }
 
 static int turns_init(struct kunit *test)
@@ -105,10 +120,7 @@ static void context_has_its_order(struct kunit *test)
 	wait(test, 0, 2);
 	expect_next(test, 0);
 	wait(test, 0, 3);
-	expect_next(test, 1);
-	expect_next(test, 2);
-	expect_next(test, 3);
-	expect_none(test);
+	expect_rest(test, 1, 2, 3);
 }
 
 /* Contexts 0 to 2 are of one user, 3 is of the other one. */
@@ -121,14 +133,7 @@ static void users_take_turns_and_then_contexts(struct kunit *test)
 	wait(test, 3, 4);
 	wait(test, 3, 5);
 	wait(test, 3, 6);
-	expect_next(test, 0);
-	expect_next(test, 4);
-	expect_next(test, 2);
-	expect_next(test, 5);
-	expect_next(test, 3);
-	expect_next(test, 6);
-	expect_next(test, 1);
-	expect_none(test);
+	expect_rest(test, 0, 4, 2, 5, 3, 6, 1);
 }
 
 static void who_comes_again_is_served_last(struct kunit *test)
@@ -137,9 +142,7 @@ static void who_comes_again_is_served_last(struct kunit *test)
 	wait(test, 3, 1);
 	expect_next(test, 0);
 	wait(test, 0, 0);
-	expect_next(test, 1);
-	expect_next(test, 0);
-	expect_none(test);
+	expect_rest(test, 1, 0);
 }
 
 static void removal_ends_empty_turns(struct kunit *test)
@@ -157,24 +160,29 @@ static void removal_ends_empty_turns(struct kunit *test)
 	rca_turns_remove(&t->turns, t->ctx[3], &t->waiters[3].node);
 	expect_none(test);
 	wait(test, 3, 3);
-	expect_next(test, 3);
-	expect_none(test);
+	expect_rest(test, 3);
 }
 
 /* Memory is needed for the first entry of a user or a context. Without it nothing changes. */
 static void entry_without_memory(struct kunit *test)
 {
+	struct rca_turns_spare spare = {};
 	struct turns_test *t = test->priv;
 
 	KUNIT_EXPECT_FALSE(test, add(&t->turns, t->ctx[0], &t->waiters[0], false));
+	expect_none(test);
+	/* There is memory for the user only. */
+	rca_turns_prepare(&spare);
+	kfree(spare.context);
+	spare.context = NULL;
+	KUNIT_EXPECT_FALSE(test, rca_turns_add(&t->turns, t->ctx[0], &t->waiters[0].node, &spare));
+	rca_turns_finish(&spare);
 	expect_none(test);
 	wait(test, 0, 0);
 	KUNIT_EXPECT_FALSE(test, add(&t->turns, t->ctx[1], &t->waiters[1], false));
 	KUNIT_EXPECT_FALSE(test, add(&t->turns, t->ctx[3], &t->waiters[1], false));
 	KUNIT_EXPECT_TRUE(test, add(&t->turns, t->ctx[0], &t->waiters[1], false));
-	expect_next(test, 0);
-	expect_next(test, 1);
-	expect_none(test);
+	expect_rest(test, 0, 1);
 }
 
 /* However many contexts a user has, another user is next but one. */

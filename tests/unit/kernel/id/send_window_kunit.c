@@ -200,11 +200,27 @@ static struct rca_id *of_context(struct kunit *test, struct rca_ctx *ctx)
 	return id;
 }
 
+/* Two slots become free: the first two waiting ids get them, and the third one does not. */
+static void expect_two_turns(struct kunit *test, struct rca_id **ids, struct rca_id *first,
+			     struct rca_id *second, struct rca_id *third)
+{
+	struct fake *fake = test->priv;
+
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE);
+	fake_message(ids[0], RCA_IN_REJ, 8);
+	fake_message(ids[1], RCA_IN_REJ, 8);
+	rca_id_flush_work(first);
+	rca_id_flush_work(second);
+	fake_expect_state(test, first, RCA_ST_REQ_SENT);
+	fake_expect_state(test, second, RCA_ST_REQ_SENT);
+	fake_expect_state(test, third, RCA_ST_REQ_WAIT);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 2);
+}
+
 /* A context with one late request does not wait for all requests of another context. */
 static void contexts_take_turns(struct kunit *test)
 {
 	struct rca_tp_conn conn = { .qp_num = 42 };
-	struct fake *fake = test->priv;
 	struct rca_ctx *other = rca_ctx_create();
 	struct rca_id **ids, *crowd[8], *late;
 	u32 reported;
@@ -216,16 +232,7 @@ static void contexts_take_turns(struct kunit *test)
 	for (i = 0; i < 8; i++)
 		crowd[i] = connecting(test);
 	KUNIT_EXPECT_EQ(test, rca_connect(late, &conn), 0);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE);
-	/* Two slots: one for each context. */
-	fake_message(ids[0], RCA_IN_REJ, 8);
-	fake_message(ids[1], RCA_IN_REJ, 8);
-	rca_id_flush_work(crowd[0]);
-	rca_id_flush_work(late);
-	fake_expect_state(test, crowd[0], RCA_ST_REQ_SENT);
-	fake_expect_state(test, late, RCA_ST_REQ_SENT);
-	fake_expect_state(test, crowd[1], RCA_ST_REQ_WAIT);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 2);
+	expect_two_turns(test, ids, crowd[0], late, crowd[1]);
 	KUNIT_EXPECT_EQ(test, rca_destroy(other, late->obj.handle, &reported), 0);
 	rca_ctx_put(other);
 }
@@ -234,7 +241,6 @@ static void contexts_take_turns(struct kunit *test)
 static void users_take_turns(struct kunit *test)
 {
 	struct rca_tp_conn conn = { .qp_num = 42 };
-	struct fake *fake = test->priv;
 	struct rca_ctx *crowd[4], *other = rca_ctx_create();
 	struct rca_id **ids, *waiting[4], *late;
 	u32 reported;
@@ -252,15 +258,7 @@ static void users_take_turns(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rca_connect(waiting[i], &conn), 0);
 	}
 	KUNIT_EXPECT_EQ(test, rca_connect(late, &conn), 0);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE);
-	/* Two slots: one for each user. */
-	fake_message(ids[0], RCA_IN_REJ, 8);
-	fake_message(ids[1], RCA_IN_REJ, 8);
-	rca_id_flush_work(waiting[0]);
-	rca_id_flush_work(late);
-	fake_expect_state(test, waiting[0], RCA_ST_REQ_SENT);
-	fake_expect_state(test, late, RCA_ST_REQ_SENT);
-	fake_expect_state(test, waiting[1], RCA_ST_REQ_WAIT);
+	expect_two_turns(test, ids, waiting[0], late, waiting[1]);
 	KUNIT_EXPECT_EQ(test, rca_destroy(other, late->obj.handle, &reported), 0);
 	rca_ctx_put(other);
 	for (i = 0; i < 4; i++) {
