@@ -29,7 +29,7 @@ struct pid;
  * @node: entry in the failure log (lock: log_net.lock), or in the notification queue (lock:
  *        monitor_lock)
  * @serial: serial number in the failure log of the namespace, from 1
- * @at: time of the operation or event, in ns since 1970
+ * @at: time of the operation or event, in ns since 1970; in the order of the notification queue
  * @ctx: serial number of the context
  * @handle: handle of the id in the context
  * @uid: owner of the context

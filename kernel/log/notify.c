@@ -11,6 +11,7 @@
  * Locking: monitor_lock, a leaf; taken in any context, also with rca_id.lock held.
  */
 #include <kunit/visibility.h>
+#include <linux/ktime.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -158,6 +159,8 @@ static void enqueue(struct rca_monitor_queue *queue, const struct rca_report *re
 		list_add_tail(&queue->turn, &turns);
 	}
 	if (copy && queue->count < RCA_MONITOR_QUEUE_MAX) {
+		/* Several ids report at the same time: the times of a queue do not go back. */
+		copy->at = ktime_get_real_ns();
 		get_pid(copy->pid);	/* put in rca_report_free() */
 		list_add_tail(&copy->node, &queue->reports);
 		queue->count++;
@@ -173,7 +176,7 @@ static void enqueue(struct rca_monitor_queue *queue, const struct rca_report *re
 /**
  * rca_monitor_enqueue() - queue a record for the receiver, if there is one
  * @queue: the queue of the namespace, on which the caller holds a reference
- * @report: the record; it is copied
+ * @report: the record; it is copied, and the time of the copy is set
  *
  * Context: Any context.
  */

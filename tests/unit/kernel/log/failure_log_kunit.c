@@ -256,10 +256,12 @@ static struct {
 	unsigned int few;
 	unsigned int between;
 	unsigned int losses;
+	bool from_the_future;
 } two;
 
 static void receive_two(struct net *net, const struct rca_report *report)
 {
+	two.from_the_future |= report->at > ktime_get_real_ns();
 	if (report->handle < FEW) {
 		two.many++;
 	} else {
@@ -282,7 +284,7 @@ static const struct rca_monitor_ops two_ops = {
 
 static void enqueue_many(struct rca_monitor_queue *queue, u32 handle, unsigned int count)
 {
-	struct rca_report report = { .op = "test" };
+	struct rca_report report = { .op = "test", .at = U64_MAX };
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
@@ -308,6 +310,8 @@ static void namespaces_do_not_crowd_each_other_out(struct kunit *test)
 	preempt_enable();
 	rca_monitor_flush();
 	rca_monitor_set(before);
+	/* The time of a record is that of its turn in the queue. */
+	KUNIT_EXPECT_FALSE(test, two.from_the_future);
 	KUNIT_EXPECT_EQ(test, two.few, 10u);
 	KUNIT_EXPECT_GE(test, two.many, (unsigned int)RCA_MONITOR_QUEUE_MAX);
 	KUNIT_EXPECT_TRUE(test, list_empty(&queue[0].turn));
