@@ -25,7 +25,7 @@
  * @node: entry in neighs, until the neighbour has answered
  * @key: the neighbour (immutable)
  * @waits: the waiters, through &rca_neigh_wait.node; never empty while the lock is not held
- * @answered: entry in the list of the same name, once the neighbour has answered; else empty
+ * @answered: entry in answered_neighs, once the neighbour has answered; else empty
  * @rcu: frees it after readers of the table
  */
 struct rca_neigh {
@@ -46,8 +46,8 @@ static const struct rhashtable_params neighs_params = {
 static void wake_work(struct work_struct *work);
 
 static struct rhashtable neighs;
-static DEFINE_SPINLOCK(lock);
-static LIST_HEAD(answered);
+static DEFINE_SPINLOCK(neighs_lock);
+static LIST_HEAD(answered_neighs);
 static DECLARE_WORK(waker, wake_work);
 
 /* Module init. Returns 0 or a negative errno. */
@@ -87,27 +87,36 @@ static struct rca_neigh *make_neigh(const struct rca_neigh_key *key)
 
 static struct rca_neigh *find_locked(const struct rca_neigh_key *key)
 {
-	lockdep_assert_held(&lock);
+	lockdep_assert_held(&neighs_lock);
 	return rhashtable_lookup_fast(&neighs, key, neighs_params);
 }
 
-static void add_waiter_locked(struct rca_neigh *neigh, struct rca_neigh_wait *wait)
+/* Add a waiter, if it does not wait yet. False: the neighbour is not in the table. */
+static bool add_waiter_locked(struct rca_neigh_wait *wait)
 {
-	lockdep_assert_held(&lock);
+	struct rca_neigh *neigh;
+
+	lockdep_assert_held(&neighs_lock);
+	if (wait->neigh)
+		return true;
+	neigh = find_locked(&wait->key);
+	if (!neigh)
+		return false;
 	list_add_tail(&wait->node, &neigh->waits);
 	wait->neigh = neigh;
+	return true;
 }
 
 static void remove_waiter_locked(struct rca_neigh_wait *wait)
 {
-	lockdep_assert_held(&lock);
+	lockdep_assert_held(&neighs_lock);
 	list_del(&wait->node);
 	wait->neigh = NULL;
 }
 
 static void drop_if_empty_locked(struct rca_neigh *neigh)
 {
-	lockdep_assert_held(&lock);
+	lockdep_assert_held(&neighs_lock);
 	if (!list_empty(&neigh->waits))
 		return;
 	if (list_empty(&neigh->answered))
@@ -119,7 +128,7 @@ static void drop_if_empty_locked(struct rca_neigh *neigh)
 
 /**
  * rca_neigh_wait() - wait for a neighbour, asynchronously
- * @wait: the waiter, which does not wait. It may be woken before this returns
+ * @wait: the waiter. It may be woken before this returns; nothing happens if it waits already
  *
  * Best-effort: the waiter is not woken when the neighbour became known just before, or without
  * memory. Look the neighbour up again after a while.
@@ -128,29 +137,25 @@ static void drop_if_empty_locked(struct rca_neigh *neigh)
  */
 void rca_neigh_wait(struct rca_neigh_wait *wait)
 {
-	struct rca_neigh *neigh, *made;
+	struct rca_neigh *made;
+	bool added;
 
 	if (!wait->key.len)
 		return;
-	spin_lock_bh(&lock);
-	neigh = find_locked(&wait->key);
-	if (neigh)
-		add_waiter_locked(neigh, wait);
-	spin_unlock_bh(&lock);
-	if (neigh)
+	spin_lock_bh(&neighs_lock);
+	added = add_waiter_locked(wait);
+	spin_unlock_bh(&neighs_lock);
+	if (added)
 		return;
 	made = make_neigh(&wait->key);
 	if (!made)
 		return;
-	spin_lock_bh(&lock);
-	neigh = find_locked(&wait->key);
-	if (!neigh && !rhashtable_insert_fast(&neighs, &made->node, neighs_params)) {
-		neigh = made;
+	spin_lock_bh(&neighs_lock);
+	/* Fails if another waiter has added the neighbour meanwhile. */
+	if (!rhashtable_lookup_insert_fast(&neighs, &made->node, neighs_params))
 		made = NULL;
-	}
-	if (neigh)
-		add_waiter_locked(neigh, wait);
-	spin_unlock_bh(&lock);
+	add_waiter_locked(wait);
+	spin_unlock_bh(&neighs_lock);
 	kfree(made);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_neigh_wait);
@@ -160,13 +165,13 @@ void rca_neigh_unwait(struct rca_neigh_wait *wait)
 {
 	struct rca_neigh *neigh;
 
-	spin_lock_bh(&lock);
+	spin_lock_bh(&neighs_lock);
 	neigh = wait->neigh;
 	if (neigh) {
 		remove_waiter_locked(wait);
 		drop_if_empty_locked(neigh);
 	}
-	spin_unlock_bh(&lock);
+	spin_unlock_bh(&neighs_lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_neigh_unwait);
 
@@ -176,7 +181,7 @@ static void wake_batch_locked(struct rca_neigh *neigh)
 	struct rca_neigh_wait *wait, *next;
 	unsigned int count = 0;
 
-	lockdep_assert_held(&lock);
+	lockdep_assert_held(&neighs_lock);
 	list_for_each_entry_safe(wait, next, &neigh->waits, node) {
 		if (count++ == RCA_NEIGH_BATCH)
 			break;
@@ -190,15 +195,15 @@ static void wake_work(struct work_struct *work)
 {
 	struct rca_neigh *neigh;
 
-	spin_lock_bh(&lock);
-	while ((neigh = list_first_entry_or_null(&answered, struct rca_neigh, answered))) {
-		list_move_tail(&neigh->answered, &answered);
+	spin_lock_bh(&neighs_lock);
+	while ((neigh = list_first_entry_or_null(&answered_neighs, struct rca_neigh, answered))) {
+		list_move_tail(&neigh->answered, &answered_neighs);
 		wake_batch_locked(neigh);
-		spin_unlock_bh(&lock);
+		spin_unlock_bh(&neighs_lock);
 		cond_resched();
-		spin_lock_bh(&lock);
+		spin_lock_bh(&neighs_lock);
 	}
-	spin_unlock_bh(&lock);
+	spin_unlock_bh(&neighs_lock);
 }
 
 /**
@@ -215,16 +220,16 @@ void rca_neigh_changed(const struct neighbour *changed)
 	if (!atomic_read(&neighs.nelems) || !(READ_ONCE(changed->nud_state) & NUD_VALID))
 		return;
 	rca_neigh_set_key(&key, changed);
-	spin_lock_bh(&lock);
+	spin_lock_bh(&neighs_lock);
 	neigh = find_locked(&key);
 	if (neigh) {
 		/* Who comes from now on waits for another change. */
 		rhashtable_remove_fast(&neighs, &neigh->node, neighs_params);
-		list_add_tail(&neigh->answered, &answered);
+		list_add_tail(&neigh->answered, &answered_neighs);
 		wake_batch_locked(neigh);
-		if (!list_empty(&answered))
+		if (!list_empty(&answered_neighs))
 			queue_work(rca_wq, &waker);
 	}
-	spin_unlock_bh(&lock);
+	spin_unlock_bh(&neighs_lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_neigh_changed);

@@ -32,8 +32,8 @@ struct rca_neigh_key {
  * @node: entry in the waiters of @neigh (lock: of the table)
  * @neigh: what it waits for; NULL: it does not wait (lock: of the table)
  * @key: the neighbour (immutable while it waits)
- * @wake: called once, when the hardware address of the neighbour is known: with the lock of the
- *        table held, which is not taken with interrupts off
+ * @wake: called when the hardware address of the neighbour is known, and ends the wait: in softirq,
+ *        or in process context with softirqs off; the lock of the table is held
  */
 struct rca_neigh_wait {
 	struct list_head node;

@@ -121,11 +121,21 @@ static void neighbour_known(struct rca_neigh_wait *wait)
 	queue_work_in(container_of(wait, struct rca_resolve, wait), 0);
 }
 
-static void wait_for_neighbour(struct rca_resolve *res)
+/*
+ * Each look asks the neighbour again. The resolution waits meanwhile, as the answer may come before
+ * the look is over: the work that it has queued is not put off.
+ */
+static void wait_for_neighbour(struct rca_resolve *res, const struct rca_neigh_key *missing)
 {
 	long left = res->deadline - jiffies;
 
-	queue_work_in(res, clamp_t(long, left, 1, res->delay));
+	if (memcmp(&res->wait.key, missing, sizeof(*missing))) {
+		rca_neigh_unwait(&res->wait);
+		res->wait.key = *missing;
+	}
+	refcount_inc(&res->ref);	/* put in resolve_work() */
+	if (!queue_delayed_work(rca_id_wq(res->id), &res->work, clamp_t(long, left, 1, res->delay)))
+		resolve_put(res);	/* already queued, with a reference */
 	res->delay = min(2 * res->delay, MAX_JIFFY_OFFSET);
 	/* Last: a notification must find the work queued, to expedite it. */
 	rca_neigh_wait(&res->wait);
@@ -167,6 +177,7 @@ static int start_ib_addr(struct rca_resolve *res)
 /* Look up the neighbour again. Returns -EAGAIN while an answer is pending. */
 static int retry_nexthop(struct rca_resolve *res, union rca_addr *src, struct rdma_dev_addr *addr)
 {
+	struct rca_neigh_key missing;
 	int ret;
 
 	if (res->with_ib_addr) {
@@ -177,7 +188,7 @@ static int retry_nexthop(struct rca_resolve *res, union rca_addr *src, struct rd
 		return res->status;
 	}
 	rca_resolve_start_from(res->id, src, addr);
-	ret = rca_nexthop(src, &res->id->dst, addr, &res->wait.key);
+	ret = rca_nexthop(src, &res->id->dst, addr, &missing);
 	if (!ret)
 		return 0;
 	/*
@@ -185,9 +196,11 @@ static int retry_nexthop(struct rca_resolve *res, union rca_addr *src, struct rd
 	 */
 	if (time_after_eq(jiffies, res->deadline))
 		return -ETIMEDOUT;
-	if (ret == -EOPNOTSUPP)
+	if (ret == -EOPNOTSUPP) {
+		rca_neigh_unwait(&res->wait);
 		return start_ib_addr(res) ?: -EAGAIN;
-	wait_for_neighbour(res);
+	}
+	wait_for_neighbour(res, &missing);
 	return -EAGAIN;
 }
 
@@ -203,11 +216,11 @@ static void resolve_work(struct work_struct *work)
 	/* Charge the memory cgroup of the program: a kernel thread has none. */
 	old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	mutex_lock(&id->op);
-	rca_neigh_unwait(&res->wait);
 	/* Late work may find that the id is connected, without connection state. */
 	if (id->setup && id->setup->resolve == res) {
 		status = retry_nexthop(res, &src, &addr);
 		if (status != -EAGAIN) {
+			rca_neigh_unwait(&res->wait);
 			set_resolve(id, NULL);
 			resolve_put(res);	/* got in rca_resolve_wait() */
 			res->done(id, &res->pipe, &src, &addr, status);
@@ -259,7 +272,7 @@ int rca_resolve_wait(struct rca_id *id, const struct rca_pipeline *pipe,
 	if (how == -EOPNOTSUPP)
 		ret = start_ib_addr(res);
 	else
-		wait_for_neighbour(res);
+		wait_for_neighbour(res, missing);
 	if (ret) {
 		set_resolve(id, NULL);
 		resolve_put(res);

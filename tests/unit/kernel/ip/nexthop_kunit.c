@@ -170,6 +170,7 @@ static void who_waits_no_longer_is_not_woken(struct kunit *test)
 
 	rca_neigh_unwait(&waiter.wait);	/* never waited */
 	rca_neigh_wait(&waiter.wait);
+	rca_neigh_wait(&waiter.wait);	/* waits already */
 	rca_neigh_unwait(&waiter.wait);
 	rca_neigh_unwait(&waiter.wait);
 	rca_neigh_changed(neigh);
