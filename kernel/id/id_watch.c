@@ -170,7 +170,10 @@ static void post_if_changed(struct rca_id *id, const u8 *on_route, const u8 *now
 {
 	unsigned long flags;
 
-	/* Nearly all changes leave the address as it is, and 100,000 ids may have this peer. */
+	/*
+	 * Nearly all changes leave the address as it is, and 100,000 ids may have this peer. An id
+	 * keeps its addresses while it watches.
+	 */
 	if (!memcmp(on_route, now, ETH_ALEN))
 		return;
 	/* The id may have no reference left; its state then lets no event pass. */

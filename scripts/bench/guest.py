@@ -22,7 +22,7 @@ TIMED_OUT = 124
 
 # Kernel arguments: STALLS for an emulated processor, MACHINE for QEMU's devices, APPEND for every guest.
 # norandmaps: QEMU translates a page again for each address at which it is executed. Where libraries have the same
-# address in every process, a program starts three times faster.
+# address in every process, a small program starts in less than half the time.
 STALLS = ("rcupdate.rcu_cpu_stall_timeout=300 workqueue.watchdog_thresh=300 "
           "watchdog_thresh=60 sysctl.kernel.hung_task_timeout_secs=240")
 MACHINE = "console=ttyS0 mitigations=off nokaslr norandmaps no_timer_check"

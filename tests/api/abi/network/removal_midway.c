@@ -261,7 +261,7 @@ TEST(device_that_comes_and_goes_under_connections)
 	add_own_device(OWN_VETH);
 	for (int i = 0; i < 3; i++)
 		EXPECT_EQ(pthread_create(&threads[i], NULL, i ? connect_and_go : serve, &busy), 0);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 4; i++) {
 		/* Wait until connections are made again. */
 		before = __atomic_load_n(&busy.connected, __ATOMIC_SEQ_CST);
 		for (int n = 0; n < PATIENCE * 100; n++) {
