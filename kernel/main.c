@@ -14,7 +14,8 @@
 #include "id/send_window.h"
 #include "id/timing_net.h"
 #include "ip/neigh_wait.h"
-#include "listen/listen.h"
+#include "listen/listen_update.h"
+#include "listen/listeners.h"
 #include "listen/req_handler.h"
 #include "log/failure_log.h"
 #include "netlink/netlink.h"
@@ -35,12 +36,11 @@ static const struct rca_tp_upcalls upcalls = {
 
 static void device_removed(struct rca_device *dev)
 {
-	rca_listen_device_removed(dev);	/* no new children from here on */
+	rca_listeners_device_removed(dev);	/* no new children from here on */
 	rca_teardown_device(dev);
 }
 
 static const struct rca_devices_ops devices_ops = {
-	.added = rca_listen_device_added,
 	.removed = device_removed,
 	.changed = rca_listen_devices_changed,
 };
@@ -85,9 +85,12 @@ static int __init rca_init(void)
 	ret = rca_netwatch_init();
 	if (ret)
 		goto err_sa;
+	ret = rca_listen_update_init();
+	if (ret)
+		goto err_netwatch;
 	ret = rca_devices_init(&devices_ops);
 	if (ret)
-		goto err_listen;	/* a device may have been added */
+		goto err_listen;
 	ret = rca_netlink_init();
 	if (ret)
 		goto err_devices;
@@ -101,7 +104,8 @@ err_netlink:
 err_devices:
 	rca_devices_exit();
 err_listen:
-	rca_listen_exit();
+	rca_listen_update_exit();
+err_netwatch:
 	rca_netwatch_exit();
 err_sa:
 	ib_sa_unregister_client(&rca_sa_client);	/* waits for callbacks */
@@ -132,7 +136,7 @@ static void __exit rca_exit(void)
 	rca_chardev_exit();
 	rca_netlink_exit();
 	rca_devices_exit();
-	rca_listen_exit();
+	rca_listen_update_exit();
 	rca_netwatch_exit();
 	ib_sa_unregister_client(&rca_sa_client);	/* waits for callbacks */
 	rca_group_exit();

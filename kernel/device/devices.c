@@ -54,7 +54,7 @@ static void fence_work(struct work_struct *work)
 	spin_lock_irqsave(&dev->lock, flags);
 	WRITE_ONCE(dev->listenable, true);
 	spin_unlock_irqrestore(&dev->lock, flags);
-	callbacks->added(dev);
+	callbacks->changed(NULL);
 }
 
 /* All ports of a device have the same transport. NULL: the device is not supported. */
@@ -81,14 +81,14 @@ static const struct rca_tp_ops *transport_of(struct ib_device *ibdev)
 static void gid_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	if (event->event == IB_EVENT_GID_CHANGE)
-		callbacks->changed();
+		callbacks->changed(NULL);
 }
 
-/* A network device was created, or moved here from another namespace. */
+/* A network device was created or deleted, or moved between two namespaces. */
 static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)
 {
-	if (event == NETDEV_REGISTER)
-		callbacks->changed();
+	if (event == NETDEV_REGISTER || event == NETDEV_UNREGISTER)
+		callbacks->changed(dev_net(netdev_notifier_info_to_dev(info)));
 	return NOTIFY_DONE;
 }
 
@@ -272,6 +272,20 @@ struct rca_device *rca_device_next(struct rca_device *prev)
 	if (prev)
 		rca_device_put(prev);
 	return next;
+}
+
+/* Is the device with this number in the list? Any context. */
+bool rca_device_exists(u32 serial)
+{
+	struct rca_device *dev;
+	unsigned long flags;
+	bool found = false;
+
+	spin_lock_irqsave(&devices_lock, flags);
+	list_for_each_entry(dev, &devices, node)
+		found |= dev->serial == serial;
+	spin_unlock_irqrestore(&devices_lock, flags);
+	return found;
 }
 
 /**

@@ -59,18 +59,16 @@ struct rca_device {
 
 /**
  * struct rca_devices_ops - callbacks into the layers above
- * @added: the device may be listened on from now on. Process context, no locks held.
  * @removed: the device is being removed, and takes no new ids. No layer may use @dev
  *           after this returns. Process context.
- * @changed: the GIDs of a device have changed, or a network device has appeared in a
- *           namespace, so rca_device_serves_netns() may change. Called with locks of
- *           ib_core or RTNL held, possibly before rca_devices_init() returns; must not
- *           sleep.
+ * @changed: a device may be listened on from now on, or its GIDs have changed (@net is NULL),
+ *           or a network device has appeared in a namespace or left it: so
+ *           rca_device_serves_netns() may change. Called with locks of ib_core or RTNL held,
+ *           possibly before rca_devices_init() returns; must not sleep.
  */
 struct rca_devices_ops {
-	void (*added)(struct rca_device *dev);
 	void (*removed)(struct rca_device *dev);
-	void (*changed)(void);
+	void (*changed)(struct net *net);
 };
 
 int rca_devices_init(const struct rca_devices_ops *ops);
@@ -78,6 +76,7 @@ void rca_devices_exit(void);
 struct rca_device *rca_device_get(struct rca_device *dev);
 void rca_device_put(struct rca_device *dev);
 struct rca_device *rca_device_next(struct rca_device *prev);
+bool rca_device_exists(u32 serial);
 void rca_device_wait_listenable(struct rca_device *dev);
 struct rca_stats __percpu *rca_device_stats(const struct rca_device *dev, u32 port);
 

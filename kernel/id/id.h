@@ -32,9 +32,9 @@
  * rca_id.op                mutex     operations of user space on   process; never in
  *                                    an id; its device, lower      a callback
  *                                    cm_id and resolved path
- * listeners_mutex          mutex     the list of wildcard          process; never in
- *                                    listeners; which devices a    a callback
- *                                    listener is on
+ * rca_listen_net.mutex     mutex     the wildcard listeners of a   process; never in
+ *                                    network namespace; which      a callback
+ *                                    devices its listeners are on
  * rca_device.demux_mutex   mutex     the service IDs that we hold  process; never in
  *                                    on a device                   a callback
  * rca_queue.reading        mutex     turns of readers; held over   process; with no

@@ -9,8 +9,10 @@
 
 #include <linux/rculist.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 
 #include "device/devices.h"
+#include "id/id.h"
 
 static u64 service_id_key(__be64 service_id)
 {
@@ -77,7 +79,8 @@ static void demux_destroy(struct rca_demux *demux)
  * @id: the listening id; must exist until rca_demux_leave()
  *
  * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex.
- * Return: the slot, or an ERR_PTR(): -EBUSY: another user of the device has the service ID.
+ * Return: the slot, or an ERR_PTR(): -EBUSY: another user of the device has the service ID;
+ * -ENXIO: the device is being removed.
  */
 struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_listen *req,
 				struct rca_id *id)
@@ -92,7 +95,9 @@ struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_list
 	INIT_LIST_HEAD(&slot->listener_node);
 	mutex_lock(&dev->demux_mutex);
 	demux = demux_find(dev, req->service_id);
-	if (demux) {
+	if (READ_ONCE(dev->removing)) {
+		demux = ERR_PTR(-ENXIO);	/* pairs with rca_demux_first_net() */
+	} else if (demux) {
 		slot->demux = demux;
 		list_add_tail_rcu(&slot->node, &demux->slots);
 	} else {
@@ -132,25 +137,53 @@ void rca_demux_leave(struct rca_slot *slot)
 	kfree_rcu(slot, rcu);
 }
 
-/**
- * rca_demux_first() - any slot of a device
- * @dev: the device
- *
- * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex. The caller
- * prevents that slots of @dev are added or removed.
- * Return: a slot, or NULL.
- */
-struct rca_slot *rca_demux_first(struct rca_device *dev)
+static struct rca_slot *first_slot(struct rca_device *dev)
 {
-	struct rca_slot *slot = NULL;
 	struct rca_demux *demux;
 	int bucket;
 
+	lockdep_assert_held(&dev->demux_mutex);
+	hash_for_each(dev->demuxes, bucket, demux, node)
+		return list_first_entry(&demux->slots, struct rca_slot, node);
+	return NULL;
+}
+
+/**
+ * rca_demux_first_net() - the namespace of the first listener of a device that is being removed
+ * @dev: the device
+ *
+ * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex.
+ * Return: the namespace, with a reference; NULL: there is no listener, nor will there be one.
+ */
+struct net *rca_demux_first_net(struct rca_device *dev)
+{
+	struct net *net = NULL;
+	struct rca_slot *slot;
+
 	mutex_lock(&dev->demux_mutex);
-	hash_for_each(dev->demuxes, bucket, demux, node) {
-		slot = list_first_entry(&demux->slots, struct rca_slot, node);
-		break;
-	}
+	slot = first_slot(dev);
+	if (slot)
+		net = get_net(slot->id->net);
+	mutex_unlock(&dev->demux_mutex);
+	return net;
+}
+
+/**
+ * rca_demux_first() - the slot of the first listener of a device
+ * @dev: the device
+ * @net: the namespace; the caller prevents that its listeners leave the device
+ *
+ * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex.
+ * Return: the slot; NULL: there is none, or the first listener is of another namespace.
+ */
+struct rca_slot *rca_demux_first(struct rca_device *dev, const struct net *net)
+{
+	struct rca_slot *slot;
+
+	mutex_lock(&dev->demux_mutex);
+	slot = first_slot(dev);
+	if (slot && !net_eq(slot->id->net, net))
+		slot = NULL;
 	mutex_unlock(&dev->demux_mutex);
 	return slot;
 }

@@ -8,6 +8,7 @@
 
 #include "lib/types.h"
 
+struct net;
 struct rca_tp_listen;
 
 /**
@@ -35,7 +36,7 @@ struct rca_demux {
  * @id: the listening id (immutable; alive as long as the slot is in a demux)
  * @demux: the service ID (immutable)
  * @node: in &rca_demux.slots (rcu; lock: rca_device.demux_mutex)
- * @listener_node: in &rca_listener.slots (lock: listeners_mutex)
+ * @listener_node: in &rca_listener.slots (lock: rca_listen_net.mutex of the namespace)
  * @rcu: frees it after the walks of requests
  */
 struct rca_slot {
@@ -49,6 +50,7 @@ struct rca_slot {
 struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_listen *req,
 				struct rca_id *id);
 void rca_demux_leave(struct rca_slot *slot);
-struct rca_slot *rca_demux_first(struct rca_device *dev);
+struct net *rca_demux_first_net(struct rca_device *dev);
+struct rca_slot *rca_demux_first(struct rca_device *dev, const struct net *net);
 
 #endif /* RCA_DEMUX_H */

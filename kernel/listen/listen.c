@@ -1,153 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Listening ids. A listener that is bound to an address listens on the device of that
- * address. A wildcard listener listens on all devices that serve its network namespace,
- * including devices that are added later.
+ * Listening ids: their ports, and the calls that start and end listening.
  *
- * Locking: rca_id.op, then listeners_mutex, which protects the slots of all listeners.
- * Callbacks take neither.
+ * Locking: rca_id.op.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include "listen/listen.h"
 
 #include <kunit/visibility.h>
 #include <linux/err.h>
 #include <linux/slab.h>
 
-#include "listen/demux.h"
 #include "device/devices.h"
-#include "resolve/bind.h"
-#include "device/device_netns.h"
 #include "lib/wire.h"
+#include "listen/listeners.h"
+#include "resolve/bind.h"
 
 /* Ports to try while the module chooses the port and another user has its service ID. */
 #define PORT_TRIES	32
 
-/* Interval of retries for a service ID that another user of a new device holds. */
-#define BLOCKED_RETRY	(5 * HZ)
-
-/* Delay before listening ends on a device that no longer serves the namespace. */
-#define UNSERVED_GRACE	(5 * HZ)
-
-/**
- * struct rca_listener - the listening state of an id
- * @id: the id (immutable)
- * @service_id: the service ID (immutable once @node is in the list)
- * @wildcard: listens on all devices that serve its namespace (immutable)
- * @node: in the list of wildcard listeners (lock: listeners_mutex)
- * @slots: one slot for each device that it listens on (lock: listeners_mutex)
- */
-struct rca_listener {
-	struct rca_id *id;
-	__be64 service_id;
-	bool wildcard;
-	struct list_head node;
-	struct list_head slots;
-};
-
-static DEFINE_MUTEX(listeners_mutex);
-static LIST_HEAD(wildcards);
-
-static void join_devices_work(struct work_struct *work);
-static void leave_devices_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(join_devices, join_devices_work);
-static DECLARE_DELAYED_WORK(leave_devices, leave_devices_work);
-
-static bool listens_on(struct rca_listener *listener, struct rca_device *dev)
-{
-	struct rca_slot *slot;
-
-	lockdep_assert_held(&listeners_mutex);
-	list_for_each_entry(slot, &listener->slots, listener_node)
-		if (slot->demux->dev == dev)
-			return true;
-	return false;
-}
-
-/* iWARP has no datagrams and no AF_IB addresses. */
-static bool can_listen_on(struct rca_listener *listener, struct rca_device *dev)
-{
-	struct rca_id *id = listener->id;
-
-	return !dev->tp->over_tcp ||
-	       (id->qp_type != IB_QPT_UD && id->local.sa.sa_family != AF_IB);
-}
-
-static int listen_on(struct rca_listener *listener, struct rca_device *dev)
-{
-	struct rca_id *id = listener->id;
-	const struct rca_opts *opts = rca_id_opts(id);
-	struct rca_tp_listen req = {
-		.service_id = listener->service_id,
-		.net = id->net,
-		.local = &id->local,
-		.backlog = opts->backlog,
-		.tos = opts->tos,
-		.afonly = id->afonly,
-	};
-	struct rca_slot *slot;
-
-	lockdep_assert_held(&listeners_mutex);
-	if (!can_listen_on(listener, dev))
-		return listener->wildcard ? 0 : -EOPNOTSUPP;
-	slot = rca_demux_join(dev, &req, id);
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
-	list_add_tail(&slot->listener_node, &listener->slots);
-	return 0;
-}
-
-static void leave_slot(struct rca_slot *slot)
-{
-	lockdep_assert_held(&listeners_mutex);
-	list_del(&slot->listener_node);
-	rca_demux_leave(slot);
-}
-
-static void leave_all_devices(struct rca_listener *listener)
-{
-	struct rca_slot *slot, *tmp;
-
-	lockdep_assert_held(&listeners_mutex);
-	list_for_each_entry_safe(slot, tmp, &listener->slots, listener_node)
-		leave_slot(slot);
-}
-
-/* On all devices or none: a listener that misses a device would lose requests silently. */
-static int listen_on_all_devices(struct rca_listener *listener)
-{
-	struct rca_device *dev = NULL;
-	int ret;
-
-	lockdep_assert_held(&listeners_mutex);
-	while ((dev = rca_device_next(dev))) {
-		/* rca_listen_device_added() or rca_listen_devices_changed() adds it later. */
-		if (!READ_ONCE(dev->listenable) || !rca_device_serves_netns(dev, listener->id->net))
-			continue;
-		ret = listen_on(listener, dev);
-		if (ret) {
-			rca_device_put(dev);
-			leave_all_devices(listener);
-			return ret;
-		}
-	}
-	list_add_tail(&listener->node, &wildcards);
-	return 0;
-}
-
 static int start_listener(struct rca_listener *listener)
 {
 	struct rca_id *id = listener->id;
-	int ret;
 
 	lockdep_assert_held(&id->op);
 	/* An AF_IB address may have chosen the port space. */
 	listener->service_id = rca_wire_service_id(id->opts->bind->ps, rca_addr_port(&id->local));
-	mutex_lock(&listeners_mutex);
-	ret = listener->wildcard ? listen_on_all_devices(listener) : listen_on(listener, id->dev);
-	mutex_unlock(&listeners_mutex);
-	return ret;
+	return rca_listener_start(listener);
 }
 
 /* If the module chose the port and another user has its service ID, try other ports. */
@@ -194,8 +72,7 @@ static int bind_port(struct rca_id *id)
 }
 
 /*
- * Wait until new devices can be listened on. The caller does not hold listeners_mutex, which
- * rca_listen_device_added() takes for such a device.
+ * Wait until new devices can be listened on.
  */
 static void wait_for_devices(void)
 {
@@ -260,8 +137,8 @@ err_free:
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0; -EINVAL: wrong state; -EADDRINUSE: another listener has the port, or another
- * user of the device has its service ID; -EOPNOTSUPP: datagrams or AF_IB on an iWARP device;
- * -ENXIO; -ENOMEM.
+ * user of the device has its service ID; -EACCES: a low port on a device that all namespaces
+ * share; -EOPNOTSUPP: datagrams or AF_IB on an iWARP device; -ENXIO; -ENOMEM.
  */
 int rca_listen(struct rca_id *id, u32 backlog)
 {
@@ -290,122 +167,7 @@ void rca_listen_stop(struct rca_id *id)
 	if (!listener)
 		return;
 	id->opts->listener = NULL;
-	mutex_lock(&listeners_mutex);
-	list_del_init(&listener->node);
-	leave_all_devices(listener);
-	mutex_unlock(&listeners_mutex);
+	rca_listener_stop(listener);
 	rca_ports_unlisten(id->opts->bind);
 	kfree(listener);
-}
-
-/*
- * Start all wildcard listeners on @dev that do not listen there yet and whose namespace it
- * serves. False: some could not be started.
- */
-static bool start_wildcards_on(struct rca_device *dev)
-{
-	struct rca_listener *listener;
-	bool all = true;
-	int ret;
-
-	lockdep_assert_held(&listeners_mutex);
-	list_for_each_entry(listener, &wildcards, node) {
-		if (listens_on(listener, dev) || !rca_device_serves_netns(dev, listener->id->net))
-			continue;
-		ret = listen_on(listener, dev);
-		if (!ret)
-			continue;
-		all = false;
-		pr_notice_ratelimited("%s: cannot listen on %pISpc yet: %s (%pe), retrying\n",
-				      dev_name(&dev->ibdev->dev), &listener->id->local.sa,
-				      ret == -EBUSY ? "another user has the service ID" : "error",
-				      ERR_PTR(ret));
-	}
-	return all;
-}
-
-static void join_devices_work(struct work_struct *work)
-{
-	struct rca_device *dev = NULL;
-	bool all = true;
-
-	mutex_lock(&listeners_mutex);
-	while ((dev = rca_device_next(dev)))
-		if (READ_ONCE(dev->listenable) && !READ_ONCE(dev->removing))
-			all &= start_wildcards_on(dev);
-	mutex_unlock(&listeners_mutex);
-	if (!all)
-		queue_delayed_work(rca_wq, &join_devices, BLOCKED_RETRY);
-}
-
-/* Release service IDs on devices that no longer serve the namespaces of the listeners. */
-static void leave_devices_work(struct work_struct *work)
-{
-	struct rca_listener *listener;
-	struct rca_slot *slot, *tmp;
-
-	mutex_lock(&listeners_mutex);
-	list_for_each_entry(listener, &wildcards, node) {
-		list_for_each_entry_safe(slot, tmp, &listener->slots, listener_node) {
-			if (!rca_device_serves_netns(slot->demux->dev, listener->id->net))
-				leave_slot(slot);
-		}
-	}
-	mutex_unlock(&listeners_mutex);
-}
-
-/**
- * rca_listen_device_added() - start wildcard listeners on a new device
- * @dev: the device
- *
- * Never fails: a service ID that another user holds is requested again later.
- *
- * Context: Process context. Sleeps. Takes and releases listeners_mutex.
- */
-void rca_listen_device_added(struct rca_device *dev)
-{
-	bool all;
-
-	mutex_lock(&listeners_mutex);
-	all = start_wildcards_on(dev);
-	mutex_unlock(&listeners_mutex);
-	if (!all)
-		queue_delayed_work(rca_wq, &join_devices, BLOCKED_RETRY);
-}
-
-/**
- * rca_listen_devices_changed() - update wildcard listeners: devices may serve other namespaces
- *
- * Context: Any context.
- */
-void rca_listen_devices_changed(void)
-{
-	mod_delayed_work(rca_wq, &join_devices, 0);
-	/* The delay starts at the first change: a series of changes must not postpone the work. */
-	queue_delayed_work(rca_wq, &leave_devices, UNSERVED_GRACE);
-}
-
-/**
- * rca_listen_device_removed() - end all listening on a device that is being removed
- * @dev: the device, marked as being removed
- *
- * When this returns, no request of the device is being handled any more.
- *
- * Context: Process context. Sleeps. Takes and releases listeners_mutex.
- */
-void rca_listen_device_removed(struct rca_device *dev)
-{
-	struct rca_slot *slot;
-
-	mutex_lock(&listeners_mutex);
-	while ((slot = rca_demux_first(dev)))
-		leave_slot(slot);
-	mutex_unlock(&listeners_mutex);
-}
-
-/* Module exit; no listener exists any more. */
-void rca_listen_exit(void)
-{
-	cancel_delayed_work_sync(&join_devices);
-	cancel_delayed_work_sync(&leave_devices);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Listening ids and the devices that they listen on. */
+/* Listening ids. */
 #ifndef RCA_LISTEN_H
 #define RCA_LISTEN_H
 
@@ -10,9 +10,5 @@
 
 int rca_listen(struct rca_id *id, u32 backlog);
 void rca_listen_stop(struct rca_id *id);
-void rca_listen_device_added(struct rca_device *dev);
-void rca_listen_device_removed(struct rca_device *dev);
-void rca_listen_devices_changed(void);
-void rca_listen_exit(void);
 
 #endif /* RCA_LISTEN_H */

@@ -59,6 +59,14 @@ void ktap_note(const char *format, ...)
 	va_end(args);
 }
 
+double ktap_now(void)
+{
+	struct timespec now;
+
+	MUST(clock_gettime(CLOCK_MONOTONIC, &now));
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
 void ktap_fail(const char *file, int line, const char *format, ...)
 {
 	const char *name = strrchr(file, '/');

@@ -54,6 +54,8 @@ void ktap_fail(const char *file, int line, const char *format, ...)
 	__attribute__((format(printf, 3, 4), noreturn));
 void ktap_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void ktap_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Monotonic time in seconds. */
+double ktap_now(void);
 void ktap_expect_eq(const char *file, int line, const char *what, long long is, long long wanted);
 
 #define KTAP_TEST(name, where)							\

@@ -12,6 +12,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "connect/connect.h"
+#include "device/devices.h"
 #include "fake/addresses.h"
 #include "fake/device_bench.h"
 #include "fake/netrig.h"
@@ -134,7 +135,21 @@ static void ipv6_group(struct kunit *test)
 	group_of_a_network_device(test, DEVICE_IP6, GROUP6);
 }
 
+/* A LISTEN that has the device still, and comes after the end of all listening on it. */
+static void listen_is_late_for_a_removal(struct kunit *test)
+{
+	struct rca_id *id = rig_new_id(test, DEVICE_SERVER, RDMA_PS_TCP);
+
+	KUNIT_ASSERT_EQ(test, rig_bind(test, id, DEVICE_IP), 0);
+	WRITE_ONCE(id->dev->removing, true);
+	KUNIT_EXPECT_EQ(test, rca_listen(id, 1), -ENXIO);
+	WRITE_ONCE(id->dev->removing, false);
+	KUNIT_EXPECT_EQ(test, rca_listen(id, 1), 0);
+	rig_destroy(test, id);
+}
+
 static struct kunit_case end_cases[] = {
+	KUNIT_CASE(listen_is_late_for_a_removal),
 	KUNIT_CASE(ipv4_group),
 	KUNIT_CASE(ipv6_group),
 	KUNIT_CASE(device_goes_in_every_state),

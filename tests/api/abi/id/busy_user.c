@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* How long a user's calls take while another user keeps the module busy. */
+#include <sys/prctl.h>
+
+#include "limits.h"
+#include "rca_test.h"
+#include "tasks.h"
+
+#define ANNA 70001
+#define BERT 70002
+#define LISTENERS 5000
+
+/* In seconds: five times the bound of Documentation/bounds.rst, as the guests are emulated. */
+#define BOUND 0.5
+
+/* Become root of a user namespace and a network namespace of a user. */
+static void be_root_of_own_namespaces(unsigned int uid)
+{
+	int map;
+
+	MUST(setgid(uid));
+	MUST(setuid(uid));
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		ktap_skip("no user namespaces: %m");
+	MUST(prctl(PR_SET_DUMPABLE, 1));	/* or the file belongs to root */
+	map = MUST(open("/proc/self/uid_map", O_WRONLY));
+	MUST(dprintf(map, "0 %u 1", uid));
+	MUST(close(map));
+}
+
+/* Add and delete a network device again and again. */
+static void flap_links(void)
+{
+	FILE *ip = popen("ip -batch - >/dev/null", "w");
+
+	EXPECT(ip);
+	for (;;)
+		fputs("link add rca0 type dummy\nlink del rca0\n", ip);
+}
+
+static void listen_and_flap_links(int ready)
+{
+	int ctx;
+
+	MUST(setpgid(0, 0));	/* and of the processes that it starts */
+	be_root_of_own_namespaces(ANNA);
+	ctx = get_ctx();
+	for (int i = 0; i < LISTENERS; i++)
+		EXPECT_EQ(rca_listen(ctx, get_id(ctx, -1, 0), 0), 0);
+	MUST(write(ready, "", 1));
+	flap_links();
+}
+
+/* The longest time that a wildcard listener took to begin and end, within some seconds. */
+static double time_listeners(int ctx)
+{
+	double worst = 0, end = ktap_now() + 3, begin, took;
+
+	while ((begin = ktap_now()) < end) {
+		uint32_t id = get_id(ctx, -1, 0);
+
+		EXPECT_EQ(rca_listen(ctx, id, 0), 0);
+		EXPECT_EQ(rca_destroy(ctx, id), 0);
+		took = ktap_now() - begin;
+		worst = took > worst ? took : worst;
+	}
+	return worst;
+}
+
+TEST(listeners_of_another_user_whose_links_flap)
+{
+	int ready[2], ctx = open_as(BERT);
+	double idle = time_listeners(ctx), worst;
+	char byte;
+	pid_t busy;
+
+	MUST(pipe(ready));
+	busy = MUST(fork());
+	if (!busy)
+		listen_and_flap_links(ready[1]);
+	EXPECT_EQ(MUST(read(ready[0], &byte, 1)), 1);
+	worst = time_listeners(ctx);
+	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
+	EXPECT(worst < BOUND);
+	MUST(kill(-busy, SIGKILL));
+}
+
+KTAP_MAIN
