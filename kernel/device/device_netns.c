@@ -13,6 +13,7 @@
 #include <rdma/ib_cache.h>
 
 #include "device/devices.h"
+#include "ip/ipoib.h"
 
 static bool gid_in_net(const struct ib_gid_attr *attr, const struct net *net)
 {
@@ -66,6 +67,12 @@ static bool iwarp_dev_in_net(struct ib_device *ibdev, struct net *net)
 	return ret;
 }
 
+/* Is the device one of this namespace? Other namespaces see it in the shared mode only. */
+bool rca_device_in_netns(struct rca_device *dev, const struct net *net)
+{
+	return net_eq(read_pnet(&dev->ibdev->coredev.rdma_net), net);
+}
+
 /**
  * rca_device_serves_netns() - check whether a device can receive requests for a namespace
  * @dev: the device; the caller has a reference
@@ -73,8 +80,8 @@ static bool iwarp_dev_in_net(struct ib_device *ibdev, struct net *net)
  *
  * In the exclusive mode of the RDMA subsystem a device is in one namespace, and is
  * removed and added again when it moves. In the shared mode the answer depends on the
- * network devices. An InfiniBand device may have AF_IB addresses and IPoIB interfaces
- * in any namespace, so it serves all that may use it.
+ * network devices. An InfiniBand device serves its own namespace, where it also has AF_IB
+ * addresses, and those that have an IPoIB interface on it.
  *
  * The answer changes with GIDs and network devices, see &rca_devices_ops.changed.
  *
@@ -88,13 +95,12 @@ bool rca_device_serves_netns(struct rca_device *dev, struct net *net)
 
 	if (!rdma_dev_access_netns(ibdev, net))
 		return false;
+	if (dev->tp->over_tcp)
+		return iwarp_dev_in_net(ibdev, net);
 	rdma_for_each_port(ibdev, port) {
-		if (rdma_protocol_roce(ibdev, port)) {
-			if (roce_port_in_net(ibdev, port, net))
-				return true;
-		} else if (!rdma_protocol_iwarp(ibdev, port) || iwarp_dev_in_net(ibdev, net)) {
+		if (rdma_protocol_roce(ibdev, port) ? roce_port_in_net(ibdev, port, net) :
+		    rca_device_in_netns(dev, net) || rca_ipoib_exists(ibdev, port, net))
 			return true;
-		}
 	}
 	return false;
 }

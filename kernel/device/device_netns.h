@@ -7,6 +7,7 @@
 
 #include "lib/types.h"
 
+bool rca_device_in_netns(struct rca_device *dev, const struct net *net);
 bool rca_device_serves_netns(struct rca_device *dev, struct net *net);
 
 #endif /* RCA_DEVICE_NETNS_H */

@@ -16,13 +16,13 @@
 /* Offset of the GID in an IPoIB hardware address (RFC 4391). */
 #define IPOIB_GID	4
 
-/* Check that @ndev is an IPoIB device of this port and up. */
+/* Check that @ndev is an IPoIB device of this port. */
 static bool ndev_on_port(struct net_device *ndev, struct ib_device *ibdev, u32 port)
 {
 	const struct ib_gid_attr *attr;
 	union ib_gid gid;
 
-	if (ndev->type != ARPHRD_INFINIBAND || !(READ_ONCE(ndev->flags) & IFF_UP))
+	if (ndev->type != ARPHRD_INFINIBAND)
 		return false;
 	memcpy(gid.raw, ndev->dev_addr + IPOIB_GID, sizeof(gid.raw));
 	attr = rdma_find_gid_by_port(ibdev, &gid, IB_GID_TYPE_IB, port, NULL);
@@ -30,6 +30,22 @@ static bool ndev_on_port(struct net_device *ndev, struct ib_device *ibdev, u32 p
 		return false;
 	rdma_put_gid_attr(attr);
 	return true;
+}
+
+/* Does a namespace have an IPoIB device of this port, up or not? Takes and releases RCU. */
+bool rca_ipoib_exists(struct ib_device *ibdev, u32 port, struct net *net)
+{
+	struct net_device *ndev;
+	bool found = false;
+
+	rcu_read_lock();
+	for_each_netdev_rcu(net, ndev) {
+		found = ndev_on_port(ndev, ibdev, port);
+		if (found)
+			break;
+	}
+	rcu_read_unlock();
+	return found;
 }
 
 /**
@@ -72,7 +88,7 @@ bool rca_ipoib_ip(struct ib_device *ibdev, u32 port, struct net *net, sa_family_
 
 	rcu_read_lock();
 	for_each_netdev_rcu(net, ndev) {
-		found = ndev_on_port(ndev, ibdev, port) &&
+		found = READ_ONCE(ndev->flags) & IFF_UP && ndev_on_port(ndev, ibdev, port) &&
 			rca_ifaddr_first(ndev, family, linklocal, addr);
 		if (found)
 			break;

@@ -8,6 +8,7 @@
 
 #include "lib/types.h"
 
+bool rca_ipoib_exists(struct ib_device *ibdev, u32 port, struct net *net);
 void rca_ipoib_group(struct net *net, int ifindex, union ib_gid *mgid);
 bool rca_ipoib_ip(struct ib_device *ibdev, u32 port, struct net *net, sa_family_t family,
 		  bool linklocal, union rca_addr *addr);

@@ -139,6 +139,11 @@ static int rca_ports_choose(struct rca_bind *bind, struct rca_bucket *table,
 	return -EADDRNOTAVAIL;
 }
 
+static bool is_low_port_of_host(u16 port)
+{
+	return inet_port_requires_bind_service(&init_net, port);
+}
+
 /**
  * rca_ports_bind() - bind an address and port
  * @bind: a binding that is not bound; @bind->reuse and @bind->afonly are set
@@ -178,6 +183,7 @@ int rca_ports_bind(struct rca_bind *bind, struct net *net, u16 ps, const union r
 	bind->net = net;
 	bind->ps = ps;
 	bind->listening = false;
+	bind->privileged = false;
 	port = be16_to_cpu(rca_addr_port(&bind->addr));
 	bind->chosen = !port;
 	if (bind->chosen)
@@ -186,6 +192,8 @@ int rca_ports_bind(struct rca_bind *bind, struct net *net, u16 ps, const union r
 	if (inet_port_requires_bind_service(net, port) &&
 	    !ns_capable(net->user_ns, CAP_NET_BIND_SERVICE))
 		return -EACCES;
+	bind->privileged = is_low_port_of_host(port) &&
+			   ns_capable_noaudit(&init_user_ns, CAP_NET_BIND_SERVICE);
 	bucket = rca_ports_bucket(table, port);
 	spin_lock(&bucket->lock);
 	ret = rca_ports_check_locked(bucket, bind, port, bind->reuse);
@@ -195,6 +203,24 @@ int rca_ports_bind(struct rca_bind *bind, struct net *net, u16 ps, const union r
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ports_bind);
+
+/**
+ * rca_ports_confined() - check whether a port may be used on devices of its namespace only
+ * @bind: a binding that is bound
+ *
+ * A network namespace has its own ports, and the right to low ones is that of its owner. On a
+ * device that namespaces share, the service ID of a port is one of the host.
+ *
+ * Context: Any context.
+ * Return: true: the port is low in the initial namespace, and was bound in another one without
+ * the right (CAP_NET_BIND_SERVICE in the initial user namespace).
+ */
+bool rca_ports_confined(const struct rca_bind *bind)
+{
+	return !net_eq(bind->net, &init_net) && !bind->privileged &&
+	       is_low_port_of_host(be16_to_cpu(rca_addr_port(&bind->addr)));
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_ports_confined);
 
 /**
  * rca_ports_repick() - exchange a chosen port for another one

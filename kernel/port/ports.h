@@ -13,6 +13,7 @@ int rca_ports_set_reuse(struct rca_bind *bind, bool reuse);
 int rca_ports_set_afonly(struct rca_bind *bind, bool afonly);
 void rca_ports_unbind(struct rca_bind *bind);
 bool rca_ports_bound(const struct rca_bind *bind);
+bool rca_ports_confined(const struct rca_bind *bind);
 __be16 rca_ports_any(struct net *net);
 
 #endif /* RCA_PORTS_H */

@@ -19,6 +19,7 @@
  * @afonly: an IPv6 wildcard that does not cover IPv4 (lock: bucket)
  * @chosen: the port was chosen by rca_ports_bind(), not by its caller (immutable while bound)
  * @listening: the id listens (lock: bucket)
+ * @privileged: a low port was bound with the right to ports of the host (immutable while bound)
  */
 struct rca_bind {
 	struct hlist_node node;
@@ -29,6 +30,7 @@ struct rca_bind {
 	bool afonly;
 	bool chosen;
 	bool listening;
+	bool privileged;
 };
 
 /**

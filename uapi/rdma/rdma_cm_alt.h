@@ -657,7 +657,10 @@ struct rdma_cm_alt_connect {
  *             service ID.
  *
  * Errors: EINVAL wrong state; EADDRINUSE another listener, ours or of the
- * stock rdma_cm, has the port; EOPNOTSUPP: a datagram id on iWARP; ENXIO; ENOMEM.
+ * stock rdma_cm, has the port; EACCES a port that is privileged in the initial
+ * network namespace, was bound in another one without CAP_NET_BIND_SERVICE in the
+ * initial user namespace, and would be taken on a device that namespaces share;
+ * EOPNOTSUPP: a datagram id on iWARP; ENXIO; ENOMEM.
  * An id that was not bound stays bound after an error.
  *
  * Waits for devices.

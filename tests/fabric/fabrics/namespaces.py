@@ -73,6 +73,28 @@ def inside_only(stacks: dict[str, Stack]) -> None:
                  "EADDRNOTAVAIL")
 
 
+def without_interface(stacks: dict[str, Stack]) -> None:
+    """A listener takes its port of an adapter when its namespace gets an interface there."""
+    port = PORT + 20
+    run("ip netns add none && ip -n none link set lo up")
+    with Agent(Inside(stacks[OURS], "/run/netns/none")) as inside, Agent(stacks[STOCK]) as home:
+
+        def free() -> bool:
+            number = home.id()
+            home.must("bind", number, "10.8.0.1", port)
+            answer = home.ask("listen", number)
+            home.must("destroy", number)
+            return answer.startswith("ok")
+
+        inside.listening("0.0.0.0", port)
+        same("the port is free", free(), True)
+        run("ip link set ib0.8001 netns none")
+        wait_for("the port to be taken", lambda: not free())
+        run("ip -n none link del ib0.8001")
+        wait_for("the port to be free", free)
+    run("ip netns del none")
+
+
 def exclusive(stacks: dict[str, Stack]) -> None:
     """In the exclusive mode hca1 moves into a namespace: its users get DEVICE_REMOVAL, processes
     in that namespace can use it.
@@ -118,5 +140,6 @@ def exclusive(stacks: dict[str, Stack]) -> None:
 TESTS = (
     ("listeners in two namespaces on one port of one adapter", one_port, True),
     ("addresses of other namespaces", inside_only, True),
+    ("a namespace without an interface", without_interface, True),
     ("an adapter moves in the exclusive mode", exclusive, True),
 )

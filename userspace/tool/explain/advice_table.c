@@ -105,6 +105,10 @@ static const struct line lines[] = {
 	{ "listen", NULL, -EADDRINUSE,
 	  "the address and port are in use, perhaps by a program over the stock stack",
 	  "rdma-cm-alt show listeners; rdma resource show cm_id" },
+	{ "listen", NULL, -EACCES,
+	  "the port is a privileged one of the host, whose device the namespace uses",
+	  "a port from the host's net.ipv4.ip_unprivileged_port_start on, or the host's "
+	  "CAP_NET_BIND_SERVICE when the port is bound" },
 	{ "connect", NULL, -EPERM, "the QP is another user's",
 	  "connect with a QP of the same user" },
 	{ "accept", NULL, -EPERM, "the QP is another user's",

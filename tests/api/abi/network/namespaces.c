@@ -10,10 +10,13 @@
  * looped back. For that it needs a route in the first namespace by the macvlan's interface index.
  * So there is a network device with that index and that address, too.
  */
-#include "tasks.h"
+#include "limits.h"
 #include "stock_cm.h"
+#include "tasks.h"
 
 #define PORT 7471
+#define LOW_PORT 445
+#define SOMEBODY 70001
 #define OWN "10.8.0.1"
 #define IN_A "10.8.0.11"
 #define IN_B "10.8.0.12"
@@ -219,6 +222,43 @@ TEST(wildcard_listener_takes_only_what_reaches_its_namespace)
 	EXPECT_EQ(system("ip -n rcaA link del rcam"), 0);
 	await_taken(false);
 	EXPECT_EQ(rca_destroy(ctx, id), 0);
+	cleanup();
+}
+
+/*
+ * The namespace lets its users have low ports. On a device of the host that takes the right to
+ * ports of the host, as the service ID is one of all namespaces.
+ */
+TEST(low_port_of_a_namespace_is_not_one_of_the_host)
+{
+	int ctx = get_ctx(), a = get_netns("rcaA");
+	uint32_t early, late, bound;
+
+	enter(a);
+	bound = get_bound(ctx, -1, "0.0.0.0", LOW_PORT + 1);
+	EXPECT_EQ(system("sysctl -qw net.ipv4.ip_unprivileged_port_start=0"), 0);
+	become(SOMEBODY);
+	early = get_bound(ctx, -1, "0.0.0.0", LOW_PORT);
+	EXPECT_EQ(rca_listen(ctx, early, 0), 0);	/* on no device */
+	get_wildcard(ctx, -1, 0);
+	become(0);
+	enter(home);
+	add_macvlan("rcaA", IN_A);
+	await_taken(true);
+	EXPECT_EQ(stock_may_listen(OWN, LOW_PORT), 0);
+	EXPECT_EQ(rca_destroy(ctx, early), 0);
+	enter(a);
+	become(SOMEBODY);
+	late = get_bound(ctx, -1, "0.0.0.0", LOW_PORT);
+	EXPECT_EQ(rca_listen(ctx, late, 0), -EACCES);
+	EXPECT_EQ(rca_destroy(ctx, late), 0);
+	late = get_bound(ctx, -1, IN_A, LOW_PORT);
+	EXPECT_EQ(rca_listen(ctx, late, 0), -EACCES);
+	/* The port counts, and who has bound it. */
+	EXPECT_EQ(rca_listen(ctx, get_bound(ctx, -1, IN_A, 1024), 0), 0);
+	EXPECT_EQ(rca_listen(ctx, bound, 0), 0);
+	become(0);
+	enter(home);
 	cleanup();
 }
 
