@@ -4,16 +4,16 @@
  * and the network device joins the group, so that routers and snooping switches
  * learn of the member (IGMP, MLD).
  *
- * Locking: RTNL protects the list of groups that network devices have joined. It is
+ * Locking: RTNL protects the table of groups that network devices have joined. It is
  * taken with no lock of ours held, because other code holds it around locks of its own.
  */
 #include "transport/group.h"
 
 #include <kunit/visibility.h>
 #include <linux/err.h>
+#include <linux/hashtable.h>
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>
-#include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
@@ -34,12 +34,13 @@
  * @mgid: the group (immutable)
  */
 struct group {
-	struct list_head node;
+	struct hlist_node node;
 	struct net_device *ndev;
 	union ib_gid mgid;
 };
 
-static LIST_HEAD(groups);
+/* By network device: the events of one do not visit the memberships of others. */
+static DEFINE_HASHTABLE(groups, 8);
 
 static const struct in6_addr *group_ip6(const struct group *group)
 {
@@ -93,7 +94,7 @@ static void ndev_leave(struct group *group)
 
 	ASSERT_RTNL();
 	group->ndev = NULL;
-	list_del(&group->node);
+	hash_del(&group->node);
 	if (!has_stack(ndev, group))
 		return;
 	if (group_ip4(group))
@@ -110,11 +111,12 @@ static void ndev_leave(struct group *group)
 static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(info);
-	struct group *group, *next;
+	struct hlist_node *next;
+	struct group *group;
 
 	if (event != NETDEV_UNREGISTER && event != NETDEV_CHANGEMTU)
 		return NOTIFY_DONE;
-	list_for_each_entry_safe(group, next, &groups, node)
+	hash_for_each_possible_safe(groups, group, next, node, (unsigned long)ndev)
 		if (group->ndev == ndev && (event == NETDEV_UNREGISTER || !has_stack(ndev, group)))
 			ndev_leave(group);
 	return NOTIFY_DONE;
@@ -133,7 +135,7 @@ int rca_group_init(void)
 /* Module exit; no group is joined any more. */
 void rca_group_exit(void)
 {
-	WARN_ON_ONCE(!list_empty(&groups));
+	WARN_ON_ONCE(!hash_empty(groups));
 	unregister_netdevice_notifier(&netdev_notifier);
 }
 
@@ -202,7 +204,7 @@ static int join_locked(struct group *group, const struct rca_tp_join *req)
 	if (ret)
 		return ret;
 	group->ndev = ndev;
-	list_add_tail(&group->node, &groups);
+	hash_add(groups, &group->node, (unsigned long)ndev);
 	return 0;
 }
 
