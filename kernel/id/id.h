@@ -294,7 +294,7 @@ void rca_id_drop_setup(struct rca_id *id);
 void rca_id_free_setup(struct rca_id *id);
 
 /* Work */
-unsigned long rca_id_drep_timeout(const struct rca_id *id);
+unsigned long rca_id_linger(const struct rca_id *id);
 bool rca_id_send_dreq(struct rca_id *id);
 bool rca_id_dreq_is_due(struct rca_id *id);
 void rca_id_disconnect(struct rca_id *id);

@@ -49,18 +49,12 @@ static void send_disconnect(struct rca_id *id)
 	rca_id_step_post(id, RCA_IN_DISCONNECT_FAIL, NULL, 0);
 }
 
-/**
- * rca_id_drep_timeout() - how long to wait for the DREP of a peer
- * @id: the id
- *
- * Context: Any context.
- * Return: the time in jiffies.
- */
-unsigned long rca_id_drep_timeout(const struct rca_id *id)
+/* How long an id that is destroyed waits for the DREP of its peer, in jiffies. Any context. */
+unsigned long rca_id_linger(const struct rca_id *id)
 {
 	const struct rca_timing timing = rca_id_timing(id);
 
-	return msecs_to_jiffies(rca_timing_drep_timeout(&timing, id->repeat));
+	return msecs_to_jiffies(rca_timing_linger(&timing, id->repeat));
 }
 
 /**
@@ -71,7 +65,8 @@ unsigned long rca_id_drep_timeout(const struct rca_id *id)
  */
 void rca_id_disconnect(struct rca_id *id)
 {
-	unsigned long timeout = rca_id_drep_timeout(id);
+	const struct rca_timing timing = rca_id_timing(id);
+	unsigned long timeout = msecs_to_jiffies(rca_timing_drep_timeout(&timing, id->repeat));
 
 	lockdep_assert_held(&id->op);
 	/* TCP has timeouts of its own. */
@@ -147,7 +142,7 @@ static bool continue_destroy(struct rca_id *id)
 		return false;
 	if (!rca_id_dreq_is_due(id) || !rca_id_send_dreq(id))
 		return false;
-	rca_id_queue_work_later(id, rca_id_drep_timeout(id));
+	rca_id_queue_work_later(id, rca_id_linger(id));
 	return true;
 }
 

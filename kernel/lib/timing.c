@@ -234,6 +234,12 @@ u8 rca_timing_repeat(u32 interval_ms)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_repeat);
 
+/* In milliseconds. */
+static u32 default_drep_timeout(u8 repeat)
+{
+	return max(DREP_TIMEOUT_MS, DREP_TRIES << repeat);
+}
+
 /**
  * rca_timing_drep_timeout() - timeout for the DREP
  * @timing: the settings of the id
@@ -247,9 +253,26 @@ EXPORT_SYMBOL_IF_KUNIT(rca_timing_repeat);
  */
 u32 rca_timing_drep_timeout(const struct rca_timing *timing, u8 repeat)
 {
-	return rca_timing_deadline(timing) ?: max(DREP_TIMEOUT_MS, DREP_TRIES << repeat);
+	return rca_timing_deadline(timing) ?: default_drep_timeout(repeat);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_drep_timeout);
+
+/**
+ * rca_timing_linger() - timeout for the DREP of an id that is destroyed
+ * @timing: the settings of the id
+ * @repeat: retransmission interval, from rca_timing_repeat()
+ *
+ * No deadline extends it: an id that waits after its program has ended holds its device and its
+ * network namespace.
+ *
+ * Context: Any context.
+ * Return: milliseconds.
+ */
+u32 rca_timing_linger(const struct rca_timing *timing, u8 repeat)
+{
+	return min(rca_timing_drep_timeout(timing, repeat), default_drep_timeout(repeat));
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_timing_linger);
 
 /* MRA timeout for a peer that retransmits its REP: n of 4.096 us * 2^n. */
 u8 rca_timing_mra(const struct rca_timing *timing)

@@ -59,6 +59,7 @@ bool rca_timing_once(const struct rca_timing *timing);
 u32 rca_timing_total(const struct rca_timing *timing, u8 lifetime);
 u8 rca_timing_repeat(u32 interval_ms);
 u32 rca_timing_drep_timeout(const struct rca_timing *timing, u8 repeat);
+u32 rca_timing_linger(const struct rca_timing *timing, u8 repeat);
 u8 rca_timing_mra(const struct rca_timing *timing);
 u8 rca_timing_mra_request(void);
 void rca_timing_req(const struct rca_timing *timing, u8 lifetime, unsigned int number,

@@ -25,6 +25,8 @@
 /* Send a connected peer a DREQ. True: wait for the DREP before the lower id is destroyed. */
 static bool start_linger(struct rca_id *id, enum rca_state was)
 {
+	unsigned long end = jiffies + rca_id_linger(id);
+
 	lockdep_assert_held(&id->op);
 	/* TCP ends the connection without messages of ours. */
 	if (!id->lower || id->dev->tp->over_tcp)
@@ -38,9 +40,12 @@ static bool start_linger(struct rca_id *id, enum rca_state was)
 	if (!rca_id_need_setup(id))
 		return false;
 	/* If its turn has come, the work that was cancelled would have sent the DREQ. */
-	if (was == RCA_ST_DREQ_SENT)
+	if (was == RCA_ST_DREQ_SENT) {
+		if (time_before(end, id->setup->drep_deadline))
+			id->setup->drep_deadline = end;
 		return !rca_id_dreq_is_due(id) || rca_id_send_dreq(id);
-	id->setup->drep_deadline = jiffies + rca_id_drep_timeout(id);
+	}
+	id->setup->drep_deadline = end;
 	return !rca_window_begin(id) || rca_id_send_dreq(id);
 }
 
@@ -70,7 +75,7 @@ static u32 teardown_id(struct rca_id *id)
 	rca_id_drop_path(id);
 	if (start_linger(id, was)) {
 		/* The DREP queues the work at once. */
-		rca_id_queue_work_later(id, rca_id_drep_timeout(id));
+		rca_id_queue_work_later(id, rca_id_linger(id));
 	} else {
 		rca_id_drop_lower(id);
 		rca_id_detach(id);

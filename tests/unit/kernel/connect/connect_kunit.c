@@ -12,6 +12,7 @@
 
 #include "fake/fake_suite.h"
 #include "connect/cm_event.h"
+#include "ops/options.h"
 #include "ops/teardown.h"
 #include "lib/wire.h"
 
@@ -446,6 +447,35 @@ static void destroy_connected_then_removal_leaves_no_timer(struct kunit *test)
 	rca_id_put(id);
 }
 
+/* A deadline of an hour holds the device and the namespace no longer than none. */
+static void destroy_waits_for_seconds(struct kunit *test)
+{
+	struct rca_id *ids[] = { connected(test), connected(test) };
+	struct fake *fake = test->priv;
+	u32 reported, hour = 3600000;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ids); i++) {
+		KUNIT_ASSERT_EQ(test, rca_set_option(ids[i], RDMA_CM_ALT_OPTION,
+						     RDMA_CM_ALT_OPTION_DEADLINE, &hour,
+						     sizeof(hour)), 0);
+		rca_id_get(ids[i]);
+	}
+	KUNIT_EXPECT_EQ(test, rca_disconnect(ids[1]), 0);
+	for (i = 0; i < ARRAY_SIZE(ids); i++) {
+		KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, ids[i]->obj.handle, &reported), 0);
+		KUNIT_EXPECT_TRUE(test, rca_id_work_pending(ids[i]));
+		KUNIT_EXPECT_TRUE(test, time_before_eq(ids[i]->setup->timer.expires,
+						       jiffies + 10 * HZ));
+		KUNIT_EXPECT_TRUE(test, time_before_eq(ids[i]->setup->drep_deadline,
+						       jiffies + 10 * HZ));
+		fake_message(ids[i], RCA_IN_DREP, 0);
+		rca_id_flush_work(ids[i]);
+		rca_id_put(ids[i]);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
+}
+
 static void answer_during_send(struct fake *fake, void *lower)
 {
 	struct rca_tp_event event = { .input = RCA_IN_DREP };
@@ -581,6 +611,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(reject_checks_reason_length_and_state),
 	KUNIT_CASE(destroy_connected_waits_for_the_answer),
 	KUNIT_CASE(destroy_connected_then_removal_leaves_no_timer),
+	KUNIT_CASE(destroy_waits_for_seconds),
 	KUNIT_CASE(destroy_answered_before_it_waits_leaves_no_timer),
 	KUNIT_CASE(accept_overtaken_by_a_reject_is_told_once),
 	KUNIT_CASE(set_queue_after_destroy_attaches_nothing),

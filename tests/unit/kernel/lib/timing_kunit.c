@@ -171,11 +171,16 @@ static void settings_make_the_rounds(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_timing_once(&timing));
 	KUNIT_EXPECT_EQ(test, rca_timing_total(&timing, 10), 100u);
 	KUNIT_EXPECT_EQ(test, rca_timing_drep_timeout(&timing, rca_timing_repeat(4096)), 100u);
+	KUNIT_EXPECT_EQ(test, rca_timing_linger(&timing, rca_timing_repeat(4096)), 100u);
 	KUNIT_EXPECT_GE(test, total_ms(test, &timing, 10), 100u);
 	rca_timing_req(&timing, 10, 0, 1, 13, &round);
 	KUNIT_EXPECT_EQ(test, (int)round.retries, 1);
 	rca_timing_req(&timing, 10, 0, 1, 0, &round);
 	KUNIT_EXPECT_EQ(test, (int)round.retries, 0);
+	/* A deadline does not extend the wait of an id that is destroyed. */
+	KUNIT_ASSERT_EQ(test, set_deadline(&timing, 3600000), 0);
+	KUNIT_EXPECT_EQ(test, rca_timing_linger(&timing, rca_timing_repeat(0)), 10000u);
+	KUNIT_EXPECT_EQ(test, rca_timing_linger(&timing, rca_timing_repeat(4096)), 8 * 4096u);
 }
 
 /* A peer with many outstanding requests gets longer intervals, but the same total time. */
