@@ -9,6 +9,8 @@
 #define ANNA 70001
 #define BERT 70002
 #define LISTENERS 5000
+#define RESOLUTIONS 20000
+#define LATE "10.7.0.98"
 
 /* In seconds: five times the bound of Documentation/bounds.rst, as the guests are emulated. */
 #define BOUND 0.5
@@ -42,7 +44,6 @@ static void listen_and_flap_links(int ready)
 {
 	int ctx;
 
-	MUST(setpgid(0, 0));	/* and of the processes that it starts */
 	be_root_of_own_namespaces(ANNA);
 	ctx = get_ctx();
 	for (int i = 0; i < LISTENERS; i++)
@@ -67,22 +68,88 @@ static double time_listeners(int ctx)
 	return worst;
 }
 
-TEST(listeners_of_another_user_whose_links_flap)
+/* Start a process of another user. Returns when @work writes to its descriptor. */
+static pid_t start_busy(void (*work)(int ready))
 {
-	int ready[2], ctx = open_as(BERT);
-	double idle = time_listeners(ctx), worst;
+	int ready[2];
 	char byte;
-	pid_t busy;
+	pid_t pid;
 
 	MUST(pipe(ready));
-	busy = MUST(fork());
-	if (!busy)
-		listen_and_flap_links(ready[1]);
+	pid = MUST(fork());
+	if (!pid) {
+		MUST(setpgid(0, 0));	/* and of the processes that it starts */
+		work(ready[1]);
+		_exit(0);
+	}
 	EXPECT_EQ(MUST(read(ready[0], &byte, 1)), 1);
+	return pid;
+}
+
+TEST(listeners_of_another_user_whose_links_flap)
+{
+	int ctx = open_as(BERT);
+	double idle = time_listeners(ctx), worst;
+	pid_t busy = start_busy(listen_and_flap_links);
+
 	worst = time_listeners(ctx);
 	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
 	EXPECT(worst < BOUND);
 	MUST(kill(-busy, SIGKILL));
+}
+
+static void resolve_for_long(int ready)
+{
+	int ctx, queue;
+
+	MUST(setgid(ANNA));
+	MUST(setuid(ANNA));
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	for (int i = 0; i < RESOLUTIONS; i++)
+		EXPECT_EQ(rca_resolve_addr_for(ctx, get_id(ctx, queue, i), NULL, LATE, 7471,
+					       200000), 0);
+	MUST(write(ready, "", 1));
+	for (;;)
+		pause();
+}
+
+/* How much later than its timeout of half a second a resolution ends, at most. */
+static double time_timeouts(int ctx)
+{
+	int queue = get_queue(ctx);
+	double worst = 0;
+
+	for (int i = 0; i < 4; i++) {
+		uint32_t id = get_id(ctx, queue, 0);
+		double late, begin = ktap_now();
+
+		EXPECT_EQ(rca_resolve_addr_for(ctx, id, NULL, NOBODY, 7471, 500), 0);
+		EXPECT_EVENT_STATUS(queue, ADDR_ERROR, id, -ETIMEDOUT, NULL);
+		late = ktap_now() - begin - 0.5;
+		worst = late > worst ? late : worst;
+		EXPECT_EQ(rca_destroy(ctx, id), 0);
+	}
+	return worst;
+}
+
+TEST(resolutions_of_another_user_that_wait)
+{
+	int ctx = open_as(BERT);
+	double idle = time_timeouts(ctx), worst;
+	pid_t busy = start_busy(resolve_for_long);
+
+	worst = time_timeouts(ctx);
+	ktap_note("%.1f ms late, alone %.1f ms", worst * 1e3, idle * 1e3);
+	EXPECT(worst < BOUND);
+	/* All of them end at once. */
+	EXPECT_EQ(system("(sleep 1; ip neigh replace " LATE
+			 " lladdr 02:00:00:00:00:98 dev v0) &"), 0);
+	worst = time_listeners(ctx);
+	ktap_note("%.1f ms while they end", worst * 1e3);
+	EXPECT(worst < BOUND);
+	MUST(kill(-busy, SIGKILL));
+	EXPECT_EQ(system("ip neigh del " LATE " dev v0"), 0);
 }
 
 KTAP_MAIN

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Tests of connections from request to teardown on a fake transport: orders of messages that real
- * peers rarely produce.
+ * peers rarely produce. More than 600 lines because all tests share the helpers that bring an id
+ * into a state.
  *
  * Locking: none.
  */
