@@ -494,9 +494,9 @@ struct rdma_cm_alt_queue_create {
  *
  * An event counts as delivered when the head is behind it. Records of a destroyed
  * id, of one that gets another queue, and of a membership that ends
- * become RDMA_CM_ALT_EVENT_SKIP. They change in place, so a program must not take
- * records of the queue while it calls these ioctls. A record in the ring keeps its
- * cookie.
+ * become RDMA_CM_ALT_EVENT_SKIP. Their types change in place, so a program must not
+ * take records of an id, or requests for it, while it calls these ioctls for the
+ * id; those of other ids may be taken. A record in the ring keeps its cookie.
  *
  * Events that do not fit into the ring wait in the kernel, in order. Records that
  * were not taken when the mapping is removed wait there again. A head that is not

@@ -2,8 +2,7 @@
 /*
  * Destroying ids, one by one or many in one system call.
  *
- * Locking: the id's lock for the flag of the thread that destroys it. The locks of the rings of
- * all ids of a call, while the kernel takes their events back.
+ * Locking: the id's lock for the flag of the thread that destroys it.
  */
 #include "api/destroy.h"
 
@@ -17,7 +16,6 @@
 #include "base/log.h"
 #include "core/batch.h"
 #include "core/context.h"
-#include "core/ring.h"
 #include "event/event.h"
 #include "id/cmid.h"
 #include "id/members.h"
@@ -89,7 +87,6 @@ RCL_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 {
 	struct rdma_cm_alt_destroy cmd = { 0 };
 	struct rcl_id *priv = rcl_id_of(id);
-	struct rcl_ring *ring;
 	int ret;
 
 	if (!id)
@@ -97,9 +94,9 @@ RCL_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	if (!begin_destroy(priv))
 		return rcl_fail_id(priv, -ENOENT, __func__, "another thread destroys it");
 	cmd.id = priv->handle;
-	ring = rcl_id_lock_ring(priv);
+	rcl_id_begin_revoke(priv);
 	ret = RCL_CALL(DESTROY, &cmd);
-	rcl_id_unlock_ring(ring);
+	rcl_id_end_revoke(priv);
 	ret = finish_destroy(priv, ret, cmd.out_events_reported);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "the kernel did not destroy it");
@@ -115,29 +112,8 @@ RCL_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-/* Locks the rings of all ids that this call destroys. */
-static void lock_rings(struct rcl_ring_set *set, struct rdma_cm_id **ids,
-		       const struct destroy_entry *entries, int count)
-{
-	bool more;
-	int i;
-
-	rcl_ring_set_open(set);
-	do {
-		more = false;
-		for (i = 0; i < count; i++) {
-			if (entries[i].ours && rcl_id_add_ring(rcl_id_of(ids[i]), set))
-				more = true;
-		}
-		if (more)
-			rcl_ring_set_lock(set);
-	} while (more);
-	rcl_ring_set_close(set);
-}
-
 RCL_EXPORT int rdma_alt_destroy_many(struct rdma_cm_id **ids, int count, int *errors)
 {
-	struct rcl_ring_set rings;
 	struct destroy_entry *entries;
 	int i, ret, first = 0, done = 0;
 	int32_t *results;
@@ -154,15 +130,17 @@ RCL_EXPORT int rdma_alt_destroy_many(struct rdma_cm_id **ids, int count, int *er
 	for (i = 0; i < count; i++) {
 		entries[i].cmd.size = sizeof(entries[i].cmd);
 		entries[i].ours = ids[i] && begin_destroy(rcl_id_of(ids[i]));
-		/* Otherwise the handle is 0, for which the kernel has no id. */
-		if (entries[i].ours)
-			entries[i].cmd.id = rcl_id_of(ids[i])->handle;
+		/* The handle of others is 0, for which the kernel has no id. */
+		if (!entries[i].ours)
+			continue;
+		entries[i].cmd.id = rcl_id_of(ids[i])->handle;
+		rcl_id_begin_revoke(rcl_id_of(ids[i]));
 	}
-	lock_rings(&rings, ids, entries, count);
 	rcl_batch(RDMA_CM_ALT_CMD_DESTROY, &entries[0].cmd, sizeof(*entries), (uint32_t)count,
 		  results);
-	rcl_ring_set_unlock(&rings);
 	for (i = 0; i < count; i++) {
+		if (entries[i].ours)
+			rcl_id_end_revoke(rcl_id_of(ids[i]));
 		ret = 0;
 		if (ids[i] && !entries[i].ours)
 			ret = -ENOENT;		/* another thread destroys it */

@@ -75,6 +75,7 @@ static void add_event(struct rdma_event_channel *channel, struct rcl_claim claim
 
 static void from_ring(struct rdma_event_channel *channel, struct batch *batch, int *err)
 {
+	unsigned int pauses = 0;
 	struct rcl_claim claim;
 	struct rcl_ring *ring;
 	union rcl_record rec;
@@ -84,22 +85,30 @@ static void from_ring(struct rdma_event_channel *channel, struct batch *batch, i
 		ring = rcl_channel_peek(channel, &rec);
 		if (!ring)
 			break;
-		claim = rcl_event_claim(&rec.event);
-		rcl_ring_done(ring);
-		add_event(channel, claim, &rec, batch, err);
+		if (rcl_event_take(&rec.event, ring, &claim)) {
+			add_event(channel, claim, &rec, batch, err);
+			continue;
+		}
+		if (batch->used)
+			break;
+		*err = rcl_event_pause(channel, &pauses);
+		if (*err)
+			break;
 	}
 }
 
 static void from_read(struct rdma_event_channel *channel, int records, struct batch *batch,
 		      int *err)
 {
+	struct rcl_claim claim;
 	union rcl_record rec;
 	int i;
 
 	for (i = 0; i < records; i++) {
 		memset(&rec.event, 0, sizeof(rec.event));
 		memcpy(rec.bytes, batch->bytes + (size_t)i * batch->size, batch->size);
-		add_event(channel, rcl_event_claim(&rec.event), &rec, batch, err);
+		rcl_event_take(&rec.event, NULL, &claim);
+		add_event(channel, claim, &rec, batch, err);
 	}
 }
 

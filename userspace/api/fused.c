@@ -121,10 +121,9 @@ static void undo_prepare(struct rcl_id *id)
 	struct rdma_cm_alt_destroy cmd = { .id = id->handle };
 
 	if (id->handle) {
-		struct rcl_ring *ring = rcl_id_lock_ring(id);
-
+		rcl_id_begin_revoke(id);
 		RCL_CALL(DESTROY, &cmd);
-		rcl_id_unlock_ring(ring);
+		rcl_id_end_revoke(id);
 	}
 	id->id.qp = NULL;
 	rcl_id_free(id);

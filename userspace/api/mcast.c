@@ -98,7 +98,6 @@ RCL_EXPORT int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr
 	struct rdma_cm_alt_leave cmd = { 0 };
 	struct rcl_id *priv = rcl_id_of(id);
 	struct rcl_member *member;
-	struct rcl_ring *ring;
 	int ret;
 
 	if (!id || !rcl_addr_len(addr))
@@ -110,9 +109,9 @@ RCL_EXPORT int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr
 				   "the id is not in this group; address and port as in the join");
 	drop_own_event(priv, member);
 	cmd.member = atomic_load(&member->handle);
-	ring = rcl_id_lock_ring(priv);
+	rcl_id_begin_revoke(priv);
 	ret = RCL_CALL(LEAVE, &cmd);
-	rcl_id_unlock_ring(ring);
+	rcl_id_end_revoke(priv);
 	if (!ret)
 		rcl_member_wait_acked(priv, member, cmd.out_events_reported);
 	rcl_member_free(member);

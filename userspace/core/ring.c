@@ -4,13 +4,13 @@
  * descriptor of the channel, and used by all threads that read the channel, or destroy or move
  * its ids.
  *
- * Locking: a ring's lock for its mapping and position, and around commands in which the kernel
- * takes records back from the ring. rings_lock, outside of it, for the list of rings and while a
- * thread locks several of them.
+ * Locking: a ring's lock for its mapping and position, never over a system call that sleeps.
+ * rings_lock, outside of it, for the list of rings, and over fork(), with the locks of all rings.
  */
 #include "core/ring.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,11 +28,7 @@
  * @link: the pointer to this ring in that list
  * @refs: references of the queue and of its ids
  * @queue: result of the command that created the queue
- * @in_set: it is in a set that is still open (rings_lock)
- * @set_locked: likewise, and the set has locked it (rings_lock)
- * @next_wanted: the next ring of that set (rings_lock)
  * @lock: protects the members below
- * @next_locked: the next ring of the closed set that has locked it
  * @reads: events that were read by read()
  * @disabled: it is not mapped, and never will be
  * @process: number of the process that has mapped it
@@ -47,12 +43,8 @@ struct rcl_ring {
 	struct rcl_ring **link;
 	unsigned int refs;
 	struct rdma_cm_alt_queue_create queue;
-	bool in_set;
-	bool set_locked;
-	struct rcl_ring *next_wanted;
 
 	pthread_mutex_t lock;
-	struct rcl_ring *next_locked;
 	unsigned int reads;
 	bool disabled;
 	__u32 process;
@@ -288,71 +280,6 @@ void rcl_ring_unlock(struct rcl_ring *ring)
 		pthread_mutex_unlock(&ring->lock);
 }
 
-void rcl_ring_set_open(struct rcl_ring_set *set)
-{
-	pthread_mutex_lock(&rings_lock);
-	set->wanted = NULL;
-	set->locked = NULL;
-}
-
-bool rcl_ring_set_add(struct rcl_ring_set *set, struct rcl_ring *ring)
-{
-	if (!ring || ring->in_set) {
-		rcl_ring_put(ring);
-		return false;
-	}
-	ring->in_set = true;
-	ring->next_wanted = set->wanted;
-	set->wanted = ring;
-	return true;
-}
-
-void rcl_ring_set_lock(struct rcl_ring_set *set)
-{
-	struct rcl_ring *ring;
-
-	for (ring = set->wanted; ring; ring = ring->next_wanted) {
-		if (ring->set_locked)
-			pthread_mutex_unlock(&ring->lock);
-		ring->set_locked = false;
-	}
-	/* In the order of the list, as before fork(). Rings of closed queues are not on it. */
-	for (ring = rings; ring; ring = ring->next) {
-		if (ring->in_set)
-			pthread_mutex_lock(&ring->lock);
-		ring->set_locked = ring->in_set;
-	}
-}
-
-void rcl_ring_set_close(struct rcl_ring_set *set)
-{
-	struct rcl_ring *ring;
-
-	while ((ring = set->wanted)) {
-		set->wanted = ring->next_wanted;
-		ring->in_set = false;
-		if (ring->set_locked) {
-			ring->set_locked = false;
-			ring->next_locked = set->locked;
-			set->locked = ring;
-		} else {
-			rcl_ring_put(ring);
-		}
-	}
-	pthread_mutex_unlock(&rings_lock);
-}
-
-void rcl_ring_set_unlock(struct rcl_ring_set *set)
-{
-	struct rcl_ring *ring;
-
-	while ((ring = set->locked)) {
-		set->locked = ring->next_locked;
-		pthread_mutex_unlock(&ring->lock);
-		rcl_ring_put(ring);
-	}
-}
-
 /* With the lock held. A tail beyond the records of the ring is invalid: the ring is disabled. */
 static bool has_record(struct rcl_ring *ring)
 {
@@ -366,12 +293,19 @@ static bool has_record(struct rcl_ring *ring)
 	return false;
 }
 
+/* The kernel may write the type meanwhile, when it takes the record back, and nothing else. */
 static void copy_record(const struct rcl_ring *ring, union rcl_record *record)
 {
+	const size_t type = offsetof(struct rdma_cm_alt_event, type);
+	const size_t rest = type + sizeof(record->event.type);
 	size_t size = ring->queue.out_record_size;
-	const __u8 *records = (const __u8 *)ring->map + ring->offset;
+	const __u8 *from = (const __u8 *)ring->map + ring->offset +
+			   (ring->pos & (ring->entries - 1)) * size;
 
-	memcpy(record->bytes, records + (ring->pos & (ring->entries - 1)) * size, size);
+	memcpy(record->bytes, from, type);
+	record->event.type = __atomic_load_n((const __u32 *)(const void *)(from + type),
+					     __ATOMIC_RELAXED);
+	memcpy(record->bytes + rest, from + rest, size - rest);
 	if (size < sizeof(record->event))
 		memset(record->bytes + size, 0, sizeof(record->event) - size);
 }

@@ -63,7 +63,7 @@ void rcl_ring_put(struct rcl_ring *ring);
  * rcl_ring_lock - keep other threads from taking records
  * @ring: the ring, or NULL
  *
- * Held over commands in which the kernel takes records back from the ring. They may sleep.
+ * For a moment: nothing that sleeps is called with the lock held.
  */
 void rcl_ring_lock(struct rcl_ring *ring);
 
@@ -79,7 +79,8 @@ void rcl_ring_unlock(struct rcl_ring *ring);
  * @record: filled in
  *
  * Return: true when there is one: rcl_ring_done() has to follow, after the record was counted on
- * its id. false: the channel has to be read by read().
+ * its id, or rcl_ring_unlock(), which leaves it in the ring. false: the channel has to be read by
+ * read().
  */
 bool rcl_ring_peek(struct rcl_ring *ring, union rcl_record *record);
 
@@ -103,52 +104,6 @@ __u32 rcl_ring_position(int fd);
  * @count: number of events
  */
 void rcl_ring_count_reads(struct rcl_ring *ring, unsigned int count);
-
-/**
- * struct rcl_ring_set - rings that one thread locks together
- * @wanted: the rings of a set that is open
- * @locked: the locked rings of a set that is closed
- *
- * The only way to lock several rings. They are locked in the order of one list between
- * rcl_ring_set_open() and rcl_ring_set_close(), where only one thread is at a time.
- */
-struct rcl_ring_set {
-	struct rcl_ring *wanted;
-	struct rcl_ring *locked;
-};
-
-/**
- * rcl_ring_set_open - begin an empty set; the caller has no ring locked
- * @set: the set
- */
-void rcl_ring_set_open(struct rcl_ring_set *set);
-
-/**
- * rcl_ring_set_add - add a ring, without locking it
- * @set: the set, open
- * @ring: the ring, or NULL; its reference passes to the set
- *
- * Return: false when it is NULL or already in the set
- */
-bool rcl_ring_set_add(struct rcl_ring_set *set, struct rcl_ring *ring);
-
-/**
- * rcl_ring_set_lock - unlock the locked rings of the set, then lock all of them in order
- * @set: the set, open
- */
-void rcl_ring_set_lock(struct rcl_ring_set *set);
-
-/**
- * rcl_ring_set_close - end of adding; the locked rings stay locked
- * @set: the set
- */
-void rcl_ring_set_close(struct rcl_ring_set *set);
-
-/**
- * rcl_ring_set_unlock - unlock all rings of the set, and drop their references
- * @set: the set, closed
- */
-void rcl_ring_set_unlock(struct rcl_ring_set *set);
 
 /**
  * rcl_rings_disable - unmap all rings, and never map them again

@@ -8,8 +8,10 @@
  */
 #include "event/event.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cancel.h"
 #include "base/compiler.h"
@@ -24,6 +26,13 @@
 #include "id/members.h"
 #include "id/qp.h"
 #include "id/report.h"
+
+/*
+ * Pauses while the kernel takes a record back, which it does first in a command, and the number of
+ * them after which a channel that does not block counts as empty.
+ */
+#define PAUSE_NS 20000
+#define PAUSES 50
 
 static void fill_private_data(struct rcl_event *ev, const void **data,
 			      uint8_t *len, const struct rdma_cm_alt_event *rec)
@@ -134,15 +143,12 @@ static void on_route_resolved(struct rcl_id *id, struct rcl_event *ev,
 		set_error(ev, RDMA_CM_EVENT_ROUTE_ERROR, ret);
 }
 
-static void reject_request(struct rdma_event_channel *channel, uint32_t handle)
+/* No event of this id is delivered: the library does not know it. */
+static void reject_request(uint32_t handle)
 {
 	struct rdma_cm_alt_destroy cmd = { .id = handle };
-	struct rcl_ring *ring = rcl_ring_get(channel->fd);
 
-	rcl_ring_lock(ring);
 	RCL_CALL(DESTROY, &cmd);
-	rcl_ring_unlock(ring);
-	rcl_ring_put(ring);
 }
 
 /*
@@ -200,7 +206,7 @@ static int on_connect_request(struct rcl_id *listener,
 refuse:
 	rcl_log("rdma_get_cm_event: a connection request to id %u is rejected: %s",
 		listener->handle, strerror(-ret));
-	reject_request(channel, rec->id);
+	reject_request(rec->id);
 	if (child)
 		rcl_id_free(child);
 	/* Without a descriptor for its queue the read fails, like accept(2). */
@@ -402,13 +408,32 @@ static struct rcl_id *find_id(const struct rdma_cm_alt_event *rec)
 	return id;
 }
 
-struct rcl_claim rcl_event_claim(const struct rdma_cm_alt_event *rec)
+bool rcl_event_take(const struct rdma_cm_alt_event *rec, struct rcl_ring *ring,
+		    struct rcl_claim *claim)
 {
-	struct rcl_claim claim;
+	struct rcl_id *id = find_id(rec);
 
-	claim.id = find_id(rec);
-	claim.counted = claim.id && rcl_id_count_event(claim.id);
-	return claim;
+	if (ring && id && rcl_id_is_revoking(id)) {
+		rcl_ring_unlock(ring);
+		rcl_id_put(id);
+		return false;
+	}
+	claim->id = id;
+	claim->counted = id && rcl_id_count_event(id);
+	rcl_ring_done(ring);
+	return true;
+}
+
+int rcl_event_pause(const struct rdma_event_channel *channel, unsigned int *pauses)
+{
+	struct timespec pause = { .tv_nsec = PAUSE_NS };
+	int flags;
+
+	nanosleep(&pause, NULL);
+	if (++*pauses < PAUSES)
+		return 0;
+	flags = fcntl(channel->fd, F_GETFL);
+	return flags >= 0 && flags & O_NONBLOCK ? -EAGAIN : 0;
 }
 
 int rcl_event_handle(struct rdma_event_channel *channel, struct rcl_claim claim,
@@ -424,7 +449,7 @@ int rcl_event_handle(struct rdma_event_channel *channel, struct rcl_claim claim,
 			rcl_id_put(id);
 		rcl_log("event %u for an id that is destroyed is dropped", rec->type);
 		if (rec->type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
-			reject_request(channel, rec->id);
+			reject_request(rec->id);
 		return RCL_DROP;
 	}
 	ev->cookie = id->cookie;
@@ -444,6 +469,7 @@ int rcl_event_next(struct rdma_event_channel *channel,
 	struct rcl_claim claim;
 	union rcl_record rec;
 	struct rcl_event *ev;
+	unsigned int pauses = 0;
 	int ret, cancel;
 
 	/* Allocate before the read: an event that was read must not be lost. */
@@ -457,9 +483,10 @@ int rcl_event_next(struct rdma_event_channel *channel,
 		if (ret)
 			break;
 		cancel = rcl_cancel_disable();
-		claim = rcl_event_claim(&rec.event);
-		rcl_ring_done(ring);
-		ret = rcl_event_handle(channel, claim, &rec.event, ev);
+		if (rcl_event_take(&rec.event, ring, &claim))
+			ret = rcl_event_handle(channel, claim, &rec.event, ev);
+		else
+			ret = rcl_event_pause(channel, &pauses) ?: RCL_DROP;
 		rcl_cancel_restore(cancel);
 	} while (ret == RCL_DROP);
 	pthread_cleanup_pop(0);

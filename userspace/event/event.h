@@ -9,6 +9,8 @@
 
 #include "id/cmid.h"
 
+struct rcl_ring;
+
 /**
  * struct rcl_event - an event that was delivered to the program
  * @event: the public half; the first member
@@ -44,12 +46,25 @@ struct rcl_claim {
 };
 
 /**
- * rcl_event_claim - find the id of a record, and count the record on it
- * @rec: the record, whose ring is still locked
+ * rcl_event_take - find the id of a record, count the record on it, and take it from its ring
+ * @rec: the record
+ * @ring: the locked ring, which is unlocked; NULL: the record was read by read()
+ * @claim: the id, for rcl_event_handle(), which has to follow
  *
- * Return: the id, for rcl_event_handle(), which has to follow
+ * Return: false: the record stays in the ring, as the kernel may be taking it back. Look again
+ * after rcl_event_pause()
  */
-struct rcl_claim rcl_event_claim(const struct rdma_cm_alt_event *rec);
+bool rcl_event_take(const struct rdma_cm_alt_event *rec, struct rcl_ring *ring,
+		    struct rcl_claim *claim);
+
+/**
+ * rcl_event_pause - wait a moment until the kernel has taken a record back
+ * @channel: the channel
+ * @pauses: number of pauses for this record, 0 at first; incremented
+ *
+ * Return: 0; -EAGAIN: it takes long, and the channel has O_NONBLOCK
+ */
+int rcl_event_pause(const struct rdma_event_channel *channel, unsigned int *pauses);
 
 /**
  * rcl_event_handle - update the id of a record, and fill in the event

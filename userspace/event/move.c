@@ -2,8 +2,7 @@
 /*
  * The move of an id to another channel: rdma_migrate_id().
  *
- * Locking: the lock of the ring of the old channel, while the kernel takes events back;
- * the id's lock around its channel.
+ * Locking: the id's lock around its channel.
  */
 #include "event/move.h"
 
@@ -34,7 +33,7 @@ int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
 	struct rdma_event_channel *old = id->sync ? id->id.channel : NULL;
 	struct rdma_cm_alt_set_queue cmd = { 0 };
 	struct rdma_event_channel *own = NULL;
-	struct rcl_ring *ring;
+	struct rcl_ring *ring, *before;
 	int ret;
 
 	if (!channel) {
@@ -43,25 +42,27 @@ int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
 			return -ENOMEM;
 	}
 	rcl_ring_check_channel(channel);
-	ring = rcl_id_lock_ring(id);
+	rcl_id_begin_revoke(id);
 	ret = set_queue(id, channel, &cmd);
 	if (!ret && own && cmd.out_queue_fd < 0)
 		ret = -EIO;
 	if (ret) {
-		rcl_id_unlock_ring(ring);
+		rcl_id_end_revoke(id);
 		free(own);
 		return ret;
 	}
 	if (own)
 		own->fd = cmd.out_queue_fd;
+	ring = channel ? rcl_ring_get(channel->fd) : NULL;
 	pthread_mutex_lock(&id->lock);
+	before = id->ring;
 	id->id.channel = own ? own : channel;
 	id->fd = channel ? channel->fd : -1;
-	id->ring = channel ? rcl_ring_get(channel->fd) : NULL;
+	id->ring = ring;
 	id->sync = own;
 	pthread_mutex_unlock(&id->lock);
-	rcl_id_unlock_ring(ring);
-	rcl_ring_put(ring);	/* the reference of the id */
+	rcl_id_end_revoke(id);
+	rcl_ring_put(before);
 	if (own)
 		rcl_ring_remove(own->fd);	/* as in rcl_channel_wrap() */
 	if (old) {

@@ -229,39 +229,40 @@ void rcl_id_ack(struct rcl_id *id)
 	pthread_mutex_unlock(&id->lock);
 }
 
-struct rcl_ring *rcl_id_lock_ring(struct rcl_id *id)
+void rcl_id_begin_revoke(struct rcl_id *id)
 {
 	struct rcl_ring *ring;
 	bool moved;
 
-	for (;;) {
+	do {
 		pthread_mutex_lock(&id->lock);
 		ring = rcl_ring_hold(id->ring);
 		pthread_mutex_unlock(&id->lock);
 		rcl_ring_lock(ring);
 		pthread_mutex_lock(&id->lock);
 		moved = ring != id->ring;
+		id->revoking += !moved;
 		pthread_mutex_unlock(&id->lock);
-		if (!moved)
-			return ring;
-		rcl_id_unlock_ring(ring);
-	}
+		rcl_ring_unlock(ring);
+		rcl_ring_put(ring);
+	} while (moved);
 }
 
-bool rcl_id_add_ring(struct rcl_id *id, struct rcl_ring_set *set)
+void rcl_id_end_revoke(struct rcl_id *id)
 {
-	struct rcl_ring *ring;
+	pthread_mutex_lock(&id->lock);
+	id->revoking--;
+	pthread_mutex_unlock(&id->lock);
+}
+
+bool rcl_id_is_revoking(struct rcl_id *id)
+{
+	bool revoking;
 
 	pthread_mutex_lock(&id->lock);
-	ring = rcl_ring_hold(id->ring);
+	revoking = id->revoking;
 	pthread_mutex_unlock(&id->lock);
-	return rcl_ring_set_add(set, ring);
-}
-
-void rcl_id_unlock_ring(struct rcl_ring *ring)
-{
-	rcl_ring_unlock(ring);
-	rcl_ring_put(ring);
+	return revoking;
 }
 
 void rcl_id_wait_acked(struct rcl_id *id, uint32_t reported)

@@ -15,7 +15,6 @@
 
 struct rcl_member;
 struct rcl_ring;
-struct rcl_ring_set;
 
 /**
  * struct rcl_id - an id
@@ -31,6 +30,8 @@ struct rcl_ring_set;
  * @lock: protects the members below
  * @acked_cond: signalled when an event of the id or of a membership is acknowledged
  * @ring: the ring of its channel, with a reference, or NULL
+ * @revoking: commands are running in which the kernel drops or moves events of the id; changed with
+ *            the lock of its ring held before they begin
  * @shared: it existed at a fork(): another process may have it, too
  * @events_taken: events of the id that this process has read
  * @events_acked: events of the id that the program has acknowledged
@@ -46,6 +47,7 @@ struct rcl_ring_set;
  * @ack_timeout_set: RDMA_OPTION_ID_ACK_TIMEOUT was set
  * @ack_timeout: its value
  * @qp_attr: QP attributes of the latest event that had them
+ * @made_send_cq: the library has created id.send_cq
  * @init_qp: the QP that the library has moved to INIT, or NULL
  * @init_qp_num: its number: the program may have a new QP at the same address
  * @init_attr: the attributes of that move
@@ -75,6 +77,7 @@ struct rcl_id {
 	pthread_cond_t acked_cond;
 	struct rcl_ring *ring;
 	bool shared;
+	unsigned int revoking;
 	uint32_t events_taken;
 	uint32_t events_acked;
 	bool destroying;
@@ -89,6 +92,7 @@ struct rcl_id {
 	uint8_t ack_timeout;
 	struct rdma_cm_alt_qp_attr qp_attr;
 
+	bool made_send_cq;
 	struct ibv_qp *init_qp;
 	uint32_t init_qp_num;
 	struct ibv_qp_attr init_attr;
@@ -228,32 +232,25 @@ bool rcl_id_matches(struct rcl_id *id, uint32_t handle, bool request);
 bool rcl_id_set_listening(struct rcl_id *id, bool listening);
 
 /**
- * rcl_id_lock_ring - lock the ring of an id, so that no thread takes events from it
+ * rcl_id_begin_revoke - before a command in which the kernel drops or moves events of an id
  * @id: the id
  *
- * For commands in which the kernel drops or moves events that were not delivered yet.
- *
- * Return: the ring, for rcl_id_unlock_ring(); may be NULL
+ * Such a command counts what was delivered by the head of the ring. So from now on no thread takes
+ * an event of this id from its ring; those of other ids are taken meanwhile.
  */
-struct rcl_ring *rcl_id_lock_ring(struct rcl_id *id);
+void rcl_id_begin_revoke(struct rcl_id *id);
 
 /**
- * rcl_id_add_ring - add the ring of an id to a set
+ * rcl_id_end_revoke - after the command
  * @id: the id
- * @set: the set, open
- *
- * Until its ring is locked the id may move to another channel: the caller adds the rings of all ids
- * again after locking the set, until none is new.
- *
- * Return: true when the ring was not in the set
  */
-bool rcl_id_add_ring(struct rcl_id *id, struct rcl_ring_set *set);
+void rcl_id_end_revoke(struct rcl_id *id);
 
 /**
- * rcl_id_unlock_ring - unlock the ring, and drop its reference
- * @ring: from rcl_id_lock_ring()
+ * rcl_id_is_revoking - may the kernel be dropping or moving events of an id now?
+ * @id: the id, with the lock of its ring held
  */
-void rcl_id_unlock_ring(struct rcl_ring *ring);
+bool rcl_id_is_revoking(struct rcl_id *id);
 
 /**
  * rcl_id_wait_acked - wait until the program has acknowledged all events of an id

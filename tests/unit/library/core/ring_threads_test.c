@@ -2,11 +2,12 @@
 /*
  * Many threads on the rings of two channels: some get events, another one acknowledges them,
  * ids are created, destroyed and moved meanwhile. The thread sanitizer and assertions check
- * them.
+ * them. And what threads do while an id is being destroyed.
  */
 #include <pthread.h>
 #include <rdma/rdma_cma_alt.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fake/ring_fixture.h"
@@ -181,8 +182,134 @@ static void threads_share_rings(void **state)
 	cool_down(b, in_b);
 }
 
+static atomic_bool in_destroy, may_go_on;
+
+static void stop_in_destroy(unsigned int cmd)
+{
+	if (cmd != RDMA_CM_ALT_CMD_DESTROY)
+		return;
+	atomic_store(&in_destroy, true);
+	while (!atomic_load(&may_go_on))
+		usleep(100);
+}
+
+static void *destroy(void *id)
+{
+	assert_int_equal(rdma_destroy_id(id), 0);
+	return NULL;
+}
+
+/* A thread that stops in the command. The caller has set one of the hooks. */
+static pthread_t begin_destroy(struct rdma_cm_id *id)
+{
+	pthread_t thread;
+
+	atomic_store(&in_destroy, false);
+	atomic_store(&may_go_on, false);
+	pthread_create(&thread, NULL, destroy, id);
+	while (!atomic_load(&in_destroy))
+		usleep(100);
+	return thread;
+}
+
+static void end_destroy(pthread_t thread)
+{
+	atomic_store(&may_go_on, true);
+	pthread_join(thread, NULL);
+	fake.on_call = NULL;
+	fake.on_return = NULL;
+}
+
+/* The kernel has taken the events of the id back, and waits for a device. */
+static void slow_destroy_delays_no_other_call(void **state)
+{
+	struct rdma_event_channel *ch = new_channel(), *other;
+	struct rdma_cm_id *id = warm_up(ch), *dead = new_id(ch);
+	struct rdma_cm_event *event;
+	pthread_t thread;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	nonblock(ch);
+	post(dead, 7);
+	post(id, 1);
+	fake.on_return = stop_in_destroy;
+	thread = begin_destroy(dead);
+	alarm(60);
+	assert_int_equal(take_number(ch, id), 1);
+	assert_fails(EAGAIN, rdma_get_cm_event(ch, &event));
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	other = new_channel();
+	assert_non_null(other);
+	rdma_destroy_event_channel(other);
+	alarm(0);
+	end_destroy(thread);
+	cool_down(ch, id);
+}
+
+/* The kernel has not taken the event back yet: it is not delivered, nor what is behind it. */
+static void event_of_an_id_that_is_destroyed_stays_in_the_ring(void **state)
+{
+	struct rdma_event_channel *ch = new_channel();
+	struct rdma_cm_id *id = warm_up(ch), *dead = new_id(ch);
+	struct rdma_cm_event *event;
+	pthread_t thread;
+
+	(void)state;
+	nonblock(ch);
+	post(id, 1);
+	post(dead, 7);
+	post(id, 2);
+	fake.on_call = stop_in_destroy;
+	thread = begin_destroy(dead);
+	assert_int_equal(take_number(ch, id), 1);
+	assert_fails(EAGAIN, rdma_get_cm_event(ch, &event));
+	assert_fails(EAGAIN, rdma_alt_get_cm_events(ch, &event, 1));
+	end_destroy(thread);
+	assert_int_equal(take_number(ch, id), 2);
+	assert_int_equal(fake.reads, 0);
+	cool_down(ch, id);
+}
+
+static void *take_two(void *id)
+{
+	struct rdma_event_channel *ch = ((struct rdma_cm_id *)id)->channel;
+
+	assert_int_equal(take_number(ch, id), 1);
+	assert_int_equal(take_number(ch, id), 2);
+	return NULL;
+}
+
+/* A channel that blocks waits until the kernel has taken the event back. */
+static void blocking_reader_waits_for_the_kernel(void **state)
+{
+	struct rdma_event_channel *ch = new_channel();
+	struct rdma_cm_id *id = warm_up(ch), *dead = new_id(ch);
+	pthread_t thread, reader;
+
+	(void)state;
+	post(id, 1);
+	post(dead, 7);
+	post(id, 2);
+	fake.on_call = stop_in_destroy;
+	thread = begin_destroy(dead);
+	pthread_create(&reader, NULL, take_two, id);
+	usleep(20000);
+	end_destroy(thread);
+	pthread_join(reader, NULL);
+	assert_int_equal(fake.reads, 0);
+	cool_down(ch, id);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(threads_share_rings),
+	TEST(slow_destroy_delays_no_other_call),
+	TEST(event_of_an_id_that_is_destroyed_stays_in_the_ring),
+	TEST(blocking_reader_waits_for_the_kernel),
 };
 
 RUN(tests)

@@ -550,12 +550,16 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 	assert(_IOC_TYPE(request) == RDMA_CM_ALT_IOC_TYPE && i < FAKE_COMMANDS);
 	if (fcntl(fd, F_GETFD) < 0)
 		return -EBADF;
+	if (fake.on_call)
+		fake.on_call(nr);
 	pthread_mutex_lock(&fake_lock);
 	fake.calls[i]++;
 	assert(size <= sizeof(fake.last[i]));
 	memcpy(&fake.last[i], arg, size);
 	ret = answer(nr, arg);
 	pthread_mutex_unlock(&fake_lock);
+	if (fake.on_return)
+		fake.on_return(nr);
 	return ret;
 }
 

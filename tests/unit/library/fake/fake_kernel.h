@@ -52,6 +52,8 @@ struct fake_member {
  * @nonblock: new queues have O_NONBLOCK
  * @mmap_error: mmap() fails
  * @on_map: changes the header of a ring when it is mapped; NULL: none
+ * @on_call: runs before a command; NULL: nothing
+ * @on_return: runs after a command, before its call returns; NULL: nothing
  * @on_answer: changes the answer to a command, and its return value; NULL: none
  * @route: route of every id
  * @config_dir: stands for stock's directory in configfs; NULL: there is none
@@ -83,6 +85,8 @@ struct fake_kernel {
 	bool nonblock;
 	bool mmap_error;
 	void (*on_map)(struct rdma_cm_alt_ring *header);
+	void (*on_call)(unsigned int cmd);
+	void (*on_return)(unsigned int cmd);
 	void (*on_answer)(unsigned int cmd, void *arg, int *ret);
 	struct rdma_cm_alt_route route;
 	const char *config_dir;

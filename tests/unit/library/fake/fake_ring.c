@@ -216,7 +216,7 @@ void fake_ring_void(int fd, __u32 owner, __u32 member)
 		struct rdma_cm_alt_event *event = record(ring, pos);
 
 		if (owner_of(event) == owner && (!member || event->member == member))
-			event->type = RDMA_CM_ALT_EVENT_SKIP;
+			__atomic_store_n(&event->type, RDMA_CM_ALT_EVENT_SKIP, __ATOMIC_RELAXED);
 	}
 }
 
