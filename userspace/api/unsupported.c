@@ -27,7 +27,6 @@ UNSUPPORTED(int, raccept, int socket, struct sockaddr *addr, socklen_t *addrlen)
 UNSUPPORTED(int, rconnect, int socket, const struct sockaddr *addr,
 	    socklen_t addrlen)
 UNSUPPORTED(int, rshutdown, int socket, int how)
-UNSUPPORTED(int, rclose, int socket)
 UNSUPPORTED(ssize_t, rrecv, int socket, void *buf, size_t len, int flags)
 UNSUPPORTED(ssize_t, rrecvfrom, int socket, void *buf, size_t len, int flags,
 	    struct sockaddr *src_addr, socklen_t *addrlen)
@@ -40,9 +39,6 @@ UNSUPPORTED(ssize_t, rread, int socket, void *buf, size_t count)
 UNSUPPORTED(ssize_t, rreadv, int socket, const struct iovec *iov, int iovcnt)
 UNSUPPORTED(ssize_t, rwrite, int socket, const void *buf, size_t count)
 UNSUPPORTED(ssize_t, rwritev, int socket, const struct iovec *iov, int iovcnt)
-UNSUPPORTED(int, rpoll, struct pollfd *fds, nfds_t nfds, int timeout)
-UNSUPPORTED(int, rselect, int nfds, fd_set *readfds, fd_set *writefds,
-	    fd_set *exceptfds, struct timeval *timeout)
 UNSUPPORTED(int, rgetpeername, int socket, struct sockaddr *addr,
 	    socklen_t *addrlen)
 UNSUPPORTED(int, rgetsockname, int socket, struct sockaddr *addr,
@@ -57,7 +53,3 @@ UNSUPPORTED(off_t, riomap, int socket, void *buf, size_t len, int prot, int flag
 UNSUPPORTED(int, riounmap, int socket, void *buf, size_t len)
 UNSUPPORTED(size_t, riowrite, int socket, const void *buf, size_t count,
 	    off_t offset, int flags)
-UNSUPPORTED(int, repoll_create, int flags)
-UNSUPPORTED(int, repoll_ctl, int epfd, int op, int fd, struct epoll_event *event)
-UNSUPPORTED(int, repoll_wait, int epfd, struct epoll_event *events, int maxevents,
-	    int timeout)

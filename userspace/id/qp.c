@@ -16,18 +16,26 @@
 
 void rcl_cqs_destroy(struct rdma_cm_id *id)
 {
+	bool made = rcl_id_of(id)->made_send_cq;
+	/* What the program has put into the id for sends alone stays, as with librdmacm. */
+	bool send_cq = id->send_cq && (id->recv_cq || made);
+	bool send_channel = id->send_cq_channel && (id->recv_cq_channel || made);
+
 	if (id->recv_cq && id->recv_cq != id->send_cq)
 		ibv_destroy_cq(id->recv_cq);
-	if (id->send_cq)
+	if (send_cq)
 		ibv_destroy_cq(id->send_cq);
 	if (id->recv_cq_channel && id->recv_cq_channel != id->send_cq_channel)
 		ibv_destroy_comp_channel(id->recv_cq_channel);
-	if (id->send_cq_channel)
+	if (send_channel)
 		ibv_destroy_comp_channel(id->send_cq_channel);
 	id->recv_cq = NULL;
-	id->send_cq = NULL;
 	id->recv_cq_channel = NULL;
-	id->send_cq_channel = NULL;
+	if (send_cq)
+		id->send_cq = NULL;
+	if (send_channel)
+		id->send_cq_channel = NULL;
+	rcl_id_of(id)->made_send_cq = false;
 }
 
 static int create_cq(struct rdma_cm_id *id, uint32_t size,
@@ -69,6 +77,7 @@ static void undo_cqs(struct rdma_cm_id *id, bool send, bool recv)
 		ibv_destroy_comp_channel(id->send_cq_channel);
 		id->send_cq = NULL;
 		id->send_cq_channel = NULL;
+		rcl_id_of(id)->made_send_cq = false;
 	}
 }
 
@@ -83,6 +92,8 @@ int rcl_cqs_create(struct rdma_cm_id *id, uint32_t send_size, uint32_t recv_size
 	ret = create_cq(id, send_size, &id->send_cq_channel, &id->send_cq);
 	if (ret)
 		undo_cqs(id, false, recv_size);
+	else
+		rcl_id_of(id)->made_send_cq = true;
 	return ret;
 }
 

@@ -65,7 +65,7 @@ GROUP(repoll, 0)
 	answer("symbols", "%s %s %s", yes(create), yes(ctl), yes(wait));
 	if (!create || !ctl || !wait)
 		return;
-	RET("create", create(0));
+	RET("create", close(create(0)));
 	RET("ctl", ctl(-1, 1, -1, NULL));
 	RET("wait", wait(-1, NULL, 1, 0));
 }

@@ -241,6 +241,27 @@ static void cq_against_that_of_the_id_is_einval(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
+/* The program has put a CQ into the id for sends alone; it is still its own. */
+static void cq_for_sends_alone_stays_the_programs(void **state)
+{
+	struct ibv_qp_init_attr attr = qp_attr();
+	struct rdma_cm_id *id = bound();
+	struct ibv_cq *sends, *recvs;
+
+	(void)state;
+	sends = ibv_create_cq(id->verbs, 5, NULL, NULL, 0);
+	recvs = ibv_create_cq(id->verbs, 5, NULL, NULL, 0);
+	id->send_cq = sends;
+	attr.recv_cq = recvs;
+	assert_int_equal(rdma_create_qp(id, NULL, &attr), 0);
+	assert_ptr_equal(id->qp->send_cq, sends);
+	rdma_destroy_qp(id);
+	assert_ptr_equal(id->send_cq, sends);
+	assert_int_equal(ibv_destroy_cq(sends), 0);
+	ibv_destroy_cq(recvs);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
 static void queue_too_long_for_a_cq_is_einval(void **state)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
@@ -409,6 +430,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(same_attributes_serve_one_id_after_the_other),
 	TEST(one_cq_of_the_caller_and_one_of_the_id),
 	TEST(cq_against_that_of_the_id_is_einval),
+	TEST(cq_for_sends_alone_stays_the_programs),
 	TEST(queue_too_long_for_a_cq_is_einval),
 	TEST(datagram_qp_goes_to_rts_at_once),
 	TEST(qp_uses_the_srq_of_the_id),
