@@ -30,6 +30,13 @@ static void be_root_of_own_namespaces(unsigned int uid)
 	MUST(close(map));
 }
 
+/* The work has begun. From now on the process ends with the test, also when that fails. */
+static void announce(int ready)
+{
+	MUST(prctl(PR_SET_PDEATHSIG, SIGKILL));
+	MUST(write(ready, "", 1));
+}
+
 /* Add and delete a network device again and again. */
 static void flap_links(void)
 {
@@ -48,7 +55,7 @@ static void listen_and_flap_links(int ready)
 	ctx = get_ctx();
 	for (int i = 0; i < LISTENERS; i++)
 		EXPECT_EQ(rca_listen(ctx, get_id(ctx, -1, 0), 0), 0);
-	MUST(write(ready, "", 1));
+	announce(ready);
 	flap_links();
 }
 
@@ -109,7 +116,7 @@ static void resolve_for_long(int ready)
 	for (int i = 0; i < RESOLUTIONS; i++)
 		EXPECT_EQ(rca_resolve_addr_for(ctx, get_id(ctx, queue, i), NULL, LATE, 7471,
 					       200000), 0);
-	MUST(write(ready, "", 1));
+	announce(ready);
 	for (;;)
 		pause();
 }
