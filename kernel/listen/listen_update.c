@@ -170,7 +170,8 @@ static void update_net(struct net *net)
 {
 	struct rca_listen_net *ln = rca_listen_net(net);
 
-	/* Without the mutex: a listener that starts now sees the change itself. */
+	/* Pairs with start_on_all_devices(): the change comes before this look at the list. */
+	smp_mb();
 	if (!list_empty_careful(&ln->wildcards))
 		mod_delayed_work(listen_wq, &ln->update, 0);
 }

@@ -100,12 +100,16 @@ void rca_listener_leave(struct rca_slot *slot)
 	rca_demux_leave(slot);
 }
 
-static void leave_all_devices(struct rca_listener *listener)
+static void stop_locked(struct rca_listen_net *ln, struct rca_listener *listener)
 {
 	struct rca_slot *slot, *tmp;
 
+	lockdep_assert_held(&ln->mutex);
+	list_del_init(&listener->node);
 	list_for_each_entry_safe(slot, tmp, &listener->slots, listener_node)
 		rca_listener_leave(slot);
+	if (list_empty(&ln->wildcards))
+		xa_destroy(&ln->devices);
 }
 
 /* Can a device receive requests for the namespace, and may service IDs be taken on it? */
@@ -114,7 +118,7 @@ bool rca_listen_net_serves(struct rca_listen_net *ln, struct rca_device *dev)
 	return READ_ONCE(dev->listenable) && rca_device_serves_netns(dev, ln->net);
 }
 
-/* A listener that is not in the list yet starts on a device, if the device serves its namespace. */
+/* Start a new listener on a device, if the device serves its namespace. */
 static int start_on(struct rca_listen_net *ln, struct rca_listener *listener,
 		    struct rca_device *dev)
 {
@@ -138,16 +142,18 @@ static int start_on_all_devices(struct rca_listen_net *ln, struct rca_listener *
 	int ret;
 
 	lockdep_assert_held(&ln->mutex);
+	listener->round = ln->round;
+	list_add_tail(&listener->node, &ln->wildcards);
+	/* Pairs with update_net(): a change is seen below, or it queues an update. */
+	smp_mb();
 	while ((dev = rca_device_next(dev))) {
 		ret = start_on(ln, listener, dev);
 		if (ret) {
 			rca_device_put(dev);
-			leave_all_devices(listener);
+			stop_locked(ln, listener);
 			return ret;
 		}
 	}
-	listener->round = ln->round;
-	list_add_tail(&listener->node, &ln->wildcards);
 	return 0;
 }
 
@@ -182,10 +188,7 @@ void rca_listener_stop(struct rca_listener *listener)
 
 	lockdep_assert_held(&listener->id->op);
 	mutex_lock(&ln->mutex);
-	list_del_init(&listener->node);
-	leave_all_devices(listener);
-	if (list_empty(&ln->wildcards))
-		xa_destroy(&ln->devices);
+	stop_locked(ln, listener);
 	mutex_unlock(&ln->mutex);
 }
 
