@@ -36,8 +36,9 @@ RCL_EXPORT int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exce
 	struct timespec limit = { 0 };
 
 	if (timeout) {
-		limit.tv_sec = timeout->tv_sec;
-		limit.tv_nsec = timeout->tv_usec * 1000;
+		/* select(2) takes more than a second in tv_usec. */
+		limit.tv_sec = timeout->tv_sec + timeout->tv_usec / 1000000;
+		limit.tv_nsec = timeout->tv_usec % 1000000 * 1000;
 	}
 	return pselect(nfds, readfds, writefds, exceptfds, timeout ? &limit : NULL, NULL);
 }

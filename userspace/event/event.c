@@ -28,11 +28,12 @@
 #include "id/report.h"
 
 /*
- * Pauses while the kernel takes a record back, which it does first in a command, and the number of
- * them after which a channel that does not block counts as empty.
+ * The first pause while the kernel takes a record back, which it does first in a command, and the
+ * number of times that the pause is doubled, to 1.3 ms. A channel that does not block counts as
+ * empty after that.
  */
 #define PAUSE_NS 20000
-#define PAUSES 50
+#define DOUBLED 6
 
 static void fill_private_data(struct rcl_event *ev, const void **data,
 			      uint8_t *len, const struct rdma_cm_alt_event *rec)
@@ -426,12 +427,14 @@ bool rcl_event_take(const struct rdma_cm_alt_event *rec, struct rcl_ring *ring,
 
 int rcl_event_pause(const struct rdma_event_channel *channel, unsigned int *pauses)
 {
-	struct timespec pause = { .tv_nsec = PAUSE_NS };
+	struct timespec pause = { .tv_nsec = PAUSE_NS << *pauses };
 	int flags;
 
 	nanosleep(&pause, NULL);
-	if (++*pauses < PAUSES)
+	if (*pauses < DOUBLED) {
+		++*pauses;
 		return 0;
+	}
 	flags = fcntl(channel->fd, F_GETFL);
 	return flags >= 0 && flags & O_NONBLOCK ? -EAGAIN : 0;
 }

@@ -60,7 +60,7 @@ bool rcl_event_take(const struct rdma_cm_alt_event *rec, struct rcl_ring *ring,
 /**
  * rcl_event_pause - wait a moment until the kernel has taken a record back
  * @channel: the channel
- * @pauses: number of pauses for this record, 0 at first; incremented
+ * @pauses: how often the pause was doubled, 0 at first
  *
  * Return: 0; -EAGAIN: it takes long, and the channel has O_NONBLOCK
  */

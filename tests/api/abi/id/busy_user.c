@@ -12,7 +12,7 @@
 #define RESOLUTIONS 20000
 #define LATE "10.7.0.98"
 
-/* In seconds: five times the bound of Documentation/bounds.rst, as the guests are emulated. */
+/* In seconds; see Documentation/bounds.rst. The guests are emulated, and share their processors. */
 #define BOUND 0.5
 
 /* Become root of a user namespace and a network namespace of a user. */

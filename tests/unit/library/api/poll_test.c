@@ -64,6 +64,9 @@ static void select_serves_plain_descriptors(void **state)
 	FD_SET(empty[0], &reads);
 	timeout = (struct timeval){ .tv_usec = 1000 };
 	assert_int_equal(rselect(empty[0] + 1, &reads, NULL, NULL, &timeout), 0);
+	FD_SET(full[0], &reads);
+	timeout = (struct timeval){ .tv_usec = 2000000 };
+	assert_int_equal(rselect(full[0] + 1, &reads, NULL, NULL, &timeout), 1);
 	close_pipes(empty, full);
 }
 
