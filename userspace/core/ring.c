@@ -293,18 +293,30 @@ static bool has_record(struct rcl_ring *ring)
 	return false;
 }
 
-/* The kernel may write the type meanwhile, when it takes the record back, and nothing else. */
+/* With the lock held. */
+static const __u8 *next_record(const struct rcl_ring *ring)
+{
+	return (const __u8 *)ring->map + ring->offset +
+	       (ring->pos & (ring->entries - 1)) * (size_t)ring->queue.out_record_size;
+}
+
+/* The kernel writes it when it takes the record back, and nothing else of a record in the ring. */
+static __u32 next_type(const struct rcl_ring *ring)
+{
+	const __u8 *type = next_record(ring) + offsetof(struct rdma_cm_alt_event, type);
+
+	return __atomic_load_n((const __u32 *)(const void *)type, __ATOMIC_RELAXED);
+}
+
 static void copy_record(const struct rcl_ring *ring, union rcl_record *record)
 {
 	const size_t type = offsetof(struct rdma_cm_alt_event, type);
 	const size_t rest = type + sizeof(record->event.type);
 	size_t size = ring->queue.out_record_size;
-	const __u8 *from = (const __u8 *)ring->map + ring->offset +
-			   (ring->pos & (ring->entries - 1)) * size;
+	const __u8 *from = next_record(ring);
 
 	memcpy(record->bytes, from, type);
-	record->event.type = __atomic_load_n((const __u32 *)(const void *)(from + type),
-					     __ATOMIC_RELAXED);
+	record->event.type = next_type(ring);
 	memcpy(record->bytes + rest, from + rest, size - rest);
 	if (size < sizeof(record->event))
 		memset(record->bytes + size, 0, sizeof(record->event) - size);
@@ -321,6 +333,11 @@ bool rcl_ring_peek(struct rcl_ring *ring, union rcl_record *record)
 	}
 	pthread_mutex_unlock(&ring->lock);
 	return false;
+}
+
+bool rcl_ring_taken_back(const struct rcl_ring *ring)
+{
+	return next_type(ring) == RDMA_CM_ALT_EVENT_SKIP;
 }
 
 void rcl_ring_done(struct rcl_ring *ring)

@@ -85,6 +85,15 @@ void rcl_ring_unlock(struct rcl_ring *ring);
 bool rcl_ring_peek(struct rcl_ring *ring, union rcl_record *record);
 
 /**
+ * rcl_ring_taken_back - has the kernel taken the record back since rcl_ring_peek()?
+ * @ring: the ring
+ *
+ * To be asked after rcl_id_is_revoking(): when no command is dropping or moving events of the id
+ * any more, it is the record's type that tells whether one has done so.
+ */
+bool rcl_ring_taken_back(const struct rcl_ring *ring);
+
+/**
  * rcl_ring_done - advance the head over the record, and unlock the ring
  * @ring: the ring, or NULL when the record was read by read()
  */

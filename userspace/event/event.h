@@ -51,8 +51,8 @@ struct rcl_claim {
  * @ring: the locked ring, which is unlocked; NULL: the record was read by read()
  * @claim: the id, for rcl_event_handle(), which has to follow
  *
- * Return: false: the record stays in the ring, as the kernel may be taking it back. Look again
- * after rcl_event_pause()
+ * Return: false: the record stays in the ring, as the kernel is taking it back or has done so. Look
+ * again after rcl_event_pause()
  */
 bool rcl_event_take(const struct rdma_cm_alt_event *rec, struct rcl_ring *ring,
 		    struct rcl_claim *claim);

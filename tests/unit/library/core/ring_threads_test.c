@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "event/event.h"
 #include "fake/ring_fixture.h"
 
 #define TAKERS 4
@@ -305,11 +306,47 @@ static void blocking_reader_waits_for_the_kernel(void **state)
 	cool_down(ch, id);
 }
 
+static struct rdma_event_channel *peeked;
+static union rcl_record record;
+
+/* With the lock of the ring, as the thread of a reader has it: it waits for no command. */
+static void peek_in_set_queue(unsigned int cmd)
+{
+	if (cmd == RDMA_CM_ALT_CMD_SET_QUEUE)
+		assert_true(rcl_ring_peek(rcl_ring_of(peeked->fd), &record));
+}
+
+/* A reader copies a record, and looks at the id after all of the move: the copy is out of date. */
+static void record_that_moves_after_it_was_copied_is_not_taken(void **state)
+{
+	struct rdma_event_channel *from = new_channel(), *to = new_channel();
+	struct rdma_cm_id *id = warm_up(from), *other = warm_up(to), *moved = new_id(from);
+	struct rcl_claim claim;
+
+	(void)state;
+	peeked = from;
+	post(moved, 7);
+	post(id, 1);
+	fake.on_call = peek_in_set_queue;
+	assert_int_equal(rdma_migrate_id(moved, to), 0);
+	fake.on_call = NULL;
+	assert_int_equal(record.event.user_status, 7);
+	assert_false(rcl_event_take(&record.event, rcl_ring_of(from->fd), &claim));
+	/* The fake kernel does not move events. */
+	post(moved, 8);
+	assert_int_equal(take_number(to, moved), 8);
+	assert_int_equal(take_number(from, id), 1);
+	assert_int_equal(rdma_destroy_id(moved), 0);
+	cool_down(from, id);
+	cool_down(to, other);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(threads_share_rings),
 	TEST(slow_destroy_delays_no_other_call),
 	TEST(event_of_an_id_that_is_destroyed_stays_in_the_ring),
 	TEST(blocking_reader_waits_for_the_kernel),
+	TEST(record_that_moves_after_it_was_copied_is_not_taken),
 };
 
 RUN(tests)
