@@ -95,21 +95,15 @@ EXPORT_SYMBOL_IF_KUNIT(rca_event_publish_child);
 static void complete_delivery(struct rca_queue *queue, struct rca_delivery *dlv)
 {
 	struct rca_item *item = dlv->item;
-	struct rca_source *src = rca_item_source(item);
 	unsigned long flags;
 
 	lockdep_assert_held(&queue->consume);
 
-	if (!item->is_notice)
+	if (!item->in_source)
 		rca_event_publish_child(rca_item_event(item), dlv->child_queue ?: queue);
 	spin_lock_irqsave(&queue->lock, flags);
 	queue->held = NULL;
-	/* Pending events of the connection are delivered next, those of the device last. */
-	if (!rca_item_complete_locked(queue, item, dlv->rec.type) &&
-	    item != &src->notice[RCA_NOTICE_CONN]) {
-		list_move_tail(&item->qnode, &queue->items);
-		list_move_tail(&item->snode, &src->items);
-	}
+	rca_item_complete_locked(queue, item, dlv->rec.type);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 

@@ -7,6 +7,8 @@
 #include <linux/bug.h>
 #include <linux/build_bug.h>
 #include <linux/err.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -14,10 +16,14 @@
 static_assert(BITS_PER_TYPE(typeof_member(struct rca_item, pending)) >
 	      RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT);
 
-static struct kmem_cache *rca_event_cache;
+/* Without memory for notices. Unit tests change it. */
+VISIBLE_IF_KUNIT bool rca_no_notices;
+EXPORT_SYMBOL_IF_KUNIT(rca_no_notices);
+
+static struct kmem_cache *rca_event_cache, *rca_notice_cache;
 
 /**
- * rca_events_init() - create the cache of events
+ * rca_events_init() - create the caches of events
  *
  * Context: Process context. Module init.
  * Return: 0 or -ENOMEM.
@@ -25,13 +31,28 @@ static struct kmem_cache *rca_event_cache;
 int __init rca_events_init(void)
 {
 	rca_event_cache = KMEM_CACHE(rca_event, SLAB_ACCOUNT);
-	return rca_event_cache ? 0 : -ENOMEM;
+	rca_notice_cache = kmem_cache_create("rca_notice",
+					     offsetof(struct rca_event, rec) + RCA_NOTICE_LEN, 0,
+					     SLAB_ACCOUNT, NULL);
+	if (rca_event_cache && rca_notice_cache)
+		return 0;
+	rca_events_exit();
+	return -ENOMEM;
 }
 
 /* Module exit; no event exists any more. */
 void rca_events_exit(void)
 {
+	kmem_cache_destroy(rca_notice_cache);
 	kmem_cache_destroy(rca_event_cache);
+}
+
+static void init_event(struct rca_event *ev, struct rca_account *account, u32 length)
+{
+	ev->account = account;
+	INIT_LIST_HEAD(&ev->item.qnode);
+	INIT_LIST_HEAD(&ev->item.snode);
+	ev->rec.length = length;
 }
 
 /**
@@ -56,13 +77,33 @@ struct rca_event *rca_event_alloc(struct rca_ctx *ctx, gfp_t gfp)
 		rca_uncharge(&ctx->account, RDMA_CM_ALT_RESOURCE_EVENTS, 1);
 		return ERR_PTR(-ENOMEM);
 	}
-	ev->account = &ctx->account;
-	INIT_LIST_HEAD(&ev->item.qnode);
-	INIT_LIST_HEAD(&ev->item.snode);
-	ev->rec.length = sizeof(ev->rec);
+	init_event(ev, &ctx->account, sizeof(ev->rec));
 	return ev;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_event_alloc);
+
+/**
+ * rca_event_alloc_notice() - allocate an event for a notice
+ * @ctx: the context whose memory cgroup is charged. No limit is: the number of types limits the
+ *       notices of an id
+ *
+ * Context: Any context.
+ * Return: an event, zeroed but for the length of its record, for rca_event_free(); or NULL.
+ */
+struct rca_event *rca_event_alloc_notice(struct rca_ctx *ctx)
+{
+	struct mem_cgroup *old_memcg;
+	struct rca_event *ev;
+
+	if (rca_no_notices)
+		return NULL;
+	old_memcg = set_active_memcg(ctx->memcg);
+	ev = kmem_cache_zalloc(rca_notice_cache, GFP_NOWAIT | __GFP_NOWARN);
+	set_active_memcg(old_memcg);
+	if (ev)
+		init_event(ev, NULL, RCA_NOTICE_LEN);
+	return ev;
+}
 
 /**
  * rca_event_free() - free an event that is in no queue
@@ -75,6 +116,10 @@ void rca_event_free(struct rca_event *ev)
 	if (!ev)
 		return;
 	WARN_ON_ONCE(!list_empty(&ev->item.qnode) || ev->is_request);
+	if (!ev->account) {
+		kmem_cache_free(rca_notice_cache, ev);
+		return;
+	}
 	rca_uncharge(ev->account, RDMA_CM_ALT_RESOURCE_EVENTS, 1);
 	kmem_cache_free(rca_event_cache, ev);
 }
@@ -108,12 +153,12 @@ static void fill_notice_record(struct rca_record *record, struct rca_item *notic
 }
 
 /*
- * Set @record to that of a queued item that is not completely in the ring; of a notice to that of
- * its lowest event. The caller holds the lock of the queue as long as it uses @record.
+ * Set @record to that of a queued item that is not completely in the ring; of the item of a source
+ * to that of its lowest event. The caller holds the lock of the queue as long as it uses @record.
  */
 void rca_item_record(struct rca_item *item, struct rca_record *record)
 {
-	if (item->is_notice)
+	if (item->in_source)
 		fill_notice_record(record, item);
 	else
 		fill_event_record(record, rca_item_event(item));

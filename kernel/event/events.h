@@ -31,8 +31,12 @@
  * return is exact.
  *
  * An event that an operation causes is a &struct rca_event, allocated by the
- * operation. An unsolicited event (disconnected, removal, ...) is a *notice*: a
- * bit of its source, which needs no memory.
+ * operation. An unsolicited event (disconnected, removal, ...) is a *notice*, which
+ * is pending once for each type. The first one that is pending is an item of its
+ * source; one that is posted meanwhile is a small &struct rca_event, so events are
+ * delivered in the order in which they were posted, each with its own status.
+ * Without memory it is merged into the item of the source, and its place in the
+ * order is lost, but not the event.
  *
  * While user space has the ring of the queue mapped, the records of the next items
  * are also in the ring. Posting, polling and reading put them there. The items
@@ -52,14 +56,13 @@
  * @qnode: entry in &rca_queue.items or .placed; empty if not queued (lock: rca_queue.lock)
  * @snode: entry in &rca_source.items (lock: rca_queue.lock)
  * @place: slot of the record of an event in the ring (lock: rca_queue.lock)
- * @pending: pending event types of a notice, as bits; the lowest is delivered first; 0 if not
- *           queued (lock: rca_queue.lock)
- * @placed: records in the ring: the types of a notice that have one, or 1 for an event (lock:
+ * @pending: pending event types of the item of a source, as bits; the lowest is delivered first;
+ *           0 if not queued (lock: rca_queue.lock)
+ * @placed: records in the ring: the types in @pending that have one, or 1 for an event (lock:
  *          rca_queue.lock)
- * @status: status of the pending events of a notice that have one, see rca_notice_has_status()
- *          (lock: rca_queue.lock)
- * @is_notice: part of &rca_source.notice, not of a &struct rca_event (immutable)
- * @slot: index of a notice in &rca_source.notice (immutable)
+ * @status: status of the events in @pending that have one, see rca_notice_has_status() (lock:
+ *          rca_queue.lock)
+ * @in_source: the item is &rca_source.notice, not part of a &struct rca_event (immutable)
  */
 struct rca_item {
 	struct list_head qnode;
@@ -70,8 +73,7 @@ struct rca_item {
 	};
 	u16 placed;
 	s16 status;
-	bool is_notice;
-	u8 slot;
+	bool in_source;
 };
 
 /**
@@ -87,7 +89,8 @@ struct rca_event_count {
 /**
  * struct rca_event - an event with a record
  * @item: entry in the queue
- * @account: account that is charged (immutable); its context outlives @src
+ * @account: account that is charged, whose context outlives @src; NULL: a notice, which is not
+ *           charged (immutable)
  * @src: the source (immutable while queued)
  * @child: connection request: the new id, published when the event is delivered or put into
  *         the ring; else NULL. Holds a reference.
@@ -98,7 +101,8 @@ struct rca_event_count {
  * @credit: decremented when the event is delivered or dropped; may be NULL; part of the owner of
  *          the source
  * @event_count: the part of the id that the event belongs to; NULL: the id as a whole
- * @rec: the record; delivery sets the cookie, and the id unless @child is set
+ * @rec: the record; delivery sets the cookie, and the id unless @child is set. A notice has memory
+ *       for its first RCA_NOTICE_LEN bytes only
  */
 struct rca_event {
 	struct rca_item item;
@@ -113,12 +117,8 @@ struct rca_event {
 	struct rdma_cm_alt_event rec;
 };
 
-/** enum rca_notice_slot - the notices of a source: events of its connection, of its device */
-enum rca_notice_slot {
-	RCA_NOTICE_CONN,
-	RCA_NOTICE_DEVICE,
-	RCA_NOTICE_SLOTS,
-};
+/* Bytes of the record of a notice. */
+#define RCA_NOTICE_LEN offsetof(struct rdma_cm_alt_event, qp_num)
 
 /**
  * struct rca_source - the events of an id; part of the id
@@ -128,9 +128,10 @@ enum rca_notice_slot {
  * @items: queued items, in order (lock: rca_queue.lock)
  * @cookie: cookie of the records (lock: rca_queue.lock)
  * @reported: number of events that were delivered (lock: rca_queue.lock)
+ * @pending: types of notices that wait to be delivered, as bits (lock: rca_queue.lock)
  * @owner_at: offset of the source in the id, see rca_source_owner() (immutable)
  * @lock_at: offset of the id's lock from the source, see rca_source_lock() (immutable)
- * @notice: the events that need no memory
+ * @notice: item for a notice, which needs no memory
  *
  * Every id has a source; offsets in place of pointers keep it small.
  */
@@ -140,9 +141,10 @@ struct rca_source {
 	struct list_head items;
 	u64 cookie;
 	u32 reported;
+	u16 pending;
 	s16 owner_at;
 	s16 lock_at;
-	struct rca_item notice[RCA_NOTICE_SLOTS];
+	struct rca_item notice;
 };
 
 /**
@@ -206,7 +208,7 @@ struct rca_queue {
 struct rca_record {
 	const void *data;
 	u32 len;
-	u8 head[offsetof(struct rdma_cm_alt_event, qp_num)] __aligned(8);
+	u8 head[RCA_NOTICE_LEN] __aligned(8);
 };
 
 /**
@@ -241,9 +243,14 @@ struct rca_queue_stat {
 	u32 readers;
 };
 
+#if IS_ENABLED(CONFIG_KUNIT)
+extern bool rca_no_notices;
+#endif
+
 int rca_events_init(void);
 void rca_events_exit(void);
 struct rca_event *rca_event_alloc(struct rca_ctx *ctx, gfp_t gfp);
+struct rca_event *rca_event_alloc_notice(struct rca_ctx *ctx);
 void rca_event_free(struct rca_event *ev);
 
 struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool has_file);
@@ -270,7 +277,7 @@ u32 rca_source_drop(struct rca_source *src, struct rca_event_count *event_count)
 void rca_post(struct rca_source *src, struct rca_event *ev);
 void rca_post_part(struct rca_source *src, struct rca_event_count *event_count,
 		   struct rca_event *ev);
-bool rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type, int status);
+bool rca_post_notice(struct rca_source *src, u32 type, int status);
 
 int rca_queue_wait(struct rca_queue *queue);
 bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv);
@@ -286,7 +293,7 @@ bool rca_queue_ring_foreign(struct rca_queue *queue, const struct mm_struct *mm)
 /* Shared by the files of this folder only. */
 
 void rca_item_record(struct rca_item *item, struct rca_record *record);
-bool rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u32 type);
+void rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u32 type);
 bool rca_queue_reap_locked(struct rca_queue *queue);
 void rca_queue_posted_locked(struct rca_queue *queue);
 struct rca_item *rca_queue_fill_locked(struct rca_queue *queue);
@@ -317,12 +324,12 @@ static inline spinlock_t *rca_source_lock(struct rca_source *src)
 
 static inline struct rca_source *rca_item_source(struct rca_item *item)
 {
-	if (!item->is_notice)
+	if (!item->in_source)
 		return rca_item_event(item)->src;
-	return container_of(item - item->slot, struct rca_source, notice[0]);
+	return container_of(item, struct rca_source, notice);
 }
 
-/* Other events have no status, whatever is pending in the same notice. */
+/* Other events have no status, whatever is pending in the same item. */
 static inline bool rca_notice_has_status(u32 type)
 {
 	return type != RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT &&
@@ -333,12 +340,12 @@ static inline bool rca_notice_has_status(u32 type)
 /* Returns the number of undelivered events of a queued item. */
 static inline u32 rca_item_events(const struct rca_item *item)
 {
-	return item->is_notice ? hweight16(item->pending) : 1;
+	return item->in_source ? hweight16(item->pending) : 1;
 }
 
 static inline bool rca_item_has_child(struct rca_item *item)
 {
-	return !item->is_notice && rca_item_event(item)->child &&
+	return !item->in_source && rca_item_event(item)->child &&
 	       !rca_item_event(item)->child_published;
 }
 
@@ -353,7 +360,7 @@ static inline void rca_item_invalidate_locked(struct rca_queue *queue, struct rc
 	if (queue->held == item)
 		queue->held = NULL;
 	/* An id may have a thousand events there, and interrupts are off: do not search. */
-	if (item->placed && item->is_notice)
+	if (item->placed && item->in_source)
 		rca_ring_invalidate(queue->ring, item);
 	else if (item->placed)
 		rca_ring_invalidate_at(queue->ring, item->place);

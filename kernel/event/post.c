@@ -72,19 +72,46 @@ void rca_post_part(struct rca_source *src, struct rca_event_count *event_count,
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_post_part);
 
+static void link_notice_locked(struct rca_queue *queue, struct rca_source *src, u32 type,
+			       int status)
+{
+	struct rca_item *notice = &src->notice;
+	struct rca_event *ev;
+
+	lockdep_assert_held(&queue->lock);
+
+	if (!notice->pending) {
+		rca_item_link_locked(queue, src, notice);
+		notice->pending = BIT(type);
+		notice->status = status;
+		return;
+	}
+	ev = rca_event_alloc_notice(rca_source_owner(src)->ctx);
+	if (ev) {
+		ev->src = src;
+		ev->rec.type = type;
+		ev->rec.status = status;
+		rca_item_link_locked(queue, src, &ev->item);
+		return;
+	}
+	if (notice->placed == notice->pending)
+		list_move_tail(&notice->qnode, &queue->items);
+	notice->pending |= BIT(type);
+	if (rca_notice_has_status(type))
+		notice->status = status;
+}
+
 /**
- * rca_post_notice() - post an event that needs no memory
+ * rca_post_notice() - post an event that is not lost without memory
  * @src: its source
- * @slot: the notice that it belongs to
  * @type: &enum rdma_cm_alt_event_type, one of librdmacm; posted once if it is pending already
- * @status: status of the pending events of the slot, see rca_notice_has_status()
+ * @status: its status; of types without one it is ignored, see rca_notice_has_status()
  *
  * Context: Any context. The caller holds the source's lock.
  * Return: false if there is no queue, or an event of this type is pending already.
  */
-bool rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type, int status)
+bool rca_post_notice(struct rca_source *src, u32 type, int status)
 {
-	struct rca_item *notice = &src->notice[slot];
 	struct rca_queue *queue = src->queue;
 	unsigned long flags;
 	bool fresh;
@@ -95,18 +122,16 @@ bool rca_post_notice(struct rca_source *src, enum rca_notice_slot slot, u32 type
 		return false;
 	spin_lock_irqsave(&queue->lock, flags);
 	rca_queue_reap_locked(queue);	/* an event that user space has taken is not pending */
-	fresh = !(notice->pending & BIT(type));
-	if (!notice->pending)
-		rca_item_link_locked(queue, src, notice);
-	else if (fresh && notice->placed == notice->pending)
-		list_move_tail(&notice->qnode, &queue->items);
-	queue->waiting += fresh;
-	notice->pending |= BIT(type);
-	if (rca_notice_has_status(type))
-		notice->status = status;
-	rca_queue_posted_locked(queue);
+	fresh = !(src->pending & BIT(type));
+	if (fresh) {
+		src->pending |= BIT(type);
+		queue->waiting++;
+		link_notice_locked(queue, src, type, rca_notice_has_status(type) ? status : 0);
+		rca_queue_posted_locked(queue);
+	}
 	spin_unlock_irqrestore(&queue->lock, flags);
-	rca_queue_wake(queue);
+	if (fresh)
+		rca_queue_wake(queue);
 	return fresh;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_post_notice);

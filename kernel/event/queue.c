@@ -121,10 +121,10 @@ void rca_queue_put(struct rca_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_put);
 
 /*
- * An event of this type was delivered. Remove its item, which may be freed, from the queue; or
- * return false if the item is a notice with further pending events.
+ * An event of this type was delivered. Remove its item, which may be freed, from the queue, unless
+ * it is the item of a source with further pending events.
  */
-bool rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u32 type)
+void rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u32 type)
 {
 	struct rca_source *src = rca_item_source(item);
 	struct rca_event *ev;
@@ -134,14 +134,17 @@ bool rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u3
 	/* rca_source_move() reads it without the lock. */
 	WRITE_ONCE(src->reported, src->reported + 1);
 	queue->waiting--;
-	if (item->is_notice) {
+	if (item->in_source) {
+		src->pending &= ~BIT(type);
 		item->pending &= ~BIT(type);
 		item->placed &= ~BIT(type);
 		if (item->pending)
-			return false;
+			return;
 		rca_item_unlink_locked(queue, item);
 	} else {
 		ev = rca_item_event(item);
+		if (!ev->account)
+			src->pending &= ~BIT(type);
 		item->placed = 0;
 		rca_item_unlink_locked(queue, item);
 		if (ev->event_count)
@@ -152,7 +155,6 @@ bool rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u3
 		rca_event_free(ev);
 	}
 	rca_obj_put(rca_source_owner(src)); /* from rca_item_link_locked() */
-	return true;
 }
 
 /*
@@ -210,7 +212,7 @@ bool rca_queue_ready(struct rca_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_ready);
 
-/* Put the next record of an item into the ring; a notice has one for each pending event. */
+/* Put the next record of an item into the ring; that of a source has one for each pending event. */
 static void put_record_locked(struct rca_queue *queue, struct rca_ring *ring,
 			      struct rca_item *item)
 {
@@ -221,7 +223,7 @@ static void put_record_locked(struct rca_queue *queue, struct rca_ring *ring,
 	rca_item_record(item, &record);
 	rec = record.data;
 	rca_ring_put(ring, rec, record.len, item, rec->type);
-	if (item->is_notice) {
+	if (item->in_source) {
 		item->placed |= BIT(rec->type);
 		if (item->placed != item->pending)
 			return;

@@ -53,7 +53,7 @@ static void requeue_placed_locked(struct rca_queue *queue, struct rca_ring *ring
 	lockdep_assert_held(&queue->lock);
 	rca_queue_reap_locked(queue);
 	while ((item = rca_ring_next(ring, ring->tail, &type))) {
-		/* The first record of a notice determines its position. */
+		/* The first record of an item with several determines its position. */
 		if (item->placed)
 			list_move_tail(&item->qnode, &placed);
 		item->placed = 0;

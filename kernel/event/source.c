@@ -25,8 +25,6 @@
  */
 void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *lock, u64 cookie)
 {
-	int slot;
-
 	memset(src, 0, sizeof(*src));
 	src->owner_at = (void *)src - (void *)owner;
 	src->lock_at = (void *)lock - (void *)src;
@@ -34,14 +32,9 @@ void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *
 	src->cookie = cookie;
 	INIT_LIST_HEAD(&src->node);
 	INIT_LIST_HEAD(&src->items);
-	for (slot = 0; slot < RCA_NOTICE_SLOTS; slot++) {
-		struct rca_item *item = &src->notice[slot];
-
-		INIT_LIST_HEAD(&item->qnode);
-		INIT_LIST_HEAD(&item->snode);
-		item->is_notice = true;
-		item->slot = slot;
-	}
+	INIT_LIST_HEAD(&src->notice.qnode);
+	INIT_LIST_HEAD(&src->notice.snode);
+	src->notice.in_source = true;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_init);
 
@@ -242,12 +235,13 @@ static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *
 	list_for_each_entry_safe(item, next, &src->items, snode) {
 		rca_item_unlink_locked(queue, item);
 		queue->waiting -= rca_item_events(item);
-		if (item->is_notice)
+		if (item->in_source)
 			item->pending = 0;
 		else
 			list_add_tail(&item->qnode, dropped);
 		count++;
 	}
+	src->pending = 0;
 	list_del_init(&src->node);
 	queue->num_sources--;
 	WRITE_ONCE(src->queue, NULL);
@@ -287,7 +281,7 @@ static struct rca_event *find_published_request(struct rca_source *src, struct r
 	spin_lock_irq(&queue->lock);
 	rca_queue_reap_locked(queue);
 	list_for_each_entry(item, &src->items, snode) {
-		struct rca_event *ev = item->is_notice ? NULL : rca_item_event(item);
+		struct rca_event *ev = item->in_source ? NULL : rca_item_event(item);
 
 		if (!ev || !ev->child_published || !ev->child_src ||
 		    READ_ONCE(ev->child_src->queue) != queue)
@@ -415,7 +409,7 @@ static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *qu
 	spin_lock_irqsave(&queue->lock, flags);
 	rca_queue_reap_locked(queue);
 	list_for_each_entry_safe(item, next, &src->items, snode) {
-		if (item->is_notice || rca_item_event(item)->event_count != event_count)
+		if (item->in_source || rca_item_event(item)->event_count != event_count)
 			continue;
 		rca_item_unlink_locked(queue, item);
 		queue->waiting--;

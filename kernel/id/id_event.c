@@ -127,8 +127,6 @@ struct rca_event *rca_id_event(struct rca_id *id)
  */
 void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status)
 {
-	enum rca_notice_slot slot = RCA_NOTICE_CONN;
-
 	lockdep_assert_held(&id->lock);
 	status = rca_user_errno(status);
 	rca_id_report_event_locked(id, type, status);
@@ -138,9 +136,7 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 		rca_post(&id->src, ev);
 		return;
 	}
-	if (type == RDMA_CM_ALT_EVENT_DEVICE_REMOVAL)
-		slot = RCA_NOTICE_DEVICE;
-	rca_post_notice(&id->src, slot, type, status);
+	rca_post_notice(&id->src, type, status);
 }
 
 /**
@@ -212,7 +208,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_step_post_reserved);
  * @type: RDMA_CM_ALT_EVENT_ADDR_CHANGE, or RDMA_CM_ALT_EVENT_UNREACHABLE, whose status is
  *        -ETIMEDOUT
  *
- * Needs no memory. An event that is already waiting to be read is neither posted nor reported
+ * An event that is already waiting to be read is neither posted nor reported
  * again.
  *
  * Context: Any context. Expects @id->lock to be held by the caller.
@@ -222,7 +218,7 @@ void rca_id_post_net_locked(struct rca_id *id, u32 type)
 	int status = type == RDMA_CM_ALT_EVENT_UNREACHABLE ? -ETIMEDOUT : 0;
 
 	lockdep_assert_held(&id->lock);
-	if (rca_post_notice(&id->src, RCA_NOTICE_DEVICE, type, status))
+	if (rca_post_notice(&id->src, type, status))
 		rca_id_report_event_locked(id, type, status);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_post_net_locked);

@@ -124,6 +124,7 @@ static inline void events_exit(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 
+	rca_no_notices = false;
 	if (!t || !t->ctx)
 		return;
 	if (t->a && t->a->ring && t->a->ring->mm)
@@ -160,12 +161,12 @@ static inline void post(struct kunit *test, struct node *node, u32 type)
 	post_event(node, new_event(test, type));
 }
 
-static inline bool notice(struct node *node, enum rca_notice_slot slot, u32 type, int status)
+static inline bool notice(struct node *node, u32 type, int status)
 {
 	bool fresh;
 
 	spin_lock_irq(&node->lock);
-	fresh = rca_post_notice(&node->src, slot, type, status);
+	fresh = rca_post_notice(&node->src, type, status);
 	spin_unlock_irq(&node->lock);
 	return fresh;
 }

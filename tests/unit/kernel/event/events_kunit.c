@@ -79,7 +79,7 @@ static void peek_without_consume_loses_nothing(struct kunit *test)
 	struct rdma_cm_alt_event *rec;
 
 	post(test, node, ADDR);
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(node, DISCONNECTED, 0);
 
 	rec = look(test, t->a, false);
 	KUNIT_ASSERT_NOT_NULL(test, rec);
@@ -122,7 +122,7 @@ static void post_without_queue_is_dropped(struct kunit *test)
 	atomic_inc(&t->credit);
 
 	post_event(node, ev);
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(node, DISCONNECTED, 0);
 
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&t->credit));
 	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&node->obj.ref));
@@ -137,7 +137,7 @@ static void set_cookie_counts_for_events_that_wait(struct kunit *test)
 	struct node *node = new_node(test, t->a);
 
 	post(test, node, ADDR);
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(node, DISCONNECTED, 0);
 	rca_source_set_cookie(&node->src, 77);
 
 	KUNIT_EXPECT_EQ(test, 77ULL, node->src.cookie);
@@ -244,7 +244,7 @@ static void notice_has_the_head_of_a_record(struct kunit *test)
 	struct node *node = new_node(test, t->a);
 	struct rdma_cm_alt_event *rec;
 
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, -ECONNRESET);
+	notice(node, DISCONNECTED, -ECONNRESET);
 
 	rec = deliver(test, t->a);
 	KUNIT_ASSERT_NOT_NULL(test, rec);
@@ -264,12 +264,12 @@ static void notice_pending_twice_comes_once(struct kunit *test)
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
 
-	KUNIT_EXPECT_TRUE(test, notice(node, RCA_NOTICE_DEVICE, CHANGE, 0));
-	KUNIT_EXPECT_FALSE(test, notice(node, RCA_NOTICE_DEVICE, CHANGE, 0));
+	KUNIT_EXPECT_TRUE(test, notice(node, CHANGE, 0));
+	KUNIT_EXPECT_FALSE(test, notice(node, CHANGE, 0));
 	expect(test, t->a, node, CHANGE);
 	expect_none(test, t->a);
 
-	KUNIT_EXPECT_TRUE(test, notice(node, RCA_NOTICE_DEVICE, CHANGE, 0));
+	KUNIT_EXPECT_TRUE(test, notice(node, CHANGE, 0));
 	expect(test, t->a, node, CHANGE);
 	expect_none(test, t->a);
 	KUNIT_EXPECT_EQ(test, 2U, node->src.reported);
@@ -280,8 +280,8 @@ static void notice_of_timewait_has_status_zero(struct kunit *test)
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
 
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, -ETIMEDOUT);
-	notice(node, RCA_NOTICE_CONN, TIMEWAIT, -EIO);
+	notice(node, DISCONNECTED, -ETIMEDOUT);
+	notice(node, TIMEWAIT, -EIO);
 
 	expect_status(test, t->a, DISCONNECTED, -ETIMEDOUT);
 	expect_status(test, t->a, TIMEWAIT, 0);
@@ -292,50 +292,62 @@ static void notice_of_the_network_keeps_its_status(struct kunit *test)
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
 
-	notice(node, RCA_NOTICE_DEVICE, UNREACHABLE, -ETIMEDOUT);
-	notice(node, RCA_NOTICE_DEVICE, CHANGE, -EIO);
-	notice(node, RCA_NOTICE_DEVICE, REMOVAL, -EIO);
+	notice(node, UNREACHABLE, -ETIMEDOUT);
+	notice(node, CHANGE, -EIO);
+	notice(node, REMOVAL, -EIO);
 
 	expect_status(test, t->a, UNREACHABLE, -ETIMEDOUT);
-	expect_status(test, t->a, REMOVAL, 0);
 	expect_status(test, t->a, CHANGE, 0);
+	expect_status(test, t->a, REMOVAL, 0);
 }
 
-static void notice_of_connection_stays_in_front(struct kunit *test)
+static void notices_keep_their_order_and_status(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
 
+	notice(x, TIMEWAIT, -EIO);
+	post(test, y, ADDR);
+	notice(x, DISCONNECTED, -ETIMEDOUT);
+	post(test, x, USER);
+	notice(x, ESTABLISHED, 0);
+	notice(x, CHANGE, 0);
+	notice(x, REMOVAL, 0);
+
+	expect_status(test, t->a, TIMEWAIT, 0);
+	expect(test, t->a, y, ADDR);
+	notice(x, TIMEWAIT, 0);
+	expect_status(test, t->a, DISCONNECTED, -ETIMEDOUT);
+	expect(test, t->a, x, USER);
+	expect_status(test, t->a, ESTABLISHED, 0);
+	expect(test, t->a, x, CHANGE);
+	expect(test, t->a, x, REMOVAL);
+	expect(test, t->a, x, TIMEWAIT);
+	expect_none(test, t->a);
+	KUNIT_EXPECT_EQ(test, 7U, x->src.reported);
+}
+
+/* Without memory they have one place, and no event is lost. */
+static void notices_without_memory_are_merged(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+
+	rca_no_notices = true;
 	post(test, x, ESTABLISHED);
-	notice(x, RCA_NOTICE_CONN, TIMEWAIT, 0);
+	notice(x, TIMEWAIT, 0);
 	post(test, y, ADDR);
 	post(test, x, USER);
-	notice(x, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(x, DISCONNECTED, -EIO);
+	KUNIT_EXPECT_FALSE(test, notice(x, TIMEWAIT, 0));
 
 	expect(test, t->a, x, ESTABLISHED);
-	expect(test, t->a, x, DISCONNECTED);
+	expect_status(test, t->a, DISCONNECTED, -EIO);
 	expect(test, t->a, x, TIMEWAIT);
 	expect(test, t->a, y, ADDR);
 	expect(test, t->a, x, USER);
 	expect_none(test, t->a);
 	KUNIT_EXPECT_EQ(test, 4U, x->src.reported);
-}
-
-static void notice_of_device_goes_to_the_end(struct kunit *test)
-{
-	struct events_test *t = test->priv;
-	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
-
-	notice(x, RCA_NOTICE_DEVICE, CHANGE, 0);
-	notice(x, RCA_NOTICE_DEVICE, REMOVAL, 0);
-	post(test, y, ADDR);
-	post(test, x, USER);
-
-	expect(test, t->a, x, REMOVAL);
-	expect(test, t->a, y, ADDR);
-	expect(test, t->a, x, USER);
-	expect(test, t->a, x, CHANGE);
-	expect_none(test, t->a);
 }
 
 static void notice_while_another_is_delivered_is_kept(struct kunit *test)
@@ -344,11 +356,11 @@ static void notice_while_another_is_delivered_is_kept(struct kunit *test)
 	struct node *node = new_node(test, t->a);
 	struct rca_delivery dlv;
 
-	notice(node, RCA_NOTICE_CONN, TIMEWAIT, 0);
+	notice(node, TIMEWAIT, 0);
 
 	mutex_lock(&t->a->reading);
 	KUNIT_EXPECT_TRUE(test, rca_queue_peek(t->a, &dlv));
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(node, DISCONNECTED, 0);
 	rca_queue_consume(t->a, &dlv);
 	mutex_unlock(&t->a->reading);
 
@@ -383,7 +395,7 @@ static void queue_wakes_for_what_is_new(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0U, waiter.woken);
 	post(test, node, ADDR);
 	KUNIT_EXPECT_EQ(test, 1U, waiter.woken);
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(node, DISCONNECTED, 0);
 	KUNIT_EXPECT_EQ(test, 2U, waiter.woken);
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->a, NULL, NULL));
 	KUNIT_EXPECT_EQ(test, 2U, waiter.woken);
@@ -458,7 +470,7 @@ static void look_counts_ids_and_events(struct kunit *test)
 
 	post(test, x, ADDR);
 	post(test, x, ROUTE);
-	notice(y, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(y, DISCONNECTED, 0);
 
 	expect_stat(test, t->a, 2, 3);
 	rca_queue_stat(t->a, &stat);
@@ -478,9 +490,9 @@ static void look_counts_each_event_of_a_notice(struct kunit *test)
 	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
 
 	post(test, x, ADDR);
-	notice(y, RCA_NOTICE_CONN, DISCONNECTED, 0);
-	notice(y, RCA_NOTICE_CONN, TIMEWAIT, 0);
-	notice(y, RCA_NOTICE_DEVICE, REMOVAL, 0);
+	notice(y, DISCONNECTED, 0);
+	notice(y, TIMEWAIT, 0);
+	notice(y, REMOVAL, 0);
 	expect_stat(test, t->a, 2, 4);
 
 	expect(test, t->a, x, ADDR);
@@ -497,8 +509,8 @@ static void look_counts_what_moves_and_what_is_dropped(struct kunit *test)
 	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
 
 	post(test, x, ADDR);
-	notice(x, RCA_NOTICE_CONN, DISCONNECTED, 0);
-	notice(x, RCA_NOTICE_CONN, TIMEWAIT, 0);
+	notice(x, DISCONNECTED, 0);
+	notice(x, TIMEWAIT, 0);
 	post(test, y, ADDR);
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&x->src, t->b, NULL, NULL));
 	expect_stat(test, t->a, 1, 1);
@@ -527,8 +539,8 @@ static struct kunit_case events_cases[] = {
 	KUNIT_CASE(notice_pending_twice_comes_once),
 	KUNIT_CASE(notice_of_timewait_has_status_zero),
 	KUNIT_CASE(notice_of_the_network_keeps_its_status),
-	KUNIT_CASE(notice_of_connection_stays_in_front),
-	KUNIT_CASE(notice_of_device_goes_to_the_end),
+	KUNIT_CASE(notices_keep_their_order_and_status),
+	KUNIT_CASE(notices_without_memory_are_merged),
 	KUNIT_CASE(notice_while_another_is_delivered_is_kept),
 	KUNIT_CASE(queue_wakes_for_what_is_new),
 	KUNIT_CASE(queue_keeps_its_context),

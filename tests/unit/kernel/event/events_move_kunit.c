@@ -51,21 +51,25 @@ static void detach_hands_requests_to_the_caller(struct kunit *test)
 	expect_none(test, t->a);
 }
 
-/* Also in the list of the source, whose order a move keeps. */
-static void notice_of_device_at_the_end_moves_there(struct kunit *test)
+static void move_keeps_the_order_of_notices(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
 
-	notice(node, RCA_NOTICE_DEVICE, CHANGE, 0);
-	notice(node, RCA_NOTICE_DEVICE, REMOVAL, 0);
+	notice(node, CHANGE, 0);
+	notice(node, REMOVAL, 0);
 	post(test, node, USER);
-	expect(test, t->a, node, REMOVAL);
+	notice(node, DISCONNECTED, 0);
+	expect(test, t->a, node, CHANGE);
 
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
 
+	notice(node, CHANGE, 0);
+	expect(test, t->b, node, REMOVAL);
 	expect(test, t->b, node, USER);
+	expect(test, t->b, node, DISCONNECTED);
 	expect(test, t->b, node, CHANGE);
+	expect_none(test, t->b);
 }
 
 static void attach_twice_is_einval(struct kunit *test)
@@ -111,7 +115,7 @@ static void move_takes_own_events_in_order_to_the_end(struct kunit *test)
 	expect(test, t->a, x, ADDR);
 	post(test, x, ROUTE);
 	post(test, y, ADDR);
-	notice(x, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(x, DISCONNECTED, 0);
 	post(test, x, USER);
 	post(test, z, ADDR);
 
@@ -253,10 +257,10 @@ static void detach_drops_own_events_alone(struct kunit *test)
 	expect(test, t->a, x, ADDR);
 	post(test, x, ROUTE);
 	post(test, y, ADDR);
-	notice(x, RCA_NOTICE_CONN, DISCONNECTED, 0);
-	notice(x, RCA_NOTICE_CONN, TIMEWAIT, 0);
-	notice(x, RCA_NOTICE_DEVICE, REMOVAL, 0);
-	KUNIT_EXPECT_EQ(test, 5U, refcount_read(&x->obj.ref));
+	notice(x, DISCONNECTED, 0);
+	notice(x, TIMEWAIT, 0);
+	notice(x, REMOVAL, 0);
+	KUNIT_EXPECT_EQ(test, 6U, refcount_read(&x->obj.ref));
 
 	KUNIT_EXPECT_EQ(test, 1U, rca_source_detach(&x->src, NULL));
 
@@ -278,7 +282,7 @@ static void detach_twice_gives_the_same_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1U, rca_source_detach(&node->src, NULL));
 
 	post(test, node, ROUTE);
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(node, DISCONNECTED, 0);
 	expect_none(test, t->a);
 	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&t->a->ref));
 }
@@ -344,7 +348,7 @@ static void move_does_not_wait_for_a_copy(struct kunit *test)
 	struct node *x = new_node(test, t->a);
 	u32 reported;
 
-	notice(x, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(x, DISCONNECTED, 0);
 	post(test, x, ADDR);
 	begin_copy(test, t->a);
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&x->src, t->b, NULL, &reported));
@@ -422,7 +426,7 @@ static void race_post(struct queue_race *race, struct node *node)
 		ev->rec.user_arg = number;
 		post_event(node, ev);
 		if (number % 8 == 0)
-			notice(node, RCA_NOTICE_DEVICE, CHANGE, 0);
+			notice(node, CHANGE, 0);
 	}
 	atomic_dec(&race->posters);
 }
@@ -527,7 +531,7 @@ static void detach_by_many_gives_the_final_count(struct kunit *test)
 static struct kunit_case move_cases[] = {
 	KUNIT_CASE(consume_request_after_move_attaches_to_the_new_queue),
 	KUNIT_CASE(detach_hands_requests_to_the_caller),
-	KUNIT_CASE(notice_of_device_at_the_end_moves_there),
+	KUNIT_CASE(move_keeps_the_order_of_notices),
 	KUNIT_CASE(attach_twice_is_einval),
 	KUNIT_CASE(attach_to_closed_queue_is_einval),
 	KUNIT_CASE(source_queue_takes_a_reference),

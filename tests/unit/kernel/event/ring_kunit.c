@@ -209,14 +209,14 @@ static void notice_has_one_record_an_event(struct kunit *test)
 	struct node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
 
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, -5);
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, -6);	/* waits already */
-	notice(node, RCA_NOTICE_CONN, TIMEWAIT, 0);
+	notice(node, DISCONNECTED, -5);
+	notice(node, DISCONNECTED, -6);	/* waits already, and keeps its status */
+	notice(node, TIMEWAIT, 0);
 	post(test, node, USER);
 	expect_taken(test, &user, DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, -5, user.rec.status);
 	/* The first one was taken, so another one is posted. */
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, -7);
+	notice(node, DISCONNECTED, -7);
 	expect_taken(test, &user, TIMEWAIT, USER, DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, -7, user.rec.status);
 	expect_taken(test, &user, NO_EVENT);
@@ -233,8 +233,9 @@ static void notice_that_does_not_fit_waits_with_its_rest(struct kunit *test)
 
 	for (i = 0; i < ENTRIES - 1; i++)
 		post(test, node, USER);
-	notice(node, RCA_NOTICE_DEVICE, REMOVAL, 0);
-	notice(node, RCA_NOTICE_DEVICE, CHANGE, 0);
+	rca_no_notices = true;
+	notice(node, REMOVAL, 0);
+	notice(node, CHANGE, 0);
 	user = map_ring(test, t->a);
 	rca_queue_fill(t->a);
 	KUNIT_EXPECT_TRUE(test, rca_ring_full(user.ring));
@@ -245,20 +246,42 @@ static void notice_that_does_not_fit_waits_with_its_rest(struct kunit *test)
 	expect_none(test, t->a);
 }
 
-static void notice_with_two_events_is_put_in_at_once(struct kunit *test)
+static void merged_notices_are_put_in_at_once(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a);
 	struct ring_user user;
 
-	notice(node, RCA_NOTICE_DEVICE, REMOVAL, 0);
-	notice(node, RCA_NOTICE_DEVICE, CHANGE, 0);
+	rca_no_notices = true;
+	notice(node, CHANGE, 0);
 	post(test, node, USER);
+	notice(node, REMOVAL, 0);
 	user = map_ring(test, t->a);
 	rca_queue_fill(t->a);
 	expect_taken(test, &user, REMOVAL, CHANGE, USER, NO_EVENT);
 	KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
 	KUNIT_EXPECT_EQ(test, 3U, node->src.reported);
+}
+
+/* Through the ring as by read(), see notices_keep_their_order_and_status(). */
+static void notices_are_put_in_in_order(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user;
+
+	notice(node, TIMEWAIT, 0);
+	post(test, node, USER);
+	notice(node, CHANGE, 0);
+	notice(node, REMOVAL, 0);
+	user = map_ring(test, t->a);
+	rca_queue_fill(t->a);
+	notice(node, DISCONNECTED, -5);
+	expect_taken(test, &user, TIMEWAIT, USER, CHANGE, REMOVAL, DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, -5, user.rec.status);
+	expect_taken(test, &user, NO_EVENT);
+	KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
+	KUNIT_EXPECT_EQ(test, 5U, node->src.reported);
 }
 
 static void move_takes_records_back_in_order(struct kunit *test)
@@ -271,7 +294,7 @@ static void move_takes_records_back_in_order(struct kunit *test)
 	post(test, node, ADDR);
 	post(test, other, USER);
 	post(test, node, ROUTE);
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(node, DISCONNECTED, 0);
 	expect_taken(test, &user, ADDR);
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, &reported));
 	KUNIT_EXPECT_EQ(test, 1U, reported);
@@ -290,7 +313,7 @@ static void detach_takes_records_back(struct kunit *test)
 
 	post(test, node, ADDR);
 	post(test, node, ROUTE);
-	notice(node, RCA_NOTICE_DEVICE, REMOVAL, 0);
+	notice(node, REMOVAL, 0);
 	expect_taken(test, &user, ADDR);
 	KUNIT_EXPECT_EQ(test, 1U, rca_source_detach(&node->src, NULL));
 	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&node->obj.ref));
@@ -332,8 +355,8 @@ static void close_of_the_ring_gives_everything_back(struct kunit *test)
 	int i;
 
 	post(test, node, ADDR);
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
-	notice(node, RCA_NOTICE_CONN, TIMEWAIT, 0);
+	notice(node, DISCONNECTED, 0);
+	notice(node, TIMEWAIT, 0);
 	for (i = 0; i < ENTRIES; i++)
 		post(test, node, USER);
 	expect_taken(test, &user, ADDR);
@@ -346,18 +369,19 @@ static void close_of_the_ring_gives_everything_back(struct kunit *test)
 	expect_none(test, t->a);
 }
 
-/* The second event of the notice is posted when its first one is in the ring already. */
+/* The second event is merged when the record of the first one is in the ring already. */
 static void close_of_the_ring_keeps_the_order_of_records(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct node *node = new_node(test, t->a), *other = new_node(test, t->a);
 	int i;
 
+	rca_no_notices = true;
 	map_ring(test, t->a);
-	notice(node, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(node, DISCONNECTED, 0);
 	for (i = 0; i < ENTRIES; i++)
 		post(test, other, i);
-	notice(node, RCA_NOTICE_CONN, TIMEWAIT, 0);
+	notice(node, TIMEWAIT, 0);
 	rca_queue_ring_close(t->a);
 	expect(test, t->a, node, DISCONNECTED);
 	expect(test, t->a, node, TIMEWAIT);
@@ -396,7 +420,7 @@ static void request_that_moves_hides_its_id_again(struct kunit *test)
 	struct node *child = post_request(test, node);
 
 	rca_queue_fill(t->a);
-	notice(child, RCA_NOTICE_CONN, DISCONNECTED, 0);
+	notice(child, DISCONNECTED, 0);
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
 	KUNIT_EXPECT_FALSE(test, is_published(test, child));
 	KUNIT_EXPECT_NULL(test, child->src.queue);
@@ -532,7 +556,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(peek_finds_nothing_while_there_are_records),
 	KUNIT_CASE(notice_has_one_record_an_event),
 	KUNIT_CASE(notice_that_does_not_fit_waits_with_its_rest),
-	KUNIT_CASE(notice_with_two_events_is_put_in_at_once),
+	KUNIT_CASE(merged_notices_are_put_in_at_once),
+	KUNIT_CASE(notices_are_put_in_in_order),
 	KUNIT_CASE(move_takes_records_back_in_order),
 	KUNIT_CASE(detach_takes_records_back),
 	KUNIT_CASE(records_that_went_round_are_taken_back),

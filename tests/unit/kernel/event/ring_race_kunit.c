@@ -171,7 +171,31 @@ static void head_that_lies_harms_nothing_but_its_events(struct kunit *test)
 	KUNIT_EXPECT_LE(test, (u32)atomic_read(&race->delivered), reported);
 }
 
+/*
+ * User space takes each record at once, as another thread may do all the time: poll() and read(),
+ * which fill the ring, end nevertheless.
+ */
+static void filling_ends_while_records_are_taken(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	u32 i, entries = 64, most = entries * 16;
+
+	for (i = 0; i < 2 * most; i++)
+		post(test, node, USER);
+	t->a->ring = rca_ring_alloc(&t->ctx->account, entries, t->a->record_size);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, t->a->ring);
+	map_ring(test, t->a);
+	t->a->ring_entries = entries;
+	store_head(t->a->ring, INT_MAX);
+	rca_queue_fill(t->a);
+	KUNIT_EXPECT_GE(test, node->src.reported, entries);
+	KUNIT_EXPECT_LE(test, node->src.reported, most);
+	KUNIT_EXPECT_TRUE(test, rca_queue_ready(t->a));
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(filling_ends_while_records_are_taken),
 	KUNIT_CASE(ring_loses_nothing_when_many_work_on_it),
 	KUNIT_CASE(head_that_lies_harms_nothing_but_its_events),
 	{}
