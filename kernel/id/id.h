@@ -127,7 +127,8 @@ struct rca_link {
  *            before it is published)
  * @op: serialises operations; protects @dev, @lower and the members below, except for the port
  *      table's part of a bind
- * @net: network namespace (immutable; holds a reference)
+ * @net: network namespace; NULL once the destroyed id only waits for its peer (changed with @op and
+ *       @lock held; read with either of them or RCU; holds a reference)
  * @local: local address as far as it is known (lock: @op; immutable in a child)
  * @dst: address of the peer (lock: @op; immutable in a child)
  * @dev: device (lock: @op and @lock to change it, one of them to read; holds a reference)
@@ -226,6 +227,7 @@ void rca_ids_exit(void);
 struct rca_id *rca_id_create(struct rca_ctx *ctx, struct rca_queue *queue, u16 ps, u8 qp_type,
 			     u64 cookie);
 struct rca_id *rca_id_create_child(struct rca_id *listener);
+void rca_id_leave_netns(struct rca_id *id);
 void rca_id_publish(struct rca_id *id);
 void rca_id_free_unpublished(struct rca_id *id);
 struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle);

@@ -41,7 +41,8 @@ static void id_release(struct rca_obj *obj)
 	if (id->borrowed)
 		rca_account_repay(&obj->ctx->account);
 	rca_uncharge(&obj->ctx->account, RDMA_CM_ALT_RESOURCE_IDS, 1);
-	put_net(id->net);
+	if (id->net)
+		put_net(id->net);
 	call_rcu(&id->rcu, id_free_rcu);
 }
 
@@ -69,7 +70,7 @@ static struct rca_id *id_alloc(struct rca_ctx *ctx, struct net *net, u16 ps, u8 
 	mutex_init(&id->op);
 	INIT_LIST_HEAD(&id->dev_node);
 	INIT_WORK(&id->work, rca_id_work);
-	id->net = get_net(net);	/* put in id_release() */
+	id->net = get_net(net);	/* put in id_release() or rca_id_leave_netns() */
 	id->ps = ps;
 	id->qp_type = qp_type;
 	if (qp_type != IB_QPT_UD)
@@ -164,6 +165,27 @@ struct rca_id *rca_id_create_child(struct rca_id *listener)
 	return id;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_create_child);
+
+/**
+ * rca_id_leave_netns() - let a destroyed id outlive its network namespace
+ * @id: the id, without port, listener, resolution and memberships
+ *
+ * A namespace is freed an RCU grace period after its last reference was put, so callbacks that have
+ * read &rca_id.net under RCU may go on.
+ *
+ * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
+ */
+void rca_id_leave_netns(struct rca_id *id)
+{
+	struct net *net = id->net;
+	unsigned long flags;
+
+	lockdep_assert_held(&id->op);
+	spin_lock_irqsave(&id->lock, flags);
+	WRITE_ONCE(id->net, NULL);
+	spin_unlock_irqrestore(&id->lock, flags);
+	put_net(net);
+}
 
 /* Publishes the handle of an id from rca_id_create(); the handle table takes over the reference. */
 void rca_id_publish(struct rca_id *id)

@@ -128,7 +128,14 @@ static noinline void report_locked(struct rca_id *id, const union rca_addr *loca
 		report.sgid = id->sgid_attr->gid;
 	if (failure)
 		log_failure(id, &report, failure);
-	rca_log_report(id->net, &report, failure);
+	if (id->net)
+		rca_log_report(id->net, &report, failure);
+}
+
+/* Expects rca_id.op or rca_id.lock to be held by the caller. */
+static bool is_monitored(const struct rca_id *id)
+{
+	return id->net && rca_monitor_wanted(id->net);
 }
 
 /**
@@ -146,7 +153,7 @@ void rca_id_report_event_on_locked(struct rca_id *id, u32 type, int status,
 	const char *failure = failure_name(type, status);
 
 	trace_rca_event(id->obj.handle, &id->local.sa, &peer->sa, type, status);
-	if (failure || rca_monitor_wanted(id->net))
+	if (failure || is_monitored(id))
 		report_locked(id, &id->local, peer, NULL, type, status, failure);
 }
 
@@ -169,7 +176,7 @@ static void report_op(struct rca_id *id, const char *op, int ret, const union rc
 	unsigned long flags;
 
 	trace_rca_op(id->obj.handle, &local->sa, &peer->sa, op, ret);
-	if (!failed && !rca_monitor_wanted(id->net))
+	if (!failed && !is_monitored(id))
 		return;
 	spin_lock_irqsave(&id->lock, flags);
 	/* The error is the intended result of destroying the id during the operation. */

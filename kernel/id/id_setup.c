@@ -56,9 +56,14 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_need_opts);
 struct rca_timing rca_id_timing(const struct rca_id *id)
 {
 	struct rca_timing timing = {};
+	struct net *net;
 
 	rca_timing_inherit(&timing, &rca_id_opts(id)->timing);
-	rca_timing_net_fill(&timing, id->net);
+	rcu_read_lock();
+	net = READ_ONCE(id->net);	/* pairs with rca_id_leave_netns() */
+	if (net)
+		rca_timing_net_fill(&timing, net);
+	rcu_read_unlock();
 	return timing;
 }
 

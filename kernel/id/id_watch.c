@@ -192,7 +192,7 @@ static void post_addr_changes(struct bucket *bucket, const struct net_device *nd
 	rcu_read_lock();
 	do {
 		hlist_nulls_for_each_entry_rcu(id, pos, &bucket->ids, watch_node)
-			if (net_eq(id->net, net) && id->link.ifindex == ndev->ifindex)
+			if (net_eq(READ_ONCE(id->net), net) && id->link.ifindex == ndev->ifindex)
 				post_if_changed(id, id->link.smac, ndev->dev_addr,
 						RDMA_CM_ALT_EVENT_ADDR_CHANGE);
 	} while (get_nulls_value(pos) != bucket - buckets);
@@ -216,7 +216,8 @@ static bool is_peer(const struct rca_id *id, const struct neighbour *neigh, size
 	const void *key;
 
 	return (READ_ONCE(id->watch) & KIND) == NETDEV_AND_PEER &&
-	       id->link.ifindex == neigh->dev->ifindex && net_eq(id->net, dev_net(neigh->dev)) &&
+	       id->link.ifindex == neigh->dev->ifindex &&
+	       net_eq(READ_ONCE(id->net), dev_net(neigh->dev)) &&
 	       peer_key(&id->dst, &key) == len && !memcmp(key, neigh->primary_key, len);
 }
 

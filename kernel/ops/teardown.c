@@ -76,6 +76,7 @@ static u32 teardown_id(struct rca_id *id)
 	if (start_linger(id, was)) {
 		/* The DREP queues the work at once. */
 		rca_id_queue_work_later(id, rca_id_linger(id));
+		rca_id_leave_netns(id);
 	} else {
 		rca_id_drop_lower(id);
 		rca_id_detach(id);

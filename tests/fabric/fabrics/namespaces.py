@@ -8,8 +8,10 @@ hca2. So both are reached from outside, through one adapter.
 
 from __future__ import annotations
 
+import time
+
 import adapters
-from adapters import shell
+from adapters import KNOBS, shell
 from agent import Agent, connected, disconnected
 from cmtrace import OURS, STOCK
 from scenario import DEBUG, PATIENCE, Unexpected, run, same, wait_for
@@ -19,6 +21,8 @@ from stacks import ROOT, Inside, Stack
 PAIRINGS = ((OURS, OURS),) if DEBUG else (
     (STOCK, STOCK), (OURS, OURS), (OURS, STOCK), (STOCK, OURS))
 PORT = 7800
+# Seconds, less than the time for which a destroyed id may wait for its peer.
+LINGERS = 8
 
 
 def up() -> None:
@@ -134,6 +138,27 @@ def exclusive(stacks: dict[str, Stack]) -> None:
                     same("loopback", inside.place(one)[0], "hca1")
         run(f"ip netns exec hca1 {ROOT}/build/tests/fabric/fabrics/gids adapter_of_another_namespace")
         home.must("destroy", everywhere)
+    with Agent(stacks[STOCK]) as outside:
+        _given_back(outside, Inside(stacks[OURS], "/run/netns/hca1"))
+
+
+def _given_back(outside: Agent, stack: Stack) -> None:
+    """A destroyed id whose peer has asked for stock's timers sends its DREQ for half a minute if it
+    gets no answer, but the namespace ends, and gives its adapter back.
+    """
+    with Agent(stack) as inside:
+        listener = inside.listening("0.0.0.0", PORT + 11)
+        one = outside.routed("-", "10.8.0.2", PORT + 11)
+        connected(outside, one, inside, listener)
+        run(f"echo drop DREQ >{KNOBS}/rules")
+    try:
+        begun = time.monotonic()
+        run("ip netns del hca1")
+        wait_for("the adapter", lambda: run("rdma dev show hca1 2>/dev/null || true"))
+        if time.monotonic() - begun > LINGERS:
+            raise Unexpected(f"the adapter was back after {time.monotonic() - begun:.1f} s")
+    finally:
+        run(f"echo clear >{KNOBS}/rules")
 
 
 # A name, the test, and whether the debug guest runs it, too.
