@@ -35,6 +35,7 @@ static const char *open_advice(int err)
 {
 	switch (err) {
 	case -ENOENT:
+	case -ENODEV:
 		return "; is the module rdma_cm_alt loaded (modprobe rdma_cm_alt)?";
 	case -EACCES:
 	case -EPERM:
@@ -61,8 +62,7 @@ static int open_device(void)
 		if (fd != -ENOENT)
 			break;
 	}
-	/* As with librdmacm, the first call fails with ENODEV when there is no device. */
-	return fd == -ENOENT || fd == -ENXIO ? -ENODEV : fd;
+	return fd;
 }
 
 static int check_info(int fd)

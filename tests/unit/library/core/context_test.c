@@ -21,13 +21,13 @@ static void device_is_opened_once(void **state)
 	rdma_destroy_event_channel(NULL);
 }
 
-static void missing_device_is_enodev_after_both_places(void **state)
+static void missing_node_is_enoent_after_both_places(void **state)
 {
 	(void)state;
 	fake.open_error = ENOENT;
 	errno = 0;
 	assert_null(rdma_create_event_channel());
-	assert_int_equal(errno, ENODEV);
+	assert_int_equal(errno, ENOENT);
 	assert_string_equal(fake.path, "/dev/infiniband/rdma_cm_alt");
 }
 
@@ -157,7 +157,7 @@ static void what_is_not_there_says_enosys(void **state)
 
 static const struct CMUnitTest tests[] = {
 	TEST(device_is_opened_once),
-	TEST(missing_device_is_enodev_after_both_places),
+	TEST(missing_node_is_enoent_after_both_places),
 	TEST(device_can_come_later),
 	TEST(forbidden_device_is_eacces),
 	TEST(environment_names_the_device),
