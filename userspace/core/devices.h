@@ -38,6 +38,9 @@ struct rcl_device {
 	uint8_t max_initiator_depth;
 };
 
+/** RCL_STOCKCONF - the stock module's settings of devices; below are DEVICE/ports/PORT/ */
+#define RCL_STOCKCONF "/sys/kernel/config/rdma_cm"
+
 /**
  * rcl_devices_init - is there an RDMA device?
  *

@@ -6,9 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** RCL_STOCKCONF - their directory; below are DEVICE/ports/PORT/ */
-#define RCL_STOCKCONF "/sys/kernel/config/rdma_cm"
-
 /** rcl_stockconf_present - are there any? */
 bool rcl_stockconf_present(void);
 

@@ -16,6 +16,8 @@ from host import (BAD, DROPIN, ELSEWHERE, ERROR, HERE, HOLD, MODULE, NOBODY, NOD
                   Running, ids, monitor, namespace, refused, run, same, shell, tool, true, until)
 from members import PAGE
 
+PORTS = Path("/sys/class/infiniband")
+
 
 def checked() -> None:
     """check passes on a host that is ready, and reports each problem with its remedy."""
@@ -42,6 +44,34 @@ def checked() -> None:
     finally:
         shell("ip link set d0 up && ip addr replace fd00:9::1/64 dev d0 nodad && ip addr replace fd00:9::2/64 dev d0 nodad")
     memory()
+
+
+def defaults() -> None:
+    """check compares the defaults of a port with stock's, whose directory in configfs may be gone; its remedy is right."""
+    device = next(name for name in sorted(os.listdir(PORTS)) if (PORTS / name / "rdma_cm_alt/1").exists())
+    own, stock = PORTS / device / "rdma_cm_alt/1", Path("/sys/kernel/config/rdma_cm") / device
+
+    def row(**how) -> dict[str, str]:
+        rows = [row for row in tool("-j", "check", **how).json if row["check"] == "defaults"]
+        return next((row for row in rows if row["text"].startswith(f"{device}/1:")), {})
+
+    true("alike", "remedy" not in row() and "as with rdma_cm" in row()["text"], str(row()))
+    stock.mkdir()
+    try:
+        (stock / "ports/1/default_roce_tos").write_text("106")
+        true("a directory that programs see", "containers" in row()["text"], str(row()))
+        stock.rmdir()
+        true("without the directory", "106, which no program sees" in row()["text"], str(row()))
+        true("it is gone again", not stock.exists())
+        same("not for users", row(uid=NOBODY), {})
+        shell(row()["remedy"])
+        same("after the remedy", (own / "default_roce_tos").read_text(), "106\n")
+        true("alike again", "remedy" not in row(), str(row()))
+    finally:
+        stock.exists() or stock.mkdir()
+        (stock / "ports/1/default_roce_tos").write_text("0")
+        stock.rmdir()
+        (own / "default_roce_tos").write_text("0")
 
 
 def limited(size: int, *args: str, **how):
@@ -299,6 +329,7 @@ def no_module() -> None:
 
 TESTS = (
     ("is this host ready?", checked, False),
+    ("the defaults of RoCE ports", defaults, False),
     ("programs are run", runs, False),
     ("a quick comparison", bench, False),
     ("wrong command lines", usage, False),

@@ -128,7 +128,7 @@ def compare(name: str) -> None:
     seen = plain(SCENES[name]())
     if seen != wanted:
         raise Unexpected("\n".join(["the documentation has:", *wanted, "it printed:", *seen,
-                                    "to take that over: tests/release/tool/run --record"]))
+                                    "to take that over: tests/release/tool/run --record DIR"]))
 
 
 TESTS = tuple((f"documentation: {name}", lambda name=name: compare(name), False) for name in SCENES)

@@ -15,6 +15,7 @@
 
 #include "core/context.h"
 #include "tool/core/host.h"
+#include "tool/core/roce_defaults.h"
 #include "tool/core/tool.h"
 
 #define MODULE		"/sys/module/rdma_cm_alt"
@@ -182,6 +183,36 @@ static void check_port(struct json_object *port)
 		    *names ? ", on" : "", names);
 }
 
+/*
+ * Programs get the defaults of the stock module from its directory in configfs. They do not when
+ * the directory was removed after the settings, or in a container.
+ */
+static void check_defaults(struct json_object *port)
+{
+	const char *device = record_string(port, "device");
+	int number = record_number(port, "port");
+	struct roce_defaults own, stock;
+	char dir[128], text[256], remedy[256];
+	bool hidden;
+
+	if (!roce_defaults_own(device, number, &own, dir, sizeof(dir)) ||
+	    !roce_defaults_stock(device, number, &stock, &hidden))
+		return;
+	if (!strcmp(own.mode, stock.mode) && !strcmp(own.tos, stock.tos)) {
+		say(true, "defaults", NULL, "%s/%d: %s, type of service %s, as with rdma_cm",
+		    device, number, own.mode, own.tos);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s/%d: %s, type of service %s; rdma_cm has %s, %s, which %s",
+		 device, number, own.mode, own.tos, stock.mode, stock.tos,
+		 hidden ? "no program sees, as its directory in configfs is gone" :
+			  "programs use that see configfs, but not those in containers");
+	snprintf(remedy, sizeof(remedy),
+		 "cd %s && echo '%s' > default_roce_mode && echo %s > default_roce_tos", dir,
+		 stock.mode, stock.tos);
+	add(true, "defaults", remedy, text);
+}
+
 static void check_devices(void)
 {
 	struct json_object *ports = host_ports();
@@ -192,6 +223,8 @@ static void check_devices(void)
 		    "there is no RDMA device here");
 	for (size_t i = 0; i < json_object_array_length(ports); i++)
 		check_port(json_object_array_get_idx(ports, i));
+	for (size_t i = 0; i < json_object_array_length(ports); i++)
+		check_defaults(json_object_array_get_idx(ports, i));
 	json_object_put(ports);
 }
 
