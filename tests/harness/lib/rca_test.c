@@ -160,8 +160,11 @@ uint32_t fresh_qp_num(void)
 {
 	static uint32_t used;
 
-	/* Processes have different numbers, also those that run one after the other. */
-	return (((uint32_t)getpid() << 8) + ++used) & 0xffffff;
+	/*
+	 * Processes have different numbers, also those that run one after the other: a peer rejects
+	 * a number that it knows from another connection. 8,192 for each of 2,048 processes.
+	 */
+	return (((uint32_t)getpid() << 13) + ++used) & 0xffffff;
 }
 
 static struct rdma_cm_alt_conn_param conn_param(const void *data, uint16_t len)

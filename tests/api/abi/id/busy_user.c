@@ -11,9 +11,14 @@
 #define LISTENERS 5000
 #define RESOLUTIONS 20000
 #define LATE "10.7.0.98"
+#define CONTEXTS 400
+#define CONNECTS 2
 
 /* In seconds; see Documentation/bounds.rst. The guests are emulated, and share their processors. */
 #define BOUND 0.5
+
+/* A flood of messages may lose one of the victim's, which is then sent again, perhaps twice. */
+#define BOUND_AND_LOSS 2.0
 
 /* Become root of a user namespace and a network namespace of a user. */
 static void be_root_of_own_namespaces(unsigned int uid)
@@ -157,6 +162,69 @@ TEST(resolutions_of_another_user_that_wait)
 	EXPECT(worst < BOUND);
 	MUST(kill(-busy, SIGKILL));
 	EXPECT_EQ(system("ip neigh del " LATE " dev v0"), 0);
+}
+
+/* Requests to a listener that never accepts, from many contexts. */
+static void connect_in_vain(int ready)
+{
+	uint32_t listener;
+	uint16_t port;
+	int server;
+
+	MUST(setgid(ANNA));
+	MUST(setuid(ANNA));
+	server = get_ctx();
+	listener = get_bound(server, get_queue(server), HERE, 0);
+	EXPECT_EQ(rca_listen(server, listener, 1), 0);
+	port = get_port(server, listener);
+	for (int i = 0; i < CONTEXTS; i++) {
+		int ctx = get_ctx(), queue = get_queue(ctx);
+
+		for (int j = 0; j < CONNECTS; j++)
+			EXPECT_EQ(rca_connect(ctx, get_client(ctx, queue, HERE, port, 0), NULL, 0),
+				  0);
+	}
+	announce(ready);
+	for (;;)
+		pause();
+}
+
+/* The longest connect to a listener that accepts, within some seconds. */
+static double time_connects(struct pair *p)
+{
+	double worst = 0, end = ktap_now() + 3, begin, took;
+	event_t ev;
+
+	do {
+		p->client = get_client(p->ctx, p->cq, HERE, p->port, CLIENT);
+		begin = ktap_now();
+		pair_send_req(p, &ev);
+		pair_send_rep(p);
+		pair_send_rtu(p);
+		took = ktap_now() - begin;
+		worst = took > worst ? took : worst;
+		pair_disconnect(p);
+		EXPECT_EQ(rca_destroy(p->ctx, p->client), 0);
+		EXPECT_EQ(rca_destroy(p->ctx, p->server), 0);
+	} while (ktap_now() < end);
+	return worst;
+}
+
+TEST(connects_of_another_user_to_the_same_peer)
+{
+	double idle, worst;
+	struct pair p;
+	pid_t busy;
+
+	become(BERT);
+	p = get_listening(HERE);
+	become(0);
+	idle = time_connects(&p);
+	busy = start_busy(connect_in_vain);
+	worst = time_connects(&p);
+	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
+	EXPECT(worst < BOUND_AND_LOSS);
+	MUST(kill(-busy, SIGKILL));
 }
 
 KTAP_MAIN
