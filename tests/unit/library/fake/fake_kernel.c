@@ -23,7 +23,7 @@
 #include "fake/fake_kernel.h"
 #include "fake/fake_ring.h"
 #include "fake/fake_verbs.h"
-#include "id/stockconf.h"
+#include "core/devices.h"
 #include "base/sys.h"
 
 #define MAX_FDS 1024
