@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* How long a user's calls take while another user keeps the module busy. */
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "limits.h"
 #include "rca_test.h"
@@ -11,8 +13,10 @@
 #define LISTENERS 5000
 #define RESOLUTIONS 20000
 #define LATE "10.7.0.98"
-#define CONTEXTS 400
+#define CLIENTS 400
 #define CONNECTS 2
+#define CGROUPS "/sys/fs/cgroup"
+#define OWN CGROUPS "/rca_busy"
 
 /* In seconds; see Documentation/bounds.rst. The guests are emulated, and share their processors. */
 #define BOUND 0.5
@@ -177,7 +181,7 @@ static void connect_in_vain(int ready)
 	listener = get_bound(server, get_queue(server), HERE, 0);
 	EXPECT_EQ(rca_listen(server, listener, 1), 0);
 	port = get_port(server, listener);
-	for (int i = 0; i < CONTEXTS; i++) {
+	for (int i = 0; i < CLIENTS; i++) {
 		int ctx = get_ctx(), queue = get_queue(ctx);
 
 		for (int j = 0; j < CONNECTS; j++)
@@ -225,6 +229,66 @@ TEST(connects_of_another_user_to_the_same_peer)
 	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
 	EXPECT(worst < BOUND_AND_LOSS);
 	MUST(kill(-busy, SIGKILL));
+}
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		ktap_skip("%s: %m", path);
+	close(fd);
+}
+
+/* A listener in the memory cgroup, which is full, and requests to it, one after the other. */
+static void connect_beyond_memory_high(int ready)
+{
+	int server, ctx, queue;
+	uint32_t listener;
+	uint16_t port;
+
+	write_file(OWN "/cgroup.procs", "0");
+	become(ANNA);
+	server = get_ctx();
+	listener = get_bound(server, get_queue(server), HERE, 0);
+	EXPECT_EQ(rca_listen(server, listener, 0), 0);
+	port = get_port(server, listener);
+	become(0);
+	write_file(OWN "/memory.high", "0");
+	write_file(CGROUPS "/cgroup.procs", "0");
+	become(ANNA);
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	announce(ready);
+	for (;;) {
+		uint32_t id = get_client(ctx, queue, HERE, port, 0);
+
+		EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
+		usleep(1000);
+		EXPECT_EQ(rca_destroy(ctx, id), 0);
+	}
+}
+
+TEST(requests_of_another_user_beyond_memory_high)
+{
+	double idle, worst;
+	struct pair p;
+	pid_t busy;
+
+	write_file(CGROUPS "/cgroup.subtree_control", "+memory");
+	if (mkdir(OWN, 0755) && errno != EEXIST)
+		ktap_skip("%s: %m", OWN);
+	become(BERT);
+	p = get_listening(HERE);
+	become(0);
+	idle = time_connects(&p);
+	busy = start_busy(connect_beyond_memory_high);
+	worst = time_connects(&p);
+	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
+	EXPECT(worst < BOUND);
+	MUST(kill(-busy, SIGKILL));
+	EXPECT_EQ(waitpid(busy, NULL, 0), busy);
+	rmdir(OWN);
 }
 
 KTAP_MAIN
