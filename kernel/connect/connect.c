@@ -74,7 +74,7 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *user)
 	ret = id->dev->tp->check_qp(id->dev->ibdev, user->qp_num & QPN_MASK);
 	if (ret)
 		return ret;
-	ret = rca_id_reserve_answer(id);
+	ret = user->tells_route ? rca_id_reserve_answer(id) : rca_id_reserve_event(id);
 	if (ret)
 		return ret;
 	lower = id->dev->tp->create(id->dev->ibdev, id);

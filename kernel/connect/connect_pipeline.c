@@ -142,6 +142,7 @@ static struct pending_connect *pending_alloc(const struct rca_tp_conn *conn)
 	pending->cred = data_race(get_current_cred());	/* put in pending_free() */
 	INIT_WORK(&pending->work, tcp_work);
 	pending->conn = *conn;
+	pending->conn.tells_route = true;
 	pending->conn.private_data = pending->data;
 	if (conn->private_data_len)
 		memcpy(pending->data, conn->private_data, conn->private_data_len);
@@ -177,7 +178,7 @@ int rca_pipeline_connect(struct rca_id *id, const struct rca_pipeline *pipe,
 		goto out_unlock;
 	switch (rca_id_state(id)) {
 	case RCA_ST_ROUTE_RESOLVED:
-		ret = rca_connect_locked(id, conn);
+		ret = rca_connect_locked(id, &pending->conn);
 		break;
 	case RCA_ST_ADDR_QUERY:
 	case RCA_ST_ROUTE_QUERY:

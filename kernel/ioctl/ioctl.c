@@ -40,7 +40,7 @@ struct span {
  * @min_size: end of the last mandatory member; never changes
  * @outputs: the handler calls rca_ucmd_respond()
  * @alone: not allowed in a batch: it may wait for long, or does not act on an id
- * @reserved: members that must be 0
+ * @reserved: members that must be 0; the first one without a length ends the list
  */
 struct row {
 	int (*handler)(struct rca_ucmd *ucmd);
@@ -175,7 +175,7 @@ static int check_values(const struct row *row, const union any_cmd *cmd)
 
 	if (cmd->head.flags & ~row->flags)
 		return -EOPNOTSUPP;
-	for (i = 0; i < ARRAY_SIZE(row->reserved); i++) {
+	for (i = 0; i < ARRAY_SIZE(row->reserved) && row->reserved[i].len; i++) {
 		const struct span *span = &row->reserved[i];
 
 		if (memchr_inv((const u8 *)cmd + span->offset, 0, span->len))
@@ -217,7 +217,8 @@ long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
 {
 	struct rca_ucmd ucmd = { .ctx = ctx, .user = user };
 	const struct row *row = find_row(nr);
-	union any_cmd cmd;
+	/* The struct of the command is filled below, and nothing reads behind it. */
+	union any_cmd cmd __uninitialized;
 	int ret;
 
 	if (!row)

@@ -61,7 +61,7 @@ static int deliver_one(struct rca_queue *queue, struct rca_delivery *dlv, struct
 
 static int deliver_next(struct rca_queue *queue, struct iov_iter *to, size_t record_size)
 {
-	struct rca_delivery dlv;
+	struct rca_delivery dlv __uninitialized;	/* rca_queue_peek() fills in what counts */
 	int ret;
 
 	do {

@@ -56,6 +56,7 @@ struct workqueue_struct;
  * @ece_attr_mod: enhanced connection establishment
  * @private_data: private data of the message
  * @private_data_len: length of @private_data
+ * @tells_route: the program learns the route from the event of the answer
  */
 struct rca_tp_conn {
 	u32 qp_num;
@@ -72,6 +73,7 @@ struct rca_tp_conn {
 	u32 ece_attr_mod;
 	const void *private_data;
 	u8 private_data_len;
+	bool tells_route;
 };
 
 /**

@@ -619,10 +619,11 @@ struct rdma_cm_alt_resolve {
  * @out_queue_fd: the new queue with RDMA_CM_ALT_PIPE_NEW_QUEUE, else -1
  *
  * Ends with RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, _REJECTED, _UNREACHABLE or
- * _CONNECT_ERROR; or with the error event of a step. The way to the peer is in the
- * event, too. When the steps are not complete inside the call, the request is sent
- * as soon as they are; what hinders it then is the status of a _CONNECT_ERROR,
- * after which the id may connect again. Of a datagram id it asks for the peer's QP (SIDR) and ends
+ * _CONNECT_ERROR; or with the error event of a step. With steps, and of a datagram
+ * id, the way to the peer is in the event, too. When the steps are not complete
+ * inside the call, the request is sent as soon as they are; what hinders it then is
+ * the status of a _CONNECT_ERROR, after which the id may connect again. Of a
+ * datagram id it asks for the peer's QP (SIDR) and ends
  * with _ESTABLISHED, which has the address handle attributes, the number and
  * the queue key of that QP, or with _UNREACHABLE, whose status is -ETIMEDOUT or
  * the peer's SIDR status (> 0: IBTA volume 1, 12.11.2); of @param the private

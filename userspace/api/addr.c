@@ -65,7 +65,7 @@ RCL_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
 	sync = priv->sync;
 	before = id->route.addr.dst_storage;
 	memcpy(&id->route.addr.dst_storage, dst_addr, rcl_addr_len(dst_addr));
-	ret = RCL_CALL(RESOLVE, &cmd);
+	ret = RCL_CALL_WITHOUT(RESOLVE, &cmd, out_route);
 	if (ret) {
 		id->route.addr.dst_storage = before;
 		return rcl_fail_id(priv, ret, __func__, "%s is not looked up%s",
@@ -95,7 +95,7 @@ RCL_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 	cmd.pipe.id = priv->handle;
 	cmd.pipe.queue_fd = -1;
 	cmd.pipe.timeout_ms = (uint32_t)timeout_ms;
-	ret = RCL_CALL(RESOLVE, &cmd);
+	ret = RCL_CALL_WITHOUT(RESOLVE, &cmd, out_route);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "the route is not looked up%s",
 				   rcl_errno_advice(ret));

@@ -76,7 +76,7 @@ int rcl_id_create(struct rdma_event_channel *channel, void *context,
 	cmd.pipe.ps = (uint16_t)ps;
 	cmd.pipe.qp_type = rcl_id_connected_type(ps, qp_type);
 	cmd.out_queue_fd = -1;
-	ret = RCL_CALL(RESOLVE, &cmd);
+	ret = RCL_CALL_WITHOUT(RESOLVE, &cmd, out_route);
 	if (!ret)
 		ret = rcl_id_check_created(id, cmd.out_id, !channel, cmd.out_queue_fd);
 	if (ret)

@@ -100,7 +100,7 @@ static int create_id_first(struct rcl_id *id, struct rdma_cm_alt_pipeline *pipe)
 
 	cmd.pipe.steps = RDMA_CM_ALT_STEP_CREATE;
 	cmd.pipe.timeout_ms = 0;
-	ret = RCL_CALL(RESOLVE, &cmd);
+	ret = RCL_CALL_WITHOUT(RESOLVE, &cmd, out_route);
 	if (!ret)
 		ret = rcl_id_check_created(id, cmd.out_id, id->sync, cmd.out_queue_fd);
 	if (ret)

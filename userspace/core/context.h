@@ -63,4 +63,12 @@ int rcl_context_call(unsigned long request, void *arg);
 	rcl_context_call(RDMA_CM_ALT_##NAME, rcl_cmd);		\
 })
 
+/** RCL_CALL_WITHOUT - RCL_CALL() with a struct that ends before @member, an unused output */
+#define RCL_CALL_WITHOUT(NAME, cmd, member) ({				\
+	__typeof__(cmd) rcl_cmd = (cmd);				\
+									\
+	rcl_cmd->size = offsetof(__typeof__(*rcl_cmd), member);		\
+	rcl_context_call(RDMA_CM_ALT_##NAME, rcl_cmd);			\
+})
+
 #endif /* RCL_CONTEXT_H */

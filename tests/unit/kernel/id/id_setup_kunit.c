@@ -62,7 +62,7 @@ static void connected_active_id_has_none(struct kunit *test)
 static void ignored_timeout_leaves_the_reserved_record(struct kunit *test)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
-	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct rca_tp_conn conn = { .qp_num = 42, .tells_route = true };
 	struct rdma_cm_alt_event rec;
 
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
