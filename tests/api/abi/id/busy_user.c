@@ -240,9 +240,13 @@ static void write_file(const char *path, const char *text)
 	close(fd);
 }
 
-/* A listener in the memory cgroup, which is full, and requests to it, one after the other. */
+/*
+ * A listener in the memory cgroup, which is full, and 200 requests to it at a time, again and
+ * again: each of them charges memory.
+ */
 static void connect_beyond_memory_high(int ready)
 {
+	static uint32_t ids[200];
 	int server, ctx, queue;
 	uint32_t listener;
 	uint16_t port;
@@ -261,11 +265,12 @@ static void connect_beyond_memory_high(int ready)
 	queue = get_queue(ctx);
 	announce(ready);
 	for (;;) {
-		uint32_t id = get_client(ctx, queue, HERE, port, 0);
-
-		EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
-		usleep(1000);
-		EXPECT_EQ(rca_destroy(ctx, id), 0);
+		for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+			ids[i] = get_client(ctx, queue, HERE, port, 0);
+			EXPECT_EQ(rca_connect(ctx, ids[i], NULL, 0), 0);
+		}
+		for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+			EXPECT_EQ(rca_destroy(ctx, ids[i]), 0);
 	}
 }
 
@@ -285,7 +290,8 @@ TEST(requests_of_another_user_beyond_memory_high)
 	busy = start_busy(connect_beyond_memory_high);
 	worst = time_connects(&p);
 	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
-	EXPECT(worst < BOUND);
+	/* A callback that sleeps for memory does so for two seconds. */
+	EXPECT(worst < 2 * BOUND);
 	MUST(kill(-busy, SIGKILL));
 	EXPECT_EQ(waitpid(busy, NULL, 0), busy);
 	rmdir(OWN);
