@@ -208,8 +208,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_id_step_post_reserved);
  * @type: RDMA_CM_ALT_EVENT_ADDR_CHANGE, or RDMA_CM_ALT_EVENT_UNREACHABLE, whose status is
  *        -ETIMEDOUT
  *
- * An event that is already waiting to be read is neither posted nor reported
- * again.
+ * An event that is already waiting to be read is neither posted nor reported again.
  *
  * Context: Any context. Expects @id->lock to be held by the caller.
  */

@@ -138,7 +138,8 @@ static bool obj_in_net(struct rca_obj *obj, const struct net *net)
 {
 	struct rca_id *id = obj->type->kind == RCA_KIND_ID ? rca_id_of(obj) : rca_member_id(obj);
 
-	return net_eq(id->net, net);
+	/* For comparison only: a destroyed id may leave its namespace now. */
+	return net_eq(READ_ONCE(id->net), net);
 }
 
 static int dump_obj(const struct rca_nl_dump *dump, const struct dump_kind *kind,

@@ -55,20 +55,19 @@ bool rcl_context_has(__u64 feature);
  */
 int rcl_context_call(unsigned long request, void *arg);
 
-/** RCL_CALL - execute command NAME with the struct at @cmd, whose size member is filled in */
-#define RCL_CALL(NAME, cmd) ({					\
+/** RCL_CALL_SIZE - execute command NAME with the first @bytes of the struct at @cmd */
+#define RCL_CALL_SIZE(NAME, cmd, bytes) ({			\
 	__typeof__(cmd) rcl_cmd = (cmd);			\
 								\
-	rcl_cmd->size = sizeof(*rcl_cmd);			\
+	rcl_cmd->size = (bytes);				\
 	rcl_context_call(RDMA_CM_ALT_##NAME, rcl_cmd);		\
 })
 
-/** RCL_CALL_WITHOUT - RCL_CALL() with a struct that ends before @member, an unused output */
-#define RCL_CALL_WITHOUT(NAME, cmd, member) ({				\
-	__typeof__(cmd) rcl_cmd = (cmd);				\
-									\
-	rcl_cmd->size = offsetof(__typeof__(*rcl_cmd), member);		\
-	rcl_context_call(RDMA_CM_ALT_##NAME, rcl_cmd);			\
-})
+/** RCL_CALL - RCL_CALL_SIZE() with the whole struct */
+#define RCL_CALL(NAME, cmd) RCL_CALL_SIZE(NAME, cmd, sizeof(*(cmd)))
+
+/** RCL_CALL_WITHOUT - RCL_CALL_SIZE() with a struct that ends before @member, an unused output */
+#define RCL_CALL_WITHOUT(NAME, cmd, member) \
+	RCL_CALL_SIZE(NAME, cmd, offsetof(__typeof__(*(cmd)), member))
 
 #endif /* RCL_CONTEXT_H */

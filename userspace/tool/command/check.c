@@ -61,18 +61,6 @@ static void say(bool good, const char *what, const char *remedy, const char *fmt
 	add(good, what, good ? NULL : remedy, text);
 }
 
-static bool read_line(const char *path, char *line, size_t len)
-{
-	FILE *file = fopen(path, "r");
-	bool good = file && fgets(line, len, file);
-
-	if (file)
-		fclose(file);
-	if (good)
-		line[strcspn(line, "\n")] = '\0';
-	return good;
-}
-
 static bool check_module(void)
 {
 	char version[32] = "?";
@@ -83,7 +71,7 @@ static bool check_module(void)
 		    "rdma_cm_alt is not loaded");
 		return false;
 	}
-	read_line(MODULE "/version", version, sizeof(version));
+	text_read_line(MODULE "/version", version, sizeof(version));
 	say(true, "module", NULL, "rdma_cm_alt %s is loaded", version);
 	return true;
 }

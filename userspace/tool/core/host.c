@@ -108,20 +108,13 @@ struct json_object *host_ports(void)
 /* IPoIB: the GID table names no network device, but sysfs has the device of each interface. */
 static bool is_ipoib_of(const char *netdev, const char *device, int port)
 {
-	char path[256], text[16] = "";
-	FILE *file;
+	char path[256], text[16];
 
 	snprintf(path, sizeof(path), "/sys/class/net/%s/device/infiniband/%s", netdev, device);
 	if (access(path, F_OK))
 		return false;
 	snprintf(path, sizeof(path), "/sys/class/net/%s/dev_port", netdev);
-	file = fopen(path, "r");
-	if (!file)
-		return false;
-	if (!fgets(text, sizeof(text), file))
-		*text = '\0';
-	fclose(file);
-	return atoi(text) + 1 == port;
+	return text_read_line(path, text, sizeof(text)) && atoi(text) + 1 == port;
 }
 
 static void put_device(struct json_object *path, const char *netdev)

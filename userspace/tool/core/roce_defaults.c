@@ -8,33 +8,21 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/devices.h"
-
-static bool read_line(const char *dir, const char *file, char *line, size_t len)
-{
-	char path[256];
-	FILE *stream;
-	bool good;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	stream = fopen(path, "re");
-	if (!stream)
-		return false;
-	good = fgets(line, (int)len, stream);
-	fclose(stream);
-	if (good)
-		line[strcspn(line, "\n")] = '\0';
-	return good;
-}
+#include "tool/core/tool.h"
 
 static bool read_defaults(const char *dir, struct roce_defaults *defaults)
 {
-	return read_line(dir, "default_roce_mode", defaults->mode, sizeof(defaults->mode)) &&
-	       read_line(dir, "default_roce_tos", defaults->tos, sizeof(defaults->tos));
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/default_roce_mode", dir);
+	if (!text_read_line(path, defaults->mode, sizeof(defaults->mode)))
+		return false;
+	snprintf(path, sizeof(path), "%s/default_roce_tos", dir);
+	return text_read_line(path, defaults->tos, sizeof(defaults->tos));
 }
 
 bool roce_defaults_own(const char *device, int port, struct roce_defaults *own, char *dir,

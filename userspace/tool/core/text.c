@@ -26,6 +26,19 @@ void text_clean(char *text)
 			*pos = '?';
 }
 
+/* Reads the first line of a file, without its end. Returns false if there is none. */
+bool text_read_line(const char *path, char *line, size_t len)
+{
+	FILE *file = fopen(path, "re");
+	bool good = file && fgets(line, (int)len, file);
+
+	if (file)
+		fclose(file);
+	if (good)
+		line[strcspn(line, "\n")] = '\0';
+	return good;
+}
+
 /**
  * text_quoted() - quote a word of a command line that the user may copy
  * @text: the word, as text_clean() leaves it

@@ -94,6 +94,7 @@ union any_addr {
 };
 
 /* text.c: text forms of numbers and addresses; cleans and quotes untrusted names. */
+bool text_read_line(const char *path, char *line, size_t len);
 void text_clean(char *text);
 const char *text_quoted(const char *text);
 struct json_object *text_addr(const struct nlattr *attr);

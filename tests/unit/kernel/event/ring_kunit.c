@@ -430,6 +430,9 @@ static void request_that_moves_hides_its_id_again(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_published(test, child));
 	KUNIT_EXPECT_PTR_EQ(test, t->b, child->src.queue);
 	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&child->obj.ref));
+	/* Nothing is pending from before. */
+	KUNIT_EXPECT_TRUE(test, notice(child, DISCONNECTED, 0));
+	expect(test, t->b, child, DISCONNECTED);
 }
 
 /* A thread that has guessed the handle destroys the id; the request moves nevertheless. */
