@@ -135,3 +135,12 @@ void await_usage(unsigned int uid, int ctx, uint32_t what, uint32_t context, uin
 	}
 	differ(usage, context, user);
 }
+
+void write_or_skip(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		ktap_skip("%s: %m", path);
+	close(fd);
+}

@@ -40,4 +40,7 @@ usage_t usage_as(unsigned int uid, int ctx, uint32_t what);
 void expect_usage(unsigned int uid, int ctx, uint32_t what, uint32_t context, uint32_t user);
 void await_usage(unsigned int uid, int ctx, uint32_t what, uint32_t context, uint32_t user);
 
+/* Write to a file of the cgroups; the test is skipped if that fails. */
+void write_or_skip(const char *path, const char *text);
+
 #endif /* LIMITS_H */

@@ -223,7 +223,8 @@ static double time_connects(struct pair *p)
 	return worst;
 }
 
-TEST(connects_of_another_user_to_the_same_peer)
+/* Connects of BERT, alone and beside @work of another user, must take less than @bound then. */
+static void connect_beside(void (*work)(int ready), double bound)
 {
 	double idle, worst;
 	struct pair p;
@@ -233,20 +234,17 @@ TEST(connects_of_another_user_to_the_same_peer)
 	p = get_listening(HERE);
 	become(0);
 	idle = time_connects(&p);
-	busy = start_busy(connect_in_vain);
+	busy = start_busy(work);
 	worst = time_connects(&p);
 	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
-	expect_below(worst, BOUND_AND_LOSS);
+	expect_below(worst, bound);
 	MUST(kill(-busy, SIGKILL));
+	EXPECT_EQ(waitpid(busy, NULL, 0), busy);
 }
 
-static void write_file(const char *path, const char *text)
+TEST(connects_of_another_user_to_the_same_peer)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		ktap_skip("%s: %m", path);
-	close(fd);
+	connect_beside(connect_in_vain, BOUND_AND_LOSS);
 }
 
 /*
@@ -260,15 +258,15 @@ static void connect_beyond_memory_high(int ready)
 	uint32_t listener;
 	uint16_t port;
 
-	write_file(OWN "/cgroup.procs", "0");
+	write_or_skip(OWN "/cgroup.procs", "0");
 	become(ANNA);
 	server = get_ctx();
 	listener = get_bound(server, get_queue(server), HERE, 0);
 	EXPECT_EQ(rca_listen(server, listener, 0), 0);
 	port = get_port(server, listener);
 	become(0);
-	write_file(OWN "/memory.high", "0");
-	write_file(CGROUPS "/cgroup.procs", "0");
+	write_or_skip(OWN "/memory.high", "0");
+	write_or_skip(CGROUPS "/cgroup.procs", "0");
 	become(ANNA);
 	ctx = get_ctx();
 	queue = get_queue(ctx);
@@ -285,24 +283,11 @@ static void connect_beyond_memory_high(int ready)
 
 TEST(requests_of_another_user_beyond_memory_high)
 {
-	double idle, worst;
-	struct pair p;
-	pid_t busy;
-
-	write_file(CGROUPS "/cgroup.subtree_control", "+memory");
+	write_or_skip(CGROUPS "/cgroup.subtree_control", "+memory");
 	if (mkdir(OWN, 0755) && errno != EEXIST)
 		ktap_skip("%s: %m", OWN);
-	become(BERT);
-	p = get_listening(HERE);
-	become(0);
-	idle = time_connects(&p);
-	busy = start_busy(connect_beyond_memory_high);
-	worst = time_connects(&p);
-	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
 	/* A callback that sleeps for memory does so for two seconds. */
-	expect_below(worst, 2 * BOUND);
-	MUST(kill(-busy, SIGKILL));
-	EXPECT_EQ(waitpid(busy, NULL, 0), busy);
+	connect_beside(connect_beyond_memory_high, 2 * BOUND);
 	rmdir(OWN);
 }
 

@@ -274,21 +274,12 @@ TEST(nothing_stays_charged_when_all_has_ended)
 #define OWN_IDS 4000
 #define PEERS 400
 
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		ktap_skip("%s: %m", path);
-	close(fd);
-}
-
 static void move_to(const char *group)
 {
 	char path[96];
 
 	snprintf(path, sizeof(path), "%s/cgroup.procs", group);
-	write_file(path, "0");
+	write_or_skip(path, "0");
 }
 
 static long group_memory(void)
@@ -308,7 +299,7 @@ TEST(memory_is_charged_to_the_cgroup_of_who_opened)
 	long before;
 
 	limits_reset();
-	write_file(CGROUPS "/cgroup.subtree_control", "+memory");
+	write_or_skip(CGROUPS "/cgroup.subtree_control", "+memory");
 	if (mkdir(OWN, 0755) && errno != EEXIST)
 		ktap_skip("%s: %m", OWN);
 	move_to(OWN);
