@@ -14,12 +14,15 @@
  *	close		a server's channel whose ids have unread disconnect events
  *	destroy		an id that connects to a dead peer
  *	disconnect	synchronous, from a peer that the command in $PERF_GONE has disconnected
+ *	floor		counts what the floor module does for the text in $PERF_FLOOR
  *
  *	-a ADDRESS -s SOURCE -N NETNS -p PORT -n COUNT -w WINDOW -q QPN -i MS
  *	-d DEAD -u NOBODY -m DEADCOUNT -D DEADLINE: as struct options has them
  *	-Q		each id has a QP
  *	-e		the server runs already, elsewhere
  *	-F		rate and serve: through the calls of <rdma/rdma_cma_alt.h>
+ *	-k MAPS		rate, resolve: mark the measured part for tests/perf/count, measure no
+ *			times, and write where the libraries are to this file
  *	-t SECONDS	time limit of the whole run
  */
 #include <arpa/inet.h>
@@ -54,12 +57,16 @@ static const struct {
 	{ "close", measure_close },
 	{ "destroy", measure_destroy },
 	{ "disconnect", measure_disconnect },
+	{ "floor", measure_floor },
 };
 
+/* 0 while instructions are counted: reading the clock is a system call in an emulated guest. */
 double now_us(void)
 {
 	struct timespec now;
 
+	if (options.maps)
+		return 0;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
 }
@@ -69,18 +76,28 @@ void give_up(const char *what)
 	err(1, "%s", what);
 }
 
+/* The last result is kept, because most drivers have one peer. */
 struct sockaddr *address_of(const char *text, int port)
 {
+	static struct sockaddr *last;
 	static struct sockaddr_in6 in6;
 	static struct sockaddr_in in;
+	static const char *last_text;
+	static int last_port;
 
+	if (last && last_text == text && last_port == port)
+		return last;
+	last_text = text;
+	last_port = port;
 	in = (struct sockaddr_in) { .sin_family = AF_INET, .sin_port = htons(port) };
 	in6 = (struct sockaddr_in6) { .sin6_family = AF_INET6, .sin6_port = htons(port) };
 	if (inet_pton(AF_INET, text, &in.sin_addr) == 1)
-		return (struct sockaddr *)&in;
-	if (inet_pton(AF_INET6, text, &in6.sin6_addr) == 1)
-		return (struct sockaddr *)&in6;
-	errx(2, "'%s' is no address", text);
+		last = (struct sockaddr *)&in;
+	else if (inet_pton(AF_INET6, text, &in6.sin6_addr) == 1)
+		last = (struct sockaddr *)&in6;
+	else
+		errx(2, "'%s' is no address", text);
+	return last;
 }
 
 struct rdma_conn_param conn_param(void)
@@ -149,7 +166,7 @@ static bool take_option(int letter, const char *text)
 {
 	const struct { char letter; const char **to; } texts[] = {
 		{ 'a', &options.address }, { 's', &options.source }, { 'N', &options.netns },
-		{ 'd', &options.dead }, { 'u', &options.nobody },
+		{ 'd', &options.dead }, { 'u', &options.nobody }, { 'k', &options.maps },
 	};
 	const struct { char letter; int *to; } numbers[] = {
 		{ 'p', &options.port }, { 'n', &options.count }, { 'w', &options.window },
@@ -189,7 +206,7 @@ int main(int argc, char **argv)
 
 	setpgid(0, 0);
 	signal(SIGALRM, too_long);
-	while ((letter = getopt(argc, argv, "a:s:N:p:n:w:q:i:d:u:m:D:t:QeF")) != -1)
+	while ((letter = getopt(argc, argv, "a:s:N:p:n:w:q:i:d:u:m:D:t:k:QeF")) != -1)
 		if (!take_option(letter, optarg))
 			return 2;
 	for (size_t i = 0; optind < argc && i < sizeof(modes) / sizeof(modes[0]); i++) {

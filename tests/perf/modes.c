@@ -19,18 +19,20 @@
 
 static void rate(struct client *client, const struct server *server)
 {
-	double began = now_us(), middle;
+	double began = now_us(), middle, end;
 
 	client_run(client, STAGE_NEW, STAGE_CONNECTED, options.window);
 	middle = now_us();
 	client_run(client, STAGE_CONNECTED, STAGE_GONE, options.window);
-	printf(", \"up_us\": %.0f, \"down_us\": %.0f", middle - began, now_us() - middle);
+	end = now_us();
+	/* The work of the server is counted: wait until it has made its last call. */
+	if (!client->failures)
+		server_ask(server, SERVER_AWAIT);
+	count_end();
+	printf(", \"up_us\": %.0f, \"down_us\": %.0f", middle - began, end - middle);
 	say_times("connect", client, STAGE_ROUTE, STAGE_CONNECTED);
 	say_times("disconnect", client, STAGE_CONNECTED, STAGE_GONE);
 	say_failures(client);
-	/* The system calls of the server are counted: wait until it has made the last one. */
-	if (!client->failures)
-		server_ask(server, SERVER_AWAIT);
 }
 
 /* Each id is destroyed before the next one is created. */
@@ -51,7 +53,7 @@ static void fused_single(const struct client *client)
 /* Destroying disconnects without waiting: the end is when the server has seen all disconnects. */
 static void fused_rate(struct client *client, const struct server *server)
 {
-	double began = now_us(), middle;
+	double began = now_us(), middle, end;
 
 	if (options.window == 1)
 		fused_single(client);
@@ -62,7 +64,9 @@ static void fused_rate(struct client *client, const struct server *server)
 		fused_destroy(client, options.window);
 	if (!client->failures)
 		server_ask(server, SERVER_AWAIT);
-	printf(", \"up_us\": %.0f, \"down_us\": %.0f", middle - began, now_us() - middle);
+	end = now_us();
+	count_end();
+	printf(", \"up_us\": %.0f, \"down_us\": %.0f", middle - began, end - middle);
 	say_times("connect", client, STAGE_ROUTE, STAGE_CONNECTED);
 	say_failures(client);
 }
@@ -75,6 +79,7 @@ void measure_rate(void)
 
 	client_init(&client, options.count);
 	use_begin(&use);
+	count_begin();
 	if (options.fused)
 		fused_rate(&client, &server);
 	else
@@ -93,15 +98,15 @@ void measure_resolve(void)
 
 	client_init(&times, options.count);
 	client_init(&client, 1);
+	count_begin();
 	for (int i = 0; i < options.count; i++) {
 		memset(client.conns, 0, sizeof(*client.conns));
 		client_run(&client, STAGE_NEW, STAGE_ROUTE, 1);
-		if (rdma_create_id(client.channel, &client.conns->id, client.conns, RDMA_PS_TCP))
-			give_up("rdma_create_id");
 		times.conns[i] = *client.conns;
 		spent += client.conns->at[STAGE_ROUTE] - client.conns->begun[STAGE_ADDRESS];
 		client_destroy(&client);
 	}
+	count_end();
 	printf(", \"all_us\": %.0f, \"spent_us\": %.0f", now_us() - began, spent);
 	say_times("resolve", &times, STAGE_NEW, STAGE_ROUTE);
 	say_failures(&client);

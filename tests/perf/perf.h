@@ -27,6 +27,7 @@
  * @dead: address of a peer that has a neighbour entry and never answers
  * @nobody: address that has no neighbour
  * @dead_count: ids that try to reach them
+ * @maps: instructions are counted: file for the memory map of the driver; or NULL
  * @deadline: time limit in ms of connect and disconnect, where the stack has one; 0: not set
  * @qps: each id has a QP, as those of most programs do
  * @elsewhere: the server runs already
@@ -44,6 +45,7 @@ struct options {
 	const char *dead;
 	const char *nobody;
 	int dead_count;
+	const char *maps;
 	uint32_t deadline;
 	bool qps;
 	bool elsewhere;
@@ -156,6 +158,9 @@ void use_begin(struct use *use);
 void say_use(const struct use *use);
 double quiet_us(void);
 
+void count_begin(void);
+void count_end(void);
+
 void serve_only(void);
 void measure_rate(void);
 void measure_resolve(void);
@@ -166,5 +171,6 @@ void measure_memory(void);
 void measure_close(void);
 void measure_destroy(void);
 void measure_disconnect(void);
+void measure_floor(void);
 
 #endif

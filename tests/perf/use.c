@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Processor time of the client, its server and everything else; and how to detect an idle
- * system.
+ * Processor time of the client, its server and everything else; the part in which instructions
+ * are counted; and how to detect an idle system.
  */
+#include <err.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "mark.h"
 #include "perf.h"
+
+/* The kernel has freed what it frees later, after this time. */
+#define SETTLED_US 500000
 
 /* Jiffies for which a processor was not idle. */
 static unsigned long busy(void)
@@ -67,4 +75,52 @@ double quiet_us(void)
 			break;
 	} while (since - began < limit);
 	return since - began;
+}
+
+/* Write the memory map of this process, which the server has, too. */
+static void write_maps(void)
+{
+	char line[512];
+	FILE *from = fopen("/proc/self/maps", "r"), *to = fopen(options.maps, "w");
+
+	if (!from || !to)
+		give_up(options.maps);
+	while (fgets(line, sizeof(line), from))
+		fputs(line, to);
+	fclose(from);
+	if (fclose(to))
+		give_up(options.maps);
+}
+
+/* Begin to count instructions, if the command line says so. */
+void count_begin(void)
+{
+	if (options.maps)
+		mark_begin();
+}
+
+/* Count what the kernel does later, then end. */
+void count_end(void)
+{
+	if (!options.maps)
+		return;
+	usleep(SETTLED_US);
+	mark_end();
+	write_maps();
+}
+
+/* The floor is a module; this process only starts it. */
+void measure_floor(void)
+{
+	const char *text = getenv("PERF_FLOOR");
+	int file = open("/sys/module/rca_floor/parameters/run", O_WRONLY);
+
+	if (!text || file < 0)
+		errx(2, "the module rca_floor and $PERF_FLOOR are needed");
+	count_begin();
+	if (write(file, text, strlen(text)) < 0)
+		give_up("a run of the floor");
+	count_end();
+	close(file);
+	printf(", \"failures\": 0");
 }

@@ -62,6 +62,8 @@ struct floor_end {
  * @active: device of the active ends
  * @passive: device of the passive ends
  * @path: path between the two devices
+ * @gid: entry of its source GID in the table of @active; without it, ib_cm searches all tables
+ *       for each request (holds a reference)
  * @count: number of connections
  * @asks: each connection resolves its path
  * @listener: of the passive ends
@@ -75,6 +77,7 @@ struct floor_run {
 	struct ib_device *active;
 	struct ib_device *passive;
 	struct sa_path_rec path;
+	const struct ib_gid_attr *gid;
 	unsigned int count;
 	bool asks;
 	struct ib_cm_id *listener;
@@ -155,6 +158,7 @@ static int floor_request(struct floor_run *run, unsigned int n, struct sa_path_r
 {
 	struct ib_cm_req_param req = {
 		.primary_path = path,
+		.ppath_sgid_attr = run->gid,
 		.service_id = cpu_to_be64(FLOOR_SERVICE),
 		.qp_num = FLOOR_QP + n,
 		.qp_type = IB_QPT_RC,
@@ -256,12 +260,20 @@ static int floor_path(struct floor_run *run)
 	      rdma_query_gid(run->passive, 1, 0, &path->dgid);
 	if (ret)
 		return ret;
+	run->gid = rdma_get_gid_attr(run->active, 1, 0);
+	if (IS_ERR(run->gid)) {
+		ret = PTR_ERR(run->gid);
+		run->gid = NULL;
+		return ret;
+	}
 	path->rec_type = SA_PATH_REC_TYPE_IB;
 	sa_path_set_slid(path, here.lid);
 	sa_path_set_dlid(path, there.lid);
 	path->pkey = cpu_to_be16(0xffff);
 	path->reversible = 1;
 	path->numb_path = 1;
+	/* With a GRH, as paths of the subnet administrator: the peer does not search either. */
+	path->hop_limit = 1;
 	path->mtu_selector = IB_SA_EQ;
 	path->mtu = here.active_mtu;
 	path->rate_selector = IB_SA_EQ;
@@ -291,6 +303,8 @@ static void floor_free(struct floor_run *run)
 {
 	if (run->listener)
 		ib_destroy_cm_id(run->listener);
+	if (run->gid)
+		rdma_put_gid_attr(run->gid);
 	if (run->passive)
 		ib_device_put(run->passive);
 	if (run->active)

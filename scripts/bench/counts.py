@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Runs a guest whose instructions are counted, and evaluates the counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from . import paths, profile
+from .verdicts import FLOOR, MISSED, OURS, STOCK, Found, Row, Target, ratios, spread, verdict
+
+ROW = "count"
+PLUGIN = paths.BUILD / "tests/perf/count/counter.so"
+# One processor whose clock counts its instructions: nearly the same figures in every run.
+EXACT = "-smp 1,sockets=1 -icount shift=1,sleep=off"
+OUR_MODULE = "rdma_cm_alt"
+OUR_LIBRARIES = ("librdmacm.so.1", "libc.so.6")
+
+Profiles = dict[tuple[str, str], list[profile.Profile]]
+
+
+def run(guest: str, out: Path, cases: list[str], *, rounds: int, exact: bool,
+        quick: bool = False) -> tuple[Profiles, list[dict]]:
+    """Runs cases of tests/perf/count.py in a guest; returns their profiles, and records of failures."""
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    words = ["exec", "tests/perf/run", "--count", f"-r{rounds}", *(["-q"] if quick else []), *cases]
+    # The plugin needs an emulated guest, whose processors take turns.
+    done = subprocess.run(
+        ["scripts/vm", "-o", out, "-t", "1200", f"-q=-plugin {PLUGIN},out={out} {EXACT if exact else ''}",
+         guest, "--", " ".join(words)], cwd=paths.ROOT, check=False, text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "RCA_ACCEL": "tcg"})
+    (out / "log").write_text(done.stdout)
+    if done.returncode or not (out / "kallsyms").exists():
+        raise paths.BenchError(f"the guest with counted instructions ended with status {done.returncode}: "
+                               + done.stdout.strip()[-600:])
+    records = [json.loads(line) for line in (out / "perf.jsonl").read_text().splitlines()]
+    return profile.load(out, records), [record for record in records if "broken" in record]
+
+
+def summaries(profiles: Profiles) -> list[dict]:
+    """Returns a record for each round of each case and stack."""
+    return [{"row": f"{ROW}-{case}", "stack": stack, "variant": "", "round": number, **each.summary()}
+            for (case, stack), rounds in profiles.items() for number, each in enumerate(rounds)]
+
+
+def _values(found: Found, case: str, stack: str, get: Callable[[dict], float]) -> list[float]:
+    return [get(record) for record in found.of(f"{ROW}-{case}", stack)]
+
+
+def _total(record: dict) -> float:
+    return record["total"]
+
+
+def _instructions(found: Found, row: Row, case: str, most: float) -> None:
+    ours, stock = (_values(found, case, stack, _total) for stack in (OURS, STOCK))
+    if not (ours and stock):
+        return
+    row.ours, row.stock = spread(ours, ",.0f", ""), spread(stock, ",.0f", "")
+    shares = ratios(ours, stock)
+    row.ratio = spread(shares, ".2f", "x")
+    row.verdict = verdict(statistics.median(shares) <= most)
+    for name in (OURS, STOCK):
+        record = found.of(f"{ROW}-{case}", name)[0]
+        row.note += f"{name}: " + ", ".join(f"{what} {count:,}" for what, count in record["modules"].items())
+        row.note += f"; bytes copied {record['copied']:,}, cleared {record['cleared']:,}, in " \
+                    f"{record['iterations']:,} iterations that count as instructions; "
+        row.note += ", ".join(f"{what} {count:g}" for what, count in record["calls"].items()) + ". "
+
+
+def _fused(found: Found, row: Row) -> None:
+    ours = _values(found, "ib-fused-64", OURS, _total)
+    floor = _values(found, "floor-64", FLOOR, _total)
+    if ours and floor:
+        row.ours, row.floor = spread(ours, ",.0f", ""), spread(floor, ",.0f", "")
+        above = statistics.median(ours) / statistics.median(floor)
+        row.ratio = f"{above:.2f}x the floor"
+        row.verdict = verdict(above <= 1.35)
+
+
+def _part(found: Found, row: Row, get: Callable[[dict], float], most: float) -> None:
+    worst = 0.0
+    cells = []
+    for case in ("roce-64", "ib-64"):
+        if values := _values(found, case, OURS, get):
+            cells.append(f"{case} {spread(values, ',.0f', '')}")
+            worst = max(worst, statistics.median(values))
+    if cells:
+        row.ours = "; ".join(cells)
+        row.verdict = verdict(worst <= most)
+
+
+def _switches(found: Found, row: Row, limits: dict[str, float]) -> None:
+    def get(record: dict) -> float:
+        return record["calls"]["context switches"]
+
+    for name in (OURS, STOCK):
+        cells = []
+        for case, most in limits.items():
+            if values := _values(found, case, name, get):
+                cells.append(f"{case} {spread(values, '.1f', '')}")
+                if name == OURS and row.verdict != MISSED:
+                    row.verdict = verdict(statistics.median(values) <= most)
+        if cells:
+            setattr(row, name, "; ".join(cells))
+
+
+def module(record: dict) -> float:
+    """Returns the instructions of our module."""
+    return record["modules"].get(OUR_MODULE, 0)
+
+
+def library(record: dict) -> float:
+    """Returns the instructions of our library and of libc."""
+    return sum(record["modules"].get(name, 0) for name in OUR_LIBRARIES)
+
+
+TARGETS = [
+    Target(f"{ROW}-roce-64", "instructions per connection, both ends, 64 under way, RoCE", "<= 0.72x",
+           lambda found, row: _instructions(found, row, "roce-64", 0.72)),
+    Target(f"{ROW}-ib-64", "the same, InfiniBand", "<= 0.72x",
+           lambda found, row: _instructions(found, row, "ib-64", 0.72)),
+    Target(f"{ROW}-roce-1", "instructions per connection, one at a time, RoCE", "<= 0.70x",
+           lambda found, row: _instructions(found, row, "roce-1", 0.70)),
+    Target(f"{ROW}-ib-1", "the same, InfiniBand", "<= 0.70x",
+           lambda found, row: _instructions(found, row, "ib-1", 0.70)),
+    Target(f"{ROW}-ib-fused-64", "the same through the fused calls, InfiniBand", "<= 1.35x the floor", _fused),
+    Target(f"{ROW}-module", "instructions of the module per connection", "<= 13,000",
+           lambda found, row: _part(found, row, module, 13000)),
+    Target(f"{ROW}-library", "instructions of the library and libc per connection", "<= 11,000",
+           lambda found, row: _part(found, row, library, 11000)),
+    Target(f"{ROW}-switches", "context switches per connection", "<= 10, 15 and 30",
+           lambda found, row: _switches(found, row, {"roce-64": 10, "ib-64": 15, "ib-1": 30})),
+]
