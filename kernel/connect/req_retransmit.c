@@ -9,7 +9,8 @@
  *
  * ib_cm retransmits an unanswered REQ a number of times, which is one retry interval; see timing.c.
  * The next retry interval has twice the timeout. It uses the same cm_id: a peer that did receive
- * the earlier REQ would regard a REQ of another cm_id as stale.
+ * the earlier REQ would regard a REQ of another cm_id as stale. If the path was a cached one, the
+ * subnet administrator is asked for another one before.
  *
  * A peer retransmits its REP by a timer and as often as the REQ said, which is not long. When a
  * program has not answered the REP for a quarter of that time, the peer is sent an MRA. It is not
@@ -28,6 +29,7 @@
 #include "device/devices.h"
 #include "id/send_window.h"
 #include "lib/wire.h"
+#include "resolve/route_ib.h"
 
 /*
  * A peer drops its stale connection after a round trip, or after some seconds if a message is lost.
@@ -139,12 +141,43 @@ int rca_retry_send(struct rca_id *id)
 	return id->dev->tp->connect(id->lower, &req);
 }
 
+static void resend_request(struct rca_id *id);
+
+/* The subnet administrator was asked for another path. */
+static void path_renewed(struct rca_id *id, int status, bool post)
+{
+	lockdep_assert_held(&id->op);
+	/* Without an answer, the old path is tried again. */
+	rca_id_report_own_op(id, "renew-path", status);
+	if (rca_id_state(id) == RCA_ST_REQ_WAIT)
+		resend_request(id);
+}
+
+/* Returns true if the request has to wait for another path. */
+static bool wait_for_path(struct rca_id *id)
+{
+	struct rca_retry *retry = id->setup->retry;
+
+	if (id->setup->query)
+		return true;
+	if (!retry->doubts)
+		return false;
+	retry->doubts = false;
+	if (!rca_route_ib_renew(id, path_renewed))
+		return false;
+	if (retry->limited)
+		rca_id_queue_work_later(id, max_t(long, retry->deadline - jiffies, 0));
+	return true;
+}
+
 static void resend_request(struct rca_id *id)
 {
 	struct rca_retry *retry = id->setup->retry;
 	int ret = 0;
 
 	lockdep_assert_held(&id->op);
+	if (wait_for_path(id))
+		return;
 	if (!rca_window_begin(id)) {
 		wait_for_slot(id);
 		return;
@@ -219,7 +252,7 @@ static struct rca_retry *alloc_retry(struct rca_id *id)
 
 /**
  * rca_retry_keep() - keep a connection request for retransmission
- * @id: the id, which has a path; rca_id_drop_path() frees the request
+ * @id: the id, which has a path; rca_id_drop_request() frees it
  * @conn: its parameters; the private data is the user's part, which fits a request
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
@@ -244,7 +277,7 @@ int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn)
 
 /**
  * rca_retry_keep_deadline() - keep the deadline of a request that is not retransmitted
- * @id: the id, which has a path; rca_id_drop_path() frees the deadline
+ * @id: the id, which has a path; rca_id_drop_request() frees it
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
  * Return: 0, also if there is no deadline; -ENOMEM.
@@ -385,6 +418,7 @@ bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 	}
 	rca_id_step_locked(id, why);
 	retry->why = why;
+	retry->doubts = why == RCA_IN_SILENCE;
 	/* Under the lock: who ends the id comes later, and stops the work. */
 	rca_id_queue_work_at(id, delay);
 	if (why == RCA_IN_STALE)

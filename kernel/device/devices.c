@@ -78,10 +78,25 @@ static const struct rca_tp_ops *transport_of(struct ib_device *ibdev)
 	return NULL;
 }
 
-static void gid_event(struct ib_event_handler *handler, struct ib_event *event)
+static void port_event(struct ib_event_handler *handler, struct ib_event *event)
 {
-	if (event->event == IB_EVENT_GID_CHANGE)
+	struct rca_device *dev = container_of(handler, struct rca_device, events);
+
+	switch (event->event) {
+	case IB_EVENT_GID_CHANGE:
 		callbacks->changed(NULL);
+		fallthrough;
+	case IB_EVENT_PORT_ACTIVE:
+	case IB_EVENT_PORT_ERR:
+	case IB_EVENT_LID_CHANGE:
+	case IB_EVENT_PKEY_CHANGE:
+	case IB_EVENT_SM_CHANGE:
+	case IB_EVENT_CLIENT_REREGISTER:
+		atomic_inc(&dev->path_epoch);
+		break;
+	default:
+		break;
+	}
 }
 
 /* A network device was created or deleted, or moved between two namespaces. */
@@ -155,7 +170,7 @@ static int add_one(struct ib_device *ibdev)
 	dev->serial = ++last_serial;
 	list_add_tail(&dev->node, &devices);
 	spin_unlock_irqrestore(&devices_lock, flags);
-	INIT_IB_EVENT_HANDLER(&dev->events, ibdev, gid_event);
+	INIT_IB_EVENT_HANDLER(&dev->events, ibdev, port_event);
 	ib_register_event_handler(&dev->events);
 	queue_work(fence_wq, &dev->fence);
 	return 0;

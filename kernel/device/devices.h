@@ -34,7 +34,9 @@
  * @demux_mutex: serialises the first listen and the last close of a service ID; no
  *               callback takes it
  * @demuxes: service IDs that we hold, by number (lock: @demux_mutex)
- * @events: handler of GID changes (immutable)
+ * @events: handler of events of the ports (immutable)
+ * @path_epoch: number of events after which a path of the subnet administrator may be another
+ *              (atomic)
  * @stats: counters of each port, from 1; NULL, also for one port: they could not be
  *         allocated (immutable)
  */
@@ -54,6 +56,7 @@ struct rca_device {
 	struct mutex demux_mutex;
 	DECLARE_HASHTABLE(demuxes, 8);
 	struct ib_event_handler events;
+	atomic_t path_epoch;
 	struct rca_stats __percpu **stats;
 };
 

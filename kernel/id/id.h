@@ -292,6 +292,7 @@ void rca_id_free_opts(struct rca_id *id);
 struct rca_setup *rca_id_make_setup(struct rca_id *id, gfp_t gfp);
 bool rca_id_need_setup(struct rca_id *id);
 void rca_id_drop_path(struct rca_id *id);
+void rca_id_drop_request(struct rca_id *id);
 void rca_id_drop_setup(struct rca_id *id);
 void rca_id_free_setup(struct rca_id *id);
 

@@ -157,24 +157,41 @@ static void free_paths(struct rca_setup *setup)
 	kfree(setup->alt_path);
 	kfree(setup->path_in);
 	kfree(setup->path_out);
-	kfree(setup->retry);
 	setup->path = NULL;
 	setup->alt_path = NULL;
 	setup->path_in = NULL;
 	setup->path_out = NULL;
+	setup->path_version = 0;
+}
+
+static void free_request(struct rca_setup *setup)
+{
+	free_paths(setup);
+	kfree(setup->retry);
 	setup->retry = NULL;
 }
 
 /**
- * rca_id_drop_path() - free the paths and the request of an id
+ * rca_id_drop_path() - free the paths of an id
+ * @id: the id, with a setup
+ *
+ * Context: Any context. Expects @id->op to be held by the caller.
+ */
+void rca_id_drop_path(struct rca_id *id)
+{
+	free_paths(id->setup);
+}
+
+/**
+ * rca_id_drop_request() - free the paths and the request of an id
  * @id: the id
  *
  * Context: Any context. Expects @id->op to be held by the caller, or @id to be unpublished.
  */
-void rca_id_drop_path(struct rca_id *id)
+void rca_id_drop_request(struct rca_id *id)
 {
 	if (id->setup)
-		free_paths(id->setup);
+		free_request(id->setup);
 }
 
 /**
@@ -197,7 +214,7 @@ void rca_id_drop_setup(struct rca_id *id)
 	spin_unlock_irqrestore(&id->lock, flags);
 	if (timer_delete_sync(&setup->timer))
 		rca_id_put(id);		/* got in rca_id_queue_work_at() */
-	free_paths(setup);
+	free_request(setup);
 	kfree_rcu(setup, rcu);
 }
 
@@ -209,7 +226,7 @@ void rca_id_free_setup(struct rca_id *id)
 	if (!setup)
 		return;
 	WARN_ON_ONCE(setup->resolve || setup->query || setup->slot.peer);
-	free_paths(setup);
+	free_request(setup);
 	if (setup->on_route)
 		setup->on_route->go(id, setup->on_route, false);
 	id->setup = NULL;

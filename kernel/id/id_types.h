@@ -42,6 +42,8 @@ struct rca_window_slot {
  * @once: an unanswered request is not retransmitted (immutable)
  * @waits: the request waits for a slot in the send window; unless @limited, that time extends
  *         @deadline (lock: rca_id.op)
+ * @doubts: the path has to be renewed before the request is sent again, if it was cached (set under
+ *          rca_id.lock by a callback, cleared under rca_id.op in RCA_ST_REQ_WAIT)
  * @why: why the id is in RCA_ST_REQ_WAIT: RCA_IN_STALE, RCA_IN_SILENCE or RCA_IN_HELD
  *       (lock: rca_id.lock)
  * @intervals: number of retry intervals that ended without an answer (lock: rca_id.op)
@@ -61,6 +63,7 @@ struct rca_retry {
 	bool limited;
 	bool once;
 	bool waits;
+	bool doubts;
 	u8 why;
 	u8 intervals;
 	u8 lifetime;
@@ -90,6 +93,8 @@ struct rca_on_route {
  * @alt_path: alternate path of a request, or NULL (lock: rca_id.op; owned)
  * @path_in: InfiniBand: inbound path if it differs from @path, else NULL (likewise)
  * @path_out: InfiniBand: outbound path if it differs from @path, else NULL (likewise)
+ * @path_version: InfiniBand: version of the cached path that @path is a copy of; 0: the subnet
+ *                administrator was asked for this id (lock: rca_id.op)
  * @retry: the request that was sent, or NULL (lock: rca_id.op; owned; callbacks may read it
  *         under rca_id.lock in the states RCA_ST_REQ_SENT and RCA_ST_REP_RCVD)
  * @resolve: the pending address resolution, or NULL (lock: rca_id.lock; holds a reference)
@@ -118,6 +123,7 @@ struct rca_setup {
 	struct rca_window_slot slot;
 	struct timer_list timer;
 	unsigned long drep_deadline;
+	u32 path_version;
 	bool unsent;
 	struct rcu_head rcu;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Timer settings of a network namespace, in /proc/sys/net/rdma_cm_alt/, writable by the
- * administrator of the namespace. They apply to ids that have no setting of their own. A setting
- * that is not set has the default of the module.
+ * Timer settings of a network namespace, and the age of its cached paths, in
+ * /proc/sys/net/rdma_cm_alt/, writable by the administrator of the namespace. Timer settings apply
+ * to ids that have no setting of their own. A setting that is not set has the default of the
+ * module.
  *
  * Locking: none; settings are single words.
  */
@@ -15,7 +16,7 @@
 
 #include "lib/compat.h"
 
-enum { RESPONSE, RETRIES, MRA, DEADLINE, SETTINGS };
+enum { RESPONSE, RETRIES, MRA, DEADLINE, PATH_CACHE, SETTINGS };
 
 /**
  * struct timing_net - settings of a namespace
@@ -38,6 +39,7 @@ static const struct {
 	[RETRIES] = { "max_retries", -1, RCA_MAX_RETRIES },
 	[MRA] = { "mra_timeout", -1, RCA_MAX_MRA },
 	[DEADLINE] = { "deadline_ms", 0, RCA_MAX_DEADLINE_MS },
+	[PATH_CACHE] = { "path_cache_s", -1, INT_MAX },
 };
 
 static unsigned int timing_net_id;
@@ -110,4 +112,12 @@ void rca_timing_net_fill(struct rca_timing *timing, struct net *net)
 	timing->mra = fill_u8(timing->mra, READ_ONCE(common->value[MRA]));
 	if (!timing->deadline_ms)
 		timing->deadline_ms = READ_ONCE(common->value[DEADLINE]);
+}
+
+/* Age in seconds up to which cached paths are used in a namespace; -1: not set. Any context. */
+int rca_timing_net_path_cache_s(struct net *net)
+{
+	const struct timing_net *common = net_generic(net, timing_net_id);
+
+	return READ_ONCE(common->value[PATH_CACHE]);
 }

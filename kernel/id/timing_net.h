@@ -9,6 +9,7 @@ struct net;
 
 int rca_timing_net_init(void);
 void rca_timing_net_exit(void);
+int rca_timing_net_path_cache_s(struct net *net);
 void rca_timing_net_fill(struct rca_timing *timing, struct net *net);
 
 #endif /* RCA_TIMING_NET_H */

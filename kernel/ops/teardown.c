@@ -20,6 +20,7 @@
 #include "ops/mcast.h"
 #include "id/send_window.h"
 #include "resolve/resolve_wait.h"
+#include "resolve/route_ib.h"
 #include "lib/trace.h"
 
 /* Send a connected peer a DREQ. True: wait for the DREP before the lower id is destroyed. */
@@ -72,7 +73,9 @@ static u32 teardown_id(struct rca_id *id)
 	mutex_lock(&id->op);
 	rca_listen_stop(id);
 	rca_id_unbind(id);
-	rca_id_drop_path(id);
+	if (was == RCA_ST_FAILED)
+		rca_route_ib_doubt(id);
+	rca_id_drop_request(id);
 	if (start_linger(id, was)) {
 		/* The DREP queues the work at once. */
 		rca_id_queue_work_later(id, rca_id_linger(id));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The path of an id on InfiniBand, from the subnet administrator. The answer to the query is
- * handled by work, because it may arrive before the call that sends the query returns.
+ * The path of an id on InfiniBand, from the cache or the subnet administrator. The answer to a
+ * query is handled by work, because it may arrive before the call that sends the query returns.
  *
  * Locking: rca_id.op; rca_id.lock for rca_setup.query; query_lock so that a query is not cancelled
  * while ib_sa frees it.
@@ -18,8 +18,13 @@
 
 #include "lib/compat.h"
 #include "device/devices.h"
+#include "id/timing_net.h"
+#include "resolve/path_cache.h"
 #include "transport/group_ib.h"
 #include "lib/wire.h"
+
+/* Timeout in ms of a query for another path, while a connection request waits for it. */
+#define RENEW_MS	2000
 
 /* Position of the traffic class in an IPv6 flow information. */
 #define FLOWINFO_TCLASS_SHIFT	20
@@ -30,6 +35,8 @@
  * @id: the id (holds a reference)
  * @done: called with the result
  * @post: argument of @done
+ * @key: the question (immutable)
+ * @epoch: epoch of the device before it was asked (immutable)
  * @sa_id: query number of ib_sa (immutable once the op mutex was released)
  * @sa: query of ib_sa, valid while @called is false
  * @called: the callback ran (lock: query_lock)
@@ -44,6 +51,8 @@ struct rca_route_query {
 	struct rca_id *id;
 	rca_route_done done;
 	bool post;
+	struct rca_path_key key;
+	u32 epoch;
 	int sa_id;
 	struct ib_sa_query *sa;
 	bool called;
@@ -113,33 +122,53 @@ ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct 
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_route_ib_question);
 
-static int copy_record(struct sa_path_rec **to, const struct sa_path_rec *from)
+static struct sa_path_rec *copy_record(const struct sa_path_rec *from)
 {
-	*to = kmemdup(from, sizeof(*from), GFP_KERNEL_ACCOUNT);
-	return *to ? 0 : -ENOMEM;
+	return kmemdup(from, sizeof(*from), GFP_KERNEL_ACCOUNT);
 }
 
-/* Store all records in the id, or none. */
+/* Store all records in the id; on failure, it keeps those it has. */
 static int store_paths(struct rca_id *id, const struct rca_route_query *query)
 {
+	struct sa_path_rec *path, *in = NULL, *out = NULL;
 	struct mem_cgroup *old_memcg;
-	int ret;
 
 	lockdep_assert_held(&id->op);
 	/* The device may have been removed after the query started: see remove_from_device(). */
 	if (!id->dev)
 		return -ENODEV;
-	rca_id_drop_path(id);
 	old_memcg = set_active_memcg(id->obj.ctx->memcg);
-	ret = copy_record(&id->setup->path, &query->path);
-	if (!ret && query->inbound.flags)
-		ret = copy_record(&id->setup->path_in, &query->inbound);
-	if (!ret && query->outbound.flags)
-		ret = copy_record(&id->setup->path_out, &query->outbound);
+	path = copy_record(&query->path);
+	if (query->inbound.flags)
+		in = copy_record(&query->inbound);
+	if (query->outbound.flags)
+		out = copy_record(&query->outbound);
 	set_active_memcg(old_memcg);
-	if (ret)
-		rca_id_drop_path(id);
-	return ret;
+	if (!path || (query->inbound.flags && !in) || (query->outbound.flags && !out)) {
+		kfree(path);
+		kfree(in);
+		kfree(out);
+		return -ENOMEM;
+	}
+	rca_id_drop_path(id);
+	id->setup->path = path;
+	id->setup->path_in = in;
+	id->setup->path_out = out;
+	return 0;
+}
+
+/* Use a cached path. Returns 0 or -ENOMEM. */
+static int store_cached(struct rca_id *id, const struct sa_path_rec *found, u32 version)
+{
+	struct sa_path_rec *path = copy_record(found);
+
+	lockdep_assert_held(&id->op);
+	if (!path)
+		return -ENOMEM;
+	rca_id_drop_path(id);
+	id->setup->path = path;
+	id->setup->path_version = version;
+	return 0;
 }
 
 static void query_work(struct work_struct *work)
@@ -202,6 +231,9 @@ static void query_callback(int status, struct sa_path_rec *recs, rca_num_paths_t
 	unsigned long flags;
 
 	query->status = status ?: sort_records(query, recs, count);
+	/* A resolver in user space may give a path for each direction; those are not kept. */
+	if (!query->status && !query->inbound.flags && !query->outbound.flags)
+		rca_path_cache_add(&query->key, query->epoch, &query->path);
 	spin_lock_irqsave(&query_lock, flags);
 	query->called = true;
 	spin_unlock_irqrestore(&query_lock, flags);
@@ -209,23 +241,36 @@ static void query_callback(int status, struct sa_path_rec *recs, rca_num_paths_t
 }
 
 /**
- * rca_route_ib_start() - query the path of an id
- * @id: the id, in the state RCA_ST_ROUTE_QUERY
- * @timeout_ms: total timeout; ib_sa sends the query up to ten times
- * @done: called when the query has ended, unless rca_route_ib_cancel() comes first
- * @post: argument of @done
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; or an errno of ib_sa, @done is not called: -EAGAIN if the port does not know its
- * subnet manager.
+ * struct question - a path query of an id
+ * @rec: path record
+ * @mask: its component mask
+ * @key: the same for the cache
+ * @epoch: present epoch of the device
  */
-int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, bool post)
+struct question {
+	struct sa_path_rec rec;
+	ib_sa_comp_mask mask;
+	struct rca_path_key key;
+	u32 epoch;
+};
+
+static void set_question(const struct rca_id *id, struct question *question)
+{
+	const struct rca_device *dev = id->dev;
+
+	question->epoch = atomic_read(&dev->path_epoch);
+	question->mask = rca_route_ib_question(id, rdma_cap_opa_ah(dev->ibdev, id->port_num),
+					       &question->rec);
+	rca_path_key(&question->key, dev->serial, id->port_num, &question->rec, question->mask);
+}
+
+static int ask(struct rca_id *id, const struct question *question, u32 timeout_ms,
+	       rca_route_done done, bool post)
 {
 	struct ib_device *ibdev = id->dev->ibdev;
+	struct sa_path_rec rec = question->rec;
 	struct rca_route_query *query;
-	struct sa_path_rec question;
 	unsigned long flags;
-	ib_sa_comp_mask mask;
 	int ret;
 
 	lockdep_assert_held(&id->op);
@@ -236,19 +281,20 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, b
 	query->id = rca_id_get(id);	/* put in query_put() */
 	query->done = done;
 	query->post = post;
+	query->key = question->key;
+	query->epoch = question->epoch;
 	INIT_WORK(&query->work, query_work);
 	spin_lock_irqsave(&id->lock, flags);
 	id->setup->query = query;
 	spin_unlock_irqrestore(&id->lock, flags);
 
-	mask = rca_route_ib_question(id, rdma_cap_opa_ah(ibdev, id->port_num), &question);
-	ret = ib_sa_path_rec_get(&rca_sa_client, ibdev, id->port_num, &question, mask,
+	ret = ib_sa_path_rec_get(&rca_sa_client, ibdev, id->port_num, &rec, question->mask,
 				 min_t(u32, timeout_ms, INT_MAX), GFP_KERNEL_ACCOUNT,
 				 query_callback, query, &query->sa);
 	/* rca_route_ib_cancel() runs with the op mutex held, so it finds the number here. */
 	query->sa_id = ret;
 	if (ret >= 0)
-		return 0;
+		return 1;
 
 	spin_lock_irqsave(&id->lock, flags);
 	id->setup->query = NULL;
@@ -256,6 +302,99 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, b
 	query_put(query);
 	query_put(query);
 	return ret;
+}
+
+/*
+ * The greatest age of a cached path for an id, in seconds. A cached path has to be renewed if the
+ * peer does not answer over it, so ids that send their request in a single round ask for theirs.
+ */
+static u32 max_age_s(struct rca_id *id)
+{
+	const struct rca_timing timing = rca_id_timing(id);
+	int here = rca_timing_net_path_cache_s(id->net);
+
+	if (id->qp_type == IB_QPT_UD || rca_timing_once(&timing))
+		return 0;
+	return here < 0 ? rca_path_cache_default_age_s() : here;
+}
+
+/**
+ * rca_route_ib_start() - find the path of an id: in the cache, else by a query
+ * @id: the id, in the state RCA_ST_ROUTE_QUERY
+ * @timeout_ms: total timeout; ib_sa sends the query up to ten times
+ * @done: called when the query has ended, unless rca_route_ib_cancel() comes first
+ * @post: argument of @done
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0, the id has its path and @done is not called; 1, @done will be called; -ENOMEM, or an
+ * errno of ib_sa, @done is not called: -EAGAIN if the port does not know its subnet manager.
+ */
+int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, bool post)
+{
+	struct question question;
+	struct sa_path_rec path;
+	u32 version;
+
+	lockdep_assert_held(&id->op);
+	set_question(id, &question);
+	version = rca_path_cache_find(&question.key, question.epoch, max_age_s(id), &path);
+	if (version)
+		return store_cached(id, &path, version);
+	return ask(id, &question, timeout_ms, done, post);
+}
+
+/**
+ * rca_route_ib_renew() - replace a cached path over which the peer did not answer
+ * @id: the id, in the state RCA_ST_REQ_WAIT
+ * @done: called when the subnet administrator has answered or not, unless rca_route_ib_cancel()
+ *        comes first; the id has the old path if the status is not 0
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: true if @done will be called; false if the request may be sent now: the path was not a
+ * cached one, was replaced, or cannot be.
+ */
+bool rca_route_ib_renew(struct rca_id *id, rca_route_done done)
+{
+	u32 version = id->setup->path_version;
+	struct question question;
+	struct sa_path_rec path;
+
+	lockdep_assert_held(&id->op);
+	if (!version)
+		return false;
+	set_question(id, &question);
+	switch (rca_path_cache_doubt(&question.key, question.epoch, &version, &path)) {
+	case RCA_PATH_NEWER:
+		store_cached(id, &path, version);
+		return false;
+	case RCA_PATH_ASKED:
+		return false;
+	default:
+		id->setup->path_version = 0;
+		return ask(id, &question, RENEW_MS, done, false) > 0;
+	}
+}
+
+/**
+ * rca_route_ib_doubt() - an id that is destroyed has not connected over its path
+ * @id: the id
+ *
+ * If its path is a cached one, the next id asks the subnet administrator: the peer may have another
+ * LID, and the old one may belong to a host that rejects.
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ */
+void rca_route_ib_doubt(struct rca_id *id)
+{
+	u32 version = id->setup ? id->setup->path_version : 0;
+	struct question question;
+	struct sa_path_rec path;
+
+	lockdep_assert_held(&id->op);
+	if (!version || !id->dev)
+		return;
+	set_question(id, &question);
+	rca_path_cache_doubt(&question.key, question.epoch, &version, &path);
 }
 
 /**

@@ -126,6 +126,7 @@ GROUP(ib_route_error, ON_IB | ALONE)
 
 	NEED(rdma_resolve_addr(id, NULL, at(IB_HERE, 7471), SOON));
 	expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ib_keep_paths(false);
 	ib_knob("sa_status", "0x300");
 	RET("refused", rdma_resolve_route(id, SOON));
 	event_answer("refused_event", ch, SOON);
@@ -141,6 +142,7 @@ GROUP(ib_route_error, ON_IB | ALONE)
 	RET("destroy", rdma_destroy_id(id));
 	ib_knob("rules", "clear");
 	quiet_answer("nothing_follows", ch);
+	ib_keep_paths(true);
 	id = make_ib_routed(ch, RDMA_PS_TCP, IB_HERE, 7471);
 	ib_path_answer("path", id);
 }
@@ -345,9 +347,11 @@ GROUP(ib_changes, ON_IB | ALONE)
 /* Paths to other subnets have a global route header. */
 GROUP(ib_global, ON_IB | ALONE)
 {
+	ib_keep_paths(false);
 	ib_knob("sa_hop_limit", "64");
 	ib_knob("sa_sl", "3");
 	connect_all_the_way(IB_HERE);
 	ib_knob("sa_hop_limit", "1");
 	ib_knob("sa_sl", "0");
+	ib_keep_paths(true);
 }

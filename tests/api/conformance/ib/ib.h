@@ -26,6 +26,8 @@ const char *ib_gid_name(const union ibv_gid *gid, const union ibv_gid *here,
 struct sockaddr *ib_at(const union ibv_gid *gid, uint64_t sid, uint64_t mask);
 /* Write to a debugfs file of the adapters. */
 void ib_knob(const char *name, const char *value);
+/* Whether ours may answer rdma_resolve_route() from its cache, in this network namespace. */
+void ib_keep_paths(bool keep);
 void ib_path_answer(const char *check, struct rdma_cm_id *id);
 /* The path of an id as RDMA_OPTION_IB_PATH has it. */
 struct ibv_path_data ib_path_data(struct rdma_cm_id *id);

@@ -46,16 +46,26 @@ struct sockaddr *ib_at(const union ibv_gid *gid, uint64_t sid, uint64_t mask)
 	return (struct sockaddr *)addr;
 }
 
-void ib_knob(const char *name, const char *value)
+static void write_file(const char *path, const char *value)
 {
-	char path[96];
-	int fd;
+	int fd = open(path, O_WRONLY);
 
-	snprintf(path, sizeof(path), "/sys/kernel/debug/rca_hca/%s", name);
-	fd = open(path, O_WRONLY);
 	NEED(fd < 0);
 	NEED(write(fd, value, strlen(value)) < 0);
 	close(fd);
+}
+
+void ib_knob(const char *name, const char *value)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/rca_hca/%s", name);
+	write_file(path, value);
+}
+
+void ib_keep_paths(bool keep)
+{
+	write_file("/proc/sys/net/rdma_cm_alt/path_cache_s", keep ? "-1" : "0");
 }
 
 struct ibv_path_data ib_path_data(struct rdma_cm_id *id)
