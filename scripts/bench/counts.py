@@ -25,11 +25,12 @@ Profiles = dict[tuple[str, str], list[profile.Profile]]
 
 
 def run(guest: str, out: Path, cases: list[str], *, rounds: int, exact: bool,
-        quick: bool = False) -> tuple[Profiles, list[dict]]:
-    """Runs cases of tests/perf/count.py in a guest; returns their profiles, and records of failures."""
+        quick: bool = False, stacks: list[str] | None = None) -> tuple[Profiles, list[dict]]:
+    """Runs cases of tests/perf/count.py in a guest, for all or some stacks; returns their profiles, and records of failures."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    words = ["exec", "tests/perf/run", "--count", f"-r{rounds}", *(["-q"] if quick else []), *cases]
+    words = ["exec", "tests/perf/run", "--count", f"-r{rounds}", *(["-q"] if quick else []),
+             *(f"-s{stack}" for stack in stacks or ()), *cases]
     # The plugin needs an emulated guest, whose processors take turns.
     done = subprocess.run(
         ["scripts/vm", "-o", out, "-t", "1200", f"-q=-plugin {PLUGIN},out={out} {EXACT if exact else ''}",

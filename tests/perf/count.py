@@ -51,8 +51,9 @@ def _run(stack: Stack, case: Case, count: int, records: Records, is_counted: boo
     return found
 
 
-def measure(stacks: tuple[Stack, Stack], records: Records, names: list[str]) -> None:
-    """Runs the named cases, or all of them."""
+def measure(stacks: tuple[Stack, Stack], records: Records, names: list[str],
+            only: list[str] | None) -> None:
+    """Runs the named cases, or all of them, for all stacks or some."""
     for name in names:
         if name not in CASES:
             fail(f"no case is called '{name}'; there are: {' '.join(CASES)}")
@@ -61,7 +62,8 @@ def measure(stacks: tuple[Stack, Stack], records: Records, names: list[str]) -> 
     neighbour()
     for name in names or CASES:
         case = CASES[name]
-        wanted = [stack for stack in case.stacks if stack != FLOOR or FLOOR_RUN.exists()]
+        wanted = [stack for stack in case.stacks if stack in (only or case.stacks)
+                  and (stack != FLOOR or FLOOR_RUN.exists())]
         # The first runs fill the caches of the kernel.
         for stack in wanted:
             _run(by_name[stack], case, case.few, records, False)
