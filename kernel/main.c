@@ -23,6 +23,7 @@
 #include "ops/teardown.h"
 #include "port/porttable.h"
 #include "resolve/path_cache.h"
+#include "resolve/path_query.h"
 #include "transport/group.h"
 #include "transport/group_ib.h"
 #include "transport/transport_ib.h"
@@ -79,9 +80,12 @@ static int __init rca_init(void)
 	ret = rca_path_cache_init();
 	if (ret)
 		goto err_neigh;
-	ret = rca_ids_init();
+	ret = rca_path_query_init();
 	if (ret)
 		goto err_paths;
+	ret = rca_ids_init();
+	if (ret)
+		goto err_queries;
 	ret = rca_group_init();
 	if (ret)
 		goto err_ids;
@@ -116,6 +120,8 @@ err_sa:
 	rca_group_exit();
 err_ids:
 	rca_ids_exit();
+err_queries:
+	rca_path_query_exit();
 err_paths:
 	rca_path_cache_exit();
 err_neigh:
@@ -147,6 +153,7 @@ static void __exit rca_exit(void)
 	ib_sa_unregister_client(&rca_sa_client);	/* waits for callbacks */
 	rca_group_exit();
 	rca_ids_exit();
+	rca_path_query_exit();
 	rca_path_cache_exit();
 	rca_neigh_exit();
 	rca_window_exit();

@@ -291,6 +291,8 @@ struct rca_opts *rca_id_need_opts(struct rca_id *id, gfp_t gfp);
 void rca_id_free_opts(struct rca_id *id);
 struct rca_setup *rca_id_make_setup(struct rca_id *id, gfp_t gfp);
 bool rca_id_need_setup(struct rca_id *id);
+int rca_id_set_paths(struct rca_id *id, const struct sa_path_rec *path,
+		     const struct sa_path_rec *in, const struct sa_path_rec *out);
 void rca_id_drop_path(struct rca_id *id);
 void rca_id_drop_request(struct rca_id *id);
 void rca_id_drop_setup(struct rca_id *id);

@@ -182,6 +182,42 @@ void rca_id_drop_path(struct rca_id *id)
 	free_paths(id->setup);
 }
 
+static struct sa_path_rec *copy_record(const struct sa_path_rec *from)
+{
+	return kmemdup(from, sizeof(*from), GFP_KERNEL_ACCOUNT);
+}
+
+/**
+ * rca_id_set_paths() - give an id its path, or a path for each direction
+ * @id: the id, with a setup
+ * @path: the path
+ * @in: inbound path if it differs, else NULL
+ * @out: outbound path if it differs, else NULL
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0; -ENOMEM, the id keeps the paths that it has.
+ */
+int rca_id_set_paths(struct rca_id *id, const struct sa_path_rec *path,
+		       const struct sa_path_rec *in, const struct sa_path_rec *out)
+{
+	struct sa_path_rec *new = copy_record(path);
+	struct sa_path_rec *new_in = in ? copy_record(in) : NULL;
+	struct sa_path_rec *new_out = out ? copy_record(out) : NULL;
+
+	lockdep_assert_held(&id->op);
+	if (!new || (in && !new_in) || (out && !new_out)) {
+		kfree(new);
+		kfree(new_in);
+		kfree(new_out);
+		return -ENOMEM;
+	}
+	rca_id_drop_path(id);
+	id->setup->path = new;
+	id->setup->path_in = new_in;
+	id->setup->path_out = new_out;
+	return 0;
+}
+
 /**
  * rca_id_drop_request() - free the paths and the request of an id
  * @id: the id

@@ -10,7 +10,8 @@
  *   module parameter of this name; 0: the SA is always asked);
  * - when an event says that the fabric of the device has changed: LID, SM, partitions, GIDs, the
  *   state of a port, or a request of the SM to register again. Each event begins a new epoch of the
- *   device (&rca_device.path_epoch), and an answer counts only in the epoch of its question;
+ *   device (&rca_device.path_epoch), and an answer counts only in the epoch of its question. On
+ *   InfiniBand ib_core reports no changes of GIDs, but the source GID is part of the question;
  * - when a peer does not answer over it: see rca_path_cache_doubt();
  * - when there are more than path_cache_max: those that were not used lately go first.
  *

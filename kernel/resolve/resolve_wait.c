@@ -19,7 +19,7 @@
 
 #include "ip/neigh_wait.h"
 #include "ip/nexthop.h"
-#include "resolve/route_ib.h"
+#include "resolve/path_query.h"
 
 /*
  * Time until the first look at a neighbour whose notification should arrive earlier. It doubles
@@ -297,7 +297,7 @@ void rca_resolve_cancel(struct rca_id *id)
 	if (id->setup)
 		swap(id->setup->resolve, res);
 	spin_unlock_irqrestore(&id->lock, flags);
-	rca_route_ib_cancel(id);
+	rca_path_query_cancel(id);
 	mutex_unlock(&id->op);
 	if (!res)
 		return;

@@ -3,21 +3,12 @@
 #ifndef RCA_ROUTE_IB_H
 #define RCA_ROUTE_IB_H
 
-#include "id/id.h"
-
-/**
- * typedef rca_route_done - called when a path query has ended
- * @id: the id, with its op mutex held; its path is set if @status is 0
- * @status: 0 or a negative errno
- * @post: argument of rca_route_ib_start()
- */
-typedef void (*rca_route_done)(struct rca_id *id, int status, bool post);
+#include "resolve/path_query.h"
 
 ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct sa_path_rec *rec);
-int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_route_done done, bool post);
-bool rca_route_ib_renew(struct rca_id *id, rca_route_done done);
+int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_path_done done, bool post);
+bool rca_route_ib_renew(struct rca_id *id, rca_path_done done);
 void rca_route_ib_doubt(struct rca_id *id);
-void rca_route_ib_cancel(struct rca_id *id);
 int rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given);
 
 #endif /* RCA_ROUTE_IB_H */

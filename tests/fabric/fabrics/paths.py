@@ -5,6 +5,8 @@ own. Whether a path is new is seen by its service level, which the administrator
 
 from __future__ import annotations
 
+import re
+import time
 from pathlib import Path
 
 import ib
@@ -19,6 +21,13 @@ HERE = Path("/proc/sys/net/rdma_cm_alt/path_cache_s")
 # Level and name of options: type of service, and the number of REQs.
 TOS = (0, 0)
 RETRIES = ("0xa17", 3)
+
+# On InfiniBand ib_core reports no changes of GIDs; the own GID is part of the question.
+EVENTS = (*(("hca0/1/event", event) for event in ("reregister", "sm_change", "lid_change",
+                                                  "pkey_change")),
+          ("hca0/1/state", "down\nup"))
+# Seconds in which an event takes effect: far less than the age of a path.
+SOON = 20
 
 port = 7900
 down = ib.down
@@ -98,15 +107,18 @@ def events(stacks: dict[str, Stack]) -> None:
     """Each event of the port after which the path may be another one."""
     to = another_port()
     with Agent(stacks[OURS]) as agent:
-        for sl, event in enumerate(("reregister", "sm_change", "lid_change", "pkey_change",
-                                    "gid_change"), 1):
+        for sl, (file, text) in enumerate(EVENTS, 1):
             knob("sa_sl", 0)
             before = level(agent, to)
             knob("sa_sl", sl)
-            same(f"before {event}", level(agent, to), before)
-            knob("hca0/1/event", event)
-            wait_for(f"another path after {event}", lambda: level(agent, to) == sl)
+            same(f"before {text}", level(agent, to), before)
+            for line in text.splitlines():
+                knob(file, line)
             ib.shell("hca_wait 60 hca_running ib0")
+            began = time.monotonic()
+            wait_for(f"another path after {text}", lambda: level(agent, to) == sl)
+            if time.monotonic() - began > SOON:
+                raise Unexpected(f"{text}: the path was dropped by its age")
 
 
 def refusals(stacks: dict[str, Stack]) -> None:
@@ -180,6 +192,70 @@ def bounded(stacks: dict[str, Stack]) -> None:
             limit.write_text(before)
 
 
+def queries() -> int:
+    """How many path queries the first rule has seen."""
+    found = re.search(r"matched (\d+)", Path(KNOBS, "rules").read_text())
+    if not found:
+        raise Unexpected("the rules", Path(KNOBS, "rules").read_text())
+    return int(found[1])
+
+
+def waiting(agent: Agent, count: int, to: int) -> list[int]:
+    """Ids that wait for their paths to one port."""
+    numbers = [agent.resolved(OWN, PEER, to) for _ in range(count)]
+    for number in numbers:
+        agent.must("route", number)
+    return numbers
+
+
+def routed(agent: Agent, numbers: list[int]) -> None:
+    """These ids get their paths, in any order."""
+    found = []
+    for _ in numbers:
+        answer = agent.ask("event", 20000).split()
+        if answer[1:3] != ["RDMA_CM_EVENT_ROUTE_RESOLVED", "0"]:
+            raise Unexpected(" ".join(answer))
+        found.append(int(answer[3]))
+    same("the ids", sorted(found), sorted(numbers))
+
+
+def together(stacks: dict[str, Stack]) -> None:
+    """Many that ask at once: one query, which outlives the id that sent it."""
+    with Agent(stacks[OURS]) as agent:
+        # ib_sa repeats a query after a tenth of the timeout, 200 ms.
+        knob("rules", "delay PATH ms=150")
+        try:
+            routed(agent, waiting(agent, 20, another_port()))
+            same("queries of twenty ids", queries(), 1)
+            first, second, *rest = waiting(agent, 6, another_port())
+            agent.must("destroy", first)
+            agent.must("destroy", second)
+            routed(agent, rest)
+            same("queries with those of six more", queries(), 2)
+            # The last one that waits takes the query with it.
+            for number in waiting(agent, 3, another_port()):
+                agent.must("destroy", number)
+            agent.quiet()
+        finally:
+            knob("rules", "clear")
+
+
+def later(stacks: dict[str, Stack]) -> None:
+    """An id that follows a query has its own time."""
+    to = another_port()
+    with Agent(stacks[OURS]) as agent:
+        first, second = (agent.resolved(OWN, PEER, to) for _ in range(2))
+        knob("rules", "drop PATH")
+        try:
+            agent.must("route", first)
+            time.sleep(1)
+            agent.must("route", second)
+            agent.event("ROUTE_ERROR", first, -110)
+        finally:
+            knob("rules", "clear")
+        agent.event("ROUTE_RESOLVED", second)
+
+
 TESTS = (
     ("a path is used again", kept, True),
     ("the cache is switched off", switched_off, False),
@@ -187,5 +263,7 @@ TESTS = (
     ("errors are not kept", refusals, False),
     ("a peer with another LID", moved, True),
     ("a connection that failed", rejected, False),
+    ("many ask at once", together, False),
+    ("the time of an id that did not ask itself", later, False),
     ("a bounded number of paths", bounded, False),
 )
