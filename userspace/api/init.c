@@ -12,7 +12,6 @@
 
 #include <pthread.h>
 
-#include "base/table.h"
 #include "core/context.h"
 #include "core/devices.h"
 #include "core/ring.h"
@@ -26,12 +25,10 @@ static void lock_all(void)
 	rcl_context_lock();
 	rcl_devices_lock();
 	rcl_ids_lock();
-	rcl_table_lock();
 }
 
 static void unlock_all(bool child)
 {
-	rcl_table_unlock();
 	rcl_ids_unlock(child);
 	rcl_devices_unlock();
 	rcl_context_unlock();

@@ -54,10 +54,20 @@ bool rcl_table_put(uint64_t cookie);
  */
 bool rcl_table_kill(uint64_t cookie);
 
-/** rcl_table_lock - before fork(): take the lock of the table */
+/**
+ * rcl_table_each - call a function for each object of a type, with the table locked
+ * @kind: the type
+ * @look: called with the object and @arg; must not add, kill or put objects
+ * @arg: passed to @look
+ *
+ * Objects that were removed, but still have references, are among them.
+ */
+void rcl_table_each(enum rcl_kind kind, void (*look)(void *object, void *arg), void *arg);
+
+/** rcl_table_lock - keep all objects: nobody adds one or drops a last reference */
 void rcl_table_lock(void);
 
-/** rcl_table_unlock - after fork(), in both processes */
+/** rcl_table_unlock - release the lock of rcl_table_lock() */
 void rcl_table_unlock(void);
 
 #endif /* RCL_TABLE_H */

@@ -3,8 +3,8 @@
  * The private half of an id: allocation, references, event counters, ring, route.
  *
  * Locking: the id's lock for its counters. References of the table keep an id while an event of
- * it is handled. ids_lock for the list of all ids; an id's lock may be taken under it, and the
- * table's lock under both. The lock of the id's ring is outside of all these.
+ * it is handled. The locks of all ids are taken under the table's lock, and only over fork(). The
+ * lock of the id's ring is outside of both.
  */
 #include "id/cmid.h"
 
@@ -22,55 +22,49 @@
 #include "core/ring.h"
 #include "id/members.h"
 
-static pthread_mutex_t ids_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rcl_id *ids;
-
 _Static_assert(offsetof(struct rcl_id, id) == 0, "the public half must be first");
 
-static void id_list_add(struct rcl_id *id)
+static void lock_id(void *object, void *arg)
 {
-	pthread_mutex_lock(&ids_lock);
-	id->next = ids;
-	id->link = &ids;
-	if (ids)
-		ids->link = &id->next;
-	ids = id;
-	pthread_mutex_unlock(&ids_lock);
+	struct rcl_id *id = object;
+
+	(void)arg;
+	pthread_mutex_lock(&id->lock);
 }
 
-static void id_list_del(struct rcl_id *id)
+static void unlock_id(void *object, void *arg)
 {
-	pthread_mutex_lock(&ids_lock);
-	*id->link = id->next;
-	if (id->next)
-		id->next->link = id->link;
-	pthread_mutex_unlock(&ids_lock);
+	const bool *child = arg;
+	struct rcl_id *id = object;
+
+	id->shared = true;
+	if (*child) {
+		/* Threads that hold events of the id exist only in the parent. */
+		id->events_acked = id->events_taken;
+		rcl_members_in_child(id);
+		pthread_cond_init(&id->acked_cond, NULL);
+	}
+	pthread_mutex_unlock(&id->lock);
 }
 
 void rcl_ids_lock(void)
 {
-	struct rcl_id *id;
-
-	pthread_mutex_lock(&ids_lock);
-	for (id = ids; id; id = id->next)
-		pthread_mutex_lock(&id->lock);
+	rcl_table_lock();
+	rcl_table_each(RCL_KIND_ID, lock_id, NULL);
 }
 
 void rcl_ids_unlock(bool child)
 {
-	struct rcl_id *id;
+	rcl_table_each(RCL_KIND_ID, unlock_id, &child);
+	rcl_table_unlock();
+}
 
-	for (id = ids; id; id = id->next) {
-		id->shared = true;
-		if (child) {
-			/* Threads that hold events of the id exist only in the parent. */
-			id->events_acked = id->events_taken;
-			rcl_members_in_child(id);
-			pthread_cond_init(&id->acked_cond, NULL);
-		}
-		pthread_mutex_unlock(&id->lock);
-	}
-	pthread_mutex_unlock(&ids_lock);
+static void free_id(struct rcl_id *id)
+{
+	rcl_ring_put(id->ring);
+	pthread_cond_destroy(&id->acked_cond);
+	pthread_mutex_destroy(&id->lock);
+	free(id);
 }
 
 struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
@@ -80,11 +74,6 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 
 	if (!id)
 		return NULL;
-	id->cookie = rcl_table_add(RCL_KIND_ID, id);
-	if (!id->cookie) {
-		free(id);
-		return NULL;
-	}
 	pthread_mutex_init(&id->lock, NULL);
 	pthread_cond_init(&id->acked_cond, NULL);
 	id->id.channel = channel;
@@ -94,27 +83,28 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 	id->id.ps = ps;
 	id->id.qp_type = qp_type;
 	id->sync = !channel;
-	id_list_add(id);
+	/* Last: a fork() in another thread takes the lock of each id of the table. */
+	id->cookie = rcl_table_add(RCL_KIND_ID, id);
+	if (!id->cookie) {
+		free_id(id);
+		return NULL;
+	}
 	return id;
 }
 
 /* After the last reference: no other thread can find the id. */
 static void id_release(struct rcl_id *id)
 {
-	id_list_del(id);
 	if (id->handle)
 		rcl_context_drop();
 	rcl_device_unbind(id->device);
 	if (id->sync)
 		rcl_channel_close(id->id.channel);
-	rcl_ring_put(id->ring);
-	pthread_cond_destroy(&id->acked_cond);
-	pthread_mutex_destroy(&id->lock);
 	free(id->ep_attr);
 	free(id->ep_connect);
 	rcl_members_free(id);
 	rdma_freeaddrinfo(id->addrinfo);
-	free(id);
+	free_id(id);
 }
 
 void rcl_id_free(struct rcl_id *id)
@@ -128,17 +118,28 @@ struct rcl_id *rcl_id_get(uint64_t cookie)
 	return rcl_table_get(RCL_KIND_ID, cookie);
 }
 
+struct search {
+	uint32_t handle;
+	struct rcl_id *found;
+};
+
+static void match_handle(void *object, void *arg)
+{
+	struct search *search = arg;
+	struct rcl_id *id = object;
+
+	if (!search->found && __atomic_load_n(&id->handle, __ATOMIC_ACQUIRE) == search->handle)
+		search->found = rcl_id_get(id->cookie);
+}
+
 struct rcl_id *rcl_id_find(uint32_t handle)
 {
-	struct rcl_id *id, *found = NULL;
+	struct search search = { .handle = handle };
 
-	pthread_mutex_lock(&ids_lock);
-	for (id = ids; id && !found; id = id->next) {
-		if (__atomic_load_n(&id->handle, __ATOMIC_RELAXED) == handle)
-			found = rcl_id_get(id->cookie);
-	}
-	pthread_mutex_unlock(&ids_lock);
-	return found;
+	rcl_table_lock();
+	rcl_table_each(RCL_KIND_ID, match_handle, &search);
+	rcl_table_unlock();
+	return search.found;
 }
 
 void rcl_id_set_handle(struct rcl_id *id, uint32_t handle)

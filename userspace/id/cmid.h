@@ -19,8 +19,6 @@ struct rcl_ring;
 /**
  * struct rcl_id - an id
  * @id: the public half; the first member, so that both have the same address
- * @next: in the list of all ids
- * @link: the pointer to this id in that list
  * @cookie: the kernel returns it with the events of the id
  * @handle: of the kernel; 0: the kernel has not created it yet
  * @fd: descriptor of its channel, as the program may have freed the channel; -1: a synchronous id
@@ -64,8 +62,6 @@ struct rcl_ring;
  */
 struct rcl_id {
 	struct rdma_cm_id id;
-	struct rcl_id *next;
-	struct rcl_id **link;
 	uint64_t cookie;
 	uint32_t handle;
 	int fd;
@@ -277,7 +273,7 @@ int rcl_id_set_route(struct rcl_id *id, const struct rdma_cm_alt_route *route);
  */
 int rcl_id_query_route(struct rcl_id *id);
 
-/** rcl_ids_lock - before fork(): take the lock of every id */
+/** rcl_ids_lock - before fork(): take the lock of the table, and that of every id */
 void rcl_ids_lock(void);
 
 /**
