@@ -2,7 +2,7 @@
 /*
  * Connections: connect, accept, reject, establish, disconnect, notify, and ECE.
  *
- * Locking: the id's lock around the depths and the state of the connection.
+ * Locking: none of its own; the state of the connection is atomic.
  */
 #include <rdma/rdma_cma_alt.h>
 #include <stdlib.h>
@@ -169,25 +169,6 @@ static void set_accept_depths(struct rcl_id *id, const struct rdma_conn_param *p
 						  id->device->max_responder_resources);
 }
 
-static void set_accepted(struct rcl_id *id, bool accepted)
-{
-	pthread_mutex_lock(&id->lock);
-	id->accepted = accepted;
-	pthread_mutex_unlock(&id->lock);
-}
-
-/* Returns the old value. */
-static bool set_connected(struct rcl_id *id, bool connected)
-{
-	bool before;
-
-	pthread_mutex_lock(&id->lock);
-	before = id->connected;
-	id->connected = connected;
-	pthread_mutex_unlock(&id->lock);
-	return before;
-}
-
 /* After a failed accept the QP cannot be used: reject the request for which the peer waits. */
 static void reject_request(struct rcl_id *id)
 {
@@ -235,16 +216,16 @@ static int accept_request(struct rdma_cm_id *id, struct rdma_conn_param *conn_pa
 	rcl_qp_drop_init_attr(priv);
 	/* During the command another thread may get the event and destroy the id. */
 	sync = priv->sync && !quiet;
-	set_accepted(priv, true);
+	priv->accepted = true;
 	/* No ESTABLISHED follows. */
 	if (quiet)
-		set_connected(priv, id->qp_type != IBV_QPT_UD);
+		priv->connected = id->qp_type != IBV_QPT_UD;
 	ret = RCL_CALL(ACCEPT, &cmd);
 	free(buf);
 	if (ret) {
-		set_accepted(priv, false);
+		priv->accepted = false;
 		if (quiet)
-			set_connected(priv, false);
+			priv->connected = false;
 		reject_request(priv);
 		return rcl_fail_id(priv, ret, call, "the kernel did not accept the request");
 	}
@@ -322,34 +303,13 @@ RCL_EXPORT int rdma_establish(struct rdma_cm_id *id)
 				   "no id, or one with a QP: it is established without a call");
 	cmd.id = priv->handle;
 	/* Before the command: DISCONNECTED may be read before it returns. */
-	before = set_connected(priv, true);
+	before = atomic_exchange(&priv->connected, true);
 	ret = RCL_CALL(ESTABLISH, &cmd);
 	if (ret) {
-		set_connected(priv, before);
+		priv->connected = before;
 		return rcl_fail_id(priv, ret, __func__, "no CONNECT_RESPONSE came before");
 	}
 	return 0;
-}
-
-/* A disconnect is complete: the kernel has answered the peer's DREQ, or the peer ours. */
-static bool is_disconnected(struct rcl_id *id)
-{
-	bool ended;
-
-	pthread_mutex_lock(&id->lock);
-	ended = id->ended;
-	pthread_mutex_unlock(&id->lock);
-	return ended;
-}
-
-static bool is_connected(struct rcl_id *id)
-{
-	bool connected;
-
-	pthread_mutex_lock(&id->lock);
-	connected = id->connected;
-	pthread_mutex_unlock(&id->lock);
-	return connected;
 }
 
 RCL_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
@@ -365,7 +325,8 @@ RCL_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__,
 				   "the id has no device, or its QP does not stop");
-	if (is_disconnected(priv))
+	/* The kernel has answered the peer's DREQ, or the peer ours. */
+	if (priv->ended)
 		return 0;
 	cmd.id = priv->handle;
 	sync = priv->sync;
@@ -373,9 +334,9 @@ RCL_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "it was never connected");
 	/* Only an established connection ends with an event. */
-	while (sync && is_connected(priv)) {
+	while (sync && priv->connected) {
 		ret = rcl_complete(priv);
-		if (ret == -ENODEV && !is_connected(priv))
+		if (ret == -ENODEV && !priv->connected)
 			break;
 		if (ret)
 			return rcl_fail_id(priv, ret, __func__, "the peer did not answer");

@@ -2,7 +2,7 @@
 /*
  * Destroying ids, one by one or many in one system call.
  *
- * Locking: the id's lock for the flag of the thread that destroys it.
+ * Locking: none of its own; an atomic flag says that a thread destroys the id.
  */
 #include "api/destroy.h"
 
@@ -33,16 +33,15 @@ struct destroy_entry {
 
 void rcl_id_drop_request(struct rcl_id *listener)
 {
-	struct rcl_id *child = rcl_id_get(listener->failed_request);
-	bool accepted;
+	struct rcl_id *child;
 
+	if (!listener->failed_request)
+		return;
+	child = rcl_id_get(listener->failed_request);
 	listener->failed_request = 0;
 	if (!child)
 		return;
-	pthread_mutex_lock(&child->lock);
-	accepted = child->accepted;
-	pthread_mutex_unlock(&child->lock);
-	if (!accepted)
+	if (!child->accepted)
 		rdma_destroy_ep(&child->id);
 	rcl_id_put(child);
 }
@@ -50,13 +49,7 @@ void rcl_id_drop_request(struct rcl_id *listener)
 /* Returns false when another thread destroys the id. */
 static bool begin_destroy(struct rcl_id *id)
 {
-	bool busy;
-
-	pthread_mutex_lock(&id->lock);
-	busy = id->destroying;
-	id->destroying = true;
-	pthread_mutex_unlock(&id->lock);
-	if (busy)
+	if (atomic_exchange(&id->destroying, true))
 		return false;
 	rcl_id_drop_request(id);
 	rcl_members_detach(id);
@@ -67,9 +60,7 @@ static bool begin_destroy(struct rcl_id *id)
 static int finish_destroy(struct rcl_id *id, int ret, uint32_t reported)
 {
 	if (ret && ret != -ENOENT) {
-		pthread_mutex_lock(&id->lock);
 		id->destroying = false;
-		pthread_mutex_unlock(&id->lock);
 		return ret;
 	}
 	rcl_event_drop(id);

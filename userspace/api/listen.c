@@ -25,10 +25,10 @@ RCL_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
 	cmd.id = priv->handle;
 	cmd.backlog = backlog > 0 ? (uint32_t)backlog : 0;
 	/* Before the command: another thread may read a request before it returns. */
-	before = rcl_id_set_listening(priv, true);
+	before = atomic_exchange(&priv->listening, true);
 	ret = RCL_CALL(LISTEN, &cmd);
 	if (ret)
-		rcl_id_set_listening(priv, before);
+		priv->listening = before;
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__,
 				   "the kernel does not listen%s", rcl_errno_advice(ret));

@@ -88,8 +88,8 @@ bool rcl_ring_peek(struct rcl_ring *ring, union rcl_record *record);
  * rcl_ring_taken_back - has the kernel taken the record back since rcl_ring_peek()?
  * @ring: the ring
  *
- * To be asked after rcl_id_is_revoking(): when no command is dropping or moving events of the id
- * any more, it is the record's type that tells whether one has done so.
+ * To be asked after the id's number of commands (revoking): when none is dropping or moving events
+ * of the id any more, it is the record's type that tells whether one has done so.
  */
 bool rcl_ring_taken_back(const struct rcl_ring *ring);
 

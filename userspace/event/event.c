@@ -2,9 +2,9 @@
 /*
  * Events: rdma_get_cm_event(), and what the library does for each event.
  *
- * Locking: the id's lock for its flags. An event is counted on its id right after read(), or
- * before it leaves the ring, so that rdma_destroy_id() waits for it. From then on the thread
- * cannot be cancelled.
+ * Locking: the id's lock for its channel; its flags are atomic. An event is counted on its id right
+ * after read(), or before it leaves the ring, so that rdma_destroy_id() waits for it. From then on
+ * the thread cannot be cancelled.
  */
 #include "event/event.h"
 
@@ -83,30 +83,11 @@ static void fill_param(struct rcl_id *id, struct rcl_event *ev,
 		fill_conn(ev, rec);
 }
 
-static void set_connected(struct rcl_id *id, bool connected)
-{
-	pthread_mutex_lock(&id->lock);
-	id->connected = connected;
-	pthread_mutex_unlock(&id->lock);
-}
-
 /* The connection is gone; @ended: a disconnect of either side is complete. */
 static void set_ended(struct rcl_id *id, bool ended)
 {
-	pthread_mutex_lock(&id->lock);
 	id->connected = false;
 	id->ended = ended;
-	pthread_mutex_unlock(&id->lock);
-}
-
-static bool has_connect_error(struct rcl_id *id)
-{
-	bool failed;
-
-	pthread_mutex_lock(&id->lock);
-	failed = id->connect_error;
-	pthread_mutex_unlock(&id->lock);
-	return failed;
 }
 
 static void set_error(struct rcl_event *ev, enum rdma_cm_event_type type,
@@ -154,12 +135,13 @@ static void reject_request(uint32_t handle)
 
 /*
  * The channel for the id of a request. The program may read from a copy of the listener's channel
- * struct, and free it: prefer the listener's own.
+ * struct, and free it: prefer the listener's own. *sync: the listener owns the channel.
  */
 static struct rdma_event_channel *listener_channel(struct rcl_id *listener,
-						   struct rdma_event_channel *channel)
+						   struct rdma_event_channel *channel, bool *sync)
 {
 	pthread_mutex_lock(&listener->lock);
+	*sync = listener->sync && listener->id.channel == channel;
 	if ((listener->sync ? listener->id.channel->fd : listener->fd) == channel->fd)
 		channel = listener->id.channel;
 	pthread_mutex_unlock(&listener->lock);
@@ -171,10 +153,12 @@ static int on_connect_request(struct rcl_id *listener,
 			      struct rcl_event *ev,
 			      const struct rdma_cm_alt_event *rec)
 {
-	bool sync = rcl_id_owns_channel(listener, channel);
+	struct rdma_event_channel *preferred;
 	struct rcl_id *child;
+	bool sync;
 	int ret;
 
+	preferred = listener_channel(listener, channel, &sync);
 	/*
 	 * On the channel of the request, as the listener may be moving to another one. The id of a
 	 * synchronous listener gets a queue of its own below.
@@ -184,7 +168,7 @@ static int on_connect_request(struct rcl_id *listener,
 		ret = -ENOMEM;
 		goto refuse;
 	}
-	child->id.channel = listener_channel(listener, channel);
+	child->id.channel = preferred;
 	rcl_id_set_handle(child, rec->id);
 	child->initiator_depth = rec->initiator_depth;
 	child->responder_resources = rec->responder_resources;
@@ -238,9 +222,7 @@ static void connect_error(struct rcl_id *id, struct rcl_event *ev, int err)
 {
 	rcl_log("id %u: the peer accepted, but the connection failed here: %s", id->handle,
 		strerror(-err));
-	pthread_mutex_lock(&id->lock);
 	id->connect_error = true;
-	pthread_mutex_unlock(&id->lock);
 	set_error(ev, RDMA_CM_EVENT_CONNECT_ERROR, err);
 }
 
@@ -267,7 +249,7 @@ static void on_connect_response(struct rcl_id *id, struct rcl_event *ev,
 	ret = rcl_qp_establish(id, &remote);
 	if (!ret) {
 		ev->event.event = RDMA_CM_EVENT_ESTABLISHED;
-		set_connected(id, true);
+		id->connected = true;
 		return;
 	}
 	connect_error(id, ev, ret);
@@ -282,7 +264,7 @@ static void on_established(struct rcl_id *id, struct rcl_event *ev,
 	if (ret)
 		connect_error(id, ev, ret);
 	else
-		set_connected(id, id->id.qp_type != IBV_QPT_UD);
+		id->connected = id->id.qp_type != IBV_QPT_UD;
 }
 
 static int on_multicast(struct rcl_id *id, struct rcl_event *ev,
@@ -348,15 +330,15 @@ static int handle_record(struct rcl_id *id, struct rdma_event_channel *channel,
 		break;
 	case RDMA_CM_ALT_EVENT_REJECTED:
 		/* Also for an established connection: no DISCONNECTED follows. */
-		set_connected(id, false);
-		if (has_connect_error(id))
+		id->connected = false;
+		if (id->connect_error)
 			return RCL_DROP;
 		fill_conn(ev, rec);
 		rcl_qp_error(id);
 		break;
 	case RDMA_CM_ALT_EVENT_DISCONNECTED:
 		set_ended(id, true);
-		if (has_connect_error(id))
+		if (id->connect_error)
 			return RCL_DROP;
 		fill_conn(ev, rec);
 		break;
@@ -366,7 +348,7 @@ static int handle_record(struct rcl_id *id, struct rdma_event_channel *channel,
 		break;
 	case RDMA_CM_ALT_EVENT_UNREACHABLE:
 	case RDMA_CM_ALT_EVENT_CONNECT_ERROR:
-		set_connected(id, false);
+		id->connected = false;
 		fill_param(id, ev, rec);
 		break;
 	case RDMA_CM_ALT_EVENT_MULTICAST_JOIN:
@@ -415,7 +397,7 @@ bool rcl_event_take(const struct rdma_cm_alt_event *rec, struct rcl_ring *ring,
 	struct rcl_id *id = find_id(rec);
 
 	/* In this order: a whole command may have run since the record was copied. */
-	if (ring && id && (rcl_id_is_revoking(id) || rcl_ring_taken_back(ring))) {
+	if (ring && id && (id->revoking || rcl_ring_taken_back(ring))) {
 		rcl_ring_unlock(ring);
 		rcl_id_put(id);
 		return false;

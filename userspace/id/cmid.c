@@ -2,9 +2,9 @@
 /*
  * The private half of an id: allocation, references, event counters, ring, route.
  *
- * Locking: the id's lock for its counters. References of the table keep an id while an event of
- * it is handled. The locks of all ids are taken under the table's lock, and only over fork(). The
- * lock of the id's ring is outside of both.
+ * Locking: the id's lock for its ring, and for waiting; its counters and flags are atomic.
+ * References of the table keep an id while an event of it is handled. The locks of all ids are
+ * taken under the table's lock, and only over fork(). The lock of a ring is outside of both.
  */
 #include "id/cmid.h"
 
@@ -165,67 +165,33 @@ int rcl_id_check_created(struct rcl_id *id, uint32_t handle, bool queue, int fd)
 	return -EIO;
 }
 
-bool rcl_id_matches(struct rcl_id *id, uint32_t handle, bool request)
-{
-	uint32_t known = __atomic_load_n(&id->handle, __ATOMIC_ACQUIRE);
-	bool listening;
-
-	if (!rcl_handle_valid(handle) || (known && known != handle))
-		return false;
-	if (!request)
-		return true;
-	pthread_mutex_lock(&id->lock);
-	listening = id->listening;
-	pthread_mutex_unlock(&id->lock);
-	return listening;
-}
-
-bool rcl_id_set_listening(struct rcl_id *id, bool listening)
-{
-	bool before;
-
-	pthread_mutex_lock(&id->lock);
-	before = id->listening;
-	id->listening = listening;
-	pthread_mutex_unlock(&id->lock);
-	return before;
-}
-
 void rcl_id_put(struct rcl_id *id)
 {
 	if (rcl_table_put(id->cookie))
 		id_release(id);
 }
 
-bool rcl_id_owns_channel(struct rcl_id *id, const struct rdma_event_channel *channel)
-{
-	bool owns;
-
-	pthread_mutex_lock(&id->lock);
-	owns = id->sync && id->id.channel == channel;
-	pthread_mutex_unlock(&id->lock);
-	return owns;
-}
-
 bool rcl_id_count_event(struct rcl_id *id)
 {
-	bool wanted;
-
-	pthread_mutex_lock(&id->lock);
+	id->events_taken++;
 	/*
 	 * rdma_destroy_id() waits for the events that the kernel has delivered, this one among
-	 * them, unless the id is shared: then only for those that this process has counted.
+	 * them, unless the id is shared: then only for those that this process has counted. It
+	 * sets the flag before it reads the counters, and reads them again after this ack.
 	 */
-	wanted = !(id->shared && id->destroying);
-	id->events_taken += wanted;
-	pthread_mutex_unlock(&id->lock);
-	return wanted;
+	if (!id->shared || !id->destroying)
+		return true;
+	rcl_id_ack(id);
+	return false;
 }
 
 void rcl_id_ack(struct rcl_id *id)
 {
-	pthread_mutex_lock(&id->lock);
 	id->events_acked++;
+	/* Either this thread sees that another one waits, or that one sees the new number. */
+	if (!id->awaited)
+		return;
+	pthread_mutex_lock(&id->lock);
 	pthread_cond_broadcast(&id->acked_cond);
 	pthread_mutex_unlock(&id->lock);
 }
@@ -233,48 +199,48 @@ void rcl_id_ack(struct rcl_id *id)
 void rcl_id_begin_revoke(struct rcl_id *id)
 {
 	struct rcl_ring *ring;
-	bool moved;
 
-	do {
-		pthread_mutex_lock(&id->lock);
-		ring = rcl_ring_hold(id->ring);
-		pthread_mutex_unlock(&id->lock);
-		rcl_ring_lock(ring);
-		pthread_mutex_lock(&id->lock);
-		moved = ring != id->ring;
-		id->revoking += !moved;
-		pthread_mutex_unlock(&id->lock);
-		rcl_ring_unlock(ring);
-		rcl_ring_put(ring);
-	} while (moved);
+	/*
+	 * Together: if another thread moves the id later, the flag is set already when there are
+	 * events of the id in its next ring.
+	 */
+	pthread_mutex_lock(&id->lock);
+	id->revoking++;
+	ring = rcl_ring_hold(id->ring);
+	pthread_mutex_unlock(&id->lock);
+	/* A thread that has not seen the flag takes an event with the lock of the ring held. */
+	rcl_ring_lock(ring);
+	rcl_ring_unlock(ring);
+	rcl_ring_put(ring);
 }
 
 void rcl_id_end_revoke(struct rcl_id *id)
 {
-	pthread_mutex_lock(&id->lock);
 	id->revoking--;
-	pthread_mutex_unlock(&id->lock);
 }
 
-bool rcl_id_is_revoking(struct rcl_id *id)
+/* The number of events to wait for, which is not positive when there are none. */
+static int32_t missing_acks(const struct rcl_id *id, uint32_t reported)
 {
-	bool revoking;
+	uint32_t acked = id->events_acked;
 
-	pthread_mutex_lock(&id->lock);
-	revoking = id->revoking;
-	pthread_mutex_unlock(&id->lock);
-	return revoking;
+	/* After the other counter: an event that is dropped counts in both. */
+	if (id->shared && id->destroying)
+		reported = id->events_taken;
+	return (int32_t)(reported - acked);
 }
 
 void rcl_id_wait_acked(struct rcl_id *id, uint32_t reported)
 {
-	pthread_mutex_lock(&id->lock);
 	if (id->shared)
 		reported = id->events_taken;
-	if ((int32_t)(reported - id->events_acked) > 0)
-		rcl_log("id %u: waits for rdma_ack_cm_event of %u more events",
-			id->handle, reported - id->events_acked);
-	while ((int32_t)(reported - id->events_acked) > 0)
+	if (missing_acks(id, reported) <= 0)
+		return;
+	rcl_log("id %u: waits for rdma_ack_cm_event of %d more events", id->handle,
+		missing_acks(id, reported));
+	pthread_mutex_lock(&id->lock);
+	id->awaited = true;
+	while (missing_acks(id, reported) > 0)
 		rcl_cond_wait(&id->acked_cond, &id->lock);
 	pthread_mutex_unlock(&id->lock);
 }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <rdma/rdma_cm_alt.h>
 #include <rdma/rdma_cma.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,14 +26,12 @@ struct rcl_ring;
  * @sync: a synchronous id: calls wait for their event, and it owns its channel
  * @device: the device it is bound to, or NULL
  * @paths: id.route.path_rec points here
- * @lock: protects the members below
- * @acked_cond: signalled when an event of the id or of a membership is acknowledged
- * @ring: the ring of its channel, with a reference, or NULL
- * @revoking: commands are running in which the kernel drops or moves events of the id; changed with
- *            the lock of its ring held before they begin
+ * @revoking: commands are running in which the kernel drops or moves events of the id; like all
+ *            atomic members without the lock
  * @shared: it existed at a fork(): another process may have it, too
  * @events_taken: events of the id that this process has read
  * @events_acked: events of the id that the program has acknowledged
+ * @awaited: a thread has waited for acknowledgements: they signal @acked_cond
  * @destroying: rdma_destroy_id() was called
  * @connected: ESTABLISHED was delivered, and no event of the end of the connection
  * @listening: rdma_listen() was called: it may get connection requests
@@ -40,6 +39,9 @@ struct rcl_ring;
  * @connect_error: the library has failed the connection: the peer's REJ or DREQ that follows is no
  *                 event for the program
  * @accepted: rdma_accept() has set the depths
+ * @lock: protects the members below
+ * @acked_cond: signalled when an event of the id or of a membership is acknowledged
+ * @ring: the ring of its channel, with a reference, or NULL
  * @initiator_depth: maximum of outstanding RDMA reads and atomics of our own
  * @responder_resources: maximum of outstanding RDMA reads and atomics of the peer
  * @ack_timeout_set: RDMA_OPTION_ID_ACK_TIMEOUT was set
@@ -69,19 +71,21 @@ struct rcl_id {
 	struct rcl_device *device;
 	struct ibv_sa_path_rec paths[2];
 
+	atomic_uint revoking;
+	atomic_bool shared;
+	_Atomic uint32_t events_taken;
+	_Atomic uint32_t events_acked;
+	atomic_bool awaited;
+	atomic_bool destroying;
+	atomic_bool connected;
+	atomic_bool listening;
+	atomic_bool ended;
+	atomic_bool connect_error;
+	atomic_bool accepted;
+
 	pthread_mutex_t lock;
 	pthread_cond_t acked_cond;
 	struct rcl_ring *ring;
-	bool shared;
-	unsigned int revoking;
-	uint32_t events_taken;
-	uint32_t events_acked;
-	bool destroying;
-	bool connected;
-	bool listening;
-	bool ended;
-	bool connect_error;
-	bool accepted;
 	uint8_t initiator_depth;
 	uint8_t responder_resources;
 	bool ack_timeout_set;
@@ -190,13 +194,6 @@ void rcl_id_set_handle(struct rcl_id *id, uint32_t handle);
 void rcl_id_put(struct rcl_id *id);
 
 /**
- * rcl_id_owns_channel - is it a synchronous id with this channel?
- * @id: the id
- * @channel: the channel
- */
-bool rcl_id_owns_channel(struct rcl_id *id, const struct rdma_event_channel *channel);
-
-/**
  * rcl_id_count_event - count an event that was read
  * @id: the id
  *
@@ -213,19 +210,15 @@ void rcl_id_ack(struct rcl_id *id);
 /**
  * rcl_id_matches - does an event belong to this id?
  * @id: the id, found by the cookie of the event
- * @handle: handle in the event
+ * @handle: valid handle in the event
  * @request: the event is a connection request, for which the id must be listening
  */
-bool rcl_id_matches(struct rcl_id *id, uint32_t handle, bool request);
+static inline bool rcl_id_matches(const struct rcl_id *id, uint32_t handle, bool request)
+{
+	uint32_t known = __atomic_load_n(&id->handle, __ATOMIC_ACQUIRE);
 
-/**
- * rcl_id_set_listening - set whether the id may get connection requests
- * @id: the id
- * @listening: the new value
- *
- * Return: the old value
- */
-bool rcl_id_set_listening(struct rcl_id *id, bool listening);
+	return (!known || known == handle) && (!request || id->listening);
+}
 
 /**
  * rcl_id_begin_revoke - before a command in which the kernel drops or moves events of an id
@@ -241,12 +234,6 @@ void rcl_id_begin_revoke(struct rcl_id *id);
  * @id: the id
  */
 void rcl_id_end_revoke(struct rcl_id *id);
-
-/**
- * rcl_id_is_revoking - may the kernel be dropping or moving events of an id now?
- * @id: the id, with the lock of its ring held
- */
-bool rcl_id_is_revoking(struct rcl_id *id);
 
 /**
  * rcl_id_wait_acked - wait until the program has acknowledged all events of an id

@@ -153,6 +153,8 @@ void rcl_members_detach(struct rcl_id *id)
 	struct rcl_member *m;
 	int cancel;
 
+	if (!id->id.qp)
+		return;
 	cancel = rcl_lock(&id->lock);
 	for (m = id->members; m; m = m->next) {
 		if (m->attached && m->attached == id->id.qp)

@@ -378,6 +378,51 @@ static void request_follows_the_channel_that_it_came_by(void **state)
 	rdma_destroy_event_channel(to);
 }
 
+#define TAKERS 3
+#define LAPS 300
+
+static atomic_int held;
+
+/* Takes and acknowledges events until the id is being destroyed. */
+static void *take_until_destroyed(void *arg)
+{
+	struct rcl_id *id = arg;
+
+	while (rcl_id_count_event(id)) {
+		atomic_fetch_add(&held, 1);
+		sched_yield();
+		atomic_fetch_sub(&held, 1);
+		rcl_id_ack(id);
+	}
+	return NULL;
+}
+
+/* What is counted at the same time as the flag is set is waited for, or not delivered. */
+static void destroyer_of_a_shared_id_waits_for_every_event_that_counts(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+	struct rcl_id *priv = rcl_id_of(id);
+	pthread_t takers[TAKERS];
+	int i, lap;
+
+	(void)state;
+	priv->shared = true;
+	for (lap = 0; lap < LAPS; lap++) {
+		priv->destroying = false;
+		for (i = 0; i < TAKERS; i++)
+			pthread_create(&takers[i], NULL, take_until_destroyed, priv);
+		sched_yield();
+		priv->destroying = true;
+		rcl_id_wait_acked(priv, 0);
+		assert_int_equal(atomic_load(&held), 0);
+		for (i = 0; i < TAKERS; i++)
+			pthread_join(takers[i], NULL);
+		assert_int_equal(priv->events_taken, priv->events_acked);
+	}
+	priv->destroying = false;
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(create_on_channel_is_one_call),
 	TEST(create_without_channel_makes_a_queue_in_the_same_call),
@@ -399,6 +444,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(destroy_while_another_thread_reads),
 	TEST(channel_of_an_id_that_moved_is_its_own_business),
 	TEST(request_follows_the_channel_that_it_came_by),
+	TEST(destroyer_of_a_shared_id_waits_for_every_event_that_counts),
 };
 
 RUN(tests)
