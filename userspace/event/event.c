@@ -448,35 +448,59 @@ int rcl_event_handle(struct rdma_event_channel *channel, struct rcl_claim claim,
 	return ret;
 }
 
+/* With cancellation disabled; @ring and @rec: from rcl_channel_next() or rcl_channel_peek(). */
+static int take_event(struct rdma_event_channel *channel, struct rcl_ring *ring,
+		      const union rcl_record *rec, struct rcl_event *ev, unsigned int *pauses)
+{
+	struct rcl_claim claim;
+
+	if (rcl_event_take(&rec->event, ring, &claim))
+		return rcl_event_handle(channel, claim, &rec->event, ev);
+	return rcl_event_pause(channel, pauses) ?: RCL_DROP;
+}
+
+/* Blocks until there is an event that is delivered; the thread may be cancelled meanwhile. */
+static int wait_for_event(struct rdma_event_channel *channel, union rcl_record *rec,
+			  struct rcl_event *ev, unsigned int *pauses)
+{
+	struct rcl_ring *ring;
+	int ret, cancel;
+
+	pthread_cleanup_push(free, ev);
+	do {
+		pthread_testcancel();
+		ret = rcl_channel_next(channel, rec, &ring);
+		if (ret)
+			break;
+		cancel = rcl_cancel_disable();
+		ret = take_event(channel, ring, rec, ev, pauses);
+		rcl_cancel_restore(cancel);
+	} while (ret == RCL_DROP);
+	pthread_cleanup_pop(0);
+	return ret;
+}
+
 int rcl_event_next(struct rdma_event_channel *channel,
 		   struct rdma_cm_event **out)
 {
-	struct rcl_ring *ring;
-	struct rcl_claim claim;
-	union rcl_record rec;
-	struct rcl_event *ev;
 	unsigned int pauses = 0;
+	union rcl_record rec;
+	struct rcl_ring *ring;
+	struct rcl_event *ev;
 	int ret, cancel;
 
+	pthread_testcancel();
 	/* Allocate before the read: an event that was read must not be lost. */
 	ev = malloc(sizeof(*ev));
 	if (!ev)
 		return -ENOMEM;
-	pthread_cleanup_push(free, ev);
-	do {
-		pthread_testcancel();
-		ret = rcl_channel_next(channel, &rec, &ring);
-		if (ret)
-			break;
-		cancel = rcl_cancel_disable();
-		if (rcl_event_take(&rec.event, ring, &claim))
-			ret = rcl_event_handle(channel, claim, &rec.event, ev);
-		else
-			ret = rcl_event_pause(channel, &pauses) ?: RCL_DROP;
-		rcl_cancel_restore(cancel);
-	} while (ret == RCL_DROP);
-	pthread_cleanup_pop(0);
-
+	/* An event in the ring needs no handler for a thread that is cancelled. */
+	cancel = rcl_cancel_disable();
+	ring = rcl_channel_peek(channel, &rec);
+	ret = ring ? take_event(channel, ring, &rec, ev, &pauses) : RCL_DROP;
+	rcl_cancel_restore(cancel);
+	if (ret == RCL_DROP)
+		ret = wait_for_event(channel, &rec, ev, &pauses);
 	if (ret) {
 		free(ev);
 		return ret;
