@@ -2,14 +2,16 @@
 /*
  * The RDMA devices of this process.
  *
- * Locking: devices_lock around everything here. A context stays open until the process ends, or
- * until the device is gone and has no user.
+ * Locking: devices_lock around everything here, but for the number of devices, and a use that ends
+ * while there are others. A context stays open until the process ends, or until the device is gone
+ * and has no user.
  */
 #include "core/devices.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +21,7 @@
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rcl_device *devices;
+static atomic_uint device_count;
 static struct ibv_device **device_list;	/* keeps devices that are not open */
 
 static bool same_device(const struct rcl_device *d, __be64 guid, int index)
@@ -33,6 +36,7 @@ static void free_device(struct rcl_device **link)
 	struct rcl_device *d = *link;
 
 	*link = d->next;
+	device_count--;
 	if (d->xrcd)
 		ibv_close_xrcd(d->xrcd);
 	if (d->pd)
@@ -59,6 +63,7 @@ static void insert_device(struct ibv_device *dev)
 	}
 	d->next = *link;
 	*link = d;
+	device_count++;
 }
 
 static struct rcl_device *find_device(__be64 guid, int index)
@@ -138,6 +143,8 @@ int rcl_devices_init(void)
 {
 	int ret, cancel;
 
+	if (device_count)
+		return 0;
 	cancel = rcl_lock(&devices_lock);
 	ret = devices_init_locked();
 	rcl_unlock(&devices_lock, cancel);
@@ -235,10 +242,15 @@ static void put_device(struct rcl_device *device)
 
 void rcl_device_unbind(struct rcl_device *device)
 {
+	unsigned int refs;
 	int cancel;
 
 	if (!device)
 		return;
+	for (refs = device->refs; refs > 1; ) {
+		if (atomic_compare_exchange_weak(&device->refs, &refs, refs - 1))
+			return;
+	}
 	cancel = rcl_lock(&devices_lock);
 	put_device(device);
 	rcl_unlock(&devices_lock, cancel);

@@ -7,6 +7,7 @@
 #define RCL_DEVICES_H
 
 #include <infiniband/verbs.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,7 +18,8 @@
  * @guid: node GUID, network byte order
  * @index: index of RDMA netlink; -1: the kernel reports none
  * @gone: removed from the system
- * @refs: ids that are bound to it and lists of rdma_get_devices() with it
+ * @refs: ids that are bound to it and lists of rdma_get_devices() with it; becomes 0 only
+ *        with devices_lock held
  * @verbs: its open context, or NULL
  * @pd: default protection domain, from the first bound id until @refs is 0
  * @xrcd: default XRC domain, opened at its first use
@@ -30,7 +32,7 @@ struct rcl_device {
 	__be64 guid;
 	int index;
 	bool gone;
-	unsigned int refs;
+	atomic_uint refs;
 	struct ibv_context *verbs;
 	struct ibv_pd *pd;
 	struct ibv_xrcd *xrcd;

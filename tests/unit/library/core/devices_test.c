@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of the device cache. */
+#include <pthread.h>
+
+#include "core/devices.h"
 #include "fake/fixture.h"
 
 static void list_has_the_contexts_that_ids_use(void **state)
@@ -144,6 +147,37 @@ static void depths_beyond_a_byte_are_cut_not_wrapped(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
+#define USERS 4
+#define LAPS 2000
+
+static void *use_device(void *arg)
+{
+	struct rcl_device *device;
+	int i;
+
+	(void)arg;
+	for (i = 0; i < LAPS; i++) {
+		assert_int_equal(rcl_device_bind(FAKE_GUID, FAKE_INDEX, &device), 0);
+		assert_non_null(device->pd);
+		rcl_device_unbind(device);
+	}
+	return NULL;
+}
+
+/* The last one of several users frees the PD, and the next one has a new one. */
+static void pd_exists_while_any_thread_uses_the_device(void **state)
+{
+	pthread_t users[USERS];
+	int i, before = fake_verbs.objects;
+
+	(void)state;
+	for (i = 0; i < USERS; i++)
+		pthread_create(&users[i], NULL, use_device, NULL);
+	for (i = 0; i < USERS; i++)
+		pthread_join(users[i], NULL);
+	assert_int_equal(fake_verbs.objects, before);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(list_has_the_contexts_that_ids_use),
 	TEST(list_without_devices_is_enodev),
@@ -154,6 +188,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(bind_that_fails_at_any_step_can_be_repeated),
 	TEST(default_pd_lives_as_long_as_a_device_list),
 	TEST(depths_beyond_a_byte_are_cut_not_wrapped),
+	TEST(pd_exists_while_any_thread_uses_the_device),
 };
 
 RUN(tests)
