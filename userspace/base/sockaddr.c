@@ -61,11 +61,8 @@ void rcl_addr_to_kernel(struct rdma_cm_alt_sockaddr *dst,
 void rcl_addr_from_kernel(struct sockaddr_storage *dst,
 			  const struct rdma_cm_alt_sockaddr *src)
 {
-	struct sockaddr_storage addr = { 0 };
-
-	memcpy(&addr, src->bytes, sizeof(src->bytes));
-	if (rcl_addr_len((struct sockaddr *)&addr))
-		memcpy(dst, src->bytes, rcl_addr_len((struct sockaddr *)&addr));
+	if (rcl_addr_len((const void *)src->bytes))
+		memcpy(dst, src->bytes, sizeof(src->bytes));
 }
 
 static void format_addr(char *buf, size_t len, const struct sockaddr *sa)

@@ -98,6 +98,7 @@ static bool find_defaults(struct found *found)
 {
 	if (now_ns() < atomic_load(&next_look))
 		return false;
+	memset(found, 0, sizeof(*found));
 	rcl_devices_each(add_ports, found);
 	if (!found->count)
 		atomic_store(&next_look, now_ns() + NS_PER_S);
@@ -106,7 +107,7 @@ static bool find_defaults(struct found *found)
 
 bool rcl_stockconf_present(void)
 {
-	struct found found = { 0 };
+	struct found found;
 
 	return find_defaults(&found);
 }
@@ -115,7 +116,7 @@ void rcl_stockconf_apply(uint32_t handle)
 {
 	struct rdma_cm_alt_option cmd = { .id = handle, .level = RDMA_CM_ALT_OPTION,
 					  .optname = RDMA_CM_ALT_OPTION_PORT_DEFAULTS };
-	struct found found = { 0 };
+	struct found found;
 	int ret;
 
 	if (!find_defaults(&found))
