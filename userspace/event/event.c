@@ -491,7 +491,7 @@ int rcl_event_next(struct rdma_event_channel *channel,
 
 	pthread_testcancel();
 	/* Allocate before the read: an event that was read must not be lost. */
-	ev = malloc(sizeof(*ev));
+	ev = rcl_event_alloc();
 	if (!ev)
 		return -ENOMEM;
 	/* An event in the ring needs no handler for a thread that is cancelled. */
@@ -502,7 +502,7 @@ int rcl_event_next(struct rdma_event_channel *channel,
 	if (ret == RCL_DROP)
 		ret = wait_for_event(channel, &rec, ev, &pauses);
 	if (ret) {
-		free(ev);
+		rcl_event_free(ev);
 		return ret;
 	}
 	*out = &ev->event;

@@ -26,6 +26,19 @@ struct rcl_event {
 };
 
 /**
+ * rcl_event_alloc - memory for an event, not cleared
+ *
+ * Return: the event, for rcl_event_free(), or NULL
+ */
+struct rcl_event *rcl_event_alloc(void);
+
+/**
+ * rcl_event_free - free an event
+ * @ev: the event; kept for the next rcl_event_alloc()
+ */
+void rcl_event_free(struct rcl_event *ev);
+
+/**
  * enum rcl_disposition - what to do with a record
  * @RCL_DELIVER: deliver it to the program
  * @RCL_DROP: drop it
