@@ -6,26 +6,25 @@
 
 #include <kunit/visibility.h>
 #include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <rdma/rdma_cm_alt.h>
 
-/* A transition, packed; the default, all zero, is "illegal". */
-struct transition {
-	u8 verdict;
-	u8 next;
-	u8 post;	/* event type + 1; 0: none */
-	u8 action;
-};
-
-#define EV(type)	(RDMA_CM_ALT_EVENT_##type + 1)
-#define GO(st)		{ RCA_TAKE, RCA_ST_##st, 0, 0 }
-#define POST(st, type)	{ RCA_TAKE, RCA_ST_##st, EV(type), 0 }
-#define POST_DREP(st, type) { RCA_TAKE, RCA_ST_##st, EV(type), RCA_ACT_DREP }
-#define IGN		{ RCA_IGNORE, 0, 0, 0 }
-#define IGN_DREP	{ RCA_IGNORE, 0, 0, RCA_ACT_DREP }
-#define FIN		{ RCA_TAKE, RCA_ST_DESTROYING, 0, RCA_ACT_FINISH }
-#define FIN_DREP	{ RCA_TAKE, RCA_ST_DESTROYING, 0, RCA_ACT_FINISH | RCA_ACT_DREP }
+/*
+ * A step that is taken, as it is returned. Of one that is ignored only the verdict and the action
+ * are set; the default, all zero, is "illegal".
+ */
+#define STEP(st, type, act) { \
+	.verdict = RCA_TAKE, .next = RCA_ST_##st, .post = (type), .action = (act) }
+#define GO(st)		STEP(st, RCA_NO_EVENT, 0)
+#define GO_DREP(st)	STEP(st, RCA_NO_EVENT, RCA_ACT_DREP)
+#define POST(st, type)	STEP(st, RDMA_CM_ALT_EVENT_##type, 0)
+#define POST_DREP(st, type) STEP(st, RDMA_CM_ALT_EVENT_##type, RCA_ACT_DREP)
+#define IGN		{ .verdict = RCA_IGNORE }
+#define IGN_DREP	{ .verdict = RCA_IGNORE, .action = RCA_ACT_DREP }
+#define FIN		STEP(DESTROYING, RCA_NO_EVENT, RCA_ACT_FINISH)
+#define FIN_DREP	STEP(DESTROYING, RCA_NO_EVENT, RCA_ACT_FINISH | RCA_ACT_DREP)
 
 /* Every id can be destroyed; one with a device can lose it. */
 #define DESTROY		[RCA_IN_DESTROY] = GO(DESTROYING)
@@ -57,7 +56,7 @@ struct transition {
  * Messages are those of IBTA volume 1, chapter 12.9 (communication establishment and release state
  * diagrams). ib_cm delivers them in any order that the peer, retransmission and other CPUs cause.
  */
-static const struct transition table[RCA_ST_COUNT][RCA_IN_COUNT] = {
+static const struct rca_step table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 	[RCA_ST_IDLE] = {
 		[RCA_IN_BIND] = GO(BOUND),
 		DESTROY,
@@ -123,7 +122,7 @@ static const struct transition table[RCA_ST_COUNT][RCA_IN_COUNT] = {
 		[RCA_IN_ACCEPT] = GO(REP_SENT),
 		[RCA_IN_REJECT] = GO(FAILED),
 		[RCA_IN_REJ] = GO(FAILED),
-		[RCA_IN_DREQ] = { RCA_TAKE, RCA_ST_FAILED, 0, RCA_ACT_DREP },
+		[RCA_IN_DREQ] = GO_DREP(FAILED),
 		[RCA_IN_TIMEWAIT_EXIT] = IGN,
 		DISC_OK, DESTROY, REMOVE,
 	},
@@ -252,12 +251,23 @@ static_assert(RCA_STATE_NAMES(COUNT, COUNT) == RCA_ST_COUNT);
 static const char * const input_names[] = { RCA_INPUT_NAMES(NAME, NAME) };
 static_assert(RCA_INPUT_NAMES(COUNT, COUNT) == RCA_IN_COUNT);
 
-/* The errno of an operation that is illegal or ignored in @state. */
-static int refusal_errno(enum rca_state state, const struct transition *row)
+/*
+ * The step for an input that is not taken in a state, or for no state or input at all. Not inline,
+ * so that the other steps are returned as they are in the table.
+ */
+static noinline struct rca_step refusal(enum rca_state state, enum rca_input input)
 {
-	if (row->verdict == RCA_IGNORE)
-		return 0;
-	return state == RCA_ST_REMOVED ? -ENXIO : -EINVAL;
+	struct rca_step step = { RCA_ILLEGAL, state, RCA_NO_EVENT, 0, -EINVAL };
+
+	if (state >= RCA_ST_COUNT || input >= RCA_IN_COUNT)
+		return step;
+	step.verdict = table[state][input].verdict;
+	step.action = table[state][input].action;
+	if (step.verdict == RCA_IGNORE)
+		step.err = 0;
+	else if (state == RCA_ST_REMOVED)
+		step.err = -ENXIO;
+	return step;
 }
 
 /**
@@ -270,22 +280,10 @@ static int refusal_errno(enum rca_state state, const struct transition *row)
  */
 struct rca_step rca_fsm_next(enum rca_state state, enum rca_input input)
 {
-	struct rca_step step = { RCA_ILLEGAL, state, RCA_NO_EVENT, 0, -EINVAL };
-	const struct transition *row;
-
-	if (state >= RCA_ST_COUNT || input >= RCA_IN_COUNT)
-		return step;
-	row = &table[state][input];
-	step.verdict = row->verdict;
-	step.action = row->action;
-	if (row->verdict == RCA_TAKE) {
-		step.next = row->next;
-		step.post = row->post ? row->post - 1 : RCA_NO_EVENT;
-		step.err = 0;
-	} else {
-		step.err = refusal_errno(state, row);
-	}
-	return step;
+	if (state < RCA_ST_COUNT && input < RCA_IN_COUNT &&
+	    table[state][input].verdict == RCA_TAKE)
+		return table[state][input];
+	return refusal(state, input);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_fsm_next);
 
