@@ -135,15 +135,17 @@ static u32 context_limit(enum rdma_cm_alt_resource what)
 	return READ_ONCE(rca_context_limits[what]);
 }
 
-/* All or nothing. The count never exceeds the limit, not even temporarily. */
-static bool try_charge(struct rca_counts *counts, enum rdma_cm_alt_resource what,
-		       unsigned int count, u32 limit)
+/*
+ * All or nothing. The count never exceeds the limit, not even temporarily. Inline, for its two
+ * callers on the path of each event.
+ */
+static __always_inline bool try_charge(struct rca_counts *counts, enum rdma_cm_alt_resource what,
+				       unsigned int count, u32 limit)
 {
 	int used = atomic_read(&counts->used[what]);
 
-	limit = min_t(u32, limit, INT_MAX);
 	do {
-		if (count > limit || used > (int)(limit - count)) {
+		if ((u64)used + count > min_t(u32, limit, INT_MAX)) {
 			atomic64_inc(&counts->refused[what]);
 			return false;
 		}
