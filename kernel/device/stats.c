@@ -69,12 +69,19 @@ const char *rca_stats_span_name(enum rca_span span)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_stats_span_name);
 
-static void record_span(struct rca_stats __percpu *stats, enum rca_span span, ktime_t since)
+/* Not inline: most steps change no span. */
+static noinline void change_span(struct rca_stats __percpu *stats, enum rca_span was,
+				 enum rca_input input, ktime_t *since)
 {
-	u64 us = max_t(s64, ktime_us_delta(ktime_get(), since), 0);
+	ktime_t now = ktime_get();
+	u64 us;
 
-	this_cpu_inc(stats->took[span][min_t(unsigned int, fls64(us), RCA_BUCKETS - 1)]);
-	this_cpu_add(stats->us[span], us);
+	if (was != RCA_SPAN_NONE && is_answer(was, input)) {
+		us = max_t(s64, ktime_us_delta(now, *since), 0);
+		this_cpu_inc(stats->took[was][min_t(unsigned int, fls64(us), RCA_BUCKETS - 1)]);
+		this_cpu_add(stats->us[was], us);
+	}
+	*since = now;
 }
 
 /**
@@ -83,22 +90,16 @@ static void record_span(struct rca_stats __percpu *stats, enum rca_span span, kt
  * @old: state before
  * @input: input that was accepted
  * @now: state after
- * @since: start of the current span of the id; set when another span begins
+ * @since: start of the current span of the id; set when one begins or ends
  *
  * Context: Any context. The caller holds the lock of the id's state.
  */
 void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum rca_input input,
 		    enum rca_state now, ktime_t *since)
 {
-	enum rca_span was = rca_stats_span(old), is = rca_stats_span(now);
-
 	this_cpu_inc(stats->inputs[input]);
-	if (was == is)
-		return;
-	if (was != RCA_SPAN_NONE && is_answer(was, input))
-		record_span(stats, was, *since);
-	if (is != RCA_SPAN_NONE)
-		*since = ktime_get();
+	if (span_of[old] != span_of[now])
+		change_span(stats, rca_stats_span(old), input, since);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_stats_step);
 
