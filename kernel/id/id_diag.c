@@ -9,6 +9,7 @@
 #include <kunit/visibility.h>
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/pid.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
@@ -26,26 +27,20 @@
  */
 static const char *failure_name(u32 type, int status)
 {
-	switch (type) {
-	case RDMA_CM_ALT_EVENT_ADDR_ERROR:
-		return "address resolution failed";
-	case RDMA_CM_ALT_EVENT_ROUTE_ERROR:
-		return "route resolution failed";
-	case RDMA_CM_ALT_EVENT_CONNECT_ERROR:
-		return "connect failed";
-	case RDMA_CM_ALT_EVENT_UNREACHABLE:
-		return "unreachable";
-	case RDMA_CM_ALT_EVENT_REJECTED:
-		return "rejected";
-	case RDMA_CM_ALT_EVENT_DEVICE_REMOVAL:
-		return "its device is removed";
-	case RDMA_CM_ALT_EVENT_MULTICAST_ERROR:
-		return "multicast failed";
-	case RDMA_CM_ALT_EVENT_DISCONNECTED:
-		return status ? "disconnected" : NULL;
-	default:
+	static const char * const names[] = {
+		[RDMA_CM_ALT_EVENT_ADDR_ERROR] = "address resolution failed",
+		[RDMA_CM_ALT_EVENT_ROUTE_ERROR] = "route resolution failed",
+		[RDMA_CM_ALT_EVENT_CONNECT_ERROR] = "connect failed",
+		[RDMA_CM_ALT_EVENT_UNREACHABLE] = "unreachable",
+		[RDMA_CM_ALT_EVENT_REJECTED] = "rejected",
+		[RDMA_CM_ALT_EVENT_DISCONNECTED] = "disconnected",
+		[RDMA_CM_ALT_EVENT_DEVICE_REMOVAL] = "its device is removed",
+		[RDMA_CM_ALT_EVENT_MULTICAST_ERROR] = "multicast failed",
+	};
+
+	if (type >= ARRAY_SIZE(names) || (type == RDMA_CM_ALT_EVENT_DISCONNECTED && !status))
 		return NULL;
-	}
+	return names[type];
 }
 
 /**
