@@ -105,16 +105,9 @@ struct rca_event *rca_event_alloc_notice(struct rca_ctx *ctx)
 	return ev;
 }
 
-/**
- * rca_event_free() - free an event that is in no queue
- * @ev: the event, or NULL; the caller disposes of its child and its credit
- *
- * Context: Any context.
- */
-void rca_event_free(struct rca_event *ev)
+/* rca_event_free() for an event that there is. */
+void rca_event_release(struct rca_event *ev)
 {
-	if (!ev)
-		return;
 	WARN_ON_ONCE(!list_empty(&ev->item.qnode) || ev->is_request);
 	if (!ev->account) {
 		kmem_cache_free(rca_notice_cache, ev);
@@ -123,7 +116,7 @@ void rca_event_free(struct rca_event *ev)
 	rca_uncharge(ev->account, RDMA_CM_ALT_RESOURCE_EVENTS, 1);
 	kmem_cache_free(rca_event_cache, ev);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_event_free);
+EXPORT_SYMBOL_IF_KUNIT(rca_event_release);
 
 static void fill_event_record(struct rca_record *record, struct rca_event *ev)
 {

@@ -251,7 +251,7 @@ int rca_events_init(void);
 void rca_events_exit(void);
 struct rca_event *rca_event_alloc(struct rca_ctx *ctx, gfp_t gfp);
 struct rca_event *rca_event_alloc_notice(struct rca_ctx *ctx);
-void rca_event_free(struct rca_event *ev);
+void rca_event_release(struct rca_event *ev);
 
 struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool has_file);
 struct rca_queue *rca_queue_get(struct rca_queue *queue);
@@ -289,6 +289,18 @@ int rca_queue_ring_start(struct rca_queue *queue, struct rca_ring *ring, struct 
 void rca_queue_ring_open(struct rca_queue *queue);
 void rca_queue_ring_close(struct rca_queue *queue);
 bool rca_queue_ring_foreign(struct rca_queue *queue, const struct mm_struct *mm);
+
+/**
+ * rca_event_free() - free an event that is in no queue
+ * @ev: the event, or NULL; the caller disposes of its child and its credit
+ *
+ * Context: Any context.
+ */
+static inline void rca_event_free(struct rca_event *ev)
+{
+	if (ev)
+		rca_event_release(ev);
+}
 
 /* Shared by the files of this folder only. */
 

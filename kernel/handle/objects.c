@@ -195,13 +195,6 @@ void rca_obj_unreserve(struct rca_obj *obj)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_obj_unreserve);
 
-struct rca_obj *rca_obj_get(struct rca_obj *obj)
-{
-	refcount_inc(&obj->ref);
-	return obj;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_get);
-
 /*
  * Get a reference on an object whose last reference may have been put; RCU or a lock keeps its
  * memory. Returns false if it has. Any context.
@@ -212,17 +205,15 @@ bool rca_obj_tryget(struct rca_obj *obj)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_obj_tryget);
 
-/* Put a reference on an object, which is released with the last one. Any context. */
-void rca_obj_put(struct rca_obj *obj)
+/* The last reference was put. Any context. */
+void rca_obj_release(struct rca_obj *obj)
 {
 	struct rca_ctx *ctx = obj->ctx;
 
-	if (!refcount_dec_and_test(&obj->ref))
-		return;
 	obj->type->release(obj);
 	rca_ctx_put(ctx);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_put);
+EXPORT_SYMBOL_IF_KUNIT(rca_obj_release);
 
 /**
  * rca_obj_lookup() - find an object by its handle

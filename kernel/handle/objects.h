@@ -94,12 +94,25 @@ int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, const struct rca_o
 void rca_obj_publish(struct rca_obj *obj);
 bool rca_obj_unpublish(struct rca_obj *obj);
 void rca_obj_unreserve(struct rca_obj *obj);
-struct rca_obj *rca_obj_get(struct rca_obj *obj);
 bool __must_check rca_obj_tryget(struct rca_obj *obj);
-void rca_obj_put(struct rca_obj *obj);
+void rca_obj_release(struct rca_obj *obj);
 struct rca_obj *rca_obj_lookup(struct rca_ctx *ctx, u32 handle, enum rca_kind kind);
 struct rca_obj *rca_obj_claim_handle(struct rca_ctx *ctx, u32 handle, enum rca_kind kind);
 bool rca_obj_claim(struct rca_obj *obj);
 struct rca_obj *rca_obj_next(struct rca_ctx *ctx, unsigned long *pos);
+
+/* Get another reference on an object. Any context. */
+static inline struct rca_obj *rca_obj_get(struct rca_obj *obj)
+{
+	refcount_inc(&obj->ref);
+	return obj;
+}
+
+/* Put a reference on an object, which is released with the last one. Any context. */
+static inline void rca_obj_put(struct rca_obj *obj)
+{
+	if (refcount_dec_and_test(&obj->ref))
+		rca_obj_release(obj);
+}
 
 #endif /* RCA_OBJECTS_H */

@@ -63,13 +63,6 @@ void rca_addr_to_user(struct rdma_cm_alt_sockaddr *user, const union rca_addr *a
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_addr_to_user);
 
-/* False for family 0: no address. */
-bool rca_addr_is_set(const union rca_addr *addr)
-{
-	return addr->sa.sa_family != AF_UNSPEC;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_addr_is_set);
-
 /*
  * Is it the wildcard of its family? For binding and listening, the stock rdma_cm treats a loopback
  * address as a wildcard, too; see rca_addr_is_loopback().

@@ -29,7 +29,6 @@ union rca_addr {
 
 int rca_addr_from_user(union rca_addr *addr, const struct rdma_cm_alt_sockaddr *user);
 void rca_addr_to_user(struct rdma_cm_alt_sockaddr *user, const union rca_addr *addr);
-bool rca_addr_is_set(const union rca_addr *addr);
 bool rca_addr_is_any(const union rca_addr *addr);
 bool rca_addr_is_loopback(const union rca_addr *addr);
 bool rca_addr_is_linklocal(const union rca_addr *addr);
@@ -40,5 +39,11 @@ void rca_addr_set_port(union rca_addr *addr, __be16 port);
 void rca_addr_set_ip(union rca_addr *addr, const union rca_addr *ip);
 u32 rca_addr_scope(const union rca_addr *addr);
 void rca_addr_set_any(union rca_addr *addr, sa_family_t family);
+
+/* False for family 0: no address. */
+static inline bool rca_addr_is_set(const union rca_addr *addr)
+{
+	return addr->sa.sa_family != AF_UNSPEC;
+}
 
 #endif /* RCA_SOCKADDR_H */

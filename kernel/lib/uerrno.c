@@ -9,21 +9,9 @@
 #include <linux/errno.h>
 #include <linux/export.h>
 
-/**
- * rca_user_errno() - convert an error for user space
- * @err: 0, a negative errno, or a positive reason of a peer
- *
- * To be used for both ways out: return values of ioctls, and the status of events.
- *
- * Context: Any context. Pure.
- * Return: @err; of the kernel's internal numbers those of interrupted calls become -EINTR,
- *         -ENOTSUPP and -ENOPARAM -EOPNOTSUPP, -ENOIOCTLCMD -ENOTTY, -EPROBE_DEFER -EAGAIN, the
- *         others -EIO.
- */
-int rca_user_errno(int err)
+/* rca_user_errno() for a number that is internal to the kernel. */
+int rca_internal_errno(int err)
 {
-	if (err > -ERESTARTSYS)
-		return err;
 	switch (-err) {
 	case ERESTARTSYS:
 	case ERESTARTNOINTR:
@@ -41,4 +29,4 @@ int rca_user_errno(int err)
 		return -EIO;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_user_errno);
+EXPORT_SYMBOL_IF_KUNIT(rca_internal_errno);
