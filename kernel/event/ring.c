@@ -66,8 +66,8 @@ struct rca_ring *rca_ring_alloc(struct rca_account *account, u32 entries, u32 re
 	ring->entries = entries;
 	ring->record_size = record_size;
 	ring->pages = kvcalloc(num, sizeof(*ring->pages), GFP_KERNEL_ACCOUNT);
-	ring->head_page = alloc_page(RING_PAGE);
-	if (!ring->pages || !ring->head_page)
+	ring->head_word = (u32 *)__get_free_page(RING_PAGE);
+	if (!ring->pages || !ring->head_word)
 		goto err_free;
 	for (i = 0; i < num; i++) {
 		ring->pages[i] = alloc_page(RING_PAGE);
@@ -75,6 +75,7 @@ struct rca_ring *rca_ring_alloc(struct rca_account *account, u32 entries, u32 re
 			goto err_free;
 		ring->num_pages++;
 	}
+	ring->header = page_address(ring->pages[0]);
 	return ring;
 
 err_free:
@@ -98,33 +99,17 @@ void rca_ring_free(struct rca_ring *ring)
 	WARN_ON_ONCE(ring->mm);
 	for (i = 0; i < ring->num_pages; i++)
 		__free_page(ring->pages[i]);
-	if (ring->head_page)
-		__free_page(ring->head_page);
+	free_page((unsigned long)ring->head_word);
 	rca_uncharge(ring->account, RDMA_CM_ALT_RESOURCE_RING_PAGES, ring->charged);
 	kvfree(ring->pages);
 	kvfree(ring);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_free);
 
-static struct rdma_cm_alt_ring *ring_header(const struct rca_ring *ring)
-{
-	return page_address(ring->pages[0]);
-}
-
-static u32 *head_word(const struct rca_ring *ring)
-{
-	return page_address(ring->head_page);
-}
-
-static struct rca_ring_slot *ring_slot(struct rca_ring *ring, u32 pos)
-{
-	return &ring->slots[pos & (ring->entries - 1)];
-}
-
 /* Empty a ring for its next mapping. */
 void rca_ring_reset(struct rca_ring *ring)
 {
-	struct rdma_cm_alt_ring *header = ring_header(ring);
+	struct rdma_cm_alt_ring *header = ring->header;
 
 	memset(ring->slots, 0, ring->entries * sizeof(ring->slots[0]));
 	ring->head = 0;
@@ -134,33 +119,26 @@ void rca_ring_reset(struct rca_ring *ring)
 	header->record_size = ring->record_size;
 	header->records_offset = RECORDS_OFFSET;
 	WRITE_ONCE(header->tail, 0);
-	WRITE_ONCE(*head_word(ring), 0);
+	WRITE_ONCE(*ring->head_word, 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_reset);
 
-/* Is there no free slot until user space takes a record? */
-bool rca_ring_full(const struct rca_ring *ring)
+/* Write @len bytes of @data, and zeros up to @size. The pages are not contiguous in the kernel. */
+static void ring_write(struct rca_ring *ring, size_t offset, const void *data, size_t len,
+		       size_t size)
 {
-	return ring->tail - ring->head >= ring->entries;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_ring_full);
-
-/* Write @data, or zeros if it is NULL. The pages are not contiguous in the kernel. */
-static void ring_write(struct rca_ring *ring, size_t offset, const void *data, size_t len)
-{
-	while (len) {
+	while (size) {
 		size_t in_page = offset_in_page(offset);
-		size_t part = min_t(size_t, len, PAGE_SIZE - in_page);
+		size_t part = min_t(size_t, size, PAGE_SIZE - in_page);
+		size_t filled = min(len, part);
 		void *to = page_address(ring->pages[offset >> PAGE_SHIFT]) + in_page;
 
-		if (data) {
-			memcpy(to, data, part);
-			data += part;
-		} else {
-			memset(to, 0, part);
-		}
+		memcpy(to, data, filled);
+		memset(to + filled, 0, part - filled);
+		data += filled;
+		len -= filled;
 		offset += part;
-		len -= part;
+		size -= part;
 	}
 }
 
@@ -181,62 +159,14 @@ static size_t record_offset(const struct rca_ring *ring, u32 pos)
  */
 void rca_ring_put(struct rca_ring *ring, const void *data, u32 len, void *what, u32 type)
 {
-	size_t offset = record_offset(ring, ring->tail);
-
-	len = min(len, ring->record_size);
-	ring_write(ring, offset, data, len);
-	ring_write(ring, offset + len, NULL, ring->record_size - len);
-	*ring_slot(ring, ring->tail) = (struct rca_ring_slot) { .what = what, .type = type };
+	ring_write(ring, record_offset(ring, ring->tail), data, len, ring->record_size);
+	*rca_ring_slot(ring, ring->tail) = (struct rca_ring_slot) { .what = what, .type = type };
 	ring->tail++;
 	ring->unread++;
 	/* Complete the record before user space can see it. */
-	smp_store_release(&ring_header(ring)->tail, ring->tail);
+	smp_store_release(&ring->header->tail, ring->tail);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ring_put);
-
-/**
- * rca_ring_seen() - read the position that user space has reached
- * @ring: the ring
- *
- * Context: Any context.
- * Return: a position from rca_ring.head to rca_ring.tail, for any value of the head word.
- */
-u32 rca_ring_seen(const struct rca_ring *ring)
-{
-	/* Slots that user space has read before it stored the head may be reused after this. */
-	u32 gone = smp_load_acquire(head_word(ring)) - ring->head;
-
-	if ((s32)gone < 0)
-		return ring->head;	/* the word went backwards */
-	return ring->head + min(gone, ring->tail - ring->head);
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_ring_seen);
-
-/**
- * rca_ring_next() - remove the next record that user space has taken
- * @ring: the ring
- * @seen: from rca_ring_seen()
- * @type: set to the type of the record
- *
- * Context: Any context.
- * Return: owner of the record; NULL: no more records up to @seen.
- */
-void *rca_ring_next(struct rca_ring *ring, u32 seen, u32 *type)
-{
-	while (ring->head != seen) {
-		struct rca_ring_slot *slot = ring_slot(ring, ring->head++);
-		void *what = slot->what;
-
-		slot->what = NULL;
-		if (what) {
-			*type = slot->type;
-			ring->unread--;
-			return what;
-		}
-	}
-	return NULL;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_ring_next);
 
 /**
  * rca_ring_invalidate_at() - invalidate a record that user space has not taken
@@ -253,7 +183,7 @@ void rca_ring_invalidate_at(struct rca_ring *ring, u32 pos)
 	size_t offset = record_offset(ring, pos) + offsetof(struct rdma_cm_alt_event, type);
 	u32 *type = page_address(ring->pages[offset >> PAGE_SHIFT]) + offset_in_page(offset);
 
-	ring_slot(ring, pos)->what = NULL;
+	rca_ring_slot(ring, pos)->what = NULL;
 	ring->unread--;
 	WRITE_ONCE(*type, RDMA_CM_ALT_EVENT_SKIP);
 }
@@ -270,7 +200,7 @@ void rca_ring_invalidate(struct rca_ring *ring, const void *what)
 	u32 pos;
 
 	for (pos = ring->head; pos != ring->tail; pos++) {
-		if (ring_slot(ring, pos)->what == what)
+		if (rca_ring_slot(ring, pos)->what == what)
 			rca_ring_invalidate_at(ring, pos);
 	}
 }

@@ -3,11 +3,14 @@
 #ifndef RCA_RING_H
 #define RCA_RING_H
 
+#include <asm/barrier.h>
+#include <linux/minmax.h>
 #include <linux/types.h>
 
 struct mm_struct;
 struct page;
 struct rca_account;
+struct rdma_cm_alt_ring;
 
 /** RCA_RING_MAX - most records of a ring */
 #define RCA_RING_MAX 1024
@@ -30,7 +33,8 @@ struct rca_ring_slot {
  * @record_size: bytes per record (immutable)
  * @num_pages: number of @pages (immutable)
  * @pages: struct rdma_cm_alt_ring and the records; read by user space (immutable)
- * @head_page: the head word; written by user space (immutable)
+ * @header: the start of the first of @pages (immutable)
+ * @head_word: a page that starts with the head word; written by user space (immutable)
  * @mm: address space that has the records mapped; NULL: the ring is not in use
  * @maps: mappings of the records; briefly two while one is moved
  * @head: position that user space has reached: a checked copy of its word, which only advances
@@ -47,7 +51,8 @@ struct rca_ring {
 	u32 record_size;
 	unsigned int num_pages;
 	struct page **pages;
-	struct page *head_page;
+	struct rdma_cm_alt_ring *header;
+	u32 *head_word;
 	struct mm_struct *mm;
 	unsigned int maps;
 	u32 head;
@@ -60,11 +65,61 @@ size_t rca_ring_bytes(u32 entries, u32 record_size);
 struct rca_ring *rca_ring_alloc(struct rca_account *account, u32 entries, u32 record_size);
 void rca_ring_free(struct rca_ring *ring);
 void rca_ring_reset(struct rca_ring *ring);
-bool rca_ring_full(const struct rca_ring *ring);
 void rca_ring_put(struct rca_ring *ring, const void *data, u32 len, void *what, u32 type);
-u32 rca_ring_seen(const struct rca_ring *ring);
-void *rca_ring_next(struct rca_ring *ring, u32 seen, u32 *type);
 void rca_ring_invalidate_at(struct rca_ring *ring, u32 pos);
 void rca_ring_invalidate(struct rca_ring *ring, const void *what);
+
+static inline struct rca_ring_slot *rca_ring_slot(struct rca_ring *ring, u32 pos)
+{
+	return &ring->slots[pos & (ring->entries - 1)];
+}
+
+/* Is there no free slot until user space takes a record? */
+static inline bool rca_ring_full(const struct rca_ring *ring)
+{
+	return ring->tail - ring->head >= ring->entries;
+}
+
+/**
+ * rca_ring_seen() - read the position that user space has reached
+ * @ring: the ring
+ *
+ * Context: Any context.
+ * Return: a position from rca_ring.head to rca_ring.tail, for any value of the head word.
+ */
+static inline u32 rca_ring_seen(const struct rca_ring *ring)
+{
+	/* Slots that user space has read before it stored the head may be reused after this. */
+	u32 gone = smp_load_acquire(ring->head_word) - ring->head;
+
+	if ((s32)gone < 0)
+		return ring->head;	/* the word went backwards */
+	return ring->head + min(gone, ring->tail - ring->head);
+}
+
+/**
+ * rca_ring_next() - remove the next record that user space has taken
+ * @ring: the ring
+ * @seen: from rca_ring_seen()
+ * @type: set to the type of the record
+ *
+ * Context: Any context.
+ * Return: owner of the record; NULL: no more records up to @seen.
+ */
+static inline void *rca_ring_next(struct rca_ring *ring, u32 seen, u32 *type)
+{
+	while (ring->head != seen) {
+		struct rca_ring_slot *slot = rca_ring_slot(ring, ring->head++);
+		void *what = slot->what;
+
+		slot->what = NULL;
+		if (what) {
+			*type = slot->type;
+			ring->unread--;
+			return what;
+		}
+	}
+	return NULL;
+}
 
 #endif /* RCA_RING_H */

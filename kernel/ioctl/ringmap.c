@@ -95,7 +95,7 @@ static struct rca_ring *get_ring(struct rca_queue *queue)
 
 static int map_head(struct rca_queue *queue, struct rca_ring *ring, struct vm_area_struct *vma)
 {
-	int ret = vm_insert_page(vma, vma->vm_start, ring->head_page);
+	int ret = vm_insert_page(vma, vma->vm_start, virt_to_page(ring->head_word));
 
 	if (!ret)
 		vma->vm_ops = &head_ops;

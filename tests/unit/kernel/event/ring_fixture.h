@@ -27,7 +27,7 @@ static inline const struct rdma_cm_alt_ring *header(const struct rca_ring *ring)
 static inline void store_head(struct rca_ring *ring, u32 head)
 {
 	/* Pairs with rca_ring_seen(). */
-	smp_store_release((u32 *)page_address(ring->head_page), head);
+	smp_store_release(ring->head_word, head);
 }
 
 static inline void read_record(struct ring_user *user)
