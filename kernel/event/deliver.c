@@ -48,7 +48,7 @@ int rca_queue_wait(struct rca_queue *queue)
 bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv)
 {
 	struct rca_item *item = NULL;
-	struct rca_record record;
+	struct rca_record record __uninitialized;
 	unsigned long flags;
 
 	lockdep_assert_held(&queue->reading);
@@ -157,17 +157,15 @@ void rca_queue_fill(struct rca_queue *queue)
 {
 	u32 steps = queue->ring_entries;
 	struct rca_item *request;
-	struct rca_ring *ring;
 	bool more;
 
 	if (!queue->ring_entries || !mutex_trylock(&queue->consume))
 		return;
 	do {
 		spin_lock_irq(&queue->lock);
-		ring = rca_queue_active_ring(queue);
+		rca_queue_reap_locked(queue);
 		request = rca_queue_fill_locked(queue);
-		more = ring && !rca_ring_full(ring) && !queue->readers && !queue->held &&
-		       !list_empty(&queue->items);
+		more = rca_queue_open_ring(queue) && !list_empty(&queue->items);
 		spin_unlock_irq(&queue->lock);
 		/* The item is not in the ring, and the mutex is held, so it cannot go away. */
 		if (request)

@@ -307,6 +307,7 @@ static inline void rca_event_free(struct rca_event *ev)
 void rca_item_record(struct rca_item *item, struct rca_record *record);
 void rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u32 type);
 bool rca_queue_reap_locked(struct rca_queue *queue);
+void rca_queue_add_locked(struct rca_queue *queue, struct rca_source *src, struct rca_item *item);
 void rca_queue_posted_locked(struct rca_queue *queue);
 struct rca_item *rca_queue_fill_locked(struct rca_queue *queue);
 
@@ -315,6 +316,17 @@ static inline struct rca_ring *rca_queue_active_ring(struct rca_queue *queue)
 {
 	lockdep_assert_held(&queue->lock);
 	return queue->ring && queue->ring->mm ? queue->ring : NULL;
+}
+
+/*
+ * The ring, if records may be put into it: it is mapped, not full, and no thread waits in read() or
+ * copies a record. Else NULL.
+ */
+static inline struct rca_ring *rca_queue_open_ring(struct rca_queue *queue)
+{
+	struct rca_ring *ring = rca_queue_active_ring(queue);
+
+	return ring && !queue->readers && !queue->held && !rca_ring_full(ring) ? ring : NULL;
 }
 
 static inline struct rca_event *rca_item_event(struct rca_item *item)
@@ -379,11 +391,11 @@ static inline void rca_item_invalidate_locked(struct rca_queue *queue, struct rc
 	item->placed = 0;
 }
 
+/* Remove an item that has no record in the ring, and that no reader holds. */
 static inline void rca_item_unlink_locked(struct rca_queue *queue, struct rca_item *item)
 {
 	lockdep_assert_held(&queue->lock);
 
-	rca_item_invalidate_locked(queue, item);
 	list_del_init(&item->qnode);
 	list_del_init(&item->snode);
 }

@@ -11,17 +11,6 @@
 
 #include "event/events.h"
 
-static void rca_item_link_locked(struct rca_queue *queue, struct rca_source *src,
-				 struct rca_item *item)
-{
-	lockdep_assert_held(&queue->lock);
-
-	list_add_tail(&item->qnode, &queue->items);
-	list_add_tail(&item->snode, &src->items);
-	/* Put in rca_item_complete_locked() or rca_source_detach(). */
-	rca_obj_get(rca_source_owner(src));
-}
-
 /**
  * rca_post() - post an event
  * @src: its source
@@ -47,9 +36,8 @@ void rca_post(struct rca_source *src, struct rca_event *ev)
 	}
 	ev->src = src;
 	spin_lock_irqsave(&queue->lock, flags);
-	rca_item_link_locked(queue, src, &ev->item);
-	queue->waiting++;
-	rca_queue_posted_locked(queue);
+	rca_queue_reap_locked(queue);
+	rca_queue_add_locked(queue, src, &ev->item);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	rca_queue_wake(queue);
 }
@@ -81,9 +69,9 @@ static void link_notice_locked(struct rca_queue *queue, struct rca_source *src, 
 	lockdep_assert_held(&queue->lock);
 
 	if (!notice->pending) {
-		rca_item_link_locked(queue, src, notice);
 		notice->pending = BIT(type);
 		notice->status = status;
+		rca_queue_add_locked(queue, src, notice);
 		return;
 	}
 	ev = rca_event_alloc_notice(rca_source_owner(src)->ctx);
@@ -91,7 +79,7 @@ static void link_notice_locked(struct rca_queue *queue, struct rca_source *src, 
 		ev->src = src;
 		ev->rec.type = type;
 		ev->rec.status = status;
-		rca_item_link_locked(queue, src, &ev->item);
+		rca_queue_add_locked(queue, src, &ev->item);
 		return;
 	}
 	if (notice->placed == notice->pending)
@@ -99,6 +87,8 @@ static void link_notice_locked(struct rca_queue *queue, struct rca_source *src, 
 	notice->pending |= BIT(type);
 	if (rca_notice_has_status(type))
 		notice->status = status;
+	queue->waiting++;
+	rca_queue_posted_locked(queue);
 }
 
 /**
@@ -125,9 +115,7 @@ bool rca_post_notice(struct rca_source *src, u32 type, int status)
 	fresh = !(src->pending & BIT(type));
 	if (fresh) {
 		src->pending |= BIT(type);
-		queue->waiting++;
 		link_notice_locked(queue, src, type, rca_notice_has_status(type) ? status : 0);
-		rca_queue_posted_locked(queue);
 	}
 	spin_unlock_irqrestore(&queue->lock, flags);
 	if (fresh)

@@ -121,8 +121,8 @@ void rca_queue_put(struct rca_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_put);
 
 /*
- * An event of this type was delivered. Remove its item, which may be freed, from the queue, unless
- * it is the item of a source with further pending events.
+ * An event of this type was delivered, by read() or from the ring. Remove its item, which may be
+ * freed, from the queue, unless it is the item of a source with further pending events.
  */
 void rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u32 type)
 {
@@ -154,7 +154,7 @@ void rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u3
 		rca_event_done(ev);
 		rca_event_free(ev);
 	}
-	rca_obj_put(rca_source_owner(src)); /* from rca_item_link_locked() */
+	rca_obj_put(rca_source_owner(src)); /* from rca_queue_add_locked() */
 }
 
 /*
@@ -212,66 +212,91 @@ bool rca_queue_ready(struct rca_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_ready);
 
-/* Put the next record of an item into the ring; that of a source has one for each pending event. */
-static void put_record_locked(struct rca_queue *queue, struct rca_ring *ring,
-			      struct rca_item *item)
+/*
+ * Put the next record of an item into the ring; that of a source has one for each pending event.
+ * Returns true if the item is completely in the ring now, and belongs on &rca_queue.placed.
+ */
+static bool put_record(struct rca_ring *ring, struct rca_item *item)
 {
 	const struct rdma_cm_alt_event *rec;
-	struct rca_record record;
-	u32 slot = ring->tail & (ring->entries - 1);
+	struct rca_record record __uninitialized;
 
 	rca_item_record(item, &record);
 	rec = record.data;
 	rca_ring_put(ring, rec, record.len, item, rec->type);
 	if (item->in_source) {
 		item->placed |= BIT(rec->type);
-		if (item->placed != item->pending)
-			return;
-	} else {
-		item->place = slot;
-		item->placed = 1;
+		return item->placed == item->pending;
 	}
-	list_move_tail(&item->qnode, &queue->placed);
+	item->place = ring->tail - 1;	/* only the low bits count */
+	item->placed = 1;
+	return true;
 }
 
 /*
- * Reap the ring of a queue, and put a few waiting events into it. Does nothing more if the ring is
- * not mapped or is full, or if a thread waits in read() or copies a record.
+ * Put a few waiting events into the ring, if that is open. The caller has reaped the queue.
  *
  * Returns the next event if it is a connection request whose id must be published first, else
  * NULL.
  */
 struct rca_item *rca_queue_fill_locked(struct rca_queue *queue)
 {
-	struct rca_ring *ring = rca_queue_active_ring(queue);
+	struct rca_ring *ring;
 	struct rca_item *item;
 	int i;
 
-	if (!ring)
-		return NULL;
-	rca_queue_reap_locked(queue);
-	if (queue->readers || queue->held)
-		return NULL;
-	for (i = 0; i < FILL_BATCH && !rca_ring_full(ring); i++) {
+	for (i = 0; i < FILL_BATCH && (ring = rca_queue_open_ring(queue)); i++) {
 		item = list_first_entry_or_null(&queue->items, struct rca_item, qnode);
 		if (!item)
 			break;
 		if (rca_item_has_child(item))
 			return item;
-		put_record_locked(queue, ring, item);
+		if (put_record(ring, item))
+			list_move_tail(&item->qnode, &queue->placed);
 	}
 	return NULL;
 }
 
 /*
- * An event was posted: put it into the ring if that is possible here.
- *
- * The holder of the consume mutex may be moving or dropping events. It has taken @queue->lock
- * since, so the mutex is seen as locked here.
+ * The ring, if a thread that posts may put records into it, else NULL. The holder of the consume
+ * mutex may be moving or dropping events. It has taken @queue->lock since, so the mutex is seen as
+ * locked here.
  */
+static struct rca_ring *ring_to_post(struct rca_queue *queue)
+{
+	struct rca_ring *ring = rca_queue_open_ring(queue);
+
+	return ring && !mutex_is_locked(&queue->consume) ? ring : NULL;
+}
+
+/* Put waiting events into the ring if that is possible here. The caller has reaped the queue. */
 void rca_queue_posted_locked(struct rca_queue *queue)
 {
-	if (queue->ring && !mutex_is_locked(&queue->consume))
+	if (ring_to_post(queue))
+		rca_queue_fill_locked(queue);
+}
+
+/*
+ * Add an item with one event of @src that is posted, and put it into the ring if that is possible
+ * here: at once if nothing waits before it. The caller has reaped the queue.
+ */
+void rca_queue_add_locked(struct rca_queue *queue, struct rca_source *src, struct rca_item *item)
+{
+	struct rca_ring *ring = ring_to_post(queue);
+
+	lockdep_assert_held(&queue->lock);
+
+	queue->waiting++;
+	list_add_tail(&item->snode, &src->items);
+	/* Put in rca_item_complete_locked() or rca_source_detach(). */
+	rca_obj_get(rca_source_owner(src));
+	if (ring && list_empty(&queue->items) && !rca_item_has_child(item)) {
+		put_record(ring, item);
+		list_add_tail(&item->qnode, &queue->placed);
+		return;
+	}
+	list_add_tail(&item->qnode, &queue->items);
+	if (ring)
 		rca_queue_fill_locked(queue);
 }
 

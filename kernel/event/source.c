@@ -233,6 +233,7 @@ static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *
 	spin_lock(&queue->lock);
 	rca_queue_reap_locked(queue);
 	list_for_each_entry_safe(item, next, &src->items, snode) {
+		rca_item_invalidate_locked(queue, item);
 		rca_item_unlink_locked(queue, item);
 		queue->waiting -= rca_item_events(item);
 		if (item->in_source)
@@ -269,7 +270,7 @@ static void rca_source_discard(struct rca_source *src, struct list_head *dropped
 		rca_event_free(ev);
 	}
 	while (count--)
-		rca_obj_put(rca_source_owner(src)); /* from rca_item_link_locked() */
+		rca_obj_put(rca_source_owner(src)); /* from rca_queue_add_locked() */
 }
 
 /* A request of the source whose new id is attached to the same queue already, or NULL. */
@@ -411,6 +412,7 @@ static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *qu
 	list_for_each_entry_safe(item, next, &src->items, snode) {
 		if (item->in_source || rca_item_event(item)->event_count != event_count)
 			continue;
+		rca_item_invalidate_locked(queue, item);
 		rca_item_unlink_locked(queue, item);
 		queue->waiting--;
 		list_add_tail(&item->qnode, dropped);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Tests of kernel/event/ring.c, queue_ring.c and deliver.c: records in a ring for any value of the
- * head word, and when ids move and are destroyed.
+ * head word, and when ids move and are destroyed. More than 600 lines because all of them drive the
+ * same pair of a ring and its user.
  */
 #include "event/ring.h"
 
@@ -59,6 +60,31 @@ static void records_go_round_and_keep_their_order(struct kunit *test)
 			;
 		KUNIT_EXPECT_EQ(test, i, type);
 		KUNIT_EXPECT_EQ(test, 0U, ring->unread);
+	}
+	rca_ring_free(ring);
+}
+
+static void zeros_follow_a_shorter_record(struct kunit *test)
+{
+	/* Records cross pages, with the end of the data before and behind the boundary. */
+	struct rca_ring *ring = make_ring(test, 1000);
+	struct ring_user user = { .ring = ring };
+	struct rdma_cm_alt_event long_rec;
+	u32 i, type, len;
+
+	rca_ring_reset(ring);
+	memset(&long_rec, 0xff, sizeof(long_rec));
+	for (i = 0; i < 6 * ENTRIES; i++) {
+		len = i / ENTRIES % 2 ? 8 + i * 16 : sizeof(long_rec);
+		long_rec.type = i;
+		rca_ring_put(ring, &long_rec, len, ring, i);
+		KUNIT_EXPECT_EQ(test, (int)i, take(&user));
+		KUNIT_EXPECT_PTR_EQ(test, memchr_inv(&user.rec, 0xff, 4), NULL);
+		KUNIT_EXPECT_PTR_EQ(test, memchr_inv((u8 *)&user.rec + 8, 0xff, len - 8), NULL);
+		KUNIT_EXPECT_PTR_EQ(test, memchr_inv((u8 *)&user.rec + len, 0,
+						     sizeof(user.rec) - len), NULL);
+		KUNIT_EXPECT_PTR_EQ(test, rca_ring_next(ring, rca_ring_seen(ring), &type),
+				    (void *)ring);
 	}
 	rca_ring_free(ring);
 }
@@ -164,6 +190,27 @@ static void nothing_is_put_in_while_somebody_reads(struct kunit *test)
 	expect_taken(test, &user, NO_EVENT);
 	expect(test, t->a, node, ADDR);
 	t->a->readers = 0;
+}
+
+static void nothing_is_put_in_while_somebody_moves_events(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+
+	post(test, node, ADDR);
+	mutex_lock(&t->a->consume);
+	post(test, node, ROUTE);
+	notice(node, DISCONNECTED, 0);
+	/* What was put in before is taken, and reaped, all the same. */
+	expect_taken(test, &user, ADDR, NO_EVENT);
+	notice(node, TIMEWAIT, 0);
+	KUNIT_EXPECT_EQ(test, 1U, node->src.reported);
+	mutex_unlock(&t->a->consume);
+	expect_taken(test, &user, NO_EVENT);
+	post(test, node, USER);
+	expect_taken(test, &user, ROUTE, DISCONNECTED, TIMEWAIT, USER, NO_EVENT);
+	KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
 }
 
 /* The reader has copied the event already when another one is posted. */
@@ -550,11 +597,13 @@ static void look_does_not_count_what_was_taken(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(records_go_round_and_keep_their_order),
+	KUNIT_CASE(zeros_follow_a_shorter_record),
 	KUNIT_CASE(ring_is_full_until_the_head_moves),
 	KUNIT_CASE(head_is_clamped),
 	KUNIT_CASE(taken_events_count_when_they_are_reaped),
 	KUNIT_CASE(full_ring_leaves_the_rest_to_the_queue),
 	KUNIT_CASE(nothing_is_put_in_while_somebody_reads),
+	KUNIT_CASE(nothing_is_put_in_while_somebody_moves_events),
 	KUNIT_CASE(event_that_is_being_delivered_is_not_put_in),
 	KUNIT_CASE(peek_finds_nothing_while_there_are_records),
 	KUNIT_CASE(notice_has_one_record_an_event),
