@@ -25,10 +25,10 @@
 #define MAX_SIZE 4096
 static_assert(MAX_SIZE <= PAGE_SIZE);
 
-/* A member that must be 0. */
-struct span {
-	u16 offset;
-	u16 len;
+/* A member that must be 0: the aligned word of the struct that it lies in, and its bits there. */
+struct zeros {
+	u64 mask;
+	u32 word;
 };
 
 /**
@@ -40,7 +40,7 @@ struct span {
  * @min_size: end of the last mandatory member; never changes
  * @outputs: the handler calls rca_ucmd_respond()
  * @alone: not allowed in a batch: it may wait for long, or does not act on an id
- * @reserved: members that must be 0; the first one without a length ends the list
+ * @reserved: members that must be 0; unused entries have no bits
  */
 struct row {
 	int (*handler)(struct rca_ucmd *ucmd);
@@ -50,11 +50,19 @@ struct row {
 	u16 min_size;
 	bool outputs;
 	bool alone;
-	struct span reserved[3];
+	struct zeros reserved[3];
 };
 
-#define MEMBER_RESERVED(type, member)						\
-	{ offsetof(struct type, member), sizeof_field(struct type, member) }
+/* The bytes @first to @end - 1 of a word in memory. */
+#define WORD_BYTES(first, end) \
+	((__force u64)cpu_to_le64(GENMASK_ULL((end) * 8 - 1, (first) * 8)))
+
+#define MEMBER_RESERVED(type, member) {						\
+		.mask = WORD_BYTES(offsetof(struct type, member) % 8,		\
+				   offsetof(struct type, member) % 8 +		\
+				   sizeof_field(struct type, member)),		\
+		.word = offsetof(struct type, member) / 8,			\
+	}
 
 #define IOCTL(name, func, type, last, ...)					\
 	[RDMA_CM_ALT_CMD_##name - RDMA_CM_ALT_CMD_BASE] = {			\
@@ -171,17 +179,13 @@ static const struct row *find_row(unsigned int cmd)
 
 static int check_values(const struct row *row, const union any_cmd *cmd)
 {
+	const u64 *words = (const u64 *)cmd;
+	u64 bad = cmd->head.flags & ~row->flags;
 	unsigned int i;
 
-	if (cmd->head.flags & ~row->flags)
-		return -EOPNOTSUPP;
-	for (i = 0; i < ARRAY_SIZE(row->reserved) && row->reserved[i].len; i++) {
-		const struct span *span = &row->reserved[i];
-
-		if (memchr_inv((const u8 *)cmd + span->offset, 0, span->len))
-			return -EOPNOTSUPP;
-	}
-	return 0;
+	for (i = 0; i < ARRAY_SIZE(row->reserved); i++)
+		bad |= words[row->reserved[i].word] & row->reserved[i].mask;
+	return bad ? -EOPNOTSUPP : 0;
 }
 
 /*

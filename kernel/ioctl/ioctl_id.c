@@ -40,8 +40,8 @@ int rca_cmd_listen(struct rca_ucmd *ucmd)
 int rca_cmd_accept(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_accept *cmd = ucmd->cmd;
-	u8 data[RCA_PRIVATE_DATA_MAX];
-	struct rca_tp_conn conn;
+	u8 data[RCA_PRIVATE_DATA_MAX] __uninitialized;
+	struct rca_tp_conn conn __uninitialized;
 	struct rca_id *id;
 	int ret;
 
@@ -59,7 +59,7 @@ int rca_cmd_accept(struct rca_ucmd *ucmd)
 int rca_cmd_reject(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_reject *cmd = ucmd->cmd;
-	u8 data[RCA_PRIVATE_DATA_MAX];
+	u8 data[RCA_PRIVATE_DATA_MAX] __uninitialized;
 	struct rca_id *id;
 	int ret;
 

@@ -226,12 +226,12 @@ static void fill_resolve_outputs(struct rca_ucmd *ucmd, struct rca_id *id, int q
 int rca_cmd_resolve(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_resolve *cmd = ucmd->cmd;
-	struct pipe_cmd pipe = {
-		.ucmd = ucmd,
-		.user = &cmd->pipe,
-		.fill_outputs = fill_resolve_outputs,
-	};
+	struct pipe_cmd pipe __uninitialized;	/* decode_steps() fills in the steps */
 
+	pipe.ucmd = ucmd;
+	pipe.user = &cmd->pipe;
+	pipe.conn = NULL;
+	pipe.fill_outputs = fill_resolve_outputs;
 	return run_pipeline(&pipe);
 }
 
@@ -246,19 +246,18 @@ static void fill_connect_outputs(struct rca_ucmd *ucmd, struct rca_id *id, int q
 int rca_cmd_connect(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_connect *cmd = ucmd->cmd;
-	u8 data[RCA_PRIVATE_DATA_MAX];
-	struct rca_tp_conn conn;
-	struct pipe_cmd pipe = {
-		.ucmd = ucmd,
-		.user = &cmd->pipe,
-		.conn = &conn,
-		.fill_outputs = fill_connect_outputs,
-	};
+	u8 data[RCA_PRIVATE_DATA_MAX] __uninitialized;
+	struct rca_tp_conn conn __uninitialized;
+	struct pipe_cmd pipe __uninitialized;	/* decode_steps() fills in the steps, if any */
 	int ret;
 
 	ret = rca_param_decode(&conn, &cmd->param, data);
 	if (ret)
 		return ret;
+	pipe.ucmd = ucmd;
+	pipe.user = &cmd->pipe;
+	pipe.conn = &conn;
+	pipe.fill_outputs = fill_connect_outputs;
 	if (cmd->pipe.steps)
 		return run_pipeline(&pipe);
 	/* Without steps, CONNECT uses only the id of the pipeline. */

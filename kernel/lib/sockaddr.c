@@ -30,25 +30,24 @@ static_assert(sizeof_field(union rca_addr, ib) == sizeof_field(union rca_addr, b
  */
 int rca_addr_from_user(union rca_addr *addr, const struct rdma_cm_alt_sockaddr *user)
 {
-	union rca_addr in;
+	const union rca_addr *in = (const union rca_addr *)user;
 
-	memcpy(&in, user, sizeof(in));
 	memset(addr, 0, sizeof(*addr));
-	switch (in.sa.sa_family) {
+	switch (in->sa.sa_family) {
 	case AF_UNSPEC:
 		return 0;
 	case AF_INET:
 		addr->in.sin_family = AF_INET;
-		addr->in.sin_port = in.in.sin_port;
-		addr->in.sin_addr = in.in.sin_addr;
+		addr->in.sin_port = in->in.sin_port;
+		addr->in.sin_addr = in->in.sin_addr;
 		return 0;
 	case AF_INET6:
-		addr->in6 = in.in6;
-		if (!rca_addr_is_linklocal(&in))
+		addr->in6 = in->in6;
+		if (!rca_addr_is_linklocal(in))
 			addr->in6.sin6_scope_id = 0;
 		return 0;
 	case AF_IB:
-		addr->ib = in.ib;
+		addr->ib = in->ib;
 		return 0;
 	default:
 		return -EINVAL;
