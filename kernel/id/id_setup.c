@@ -198,7 +198,7 @@ static struct sa_path_rec *copy_record(const struct sa_path_rec *from)
  * Return: 0; -ENOMEM, the id keeps the paths that it has.
  */
 int rca_id_set_paths(struct rca_id *id, const struct sa_path_rec *path,
-		       const struct sa_path_rec *in, const struct sa_path_rec *out)
+		     const struct sa_path_rec *in, const struct sa_path_rec *out)
 {
 	struct sa_path_rec *new = copy_record(path);
 	struct sa_path_rec *new_in = in ? copy_record(in) : NULL;
