@@ -110,6 +110,12 @@ void rca_stats_refused(struct rca_stats __percpu *stats)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_stats_refused);
 
+/* Counts a route of InfiniBand that needed no query. Any context. */
+void rca_stats_cached_path(struct rca_stats __percpu *stats)
+{
+	this_cpu_inc(stats->cached_paths);
+}
+
 /* Adds up the counters of all CPUs, which are not read at one moment. Any context. */
 void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum)
 {
@@ -120,6 +126,7 @@ void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum
 		const struct rca_stats *one = per_cpu_ptr(stats, cpu);
 
 		sum->refused += READ_ONCE(one->refused);
+		sum->cached_paths += READ_ONCE(one->cached_paths);
 		for (i = 0; i < RCA_IN_COUNT; i++)
 			sum->inputs[i] += READ_ONCE(one->inputs[i]);
 		for (i = 0; i < RCA_SPANS; i++) {

@@ -40,12 +40,14 @@ enum rca_span {
  * @took: histogram of each span
  * @us: total duration of each span, in us
  * @refused: requests of peers for which no id was created
+ * @cached_paths: routes of InfiniBand that needed no query
  */
 struct rca_stats {
 	unsigned long inputs[RCA_IN_COUNT];
 	unsigned long took[RCA_SPANS][RCA_BUCKETS];
 	u64 us[RCA_SPANS];
 	unsigned long refused;
+	unsigned long cached_paths;
 };
 
 /* Events without a port, or of a port whose counters could not be allocated. */
@@ -56,6 +58,7 @@ const char *rca_stats_span_name(enum rca_span span);
 void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum rca_input input,
 		    enum rca_state now, ktime_t *since);
 void rca_stats_refused(struct rca_stats __percpu *stats);
+void rca_stats_cached_path(struct rca_stats __percpu *stats);
 void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum);
 
 #endif /* RCA_STATS_H */

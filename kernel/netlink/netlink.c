@@ -149,6 +149,8 @@ static const struct genl_ops ops[] = {
 	{ .cmd = RDMA_CM_ALT_NL_QUEUE, .dumpit = rca_nl_dump_queues },
 	{ .cmd = RDMA_CM_ALT_NL_PORT, .start = rca_nl_start_ports, .dumpit = rca_nl_dump_ports },
 	{ .cmd = RDMA_CM_ALT_NL_FAILURE, .dumpit = dump_failures },
+	{ .cmd = RDMA_CM_ALT_NL_PATH, .flags = GENL_ADMIN_PERM, .start = rca_nl_start_paths,
+	  .dumpit = rca_nl_dump_paths, .done = rca_nl_done_paths },
 };
 
 /* A request with any attribute is refused, so that attributes can be defined later. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The generic netlink family: dumps of ids, queues, ports and failures, and notifications. */
+/* The generic netlink family: dumps of what there is, and notifications. */
 #ifndef RCA_NETLINK_H
 #define RCA_NETLINK_H
 
@@ -39,12 +39,15 @@ enum {
 int rca_netlink_init(void);
 void rca_netlink_exit(void);
 
-/* netlink_ids.c, netlink_queues.c, netlink_ports.c: callbacks of the family */
+/* netlink_ids.c, _queues.c, _ports.c and _paths.c: callbacks of the family */
 int rca_nl_dump_ids(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_dump_members(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_dump_queues(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_start_ports(struct netlink_callback *cb);
 int rca_nl_dump_ports(struct sk_buff *skb, struct netlink_callback *cb);
+int rca_nl_start_paths(struct netlink_callback *cb);
+int rca_nl_dump_paths(struct sk_buff *skb, struct netlink_callback *cb);
+int rca_nl_done_paths(struct netlink_callback *cb);
 
 /* netlink_put.c: dumps and their attributes */
 struct rca_nl_dump rca_nl_dump_start(struct sk_buff *skb, struct netlink_callback *cb);

@@ -69,7 +69,8 @@ static int put_stats(struct sk_buff *skb, const struct rca_stats __percpu *stats
 	for (i = 0; !ret && i < RCA_IN_COUNT; i++)
 		ret = put_counter(skb, rca_input_name(i), sum->inputs[i]);
 	if (!ret)
-		ret = put_counter(skb, "request-refused", sum->refused);
+		ret = put_counter(skb, "request-refused", sum->refused) ?:
+		      put_counter(skb, "path-cached", sum->cached_paths);
 	for (i = 0; !ret && i < RCA_SPANS; i++)
 		ret = put_span(skb, i, sum);
 	kfree(sum);

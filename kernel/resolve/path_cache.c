@@ -294,3 +294,39 @@ out_unlock:
 	return doubt;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_path_cache_doubt);
+
+/* Start a walk; rhashtable_walk_exit() ends it. Process context. */
+void rca_path_cache_walk(struct rhashtable_iter *iter)
+{
+	rhashtable_walk_enter(&paths, iter);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_path_cache_walk);
+
+/**
+ * rca_path_cache_next() - the next path of a walk
+ * @iter: from rca_path_cache_walk()
+ * @info: filled in
+ *
+ * Paths that are added or removed meanwhile may be left out, or come twice.
+ *
+ * Context: Process context.
+ * Return: false at the end.
+ */
+bool rca_path_cache_next(struct rhashtable_iter *iter, struct rca_path_info *info)
+{
+	struct cached_path *cached;
+
+	rhashtable_walk_start(iter);
+	do
+		cached = rhashtable_walk_next(iter);
+	while (cached == ERR_PTR(-EAGAIN));	/* the table is being resized */
+	if (!IS_ERR_OR_NULL(cached)) {
+		info->key = cached->key;
+		info->path = cached->path;
+		info->epoch = cached->epoch;
+		info->age_s = (jiffies - cached->made) / HZ;
+	}
+	rhashtable_walk_stop(iter);
+	return !IS_ERR_OR_NULL(cached);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_path_cache_next);

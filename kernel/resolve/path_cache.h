@@ -3,6 +3,7 @@
 #ifndef RCA_PATH_CACHE_H
 #define RCA_PATH_CACHE_H
 
+#include <linux/rhashtable.h>
 #include <linux/types.h>
 #include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
@@ -34,6 +35,20 @@ struct rca_path_key {
 };
 
 /**
+ * struct rca_path_info - a path that is kept, for tools
+ * @key: its query
+ * @path: the path
+ * @epoch: epoch of the device when the SA was asked
+ * @age_s: its age in seconds
+ */
+struct rca_path_info {
+	struct rca_path_key key;
+	struct sa_path_rec path;
+	u32 epoch;
+	u32 age_s;
+};
+
+/**
  * enum rca_path_doubt - what to do about a cached path over which a peer does not answer
  * @RCA_PATH_ASK: query the subnet administrator
  * @RCA_PATH_NEWER: the cache has a newer path, which was returned
@@ -48,6 +63,8 @@ u32 rca_path_cache_find(const struct rca_path_key *key, u32 epoch, u32 max_age_s
 void rca_path_cache_add(const struct rca_path_key *key, u32 epoch, const struct sa_path_rec *path);
 enum rca_path_doubt rca_path_cache_doubt(const struct rca_path_key *key, u32 epoch, u32 *version,
 					 struct sa_path_rec *path);
+void rca_path_cache_walk(struct rhashtable_iter *iter);
+bool rca_path_cache_next(struct rhashtable_iter *iter, struct rca_path_info *info);
 u32 rca_path_cache_default_age_s(void);
 void rca_path_cache_clear(void);
 #if IS_ENABLED(CONFIG_KUNIT)

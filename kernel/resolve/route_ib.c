@@ -125,8 +125,10 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_path_done done, bo
 	lockdep_assert_held(&id->op);
 	set_question(id, &question);
 	version = rca_path_cache_find(&question.key, question.epoch, max_age_s(id), &path);
-	if (version)
+	if (version) {
+		rca_stats_cached_path(rca_device_stats(id->dev, id->port_num));
 		return store_cached(id, &path, version);
+	}
 	return rca_path_query_start(id, &question, timeout_ms, done, post);
 }
 

@@ -28,6 +28,9 @@
  * @RDMA_CM_ALT_NL_FAILURE: dump: a message for each of the last failures, the oldest first
  * @RDMA_CM_ALT_NL_STORY: message to the multicast group: an operation has ended, or an
  *	event was posted
+ * @RDMA_CM_ALT_NL_PATH: dump: a message for each path of a subnet administrator that is kept, of
+ *	the devices that the namespace has; needs CAP_NET_ADMIN in the first user namespace, as
+ *	the paths are those of all users
  */
 enum rdma_cm_alt_nl_cmd {
 	RDMA_CM_ALT_NL_UNSPEC,
@@ -37,6 +40,7 @@ enum rdma_cm_alt_nl_cmd {
 	RDMA_CM_ALT_NL_PORT,
 	RDMA_CM_ALT_NL_FAILURE,
 	RDMA_CM_ALT_NL_STORY,
+	RDMA_CM_ALT_NL_PATH,
 	/* private: */
 	__RDMA_CM_ALT_NL_MAX,
 #define RDMA_CM_ALT_NL_MAX (__RDMA_CM_ALT_NL_MAX - 1)
@@ -88,6 +92,11 @@ enum rdma_cm_alt_nl_cmd {
  *	STATE
  * @RDMA_CM_ALT_NL_A_SINCE: u64: ids: since when it waits for an answer, in ns since 1970;
  *	absent: it waits for none
+ * @RDMA_CM_ALT_NL_A_DGID: 16 bytes: paths: GID of the peer
+ * @RDMA_CM_ALT_NL_A_SERVICE: u64: paths: service ID that was asked for
+ * @RDMA_CM_ALT_NL_A_PKEY: u32: paths: partition key
+ * @RDMA_CM_ALT_NL_A_DLID: u32: paths: LID of the peer, or of the router to it
+ * @RDMA_CM_ALT_NL_A_SL: u32: paths: service level
  */
 enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_UNSPEC,
@@ -127,6 +136,11 @@ enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_RECORD,
 	RDMA_CM_ALT_NL_A_BEFORE,
 	RDMA_CM_ALT_NL_A_SINCE,
+	RDMA_CM_ALT_NL_A_DGID,
+	RDMA_CM_ALT_NL_A_SERVICE,
+	RDMA_CM_ALT_NL_A_PKEY,
+	RDMA_CM_ALT_NL_A_DLID,
+	RDMA_CM_ALT_NL_A_SL,
 	/* private: */
 	__RDMA_CM_ALT_NL_A_MAX,
 #define RDMA_CM_ALT_NL_A_MAX (__RDMA_CM_ALT_NL_A_MAX - 1)

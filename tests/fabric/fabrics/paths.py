@@ -5,6 +5,8 @@ own. Whether a path is new is seen by its service level, which the administrator
 
 from __future__ import annotations
 
+import ipaddress
+import json
 import re
 import time
 from pathlib import Path
@@ -13,7 +15,7 @@ import ib
 from agent import Agent, connected
 from adapters import KNOBS
 from scenario import Unexpected, run, same, wait_for
-from stacks import OURS, Stack
+from stacks import OURS, ROOT, Stack
 
 PEER, OWN = "10.8.0.2", "10.8.0.1"
 PARAMETERS = Path("/sys/module/rdma_cm_alt/parameters")
@@ -256,6 +258,46 @@ def later(stacks: dict[str, Stack]) -> None:
         agent.event("ROUTE_RESOLVED", second)
 
 
+def shown(stacks: dict[str, Stack]) -> None:
+    """The tool shows the paths that are kept, to root; the counters tell how often they were used."""
+    tool = ROOT / "build/rdma-cm-alt"
+    documented = re.search(r"Members of show paths\n(.*?)\n\.El",
+                           (ROOT / "Documentation/man/rdma-cm-alt.8").read_text(), re.S)
+    assert documented
+    to, sl = another_port(), 7
+
+    def listed() -> list[dict]:
+        return [path for path in json.loads(run(f"{tool} -j show paths -d hca0"))
+                if int(path["service"], 16) & 0xffff == to]
+
+    def used() -> int:
+        ports = json.loads(run(f"{tool} -j stats --all"))
+        return next(port for port in ports if port.get("device") == "hca0")["counters"]["path-cached"]
+
+    def address(text: str) -> ipaddress.IPv6Address:
+        return ipaddress.IPv6Address(text)
+
+    with Agent(stacks[OURS]) as agent:
+        same("before", listed(), [])
+        knob("sa_sl", sl)
+        level(agent, to)
+        before = used()
+        level(agent, to)
+        same("uses", used() - before, 1)
+        path, = listed()
+        same("members", sorted(path), sorted(re.findall(r"^\.It Va (\w+)$", documented[1], re.M)))
+        lid = int(Path("/sys/class/infiniband/hca1/ports/1/lid").read_text(), 0)
+        same("the path", [path["device"], path["port"], path["pkey"], path["dlid"], path["sl"]],
+             ["hca0", 1, "0xffff", lid, sl])
+        same("its GIDs", [address(path["gid"]), address(path["peer_gid"])],
+             [address(ib.gid(0)), address(ib.gid(1))])
+        refused = run(f"setpriv --reuid=65534 --regid=65534 --clear-groups {tool} show paths", None)
+        if "not permitted" not in refused:
+            raise Unexpected(f"another user: {refused}")
+        knob("hca0/1/event", "sm_change")
+        wait_for("no path", lambda: not listed())
+
+
 TESTS = (
     ("a path is used again", kept, True),
     ("the cache is switched off", switched_off, False),
@@ -265,5 +307,6 @@ TESTS = (
     ("a connection that failed", rejected, False),
     ("many ask at once", together, False),
     ("the time of an id that did not ask itself", later, False),
+    ("what the tool shows", shown, True),
     ("a bounded number of paths", bounded, False),
 )

@@ -10,11 +10,13 @@ from stacks import ROOT
 
 PAGE = ROOT / "Documentation/man/rdma-cm-alt.8"
 # Documented members that are printed only in the middle of a call.
-BY_CHANCE = {"show ids and listeners": {"busy"}, "show members": {"busy"}}
+BY_CHANCE = {"show ids and listeners": {"busy"}, "show members": {"busy"},
+             # Only over InfiniBand: tests/fabric/fabrics/paths.py looks at these.
+             "show paths": {"device", "port", "gid", "peer_gid", "service", "pkey", "dlid", "sl", "age"}}
 # The kinds of inner objects; empty: its names are not members.
 WITHIN = {("explain", "ids"): "show ids and listeners", ("explain", "failures"): "monitor", ("explain", "path"): "path",
           ("stats", "counters"): "", ("stats", "microseconds"): "spans"}
-SHOWN = {"queues": "show queues", "members": "show members"}
+SHOWN = {"queues": "show queues", "members": "show members", "paths": "show paths"}
 
 MOST = 100
 

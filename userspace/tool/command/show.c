@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma-cm-alt show: ids, listeners, queues and multicast memberships. */
+/* rdma-cm-alt show: ids, listeners, queues, multicast memberships and kept paths. */
 #include <string.h>
 #include <unistd.h>
 
@@ -42,6 +42,18 @@ static const struct column member_columns[] = {
 	{ "program", "PROGRAM", false },
 };
 
+static const struct column path_columns[] = {
+	{ "device", "DEVICE", false },
+	{ "port", "PORT", true },
+	{ "gid", "GID", false },
+	{ "peer_gid", "PEER GID", false },
+	{ "service", "SERVICE", false },
+	{ "pkey", "PKEY", false },
+	{ "dlid", "DLID", true },
+	{ "sl", "SL", true },
+	{ "age", "AGE", true },
+};
+
 static const struct kind {
 	const char *name;
 	enum rdma_cm_alt_nl_cmd cmd;
@@ -55,6 +67,7 @@ static const struct kind {
 	{ "queues", RDMA_CM_ALT_NL_QUEUE, record_queue, queue_columns, COUNT(queue_columns), NULL },
 	{ "members", RDMA_CM_ALT_NL_MEMBER, record_member, member_columns,
 	  COUNT(member_columns), NULL },
+	{ "paths", RDMA_CM_ALT_NL_PATH, record_path, path_columns, COUNT(path_columns), NULL },
 };
 
 static struct {
@@ -79,6 +92,7 @@ static void check_kind(struct argp_state *state)
 {
 	const struct filter *filter = &wanted.filter;
 	bool is_queues = wanted.kind->cmd == RDMA_CM_ALT_NL_QUEUE;
+	bool is_paths = wanted.kind->cmd == RDMA_CM_ALT_NL_PATH;
 
 	if (filter->state && wanted.kind->cmd != RDMA_CM_ALT_NL_ID)
 		argp_error(state, "%s have no state: -s is for ids", wanted.kind->name);
@@ -88,6 +102,9 @@ static void check_kind(struct argp_state *state)
 	if (is_queues && (wanted.by_address || *filter->device))
 		argp_error(state, "queues have no %s: -c and -p are for them",
 			   wanted.by_address ? "address" : "device");
+	if (is_paths && (wanted.by_address || filter->pid || filter->program))
+		argp_error(state, "paths have no %s: -d is for them",
+			   wanted.by_address ? "IP address" : "process");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -119,7 +136,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			if (!strcmp(arg, kinds[i].name))
 				wanted.kind = &kinds[i];
 		if (!wanted.kind || state->arg_num)
-			argp_error(state, "it shows ids, listeners, queues or members, not %s",
+			argp_error(state,
+				   "it shows ids, listeners, queues, members or paths, not %s",
 				   arg);
 		return 0;
 	case ARGP_KEY_END:
@@ -158,9 +176,9 @@ int cmd_show(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = show_options, .parser = parse, .children = common_child,
-		.args_doc = "[ids|listeners|queues|members]",
+		.args_doc = "[ids|listeners|queues|members|paths]",
 		.doc = "What there is in this network namespace: yours, and with CAP_NET_ADMIN "
-		       "everybody's.",
+		       "everybody's; paths, which all users share, with it only.",
 	};
 	struct json_object *rows = json_object_new_array();
 

@@ -53,6 +53,10 @@ static const struct nla_policy policy[RDMA_CM_ALT_NL_A_MAX + 1] = {
 	[RDMA_CM_ALT_NL_A_RECORD] = { .type = NLA_U32 },
 	[RDMA_CM_ALT_NL_A_BEFORE] = { .type = NLA_STRING },
 	[RDMA_CM_ALT_NL_A_SINCE] = { .type = NLA_U64 },
+	[RDMA_CM_ALT_NL_A_SERVICE] = { .type = NLA_U64 },
+	[RDMA_CM_ALT_NL_A_PKEY] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_DLID] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_SL] = { .type = NLA_U32 },
 };
 
 static const struct nla_policy control_policy[CTRL_ATTR_MAX + 1] = {

@@ -113,6 +113,29 @@ struct json_object *record_queue(struct nlattr **attrs)
 	return record;
 }
 
+struct json_object *record_path(struct nlattr **attrs)
+{
+	struct json_object *record = begin(attrs);
+	char text[24];
+
+	add_place(record, attrs);
+	add(record, "peer_gid", text_gid(attrs[RDMA_CM_ALT_NL_A_DGID]));
+	if (attrs[RDMA_CM_ALT_NL_A_SERVICE]) {
+		snprintf(text, sizeof(text), "0x%016" PRIx64,
+			 nla_get_u64(attrs[RDMA_CM_ALT_NL_A_SERVICE]));
+		record_put(record, "service", text);
+	}
+	if (attrs[RDMA_CM_ALT_NL_A_PKEY]) {
+		snprintf(text, sizeof(text), "0x%04" PRIx32,
+			 nla_get_u32(attrs[RDMA_CM_ALT_NL_A_PKEY]));
+		record_put(record, "pkey", text);
+	}
+	add_u32(record, "dlid", attrs[RDMA_CM_ALT_NL_A_DLID]);
+	add_u32(record, "sl", attrs[RDMA_CM_ALT_NL_A_SL]);
+	add_u32(record, "age", attrs[RDMA_CM_ALT_NL_A_AGE]);
+	return record;
+}
+
 struct json_object *record_notification(struct nlattr **attrs)
 {
 	struct json_object *record = begin(attrs);

@@ -63,6 +63,7 @@ bool filter_matches(const struct filter *filter, struct json_object *record);
 struct json_object *record_id(struct nlattr **attrs);
 struct json_object *record_member(struct nlattr **attrs);
 struct json_object *record_queue(struct nlattr **attrs);
+struct json_object *record_path(struct nlattr **attrs);
 struct json_object *record_notification(struct nlattr **attrs);
 void record_put(struct json_object *record, const char *key, const char *text);
 void record_put_number(struct json_object *record, const char *key, uint64_t number);
