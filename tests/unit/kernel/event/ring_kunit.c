@@ -68,16 +68,17 @@ static void zeros_follow_a_shorter_record(struct kunit *test)
 {
 	/* Records cross pages, with the end of the data before and behind the boundary. */
 	struct rca_ring *ring = make_ring(test, 1000);
+	struct rdma_cm_alt_event *long_rec = kunit_kzalloc(test, sizeof(*long_rec), GFP_KERNEL);
 	struct ring_user user = { .ring = ring };
-	struct rdma_cm_alt_event long_rec;
 	u32 i, type, len;
 
+	KUNIT_ASSERT_NOT_NULL(test, long_rec);
 	rca_ring_reset(ring);
-	memset(&long_rec, 0xff, sizeof(long_rec));
+	memset(long_rec, 0xff, sizeof(*long_rec));
 	for (i = 0; i < 6 * ENTRIES; i++) {
-		len = i / ENTRIES % 2 ? 8 + i * 16 : sizeof(long_rec);
-		long_rec.type = i;
-		rca_ring_put(ring, &long_rec, len, ring, i);
+		len = i / ENTRIES % 2 ? 8 + i * 16 : sizeof(*long_rec);
+		long_rec->type = i;
+		rca_ring_put(ring, long_rec, len, ring, i);
 		KUNIT_EXPECT_EQ(test, (int)i, take(&user));
 		KUNIT_EXPECT_PTR_EQ(test, memchr_inv(&user.rec, 0xff, 4), NULL);
 		KUNIT_EXPECT_PTR_EQ(test, memchr_inv((u8 *)&user.rec + 8, 0xff, len - 8), NULL);
