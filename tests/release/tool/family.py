@@ -18,7 +18,7 @@ from genl import (ACK, ADD_MEMBERSHIP, ATTR, CMD, CONTROL, DEL_FAMILY, DONE, DUM
 from host import (DEBUG, ELSEWHERE, HERE, HOLD, NOBODY, ROOT, SILENT, TOOL, Running, Skip, Unexpected, connection, failures,
                   ids, listener_port, monitor, namespace, run, same, shell, tool, true, until)
 
-DUMPS = ("ID", "MEMBER", "QUEUE", "PORT", "FAILURE")
+DUMPS = ("ID", "MEMBER", "QUEUE", "PORT", "FAILURE", "PATH")
 # Requests of the fuzzer, for root and for nobody each.
 REQUESTS = 1000 if DEBUG else 5000
 # More queues than one message of a dump can hold.
@@ -35,7 +35,7 @@ def strict() -> None:
             same(f"{name}: an attribute", family.ask(cmd, more=attr(ATTR["CTX"], bytes(8))), errno.EINVAL)
             same(f"{name}: one of later", family.ask(cmd, more=attr(1000, bytes(4))), errno.EINVAL)
             same(f"{name}: a reserved field", family.ask(cmd, reserved=1), errno.EINVAL)
-        for cmd in (CMD["UNSPEC"], CMD["STORY"], CMD["STORY"] + 1, 255):
+        for cmd in (CMD["UNSPEC"], CMD["STORY"], max(CMD.values()) + 1, 255):
             same(f"command {cmd}", family.ask(cmd), errno.EOPNOTSUPP)
 
 
