@@ -112,18 +112,12 @@ static void query_put(struct rca_route_query *query)
 /* Store all records in the id; on failure, it keeps those it has. */
 static int store_paths(struct rca_id *id, const struct rca_route_query *query)
 {
-	struct mem_cgroup *old_memcg;
-	int ret;
-
 	lockdep_assert_held(&id->op);
 	/* The device may have been removed after the query started: see remove_from_device(). */
 	if (!id->dev)
 		return -ENODEV;
-	old_memcg = set_active_memcg(id->obj.ctx->memcg);
-	ret = rca_id_set_paths(id, &query->path, query->inbound.flags ? &query->inbound : NULL,
-			       query->outbound.flags ? &query->outbound : NULL);
-	set_active_memcg(old_memcg);
-	return ret;
+	return rca_id_set_paths(id, &query->path, query->inbound.flags ? &query->inbound : NULL,
+				query->outbound.flags ? &query->outbound : NULL);
 }
 
 /* Milliseconds until the id gives up; at least 1. */
@@ -132,7 +126,13 @@ static u32 left_ms(const struct rca_route_query *query)
 	return max_t(long, jiffies_to_msecs(max_t(long, query->ends - jiffies, 0)), 1);
 }
 
-/* The leader has got no answer, but had less time than this id. Returns true if it asks itself. */
+static int start(struct rca_id *id, const struct rca_path_question *question, u32 timeout_ms,
+		 rca_path_done done, bool post, bool may_follow);
+
+/*
+ * The leader has got no answer, but had less time than this id. Returns true if it asks itself. It
+ * follows no other: a user who asks again and again with short timeouts would keep it waiting.
+ */
 static bool ask_again(struct rca_route_query *query)
 {
 	struct rca_id *id = query->id;
@@ -143,8 +143,7 @@ static bool ask_again(struct rca_route_query *query)
 	    time_after_eq(jiffies, query->ends))
 		return false;
 	query->question.epoch = atomic_read(&id->dev->path_epoch);
-	ret = rca_path_query_start(id, &query->question, left_ms(query), query->done,
-				   query->post);
+	ret = start(id, &query->question, left_ms(query), query->done, query->post, false);
 	if (ret < 0)
 		query->status = ret;
 	return ret >= 0;
@@ -154,8 +153,10 @@ static void query_work(struct work_struct *work)
 {
 	struct rca_route_query *query = container_of(work, struct rca_route_query, work);
 	struct rca_id *id = query->id;
+	struct mem_cgroup *old_memcg;
 	unsigned long flags;
-	bool current_one;
+	bool current_one, again;
+	int status;
 
 	mutex_lock(&id->op);
 	spin_lock_irqsave(&id->lock, flags);
@@ -164,8 +165,12 @@ static void query_work(struct work_struct *work)
 		id->setup->query = NULL;
 	spin_unlock_irqrestore(&id->lock, flags);
 	if (current_one) {
-		if (!ask_again(query))
-			query->done(id, query->status ?: store_paths(id, query), query->post);
+		old_memcg = set_active_memcg(id->obj.ctx->memcg);
+		again = ask_again(query);
+		status = again ? 0 : query->status ?: store_paths(id, query);
+		set_active_memcg(old_memcg);
+		if (!again)
+			query->done(id, status, query->post);
 		query_put(query);	/* of the setup */
 	}
 	mutex_unlock(&id->op);
@@ -309,6 +314,37 @@ static void set_query(struct rca_id *id, struct rca_route_query *query)
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
+static int start(struct rca_id *id, const struct rca_path_question *question, u32 timeout_ms,
+		 rca_path_done done, bool post, bool may_follow)
+{
+	struct rca_route_query *query;
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	query = query_alloc(id, done, post);
+	if (!query)
+		return -ENOMEM;
+	timeout_ms = min_t(u32, timeout_ms, INT_MAX);
+	query->question = *question;
+	query->ends = jiffies + msecs_to_jiffies(timeout_ms);
+	set_query(id, query);
+	if (may_follow && follow(query))
+		return 1;
+	ret = ib_sa_path_rec_get(&rca_sa_client, id->dev->ibdev, id->port_num,
+				 &query->question.rec, question->mask, timeout_ms,
+				 GFP_KERNEL_ACCOUNT, query_callback, query, &query->sa);
+	/* rca_path_query_cancel() runs with the op mutex held, so it finds the number here. */
+	query->sa_id = ret;
+	if (ret >= 0) {
+		lead(query);
+		return 1;
+	}
+	set_query(id, NULL);
+	query_put(query);
+	query_put(query);
+	return ret;
+}
+
 /**
  * rca_path_query_start() - ask for the path of an id
  * @id: the id, which has no pending query
@@ -325,32 +361,7 @@ static void set_query(struct rca_id *id, struct rca_route_query *query)
 int rca_path_query_start(struct rca_id *id, const struct rca_path_question *question,
 			 u32 timeout_ms, rca_path_done done, bool post)
 {
-	struct rca_route_query *query;
-	int ret;
-
-	lockdep_assert_held(&id->op);
-	query = query_alloc(id, done, post);
-	if (!query)
-		return -ENOMEM;
-	timeout_ms = min_t(u32, timeout_ms, INT_MAX);
-	query->question = *question;
-	query->ends = jiffies + msecs_to_jiffies(timeout_ms);
-	set_query(id, query);
-	if (follow(query))
-		return 1;
-	ret = ib_sa_path_rec_get(&rca_sa_client, id->dev->ibdev, id->port_num,
-				 &query->question.rec, question->mask, timeout_ms,
-				 GFP_KERNEL_ACCOUNT, query_callback, query, &query->sa);
-	/* rca_path_query_cancel() runs with the op mutex held, so it finds the number here. */
-	query->sa_id = ret;
-	if (ret >= 0) {
-		lead(query);
-		return 1;
-	}
-	set_query(id, NULL);
-	query_put(query);
-	query_put(query);
-	return ret;
+	return start(id, question, timeout_ms, done, post, true);
 }
 
 /* Nobody waits for the answer to a query that was sent. */

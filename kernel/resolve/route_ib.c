@@ -8,6 +8,8 @@
 #include "resolve/route_ib.h"
 
 #include <kunit/visibility.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <rdma/ib_sa.h>
 
@@ -146,22 +148,28 @@ bool rca_route_ib_renew(struct rca_id *id, rca_path_done done)
 {
 	u32 version = id->setup->path_version;
 	struct rca_path_question question;
+	struct mem_cgroup *old_memcg;
 	struct sa_path_rec path;
+	bool asks = false;
 
 	lockdep_assert_held(&id->op);
 	if (!version)
 		return false;
 	set_question(id, &question);
+	/* The work of an id has no memory cgroup of its own. */
+	old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	switch (rca_path_cache_doubt(&question.key, question.epoch, &version, &path)) {
 	case RCA_PATH_NEWER:
 		store_cached(id, &path, version);
-		return false;
+		break;
 	case RCA_PATH_ASKED:
-		return false;
+		break;
 	default:
 		id->setup->path_version = 0;
-		return rca_path_query_start(id, &question, RENEW_MS, done, false) > 0;
+		asks = rca_path_query_start(id, &question, RENEW_MS, done, false) > 0;
 	}
+	set_active_memcg(old_memcg);
+	return asks;
 }
 
 /**

@@ -224,6 +224,8 @@ def routed(agent: Agent, numbers: list[int]) -> None:
 def together(stacks: dict[str, Stack]) -> None:
     """Many that ask at once: one query, which outlives the id that sent it."""
     with Agent(stacks[OURS]) as agent:
+        # IPoIB asks for paths of its own when it looks for the neighbour.
+        level(agent, another_port())
         # ib_sa repeats a query after a tenth of the timeout, 200 ms.
         knob("rules", "delay PATH ms=150")
         try:
