@@ -18,6 +18,31 @@
 #include "device/devices.h"
 #include "ip/iwport.h"
 
+static int is_device(struct net_device *lower, struct netdev_nested_priv *priv)
+{
+	return lower == priv->data;
+}
+
+/*
+ * May the GID table of a RoCE port have a GID of @ndev? It has those of the port's own network
+ * device, and of devices on top of it (VLANs, bonds, macvlans). A table has up to 1,024 entries,
+ * and searching it in vain reads all of them.
+ */
+static bool may_have_gid_of(struct ib_device *ibdev, u32 port, struct net_device *ndev)
+{
+	/* Only compared: ib_core may drop its reference at any time. Some drivers do not tell. */
+	void *own = rcu_access_pointer(ibdev->port_data[port].netdev);
+	struct netdev_nested_priv priv = { .data = own };
+	bool may_have;
+
+	if (!own || own == ndev)
+		return true;
+	rcu_read_lock();
+	may_have = netdev_walk_all_lower_dev_rcu(ndev, is_device, &priv);
+	rcu_read_unlock();
+	return may_have;
+}
+
 /* Find the GID of @local on a port of @dev, if the network device of @addr belongs to the port. */
 static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *dev, u32 port,
 					  const union rca_addr *local,
@@ -25,7 +50,7 @@ static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *
 {
 	struct ib_device *ibdev = dev->ibdev;
 	struct net *net = id->net;
-	const struct ib_gid_attr *attr;
+	const struct ib_gid_attr *attr = ERR_PTR(-ENODEV);
 	struct net_device *ndev;
 	union ib_gid gid;
 
@@ -41,7 +66,9 @@ static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *
 	ndev = dev_get_by_index(net, addr->bound_dev_if);
 	if (!ndev)
 		return ERR_PTR(-ENODEV);
-	attr = rdma_find_gid_by_port(ibdev, &gid, rca_id_gid_type(id, dev, port), port, ndev);
+	if (may_have_gid_of(ibdev, port, ndev))
+		attr = rdma_find_gid_by_port(ibdev, &gid, rca_id_gid_type(id, dev, port), port,
+					     ndev);
 	dev_put(ndev);
 	return attr;
 }

@@ -35,6 +35,7 @@ CASES = {
     "roce-1": Case(f"{ROCE} %s rate", 1, 40, 440),
     "ib-1": Case(f"{IB} %s rate", 1, 40, 440),
     "ib-fused-64": Case(f"{IB} -F %s rate", 64, 200, 1200, (OURS,)),
+    "floor-1": Case("-a none %s floor", 1, 40, 440, (FLOOR,)),
     "floor-64": Case("-a none %s floor", 64, 200, 1200, (FLOOR,)),
     "resolve": Case(f"-a {MUTE} %s resolve", 1, 40, 540),
 }

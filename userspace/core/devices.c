@@ -3,8 +3,8 @@
  * The RDMA devices of this process.
  *
  * Locking: devices_lock around everything here, but for the number of devices, and a use that ends
- * while there are others. A context stays open until the process ends, or until the device is gone
- * and has no user.
+ * while there are others. A context and its PD stay until the process ends, or until the device is
+ * gone and has no user: a program that has one id at a time would allocate a PD for each.
  */
 #include "core/devices.h"
 
@@ -227,9 +227,6 @@ static void put_device(struct rcl_device *device)
 	if (device->xrcd)
 		ibv_close_xrcd(device->xrcd);
 	device->xrcd = NULL;
-	/* The PD stays, for the next id, while the program has objects in it. */
-	if (device->pd && !ibv_dealloc_pd(device->pd))
-		device->pd = NULL;
 	if (!device->gone)
 		return;
 	for (link = &devices; *link; link = &(*link)->next) {

@@ -159,9 +159,10 @@ static void destroy_that_the_kernel_refuses_can_be_repeated(void **state)
 	assert_fails(EINVAL, rdma_destroy_id(NULL));
 }
 
-static void destroy_gives_the_default_pd_back_with_the_last_id(void **state)
+static void destroy_keeps_the_default_pd_for_the_next_id(void **state)
 {
 	struct rdma_cm_id *a = new_id(NULL), *b = new_id(NULL);
+	struct ibv_pd *pd;
 
 	(void)state;
 	assert_int_equal(rdma_bind_addr(a, addr4("10.9.0.1", 1)), 0);
@@ -170,11 +171,15 @@ static void destroy_gives_the_default_pd_back_with_the_last_id(void **state)
 	assert_ptr_equal(a->pd, b->pd);
 	assert_ptr_equal(a->verbs, b->verbs);
 	assert_int_equal(fake_verbs.objects, 1);
+	pd = a->pd;
 	assert_int_equal(rdma_destroy_id(a), 0);
-	assert_int_equal(fake_verbs.objects, 1);
 	assert_int_equal(rdma_destroy_id(b), 0);
-	assert_int_equal(fake_verbs.objects, 0);
+	a = new_id(NULL);
+	assert_int_equal(rdma_bind_addr(a, addr4("10.9.0.1", 1)), 0);
+	assert_ptr_equal(a->pd, pd);
+	assert_int_equal(fake_verbs.objects, 1);
 	assert_int_equal(fake_verbs.open_contexts, 1);
+	assert_int_equal(rdma_destroy_id(a), 0);
 }
 
 static void migrate_moves_the_id_and_waits_for_acks(void **state)
@@ -435,7 +440,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(destroy_does_not_wait_for_events_that_were_not_delivered),
 	TEST(destroy_after_its_channel_frees_the_id),
 	TEST(destroy_that_the_kernel_refuses_can_be_repeated),
-	TEST(destroy_gives_the_default_pd_back_with_the_last_id),
+	TEST(destroy_keeps_the_default_pd_for_the_next_id),
 	TEST(migrate_moves_the_id_and_waits_for_acks),
 	TEST(migrate_from_synchronous_drops_the_event_and_the_queue),
 	TEST(migrate_to_null_makes_the_id_synchronous),
