@@ -41,7 +41,8 @@ CASES = {
 }
 
 
-def _run(stack: Stack, case: Case, count: int, records: Records, is_counted: bool) -> dict:
+def run_case(stack: Stack, case: Case, count: int, records: Records, is_counted: bool) -> dict:
+    """Runs a case with so many connections; a counted run leaves the memory map of the driver."""
     stack.env["PERF_FLOOR"] = f"hca0 hca1 {count} {case.window}"
     own = f"-n {count} -w {case.window} -q {records.qpn(count)}"
     if is_counted:
@@ -67,11 +68,11 @@ def measure(stacks: tuple[Stack, Stack], records: Records, names: list[str],
                   and (stack != FLOOR or FLOOR_RUN.exists())]
         # The first runs fill the caches of the kernel.
         for stack in wanted:
-            _run(by_name[stack], case, case.few, records, False)
+            run_case(by_name[stack], case, case.few, records, False)
         for number in records.rounds(3):
             for stack in wanted:
                 for count in (case.few, case.more):
-                    found = _run(by_name[stack], case, count, records, True)
+                    found = run_case(by_name[stack], case, count, records, True)
                     if "broken" in found:
                         records.add(ROW, stack, {"broken": found["broken"]}, name, number)
                         break
