@@ -9,6 +9,7 @@
  *   rca_hca/inject           write MADs to send (fabric/inject.c)
  *   rca_hca/counters         packets by their fate
  *   rca_hca/groups           multicast groups; write "forget" to drop all of them
+ *   rca_hca/peers            write how many simulated hosts there are (fabric/peers.c)
  *   rca_hca/sm_lid           write the LID of the SA; all ports get an event
  *   rca_hca/sa_*             the contents of PathRecords
  *   rca_hca/hcaN/fatal       write anything: IB_EVENT_DEVICE_FATAL
@@ -31,6 +32,7 @@
 
 #include "fabric/fabric.h"
 #include "fabric/inject.h"
+#include "fabric/peers.h"
 #include "fabric/rules.h"
 #include "fabric/sa.h"
 #include "hca.h"
@@ -318,6 +320,7 @@ void hca_knobs_init(void)
 	root = debugfs_create_dir("rca_hca", NULL);
 	add_files(root, root_knobs, ARRAY_SIZE(root_knobs), root_about, NULL);
 	debugfs_create_file("inject", 0200, root, NULL, &hca_inject_fops);
+	debugfs_create_u32("peers", 0600, root, &hca_peers);
 	debugfs_create_u32("sa_status", 0600, root, &hca_sa.status);
 	debugfs_create_u32("sa_lifetime", 0600, root, &hca_sa.lifetime);
 	debugfs_create_u32("sa_hop_limit", 0600, root, &hca_sa.hop_limit);

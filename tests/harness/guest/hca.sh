@@ -93,6 +93,19 @@ hca_return() {
 	ip neigh flush dev ib0
 }
 
+# hca_peers N: simulate N hosts that accept every connection: 10.16.0.0 and the following N - 1 addresses,
+# behind ib0, with a neighbour entry for each.
+hca_peers() {
+	echo "$1" >"$HCA_KNOBS/peers" || return
+	ip route replace 10.16.0.0/15 dev ib0 || return
+	# The hardware address of IPoIB is a QP number and the GID.
+	awk -v count="$1" 'BEGIN {
+		for (n = 0; n < count; n++)
+			printf "neigh replace 10.16.%d.%d lladdr 80:00:00:01:fe:80:00:00:00:00:00:00:00:02:c9:03:00:%02x:%02x:%02x " \
+				"dev ib0 nud permanent\n", n / 256, n % 256, 1 + int(n / 65536), int(n / 256) % 256, n % 256
+	}' | ip -batch -
+}
+
 # hca_down: remove IPoIB and the adapters.
 hca_down() {
 	ip netns del hca1 2>/dev/null

@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "fabric/peers.h"
 #include "fabric/rules.h"
 #include "fabric/sa.h"
 #include "port.h"
@@ -263,6 +264,8 @@ static void deliver(struct hca_packet *packet)
 		deliver_multicast(packet);
 	} else if (mad && packet->dlid == hca_sa_lid()) {
 		hca_sa_request(packet);
+	} else if (mad && hca_peer_has(packet->dlid)) {
+		hca_peer_answer(packet);
 	} else if (!deliver_unicast(packet)) {
 		hold_packet(packet, RETRY_MS);
 		return;

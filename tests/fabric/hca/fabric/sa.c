@@ -8,6 +8,7 @@
 #include "fabric/sa.h"
 
 #include "fabric/fabric.h"
+#include "fabric/peers.h"
 #include "port.h"
 
 struct hca_sa_settings hca_sa = {
@@ -32,6 +33,20 @@ static u16 common_pkey(const struct hca_port *a, const struct hca_port *b, u16 w
 	return 0;
 }
 
+/* find_peer: the end that is a simulated host, a member of every partition, or why there is none. */
+static u16 find_peer(struct sa_path_rec *path, const struct hca_port *from, u16 wanted)
+{
+	u16 lid = hca_peer_lid(&path->dgid), pkey = common_pkey(from, from, wanted);
+
+	if (!lid || !pkey)
+		return HCA_SA_NO_RECORDS;
+	path->pkey = cpu_to_be16(pkey);
+	path->sgid = from->gids[0];
+	sa_path_set_slid(path, from->lid);
+	sa_path_set_dlid(path, lid);
+	return 0;
+}
+
 /* find_ends: the two ports of a path, or why there is none. */
 static u16 find_ends(struct sa_path_rec *path, ib_sa_comp_mask mask)
 {
@@ -47,10 +62,12 @@ static u16 find_ends(struct sa_path_rec *path, ib_sa_comp_mask mask)
 		to = hca_port_by_gid(&path->dgid);
 	else if (mask & IB_SA_PATH_REC_DLID)
 		to = hca_port_by_lid(be32_to_cpu(sa_path_get_dlid(path)));
-	if (!from || !to || !from->up || !to->up)
-		return HCA_SA_NO_RECORDS;
 	if (mask & IB_SA_PATH_REC_PKEY)
 		wanted = be16_to_cpu(path->pkey);
+	if (from && from->up && !to && (mask & IB_SA_PATH_REC_DGID))
+		return find_peer(path, from, wanted);
+	if (!from || !to || !from->up || !to->up)
+		return HCA_SA_NO_RECORDS;
 	pkey = common_pkey(from, to, wanted);
 	if (!pkey)
 		return HCA_SA_NO_RECORDS;
