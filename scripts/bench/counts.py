@@ -33,7 +33,7 @@ def run(guest: str, out: Path, cases: list[str], *, rounds: int, exact: bool,
              *(f"-s{stack}" for stack in stacks or ()), *cases]
     # The plugin needs an emulated guest, whose processors take turns.
     done = subprocess.run(
-        ["scripts/vm", "-o", out, "-t", "1200", f"-q=-plugin {PLUGIN},out={out} {EXACT if exact else ''}",
+        ["scripts/vm", "-o", out, "-t", "2400", "-m", "4096", f"-q=-plugin {PLUGIN},out={out} {EXACT if exact else ''}",
          guest, "--", " ".join(words)], cwd=paths.ROOT, check=False, text=True, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "RCA_ACCEL": "tcg"})
     (out / "log").write_text(done.stdout)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* The active end: moves ids from one stage to the next, a window of them at a time. */
+#include <arpa/inet.h>
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 
 /* Timeout of address and route resolution in ms: longer than any measurement whose peers answer. */
 #define PATIENCE 30000
+/* A prime, so that all peers have their turn. */
+#define STRIDE 7919
 
 /* Keep the reason of the first failure only. */
 void note_failure(struct client *client, struct conn *conn, const char *what)
@@ -16,6 +19,23 @@ void note_failure(struct client *client, struct conn *conn, const char *what)
 	if (!client->failures++)
 		snprintf(client->why, sizeof(client->why), "%s", what);
 	conn->failed = true;
+}
+
+/* The peer of the next id. Neighbours in time are not neighbours in number. */
+static struct sockaddr *next_peer(void)
+{
+	struct sockaddr *first = address_of(options.address, options.port);
+	static struct sockaddr_in peer;
+	static unsigned int used;
+
+	if (options.peers == 1)
+		return first;
+	if (first->sa_family != AF_INET)
+		errx(2, "several peers need an IPv4 address");
+	memcpy(&peer, first, sizeof(peer));
+	peer.sin_addr.s_addr =
+		htonl(ntohl(peer.sin_addr.s_addr) + used++ * STRIDE % options.peers);
+	return (struct sockaddr *)&peer;
 }
 
 /* Start the step to the stage after the current one of an id; false: the call failed. */
@@ -38,8 +58,7 @@ static bool ask(struct client *client, struct conn *conn)
 			       sizeof(struct sockaddr_in6));
 			from = (struct sockaddr *)&source;
 		}
-		ret = rdma_resolve_addr(conn->id, from, address_of(options.address, options.port),
-					PATIENCE);
+		ret = rdma_resolve_addr(conn->id, from, next_peer(), PATIENCE);
 		what = "rdma_resolve_addr";
 		break;
 	case STAGE_ADDRESS:

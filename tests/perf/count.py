@@ -2,16 +2,21 @@
 """Runs whose instructions QEMU counts: for each stack a short and a long run, whose difference is the cost of one more
 connection.
 
-The guest runs under the plugin of tests/perf/count/. Each run is a part of its output, in the order of the records.
+The guest runs under the plugin of tests/perf/count/. Each run is a part of its output, in the order of the records. Other
+objects may be there meanwhile, which another process of the driver holds.
 """
 
 from __future__ import annotations
 
+import itertools
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from guest import FLOOR, FLOOR_RUN, IB, MUTE, ROCE, Records, drive, fail, neighbour
+from guest import (FLOOR, FLOOR_RUN, IB, MUTE, ROCE, Records, calm, drive, fail, neighbour, peers,
+                   start)
 from stacks import OURS, STOCK, Stack
 
 OUT = Path("/out")
@@ -20,14 +25,36 @@ ROW = "count"
 
 @dataclass(frozen=True)
 class Case:
-    """Runs of the driver with `words`, and which stacks they are for."""
+    """Runs of the driver with `words`, which stacks they are for, and the words of a driver that holds objects meanwhile."""
 
     words: str
     window: int
     few: int
     more: int
     stacks: tuple[str, ...] = (OURS, STOCK)
+    held: str = ""
 
+
+# What one more connection or address costs with others, peers and listeners there, which `held` holds.
+FAR = "-a 10.16.0.0 -e -P"
+
+
+def _live(words: str, live: int, peers: int, few: int, more: int) -> Case:
+    held = f"{FAR} {peers} -n {live} -w 64 hold"
+    return Case(f"{FAR} {peers} %s {words}", 1, few, more, (OURS,), held)
+
+
+SCALE = {
+    **{f"live-{live}-{peers}": _live("rate", live, peers, 100, 1100)
+       for live, peers in ((100, 1), (1000, 1), (10000, 1), (100000, 1), (1000, 1000), (100000, 1000),
+                           (100000, 10000))},
+    **{f"resolve-{live}-{peers}": _live("resolve", live, peers, 100, 1100)
+       for live, peers in ((100, 1), (100000, 10000))},
+    **{f"listeners-{count}": Case(f"{IB} %s rate", 1, 40, 440, (OURS,), f"{IB} -p 20000 -n {count} listeners")
+       for count in (1, 1000)},
+}
+PEERS = 10000
+PATH_CACHE = Path("/sys/module/rdma_cm_alt/parameters/path_cache_s")
 
 CASES = {
     "roce-64": Case(f"{ROCE} %s rate", 64, 200, 1200),
@@ -53,31 +80,64 @@ def run_case(stack: Stack, case: Case, count: int, records: Records, is_counted:
     return found
 
 
+@contextmanager
+def _held(stack: Stack, words: str) -> Iterator[None]:
+    """Another process holds its objects meanwhile."""
+    if not words:
+        yield
+        return
+    holder = start(stack, words, 900)
+    try:
+        said = holder.stdout.readline()
+        if '"failures": 0' not in said:
+            fail(f"'{words}' does not hold its objects: {said or holder.stderr.read()}")
+        yield
+    finally:
+        holder.kill()
+        holder.communicate()
+        calm()
+
+
+def _rounds(stack: Stack, add: Callable[[dict, int], None], case: Case, records: Records,
+            parts: Iterator[int]) -> None:
+    # The first run fills the caches of the kernel, that of paths among them.
+    run_case(stack, case, case.more if case.held else case.few, records, False)
+    for number in records.rounds(3):
+        for count in (case.few, case.more):
+            found = run_case(stack, case, count, records, True)
+            if "broken" in found:
+                add({"broken": found["broken"]}, number)
+                break
+            part = next(parts)
+            shutil.move(OUT / "maps", OUT / f"{part}.maps")
+            add({"count": count, "part": part}, number)
+
+
 def measure(stacks: tuple[Stack, Stack], records: Records, names: list[str],
             only: list[str] | None) -> None:
-    """Runs the named cases, or all of them, for all stacks or some."""
+    """Runs the named cases, or all of CASES, for all stacks or some."""
+    known = {**CASES, **SCALE}
     for name in names:
-        if name not in CASES:
-            fail(f"no case is called '{name}'; there are: {' '.join(CASES)}")
+        if name not in known:
+            fail(f"no case is called '{name}'; there are: {' '.join(known)}")
+    # The floor is a module, whose driver is the same with either stack.
     by_name = {FLOOR: stacks[0], **{stack.name: stack for stack in stacks}}
-    part = 0
+    parts = itertools.count(1)
     neighbour()
+    if any(name in SCALE for name in names):
+        peers(PEERS)
+        # A path must not become too old while objects are created.
+        PATH_CACHE.write_text("3600")
     for name in names or CASES:
-        case = CASES[name]
-        wanted = [stack for stack in case.stacks if stack in (only or case.stacks)
-                  and (stack != FLOOR or FLOOR_RUN.exists())]
-        # The first runs fill the caches of the kernel.
-        for stack in wanted:
-            run_case(by_name[stack], case, case.few, records, False)
-        for number in records.rounds(3):
-            for stack in wanted:
-                for count in (case.few, case.more):
-                    found = run_case(by_name[stack], case, count, records, True)
-                    if "broken" in found:
-                        records.add(ROW, stack, {"broken": found["broken"]}, name, number)
-                        break
-                    part += 1
-                    shutil.move(OUT / "maps", OUT / f"{part}.maps")
-                    records.add(ROW, stack, {"count": count, "part": part}, name, number)
+        case = known[name]
+        for stack in case.stacks:
+            if stack not in (only or case.stacks) or (stack == FLOOR and not FLOOR_RUN.exists()):
+                continue
+
+            def add(found: dict, number: int, stack: str = stack, name: str = name) -> None:
+                records.add(ROW, stack, found, name, number)
+
+            with _held(by_name[stack], case.held):
+                _rounds(by_name[stack], add, case, records, parts)
     Path("/proc/sys/kernel/kptr_restrict").write_text("0")
     shutil.copyfile("/proc/kallsyms", OUT / "kallsyms")

@@ -267,3 +267,39 @@ void measure_disconnect(void)
 	server_end(&server);
 	destroy_id(id);
 }
+
+/* Says that the objects are there, which stay until the process is killed. */
+static void stay(const struct client *client)
+{
+	say_failures(client);
+	printf("}\n");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+void hold_connections(void)
+{
+	struct client client;
+
+	client_init(&client, options.count);
+	client_run(&client, STAGE_NEW, STAGE_CONNECTED, options.window);
+	stay(&client);
+}
+
+void hold_listeners(void)
+{
+	struct client client;
+
+	enter_netns();
+	client_init(&client, options.count);
+	for (int i = 0; i < client.count; i++) {
+		struct rdma_cm_id **id = &client.conns[i].id;
+
+		if (rdma_create_id(client.channel, id, NULL, RDMA_PS_TCP) ||
+		    rdma_bind_addr(*id, address_of(options.address, options.port + i)) ||
+		    rdma_listen(*id, 1))
+			give_up("a listener");
+	}
+	stay(&client);
+}

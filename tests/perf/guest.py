@@ -90,6 +90,12 @@ def neighbour() -> None:
     subprocess.run(words.split(), check=True)
 
 
+def peers(count: int) -> None:
+    """Simulated hosts behind the first adapter, from the address 10.16.0.0 on."""
+    subprocess.run(["bash", "-c", f". tests/harness/guest/hca.sh && hca_peers {count}"], cwd=ROOT,
+                   check=True)
+
+
 def start(stack: Stack, words: str, limit: int, before: list[str] | None = None) -> subprocess.Popen:
     """Start the driver."""
     command = [*(before or []), DRIVE, "-t", str(limit), *words.split()]

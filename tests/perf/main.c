@@ -14,9 +14,11 @@
  *	close		a server's channel whose ids have unread disconnect events
  *	destroy		an id that connects to a dead peer
  *	disconnect	synchronous, from a peer that the command in $PERF_GONE has disconnected
+ *	hold		COUNT connections until it is killed; says that they are there
+ *	listeners	the same with COUNT listeners, from the port on
  *	floor		counts what the floor module does for the text in $PERF_FLOOR
  *
- *	-a ADDRESS -s SOURCE -N NETNS -p PORT -n COUNT -w WINDOW -q QPN -i MS
+ *	-a ADDRESS -s SOURCE -N NETNS -p PORT -P PEERS -n COUNT -w WINDOW -q QPN -i MS
  *	-d DEAD -u NOBODY -m DEADCOUNT -D DEADLINE: as struct options has them
  *	-Q		each id has a QP
  *	-e		the server runs already, elsewhere
@@ -39,7 +41,7 @@
 #include "perf.h"
 
 struct options options = {
-	.port = 7471, .count = 1000, .window = 1, .qpn = 0x10000, .interval = 10,
+	.port = 7471, .peers = 1, .count = 1000, .window = 1, .qpn = 0x10000, .interval = 10,
 	.dead_count = 1000,
 };
 
@@ -58,6 +60,8 @@ static const struct {
 	{ "destroy", measure_destroy },
 	{ "disconnect", measure_disconnect },
 	{ "floor", measure_floor },
+	{ "hold", hold_connections },
+	{ "listeners", hold_listeners },
 };
 
 /* 0 while instructions are counted: reading the clock is a system call in an emulated guest. */
@@ -169,7 +173,7 @@ static bool take_option(int letter, const char *text)
 		{ 'd', &options.dead }, { 'u', &options.nobody }, { 'k', &options.maps },
 	};
 	const struct { char letter; int *to; } numbers[] = {
-		{ 'p', &options.port }, { 'n', &options.count }, { 'w', &options.window },
+		{ 'p', &options.port }, { 'P', &options.peers }, { 'n', &options.count }, { 'w', &options.window },
 		{ 'i', &options.interval }, { 'm', &options.dead_count },
 	};
 
@@ -206,14 +210,14 @@ int main(int argc, char **argv)
 
 	setpgid(0, 0);
 	signal(SIGALRM, too_long);
-	while ((letter = getopt(argc, argv, "a:s:N:p:n:w:q:i:d:u:m:D:t:k:QeF")) != -1)
+	while ((letter = getopt(argc, argv, "a:s:N:p:P:n:w:q:i:d:u:m:D:t:k:QeF")) != -1)
 		if (!take_option(letter, optarg))
 			return 2;
 	for (size_t i = 0; optind < argc && i < sizeof(modes) / sizeof(modes[0]); i++) {
 		if (strcmp(argv[optind], modes[i].name))
 			continue;
-		if (!options.address || options.count < 1)
-			errx(2, "an address and a count are needed");
+		if (!options.address || options.count < 1 || options.peers < 1)
+			errx(2, "an address, a count and peers are needed");
 		if (options.fused)
 			fused_init();
 		printf("{\"mode\": \"%s\", \"count\": %d, \"window\": %d", modes[i].name,

@@ -20,6 +20,7 @@
  * @source: the client's own address, or NULL
  * @netns: path of the server's network namespace, or NULL: the client's
  * @port: the server's port
+ * @peers: the client connects to this many addresses in turn, from @address on (IPv4)
  * @count: connections, or ids
  * @window: how many are outstanding at a time
  * @qpn: first QP number: the QPs do not exist, but peers refuse a number that is in use
@@ -38,6 +39,7 @@ struct options {
 	const char *source;
 	const char *netns;
 	int port;
+	int peers;
 	int count;
 	int window;
 	uint32_t qpn;
@@ -146,6 +148,7 @@ void note_failure(struct client *client, struct conn *conn, const char *what);
 void say_times(const char *name, const struct client *client, enum stage from, enum stage to);
 void say_failures(const struct client *client);
 
+void enter_netns(void);
 struct server server_start(bool holds);
 double server_ask(const struct server *server, char what);
 void server_end(const struct server *server);
@@ -172,5 +175,7 @@ void measure_close(void);
 void measure_destroy(void);
 void measure_disconnect(void);
 void measure_floor(void);
+void hold_connections(void);
+void hold_listeners(void);
 
 #endif

@@ -23,17 +23,24 @@
 static struct rdma_event_channel *channel;
 static int established, gone;
 
+/* Go to the server's network namespace. */
+void enter_netns(void)
+{
+	int fd;
+
+	if (!options.netns)
+		return;
+	fd = open(options.netns, O_RDONLY);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		give_up(options.netns);
+	close(fd);
+}
+
 static void listen_there(void)
 {
 	struct rdma_cm_id *listener;
 
-	if (options.netns) {
-		int fd = open(options.netns, O_RDONLY);
-
-		if (fd < 0 || setns(fd, CLONE_NEWNET))
-			give_up(options.netns);
-		close(fd);
-	}
+	enter_netns();
 	channel = rdma_create_event_channel();
 	if (!channel)
 		give_up("rdma_create_event_channel");

@@ -72,7 +72,8 @@ static struct hca_packet *accept_request(const struct hca_packet *packet)
 	rep = (struct cm_rep_msg *)answer->data;
 	IBA_SET(CM_REP_LOCAL_COMM_ID, rep, comm_id);
 	IBA_SET(CM_REP_REMOTE_COMM_ID, rep, comm_id);
-	IBA_SET(CM_REP_LOCAL_QPN, rep, comm_id & 0xffffff);
+	/* A QP number must be another one for each connection; Linux counts in the upper bytes. */
+	IBA_SET(CM_REP_LOCAL_QPN, rep, swab32(comm_id) & 0xffffff);
 	IBA_SET(CM_REP_STARTING_PSN, rep, IBA_GET(CM_REQ_STARTING_PSN, req));
 	IBA_SET(CM_REP_RESPONDER_RESOURCES, rep, IBA_GET(CM_REQ_INITIATOR_DEPTH, req));
 	IBA_SET(CM_REP_INITIATOR_DEPTH, rep, IBA_GET(CM_REQ_RESPONDER_RESOURCES, req));
