@@ -5,12 +5,20 @@
  * Locking: rca_id.op, unless the id is unpublished.
  */
 #include <kunit/visibility.h>
+#include <linux/build_bug.h>
+#include <linux/stddef.h>
 #include <linux/string.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_sa.h>
 
 #include "id/id.h"
 #include "device/devices.h"
+#include "lib/wire.h"
+
+/* rca_wire_put_path() writes words. */
+static_assert(offsetof(struct rdma_cm_alt_route, path) % 8 == 0);
+static_assert(offsetof(struct ib_path_rec_data, path_rec) % 8 == 0);
+static_assert(sizeof_field(struct ib_path_rec_data, path_rec) == RCA_WIRE_PATH_LEN);
 
 static void pack_path(struct ib_path_rec_data *out, struct sa_path_rec *rec, u32 which)
 {
@@ -22,7 +30,7 @@ static void pack_path(struct ib_path_rec_data *out, struct sa_path_rec *rec, u32
 		rec = &ib;
 	}
 	out->flags = IB_PATH_GMP | IB_PATH_BIDIRECTIONAL | which;
-	ib_sa_pack_path(rec, out->path_rec);
+	rca_wire_put_path(out->path_rec, rec);
 }
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Parts of CM messages that ib_cm leaves to its users: service IDs, the IP CM service header, and
- * the private data that remains for user space.
+ * the private data that remains for user space. Path records, as user space gets them.
  *
  * All functions are pure, and may be called in any context.
  */
@@ -13,6 +13,7 @@
 #include <linux/errno.h>
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
+#include <rdma/ib_sa.h>
 
 #define RCA_WIRE_VERSION 0
 
@@ -33,6 +34,44 @@ struct rca_wire_hdr {
 } __packed;
 
 static_assert(sizeof(struct rca_wire_hdr) == RCA_WIRE_HDR_LEN);
+
+/**
+ * struct rca_wire_path - path record of the subnet administrator (IBTA volume 1, 15.2.5.16)
+ * @service_id: service ID
+ * @dgid: GID of the destination
+ * @sgid: GID of the source
+ * @dlid: LID of the destination
+ * @slid: LID of the source
+ * @flow: 1 bit raw traffic, 3 reserved bits, 20 bits flow label, 8 bits hop limit
+ * @tclass: traffic class
+ * @numb_path: 1 bit reversible, 7 bits number of paths
+ * @pkey: partition key
+ * @qos_sl: 12 bits class of quality of service, 4 bits service level
+ * @mtu: 2 bits selector, 6 bits MTU
+ * @rate: 2 bits selector, 6 bits rate
+ * @life_time: 2 bits selector, 6 bits packet lifetime
+ * @preference: preference
+ * @reserved: 0
+ */
+struct rca_wire_path {
+	__be64 service_id;
+	union ib_gid dgid;
+	union ib_gid sgid;
+	__be16 dlid;
+	__be16 slid;
+	__be32 flow;
+	u8 tclass;
+	u8 numb_path;
+	__be16 pkey;
+	__be16 qos_sl;
+	u8 mtu;
+	u8 rate;
+	u8 life_time;
+	u8 preference;
+	u8 reserved[6];
+};
+
+static_assert(sizeof(struct rca_wire_path) == RCA_WIRE_PATH_LEN);
 
 /* Offset of an IPv4 address in a 16 byte field. */
 #define RCA_WIRE_IP4 12
@@ -196,3 +235,40 @@ int rca_wire_get_hdr(const void *data, size_t len, __be16 dst_port, union rca_ad
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_wire_get_hdr);
+
+/* A byte with a selector of 2 bits and a value of 6 bits. */
+static u8 selected(u8 selector, u8 value)
+{
+	return selector << 6 | (value & 0x3f);
+}
+
+/**
+ * rca_wire_put_path() - write a path record
+ * @to: RCA_WIRE_PATH_LEN bytes, aligned to 8, all of which are written
+ * @path: the path, not of Omni-Path
+ *
+ * The bytes are those of ib_sa_pack_path(), which interprets a table of the fields and takes ten
+ * times as long.
+ */
+void rca_wire_put_path(void *to, const struct sa_path_rec *path)
+{
+	struct rca_wire_path *out = to;
+
+	out->service_id = path->service_id;
+	out->dgid = path->dgid;
+	out->sgid = path->sgid;
+	out->dlid = path->ib.dlid;
+	out->slid = path->ib.slid;
+	out->flow = cpu_to_be32((u32)path->ib.raw_traffic << 31 |
+				(be32_to_cpu(path->flow_label) & 0xfffff) << 8 | path->hop_limit);
+	out->tclass = path->traffic_class;
+	out->numb_path = path->reversible << 7 | (path->numb_path & 0x7f);
+	out->pkey = path->pkey;
+	out->qos_sl = cpu_to_be16(be16_to_cpu(path->qos_class) << 4 | (path->sl & 0xf));
+	out->mtu = selected(path->mtu_selector, path->mtu);
+	out->rate = selected(path->rate_selector, path->rate);
+	out->life_time = selected(path->packet_life_time_selector, path->packet_life_time);
+	out->preference = path->preference;
+	memset(out->reserved, 0, sizeof(out->reserved));
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_wire_put_path);

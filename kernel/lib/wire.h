@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Wire formats that ib_cm leaves to its users: service IDs, IP CM header, private data. */
+/*
+ * Wire formats that ib_cm leaves to its users: service IDs, IP CM header, private data; and that of
+ * path records.
+ */
 #ifndef RCA_WIRE_H
 #define RCA_WIRE_H
 
 #include "lib/sockaddr.h"
 
+struct sa_path_rec;
+
 /** RCA_WIRE_HDR_LEN - length of the IP CM service header (IBTA annex A11) */
 #define RCA_WIRE_HDR_LEN 36
+
+/** RCA_WIRE_PATH_LEN - length of a path record (IBTA volume 1, 15.2.5.16) */
+#define RCA_WIRE_PATH_LEN 64
 
 /**
  * enum rca_wire_msg - messages that carry private data
@@ -34,5 +42,6 @@ u8 rca_wire_put_private(u8 *data, const union rca_addr *src, const union rca_add
 			const void *user, u8 len);
 int rca_wire_get_hdr(const void *data, size_t len, __be16 dst_port, union rca_addr *src,
 		     union rca_addr *dst);
+void rca_wire_put_path(void *to, const struct sa_path_rec *path);
 
 #endif /* RCA_WIRE_H */

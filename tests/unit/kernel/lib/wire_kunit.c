@@ -4,7 +4,9 @@
 
 #include <kunit/test.h>
 #include <linux/errno.h>
+#include <linux/random.h>
 #include <linux/string.h>
+#include <rdma/ib_sa.h>
 #include <rdma/rdma_user_cm.h>
 
 #include "fake/addresses.h"
@@ -240,6 +242,38 @@ static void get_hdr_of_ib_private_data_may_look_like_ip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, rca_wire_get_hdr(data, sizeof(data), 0, &src, &dst));
 }
 
+static void expect_same_path(struct kunit *test, struct sa_path_rec *path)
+{
+	u8 ours[RCA_WIRE_PATH_LEN] __aligned(8), stock[RCA_WIRE_PATH_LEN] __aligned(8);
+
+	memset(ours, 0xa5, sizeof(ours));
+	memset(stock, 0x5a, sizeof(stock));
+	rca_wire_put_path(ours, path);
+	ib_sa_pack_path(path, stock);
+	KUNIT_ASSERT_EQ(test, 0, memcmp(ours, stock, sizeof(ours)));
+}
+
+/* Also bits that do not belong to the field that they are in, and members of RoCE in the union. */
+static void put_path_writes_what_ib_sa_writes(struct kunit *test)
+{
+	struct sa_path_rec path;
+	u8 *bytes = (u8 *)&path;
+	int i;
+
+	for (i = 0; i < 8 * (int)sizeof(path); i++) {
+		memset(&path, 0, sizeof(path));
+		bytes[i / 8] = 1 << i % 8;
+		expect_same_path(test, &path);
+		memset(&path, 0xff, sizeof(path));
+		bytes[i / 8] = ~(1 << i % 8);
+		expect_same_path(test, &path);
+	}
+	for (i = 0; i < 10000; i++) {
+		get_random_bytes(&path, sizeof(path));
+		expect_same_path(test, &path);
+	}
+}
+
 static struct kunit_case wire_cases[] = {
 	KUNIT_CASE_PARAM(service_id_there_and_back_is_the_same, sid_gen_params),
 	KUNIT_CASE_PARAM(private_max_leaves_room_for_the_header, private_gen_params),
@@ -255,6 +289,7 @@ static struct kunit_case wire_cases[] = {
 	KUNIT_CASE(get_hdr_other_version_is_einval),
 	KUNIT_CASE(get_hdr_other_ip_version_is_einval),
 	KUNIT_CASE(get_hdr_of_ib_private_data_may_look_like_ip),
+	KUNIT_CASE(put_path_writes_what_ib_sa_writes),
 	{}
 };
 
