@@ -227,7 +227,8 @@ void rca_id_cancel_work(struct rca_id *id)
 {
 	if (cancel_timer(id))
 		rca_id_put(id);		/* got in rca_id_queue_work_at() */
-	if (cancel_work(&id->work))
+	/* Mostly it is not queued. If it is queued meanwhile, that may as well be afterwards. */
+	if (work_pending(&id->work) && cancel_work(&id->work))
 		rca_id_put(id);		/* got in rca_id_queue_work() */
 }
 

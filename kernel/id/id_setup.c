@@ -153,6 +153,9 @@ bool rca_id_need_setup(struct rca_id *id)
 
 static void free_paths(struct rca_setup *setup)
 {
+	/* There are no others without this one. */
+	if (!setup->path)
+		return;
 	kfree(setup->path);
 	kfree(setup->alt_path);
 	kfree(setup->path_in);

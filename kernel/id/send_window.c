@@ -352,7 +352,7 @@ bool rca_window_begin(struct rca_id *id)
 	struct rca_turns_spare spare = {};
 	struct rca_window *peer;
 	unsigned long flags;
-	bool ret;
+	bool full, ret;
 
 	lockdep_assert_held(&id->op);
 	if (!setup)
@@ -362,12 +362,14 @@ bool rca_window_begin(struct rca_id *id)
 	peer = setup->slot.peer;
 	if (!peer)
 		return true;
-	if (is_full(peer))
+	full = is_full(peer);
+	if (full)
 		rca_turns_prepare(&spare);	/* without memory, it may send at once */
 	spin_lock_irqsave(&peer->lock, flags);
 	ret = begin_locked(peer, id, &spare);
 	spin_unlock_irqrestore(&peer->lock, flags);
-	rca_turns_finish(&spare);
+	if (full)
+		rca_turns_finish(&spare);
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_window_begin);

@@ -28,7 +28,21 @@
 
 static struct sa_path_rec *copy_path(const struct sa_path_rec *path)
 {
-	return path ? kmemdup(path, sizeof(*path), RCA_GFP_CALLBACK) : NULL;
+	return kmemdup(path, sizeof(*path), RCA_GFP_CALLBACK);
+}
+
+/* An alternate path comes with a path. Returns 0 or -ENOMEM. */
+static int copy_paths(struct rca_setup *setup, const struct rca_tp_request *req)
+{
+	if (!req->path)
+		return 0;
+	setup->path = copy_path(req->path);
+	if (!setup->path)
+		return -ENOMEM;
+	if (!req->alt_path)
+		return 0;
+	setup->alt_path = copy_path(req->alt_path);
+	return setup->alt_path ? 0 : -ENOMEM;
 }
 
 /* RDMA_PS_IPOIB is for IPoIB interfaces, see rca_qkey(). */
@@ -79,10 +93,8 @@ static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *dem
 	child->local = dest->local;
 	child->dst = dest->peer;
 	child->repeat = rca_timing_repeat(req->repeat_ms);
-	ret = -ENOMEM;
-	child->setup->path = copy_path(req->path);
-	child->setup->alt_path = copy_path(req->alt_path);
-	if ((req->path && !child->setup->path) || (req->alt_path && !child->setup->alt_path))
+	ret = copy_paths(child->setup, req);
+	if (ret)
 		goto err_free_child;
 	if (rdma_protocol_ib(demux->dev->ibdev, dest->port_num))
 		set_ib_link(child, req, dest->ndev);

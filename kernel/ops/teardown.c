@@ -26,7 +26,7 @@
 /* Send a connected peer a DREQ. True: wait for the DREP before the lower id is destroyed. */
 static bool start_linger(struct rca_id *id, enum rca_state was)
 {
-	unsigned long end = jiffies + rca_id_linger(id);
+	unsigned long end;
 
 	lockdep_assert_held(&id->op);
 	/* TCP ends the connection without messages of ours. */
@@ -40,6 +40,7 @@ static bool start_linger(struct rca_id *id, enum rca_state was)
 	/* Without memory to wait, destroying the lower id sends a single DREQ. */
 	if (!rca_id_need_setup(id))
 		return false;
+	end = jiffies + rca_id_linger(id);
 	/* If its turn has come, the work that was cancelled would have sent the DREQ. */
 	if (was == RCA_ST_DREQ_SENT) {
 		if (time_before(end, id->setup->drep_deadline))

@@ -382,17 +382,14 @@ static void end_query(struct rca_route_query *query)
  */
 void rca_path_query_cancel(struct rca_id *id)
 {
-	struct rca_route_query *query = NULL, *leader;
+	struct rca_route_query *query = id->setup ? id->setup->query : NULL, *leader;
 	unsigned long flags;
 	bool is_free = false;
 
 	lockdep_assert_held(&id->op);
-	spin_lock_irqsave(&id->lock, flags);
-	if (id->setup)
-		swap(id->setup->query, query);
-	spin_unlock_irqrestore(&id->lock, flags);
 	if (!query)
 		return;
+	set_query(id, NULL);
 	spin_lock_irqsave(&query_lock, flags);
 	leader = query->leader;
 	query->gone = true;

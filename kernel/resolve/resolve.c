@@ -26,19 +26,21 @@
 /* Make the transition for a step that ended with @status, and post its event if @post. */
 static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int status, bool post)
 {
-	struct rca_event *ev = post ? rca_id_event(id) : NULL;
-	struct rca_step step;
+	struct rca_event *ev;
 
 	lockdep_assert_held(&id->op);
+	if (!post) {
+		rca_id_unreserve_event(id);
+		return rca_id_step(id, input);
+	}
+	ev = rca_id_event(id);
 	if (ev) {
 		rca_id_fill_route_locked(id, &ev->rec.route);
 		ev->rec.flags = RDMA_CM_ALT_EVENT_F_ROUTE;
 		if (!status && rca_qp_attr_fill(id, NULL, &ev->rec.qp))
 			ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
 	}
-	step = post ? rca_id_step_post(id, input, ev, status) : rca_id_step(id, input);
-	rca_id_unreserve_event(id);	/* if the event was not wanted */
-	return step;
+	return rca_id_step_post(id, input, ev, status);
 }
 
 /* The pipeline has ended: run its continuation, if there is one. */

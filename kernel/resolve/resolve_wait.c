@@ -288,15 +288,13 @@ int rca_resolve_wait(struct rca_id *id, const struct rca_pipeline *pipe,
  */
 void rca_resolve_cancel(struct rca_id *id)
 {
-	struct rca_resolve *res = NULL;
-	unsigned long flags;
+	struct rca_resolve *res;
 
 	/* An operation that saw the previous state may still start one. */
 	mutex_lock(&id->op);
-	spin_lock_irqsave(&id->lock, flags);
-	if (id->setup)
-		swap(id->setup->resolve, res);
-	spin_unlock_irqrestore(&id->lock, flags);
+	res = id->setup ? id->setup->resolve : NULL;
+	if (res)
+		set_resolve(id, NULL);
 	rca_path_query_cancel(id);
 	mutex_unlock(&id->op);
 	if (!res)
