@@ -49,11 +49,10 @@ bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv)
 {
 	struct rca_item *item = NULL;
 	struct rca_record record __uninitialized;
-	unsigned long flags;
 
 	lockdep_assert_held(&queue->reading);
 
-	spin_lock_irqsave(&queue->lock, flags);
+	spin_lock_irq(&queue->lock);
 	dlv->in_ring = rca_queue_reap_locked(queue);
 	if (!dlv->in_ring)
 		item = list_first_entry_or_null(&queue->items, struct rca_item, qnode);
@@ -66,7 +65,7 @@ bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv)
 		memcpy(&dlv->rec, record.data, record.len);
 		dlv->len = record.len;
 	}
-	spin_unlock_irqrestore(&queue->lock, flags);
+	spin_unlock_irq(&queue->lock);
 	return item;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_peek);
@@ -92,32 +91,6 @@ void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_event_publish_child);
 
-static void complete_delivery(struct rca_queue *queue, struct rca_delivery *dlv)
-{
-	struct rca_item *item = dlv->item;
-	unsigned long flags;
-
-	lockdep_assert_held(&queue->consume);
-
-	if (!item->in_source)
-		rca_event_publish_child(rca_item_event(item), dlv->child_queue ?: queue);
-	spin_lock_irqsave(&queue->lock, flags);
-	queue->held = NULL;
-	rca_item_complete_locked(queue, item, dlv->rec.type);
-	spin_unlock_irqrestore(&queue->lock, flags);
-}
-
-static bool still_held(struct rca_queue *queue, const struct rca_item *item)
-{
-	unsigned long flags;
-	bool held;
-
-	spin_lock_irqsave(&queue->lock, flags);
-	held = queue->held == item;
-	spin_unlock_irqrestore(&queue->lock, flags);
-	return held;
-}
-
 /**
  * rca_queue_consume() - remove the event that was copied to user space
  * @queue: the queue
@@ -131,14 +104,24 @@ static bool still_held(struct rca_queue *queue, const struct rca_item *item)
  */
 bool rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
 {
+	struct rca_item *item = dlv->item;
 	bool held;
 
 	lockdep_assert_held(&queue->reading);
 
 	mutex_lock(&queue->consume);	/* nothing is dropped or moved from here on */
-	held = still_held(queue, dlv->item);
-	if (held)
-		complete_delivery(queue, dlv);
+	spin_lock_irq(&queue->lock);
+	held = queue->held == item;
+	if (held && rca_item_has_child(item)) {
+		spin_unlock_irq(&queue->lock);
+		rca_event_publish_child(rca_item_event(item), dlv->child_queue ?: queue);
+		spin_lock_irq(&queue->lock);
+	}
+	if (held) {
+		queue->held = NULL;
+		rca_item_complete_locked(queue, item, dlv->rec.type);
+	}
+	spin_unlock_irq(&queue->lock);
 	mutex_unlock(&queue->consume);
 	return held;
 }

@@ -414,9 +414,11 @@ static inline void rca_event_done(struct rca_event *ev)
 	ev->event_count = NULL;
 }
 
+/* Mostly nobody sleeps: pairs with wait_event_interruptible(), and with queue_poll(). */
 static inline void rca_queue_wake(struct rca_queue *queue)
 {
-	wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+	if (wq_has_sleeper(&queue->wait))
+		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
 }
 
 #endif /* RCA_EVENTS_H */
