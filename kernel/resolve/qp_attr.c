@@ -217,13 +217,45 @@ int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_qp_attr);
 
+/* Without the copy of all attributes, which are zero but for these. */
+static bool fill_unconnected(struct rca_id *id, struct rdma_cm_alt_qp_attr *out)
+{
+	struct ib_qp_attr attr = {};
+	int mask;
+
+	if (unconnected_attr(id, &attr, &mask))
+		return false;
+	out->init_mask = mask;
+	out->attr.qp_access_flags = attr.qp_access_flags;
+	out->attr.pkey_index = attr.pkey_index;
+	out->attr.port_num = attr.port_num;
+	return true;
+}
+
+/* The attributes of the three transitions do not contradict each other: one struct holds them. */
+static bool fill_connected(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr *out)
+{
+	struct ib_qp_attr attr = {};
+	int mask = 0;
+
+	if (get_attr(id, lower, IB_QPS_INIT, &attr, &mask))
+		return false;
+	out->init_mask = mask;
+	if (!get_attr(id, lower, IB_QPS_RTR, &attr, &mask))
+		out->rtr_mask = mask;
+	if (out->rtr_mask && !get_attr(id, lower, IB_QPS_RTS, &attr, &mask))
+		out->rts_mask = mask;
+	attr.qp_state = 0;
+	ib_copy_qp_attr_to_user(id->dev->ibdev, &out->attr, &attr);
+	return true;
+}
+
 /**
  * rca_qp_attr_fill() - get all known attributes, for an event
  * @id: the id
  * @lower: its cm_id, which must not be destroyed meanwhile, or NULL
- * @out: one set of attributes, with a mask for each transition
+ * @out: zeros; set to one set of attributes, with a mask for each transition
  *
- * The attributes of the three transitions do not contradict each other, so one struct holds them.
  * Does nothing for datagrams: a program must call rca_qp_attr(), which settles the queue key.
  *
  * Context: Any context except under @id->lock. @id->dev and @id->port_num must not change: with
@@ -232,19 +264,8 @@ EXPORT_SYMBOL_IF_KUNIT(rca_qp_attr);
  */
 bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr *out)
 {
-	struct ib_qp_attr attr = {};
-	int mask = 0;
-
-	if (!id->dev || id->qp_type == IB_QPT_UD ||
-	    get_attr(id, lower, IB_QPS_INIT, &attr, &mask))
+	if (!id->dev || id->qp_type == IB_QPT_UD)
 		return false;
-	out->init_mask = mask;
-	if (lower && !get_attr(id, lower, IB_QPS_RTR, &attr, &mask))
-		out->rtr_mask = mask;
-	if (out->rtr_mask && !get_attr(id, lower, IB_QPS_RTS, &attr, &mask))
-		out->rts_mask = mask;
-	attr.qp_state = 0;
-	ib_copy_qp_attr_to_user(id->dev->ibdev, &out->attr, &attr);
-	return true;
+	return lower ? fill_connected(id, lower, out) : fill_unconnected(id, out);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_qp_attr_fill);

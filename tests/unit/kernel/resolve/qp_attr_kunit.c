@@ -135,11 +135,37 @@ static void id_without_a_device_has_no_attributes(struct kunit *test)
 	rca_id_publish(id);
 }
 
+/* The event of a resolution and the ioctl give the same ones. */
+static void attributes_before_a_connection_are_those_of_the_ioctl(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rdma_cm_alt_qp_attr event = {};
+	struct ib_uverbs_qp_attr attr;
+	struct rca_id *id = rca_id_create(fake->ctx, fake->queue, RDMA_PS_TCP, IB_QPT_RC,
+					  FAKE_COOKIE);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
+	KUNIT_ASSERT_EQ(test, rca_id_attach(id, &fake->dev, 1, NULL), 0);
+	rca_id_step(id, RCA_IN_BIND);
+	rca_id_publish(id);
+	ops.over_tcp = true;
+	KUNIT_EXPECT_EQ(test, rca_qp_attr(id, IB_QPS_INIT, &attr), 0);
+	KUNIT_EXPECT_TRUE(test, rca_qp_attr_fill(id, NULL, &event));
+	ops.over_tcp = false;
+	KUNIT_EXPECT_EQ(test, attr.port_num, 1);
+	KUNIT_EXPECT_EQ(test, event.init_mask, attr.qp_attr_mask);
+	/* An event has a mask for each transition instead. */
+	attr.qp_attr_mask = 0;
+	attr.qp_state = 0;
+	KUNIT_EXPECT_EQ(test, memcmp(&event.attr, &attr, sizeof(attr)), 0);
+}
+
 static struct kunit_case qpattr_cases[] = {
 	KUNIT_CASE(peer_may_read_what_the_request_says),
 	KUNIT_CASE(reply_brings_the_attributes_that_there_are),
 	KUNIT_CASE(id_of_ipoib_without_ipoib_has_no_queue_key),
 	KUNIT_CASE(id_without_a_device_has_no_attributes),
+	KUNIT_CASE(attributes_before_a_connection_are_those_of_the_ioctl),
 	{}
 };
 
