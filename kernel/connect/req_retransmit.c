@@ -129,7 +129,7 @@ int rca_retry_send(struct rca_id *id)
 {
 	struct rca_tp_req req = {
 		.conn = id->setup->retry->conn,
-		.path = id->setup->path,
+		.path = &id->setup->path,
 		.path_in = id->setup->path_in,
 		.path_out = id->setup->path_out,
 		.sgid_attr = id->sgid_attr,
@@ -241,7 +241,7 @@ static struct rca_retry *alloc_retry(struct rca_id *id)
 	if (!retry)
 		return NULL;
 	retry->again = handle_timer;
-	retry->lifetime = id->setup->path->packet_life_time;
+	retry->lifetime = id->setup->path.packet_life_time;
 	retry->limited = rca_timing_deadline(&timing);
 	retry->once = rca_timing_once(&timing);
 	retry->deadline = jiffies +

@@ -30,7 +30,7 @@ static int reserve_answer(struct rca_id *id)
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	ret = id->dev->tp->ah_attr(id->dev->ibdev, id->port_num, id->setup->path, id->sgid_attr,
+	ret = id->dev->tp->ah_attr(id->dev->ibdev, id->port_num, &id->setup->path, id->sgid_attr,
 				   &attr);
 	if (ret)
 		return ret;
@@ -50,12 +50,12 @@ static int send_sidr_req(struct rca_id *id, const struct rca_tp_conn *user)
 	struct rca_tp_req req = {
 		.conn.qp_type = IB_QPT_UD,
 		.conn.private_data = data,
-		.path = id->setup->path,
+		.path = &id->setup->path,
 		.sgid_attr = id->sgid_attr,
 		.service_id = rca_wire_addr_service_id(id->ps, &id->dst),
 	};
 
-	req.answer_ms = rca_timing_datagram(&timing, id->setup->path->packet_life_time,
+	req.answer_ms = rca_timing_datagram(&timing, id->setup->path.packet_life_time,
 					    &req.retries);
 	req.conn.private_data_len = rca_wire_put_private(data, &id->local, &id->dst,
 							 user->private_data,

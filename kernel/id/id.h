@@ -293,7 +293,7 @@ struct rca_setup *rca_id_make_setup(struct rca_id *id, gfp_t gfp);
 bool rca_id_need_setup(struct rca_id *id);
 int rca_id_set_paths(struct rca_id *id, const struct sa_path_rec *path,
 		     const struct sa_path_rec *in, const struct sa_path_rec *out);
-void rca_id_drop_path(struct rca_id *id);
+void rca_id_set_path(struct rca_id *id, const struct sa_path_rec *path);
 void rca_id_drop_request(struct rca_id *id);
 void rca_id_drop_setup(struct rca_id *id);
 void rca_id_free_setup(struct rca_id *id);

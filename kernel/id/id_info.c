@@ -63,9 +63,9 @@ void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route
 		memcpy(route->dgid, id->link.dgid, sizeof(route->dgid));
 	else if (rca_addr_is_set(&id->dst) && !rca_addr_is_any(&id->dst))
 		rdma_ip2gid(&id->dst.sa, (union ib_gid *)route->dgid);
-	if (!id->setup || !id->setup->path)
+	if (!id->setup || !id->setup->has_path)
 		return;
-	pack_path(&route->path[0], id->setup->path, IB_PATH_PRIMARY);
+	pack_path(&route->path[0], &id->setup->path, IB_PATH_PRIMARY);
 	route->num_paths = 1;
 	if (id->setup->alt_path) {
 		pack_path(&route->path[1], id->setup->alt_path, IB_PATH_ALTERNATE);

@@ -154,13 +154,12 @@ bool rca_id_need_setup(struct rca_id *id)
 static void free_paths(struct rca_setup *setup)
 {
 	/* There are no others without this one. */
-	if (!setup->path)
+	if (!setup->has_path)
 		return;
-	kfree(setup->path);
 	kfree(setup->alt_path);
 	kfree(setup->path_in);
 	kfree(setup->path_out);
-	setup->path = NULL;
+	setup->has_path = false;
 	setup->alt_path = NULL;
 	setup->path_in = NULL;
 	setup->path_out = NULL;
@@ -174,15 +173,13 @@ static void free_request(struct rca_setup *setup)
 	setup->retry = NULL;
 }
 
-/**
- * rca_id_drop_path() - free the paths of an id
- * @id: the id, with a setup
- *
- * Context: Any context. Expects @id->op to be held by the caller.
- */
-void rca_id_drop_path(struct rca_id *id)
+/* Gives an id, with a setup, its only path. Expects rca_id.op to be held by the caller. */
+void rca_id_set_path(struct rca_id *id, const struct sa_path_rec *path)
 {
+	lockdep_assert_held(&id->op);
 	free_paths(id->setup);
+	id->setup->path = *path;
+	id->setup->has_path = true;
 }
 
 static struct sa_path_rec *copy_record(const struct sa_path_rec *from)
@@ -203,19 +200,16 @@ static struct sa_path_rec *copy_record(const struct sa_path_rec *from)
 int rca_id_set_paths(struct rca_id *id, const struct sa_path_rec *path,
 		     const struct sa_path_rec *in, const struct sa_path_rec *out)
 {
-	struct sa_path_rec *new = copy_record(path);
 	struct sa_path_rec *new_in = in ? copy_record(in) : NULL;
 	struct sa_path_rec *new_out = out ? copy_record(out) : NULL;
 
 	lockdep_assert_held(&id->op);
-	if (!new || (in && !new_in) || (out && !new_out)) {
-		kfree(new);
+	if ((in && !new_in) || (out && !new_out)) {
 		kfree(new_in);
 		kfree(new_out);
 		return -ENOMEM;
 	}
-	rca_id_drop_path(id);
-	id->setup->path = new;
+	rca_id_set_path(id, path);
 	id->setup->path_in = new_in;
 	id->setup->path_out = new_out;
 	return 0;

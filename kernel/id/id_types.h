@@ -6,6 +6,7 @@
 #include <linux/list.h>
 #include <linux/timer.h>
 #include <rdma/ib_cm.h>
+#include <rdma/ib_sa.h>
 
 #include "lib/timing.h"
 #include "transport/transport.h"
@@ -89,7 +90,7 @@ struct rca_on_route {
 /**
  * struct rca_setup - connection state: what an id needs to connect and to disconnect
  * @id: the id (immutable)
- * @path: resolved path, or NULL (lock: rca_id.op; owned)
+ * @path: resolved path, if there is one: see @has_path (lock: rca_id.op)
  * @alt_path: alternate path of a request, or NULL (lock: rca_id.op; owned)
  * @path_in: InfiniBand: inbound path if it differs from @path, else NULL (likewise)
  * @path_out: InfiniBand: outbound path if it differs from @path, else NULL (likewise)
@@ -103,6 +104,7 @@ struct rca_on_route {
  * @slot: slot in the send window of the peer
  * @timer: queues the work of the id; holds a reference on the id while pending
  * @drep_deadline: end of the wait for the DREP, in jiffies (lock: rca_id.op)
+ * @has_path: the id has a path (lock: rca_id.op)
  * @unsent: the DREQ must wait for the RTU of the peer (set with rca_id.op held; cleared by the
  *          callback of a message under rca_id.lock)
  * @rcu: frees the struct after callbacks that run late
@@ -112,7 +114,7 @@ struct rca_on_route {
  */
 struct rca_setup {
 	struct rca_id *id;
-	struct sa_path_rec *path;
+	struct sa_path_rec path;
 	struct sa_path_rec *alt_path;
 	struct sa_path_rec *path_in;
 	struct sa_path_rec *path_out;
@@ -124,6 +126,7 @@ struct rca_setup {
 	struct timer_list timer;
 	unsigned long drep_deadline;
 	u32 path_version;
+	bool has_path;
 	bool unsent;
 	struct rcu_head rcu;
 };

@@ -13,7 +13,7 @@
 #include <linux/memcontrol.h>
 #include <linux/netdevice.h>
 #include <linux/sched/mm.h>
-#include <linux/slab.h>
+#include <linux/string.h>
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_user_cm.h>
 
@@ -26,22 +26,16 @@
 #include "lib/trace.h"
 #include "lib/wire.h"
 
-static struct sa_path_rec *copy_path(const struct sa_path_rec *path)
-{
-	return kmemdup(path, sizeof(*path), RCA_GFP_CALLBACK);
-}
-
 /* An alternate path comes with a path. Returns 0 or -ENOMEM. */
 static int copy_paths(struct rca_setup *setup, const struct rca_tp_request *req)
 {
 	if (!req->path)
 		return 0;
-	setup->path = copy_path(req->path);
-	if (!setup->path)
-		return -ENOMEM;
+	setup->path = *req->path;
+	setup->has_path = true;
 	if (!req->alt_path)
 		return 0;
-	setup->alt_path = copy_path(req->alt_path);
+	setup->alt_path = kmemdup(req->alt_path, sizeof(*req->alt_path), RCA_GFP_CALLBACK);
 	return setup->alt_path ? 0 : -ENOMEM;
 }
 

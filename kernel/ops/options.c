@@ -227,7 +227,7 @@ static int get_path(struct rca_id *id, void *val, u32 *len)
 	struct rdma_cm_alt_route route;
 	u32 size;
 
-	if (!id->setup || !id->setup->path)
+	if (!id->setup || !id->setup->has_path)
 		return -ENODATA;
 	rca_id_fill_route_locked(id, &route);
 	size = route.num_paths * sizeof(route.path[0]);

@@ -76,9 +76,10 @@ static int make_route(struct rca_id *id, const struct sa_path_rec *given, u32 ti
 {
 	if (!id->link.ib)
 		return given ? rca_route_set(id, given) : rca_route_roce(id);
-	if (given)
-		return rca_route_ib_set(id, given);
-	return rca_route_ib_start(id, timeout_ms, finish_route, post);
+	if (!given)
+		return rca_route_ib_start(id, timeout_ms, finish_route, post);
+	rca_route_ib_set(id, given);
+	return 0;
 }
 
 /*

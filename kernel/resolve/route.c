@@ -9,7 +9,6 @@
 #include <kunit/visibility.h>
 #include <linux/if_vlan.h>
 #include <linux/netdevice.h>
-#include <linux/slab.h>
 #include <net/route.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
@@ -150,35 +149,26 @@ static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_dev
  * @id: the id; its address is resolved
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -ENODEV the network device is gone; -EINVAL its MTU is too small; -ENOMEM.
+ * Return: 0; -ENODEV the network device is gone; -EINVAL its MTU is too small.
  */
 int rca_route_roce(struct rca_id *id)
 {
+	struct sa_path_rec path = {};
 	struct net_device *ndev;
-	struct sa_path_rec *path;
 	int ret;
 
 	lockdep_assert_held(&id->op);
 	/* TCP uses the routes of the host. */
 	if (id->dev->tp->over_tcp)
 		return 0;
-	path = kzalloc(sizeof(*path), GFP_KERNEL_ACCOUNT);
-	if (!path)
-		return -ENOMEM;
 	ndev = dev_get_by_index(id->net, id->link.ifindex);
-	if (!ndev) {
-		kfree(path);
+	if (!ndev)
 		return -ENODEV;
-	}
-	ret = fill_path(id, path, ndev);
+	ret = fill_path(id, &path, ndev);
 	dev_put(ndev);
-	if (ret) {
-		kfree(path);
-		return ret;
-	}
-	rca_id_drop_path(id);
-	id->setup->path = path;
-	return 0;
+	if (!ret)
+		rca_id_set_path(id, &path);
+	return ret;
 }
 
 /**
@@ -217,24 +207,20 @@ EXPORT_SYMBOL_IF_KUNIT(rca_route_parse);
  * @given: the path; GIDs, partition key, MTU, rate and times are used as given
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -ENODEV the network device is gone; -ENOMEM.
+ * Return: 0; -ENODEV the network device is gone.
  */
 int rca_route_set(struct rca_id *id, const struct sa_path_rec *given)
 {
+	struct sa_path_rec path = *given;
 	struct net_device *ndev;
-	struct sa_path_rec *path;
 
 	lockdep_assert_held(&id->op);
 	ndev = dev_get_by_index(id->net, id->link.ifindex);
 	if (!ndev)
 		return -ENODEV;
 	dev_put(ndev);
-	path = kmemdup(given, sizeof(*given), GFP_KERNEL_ACCOUNT);
-	if (!path)
-		return -ENOMEM;
 	if (!id->dev->tp->over_tcp)
-		set_roce(id, path);
-	rca_id_drop_path(id);
-	id->setup->path = path;
+		set_roce(id, &path);
+	rca_id_set_path(id, &path);
 	return 0;
 }

@@ -10,7 +10,6 @@
 #include <kunit/visibility.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
-#include <linux/slab.h>
 #include <rdma/ib_sa.h>
 
 #include "device/devices.h"
@@ -73,14 +72,11 @@ ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct 
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_route_ib_question);
 
-/* Use a cached path. Returns 0 or -ENOMEM. */
-static int store_cached(struct rca_id *id, const struct sa_path_rec *path, u32 version)
+/* Use a cached path. */
+static void store_cached(struct rca_id *id, const struct sa_path_rec *path, u32 version)
 {
-	int ret = rca_id_set_paths(id, path, NULL, NULL);
-
-	if (!ret)
-		id->setup->path_version = version;
-	return ret;
+	rca_id_set_path(id, path);
+	id->setup->path_version = version;
 }
 
 static void set_question(const struct rca_id *id, struct rca_path_question *question)
@@ -129,7 +125,8 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_path_done done, bo
 	version = rca_path_cache_find(&question.key, question.epoch, max_age_s(id), &path);
 	if (version) {
 		rca_stats_cached_path(rca_device_stats(id->dev, id->port_num));
-		return store_cached(id, &path, version);
+		store_cached(id, &path, version);
+		return 0;
 	}
 	return rca_path_query_start(id, &question, timeout_ms, done, post);
 }
@@ -199,20 +196,14 @@ void rca_route_ib_doubt(struct rca_id *id)
  * @id: the id; its address is resolved
  * @given: the path, as an InfiniBand record
  *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0 or -ENOMEM.
+ * Context: Process context. Expects @id->op to be held by the caller.
  */
-int rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given)
+void rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given)
 {
-	struct sa_path_rec *path;
+	struct sa_path_rec path = *given;
 
 	lockdep_assert_held(&id->op);
-	path = kmemdup(given, sizeof(*given), GFP_KERNEL_ACCOUNT);
-	if (!path)
-		return -ENOMEM;
 	if (rdma_cap_opa_ah(id->dev->ibdev, id->port_num))
-		sa_convert_path_ib_to_opa(path, (struct sa_path_rec *)given);
-	rca_id_drop_path(id);
-	id->setup->path = path;
-	return 0;
+		sa_convert_path_ib_to_opa(&path, (struct sa_path_rec *)given);
+	rca_id_set_path(id, &path);
 }

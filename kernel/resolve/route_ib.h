@@ -9,6 +9,6 @@ ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct 
 int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_path_done done, bool post);
 bool rca_route_ib_renew(struct rca_id *id, rca_path_done done);
 void rca_route_ib_doubt(struct rca_id *id);
-int rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given);
+void rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given);
 
 #endif /* RCA_ROUTE_IB_H */

@@ -178,7 +178,7 @@ static void deadline_is_not_shorter_than_that_of_stock(struct kunit *test)
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 
-	id->setup->path->packet_life_time = 16;
+	id->setup->path.packet_life_time = 16;
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	/*
 	 * Sixteen requests, each 2 * 2^16 and 2^20 times 4.096 us, and the time of the test itself.
@@ -202,7 +202,7 @@ static void silence_begins_another_round(struct kunit *test)
 	void *lower;
 	int i;
 
-	id->setup->path->packet_life_time = 16;
+	id->setup->path.packet_life_time = 16;
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 15);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.remote, 13);
@@ -232,7 +232,7 @@ static void last_round_ends_with_the_patience(struct kunit *test)
 	struct rca_tp_conn conn = params();
 	struct fake *fake = test->priv;
 
-	id->setup->path->packet_life_time = 16;
+	id->setup->path.packet_life_time = 16;
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	id->setup->retry->deadline = jiffies + msecs_to_jiffies(1500);
 	no_answer(id);
@@ -254,7 +254,7 @@ static void round_that_begins_too_late_is_short(struct kunit *test)
 	struct rca_tp_conn conn = params();
 	struct fake *fake = test->priv;
 
-	id->setup->path->packet_life_time = 16;
+	id->setup->path.packet_life_time = 16;
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	no_answer(id);
 	id->setup->retry->deadline = jiffies - 1;
@@ -282,7 +282,7 @@ static void failure_is_no_silence(struct kunit *test)
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = params();
 
-	id->setup->path->packet_life_time = 16;
+	id->setup->path.packet_life_time = 16;
 	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
 	fake_message(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);

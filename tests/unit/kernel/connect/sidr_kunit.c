@@ -126,8 +126,7 @@ static void request_without_a_way_is_not_sent(struct kunit *test)
 	struct rca_tp_conn conn = params(0);
 	struct fake *fake = test->priv;
 
-	kfree(id->setup->path);
-	id->setup->path = NULL;
+	fake->no_way = true;
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -EINVAL);
 	fake_expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
 	KUNIT_EXPECT_EQ(test, fake->sidr_requests, 0);

@@ -81,7 +81,7 @@ static int service_level(struct kunit *test, const char *ip)
 	KUNIT_ASSERT_EQ(test, rig_resolve(test, id, ip, NO_SUCH, DEVICE_PATIENCE_MS), 0);
 	rig_expect_event(test, DEVICE_CLIENT, RDMA_CM_ALT_EVENT_ADDR_RESOLVED, 0);
 	rig_expect_event(test, DEVICE_CLIENT, RDMA_CM_ALT_EVENT_ROUTE_RESOLVED, 0);
-	sl = id->setup->path->sl;
+	sl = id->setup->path.sl;
 	rig_destroy(test, id);
 	return sl;
 }
@@ -330,7 +330,7 @@ static void iwarp_takes_a_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, set_path(id), 0);
 	rig_expect_event(test, DEVICE_CLIENT, RDMA_CM_ALT_EVENT_ROUTE_RESOLVED, 0);
 	rig_expect_state(test, id, RCA_ST_ROUTE_RESOLVED);
-	KUNIT_EXPECT_EQ(test, (int)id->setup->path->rec_type, (int)SA_PATH_REC_TYPE_IB);
+	KUNIT_EXPECT_EQ(test, (int)id->setup->path.rec_type, (int)SA_PATH_REC_TYPE_IB);
 }
 
 static struct kunit_case iwarp_cases[] = {

@@ -73,7 +73,7 @@ static void answers_that_come_too_late(struct kunit *test)
 static void path_from_a_gid_that_is_not_ours(struct kunit *test)
 {
 	struct rca_id *id = rig_resolved(test, DEVICE_IP, 7471, RDMA_PS_UDP);
-	struct sa_path_rec path = *id->setup->path;
+	struct sa_path_rec path = id->setup->path;
 	struct ib_uverbs_ah_attr ah = {};
 
 	KUNIT_EXPECT_EQ(test, id->dev->tp->ah_attr(id->dev->ibdev, id->port_num, &path, NULL, &ah),

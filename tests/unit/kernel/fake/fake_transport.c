@@ -152,7 +152,7 @@ static int fake_tp_ah_attr(struct ib_device *ibdev, u32 port_num, struct sa_path
 			   const struct ib_gid_attr *sgid_attr, struct ib_uverbs_ah_attr *out)
 {
 	out->sl = FAKE_SL;
-	return path ? 0 : -EINVAL;
+	return the_fake->no_way ? -EINVAL : 0;
 }
 
 static void *fake_tp_join(struct ib_device *ibdev, const struct rca_tp_join *req, void *member)
@@ -266,8 +266,7 @@ static struct rca_id *active_id(struct kunit *test, struct fake *fake, u64 cooki
 	set_address(&id->local, 0x0a090001, 5000);
 	set_address(&id->dst, 0x0a090002, 7471);
 	KUNIT_ASSERT_EQ(test, rca_id_attach(id, &fake->dev, 1, NULL), 0);
-	id->setup->path = kzalloc(sizeof(*id->setup->path), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, id->setup->path);
+	id->setup->has_path = true;
 	rca_id_step(id, RCA_IN_BIND);
 	rca_id_step(id, RCA_IN_RESOLVE_ADDR);
 	rca_id_step(id, RCA_IN_ADDR_OK);

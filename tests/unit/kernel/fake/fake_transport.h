@@ -50,6 +50,7 @@ struct fake_lower {
  * @no_lower: create() fails for lack of memory
  * @busy: listen() fails, as another user of the device has the service ID
  * @fail: errno of the next message, which is not sent; 0: none
+ * @no_way: no address handle leads to the peer
  * @fail_after: errno of messages after @during was called
  * @during: called while a message is sent, with the lower cm_id; or NULL
  * @reachable: a request would have found a listener when the last service ID was taken
@@ -85,6 +86,7 @@ struct fake {
 	bool no_lower;
 	bool busy;
 	int fail;
+	bool no_way;
 	int fail_after;
 	void (*during)(struct fake *fake, void *lower);
 	bool reachable;
