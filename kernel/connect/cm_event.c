@@ -53,7 +53,6 @@ static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_
 {
 	struct rca_event *ev = NULL;
 	struct rca_step step;
-	unsigned long flags;
 	bool again;
 
 	if (is_message(event->input))
@@ -69,7 +68,7 @@ static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_
 			ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
 	}
 
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	if (id->state == RCA_ST_REQ_RCVD &&
 	    (event->input == RCA_IN_REJ || event->input == RCA_IN_DREQ))
 		WRITE_ONCE(id->peer_gone, true);	/* pairs with refusal_errno() */
@@ -80,7 +79,7 @@ static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_
 	again = event->input == RCA_IN_RTU && id->setup && READ_ONCE(id->setup->unsent);
 	if ((step.action & RCA_ACT_FINISH) && id->setup)
 		WRITE_ONCE(id->setup->unsent, false);
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	rca_event_free(ev);
 	/*
 	 * The state has changed, so the message is not sent again, and no longer counts as

@@ -253,7 +253,6 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 {
 	struct rca_tp_conn rep = *conn;
 	struct rca_step step;
-	unsigned long flags;
 	int ret;
 
 	if (id->qp_type == IB_QPT_UD)
@@ -273,11 +272,11 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 	/* Without memory for the event, accept fails like one whose REP cannot be sent. */
 	ret = rca_id_reserve_event(id);
 	rca_source_set_cookie(&id->src, cookie);
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	step = rca_id_step_locked(id, RCA_IN_ACCEPT);
 	if (step.verdict == RCA_TAKE)
 		id->quiet = quiet;
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	if (step.verdict != RCA_TAKE) {
 		rca_id_unreserve_event(id);
 		ret = refusal_errno(id, &step);

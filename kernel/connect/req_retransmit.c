@@ -101,16 +101,15 @@ static void set_timers(struct rca_id *id, struct rca_tp_req *req)
 	struct rca_retry *retry = id->setup->retry;
 	long left = retry->deadline - jiffies;
 	struct rca_req_timers timers;
-	unsigned long flags;
 
 	rca_timing_req(&timing, retry->lifetime, retry->intervals, rca_window_unanswered(id),
 		       retry->once ? U32_MAX : left > 0 ? jiffies_to_msecs(left) : 0, &timers);
 	req->remote_timeout = timers.remote;
 	req->local_timeout = timers.local;
 	req->retries = timers.retries;
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	id->repeat = rca_timing_repeat(timers.interval_ms);
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	/* Pairs with timeout_delay(). */
 	WRITE_ONCE(retry->interval, msecs_to_jiffies(timers.interval_ms));
 	WRITE_ONCE(retry->sent, jiffies);
@@ -302,7 +301,6 @@ int rca_retry_keep_deadline(struct rca_id *id)
 void rca_retry_arm(struct rca_id *id)
 {
 	const struct rca_retry *retry = id->setup->retry;
-	unsigned long flags;
 	long left;
 
 	lockdep_assert_held(&id->op);
@@ -310,10 +308,10 @@ void rca_retry_arm(struct rca_id *id)
 		return;
 	left = retry->deadline - jiffies;
 	/* If it already waits for retransmission, the timer is set to an earlier time. */
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	if (id->state == RCA_ST_REQ_SENT || id->state == RCA_ST_SIDR_SENT)
 		rca_id_queue_work_at(id, max(left, 0L));
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 }
 
 /**

@@ -2,8 +2,8 @@
 /*
  * Post events.
  *
- * Locking: the source's spinlock, then &rca_queue.lock, both with interrupts disabled: events are
- * posted from any context.
+ * Locking: the source's spinlock, which the caller takes with interrupts disabled, as events are
+ * posted from any context; then &rca_queue.lock.
  */
 #include <kunit/visibility.h>
 #include <linux/bitops.h>
@@ -24,7 +24,6 @@
 void rca_post(struct rca_source *src, struct rca_event *ev)
 {
 	struct rca_queue *queue = src->queue;
-	unsigned long flags;
 
 	lockdep_assert_held(rca_source_lock(src));
 
@@ -35,10 +34,10 @@ void rca_post(struct rca_source *src, struct rca_event *ev)
 		return;
 	}
 	ev->src = src;
-	spin_lock_irqsave(&queue->lock, flags);
+	spin_lock(&queue->lock);
 	rca_queue_reap_locked(queue);
 	rca_queue_add_locked(queue, src, &ev->item);
-	spin_unlock_irqrestore(&queue->lock, flags);
+	spin_unlock(&queue->lock);
 	rca_queue_wake(queue);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_post);
@@ -103,21 +102,20 @@ static void link_notice_locked(struct rca_queue *queue, struct rca_source *src, 
 bool rca_post_notice(struct rca_source *src, u32 type, int status)
 {
 	struct rca_queue *queue = src->queue;
-	unsigned long flags;
 	bool fresh;
 
 	lockdep_assert_held(rca_source_lock(src));
 
 	if (!queue)
 		return false;
-	spin_lock_irqsave(&queue->lock, flags);
+	spin_lock(&queue->lock);
 	rca_queue_reap_locked(queue);	/* an event that user space has taken is not pending */
 	fresh = !(src->pending & BIT(type));
 	if (fresh) {
 		src->pending |= BIT(type);
 		link_notice_locked(queue, src, type, rca_notice_has_status(type) ? status : 0);
 	}
-	spin_unlock_irqrestore(&queue->lock, flags);
+	spin_unlock(&queue->lock);
 	if (fresh)
 		rca_queue_wake(queue);
 	return fresh;

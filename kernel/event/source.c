@@ -42,19 +42,18 @@ EXPORT_SYMBOL_IF_KUNIT(rca_source_init);
  * rca_source_queue() - get the queue of a source
  * @src: the source
  *
- * Context: Any context. Takes the source's lock.
+ * Context: Process context. Takes the source's lock.
  * Return: the queue with a reference, for rca_queue_put(); NULL: none.
  */
 struct rca_queue *rca_source_queue(struct rca_source *src)
 {
 	struct rca_queue *queue;
-	unsigned long flags;
 
-	spin_lock_irqsave(rca_source_lock(src), flags);
+	spin_lock_irq(rca_source_lock(src));
 	queue = src->queue;
 	if (queue)
 		rca_queue_get(queue);
-	spin_unlock_irqrestore(rca_source_lock(src), flags);
+	spin_unlock_irq(rca_source_lock(src));
 	return queue;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_queue);
@@ -81,15 +80,14 @@ EXPORT_SYMBOL_IF_KUNIT(rca_source_reap);
  * @src: a source without a queue
  * @queue: the queue; the source holds a reference
  *
- * Context: Any context. Takes the source's lock.
+ * Context: Process context. Takes the source's lock.
  * Return: 0; -EINVAL: the queue is closed, or the source has one.
  */
 int rca_source_attach(struct rca_source *src, struct rca_queue *queue)
 {
-	unsigned long flags;
 	int ret = -EINVAL;
 
-	spin_lock_irqsave(rca_source_lock(src), flags);
+	spin_lock_irq(rca_source_lock(src));
 	spin_lock(&queue->lock);
 	if (!queue->closed && !src->queue) {
 		WRITE_ONCE(src->queue, rca_queue_get(queue)); /* put in rca_source_detach() */
@@ -98,7 +96,7 @@ int rca_source_attach(struct rca_source *src, struct rca_queue *queue)
 		ret = 0;
 	}
 	spin_unlock(&queue->lock);
-	spin_unlock_irqrestore(rca_source_lock(src), flags);
+	spin_unlock_irq(rca_source_lock(src));
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_attach);
@@ -108,13 +106,11 @@ EXPORT_SYMBOL_IF_KUNIT(rca_source_attach);
  * @src: the source
  * @cookie: the new cookie
  *
- * Context: Any context. Takes the source's lock.
+ * Context: Process context. Takes the source's lock.
  */
 void rca_source_set_cookie(struct rca_source *src, u64 cookie)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(rca_source_lock(src), flags);
+	spin_lock_irq(rca_source_lock(src));
 	if (src->queue) {
 		spin_lock(&src->queue->lock);
 		src->cookie = cookie;
@@ -122,7 +118,7 @@ void rca_source_set_cookie(struct rca_source *src, u64 cookie)
 	} else {
 		src->cookie = cookie;
 	}
-	spin_unlock_irqrestore(rca_source_lock(src), flags);
+	spin_unlock_irq(rca_source_lock(src));
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_source_set_cookie);
 
@@ -195,10 +191,9 @@ static int rca_source_transfer(struct rca_source *src, struct rca_queue *from,
 			       struct rca_queue *to, u32 *reported)
 {
 	struct rca_queue *first = min(from, to), *second = max(from, to);
-	unsigned long flags;
 	int ret = -EINVAL;
 
-	spin_lock_irqsave(rca_source_lock(src), flags);
+	spin_lock_irq(rca_source_lock(src));
 	spin_lock(&first->lock);
 	spin_lock_nested(&second->lock, SINGLE_DEPTH_NESTING);
 	if (!to->closed) {
@@ -209,7 +204,7 @@ static int rca_source_transfer(struct rca_source *src, struct rca_queue *from,
 	}
 	spin_unlock(&second->lock);
 	spin_unlock(&first->lock);
-	spin_unlock_irqrestore(rca_source_lock(src), flags);
+	spin_unlock_irq(rca_source_lock(src));
 	if (ret)
 		return ret;
 	if (!from->has_file)
@@ -227,9 +222,8 @@ static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *
 {
 	struct rca_item *item, *next;
 	unsigned int count = 0;
-	unsigned long flags;
 
-	spin_lock_irqsave(rca_source_lock(src), flags);
+	spin_lock_irq(rca_source_lock(src));
 	spin_lock(&queue->lock);
 	rca_queue_reap_locked(queue);
 	list_for_each_entry_safe(item, next, &src->items, snode) {
@@ -247,7 +241,7 @@ static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *
 	queue->num_sources--;
 	WRITE_ONCE(src->queue, NULL);
 	spin_unlock(&queue->lock);
-	spin_unlock_irqrestore(rca_source_lock(src), flags);
+	spin_unlock_irq(rca_source_lock(src));
 	return count;
 }
 
@@ -405,9 +399,8 @@ static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *qu
 {
 	struct rca_item *item, *next;
 	unsigned int count = 0;
-	unsigned long flags;
 
-	spin_lock_irqsave(&queue->lock, flags);
+	spin_lock_irq(&queue->lock);
 	rca_queue_reap_locked(queue);
 	list_for_each_entry_safe(item, next, &src->items, snode) {
 		if (item->in_source || rca_item_event(item)->event_count != event_count)
@@ -418,7 +411,7 @@ static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *qu
 		list_add_tail(&item->qnode, dropped);
 		count++;
 	}
-	spin_unlock_irqrestore(&queue->lock, flags);
+	spin_unlock_irq(&queue->lock);
 	return count;
 }
 

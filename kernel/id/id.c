@@ -77,15 +77,14 @@ struct rca_step rca_id_step_locked(struct rca_id *id, enum rca_input input)
 	return step;
 }
 
-/* rca_id_step_locked() that takes rca_id.lock. */
+/* rca_id_step_locked() that takes rca_id.lock. Process context. */
 struct rca_step rca_id_step(struct rca_id *id, enum rca_input input)
 {
 	struct rca_step step;
-	unsigned long flags;
 
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	step = rca_id_step_locked(id, input);
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	return step;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_step);

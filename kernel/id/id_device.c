@@ -27,10 +27,9 @@
 int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
 		  const struct ib_gid_attr *sgid_attr)
 {
-	unsigned long flags;
 	bool removing;
 
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	spin_lock(&dev->lock);
 	removing = dev->removing;
 	if (!removing) {
@@ -40,7 +39,7 @@ int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
 		list_add_tail(&id->dev_node, &dev->ids);
 	}
 	spin_unlock(&dev->lock);
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	return removing ? -ENODEV : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_attach);
@@ -55,21 +54,20 @@ void rca_id_detach(struct rca_id *id)
 {
 	const struct ib_gid_attr *sgid_attr = id->sgid_attr;
 	struct rca_device *dev = id->dev;
-	unsigned long flags;
 
 	if (!dev)
 		return;
 	WARN_ON_ONCE(id->lower);
 	rca_id_unwatch(id);
 	rca_window_release(id);
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	spin_lock(&dev->lock);
 	list_del_init(&id->dev_node);
 	spin_unlock(&dev->lock);
 	id->sgid_attr = NULL;
 	id->port_num = 0;
 	id->dev = NULL;
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	if (sgid_attr)
 		rdma_put_gid_attr(sgid_attr);
 	rca_device_put(dev);

@@ -43,15 +43,14 @@ struct rca_event *rca_id_new_event(struct rca_id *id)
 int rca_id_reserve_event(struct rca_id *id)
 {
 	struct rca_event *ev;
-	unsigned long flags;
 
 	lockdep_assert_held(&id->op);
 	ev = rca_id_new_event(id);
 	if (IS_ERR(ev))
 		return PTR_ERR(ev);
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	swap(id->reserved, ev);
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	rca_event_free(ev);
 	return 0;
 }
@@ -67,28 +66,26 @@ int rca_id_reserve_event(struct rca_id *id)
  */
 int rca_id_reserve_answer(struct rca_id *id)
 {
-	unsigned long flags;
 	int ret;
 
 	ret = rca_id_reserve_event(id);
 	if (ret)
 		return ret;
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	rca_id_fill_route_locked(id, &id->reserved->rec.route);
 	id->reserved->rec.flags |= RDMA_CM_ALT_EVENT_F_ROUTE;
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	return 0;
 }
 
-/* Frees the reserved record: the operation failed, and will not cause an event. Any context. */
+/* Frees the reserved record: the operation failed, and causes no event. Process context. */
 void rca_id_unreserve_event(struct rca_id *id)
 {
 	struct rca_event *ev = NULL;
-	unsigned long flags;
 
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	swap(id->reserved, ev);
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	rca_event_free(ev);
 }
 
@@ -103,11 +100,10 @@ struct rca_event *rca_id_event(struct rca_id *id)
 {
 	struct mem_cgroup *old_memcg;
 	struct rca_event *ev = NULL;
-	unsigned long flags;
 
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	swap(id->reserved, ev);
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	if (!ev) {
 		old_memcg = set_active_memcg(id->obj.ctx->memcg);
 		ev = alloc_record(id, RCA_GFP_CALLBACK);
@@ -162,16 +158,18 @@ struct rca_step rca_id_step_post_locked(struct rca_id *id, enum rca_input input,
 	return step;
 }
 
-/* rca_id_step_post_locked() that takes rca_id.lock, and frees a record that was not posted. */
+/*
+ * rca_id_step_post_locked() that takes rca_id.lock, and frees a record that was not posted. Process
+ * context.
+ */
 struct rca_step rca_id_step_post(struct rca_id *id, enum rca_input input, struct rca_event *ev,
 				 int status)
 {
 	struct rca_step step;
-	unsigned long flags;
 
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	step = rca_id_step_post_locked(id, input, &ev, status);
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	rca_event_free(ev);
 	return step;
 }
@@ -192,11 +190,10 @@ struct rca_step rca_id_step_post_reserved(struct rca_id *id, enum rca_input inpu
 {
 	struct rca_event *ev = READ_ONCE(id->reserved) ? NULL : rca_id_event(id);
 	struct rca_step step;
-	unsigned long flags;
 
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	step = rca_id_step_post_locked(id, input, ev ? &ev : &id->reserved, status);
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	rca_event_free(ev);
 	return step;
 }
@@ -236,7 +233,6 @@ int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 {
 	struct rca_opts *opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
 	struct rca_event *ev = NULL;
-	unsigned long flags;
 	int ret = -ENOBUFS;
 
 	if (!opts)
@@ -256,10 +252,10 @@ int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 	ev->rec.status = status;
 	ev->rec.user_status = status;
 	ev->rec.user_arg = arg;
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	rca_id_report_event_locked(id, type, status);
 	rca_post(&id->src, ev);
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_post_user);

@@ -134,7 +134,6 @@ bool rca_id_need_setup(struct rca_id *id)
 {
 	struct mem_cgroup *old_memcg;
 	struct rca_setup *setup;
-	unsigned long flags;
 
 	lockdep_assert_held(&id->op);
 	if (id->setup)
@@ -145,9 +144,9 @@ bool rca_id_need_setup(struct rca_id *id)
 	set_active_memcg(old_memcg);
 	if (!setup)
 		return false;
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	WRITE_ONCE(id->setup, setup);	/* pairs with rca_window_end() */
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	return true;
 }
 
@@ -237,18 +236,17 @@ void rca_id_drop_request(struct rca_id *id)
 void rca_id_drop_setup(struct rca_id *id)
 {
 	struct rca_setup *setup = id->setup;
-	unsigned long flags;
 
 	lockdep_assert_held(&id->op);
 	WARN_ON_ONCE(setup->resolve || setup->query || setup->on_route);
 	rca_window_release(id);
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	WRITE_ONCE(id->setup, NULL);	/* pairs with rca_window_end() */
-	spin_unlock_irqrestore(&id->lock, flags);
-	if (timer_delete_sync(&setup->timer))
+	spin_unlock_irq(&id->lock);
+	if (timer_delete(&setup->timer))
 		rca_id_put(id);		/* got in rca_id_queue_work_at() */
 	free_request(setup);
-	kfree_rcu(setup, rcu);
+	kfree_rcu(setup, rcu);	/* the timer function may still be running */
 }
 
 /* Frees the connection state, if any, of an id without references. Any context. */

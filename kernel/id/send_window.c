@@ -351,7 +351,6 @@ bool rca_window_begin(struct rca_id *id)
 	struct rca_setup *setup = id->setup;
 	struct rca_turns_spare spare = {};
 	struct rca_window *peer;
-	unsigned long flags;
 	bool full, ret;
 
 	lockdep_assert_held(&id->op);
@@ -365,9 +364,9 @@ bool rca_window_begin(struct rca_id *id)
 	full = is_full(peer);
 	if (full)
 		rca_turns_prepare(&spare);	/* without memory, it may send at once */
-	spin_lock_irqsave(&peer->lock, flags);
+	spin_lock_irq(&peer->lock);
 	ret = begin_locked(peer, id, &spare);
-	spin_unlock_irqrestore(&peer->lock, flags);
+	spin_unlock_irq(&peer->lock);
 	if (full)
 		rca_turns_finish(&spare);
 	return ret;

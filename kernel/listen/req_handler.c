@@ -177,7 +177,6 @@ static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void
 {
 	struct rca_event *ev;
 	struct rca_id *child;
-	unsigned long flags;
 	int ret;
 
 	if (req->conn.qp_type != listener->qp_type)
@@ -196,9 +195,9 @@ static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void
 		goto err_free_child;
 	}
 
-	spin_lock_irqsave(&listener->lock, flags);
+	spin_lock_irq(&listener->lock);
 	if (listener->state != RCA_ST_LISTEN || !listener->src.queue) {
-		spin_unlock_irqrestore(&listener->lock, flags);
+		spin_unlock_irq(&listener->lock);
 		ret = -ECONNABORTED;
 		goto err_free_event;
 	}
@@ -206,7 +205,7 @@ static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void
 	child->borrowed = borrowed;
 	demux->dev->tp->set_owner(lower, child);
 	rca_id_post_locked(listener, ev, RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0);
-	spin_unlock_irqrestore(&listener->lock, flags);
+	spin_unlock_irq(&listener->lock);
 	return 0;
 
 err_free_event:

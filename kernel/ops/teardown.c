@@ -59,14 +59,13 @@ static u32 teardown_id(struct rca_id *id)
 {
 	enum rca_state was;
 	LIST_HEAD(requests);
-	unsigned long flags;
 	u32 reported;
 
 	rca_id_cancel_work(id);	/* the work may wait for a deadline */
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	was = id->state;
 	rca_id_step_locked(id, RCA_IN_DESTROY);
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 
 	rca_resolve_cancel(id);
 	reported = rca_source_detach(&id->src, &requests);
@@ -179,14 +178,13 @@ EXPORT_SYMBOL_IF_KUNIT(rca_destroy);
 static bool post_removal(struct rca_id *id, const struct rca_device *dev)
 {
 	struct rca_event *ev = NULL;
-	unsigned long flags;
 	bool used;
 
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	used = id->dev == dev && id->state != RCA_ST_IDLE;
 	if (used)
 		rca_id_step_post_locked(id, RCA_IN_REMOVE, &ev, 0);
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 	return used;
 }
 
@@ -227,14 +225,13 @@ static void remove_from_device(struct rca_id *id, struct rca_device *dev)
 void rca_teardown_device(struct rca_device *dev)
 {
 	struct rca_id *id;
-	unsigned long flags;
 
 	for (;;) {
-		spin_lock_irqsave(&dev->lock, flags);
+		spin_lock_irq(&dev->lock);
 		id = list_first_entry_or_null(&dev->ids, struct rca_id, dev_node);
 		if (id)
 			rca_id_get(id);	/* allowed: an attached id has references */
-		spin_unlock_irqrestore(&dev->lock, flags);
+		spin_unlock_irq(&dev->lock);
 		if (!id)
 			return;
 		remove_from_device(id, dev);

@@ -116,22 +116,20 @@ int rca_local_device(struct rca_id *id, const union rca_addr *local, struct rdma
  */
 void rca_local_keep_link(struct rca_id *id, struct rdma_dev_addr *addr)
 {
-	unsigned long flags;
-
 	rca_id_unwatch(id);
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	memset(&id->link, 0, sizeof(id->link));
 	id->link.ifindex = addr->bound_dev_if;
 	if (addr->dev_type == ARPHRD_INFINIBAND) {
 		rca_addr_ib_keep(&id->link, addr);
-		spin_unlock_irqrestore(&id->lock, flags);
+		spin_unlock_irq(&id->lock);
 		return;
 	}
 	memcpy(id->link.dmac, addr->dst_dev_addr, ETH_ALEN);
 	memcpy(id->link.smac, addr->src_dev_addr, ETH_ALEN);
 	id->link.hoplimit = addr->hoplimit;
 	id->link.network = addr->network;
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 }
 
 /**

@@ -307,11 +307,9 @@ static struct rca_route_query *query_alloc(struct rca_id *id, rca_path_done done
 
 static void set_query(struct rca_id *id, struct rca_route_query *query)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	id->setup->query = query;
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 }
 
 static int start(struct rca_id *id, const struct rca_path_question *question, u32 timeout_ms,

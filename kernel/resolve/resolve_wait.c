@@ -100,12 +100,10 @@ void rca_resolve_start_from(const struct rca_id *id, union rca_addr *src,
 /* Set or clear the resolution of an id. */
 static void set_resolve(struct rca_id *id, struct rca_resolve *res)
 {
-	unsigned long flags;
-
 	lockdep_assert_held(&id->op);
-	spin_lock_irqsave(&id->lock, flags);
+	spin_lock_irq(&id->lock);
 	id->setup->resolve = res;
-	spin_unlock_irqrestore(&id->lock, flags);
+	spin_unlock_irq(&id->lock);
 }
 
 static void queue_work_in(struct rca_resolve *res, unsigned long delay)
