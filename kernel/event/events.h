@@ -165,7 +165,7 @@ struct rca_source {
  * @wait: readers and pollers
  * @record_size: bytes per record for read() (immutable)
  * @ring_entries: number of records in the ring; 0: no ring (immutable once the queue has a file)
- * @ring: allocated by the first mapping, NULL before (lock: @lock)
+ * @ring: allocated by the first mapping, NULL before (lock: @lock; also read without)
  * @readers: number of threads that wait in read() (lock: @lock)
  * @waiting: undelivered events, in the ring or not; each pending event of a notice counts (lock:
  *           @lock)

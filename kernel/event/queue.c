@@ -179,19 +179,19 @@ bool rca_queue_reap_locked(struct rca_queue *queue)
  * rca_queue_unread() - reap, and tell whether the ring has records that user space has not taken
  * @queue: the queue
  *
- * Context: Any context. Takes and releases @queue->lock.
+ * Context: Process context. Takes and releases @queue->lock.
  * Return: true if the ring has such records.
  */
 bool rca_queue_unread(struct rca_queue *queue)
 {
-	unsigned long flags;
+	struct rca_ring *ring = smp_load_acquire(&queue->ring);	/* pairs with get_ring() */
 	bool unread;
 
-	if (!queue->ring_entries)
+	if (!ring || !READ_ONCE(ring->unread))
 		return false;
-	spin_lock_irqsave(&queue->lock, flags);
+	spin_lock_irq(&queue->lock);
 	unread = rca_queue_reap_locked(queue);
-	spin_unlock_irqrestore(&queue->lock, flags);
+	spin_unlock_irq(&queue->lock);
 	return unread;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_unread);
@@ -203,7 +203,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_queue_unread);
  * Without a lock the result may be outdated. To sleep until it changes, wait on
  * &rca_queue.wait.
  *
- * Context: Any context.
+ * Context: Process context.
  * Return: true if there is one.
  */
 bool rca_queue_ready(struct rca_queue *queue)

@@ -114,7 +114,7 @@ void rca_ring_reset(struct rca_ring *ring)
 	memset(ring->slots, 0, ring->entries * sizeof(ring->slots[0]));
 	ring->head = 0;
 	ring->tail = 0;
-	ring->unread = 0;
+	WRITE_ONCE(ring->unread, 0);
 	header->entries = ring->entries;
 	header->record_size = ring->record_size;
 	header->records_offset = RECORDS_OFFSET;
@@ -162,7 +162,7 @@ void rca_ring_put(struct rca_ring *ring, const void *data, u32 len, void *what, 
 	ring_write(ring, record_offset(ring, ring->tail), data, len, ring->record_size);
 	*rca_ring_slot(ring, ring->tail) = (struct rca_ring_slot) { .what = what, .type = type };
 	ring->tail++;
-	ring->unread++;
+	WRITE_ONCE(ring->unread, ring->unread + 1);
 	/* Complete the record before user space can see it. */
 	smp_store_release(&ring->header->tail, ring->tail);
 }
@@ -184,7 +184,7 @@ void rca_ring_invalidate_at(struct rca_ring *ring, u32 pos)
 	u32 *type = page_address(ring->pages[offset >> PAGE_SHIFT]) + offset_in_page(offset);
 
 	rca_ring_slot(ring, pos)->what = NULL;
-	ring->unread--;
+	WRITE_ONCE(ring->unread, ring->unread - 1);
 	WRITE_ONCE(*type, RDMA_CM_ALT_EVENT_SKIP);
 }
 

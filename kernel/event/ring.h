@@ -39,7 +39,7 @@ struct rca_ring_slot {
  * @maps: mappings of the records; briefly two while one is moved
  * @head: position that user space has reached: a checked copy of its word, which only advances
  * @tail: position of the next record; positions count up, their low bits are the slot
- * @unread: slots from @head to @tail whose record is valid
+ * @unread: slots from @head to @tail whose record is valid (also read without the lock)
  * @slots: indexed by the low bits of the position
  *
  * Members that are not immutable are protected by the lock of the queue.
@@ -115,7 +115,7 @@ static inline void *rca_ring_next(struct rca_ring *ring, u32 seen, u32 *type)
 		slot->what = NULL;
 		if (what) {
 			*type = slot->type;
-			ring->unread--;
+			WRITE_ONCE(ring->unread, ring->unread - 1);
 			return what;
 		}
 	}

@@ -84,7 +84,7 @@ static struct rca_ring *get_ring(struct rca_queue *queue)
 		return new;
 	spin_lock_irq(&queue->lock);
 	if (!queue->ring) {
-		queue->ring = new;
+		smp_store_release(&queue->ring, new);	/* pairs with rca_queue_unread() */
 		new = NULL;
 	}
 	ring = queue->ring;
