@@ -14,12 +14,14 @@
 #include "resolve/qp_attr.h"
 #include "connect/req_retransmit.h"
 
-/* Does the event of this input contain more than a status? */
-static bool needs_record(enum rca_input input)
+/*
+ * Does the event contain more than a status, or may another of its type wait to be read? The record
+ * of a request may have the route.
+ */
+static bool needs_record(const struct rca_tp_event *event)
 {
-	return input == RCA_IN_REP || input == RCA_IN_REJ || input == RCA_IN_RTU ||
-	       input == RCA_IN_REQ_TIMEOUT || input == RCA_IN_REP_TIMEOUT ||
-	       input == RCA_IN_UP || input == RCA_IN_ERROR;
+	return event->has_conn || event->input == RCA_IN_REQ_TIMEOUT ||
+	       event->input == RCA_IN_REP_TIMEOUT;
 }
 
 /* Is it a message of the peer? The report of a timeout may come late. */
@@ -59,7 +61,7 @@ static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_
 		rca_window_answered(id);
 	if (rca_retry_again(id, event))
 		return 0;
-	if (needs_record(event->input)) {
+	if (needs_record(event)) {
 		ev = rca_id_event(id);
 		if (ev && event->has_conn)
 			rca_event_set_conn(ev, &event->conn);

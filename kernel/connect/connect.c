@@ -269,8 +269,12 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 	ret = id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num & QPN_MASK);
 	if (ret)
 		goto out_unlock;
-	/* Without memory for the event, accept fails like one whose REP cannot be sent. */
-	ret = rca_id_reserve_event(id);
+	/*
+	 * Only over TCP the event has data. Without memory for it, accept fails like one whose
+	 * reply cannot be sent.
+	 */
+	if (id->dev->tp->over_tcp)
+		ret = rca_id_reserve_event(id);
 	rca_source_set_cookie(&id->src, cookie);
 	spin_lock_irq(&id->lock);
 	step = rca_id_step_locked(id, RCA_IN_ACCEPT);

@@ -30,9 +30,9 @@
  * next item in place of it. So the count of delivered events that destroy and move
  * return is exact.
  *
- * An event that an operation causes is a &struct rca_event, allocated by the
- * operation. An unsolicited event (disconnected, removal, ...) is a *notice*, which
- * is pending once for each type. The first one that is pending is an item of its
+ * An event with data that an operation causes is a &struct rca_event, allocated by the
+ * operation. An event without (established, disconnected, removal, ...) is a *notice*,
+ * which is pending once for each type. The first one that is pending is an item of its
  * source; one that is posted meanwhile is a small &struct rca_event, so events are
  * delivered in the order in which they were posted, each with its own status.
  * Without memory it is merged into the item of the source, and its place in the
