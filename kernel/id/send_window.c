@@ -29,6 +29,7 @@
 #include "id/send_window.h"
 
 #include <kunit/visibility.h>
+#include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/refcount.h>
@@ -64,7 +65,7 @@ struct window_key {
 	u32 port_num;
 	u32 scope_id;
 	u32 family;
-	u8 addr[16];
+	u8 addr[16] __aligned(4);
 };
 
 /**
@@ -98,7 +99,17 @@ struct rca_window {
 	struct rcu_head rcu;
 };
 
+/* Of the key only the address has many values. */
+static u32 hash_key(const void *data, u32 len, u32 seed)
+{
+	const struct window_key *key = data;
+
+	return jhash2((const u32 *)key->addr, sizeof(key->addr) / sizeof(u32),
+		      seed ^ (u32)(unsigned long)key->dev ^ key->port_num);
+}
+
 static const struct rhashtable_params windows_params = {
+	.hashfn = hash_key,
 	.key_len = sizeof(struct window_key),
 	.key_offset = offsetof(struct rca_window, key),
 	.head_offset = offsetof(struct rca_window, node),

@@ -25,11 +25,14 @@
 #include "resolve/path_cache.h"
 
 #include <kunit/visibility.h>
+#include <linux/build_bug.h>
+#include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
+#include <linux/stddef.h>
 #include <linux/string.h>
 
 static unsigned int path_cache_s = 60;
@@ -77,7 +80,21 @@ struct cached_path {
 	struct rcu_head rcu;
 };
 
+static_assert(offsetofend(struct rca_path_key, dgid) == offsetof(struct rca_path_key, service_id));
+
+/* Destination and service, which programs choose, lie side by side. */
+static u32 hash_key(const void *data, u32 len, u32 seed)
+{
+	const struct rca_path_key *key = data;
+	const u32 *sgid = (const u32 *)&key->sgid;
+
+	return jhash2((const u32 *)&key->dgid,
+		      (sizeof(key->dgid) + sizeof(key->service_id)) / sizeof(u32),
+		      seed ^ sgid[3] ^ (__force u16)key->pkey);
+}
+
 static const struct rhashtable_params paths_params = {
+	.hashfn = hash_key,
 	.key_len = sizeof(struct rca_path_key),
 	.key_offset = offsetof(struct cached_path, key),
 	.head_offset = offsetof(struct cached_path, node),
