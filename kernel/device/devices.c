@@ -314,19 +314,3 @@ void rca_device_wait_listenable(struct rca_device *dev)
 	if (!READ_ONCE(dev->listenable))
 		flush_work(&dev->fence);
 }
-
-/**
- * rca_device_stats() - get the counters of a port
- * @dev: the device, or NULL
- * @port: port of the device
- *
- * Context: Any context. The caller has a reference, or prevents the removal.
- * Return: the counters of the port; without a port, or for a port that has none, the
- * counters of events without a port.
- */
-struct rca_stats __percpu *rca_device_stats(const struct rca_device *dev, u32 port)
-{
-	struct rca_stats __percpu *stats = dev && dev->stats ? dev->stats[port] : NULL;
-
-	return stats ?: &rca_stats_elsewhere;
-}

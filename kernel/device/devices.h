@@ -81,6 +81,22 @@ void rca_device_put(struct rca_device *dev);
 struct rca_device *rca_device_next(struct rca_device *prev);
 bool rca_device_exists(u32 serial);
 void rca_device_wait_listenable(struct rca_device *dev);
-struct rca_stats __percpu *rca_device_stats(const struct rca_device *dev, u32 port);
+
+/**
+ * rca_device_stats() - get the counters of a port
+ * @dev: the device, or NULL
+ * @port: port of the device
+ *
+ * Context: Any context. The caller has a reference, or prevents the removal.
+ * Return: the counters of the port; without a port, or for a port that has none, the
+ * counters of events without a port.
+ */
+static inline struct rca_stats __percpu *
+rca_device_stats(const struct rca_device *dev, u32 port)
+{
+	struct rca_stats __percpu *stats = dev && dev->stats ? dev->stats[port] : NULL;
+
+	return stats ?: &rca_stats_elsewhere;
+}
 
 #endif /* RCA_DEVICES_H */
