@@ -25,7 +25,7 @@ int rca_queue_ring_start(struct rca_queue *queue, struct rca_ring *ring, struct 
 	spin_lock_irq(&queue->lock);
 	if (!ring->mm) {
 		rca_ring_reset(ring);
-		ring->mm = mm;
+		WRITE_ONCE(ring->mm, mm);
 		ring->maps = 1;
 		ret = 0;
 	}
@@ -74,7 +74,7 @@ void rca_queue_ring_close(struct rca_queue *queue)
 	spin_lock_irq(&queue->lock);
 	if (!--queue->ring->maps) {
 		requeue_placed_locked(queue, queue->ring);
-		queue->ring->mm = NULL;
+		WRITE_ONCE(queue->ring->mm, NULL);
 	}
 	spin_unlock_irq(&queue->lock);
 	if (rca_queue_ready(queue))
@@ -87,20 +87,16 @@ EXPORT_SYMBOL_IF_KUNIT(rca_queue_ring_close);
  * @queue: the queue
  * @mm: address space of the caller
  *
- * Context: Process context.
+ * Without a lock: the ring may be mapped or unmapped at any time.
+ *
+ * Context: Any context.
  * Return: true if it is.
  */
 bool rca_queue_ring_foreign(struct rca_queue *queue, const struct mm_struct *mm)
 {
-	struct rca_ring *ring;
-	bool foreign;
+	struct rca_ring *ring = smp_load_acquire(&queue->ring);	/* pairs with get_ring() */
+	const struct mm_struct *user = ring ? READ_ONCE(ring->mm) : NULL;
 
-	if (!queue->ring_entries)
-		return false;
-	spin_lock_irq(&queue->lock);
-	ring = rca_queue_active_ring(queue);
-	foreign = ring && ring->mm != mm;
-	spin_unlock_irq(&queue->lock);
-	return foreign;
+	return user && user != mm;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_ring_foreign);

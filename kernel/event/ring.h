@@ -35,7 +35,8 @@ struct rca_ring_slot {
  * @pages: struct rdma_cm_alt_ring and the records; read by user space (immutable)
  * @header: the start of the first of @pages (immutable)
  * @head_word: a page that starts with the head word; written by user space (immutable)
- * @mm: address space that has the records mapped; NULL: the ring is not in use
+ * @mm: address space that has the records mapped; NULL: the ring is not in use (also read without
+ *      the lock)
  * @maps: mappings of the records; briefly two while one is moved
  * @head: position that user space has reached: a checked copy of its word, which only advances
  * @tail: position of the next record; positions count up, their low bits are the slot

@@ -84,7 +84,7 @@ static struct rca_ring *get_ring(struct rca_queue *queue)
 		return new;
 	spin_lock_irq(&queue->lock);
 	if (!queue->ring) {
-		smp_store_release(&queue->ring, new);	/* pairs with rca_queue_unread() */
+		smp_store_release(&queue->ring, new);	/* pairs with readers without the lock */
 		new = NULL;
 	}
 	ring = queue->ring;
