@@ -24,6 +24,7 @@ static int port_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 	u16 pkey = id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL;
 
 	attr->port_num = id->port_num;
+	attr->pkey_index = 0;
 	if (id->dev->tp->over_tcp) {
 		*mask = IB_QP_STATE | IB_QP_PORT;
 		return 0;
@@ -217,10 +218,10 @@ int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_qp_attr);
 
-/* Without the copy of all attributes, which are zero but for these. */
+/* Without the copy of all attributes, which are zero but for those of unconnected_attr(). */
 static bool fill_unconnected(struct rca_id *id, struct rdma_cm_alt_qp_attr *out)
 {
-	struct ib_qp_attr attr = {};
+	struct ib_qp_attr attr __uninitialized;
 	int mask;
 
 	if (unconnected_attr(id, &attr, &mask))
