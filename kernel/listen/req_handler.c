@@ -26,17 +26,17 @@
 #include "lib/trace.h"
 #include "lib/wire.h"
 
-/* An alternate path comes with a path. Returns 0 or -ENOMEM. */
-static int copy_paths(struct rca_setup *setup, const struct rca_tp_request *req)
+/* An alternate path comes with a path. Returns false without memory. */
+static bool copy_paths(struct rca_setup *setup, const struct rca_tp_request *req)
 {
 	if (!req->path)
-		return 0;
+		return true;
 	setup->path = *req->path;
 	setup->has_path = true;
 	if (!req->alt_path)
-		return 0;
+		return true;
 	setup->alt_path = kmemdup(req->alt_path, sizeof(*req->alt_path), RCA_GFP_CALLBACK);
-	return setup->alt_path ? 0 : -ENOMEM;
+	return setup->alt_path;
 }
 
 /* RDMA_PS_IPOIB is for IPoIB interfaces, see rca_qkey(). */
@@ -87,8 +87,8 @@ static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *dem
 	child->local = dest->local;
 	child->dst = dest->peer;
 	child->repeat = rca_timing_repeat(req->repeat_ms);
-	ret = copy_paths(child->setup, req);
-	if (ret)
+	ret = -ENOMEM;
+	if (!copy_paths(child->setup, req))
 		goto err_free_child;
 	if (rdma_protocol_ib(demux->dev->ibdev, dest->port_num))
 		set_ib_link(child, req, dest->ndev);
