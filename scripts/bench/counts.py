@@ -19,6 +19,9 @@ PLUGIN = paths.BUILD / "tests/perf/count/counter.so"
 # One processor whose clock counts its instructions: nearly the same figures in every run.
 EXACT = "-smp 1,sockets=1 -icount shift=1"
 OUR_MODULE = "rdma_cm_alt"
+# Cases of tests/perf/count.py, the first one being what the others are compared with.
+LIVE = ("live-100-1", "live-1000-1", "live-10000-1", "live-100000-1", "live-1000-1000", "live-100000-1000",
+        "live-100000-10000")
 OUR_LIBRARIES = ("librdmacm.so.1", "libc.so.6")
 
 Profiles = dict[tuple[str, str], list[profile.Profile]]
@@ -121,6 +124,16 @@ def library(record: dict) -> float:
     return sum(record["modules"].get(name, 0) for name in OUR_LIBRARIES)
 
 
+def _scale(found: Found, row: Row, cases: tuple[str, ...]) -> None:
+    totals = {case: values[0] for case in cases if (values := _values(found, case, OURS, _total))}
+    if len(totals) < 2:
+        return
+    first, *others = totals.values()
+    row.ours = "; ".join(f"{case.partition('-')[2]}: {total:,.0f}" for case, total in totals.items())
+    row.ratio = f"at most {max(others) / first:.2f}x"
+    row.verdict = verdict(max(others) <= 1.2 * first)
+
+
 TARGETS = [
     Target(f"{ROW}-roce-64", "instructions per connection, both ends, 64 under way, RoCE", "<= 0.72x",
            lambda found, row: _instructions(found, row, "roce-64", 0.72)),
@@ -137,4 +150,11 @@ TARGETS = [
            lambda found, row: _part(found, row, library, 11000)),
     Target(f"{ROW}-switches", "context switches per connection", "<= 10, 15 and 30",
            lambda found, row: _switches(found, row, {"roce-64": 10, "ib-64": 15, "ib-1": 30})),
+    *(Target(f"{ROW}-{cases[0]}", what, "<= 1.2x the first",
+             lambda found, row, cases=cases: _scale(found, row, cases))
+      for what, cases in (
+          ("instructions for one more connection, beside how many, to how many peers", LIVE),
+          ("for one more address", ("resolve-100-1", "resolve-100000-10000")),
+          ("for a connection to a host with how many other listeners", ("listeners-1", "listeners-1000")),
+          ("for a connection between hosts with how many ports", ("ports-2", "ports-66")))),
 ]

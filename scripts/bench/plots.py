@@ -47,6 +47,17 @@ def _close(axes: object, found: Found) -> bool:
     return bool(axes.lines)
 
 
+def _scale(axes: object, found: Found) -> bool:
+    lines: dict[int, list[tuple[int, float]]] = {}
+    for record in found.of_rows("count-live-"):
+        live, peers = map(int, record["row"].split("-")[2:])
+        lines.setdefault(peers, []).append((live, record["total"]))
+    for peers, points in sorted(lines.items()):
+        axes.plot(*zip(*sorted(points)), marker="o", label=f"to {peers:,} peer{'s' if peers > 1 else ''}")
+    axes.set(xscale="log", xlabel="connections that are there", ylabel="instructions for one more", ylim=(0, None))
+    return bool(axes.lines)
+
+
 def draw(records: list[Record], directory: Path) -> list[Path]:
     """Draws the plots for which there are records; returns the files."""
     # Loading matplotlib takes a second, and a report without plots does not need it.
@@ -63,6 +74,7 @@ def draw(records: list[Record], directory: Path) -> list[Path]:
         "latency-roce": (lambda axes: _latency(axes, found, "loss-roce"),
                          "1 % of packets lost, RoCE"),
         "rate": (lambda axes: _rate(axes, found), "connections without QPs"),
+        "scale": (lambda axes: _scale(axes, found), "one more connection, and its end"),
         "close": (lambda axes: _close(axes, found), "close of an event channel"),
     }
     files = []

@@ -52,6 +52,11 @@ class Found:
     def __init__(self, records: list[Record]) -> None:
         self._records = records
 
+    def of_rows(self, prefix: str) -> list[Record]:
+        """Returns the complete records of ours in all rows whose names begin so."""
+        return [record for record in self._records
+                if record["row"].startswith(prefix) and record["stack"] == OURS and "broken" not in record]
+
     def of(self, row: str, stack: str, variant: str | None = None) -> list[Record]:
         """Returns the complete records of a row and a stack, in the order of the rounds."""
         return [record for record in self._records

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from guest import (FLOOR, FLOOR_RUN, IB, MUTE, ROCE, Records, calm, drive, fail, neighbour, peers,
+from guest import (FLOOR, FLOOR_RUN, IB, KNOBS, MUTE, ROCE, Records, calm, drive, fail, neighbour, peers,
                    start)
 from stacks import OURS, STOCK, Stack
 
@@ -25,7 +25,8 @@ ROW = "count"
 
 @dataclass(frozen=True)
 class Case:
-    """Runs of the driver with `words`, which stacks they are for, and the words of a driver that holds objects meanwhile."""
+    """Runs of the driver with `words`, for some stacks; with the words of a driver that holds objects meanwhile, and with so
+    many more adapters of four ports each."""
 
     words: str
     window: int
@@ -33,6 +34,7 @@ class Case:
     more: int
     stacks: tuple[str, ...] = (OURS, STOCK)
     held: str = ""
+    adapters: int = 0
 
 
 # What one more connection or address costs with others, peers and listeners there, which `held` holds.
@@ -52,8 +54,11 @@ SCALE = {
        for live, peers in ((100, 1), (100000, 10000))},
     **{f"listeners-{count}": Case(f"{IB} %s rate", 1, 40, 440, (OURS,), f"{IB} -p 20000 -n {count} listeners")
        for count in (1, 1000)},
+    **{f"ports-{2 + 4 * adapters}": Case(f"{IB} %s rate", 1, 40, 440, (OURS,), adapters=adapters)
+       for adapters in (0, 16)},
 }
 PEERS = 10000
+INFINIBAND = Path("/sys/class/infiniband")
 PATH_CACHE = Path("/sys/module/rdma_cm_alt/parameters/path_cache_s")
 
 CASES = {
@@ -78,6 +83,19 @@ def run_case(stack: Stack, case: Case, count: int, records: Records, is_counted:
     if found.get("failures"):
         found["broken"] = found["why"]
     return found
+
+
+@contextmanager
+def _adapters(count: int) -> Iterator[None]:
+    """More adapters are plugged in meanwhile."""
+    before = set(INFINIBAND.iterdir())
+    for _ in range(count):
+        (KNOBS / "add").write_text("4")
+    if count:
+        calm()
+    yield
+    for device in set(INFINIBAND.iterdir()) - before:
+        (KNOBS / "remove").write_text(device.name)
 
 
 @contextmanager
@@ -115,8 +133,9 @@ def _rounds(stack: Stack, add: Callable[[dict, int], None], case: Case, records:
 
 def measure(stacks: tuple[Stack, Stack], records: Records, names: list[str],
             only: list[str] | None) -> None:
-    """Runs the named cases, or all of CASES, for all stacks or some."""
+    """Runs the named cases, all of SCALE if one is called "scale", or all of CASES; for all stacks or some."""
     known = {**CASES, **SCALE}
+    names = [name for word in names for name in (SCALE if word == "scale" else [word])]
     for name in names:
         if name not in known:
             fail(f"no case is called '{name}'; there are: {' '.join(known)}")
@@ -137,7 +156,7 @@ def measure(stacks: tuple[Stack, Stack], records: Records, names: list[str],
             def add(found: dict, number: int, stack: str = stack, name: str = name) -> None:
                 records.add(ROW, stack, found, name, number)
 
-            with _held(by_name[stack], case.held):
+            with _adapters(case.adapters), _held(by_name[stack], case.held):
                 _rounds(by_name[stack], add, case, records, parts)
     Path("/proc/sys/kernel/kptr_restrict").write_text("0")
     shutil.copyfile("/proc/kallsyms", OUT / "kallsyms")

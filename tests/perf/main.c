@@ -173,7 +173,8 @@ static bool take_option(int letter, const char *text)
 		{ 'd', &options.dead }, { 'u', &options.nobody }, { 'k', &options.maps },
 	};
 	const struct { char letter; int *to; } numbers[] = {
-		{ 'p', &options.port }, { 'P', &options.peers }, { 'n', &options.count }, { 'w', &options.window },
+		{ 'p', &options.port }, { 'P', &options.peers }, { 'n', &options.count },
+		{ 'w', &options.window },
 		{ 'i', &options.interval }, { 'm', &options.dead_count },
 	};
 

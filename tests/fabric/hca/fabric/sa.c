@@ -33,7 +33,7 @@ static u16 common_pkey(const struct hca_port *a, const struct hca_port *b, u16 w
 	return 0;
 }
 
-/* find_peer: the end that is a simulated host, which is in every partition, or why there is none. */
+/* find_peer: the end that is a simulated host, which is in every partition. Returns the status. */
 static u16 find_peer(struct sa_path_rec *path, const struct hca_port *from, u16 wanted)
 {
 	u16 lid = hca_peer_lid(&path->dgid), pkey = common_pkey(from, from, wanted);
