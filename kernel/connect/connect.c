@@ -426,12 +426,16 @@ static int handle_comm_est(struct rca_id *id)
 /**
  * rca_notify() - handle an asynchronous event of the QP of an id
  * @id: the id
- * @event: IB_EVENT_COMM_EST or IB_EVENT_PATH_MIG
+ * @event: IB_EVENT_COMM_EST
  *
  * IB_EVENT_COMM_EST is not passed to ib_cm, which continues to retransmit the REP until the RTU
  * arrives. ib_cm would regard the connection as established at once and let a work item stop the
  * retransmissions, but would not stop them if a disconnect comes before that work. Destroying the
  * cm_id would then wait for them, for a minute or more.
+ *
+ * IB_EVENT_PATH_MIG is refused: our requests name no alternate path. ib_cm would copy the alternate
+ * address over that of the connection without a look at whether there is one, and would lose or put
+ * twice its references on the GID and on the device.
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0; -EINVAL another event or wrong state; -EISCONN; -ENXIO.
@@ -445,8 +449,6 @@ int rca_notify(struct rca_id *id, u32 event)
 		ret = -ENXIO;
 	else if (id->lower && event == IB_EVENT_COMM_EST)
 		ret = id->dev->tp->over_tcp ? 0 : handle_comm_est(id);
-	else if (id->lower && event == IB_EVENT_PATH_MIG)
-		ret = id->dev->tp->path_migrated(id->lower);
 	rca_id_report_op(id, "notify", ret);
 	mutex_unlock(&id->op);
 	return ret;

@@ -253,7 +253,6 @@ struct rca_tp_upcalls {
  * @send_rtu: send a ready-to-use; -ECONNRESET as reply()
  * @reject: send a reject with an IBTA reason
  * @disconnect: send a disconnect request; -EAGAIN: wait for the ready-to-use first
- * @path_migrated: the QP uses the alternate path now
  * @check_qp: may the caller have peers connect to a QP of this number? 0 or -EPERM
  * @qp_attr: attributes for attr->qp_state
  * @sidr_request: ask for the QP of the peer; ends with RCA_IN_REP, RCA_IN_REJ or
@@ -284,7 +283,6 @@ struct rca_tp_ops {
 	int (*send_rtu)(void *lower);
 	int (*reject)(void *lower, int reason, const void *data, u8 len);
 	int (*disconnect)(void *lower);
-	int (*path_migrated)(void *lower);
 	int (*check_qp)(struct ib_device *dev, u32 qp_num);
 	int (*qp_attr)(void *lower, struct ib_qp_attr *attr, int *mask);
 	int (*sidr_request)(void *lower, const struct rca_tp_req *req);

@@ -327,11 +327,6 @@ static int ib_disconnect(void *lower)
 	}
 }
 
-static int ib_path_migrated(void *lower)
-{
-	return ib_cm_notify(lower, IB_EVENT_PATH_MIG);
-}
-
 static int ib_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 {
 	return ib_cm_init_qp_attr(lower, attr, mask);
@@ -456,7 +451,6 @@ const struct rca_tp_ops rca_tp_ib = {
 	.send_rtu = ib_send_rtu,
 	.reject = ib_reject,
 	.disconnect = ib_disconnect,
-	.path_migrated = ib_path_migrated,
 	.check_qp = rca_qp_owner_check,
 	.qp_attr = ib_qp_attr,
 	.sidr_request = ib_sidr_request,

@@ -269,11 +269,6 @@ static int iw_disconnect(void *_lower)
 	return iw_cm_disconnect(lower->cm_id, 0);
 }
 
-static int iw_path_migrated(void *lower)
-{
-	return 0;
-}
-
 static int iw_qp_attr(void *_lower, struct ib_qp_attr *attr, int *mask)
 {
 	struct iw_lower *lower = _lower;
@@ -321,7 +316,6 @@ const struct rca_tp_ops rca_tp_iw = {
 	.send_rtu = iw_send_rtu,
 	.reject = iw_reject,
 	.disconnect = iw_disconnect,
-	.path_migrated = iw_path_migrated,
 	.check_qp = rca_qp_owner_check,
 	.qp_attr = iw_qp_attr,
 	.sidr_request = iw_sidr_request,

@@ -787,8 +787,7 @@ struct rdma_cm_alt_disconnect {
  * @size: sizeof(struct rdma_cm_alt_notify)
  * @flags: must be 0
  * @id: handle of the id
- * @event: asynchronous event of its QP: IBV_EVENT_COMM_EST (4) or
- *         IBV_EVENT_PATH_MIG (7)
+ * @event: asynchronous event of its QP: IBV_EVENT_COMM_EST (4)
  *
  * Errors: EINVAL other event or wrong state; EISCONN already established; ENXIO; ENOMEM.
  *

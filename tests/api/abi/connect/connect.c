@@ -312,12 +312,19 @@ TEST(notify_of_other_events_is_einval)
 	struct pair p = get_accepted(NULL);
 
 	for (uint32_t event = 0; event < 32; event++)
-		if (event != 4 && event != 7)
+		if (event != 4)
 			EXPECT_EQ(rca_notify(p.ctx, p.server, event), -EINVAL);
-	/* There is no alternate path to migrate to. */
-	EXPECT_EQ(rca_notify(p.ctx, p.server, 7 /* IBV_EVENT_PATH_MIG */), -EINVAL);
 	EXPECT_EQ(rca_notify(p.ctx, p.server, 4), 0);
 	EXPECT_EVENT(p.lq, ESTABLISHED, p.server);
+}
+
+/* There is no alternate path to migrate to. */
+TEST(notify_of_a_migrated_path_is_einval)
+{
+	struct pair p = get_connected();
+
+	EXPECT_EQ(rca_notify(p.ctx, p.server, 6 /* IBV_EVENT_PATH_MIG */), -EINVAL);
+	EXPECT_EQ(rca_notify(p.ctx, p.client, 6 /* IBV_EVENT_PATH_MIG */), -EINVAL);
 }
 
 KTAP_MAIN

@@ -241,7 +241,6 @@ static void iwarp_has_no_messages_of_infiniband(struct kunit *test)
 	struct rca_tp_req req = {};
 
 	KUNIT_EXPECT_EQ(test, tp->send_rtu(NULL), -EINVAL);
-	KUNIT_EXPECT_EQ(test, tp->path_migrated(NULL), 0);
 	KUNIT_EXPECT_EQ(test, tp->sidr_request(NULL, &req), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, tp->sidr_reply(NULL, 0, &conn), -EOPNOTSUPP);
 	tp->leave(NULL);

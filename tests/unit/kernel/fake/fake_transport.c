@@ -118,11 +118,6 @@ static int fake_tp_check_qp(struct ib_device *dev, u32 qp_num)
 	return qp_num == FAKE_FOREIGN_QP ? -EPERM : 0;
 }
 
-static int fake_tp_path_migrated(void *lower)
-{
-	return 0;
-}
-
 static int fake_tp_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 {
 	if (the_fake->no_attr)
@@ -192,7 +187,6 @@ static const struct rca_tp_ops fake_ops = {
 	.send_rtu = fake_tp_send_rtu,
 	.reject = fake_tp_reject,
 	.disconnect = fake_tp_disconnect,
-	.path_migrated = fake_tp_path_migrated,
 	.check_qp = fake_tp_check_qp,
 	.qp_attr = fake_tp_qp_attr,
 	.sidr_request = fake_tp_sidr_request,

@@ -65,8 +65,17 @@ static void only_who_waits_for_it_may_say_so(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, rca_notify(id, IB_EVENT_COMM_EST), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rca_notify(id, IB_EVENT_QP_FATAL), -EINVAL);
-	KUNIT_EXPECT_EQ(test, rca_notify(id, IB_EVENT_PATH_MIG), 0);
+	KUNIT_EXPECT_EQ(test, rca_notify(id, IB_EVENT_PATH_MIG), -EINVAL);
 	fake_expect_no_event(test);
+}
+
+static void no_path_is_there_to_migrate_to(struct kunit *test)
+{
+	struct rca_id *id = notified(test);
+
+	KUNIT_EXPECT_EQ(test, rca_notify(id, IB_EVENT_PATH_MIG), -EINVAL);
+	fake_expect_no_event(test);
+	fake_expect_state(test, id, RCA_ST_CONNECTED);
 }
 
 /* The peer has died without disconnecting. */
@@ -174,6 +183,7 @@ static struct kunit_case notify_cases[] = {
 	KUNIT_CASE(it_is_established_once),
 	KUNIT_CASE(quiet_accept_stays_quiet),
 	KUNIT_CASE(only_who_waits_for_it_may_say_so),
+	KUNIT_CASE(no_path_is_there_to_migrate_to),
 	KUNIT_CASE(silence_ends_it),
 	KUNIT_CASE(disconnect_waits_for_the_ready_to_use),
 	KUNIT_CASE(disconnect_does_not_wait_for_ever),
