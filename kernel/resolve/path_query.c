@@ -8,7 +8,8 @@
  * one from each id. A leader whose id is gone goes on as long as it has followers.
  *
  * Locking: rca_id.op; rca_id.lock for rca_setup.query; query_lock for leaders and followers, and so
- * that a query is not cancelled while ib_sa frees it.
+ * that a query is not cancelled while ib_sa frees it. query_lock is taken in process context alone,
+ * with interrupts on: rhashtable of 6.1 enables softirqs inside.
  */
 #include "resolve/path_query.h"
 
@@ -218,10 +219,9 @@ static void stop_leading(struct rca_route_query *query)
 static bool answer_batch(struct rca_route_query *leader)
 {
 	struct rca_route_query *query;
-	unsigned long flags;
 	unsigned int n;
 
-	spin_lock_irqsave(&query_lock, flags);
+	spin_lock(&query_lock);
 	for (n = 0; n < BATCH && !list_empty(&leader->followers); n++) {
 		query = list_first_entry(&leader->followers, struct rca_route_query, beside);
 		list_del_init(&query->beside);
@@ -232,7 +232,7 @@ static bool answer_batch(struct rca_route_query *leader)
 		query->outbound = leader->outbound;
 		queue_work(rca_id_wq(query->id), &query->work);
 	}
-	spin_unlock_irqrestore(&query_lock, flags);
+	spin_unlock(&query_lock);
 	return n == BATCH;
 }
 
@@ -242,16 +242,15 @@ static void query_callback(int status, struct sa_path_rec *recs, rca_num_paths_t
 {
 	struct rca_route_query *query = context;
 	const struct rca_path_question *question = &query->question;
-	unsigned long flags;
 
 	query->status = status ?: sort_records(query, recs, count);
 	/* A resolver in user space may give a path for each direction; those are not kept. */
 	if (!query->status && !query->inbound.flags && !query->outbound.flags)
 		rca_path_cache_add(&question->key, question->epoch, &query->path);
-	spin_lock_irqsave(&query_lock, flags);
+	spin_lock(&query_lock);
 	query->called = true;
 	stop_leading(query);		/* no follower is added from here on */
-	spin_unlock_irqrestore(&query_lock, flags);
+	spin_unlock(&query_lock);
 	while (answer_batch(query))
 		cond_resched();
 	if (query->id)
@@ -264,9 +263,8 @@ static void query_callback(int status, struct sa_path_rec *recs, rca_num_paths_t
 static bool follow(struct rca_route_query *query)
 {
 	struct rca_route_query *leader;
-	unsigned long flags;
 
-	spin_lock_irqsave(&query_lock, flags);
+	spin_lock(&query_lock);
 	leader = rhashtable_lookup_fast(&asked, &query->question.key, asked_params);
 	if (leader && leader->question.epoch == query->question.epoch &&
 	    time_before_eq(leader->ends, query->ends)) {
@@ -274,19 +272,17 @@ static bool follow(struct rca_route_query *query)
 		query->followed = true;
 		list_add_tail(&query->beside, &leader->followers);
 	}
-	spin_unlock_irqrestore(&query_lock, flags);
+	spin_unlock(&query_lock);
 	return query->followed;
 }
 
 /* Let other ids follow a query that was sent. Without memory, they ask themselves. */
 static void lead(struct rca_route_query *query)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&query_lock, flags);
+	spin_lock(&query_lock);
 	if (!query->called)
 		query->leads = !rhashtable_lookup_insert_fast(&asked, &query->node, asked_params);
-	spin_unlock_irqrestore(&query_lock, flags);
+	spin_unlock(&query_lock);
 }
 
 static struct rca_route_query *query_alloc(struct rca_id *id, rca_path_done done, bool post)
@@ -381,14 +377,13 @@ static void end_query(struct rca_route_query *query)
 void rca_path_query_cancel(struct rca_id *id)
 {
 	struct rca_route_query *query = id->setup ? id->setup->query : NULL, *leader;
-	unsigned long flags;
 	bool is_free = false;
 
 	lockdep_assert_held(&id->op);
 	if (!query)
 		return;
 	set_query(id, NULL);
-	spin_lock_irqsave(&query_lock, flags);
+	spin_lock(&query_lock);
 	leader = query->leader;
 	query->gone = true;
 	if (leader) {
@@ -402,7 +397,7 @@ void rca_path_query_cancel(struct rca_id *id)
 		query->id = NULL;	/* it would keep the network namespace */
 		is_free = true;
 	}
-	spin_unlock_irqrestore(&query_lock, flags);
+	spin_unlock(&query_lock);
 	if (is_free)
 		rca_id_put(id);		/* got in query_alloc() */
 	if (leader)
