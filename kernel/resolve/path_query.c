@@ -48,7 +48,7 @@
  * @followed: it had a leader (written before the work is queued)
  * @sa_id: query number of ib_sa (immutable once the op mutex was released)
  * @sa: query of ib_sa, valid while @called is false
- * @called: the callback ran (lock: query_lock)
+ * @called: the callback has begun (lock: query_lock)
  * @status: result of the query
  * @path: the path
  * @inbound: separate inbound path, if its flags are not 0
@@ -243,12 +243,15 @@ static void query_callback(int status, struct sa_path_rec *recs, rca_num_paths_t
 	struct rca_route_query *query = context;
 	const struct rca_path_question *question = &query->question;
 
+	/* ib_sa may free its query as soon as this returns, so nobody cancels that from here on. */
+	spin_lock(&query_lock);
+	query->called = true;
+	spin_unlock(&query_lock);
 	query->status = status ?: sort_records(query, recs, count);
 	/* A resolver in user space may give a path for each direction; those are not kept. */
 	if (!query->status && !query->inbound.flags && !query->outbound.flags)
 		rca_path_cache_add(&question->key, question->epoch, &query->path);
 	spin_lock(&query_lock);
-	query->called = true;
 	stop_leading(query);		/* no follower is added from here on */
 	spin_unlock(&query_lock);
 	while (answer_batch(query))
