@@ -55,7 +55,7 @@ static struct rca_demux *demux_create(struct rca_device *dev, const struct rca_t
 		kfree(demux);
 		return err;
 	}
-	rca_device_get(dev);	/* put in demux_destroy() */
+	rca_device_get(dev);	/* put in rca_demux_leave() */
 	hash_add(dev->demuxes, &demux->node, service_id_key(demux->service_id));
 	return demux;
 }
@@ -126,6 +126,8 @@ void rca_demux_leave(struct rca_slot *slot)
 	struct rca_device *dev = demux->dev;
 	bool last;
 
+	/* Another listener's put may be the last one while this mutex is still being released. */
+	rca_device_get(dev);
 	mutex_lock(&dev->demux_mutex);
 	list_del_rcu(&slot->node);
 	last = list_empty(&demux->slots);
@@ -133,7 +135,8 @@ void rca_demux_leave(struct rca_slot *slot)
 		demux_destroy(demux);
 	mutex_unlock(&dev->demux_mutex);
 	if (last)
-		rca_device_put(dev);
+		rca_device_put(dev);	/* got in demux_create() */
+	rca_device_put(dev);
 	kfree_rcu(slot, rcu);
 }
 
