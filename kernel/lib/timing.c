@@ -70,7 +70,7 @@ u32 rca_timing_ms(unsigned int time)
 
 static u32 interval_ms(u8 lifetime, u8 response)
 {
-	return 2 * rca_timing_ms(min_t(u8, lifetime, RCA_MAX_RESPONSE - 2)) +
+	return 2 * rca_timing_ms(min_t(u8, lifetime, RCA_MAX_LIFETIME)) +
 	       rca_timing_ms(response);
 }
 
@@ -307,7 +307,7 @@ void rca_timing_req(const struct rca_timing *timing, u8 lifetime, unsigned int n
 {
 	u8 response = setting(&timing->response, &response_timeout);
 	u8 most = max_t(u8, response, STOCK_RESPONSE);
-	u8 both = max_t(u8, response, min_t(u8, lifetime, RCA_MAX_RESPONSE - 1) + 1);
+	u8 both = max_t(u8, response, min_t(u8, lifetime, RCA_MAX_LIFETIME) + 1);
 	u32 sends;
 
 	if (!READ_ONCE(timing->response))

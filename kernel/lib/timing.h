@@ -9,6 +9,12 @@
 #define RCA_MAX_RESPONSE	31
 #define RCA_MAX_RETRIES		15
 
+/*
+ * Longest packet lifetime that ib_cm is told, 17 s: it keeps a connection that has ended for twice
+ * as long, in memory that is charged to nobody.
+ */
+#define RCA_MAX_LIFETIME	22
+
 /* Timeout in a message receipt acknowledgement (MRA): 68.7 s, as the stock rdma_cm. */
 #define RCA_MAX_MRA		24
 

@@ -8,6 +8,7 @@
 
 #include <kunit/visibility.h>
 #include <linux/if_vlan.h>
+#include <linux/minmax.h>
 #include <linux/netdevice.h>
 #include <net/route.h>
 #include <rdma/ib_addr.h>
@@ -137,8 +138,8 @@ static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_dev
 	path->traffic_class = rca_id_tos(id);
 	path->packet_life_time_selector = IB_SA_EQ;
 	/* IBTA 12.7.34: timeout = 2 * lifetime + the delay of the CA, which is small. */
-	path->packet_life_time = opts->ack_timeout ? opts->ack_timeout - 1 :
-						       ROCE_PACKET_LIFETIME;
+	path->packet_life_time = opts->ack_timeout ?
+		min(opts->ack_timeout - 1, MAX_PACKET_LIFETIME) : ROCE_PACKET_LIFETIME;
 	if (rdma_protocol_roce_udp_encap(id->dev->ibdev, id->port_num))
 		path->flow_label = flow_label(id);
 	return path->mtu ? 0 : -EINVAL;

@@ -231,8 +231,9 @@ static void *ib_listen(struct ib_device *dev, const struct rca_tp_listen *req, v
 
 static int ib_connect(void *lower, const struct rca_tp_req *req)
 {
+	struct sa_path_rec path = *req->path;
 	struct ib_cm_req_param param = {
-		.primary_path = req->path,
+		.primary_path = &path,
 		.primary_path_inbound = req->path_in,
 		.primary_path_outbound = req->path_out,
 		.ppath_sgid_attr = req->sgid_attr,
@@ -255,6 +256,7 @@ static int ib_connect(void *lower, const struct rca_tp_req *req)
 		.ece.attr_mod = req->conn.ece_attr_mod,
 	};
 
+	path.packet_life_time = min_t(u8, path.packet_life_time, RCA_MAX_LIFETIME);
 	return ib_send_cm_req(lower, &param);
 }
 

@@ -312,4 +312,41 @@ TEST(ack_timeout_counts_for_rts)
 	EXPECT_EQ(ev.qp.attr.timeout, 23);
 }
 
+/* Byte of a path record (IBTA volume 1, 15.2.5.16); the low 6 bits. */
+#define LIFETIME 56
+
+static void check_ack_timeout(uint8_t timeout, uint8_t lifetime, uint8_t told)
+{
+	struct pair p = get_listening(THERE);
+	struct rdma_cm_alt_route route;
+	struct ib_uverbs_qp_attr rts;
+
+	p.client = get_id(p.ctx, p.cq, CLIENT);
+	EXPECT_EQ(set(p.ctx, p.client, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, 1), 0);
+	await_addr(p.ctx, p.cq, p.client, THERE, p.port);
+	await_route(p.ctx, p.cq, p.client);
+	EXPECT_EQ(rca_query(p.ctx, p.client, &route), 0);
+	EXPECT_EQ(((uint8_t *)route.path[0].path_rec)[LIFETIME] & 0x3f, lifetime);
+	pair_send_req(&p, NULL);
+	pair_send_rep(&p);
+	pair_send_rtu(&p);
+	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, RTS, &rts), 0);
+	EXPECT_EQ(rts.timeout, timeout);
+	EXPECT_EQ(rca_qp_attr(p.ctx, p.server, RTS, &rts), 0);
+	EXPECT_EQ(rts.timeout, told);
+	pair_disconnect(&p);
+}
+
+/* ib_cm keeps a connection that has ended for the timeout that peers are told. */
+TEST(peers_are_told_half_a_minute_at_most_for_ack_timeout)
+{
+	check_ack_timeout(20, 19, 20);
+	check_ack_timeout(23, 22, 23);
+	check_ack_timeout(24, 23, 23);
+	check_ack_timeout(32, 31, 23);
+	check_ack_timeout(33, 31, 23);
+	check_ack_timeout(60, 31, 23);
+	check_ack_timeout(255, 31, 23);
+}
+
 KTAP_MAIN

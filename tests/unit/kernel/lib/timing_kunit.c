@@ -230,6 +230,25 @@ static void extremes_fit(struct kunit *test)
 	}
 }
 
+/* ib_cm is told no longer lifetime, whatever the path says. */
+static void long_lifetimes_count_as_the_longest_that_is_told(struct kunit *test)
+{
+	static const u8 lifetimes[] = { 23, 31, 254 };
+	struct rca_req_timers most, round;
+	struct rca_timing timing = {};
+	unsigned int i;
+
+	rca_timing_req(&timing, RCA_MAX_LIFETIME, 0, 1, U32_MAX, &most);
+	KUNIT_EXPECT_EQ(test, most.interval_ms, 2 * 16384 + 32u);
+	for (i = 0; i < ARRAY_SIZE(lifetimes); i++) {
+		rca_timing_req(&timing, lifetimes[i], 0, 1, U32_MAX, &round);
+		KUNIT_EXPECT_EQ(test, round.interval_ms, most.interval_ms);
+		KUNIT_EXPECT_EQ(test, (int)round.local, (int)most.local);
+		KUNIT_EXPECT_EQ(test, rca_timing_total(&timing, lifetimes[i]),
+				rca_timing_total(&timing, RCA_MAX_LIFETIME));
+	}
+}
+
 static void datagrams_have_timers_when_asked(struct kunit *test)
 {
 	struct rca_timing timing = {};
@@ -252,6 +271,7 @@ static struct kunit_case timing_cases[] = {
 	KUNIT_CASE(settings_make_the_rounds),
 	KUNIT_CASE(many_requests_are_repeated_less_often),
 	KUNIT_CASE(extremes_fit),
+	KUNIT_CASE(long_lifetimes_count_as_the_longest_that_is_told),
 	KUNIT_CASE(datagrams_have_timers_when_asked),
 	{}
 };
