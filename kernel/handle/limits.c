@@ -31,7 +31,7 @@
 
 /*
  * Users with workqueues of their own. Workqueues are charged to no memory cgroup, and a user with a
- * range of subordinate uids counts as many users. Those beyond share &rca_wq.
+ * range of subordinate uids counts as many users. Those beyond share &shared_wq, &shared_slow_wq.
  */
 #define MAX_OWN_WQ	256
 
@@ -70,7 +70,12 @@ static atomic_t num_users = ATOMIC_INIT(0);
 static atomic_t num_own_wq = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(users_freed);
 
+/* Work of users without workqueues of their own; slow work may block for minutes. */
+static struct workqueue_struct *shared_wq;
+static struct workqueue_struct *shared_slow_wq;
+
 struct workqueue_struct *rca_wq;
+EXPORT_SYMBOL_IF_KUNIT(rca_wq);
 
 /*
  * The defaults stop runaway programs, but do not restrict valid use: a process may have a hundred
@@ -207,7 +212,7 @@ static void set_wq(struct rca_user *user)
 	if (user->own_wq)
 		return;
 	atomic_dec(&num_own_wq);
-	user->wq = rca_wq;
+	user->wq = shared_wq;
 }
 
 static struct rca_user *user_alloc(kuid_t uid)
@@ -277,11 +282,26 @@ static void user_put(struct rca_user *user)
 	queue_work(rca_wq, &user->free_work);
 }
 
+static void destroy_common(void)
+{
+	if (shared_slow_wq)
+		destroy_workqueue(shared_slow_wq);
+	if (shared_wq)
+		destroy_workqueue(shared_wq);
+	if (rca_wq)
+		destroy_workqueue(rca_wq);	/* waits for user_free_work() to return */
+}
+
 /* Module init. Returns 0 or -ENOMEM. */
 int __init rca_users_init(void)
 {
 	rca_wq = alloc_workqueue("rdma_cm_alt", WQ_UNBOUND, 0);
-	return rca_wq ? 0 : -ENOMEM;
+	shared_wq = alloc_workqueue("rdma_cm_alt_users", WQ_UNBOUND, 0);
+	shared_slow_wq = alloc_workqueue("rdma_cm_alt_iw_users", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	if (rca_wq && shared_wq && shared_slow_wq)
+		return 0;
+	destroy_common();
+	return -ENOMEM;
 }
 
 /*
@@ -291,7 +311,7 @@ int __init rca_users_init(void)
 void rca_users_exit(void)
 {
 	wait_event(users_freed, !atomic_read(&num_users));
-	destroy_workqueue(rca_wq);	/* waits for user_free_work() to return */
+	destroy_common();
 }
 
 /**
@@ -347,7 +367,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_account_wq);
  * @account: the account
  *
  * Context: Process context. May sleep.
- * Return: the workqueue, of the user if there is memory for it.
+ * Return: the workqueue; users without workqueues of their own share one.
  */
 struct workqueue_struct *rca_account_slow_wq(const struct rca_account *account)
 {
@@ -355,11 +375,11 @@ struct workqueue_struct *rca_account_slow_wq(const struct rca_account *account)
 	struct workqueue_struct *wq = READ_ONCE(user->slow_wq);
 
 	if (wq || !user->own_wq)
-		return wq ?: rca_wq;
+		return wq ?: shared_slow_wq;
 	wq = alloc_workqueue("rdma_cm_alt_iw/%u", WQ_UNBOUND, WQ_MAX_ACTIVE,
 			     __kuid_val(user->uid));
 	if (!wq)
-		return rca_wq;
+		return shared_slow_wq;
 	if (cmpxchg(&user->slow_wq, NULL, wq))
 		destroy_workqueue(wq);
 	return user->slow_wq;

@@ -53,7 +53,7 @@ struct rca_usage {
 extern unsigned int rca_user_limits[RCA_RESOURCES];
 extern unsigned int rca_context_limits[RCA_RESOURCES];
 
-/* For work of no user. Runs work of users who have no workqueue of their own, too. */
+/* For work of no user: short, and never waiting for one. */
 extern struct workqueue_struct *rca_wq;
 
 int rca_users_init(void);

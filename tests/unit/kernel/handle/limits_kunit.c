@@ -419,44 +419,6 @@ static void refused_id_leaves_nothing(struct kunit *test)
 	fake_destroy(fake);
 }
 
-static void users_have_workqueues_of_their_own(struct kunit *test)
-{
-	struct rca_account a, again, b;
-
-	KUNIT_ASSERT_EQ(test, rca_account_open(&a, KUIDT_INIT(70001), false), 0);
-	KUNIT_ASSERT_EQ(test, rca_account_open(&again, KUIDT_INIT(70001), false), 0);
-	KUNIT_ASSERT_EQ(test, rca_account_open(&b, KUIDT_INIT(70002), false), 0);
-	KUNIT_EXPECT_PTR_EQ(test, rca_account_wq(&a), rca_account_wq(&again));
-	KUNIT_EXPECT_PTR_NE(test, rca_account_wq(&a), rca_account_wq(&b));
-	KUNIT_EXPECT_PTR_EQ(test, rca_account_slow_wq(&a), rca_account_slow_wq(&again));
-	KUNIT_EXPECT_PTR_NE(test, rca_account_slow_wq(&a), rca_account_slow_wq(&b));
-	KUNIT_EXPECT_PTR_NE(test, rca_account_slow_wq(&a), rca_account_wq(&a));
-	rca_account_close(&a);
-	rca_account_close(&again);
-	rca_account_close(&b);
-}
-
-static void user_borrows_up_to_a_limit(struct kunit *test)
-{
-	struct rca_account a, b;
-	int i, count = 0;
-
-	KUNIT_ASSERT_EQ(test, rca_account_open(&a, KUIDT_INIT(70001), false), 0);
-	KUNIT_ASSERT_EQ(test, rca_account_open(&b, KUIDT_INIT(70002), false), 0);
-	while (count < 100000 && rca_account_borrow(&a))
-		count++;
-	KUNIT_EXPECT_EQ(test, count, 512);
-	KUNIT_EXPECT_TRUE(test, rca_account_borrow(&b));
-	rca_account_repay(&a);
-	KUNIT_EXPECT_TRUE(test, rca_account_borrow(&a));
-	KUNIT_EXPECT_FALSE(test, rca_account_borrow(&a));
-	for (i = 0; i < count; i++)
-		rca_account_repay(&a);
-	rca_account_repay(&b);
-	rca_account_close(&a);
-	rca_account_close(&b);
-}
-
 static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(contexts_of_a_user_share_his_counts),
 	KUNIT_CASE(users_are_told_apart),
@@ -474,8 +436,6 @@ static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(operation_without_room_for_its_event_changes_nothing),
 	KUNIT_CASE(event_of_a_peer_is_not_lost_at_the_limit),
 	KUNIT_CASE(refused_id_leaves_nothing),
-	KUNIT_CASE(users_have_workqueues_of_their_own),
-	KUNIT_CASE(user_borrows_up_to_a_limit),
 	{}
 };
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of kernel/handle/limits.c: what users share, workqueues and memory that is not charged. */
+#include "handle/limits.h"
+
+#include <kunit/test.h>
+
+static void users_have_workqueues_of_their_own(struct kunit *test)
+{
+	struct rca_account a, again, b;
+
+	KUNIT_ASSERT_EQ(test, rca_account_open(&a, KUIDT_INIT(70001), false), 0);
+	KUNIT_ASSERT_EQ(test, rca_account_open(&again, KUIDT_INIT(70001), false), 0);
+	KUNIT_ASSERT_EQ(test, rca_account_open(&b, KUIDT_INIT(70002), false), 0);
+	KUNIT_EXPECT_PTR_EQ(test, rca_account_wq(&a), rca_account_wq(&again));
+	KUNIT_EXPECT_PTR_NE(test, rca_account_wq(&a), rca_account_wq(&b));
+	KUNIT_EXPECT_PTR_EQ(test, rca_account_slow_wq(&a), rca_account_slow_wq(&again));
+	KUNIT_EXPECT_PTR_NE(test, rca_account_slow_wq(&a), rca_account_slow_wq(&b));
+	KUNIT_EXPECT_PTR_NE(test, rca_account_slow_wq(&a), rca_account_wq(&a));
+	rca_account_close(&a);
+	rca_account_close(&again);
+	rca_account_close(&b);
+}
+
+/* Users beyond those who may have workqueues. */
+#define CROWD 300
+
+/* Work of users who share must not keep the module's own waiting, nor slow work the other. */
+static void users_without_workqueues_share_others(struct kunit *test)
+{
+	struct rca_account *accounts = kunit_kcalloc(test, CROWD, sizeof(*accounts), GFP_KERNEL);
+	struct workqueue_struct *shared, *slow;
+	int i, n;
+
+	KUNIT_ASSERT_NOT_NULL(test, accounts);
+	for (n = 0; n < CROWD; n++)
+		if (rca_account_open(&accounts[n], KUIDT_INIT(80000 + n), false))
+			break;
+	KUNIT_ASSERT_EQ(test, n, CROWD);
+	shared = rca_account_wq(&accounts[CROWD - 2]);
+	slow = rca_account_slow_wq(&accounts[CROWD - 2]);
+	KUNIT_EXPECT_PTR_EQ(test, rca_account_wq(&accounts[CROWD - 1]), shared);
+	KUNIT_EXPECT_PTR_EQ(test, rca_account_slow_wq(&accounts[CROWD - 1]), slow);
+	KUNIT_EXPECT_PTR_NE(test, shared, slow);
+	for (i = 0; i < n; i++) {
+		KUNIT_EXPECT_PTR_NE(test, rca_account_wq(&accounts[i]), rca_wq);
+		KUNIT_EXPECT_PTR_NE(test, rca_account_slow_wq(&accounts[i]), rca_wq);
+	}
+	while (n--)
+		rca_account_close(&accounts[n]);
+}
+
+static void user_borrows_up_to_a_limit(struct kunit *test)
+{
+	struct rca_account a, b;
+	int i, count = 0;
+
+	KUNIT_ASSERT_EQ(test, rca_account_open(&a, KUIDT_INIT(70001), false), 0);
+	KUNIT_ASSERT_EQ(test, rca_account_open(&b, KUIDT_INIT(70002), false), 0);
+	while (count < 100000 && rca_account_borrow(&a))
+		count++;
+	KUNIT_EXPECT_EQ(test, count, 512);
+	KUNIT_EXPECT_TRUE(test, rca_account_borrow(&b));
+	rca_account_repay(&a);
+	KUNIT_EXPECT_TRUE(test, rca_account_borrow(&a));
+	KUNIT_EXPECT_FALSE(test, rca_account_borrow(&a));
+	for (i = 0; i < count; i++)
+		rca_account_repay(&a);
+	rca_account_repay(&b);
+	rca_account_close(&a);
+	rca_account_close(&b);
+}
+
+static struct kunit_case users_cases[] = {
+	KUNIT_CASE(users_have_workqueues_of_their_own),
+	KUNIT_CASE(users_without_workqueues_share_others),
+	KUNIT_CASE(user_borrows_up_to_a_limit),
+	{}
+};
+
+static struct kunit_suite users_suite = {
+	.name = "rdma_cm_alt_users",
+	.test_cases = users_cases,
+};
+
+kunit_test_suite(users_suite);
