@@ -38,6 +38,9 @@
 /* Requests whose memory a user may have outside of its memory cgroup, a few KiB each. */
 #define MAX_BORROWED	512
 
+/* The same of all users, as one may have many user IDs. */
+#define MAX_ALL_BORROWED	4096
+
 /**
  * struct rca_user - a user with open contexts
  * @ref: references: each context
@@ -69,6 +72,8 @@ static DEFINE_SPINLOCK(users_lock);
 static atomic_t num_users = ATOMIC_INIT(0);
 static atomic_t num_own_wq = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(users_freed);
+
+static atomic_t all_borrowed = ATOMIC_INIT(0);	/* &rca_user.borrowed of all users */
 
 /* Work of users without workqueues of their own; slow work may block for minutes. */
 static struct workqueue_struct *shared_wq;
@@ -395,13 +400,21 @@ EXPORT_SYMBOL_IF_KUNIT(rca_account_slow_wq);
  */
 bool rca_account_borrow(const struct rca_account *account)
 {
-	return atomic_add_unless(&account->user->borrowed, 1, MAX_BORROWED);
+	struct rca_user *user = account->user;
+
+	if (!atomic_add_unless(&user->borrowed, 1, MAX_BORROWED))
+		return false;
+	if (atomic_add_unless(&all_borrowed, 1, MAX_ALL_BORROWED))
+		return true;
+	atomic_dec(&user->borrowed);
+	return false;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_account_borrow);
 
 void rca_account_repay(const struct rca_account *account)
 {
 	WARN_ON_ONCE(atomic_dec_return(&account->user->borrowed) < 0);
+	WARN_ON_ONCE(atomic_dec_return(&all_borrowed) < 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_account_repay);
 

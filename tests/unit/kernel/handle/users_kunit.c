@@ -70,10 +70,43 @@ static void user_borrows_up_to_a_limit(struct kunit *test)
 	rca_account_close(&b);
 }
 
+/* As one user may have many user IDs. */
+#define BORROWERS 10
+
+static void all_users_borrow_up_to_a_limit(struct kunit *test)
+{
+	struct rca_account *accounts = kunit_kcalloc(test, BORROWERS, sizeof(*accounts),
+						     GFP_KERNEL);
+	int counts[BORROWERS] = {};
+	int i, count = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, accounts);
+	for (i = 0; i < BORROWERS; i++) {
+		KUNIT_ASSERT_EQ(test, rca_account_open(&accounts[i], KUIDT_INIT(80000 + i), false),
+				0);
+		while (counts[i] < 1000 && rca_account_borrow(&accounts[i]))
+			counts[i]++;
+		count += counts[i];
+	}
+	KUNIT_EXPECT_EQ(test, count, 4096);
+	KUNIT_EXPECT_EQ(test, counts[BORROWERS - 1], 0);
+	/* A refusal takes nothing, and what one repays another may have. */
+	rca_account_repay(&accounts[0]);
+	KUNIT_EXPECT_TRUE(test, rca_account_borrow(&accounts[BORROWERS - 1]));
+	rca_account_repay(&accounts[BORROWERS - 1]);
+	counts[0]--;
+	for (i = 0; i < BORROWERS; i++) {
+		while (counts[i]-- > 0)
+			rca_account_repay(&accounts[i]);
+		rca_account_close(&accounts[i]);
+	}
+}
+
 static struct kunit_case users_cases[] = {
 	KUNIT_CASE(users_have_workqueues_of_their_own),
 	KUNIT_CASE(users_without_workqueues_share_others),
 	KUNIT_CASE(user_borrows_up_to_a_limit),
+	KUNIT_CASE(all_users_borrow_up_to_a_limit),
 	{}
 };
 
