@@ -3,8 +3,9 @@
  * Answers of the subnet administrator (SA) to path queries.
  *
  * Without it every id asks the SA, and at the start of a large job that is what the job waits for.
- * An answer is used for the same question only: same port, GIDs, partition, service ID and quality
- * of service. It is dropped
+ * An answer is used for the same question only: same user, port, GIDs, partition, service ID and
+ * quality of service. An id that finds an answer has its path sooner than one that asks, so it must
+ * not find that of another user, which would tell where that user connects to. It is dropped
  *
  * - when it is older than the namespace of the id permits (net.rdma_cm_alt.path_cache_s, else the
  *   module parameter of this name; 0: the SA is always asked);
@@ -17,7 +18,8 @@
  *
  * An SA that refuses, or does not answer, is asked again by the next id.
  *
- * The memory is not charged to a cgroup, because the answers are shared; path_cache_max bounds it.
+ * The memory is not charged to a cgroup, because the ids of a user share the answers, and those of
+ * all users the space; path_cache_max bounds it.
  *
  * Locking: cache_lock to add and to remove; answers are found under RCU and are immutable, but for
  * marks that are single words. Process context.
@@ -150,6 +152,7 @@ u32 rca_path_cache_default_age_s(void)
 /**
  * rca_path_key() - make the key of a path query
  * @key: filled in, padding included
+ * @user: the user who asks
  * @device: number of the device
  * @port_num: its port
  * @question: path record of the query
@@ -157,7 +160,7 @@ u32 rca_path_cache_default_age_s(void)
  *
  * Context: Any context. Pure.
  */
-void rca_path_key(struct rca_path_key *key, u32 device, u32 port_num,
+void rca_path_key(struct rca_path_key *key, u32 user, u32 device, u32 port_num,
 		  const struct sa_path_rec *question, ib_sa_comp_mask mask)
 {
 	memset(key, 0, sizeof(*key));
@@ -167,6 +170,7 @@ void rca_path_key(struct rca_path_key *key, u32 device, u32 port_num,
 	key->mask = (__force u64)mask;
 	key->device = device;
 	key->port_num = port_num;
+	key->user = user;
 	key->pkey = question->pkey;
 	key->qos_class = question->qos_class;
 	key->traffic_class = question->traffic_class;

@@ -16,6 +16,7 @@
  * @mask: component mask
  * @device: &rca_device.serial, which is never reused
  * @port_num: port of the device
+ * @user: the user who asks, as a uid of the first user namespace
  * @pkey: partition key
  * @qos_class: quality of service class, or 0
  * @traffic_class: traffic class, or 0
@@ -28,10 +29,11 @@ struct rca_path_key {
 	u64 mask;
 	u32 device;
 	u32 port_num;
+	u32 user;
 	__be16 pkey;
 	__be16 qos_class;
 	u8 traffic_class;
-	u8 pad[3];
+	u8 pad[7];
 };
 
 /**
@@ -56,7 +58,7 @@ struct rca_path_info {
  */
 enum rca_path_doubt { RCA_PATH_ASK, RCA_PATH_NEWER, RCA_PATH_ASKED };
 
-void rca_path_key(struct rca_path_key *key, u32 device, u32 port_num,
+void rca_path_key(struct rca_path_key *key, u32 user, u32 device, u32 port_num,
 		  const struct sa_path_rec *question, ib_sa_comp_mask mask);
 u32 rca_path_cache_find(const struct rca_path_key *key, u32 epoch, u32 max_age_s,
 			struct sa_path_rec *path);

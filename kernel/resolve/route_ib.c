@@ -81,12 +81,14 @@ static void store_cached(struct rca_id *id, const struct sa_path_rec *path, u32 
 
 static void set_question(const struct rca_id *id, struct rca_path_question *question)
 {
+	const u32 user = __kuid_val(rca_account_uid(&id->obj.ctx->account));
 	const struct rca_device *dev = id->dev;
 
 	question->epoch = atomic_read(&dev->path_epoch);
 	question->mask = rca_route_ib_question(id, rdma_cap_opa_ah(dev->ibdev, id->port_num),
 					       &question->rec);
-	rca_path_key(&question->key, dev->serial, id->port_num, &question->rec, question->mask);
+	rca_path_key(&question->key, user, dev->serial, id->port_num, &question->rec,
+		     question->mask);
 }
 
 /*

@@ -23,6 +23,7 @@ HERE = Path("/proc/sys/net/rdma_cm_alt/path_cache_s")
 # Level and name of options: type of service, and the number of REQs.
 TOS = (0, 0)
 RETRIES = ("0xa17", 3)
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
 # On InfiniBand ib_core reports no changes of GIDs; the own GID is part of the question.
 EVENTS = (*(("hca0/1/event", event) for event in ("reregister", "sm_change", "lid_change",
@@ -64,11 +65,13 @@ def level(agent: Agent, to: int, number: int | None = None) -> int:
 def kept(stacks: dict[str, Stack]) -> None:
     """The second id uses the path of the first, but no other question does."""
     to = another_port()
-    with Agent(stacks[OURS]) as agent:
+    with Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *NOBODY) as other:
         knob("sa_sl", 1)
         same("first", level(agent, to), 1)
         knob("sa_sl", 2)
         same("second", level(agent, to), 1)
+        same("of another user", level(other, to), 2)
+        same("second again", level(agent, to), 1)
         same("another port", level(agent, another_port()), 2)
         number = agent.id()
         agent.must("option", number, *TOS, 32)
@@ -293,7 +296,7 @@ def shown(stacks: dict[str, Stack]) -> None:
              ["hca0", 1, "0xffff", lid, sl])
         same("its GIDs", [address(path["gid"]), address(path["peer_gid"])],
              [address(ib.gid(0)), address(ib.gid(1))])
-        refused = run(f"setpriv --reuid=65534 --regid=65534 --clear-groups {tool} show paths", None)
+        refused = run(f"{' '.join(NOBODY)} {tool} show paths", None)
         if "not permitted" not in refused:
             raise Unexpected(f"another user: {refused}")
         knob("hca0/1/event", "sm_change")

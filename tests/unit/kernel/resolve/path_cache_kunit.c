@@ -11,6 +11,7 @@
 #include <linux/delay.h>
 #include <linux/string.h>
 
+#define USER	70001
 #define DEVICE	7
 #define PORT	1
 #define EPOCH	3
@@ -34,7 +35,7 @@ static struct rca_path_key key_of(const struct sa_path_rec *question)
 {
 	struct rca_path_key key;
 
-	rca_path_key(&key, DEVICE, PORT, question, IB_SA_PATH_REC_DGID);
+	rca_path_key(&key, USER, DEVICE, PORT, question, IB_SA_PATH_REC_DGID);
 	return key;
 }
 
@@ -122,6 +123,24 @@ static void answer_is_for_the_whole_question(struct kunit *test)
 	KUNIT_EXPECT_NE(test, find(2, EPOCH, AGE), 0u);
 }
 
+static void answer_is_for_the_user_who_asked(struct kunit *test)
+{
+	const struct sa_path_rec question = question_to(2);
+	const struct sa_path_rec own = { .sl = 12 };
+	struct rca_path_key key;
+	struct sa_path_rec path;
+
+	add(2, EPOCH, 11);
+	rca_path_key(&key, USER + 1, DEVICE, PORT, &question, IB_SA_PATH_REC_DGID);
+	KUNIT_EXPECT_EQ(test, rca_path_cache_find(&key, EPOCH, AGE, &path), 0u);
+	rca_path_cache_add(&key, EPOCH, &own);
+	KUNIT_EXPECT_NE(test, rca_path_cache_find(&key, EPOCH, AGE, &path), 0u);
+	KUNIT_EXPECT_EQ(test, (int)path.sl, 12);
+	key = key_of(&question);
+	KUNIT_EXPECT_NE(test, rca_path_cache_find(&key, EPOCH, AGE, &path), 0u);
+	KUNIT_EXPECT_EQ(test, (int)path.sl, 11);
+}
+
 static void answer_counts_in_the_epoch_of_its_question(struct kunit *test)
 {
 	add(2, EPOCH, 11);
@@ -206,6 +225,7 @@ static void path_that_is_gone_is_asked_for(struct kunit *test)
 static struct kunit_case path_cache_cases[] = {
 	KUNIT_CASE(answer_is_found_again),
 	KUNIT_CASE(answer_is_for_the_whole_question),
+	KUNIT_CASE(answer_is_for_the_user_who_asked),
 	KUNIT_CASE(answer_counts_in_the_epoch_of_its_question),
 	KUNIT_CASE(answer_is_too_old_after_a_while),
 	KUNIT_CASE(answers_that_are_not_used_go_first),
