@@ -74,7 +74,7 @@ static u32 teardown_id(struct rca_id *id)
 	rca_listen_stop(id);
 	rca_id_unbind(id);
 	if (was == RCA_ST_FAILED)
-		rca_route_ib_doubt(id);
+		rca_route_ib_forget(id);
 	rca_id_drop_request(id);
 	if (start_linger(id, was)) {
 		/* The DREP queues the work at once. */

@@ -13,7 +13,8 @@
  *   state of a port, or a request of the SM to register again. Each event begins a new epoch of the
  *   device (&rca_device.path_epoch), and an answer counts only in the epoch of its question. On
  *   InfiniBand ib_core reports no changes of GIDs, but the source GID is part of the question;
- * - when a peer does not answer over it: see rca_path_cache_doubt();
+ * - when a peer does not answer over it, or rejects: see rca_path_cache_doubt() and
+ *   rca_path_cache_forget();
  * - when there are more than path_cache_max: those that were not used lately go first.
  *
  * An SA that refuses, or does not answer, is asked again by the next id.
@@ -315,6 +316,27 @@ out_unlock:
 	return doubt;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_path_cache_doubt);
+
+/**
+ * rca_path_cache_forget() - drop a path over which an id has not connected, and which it gives up
+ * @key: the query
+ * @version: version of the path; a newer one is kept
+ *
+ * Unlike rca_path_cache_doubt(), the id asks nobody, so the next one has to.
+ *
+ * Context: Process context.
+ */
+void rca_path_cache_forget(const struct rca_path_key *key, u32 version)
+{
+	struct cached_path *cached;
+
+	spin_lock(&cache_lock);
+	cached = rhashtable_lookup_fast(&paths, key, paths_params);
+	if (cached && cached->version == version)
+		remove(cached);
+	spin_unlock(&cache_lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_path_cache_forget);
 
 /* Start a walk; rhashtable_walk_exit() ends it. Process context. */
 void rca_path_cache_walk(struct rhashtable_iter *iter)

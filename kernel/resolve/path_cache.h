@@ -65,6 +65,7 @@ u32 rca_path_cache_find(const struct rca_path_key *key, u32 epoch, u32 max_age_s
 void rca_path_cache_add(const struct rca_path_key *key, u32 epoch, const struct sa_path_rec *path);
 enum rca_path_doubt rca_path_cache_doubt(const struct rca_path_key *key, u32 epoch, u32 *version,
 					 struct sa_path_rec *path);
+void rca_path_cache_forget(const struct rca_path_key *key, u32 version);
 void rca_path_cache_walk(struct rhashtable_iter *iter);
 bool rca_path_cache_next(struct rhashtable_iter *iter, struct rca_path_info *info);
 u32 rca_path_cache_default_age_s(void);

@@ -172,7 +172,7 @@ bool rca_route_ib_renew(struct rca_id *id, rca_path_done done)
 }
 
 /**
- * rca_route_ib_doubt() - an id that is destroyed has not connected over its path
+ * rca_route_ib_forget() - an id that is destroyed has not connected over its path
  * @id: the id
  *
  * If its path is a cached one, the next id asks the subnet administrator: the peer may have another
@@ -180,17 +180,16 @@ bool rca_route_ib_renew(struct rca_id *id, rca_path_done done)
  *
  * Context: Process context. Expects @id->op to be held by the caller.
  */
-void rca_route_ib_doubt(struct rca_id *id)
+void rca_route_ib_forget(struct rca_id *id)
 {
 	u32 version = id->setup ? id->setup->path_version : 0;
 	struct rca_path_question question;
-	struct sa_path_rec path;
 
 	lockdep_assert_held(&id->op);
 	if (!version || !id->dev)
 		return;
 	set_question(id, &question);
-	rca_path_cache_doubt(&question.key, question.epoch, &version, &path);
+	rca_path_cache_forget(&question.key, version);
 }
 
 /**

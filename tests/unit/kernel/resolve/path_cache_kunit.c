@@ -209,6 +209,27 @@ static void one_of_many_asks_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, yours, find(2, EPOCH, AGE));
 }
 
+/* An id that is destroyed does not ask; others that use the path must not wait for it. */
+static void path_that_is_given_up_is_asked_for(struct kunit *test)
+{
+	const struct rca_path_key key = key_to(2);
+	struct sa_path_rec path;
+	u32 version, old;
+
+	add(2, EPOCH, 11);
+	old = find(2, EPOCH, AGE);
+	version = old;
+	rca_path_cache_forget(&key, old);
+	KUNIT_EXPECT_EQ(test, find(2, EPOCH, AGE), 0u);
+	KUNIT_EXPECT_EQ(test, (int)rca_path_cache_doubt(&key, EPOCH, &version, &path),
+			(int)RCA_PATH_ASK);
+	add(2, EPOCH, 12);
+	rca_path_cache_forget(&key, old);
+	KUNIT_EXPECT_NE(test, find(2, EPOCH, AGE), 0u);
+	KUNIT_EXPECT_EQ(test, (int)rca_path_cache_doubt(&key, EPOCH, &version, &path),
+			(int)RCA_PATH_NEWER);
+}
+
 static void path_that_is_gone_is_asked_for(struct kunit *test)
 {
 	const struct rca_path_key key = key_to(2);
@@ -230,6 +251,7 @@ static struct kunit_case path_cache_cases[] = {
 	KUNIT_CASE(answer_is_too_old_after_a_while),
 	KUNIT_CASE(answers_that_are_not_used_go_first),
 	KUNIT_CASE(one_of_many_asks_again),
+	KUNIT_CASE(path_that_is_given_up_is_asked_for),
 	KUNIT_CASE(path_that_is_gone_is_asked_for),
 	{}
 };
