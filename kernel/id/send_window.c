@@ -32,8 +32,10 @@
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
+#include <linux/memcontrol.h>
 #include <linux/refcount.h>
 #include <linux/rhashtable.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "device/devices.h"
@@ -361,20 +363,24 @@ bool rca_window_begin(struct rca_id *id)
 {
 	struct rca_setup *setup = id->setup;
 	struct rca_turns_spare spare = {};
+	struct mem_cgroup *old_memcg;
 	struct rca_window *peer;
 	bool full, ret;
 
 	lockdep_assert_held(&id->op);
 	if (!setup)
 		return true;
+	/* The work of an id has no memory cgroup of its own. */
+	old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	if (!setup->slot.peer)
 		setup->slot.peer = get_peer(id);	/* put in rca_window_release() */
 	peer = setup->slot.peer;
-	if (!peer)
-		return true;
-	full = is_full(peer);
+	full = peer && is_full(peer);
 	if (full)
 		rca_turns_prepare(&spare);	/* without memory, it may send at once */
+	set_active_memcg(old_memcg);
+	if (!peer)
+		return true;
 	spin_lock_irq(&peer->lock);
 	ret = begin_locked(peer, id, &spare);
 	spin_unlock_irq(&peer->lock);
