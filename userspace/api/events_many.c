@@ -91,7 +91,7 @@ static void from_ring(struct rdma_event_channel *channel, struct batch *batch, i
 		}
 		if (batch->used)
 			break;
-		*err = rcl_event_pause(channel, &pauses);
+		*err = rcl_event_pause(&pauses);
 		if (*err)
 			break;
 	}

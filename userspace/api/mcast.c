@@ -109,9 +109,9 @@ RCL_EXPORT int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr
 				   "the id is not in this group; address and port as in the join");
 	drop_own_event(priv, member);
 	cmd.member = atomic_load(&member->handle);
-	rcl_id_begin_revoke(priv);
+	rcl_begin_revoke(priv, &member->revoking);
 	ret = RCL_CALL(LEAVE, &cmd);
-	rcl_id_end_revoke(priv);
+	rcl_end_revoke(&member->revoking);
 	if (!ret)
 		rcl_member_wait_acked(priv, member, cmd.out_events_reported);
 	rcl_member_free(member);

@@ -8,7 +8,6 @@
  */
 #include "event/event.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,9 +27,8 @@
 #include "id/report.h"
 
 /*
- * The first pause while the kernel takes a record back, which it does first in a command, and the
- * number of times that the pause is doubled, to 1.3 ms. A channel that does not block counts as
- * empty after that.
+ * The first pause while the kernel takes a record back, which it does early in a command, and the
+ * number of times that the pause is doubled, to 1.3 ms.
  */
 #define PAUSE_NS 20000
 #define DOUBLED 6
@@ -391,13 +389,35 @@ static struct rcl_id *find_id(const struct rdma_cm_alt_event *rec)
 	return id;
 }
 
+static bool is_of_member(const struct rdma_cm_alt_event *rec)
+{
+	return rec->type == RDMA_CM_ALT_EVENT_MULTICAST_JOIN ||
+	       rec->type == RDMA_CM_ALT_EVENT_MULTICAST_ERROR;
+}
+
+/* Is a command running in which the kernel takes this record back? */
+static bool is_revoked(const struct rcl_id *id, const struct rdma_cm_alt_event *rec)
+{
+	struct rcl_member *member;
+	bool revoked = id->revoking;
+
+	if (revoked || !is_of_member(rec))
+		return revoked;
+	member = rcl_member_get(id, rec->user_arg);
+	if (member) {
+		revoked = member->revoking;
+		rcl_member_put(member);
+	}
+	return revoked;
+}
+
 bool rcl_event_take(const struct rdma_cm_alt_event *rec, struct rcl_ring *ring,
 		    struct rcl_claim *claim)
 {
 	struct rcl_id *id = find_id(rec);
 
 	/* In this order: a whole command may have run since the record was copied. */
-	if (ring && id && (id->revoking || rcl_ring_taken_back(ring))) {
+	if (ring && id && (is_revoked(id, rec) || rcl_ring_taken_back(ring))) {
 		rcl_ring_unlock(ring);
 		rcl_id_put(id);
 		return false;
@@ -408,18 +428,16 @@ bool rcl_event_take(const struct rdma_cm_alt_event *rec, struct rcl_ring *ring,
 	return true;
 }
 
-int rcl_event_pause(const struct rdma_event_channel *channel, unsigned int *pauses)
+int rcl_event_pause(unsigned int *pauses)
 {
 	struct timespec pause = { .tv_nsec = PAUSE_NS << *pauses };
-	int flags;
 
+	if (rcl_revoking_here())
+		return -EAGAIN;
 	nanosleep(&pause, NULL);
-	if (*pauses < DOUBLED) {
+	if (*pauses < DOUBLED)
 		++*pauses;
-		return 0;
-	}
-	flags = fcntl(channel->fd, F_GETFL);
-	return flags >= 0 && flags & O_NONBLOCK ? -EAGAIN : 0;
+	return 0;
 }
 
 int rcl_event_handle(struct rdma_event_channel *channel, struct rcl_claim claim,
@@ -456,7 +474,7 @@ static int take_event(struct rdma_event_channel *channel, struct rcl_ring *ring,
 
 	if (rcl_event_take(&rec->event, ring, &claim))
 		return rcl_event_handle(channel, claim, &rec->event, ev);
-	return rcl_event_pause(channel, pauses) ?: RCL_DROP;
+	return rcl_event_pause(pauses) ?: RCL_DROP;
 }
 
 /* Blocks until there is an event that is delivered; the thread may be cancelled meanwhile. */

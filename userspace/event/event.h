@@ -72,12 +72,14 @@ bool rcl_event_take(const struct rdma_cm_alt_event *rec, struct rcl_ring *ring,
 
 /**
  * rcl_event_pause - wait a moment until the kernel has taken a record back
- * @channel: the channel
  * @pauses: how often the pause was doubled, 0 at first
  *
- * Return: 0; -EAGAIN: it takes long, and the channel has O_NONBLOCK
+ * Also for a channel with O_NONBLOCK: there may be events behind the record, and poll() with
+ * EPOLLET does not report them again. The command of the other thread ends without the reader.
+ *
+ * Return: 0, or -EAGAIN when it is a command of this thread, which waits for the reader
  */
-int rcl_event_pause(const struct rdma_event_channel *channel, unsigned int *pauses);
+int rcl_event_pause(unsigned int *pauses);
 
 /**
  * rcl_event_handle - update the id of a record, and fill in the event

@@ -24,6 +24,9 @@
 
 _Static_assert(offsetof(struct rcl_id, id) == 0, "the public half must be first");
 
+/* The commands of this thread that take records back: more than 0 in a handler of a signal. */
+static __thread unsigned int revoking_here;
+
 static void lock_id(void *object, void *arg)
 {
 	struct rcl_id *id = object;
@@ -196,7 +199,7 @@ void rcl_id_ack(struct rcl_id *id)
 	pthread_mutex_unlock(&id->lock);
 }
 
-void rcl_id_begin_revoke(struct rcl_id *id)
+void rcl_begin_revoke(struct rcl_id *id, atomic_uint *revoking)
 {
 	struct rcl_ring *ring;
 
@@ -204,8 +207,9 @@ void rcl_id_begin_revoke(struct rcl_id *id)
 	 * Together: if another thread moves the id later, the flag is set already when there are
 	 * events of the id in its next ring.
 	 */
+	revoking_here++;
 	pthread_mutex_lock(&id->lock);
-	id->revoking++;
+	++*revoking;
 	ring = rcl_ring_hold(id->ring);
 	pthread_mutex_unlock(&id->lock);
 	/* A thread that has not seen the flag takes an event with the lock of the ring held. */
@@ -214,9 +218,15 @@ void rcl_id_begin_revoke(struct rcl_id *id)
 	rcl_ring_put(ring);
 }
 
-void rcl_id_end_revoke(struct rcl_id *id)
+void rcl_end_revoke(atomic_uint *revoking)
 {
-	id->revoking--;
+	--*revoking;
+	revoking_here--;
+}
+
+bool rcl_revoking_here(void)
+{
+	return revoking_here;
 }
 
 /* The number of events to wait for, which is not positive when there are none. */

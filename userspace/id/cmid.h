@@ -221,19 +221,36 @@ static inline bool rcl_id_matches(const struct rcl_id *id, uint32_t handle, bool
 }
 
 /**
- * rcl_id_begin_revoke - before a command in which the kernel drops or moves events of an id
+ * rcl_begin_revoke - before a command in which the kernel drops or moves events of an id
  * @id: the id
+ * @revoking: that of the id, or of a membership if the command drops the events of that alone
  *
  * Such a command counts what was delivered by the head of the ring. So from now on no thread takes
- * an event of this id from its ring; those of other ids are taken meanwhile.
+ * these events from the ring: readers wait at the first one until the kernel has taken it back, or
+ * the command ends. Until rcl_end_revoke() the thread waits for nothing but the command.
  */
-void rcl_id_begin_revoke(struct rcl_id *id);
+void rcl_begin_revoke(struct rcl_id *id, atomic_uint *revoking);
 
 /**
- * rcl_id_end_revoke - after the command
- * @id: the id
+ * rcl_end_revoke - after the command
+ * @revoking: as in rcl_begin_revoke()
  */
-void rcl_id_end_revoke(struct rcl_id *id);
+void rcl_end_revoke(atomic_uint *revoking);
+
+/** rcl_revoking_here - is this thread in such a command? It has to be in a handler of a signal. */
+bool rcl_revoking_here(void);
+
+/** rcl_id_begin_revoke - rcl_begin_revoke() for all events of an id */
+static inline void rcl_id_begin_revoke(struct rcl_id *id)
+{
+	rcl_begin_revoke(id, &id->revoking);
+}
+
+/** rcl_id_end_revoke - after the command */
+static inline void rcl_id_end_revoke(struct rcl_id *id)
+{
+	rcl_end_revoke(&id->revoking);
+}
 
 /**
  * rcl_id_wait_acked - wait until the program has acknowledged all events of an id

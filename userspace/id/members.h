@@ -15,6 +15,7 @@
  * @cookie: the kernel returns it as user_arg of the membership's events
  * @owner: cookie of its id
  * @handle: of the kernel; 0: the command has not returned yet
+ * @revoking: the command is running in which the kernel drops its events
  * @send_only: the QP is not attached
  * @joined: MULTICAST_JOIN was read: @mgid and @mlid are valid
  * @attached: the QP that the library has attached, or NULL
@@ -30,6 +31,7 @@ struct rcl_member {
 	uint64_t cookie;
 	uint64_t owner;
 	_Atomic uint32_t handle;
+	atomic_uint revoking;
 	bool send_only;
 	bool joined;
 	struct ibv_qp *attached;

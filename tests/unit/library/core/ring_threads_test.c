@@ -2,15 +2,13 @@
 /*
  * Many threads on the rings of two channels: some get events, another one acknowledges them,
  * ids are created, destroyed and moved meanwhile. The thread sanitizer and assertions check
- * them. And what threads do while an id is being destroyed.
+ * them.
  */
 #include <pthread.h>
 #include <rdma/rdma_cma_alt.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "event/event.h"
 #include "fake/ring_fixture.h"
 
 #define TAKERS 4
@@ -183,170 +181,8 @@ static void threads_share_rings(void **state)
 	cool_down(b, in_b);
 }
 
-static atomic_bool in_destroy, may_go_on;
-
-static void stop_in_destroy(unsigned int cmd)
-{
-	if (cmd != RDMA_CM_ALT_CMD_DESTROY)
-		return;
-	atomic_store(&in_destroy, true);
-	while (!atomic_load(&may_go_on))
-		usleep(100);
-}
-
-static void *destroy(void *id)
-{
-	assert_int_equal(rdma_destroy_id(id), 0);
-	return NULL;
-}
-
-/* A thread that stops in the command. The caller has set one of the hooks. */
-static pthread_t begin_destroy(struct rdma_cm_id *id)
-{
-	pthread_t thread;
-
-	atomic_store(&in_destroy, false);
-	atomic_store(&may_go_on, false);
-	pthread_create(&thread, NULL, destroy, id);
-	while (!atomic_load(&in_destroy))
-		usleep(100);
-	return thread;
-}
-
-static void end_destroy(pthread_t thread)
-{
-	atomic_store(&may_go_on, true);
-	pthread_join(thread, NULL);
-	fake.on_call = NULL;
-	fake.on_return = NULL;
-}
-
-/* The kernel has taken the events of the id back, and waits for a device. */
-static void slow_destroy_delays_no_other_call(void **state)
-{
-	struct rdma_event_channel *ch = new_channel(), *other;
-	struct rdma_cm_id *id = warm_up(ch), *dead = new_id(ch);
-	struct rdma_cm_event *event;
-	pthread_t thread;
-	int status;
-	pid_t pid;
-
-	(void)state;
-	nonblock(ch);
-	post(dead, 7);
-	post(id, 1);
-	fake.on_return = stop_in_destroy;
-	thread = begin_destroy(dead);
-	alarm(60);
-	assert_int_equal(take_number(ch, id), 1);
-	assert_fails(EAGAIN, rdma_get_cm_event(ch, &event));
-	pid = fork();
-	if (!pid)
-		_exit(0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	other = new_channel();
-	assert_non_null(other);
-	rdma_destroy_event_channel(other);
-	alarm(0);
-	end_destroy(thread);
-	cool_down(ch, id);
-}
-
-/* The kernel has not taken the event back yet: it is not delivered, nor what is behind it. */
-static void event_of_an_id_that_is_destroyed_stays_in_the_ring(void **state)
-{
-	struct rdma_event_channel *ch = new_channel();
-	struct rdma_cm_id *id = warm_up(ch), *dead = new_id(ch);
-	struct rdma_cm_event *event;
-	pthread_t thread;
-
-	(void)state;
-	nonblock(ch);
-	post(id, 1);
-	post(dead, 7);
-	post(id, 2);
-	fake.on_call = stop_in_destroy;
-	thread = begin_destroy(dead);
-	assert_int_equal(take_number(ch, id), 1);
-	assert_fails(EAGAIN, rdma_get_cm_event(ch, &event));
-	assert_fails(EAGAIN, rdma_alt_get_cm_events(ch, &event, 1));
-	end_destroy(thread);
-	assert_int_equal(take_number(ch, id), 2);
-	assert_int_equal(fake.reads, 0);
-	cool_down(ch, id);
-}
-
-static void *take_two(void *id)
-{
-	struct rdma_event_channel *ch = ((struct rdma_cm_id *)id)->channel;
-
-	assert_int_equal(take_number(ch, id), 1);
-	assert_int_equal(take_number(ch, id), 2);
-	return NULL;
-}
-
-/* A channel that blocks waits until the kernel has taken the event back. */
-static void blocking_reader_waits_for_the_kernel(void **state)
-{
-	struct rdma_event_channel *ch = new_channel();
-	struct rdma_cm_id *id = warm_up(ch), *dead = new_id(ch);
-	pthread_t thread, reader;
-
-	(void)state;
-	post(id, 1);
-	post(dead, 7);
-	post(id, 2);
-	fake.on_call = stop_in_destroy;
-	thread = begin_destroy(dead);
-	pthread_create(&reader, NULL, take_two, id);
-	usleep(20000);
-	end_destroy(thread);
-	pthread_join(reader, NULL);
-	assert_int_equal(fake.reads, 0);
-	cool_down(ch, id);
-}
-
-static struct rdma_event_channel *peeked;
-static union rcl_record record;
-
-/* With the lock of the ring, as the thread of a reader has it: it waits for no command. */
-static void peek_in_set_queue(unsigned int cmd)
-{
-	if (cmd == RDMA_CM_ALT_CMD_SET_QUEUE)
-		assert_true(rcl_ring_peek(rcl_ring_of(peeked->fd), &record));
-}
-
-/* A reader copies a record, and looks at the id after all of the move: the copy is out of date. */
-static void record_that_moves_after_it_was_copied_is_not_taken(void **state)
-{
-	struct rdma_event_channel *from = new_channel(), *to = new_channel();
-	struct rdma_cm_id *id = warm_up(from), *other = warm_up(to), *moved = new_id(from);
-	struct rcl_claim claim;
-
-	(void)state;
-	peeked = from;
-	post(moved, 7);
-	post(id, 1);
-	fake.on_call = peek_in_set_queue;
-	assert_int_equal(rdma_migrate_id(moved, to), 0);
-	fake.on_call = NULL;
-	assert_int_equal(record.event.user_status, 7);
-	assert_false(rcl_event_take(&record.event, rcl_ring_of(from->fd), &claim));
-	/* The fake kernel does not move events. */
-	post(moved, 8);
-	assert_int_equal(take_number(to, moved), 8);
-	assert_int_equal(take_number(from, id), 1);
-	assert_int_equal(rdma_destroy_id(moved), 0);
-	cool_down(from, id);
-	cool_down(to, other);
-}
-
 static const struct CMUnitTest tests[] = {
 	TEST(threads_share_rings),
-	TEST(slow_destroy_delays_no_other_call),
-	TEST(event_of_an_id_that_is_destroyed_stays_in_the_ring),
-	TEST(blocking_reader_waits_for_the_kernel),
-	TEST(record_that_moves_after_it_was_copied_is_not_taken),
 };
 
 RUN(tests)
