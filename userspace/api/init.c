@@ -16,6 +16,7 @@
 #include "core/devices.h"
 #include "core/ring.h"
 #include "id/cmid.h"
+#include "id/request.h"
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
@@ -42,6 +43,7 @@ static void in_parent(void)
 
 static void in_child(void)
 {
+	rcl_requests_in_child();
 	unlock_all(true);
 }
 

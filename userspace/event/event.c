@@ -10,7 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cancel.h"
 #include "base/compiler.h"
@@ -25,13 +24,7 @@
 #include "id/members.h"
 #include "id/qp.h"
 #include "id/report.h"
-
-/*
- * The first pause while the kernel takes a record back, which it does early in a command, and the
- * number of times that the pause is doubled, to 1.3 ms.
- */
-#define PAUSE_NS 20000
-#define DOUBLED 6
+#include "id/request.h"
 
 static void fill_private_data(struct rcl_event *ev, const void **data,
 			      uint8_t *len, const struct rdma_cm_alt_event *rec)
@@ -168,6 +161,7 @@ static int on_connect_request(struct rcl_id *listener,
 	}
 	child->id.channel = preferred;
 	rcl_id_set_handle(child, rec->id);
+	rcl_request_settle(child);
 	child->initiator_depth = rec->initiator_depth;
 	child->responder_resources = rec->responder_resources;
 	if (rec->flags & RDMA_CM_ALT_EVENT_F_ECE) {
@@ -370,78 +364,8 @@ static int handle_record(struct rcl_id *id, struct rdma_event_channel *channel,
 	return RCL_DELIVER;
 }
 
-/* The id of a record, by its cookie; the handle in the record must match. */
-static struct rcl_id *find_id(const struct rdma_cm_alt_event *rec)
-{
-	bool request = rec->type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
-	uint32_t handle = request ? rec->listen_id : rec->id;
-	struct rcl_id *id;
-
-	if (!rcl_handle_valid(rec->id) || !rcl_handle_valid(handle))
-		return NULL;
-	id = rec->cookie ? rcl_id_get(rec->cookie) : rcl_id_find(handle);
-	if (id && !rcl_id_matches(id, handle, request)) {
-		rcl_log("event %u with the cookie of id %u names id %u", rec->type, id->handle,
-			handle);
-		rcl_id_put(id);
-		id = NULL;
-	}
-	return id;
-}
-
-static bool is_of_member(const struct rdma_cm_alt_event *rec)
-{
-	return rec->type == RDMA_CM_ALT_EVENT_MULTICAST_JOIN ||
-	       rec->type == RDMA_CM_ALT_EVENT_MULTICAST_ERROR;
-}
-
-/* Is a command running in which the kernel takes this record back? */
-static bool is_revoked(const struct rcl_id *id, const struct rdma_cm_alt_event *rec)
-{
-	struct rcl_member *member;
-	bool revoked = id->revoking;
-
-	if (revoked || !is_of_member(rec))
-		return revoked;
-	member = rcl_member_get(id, rec->user_arg);
-	if (member) {
-		revoked = member->revoking;
-		rcl_member_put(member);
-	}
-	return revoked;
-}
-
-bool rcl_event_take(const struct rdma_cm_alt_event *rec, struct rcl_ring *ring,
-		    struct rcl_claim *claim)
-{
-	struct rcl_id *id = find_id(rec);
-
-	/* In this order: a whole command may have run since the record was copied. */
-	if (ring && id && (is_revoked(id, rec) || rcl_ring_taken_back(ring))) {
-		rcl_ring_unlock(ring);
-		rcl_id_put(id);
-		return false;
-	}
-	claim->id = id;
-	claim->counted = id && rcl_id_count_event(id);
-	rcl_ring_done(ring);
-	return true;
-}
-
-int rcl_event_pause(unsigned int *pauses)
-{
-	struct timespec pause = { .tv_nsec = PAUSE_NS << *pauses };
-
-	if (rcl_revoking_here())
-		return -EAGAIN;
-	nanosleep(&pause, NULL);
-	if (*pauses < DOUBLED)
-		++*pauses;
-	return 0;
-}
-
-int rcl_event_handle(struct rdma_event_channel *channel, struct rcl_claim claim,
-		     const struct rdma_cm_alt_event *rec, struct rcl_event *ev)
+static int handle_claimed(struct rdma_event_channel *channel, struct rcl_claim claim,
+			  const struct rdma_cm_alt_event *rec, struct rcl_event *ev)
 {
 	struct rcl_id *id = claim.id;
 	int ret;
@@ -463,6 +387,18 @@ int rcl_event_handle(struct rdma_event_channel *channel, struct rcl_claim claim,
 	else
 		rcl_id_ack(id);
 	rcl_id_put(id);
+	return ret;
+}
+
+int rcl_event_handle(struct rdma_event_channel *channel, struct rcl_claim claim,
+		     const struct rdma_cm_alt_event *rec, struct rcl_event *ev)
+{
+	int ret;
+
+	rcl_event_claim_late(rec, &claim);
+	ret = handle_claimed(channel, claim, rec, ev);
+	if (rec->type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
+		rcl_request_end();
 	return ret;
 }
 

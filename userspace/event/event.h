@@ -50,7 +50,7 @@ enum rcl_disposition {
 
 /**
  * struct rcl_claim - the id on which a record is counted
- * @id: the id with a reference; NULL: it was destroyed
+ * @id: the id with a reference; NULL: it was destroyed, or another thread is about to make it
  * @counted: false: the id is being destroyed, and the record dropped
  */
 struct rcl_claim {
@@ -80,6 +80,15 @@ bool rcl_event_take(const struct rdma_cm_alt_event *rec, struct rcl_ring *ring,
  * Return: 0, or -EAGAIN when it is a command of this thread, which waits for the reader
  */
 int rcl_event_pause(unsigned int *pauses);
+
+/**
+ * rcl_event_claim_late - wait for the id of an event, if another thread may be making it
+ * @rec: the record, which was taken
+ * @claim: filled in; nothing is done if it has an id
+ *
+ * The event of a connection request and an event of its id may be read by two threads.
+ */
+void rcl_event_claim_late(const struct rdma_cm_alt_event *rec, struct rcl_claim *claim);
 
 /**
  * rcl_event_handle - update the id of a record, and fill in the event

@@ -135,14 +135,22 @@ static void match_handle(void *object, void *arg)
 		search->found = rcl_id_get(id->cookie);
 }
 
-struct rcl_id *rcl_id_find(uint32_t handle)
+struct rcl_id *rcl_id_find_locked(uint32_t handle)
 {
 	struct search search = { .handle = handle };
 
-	rcl_table_lock();
 	rcl_table_each(RCL_KIND_ID, match_handle, &search);
-	rcl_table_unlock();
 	return search.found;
+}
+
+struct rcl_id *rcl_id_find(uint32_t handle)
+{
+	struct rcl_id *id;
+
+	rcl_table_lock();
+	id = rcl_id_find_locked(handle);
+	rcl_table_unlock();
+	return id;
 }
 
 void rcl_id_set_handle(struct rcl_id *id, uint32_t handle)

@@ -169,6 +169,9 @@ struct rcl_id *rcl_id_get(uint64_t cookie);
  */
 struct rcl_id *rcl_id_find(uint32_t handle);
 
+/** rcl_id_find_locked - rcl_id_find() by a caller that holds the lock of the table */
+struct rcl_id *rcl_id_find_locked(uint32_t handle);
+
 /**
  * rcl_id_check_created - check and store the handle with which the kernel has created an id
  * @id: the id
