@@ -37,6 +37,8 @@ static void fill_private_data(struct rcl_event *ev, const void **data,
 	if (!n)
 		return;
 	memcpy(ev->private_data, rec->private_data, n);
+	/* The memory may have held the data of another peer. */
+	memset(ev->private_data + n, 0, sizeof(ev->private_data) - n);
 	*data = ev->private_data;
 	*len = (uint8_t)n;
 }

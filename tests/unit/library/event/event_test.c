@@ -167,6 +167,43 @@ static void connect_request_makes_a_child_like_its_listener(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
+static struct rdma_cm_event *take_request(struct rdma_cm_id *l, uint8_t len, uint8_t fill)
+{
+	uint32_t child = fake_child(handle_of(l));
+	struct rdma_cm_alt_event event;
+
+	event = fake_event(RDMA_CM_ALT_EVENT_CONNECT_REQUEST, child);
+	event.cookie = fake.ids[handle_of(l)].cookie;
+	event.listen_id = handle_of(l);
+	event.private_data_len = len;
+	memset(event.private_data, fill, len);
+	fake_post(&event);
+	return take(l->channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+}
+
+/* Programs look at more than they got, and must not find what another peer has sent. */
+static void private_data_end_in_zeros(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *l = listener(ch);
+	struct rdma_cm_event *event;
+	const uint8_t *data;
+	int i, len;
+
+	(void)state;
+	for (len = 200; len > 0; len -= 150) {
+		event = take_request(l, (uint8_t)len, 0xab);
+		data = event->param.conn.private_data;
+		assert_int_equal(event->param.conn.private_data_len, len);
+		for (i = 0; i < 256; i++)
+			assert_int_equal(data[i], i < len ? 0xab : 0);
+		assert_int_equal(rdma_destroy_id(event->id), 0);
+		rdma_ack_cm_event(event);
+	}
+	assert_int_equal(rdma_destroy_id(l), 0);
+	rdma_destroy_event_channel(ch);
+}
+
 static void connect_request_that_cannot_be_taken_is_refused_and_counted(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -359,6 +396,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(event_without_route_is_completed_by_a_query),
 	TEST(route_resolved_fills_in_the_path),
 	TEST(connect_request_makes_a_child_like_its_listener),
+	TEST(private_data_end_in_zeros),
 	TEST(connect_request_that_cannot_be_taken_is_refused_and_counted),
 	TEST(connect_response_with_qp_is_delivered_as_established),
 	TEST(connect_response_without_qp_is_delivered_as_such),
