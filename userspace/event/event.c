@@ -336,7 +336,12 @@ static int handle_record(struct rcl_id *id, struct rdma_event_channel *channel,
 			return RCL_DROP;
 		fill_conn(ev, rec);
 		break;
+	case RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT:
+		rcl_qp_drop_attr(id);
+		fill_param(id, ev, rec);
+		break;
 	case RDMA_CM_ALT_EVENT_DEVICE_REMOVAL:
+		rcl_qp_drop_attr(id);
 		set_ended(id, false);
 		fill_param(id, ev, rec);
 		break;

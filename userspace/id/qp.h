@@ -22,6 +22,12 @@ void rcl_qp_cache_attr(struct rcl_id *id, const struct rdma_cm_alt_event *rec);
 void rcl_qp_drop_init_attr(struct rcl_id *id);
 
 /**
+ * rcl_qp_drop_attr - forget all stored attributes: the kernel has none any more
+ * @id: the id, which has got TIMEWAIT_EXIT or DEVICE_REMOVAL
+ */
+void rcl_qp_drop_attr(struct rcl_id *id);
+
+/**
  * rcl_qp_attr - attributes for a transition of the QP, stored ones or from the kernel
  * @id: the id
  * @state: IBV_QPS_INIT, IBV_QPS_RTR or IBV_QPS_RTS

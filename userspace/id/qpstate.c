@@ -36,6 +36,15 @@ void rcl_qp_drop_init_attr(struct rcl_id *id)
 	pthread_mutex_unlock(&id->lock);
 }
 
+void rcl_qp_drop_attr(struct rcl_id *id)
+{
+	pthread_mutex_lock(&id->lock);
+	id->qp_attr.init_mask = 0;
+	id->qp_attr.rtr_mask = 0;
+	id->qp_attr.rts_mask = 0;
+	pthread_mutex_unlock(&id->lock);
+}
+
 /* The stored attributes for a state; false: query the kernel. */
 static bool cached_attr(struct rcl_id *id, enum ibv_qp_state state,
 			struct ib_uverbs_qp_attr *out)

@@ -202,6 +202,41 @@ static void empty_rts_mask_is_an_answer(void **state)
 	finish(id, ch);
 }
 
+/* The kernel has no attributes after these events, and it is asked. */
+static void no_attr_is_left_after(__u32 type)
+{
+	static const enum ibv_qp_state states[] = { IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	struct ibv_qp_attr attr;
+	int i, mask;
+
+	resolve(id);
+	add_qp(id);
+	assert_int_equal(rdma_connect(id, NULL), 0);
+	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);
+	fake_post_type(type, handle_of(id), 0);
+	take_and_ack(ch, (int)type);
+	for (i = 0; i < 3; i++) {
+		attr.qp_state = states[i];
+		fake.fail[FAKE(QP_ATTR)] = EINVAL;
+		assert_fails(EINVAL, rdma_init_qp_attr(id, &attr, &mask));
+	}
+	finish(id, ch);
+}
+
+static void no_attr_is_left_when_time_wait_is_over(void **state)
+{
+	(void)state;
+	no_attr_is_left_after(RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT);
+}
+
+static void no_attr_is_left_when_the_device_goes(void **state)
+{
+	(void)state;
+	no_attr_is_left_after(RDMA_CM_ALT_EVENT_DEVICE_REMOVAL);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(init_is_repeated_when_access_rights_change),
 	TEST(active_side_takes_the_depths_of_the_kernel),
@@ -213,6 +248,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(init_attr_of_other_states_is_the_kernels_to_refuse),
 	TEST(kernel_only_mask_bits_do_not_reach_the_provider),
 	TEST(empty_rts_mask_is_an_answer),
+	TEST(no_attr_is_left_when_time_wait_is_over),
+	TEST(no_attr_is_left_when_the_device_goes),
 };
 
 RUN(tests)
