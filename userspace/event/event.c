@@ -273,6 +273,7 @@ static int on_multicast(struct rcl_id *id, struct rcl_event *ev,
 			id->handle, rec->type);
 		return RCL_DROP;
 	}
+	rcl_member_set_handle(member, rec->member);
 	rcl_member_count_event(id, member);
 	ev->member = rec->user_arg;
 	if (rec->type == RDMA_CM_ALT_EVENT_MULTICAST_JOIN) {

@@ -120,6 +120,14 @@ int rcl_member_joined(struct rcl_id *id, struct rcl_member *member,
 	return ret;
 }
 
+void rcl_member_set_handle(struct rcl_member *member, uint32_t handle)
+{
+	uint32_t none = 0;
+
+	if (rcl_handle_valid(handle))
+		atomic_compare_exchange_strong(&member->handle, &none, handle);
+}
+
 void rcl_member_count_event(struct rcl_id *id, struct rcl_member *member)
 {
 	pthread_mutex_lock(&id->lock);

@@ -14,7 +14,7 @@
  * @next: in the id's list; the id's lock protects the list and the members
  * @cookie: the kernel returns it as user_arg of the membership's events
  * @owner: cookie of its id
- * @handle: of the kernel; 0: the command has not returned yet
+ * @handle: of the kernel; 0: neither the command has returned, nor an event been read
  * @revoking: the command is running in which the kernel drops its events
  * @send_only: the QP is not attached
  * @joined: MULTICAST_JOIN was read: @mgid and @mlid are valid
@@ -114,6 +114,13 @@ void rcl_member_put(struct rcl_member *member);
  */
 int rcl_member_joined(struct rcl_id *id, struct rcl_member *member,
 		      const struct ibv_ah_attr *ah);
+
+/**
+ * rcl_member_set_handle - store the handle of a membership, unless it is stored
+ * @member: the membership; its first event may be read before the command of the join returns
+ * @handle: in the event
+ */
+void rcl_member_set_handle(struct rcl_member *member, uint32_t handle);
 
 /**
  * rcl_member_count_event - count an event that was read

@@ -532,40 +532,6 @@ static void qp_that_was_taken_away_is_left_alone(void **state)
 	destroy(id, ch);
 }
 
-static void *join_and_leave(void *arg)
-{
-	struct rdma_cm_id *id = arg;
-	int i;
-
-	for (i = 0; i < 50; i++) {
-		if (join(id, GROUP) || leave(id, GROUP))
-			return arg;
-	}
-	return NULL;
-}
-
-/* The reader attaches the QP while the other thread leaves. */
-static void leave_races_with_the_reader(void **state)
-{
-	struct rdma_event_channel *ch = rdma_create_event_channel();
-	struct rdma_cm_id *id = bound(ch);
-	struct rdma_cm_event *event;
-	pthread_t thread;
-	void *failed;
-
-	(void)state;
-	fcntl(ch->fd, F_SETFL, O_NONBLOCK);
-	add_qp(id);
-	pthread_create(&thread, NULL, join_and_leave, id);
-	while (pthread_tryjoin_np(thread, &failed)) {
-		if (!rdma_get_cm_event(ch, &event))
-			rdma_ack_cm_event(event);
-	}
-	assert_null(failed);
-	assert_int_equal(fake_verbs.attached, 0);
-	destroy(id, ch);
-}
-
 static const struct CMUnitTest tests[] = {
 	TEST(join_attaches_the_qp_when_its_event_is_read),
 	TEST(cookie_is_no_pointer),
@@ -590,7 +556,6 @@ static const struct CMUnitTest tests[] = {
 	TEST(destroy_qp_detaches_it_first),
 	TEST(destroy_id_detaches_and_forgets),
 	TEST(qp_that_was_taken_away_is_left_alone),
-	TEST(leave_races_with_the_reader),
 };
 
 RUN(tests)
