@@ -218,6 +218,7 @@ static int accept_request(struct rdma_cm_id *id, struct rdma_conn_param *conn_pa
 	sync = priv->sync && !quiet;
 	priv->accepted = true;
 	/* No ESTABLISHED follows. */
+	priv->quiet = quiet;
 	if (quiet)
 		priv->connected = id->qp_type != IBV_QPT_UD;
 	ret = RCL_CALL(ACCEPT, &cmd);

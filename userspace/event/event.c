@@ -347,6 +347,11 @@ static int handle_record(struct rcl_id *id, struct rdma_event_channel *channel,
 		fill_param(id, ev, rec);
 		break;
 	case RDMA_CM_ALT_EVENT_UNREACHABLE:
+		/* Established, it goes on: the neighbour has another address. */
+		if (id->quiet)
+			id->connected = false;
+		fill_param(id, ev, rec);
+		break;
 	case RDMA_CM_ALT_EVENT_CONNECT_ERROR:
 		id->connected = false;
 		fill_param(id, ev, rec);

@@ -34,6 +34,7 @@ struct rcl_ring;
  * @awaited: a thread has waited for acknowledgements: they signal @acked_cond
  * @destroying: rdma_destroy_id() was called
  * @connected: ESTABLISHED was delivered, and no event of the end of the connection
+ * @quiet: accepted without ESTABLISHED: @connected was set by the call
  * @listening: rdma_listen() was called: it may get connection requests
  * @ended: DISCONNECTED was delivered: rdma_disconnect() has nothing to do
  * @connect_error: the library has failed the connection: the peer's REJ or DREQ that follows is no
@@ -78,6 +79,7 @@ struct rcl_id {
 	atomic_bool awaited;
 	atomic_bool destroying;
 	atomic_bool connected;
+	atomic_bool quiet;
 	atomic_bool listening;
 	atomic_bool ended;
 	atomic_bool connect_error;

@@ -4,6 +4,8 @@
  * completes by itself because the channel does not block.
  */
 #include <fcntl.h>
+#include <rdma/rdma_cma_alt.h>
+#include <unistd.h>
 
 #include "fake/fixture.h"
 
@@ -182,6 +184,44 @@ static void removed_device_is_the_answer_to_a_call(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
+/* The event says that another host may have the peer's address now. The connection goes on. */
+static void disconnect_waits_after_a_neighbour_has_changed(void **state)
+{
+	struct rdma_cm_id *id = new_id(NULL);
+
+	(void)state;
+	resolve(id);
+	add_qp(id);
+	assert_int_equal(rdma_connect(id, NULL), 0);
+	fake_post_type(RDMA_CM_ALT_EVENT_UNREACHABLE, handle_of(id), -ETIMEDOUT);
+	assert_fails(ETIMEDOUT, rdma_disconnect(id));
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_UNREACHABLE);
+	fake.disconnect_event = FAKE_NO_EVENT;
+	assert_int_equal(rdma_disconnect(id), 0);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_DISCONNECTED);
+	rdma_destroy_ep(id);
+}
+
+/* The peer may have answered or not: there is no ESTABLISHED that tells. */
+static void quiet_accept_that_fails_is_not_waited_for(void **state)
+{
+	struct rdma_cm_id *l = listener(NULL), *child = NULL;
+
+	(void)state;
+	silence();
+	fake_request(handle_of(l));
+	assert_int_equal(rdma_get_request(l, &child), 0);
+	add_qp(child);
+	assert_int_equal(rdma_alt_accept(child, NULL, RDMA_ALT_ACCEPT_QUIET), 0);
+	fake_post_type(RDMA_CM_ALT_EVENT_UNREACHABLE, handle_of(child), -ETIMEDOUT);
+	assert_fails(ETIMEDOUT, rdma_disconnect(child));
+	alarm(20);
+	assert_int_equal(rdma_disconnect(child), 0);
+	alarm(0);
+	rdma_destroy_ep(child);
+	assert_int_equal(rdma_destroy_id(l), 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(each_call_leaves_its_event),
 	TEST(failing_call_leaves_the_event_that_says_why),
@@ -191,6 +231,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(call_that_did_not_block_is_completed_by_the_library_too),
 	TEST(destroy_in_the_middle_of_a_call_that_did_not_block),
 	TEST(removed_device_is_the_answer_to_a_call),
+	TEST(disconnect_waits_after_a_neighbour_has_changed),
+	TEST(quiet_accept_that_fails_is_not_waited_for),
 };
 
 RUN(tests)
