@@ -42,9 +42,11 @@ static void unlock_id(void *object, void *arg)
 
 	id->shared = true;
 	if (*child) {
-		/* Threads that hold events of the id exist only in the parent. */
+		/* Threads that hold events of the id, or destroy it, exist only in the parent. */
 		id->events_acked = id->events_taken;
-		rcl_members_in_child(id);
+		id->destroying = false;
+		if (!revoking_here)
+			id->revoking = 0;
 		pthread_cond_init(&id->acked_cond, NULL);
 	}
 	pthread_mutex_unlock(&id->lock);
@@ -58,6 +60,8 @@ void rcl_ids_lock(void)
 
 void rcl_ids_unlock(bool child)
 {
+	if (child)
+		rcl_members_in_child();
 	rcl_table_each(RCL_KIND_ID, unlock_id, &child);
 	rcl_table_unlock();
 }

@@ -135,12 +135,19 @@ void rcl_member_count_event(struct rcl_id *id, struct rcl_member *member)
 	pthread_mutex_unlock(&id->lock);
 }
 
-void rcl_members_in_child(struct rcl_id *id)
+static void settle_in_child(void *object, void *arg)
 {
-	struct rcl_member *m;
+	struct rcl_member *member = object;
 
-	for (m = id->members; m; m = m->next)
-		m->events_acked = m->events_taken;
+	(void)arg;
+	member->events_acked = member->events_taken;
+	if (!rcl_revoking_here())
+		member->revoking = 0;
+}
+
+void rcl_members_in_child(void)
+{
+	rcl_table_each(RCL_KIND_MEMBER, settle_in_child, NULL);
 }
 
 void rcl_member_ack(struct rcl_id *id, uint64_t cookie)

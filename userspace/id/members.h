@@ -143,10 +143,11 @@ void rcl_member_ack(struct rcl_id *id, uint64_t cookie);
 void rcl_members_detach(struct rcl_id *id);
 
 /**
- * rcl_members_in_child - in the child of a fork() no event of the memberships is outstanding
- * @id: the id, locked
+ * rcl_members_in_child - in the child of a fork() no event is outstanding, and no thread leaves
+ *
+ * With the table and all ids locked.
  */
-void rcl_members_in_child(struct rcl_id *id);
+void rcl_members_in_child(void);
 
 /**
  * rcl_members_free - free all memberships of an id

@@ -272,6 +272,60 @@ static void child_does_not_wait_for_events_of_the_parent(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
+static atomic_bool in_command, may_go_on;
+
+static void stop_in_destroy(unsigned int cmd)
+{
+	if (cmd != RDMA_CM_ALT_CMD_DESTROY)
+		return;
+	atomic_store(&in_command, true);
+	while (!atomic_load(&may_go_on))
+		usleep(100);
+}
+
+/* A failure is the number passed to exit(). */
+static int use_in_child(struct rdma_cm_id *id)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+
+	if (rcl_id_of(id)->revoking)
+		return 1;
+	/* Its events could be taken from a ring. */
+	if (rdma_migrate_id(id, ch))
+		return 2;
+	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(id), 0);
+	take_and_ack(ch, RDMA_CM_EVENT_ADDR_CHANGE);
+	if (rdma_destroy_id(id))
+		return 3;
+	return 0;
+}
+
+static void child_may_use_what_a_thread_of_the_parent_destroys(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	pthread_t thread;
+	pid_t child;
+
+	(void)state;
+	atomic_store(&may_go_on, false);
+	fake.on_call = stop_in_destroy;
+	pthread_create(&thread, NULL, destroy, id);
+	while (!atomic_load(&in_command))
+		usleep(100);
+	child = fork();
+	if (!child) {
+		alarm(PATIENCE);
+		fake.on_call = NULL;
+		leave(use_in_child(id));
+	}
+	assert_int_equal(exit_code(child), 0);
+	atomic_store(&may_go_on, true);
+	pthread_join(thread, NULL);
+	fake.on_call = NULL;
+	rdma_destroy_event_channel(ch);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(locks_are_free_in_the_child_of_a_program_with_threads),
 	TEST(who_waits_in_the_parent_does_not_stop_the_child),
@@ -279,6 +333,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(events_that_another_process_took_are_not_waited_for),
 	TEST(events_that_this_process_took_are_waited_for),
 	TEST(child_does_not_wait_for_events_of_the_parent),
+	TEST(child_may_use_what_a_thread_of_the_parent_destroys),
 };
 
 RUN(tests)
