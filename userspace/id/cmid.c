@@ -27,6 +27,9 @@ _Static_assert(offsetof(struct rcl_id, id) == 0, "the public half must be first"
 /* The commands of this thread that take records back: more than 0 in a handler of a signal. */
 static __thread unsigned int revoking_here;
 
+/* There was a fork(): two processes may read the channel of an id, also of one that is new. */
+static atomic_bool forked;
+
 static void lock_id(void *object, void *arg)
 {
 	struct rcl_id *id = object;
@@ -60,6 +63,7 @@ void rcl_ids_lock(void)
 
 void rcl_ids_unlock(bool child)
 {
+	forked = true;
 	if (child)
 		rcl_members_in_child();
 	rcl_table_each(RCL_KIND_ID, unlock_id, &child);
@@ -96,6 +100,9 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 		free_id(id);
 		return NULL;
 	}
+	/* After that: if a fork() comes later, it sets the flag of this id. */
+	if (forked)
+		id->shared = true;
 	return id;
 }
 

@@ -28,7 +28,7 @@ struct rcl_ring;
  * @paths: id.route.path_rec points here
  * @revoking: commands are running in which the kernel drops or moves events of the id; like all
  *            atomic members without the lock
- * @shared: it existed at a fork(): another process may have it, too
+ * @shared: there was a fork(): another process may have the id, or read its channel
  * @events_taken: events of the id that this process has read
  * @events_acked: events of the id that the program has acknowledged
  * @awaited: a thread has waited for acknowledgements: they signal @acked_cond

@@ -326,6 +326,23 @@ static void child_may_use_what_a_thread_of_the_parent_destroys(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
+/* The channel existed at the fork(): the other process reads it, too. */
+static void events_of_new_ids_that_another_process_took_are_not_waited_for(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *old = new_id(ch), *id;
+
+	(void)state;
+	taken_elsewhere(old);
+	id = new_id(ch);
+	fake.ids[handle_of(id)].reported++;
+	alarm(PATIENCE);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	alarm(0);
+	assert_int_equal(rdma_destroy_id(old), 0);
+	rdma_destroy_event_channel(ch);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(locks_are_free_in_the_child_of_a_program_with_threads),
 	TEST(who_waits_in_the_parent_does_not_stop_the_child),
@@ -334,6 +351,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(events_that_this_process_took_are_waited_for),
 	TEST(child_does_not_wait_for_events_of_the_parent),
 	TEST(child_may_use_what_a_thread_of_the_parent_destroys),
+	TEST(events_of_new_ids_that_another_process_took_are_not_waited_for),
 };
 
 RUN(tests)
