@@ -34,6 +34,22 @@ static void set_result(struct rcl_id *id, struct rdma_addrinfo *result, bool bus
 	pthread_mutex_unlock(&id->lock);
 }
 
+/* After a failure. Another thread may have taken the result, and begun a lookup of its own. */
+static void drop_result(struct rcl_id *id, struct rdma_addrinfo *result)
+{
+	bool ours;
+
+	pthread_mutex_lock(&id->lock);
+	ours = id->addrinfo == result;
+	if (ours) {
+		id->addrinfo = NULL;
+		id->addrinfo_busy = false;
+	}
+	pthread_mutex_unlock(&id->lock);
+	if (ours)
+		rdma_freeaddrinfo(result);
+}
+
 static int eai_to_errno(int eai)
 {
 	switch (eai) {
@@ -90,8 +106,7 @@ static int lookup(struct rcl_id *id, const char *node, const char *service,
 	else
 		ret = post_event(id, RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED, 0);
 	if (ret) {
-		set_result(id, NULL, false);
-		rdma_freeaddrinfo(result);
+		drop_result(id, result);
 		return ret;
 	}
 	return sync ? rcl_complete(id) : 0;

@@ -214,6 +214,35 @@ static void lookup_that_does_not_start_has_no_event(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
+static struct rdma_cm_id *looking;
+static struct rdma_addrinfo *taken;
+
+/* Another thread takes the result before the event of the lookup is posted, which fails. */
+static void take_result(unsigned int cmd)
+{
+	if (cmd == RDMA_CM_ALT_CMD_POST_EVENT)
+		assert_int_equal(rdma_query_addrinfo(looking, &taken), 0);
+}
+
+static void lookup_that_fails_leaves_a_result_that_was_taken(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+
+	(void)state;
+	looking = id;
+	fake.on_call = take_result;
+	fake.fail[FAKE(POST_EVENT)] = ENOBUFS;
+	assert_fails(ENOBUFS, rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL));
+	fake.on_call = NULL;
+	assert_int_equal(taken->ai_dst_len, sizeof(struct sockaddr_in));
+	rdma_freeaddrinfo(taken);
+	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL), 0);
+	take_and_ack(ch, EVENT_ADDRINFO_RESOLVED);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
 static void synchronous_lookup_waits(void **state)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_NUMERICHOST };
@@ -299,6 +328,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(name_that_is_not_found_is_an_event),
 	TEST(lookup_errors_are_errnos),
 	TEST(lookup_that_does_not_start_has_no_event),
+	TEST(lookup_that_fails_leaves_a_result_that_was_taken),
 	TEST(synchronous_lookup_waits),
 	TEST(events_of_no_lookup_change_nothing),
 	TEST(request_that_is_not_accepted_takes_events),
