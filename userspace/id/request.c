@@ -26,6 +26,7 @@ static atomic_uint pending;
 /* The latest ones: for no more ids than there are threads that handle requests. */
 static struct lost lost[64];
 static unsigned int next_lost;
+static bool any_lost;	/* mostly none ever is: spares the search */
 
 void rcl_request_begin(void)
 {
@@ -69,6 +70,7 @@ static void note_lost(uint32_t handle)
 		*entry = (struct lost) { .handle = handle };
 	}
 	entry->count++;
+	any_lost = true;
 }
 
 struct rcl_id *rcl_request_owe(uint32_t handle)
@@ -89,7 +91,7 @@ void rcl_request_settle(struct rcl_id *id)
 	struct lost *entry;
 
 	rcl_table_lock();
-	entry = find_lost(id->handle);
+	entry = any_lost ? find_lost(id->handle) : NULL;
 	if (entry) {
 		count = entry->count;
 		*entry = (struct lost) { 0 };
