@@ -174,6 +174,6 @@ int rcl_context_call(unsigned long request, void *arg)
 			return ret;
 		fd = atomic_load(&context_fd);
 		ret = rcl_sys->ioctl(fd, request, arg);
-	} while ((ret == -EBADF || ret == -ENOTTY) && forget_closed(fd) && tries++ < MAX_REOPENS);
+	} while (ret < 0 && forget_closed(fd) && tries++ < MAX_REOPENS);
 	return ret < 0 ? ret : 0;
 }

@@ -112,6 +112,25 @@ static void device_is_opened_again_when_a_program_closed_everything(void **state
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
+/* Files know other ioctls, and not all say ENOTTY: epoll says EINVAL. */
+static void device_is_opened_again_when_its_number_is_another_file(void **state)
+{
+	struct rdma_event_channel *ch;
+	int number;
+
+	(void)state;
+	rdma_destroy_event_channel(rdma_create_event_channel());
+	number = fake.context_fd;
+	fake.fail[FAKE(QUEUE_CREATE)] = EINVAL;
+	fake.fail[FAKE(INFO)] = EINVAL;
+	ch = rdma_create_event_channel();
+	assert_non_null(ch);
+	assert_int_not_equal(fake.context_fd, number);
+	/* The library has left that file alone. */
+	assert_int_equal(close(number), 0);
+	rdma_destroy_event_channel(ch);
+}
+
 static void bad_descriptor_of_a_channel_is_no_reason_to_open(void **state)
 {
 	int opened;
@@ -164,6 +183,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(device_that_is_another_is_refused),
 	TEST(channel_at_fd_limit_says_emfile),
 	TEST(device_is_opened_again_when_a_program_closed_everything),
+	TEST(device_is_opened_again_when_its_number_is_another_file),
 	TEST(bad_descriptor_of_a_channel_is_no_reason_to_open),
 	TEST(options_go_to_the_kernel),
 	TEST(what_is_not_there_says_enosys),
