@@ -117,7 +117,7 @@ static bool same_init(const struct ibv_qp_attr *a, const struct ibv_qp_attr *b)
 	       a->qkey == b->qkey;
 }
 
-/* Moves to INIT; a repeated move with the same attributes is omitted. */
+/* Moves to INIT; from INIT with the same attributes the move is omitted. */
 static int move_to_init(struct rcl_id *id, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { 0 };
@@ -127,7 +127,7 @@ static int move_to_init(struct rcl_id *id, struct ibv_qp *qp)
 	if (ret)
 		return ret;
 	if (id->init_qp == qp && id->init_qp_num == qp->qp_num &&
-	    same_init(&attr, &id->init_attr))
+	    qp->state == IBV_QPS_INIT && same_init(&attr, &id->init_attr))
 		return 0;
 	attr.qp_state = IBV_QPS_INIT;
 	ret = modify_qp(qp, &attr, mask);

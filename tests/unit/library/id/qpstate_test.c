@@ -35,6 +35,31 @@ static void init_is_repeated_when_access_rights_change(void **state)
 	finish(id, ch);
 }
 
+static void init_is_repeated_when_the_program_has_reset_the_qp(void **state)
+{
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *l = listener(ch);
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	(void)state;
+	fake_request(handle_of(l));
+	event = take(ch, RDMA_CM_EVENT_CONNECT_REQUEST);
+	id = event->id;
+	rdma_ack_cm_event(event);
+	add_qp(id);
+	assert_int_equal(ibv_modify_qp(id->qp, &reset, IBV_QP_STATE), 0);
+	assert_int_equal(rdma_accept(id, NULL), 0);
+	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);
+	assert_int_equal(fake_verbs.moves, 5);
+	assert_int_equal(fake_verbs.state[1], IBV_QPS_RESET);
+	assert_int_equal(fake_verbs.state[2], IBV_QPS_INIT);
+	assert_int_equal(fake_verbs.state[3], IBV_QPS_RTR);
+	assert_int_equal(rdma_destroy_id(l), 0);
+	finish(id, ch);
+}
+
 static void active_side_takes_the_depths_of_the_kernel(void **state)
 {
 	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1 };
@@ -239,6 +264,7 @@ static void no_attr_is_left_when_the_device_goes(void **state)
 
 static const struct CMUnitTest tests[] = {
 	TEST(init_is_repeated_when_access_rights_change),
+	TEST(init_is_repeated_when_the_program_has_reset_the_qp),
 	TEST(active_side_takes_the_depths_of_the_kernel),
 	TEST(ack_timeout_option_reaches_the_qp),
 	TEST(init_attr_after_bind_asks_the_kernel),
