@@ -21,7 +21,7 @@
  * @refs: ids that are bound to it and lists of rdma_get_devices() with it; becomes 0 only
  *        with devices_lock held
  * @verbs: its open context, or NULL
- * @pd: default protection domain, from the first bound id until @refs is 0
+ * @pd: default protection domain, from the first bound id until @verbs is closed
  * @xrcd: default XRC domain, opened at its first use
  * @max_responder_resources: maximum of outstanding RDMA reads and atomics of the peer
  * @max_initiator_depth: maximum of outstanding RDMA reads and atomics of its own
