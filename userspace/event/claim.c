@@ -73,9 +73,10 @@ bool rcl_event_take(const struct rdma_cm_alt_event *rec, struct rcl_ring *ring,
 	struct rcl_id *id = find_id(rec);
 
 	/* In this order: a whole command may have run since the record was copied. */
-	if (ring && id && (is_revoked(id, rec) || rcl_ring_taken_back(ring))) {
+	if (ring && ((id && is_revoked(id, rec)) || rcl_ring_taken_back(ring))) {
 		rcl_ring_unlock(ring);
-		rcl_id_put(id);
+		if (id)
+			rcl_id_put(id);
 		return false;
 	}
 	claim->id = id;

@@ -256,6 +256,34 @@ static void record_that_moves_after_it_was_copied_is_not_taken(void **state)
 	cool_down(to, other);
 }
 
+/* As with the lock of the ring, after the whole destroy: the request's id is gone, too. */
+static void peek_in_destroy(unsigned int cmd)
+{
+	if (cmd == RDMA_CM_ALT_CMD_DESTROY)
+		assert_true(rcl_ring_peek(rcl_ring_of(peeked->fd), &record));
+}
+
+static void request_that_was_taken_back_after_it_was_copied_is_not_rejected(void **state)
+{
+	struct rdma_event_channel *ch = new_channel();
+	struct rdma_cm_id *id = warm_up(ch), *l = listener(ch);
+	struct rcl_claim claim;
+
+	(void)state;
+	peeked = ch;
+	fake_request(handle_of(l));
+	post(id, 1);
+	fake.on_call = peek_in_destroy;
+	assert_int_equal(rdma_destroy_id(l), 0);
+	fake.on_call = NULL;
+	assert_int_equal(record.event.type, RDMA_CM_ALT_EVENT_CONNECT_REQUEST);
+	/* The handle may be another id's by now, which a reject would destroy. */
+	assert_false(rcl_event_take(&record.event, rcl_ring_of(ch->fd), &claim));
+	assert_int_equal(fake.calls[FAKE(DESTROY)], 1);
+	assert_int_equal(take_number(ch, id), 1);
+	cool_down(ch, id);
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(reader_that_does_not_block_waits_for_the_kernel),
 	TEST(reader_of_many_that_does_not_block_waits_for_the_kernel),
@@ -263,7 +291,9 @@ static const struct CMUnitTest tests[] = {
 	TEST(who_destroys_an_id_does_not_wait_for_itself),
 	TEST(leaving_a_group_delays_only_its_events),
 	TEST(record_that_moves_after_it_was_copied_is_not_taken),
-	TEST(slow_destroy_delays_no_other_call),	/* the last one: ids are shared after its fork() */
+	TEST(request_that_was_taken_back_after_it_was_copied_is_not_rejected),
+	/* The last one: ids are shared after its fork(). */
+	TEST(slow_destroy_delays_no_other_call),
 };
 
 RUN(tests)
