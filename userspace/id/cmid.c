@@ -65,7 +65,7 @@ void rcl_ids_unlock(bool child)
 {
 	forked = true;
 	if (child)
-		rcl_members_in_child();
+		rcl_members_in_child(revoking_here);
 	rcl_table_each(RCL_KIND_ID, unlock_id, &child);
 	rcl_table_unlock();
 }

@@ -138,16 +138,16 @@ void rcl_member_count_event(struct rcl_id *id, struct rcl_member *member)
 static void settle_in_child(void *object, void *arg)
 {
 	struct rcl_member *member = object;
+	const bool *leaving = arg;
 
-	(void)arg;
 	member->events_acked = member->events_taken;
-	if (!rcl_revoking_here())
+	if (!*leaving)
 		member->revoking = 0;
 }
 
-void rcl_members_in_child(void)
+void rcl_members_in_child(bool leaving)
 {
-	rcl_table_each(RCL_KIND_MEMBER, settle_in_child, NULL);
+	rcl_table_each(RCL_KIND_MEMBER, settle_in_child, &leaving);
 }
 
 void rcl_member_ack(struct rcl_id *id, uint64_t cookie)

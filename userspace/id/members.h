@@ -143,11 +143,12 @@ void rcl_member_ack(struct rcl_id *id, uint64_t cookie);
 void rcl_members_detach(struct rcl_id *id);
 
 /**
- * rcl_members_in_child - in the child of a fork() no event is outstanding, and no thread leaves
+ * rcl_members_in_child - in the child of a fork() no event is outstanding, and nobody else leaves
+ * @leaving: this thread does, in a handler of a signal
  *
  * With the table and all ids locked.
  */
-void rcl_members_in_child(void);
+void rcl_members_in_child(bool leaving);
 
 /**
  * rcl_members_free - free all memberships of an id
