@@ -3,8 +3,8 @@
  * Contexts and their handle tables. A handle is reserved while its object is built, published when
  * nothing can fail any more, and claimed by exactly one destroyer.
  *
- * Locking: the xarray's own lock, in process context; look-ups under RCU; ctxs_lock, a leaf, for
- * the list of contexts.
+ * Locking: the own lock of a table, in process context; look-ups under RCU; the lock of ctxs, a
+ * leaf, for all contexts.
  */
 #include "handle/objects.h"
 
@@ -24,10 +24,9 @@
 /* Handles fit into an int, so that they can share members with errnos. */
 #define RCA_HANDLES XA_LIMIT(1, INT_MAX)
 
-/* All contexts, by serial number. */
-static LIST_HEAD(ctxs);
-static DEFINE_SPINLOCK(ctxs_lock);
-static u64 last_serial;
+/* All contexts, by serial number: a dump goes on behind the last context that it has read. */
+static DEFINE_XARRAY_FLAGS(ctxs, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+static atomic_long_t last_serial;
 
 /**
  * rca_ctx_create() - create a context for the calling process
@@ -43,7 +42,6 @@ struct rca_ctx *rca_ctx_create(void)
 {
 	bool exempt = ns_capable_noaudit(&init_user_ns, CAP_SYS_RESOURCE);
 	struct rca_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
-	unsigned long flags;
 	int ret;
 
 	if (!ctx)
@@ -61,10 +59,12 @@ struct rca_ctx *rca_ctx_create(void)
 	ctx->pid = get_pid(task_tgid(current));	/* put in rca_ctx_put() */
 	get_task_comm(ctx->comm, current->group_leader);
 
-	spin_lock_irqsave(&ctxs_lock, flags);
-	ctx->serial = ++last_serial;
-	list_add_tail(&ctx->node, &ctxs);
-	spin_unlock_irqrestore(&ctxs_lock, flags);
+	ctx->serial = atomic_long_inc_return(&last_serial);
+	ret = xa_err(xa_store_irq(&ctxs, ctx->serial, ctx, GFP_KERNEL_ACCOUNT));
+	if (ret) {
+		rca_ctx_put(ctx);
+		return ERR_PTR(ret);
+	}
 	return ctx;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ctx_create);
@@ -82,9 +82,9 @@ void rca_ctx_put(struct rca_ctx *ctx)
 
 	if (!refcount_dec_and_test(&ctx->ref))
 		return;
-	spin_lock_irqsave(&ctxs_lock, flags);
-	list_del(&ctx->node);
-	spin_unlock_irqrestore(&ctxs_lock, flags);
+	xa_lock_irqsave(&ctxs, flags);
+	__xa_erase(&ctxs, ctx->serial);
+	xa_unlock_irqrestore(&ctxs, flags);
 	/*
 	 * Each object holds a reference on its context, so none can be left. Inner nodes of the
 	 * table can be left if a handle could not be reserved for lack of memory.
@@ -108,21 +108,18 @@ EXPORT_SYMBOL_IF_KUNIT(rca_ctx_put);
  */
 struct rca_ctx *rca_ctx_next(struct rca_ctx *prev, u64 after)
 {
-	struct rca_ctx *ctx, *found = NULL;
-	unsigned long flags;
+	unsigned long flags, serial = prev ? prev->serial : after;
+	struct rca_ctx *ctx;
 
-	spin_lock_irqsave(&ctxs_lock, flags);
-	ctx = list_prepare_entry(prev, &ctxs, node);
-	list_for_each_entry_continue(ctx, &ctxs, node) {
-		if (ctx->serial > after && refcount_inc_not_zero(&ctx->ref)) {
-			found = ctx;
-			break;
-		}
-	}
-	spin_unlock_irqrestore(&ctxs_lock, flags);
+	/* With the lock held, a context without references is not freed before it is removed. */
+	xa_lock_irqsave(&ctxs, flags);
+	do {
+		ctx = xa_find_after(&ctxs, &serial, ULONG_MAX, XA_PRESENT);
+	} while (ctx && !refcount_inc_not_zero(&ctx->ref));
+	xa_unlock_irqrestore(&ctxs, flags);
 	if (prev)
 		rca_ctx_put(prev);
-	return found;
+	return ctx;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ctx_next);
 

@@ -28,7 +28,6 @@ enum rca_kind {
 /**
  * struct rca_ctx - a context: an open file of the device, its handle table and account
  * @ref: references: the file, each object, each queue
- * @node: entry in the list of all contexts (lock: ctxs_lock in objects.c)
  * @serial: serial number, from 1; never reused (immutable)
  * @pid: the process that opened the file (immutable; holds a reference)
  * @comm: name of that process at that time (immutable)
@@ -42,7 +41,6 @@ enum rca_kind {
  */
 struct rca_ctx {
 	refcount_t ref;
-	struct list_head node;
 	u64 serial;
 	struct pid *pid;
 	char comm[TASK_COMM_LEN];

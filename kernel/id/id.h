@@ -51,7 +51,7 @@
  * watch bucket             spinlock  one bucket of the ids by      process; with no
  *                                    network device or neighbour   spinlock held
  * users_lock               spinlock  the table of users            any, irqs off
- * ctxs_lock                spinlock  the list of contexts          any, irqs off
+ * lock of ctxs             spinlock  the xarray of contexts        any, irqs off
  * rca_ctx.queues_lock      spinlock  the queues of a context that  process
  *                                    have a file
  * log_net.lock             spinlock  failure log of a namespace    any, irqs off
