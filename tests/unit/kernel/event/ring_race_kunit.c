@@ -46,6 +46,7 @@ static void race_post(struct ring_race *race)
 	atomic_dec(&race->posters);
 }
 
+/* An event that moves after it was copied is not delivered: the next reader finds it. */
 static bool race_read(struct ring_race *race, struct rca_queue *queue)
 {
 	struct rca_delivery dlv;
@@ -53,11 +54,9 @@ static bool race_read(struct ring_race *race, struct rca_queue *queue)
 
 	mutex_lock(&queue->reading);
 	found = rca_queue_peek(queue, &dlv);
-	if (found)
-		rca_queue_consume(queue, &dlv);
-	mutex_unlock(&queue->reading);
-	if (found)
+	if (found && rca_queue_consume(queue, &dlv))
 		atomic_inc(&race->delivered);
+	mutex_unlock(&queue->reading);
 	return found;
 }
 
