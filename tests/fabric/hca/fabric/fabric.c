@@ -78,6 +78,23 @@ struct hca_packet *hca_packet_new(u32 len, gfp_t gfp)
 	return packet;
 }
 
+/* An empty MAD from the receiver of a MAD to its sender, or NULL. */
+struct hca_packet *hca_packet_answer(const struct hca_packet *packet)
+{
+	struct hca_packet *answer = hca_packet_new(IB_MGMT_MAD_SIZE, GFP_KERNEL);
+
+	if (!answer)
+		return NULL;
+	answer->slid = packet->dlid;
+	answer->dlid = packet->slid;
+	answer->sl = packet->sl;
+	answer->pkey = packet->pkey;
+	answer->src_qpn = 1;
+	answer->dst_qpn = packet->src_qpn;
+	answer->qkey = HCA_GSI_QKEY;
+	return answer;
+}
+
 /* Takes the packet over. Any context. */
 void hca_fabric_send(struct hca_packet *packet)
 {

@@ -93,6 +93,7 @@ static inline const struct ib_mad_hdr *hca_packet_mad(const struct hca_packet *p
 int hca_fabric_init(void);
 void hca_fabric_exit(void);
 struct hca_packet *hca_packet_new(u32 len, gfp_t gfp);
+struct hca_packet *hca_packet_answer(const struct hca_packet *packet);
 void hca_fabric_send(struct hca_packet *packet);
 void hca_count(enum hca_count what);
 void hca_count_show(struct seq_file *file);

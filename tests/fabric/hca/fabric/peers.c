@@ -42,18 +42,11 @@ bool hca_peer_has(u16 lid)
 /* An answer to a CM message, without its contents. */
 static struct hca_packet *answer_new(const struct hca_packet *packet, __be16 attr_id)
 {
-	struct hca_packet *answer = hca_packet_new(IB_MGMT_MAD_SIZE, GFP_KERNEL);
+	struct hca_packet *answer = hca_packet_answer(packet);
 	struct ib_mad_hdr *hdr;
 
 	if (!answer)
 		return NULL;
-	answer->slid = packet->dlid;
-	answer->dlid = packet->slid;
-	answer->sl = packet->sl;
-	answer->pkey = packet->pkey;
-	answer->src_qpn = 1;
-	answer->dst_qpn = packet->src_qpn;
-	answer->qkey = HCA_GSI_QKEY;
 	hdr = (struct ib_mad_hdr *)answer->data;
 	*hdr = *hca_packet_mad(packet);
 	hdr->attr_id = attr_id;

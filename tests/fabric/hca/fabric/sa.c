@@ -160,7 +160,7 @@ void hca_sa_request(const struct hca_packet *packet)
 		hca_count(HCA_NO_QP);
 		return;
 	}
-	answer = hca_packet_new(IB_MGMT_MAD_SIZE, GFP_KERNEL);
+	answer = hca_packet_answer(packet);
 	if (!answer)
 		return;
 	reply = (struct ib_sa_mad *)answer->data;
@@ -174,12 +174,5 @@ void hca_sa_request(const struct hca_packet *packet)
 	else
 		reply->mad_hdr.method |= IB_MGMT_METHOD_RESP;
 	hca_count(status ? HCA_SA_REFUSED : HCA_SA_ANSWERED);
-	answer->slid = packet->dlid;
-	answer->dlid = packet->slid;
-	answer->sl = packet->sl;
-	answer->pkey = packet->pkey;
-	answer->src_qpn = 1;
-	answer->dst_qpn = packet->src_qpn;
-	answer->qkey = HCA_GSI_QKEY;
 	hca_fabric_send(answer);
 }
