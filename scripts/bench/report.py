@@ -80,11 +80,11 @@ def table(runs: list[suites.Run]) -> str:
 
 
 def _lost(runs: list[suites.Run]) -> list[str]:
-    """Lists the suite in which each guest was lost, and the suites that did not run because of it."""
+    """Lists the suite in which each guest was lost with its trace, and the suites that did not run because of it."""
     lines = []
     for where in dict.fromkeys(run.where for run in runs):
         here = [run for run in runs if run.where == where]
-        lines += [f"  {where} {run.suite.name}: {run.lost}"
+        lines += [f"  {where} {run.suite.name}: {run.lost}{_indented(run.trace)}"
                   for run in here if run.lost not in ("", suites.NOT_RUN)]
         missed = [run.suite.name for run in here if run.lost == suites.NOT_RUN]
         if missed:

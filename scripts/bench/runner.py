@@ -221,6 +221,7 @@ class _Session:
                          for console in self._machine.consoles() if console.exists())
         seen = splats.find(text, self._allow)
         run.lost = f"guest {self._machine.verdict()}" + (": " + "; ".join(seen[:3]) if seen else "")
+        run.trace = splats.trace(text, self._allow)
         self._progress.ended(f"{self._name} {run.suite.name}")
         self._progress.say(f"{self._name} {run.suite.name}: {run.lost}")
 

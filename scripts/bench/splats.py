@@ -20,6 +20,8 @@ _SPLAT = re.compile("|".join((
     r"Invalid (wait|sleep) context", r"usercopy: Kernel memory",
 )))
 _STAMP = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\](\[ *[TC]\d+\])? *")
+# A trace of both processors' registers, interrupt and task stack has this many lines at most.
+_TRACE_LINES = 120
 
 
 def allowed(path: Path = paths.ROOT / "tests/harness/qemu/splats.allow") -> list[re.Pattern[str]]:
@@ -37,3 +39,13 @@ def find(log: str, allow: list[re.Pattern[str]]) -> list[str]:
         if _SPLAT.search(text) and not any(pattern.search(text) for pattern in allow):
             found[text] = None
     return list(found)
+
+
+def trace(log: str, allow: list[re.Pattern[str]]) -> str:
+    """Returns what the kernel printed from its first splat on, without time stamps and the list of modules."""
+    lines = [_STAMP.sub("", line.strip()) for line in log.splitlines()]
+    for first, text in enumerate(lines):
+        if _SPLAT.search(text) and not any(pattern.search(text) for pattern in allow):
+            return "\n".join(line for line in lines[max(first - 2, 0):first + _TRACE_LINES]
+                             if line and not line.startswith("Modules linked in:"))
+    return ""

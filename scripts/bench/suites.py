@@ -35,6 +35,8 @@ class Run:
     seconds: float = 0
     # Why there is no verdict: the guest was lost, or did not get to this suite.
     lost: str = ""
+    # What its kernel printed when it was lost.
+    trace: str = ""
 
     def count(self, outcome: str) -> int:
         return sum(result.outcome == outcome for result in self.results)

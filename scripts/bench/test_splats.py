@@ -4,7 +4,7 @@
 import re
 import unittest
 
-from .splats import find
+from .splats import find, trace
 
 
 class SplatsTest(unittest.TestCase):
@@ -33,3 +33,10 @@ class SplatsTest(unittest.TestCase):
 
     def test_the_same_text_counts_once(self) -> None:
         self.assertEqual(find("[    1.5] BUG: a\n[    1.6][ T12] BUG: a\n", []), ["BUG: a"])
+
+    def test_a_trace_begins_with_the_first_splat(self) -> None:
+        log = ("[    0.1] booted\n[    1.0] a\n[    1.5] b\n[    2.0] Oops: double fault: 0000 [#1]\n"
+               "[    2.0] Modules linked in: x\n[    2.0] RIP: 0010:f+0x1/0x2\n[    2.0] Call Trace:\n")
+        self.assertEqual(trace(log, []),
+                         "a\nb\nOops: double fault: 0000 [#1]\nRIP: 0010:f+0x1/0x2\nCall Trace:")
+        self.assertEqual(trace("[    1.0] a\n", []), "")
