@@ -78,7 +78,7 @@ static const struct rca_tp_ops *transport_of(struct ib_device *ibdev)
 	return NULL;
 }
 
-static void port_event(struct ib_event_handler *handler, struct ib_event *event)
+static void device_port_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	struct rca_device *dev = container_of(handler, struct rca_device, events);
 
@@ -100,7 +100,7 @@ static void port_event(struct ib_event_handler *handler, struct ib_event *event)
 }
 
 /* A network device was created or deleted, or moved between two namespaces. */
-static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)
+static int device_netdev_event(struct notifier_block *nb, unsigned long event, void *info)
 {
 	if (event == NETDEV_REGISTER || event == NETDEV_UNREGISTER)
 		callbacks->changed(dev_net(netdev_notifier_info_to_dev(info)));
@@ -108,7 +108,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event, void *in
 }
 
 static struct notifier_block netdev_notifier = {
-	.notifier_call = netdev_event,
+	.notifier_call = device_netdev_event,
 };
 
 /* On failure, the device or the port has no counters. */
@@ -170,7 +170,7 @@ static int add_one(struct ib_device *ibdev)
 	dev->serial = ++last_serial;
 	list_add_tail(&dev->node, &devices);
 	spin_unlock_irqrestore(&devices_lock, flags);
-	INIT_IB_EVENT_HANDLER(&dev->events, ibdev, port_event);
+	INIT_IB_EVENT_HANDLER(&dev->events, ibdev, device_port_event);
 	ib_register_event_handler(&dev->events);
 	queue_work(fence_wq, &dev->fence);
 	return 0;

@@ -237,7 +237,7 @@ static bool answer_batch(struct rca_route_query *leader)
 }
 
 /* Runs on a workqueue of the MAD layer, or before ib_sa_path_rec_get() returns. */
-static void query_callback(int status, struct sa_path_rec *recs, rca_num_paths_t count,
+static void path_query_done(int status, struct sa_path_rec *recs, rca_num_paths_t count,
 			   void *context)
 {
 	struct rca_route_query *query = context;
@@ -329,7 +329,7 @@ static int start(struct rca_id *id, const struct rca_path_question *question, u3
 		return 1;
 	ret = ib_sa_path_rec_get(&rca_sa_client, id->dev->ibdev, id->port_num,
 				 &query->question.rec, question->mask, timeout_ms,
-				 GFP_KERNEL_ACCOUNT, query_callback, query, &query->sa);
+				 GFP_KERNEL_ACCOUNT, path_query_done, query, &query->sa);
 	/* rca_path_query_cancel() runs with the op mutex held, so it finds the number here. */
 	query->sa_id = ret;
 	if (ret >= 0) {

@@ -140,7 +140,7 @@ static void wait_for_neighbour(struct rca_resolve *res, const struct rca_neigh_k
 }
 
 /* Runs on the shared workqueue of ib_addr. */
-static void addr_callback(int status, struct sockaddr *src, struct rdma_dev_addr *addr,
+static void ib_addr_done(int status, struct sockaddr *src, struct rdma_dev_addr *addr,
 			  void *context)
 {
 	struct rca_resolve *res = context;
@@ -162,9 +162,9 @@ static int start_ib_addr(struct rca_resolve *res)
 
 	rca_resolve_start_from(id, &src, &res->addr);
 	res->with_ib_addr = true;
-	refcount_inc(&res->ref);	/* put in addr_callback() or rca_resolve_cancel() */
+	refcount_inc(&res->ref);	/* put in ib_addr_done() or rca_resolve_cancel() */
 	ret = rdma_resolve_ip(&src.sa, &id->dst.sa, &res->addr,
-			      jiffies_to_msecs(max(left, 1L)), addr_callback, false, res);
+			      jiffies_to_msecs(max(left, 1L)), ib_addr_done, false, res);
 	if (ret) {
 		res->with_ib_addr = false;
 		resolve_put(res);

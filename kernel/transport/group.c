@@ -108,7 +108,7 @@ static void ndev_leave(struct group *group)
  * moves to another namespace, or its MTU becomes too small. Later memberships of the same
  * device are not ours, and must not be left.
  */
-static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)
+static int group_netdev_event(struct notifier_block *nb, unsigned long event, void *info)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(info);
 	struct hlist_node *next;
@@ -123,7 +123,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event, void *in
 }
 
 static struct notifier_block netdev_notifier = {
-	.notifier_call = netdev_event,
+	.notifier_call = group_netdev_event,
 };
 
 /* Module init: watch the network devices. Returns 0 or a negative errno. */

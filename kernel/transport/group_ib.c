@@ -152,7 +152,7 @@ u32 rca_group_ib_qkey(struct ib_device *ibdev, u32 port_num, const union ib_gid 
 }
 
 /* ib_sa callback: a join has ended, or a joined group is lost. */
-static int joined(int status, struct ib_sa_multicast *mc)
+static int ib_group_joined(int status, struct ib_sa_multicast *mc)
 {
 	struct rca_group_ib *group = mc->context;
 	struct rdma_ah_attr ah = {};
@@ -210,7 +210,7 @@ struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca
 	rec.qkey = cpu_to_be32(req->qkey);
 	rec.join_state = req->send_only ? JOIN_SEND_ONLY_FULL : JOIN_FULL_MEMBER;
 	group->mc = ib_sa_join_multicast(&rca_sa_client, ibdev, req->port_num, &rec,
-					 rca_group_ib_mask(req->ps), GFP_KERNEL_ACCOUNT, joined,
+					 rca_group_ib_mask(req->ps), GFP_KERNEL_ACCOUNT, ib_group_joined,
 					 group);
 	if (IS_ERR(group->mc)) {
 		ret = PTR_ERR(group->mc);

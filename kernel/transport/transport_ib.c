@@ -110,7 +110,7 @@ static bool get_event(struct rca_tp_event *out, const struct ib_cm_event *event)
 }
 
 /* ib_cm callback of a connection. It returns 0: ib_cm must not destroy the cm_id. */
-static int conn_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
+static int ib_conn_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
 	struct rca_tp_event out = {};
 	u8 action;
@@ -183,7 +183,7 @@ static int handle_sidr_req(struct ib_cm_id *cm_id, const struct ib_cm_event *eve
 }
 
 /* ib_cm callback of a listening cm_id; a non-zero return makes ib_cm destroy the new cm_id. */
-static int listen_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
+static int ib_listen_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
 	switch (event->event) {
 	case IB_CM_REQ_RECEIVED:
@@ -197,7 +197,7 @@ static int listen_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *even
 
 static void *ib_create(struct ib_device *dev, void *owner)
 {
-	return ib_create_cm_id(dev, conn_handler, owner);
+	return ib_create_cm_id(dev, ib_conn_handler, owner);
 }
 
 /* Also of a listening cm_id. */
@@ -211,12 +211,12 @@ static void ib_set_owner(void *lower, void *owner)
 	struct ib_cm_id *cm_id = lower;
 
 	cm_id->context = owner;
-	cm_id->cm_handler = conn_handler;
+	cm_id->cm_handler = ib_conn_handler;
 }
 
 static void *ib_listen(struct ib_device *dev, const struct rca_tp_listen *req, void *demux)
 {
-	struct ib_cm_id *cm_id = ib_create_cm_id(dev, listen_handler, demux);
+	struct ib_cm_id *cm_id = ib_create_cm_id(dev, ib_listen_handler, demux);
 	int ret;
 
 	if (IS_ERR(cm_id))

@@ -75,7 +75,7 @@ static bool get_event(struct rca_tp_event *out, const struct iw_cm_event *event)
 }
 
 /* iw_cm callback of a connection. It returns 0: iw_cm must not destroy the cm_id. */
-static int conn_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
+static int iw_conn_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 {
 	struct iw_lower *lower = cm_id->context;
 	struct rca_tp_event out = {};
@@ -119,7 +119,7 @@ static bool get_addr(union rca_addr *out, const struct sockaddr_storage *in)
  * was accepted, as its owner may destroy it at once. iw_cm rejects a request that is not
  * accepted, whatever the errno: a TCP connection cannot be dropped silently.
  */
-static int listen_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
+static int iw_listen_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 {
 	void *demux = cm_id->context;
 	struct rca_tp_request req = {};
@@ -136,7 +136,7 @@ static int listen_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 		return PTR_ERR(lower);
 	lower->cm_id = cm_id;
 	cm_id->context = lower;
-	cm_id->cm_handler = conn_handler;
+	cm_id->cm_handler = iw_conn_handler;
 	req.local = &local;
 	req.peer = &peer;
 	get_conn(&req.conn, event);
@@ -155,7 +155,7 @@ static void *iw_create(struct ib_device *dev, void *owner)
 
 	if (IS_ERR(lower))
 		return lower;
-	cm_id = iw_create_cm_id(dev, conn_handler, lower);
+	cm_id = iw_create_cm_id(dev, iw_conn_handler, lower);
 	if (IS_ERR(cm_id)) {
 		rca_iw_lower_free(lower);
 		return cm_id;
@@ -190,7 +190,7 @@ static void put_addr(struct sockaddr_storage *out, const union rca_addr *in)
 
 static void *iw_listen(struct ib_device *dev, const struct rca_tp_listen *req, void *demux)
 {
-	struct iw_cm_id *cm_id = iw_create_cm_id(dev, listen_handler, demux);
+	struct iw_cm_id *cm_id = iw_create_cm_id(dev, iw_listen_handler, demux);
 	struct rca_netns visit;
 	int ret;
 
@@ -241,7 +241,7 @@ static int iw_reply(void *_lower, const struct rca_tp_conn *conn)
 
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	WRITE_ONCE(lower->pending, true);	/* until conn_handler() */
+	WRITE_ONCE(lower->pending, true);	/* until iw_conn_handler() */
 	ret = iw_cm_accept(lower->cm_id, &param);
 	if (ret)
 		WRITE_ONCE(lower->pending, false);

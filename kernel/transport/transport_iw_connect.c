@@ -139,7 +139,7 @@ static int connect_own_qp(struct iw_lower *lower, struct iw_cm_conn_param *param
 
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	WRITE_ONCE(lower->pending, true);	/* until conn_handler() */
+	WRITE_ONCE(lower->pending, true);	/* until iw_conn_handler() */
 	ret = iw_cm_connect(lower->cm_id, param);
 	if (ret)
 		WRITE_ONCE(lower->pending, false);
