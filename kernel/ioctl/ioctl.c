@@ -301,7 +301,10 @@ static int cmd_batch(struct rca_ucmd *ucmd)
 
 	if (!smallest || cmd->stride < smallest)
 		return -EINVAL;
-	for (i = 0; i < cmd->count && !ret && !fatal_signal_pending(current); i++) {
+	for (i = 0; i < cmd->count && !ret; i++) {
+		/* A task that is stopped or frozen has a signal, too. One entry is always tried. */
+		if (i && signal_pending(current))
+			break;
 		ret = execute_entry(ucmd, i);
 		cond_resched();
 	}

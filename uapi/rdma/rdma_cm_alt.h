@@ -78,7 +78,7 @@
  *   messages for as long as its driver lets it.
  * - *devices*, 1 s: The same, after the core has announced devices that are being added.
  * - *event*, 1 s: The same, after an event was posted, or a signal arrived.
- * - *entries*, 1 s: The sum of the times of its entries.
+ * - *entries*, 1 s: The sum of the times of its entries, until a signal arrives.
  *
  * Where stated, a call waits for more: for TCP, up to two minutes until TCP gives up a
  * silent host, unless a signal arrives; for RTNL, the lock of all changes of the
@@ -1139,7 +1139,9 @@ struct rdma_cm_alt_destroy {
  *
  * Each entry is executed as a call of its own would be, in order; one that fails
  * changes nothing for the others. RDMA_CM_ALT_INFO, _QUEUE_CREATE, _GET_EVENT, _BATCH
- * and _USAGE cannot be batched. Only a signal that kills the process ends a batch early.
+ * and _USAGE cannot be batched. A signal ends a batch early, behind the entry that is
+ * being executed: the call then succeeds with @out_done less than @count, but not 0, and
+ * the caller passes the other entries in another call.
  *
  * Errors: those of the frame; EINVAL a command that cannot be batched, or a
  * @stride that is smaller than the mandatory part of its struct; EFAULT the

@@ -9,17 +9,32 @@
 #include "base/err.h"
 #include "core/context.h"
 
+/* Execute commands until one call fails. Returns its error, or 0; @done: those that were tried. */
+static int try_all(uint32_t cmd, void *entries, size_t stride, uint32_t count, int32_t *results,
+		   uint32_t *done)
+{
+	struct rdma_cm_alt_batch call = { .cmd = cmd, .stride = (uint32_t)stride };
+	int ret = 0;
+
+	*done = 0;
+	/* A signal ends a call early, but each call tries a command. */
+	do {
+		call.count = count - *done;
+		call.out_done = 0;
+		call.entries_uptr = (uintptr_t)entries + *done * stride;
+		call.results_uptr = (uintptr_t)(results + *done);
+		ret = RCL_CALL(BATCH, &call);
+		if (call.out_done > count - *done)
+			return ret;
+		*done += call.out_done;
+	} while (!ret && call.out_done && *done < count);
+	return ret;
+}
+
 void rcl_batch(uint32_t cmd, void *entries, size_t stride, uint32_t count, int32_t *results)
 {
-	struct rdma_cm_alt_batch call = {
-		.cmd = cmd,
-		.count = count,
-		.stride = (uint32_t)stride,
-		.entries_uptr = (uintptr_t)entries,
-		.results_uptr = (uintptr_t)results,
-	};
-	int ret = count ? RCL_CALL(BATCH, &call) : 0;
-	uint32_t i, done = call.out_done <= count ? call.out_done : 0;
+	uint32_t i, done = 0;
+	int ret = count ? try_all(cmd, entries, stride, count, results, &done) : 0;
 
 	for (i = 0; i < done; i++)
 		results[i] = rcl_result(results[i]);
@@ -27,8 +42,8 @@ void rcl_batch(uint32_t cmd, void *entries, size_t stride, uint32_t count, int32
 	for (; i < count; i++)
 		results[i] = ret ? ret : -EIO;
 	/*
-	 * A signal ends a batch, and no command of it is restarted. Execute what was interrupted,
-	 * and all behind it, one by one: then a signal interrupts only a command that waits.
+	 * No command of a batch is restarted after a signal. Execute those that were interrupted
+	 * one by one: then a signal interrupts only a command that waits.
 	 */
 	for (i = 0; i < count; i++) {
 		if (results[i] == -EINTR)

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Many commands in one call, each with its own result. */
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
 #include "rca_test.h"
 
 #define PAGE 4096
+#define LONG (8u << 20)
 #define MANY 64
 #define NO_ID 0x7fffffff
 #define UNTOUCHED 77
@@ -281,6 +287,86 @@ TEST(connections_are_established_and_ended_in_batches)
 		/* There is no ESTABLISHED before it. */
 		EXPECT_EVENT_STATUS(p.lq, DISCONNECTED, 0, 0, &ev);
 	}
+}
+
+/* Entries that fail, as their size is 0; they take seconds. */
+static struct rdma_cm_alt_batch long_batch(void)
+{
+	const size_t stride = sizeof(struct rdma_cm_alt_destroy);
+	const int anonymous = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+	return (struct rdma_cm_alt_batch) {
+		.size = sizeof(struct rdma_cm_alt_batch),
+		.cmd = RDMA_CM_ALT_CMD_DESTROY,
+		.count = LONG,
+		.stride = stride,
+		/* Only read, so each page is the zero page. */
+		.entries_uptr = (uintptr_t)MUST(mmap(NULL, LONG * stride, PROT_READ, anonymous,
+						     -1, 0)),
+		.results_uptr = (uintptr_t)MUST(mmap(NULL, LONG * sizeof(int32_t),
+						     PROT_READ | PROT_WRITE, anonymous, -1, 0)),
+	};
+}
+
+static atomic_int alarms;
+
+static void count_alarm(int sig)
+{
+	(void)sig;
+	alarms++;
+}
+
+TEST(signal_ends_a_batch_early_behind_its_entry)
+{
+	const struct itimerval every = { { .tv_usec = 100000 }, { .tv_usec = 100000 } };
+	struct sigaction action = { .sa_handler = count_alarm, .sa_flags = SA_RESTART };
+	struct rdma_cm_alt_batch call = long_batch();
+	const int32_t *results = (void *)(uintptr_t)call.results_uptr;
+	int ctx = get_ctx();
+
+	MUST(sigaction(SIGALRM, &action, NULL));
+	MUST(setitimer(ITIMER_REAL, &every, NULL));
+	for (int i = 1; i <= 5; i++) {
+		int before = alarms;
+
+		EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_BATCH, &call), 0);
+		EXPECT(call.out_done > 0 && call.out_done < call.count);
+		EXPECT(alarms > before);
+		EXPECT_EQ(results[call.out_done - 1], -EINVAL);
+		EXPECT_EQ(results[call.out_done], 0);	/* not tried */
+		/* Continue. */
+		call.count -= call.out_done;
+		call.entries_uptr += (uint64_t)call.out_done * call.stride;
+		call.results_uptr += (uint64_t)call.out_done * sizeof(*results);
+		results += call.out_done;
+	}
+	MUST(setitimer(ITIMER_REAL, &(struct itimerval) {}, NULL));
+}
+
+TEST(process_in_a_batch_can_be_stopped_and_continued)
+{
+	struct rdma_cm_alt_batch call = long_batch();
+	pid_t pid = MUST(fork());
+	double begin;
+	int status;
+
+	if (!pid) {
+		int ctx = get_ctx();
+
+		for (;;)
+			rca_call(ctx, RDMA_CM_ALT_BATCH, &call);
+	}
+	for (int i = 0; i < 3; i++) {
+		usleep(200000);
+		begin = ktap_now();
+		MUST(kill(pid, SIGSTOP));
+		EXPECT_EQ(waitpid(pid, &status, WUNTRACED), pid);
+		EXPECT(WIFSTOPPED(status));
+		EXPECT(ktap_now() - begin < 0.5);
+		MUST(kill(pid, SIGCONT));
+	}
+	MUST(kill(pid, SIGKILL));
+	EXPECT_EQ(waitpid(pid, NULL, 0), pid);
 }
 
 KTAP_MAIN

@@ -440,7 +440,7 @@ static int do_batch(struct rdma_cm_alt_batch *cmd)
 	__s32 *results = (void *)(uintptr_t)cmd->results_uptr;
 	__u32 n;
 
-	for (n = 0; n < cmd->count; n++) {
+	for (n = 0; n < cmd->count && (!fake.batch_most || n < fake.batch_most); n++) {
 		__u8 *entry = (__u8 *)(uintptr_t)cmd->entries_uptr + (size_t)n * cmd->stride;
 
 		if (*(__u32 *)(void *)entry) {

@@ -54,6 +54,7 @@ struct fake_member {
  * @on_map: changes the header of a ring when it is mapped; NULL: none
  * @on_call: runs before a command; NULL: nothing
  * @on_return: runs after a command, before its call returns; NULL: nothing
+ * @batch_most: entries after which a signal ends a batch; 0: none does
  * @on_answer: changes the answer to a command, and its return value; NULL: none
  * @route: route of every id
  * @config_dir: stands for stock's directory in configfs; NULL: there is none
@@ -87,6 +88,7 @@ struct fake_kernel {
 	void (*on_map)(struct rdma_cm_alt_ring *header);
 	void (*on_call)(unsigned int cmd);
 	void (*on_return)(unsigned int cmd);
+	__u32 batch_most;
 	void (*on_answer)(unsigned int cmd, void *arg, int *ret);
 	struct rdma_cm_alt_route route;
 	const char *config_dir;
