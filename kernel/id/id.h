@@ -4,7 +4,6 @@
 #define RCA_ID_H
 
 #include <linux/etherdevice.h>
-#include <linux/list_nulls.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -42,14 +41,14 @@
  * rca_queue.consume        mutex     the end of a delivery, moves  process
  *                                    and drops of events; of two
  *                                    queues: by address
+ * watch bucket             spinlock  one bucket of the ids by      process; with no
+ *                                    network device or neighbour   spinlock held
  * rca_id.lock              spinlock  state, posting of events      any, irqs off
  * rca_queue.lock           spinlock  the lists of a queue          any, irqs off
  * rca_device.lock          spinlock  the ids of a device           any, irqs off
  * devices_lock             spinlock  the list of devices           any, irqs off
  * port bucket              spinlock  one bucket of a port table    process
  * neighbour waits          spinlock  waits for neighbours          process, softirq
- * watch bucket             spinlock  one bucket of the ids by      process; with no
- *                                    network device or neighbour   spinlock held
  * users_lock               spinlock  the table of users            any, irqs off
  * lock of ctxs             spinlock  the xarray of contexts        any, irqs off
  * rca_ctx.queues_lock      spinlock  the queues of a context that  process
@@ -120,7 +119,7 @@ struct rca_link {
  * @repeat: DREQ retransmission interval is 2^n ms, see rca_timing_repeat() (as @quiet)
  * @ps: port space (immutable)
  * @watch: which network changes the id watches for, and its hash bucket, see id_watch.c (lock: @op
- *         and that of the bucket to change it; read without)
+ *         and that of the bucket to change it, one of them to read)
  * @port_num: port of @dev, or 0 (as @dev); devices with more ports than fit are refused
  * @before: the state before @state (lock: @lock)
  * @borrowed: the memory of the id is charged to no memory cgroup, see rca_account_borrow() (set
@@ -184,7 +183,7 @@ struct rca_id {
 		u32 psn;
 		u32 qkey;
 	};
-	struct hlist_nulls_node watch_node;
+	struct hlist_node watch_node;
 	struct rca_event *reserved;
 	ktime_t since;
 	struct rca_opts *opts;

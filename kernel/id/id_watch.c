@@ -4,11 +4,16 @@
  * hardware address, or a neighbour that gets another one. They are in a hash table by neighbour, so
  * that a change of one neighbour does not look at all ids.
  *
- * Locking: a spinlock for each bucket to change it, in process context; RCU to read. An id may move
- * to another bucket while a reader stands on it: the reader then ends in that bucket, and starts
- * again. Network devices are reported under RTNL, neighbours in atomic context. Posting an event to
- * an id needs neither memory nor a mutex, so it is done in place.
+ * Any number of ids of any user may have one peer, and its changes are reported in softirq. So a
+ * report only marks the bucket. Work compares the addresses of the ids with the present ones: a
+ * batch of each marked bucket in turn, so changes that follow each other closely cost one walk.
+ *
+ * Locking: a spinlock for each bucket, in process context. Network devices are reported under RTNL,
+ * neighbours in atomic context, and neither takes a lock. Posting an event to an id needs neither
+ * memory nor a mutex, so it is done with the bucket locked.
  */
+#include <kunit/visibility.h>
+#include <linux/bitmap.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/hash.h>
@@ -16,8 +21,10 @@
 #include <linux/jhash.h>
 #include <linux/netdevice.h>
 #include <linux/notifier.h>
-#include <linux/rculist_nulls.h>
+#include <linux/workqueue.h>
+#include <net/arp.h>
 #include <net/ipv6.h>
+#include <net/ipv6_stubs.h>
 #include <net/neighbour.h>
 #include <net/netevent.h>
 #include <net/netns/hash.h>
@@ -25,6 +32,7 @@
 
 #include "id/id.h"
 #include "device/devices.h"
+#include "handle/limits.h"
 #include "ip/neigh_wait.h"
 
 #define BUCKET_BITS	10
@@ -39,17 +47,37 @@ static_assert(BIT(BUCKET_BITS) == BUCKETS);
 enum { NOTHING, NETDEV, NETDEV_AND_PEER, KIND = 3 };
 #define KIND_BITS	2
 
+/* Ids that are compared without a pause. */
+#define BATCH		64
+
+/* Bits of &bucket.changed. */
+enum { NETDEV_CHANGED, NEIGH_CHANGED };
+
 /**
  * struct bucket - bucket of the table
  * @lock: protects changes of @ids
- * @ids: the watching ids
+ * @ids: the watching ids, and @cursor
+ * @cursor: stands behind the ids that the present walk has compared; unhashed: there is no walk
+ *          (lock: @lock)
+ * @changed: changes that no walk has begun to look for (atomic)
+ * @wanted: changes that the present walk looks for (only in work)
  */
 struct bucket {
 	spinlock_t lock;
-	struct hlist_nulls_head ids;
+	struct hlist_head ids;
+	struct hlist_node cursor;
+	unsigned long changed;
+	unsigned long wanted;
 };
 
+static void watch_work(struct work_struct *work);
+
 static struct bucket buckets[BUCKETS];
+
+/* Buckets with changes, and buckets that the work walks. */
+static DECLARE_BITMAP(marked, BUCKETS);
+static DECLARE_BITMAP(walked, BUCKETS);
+static DECLARE_WORK(walker, watch_work);
 
 static struct bucket *peer_bucket(const struct net *net, int ifindex, const void *ip, size_t len)
 {
@@ -105,10 +133,11 @@ void rca_id_watch_netdev(struct rca_id *id)
 	if (!id->link.ifindex)
 		return;
 	spin_lock(&bucket->lock);
-	WRITE_ONCE(id->watch, (bucket - buckets) << KIND_BITS | NETDEV);
-	hlist_nulls_add_head_rcu(&id->watch_node, &bucket->ids);
+	id->watch = (bucket - buckets) << KIND_BITS | NETDEV;
+	hlist_add_head(&id->watch_node, &bucket->ids);
 	spin_unlock(&bucket->lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_watch_netdev);
 
 /**
  * rca_id_watch_peer() - watch the hardware addresses of the peer and of the network device of an id
@@ -128,9 +157,10 @@ void rca_id_watch_peer(struct rca_id *id)
 		return;
 	/* The peer was known when watching began, so the bucket is right. */
 	spin_lock(&bucket->lock);
-	WRITE_ONCE(id->watch, (id->watch & ~KIND) | NETDEV_AND_PEER);
+	id->watch = (id->watch & ~KIND) | NETDEV_AND_PEER;
 	spin_unlock(&bucket->lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_watch_peer);
 
 /**
  * rca_id_unwatch() - stop watching for changes of the network
@@ -146,10 +176,11 @@ void rca_id_unwatch(struct rca_id *id)
 		return;
 	bucket = bucket_of(id);
 	spin_lock(&bucket->lock);
-	hlist_nulls_del_init_rcu(&id->watch_node);
-	WRITE_ONCE(id->watch, NOTHING);
+	hlist_del_init(&id->watch_node);
+	id->watch = NOTHING;
 	spin_unlock(&bucket->lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_unwatch);
 
 /* Ids of requests get no events until they are accepted. */
 static bool takes_events(const struct rca_id *id)
@@ -183,67 +214,156 @@ static void post_if_changed(struct rca_id *id, const u8 *on_route, const u8 *now
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
-static void post_addr_changes(struct bucket *bucket, const struct net_device *ndev)
-{
-	struct net *net = dev_net(ndev);
-	struct hlist_nulls_node *pos;
-	struct rca_id *id;
+/**
+ * struct peer - a neighbour that a batch has looked up: many ids may have the same peer
+ * @net: namespace of the neighbour, or NULL: none was looked up yet
+ * @ifindex: its network device
+ * @addr: its IP address
+ * @known: @mac is its hardware address
+ * @mac: see @known
+ */
+struct peer {
+	const struct net *net;
+	int ifindex;
+	const union rca_addr *addr;
+	bool known;
+	u8 mac[MAX_ADDR_LEN];
+};
 
-	rcu_read_lock();
-	do {
-		hlist_nulls_for_each_entry_rcu(id, pos, &bucket->ids, watch_node)
-			if (net_eq(READ_ONCE(id->net), net) && id->link.ifindex == ndev->ifindex)
-				post_if_changed(id, id->link.smac, ndev->dev_addr,
-						RDMA_CM_ALT_EVENT_ADDR_CHANGE);
-	} while (get_nulls_value(pos) != bucket - buckets);
-	rcu_read_unlock();
+static struct neigh_table *neigh_table(const union rca_addr *addr)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (addr->sa.sa_family == AF_INET6)
+		return ipv6_stub->nd_tbl;	/* NULL until IPv6 is loaded */
+#endif
+	return addr->sa.sa_family == AF_INET ? &arp_tbl : NULL;
+}
+
+/* Look up the address of the peer of @id. A neighbour that does not answer has one, too. */
+static void look_up_peer(struct peer *peer, struct net *net, const struct rca_id *id,
+			 struct net_device *ndev)
+{
+	struct neigh_table *table = neigh_table(&id->dst);
+	struct neighbour *neigh;
+	const void *key;
+
+	if (peer->net == net && peer->ifindex == ndev->ifindex &&
+	    rca_addr_same_ip(peer->addr, &id->dst))
+		return;
+	peer->net = net;
+	peer->ifindex = ndev->ifindex;
+	peer->addr = &id->dst;
+	peer->known = false;
+	neigh = table && peer_key(&id->dst, &key) ? neigh_lookup(table, key, ndev) : NULL;
+	if (!neigh)
+		return;
+	/* While the neighbour is being asked, the entry has no address. Its answer is reported. */
+	if (READ_ONCE(neigh->nud_state) & (NUD_VALID | NUD_FAILED)) {
+		neigh_ha_snapshot(peer->mac, neigh, ndev);
+		peer->known = true;
+	}
+	neigh_release(neigh);
 }
 
 /*
- * A bond has failed over: ids that were bound or resolved with another hardware address get
- * ADDR_CHANGE. All ids are searched: a failover is too rare to be worth memory in each id.
+ * Post the events of an id. A bond has failed over: ids that were bound or resolved with another
+ * hardware address get ADDR_CHANGE. Ids whose paths have another address of the neighbour get
+ * UNREACHABLE with -ETIMEDOUT.
  */
-static void netdev_changed(const struct net_device *ndev)
+static void compare(struct rca_id *id, unsigned long changes, struct peer *peer)
+{
+	struct net *net = READ_ONCE(id->net);
+	struct net_device *ndev = net ? dev_get_by_index_rcu(net, id->link.ifindex) : NULL;
+
+	if (!ndev)
+		return;
+	if (changes & BIT(NETDEV_CHANGED) && netif_is_bond_master(ndev))
+		post_if_changed(id, id->link.smac, ndev->dev_addr, RDMA_CM_ALT_EVENT_ADDR_CHANGE);
+	if (changes & BIT(NEIGH_CHANGED) && (id->watch & KIND) == NETDEV_AND_PEER) {
+		look_up_peer(peer, net, id, ndev);
+		if (peer->known)
+			post_if_changed(id, id->link.dmac, peer->mac,
+					RDMA_CM_ALT_EVENT_UNREACHABLE);
+	}
+}
+
+/* Compares a batch of ids behind the cursor. Returns false at the end of the bucket. */
+static bool compare_batch_locked(struct bucket *bucket)
+{
+	struct hlist_node *last = NULL, *pos = bucket->cursor.next;
+	struct peer peer = {};
+	unsigned int count;
+
+	lockdep_assert_held(&bucket->lock);
+	for (count = 0; pos && count < BATCH; count++) {
+		compare(hlist_entry(pos, struct rca_id, watch_node), bucket->wanted, &peer);
+		last = pos;
+		pos = pos->next;
+	}
+	hlist_del_init(&bucket->cursor);
+	if (pos)
+		hlist_add_behind(&bucket->cursor, last);
+	return pos;
+}
+
+/* Begins or continues the walk of a bucket. Returns false when it has ended. */
+static bool walk(struct bucket *bucket)
+{
+	bool more;
+
+	spin_lock(&bucket->lock);
+	rcu_read_lock();	/* for namespaces and network devices */
+	if (hlist_unhashed(&bucket->cursor)) {
+		bucket->wanted = xchg(&bucket->changed, 0);
+		hlist_add_head(&bucket->cursor, &bucket->ids);
+	}
+	more = compare_batch_locked(bucket);
+	rcu_read_unlock();
+	spin_unlock(&bucket->lock);
+	return more;
+}
+
+static void watch_work(struct work_struct *work)
+{
+	unsigned int i;
+
+	do {
+		/* A change during a walk waits for its end: it may be of ids that were compared. */
+		for_each_set_bit(i, marked, BUCKETS)
+			if (!test_bit(i, walked) && test_and_clear_bit(i, marked))
+				__set_bit(i, walked);
+		for_each_set_bit(i, walked, BUCKETS) {
+			if (!walk(&buckets[i]))
+				__clear_bit(i, walked);
+			cond_resched();
+		}
+	} while (!bitmap_empty(walked, BUCKETS) || !bitmap_empty(marked, BUCKETS));
+}
+
+/* Any context. The caller has changed the address before, which the work therefore reads. */
+static void mark(struct bucket *bucket, int change)
+{
+	if (hlist_empty(&bucket->ids))
+		return;
+	set_bit(change, &bucket->changed);
+	/* Fully ordered, as is test_and_clear_bit(). */
+	if (!test_and_set_bit(bucket - buckets, marked))
+		queue_work(rca_wq, &walker);
+}
+
+/* All ids are searched: a failover is too rare to be worth memory in each id. */
+static void mark_all(int change)
 {
 	int i;
 
 	for (i = 0; i < BUCKETS; i++)
-		post_addr_changes(&buckets[i], ndev);
+		mark(&buckets[i], change);
 }
 
-static bool is_peer(const struct rca_id *id, const struct neighbour *neigh, size_t len)
+static void neigh_changed(const struct neighbour *neigh)
 {
-	const void *key;
-
-	return (READ_ONCE(id->watch) & KIND) == NETDEV_AND_PEER &&
-	       id->link.ifindex == neigh->dev->ifindex &&
-	       net_eq(READ_ONCE(id->net), dev_net(neigh->dev)) &&
-	       peer_key(&id->dst, &key) == len && !memcmp(key, neigh->primary_key, len);
-}
-
-/* Ids whose paths have another address of the neighbour get UNREACHABLE with -ETIMEDOUT. */
-static void neigh_changed(struct neighbour *neigh)
-{
-	struct net *net = dev_net(neigh->dev);
-	size_t len = neigh->tbl->key_len;
-	u8 addr[MAX_ADDR_LEN] = {};
-	struct hlist_nulls_node *pos;
-	struct bucket *bucket;
-	struct rca_id *id;
-
-	bucket = peer_bucket(net, neigh->dev->ifindex, neigh->primary_key, len);
-	rcu_read_lock();
-	if (hlist_nulls_empty(&bucket->ids))
-		goto out_unlock;
-	neigh_ha_snapshot(addr, neigh, neigh->dev);
-	do {
-		hlist_nulls_for_each_entry_rcu(id, pos, &bucket->ids, watch_node)
-			if (is_peer(id, neigh, len))
-				post_if_changed(id, id->link.dmac, addr,
-						RDMA_CM_ALT_EVENT_UNREACHABLE);
-	} while (get_nulls_value(pos) != bucket - buckets);
-out_unlock:
-	rcu_read_unlock();
+	mark(peer_bucket(dev_net(neigh->dev), neigh->dev->ifindex, neigh->primary_key,
+			 neigh->tbl->key_len), NEIGH_CHANGED);
 }
 
 /* Module init: initialises the table before the first id is created. */
@@ -253,7 +373,7 @@ void rca_watch_init(void)
 
 	for (i = 0; i < BUCKETS; i++) {
 		spin_lock_init(&buckets[i].lock);
-		INIT_HLIST_NULLS_HEAD(&buckets[i].ids, i);
+		INIT_HLIST_HEAD(&buckets[i].ids);
 	}
 }
 
@@ -262,7 +382,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event, void *pt
 	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
 
 	if (event == NETDEV_BONDING_FAILOVER && netif_is_bond_master(ndev))
-		netdev_changed(ndev);
+		mark_all(NETDEV_CHANGED);
 	return NOTIFY_DONE;
 }
 
@@ -291,9 +411,10 @@ int rca_netwatch_init(void)
 	return ret;
 }
 
-/* Module exit: unregisters the notifiers, under RTNL, and waits for running ones. */
+/* Module exit: unregisters the notifiers, under RTNL, and waits for running ones and for work. */
 void rca_netwatch_exit(void)
 {
 	unregister_netevent_notifier(&neigh_nb);
 	unregister_netdevice_notifier(&netdev_nb);
+	cancel_work_sync(&walker);
 }
