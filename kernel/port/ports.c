@@ -2,6 +2,10 @@
 /*
  * Binding ports and listening on them, with the rules and errnos of the stock rdma_cm.
  *
+ * Bindings with reuse that conflict with the same bindings are a group, of which one is in the
+ * bucket. So a bucket has an entry for each address of the host that is bound to one of its ports,
+ * however many share it.
+ *
  * Locking: the spinlock of a bucket of the port table; of two buckets, that of the lower
  * index first. Process context only; nothing outside port/ is called with a bucket locked.
  */
@@ -34,7 +38,10 @@ static int rca_ports_check_locked(struct rca_bucket *bucket, const struct rca_bi
 	lockdep_assert_held(&bucket->lock);
 
 	hlist_for_each_entry(cur, &bucket->binds, node) {
-		if (cur == bind || be16_to_cpu(rca_addr_port(&cur->addr)) != port)
+		/* Others of its group stand behind @bind. */
+		if (cur == bind && list_empty(&bind->group))
+			continue;
+		if (be16_to_cpu(rca_addr_port(&cur->addr)) != port)
 			continue;
 		if (reuse && cur->reuse)
 			continue;
@@ -69,12 +76,46 @@ static bool rca_ports_free_locked(struct rca_bucket *bucket, const struct rca_bi
 	return true;
 }
 
+/* All wildcards and loopback addresses of a family conflict with the same bindings. */
+static bool rca_binds_alike(const struct rca_bind *a, const struct rca_bind *b)
+{
+	if (!a->reuse || !b->reuse || a->afonly != b->afonly ||
+	    a->addr.sa.sa_family != b->addr.sa.sa_family ||
+	    rca_addr_port(&a->addr) != rca_addr_port(&b->addr))
+		return false;
+	return rca_bind_wildcard(a) ? rca_bind_wildcard(b) : rca_addr_same_ip(&a->addr, &b->addr);
+}
+
 static void rca_ports_add_locked(struct rca_bucket *bucket, struct rca_bind *bind, u16 port)
 {
+	struct rca_bind *cur;
+
 	lockdep_assert_held(&bucket->lock);
 
 	rca_addr_set_port(&bind->addr, cpu_to_be16(port));
+	hlist_for_each_entry(cur, &bucket->binds, node) {
+		if (rca_binds_alike(cur, bind)) {
+			list_add_tail(&bind->group, &cur->group);
+			hlist_add_fake(&bind->node);
+			return;
+		}
+	}
+	INIT_LIST_HEAD(&bind->group);
 	hlist_add_head(&bind->node, &bucket->binds);
+}
+
+static void rca_ports_remove_locked(struct rca_bucket *bucket, struct rca_bind *bind)
+{
+	struct rca_bind *heir = list_next_entry(bind, group);
+
+	lockdep_assert_held(&bucket->lock);
+
+	if (heir != bind && !hlist_fake(&bind->node)) {
+		hlist_del_init(&heir->node);
+		hlist_add_behind(&heir->node, &bind->node);
+	}
+	list_del_init(&bind->group);
+	hlist_del_init(&bind->node);
 }
 
 static bool rca_ports_try_add(struct rca_bucket *table, struct rca_bind *bind, u16 port)
@@ -90,11 +131,12 @@ static bool rca_ports_try_add(struct rca_bucket *table, struct rca_bind *bind, u
 	return free;
 }
 
-static bool rca_ports_replace_locked(struct rca_bucket *to, struct rca_bind *bind, u16 port)
+static bool rca_ports_replace_locked(struct rca_bucket *from, struct rca_bucket *to,
+				     struct rca_bind *bind, u16 port)
 {
 	if (!rca_ports_free_locked(to, bind, port))
 		return false;
-	hlist_del_init(&bind->node);
+	rca_ports_remove_locked(from, bind);
 	rca_ports_add_locked(to, bind, port);
 	return true;
 }
@@ -112,10 +154,10 @@ static bool rca_ports_try_replace(struct rca_bucket *table, struct rca_bind *bin
 
 	spin_lock(&first->lock);
 	if (first == second) {
-		done = rca_ports_replace_locked(to, bind, port);
+		done = rca_ports_replace_locked(from, to, bind, port);
 	} else {
 		spin_lock_nested(&second->lock, SINGLE_DEPTH_NESTING);
-		done = rca_ports_replace_locked(to, bind, port);
+		done = rca_ports_replace_locked(from, to, bind, port);
 		spin_unlock(&second->lock);
 	}
 	spin_unlock(&first->lock);
@@ -311,7 +353,9 @@ int rca_ports_set_reuse(struct rca_bind *bind, bool reuse)
 	bucket = rca_bind_bucket(bind);
 	spin_lock(&bucket->lock);
 	if (reuse && !bind->listening) {
+		rca_ports_remove_locked(bucket, bind);
 		bind->reuse = true;
+		rca_ports_add_locked(bucket, bind, be16_to_cpu(rca_addr_port(&bind->addr)));
 		ret = 0;
 	}
 	spin_unlock(&bucket->lock);
@@ -340,7 +384,9 @@ int rca_ports_set_afonly(struct rca_bind *bind, bool afonly)
 	bucket = rca_bind_bucket(bind);
 	spin_lock(&bucket->lock);
 	if (!bind->listening) {
+		rca_ports_remove_locked(bucket, bind);
 		bind->afonly = afonly;
+		rca_ports_add_locked(bucket, bind, be16_to_cpu(rca_addr_port(&bind->addr)));
 		ret = 0;
 	}
 	spin_unlock(&bucket->lock);
@@ -358,7 +404,7 @@ void rca_ports_unbind(struct rca_bind *bind)
 
 	bucket = rca_bind_bucket(bind);
 	spin_lock(&bucket->lock);
-	hlist_del_init(&bind->node);
+	rca_ports_remove_locked(bucket, bind);
 	bind->listening = false;
 	spin_unlock(&bucket->lock);
 }

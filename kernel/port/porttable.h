@@ -11,7 +11,10 @@
 
 /**
  * struct rca_bind - a binding: an entry of a port table, embedded in its id
- * @node: in the bucket of its port; unhashed: not bound (lock: bucket)
+ * @node: in the bucket of its port; fake: in the group of one that is; unhashed: not bound (lock:
+ *        bucket)
+ * @group: ring of the bindings that conflict with the same bindings; empty if @node is not shared
+ *         (lock: bucket)
  * @net: namespace (immutable while bound; referenced by the id)
  * @addr: address and port (immutable while bound, except by rca_ports_repick())
  * @ps: port space (immutable while bound)
@@ -23,6 +26,7 @@
  */
 struct rca_bind {
 	struct hlist_node node;
+	struct list_head group;
 	struct net *net;
 	union rca_addr addr;
 	u16 ps;
@@ -36,7 +40,7 @@ struct rca_bind {
 /**
  * struct rca_bucket - the bindings of some ports
  * @lock: protects @binds and the members of each binding
- * @binds: &rca_bind.node (lock: @lock)
+ * @binds: &rca_bind.node, one of each group (lock: @lock)
  */
 struct rca_bucket {
 	spinlock_t lock;
