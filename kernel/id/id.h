@@ -64,8 +64,9 @@
  */
 
 /*
- * Allocation flags of transport callbacks. Their workqueues are shared: an allocation charged to a
- * memory cgroup beyond memory.high or at memory.max must not delay other users by reclaim or sleep.
+ * Allocation flags of transport callbacks, and under locks that users share. The workqueues of
+ * callbacks are shared, too: an allocation charged to a memory cgroup beyond memory.high or at
+ * memory.max must not delay other users by reclaim or sleep.
  */
 #define RCA_GFP_CALLBACK (GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 

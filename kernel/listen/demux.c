@@ -35,12 +35,12 @@ static struct rca_demux *demux_find(struct rca_device *dev, __be64 service_id)
 
 /* Listen for the service ID on the device. Requests may arrive at once, and find the slot. */
 static struct rca_demux *demux_create(struct rca_device *dev, const struct rca_tp_listen *req,
-				      struct rca_slot *slot)
+				      struct rca_slot *slot, gfp_t gfp)
 {
 	struct rca_demux *demux;
 
 	lockdep_assert_held(&dev->demux_mutex);
-	demux = kzalloc(sizeof(*demux), GFP_KERNEL_ACCOUNT);
+	demux = kzalloc(sizeof(*demux), gfp);
 	if (!demux)
 		return ERR_PTR(-ENOMEM);
 	demux->service_id = req->service_id;
@@ -77,18 +77,19 @@ static void demux_destroy(struct rca_demux *demux)
  * @req: the service ID, which is requested from the transport if the module does not hold
  *       it yet, with the parameters for that
  * @id: the listening id; must exist until rca_demux_leave()
+ * @gfp: allocation flags; other users wait for the locks of the caller, and for @dev->demux_mutex
  *
  * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex.
  * Return: the slot, or an ERR_PTR(): -EBUSY: another user of the device has the service ID;
- * -ENXIO: the device is being removed.
+ * -ENXIO: the device is being removed; -ENOMEM.
  */
 struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_listen *req,
-				struct rca_id *id)
+				struct rca_id *id, gfp_t gfp)
 {
 	struct rca_demux *demux;
 	struct rca_slot *slot;
 
-	slot = kzalloc(sizeof(*slot), GFP_KERNEL_ACCOUNT);
+	slot = kzalloc(sizeof(*slot), gfp);
 	if (!slot)
 		return ERR_PTR(-ENOMEM);
 	slot->id = id;
@@ -101,7 +102,7 @@ struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_list
 		slot->demux = demux;
 		list_add_tail_rcu(&slot->node, &demux->slots);
 	} else {
-		demux = demux_create(dev, req, slot);
+		demux = demux_create(dev, req, slot, gfp);
 	}
 	mutex_unlock(&dev->demux_mutex);
 	if (IS_ERR(demux)) {

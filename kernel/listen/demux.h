@@ -48,7 +48,7 @@ struct rca_slot {
 };
 
 struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_listen *req,
-				struct rca_id *id);
+				struct rca_id *id, gfp_t gfp);
 void rca_demux_leave(struct rca_slot *slot);
 struct net *rca_demux_first_net(struct rca_device *dev);
 struct rca_slot *rca_demux_first(struct rca_device *dev, const struct net *net);

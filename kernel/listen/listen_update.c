@@ -31,9 +31,12 @@ static struct workqueue_struct *listen_wq;
 
 static bool update_join(struct rca_listener *listener, struct rca_device *dev)
 {
-	int ret = rca_listener_slot(listener, dev) ? 0 : rca_listener_join(listener, dev);
 	const char *name = dev_name(&dev->ibdev->dev);
+	int ret = 0;
 
+	/* Work is in no memory cgroup that could delay it. */
+	if (!rca_listener_slot(listener, dev))
+		ret = rca_listener_join(listener, dev, GFP_KERNEL_ACCOUNT);
 	if (!ret)
 		return true;
 	if (ret == -EACCES) {

@@ -6,16 +6,22 @@
  * (listen_update.c).
  *
  * Locking: rca_id.op, then rca_listen_net.mutex, then rca_device.demux_mutex. Callbacks take none
- * of them.
+ * of them. Other users wait for the last two, so no memory cgroup may delay their holder: memory is
+ * allocated without reclaim, and the caller's cgroup makes room for it before another try.
  */
 #include "listen/listeners.h"
 
 #include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
 
 #include "device/device_netns.h"
 #include "device/devices.h"
 #include "listen/demux.h"
 #include "port/ports.h"
+
+/* Tries after the first one; other tasks of the memory cgroup may take the room. */
+#define ROOM_TRIES	4
 
 /* Set by rca_listen_update_init(). */
 unsigned int rca_listen_net_id;
@@ -66,7 +72,7 @@ static int may_listen_on(struct rca_listener *listener, struct rca_device *dev)
 }
 
 /* Returns 0, also if a wildcard listener cannot listen on the device, or a negative errno. */
-int rca_listener_join(struct rca_listener *listener, struct rca_device *dev)
+int rca_listener_join(struct rca_listener *listener, struct rca_device *dev, gfp_t gfp)
 {
 	struct rca_id *id = listener->id;
 	const struct rca_opts *opts = rca_id_opts(id);
@@ -84,7 +90,7 @@ int rca_listener_join(struct rca_listener *listener, struct rca_device *dev)
 	ret = may_listen_on(listener, dev);
 	if (ret)
 		return ret == -EOPNOTSUPP && listener->wildcard ? 0 : ret;
-	slot = rca_demux_join(dev, &req, id);
+	slot = rca_demux_join(dev, &req, id, gfp);
 	if (IS_ERR(slot)) {
 		/* A wildcard listener goes on without a device that is being removed. */
 		return listener->wildcard && READ_ONCE(dev->removing) ? 0 : PTR_ERR(slot);
@@ -129,7 +135,7 @@ static int start_on(struct rca_listen_net *ln, struct rca_listener *listener,
 	/* If the device is about to serve the namespace, the next update starts the listener. */
 	if (!rca_listen_net_serves(ln, dev))
 		return rca_set_listens_on(ln, dev, listens & ~RCA_LISTENS_ALL);
-	ret = rca_listener_join(listener, dev);
+	ret = rca_listener_join(listener, dev, RCA_GFP_CALLBACK);
 	if (ret || !rca_listener_slot(listener, dev))
 		return ret;
 	return rca_set_listens_on(ln, dev, listens | RCA_LISTENS_SOME);
@@ -157,6 +163,34 @@ static int start_on_all_devices(struct rca_listen_net *ln, struct rca_listener *
 	return 0;
 }
 
+static int start_once(struct rca_listen_net *ln, struct rca_listener *listener)
+{
+	int ret;
+
+	mutex_lock(&ln->mutex);
+	if (listener->wildcard)
+		ret = start_on_all_devices(ln, listener);
+	else
+		ret = rca_listener_join(listener, listener->id->dev, RCA_GFP_CALLBACK);
+	mutex_unlock(&ln->mutex);
+	return ret;
+}
+
+/* Let the memory cgroup reclaim what a listener on all devices needs. Sleeps. False: -ENOMEM. */
+static bool make_room(void)
+{
+	struct rca_device *dev = NULL;
+	unsigned int devices = 0;
+	void *room;
+
+	while ((dev = rca_device_next(dev)))
+		devices++;
+	room = kvmalloc_array(devices, sizeof(struct rca_slot) + sizeof(struct rca_demux),
+			      GFP_KERNEL_ACCOUNT);
+	kvfree(room);
+	return room;
+}
+
 /**
  * rca_listener_start() - listen on the device of the id, or on all that serve its namespace
  * @listener: the listener, with @id, @service_id and @wildcard; the lists are empty
@@ -169,15 +203,12 @@ int rca_listener_start(struct rca_listener *listener)
 {
 	struct rca_id *id = listener->id;
 	struct rca_listen_net *ln = rca_listen_net(id->net);
-	int ret;
+	int ret, tries = 0;
 
 	lockdep_assert_held(&id->op);
-	mutex_lock(&ln->mutex);
-	if (listener->wildcard)
-		ret = start_on_all_devices(ln, listener);
-	else
-		ret = rca_listener_join(listener, id->dev);
-	mutex_unlock(&ln->mutex);
+	do {
+		ret = start_once(ln, listener);
+	} while (ret == -ENOMEM && tries++ < ROOM_TRIES && make_room());
 	return ret;
 }
 

@@ -79,7 +79,7 @@ void rca_listeners_device_removed(struct rca_device *dev);
 unsigned long rca_listens_on(struct rca_listen_net *ln, struct rca_device *dev);
 int rca_set_listens_on(struct rca_listen_net *ln, struct rca_device *dev, unsigned long value);
 struct rca_slot *rca_listener_slot(struct rca_listener *listener, struct rca_device *dev);
-int rca_listener_join(struct rca_listener *listener, struct rca_device *dev);
+int rca_listener_join(struct rca_listener *listener, struct rca_device *dev, gfp_t gfp);
 void rca_listener_leave(struct rca_slot *slot);
 bool rca_listen_net_serves(struct rca_listen_net *ln, struct rca_device *dev);
 
