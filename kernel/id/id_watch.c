@@ -377,7 +377,7 @@ void rca_watch_init(void)
 	}
 }
 
-static int netdev_event(struct notifier_block *nb, unsigned long event, void *ptr)
+static int id_netdev_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
 
@@ -386,7 +386,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event, void *pt
 	return NOTIFY_DONE;
 }
 
-static int neigh_event(struct notifier_block *nb, unsigned long event, void *ptr)
+static int id_neigh_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
 	if (event == NETEVENT_NEIGH_UPDATE) {
 		neigh_changed(ptr);
@@ -395,8 +395,8 @@ static int neigh_event(struct notifier_block *nb, unsigned long event, void *ptr
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block netdev_nb = { .notifier_call = netdev_event };
-static struct notifier_block neigh_nb = { .notifier_call = neigh_event };
+static struct notifier_block netdev_nb = { .notifier_call = id_netdev_event };
+static struct notifier_block neigh_nb = { .notifier_call = id_neigh_event };
 
 /* Module init: registers the notifiers, under RTNL. Returns 0 or a negative errno. */
 int rca_netwatch_init(void)
