@@ -238,7 +238,7 @@ static bool answer_batch(struct rca_route_query *leader)
 
 /* Runs on a workqueue of the MAD layer, or before ib_sa_path_rec_get() returns. */
 static void path_query_done(int status, struct sa_path_rec *recs, rca_num_paths_t count,
-			   void *context)
+			    void *context)
 {
 	struct rca_route_query *query = context;
 	const struct rca_path_question *question = &query->question;

@@ -141,7 +141,7 @@ static void wait_for_neighbour(struct rca_resolve *res, const struct rca_neigh_k
 
 /* Runs on the shared workqueue of ib_addr. */
 static void ib_addr_done(int status, struct sockaddr *src, struct rdma_dev_addr *addr,
-			  void *context)
+			 void *context)
 {
 	struct rca_resolve *res = context;
 

@@ -210,8 +210,8 @@ struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca
 	rec.qkey = cpu_to_be32(req->qkey);
 	rec.join_state = req->send_only ? JOIN_SEND_ONLY_FULL : JOIN_FULL_MEMBER;
 	group->mc = ib_sa_join_multicast(&rca_sa_client, ibdev, req->port_num, &rec,
-					 rca_group_ib_mask(req->ps), GFP_KERNEL_ACCOUNT, ib_group_joined,
-					 group);
+					 rca_group_ib_mask(req->ps), GFP_KERNEL_ACCOUNT,
+					 ib_group_joined, group);
 	if (IS_ERR(group->mc)) {
 		ret = PTR_ERR(group->mc);
 		kfree(group);

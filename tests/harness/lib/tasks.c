@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
 #include "tasks.h"
 
 void start_threads(pthread_t *threads, int count, void *(*run)(void *arg), void *arg)
@@ -72,4 +75,39 @@ int wait_exit(pid_t pid)
 
 	MUST(waitpid(pid, &status, 0));
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+pid_t start_busy(void (*work)(int ready))
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	MUST(pipe(ready));
+	pid = MUST(fork());
+	if (!pid) {
+		MUST(setpgid(0, 0));
+		work(ready[1]);
+		_exit(0);
+	}
+	MUST(close(ready[1]));
+	EXPECT_EQ(MUST(read(ready[0], &byte, 1)), 1);
+	MUST(close(ready[0]));
+	return pid;
+}
+
+void busy_begins(int ready)
+{
+	MUST(prctl(PR_SET_PDEATHSIG, SIGKILL));
+	MUST(write(ready, "", 1));
+}
+
+void kill_busy(pid_t pid)
+{
+	int status;
+
+	MUST(kill(-pid, SIGKILL));
+	EXPECT_EQ(waitpid(pid, &status, 0), pid);
+	/* It was busy to the end: its own failures are printed already. */
+	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }

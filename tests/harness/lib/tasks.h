@@ -14,6 +14,13 @@ pthread_t start_sleeper(void *(*run)(void *arg), void *arg);
 /* Start a child process that calls @work and then sleeps. Returns when @work has returned. */
 pid_t start_child(void (*work)(void));
 void kill_child(pid_t pid);
+/*
+ * Start a process that keeps the module busy until kill_busy(), with the processes that it starts.
+ * Returns when @work has called busy_begins(), which ends the process with the test.
+ */
+pid_t start_busy(void (*work)(int ready));
+void busy_begins(int ready);
+void kill_busy(pid_t pid);
 /* The exit status of a child process, or the negative number of the signal that ended it. */
 int wait_exit(pid_t pid);
 

@@ -49,13 +49,6 @@ static void be_root_of_own_namespaces(unsigned int uid)
 	MUST(close(map));
 }
 
-/* The work has begun. From now on the process ends with the test, also when that fails. */
-static void announce(int ready)
-{
-	MUST(prctl(PR_SET_PDEATHSIG, SIGKILL));
-	MUST(write(ready, "", 1));
-}
-
 /* Add and delete a network device again and again. */
 static void flap_links(void)
 {
@@ -74,7 +67,7 @@ static void listen_and_flap_links(int ready)
 	ctx = get_ctx();
 	for (int i = 0; i < LISTENERS; i++)
 		EXPECT_EQ(rca_listen(ctx, get_id(ctx, -1, 0), 0), 0);
-	announce(ready);
+	busy_begins(ready);
 	flap_links();
 }
 
@@ -94,24 +87,6 @@ static double time_listeners(int ctx)
 	return worst;
 }
 
-/* Start a process of another user. Returns when @work writes to its descriptor. */
-static pid_t start_busy(void (*work)(int ready))
-{
-	int ready[2];
-	char byte;
-	pid_t pid;
-
-	MUST(pipe(ready));
-	pid = MUST(fork());
-	if (!pid) {
-		MUST(setpgid(0, 0));	/* and of the processes that it starts */
-		work(ready[1]);
-		_exit(0);
-	}
-	EXPECT_EQ(MUST(read(ready[0], &byte, 1)), 1);
-	return pid;
-}
-
 TEST(listeners_of_another_user_whose_links_flap)
 {
 	int ctx = open_as(BERT);
@@ -121,7 +96,7 @@ TEST(listeners_of_another_user_whose_links_flap)
 	worst = time_listeners(ctx);
 	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
 	EXPECT(worst < BOUND);
-	MUST(kill(-busy, SIGKILL));
+	kill_busy(busy);
 }
 
 static void resolve_for_long(int ready)
@@ -135,7 +110,7 @@ static void resolve_for_long(int ready)
 	for (int i = 0; i < RESOLUTIONS; i++)
 		EXPECT_EQ(rca_resolve_addr_for(ctx, get_id(ctx, queue, i), NULL, LATE, 7471,
 					       200000), 0);
-	announce(ready);
+	busy_begins(ready);
 	for (;;)
 		pause();
 }
@@ -174,7 +149,7 @@ TEST(resolutions_of_another_user_that_wait)
 	worst = time_listeners(ctx);
 	ktap_note("%.1f ms while they end", worst * 1e3);
 	EXPECT(worst < BOUND);
-	MUST(kill(-busy, SIGKILL));
+	kill_busy(busy);
 	EXPECT_EQ(system("ip neigh del " LATE " dev v0"), 0);
 }
 
@@ -198,7 +173,7 @@ static void connect_in_vain(int ready)
 			EXPECT_EQ(rca_connect(ctx, get_client(ctx, queue, HERE, port, 0), NULL, 0),
 				  0);
 	}
-	announce(ready);
+	busy_begins(ready);
 	for (;;)
 		pause();
 }
@@ -239,8 +214,7 @@ static void connect_beside(void (*work)(int ready), double bound)
 	worst = time_connects(&p);
 	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
 	expect_below(worst, bound);
-	MUST(kill(-busy, SIGKILL));
-	EXPECT_EQ(waitpid(busy, NULL, 0), busy);
+	kill_busy(busy);
 }
 
 TEST(connects_of_another_user_to_the_same_peer)
@@ -271,7 +245,7 @@ static void connect_beyond_memory_high(int ready)
 	become(ANNA);
 	ctx = get_ctx();
 	queue = get_queue(ctx);
-	announce(ready);
+	busy_begins(ready);
 	for (;;) {
 		for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 			ids[i] = get_client(ctx, queue, HERE, port, 0);
@@ -317,7 +291,7 @@ static void listen_beyond_memory_high(int ready)
 	write_or_skip(OWN "/cgroup.procs", "0");
 	write_or_skip(OWN "/memory.high", "0");
 	become(ANNA);
-	announce(ready);
+	busy_begins(ready);
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_BATCH, &batch), 0);
 	for (;;)
 		pause();
@@ -339,8 +313,7 @@ TEST(listens_of_another_user_beyond_memory_high)
 	}
 	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
 	EXPECT(worst < BOUND);
-	MUST(kill(-busy, SIGKILL));
-	EXPECT_EQ(waitpid(busy, NULL, 0), busy);
+	kill_busy(busy);
 	rmdir(OWN);
 }
 
