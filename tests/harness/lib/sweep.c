@@ -34,6 +34,10 @@ void sweep_setup(void)
 	/* By default only allocations that may not sleep fail. */
 	set(DEBUGFS "/failslab/ignore-gfp-wait", "N");
 	set(DEBUGFS "/failslab/verbose", "0");
+	/* What a test that failed may have left. */
+	set(DEBUGFS "/failslab/probability", "0");
+	set(DEBUGFS "/failslab/interval", "1");
+	set(DEBUGFS "/failslab/task-filter", "N");
 	set(DEBUGFS "/fail_page_alloc/ignore-gfp-wait", "N");
 	set(DEBUGFS "/fail_page_alloc/ignore-gfp-highmem", "N");
 	set(DEBUGFS "/fail_page_alloc/min-order", "0");
@@ -196,15 +200,54 @@ void faults_random(unsigned int percent)
 	set_number("failslab", "probability", percent);
 }
 
-unsigned int faults_end(void)
+/* How many slab allocations may still fail. The call allocates, and survives such a fault. */
+static unsigned int faults_left(void)
 {
 	char text[32] = "";
 	int fd;
 
-	set_number("failslab", "probability", 0);
-	fd = MUST(open(DEBUGFS "/failslab/times", O_RDONLY | O_CLOEXEC));
-	EXPECT(read(fd, text, sizeof(text) - 1) > 0);
+	do {
+		fd = open(DEBUGFS "/failslab/times", O_RDONLY | O_CLOEXEC);
+	} while (fd < 0 && errno == ENOMEM);
+	EXPECT(MUST(read(fd, text, sizeof(text) - 1)) > 0);
 	MUST(close(fd));
+	return strtoul(text, NULL, 0);
+}
+
+unsigned int faults_end(void)
+{
+	set_number("failslab", "probability", 0);
 	faults_within(NULL, NULL);
-	return MOST_FAULTS - strtoul(text, NULL, 0);
+	return MOST_FAULTS - faults_left();
+}
+
+static void allow_faults_of_this_task(bool allow)
+{
+	set("/proc/thread-self/make-it-fail", allow ? "1" : "0");
+	set(DEBUGFS "/failslab/task-filter", allow ? "Y" : "N");
+}
+
+/*
+ * The kernel lets every "interval"th allocation fail, and counts on from the last fault, although
+ * it does not show the count. The first fault hits this function itself: the count begins there.
+ */
+void faults_at(const struct text *within, const struct text *but, unsigned int nth)
+{
+	sweep_setup();
+	set_number("failslab", "times", 0);
+	set_number("failslab", "probability", 100);
+	set_number("failslab", "interval", nth);
+	faults_within(NULL, NULL);
+	allow_faults_of_this_task(true);
+	set_number("failslab", "times", 1);
+	while (faults_left())
+		;
+	allow_faults_of_this_task(false);
+	faults_within(within, but);
+	set_number("failslab", "times", 1);
+}
+
+bool faults_hit(void)
+{
+	return !faults_left();
 }

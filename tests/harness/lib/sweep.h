@@ -61,6 +61,12 @@ void faults_within(const struct text *within, const struct text *but);
 /* Let a percentage of all slab allocations fail until the second call, which counts the faults. */
 void faults_random(unsigned int percent);
 unsigned int faults_end(void);
+/*
+ * Let one slab allocation fail: the @nth, from 1, of those that faults_within() would allow, in any
+ * context. faults_hit(): whether it has come. Ends with faults_end().
+ */
+void faults_at(const struct text *within, const struct text *but, unsigned int nth);
+bool faults_hit(void);
 
 #define SWEEP(sweep, call) do {							\
 	sweep_arm(sweep);							\

@@ -32,6 +32,7 @@
  * @attr: their attribute, 0 for each
  * @percent: how many of them it hits
  * @ms: for a delay, and before the twin of a duplicate
+ * @skip: how many it matches before it may hit one
  * @left: how many it may still hit
  * @from: LID they come from, 0 for each
  * @to: LID they go to, 0 for each
@@ -48,6 +49,7 @@ struct rule {
 	u16 attr;
 	u32 percent;
 	u32 ms;
+	u32 skip;
 	u32 left;
 	u32 from;
 	u32 to;
@@ -122,7 +124,7 @@ static bool hits(struct rule *rule)
 {
 	bool hit = prandom_u32_state(&rule->random) % 100 < rule->percent;
 
-	if (!rule->left)
+	if (!rule->left || rule->matched < rule->skip)
 		hit = false;
 	else if (hit)
 		rule->left--;
@@ -202,6 +204,8 @@ static int parse_option(struct rule *rule, char *word)
 		rule->percent = number;
 	else if (!strcmp(word, "ms"))
 		rule->ms = number;
+	else if (!strcmp(word, "skip"))
+		rule->skip = number;
 	else if (!strcmp(word, "count"))
 		rule->left = number;
 	else if (!strcmp(word, "from"))
@@ -243,8 +247,8 @@ static int parse_words(struct rule *rule, char *text)
 }
 
 /*
- * Appends a rule, "ACTION ATTRIBUTE [percent=P] [ms=N] [count=N] [from=LID] [to=LID]"; @text is
- * modified.
+ * Appends a rule, "ACTION ATTRIBUTE [percent=P] [ms=N] [skip=N] [count=N] [from=LID] [to=LID]";
+ * @text is modified.
  */
 int hca_rules_add(char *text)
 {
