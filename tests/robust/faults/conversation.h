@@ -5,7 +5,7 @@
  * that fails works when it is made again, or is one that ends the conversation; then both ends are
  * told. Nothing is left, and the same conversation works afterwards without a fault.
  *
- * FAULTS_VERBOSE in the environment: print each fault, and where it was to the kernel log.
+ * FAULTS_VERBOSE in the environment: print in which phase each fault was.
  */
 #ifndef CONVERSATION_H
 #define CONVERSATION_H
