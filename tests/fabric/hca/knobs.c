@@ -8,6 +8,7 @@
  *   rca_hca/rules            write a rule, "clear" or "seed N"; read what they did
  *   rca_hca/inject           write MADs to send (fabric/inject.c)
  *   rca_hca/counters         packets by their fate
+ *   rca_hca/messages         messages of connection managers by kind; write "clear"
  *   rca_hca/groups           multicast groups; write "forget" to drop all of them
  *   rca_hca/peers            write how many simulated hosts there are (fabric/peers.c)
  *   rca_hca/sm_lid           write the LID of the SA; all ports get an event
@@ -32,6 +33,7 @@
 
 #include "fabric/fabric.h"
 #include "fabric/inject.h"
+#include "fabric/messages.h"
 #include "fabric/peers.h"
 #include "fabric/rules.h"
 #include "fabric/sa.h"
@@ -91,6 +93,19 @@ static void rules_show(void *unused, struct seq_file *file)
 static void counters_show(void *unused, struct seq_file *file)
 {
 	hca_count_show(file);
+}
+
+static int messages_write(void *unused, char *text)
+{
+	if (strcmp(text, "clear"))
+		return -EINVAL;
+	hca_messages_clear();
+	return 0;
+}
+
+static void messages_show(void *unused, struct seq_file *file)
+{
+	hca_messages_show(file);
 }
 
 static int groups_write(void *unused, char *text)
@@ -285,6 +300,7 @@ static const struct knob root_knobs[] = {
 	{ "remove", remove_write },
 	{ "rules", rules_write, rules_show },
 	{ "counters", NULL, counters_show },
+	{ "messages", messages_write, messages_show },
 	{ "groups", groups_write, groups_show },
 	{ "sm_lid", sm_lid_write },
 };

@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "fabric/messages.h"
 #include "fabric/peers.h"
 #include "fabric/rules.h"
 #include "fabric/sa.h"
@@ -206,6 +207,7 @@ static bool deliver_unicast(struct hca_packet *packet)
 	spin_unlock_irq(&hca_lock);
 	if (!qp)
 		return true;
+	hca_messages_to_port(packet);
 	ret = hca_receive(qp, packet, pkey_index);
 	hca_qp_put(qp);
 	if (ret != -EAGAIN)

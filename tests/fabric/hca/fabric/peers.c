@@ -4,6 +4,10 @@
  * the subnet administrator, accepts every connection and answers every disconnect. Nothing is kept
  * for a connection: its identifiers at the host are those that the other end has chosen, which are
  * unique there.
+ *
+ * A reply to a request that a test has sent in the name of a host (see inject.c) is confirmed. What
+ * follows depends on the identifier that the test has chosen: nothing, a disconnect, a reject, or
+ * an alternate path.
  */
 #include "fabric/peers.h"
 
@@ -11,6 +15,7 @@
 #include <rdma/ibta_vol1_c12.h>
 
 #include "fabric/fabric.h"
+#include "fabric/messages.h"
 
 #define FIRST_LID	0x1000	/* above all ports and the SA */
 #define FIRST_GUID	0x0002c90300010000ULL
@@ -89,6 +94,54 @@ static struct hca_packet *accept_disconnect(const struct hca_packet *packet)
 	return answer;
 }
 
+/* A message of a connection whose reply is @packet; all of them start with the two identifiers. */
+static struct hca_packet *follow_new(const struct hca_packet *packet, __be16 attr_id)
+{
+	const struct cm_rep_msg *rep = (const struct cm_rep_msg *)packet->data;
+	struct hca_packet *answer = answer_new(packet, attr_id);
+	struct cm_rtu_msg *rtu;
+
+	if (!answer)
+		return NULL;
+	rtu = (struct cm_rtu_msg *)answer->data;
+	IBA_SET(CM_RTU_LOCAL_COMM_ID, rtu, IBA_GET(CM_REP_REMOTE_COMM_ID, rep));
+	IBA_SET(CM_RTU_REMOTE_COMM_ID, rtu, IBA_GET(CM_REP_LOCAL_COMM_ID, rep));
+	return answer;
+}
+
+static struct hca_packet *confirm_reply(const struct hca_packet *packet)
+{
+	const struct cm_rep_msg *rep = (const struct cm_rep_msg *)packet->data;
+	struct hca_packet *answer = follow_new(packet, CM_RTU_ATTR_ID);
+	struct cm_dreq_msg *dreq;
+	struct cm_rej_msg *rej;
+
+	if (!answer)
+		return NULL;
+	hca_fabric_send(answer);
+	switch (IBA_GET(CM_REP_REMOTE_COMM_ID, rep) % 4) {
+	case 0:
+		return NULL;
+	case 1:
+		answer = follow_new(packet, CM_REJ_ATTR_ID);
+		if (answer) {
+			rej = (struct cm_rej_msg *)answer->data;
+			IBA_SET(CM_REJ_MESSAGE_REJECTED, rej, 1);
+			IBA_SET(CM_REJ_REASON, rej, IB_CM_REJ_CONSUMER_DEFINED);
+		}
+		return answer;
+	case 2:
+		return follow_new(packet, CM_LAP_ATTR_ID);
+	default:
+		answer = follow_new(packet, CM_DREQ_ATTR_ID);
+		if (answer) {
+			dreq = (struct cm_dreq_msg *)answer->data;
+			IBA_SET(CM_DREQ_REMOTE_QPN_EECN, dreq, IBA_GET(CM_REP_LOCAL_QPN, rep));
+		}
+		return answer;
+	}
+}
+
 /* Answers a MAD to a simulated host; the packet stays with the caller. */
 void hca_peer_answer(const struct hca_packet *packet)
 {
@@ -97,8 +150,11 @@ void hca_peer_answer(const struct hca_packet *packet)
 
 	if (hdr->mgmt_class == IB_MGMT_CLASS_CM && hdr->attr_id == CM_REQ_ATTR_ID)
 		answer = accept_request(packet);
+	else if (hdr->mgmt_class == IB_MGMT_CLASS_CM && hdr->attr_id == CM_REP_ATTR_ID)
+		answer = confirm_reply(packet);
 	else if (hdr->mgmt_class == IB_MGMT_CLASS_CM && hdr->attr_id == CM_DREQ_ATTR_ID)
 		answer = accept_disconnect(packet);
+	hca_messages_to_peer(packet);
 	hca_count(HCA_DELIVERED);
 	if (answer)
 		hca_fabric_send(answer);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A peer that sends arbitrary messages, and a wire that changes messages. The listeners for
+ * Peers that send arbitrary messages, and a wire that changes messages. The listeners for
  * connections and datagrams are at adapter hca1 (LID 2) in the network namespace hca1, the
- * clients at hca0 (LID 1) in ours; see tests/harness/guest/hca.sh. Every event must be valid, and
- * valid clients must connect afterwards.
+ * clients at hca0 (LID 1) in ours; see tests/harness/guest/hca.sh. The peers are simulated hosts
+ * of the fabric, which continue each connection that is accepted; see fabric/peers.c. Every event
+ * must be valid, nothing may be left, and valid clients must connect afterwards.
  *
- * Environment: FUZZ_SECONDS, FUZZ_MESSAGES (minimum of the first test), FUZZ_SEED.
+ * Messages are new, or they are made of those of the corpus: messages that were the first with
+ * some answer (an attribute and a reason).
+ *
+ * Environment: FUZZ_SECONDS, FUZZ_MESSAGES (minimum of the first test), FUZZ_SEED, FUZZ_CORPUS (a
+ * file of messages in hex), FUZZ_NEW (a file to write the corpus to).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,24 +23,21 @@
 #include <unistd.h>
 
 #include "cm_mad.h"
+#include "inventory.h"
+#include "lib/messages.h"
 #include "rca_datagram.h"
 
-#define KNOBS "/sys/kernel/debug/rca_hca/"
 #define SERVER_AT "10.8.0.2"
 #define CLIENT_AT "10.8.0.1"
-#define BATCH 64
+#define READ 64
+#define PEERS 64
+#define CLIENTS 32
 #define HEALTHY 10
 #define MARK "end of a batch"
 #define OPT(name) RDMA_CM_ALT_OPTION_##name
 
 /* Private data of messages without the header; see <rdma/ib_cm.h>. */
 enum { REQ_USER = 56, SIDR_REQ_USER = 180, REP_USER = 196, REJ_USER = 148, SIDR_REP_USER = 136 };
-
-struct record {
-	uint16_t slid;
-	uint16_t dlid;
-	uint8_t mad[MAD_BYTES];
-} __attribute__((packed));
 
 /* The listeners and their events. */
 struct server {
@@ -46,8 +48,7 @@ struct server {
 	uint32_t mark;		/* number of the last batch whose end arrived */
 	bool stop;
 	uint64_t state;		/* random numbers */
-	unsigned long requests;
-	unsigned long established;
+	unsigned long events[RDMA_CM_ALT_EVENT_USER + 1];	/* by type */
 };
 
 static unsigned long long number(const char *name, unsigned long long otherwise)
@@ -186,27 +187,34 @@ static void look_for_mark(struct server *server, const event_t *ev)
 	__atomic_store_n(&server->mark, mark, __ATOMIC_RELEASE);
 }
 
+static void serve_event(struct server *server, const event_t *ev)
+{
+	check(ev);
+	server->events[ev->type]++;
+	if (ev->type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST) {
+		answer(server, ev);
+		look_for_mark(server, ev);
+	} else if (ev->type != RDMA_CM_ALT_EVENT_ESTABLISHED || draw_below(&server->state, 2)) {
+		/* The end of the connection; the id may be destroyed already. */
+		rca_destroy(server->ctx, ev->id);
+	}
+}
+
 static void *serve(void *arg)
 {
 	struct server *server = arg;
 	struct pollfd fd = { .fd = server->queue, .events = POLLIN };
-	event_t ev;
+	event_t evs[READ];
+	ssize_t len;
 
 	while (!__atomic_load_n(&server->stop, __ATOMIC_RELAXED)) {
 		if (poll(&fd, 1, 100) <= 0)
 			continue;
-		get_event(server->queue, &ev);
-		check(&ev);
-		if (ev.type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST) {
-			server->requests++;
-			look_for_mark(server, &ev);
-			answer(server, &ev);
-		} else if (ev.type == RDMA_CM_ALT_EVENT_ESTABLISHED) {
-			server->established++;
-		} else {
-			/* The end of the connection; the id may be destroyed already. */
-			rca_destroy(server->ctx, ev.id);
-		}
+		memset(evs, 0xaa, sizeof(evs));
+		len = MUST(read(server->queue, evs, sizeof(evs)));
+		EXPECT_EQ(len % sizeof(evs[0]), 0);
+		for (size_t i = 0; i < len / sizeof(evs[0]); i++)
+			serve_event(server, &evs[i]);
 	}
 	return NULL;
 }
@@ -283,9 +291,42 @@ static void read_gid(const char *device, uint8_t *gid)
 	EXPECT_EQ(inet_pton(AF_INET6, text, gid), 1);
 }
 
+/* The sender becomes a simulated host: see fabric/peers.c. */
+static void from_peer(struct cm_way *way, unsigned int number)
+{
+	static const uint8_t first[] = { 0xfe, 0x80, [8] = 0, 2, 0xc9, 3, 0, 1, 0, 0 };
+
+	way->slid = 0x1000 + number;
+	memcpy(way->sgid, first, sizeof(first));
+	way->sgid[15] = number;
+}
+
+/* A message of the corpus, for a connection of its own to a listener of this run. */
+static void make_again(uint8_t *mad, const uint8_t *known, const struct server *server,
+		       uint64_t *state)
+{
+	bool req = known[17] == CM_REQ;
+	uint16_t ps = htons(req ? RDMA_PS_TCP : RDMA_PS_UDP);
+	uint16_t port = htons(req ? server->tcp : server->udp);
+
+	memcpy(mad, known, MAD_BYTES);
+	draw_bytes(state, mad + 12, 4);
+	if (draw_below(state, 8))
+		draw_bytes(state, mad + 24, 4);
+	if (!req && known[17] != CM_SIDR_REQ)
+		return;
+	if (req && draw_below(state, 8))
+		draw_bytes(state, mad + 56, 3);
+	if (draw_below(state, 4)) {
+		memset(mad + 32, 0, 4);
+		memcpy(mad + 36, &ps, sizeof(ps));
+		memcpy(mad + 38, &port, sizeof(port));
+	}
+}
+
 /* A message, mostly a request; the source LID may be unknown. */
-static void make(struct record *record, const struct server *server, struct cm_way *way,
-		 uint64_t *state)
+static void make(struct record *record, const struct server *server,
+		 const struct messages *messages, struct cm_way *way, uint64_t *state)
 {
 	uint16_t attr = draw_below(state, 4) ? draw_below(state, 3) ? CM_REQ : CM_SIDR_REQ :
 			CM_REQ + draw_below(state, CM_APR - CM_REQ + 1);
@@ -293,8 +334,14 @@ static void make(struct record *record, const struct server *server, struct cm_w
 			      (uint64_t)RDMA_PS_UDP << 16 | server->udp;
 	unsigned int private = attr == CM_REQ ? CM_REQ_PRIVATE : CM_SIDR_REQ_PRIVATE;
 
-	way->slid = draw_below(state, 16) ? 1 : 77;
-	cm_mad_make(record->mad, attr, way, service_id, state);
+	from_peer(way, draw_below(state, PEERS));
+	if (!draw_below(state, 16))
+		way->slid = 77;
+	if (messages->known && !draw_below(state, 3))
+		make_again(record->mad, messages->corpus[draw_below(state, messages->known)],
+			   server, state);
+	else
+		cm_mad_make(record->mad, attr, way, service_id, state);
 	if (draw_below(state, 4))
 		cm_mad_mutate(record->mad, draw_below(state, 2) ? private : 24, state);
 	record->slid = htons(way->slid);
@@ -302,91 +349,151 @@ static void make(struct record *record, const struct server *server, struct cm_w
 }
 
 /* Waits for the end of the batch, so that no message is lost for lack of buffers. */
-static void send_batch(struct record *records, const struct server *server, struct cm_way *way,
+static void send_batch(struct messages *messages, const struct server *server, struct cm_way *way,
 		       uint32_t mark, uint64_t *state)
 {
+	struct record *records = messages->batches[mark % 2];
 	struct record *last = &records[BATCH - 1];
 	uint8_t *user = last->mad + CM_SIDR_REQ_PRIVATE + 36;
 	time_t end = time(NULL) + PATIENCE;
 
 	for (int i = 0; i < BATCH - 1; i++)
-		make(&records[i], server, way, state);
-	way->slid = 1;
+		make(&records[i], server, messages, way, state);
+	from_peer(way, mark % PEERS);
 	cm_mad_make(last->mad, CM_SIDR_REQ, way, (uint64_t)RDMA_PS_UDP << 16 | server->udp, state);
 	memcpy(user, MARK, sizeof(MARK));
 	memcpy(user + sizeof(MARK), &mark, sizeof(mark));
-	last->slid = htons(1);
+	last->slid = htons(way->slid);
 	last->dlid = htons(2);
-	knob("inject", records, BATCH * sizeof(*records));
+	knob("inject", records, sizeof(messages->batches[0]));
 	while (__atomic_load_n(&server->mark, __ATOMIC_ACQUIRE) != mark) {
 		EXPECT(time(NULL) < end);
 		usleep(200);
 	}
 }
 
+static void note_events(const struct server *server)
+{
+	for (unsigned int type = 0; type <= RDMA_CM_ALT_EVENT_USER; type++)
+		if (server->events[type])
+			ktap_note("event %u: %lu", type, server->events[type]);
+}
+
 TEST(a_peer_sends_what_it_likes)
 {
+	static struct messages messages;
 	struct cm_way way = { .dlid = 2 };
-	struct record records[BATCH];
-	time_t end = time(NULL) + seconds();
+	unsigned long sent = 0, least = number("FUZZ_MESSAGES", 0);
+	double begin = ktap_now();
+	struct inventory before;
 	struct server server = {};
 	uint64_t state = seed();
-	unsigned long sent = 0, least = number("FUZZ_MESSAGES", 0);
 	uint32_t batches = 0;
 	pthread_t thread;
 
-	ktap_timeout(seconds() + 600);
+	ktap_timeout(seconds() + 600 + least / 100);
+	inventory_take(&before);
+	messages_read(&messages);
+	knob("peers", "64", 2);
+	knob("messages", "clear", 5);
 	start_server(&server, &thread);
-	read_gid("hca0", way.sgid);
+	rule("mutate CM percent=25 to=2");	/* how the peers continue */
 	read_gid("hca1", way.dgid);
 	inet_pton(AF_INET, CLIENT_AT, &way.src);
 	inet_pton(AF_INET, SERVER_AT, &way.dst);
-	while (time(NULL) < end || sent < least) {
-		send_batch(records, &server, &way, ++batches, &state);
+	while (ktap_now() - begin < seconds() || sent < least) {
+		send_batch(&messages, &server, &way, ++batches, &state);
+		messages_answered(&messages, false);
 		sent += BATCH;
 	}
+	ktap_note("seed %llu: %lu messages, %.0f in a second", (unsigned long long)seed(), sent,
+		  sent / (ktap_now() - begin));
+	messages_answered(&messages, true);
+	note_events(&server);
 	stop_server(&server, thread);
-	ktap_note("seed %llu: %lu messages, %lu requests came out",
-		  (unsigned long long)seed(), sent, server.requests);
-	EXPECT(server.requests);
+	messages_write(&messages);
+	EXPECT(server.events[RDMA_CM_ALT_EVENT_CONNECT_REQUEST]);
+	EXPECT(server.events[RDMA_CM_ALT_EVENT_ESTABLISHED]);
+	EXPECT(messages.known);
+	inventory_await(&before);
 	healthy();
 }
 
-/* A client whose messages and answers are changed: any result is right, in time. */
-static void try_connection(int ctx, int queue, const struct server *server, uint64_t *state)
+/**
+ * struct client - a client whose messages and answers are changed: any result is right, in time
+ * @id: its id; 0: none
+ * @leaves: it has disconnected
+ * @since: when it has connected
+ */
+struct client {
+	uint32_t id;
+	bool leaves;
+	double since;
+};
+
+/* A new id, which is resolved on a queue of its own. */
+static void start_client(struct client *client, int ctx, int queue, int own,
+			 const struct server *server, unsigned int number, uint64_t *state)
 {
 	uint8_t data[REQ_USER], once = 0, soon = 12;
 	uint32_t deadline = 1500, id;
-	event_t ev;
 
-	id = get_client(ctx, queue, SERVER_AT, server->tcp, CLIENT);
+	id = get_client(ctx, own, SERVER_AT, server->tcp, number);
 	draw_bytes(state, data, sizeof(data));
 	EXPECT_EQ(rca_set_option(ctx, id, RDMA_CM_ALT_OPTION, OPT(MAX_RETRIES), &once, 1), 0);
 	EXPECT_EQ(rca_set_option(ctx, id, RDMA_CM_ALT_OPTION, OPT(RESPONSE_TIMEOUT), &soon, 1), 0);
 	EXPECT_EQ(rca_set_option(ctx, id, RDMA_CM_ALT_OPTION, OPT(DEADLINE), &deadline, 4), 0);
+	EXPECT_EQ(rca_set_queue(ctx, id, queue), 0);
 	EXPECT_EQ(rca_connect(ctx, id, data, draw_below(state, REQ_USER + 1)), 0);
-	EXPECT(event_comes(queue, PATIENCE));
-	get_event(queue, &ev);
-	check(&ev);
-	EXPECT_EQ(ev.id, id);
-	if (ev.type == RDMA_CM_ALT_EVENT_CONNECT_RESPONSE && draw_below(state, 4) &&
-	    !rca_establish(ctx, id) && draw_below(state, 2) && !rca_disconnect(ctx, id)) {
-		EXPECT(event_comes(queue, PATIENCE));
-		get_event(queue, &ev);
-		check(&ev);
+	*client = (struct client) { .id = id, .since = ktap_now() };
+}
+
+static void end_client(struct client *client, int ctx)
+{
+	EXPECT_EQ(rca_destroy(ctx, client->id), 0);
+	client->id = 0;
+}
+
+static void client_event(struct client *clients, int ctx, const event_t *ev, uint64_t *state)
+{
+	struct client *client = &clients[ev->cookie % CLIENTS];
+
+	check(ev);
+	EXPECT(ev->cookie < CLIENTS);
+	/* A read may have an event of an id that an earlier event of the same read has ended. */
+	if (ev->id != client->id)
+		return;
+	if (ev->type == RDMA_CM_ALT_EVENT_CONNECT_RESPONSE && !client->leaves &&
+	    draw_below(state, 4) && !rca_establish(ctx, client->id) && draw_below(state, 2) &&
+	    !rca_disconnect(ctx, client->id)) {
+		client->leaves = true;
+		return;
 	}
-	EXPECT_EQ(rca_destroy(ctx, id), 0);
-	while (event_waits(queue))
-		get_event(queue, &ev);
+	end_client(client, ctx);
+}
+
+static void client_events(struct client *clients, int ctx, int queue, uint64_t *state)
+{
+	event_t evs[READ];
+	ssize_t len;
+
+	EXPECT(event_comes(queue, PATIENCE));
+	memset(evs, 0xaa, sizeof(evs));
+	len = MUST(read(queue, evs, sizeof(evs)));
+	for (size_t i = 0; i < len / sizeof(evs[0]); i++)
+		client_event(clients, ctx, &evs[i], state);
+	for (int i = 0; i < CLIENTS; i++)
+		EXPECT(!clients[i].id || ktap_now() - clients[i].since < PATIENCE);
 }
 
 TEST(a_wire_changes_what_is_sent)
 {
-	time_t end = time(NULL) + seconds();
+	int ctx = get_ctx(), queue = get_queue(ctx), own = get_queue(ctx);
+	struct client clients[CLIENTS] = {};
+	double begin = ktap_now();
 	struct server server = {};
 	uint64_t state = seed();
 	unsigned long tries = 0, mutated;
-	int ctx = get_ctx(), queue = get_queue(ctx);
 	pthread_t thread;
 	char text[64];
 
@@ -397,16 +504,23 @@ TEST(a_wire_changes_what_is_sent)
 	rule("mutate CM percent=30");
 	rule("duplicate CM percent=5 ms=20");
 	rule("reorder CM percent=5");
-	while (time(NULL) < end) {
-		try_connection(ctx, queue, &server, &state);
-		tries++;
+	while (ktap_now() - begin < seconds()) {
+		for (int i = 0; i < CLIENTS; i++) {
+			if (clients[i].id)
+				continue;
+			start_client(&clients[i], ctx, queue, own, &server, i, &state);
+			tries++;
+		}
+		client_events(clients, ctx, queue, &state);
 	}
 	mutated = changed();
+	close(queue);
 	stop_server(&server, thread);
-	ktap_note("seed %llu: %lu connects, %lu requests came out, %lu established",
-		  (unsigned long long)seed(), tries, server.requests, server.established);
-	ktap_note("%lu messages changed", mutated);
-	EXPECT(mutated && server.requests && server.established);
+	ktap_note("seed %llu: %lu connects, %.0f in a second, %lu messages changed",
+		  (unsigned long long)seed(), tries, tries / (ktap_now() - begin), mutated);
+	note_events(&server);
+	EXPECT(mutated && server.events[RDMA_CM_ALT_EVENT_CONNECT_REQUEST] &&
+	       server.events[RDMA_CM_ALT_EVENT_ESTABLISHED]);
 	healthy();
 }
 
