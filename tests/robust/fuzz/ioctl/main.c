@@ -223,7 +223,7 @@ TEST(new_programs)
 	FILE *file = path ? fopen(path, "we") : NULL;
 	time_t end = time(NULL) + seconds;
 
-	ktap_timeout(seconds + 1500);
+	ktap_timeout(seconds + 1500 + most / 100);
 	begin();
 	chance_seed(seed);
 	old = known;
