@@ -37,7 +37,10 @@ enum {
 };
 
 int rca_netlink_init(void);
+void rca_netlink_allow_dumps(void);
 void rca_netlink_exit(void);
+
+int rca_nl_start(struct netlink_callback *cb);
 
 /* netlink_ids.c, _queues.c, _ports.c and _paths.c: callbacks of the family */
 int rca_nl_dump_ids(struct sk_buff *skb, struct netlink_callback *cb);

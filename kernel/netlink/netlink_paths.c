@@ -26,8 +26,12 @@ struct paths_dump {
 /* start() of RDMA_CM_ALT_NL_PATH. */
 int rca_nl_start_paths(struct netlink_callback *cb)
 {
-	struct paths_dump *paths = kzalloc(sizeof(*paths), GFP_KERNEL_ACCOUNT);
+	struct paths_dump *paths;
+	int ret = rca_nl_start(cb);
 
+	if (ret)
+		return ret;
+	paths = kzalloc(sizeof(*paths), GFP_KERNEL_ACCOUNT);
 	if (!paths)
 		return -ENOMEM;
 	rca_path_cache_walk(&paths->iter);

@@ -27,7 +27,7 @@ enum {
 int rca_nl_start_ports(struct netlink_callback *cb)
 {
 	cb->min_dump_alloc = MESSAGE_SIZE;
-	return 0;
+	return rca_nl_start(cb);
 }
 
 static int put_counter(struct sk_buff *skb, const char *name, u64 value)

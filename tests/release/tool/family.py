@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import random
 import shutil
 import socket
 import struct
+import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -236,6 +238,23 @@ def early() -> None:
         true("who may not does not", listener.family not in heard, str(heard))
 
 
+def loading() -> None:
+    """A dump fails until the module is loaded completely: a module whose init fails is freed, whatever is under way."""
+    shell("rmmod rdma_cm_alt")
+    answers: list[int] = []
+    with subprocess.Popen(["bash", "-c", ". tests/harness/guest/rig.sh; rig_load"], cwd=ROOT) as load:
+        while load.poll() is None:
+            with contextlib.suppress(OSError), Family() as family:
+                answers.append(family.ask(CMD["ID"]))
+    same("rig_load", load.returncode, 0)
+    with Family() as family:
+        answers.append(family.ask(CMD["ID"]))
+    true("first refused, then answered", answers == sorted(answers, reverse=True) and set(answers) <= {errno.EAGAIN, 0},
+         str(answers))
+    # Linux 6.1 lets some time pass between the registration of the family and the end of init.
+    true("some were refused", errno.EAGAIN in answers or os.environ["GUEST"] != "6.1", str(answers))
+
+
 def joins(sock: socket.socket, group: int) -> bool:
     """Whether the socket can join the group."""
     try:
@@ -377,5 +396,6 @@ TESTS = (
     ("netlink: a listener that does not read", listeners_lose, False),
     ("netlink: any requests", fuzzed, True),
     ("netlink: a listener before the module is there", early, True),
+    ("netlink: a dump while the module is being loaded", loading, True),
     ("netlink: unloading meanwhile", unload, True),
 )
