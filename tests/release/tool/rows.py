@@ -13,10 +13,11 @@ import tempfile
 from pathlib import Path
 
 import members as members_of_json
-from host import (ERROR, HERE, HOLD, NOBODY, TOOL, Running, Unexpected, connection, failures, has_listener, ids,
+from host import (ERROR, HERE, HOLD, NOBODY, ROOT, TOOL, Running, Unexpected, connection, failures, has_listener, ids,
                   monitor, namespace, refused, run, same, tool, true, until)
 
 MANY = 3000
+FAIL = str(ROOT / "build/tests/release/tool/fail")
 
 
 def healthy() -> None:
@@ -181,6 +182,22 @@ def only_failures() -> None:
     same("failures", [("REJECTED" in line, " hold " in line) for line in said], [(True, False)])
 
 
+def crowded() -> None:
+    """Failures without pause in another network namespace displace none of this one."""
+    few = 300
+    with namespace("crowd"), monitor("-f", "--json", "-c", "fail") as watching:
+        with Running(TOOL, "monitor", "-f", over=False, netns="crowd") as other, \
+                Running(FAIL, "0.0.0.0", "100000000", netns="crowd") as flood:
+            until("the other one is told", lambda: len(other.said()) > 100000)
+            run(TOOL, "run", FAIL, HERE, str(few))
+            until("all are told", lambda: watching.said().count("\n") >= few)
+            same("the flood goes on", flood.status, None)
+        said = watching.end()
+    stories = [json.loads(line) for line in said.splitlines()]
+    same("what was told", [(story["operation"], story["status"]) for story in stories],
+         [("resolve", -errno.EADDRINUSE)] * few)
+
+
 def cannot_write() -> None:
     """monitor ends when its output cannot be written."""
     reader, writer = os.pipe()
@@ -270,6 +287,7 @@ TESTS = (
     ("what happens, while it happens", monitored, True),
     ("what becomes of a membership", joining, True),
     ("what is a failure", only_failures, True),
+    ("what happens beside a flood in another namespace", crowded, False),
     ("what happens cannot be written", cannot_write, False),
     ("a list of ids that come and go", churn, False),
     ("others see nothing", others, True),
