@@ -4,7 +4,8 @@
  *
  * Bindings with reuse that conflict with the same bindings are a group, of which one is in the
  * bucket. So a bucket has an entry for each address of the host that is bound to one of its ports,
- * however many share it.
+ * however many share it. Where a bind conflicts with several, the first that is found decides
+ * between EADDRINUSE and EADDRNOTAVAIL; with stock it is the newest.
  *
  * Locking: the spinlock of a bucket of the port table; of two buckets, that of the lower
  * index first. Process context only; nothing outside port/ is called with a bucket locked.
@@ -110,10 +111,9 @@ static void rca_ports_remove_locked(struct rca_bucket *bucket, struct rca_bind *
 
 	lockdep_assert_held(&bucket->lock);
 
-	if (heir != bind && !hlist_fake(&bind->node)) {
-		hlist_del_init(&heir->node);
+	/* The owner of the heir may look without the lock whether it is bound: it always is. */
+	if (heir != bind && !hlist_fake(&bind->node))
 		hlist_add_behind(&heir->node, &bind->node);
-	}
 	list_del_init(&bind->group);
 	hlist_del_init(&bind->node);
 }

@@ -576,6 +576,39 @@ static void bind_by_many_has_one_holder(struct kunit *test)
 	KUNIT_EXPECT_GT(test, atomic_read(&race.wins), 0);
 }
 
+/* All threads share the port: who stands for the others in the bucket changes all the time. */
+static void share_race_run(void *arg, unsigned int n)
+{
+	struct bind_race *race = arg;
+	struct rca_bind *bind = &race->binds[n];
+	int round;
+
+	bind->reuse = true;
+	for (round = 0; round < 10 * ROUNDS; round++) {
+		if (rca_ports_bind(bind, &init_net, RDMA_PS_TCP, race->addr))
+			atomic_inc(&race->wrong);
+		cpu_relax();
+		rca_ports_unbind(bind);
+		if (rca_ports_bound(bind))
+			atomic_inc(&race->wrong);
+	}
+}
+
+static void sharing_by_many_leaves_no_binding(struct kunit *test)
+{
+	struct ports_test *ports = test->priv;
+	struct bind_race race = {
+		.binds = ports->binds,
+		.addr = rca_test_addr(test, "10.9.0.1", PORT),
+	};
+
+	rca_race(test, 4, share_race_run, &race);
+
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&race.wrong));
+	ports->used = 4;
+	bound(test, false, "10.9.0.1", PORT);
+}
+
 /* Tests the lock order of two buckets. */
 static void repick_race_run(void *arg, unsigned int n)
 {
@@ -633,6 +666,7 @@ static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(set_afonly_when_listening_is_einval),
 	KUNIT_CASE(unbound_entry_keeps_what_is_set),
 	KUNIT_CASE(bind_by_many_has_one_holder),
+	KUNIT_CASE(sharing_by_many_leaves_no_binding),
 	KUNIT_CASE(repick_by_many_finishes),
 	{}
 };
