@@ -7,7 +7,8 @@
  *
  * Locking: rca_id.op, then rca_listen_net.mutex, then rca_device.demux_mutex. Callbacks take none
  * of them. Other users wait for the last two, so no memory cgroup may delay their holder: memory is
- * allocated without reclaim, and the caller's cgroup makes room for it before another try.
+ * allocated without reclaim, and the caller's cgroup makes room for it before another try. The
+ * socket of a listen over iWARP is allocated by the driver, for which this does not hold.
  */
 #include "listen/listeners.h"
 
