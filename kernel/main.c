@@ -105,7 +105,7 @@ static int __init rca_init(void)
 	ret = rca_chardev_init();
 	if (ret)
 		goto err_netlink;
-	rca_netlink_allow_dumps();
+	rca_nl_allow_dumps();
 	return 0;
 
 err_netlink:

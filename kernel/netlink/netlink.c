@@ -143,27 +143,6 @@ static int dump_failures(struct sk_buff *skb, struct netlink_callback *cb)
 	return ret && !skb->len ? ret : skb->len;
 }
 
-/*
- * The rest of module init cannot fail. A dump holds a reference on the module for as long as its
- * reader likes, but a module whose init fails is freed in spite of references.
- */
-static bool dumps_allowed;
-
-/**
- * rca_nl_start() - start() of a dump
- * @cb: state of the dump
- *
- * Context: Process context.
- * Return: 0; -EAGAIN while the module is being loaded.
- */
-int rca_nl_start(struct netlink_callback *cb)
-{
-	if (READ_ONCE(dumps_allowed))
-		return 0;
-	NL_SET_ERR_MSG(cb->extack, "the module is being loaded: try again");
-	return -EAGAIN;
-}
-
 static const struct genl_ops ops[] = {
 	{ .cmd = RDMA_CM_ALT_NL_ID, .start = rca_nl_start, .dumpit = rca_nl_dump_ids },
 	{ .cmd = RDMA_CM_ALT_NL_MEMBER, .start = rca_nl_start, .dumpit = rca_nl_dump_members },
@@ -210,7 +189,7 @@ static bool __init joined_too_early(void)
 /**
  * rca_netlink_init() - register the family
  *
- * Dumps are refused until rca_netlink_allow_dumps().
+ * Dumps are refused until rca_nl_allow_dumps().
  *
  * Context: Process context. Module init. Sleeps.
  * Return: 0 or a negative errno.
@@ -232,12 +211,6 @@ int __init rca_netlink_init(void)
 	pr_warn("multicast group %s: a socket joins it each time before it is registered; notifications are off until the module is loaded again\n",
 		groups[EVENTS].name);
 	return genl_register_family(&family);
-}
-
-/* Module init can no longer fail. */
-void rca_netlink_allow_dumps(void)
-{
-	WRITE_ONCE(dumps_allowed, true);
 }
 
 /**

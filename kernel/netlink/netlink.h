@@ -37,10 +37,7 @@ enum {
 };
 
 int rca_netlink_init(void);
-void rca_netlink_allow_dumps(void);
 void rca_netlink_exit(void);
-
-int rca_nl_start(struct netlink_callback *cb);
 
 /* netlink_ids.c, _queues.c, _ports.c and _paths.c: callbacks of the family */
 int rca_nl_dump_ids(struct sk_buff *skb, struct netlink_callback *cb);
@@ -53,6 +50,8 @@ int rca_nl_dump_paths(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_done_paths(struct netlink_callback *cb);
 
 /* netlink_put.c: dumps and their attributes */
+void rca_nl_allow_dumps(void);
+int rca_nl_start(struct netlink_callback *cb);
 struct rca_nl_dump rca_nl_dump_start(struct sk_buff *skb, struct netlink_callback *cb);
 bool rca_nl_may_see(const struct rca_nl_dump *dump, kuid_t uid);
 int rca_nl_dump_ctxs(struct sk_buff *skb, struct netlink_callback *cb,

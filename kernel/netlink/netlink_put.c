@@ -19,6 +19,33 @@
 #include "lib/sockaddr.h"
 #include "netlink/netlink.h"
 
+/*
+ * Set when module init can no longer fail. A dump holds a reference on the module for as long as
+ * its reader likes, but a module whose init fails is freed in spite of references.
+ */
+static bool dumps_allowed;
+
+/**
+ * rca_nl_start() - start() of a dump
+ * @cb: state of the dump
+ *
+ * Context: Process context.
+ * Return: 0; -EAGAIN while the module is being loaded.
+ */
+int rca_nl_start(struct netlink_callback *cb)
+{
+	if (READ_ONCE(dumps_allowed))
+		return 0;
+	NL_SET_ERR_MSG(cb->extack, "the module is being loaded: try again");
+	return -EAGAIN;
+}
+
+/* Module init can no longer fail. */
+void rca_nl_allow_dumps(void)
+{
+	WRITE_ONCE(dumps_allowed, true);
+}
+
 /**
  * rca_nl_dump_start() - begin or continue a dump
  * @skb: message buffer to fill
