@@ -41,11 +41,11 @@
 static_assert(BIT(BUCKET_BITS) == BUCKETS);
 
 /*
- * Low bits of &rca_id.watch: the changes that the id watches for, and those that it was told of,
- * until the address is that of the id again. The higher bits are the number of its bucket.
+ * Low bits of &rca_id.watch: the changes that the id watches for. The higher bits are the number of
+ * its bucket.
  */
-enum { NOTHING, NETDEV, NETDEV_AND_PEER, KIND = 3, NETDEV_TOLD = 4, PEER_TOLD = 8 };
-#define LOW_BITS	4
+enum { NOTHING, NETDEV, NETDEV_AND_PEER, KIND = 3 };
+#define KIND_BITS	2
 
 /* Ids that are compared without a pause. */
 #define BATCH		64
@@ -115,7 +115,7 @@ static struct bucket *bucket_for(const struct rca_id *id)
 /* Returns the bucket that an id is in. */
 static struct bucket *bucket_of(const struct rca_id *id)
 {
-	return &buckets[READ_ONCE(id->watch) >> LOW_BITS];
+	return &buckets[id->watch >> KIND_BITS];
 }
 
 /**
@@ -133,7 +133,7 @@ void rca_id_watch_netdev(struct rca_id *id)
 	if (!id->link.ifindex)
 		return;
 	spin_lock(&bucket->lock);
-	WRITE_ONCE(id->watch, (bucket - buckets) << LOW_BITS | NETDEV);
+	id->watch = (bucket - buckets) << KIND_BITS | NETDEV;
 	hlist_add_head(&id->watch_node, &bucket->ids);
 	spin_unlock(&bucket->lock);
 }
@@ -153,11 +153,11 @@ void rca_id_watch_peer(struct rca_id *id)
 	struct bucket *bucket = bucket_of(id);
 
 	lockdep_assert_held(&id->op);
-	if (!READ_ONCE(id->watch) || !id->dev || !rdma_protocol_roce(id->dev->ibdev, id->port_num))
+	if (!id->watch || !id->dev || !rdma_protocol_roce(id->dev->ibdev, id->port_num))
 		return;
 	/* The peer was known when watching began, so the bucket is right. */
 	spin_lock(&bucket->lock);
-	WRITE_ONCE(id->watch, (id->watch & ~KIND) | NETDEV_AND_PEER);
+	id->watch = (id->watch & ~KIND) | NETDEV_AND_PEER;
 	spin_unlock(&bucket->lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_watch_peer);
@@ -172,12 +172,12 @@ void rca_id_unwatch(struct rca_id *id)
 {
 	struct bucket *bucket;
 
-	if (!READ_ONCE(id->watch))
+	if (!id->watch)
 		return;
 	bucket = bucket_of(id);
 	spin_lock(&bucket->lock);
 	hlist_del_init(&id->watch_node);
-	WRITE_ONCE(id->watch, NOTHING);
+	id->watch = NOTHING;
 	spin_unlock(&bucket->lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_unwatch);
@@ -197,30 +197,22 @@ static bool takes_events(const struct rca_id *id)
 }
 
 /*
- * Post an event if the hardware address @on_route of @id differs from @now, and the id was not
- * told (flag @told): the work does not know whether this or another neighbour or device of the
- * bucket has changed. Expects the lock of the bucket to be held by the caller.
+ * Post an event if the hardware address @on_route of @id differs from @now. The work does not know
+ * which neighbour of the bucket, or which bond, has changed: an id whose address was another before
+ * is told again. Expects the lock of the bucket to be held by the caller.
  */
-static void post_if_changed(struct rca_id *id, u16 told, const u8 *on_route, const u8 *now,
-			    u32 type)
+static void post_if_changed(struct rca_id *id, const u8 *on_route, const u8 *now, u32 type)
 {
-	u16 watch = id->watch & ~told;
 	unsigned long flags;
 
 	/* An id keeps its addresses while it watches. */
-	if (memcmp(on_route, now, ETH_ALEN)) {
-		if (id->watch & told)
-			return;
-		/* The id may have no reference left; its state then lets no event pass. */
-		spin_lock_irqsave(&id->lock, flags);
-		if (takes_events(id)) {
-			rca_id_post_net_locked(id, type);
-			watch |= told;
-		}
-		spin_unlock_irqrestore(&id->lock, flags);
-	}
-	if (watch != id->watch)
-		WRITE_ONCE(id->watch, watch);
+	if (!memcmp(on_route, now, ETH_ALEN))
+		return;
+	/* The id may have no reference left; its state then lets no event pass. */
+	spin_lock_irqsave(&id->lock, flags);
+	if (takes_events(id))
+		rca_id_post_net_locked(id, type);
+	spin_unlock_irqrestore(&id->lock, flags);
 }
 
 /**
@@ -289,12 +281,11 @@ static void compare(struct rca_id *id, unsigned long changes, struct peer *peer)
 	if (!ndev)
 		return;
 	if (changes & BIT(NETDEV_CHANGED) && netif_is_bond_master(ndev))
-		post_if_changed(id, NETDEV_TOLD, id->link.smac, ndev->dev_addr,
-				RDMA_CM_ALT_EVENT_ADDR_CHANGE);
+		post_if_changed(id, id->link.smac, ndev->dev_addr, RDMA_CM_ALT_EVENT_ADDR_CHANGE);
 	if (changes & BIT(NEIGH_CHANGED) && (id->watch & KIND) == NETDEV_AND_PEER) {
 		look_up_peer(peer, net, id, ndev);
 		if (peer->known)
-			post_if_changed(id, PEER_TOLD, id->link.dmac, peer->mac,
+			post_if_changed(id, id->link.dmac, peer->mac,
 					RDMA_CM_ALT_EVENT_UNREACHABLE);
 	}
 }

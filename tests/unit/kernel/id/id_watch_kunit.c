@@ -103,24 +103,6 @@ static void each_id_of_the_neighbour_gets_an_event(struct kunit *test)
 	dev_put(ndev);
 }
 
-/* The work compares all ids of a bucket, also those that know already. */
-static void id_is_told_once(struct kunit *test)
-{
-	static const u8 mac_third[ETH_ALEN] = { 2, 7, 7, 7, 7, 3 };
-	struct net_device *ndev = with_peer(test);
-
-	watching(test, ndev, PEER);
-	set_neighbour(ndev, PEER, mac_after, NUD_PERMANENT);
-	expect_unreachable(test, 1);
-	set_neighbour(ndev, PEER, mac_third, NUD_PERMANENT);
-	expect_unreachable(test, 0);
-	set_neighbour(ndev, PEER, mac_before, NUD_PERMANENT);
-	expect_unreachable(test, 0);
-	set_neighbour(ndev, PEER, mac_after, NUD_PERMANENT);
-	expect_unreachable(test, 1);
-	dev_put(ndev);
-}
-
 static void neighbour_without_an_answer_keeps_its_address(struct kunit *test)
 {
 	struct net_device *ndev = with_peer(test);
@@ -229,7 +211,6 @@ static void ids_that_come_and_go_do_not_stop_the_walk(struct kunit *test)
 
 static struct kunit_case id_watch_cases[] = {
 	KUNIT_CASE(each_id_of_the_neighbour_gets_an_event),
-	KUNIT_CASE(id_is_told_once),
 	KUNIT_CASE(neighbour_without_an_answer_keeps_its_address),
 	KUNIT_CASE(nobody_else_gets_an_event),
 	KUNIT_CASE(report_itself_visits_no_id),
