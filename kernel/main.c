@@ -29,6 +29,10 @@
 #include "transport/transport_ib.h"
 #include "transport/transport_iw.h"
 #include "transport/transport_iw_connect.h"
+#include "trunk/link.h"
+#include "trunk/open.h"
+#include "trunk/peers.h"
+#include "trunk/trunk.h"
 
 static const struct rca_tp_upcalls upcalls = {
 	.event = rca_cm_event,
@@ -40,6 +44,9 @@ static void device_removed(struct rca_device *dev)
 {
 	rca_listeners_device_removed(dev);	/* no new children from here on */
 	rca_teardown_device(dev);
+	rca_trunk_unlisten(dev);		/* no new trunks from here on */
+	rca_open_end_device(dev);
+	rca_peers_forget_device(dev->serial);
 }
 
 static const struct rca_devices_ops devices_ops = {
@@ -83,9 +90,18 @@ static int __init rca_init(void)
 	ret = rca_path_query_init();
 	if (ret)
 		goto err_paths;
-	ret = rca_ids_init();
+	ret = rca_peers_init();
 	if (ret)
 		goto err_queries;
+	ret = rca_trunks_init();
+	if (ret)
+		goto err_peers;
+	ret = rca_links_init();
+	if (ret)
+		goto err_trunks;
+	ret = rca_ids_init();
+	if (ret)
+		goto err_links;
 	ret = rca_group_init();
 	if (ret)
 		goto err_ids;
@@ -121,6 +137,12 @@ err_sa:
 	rca_group_exit();
 err_ids:
 	rca_ids_exit();
+err_links:
+	rca_links_exit();
+err_trunks:
+	rca_trunks_exit();
+err_peers:
+	rca_peers_exit();
 err_queries:
 	rca_path_query_exit();
 err_paths:
@@ -154,6 +176,9 @@ static void __exit rca_exit(void)
 	ib_sa_unregister_client(&rca_sa_client);	/* waits for callbacks */
 	rca_group_exit();
 	rca_ids_exit();
+	rca_links_exit();
+	rca_trunks_exit();
+	rca_peers_exit();
 	rca_path_query_exit();
 	rca_path_cache_exit();
 	rca_neigh_exit();

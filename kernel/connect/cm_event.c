@@ -9,6 +9,7 @@
 #include <kunit/visibility.h>
 #include <linux/rcupdate.h>
 
+#include "connect/hello.h"
 #include "connect/sidr.h"
 #include "id/send_window.h"
 #include "resolve/qp_attr.h"
@@ -83,6 +84,8 @@ static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_
 		WRITE_ONCE(id->setup->unsent, false);
 	spin_unlock_irq(&id->lock);
 	rca_event_free(ev);
+	if (event->rtu_data && step.verdict == RCA_TAKE)
+		rca_hello_hear(id, event);
 	/*
 	 * The state has changed, so the message is not sent again, and no longer counts as
 	 * unanswered.

@@ -15,6 +15,7 @@
 #include "connect/sidr.h"
 #include "device/devices.h"
 #include "connect/cm_event.h"
+#include "connect/hello.h"
 #include "id/send_window.h"
 #include "connect/req_retransmit.h"
 #include "lib/wire.h"
@@ -356,6 +357,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_reject);
  */
 int rca_establish(struct rca_id *id)
 {
+	u8 hello[RCA_HELLO_LEN];
 	struct rca_step step;
 	int ret;
 
@@ -364,7 +366,7 @@ int rca_establish(struct rca_id *id)
 	ret = step.err;
 	if (step.verdict != RCA_TAKE)
 		goto out_unlock;
-	ret = id->dev->tp->send_rtu(id->lower);
+	ret = id->dev->tp->send_rtu(id->lower, hello, rca_hello_tell(id, hello));
 	/* A callback is about to report the end of the connection: as if it already had. */
 	if (ret == -ECONNRESET) {
 		ret = -EINVAL;

@@ -17,6 +17,8 @@
 #include "transport/transport.h"
 #include "lib/types.h"
 
+struct ib_cm_id;
+
 /**
  * struct rca_device - an RDMA device
  * @ibdev: the device of ib_core (immutable; valid while a reference is held)
@@ -37,6 +39,7 @@
  * @events: handler of events of the ports (immutable)
  * @path_epoch: number of events after which a path of the subnet administrator may be another
  *              (atomic)
+ * @trunk_service: cm_id that listens for trunks, or NULL (atomic; owned)
  * @stats: counters of each port, from 1; NULL, also for one port: they could not be
  *         allocated (immutable)
  */
@@ -57,6 +60,7 @@ struct rca_device {
 	DECLARE_HASHTABLE(demuxes, 8);
 	struct ib_event_handler events;
 	atomic_t path_epoch;
+	struct ib_cm_id *trunk_service;
 	struct rca_stats __percpu **stats;
 };
 

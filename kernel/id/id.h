@@ -88,9 +88,9 @@
  * @smac: RoCE: local hardware address
  * @hoplimit: hop limit of the route
  * @network: enum rdma_network_type of the route; other than RDMA_NETWORK_IB if it has a gateway
- * @ib: the port is InfiniBand; only then @pkey and @dgid are valid
+ * @ib: the port is InfiniBand; only then @pkey is valid
  * @pkey: InfiniBand: partition key
- * @dgid: InfiniBand: GID of the peer
+ * @dgid: InfiniBand, and ids that a connection request over RoCE created: GID of the peer
  * @ifindex: network device, or 0
  */
 struct rca_link {

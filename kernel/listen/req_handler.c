@@ -25,6 +25,7 @@
 #include "lib/timing.h"
 #include "lib/trace.h"
 #include "lib/wire.h"
+#include "trunk/open.h"
 
 /* An alternate path comes with a path. Returns false without memory. */
 static bool copy_paths(struct rca_setup *setup, const struct rca_tp_request *req)
@@ -58,10 +59,12 @@ static void set_ib_link(struct rca_id *child, const struct rca_tp_request *req,
 }
 
 /* RoCE and iWARP: the present network device of the GID. */
-static void set_ethernet_link(struct rca_id *child)
+static void set_ethernet_link(struct rca_id *child, const struct rca_tp_request *req)
 {
 	struct net_device *ndev;
 
+	if (req->path)
+		memcpy(child->link.dgid, req->path->dgid.raw, sizeof(child->link.dgid));
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(child->sgid_attr);
 	if (!IS_ERR(ndev)) {
@@ -99,7 +102,7 @@ static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *dem
 		goto err_free_child;
 	}
 	if (!child->link.ib)
-		set_ethernet_link(child);
+		set_ethernet_link(child, req);
 	rca_id_watch_netdev(child);
 	return child;
 
@@ -264,6 +267,8 @@ int rca_req_handler(void *_demux, void *lower, const struct rca_tp_request *req)
 		ret = deliver_request(listener, demux, lower, req, &dest);
 		if (ret)
 			rca_id_report_refused(listener, &dest.peer, ret);
+		else
+			rca_open_requested(demux->dev, req, dest.sgid_attr);
 		rca_id_put(listener);
 	}
 	trace_rca_request(&dest.peer.sa, &dest.local.sa, demux->service_id, ret);

@@ -10,6 +10,7 @@
 #include "lib/types.h"
 
 struct ib_device;
+struct rca_device;
 
 /**
  * struct rca_nl_dump - a call of dumpit(), and what its reader may see
@@ -39,7 +40,7 @@ enum {
 int rca_netlink_init(void);
 void rca_netlink_exit(void);
 
-/* netlink_ids.c, _queues.c, _ports.c and _paths.c: callbacks of the family */
+/* netlink_ids.c, _queues.c, _ports.c, _paths.c and _peers.c: callbacks of the family */
 int rca_nl_dump_ids(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_dump_members(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_dump_queues(struct sk_buff *skb, struct netlink_callback *cb);
@@ -48,6 +49,9 @@ int rca_nl_dump_ports(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_start_paths(struct netlink_callback *cb);
 int rca_nl_dump_paths(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_done_paths(struct netlink_callback *cb);
+int rca_nl_start_peers(struct netlink_callback *cb);
+int rca_nl_dump_peers(struct sk_buff *skb, struct netlink_callback *cb);
+int rca_nl_done_peers(struct netlink_callback *cb);
 
 /* netlink_put.c: dumps and their attributes */
 void rca_nl_allow_dumps(void);
@@ -64,6 +68,7 @@ int rca_nl_put_owner(struct sk_buff *skb, struct user_namespace *userns, kuid_t 
 		     pid_t pid, const char *comm);
 int rca_nl_put_ctx_owner(const struct rca_nl_dump *dump, const struct rca_ctx *ctx);
 int rca_nl_put_addr(struct sk_buff *skb, int attr, const union rca_addr *addr);
+struct rca_device *rca_nl_device(const struct rca_nl_dump *dump, u32 serial);
 int rca_nl_put_port(struct sk_buff *skb, const struct ib_device *ibdev, u32 port);
 int rca_nl_put_u64(struct sk_buff *skb, int attr, u64 value);
 

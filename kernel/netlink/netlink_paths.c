@@ -67,35 +67,20 @@ static int put_path(struct sk_buff *skb, const struct rca_device *dev,
 	return 0;
 }
 
-/* Returns the device of a path with a reference, if the reader may see it and the path is used. */
-static struct rca_device *device_of(const struct rca_nl_dump *dump,
-				    const struct rca_path_info *info)
-{
-	struct rca_device *dev = NULL;
-
-	while ((dev = rca_device_next(dev))) {
-		if (dev->serial != info->key.device)
-			continue;
-		if (rdma_dev_access_netns(dev->ibdev, dump->net) &&
-		    atomic_read(&dev->path_epoch) == info->epoch)
-			return dev;
-		rca_device_put(dev);	/* got by rca_device_next() */
-		break;
-	}
-	return NULL;
-}
-
 static int dump_path(const struct rca_nl_dump *dump, const struct rca_path_info *info)
 {
-	struct rca_device *dev = device_of(dump, info);
+	struct rca_device *dev = rca_nl_device(dump, info->key.device);
 	void *msg;
-	int ret;
+	int ret = 0;
 
 	if (!dev)
 		return 0;
+	if (atomic_read(&dev->path_epoch) != info->epoch)
+		goto out_put;
 	msg = rca_nl_msg_begin(dump, RDMA_CM_ALT_NL_PATH);
 	ret = msg ? rca_nl_msg_end(dump, msg, put_path(dump->skb, dev, info)) : -EMSGSIZE;
-	rca_device_put(dev);	/* got in device_of() */
+out_put:
+	rca_device_put(dev);	/* got in rca_nl_device() */
 	return ret;
 }
 

@@ -15,6 +15,7 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
+#include "device/devices.h"
 #include "handle/objects.h"
 #include "lib/sockaddr.h"
 #include "netlink/netlink.h"
@@ -206,4 +207,27 @@ int rca_nl_put_port(struct sk_buff *skb, const struct ib_device *ibdev, u32 port
 	strscpy(name, ibdev->name, sizeof(name));
 	return nla_put_string(skb, RDMA_CM_ALT_NL_A_DEV, name) ?:
 	       nla_put_u32(skb, RDMA_CM_ALT_NL_A_PORT, port);
+}
+
+/**
+ * rca_nl_device() - get a device that the reader of a dump may see
+ * @dump: the dump
+ * @serial: number of the device
+ *
+ * Context: Process context.
+ * Return: the device with a reference, or NULL.
+ */
+struct rca_device *rca_nl_device(const struct rca_nl_dump *dump, u32 serial)
+{
+	struct rca_device *dev = NULL;
+
+	while ((dev = rca_device_next(dev))) {
+		if (dev->serial != serial)
+			continue;
+		if (rdma_dev_access_netns(dev->ibdev, dump->net))
+			return dev;
+		rca_device_put(dev);	/* got by rca_device_next() */
+		break;
+	}
+	return NULL;
 }

@@ -168,12 +168,16 @@ struct rca_tp_request {
  *          datagram request: the SIDR status
  * @has_conn: @conn is valid
  * @conn: parameters and private data of the peer, valid until the callback returns
+ * @rtu_data: ready-to-use of the peer: its private data, likewise; else NULL
+ * @rtu_len: length of @rtu_data
  */
 struct rca_tp_event {
 	enum rca_input input;
 	int status;
 	bool has_conn;
 	struct rca_tp_conn conn;
+	const void *rtu_data;
+	u8 rtu_len;
 };
 
 /**
@@ -250,7 +254,8 @@ struct rca_tp_upcalls {
  *         event for that is still to come
  * @send_mra: ask the peer to wait longer for our ready-to-use: n of 4.096 us * 2^n.
  *            Over TCP: NULL
- * @send_rtu: send a ready-to-use; -ECONNRESET as reply()
+ * @send_rtu: send a ready-to-use, with private data for the connection manager of the peer;
+ *            -ECONNRESET as reply()
  * @reject: send a reject with an IBTA reason
  * @disconnect: send a disconnect request; -EAGAIN: wait for the ready-to-use first
  * @check_qp: may the caller have peers connect to a QP of this number? 0 or -EPERM
@@ -280,7 +285,7 @@ struct rca_tp_ops {
 			      struct workqueue_struct *wq, struct work_struct *work);
 	int (*reply)(void *lower, const struct rca_tp_conn *conn);
 	int (*send_mra)(void *lower, u8 time);
-	int (*send_rtu)(void *lower);
+	int (*send_rtu)(void *lower, const void *data, u8 len);
 	int (*reject)(void *lower, int reason, const void *data, u8 len);
 	int (*disconnect)(void *lower);
 	int (*check_qp)(struct ib_device *dev, u32 qp_num);

@@ -82,6 +82,9 @@ static bool get_event(struct rca_tp_event *out, const struct ib_cm_event *event)
 		get_rep(out, event);
 		return true;
 	case IB_CM_RTU_RECEIVED:
+		out->rtu_data = event->private_data;
+		out->rtu_len = IB_CM_RTU_PRIVATE_DATA_SIZE;
+		fallthrough;
 	case IB_CM_USER_ESTABLISHED:
 		out->input = RCA_IN_RTU;
 		return true;
@@ -294,9 +297,9 @@ static int ib_send_mra(void *lower, u8 time)
 	return rca_send_mra(lower, false, time);
 }
 
-static int ib_send_rtu(void *lower)
+static int ib_send_rtu(void *lower, const void *data, u8 len)
 {
-	return reply_result(ib_send_cm_rtu(lower, NULL, 0));
+	return reply_result(ib_send_cm_rtu(lower, data, len));
 }
 
 static int ib_reject(void *lower, int reason, const void *data, u8 len)

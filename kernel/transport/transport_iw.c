@@ -250,7 +250,7 @@ static int iw_reply(void *_lower, const struct rca_tp_conn *conn)
 }
 
 /* TCP connections are established without a ready-to-use. */
-static int iw_send_rtu(void *lower)
+static int iw_send_rtu(void *lower, const void *data, u8 len)
 {
 	return -EINVAL;
 }

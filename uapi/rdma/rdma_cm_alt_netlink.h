@@ -31,6 +31,9 @@
  * @RDMA_CM_ALT_NL_PATH: dump: a message for each path of a subnet administrator that is kept, of
  *	the devices that the namespace has; needs CAP_NET_ADMIN in the first user namespace, as
  *	the paths are those of all users
+ * @RDMA_CM_ALT_NL_PEER: dump: a message for each peer that was told, or has told, that it speaks
+ *	the trunk protocol, of the devices that the namespace has; needs CAP_NET_ADMIN in the first
+ *	user namespace, as connections of all users are known by it
  */
 enum rdma_cm_alt_nl_cmd {
 	RDMA_CM_ALT_NL_UNSPEC,
@@ -41,6 +44,7 @@ enum rdma_cm_alt_nl_cmd {
 	RDMA_CM_ALT_NL_FAILURE,
 	RDMA_CM_ALT_NL_STORY,
 	RDMA_CM_ALT_NL_PATH,
+	RDMA_CM_ALT_NL_PEER,
 	/* private: */
 	__RDMA_CM_ALT_NL_MAX,
 #define RDMA_CM_ALT_NL_MAX (__RDMA_CM_ALT_NL_MAX - 1)
@@ -67,7 +71,8 @@ enum rdma_cm_alt_nl_cmd {
  * @RDMA_CM_ALT_NL_A_PORT: u32: its port
  * @RDMA_CM_ALT_NL_A_SGID: 16 bytes: GID of the device that is used
  * @RDMA_CM_ALT_NL_A_QPN: u32: number of the QP that it is for
- * @RDMA_CM_ALT_NL_A_AGE: u32: seconds since it was made
+ * @RDMA_CM_ALT_NL_A_AGE: u32: seconds since it was made; peers: since the last hello of the peer,
+ *	absent: it has sent none
  * @RDMA_CM_ALT_NL_A_TIME: u64: when, in ns since 1970
  * @RDMA_CM_ALT_NL_A_SERIAL: u64: counts the failures of the namespace
  * @RDMA_CM_ALT_NL_A_OP: string: the operation that has ended; absent: it was an event
@@ -92,11 +97,19 @@ enum rdma_cm_alt_nl_cmd {
  *	STATE
  * @RDMA_CM_ALT_NL_A_SINCE: u64: ids: since when it waits for an answer, in ns since 1970;
  *	absent: it waits for none
- * @RDMA_CM_ALT_NL_A_DGID: 16 bytes: paths: GID of the peer
+ * @RDMA_CM_ALT_NL_A_DGID: 16 bytes: paths, peers: GID of the peer
  * @RDMA_CM_ALT_NL_A_SERVICE: u64: paths: service ID that was asked for
- * @RDMA_CM_ALT_NL_A_PKEY: u32: paths: partition key
+ * @RDMA_CM_ALT_NL_A_PKEY: u32: paths: partition key; peers: the same without its membership bit
  * @RDMA_CM_ALT_NL_A_DLID: u32: paths: LID of the peer, or of the router to it
  * @RDMA_CM_ALT_NL_A_SL: u32: paths: service level
+ * @RDMA_CM_ALT_NL_A_HELLOS: u32: peers: number of hellos that were sent to the peer
+ * @RDMA_CM_ALT_NL_A_PROTOCOL: u32: peers: newest version of the trunk protocol that it speaks
+ * @RDMA_CM_ALT_NL_A_FEATURES: u32: peers: features that it has told
+ * @RDMA_CM_ALT_NL_A_BOOT_ID: 16 bytes: peers: random number that it made when its module was loaded
+ * @RDMA_CM_ALT_NL_A_GUID: u64: peers: node GUID of its device
+ * @RDMA_CM_ALT_NL_A_TRUNK: string: peers: "open" or "opening"; absent: there is no trunk
+ * @RDMA_CM_ALT_NL_A_FRAMES_SENT: u32: trunks: number of frames with messages that were sent
+ * @RDMA_CM_ALT_NL_A_FRAMES_RECEIVED: u32: trunks: number of those that were received
  */
 enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_UNSPEC,
@@ -141,6 +154,14 @@ enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_PKEY,
 	RDMA_CM_ALT_NL_A_DLID,
 	RDMA_CM_ALT_NL_A_SL,
+	RDMA_CM_ALT_NL_A_HELLOS,
+	RDMA_CM_ALT_NL_A_PROTOCOL,
+	RDMA_CM_ALT_NL_A_FEATURES,
+	RDMA_CM_ALT_NL_A_BOOT_ID,
+	RDMA_CM_ALT_NL_A_GUID,
+	RDMA_CM_ALT_NL_A_TRUNK,
+	RDMA_CM_ALT_NL_A_FRAMES_SENT,
+	RDMA_CM_ALT_NL_A_FRAMES_RECEIVED,
 	/* private: */
 	__RDMA_CM_ALT_NL_A_MAX,
 #define RDMA_CM_ALT_NL_A_MAX (__RDMA_CM_ALT_NL_A_MAX - 1)

@@ -58,7 +58,7 @@ _rdma_cm_alt() {
 		return
 		;;
 	/*) found=(show stats monitor explain check run bench "${common[@]}" --version) ;;
-	show/*) found=(ids listeners queues members paths --address --device --pid --program --state "${common[@]}") ;;
+	show/*) found=(ids listeners queues members paths peers --address --device --pid --program --state "${common[@]}") ;;
 	stats/*) found=(--all --prometheus "${common[@]}") ;;
 	monitor/*) found=(--failures --program "${common[@]}") ;;
 	explain/*)

@@ -216,6 +216,7 @@ def usage() -> None:
         ("show", "paths", "-s", "idle"): "paths have no state",
         ("show", "paths", "-a", HERE): "paths have no IP address",
         ("show", "paths", "-c", "rping"): "paths have no process",
+        ("show", "peers", "-a", HERE): "peers have no IP address",
         ("show", "listeners", "-s", "bound"): "listeners are in the state listen",
         ("monitor", "-c", ""): "the name of a program is missing",
         ("explain", ""): "an address is 192.0.2.1",

@@ -16,7 +16,8 @@ BY_CHANCE = {"show ids and listeners": {"busy"}, "show members": {"busy"},
 # The kinds of inner objects; empty: its names are not members.
 WITHIN = {("explain", "ids"): "show ids and listeners", ("explain", "failures"): "monitor", ("explain", "path"): "path",
           ("stats", "counters"): "", ("stats", "microseconds"): "spans"}
-SHOWN = {"queues": "show queues", "members": "show members", "paths": "show paths"}
+SHOWN = {"queues": "show queues", "members": "show members", "paths": "show paths",
+         "peers": "show peers"}
 
 MOST = 100
 

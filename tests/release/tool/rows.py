@@ -73,6 +73,23 @@ def members() -> None:
         true("its id", seen[0]["id"] in [one["handle"] for one in ids()], str(seen))
 
 
+def peers() -> None:
+    """A host that connects to itself tells itself, and hears it; nobody else may see that."""
+    switch = Path("/sys/module/rdma_cm_alt/parameters/trunks")
+    same("off by default", switch.read_text(), "N\n")
+    switch.write_text("1")
+    try:
+        server, client = connection()
+    finally:
+        switch.write_text("0")
+    with server, client:
+        seen = [peer for peer in tool("-j", "show", "peers", "-d", "rxe0").json if "protocol" in peer]
+        true("it is known", any(peer["gid"] == peer["peer_gid"] and peer["hellos"] for peer in seen), str(seen))
+        same("what it speaks", {peer["protocol"] for peer in seen}, {1})
+        same("of another device", tool("-j", "show", "peers", "-d", "rxe1").json, [])
+    true("another user", "not permitted" in tool("show", "peers", uid=NOBODY, status=ERROR).err, "")
+
+
 def stats() -> None:
     """Counters grow with the operations, and all formats show the same values."""
     def port(name: str) -> dict:
@@ -283,6 +300,7 @@ TESTS = (
     ("both ends of a connection", healthy, True),
     ("events that wait in a queue", events_wait, False),
     ("a membership", members, True),
+    ("peers", peers, False),
     ("counters and histograms, also for Prometheus", stats, True),
     ("a file for Prometheus", textfile, False),
     ("what happens, while it happens", monitored, True),

@@ -14,7 +14,7 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *what;
 } commands[] = {
-	{ "show", cmd_show, "ids, listeners, queues, memberships and paths that there are" },
+	{ "show", cmd_show, "ids, listeners, queues, memberships, paths and peers that there are" },
 	{ "stats", cmd_stats, "counters and latencies of each port" },
 	{ "monitor", cmd_monitor, "what happens, while it happens" },
 	{ "explain", cmd_explain, "why something failed, and what to try" },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma-cm-alt show: ids, listeners, queues, multicast memberships and kept paths. */
+/* rdma-cm-alt show: ids, listeners, queues, multicast memberships, kept paths and peers. */
 #include <string.h>
 #include <unistd.h>
 
@@ -54,6 +54,19 @@ static const struct column path_columns[] = {
 	{ "age", "AGE", true },
 };
 
+static const struct column peer_columns[] = {
+	{ "device", "DEVICE", false },
+	{ "port", "PORT", true },
+	{ "gid", "GID", false },
+	{ "peer_gid", "PEER GID", false },
+	{ "pkey", "PKEY", false },
+	{ "hellos", "HELLOS", true },
+	{ "protocol", "PROTOCOL", true },
+	{ "guid", "PEER GUID", false },
+	{ "trunk", "TRUNK", false },
+	{ "age", "AGE", true },
+};
+
 static const struct kind {
 	const char *name;
 	enum rdma_cm_alt_nl_cmd cmd;
@@ -68,6 +81,7 @@ static const struct kind {
 	{ "members", RDMA_CM_ALT_NL_MEMBER, record_member, member_columns,
 	  COUNT(member_columns), NULL },
 	{ "paths", RDMA_CM_ALT_NL_PATH, record_path, path_columns, COUNT(path_columns), NULL },
+	{ "peers", RDMA_CM_ALT_NL_PEER, record_peer, peer_columns, COUNT(peer_columns), NULL },
 };
 
 static struct {
@@ -92,7 +106,8 @@ static void check_kind(struct argp_state *state)
 {
 	const struct filter *filter = &wanted.filter;
 	bool is_queues = wanted.kind->cmd == RDMA_CM_ALT_NL_QUEUE;
-	bool is_paths = wanted.kind->cmd == RDMA_CM_ALT_NL_PATH;
+	bool has_no_owner = wanted.kind->cmd == RDMA_CM_ALT_NL_PATH ||
+			    wanted.kind->cmd == RDMA_CM_ALT_NL_PEER;
 
 	if (filter->state && wanted.kind->cmd != RDMA_CM_ALT_NL_ID)
 		argp_error(state, "%s have no state: -s is for ids", wanted.kind->name);
@@ -102,8 +117,8 @@ static void check_kind(struct argp_state *state)
 	if (is_queues && (wanted.by_address || *filter->device))
 		argp_error(state, "queues have no %s: -c and -p are for them",
 			   wanted.by_address ? "address" : "device");
-	if (is_paths && (wanted.by_address || filter->pid || filter->program))
-		argp_error(state, "paths have no %s: -d is for them",
+	if (has_no_owner && (wanted.by_address || filter->pid || filter->program))
+		argp_error(state, "%s have no %s: -d is for them", wanted.kind->name,
 			   wanted.by_address ? "IP address" : "process");
 }
 
@@ -137,7 +152,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				wanted.kind = &kinds[i];
 		if (!wanted.kind || state->arg_num)
 			argp_error(state,
-				   "it shows ids, listeners, queues, members or paths, not %s",
+				   "it shows ids, listeners, queues, members, paths or peers, not %s",
 				   arg);
 		return 0;
 	case ARGP_KEY_END:
@@ -176,9 +191,9 @@ int cmd_show(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = show_options, .parser = parse, .children = common_child,
-		.args_doc = "[ids|listeners|queues|members|paths]",
+		.args_doc = "[ids|listeners|queues|members|paths|peers]",
 		.doc = "What there is in this network namespace: yours, and with CAP_NET_ADMIN "
-		       "everybody's; paths, which all users share, with it only.",
+		       "everybody's; paths and peers, which all users share, with it only.",
 	};
 	struct json_object *rows = json_object_new_array();
 

@@ -7,6 +7,9 @@
 
 #include "tool/core/tool.h"
 
+/* Length of RDMA_CM_ALT_NL_A_BOOT_ID. */
+#define BOOT_ID_LEN 16
+
 static void add(struct json_object *record, const char *key, struct json_object *value)
 {
 	if (value)
@@ -113,25 +116,68 @@ struct json_object *record_queue(struct nlattr **attrs)
 	return record;
 }
 
+static void add_hex64(struct json_object *record, const char *key, const struct nlattr *attr)
+{
+	char text[24];
+
+	if (!attr)
+		return;
+	snprintf(text, sizeof(text), "0x%016" PRIx64, nla_get_u64(attr));
+	record_put(record, key, text);
+}
+
+static void add_pkey(struct json_object *record, struct nlattr **attrs)
+{
+	char text[24];
+
+	if (!attrs[RDMA_CM_ALT_NL_A_PKEY])
+		return;
+	snprintf(text, sizeof(text), "0x%04" PRIx32, nla_get_u32(attrs[RDMA_CM_ALT_NL_A_PKEY]));
+	record_put(record, "pkey", text);
+}
+
 struct json_object *record_path(struct nlattr **attrs)
 {
 	struct json_object *record = begin(attrs);
-	char text[24];
 
 	add_place(record, attrs);
 	add(record, "peer_gid", text_gid(attrs[RDMA_CM_ALT_NL_A_DGID]));
-	if (attrs[RDMA_CM_ALT_NL_A_SERVICE]) {
-		snprintf(text, sizeof(text), "0x%016" PRIx64,
-			 nla_get_u64(attrs[RDMA_CM_ALT_NL_A_SERVICE]));
-		record_put(record, "service", text);
-	}
-	if (attrs[RDMA_CM_ALT_NL_A_PKEY]) {
-		snprintf(text, sizeof(text), "0x%04" PRIx32,
-			 nla_get_u32(attrs[RDMA_CM_ALT_NL_A_PKEY]));
-		record_put(record, "pkey", text);
-	}
+	add_hex64(record, "service", attrs[RDMA_CM_ALT_NL_A_SERVICE]);
+	add_pkey(record, attrs);
 	add_u32(record, "dlid", attrs[RDMA_CM_ALT_NL_A_DLID]);
 	add_u32(record, "sl", attrs[RDMA_CM_ALT_NL_A_SL]);
+	add_u32(record, "age", attrs[RDMA_CM_ALT_NL_A_AGE]);
+	return record;
+}
+
+static void add_boot_id(struct json_object *record, const struct nlattr *attr)
+{
+	char text[2 * BOOT_ID_LEN + 1];
+	const uint8_t *id;
+
+	if (!attr || nla_len(attr) != BOOT_ID_LEN)
+		return;
+	id = nla_data(attr);
+	for (int i = 0; i < BOOT_ID_LEN; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+	record_put(record, "boot_id", text);
+}
+
+struct json_object *record_peer(struct nlattr **attrs)
+{
+	struct json_object *record = begin(attrs);
+
+	add_place(record, attrs);
+	add(record, "peer_gid", text_gid(attrs[RDMA_CM_ALT_NL_A_DGID]));
+	add_pkey(record, attrs);
+	add_u32(record, "hellos", attrs[RDMA_CM_ALT_NL_A_HELLOS]);
+	add_u32(record, "protocol", attrs[RDMA_CM_ALT_NL_A_PROTOCOL]);
+	add_u32(record, "features", attrs[RDMA_CM_ALT_NL_A_FEATURES]);
+	add_boot_id(record, attrs[RDMA_CM_ALT_NL_A_BOOT_ID]);
+	add_hex64(record, "guid", attrs[RDMA_CM_ALT_NL_A_GUID]);
+	record_put(record, "trunk", client_string(attrs, RDMA_CM_ALT_NL_A_TRUNK, NULL));
+	add_u32(record, "frames_sent", attrs[RDMA_CM_ALT_NL_A_FRAMES_SENT]);
+	add_u32(record, "frames_received", attrs[RDMA_CM_ALT_NL_A_FRAMES_RECEIVED]);
 	add_u32(record, "age", attrs[RDMA_CM_ALT_NL_A_AGE]);
 	return record;
 }

@@ -64,6 +64,7 @@ struct json_object *record_id(struct nlattr **attrs);
 struct json_object *record_member(struct nlattr **attrs);
 struct json_object *record_queue(struct nlattr **attrs);
 struct json_object *record_path(struct nlattr **attrs);
+struct json_object *record_peer(struct nlattr **attrs);
 struct json_object *record_notification(struct nlattr **attrs);
 void record_put(struct json_object *record, const char *key, const char *text);
 void record_put_number(struct json_object *record, const char *key, uint64_t number);

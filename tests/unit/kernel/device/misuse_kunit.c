@@ -65,7 +65,7 @@ static void answers_that_come_too_late(struct kunit *test)
 
 	rig_connected(test, server, DEVICE_IP, &client, &child);
 	KUNIT_EXPECT_EQ(test, child->dev->tp->reply(child->lower, &conn), -ECONNRESET);
-	KUNIT_EXPECT_EQ(test, client->dev->tp->send_rtu(client->lower), -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, client->dev->tp->send_rtu(client->lower, NULL, 0), -ECONNRESET);
 	rig_expect_state(test, client, RCA_ST_CONNECTED);
 	rig_expect_state(test, child, RCA_ST_CONNECTED);
 }
@@ -240,7 +240,7 @@ static void iwarp_has_no_messages_of_infiniband(struct kunit *test)
 	struct rca_tp_conn conn = {};
 	struct rca_tp_req req = {};
 
-	KUNIT_EXPECT_EQ(test, tp->send_rtu(NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, tp->send_rtu(NULL, NULL, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, tp->sidr_request(NULL, &req), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, tp->sidr_reply(NULL, 0, &conn), -EOPNOTSUPP);
 	tp->leave(NULL);

@@ -15,6 +15,7 @@
 #include "ops/mcast.h"
 #include "ops/shutdown.h"
 #include "ops/teardown.h"
+#include "trunk/peers.h"
 
 /* Tests of one suite run one after the other. */
 static struct fake *the_fake;
@@ -96,8 +97,10 @@ static int fake_tp_send_mra(void *lower, u8 time)
 	return send_message(&the_fake->patiences, lower);
 }
 
-static int fake_tp_send_rtu(void *lower)
+static int fake_tp_send_rtu(void *lower, const void *data, u8 len)
 {
+	the_fake->last_rtu_len = len;
+	memcpy(the_fake->last_rtu, data, len);
 	return send_message(&the_fake->readies, lower);
 }
 
@@ -237,6 +240,7 @@ void fake_destroy(struct fake *fake)
 	rca_ctx_shutdown(fake->ctx);
 	fake->dev.removing = true;
 	rca_teardown_device(&fake->dev);	/* ends lingering ids */
+	rca_peers_forget_device(fake->dev.serial);
 	rca_ctx_put(fake->ctx);
 	fake->queue = NULL;
 	the_fake = NULL;

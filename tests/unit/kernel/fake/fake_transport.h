@@ -45,6 +45,8 @@ struct fake_lower {
  * @last_qkey: queue key of that answer
  * @last_req: private data of the last request, with its header
  * @last_req_len: length of @last_req
+ * @last_rtu: private data of the last ready-to-use
+ * @last_rtu_len: length of @last_rtu
  * @last_timers: timers of the last connection request
  * @no_attr: qp_attr() fails
  * @no_lower: create() fails for lack of memory
@@ -81,6 +83,8 @@ struct fake {
 	u32 last_qkey;
 	u8 last_req[U8_MAX];
 	u8 last_req_len;
+	u8 last_rtu[U8_MAX];
+	u8 last_rtu_len;
 	struct rca_req_timers last_timers;
 	bool no_attr;
 	bool no_lower;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Hellos of the trunk protocol, in the RTU of a connection: from its id to its peer.
+ *
+ * Locking: only rca_id.lock.
+ */
+#include "connect/hello.h"
+
+#include "device/devices.h"
+#include "trunk/open.h"
+#include "trunk/peers.h"
+
+/**
+ * rca_hello_tell() - make the private data of the RTU of an id
+ * @id: the id, whose device is not over TCP
+ * @data: RCA_HELLO_LEN bytes; filled in
+ *
+ * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Return: length of the private data; 0: there is nothing to tell.
+ */
+u8 rca_hello_tell(struct rca_id *id, u8 *data)
+{
+	const struct sa_path_rec *path = &id->setup->path;
+	struct rca_peer_key key;
+
+	lockdep_assert_held(&id->op);
+	if (!id->sgid_attr || !rca_peers_enabled())
+		return 0;
+	rca_trunk_listen(id->dev);
+	rca_peer_key(&key, id->dev->serial, id->port_num, id->sgid_attr, &path->dgid,
+		     be16_to_cpu(path->pkey));
+	return rca_peers_tell(&key, id->dev, data);
+}
+
+/* Returns false if the id has no device or no GID any more. */
+static bool get_peer(struct rca_id *id, struct rca_peer_key *key)
+{
+	u16 pkey = id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL;
+	bool found;
+
+	spin_lock_irq(&id->lock);
+	found = id->dev && id->sgid_attr;
+	if (found)
+		rca_peer_key(key, id->dev->serial, id->port_num, id->sgid_attr, id->link.dgid,
+			     pkey);
+	spin_unlock_irq(&id->lock);
+	return found;
+}
+
+/**
+ * rca_hello_hear() - read the private data of an RTU
+ * @id: the id that has received it, which a connection request created
+ * @event: the RTU
+ *
+ * Context: Process context, callback of a transport. Does not sleep. Takes and releases @id->lock.
+ */
+void rca_hello_hear(struct rca_id *id, const struct rca_tp_event *event)
+{
+	struct rca_peer_key key;
+
+	if (rca_peers_enabled() && get_peer(id, &key))
+		rca_peers_hear(&key, event->rtu_data, event->rtu_len);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The link of a trunk: its QP, with buffers, and its ib_cm connection. */
+#ifndef RCA_TRUNK_LINK_H
+#define RCA_TRUNK_LINK_H
+
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/refcount.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_sa.h>
+#include <rdma/ib_verbs.h>
+
+#include "trunk/proto.h"
+#include "trunk/session.h"
+
+struct rca_trunk;
+struct rca_trunk_link;
+
+/** RCA_LINK_SENDS - most SENDs under way; what comes meanwhile goes together with the next one */
+#define RCA_LINK_SENDS		4
+
+/** RCA_LINK_RNR_TIMER - RNR NAK timer of the QP (IBTA volume 1, 9.7.5.2.8): 0.12 ms */
+#define RCA_LINK_RNR_TIMER	7
+
+/** RCA_LINK_ACK_SIZE - size of the buffer of an acknowledgement */
+#define RCA_LINK_ACK_SIZE	64
+
+/* Pages of the buffers for receives, frames and acknowledgements, in this order. */
+#define RCA_LINK_RECEIVE_PAGES	DIV_ROUND_UP(RCA_SESSION_RECEIVES * RCA_FRAME_MAX, PAGE_SIZE)
+#define RCA_LINK_PAGES		(RCA_LINK_RECEIVE_PAGES + \
+				 DIV_ROUND_UP(RCA_SESSION_FRAMES * RCA_FRAME_MAX, PAGE_SIZE) + 1)
+
+/**
+ * struct rca_link_buf - a buffer for a frame
+ * @cqe: completion of the SEND or receive with it
+ * @link: the link that it belongs to
+ * @data: RCA_FRAME_MAX bytes
+ * @dma: their address for the device
+ */
+struct rca_link_buf {
+	struct ib_cqe cqe;
+	struct rca_trunk_link *link;
+	u8 *data;
+	u64 dma;
+};
+
+/* What has happened to a link: bits of &rca_trunk_link.news, for its work. */
+enum {
+	RCA_LINK_START,	/* it was made */
+	RCA_LINK_REP,	/* active side: the peer has replied */
+	RCA_LINK_RTU,	/* passive side: the peer is ready */
+	RCA_LINK_END,	/* it has to end */
+	RCA_LINK_DEAD,	/* it has ended */
+};
+
+/**
+ * struct rca_trunk_link - a link
+ * @ref: references: until it has ended, queued work, running callbacks of ib_cm
+ * @trunk: its trunk (immutable; holds a reference)
+ * @active: this host has asked for it (immutable)
+ * @peer: what the peer has told (active side: the token from its hello; complete after its REP)
+ * @cookie: cookie of this host (immutable)
+ * @psn: starting packet sequence number of the receive queue (immutable)
+ * @path: active side: path to the peer (immutable)
+ * @cm_id: its cm_id; passive side: since the REQ (immutable once set; owned)
+ * @pd: protection domain
+ * @cq: completion queue
+ * @qp: the QP, or NULL
+ * @pages: memory of the buffers
+ * @dma: address of each page for the device
+ * @receives: receive buffers
+ * @sends: buffers of the frames of the session, by number
+ * @acks: buffers for acknowledgements
+ * @under_way: SENDs that have not completed (lock: rca_trunk.lock)
+ * @acks_under_way: bits of @acks that are in use (lock: rca_trunk.lock)
+ * @filling: length of the frame that is being filled, 0: none (lock: rca_trunk.lock)
+ * @filled: its records (lock: rca_trunk.lock)
+ * @lens: length of each frame in @sends (lock: rca_trunk.lock)
+ * @records: number of records in each (lock: rca_trunk.lock)
+ * @used_at: time of the last frame, in jiffies (lock: rca_trunk.lock)
+ * @idle: ends the link if it is not used
+ * @news: what @work has to handle
+ * @work: opens and ends the link; the only place that may destroy its parts; holds a reference
+ *        while queued
+ * @rcu: frees it after callbacks that run late
+ */
+struct rca_trunk_link {
+	refcount_t ref;
+	struct rca_trunk *trunk;
+	bool active;
+	struct rca_trunk_open peer;
+	u64 cookie;
+	u32 psn;
+	struct sa_path_rec path;
+	struct ib_cm_id *cm_id;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	struct page *pages[RCA_LINK_PAGES];
+	u64 dma[RCA_LINK_PAGES];
+	struct rca_link_buf receives[RCA_SESSION_RECEIVES];
+	struct rca_link_buf sends[RCA_SESSION_FRAMES];
+	struct rca_link_buf acks[RCA_LINK_SENDS];
+	unsigned int under_way;
+	unsigned long acks_under_way;
+	u16 filling;
+	u8 filled;
+	u16 lens[RCA_SESSION_FRAMES];
+	u8 records[RCA_SESSION_FRAMES];
+	unsigned long used_at;
+	struct delayed_work idle;
+	unsigned long news;
+	struct work_struct work;
+	struct rcu_head rcu;
+};
+
+/* link.c */
+int rca_links_init(void);
+void rca_links_exit(void);
+struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active,
+				     work_func_t work, work_func_t idle);
+struct rca_trunk_link *rca_link_get_live(struct rca_trunk_link *link);
+void rca_link_put(struct rca_trunk_link *link);
+void rca_link_tell(struct rca_trunk_link *link, unsigned int news);
+void rca_link_set_idle_timer(struct rca_trunk_link *link, unsigned long delay);
+
+/* link_frames.c */
+int rca_link_send(struct rca_trunk_link *link, const struct rca_trunk_record *record);
+int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf);
+void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc);
+void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc);
+
+/* link_qp.c */
+int rca_link_create_qp(struct rca_trunk_link *link);
+int rca_link_connect_qp(struct rca_trunk_link *link);
+void rca_link_destroy_qp(struct rca_trunk_link *link);
+
+#endif /* RCA_TRUNK_LINK_H */

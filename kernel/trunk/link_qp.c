@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The QP of a link, and its buffers.
+ *
+ * Locking: none of its own; only the work of a link calls these functions.
+ */
+#include "trunk/link.h"
+
+#include <linux/gfp.h>
+#include <rdma/ib_cache.h>
+
+#include "device/devices.h"
+#include "trunk/trunk.h"
+
+static struct ib_device *ibdev_of(const struct rca_trunk_link *link)
+{
+	return link->trunk->dev->ibdev;
+}
+
+static void set_buf(struct rca_trunk_link *link, struct rca_link_buf *buf, unsigned int number,
+		    unsigned int size, unsigned int first_page)
+{
+	unsigned int per_page = PAGE_SIZE / size;
+	unsigned int page = first_page + number / per_page;
+	unsigned int offset = number % per_page * size;
+
+	buf->link = link;
+	buf->data = page_address(link->pages[page]) + offset;
+	buf->dma = link->dma[page] + offset;
+}
+
+static void free_buffers(struct rca_trunk_link *link)
+{
+	int i;
+
+	for (i = 0; i < RCA_LINK_PAGES && link->pages[i]; i++) {
+		ib_dma_unmap_page(ibdev_of(link), link->dma[i], PAGE_SIZE, DMA_BIDIRECTIONAL);
+		__free_page(link->pages[i]);
+		link->pages[i] = NULL;
+	}
+}
+
+static int alloc_buffers(struct rca_trunk_link *link)
+{
+	struct page *page;
+	unsigned int i;
+	u64 dma;
+
+	for (i = 0; i < RCA_LINK_PAGES; i++) {
+		page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+		if (!page)
+			goto err_free;
+		dma = ib_dma_map_page(ibdev_of(link), page, 0, PAGE_SIZE, DMA_BIDIRECTIONAL);
+		if (ib_dma_mapping_error(ibdev_of(link), dma)) {
+			__free_page(page);
+			goto err_free;
+		}
+		link->pages[i] = page;
+		link->dma[i] = dma;
+	}
+	for (i = 0; i < RCA_SESSION_RECEIVES; i++) {
+		set_buf(link, &link->receives[i], i, RCA_FRAME_MAX, 0);
+		link->receives[i].cqe.done = rca_link_receive_done;
+	}
+	for (i = 0; i < RCA_SESSION_FRAMES; i++) {
+		set_buf(link, &link->sends[i], i, RCA_FRAME_MAX, RCA_LINK_RECEIVE_PAGES);
+		link->sends[i].cqe.done = rca_link_send_done;
+	}
+	for (i = 0; i < RCA_LINK_SENDS; i++) {
+		set_buf(link, &link->acks[i], i, RCA_LINK_ACK_SIZE, RCA_LINK_PAGES - 1);
+		link->acks[i].cqe.done = rca_link_send_done;
+	}
+	return 0;
+
+err_free:
+	free_buffers(link);
+	return -ENOMEM;
+}
+
+static int init_qp(struct rca_trunk_link *link)
+{
+	const struct rca_peer_key *key = &link->trunk->key.peer;
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = key->port_num,
+	};
+	int ret;
+
+	ret = ib_find_cached_pkey(ibdev_of(link), key->port_num, key->pkey, &attr.pkey_index);
+	if (ret)
+		return ret;
+	return ib_modify_qp(link->qp, &attr, IB_QP_STATE | IB_QP_ACCESS_FLAGS |
+			    IB_QP_PKEY_INDEX | IB_QP_PORT);
+}
+
+/**
+ * rca_link_create_qp() - create the QP of a link, with receive buffers posted
+ * @link: the link
+ *
+ * Context: Process context. Sleeps. Only the work of @link calls it.
+ * Return: 0 or a negative errno; rca_link_destroy_qp() is needed in both cases.
+ */
+int rca_link_create_qp(struct rca_trunk_link *link)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		/* One more of each for ib_drain_qp(). */
+		.cap.max_send_wr = RCA_LINK_SENDS + 1,
+		.cap.max_recv_wr = RCA_SESSION_RECEIVES + 1,
+		.cap.max_send_sge = 1,
+		.cap.max_recv_sge = 1,
+	};
+	int ret, i;
+
+	link->pd = ib_alloc_pd(ibdev_of(link), 0);
+	if (IS_ERR(link->pd))
+		return PTR_ERR(link->pd);
+	link->cq = ib_alloc_cq(ibdev_of(link), link, init.cap.max_send_wr + init.cap.max_recv_wr,
+			       0, IB_POLL_WORKQUEUE);
+	if (IS_ERR(link->cq))
+		return PTR_ERR(link->cq);
+	ret = alloc_buffers(link);
+	if (ret)
+		return ret;
+	init.send_cq = link->cq;
+	init.recv_cq = link->cq;
+	link->qp = ib_create_qp(link->pd, &init);
+	if (IS_ERR(link->qp))
+		return PTR_ERR(link->qp);
+	ret = init_qp(link);
+	for (i = 0; i < RCA_SESSION_RECEIVES && !ret; i++)
+		ret = rca_link_post_receive(link, &link->receives[i]);
+	return ret;
+}
+
+static int modify_qp(struct rca_trunk_link *link, enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+	int mask = 0;
+	int ret;
+
+	ret = ib_cm_init_qp_attr(link->cm_id, &attr, &mask);
+	if (ret)
+		return ret;
+	if (state == IB_QPS_RTR) {
+		attr.min_rnr_timer = RCA_LINK_RNR_TIMER;
+		/* On the passive side ib_cm knows it only after the REP. */
+		attr.rq_psn = link->psn;
+	}
+	return ib_modify_qp(link->qp, &attr, mask);
+}
+
+/**
+ * rca_link_connect_qp() - connect the QP of a link
+ * @link: the link, whose cm_id knows the QP of the peer
+ *
+ * Context: Process context. Sleeps. Only the work of @link calls it.
+ * Return: 0 or a negative errno.
+ */
+int rca_link_connect_qp(struct rca_trunk_link *link)
+{
+	return modify_qp(link, IB_QPS_RTR) ?: modify_qp(link, IB_QPS_RTS);
+}
+
+/**
+ * rca_link_destroy_qp() - undo rca_link_create_qp()
+ * @link: the link
+ *
+ * No completion comes afterwards.
+ *
+ * Context: Process context. Sleeps. Only the work of @link calls it.
+ */
+void rca_link_destroy_qp(struct rca_trunk_link *link)
+{
+	if (!IS_ERR_OR_NULL(link->qp)) {
+		ib_drain_qp(link->qp);
+		ib_destroy_qp(link->qp);
+	}
+	free_buffers(link);
+	if (!IS_ERR_OR_NULL(link->cq))
+		ib_free_cq(link->cq);
+	if (!IS_ERR_OR_NULL(link->pd))
+		ib_dealloc_pd(link->pd);
+}

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Peers and hellos: how two hosts find out that both run this module.
+ *
+ * A host tells its hello in the private data of the RTU, which no other user of ib_cm writes or
+ * reads: the stock connection manager ignores it. The first FIRST_HELLOS connections to a peer
+ * have it, as the peer opens a trunk only when a second connection comes soon, and later one
+ * connection in each interval, for a peer whose kernel or settings have changed.
+ *
+ * A peer is a pair of GIDs in a partition. The peer that sends an RTU has got the REP, so it owns
+ * the GID under which its hello is kept, as far as ib_cm can tell.
+ *
+ * The token of a hello is a keyed hash of the pair, so nothing has to be kept to recognise it in
+ * the REQ of a peer. A host that has it has received an RTU as that peer.
+ *
+ * The memory is not charged to a cgroup, as all users share the peers; rca_peers_max bounds it.
+ * Peers that were not used lately make room for new ones.
+ *
+ * Locking: peers_lock to add, change and remove; peers are found under RCU. Process context.
+ */
+#include "trunk/peers.h"
+
+#include <kunit/visibility.h>
+#include <linux/jhash.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/siphash.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <rdma/ib_cm.h>
+
+#include "device/devices.h"
+
+/* Module parameter trunks: see open.c. */
+bool rca_trunks;
+EXPORT_SYMBOL_IF_KUNIT(rca_trunks);
+
+/* Unit tests change these. */
+VISIBLE_IF_KUNIT unsigned int rca_peers_max = 65536;
+EXPORT_SYMBOL_IF_KUNIT(rca_peers_max);
+VISIBLE_IF_KUNIT unsigned int rca_peers_interval_ms = 60000;
+EXPORT_SYMBOL_IF_KUNIT(rca_peers_interval_ms);
+
+/* Hellos to a new peer without an interval between them. */
+#define FIRST_HELLOS	3
+
+/* A trunk is opened when another connection is requested in this time after a hello. */
+#define SECOND_CONNECTION	(10 * HZ)
+
+/* Times until a trunk that could not be opened is tried again: doubled each time. */
+#define FIRST_BACKOFF	(1UL * HZ)
+#define LAST_BACKOFF	(300UL * HZ)
+
+/* Bit of a partition key (IBTA volume 1, 10.9.1). */
+#define FULL_MEMBER	0x8000
+
+/* See make_room(). */
+#define MOST_LOOKS	32
+
+/**
+ * struct peer - a peer
+ * @node: entry in peers (lock: peers_lock)
+ * @lru: entry in lru (lock: peers_lock)
+ * @key: which one (immutable)
+ * @told: number of hellos that were sent to it (lock: peers_lock; also read without)
+ * @told_at: time of the last one, in jiffies (likewise)
+ * @heard: a hello was received (lock: peers_lock; also read without)
+ * @heard_at: time of the last one, in jiffies (lock: peers_lock)
+ * @hello: the last one (lock: peers_lock)
+ * @failed_at: when a trunk could not be opened, in jiffies (lock: peers_lock)
+ * @backoff: time from then on in which none is opened, in jiffies, or 0 (lock: peers_lock)
+ * @used: a connection was made to it since the last search for one to remove
+ * @rcu: frees it after readers
+ */
+struct peer {
+	struct rhash_head node;
+	struct list_head lru;
+	struct rca_peer_key key;
+	u32 told;
+	unsigned long told_at;
+	unsigned long heard_at;
+	struct rca_hello hello;
+	unsigned long failed_at;
+	unsigned long backoff;
+	bool heard;
+	bool used;
+	struct rcu_head rcu;
+};
+
+/* Module parameter: hellos and trunks are on. Any context. */
+bool rca_peers_enabled(void)
+{
+	return READ_ONCE(rca_trunks);
+}
+
+static u32 hash_key(const void *data, u32 len, u32 seed)
+{
+	const struct rca_peer_key *key = data;
+	const u32 *sgid = (const u32 *)&key->sgid;
+
+	return jhash2((const u32 *)&key->dgid, sizeof(key->dgid) / sizeof(u32),
+		      seed ^ sgid[3] ^ key->pkey);
+}
+
+static const struct rhashtable_params peers_params = {
+	.hashfn = hash_key,
+	.key_len = sizeof(struct rca_peer_key),
+	.key_offset = offsetof(struct peer, key),
+	.head_offset = offsetof(struct peer, node),
+	.automatic_shrinking = true,
+};
+
+static struct rhashtable peers;
+static DEFINE_SPINLOCK(peers_lock);
+static LIST_HEAD(lru);		/* oldest first (lock: peers_lock) */
+static unsigned int count;	/* (lock: peers_lock) */
+
+/* Of this load of the module. */
+static u8 boot_id[RCA_BOOT_ID_LEN];
+static siphash_key_t secret;
+
+/* Module init. Returns 0 or a negative errno. */
+int __init rca_peers_init(void)
+{
+	get_random_bytes(boot_id, sizeof(boot_id));
+	get_random_bytes(&secret, sizeof(secret));
+	return rhashtable_init(&peers, &peers_params);
+}
+
+static void remove(struct peer *peer)
+{
+	lockdep_assert_held(&peers_lock);
+	rhashtable_remove_fast(&peers, &peer->node, peers_params);
+	list_del(&peer->lru);
+	count--;
+	kfree_rcu(peer, rcu);
+}
+
+/* Module exit, when no id exists any more. */
+void rca_peers_exit(void)
+{
+	struct peer *peer, *next;
+
+	spin_lock(&peers_lock);
+	list_for_each_entry_safe(peer, next, &lru, lru)
+		remove(peer);
+	spin_unlock(&peers_lock);
+	rhashtable_destroy(&peers);
+}
+
+/**
+ * rca_peer_key() - make the key of the peer of a connection
+ * @key: filled in, padding included
+ * @device: number of the device
+ * @port_num: its port
+ * @sgid_attr: local GID
+ * @dgid: GID of the peer, which may be unaligned
+ * @pkey: partition key of the connection
+ *
+ * Context: Any context. Pure.
+ */
+void rca_peer_key(struct rca_peer_key *key, u32 device, u32 port_num,
+		  const struct ib_gid_attr *sgid_attr, const void *dgid, u16 pkey)
+{
+	memset(key, 0, sizeof(*key));
+	key->sgid = sgid_attr->gid;
+	key->gid_index = sgid_attr->index;
+	memcpy(&key->dgid, dgid, sizeof(key->dgid));
+	key->device = device;
+	key->port_num = port_num;
+	key->pkey = pkey & ~FULL_MEMBER;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_peer_key);
+
+static u64 token_for(const struct rca_peer_key *key)
+{
+	return siphash(key, sizeof(*key), &secret);
+}
+
+static bool is_due(const struct peer *peer)
+{
+	unsigned long interval = msecs_to_jiffies(rca_peers_interval_ms);
+
+	return READ_ONCE(peer->told) < FIRST_HELLOS ||
+	       time_after(jiffies, READ_ONCE(peer->told_at) + interval);
+}
+
+/* Notes that the peer is in use. Returns false if it was told a hello lately. */
+static bool is_due_now(const struct rca_peer_key *key)
+{
+	struct peer *peer;
+	bool due = true;
+
+	rcu_read_lock();
+	peer = rhashtable_lookup(&peers, key, peers_params);
+	if (peer) {
+		due = is_due(peer);
+		if (!READ_ONCE(peer->used))	/* pairs with make_room() */
+			WRITE_ONCE(peer->used, true);
+	}
+	rcu_read_unlock();
+	return due;
+}
+
+/*
+ * Remove peers until there are at most @most, first those to which no connection was made lately.
+ * Looks at MOST_LOOKS of them.
+ */
+static void make_room(unsigned int most)
+{
+	struct peer *peer;
+	unsigned int looks;
+
+	lockdep_assert_held(&peers_lock);
+	for (looks = 0; count > most && looks < MOST_LOOKS; looks++) {
+		peer = list_first_entry(&lru, struct peer, lru);
+		/* Pairs with is_due_now(). */
+		if (!READ_ONCE(peer->used) || looks >= MOST_LOOKS / 2) {
+			remove(peer);
+			continue;
+		}
+		WRITE_ONCE(peer->used, false);
+		list_move_tail(&peer->lru, &lru);
+	}
+}
+
+/* Returns the peer, which is @spare if it is a new one; then @spare is cleared. NULL: no memory. */
+static struct peer *find_or_add(const struct rca_peer_key *key, struct peer **spare)
+{
+	struct peer *peer;
+
+	lockdep_assert_held(&peers_lock);
+	peer = rhashtable_lookup_fast(&peers, key, peers_params);
+	if (peer || !*spare || !rca_peers_max)
+		return peer;
+	make_room(rca_peers_max - 1);
+	peer = *spare;
+	peer->key = *key;
+	if (rhashtable_insert_fast(&peers, &peer->node, peers_params))
+		return NULL;
+	*spare = NULL;
+	list_add_tail(&peer->lru, &lru);
+	count++;
+	return peer;
+}
+
+/* The boot identifier of this load of the module. */
+const u8 *rca_peers_boot_id(void)
+{
+	return boot_id;
+}
+
+/* Makes the hello of this host for a peer. */
+void rca_peers_fill_hello(const struct rca_peer_key *key, const struct rca_device *dev,
+			  struct rca_hello *hello)
+{
+	struct ib_cm_id *service = READ_ONCE(dev->trunk_service);
+
+	*hello = (struct rca_hello) {
+		.service_id = service ? service->service_id : 0,
+		.ca_guid = dev->ibdev->node_guid,
+		.token = token_for(key),
+		.version = RCA_TRUNK_VERSION,
+		.oldest = RCA_TRUNK_OLDEST,
+		.ack_delay = dev->ibdev->attrs.local_ca_ack_delay,
+	};
+	memcpy(hello->boot_id, boot_id, sizeof(boot_id));
+}
+
+/**
+ * rca_peers_tell() - make the private data of an RTU
+ * @key: peer to which the RTU will be sent
+ * @dev: device of @key
+ * @data: RCA_HELLO_LEN bytes; filled in with a hello
+ *
+ * Context: Process context. May sleep.
+ * Return: length of the private data; 0: the RTU has none, because the peer was told lately, or
+ * trunks are off.
+ */
+u8 rca_peers_tell(const struct rca_peer_key *key, const struct rca_device *dev, u8 *data)
+{
+	struct peer *peer, *spare;
+	struct rca_hello hello;
+	bool due = false;
+
+	if (!rca_peers_enabled() || !is_due_now(key))
+		return 0;
+	spare = kzalloc(sizeof(*spare), GFP_KERNEL);
+	spin_lock(&peers_lock);
+	peer = find_or_add(key, &spare);
+	if (peer && is_due(peer)) {
+		due = true;
+		WRITE_ONCE(peer->told, peer->told + 1);
+		WRITE_ONCE(peer->told_at, jiffies);
+	}
+	spin_unlock(&peers_lock);
+	kfree(spare);
+	if (!due)
+		return 0;
+	rca_peers_fill_hello(key, dev, &hello);
+	rca_hello_pack(data, &hello);
+	return RCA_HELLO_LEN;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_peers_tell);
+
+static void keep_hello(const struct rca_peer_key *key, const struct rca_hello *hello)
+{
+	struct peer *peer, *spare;
+
+	spare = kzalloc(sizeof(*spare), GFP_NOWAIT | __GFP_NOWARN);
+	spin_lock(&peers_lock);
+	peer = find_or_add(key, &spare);
+	if (peer) {
+		peer->hello = *hello;
+		WRITE_ONCE(peer->heard, true);	/* pairs with rca_peers_may_open() */
+		peer->heard_at = jiffies;
+	}
+	spin_unlock(&peers_lock);
+	kfree(spare);
+}
+
+/**
+ * rca_peers_hear() - read the private data of an RTU
+ * @key: peer from which it was received
+ * @data: the private data
+ * @len: its length
+ *
+ * Context: Process context, callback of a transport. Does not sleep.
+ */
+void rca_peers_hear(const struct rca_peer_key *key, const void *data, size_t len)
+{
+	struct rca_hello hello;
+
+	if (rca_peers_enabled() && !rca_hello_unpack(data, len, &hello))
+		keep_hello(key, &hello);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_peers_hear);
+
+/**
+ * rca_peers_accept() - may a peer open a trunk to this host?
+ * @key: the peer
+ * @open: what it has sent
+ *
+ * Its hello is kept, as one in an RTU.
+ *
+ * Context: Process context, callback of ib_cm. Does not sleep.
+ * Return: whether it has the token that it was told, and speaks a version that this host speaks.
+ */
+bool rca_peers_accept(const struct rca_peer_key *key, const struct rca_trunk_open *open)
+{
+	if (!rca_peers_enabled() || open->token != token_for(key) ||
+	    !rca_hello_common_version(&open->hello))
+		return false;
+	keep_hello(key, &open->hello);
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_peers_accept);
+
+/**
+ * rca_peers_may_open() - is a trunk to a peer worth it, which has just requested a connection?
+ * @key: the peer
+ * @hello: set to its last hello
+ *
+ * Context: Process context, callback of a transport. Does not sleep.
+ * Return: true if it has told within the last seconds that it accepts trunks, and it is not too
+ * early to try again after a failure.
+ */
+bool rca_peers_may_open(const struct rca_peer_key *key, struct rca_hello *hello)
+{
+	struct peer *peer;
+	bool may = false;
+
+	if (!rca_peers_enabled())
+		return false;
+	rcu_read_lock();
+	peer = rhashtable_lookup(&peers, key, peers_params);
+	if (peer && READ_ONCE(peer->heard)) {
+		spin_lock(&peers_lock);
+		*hello = peer->hello;
+		may = time_before(jiffies, peer->heard_at + SECOND_CONNECTION) &&
+		      hello->service_id && rca_hello_common_version(hello) &&
+		      (!peer->backoff || time_after(jiffies, peer->failed_at + peer->backoff));
+		spin_unlock(&peers_lock);
+	}
+	rcu_read_unlock();
+	return may;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_peers_may_open);
+
+static void set_backoff(const struct rca_peer_key *key, bool failed)
+{
+	struct peer *peer;
+
+	spin_lock(&peers_lock);
+	peer = rhashtable_lookup_fast(&peers, key, peers_params);
+	if (peer && failed)
+		peer->backoff = clamp(2 * peer->backoff, FIRST_BACKOFF, LAST_BACKOFF);
+	else if (peer)
+		peer->backoff = 0;
+	if (peer)
+		peer->failed_at = jiffies;
+	spin_unlock(&peers_lock);
+}
+
+/* A trunk to the peer is open. Process context. */
+void rca_peers_opened(const struct rca_peer_key *key)
+{
+	set_backoff(key, false);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_peers_opened);
+
+/* A trunk to the peer could not be opened; each time it is tried again later. Process context. */
+void rca_peers_failed(const struct rca_peer_key *key)
+{
+	set_backoff(key, true);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_peers_failed);
+
+/* Start a walk; rhashtable_walk_exit() ends it. Process context. */
+void rca_peers_walk(struct rhashtable_iter *iter)
+{
+	rhashtable_walk_enter(&peers, iter);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_peers_walk);
+
+/* Returns the next peer, under RCU, or NULL at the end. */
+static struct peer *walk_next(struct rhashtable_iter *iter)
+{
+	struct peer *peer;
+
+	do
+		peer = rhashtable_walk_next(iter);
+	while (peer == ERR_PTR(-EAGAIN));	/* the table is being resized */
+	return IS_ERR(peer) ? NULL : peer;
+}
+
+/**
+ * rca_peers_next() - the next peer of a walk
+ * @iter: from rca_peers_walk()
+ * @info: filled in
+ *
+ * Peers that are added or removed meanwhile may be left out, or come twice.
+ *
+ * Context: Process context.
+ * Return: false at the end.
+ */
+bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info)
+{
+	struct peer *peer;
+
+	rhashtable_walk_start(iter);
+	peer = walk_next(iter);
+	if (peer) {
+		spin_lock(&peers_lock);
+		info->key = peer->key;
+		info->told = peer->told;
+		info->heard = peer->heard;
+		info->heard_s = (jiffies - peer->heard_at) / HZ;
+		info->hello = peer->hello;
+		spin_unlock(&peers_lock);
+	}
+	rhashtable_walk_stop(iter);
+	return peer;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_peers_next);
+
+/**
+ * rca_peers_forget_device() - drop the peers of a device
+ * @device: number of the device, which has no ids any more
+ *
+ * Context: Process context. Sleeps.
+ */
+void rca_peers_forget_device(u32 device)
+{
+	struct rhashtable_iter iter;
+	struct peer *peer;
+
+	rhashtable_walk_enter(&peers, &iter);
+	rhashtable_walk_start(&iter);
+	while ((peer = walk_next(&iter))) {
+		if (peer->key.device != device)
+			continue;
+		spin_lock(&peers_lock);
+		/* Another thread may have removed it to make room. */
+		if (peer == rhashtable_lookup_fast(&peers, &peer->key, peers_params))
+			remove(peer);
+		spin_unlock(&peers_lock);
+	}
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_peers_forget_device);

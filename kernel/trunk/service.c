@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The service ID of each device by which peers open trunks.
+ *
+ * A request is accepted if it has the token that this host has told the peer in a hello. If both
+ * hosts ask at the same time, the request of the host with the greater boot identifier counts; two
+ * ports of one host compare their GIDs. If a trunk is open, its peer has lost it, as it asks for
+ * another one, which replaces it.
+ *
+ * Locking: none of its own.
+ */
+#include "trunk/open.h"
+
+#include <linux/err.h>
+#include <linux/string.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_sa.h>
+
+#include "device/devices.h"
+#include "trunk/peers.h"
+#include "trunk/trunk.h"
+
+/* Which of two requests that cross counts? */
+static bool peer_wins(const struct rca_peer_key *key, const struct rca_hello *hello)
+{
+	int order = memcmp(hello->boot_id, rca_peers_boot_id(), RCA_BOOT_ID_LEN) ?:
+		    memcmp(&key->dgid, &key->sgid, sizeof(key->dgid));
+
+	return order > 0;
+}
+
+/* The two ends of a trunk from a port to itself are two trunks. */
+static bool is_same_port(const struct rca_peer_key *key, const struct rca_hello *hello)
+{
+	return !memcmp(hello->boot_id, rca_peers_boot_id(), RCA_BOOT_ID_LEN) &&
+	       !memcmp(&key->dgid, &key->sgid, sizeof(key->dgid));
+}
+
+/*
+ * ib_cm callback of the service: a peer asks for a trunk. A non-zero return makes ib_cm reject the
+ * request and destroy @cm_id.
+ */
+static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
+{
+	const struct ib_cm_req_event_param *req = &event->param.req_rcvd;
+	struct rca_device *dev = cm_id->context;
+	struct rca_trunk_key key = {};
+	struct rca_trunk_open open;
+	struct rca_trunk *trunk;
+	bool accepted;
+
+	if (event->event != IB_CM_REQ_RECEIVED || !req->ppath_sgid_attr ||
+	    rca_trunk_req_unpack(event->private_data, RCA_TRUNK_REQ_LEN, &open))
+		return -EINVAL;
+	rca_peer_key(&key.peer, dev->serial, req->port, req->ppath_sgid_attr,
+		     &req->primary_path->dgid, be16_to_cpu(req->primary_path->pkey));
+	if (!rca_peers_accept(&key.peer, &open))
+		return -EACCES;
+	key.passive = is_same_port(&key.peer, &open.hello);
+	trunk = rca_trunk_make(dev, &key, req->ppath_sgid_attr);
+	if (!trunk)
+		return -ENOMEM;
+	accepted = rca_open_accept(trunk, &open, peer_wins(&key.peer, &open.hello), cm_id);
+	rca_trunk_put(trunk);	/* got in rca_trunk_make() */
+	return accepted ? 0 : -EBUSY;
+}
+
+/**
+ * rca_trunk_listen() - accept trunks on a device
+ * @dev: the device
+ *
+ * Does nothing if it does already, or if ib_cm refuses a service ID: then peers are not told one.
+ *
+ * Context: Process context. Sleeps. The caller prevents the removal of @dev.
+ */
+void rca_trunk_listen(struct rca_device *dev)
+{
+	struct ib_cm_id *cm_id;
+
+	if (READ_ONCE(dev->trunk_service))
+		return;
+	cm_id = ib_create_cm_id(dev->ibdev, ib_trunk_handler, dev);
+	if (IS_ERR(cm_id))
+		return;
+	if (ib_cm_listen(cm_id, IB_CM_ASSIGN_SERVICE_ID) ||
+	    cmpxchg(&dev->trunk_service, NULL, cm_id))
+		ib_destroy_cm_id(cm_id);
+}
+
+/* No peer can open a trunk any more. Called when no id can use @dev. Sleeps. */
+void rca_trunk_unlisten(struct rca_device *dev)
+{
+	struct ib_cm_id *cm_id = xchg(&dev->trunk_service, NULL);
+
+	if (cm_id)
+		ib_destroy_cm_id(cm_id);	/* waits for ib_trunk_handler() */
+}

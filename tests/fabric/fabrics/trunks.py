@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Trunks over InfiniBand: between hca0 and hca1, which is in a network namespace of its own, and from a port to itself."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import ib
+from agent import Agent, connected
+from scenario import Unexpected, run, same, wait_for
+from stacks import OURS, ROOT, Stack
+from unplug import rules, unplug
+
+OWN, PEER = "10.8.0.1", "10.8.0.2"
+PARAMETERS = Path("/sys/module/rdma_cm_alt/parameters")
+
+port = 8300
+down = ib.down
+
+
+def up() -> None:
+    """Set up the adapters, ib1 in a namespace of its own."""
+    ib.up()
+    ib.split({})
+
+
+@contextmanager
+def trunks(idle: int = 60) -> Iterator[None]:
+    """Switch them on for a while. New adapters know no peers."""
+    if any(peer(0, 1)) or any(peer(1, 1)):
+        down()
+        up()
+    (PARAMETERS / "trunk_idle_s").write_text(str(idle))
+    (PARAMETERS / "trunks").write_text("1")
+    try:
+        yield
+    finally:
+        (PARAMETERS / "trunks").write_text("0")
+        (PARAMETERS / "trunk_idle_s").write_text("60")
+        wait_for("no trunk", lambda: not qps())
+
+
+def peers(number: int) -> list[dict]:
+    """The peers of hca<number>."""
+    return json.loads(run(f"{ROOT}/build/rdma-cm-alt -j show peers -d hca{number}"))
+
+
+def peer(number: int, other: int) -> dict:
+    """What hca<number> knows of hca<other>; {}: nothing."""
+    gid = ipaddress.IPv6Address(ib.gid(other))
+    return next((found for found in peers(number) if ipaddress.IPv6Address(found["peer_gid"]) == gid), {})
+
+
+def qps() -> list[str]:
+    """The QPs of trunks."""
+    shown = json.loads(run("rdma -j resource show qp") or "[]")
+    return [qp for qp in shown if qp.get("comm") == "rdma_cm_alt"]
+
+
+def is_open(number: int, other: int) -> bool:
+    """Is there a trunk, on which both sides have sent a frame?"""
+    found = peer(number, other)
+    return found.get("trunk") == "open" and bool(found["frames_sent"]) and bool(found["frames_received"])
+
+
+def route(client: Agent, server: Agent, source: str, address: str) -> tuple[int, int]:
+    """An id with a route, and the listener that it leads to."""
+    global port  # pylint: disable=global-statement
+    port += 1
+    listener = server.listening(address, port)
+    return client.routed(source, address, port), listener
+
+
+def connect(client: Agent, server: Agent, source: str, address: str) -> None:
+    """A connection, which stays."""
+    one, listener = route(client, server, source, address)
+    connected(client, one, server, listener)
+
+
+def opens(stacks: dict[str, Stack]) -> None:
+    """The second connection to a host opens it, and later ones use it: there is one QP at each end."""
+    with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        connect(agent, other, OWN, PEER)
+        same("after one connection", qps(), [])
+        same("the client's host", ("protocol" in peer(0, 1), peer(0, 1)["hellos"]), (False, 1))
+        same("the server's host", peer(1, 0)["protocol"], 1)
+        connect(agent, other, OWN, PEER)
+        wait_for("a trunk", lambda: is_open(0, 1) and is_open(1, 0))
+        for _ in range(3):
+            connect(agent, other, OWN, PEER)
+            connect(other, agent, PEER, OWN)
+        same("QPs", len(qps()), 2)
+    same("after it was switched off", (peer(0, 1).get("trunk"), peer(1, 0).get("trunk")), (None, None))
+
+
+def closes(stacks: dict[str, Stack]) -> None:
+    """A trunk without messages is closed at both ends; connections stay."""
+    with trunks(idle=2), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        connect(agent, other, OWN, PEER)
+        connect(agent, other, OWN, PEER)
+        wait_for("a trunk", lambda: len(qps()) == 2)
+        wait_for("no trunk", lambda: not qps())
+        same("after it was closed", (peer(0, 1).get("trunk"), peer(1, 0).get("trunk")), (None, None))
+        agent.quiet()
+        other.quiet()
+
+
+def crosses(stacks: dict[str, Stack]) -> None:
+    """Both hosts ask at the same time: one of the two requests counts."""
+    with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        connect(agent, other, OWN, PEER)
+        connect(other, agent, PEER, OWN)
+        first, there = route(agent, other, OWN, PEER)
+        second, here = route(other, agent, PEER, OWN)
+        rules("delay CM ms=300")
+        try:
+            agent.must("connect", first)
+            other.must("connect", second)
+            other.event("CONNECT_REQUEST", there)
+            agent.event("CONNECT_REQUEST", here)
+            wait_for("a trunk", lambda: is_open(0, 1) and is_open(1, 0))
+        finally:
+            rules()
+        wait_for("one QP at each end", lambda: len(qps()) == 2)
+        same("open", (is_open(0, 1), is_open(1, 0)), (True, True))
+
+
+def to_itself(stacks: dict[str, Stack]) -> None:
+    """From a port to itself: two QPs, which are the ends of one trunk."""
+    with trunks(), Agent(stacks[OURS], *ib.elsewhere([])) as agent:
+        for _ in range(4):
+            connect(agent, agent, PEER, PEER)
+        wait_for("a trunk", lambda: is_open(1, 1))
+        same("QPs", len(qps()), 2)
+
+
+def goes(stacks: dict[str, Stack]) -> None:
+    """An adapter with trunks is removed: the other end hears of it."""
+    with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        connect(agent, other, OWN, PEER)
+        connect(agent, other, OWN, PEER)
+        for _ in range(3):
+            connect(other, other, PEER, PEER)
+        wait_for("trunks", lambda: is_open(0, 1) and is_open(1, 0) and is_open(1, 1))
+        took = unplug()
+        if took > 10:
+            raise Unexpected(f"the removal took {took:.1f} s")
+        wait_for("no trunk", lambda: not qps())
+        same("the other adapter", ["trunk" in found for found in peers(0)], [False])
+    down()
+    up()
+
+
+def lost(stacks: dict[str, Stack]) -> None:
+    """Requests for trunks that get no answer: connections are made, and it is tried again later."""
+    with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        connect(agent, other, OWN, PEER)
+        lid = int(Path("/sys/class/infiniband/hca1/ports/1/lid").read_text(), 0)
+        rules(f"drop REQ from={lid}")
+        try:
+            connect(agent, other, OWN, PEER)
+            wait_for("an attempt", lambda: peer(1, 0).get("trunk") == "opening")
+            wait_for("its end", lambda: "trunk" not in peer(1, 0))
+        finally:
+            rules()
+        same("QPs", qps(), [])
+
+
+# A name, the test, and whether the debug guest runs it, too.
+TESTS = (
+    ("the second connection opens a trunk", opens, True),
+    ("an idle trunk is closed", closes, False),
+    ("both hosts ask at the same time", crosses, True),
+    ("from a port to itself", to_itself, True),
+    ("an adapter with trunks is removed", goes, True),
+    ("requests for trunks are lost", lost, False),
+)

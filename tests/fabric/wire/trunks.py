@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Trunks between two hosts over RoCE, as show peers tells at both ends."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from cmtrace import OURS, STOCK
+from hosts import Host, Hosts
+from scenario import Unexpected, wait_for
+
+TOOL = "build/rdma-cm-alt"
+SWITCH = "/sys/module/rdma_cm_alt/parameters/trunks"
+
+
+def gid(host: Host) -> ipaddress.IPv6Address:
+    """The GID of its IPv4 address."""
+    return ipaddress.IPv6Address(f"::ffff:{host.ip}")
+
+
+def peer_at(host: Host, other: Host) -> dict:
+    """What a host says of the other one; {}: nothing."""
+    for peer in json.loads(host.do(f"{TOOL} -j show peers")):
+        if ipaddress.IPv6Address(peer["peer_gid"]) == gid(other):
+            return peer
+    return {}
+
+
+def connect(hosts: Hosts, stacks: tuple[str, str], client_is_far: bool = False) -> None:
+    """A client, and a server on the other host."""
+    port = hosts.port()
+    here, there = (hosts.far, hosts.near) if client_is_far else (hosts.near, hosts.far)
+    server = there.start(stacks[1], f"rping -s -a {there.ip} -p {port} -C 1", trace=True)
+    server.until(f"^@{stacks[1]} listen")
+    here.start(stacks[0], f"rping -c -a {there.ip} -p {port} -C 1").done()
+    server.done()
+
+
+@contextmanager
+def trunks(hosts: Hosts) -> Iterator[None]:
+    """Switch trunks on at both hosts for a while."""
+    try:
+        for host in hosts.both:
+            host.do(f"echo 1 >{SWITCH}")
+        yield
+    finally:
+        for host in hosts.both:
+            host.do(f"echo 0 >{SWITCH}")
+
+
+def stock_tells_nothing(hosts: Hosts) -> None:
+    """A stock client makes nobody known; a stock server is told, and tells nothing."""
+    with trunks(hosts):
+        connect(hosts, (STOCK, OURS))
+        if peer_at(hosts.far, hosts.near):
+            raise Unexpected(f"a stock client is known: {peer_at(hosts.far, hosts.near)}")
+        connect(hosts, (OURS, STOCK))
+        told = peer_at(hosts.near, hosts.far)
+        if told.get("hellos") != 1 or "protocol" in told:
+            raise Unexpected(f"after one connection to a stock server: {told}")
+        if peer_at(hosts.far, hosts.near):
+            raise Unexpected("a hello to a stock server was read")
+
+
+def off_by_default(hosts: Hosts) -> None:
+    """Nobody is told before an administrator switches it on."""
+    connect(hosts, (OURS, OURS))
+    known = [peer_at(hosts.near, hosts.far), peer_at(hosts.far, hosts.near)]
+    if any(known):
+        raise Unexpected(f"known: {known}")
+
+
+def trunk_opens(hosts: Hosts) -> None:
+    """The server's host knows the client's after the first connection, and opens a trunk at the second."""
+    with trunks(hosts):
+        connect(hosts, (OURS, OURS))
+        wait_for("a hello", lambda: "protocol" in peer_at(hosts.far, hosts.near))
+        heard = peer_at(hosts.far, hosts.near)
+        guid = hosts.near.do("cat /sys/class/infiniband/rxe0/node_guid").replace(":", "").strip()
+        if (heard["protocol"], heard["features"], heard["guid"]) != (1, 0, f"0x{guid}") or heard["hellos"]:
+            raise Unexpected(f"the server's host: {heard}; its client has the GUID {guid}")
+        # The first hello went to a stock server.
+        told = peer_at(hosts.near, hosts.far)
+        if told["hellos"] != 2 or "protocol" in told or "trunk" in told:
+            raise Unexpected(f"the client's host: {told}")
+        connect(hosts, (OURS, OURS))
+        for host, other in ((hosts.far, hosts.near), (hosts.near, hosts.far)):
+            wait_for(f"a trunk at {host.name}", lambda: is_open(host, other))
+        if peer_at(hosts.near, hosts.far)["boot_id"] == heard["boot_id"]:
+            raise Unexpected(f"both hosts have the boot identifier {heard['boot_id']}")
+    for host, other in ((hosts.far, hosts.near), (hosts.near, hosts.far)):
+        wait_for(f"no trunk at {host.name}", lambda: "trunk" not in peer_at(host, other))
+
+
+def is_open(host: Host, other: Host) -> bool:
+    """Is there a trunk, on which both hosts have sent a frame?"""
+    found = peer_at(host, other)
+    return found.get("trunk") == "open" and bool(found["frames_sent"]) and bool(found["frames_received"])
+
+
+def peer_restarts(hosts: Hosts) -> None:
+    """A host that was started again opens a new trunk in place of the one that its peer believes to have."""
+    with trunks(hosts):
+        for _ in range(2):
+            connect(hosts, (OURS, OURS))
+        wait_for("a trunk", lambda: is_open(hosts.near, hosts.far))
+        before = peer_at(hosts.near, hosts.far)["boot_id"]
+        hosts.far.start_again()
+        hosts.far.do(f"echo 1 >{SWITCH}")
+        # The near host has told its hellos, and the far host has forgotten them.
+        for _ in range(2):
+            connect(hosts, (OURS, OURS), client_is_far=True)
+        wait_for("another trunk", lambda: is_open(hosts.far, hosts.near))
+        wait_for("it at the near host", lambda: peer_at(hosts.near, hosts.far)["boot_id"] != before
+                 and is_open(hosts.near, hosts.far))
+        qps = json.loads(hosts.near.do("rdma -j resource show qp"))
+        if sum(qp.get("comm") == "rdma_cm_alt" for qp in qps) != 1:
+            raise Unexpected(f"QPs of the near host: {qps}")
+
+
+def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
+    """First of all, while the hosts do not know each other."""
+    found = [("trunk: off by default", off_by_default),
+             ("trunk: stock tells nothing", stock_tells_nothing),
+             ("trunk: the second connection opens one", trunk_opens)]
+    return found + ([("trunk: a host is started again", peer_restarts)] if everything else [])

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Tests of kernel/trunk/peers.c: which connections have a hello, what is kept of those of a peer,
+ * and how many peers are kept.
+ *
+ * Locking: none.
+ */
+#include "trunk/peers.h"
+
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/string.h>
+#include <rdma/ib_verbs.h>
+
+#include "device/devices.h"
+
+#define DEVICE		70007
+#define OTHER_DEVICE	70008
+#define PORT		1
+#define PKEY		0x8123
+
+static const struct ib_gid_attr here = { .gid.raw = { 0xfe, 0x80, [15] = 1 }, .index = 3 };
+
+static struct rca_peer_key key_on(u32 device, u16 peer)
+{
+	union ib_gid dgid = { .raw = { 0xfe, 0x80, [14] = peer >> 8, [15] = peer } };
+	struct rca_peer_key key;
+
+	rca_peer_key(&key, device, PORT, &here, &dgid, PKEY);
+	return key;
+}
+
+static struct rca_peer_key key_to(u16 peer)
+{
+	return key_on(DEVICE, peer);
+}
+
+/* The private data of an RTU to a peer: its length. */
+static u8 tell(struct kunit *test, const struct rca_peer_key *key, struct rca_hello *hello)
+{
+	static struct ib_device ibdev;
+	static struct rca_device dev = { .ibdev = &ibdev };
+	u8 data[RCA_HELLO_LEN];
+	u8 len;
+
+	ibdev.node_guid = cpu_to_be64(0x1122334455667788ULL);
+	ibdev.attrs.local_ca_ack_delay = 15;
+	memset(hello, 0, sizeof(*hello));
+	len = rca_peers_tell(key, &dev, data);
+	if (len)
+		KUNIT_EXPECT_EQ(test, rca_hello_unpack(data, len, hello), 0);
+	return len;
+}
+
+static u8 tell_again(struct kunit *test, u16 peer)
+{
+	const struct rca_peer_key key = key_to(peer);
+	struct rca_hello hello;
+
+	return tell(test, &key, &hello);
+}
+
+static void hear(u16 peer, u8 mark)
+{
+	struct rca_hello hello = { .version = 1, .oldest = 1, .token = mark };
+	const struct rca_peer_key key = key_to(peer);
+	u8 data[RCA_HELLO_LEN];
+
+	memset(hello.boot_id, mark, sizeof(hello.boot_id));
+	rca_hello_pack(data, &hello);
+	rca_peers_hear(&key, data, sizeof(data));
+}
+
+/* The number of peers of a device; the last one in @found. */
+static unsigned int list(u32 device, struct rca_peer_info *found)
+{
+	struct rhashtable_iter iter;
+	struct rca_peer_info info;
+	unsigned int count = 0;
+
+	rca_peers_walk(&iter);
+	while (rca_peers_next(&iter, &info)) {
+		if (info.key.device != device)
+			continue;
+		*found = info;
+		count++;
+	}
+	rhashtable_walk_exit(&iter);
+	return count;
+}
+
+static void first_connections_tell(struct kunit *test)
+{
+	struct rca_peer_info info;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, (int)tell_again(test, 2), RCA_HELLO_LEN);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, (int)tell_again(test, 2), 0);
+	KUNIT_EXPECT_EQ(test, (int)tell_again(test, 3), RCA_HELLO_LEN);
+	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 2u);
+}
+
+static void later_one_in_each_interval(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		tell_again(test, 2);
+	rca_peers_interval_ms = 1;
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, (int)tell_again(test, 2), RCA_HELLO_LEN);
+	rca_peers_interval_ms = 60000;
+	KUNIT_EXPECT_EQ(test, (int)tell_again(test, 2), 0);
+}
+
+static void hello_has_the_device(struct kunit *test)
+{
+	const struct rca_peer_key key = key_to(2);
+	struct rca_hello hello;
+
+	KUNIT_ASSERT_EQ(test, (int)tell(test, &key, &hello), RCA_HELLO_LEN);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(hello.ca_guid), 0x1122334455667788ULL);
+	KUNIT_EXPECT_EQ(test, (int)hello.ack_delay, 15);
+	KUNIT_EXPECT_EQ(test, (int)hello.version, RCA_TRUNK_VERSION);
+	KUNIT_EXPECT_EQ(test, (int)hello.oldest, RCA_TRUNK_OLDEST);
+}
+
+/* The same for each hello to a peer, and different for every other pair. */
+static void token_is_of_the_pair(struct kunit *test)
+{
+	struct ib_gid_attr other = here, again = here;
+	struct rca_peer_key keys[5] = { key_to(2), key_to(3) };
+	struct rca_hello first, second, hello;
+	unsigned int i;
+
+	other.gid.raw[0]++;
+	again.index++;
+	rca_peer_key(&keys[2], DEVICE, PORT, &other, &keys[0].dgid, PKEY);
+	rca_peer_key(&keys[3], DEVICE, PORT, &here, &keys[0].dgid, PKEY + 1);
+	rca_peer_key(&keys[4], DEVICE, PORT, &again, &keys[0].dgid, PKEY);
+	tell(test, &keys[0], &first);
+	tell(test, &keys[0], &second);
+	KUNIT_EXPECT_NE(test, first.token, 0ULL);
+	KUNIT_EXPECT_EQ(test, first.token, second.token);
+	KUNIT_EXPECT_EQ(test, memcmp(first.boot_id, second.boot_id, RCA_BOOT_ID_LEN), 0);
+	for (i = 1; i < ARRAY_SIZE(keys); i++) {
+		tell(test, &keys[i], &hello);
+		KUNIT_EXPECT_NE_MSG(test, hello.token, first.token, "pair %u", i);
+	}
+}
+
+/* The membership bit differs between the two ends of a connection. */
+static void limited_members_are_the_same_peer(struct kunit *test)
+{
+	struct rca_peer_key full = key_to(2), limited;
+
+	rca_peer_key(&limited, DEVICE, PORT, &here, &full.dgid, PKEY & 0x7fff);
+	KUNIT_EXPECT_EQ(test, memcmp(&full, &limited, sizeof(full)), 0);
+}
+
+static void last_hello_is_kept(struct kunit *test)
+{
+	struct rca_peer_info info;
+
+	hear(2, 5);
+	KUNIT_ASSERT_EQ(test, list(DEVICE, &info), 1u);
+	KUNIT_EXPECT_TRUE(test, info.heard);
+	KUNIT_EXPECT_EQ(test, info.told, 0u);
+	KUNIT_EXPECT_EQ(test, info.hello.token, 5ULL);
+	hear(2, 6);
+	tell_again(test, 2);
+	KUNIT_ASSERT_EQ(test, list(DEVICE, &info), 1u);
+	KUNIT_EXPECT_EQ(test, info.told, 1u);
+	KUNIT_EXPECT_EQ(test, info.hello.token, 6ULL);
+	KUNIT_EXPECT_EQ(test, (int)info.hello.boot_id[15], 6);
+}
+
+/* The private data of a stock peer is zero. */
+static void other_private_data_is_none(struct kunit *test)
+{
+	static const u8 zeros[224];
+	const struct rca_peer_key key = key_to(2);
+	struct rca_peer_info info;
+
+	rca_peers_hear(&key, zeros, sizeof(zeros));
+	rca_peers_hear(&key, zeros, 0);
+	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 0u);
+}
+
+static void switched_off(struct kunit *test)
+{
+	struct rca_peer_info info;
+
+	rca_trunks = false;
+	KUNIT_EXPECT_EQ(test, (int)tell_again(test, 2), 0);
+	hear(2, 5);
+	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 0u);
+}
+
+static void peers_of_a_device_end_with_it(struct kunit *test)
+{
+	const struct rca_peer_key other = key_on(OTHER_DEVICE, 2);
+	struct rca_peer_info info;
+	struct rca_hello hello;
+	u16 peer;
+
+	for (peer = 1; peer <= 300; peer++)
+		hear(peer, 1);
+	tell(test, &other, &hello);
+	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 300u);
+	rca_peers_forget_device(DEVICE);
+	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 0u);
+	KUNIT_EXPECT_EQ(test, list(OTHER_DEVICE, &info), 1u);
+}
+
+static void peers_in_use_stay(struct kunit *test)
+{
+	struct rca_peer_info info;
+	u16 peer;
+
+	rca_peers_max = 40;
+	for (peer = 1; peer <= 200; peer++) {
+		hear(peer, 1);
+		tell_again(test, 1);
+	}
+	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 40u);
+	/* Told 199 times, 3 with a hello. */
+	KUNIT_EXPECT_EQ(test, (int)tell_again(test, 1), 0);
+	rca_peers_max = 0;
+	KUNIT_EXPECT_EQ(test, (int)tell_again(test, 900), 0);
+	rca_peers_max = 65536;
+}
+
+static int switch_on(struct kunit *test)
+{
+	rca_trunks = true;
+	return 0;
+}
+
+static void forget(struct kunit *test)
+{
+	rca_trunks = false;
+	rca_peers_interval_ms = 60000;
+	rca_peers_forget_device(DEVICE);
+	rca_peers_forget_device(OTHER_DEVICE);
+}
+
+static struct kunit_case peers_cases[] = {
+	KUNIT_CASE(first_connections_tell),
+	KUNIT_CASE(later_one_in_each_interval),
+	KUNIT_CASE(hello_has_the_device),
+	KUNIT_CASE(token_is_of_the_pair),
+	KUNIT_CASE(limited_members_are_the_same_peer),
+	KUNIT_CASE(last_hello_is_kept),
+	KUNIT_CASE(other_private_data_is_none),
+	KUNIT_CASE(switched_off),
+	KUNIT_CASE(peers_of_a_device_end_with_it),
+	KUNIT_CASE(peers_in_use_stay),
+	{}
+};
+
+static struct kunit_suite peers_suite = {
+	.name = "rdma_cm_alt_peers",
+	.init = switch_on,
+	.exit = forget,
+	.test_cases = peers_cases,
+};
+
+kunit_test_suite(peers_suite);
