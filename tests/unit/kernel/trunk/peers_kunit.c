@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Tests of kernel/trunk/peers.c: which connections have a hello, what is kept of those of a peer,
- * and how many peers are kept.
+ * how many peers are kept, and between which peers a trunk may be opened.
  *
  * Locking: none.
  */
@@ -233,6 +233,123 @@ static void peers_in_use_stay(struct kunit *test)
 	rca_peers_max = 65536;
 }
 
+/* The private data of a REQ that opens a trunk from a peer, with the token that it was told. */
+static struct rca_trunk_open open_from(struct kunit *test, const struct rca_peer_key *key)
+{
+	struct rca_trunk_open open = {
+		.hello = { .version = 1, .oldest = 1, .boot_id = { 9 } },
+		.cookie = 1,
+	};
+	struct rca_hello told;
+
+	KUNIT_EXPECT_EQ(test, (int)tell(test, key, &told), RCA_HELLO_LEN);
+	open.token = told.token;
+	return open;
+}
+
+static void told_token_opens_a_trunk(struct kunit *test)
+{
+	const struct rca_peer_key key = key_to(2);
+	const struct rca_trunk_open open = open_from(test, &key);
+	struct rca_peer_info info;
+
+	KUNIT_EXPECT_TRUE(test, rca_peers_accept(&key, &open));
+	KUNIT_ASSERT_EQ(test, list(DEVICE, &info), 1u);
+	KUNIT_EXPECT_TRUE(test, info.heard);
+	KUNIT_EXPECT_EQ(test, (int)info.hello.boot_id[0], 9);
+}
+
+static void trunk_is_refused(struct kunit *test)
+{
+	const struct rca_peer_key key = key_to(2), other = key_to(3);
+	struct rca_trunk_open open = open_from(test, &key);
+	struct rca_peer_info info;
+
+	/* The token of another peer, and no token. */
+	KUNIT_EXPECT_FALSE(test, rca_peers_accept(&other, &open));
+	open.token ^= 1;
+	KUNIT_EXPECT_FALSE(test, rca_peers_accept(&key, &open));
+	open.token ^= 1;
+	/* It speaks later versions only. */
+	open.hello.version = RCA_TRUNK_VERSION + 2;
+	open.hello.oldest = RCA_TRUNK_VERSION + 1;
+	KUNIT_EXPECT_FALSE(test, rca_peers_accept(&key, &open));
+	open.hello.oldest = RCA_TRUNK_OLDEST;
+	rca_trunks = false;
+	KUNIT_EXPECT_FALSE(test, rca_peers_accept(&key, &open));
+	rca_trunks = true;
+	KUNIT_ASSERT_EQ(test, list(DEVICE, &info), 1u);
+	KUNIT_EXPECT_FALSE(test, info.heard);
+	KUNIT_EXPECT_TRUE(test, rca_peers_accept(&key, &open));
+}
+
+/* Hears a hello of peer 2 that offers a trunk, but for what @service and @oldest say. */
+static void hear_offer(u64 service, u8 oldest)
+{
+	const struct rca_hello hello = {
+		.service_id = cpu_to_be64(service),
+		.version = RCA_TRUNK_VERSION + 1,
+		.oldest = oldest,
+	};
+	const struct rca_peer_key key = key_to(2);
+	u8 data[RCA_HELLO_LEN];
+
+	rca_hello_pack(data, &hello);
+	rca_peers_hear(&key, data, sizeof(data));
+}
+
+static bool may_open(struct rca_hello *hello)
+{
+	const struct rca_peer_key key = key_to(2);
+
+	memset(hello, 0, sizeof(*hello));
+	return rca_peers_may_open(&key, hello);
+}
+
+static void offered_trunk_may_be_opened(struct kunit *test)
+{
+	struct rca_hello hello;
+
+	KUNIT_EXPECT_FALSE(test, may_open(&hello));
+	tell_again(test, 2);
+	KUNIT_EXPECT_FALSE(test, may_open(&hello));
+	hear_offer(0, RCA_TRUNK_OLDEST);
+	KUNIT_EXPECT_FALSE(test, may_open(&hello));
+	hear_offer(0x1234, RCA_TRUNK_VERSION + 1);
+	KUNIT_EXPECT_FALSE(test, may_open(&hello));
+	hear_offer(0x1234, RCA_TRUNK_OLDEST);
+	KUNIT_EXPECT_TRUE(test, may_open(&hello));
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(hello.service_id), 0x1234ULL);
+	rca_trunks = false;
+	KUNIT_EXPECT_FALSE(test, may_open(&hello));
+}
+
+/* A trunk that cannot be opened is tried again after 1 s, and then after 2 s. */
+static void failed_trunk_is_tried_again_later(struct kunit *test)
+{
+	const struct rca_peer_key key = key_to(2), unknown = key_to(3);
+	struct rca_peer_info info;
+	struct rca_hello hello;
+
+	rca_peers_failed(&unknown);
+	rca_peers_opened(&unknown);
+	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 0u);
+	hear_offer(0x1234, RCA_TRUNK_OLDEST);
+	rca_peers_failed(&key);
+	KUNIT_EXPECT_FALSE(test, may_open(&hello));
+	msleep(1100);
+	KUNIT_EXPECT_TRUE(test, may_open(&hello));
+	rca_peers_failed(&key);
+	msleep(1100);
+	KUNIT_EXPECT_FALSE(test, may_open(&hello));
+	msleep(1100);
+	KUNIT_EXPECT_TRUE(test, may_open(&hello));
+	rca_peers_failed(&key);
+	KUNIT_EXPECT_FALSE(test, may_open(&hello));
+	rca_peers_opened(&key);
+	KUNIT_EXPECT_TRUE(test, may_open(&hello));
+}
+
 static int switch_on(struct kunit *test)
 {
 	rca_trunks = true;
@@ -258,6 +375,10 @@ static struct kunit_case peers_cases[] = {
 	KUNIT_CASE(switched_off),
 	KUNIT_CASE(peers_of_a_device_end_with_it),
 	KUNIT_CASE(peers_in_use_stay),
+	KUNIT_CASE(told_token_opens_a_trunk),
+	KUNIT_CASE(trunk_is_refused),
+	KUNIT_CASE(offered_trunk_may_be_opened),
+	KUNIT_CASE_SLOW(failed_trunk_is_tried_again_later),
 	{}
 };
 
