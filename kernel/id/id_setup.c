@@ -213,6 +213,7 @@ int rca_id_set_paths(struct rca_id *id, const struct sa_path_rec *path,
 	id->setup->path_out = new_out;
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_set_paths);
 
 /**
  * rca_id_drop_request() - free the paths and the request of an id

@@ -13,6 +13,7 @@
  */
 #include "resolve/path_query.h"
 
+#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/memcontrol.h>
@@ -50,9 +51,7 @@
  * @sa: query of ib_sa, valid while @called is false
  * @called: the callback has begun (lock: query_lock)
  * @status: result of the query
- * @path: the path
- * @inbound: separate inbound path, if its flags are not 0
- * @outbound: separate outbound path, if its flags are not 0
+ * @answer: its paths
  * @work: handles the answer after the callback
  */
 struct rca_route_query {
@@ -73,9 +72,7 @@ struct rca_route_query {
 	struct ib_sa_query *sa;
 	bool called;
 	int status;
-	struct sa_path_rec path;
-	struct sa_path_rec inbound;
-	struct sa_path_rec outbound;
+	struct rca_path_answer answer;
 	struct work_struct work;
 };
 
@@ -111,14 +108,14 @@ static void query_put(struct rca_route_query *query)
 }
 
 /* Store all records in the id; on failure, it keeps those it has. */
-static int store_paths(struct rca_id *id, const struct rca_route_query *query)
+static int store_paths(struct rca_id *id, const struct rca_path_answer *answer)
 {
 	lockdep_assert_held(&id->op);
 	/* The device may have been removed after the query started: see remove_from_device(). */
 	if (!id->dev)
 		return -ENODEV;
-	return rca_id_set_paths(id, &query->path, query->inbound.flags ? &query->inbound : NULL,
-				query->outbound.flags ? &query->outbound : NULL);
+	return rca_id_set_paths(id, &answer->path, answer->inbound.flags ? &answer->inbound : NULL,
+				answer->outbound.flags ? &answer->outbound : NULL);
 }
 
 /* Milliseconds until the id gives up; at least 1. */
@@ -168,7 +165,7 @@ static void query_work(struct work_struct *work)
 	if (current_one) {
 		old_memcg = set_active_memcg(id->obj.ctx->memcg);
 		again = ask_again(query);
-		status = again ? 0 : query->status ?: store_paths(id, query);
+		status = again ? 0 : query->status ?: store_paths(id, &query->answer);
 		set_active_memcg(old_memcg);
 		if (!again)
 			query->done(id, status, query->post);
@@ -179,33 +176,34 @@ static void query_work(struct work_struct *work)
 }
 
 /* Sort the records by their flags; those of a subnet administrator have none. */
-static int sort_records(struct rca_route_query *query, const struct sa_path_rec *recs,
-			unsigned int count)
+VISIBLE_IF_KUNIT int rca_path_sort(const struct sa_path_rec *recs, unsigned int count,
+				   struct rca_path_answer *answer)
 {
 	const struct sa_path_rec *path = NULL;
 	unsigned int i;
 
 	/* On 6.1, ib_sa does not initialise the flags of an Omni-Path record. */
 	if (count == 1) {
-		query->path = recs[0];
-		query->path.flags = 0;
+		answer->path = recs[0];
+		answer->path.flags = 0;
 		return 0;
 	}
 	for (i = 0; i < count; i++) {
 		if (!recs[i].flags || recs[i].flags & IB_PATH_GMP)
 			path = &recs[i];
 		else if (recs[i].flags & IB_PATH_INBOUND)
-			query->inbound = recs[i];
+			answer->inbound = recs[i];
 		else if (recs[i].flags & IB_PATH_OUTBOUND)
-			query->outbound = recs[i];
+			answer->outbound = recs[i];
 		else
 			return -EINVAL;
 	}
 	if (!path)
 		return -EINVAL;
-	query->path = *path;
+	answer->path = *path;
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_path_sort);
 
 static void stop_leading(struct rca_route_query *query)
 {
@@ -227,9 +225,7 @@ static bool answer_batch(struct rca_route_query *leader)
 		list_del_init(&query->beside);
 		query->leader = NULL;
 		query->status = leader->status;
-		query->path = leader->path;
-		query->inbound = leader->inbound;
-		query->outbound = leader->outbound;
+		query->answer = leader->answer;
 		queue_work(rca_id_wq(query->id), &query->work);
 	}
 	spin_unlock(&query_lock);
@@ -247,10 +243,10 @@ static void path_query_done(int status, struct sa_path_rec *recs, rca_num_paths_
 	spin_lock(&query_lock);
 	query->called = true;
 	spin_unlock(&query_lock);
-	query->status = status ?: sort_records(query, recs, count);
+	query->status = status ?: rca_path_sort(recs, count, &query->answer);
 	/* A resolver in user space may give a path for each direction; those are not kept. */
-	if (!query->status && !query->inbound.flags && !query->outbound.flags)
-		rca_path_cache_add(&question->key, question->epoch, &query->path);
+	if (!query->status && !query->answer.inbound.flags && !query->answer.outbound.flags)
+		rca_path_cache_add(&question->key, question->epoch, &query->answer.path);
 	spin_lock(&query_lock);
 	stop_leading(query);		/* no follower is added from here on */
 	spin_unlock(&query_lock);

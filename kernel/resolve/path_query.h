@@ -28,9 +28,25 @@ struct rca_path_question {
  */
 typedef void (*rca_path_done)(struct rca_id *id, int status, bool post);
 
+/**
+ * struct rca_path_answer - the paths of an answer
+ * @path: the path
+ * @inbound: separate inbound path, if its flags are not 0
+ * @outbound: separate outbound path, if its flags are not 0
+ */
+struct rca_path_answer {
+	struct sa_path_rec path;
+	struct sa_path_rec inbound;
+	struct sa_path_rec outbound;
+};
+
 int rca_path_query_start(struct rca_id *id, const struct rca_path_question *question,
 			 u32 timeout_ms, rca_path_done done, bool post);
 void rca_path_query_cancel(struct rca_id *id);
+#if IS_ENABLED(CONFIG_KUNIT)
+int rca_path_sort(const struct sa_path_rec *recs, unsigned int count,
+		  struct rca_path_answer *answer);
+#endif
 int rca_path_query_init(void);
 void rca_path_query_exit(void);
 

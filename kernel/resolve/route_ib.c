@@ -170,6 +170,7 @@ bool rca_route_ib_renew(struct rca_id *id, rca_path_done done)
 	set_active_memcg(old_memcg);
 	return asks;
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_route_ib_renew);
 
 /**
  * rca_route_ib_forget() - an id that is destroyed has not connected over its path
@@ -191,6 +192,7 @@ void rca_route_ib_forget(struct rca_id *id)
 	set_question(id, &question);
 	rca_path_cache_forget(&question.key, version);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_route_ib_forget);
 
 /**
  * rca_route_ib_set() - set the path of an id that user space has resolved
@@ -208,3 +210,4 @@ void rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given)
 		sa_convert_path_ib_to_opa(&path, (struct sa_path_rec *)given);
 	rca_id_set_path(id, &path);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_route_ib_set);

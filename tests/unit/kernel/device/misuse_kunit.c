@@ -180,6 +180,31 @@ static void iwarp_accept_needs_a_qp(struct kunit *test)
 	rig_expect_state(test, client, RCA_ST_FAILED);
 }
 
+/* The QP may have got another owner since the program asked. */
+static void iwarp_accept_checks_the_qp_again(struct kunit *test)
+{
+	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
+	struct rca_id *client = rig_resolved(test, DEVICE_IP, rig_port_of(server), RDMA_PS_TCP);
+	struct cred *cred = prepare_creds();
+	const struct cred *old_cred;
+	struct rca_tp_conn conn;
+	struct rca_id *child;
+
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	rig_connect(test, client);
+	child = rig_requested(test);
+	conn = rig_params(test);
+	cap_clear(cred->cap_effective);
+	old_cred = override_creds(cred);
+	/* It is a QP of the kernel. */
+	KUNIT_EXPECT_EQ(test, child->dev->tp->reply(child->lower, &conn), -EPERM);
+	revert_creds(old_cred);
+	put_cred(cred);
+	rig_expect_no_event(test);
+	KUNIT_ASSERT_EQ(test, rca_accept(child, DEVICE_CHILD, &conn), 0);
+	rig_expect_both(test, RDMA_CM_ALT_EVENT_ESTABLISHED);
+}
+
 /* iw_destroy_cm_id() waits for the driver; the program does not. */
 static void iwarp_accepted_is_destroyed_at_once(struct kunit *test)
 {
@@ -382,6 +407,7 @@ static struct kunit_case iwarp_cases[] = {
 	KUNIT_CASE(iwarp_listener_takes_requests_alone),
 	KUNIT_CASE(iwarp_request_for_a_foreign_address),
 	KUNIT_CASE(iwarp_accept_needs_a_qp),
+	KUNIT_CASE(iwarp_accept_checks_the_qp_again),
 	KUNIT_CASE(iwarp_accepted_is_destroyed_at_once),
 	KUNIT_CASE(iwarp_event_that_means_nothing),
 	KUNIT_CASE(iwarp_connection_that_does_not_come_up),

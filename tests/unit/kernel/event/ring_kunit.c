@@ -311,6 +311,21 @@ static void merged_notices_are_put_in_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3U, node->src.reported);
 }
 
+/* Without memory a notice gets another event while a record of it is in the ring. */
+static void merged_notice_is_put_in_when_it_is_posted(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a);
+	struct ring_user user = map_ring(test, t->a);
+
+	rca_no_notices = true;
+	notice(node, CHANGE, 0);
+	notice(node, REMOVAL, 0);
+	expect_taken(test, &user, CHANGE, REMOVAL, NO_EVENT);
+	KUNIT_EXPECT_FALSE(test, rca_queue_ready(t->a));
+	KUNIT_EXPECT_EQ(test, 2U, node->src.reported);
+}
+
 /* Through the ring as by read(), see notices_keep_their_order_and_status(). */
 static void notices_are_put_in_in_order(struct kunit *test)
 {
@@ -610,6 +625,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(notice_has_one_record_an_event),
 	KUNIT_CASE(notice_that_does_not_fit_waits_with_its_rest),
 	KUNIT_CASE(merged_notices_are_put_in_at_once),
+	KUNIT_CASE(merged_notice_is_put_in_when_it_is_posted),
 	KUNIT_CASE(notices_are_put_in_in_order),
 	KUNIT_CASE(move_takes_records_back_in_order),
 	KUNIT_CASE(detach_takes_records_back),

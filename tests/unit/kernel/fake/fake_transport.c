@@ -33,12 +33,23 @@ static int send_message(int *count, void *lower)
 	return the_fake->fail_after;
 }
 
+/* What another thread does between the check of a state and the step from it. */
+static void meanwhile(void)
+{
+	void (*call)(struct rca_id *id) = the_fake->meanwhile;
+
+	the_fake->meanwhile = NULL;
+	if (call)
+		call(the_fake->busy_id);
+}
+
 static void *fake_tp_create(struct ib_device *ibdev, void *owner)
 {
 	struct fake_lower *lower = the_fake->no_lower ? NULL : kzalloc(sizeof(*lower), GFP_KERNEL);
 
 	if (!lower)
 		return ERR_PTR(-ENOMEM);
+	meanwhile();
 	lower->owner = owner;
 	atomic_inc(&the_fake->lowers);
 	return lower;
@@ -118,6 +129,7 @@ static int fake_tp_disconnect(void *lower)
 
 static int fake_tp_check_qp(struct ib_device *dev, u32 qp_num)
 {
+	meanwhile();
 	return qp_num == FAKE_FOREIGN_QP ? -EPERM : 0;
 }
 

@@ -55,6 +55,8 @@ struct fake_lower {
  * @no_way: no address handle leads to the peer
  * @fail_after: errno of messages after @during was called
  * @during: called while a message is sent, with the lower cm_id; or NULL
+ * @meanwhile: called once, while check_qp() or create() runs for an id; or NULL
+ * @busy_id: argument of @meanwhile
  * @reachable: a request would have found a listener when the last service ID was taken
  * @groups: multicast groups that are joined
  * @join_later: a join does not complete before join() returns
@@ -93,6 +95,8 @@ struct fake {
 	bool no_way;
 	int fail_after;
 	void (*during)(struct fake *fake, void *lower);
+	void (*meanwhile)(struct rca_id *id);
+	struct rca_id *busy_id;
 	bool reachable;
 	atomic_t groups;
 	bool join_later;

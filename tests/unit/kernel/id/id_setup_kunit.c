@@ -253,6 +253,40 @@ static void requests_have_the_timers_of_their_listener(struct kunit *test)
 	}
 }
 
+static void each_direction_may_have_a_path(struct kunit *test)
+{
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	struct sa_path_rec path = { .sl = 1 }, in = { .sl = 2 }, out = { .sl = 3 };
+
+	mutex_lock(&id->op);
+	KUNIT_EXPECT_EQ(test, rca_id_set_paths(id, &path, &in, &out), 0);
+	KUNIT_EXPECT_EQ(test, (int)id->setup->path.sl, 1);
+	KUNIT_ASSERT_NOT_NULL(test, id->setup->path_in);
+	KUNIT_ASSERT_NOT_NULL(test, id->setup->path_out);
+	KUNIT_EXPECT_EQ(test, (int)id->setup->path_in->sl, 2);
+	KUNIT_EXPECT_EQ(test, (int)id->setup->path_out->sl, 3);
+	KUNIT_EXPECT_EQ(test, rca_id_set_paths(id, &in, NULL, NULL), 0);
+	KUNIT_EXPECT_EQ(test, (int)id->setup->path.sl, 2);
+	KUNIT_EXPECT_NULL(test, id->setup->path_in);
+	KUNIT_EXPECT_NULL(test, id->setup->path_out);
+	mutex_unlock(&id->op);
+}
+
+/* User space expects InfiniBand records, with LIDs of 16 bits. */
+static void path_of_omni_path_is_converted(struct kunit *test)
+{
+	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
+	struct rdma_cm_alt_route route;
+	u8 *lid = (u8 *)route.path[0].path_rec + 40;
+
+	id->setup->path.rec_type = SA_PATH_REC_TYPE_OPA;
+	id->setup->path.opa.dlid = cpu_to_be32(0x1234);
+	rca_id_fill_route(id, &route);
+	KUNIT_EXPECT_EQ(test, route.num_paths, 1u);
+	KUNIT_EXPECT_EQ(test, (int)lid[0], 0x12);
+	KUNIT_EXPECT_EQ(test, (int)lid[1], 0x34);
+}
+
 struct end_race {
 	struct rca_id *id;
 	int (*call)(struct rca_id *id);
@@ -312,6 +346,8 @@ static struct kunit_case setup_cases[] = {
 	KUNIT_CASE(stale_request_gets_no_lower_id),
 	KUNIT_CASE(options_make_extras),
 	KUNIT_CASE(requests_have_the_timers_of_their_listener),
+	KUNIT_CASE(each_direction_may_have_a_path),
+	KUNIT_CASE(path_of_omni_path_is_converted),
 	KUNIT_CASE(establish_while_the_peer_disconnects),
 	KUNIT_CASE(disconnect_while_the_peer_does),
 	{}
