@@ -40,6 +40,7 @@ struct ib_cm_id;
  * @path_epoch: number of events after which a path of the subnet administrator may be another
  *              (atomic)
  * @trunk_service: cm_id that listens for trunks, or NULL (atomic; owned)
+ * @trunk_service_id: its service ID, or 0 (read and written without a lock)
  * @stats: counters of each port, from 1; NULL, also for one port: they could not be
  *         allocated (immutable)
  */
@@ -61,6 +62,7 @@ struct rca_device {
 	struct ib_event_handler events;
 	atomic_t path_epoch;
 	struct ib_cm_id *trunk_service;
+	__be64 trunk_service_id;
 	struct rca_stats __percpu **stats;
 };
 

@@ -58,6 +58,7 @@ static int put_hello(struct sk_buff *skb, const struct rca_peer_info *info)
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_FEATURES, hello->features) ||
 	    nla_put(skb, RDMA_CM_ALT_NL_A_BOOT_ID, sizeof(hello->boot_id), hello->boot_id) ||
 	    rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_GUID, be64_to_cpu(hello->ca_guid)) ||
+	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_FAILURES, info->failures) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_AGE, info->heard_s))
 		return -EMSGSIZE;
 	return 0;

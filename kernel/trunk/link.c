@@ -13,6 +13,9 @@
 
 #define PSN_MASK	0xffffff
 
+/* Links of a trunk that may exist at a time: one, and one that it replaces and that is ending. */
+#define MOST_LINKS	2
+
 static struct workqueue_struct *trunk_wq;
 
 /* Module init. Returns 0 or a negative errno. */
@@ -36,15 +39,19 @@ void rca_links_exit(void)
  * @idle: work that runs from time to time while it is up
  *
  * Context: Process context, also callbacks. Does not sleep.
- * Return: the link, or NULL without memory.
+ * Return: the link; NULL: there is no memory, or earlier links of the trunk have not ended yet.
  */
 struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active,
 				     work_func_t work, work_func_t idle)
 {
-	struct rca_trunk_link *link = kzalloc(sizeof(*link), GFP_NOWAIT | __GFP_NOWARN);
+	struct rca_trunk_link *link = NULL;
 
-	if (!link)
+	if (atomic_inc_return(&trunk->links) <= MOST_LINKS)
+		link = kzalloc(sizeof(*link), GFP_NOWAIT | __GFP_NOWARN);
+	if (!link) {
+		atomic_dec(&trunk->links);
 		return NULL;
+	}
 	refcount_set(&link->ref, 1);
 	refcount_inc(&trunk->ref);	/* put in rca_link_put() */
 	link->trunk = trunk;
@@ -76,6 +83,7 @@ void rca_link_put(struct rca_trunk_link *link)
 {
 	if (!refcount_dec_and_test(&link->ref))
 		return;
+	atomic_dec(&link->trunk->links);
 	rca_trunk_put(link->trunk);	/* got in rca_link_make() */
 	kfree_rcu(link, rcu);
 }

@@ -24,6 +24,9 @@ struct rca_trunk_link;
 /** RCA_LINK_RNR_TIMER - RNR NAK timer of the QP (IBTA volume 1, 9.7.5.2.8): 0.12 ms */
 #define RCA_LINK_RNR_TIMER	7
 
+/** RCA_LINK_TIMEOUT - local ACK timeout of the QP, and twice the lifetime of its path: 67 ms */
+#define RCA_LINK_TIMEOUT	14
+
 /** RCA_LINK_ACK_SIZE - size of the buffer of an acknowledgement */
 #define RCA_LINK_ACK_SIZE	64
 
@@ -51,6 +54,7 @@ enum {
 	RCA_LINK_START,	/* it was made */
 	RCA_LINK_REP,	/* active side: the peer has replied */
 	RCA_LINK_RTU,	/* passive side: the peer is ready */
+	RCA_LINK_UP,	/* the peer has sent a frame */
 	RCA_LINK_END,	/* it has to end */
 	RCA_LINK_DEAD,	/* it has ended */
 };
@@ -68,6 +72,8 @@ enum {
  * @pd: protection domain
  * @cq: completion queue
  * @qp: the QP, or NULL
+ * @initialised: @qp is in INIT or in a later state
+ * @pinged: a message was sent (only for @work)
  * @pages: memory of the buffers
  * @dma: address of each page for the device
  * @receives: receive buffers
@@ -98,6 +104,8 @@ struct rca_trunk_link {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct ib_qp *qp;
+	bool initialised;
+	bool pinged;
 	struct page *pages[RCA_LINK_PAGES];
 	u64 dma[RCA_LINK_PAGES];
 	struct rca_link_buf receives[RCA_SESSION_RECEIVES];

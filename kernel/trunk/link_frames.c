@@ -119,7 +119,9 @@ static void push_locked(struct rca_trunk_link *link)
 
 	lockdep_assert_held(&link->trunk->lock);
 	while (link->under_way < RCA_LINK_SENDS && !ret) {
-		if (link->filled && session->next == session->sent + 1)
+		/* While the peer has no room, more records are added to the frame. */
+		if (link->filled && session->next == session->sent + 1 &&
+		    rca_session_has_room(session))
 			close_frame(link);
 		if (rca_session_may_send(session))
 			ret = send_frame(link);
@@ -218,7 +220,7 @@ static int handle_records(struct rca_trunk_link *link, const u8 *data, u16 len, 
 	return len ? -EPROTO : 0;
 }
 
-/* Returns the verdict about a frame, and whether the peer shows by it that the trunk is open. */
+/* Returns the verdict about a frame. The first one shows that the QP works. */
 static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
 					   const struct rca_frame_hdr *hdr)
 {
@@ -228,8 +230,10 @@ static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
 	spin_lock(&trunk->lock);
 	if (trunk->link == link) {
 		verdict = rca_session_receive(&trunk->session, hdr);
-		if (verdict != RCA_FRAME_BROKEN)
+		if (verdict != RCA_FRAME_BROKEN && !trunk->up) {
 			trunk->up = true;
+			rca_link_tell(link, RCA_LINK_UP);
+		}
 	}
 	link->used_at = jiffies;
 	spin_unlock(&trunk->lock);

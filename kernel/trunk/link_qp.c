@@ -129,6 +129,7 @@ int rca_link_create_qp(struct rca_trunk_link *link)
 	if (IS_ERR(link->qp))
 		return PTR_ERR(link->qp);
 	ret = init_qp(link);
+	link->initialised = !ret;
 	for (i = 0; i < RCA_SESSION_RECEIVES && !ret; i++)
 		ret = rca_link_post_receive(link, &link->receives[i]);
 	return ret;
@@ -148,6 +149,9 @@ static int modify_qp(struct rca_trunk_link *link, enum ib_qp_state state)
 		/* On the passive side ib_cm knows it only after the REP. */
 		attr.rq_psn = link->psn;
 	}
+	/* Not what the path of a connection has, which a user may have chosen. */
+	if (state == IB_QPS_RTS)
+		attr.timeout = RCA_LINK_TIMEOUT;
 	return ib_modify_qp(link->qp, &attr, mask);
 }
 
@@ -173,13 +177,14 @@ int rca_link_connect_qp(struct rca_trunk_link *link)
  */
 void rca_link_destroy_qp(struct rca_trunk_link *link)
 {
-	if (!IS_ERR_OR_NULL(link->qp)) {
+	/* A QP without a state but RESET cannot be drained, and has nothing to be. */
+	if (link->initialised)
 		ib_drain_qp(link->qp);
+	if (!IS_ERR_OR_NULL(link->qp))
 		ib_destroy_qp(link->qp);
-	}
-	free_buffers(link);
 	if (!IS_ERR_OR_NULL(link->cq))
 		ib_free_cq(link->cq);
+	free_buffers(link);
 	if (!IS_ERR_OR_NULL(link->pd))
 		ib_dealloc_pd(link->pd);
 }

@@ -10,8 +10,9 @@
  *                                        (callback) REQ: see service.c
  *                                        START: QP connected, REP
  *   (callback) REP: checked
- *   REP: QP connected, RTU; open
- *                                        RTU, or a frame: open
+ *   REP: QP connected, RTU, a frame
+ *                                        RTU: a frame
+ *   UP: a frame has come; open           UP: a frame has come; open
  *
  * END comes from either side, from a failed QP, from a failed step, or from the removal of the
  * device, at any time.
@@ -34,9 +35,12 @@
 #define CM_RETRIES	4
 #define QP_RETRIES	7
 
+/* An hour is as good as for ever, and no overflow. */
+#define MOST_IDLE_S	3600U
+
 static unsigned int trunk_idle_s = 60;
 module_param(trunk_idle_s, uint, 0644);
-MODULE_PARM_DESC(trunk_idle_s, "seconds without a message after which a trunk is closed");
+MODULE_PARM_DESC(trunk_idle_s, "seconds without a message after which a trunk is closed, 3600 at most");
 
 /* Expects to be called under RCU. */
 static void end_link(struct rca_trunk *trunk)
@@ -52,7 +56,7 @@ static int set_trunks(const char *val, const struct kernel_param *param)
 	int ret = param_set_bool(val, param);
 
 	if (!ret && !rca_trunks)
-		rca_trunks_of_device(NULL, end_link);
+		rca_trunks_switched_off(end_link);
 	return ret;
 }
 
@@ -73,7 +77,7 @@ static void set_open(struct rca_trunk_link *link, struct rca_trunk_open *open)
 	open->cookie = link->cookie;
 }
 
-/* Frames may be received from now on. False: the link has been replaced meanwhile. */
+/* Before a frame can come. False: the link has been replaced meanwhile. */
 static bool begin_session(struct rca_trunk_link *link, u32 number)
 {
 	struct rca_trunk *trunk = link->trunk;
@@ -136,6 +140,19 @@ static int send_rep(struct rca_trunk_link *link, u32 session)
 	return ib_send_cm_rep(link->cm_id, &param);
 }
 
+/* It must be from the load of the peer's module that has told the hello. */
+static bool take_rep(struct rca_trunk_link *link, const void *data)
+{
+	struct rca_trunk_open open;
+
+	if (rca_trunk_rep_unpack(data, RCA_TRUNK_REP_LEN, &open) ||
+	    memcmp(open.hello.boot_id, link->peer.hello.boot_id, RCA_BOOT_ID_LEN) ||
+	    !rca_hello_common_version(&open.hello))
+		return false;
+	link->peer = open;
+	return true;
+}
+
 /* ib_cm callback of the cm_id of a link. */
 static int ib_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
@@ -146,8 +163,13 @@ static int ib_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *eve
 		return 0;
 	switch (event->event) {
 	case IB_CM_REP_RECEIVED:
-		if (!rca_trunk_rep_unpack(event->private_data, RCA_TRUNK_REP_LEN, &link->peer))
+		if (take_rep(link, event->private_data))
 			news = RCA_LINK_REP;
+		break;
+	case IB_CM_REP_ERROR:
+		/* The RTU was lost, and a frame has come. */
+		if (READ_ONCE(link->trunk->up))
+			goto out_put;
 		break;
 	case IB_CM_RTU_RECEIVED:
 	case IB_CM_USER_ESTABLISHED:
@@ -160,6 +182,7 @@ static int ib_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *eve
 		break;
 	}
 	rca_link_tell(link, news);
+out_put:
 	rca_link_put(link);	/* got in rca_link_get_live() */
 	return 0;
 }
@@ -177,53 +200,53 @@ static int start_passive(struct rca_trunk_link *link)
 	u32 session = get_random_u32() | 1;
 	int ret;
 
-	ret = rca_link_create_qp(link) ?: rca_link_connect_qp(link);
+	ret = rca_link_create_qp(link);
 	if (ret)
 		return ret;
 	if (!begin_session(link, session))
 		return -ESTALE;
-	return send_rep(link, session);
+	return rca_link_connect_qp(link) ?: send_rep(link, session);
 }
 
 static int finish_active(struct rca_trunk_link *link)
 {
-	int ret;
-
-	ret = rca_link_connect_qp(link);
-	if (ret)
-		return ret;
 	if (!begin_session(link, link->peer.session))
 		return -ESTALE;
-	return ib_send_cm_rtu(link->cm_id, NULL, 0);
+	return rca_link_connect_qp(link) ?: ib_send_cm_rtu(link->cm_id, NULL, 0);
+}
+
+static unsigned long idle_time(void)
+{
+	return min(READ_ONCE(trunk_idle_s), MOST_IDLE_S) * HZ;
 }
 
 static void idle_work(struct work_struct *work)
 {
 	struct rca_trunk_link *link = container_of(to_delayed_work(work), struct rca_trunk_link,
 						   idle);
-	unsigned long most = READ_ONCE(trunk_idle_s) * HZ;
-	unsigned long idle = jiffies - READ_ONCE(link->used_at);
+	unsigned long end = READ_ONCE(link->used_at) + idle_time();
+	unsigned long now = jiffies;
 
-	if (idle >= most)
+	if (time_after_eq(now, end))
 		rca_link_tell(link, RCA_LINK_END);
 	else
-		rca_link_set_idle_timer(link, most - idle);
+		rca_link_set_idle_timer(link, end - now);
 }
 
-/* Each end sends a message at once, which shows the other one that the QP works. */
-static void set_up(struct rca_trunk_link *link)
+/* Each end sends a message as soon as it is connected, which shows the other one that it works. */
+static void connected(struct rca_trunk_link *link)
 {
 	static const struct rca_trunk_record ping = { .type = RCA_RECORD_PING };
 	struct rca_trunk *trunk = link->trunk;
 
+	if (link->pinged)
+		return;
+	link->pinged = true;
 	spin_lock(&trunk->lock);
-	if (trunk->link == link) {
-		trunk->up = true;
+	if (trunk->link == link)
 		rca_link_send(link, &ping);
-	}
 	spin_unlock(&trunk->lock);
-	rca_peers_opened(&trunk->key.peer);
-	rca_link_set_idle_timer(link, READ_ONCE(trunk_idle_s) * HZ);
+	rca_link_set_idle_timer(link, idle_time());
 }
 
 /* Afterwards no completion and no callback comes, but for one that ib_cm reports late. */
@@ -242,17 +265,22 @@ static void end(struct rca_trunk_link *link)
 
 static int handle_news(struct rca_trunk_link *link)
 {
-	int ret = 0;
+	/* Trunks may have been switched off before this link was in the table. */
+	int ret = rca_peers_enabled() ? 0 : -ECANCELED;
 
-	if (test_and_clear_bit(RCA_LINK_START, &link->news))
+	if (!ret && test_and_clear_bit(RCA_LINK_START, &link->news))
 		ret = link->active ? start_active(link) : start_passive(link);
 	if (!ret && test_and_clear_bit(RCA_LINK_REP, &link->news)) {
 		ret = finish_active(link);
 		if (!ret)
-			set_up(link);
+			connected(link);
 	}
 	if (!ret && test_and_clear_bit(RCA_LINK_RTU, &link->news))
-		set_up(link);
+		connected(link);
+	if (!ret && test_and_clear_bit(RCA_LINK_UP, &link->news)) {
+		connected(link);	/* the RTU may come later */
+		rca_peers_opened(&link->trunk->key.peer);
+	}
 	return ret;
 }
 
@@ -352,6 +380,7 @@ void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req
 	if (link) {
 		link->peer.hello = hello;
 		link->path = *req->path;
+		link->path.packet_life_time = RCA_LINK_TIMEOUT - 1;
 		start(link, false);
 	} else {
 		rca_trunk_drop_link(trunk, NULL);

@@ -24,12 +24,12 @@
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <rdma/ib_cm.h>
 
 #include "device/devices.h"
 
@@ -70,7 +70,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_peers_interval_ms);
  * @heard_at: time of the last one, in jiffies (lock: peers_lock)
  * @hello: the last one (lock: peers_lock)
  * @failed_at: when a trunk could not be opened, in jiffies (lock: peers_lock)
- * @backoff: time from then on in which none is opened, in jiffies, or 0 (lock: peers_lock)
+ * @failures: how often in a row (lock: peers_lock)
  * @used: a connection was made to it since the last search for one to remove
  * @rcu: frees it after readers
  */
@@ -80,10 +80,10 @@ struct peer {
 	struct rca_peer_key key;
 	u32 told;
 	unsigned long told_at;
-	unsigned long heard_at;
+	u64 heard_at;
 	struct rca_hello hello;
-	unsigned long failed_at;
-	unsigned long backoff;
+	u64 failed_at;
+	u32 failures;
 	bool heard;
 	bool used;
 	struct rcu_head rcu;
@@ -256,10 +256,8 @@ const u8 *rca_peers_boot_id(void)
 void rca_peers_fill_hello(const struct rca_peer_key *key, const struct rca_device *dev,
 			  struct rca_hello *hello)
 {
-	struct ib_cm_id *service = READ_ONCE(dev->trunk_service);
-
 	*hello = (struct rca_hello) {
-		.service_id = service ? service->service_id : 0,
+		.service_id = READ_ONCE(dev->trunk_service_id),
 		.ca_guid = dev->ibdev->node_guid,
 		.token = token_for(key),
 		.version = RCA_TRUNK_VERSION,
@@ -315,7 +313,7 @@ static void keep_hello(const struct rca_peer_key *key, const struct rca_hello *h
 	if (peer) {
 		peer->hello = *hello;
 		WRITE_ONCE(peer->heard, true);	/* pairs with rca_peers_may_open() */
-		peer->heard_at = jiffies;
+		peer->heard_at = get_jiffies_64();
 	}
 	spin_unlock(&peers_lock);
 	kfree(spare);
@@ -358,6 +356,12 @@ bool rca_peers_accept(const struct rca_peer_key *key, const struct rca_trunk_ope
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_peers_accept);
 
+/* Time after one or more failures in which no trunk is opened, in jiffies. */
+static unsigned long backoff(u32 failures)
+{
+	return min(FIRST_BACKOFF << min(failures - 1, 16U), LAST_BACKOFF);
+}
+
 /**
  * rca_peers_may_open() - is a trunk to a peer worth it, which has just requested a connection?
  * @key: the peer
@@ -379,9 +383,10 @@ bool rca_peers_may_open(const struct rca_peer_key *key, struct rca_hello *hello)
 	if (peer && READ_ONCE(peer->heard)) {
 		spin_lock(&peers_lock);
 		*hello = peer->hello;
-		may = time_before(jiffies, peer->heard_at + SECOND_CONNECTION) &&
+		may = get_jiffies_64() - peer->heard_at < SECOND_CONNECTION &&
 		      hello->service_id && rca_hello_common_version(hello) &&
-		      (!peer->backoff || time_after(jiffies, peer->failed_at + peer->backoff));
+		      (!peer->failures ||
+		       get_jiffies_64() - peer->failed_at >= backoff(peer->failures));
 		spin_unlock(&peers_lock);
 	}
 	rcu_read_unlock();
@@ -389,32 +394,30 @@ bool rca_peers_may_open(const struct rca_peer_key *key, struct rca_hello *hello)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_peers_may_open);
 
-static void set_backoff(const struct rca_peer_key *key, bool failed)
+static void set_failures(const struct rca_peer_key *key, bool failed)
 {
 	struct peer *peer;
 
 	spin_lock(&peers_lock);
 	peer = rhashtable_lookup_fast(&peers, key, peers_params);
-	if (peer && failed)
-		peer->backoff = clamp(2 * peer->backoff, FIRST_BACKOFF, LAST_BACKOFF);
-	else if (peer)
-		peer->backoff = 0;
-	if (peer)
-		peer->failed_at = jiffies;
+	if (peer) {
+		peer->failures = failed ? peer->failures + 1 : 0;
+		peer->failed_at = get_jiffies_64();
+	}
 	spin_unlock(&peers_lock);
 }
 
 /* A trunk to the peer is open. Process context. */
 void rca_peers_opened(const struct rca_peer_key *key)
 {
-	set_backoff(key, false);
+	set_failures(key, false);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_peers_opened);
 
 /* A trunk to the peer could not be opened; each time it is tried again later. Process context. */
 void rca_peers_failed(const struct rca_peer_key *key)
 {
-	set_backoff(key, true);
+	set_failures(key, true);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_peers_failed);
 
@@ -457,7 +460,8 @@ bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info)
 		info->key = peer->key;
 		info->told = peer->told;
 		info->heard = peer->heard;
-		info->heard_s = (jiffies - peer->heard_at) / HZ;
+		info->failures = peer->failures;
+		info->heard_s = div_u64(get_jiffies_64() - peer->heard_at, HZ);
 		info->hello = peer->hello;
 		spin_unlock(&peers_lock);
 	}

@@ -36,6 +36,7 @@ struct rca_peer_key {
  * struct rca_peer_info - a peer, for tools
  * @key: the peer
  * @told: number of hellos that were sent to it
+ * @failures: how often in a row a trunk to it could not be opened
  * @heard: a hello was received from it; only then the members below are valid
  * @heard_s: seconds since the last one
  * @hello: the last one
@@ -43,6 +44,7 @@ struct rca_peer_key {
 struct rca_peer_info {
 	struct rca_peer_key key;
 	u32 told;
+	u32 failures;
 	bool heard;
 	u32 heard_s;
 	struct rca_hello hello;

@@ -13,6 +13,7 @@
 
 #include <linux/err.h>
 #include <linux/string.h>
+#include <rdma/ib_cache.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
 
@@ -37,6 +38,40 @@ static bool is_same_port(const struct rca_peer_key *key, const struct rca_hello 
 }
 
 /*
+ * The local GID of a request, with a reference, or NULL. On InfiniBand ib_cm reports none if the
+ * request came without a GRH.
+ */
+static const struct ib_gid_attr *local_gid(struct ib_device *ibdev,
+					   const struct ib_cm_req_event_param *req)
+{
+	const struct ib_gid_attr *attr = req->ppath_sgid_attr;
+
+	if (attr) {
+		rdma_hold_gid_attr(attr);
+		return attr;
+	}
+	if (!rdma_protocol_ib(ibdev, req->port))
+		return NULL;
+	attr = rdma_find_gid_by_port(ibdev, &req->primary_path->sgid, IB_GID_TYPE_IB, req->port,
+				     NULL);
+	return IS_ERR(attr) ? NULL : attr;
+}
+
+static int accept_from(struct rca_device *dev, const struct rca_trunk_key *key,
+		       const struct ib_gid_attr *sgid_attr, const struct rca_trunk_open *open,
+		       struct ib_cm_id *cm_id)
+{
+	struct rca_trunk *trunk = rca_trunk_make(dev, key, sgid_attr);
+	bool accepted;
+
+	if (!trunk)
+		return -ENOMEM;
+	accepted = rca_open_accept(trunk, open, peer_wins(&key->peer, &open->hello), cm_id);
+	rca_trunk_put(trunk);	/* got in rca_trunk_make() */
+	return accepted ? 0 : -EBUSY;
+}
+
+/*
  * ib_cm callback of the service: a peer asks for a trunk. A non-zero return makes ib_cm reject the
  * request and destroy @cm_id.
  */
@@ -44,25 +79,25 @@ static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *ev
 {
 	const struct ib_cm_req_event_param *req = &event->param.req_rcvd;
 	struct rca_device *dev = cm_id->context;
+	const struct ib_gid_attr *sgid_attr;
 	struct rca_trunk_key key = {};
 	struct rca_trunk_open open;
-	struct rca_trunk *trunk;
-	bool accepted;
+	int ret = -EACCES;
 
-	if (event->event != IB_CM_REQ_RECEIVED || !req->ppath_sgid_attr ||
+	if (event->event != IB_CM_REQ_RECEIVED ||
 	    rca_trunk_req_unpack(event->private_data, RCA_TRUNK_REQ_LEN, &open))
 		return -EINVAL;
-	rca_peer_key(&key.peer, dev->serial, req->port, req->ppath_sgid_attr,
-		     &req->primary_path->dgid, be16_to_cpu(req->primary_path->pkey));
-	if (!rca_peers_accept(&key.peer, &open))
-		return -EACCES;
-	key.passive = is_same_port(&key.peer, &open.hello);
-	trunk = rca_trunk_make(dev, &key, req->ppath_sgid_attr);
-	if (!trunk)
-		return -ENOMEM;
-	accepted = rca_open_accept(trunk, &open, peer_wins(&key.peer, &open.hello), cm_id);
-	rca_trunk_put(trunk);	/* got in rca_trunk_make() */
-	return accepted ? 0 : -EBUSY;
+	sgid_attr = local_gid(dev->ibdev, req);
+	if (!sgid_attr)
+		return -EINVAL;
+	rca_peer_key(&key.peer, dev->serial, req->port, sgid_attr, &req->primary_path->dgid,
+		     be16_to_cpu(req->primary_path->pkey));
+	if (rca_peers_accept(&key.peer, &open)) {
+		key.passive = is_same_port(&key.peer, &open.hello);
+		ret = accept_from(dev, &key, sgid_attr, &open, cm_id);
+	}
+	rdma_put_gid_attr(sgid_attr);	/* got in local_gid() */
+	return ret;
 }
 
 /**
@@ -85,6 +120,8 @@ void rca_trunk_listen(struct rca_device *dev)
 	if (ib_cm_listen(cm_id, IB_CM_ASSIGN_SERVICE_ID) ||
 	    cmpxchg(&dev->trunk_service, NULL, cm_id))
 		ib_destroy_cm_id(cm_id);
+	else
+		WRITE_ONCE(dev->trunk_service_id, cm_id->service_id);
 }
 
 /* No peer can open a trunk any more. Called when no id can use @dev. Sleeps. */

@@ -83,16 +83,28 @@ static u32 last_sent(const struct rca_session *session)
 }
 
 /**
- * rca_session_may_send() - whether a frame with records has to and may be sent
+ * rca_session_has_room() - whether the peer has room for a frame with records
  * @session: the session
  *
  * The last credit is kept for an acknowledgement.
  *
- * Return: whether frame @session->next waits and there are credits for it.
+ * Return: whether there are credits for one.
+ */
+bool rca_session_has_room(const struct rca_session *session)
+{
+	return credits(session) >= 2;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_session_has_room);
+
+/**
+ * rca_session_may_send() - whether a frame with records has to and may be sent
+ * @session: the session
+ *
+ * Return: whether frame @session->next waits, with rca_session_has_room().
  */
 bool rca_session_may_send(const struct rca_session *session)
 {
-	return last_sent(session) != session->sent && credits(session) >= 2;
+	return last_sent(session) != session->sent && rca_session_has_room(session);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_session_may_send);
 

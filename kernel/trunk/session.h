@@ -55,6 +55,7 @@ enum rca_session_verdict { RCA_FRAME_TAKE, RCA_FRAME_SKIP, RCA_FRAME_BROKEN };
 
 void rca_session_init(struct rca_session *session, u32 number, u64 cookie, u64 peer_cookie);
 int rca_session_attach(struct rca_session *session, u32 peer_received);
+bool rca_session_has_room(const struct rca_session *session);
 bool rca_session_may_send(const struct rca_session *session);
 bool rca_session_may_add(const struct rca_session *session);
 bool rca_session_ack_due(const struct rca_session *session);

@@ -8,6 +8,7 @@
 #include "trunk/trunk.h"
 
 #include <linux/jhash.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <rdma/ib_cache.h>
@@ -37,20 +38,29 @@ static const struct rhashtable_params trunks_params = {
 static struct rhashtable trunks;
 static DEFINE_SPINLOCK(trunks_lock);
 static unsigned int count;	/* (lock: trunks_lock) */
-static bool ready;		/* the table exists */
+static bool ready;		/* the table exists (lock: that of the module's parameters) */
+
+/* A parameter can be written before the module is initialised, and until it is gone. */
+static void set_ready(bool is_ready)
+{
+	kernel_param_lock(THIS_MODULE);
+	ready = is_ready;
+	kernel_param_unlock(THIS_MODULE);
+}
 
 /* Module init. Returns 0 or a negative errno. */
 int __init rca_trunks_init(void)
 {
 	int ret = rhashtable_init(&trunks, &trunks_params);
 
-	WRITE_ONCE(ready, !ret);
+	set_ready(!ret);
 	return ret;
 }
 
 /* Module exit, when all devices are gone. */
 void rca_trunks_exit(void)
 {
+	set_ready(false);
 	rhashtable_destroy(&trunks);
 }
 
@@ -135,13 +145,24 @@ static void drop(struct rca_trunk *trunk)
 	rca_trunk_put(trunk);	/* got in insert() */
 }
 
-/*
- * A trunk that is open has been lost by its peer, if the peer asks for another one, or has told
- * another boot identifier. A request of the peer that this host is accepting was given up.
- */
-static bool may_have_link(const struct rca_trunk *trunk, bool yields)
+/* Has the module of the peer been loaded again since the trunk was opened? */
+static bool is_stale(const struct rca_trunk *trunk, const u8 *boot_id)
 {
-	return !trunk->gone && (!trunk->link || trunk->up || !trunk->link->active || yields);
+	return trunk->up && memcmp(trunk->boot_id, boot_id, sizeof(trunk->boot_id));
+}
+
+/*
+ * A peer that asks has lost the trunk if it is open, and has given up a request that this host is
+ * accepting. This host asks only if there is no trunk, or the peer cannot have it any more.
+ */
+static bool may_have_link(const struct rca_trunk *trunk, const struct rca_trunk_link *link,
+			  bool yields)
+{
+	if (trunk->gone || !trunk->link)
+		return !trunk->gone;
+	if (link->active)
+		return is_stale(trunk, link->peer.hello.boot_id);
+	return trunk->up || !trunk->link->active || yields;
 }
 
 /**
@@ -161,7 +182,7 @@ bool rca_trunk_set_link(struct rca_trunk *trunk, struct rca_trunk_link *link, bo
 
 	*old = NULL;
 	spin_lock(&trunk->lock);
-	taken = may_have_link(trunk, yields);
+	taken = may_have_link(trunk, link, yields);
 	if (taken) {
 		*old = trunk->link;
 		if (*old)
@@ -213,8 +234,6 @@ void rca_trunks_of_device(const struct rca_device *dev, void (*fn)(struct rca_tr
 	struct rhashtable_iter iter;
 	struct rca_trunk *trunk;
 
-	if (!READ_ONCE(ready))
-		return;
 	rhashtable_walk_enter(&trunks, &iter);
 	rhashtable_walk_start(&iter);
 	while ((trunk = rhashtable_walk_next(&iter))) {
@@ -244,12 +263,23 @@ bool rca_trunk_is_current(const struct rca_trunk_key *key, const u8 *boot_id)
 	trunk = rhashtable_lookup(&trunks, key, trunks_params);
 	if (trunk) {
 		spin_lock(&trunk->lock);
-		is_current = trunk->link && (!trunk->up || !memcmp(trunk->boot_id, boot_id,
-								   sizeof(trunk->boot_id)));
+		is_current = trunk->link && !is_stale(trunk, boot_id);
 		spin_unlock(&trunk->lock);
 	}
 	rcu_read_unlock();
 	return is_current;
+}
+
+/**
+ * rca_trunks_switched_off() - call a function for each trunk, from the write of a parameter
+ * @fn: the function; is called under RCU
+ *
+ * Context: Process context. Sleeps. Expects the lock of the module's parameters to be held.
+ */
+void rca_trunks_switched_off(void (*fn)(struct rca_trunk *trunk))
+{
+	if (ready)
+		rca_trunks_of_device(NULL, fn);
 }
 
 static bool describe(const struct rca_peer_key *key, bool passive, struct rca_trunk_info *info)

@@ -36,7 +36,8 @@ struct rca_trunk_key {
  * @sgid_attr: local GID (immutable; holds a reference)
  * @lock: protects the members below, and marked ones of @link
  * @link: the QP that is used or being opened; NULL: the trunk is ending
- * @up: records may be sent
+ * @links: links that exist, ending ones included (atomic)
+ * @up: the peer has sent a frame: records may be sent
  * @gone: it is not in the table any more, and gets no link
  * @session: numbers of the frames
  * @boot_id: boot identifier of the peer
@@ -50,6 +51,7 @@ struct rca_trunk {
 	const struct ib_gid_attr *sgid_attr;
 	spinlock_t lock;
 	struct rca_trunk_link *link;
+	atomic_t links;
 	bool up;
 	bool gone;
 	struct rca_session session;
@@ -78,6 +80,7 @@ bool rca_trunk_set_link(struct rca_trunk *trunk, struct rca_trunk_link *link, bo
 			struct rca_trunk_link **old);
 bool rca_trunk_drop_link(struct rca_trunk *trunk, struct rca_trunk_link *link);
 void rca_trunks_of_device(const struct rca_device *dev, void (*fn)(struct rca_trunk *trunk));
+void rca_trunks_switched_off(void (*fn)(struct rca_trunk *trunk));
 bool rca_trunk_is_current(const struct rca_trunk_key *key, const u8 *boot_id);
 bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *info);
 

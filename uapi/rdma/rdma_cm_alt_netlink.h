@@ -107,6 +107,7 @@ enum rdma_cm_alt_nl_cmd {
  * @RDMA_CM_ALT_NL_A_FEATURES: u32: peers: features that it has told
  * @RDMA_CM_ALT_NL_A_BOOT_ID: 16 bytes: peers: random number that it made when its module was loaded
  * @RDMA_CM_ALT_NL_A_GUID: u64: peers: node GUID of its device
+ * @RDMA_CM_ALT_NL_A_FAILURES: u32: peers: how often in a row a trunk could not be opened
  * @RDMA_CM_ALT_NL_A_TRUNK: string: peers: "open" or "opening"; absent: there is no trunk
  * @RDMA_CM_ALT_NL_A_FRAMES_SENT: u32: trunks: number of frames with messages that were sent
  * @RDMA_CM_ALT_NL_A_FRAMES_RECEIVED: u32: trunks: number of those that were received
@@ -159,6 +160,7 @@ enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_FEATURES,
 	RDMA_CM_ALT_NL_A_BOOT_ID,
 	RDMA_CM_ALT_NL_A_GUID,
+	RDMA_CM_ALT_NL_A_FAILURES,
 	RDMA_CM_ALT_NL_A_TRUNK,
 	RDMA_CM_ALT_NL_A_FRAMES_SENT,
 	RDMA_CM_ALT_NL_A_FRAMES_RECEIVED,

@@ -101,6 +101,23 @@ def is_open(host: Host, other: Host) -> bool:
     return found.get("trunk") == "open" and bool(found["frames_sent"]) and bool(found["frames_received"])
 
 
+def trunk_qps(host: Host) -> int:
+    """The number of QPs of trunks."""
+    return sum(qp.get("comm") == "rdma_cm_alt" for qp in json.loads(host.do("rdma -j resource show qp")))
+
+
+def peer_refuses(hosts: Hosts) -> None:
+    """A host that has told its hello, and switches trunks off before its peer asks: nothing stays, connections are made."""
+    with trunks(hosts):
+        connect(hosts, (OURS, OURS), client_is_far=True)
+        wait_for("a hello", lambda: peer_at(hosts.near, hosts.far).get("age", 99) < 5)
+        hosts.far.do(f"echo 0 >{SWITCH}")
+        connect(hosts, (OURS, OURS), client_is_far=True)
+        wait_for("an attempt", lambda: peer_at(hosts.near, hosts.far)["failures"] == 1)
+        wait_for("no QP", lambda: not trunk_qps(hosts.near))
+        connect(hosts, (OURS, OURS), client_is_far=True)
+
+
 def peer_restarts(hosts: Hosts) -> None:
     """A host that was started again opens a new trunk in place of the one that its peer believes to have."""
     with trunks(hosts):
@@ -116,14 +133,14 @@ def peer_restarts(hosts: Hosts) -> None:
         wait_for("another trunk", lambda: is_open(hosts.far, hosts.near))
         wait_for("it at the near host", lambda: peer_at(hosts.near, hosts.far)["boot_id"] != before
                  and is_open(hosts.near, hosts.far))
-        qps = json.loads(hosts.near.do("rdma -j resource show qp"))
-        if sum(qp.get("comm") == "rdma_cm_alt" for qp in qps) != 1:
-            raise Unexpected(f"QPs of the near host: {qps}")
+        if trunk_qps(hosts.near) != 1:
+            raise Unexpected(f"{trunk_qps(hosts.near)} QPs at the near host")
 
 
 def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
     """First of all, while the hosts do not know each other."""
     found = [("trunk: off by default", off_by_default),
              ("trunk: stock tells nothing", stock_tells_nothing),
-             ("trunk: the second connection opens one", trunk_opens)]
+             ("trunk: the second connection opens one", trunk_opens),
+             ("trunk: a peer refuses", peer_refuses)]
     return found + ([("trunk: a host is started again", peer_restarts)] if everything else [])
