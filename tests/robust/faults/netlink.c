@@ -150,8 +150,8 @@ static void sweep_dump(int cmd)
 	int nl = get_socket();
 
 	EXPECT_EQ(dump(nl, cmd, NULL, &all), 0);
-	/* Only InfiniBand has paths. */
-	EXPECT(all > 0 || cmd == RDMA_CM_ALT_NL_PATH);
+	/* Only InfiniBand has paths, and peers are known only while trunks are on. */
+	EXPECT(all > 0 || cmd == RDMA_CM_ALT_NL_PATH || cmd == RDMA_CM_ALT_NL_PEER);
 	MUST(close(nl));
 	while (sweep_more(&s)) {
 		nl = get_socket();
@@ -216,6 +216,12 @@ TEST(paths)
 {
 	begin();
 	sweep_dump(RDMA_CM_ALT_NL_PATH);
+}
+
+TEST(peers)
+{
+	begin();
+	sweep_dump(RDMA_CM_ALT_NL_PEER);
 }
 
 TEST(failures)

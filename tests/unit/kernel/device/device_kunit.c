@@ -256,6 +256,17 @@ static void settings_of_an_id_and_of_its_port(struct kunit *test)
 			0);
 	KUNIT_EXPECT_EQ(test, (int)tos, 9);
 
+	/* Settings of the port of another device. */
+	preset.ibdev_index++;
+	id = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP);
+	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_CM_ALT_OPTION,
+					     RDMA_CM_ALT_OPTION_PORT_DEFAULTS, &preset,
+					     sizeof(preset)), 0);
+	KUNIT_ASSERT_EQ(test, rig_bind(test, id, DEVICE_IP), 0);
+	KUNIT_EXPECT_EQ(test, rca_get_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, &len),
+			0);
+	KUNIT_EXPECT_EQ(test, (int)tos, 0);
+
 	/* soft-RoCE has no GIDs of RoCE v1. */
 	id = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP);
 	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_GID_TYPE,

@@ -453,6 +453,24 @@ static void close_of_the_ring_keeps_the_order_of_records(struct kunit *test)
 	expect_none(test, t->a);
 }
 
+/* The first record of a notice determines its position. */
+static void close_of_the_ring_takes_all_records_of_a_notice_back(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct node *node = new_node(test, t->a), *other = new_node(test, t->a);
+
+	rca_no_notices = true;
+	map_ring(test, t->a);
+	notice(node, DISCONNECTED, 0);
+	post(test, other, USER);
+	notice(node, TIMEWAIT, 0);
+	rca_queue_ring_close(t->a);
+	expect(test, t->a, node, DISCONNECTED);
+	expect(test, t->a, node, TIMEWAIT);
+	expect(test, t->a, other, USER);
+	expect_none(test, t->a);
+}
+
 static void request_is_put_in_by_who_may_publish(struct kunit *test)
 {
 	struct events_test *t = test->priv;
@@ -632,6 +650,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(records_that_went_round_are_taken_back),
 	KUNIT_CASE(close_of_the_ring_gives_everything_back),
 	KUNIT_CASE(close_of_the_ring_keeps_the_order_of_records),
+	KUNIT_CASE(close_of_the_ring_takes_all_records_of_a_notice_back),
 	KUNIT_CASE(request_is_put_in_by_who_may_publish),
 	KUNIT_CASE(request_that_moves_hides_its_id_again),
 	KUNIT_CASE(request_that_moves_while_its_id_is_destroyed),

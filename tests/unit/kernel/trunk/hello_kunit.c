@@ -109,6 +109,21 @@ static void hello_is_of_the_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)info.key.pkey, 0x7fff);
 }
 
+/* The partition is that of the request, without the membership bit. */
+static void peer_on_infiniband_is_of_a_partition(struct kunit *test)
+{
+	struct rca_id *id = accepted(test, &local_gid);
+	struct rca_peer_info info;
+	u8 data[224] = {};
+
+	id->link.ib = true;
+	id->link.pkey = 0x8123;
+	rca_hello_pack(data, &the_hello);
+	receive_rtu(id, data, sizeof(data));
+	KUNIT_ASSERT_EQ(test, heard(test, &info), 1u);
+	KUNIT_EXPECT_EQ(test, (int)info.key.pkey, 0x0123);
+}
+
 /* It repeats its RTU, or sends one to an id that is not connecting. */
 static void rtu_out_of_place_is_not_read(struct kunit *test)
 {
@@ -150,6 +165,7 @@ static void end(struct kunit *test)
 static struct kunit_case hello_cases[] = {
 	KUNIT_CASE(first_rtus_have_a_hello),
 	KUNIT_CASE(hello_is_of_the_peer),
+	KUNIT_CASE(peer_on_infiniband_is_of_a_partition),
 	KUNIT_CASE(rtu_out_of_place_is_not_read),
 	KUNIT_CASE(id_without_a_gid),
 	{}

@@ -230,6 +230,26 @@ static void peers_in_use_stay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)tell_again(test, 1), 0);
 	rca_peers_max = 0;
 	KUNIT_EXPECT_EQ(test, (int)tell_again(test, 900), 0);
+	hear(901, 1);
+	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 40u);
+	rca_peers_max = 65536;
+}
+
+/* A lower limit takes effect in steps, so that nobody waits for long. */
+static void some_peers_in_use_go_at_a_time(struct kunit *test)
+{
+	struct rca_peer_info info;
+	u16 peer;
+
+	for (peer = 1; peer <= 100; peer++) {
+		hear(peer, 1);
+		tell_again(test, peer);
+	}
+	rca_peers_max = 1;
+	hear(200, 1);
+	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 100u - 16 + 1);
+	hear(201, 1);
+	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 100u - 16 + 1 - 16 + 1);
 	rca_peers_max = 65536;
 }
 
@@ -375,6 +395,7 @@ static struct kunit_case peers_cases[] = {
 	KUNIT_CASE(switched_off),
 	KUNIT_CASE(peers_of_a_device_end_with_it),
 	KUNIT_CASE(peers_in_use_stay),
+	KUNIT_CASE(some_peers_in_use_go_at_a_time),
 	KUNIT_CASE(told_token_opens_a_trunk),
 	KUNIT_CASE(trunk_is_refused),
 	KUNIT_CASE(offered_trunk_may_be_opened),
