@@ -80,6 +80,11 @@ def peers() -> None:
     switch.write_text("1")
     try:
         server, client = connection()
+        with server, client:
+            pass
+        # A trunk is opened when a second connection comes soon.
+        server, client = connection()
+        until("its trunk is shown", lambda: [peer for peer in tool("-j", "show", "peers").json if "trunk" in peer])
     finally:
         switch.write_text("0")
     with server, client:
