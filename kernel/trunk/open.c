@@ -303,7 +303,10 @@ static bool start(struct rca_trunk_link *link, bool yields)
 {
 	struct rca_trunk_link *old;
 
+	/* Another one may replace it, and its work end it, as soon as the trunk has it. */
+	refcount_inc(&link->ref);
 	if (!rca_trunk_set_link(link->trunk, link, yields, &old)) {
+		rca_link_put(link);
 		rca_link_put(link);	/* the first reference */
 		return false;
 	}
@@ -312,6 +315,7 @@ static bool start(struct rca_trunk_link *link, bool yields)
 		rca_link_put(old);	/* got in rca_trunk_set_link() */
 	}
 	rca_link_tell(link, RCA_LINK_START);
+	rca_link_put(link);
 	return true;
 }
 
