@@ -14,6 +14,10 @@
  * *records*. A record is a message about one connection, and corresponds to the CM message of its
  * name (IBTA volume 1, 12.6).
  *
+ * The end that requests a connection chooses its number, which is in all records about it. The end
+ * that asked for the trunk when the session was created chooses odd numbers and the other one even
+ * ones, so both may request at the same time.
+ *
  * Both ends use the highest version that both speak. Fields that a later version appends to a
  * record are after its private data, where this version does not look; a record of an unknown type
  * is skipped.
@@ -36,7 +40,7 @@
 /** RCA_FRAME_HDR_LEN - length of the header of a frame */
 #define RCA_FRAME_HDR_LEN	24
 /** RCA_RECORD_HDR_LEN - length of the header of a record */
-#define RCA_RECORD_HDR_LEN	12
+#define RCA_RECORD_HDR_LEN	8
 /** RCA_RECORD_PRIVATE_MAX - most private data of a record: IP CM header and 255 bytes of a user */
 #define RCA_RECORD_PRIVATE_MAX	(36 + 255)
 
@@ -179,8 +183,7 @@ struct rca_record_path {
 /**
  * struct rca_trunk_record - a record
  * @type: enum rca_record_type
- * @to: connection number at the receiver; 0 in a REQ, and in a REJ or HELD as answer to it
- * @from: connection number at the sender; 0 in a PING
+ * @conn: number of the connection, chosen by the end that requests it; 0 in a PING
  * @service_id: REQ: service ID of the listener
  * @qp_type: REQ: enum ib_qp_type: IB_QPT_RC, IB_QPT_UC or IB_QPT_XRC_INI
  * @qp: REQ, REP: QP of the sender
@@ -198,8 +201,7 @@ struct rca_trunk_record {
 	u8 ack_delay;
 	u16 reason;
 	u16 private_len;
-	u32 to;
-	u32 from;
+	u32 conn;
 	u32 delay_ms;
 	u32 remote_qpn;
 	__be64 service_id;

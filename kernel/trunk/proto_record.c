@@ -33,8 +33,7 @@ struct rca_proto_record {
 	u8 type;
 	u8 reserved;
 	__be16 len;
-	__be32 to;
-	__be32 from;
+	__be32 conn;
 } __packed;
 
 static_assert(sizeof(struct rca_proto_record) == RCA_RECORD_HDR_LEN);
@@ -78,7 +77,7 @@ struct rca_proto_req {
 	struct rca_proto_private private;
 } __packed;
 
-static_assert(sizeof(struct rca_proto_req) == 68);
+static_assert(sizeof(struct rca_proto_req) == 64);
 
 struct rca_proto_rep {
 	struct rca_proto_record hdr;
@@ -88,7 +87,7 @@ struct rca_proto_rep {
 	struct rca_proto_private private;
 } __packed;
 
-static_assert(sizeof(struct rca_proto_rep) == 44);
+static_assert(sizeof(struct rca_proto_rep) == 40);
 
 struct rca_proto_rej {
 	struct rca_proto_record hdr;
@@ -97,21 +96,21 @@ struct rca_proto_rej {
 	struct rca_proto_private private;
 } __packed;
 
-static_assert(sizeof(struct rca_proto_rej) == 20);
+static_assert(sizeof(struct rca_proto_rej) == 16);
 
 struct rca_proto_dreq {
 	struct rca_proto_record hdr;
 	__be32 remote_qpn;
 } __packed;
 
-static_assert(sizeof(struct rca_proto_dreq) == 16);
+static_assert(sizeof(struct rca_proto_dreq) == 12);
 
 struct rca_proto_held {
 	struct rca_proto_record hdr;
 	__be32 delay_ms;
 } __packed;
 
-static_assert(sizeof(struct rca_proto_held) == 16);
+static_assert(sizeof(struct rca_proto_held) == 12);
 
 /* A record up to its private data. */
 union rca_proto_any {
@@ -276,8 +275,7 @@ int rca_record_pack(u8 *data, size_t room, const struct rca_trunk_record *record
 	wire.hdr = (struct rca_proto_record) {
 		.type = record->type,
 		.len = cpu_to_be16(len),
-		.to = cpu_to_be32(record->to),
-		.from = cpu_to_be32(record->from),
+		.conn = cpu_to_be32(record->conn),
 	};
 	switch (record->type) {
 	case RCA_RECORD_REQ:
@@ -335,7 +333,7 @@ static void get_body(const union rca_proto_any *wire, struct rca_trunk_record *r
  * rca_record_unpack() - read a record
  * @data: the rest of a frame
  * @len: bytes at @data
- * @record: set on success; of an unknown type only @type, @to and @from
+ * @record: set on success; of an unknown type only @type and @conn
  *
  * Return: length of the record, after which the next one begins, or -EPROTO.
  */
@@ -353,8 +351,7 @@ int rca_record_unpack(const u8 *data, size_t len, struct rca_trunk_record *recor
 
 	*record = (struct rca_trunk_record) {
 		.type = wire.hdr.type,
-		.to = be32_to_cpu(wire.hdr.to),
-		.from = be32_to_cpu(wire.hdr.from),
+		.conn = be32_to_cpu(wire.hdr.conn),
 	};
 	if (!rca_proto_knows(record->type))
 		return (int)whole;

@@ -119,7 +119,7 @@ static int fuzz_record(const u8 *data, size_t len)
 	}
 	check_ranges(&record);
 	MUST(packed >= RCA_RECORD_HDR_LEN && packed <= whole);
-	MUST(data[0] == bytes[0] && !memcmp(data + 4, bytes + 4, 8));
+	MUST(data[0] == bytes[0] && !memcmp(data + 4, bytes + 4, 4));
 	MUST(rca_record_unpack(bytes, packed, &again) == packed);
 	MUST(again.private_len == record.private_len);
 	MUST(!again.private_len ||

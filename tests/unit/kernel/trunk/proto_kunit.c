@@ -65,8 +65,8 @@ static const u8 frame_bytes[68] = {
 };
 
 static const u8 req_bytes[] = {
-	0x01, 0x00, 0x00, 0x4c,	/* type, length */
-	0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,	/* to, from */
+	0x01, 0x00, 0x00, 0x48,	/* type, length */
+	0x01, 0x02, 0x03, 0x04,	/* number of the connection */
 	0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58,	/* service ID */
 	0x00, 0x11, 0x12, 0x13, 0x00, 0x21, 0x22, 0x23,	/* QP, PSN */
 	0x31, 0x32, 0x33, 0x34, 0x41, 0x42, 0x43, 0x44,	/* ECE */
@@ -78,8 +78,8 @@ static const u8 req_bytes[] = {
 };
 
 static const u8 rep_bytes[] = {
-	0x02, 0x00, 0x00, 0x30,	/* type, length */
-	0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,	/* to, from */
+	0x02, 0x00, 0x00, 0x2c,	/* type, length */
+	0x01, 0x02, 0x03, 0x04,	/* number of the connection */
 	0x00, 0x11, 0x12, 0x13, 0x00, 0x21, 0x22, 0x23,	/* QP, PSN */
 	0x31, 0x32, 0x33, 0x34, 0x41, 0x42, 0x43, 0x44,	/* ECE */
 	0x05, 0x06, 0x07, 0x04, 0x02, 0x00, 0x00, 0x00,	/* depths, retries, flags */
@@ -89,38 +89,38 @@ static const u8 rep_bytes[] = {
 };
 
 static const u8 rtu_bytes[] = {
-	0x03, 0x00, 0x00, 0x0c,	/* type, length */
-	0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,	/* to, from */
+	0x03, 0x00, 0x00, 0x08,	/* type, length */
+	0x01, 0x02, 0x03, 0x04,	/* number of the connection */
 };
 
 static const u8 rej_bytes[] = {
-	0x04, 0x00, 0x00, 0x18,	/* type, length */
-	0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,	/* to, from */
+	0x04, 0x00, 0x00, 0x14,	/* type, length */
+	0x01, 0x02, 0x03, 0x04,	/* number of the connection */
 	0x00, 0x1c, 0x00, 0x00,	/* reason */
 	0x00, 0x01, 0x00, 0x00,	/* length of private data */
 	0x78, 0x00, 0x00, 0x00,
 };
 
 static const u8 dreq_bytes[] = {
-	0x05, 0x00, 0x00, 0x10,	/* type, length */
-	0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,	/* to, from */
+	0x05, 0x00, 0x00, 0x0c,	/* type, length */
+	0x01, 0x02, 0x03, 0x04,	/* number of the connection */
 	0x00, 0x11, 0x22, 0x33,	/* QP */
 };
 
 static const u8 drep_bytes[] = {
-	0x06, 0x00, 0x00, 0x0c,	/* type, length */
-	0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,	/* to, from */
+	0x06, 0x00, 0x00, 0x08,	/* type, length */
+	0x01, 0x02, 0x03, 0x04,	/* number of the connection */
 };
 
 static const u8 held_bytes[] = {
-	0x07, 0x00, 0x00, 0x10,	/* type, length */
-	0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,	/* to, from */
+	0x07, 0x00, 0x00, 0x0c,	/* type, length */
+	0x01, 0x02, 0x03, 0x04,	/* number of the connection */
 	0x00, 0x00, 0xea, 0x60,	/* ms */
 };
 
 static const u8 ping_bytes[] = {
-	0x08, 0x00, 0x00, 0x0c,	/* type, length */
-	0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,	/* to, from */
+	0x08, 0x00, 0x00, 0x08,	/* type, length */
+	0x01, 0x02, 0x03, 0x04,	/* number of the connection */
 };
 
 enum kind { HELLO, TRUNK_REQ, TRUNK_REP, FRAME, RECORD };
@@ -151,7 +151,7 @@ union any {
 	.retry_count = 7, .rnr_retry_count = 4
 
 #define RECORD_FIELDS(record_type)					\
-	.type = (record_type), .to = 0x01020304, .from = 0x05060708
+	.type = (record_type), .conn = 0x01020304
 
 #define PRIVATE(text)							\
 	.private_len = sizeof(text) - 1, .private_data = (const u8 *)(text)
@@ -412,55 +412,55 @@ static const struct changed changes[] = {
 	{ "frame: shorter than received", &frame, 18, 2, { 0, 64 }, -EPROTO },
 	{ "frame: longer than received", &frame, 18, 2, { 0, 72 }, -EPROTO },
 	{ "frame: no records and yet bytes", &frame, 20, 1, { 0 }, -EPROTO },
-	{ "frame: 3 records fit", &frame, 20, 1, { 3 }, 0 },
-	{ "frame: 4 records do not fit", &frame, 20, 1, { 4 }, -EPROTO },
+	{ "frame: 5 records fit", &frame, 20, 1, { 5 }, 0 },
+	{ "frame: 6 records do not fit", &frame, 20, 1, { 6 }, -EPROTO },
 	{ "frame: reserved bytes", &frame, 21, 3, { 1, 1, 1 }, 0 },
 	{ "record: length 0", &ping, 2, 2, { 0, 0 }, -EPROTO },
-	{ "record: shorter than its header", &ping, 2, 2, { 0, 8 }, -EPROTO },
-	{ "record: beyond the frame", &ping, 2, 2, { 0, 16 }, -EPROTO },
+	{ "record: shorter than its header", &ping, 2, 2, { 0, 4 }, -EPROTO },
+	{ "record: beyond the frame", &ping, 2, 2, { 0, 12 }, -EPROTO },
 	{ "record: far beyond the frame", &ping, 2, 2, { 0xff, 0xfc }, -EPROTO },
-	{ "record: not a multiple of 4", &req, 2, 2, { 0, 74 }, -EPROTO },
-	{ "record: reserved byte", &ping, 1, 1, { 1 }, 12 },
-	{ "REQ: shorter than its fields", &req, 2, 2, { 0, 64 }, -EPROTO },
-	{ "REQ: no room for private data", &req, 2, 2, { 0, 68 }, -EPROTO },
-	{ "REQ: QP number of 25 bits", &req, 20, 4, { 1, 0, 0, 0 }, -EPROTO },
-	{ "REQ: PSN of 25 bits", &req, 24, 4, { 1, 0, 0, 0 }, -EPROTO },
-	{ "REQ: greatest QP number, PSN", &req, 20, 8, { 0, 255, 255, 255, 0, 255, 255, 255 }, 76 },
-	{ "REQ: retry count 8", &req, 38, 1, { 8 }, -EPROTO },
-	{ "REQ: RNR retry count 8", &req, 39, 1, { 8 }, -EPROTO },
-	{ "REQ: unknown flags", &req, 40, 4, { 0xff, 1, 1, 1 }, 76 },
-	{ "REQ: flow label of 21 bits", &req, 44, 4, { 0, 0x10, 0, 0 }, -EPROTO },
-	{ "REQ: greatest flow label", &req, 44, 4, { 0, 0xf, 0xff, 0xff }, 76 },
-	{ "REQ: service level 16", &req, 58, 1, { 16 }, -EPROTO },
-	{ "REQ: MTU 0", &req, 59, 1, { 0 }, -EPROTO },
-	{ "REQ: MTU 6", &req, 59, 1, { 6 }, -EPROTO },
-	{ "REQ: MTU 256", &req, 59, 1, { IB_MTU_256 }, 76 },
-	{ "REQ: MTU 4096", &req, 59, 1, { IB_MTU_4096 }, 76 },
-	{ "REQ: rate of 7 bits", &req, 60, 1, { 64 }, -EPROTO },
-	{ "REQ: ACK timeout 32", &req, 61, 1, { 32 }, -EPROTO },
-	{ "REQ: QP of datagrams", &req, 62, 1, { IB_QPT_UD }, -EPROTO },
-	{ "REQ: QP 0", &req, 62, 1, { IB_QPT_SMI }, -EPROTO },
-	{ "REQ: XRC target", &req, 62, 1, { IB_QPT_XRC_TGT }, -EPROTO },
-	{ "REQ: UC", &req, 62, 1, { IB_QPT_UC }, 76 },
-	{ "REQ: XRC", &req, 62, 1, { IB_QPT_XRC_INI }, 76 },
-	{ "REQ: private data up to the end", &req, 64, 2, { 0, 8 }, 76 },
-	{ "REQ: private data beyond the end", &req, 64, 2, { 0, 9 }, -EPROTO },
-	{ "REQ: endless private data", &req, 64, 2, { 255, 255 }, -EPROTO },
-	{ "REP: shorter than its fields", &rep, 2, 2, { 0, 40 }, -EPROTO },
-	{ "REP: QP number of 25 bits", &rep, 12, 1, { 1 }, -EPROTO },
-	{ "REP: PSN of 25 bits", &rep, 16, 1, { 1 }, -EPROTO },
-	{ "REP: retry count 8", &rep, 30, 1, { 8 }, -EPROTO },
-	{ "REP: RNR retry count 8", &rep, 31, 1, { 8 }, -EPROTO },
-	{ "REP: ACK delay 32", &rep, 36, 1, { 32 }, -EPROTO },
-	{ "REP: private data beyond the end", &rep, 40, 2, { 0, 5 }, -EPROTO },
-	{ "REP: bytes after less private data", &rep, 40, 2, { 0, 0 }, 48 },
-	{ "REJ: shorter than its fields", &rej, 2, 2, { 0, 16 }, -EPROTO },
-	{ "REJ: any reason", &rej, 12, 2, { 255, 255 }, 24 },
-	{ "REJ: private data beyond the end", &rej, 16, 2, { 0, 5 }, -EPROTO },
-	{ "DREQ: shorter than its fields", &dreq, 2, 2, { 0, 12 }, -EPROTO },
-	{ "DREQ: QP number of 25 bits", &dreq, 12, 1, { 1 }, -EPROTO },
-	{ "HELD: shorter than its fields", &held, 2, 2, { 0, 12 }, -EPROTO },
-	{ "HELD: more than a minute", &held, 12, 4, { 0, 0, 0xea, 0x61 }, -EPROTO },
+	{ "record: not a multiple of 4", &req, 2, 2, { 0, 70 }, -EPROTO },
+	{ "record: reserved byte", &ping, 1, 1, { 1 }, 8 },
+	{ "REQ: shorter than its fields", &req, 2, 2, { 0, 60 }, -EPROTO },
+	{ "REQ: no room for private data", &req, 2, 2, { 0, 64 }, -EPROTO },
+	{ "REQ: QP number of 25 bits", &req, 16, 4, { 1, 0, 0, 0 }, -EPROTO },
+	{ "REQ: PSN of 25 bits", &req, 20, 4, { 1, 0, 0, 0 }, -EPROTO },
+	{ "REQ: greatest QP number, PSN", &req, 16, 8, { 0, 255, 255, 255, 0, 255, 255, 255 }, 72 },
+	{ "REQ: retry count 8", &req, 34, 1, { 8 }, -EPROTO },
+	{ "REQ: RNR retry count 8", &req, 35, 1, { 8 }, -EPROTO },
+	{ "REQ: unknown flags", &req, 36, 4, { 0xff, 1, 1, 1 }, 72 },
+	{ "REQ: flow label of 21 bits", &req, 40, 4, { 0, 0x10, 0, 0 }, -EPROTO },
+	{ "REQ: greatest flow label", &req, 40, 4, { 0, 0xf, 0xff, 0xff }, 72 },
+	{ "REQ: service level 16", &req, 54, 1, { 16 }, -EPROTO },
+	{ "REQ: MTU 0", &req, 55, 1, { 0 }, -EPROTO },
+	{ "REQ: MTU 6", &req, 55, 1, { 6 }, -EPROTO },
+	{ "REQ: MTU 256", &req, 55, 1, { IB_MTU_256 }, 72 },
+	{ "REQ: MTU 4096", &req, 55, 1, { IB_MTU_4096 }, 72 },
+	{ "REQ: rate of 7 bits", &req, 56, 1, { 64 }, -EPROTO },
+	{ "REQ: ACK timeout 32", &req, 57, 1, { 32 }, -EPROTO },
+	{ "REQ: QP of datagrams", &req, 58, 1, { IB_QPT_UD }, -EPROTO },
+	{ "REQ: QP 0", &req, 58, 1, { IB_QPT_SMI }, -EPROTO },
+	{ "REQ: XRC target", &req, 58, 1, { IB_QPT_XRC_TGT }, -EPROTO },
+	{ "REQ: UC", &req, 58, 1, { IB_QPT_UC }, 72 },
+	{ "REQ: XRC", &req, 58, 1, { IB_QPT_XRC_INI }, 72 },
+	{ "REQ: private data up to the end", &req, 60, 2, { 0, 8 }, 72 },
+	{ "REQ: private data beyond the end", &req, 60, 2, { 0, 9 }, -EPROTO },
+	{ "REQ: endless private data", &req, 60, 2, { 255, 255 }, -EPROTO },
+	{ "REP: shorter than its fields", &rep, 2, 2, { 0, 36 }, -EPROTO },
+	{ "REP: QP number of 25 bits", &rep, 8, 1, { 1 }, -EPROTO },
+	{ "REP: PSN of 25 bits", &rep, 12, 1, { 1 }, -EPROTO },
+	{ "REP: retry count 8", &rep, 26, 1, { 8 }, -EPROTO },
+	{ "REP: RNR retry count 8", &rep, 27, 1, { 8 }, -EPROTO },
+	{ "REP: ACK delay 32", &rep, 32, 1, { 32 }, -EPROTO },
+	{ "REP: private data beyond the end", &rep, 36, 2, { 0, 5 }, -EPROTO },
+	{ "REP: bytes after less private data", &rep, 36, 2, { 0, 0 }, 44 },
+	{ "REJ: shorter than its fields", &rej, 2, 2, { 0, 12 }, -EPROTO },
+	{ "REJ: any reason", &rej, 8, 2, { 255, 255 }, 20 },
+	{ "REJ: private data beyond the end", &rej, 12, 2, { 0, 5 }, -EPROTO },
+	{ "DREQ: shorter than its fields", &dreq, 2, 2, { 0, 8 }, -EPROTO },
+	{ "DREQ: QP number of 25 bits", &dreq, 8, 1, { 1 }, -EPROTO },
+	{ "HELD: shorter than its fields", &held, 2, 2, { 0, 8 }, -EPROTO },
+	{ "HELD: more than a minute", &held, 8, 4, { 0, 0, 0xea, 0x61 }, -EPROTO },
 };
 
 static void changed_desc(const struct changed *c, char *desc)
@@ -555,8 +555,7 @@ static void record_of_unknown_type_is_skipped(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, (int)sizeof(data),
 				rca_record_unpack(data, sizeof(data), &got));
 		KUNIT_EXPECT_EQ(test, (u8)type, got.type);
-		KUNIT_EXPECT_EQ(test, req.record.to, got.to);
-		KUNIT_EXPECT_EQ(test, req.record.from, got.from);
+		KUNIT_EXPECT_EQ(test, req.record.conn, got.conn);
 		KUNIT_EXPECT_EQ(test, 0U, got.qp.qp_num);
 		KUNIT_EXPECT_EQ(test, -EINVAL, rca_record_pack(data, sizeof(data), &got));
 	}
