@@ -33,11 +33,13 @@
 #include "trunk/open.h"
 #include "trunk/peers.h"
 #include "trunk/trunk.h"
+#include "trunk_conn/transport_trunk.h"
 
 static const struct rca_tp_upcalls upcalls = {
 	.event = rca_cm_event,
 	.request = rca_req_handler,
 	.joined = rca_mcast_joined,
+	.request_for = rca_req_handler_for,
 };
 
 static void device_removed(struct rca_device *dev)
@@ -60,6 +62,7 @@ static int __init rca_init(void)
 
 	rca_tp_ib_init(&upcalls);
 	rca_tp_iw_init(&upcalls);
+	rca_tp_trunk_init(&upcalls);
 	ret = rca_users_init();
 	if (ret)
 		return ret;
@@ -93,7 +96,7 @@ static int __init rca_init(void)
 	ret = rca_peers_init();
 	if (ret)
 		goto err_queries;
-	ret = rca_trunks_init();
+	ret = rca_trunks_init(&rca_tp_trunk_upcalls);
 	if (ret)
 		goto err_peers;
 	ret = rca_links_init();

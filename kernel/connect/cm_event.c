@@ -52,6 +52,12 @@ static bool get_owner(struct rca_id *id)
 	return alive;
 }
 
+/* The peer has no room for the request, and no time is left to repeat it. */
+static const struct rca_tp_event held_too_long = {
+	.input = RCA_IN_REQ_TIMEOUT,
+	.status = -ETIMEDOUT,
+};
+
 static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_event *event)
 {
 	struct rca_event *ev = NULL;
@@ -62,6 +68,8 @@ static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_
 		rca_window_answered(id);
 	if (rca_retry_again(id, event))
 		return 0;
+	if (event->input == RCA_IN_HELD)
+		event = &held_too_long;
 	if (needs_record(event)) {
 		ev = rca_id_event(id);
 		if (ev && event->has_conn)

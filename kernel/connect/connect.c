@@ -16,6 +16,7 @@
 #include "device/devices.h"
 #include "connect/cm_event.h"
 #include "connect/hello.h"
+#include "connect/lower.h"
 #include "id/send_window.h"
 #include "connect/req_retransmit.h"
 #include "lib/wire.h"
@@ -56,14 +57,13 @@ static int send_tcp(struct rca_id *id, const struct rca_tp_conn *conn)
 		.tos = rca_id_opts(id)->tos,
 	};
 
-	return id->dev->tp->connect(id->lower, &req);
+	return id->tp->connect(id->lower, &req);
 }
 
 static int start_connect(struct rca_id *id, const struct rca_tp_conn *user)
 {
 	struct rca_tp_conn conn = *user;
 	struct rca_step step;
-	void *lower;
 	int ret;
 
 	lockdep_assert_held(&id->op);
@@ -78,12 +78,9 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *user)
 	ret = user->tells_route ? rca_id_reserve_answer(id) : rca_id_reserve_event(id);
 	if (ret)
 		return ret;
-	lower = id->dev->tp->create(id->dev->ibdev, id);
-	if (IS_ERR(lower)) {
-		ret = PTR_ERR(lower);
+	ret = rca_lower_create(id);
+	if (ret)
 		goto err_unreserve;
-	}
-	id->lower = lower;
 	set_qp_params(id, &conn);
 	/* TCP has no stale connections: a restarted host resets them. */
 	ret = id->dev->tp->over_tcp ? 0 : rca_retry_keep(id, &conn);
@@ -289,7 +286,7 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 	}
 	set_qp_params(id, &rep);
 	if (!ret)
-		ret = id->dev->tp->reply(id->lower, &rep);
+		ret = id->tp->reply(id->lower, &rep);
 	if (ret) {
 		step = rca_id_step(id, RCA_IN_ACCEPT_FAIL);
 		rca_id_unreserve_event(id);
@@ -300,7 +297,7 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 		if (step.verdict != RCA_TAKE)
 			ret = 0;
 		else
-			id->dev->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
+			id->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
 		goto out_unlock;
 	}
 	rca_id_drop_setup(id);
@@ -340,7 +337,7 @@ int rca_reject(struct rca_id *id, u32 reason, const void *data, u32 len)
 	step = rca_id_step(id, RCA_IN_REJECT);
 	ret = step.err;
 	if (step.verdict == RCA_TAKE)
-		ret = id->dev->tp->reject(id->lower, reason, data, len);
+		ret = id->tp->reject(id->lower, reason, data, len);
 out_unlock:
 	rca_id_report_op(id, "reject", ret);
 	mutex_unlock(&id->op);
@@ -366,7 +363,7 @@ int rca_establish(struct rca_id *id)
 	ret = step.err;
 	if (step.verdict != RCA_TAKE)
 		goto out_unlock;
-	ret = id->dev->tp->send_rtu(id->lower, hello, rca_hello_tell(id, hello));
+	ret = id->tp->send_rtu(id->lower, hello, rca_hello_tell(id, hello));
 	/* A callback is about to report the end of the connection: as if it already had. */
 	if (ret == -ECONNRESET) {
 		ret = -EINVAL;
@@ -374,7 +371,7 @@ int rca_establish(struct rca_id *id)
 	}
 	if (ret) {
 		rca_id_step(id, RCA_IN_ESTABLISH_FAIL);
-		id->dev->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
+		id->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
 		goto out_unlock;
 	}
 	rca_id_drop_setup(id);
@@ -416,6 +413,8 @@ static int handle_comm_est(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	switch (rca_id_state(id)) {
 	case RCA_ST_REP_SENT:
+		if (id->tp->received)
+			id->tp->received(id->lower);
 		rca_cm_event(id, id->lower, &up);
 		return 0;
 	case RCA_ST_CONNECTED:

@@ -6,6 +6,7 @@
  */
 #include "connect/hello.h"
 
+#include "connect/lower.h"
 #include "device/devices.h"
 #include "trunk/open.h"
 #include "trunk/peers.h"
@@ -16,19 +17,17 @@
  * @data: RCA_HELLO_LEN bytes; filled in
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: length of the private data; 0: there is nothing to tell.
+ * Return: length of the private data; 0: there is nothing to tell, or the RTU goes over a trunk.
  */
 u8 rca_hello_tell(struct rca_id *id, u8 *data)
 {
-	const struct sa_path_rec *path = &id->setup->path;
 	struct rca_peer_key key;
 
 	lockdep_assert_held(&id->op);
-	if (!id->sgid_attr || !rca_peers_enabled())
+	if (!id->sgid_attr || !rca_peers_enabled() || id->tp->reliable)
 		return 0;
 	rca_trunk_listen(id->dev);
-	rca_peer_key(&key, id->dev->serial, id->port_num, id->sgid_attr, &path->dgid,
-		     be16_to_cpu(path->pkey));
+	rca_lower_peer(id, &key);
 	return rca_peers_tell(&key, id->dev, data);
 }
 

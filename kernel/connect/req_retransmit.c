@@ -27,6 +27,7 @@
 #include <linux/slab.h>
 
 #include "device/devices.h"
+#include "connect/lower.h"
 #include "id/send_window.h"
 #include "lib/wire.h"
 #include "resolve/route_ib.h"
@@ -62,14 +63,8 @@ static void abort_retransmit(struct rca_id *id, int err)
 /* After a stale reject, the cm_id is in timewait and cannot send. */
 static int renew_lower(struct rca_id *id)
 {
-	void *lower;
-
 	rca_id_drop_lower(id);
-	lower = id->dev->tp->create(id->dev->ibdev, id);
-	if (IS_ERR(lower))
-		return PTR_ERR(lower);
-	id->lower = lower;
-	return 0;
+	return rca_lower_create(id);
 }
 
 /* The request waits for a slot. A deadline that the program has set still applies. */
@@ -137,7 +132,9 @@ int rca_retry_send(struct rca_id *id)
 
 	lockdep_assert_held(&id->op);
 	set_timers(id, &req);
-	return id->dev->tp->connect(id->lower, &req);
+	req.wait_ms = jiffies_to_msecs(max_t(long, id->setup->retry->deadline - jiffies, 0)) +
+		      rca_timing_ms(rca_timing_mra_request());
+	return id->tp->connect(id->lower, &req);
 }
 
 static void resend_request(struct rca_id *id);
@@ -211,7 +208,7 @@ static void end_request(struct rca_id *id)
 static void send_mra(struct rca_id *id)
 {
 	const struct rca_timing timing = rca_id_timing(id);
-	int ret = id->dev->tp->send_mra(id->lower, rca_timing_mra(&timing));
+	int ret = id->tp->send_mra(id->lower, rca_timing_mra(&timing));
 
 	/* Fails if the peer has given up, or without memory for the message. */
 	rca_id_report_own_op(id, "send-mra", ret);
@@ -377,6 +374,10 @@ static long timeout_delay(const struct rca_retry *retry)
 
 static enum rca_input retry_reason(const struct rca_tp_event *event)
 {
+	if (event->input == RCA_IN_HELD)
+		return RCA_IN_HELD;
+	if (event->elsewhere)
+		return RCA_IN_STALE;
 	if (event->input == RCA_IN_REJ && event->status == IB_CM_REJ_STALE_CONN)
 		return RCA_IN_STALE;
 	return event->input == RCA_IN_REQ_TIMEOUT ? RCA_IN_SILENCE : RCA_IN_COUNT;
@@ -404,7 +405,11 @@ bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 	if (id->state != RCA_ST_REQ_SENT || !id->setup->retry)
 		goto out_unlock;
 	retry = id->setup->retry;	/* neither is freed in this state */
-	delay = why == RCA_IN_STALE ? retry->delay : timeout_delay(retry);
+	delay = why == RCA_IN_SILENCE ? timeout_delay(retry) : retry->delay;
+	if (event->elsewhere) {
+		retry->elsewhere = true;
+		delay = 0;
+	}
 	left = retry->deadline - jiffies;
 	if (delay < 0 || left <= 0)
 		goto out_unlock;
@@ -419,7 +424,7 @@ bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 	retry->doubts = why == RCA_IN_SILENCE;
 	/* Under the lock: who ends the id comes later, and stops the work. */
 	rca_id_queue_work_at(id, delay);
-	if (why == RCA_IN_STALE)
+	if (why != RCA_IN_SILENCE && delay)
 		retry->delay = min(2 * retry->delay, LONGEST_DELAY);
 	retransmit = true;
 out_unlock:

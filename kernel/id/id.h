@@ -135,6 +135,7 @@ struct rca_link {
  * @dev_node: entry in &rca_device.ids (lock: rca_device.lock)
  * @sgid_attr: local GID (as @dev; holds a reference)
  * @lower: cm_id of the transport, or NULL (lock: @op; owned)
+ * @tp: transport of @lower: that of @dev, or that of trunks (as @lower; valid with a device)
  * @link: result of address resolution (lock: @op; also @lock once the id is in a table)
  * @watch_node: entry in the bucket of watching ids (lock: that of the bucket)
  * @reserved: record for the event of the pending operation (lock: @lock; owned)
@@ -179,6 +180,7 @@ struct rca_id {
 	};
 	const struct ib_gid_attr *sgid_attr;
 	void *lower;
+	const struct rca_tp_ops *tp;
 	struct rca_link link;
 	union {
 		u32 psn;

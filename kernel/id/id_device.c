@@ -34,6 +34,7 @@ int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
 	removing = dev->removing;
 	if (!removing) {
 		id->dev = rca_device_get(dev);	/* put in rca_id_detach() */
+		id->tp = dev->tp;
 		id->port_num = port_num;
 		id->sgid_attr = sgid_attr;
 		list_add_tail(&id->dev_node, &dev->ids);

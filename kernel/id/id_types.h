@@ -45,6 +45,8 @@ struct rca_window_slot {
  *         @deadline (lock: rca_id.op)
  * @doubts: the path has to be renewed before the request is sent again, if it was cached (set under
  *          rca_id.lock by a callback, cleared under rca_id.op in RCA_ST_REQ_WAIT)
+ * @elsewhere: the request is not sent over a trunk, as its listener may be another user of ib_cm
+ *             (as @doubts)
  * @why: why the id is in RCA_ST_REQ_WAIT: RCA_IN_STALE, RCA_IN_SILENCE or RCA_IN_HELD
  *       (lock: rca_id.lock)
  * @intervals: number of retry intervals that ended without an answer (lock: rca_id.op)
@@ -65,6 +67,7 @@ struct rca_retry {
 	bool once;
 	bool waits;
 	bool doubts;
+	bool elsewhere;
 	u8 why;
 	u8 intervals;
 	u8 lifetime;

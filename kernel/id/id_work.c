@@ -32,7 +32,7 @@ bool rca_id_send_dreq(struct rca_id *id)
 	/* Set before the result is known: the RTU may arrive at any time. */
 	if (id->setup)
 		WRITE_ONCE(id->setup->unsent, true);	/* pairs with handle_conn_event() */
-	ret = id->dev->tp->disconnect(id->lower);
+	ret = id->tp->disconnect(id->lower);
 	if (!id->setup)
 		return !ret;
 	if (ret != -EAGAIN)

@@ -353,7 +353,8 @@ static bool is_full(struct rca_window *peer)
  * rca_window_begin() - take a slot in the send window for a message to the peer of an id
  * @id: the id, on a device
  *
- * Pacing is best-effort: an id without a setup, or without memory to wait, may send at once.
+ * Pacing is best-effort: an id without a setup, or without memory to wait, may send at once. A
+ * trunk has a window of its own.
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
  * Return: true if the message may be sent. False if the id waits: its work is queued when a slot
@@ -368,7 +369,7 @@ bool rca_window_begin(struct rca_id *id)
 	bool full, ret;
 
 	lockdep_assert_held(&id->op);
-	if (!setup)
+	if (!setup || id->tp->reliable)
 		return true;
 	/* The work of an id has no memory cgroup of its own. */
 	old_memcg = set_active_memcg(id->obj.ctx->memcg);

@@ -3,7 +3,8 @@
  * Service IDs that the module holds on devices. ib_cm gives a service ID to one user per
  * device, whatever the IP address or network namespace, so our listeners share it here.
  *
- * Locking: rca_device.demux_mutex; requests walk the slots under RCU.
+ * Locking: rca_device.demux_mutex; requests walk the slots under RCU, and over a trunk find the
+ * demux under RCU.
  */
 #include "listen/demux.h"
 
@@ -43,6 +44,7 @@ static struct rca_demux *demux_create(struct rca_device *dev, const struct rca_t
 	demux = kzalloc(sizeof(*demux), gfp);
 	if (!demux)
 		return ERR_PTR(-ENOMEM);
+	refcount_set(&demux->ref, 1);
 	demux->service_id = req->service_id;
 	demux->dev = dev;
 	INIT_LIST_HEAD(&demux->slots);
@@ -56,8 +58,15 @@ static struct rca_demux *demux_create(struct rca_device *dev, const struct rca_t
 		return err;
 	}
 	rca_device_get(dev);	/* put in rca_demux_leave() */
-	hash_add(dev->demuxes, &demux->node, service_id_key(demux->service_id));
+	hash_add_rcu(dev->demuxes, &demux->node, service_id_key(demux->service_id));
 	return demux;
+}
+
+/* Puts a reference of a demux. Any context. */
+void rca_demux_put(struct rca_demux *demux)
+{
+	if (refcount_dec_and_test(&demux->ref))
+		kfree_rcu(demux, rcu);
 }
 
 /* Waits for requests that are being handled; their handlers do not take @demux_mutex. */
@@ -66,9 +75,9 @@ static void demux_destroy(struct rca_demux *demux)
 	struct rca_device *dev = demux->dev;
 
 	lockdep_assert_held(&dev->demux_mutex);
-	hash_del(&demux->node);
+	hash_del_rcu(&demux->node);
 	dev->tp->unlisten(demux->handle);
-	kfree_rcu(demux, rcu);
+	rca_demux_put(demux);	/* got in demux_create() */
 }
 
 /**
@@ -150,6 +159,29 @@ static struct rca_slot *first_slot(struct rca_device *dev)
 	hash_for_each(dev->demuxes, bucket, demux, node)
 		return list_first_entry(&demux->slots, struct rca_slot, node);
 	return NULL;
+}
+
+/**
+ * rca_demux_get() - find a service ID of a device
+ * @dev: the device
+ * @service_id: the service ID
+ *
+ * Context: Any context.
+ * Return: the demux with a reference, although it may have been given up meanwhile, or NULL.
+ */
+struct rca_demux *rca_demux_get(struct rca_device *dev, __be64 service_id)
+{
+	struct rca_demux *demux, *found = NULL;
+
+	rcu_read_lock();
+	hash_for_each_possible_rcu(dev->demuxes, demux, node, service_id_key(service_id)) {
+		if (demux->service_id == service_id && refcount_inc_not_zero(&demux->ref)) {
+			found = demux;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
 }
 
 /**

@@ -5,6 +5,7 @@
 
 #include <linux/list.h>
 #include <linux/rcupdate.h>
+#include <linux/refcount.h>
 
 #include "lib/types.h"
 
@@ -13,16 +14,18 @@ struct rca_tp_listen;
 
 /**
  * struct rca_demux - a service ID that the module holds on a device
- * @dev: the device (immutable; holds a reference)
+ * @ref: references: the device, requests over trunks
+ * @dev: the device (immutable; holds a reference as long as @dev has it)
  * @service_id: the service ID (immutable)
  * @handle: returned by listen() of the transport (immutable)
- * @node: in &rca_device.demuxes (lock: rca_device.demux_mutex)
+ * @node: in &rca_device.demuxes (rcu; lock: rca_device.demux_mutex)
  * @slots: the listeners (rcu; lock: rca_device.demux_mutex)
  * @rcu: frees it after the walks of requests
  *
  * The transport passes the demux to the upcall for a request.
  */
 struct rca_demux {
+	refcount_t ref;
 	struct rca_device *dev;
 	__be64 service_id;
 	void *handle;
@@ -50,6 +53,8 @@ struct rca_slot {
 struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_listen *req,
 				struct rca_id *id, gfp_t gfp);
 void rca_demux_leave(struct rca_slot *slot);
+struct rca_demux *rca_demux_get(struct rca_device *dev, __be64 service_id);
+void rca_demux_put(struct rca_demux *demux);
 struct net *rca_demux_first_net(struct rca_device *dev);
 struct rca_slot *rca_demux_first(struct rca_device *dev, const struct net *net);
 

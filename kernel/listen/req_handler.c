@@ -101,6 +101,7 @@ static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *dem
 		rdma_put_gid_attr(dest->sgid_attr);
 		goto err_free_child;
 	}
+	child->tp = req->tp;
 	if (!child->link.ib)
 		set_ethernet_link(child, req);
 	rca_id_watch_netdev(child);
@@ -206,7 +207,7 @@ static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void
 	}
 	child->lower = lower;
 	child->borrowed = borrowed;
-	demux->dev->tp->set_owner(lower, child);
+	child->tp->set_owner(lower, child);
 	rca_id_post_locked(listener, ev, RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0);
 	spin_unlock_irq(&listener->lock);
 	return 0;
@@ -279,3 +280,24 @@ int rca_req_handler(void *_demux, void *lower, const struct rca_tp_request *req)
 	return ret == -EDQUOT || ret == -ENOBUFS ? -ENOMEM : ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_req_handler);
+
+/**
+ * rca_req_handler_for() - handle a connection request of a transport that does not know the demux
+ * @dev: the device
+ * @lower: the transport's id for the connection
+ * @req: the request
+ *
+ * Context: Process context, callback of a transport.
+ * Return: as rca_req_handler(); -EADDRNOTAVAIL: the module does not have the service ID.
+ */
+int rca_req_handler_for(struct rca_device *dev, void *lower, const struct rca_tp_request *req)
+{
+	struct rca_demux *demux = rca_demux_get(dev, req->service_id);
+	int ret;
+
+	if (!demux)
+		return -EADDRNOTAVAIL;
+	ret = rca_req_handler(demux, lower, req);
+	rca_demux_put(demux);
+	return ret;
+}

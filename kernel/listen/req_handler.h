@@ -6,5 +6,6 @@
 #include "transport/transport.h"
 
 int rca_req_handler(void *demux, void *lower, const struct rca_tp_request *req);
+int rca_req_handler_for(struct rca_device *dev, void *lower, const struct rca_tp_request *req);
 
 #endif /* RCA_REQ_HANDLER_H */

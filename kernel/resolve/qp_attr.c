@@ -63,7 +63,7 @@ static int datagram_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
 static int connected_attr(struct rca_id *id, void *lower, struct ib_qp_attr *attr, int *mask)
 {
 	const struct rca_opts *opts = rca_id_opts(id);
-	int ret = id->dev->tp->qp_attr(lower, attr, mask);
+	int ret = id->tp->qp_attr(lower, attr, mask);
 
 	if (ret)
 		return ret;

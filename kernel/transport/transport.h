@@ -11,6 +11,8 @@
 
 struct ib_uverbs_ah_attr;
 struct net;
+struct rca_device;
+struct rca_tp_ops;
 struct sa_path_rec;
 struct work_struct;
 struct workqueue_struct;
@@ -19,11 +21,11 @@ struct workqueue_struct;
  * DOC: Transport seam
  *
  * A *lower* cm_id is the connection object of a transport: a struct ib_cm_id over
- * ib_cm, a struct iw_lower over iw_cm, or the object of a fake transport in unit
- * tests. It belongs to one owner, a &struct rca_id, and calls it back until
- * destroy() returns. The timeout of a message that the peer did not answer may be
- * reported slightly later, so each callback first takes a reference of its owner
- * under RCU.
+ * ib_cm, a struct iw_lower over iw_cm, a &struct rca_trunk_conn over a trunk, or the
+ * object of a fake transport in unit tests. It belongs to one owner, a &struct
+ * rca_id, and calls it back until destroy() returns. The timeout of a message that
+ * the peer did not answer may be reported slightly later, so each callback first
+ * takes a reference of its owner under RCU.
  *
  * Everything but destroy(), unlisten(), join() and leave() may be called with the
  * op mutex of the id held. destroy() waits for callbacks that are running: never
@@ -38,6 +40,10 @@ struct workqueue_struct;
  * item itself, on a worker that others need, calls when_finished() before, which
  * lets another worker connect. destroy() makes the connect return soon, and leaves
  * waiting for the peer to the background.
+ *
+ * Each device has one transport (&rca_device.tp). Its connections may use a trunk as
+ * well, which is chosen for each lower cm_id: &rca_id.tp is the transport of the one
+ * that the id has.
  */
 
 /**
@@ -91,6 +97,7 @@ struct rca_tp_conn {
  * @local_timeout: time that the peer may wait for the answer to its reply, likewise
  * @retries: how often the request is sent again
  * @answer_ms: datagrams: milliseconds between two requests
+ * @wait_ms: over a trunk: milliseconds until the request is given up
  * @net: over TCP: the network namespace
  * @local: over TCP: local address and port
  * @dst: over TCP: address and port of the peer
@@ -107,6 +114,7 @@ struct rca_tp_req {
 	u8 local_timeout;
 	u8 retries;
 	u32 answer_ms;
+	u32 wait_ms;
 	struct net *net;
 	const union rca_addr *local;
 	const union rca_addr *dst;
@@ -136,6 +144,7 @@ struct rca_tp_listen {
  *
  * What pointers refer to is valid until the callback returns.
  *
+ * @tp: transport of the lower cm_id
  * @conn: parameters of the peer; private data as on the wire. Datagrams: the
  *        private data alone, with the QP type IB_QPT_UD.
  * @service_id: service ID of the listener
@@ -149,6 +158,7 @@ struct rca_tp_listen {
  * @peer: over TCP: address of the peer
  */
 struct rca_tp_request {
+	const struct rca_tp_ops *tp;
 	struct rca_tp_conn conn;
 	__be64 service_id;
 	u32 port_num;
@@ -170,6 +180,8 @@ struct rca_tp_request {
  * @conn: parameters and private data of the peer, valid until the callback returns
  * @rtu_data: ready-to-use of the peer: its private data, likewise; else NULL
  * @rtu_len: length of @rtu_data
+ * @elsewhere: a reject over a trunk: another user of ib_cm at the peer may have the service ID
+ * @delay_ms: RCA_IN_HELD over a trunk: milliseconds until the request may be repeated
  */
 struct rca_tp_event {
 	enum rca_input input;
@@ -178,6 +190,8 @@ struct rca_tp_event {
 	struct rca_tp_conn conn;
 	const void *rtu_data;
 	u8 rtu_len;
+	bool elsewhere;
+	u32 delay_ms;
 };
 
 /**
@@ -224,11 +238,14 @@ struct rca_tp_join {
  *          status 0 it has the queue key of the group and the address handle
  *          attributes for it, its MGID included, in the form for user space.
  *          Called once more, with an error, when a joined group is lost.
+ * @request_for: as @request, for a service ID of a device; -EADDRNOTAVAIL: there is no
+ *               demux for it. It may still run when unlisten() has returned.
  */
 struct rca_tp_upcalls {
 	u8 (*event)(void *owner, void *lower, const struct rca_tp_event *event);
 	int (*request)(void *demux, void *lower, const struct rca_tp_request *req);
 	void (*joined)(void *member, int status, const struct ib_uverbs_ah_attr *ah, u32 qkey);
+	int (*request_for)(struct rca_device *dev, void *lower, const struct rca_tp_request *req);
 };
 
 /**
@@ -237,6 +254,7 @@ struct rca_tp_upcalls {
  * @over_tcp: connections are TCP connections: no IP CM header in front of private
  *            data, one listen() for each listener, a port for each connection, no
  *            datagrams, no timewait
+ * @reliable: messages arrive, in their order: they need no send window and no MRA
  * @create: create a lower cm_id for @owner on @dev; ERR_PTR() on failure
  * @destroy: destroy it, whatever it is doing; no callback runs afterwards. Sleeps.
  * @set_owner: set the owner of a lower cm_id that came with a request
@@ -257,6 +275,8 @@ struct rca_tp_upcalls {
  * @send_rtu: send a ready-to-use, with private data for the connection manager of the peer;
  *            -ECONNRESET as reply()
  * @reject: send a reject with an IBTA reason
+ * @received: the QP has received from the peer, so the ready-to-use no longer has to come;
+ *            NULL: makes no difference
  * @disconnect: send a disconnect request; -EAGAIN: wait for the ready-to-use first
  * @check_qp: may the caller have peers connect to a QP of this number? 0 or -EPERM
  * @qp_attr: attributes for attr->qp_state
@@ -274,6 +294,7 @@ struct rca_tp_upcalls {
 struct rca_tp_ops {
 	const char *name;
 	bool over_tcp;
+	bool reliable;
 	void *(*create)(struct ib_device *dev, void *owner);
 	void (*destroy)(void *lower);
 	void (*set_owner)(void *lower, void *owner);
@@ -287,6 +308,7 @@ struct rca_tp_ops {
 	int (*send_mra)(void *lower, u8 time);
 	int (*send_rtu)(void *lower, const void *data, u8 len);
 	int (*reject)(void *lower, int reason, const void *data, u8 len);
+	void (*received)(void *lower);
 	int (*disconnect)(void *lower);
 	int (*check_qp)(struct ib_device *dev, u32 qp_num);
 	int (*qp_attr)(void *lower, struct ib_qp_attr *attr, int *mask);

@@ -133,6 +133,7 @@ static int handle_req(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 	struct rca_tp_request req = {};
 	int ret;
 
+	req.tp = &rca_tp_ib;
 	req.service_id = in->primary_path->service_id;
 	req.port_num = in->port;
 	req.path = in->primary_path;
@@ -171,6 +172,7 @@ static int handle_sidr_req(struct ib_cm_id *cm_id, const struct ib_cm_event *eve
 {
 	const struct ib_cm_sidr_req_event_param *in = &event->param.sidr_req_rcvd;
 	struct rca_tp_request req = {
+		.tp = &rca_tp_ib,
 		.service_id = in->service_id,
 		.port_num = in->port,
 		.sgid_attr = in->sgid_attr,

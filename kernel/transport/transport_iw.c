@@ -122,7 +122,7 @@ static bool get_addr(union rca_addr *out, const struct sockaddr_storage *in)
 static int iw_listen_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 {
 	void *demux = cm_id->context;
-	struct rca_tp_request req = {};
+	struct rca_tp_request req = { .tp = &rca_tp_iw };
 	union rca_addr local, peer;
 	struct iw_lower *lower;
 	int ret;

@@ -103,6 +103,15 @@ void rca_link_tell(struct rca_trunk_link *link, unsigned int news)
 		rca_link_put(link);
 }
 
+/*
+ * Queues a delayed work of a trunk, or changes its delay. Returns whether it was queued already.
+ * Any context.
+ */
+bool rca_links_queue(struct delayed_work *work, unsigned long delay)
+{
+	return mod_delayed_work(trunk_wq, work, delay);
+}
+
 /* Runs the idle work of a link after @delay jiffies. Any context. */
 void rca_link_set_idle_timer(struct rca_trunk_link *link, unsigned long delay)
 {

@@ -67,7 +67,7 @@ enum {
  * @peer: what the peer has told (active side: the token from its hello; complete after its REP)
  * @cookie: cookie of this host (immutable)
  * @psn: starting packet sequence number of the receive queue (immutable)
- * @path: active side: path to the peer (immutable)
+ * @path: path to the peer, as the receiver of a request sees it (immutable)
  * @cm_id: its cm_id; passive side: since the REQ (immutable once set; owned)
  * @pd: protection domain
  * @cq: completion queue
@@ -132,9 +132,12 @@ struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active,
 struct rca_trunk_link *rca_link_get_live(struct rca_trunk_link *link);
 void rca_link_put(struct rca_trunk_link *link);
 void rca_link_tell(struct rca_trunk_link *link, unsigned int news);
+bool rca_links_queue(struct delayed_work *work, unsigned long delay);
 void rca_link_set_idle_timer(struct rca_trunk_link *link, unsigned long delay);
 
 /* link_frames.c */
+int rca_link_add(struct rca_trunk_link *link, const struct rca_trunk_record *record);
+void rca_link_push(struct rca_trunk_link *link);
 int rca_link_send(struct rca_trunk_link *link, const struct rca_trunk_record *record);
 int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf);
 void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc);

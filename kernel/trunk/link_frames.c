@@ -111,13 +111,19 @@ static void close_frame(struct rca_trunk_link *link)
 	link->filled = 0;
 }
 
-/* Sends what waits, as far as the peer has room. */
-static void push_locked(struct rca_trunk_link *link)
+/**
+ * rca_link_push() - send what waits, as far as the peer has room
+ * @link: the link, which is up
+ *
+ * Context: Process context. Does not sleep. Expects the lock of the trunk to be held.
+ */
+void rca_link_push(struct rca_trunk_link *link)
 {
 	struct rca_session *session = &link->trunk->session;
 	int ret = 0;
 
 	lockdep_assert_held(&link->trunk->lock);
+	rca_trunk_upcalls->fill(link->trunk);
 	while (link->under_way < RCA_LINK_SENDS && !ret) {
 		/* While the peer has no room, more records are added to the frame. */
 		if (link->filled && session->next == session->sent + 1 &&
@@ -159,14 +165,14 @@ static int add_record(struct rca_trunk_link *link, const struct rca_trunk_record
 }
 
 /**
- * rca_link_send() - send a record
+ * rca_link_add() - put a record into a frame, which rca_link_push() sends
  * @link: the link, which is up
  * @record: the record
  *
  * Context: Process context. Does not sleep. Expects the lock of the trunk to be held by the caller.
  * Return: 0; -EAGAIN: too much is not acknowledged; another errno: the record is invalid.
  */
-int rca_link_send(struct rca_trunk_link *link, const struct rca_trunk_record *record)
+int rca_link_add(struct rca_trunk_link *link, const struct rca_trunk_record *record)
 {
 	int ret;
 
@@ -183,7 +189,15 @@ int rca_link_send(struct rca_trunk_link *link, const struct rca_trunk_record *re
 	if (!ret && link->filled == U8_MAX)
 		close_frame(link);
 	link->used_at = jiffies;
-	push_locked(link);
+	return ret;
+}
+
+/* Sends a record: rca_link_add() and rca_link_push(). */
+int rca_link_send(struct rca_trunk_link *link, const struct rca_trunk_record *record)
+{
+	int ret = rca_link_add(link, record);
+
+	rca_link_push(link);
 	return ret;
 }
 
@@ -200,20 +214,23 @@ void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (wc->status != IB_WC_SUCCESS)
 		rca_link_tell(link, RCA_LINK_END);
 	else if (link->trunk->link == link)
-		push_locked(link);
+		rca_link_push(link);
 	spin_unlock(&link->trunk->lock);
 }
 
-/* Handles the records of a frame. Returns 0, or -EPROTO if one is malformed. */
+/* Handles the records of a frame. Returns 0, or an errno if one is malformed or refused. */
 static int handle_records(struct rca_trunk_link *link, const u8 *data, u16 len, u8 count)
 {
 	struct rca_trunk_record record;
-	int used;
+	int used, ret;
 
 	while (count--) {
 		used = rca_record_unpack(data, len, &record);
 		if (used < 0)
 			return used;
+		ret = rca_trunk_upcalls->record(link->trunk, &record);
+		if (ret)
+			return ret;
 		data += used;
 		len -= used;
 	}
@@ -231,9 +248,10 @@ static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
 	if (trunk->link == link) {
 		verdict = rca_session_receive(&trunk->session, hdr);
 		if (verdict != RCA_FRAME_BROKEN && !trunk->up) {
-			trunk->up = true;
+			WRITE_ONCE(trunk->up, true);	/* pairs with rca_trunk_find_open() */
 			rca_link_tell(link, RCA_LINK_UP);
 		}
+		trunk->handling = verdict == RCA_FRAME_TAKE;
 	}
 	link->used_at = jiffies;
 	spin_unlock(&trunk->lock);
@@ -272,8 +290,9 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 		goto err_end;
 	spin_lock(&link->trunk->lock);
 	if (link->trunk->link == link) {
+		link->trunk->handling = false;
 		rca_session_posted(&link->trunk->session, 1);
-		push_locked(link);
+		rca_link_push(link);
 	}
 	spin_unlock(&link->trunk->lock);
 	return;

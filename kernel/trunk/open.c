@@ -89,6 +89,10 @@ static bool begin_session(struct rca_trunk_link *link, u32 number)
 		rca_session_init(&trunk->session, number, link->cookie, link->peer.cookie);
 		rca_session_attach(&trunk->session, 0);
 		memcpy(trunk->boot_id, link->peer.hello.boot_id, sizeof(trunk->boot_id));
+		trunk->path = link->path;
+		trunk->handling = false;
+		trunk->odd = link->active;
+		trunk->next_number = link->active ? 1 : 2;
 		link->used_at = jiffies;
 	}
 	spin_unlock(&trunk->lock);
@@ -256,6 +260,8 @@ static void end(struct rca_trunk_link *link)
 
 	if (rca_trunk_drop_link(trunk, link))
 		rca_peers_failed(&trunk->key.peer);
+	if (READ_ONCE(trunk->gone))
+		rca_trunk_upcalls->lost(trunk);
 	if (!IS_ERR_OR_NULL(link->cm_id))
 		ib_destroy_cm_id(link->cm_id);
 	rca_link_destroy_qp(link);
@@ -323,14 +329,15 @@ static bool start(struct rca_trunk_link *link, bool yields)
  * rca_open_accept() - a peer asks for a trunk
  * @trunk: the trunk
  * @open: what the peer has told
+ * @path: path to the peer
  * @yields: a request of this host yields to that of the peer
  * @cm_id: cm_id that has received the request
  *
  * Context: Process context, callback of ib_cm. Does not sleep.
  * Return: false: the request has to be rejected, else @cm_id belongs to the trunk.
  */
-bool rca_open_accept(struct rca_trunk *trunk, const struct rca_trunk_open *open, bool yields,
-		     struct ib_cm_id *cm_id)
+bool rca_open_accept(struct rca_trunk *trunk, const struct rca_trunk_open *open,
+		     const struct sa_path_rec *path, bool yields, struct ib_cm_id *cm_id)
 {
 	struct rca_trunk_link *link = rca_link_make(trunk, false, link_work, idle_work);
 	const struct ib_cm_id before = {
@@ -343,6 +350,7 @@ bool rca_open_accept(struct rca_trunk *trunk, const struct rca_trunk_open *open,
 		return false;
 	}
 	link->peer = *open;
+	link->path = *path;
 	link->cm_id = cm_id;
 	cm_id->context = link;
 	cm_id->cm_handler = ib_link_handler;

@@ -11,10 +11,11 @@ struct ib_cm_id;
 struct rca_device;
 struct rca_trunk;
 struct rca_trunk_open;
+struct sa_path_rec;
 
 /* open.c */
-bool rca_open_accept(struct rca_trunk *trunk, const struct rca_trunk_open *open, bool yields,
-		     struct ib_cm_id *cm_id);
+bool rca_open_accept(struct rca_trunk *trunk, const struct rca_trunk_open *open,
+		     const struct sa_path_rec *path, bool yields, struct ib_cm_id *cm_id);
 void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req,
 			const struct ib_gid_attr *sgid_attr);
 void rca_open_end_device(struct rca_device *dev);

@@ -59,14 +59,14 @@ static const struct ib_gid_attr *local_gid(struct ib_device *ibdev,
 
 static int accept_from(struct rca_device *dev, const struct rca_trunk_key *key,
 		       const struct ib_gid_attr *sgid_attr, const struct rca_trunk_open *open,
-		       struct ib_cm_id *cm_id)
+		       const struct sa_path_rec *path, struct ib_cm_id *cm_id)
 {
 	struct rca_trunk *trunk = rca_trunk_make(dev, key, sgid_attr);
 	bool accepted;
 
 	if (!trunk)
 		return -ENOMEM;
-	accepted = rca_open_accept(trunk, open, peer_wins(&key->peer, &open->hello), cm_id);
+	accepted = rca_open_accept(trunk, open, path, peer_wins(&key->peer, &open->hello), cm_id);
 	rca_trunk_put(trunk);	/* got in rca_trunk_make() */
 	return accepted ? 0 : -EBUSY;
 }
@@ -94,7 +94,7 @@ static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *ev
 		     be16_to_cpu(req->primary_path->pkey));
 	if (rca_peers_accept(&key.peer, &open)) {
 		key.passive = is_same_port(&key.peer, &open.hello);
-		ret = accept_from(dev, &key, sgid_attr, &open, cm_id);
+		ret = accept_from(dev, &key, sgid_attr, &open, req->primary_path, cm_id);
 	}
 	rdma_put_gid_attr(sgid_attr);	/* got in local_gid() */
 	return ret;

@@ -35,6 +35,9 @@ static const struct rhashtable_params trunks_params = {
 	.automatic_shrinking = true,
 };
 
+/* Set by rca_trunks_init(). */
+const struct rca_trunk_upcalls *rca_trunk_upcalls;
+
 static struct rhashtable trunks;
 static DEFINE_SPINLOCK(trunks_lock);
 static unsigned int count;	/* (lock: trunks_lock) */
@@ -49,10 +52,11 @@ static void set_ready(bool is_ready)
 }
 
 /* Module init. Returns 0 or a negative errno. */
-int __init rca_trunks_init(void)
+int __init rca_trunks_init(const struct rca_trunk_upcalls *upcalls)
 {
 	int ret = rhashtable_init(&trunks, &trunks_params);
 
+	rca_trunk_upcalls = upcalls;
 	set_ready(!ret);
 	return ret;
 }
@@ -73,6 +77,10 @@ static struct rca_trunk *new_trunk(struct rca_device *dev, const struct rca_trun
 		return NULL;
 	refcount_set(&trunk->ref, 1);	/* of the caller */
 	spin_lock_init(&trunk->lock);
+	xa_init(&trunk->conns);
+	INIT_LIST_HEAD(&trunk->waiting);
+	timerqueue_init_head(&trunk->timers);
+	INIT_DELAYED_WORK(&trunk->timer, rca_trunk_upcalls->timer);
 	trunk->key = *key;
 	trunk->dev = rca_device_get(dev);	/* put in rca_trunk_put() */
 	rdma_hold_gid_attr(sgid_attr);		/* put in rca_trunk_put() */
@@ -125,11 +133,32 @@ struct rca_trunk *rca_trunk_make(struct rca_device *dev, const struct rca_trunk_
 	return trunk;
 }
 
+/**
+ * rca_trunk_find_open() - find the open trunk to a peer
+ * @key: the peer
+ *
+ * Context: Process context. Does not sleep.
+ * Return: the trunk with a reference; NULL: there is none, or it is not open.
+ */
+struct rca_trunk *rca_trunk_find_open(const struct rca_peer_key *key)
+{
+	const struct rca_trunk_key trunk_key = { .peer = *key };
+	struct rca_trunk *trunk;
+
+	rcu_read_lock();
+	trunk = rhashtable_lookup(&trunks, &trunk_key, trunks_params);
+	if (trunk && (!READ_ONCE(trunk->up) || !refcount_inc_not_zero(&trunk->ref)))
+		trunk = NULL;
+	rcu_read_unlock();
+	return trunk;
+}
+
 /* Any context. */
 void rca_trunk_put(struct rca_trunk *trunk)
 {
 	if (!refcount_dec_and_test(&trunk->ref))
 		return;
+	xa_destroy(&trunk->conns);
 	rdma_put_gid_attr(trunk->sgid_attr);
 	rca_device_put(trunk->dev);
 	kfree_rcu(trunk, rcu);
@@ -188,7 +217,7 @@ bool rca_trunk_set_link(struct rca_trunk *trunk, struct rca_trunk_link *link, bo
 		if (*old)
 			refcount_inc(&(*old)->ref);
 		trunk->link = link;
-		trunk->up = false;
+		WRITE_ONCE(trunk->up, false);
 	}
 	spin_unlock(&trunk->lock);
 	return taken;
@@ -211,7 +240,7 @@ bool rca_trunk_drop_link(struct rca_trunk *trunk, struct rca_trunk_link *link)
 	current_one = trunk->link == link && !trunk->gone;
 	if (current_one) {
 		trunk->link = NULL;
-		trunk->up = false;
+		WRITE_ONCE(trunk->up, false);
 		trunk->gone = true;
 	}
 	spin_unlock(&trunk->lock);

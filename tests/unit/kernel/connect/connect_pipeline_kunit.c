@@ -172,7 +172,7 @@ static void over_tcp(struct kunit *test)
 {
 	struct bench *bench = test->priv;
 
-	bench->fake->dev.tp = &bench->tcp;
+	fake_set_tp(bench->fake, &bench->tcp);
 }
 
 static int connect_with(struct bench *bench, u32 events, u32 timeout_ms, u8 len)

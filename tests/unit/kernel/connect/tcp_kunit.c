@@ -65,7 +65,7 @@ static int tcp_init(struct kunit *test)
 	bench->ops.over_tcp = true;
 	bench->ops.connect = tcp_connect;
 	bench->ops.finish = tcp_finish;
-	bench->fake->dev.tp = &bench->ops;
+	fake_set_tp(bench->fake, &bench->ops);
 	bench->id = fake_active_id(test, bench->fake, COOKIE);
 	the_bench = bench;
 	test->priv = bench;

@@ -242,6 +242,16 @@ struct fake *fake_create(struct kunit *test)
 	return fake;
 }
 
+/* Changes the transport of the device, also of the ids that it has. */
+void fake_set_tp(struct fake *fake, const struct rca_tp_ops *tp)
+{
+	struct rca_id *id;
+
+	fake->dev.tp = tp;
+	list_for_each_entry(id, &fake->dev.ids, dev_node)
+		id->tp = tp;
+}
+
 /* Ends the fixture as the close of its files would. Sleeps. */
 void fake_destroy(struct fake *fake)
 {

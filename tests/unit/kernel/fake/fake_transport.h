@@ -107,6 +107,7 @@ struct fake {
 
 struct fake *fake_create(struct kunit *test);
 void fake_destroy(struct fake *fake);
+void fake_set_tp(struct fake *fake, const struct rca_tp_ops *tp);
 struct rca_id *fake_active_id(struct kunit *test, struct fake *fake, u64 cookie);
 struct rca_id *fake_child(struct kunit *test, struct fake *fake);
 struct rca_id *fake_active_datagram(struct kunit *test, struct fake *fake, u64 cookie);

@@ -64,7 +64,7 @@ static int states_init(struct kunit *test)
 	bench->fake = fake_create(test);
 	bench->ops = *bench->fake->dev.tp;
 	bench->ops.destroy = wire_destroy;
-	bench->fake->dev.tp = &bench->ops;
+	fake_set_tp(bench->fake, &bench->ops);
 	the_bench = bench;
 	test->priv = bench;
 	return 0;

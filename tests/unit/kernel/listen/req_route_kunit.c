@@ -69,6 +69,7 @@ static struct knock *new_knock(struct kunit *test, struct rca_device *dev, struc
 	knock->slot.id = listener;
 	list_add(&knock->slot.node, &knock->demux.slots);
 	knock->req.service_id = rca_wire_service_id(RDMA_PS_TCP, rca_addr_port(&listener->local));
+	knock->req.tp = dev->tp;
 	knock->req.port_num = 1;
 	knock->req.conn.qp_type = listener->qp_type;
 	knock->req.conn.private_data = knock->data;

@@ -130,7 +130,7 @@ static void reasons_have_the_names_of_their_events(struct kunit *test)
 	struct rca_tp_ops ops = *before;
 
 	ops.reject_msg = reject_text;
-	fake->dev.tp = &ops;
+	fake_set_tp(fake, &ops);
 	KUNIT_EXPECT_STREQ(test, rca_id_reason(id, RDMA_CM_ALT_EVENT_REJECTED, 28),
 			   "consumer defined");
 	KUNIT_EXPECT_STREQ(test, rca_id_reason(id, RDMA_CM_ALT_EVENT_DISCONNECTED, 28),
@@ -142,7 +142,7 @@ static void reasons_have_the_names_of_their_events(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rca_id_reason(id, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT));
 	ops.reject_msg = NULL;
 	KUNIT_EXPECT_NULL(test, rca_id_reason(id, RDMA_CM_ALT_EVENT_REJECTED, 28));
-	fake->dev.tp = before;
+	fake_set_tp(fake, before);
 }
 
 /* An MRA that cannot be sent is not logged: the program did not request it. */

@@ -27,7 +27,7 @@ static int init(struct kunit *test)
 	fake_suite_init(test);
 	fake = test->priv;
 	ops = *fake->dev.tp;
-	fake->dev.tp = &ops;
+	fake_set_tp(fake, &ops);
 	refused = IB_QPS_RESET;
 	return 0;
 }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Which transport the request of an id uses: an open trunk to its peer, else that of the device.
+ *
+ * Locking: rca_id.op.
+ */
+#include "connect/lower.h"
+
+#include <linux/err.h>
+
+#include "device/devices.h"
+#include "trunk_conn/conn.h"
+#include "trunk_conn/transport_trunk.h"
+
+/**
+ * rca_lower_peer() - the peer of a trunk for an id
+ * @id: the id, with a path and a local GID
+ * @key: set
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ */
+void rca_lower_peer(struct rca_id *id, struct rca_peer_key *key)
+{
+	const struct sa_path_rec *path = &id->setup->path;
+
+	lockdep_assert_held(&id->op);
+	rca_peer_key(key, id->dev->serial, id->port_num, id->sgid_attr, &path->dgid,
+		     be16_to_cpu(path->pkey));
+}
+
+/*
+ * Connections that a trunk does not know: XRC, and paths that differ by direction. A request that a
+ * peer has refused because it has no such listener may be for another user of ib_cm there.
+ */
+static bool may_use_trunk(const struct rca_id *id)
+{
+	const struct rca_setup *setup = id->setup;
+
+	return rca_peers_enabled() && !id->dev->tp->over_tcp && id->sgid_attr &&
+	       (id->qp_type == IB_QPT_RC || id->qp_type == IB_QPT_UC) &&
+	       !setup->path_in && !setup->path_out && !(setup->retry && setup->retry->elsewhere);
+}
+
+static struct rca_trunk_conn *create_over_trunk(struct rca_id *id)
+{
+	struct rca_peer_key key;
+
+	if (!may_use_trunk(id))
+		return NULL;
+	rca_lower_peer(id, &key);
+	return rca_conn_create(&key, id);
+}
+
+/**
+ * rca_lower_create() - create the lower cm_id of an id for a connection request
+ * @id: the id, with a path and without a lower cm_id
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0 or a negative errno.
+ */
+int rca_lower_create(struct rca_id *id)
+{
+	void *lower = create_over_trunk(id);
+
+	lockdep_assert_held(&id->op);
+	id->tp = lower ? &rca_tp_trunk : id->dev->tp;
+	if (!lower)
+		lower = id->tp->create(id->dev->ibdev, id);
+	if (IS_ERR(lower))
+		return PTR_ERR(lower);
+	id->lower = lower;
+	return 0;
+}
