@@ -10,7 +10,7 @@
  *	resolve N SOURCE ADDRESS PORT	SOURCE - for none; ends with an event
  *	route N				likewise
  *	join N ADDRESS			likewise
- *	listen N
+ *	listen N [BACKLOG]
  *	qp N				a QP for it, which iWARP devices require
  *	connect N [DATA]		likewise; DATA is a word of private data
  *	accept N [DATA]
@@ -25,6 +25,8 @@
  *					"none" after that time
  *	place N				"ok DEVICE PORT SOURCE:PORT DESTINATION:PORT"
  *	path N				"ok KEY=VALUE ..." of the path record
+ *	attr N STATE			likewise of the attributes for a QP; STATE init, rtr, rts.
+ *					Not those that differ from one connection to the next.
  *
  *	data				"ok RESOURCES DEPTH LENGTH [DATA]." of the last event
  *	netns PATH			the process moves to another network namespace
@@ -208,6 +210,37 @@ static void do_path(struct rdma_cm_id *id)
 	       ntohs(path->pkey), path->packet_life_time);
 }
 
+static void say_ah(const struct ibv_ah_attr *ah)
+{
+	char dgid[64];
+
+	inet_ntop(AF_INET6, ah->grh.dgid.raw, dgid, sizeof(dgid));
+	printf(" global=%u dgid=%s sgid=%u flow=%u hop=%u tos=%u dlid=%u sl=%u bits=%u rate=%u"
+	       " port=%u", ah->is_global, dgid, ah->grh.sgid_index, ah->grh.flow_label,
+	       ah->grh.hop_limit, ah->grh.traffic_class, ah->dlid, ah->sl, ah->src_path_bits,
+	       ah->static_rate, ah->port_num);
+}
+
+static void do_attr(struct rdma_cm_id *id, const char *state)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = !strcmp(state, "init") ? IBV_QPS_INIT :
+			    !strcmp(state, "rtr") ? IBV_QPS_RTR : IBV_QPS_RTS,
+	};
+	int mask;
+
+	if (rdma_init_qp_attr(id, &attr, &mask)) {
+		say_result(-1);
+		return;
+	}
+	printf("ok mask=%#x access=%#x pkey=%u port=%u mtu=%u max_dest=%u rnr_timer=%u max=%u"
+	       " timeout=%u retry=%u rnr=%u", mask, attr.qp_access_flags, attr.pkey_index,
+	       attr.port_num, attr.path_mtu, attr.max_dest_rd_atomic, attr.min_rnr_timer,
+	       attr.max_rd_atomic, attr.timeout, attr.retry_cnt, attr.rnr_retry);
+	say_ah(&attr.ah_attr);
+	printf(" known=%u\n", !!attr.dest_qp_num + 2 * !!attr.sq_psn + 4 * !!attr.rq_psn);
+}
+
 static void do_connection(const char *what, struct rdma_cm_id *id, const char *data)
 {
 	struct rdma_conn_param param = conn_param(data);
@@ -302,11 +335,13 @@ static void do_with_id(char **word)
 	} else if (!strcmp(word[0], "route")) {
 		say_result(rdma_resolve_route(id, 2000));
 	} else if (!strcmp(word[0], "listen")) {
-		say_result(rdma_listen(id, 0));
+		say_result(rdma_listen(id, word[2] ? atoi(word[2]) : 0));
 	} else if (!strcmp(word[0], "place")) {
 		do_place(id);
 	} else if (!strcmp(word[0], "path")) {
 		do_path(id);
+	} else if (!strcmp(word[0], "attr")) {
+		do_attr(id, word[2]);
 	} else if (!strcmp(word[0], "destroy")) {
 		do_destroy(word[1], word[2]);
 	} else if (!strcmp(word[0], "abort")) {

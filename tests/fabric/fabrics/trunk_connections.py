@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Connections over a trunk between hca0 and hca1, which is in a network namespace of its own.
+
+While a trunk is used, the messages of ib_cm are dropped: what happens does not need them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import ib
+import trunks
+from agent import Agent, connected, disconnected
+from scenario import same, wait_for
+from stacks import OURS, STOCK, Stack
+from trunks import OWN, PEER, is_open, route
+from unplug import rules, unplug
+
+TIMED_OUT = -110
+STALE, CONSUMER, NO_SERVICE = 10, 28, 8
+STATES = ("init", "rtr", "rts")
+
+up, down = trunks.up, trunks.down
+
+
+@contextmanager
+def opened(stacks: dict[str, Stack]) -> Iterator[tuple[Agent, Agent]]:
+    """An agent for each end of an open trunk."""
+    with trunks.trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        for _ in range(2):
+            trunks.connect(agent, other, OWN, PEER)
+        wait_for("a trunk", lambda: is_open(0, 1) and is_open(1, 0))
+        yield agent, other
+
+
+@contextmanager
+def without_ib_cm() -> Iterator[None]:
+    """No message of ib_cm arrives."""
+    rules("drop CM")
+    try:
+        yield
+    finally:
+        rules()
+
+
+def whole(client: Agent, server: Agent, source: str, address: str) -> None:
+    """A connection from its request to the end of its timewait, with private data."""
+    one, listener = route(client, server, source, address)
+    client.must("connect", one, "question")
+    child = server.event("CONNECT_REQUEST", listener)
+    # Private data fill the field of the message, as over ib_cm.
+    same("the request", server.ask("data"), "ok 1 1 56 question.")
+    server.must("accept", child, "answer")
+    client.event("CONNECT_RESPONSE", one)
+    same("the reply", client.ask("data"), "ok 1 1 196 answer.")
+    client.must("establish", one)
+    server.event("ESTABLISHED", child)
+    server.must("disconnect", child)
+    ends = (client, server)
+    for what in ("DISCONNECTED", "TIMEWAIT_EXIT"):
+        same(what, sorted(end.event(what) for end in ends), sorted((one, child)))
+    client.must("destroy", one)
+    server.must("destroy", child)
+    server.must("destroy", listener)
+
+
+def all_of_it(stacks: dict[str, Stack]) -> None:
+    """Connections in both directions, and from a port to itself."""
+    with opened(stacks) as (agent, other):
+        for _ in range(4):
+            trunks.connect(other, other, PEER, PEER)
+        wait_for("a trunk to itself", lambda: is_open(1, 1))
+        with without_ib_cm():
+            whole(agent, other, OWN, PEER)
+            whole(other, agent, PEER, OWN)
+            whole(other, other, PEER, PEER)
+
+
+def attributes_of(agent: Agent, number: int) -> list[str]:
+    return [agent.ask("attr", number, state) for state in STATES]
+
+
+def attributes(client: Agent, server: Agent, source: str, address: str) -> list[list[str]]:
+    """Those of both ends at each step of a connection."""
+    one, listener = route(client, server, source, address)
+    found = [attributes_of(client, one)]
+    client.must("connect", one)
+    child = server.event("CONNECT_REQUEST", listener)
+    found += [attributes_of(client, one), attributes_of(server, child)]
+    server.must("accept", child)
+    client.event("CONNECT_RESPONSE", one)
+    found += [attributes_of(client, one), attributes_of(server, child)]
+    client.must("establish", one)
+    server.event("ESTABLISHED", child)
+    found += [attributes_of(client, one), attributes_of(server, child)]
+    client.must("disconnect", one)
+    server.event("DISCONNECTED", child)
+    client.event("DISCONNECTED", one)
+    found += [attributes_of(client, one), attributes_of(server, child)]
+    client.must("destroy", one)
+    server.must("destroy", child)
+    return found
+
+
+def same_attributes(stacks: dict[str, Stack]) -> None:
+    """The attributes of QPs, at each step of a connection and at both ends, are those that ib_cm gives."""
+    with Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        there = attributes(agent, other, OWN, PEER)
+        back = attributes(other, agent, PEER, OWN)
+    with opened(stacks) as (agent, other), without_ib_cm():
+        for step, (over_ib_cm, over_trunk) in enumerate(zip(
+                there + back, attributes(agent, other, OWN, PEER) + attributes(other, agent, PEER, OWN))):
+            for state, want, got in zip(STATES, over_ib_cm, over_trunk):
+                same(f"{state} at step {step}", got, want)
+
+
+def rejects(stacks: dict[str, Stack]) -> None:
+    """Requests and replies that a program rejects, and requests that nobody takes."""
+    with opened(stacks) as (agent, other):
+        with without_ib_cm():
+            one, listener = route(agent, other, OWN, PEER)
+            agent.must("connect", one)
+            child = other.event("CONNECT_REQUEST", listener)
+            other.must("reject", child, "no")
+            agent.event("REJECTED", one, CONSUMER)
+            same("the reject", agent.ask("data"), "ok 0 0 148 no.")
+            one = agent.routed(OWN, PEER, trunks.port)
+            agent.must("connect", one)
+            child = other.event("CONNECT_REQUEST", listener)
+            other.must("accept", child)
+            agent.event("CONNECT_RESPONSE", one)
+            agent.must("reject", one, "no")
+            other.event("REJECTED", child, CONSUMER)
+            other.must("destroy", listener)
+            one = agent.routed(OWN, PEER, trunks.port)
+        # The peer's module does not have the service ID, so another user of ib_cm there is asked.
+        agent.must("connect", one)
+        agent.event("REJECTED", one, NO_SERVICE)
+
+
+def elsewhere(stacks: dict[str, Stack]) -> None:
+    """A listener of the stock connection manager on a host to which there is a trunk."""
+    with opened(stacks) as (agent, _other), Agent(stacks[STOCK], *ib.elsewhere([])) as stock:
+        one, listener = route(agent, stock, OWN, PEER)
+        child = connected(agent, one, stock, listener)
+        disconnected(agent, one, stock, child)
+
+
+def held(stacks: dict[str, Stack]) -> None:
+    """Requests to a listener whose backlog is full arrive when there is room."""
+    with opened(stacks) as (agent, other), without_ib_cm():
+        trunks.port += 1
+        listener = other.id()
+        other.must("bind", listener, PEER, trunks.port)
+        other.must("listen", listener, 1)
+        ids = [agent.routed(OWN, PEER, trunks.port) for _ in range(4)]
+        for one in ids:
+            agent.must("connect", one)
+        time.sleep(0.3)
+        children = [other.event("CONNECT_REQUEST", listener) for _ in ids]
+        for child in children:
+            other.must("accept", child)
+        for _ in ids:
+            agent.event("CONNECT_RESPONSE")
+
+
+def given_up(stacks: dict[str, Stack]) -> None:
+    """Clients that end before their request is accepted, and before they are ready."""
+    with opened(stacks) as (agent, other), without_ib_cm():
+        one, listener = route(agent, other, OWN, PEER)
+        agent.must("connect", one)
+        child = other.event("CONNECT_REQUEST", listener)
+        agent.must("destroy", one)
+        wait_for("the end of the request", lambda: other.ask("accept", child) == "ECONNRESET")
+        one = agent.routed(OWN, PEER, trunks.port)
+        agent.must("connect", one)
+        child = other.event("CONNECT_REQUEST", listener)
+        other.must("accept", child)
+        agent.event("CONNECT_RESPONSE", one)
+        agent.must("destroy", one)
+        other.event("REJECTED", child, CONSUMER)
+        # A server that closes without an answer.
+        one = agent.routed(OWN, PEER, trunks.port)
+        agent.must("connect", one)
+        child = other.event("CONNECT_REQUEST", listener)
+        other.must("destroy", child)
+        agent.event("REJECTED", one, CONSUMER)
+
+
+def killed(stacks: dict[str, Stack]) -> None:
+    """A program that ends with its connections: the peers of all hear of it."""
+    with opened(stacks) as (agent, other), without_ib_cm():
+        with Agent(stacks[OURS]) as client:
+            children = []
+            for _ in range(20):
+                one, listener = route(client, other, OWN, PEER)
+                children.append(connected(client, one, other, listener))
+        same("those that hear of it", sorted(other.event("DISCONNECTED") for _ in children), sorted(children))
+        agent.quiet()
+
+
+def at_once(stacks: dict[str, Stack]) -> None:
+    """More requests than the frames that are kept hold, in both directions, and all disconnects at once."""
+    count = 150
+    with opened(stacks) as (agent, other), without_ib_cm():
+        one, listener = route(agent, other, OWN, PEER)
+        ids = [one] + [agent.routed(OWN, PEER, trunks.port) for _ in range(count - 1)]
+        for one in ids:
+            agent.must("connect", one)
+        children = [other.event("CONNECT_REQUEST", listener) for _ in ids]
+        for child in children:
+            other.must("accept", child)
+        for _ in ids:
+            agent.must("establish", agent.event("CONNECT_RESPONSE"))
+        same("established", sorted(other.event("ESTABLISHED") for _ in ids), sorted(children))
+        for one in ids:
+            agent.must("disconnect", one)
+        for child in children:
+            other.must("disconnect", child)
+        same("ended", sorted(agent.event("DISCONNECTED") for _ in ids), sorted(ids))
+
+
+def lost(stacks: dict[str, Stack]) -> None:
+    """The peer's adapter is removed: its connections end here."""
+    with opened(stacks) as (agent, other):
+        one, listener = route(agent, other, OWN, PEER)
+        connected(agent, one, other, listener)
+        half = agent.routed(OWN, PEER, trunks.port)
+        agent.must("connect", half)
+        other.event("CONNECT_REQUEST", listener)
+        unplug()
+        # Over ib_cm before there was a trunk, and over it. Its last records may be lost with the adapter.
+        ends = {int(number): int(status) for _ok, _name, status, number in (
+            agent.ask("event", 5000).split() for _ in range(3))}
+        same("the ends of connections", (sorted(ends), ends[one] in (0, TIMED_OUT)), ([0, 1, one], True))
+        agent.must("destroy", half)
+        agent.must("destroy", one)
+    down()
+    up()
+
+
+# A name, the test, and whether the debug guest runs it, too.
+TESTS = (
+    ("from the request to the end of the timewait", all_of_it, True),
+    ("the attributes of QPs are those of ib_cm", same_attributes, False),
+    ("rejects", rejects, False),
+    ("a listener of another user of ib_cm", elsewhere, False),
+    ("a full backlog", held, False),
+    ("an end that gives up", given_up, False),
+    ("a program that is killed", killed, False),
+    ("many at once", at_once, True),
+    ("the peer's adapter is removed", lost, True),
+)
