@@ -153,6 +153,7 @@ struct rca_tp_listen {
  * @alt_path: alternate path, or NULL
  * @sgid_attr: local GID, or NULL; keep it with rdma_hold_gid_attr()
  * @pkey: partition key of the message
+ * @ca_guid: GUID of the CA of the peer; datagrams and over TCP: 0
  * @repeat_ms: interval at which messages to the peer are repeated; over TCP: 0
  * @local: over TCP: address that the peer connects to
  * @peer: over TCP: address of the peer
@@ -166,6 +167,7 @@ struct rca_tp_request {
 	const struct sa_path_rec *alt_path;
 	const struct ib_gid_attr *sgid_attr;
 	u16 pkey;
+	__be64 ca_guid;
 	u32 repeat_ms;
 	const union rca_addr *local;
 	const union rca_addr *peer;
@@ -178,6 +180,7 @@ struct rca_tp_request {
  *          datagram request: the SIDR status
  * @has_conn: @conn is valid
  * @conn: parameters and private data of the peer, valid until the callback returns
+ * @ca_guid: reply of the peer: GUID of its CA; datagrams and over TCP: 0
  * @rtu_data: ready-to-use of the peer: its private data, likewise; else NULL
  * @rtu_len: length of @rtu_data
  * @elsewhere: a reject over a trunk: another user of ib_cm at the peer may have the service ID
@@ -188,6 +191,7 @@ struct rca_tp_event {
 	int status;
 	bool has_conn;
 	struct rca_tp_conn conn;
+	__be64 ca_guid;
 	const void *rtu_data;
 	u8 rtu_len;
 	bool elsewhere;

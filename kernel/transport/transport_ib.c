@@ -28,6 +28,7 @@ static void get_rep(struct rca_tp_event *out, const struct ib_cm_event *event)
 
 	out->input = RCA_IN_REP;
 	out->has_conn = true;
+	out->ca_guid = rep->remote_ca_guid;
 	out->conn.qp_num = rep->remote_qpn;
 	out->conn.psn = rep->starting_psn;
 	/* ib_cm has swapped the depths for the receiver; rca_tp_conn has those of the sender. */
@@ -140,6 +141,7 @@ static int handle_req(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 	req.alt_path = in->alternate_path;
 	req.sgid_attr = in->ppath_sgid_attr;
 	req.pkey = be16_to_cpu(in->primary_path->pkey);
+	req.ca_guid = in->remote_ca_guid;
 	/* ib_cm takes its timer from this field of the request, too. */
 	req.repeat_ms = rca_timing_ms(in->remote_cm_response_timeout);
 	req.conn.qp_num = in->remote_qpn;
