@@ -8,9 +8,12 @@
 
 #include <kunit/visibility.h>
 #include <linux/rcupdate.h>
+#include <rdma/ib_cm.h>
 
 #include "connect/hello.h"
 #include "connect/sidr.h"
+#include "device/devices.h"
+#include "id/peer_qp.h"
 #include "id/send_window.h"
 #include "resolve/qp_attr.h"
 #include "connect/req_retransmit.h"
@@ -58,14 +61,32 @@ static const struct rca_tp_event held_too_long = {
 	.status = -ETIMEDOUT,
 };
 
+/* What the peer would have sent if it had found a stale connection. */
+static const struct rca_tp_event stale_event = {
+	.input = RCA_IN_REJ,
+	.status = IB_CM_REJ_STALE_CONN,
+	.has_conn = true,
+};
+
+/* Is it a reply that the id waits for? */
+static bool is_expected_reply(struct rca_id *id, const struct rca_tp_event *event)
+{
+	return event->input == RCA_IN_REP && rca_id_peek(id, RCA_IN_REP).verdict == RCA_TAKE;
+}
+
 static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_event *event)
 {
+	bool claims = is_expected_reply(id, event);
 	struct rca_event *ev = NULL;
 	struct rca_step step;
 	bool again;
 
 	if (is_message(event->input))
 		rca_window_answered(id);
+	if (claims && !rca_peer_qp_claim(id, event->ca_guid, event->conn.qp_num)) {
+		id->dev->tp->reject(lower, IB_CM_REJ_STALE_CONN, NULL, 0);
+		event = &stale_event;
+	}
 	if (rca_retry_again(id, event))
 		return 0;
 	if (event->input == RCA_IN_HELD)
@@ -92,6 +113,9 @@ static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_
 		WRITE_ONCE(id->setup->unsent, false);
 	spin_unlock_irq(&id->lock);
 	rca_event_free(ev);
+	/* The id has been ended, or sends its request again. */
+	if (claims && step.verdict != RCA_TAKE)
+		rca_peer_qp_release(id);
 	if (event->rtu_data && step.verdict == RCA_TAKE)
 		rca_hello_hear(id, event);
 	/*

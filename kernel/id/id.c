@@ -124,26 +124,6 @@ enum rca_state rca_id_state(struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_id_state);
 
 /**
- * rca_id_drop_lower() - destroy the transport's cm_id, if there is one
- * @id: the id
- *
- * No callback of the cm_id runs afterwards.
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller; never under a lock
- * that a callback takes.
- */
-void rca_id_drop_lower(struct rca_id *id)
-{
-	void *lower = id->lower;
-
-	lockdep_assert_held(&id->op);
-	if (!lower)
-		return;
-	id->tp->destroy(lower);
-	id->lower = NULL;
-}
-
-/**
  * rca_id_queue_work() - queue the work of an id
  * @id: the id
  *

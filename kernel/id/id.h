@@ -41,6 +41,8 @@
  * rca_queue.consume        mutex     the end of a delivery, moves  process
  *                                    and drops of events; of two
  *                                    queues: by address
+ * peer_qps_lock            spinlock  the index of ids by the QP    process; with no
+ *                                    of their peers                spinlock held
  * watch bucket             spinlock  one bucket of the ids by      process; with no
  *                                    network device or neighbour   spinlock held
  * rca_id.lock              spinlock  state, posting of events      any, irqs off
@@ -138,6 +140,7 @@ struct rca_link {
  * @tp: transport of @lower: that of @dev, or that of trunks (as @lower; valid with a device)
  * @link: result of address resolution (lock: @op; also @lock once the id is in a table)
  * @watch_node: entry in the bucket of watching ids (lock: that of the bucket)
+ * @peer_qp: entry in the index of the peers' QPs
  * @reserved: record for the event of the pending operation (lock: @lock; owned)
  * @psn: connections: starting PSN of the local receive queue (immutable)
  * @qkey: datagrams: settled queue key, or 0, see rca_qkey_settle_locked() (lock: @lock)
@@ -187,6 +190,7 @@ struct rca_id {
 		u32 qkey;
 	};
 	struct hlist_node watch_node;
+	struct rca_peer_qp peer_qp;
 	struct rca_event *reserved;
 	ktime_t since;
 	struct rca_opts *opts;

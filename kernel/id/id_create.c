@@ -13,6 +13,7 @@
 #include <linux/wait.h>
 
 #include "id/id.h"
+#include "id/peer_qp.h"
 
 static struct kmem_cache *id_cache;
 /* Number of ids that are not freed yet, and the exit that waits for them. */
@@ -35,7 +36,7 @@ static void id_release(struct rca_obj *obj)
 {
 	struct rca_id *id = rca_id_of(obj);
 
-	WARN_ON_ONCE(id->lower || id->dev);
+	WARN_ON_ONCE(id->lower || id->dev || id->peer_qp.listed);
 	rca_event_free(id->reserved);
 	rca_id_free_setup(id);
 	if (id->borrowed)
@@ -252,9 +253,15 @@ out_put_ctx:
 /* Module init: creates the cache of ids. Returns 0 or -ENOMEM. */
 int rca_ids_init(void)
 {
+	int ret = rca_peer_qps_init();
+
+	if (ret)
+		return ret;
 	id_cache = KMEM_CACHE(rca_id, SLAB_ACCOUNT);
-	if (!id_cache)
+	if (!id_cache) {
+		rca_peer_qps_exit();
 		return -ENOMEM;
+	}
 	rca_watch_init();
 	lockdep_prime();
 	return 0;
@@ -270,4 +277,5 @@ void rca_ids_exit(void)
 		pr_warn("waiting for %d ids that are still in use\n", atomic_read(&ids));
 	rcu_barrier();
 	kmem_cache_destroy(id_cache);
+	rca_peer_qps_exit();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The device, GID and port of an id.
+ * The device, GID, lower cm_id and port of an id.
  *
  * Locking: rca_id.op, unless the id is unpublished. Device, port and GID are changed with
  * rca_id.lock held as well; the list of ids of a device is protected by rca_device.lock, taken
@@ -12,6 +12,7 @@
 
 #include "id/id.h"
 #include "device/devices.h"
+#include "id/peer_qp.h"
 #include "id/send_window.h"
 
 /**
@@ -74,6 +75,27 @@ void rca_id_detach(struct rca_id *id)
 	rca_device_put(dev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_detach);
+
+/**
+ * rca_id_drop_lower() - destroy the transport's cm_id, if there is one
+ * @id: the id
+ *
+ * No callback of the cm_id runs afterwards.
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller; never under a lock
+ * that a callback takes.
+ */
+void rca_id_drop_lower(struct rca_id *id)
+{
+	void *lower = id->lower;
+
+	lockdep_assert_held(&id->op);
+	if (!lower)
+		return;
+	id->dev->tp->destroy(lower);
+	id->lower = NULL;
+	rca_peer_qp_release(id);
+}
 
 /**
  * rca_id_bind() - allocate a port for an id that has none

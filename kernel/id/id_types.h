@@ -4,6 +4,7 @@
 #define RCA_ID_TYPES_H
 
 #include <linux/list.h>
+#include <linux/rhashtable-types.h>
 #include <linux/timer.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
@@ -170,6 +171,23 @@ struct rca_opts {
 	u8 gid_type;
 	u8 ack_timeout;
 	bool ack_timeout_set;
+};
+
+/**
+ * struct rca_peer_qp - entry of an id in the index of the peers' QPs: see peer_qp.c
+ * @node: entry in the index (lock: peer_qps_lock)
+ * @ca_guid: CA GUID of the peer (lock: peer_qps_lock, and not changed while @listed)
+ * @qp_num: its QP number (likewise)
+ * @listed: the id is in the index (lock: peer_qps_lock; also read without)
+ * @stale: the peer has lost the connection, and the work of the id must destroy the lower cm_id
+ *         (set with rca_id.lock held, cleared with rca_id.op held)
+ */
+struct rca_peer_qp {
+	struct rhash_head node;
+	__be64 ca_guid;
+	u32 qp_num;
+	bool listed;
+	bool stale;
 };
 
 #endif /* RCA_ID_TYPES_H */

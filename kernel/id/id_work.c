@@ -87,6 +87,14 @@ void rca_id_disconnect(struct rca_id *id)
 	rca_id_queue_work_later(id, timeout);
 }
 
+/* Destroy the cm_id of a connection that has ended. The timewait, if any, is still to come. */
+static void drop_ended(struct rca_id *id)
+{
+	rca_window_end(id);
+	rca_id_drop_lower(id);
+	rca_id_cancel_work(id);	/* a slot may just have been granted; nothing is left to send */
+}
+
 /*
  * The peer does not answer our DREQ. ib_cm would go on retransmitting it, so destroy the cm_id,
  * and wait for the timewait here.
@@ -95,10 +103,25 @@ static void end_disconnect(struct rca_id *id)
 {
 	if (rca_id_step_post(id, RCA_IN_DREQ_TIMEOUT, NULL, 0).verdict != RCA_TAKE)
 		return;
-	rca_window_end(id);
-	rca_id_drop_lower(id);
-	rca_id_cancel_work(id);	/* a slot may just have been granted; nothing is left to send */
+	drop_ended(id);
 	rca_id_queue_work_at(id, TIMEWAIT);
+}
+
+/*
+ * The peer has lost the connection: see peer_qp.c. The transport does not know that, and tells the
+ * peer when the cm_id is destroyed.
+ */
+static void end_stale(struct rca_id *id)
+{
+	WRITE_ONCE(id->peer_qp.stale, false);
+	drop_ended(id);
+	if (rca_id_state(id) != RCA_ST_DISCONNECTED)
+		return;
+	/* Without memory to wait, the end of the timewait is told at once. */
+	if (rca_id_need_setup(id))
+		rca_id_queue_work_at(id, TIMEWAIT);
+	else
+		rca_id_step_post(id, RCA_IN_TIMEWAIT_EXIT, NULL, 0);
 }
 
 /**
@@ -168,8 +191,14 @@ void rca_id_work(struct work_struct *work)
 	case RCA_ST_DREQ_SENT:
 		continue_disconnect(id);
 		break;
+	case RCA_ST_FAILED:
+		if (READ_ONCE(id->peer_qp.stale))
+			end_stale(id);
+		break;
 	case RCA_ST_DISCONNECTED:
-		if (!id->lower)
+		if (READ_ONCE(id->peer_qp.stale))
+			end_stale(id);
+		else if (!id->lower)
 			rca_id_step_post(id, RCA_IN_TIMEWAIT_EXIT, NULL, 0);
 		break;
 	case RCA_ST_CLOSED:

@@ -15,11 +15,13 @@
 #include <linux/sched/mm.h>
 #include <linux/string.h>
 #include <rdma/ib_cache.h>
+#include <rdma/ib_cm.h>
 #include <rdma/rdma_user_cm.h>
 
 #include "listen/req_route.h"
 #include "listen/demux.h"
 #include "device/devices.h"
+#include "id/peer_qp.h"
 #include "resolve/addr_ib.h"
 #include "resolve/qp_attr.h"
 #include "lib/timing.h"
@@ -198,12 +200,17 @@ static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void
 		ret = PTR_ERR(ev);
 		goto err_free_child;
 	}
+	if (!rca_peer_qp_claim(child, req->ca_guid, req->conn.qp_num)) {
+		demux->dev->tp->reject(lower, IB_CM_REJ_STALE_CONN, NULL, 0);
+		ret = -ESTALE;
+		goto err_free_event;
+	}
 
 	spin_lock_irq(&listener->lock);
 	if (listener->state != RCA_ST_LISTEN || !listener->src.queue) {
 		spin_unlock_irq(&listener->lock);
 		ret = -ECONNABORTED;
-		goto err_free_event;
+		goto err_release_qp;
 	}
 	child->lower = lower;
 	child->borrowed = borrowed;
@@ -212,6 +219,8 @@ static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void
 	spin_unlock_irq(&listener->lock);
 	return 0;
 
+err_release_qp:
+	rca_peer_qp_release(child);
 err_free_event:
 	ev->child = NULL;
 	ev->credit = NULL;

@@ -235,8 +235,8 @@ struct rca_tp_join {
  *         what the transport must do (enum rca_action): RCA_ACT_DREP.
  * @request: request received for a demux. Returns 0: the lower cm_id has an owner
  *           now (set_owner()); -ENOMEM: drop the request silently, and the peer
- *           sends it again; another errno: reject it. A datagram request may be
- *           rejected in both cases.
+ *           sends it again; another errno: reject it, unless the callback has called
+ *           reject(). A datagram request may be rejected in both cases.
  * @joined: a join has ended. Process context. Called once for each join() that
  *          succeeds, possibly before it returns, and not after leave(). With
  *          status 0 it has the queue key of the group and the address handle
@@ -259,6 +259,8 @@ struct rca_tp_upcalls {
  *            data, one listen() for each listener, a port for each connection, no
  *            datagrams, no timewait
  * @reliable: messages arrive, in their order: they need no send window and no MRA
+ * @finds_stale: a request or reply that names the QP of another connection of the transport is
+ *               rejected by the transport, which ends the other connection
  * @create: create a lower cm_id for @owner on @dev; ERR_PTR() on failure
  * @destroy: destroy it, whatever it is doing; no callback runs afterwards. Sleeps.
  * @set_owner: set the owner of a lower cm_id that came with a request
@@ -299,6 +301,7 @@ struct rca_tp_ops {
 	const char *name;
 	bool over_tcp;
 	bool reliable;
+	bool finds_stale;
 	void *(*create)(struct ib_device *dev, void *owner);
 	void (*destroy)(void *lower);
 	void (*set_owner)(void *lower, void *owner);

@@ -449,6 +449,7 @@ static void ib_leave(void *group)
 
 const struct rca_tp_ops rca_tp_ib = {
 	.name = "ib_cm",
+	.finds_stale = true,
 	.create = ib_create,
 	.destroy = ib_destroy,
 	.set_owner = ib_set_owner,

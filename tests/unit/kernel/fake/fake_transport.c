@@ -191,6 +191,7 @@ static void fake_tp_leave(void *group)
 
 static const struct rca_tp_ops fake_ops = {
 	.name = "fake",
+	.finds_stale = true,
 	.create = fake_tp_create,
 	.destroy = fake_tp_destroy,
 	.set_owner = fake_tp_set_owner,
@@ -345,8 +346,9 @@ u8 fake_message(struct rca_id *id, enum rca_input input, int status)
 		.input = input,
 		.status = status,
 		.has_conn = input == RCA_IN_REP || input == RCA_IN_REJ,
+		.ca_guid = FAKE_PEER_GUID,
 		.conn = {
-			.qp_num = 77,
+			.qp_num = FAKE_PEER_QP,
 			.qkey = FAKE_QKEY,
 			.responder_resources = 5,
 			.initiator_depth = 3,

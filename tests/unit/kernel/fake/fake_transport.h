@@ -12,6 +12,12 @@
 /** FAKE_QKEY - the queue key of the peer */
 #define FAKE_QKEY 0x01234567
 
+/** FAKE_PEER_GUID - the CA GUID of the peer */
+#define FAKE_PEER_GUID cpu_to_be64(0x8877665544332211ULL)
+
+/** FAKE_PEER_QP - the QP number of the peer, in all replies: the transport is like ib_cm in this */
+#define FAKE_PEER_QP 77
+
 /** FAKE_FOREIGN_QP - a QP number that the caller may not use */
 #define FAKE_FOREIGN_QP 0xbad
 

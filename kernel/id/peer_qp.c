@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Index of the peers' QPs: which id is connected to the QP of a CA GUID and a number.
+ *
+ * A QP has one connection at a time. If a request or a reply names the QP of a connection that
+ * exists, the peer has lost that connection: it is stale (IBTA volume 1, 12.9.8.3.1). It is ended,
+ * and the new one is rejected with the reason IB_CM_REJ_STALE_CONN. An initiator then repeats its
+ * request, which succeeds.
+ *
+ * ib_cm does this for its own connections, but neither sees those of another transport, nor do they
+ * see its. So the index has the connections of all transports, and leaves to ib_cm what is between
+ * two of its own. It is only used while trunks are on, and connections that were made before are
+ * not in it.
+ *
+ * As in ib_cm, a QP that is connected to itself would have two connections, and is refused.
+ *
+ * An id claims the QP of its peer when it receives the number: in a callback of its lower cm_id, or
+ * in the callback of the request before the id gets the lower cm_id. It releases the QP after the
+ * lower cm_id was destroyed. Who does that has a reference, so an id in the index has one, too.
+ *
+ * Locking: peer_qps_lock, outside of rca_id.lock. Process context.
+ */
+#include "id/peer_qp.h"
+
+#include <kunit/visibility.h>
+#include <linux/rhashtable.h>
+#include <linux/spinlock.h>
+#include <linux/stddef.h>
+
+#include "device/devices.h"
+#include "id/id.h"
+#include "trunk/peers.h"
+
+/* The key is in the id itself: two members without a gap. */
+#define KEY_OFFSET	offsetof(struct rca_id, peer_qp.ca_guid)
+#define KEY_LEN		(offsetofend(struct rca_id, peer_qp.qp_num) - KEY_OFFSET)
+static_assert(sizeof(__be64) + sizeof(u32) == KEY_LEN);
+
+static const struct rhashtable_params peer_qps_params = {
+	.key_len = KEY_LEN,
+	.key_offset = KEY_OFFSET,
+	.head_offset = offsetof(struct rca_id, peer_qp.node),
+	.automatic_shrinking = true,
+};
+
+static struct rhashtable peer_qps;
+static DEFINE_SPINLOCK(peer_qps_lock);
+
+/* Module init. Returns 0 or -ENOMEM. */
+int rca_peer_qps_init(void)
+{
+	return rhashtable_init(&peer_qps, &peer_qps_params);
+}
+
+/* Module exit, when no id exists any more. */
+void rca_peer_qps_exit(void)
+{
+	rhashtable_destroy(&peer_qps);
+}
+
+/* Without memory the connection goes on, and is not in the index. */
+static void add(struct rca_id *id)
+{
+	lockdep_assert_held(&peer_qps_lock);
+	if (!rhashtable_insert_fast(&peer_qps, &id->peer_qp.node, peer_qps_params))
+		WRITE_ONCE(id->peer_qp.listed, true);	/* pairs with rca_peer_qp_release() */
+}
+
+static void remove(struct rca_id *id)
+{
+	lockdep_assert_held(&peer_qps_lock);
+	if (!id->peer_qp.listed)
+		return;
+	rhashtable_remove_fast(&peer_qps, &id->peer_qp.node, peer_qps_params);
+	WRITE_ONCE(id->peer_qp.listed, false);
+}
+
+/* The QP of an XRC target serves several connections. */
+static bool has_own_qp(const struct rca_id *id)
+{
+	return !id->dev->tp->over_tcp && (id->qp_type == IB_QPT_RC || id->qp_type == IB_QPT_UC);
+}
+
+/* Has ib_cm already compared the QPs of the two ids? */
+static bool both_over_ib_cm(const struct rca_id *id, const struct rca_id *old)
+{
+	return id->dev->tp == old->dev->tp && id->dev->tp->finds_stale;
+}
+
+/*
+ * End a connection that the peer has lost, as if it had ended it; its work destroys the lower
+ * cm_id. Returns false if the connection has ended before: its QP may be used again.
+ */
+static bool end_stale_locked(struct rca_id *id)
+{
+	struct rca_event *ev = NULL;
+	struct rca_step step;
+
+	lockdep_assert_held(&id->lock);
+	switch (id->state) {
+	case RCA_ST_REQ_SENT:
+	case RCA_ST_REQ_WAIT:
+		/* Its reply is just being handled. The new connection is tried again after that. */
+		return true;
+	case RCA_ST_REQ_RCVD:
+		WRITE_ONCE(id->peer_gone, true);	/* pairs with refusal_errno() */
+		fallthrough;
+	case RCA_ST_REP_SENT:
+	case RCA_ST_REP_RCVD:
+		step = rca_id_step_post_locked(id, RCA_IN_REJ, &ev, IB_CM_REJ_STALE_CONN);
+		break;
+	case RCA_ST_CONNECTED:
+	case RCA_ST_DREQ_SENT:
+	case RCA_ST_DESTROYING:
+		step = rca_id_step_post_locked(id, RCA_IN_DREQ, &ev, 0);
+		break;
+	default:
+		return false;
+	}
+	if ((step.action & RCA_ACT_FINISH) && id->setup)
+		WRITE_ONCE(id->setup->unsent, false);
+	WRITE_ONCE(id->peer_qp.stale, true);	/* pairs with rca_id_work() */
+	/* Under the lock: the work begins the timewait, and cancels what is queued before. */
+	rca_id_queue_work(id);
+	return true;
+}
+
+/**
+ * rca_peer_qp_claim() - note the QP of the peer of a connection
+ * @id: the id, which has a device and got the QP number in a request or a reply
+ * @ca_guid: CA GUID of the peer
+ * @qp_num: the QP number
+ *
+ * If the QP is that of another connection, that one is ended.
+ *
+ * Context: Process context, callback of a transport. Does not sleep. Takes and releases the state
+ * lock of another id.
+ * Return: false if the caller must reject the request or reply with IB_CM_REJ_STALE_CONN. True also
+ * if the index is not used, or without memory.
+ */
+bool rca_peer_qp_claim(struct rca_id *id, __be64 ca_guid, u32 qp_num)
+{
+	struct rca_id *old;
+	bool stale = false;
+
+	if (!rca_peers_enabled() || !has_own_qp(id))
+		return true;
+	spin_lock(&peer_qps_lock);
+	remove(id);	/* the QP of an earlier reply */
+	id->peer_qp.ca_guid = ca_guid;
+	id->peer_qp.qp_num = qp_num;
+	old = rhashtable_lookup_fast(&peer_qps, &id->peer_qp.ca_guid, peer_qps_params);
+	if (old) {
+		spin_lock_irq(&old->lock);
+		stale = !both_over_ib_cm(id, old) && end_stale_locked(old);
+		spin_unlock_irq(&old->lock);
+		if (!stale)
+			remove(old);
+	}
+	if (!stale)
+		add(id);
+	spin_unlock(&peer_qps_lock);
+	return !stale;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_peer_qp_claim);
+
+/**
+ * rca_peer_qp_release() - give up the QP of the peer, if the id has one
+ * @id: the id, which has no lower cm_id
+ *
+ * Context: Process context.
+ */
+void rca_peer_qp_release(struct rca_id *id)
+{
+	/* Pairs with add(), which callbacks of the lower cm_id have called. */
+	if (!READ_ONCE(id->peer_qp.listed))
+		return;
+	spin_lock(&peer_qps_lock);
+	remove(id);
+	spin_unlock(&peer_qps_lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_peer_qp_release);
