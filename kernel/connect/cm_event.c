@@ -71,7 +71,7 @@ static const struct rca_tp_event stale_event = {
 /* Is it a reply that the id waits for? */
 static bool is_expected_reply(struct rca_id *id, const struct rca_tp_event *event)
 {
-	return event->input == RCA_IN_REP && rca_id_peek(id, RCA_IN_REP).verdict == RCA_TAKE;
+	return event->input == RCA_IN_REP && rca_id_state(id) == RCA_ST_REQ_SENT;
 }
 
 static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_event *event)

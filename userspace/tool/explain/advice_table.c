@@ -92,6 +92,8 @@ static const struct line lines[] = {
 	  "the memory limit of the server's cgroup, or of the host" },
 	{ "request", NULL, -EHOSTUNREACH, "a request came from where no answer can go",
 	  "ip route get ADDRESS of the peer: the way back must lead over the same device" },
+	{ "request", NULL, -ESTALE, "the client has lost a connection with the same QP",
+	  "nothing: its connect is repeated" },
 	{ "request", NULL, ANY, "a request could not be given to the server", "dmesg" },
 	{ "resolve", NULL, -EADDRINUSE, "the address and port are in use",
 	  "rdma-cm-alt show -a ADDRESS says who has it; stock programs: rdma resource show cm_id" },
