@@ -84,7 +84,7 @@ static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_
 	if (is_message(event->input))
 		rca_window_answered(id);
 	if (claims && !rca_peer_qp_claim(id, event->ca_guid, event->conn.qp_num)) {
-		id->dev->tp->reject(lower, IB_CM_REJ_STALE_CONN, NULL, 0);
+		id->tp->reject(lower, IB_CM_REJ_STALE_CONN, NULL, 0);
 		event = &stale_event;
 	}
 	if (rca_retry_again(id, event))

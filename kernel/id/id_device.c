@@ -92,7 +92,7 @@ void rca_id_drop_lower(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	if (!lower)
 		return;
-	id->dev->tp->destroy(lower);
+	id->tp->destroy(lower);
 	id->lower = NULL;
 	rca_peer_qp_release(id);
 }

@@ -84,7 +84,7 @@ static bool has_own_qp(const struct rca_id *id)
 /* Has ib_cm already compared the QPs of the two ids? */
 static bool both_over_ib_cm(const struct rca_id *id, const struct rca_id *old)
 {
-	return id->dev->tp == old->dev->tp && id->dev->tp->finds_stale;
+	return id->tp == old->tp && id->tp->finds_stale;
 }
 
 /*

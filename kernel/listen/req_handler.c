@@ -201,7 +201,7 @@ static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void
 		goto err_free_child;
 	}
 	if (!rca_peer_qp_claim(child, req->ca_guid, req->conn.qp_num)) {
-		demux->dev->tp->reject(lower, IB_CM_REJ_STALE_CONN, NULL, 0);
+		child->tp->reject(lower, IB_CM_REJ_STALE_CONN, NULL, 0);
 		ret = -ESTALE;
 		goto err_free_event;
 	}

@@ -89,6 +89,7 @@ static bool begin_session(struct rca_trunk_link *link, u32 number)
 		rca_session_init(&trunk->session, number, link->cookie, link->peer.cookie);
 		rca_session_attach(&trunk->session, 0);
 		memcpy(trunk->boot_id, link->peer.hello.boot_id, sizeof(trunk->boot_id));
+		trunk->ca_guid = link->peer.hello.ca_guid;
 		trunk->path = link->path;
 		trunk->handling = false;
 		trunk->odd = link->active;

@@ -62,6 +62,7 @@ struct rca_trunk_key {
  * @gone: it is not in the table any more, and gets no link
  * @session: numbers of the frames
  * @boot_id: boot identifier of the peer
+ * @ca_guid: node GUID of its device
  * @path: path to the peer, as the receiver of a request sees it
  * @handling: a received frame is being handled
  * @odd: this host chooses odd numbers for connections, and its peer even ones
@@ -88,6 +89,7 @@ struct rca_trunk {
 	bool gone;
 	struct rca_session session;
 	u8 boot_id[RCA_BOOT_ID_LEN];
+	__be64 ca_guid;
 	struct sa_path_rec path;
 	bool handling;
 	bool odd;

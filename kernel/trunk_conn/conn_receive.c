@@ -71,7 +71,11 @@ static void keep_peer(struct rca_trunk_conn *conn, const struct rca_record_qp *q
 static void handle_rep(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
 {
 	struct rca_trunk *trunk = conn->trunk;
-	struct rca_tp_event event = { .input = RCA_IN_REP, .has_conn = true };
+	struct rca_tp_event event = {
+		.input = RCA_IN_REP,
+		.has_conn = true,
+		.ca_guid = trunk->ca_guid,
+	};
 	struct private_data buf;
 	bool expected;
 
@@ -235,6 +239,7 @@ static int route_req(struct rca_trunk_conn *conn, const struct rca_trunk_record 
 	struct rca_trunk *trunk = conn->trunk;
 	struct rca_tp_request req = {
 		.tp = trunk_transport,
+		.ca_guid = trunk->ca_guid,
 		.conn.qp_type = record->qp_type,
 		.service_id = record->service_id,
 		.port_num = trunk->key.peer.port_num,

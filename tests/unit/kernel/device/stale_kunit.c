@@ -44,9 +44,10 @@ static struct rca_id *listening(struct kunit *test)
 	return server;
 }
 
-/* A connection has the QP @qp_num at its peer, as far as the index knows. */
+/* A connection has the QP @qp_num at its peer, as far as the index knows, and is not over ib_cm. */
 static void pretend(struct kunit *test, struct rca_id *id, u32 qp_num)
 {
+	id->tp = &ops;
 	KUNIT_ASSERT_TRUE(test, rca_peer_qp_claim(id, the_dev->ibdev->node_guid, qp_num));
 	KUNIT_ASSERT_TRUE(test, id->peer_qp.listed);
 }

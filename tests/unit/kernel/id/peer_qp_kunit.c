@@ -116,11 +116,9 @@ static void only_connections_have_qps_of_peers(struct kunit *test)
 /* ib_cm has found nothing, so the earlier connection is in timewait at the most. */
 static void connections_of_ib_cm_are_left_to_it(struct kunit *test)
 {
-	static struct rca_device trunk_dev;
 	static struct rca_tp_ops trunk_ops;
 	struct rca_id *id = fake_child(test, test->priv);
 	struct rca_id *other = fake_child(test, test->priv);
-	struct fake *fake = test->priv;
 
 	ops.finds_stale = true;
 	KUNIT_EXPECT_TRUE(test, claim(id));
@@ -131,10 +129,9 @@ static void connections_of_ib_cm_are_left_to_it(struct kunit *test)
 	/* Of two transports, neither has compared. */
 	trunk_ops = ops;
 	trunk_ops.finds_stale = false;
-	trunk_dev.tp = &trunk_ops;
-	id->dev = &trunk_dev;
+	id->tp = &trunk_ops;
 	KUNIT_EXPECT_FALSE(test, claim(id));
-	id->dev = &fake->dev;
+	id->tp = &ops;
 	fake_expect_state(test, other, RCA_ST_FAILED);
 }
 
@@ -397,7 +394,7 @@ static int begin(struct kunit *test)
 
 	ops = *fake->dev.tp;
 	ops.finds_stale = false;
-	fake->dev.tp = &ops;
+	fake_set_tp(fake, &ops);
 	rca_trunks = true;
 	return ret;
 }
