@@ -25,8 +25,8 @@ ROW = "count"
 
 @dataclass(frozen=True)
 class Case:
-    """Runs of the driver with `words`, for some stacks; with the words of a driver that holds objects meanwhile, and with so
-    many more adapters of four ports each."""
+    """Runs of the driver with `words`, for some stacks; with the words of a driver that holds objects meanwhile, with so many
+    more adapters of four ports each, and over trunks."""
 
     words: str
     window: int
@@ -35,6 +35,7 @@ class Case:
     stacks: tuple[str, ...] = (OURS, STOCK)
     held: str = ""
     adapters: int = 0
+    trunks: bool = False
 
 
 # What one more connection or address costs with others, peers and listeners there, which `held` holds.
@@ -59,6 +60,7 @@ SCALE = {
 }
 PEERS = 10000
 INFINIBAND = Path("/sys/class/infiniband")
+TRUNKS = Path("/sys/module/rdma_cm_alt/parameters/trunks")
 PATH_CACHE = Path("/sys/module/rdma_cm_alt/parameters/path_cache_s")
 
 CASES = {
@@ -67,6 +69,9 @@ CASES = {
     "roce-1": Case(f"{ROCE} %s rate", 1, 40, 440),
     "ib-1": Case(f"{IB} %s rate", 1, 40, 440),
     "ib-fused-64": Case(f"{IB} -F %s rate", 64, 200, 1200, (OURS,)),
+    **{f"trunk-{name}": Case(f"{fabric} %s rate", window, few, more, (OURS,), trunks=True)
+       for name, fabric, window, few, more in (("roce-64", ROCE, 64, 200, 1200), ("ib-64", IB, 64, 200, 1200),
+                                               ("roce-1", ROCE, 1, 40, 440), ("ib-1", IB, 1, 40, 440))},
     "floor-1": Case("-a none %s floor", 1, 40, 440, (FLOOR,)),
     "floor-64": Case("-a none %s floor", 64, 200, 1200, (FLOOR,)),
     "resolve": Case(f"-a {MUTE} %s resolve", 1, 40, 540),
@@ -96,6 +101,17 @@ def _adapters(count: int) -> Iterator[None]:
     yield
     for device in set(INFINIBAND.iterdir()) - before:
         (KNOBS / "remove").write_text(device.name)
+
+
+@contextmanager
+def _trunks(switched: bool) -> Iterator[None]:
+    """Trunks are on meanwhile; the first run opens those that it needs."""
+    if switched:
+        TRUNKS.write_text("1")
+    yield
+    if switched:
+        TRUNKS.write_text("0")
+        calm()
 
 
 @contextmanager
@@ -156,7 +172,7 @@ def measure(stacks: tuple[Stack, Stack], records: Records, names: list[str],
             def add(found: dict, number: int, stack: str = stack, name: str = name) -> None:
                 records.add(ROW, stack, found, name, number)
 
-            with _adapters(case.adapters), _held(by_name[stack], case.held):
+            with _adapters(case.adapters), _trunks(case.trunks), _held(by_name[stack], case.held):
                 _rounds(by_name[stack], add, case, records, parts)
     Path("/proc/sys/kernel/kptr_restrict").write_text("0")
     shutil.copyfile("/proc/kallsyms", OUT / "kallsyms")
