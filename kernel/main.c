@@ -29,7 +29,6 @@
 #include "transport/transport_ib.h"
 #include "transport/transport_iw.h"
 #include "transport/transport_iw_connect.h"
-#include "trunk/link.h"
 #include "trunk/open.h"
 #include "trunk/peers.h"
 #include "trunk/trunk.h"
@@ -96,15 +95,12 @@ static int __init rca_init(void)
 	ret = rca_peers_init();
 	if (ret)
 		goto err_queries;
-	ret = rca_trunks_init(&rca_tp_trunk_upcalls);
+	ret = rca_trunks_init(&rca_tp_trunk_upcalls, rca_open_work);
 	if (ret)
 		goto err_peers;
-	ret = rca_links_init();
-	if (ret)
-		goto err_trunks;
 	ret = rca_ids_init();
 	if (ret)
-		goto err_links;
+		goto err_trunks;
 	ret = rca_group_init();
 	if (ret)
 		goto err_ids;
@@ -140,8 +136,6 @@ err_sa:
 	rca_group_exit();
 err_ids:
 	rca_ids_exit();
-err_links:
-	rca_links_exit();
 err_trunks:
 	rca_trunks_exit();
 err_peers:
@@ -179,7 +173,6 @@ static void __exit rca_exit(void)
 	ib_sa_unregister_client(&rca_sa_client);	/* waits for callbacks */
 	rca_group_exit();
 	rca_ids_exit();
-	rca_links_exit();
 	rca_trunks_exit();
 	rca_peers_exit();
 	rca_path_query_exit();

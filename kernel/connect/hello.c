@@ -57,6 +57,8 @@ void rca_hello_hear(struct rca_id *id, const struct rca_tp_event *event)
 {
 	struct rca_peer_key key;
 
-	if (rca_peers_enabled() && get_peer(id, &key))
-		rca_peers_hear(&key, event->rtu_data, event->rtu_len);
+	if (!rca_peers_enabled() || !get_peer(id, &key))
+		return;
+	rca_peers_hear(&key, event->rtu_data, event->rtu_len);
+	rca_open_heard(&key, event->rtu_data, event->rtu_len);
 }

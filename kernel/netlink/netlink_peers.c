@@ -67,10 +67,12 @@ static int put_hello(struct sk_buff *skb, const struct rca_peer_info *info)
 static int put_trunk(struct sk_buff *skb, const struct rca_peer_info *info)
 {
 	struct rca_trunk_info trunk;
+	const char *state;
 
 	if (!rca_trunk_describe(&info->key, &trunk))
 		return 0;
-	if (nla_put_string(skb, RDMA_CM_ALT_NL_A_TRUNK, trunk.up ? "open" : "opening") ||
+	state = trunk.up ? "open" : trunk.linked ? "opening" : "idle";
+	if (nla_put_string(skb, RDMA_CM_ALT_NL_A_TRUNK, state) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_FRAMES_SENT, trunk.sent) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_FRAMES_RECEIVED, trunk.received))
 		return -EMSGSIZE;

@@ -7,7 +7,6 @@
 #include <linux/mm.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
-#include <linux/workqueue.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
@@ -30,10 +29,9 @@ struct rca_trunk_link;
 /** RCA_LINK_ACK_SIZE - size of the buffer of an acknowledgement */
 #define RCA_LINK_ACK_SIZE	64
 
-/* Pages of the buffers for receives, frames and acknowledgements, in this order. */
+/* Pages of the buffers for receives and acknowledgements, in this order. */
 #define RCA_LINK_RECEIVE_PAGES	DIV_ROUND_UP(RCA_SESSION_RECEIVES * RCA_FRAME_MAX, PAGE_SIZE)
-#define RCA_LINK_PAGES		(RCA_LINK_RECEIVE_PAGES + \
-				 DIV_ROUND_UP(RCA_SESSION_FRAMES * RCA_FRAME_MAX, PAGE_SIZE) + 1)
+#define RCA_LINK_PAGES		(RCA_LINK_RECEIVE_PAGES + 1)
 
 /**
  * struct rca_link_buf - a buffer for a frame
@@ -49,19 +47,19 @@ struct rca_link_buf {
 	u64 dma;
 };
 
-/* What has happened to a link: bits of &rca_trunk_link.news, for its work. */
+/* What has happened to a link: bits of &rca_trunk_link.news, for the work of its trunk. */
 enum {
 	RCA_LINK_START,	/* it was made */
 	RCA_LINK_REP,	/* active side: the peer has replied */
 	RCA_LINK_RTU,	/* passive side: the peer is ready */
 	RCA_LINK_UP,	/* the peer has sent a frame */
 	RCA_LINK_END,	/* it has to end */
-	RCA_LINK_DEAD,	/* it has ended */
+	RCA_LINK_LOST,	/* it has to end, and its session */
 };
 
 /**
  * struct rca_trunk_link - a link
- * @ref: references: until it has ended, queued work, running callbacks of ib_cm
+ * @ref: references: until it has ended, running callbacks of ib_cm
  * @trunk: its trunk (immutable; holds a reference)
  * @active: this host has asked for it (immutable)
  * @peer: what the peer has told (active side: the token from its hello; complete after its REP)
@@ -73,23 +71,19 @@ enum {
  * @cq: completion queue
  * @qp: the QP, or NULL
  * @initialised: @qp is in INIT or in a later state
- * @pinged: a message was sent (only for @work)
- * @pages: memory of the buffers
+ * @ready: frames may be sent (lock: rca_trunk.lock)
+ * @closed: nothing may be posted any more (lock: rca_trunk.lock)
+ * @pages: memory of the buffers for receives and acknowledgements
  * @dma: address of each page for the device
+ * @frames_dma: address of the frames of the trunk for the device
+ * @frames_mapped: @frames_dma is valid
  * @receives: receive buffers
- * @sends: buffers of the frames of the session, by number
+ * @sends: the frames of the trunk, by number
  * @acks: buffers for acknowledgements
  * @under_way: SENDs that have not completed (lock: rca_trunk.lock)
  * @acks_under_way: bits of @acks that are in use (lock: rca_trunk.lock)
- * @filling: length of the frame that is being filled, 0: none (lock: rca_trunk.lock)
- * @filled: its records (lock: rca_trunk.lock)
- * @lens: length of each frame in @sends (lock: rca_trunk.lock)
- * @records: number of records in each (lock: rca_trunk.lock)
- * @used_at: time of the last frame, in jiffies (lock: rca_trunk.lock)
- * @idle: ends the link if it is not used
- * @news: what @work has to handle
- * @work: opens and ends the link; the only place that may destroy its parts; holds a reference
- *        while queued
+ * @used_at: time of the last frame, in jiffies (lock: rca_trunk.lock; also read without)
+ * @news: what the work of @trunk has to handle
  * @rcu: frees it after callbacks that run late
  */
 struct rca_trunk_link {
@@ -105,40 +99,37 @@ struct rca_trunk_link {
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 	bool initialised;
-	bool pinged;
+	bool ready;
+	bool closed;
+	bool frames_mapped;
 	struct page *pages[RCA_LINK_PAGES];
 	u64 dma[RCA_LINK_PAGES];
+	u64 frames_dma;
 	struct rca_link_buf receives[RCA_SESSION_RECEIVES];
 	struct rca_link_buf sends[RCA_SESSION_FRAMES];
 	struct rca_link_buf acks[RCA_LINK_SENDS];
 	unsigned int under_way;
 	unsigned long acks_under_way;
-	u16 filling;
-	u8 filled;
-	u16 lens[RCA_SESSION_FRAMES];
-	u8 records[RCA_SESSION_FRAMES];
 	unsigned long used_at;
-	struct delayed_work idle;
 	unsigned long news;
-	struct work_struct work;
 	struct rcu_head rcu;
 };
 
 /* link.c */
-int rca_links_init(void);
-void rca_links_exit(void);
-struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active,
-				     work_func_t work, work_func_t idle);
+struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active);
 struct rca_trunk_link *rca_link_get_live(struct rca_trunk_link *link);
 void rca_link_put(struct rca_trunk_link *link);
 void rca_link_tell(struct rca_trunk_link *link, unsigned int news);
-bool rca_links_queue(struct delayed_work *work, unsigned long delay);
-void rca_link_set_idle_timer(struct rca_trunk_link *link, unsigned long delay);
+bool rca_link_is_ending(const struct rca_trunk_link *link);
+
+/* link_cm.c */
+int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event);
+int rca_link_step(struct rca_trunk_link *link);
+void rca_link_end(struct rca_trunk_link *link, bool lost);
 
 /* link_frames.c */
-int rca_link_add(struct rca_trunk_link *link, const struct rca_trunk_record *record);
-void rca_link_push(struct rca_trunk_link *link);
-int rca_link_send(struct rca_trunk_link *link, const struct rca_trunk_record *record);
+void rca_trunk_push(struct rca_trunk *trunk);
+int rca_trunk_send(struct rca_trunk *trunk, const struct rca_trunk_record *record);
 int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf);
 void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc);
 void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc);

@@ -2,18 +2,21 @@
 /*
  * The frames on a link.
  *
- * A record goes into the frame that is being filled. The frame is sent at once if fewer than
- * RCA_LINK_SENDS frames are under way, else when one of them completes, with what came meanwhile:
- * no timer delays a record. Completions come in a worker, one at a time for each link.
+ * The frame that is being filled is sent at once if fewer than RCA_LINK_SENDS frames are under way,
+ * else when one of them completes, with what came meanwhile: no timer delays a record. Completions
+ * come in a worker, one at a time for each link.
  *
- * Any error ends the link: its work destroys the QP, see open.c. The completions of a QP that is
- * drained are errors, too.
+ * Any error ends the link: the work of its trunk destroys the QP, see open.c. The completions of a
+ * QP that is drained are errors, too. Frames that were received before are handled until it is
+ * drained: the peer knows them to be in the memory of this host, and does not open another link for
+ * them.
  *
  * Locking: rca_trunk.lock for sending and for the session; process context.
  */
 #include "trunk/link.h"
 
 #include <linux/bitops.h>
+#include <linux/jiffies.h>
 
 #include "device/devices.h"
 #include "trunk/trunk.h"
@@ -79,10 +82,11 @@ static int send_frame(struct rca_trunk_link *link)
 	struct rca_session *session = &link->trunk->session;
 	unsigned int slot = slot_of(session->next);
 	struct rca_frame_hdr hdr = {
-		.len = link->lens[slot],
-		.records = link->records[slot],
+		.len = link->trunk->lens[slot],
+		.records = link->trunk->records[slot],
 	};
 
+	link->used_at = jiffies;
 	rca_session_send(session, false, &hdr);
 	rca_frame_hdr_pack(link->sends[slot].data, &hdr);
 	return post_send(link, &link->sends[slot], hdr.len);
@@ -100,35 +104,22 @@ static int send_ack(struct rca_trunk_link *link)
 	return post_send(link, &link->acks[slot], hdr.len);
 }
 
-/* The frame that is being filled is complete. */
-static void close_frame(struct rca_trunk_link *link)
+/* Sends what waits, as far as the peer has room. Nothing before the link is ready. */
+static void push(struct rca_trunk_link *link)
 {
-	unsigned int slot = slot_of(rca_session_add(&link->trunk->session));
-
-	link->lens[slot] = link->filling;
-	link->records[slot] = link->filled;
-	link->filling = 0;
-	link->filled = 0;
-}
-
-/**
- * rca_link_push() - send what waits, as far as the peer has room
- * @link: the link, which is up
- *
- * Context: Process context. Does not sleep. Expects the lock of the trunk to be held.
- */
-void rca_link_push(struct rca_trunk_link *link)
-{
-	struct rca_session *session = &link->trunk->session;
+	struct rca_trunk *trunk = link->trunk;
+	struct rca_session *session = &trunk->session;
 	int ret = 0;
 
-	lockdep_assert_held(&link->trunk->lock);
-	rca_trunk_upcalls->fill(link->trunk);
+	lockdep_assert_held(&trunk->lock);
+	if (!link->ready || link->closed)
+		return;
+	rca_trunk_upcalls->fill(trunk);
 	while (link->under_way < RCA_LINK_SENDS && !ret) {
 		/* While the peer has no room, more records are added to the frame. */
-		if (link->filled && session->next == session->sent + 1 &&
+		if (trunk->filled && session->next == session->sent + 1 &&
 		    rca_session_has_room(session))
-			close_frame(link);
+			rca_trunk_close_frame(trunk);
 		if (rca_session_may_send(session))
 			ret = send_frame(link);
 		else if (rca_session_ack_due(session))
@@ -140,65 +131,45 @@ void rca_link_push(struct rca_trunk_link *link)
 		rca_link_tell(link, RCA_LINK_END);
 }
 
-/* Begins a frame, if none is being filled. Returns false if the peer has to acknowledge first. */
-static bool begin_frame(struct rca_trunk_link *link)
+/**
+ * rca_trunk_push() - send the records that wait
+ * @trunk: the trunk
+ *
+ * Without a link, one is opened for them.
+ *
+ * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
+ */
+void rca_trunk_push(struct rca_trunk *trunk)
 {
-	if (link->filling)
-		return true;
-	if (!rca_session_may_add(&link->trunk->session))
-		return false;
-	link->filling = RCA_FRAME_HDR_LEN;
-	return true;
-}
+	struct rca_trunk_link *link = trunk->link;
 
-/* Appends a record to the frame that is being filled. Returns 0 or a negative errno. */
-static int add_record(struct rca_trunk_link *link, const struct rca_trunk_record *record)
-{
-	u8 *data = link->sends[slot_of(link->trunk->session.sent + 1)].data;
-	int len = rca_record_pack(data + link->filling, RCA_FRAME_MAX - link->filling, record);
-
-	if (len < 0)
-		return len;
-	link->filling += len;
-	link->filled++;
-	return 0;
+	lockdep_assert_held(&trunk->lock);
+	if (link && link->ready && !link->closed)
+		push(link);
+	else
+		rca_open_again(trunk);
 }
 
 /**
- * rca_link_add() - put a record into a frame, which rca_link_push() sends
- * @link: the link, which is up
+ * rca_trunk_send() - send a record
+ * @trunk: the trunk
  * @record: the record
  *
- * Context: Process context. Does not sleep. Expects the lock of the trunk to be held by the caller.
- * Return: 0; -EAGAIN: too much is not acknowledged; another errno: the record is invalid.
+ * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
+ * Return: 0; -EAGAIN: too much is not acknowledged; -ENOTCONN: there is no session; another errno:
+ * the record is invalid.
  */
-int rca_link_add(struct rca_trunk_link *link, const struct rca_trunk_record *record)
+int rca_trunk_send(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {
-	int ret;
+	int ret = rca_trunk_add(trunk, record);
 
-	lockdep_assert_held(&link->trunk->lock);
-	if (!begin_frame(link))
-		return -EAGAIN;
-	ret = add_record(link, record);
-	if (ret == -EMSGSIZE && link->filled) {
-		close_frame(link);
-		if (!begin_frame(link))
-			return -EAGAIN;
-		ret = add_record(link, record);
-	}
-	if (!ret && link->filled == U8_MAX)
-		close_frame(link);
-	link->used_at = jiffies;
+	rca_trunk_push(trunk);
 	return ret;
 }
 
-/* Sends a record: rca_link_add() and rca_link_push(). */
-int rca_link_send(struct rca_trunk_link *link, const struct rca_trunk_record *record)
+static bool is_ack(const struct rca_trunk_link *link, const struct rca_link_buf *buf)
 {
-	int ret = rca_link_add(link, record);
-
-	rca_link_push(link);
-	return ret;
+	return buf >= link->acks && buf < link->acks + RCA_LINK_SENDS;
 }
 
 /* Completion of a SEND. */
@@ -206,16 +177,19 @@ void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rca_link_buf *buf = container_of(wc->wr_cqe, struct rca_link_buf, cqe);
 	struct rca_trunk_link *link = buf->link;
+	struct rca_trunk *trunk = link->trunk;
 
-	spin_lock(&link->trunk->lock);
+	spin_lock(&trunk->lock);
 	link->under_way--;
-	if (buf >= link->acks && buf < link->acks + RCA_LINK_SENDS)
+	if (is_ack(link, buf))
 		__clear_bit(buf - link->acks, &link->acks_under_way);
+	else if (wc->status == IB_WC_SUCCESS)
+		trunk->sent++;	/* SENDs complete in their order */
 	if (wc->status != IB_WC_SUCCESS)
 		rca_link_tell(link, RCA_LINK_END);
-	else if (link->trunk->link == link)
-		rca_link_push(link);
-	spin_unlock(&link->trunk->lock);
+	else
+		push(link);
+	spin_unlock(&trunk->lock);
 }
 
 /* Handles the records of a frame. Returns 0, or an errno if one is malformed or refused. */
@@ -242,17 +216,15 @@ static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
 					   const struct rca_frame_hdr *hdr)
 {
 	struct rca_trunk *trunk = link->trunk;
-	enum rca_session_verdict verdict = RCA_FRAME_SKIP;
+	enum rca_session_verdict verdict;
 
 	spin_lock(&trunk->lock);
-	if (trunk->link == link) {
-		verdict = rca_session_receive(&trunk->session, hdr);
-		if (verdict != RCA_FRAME_BROKEN && !trunk->up) {
-			WRITE_ONCE(trunk->up, true);	/* pairs with rca_trunk_find_open() */
-			rca_link_tell(link, RCA_LINK_UP);
-		}
-		trunk->handling = verdict == RCA_FRAME_TAKE;
+	verdict = rca_session_receive(&trunk->session, hdr);
+	if (verdict != RCA_FRAME_BROKEN && !trunk->up && !link->closed) {
+		trunk->up = true;
+		rca_link_tell(link, RCA_LINK_UP);
 	}
+	trunk->handling = verdict == RCA_FRAME_TAKE;
 	link->used_at = jiffies;
 	spin_unlock(&trunk->lock);
 	return verdict;
@@ -277,26 +249,38 @@ static int receive(struct rca_trunk_link *link, const u8 *data, u32 len)
 	}
 }
 
+/* Gives the buffer of a frame that was handled to the QP again. Returns 0 or a negative errno. */
+static int post_again(struct rca_trunk_link *link, struct rca_link_buf *buf)
+{
+	struct rca_trunk *trunk = link->trunk;
+	int ret = 0;
+
+	spin_lock(&trunk->lock);
+	trunk->handling = false;
+	if (!link->closed) {
+		ret = rca_link_post_receive(link, buf);
+		if (!ret) {
+			rca_session_posted(&trunk->session, 1);
+			push(link);
+		}
+	}
+	spin_unlock(&trunk->lock);
+	return ret;
+}
+
 /* Completion of a receive. */
 void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rca_link_buf *buf = container_of(wc->wr_cqe, struct rca_link_buf, cqe);
 	struct rca_trunk_link *link = buf->link;
 
-	if (wc->status != IB_WC_SUCCESS)
-		goto err_end;
-	ib_dma_sync_single_for_cpu(ibdev_of(link), buf->dma, RCA_FRAME_MAX, DMA_FROM_DEVICE);
-	if (receive(link, buf->data, wc->byte_len) || rca_link_post_receive(link, buf))
-		goto err_end;
-	spin_lock(&link->trunk->lock);
-	if (link->trunk->link == link) {
-		link->trunk->handling = false;
-		rca_session_posted(&link->trunk->session, 1);
-		rca_link_push(link);
+	if (wc->status != IB_WC_SUCCESS) {
+		rca_link_tell(link, RCA_LINK_END);
+		return;
 	}
-	spin_unlock(&link->trunk->lock);
-	return;
-
-err_end:
-	rca_link_tell(link, RCA_LINK_END);
+	ib_dma_sync_single_for_cpu(ibdev_of(link), buf->dma, RCA_FRAME_MAX, DMA_FROM_DEVICE);
+	if (receive(link, buf->data, wc->byte_len))
+		rca_link_tell(link, RCA_LINK_LOST);	/* no other link can mend that */
+	else if (post_again(link, buf))
+		rca_link_tell(link, RCA_LINK_END);
 }

@@ -2,7 +2,11 @@
 /*
  * The QP of a link, and its buffers.
  *
- * Locking: none of its own; only the work of a link calls these functions.
+ * The frames that are sent belong to the trunk, and are mapped for the device while the link has
+ * its QP. The device only reads them, so what is added to them meanwhile is not overwritten when a
+ * mapping ends that has copied them.
+ *
+ * Locking: none of its own; only the work of a trunk calls these functions.
  */
 #include "trunk/link.h"
 
@@ -33,6 +37,10 @@ static void free_buffers(struct rca_trunk_link *link)
 {
 	int i;
 
+	if (link->frames_mapped)
+		ib_dma_unmap_single(ibdev_of(link), link->frames_dma,
+				    RCA_SESSION_FRAMES * RCA_FRAME_MAX, DMA_TO_DEVICE);
+	link->frames_mapped = false;
 	for (i = 0; i < RCA_LINK_PAGES && link->pages[i]; i++) {
 		ib_dma_unmap_page(ibdev_of(link), link->dma[i], PAGE_SIZE, DMA_BIDIRECTIONAL);
 		__free_page(link->pages[i]);
@@ -40,7 +48,28 @@ static void free_buffers(struct rca_trunk_link *link)
 	}
 }
 
-static int alloc_buffers(struct rca_trunk_link *link)
+static int map_frames(struct rca_trunk_link *link)
+{
+	struct rca_trunk *trunk = link->trunk;
+	unsigned int i;
+
+	link->frames_dma = ib_dma_map_single(ibdev_of(link), trunk->frames,
+					     RCA_SESSION_FRAMES * RCA_FRAME_MAX, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(ibdev_of(link), link->frames_dma))
+		return -ENOMEM;
+	link->frames_mapped = true;
+	for (i = 0; i < RCA_SESSION_FRAMES; i++) {
+		link->sends[i] = (struct rca_link_buf) {
+			.cqe.done = rca_link_send_done,
+			.link = link,
+			.data = rca_trunk_frame(trunk, i),
+			.dma = link->frames_dma + i * RCA_FRAME_MAX,
+		};
+	}
+	return 0;
+}
+
+static int alloc_pages_of(struct rca_trunk_link *link)
 {
 	struct page *page;
 	unsigned int i;
@@ -49,32 +78,36 @@ static int alloc_buffers(struct rca_trunk_link *link)
 	for (i = 0; i < RCA_LINK_PAGES; i++) {
 		page = alloc_page(GFP_KERNEL | __GFP_ZERO);
 		if (!page)
-			goto err_free;
+			return -ENOMEM;
 		dma = ib_dma_map_page(ibdev_of(link), page, 0, PAGE_SIZE, DMA_BIDIRECTIONAL);
 		if (ib_dma_mapping_error(ibdev_of(link), dma)) {
 			__free_page(page);
-			goto err_free;
+			return -ENOMEM;
 		}
 		link->pages[i] = page;
 		link->dma[i] = dma;
 	}
+	return 0;
+}
+
+/* Returns 0 or a negative errno; free_buffers() is needed in both cases. */
+static int alloc_buffers(struct rca_trunk_link *link)
+{
+	unsigned int i;
+	int ret;
+
+	ret = map_frames(link) ?: alloc_pages_of(link);
+	if (ret)
+		return ret;
 	for (i = 0; i < RCA_SESSION_RECEIVES; i++) {
 		set_buf(link, &link->receives[i], i, RCA_FRAME_MAX, 0);
 		link->receives[i].cqe.done = rca_link_receive_done;
 	}
-	for (i = 0; i < RCA_SESSION_FRAMES; i++) {
-		set_buf(link, &link->sends[i], i, RCA_FRAME_MAX, RCA_LINK_RECEIVE_PAGES);
-		link->sends[i].cqe.done = rca_link_send_done;
-	}
 	for (i = 0; i < RCA_LINK_SENDS; i++) {
-		set_buf(link, &link->acks[i], i, RCA_LINK_ACK_SIZE, RCA_LINK_PAGES - 1);
+		set_buf(link, &link->acks[i], i, RCA_LINK_ACK_SIZE, RCA_LINK_RECEIVE_PAGES);
 		link->acks[i].cqe.done = rca_link_send_done;
 	}
 	return 0;
-
-err_free:
-	free_buffers(link);
-	return -ENOMEM;
 }
 
 static int init_qp(struct rca_trunk_link *link)
@@ -97,7 +130,7 @@ static int init_qp(struct rca_trunk_link *link)
  * rca_link_create_qp() - create the QP of a link, with receive buffers posted
  * @link: the link
  *
- * Context: Process context. Sleeps. Only the work of @link calls it.
+ * Context: Process context. Sleeps. Only the work of its trunk calls it.
  * Return: 0 or a negative errno; rca_link_destroy_qp() is needed in both cases.
  */
 int rca_link_create_qp(struct rca_trunk_link *link)
@@ -159,7 +192,7 @@ static int modify_qp(struct rca_trunk_link *link, enum ib_qp_state state)
  * rca_link_connect_qp() - connect the QP of a link
  * @link: the link, whose cm_id knows the QP of the peer
  *
- * Context: Process context. Sleeps. Only the work of @link calls it.
+ * Context: Process context. Sleeps. Only the work of its trunk calls it.
  * Return: 0 or a negative errno.
  */
 int rca_link_connect_qp(struct rca_trunk_link *link)
@@ -173,7 +206,7 @@ int rca_link_connect_qp(struct rca_trunk_link *link)
  *
  * No completion comes afterwards.
  *
- * Context: Process context. Sleeps. Only the work of @link calls it.
+ * Context: Process context. Sleeps. Only the work of its trunk calls it.
  */
 void rca_link_destroy_qp(struct rca_trunk_link *link)
 {

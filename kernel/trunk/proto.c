@@ -58,6 +58,13 @@ struct rca_proto_trunk_rep {
 
 static_assert(sizeof(struct rca_proto_trunk_rep) == RCA_TRUNK_REP_LEN);
 
+struct rca_proto_trunk_dreq {
+	__be32 magic;
+	__be32 session;
+} __packed;
+
+static_assert(sizeof(struct rca_proto_trunk_dreq) == RCA_TRUNK_DREQ_LEN);
+
 struct rca_proto_frame {
 	__be64 cookie;
 	__be32 number;
@@ -147,6 +154,12 @@ u8 rca_hello_common_version(const struct rca_hello *hello)
 	return version >= max_t(u8, hello->oldest, RCA_TRUNK_OLDEST) ? version : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_hello_common_version);
+
+/* Is a hello of the load of a module that has this boot identifier? Any context. Pure. */
+bool rca_hello_is_of(const struct rca_hello *hello, const u8 *boot_id)
+{
+	return !memcmp(hello->boot_id, boot_id, RCA_BOOT_ID_LEN);
+}
 
 static void put_open(struct rca_proto_open *wire, const struct rca_trunk_open *open)
 {
@@ -244,6 +257,40 @@ int rca_trunk_rep_unpack(const u8 *data, size_t len, struct rca_trunk_open *open
 	return get_open(data, len, &wire.open, open);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_trunk_rep_unpack);
+
+/**
+ * rca_trunk_dreq_pack() - write the private data of the DREQ of a trunk whose session is lost
+ * @data: RCA_TRUNK_DREQ_LEN bytes, all of which are written
+ * @session: number of the session
+ */
+void rca_trunk_dreq_pack(u8 *data, u32 session)
+{
+	const struct rca_proto_trunk_dreq wire = {
+		.magic = cpu_to_be32(RCA_PROTO_MAGIC),
+		.session = cpu_to_be32(session),
+	};
+
+	memcpy(data, &wire, sizeof(wire));
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_trunk_dreq_pack);
+
+/**
+ * rca_trunk_dreq_unpack() - read the private data of the DREQ of a trunk
+ * @data: the private data
+ * @len: its length
+ *
+ * Return: number of the session that the peer has lost; 0: only the link ends.
+ */
+u32 rca_trunk_dreq_unpack(const u8 *data, size_t len)
+{
+	struct rca_proto_trunk_dreq wire;
+
+	if (len < sizeof(wire))
+		return 0;
+	memcpy(&wire, data, sizeof(wire));
+	return wire.magic == cpu_to_be32(RCA_PROTO_MAGIC) ? be32_to_cpu(wire.session) : 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_trunk_dreq_unpack);
 
 /**
  * rca_frame_hdr_pack() - write the header of a frame

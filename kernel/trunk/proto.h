@@ -8,11 +8,11 @@
 /**
  * DOC: Trunk protocol
  *
- * All numbers are big endian, and reserved fields are sent as zero and ignored. Three messages of
- * ib_cm carry data of this protocol in their private data: an RTU the *hello*, and the REQ and the
- * REP that open a trunk. On the QP of a trunk, each SEND is a *frame*: a header and whole
- * *records*. A record is a message about one connection, and corresponds to the CM message of its
- * name (IBTA volume 1, 12.6).
+ * All numbers are big endian, and reserved fields are sent as zero and ignored. Four messages of
+ * ib_cm carry data of this protocol in their private data: an RTU the *hello*, the REQ and the REP
+ * that open a trunk, and the DREQ that ends its session. On the QP of a trunk, each SEND is a
+ * *frame*: a header and whole *records*. A record is a message about one connection, and
+ * corresponds to the CM message of its name (IBTA volume 1, 12.6).
  *
  * The end that requests a connection chooses its number, which is in all records about it. The end
  * that asked for the trunk when the session was created chooses odd numbers and the other one even
@@ -34,6 +34,8 @@
 #define RCA_TRUNK_REQ_LEN	92
 /** RCA_TRUNK_REP_LEN - length of the private data of its REP */
 #define RCA_TRUNK_REP_LEN	88
+/** RCA_TRUNK_DREQ_LEN - length of the private data of a DREQ that ends a session */
+#define RCA_TRUNK_DREQ_LEN	8
 
 /** RCA_FRAME_MAX - longest frame, header included */
 #define RCA_FRAME_MAX		1024
@@ -73,7 +75,7 @@ struct rca_hello {
  * @hello: of the sender
  * @token: REQ: from the hello of the receiver
  * @cookie: every frame to the sender has to contain it
- * @session: number of the session; 0 in a REQ: a new one
+ * @session: REQ: number of the session that the sender has, or 0; REP: of the one that is used
  * @received: number of the last frame of the session that the sender has received, or 0
  */
 struct rca_trunk_open {
@@ -213,10 +215,13 @@ struct rca_trunk_record {
 void rca_hello_pack(u8 *data, const struct rca_hello *hello);
 int rca_hello_unpack(const u8 *data, size_t len, struct rca_hello *hello);
 u8 rca_hello_common_version(const struct rca_hello *hello);
+bool rca_hello_is_of(const struct rca_hello *hello, const u8 *boot_id);
 void rca_trunk_req_pack(u8 *data, const struct rca_trunk_open *open);
 int rca_trunk_req_unpack(const u8 *data, size_t len, struct rca_trunk_open *open);
 void rca_trunk_rep_pack(u8 *data, const struct rca_trunk_open *open);
 int rca_trunk_rep_unpack(const u8 *data, size_t len, struct rca_trunk_open *open);
+void rca_trunk_dreq_pack(u8 *data, u32 session);
+u32 rca_trunk_dreq_unpack(const u8 *data, size_t len);
 void rca_frame_hdr_pack(u8 *data, const struct rca_frame_hdr *hdr);
 int rca_frame_hdr_unpack(const u8 *data, size_t len, struct rca_frame_hdr *hdr);
 int rca_record_pack(u8 *data, size_t room, const struct rca_trunk_record *record);

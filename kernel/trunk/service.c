@@ -4,8 +4,7 @@
  *
  * A request is accepted if it has the token that this host has told the peer in a hello. If both
  * hosts ask at the same time, the request of the host with the greater boot identifier counts; two
- * ports of one host compare their GIDs. If a trunk is open, its peer has lost it, as it asks for
- * another one, which replaces it.
+ * ports of one host compare their GIDs. open.c decides on a request for a trunk that is open.
  *
  * Locking: none of its own.
  */
@@ -33,7 +32,7 @@ static bool peer_wins(const struct rca_peer_key *key, const struct rca_hello *he
 /* The two ends of a trunk from a port to itself are two trunks. */
 static bool is_same_port(const struct rca_peer_key *key, const struct rca_hello *hello)
 {
-	return !memcmp(hello->boot_id, rca_peers_boot_id(), RCA_BOOT_ID_LEN) &&
+	return rca_hello_is_of(hello, rca_peers_boot_id()) &&
 	       !memcmp(&key->dgid, &key->sgid, sizeof(key->dgid));
 }
 
@@ -55,20 +54,6 @@ static const struct ib_gid_attr *local_gid(struct ib_device *ibdev,
 	attr = rdma_find_gid_by_port(ibdev, &req->primary_path->sgid, IB_GID_TYPE_IB, req->port,
 				     NULL);
 	return IS_ERR(attr) ? NULL : attr;
-}
-
-static int accept_from(struct rca_device *dev, const struct rca_trunk_key *key,
-		       const struct ib_gid_attr *sgid_attr, const struct rca_trunk_open *open,
-		       const struct sa_path_rec *path, struct ib_cm_id *cm_id)
-{
-	struct rca_trunk *trunk = rca_trunk_make(dev, key, sgid_attr);
-	bool accepted;
-
-	if (!trunk)
-		return -ENOMEM;
-	accepted = rca_open_accept(trunk, open, path, peer_wins(&key->peer, &open->hello), cm_id);
-	rca_trunk_put(trunk);	/* got in rca_trunk_make() */
-	return accepted ? 0 : -EBUSY;
 }
 
 /*
@@ -93,8 +78,14 @@ static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *ev
 	rca_peer_key(&key.peer, dev->serial, req->port, sgid_attr, &req->primary_path->dgid,
 		     be16_to_cpu(req->primary_path->pkey));
 	if (rca_peers_accept(&key.peer, &open)) {
+		const struct rca_open_req asked = {
+			.open = &open,
+			.path = req->primary_path,
+			.yields = peer_wins(&key.peer, &open.hello),
+		};
+
 		key.passive = is_same_port(&key.peer, &open.hello);
-		ret = accept_from(dev, &key, sgid_attr, &open, req->primary_path, cm_id);
+		ret = rca_open_accept(dev, &key, sgid_attr, &asked, cm_id);
 	}
 	rdma_put_gid_attr(sgid_attr);	/* got in local_gid() */
 	return ret;
@@ -106,22 +97,30 @@ static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *ev
  *
  * Does nothing if it does already, or if ib_cm refuses a service ID: then peers are not told one.
  *
- * Context: Process context. Sleeps. The caller prevents the removal of @dev.
+ * Context: Process context. Sleeps. The caller has a reference of @dev.
  */
 void rca_trunk_listen(struct rca_device *dev)
 {
 	struct ib_cm_id *cm_id;
+	__be64 service_id;
 
 	if (READ_ONCE(dev->trunk_service))
 		return;
 	cm_id = ib_create_cm_id(dev->ibdev, ib_trunk_handler, dev);
 	if (IS_ERR(cm_id))
 		return;
-	if (ib_cm_listen(cm_id, IB_CM_ASSIGN_SERVICE_ID) ||
-	    cmpxchg(&dev->trunk_service, NULL, cm_id))
+	if (ib_cm_listen(cm_id, IB_CM_ASSIGN_SERVICE_ID)) {
+		ib_destroy_cm_id(cm_id);
+		return;
+	}
+	service_id = cm_id->service_id;
+	if (cmpxchg(&dev->trunk_service, NULL, cm_id))
 		ib_destroy_cm_id(cm_id);
 	else
-		WRITE_ONCE(dev->trunk_service_id, cm_id->service_id);
+		WRITE_ONCE(dev->trunk_service_id, service_id);
+	/* rca_trunk_unlisten() may have run before; both have full barriers. */
+	if (READ_ONCE(dev->removing))
+		rca_trunk_unlisten(dev);
 }
 
 /* No peer can open a trunk any more. Called when no id can use @dev. Sleeps. */

@@ -29,17 +29,13 @@ static_assert(2 * RCA_SESSION_FRAMES <= RCA_SESSION_RECEIVES);
  * rca_session_init() - begin a session
  * @session: the session
  * @number: its number
- * @cookie: cookie of this host
- * @peer_cookie: cookie of the peer
  *
  * Frames may be added, and are sent after rca_session_attach().
  */
-void rca_session_init(struct rca_session *session, u32 number, u64 cookie, u64 peer_cookie)
+void rca_session_init(struct rca_session *session, u32 number)
 {
 	*session = (struct rca_session) {
 		.number = number,
-		.cookie = cookie,
-		.peer_cookie = peer_cookie,
 		.next = 1,
 	};
 }
@@ -48,6 +44,8 @@ EXPORT_SYMBOL_IF_KUNIT(rca_session_init);
 /**
  * rca_session_attach() - a new QP is up
  * @session: the session
+ * @cookie: cookie of this host on the QP
+ * @peer_cookie: cookie of the peer
  * @peer_received: number of the last frame that the peer has received, as it says in its REQ or REP
  *
  * The peer has heard the same from this host, and nothing was received from an earlier QP since;
@@ -55,10 +53,12 @@ EXPORT_SYMBOL_IF_KUNIT(rca_session_init);
  *
  * Return: 0; -EPROTO: the peer contradicts what it or this host said before; nothing is changed.
  */
-int rca_session_attach(struct rca_session *session, u32 peer_received)
+int rca_session_attach(struct rca_session *session, u64 cookie, u64 peer_cookie, u32 peer_received)
 {
 	if (peer_received - session->acked > session->sent - session->acked)
 		return -EPROTO;
+	session->cookie = cookie;
+	session->peer_cookie = peer_cookie;
 	session->acked = peer_received;
 	session->next = peer_received + 1;
 	session->told = session->received;

@@ -14,9 +14,9 @@ struct rca_frame_hdr;
 
 /**
  * struct rca_session - a session
- * @number: its number
- * @cookie: cookie of this host, in the frames that it gets
- * @peer_cookie: cookie of the peer
+ * @number: its number; 0: there is none
+ * @cookie: cookie of this host on the QP, in the frames that it gets
+ * @peer_cookie: cookie of the peer on the QP
  * @sent: number of the last frame with records, which may still wait to be sent
  * @acked: number of the last one that the peer has received
  * @received: number of the last frame with records that was received
@@ -53,8 +53,8 @@ struct rca_session {
  */
 enum rca_session_verdict { RCA_FRAME_TAKE, RCA_FRAME_SKIP, RCA_FRAME_BROKEN };
 
-void rca_session_init(struct rca_session *session, u32 number, u64 cookie, u64 peer_cookie);
-int rca_session_attach(struct rca_session *session, u32 peer_received);
+void rca_session_init(struct rca_session *session, u32 number);
+int rca_session_attach(struct rca_session *session, u64 cookie, u64 peer_cookie, u32 peer_received);
 bool rca_session_has_room(const struct rca_session *session);
 bool rca_session_may_send(const struct rca_session *session);
 bool rca_session_may_add(const struct rca_session *session);

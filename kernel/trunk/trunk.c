@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The table of trunks. A trunk is in it while it has a link, open or not yet.
+ * The table of trunks. A trunk is in it while it has a link, open or not yet, or users.
  *
  * Locking: trunks_lock to add and to remove; trunks are found under RCU. It is never held with
  * rca_trunk.lock. Process context.
@@ -14,10 +14,6 @@
 #include <rdma/ib_cache.h>
 
 #include "device/devices.h"
-#include "trunk/link.h"
-
-/* A trunk takes about 30 KiB, and on soft-RoCE as much again for its QP. */
-#define MOST_TRUNKS	512
 
 static u32 hash_key(const void *data, u32 len, u32 seed)
 {
@@ -40,7 +36,8 @@ const struct rca_trunk_upcalls *rca_trunk_upcalls;
 
 static struct rhashtable trunks;
 static DEFINE_SPINLOCK(trunks_lock);
-static unsigned int count;	/* (lock: trunks_lock) */
+static work_func_t trunk_work;	/* the work of each trunk */
+static struct workqueue_struct *trunk_wq;
 static bool ready;		/* the table exists (lock: that of the module's parameters) */
 
 /* A parameter can be written before the module is initialised, and until it is gone. */
@@ -51,20 +48,28 @@ static void set_ready(bool is_ready)
 	kernel_param_unlock(THIS_MODULE);
 }
 
-/* Module init. Returns 0 or a negative errno. */
-int __init rca_trunks_init(const struct rca_trunk_upcalls *upcalls)
+/* Module init. @work is the work of each trunk. Returns 0 or a negative errno. */
+int __init rca_trunks_init(const struct rca_trunk_upcalls *upcalls, work_func_t work)
 {
-	int ret = rhashtable_init(&trunks, &trunks_params);
+	int ret;
 
 	rca_trunk_upcalls = upcalls;
+	trunk_work = work;
+	trunk_wq = alloc_workqueue("rdma_cm_alt_trunk", WQ_UNBOUND, 0);
+	if (!trunk_wq)
+		return -ENOMEM;
+	ret = rhashtable_init(&trunks, &trunks_params);
+	if (ret)
+		destroy_workqueue(trunk_wq);
 	set_ready(!ret);
 	return ret;
 }
 
-/* Module exit, when all devices are gone. */
+/* Module exit, when all devices are gone, and so all trunks. */
 void rca_trunks_exit(void)
 {
 	set_ready(false);
+	destroy_workqueue(trunk_wq);
 	rhashtable_destroy(&trunks);
 }
 
@@ -75,8 +80,14 @@ static struct rca_trunk *new_trunk(struct rca_device *dev, const struct rca_trun
 
 	if (!trunk)
 		return NULL;
+	trunk->frames = kcalloc(RCA_SESSION_FRAMES, RCA_FRAME_MAX, GFP_NOWAIT | __GFP_NOWARN);
+	if (!trunk->frames) {
+		kfree(trunk);
+		return NULL;
+	}
 	refcount_set(&trunk->ref, 1);	/* of the caller */
 	spin_lock_init(&trunk->lock);
+	INIT_DELAYED_WORK(&trunk->work, trunk_work);
 	xa_init(&trunk->conns);
 	INIT_LIST_HEAD(&trunk->waiting);
 	timerqueue_init_head(&trunk->timers);
@@ -88,7 +99,7 @@ static struct rca_trunk *new_trunk(struct rca_device *dev, const struct rca_trun
 	return trunk;
 }
 
-/* Returns @made, or the trunk that exists already, with a reference; NULL: there are too many. */
+/* Returns @made, or the trunk that exists already, with a reference; NULL: there is no memory. */
 static struct rca_trunk *insert(struct rca_trunk *made)
 {
 	struct rca_trunk *trunk;
@@ -99,10 +110,9 @@ static struct rca_trunk *insert(struct rca_trunk *made)
 		refcount_inc(&trunk->ref);
 		return trunk;
 	}
-	if (count >= MOST_TRUNKS || rhashtable_insert_fast(&trunks, &made->node, trunks_params))
+	if (rhashtable_insert_fast(&trunks, &made->node, trunks_params))
 		return NULL;
-	count++;
-	refcount_inc(&made->ref);	/* of the table: put in drop() */
+	refcount_inc(&made->ref);	/* of the table: put in rca_trunk_drop() */
 	return made;
 }
 
@@ -112,11 +122,11 @@ static struct rca_trunk *insert(struct rca_trunk *made)
  * @key: which one
  * @sgid_attr: its local GID
  *
- * A new one that gets no link has to be removed with rca_trunk_drop_link().
+ * Afterwards its work has to run, which drops a trunk that gets no link.
  *
  * Context: Process context, also callbacks. Does not sleep. The caller prevents the removal of
  * @dev.
- * Return: the trunk with a reference; NULL: there are too many, or there is no memory.
+ * Return: the trunk with a reference; NULL: there is no memory.
  */
 struct rca_trunk *rca_trunk_make(struct rca_device *dev, const struct rca_trunk_key *key,
 				 const struct ib_gid_attr *sgid_attr)
@@ -134,8 +144,37 @@ struct rca_trunk *rca_trunk_make(struct rca_device *dev, const struct rca_trunk_
 }
 
 /**
+ * rca_trunk_find() - find a trunk
+ * @key: which one
+ *
+ * Context: Process context, also callbacks. Does not sleep.
+ * Return: the trunk with a reference, or NULL.
+ */
+struct rca_trunk *rca_trunk_find(const struct rca_trunk_key *key)
+{
+	struct rca_trunk *trunk;
+
+	rcu_read_lock();
+	trunk = rhashtable_lookup(&trunks, key, trunks_params);
+	if (trunk && !refcount_inc_not_zero(&trunk->ref))
+		trunk = NULL;
+	rcu_read_unlock();
+	return trunk;
+}
+
+/* Can a connection be requested? A link that failed is not waited for. */
+static bool is_open(const struct rca_trunk *trunk)
+{
+	lockdep_assert_held(&trunk->lock);
+	return trunk->up ||
+	       (trunk->session.number && trunk->users && !trunk->link && !trunk->tries);
+}
+
+/**
  * rca_trunk_find_open() - find the open trunk to a peer
  * @key: the peer
+ *
+ * A session whose link was closed because it was idle is open, too.
  *
  * Context: Process context. Does not sleep.
  * Return: the trunk with a reference; NULL: there is none, or it is not open.
@@ -143,14 +182,18 @@ struct rca_trunk *rca_trunk_make(struct rca_device *dev, const struct rca_trunk_
 struct rca_trunk *rca_trunk_find_open(const struct rca_peer_key *key)
 {
 	const struct rca_trunk_key trunk_key = { .peer = *key };
-	struct rca_trunk *trunk;
+	struct rca_trunk *trunk = rca_trunk_find(&trunk_key);
+	bool open;
 
-	rcu_read_lock();
-	trunk = rhashtable_lookup(&trunks, &trunk_key, trunks_params);
-	if (trunk && (!READ_ONCE(trunk->up) || !refcount_inc_not_zero(&trunk->ref)))
-		trunk = NULL;
-	rcu_read_unlock();
-	return trunk;
+	if (!trunk)
+		return NULL;
+	spin_lock(&trunk->lock);
+	open = is_open(trunk);
+	spin_unlock(&trunk->lock);
+	if (open)
+		return trunk;
+	rca_trunk_put(trunk);	/* got in rca_trunk_find() */
+	return NULL;
 }
 
 /* Any context. */
@@ -161,92 +204,91 @@ void rca_trunk_put(struct rca_trunk *trunk)
 	xa_destroy(&trunk->conns);
 	rdma_put_gid_attr(trunk->sgid_attr);
 	rca_device_put(trunk->dev);
+	kfree(trunk->frames);
 	kfree_rcu(trunk, rcu);
 }
 
-/* The trunk has no link any more, and gets none. */
-static void drop(struct rca_trunk *trunk)
+/**
+ * rca_trunk_run() - let the work of a trunk run soon
+ * @trunk: the trunk
+ *
+ * Context: Any context. The caller has a reference, or @trunk->lock while @trunk is not gone.
+ */
+void rca_trunk_run(struct rca_trunk *trunk)
 {
-	spin_lock(&trunks_lock);
-	rhashtable_remove_fast(&trunks, &trunk->node, trunks_params);
-	count--;
-	spin_unlock(&trunks_lock);
-	rca_trunk_put(trunk);	/* got in insert() */
+	refcount_inc(&trunk->ref);	/* put by the work */
+	if (mod_delayed_work(trunk_wq, &trunk->work, 0))
+		rca_trunk_put(trunk);	/* it was queued already */
 }
 
-/* Has the module of the peer been loaded again since the trunk was opened? */
-static bool is_stale(const struct rca_trunk *trunk, const u8 *boot_id)
+/* Lets the work of a trunk run in @delay jiffies, unless it will run before. From its work. */
+void rca_trunk_run_later(struct rca_trunk *trunk, unsigned long delay)
 {
-	return trunk->up && memcmp(trunk->boot_id, boot_id, sizeof(trunk->boot_id));
+	refcount_inc(&trunk->ref);	/* put by the work */
+	if (!queue_delayed_work(trunk_wq, &trunk->work, delay))
+		rca_trunk_put(trunk);
 }
 
 /*
- * A peer that asks has lost the trunk if it is open, and has given up a request that this host is
- * accepting. This host asks only if there is no trunk, or the peer cannot have it any more.
+ * Queues another work of a trunk, or changes its delay. Returns whether it was queued already. Any
+ * context.
  */
-static bool may_have_link(const struct rca_trunk *trunk, const struct rca_trunk_link *link,
-			  bool yields)
+bool rca_trunk_queue(struct delayed_work *work, unsigned long delay)
 {
-	if (trunk->gone || !trunk->link)
-		return !trunk->gone;
-	if (link->active)
-		return is_stale(trunk, link->peer.hello.boot_id);
-	return trunk->up || !trunk->link->active || yields;
+	return mod_delayed_work(trunk_wq, work, delay);
 }
 
 /**
- * rca_trunk_set_link() - give a trunk a new link
+ * rca_open_again() - a trunk needs a link
  * @trunk: the trunk
- * @link: the link
- * @yields: a request of this host yields to it
- * @old: set to the link that it replaces, with a reference, or NULL
  *
- * Context: Process context. Does not sleep. Takes and releases @trunk->lock.
- * Return: false: @link is not used.
+ * Nothing happens if it has one, or no session.
+ *
+ * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
  */
-bool rca_trunk_set_link(struct rca_trunk *trunk, struct rca_trunk_link *link, bool yields,
-			struct rca_trunk_link **old)
+void rca_open_again(struct rca_trunk *trunk)
 {
-	bool taken;
-
-	*old = NULL;
-	spin_lock(&trunk->lock);
-	taken = may_have_link(trunk, link, yields);
-	if (taken) {
-		*old = trunk->link;
-		if (*old)
-			refcount_inc(&(*old)->ref);
-		trunk->link = link;
-		WRITE_ONCE(trunk->up, false);
-	}
-	spin_unlock(&trunk->lock);
-	return taken;
+	lockdep_assert_held(&trunk->lock);
+	if (!trunk->session.number || trunk->gone || trunk->wanted)
+		return;
+	trunk->wanted = true;
+	rca_trunk_run(trunk);
 }
 
 /**
- * rca_trunk_drop_link() - a link ends
- * @trunk: its trunk
- * @link: the link; NULL: a new trunk gets none
+ * rca_trunk_unuse() - a connection of a trunk has ended
+ * @trunk: the trunk, to which the caller has a reference
  *
- * Context: Process context. Does not sleep. Takes and releases @trunk->lock.
- * Return: the trunk had no other link, and was not open.
+ * The trunk leaves the table if it was the last user, and there is no link.
+ *
+ * Context: Process context. Does not sleep. Expects @trunk->lock to be held.
  */
-bool rca_trunk_drop_link(struct rca_trunk *trunk, struct rca_trunk_link *link)
+void rca_trunk_unuse(struct rca_trunk *trunk)
 {
-	bool current_one, was_up;
+	lockdep_assert_held(&trunk->lock);
+	if (!--trunk->users && !trunk->link)
+		rca_trunk_run(trunk);
+}
+
+/* Drops a trunk that has neither a link nor users. From its work. Returns whether it is gone. */
+bool rca_trunk_drop(struct rca_trunk *trunk)
+{
+	bool gone;
 
 	spin_lock(&trunk->lock);
-	was_up = trunk->up;
-	current_one = trunk->link == link && !trunk->gone;
-	if (current_one) {
-		trunk->link = NULL;
-		WRITE_ONCE(trunk->up, false);
+	gone = !trunk->link && !trunk->next && !trunk->users && !trunk->gone;
+	if (gone) {
 		trunk->gone = true;
+		trunk->session = (struct rca_session) {};
 	}
 	spin_unlock(&trunk->lock);
-	if (current_one)
-		drop(trunk);
-	return current_one && !was_up;
+	if (!gone)
+		return false;
+	spin_lock(&trunks_lock);
+	rhashtable_remove_fast(&trunks, &trunk->node, trunks_params);
+	spin_unlock(&trunks_lock);
+	rca_trunk_put(trunk);	/* got in insert() */
+	return true;
 }
 
 /**
@@ -275,31 +317,6 @@ void rca_trunks_of_device(const struct rca_device *dev, void (*fn)(struct rca_tr
 }
 
 /**
- * rca_trunk_is_current() - is there a trunk to a peer already?
- * @key: the trunk
- * @boot_id: boot identifier in the last hello of the peer
- *
- * Context: Process context, also callbacks. Does not sleep.
- * Return: false: there is none, or the module of the peer has been loaded again since it was
- * opened, so the peer does not have it any more.
- */
-bool rca_trunk_is_current(const struct rca_trunk_key *key, const u8 *boot_id)
-{
-	struct rca_trunk *trunk;
-	bool is_current = false;
-
-	rcu_read_lock();
-	trunk = rhashtable_lookup(&trunks, key, trunks_params);
-	if (trunk) {
-		spin_lock(&trunk->lock);
-		is_current = trunk->link && !is_stale(trunk, boot_id);
-		spin_unlock(&trunk->lock);
-	}
-	rcu_read_unlock();
-	return is_current;
-}
-
-/**
  * rca_trunks_switched_off() - call a function for each trunk, from the write of a parameter
  * @fn: the function; is called under RCU
  *
@@ -321,6 +338,7 @@ static bool describe(const struct rca_peer_key *key, bool passive, struct rca_tr
 	if (trunk) {
 		spin_lock(&trunk->lock);
 		info->up = trunk->up;
+		info->linked = trunk->link || trunk->next;
 		info->sent = trunk->session.sent;
 		info->received = trunk->session.received;
 		spin_unlock(&trunk->lock);

@@ -25,9 +25,11 @@ struct rca_trunk_link;
  * struct rca_trunk_upcalls - what a trunk calls: the connections over it
  * @record: a record was received. Process context, no lock. Returns 0, or an errno: the session has
  *          to end
- * @fill: put records that wait into frames by rca_link_add(). &rca_trunk.lock is held
+ * @fill: put records that wait into frames by rca_trunk_add(). &rca_trunk.lock is held
  * @timer: work of &rca_trunk.timer, with a reference of the trunk, which it puts
- * @lost: the session is lost. Process context, no lock
+ * @lost: the session is lost, and there is no link: ends its connections, which stop to be users of
+ *        the trunk now or later. From the work of the trunk, so no other session begins meanwhile;
+ *        once for each session that had a user. Process context, no lock
  */
 struct rca_trunk_upcalls {
 	int (*record)(struct rca_trunk *trunk, const struct rca_trunk_record *record);
@@ -49,31 +51,45 @@ struct rca_trunk_key {
 };
 
 /**
- * struct rca_trunk - a trunk
+ * struct rca_trunk - a trunk: a session, and the link that it has or not
  * @node: entry in the table of trunks (lock: trunks_lock)
- * @ref: references: the table, each link
+ * @ref: references: the table, each link, each queued run of @work
  * @key: which one (immutable)
  * @dev: its device (immutable; holds a reference)
  * @sgid_attr: local GID (immutable; holds a reference)
+ * @frames: buffers of the frames of the session, by number (immutable; owned)
  * @lock: protects the members below, and marked ones of @link
- * @link: the QP that is used or being opened; NULL: the trunk is ending
- * @links: links that exist, ending ones included (atomic)
- * @up: the peer has sent a frame: records may be sent
+ * @link: the link that is being opened, used or ended, until its QP is destroyed; only @work
+ *        changes it
+ * @next: link for a request of the peer, which is answered when @link has ended
+ * @up: the peer has sent a frame on @link: connections may be requested
  * @gone: it is not in the table any more, and gets no link
- * @session: numbers of the frames
- * @boot_id: boot identifier of the peer
- * @ca_guid: node GUID of its device
- * @path: path to the peer, as the receiver of a request sees it
+ * @closing: its device is being removed, or trunks were switched off
+ * @wanted: a link has to be opened
+ * @odd: this end chooses odd connection numbers: it was the active one when the session was created
  * @handling: a received frame is being handled
- * @odd: this host chooses odd numbers for connections, and its peer even ones
- * @next_number: number of the next one
- * @conns: connections that have an owner, by number
- * @users: number of connections
+ * @users: connections of the session, and those of a lost one that have not ended yet
+ * @next_number: number of the next connection that is requested
+ * @conns: connections of the session that have an owner, by number
  * @answers: number of those that only wait to be sent to a peer that knows them no more
  * @waiting: connections that have something to send
  * @timers: connections that wait, by the time when that ends
  * @timer: ends it; holds a reference while it is queued
  * @timer_at: when it runs, in jiffies since boot; 0: it is not queued
+ * @tries: attempts to open a link again since the last one was up
+ * @down_at: time of the first of them, in jiffies
+ * @tried_at: time of the last one, in jiffies
+ * @session: numbers of the frames; its number is 0 if there is no session, and only @work changes
+ *           that
+ * @boot_id: boot identifier of the peer of the session
+ * @hello: last hello of the peer
+ * @path: path to the peer, as the receiver of a request sees it; changes only without a link
+ * @filling: length of the frame that is being filled, 0: none
+ * @filled: its records
+ * @lens: length of each frame that is kept
+ * @records: number of records in each
+ * @sent: number of the last frame whose SEND has completed
+ * @work: opens and ends links, and ends the session; the only place that does
  * @rcu: frees it after lookups
  */
 struct rca_trunk {
@@ -82,54 +98,83 @@ struct rca_trunk {
 	struct rca_trunk_key key;
 	struct rca_device *dev;
 	const struct ib_gid_attr *sgid_attr;
+	u8 *frames;
 	spinlock_t lock;
 	struct rca_trunk_link *link;
-	atomic_t links;
+	struct rca_trunk_link *next;
 	bool up;
 	bool gone;
-	struct rca_session session;
-	u8 boot_id[RCA_BOOT_ID_LEN];
-	__be64 ca_guid;
-	struct sa_path_rec path;
-	bool handling;
+	bool closing;
+	bool wanted;
 	bool odd;
+	bool handling;
+	unsigned int users;
 	u32 next_number;
 	struct xarray conns;
-	unsigned int users;
 	unsigned int answers;
 	struct list_head waiting;
 	struct timerqueue_head timers;
 	struct delayed_work timer;
 	u64 timer_at;
+	unsigned int tries;
+	unsigned long down_at;
+	unsigned long tried_at;
+	struct rca_session session;
+	u8 boot_id[RCA_BOOT_ID_LEN];
+	struct rca_hello hello;
+	struct sa_path_rec path;
+	u16 filling;
+	u8 filled;
+	u16 lens[RCA_SESSION_FRAMES];
+	u8 records[RCA_SESSION_FRAMES];
+	u32 sent;
+	struct delayed_work work;
 	struct rcu_head rcu;
 };
 
 /**
  * struct rca_trunk_info - a trunk, for tools
  * @up: it is open
+ * @linked: it has a link, open or not yet
  * @sent: number of frames sent
  * @received: number of frames received
  */
 struct rca_trunk_info {
 	bool up;
+	bool linked;
 	u32 sent;
 	u32 received;
 };
 
 extern const struct rca_trunk_upcalls *rca_trunk_upcalls;
 
-int rca_trunks_init(const struct rca_trunk_upcalls *upcalls);
+/* trunk.c */
+int rca_trunks_init(const struct rca_trunk_upcalls *upcalls, work_func_t work);
 void rca_trunks_exit(void);
 struct rca_trunk *rca_trunk_make(struct rca_device *dev, const struct rca_trunk_key *key,
 				 const struct ib_gid_attr *sgid_attr);
+struct rca_trunk *rca_trunk_find(const struct rca_trunk_key *key);
 struct rca_trunk *rca_trunk_find_open(const struct rca_peer_key *key);
 void rca_trunk_put(struct rca_trunk *trunk);
-bool rca_trunk_set_link(struct rca_trunk *trunk, struct rca_trunk_link *link, bool yields,
-			struct rca_trunk_link **old);
-bool rca_trunk_drop_link(struct rca_trunk *trunk, struct rca_trunk_link *link);
+void rca_trunk_run(struct rca_trunk *trunk);
+void rca_trunk_run_later(struct rca_trunk *trunk, unsigned long delay);
+bool rca_trunk_queue(struct delayed_work *work, unsigned long delay);
+void rca_open_again(struct rca_trunk *trunk);
+void rca_trunk_unuse(struct rca_trunk *trunk);
+bool rca_trunk_drop(struct rca_trunk *trunk);
 void rca_trunks_of_device(const struct rca_device *dev, void (*fn)(struct rca_trunk *trunk));
 void rca_trunks_switched_off(void (*fn)(struct rca_trunk *trunk));
-bool rca_trunk_is_current(const struct rca_trunk_key *key, const u8 *boot_id);
 bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *info);
+
+/* frames.c */
+u8 *rca_trunk_frame(const struct rca_trunk *trunk, unsigned int slot);
+int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record);
+void rca_trunk_close_frame(struct rca_trunk *trunk);
+bool rca_trunk_has_to_send(const struct rca_trunk *trunk);
+
+/* resume.c */
+int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link *link, u32 number,
+			   u32 peer_received);
+void rca_trunk_lose_session(struct rca_trunk *trunk);
 
 #endif /* RCA_TRUNK_H */

@@ -17,7 +17,6 @@
 #include <linux/wait_bit.h>
 
 #include "lib/timing.h"
-#include "trunk/link.h"
 #include "trunk/trunk.h"
 
 static const struct rca_tp_upcalls *callbacks;
@@ -56,6 +55,7 @@ struct rca_trunk_conn *rca_conn_alloc(struct rca_trunk *trunk, u32 number, gfp_t
 	timerqueue_init(&conn->timer);
 	spin_lock(&trunk->lock);
 	trunk->users++;
+	conn->session = trunk->session.number;
 	conn->number = number;
 	if (!number) {
 		conn->number = trunk->next_number;
@@ -150,17 +150,30 @@ void rca_conn_put_locked(struct rca_trunk_conn *conn)
 	if (--conn->ref)
 		return;
 	WARN_ON_ONCE(!RB_EMPTY_NODE(&conn->timer.node));
-	trunk->users--;
 	if (conn->is_answer)
 		trunk->answers--;
 	rdma_destroy_ah_attr(&conn->ah);
 	kfree(conn->data);
 	kfree(conn);
+	rca_trunk_unuse(trunk);
 	if (!trunk->users && cancel_delayed_work(&trunk->timer)) {
 		trunk->timer_at = 0;
 		rca_trunk_put(trunk);	/* got in rca_conn_wake_at() */
 	}
 	rca_trunk_put(trunk);	/* got in rca_conn_alloc() */
+}
+
+/* Does a connection have its session still? Expects the lock of the trunk to be held. */
+bool rca_conn_has_session(const struct rca_trunk_conn *conn)
+{
+	lockdep_assert_held(&conn->trunk->lock);
+	return conn->session && conn->session == conn->trunk->session.number;
+}
+
+/* A connection is not found by its number any more. Another session may use that. Any context. */
+void rca_conn_forget(struct rca_trunk_conn *conn)
+{
+	xa_cmpxchg(&conn->trunk->conns, conn->number, conn, NULL, 0);
 }
 
 /**
@@ -177,7 +190,7 @@ void rca_conn_remove(struct rca_trunk_conn *conn)
 
 	refcount_inc(&trunk->ref);
 	spin_lock(&trunk->lock);
-	xa_erase(&trunk->conns, conn->number);
+	rca_conn_forget(conn);
 	rca_conn_stop_timer(conn);
 	while (conn->callbacks) {
 		spin_unlock(&trunk->lock);
@@ -201,7 +214,7 @@ void rca_conn_wake_at(struct rca_trunk *trunk, u64 when)
 		return;
 	trunk->timer_at = when;
 	refcount_inc(&trunk->ref);		/* put in rca_conn_timer_work() */
-	if (rca_links_queue(&trunk->timer, time_after64(when, now) ? when - now : 0))
+	if (rca_trunk_queue(&trunk->timer, time_after64(when, now) ? when - now : 0))
 		refcount_dec(&trunk->ref);	/* it was pending already, with a reference */
 }
 

@@ -43,6 +43,7 @@ enum rca_conn_state {
  * struct rca_trunk_conn - a connection over a trunk: a lower cm_id
  * @trunk: its trunk (immutable; holds a reference, and counts as a user)
  * @owner: argument of its callbacks (set by its owner before it uses @trunk)
+ * @session: number of its session (immutable)
  * @number: number in the records, odd or even as &rca_trunk.odd says (immutable)
  * @ref: references: the owner, the list of @waiting (lock: rca_trunk.lock)
  * @callbacks: number of callbacks that are running; the owner waits for them when it destroys the
@@ -73,6 +74,7 @@ enum rca_conn_state {
 struct rca_trunk_conn {
 	struct rca_trunk *trunk;
 	void *owner;
+	u32 session;
 	u32 number;
 	unsigned int ref;
 	unsigned int callbacks;
@@ -109,6 +111,8 @@ int rca_conn_add(struct rca_trunk_conn *conn, gfp_t gfp);
 struct rca_trunk_conn *rca_conn_get(struct rca_trunk *trunk, u32 number);
 void rca_conn_callback_done(struct rca_trunk_conn *conn);
 void rca_conn_put_locked(struct rca_trunk_conn *conn);
+bool rca_conn_has_session(const struct rca_trunk_conn *conn);
+void rca_conn_forget(struct rca_trunk_conn *conn);
 void rca_conn_remove(struct rca_trunk_conn *conn);
 void rca_conn_set_timer(struct rca_trunk_conn *conn, u32 ms);
 void rca_conn_stop_timer(struct rca_trunk_conn *conn);

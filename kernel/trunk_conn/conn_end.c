@@ -64,7 +64,7 @@ static bool end_first(struct rca_trunk *trunk, u64 *next)
 	conn = container_of(node, struct rca_trunk_conn, timer);
 	rca_conn_stop_timer(conn);
 	conn->callbacks++;
-	if (trunk->gone && conn->state != RCA_CONN_TIMEWAIT)
+	if (!rca_conn_has_session(conn) && conn->state != RCA_CONN_TIMEWAIT)
 		set_loss(conn, &event);
 	else
 		set_timeout(conn, &event);
@@ -112,7 +112,7 @@ static bool is_lost(const struct rca_trunk_conn *conn)
 
 /**
  * rca_conn_lost() - end all connections of a session that is lost
- * @trunk: the trunk, with &rca_trunk.gone; the caller has a reference
+ * @trunk: the trunk, which has no session now; the caller has a reference
  *
  * Context: Process context. May sleep.
  */
@@ -127,6 +127,7 @@ void rca_conn_lost(struct rca_trunk *trunk)
 		struct rca_tp_event event = {};
 
 		number++;
+		rca_conn_forget(conn);
 		/* One that is being created hears of it when it sends its request. */
 		if (!is_lost(conn))
 			continue;

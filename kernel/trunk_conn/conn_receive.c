@@ -74,7 +74,7 @@ static void handle_rep(struct rca_trunk_conn *conn, const struct rca_trunk_recor
 	struct rca_tp_event event = {
 		.input = RCA_IN_REP,
 		.has_conn = true,
-		.ca_guid = trunk->ca_guid,
+		.ca_guid = trunk->hello.ca_guid,
 	};
 	struct private_data buf;
 	bool expected;
@@ -239,7 +239,7 @@ static int route_req(struct rca_trunk_conn *conn, const struct rca_trunk_record 
 	struct rca_trunk *trunk = conn->trunk;
 	struct rca_tp_request req = {
 		.tp = trunk_transport,
-		.ca_guid = trunk->ca_guid,
+		.ca_guid = trunk->hello.ca_guid,
 		.conn.qp_type = record->qp_type,
 		.service_id = record->service_id,
 		.port_num = trunk->key.peer.port_num,
@@ -259,7 +259,7 @@ static int refuse(struct rca_trunk_conn *conn, int err)
 {
 	struct rca_trunk *trunk = conn->trunk;
 
-	xa_erase(&trunk->conns, conn->number);
+	rca_conn_forget(conn);
 	if (conn->state == RCA_CONN_CLOSED) {
 		spin_lock(&trunk->lock);
 		rca_conn_put_locked(conn);

@@ -71,7 +71,7 @@ static bool fill_from(struct rca_trunk_conn *conn)
 		/* In the order of their types an RTU comes before a DREQ. */
 		type = __ffs(conn->to_send);
 		make_record(conn, type, &record);
-		if (rca_link_add(conn->trunk->link, &record))
+		if (rca_trunk_add(conn->trunk, &record))
 			return false;
 		conn->to_send &= ~BIT(type);
 		if (BIT(type) & WITH_DATA)
@@ -114,7 +114,7 @@ void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type)
 	struct rca_trunk *trunk = conn->trunk;
 
 	lockdep_assert_held(&trunk->lock);
-	if (trunk->gone)
+	if (!rca_conn_has_session(conn))
 		return;
 	conn->to_send |= BIT(type);
 	if (list_empty(&conn->waiting)) {
@@ -122,8 +122,8 @@ void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type)
 		list_add_tail(&conn->waiting, &trunk->waiting);
 	}
 	/* While a frame is handled, its answers are collected. */
-	if (!trunk->handling && trunk->up && trunk->link)
-		rca_link_push(trunk->link);
+	if (!trunk->handling)
+		rca_trunk_push(trunk);
 }
 
 /**

@@ -84,7 +84,9 @@ static int trunk_connect(void *lower, const struct rca_tp_req *req)
 	set_data(conn, data, req->conn.private_data_len);
 	conn->state = RCA_CONN_REQ_SENT;
 	/* A session that was lost meanwhile is reported as if it had been lost later. */
-	rca_conn_set_timer(conn, trunk->gone ? 0 : req->wait_ms);
+	if (!rca_conn_has_session(conn))
+		rca_conn_forget(conn);
+	rca_conn_set_timer(conn, rca_conn_has_session(conn) ? req->wait_ms : 0);
 	rca_conn_send(conn, RCA_RECORD_REQ);
 	spin_unlock(&trunk->lock);
 	return 0;

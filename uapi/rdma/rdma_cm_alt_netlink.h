@@ -108,7 +108,8 @@ enum rdma_cm_alt_nl_cmd {
  * @RDMA_CM_ALT_NL_A_BOOT_ID: 16 bytes: peers: random number that it made when its module was loaded
  * @RDMA_CM_ALT_NL_A_GUID: u64: peers: node GUID of its device
  * @RDMA_CM_ALT_NL_A_FAILURES: u32: peers: how often in a row a trunk could not be opened
- * @RDMA_CM_ALT_NL_A_TRUNK: string: peers: "open" or "opening"; absent: there is no trunk
+ * @RDMA_CM_ALT_NL_A_TRUNK: string: peers: "open", "opening", or "idle": it has no link at the
+ *	moment; absent: there is no trunk
  * @RDMA_CM_ALT_NL_A_FRAMES_SENT: u32: trunks: number of frames with messages that were sent
  * @RDMA_CM_ALT_NL_A_FRAMES_RECEIVED: u32: trunks: number of those that were received
  */

@@ -33,6 +33,8 @@ struct side {
 	unsigned int count;
 	unsigned int buffers;	/* receive buffers: posted */
 	unsigned int handled;	/* and not posted again yet */
+	u64 cookie;
+	u64 peer_cookie;
 };
 
 struct pair {
@@ -43,7 +45,11 @@ struct pair {
 static void begin_side(struct side *side, u32 sent, u32 received, u64 cookie, u64 peer_cookie)
 {
 	memset(side, 0, sizeof(*side));
-	rca_session_init(&side->session, 1, cookie, peer_cookie);
+	rca_session_init(&side->session, 1);
+	side->session.cookie = cookie;
+	side->session.peer_cookie = peer_cookie;
+	side->cookie = cookie;
+	side->peer_cookie = peer_cookie;
 	side->session.sent = sent;
 	side->session.acked = sent;
 	side->session.next = sent + 1;
@@ -74,7 +80,7 @@ static int attach(struct side *side, u32 peer_received)
 {
 	struct rca_session before = side->session;
 
-	if (rca_session_attach(&side->session, peer_received)) {
+	if (rca_session_attach(&side->session, side->cookie, side->peer_cookie, peer_received)) {
 		MUST(!memcmp(&before, &side->session, sizeof(before)));
 		return -EPROTO;
 	}

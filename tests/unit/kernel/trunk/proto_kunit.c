@@ -498,6 +498,19 @@ static void changed_message_is_judged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->want, unpack(m->kind, data, m->len, &got));
 }
 
+static void dreq_may_name_a_session(struct kunit *test)
+{
+	static const u8 bytes[] = { 0x52, 0x43, 0x4d, 0x54, 0x71, 0x72, 0x73, 0x74 };
+	u8 data[RCA_TRUNK_DREQ_LEN];
+
+	rca_trunk_dreq_pack(data, 0x71727374);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(data, bytes, sizeof(bytes)));
+	KUNIT_EXPECT_EQ(test, 0x71727374U, rca_trunk_dreq_unpack(data, sizeof(data)));
+	KUNIT_EXPECT_EQ(test, 0U, rca_trunk_dreq_unpack(data, sizeof(data) - 1));
+	data[0] = 0;
+	KUNIT_EXPECT_EQ(test, 0U, rca_trunk_dreq_unpack(data, sizeof(data)));
+}
+
 static void version_is_the_highest_of_both(struct kunit *test)
 {
 	struct rca_hello peer = {};
@@ -652,6 +665,7 @@ static struct kunit_case proto_cases[] = {
 	KUNIT_CASE_PARAM(truncated_message_is_refused, message_gen_params),
 	KUNIT_CASE_PARAM(bit_flip_is_harmless, message_gen_params),
 	KUNIT_CASE_PARAM(changed_message_is_judged, changed_gen_params),
+	KUNIT_CASE(dreq_may_name_a_session),
 	KUNIT_CASE(version_is_the_highest_of_both),
 	KUNIT_CASE(frame_has_a_greatest_length),
 	KUNIT_CASE(acknowledgement_is_a_header_alone),

@@ -49,11 +49,13 @@ struct side {
  * @rnd: random numbers, the same in each run
  * @side: the sides
  * @sends: frames that were sent, acknowledgements included
+ * @qps: QPs so far, each of which has cookies of its own
  */
 struct model {
 	struct rnd_state rnd;
 	struct side side[2];
 	unsigned int sends;
+	unsigned int qps;
 };
 
 /* First numbers of the two directions: those of a new session, and those before a wrap-around. */
@@ -87,15 +89,18 @@ static struct side *other_side(struct model *m, const struct side *side)
 static void attach(struct kunit *test, struct model *m)
 {
 	u32 received[2] = { m->side[0].session.received, m->side[1].session.received };
+	u64 cookies[2] = { COOKIE_A + m->qps, COOKIE_B + m->qps };
 	unsigned int i;
 
+	m->qps++;
 	for (i = 0; i < 2; i++) {
 		struct side *side = &m->side[i];
 
 		side->count = 0;
 		side->handled = 0;
 		side->buffers = RECEIVES;
-		KUNIT_ASSERT_EQ(test, 0, rca_session_attach(&side->session, received[!i]));
+		KUNIT_ASSERT_EQ(test, 0, rca_session_attach(&side->session, cookies[i],
+							    cookies[!i], received[!i]));
 	}
 }
 
@@ -114,14 +119,14 @@ static void advance_credits(struct model *m, u16 by)
 
 static void begin(struct kunit *test, struct model *m, const struct start *start)
 {
-	static const u64 cookies[] = { COOKIE_A, COOKIE_B };
 	unsigned int i;
 
 	memset(m->side, 0, sizeof(m->side));
+	m->qps = 0;
 	for (i = 0; i < 2; i++) {
 		struct rca_session *session = &m->side[i].session;
 
-		rca_session_init(session, 7, cookies[i], cookies[!i]);
+		rca_session_init(session, 7);
 		session->sent = start->number[i];
 		session->acked = start->number[i];
 		session->next = start->number[i] + 1;
@@ -328,11 +333,11 @@ static void nothing_is_sent_without_a_qp(struct kunit *test)
 {
 	struct rca_session session;
 
-	rca_session_init(&session, 7, COOKIE_A, COOKIE_B);
+	rca_session_init(&session, 7);
 	KUNIT_EXPECT_EQ(test, 1U, rca_session_add(&session));
 	KUNIT_EXPECT_FALSE(test, rca_session_may_send(&session));
 	KUNIT_EXPECT_FALSE(test, rca_session_ack_due(&session));
-	KUNIT_EXPECT_EQ(test, 0, rca_session_attach(&session, 0));
+	KUNIT_EXPECT_EQ(test, 0, rca_session_attach(&session, COOKIE_A, COOKIE_B, 0));
 	KUNIT_EXPECT_TRUE(test, rca_session_may_send(&session));
 }
 
@@ -394,6 +399,11 @@ static void last_credit_is_for_an_acknowledgement(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_session_ack_due(a));
 }
 
+static int attach_one(struct rca_session *session, u32 peer_received)
+{
+	return rca_session_attach(session, COOKIE_B, COOKIE_A, peer_received);
+}
+
 static void attach_to_a_liar_is_refused(struct kunit *test)
 {
 	struct model *m = new_model(test, test->param_value);
@@ -401,14 +411,29 @@ static void attach_to_a_liar_is_refused(struct kunit *test)
 	u32 first = a->sent;
 
 	KUNIT_EXPECT_TRUE(test, add(test, m, &m->side[0]) && add(test, m, &m->side[0]));
-	KUNIT_EXPECT_EQ(test, 0, rca_session_attach(a, first + 1));
+	KUNIT_EXPECT_EQ(test, 0, attach_one(a, first + 1));
 	before = *a;
-	KUNIT_EXPECT_EQ(test, -EPROTO, rca_session_attach(a, first));
-	KUNIT_EXPECT_EQ(test, -EPROTO, rca_session_attach(a, first + 3));
-	KUNIT_EXPECT_EQ(test, -EPROTO, rca_session_attach(a, first + S32_MIN));
+	KUNIT_EXPECT_EQ(test, -EPROTO, attach_one(a, first));
+	KUNIT_EXPECT_EQ(test, -EPROTO, attach_one(a, first + 3));
+	KUNIT_EXPECT_EQ(test, -EPROTO, attach_one(a, first + S32_MIN));
 	KUNIT_EXPECT_EQ(test, 0, memcmp(&before, a, sizeof(before)));
-	KUNIT_EXPECT_EQ(test, 0, rca_session_attach(a, first + 2));
+	KUNIT_EXPECT_EQ(test, 0, attach_one(a, first + 2));
 	KUNIT_EXPECT_FALSE(test, rca_session_may_send(a));
+}
+
+/* Each QP has cookies of its own: a frame of an earlier one is not of the session. */
+static void frame_of_an_earlier_qp_is_broken(struct kunit *test)
+{
+	struct model *m = new_model(test, test->param_value);
+	struct side *a = &m->side[0], *b = &m->side[1];
+	struct rca_frame_hdr late;
+
+	KUNIT_ASSERT_TRUE(test, add(test, m, a) && send(test, m, a));
+	late = b->way[b->first].hdr;
+	attach(test, m);
+	KUNIT_EXPECT_EQ(test, (int)RCA_FRAME_BROKEN, (int)rca_session_receive(&b->session, &late));
+	KUNIT_EXPECT_TRUE(test, send(test, m, a));
+	come_to_rest(test, m);
 }
 
 /* A header that is right, or differs by these from one that is. */
@@ -496,6 +521,7 @@ static struct kunit_case session_cases[] = {
 	KUNIT_CASE_PARAM(unknown_frames_are_sent_again, start_gen_params),
 	KUNIT_CASE_PARAM(last_credit_is_for_an_acknowledgement, start_gen_params),
 	KUNIT_CASE_PARAM(attach_to_a_liar_is_refused, start_gen_params),
+	KUNIT_CASE_PARAM(frame_of_an_earlier_qp_is_broken, start_gen_params),
 	KUNIT_CASE_PARAM(lies_are_found, start_gen_params),
 	KUNIT_CASE_PARAM(frames_arrive_once_and_in_order, start_gen_params),
 	KUNIT_CASE_PARAM(bursts_of_both_sides_end, start_gen_params),

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The ib_cm connection of a link, between two kernels.
+ *
+ * A callback of ib_cm notes what has happened, and lets the work of the trunk run. Only the work
+ * creates and destroys, one step at a time, because callbacks may not wait:
+ *
+ *   active side                          passive side
+ *   START: QP, REQ
+ *                                        (callback) REQ: see service.c
+ *                                        START: QP connected, REP
+ *   (callback) REP: checked
+ *   REP: QP connected, RTU, a frame
+ *                                        RTU: a frame
+ *   UP: a frame has come; open           UP: a frame has come; open
+ *
+ * END comes from either side, from a failed QP, from a failed step, or from the removal of the
+ * device, at any time.
+ *
+ * The REQ names the session that its sender has, and the last frame that it has received. The other
+ * side continues that session if it has it too, or begins another one, and tells in the REP which
+ * one it is and what it has received itself. Nothing can be received meanwhile: the QP of the last
+ * link was destroyed before a link starts.
+ *
+ * Locking: none of its own; the work of the trunk is the only user of the parts of a link.
+ */
+#include "trunk/link.h"
+
+#include <linux/jiffies.h>
+#include <linux/random.h>
+#include <linux/string.h>
+
+#include "device/devices.h"
+#include "trunk/trunk.h"
+
+/* Timeout of the CM messages of a trunk: 4.096 us * 2^n, 0.5 s. */
+#define CM_TIMEOUT	17
+#define CM_RETRIES	4
+#define QP_RETRIES	7
+
+static void set_open(struct rca_trunk_link *link, struct rca_trunk_open *open)
+{
+	memset(open, 0, sizeof(*open));
+	rca_peers_fill_hello(&link->trunk->key.peer, link->trunk->dev, &open->hello);
+	open->token = link->peer.hello.token;
+	open->cookie = link->cookie;
+	open->received = link->trunk->session.received;
+}
+
+static int send_req(struct rca_trunk_link *link)
+{
+	u8 data[RCA_TRUNK_REQ_LEN];
+	struct ib_cm_req_param param = {
+		.primary_path = &link->path,
+		.ppath_sgid_attr = link->trunk->sgid_attr,
+		.service_id = link->peer.hello.service_id,
+		.qp_num = link->qp->qp_num,
+		.qp_type = IB_QPT_RC,
+		.starting_psn = link->psn,
+		.private_data = data,
+		.private_data_len = sizeof(data),
+		.remote_cm_response_timeout = CM_TIMEOUT,
+		.local_cm_response_timeout = CM_TIMEOUT,
+		.max_cm_retries = CM_RETRIES,
+		.flow_control = 1,
+		.retry_count = QP_RETRIES,
+		.rnr_retry_count = QP_RETRIES,
+	};
+	struct rca_trunk_open open;
+
+	set_open(link, &open);
+	open.session = link->trunk->session.number;
+	rca_trunk_req_pack(data, &open);
+	return ib_send_cm_req(link->cm_id, &param);
+}
+
+static int send_rep(struct rca_trunk_link *link)
+{
+	u8 data[RCA_TRUNK_REP_LEN];
+	struct ib_cm_rep_param param = {
+		.qp_num = link->qp->qp_num,
+		.starting_psn = link->psn,
+		.private_data = data,
+		.private_data_len = sizeof(data),
+		.flow_control = 1,
+		.rnr_retry_count = QP_RETRIES,
+	};
+	struct rca_trunk_open open;
+
+	set_open(link, &open);
+	open.session = link->trunk->session.number;
+	rca_trunk_rep_pack(data, &open);
+	return ib_send_cm_rep(link->cm_id, &param);
+}
+
+/* It must be from the load of the peer's module that has told the hello. */
+static bool take_rep(struct rca_trunk_link *link, const void *data)
+{
+	struct rca_trunk_open open;
+
+	if (rca_trunk_rep_unpack(data, RCA_TRUNK_REP_LEN, &open) || !open.session ||
+	    !rca_hello_is_of(&open.hello, link->peer.hello.boot_id) ||
+	    !rca_hello_common_version(&open.hello))
+		return false;
+	spin_lock(&link->trunk->lock);
+	link->peer = open;
+	spin_unlock(&link->trunk->lock);
+	return true;
+}
+
+/* A DREQ ends the link; it may say that the peer has lost the session, too. */
+static unsigned int take_dreq(struct rca_trunk_link *link, const void *data)
+{
+	u32 session = rca_trunk_dreq_unpack(data, IB_CM_DREQ_PRIVATE_DATA_SIZE);
+
+	return session && session == READ_ONCE(link->trunk->session.number) ?
+	       RCA_LINK_LOST : RCA_LINK_END;
+}
+
+/* ib_cm callback of the cm_id of a link. */
+int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
+{
+	struct rca_trunk_link *link = rca_link_get_live(cm_id->context);
+	unsigned int news = RCA_LINK_END;
+
+	if (!link)
+		return 0;
+	switch (event->event) {
+	case IB_CM_REP_RECEIVED:
+		if (take_rep(link, event->private_data))
+			news = RCA_LINK_REP;
+		break;
+	case IB_CM_REP_ERROR:
+		/* The RTU was lost, and a frame has come. */
+		if (READ_ONCE(link->trunk->up))
+			goto out_put;
+		break;
+	case IB_CM_RTU_RECEIVED:
+	case IB_CM_USER_ESTABLISHED:
+		news = RCA_LINK_RTU;
+		break;
+	case IB_CM_DREQ_RECEIVED:
+		news = take_dreq(link, event->private_data);
+		ib_send_cm_drep(cm_id, NULL, 0);
+		break;
+	default:
+		break;
+	}
+	rca_link_tell(link, news);
+out_put:
+	rca_link_put(link);	/* got in rca_link_get_live() */
+	return 0;
+}
+
+static int start_active(struct rca_trunk_link *link)
+{
+	link->cm_id = ib_create_cm_id(link->trunk->dev->ibdev, rca_link_handler, link);
+	if (IS_ERR(link->cm_id))
+		return PTR_ERR(link->cm_id);
+	return rca_link_create_qp(link) ?: send_req(link);
+}
+
+/* A number that is neither that of a session of this host nor the one that the peer has named. */
+static u32 new_number(const struct rca_trunk_link *link)
+{
+	u32 number;
+
+	do
+		number = get_random_u32();
+	while (!number || number == link->trunk->session.number || number == link->peer.session);
+	return number;
+}
+
+static bool has_session(const struct rca_trunk_link *link)
+{
+	const struct rca_trunk *trunk = link->trunk;
+
+	return link->peer.session && link->peer.session == trunk->session.number &&
+	       rca_hello_is_of(&link->peer.hello, trunk->boot_id);
+}
+
+/* The session has to be joined before a frame can come. */
+static int start_passive(struct rca_trunk_link *link)
+{
+	int ret;
+
+	ret = rca_link_create_qp(link);
+	if (ret)
+		return ret;
+	if (has_session(link))
+		ret = rca_trunk_join_session(link->trunk, link, link->peer.session,
+					     link->peer.received);
+	else
+		ret = rca_trunk_join_session(link->trunk, link, new_number(link), 0);
+	return ret ?: rca_link_connect_qp(link) ?: send_rep(link);
+}
+
+static int finish_active(struct rca_trunk_link *link)
+{
+	return rca_trunk_join_session(link->trunk, link, link->peer.session,
+				      link->peer.received) ?:
+	       rca_link_connect_qp(link) ?: ib_send_cm_rtu(link->cm_id, NULL, 0);
+}
+
+/*
+ * Each end sends a message as soon as it is connected, which shows the other one that it works:
+ * what was kept, or that nothing was.
+ */
+static void connected(struct rca_trunk_link *link)
+{
+	static const struct rca_trunk_record ping = { .type = RCA_RECORD_PING };
+	struct rca_trunk *trunk = link->trunk;
+
+	spin_lock(&trunk->lock);
+	if (!link->ready) {
+		link->ready = true;
+		rca_trunk_send(trunk, &ping);
+	}
+	spin_unlock(&trunk->lock);
+}
+
+static void set_up(struct rca_trunk *trunk)
+{
+	spin_lock(&trunk->lock);
+	trunk->tries = 0;
+	trunk->wanted = false;
+	spin_unlock(&trunk->lock);
+	rca_peers_opened(&trunk->key.peer);
+}
+
+/**
+ * rca_link_step() - handle what has happened to a link
+ * @link: the link of a trunk
+ *
+ * Context: Process context. Sleeps. From the work of the trunk.
+ * Return: 0; an errno: it has to end.
+ */
+int rca_link_step(struct rca_trunk_link *link)
+{
+	int ret = rca_link_is_ending(link) ? -ECONNRESET : 0;
+
+	if (!ret && test_and_clear_bit(RCA_LINK_START, &link->news))
+		ret = link->active ? start_active(link) : start_passive(link);
+	if (!ret && test_and_clear_bit(RCA_LINK_REP, &link->news)) {
+		ret = finish_active(link);
+		if (!ret)
+			connected(link);
+	}
+	if (!ret && test_and_clear_bit(RCA_LINK_RTU, &link->news))
+		connected(link);
+	if (!ret && test_and_clear_bit(RCA_LINK_UP, &link->news)) {
+		connected(link);	/* the RTU may come later */
+		set_up(link->trunk);
+	}
+	return ret;
+}
+
+/* Tells the peer that the session ends with the link. It may be lost, as every message of ib_cm. */
+static void tell_lost(struct rca_trunk_link *link)
+{
+	u8 data[RCA_TRUNK_DREQ_LEN];
+
+	if (IS_ERR_OR_NULL(link->cm_id) || !link->trunk->session.number)
+		return;
+	rca_trunk_dreq_pack(data, link->trunk->session.number);
+	ib_send_cm_dreq(link->cm_id, data, sizeof(data));
+}
+
+/**
+ * rca_link_end() - end the link of a trunk
+ * @link: the link
+ * @lost: its session ends, too
+ *
+ * Afterwards no completion and no callback comes, but for one that ib_cm reports late, and the
+ * trunk has no link.
+ *
+ * Context: Process context. Sleeps. From the work of the trunk.
+ */
+void rca_link_end(struct rca_trunk_link *link, bool lost)
+{
+	struct rca_trunk *trunk = link->trunk;
+	bool failed;
+
+	spin_lock(&trunk->lock);
+	link->closed = true;
+	failed = !trunk->up && !trunk->next;
+	trunk->up = false;
+	spin_unlock(&trunk->lock);
+	if (failed)
+		rca_peers_failed(&trunk->key.peer);
+	if (lost)
+		tell_lost(link);
+	if (!IS_ERR_OR_NULL(link->cm_id))
+		ib_destroy_cm_id(link->cm_id);
+	rca_link_destroy_qp(link);
+	spin_lock(&trunk->lock);
+	trunk->link = NULL;
+	spin_unlock(&trunk->lock);
+	rca_link_put(link);	/* the first reference */
+}
