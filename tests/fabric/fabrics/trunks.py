@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import json
 import time
@@ -12,12 +13,13 @@ from pathlib import Path
 
 import ib
 from adapters import KNOBS
-from agent import Agent, connected
-from scenario import Unexpected, run, same, wait_for
+from agent import Agent, connected, disconnected
+from scenario import PATIENCE, Unexpected, run, same, wait_for
 from stacks import OURS, ROOT, Stack
 from unplug import rules, unplug
 
 OWN, PEER = "10.8.0.1", "10.8.0.2"
+LOST = -errno.ETIMEDOUT
 PARAMETERS = Path("/sys/module/rdma_cm_alt/parameters")
 
 port = 8300
@@ -81,6 +83,30 @@ def connect(client: Agent, server: Agent, source: str, address: str) -> None:
     """A connection, which stays."""
     one, listener = route(client, server, source, address)
     connected(client, one, server, listener)
+
+
+def states() -> tuple[str | None, str | None]:
+    """The trunk between the adapters, at both."""
+    return peer(0, 1).get("trunk"), peer(1, 0).get("trunk")
+
+
+def over_trunk(client: Agent, server: Agent, source: str = OWN, address: str = PEER) -> tuple[int, int]:
+    """A connection over the trunk, which is opened before; both ends."""
+    if states() == (None, None):
+        connect(client, server, source, address)
+        connect(client, server, source, address)
+    wait_for("a trunk", lambda: is_open(0, 1) and is_open(1, 0))
+    one, listener = route(client, server, source, address)
+    before = frames()
+    other = connected(client, one, server, listener)
+    if frames() == before:
+        raise Unexpected("the connection was not made over the trunk")
+    return one, other
+
+
+def frames() -> list[int]:
+    """The numbers of the frames that were sent and received."""
+    return [peer(*pair)[f"frames_{what}"] for pair in ((0, 1), (1, 0)) for what in ("sent", "received")]
 
 
 def opens(stacks: dict[str, Stack]) -> None:
@@ -178,6 +204,72 @@ def lost(stacks: dict[str, Stack]) -> None:
         same("failures", peer(1, 0)["failures"], 0)
 
 
+def resumes(stacks: dict[str, Stack]) -> None:
+    """Connections stay when their trunk is closed, and end over the next one, which has the same session."""
+    with trunks(idle=2), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        ends = [over_trunk(agent, other) for _ in range(4)]
+        wait_for("no QP", lambda: not qps())
+        same("without a QP", states(), ("idle", "idle"))
+        before = frames()
+        agent.quiet()
+        other.quiet()
+        disconnected(agent, ends[0][0], other, ends[0][1])
+        disconnected(other, ends[1][1], agent, ends[1][0])
+        if not all(now > number for now, number in zip(frames(), before)):
+            raise Unexpected(f"frames: {before} before, {frames()} now")
+        # Another connection opens it again as well.
+        wait_for("no QP again", lambda: not qps())
+        one, listener = route(other, agent, PEER, OWN)
+        before = frames()
+        connected(other, one, agent, listener)
+        if not all(now > number for now, number in zip(frames(), before)):
+            raise Unexpected(f"frames: {before} before, {frames()} now")
+
+
+def flaps(stacks: dict[str, Stack]) -> None:
+    """The link is closed as soon as it is open, all the time: each message comes once."""
+    with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        kept = over_trunk(agent, other)
+        (PARAMETERS / "trunk_idle_s").write_text("0")
+        for _ in range(10):
+            one, listener = route(agent, other, OWN, PEER)
+            disconnected(agent, one, other, connected(agent, one, other, listener))
+            one, listener = route(other, agent, PEER, OWN)
+            disconnected(agent, connected(other, one, agent, listener), other, one)
+        agent.quiet()
+        other.quiet()
+        (PARAMETERS / "trunk_idle_s").write_text("60")
+        disconnected(agent, kept[0], other, kept[1])
+
+
+def switched_off(stacks: dict[str, Stack]) -> None:
+    """Connections over a trunk end when trunks are switched off."""
+    with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        one, there = over_trunk(agent, other)
+        (PARAMETERS / "trunks").write_text("0")
+        agent.event("DISCONNECTED", one, LOST)
+        other.event("DISCONNECTED", there, LOST)
+        agent.must("destroy", one)
+        other.must("destroy", there)
+        wait_for("no trunk", lambda: states() == (None, None))
+
+
+def goes_with_connections(stacks: dict[str, Stack]) -> None:
+    """An adapter is removed: connections over its trunks end at the other one, as those over ib_cm do."""
+    with trunks(idle=2), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        one, _ = over_trunk(agent, other)
+        took = unplug()
+        if took > 10:
+            raise Unexpected(f"the removal took {took:.1f} s")
+        heard = [agent.ask("event", PATIENCE * 1000).split() for _ in range(3)]
+        same("events", sorted((int(event[3]), event[1], event[2]) for event in heard),
+             [(number, "RDMA_CM_EVENT_DISCONNECTED", "0") for number in (0, 1, one)])
+        agent.must("destroy", one)
+        wait_for("no trunk", lambda: not any("trunk" in found for found in peers(0)))
+    down()
+    up()
+
+
 def without_a_grh(stacks: dict[str, Stack]) -> None:
     """Paths without a GRH, as subnet managers give them inside of a subnet."""
     Path(KNOBS, "sa_hop_limit").write_text("0")
@@ -196,4 +288,8 @@ TESTS = (
     ("from a port to itself", to_itself, False),
     ("an adapter with trunks is removed", goes, True),
     ("requests for trunks are lost", lost, False),
+    ("connections outlive an idle link", resumes, False),
+    ("links that end all the time", flaps, True),
+    ("trunks are switched off", switched_off, False),
+    ("an adapter with connections over trunks is removed", goes_with_connections, True),
 )
