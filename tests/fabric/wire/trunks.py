@@ -10,9 +10,11 @@ from contextlib import contextmanager
 
 from cmtrace import OURS, STOCK
 from hosts import Host, Hosts
+from loss import CLIENT, LOSSY, SERVER, expect, start_client, start_server
 from scenario import Unexpected, wait_for
 
 TOOL = "build/rdma-cm-alt"
+COUNT = 8
 SWITCH = "/sys/module/rdma_cm_alt/parameters/trunks"
 
 
@@ -137,10 +139,43 @@ def peer_restarts(hosts: Hosts) -> None:
             raise Unexpected(f"{trunk_qps(hosts.near)} QPs at the near host")
 
 
+def trunk_qp_numbers(host: Host) -> list[int]:
+    """The numbers of the QPs of trunks."""
+    return [qp["lqpn"] for qp in json.loads(host.do("rdma -j resource show qp")) if qp.get("comm") == "rdma_cm_alt"]
+
+
+def qp_fails(hosts: Hosts) -> None:
+    """The wire is dead until the QP fails: connections stay, and those under way are made over the next QP, each once."""
+    with trunks(hosts):
+        for _ in range(2):
+            connect(hosts, (OURS, OURS))
+        wait_for("a trunk", lambda: is_open(hosts.near, hosts.far) and is_open(hosts.far, hosts.near))
+        kept, port = start_server(hosts, hosts.far, OURS, COUNT, "hold")
+        keeping = start_client(hosts.near, OURS, (hosts.far.ip, port), COUNT, "hold")
+        for program in (kept, keeping):
+            program.until("^all$")
+        before = trunk_qp_numbers(hosts.near)
+        sent = peer_at(hosts.near, hosts.far)["frames_sent"]
+        server, port = start_server(hosts, hosts.far, OURS, COUNT)
+        with hosts.disturbed("loss 100%"):
+            client = start_client(hosts.near, OURS, (hosts.far.ip, port), COUNT)
+            wait_for("the end of the QP", lambda: not is_open(hosts.near, hosts.far))
+        for program in (client, server):
+            program.done("(?m)^end$", LOSSY)
+        expect(client, COUNT, CLIENT)
+        expect(server, COUNT, SERVER)
+        expect(keeping, COUNT, CLIENT[:3])
+        expect(kept, COUNT, SERVER[:2])
+        now = peer_at(hosts.near, hosts.far)
+        if trunk_qp_numbers(hosts.near) == before or now["frames_sent"] <= sent:
+            raise Unexpected(f"QPs: {before} before; {sent} frames before, now {now}")
+
+
 def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
     """First of all, while the hosts do not know each other."""
     found = [("trunk: off by default", off_by_default),
              ("trunk: stock tells nothing", stock_tells_nothing),
              ("trunk: the second connection opens one", trunk_opens),
-             ("trunk: a peer refuses", peer_refuses)]
+             ("trunk: a peer refuses", peer_refuses),
+             ("trunk: its QP fails", qp_fails)]
     return found + ([("trunk: a host is started again", peer_restarts)] if everything else [])
