@@ -125,7 +125,7 @@ bool rca_link_is_ending(const struct rca_trunk_link *link);
 /* link_cm.c */
 int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event);
 int rca_link_step(struct rca_trunk_link *link);
-void rca_link_end(struct rca_trunk_link *link, bool lost);
+bool rca_link_end(struct rca_trunk_link *link, bool lost);
 
 /* link_frames.c */
 void rca_trunk_push(struct rca_trunk *trunk);

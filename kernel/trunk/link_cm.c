@@ -112,9 +112,13 @@ static bool take_rep(struct rca_trunk_link *link, const void *data)
 static unsigned int take_dreq(struct rca_trunk_link *link, const void *data)
 {
 	u32 session = rca_trunk_dreq_unpack(data, IB_CM_DREQ_PRIVATE_DATA_SIZE);
+	struct rca_trunk *trunk = link->trunk;
+	bool lost;
 
-	return session && session == READ_ONCE(link->trunk->session.number) ?
-	       RCA_LINK_LOST : RCA_LINK_END;
+	spin_lock(&trunk->lock);
+	lost = session && session == trunk->session.number;
+	spin_unlock(&trunk->lock);
+	return lost ? RCA_LINK_LOST : RCA_LINK_END;
 }
 
 /* ib_cm callback of the cm_id of a link. */
@@ -132,7 +136,7 @@ int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 		break;
 	case IB_CM_REP_ERROR:
 		/* The RTU was lost, and a frame has come. */
-		if (READ_ONCE(link->trunk->up))
+		if (READ_ONCE(link->trunk->up))	/* pairs with take_frame() */
 			goto out_put;
 		break;
 	case IB_CM_RTU_RECEIVED:
@@ -214,6 +218,7 @@ static void connected(struct rca_trunk_link *link)
 	spin_lock(&trunk->lock);
 	if (!link->ready) {
 		link->ready = true;
+		link->used_at = jiffies;
 		rca_trunk_send(trunk, &ping);
 	}
 	spin_unlock(&trunk->lock);
@@ -255,7 +260,7 @@ int rca_link_step(struct rca_trunk_link *link)
 	return ret;
 }
 
-/* Tells the peer that the session ends with the link. It may be lost, as every message of ib_cm. */
+/* Tells the peer that the session ends with the link. ib_cm does not repeat this message. */
 static void tell_lost(struct rca_trunk_link *link)
 {
 	u8 data[RCA_TRUNK_DREQ_LEN];
@@ -275,8 +280,9 @@ static void tell_lost(struct rca_trunk_link *link)
  * trunk has no link.
  *
  * Context: Process context. Sleeps. From the work of the trunk.
+ * Return: whether the session ends: @lost, or one of the last frames was malformed.
  */
-void rca_link_end(struct rca_trunk_link *link, bool lost)
+bool rca_link_end(struct rca_trunk_link *link, bool lost)
 {
 	struct rca_trunk *trunk = link->trunk;
 	bool failed;
@@ -284,10 +290,11 @@ void rca_link_end(struct rca_trunk_link *link, bool lost)
 	spin_lock(&trunk->lock);
 	link->closed = true;
 	failed = !trunk->up && !trunk->next;
-	trunk->up = false;
+	WRITE_ONCE(trunk->up, false);	/* pairs with rca_link_handler() */
 	spin_unlock(&trunk->lock);
 	if (failed)
 		rca_peers_failed(&trunk->key.peer);
+	lost |= test_bit(RCA_LINK_LOST, &link->news);
 	if (lost)
 		tell_lost(link);
 	if (!IS_ERR_OR_NULL(link->cm_id))
@@ -295,6 +302,9 @@ void rca_link_end(struct rca_trunk_link *link, bool lost)
 	rca_link_destroy_qp(link);
 	spin_lock(&trunk->lock);
 	trunk->link = NULL;
+	trunk->handling = false;
 	spin_unlock(&trunk->lock);
+	lost |= test_bit(RCA_LINK_LOST, &link->news);
 	rca_link_put(link);	/* the first reference */
+	return lost;
 }

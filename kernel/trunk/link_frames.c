@@ -221,7 +221,7 @@ static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
 	spin_lock(&trunk->lock);
 	verdict = rca_session_receive(&trunk->session, hdr);
 	if (verdict != RCA_FRAME_BROKEN && !trunk->up && !link->closed) {
-		trunk->up = true;
+		WRITE_ONCE(trunk->up, true);	/* pairs with rca_link_handler() */
 		rca_link_tell(link, RCA_LINK_UP);
 	}
 	trunk->handling = verdict == RCA_FRAME_TAKE;

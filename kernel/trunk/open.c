@@ -238,10 +238,8 @@ void rca_open_work(struct work_struct *work)
 
 	if (trunk->gone)
 		goto out_put;
-	if (trunk->link && (closing || is_idle(trunk->link) || rca_link_step(trunk->link))) {
-		closing |= test_bit(RCA_LINK_LOST, &trunk->link->news);
-		rca_link_end(trunk->link, closing);
-	}
+	if (trunk->link && (closing || is_idle(trunk->link) || rca_link_step(trunk->link)))
+		closing = rca_link_end(trunk->link, closing);
 	if (!trunk->link) {
 		if (closing)
 			rca_trunk_lose_session(trunk);

@@ -39,7 +39,6 @@ int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link 
 		trunk->odd = link->active;
 		trunk->next_number = link->active ? 1 : 2;
 	}
-	trunk->handling = false;
 	ret = rca_session_attach(session, link->cookie, link->peer.cookie, peer_received);
 	if (!ret)
 		trunk->sent = peer_received;
