@@ -11,9 +11,10 @@
  * - A session stays without a link while it has users. When there is something to send, either end
  *   opens a link again: at once, and after one second, two, four and so on.
  * - A session is lost if that fails for REOPEN_TIME, if another load of the peer's module says
- *   hello, if the peer does not have it any more, if a frame was malformed, and if trunks are
- *   switched off or the device is removed. rca_conns_lost() ends its connections.
+ *   hello, if the peer does not have it any more, if a frame was malformed, and if the device is
+ *   removed. Its connections end.
  * - A trunk that has neither a link nor users leaves the table.
+ * - When trunks are switched off, those that have users stay until their last connection has ended.
  *
  * Locking: rca_trunk.lock.
  */
@@ -53,12 +54,21 @@ static void close_trunk(struct rca_trunk *trunk)
 	spin_unlock(&trunk->lock);
 }
 
+/* Likewise. */
+static void look_at_trunk(struct rca_trunk *trunk)
+{
+	spin_lock(&trunk->lock);
+	if (!trunk->gone)
+		rca_trunk_run(trunk);
+	spin_unlock(&trunk->lock);
+}
+
 static int set_trunks(const char *val, const struct kernel_param *param)
 {
 	int ret = param_set_bool(val, param);
 
 	if (!ret && !rca_trunks)
-		rca_trunks_switched_off(close_trunk);
+		rca_trunks_switched_off(look_at_trunk);
 	return ret;
 }
 
@@ -100,10 +110,11 @@ static bool is_overdue(const struct rca_trunk *trunk)
 	       time_after_eq(jiffies, trunk->down_at + REOPEN_TIME);
 }
 
-/* Are trunks switched off, or is the device being removed? */
+/* Are trunks switched off, and this one is not needed, or is the device being removed? */
 static bool is_off(const struct rca_trunk *trunk)
 {
-	return !rca_peers_enabled() || READ_ONCE(trunk->dev->removing);
+	lockdep_assert_held(&trunk->lock);
+	return (!rca_peers_enabled() && !trunk->users) || READ_ONCE(trunk->dev->removing);
 }
 
 /* Returns whether the session of a trunk ends now. */

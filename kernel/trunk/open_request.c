@@ -19,6 +19,7 @@
 
 /*
  * May a request of the peer have a link? If both ends ask at the same time, one of them yields.
+ * While trunks are switched off, only connections that exist may need one.
  *
  * While a trunk is open, its peer asks for another one only if its own link has failed. It names
  * the session then. Another request is either an old one that was on its way while the trunk was
@@ -37,7 +38,7 @@ static bool may_accept(const struct rca_trunk *trunk, const struct rca_trunk_ope
 	const struct rca_trunk_link *link = trunk->link;
 
 	lockdep_assert_held(&trunk->lock);
-	if (trunk->gone || trunk->next)
+	if (trunk->gone || trunk->next || (!rca_peers_enabled() && !trunk->users))
 		return false;
 	if (!link || link->closed || rca_link_is_ending(link) ||
 	    !rca_hello_is_of(&open->hello, link->peer.hello.boot_id))

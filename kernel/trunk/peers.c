@@ -345,13 +345,15 @@ EXPORT_SYMBOL_IF_KUNIT(rca_peers_hear);
  *
  * Context: Process context, callback of ib_cm. Does not sleep.
  * Return: whether it has the token that it was told, and speaks a version that this host speaks.
+ * Also while trunks are switched off.
  */
 bool rca_peers_accept(const struct rca_peer_key *key, const struct rca_trunk_open *open)
 {
-	if (!rca_peers_enabled() || open->token != token_for(key) ||
+	if (open->token != token_for(key) ||
 	    !rca_hello_common_version(&open->hello))
 		return false;
-	keep_hello(key, &open->hello);
+	if (rca_peers_enabled())
+		keep_hello(key, &open->hello);
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_peers_accept);

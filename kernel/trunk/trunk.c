@@ -259,14 +259,15 @@ void rca_open_again(struct rca_trunk *trunk)
  * rca_trunk_unuse() - a connection of a trunk has ended
  * @trunk: the trunk, to which the caller has a reference
  *
- * The trunk leaves the table if it was the last user, and there is no link.
+ * If it was the last user, the trunk leaves the table without a link, and closes when trunks are
+ * switched off.
  *
  * Context: Process context. Does not sleep. Expects @trunk->lock to be held.
  */
 void rca_trunk_unuse(struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	if (!--trunk->users && !trunk->link)
+	if (!--trunk->users && (!trunk->link || !rca_peers_enabled()))
 		rca_trunk_run(trunk);
 }
 
