@@ -20,6 +20,11 @@
 /* A path with this many hops or less does not leave the subnet, and has valid LIDs. */
 #define HOPS_IN_SUBNET	1
 
+/* Bits of fields of a path, which a program may have set (IBTA volume 1, 12.6.5). */
+#define FLOW_LABEL_MASK	0xfffff
+#define SL_MASK		0xf
+#define RATE_MASK	0x3f
+
 /* The timeouts of QPs have 5 bits. */
 #define MOST_ACK_TIMEOUT	31
 
@@ -81,12 +86,12 @@ void rca_conn_tell_path(struct rca_trunk_conn *conn, const struct sa_path_rec *p
 	u8 lifetime = min_t(u8, path->packet_life_time, RCA_MAX_LIFETIME);
 
 	conn->path = (struct rca_record_path) {
-		.flow_label = be32_to_cpu(path->flow_label),
+		.flow_label = be32_to_cpu(path->flow_label) & FLOW_LABEL_MASK,
 		.traffic_class = path->traffic_class,
 		.hop_limit = path->hop_limit,
-		.sl = path->sl,
+		.sl = path->sl & SL_MASK,
 		.mtu = path->mtu,
-		.rate = path->rate,
+		.rate = path->rate & RATE_MASK,
 		.ack_timeout = rca_conn_ack_timeout(delay, lifetime),
 	};
 	if (!sa_path_is_roce((struct sa_path_rec *)path)) {

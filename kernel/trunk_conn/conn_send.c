@@ -66,13 +66,16 @@ static bool fill_from(struct rca_trunk_conn *conn)
 {
 	struct rca_trunk_record record;
 	u8 type;
+	int ret;
 
 	while (conn->to_send) {
 		/* In the order of their types an RTU comes before a DREQ. */
 		type = __ffs(conn->to_send);
 		make_record(conn, type, &record);
-		if (rca_trunk_add(conn->trunk, &record))
+		ret = rca_trunk_add(conn->trunk, &record);
+		if (ret == -EAGAIN)
 			return false;
+		WARN_ON_ONCE(ret);	/* its fields have been checked */
 		conn->to_send &= ~BIT(type);
 		if (BIT(type) & WITH_DATA)
 			drop_data(conn);
