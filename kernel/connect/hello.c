@@ -10,6 +10,7 @@
 #include "device/devices.h"
 #include "trunk/open.h"
 #include "trunk/peers.h"
+#include "trunk/trunk.h"
 
 /**
  * rca_hello_tell() - make the private data of the RTU of an id
@@ -57,7 +58,7 @@ void rca_hello_hear(struct rca_id *id, const struct rca_tp_event *event)
 {
 	struct rca_peer_key key;
 
-	if (!rca_peers_enabled() || !get_peer(id, &key))
+	if ((!rca_peers_enabled() && !rca_trunks_exist()) || !get_peer(id, &key))
 		return;
 	rca_peers_hear(&key, event->rtu_data, event->rtu_len);
 	rca_open_heard(&key, event->rtu_data, event->rtu_len);

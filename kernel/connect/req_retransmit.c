@@ -67,6 +67,17 @@ static int renew_lower(struct rca_id *id)
 	return rca_lower_create(id);
 }
 
+/* A request with a new cm_id waits: it needs no other one. */
+static void set_held(struct rca_id *id)
+{
+	struct rca_retry *retry = id->setup->retry;
+
+	spin_lock_irq(&id->lock);
+	if (retry->why == RCA_IN_STALE)
+		retry->why = RCA_IN_HELD;
+	spin_unlock_irq(&id->lock);
+}
+
 /* The request waits for a slot. A deadline that the program has set still applies. */
 static void wait_for_slot(struct rca_id *id)
 {
@@ -174,14 +185,16 @@ static void resend_request(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	if (wait_for_path(id))
 		return;
-	if (!rca_window_begin(id)) {
+	/* The new cm_id may be of a transport that needs a slot. */
+	if (retry->why == RCA_IN_STALE)
+		ret = renew_lower(id);
+	if (!ret && !rca_window_begin(id)) {
+		set_held(id);
 		wait_for_slot(id);
 		return;
 	}
 	end_wait_for_slot(retry);
-	if (retry->why == RCA_IN_STALE)
-		ret = renew_lower(id);
-	else if (retry->why == RCA_IN_SILENCE)
+	if (retry->why == RCA_IN_SILENCE)
 		retry->intervals++;
 	/*
 	 * Destruction of the id and removal of its device wait for rca_id.op, then destroy the
@@ -402,6 +415,11 @@ bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 	if (why == RCA_IN_COUNT)
 		return false;
 	spin_lock_irqsave(&id->lock, flags);
+	/* It waits to be sent again, and needs another cm_id for that. */
+	if (id->state == RCA_ST_REQ_WAIT && why == RCA_IN_STALE && id->setup->retry) {
+		id->setup->retry->why = why;
+		retransmit = true;
+	}
 	if (id->state != RCA_ST_REQ_SENT || !id->setup->retry)
 		goto out_unlock;
 	retry = id->setup->retry;	/* neither is freed in this state */

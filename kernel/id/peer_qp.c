@@ -9,8 +9,8 @@
  *
  * ib_cm does this for its own connections, but neither sees those of another transport, nor do they
  * see its. So the index has the connections of all transports, and leaves to ib_cm what is between
- * two of its own. It is only used while trunks are on, and connections that were made before are
- * not in it.
+ * two of its own. It is only used while there are trunks, or they are on; connections that were
+ * made before are not in it.
  *
  * As in ib_cm, a QP that is connected to itself would have two connections, and is refused.
  *
@@ -30,6 +30,7 @@
 #include "device/devices.h"
 #include "id/id.h"
 #include "trunk/peers.h"
+#include "trunk/trunk.h"
 
 /* The key is in the id itself: two members without a gap. */
 #define KEY_OFFSET	offsetof(struct rca_id, peer_qp.ca_guid)
@@ -143,7 +144,7 @@ bool rca_peer_qp_claim(struct rca_id *id, __be64 ca_guid, u32 qp_num)
 	struct rca_id *old;
 	bool stale = false;
 
-	if (!rca_peers_enabled() || !has_own_qp(id))
+	if ((!rca_peers_enabled() && !rca_trunks_exist()) || !has_own_qp(id))
 		return true;
 	spin_lock(&peer_qps_lock);
 	remove(id);	/* the QP of an earlier reply */

@@ -245,15 +245,20 @@ void rca_open_work(struct work_struct *work)
 {
 	struct rca_trunk *trunk = container_of(to_delayed_work(work), struct rca_trunk, work);
 	bool closing = has_to_close(trunk);
+	bool failed = false;
 	unsigned long delay;
 
 	if (trunk->gone)
 		goto out_put;
-	if (trunk->link && (closing || is_idle(trunk->link) || rca_link_step(trunk->link)))
+	if (trunk->link && (closing || is_idle(trunk->link) || rca_link_step(trunk->link))) {
+		failed = !trunk->up;
 		closing = rca_link_end(trunk->link, closing);
+	}
 	if (!trunk->link) {
 		if (closing)
 			rca_trunk_lose_session(trunk);
+		else if (failed)
+			rca_trunk_upcalls->not_linked(trunk);
 		begin_link(trunk);
 	}
 	if (rca_trunk_drop(trunk))

@@ -36,6 +36,7 @@ int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link 
 	if (!session->number) {
 		rca_session_init(session, number);
 		memcpy(trunk->boot_id, link->peer.hello.boot_id, sizeof(trunk->boot_id));
+		trunk->ca_guid = link->peer.hello.ca_guid;
 		trunk->odd = link->active;
 		trunk->next_number = link->active ? 1 : 2;
 	}

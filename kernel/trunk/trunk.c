@@ -65,6 +65,12 @@ int __init rca_trunks_init(const struct rca_trunk_upcalls *upcalls, work_func_t 
 	return ret;
 }
 
+/* Are there trunks, although they may be switched off? Any context. */
+bool rca_trunks_exist(void)
+{
+	return atomic_read(&trunks.nelems);
+}
+
 /* Module exit, when all devices are gone, and so all trunks. */
 void rca_trunks_exit(void)
 {

@@ -27,6 +27,7 @@ struct rca_trunk_link;
  *          to end
  * @fill: put records that wait into frames by rca_trunk_add(). &rca_trunk.lock is held
  * @timer: work of &rca_trunk.timer, with a reference of the trunk, which it puts
+ * @not_linked: a link could not be opened, for which records wait. Process context, no lock
  * @lost: the session is lost, and there is no link: ends its connections, which stop to be users of
  *        the trunk now or later. From the work of the trunk, so no other session begins meanwhile;
  *        once for each session that had a user. Process context, no lock
@@ -35,6 +36,7 @@ struct rca_trunk_upcalls {
 	int (*record)(struct rca_trunk *trunk, const struct rca_trunk_record *record);
 	void (*fill)(struct rca_trunk *trunk);
 	work_func_t timer;
+	void (*not_linked)(struct rca_trunk *trunk);
 	void (*lost)(struct rca_trunk *trunk);
 };
 
@@ -82,6 +84,7 @@ struct rca_trunk_key {
  * @session: numbers of the frames; its number is 0 if there is no session, and only @work changes
  *           that
  * @boot_id: boot identifier of the peer of the session
+ * @ca_guid: node GUID of its device
  * @hello: last hello of the peer
  * @path: path to the peer, as the receiver of a request sees it; changes only without a link
  * @filling: length of the frame that is being filled, 0: none
@@ -121,6 +124,7 @@ struct rca_trunk {
 	unsigned long tried_at;
 	struct rca_session session;
 	u8 boot_id[RCA_BOOT_ID_LEN];
+	__be64 ca_guid;
 	struct rca_hello hello;
 	struct sa_path_rec path;
 	u16 filling;
@@ -151,6 +155,7 @@ extern const struct rca_trunk_upcalls *rca_trunk_upcalls;
 /* trunk.c */
 int rca_trunks_init(const struct rca_trunk_upcalls *upcalls, work_func_t work);
 void rca_trunks_exit(void);
+bool rca_trunks_exist(void);
 struct rca_trunk *rca_trunk_make(struct rca_device *dev, const struct rca_trunk_key *key,
 				 const struct ib_gid_attr *sgid_attr);
 struct rca_trunk *rca_trunk_find(const struct rca_trunk_key *key);

@@ -19,6 +19,9 @@
 #include "lib/timing.h"
 #include "trunk/trunk.h"
 
+/* Connections without an owner that wait to tell a peer their end: 6 MiB for each trunk. */
+#define MOST_ANSWERS	16384
+
 static const struct rca_tp_upcalls *callbacks;
 
 /* Sets the callbacks of the transport, before any other use. */
@@ -60,6 +63,8 @@ struct rca_trunk_conn *rca_conn_alloc(struct rca_trunk *trunk, u32 number, gfp_t
 	if (!number) {
 		conn->number = trunk->next_number;
 		trunk->next_number += 2;
+		if (!trunk->next_number)	/* 0 is none */
+			trunk->next_number = 2;
 	}
 	spin_unlock(&trunk->lock);
 	return conn;
@@ -129,10 +134,12 @@ struct rca_trunk_conn *rca_conn_get(struct rca_trunk *trunk, u32 number)
 void rca_conn_callback_done(struct rca_trunk_conn *conn)
 {
 	lockdep_assert_held(&conn->trunk->lock);
-	/* Pairs with wait_for_callbacks(). */
+	/* Pairs with rca_conn_remove(). */
 	WRITE_ONCE(conn->callbacks, conn->callbacks - 1);
-	if (!conn->callbacks)
+	if (!conn->callbacks) {
+		smp_mb();	/* see wake_up_var() */
 		wake_up_var(&conn->callbacks);
+	}
 }
 
 /**
@@ -177,6 +184,51 @@ void rca_conn_forget(struct rca_trunk_conn *conn)
 }
 
 /**
+ * rca_conn_withdraw() - forget the records of a connection that were not sent
+ * @conn: the connection, of which the caller has a reference
+ *
+ * Context: Process context. Does not sleep. Expects the lock of the trunk to be held.
+ */
+void rca_conn_withdraw(struct rca_trunk_conn *conn)
+{
+	lockdep_assert_held(&conn->trunk->lock);
+	conn->to_send = 0;
+	kfree(conn->data);
+	conn->data = NULL;
+	conn->data_len = 0;
+	if (!list_empty(&conn->waiting)) {
+		list_del_init(&conn->waiting);
+		conn->ref--;	/* got in rca_conn_send() */
+	}
+}
+
+/**
+ * rca_conn_abandon() - put the reference of the owner
+ * @conn: the connection
+ *
+ * A connection whose last record waits stays until that is sent. Of these there is a limit, because
+ * a peer may take nothing: beyond it the peer is not told, and hears of it as if the record was lost.
+ *
+ * Context: Process context. Does not sleep. Expects the lock of the trunk to be held by the caller,
+ * who has a reference of the trunk of his own.
+ */
+void rca_conn_abandon(struct rca_trunk_conn *conn)
+{
+	struct rca_trunk *trunk = conn->trunk;
+
+	lockdep_assert_held(&trunk->lock);
+	if (!list_empty(&conn->waiting)) {
+		if (trunk->answers < MOST_ANSWERS) {
+			trunk->answers++;
+			conn->is_answer = true;
+		} else {
+			rca_conn_withdraw(conn);
+		}
+	}
+	rca_conn_put_locked(conn);
+}
+
+/**
  * rca_conn_remove() - the owner has no use for a connection any more
  * @conn: the connection; the reference of the owner is put
  *
@@ -199,7 +251,7 @@ void rca_conn_remove(struct rca_trunk_conn *conn)
 		spin_lock(&trunk->lock);
 		rca_conn_stop_timer(conn);
 	}
-	rca_conn_put_locked(conn);
+	rca_conn_abandon(conn);
 	spin_unlock(&trunk->lock);
 	rca_trunk_put(trunk);
 }

@@ -15,6 +15,9 @@
 
 struct rca_trunk;
 
+/** RCA_CONN_HELD_MS - time after which a peer may repeat a request for which there was no room */
+#define RCA_CONN_HELD_MS	20
+
 /**
  * enum rca_conn_state - states of a connection over a trunk
  * @RCA_CONN_NEW: active side: nothing was sent
@@ -113,6 +116,8 @@ void rca_conn_callback_done(struct rca_trunk_conn *conn);
 void rca_conn_put_locked(struct rca_trunk_conn *conn);
 bool rca_conn_has_session(const struct rca_trunk_conn *conn);
 void rca_conn_forget(struct rca_trunk_conn *conn);
+void rca_conn_withdraw(struct rca_trunk_conn *conn);
+void rca_conn_abandon(struct rca_trunk_conn *conn);
 void rca_conn_remove(struct rca_trunk_conn *conn);
 void rca_conn_set_timer(struct rca_trunk_conn *conn, u32 ms);
 void rca_conn_stop_timer(struct rca_trunk_conn *conn);
@@ -121,11 +126,12 @@ void rca_conn_enter_timewait(struct rca_trunk_conn *conn);
 
 /* conn_end.c */
 void rca_conn_timer_work(struct work_struct *work);
+void rca_conn_not_linked(struct rca_trunk *trunk);
 void rca_conn_lost(struct rca_trunk *trunk);
 
 /* conn_send.c */
 void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type);
-void rca_conn_withdraw(struct rca_trunk_conn *conn);
+void rca_conn_give_up(struct rca_trunk_conn *conn);
 void rca_conn_fill(struct rca_trunk *trunk);
 
 /* conn_path.c */

@@ -25,7 +25,13 @@ static void set_timeout(struct rca_trunk_conn *conn, struct rca_tp_event *event)
 		conn->state = RCA_CONN_CLOSED;
 		event->input = RCA_IN_TIMEWAIT_EXIT;
 		break;
+	case RCA_CONN_DREQ_SENT:
+		rca_conn_enter_timewait(conn);
+		event->input = RCA_IN_DREQ_TIMEOUT;
+		event->status = -ETIMEDOUT;
+		break;
 	default:
+		rca_conn_give_up(conn);
 		event->input = RCA_IN_REQ_TIMEOUT;
 		event->status = -ETIMEDOUT;
 		break;
@@ -105,6 +111,47 @@ static void drop_waiting(struct rca_trunk *trunk)
 	}
 }
 
+/* Tells the owner that the session was lost. The lock of the trunk is released meanwhile. */
+static void lose(struct rca_trunk_conn *conn)
+{
+	struct rca_trunk *trunk = conn->trunk;
+	struct rca_tp_event event = {};
+
+	conn->callbacks++;
+	set_loss(conn, &event);
+	spin_unlock(&trunk->lock);
+	rca_conn_call_back(conn, &event);
+	spin_lock(&trunk->lock);
+	rca_conn_callback_done(conn);
+}
+
+static struct rca_trunk_conn *first_waiting_req(const struct rca_trunk *trunk)
+{
+	struct rca_trunk_conn *conn;
+
+	lockdep_assert_held(&trunk->lock);
+	list_for_each_entry(conn, &trunk->waiting, waiting)
+		if (!conn->is_answer && conn->to_send & BIT(RCA_RECORD_REQ))
+			return conn;
+	return NULL;
+}
+
+/**
+ * rca_conn_not_linked() - requests that wait for a link, which could not be opened, go another way
+ * @trunk: the trunk; the caller has a reference
+ *
+ * Context: Process context. May sleep.
+ */
+void rca_conn_not_linked(struct rca_trunk *trunk)
+{
+	struct rca_trunk_conn *conn;
+
+	spin_lock(&trunk->lock);
+	while ((conn = first_waiting_req(trunk)))
+		lose(conn);
+	spin_unlock(&trunk->lock);
+}
+
 static bool is_lost(const struct rca_trunk_conn *conn)
 {
 	return conn->state != RCA_CONN_NEW && conn->state < RCA_CONN_TIMEWAIT;
@@ -124,19 +171,11 @@ void rca_conn_lost(struct rca_trunk *trunk)
 	spin_lock(&trunk->lock);
 	drop_waiting(trunk);
 	while ((conn = xa_find(&trunk->conns, &number, ULONG_MAX, XA_PRESENT))) {
-		struct rca_tp_event event = {};
-
 		number++;
 		rca_conn_forget(conn);
 		/* One that is being created hears of it when it sends its request. */
-		if (!is_lost(conn))
-			continue;
-		conn->callbacks++;
-		set_loss(conn, &event);
-		spin_unlock(&trunk->lock);
-		rca_conn_call_back(conn, &event);
-		spin_lock(&trunk->lock);
-		rca_conn_callback_done(conn);
+		if (is_lost(conn))
+			lose(conn);
 	}
 	spin_unlock(&trunk->lock);
 }

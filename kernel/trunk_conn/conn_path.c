@@ -122,7 +122,12 @@ void rca_conn_read_path(const struct rca_trunk *trunk, const struct rca_record_p
 	path->packet_life_time = from->ack_timeout - !!from->ack_timeout;
 	if (sa_path_is_roce(path)) {
 		path->roce.route_resolved = true;
-	} else if (from->hop_limit <= HOPS_IN_SUBNET) {
+		return;
+	}
+	/* ib_cm has that of the received message, which has none if the sender's path has none. */
+	if (!from->hop_limit || !path->hop_limit)
+		path->hop_limit = from->hop_limit;
+	if (from->hop_limit <= HOPS_IN_SUBNET) {
 		sa_path_set_slid(path, from->dlid);
 		sa_path_set_dlid(path, from->slid);
 	}

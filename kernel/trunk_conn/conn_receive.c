@@ -19,12 +19,6 @@
 #include "trunk_conn/conn.h"
 #include "trunk/trunk.h"
 
-/*
- * Refusals, and answers about connections that have ended, that wait to be sent. There are fewer
- * unless a peer sends much and takes nothing: then the session ends.
- */
-#define MOST_ANSWERS	1024
-
 static const struct rca_tp_upcalls *callbacks;
 static const struct rca_tp_ops *trunk_transport;
 
@@ -74,7 +68,7 @@ static void handle_rep(struct rca_trunk_conn *conn, const struct rca_trunk_recor
 	struct rca_tp_event event = {
 		.input = RCA_IN_REP,
 		.has_conn = true,
-		.ca_guid = trunk->hello.ca_guid,
+		.ca_guid = trunk->ca_guid,
 	};
 	struct private_data buf;
 	bool expected;
@@ -121,6 +115,7 @@ static void handle_rej(struct rca_trunk_conn *conn, const struct rca_trunk_recor
 		.status = record->reason,
 		.has_conn = true,
 	};
+	enum rca_conn_state was;
 	struct private_data buf;
 	bool expected;
 
@@ -129,9 +124,12 @@ static void handle_rej(struct rca_trunk_conn *conn, const struct rca_trunk_recor
 	event.elsewhere = conn->state == RCA_CONN_REQ_SENT &&
 			  record->reason == IB_CM_REJ_INVALID_SERVICE_ID;
 	if (expected) {
-		conn->state = RCA_CONN_CLOSED;
-		rca_conn_stop_timer(conn);
+		was = conn->state;
 		rca_conn_withdraw(conn);
+		rca_conn_stop_timer(conn);
+		conn->state = RCA_CONN_CLOSED;
+		if (was == RCA_CONN_UP || was == RCA_CONN_DREQ_SENT)
+			rca_conn_enter_timewait(conn);
 	}
 	spin_unlock(&trunk->lock);
 	if (!expected)
@@ -197,25 +195,32 @@ static void handle_held(struct rca_trunk_conn *conn, const struct rca_trunk_reco
 		rca_conn_call_back(conn, &event);
 }
 
-/* An answer about a connection of which this host knows nothing more. */
-static int answer(struct rca_trunk_conn *conn, enum rca_record_type type, u16 reason)
+/*
+ * Answers a record about a connection of which this host knows nothing more. @conn: what was
+ * allocated for it, or NULL: then it is only allocated if there is no room in a frame.
+ */
+static void answer(struct rca_trunk *trunk, u32 number, struct rca_trunk_conn *conn,
+		   enum rca_record_type type, u16 reason)
 {
-	struct rca_trunk *trunk = conn->trunk;
-	int ret = 0;
+	const struct rca_trunk_record record = {
+		.type = type, .conn = number, .reason = reason, .delay_ms = RCA_CONN_HELD_MS,
+	};
+	int ret;
 
 	spin_lock(&trunk->lock);
-	if (trunk->answers < MOST_ANSWERS) {
-		trunk->answers++;	/* until rca_conn_put_locked() */
-		conn->is_answer = true;
-		conn->state = RCA_CONN_CLOSED;
-		conn->reason = reason;
-		rca_conn_send(conn, type);
-	} else {
-		ret = -ENOBUFS;
-	}
-	rca_conn_put_locked(conn);
+	ret = rca_trunk_add(trunk, &record);
 	spin_unlock(&trunk->lock);
-	return ret;
+	if (ret == -EAGAIN && !conn)
+		conn = rca_conn_alloc(trunk, number, GFP_ATOMIC | __GFP_NOWARN);
+	if (!conn)
+		return;
+	spin_lock(&trunk->lock);
+	conn->state = RCA_CONN_CLOSED;
+	conn->reason = reason;
+	if (ret == -EAGAIN)
+		rca_conn_send(conn, type);
+	rca_conn_abandon(conn);
+	spin_unlock(&trunk->lock);
 }
 
 /* Passive side: what the request tells about the connection. Returns 0 or a negative errno. */
@@ -239,7 +244,7 @@ static int route_req(struct rca_trunk_conn *conn, const struct rca_trunk_record 
 	struct rca_trunk *trunk = conn->trunk;
 	struct rca_tp_request req = {
 		.tp = trunk_transport,
-		.ca_guid = trunk->hello.ca_guid,
+		.ca_guid = trunk->ca_guid,
 		.conn.qp_type = record->qp_type,
 		.service_id = record->service_id,
 		.port_num = trunk->key.peer.port_num,
@@ -251,25 +256,32 @@ static int route_req(struct rca_trunk_conn *conn, const struct rca_trunk_record 
 
 	set_qp(&req.conn, &record->qp);
 	set_private_data(&req.conn, &buf, IB_CM_REQ_PRIVATE_DATA_SIZE, record);
+	/* Trunks are switched off: the peer shall use ib_cm. */
+	if (!rca_peers_enabled())
+		return -EADDRNOTAVAIL;
 	return callbacks->request_for(trunk->dev, conn, &req);
 }
 
 /* A refused request: nobody else has the connection, unless a callback has rejected it already. */
-static int refuse(struct rca_trunk_conn *conn, int err)
+static void refuse(struct rca_trunk_conn *conn, int err)
 {
 	struct rca_trunk *trunk = conn->trunk;
 
 	rca_conn_forget(conn);
 	if (conn->state == RCA_CONN_CLOSED) {
 		spin_lock(&trunk->lock);
-		rca_conn_put_locked(conn);
+		rca_conn_abandon(conn);
 		spin_unlock(&trunk->lock);
-		return 0;
+	} else if (err == -ENOMEM) {
+		answer(trunk, conn->number, conn, RCA_RECORD_HELD, 0);
+	} else if (err == -EBUSY) {
+		/* Numbers have wrapped around; the request is repeated with another one. */
+		answer(trunk, conn->number, conn, RCA_RECORD_REJ, IB_CM_REJ_STALE_CONN);
+	} else if (err == -EADDRNOTAVAIL) {
+		answer(trunk, conn->number, conn, RCA_RECORD_REJ, IB_CM_REJ_INVALID_SERVICE_ID);
+	} else {
+		answer(trunk, conn->number, conn, RCA_RECORD_REJ, IB_CM_REJ_CONSUMER_DEFINED);
 	}
-	if (err == -ENOMEM)
-		return answer(conn, RCA_RECORD_HELD, 0);
-	return answer(conn, RCA_RECORD_REJ, err == -EADDRNOTAVAIL ? IB_CM_REJ_INVALID_SERVICE_ID :
-							       IB_CM_REJ_CONSUMER_DEFINED);
 }
 
 static int handle_req(struct rca_trunk *trunk, const struct rca_trunk_record *record)
@@ -279,34 +291,28 @@ static int handle_req(struct rca_trunk *trunk, const struct rca_trunk_record *re
 	int ret;
 
 	/* The number is one of the peer's. */
-	if (!record->conn || (record->conn & 1) == trunk->odd)
+	if ((record->conn & 1) == trunk->odd)
 		return -EPROTO;
 	conn = rca_conn_alloc(trunk, record->conn, GFP_ATOMIC | __GFP_NOWARN);
-	if (!conn)
-		return 0;	/* the peer waits, and gives up */
+	if (!conn) {
+		answer(trunk, record->conn, NULL, RCA_RECORD_HELD, 0);
+		return 0;
+	}
 	ret = read_req(conn, record, &path);
 	if (!ret)
 		ret = rca_conn_add(conn, GFP_ATOMIC | __GFP_NOWARN);
-	if (ret == -EBUSY) {
-		spin_lock(&trunk->lock);
-		rca_conn_put_locked(conn);
-		spin_unlock(&trunk->lock);
-		return -EPROTO;
-	}
 	if (!ret)
 		ret = route_req(conn, record, &path);
-	return ret ? refuse(conn, ret) : 0;
+	if (ret)
+		refuse(conn, ret);
+	return 0;
 }
 
 /* A record about a connection that this host does not have any more. */
-static int handle_unknown(struct rca_trunk *trunk, const struct rca_trunk_record *record)
+static void handle_unknown(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {
-	struct rca_trunk_conn *conn;
-
-	if (record->type != RCA_RECORD_DREQ)
-		return 0;
-	conn = rca_conn_alloc(trunk, record->conn, GFP_ATOMIC | __GFP_NOWARN);
-	return conn ? answer(conn, RCA_RECORD_DREP, 0) : 0;
+	if (record->type == RCA_RECORD_DREQ)
+		answer(trunk, record->conn, NULL, RCA_RECORD_DREP, 0);
 }
 
 static int handle_known(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
@@ -349,13 +355,17 @@ int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *reco
 
 	if (record->type == RCA_RECORD_PING)
 		return 0;
+	if (!record->conn)
+		return -EPROTO;
 	if (record->type == RCA_RECORD_REQ)
 		return handle_req(trunk, record);
 	spin_lock(&trunk->lock);
 	conn = rca_conn_get(trunk, record->conn);
 	spin_unlock(&trunk->lock);
-	if (!conn)
-		return handle_unknown(trunk, record);
+	if (!conn) {
+		handle_unknown(trunk, record);
+		return 0;
+	}
 	ret = handle_known(conn, record);
 	spin_lock(&trunk->lock);
 	rca_conn_callback_done(conn);

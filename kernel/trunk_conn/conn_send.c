@@ -12,13 +12,11 @@
 
 #include <linux/bitops.h>
 #include <linux/slab.h>
+#include <rdma/ib_cm.h>
 
 #include "device/devices.h"
 #include "trunk/link.h"
 #include "trunk/trunk.h"
-
-/* Time after which a peer may repeat a request for which there was no room. */
-#define HELD_MS	20
 
 /* Records that have private data. */
 #define WITH_DATA	(BIT(RCA_RECORD_REQ) | BIT(RCA_RECORD_REP) | BIT(RCA_RECORD_REJ))
@@ -49,7 +47,7 @@ static void make_record(const struct rca_trunk_conn *conn, u8 type,
 		record->remote_qpn = conn->peer_qpn;
 		break;
 	case RCA_RECORD_HELD:
-		record->delay_ms = HELD_MS;
+		record->delay_ms = RCA_CONN_HELD_MS;
 		break;
 	}
 }
@@ -130,14 +128,22 @@ void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type)
 }
 
 /**
- * rca_conn_withdraw() - forget the records of a connection that were not sent
- * @conn: the connection
+ * rca_conn_give_up() - a request is given up
+ * @conn: the connection, whose request was not answered
  *
- * Context: Process context. Does not sleep. Expects the lock of the trunk to be held.
+ * A request that the peer has not got is only forgotten.
+ *
+ * Context: Process context. Does not sleep. Expects the lock of the trunk to be held by the caller,
+ * who has a reference of the trunk.
  */
-void rca_conn_withdraw(struct rca_trunk_conn *conn)
+void rca_conn_give_up(struct rca_trunk_conn *conn)
 {
 	lockdep_assert_held(&conn->trunk->lock);
-	conn->to_send = 0;
-	drop_data(conn);
+	conn->state = RCA_CONN_CLOSED;
+	if (conn->to_send & BIT(RCA_RECORD_REQ)) {
+		rca_conn_withdraw(conn);
+		return;
+	}
+	conn->reason = IB_CM_REJ_TIMEOUT;
+	rca_conn_send(conn, RCA_RECORD_REJ);
 }

@@ -21,6 +21,9 @@
 /* Time that a peer may take to complete a connection: that of an MRA over ib_cm. */
 #define REP_WAIT_MS	rca_timing_ms(RCA_MAX_MRA)
 
+/* Time that it may take to answer a DREQ. Mostly the owner gives up earlier. */
+#define DREP_WAIT_MS	20000
+
 static void set_qp(struct rca_record_qp *qp, const struct rca_tp_conn *conn)
 {
 	*qp = (struct rca_record_qp) {
@@ -196,7 +199,7 @@ static int trunk_disconnect(void *lower)
 
 	spin_lock(&trunk->lock);
 	if (conn->state == RCA_CONN_UP || conn->state == RCA_CONN_REP_SENT) {
-		rca_conn_stop_timer(conn);
+		rca_conn_set_timer(conn, DREP_WAIT_MS);
 		conn->state = RCA_CONN_DREQ_SENT;
 		rca_conn_send(conn, RCA_RECORD_DREQ);
 		ret = 0;
@@ -210,13 +213,7 @@ static void send_last(struct rca_trunk_conn *conn)
 {
 	switch (conn->state) {
 	case RCA_CONN_REQ_SENT:
-		/* A request that the peer has not got is only forgotten. */
-		if (conn->to_send & BIT(RCA_RECORD_REQ)) {
-			rca_conn_withdraw(conn);
-			break;
-		}
-		conn->reason = IB_CM_REJ_TIMEOUT;
-		rca_conn_send(conn, RCA_RECORD_REJ);
+		rca_conn_give_up(conn);
 		break;
 	case RCA_CONN_REP_RCVD:
 	case RCA_CONN_REQ_RCVD:
@@ -273,6 +270,7 @@ const struct rca_trunk_upcalls rca_tp_trunk_upcalls = {
 	.record = rca_conn_record,
 	.fill = rca_conn_fill,
 	.timer = rca_conn_timer_work,
+	.not_linked = rca_conn_not_linked,
 	.lost = rca_conn_lost,
 };
 
