@@ -35,8 +35,8 @@ static bool has_known_mtu(const struct sa_path_rec *path)
 
 /*
  * Not connections that a trunk does not know: XRC, paths that differ by direction, and an MTU that
- * is none. A request that a peer has refused because it has no such listener may be for another user
- * of ib_cm there.
+ * is none. A request that a peer has refused because it has no such listener may be for another
+ * user of ib_cm there.
  */
 static bool may_use_trunk(const struct rca_id *id)
 {
@@ -44,7 +44,8 @@ static bool may_use_trunk(const struct rca_id *id)
 
 	return rca_peers_enabled() && !id->dev->tp->over_tcp && id->sgid_attr &&
 	       (id->qp_type == IB_QPT_RC || id->qp_type == IB_QPT_UC) &&
-	       !setup->path_in && !setup->path_out && has_known_mtu(&setup->path) && !(setup->retry && setup->retry->elsewhere);
+	       !setup->path_in && !setup->path_out && has_known_mtu(&setup->path) &&
+	       !(setup->retry && setup->retry->elsewhere);
 }
 
 static struct rca_trunk_conn *create_over_trunk(struct rca_id *id)

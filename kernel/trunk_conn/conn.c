@@ -206,8 +206,8 @@ void rca_conn_withdraw(struct rca_trunk_conn *conn)
  * rca_conn_abandon() - put the reference of the owner
  * @conn: the connection
  *
- * A connection whose last record waits stays until that is sent. Of these there is a limit, because
- * a peer may take nothing: beyond it the peer is not told, and hears of it as if the record was lost.
+ * A connection whose last record waits stays until that is sent. There is a limit for these, as a
+ * peer may take nothing: beyond it the record is lost.
  *
  * Context: Process context. Does not sleep. Expects the lock of the trunk to be held by the caller,
  * who has a reference of the trunk of his own.
