@@ -12,6 +12,7 @@
  */
 #include "trunk_conn/conn.h"
 
+#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -24,10 +25,13 @@
 
 static const struct rca_tp_upcalls *callbacks;
 
-/* Sets the callbacks of the transport, before any other use. */
-void rca_conn_init(const struct rca_tp_upcalls *upcalls)
+/* Sets the callbacks of the transport, before any other use. Returns the former ones. */
+const struct rca_tp_upcalls *rca_conn_init(const struct rca_tp_upcalls *upcalls)
 {
+	const struct rca_tp_upcalls *former = callbacks;
+
 	callbacks = upcalls;
+	return former;
 }
 
 /* Tells the owner of a connection of an event. Process context, no lock. */
@@ -111,6 +115,7 @@ struct rca_trunk_conn *rca_conn_create(const struct rca_peer_key *key, void *own
 	rca_trunk_put(trunk);	/* got in rca_trunk_find_open() */
 	return conn;
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_conn_create);
 
 /**
  * rca_conn_get() - find a connection to call its owner back

@@ -106,7 +106,7 @@ struct rca_trunk_conn {
 };
 
 /* conn.c */
-void rca_conn_init(const struct rca_tp_upcalls *upcalls);
+const struct rca_tp_upcalls *rca_conn_init(const struct rca_tp_upcalls *upcalls);
 void rca_conn_call_back(struct rca_trunk_conn *conn, const struct rca_tp_event *event);
 struct rca_trunk_conn *rca_conn_create(const struct rca_peer_key *key, void *owner);
 struct rca_trunk_conn *rca_conn_alloc(struct rca_trunk *trunk, u32 number, gfp_t gfp);

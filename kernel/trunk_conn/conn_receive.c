@@ -336,7 +336,7 @@ static int handle_known(struct rca_trunk_conn *conn, const struct rca_trunk_reco
 		handle_held(conn, record);
 		return 0;
 	default:
-		return 0;	/* of a later version */
+		return 0;
 	}
 }
 
@@ -353,7 +353,8 @@ int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *reco
 	struct rca_trunk_conn *conn;
 	int ret;
 
-	if (record->type == RCA_RECORD_PING)
+	/* Types of later versions are ignored. */
+	if (record->type == RCA_RECORD_PING || record->type >= RCA_RECORD_TYPES)
 		return 0;
 	if (!record->conn)
 		return -EPROTO;

@@ -6,6 +6,7 @@
  */
 #include "trunk_conn/transport_trunk.h"
 
+#include <kunit/visibility.h>
 #include <linux/errno.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -264,6 +265,7 @@ const struct rca_tp_ops rca_tp_trunk = {
 	.disconnect = trunk_disconnect,
 	.qp_attr = rca_conn_qp_attr,
 };
+EXPORT_SYMBOL_IF_KUNIT(rca_tp_trunk);
 
 /* What a trunk calls. */
 const struct rca_trunk_upcalls rca_tp_trunk_upcalls = {
@@ -273,10 +275,12 @@ const struct rca_trunk_upcalls rca_tp_trunk_upcalls = {
 	.not_linked = rca_conn_not_linked,
 	.lost = rca_conn_lost,
 };
+EXPORT_SYMBOL_IF_KUNIT(rca_tp_trunk_upcalls);
 
-/* Sets the callbacks of the transport, before any other use. */
-void rca_tp_trunk_init(const struct rca_tp_upcalls *upcalls)
+/* Sets the callbacks of the transport, before any other use. Returns the former ones, for tests. */
+const struct rca_tp_upcalls *rca_tp_trunk_init(const struct rca_tp_upcalls *upcalls)
 {
-	rca_conn_init(upcalls);
 	rca_conn_receive_init(upcalls, &rca_tp_trunk);
+	return rca_conn_init(upcalls);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_tp_trunk_init);

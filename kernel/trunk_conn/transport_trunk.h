@@ -6,7 +6,7 @@
 #include "transport/transport.h"
 #include "trunk/trunk.h"
 
-void rca_tp_trunk_init(const struct rca_tp_upcalls *upcalls);
+const struct rca_tp_upcalls *rca_tp_trunk_init(const struct rca_tp_upcalls *upcalls);
 extern const struct rca_tp_ops rca_tp_trunk;
 extern const struct rca_trunk_upcalls rca_tp_trunk_upcalls;
 

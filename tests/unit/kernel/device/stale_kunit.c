@@ -148,12 +148,14 @@ static void reply_names_the_qp_of_another_connection(struct kunit *test)
 static int begin(struct kunit *test)
 {
 	rca_trunks = true;
+	rca_peers_max = 0;	/* no hellos, so that no connection is over a trunk */
 	return device_bench_init(test);
 }
 
 static void end(struct kunit *test)
 {
 	rca_trunks = false;
+	rca_peers_max = 65536;
 	device_bench_exit(test);
 	if (the_dev)
 		the_dev->tp = ib_ops;
