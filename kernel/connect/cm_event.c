@@ -17,6 +17,7 @@
 #include "id/send_window.h"
 #include "resolve/qp_attr.h"
 #include "connect/req_retransmit.h"
+#include "trunk/trunk.h"
 
 /*
  * Does the event contain more than a status, or may another of its type wait to be read? The record
@@ -68,10 +69,11 @@ static const struct rca_tp_event stale_event = {
 	.has_conn = true,
 };
 
-/* Is it a reply that the id waits for? */
+/* Is it a reply that the id waits for, while QPs are compared? */
 static bool is_expected_reply(struct rca_id *id, const struct rca_tp_event *event)
 {
-	return event->input == RCA_IN_REP && rca_id_state(id) == RCA_ST_REQ_SENT;
+	return event->input == RCA_IN_REP && rca_trunks_used() &&
+	       rca_id_state(id) == RCA_ST_REQ_SENT;
 }
 
 static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_event *event)

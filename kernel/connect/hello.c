@@ -58,7 +58,7 @@ void rca_hello_hear(struct rca_id *id, const struct rca_tp_event *event)
 {
 	struct rca_peer_key key;
 
-	if ((!rca_peers_enabled() && !rca_trunks_exist()) || !get_peer(id, &key))
+	if (!rca_trunks_used() || !get_peer(id, &key))
 		return;
 	rca_peers_hear(&key, event->rtu_data, event->rtu_len);
 	rca_open_heard(&key, event->rtu_data, event->rtu_len);

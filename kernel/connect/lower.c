@@ -42,13 +42,14 @@ static bool may_use_trunk(const struct rca_id *id)
 {
 	const struct rca_setup *setup = id->setup;
 
-	return rca_peers_enabled() && !id->dev->tp->over_tcp && id->sgid_attr &&
+	return !id->dev->tp->over_tcp && id->sgid_attr &&
 	       (id->qp_type == IB_QPT_RC || id->qp_type == IB_QPT_UC) &&
 	       !setup->path_in && !setup->path_out && has_known_mtu(&setup->path) &&
 	       !(setup->retry && setup->retry->elsewhere);
 }
 
-static struct rca_trunk_conn *create_over_trunk(struct rca_id *id)
+/* Not inline, so that a key is only cleared for those that may use a trunk. */
+static noinline struct rca_trunk_conn *create_over_trunk(struct rca_id *id)
 {
 	struct rca_peer_key key;
 
@@ -67,7 +68,7 @@ static struct rca_trunk_conn *create_over_trunk(struct rca_id *id)
  */
 int rca_lower_create(struct rca_id *id)
 {
-	void *lower = create_over_trunk(id);
+	void *lower = READ_ONCE(rca_trunks) ? create_over_trunk(id) : NULL;
 
 	lockdep_assert_held(&id->op);
 	id->tp = lower ? &rca_tp_trunk : id->dev->tp;

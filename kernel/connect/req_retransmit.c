@@ -123,6 +123,14 @@ static void set_timers(struct rca_id *id, struct rca_tp_req *req)
 	WRITE_ONCE(retry->late, msecs_to_jiffies(timers.late_ms));
 }
 
+/* Over a trunk: the time until the deadline, and that of an MRA, which a trunk does not have. */
+static u32 wait_ms(const struct rca_id *id)
+{
+	long left = id->setup->retry->deadline - jiffies;
+
+	return jiffies_to_msecs(max(left, 0L)) + rca_timing_ms(rca_timing_mra_request());
+}
+
 /**
  * rca_retry_send() - send a request that is kept
  * @id: the id, with a kept request and a cm_id
@@ -143,8 +151,8 @@ int rca_retry_send(struct rca_id *id)
 
 	lockdep_assert_held(&id->op);
 	set_timers(id, &req);
-	req.wait_ms = jiffies_to_msecs(max_t(long, id->setup->retry->deadline - jiffies, 0)) +
-		      rca_timing_ms(rca_timing_mra_request());
+	if (id->tp->reliable)
+		req.wait_ms = wait_ms(id);
 	return id->tp->connect(id->lower, &req);
 }
 
@@ -387,13 +395,17 @@ static long timeout_delay(const struct rca_retry *retry)
 
 static enum rca_input retry_reason(const struct rca_tp_event *event)
 {
-	if (event->input == RCA_IN_HELD)
+	switch (event->input) {
+	case RCA_IN_REJ:
+		return event->status == IB_CM_REJ_STALE_CONN || event->elsewhere ?
+		       RCA_IN_STALE : RCA_IN_COUNT;
+	case RCA_IN_REQ_TIMEOUT:
+		return RCA_IN_SILENCE;
+	case RCA_IN_HELD:
 		return RCA_IN_HELD;
-	if (event->elsewhere)
-		return RCA_IN_STALE;
-	if (event->input == RCA_IN_REJ && event->status == IB_CM_REJ_STALE_CONN)
-		return RCA_IN_STALE;
-	return event->input == RCA_IN_REQ_TIMEOUT ? RCA_IN_SILENCE : RCA_IN_COUNT;
+	default:
+		return RCA_IN_COUNT;
+	}
 }
 
 /**

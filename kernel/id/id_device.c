@@ -94,7 +94,8 @@ void rca_id_drop_lower(struct rca_id *id)
 		return;
 	id->tp->destroy(lower);
 	id->lower = NULL;
-	rca_peer_qp_release(id);
+	if (READ_ONCE(id->peer_qp.listed))
+		rca_peer_qp_release(id);
 }
 
 /**

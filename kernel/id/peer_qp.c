@@ -144,7 +144,7 @@ bool rca_peer_qp_claim(struct rca_id *id, __be64 ca_guid, u32 qp_num)
 	struct rca_id *old;
 	bool stale = false;
 
-	if ((!rca_peers_enabled() && !rca_trunks_exist()) || !has_own_qp(id))
+	if (!rca_trunks_used() || !has_own_qp(id))
 		return true;
 	spin_lock(&peer_qps_lock);
 	remove(id);	/* the QP of an earlier reply */

@@ -28,6 +28,7 @@
 #include "lib/trace.h"
 #include "lib/wire.h"
 #include "trunk/open.h"
+#include "trunk/trunk.h"
 
 /* An alternate path comes with a path. Returns false without memory. */
 static bool copy_paths(struct rca_setup *setup, const struct rca_tp_request *req)
@@ -200,7 +201,7 @@ static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void
 		ret = PTR_ERR(ev);
 		goto err_free_child;
 	}
-	if (!rca_peer_qp_claim(child, req->ca_guid, req->conn.qp_num)) {
+	if (rca_trunks_used() && !rca_peer_qp_claim(child, req->ca_guid, req->conn.qp_num)) {
 		child->tp->reject(lower, IB_CM_REJ_STALE_CONN, NULL, 0);
 		ret = -ESTALE;
 		goto err_free_event;

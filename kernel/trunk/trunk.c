@@ -37,6 +37,9 @@ const struct rca_trunk_upcalls *rca_trunk_upcalls;
 
 static struct rhashtable trunks;
 static DEFINE_SPINLOCK(trunks_lock);
+
+/* Number of trunks (lock: trunks_lock; also read without). */
+unsigned int rca_trunk_count;
 static work_func_t trunk_work;	/* the work of each trunk */
 static struct workqueue_struct *trunk_wq;
 static bool ready;		/* the table exists (lock: that of the module's parameters) */
@@ -64,12 +67,6 @@ int __init rca_trunks_init(const struct rca_trunk_upcalls *upcalls, work_func_t 
 		destroy_workqueue(trunk_wq);
 	set_ready(!ret);
 	return ret;
-}
-
-/* Are there trunks, although they may be switched off? Any context. */
-bool rca_trunks_exist(void)
-{
-	return atomic_read(&trunks.nelems);
 }
 
 /* Module exit, when all devices are gone, and so all trunks. */
@@ -120,6 +117,7 @@ static struct rca_trunk *insert(struct rca_trunk *made)
 	if (rhashtable_insert_fast(&trunks, &made->node, trunks_params))
 		return NULL;
 	refcount_inc(&made->ref);	/* of the table: put in rca_trunk_drop() */
+	WRITE_ONCE(rca_trunk_count, rca_trunk_count + 1);
 	return made;
 }
 
@@ -297,6 +295,7 @@ bool rca_trunk_drop(struct rca_trunk *trunk)
 		return false;
 	spin_lock(&trunks_lock);
 	rhashtable_remove_fast(&trunks, &trunk->node, trunks_params);
+	WRITE_ONCE(rca_trunk_count, rca_trunk_count - 1);
 	spin_unlock(&trunks_lock);
 	rca_trunk_put(trunk);	/* got in insert() */
 	return true;

@@ -151,11 +151,17 @@ struct rca_trunk_info {
 };
 
 extern const struct rca_trunk_upcalls *rca_trunk_upcalls;
+extern unsigned int rca_trunk_count;
+
+/* Are trunks on, or are there some that have connections, although they are off? Any context. */
+static inline bool rca_trunks_used(void)
+{
+	return READ_ONCE(rca_trunks) || READ_ONCE(rca_trunk_count);
+}
 
 /* trunk.c */
 int rca_trunks_init(const struct rca_trunk_upcalls *upcalls, work_func_t work);
 void rca_trunks_exit(void);
-bool rca_trunks_exist(void);
 struct rca_trunk *rca_trunk_make(struct rca_device *dev, const struct rca_trunk_key *key,
 				 const struct ib_gid_attr *sgid_attr);
 struct rca_trunk *rca_trunk_find(const struct rca_trunk_key *key);
