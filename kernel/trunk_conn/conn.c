@@ -6,7 +6,8 @@
  * record is in a frame, so that an owner does not wait for that.
  *
  * Messages are neither lost nor repeated, so no timer repeats one. Timers end what a program does
- * not: a request that nobody accepts, a reply that nobody completes, and the timewait.
+ * not: a request that nobody accepts, a reply that nobody completes, a DREQ that nobody answers,
+ * and the timewait.
  *
  * Locking: rca_trunk.lock; process context.
  */
@@ -20,7 +21,7 @@
 #include "lib/timing.h"
 #include "trunk/trunk.h"
 
-/* Connections without an owner that wait to tell a peer their end: 6 MiB for each trunk. */
+/* Connections without an owner that wait to tell a peer their end: 4 MiB for each trunk. */
 #define MOST_ANSWERS	16384
 
 static const struct rca_tp_upcalls *callbacks;

@@ -55,6 +55,17 @@ static void set_loss(struct rca_trunk_conn *conn, struct rca_tp_event *event)
 	}
 }
 
+/* Tells the owner of an event. The lock of the trunk is released meanwhile. */
+static void tell(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
+{
+	struct rca_trunk *trunk = conn->trunk;
+
+	spin_unlock(&trunk->lock);
+	rca_conn_call_back(conn, event);
+	spin_lock(&trunk->lock);
+	rca_conn_callback_done(conn);
+}
+
 /* Returns true if an owner was told. Sets @next to the time of the next timer, 0: there is none. */
 static bool end_first(struct rca_trunk *trunk, u64 *next)
 {
@@ -74,10 +85,7 @@ static bool end_first(struct rca_trunk *trunk, u64 *next)
 		set_loss(conn, &event);
 	else
 		set_timeout(conn, &event);
-	spin_unlock(&trunk->lock);
-	rca_conn_call_back(conn, &event);
-	spin_lock(&trunk->lock);
-	rca_conn_callback_done(conn);
+	tell(conn, &event);
 	return true;
 }
 
@@ -114,15 +122,11 @@ static void drop_waiting(struct rca_trunk *trunk)
 /* Tells the owner that the session was lost. The lock of the trunk is released meanwhile. */
 static void lose(struct rca_trunk_conn *conn)
 {
-	struct rca_trunk *trunk = conn->trunk;
 	struct rca_tp_event event = {};
 
 	conn->callbacks++;
 	set_loss(conn, &event);
-	spin_unlock(&trunk->lock);
-	rca_conn_call_back(conn, &event);
-	spin_lock(&trunk->lock);
-	rca_conn_callback_done(conn);
+	tell(conn, &event);
 }
 
 static struct rca_trunk_conn *first_waiting_req(const struct rca_trunk *trunk)

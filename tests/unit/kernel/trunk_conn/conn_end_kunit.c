@@ -200,6 +200,22 @@ static void connect_after_the_loss(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&conn_bench->trunk->waiting));
 }
 
+/* Only requests that wait go another way; what else waits is kept for the next link. */
+static void no_link_for_what_waits(struct kunit *test)
+{
+	struct rca_trunk_conn *other = conn_in(test, RCA_CONN_UP);
+	struct rca_trunk_conn *conn = conn_in(test, RCA_CONN_NEW);
+	struct rca_tp_req req = conn_bench_request();
+
+	KUNIT_ASSERT_EQ(test, rca_tp_trunk.connect(conn, &req), 0);
+	KUNIT_ASSERT_EQ(test, rca_tp_trunk.disconnect(other), 0);
+	rca_tp_trunk_upcalls.not_linked(conn_bench->trunk);
+	expect_event(test, RCA_IN_REJ, IB_CM_REJ_STALE_CONN);
+	KUNIT_EXPECT_EQ(test, (int)conn->state, (int)RCA_CONN_CLOSED);
+	KUNIT_EXPECT_EQ(test, conn_bench_take(), 1u);
+	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.type, (int)RCA_RECORD_DREQ);
+}
+
 /* A callback and a destroy at the same time. */
 static struct {
 	struct work_struct receive, destroy;
@@ -280,6 +296,7 @@ static struct kunit_case conn_end_cases[] = {
 	KUNIT_CASE(disconnect_is_lost),
 	KUNIT_CASE(records_are_lost),
 	KUNIT_CASE(connect_after_the_loss),
+	KUNIT_CASE(no_link_for_what_waits),
 	KUNIT_CASE(destroy_waits_for_a_callback),
 	{}
 };
