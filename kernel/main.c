@@ -29,6 +29,7 @@
 #include "transport/transport_ib.h"
 #include "transport/transport_iw.h"
 #include "transport/transport_iw_connect.h"
+#include "trunk/link.h"
 #include "trunk/open.h"
 #include "trunk/peers.h"
 #include "trunk/trunk.h"
@@ -95,9 +96,12 @@ static int __init rca_init(void)
 	ret = rca_peers_init();
 	if (ret)
 		goto err_queries;
-	ret = rca_trunks_init(&rca_tp_trunk_upcalls, rca_open_work);
+	ret = rca_links_init();
 	if (ret)
 		goto err_peers;
+	ret = rca_trunks_init(&rca_tp_trunk_upcalls, rca_open_work);
+	if (ret)
+		goto err_links;
 	ret = rca_ids_init();
 	if (ret)
 		goto err_trunks;
@@ -138,6 +142,8 @@ err_ids:
 	rca_ids_exit();
 err_trunks:
 	rca_trunks_exit();
+err_links:
+	rca_links_exit();
 err_peers:
 	rca_peers_exit();
 err_queries:
@@ -174,6 +180,7 @@ static void __exit rca_exit(void)
 	rca_group_exit();
 	rca_ids_exit();
 	rca_trunks_exit();
+	rca_links_exit();
 	rca_peers_exit();
 	rca_path_query_exit();
 	rca_path_cache_exit();

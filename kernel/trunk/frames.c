@@ -63,7 +63,7 @@ static int append(struct rca_trunk *trunk, const struct rca_trunk_record *record
  * @trunk: the trunk
  * @record: the record
  *
- * The frame is sent by rca_link_push(), or on the next link.
+ * The frame is sent by rca_trunk_push(), or on the next link.
  *
  * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
  * Return: 0; -EAGAIN: too much is not acknowledged; -ENOTCONN: there is no session; another errno:

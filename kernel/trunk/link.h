@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
@@ -69,6 +70,7 @@ enum {
  * @cm_id: its cm_id; passive side: since the REQ (immutable once set; owned)
  * @pd: protection domain
  * @cq: completion queue
+ * @poll: work that handles completions and sends what waits; runs while @cq exists
  * @qp: the QP, or NULL
  * @initialised: @qp is in INIT or in a later state
  * @ready: frames may be sent (lock: rca_trunk.lock)
@@ -97,6 +99,7 @@ struct rca_trunk_link {
 	struct ib_cm_id *cm_id;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
+	struct work_struct poll;
 	struct ib_qp *qp;
 	bool initialised;
 	bool ready;
@@ -127,7 +130,15 @@ int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event);
 int rca_link_step(struct rca_trunk_link *link);
 bool rca_link_end(struct rca_trunk_link *link, bool lost);
 
+/* link_poll.c */
+int rca_links_init(void);
+void rca_links_exit(void);
+void rca_link_run(struct rca_trunk_link *link);
+int rca_link_create_cq(struct rca_trunk_link *link, unsigned int entries);
+void rca_link_destroy_cq(struct rca_trunk_link *link);
+
 /* link_frames.c */
+void rca_link_push(struct rca_trunk_link *link);
 void rca_trunk_push(struct rca_trunk *trunk);
 int rca_trunk_send(struct rca_trunk *trunk, const struct rca_trunk_record *record);
 int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf);

@@ -2,9 +2,9 @@
 /*
  * The frames on a link.
  *
- * The frame that is being filled is sent at once if fewer than RCA_LINK_SENDS frames are under way,
- * else when one of them completes, with what came meanwhile: no timer delays a record. Completions
- * come in a worker, one at a time for each link.
+ * The frame that is being filled is sent at once if none is under way, else by the work of the link
+ * (link_poll.c), with what came meanwhile: no timer delays a record. At most RCA_LINK_SENDS frames
+ * are under way. Completions come in that work, one at a time.
  *
  * Any error ends the link: the work of its trunk destroys the QP, see open.c. The completions of a
  * QP that is drained are errors, too. Frames that were received before are handled until it is
@@ -104,8 +104,15 @@ static int send_ack(struct rca_trunk_link *link)
 	return post_send(link, &link->acks[slot], hdr.len);
 }
 
-/* Sends what waits, as far as the peer has room. Nothing before the link is ready. */
-static void push(struct rca_trunk_link *link)
+/**
+ * rca_link_push() - send what waits, as far as the peer has room
+ * @link: the link
+ *
+ * Nothing is sent before it is ready.
+ *
+ * Context: Process context. Does not sleep. Expects the lock of its trunk to be held by the caller.
+ */
+void rca_link_push(struct rca_trunk_link *link)
 {
 	struct rca_trunk *trunk = link->trunk;
 	struct rca_session *session = &trunk->session;
@@ -135,7 +142,7 @@ static void push(struct rca_trunk_link *link)
  * rca_trunk_push() - send the records that wait
  * @trunk: the trunk
  *
- * Without a link, one is opened for them.
+ * Either now, or by the work of the link; without a link, one is opened for them.
  *
  * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
  */
@@ -144,10 +151,14 @@ void rca_trunk_push(struct rca_trunk *trunk)
 	struct rca_trunk_link *link = trunk->link;
 
 	lockdep_assert_held(&trunk->lock);
-	if (link && link->ready && !link->closed)
-		push(link);
-	else
+	if (trunk->handling)
+		return;
+	if (!link || !link->ready || link->closed)
 		rca_open_again(trunk);
+	else if (link->under_way)
+		rca_link_run(link);
+	else
+		rca_link_push(link);
 }
 
 /**
@@ -187,8 +198,6 @@ void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc)
 		trunk->sent++;	/* SENDs complete in their order */
 	if (wc->status != IB_WC_SUCCESS)
 		rca_link_tell(link, RCA_LINK_END);
-	else
-		push(link);
 	spin_unlock(&trunk->lock);
 }
 
@@ -224,7 +233,6 @@ static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
 		WRITE_ONCE(trunk->up, true);	/* pairs with rca_link_handler() */
 		rca_link_tell(link, RCA_LINK_UP);
 	}
-	trunk->handling = verdict == RCA_FRAME_TAKE;
 	link->used_at = jiffies;
 	spin_unlock(&trunk->lock);
 	return verdict;
@@ -256,14 +264,10 @@ static int post_again(struct rca_trunk_link *link, struct rca_link_buf *buf)
 	int ret = 0;
 
 	spin_lock(&trunk->lock);
-	trunk->handling = false;
-	if (!link->closed) {
+	if (!link->closed)
 		ret = rca_link_post_receive(link, buf);
-		if (!ret) {
-			rca_session_posted(&trunk->session, 1);
-			push(link);
-		}
-	}
+	if (!link->closed && !ret)
+		rca_session_posted(&trunk->session, 1);
 	spin_unlock(&trunk->lock);
 	return ret;
 }

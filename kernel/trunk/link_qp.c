@@ -149,10 +149,9 @@ int rca_link_create_qp(struct rca_trunk_link *link)
 	link->pd = ib_alloc_pd(ibdev_of(link), 0);
 	if (IS_ERR(link->pd))
 		return PTR_ERR(link->pd);
-	link->cq = ib_alloc_cq(ibdev_of(link), link, init.cap.max_send_wr + init.cap.max_recv_wr,
-			       0, IB_POLL_WORKQUEUE);
-	if (IS_ERR(link->cq))
-		return PTR_ERR(link->cq);
+	ret = rca_link_create_cq(link, init.cap.max_send_wr + init.cap.max_recv_wr);
+	if (ret)
+		return ret;
 	ret = alloc_buffers(link);
 	if (ret)
 		return ret;
@@ -215,8 +214,7 @@ void rca_link_destroy_qp(struct rca_trunk_link *link)
 		ib_drain_qp(link->qp);
 	if (!IS_ERR_OR_NULL(link->qp))
 		ib_destroy_qp(link->qp);
-	if (!IS_ERR_OR_NULL(link->cq))
-		ib_free_cq(link->cq);
+	rca_link_destroy_cq(link);
 	free_buffers(link);
 	if (!IS_ERR_OR_NULL(link->pd))
 		ib_dealloc_pd(link->pd);

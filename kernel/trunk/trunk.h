@@ -69,7 +69,7 @@ struct rca_trunk_key {
  * @closing: its device is being removed, or trunks were switched off
  * @wanted: a link has to be opened
  * @odd: this end chooses odd connection numbers: it was the active one when the session was created
- * @handling: a received frame is being handled
+ * @handling: completions of @link are being handled; what is sent waits for the end of that
  * @users: connections of the session, and those of a lost one that have not ended yet
  * @next_number: number of the next connection that is requested
  * @conns: connections of the session that have an owner, by number

@@ -122,9 +122,7 @@ void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type)
 		conn->ref++;	/* put in rca_conn_fill() */
 		list_add_tail(&conn->waiting, &trunk->waiting);
 	}
-	/* While a frame is handled, its answers are collected. */
-	if (!trunk->handling)
-		rca_trunk_push(trunk);
+	rca_trunk_push(trunk);
 }
 
 /**
