@@ -53,6 +53,7 @@ static void device_removed(struct rca_device *dev)
 
 static const struct rca_devices_ops devices_ops = {
 	.removed = device_removed,
+	.port_changed = rca_open_port_changed,
 	.changed = rca_listen_devices_changed,
 };
 

@@ -83,6 +83,9 @@ static void device_port_event(struct ib_event_handler *handler, struct ib_event 
 	struct rca_device *dev = container_of(handler, struct rca_device, events);
 
 	switch (event->event) {
+	case IB_EVENT_DEVICE_FATAL:
+		callbacks->port_changed(dev, 0);
+		break;
 	case IB_EVENT_GID_CHANGE:
 		callbacks->changed(NULL);
 		fallthrough;
@@ -93,6 +96,7 @@ static void device_port_event(struct ib_event_handler *handler, struct ib_event 
 	case IB_EVENT_SM_CHANGE:
 	case IB_EVENT_CLIENT_REREGISTER:
 		atomic_inc(&dev->path_epoch);
+		callbacks->port_changed(dev, event->element.port_num);
 		break;
 	default:
 		break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Links: their references, and what their trunk's work is told.
+ * Links: their references, their work (link_poll.c), and what the work of their trunk is told.
  *
  * Locking: none.
  */
@@ -9,6 +9,7 @@
 #include <linux/atomic.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "trunk/trunk.h"
 
@@ -18,6 +19,36 @@
 #define MOST_LINKS	512
 
 static atomic_t links = ATOMIC_INIT(0);
+
+/*
+ * Not the workqueue of trunks, whose works wait for completions. Its priority is that of programs,
+ * as that of ib_cm's is: the busier a processor is, the more is sent at once.
+ */
+static struct workqueue_struct *link_wq;
+
+/* Module init. Returns 0 or a negative errno. */
+int __init rca_links_init(void)
+{
+	link_wq = alloc_workqueue("rdma_cm_alt_link", WQ_UNBOUND, 0);
+	return link_wq ? 0 : -ENOMEM;
+}
+
+/* Module exit, when all trunks are gone. */
+void rca_links_exit(void)
+{
+	destroy_workqueue(link_wq);
+}
+
+/**
+ * rca_link_run() - let the work of a link run soon
+ * @link: the link, which has a completion queue that is not being destroyed
+ *
+ * Context: Any context.
+ */
+void rca_link_run(struct rca_trunk_link *link)
+{
+	queue_work(link_wq, &link->poll);
+}
 
 /**
  * rca_link_make() - make a link

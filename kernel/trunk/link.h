@@ -119,6 +119,9 @@ struct rca_trunk_link {
 };
 
 /* link.c */
+int rca_links_init(void);
+void rca_links_exit(void);
+void rca_link_run(struct rca_trunk_link *link);
 struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active);
 struct rca_trunk_link *rca_link_get_live(struct rca_trunk_link *link);
 void rca_link_put(struct rca_trunk_link *link);
@@ -131,15 +134,13 @@ int rca_link_step(struct rca_trunk_link *link);
 bool rca_link_end(struct rca_trunk_link *link, bool lost);
 
 /* link_poll.c */
-int rca_links_init(void);
-void rca_links_exit(void);
-void rca_link_run(struct rca_trunk_link *link);
 int rca_link_create_cq(struct rca_trunk_link *link, unsigned int entries);
 void rca_link_destroy_cq(struct rca_trunk_link *link);
 
 /* link_frames.c */
 void rca_link_push(struct rca_trunk_link *link);
 void rca_trunk_push(struct rca_trunk *trunk);
+void rca_trunk_probe(struct rca_trunk *trunk);
 int rca_trunk_send(struct rca_trunk *trunk, const struct rca_trunk_record *record);
 int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf);
 void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc);

@@ -217,14 +217,15 @@ static int finish_active(struct rca_trunk_link *link)
  */
 static void connected(struct rca_trunk_link *link)
 {
-	static const struct rca_trunk_record ping = { .type = RCA_RECORD_PING };
 	struct rca_trunk *trunk = link->trunk;
 
 	spin_lock(&trunk->lock);
 	if (!link->ready) {
 		link->ready = true;
 		link->used_at = jiffies;
-		rca_trunk_send(trunk, &ping);
+		trunk->heard_at = jiffies;
+		trunk->probed_at = jiffies;
+		rca_trunk_probe(trunk);
 	}
 	spin_unlock(&trunk->lock);
 }

@@ -183,6 +183,22 @@ static bool is_ack(const struct rca_trunk_link *link, const struct rca_link_buf 
 	return buf >= link->acks && buf < link->acks + RCA_LINK_SENDS;
 }
 
+/**
+ * rca_trunk_probe() - find out whether the peer is still there
+ * @trunk: the trunk
+ *
+ * The peer answers; if it cannot be reached, the SEND fails, which ends the link.
+ *
+ * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
+ */
+void rca_trunk_probe(struct rca_trunk *trunk)
+{
+	static const struct rca_trunk_record ping = { .type = RCA_RECORD_PING };
+
+	lockdep_assert_held(&trunk->lock);
+	rca_trunk_send(trunk, &ping);
+}
+
 /* Completion of a SEND. */
 void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -201,6 +217,17 @@ void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	spin_unlock(&trunk->lock);
 }
 
+/* Handles a record. Returns 0, or an errno if it is refused. */
+static int handle_record(struct rca_trunk *trunk, const struct rca_trunk_record *record)
+{
+	if (record->type != RCA_RECORD_PING)
+		return rca_trunk_upcalls->record(trunk, record);
+	spin_lock(&trunk->lock);
+	rca_session_ask_ack(&trunk->session);
+	spin_unlock(&trunk->lock);
+	return 0;
+}
+
 /* Handles the records of a frame. Returns 0, or an errno if one is malformed or refused. */
 static int handle_records(struct rca_trunk_link *link, const u8 *data, u16 len, u8 count)
 {
@@ -211,7 +238,7 @@ static int handle_records(struct rca_trunk_link *link, const u8 *data, u16 len, 
 		used = rca_record_unpack(data, len, &record);
 		if (used < 0)
 			return used;
-		ret = rca_trunk_upcalls->record(link->trunk, &record);
+		ret = handle_record(link->trunk, &record);
 		if (ret)
 			return ret;
 		data += used;
@@ -234,6 +261,7 @@ static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
 		rca_link_tell(link, RCA_LINK_UP);
 	}
 	link->used_at = jiffies;
+	trunk->heard_at = jiffies;
 	spin_unlock(&trunk->lock);
 	return verdict;
 }

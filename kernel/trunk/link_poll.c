@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The completion queue of a link, and when what waits is sent.
+ * The completion queue of a link, and the work that handles completions and sends what waits.
  *
- * One run of the work of a link handles all completions that there are. Records that are sent
- * meanwhile, as answers or by programs, are collected, and leave together at its end. While a SEND is
- * under way, a program that has something to send lets the work run, too, so connections share a
- * frame. If none is, a record is sent at once.
+ * One run of the work handles all completions that there are. Records that are sent meanwhile, as
+ * answers or by programs, are collected, and leave together at its end. While a SEND is under way,
+ * a program that has something to send lets the work run, too, so connections share a frame. If
+ * none is, a record is sent at once.
  *
  * Locking: rca_trunk.lock.
  */
@@ -20,44 +20,10 @@
 #define POLL_BATCH	16
 #define POLL_MOST	256
 
-/*
- * Not the workqueue of trunks, whose works wait for completions. Its priority is that of programs,
- * as that of ib_cm's is: the busier a processor is, the more is sent at once.
- */
-static struct workqueue_struct *link_wq;
-
-/* Module init. Returns 0 or a negative errno. */
-int __init rca_links_init(void)
-{
-	link_wq = alloc_workqueue("rdma_cm_alt_link", WQ_UNBOUND, 0);
-	return link_wq ? 0 : -ENOMEM;
-}
-
-/* Module exit, when all trunks are gone. */
-void rca_links_exit(void)
-{
-	destroy_workqueue(link_wq);
-}
-
-/**
- * rca_link_run() - let the work of a link run soon
- * @link: the link, which has a completion queue
- *
- * Context: Any context. Expects the lock of its trunk to be held by the caller, who has seen that
- * @link is not closed.
- */
-void rca_link_run(struct rca_trunk_link *link)
-{
-	lockdep_assert_held(&link->trunk->lock);
-	queue_work(link_wq, &link->poll);
-}
-
 /* Callback of the completion queue. */
 static void completed(struct ib_cq *cq, void *context)
 {
-	struct rca_trunk_link *link = context;
-
-	queue_work(link_wq, &link->poll);
+	rca_link_run(context);
 }
 
 static void begin_batch(struct rca_trunk *trunk)
@@ -104,7 +70,7 @@ static void poll_work(struct work_struct *work)
 	more = poll(link);
 	end_batch(link);
 	if (more)
-		queue_work(link_wq, &link->poll);
+		rca_link_run(link);
 }
 
 /**

@@ -10,9 +10,12 @@
  *   comes after the peer was told what was received.
  * - A session stays without a link while it has users. When there is something to send, either end
  *   opens a link again: at once, and after one second, two, four and so on.
- * - A session is lost if that fails for REOPEN_TIME, if another load of the peer's module says
- *   hello, if the peer does not have it any more, if a frame was malformed, and if the device is
- *   removed. Its connections end.
+ * - A session is lost if that fails for REOPEN_TIME, if the peer is silent for peer_death_ms, if
+ *   another load of the peer's module says hello, if the peer does not have it any more, if a frame
+ *   was malformed, and if the device is removed. Its connections end.
+ * - When the GID or the partition of a trunk has gone, its link ends. Its connections stay until
+ *   they have something to send, as those over ib_cm do.
+ * - When a port has changed otherwise, the peer is asked whether it is still there.
  * - A trunk that has neither a link nor users leaves the table.
  * - When trunks are switched off, those that have users stay until their last connection has ended.
  *
@@ -68,7 +71,7 @@ static int set_trunks(const char *val, const struct kernel_param *param)
 	int ret = param_set_bool(val, param);
 
 	if (!ret && !rca_trunks)
-		rca_trunks_switched_off(look_at_trunk);
+		rca_trunks_for_parameter(look_at_trunk);
 	return ret;
 }
 
@@ -81,6 +84,12 @@ static const struct kernel_param_ops trunks_ops = {
 module_param_cb(trunks, &trunks_ops, &rca_trunks, 0644);
 MODULE_PARM_DESC(trunks, "tell peers that this host speaks the trunk protocol, and open trunks");
 
+/* Does a trunk need a link only because its peer is watched? */
+static bool is_watching(const struct rca_trunk *trunk)
+{
+	return rca_watch_time() && trunk->users;
+}
+
 static unsigned long idle_time(void)
 {
 	return min(READ_ONCE(trunk_idle_s), MOST_IDLE_S) * HZ;
@@ -88,7 +97,8 @@ static unsigned long idle_time(void)
 
 static bool is_idle(const struct rca_trunk_link *link)
 {
-	return link->ready && time_after_eq(jiffies, READ_ONCE(link->used_at) + idle_time());
+	return link->ready && !rca_watch_time() &&
+	       time_after_eq(jiffies, READ_ONCE(link->used_at) + idle_time());
 }
 
 /* Was the module of the peer loaded again since it opened what this host has? */
@@ -104,10 +114,14 @@ static unsigned long backoff(unsigned int tries)
 	return tries ? min(FIRST_BACKOFF << min(tries - 1, 16U), LAST_BACKOFF) : 0;
 }
 
+/* Is there something to send for a session that gets no link? */
 static bool is_overdue(const struct rca_trunk *trunk)
 {
-	return trunk->session.number && trunk->tries &&
-	       time_after_eq(jiffies, trunk->down_at + REOPEN_TIME);
+	if (!trunk->session.number)
+		return false;
+	if (trunk->unusable && (trunk->wanted || rca_trunk_has_to_send(trunk)))
+		return true;
+	return trunk->tries && time_after_eq(jiffies, trunk->down_at + REOPEN_TIME);
 }
 
 /* Are trunks switched off, and this one is not needed, or is the device being removed? */
@@ -123,7 +137,8 @@ static bool has_to_close(struct rca_trunk *trunk)
 	bool closing;
 
 	spin_lock(&trunk->lock);
-	closing = trunk->closing || peer_is_new(trunk) || is_off(trunk);
+	closing = trunk->closing || peer_is_new(trunk) || is_off(trunk) ||
+		  rca_watch_is_silent(trunk);
 	trunk->closing = false;
 	if (trunk->link)
 		closing |= test_bit(RCA_LINK_LOST, &trunk->link->news);
@@ -182,7 +197,8 @@ static void open_active(struct rca_trunk *trunk)
 static bool try_now(struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	if (is_off(trunk) || (!trunk->wanted && !rca_trunk_has_to_send(trunk)))
+	if (is_off(trunk) || trunk->unusable ||
+	    (!trunk->wanted && !rca_trunk_has_to_send(trunk) && !is_watching(trunk)))
 		return false;
 	/* Without a session there is nothing to lose: another connection will ask again. */
 	if (!trunk->session.number) {
@@ -217,22 +233,51 @@ static void begin_link(struct rca_trunk *trunk)
 		open_active(trunk);
 }
 
+/* The earlier of two times, in jiffies. */
+static unsigned long earlier(unsigned long a, unsigned long b)
+{
+	return time_before(a, b) ? a : b;
+}
+
+/* When a trunk that has a link has to be looked at. */
+static unsigned long link_time(const struct rca_trunk *trunk)
+{
+	unsigned long death = rca_watch_time();
+
+	if (!death)
+		return trunk->link->used_at + idle_time();
+	if (!trunk->link->ready)
+		return trunk->heard_at + death;
+	return earlier(trunk->probed_at + death / RCA_WATCH_PROBES, trunk->heard_at + death);
+}
+
+/* When a trunk that needs a link has to be looked at; one that gets none is watched only. */
+static unsigned long retry_time(const struct rca_trunk *trunk)
+{
+	unsigned long silent_at = trunk->heard_at + rca_watch_time();
+	unsigned long at = earlier(trunk->tried_at + backoff(trunk->tries),
+				   trunk->down_at + REOPEN_TIME);
+
+	if (trunk->unusable)
+		return silent_at;
+	return is_watching(trunk) ? earlier(at, silent_at) : at;
+}
+
 /* Time until the work has to run again by itself, in jiffies; 0: it need not. */
 static unsigned long time_to_next_run(struct rca_trunk *trunk)
 {
-	struct rca_trunk_link *link = trunk->link;
 	unsigned long at = 0;
 	bool timed;
 
 	spin_lock(&trunk->lock);
-	if (link) {
-		timed = link->ready;
-		at = link->used_at + idle_time();
+	if (trunk->link) {
+		timed = trunk->link->ready || (rca_watch_time() && trunk->session.number);
+		at = link_time(trunk);
 	} else {
-		timed = trunk->tries && (trunk->wanted || rca_trunk_has_to_send(trunk));
-		at = trunk->tried_at + backoff(trunk->tries);
-		if (time_after(at, trunk->down_at + REOPEN_TIME))
-			at = trunk->down_at + REOPEN_TIME;
+		timed = is_watching(trunk) ||
+			(trunk->tries && !trunk->unusable &&
+			 (trunk->wanted || rca_trunk_has_to_send(trunk)));
+		at = retry_time(trunk);
 	}
 	spin_unlock(&trunk->lock);
 	if (!timed)
@@ -244,12 +289,14 @@ static unsigned long time_to_next_run(struct rca_trunk *trunk)
 void rca_open_work(struct work_struct *work)
 {
 	struct rca_trunk *trunk = container_of(to_delayed_work(work), struct rca_trunk, work);
-	bool closing = has_to_close(trunk);
-	bool failed = false;
+	bool closing, failed = false;
 	unsigned long delay;
 
 	if (trunk->gone)
 		goto out_put;
+	rca_watch_port(trunk);
+	rca_watch_peer(trunk);
+	closing = has_to_close(trunk);
 	if (trunk->link && (closing || is_idle(trunk->link) || rca_link_step(trunk->link))) {
 		failed = !trunk->up;
 		closing = rca_link_end(trunk->link, closing);
@@ -273,5 +320,5 @@ out_put:
 /* Ends all trunks of a device. Their work puts the last references of the device. */
 void rca_open_end_device(struct rca_device *dev)
 {
-	rca_trunks_of_device(dev, close_trunk);
+	rca_trunks_of_port(dev, 0, close_trunk);
 }

@@ -29,6 +29,15 @@ struct rca_open_req {
 	bool yields;
 };
 
+/** RCA_WATCH_PROBES - how often a peer is asked in the time after whose silence it is dead */
+#define RCA_WATCH_PROBES	4
+
+/* watch.c */
+unsigned long rca_watch_time(void);
+bool rca_watch_is_silent(const struct rca_trunk *trunk);
+void rca_watch_port(struct rca_trunk *trunk);
+void rca_watch_peer(struct rca_trunk *trunk);
+
 /* open.c */
 void rca_open_work(struct work_struct *work);
 void rca_open_end_device(struct rca_device *dev);
@@ -39,6 +48,7 @@ int rca_open_accept(struct rca_device *dev, const struct rca_trunk_key *key,
 		    struct ib_cm_id *cm_id);
 void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req,
 			const struct ib_gid_attr *sgid_attr);
+void rca_open_port_changed(struct rca_device *dev, u32 port);
 void rca_open_heard(const struct rca_peer_key *key, const void *data, size_t len);
 
 /* service.c */

@@ -48,15 +48,6 @@ static bool may_accept(const struct rca_trunk *trunk, const struct rca_trunk_ope
 	return !link->active || yields;
 }
 
-/* Whether the peer is still there: the SEND fails if not, which ends the link. */
-static void probe(struct rca_trunk *trunk)
-{
-	static const struct rca_trunk_record ping = { .type = RCA_RECORD_PING };
-
-	if (trunk->up)
-		rca_trunk_send(trunk, &ping);
-}
-
 static void set_path(struct sa_path_rec *to, const struct sa_path_rec *path)
 {
 	*to = *path;
@@ -98,8 +89,8 @@ int rca_open_accept(struct rca_device *dev, const struct rca_trunk_key *key,
 		trunk->next = link;
 		link = NULL;
 		ret = 0;
-	} else {
-		probe(trunk);
+	} else if (trunk->up) {
+		rca_trunk_probe(trunk);
 	}
 	spin_unlock(&trunk->lock);
 	if (link)
@@ -107,6 +98,30 @@ int rca_open_accept(struct rca_device *dev, const struct rca_trunk_key *key,
 	rca_trunk_run(trunk);
 	rca_trunk_put(trunk);	/* got in rca_trunk_make() */
 	return ret;
+}
+
+/* Expects to be called under RCU. */
+static void note_change(struct rca_trunk *trunk)
+{
+	spin_lock(&trunk->lock);
+	if (!trunk->gone) {
+		trunk->port_changed = true;
+		rca_trunk_run(trunk);
+	}
+	spin_unlock(&trunk->lock);
+}
+
+/**
+ * rca_open_port_changed() - the state, the GIDs or the partitions of a port may have changed
+ * @dev: its device
+ * @port: number of the port; 0: all ports
+ *
+ * Context: Process context, event handler of a device. The device is not removed meanwhile.
+ */
+void rca_open_port_changed(struct rca_device *dev, u32 port)
+{
+	if (rca_trunks_used())
+		rca_trunks_of_port(dev, port, note_change);
 }
 
 /* Does a trunk need what has been found out now about its peer? */

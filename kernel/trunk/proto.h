@@ -114,7 +114,7 @@ struct rca_frame_hdr {
  * @RCA_RECORD_DREQ: disconnect request
  * @RCA_RECORD_DREP: disconnect reply
  * @RCA_RECORD_HELD: the backlog of the listener is full: repeat the request later
- * @RCA_RECORD_PING: nothing; shows that the sender is alive
+ * @RCA_RECORD_PING: asks for a frame, with records or without, which shows that the peer is alive
  * @RCA_RECORD_TYPES: number of types, with 0
  */
 enum rca_record_type {

@@ -9,7 +9,8 @@
  * Both sides cannot run out of credits together. Before a side hears of the peer, it sends at most
  * RCA_SESSION_FRAMES frames with records, and fewer than as many acknowledgements: each of these
  * needs several frames or buffers that the peer does not know of, and there are at most
- * RCA_SESSION_RECEIVES of them. A side that has a credit tells the other one of all buffers that
+ * RCA_SESSION_RECEIVES of them. One that the peer has asked for leaves the last credit, as frames
+ * with records do. A side that has a credit tells the other one of all buffers that
  * were posted again. An exchange of acknowledgements ends, because one needs several of the peer.
  *
  * All functions are pure; the owner of the session serialises its calls.
@@ -66,6 +67,7 @@ int rca_session_attach(struct rca_session *session, u64 cookie, u64 peer_cookie,
 	session->granted = RCA_SESSION_RECEIVES;
 	session->posted = RCA_SESSION_RECEIVES;
 	session->told_posted = RCA_SESSION_RECEIVES;
+	session->ack_asked = false;
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_session_attach);
@@ -132,10 +134,24 @@ bool rca_session_ack_due(const struct rca_session *session)
 {
 	u16 untold_posted = session->posted - session->told_posted;
 
+	if (session->ack_asked && rca_session_has_room(session))
+		return true;
 	return (session->received - session->told >= RCA_SESSION_FRAMES / 2 ||
 		untold_posted >= RCA_SESSION_RECEIVES / 2) && credits(session);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_session_ack_due);
+
+/**
+ * rca_session_ask_ack() - the peer asks for an acknowledgement
+ * @session: the session
+ *
+ * The next frame that is sent is one; rca_session_ack_due() tells when none comes otherwise.
+ */
+void rca_session_ask_ack(struct rca_session *session)
+{
+	session->ack_asked = true;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_session_ask_ack);
 
 /**
  * rca_session_add() - a new frame with records
@@ -165,6 +181,7 @@ void rca_session_send(struct rca_session *session, bool ack, struct rca_frame_hd
 	session->used++;
 	session->told = session->received;
 	session->told_posted = session->posted;
+	session->ack_asked = false;
 	hdr->cookie = session->peer_cookie;
 	hdr->number = last_sent(session);
 	hdr->received = session->received;

@@ -27,6 +27,7 @@ struct rca_frame_hdr;
  * @granted: frames that the peer's receive buffers had room for so far, modulo 2^16
  * @posted: receive buffers posted on the QP so far, modulo 2^16
  * @told_posted: value of @posted that the peer knows
+ * @ack_asked: the peer has asked for an acknowledgement
  *
  * The owner serialises all calls for a session. It keeps the frames @acked + 1 to @sent.
  */
@@ -43,6 +44,7 @@ struct rca_session {
 	u16 granted;
 	u16 posted;
 	u16 told_posted;
+	bool ack_asked;
 };
 
 /**
@@ -59,6 +61,7 @@ bool rca_session_has_room(const struct rca_session *session);
 bool rca_session_may_send(const struct rca_session *session);
 bool rca_session_may_add(const struct rca_session *session);
 bool rca_session_ack_due(const struct rca_session *session);
+void rca_session_ask_ack(struct rca_session *session);
 u32 rca_session_add(struct rca_session *session);
 void rca_session_send(struct rca_session *session, bool ack, struct rca_frame_hdr *hdr);
 enum rca_session_verdict rca_session_receive(struct rca_session *session,

@@ -172,8 +172,8 @@ struct rca_trunk *rca_trunk_find(const struct rca_trunk_key *key)
 static bool is_open(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	return trunk->up ||
-	       (trunk->session.number && trunk->users && !trunk->link && !trunk->tries);
+	return trunk->up || (trunk->session.number && trunk->users && !trunk->link &&
+			     !trunk->tries && !trunk->unusable);
 }
 
 /**
@@ -302,15 +302,17 @@ bool rca_trunk_drop(struct rca_trunk *trunk)
 }
 
 /**
- * rca_trunks_of_device() - call a function for each trunk of a device
- * @dev: the device; NULL: of all devices
+ * rca_trunks_of_port() - call a function for each trunk of a port
+ * @dev: its device; NULL: of all devices
+ * @port: number of the port; 0: of all ports
  * @fn: the function; is called under RCU
  *
  * Trunks that are added meanwhile may be left out.
  *
  * Context: Process context. Sleeps.
  */
-void rca_trunks_of_device(const struct rca_device *dev, void (*fn)(struct rca_trunk *trunk))
+void rca_trunks_of_port(const struct rca_device *dev, u32 port,
+			void (*fn)(struct rca_trunk *trunk))
 {
 	struct rhashtable_iter iter;
 	struct rca_trunk *trunk;
@@ -319,7 +321,8 @@ void rca_trunks_of_device(const struct rca_device *dev, void (*fn)(struct rca_tr
 	rhashtable_walk_start(&iter);
 	while ((trunk = rhashtable_walk_next(&iter))) {
 		/* -EAGAIN: the table is being resized. */
-		if (!IS_ERR(trunk) && (!dev || trunk->dev == dev))
+		if (!IS_ERR(trunk) && (!dev || trunk->dev == dev) &&
+		    (!port || trunk->key.peer.port_num == port))
 			fn(trunk);
 	}
 	rhashtable_walk_stop(&iter);
@@ -327,15 +330,15 @@ void rca_trunks_of_device(const struct rca_device *dev, void (*fn)(struct rca_tr
 }
 
 /**
- * rca_trunks_switched_off() - call a function for each trunk, from the write of a parameter
+ * rca_trunks_for_parameter() - call a function for each trunk, from the write of a parameter
  * @fn: the function; is called under RCU
  *
  * Context: Process context. Sleeps. Expects the lock of the module's parameters to be held.
  */
-void rca_trunks_switched_off(void (*fn)(struct rca_trunk *trunk))
+void rca_trunks_for_parameter(void (*fn)(struct rca_trunk *trunk))
 {
 	if (ready)
-		rca_trunks_of_device(NULL, fn);
+		rca_trunks_of_port(NULL, 0, fn);
 }
 
 static bool describe(const struct rca_peer_key *key, bool passive, struct rca_trunk_info *info)

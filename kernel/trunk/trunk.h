@@ -67,6 +67,8 @@ struct rca_trunk_key {
  * @up: the peer has sent a frame on @link: connections may be requested
  * @gone: it is not in the table any more, and gets no link
  * @closing: its device is being removed, or trunks were switched off
+ * @port_changed: its port has to be looked at
+ * @unusable: its GID or its partition does not exist any more
  * @wanted: a link has to be opened
  * @odd: this end chooses odd connection numbers: it was the active one when the session was created
  * @handling: completions of @link are being handled; what is sent waits for the end of that
@@ -81,6 +83,8 @@ struct rca_trunk_key {
  * @tries: attempts to open a link again since the last one was up
  * @down_at: time of the first of them, in jiffies
  * @tried_at: time of the last one, in jiffies
+ * @heard_at: time of the last frame of the peer, or since when it is watched, in jiffies
+ * @probed_at: when the peer was asked for one, in jiffies
  * @session: numbers of the frames; its number is 0 if there is no session, and only @work changes
  *           that
  * @boot_id: boot identifier of the peer of the session
@@ -108,6 +112,8 @@ struct rca_trunk {
 	bool up;
 	bool gone;
 	bool closing;
+	bool port_changed;
+	bool unusable;
 	bool wanted;
 	bool odd;
 	bool handling;
@@ -122,6 +128,8 @@ struct rca_trunk {
 	unsigned int tries;
 	unsigned long down_at;
 	unsigned long tried_at;
+	unsigned long heard_at;
+	unsigned long probed_at;
 	struct rca_session session;
 	u8 boot_id[RCA_BOOT_ID_LEN];
 	__be64 ca_guid;
@@ -173,8 +181,9 @@ bool rca_trunk_queue(struct delayed_work *work, unsigned long delay);
 void rca_open_again(struct rca_trunk *trunk);
 void rca_trunk_unuse(struct rca_trunk *trunk);
 bool rca_trunk_drop(struct rca_trunk *trunk);
-void rca_trunks_of_device(const struct rca_device *dev, void (*fn)(struct rca_trunk *trunk));
-void rca_trunks_switched_off(void (*fn)(struct rca_trunk *trunk));
+void rca_trunks_of_port(const struct rca_device *dev, u32 port,
+			void (*fn)(struct rca_trunk *trunk));
+void rca_trunks_for_parameter(void (*fn)(struct rca_trunk *trunk));
 bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *info);
 
 /* frames.c */
@@ -182,8 +191,6 @@ u8 *rca_trunk_frame(const struct rca_trunk *trunk, unsigned int slot);
 int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record);
 void rca_trunk_close_frame(struct rca_trunk *trunk);
 bool rca_trunk_has_to_send(const struct rca_trunk *trunk);
-
-/* resume.c */
 int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link *link, u32 number,
 			   u32 peer_received);
 void rca_trunk_lose_session(struct rca_trunk *trunk);

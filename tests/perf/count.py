@@ -72,6 +72,8 @@ CASES = {
     **{f"trunk-{name}": Case(f"{fabric} %s rate", window, few, more, (OURS,), trunks=True)
        for name, fabric, window, few, more in (("roce-64", ROCE, 64, 200, 1200), ("ib-64", IB, 64, 200, 1200),
                                                ("roce-1", ROCE, 1, 40, 440), ("ib-1", IB, 1, 40, 440))},
+    **{f"trunk-{name}": Case(f"{fabric} -F %s rate", 64, 200, 1200, (OURS,), trunks=True)
+       for name, fabric in (("roce-fused-64", ROCE), ("ib-fused-64", IB))},
     "floor-1": Case("-a none %s floor", 1, 40, 440, (FLOOR,)),
     "floor-64": Case("-a none %s floor", 64, 200, 1200, (FLOOR,)),
     "resolve": Case(f"-a {MUTE} %s resolve", 1, 40, 540),

@@ -24,7 +24,7 @@
 
 #define QUEUE_MAX	16384
 #define OVERTAKE_MS	200	/* a packet that nothing overtakes goes on after this */
-#define RETRY_MS	10	/* a connected QP without a receive request is tried again */
+#define RETRY_MS	10	/* what a connected QP cannot receive is tried again */
 #define RETRIES		200
 
 static const char *const count_names[] = {
@@ -50,6 +50,7 @@ static unsigned int queued;
 static u64 order_next;
 static bool off;
 static LIST_HEAD(held);
+static LIST_HEAD(due);		/* of the held ones */
 static struct workqueue_struct *worker;
 static void run_queue(struct work_struct *work);
 static void release_held(struct work_struct *work);
@@ -145,6 +146,17 @@ static bool is_behind_held(const struct hca_packet *packet)
 	return false;
 }
 
+/* Is the port up from which a reliable packet is sent? Others are not sent if it is not. */
+static bool sender_is_up(const struct hca_packet *packet)
+{
+	const struct hca_port *port;
+
+	if (!packet->reliable)
+		return true;
+	port = hca_port_by_lid(packet->slid);
+	return port && port->up;
+}
+
 /* The destination QP of a packet, with a reference, and the index of its P_Key. */
 static struct hca_qp *find_qp(const struct hca_packet *packet, u16 *pkey_index)
 {
@@ -167,7 +179,7 @@ static struct hca_qp *find_qp(const struct hca_packet *packet, u16 *pkey_index)
 		hca_count(HCA_NO_PORT);
 		return NULL;
 	}
-	if (!port->up && packet->dst_qpn) {
+	if ((!port->up || !sender_is_up(packet)) && packet->dst_qpn) {
 		hca_count(HCA_PORT_DOWN);
 		return NULL;
 	}
@@ -193,6 +205,55 @@ err_put:
 	return NULL;
 }
 
+/* Drops what a QP has sent after a packet, from a list of packets. Returns how many. */
+static unsigned int drop_later(struct list_head *list, const struct hca_packet *packet)
+{
+	struct hca_packet *later, *next;
+	unsigned int count = 0;
+
+	list_for_each_entry_safe(later, next, list, entry) {
+		if (later == packet || !later->reliable || later->from != packet->from)
+			continue;
+		list_del(&later->entry);
+		kfree(later);
+		count++;
+	}
+	return count;
+}
+
+/* The QP that has sent a reliable packet fails. */
+static void fail_sender(const struct hca_packet *packet)
+{
+	struct hca_port *port;
+	struct hca_qp *qp = NULL;
+
+	drop_later(&due, packet);
+	drop_later(&held, packet);
+	spin_lock_irq(&queue_lock);
+	queued -= drop_later(&queue, packet);
+	spin_unlock_irq(&queue_lock);
+
+	spin_lock_irq(&hca_lock);
+	port = hca_port_by_lid(packet->slid);
+	if (port)
+		qp = hca_qp_get(port->dev, hca_qp_key(packet->src_qpn, port->num));
+	spin_unlock_irq(&hca_lock);
+	if (!qp)
+		return;
+	hca_qp_fail(qp);
+	hca_qp_put(qp);
+}
+
+/* Counts the attempts to deliver a packet. Returns whether this was the last one. */
+static bool gave_up(struct hca_packet *packet)
+{
+	if (++packet->tries < RETRIES)
+		return false;
+	if (packet->reliable)
+		fail_sender(packet);
+	return true;
+}
+
 /* To one QP. Returns whether the packet is done with, else it has to be tried again. */
 static bool deliver_unicast(struct hca_packet *packet)
 {
@@ -206,13 +267,13 @@ static bool deliver_unicast(struct hca_packet *packet)
 	qp = find_qp(packet, &pkey_index);
 	spin_unlock_irq(&hca_lock);
 	if (!qp)
-		return true;
+		return !packet->reliable || gave_up(packet);
 	hca_messages_to_port(packet);
 	ret = hca_receive(qp, packet, pkey_index);
 	hca_qp_put(qp);
 	if (ret != -EAGAIN)
 		return true;
-	if (++packet->tries < RETRIES)
+	if (!gave_up(packet))
 		return false;
 	hca_count(HCA_NO_BUFFER);
 	return true;
@@ -363,12 +424,11 @@ static void release_held(struct work_struct *work)
 {
 	struct hca_packet *packet, *next;
 	unsigned long now = jiffies, wait = 0;
-	LIST_HEAD(due);
 
 	list_for_each_entry_safe(packet, next, &held, entry)
 		if (time_after_eq(now, packet->due))
 			list_move_tail(&packet->entry, &due);
-	list_for_each_entry_safe(packet, next, &due, entry) {
+	while ((packet = list_first_entry_or_null(&due, struct hca_packet, entry))) {
 		list_del(&packet->entry);
 		deliver(packet);
 	}

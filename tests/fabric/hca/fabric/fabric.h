@@ -40,11 +40,12 @@ enum hca_count {
  * @behind: it waits for another to overtake it
  * @judged: the rules have had their say
  * @connected: of a connected QP, else a datagram
+ * @reliable: of an RC QP, which fails if the packet cannot be delivered
  * @has_grh: @grh holds
  * @has_imm: @imm holds
  * @solicited: the sender wants the receiver's attention
  * @sl: service level
- * @tries: how often there was no receive request for it
+ * @tries: how often it could not be delivered
  * @slid: LID of the sender
  * @dlid: LID of the receiver or of a group
  * @pkey: of the partition
@@ -64,6 +65,7 @@ struct hca_packet {
 	bool behind;
 	bool judged;
 	bool connected;
+	bool reliable;
 	bool has_grh;
 	bool has_imm;
 	bool solicited;

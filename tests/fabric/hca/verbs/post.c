@@ -83,6 +83,7 @@ static bool fill_address(struct hca_qp *qp, const struct message *msg, struct hc
 
 	pkey_index = qp->ib.qp_type == IB_QPT_GSI ? msg->pkey_index : qp->attr.pkey_index;
 	packet->connected = is_connected(qp);
+	packet->reliable = qp->ib.qp_type == IB_QPT_RC;
 	packet->from = qp;
 	packet->src_qpn = qp->ib.qp_num;
 	packet->dst_qpn = msg->qpn;
@@ -151,7 +152,7 @@ static int send_message(struct hca_qp *qp, struct message *msg, gfp_t gfp)
 		complete_send(qp, msg, IB_WC_LOC_PROT_ERR);
 		return 0;
 	}
-	if (fill_address(qp, msg, packet)) {
+	if (fill_address(qp, msg, packet) || packet->reliable) {
 		hca_fabric_send(packet);
 	} else {
 		hca_count(HCA_PORT_DOWN);

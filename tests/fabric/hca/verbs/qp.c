@@ -185,6 +185,20 @@ int hca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 	return 0;
 }
 
+/* A message of an RC QP could not be delivered. What was posted to it is flushed. */
+void hca_qp_fail(struct hca_qp *qp)
+{
+	bool fails;
+
+	spin_lock_irq(&qp->lock);
+	fails = qp->attr.qp_state == IB_QPS_RTS || qp->attr.qp_state == IB_QPS_SQD;
+	if (fails)
+		qp->attr.qp_state = IB_QPS_ERR;
+	spin_unlock_irq(&qp->lock);
+	if (fails)
+		hca_flush_receives(qp);
+}
+
 int hca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 struct ib_qp_init_attr *init)
 {

@@ -195,6 +195,7 @@ int hca_attach_mcast(struct ib_qp *qp, union ib_gid *mgid, u16 mlid);
 int hca_detach_mcast(struct ib_qp *qp, union ib_gid *mgid, u16 mlid);
 struct hca_qp *hca_qp_get(struct hca_device *dev, u32 key);
 void hca_qp_put(struct hca_qp *qp);
+void hca_qp_fail(struct hca_qp *qp);
 extern struct list_head hca_groups;
 
 /* post.c: sending, and posting receive requests */

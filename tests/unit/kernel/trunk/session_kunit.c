@@ -50,12 +50,14 @@ struct side {
  * @side: the sides
  * @sends: frames that were sent, acknowledgements included
  * @qps: QPs so far, each of which has cookies of its own
+ * @asks: some frames ask for an acknowledgement
  */
 struct model {
 	struct rnd_state rnd;
 	struct side side[2];
 	unsigned int sends;
 	unsigned int qps;
+	bool asks;
 };
 
 /* First numbers of the two directions: those of a new session, and those before a wrap-around. */
@@ -203,6 +205,8 @@ static bool deliver(struct kunit *test, struct model *m, struct side *side)
 	if (verdict == RCA_FRAME_TAKE) {
 		KUNIT_ASSERT_EQ(test, side->expected, side->way[side->first].contents);
 		side->expected++;
+		if (m->asks && !(side->expected % 7))
+			rca_session_ask_ack(&side->session);
 	}
 	side->first = (side->first + 1) % RECEIVES;
 	side->count--;
@@ -270,6 +274,7 @@ static void come_to_rest(struct kunit *test, struct model *m)
 		KUNIT_ASSERT_EQ(test, side->added, peer->expected);
 		KUNIT_ASSERT_EQ(test, side->session.sent, peer->session.received);
 		KUNIT_ASSERT_TRUE(test, rca_session_may_add(&side->session));
+		KUNIT_ASSERT_FALSE(test, side->session.ack_asked);
 	}
 }
 
@@ -280,6 +285,7 @@ static void frames_arrive_once_and_in_order(struct kunit *test)
 	unsigned int round, i;
 
 	for (round = 0; round < 400; round++) {
+		m->asks = round % 8 >= 4;
 		begin(test, m, test->param_value);
 		for (i = 0; i < 5; i++) {
 			run(test, m, prandom_u32_state(&m->rnd) % 300, losses[round % 4]);
@@ -295,6 +301,7 @@ static void bursts_of_both_sides_end(struct kunit *test)
 	unsigned int round, i;
 
 	for (round = 0; round < 2000; round++) {
+		m->asks = round & 2;
 		for (i = 0; i < 2; i++) {
 			while (add(test, m, &m->side[i]))
 				;
@@ -396,6 +403,27 @@ static void last_credit_is_for_an_acknowledgement(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)a->posted, (int)hdr.credits);
 	KUNIT_EXPECT_FALSE(test, rca_session_ack_due(a));
 	rca_session_posted(a, RECEIVES / 2);
+	KUNIT_EXPECT_FALSE(test, rca_session_ack_due(a));
+}
+
+static void acknowledgement_that_was_asked_for_leaves_the_last_credit(struct kunit *test)
+{
+	struct model *m = new_model(test, test->param_value);
+	struct rca_session *a = &m->side[0].session;
+	struct rca_frame_hdr hdr;
+
+	KUNIT_EXPECT_FALSE(test, rca_session_ack_due(a));
+	rca_session_ask_ack(a);
+	KUNIT_EXPECT_TRUE(test, rca_session_ack_due(a));
+	/* A frame with records is one, too. */
+	rca_session_add(a);
+	rca_session_send(a, false, &hdr);
+	KUNIT_EXPECT_FALSE(test, rca_session_ack_due(a));
+	rca_session_ask_ack(a);
+	a->used += RECEIVES - 2;
+	KUNIT_EXPECT_FALSE(test, rca_session_ack_due(a));
+	/* On another QP the peer asks again, if it still wants to know. */
+	KUNIT_EXPECT_EQ(test, 0, rca_session_attach(a, COOKIE_A, COOKIE_B, a->sent));
 	KUNIT_EXPECT_FALSE(test, rca_session_ack_due(a));
 }
 
@@ -520,6 +548,8 @@ static struct kunit_case session_cases[] = {
 	KUNIT_CASE_PARAM(frames_are_kept_until_acknowledged, start_gen_params),
 	KUNIT_CASE_PARAM(unknown_frames_are_sent_again, start_gen_params),
 	KUNIT_CASE_PARAM(last_credit_is_for_an_acknowledgement, start_gen_params),
+	KUNIT_CASE_PARAM(acknowledgement_that_was_asked_for_leaves_the_last_credit,
+			 start_gen_params),
 	KUNIT_CASE_PARAM(attach_to_a_liar_is_refused, start_gen_params),
 	KUNIT_CASE_PARAM(frame_of_an_earlier_qp_is_broken, start_gen_params),
 	KUNIT_CASE_PARAM(lies_are_found, start_gen_params),

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""What happens to a trunk and its connections when a port, a partition or the peer fails.
+
+The trunk is between hca0 and hca1, which is in a network namespace of its own. A QP of the adapters fails when a message could
+not be delivered for two seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import trunks
+from adapters import KNOBS
+from agent import Agent, connected, disconnected
+from scenario import DEBUG, Unexpected, same, wait_for
+from stacks import OURS, Stack
+from trunk_connections import TIMED_OUT, opened
+from trunks import OWN, PARAMETERS, PEER, is_open, qps, route, states
+from unplug import rules
+
+DEATH_MS = PARAMETERS / "peer_death_ms"
+COUNT = 4
+
+up, down = trunks.up, trunks.down
+
+
+def knob(name: str, text: str) -> None:
+    """Write to a file of a port of an adapter."""
+    Path(KNOBS, name).write_text(text)
+
+
+@contextmanager
+def changed(name: str, now: str, after: str) -> Iterator[None]:
+    """A port is different meanwhile."""
+    knob(name, now)
+    try:
+        yield
+    finally:
+        knob(name, after)
+
+
+@contextmanager
+def watched(ms: int) -> Iterator[None]:
+    """Peers are watched meanwhile."""
+    DEATH_MS.write_text(str(ms))
+    try:
+        yield
+    finally:
+        DEATH_MS.write_text("0")
+
+
+def connections(client: Agent, server: Agent) -> tuple[list[int], list[int]]:
+    """Connections over the trunk; both ends."""
+    one, listener = route(client, server, OWN, PEER)
+    ids = [one] + [client.routed(OWN, PEER, trunks.port) for _ in range(COUNT - 1)]
+    return ids, [connected(client, one, server, listener) for one in ids]
+
+
+def all_end(agent: Agent, ids: list[int]) -> None:
+    """All connections of a lost session end."""
+    same("those that end", sorted(agent.event("DISCONNECTED", status=TIMED_OUT) for _ in ids), sorted(ids))
+
+
+def short(stacks: dict[str, Stack]) -> None:
+    """A port is down for a moment: the QP repeats its messages, and nothing else happens."""
+    with opened(stacks) as (agent, other):
+        ids, children = connections(agent, other)
+        before = sorted(qp["lqpn"] for qp in qps())
+        with changed("hca1/1/state", "down", "up"):
+            agent.must("disconnect", ids[0])
+            time.sleep(0.3)
+            other.quiet()
+        other.event("DISCONNECTED", children[0])
+        agent.event("DISCONNECTED", ids[0])
+        same("the QPs", sorted(qp["lqpn"] for qp in qps()), before)
+        disconnected(other, children[1], agent, ids[1])
+
+
+def long(stacks: dict[str, Stack]) -> None:
+    """A port is down until the QPs have failed: connections stay, and use the next ones."""
+    with opened(stacks) as (agent, other):
+        ids, children = connections(agent, other)
+        with changed("hca1/1/state", "down", "up"):
+            wait_for("no QP", lambda: not qps())
+            agent.quiet()
+            other.quiet()
+            same("the trunk", states(), ("idle", "idle"))
+        disconnected(agent, ids[0], other, children[0])
+        disconnected(other, children[1], agent, ids[1])
+
+
+def partition(stacks: dict[str, Stack]) -> None:
+    """A partition goes, and comes back: connections stay. One that has to send something meanwhile ends, with its session."""
+    with opened(stacks) as (agent, other):
+        ids, children = connections(agent, other)
+        with changed("hca0/1/pkeys", "0x8001", "0xffff 0x8001"):
+            wait_for("no QP", lambda: not qps())
+            agent.quiet()
+            other.quiet()
+        disconnected(agent, ids[0], other, children[0])
+        wait_for("a trunk", lambda: is_open(0, 1) and is_open(1, 0))
+        with changed("hca0/1/pkeys", "0x8001", "0xffff 0x8001"):
+            wait_for("no QP", lambda: not qps())
+            agent.must("disconnect", ids[1])
+            heard = [agent.ask("event", 5000).split() for _ in ids[1:]]
+            same("the ends", sorted((int(event[3]), event[1]) for event in heard),
+                 sorted((number, "RDMA_CM_EVENT_DISCONNECTED") for number in ids[1:]))
+
+
+def address(stacks: dict[str, Stack]) -> None:
+    """The GID of a trunk goes: its link ends, connections stay, and another trunk has the new GID."""
+    gid = Path("/sys/class/infiniband/hca0/ports/1/gids/0")
+    was = gid.read_text().strip()
+    with opened(stacks) as (agent, other):
+        ids, children = connections(agent, other)
+        with changed("hca0/1/gids", "0 fe80::77:78", f"0 {was}"):
+            wait_for("no QP", lambda: not qps())
+            agent.quiet()
+            other.quiet()
+        wait_for("the GID", lambda: gid.read_text().strip() == was)
+        disconnected(agent, ids[0], other, children[0])
+
+
+def silent(stacks: dict[str, Stack]) -> None:
+    """A peer that is watched does not answer: its connections end, at both ends. One that does answer is not disturbed."""
+    ms = 6000 if DEBUG else 1000
+    with opened(stacks) as (agent, other), watched(ms):
+        ids, children = connections(agent, other)
+        time.sleep(2.5 * ms / 1000)
+        agent.quiet()
+        other.quiet()
+        with changed("hca1/1/state", "down", "up"):
+            began = time.monotonic()
+            all_end(agent, ids)
+            took = time.monotonic() - began
+            all_end(other, children)
+        if not ms / 2000 <= took <= ms / 1000 + (6 if DEBUG else 1):
+            raise Unexpected(f"the connections ended {took:.1f} s after the peer was gone")
+
+
+def watched_later(stacks: dict[str, Stack]) -> None:
+    """Peers are watched from when it is asked for, also those whose trunk is idle; wrong times are refused."""
+    with trunks.trunks(idle=2), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *trunks.ib.elsewhere([])) as other:
+        trunks.over_trunk(agent, other)
+        wait_for("no QP", lambda: not qps())
+        with watched(60000):
+            wait_for("a trunk", lambda: is_open(0, 1) and is_open(1, 0))
+            time.sleep(2.5)
+            same("QPs", len(qps()), 2)
+            for wrong in ("499", "3600001", "-1", "soon"):
+                try:
+                    DEATH_MS.write_text(wrong)
+                except OSError:
+                    pass
+                else:
+                    raise Unexpected(f"{wrong} was taken")
+            same("the parameter", DEATH_MS.read_text().strip(), "60000")
+        agent.quiet()
+        other.quiet()
+
+
+def restart_unseen(stacks: dict[str, Stack]) -> None:
+    """A watched peer whose trunk cannot be opened again is given up in time."""
+    ms = 6000 if DEBUG else 3000
+    with opened(stacks) as (agent, other), watched(ms):
+        ids, _children = connections(agent, other)
+        rules("drop CM")
+        try:
+            with changed("hca1/1/state", "down", "up"):
+                all_end(agent, ids)
+        finally:
+            rules()
+
+
+# A name, the test, and whether the debug guest runs it, too.
+TESTS = (
+    ("a port is down for a moment", short, False),
+    ("a port is down for long", long, False),
+    ("a partition goes and comes back", partition, False),
+    ("a GID goes and comes back", address, False),
+    ("a peer does not answer", silent, True),
+    ("a peer is watched later", watched_later, False),
+    ("a trunk to a dead peer", restart_unseen, False),
+)
