@@ -28,12 +28,11 @@
 /* Attempts to find a port that the host's TCP does not use, if the port may be chosen freely. */
 #define PORT_TRIES	8
 
-/* Returns the length of the private data that fits a message. */
+/* The length of the private data that fits an answer, by the transport of the connection. */
 static unsigned int private_max(const struct rca_id *id, enum rca_wire_msg msg)
 {
-	if (id->dev && id->dev->tp->over_tcp)
-		return U8_MAX;
-	return rca_wire_private_max(msg, id->dst.sa.sa_family);
+	/* Without a device the state refuses the operation. */
+	return id->dev ? rca_tp_private_max(id->tp, msg, id->dst.sa.sa_family) : RCA_WIRE_USER_MAX;
 }
 
 static void set_qp_params(struct rca_id *id, struct rca_tp_conn *conn)
@@ -70,7 +69,7 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *user)
 	ret = rca_id_may(id, RCA_IN_CONNECT);
 	if (ret)
 		return ret;
-	if (user->private_data_len > private_max(id, RCA_WIRE_REQ))
+	if (user->private_data_len > RCA_WIRE_USER_MAX)
 		return -EINVAL;
 	ret = id->dev->tp->check_qp(id->dev->ibdev, user->qp_num & QPN_MASK);
 	if (ret)
@@ -78,18 +77,19 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *user)
 	ret = user->tells_route ? rca_id_reserve_answer(id) : rca_id_reserve_event(id);
 	if (ret)
 		return ret;
-	ret = rca_lower_create(id);
-	if (ret)
-		goto err_unreserve;
 	set_qp_params(id, &conn);
 	/* TCP has no stale connections: a restarted host resets them. */
 	ret = id->dev->tp->over_tcp ? 0 : rca_retry_keep(id, &conn);
 	if (ret)
-		goto err_drop_lower;
+		goto err_unreserve;
+	/* What is kept tells which transport it may use. */
+	ret = rca_lower_create(id);
+	if (ret)
+		goto err_drop_request;
 	step = rca_id_step(id, RCA_IN_CONNECT);
 	if (step.verdict != RCA_TAKE) {
 		ret = step.err;
-		goto err_drop_request;
+		goto err_drop_lower;
 	}
 	if (id->setup->retry && !rca_window_begin(id)) {
 		rca_retry_hold(id);
@@ -102,10 +102,10 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *user)
 		return ret;
 	rca_id_step(id, RCA_IN_CONNECT_FAIL);
 
-err_drop_request:
-	rca_retry_drop(id);
 err_drop_lower:
 	rca_id_drop_lower(id);
+err_drop_request:
+	rca_retry_drop(id);
 err_unreserve:
 	rca_id_unreserve_event(id);
 	return ret;
@@ -194,9 +194,9 @@ int rca_connect_start_locked(struct rca_id *id, const struct rca_tp_conn *conn)
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller; releases it while a
  * TCP connect blocks.
- * Return: 0, an event follows; -EINVAL wrong state or private data too long; -EPERM the QP is
- * another user's; -ENXIO; -ENOMEM; on iWARP also -ERESTARTSYS, -ECONNABORTED if the id was
- * destroyed meanwhile, and errnos of TCP.
+ * Return: 0, an event follows; -EINVAL wrong state or private data too long; -EOPNOTSUPP the id
+ * requires a trunk, and none is open; -EPERM the QP is another user's; -ENXIO; -ENOMEM; on iWARP
+ * also -ERESTARTSYS, -ECONNABORTED if the id was destroyed meanwhile, and errnos of TCP.
  */
 int rca_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 {

@@ -8,6 +8,8 @@
 
 #include <linux/err.h>
 
+#include <rdma/rdma_cm_alt.h>
+
 #include "device/devices.h"
 #include "trunk_conn/conn.h"
 #include "trunk_conn/transport_trunk.h"
@@ -35,8 +37,8 @@ static bool has_known_mtu(const struct sa_path_rec *path)
 
 /*
  * Not connections that a trunk does not know: XRC, paths that differ by direction, and an MTU that
- * is none. A request that a peer has refused because it has no such listener may be for another
- * user of ib_cm there.
+ * is none. Nor one whose program does not want a trunk, or that a peer has refused because it has
+ * no such listener: that may be another user of ib_cm there.
  */
 static bool may_use_trunk(const struct rca_id *id)
 {
@@ -59,12 +61,21 @@ static noinline struct rca_trunk_conn *create_over_trunk(struct rca_id *id)
 	return rca_conn_create(&key, id);
 }
 
+/* Has the request to go over a trunk? */
+static bool needs_trunk(const struct rca_id *id)
+{
+	const struct rca_retry *retry = id->setup->retry;
+
+	return retry ? retry->trunk_only : rca_id_opts(id)->trunk == RDMA_CM_ALT_TRUNK_REQUIRE;
+}
+
 /**
  * rca_lower_create() - create the lower cm_id of an id for a connection request
- * @id: the id, with a path and without a lower cm_id
+ * @id: the id, with a path and without a lower cm_id; its request is kept, unless it is over TCP
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0 or a negative errno.
+ * Return: 0; -EOPNOTSUPP: no trunk is open, which the program requires; -EINVAL: likewise, and the
+ * private data are too long for another transport; or another errno.
  */
 int rca_lower_create(struct rca_id *id)
 {
@@ -72,6 +83,8 @@ int rca_lower_create(struct rca_id *id)
 
 	lockdep_assert_held(&id->op);
 	id->tp = lower ? &rca_tp_trunk : id->dev->tp;
+	if (!lower && needs_trunk(id))
+		return rca_id_opts(id)->trunk == RDMA_CM_ALT_TRUNK_REQUIRE ? -EOPNOTSUPP : -EINVAL;
 	if (!lower)
 		lower = id->tp->create(id->dev->ibdev, id);
 	if (IS_ERR(lower))

@@ -23,8 +23,10 @@
 
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/overflow.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <rdma/rdma_cm_alt.h>
 
 #include "device/devices.h"
 #include "connect/lower.h"
@@ -50,11 +52,18 @@ static bool end_with_event(struct rca_id *id, enum rca_input input, int status)
 	return rca_id_step_post_reserved(id, input, status).verdict == RCA_TAKE;
 }
 
-/* The request cannot be retransmitted. */
+/*
+ * The request cannot be retransmitted. One that needs a trunk, and gets none after the session was
+ * lost, cannot reach its peer.
+ */
 static void abort_retransmit(struct rca_id *id, int err)
 {
+	const struct rca_retry *retry = id->setup->retry;
+
 	rca_window_end(id);
-	if (id->setup->retry->why == RCA_IN_STALE)
+	if (retry->trunk_only && !id->lower)
+		end_with_event(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
+	else if (retry->why == RCA_IN_STALE)
 		end_with_event(id, RCA_IN_REJ, IB_CM_REJ_STALE_CONN);
 	else
 		end_with_event(id, RCA_IN_REQ_TIMEOUT, err);
@@ -250,9 +259,10 @@ static void handle_timer(struct rca_id *id)
 		rca_retry_arm(id);
 }
 
-static struct rca_retry *alloc_retry(struct rca_id *id)
+/* @len: room for private data */
+static struct rca_retry *alloc_retry(struct rca_id *id, size_t len)
 {
-	struct rca_retry *retry = kzalloc(sizeof(*retry), GFP_KERNEL_ACCOUNT);
+	struct rca_retry *retry = kzalloc(struct_size(retry, data, len), GFP_KERNEL_ACCOUNT);
 	const struct rca_timing timing = rca_id_timing(id);
 
 	if (!retry)
@@ -267,10 +277,21 @@ static struct rca_retry *alloc_retry(struct rca_id *id)
 	return retry;
 }
 
+/* Which transports the request may use. */
+static void set_transports(const struct rca_id *id, struct rca_retry *retry, u16 user_len)
+{
+	u8 trunk = rca_id_opts(id)->trunk;
+
+	retry->elsewhere = trunk == RDMA_CM_ALT_TRUNK_NEVER;
+	retry->trunk_only = trunk == RDMA_CM_ALT_TRUNK_REQUIRE ||
+			    user_len > rca_tp_private_max(id->dev->tp, RCA_WIRE_REQ,
+							  id->dst.sa.sa_family);
+}
+
 /**
  * rca_retry_keep() - keep a connection request for retransmission
  * @id: the id, which has a path; rca_id_drop_request() frees it
- * @conn: its parameters; the private data is the user's part, which fits a request
+ * @conn: its parameters; the private data is the user's part, RCA_WIRE_USER_MAX bytes at most
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
  * Return: 0 or -ENOMEM.
@@ -280,9 +301,10 @@ int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn)
 	struct rca_retry *retry;
 
 	lockdep_assert_held(&id->op);
-	retry = alloc_retry(id);
+	retry = alloc_retry(id, RCA_WIRE_HDR_LEN + conn->private_data_len);
 	if (!retry)
 		return -ENOMEM;
+	set_transports(id, retry, conn->private_data_len);
 	retry->conn = *conn;
 	retry->conn.private_data = retry->data;
 	retry->conn.private_data_len = rca_wire_put_private(retry->data, &id->local, &id->dst,
@@ -306,7 +328,7 @@ int rca_retry_keep_deadline(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	if (!rca_timing_deadline(&timing))
 		return 0;
-	id->setup->retry = alloc_retry(id);
+	id->setup->retry = alloc_retry(id, 0);
 	return id->setup->retry ? 0 : -ENOMEM;
 }
 
@@ -435,6 +457,9 @@ bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 	if (id->state != RCA_ST_REQ_SENT || !id->setup->retry)
 		goto out_unlock;
 	retry = id->setup->retry;	/* neither is freed in this state */
+	/* It cannot go elsewhere: the answer counts. */
+	if (event->elsewhere && retry->trunk_only)
+		goto out_unlock;
 	delay = why == RCA_IN_SILENCE ? timeout_delay(retry) : retry->delay;
 	if (event->elsewhere) {
 		retry->elsewhere = true;

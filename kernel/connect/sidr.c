@@ -71,7 +71,8 @@ static int send_sidr_req(struct rca_id *id, const struct rca_tp_conn *user)
  * If it fails, the id is unchanged.
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0, an event follows; -EINVAL wrong state or private data too long; -ENXIO; -ENOMEM.
+ * Return: 0, an event follows; -EINVAL wrong state or private data too long; -EOPNOTSUPP the id
+ * requires a trunk, which has no datagrams; -ENXIO; -ENOMEM.
  */
 int rca_sidr_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 {
@@ -83,6 +84,8 @@ int rca_sidr_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 	ret = rca_id_may(id, RCA_IN_SIDR);
 	if (ret)
 		return ret;
+	if (rca_id_opts(id)->trunk == RDMA_CM_ALT_TRUNK_REQUIRE)
+		return -EOPNOTSUPP;
 	if (conn->private_data_len > rca_wire_private_max(RCA_WIRE_SIDR_REQ, id->dst.sa.sa_family))
 		return -EINVAL;
 	ret = reserve_answer(id);

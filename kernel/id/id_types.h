@@ -46,8 +46,10 @@ struct rca_window_slot {
  *         @deadline (lock: rca_id.op)
  * @doubts: the path has to be renewed before the request is sent again, if it was cached (set under
  *          rca_id.lock by a callback, cleared under rca_id.op in RCA_ST_REQ_WAIT)
- * @elsewhere: the request is not sent over a trunk, as its listener may be another user of ib_cm
- *             (as @doubts)
+ * @elsewhere: the request is not sent over a trunk, as the program does not want that, or its
+ *             listener may be another user of ib_cm (as @doubts)
+ * @trunk_only: the request is sent over a trunk only, as the program requires one, or the private
+ *              data do not fit another message (immutable)
  * @why: why the id is in RCA_ST_REQ_WAIT: RCA_IN_STALE, RCA_IN_SILENCE or RCA_IN_HELD
  *       (lock: rca_id.lock)
  * @intervals: number of retry intervals that ended without an answer (lock: rca_id.op)
@@ -69,6 +71,7 @@ struct rca_retry {
 	bool waits;
 	bool doubts;
 	bool elsewhere;
+	bool trunk_only;
 	u8 why;
 	u8 intervals;
 	u8 lifetime;
@@ -77,7 +80,7 @@ struct rca_retry {
 	unsigned long interval;
 	unsigned long late;
 	unsigned long delay;
-	u8 data[IB_CM_REQ_PRIVATE_DATA_SIZE];
+	u8 data[];
 };
 
 /**
@@ -150,6 +153,7 @@ struct rca_setup {
  * @tos: type of service (lock: rca_id.op)
  * @tos_set: @tos was set (lock: rca_id.op)
  * @gid_type: RoCE: requested enum ib_uverbs_gid_type, or 0 (lock: rca_id.op)
+ * @trunk: enum rdma_cm_alt_trunk (lock: rca_id.op)
  * @ack_timeout: acknowledgement timeout of the local QP (lock: rca_id.op; callbacks read it
  *               without)
  * @ack_timeout_set: @ack_timeout was set (lock: rca_id.op; callbacks read it without)
@@ -169,6 +173,7 @@ struct rca_opts {
 	u8 tos;
 	bool tos_set;
 	u8 gid_type;
+	u8 trunk;
 	u8 ack_timeout;
 	bool ack_timeout_set;
 };

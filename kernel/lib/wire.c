@@ -105,7 +105,7 @@ __be16 rca_wire_sid_port(__be64 service_id)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_wire_sid_port);
 
-/* Most bytes of private data of a user in a message; with AF_IB there is no header. */
+/* Most bytes of private data of a user in a message of ib_cm; with AF_IB there is no header. */
 unsigned int rca_wire_private_max(enum rca_wire_msg msg, sa_family_t family)
 {
 	unsigned int hdr = family == AF_IB ? 0 : RCA_WIRE_HDR_LEN;
@@ -160,18 +160,18 @@ EXPORT_SYMBOL_IF_KUNIT(rca_wire_put_hdr);
 
 /**
  * rca_wire_put_private() - write the private data of a request: header and data of the user
- * @data: the field of the message, zeroed
+ * @data: has room for both
  * @src: our address with its port
  * @dst: address of the peer, of the same family; with AF_IB there is no header
  * @user: private data of the user
- * @len: its length, at most rca_wire_private_max()
+ * @len: its length
  *
  * Return: bytes of both.
  */
-u8 rca_wire_put_private(u8 *data, const union rca_addr *src, const union rca_addr *dst,
-			const void *user, u8 len)
+u16 rca_wire_put_private(u8 *data, const union rca_addr *src, const union rca_addr *dst,
+			 const void *user, u16 len)
 {
-	u8 hdr = 0;
+	u16 hdr = 0;
 
 	if (dst->sa.sa_family != AF_IB) {
 		rca_wire_put_hdr(data, src, dst);

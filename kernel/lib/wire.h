@@ -13,6 +13,9 @@ struct sa_path_rec;
 /** RCA_WIRE_HDR_LEN - length of the IP CM service header (IBTA annex A11) */
 #define RCA_WIRE_HDR_LEN 36
 
+/** RCA_WIRE_USER_MAX - most private data of a user in any message, as rdma_conn_param can tell */
+#define RCA_WIRE_USER_MAX 255
+
 /** RCA_WIRE_PATH_LEN - length of a path record (IBTA volume 1, 15.2.5.16) */
 #define RCA_WIRE_PATH_LEN 64
 
@@ -38,8 +41,8 @@ u16 rca_wire_sid_ps(__be64 service_id);
 __be16 rca_wire_sid_port(__be64 service_id);
 unsigned int rca_wire_private_max(enum rca_wire_msg msg, sa_family_t family);
 void rca_wire_put_hdr(u8 *hdr, const union rca_addr *src, const union rca_addr *dst);
-u8 rca_wire_put_private(u8 *data, const union rca_addr *src, const union rca_addr *dst,
-			const void *user, u8 len);
+u16 rca_wire_put_private(u8 *data, const union rca_addr *src, const union rca_addr *dst,
+			 const void *user, u16 len);
 int rca_wire_get_hdr(const void *data, size_t len, __be16 dst_port, union rca_addr *src,
 		     union rca_addr *dst);
 void rca_wire_put_path(void *to, const struct sa_path_rec *path);

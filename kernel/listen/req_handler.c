@@ -118,15 +118,19 @@ err_free_child:
 static struct rca_event *build_event(struct rca_id *listener, struct rca_id *child, void *lower,
 				     const struct rca_tp_request *req)
 {
-	struct rca_event *ev = rca_event_alloc(listener->obj.ctx, RCA_GFP_CALLBACK);
 	struct rca_tp_conn user = req->conn;
+	struct rca_event *ev;
 
-	if (IS_ERR(ev))
-		return ev;
 	if (!child->dev->tp->over_tcp && child->local.sa.sa_family != AF_IB) {
 		user.private_data += RCA_WIRE_HDR_LEN;
 		user.private_data_len -= RCA_WIRE_HDR_LEN;
 	}
+	/* A long request over IP for a listener on GIDs, which gets the header, too. */
+	if (user.private_data_len > RCA_WIRE_USER_MAX)
+		return ERR_PTR(-EMSGSIZE);
+	ev = rca_event_alloc(listener->obj.ctx, RCA_GFP_CALLBACK);
+	if (IS_ERR(ev))
+		return ev;
 	if (user.qp_type == IB_QPT_UD)
 		rca_event_set_ud(ev, &user);
 	else
@@ -311,3 +315,4 @@ int rca_req_handler_for(struct rca_device *dev, void *lower, const struct rca_tp
 	rca_demux_put(demux);
 	return ret;
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_req_handler_for);

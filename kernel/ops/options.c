@@ -134,6 +134,24 @@ static int set_timing(struct rca_id *id, u32 name, const void *val, u32 len)
 	return opts ? rca_timing_set(&opts->timing, name, val, len) : -ENOMEM;
 }
 
+static int set_trunk(struct rca_id *id, const void *val, u32 len)
+{
+	struct rca_opts *opts;
+	u8 trunk;
+	int ret;
+
+	ret = parse_u8(val, len, &trunk);
+	if (ret)
+		return ret;
+	if (trunk > RDMA_CM_ALT_TRUNK_NEVER)
+		return -EINVAL;
+	opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
+	if (!opts)
+		return -ENOMEM;
+	opts->trunk = trunk;
+	return 0;
+}
+
 static int set_alt_option(struct rca_id *id, u32 name, const void *val, u32 len)
 {
 	switch (name) {
@@ -141,6 +159,8 @@ static int set_alt_option(struct rca_id *id, u32 name, const void *val, u32 len)
 		return set_gid_type(id, val, len);
 	case RDMA_CM_ALT_OPTION_PORT_DEFAULTS:
 		return rca_id_set_port_defaults(id, val, len);
+	case RDMA_CM_ALT_OPTION_TRUNK:
+		return set_trunk(id, val, len);
 	default:
 		return set_timing(id, name, val, len);
 	}
@@ -241,11 +261,16 @@ static int get_path(struct rca_id *id, void *val, u32 *len)
 static int get_alt_option(struct rca_id *id, u32 name, void *val, u32 *len)
 {
 	const struct rca_timing timing = rca_id_timing(id);
-	u8 type = rca_id_opts(id)->gid_type;
+	const struct rca_opts *opts = rca_id_opts(id);
 
-	if (name != RDMA_CM_ALT_OPTION_GID_TYPE)
+	switch (name) {
+	case RDMA_CM_ALT_OPTION_GID_TYPE:
+		return opts->gid_type ? put_u8(opts->gid_type, val, len) : -ENODATA;
+	case RDMA_CM_ALT_OPTION_TRUNK:
+		return put_u8(opts->trunk, val, len);
+	default:
 		return rca_timing_get(&timing, name, val, len);
-	return type ? put_u8(type, val, len) : -ENODATA;
+	}
 }
 
 static int get_locked(struct rca_id *id, u32 level, u32 name, void *val, u32 *len)

@@ -8,6 +8,7 @@
 
 #include "lib/fsm.h"
 #include "lib/types.h"
+#include "lib/wire.h"
 
 struct ib_uverbs_ah_attr;
 struct net;
@@ -78,7 +79,7 @@ struct rca_tp_conn {
 	u32 ece_vendor_id;
 	u32 ece_attr_mod;
 	const void *private_data;
-	u8 private_data_len;
+	u16 private_data_len;
 	bool tells_route;
 };
 
@@ -258,6 +259,8 @@ struct rca_tp_upcalls {
  * @over_tcp: connections are TCP connections: no IP CM header in front of private
  *            data, one listen() for each listener, a port for each connection, no
  *            datagrams, no timewait
+ * @long_private: RCA_WIRE_USER_MAX bytes of a user's private data fit each message; else as many as
+ *                fit that of ib_cm
  * @reliable: messages arrive, in their order: they need no send window and no MRA
  * @finds_stale: a request or reply that names the QP of another connection of the transport is
  *               rejected by the transport, which ends the other connection
@@ -300,6 +303,7 @@ struct rca_tp_upcalls {
 struct rca_tp_ops {
 	const char *name;
 	bool over_tcp;
+	bool long_private;
 	bool reliable;
 	bool finds_stale;
 	void *(*create)(struct ib_device *dev, void *owner);
@@ -327,5 +331,12 @@ struct rca_tp_ops {
 	void (*leave)(void *group);
 	const char *(*reject_msg)(int reason);
 };
+
+/* Most bytes of private data of a user in a message of a transport, for peers of a family. */
+static inline unsigned int rca_tp_private_max(const struct rca_tp_ops *tp, enum rca_wire_msg msg,
+					      sa_family_t family)
+{
+	return tp->long_private ? RCA_WIRE_USER_MAX : rca_wire_private_max(msg, family);
+}
 
 #endif /* RCA_TRANSPORT_H */

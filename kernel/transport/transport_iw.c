@@ -304,6 +304,7 @@ static void iw_leave(void *group)
 const struct rca_tp_ops rca_tp_iw = {
 	.name = "iw_cm",
 	.over_tcp = true,
+	.long_private = true,
 	.create = iw_create,
 	.destroy = iw_destroy,
 	.set_owner = iw_set_owner,

@@ -43,8 +43,10 @@
 #define RCA_FRAME_HDR_LEN	24
 /** RCA_RECORD_HDR_LEN - length of the header of a record */
 #define RCA_RECORD_HDR_LEN	8
-/** RCA_RECORD_PRIVATE_MAX - most private data of a record: IP CM header and 255 bytes of a user */
-#define RCA_RECORD_PRIVATE_MAX	(36 + 255)
+/** RCA_RECORD_USER_MAX - most private data of a REP or REJ: those of a user */
+#define RCA_RECORD_USER_MAX	255
+/** RCA_RECORD_PRIVATE_MAX - most private data of a REQ: IP CM header, and those of a user */
+#define RCA_RECORD_PRIVATE_MAX	(36 + RCA_RECORD_USER_MAX)
 
 #define RCA_BOOT_ID_LEN		16
 

@@ -128,9 +128,9 @@ static const struct {
 	u16 private_max;
 } rca_proto_types[RCA_RECORD_TYPES] = {
 	[RCA_RECORD_REQ] = { sizeof(struct rca_proto_req), RCA_RECORD_PRIVATE_MAX },
-	[RCA_RECORD_REP] = { sizeof(struct rca_proto_rep), RCA_RECORD_PRIVATE_MAX },
+	[RCA_RECORD_REP] = { sizeof(struct rca_proto_rep), RCA_RECORD_USER_MAX },
 	[RCA_RECORD_RTU] = { sizeof(struct rca_proto_record) },
-	[RCA_RECORD_REJ] = { sizeof(struct rca_proto_rej), RCA_RECORD_PRIVATE_MAX },
+	[RCA_RECORD_REJ] = { sizeof(struct rca_proto_rej), RCA_RECORD_USER_MAX },
 	[RCA_RECORD_DREQ] = { sizeof(struct rca_proto_dreq) },
 	[RCA_RECORD_DREP] = { sizeof(struct rca_proto_record) },
 	[RCA_RECORD_HELD] = { sizeof(struct rca_proto_held) },

@@ -21,7 +21,10 @@
 #include "lib/timing.h"
 #include "trunk/trunk.h"
 
-/* Connections without an owner that wait to tell a peer their end: 4 MiB for each trunk. */
+/*
+ * Connections without an owner that wait to tell a peer their end: 4 MiB for each trunk, and 4 MiB
+ * of private data.
+ */
 #define MOST_ANSWERS	16384
 
 static const struct rca_tp_upcalls *callbacks;

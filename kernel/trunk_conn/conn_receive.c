@@ -10,7 +10,6 @@
 #include "trunk_conn/conn_receive.h"
 
 #include <linux/errno.h>
-#include <linux/minmax.h>
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
 
@@ -22,17 +21,23 @@
 static const struct rca_tp_upcalls *callbacks;
 static const struct rca_tp_ops *trunk_transport;
 
-/* Private data as ib_cm reports it: of the size of the message's field, with zeros at the end. */
+/* Private data that are shorter than the field of ib_cm's message, with zeros at the end. */
 struct private_data {
 	u8 bytes[IB_CM_REP_PRIVATE_DATA_SIZE];	/* no field is longer */
 };
 
+/* As ib_cm reports them, at least @size bytes, so that no receiver sees a difference. */
 static void set_private_data(struct rca_tp_conn *out, struct private_data *buf, u8 size,
 			     const struct rca_trunk_record *record)
 {
+	if (record->private_len >= size) {
+		out->private_data = record->private_data;
+		out->private_data_len = record->private_len;
+		return;
+	}
 	memset(buf, 0, sizeof(*buf));
 	if (record->private_len)
-		memcpy(buf->bytes, record->private_data, min_t(u16, record->private_len, size));
+		memcpy(buf->bytes, record->private_data, record->private_len);
 	out->private_data = buf->bytes;
 	out->private_data_len = size;
 }

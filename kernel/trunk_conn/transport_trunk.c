@@ -253,6 +253,7 @@ static void trunk_set_owner(void *lower, void *owner)
 
 const struct rca_tp_ops rca_tp_trunk = {
 	.name = "trunk",
+	.long_private = true,
 	.reliable = true,
 	.destroy = trunk_destroy,
 	.set_owner = trunk_set_owner,

@@ -201,8 +201,8 @@ struct rdma_cm_alt_route {
  *          CAP_NET_RAW, else EPERM; of one that the kernel does not know it cannot tell
  * @qkey: queue key (datagrams); one with the highest bit set needs CAP_NET_RAW, else EPERM
  * @private_data_uptr: user address of the private data
- * @private_data_len: its length in bytes: over InfiniBand and RoCE with IP
- *                    addresses up to 56 in a request and 196 in a reply, of
+ * @private_data_len: its length in bytes: over a trunk and iWARP up to 255; over ib_cm
+ *                    with IP addresses up to 56 in a request and 196 in a reply, of
  *                    datagrams 180 and 136; 36 more in a request with AF_IB
  * @responder_resources: RDMA reads and atomics that we serve at a time
  * @initiator_depth: RDMA reads and atomics that we have under way at a time
@@ -339,8 +339,9 @@ enum rdma_cm_alt_event_flags {
  * @retry_count: of the peer
  * @rnr_retry_count: of the peer
  * @srq: the peer's QP uses a shared receive queue
- * @private_data_len: valid bytes of @private_data; always the length of the
- *                    field of the message, as the wire does not carry another
+ * @private_data_len: valid bytes of @private_data; the length of the field of the
+ *                    message of ib_cm, which does not carry another one; over a trunk
+ *                    the length that was sent where that is longer, up to 255
  * @ece_vendor_id: enhanced connection establishment: the peer's vendor
  * @ece_attr_mod: enhanced connection establishment: the peer's options
  * @ah_attr: address handle attributes (datagrams, multicast); of a group grh.dgid
@@ -629,9 +630,10 @@ struct rdma_cm_alt_resolve {
  * the peer's SIDR status (> 0: IBTA volume 1, 12.11.2); of @param the private
  * data counts. On iWARP it ends with _ESTABLISHED in place of
  * _CONNECT_RESPONSE, and may block while TCP connects. Errors: EINVAL wrong
- * state or private data too long; EPERM; EOPNOTSUPP: a datagram id on iWARP; ENXIO;
- * ENOMEM; those of RDMA_CM_ALT_RESOLVE for its steps; on iWARP those of TCP as
- * well, EINTR, and ECONNABORTED: the id was destroyed meanwhile.
+ * state or private data too long, also for lack of a trunk; EPERM; EOPNOTSUPP: a
+ * datagram id on iWARP, or the id requires a trunk and none is open; ENXIO; ENOMEM;
+ * those of RDMA_CM_ALT_RESOLVE for its steps; on iWARP those of TCP as well, EINTR, and
+ * ECONNABORTED: the id was destroyed meanwhile.
  *
  * Waits for nothing; over iWARP for TCP, but with steps that are not complete inside the call.
  */
@@ -721,7 +723,7 @@ struct rdma_cm_alt_accept {
  * @reason: 0 or 28 (consumer defined) or 35 (vendor option not supported);
  *          others are EINVAL. The peer of a datagram id sees SIDR status 2.
  * @private_data_uptr: user address of the private data
- * @private_data_len: its length, up to 148; of datagrams 136
+ * @private_data_len: its length, up to 148; of datagrams 136; over a trunk and iWARP 255
  * @__reserved: must be 0
  *
  * Errors: EINVAL wrong state or private data too long; ENXIO; ENOMEM, or another
@@ -867,6 +869,10 @@ struct rdma_cm_alt_query {
  *                                  program is slow: a byte n, 4.096 us * 2^n, 0 to 24
  * @RDMA_CM_ALT_OPTION_DEADLINE: when connect and disconnect are given up, in milliseconds from
  *                               the call: __u32, a day at most; 0: not set
+ * @RDMA_CM_ALT_OPTION_TRUNK: whether connection requests of the id use a trunk, a byte of &enum
+ *                            rdma_cm_alt_trunk: 0 if one is open, 1 always, 2 never. Where none
+ *                            is open, a connect fails: with 1 EOPNOTSUPP; EINVAL if its private
+ *                            data, up to 255 bytes, are more than ib_cm carries.
  *
  * The first two are set before the id has a device; EINVAL later. The GID type of an id
  * is that of RDMA_CM_ALT_OPTION_GID_TYPE; else that of
@@ -877,10 +883,10 @@ struct rdma_cm_alt_query {
  * which begins with 0.
  *
  * The others may be set at any time and count for the next operation. The id of a
- * request has those of its listener. What is not set is that of the network namespace
- * of the id, in /proc/sys/net/rdma_cm_alt/: response_timeout, max_retries, mra_timeout
- * (-1: not set) and deadline_ms (0: not set); what is not set there is that of the
- * module parameters of the same names. GET tells the value that counts.
+ * request has those of its listener that are about time. What of these is not set is that of the
+ * network namespace of the id, in /proc/sys/net/rdma_cm_alt/: response_timeout,
+ * max_retries, mra_timeout (-1: not set) and deadline_ms (0: not set); what is not set
+ * there is that of the module parameters of the same names. GET tells the value that counts.
  *
  * A request without an answer is sent by these timers 1 + max_retries times; then
  * again, with twice the response timeout, until the deadline; without one, as long
@@ -898,6 +904,24 @@ enum rdma_cm_alt_options {
 	RDMA_CM_ALT_OPTION_MAX_RETRIES,
 	RDMA_CM_ALT_OPTION_MRA_TIMEOUT,
 	RDMA_CM_ALT_OPTION_DEADLINE,
+	RDMA_CM_ALT_OPTION_TRUNK,
+};
+
+/**
+ * enum rdma_cm_alt_trunk - whether a connection request uses a trunk to its peer
+ * @RDMA_CM_ALT_TRUNK_AUTO: if one is open, else ib_cm; the default
+ * @RDMA_CM_ALT_TRUNK_REQUIRE: it does not use ib_cm: EOPNOTSUPP of CONNECT if no trunk is open
+ * @RDMA_CM_ALT_TRUNK_NEVER: it uses ib_cm
+ *
+ * A request whose private data are too long for ib_cm needs a trunk as well: EINVAL where none is
+ * open. When the trunk of a request that needs one is lost, and no other one is open, the request
+ * ends with UNREACHABLE, status -ETIMEDOUT. If the peer's module does not have the service ID,
+ * it ends with REJECTED, reason 8, although another user of ib_cm there may have it.
+ */
+enum rdma_cm_alt_trunk {
+	RDMA_CM_ALT_TRUNK_AUTO,
+	RDMA_CM_ALT_TRUNK_REQUIRE,
+	RDMA_CM_ALT_TRUNK_NEVER,
 };
 
 /**

@@ -63,6 +63,7 @@ static int tcp_init(struct kunit *test)
 	bench->fake = fake_create(test);
 	bench->ops = *bench->fake->dev.tp;
 	bench->ops.over_tcp = true;
+	bench->ops.long_private = true;
 	bench->ops.connect = tcp_connect;
 	bench->ops.finish = tcp_finish;
 	fake_set_tp(bench->fake, &bench->ops);

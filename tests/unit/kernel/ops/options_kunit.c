@@ -59,6 +59,7 @@ static const struct option {
 	{ "ACK_TIMEOUT", RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, 1, { 17 } },
 	{ "GID_TYPE", RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_GID_TYPE, 1,
 	  { IB_UVERBS_GID_TYPE_ROCE_V1 } },
+	{ "TRUNK", RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_TRUNK, 1, { RDMA_CM_ALT_TRUNK_REQUIRE } },
 	{ "DEADLINE", RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_DEADLINE, 4, { 0xe8, 3, 0, 0 } },
 };
 
@@ -135,6 +136,38 @@ static void values_that_were_not_set(struct kunit *test)
 					     &value, &len), -ENODATA);
 	KUNIT_EXPECT_EQ(test, rca_get_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &value,
 					     &len), -ENODATA);
+}
+
+static void trunk_has_three_values(struct kunit *test)
+{
+	struct rca_id *id = new_id(test);
+	u32 len = 1;
+	u8 value = 0xff;
+
+	KUNIT_EXPECT_EQ(test, rca_get_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_TRUNK,
+					     &value, &len), 0);
+	KUNIT_EXPECT_EQ(test, (int)value, (int)RDMA_CM_ALT_TRUNK_AUTO);
+	value = RDMA_CM_ALT_TRUNK_NEVER;
+	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_TRUNK,
+					     &value, 1), 0);
+	value = RDMA_CM_ALT_TRUNK_NEVER + 1;
+	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_TRUNK,
+					     &value, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rca_get_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_TRUNK,
+					     &value, &len), 0);
+	KUNIT_EXPECT_EQ(test, (int)value, (int)RDMA_CM_ALT_TRUNK_NEVER);
+}
+
+/* Datagrams have no trunk. */
+static void datagram_that_requires_a_trunk(struct kunit *test)
+{
+	struct rca_id *id = fake_active_datagram(test, test->priv, FAKE_COOKIE);
+	const struct rca_tp_conn conn = {};
+	u8 value = RDMA_CM_ALT_TRUNK_REQUIRE;
+
+	KUNIT_EXPECT_EQ(test, rca_set_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_TRUNK,
+					     &value, 1), 0);
+	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), -EOPNOTSUPP);
 }
 
 static int set_bool(struct rca_id *id, u32 option, int value)
@@ -262,6 +295,8 @@ static struct kunit_case options_cases[] = {
 	KUNIT_CASE_PARAM(option_of_a_removed_id_is_enxio, option_gen_params),
 	KUNIT_CASE(options_that_there_are_not),
 	KUNIT_CASE(values_that_were_not_set),
+	KUNIT_CASE(trunk_has_three_values),
+	KUNIT_CASE(datagram_that_requires_a_trunk),
 	KUNIT_CASE(address_options_depend_on_the_state),
 	KUNIT_CASE(ack_timeout_is_for_those_who_acknowledge),
 	KUNIT_CASE(port_defaults_are_checked),

@@ -611,7 +611,12 @@ static void record_that_does_not_fit_is_emsgsize(struct kunit *test)
 
 static void private_data_has_a_greatest_length(struct kunit *test)
 {
-	static const u8 types[] = { RCA_RECORD_REQ, RCA_RECORD_REP, RCA_RECORD_REJ };
+	static const struct {
+		u8 type;
+		unsigned int most;
+	} rules[] = {
+		{ RCA_RECORD_REQ, 36 + 255 }, { RCA_RECORD_REP, 255 }, { RCA_RECORD_REJ, 255 },
+	};
 	u8 *user = kunit_kzalloc(test, RCA_RECORD_PRIVATE_MAX + 1, GFP_KERNEL);
 	u8 *data = kunit_kzalloc(test, RCA_FRAME_MAX, GFP_KERNEL);
 	struct rca_trunk_record record = req.record, got;
@@ -621,11 +626,11 @@ static void private_data_has_a_greatest_length(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, data);
 	memset(user, 0x5a, RCA_RECORD_PRIVATE_MAX + 1);
 	record.private_data = user;
-	for (i = 0; i < ARRAY_SIZE(types); i++) {
-		record.type = types[i];
+	for (i = 0; i < ARRAY_SIZE(rules); i++) {
+		record.type = rules[i].type;
 		record.private_len = 0;
 		fixed = rca_record_pack(data, RCA_FRAME_MAX, &record);
-		for (len = 0; len <= RCA_RECORD_PRIVATE_MAX; len++) {
+		for (len = 0; len <= rules[i].most; len++) {
 			int want = fixed + ALIGN(len, 4);
 
 			record.private_len = len;
@@ -639,7 +644,8 @@ static void private_data_has_a_greatest_length(struct kunit *test)
 		record.private_len = len;
 		KUNIT_EXPECT_EQ(test, -EINVAL, rca_record_pack(data, RCA_FRAME_MAX, &record));
 		/* The same from a peer: the length is before the private data. */
-		data[fixed - 3]++;
+		data[fixed - 4] = len >> 8;
+		data[fixed - 3] = len & 0xff;
 		KUNIT_EXPECT_EQ(test, -EPROTO, rca_record_unpack(data, RCA_FRAME_MAX, &got));
 	}
 	record = rtu.record;

@@ -58,7 +58,7 @@ struct conn_bench {
 	bool reject;
 	bool destroy;
 	void (*on_request)(struct conn_bench *bench);
-	u8 data[U8_MAX];
+	u8 data[RCA_RECORD_PRIVATE_MAX];
 	struct rca_trunk_record record;
 };
 

@@ -26,11 +26,11 @@ static void listener_gets_the_request(struct kunit *test)
 {
 	struct rca_trunk_record record = conn_bench_record(RCA_RECORD_REQ, 1);
 	const struct rca_tp_request *req = &conn_bench->request;
-	static u8 data[IB_CM_REQ_PRIVATE_DATA_SIZE];
+	static u8 data[RCA_RECORD_PRIVATE_MAX];
 
 	memset(data, 0x5a, sizeof(data));
 	record.private_data = data;
-	record.private_len = sizeof(data);
+	record.private_len = IB_CM_REQ_PRIVATE_DATA_SIZE;
 	KUNIT_ASSERT_EQ(test, conn_bench_receive(&record), 0);
 	KUNIT_ASSERT_EQ(test, conn_bench->requests, 1u);
 	KUNIT_EXPECT_PTR_EQ(test, req->tp, &rca_tp_trunk);
@@ -41,6 +41,12 @@ static void listener_gets_the_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)req->conn.responder_resources, 4);
 	KUNIT_EXPECT_EQ(test, (int)req->conn.initiator_depth, 5);
 	KUNIT_EXPECT_EQ(test, (int)req->conn.private_data_len, IB_CM_REQ_PRIVATE_DATA_SIZE);
+	KUNIT_EXPECT_EQ(test, memcmp(conn_bench->data, data, IB_CM_REQ_PRIVATE_DATA_SIZE), 0);
+	/* More than ib_cm has. */
+	record.conn = 5;
+	record.private_len = sizeof(data);
+	KUNIT_ASSERT_EQ(test, conn_bench_receive(&record), 0);
+	KUNIT_EXPECT_EQ(test, (int)req->conn.private_data_len, (int)sizeof(data));
 	KUNIT_EXPECT_EQ(test, memcmp(conn_bench->data, data, sizeof(data)), 0);
 	/* None at all: zeros. */
 	KUNIT_ASSERT_EQ(test, request(3), 0);
