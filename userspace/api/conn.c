@@ -140,8 +140,11 @@ RCL_EXPORT int rdma_connect(struct rdma_cm_id *id,
 		priv->ep_connect = ep_connect;
 	if (ret == -EINVAL)
 		return rcl_fail_id(priv, ret, __func__,
-				   "no request was sent; is the route resolved, are %u bytes of private data too many?",
+				   "no request was sent; is the route resolved, are %u bytes of private data too many without a trunk?",
 				   cmd.param.private_data_len);
+	if (ret == -EOPNOTSUPP)
+		return rcl_fail_id(priv, ret, __func__,
+				   "no trunk to the peer is open, which the id requires, or an iWARP device has no datagrams");
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__, "no connection%s", rcl_errno_advice(ret));
 	free(ep_connect);
@@ -274,7 +277,7 @@ static int reject_with_reason(struct rdma_cm_id *id, const void *private_data, u
 	ret = RCL_CALL(REJECT, &cmd);
 	if (ret)
 		return rcl_fail_id(priv, ret, call,
-				   "no request is pending, or %u bytes of private data are too many",
+				   "no request is pending, or %u bytes of private data are too many for its transport",
 				   len);
 	return 0;
 }

@@ -77,6 +77,29 @@ static void connect_takes_depths_retries_and_private_data(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
+/* As much as the length can tell. The kernel knows whether a trunk can carry it. */
+static void private_data_are_as_long_as_their_length_can_tell(void **state)
+{
+	struct rdma_conn_param param = { .private_data_len = UINT8_MAX, .qp_num = 99 };
+	struct rdma_cm_id *id = new_id(NULL);
+	uint8_t data[UINT8_MAX];
+
+	(void)state;
+	memset(data, 0xab, sizeof(data));
+	param.private_data = data;
+	resolve(id);
+	fake.fail[FAKE(CONNECT)] = EINVAL;
+	assert_fails(EINVAL, rdma_connect(id, &param));
+	fake.fail[FAKE(CONNECT)] = EOPNOTSUPP;
+	assert_fails(EOPNOTSUPP, rdma_connect(id, &param));
+	assert_int_equal(rdma_connect(id, &param), 0);
+	assert_int_equal(LAST_CONNECT->private_data_len, UINT8_MAX);
+	assert_memory_equal(fake.private_data, data, sizeof(data));
+	assert_int_equal(rdma_reject(id, data, UINT8_MAX), 0);
+	assert_int_equal(fake.last[FAKE(REJECT)].reject.private_data_len, UINT8_MAX);
+	assert_int_equal(rdma_destroy_id(id), 0);
+}
+
 static struct rdma_cm_id *connecting;
 
 static void destroy_connecting(void)
@@ -439,6 +462,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(connect_waits_for_established_on_a_synchronous_id),
 	TEST(connect_without_parameters_uses_the_device_and_full_retries),
 	TEST(connect_takes_depths_retries_and_private_data),
+	TEST(private_data_are_as_long_as_their_length_can_tell),
 	TEST(connect_leaves_an_id_alone_that_was_destroyed_meanwhile),
 	TEST(connect_with_depths_beyond_the_device_is_einval),
 	TEST(calls_on_unbound_or_null_ids_are_einval),

@@ -147,6 +147,7 @@ static void bad_descriptor_of_a_channel_is_no_reason_to_open(void **state)
 static void options_go_to_the_kernel(void **state)
 {
 	struct rdma_cm_id *id = new_id(NULL);
+	uint8_t trunk = RDMA_CM_ALT_TRUNK_REQUIRE;
 	int on = 1;
 
 	(void)state;
@@ -155,6 +156,12 @@ static void options_go_to_the_kernel(void **state)
 	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.optname, RDMA_OPTION_ID_REUSEADDR);
 	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.optlen, sizeof(on));
 	assert_ptr_equal((uintptr_t)fake.last[FAKE(SET_OPTION)].option.optval_uptr, &on);
+	assert_int_equal(rdma_set_option(id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_TRUNK,
+					 &trunk, sizeof(trunk)), 0);
+	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.level, RDMA_CM_ALT_OPTION);
+	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.optname, RDMA_CM_ALT_OPTION_TRUNK);
+	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.optlen, 1);
+	assert_int_equal(fake.private_data[0], RDMA_CM_ALT_TRUNK_REQUIRE);
 	fake.fail[FAKE(SET_OPTION)] = ENOSYS;
 	assert_fails(ENOSYS, rdma_set_option(id, 7, 7, &on, sizeof(on)));
 	assert_fails(EINVAL, rdma_set_option(NULL, 0, 0, &on, sizeof(on)));

@@ -191,7 +191,7 @@ static void private_data_end_in_zeros(void **state)
 	int i, len;
 
 	(void)state;
-	for (len = 200; len > 0; len -= 150) {
+	for (len = UINT8_MAX; len > 0; len -= 150) {
 		event = take_request(l, (uint8_t)len, 0xab);
 		data = event->param.conn.private_data;
 		assert_int_equal(event->param.conn.private_data_len, len);
