@@ -380,7 +380,7 @@ static void ignore(int number)
 int main(void)
 {
 	struct sigaction action = { .sa_handler = ignore };	/* calls are not restarted */
-	char line[256];
+	char line[512];
 
 	sigaction(SIGUSR1, &action, NULL);
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -21,6 +21,11 @@ from unplug import rules, unplug
 TIMED_OUT = -110
 STALE, CONSUMER, NO_SERVICE = 10, 28, 8
 STATES = ("init", "rtr", "rts")
+# Level and name of the option, and its values.
+TRUNK_OPTION = (0xa17, 6)
+AUTO, REQUIRE, NEVER = 0, 1, 2
+# What ib_cm carries in a request, and what a trunk carries in any message.
+SHORT, LONG = 56, 255
 
 up, down = trunks.up, trunks.down
 
@@ -138,6 +143,97 @@ def rejects(stacks: dict[str, Stack]) -> None:
         # The peer's module does not have the service ID, so another user of ib_cm there is asked.
         agent.must("connect", one)
         agent.event("REJECTED", one, NO_SERVICE)
+
+
+def long_data(client: Agent, server: Agent, source: str, address: str) -> None:
+    """As many private data as there may be: in a request, a reply and a reject."""
+    one, listener = route(client, server, source, address)
+    client.must("connect", one, "q" * LONG)
+    child = server.event("CONNECT_REQUEST", listener)
+    same("the request", server.ask("data"), f"ok 1 1 {LONG} {'q' * LONG}.")
+    server.must("accept", child, "a" * LONG)
+    client.event("CONNECT_RESPONSE", one)
+    same("the reply", client.ask("data"), f"ok 1 1 {LONG} {'a' * LONG}.")
+    client.must("establish", one)
+    server.event("ESTABLISHED", child)
+    refused = client.routed(source, address, trunks.port)
+    client.must("connect", refused, "q" * (SHORT + 1))
+    child = server.event("CONNECT_REQUEST", listener)
+    same("a short request", server.ask("data"), f"ok 1 1 {SHORT + 1} {'q' * (SHORT + 1)}.")
+    server.must("reject", child, "r" * LONG)
+    client.event("REJECTED", refused, CONSUMER)
+    same("the reject", client.ask("data"), f"ok 0 0 {LONG} {'r' * LONG}.")
+
+
+def private_data(stacks: dict[str, Stack]) -> None:
+    """Private data that ib_cm cannot carry, in both directions."""
+    with opened(stacks) as (agent, other), without_ib_cm():
+        long_data(agent, other, OWN, PEER)
+        long_data(other, agent, PEER, OWN)
+
+
+def without_trunk(stacks: dict[str, Stack]) -> None:
+    """What ib_cm cannot carry, and what requires a trunk, fails where none is open, and the ids can connect still."""
+    with Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        one, listener = route(agent, other, OWN, PEER)
+        same("a long request", agent.ask("connect", one, "q" * (SHORT + 1)), "EINVAL")
+        agent.must("option", one, *TRUNK_OPTION, REQUIRE)
+        same("with a trunk alone", agent.ask("connect", one), "EOPNOTSUPP")
+        agent.must("option", one, *TRUNK_OPTION, AUTO)
+        agent.must("connect", one, "q" * SHORT)
+        child = other.event("CONNECT_REQUEST", listener)
+        same("a reject", other.ask("reject", child, "r" * 149), "EINVAL")
+        # The library rejects a request that could not be accepted.
+        same("a reply", other.ask("accept", child, "a" * 197), "EINVAL")
+        agent.event("REJECTED", one, CONSUMER)
+
+
+def chosen(stacks: dict[str, Stack]) -> None:
+    """A program that requires the trunk, and one that does not want it."""
+    with opened(stacks) as (agent, other):
+        one, listener = route(agent, other, OWN, PEER)
+        agent.must("option", one, *TRUNK_OPTION, NEVER)
+        same("a long request", agent.ask("connect", one, "q" * (SHORT + 1)), "EINVAL")
+        before = trunks.frames()
+        child = connected(agent, one, other, listener)
+        same("frames", trunks.frames(), before)
+        disconnected(agent, one, other, child)
+        one = agent.routed(OWN, PEER, trunks.port)
+        agent.must("option", one, *TRUNK_OPTION, REQUIRE)
+        with without_ib_cm():
+            child = connected(agent, one, other, listener)
+            disconnected(agent, one, other, child)
+            other.must("destroy", listener)
+            # Nobody but the peer's module is asked.
+            one = agent.routed(OWN, PEER, trunks.port)
+            agent.must("option", one, *TRUNK_OPTION, REQUIRE)
+            agent.must("connect", one)
+            agent.event("REJECTED", one, NO_SERVICE)
+
+
+def long_and_lost(stacks: dict[str, Stack]) -> None:
+    """A request that ib_cm cannot carry, and one that requires the trunk, whose peer is removed: it is unreachable."""
+    with opened(stacks) as (agent, other):
+        one, listener = route(agent, other, OWN, PEER)
+        required = agent.routed(OWN, PEER, trunks.port)
+        agent.must("option", required, *TRUNK_OPTION, REQUIRE)
+        agent.must("connect", one, "q" * LONG)
+        agent.must("connect", required)
+        for _ in range(2):
+            other.event("CONNECT_REQUEST", listener)
+        unplug()
+        ends: dict[int, list[str]] = {}
+        while not {one, required} <= set(ends):
+            _ok, name, status, number = agent.ask("event", 5000).split()
+            ends[int(number)] = [name.removeprefix("RDMA_CM_EVENT_"), status]
+        # The last record of the peer's program may arrive before the adapter is removed.
+        for number in (one, required):
+            if ends[number] != ["REJECTED", str(CONSUMER)]:
+                same("the end of a request", ends[number], ["UNREACHABLE", str(TIMED_OUT)])
+        agent.must("destroy", one)
+        agent.must("destroy", required)
+    down()
+    up()
 
 
 def elsewhere(stacks: dict[str, Stack]) -> None:
@@ -264,6 +360,10 @@ TESTS = (
     ("from the request to the end of the timewait", all_of_it, True),
     ("the attributes of QPs are those of ib_cm", same_attributes, False),
     ("rejects", rejects, False),
+    ("long private data", private_data, False),
+    ("long private data without a trunk", without_trunk, False),
+    ("a trunk is required, or refused", chosen, False),
+    ("requests that need the trunk, and the peer's adapter is removed", long_and_lost, False),
     ("a listener of another user of ib_cm", elsewhere, False),
     ("a full backlog", held, False),
     ("an end that gives up", given_up, False),
