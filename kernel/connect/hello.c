@@ -23,13 +23,17 @@
 u8 rca_hello_tell(struct rca_id *id, u8 *data)
 {
 	struct rca_peer_key key;
+	u8 len;
 
 	lockdep_assert_held(&id->op);
 	if (!id->sgid_attr || !rca_peers_enabled() || id->tp->reliable)
 		return 0;
 	rca_trunk_listen(id->dev);
 	rca_lower_peer(id, &key);
-	return rca_peers_tell(&key, id->dev, data);
+	len = rca_peers_tell(&key, id->dev, data);
+	if (len)
+		rca_stats_trunk(rca_device_stats(id->dev, id->port_num), RCA_STAT_HELLO_SENT);
+	return len;
 }
 
 /* Returns false if the id has no device or no GID any more. */
@@ -47,6 +51,14 @@ static bool get_peer(struct rca_id *id, struct rca_peer_key *key)
 	return found;
 }
 
+/* The id may lose its device meanwhile. */
+static void count_heard(struct rca_id *id)
+{
+	spin_lock_irq(&id->lock);
+	rca_stats_trunk(rca_device_stats(id->dev, id->port_num), RCA_STAT_HELLO_RECEIVED);
+	spin_unlock_irq(&id->lock);
+}
+
 /**
  * rca_hello_hear() - read the private data of an RTU
  * @id: the id that has received it, which a connection request created
@@ -60,6 +72,7 @@ void rca_hello_hear(struct rca_id *id, const struct rca_tp_event *event)
 
 	if (!rca_trunks_used() || !get_peer(id, &key))
 		return;
-	rca_peers_hear(&key, event->rtu_data, event->rtu_len);
+	if (rca_peers_hear(&key, event->rtu_data, event->rtu_len))
+		count_heard(id);
 	rca_open_heard(&key, event->rtu_data, event->rtu_len);
 }

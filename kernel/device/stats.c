@@ -39,6 +39,18 @@ static const char * const names[RCA_SPANS] = {
 	[RCA_SPAN_DISCONNECT] = "disconnect",
 };
 
+static const char * const trunk_names[RCA_TRUNK_STATS] = {
+	[RCA_STAT_CONNECT] = "trunk-connect",
+	[RCA_STAT_REQUEST] = "trunk-request",
+	[RCA_STAT_OPENED] = "trunk-open",
+	[RCA_STAT_FAILED] = "trunk-failed",
+	[RCA_STAT_REPLACED] = "trunk-replaced",
+	[RCA_STAT_LOST] = "trunk-lost",
+	[RCA_STAT_NO_TOKEN] = "trunk-refused",
+	[RCA_STAT_HELLO_SENT] = "hello-sent",
+	[RCA_STAT_HELLO_RECEIVED] = "hello-received",
+};
+
 /* A span that ends otherwise measures a timeout, not the speed of a peer or fabric. */
 static bool is_answer(enum rca_span span, enum rca_input input)
 {
@@ -116,6 +128,18 @@ void rca_stats_cached_path(struct rca_stats __percpu *stats)
 	this_cpu_inc(stats->cached_paths);
 }
 
+/* Counts what has happened to a trunk, or because of it. Any context. */
+void rca_stats_trunk(struct rca_stats __percpu *stats, enum rca_trunk_stat stat)
+{
+	this_cpu_inc(stats->trunks[stat]);
+}
+
+const char *rca_stats_trunk_name(enum rca_trunk_stat stat)
+{
+	return trunk_names[stat];
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_stats_trunk_name);
+
 /* Adds up the counters of all CPUs, which are not read at one moment. Any context. */
 void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum)
 {
@@ -129,6 +153,8 @@ void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum
 		sum->cached_paths += READ_ONCE(one->cached_paths);
 		for (i = 0; i < RCA_IN_COUNT; i++)
 			sum->inputs[i] += READ_ONCE(one->inputs[i]);
+		for (i = 0; i < RCA_TRUNK_STATS; i++)
+			sum->trunks[i] += READ_ONCE(one->trunks[i]);
 		for (i = 0; i < RCA_SPANS; i++) {
 			sum->us[i] += READ_ONCE(one->us[i]);
 			for (n = 0; n < RCA_BUCKETS; n++)

@@ -31,6 +31,32 @@ enum rca_span {
 	RCA_SPAN_NONE = RCA_SPANS,
 };
 
+/**
+ * enum rca_trunk_stat - what is counted of trunks
+ * @RCA_STAT_CONNECT: requests for connections that this host has sent over a trunk
+ * @RCA_STAT_REQUEST: those that peers have sent
+ * @RCA_STAT_OPENED: links that were opened, those that replaced another one included
+ * @RCA_STAT_FAILED: links that could not be opened
+ * @RCA_STAT_REPLACED: links that continue the session of the one before
+ * @RCA_STAT_LOST: sessions that were lost while they had connections
+ * @RCA_STAT_NO_TOKEN: requests of peers for a trunk, refused because of the token or the version
+ * @RCA_STAT_HELLO_SENT: hellos that were sent with an RTU
+ * @RCA_STAT_HELLO_RECEIVED: hellos that were received with one
+ * @RCA_TRUNK_STATS: their number
+ */
+enum rca_trunk_stat {
+	RCA_STAT_CONNECT,
+	RCA_STAT_REQUEST,
+	RCA_STAT_OPENED,
+	RCA_STAT_FAILED,
+	RCA_STAT_REPLACED,
+	RCA_STAT_LOST,
+	RCA_STAT_NO_TOKEN,
+	RCA_STAT_HELLO_SENT,
+	RCA_STAT_HELLO_RECEIVED,
+	RCA_TRUNK_STATS,
+};
+
 /** RCA_BUCKETS - bucket n counts durations below 2^n us; the last one also all longer ones */
 #define RCA_BUCKETS 28
 
@@ -41,6 +67,7 @@ enum rca_span {
  * @us: total duration of each span, in us
  * @refused: requests of peers for which no id was created
  * @cached_paths: routes of InfiniBand that needed no query
+ * @trunks: number of each enum rca_trunk_stat
  */
 struct rca_stats {
 	unsigned long inputs[RCA_IN_COUNT];
@@ -48,6 +75,7 @@ struct rca_stats {
 	u64 us[RCA_SPANS];
 	unsigned long refused;
 	unsigned long cached_paths;
+	unsigned long trunks[RCA_TRUNK_STATS];
 };
 
 /* Events without a port, or of a port whose counters could not be allocated. */
@@ -59,6 +87,8 @@ void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum r
 		    enum rca_state now, ktime_t *since);
 void rca_stats_refused(struct rca_stats __percpu *stats);
 void rca_stats_cached_path(struct rca_stats __percpu *stats);
+void rca_stats_trunk(struct rca_stats __percpu *stats, enum rca_trunk_stat stat);
+const char *rca_stats_trunk_name(enum rca_trunk_stat stat);
 void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum);
 
 #endif /* RCA_STATS_H */

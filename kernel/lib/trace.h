@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tracepoints of ids; the fields are named as in the rdma_cma events of the stock rdma_cm.
+ * Tracepoints of ids and trunks; the fields of ids are named as in the rdma_cma events of the stock
+ * rdma_cm.
  *
  * Locking: none; may be called with any lock held.
  */
@@ -205,6 +206,33 @@ TRACE_EVENT(rca_unexpected,
 
 	TP_printk("cm.id=%u %s in state %s", __entry->cm_id, rca_show_input(__entry->input),
 		  rca_show_state(__entry->state))
+);
+
+TRACE_EVENT(rca_trunk,
+	TP_PROTO(const u8 *sgid, const u8 *dgid, u16 pkey, u32 session, const char *what,
+		 const char *why),
+	TP_ARGS(sgid, dgid, pkey, session, what, why),
+
+	TP_STRUCT__entry(
+		__field(u32, session)
+		__field(u16, pkey)
+		__array(unsigned char, sgid, sizeof(struct in6_addr))
+		__array(unsigned char, dgid, sizeof(struct in6_addr))
+		__array(char, what, 16)
+		__array(char, why, 48)
+	),
+
+	TP_fast_assign(
+		__entry->session = session;
+		__entry->pkey = pkey;
+		memcpy(__entry->sgid, sgid, sizeof(struct in6_addr));
+		memcpy(__entry->dgid, dgid, sizeof(struct in6_addr));
+		strscpy_pad(__entry->what, what, sizeof(__entry->what));
+		strscpy_pad(__entry->why, why, sizeof(__entry->why));
+	),
+
+	TP_printk("sgid=%pI6c dgid=%pI6c pkey=0x%04x session=%08x %s: %s", __entry->sgid,
+		  __entry->dgid, __entry->pkey, __entry->session, __entry->what, __entry->why)
 );
 
 #endif /* RCA_TRACE_H */

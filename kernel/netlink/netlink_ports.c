@@ -71,6 +71,8 @@ static int put_stats(struct sk_buff *skb, const struct rca_stats __percpu *stats
 	if (!ret)
 		ret = put_counter(skb, "request-refused", sum->refused) ?:
 		      put_counter(skb, "path-cached", sum->cached_paths);
+	for (i = 0; !ret && i < RCA_TRUNK_STATS; i++)
+		ret = put_counter(skb, rca_stats_trunk_name(i), sum->trunks[i]);
 	for (i = 0; !ret && i < RCA_SPANS; i++)
 		ret = put_span(skb, i, sum);
 	kfree(sum);

@@ -141,8 +141,12 @@ int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link 
 	struct rca_session *session = &trunk->session;
 	int ret;
 
-	if (number != session->number || !rca_hello_is_of(&link->peer.hello, trunk->boot_id))
+	if (number != session->number || !rca_hello_is_of(&link->peer.hello, trunk->boot_id)) {
+		rca_trunk_because(trunk, "the peer does not have the session");
 		rca_trunk_lose_session(trunk);
+	} else {
+		rca_trunk_count_one(trunk, RCA_STAT_REPLACED);
+	}
 	spin_lock(&trunk->lock);
 	if (!session->number) {
 		rca_session_init(session, number);
@@ -168,9 +172,11 @@ int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link 
 void rca_trunk_lose_session(struct rca_trunk *trunk)
 {
 	bool had_users;
+	u32 number;
 
 	spin_lock(&trunk->lock);
-	had_users = trunk->session.number && trunk->users;
+	number = trunk->session.number;
+	had_users = number && trunk->users;
 	trunk->session = (struct rca_session) {};
 	trunk->filling = 0;
 	trunk->filled = 0;
@@ -180,6 +186,7 @@ void rca_trunk_lose_session(struct rca_trunk *trunk)
 	if (rca_hello_is_of(&trunk->hello, trunk->boot_id))
 		trunk->wanted = false;
 	spin_unlock(&trunk->lock);
+	rca_trunk_lost(trunk, number, had_users);
 	if (had_users)
 		rca_trunk_upcalls->lost(trunk);
 }

@@ -121,6 +121,21 @@ static unsigned int take_dreq(struct rca_trunk_link *link, const void *data)
 	return lost ? RCA_LINK_LOST : RCA_LINK_END;
 }
 
+/* Why a link ends after a message, or after none. */
+static const char *why_ended(enum ib_cm_event_type event)
+{
+	switch (event) {
+	case IB_CM_REP_RECEIVED:
+		return "the reply does not fit";
+	case IB_CM_REJ_RECEIVED:
+		return "the peer has rejected it";
+	case IB_CM_DREQ_RECEIVED:
+		return "the peer has ended it";
+	default:
+		return "the peer does not answer";
+	}
+}
+
 /* ib_cm callback of the cm_id of a link. */
 int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
@@ -155,6 +170,8 @@ int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 	default:
 		break;
 	}
+	if (news == RCA_LINK_END || news == RCA_LINK_LOST)
+		rca_trunk_because(link->trunk, why_ended(event->event));
 	rca_link_tell(link, news);
 out_put:
 	rca_link_put(link);	/* got in rca_link_get_live() */
@@ -237,6 +254,7 @@ static void set_up(struct rca_trunk *trunk)
 	trunk->wanted = false;
 	spin_unlock(&trunk->lock);
 	rca_peers_opened(&trunk->key.peer);
+	rca_trunk_opened(trunk);
 }
 
 /**
@@ -312,5 +330,6 @@ bool rca_link_end(struct rca_trunk_link *link, bool lost)
 	spin_unlock(&trunk->lock);
 	lost |= test_bit(RCA_LINK_LOST, &link->news);
 	rca_link_put(link);	/* the first reference */
+	rca_trunk_closed(trunk, failed, lost);
 	return lost;
 }

@@ -134,8 +134,10 @@ void rca_link_push(struct rca_trunk_link *link)
 		else
 			break;
 	}
-	if (ret)
+	if (ret) {
+		rca_trunk_because(trunk, "a frame could not be posted");
 		rca_link_tell(link, RCA_LINK_END);
+	}
 }
 
 /**
@@ -212,7 +214,8 @@ void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc)
 		__clear_bit(buf - link->acks, &link->acks_under_way);
 	else if (wc->status == IB_WC_SUCCESS)
 		trunk->sent++;	/* SENDs complete in their order */
-	if (wc->status != IB_WC_SUCCESS)
+	if (wc->status != IB_WC_SUCCESS) {
+		rca_trunk_because(trunk, "the QP has failed");
 		rca_link_tell(link, RCA_LINK_END);
 	spin_unlock(&trunk->lock);
 }
@@ -307,12 +310,16 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rca_trunk_link *link = buf->link;
 
 	if (wc->status != IB_WC_SUCCESS) {
+		rca_trunk_because(link->trunk, "the QP has failed");
 		rca_link_tell(link, RCA_LINK_END);
 		return;
 	}
 	ib_dma_sync_single_for_cpu(ibdev_of(link), buf->dma, RCA_FRAME_MAX, DMA_FROM_DEVICE);
-	if (receive(link, buf->data, wc->byte_len))
+	if (receive(link, buf->data, wc->byte_len)) {
+		rca_trunk_because(link->trunk, "a frame was malformed");
 		rca_link_tell(link, RCA_LINK_LOST);	/* no other link can mend that */
-	else if (post_again(link, buf))
+	} else if (post_again(link, buf)) {
+		rca_trunk_because(link->trunk, "a buffer could not be posted");
 		rca_link_tell(link, RCA_LINK_END);
+	}
 }

@@ -52,6 +52,7 @@ static void close_trunk(struct rca_trunk *trunk)
 	spin_lock(&trunk->lock);
 	if (!trunk->gone) {
 		trunk->closing = true;
+		rca_trunk_because(trunk, "the device is removed");
 		rca_trunk_run(trunk);
 	}
 	spin_unlock(&trunk->lock);
@@ -131,6 +132,16 @@ static bool is_off(const struct rca_trunk *trunk)
 	return (!rca_peers_enabled() && !trunk->users) || READ_ONCE(trunk->dev->removing);
 }
 
+/* Why has_to_close() says so, if nothing else was noted. */
+static const char *why_closing(const struct rca_trunk *trunk)
+{
+	if (peer_is_new(trunk))
+		return "the peer's module was loaded again";
+	if (is_off(trunk))
+		return "trunks are switched off";
+	return "no link could be opened for too long";
+}
+
 /* Returns whether the session of a trunk ends now. */
 static bool has_to_close(struct rca_trunk *trunk)
 {
@@ -144,6 +155,8 @@ static bool has_to_close(struct rca_trunk *trunk)
 		closing |= test_bit(RCA_LINK_LOST, &trunk->link->news);
 	else
 		closing |= is_overdue(trunk);
+	if (closing)
+		rca_trunk_because(trunk, why_closing(trunk));
 	spin_unlock(&trunk->lock);
 	return closing;
 }
@@ -166,6 +179,7 @@ static void start(struct rca_trunk *trunk, struct rca_trunk_link *link)
 {
 	lockdep_assert_held(&trunk->lock);
 	trunk->link = link;
+	rca_trunk_opening(trunk);
 	rca_link_tell(link, RCA_LINK_START);
 }
 
@@ -298,6 +312,7 @@ void rca_open_work(struct work_struct *work)
 	rca_watch_peer(trunk);
 	closing = has_to_close(trunk);
 	if (trunk->link && (closing || is_idle(trunk->link) || rca_link_step(trunk->link))) {
+		rca_trunk_because(trunk, is_idle(trunk->link) ? "idle" : "no QP or message");
 		failed = !trunk->up;
 		closing = rca_link_end(trunk->link, closing);
 	}

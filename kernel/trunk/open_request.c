@@ -84,6 +84,7 @@ int rca_open_accept(struct rca_device *dev, const struct rca_trunk_key *key,
 		cm_id->cm_handler = rca_link_handler;
 		set_path(&link->path, req->path);
 		trunk->hello = req->open->hello;
+		rca_trunk_because(trunk, "the peer asks for another link");
 		if (trunk->link)
 			rca_link_tell(trunk->link, RCA_LINK_END);
 		trunk->next = link;

@@ -326,13 +326,16 @@ static void keep_hello(const struct rca_peer_key *key, const struct rca_hello *h
  * @len: its length
  *
  * Context: Process context, callback of a transport. Does not sleep.
+ * Return: whether they are a hello; false: also while trunks are off.
  */
-void rca_peers_hear(const struct rca_peer_key *key, const void *data, size_t len)
+bool rca_peers_hear(const struct rca_peer_key *key, const void *data, size_t len)
 {
 	struct rca_hello hello;
 
-	if (rca_peers_enabled() && !rca_hello_unpack(data, len, &hello))
-		keep_hello(key, &hello);
+	if (!rca_peers_enabled() || rca_hello_unpack(data, len, &hello))
+		return false;
+	keep_hello(key, &hello);
+	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_peers_hear);
 

@@ -57,7 +57,7 @@ const u8 *rca_peers_boot_id(void);
 void rca_peers_fill_hello(const struct rca_peer_key *key, const struct rca_device *dev,
 			  struct rca_hello *hello);
 u8 rca_peers_tell(const struct rca_peer_key *key, const struct rca_device *dev, u8 *data);
-void rca_peers_hear(const struct rca_peer_key *key, const void *data, size_t len);
+bool rca_peers_hear(const struct rca_peer_key *key, const void *data, size_t len);
 bool rca_peers_accept(const struct rca_peer_key *key, const struct rca_trunk_open *open);
 bool rca_peers_may_open(const struct rca_peer_key *key, struct rca_hello *hello);
 void rca_peers_opened(const struct rca_peer_key *key);

@@ -86,6 +86,8 @@ static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *ev
 
 		key.passive = is_same_port(&key.peer, &open.hello);
 		ret = rca_open_accept(dev, &key, sgid_attr, &asked, cm_id);
+	} else {
+		rca_stats_trunk(rca_device_stats(dev, req->port), RCA_STAT_NO_TOKEN);
 	}
 	rdma_put_gid_attr(sgid_attr);	/* got in local_gid() */
 	return ret;

@@ -13,6 +13,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_sa.h>
 
+#include "device/stats.h"
 #include "trunk/peers.h"
 #include "trunk/proto.h"
 #include "trunk/session.h"
@@ -85,6 +86,7 @@ struct rca_trunk_key {
  * @tried_at: time of the last one, in jiffies
  * @heard_at: time of the last frame of the peer, or since when it is watched, in jiffies
  * @probed_at: when the peer was asked for one, in jiffies
+ * @why: why the link or the session ends, as far as known (a constant; without a lock)
  * @session: numbers of the frames; its number is 0 if there is no session, and only @work changes
  *           that
  * @boot_id: boot identifier of the peer of the session
@@ -130,6 +132,7 @@ struct rca_trunk {
 	unsigned long tried_at;
 	unsigned long heard_at;
 	unsigned long probed_at;
+	const char *why;
 	struct rca_session session;
 	u8 boot_id[RCA_BOOT_ID_LEN];
 	__be64 ca_guid;
@@ -185,6 +188,14 @@ void rca_trunks_of_port(const struct rca_device *dev, u32 port,
 			void (*fn)(struct rca_trunk *trunk));
 void rca_trunks_for_parameter(void (*fn)(struct rca_trunk *trunk));
 bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *info);
+
+/* seen.c */
+void rca_trunk_count_one(const struct rca_trunk *trunk, enum rca_trunk_stat stat);
+void rca_trunk_because(struct rca_trunk *trunk, const char *why);
+void rca_trunk_opening(struct rca_trunk *trunk);
+void rca_trunk_opened(struct rca_trunk *trunk);
+void rca_trunk_closed(struct rca_trunk *trunk, bool failed, bool lost);
+void rca_trunk_lost(struct rca_trunk *trunk, u32 session, bool had_users);
 
 /* frames.c */
 u8 *rca_trunk_frame(const struct rca_trunk *trunk, unsigned int slot);

@@ -295,6 +295,7 @@ static int handle_req(struct rca_trunk *trunk, const struct rca_trunk_record *re
 	struct sa_path_rec path;
 	int ret;
 
+	rca_trunk_count_one(trunk, RCA_STAT_REQUEST);
 	/* The number is one of the peer's. */
 	if ((record->conn & 1) == trunk->odd)
 		return -EPROTO;
