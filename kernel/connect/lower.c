@@ -6,6 +6,7 @@
  */
 #include "connect/lower.h"
 
+#include <kunit/visibility.h>
 #include <linux/err.h>
 
 #include <rdma/rdma_cm_alt.h>
@@ -35,30 +36,45 @@ static bool has_known_mtu(const struct sa_path_rec *path)
 	return path->mtu >= IB_MTU_256 && path->mtu <= IB_MTU_4096;
 }
 
+static bool is_connected(const struct rca_id *id)
+{
+	return id->qp_type == IB_QPT_RC || id->qp_type == IB_QPT_UC;
+}
+
 /*
- * Not connections that a trunk does not know: XRC, paths that differ by direction, and an MTU that
- * is none. Nor one whose program does not want a trunk, or that a peer has refused because it has
- * no such listener: that may be another user of ib_cm there.
+ * Why a connection may not use a trunk, or RCA_NO_TRUNK_NONE: it may, but there is none. A trunk
+ * does not know XRC, paths that differ by direction, and an MTU that is none. A program may not
+ * want a trunk. A request that a peer has refused because it has no such listener may be for another
+ * user of ib_cm there.
  */
-static bool may_use_trunk(const struct rca_id *id)
+static enum rca_no_trunk why_not(const struct rca_id *id)
 {
 	const struct rca_setup *setup = id->setup;
 
-	return !id->dev->tp->over_tcp && id->sgid_attr &&
-	       (id->qp_type == IB_QPT_RC || id->qp_type == IB_QPT_UC) &&
-	       !setup->path_in && !setup->path_out && has_known_mtu(&setup->path) &&
-	       !(setup->retry && setup->retry->elsewhere);
+	if (id->dev->tp->over_tcp || !is_connected(id) || !id->sgid_attr || setup->path_in ||
+	    setup->path_out || !has_known_mtu(&setup->path))
+		return RCA_NO_TRUNK_PATH;
+	if (rca_id_opts(id)->trunk == RDMA_CM_ALT_TRUNK_NEVER)
+		return RCA_NO_TRUNK_NEVER;
+	if (setup->retry && setup->retry->elsewhere)
+		return RCA_NO_TRUNK_ELSEWHERE;
+	return RCA_NO_TRUNK_NONE;
 }
 
 /* Not inline, so that a key is only cleared for those that may use a trunk. */
 static noinline struct rca_trunk_conn *create_over_trunk(struct rca_id *id)
 {
+	struct rca_trunk_conn *conn;
 	struct rca_peer_key key;
 
-	if (!may_use_trunk(id))
+	id->no_trunk = why_not(id);
+	if (id->no_trunk != RCA_NO_TRUNK_NONE)
 		return NULL;
 	rca_lower_peer(id, &key);
-	return rca_conn_create(&key, id);
+	conn = rca_conn_create(&key, id);
+	if (conn)
+		rca_stats_trunk(rca_device_stats(id->dev, id->port_num), RCA_STAT_CONNECT);
+	return conn;
 }
 
 /* Has the request to go over a trunk? */
@@ -70,6 +86,33 @@ static bool needs_trunk(const struct rca_id *id)
 }
 
 /**
+ * rca_lower_why() - why the lower cm_id of an id was not made over a trunk
+ * @id: the id, with a lower cm_id
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: the reason, as in RDMA_CM_ALT_NL_A_NO_TRUNK; NULL: it was.
+ */
+const char *rca_lower_why(const struct rca_id *id)
+{
+	static const char * const names[] = {
+		[RCA_NO_TRUNK_OFF] = "off",
+		[RCA_NO_TRUNK_ASKED] = "asked",
+		[RCA_NO_TRUNK_PATH] = "path",
+		[RCA_NO_TRUNK_NEVER] = "never",
+		[RCA_NO_TRUNK_ELSEWHERE] = "elsewhere",
+		[RCA_NO_TRUNK_NONE] = "none",
+	};
+
+	lockdep_assert_held(&id->op);
+	if (id->tp == &rca_tp_trunk)
+		return NULL;
+	if (id->tp->over_tcp)
+		return "iwarp";
+	return is_connected(id) ? names[id->no_trunk] : "qp-type";
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_lower_why);
+
+/**
  * rca_lower_create() - create the lower cm_id of an id for a connection request
  * @id: the id, with a path and without a lower cm_id; its request is kept, unless it is over TCP
  *
@@ -79,9 +122,13 @@ static bool needs_trunk(const struct rca_id *id)
  */
 int rca_lower_create(struct rca_id *id)
 {
-	void *lower = READ_ONCE(rca_trunks) ? create_over_trunk(id) : NULL;
+	void *lower = NULL;
 
 	lockdep_assert_held(&id->op);
+	if (READ_ONCE(rca_trunks))
+		lower = create_over_trunk(id);
+	else
+		id->no_trunk = RCA_NO_TRUNK_OFF;
 	id->tp = lower ? &rca_tp_trunk : id->dev->tp;
 	if (!lower && needs_trunk(id))
 		return rca_id_opts(id)->trunk == RDMA_CM_ALT_TRUNK_REQUIRE ? -EOPNOTSUPP : -EINVAL;

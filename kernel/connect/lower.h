@@ -6,6 +6,7 @@
 #include "id/id.h"
 #include "trunk/peers.h"
 
+const char *rca_lower_why(const struct rca_id *id);
 int rca_lower_create(struct rca_id *id);
 void rca_lower_peer(struct rca_id *id, struct rca_peer_key *key);
 

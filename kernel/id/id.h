@@ -127,6 +127,7 @@ struct rca_link {
  * @before: the state before @state (lock: @lock)
  * @borrowed: the memory of the id is charged to no memory cgroup, see rca_account_borrow() (set
  *            before it is published)
+ * @no_trunk: enum rca_no_trunk: why @lower was not made over a trunk, if it was not (lock: @op)
  * @op: serialises operations; protects @dev, @lower and the members below, except for the port
  *      table's part of a bind
  * @net: network namespace; NULL once the destroyed id only waits for its peer (changed with @op and
@@ -171,7 +172,8 @@ struct rca_id {
 	u16 watch;
 	u16 port_num;
 	u8 before;
-	bool borrowed;
+	u8 borrowed : 1;
+	u8 no_trunk : 7;
 	struct mutex op;
 	struct net *net;
 	union rca_addr local;
@@ -284,6 +286,7 @@ void rca_id_unbind(struct rca_id *id);
 bool rca_id_bound(const struct rca_id *id);
 void rca_id_drop_lower(struct rca_id *id);
 void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route);
+bool rca_id_dgid(const struct rca_id *id, union ib_gid *dgid);
 void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route);
 int rca_id_set_gid_type(struct rca_id *id, u8 type);
 int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len);

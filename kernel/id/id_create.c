@@ -162,6 +162,7 @@ struct rca_id *rca_id_create_child(struct rca_id *listener)
 		return ERR_PTR(-ENOMEM);
 	}
 	id->state = id->qp_type == IB_QPT_UD ? RCA_ST_SIDR_RCVD : RCA_ST_REQ_RCVD;
+	id->no_trunk = RCA_NO_TRUNK_ASKED;
 	rca_source_init(&id->src, &id->obj, &id->lock, 0);
 	return id;
 }

@@ -18,6 +18,27 @@ struct rca_resolve;
 struct rca_route_query;
 
 /**
+ * enum rca_no_trunk - why the lower cm_id of an id was not made over a trunk
+ * @RCA_NO_TRUNK_OFF: trunks were off
+ * @RCA_NO_TRUNK_ASKED: the peer has requested the connection, and has chosen
+ * @RCA_NO_TRUNK_PATH: its path has no local GID, no MTU, or differs by direction
+ * @RCA_NO_TRUNK_NEVER: the program does not want one
+ * @RCA_NO_TRUNK_ELSEWHERE: the peer has said over a trunk that it has no such listener, but another
+ *                          user of ib_cm there may have one
+ * @RCA_NO_TRUNK_NONE: no trunk to the peer was open
+ *
+ * What follows from the device or from the type of the QP is not kept, see rca_lower_why().
+ */
+enum rca_no_trunk {
+	RCA_NO_TRUNK_OFF,
+	RCA_NO_TRUNK_ASKED,
+	RCA_NO_TRUNK_PATH,
+	RCA_NO_TRUNK_NEVER,
+	RCA_NO_TRUNK_ELSEWHERE,
+	RCA_NO_TRUNK_NONE,
+};
+
+/**
  * struct rca_window_slot - the slot of an id in the send window of its peer: see send_window.c
  * @peer: the send window, or NULL before the first message (lock: rca_id.op; holds a reference)
  * @node: entry in the turns of @peer while the id waits (lock: that of @peer)

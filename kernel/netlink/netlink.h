@@ -11,6 +11,7 @@
 
 struct ib_device;
 struct rca_device;
+struct rca_id;
 
 /**
  * struct rca_nl_dump - a call of dumpit(), and what its reader may see
@@ -41,6 +42,7 @@ int rca_netlink_init(void);
 void rca_netlink_exit(void);
 
 /* netlink_ids.c, _queues.c, _ports.c, _paths.c and _peers.c: callbacks of the family */
+int rca_nl_put_transport(struct sk_buff *skb, const struct rca_id *id);
 int rca_nl_dump_ids(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_dump_members(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_dump_queues(struct sk_buff *skb, struct netlink_callback *cb);

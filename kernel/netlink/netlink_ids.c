@@ -8,9 +8,11 @@
  *
  * Locking: rca_id.op where it is free, else only what is known without it; rca_id.lock.
  */
+#include <kunit/visibility.h>
 #include <linux/ktime.h>
 #include <net/genetlink.h>
 
+#include "connect/lower.h"
 #include "device/devices.h"
 #include "device/stats.h"
 #include "id/id.h"
@@ -42,6 +44,32 @@ static int put_dev(struct sk_buff *skb, const struct rca_id *id)
 				       &id->sgid_attr->gid) : 0;
 }
 
+/**
+ * rca_nl_put_transport() - put what the connection of an id is made over, and why no trunk
+ * @skb: message buffer
+ * @id: the id
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: 0; -EMSGSIZE: the buffer is full.
+ */
+int rca_nl_put_transport(struct sk_buff *skb, const struct rca_id *id)
+{
+	const char *why;
+	union ib_gid dgid;
+
+	lockdep_assert_held(&id->op);
+	if (!id->dev || !id->lower)
+		return 0;
+	why = rca_lower_why(id);
+	if (nla_put_string(skb, RDMA_CM_ALT_NL_A_TRANSPORT, id->tp->name) ||
+	    (why && nla_put_string(skb, RDMA_CM_ALT_NL_A_NO_TRUNK, why)))
+		return -EMSGSIZE;
+	if (id->tp->over_tcp || !rca_id_dgid(id, &dgid))
+		return 0;
+	return nla_put(skb, RDMA_CM_ALT_NL_A_DGID, sizeof(dgid), &dgid);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_nl_put_transport);
+
 /* While an operation is under way, the device of an id can be read, but not its addresses. */
 static int put_dev_of_busy(struct sk_buff *skb, struct rca_id *id)
 {
@@ -54,8 +82,12 @@ static int put_dev_of_busy(struct sk_buff *skb, struct rca_id *id)
 	return ret ?: nla_put_flag(skb, RDMA_CM_ALT_NL_A_BUSY);
 }
 
-/* A connect over TCP may hold the op mutex for seconds: the reader does not wait for that. */
-static int put_addrs(struct sk_buff *skb, struct rca_id *id, const union rca_addr *peer)
+/*
+ * A connect over TCP may hold the op mutex for seconds: the reader does not wait for that.
+ * @connection: put the transport of the id, too
+ */
+static int put_addrs(struct sk_buff *skb, struct rca_id *id, const union rca_addr *peer,
+		     bool connection)
 {
 	int ret;
 
@@ -64,6 +96,8 @@ static int put_addrs(struct sk_buff *skb, struct rca_id *id, const union rca_add
 	ret = rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_LOCAL, &id->local) ?:
 	      rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_PEER, peer) ?:
 	      put_dev(skb, id);
+	if (!ret && connection)
+		ret = rca_nl_put_transport(skb, id);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -107,7 +141,7 @@ static int put_id(const struct rca_nl_dump *dump, struct rca_obj *obj)
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_QP_TYPE, id->qp_type) ||
 	    put_queue(skb, id))
 		return -EMSGSIZE;
-	return put_addrs(skb, id, &id->dst) ?: put_obj(dump, obj);
+	return put_addrs(skb, id, &id->dst, true) ?: put_obj(dump, obj);
 }
 
 static int put_member(const struct rca_nl_dump *dump, struct rca_obj *obj)
@@ -116,7 +150,7 @@ static int put_member(const struct rca_nl_dump *dump, struct rca_obj *obj)
 
 	if (nla_put_u32(dump->skb, RDMA_CM_ALT_NL_A_ID, id->obj.handle))
 		return -EMSGSIZE;
-	return put_addrs(dump->skb, id, rca_member_group(obj)) ?: put_obj(dump, obj);
+	return put_addrs(dump->skb, id, rca_member_group(obj), false) ?: put_obj(dump, obj);
 }
 
 /**

@@ -59,6 +59,7 @@ static int put_hello(struct sk_buff *skb, const struct rca_peer_info *info)
 	    nla_put(skb, RDMA_CM_ALT_NL_A_BOOT_ID, sizeof(hello->boot_id), hello->boot_id) ||
 	    rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_GUID, be64_to_cpu(hello->ca_guid)) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_FAILURES, info->failures) ||
+	    (info->retry_ms && nla_put_u32(skb, RDMA_CM_ALT_NL_A_RETRY, info->retry_ms)) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_AGE, info->heard_s))
 		return -EMSGSIZE;
 	return 0;

@@ -444,6 +444,16 @@ static struct peer *walk_next(struct rhashtable_iter *iter)
 	return IS_ERR(peer) ? NULL : peer;
 }
 
+/* Time until a trunk may be tried again, in milliseconds. */
+static u32 time_to_retry(const struct peer *peer)
+{
+	u64 at = peer->failed_at + (peer->failures ? backoff(peer->failures) : 0);
+	u64 now = get_jiffies_64();
+
+	lockdep_assert_held(&peers_lock);
+	return peer->failures && time_after64(at, now) ? jiffies_to_msecs(at - now) : 0;
+}
+
 /**
  * rca_peers_next() - the next peer of a walk
  * @iter: from rca_peers_walk()
@@ -466,6 +476,7 @@ bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info)
 		info->told = peer->told;
 		info->heard = peer->heard;
 		info->failures = peer->failures;
+		info->retry_ms = time_to_retry(peer);
 		info->heard_s = div_u64(get_jiffies_64() - peer->heard_at, HZ);
 		info->hello = peer->hello;
 		spin_unlock(&peers_lock);

@@ -37,6 +37,7 @@ struct rca_peer_key {
  * @key: the peer
  * @told: number of hellos that were sent to it
  * @failures: how often in a row a trunk to it could not be opened
+ * @retry_ms: time until it may be tried again, in milliseconds
  * @heard: a hello was received from it; only then the members below are valid
  * @heard_s: seconds since the last one
  * @hello: the last one
@@ -45,6 +46,7 @@ struct rca_peer_info {
 	struct rca_peer_key key;
 	u32 told;
 	u32 failures;
+	u32 retry_ms;
 	bool heard;
 	u32 heard_s;
 	struct rca_hello hello;

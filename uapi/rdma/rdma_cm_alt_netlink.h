@@ -97,7 +97,7 @@ enum rdma_cm_alt_nl_cmd {
  *	STATE
  * @RDMA_CM_ALT_NL_A_SINCE: u64: ids: since when it waits for an answer, in ns since 1970;
  *	absent: it waits for none
- * @RDMA_CM_ALT_NL_A_DGID: 16 bytes: paths, peers: GID of the peer
+ * @RDMA_CM_ALT_NL_A_DGID: 16 bytes: paths, peers, ids with a TRANSPORT: GID of the peer
  * @RDMA_CM_ALT_NL_A_SERVICE: u64: paths: service ID that was asked for
  * @RDMA_CM_ALT_NL_A_PKEY: u32: paths: partition key; peers: the same without its membership bit
  * @RDMA_CM_ALT_NL_A_DLID: u32: paths: LID of the peer, or of the router to it
@@ -112,6 +112,14 @@ enum rdma_cm_alt_nl_cmd {
  *	moment; absent: there is no trunk
  * @RDMA_CM_ALT_NL_A_FRAMES_SENT: u32: trunks: number of frames with messages that were sent
  * @RDMA_CM_ALT_NL_A_FRAMES_RECEIVED: u32: trunks: number of those that were received
+ * @RDMA_CM_ALT_NL_A_TRANSPORT: string: ids: what its connection is made over: "ib_cm", "trunk" or
+ *	"iw_cm"; absent: there is no connection, or an operation was under way
+ * @RDMA_CM_ALT_NL_A_NO_TRUNK: string: ids: why that is no trunk: "off": trunks were off, "iwarp":
+ *	the device is of iWARP, "qp-type": datagrams or XRC, "path": it has no MTU or differs by
+ *	direction, "elsewhere": the peer has no such listener for trunks, "asked": the peer has
+ *	chosen, "none": there was no open trunk to the peer
+ * @RDMA_CM_ALT_NL_A_RETRY: u32: peers: milliseconds until it is tried again to open a trunk that
+ *	could not be opened, if there is a connection then; absent: at any time
  */
 enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_UNSPEC,
@@ -165,6 +173,9 @@ enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_TRUNK,
 	RDMA_CM_ALT_NL_A_FRAMES_SENT,
 	RDMA_CM_ALT_NL_A_FRAMES_RECEIVED,
+	RDMA_CM_ALT_NL_A_TRANSPORT,
+	RDMA_CM_ALT_NL_A_NO_TRUNK,
+	RDMA_CM_ALT_NL_A_RETRY,
 	/* private: */
 	__RDMA_CM_ALT_NL_A_MAX,
 #define RDMA_CM_ALT_NL_A_MAX (__RDMA_CM_ALT_NL_A_MAX - 1)

@@ -358,7 +358,12 @@ static void failed_trunk_is_tried_again_later(struct kunit *test)
 	hear_offer(0x1234, RCA_TRUNK_OLDEST);
 	rca_peers_failed(&key);
 	KUNIT_EXPECT_FALSE(test, may_open(&hello));
+	KUNIT_ASSERT_EQ(test, list(DEVICE, &info), 1u);
+	KUNIT_EXPECT_GT(test, info.retry_ms, 100u);
+	KUNIT_EXPECT_LE(test, info.retry_ms, 1000u);
 	msleep(1100);
+	list(DEVICE, &info);
+	KUNIT_EXPECT_EQ(test, info.retry_ms, 0u);
 	KUNIT_EXPECT_TRUE(test, may_open(&hello));
 	rca_peers_failed(&key);
 	msleep(1100);
@@ -367,7 +372,11 @@ static void failed_trunk_is_tried_again_later(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, may_open(&hello));
 	rca_peers_failed(&key);
 	KUNIT_EXPECT_FALSE(test, may_open(&hello));
+	list(DEVICE, &info);
+	KUNIT_EXPECT_GT(test, info.retry_ms, 3000u);
 	rca_peers_opened(&key);
+	list(DEVICE, &info);
+	KUNIT_EXPECT_EQ(test, info.retry_ms, 0u);
 	KUNIT_EXPECT_TRUE(test, may_open(&hello));
 }
 
