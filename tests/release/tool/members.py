@@ -15,6 +15,7 @@ BY_CHANCE = {"show ids and listeners": {"busy"}, "show members": {"busy"},
              "show paths": {"device", "port", "gid", "peer_gid", "service", "pkey", "dlid", "sl", "age"}}
 # The kinds of inner objects; empty: its names are not members.
 WITHIN = {("explain", "ids"): "show ids and listeners", ("explain", "failures"): "monitor", ("explain", "path"): "path",
+          ("explain", "peers"): "show peers",
           ("stats", "counters"): "", ("stats", "microseconds"): "spans"}
 SHOWN = {"queues": "show queues", "members": "show members", "paths": "show paths",
          "peers": "show peers"}
@@ -58,9 +59,10 @@ def wrong(whole: bool) -> list[str]:
     """Members that were printed and are not documented; after the whole suite also the reverse."""
     page = documented()
     found = defaultdict(set, {kind: set(names) for kind, names in seen.items()})
-    # Documented with explain, which adds it to an id.
-    found["explain"] |= found["show ids and listeners"] & {"waits_for"}
-    found["show ids and listeners"] -= {"waits_for"}
+    # Documented with explain, which adds them to ids and peers.
+    for kind in ("show ids and listeners", "show peers"):
+        found["explain"] |= found[kind] & {"waits_for", "why_no_trunk"}
+        found[kind] -= {"waits_for", "why_no_trunk"}
     lines = [f"{kind}: {', '.join(sorted(names - page.get(kind, set())))}: not in rdma-cm-alt.8"
              for kind, names in found.items() if names - page.get(kind, set())]
     rest = {kind: names - found[kind] - BY_CHANCE.get(kind, set()) for kind, names in page.items() if whole}

@@ -29,6 +29,8 @@ def healthy() -> None:
         one = mine[0]
         same("its state", (one["state"], one["ps"], one["qp_type"]), ("connected", "tcp", "rc"))
         same("its peer", one["peer"], f"{HERE}:7174")
+        same("what it is made over", (one["transport"], one["no_trunk"]), ("ib_cm", "off"))
+        same("the GID of its peer", one["peer_gid"], f"::ffff:{HERE}")
         true("its device", one["device"].startswith("rxe") and one["port"] == 1, str(one))
         true("its QP", one["qpn"] > 1, str(one))
         same("its owner", (one["uid"], one["pid"], one["program"]), (0, client.pid, "rping"))
@@ -92,7 +94,24 @@ def peers() -> None:
         true("it is known", any(peer["gid"] == peer["peer_gid"] and peer["hellos"] for peer in seen), str(seen))
         same("what it speaks", {peer["protocol"] for peer in seen}, {1})
         same("of another device", tool("-j", "show", "peers", "-d", "rxe1").json, [])
+        made = {one["transport"] for one in ids("-s", "connected")}
+        true("what connections are made over", made <= {"ib_cm", "trunk"} and "ib_cm" in made, str(made))
+        why_not(client.pid)
     true("another user", "not permitted" in tool("show", "peers", uid=NOBODY, status=ERROR).err, "")
+
+
+def why_not(pid: int) -> None:
+    """explain tells what is known of a peer to root only; trunks are off by now."""
+    mine = ids("-p", str(pid))[0]
+    same("the connection that has opened it", mine["no_trunk"], "none")
+    said = tool("-j", "explain", mine["name"], status=None).json["ids"][0]
+    true("an id", said["why_no_trunk"].startswith("trunks are off: "), str(said))
+    true("its text", re.search(r"^  transport +ib_cm\n  no trunk +trunks are off: ", tool("explain", mine["name"], status=None).out,
+                               re.M))
+    said = tool("-j", "explain", HERE, status=None).json
+    same("peers of the address", {peer["peer_gid"] for peer in said["peers"]}, {f"::ffff:{HERE}"})
+    true("their text", f" -> ::ffff:{HERE}: " in tool("explain", HERE, status=None).out)
+    same("another user sees no peers", "peers" in tool("-j", "explain", HERE, status=None, uid=NOBODY).json, False)
 
 
 def stats() -> None:
@@ -109,6 +128,8 @@ def stats() -> None:
         port("rxe0") if port("rxe0")["counters"]["dreq"] > before["counters"]["dreq"] else None))
     grown = {name: after["counters"][name] - before["counters"][name] for name in after["counters"]}
     same("connects, replies, rejects", (grown["connect"], grown["rep"], grown["rej"]), (2, 1, 1))
+    same("nothing of trunks, which are off", [count for name, count in grown.items() if name.startswith(("trunk-", "hello-"))],
+         [0] * 9)
     took = sum(after["microseconds"]["connect"]["buckets"])
     same("connects that were answered", took - sum(before["microseconds"]["connect"]["buckets"]), 1)
     for step in ("address", "route", "accept"):

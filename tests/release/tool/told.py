@@ -10,6 +10,7 @@ import re
 import shlex
 import struct
 import tempfile
+from pathlib import Path
 
 from genl import ATTR, CMD, HEADER, attr
 from host import BAD, OK, ROOT, Said, same, tool, true
@@ -127,7 +128,47 @@ def hostile() -> None:
         same(f"{name}: quoted when it must be", "'" in line, name != "rping")
 
 
+def trunks() -> None:
+    """Why there is no trunk: each reason of an id, and each state of a peer."""
+    here, there = bytes(10) + b"\xff\xff\x0a\x09\0\x01", bytes(10) + b"\xff\xff\x0a\x09\0\x09"
+    way = {"DEV": "rxe9", "PORT": 1, "SGID": here, "DGID": there}
+    one = {"CTX": 9, "HANDLE": 1, "STATE": "connected", "PS": 0x106, "QP_TYPE": 2, "COMM": "rping", "UID": 0, "PID": 4, "AGE": 1, **way}
+    speaks = {"PROTOCOL": 1, "FEATURES": 0, "AGE": 3}
+
+    def ask(why: str, **peer: int | str | bytes) -> dict:
+        messages = [message("ID", **one, TRANSPORT="ib_cm", NO_TRUNK=why)]
+        messages += [message("PEER", **way, PKEY=0x7fff, **peer)] if peer else []
+        return told(messages, "-j", "explain", "9/1").json["ids"][0]
+
+    for why, text in (("off", "trunks were off when"), ("iwarp", "iWARP has no trunks"), ("qp-type", "trunks have neither"),
+                      ("path", "its path differs"), ("elsewhere", "the peer's module has no such listener"),
+                      ("asked", "the peer has requested it"), ("later", "later"), ("none", "none to the peer was open")):
+        said = ask(why)
+        true(f"{why}: {text}", said["why_no_trunk"].startswith(text), str(said))
+        same(f"{why}: as the module says it", (said["no_trunk"], said["transport"]), (why, "ib_cm"))
+    switch = Path("/sys/module/rdma_cm_alt/parameters/trunks")
+    same("none, and no trunks now", ask("none", HELLOS=1)["why_no_trunk"].split(":")[0], "trunks are off")
+    switch.write_text("1")
+    try:
+        for peer, text in (({}, "has not said hello"), (speaks, "none is open: one is opened when"),
+                           ({**speaks, "FAILURES": 3, "RETRY": 2500}, "3 times in a row: it is tried again in 2.5 s"),
+                           ({**speaks, "FAILURES": 2}, "2 times in a row: it is tried again at any time"),
+                           ({**speaks, "TRUNK": "opening"}, "a trunk is being opened"),
+                           ({**speaks, "TRUNK": "open"}, "one is now"), ({**speaks, "TRUNK": "idle"}, "one is now")):
+            said = ask("none", HELLOS=1, **peer)
+            true(f"{peer}: {text}", text in said["why_no_trunk"], str(said))
+        messages = [message("PEER", **way, PKEY=0x7fff, HELLOS=1, **speaks, FAILURES=1, RETRY=900)]
+        said = told(messages, "-j", "explain", "10.9.0.9").json["peers"][0]
+        same("a peer", (said["retry_ms"], "tried again in 0.9 s" in said["why_no_trunk"]), (900, True))
+        same("another address", "peers" in told(messages, "-j", "explain", "10.9.0.1").json, False)
+    finally:
+        switch.write_text("0")
+    said = told([message("ID", **one, TRANSPORT="trunk")], "-j", "explain", "9/1").json["ids"][0]
+    same("a trunk", (said["transport"], "why_no_trunk" in said), ("trunk", False))
+
+
 TESTS = (
+    ("told: why there is no trunk", trunks, True),
     ("told: large numbers", large, True),
     ("told: what a status means", statuses, True),
     ("told: messages that are wrong", wrong, True),

@@ -13,6 +13,7 @@ static const struct column id_columns[] = {
 	{ "peer", "PEER", false },
 	{ "device", "DEVICE", false },
 	{ "port", "PORT", true },
+	{ "transport", "TRANSPORT", false },
 	{ "qpn", "QPN", true },
 	{ "name", "ID", true },
 	{ "age", "AGE", true },

@@ -200,3 +200,14 @@ bool address_matches(const struct address *address, const struct nlattr *attr)
 	return same_bits(&want.ip, &have.ip, address->bits) &&
 	       (!address->port || address->port == have.port);
 }
+
+bool address_matches_gid(const struct address *address, const char *gid)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+	struct bytes want, have;
+
+	return inet_pton(AF_INET6, gid, &in6.sin6_addr) == 1 &&
+	       to_bytes(&in6, sizeof(in6), &have) &&
+	       to_bytes(&address->addr, sizeof(address->addr), &want) &&
+	       same_bits(&want.ip, &have.ip, address->bits);
+}

@@ -48,4 +48,7 @@ unsigned int address_scope(const struct address *address);
  */
 bool address_matches(const struct address *address, const struct nlattr *attr);
 
+/* address_matches_gid() - whether a GID is the user's address, in whose text form it is */
+bool address_matches_gid(const struct address *address, const char *gid);
+
 #endif /* ADDRESS_H */

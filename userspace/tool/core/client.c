@@ -57,6 +57,17 @@ static const struct nla_policy policy[RDMA_CM_ALT_NL_A_MAX + 1] = {
 	[RDMA_CM_ALT_NL_A_PKEY] = { .type = NLA_U32 },
 	[RDMA_CM_ALT_NL_A_DLID] = { .type = NLA_U32 },
 	[RDMA_CM_ALT_NL_A_SL] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_HELLOS] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_PROTOCOL] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_FEATURES] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_GUID] = { .type = NLA_U64 },
+	[RDMA_CM_ALT_NL_A_FAILURES] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_TRUNK] = { .type = NLA_STRING },
+	[RDMA_CM_ALT_NL_A_FRAMES_SENT] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_FRAMES_RECEIVED] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_TRANSPORT] = { .type = NLA_STRING },
+	[RDMA_CM_ALT_NL_A_NO_TRUNK] = { .type = NLA_STRING },
+	[RDMA_CM_ALT_NL_A_RETRY] = { .type = NLA_U32 },
 };
 
 static const struct nla_policy control_policy[CTRL_ATTR_MAX + 1] = {
@@ -129,13 +140,7 @@ static int resolve_family(struct nl_sock *sock)
 	return family;
 }
 
-/**
- * client_dump() - read all objects of a kind
- * @cmd: the kind
- * @fn: called for each message
- * @arg: argument of @fn
- */
-void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg)
+static int dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg)
 {
 	struct receiver receiver = { .fn = fn, .arg = arg };
 	struct nl_sock *sock;
@@ -146,9 +151,39 @@ void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg)
 	ret = genl_send_simple(sock, family, cmd, RDMA_CM_ALT_NL_VERSION, NLM_F_DUMP);
 	if (ret >= 0)
 		ret = nl_recvmsgs_default(sock);
+	nl_socket_free(sock);
+	return ret;
+}
+
+/**
+ * client_dump() - read all objects of a kind
+ * @cmd: the kind
+ * @fn: called for each message
+ * @arg: argument of @fn
+ */
+void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg)
+{
+	int ret = dump(cmd, fn, arg);
+
 	if (ret < 0)
 		fail(TOOL_ERROR, "the module does not tell: %s", nl_geterror(ret));
-	nl_socket_free(sock);
+}
+
+/**
+ * client_may_dump() - read all objects of a kind, if the user may, and the module has it
+ * @cmd: the kind
+ * @fn: called for each message
+ * @arg: argument of @fn
+ *
+ * Return: false: it tells nothing
+ */
+bool client_may_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg)
+{
+	int ret = dump(cmd, fn, arg);
+
+	if (ret < 0 && ret != -NLE_PERM && ret != -NLE_OPNOTSUPP)
+		fail(TOOL_ERROR, "the module does not tell: %s", nl_geterror(ret));
+	return ret >= 0;
 }
 
 static void join(struct nl_sock *sock, int group)

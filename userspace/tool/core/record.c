@@ -80,6 +80,9 @@ struct json_object *record_id(struct nlattr **attrs)
 	record_put(record, "ps", text_ps(client_u32(attrs, RDMA_CM_ALT_NL_A_PS, 0)));
 	record_put(record, "qp_type", text_qp_type(client_u32(attrs, RDMA_CM_ALT_NL_A_QP_TYPE, 0)));
 	add_place(record, attrs);
+	add(record, "peer_gid", text_gid(attrs[RDMA_CM_ALT_NL_A_DGID]));
+	record_put(record, "transport", client_string(attrs, RDMA_CM_ALT_NL_A_TRANSPORT, NULL));
+	record_put(record, "no_trunk", client_string(attrs, RDMA_CM_ALT_NL_A_NO_TRUNK, NULL));
 	add_u32(record, "qpn", attrs[RDMA_CM_ALT_NL_A_QPN]);
 	add_u32(record, "queue", attrs[RDMA_CM_ALT_NL_A_QUEUE]);
 	add_u32(record, "age", attrs[RDMA_CM_ALT_NL_A_AGE]);
@@ -176,6 +179,7 @@ struct json_object *record_peer(struct nlattr **attrs)
 	add_boot_id(record, attrs[RDMA_CM_ALT_NL_A_BOOT_ID]);
 	add_hex64(record, "guid", attrs[RDMA_CM_ALT_NL_A_GUID]);
 	add_u32(record, "failures", attrs[RDMA_CM_ALT_NL_A_FAILURES]);
+	add_u32(record, "retry_ms", attrs[RDMA_CM_ALT_NL_A_RETRY]);
 	record_put(record, "trunk", client_string(attrs, RDMA_CM_ALT_NL_A_TRUNK, NULL));
 	add_u32(record, "frames_sent", attrs[RDMA_CM_ALT_NL_A_FRAMES_SENT]);
 	add_u32(record, "frames_received", attrs[RDMA_CM_ALT_NL_A_FRAMES_RECEIVED]);

@@ -38,6 +38,7 @@ void fail(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3), n
 /* client.c: client of the generic netlink family. */
 typedef void (*message_fn)(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg);
 void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg);
+bool client_may_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg);
 void client_listen(message_fn fn, void *arg) __attribute__((noreturn));
 bool client_nest(struct nlattr *nest, struct nlattr **attrs);
 uint32_t client_u32(struct nlattr **attrs, int attr, uint32_t otherwise);

@@ -9,6 +9,7 @@
 
 #include "tool/explain/advice.h"
 #include "tool/explain/advice_table.h"
+#include "tool/explain/no_trunk.h"
 #include "tool/core/host.h"
 #include "tool/core/tool.h"
 
@@ -88,17 +89,72 @@ static void add_failure(struct nlmsghdr *nlh, struct nlattr **attrs, void *failu
 }
 
 /* Adds the requested id in any state; without a request by id, only ids that wait for an answer. */
-static void add_id(struct nlmsghdr *nlh, struct nlattr **attrs, void *ids)
+static void add_id(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
 {
 	struct json_object *id = record_id(attrs);
+	struct findings *found = arg;
 
 	(void)nlh;
-	if ((!wanted.by_id && !attrs[RDMA_CM_ALT_NL_A_SINCE]) || !is_wanted(id, attrs)) {
+	if (!is_wanted(id, attrs)) {
+		json_object_put(id);
+		return;
+	}
+	if (record_string(id, "peer_gid"))
+		record_put_bool(found->gids, record_string(id, "peer_gid"), true);
+	if (!wanted.by_id && !attrs[RDMA_CM_ALT_NL_A_SINCE]) {
 		json_object_put(id);
 		return;
 	}
 	record_put(id, "waits_for", waits_for(record_string(id, "state")));
-	json_object_array_add(ids, id);
+	json_object_array_add(found->ids, id);
+}
+
+static void add_peer(struct nlmsghdr *nlh, struct nlattr **attrs, void *peers)
+{
+	(void)nlh;
+	json_object_array_add(peers, record_peer(attrs));
+}
+
+/* Returns all peers, or NULL if the user may not see them. */
+static struct json_object *find_peers(void)
+{
+	struct json_object *peers = json_object_new_array();
+
+	if (client_may_dump(RDMA_CM_ALT_NL_PEER, add_peer, peers))
+		return peers;
+	json_object_put(peers);
+	return NULL;
+}
+
+/* Over InfiniBand a GID is no IP address: it is known by the ids that are connected to it. */
+static bool is_wanted_peer(struct json_object *peer, struct json_object *gids)
+{
+	const char *gid = record_string(peer, "peer_gid");
+
+	if (!wanted.what || wanted.by_id || !gid)
+		return false;
+	return address_matches_gid(&wanted.address, gid) || json_object_object_get(gids, gid);
+}
+
+/* Adds to ids, and to peers of the requested address, why they use no trunks. */
+static void explain_trunks(struct findings *found)
+{
+	struct json_object *peers = find_peers();
+
+	for (size_t i = 0; i < json_object_array_length(found->ids); i++) {
+		struct json_object *id = json_object_array_get_idx(found->ids, i);
+
+		record_put(id, "why_no_trunk", no_trunk_of_id(id, peers));
+	}
+	for (size_t i = 0; peers && i < json_object_array_length(peers); i++) {
+		struct json_object *peer = json_object_array_get_idx(peers, i);
+
+		if (!is_wanted_peer(peer, found->gids))
+			continue;
+		record_put(peer, "why_no_trunk", no_trunk_of_peer(peer));
+		json_object_array_add(found->peers, json_object_get(peer));
+	}
+	json_object_put(peers);
 }
 
 /*
@@ -166,12 +222,13 @@ int cmd_explain(int argc, char **argv)
 	};
 	struct findings found = {
 		.ids = json_object_new_array(), .failures = json_object_new_array(),
+		.peers = json_object_new_array(), .gids = json_object_new_object(),
 	};
 	struct json_object *id;
 	size_t count;
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
-	client_dump(RDMA_CM_ALT_NL_ID, add_id, found.ids);
+	client_dump(RDMA_CM_ALT_NL_ID, add_id, &found);
 	client_dump(RDMA_CM_ALT_NL_FAILURE, add_failure, found.failures);
 	found.what = wanted.what;
 	found.by_id = wanted.by_id;
@@ -182,6 +239,7 @@ int cmd_explain(int argc, char **argv)
 		fail(TOOL_NONE,
 		     "there is no id %s, and no failure of one is kept (or it is another user's): "
 		     "rdma-cm-alt show ids", wanted.what);
+	explain_trunks(&found);
 	found.path = find_path(id ?: found.last);
 	found.tries = advice_try(id, found.last, found.path);
 	if (options.json)
@@ -191,6 +249,8 @@ int cmd_explain(int argc, char **argv)
 	json_object_put(found.tries);
 	json_object_put(found.path);
 	json_object_put(found.failures);
+	json_object_put(found.peers);
+	json_object_put(found.gids);
 	json_object_put(found.ids);
 	return count ? TOOL_BAD : TOOL_OK;
 }

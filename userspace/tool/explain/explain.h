@@ -11,6 +11,8 @@
  * @what: the requested id or address; NULL: all
  * @by_id: @what is an id
  * @ids: the requested id, or the ids that wait for an answer
+ * @gids: an object with a member for each GID that a requested id has as its peer
+ * @peers: peers with the requested address that trunks may lead to
  * @failures: the last failures
  * @last: the last failure that is not a consequence of another one; NULL: none
  * @path: path to the peer; NULL: there is no peer
@@ -20,6 +22,8 @@ struct findings {
 	const char *what;
 	bool by_id;
 	struct json_object *ids;
+	struct json_object *gids;
+	struct json_object *peers;
 	struct json_object *failures;
 	struct json_object *last;
 	struct json_object *path;

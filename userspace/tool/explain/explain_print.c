@@ -52,6 +52,8 @@ static void print_id(struct json_object *id, const char *name, struct json_objec
 	print_place(id);
 	if (netdev && !record_string(id, "device"))
 		printf("  %-12s none yet; the way to the peer leads over %s\n", "device", netdev);
+	print_member(id, "transport", "transport");
+	print_member(id, "why_no_trunk", "no trunk");
 	if (record_number(id, "busy"))
 		puts("               a call is under way, which has its addresses");
 	puts("");
@@ -78,6 +80,22 @@ static void print_waiting(struct json_object *ids)
 	}
 	if (count)
 		puts("");
+}
+
+static void print_peers(struct json_object *peers)
+{
+	size_t count = json_object_array_length(peers);
+
+	if (count)
+		puts("\nTrunks to it");
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *peer = json_object_array_get_idx(peers, i);
+
+		printf("  %s/%d %s -> %s: %s\n", record_string(peer, "device"),
+		       (int)record_number(peer, "port"), record_string(peer, "gid"),
+		       record_string(peer, "peer_gid"),
+		       record_string(peer, "why_no_trunk") ?: record_string(peer, "trunk"));
+	}
 }
 
 static void print_path(struct json_object *path)
@@ -131,6 +149,7 @@ void explain_print(const struct findings *found)
 	if (found->last)
 		print_last(found->last, found->last ==
 			   json_object_array_get_idx(found->failures, count - 1));
+	print_peers(found->peers);
 	if (found->path)
 		print_path(found->path);
 	count = json_object_array_length(found->tries);
@@ -146,6 +165,8 @@ void explain_print_json(const struct findings *found)
 	struct json_object *all = json_object_new_object();
 
 	json_object_object_add(all, "ids", json_object_get(found->ids));
+	if (json_object_array_length(found->peers))
+		json_object_object_add(all, "peers", json_object_get(found->peers));
 	json_object_object_add(all, "failures", json_object_get(found->failures));
 	if (found->last) {
 		record_put(all, "step", advice_step(found->last));
