@@ -241,6 +241,7 @@ def elsewhere(stacks: dict[str, Stack]) -> None:
     with opened(stacks) as (agent, _other), Agent(stacks[STOCK], *ib.elsewhere([])) as stock:
         one, listener = route(agent, stock, OWN, PEER)
         child = connected(agent, one, stock, listener)
+        same("why it is no trunk", trunks.transports(0)[-1], ("ib_cm", "elsewhere"))
         disconnected(agent, one, stock, child)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from unplug import rules, unplug
 
 OWN, PEER = "10.8.0.1", "10.8.0.2"
 PARAMETERS = Path("/sys/module/rdma_cm_alt/parameters")
+TRACING = Path("/sys/kernel/tracing/events").exists()
 
 port = 8300
 down = ib.down
@@ -47,9 +49,54 @@ def trunks(idle: int = 60) -> Iterator[None]:
         wait_for("no trunk", lambda: not qps())
 
 
+def tool(words: str, status: int | None = 0, before: tuple[str, ...] = ()) -> dict | list[dict]:
+    """What rdma-cm-alt prints, perhaps in the other network namespace."""
+    return json.loads(run(" ".join([*before, f"{ROOT}/build/rdma-cm-alt -j", words]), status))
+
+
 def peers(number: int) -> list[dict]:
     """The peers of hca<number>."""
-    return json.loads(run(f"{ROOT}/build/rdma-cm-alt -j show peers -d hca{number}"))
+    return tool(f"show peers -d hca{number}")
+
+
+def counters(number: int) -> dict[str, int]:
+    """What hca<number> has counted of trunks."""
+    port = next(port for port in tool("stats") if port.get("device") == f"hca{number}")
+    return {name: count for name, count in port["counters"].items() if name.startswith(("trunk-", "hello-"))}
+
+
+def grown(number: int, before: dict[str, int]) -> dict[str, int]:
+    """The counters of hca<number> that have grown, and by how much."""
+    return {name: count - before[name] for name, count in counters(number).items() if count != before[name]}
+
+
+def transports(number: int, before: tuple[str, ...] = ()) -> list[tuple[str | None, str | None]]:
+    """What the connections of hca<number> are made over, and why it is no trunk, the oldest first."""
+    shown = tool(f"show ids -s connected -d hca{number}", before=before)
+    return [(one.get("transport"), one.get("no_trunk")) for one in sorted(shown, key=lambda one: one["handle"])]
+
+
+def why(what: str) -> list[str | None]:
+    """What explain says of trunks to this address, or of this id."""
+    said = tool(f"explain {what}", None)
+    return [found.get("why_no_trunk") for found in said["ids"] + said.get("peers", [])]
+
+
+@contextmanager
+def traced() -> Iterator[list[str]]:
+    """What the tracepoint tells meanwhile: what has happened to trunks, and why. Nothing without tracing."""
+    told: list[str] = []
+    event = Path("/sys/kernel/tracing/events/rdma_cm_alt/rca_trunk")
+    if not event.exists():
+        yield told
+        return
+    (event.parents[2] / "trace").write_text("")
+    (event / "enable").write_text("1")
+    try:
+        yield told
+    finally:
+        (event / "enable").write_text("0")
+        told += re.findall(r" rca_trunk: .* session=[0-9a-f]{8} (.*)", (event.parents[2] / "trace").read_text())
 
 
 def peer(number: int, other: int) -> dict:
@@ -185,6 +232,7 @@ def goes(stacks: dict[str, Stack]) -> None:
 def lost(stacks: dict[str, Stack]) -> None:
     """Requests for trunks that get no answer: connections are made, and it is tried again later."""
     with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        before = counters(1)
         connect(agent, other, OWN, PEER)
         lid = int(Path("/sys/class/infiniband/hca1/ports/1/lid").read_text(), 0)
         rules(f"drop REQ from={lid}")
@@ -195,6 +243,10 @@ def lost(stacks: dict[str, Stack]) -> None:
         finally:
             rules()
         wait_for("no QP", lambda: not qps())
+        same("what failed", grown(1, before), {"hello-received": 2, "trunk-failed": 1})
+        said = why(ib.gid(0))[0]
+        if not re.match(r"a trunk could not be opened, 1 times in a row: it is tried again ", said or ""):
+            raise Unexpected(f"explain: {said}")
         # The third hello, and a connection after it, when the first back-off is over.
         connect(agent, other, OWN, PEER)
         time.sleep(1.5)
@@ -208,6 +260,7 @@ def resumes(stacks: dict[str, Stack]) -> None:
     with trunks(idle=2), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
         ends = [over_trunk(agent, other) for _ in range(4)]
         wait_for("no QP", lambda: not qps())
+        counted = counters(0)
         same("without a QP", states(), ("idle", "idle"))
         before = frames()
         agent.quiet()
@@ -216,6 +269,7 @@ def resumes(stacks: dict[str, Stack]) -> None:
         disconnected(other, ends[1][1], agent, ends[1][0])
         if not all(now > number for now, number in zip(frames(), before)):
             raise Unexpected(f"frames: {before} before, {frames()} now")
+        same("what was counted", grown(0, counted), {"trunk-open": 1, "trunk-replaced": 1})
         # Another connection opens it again as well.
         wait_for("no QP again", lambda: not qps())
         one, listener = route(other, agent, PEER, OWN)
@@ -257,16 +311,52 @@ def goes_with_connections(stacks: dict[str, Stack]) -> None:
     """An adapter is removed: connections over its trunks end at the other one, as those over ib_cm do."""
     with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
         one, _ = over_trunk(agent, other)
-        took = unplug()
+        before = counters(0)
+        with traced() as told:
+            took = unplug()
         if took > 10:
             raise Unexpected(f"the removal took {took:.1f} s")
         heard = [agent.ask("event", PATIENCE * 1000).split() for _ in range(3)]
         same("events", sorted((int(event[3]), event[1], event[2]) for event in heard),
              [(number, "RDMA_CM_EVENT_DISCONNECTED", "0") for number in (0, 1, one)])
+        same("what was counted", grown(0, before), {"trunk-lost": 1})
+        if TRACING:
+            same("what was traced", sorted(told), ["closed: the device is removed", "closed: the peer has ended it",
+                                                   "lost: the peer has ended it"])
         agent.must("destroy", one)
         wait_for("no trunk", lambda: not any("trunk" in found for found in peers(0)))
     down()
     up()
+
+
+def seen(stacks: dict[str, Stack]) -> None:
+    """What operators see: what connections are made over, and why it is no trunk."""
+    with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        before = [counters(0), counters(1)]
+        (PARAMETERS / "trunks").write_text("0")
+        connect(agent, other, OWN, PEER)
+        (PARAMETERS / "trunks").write_text("1")
+        connect(agent, other, OWN, PEER)
+        same("before a trunk", [line[:30] for line in why(PEER)], ["the peer has not said hello: i"])
+        with traced() as told:
+            over_trunk(agent, other)
+        ours = transports(0)
+        over = ours.count(("trunk", None))
+        same("the client's", ours, [("ib_cm", "off"), *[("ib_cm", "none")] * (len(ours) - 1 - over),
+                                    *[("trunk", None)] * over])
+        same("the server's", set(transports(1, tuple(ib.elsewhere([])))), {("ib_cm", "asked"), ("trunk", None)})
+        explained = [why(one["name"])[0] for one in tool("show ids -s connected -d hca0")]
+        same("off", explained[0].split(":")[0], "trunks were off when it was requested")
+        same("none", explained[1].split(";")[1], " one is now")
+        same("a trunk", (explained[-1], why(PEER)), (None, [None]))
+        told_of = [{name: count for name, count in grown(number, before[number]).items() if "hello" not in name}
+                   for number in (0, 1)]
+        same("counted", told_of, [{"trunk-connect": over, "trunk-open": 1}, {"trunk-request": over, "trunk-open": 1}])
+        same("hellos", (grown(0, before[0])["hello-sent"], grown(1, before[1])["hello-received"]),
+             (len(ours) - 1 - over,) * 2)
+        if TRACING:
+            same("traced", sorted(told), ["open: the peer has sent a frame"] * 2 +
+                 ["opening: the peer asks", "opening: this host asks"])
 
 
 def without_a_grh(stacks: dict[str, Stack]) -> None:
@@ -289,6 +379,7 @@ TESTS = (
     ("requests for trunks are lost", lost, False),
     ("connections outlive an idle link", resumes, False),
     ("links that end all the time", flaps, True),
+    ("what operators see of trunks", seen, True),
     ("trunks are switched off", switched_off, False),
     ("an adapter with connections over trunks is removed", goes_with_connections, True),
 )
