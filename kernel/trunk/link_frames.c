@@ -217,6 +217,7 @@ void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (wc->status != IB_WC_SUCCESS) {
 		rca_trunk_because(trunk, "the QP has failed");
 		rca_link_tell(link, RCA_LINK_END);
+	}
 	spin_unlock(&trunk->lock);
 }
 

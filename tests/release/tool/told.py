@@ -141,7 +141,8 @@ def trunks() -> None:
         return told(messages, "-j", "explain", "9/1").json["ids"][0]
 
     for why, text in (("off", "trunks were off when"), ("iwarp", "iWARP has no trunks"), ("qp-type", "trunks have neither"),
-                      ("path", "its path differs"), ("elsewhere", "the peer's module has no such listener"),
+                      ("path", "its path differs"), ("never", "the program does not"),
+                      ("elsewhere", "the peer's module has no such listener"),
                       ("asked", "the peer has requested it"), ("later", "later"), ("none", "none to the peer was open")):
         said = ask(why)
         true(f"{why}: {text}", said["why_no_trunk"].startswith(text), str(said))

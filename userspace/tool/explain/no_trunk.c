@@ -21,6 +21,7 @@ static const struct {
 	{ "iwarp", "iWARP has no trunks, its connections are TCP connections" },
 	{ "qp-type", "trunks have neither datagrams nor XRC" },
 	{ "path", "its path differs by direction, or has no known MTU" },
+	{ "never", "the program does not want one: RDMA_CM_ALT_OPTION_TRUNK" },
 	{ "elsewhere", "the peer's module has no such listener, but another user of ib_cm there "
 		       "may: the request was repeated over ib_cm" },
 	{ "asked", "the peer has requested it, and has not used one: rdma-cm-alt explain there" },
