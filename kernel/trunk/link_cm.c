@@ -7,7 +7,7 @@
  *
  *   active side                          passive side
  *   START: QP, REQ
- *                                        (callback) REQ: see service.c
+ *                                        (callback) REQ: open_request.c
  *                                        START: QP connected, REP
  *   (callback) REP: checked
  *   REP: QP connected, RTU, a frame

@@ -139,6 +139,10 @@ static const char *why_closing(const struct rca_trunk *trunk)
 		return "the peer's module was loaded again";
 	if (is_off(trunk))
 		return "trunks are switched off";
+	if (rca_watch_is_silent(trunk))
+		return "the peer is silent";
+	if (trunk->unusable)
+		return "its GID or partition is gone";
 	return "no link could be opened for too long";
 }
 

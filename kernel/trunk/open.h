@@ -8,26 +8,10 @@
 
 #include "transport/transport.h"
 
-struct ib_cm_id;
 struct ib_gid_attr;
 struct rca_device;
 struct rca_peer_key;
 struct rca_trunk;
-struct rca_trunk_key;
-struct rca_trunk_open;
-struct sa_path_rec;
-
-/**
- * struct rca_open_req - a request of a peer for a link
- * @open: what it has told
- * @path: path to it
- * @yields: if this host asks at the same time, its own request yields to this one
- */
-struct rca_open_req {
-	const struct rca_trunk_open *open;
-	const struct sa_path_rec *path;
-	bool yields;
-};
 
 /** RCA_WATCH_PROBES - how often a peer is asked in the time after whose silence it is dead */
 #define RCA_WATCH_PROBES	4
@@ -43,15 +27,10 @@ void rca_open_work(struct work_struct *work);
 void rca_open_end_device(struct rca_device *dev);
 
 /* open_request.c */
-int rca_open_accept(struct rca_device *dev, const struct rca_trunk_key *key,
-		    const struct ib_gid_attr *sgid_attr, const struct rca_open_req *req,
-		    struct ib_cm_id *cm_id);
 void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req,
 			const struct ib_gid_attr *sgid_attr);
 void rca_open_port_changed(struct rca_device *dev, u32 port);
 void rca_open_heard(const struct rca_peer_key *key, const void *data, size_t len);
-
-/* service.c */
 void rca_trunk_listen(struct rca_device *dev);
 void rca_trunk_unlisten(struct rca_device *dev);
 

@@ -109,10 +109,12 @@ void rca_watch_port(struct rca_trunk *trunk)
 	has = port_has(trunk);
 	spin_lock(&trunk->lock);
 	trunk->unusable = !has;
-	if (!has && trunk->link)
+	if (!has && trunk->link) {
+		rca_trunk_because(trunk, "its GID or partition is gone");
 		rca_link_tell(trunk->link, RCA_LINK_END);
-	else if (trunk->up)
+	} else if (trunk->up) {
 		rca_trunk_probe(trunk);
+	}
 	spin_unlock(&trunk->lock);
 }
 

@@ -116,8 +116,9 @@ enum rdma_cm_alt_nl_cmd {
  *	"iw_cm"; absent: there is no connection, or an operation was under way
  * @RDMA_CM_ALT_NL_A_NO_TRUNK: string: ids: why that is no trunk: "off": trunks were off, "iwarp":
  *	the device is of iWARP, "qp-type": datagrams or XRC, "path": it has no MTU or differs by
- *	direction, "never": the program does not want one, "elsewhere": the peer has no such listener for trunks, "asked": the peer has
- *	chosen, "none": there was no open trunk to the peer
+ *	direction, "never": the program does not want one, "elsewhere": the peer has no such
+ *	listener for trunks, "asked": the peer has chosen, "none": there was no open trunk to the
+ *	peer
  * @RDMA_CM_ALT_NL_A_RETRY: u32: peers: milliseconds until it is tried again to open a trunk that
  *	could not be opened, if there is a connection then; absent: at any time
  */
