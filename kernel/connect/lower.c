@@ -44,8 +44,8 @@ static bool is_connected(const struct rca_id *id)
 /*
  * Why a connection may not use a trunk, or RCA_NO_TRUNK_NONE: it may, but there is none. A trunk
  * does not know XRC, paths that differ by direction, and an MTU that is none. A program may not
- * want a trunk. A request that a peer has refused because it has no such listener may be for another
- * user of ib_cm there.
+ * want a trunk. A request that a peer has refused because it has no such listener may be for
+ * another user of ib_cm there.
  */
 static enum rca_no_trunk why_not(const struct rca_id *id)
 {

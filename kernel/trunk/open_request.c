@@ -79,8 +79,8 @@ static void set_path(struct sa_path_rec *to, const struct sa_path_rec *path)
  * a negative errno: the request has to be rejected.
  */
 static int accept(struct rca_device *dev, const struct rca_trunk_key *key,
-		    const struct ib_gid_attr *sgid_attr, const struct link_req *req,
-		    struct ib_cm_id *cm_id)
+		  const struct ib_gid_attr *sgid_attr, const struct link_req *req,
+		  struct ib_cm_id *cm_id)
 {
 	struct rca_trunk *trunk = rca_trunk_make(dev, key, sgid_attr);
 	struct rca_trunk_link *link;
