@@ -114,6 +114,33 @@ def _switches(found: Found, row: Row, limits: dict[str, float]) -> None:
             setattr(row, name, "; ".join(cells))
 
 
+def _over_trunks(found: Found, row: Row, limits: dict[str, float]) -> None:
+    cells, stock = [], []
+    for case, most in limits.items():
+        values = _values(found, f"trunk-{case}", OURS, _total)
+        if not values:
+            continue
+        cells.append(f"{case} {spread(values, ',.0f', '')}")
+        if row.verdict != MISSED:
+            row.verdict = verdict(statistics.median(values) <= most)
+        if others := _values(found, case, STOCK, _total):
+            stock.append(f"{case} {spread(others, ',.0f', '')}")
+    row.ours, row.stock = "; ".join(cells), "; ".join(stock)
+
+
+def _saved(found: Found, row: Row, limits: dict[str, float]) -> None:
+    cells = []
+    for case, least in limits.items():
+        over_ib_cm, over_trunk = (_values(found, name, OURS, _total) for name in (case, f"trunk-{case}"))
+        if not (over_ib_cm and over_trunk):
+            continue
+        saved = statistics.median(over_ib_cm) - statistics.median(over_trunk)
+        cells.append(f"{case} {saved:,.0f}")
+        if row.verdict != MISSED:
+            row.verdict = verdict(saved >= least)
+    row.ours = "; ".join(cells)
+
+
 def module(record: dict) -> float:
     """Returns the instructions of our module."""
     return record["modules"].get(OUR_MODULE, 0)
@@ -150,6 +177,16 @@ TARGETS = [
            lambda found, row: _part(found, row, library, 11000)),
     Target(f"{ROW}-switches", "context switches per connection", "<= 10, 15 and 30",
            lambda found, row: _switches(found, row, {"roce-64": 10, "ib-64": 15, "ib-1": 30})),
+    Target(f"{ROW}-trunk-64", "instructions per connection over a trunk, 64 under way", "<= 100,000",
+           lambda found, row: _over_trunks(found, row, {"roce-64": 100000, "ib-64": 100000})),
+    Target(f"{ROW}-trunk-1", "the same, one at a time", "<= 200,000",
+           lambda found, row: _over_trunks(found, row, {"roce-1": 200000, "ib-1": 200000})),
+    Target(f"{ROW}-trunk-fused-64", "the same, fused calls, 64 under way", "<= 70,000",
+           lambda found, row: _over_trunks(found, row, {"roce-fused-64": 70000, "ib-fused-64": 70000})),
+    Target(f"{ROW}-trunk-saved", "instructions of a connection over ib_cm less those over a trunk", ">= 90,000 and 60,000",
+           lambda found, row: _saved(found, row, {"roce-64": 90000, "ib-64": 90000, "roce-1": 60000, "ib-1": 60000})),
+    Target(f"{ROW}-trunk-switches", "context switches per connection over a trunk", "<= 5",
+           lambda found, row: _switches(found, row, {"trunk-roce-64": 5, "trunk-ib-64": 5})),
     *(Target(f"{ROW}-{cases[0]}", what, "<= 1.2x the first",
              lambda found, row, cases=cases: _scale(found, row, cases))
       for what, cases in (

@@ -81,6 +81,17 @@ class CountsTest(unittest.TestCase):
             found = [record("roce-64", OURS, 1, 10), record("ib-64", OURS, 1, switches)]
             self.assertEqual(self.verdict_of("switches", found), verdict)
 
+    def test_each_fabric_counts_over_trunks(self) -> None:
+        for ours, verdict in ((100000, MET), (100001, MISSED)):
+            found = [record("trunk-roce-64", OURS, ours), record("trunk-ib-64", OURS, 1)]
+            self.assertEqual(self.verdict_of("over a trunk, 64 under way", found), verdict)
+
+    def test_trunks_save_instructions(self) -> None:
+        for ours, verdict in ((60000, MET), (59999, MISSED)):
+            found = [record("ib-64", OURS, 100000), record("trunk-ib-64", OURS, 1),
+                     record("ib-1", OURS, 100000), record("trunk-ib-1", OURS, 100000 - ours)]
+            self.assertEqual(self.verdict_of("less those over a trunk", found), verdict)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -106,7 +106,7 @@ def _adapters(count: int) -> Iterator[None]:
 
 
 @contextmanager
-def _trunks(switched: bool) -> Iterator[None]:
+def trunks(switched: bool) -> Iterator[None]:
     """Trunks are on meanwhile; the first run opens those that it needs."""
     if switched:
         TRUNKS.write_text("1")
@@ -174,7 +174,7 @@ def measure(stacks: tuple[Stack, Stack], records: Records, names: list[str],
             def add(found: dict, number: int, stack: str = stack, name: str = name) -> None:
                 records.add(ROW, stack, found, name, number)
 
-            with _adapters(case.adapters), _trunks(case.trunks), _held(by_name[stack], case.held):
+            with _adapters(case.adapters), trunks(case.trunks), _held(by_name[stack], case.held):
                 _rounds(by_name[stack], add, case, records, parts)
     Path("/proc/sys/kernel/kptr_restrict").write_text("0")
     shutil.copyfile("/proc/kallsyms", OUT / "kallsyms")
