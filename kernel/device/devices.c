@@ -78,13 +78,18 @@ static const struct rca_tp_ops *transport_of(struct ib_device *ibdev)
 	return NULL;
 }
 
+static bool is_state(enum ib_event_type event)
+{
+	return event == IB_EVENT_PORT_ERR || event == IB_EVENT_PORT_ACTIVE;
+}
+
 static void device_port_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	struct rca_device *dev = container_of(handler, struct rca_device, events);
 
 	switch (event->event) {
 	case IB_EVENT_DEVICE_FATAL:
-		callbacks->port_changed(dev, 0);
+		callbacks->port_changed(dev, 0, true);
 		break;
 	case IB_EVENT_GID_CHANGE:
 		callbacks->changed(NULL);
@@ -96,7 +101,7 @@ static void device_port_event(struct ib_event_handler *handler, struct ib_event 
 	case IB_EVENT_SM_CHANGE:
 	case IB_EVENT_CLIENT_REREGISTER:
 		atomic_inc(&dev->path_epoch);
-		callbacks->port_changed(dev, event->element.port_num);
+		callbacks->port_changed(dev, event->element.port_num, is_state(event->event));
 		break;
 	default:
 		break;

@@ -70,8 +70,8 @@ struct rca_device {
  * struct rca_devices_ops - callbacks into the layers above
  * @removed: the device is being removed, and takes no new ids. No layer may use @dev
  *           after this returns. Process context.
- * @port_changed: the state, the GIDs or the partitions of a port have changed, or the device has
- *                failed (@port is 0). Process context, not after @removed has been called.
+ * @port_changed: the state (@state), the GIDs or the partitions of a port have changed, or the
+ *                device has failed (@port is 0). Process context, not after @removed was called.
  * @changed: a device may be listened on from now on, or its GIDs have changed (@net is NULL),
  *           or a network device has appeared in a namespace or left it: so
  *           rca_device_serves_netns() may change. Called with locks of ib_core or RTNL held,
@@ -79,7 +79,7 @@ struct rca_device {
  */
 struct rca_devices_ops {
 	void (*removed)(struct rca_device *dev);
-	void (*port_changed)(struct rca_device *dev, u32 port);
+	void (*port_changed)(struct rca_device *dev, u32 port, bool state);
 	void (*changed)(struct net *net);
 };
 

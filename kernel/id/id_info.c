@@ -42,8 +42,7 @@ static __always_inline bool get_dgid(const struct rca_id *id, void *dgid)
 	}
 	if (!rca_addr_is_set(&id->dst) || rca_addr_is_any(&id->dst))
 		return false;
-	rdma_ip2gid((struct sockaddr *)&id->dst.sa, dgid);
-	return true;
+	return !rdma_ip2gid((struct sockaddr *)&id->dst.sa, dgid);
 }
 
 /**

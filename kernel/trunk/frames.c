@@ -93,6 +93,8 @@ int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record
 			return -EAGAIN;
 		ret = append(trunk, record);
 	}
+	if (!ret && record->type != RCA_RECORD_PING)
+		trunk->needed = trunk->session.sent + 1;
 	if (!ret && trunk->filled == U8_MAX)
 		rca_trunk_close_frame(trunk);
 	return ret;
@@ -109,7 +111,8 @@ static bool is_after(u32 a, u32 b)
  * @trunk: the trunk
  *
  * A frame whose SEND has completed is in the memory of the peer, which handles what it has received
- * before its link ends. So frames that only wait for an acknowledgement need none.
+ * before its link ends. So frames that only wait for an acknowledgement need none, and neither does
+ * a PING.
  *
  * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
  * Return: whether there are records that the peer may not have, or connections that wait.
@@ -121,8 +124,8 @@ bool rca_trunk_has_to_send(const struct rca_trunk *trunk)
 	lockdep_assert_held(&trunk->lock);
 	if (!session->number)
 		return false;
-	return trunk->filled || !list_empty(&trunk->waiting) ||
-	       (is_after(session->sent, trunk->sent) && session->sent != session->acked);
+	return !list_empty(&trunk->waiting) ||
+	       (is_after(trunk->needed, trunk->sent) && is_after(trunk->needed, session->acked));
 }
 
 /**
@@ -181,6 +184,7 @@ void rca_trunk_lose_session(struct rca_trunk *trunk)
 	trunk->filling = 0;
 	trunk->filled = 0;
 	trunk->sent = 0;
+	trunk->needed = 0;
 	trunk->tries = 0;
 	/* Another load of the peer's module may be asked for a session. */
 	if (rca_hello_is_of(&trunk->hello, trunk->boot_id))

@@ -6,6 +6,7 @@
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_cm.h>
@@ -71,6 +72,8 @@ enum {
  * @pd: protection domain
  * @cq: completion queue
  * @poll: work that handles completions and sends what waits; runs while @cq exists
+ * @cq_lock: protects @cq_ends; any context
+ * @cq_ends: @poll must not be queued by @cq any more (lock: @cq_lock)
  * @qp: the QP, or NULL
  * @initialised: @qp is in INIT or in a later state
  * @ready: frames may be sent (lock: rca_trunk.lock)
@@ -100,6 +103,8 @@ struct rca_trunk_link {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct work_struct poll;
+	spinlock_t cq_lock;
+	bool cq_ends;
 	struct ib_qp *qp;
 	bool initialised;
 	bool ready;

@@ -242,6 +242,7 @@ static void connected(struct rca_trunk_link *link)
 		link->used_at = jiffies;
 		trunk->heard_at = jiffies;
 		trunk->probed_at = jiffies;
+		trunk->probes = 0;
 		rca_trunk_probe(trunk);
 	}
 	spin_unlock(&trunk->lock);

@@ -266,6 +266,7 @@ static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
 	}
 	link->used_at = jiffies;
 	trunk->heard_at = jiffies;
+	trunk->probes = 0;
 	spin_unlock(&trunk->lock);
 	return verdict;
 }

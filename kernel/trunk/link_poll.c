@@ -7,7 +7,7 @@
  * a program that has something to send lets the work run, too, so connections share a frame. If
  * none is, a record is sent at once.
  *
- * Locking: rca_trunk.lock.
+ * Locking: rca_trunk.lock; rca_trunk_link.cq_lock in the callback of the queue.
  */
 #include "trunk/link.h"
 
@@ -20,10 +20,19 @@
 #define POLL_BATCH	16
 #define POLL_MOST	256
 
-/* Callback of the completion queue. */
+/*
+ * Callback of the completion queue. The work may have handled the completion already, so this may
+ * come when the QP is destroyed.
+ */
 static void completed(struct ib_cq *cq, void *context)
 {
-	rca_link_run(context);
+	struct rca_trunk_link *link = context;
+	unsigned long flags;
+
+	spin_lock_irqsave(&link->cq_lock, flags);
+	if (!link->cq_ends)
+		rca_link_run(link);
+	spin_unlock_irqrestore(&link->cq_lock, flags);
 }
 
 static void begin_batch(struct rca_trunk *trunk)
@@ -86,6 +95,7 @@ int rca_link_create_cq(struct rca_trunk_link *link, unsigned int entries)
 	const struct ib_cq_init_attr attr = { .cqe = entries };
 
 	INIT_WORK(&link->poll, poll_work);
+	spin_lock_init(&link->cq_lock);
 	link->cq = ib_create_cq(link->trunk->dev->ibdev, completed, NULL, link, &attr);
 	if (IS_ERR(link->cq))
 		return PTR_ERR(link->cq);
@@ -102,6 +112,9 @@ void rca_link_destroy_cq(struct rca_trunk_link *link)
 {
 	if (IS_ERR_OR_NULL(link->cq))
 		return;
+	spin_lock_irq(&link->cq_lock);
+	link->cq_ends = true;
+	spin_unlock_irq(&link->cq_lock);
 	cancel_work_sync(&link->poll);
 	ib_destroy_cq(link->cq);
 }

@@ -85,21 +85,21 @@ static const struct kernel_param_ops trunks_ops = {
 module_param_cb(trunks, &trunks_ops, &rca_trunks, 0644);
 MODULE_PARM_DESC(trunks, "tell peers that this host speaks the trunk protocol, and open trunks");
 
-/* Does a trunk need a link only because its peer is watched? */
-static bool is_watching(const struct rca_trunk *trunk)
-{
-	return rca_watch_time() && trunk->users;
-}
-
 static unsigned long idle_time(void)
 {
 	return min(READ_ONCE(trunk_idle_s), MOST_IDLE_S) * HZ;
 }
 
-static bool is_idle(const struct rca_trunk_link *link)
+/* Links to peers that are watched stay. */
+static bool is_idle(struct rca_trunk *trunk)
 {
-	return link->ready && !rca_watch_time() &&
-	       time_after_eq(jiffies, READ_ONCE(link->used_at) + idle_time());
+	bool idle;
+
+	spin_lock(&trunk->lock);
+	idle = trunk->link->ready && !rca_watch_is_on(trunk) &&
+	       time_after_eq(jiffies, trunk->link->used_at + idle_time());
+	spin_unlock(&trunk->lock);
+	return idle;
 }
 
 /* Was the module of the peer loaded again since it opened what this host has? */
@@ -115,14 +115,20 @@ static unsigned long backoff(unsigned int tries)
 	return tries ? min(FIRST_BACKOFF << min(tries - 1, 16U), LAST_BACKOFF) : 0;
 }
 
-/* Is there something to send for a session that gets no link? */
+/* Is there something to send? */
+static bool needs_link(const struct rca_trunk *trunk)
+{
+	lockdep_assert_held(&trunk->lock);
+	return trunk->wanted || rca_trunk_has_to_send(trunk);
+}
+
+/* Does a session that needs a link get none? */
 static bool is_overdue(const struct rca_trunk *trunk)
 {
-	if (!trunk->session.number)
+	if (!trunk->session.number || !needs_link(trunk))
 		return false;
-	if (trunk->unusable && (trunk->wanted || rca_trunk_has_to_send(trunk)))
-		return true;
-	return trunk->tries && time_after_eq(jiffies, trunk->down_at + REOPEN_TIME);
+	return trunk->unusable ||
+	       (trunk->tries && time_after_eq(jiffies, trunk->down_at + REOPEN_TIME));
 }
 
 /* Are trunks switched off, and this one is not needed, or is the device being removed? */
@@ -215,9 +221,12 @@ static void open_active(struct rca_trunk *trunk)
 static bool try_now(struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	if (is_off(trunk) || trunk->unusable ||
-	    (!trunk->wanted && !rca_trunk_has_to_send(trunk) && !is_watching(trunk)))
+	if (is_off(trunk) || trunk->unusable)
 		return false;
+	if (!needs_link(trunk) && !rca_watch_is_on(trunk)) {
+		trunk->tries = 0;	/* nothing is overdue */
+		return false;
+	}
 	/* Without a session there is nothing to lose: another connection will ask again. */
 	if (!trunk->session.number) {
 		trunk->wanted = false;
@@ -260,25 +269,39 @@ static unsigned long earlier(unsigned long a, unsigned long b)
 /* When a trunk that has a link has to be looked at. */
 static unsigned long link_time(const struct rca_trunk *trunk)
 {
+	const struct rca_trunk_link *link = trunk->link;
 	unsigned long death = rca_watch_time();
 
 	if (!death)
-		return trunk->link->used_at + idle_time();
-	if (!trunk->link->ready)
+		return link->used_at + idle_time();
+	/* It may get users meanwhile. */
+	if (!rca_watch_is_on(trunk))
+		return earlier(link->used_at + idle_time(), jiffies + death / RCA_WATCH_PROBES);
+	if (!trunk->up)
 		return trunk->heard_at + death;
-	return earlier(trunk->probed_at + death / RCA_WATCH_PROBES, trunk->heard_at + death);
+	return trunk->probed_at + death / RCA_WATCH_PROBES;
 }
 
-/* When a trunk that needs a link has to be looked at; one that gets none is watched only. */
+/* When a trunk that has no link has to be looked at. */
 static unsigned long retry_time(const struct rca_trunk *trunk)
 {
-	unsigned long silent_at = trunk->heard_at + rca_watch_time();
-	unsigned long at = earlier(trunk->tried_at + backoff(trunk->tries),
-				   trunk->down_at + REOPEN_TIME);
+	unsigned long at = trunk->tried_at + backoff(trunk->tries);
 
-	if (trunk->unusable)
-		return silent_at;
-	return is_watching(trunk) ? earlier(at, silent_at) : at;
+	if (needs_link(trunk))
+		at = earlier(at, trunk->down_at + REOPEN_TIME);
+	if (!rca_watch_is_on(trunk))
+		return at;
+	return trunk->unusable ? trunk->heard_at + rca_watch_time() :
+				 earlier(at, trunk->heard_at + rca_watch_time());
+}
+
+/* Does a trunk have to be looked at later? */
+static bool is_timed(const struct rca_trunk *trunk)
+{
+	if (trunk->link)
+		return trunk->link->ready || rca_watch_is_on(trunk);
+	return rca_watch_is_on(trunk) ||
+	       (trunk->tries && !trunk->unusable && needs_link(trunk));
 }
 
 /* Time until the work has to run again by itself, in jiffies; 0: it need not. */
@@ -288,15 +311,9 @@ static unsigned long time_to_next_run(struct rca_trunk *trunk)
 	bool timed;
 
 	spin_lock(&trunk->lock);
-	if (trunk->link) {
-		timed = trunk->link->ready || (rca_watch_time() && trunk->session.number);
-		at = link_time(trunk);
-	} else {
-		timed = is_watching(trunk) ||
-			(trunk->tries && !trunk->unusable &&
-			 (trunk->wanted || rca_trunk_has_to_send(trunk)));
-		at = retry_time(trunk);
-	}
+	timed = is_timed(trunk);
+	if (timed)
+		at = trunk->link ? link_time(trunk) : retry_time(trunk);
 	spin_unlock(&trunk->lock);
 	if (!timed)
 		return 0;
@@ -315,8 +332,8 @@ void rca_open_work(struct work_struct *work)
 	rca_watch_port(trunk);
 	rca_watch_peer(trunk);
 	closing = has_to_close(trunk);
-	if (trunk->link && (closing || is_idle(trunk->link) || rca_link_step(trunk->link))) {
-		rca_trunk_because(trunk, is_idle(trunk->link) ? "idle" : "no QP or message");
+	if (trunk->link && (closing || is_idle(trunk) || rca_link_step(trunk->link))) {
+		rca_trunk_because(trunk, is_idle(trunk) ? "idle" : "no QP or message");
 		failed = !trunk->up;
 		closing = rca_link_end(trunk->link, closing);
 	}

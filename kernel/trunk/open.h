@@ -18,6 +18,7 @@ struct rca_trunk;
 
 /* watch.c */
 unsigned long rca_watch_time(void);
+bool rca_watch_is_on(const struct rca_trunk *trunk);
 bool rca_watch_is_silent(const struct rca_trunk *trunk);
 void rca_watch_port(struct rca_trunk *trunk);
 void rca_watch_peer(struct rca_trunk *trunk);
@@ -29,7 +30,7 @@ void rca_open_end_device(struct rca_device *dev);
 /* open_request.c */
 void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req,
 			const struct ib_gid_attr *sgid_attr);
-void rca_open_port_changed(struct rca_device *dev, u32 port);
+void rca_open_port_changed(struct rca_device *dev, u32 port, bool state);
 void rca_open_heard(const struct rca_peer_key *key, const void *data, size_t len);
 void rca_trunk_listen(struct rca_device *dev);
 void rca_trunk_unlisten(struct rca_device *dev);

@@ -97,9 +97,10 @@ static int accept(struct rca_device *dev, const struct rca_trunk_key *key,
 		cm_id->cm_handler = rca_link_handler;
 		set_path(&link->path, req->path);
 		trunk->hello = req->open->hello;
-		rca_trunk_because(trunk, "the peer asks for another link");
-		if (trunk->link)
+		if (trunk->link) {
+			rca_trunk_because(trunk, "the peer asks for another link");
 			rca_link_tell(trunk->link, RCA_LINK_END);
+		}
 		trunk->next = link;
 		link = NULL;
 		ret = 0;
@@ -125,17 +126,27 @@ static void note_change(struct rca_trunk *trunk)
 	spin_unlock(&trunk->lock);
 }
 
+/* Likewise. */
+static void note_state(struct rca_trunk *trunk)
+{
+	spin_lock(&trunk->lock);
+	trunk->state_changed = true;
+	spin_unlock(&trunk->lock);
+	note_change(trunk);
+}
+
 /**
  * rca_open_port_changed() - the state, the GIDs or the partitions of a port may have changed
  * @dev: its device
  * @port: number of the port; 0: all ports
+ * @state: its state has
  *
  * Context: Process context, event handler of a device. The device is not removed meanwhile.
  */
-void rca_open_port_changed(struct rca_device *dev, u32 port)
+void rca_open_port_changed(struct rca_device *dev, u32 port, bool state)
 {
 	if (rca_trunks_used())
-		rca_trunks_of_port(dev, port, note_change);
+		rca_trunks_of_port(dev, port, state ? note_state : note_change);
 }
 
 /* Does a trunk need what has been found out now about its peer? */

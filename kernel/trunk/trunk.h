@@ -69,6 +69,7 @@ struct rca_trunk_key {
  * @gone: it is not in the table any more, and gets no link
  * @closing: its device is being removed, or trunks were switched off
  * @port_changed: its port has to be looked at
+ * @state_changed: likewise, and the peer has to be asked whether it is there
  * @unusable: its GID or its partition does not exist any more
  * @wanted: a link has to be opened
  * @odd: this end chooses odd connection numbers: it was the active one when the session was created
@@ -86,6 +87,7 @@ struct rca_trunk_key {
  * @tried_at: time of the last one, in jiffies
  * @heard_at: time of the last frame of the peer, or since when it is watched, in jiffies
  * @probed_at: when the peer was asked for one, in jiffies
+ * @probes: how often it was asked since the last frame
  * @why: why the link or the session ends, as far as known (a constant; without a lock)
  * @session: numbers of the frames; its number is 0 if there is no session, and only @work changes
  *           that
@@ -98,6 +100,7 @@ struct rca_trunk_key {
  * @lens: length of each frame that is kept
  * @records: number of records in each
  * @sent: number of the last frame whose SEND has completed
+ * @needed: number of the last frame that has another record than a PING
  * @work: opens and ends links, and ends the session; the only place that does
  * @rcu: frees it after lookups
  */
@@ -115,6 +118,7 @@ struct rca_trunk {
 	bool gone;
 	bool closing;
 	bool port_changed;
+	bool state_changed;
 	bool unusable;
 	bool wanted;
 	bool odd;
@@ -132,6 +136,7 @@ struct rca_trunk {
 	unsigned long tried_at;
 	unsigned long heard_at;
 	unsigned long probed_at;
+	unsigned int probes;
 	const char *why;
 	struct rca_session session;
 	u8 boot_id[RCA_BOOT_ID_LEN];
@@ -143,6 +148,7 @@ struct rca_trunk {
 	u16 lens[RCA_SESSION_FRAMES];
 	u8 records[RCA_SESSION_FRAMES];
 	u32 sent;
+	u32 needed;
 	struct delayed_work work;
 	struct rcu_head rcu;
 };

@@ -2,9 +2,9 @@
 /*
  * Whether the peer of a trunk is there, and what a trunk needs of the port of this host.
  *
- * With peer_death_ms, peers are asked for a frame four times in that time, and the sessions of
- * those that are silent for so long are lost. Without it, a peer is only asked when a port has
- * changed: an RC QP that cannot reach it fails.
+ * With peer_death_ms, peers to which there are connections are asked for a frame four times in that
+ * time, and the sessions of those that are silent for so long are lost. Without it, a peer is only
+ * asked when the state of a port has changed: an RC QP that cannot reach it fails.
  *
  * Locking: rca_trunk.lock. From the work of a trunk, but for the parameter.
  */
@@ -32,6 +32,7 @@ static void watch_peer(struct rca_trunk *trunk)
 	spin_lock(&trunk->lock);
 	if (!trunk->gone) {
 		trunk->heard_at = jiffies;
+		trunk->probes = 0;
 		rca_trunk_run(trunk);
 	}
 	spin_unlock(&trunk->lock);
@@ -68,14 +69,28 @@ unsigned long rca_watch_time(void)
 	return msecs_to_jiffies(READ_ONCE(peer_death_ms));
 }
 
-/* Has nothing come from a peer that is watched? Expects @trunk->lock to be held. */
+/* Is the peer of a trunk watched? Expects @trunk->lock to be held. */
+bool rca_watch_is_on(const struct rca_trunk *trunk)
+{
+	lockdep_assert_held(&trunk->lock);
+	return rca_watch_time() && trunk->session.number && trunk->users;
+}
+
+/**
+ * rca_watch_is_silent() - has nothing come from a peer that is watched?
+ * @trunk: the trunk
+ *
+ * A peer that can be asked was asked without an answer, so a host that was stopped for a while does
+ * not take its own silence for that of the peer.
+ *
+ * Context: Process context. Expects @trunk->lock to be held by the caller.
+ * Return: whether its session is lost.
+ */
 bool rca_watch_is_silent(const struct rca_trunk *trunk)
 {
-	unsigned long death = rca_watch_time();
-
-	lockdep_assert_held(&trunk->lock);
-	return death && trunk->session.number &&
-	       time_after_eq(jiffies, trunk->heard_at + death);
+	return rca_watch_is_on(trunk) &&
+	       time_after_eq(jiffies, trunk->heard_at + rca_watch_time()) &&
+	       (!trunk->up || trunk->probes >= RCA_WATCH_PROBES);
 }
 
 /* Do the GID and the partition of a trunk exist? */
@@ -91,28 +106,41 @@ static bool port_has(const struct rca_trunk *trunk)
 	       !ib_find_cached_pkey(ibdev, key->port_num, key->pkey, &index);
 }
 
+/* Returns whether the peer has to be asked, because the state of the port has changed. */
+static bool take_change(struct rca_trunk *trunk)
+{
+	bool state_changed;
+
+	spin_lock(&trunk->lock);
+	state_changed = trunk->state_changed;
+	trunk->port_changed = false;
+	trunk->state_changed = false;
+	spin_unlock(&trunk->lock);
+	return state_changed;
+}
+
 /**
- * rca_watch_port() - look at the port of a trunk, if it has changed
+ * rca_watch_port() - look at the port of a trunk, if it has changed, or if a link may be opened
  * @trunk: the trunk
  *
- * If its GID or its partition has gone, its link ends. Else the peer is asked whether it is there.
+ * If its GID or its partition has gone, its link ends.
  *
  * Context: Process context. From the work of @trunk.
  */
 void rca_watch_port(struct rca_trunk *trunk)
 {
-	bool has;
+	bool has, ask;
 
-	if (!READ_ONCE(trunk->port_changed))
+	if (trunk->link && !trunk->unusable && !READ_ONCE(trunk->port_changed))
 		return;
-	WRITE_ONCE(trunk->port_changed, false);
+	ask = take_change(trunk);
 	has = port_has(trunk);
 	spin_lock(&trunk->lock);
 	trunk->unusable = !has;
 	if (!has && trunk->link) {
 		rca_trunk_because(trunk, "its GID or partition is gone");
 		rca_link_tell(trunk->link, RCA_LINK_END);
-	} else if (trunk->up) {
+	} else if (ask && trunk->up) {
 		rca_trunk_probe(trunk);
 	}
 	spin_unlock(&trunk->lock);
@@ -121,14 +149,12 @@ void rca_watch_port(struct rca_trunk *trunk)
 /* Asks a peer that is watched for a frame, if it is time. From the work of @trunk. */
 void rca_watch_peer(struct rca_trunk *trunk)
 {
-	unsigned long death = rca_watch_time();
-
 	spin_lock(&trunk->lock);
-	if (death && trunk->link && trunk->up &&
-	    time_after_eq(jiffies, trunk->probed_at + death / RCA_WATCH_PROBES)) {
+	if (trunk->up && rca_watch_is_on(trunk) &&
+	    time_after_eq(jiffies, trunk->probed_at + rca_watch_time() / RCA_WATCH_PROBES)) {
 		trunk->probed_at = jiffies;
+		trunk->probes++;
 		rca_trunk_probe(trunk);
 	}
 	spin_unlock(&trunk->lock);
 }
-

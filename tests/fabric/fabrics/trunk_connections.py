@@ -34,9 +34,7 @@ up, down = trunks.up, trunks.down
 def opened(stacks: dict[str, Stack]) -> Iterator[tuple[Agent, Agent]]:
     """An agent for each end of an open trunk."""
     with trunks.trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
-        for _ in range(2):
-            trunks.connect(agent, other, OWN, PEER)
-        wait_for("a trunk", lambda: is_open(0, 1) and is_open(1, 0))
+        trunks.open_trunk(agent, other)
         yield agent, other
 
 

@@ -136,11 +136,25 @@ def states() -> tuple[str | None, str | None]:
     return peer(0, 1).get("trunk"), peer(1, 0).get("trunk")
 
 
+def open_trunk(client: Agent, server: Agent, source: str = OWN, address: str = PEER) -> None:
+    """
+    Connections until there is a trunk. The second one opens it, unless it comes more than ten seconds after the first, as on a
+    busy machine.
+    """
+    for tries in range(6):
+        connect(client, server, source, address)
+        end = time.monotonic() + (20 if DEBUG else 5) * bool(tries)
+        while time.monotonic() < end:
+            if is_open(0, 1) and is_open(1, 0):
+                return
+            time.sleep(0.05)
+    raise Unexpected("there is no trunk")
+
+
 def over_trunk(client: Agent, server: Agent, source: str = OWN, address: str = PEER) -> tuple[int, int]:
     """A connection over the trunk, which is opened before; both ends."""
     if states() == (None, None):
-        connect(client, server, source, address)
-        connect(client, server, source, address)
+        open_trunk(client, server, source, address)
     wait_for("a trunk", lambda: is_open(0, 1) and is_open(1, 0))
     one, listener = route(client, server, source, address)
     before = frames()

@@ -205,8 +205,10 @@ TEST(wrong_length_is_einval)
 				  len == 1 ? 0 : -EINVAL);
 		EXPECT_EQ(rca_set_option(ctx, id, RDMA_CM_ALT_OPTION, OPT(DEADLINE), val, len),
 			  len == 4 ? 0 : -EINVAL);
+		EXPECT_EQ(rca_set_option(ctx, id, RDMA_CM_ALT_OPTION, OPT(TRUNK), val, len),
+			  len == 1 ? 0 : -EINVAL);
 	}
-	EXPECT_EQ(rca_set_option(ctx, id, RDMA_CM_ALT_OPTION, OPT(DEADLINE) + 1, val, 1), -ENOSYS);
+	EXPECT_EQ(rca_set_option(ctx, id, RDMA_CM_ALT_OPTION, OPT(TRUNK) + 1, val, 1), -ENOSYS);
 }
 
 TEST(requests_have_the_settings_of_their_listener)
