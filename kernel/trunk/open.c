@@ -15,7 +15,7 @@
  *   was malformed, and if the device is removed. Its connections end.
  * - When the GID or the partition of a trunk has gone, its link ends. Its connections stay until
  *   they have something to send, as those over ib_cm do.
- * - When a port has changed otherwise, the peer is asked whether it is still there.
+ * - When a port goes down or comes up, the peer is asked whether it is still there.
  * - A trunk that has neither a link nor users leaves the table.
  * - When trunks are switched off, those that have users stay until their last connection has ended.
  *
@@ -324,7 +324,7 @@ static unsigned long time_to_next_run(struct rca_trunk *trunk)
 void rca_open_work(struct work_struct *work)
 {
 	struct rca_trunk *trunk = container_of(to_delayed_work(work), struct rca_trunk, work);
-	bool closing, failed = false;
+	bool closing, idle, failed = false;
 	unsigned long delay;
 
 	if (trunk->gone)
@@ -332,8 +332,9 @@ void rca_open_work(struct work_struct *work)
 	rca_watch_port(trunk);
 	rca_watch_peer(trunk);
 	closing = has_to_close(trunk);
-	if (trunk->link && (closing || is_idle(trunk) || rca_link_step(trunk->link))) {
-		rca_trunk_because(trunk, is_idle(trunk) ? "idle" : "no QP or message");
+	idle = trunk->link && is_idle(trunk);
+	if (trunk->link && (closing || idle || rca_link_step(trunk->link))) {
+		rca_trunk_because(trunk, idle ? "idle" : "no QP or message");
 		failed = !trunk->up;
 		closing = rca_link_end(trunk->link, closing);
 	}

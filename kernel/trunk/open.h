@@ -17,6 +17,9 @@ struct rca_trunk;
 #define RCA_WATCH_PROBES	4
 
 /* watch.c */
+#if IS_ENABLED(CONFIG_KUNIT)
+extern unsigned int rca_peer_death_ms;
+#endif
 unsigned long rca_watch_time(void);
 bool rca_watch_is_on(const struct rca_trunk *trunk);
 bool rca_watch_is_silent(const struct rca_trunk *trunk);

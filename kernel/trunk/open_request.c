@@ -115,24 +115,26 @@ static int accept(struct rca_device *dev, const struct rca_trunk_key *key,
 	return ret;
 }
 
-/* Expects to be called under RCU. */
-static void note_change(struct rca_trunk *trunk)
+/* The port of a trunk has changed. @state: it went down or came up. Expects RCU. */
+static void note(struct rca_trunk *trunk, bool state)
 {
 	spin_lock(&trunk->lock);
 	if (!trunk->gone) {
 		trunk->port_changed = true;
+		trunk->state_changed |= state;
 		rca_trunk_run(trunk);
 	}
 	spin_unlock(&trunk->lock);
 }
 
-/* Likewise. */
+static void note_change(struct rca_trunk *trunk)
+{
+	note(trunk, false);
+}
+
 static void note_state(struct rca_trunk *trunk)
 {
-	spin_lock(&trunk->lock);
-	trunk->state_changed = true;
-	spin_unlock(&trunk->lock);
-	note_change(trunk);
+	note(trunk, true);
 }
 
 /**

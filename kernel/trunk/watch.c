@@ -10,6 +10,7 @@
  */
 #include "trunk/open.h"
 
+#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -24,7 +25,9 @@
 #define LEAST_MS	500U
 #define MOST_MS		3600000U
 
-static unsigned int peer_death_ms;
+/* Module parameter. Unit tests change it. */
+VISIBLE_IF_KUNIT unsigned int rca_peer_death_ms;
+EXPORT_SYMBOL_IF_KUNIT(rca_peer_death_ms);
 
 /* The silence before is not that of a peer that was watched. Expects to be called under RCU. */
 static void watch_peer(struct rca_trunk *trunk)
@@ -50,7 +53,7 @@ static int set_peer_death_ms(const char *val, const struct kernel_param *param)
 			MOST_MS);
 		return -EINVAL;
 	}
-	WRITE_ONCE(peer_death_ms, ms);
+	WRITE_ONCE(rca_peer_death_ms, ms);
 	rca_trunks_for_parameter(watch_peer);
 	return 0;
 }
@@ -60,13 +63,13 @@ static const struct kernel_param_ops peer_death_ops = {
 	.get = param_get_uint,
 };
 
-module_param_cb(peer_death_ms, &peer_death_ops, &peer_death_ms, 0644);
+module_param_cb(peer_death_ms, &peer_death_ops, &rca_peer_death_ms, 0644);
 MODULE_PARM_DESC(peer_death_ms, "milliseconds of silence after which the connections over a trunk end, 500 at least; 0: never");
 
 /* Silence after which a session is lost, in jiffies; 0: peers are not watched. Any context. */
 unsigned long rca_watch_time(void)
 {
-	return msecs_to_jiffies(READ_ONCE(peer_death_ms));
+	return msecs_to_jiffies(READ_ONCE(rca_peer_death_ms));
 }
 
 /* Is the peer of a trunk watched? Expects @trunk->lock to be held. */
@@ -92,6 +95,7 @@ bool rca_watch_is_silent(const struct rca_trunk *trunk)
 	       time_after_eq(jiffies, trunk->heard_at + rca_watch_time()) &&
 	       (!trunk->up || trunk->probes >= RCA_WATCH_PROBES);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_watch_is_silent);
 
 /* Do the GID and the partition of a trunk exist? */
 static bool port_has(const struct rca_trunk *trunk)

@@ -99,33 +99,24 @@ def _part(found: Found, row: Row, get: Callable[[dict], float], most: float) -> 
         row.verdict = verdict(worst <= most)
 
 
-def _switches(found: Found, row: Row, limits: dict[str, float]) -> None:
-    def get(record: dict) -> float:
-        return record["calls"]["context switches"]
-
+def _at_most(found: Found, row: Row, limits: dict[str, float], get: Callable[[dict], float], form: str) -> None:
     for name in (OURS, STOCK):
         cells = []
         for case, most in limits.items():
             if values := _values(found, case, name, get):
-                cells.append(f"{case} {spread(values, '.1f', '')}")
+                cells.append(f"{case} {spread(values, form, '')}")
                 if name == OURS and row.verdict != MISSED:
                     row.verdict = verdict(statistics.median(values) <= most)
         if cells:
             setattr(row, name, "; ".join(cells))
 
 
+def _switches(found: Found, row: Row, limits: dict[str, float]) -> None:
+    _at_most(found, row, limits, lambda record: record["calls"]["context switches"], ".1f")
+
+
 def _over_trunks(found: Found, row: Row, limits: dict[str, float]) -> None:
-    cells, stock = [], []
-    for case, most in limits.items():
-        values = _values(found, f"trunk-{case}", OURS, _total)
-        if not values:
-            continue
-        cells.append(f"{case} {spread(values, ',.0f', '')}")
-        if row.verdict != MISSED:
-            row.verdict = verdict(statistics.median(values) <= most)
-        if others := _values(found, case, STOCK, _total):
-            stock.append(f"{case} {spread(others, ',.0f', '')}")
-    row.ours, row.stock = "; ".join(cells), "; ".join(stock)
+    _at_most(found, row, limits, _total, ",.0f")
 
 
 def _saved(found: Found, row: Row, limits: dict[str, float]) -> None:
@@ -178,11 +169,11 @@ TARGETS = [
     Target(f"{ROW}-switches", "context switches per connection", "<= 10, 15 and 30",
            lambda found, row: _switches(found, row, {"roce-64": 10, "ib-64": 15, "ib-1": 30})),
     Target(f"{ROW}-trunk-64", "instructions per connection over a trunk, 64 under way", "<= 100,000",
-           lambda found, row: _over_trunks(found, row, {"roce-64": 100000, "ib-64": 100000})),
+           lambda found, row: _over_trunks(found, row, {"trunk-roce-64": 100000, "trunk-ib-64": 100000})),
     Target(f"{ROW}-trunk-1", "the same, one at a time", "<= 200,000",
-           lambda found, row: _over_trunks(found, row, {"roce-1": 200000, "ib-1": 200000})),
+           lambda found, row: _over_trunks(found, row, {"trunk-roce-1": 200000, "trunk-ib-1": 200000})),
     Target(f"{ROW}-trunk-fused-64", "the same, fused calls, 64 under way", "<= 70,000",
-           lambda found, row: _over_trunks(found, row, {"roce-fused-64": 70000, "ib-fused-64": 70000})),
+           lambda found, row: _over_trunks(found, row, {"trunk-roce-fused-64": 70000, "trunk-ib-fused-64": 70000})),
     Target(f"{ROW}-trunk-saved", "instructions of a connection over ib_cm less those over a trunk", ">= 90,000 and 60,000",
            lambda found, row: _saved(found, row, {"roce-64": 90000, "ib-64": 90000, "roce-1": 60000, "ib-1": 60000})),
     Target(f"{ROW}-trunk-switches", "context switches per connection over a trunk", "<= 5",

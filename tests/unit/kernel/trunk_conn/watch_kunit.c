@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Tests of kernel/trunk/watch.c and of what a session has to send: when a peer that is watched is
+ * silent, and what needs a link.
+ *
+ * Locking: rca_trunk.lock.
+ */
+#include "trunk_conn/conn_bench.h"
+
+#include <linux/jiffies.h>
+#include <linux/string.h>
+
+#include "fake/device_bench.h"
+#include "trunk/open.h"
+
+#define DEATH_MS	1000
+
+static void add(struct kunit *test, enum rca_record_type type)
+{
+	const struct rca_trunk_record record = {
+		.type = type, .conn = type == RCA_RECORD_PING ? 0 : 1,
+	};
+
+	KUNIT_ASSERT_EQ(test, rca_trunk_add(conn_bench->trunk, &record), 0);
+}
+
+/* A port that is down may be so for any time while there is nothing else to send. */
+static void ping_needs_no_link(struct kunit *test)
+{
+	struct rca_trunk *trunk = conn_bench->trunk;
+
+	spin_lock(&trunk->lock);
+	KUNIT_EXPECT_FALSE(test, rca_trunk_has_to_send(trunk));
+	add(test, RCA_RECORD_PING);
+	KUNIT_EXPECT_FALSE(test, rca_trunk_has_to_send(trunk));
+	add(test, RCA_RECORD_DREP);
+	KUNIT_EXPECT_TRUE(test, rca_trunk_has_to_send(trunk));
+	rca_trunk_close_frame(trunk);
+	/* In the frame after it. */
+	add(test, RCA_RECORD_PING);
+	KUNIT_EXPECT_TRUE(test, rca_trunk_has_to_send(trunk));
+	trunk->sent = trunk->session.sent;
+	KUNIT_EXPECT_FALSE(test, rca_trunk_has_to_send(trunk));
+	spin_unlock(&trunk->lock);
+}
+
+/* What counts for a peer that was not heard for long enough. */
+static const struct watch {
+	const char *desc;
+	unsigned int death_ms;
+	unsigned int users;
+	unsigned int probes;
+	bool up;
+	bool recent;
+	bool silent;
+} watches[] = {
+	{ "asked four times", DEATH_MS, 1, RCA_WATCH_PROBES, true, false, true },
+	{ "asked less often: this host was stopped", DEATH_MS, 1, RCA_WATCH_PROBES - 1, true },
+	{ "cannot be asked", DEATH_MS, 1, 0, false, false, true },
+	{ "heard lately", DEATH_MS, 1, RCA_WATCH_PROBES, true, true },
+	{ "heard lately, cannot be asked", DEATH_MS, 1, 0, false, true },
+	{ "without connections", DEATH_MS, 0, RCA_WATCH_PROBES, true },
+	{ "not watched", 0, 1, RCA_WATCH_PROBES, true },
+};
+
+static void describe(const struct watch *watch, char *desc)
+{
+	strscpy(desc, watch->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(watch, watches, describe);
+
+static void silence_has_a_length(struct kunit *test)
+{
+	const struct watch *watch = test->param_value;
+	struct rca_trunk *trunk = conn_bench->trunk;
+	unsigned int users;
+	bool up;
+
+	rca_peer_death_ms = watch->death_ms;
+	spin_lock(&trunk->lock);
+	users = trunk->users;
+	up = trunk->up;
+	trunk->users = watch->users;
+	trunk->up = watch->up;
+	trunk->probes = watch->probes;
+	trunk->heard_at = jiffies - msecs_to_jiffies(watch->recent ? DEATH_MS / 2 : DEATH_MS);
+	KUNIT_EXPECT_EQ(test, rca_watch_is_silent(trunk), watch->silent);
+	trunk->users = users;
+	trunk->up = up;
+	spin_unlock(&trunk->lock);
+	rca_peer_death_ms = 0;
+}
+
+static struct kunit_case watch_cases[] = {
+	KUNIT_CASE(ping_needs_no_link),
+	KUNIT_CASE_PARAM(silence_has_a_length, watch_gen_params),
+	{}
+};
+
+CONN_SUITE(watch_suite, "trunk_watch", watch_cases);
+
+kunit_test_suite(watch_suite);
