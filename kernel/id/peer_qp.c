@@ -41,7 +41,7 @@ static const struct rhashtable_params peer_qps_params = {
 	.key_len = KEY_LEN,
 	.key_offset = KEY_OFFSET,
 	.head_offset = offsetof(struct rca_id, peer_qp.node),
-	.automatic_shrinking = true,
+	/* Not shrunk: connections come and go, and a bucket is little beside what an id was. */
 };
 
 static struct rhashtable peer_qps;
