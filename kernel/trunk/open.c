@@ -42,10 +42,6 @@
 /* An hour is as good as for ever, and no overflow. */
 #define MOST_IDLE_S	3600U
 
-static unsigned int trunk_idle_s = 60;
-module_param(trunk_idle_s, uint, 0644);
-MODULE_PARM_DESC(trunk_idle_s, "seconds without a message after which a trunk is closed, 3600 at most");
-
 /* Expects to be called under RCU. */
 static void close_trunk(struct rca_trunk *trunk)
 {
@@ -84,6 +80,24 @@ static const struct kernel_param_ops trunks_ops = {
 
 module_param_cb(trunks, &trunks_ops, &rca_trunks, 0644);
 MODULE_PARM_DESC(trunks, "tell peers that this host speaks the trunk protocol, and open trunks");
+
+static int set_idle(const char *val, const struct kernel_param *param)
+{
+	int ret = param_set_uint(val, param);
+
+	if (!ret)
+		rca_trunks_for_parameter(look_at_trunk);
+	return ret;
+}
+
+static const struct kernel_param_ops idle_ops = {
+	.set = set_idle,
+	.get = param_get_uint,
+};
+
+static unsigned int trunk_idle_s = 60;
+module_param_cb(trunk_idle_s, &idle_ops, &trunk_idle_s, 0644);
+MODULE_PARM_DESC(trunk_idle_s, "seconds without a message after which a trunk is closed, 3600 at most");
 
 static unsigned long idle_time(void)
 {

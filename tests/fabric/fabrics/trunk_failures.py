@@ -160,8 +160,9 @@ def silent(stacks: dict[str, Stack]) -> None:
 
 def watched_later(stacks: dict[str, Stack]) -> None:
     """Peers are watched from when it is asked for, also those whose trunk is idle; wrong times are refused."""
-    with trunks.trunks(idle=2), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *trunks.ib.elsewhere([])) as other:
+    with trunks.trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *trunks.ib.elsewhere([])) as other:
         trunks.over_trunk(agent, other)
+        trunks.close_after(2)
         wait_for("no QP", lambda: not qps())
         with watched(60000):
             wait_for("a trunk", lambda: is_open(0, 1) and is_open(1, 0))

@@ -32,20 +32,23 @@ def up() -> None:
     ib.split({})
 
 
+def close_after(seconds: int) -> None:
+    """Close trunks that are idle for so long: after what has to be made over one, as any step may take long."""
+    (PARAMETERS / "trunk_idle_s").write_text(str(seconds))
+
+
 @contextmanager
-def trunks(idle: int = 60) -> Iterator[None]:
+def trunks() -> Iterator[None]:
     """Switch them on for a while. New adapters know no peers."""
     if any(peer(0, 1)) or any(peer(1, 1)):
         down()
         up()
-    # The debug guest is so slow that a trunk would be idle between two steps of a test.
-    (PARAMETERS / "trunk_idle_s").write_text(str(idle * 10 if DEBUG else idle))
     (PARAMETERS / "trunks").write_text("1")
     try:
         yield
     finally:
         (PARAMETERS / "trunks").write_text("0")
-        (PARAMETERS / "trunk_idle_s").write_text("60")
+        close_after(60)
         wait_for("no trunk", lambda: not qps())
 
 
@@ -187,10 +190,9 @@ def opens(stacks: dict[str, Stack]) -> None:
 
 def closes(stacks: dict[str, Stack]) -> None:
     """A trunk without messages is closed at both ends; connections stay."""
-    with trunks(idle=2), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
-        connect(agent, other, OWN, PEER)
-        connect(agent, other, OWN, PEER)
-        wait_for("a trunk", lambda: len(qps()) == 2)
+    with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        open_trunk(agent, other)
+        close_after(2)
         wait_for("no trunk", lambda: not qps())
         same("after it was closed", (peer(0, 1).get("trunk"), peer(1, 0).get("trunk")), (None, None))
         agent.quiet()
@@ -271,8 +273,9 @@ def lost(stacks: dict[str, Stack]) -> None:
 
 def resumes(stacks: dict[str, Stack]) -> None:
     """Connections stay when their trunk is closed, and end over the next one, which has the same session."""
-    with trunks(idle=2), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+    with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
         ends = [over_trunk(agent, other) for _ in range(4)]
+        close_after(2)
         wait_for("no QP", lambda: not qps())
         counted = counters(0)
         same("without a QP", states(), ("idle", "idle"))
@@ -297,7 +300,7 @@ def flaps(stacks: dict[str, Stack]) -> None:
     """The link is closed as soon as it is open, all the time: each message comes once."""
     with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
         kept = over_trunk(agent, other)
-        (PARAMETERS / "trunk_idle_s").write_text("0")
+        close_after(0)
         for _ in range(10):
             one, listener = route(agent, other, OWN, PEER)
             disconnected(agent, one, other, connected(agent, one, other, listener))
@@ -305,14 +308,15 @@ def flaps(stacks: dict[str, Stack]) -> None:
             disconnected(agent, connected(other, one, agent, listener), other, one)
         agent.quiet()
         other.quiet()
-        (PARAMETERS / "trunk_idle_s").write_text("60")
+        close_after(60)
         disconnected(agent, kept[0], other, kept[1])
 
 
 def switched_off(stacks: dict[str, Stack]) -> None:
     """Trunks are switched off: connections over one stay, also when it is idle, and it goes with the last of them."""
-    with trunks(idle=2), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+    with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
         one, there = over_trunk(agent, other)
+        close_after(2)
         (PARAMETERS / "trunks").write_text("0")
         connect(agent, other, OWN, PEER)
         wait_for("no QP", lambda: not qps())
