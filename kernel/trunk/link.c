@@ -18,6 +18,9 @@
 /* A link takes about 22 KiB, and on soft-RoCE more than that again for its QP. */
 #define MOST_LINKS	512
 
+/* A SEND that has not completed after this time may be lost: 4 ms at least. */
+#define OVERDUE_DELAY	(msecs_to_jiffies(4) + 1)
+
 static atomic_t links = ATOMIC_INIT(0);
 
 /*
@@ -48,6 +51,17 @@ void rca_links_exit(void)
 void rca_link_run(struct rca_trunk_link *link)
 {
 	queue_work(link_wq, &link->poll);
+}
+
+/**
+ * rca_link_run_overdue() - look later whether a SEND may be lost
+ * @link: the link, as for rca_link_run()
+ *
+ * Context: Any context.
+ */
+void rca_link_run_overdue(struct rca_trunk_link *link)
+{
+	queue_delayed_work(link_wq, &link->overdue, OVERDUE_DELAY);
 }
 
 /**

@@ -5,6 +5,7 @@
 
 #include <linux/kernel.h>
 #include <linux/mm.h>
+#include <linux/percpu.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -70,10 +71,12 @@ enum {
  * @path: path to the peer, as the receiver of a request sees it (immutable)
  * @cm_id: its cm_id; passive side: since the REQ (immutable once set; owned)
  * @pd: protection domain
- * @cq: completion queue
- * @poll: work that handles completions and sends what waits; runs while @cq exists
+ * @send_cq: completion queue of SENDs
+ * @receive_cq: completion queue of receives
+ * @poll: work that handles completions and sends what waits; runs while the queues exist
+ * @overdue: work that looks whether a SEND may be lost; runs while the queues exist
  * @cq_lock: protects @cq_ends; any context
- * @cq_ends: @poll must not be queued by @cq any more (lock: @cq_lock)
+ * @cq_ends: @poll must not be queued by the queues any more (lock: @cq_lock)
  * @qp: the QP, or NULL
  * @initialised: @qp is in INIT or in a later state
  * @ready: frames may be sent (lock: rca_trunk.lock)
@@ -85,7 +88,11 @@ enum {
  * @receives: receive buffers
  * @sends: the frames of the trunk, by number
  * @acks: buffers for acknowledgements
- * @under_way: SENDs that have not completed (lock: rca_trunk.lock)
+ * @under_way: SENDs whose completion was not seen yet (lock: rca_trunk.lock)
+ * @yield_at: when other tasks may be let run next, in jiffies; only @poll uses it
+ * @shared: the last frame had several records (lock: rca_trunk.lock)
+ * @posted: number of SENDs so far (lock: rca_trunk.lock)
+ * @due: how many of them have to be complete when @overdue runs (lock: rca_trunk.lock)
  * @acks_under_way: bits of @acks that are in use (lock: rca_trunk.lock)
  * @used_at: time of the last frame, in jiffies (lock: rca_trunk.lock; also read without)
  * @news: what the work of @trunk has to handle
@@ -101,8 +108,10 @@ struct rca_trunk_link {
 	struct sa_path_rec path;
 	struct ib_cm_id *cm_id;
 	struct ib_pd *pd;
-	struct ib_cq *cq;
+	struct ib_cq *send_cq;
+	struct ib_cq *receive_cq;
 	struct work_struct poll;
+	struct delayed_work overdue;
 	spinlock_t cq_lock;
 	bool cq_ends;
 	struct ib_qp *qp;
@@ -117,16 +126,30 @@ struct rca_trunk_link {
 	struct rca_link_buf sends[RCA_SESSION_FRAMES];
 	struct rca_link_buf acks[RCA_LINK_SENDS];
 	unsigned int under_way;
+	unsigned long yield_at;
+	bool shared;
+	u32 posted;
+	u32 due;
 	unsigned long acks_under_way;
 	unsigned long used_at;
 	unsigned long news;
 	struct rcu_head rcu;
 };
 
+/* Asks for the callback of a completion queue. Returns whether there may be completions already. */
+static inline bool rca_link_notify(struct ib_cq *cq)
+{
+	return ib_req_notify_cq(cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
+}
+
+/* How often something was to be sent over a trunk. */
+DECLARE_PER_CPU(unsigned int, rca_trunk_pushes);
+
 /* link.c */
 int rca_links_init(void);
 void rca_links_exit(void);
 void rca_link_run(struct rca_trunk_link *link);
+void rca_link_run_overdue(struct rca_trunk_link *link);
 struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active);
 struct rca_trunk_link *rca_link_get_live(struct rca_trunk_link *link);
 void rca_link_put(struct rca_trunk_link *link);
@@ -139,15 +162,18 @@ int rca_link_step(struct rca_trunk_link *link);
 bool rca_link_end(struct rca_trunk_link *link, bool lost);
 
 /* link_poll.c */
-int rca_link_create_cq(struct rca_trunk_link *link, unsigned int entries);
-void rca_link_destroy_cq(struct rca_trunk_link *link);
+int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends, unsigned int receives);
+void rca_link_destroy_cqs(struct rca_trunk_link *link);
 
 /* link_frames.c */
+void rca_link_reap_sends(struct rca_trunk_link *link);
+bool rca_link_needs_completion(const struct rca_trunk_link *link);
 void rca_link_push(struct rca_trunk_link *link);
 void rca_trunk_push(struct rca_trunk *trunk);
 void rca_trunk_probe(struct rca_trunk *trunk);
 int rca_trunk_send(struct rca_trunk *trunk, const struct rca_trunk_record *record);
 int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf);
+void rca_link_overdue(struct work_struct *work);
 void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc);
 void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc);
 

@@ -2,9 +2,13 @@
 /*
  * The frames on a link.
  *
- * The frame that is being filled is sent at once if none is under way, else by the work of the link
- * (link_poll.c), with what came meanwhile: no timer delays a record. At most RCA_LINK_SENDS frames
- * are under way. Completions come in that work, one at a time.
+ * The frame that is being filled is sent at once if no SEND is under way, else when that one has
+ * arrived, by the work of the link (link_poll.c), with what came meanwhile: no timer delays a
+ * record. At most RCA_LINK_SENDS frames are under way, all but one of them full. Received frames
+ * are handled in that work, one at a time.
+ *
+ * An adapter asks for a lost SEND at once if another one follows it, and else repeats it only after
+ * the timeout of the QP. So if a SEND is under way for some milliseconds, another frame is sent.
  *
  * Any error ends the link: the work of its trunk destroys the QP, see open.c. The completions of a
  * QP that is drained are errors, too. Frames that were received before are handled until it is
@@ -20,6 +24,8 @@
 
 #include "device/devices.h"
 #include "trunk/trunk.h"
+
+DEFINE_PER_CPU(unsigned int, rca_trunk_pushes);
 
 static struct ib_device *ibdev_of(const struct rca_trunk_link *link)
 {
@@ -69,6 +75,11 @@ static int post_send(struct rca_trunk_link *link, struct rca_link_buf *buf, u16 
 	lockdep_assert_held(&link->trunk->lock);
 	ib_dma_sync_single_for_device(ibdev_of(link), buf->dma, len, DMA_TO_DEVICE);
 	link->under_way++;
+	link->posted++;
+	if (!delayed_work_pending(&link->overdue)) {
+		link->due = link->posted;
+		rca_link_run_overdue(link);
+	}
 	return ib_post_send(link->qp, &wr, NULL);
 }
 
@@ -87,6 +98,7 @@ static int send_frame(struct rca_trunk_link *link)
 	};
 
 	link->used_at = jiffies;
+	WRITE_ONCE(link->shared, hdr.records > 1);
 	rca_session_send(session, false, &hdr);
 	rca_frame_hdr_pack(link->sends[slot].data, &hdr);
 	return post_send(link, &link->sends[slot], hdr.len);
@@ -102,6 +114,67 @@ static int send_ack(struct rca_trunk_link *link)
 	rca_session_send(&link->trunk->session, true, &hdr);
 	rca_frame_hdr_pack(link->acks[slot].data, &hdr);
 	return post_send(link, &link->acks[slot], hdr.len);
+}
+
+static bool is_ack(const struct rca_trunk_link *link, const struct rca_link_buf *buf)
+{
+	return buf >= link->acks && buf < link->acks + RCA_LINK_SENDS;
+}
+
+/* Completion of a SEND, with the lock of the trunk. */
+void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rca_link_buf *buf = container_of(wc->wr_cqe, struct rca_link_buf, cqe);
+	struct rca_trunk_link *link = buf->link;
+	struct rca_trunk *trunk = link->trunk;
+
+	lockdep_assert_held(&trunk->lock);
+	link->under_way--;
+	if (is_ack(link, buf))
+		__clear_bit(buf - link->acks, &link->acks_under_way);
+	else if (wc->status == IB_WC_SUCCESS)
+		trunk->sent++;	/* SENDs complete in their order */
+	if (wc->status != IB_WC_SUCCESS) {
+		rca_trunk_because(trunk, "the QP has failed");
+		rca_link_tell(link, RCA_LINK_END);
+	}
+}
+
+/**
+ * rca_link_reap_sends() - see which SENDs have completed
+ * @link: the link, with its queues
+ *
+ * Context: Process context. Does not sleep. Expects the lock of its trunk to be held by the caller.
+ */
+void rca_link_reap_sends(struct rca_trunk_link *link)
+{
+	struct ib_wc wcs[RCA_LINK_SENDS];
+	int count, i;
+
+	lockdep_assert_held(&link->trunk->lock);
+	do {
+		count = ib_poll_cq(link->send_cq, ARRAY_SIZE(wcs), wcs);
+		for (i = 0; i < count; i++)
+			wcs[i].wr_cqe->done(link->send_cq, &wcs[i]);
+	} while (count == ARRAY_SIZE(wcs));
+}
+
+/**
+ * rca_link_needs_completion() - whether the work of a link has to run when a SEND completes
+ * @link: the link
+ *
+ * Context: Process context. Does not sleep. Expects the lock of its trunk to be held by the caller.
+ * Return: whether something waits for that, or the QP is drained.
+ */
+bool rca_link_needs_completion(const struct rca_trunk_link *link)
+{
+	const struct rca_trunk *trunk = link->trunk;
+
+	lockdep_assert_held(&trunk->lock);
+	if (link->closed)
+		return true;
+	return link->under_way && (trunk->filled || !list_empty(&trunk->waiting) ||
+				   rca_session_may_send(&trunk->session));
 }
 
 /**
@@ -123,8 +196,8 @@ void rca_link_push(struct rca_trunk_link *link)
 		return;
 	rca_trunk_upcalls->fill(trunk);
 	while (link->under_way < RCA_LINK_SENDS && !ret) {
-		/* While the peer has no room, more records are added to the frame. */
-		if (trunk->filled && session->next == session->sent + 1 &&
+		/* Until it can be sent, more records are added to the frame. */
+		if (trunk->filled && session->next == session->sent + 1 && !link->under_way &&
 		    rca_session_has_room(session))
 			rca_trunk_close_frame(trunk);
 		if (rca_session_may_send(session))
@@ -153,13 +226,18 @@ void rca_trunk_push(struct rca_trunk *trunk)
 	struct rca_trunk_link *link = trunk->link;
 
 	lockdep_assert_held(&trunk->lock);
+	this_cpu_inc(rca_trunk_pushes);
 	if (trunk->handling)
 		return;
-	if (!link || !link->ready || link->closed)
+	if (!link || !link->ready || link->closed) {
 		rca_open_again(trunk);
-	else if (link->under_way)
+		return;
+	}
+	if (link->under_way && !link->shared)
+		rca_link_reap_sends(link);
+	if (link->shared || (link->under_way && rca_link_notify(link->send_cq)))
 		rca_link_run(link);
-	else
+	else if (!link->under_way)
 		rca_link_push(link);
 }
 
@@ -180,11 +258,6 @@ int rca_trunk_send(struct rca_trunk *trunk, const struct rca_trunk_record *recor
 	return ret;
 }
 
-static bool is_ack(const struct rca_trunk_link *link, const struct rca_link_buf *buf)
-{
-	return buf >= link->acks && buf < link->acks + RCA_LINK_SENDS;
-}
-
 /**
  * rca_trunk_probe() - find out whether the peer is still there
  * @trunk: the trunk
@@ -201,22 +274,24 @@ void rca_trunk_probe(struct rca_trunk *trunk)
 	rca_trunk_send(trunk, &ping);
 }
 
-/* Completion of a SEND. */
-void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc)
+/* Work of rca_trunk_link.overdue. It holds no reference: rca_link_destroy_cqs() waits for it. */
+void rca_link_overdue(struct work_struct *work)
 {
-	struct rca_link_buf *buf = container_of(wc->wr_cqe, struct rca_link_buf, cqe);
-	struct rca_trunk_link *link = buf->link;
+	struct rca_trunk_link *link = container_of(to_delayed_work(work), struct rca_trunk_link,
+						   overdue);
 	struct rca_trunk *trunk = link->trunk;
+	u32 done;
 
 	spin_lock(&trunk->lock);
-	link->under_way--;
-	if (is_ack(link, buf))
-		__clear_bit(buf - link->acks, &link->acks_under_way);
-	else if (wc->status == IB_WC_SUCCESS)
-		trunk->sent++;	/* SENDs complete in their order */
-	if (wc->status != IB_WC_SUCCESS) {
-		rca_trunk_because(trunk, "the QP has failed");
-		rca_link_tell(link, RCA_LINK_END);
+	rca_link_reap_sends(link);
+	done = link->posted - link->under_way;
+	if (!link->closed && link->under_way) {
+		if ((s32)(link->due - done) > 0) {
+			rca_session_ask_ack(&trunk->session);
+			rca_link_push(link);
+		}
+		link->due = link->posted;
+		rca_link_run_overdue(link);
 	}
 	spin_unlock(&trunk->lock);
 }

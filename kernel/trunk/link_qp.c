@@ -149,14 +149,14 @@ int rca_link_create_qp(struct rca_trunk_link *link)
 	link->pd = ib_alloc_pd(ibdev_of(link), 0);
 	if (IS_ERR(link->pd))
 		return PTR_ERR(link->pd);
-	ret = rca_link_create_cq(link, init.cap.max_send_wr + init.cap.max_recv_wr);
+	ret = rca_link_create_cqs(link, init.cap.max_send_wr, init.cap.max_recv_wr);
 	if (ret)
 		return ret;
 	ret = alloc_buffers(link);
 	if (ret)
 		return ret;
-	init.send_cq = link->cq;
-	init.recv_cq = link->cq;
+	init.send_cq = link->send_cq;
+	init.recv_cq = link->receive_cq;
 	link->qp = ib_create_qp(link->pd, &init);
 	if (IS_ERR(link->qp))
 		return PTR_ERR(link->qp);
@@ -210,11 +210,13 @@ int rca_link_connect_qp(struct rca_trunk_link *link)
 void rca_link_destroy_qp(struct rca_trunk_link *link)
 {
 	/* A QP without a state but RESET cannot be drained, and has nothing to be. */
-	if (link->initialised)
+	if (link->initialised) {
+		rca_link_run(link);	/* asks for the completions of SENDs */
 		ib_drain_qp(link->qp);
+	}
 	if (!IS_ERR_OR_NULL(link->qp))
 		ib_destroy_qp(link->qp);
-	rca_link_destroy_cq(link);
+	rca_link_destroy_cqs(link);
 	free_buffers(link);
 	if (!IS_ERR_OR_NULL(link->pd))
 		ib_dealloc_pd(link->pd);

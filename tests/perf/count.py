@@ -9,7 +9,9 @@ objects may be there meanwhile, which another process of the driver holds.
 from __future__ import annotations
 
 import itertools
+import json
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from pathlib import Path
 
 from guest import (FLOOR, FLOOR_RUN, IB, KNOBS, MUTE, ROCE, Records, calm, drive, fail, neighbour, peers,
                    start)
-from stacks import OURS, STOCK, Stack
+from stacks import OURS, ROOT, STOCK, Stack
 
 OUT = Path("/out")
 ROW = "count"
@@ -134,13 +136,30 @@ def _held(stack: Stack, words: str) -> Iterator[None]:
         calm()
 
 
+def _over_trunks() -> int:
+    """The number of connections that were requested over trunks so far."""
+    ports = json.loads(subprocess.run([ROOT / "build/rdma-cm-alt", "-j", "stats"], check=True, capture_output=True).stdout)
+    return sum(port["counters"].get("trunk-connect", 0) for port in ports)
+
+
+def _run(stack: Stack, case: Case, count: int, records: Records) -> dict:
+    """A counted run, all of whose connections were made over trunks if that is the case."""
+    before = _over_trunks() if case.trunks else 0
+    found = run_case(stack, case, count, records, True)
+    if case.trunks and "broken" not in found:
+        used = _over_trunks() - before
+        if used < count:
+            return {"broken": f"{count - used} of {count} connections were not made over a trunk"}
+    return found
+
+
 def _rounds(stack: Stack, add: Callable[[dict, int], None], case: Case, records: Records,
             parts: Iterator[int]) -> None:
     # The first run fills the caches of the kernel, that of paths among them.
     run_case(stack, case, case.more if case.held else case.few, records, False)
     for number in records.rounds(3):
         for count in (case.few, case.more):
-            found = run_case(stack, case, count, records, True)
+            found = _run(stack, case, count, records)
             if "broken" in found:
                 add({"broken": found["broken"]}, number)
                 break
