@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Links: their references, their work (link_poll.c), and what the work of their trunk is told.
+ * Links: their number, their references, their work (link_poll.c), and what the work of their trunk
+ * is told.
  *
- * Locking: none.
+ * A trunk has a place while it has a link, and there are trunk_max of them. A trunk that needs one
+ * when there is none lets the link end that was idle longest, and waits for its place.
+ *
+ * Locking: places_lock, under which the locks of trunks may be taken.
  */
 #include "trunk/link.h"
 
-#include <linux/atomic.h>
+#include <kunit/visibility.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/module.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -15,13 +22,25 @@
 
 #define PSN_MASK	0xffffff
 
-/* A link takes about 22 KiB, and on soft-RoCE more than that again for its QP. */
-#define MOST_LINKS	512
+/* Limits of the parameter. A link takes about 22 KiB, and on soft-RoCE twice as much. */
+#define LEAST_PLACES	1U
+#define MOST_PLACES	4096U
 
 /* A SEND that has not completed after this time may be lost: 4 ms at least. */
 #define OVERDUE_DELAY	(msecs_to_jiffies(4) + 1)
 
-static atomic_t links = ATOMIC_INIT(0);
+/* A link that was idle for less does not end for another one. */
+#define LEAST_IDLE	(1UL * HZ)
+
+/* Module parameter. Unit tests change it. */
+VISIBLE_IF_KUNIT unsigned int rca_trunk_max = 512;
+EXPORT_SYMBOL_IF_KUNIT(rca_trunk_max);
+
+static DEFINE_SPINLOCK(places_lock);
+static LIST_HEAD(placed);	/* trunks that have a place (lock: places_lock) */
+static LIST_HEAD(waiting);	/* trunks that wait for one (lock: places_lock) */
+static unsigned int places;	/* length of placed (lock: places_lock) */
+static unsigned int waiters;	/* length of waiting (lock: places_lock) */
 
 /*
  * Not the workqueue of trunks, whose works wait for completions. Its priority is that of programs,
@@ -41,6 +60,29 @@ void rca_links_exit(void)
 {
 	destroy_workqueue(link_wq);
 }
+
+static int set_trunk_max(const char *val, const struct kernel_param *param)
+{
+	unsigned int max;
+	int ret = kstrtouint(val, 0, &max);
+
+	if (ret)
+		return ret;
+	if (max < LEAST_PLACES || max > MOST_PLACES) {
+		pr_warn("trunk_max: %u is not from %u to %u\n", max, LEAST_PLACES, MOST_PLACES);
+		return -EINVAL;
+	}
+	WRITE_ONCE(rca_trunk_max, max);
+	return 0;
+}
+
+static const struct kernel_param_ops trunk_max_ops = {
+	.set = set_trunk_max,
+	.get = param_get_uint,
+};
+
+module_param_cb(trunk_max, &trunk_max_ops, &rca_trunk_max, 0644);
+MODULE_PARM_DESC(trunk_max, "how many trunks may be open on a host, 1 to 4096, about 30 KiB each");
 
 /**
  * rca_link_run() - let the work of a link run soon
@@ -70,19 +112,14 @@ void rca_link_run_overdue(struct rca_trunk_link *link)
  * @active: this host will ask for it
  *
  * Context: Process context, also callbacks. Does not sleep.
- * Return: the link; NULL: there is no memory, or there are too many links.
+ * Return: the link; NULL: there is no memory.
  */
 struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active)
 {
-	struct rca_trunk_link *link;
+	struct rca_trunk_link *link = kzalloc(sizeof(*link), GFP_NOWAIT | __GFP_NOWARN);
 
-	if (!atomic_add_unless(&links, 1, MOST_LINKS))
+	if (!link)
 		return NULL;
-	link = kzalloc(sizeof(*link), GFP_NOWAIT | __GFP_NOWARN);
-	if (!link) {
-		atomic_dec(&links);
-		return NULL;
-	}
 	refcount_set(&link->ref, 1);
 	refcount_inc(&trunk->ref);	/* put in rca_link_put() */
 	link->trunk = trunk;
@@ -112,7 +149,6 @@ void rca_link_put(struct rca_trunk_link *link)
 {
 	if (!refcount_dec_and_test(&link->ref))
 		return;
-	atomic_dec(&links);
 	rca_trunk_put(link->trunk);	/* got in rca_link_make() */
 	kfree_rcu(link, rcu);
 }
@@ -135,3 +171,143 @@ bool rca_link_is_ending(const struct rca_trunk_link *link)
 {
 	return test_bit(RCA_LINK_END, &link->news) || test_bit(RCA_LINK_LOST, &link->news);
 }
+
+/* Does the link of a trunk end, so that its place will be free? */
+static bool is_leaving(const struct rca_trunk *trunk)
+{
+	const struct rca_trunk_link *link = trunk->link;
+
+	lockdep_assert_held(&trunk->lock);
+	return link && (link->closed || rca_link_is_ending(link));
+}
+
+/*
+ * Returns the trunk whose link was idle longest, and long enough; NULL: there is none.
+ * @leaving: set to the number of links that end
+ */
+static struct rca_trunk *find_oldest(rca_link_idle_t idle, unsigned int *leaving)
+{
+	struct rca_trunk *trunk, *oldest = NULL;
+	unsigned long time, longest = LEAST_IDLE - 1;
+
+	lockdep_assert_held(&places_lock);
+	*leaving = 0;
+	list_for_each_entry(trunk, &placed, place) {
+		spin_lock(&trunk->lock);
+		*leaving += is_leaving(trunk);
+		time = idle(trunk);
+		spin_unlock(&trunk->lock);
+		if (time > longest) {
+			longest = time;
+			oldest = trunk;
+		}
+	}
+	return oldest;
+}
+
+/* Lets the link of a trunk end, unless it has been used meanwhile. Returns whether it does. */
+static bool end_idle(struct rca_trunk *trunk, rca_link_idle_t idle)
+{
+	bool ends;
+
+	spin_lock(&trunk->lock);
+	ends = idle(trunk) >= LEAST_IDLE;
+	if (ends) {
+		rca_trunk_because(trunk, "another trunk needs its place");
+		rca_link_tell(trunk->link, RCA_LINK_END);
+	}
+	spin_unlock(&trunk->lock);
+	return ends;
+}
+
+/*
+ * Will there be a place for another trunk? If no link ends whose place is not taken, the one that
+ * was idle longest has to.
+ */
+static bool make_place(rca_link_idle_t idle)
+{
+	struct rca_trunk *oldest;
+	unsigned int leaving;
+
+	do {
+		oldest = find_oldest(idle, &leaving);
+		if (leaving > waiters)
+			return true;
+	} while (oldest && !end_idle(oldest, idle));
+	return oldest;
+}
+
+/* Puts a trunk into the list of those that have a place, or of those that wait for one. */
+static void enter(struct rca_trunk *trunk, enum rca_place has_place)
+{
+	lockdep_assert_held(&places_lock);
+	WRITE_ONCE(trunk->has_place, has_place);
+	list_move_tail(&trunk->place, has_place == RCA_PLACE_TAKEN ? &placed : &waiting);
+}
+
+/**
+ * rca_link_take_place() - may a trunk have a link?
+ * @trunk: the trunk, which has none
+ * @idle: tells for how long the link of a trunk was idle
+ *
+ * A trunk that waits gets the place of a link that ends. If trunk_max was lowered, nobody waits
+ * until there are not too many any more.
+ *
+ * Context: Process context. Does not sleep. From the work of @trunk.
+ * Return: RCA_PLACE_TAKEN: yes; RCA_PLACE_WAITS: later: its work runs when it has a place;
+ * RCA_PLACE_NONE: no, as no other link was idle for a second.
+ */
+enum rca_place rca_link_take_place(struct rca_trunk *trunk, rca_link_idle_t idle)
+{
+	unsigned int max = READ_ONCE(rca_trunk_max);
+	enum rca_place has_place;
+
+	spin_lock(&places_lock);
+	if (!trunk->has_place && places < max) {
+		places++;
+		enter(trunk, RCA_PLACE_TAKEN);
+	} else if (!trunk->has_place && make_place(idle) && places == max) {
+		waiters++;
+		enter(trunk, RCA_PLACE_WAITS);
+	}
+	has_place = trunk->has_place;
+	spin_unlock(&places_lock);
+	return has_place;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_link_take_place);
+
+/* There is a place: who has waited longest gets it. A trunk that waits is not dropped. */
+static void pass_on(void)
+{
+	struct rca_trunk *next = list_first_entry_or_null(&waiting, struct rca_trunk, place);
+
+	lockdep_assert_held(&places_lock);
+	if (!next) {
+		places--;
+		return;
+	}
+	waiters--;
+	enter(next, RCA_PLACE_TAKEN);
+	rca_trunk_run(next);
+}
+
+/**
+ * rca_link_leave_place() - a trunk has no link, and does not wait for one
+ * @trunk: the trunk
+ *
+ * Its place goes to a trunk that waits for one.
+ *
+ * Context: Process context. Does not sleep. From the work of @trunk.
+ */
+void rca_link_leave_place(struct rca_trunk *trunk)
+{
+	spin_lock(&places_lock);
+	if (trunk->has_place == RCA_PLACE_TAKEN)
+		pass_on();
+	else if (trunk->has_place == RCA_PLACE_WAITS)
+		waiters--;
+	WRITE_ONCE(trunk->has_place, RCA_PLACE_NONE);
+	list_del_init(&trunk->place);
+	spin_unlock(&places_lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_link_leave_place);

@@ -145,7 +145,18 @@ static inline bool rca_link_notify(struct ib_cq *cq)
 /* How often something was to be sent over a trunk. */
 DECLARE_PER_CPU(unsigned int, rca_trunk_pushes);
 
+/**
+ * typedef rca_link_idle_t - for how long was the link of a trunk idle?
+ *
+ * Returns that time in jiffies; 0: the link must not end for another one, or ends already. Called
+ * with the lock of the trunk held.
+ */
+typedef unsigned long (*rca_link_idle_t)(const struct rca_trunk *trunk);
+
 /* link.c */
+#if IS_ENABLED(CONFIG_KUNIT)
+extern unsigned int rca_trunk_max;
+#endif
 int rca_links_init(void);
 void rca_links_exit(void);
 void rca_link_run(struct rca_trunk_link *link);
@@ -155,6 +166,8 @@ struct rca_trunk_link *rca_link_get_live(struct rca_trunk_link *link);
 void rca_link_put(struct rca_trunk_link *link);
 void rca_link_tell(struct rca_trunk_link *link, unsigned int news);
 bool rca_link_is_ending(const struct rca_trunk_link *link);
+enum rca_place rca_link_take_place(struct rca_trunk *trunk, rca_link_idle_t idle);
+void rca_link_leave_place(struct rca_trunk *trunk);
 
 /* link_cm.c */
 int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event);

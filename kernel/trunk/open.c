@@ -8,6 +8,8 @@
  * - A link ends because of what has happened to it (link_cm.c), because it was idle, or because the
  *   peer that it leads to was loaded again. The next one begins when its QP is destroyed: no frame
  *   comes after the peer was told what was received.
+ * - There are trunk_max links at most. When another one is needed, the one that was idle longest
+ *   ends for it, see link.c. If none was idle for a second, the link could not be opened.
  * - A session stays without a link while it has users. When there is something to send, either end
  *   opens a link again: at once, and after one second, two, four and so on.
  * - A session is lost if that fails for REOPEN_TIME, if the peer is silent for peer_death_ms, if
@@ -39,9 +41,6 @@
 #define FIRST_BACKOFF	(1UL * HZ)
 #define LAST_BACKOFF	(8UL * HZ)
 
-/* An hour is as good as for ever, and no overflow. */
-#define MOST_IDLE_S	3600U
-
 /* Expects to be called under RCU. */
 static void close_trunk(struct rca_trunk *trunk)
 {
@@ -54,21 +53,12 @@ static void close_trunk(struct rca_trunk *trunk)
 	spin_unlock(&trunk->lock);
 }
 
-/* Likewise. */
-static void look_at_trunk(struct rca_trunk *trunk)
-{
-	spin_lock(&trunk->lock);
-	if (!trunk->gone)
-		rca_trunk_run(trunk);
-	spin_unlock(&trunk->lock);
-}
-
 static int set_trunks(const char *val, const struct kernel_param *param)
 {
 	int ret = param_set_bool(val, param);
 
 	if (!ret && !rca_trunks)
-		rca_trunks_for_parameter(look_at_trunk);
+		rca_trunks_for_parameter(rca_trunk_look);
 	return ret;
 }
 
@@ -80,41 +70,6 @@ static const struct kernel_param_ops trunks_ops = {
 
 module_param_cb(trunks, &trunks_ops, &rca_trunks, 0644);
 MODULE_PARM_DESC(trunks, "tell peers that this host speaks the trunk protocol, and open trunks");
-
-static int set_idle(const char *val, const struct kernel_param *param)
-{
-	int ret = param_set_uint(val, param);
-
-	if (!ret)
-		rca_trunks_for_parameter(look_at_trunk);
-	return ret;
-}
-
-static const struct kernel_param_ops idle_ops = {
-	.set = set_idle,
-	.get = param_get_uint,
-};
-
-static unsigned int trunk_idle_s = 60;
-module_param_cb(trunk_idle_s, &idle_ops, &trunk_idle_s, 0644);
-MODULE_PARM_DESC(trunk_idle_s, "seconds without a message after which a trunk is closed, 3600 at most");
-
-static unsigned long idle_time(void)
-{
-	return min(READ_ONCE(trunk_idle_s), MOST_IDLE_S) * HZ;
-}
-
-/* Links to peers that are watched stay. */
-static bool is_idle(struct rca_trunk *trunk)
-{
-	bool idle;
-
-	spin_lock(&trunk->lock);
-	idle = trunk->link->ready && !rca_watch_is_on(trunk) &&
-	       time_after_eq(jiffies, trunk->link->used_at + idle_time());
-	spin_unlock(&trunk->lock);
-	return idle;
-}
 
 /* Was the module of the peer loaded again since it opened what this host has? */
 static bool peer_is_new(const struct rca_trunk *trunk)
@@ -129,17 +84,10 @@ static unsigned long backoff(unsigned int tries)
 	return tries ? min(FIRST_BACKOFF << min(tries - 1, 16U), LAST_BACKOFF) : 0;
 }
 
-/* Is there something to send? */
-static bool needs_link(const struct rca_trunk *trunk)
-{
-	lockdep_assert_held(&trunk->lock);
-	return trunk->wanted || rca_trunk_has_to_send(trunk);
-}
-
 /* Does a session that needs a link get none? */
 static bool is_overdue(const struct rca_trunk *trunk)
 {
-	if (!trunk->session.number || !needs_link(trunk))
+	if (!trunk->session.number || !rca_watch_needs_link(trunk))
 		return false;
 	return trunk->unusable ||
 	       (trunk->tries && time_after_eq(jiffies, trunk->down_at + REOPEN_TIME));
@@ -231,47 +179,109 @@ static void open_active(struct rca_trunk *trunk)
 		rca_link_put(link);	/* the first reference */
 }
 
-/* Is a link wanted, and due? Notes the attempt. */
-static bool try_now(struct rca_trunk *trunk)
+/* Does this host have to ask for a link now? */
+static bool is_due(struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
 	if (is_off(trunk) || trunk->unusable)
 		return false;
-	if (!needs_link(trunk) && !rca_watch_is_on(trunk)) {
+	if (!rca_watch_needs_link(trunk) && !rca_watch_is_on(trunk)) {
 		trunk->tries = 0;	/* nothing is overdue */
 		return false;
 	}
+	return !trunk->session.number || !trunk->tries ||
+	       time_after_eq(jiffies, trunk->tried_at + backoff(trunk->tries));
+}
+
+/* Notes an attempt to open a link. */
+static void note_try(struct rca_trunk *trunk)
+{
+	lockdep_assert_held(&trunk->lock);
 	/* Without a session there is nothing to lose: another connection will ask again. */
 	if (!trunk->session.number) {
 		trunk->wanted = false;
-		return true;
+		return;
 	}
-	if (trunk->tries && time_before(jiffies, trunk->tried_at + backoff(trunk->tries)))
-		return false;
 	if (!trunk->tries++)
 		trunk->down_at = jiffies;
 	trunk->tried_at = jiffies;
-	return true;
+}
+
+/* Answers the request of the peer for a link, or asks for one. */
+static void open_placed(struct rca_trunk *trunk)
+{
+	bool asked;
+
+	spin_lock(&trunk->lock);
+	asked = trunk->next;
+	if (asked) {
+		trunk->path = trunk->next->path;
+		start(trunk, trunk->next);
+		trunk->next = NULL;
+	} else {
+		note_try(trunk);
+	}
+	spin_unlock(&trunk->lock);
+	if (!asked)
+		open_active(trunk);
+	if (!trunk->link)
+		rca_link_leave_place(trunk);
+}
+
+/* There is no place for a link: the request of a peer is rejected. */
+static void refuse_link(struct rca_trunk *trunk)
+{
+	struct rca_trunk_link *link;
+
+	rca_trunk_because(trunk, "too many trunks are open");
+	spin_lock(&trunk->lock);
+	link = trunk->next;
+	trunk->link = link;
+	trunk->next = NULL;
+	if (!link || rca_watch_needs_link(trunk))
+		note_try(trunk);
+	spin_unlock(&trunk->lock);
+	if (link) {
+		rca_link_end(link, false);
+	} else {
+		rca_peers_failed(&trunk->key.peer);
+		rca_trunk_closed(trunk, true, false);
+	}
+	rca_trunk_upcalls->not_linked(trunk);
+}
+
+/* Begins a link, if there is a place for it. A trunk that waits for one is called again. */
+static void open_link(struct rca_trunk *trunk)
+{
+	switch (rca_link_take_place(trunk, rca_watch_idle_for)) {
+	case RCA_PLACE_TAKEN:
+		open_placed(trunk);
+		break;
+	case RCA_PLACE_NONE:
+		refuse_link(trunk);
+		break;
+	default:
+		break;
+	}
 }
 
 /* Begins the next link of a trunk, which has none, if the peer or this host needs one. */
 static void begin_link(struct rca_trunk *trunk)
 {
-	bool try = false;
+	bool asked, due;
 
 	spin_lock(&trunk->lock);
-	if (trunk->next) {
-		trunk->path = trunk->next->path;
-		start(trunk, trunk->next);
-		trunk->next = NULL;
-	} else {
-		try = try_now(trunk);
-	}
+	asked = trunk->next;
+	due = asked || is_due(trunk);
+	if (due && !asked && trunk->key.passive)
+		note_try(trunk);
 	spin_unlock(&trunk->lock);
-	if (try && trunk->key.passive)
+	if (!due)
+		rca_link_leave_place(trunk);
+	else if (!asked && trunk->key.passive)
 		ask_other_end(trunk);
-	else if (try)
-		open_active(trunk);
+	else
+		open_link(trunk);
 }
 
 /* The earlier of two times, in jiffies. */
@@ -284,13 +294,14 @@ static unsigned long earlier(unsigned long a, unsigned long b)
 static unsigned long link_time(const struct rca_trunk *trunk)
 {
 	const struct rca_trunk_link *link = trunk->link;
+	unsigned long idle_at = link->used_at + rca_watch_idle_time();
 	unsigned long death = rca_watch_time();
 
 	if (!death)
-		return link->used_at + idle_time();
+		return idle_at;
 	/* It may get users meanwhile. */
 	if (!rca_watch_is_on(trunk))
-		return earlier(link->used_at + idle_time(), jiffies + death / RCA_WATCH_PROBES);
+		return earlier(idle_at, jiffies + death / RCA_WATCH_PROBES);
 	if (!trunk->up)
 		return trunk->heard_at + death;
 	return trunk->probed_at + death / RCA_WATCH_PROBES;
@@ -301,7 +312,7 @@ static unsigned long retry_time(const struct rca_trunk *trunk)
 {
 	unsigned long at = trunk->tried_at + backoff(trunk->tries);
 
-	if (needs_link(trunk))
+	if (rca_watch_needs_link(trunk))
 		at = earlier(at, trunk->down_at + REOPEN_TIME);
 	if (!rca_watch_is_on(trunk))
 		return at;
@@ -315,7 +326,7 @@ static bool is_timed(const struct rca_trunk *trunk)
 	if (trunk->link)
 		return trunk->link->ready || rca_watch_is_on(trunk);
 	return rca_watch_is_on(trunk) ||
-	       (trunk->tries && !trunk->unusable && needs_link(trunk));
+	       (trunk->tries && !trunk->unusable && rca_watch_needs_link(trunk));
 }
 
 /* Time until the work has to run again by itself, in jiffies; 0: it need not. */
@@ -346,11 +357,12 @@ void rca_open_work(struct work_struct *work)
 	rca_watch_port(trunk);
 	rca_watch_peer(trunk);
 	closing = has_to_close(trunk);
-	idle = trunk->link && is_idle(trunk);
+	idle = trunk->link && rca_watch_is_idle(trunk);
 	if (trunk->link && (closing || idle || rca_link_step(trunk->link))) {
 		rca_trunk_because(trunk, idle ? "idle" : "no QP or message");
 		failed = !trunk->up;
 		closing = rca_link_end(trunk->link, closing);
+		rca_link_leave_place(trunk);
 	}
 	if (!trunk->link) {
 		if (closing)

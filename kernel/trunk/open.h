@@ -22,6 +22,10 @@ extern unsigned int rca_peer_death_ms;
 #endif
 unsigned long rca_watch_time(void);
 bool rca_watch_is_on(const struct rca_trunk *trunk);
+bool rca_watch_needs_link(const struct rca_trunk *trunk);
+unsigned long rca_watch_idle_time(void);
+bool rca_watch_is_idle(struct rca_trunk *trunk);
+unsigned long rca_watch_idle_for(const struct rca_trunk *trunk);
 bool rca_watch_is_silent(const struct rca_trunk *trunk);
 void rca_watch_port(struct rca_trunk *trunk);
 void rca_watch_peer(struct rca_trunk *trunk);

@@ -93,6 +93,7 @@ static struct rca_trunk *new_trunk(struct rca_device *dev, const struct rca_trun
 	spin_lock_init(&trunk->lock);
 	INIT_DELAYED_WORK(&trunk->work, trunk_work);
 	xa_init(&trunk->conns);
+	INIT_LIST_HEAD(&trunk->place);
 	INIT_LIST_HEAD(&trunk->waiting);
 	timerqueue_init_head(&trunk->timers);
 	INIT_DELAYED_WORK(&trunk->timer, rca_trunk_upcalls->timer);
@@ -279,13 +280,17 @@ void rca_trunk_unuse(struct rca_trunk *trunk)
 		rca_trunk_run(trunk);
 }
 
-/* Drops a trunk that has neither a link nor users. From its work. Returns whether it is gone. */
+/*
+ * Drops a trunk that has no link, waits for none, and has no users. From its work. Returns whether
+ * it is gone.
+ */
 bool rca_trunk_drop(struct rca_trunk *trunk)
 {
 	bool gone;
 
 	spin_lock(&trunk->lock);
-	gone = !trunk->link && !trunk->next && !trunk->users && !trunk->gone;
+	gone = !trunk->link && !trunk->next && !READ_ONCE(trunk->has_place) && !trunk->users &&
+	       !trunk->gone;
 	if (gone) {
 		trunk->gone = true;
 		trunk->session = (struct rca_session) {};
@@ -327,6 +332,20 @@ void rca_trunks_of_port(const struct rca_device *dev, u32 port,
 	}
 	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);
+}
+
+/**
+ * rca_trunk_look() - let the work of a trunk run, unless it is gone
+ * @trunk: the trunk
+ *
+ * Context: Process context. Does not sleep. Expects to be called under RCU.
+ */
+void rca_trunk_look(struct rca_trunk *trunk)
+{
+	spin_lock(&trunk->lock);
+	if (!trunk->gone)
+		rca_trunk_run(trunk);
+	spin_unlock(&trunk->lock);
 }
 
 /**

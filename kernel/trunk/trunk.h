@@ -53,6 +53,13 @@ struct rca_trunk_key {
 	u8 pad[7];
 };
 
+/* May a trunk have a link? There are trunk_max places, see link.c. */
+enum rca_place {
+	RCA_PLACE_NONE,
+	RCA_PLACE_WAITS,	/* for the end of a link that was idle */
+	RCA_PLACE_TAKEN,
+};
+
 /**
  * struct rca_trunk - a trunk: a session, and the link that it has or not
  * @node: entry in the table of trunks (lock: trunks_lock)
@@ -65,6 +72,8 @@ struct rca_trunk_key {
  * @link: the link that is being opened, used or ended, until its QP is destroyed; only @work
  *        changes it
  * @next: link for a request of the peer, which is answered when @link has ended
+ * @place: entry in the list of those that have a place, or wait for one (lock: places_lock)
+ * @has_place: which of them (lock: places_lock); only @work changes it from and to none
  * @up: the peer has sent a frame on @link: connections may be requested
  * @gone: it is not in the table any more, and gets no link
  * @closing: its device is being removed, or trunks were switched off
@@ -114,6 +123,8 @@ struct rca_trunk {
 	spinlock_t lock;
 	struct rca_trunk_link *link;
 	struct rca_trunk_link *next;
+	struct list_head place;
+	enum rca_place has_place;
 	bool up;
 	bool gone;
 	bool closing;
@@ -192,6 +203,7 @@ void rca_trunk_unuse(struct rca_trunk *trunk);
 bool rca_trunk_drop(struct rca_trunk *trunk);
 void rca_trunks_of_port(const struct rca_device *dev, u32 port,
 			void (*fn)(struct rca_trunk *trunk));
+void rca_trunk_look(struct rca_trunk *trunk);
 void rca_trunks_for_parameter(void (*fn)(struct rca_trunk *trunk));
 bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *info);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Whether the peer of a trunk is there, and what a trunk needs of the port of this host.
+ * Whether a trunk needs a link, whether its peer is there, and what it needs of the port of this
+ * host.
  *
  * With peer_death_ms, peers to which there are connections are asked for a frame four times in that
  * time, and the sessions of those that are silent for so long are lost. Without it, a peer is only
@@ -13,6 +14,7 @@
 #include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/string.h>
 #include <rdma/ib_cache.h>
@@ -21,7 +23,28 @@
 #include "trunk/link.h"
 #include "trunk/trunk.h"
 
-/* Limits of the parameter, but for 0. */
+/* An hour is as good as for ever, and no overflow. */
+#define MOST_IDLE_S	3600U
+
+static int set_idle(const char *val, const struct kernel_param *param)
+{
+	int ret = param_set_uint(val, param);
+
+	if (!ret)
+		rca_trunks_for_parameter(rca_trunk_look);
+	return ret;
+}
+
+static const struct kernel_param_ops idle_ops = {
+	.set = set_idle,
+	.get = param_get_uint,
+};
+
+static unsigned int trunk_idle_s = 60;
+module_param_cb(trunk_idle_s, &idle_ops, &trunk_idle_s, 0644);
+MODULE_PARM_DESC(trunk_idle_s, "seconds without a message after which a trunk is closed, 3600 at most");
+
+/* Limits of peer_death_ms, but for 0. */
 #define LEAST_MS	500U
 #define MOST_MS		3600000U
 
@@ -78,6 +101,55 @@ bool rca_watch_is_on(const struct rca_trunk *trunk)
 	lockdep_assert_held(&trunk->lock);
 	return rca_watch_time() && trunk->session.number && trunk->users;
 }
+
+/* Is there something to send? Likewise. */
+bool rca_watch_needs_link(const struct rca_trunk *trunk)
+{
+	lockdep_assert_held(&trunk->lock);
+	return trunk->wanted || rca_trunk_has_to_send(trunk);
+}
+
+/* Time without a message after which a link ends, in jiffies. Any context. */
+unsigned long rca_watch_idle_time(void)
+{
+	return min(READ_ONCE(trunk_idle_s), MOST_IDLE_S) * HZ;
+}
+
+/* May the link of a trunk end because it is idle? Links to peers that are watched stay. */
+static bool may_idle(const struct rca_trunk *trunk)
+{
+	return trunk->link && trunk->link->ready && !rca_watch_is_on(trunk);
+}
+
+/* Has the link of a trunk to end because it is idle? */
+bool rca_watch_is_idle(struct rca_trunk *trunk)
+{
+	bool idle;
+
+	spin_lock(&trunk->lock);
+	idle = may_idle(trunk) &&
+	       time_after_eq(jiffies, trunk->link->used_at + rca_watch_idle_time());
+	spin_unlock(&trunk->lock);
+	return idle;
+}
+
+/**
+ * rca_watch_idle_for() - for how long was the link of a trunk idle?
+ * @trunk: the trunk
+ *
+ * Context: Process context. Expects @trunk->lock to be held by the caller.
+ * Return: the time in jiffies; 0: it has no link, the link is needed, or it ends already.
+ */
+unsigned long rca_watch_idle_for(const struct rca_trunk *trunk)
+{
+	const struct rca_trunk_link *link = trunk->link;
+
+	if (!may_idle(trunk) || !trunk->up || rca_link_is_ending(link) || link->under_way ||
+	    rca_watch_needs_link(trunk))
+		return 0;
+	return jiffies - link->used_at;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_watch_idle_for);
 
 /**
  * rca_watch_is_silent() - has nothing come from a peer that is watched?

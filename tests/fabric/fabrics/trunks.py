@@ -49,6 +49,7 @@ def trunks() -> Iterator[None]:
     finally:
         (PARAMETERS / "trunks").write_text("0")
         close_after(60)
+        (PARAMETERS / "trunk_max").write_text("512")
         wait_for("no trunk", lambda: not qps())
 
 

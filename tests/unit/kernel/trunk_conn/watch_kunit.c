@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Tests of kernel/trunk/watch.c and of what a session has to send: when a peer that is watched is
- * silent, and what needs a link.
+ * silent, what needs a link, and which link may end for another one.
  *
  * Locking: rca_trunk.lock.
  */
@@ -92,9 +92,65 @@ static void silence_has_a_length(struct kunit *test)
 	rca_peer_death_ms = 0;
 }
 
+/* What keeps a link that has sent nothing for two seconds. */
+static const struct use {
+	const char *desc;
+	bool ready;
+	bool up;
+	bool ends;
+	bool needed;
+	bool watched;
+	unsigned int under_way;
+	bool idle;
+} uses[] = {
+	{ .desc = "nothing", .ready = true, .up = true, .idle = true },
+	{ .desc = "it is not ready", .up = true },
+	{ .desc = "the peer has sent nothing", .ready = true },
+	{ .desc = "it ends already", .ready = true, .up = true, .ends = true },
+	{ .desc = "something waits", .ready = true, .up = true, .needed = true },
+	{ .desc = "the peer is watched", .ready = true, .up = true, .watched = true },
+	{ .desc = "a SEND is under way", .ready = true, .up = true, .under_way = 1 },
+};
+
+static void describe_use(const struct use *use, char *desc)
+{
+	strscpy(desc, use->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(use, uses, describe_use);
+
+static void link_is_idle(struct kunit *test)
+{
+	const struct use *use = test->param_value;
+	struct rca_trunk *trunk = conn_bench->trunk;
+	struct rca_trunk_link *link = trunk->link;
+	unsigned int users;
+
+	rca_peer_death_ms = use->watched ? DEATH_MS : 0;
+	spin_lock(&trunk->lock);
+	users = trunk->users;
+	trunk->users = 1;
+	trunk->up = use->up;
+	trunk->wanted = use->needed;
+	link->ready = use->ready;
+	link->under_way = use->under_way;
+	link->used_at = jiffies - 2 * HZ;
+	if (use->ends)
+		set_bit(RCA_LINK_END, &link->news);
+	KUNIT_EXPECT_EQ(test, rca_watch_idle_for(trunk) >= 2 * HZ, use->idle);
+	KUNIT_EXPECT_EQ(test, rca_watch_idle_for(trunk) > 0, use->idle);
+	trunk->users = users;
+	trunk->up = false;
+	trunk->wanted = true;
+	link->ready = false;
+	spin_unlock(&trunk->lock);
+	rca_peer_death_ms = 0;
+}
+
 static struct kunit_case watch_cases[] = {
 	KUNIT_CASE(ping_needs_no_link),
 	KUNIT_CASE_PARAM(silence_has_a_length, watch_gen_params),
+	KUNIT_CASE_PARAM(link_is_idle, use_gen_params),
 	{}
 };
 

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""How many trunks may be open, and which one is closed for another one.
+
+The trunks are between hca0 and hca1, which is in a network namespace of its own, and from each of them to itself. All have both
+their ends on this host, so each counts twice.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+
+import ib
+import trunks
+from agent import Agent, disconnected
+from scenario import Unexpected, same, wait_for
+from stacks import OURS, Stack
+from trunks import (OWN, PARAMETERS, PEER, TRACING, connect, counters, grown, is_open, open_trunk, over_trunk, peer, qps, states,
+                    traced, why)
+
+MOST = PARAMETERS / "trunk_max"
+
+up, down = trunks.up, trunks.down
+
+
+def refused(name: str, *wrong: str) -> None:
+    """A parameter refuses these values, and keeps its own."""
+    was = (PARAMETERS / name).read_text()
+    for value in wrong:
+        try:
+            (PARAMETERS / name).write_text(value)
+        except OSError:
+            pass
+        else:
+            raise Unexpected(f"{name}: {value} was taken")
+    same(name, (PARAMETERS / name).read_text(), was)
+
+
+def itself(agent: Agent, number: int) -> None:
+    """The trunk from hca<number> to itself."""
+    address = (OWN, PEER)[number]
+    for _ in range(2):
+        connect(agent, agent, address, address)
+    wait_for("a trunk to itself", lambda: is_open(number, number))
+
+
+def oldest_ends(stacks: dict[str, Stack]) -> None:
+    """If there are as many trunks as may be, the one that was idle longest is closed for another one. Connections stay."""
+    with trunks.trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        MOST.write_text("4")
+        kept = over_trunk(agent, other)
+        itself(other, 1)
+        disconnected(agent, kept[0], other, kept[1])
+        kept = over_trunk(agent, other)
+        time.sleep(1.2)
+        with traced() as told:
+            itself(agent, 0)
+        same("hca1 to itself", (peer(1, 1).get("trunk"), states()), (None, ("open", "open")))
+        if TRACING and "closed: another trunk needs its place" not in told:
+            raise Unexpected("the reason was not told", *told)
+        MOST.write_text("2")
+        counted = counters(1)
+        # Two have to be closed before the next one is opened, whose ends are closed, too.
+        for _ in range(90):
+            time.sleep(1.2)
+            connect(other, other, PEER, PEER)
+            if is_open(1, 1):
+                break
+        same("all but hca1 to itself", (len(qps()), states(), peer(0, 0).get("trunk")), (2, ("idle", "idle"), None))
+        if not grown(1, counted).get("trunk-failed"):
+            raise Unexpected("a trunk was opened while there were too many")
+        agent.quiet()
+        other.quiet()
+        time.sleep(1.2)
+        # It needs its QP again.
+        counted = counters(0)
+        disconnected(agent, kept[0], other, kept[1])
+        same("what was counted", grown(0, counted), {"trunk-open": 1, "trunk-replaced": 1})
+        same("the trunks", (len(qps()), states()), (2, ("open", "open")))
+
+
+def none_ends(stacks: dict[str, Stack]) -> None:
+    """No trunk was idle, so no other one is opened: connections are made, and it is tried again later."""
+    with trunks.trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        refused("trunk_max", "0", "4097", "-1", "many")
+        MOST.write_text("1")
+        before = counters(1)
+        connect(agent, other, OWN, PEER)
+        with traced() as told:
+            connect(agent, other, OWN, PEER)
+            wait_for("an attempt", lambda: peer(1, 0).get("failures") == 1)
+            wait_for("its end", lambda: not qps())
+        same("counted", grown(1, before), {"hello-received": 2, "trunk-failed": 1})
+        said = why(ib.gid(0))[0]
+        if not re.match(r"a trunk could not be opened, 1 times in a row: it is tried again ", said or ""):
+            raise Unexpected(f"explain: {said}")
+        if TRACING and "closed: too many trunks are open" not in told:
+            raise Unexpected("the reason was not told", *told)
+        MOST.write_text("2")
+        time.sleep(1.5)
+        open_trunk(agent, other)
+
+
+# A name, the test, and whether the debug guest runs it, too.
+TESTS = (
+    ("the one that was idle longest goes", oldest_ends, True),
+    ("none can be closed", none_ends, False),
+)

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Tests of kernel/trunk/link.c: how many trunks may have a link, and whose link ends for another
+ * one. The trunks are not in the table, and their work only counts its runs.
+ *
+ * Locking: rca_trunk.lock.
+ */
+#include "trunk/link.h"
+
+#include <kunit/test.h>
+#include <linux/jiffies.h>
+
+#include "trunk/trunk.h"
+
+#define COUNT	4
+#define PLACES	2
+
+/**
+ * struct place - a trunk
+ * @trunk: the trunk
+ * @link: its link
+ * @idle: for how long that was idle, in jiffies
+ * @runs: how often its work has run
+ */
+struct place {
+	struct rca_trunk trunk;
+	struct rca_trunk_link link;
+	unsigned long idle;
+	unsigned int runs;
+};
+
+/* Those of the running test. The first PLACES have a place. */
+static struct place *places;
+
+static unsigned long idle(const struct rca_trunk *trunk)
+{
+	lockdep_assert_held(&trunk->lock);
+	return container_of(trunk, struct place, trunk)->idle;
+}
+
+static void work(struct work_struct *work)
+{
+	struct rca_trunk *trunk = container_of(to_delayed_work(work), struct rca_trunk, work);
+
+	container_of(trunk, struct place, trunk)->runs++;
+	rca_trunk_put(trunk);	/* got in rca_trunk_run() */
+}
+
+static enum rca_place take(unsigned int number)
+{
+	return rca_link_take_place(&places[number].trunk, idle);
+}
+
+static void leave(unsigned int number)
+{
+	rca_link_leave_place(&places[number].trunk);
+}
+
+static bool ends(unsigned int number)
+{
+	return test_bit(RCA_LINK_END, &places[number].link.news);
+}
+
+static unsigned int runs(unsigned int number)
+{
+	flush_delayed_work(&places[number].trunk.work);
+	return places[number].runs;
+}
+
+static int places_init(struct kunit *test)
+{
+	unsigned int i;
+
+	places = kunit_kcalloc(test, COUNT, sizeof(*places), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, places);
+	for (i = 0; i < COUNT; i++) {
+		struct rca_trunk *trunk = &places[i].trunk;
+
+		refcount_set(&trunk->ref, 1);
+		spin_lock_init(&trunk->lock);
+		INIT_LIST_HEAD(&trunk->place);
+		INIT_DELAYED_WORK(&trunk->work, work);
+		trunk->link = &places[i].link;
+		places[i].link.trunk = trunk;
+	}
+	rca_trunk_max = PLACES;
+	for (i = 0; i < PLACES; i++)
+		KUNIT_EXPECT_EQ(test, take(i), RCA_PLACE_TAKEN);
+	return 0;
+}
+
+static void places_exit(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < COUNT; i++)
+		leave(i);
+	for (i = 0; i < COUNT; i++)
+		flush_delayed_work(&places[i].trunk.work);
+	rca_trunk_max = 512;
+}
+
+/* A link that was idle for less than a second stays. */
+static void there_are_so_many(struct kunit *test)
+{
+	places[0].idle = HZ - 1;
+	KUNIT_EXPECT_EQ(test, take(0), RCA_PLACE_TAKEN);
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_NONE);
+	KUNIT_EXPECT_FALSE(test, ends(0));
+	leave(0);
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_TAKEN);
+	KUNIT_EXPECT_EQ(test, take(0), RCA_PLACE_NONE);
+}
+
+static void oldest_ends(struct kunit *test)
+{
+	places[0].idle = HZ;
+	places[1].idle = 2 * HZ;
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_WAITS);
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_WAITS);
+	KUNIT_EXPECT_FALSE(test, ends(0));
+	KUNIT_EXPECT_TRUE(test, ends(1));
+	KUNIT_EXPECT_EQ(test, runs(1), 1U);
+	KUNIT_EXPECT_EQ(test, runs(2), 0U);
+	leave(1);
+	KUNIT_EXPECT_EQ(test, runs(2), 1U);
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_TAKEN);
+}
+
+/* One that ends for another reason is enough, but for one trunk. */
+static void place_of_a_link_that_ends(struct kunit *test)
+{
+	set_bit(RCA_LINK_LOST, &places[1].link.news);
+	places[0].idle = HZ;
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_WAITS);
+	KUNIT_EXPECT_FALSE(test, ends(0));
+	KUNIT_EXPECT_EQ(test, take(3), RCA_PLACE_WAITS);
+	KUNIT_EXPECT_TRUE(test, ends(0));
+	leave(1);
+	KUNIT_EXPECT_EQ(test, runs(2), 1U);
+	KUNIT_EXPECT_EQ(test, runs(3), 0U);
+	leave(0);
+	KUNIT_EXPECT_EQ(test, runs(3), 1U);
+}
+
+/* The place of a link that has ended for it is free for others. */
+static void waiting_ends(struct kunit *test)
+{
+	places[0].idle = HZ;
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_WAITS);
+	leave(2);
+	places[0].idle = 0;
+	KUNIT_EXPECT_EQ(test, take(3), RCA_PLACE_WAITS);
+	leave(0);
+	KUNIT_EXPECT_EQ(test, runs(2), 0U);
+	KUNIT_EXPECT_EQ(test, runs(3), 1U);
+	leave(1);
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_TAKEN);
+}
+
+/* Links end one at a time, until there are few enough. */
+static void fewer(struct kunit *test)
+{
+	rca_trunk_max = 1;
+	places[0].idle = HZ;
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_NONE);
+	KUNIT_EXPECT_TRUE(test, ends(0));
+	leave(0);
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_NONE);
+	places[1].idle = HZ;
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_WAITS);
+}
+
+static struct kunit_case places_cases[] = {
+	KUNIT_CASE(there_are_so_many),
+	KUNIT_CASE(oldest_ends),
+	KUNIT_CASE(place_of_a_link_that_ends),
+	KUNIT_CASE(waiting_ends),
+	KUNIT_CASE(fewer),
+	{}
+};
+
+static struct kunit_suite places_suite = {
+	.name = "rdma_cm_alt_trunk_places",
+	.init = places_init,
+	.exit = places_exit,
+	.test_cases = places_cases,
+};
+
+kunit_test_suite(places_suite);
