@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""How many trunks may be open, and which one is closed for another one.
+"""How many trunks may be open, which one is closed for another one, and which requests for one are refused.
 
 The trunks are between hca0 and hca1, which is in a network namespace of its own, and from each of them to itself. All have both
 their ends on this host, so each counts twice.
@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import ib
 import trunks
 from agent import Agent, disconnected
 from scenario import Unexpected, same, wait_for
 from stacks import OURS, Stack
+from trunk_failures import knob
 from trunks import (OWN, PARAMETERS, PEER, TRACING, connect, counters, grown, is_open, open_trunk, over_trunk, peer, qps, states,
                     traced, why)
 
@@ -101,8 +103,37 @@ def none_ends(stacks: dict[str, Stack]) -> None:
         open_trunk(agent, other)
 
 
+def foreign_token(stacks: dict[str, Stack]) -> None:
+    """A peer asks with the token of another entry of the GID table: it is refused, and opens a trunk with the next hello."""
+    gid = Path("/sys/class/infiniband/hca0/ports/1/gids")
+    was = ib.gid(0)
+    with trunks.trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
+        before = counters(0), counters(1)
+        connect(agent, other, OWN, PEER)
+        for row in (f"1 {was}", "0 fe80::77:78"):
+            knob("hca0/1/gids", row)
+        try:
+            knob("hca0/1/event", "reregister")
+            wait_for("the GID", lambda: (gid / "1").read_text().strip() == was)
+            wait_for("the other GID", lambda: (gid / "0").read_text().strip() != was)
+            connect(agent, other, OWN, PEER)
+            wait_for("an attempt", lambda: grown(1, before[1]).get("trunk-failed") == 1)
+            same("at the host that is asked", grown(0, before[0]), {"hello-sent": 2, "trunk-refused": 1})
+            same("at the other one", grown(1, before[1]), {"hello-received": 2, "trunk-failed": 1})
+            time.sleep(1.5)
+            connect(agent, other, OWN, PEER)
+            wait_for("a trunk", lambda: len(qps()) == 2 and grown(1, before[1]).get("trunk-open") == 1)
+            same("refused once", grown(0, before[0])["trunk-refused"], 1)
+        finally:
+            for row in (f"0 {was}", "1 ::"):
+                knob("hca0/1/gids", row)
+            knob("hca0/1/event", "reregister")
+            wait_for("the GID again", lambda: (gid / "0").read_text().strip() == was)
+
+
 # A name, the test, and whether the debug guest runs it, too.
 TESTS = (
     ("the one that was idle longest goes", oldest_ends, True),
     ("none can be closed", none_ends, False),
+    ("a request with a foreign token", foreign_token, False),
 )
