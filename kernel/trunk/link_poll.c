@@ -14,6 +14,7 @@
  */
 #include "trunk/link.h"
 
+#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
@@ -146,6 +147,7 @@ int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends, unsigne
 		return PTR_ERR(link->receive_cq);
 	return ib_req_notify_cq(link->receive_cq, IB_CQ_NEXT_COMP);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_link_create_cqs);
 
 /**
  * rca_link_destroy_cqs() - destroy the completion queues of a link
@@ -166,3 +168,4 @@ void rca_link_destroy_cqs(struct rca_trunk_link *link)
 	if (!IS_ERR_OR_NULL(link->receive_cq))
 		ib_destroy_cq(link->receive_cq);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_link_destroy_cqs);

@@ -147,10 +147,28 @@ static void link_is_idle(struct kunit *test)
 	rca_peer_death_ms = 0;
 }
 
+/* The callback of a completion queue may come when its work runs no more. */
+static void late_completion(struct kunit *test)
+{
+	struct rca_trunk_link *link = kunit_kzalloc(test, sizeof(*link), GFP_KERNEL);
+	ib_comp_handler completed;
+
+	KUNIT_ASSERT_NOT_NULL(test, link);
+	link->trunk = conn_bench->trunk;
+	KUNIT_ASSERT_EQ(test, rca_link_create_cqs(link, 1, 1), 0);
+	completed = link->receive_cq->comp_handler;
+	completed(link->receive_cq, link);
+	KUNIT_EXPECT_TRUE(test, flush_work(&link->poll));
+	rca_link_destroy_cqs(link);
+	completed(NULL, link);
+	KUNIT_EXPECT_FALSE(test, cancel_work_sync(&link->poll));
+}
+
 static struct kunit_case watch_cases[] = {
 	KUNIT_CASE(ping_needs_no_link),
 	KUNIT_CASE_PARAM(silence_has_a_length, watch_gen_params),
 	KUNIT_CASE_PARAM(link_is_idle, use_gen_params),
+	KUNIT_CASE(late_completion),
 	{}
 };
 
