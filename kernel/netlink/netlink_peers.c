@@ -55,6 +55,7 @@ static int put_hello(struct sk_buff *skb, const struct rca_peer_info *info)
 	const struct rca_hello *hello = &info->hello;
 
 	if (nla_put_u32(skb, RDMA_CM_ALT_NL_A_PROTOCOL, hello->version) ||
+	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_COMMON, rca_hello_common_version(hello)) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_FEATURES, hello->features) ||
 	    nla_put(skb, RDMA_CM_ALT_NL_A_BOOT_ID, sizeof(hello->boot_id), hello->boot_id) ||
 	    rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_GUID, be64_to_cpu(hello->ca_guid)) ||

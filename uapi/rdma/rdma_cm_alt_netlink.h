@@ -121,6 +121,8 @@ enum rdma_cm_alt_nl_cmd {
  *	peer
  * @RDMA_CM_ALT_NL_A_RETRY: u32: peers: milliseconds until it is tried again to open a trunk that
  *	could not be opened, if there is a connection then; absent: at any time
+ * @RDMA_CM_ALT_NL_A_COMMON: u32: peers: version of the trunk protocol that both hosts use; 0: there
+ *	is none that both speak
  */
 enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_UNSPEC,
@@ -177,6 +179,7 @@ enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_TRANSPORT,
 	RDMA_CM_ALT_NL_A_NO_TRUNK,
 	RDMA_CM_ALT_NL_A_RETRY,
+	RDMA_CM_ALT_NL_A_COMMON,
 	/* private: */
 	__RDMA_CM_ALT_NL_A_MAX,
 #define RDMA_CM_ALT_NL_A_MAX (__RDMA_CM_ALT_NL_A_MAX - 1)

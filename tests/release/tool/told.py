@@ -152,6 +152,8 @@ def trunks() -> None:
     switch.write_text("1")
     try:
         for peer, text in (({}, "has not said hello"), (speaks, "none is open: one is opened when"),
+                           ({**speaks, "COMMON": 1}, "none is open: one is opened when"),
+                           ({**speaks, "PROTOCOL": 4, "COMMON": 0}, "other versions of the trunk protocol than this host, 4 at most"),
                            ({**speaks, "FAILURES": 3, "RETRY": 2500}, "3 times in a row: it is tried again in 2.5 s"),
                            ({**speaks, "FAILURES": 2}, "2 times in a row: it is tried again at any time"),
                            ({**speaks, "TRUNK": "opening"}, "a trunk is being opened"),

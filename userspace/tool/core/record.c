@@ -175,6 +175,7 @@ struct json_object *record_peer(struct nlattr **attrs)
 	add_pkey(record, attrs);
 	add_u32(record, "hellos", attrs[RDMA_CM_ALT_NL_A_HELLOS]);
 	add_u32(record, "protocol", attrs[RDMA_CM_ALT_NL_A_PROTOCOL]);
+	add_u32(record, "common", attrs[RDMA_CM_ALT_NL_A_COMMON]);
 	add_u32(record, "features", attrs[RDMA_CM_ALT_NL_A_FEATURES]);
 	add_boot_id(record, attrs[RDMA_CM_ALT_NL_A_BOOT_ID]);
 	add_hex64(record, "guid", attrs[RDMA_CM_ALT_NL_A_GUID]);

@@ -34,6 +34,22 @@ static bool are_off(void)
 	return text_read_line(SWITCH, line, sizeof(line)) && *line == 'N';
 }
 
+/* A hello without a common version: no trunk is ever tried. */
+static const char *no_common_version(struct json_object *peer)
+{
+	static char text[160];
+
+	snprintf(text, sizeof(text), "the peer speaks other versions of the trunk protocol than "
+		 "this host, %" PRId64 " at most: update the module of the older one",
+		 record_number(peer, "protocol"));
+	return text;
+}
+
+static bool has_no_common_version(struct json_object *peer)
+{
+	return json_object_object_get(peer, "common") && !record_number(peer, "common");
+}
+
 static const char *after_failures(struct json_object *peer)
 {
 	int64_t ms = record_number(peer, "retry_ms");
@@ -61,6 +77,8 @@ const char *no_trunk_of_peer(struct json_object *peer)
 	if (!json_object_object_get(peer, "protocol"))
 		return "the peer has not said hello: it has the stock connection manager, its "
 		       "trunks are off, or it has opened none to this host yet";
+	if (has_no_common_version(peer))
+		return no_common_version(peer);
 	if (record_number(peer, "failures"))
 		return after_failures(peer);
 	return "none is open: one is opened when the peer requests another connection within ten "
