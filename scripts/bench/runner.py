@@ -48,6 +48,11 @@ class Bench:
             modules[f"module with planted bugs for {place}"] = [
                 "scripts/build-module", "-o", "planted",
                 *(word for path in patches for word in ("-p", path)), place]
+        # The far guests of pairs, which speak a later version of the trunk protocol in one test.
+        for place in dict.fromkeys(pair.members(place)[1] for place in places if pair.is_pair(place)):
+            modules[f"module with a later trunk protocol for {place}"] = [
+                "scripts/build-module", "-o", "version2",
+                "-p", str(paths.ROOT / "tests/fabric/wire/version2.patch"), place]
         run = Run(Suite("build", (HOST,), 60, 900, "", "what the suites need"), HOST)
         start = time.monotonic()
         # Neither group keeps two processors busy all the time.

@@ -41,21 +41,39 @@ def connect(hosts: Hosts, stacks: tuple[str, str], client_is_far: bool = False) 
     server.done()
 
 
+def counters(host: Host) -> dict[str, int]:
+    """What a host has counted on its port."""
+    return next(port["counters"] for port in json.loads(host.do(f"{TOOL} -j stats")) if port.get("device") == "rxe0")
+
+
+def unload(host: Host) -> None:
+    """Unload the module. The agent kills the programs that use it, which takes a moment."""
+    host.end_all()
+    host.do("for try in $(seq 300); do [ ! -e /sys/module/rdma_cm_alt ] || rmmod rdma_cm_alt && exit; sleep 0.1; done; "
+            "exit 1")
+
+
+def load(host: Host, modules: str = "$RCA_MODULES", parameters: str = "") -> None:
+    """Load the module again, which then knows no peers."""
+    unload(host)
+    host.do(f"insmod {modules}/rdma_cm_alt.ko {parameters}")
+
+
 @contextmanager
-def trunks(hosts: Hosts) -> Iterator[None]:
-    """Switch trunks on at both hosts for a while."""
+def trunks(*hosts: Host) -> Iterator[None]:
+    """Switch trunks on at these hosts for a while."""
     try:
-        for host in hosts.both:
+        for host in hosts:
             host.do(f"echo 1 >{SWITCH}")
         yield
     finally:
-        for host in hosts.both:
+        for host in hosts:
             host.do(f"echo 0 >{SWITCH}")
 
 
 def stock_tells_nothing(hosts: Hosts) -> None:
     """A stock client makes nobody known; a stock server is told, and tells nothing."""
-    with trunks(hosts):
+    with trunks(*hosts.both):
         connect(hosts, (STOCK, OURS))
         if peer_at(hosts.far, hosts.near):
             raise Unexpected(f"a stock client is known: {peer_at(hosts.far, hosts.near)}")
@@ -77,7 +95,7 @@ def off_by_default(hosts: Hosts) -> None:
 
 def trunk_opens(hosts: Hosts) -> None:
     """The server's host knows the client's after the first connection, and opens a trunk at the second."""
-    with trunks(hosts):
+    with trunks(*hosts.both):
         connect(hosts, (OURS, OURS))
         wait_for("a hello", lambda: "protocol" in peer_at(hosts.far, hosts.near))
         heard = peer_at(hosts.far, hosts.near)
@@ -103,6 +121,11 @@ def is_open(host: Host, other: Host) -> bool:
     return found.get("trunk") == "open" and bool(found["frames_sent"]) and bool(found["frames_received"])
 
 
+def wait_for_trunk(hosts: Hosts) -> None:
+    """A trunk between the hosts, at both ends."""
+    wait_for("a trunk", lambda: is_open(hosts.near, hosts.far) and is_open(hosts.far, hosts.near))
+
+
 def trunk_qps(host: Host) -> int:
     """The number of QPs of trunks."""
     return sum(qp.get("comm") == "rdma_cm_alt" for qp in json.loads(host.do("rdma -j resource show qp")))
@@ -110,7 +133,7 @@ def trunk_qps(host: Host) -> int:
 
 def peer_refuses(hosts: Hosts) -> None:
     """A host that has told its hello, and switches trunks off before its peer asks: nothing stays, connections are made."""
-    with trunks(hosts):
+    with trunks(*hosts.both):
         connect(hosts, (OURS, OURS), client_is_far=True)
         wait_for("a hello", lambda: peer_at(hosts.near, hosts.far).get("age", 99) < 5)
         hosts.far.do(f"echo 0 >{SWITCH}")
@@ -122,7 +145,7 @@ def peer_refuses(hosts: Hosts) -> None:
 
 def peer_restarts(hosts: Hosts) -> None:
     """A host that was started again opens a new trunk in place of the one that its peer believes to have."""
-    with trunks(hosts):
+    with trunks(*hosts.both):
         for _ in range(2):
             connect(hosts, (OURS, OURS))
         wait_for("a trunk", lambda: is_open(hosts.near, hosts.far))
@@ -146,10 +169,13 @@ def trunk_qp_numbers(host: Host) -> list[int]:
 
 def qp_fails(hosts: Hosts) -> None:
     """The wire is dead until the QP fails: connections stay, and those under way are made over the next QP, each once."""
-    with trunks(hosts):
+    # A host that knows the other one may tell it nothing for a minute.
+    for host in hosts.both:
+        load(host)
+    with trunks(*hosts.both):
         for _ in range(2):
             connect(hosts, (OURS, OURS))
-        wait_for("a trunk", lambda: is_open(hosts.near, hosts.far) and is_open(hosts.far, hosts.near))
+        wait_for_trunk(hosts)
         kept, port = start_server(hosts, hosts.far, OURS, COUNT, "hold")
         keeping = start_client(hosts.near, OURS, (hosts.far.ip, port), COUNT, "hold")
         for program in (kept, keeping):
