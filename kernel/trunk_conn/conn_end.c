@@ -129,30 +129,33 @@ static void lose(struct rca_trunk_conn *conn)
 	tell(conn, &event);
 }
 
-static struct rca_trunk_conn *first_waiting_req(const struct rca_trunk *trunk)
+static bool is_request(const struct rca_trunk_conn *conn)
 {
-	struct rca_trunk_conn *conn;
-
-	lockdep_assert_held(&trunk->lock);
-	list_for_each_entry(conn, &trunk->waiting, waiting)
-		if (!conn->is_answer && conn->to_send & BIT(RCA_RECORD_REQ))
-			return conn;
-	return NULL;
+	return !conn->is_answer && conn->to_send & BIT(RCA_RECORD_REQ);
 }
 
 /**
  * rca_conn_not_linked() - requests that wait for a link, which could not be opened, go another way
- * @trunk: the trunk; the caller has a reference
+ * @trunk: the trunk, which has no link; the caller has a reference
  *
- * Context: Process context. May sleep.
+ * Context: Process context. May sleep. From the work of @trunk, the only one that reads the list
+ * while there is no link.
  */
 void rca_conn_not_linked(struct rca_trunk *trunk)
 {
 	struct rca_trunk_conn *conn;
+	LIST_HEAD(kept);
 
 	spin_lock(&trunk->lock);
-	while ((conn = first_waiting_req(trunk)))
-		lose(conn);
+	while (!list_empty(&trunk->waiting)) {
+		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
+		/* What stays is passed once, however many requests come after it. */
+		if (is_request(conn))
+			lose(conn);
+		else
+			list_move_tail(&conn->waiting, &kept);
+	}
+	list_splice(&kept, &trunk->waiting);
 	spin_unlock(&trunk->lock);
 }
 

@@ -216,6 +216,46 @@ static void no_link_for_what_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.type, (int)RCA_RECORD_DREQ);
 }
 
+static unsigned int passed_again;
+
+/* Is something that stays still before the next request? */
+static void look_at_first(struct conn_bench *bench)
+{
+	struct rca_trunk *trunk = bench->trunk;
+	struct rca_trunk_conn *first;
+
+	spin_lock(&trunk->lock);
+	first = list_first_entry_or_null(&trunk->waiting, struct rca_trunk_conn, waiting);
+	passed_again += first && !(first->to_send & BIT(RCA_RECORD_REQ));
+	spin_unlock(&trunk->lock);
+}
+
+/* What stays is passed once, as there may be many of both, and keeps its order. */
+static void no_link_for_many(struct kunit *test)
+{
+	struct rca_trunk_conn *first = conn_in(test, RCA_CONN_UP);
+	struct rca_trunk_conn *second = conn_in(test, RCA_CONN_UP);
+	struct rca_tp_req req = conn_bench_request();
+	struct rca_trunk_conn *requests[3];
+	u32 last = second->number;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(requests); i++)
+		requests[i] = conn_in(test, RCA_CONN_NEW);
+	KUNIT_ASSERT_EQ(test, rca_tp_trunk.disconnect(first), 0);
+	rca_tp_trunk.destroy(second);
+	for (i = 0; i < ARRAY_SIZE(requests); i++)
+		KUNIT_ASSERT_EQ(test, rca_tp_trunk.connect(requests[i], &req), 0);
+	passed_again = 0;
+	conn_bench->on_event = look_at_first;
+	rca_tp_trunk_upcalls.not_linked(conn_bench->trunk);
+	conn_bench->on_event = NULL;
+	KUNIT_EXPECT_EQ(test, conn_bench->events, 3u);
+	KUNIT_EXPECT_EQ(test, passed_again, 0u);
+	KUNIT_EXPECT_EQ(test, conn_bench_take(), 2u);
+	KUNIT_EXPECT_EQ(test, conn_bench->record.conn, last);
+}
+
 /* A callback and a destroy at the same time. */
 static struct {
 	struct work_struct receive, destroy;
@@ -297,6 +337,7 @@ static struct kunit_case conn_end_cases[] = {
 	KUNIT_CASE(records_are_lost),
 	KUNIT_CASE(connect_after_the_loss),
 	KUNIT_CASE(no_link_for_what_waits),
+	KUNIT_CASE(no_link_for_many),
 	KUNIT_CASE(destroy_waits_for_a_callback),
 	{}
 };
