@@ -48,16 +48,26 @@ static unsigned int waiters;	/* length of waiting (lock: places_lock) */
  */
 static struct workqueue_struct *link_wq;
 
+/* Ends of links, which may wait for a driver: no other work waits for them. */
+static struct workqueue_struct *end_wq;
+
 /* Module init. Returns 0 or a negative errno. */
 int __init rca_links_init(void)
 {
 	link_wq = alloc_workqueue("rdma_cm_alt_link", WQ_UNBOUND, 0);
-	return link_wq ? 0 : -ENOMEM;
+	if (!link_wq)
+		return -ENOMEM;
+	end_wq = alloc_workqueue("rdma_cm_alt_link_end", WQ_UNBOUND, 0);
+	if (end_wq)
+		return 0;
+	destroy_workqueue(link_wq);
+	return -ENOMEM;
 }
 
 /* Module exit, when all trunks are gone. */
 void rca_links_exit(void)
 {
+	destroy_workqueue(end_wq);
 	destroy_workqueue(link_wq);
 }
 
@@ -104,6 +114,17 @@ void rca_link_run(struct rca_trunk_link *link)
 void rca_link_run_overdue(struct rca_trunk_link *link)
 {
 	queue_delayed_work(link_wq, &link->overdue, OVERDUE_DELAY);
+}
+
+/**
+ * rca_link_run_end() - let the rest of the end of a link run
+ * @link: the link; the work puts its first reference
+ *
+ * Context: Any context.
+ */
+void rca_link_run_end(struct rca_trunk_link *link)
+{
+	queue_work(end_wq, &link->end);
 }
 
 /**

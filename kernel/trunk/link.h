@@ -73,8 +73,8 @@ enum {
  * @pd: protection domain
  * @send_cq: completion queue of SENDs
  * @receive_cq: completion queue of receives
- * @poll: work that handles completions and sends what waits; runs while the queues exist
- * @overdue: work that looks whether a SEND may be lost; runs while the queues exist
+ * @poll: work that handles completions and sends what waits, until @cq_ends
+ * @overdue: work that looks whether a SEND may be lost, until @cq_ends
  * @cq_lock: protects @cq_ends; any context
  * @cq_ends: @poll must not be queued by the queues any more (lock: @cq_lock)
  * @qp: the QP, or NULL
@@ -96,6 +96,7 @@ enum {
  * @acks_under_way: bits of @acks that are in use (lock: rca_trunk.lock)
  * @used_at: time of the last frame, in jiffies (lock: rca_trunk.lock; also read without)
  * @news: what the work of @trunk has to handle
+ * @end: work that destroys @qp and the rest, when @trunk has no use for the link any more
  * @rcu: frees it after callbacks that run late
  */
 struct rca_trunk_link {
@@ -133,6 +134,7 @@ struct rca_trunk_link {
 	unsigned long acks_under_way;
 	unsigned long used_at;
 	unsigned long news;
+	struct work_struct end;
 	struct rcu_head rcu;
 };
 
@@ -161,6 +163,7 @@ int rca_links_init(void);
 void rca_links_exit(void);
 void rca_link_run(struct rca_trunk_link *link);
 void rca_link_run_overdue(struct rca_trunk_link *link);
+void rca_link_run_end(struct rca_trunk_link *link);
 struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active);
 struct rca_trunk_link *rca_link_get_live(struct rca_trunk_link *link);
 void rca_link_put(struct rca_trunk_link *link);
@@ -176,6 +179,7 @@ bool rca_link_end(struct rca_trunk_link *link, bool lost);
 
 /* link_poll.c */
 int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends, unsigned int receives);
+void rca_link_stop_cqs(struct rca_trunk_link *link);
 void rca_link_destroy_cqs(struct rca_trunk_link *link);
 
 /* link_frames.c */
@@ -193,6 +197,7 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc);
 /* link_qp.c */
 int rca_link_create_qp(struct rca_trunk_link *link);
 int rca_link_connect_qp(struct rca_trunk_link *link);
+void rca_link_drain_qp(struct rca_trunk_link *link);
 void rca_link_destroy_qp(struct rca_trunk_link *link);
 
 #endif /* RCA_TRUNK_LINK_H */

@@ -20,7 +20,7 @@
  * The REQ names the session that its sender has, and the last frame that it has received. The other
  * side continues that session if it has it too, or begins another one, and tells in the REP which
  * one it is and what it has received itself. Nothing can be received meanwhile: the QP of the last
- * link was destroyed before a link starts.
+ * link was drained before a link starts.
  *
  * Locking: none of its own; the work of the trunk is the only user of the parts of a link.
  */
@@ -296,13 +296,26 @@ static void tell_lost(struct rca_trunk_link *link)
 	ib_send_cm_dreq(link->cm_id, data, sizeof(data));
 }
 
+/*
+ * The rest of the end of a link, for which its trunk does not wait: its connections hear in time
+ * that the peer is gone, or another link goes on with the session. It has a reference.
+ */
+static void end_work(struct work_struct *work)
+{
+	struct rca_trunk_link *link = container_of(work, struct rca_trunk_link, end);
+
+	rca_link_destroy_qp(link);
+	rca_link_put(link);	/* the first reference */
+}
+
 /**
  * rca_link_end() - end the link of a trunk
  * @link: the link
  * @lost: its session ends, too
  *
- * Afterwards no completion and no callback comes, but for one that ib_cm reports late, and the
- * trunk has no link.
+ * Afterwards nothing is received or sent, no callback comes, but for one that ib_cm reports late,
+ * and the trunk has no link. What the link has is freed later; till then it holds the trunk, which
+ * holds the device.
  *
  * Context: Process context. Sleeps. From the work of the trunk.
  * Return: whether the session ends: @lost, or one of the last frames was malformed.
@@ -324,13 +337,14 @@ bool rca_link_end(struct rca_trunk_link *link, bool lost)
 		tell_lost(link);
 	if (!IS_ERR_OR_NULL(link->cm_id))
 		ib_destroy_cm_id(link->cm_id);
-	rca_link_destroy_qp(link);
+	rca_link_drain_qp(link);
 	spin_lock(&trunk->lock);
 	trunk->link = NULL;
 	trunk->handling = false;
 	spin_unlock(&trunk->lock);
 	lost |= test_bit(RCA_LINK_LOST, &link->news);
-	rca_link_put(link);	/* the first reference */
+	INIT_WORK(&link->end, end_work);
+	rca_link_run_end(link);
 	rca_trunk_closed(trunk, failed, lost);
 	return lost;
 }

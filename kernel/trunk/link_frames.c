@@ -274,7 +274,7 @@ void rca_trunk_probe(struct rca_trunk *trunk)
 	rca_trunk_send(trunk, &ping);
 }
 
-/* Work of rca_trunk_link.overdue. It holds no reference: rca_link_destroy_cqs() waits for it. */
+/* Work of rca_trunk_link.overdue. It holds no reference: rca_link_stop_cqs() waits for it. */
 void rca_link_overdue(struct work_struct *work)
 {
 	struct rca_trunk_link *link = container_of(to_delayed_work(work), struct rca_trunk_link,

@@ -104,7 +104,7 @@ static void let_others_run(struct rca_trunk_link *link)
 		link->yield_at = jiffies + 8 * took;
 }
 
-/* The work of a link. It holds no reference: rca_link_destroy_cqs() waits for it. */
+/* The work of a link. It holds no reference: rca_link_stop_cqs() waits for it. */
 static void poll_work(struct work_struct *work)
 {
 	struct rca_trunk_link *link = container_of(work, struct rca_trunk_link, poll);
@@ -132,7 +132,8 @@ static struct ib_cq *create_cq(struct rca_trunk_link *link, unsigned int entries
  * @receives: number of entries for receives
  *
  * Context: Process context. Sleeps. Only the work of its trunk calls it.
- * Return: 0 or a negative errno; rca_link_destroy_cqs() is needed in both cases.
+ * Return: 0 or a negative errno; rca_link_stop_cqs() and rca_link_destroy_cqs() are needed
+ * in both cases.
  */
 int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends, unsigned int receives)
 {
@@ -150,12 +151,12 @@ int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends, unsigne
 EXPORT_SYMBOL_IF_KUNIT(rca_link_create_cqs);
 
 /**
- * rca_link_destroy_cqs() - destroy the completion queues of a link
- * @link: the link, whose QP is destroyed
+ * rca_link_stop_cqs() - handle no completion of a link any more
+ * @link: the link, whose QP is drained
  *
  * Context: Process context. Sleeps. Only the work of its trunk calls it.
  */
-void rca_link_destroy_cqs(struct rca_trunk_link *link)
+void rca_link_stop_cqs(struct rca_trunk_link *link)
 {
 	if (IS_ERR_OR_NULL(link->send_cq))
 		return;
@@ -164,7 +165,19 @@ void rca_link_destroy_cqs(struct rca_trunk_link *link)
 	spin_unlock_irq(&link->cq_lock);
 	cancel_delayed_work_sync(&link->overdue);
 	cancel_work_sync(&link->poll);
-	ib_destroy_cq(link->send_cq);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_link_stop_cqs);
+
+/**
+ * rca_link_destroy_cqs() - destroy the completion queues of a link
+ * @link: the link, after rca_link_stop_cqs(), whose QP is destroyed
+ *
+ * Context: Process context. Sleeps.
+ */
+void rca_link_destroy_cqs(struct rca_trunk_link *link)
+{
+	if (!IS_ERR_OR_NULL(link->send_cq))
+		ib_destroy_cq(link->send_cq);
 	if (!IS_ERR_OR_NULL(link->receive_cq))
 		ib_destroy_cq(link->receive_cq);
 }

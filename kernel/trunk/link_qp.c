@@ -6,7 +6,8 @@
  * its QP. The device only reads them, so what is added to them meanwhile is not overwritten when a
  * mapping ends that has copied them.
  *
- * Locking: none of its own; only the work of a trunk calls these functions.
+ * Locking: none of its own; only the work of a trunk calls these functions, and then the work that
+ * frees the link.
  */
 #include "trunk/link.h"
 
@@ -131,7 +132,8 @@ static int init_qp(struct rca_trunk_link *link)
  * @link: the link
  *
  * Context: Process context. Sleeps. Only the work of its trunk calls it.
- * Return: 0 or a negative errno; rca_link_destroy_qp() is needed in both cases.
+ * Return: 0 or a negative errno; rca_link_drain_qp() and rca_link_destroy_qp() are needed in both
+ * cases.
  */
 int rca_link_create_qp(struct rca_trunk_link *link)
 {
@@ -200,20 +202,34 @@ int rca_link_connect_qp(struct rca_trunk_link *link)
 }
 
 /**
- * rca_link_destroy_qp() - undo rca_link_create_qp()
- * @link: the link
+ * rca_link_drain_qp() - let the QP of a link come to rest
+ * @link: the link, which is closed
  *
- * No completion comes afterwards.
+ * Nothing is received or sent afterwards, and no completion is handled.
  *
  * Context: Process context. Sleeps. Only the work of its trunk calls it.
  */
-void rca_link_destroy_qp(struct rca_trunk_link *link)
+void rca_link_drain_qp(struct rca_trunk_link *link)
 {
 	/* A QP without a state but RESET cannot be drained, and has nothing to be. */
 	if (link->initialised) {
 		rca_link_run(link);	/* asks for the completions of SENDs */
 		ib_drain_qp(link->qp);
 	}
+	rca_link_stop_cqs(link);
+}
+
+/**
+ * rca_link_destroy_qp() - undo rca_link_create_qp()
+ * @link: the link, after rca_link_drain_qp()
+ *
+ * A driver may wait here until the network has taken the last packets: soft-RoCE does so for
+ * seconds if the peer is gone.
+ *
+ * Context: Process context. Sleeps.
+ */
+void rca_link_destroy_qp(struct rca_trunk_link *link)
+{
 	if (!IS_ERR_OR_NULL(link->qp))
 		ib_destroy_qp(link->qp);
 	rca_link_destroy_cqs(link);

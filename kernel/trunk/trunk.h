@@ -69,7 +69,7 @@ enum rca_place {
  * @sgid_attr: local GID (immutable; holds a reference)
  * @frames: buffers of the frames of the session, by number (immutable; owned)
  * @lock: protects the members below, and marked ones of @link
- * @link: the link that is being opened, used or ended, until its QP is destroyed; only @work
+ * @link: the link that is being opened, used or ended, until its QP is drained; only @work
  *        changes it
  * @next: link for a request of the peer, which is answered when @link has ended
  * @place: entry in the list of those that have a place, or wait for one (lock: places_lock)

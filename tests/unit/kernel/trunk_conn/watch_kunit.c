@@ -159,6 +159,7 @@ static void late_completion(struct kunit *test)
 	completed = link->receive_cq->comp_handler;
 	completed(link->receive_cq, link);
 	KUNIT_EXPECT_TRUE(test, flush_work(&link->poll));
+	rca_link_stop_cqs(link);
 	rca_link_destroy_cqs(link);
 	completed(NULL, link);
 	KUNIT_EXPECT_FALSE(test, cancel_work_sync(&link->poll));
