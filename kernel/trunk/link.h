@@ -190,7 +190,6 @@ void rca_trunk_push(struct rca_trunk *trunk);
 void rca_trunk_probe(struct rca_trunk *trunk);
 int rca_trunk_send(struct rca_trunk *trunk, const struct rca_trunk_record *record);
 int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf);
-void rca_link_overdue(struct work_struct *work);
 void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc);
 void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc);
 

@@ -19,6 +19,7 @@
  */
 #include "trunk/link.h"
 
+#include <kunit/visibility.h>
 #include <linux/bitops.h>
 #include <linux/jiffies.h>
 
@@ -174,8 +175,10 @@ bool rca_link_needs_completion(const struct rca_trunk_link *link)
 	if (link->closed)
 		return true;
 	return link->under_way && (trunk->filled || !list_empty(&trunk->waiting) ||
-				   rca_session_may_send(&trunk->session));
+				   rca_session_may_send(&trunk->session) ||
+				   rca_session_ack_due(&trunk->session));
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_link_needs_completion);
 
 /**
  * rca_link_push() - send what waits, as far as the peer has room
@@ -235,10 +238,10 @@ void rca_trunk_push(struct rca_trunk *trunk)
 	}
 	if (link->under_way && !link->shared)
 		rca_link_reap_sends(link);
-	if (link->shared || (link->under_way && rca_link_notify(link->send_cq)))
-		rca_link_run(link);
-	else if (!link->under_way)
+	if (!link->under_way && !link->shared)
 		rca_link_push(link);
+	if (link->shared || (rca_link_needs_completion(link) && rca_link_notify(link->send_cq)))
+		rca_link_run(link);
 }
 
 /**
@@ -272,28 +275,6 @@ void rca_trunk_probe(struct rca_trunk *trunk)
 
 	lockdep_assert_held(&trunk->lock);
 	rca_trunk_send(trunk, &ping);
-}
-
-/* Work of rca_trunk_link.overdue. It holds no reference: rca_link_stop_cqs() waits for it. */
-void rca_link_overdue(struct work_struct *work)
-{
-	struct rca_trunk_link *link = container_of(to_delayed_work(work), struct rca_trunk_link,
-						   overdue);
-	struct rca_trunk *trunk = link->trunk;
-	u32 done;
-
-	spin_lock(&trunk->lock);
-	rca_link_reap_sends(link);
-	done = link->posted - link->under_way;
-	if (!link->closed && link->under_way) {
-		if ((s32)(link->due - done) > 0) {
-			rca_session_ask_ack(&trunk->session);
-			rca_link_push(link);
-		}
-		link->due = link->posted;
-		rca_link_run_overdue(link);
-	}
-	spin_unlock(&trunk->lock);
 }
 
 /* Handles a record. Returns 0, or an errno if it is refused. */

@@ -60,6 +60,7 @@ static bool end_batch(struct rca_trunk_link *link)
 
 	spin_lock(&trunk->lock);
 	trunk->handling = false;
+	rca_link_reap_sends(link);
 	rca_link_push(link);
 	if (rca_link_needs_completion(link))
 		more = rca_link_notify(link->send_cq);
@@ -88,8 +89,8 @@ static bool poll(struct rca_trunk_link *link)
  * While many connections are made, tasks that can run have more to send, but a work that is woken
  * comes before them: without this, their records leave in four times as many frames. There is no
  * event to wait for, and a timer would delay the records of an idle processor. Tasks that run for a
- * whole tick and send nothing are no users of trunks: the link waits for those a ninth of the time
- * at most.
+ * whole tick and send nothing are no users of trunks: the link waits for those about a ninth of
+ * the time.
  */
 static void let_others_run(struct rca_trunk_link *link)
 {
@@ -118,6 +119,31 @@ static void poll_work(struct work_struct *work)
 		rca_link_run(link);
 }
 
+/*
+ * A SEND that is under way for some milliseconds may be lost: see link_frames.c. It holds no
+ * reference: rca_link_stop_cqs() waits for it.
+ */
+static void overdue_work(struct work_struct *work)
+{
+	struct rca_trunk_link *link = container_of(to_delayed_work(work), struct rca_trunk_link,
+						   overdue);
+	struct rca_trunk *trunk = link->trunk;
+	u32 done;
+
+	spin_lock(&trunk->lock);
+	rca_link_reap_sends(link);
+	done = link->posted - link->under_way;
+	if (!link->closed && link->under_way) {
+		if ((s32)(link->due - done) > 0) {
+			rca_session_ask_ack(&trunk->session);
+			rca_link_push(link);
+		}
+		link->due = link->posted;
+		rca_link_run_overdue(link);
+	}
+	spin_unlock(&trunk->lock);
+}
+
 static struct ib_cq *create_cq(struct rca_trunk_link *link, unsigned int entries)
 {
 	const struct ib_cq_init_attr attr = { .cqe = entries };
@@ -138,7 +164,7 @@ static struct ib_cq *create_cq(struct rca_trunk_link *link, unsigned int entries
 int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends, unsigned int receives)
 {
 	INIT_WORK(&link->poll, poll_work);
-	INIT_DELAYED_WORK(&link->overdue, rca_link_overdue);
+	INIT_DELAYED_WORK(&link->overdue, overdue_work);
 	spin_lock_init(&link->cq_lock);
 	link->send_cq = create_cq(link, sends);
 	if (IS_ERR(link->send_cq))

@@ -248,6 +248,12 @@ static void refuse_link(struct rca_trunk *trunk)
 		rca_trunk_closed(trunk, true, false);
 	}
 	rca_trunk_upcalls->not_linked(trunk);
+	spin_lock(&trunk->lock);
+	/* If nothing else waits, the session is not overdue. */
+	trunk->wanted = false;
+	if (!rca_trunk_has_to_send(trunk))
+		trunk->tries = 0;
+	spin_unlock(&trunk->lock);
 }
 
 /* Begins a link, if there is a place for it. A trunk that waits for one is called again. */
@@ -312,6 +318,9 @@ static unsigned long retry_time(const struct rca_trunk *trunk)
 {
 	unsigned long at = trunk->tried_at + backoff(trunk->tries);
 
+	/* Its work runs when it has a place. */
+	if (READ_ONCE(trunk->has_place) == RCA_PLACE_WAITS)
+		return trunk->heard_at + rca_watch_time();
 	if (rca_watch_needs_link(trunk))
 		at = earlier(at, trunk->down_at + REOPEN_TIME);
 	if (!rca_watch_is_on(trunk))
@@ -325,6 +334,8 @@ static bool is_timed(const struct rca_trunk *trunk)
 {
 	if (trunk->link)
 		return trunk->link->ready || rca_watch_is_on(trunk);
+	if (READ_ONCE(trunk->has_place) == RCA_PLACE_WAITS)
+		return rca_watch_is_on(trunk);
 	return rca_watch_is_on(trunk) ||
 	       (trunk->tries && !trunk->unusable && rca_watch_needs_link(trunk));
 }

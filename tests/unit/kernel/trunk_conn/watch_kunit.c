@@ -147,6 +147,28 @@ static void link_is_idle(struct kunit *test)
 	rca_peer_death_ms = 0;
 }
 
+/* An acknowledgement that is due waits for a SEND to complete, if no other one may be sent. */
+static void acknowledgement_waits(struct kunit *test)
+{
+	struct rca_trunk *trunk = conn_bench->trunk;
+	struct rca_session saved = trunk->session;
+	struct rca_trunk_link *link = trunk->link;
+
+	spin_lock(&trunk->lock);
+	link->under_way = RCA_LINK_SENDS;
+	trunk->session.next = trunk->session.sent + 1;
+	trunk->session.granted = trunk->session.used + RCA_SESSION_RECEIVES;
+	trunk->session.told_posted = trunk->session.posted;
+	trunk->session.told = trunk->session.received;
+	KUNIT_EXPECT_FALSE(test, rca_link_needs_completion(link));
+	trunk->session.received += RCA_SESSION_FRAMES / 2;
+	KUNIT_EXPECT_TRUE(test, rca_link_needs_completion(link));
+	link->under_way = 0;
+	KUNIT_EXPECT_FALSE(test, rca_link_needs_completion(link));
+	trunk->session = saved;
+	spin_unlock(&trunk->lock);
+}
+
 /* The callback of a completion queue may come when its work runs no more. */
 static void late_completion(struct kunit *test)
 {
@@ -169,6 +191,7 @@ static struct kunit_case watch_cases[] = {
 	KUNIT_CASE(ping_needs_no_link),
 	KUNIT_CASE_PARAM(silence_has_a_length, watch_gen_params),
 	KUNIT_CASE_PARAM(link_is_idle, use_gen_params),
+	KUNIT_CASE(acknowledgement_waits),
 	KUNIT_CASE(late_completion),
 	{}
 };
