@@ -149,6 +149,7 @@ DECLARE_PER_CPU(unsigned int, rca_trunk_pushes);
 
 /**
  * typedef rca_link_idle_t - for how long was the link of a trunk idle?
+ * @trunk: the trunk
  *
  * Returns that time in jiffies; 0: the link must not end for another one, or ends already. Called
  * with the lock of the trunk held.
