@@ -72,7 +72,7 @@ def duration(hosts: Hosts, count: int, window: int) -> int:
 
 def at_once(count: int, hosts: Hosts) -> None:
     """All requests at once: each becomes a connection, and that takes no longer than if the program paced itself."""
-    with trunks(hosts):
+    with trunks(*hosts.both):
         open_trunk(hosts)
         paced = duration(hosts, count, PACED)
         tried(count, f"connects over a trunk, {PACED} at a time, in {paced} ms")
@@ -124,7 +124,7 @@ def start_far_again(hosts: Hosts) -> None:
 
 def peer_dies(death_ms: int, hosts: Hosts) -> None:
     """A watched peer dies: all connections end in time. When it is back, there are connections again."""
-    with trunks(hosts), watched(hosts.near, death_ms):
+    with trunks(*hosts.both), watched(hosts.near, death_ms):
         open_trunk(hosts)
         programs = held_by_near(hosts)
         began = now_ms()
@@ -140,7 +140,7 @@ def peer_dies(death_ms: int, hosts: Hosts) -> None:
 
 def peer_comes_back(hosts: Hosts) -> None:
     """A peer that nobody watches dies: connections stay until its module tells its first hello after the restart."""
-    with trunks(hosts):
+    with trunks(*hosts.both):
         open_trunk(hosts)
         programs = held_by_near(hosts)
         start_far_again(hosts)
@@ -158,6 +158,7 @@ def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
     found = [("trunk many: connects at once", partial(at_once, 1000 if DEBUG else 10000)),
              ("trunk many: the peer of a thousand connections dies", partial(peer_dies, DEATH_MS))]
     if everything:
-        found += [("trunk many: the peer of a thousand connections dies, and the QP fails before", partial(peer_dies, LATE_DEATH_MS)),
+        found += [("trunk many: the peer of a thousand connections dies, and the QP fails before",
+                   partial(peer_dies, LATE_DEATH_MS)),
                   ("trunk many: the peer of a thousand connections comes back", peer_comes_back)]
     return found
