@@ -26,7 +26,7 @@ MOST_RATIO = 1.1
 # Connections of each end with a peer that dies.
 HELD = 500
 DEATH_MS = 2000
-# A time in which the QP of the trunk fails before.
+# A time that is longer than an adapter repeats what is not answered.
 LATE_DEATH_MS = 7000
 # What their ends may take beyond that.
 GRACE_MS = 5000 if DEBUG else 1000
@@ -158,7 +158,7 @@ def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
     found = [("trunk many: connects at once", partial(at_once, 1000 if DEBUG else 10000)),
              ("trunk many: the peer of a thousand connections dies", partial(peer_dies, DEATH_MS))]
     if everything:
-        found += [("trunk many: the peer of a thousand connections dies, and the QP fails before",
+        found += [("trunk many: the peer of a thousand connections dies, and is given up later",
                    partial(peer_dies, LATE_DEATH_MS)),
                   ("trunk many: the peer of a thousand connections comes back", peer_comes_back)]
     return found
