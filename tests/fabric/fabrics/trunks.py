@@ -194,7 +194,11 @@ def closes(stacks: dict[str, Stack]) -> None:
     with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
         open_trunk(agent, other)
         close_after(2)
+        began = time.monotonic()
         wait_for("no trunk", lambda: not qps())
+        # The time that it was opened with would be over after a minute.
+        if time.monotonic() - began > 30:
+            raise Unexpected("the trunk was not looked at when the time was changed")
         same("after it was closed", (peer(0, 1).get("trunk"), peer(1, 0).get("trunk")), (None, None))
         agent.quiet()
         other.quiet()
