@@ -101,9 +101,23 @@ def long(stacks: dict[str, Stack]) -> None:
             agent.quiet()
             other.quiet()
             same("the trunk", states()[1], "idle")
-        # The adapters complete a SEND before it has arrived, so the end that has no QP has to send first.
-        disconnected(other, children[0], agent, ids[0])
-        disconnected(agent, ids[1], other, children[1])
+        # This end still has its QP, which fails.
+        disconnected(agent, ids[0], other, children[0])
+        disconnected(other, children[1], agent, ids[1])
+
+
+def unheard(stacks: dict[str, Stack]) -> None:
+    """The peer's trunk ends with its partition, and the message about it is lost. A request is repeated once the QP has failed."""
+    with opened(stacks) as (agent, other):
+        rules("drop DREQ")
+        try:
+            with changed("hca1/1/pkeys", "0x8001", "0xffff 0x8001"):
+                qp_ends(1)
+        finally:
+            rules()
+        same("this end", states()[0], "open")
+        one, listener = route(agent, other, OWN, PEER)
+        disconnected(agent, one, other, connected(agent, one, other, listener))
 
 
 def partition(stacks: dict[str, Stack]) -> None:
@@ -198,6 +212,7 @@ TESTS = (
     ("a port is down for a moment", short, False),
     ("a port is down for long", long, False),
     ("a partition goes and comes back", partition, False),
+    ("the end of a trunk is not heard", unheard, False),
     ("a GID goes and comes back", address, False),
     ("a peer does not answer", silent, True),
     ("a peer is watched later", watched_later, False),

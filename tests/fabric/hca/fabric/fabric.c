@@ -20,6 +20,7 @@
 #include "fabric/rules.h"
 #include "fabric/sa.h"
 #include "port.h"
+#include "verbs/acked.h"
 #include "verbs/verbs.h"
 
 #define QUEUE_MAX	16384
@@ -102,7 +103,8 @@ void hca_fabric_send(struct hca_packet *packet)
 {
 	unsigned long flags;
 
-	hca_count(HCA_SENT);
+	if (!packet->ack.refused)
+		hca_count(HCA_SENT);
 	spin_lock_irqsave(&queue_lock, flags);
 	if (queued < QUEUE_MAX && !off) {
 		packet->order = order_next++;
@@ -114,6 +116,7 @@ void hca_fabric_send(struct hca_packet *packet)
 	spin_unlock_irqrestore(&queue_lock, flags);
 	if (packet) {
 		hca_count(HCA_TOO_MANY);
+		hca_acked_end(packet, IB_WC_RETRY_EXC_ERR);
 		kfree(packet);
 	}
 }
@@ -205,41 +208,21 @@ err_put:
 	return NULL;
 }
 
-/* Drops what a QP has sent after a packet, from a list of packets. Returns how many. */
-static unsigned int drop_later(struct list_head *list, const struct hca_packet *packet)
+/* Clients of the kernel start soft interrupts, as from an interrupt of hardware. */
+static void end_send(struct hca_packet *packet, enum ib_wc_status status)
 {
-	struct hca_packet *later, *next;
-	unsigned int count = 0;
-
-	list_for_each_entry_safe(later, next, list, entry) {
-		if (later == packet || !later->reliable || later->from != packet->from)
-			continue;
-		list_del(&later->entry);
-		kfree(later);
-		count++;
-	}
-	return count;
+	local_bh_disable();
+	hca_acked_end(packet, status);
+	local_bh_enable();
 }
 
-/* The QP that has sent a reliable packet fails. */
-static void fail_sender(const struct hca_packet *packet)
+/* The QP of a message fails. Later messages of it are flushed when it is their turn. */
+static void fail_sender(struct hca_packet *packet)
 {
-	struct hca_port *port;
-	struct hca_qp *qp = NULL;
+	struct hca_qp *qp = packet->ack.qp;
 
-	drop_later(&due, packet);
-	drop_later(&held, packet);
-	spin_lock_irq(&queue_lock);
-	queued -= drop_later(&queue, packet);
-	spin_unlock_irq(&queue_lock);
-
-	spin_lock_irq(&hca_lock);
-	port = hca_port_by_lid(packet->slid);
-	if (port)
-		qp = hca_qp_get(port->dev, hca_qp_key(packet->src_qpn, port->num));
-	spin_unlock_irq(&hca_lock);
-	if (!qp)
-		return;
+	refcount_inc(&qp->refs);	/* put below */
+	end_send(packet, IB_WC_RETRY_EXC_ERR);
 	hca_qp_fail(qp);
 	hca_qp_put(qp);
 }
@@ -257,12 +240,18 @@ static bool gave_up(struct hca_packet *packet)
 /* To one QP. Returns whether the packet is done with, else it has to be tried again. */
 static bool deliver_unicast(struct hca_packet *packet)
 {
+	enum ib_wc_status refused;
 	struct hca_qp *qp;
 	u16 pkey_index;
 	int ret;
 
 	if (packet->connected && is_behind_held(packet))
 		return false;
+	refused = hca_acked_refused(packet);
+	if (refused) {
+		end_send(packet, refused);
+		return true;
+	}
 	spin_lock_irq(&hca_lock);
 	qp = find_qp(packet, &pkey_index);
 	spin_unlock_irq(&hca_lock);
@@ -271,8 +260,10 @@ static bool deliver_unicast(struct hca_packet *packet)
 	hca_messages_to_port(packet);
 	ret = hca_receive(qp, packet, pkey_index);
 	hca_qp_put(qp);
-	if (ret != -EAGAIN)
+	if (ret != -EAGAIN) {
+		end_send(packet, IB_WC_SUCCESS);
 		return true;
+	}
 	if (!gave_up(packet))
 		return false;
 	hca_count(HCA_NO_BUFFER);

@@ -10,6 +10,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
+struct hca_qp;
 struct seq_file;
 
 #define HCA_GRH		40	/* bytes before the data of a datagram */
@@ -33,6 +34,22 @@ enum hca_count {
 };
 
 /**
+ * struct hca_ack - what the sender of a message of an RC QP gets for it
+ * @qp: the sender's QP (holds a reference), NULL: nothing
+ * @wr_id: identifier of the client
+ * @len: length of the message
+ * @refused: it is not delivered, and completes with this when it is its turn
+ * @signalled: it has a completion if it arrives
+ */
+struct hca_ack {
+	struct hca_qp *qp;
+	u64 wr_id;
+	u32 len;
+	enum ib_wc_status refused;
+	bool signalled;
+};
+
+/**
  * struct hca_packet - a packet on the wire
  * @entry: in a list of the fabric's
  * @order: the number of the packet, counted over all
@@ -53,6 +70,7 @@ enum hca_count {
  * @dst_qpn: the receiver's QP
  * @qkey: what the receiver's QP must have
  * @from: the sender's QP, to know it by and nothing else
+ * @ack: what the sender gets for it
  * @imm: immediate data
  * @grh: global route header
  * @len: of @data
@@ -78,6 +96,7 @@ struct hca_packet {
 	u32 dst_qpn;
 	u32 qkey;
 	const void *from;
+	struct hca_ack ack;
 	__be32 imm;
 	struct ib_grh grh;
 	u32 len;

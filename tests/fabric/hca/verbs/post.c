@@ -12,6 +12,7 @@
 
 #include "fabric/fabric.h"
 #include "port.h"
+#include "verbs/acked.h"
 #include "verbs/late.h"
 
 #define MESSAGE_MAX	65536	/* of a connected QP */
@@ -52,6 +53,12 @@ static bool is_connected(const struct hca_qp *qp)
 	       qp->ib.qp_type != IB_QPT_GSI;
 }
 
+static bool is_signalled(const struct hca_qp *qp, const struct message *msg)
+{
+	return qp->signal_all || (msg->flags & IB_SEND_SIGNALED);
+}
+
+/* Not of an RC QP: such a message completes when it has arrived. */
 static void complete_send(struct hca_qp *qp, const struct message *msg, enum ib_wc_status status)
 {
 	bool solicited = status || (msg->flags & IB_SEND_SOLICITED);
@@ -64,12 +71,38 @@ static void complete_send(struct hca_qp *qp, const struct message *msg, enum ib_
 		.port_num = qp->port,
 	};
 
-	if (!status && !qp->signal_all && !(msg->flags & IB_SEND_SIGNALED))
+	if (!status && !is_signalled(qp, msg))
 		return;
 	if (qp->ib.qp_type == IB_QPT_GSI)
 		hca_late_add(qp, &wc, solicited);
 	else
 		hca_cq_add(qp->ib.send_cq, &wc, solicited);
+}
+
+static void begin_acked(struct hca_packet *packet, struct hca_qp *qp, const struct message *msg)
+{
+	packet->ack.wr_id = msg->wr_id;
+	packet->ack.len = msg->len;
+	packet->ack.signalled = is_signalled(qp, msg);
+	hca_acked_begin(packet, qp);
+}
+
+/* A message completes with an error, in its turn if it is of an RC QP. Returns 0 or an errno. */
+static int refuse(struct hca_qp *qp, const struct message *msg, enum ib_wc_status status, gfp_t gfp)
+{
+	struct hca_packet *packet;
+
+	if (qp->ib.qp_type != IB_QPT_RC) {
+		complete_send(qp, msg, status);
+		return 0;
+	}
+	packet = hca_packet_new(0, gfp);
+	if (!packet)
+		return -ENOMEM;
+	packet->ack.refused = status;
+	begin_acked(packet, qp, msg);
+	hca_fabric_send(packet);
+	return 0;
 }
 
 /* Writes the addresses of a packet. Returns whether the port is up. */
@@ -83,7 +116,6 @@ static bool fill_address(struct hca_qp *qp, const struct message *msg, struct hc
 
 	pkey_index = qp->ib.qp_type == IB_QPT_GSI ? msg->pkey_index : qp->attr.pkey_index;
 	packet->connected = is_connected(qp);
-	packet->reliable = qp->ib.qp_type == IB_QPT_RC;
 	packet->from = qp;
 	packet->src_qpn = qp->ib.qp_num;
 	packet->dst_qpn = msg->qpn;
@@ -121,25 +153,22 @@ static int send_message(struct hca_qp *qp, struct message *msg, gfp_t gfp)
 	enum ib_qp_state state = READ_ONCE(qp->attr.qp_state);
 	struct hca_packet *packet;
 	int ret = 0;
+	bool up;
 
-	if (state == IB_QPS_ERR) {
-		complete_send(qp, msg, IB_WC_WR_FLUSH_ERR);
-		return 0;
-	}
+	if (state == IB_QPS_ERR)
+		return refuse(qp, msg, IB_WC_WR_FLUSH_ERR, gfp);
 	if (state != IB_QPS_RTS && state != IB_QPS_SQD)
 		return -EINVAL;
-	if (msg->opcode != IB_WR_SEND && msg->opcode != IB_WR_SEND_WITH_IMM) {
-		complete_send(qp, msg, IB_WC_LOC_QP_OP_ERR);
-		return 0;
-	}
+	if (msg->opcode != IB_WR_SEND && msg->opcode != IB_WR_SEND_WITH_IMM)
+		return refuse(qp, msg, IB_WC_LOC_QP_OP_ERR, gfp);
 	if (is_connected(qp)) {
 		msg->ah = &qp->attr.ah_attr;
 		msg->qpn = qp->attr.dest_qp_num;
 	}
-	if (!msg->ah || msg->len > (is_connected(qp) ? MESSAGE_MAX : HCA_MTU)) {
-		complete_send(qp, msg, msg->ah ? IB_WC_LOC_LEN_ERR : IB_WC_LOC_QP_OP_ERR);
-		return 0;
-	}
+	if (!msg->ah)
+		return refuse(qp, msg, IB_WC_LOC_QP_OP_ERR, gfp);
+	if (msg->len > (is_connected(qp) ? MESSAGE_MAX : HCA_MTU))
+		return refuse(qp, msg, IB_WC_LOC_LEN_ERR, gfp);
 	packet = hca_packet_new(msg->len, gfp);
 	if (!packet)
 		return -ENOMEM;
@@ -149,10 +178,15 @@ static int send_message(struct hca_qp *qp, struct message *msg, gfp_t gfp)
 		ret = hca_gather(qp, msg->sge, msg->count, packet->data, msg->len);
 	if (ret) {
 		kfree(packet);
-		complete_send(qp, msg, IB_WC_LOC_PROT_ERR);
+		return refuse(qp, msg, IB_WC_LOC_PROT_ERR, gfp);
+	}
+	up = fill_address(qp, msg, packet);
+	if (qp->ib.qp_type == IB_QPT_RC) {
+		begin_acked(packet, qp, msg);
+		hca_fabric_send(packet);
 		return 0;
 	}
-	if (fill_address(qp, msg, packet) || packet->reliable) {
+	if (up) {
 		hca_fabric_send(packet);
 	} else {
 		hca_count(HCA_PORT_DOWN);

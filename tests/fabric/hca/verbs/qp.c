@@ -3,7 +3,8 @@
  * Queue pairs: their life, states and attributes, and the multicast groups they are attached to.
  *
  * Locking: the QP's lock for its attributes, hca_lock for its groups. The adapter's table owns one
- * reference, and so does each packet on its way in; destroying waits for the last.
+ * reference, and so does each packet on its way in, and each message of an RC QP on its way out;
+ * destroying waits for the last.
  */
 #include "verbs/verbs.h"
 
@@ -185,7 +186,7 @@ int hca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 	return 0;
 }
 
-/* A message of an RC QP could not be delivered. What was posted to it is flushed. */
+/* A message of an RC QP could not be delivered. What was posted to receive is flushed. */
 void hca_qp_fail(struct hca_qp *qp)
 {
 	bool fails;
@@ -221,7 +222,7 @@ int hca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
-/* Waits for packets that the QP is receiving. */
+/* Waits for packets that the QP is receiving, and for its own, of which it hears no more. */
 int hca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct hca_device *dev = to_hca(ibqp->device);
@@ -237,6 +238,9 @@ int hca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	spin_unlock_irq(&hca_lock);
 	list_for_each_entry_safe(group, next, &groups, entry)
 		kfree(group);
+	spin_lock_irq(&qp->lock);
+	qp->attr.qp_state = IB_QPS_RESET;
+	spin_unlock_irq(&qp->lock);
 	hca_qp_put(qp);
 	wait_for_completion(&qp->gone);
 	hca_queue_free(dev, qp->rq);

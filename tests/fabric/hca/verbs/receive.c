@@ -91,8 +91,8 @@ static enum ib_wc_status copy_payload(struct hca_qp *qp, const struct hca_packet
 
 /*
  * Delivers a packet to a QP, of which the caller holds a reference. Returns -EAGAIN when a
- * connected QP has no receive request for it yet, and 0 when the packet was received, or dropped
- * and counted.
+ * connected QP has no receive request for it yet, or an RC QP cannot receive it for another reason,
+ * and 0 when the packet was received, or dropped and counted.
  */
 int hca_receive(struct hca_qp *qp, const struct hca_packet *packet, u16 pkey_index)
 {
@@ -115,7 +115,7 @@ int hca_receive(struct hca_qp *qp, const struct hca_packet *packet, u16 pkey_ind
 		took = take_request(qp, &request);
 	spin_unlock_irq(&qp->lock);
 	if (!took) {
-		if (packet->connected && ready && right)
+		if (packet->reliable || (packet->connected && ready && right))
 			return -EAGAIN;
 		hca_count(!ready ? HCA_NO_QP : right ? HCA_NO_BUFFER : HCA_BAD_QKEY);
 		return 0;

@@ -98,7 +98,8 @@ struct hca_srq {
 /**
  * struct hca_qp - a queue pair
  * @ib: the core's part
- * @refs: one for its being in the adapter's table, one for each packet on its way in
+ * @refs: one for its being in the adapter's table, one for each packet on its way in, and one for
+ *        each message of an RC QP that has no completion yet
  * @gone: there are no references any more
  * @lock: of the receive queue and the attributes; from any context
  * @attr: as set by modify, with the state (lock: @lock)
