@@ -20,6 +20,7 @@ from pathlib import Path
 from guest import (FLOOR, FLOOR_RUN, IB, KNOBS, MUTE, ROCE, Records, calm, drive, fail, neighbour, peers,
                    start)
 from stacks import OURS, ROOT, STOCK, Stack
+from transport import trunks
 
 OUT = Path("/out")
 ROW = "count"
@@ -62,7 +63,6 @@ SCALE = {
 }
 PEERS = 10000
 INFINIBAND = Path("/sys/class/infiniband")
-TRUNKS = Path("/sys/module/rdma_cm_alt/parameters/trunks")
 PATH_CACHE = Path("/sys/module/rdma_cm_alt/parameters/path_cache_s")
 
 CASES = {
@@ -108,13 +108,11 @@ def _adapters(count: int) -> Iterator[None]:
 
 
 @contextmanager
-def trunks(switched: bool) -> Iterator[None]:
-    """Trunks are on meanwhile; the first run opens those that it needs."""
-    if switched:
-        TRUNKS.write_text("1")
-    yield
-    if switched:
-        TRUNKS.write_text("0")
+def over(on_trunks: bool) -> Iterator[None]:
+    """Connections are made over trunks, of which the first run opens those that it needs, or over ib_cm."""
+    with trunks(on_trunks):
+        yield
+    if on_trunks:
         calm()
 
 
@@ -193,7 +191,7 @@ def measure(stacks: tuple[Stack, Stack], records: Records, names: list[str],
             def add(found: dict, number: int, stack: str = stack, name: str = name) -> None:
                 records.add(ROW, stack, found, name, number)
 
-            with _adapters(case.adapters), trunks(case.trunks), _held(by_name[stack], case.held):
+            with _adapters(case.adapters), over(case.trunks), _held(by_name[stack], case.held):
                 _rounds(by_name[stack], add, case, records, parts)
     Path("/proc/sys/kernel/kptr_restrict").write_text("0")
     shutil.copyfile("/proc/kallsyms", OUT / "kallsyms")

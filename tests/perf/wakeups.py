@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from count import CASES, FLOOR, Case, run_case, trunks
+from count import CASES, FLOOR, Case, over, run_case
 from guest import FLOOR_RUN, Records, fail, neighbour
 from stacks import Stack
 
@@ -73,5 +73,5 @@ def measure(stacks: tuple[Stack, Stack], records: Records, names: list[str],
             if (FLOOR in case.stacks and FLOOR_RUN.exists()) or (
                     stack.name in case.stacks and stack.name in (only or case.stacks)):
                 print(f"\n{name}, {stack.name if FLOOR not in case.stacks else FLOOR}: per connection, both ends")
-                with trunks(case.trunks):
+                with over(case.trunks):
                     _measure(stack, case, records)

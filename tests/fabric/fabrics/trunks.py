@@ -8,10 +8,11 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import ib
+import transport
 from adapters import KNOBS
 from agent import Agent, connected, disconnected
 from scenario import DEBUG, PATIENCE, Unexpected, run, same, wait_for
@@ -23,13 +24,22 @@ PARAMETERS = Path("/sys/module/rdma_cm_alt/parameters")
 TRACING = Path("/sys/kernel/tracing/events").exists()
 
 port = 8300
-down = ib.down
+# The parameter of the module, as long as the adapters are there.
+parameter = ExitStack()
 
 
 def up() -> None:
-    """Set up the adapters, ib1 in a namespace of its own."""
+    """Set up the adapters, ib1 in a namespace of its own. There are no trunks until a test switches them on."""
+    parameter.enter_context(transport.trunks(False))
+    wait_for("no trunk", lambda: not qps())
     ib.up()
     ib.split({})
+
+
+def down() -> None:
+    """Remove the adapters."""
+    ib.down()
+    parameter.close()
 
 
 def close_after(seconds: int) -> None:

@@ -62,6 +62,17 @@ rig_unload() {
 	[ ! -e /sys/module/rdma_cm_alt ] || rmmod rdma_cm_alt
 }
 
+# rig_trunks N COMMAND...: run a command while the parameter trunks of the module is N. 0 is for suites
+# that drop or count messages of ib_cm, depend on its timers, or compare with its limits.
+rig_trunks() {
+	local rig_switch=/sys/module/rdma_cm_alt/parameters/trunks rig_before rig_status
+	rig_before=$(cat "$rig_switch") && echo "$1" >"$rig_switch" || return
+	"${@:2}"
+	rig_status=$?
+	echo "$rig_before" >"$rig_switch"
+	return "$rig_status"
+}
+
 # rig_namespaces_gone: wait until ib_core, too, has released the network namespaces that were
 # deleted before. It deletes one more: when the devices of that one are removed, ib_core has
 # finished with all earlier ones.

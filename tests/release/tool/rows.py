@@ -15,15 +15,17 @@ from pathlib import Path
 
 import members as members_of_json
 from host import (ERROR, HERE, HOLD, NOBODY, ROOT, TOOL, Running, Unexpected, connection, failures, has_listener, ids,
-                  monitor, namespace, refused, run, same, tool, true, until)
+                  monitor, namespace, refused, run, same, shell, tool, true, until)
+from transport import trunks
 
 MANY = 3000
 FAIL = str(ROOT / "build/tests/release/tool/fail")
 
 
 def healthy() -> None:
-    """Both ends of a connection."""
-    server, client = connection()
+    """Both ends of a connection over ib_cm."""
+    with trunks(False):
+        server, client = connection()
     with server, client:
         mine = ids("-p", str(client.pid))
         same("ids of the client", len(mine), 1)
@@ -88,32 +90,29 @@ def has_trunk(seconds: float) -> bool:
 
 def peers() -> None:
     """A host that connects to itself tells itself, and hears it; nobody else may see that."""
-    switch = Path("/sys/module/rdma_cm_alt/parameters/trunks")
-    same("off by default", switch.read_text(), "N\n")
-    switch.write_text("1")
-    try:
-        # A connection opens a trunk if the last one was less than ten seconds ago: not the first one, and not on a busy machine.
-        opened = any(opens_trunk(switch, tries) for tries in range(6))
-    finally:
-        switch.write_text("0")
+    # A module that was just loaded knows no peers, so it tells the first ones at once.
+    shell("rig_unload && rig_load")
+    # A connection opens a trunk if the last one was less than ten seconds ago: not the first one, and not on a busy machine.
+    with trunks(True):
+        opened = any(opens_trunk(tries) for tries in range(6))
     true("a trunk is shown", opened)
     true("another user", "not permitted" in tool("show", "peers", uid=NOBODY, status=ERROR).err, "")
 
 
-def opens_trunk(switch: Path, tries: int) -> bool:
+def opens_trunk(tries: int) -> bool:
     """A connection, and what is seen if it opens a trunk."""
     server, client = connection()
     with server, client:
         if not tries or not has_trunk(4):
             return False
-        switch.write_text("0")
-        seen = [peer for peer in tool("-j", "show", "peers", "-d", "rxe0").json if "protocol" in peer]
-        true("it is known", any(peer["gid"] == peer["peer_gid"] and peer["hellos"] for peer in seen), str(seen))
-        same("what it speaks", {(peer["protocol"], peer["common"]) for peer in seen}, {(1, 1)})
-        same("of another device", tool("-j", "show", "peers", "-d", "rxe1").json, [])
-        made = {one["transport"] for one in ids("-s", "connected")}
-        true("what connections are made over", made <= {"ib_cm", "trunk"} and "ib_cm" in made, str(made))
-        why_not(client.pid)
+        with trunks(False):
+            seen = [peer for peer in tool("-j", "show", "peers", "-d", "rxe0").json if "protocol" in peer]
+            true("it is known", any(peer["gid"] == peer["peer_gid"] and peer["hellos"] for peer in seen), str(seen))
+            same("what it speaks", {(peer["protocol"], peer["common"]) for peer in seen}, {(1, 1)})
+            same("of another device", tool("-j", "show", "peers", "-d", "rxe1").json, [])
+            made = {one["transport"] for one in ids("-s", "connected")}
+            true("what connections are made over", made <= {"ib_cm", "trunk"} and "ib_cm" in made, str(made))
+            why_not(client.pid)
         return True
 
 

@@ -10,10 +10,10 @@ import re
 import shlex
 import struct
 import tempfile
-from pathlib import Path
 
 from genl import ATTR, CMD, HEADER, attr
 from host import BAD, OK, ROOT, Said, same, tool, true
+from transport import trunks as trunks_are
 
 PRELOAD = ROOT / "build/tests/release/tool/told.so"
 MULTI = 2
@@ -147,10 +147,9 @@ def trunks() -> None:
         said = ask(why)
         true(f"{why}: {text}", said["why_no_trunk"].startswith(text), str(said))
         same(f"{why}: as the module says it", (said["no_trunk"], said["transport"]), (why, "ib_cm"))
-    switch = Path("/sys/module/rdma_cm_alt/parameters/trunks")
-    same("none, and no trunks now", ask("none", HELLOS=1)["why_no_trunk"].split(":")[0], "trunks are off")
-    switch.write_text("1")
-    try:
+    with trunks_are(False):
+        same("none, and no trunks now", ask("none", HELLOS=1)["why_no_trunk"].split(":")[0], "trunks are off")
+    with trunks_are(True):
         for peer, text in (({}, "has not said hello"), (speaks, "none is open: one is opened when"),
                            ({**speaks, "COMMON": 1}, "none is open: one is opened when"),
                            ({**speaks, "PROTOCOL": 4, "COMMON": 0}, "other versions of the trunk protocol than this host, 4 at most"),
@@ -164,8 +163,6 @@ def trunks() -> None:
         said = told(messages, "-j", "explain", "10.9.0.9").json["peers"][0]
         same("a peer", (said["retry_ms"], "tried again in 0.9 s" in said["why_no_trunk"]), (900, True))
         same("another address", "peers" in told(messages, "-j", "explain", "10.9.0.1").json, False)
-    finally:
-        switch.write_text("0")
     said = told([message("ID", **one, TRANSPORT="trunk")], "-j", "explain", "9/1").json["ids"][0]
     same("a trunk", (said["transport"], "why_no_trunk" in said), ("trunk", False))
 
