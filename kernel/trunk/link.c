@@ -119,12 +119,13 @@ void rca_link_run_overdue(struct rca_trunk_link *link)
 /**
  * rca_link_run_end() - let the rest of the end of a link run
  * @link: the link; the work puts its first reference
+ * @delay: after this time, in jiffies
  *
  * Context: Any context.
  */
-void rca_link_run_end(struct rca_trunk_link *link)
+void rca_link_run_end(struct rca_trunk_link *link, unsigned long delay)
 {
-	queue_work(end_wq, &link->end);
+	queue_delayed_work(end_wq, &link->end, delay);
 }
 
 /**

@@ -96,7 +96,8 @@ enum {
  * @acks_under_way: bits of @acks that are in use (lock: rca_trunk.lock)
  * @used_at: time of the last frame, in jiffies (lock: rca_trunk.lock; also read without)
  * @news: what the work of @trunk has to handle
- * @end: work that destroys @qp and the rest, when @trunk has no use for the link any more
+ * @end: work that destroys @qp and the rest, when @trunk has no use for the link any more; @cm_id
+ *       when the port is up
  * @rcu: frees it after callbacks that run late
  */
 struct rca_trunk_link {
@@ -134,7 +135,7 @@ struct rca_trunk_link {
 	unsigned long acks_under_way;
 	unsigned long used_at;
 	unsigned long news;
-	struct work_struct end;
+	struct delayed_work end;
 	struct rcu_head rcu;
 };
 
@@ -164,7 +165,7 @@ int rca_links_init(void);
 void rca_links_exit(void);
 void rca_link_run(struct rca_trunk_link *link);
 void rca_link_run_overdue(struct rca_trunk_link *link);
-void rca_link_run_end(struct rca_trunk_link *link);
+void rca_link_run_end(struct rca_trunk_link *link, unsigned long delay);
 struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active);
 struct rca_trunk_link *rca_link_get_live(struct rca_trunk_link *link);
 void rca_link_put(struct rca_trunk_link *link);

@@ -31,12 +31,21 @@
 #include <linux/string.h>
 
 #include "device/devices.h"
+#include "trunk/open.h"
 #include "trunk/trunk.h"
 
 /* Timeout of the CM messages of a trunk: 4.096 us * 2^n, 0.5 s. */
 #define CM_TIMEOUT	17
 #define CM_RETRIES	4
-#define QP_RETRIES	7
+
+/* How often the QP repeats a frame. IBTA has 7 at most, which soft-RoCE takes for no limit. */
+#define QP_RETRIES	6
+
+/* How often it does while the peer has no receive buffer: 7 is no limit (IBTA). */
+#define RNR_RETRIES	7
+
+/* How often the port is looked at, through which the peer is told that the link has ended. */
+#define PORT_LOOK	(HZ / 4)
 
 static void set_open(struct rca_trunk_link *link, struct rca_trunk_open *open)
 {
@@ -64,7 +73,7 @@ static int send_req(struct rca_trunk_link *link)
 		.max_cm_retries = CM_RETRIES,
 		.flow_control = 1,
 		.retry_count = QP_RETRIES,
-		.rnr_retry_count = QP_RETRIES,
+		.rnr_retry_count = RNR_RETRIES,
 	};
 	struct rca_trunk_open open;
 
@@ -83,7 +92,7 @@ static int send_rep(struct rca_trunk_link *link)
 		.private_data = data,
 		.private_data_len = sizeof(data),
 		.flow_control = 1,
-		.rnr_retry_count = QP_RETRIES,
+		.rnr_retry_count = RNR_RETRIES,
 	};
 	struct rca_trunk_open open;
 
@@ -170,6 +179,8 @@ int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 	default:
 		break;
 	}
+	if (READ_ONCE(link->closed))	/* pairs with rca_link_end() */
+		goto out_put;
 	if (news == RCA_LINK_END || news == RCA_LINK_LOST)
 		rca_trunk_because(link->trunk, why_ended(event->event));
 	rca_link_tell(link, news);
@@ -296,15 +307,37 @@ static void tell_lost(struct rca_trunk_link *link)
 	ib_send_cm_dreq(link->cm_id, data, sizeof(data));
 }
 
+/* A connection that is destroyed tells its peer: not through a port that is down. */
+static bool may_destroy_cm_id(const struct rca_trunk_link *link)
+{
+	const struct rca_trunk *trunk = link->trunk;
+
+	return IS_ERR_OR_NULL(link->cm_id) || READ_ONCE(trunk->dev->removing) ||
+	       rca_watch_port_is_up(trunk);
+}
+
+static void destroy_cm_id(struct rca_trunk_link *link)
+{
+	if (!IS_ERR_OR_NULL(link->cm_id))
+		ib_destroy_cm_id(link->cm_id);
+	link->cm_id = NULL;
+}
+
 /*
  * The rest of the end of a link, for which its trunk does not wait: its connections hear in time
  * that the peer is gone, or another link goes on with the session. It has a reference.
  */
 static void end_work(struct work_struct *work)
 {
-	struct rca_trunk_link *link = container_of(work, struct rca_trunk_link, end);
+	struct rca_trunk_link *link = container_of(to_delayed_work(work), struct rca_trunk_link,
+						   end);
 
 	rca_link_destroy_qp(link);
+	if (!may_destroy_cm_id(link)) {
+		rca_link_run_end(link, PORT_LOOK);
+		return;
+	}
+	destroy_cm_id(link);
 	rca_link_put(link);	/* the first reference */
 }
 
@@ -313,9 +346,9 @@ static void end_work(struct work_struct *work)
  * @link: the link
  * @lost: its session ends, too
  *
- * Afterwards nothing is received or sent, no callback comes, but for one that ib_cm reports late,
- * and the trunk has no link. What the link has is freed later; till then it holds the trunk, which
- * holds the device.
+ * Afterwards nothing is received or sent, callbacks that come late change nothing, and the trunk
+ * has no link. What the link has is freed later; till then it holds the trunk, which holds the
+ * device. While the port is down, the connection of ib_cm stays.
  *
  * Context: Process context. Sleeps. From the work of the trunk.
  * Return: whether the session ends: @lost, or one of the last frames was malformed.
@@ -326,25 +359,26 @@ bool rca_link_end(struct rca_trunk_link *link, bool lost)
 	bool failed;
 
 	spin_lock(&trunk->lock);
-	link->closed = true;
+	WRITE_ONCE(link->closed, true);	/* pairs with rca_link_handler() */
 	failed = !trunk->up && !trunk->next;
 	WRITE_ONCE(trunk->up, false);	/* pairs with rca_link_handler() */
 	spin_unlock(&trunk->lock);
 	if (failed)
 		rca_peers_failed(&trunk->key.peer);
 	lost |= test_bit(RCA_LINK_LOST, &link->news);
-	if (lost)
-		tell_lost(link);
-	if (!IS_ERR_OR_NULL(link->cm_id))
-		ib_destroy_cm_id(link->cm_id);
+	if (may_destroy_cm_id(link)) {
+		if (lost)
+			tell_lost(link);
+		destroy_cm_id(link);
+	}
 	rca_link_drain_qp(link);
 	spin_lock(&trunk->lock);
 	trunk->link = NULL;
 	trunk->handling = false;
 	spin_unlock(&trunk->lock);
 	lost |= test_bit(RCA_LINK_LOST, &link->news);
-	INIT_WORK(&link->end, end_work);
-	rca_link_run_end(link);
+	INIT_DELAYED_WORK(&link->end, end_work);
+	rca_link_run_end(link, 0);
 	rca_trunk_closed(trunk, failed, lost);
 	return lost;
 }

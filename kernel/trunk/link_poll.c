@@ -204,7 +204,9 @@ void rca_link_destroy_cqs(struct rca_trunk_link *link)
 {
 	if (!IS_ERR_OR_NULL(link->send_cq))
 		ib_destroy_cq(link->send_cq);
+	link->send_cq = NULL;
 	if (!IS_ERR_OR_NULL(link->receive_cq))
 		ib_destroy_cq(link->receive_cq);
+	link->receive_cq = NULL;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_link_destroy_cqs);

@@ -223,6 +223,8 @@ void rca_link_drain_qp(struct rca_trunk_link *link)
  * rca_link_destroy_qp() - undo rca_link_create_qp()
  * @link: the link, after rca_link_drain_qp()
  *
+ * Does nothing if it was done before.
+ *
  * A driver may wait here until the network has taken the last packets: soft-RoCE does so for
  * seconds if the peer is gone.
  *
@@ -232,8 +234,10 @@ void rca_link_destroy_qp(struct rca_trunk_link *link)
 {
 	if (!IS_ERR_OR_NULL(link->qp))
 		ib_destroy_qp(link->qp);
+	link->qp = NULL;
 	rca_link_destroy_cqs(link);
 	free_buffers(link);
 	if (!IS_ERR_OR_NULL(link->pd))
 		ib_dealloc_pd(link->pd);
+	link->pd = NULL;
 }

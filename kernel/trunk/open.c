@@ -17,7 +17,8 @@
  *   was malformed, and if the device is removed. Its connections end.
  * - When the GID or the partition of a trunk has gone, its link ends. Its connections stay until
  *   they have something to send, as those over ib_cm do.
- * - When a port goes down or comes up, the peer is asked whether it is still there.
+ * - When a port comes up, the peer is asked whether it is still there. While it is down, links stay
+ *   and none begins.
  * - A trunk that has neither a link nor users leaves the table.
  * - When trunks are switched off, those that have users stay until their last connection has ended.
  *
@@ -163,6 +164,8 @@ static void open_active(struct rca_trunk *trunk)
 {
 	struct rca_trunk_link *link;
 
+	if (trunk->port_down)
+		return;
 	rca_trunk_listen(trunk->dev);
 	link = rca_link_make(trunk, true);
 	if (!link)
@@ -224,8 +227,11 @@ static void open_placed(struct rca_trunk *trunk)
 	spin_unlock(&trunk->lock);
 	if (!asked)
 		open_active(trunk);
-	if (!trunk->link)
-		rca_link_leave_place(trunk);
+	if (trunk->link)
+		return;
+	rca_link_leave_place(trunk);
+	if (!READ_ONCE(trunk->next))
+		rca_trunk_upcalls->not_linked(trunk);
 }
 
 /* There is no place for a link: the request of a peer is rejected. */
@@ -305,6 +311,8 @@ static unsigned long link_time(const struct rca_trunk *trunk)
 
 	if (!death)
 		return idle_at;
+	if (trunk->port_down)
+		idle_at = jiffies + death;
 	/* It may get users meanwhile. */
 	if (!rca_watch_is_on(trunk))
 		return earlier(idle_at, jiffies + death / RCA_WATCH_PROBES);
@@ -333,7 +341,8 @@ static unsigned long retry_time(const struct rca_trunk *trunk)
 static bool is_timed(const struct rca_trunk *trunk)
 {
 	if (trunk->link)
-		return trunk->link->ready || rca_watch_is_on(trunk);
+		return (trunk->link->ready && (!trunk->port_down || rca_watch_time())) ||
+		       rca_watch_is_on(trunk);
 	if (READ_ONCE(trunk->has_place) == RCA_PLACE_WAITS)
 		return rca_watch_is_on(trunk);
 	return rca_watch_is_on(trunk) ||

@@ -27,6 +27,7 @@ unsigned long rca_watch_idle_time(void);
 bool rca_watch_is_idle(struct rca_trunk *trunk);
 unsigned long rca_watch_idle_for(const struct rca_trunk *trunk);
 bool rca_watch_is_silent(const struct rca_trunk *trunk);
+bool rca_watch_port_is_up(const struct rca_trunk *trunk);
 void rca_watch_port(struct rca_trunk *trunk);
 void rca_watch_peer(struct rca_trunk *trunk);
 

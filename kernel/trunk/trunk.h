@@ -80,6 +80,7 @@ enum rca_place {
  * @port_changed: its port has to be looked at
  * @state_changed: likewise, and the peer has to be asked whether it is there
  * @unusable: its GID or its partition does not exist any more
+ * @port_down: nothing is sent by itself; only @work changes it
  * @wanted: a link has to be opened
  * @odd: this end chooses odd connection numbers: it was the active one when the session was created
  * @handling: completions of @link are being handled; what is sent waits for the end of that
@@ -131,6 +132,7 @@ struct rca_trunk {
 	bool port_changed;
 	bool state_changed;
 	bool unusable;
+	bool port_down;
 	bool wanted;
 	bool odd;
 	bool handling;

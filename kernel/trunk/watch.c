@@ -5,7 +5,10 @@
  *
  * With peer_death_ms, peers to which there are connections are asked for a frame four times in that
  * time, and the sessions of those that are silent for so long are lost. Without it, a peer is only
- * asked when the state of a port has changed: an RC QP that cannot reach it fails.
+ * asked when a port has come up: an RC QP that cannot reach it fails.
+ *
+ * While a port is down, a trunk sends nothing that no user has asked for: soft-RoCE takes a CM
+ * message that cannot leave for an error of the port's QP 1, which then never works again.
  *
  * Locking: rca_trunk.lock. From the work of a trunk, but for the parameter.
  */
@@ -121,13 +124,13 @@ static bool may_idle(const struct rca_trunk *trunk)
 	return trunk->link && trunk->link->ready && !rca_watch_is_on(trunk);
 }
 
-/* Has the link of a trunk to end because it is idle? */
+/* Has the link of a trunk to end because it is idle? Its peer has to hear that. */
 bool rca_watch_is_idle(struct rca_trunk *trunk)
 {
 	bool idle;
 
 	spin_lock(&trunk->lock);
-	idle = may_idle(trunk) &&
+	idle = may_idle(trunk) && !trunk->port_down &&
 	       time_after_eq(jiffies, trunk->link->used_at + rca_watch_idle_time());
 	spin_unlock(&trunk->lock);
 	return idle;
@@ -182,6 +185,21 @@ static bool port_has(const struct rca_trunk *trunk)
 	       !ib_find_cached_pkey(ibdev, key->port_num, key->pkey, &index);
 }
 
+/**
+ * rca_watch_port_is_up() - can the port of a trunk send?
+ * @trunk: the trunk
+ *
+ * Context: Any context.
+ * Return: whether it is active.
+ */
+bool rca_watch_port_is_up(const struct rca_trunk *trunk)
+{
+	enum ib_port_state state;
+
+	return !ib_get_cached_port_state(trunk->dev->ibdev, trunk->key.peer.port_num, &state) &&
+	       state == IB_PORT_ACTIVE;
+}
+
 /* Returns whether the peer has to be asked, because the state of the port has changed. */
 static bool take_change(struct rca_trunk *trunk)
 {
@@ -205,18 +223,20 @@ static bool take_change(struct rca_trunk *trunk)
  */
 void rca_watch_port(struct rca_trunk *trunk)
 {
-	bool has, ask;
+	bool has, ask, down;
 
 	if (trunk->link && !trunk->unusable && !READ_ONCE(trunk->port_changed))
 		return;
 	ask = take_change(trunk);
 	has = port_has(trunk);
+	down = !rca_watch_port_is_up(trunk);
 	spin_lock(&trunk->lock);
 	trunk->unusable = !has;
+	trunk->port_down = down;
 	if (!has && trunk->link) {
 		rca_trunk_because(trunk, "its GID or partition is gone");
 		rca_link_tell(trunk->link, RCA_LINK_END);
-	} else if (ask && trunk->up) {
+	} else if (ask && trunk->up && !down) {
 		rca_trunk_probe(trunk);
 	}
 	spin_unlock(&trunk->lock);
@@ -230,7 +250,8 @@ void rca_watch_peer(struct rca_trunk *trunk)
 	    time_after_eq(jiffies, trunk->probed_at + rca_watch_time() / RCA_WATCH_PROBES)) {
 		trunk->probed_at = jiffies;
 		trunk->probes++;
-		rca_trunk_probe(trunk);
+		if (!trunk->port_down)
+			rca_trunk_probe(trunk);
 	}
 	spin_unlock(&trunk->lock);
 }

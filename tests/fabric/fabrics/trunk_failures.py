@@ -7,6 +7,7 @@ not be delivered for two seconds.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,14 +16,15 @@ from pathlib import Path
 import trunks
 from adapters import KNOBS
 from agent import Agent, connected, disconnected
-from scenario import DEBUG, Unexpected, same, wait_for
+from scenario import DEBUG, Unexpected, run, same, wait_for
 from stacks import OURS, Stack
 from trunk_connections import TIMED_OUT, opened
-from trunks import OWN, PARAMETERS, PEER, is_open, qps, route, states
+from trunks import OWN, PARAMETERS, PEER, is_open, qps, route, states, tool
 from unplug import rules
 
 DEATH_MS = PARAMETERS / "peer_death_ms"
 COUNT = 4
+ROCE = "10.9.0.1"
 
 up, down = trunks.up, trunks.down
 
@@ -91,19 +93,85 @@ def short(stacks: dict[str, Stack]) -> None:
 def long(stacks: dict[str, Stack]) -> None:
     """
     A port is down for longer than a trunk that is needed would be opened again: connections stay, as they have nothing to send,
-    and use the next QPs.
+    and so does the QP, which is not closed as idle before the port can tell the peer.
     """
     with opened(stacks) as (agent, other):
         ids, children = connections(agent, other)
+        before = sorted(qp["lqpn"] for qp in qps())
         with changed("hca1/1/state", "down", "up"):
-            qp_ends(1)
-            time.sleep(32)
+            time.sleep(34)
             agent.quiet()
             other.quiet()
-            same("the trunk", states()[1], "idle")
-        # This end still has its QP, which fails.
         disconnected(agent, ids[0], other, children[0])
         disconnected(other, children[1], agent, ids[1])
+        same("the QPs", sorted(qp["lqpn"] for qp in qps()), before)
+        with changed("hca1/1/state", "down", "up"):
+            trunks.close_after(1)
+            time.sleep(3)
+            same("who has a QP", [qp["ifname"] for qp in qps()], ["hca1"])
+        wait_for("no QP", lambda: not qps())
+
+
+def qp1() -> str:
+    """The state of the QP of soft-RoCE that sends the messages of ib_cm."""
+    return next(qp["state"] for qp in json.loads(run("rdma -j resource show qp"))
+                if qp["ifname"] == "rxe0" and qp["type"] == "GSI")
+
+
+@contextmanager
+def link_down() -> Iterator[None]:
+    """The network device of rxe0 is down meanwhile, and keeps its addresses."""
+    run("sysctl -qw net.ipv6.conf.d0.keep_addr_on_down=1")
+    run("ip link set d0 down")
+    try:
+        yield
+    finally:
+        run("ip link set d0 up")
+
+
+def roce_open(agent: Agent) -> list[tuple[int, int]]:
+    """Connections over a trunk from a port of soft-RoCE to itself; both ends of each."""
+    for _ in range(6):
+        trunks.connect(agent, agent, ROCE, ROCE)
+        end = time.monotonic() + (20 if DEBUG else 5)
+        while time.monotonic() < end and not all("trunk" in found for found in tool("show peers -d rxe0")):
+            time.sleep(0.1)
+        if len(qps()) == 2:
+            break
+    made = []
+    for _ in range(COUNT):
+        one, listener = route(agent, agent, ROCE, ROCE)
+        made.append((one, connected(agent, one, agent, listener)))
+    over = [shown["transport"] for shown in tool("show ids -s connected -d rxe0")]
+    same("connections over a trunk", over.count("trunk") >= 2 * COUNT, True)
+    return made
+
+
+def roce_down(stacks: dict[str, Stack]) -> None:
+    """
+    The link of a port of soft-RoCE is down while trunks are idle, have to send, and lose their peer: no message of ib_cm is sent
+    meanwhile, which would put QP 1 of the port into the error state, for ever.
+    """
+    with trunks.trunks(), Agent(stacks[OURS]) as agent:
+        ends = roce_open(agent)
+        with link_down():
+            trunks.close_after(1)
+            time.sleep(3)
+            same("QPs, idle", len(qps()), 2)
+            agent.must("disconnect", ends[0][0])
+            time.sleep(3)
+            same("QP 1", qp1(), "RTS")
+        agent.event("DISCONNECTED", ends[0][1])
+        agent.must("disconnect", ends[0][1])
+        agent.event("DISCONNECTED", ends[0][0])
+        for number in ends[0]:
+            agent.must("destroy", number)
+        trunks.close_after(60)
+        with watched(6000 if DEBUG else 2000), link_down():
+            all_end(agent, [number for pair in ends[1:] for number in pair])
+            wait_for("no QP", lambda: not qps())
+            same("QP 1", qp1(), "RTS")
+        trunks.connect(agent, agent, ROCE, ROCE)
 
 
 def unheard(stacks: dict[str, Stack]) -> None:
@@ -211,6 +279,7 @@ def restart_unseen(stacks: dict[str, Stack]) -> None:
 TESTS = (
     ("a port is down for a moment", short, False),
     ("a port is down for long", long, False),
+    ("a link of soft-RoCE is down", roce_down, False),
     ("a partition goes and comes back", partition, False),
     ("the end of a trunk is not heard", unheard, False),
     ("a GID goes and comes back", address, False),
