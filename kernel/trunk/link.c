@@ -106,6 +106,25 @@ void rca_link_run(struct rca_trunk_link *link)
 }
 
 /**
+ * rca_link_arm_sends() - let the work of a link run when the next SEND completes
+ * @link: the link, with its queues
+ *
+ * A queue is asked once for each callback: adapters are told by a write to a register.
+ *
+ * Context: Process context. Does not sleep. Expects the lock of its trunk to be held by the caller.
+ * Return: whether SENDs may have completed already, so the work has to run now.
+ */
+bool rca_link_arm_sends(struct rca_trunk_link *link)
+{
+	lockdep_assert_held(&link->trunk->lock);
+	/* The callback lets the work run, which needs the lock: it comes after what was posted. */
+	if (READ_ONCE(link->armed))
+		return false;
+	WRITE_ONCE(link->armed, true);
+	return rca_link_notify(link->send_cq);
+}
+
+/**
  * rca_link_run_overdue() - look later whether a SEND may be lost
  * @link: the link, as for rca_link_run()
  *

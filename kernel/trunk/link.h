@@ -69,13 +69,15 @@ enum {
  * @cookie: cookie of this host (immutable)
  * @psn: starting packet sequence number of the receive queue (immutable)
  * @path: path to the peer, as the receiver of a request sees it (immutable)
- * @cm_id: its cm_id; passive side: since the REQ (immutable once set; owned)
+ * @cm_id: its cm_id; passive side: since the REQ (immutable once set, until it is destroyed; owned)
+ * @lost: the session that has ended with the link; 0: none
  * @pd: protection domain
  * @send_cq: completion queue of SENDs
  * @receive_cq: completion queue of receives
  * @poll: work that handles completions and sends what waits, until @cq_ends
  * @overdue: work that looks whether a SEND may be lost, until @cq_ends
  * @cq_lock: protects @cq_ends; any context
+ * @armed: @send_cq will call back at the next completion (without a lock)
  * @cq_ends: @poll must not be queued by the queues any more (lock: @cq_lock)
  * @qp: the QP, or NULL
  * @initialised: @qp is in INIT or in a later state
@@ -109,11 +111,13 @@ struct rca_trunk_link {
 	u32 psn;
 	struct sa_path_rec path;
 	struct ib_cm_id *cm_id;
+	u32 lost;
 	struct ib_pd *pd;
 	struct ib_cq *send_cq;
 	struct ib_cq *receive_cq;
 	struct work_struct poll;
 	struct delayed_work overdue;
+	bool armed;
 	spinlock_t cq_lock;
 	bool cq_ends;
 	struct ib_qp *qp;
@@ -164,6 +168,7 @@ extern unsigned int rca_trunk_max;
 int rca_links_init(void);
 void rca_links_exit(void);
 void rca_link_run(struct rca_trunk_link *link);
+bool rca_link_arm_sends(struct rca_trunk_link *link);
 void rca_link_run_overdue(struct rca_trunk_link *link);
 void rca_link_run_end(struct rca_trunk_link *link, unsigned long delay);
 struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active);

@@ -44,9 +44,6 @@
 /* How often it does while the peer has no receive buffer: 7 is no limit (IBTA). */
 #define RNR_RETRIES	7
 
-/* How often the port is looked at, through which the peer is told that the link has ended. */
-#define PORT_LOOK	(HZ / 4)
-
 static void set_open(struct rca_trunk_link *link, struct rca_trunk_open *open)
 {
 	memset(open, 0, sizeof(*open));
@@ -191,6 +188,8 @@ out_put:
 
 static int start_active(struct rca_trunk_link *link)
 {
+	if (!rca_watch_port_is_up(link->trunk))
+		return -ENETDOWN;
 	link->cm_id = ib_create_cm_id(link->trunk->dev->ibdev, rca_link_handler, link);
 	if (IS_ERR(link->cm_id))
 		return PTR_ERR(link->cm_id);
@@ -301,13 +300,11 @@ static void tell_lost(struct rca_trunk_link *link)
 {
 	u8 data[RCA_TRUNK_DREQ_LEN];
 
-	if (IS_ERR_OR_NULL(link->cm_id) || !link->trunk->session.number)
-		return;
-	rca_trunk_dreq_pack(data, link->trunk->session.number);
+	rca_trunk_dreq_pack(data, link->lost);
 	ib_send_cm_dreq(link->cm_id, data, sizeof(data));
 }
 
-/* A connection that is destroyed tells its peer: not through a port that is down. */
+/* The peer is told when a connection is destroyed, so that waits while the port is down. */
 static bool may_destroy_cm_id(const struct rca_trunk_link *link)
 {
 	const struct rca_trunk *trunk = link->trunk;
@@ -318,8 +315,11 @@ static bool may_destroy_cm_id(const struct rca_trunk_link *link)
 
 static void destroy_cm_id(struct rca_trunk_link *link)
 {
-	if (!IS_ERR_OR_NULL(link->cm_id))
-		ib_destroy_cm_id(link->cm_id);
+	if (IS_ERR_OR_NULL(link->cm_id))
+		return;
+	if (link->lost)
+		tell_lost(link);
+	ib_destroy_cm_id(link->cm_id);
 	link->cm_id = NULL;
 }
 
@@ -334,7 +334,7 @@ static void end_work(struct work_struct *work)
 
 	rca_link_destroy_qp(link);
 	if (!may_destroy_cm_id(link)) {
-		rca_link_run_end(link, PORT_LOOK);
+		rca_link_run_end(link, RCA_WATCH_PORT);
 		return;
 	}
 	destroy_cm_id(link);
@@ -366,11 +366,10 @@ bool rca_link_end(struct rca_trunk_link *link, bool lost)
 	if (failed)
 		rca_peers_failed(&trunk->key.peer);
 	lost |= test_bit(RCA_LINK_LOST, &link->news);
-	if (may_destroy_cm_id(link)) {
-		if (lost)
-			tell_lost(link);
+	if (lost)
+		link->lost = trunk->session.number;
+	if (may_destroy_cm_id(link))
 		destroy_cm_id(link);
-	}
 	rca_link_drain_qp(link);
 	spin_lock(&trunk->lock);
 	trunk->link = NULL;

@@ -240,7 +240,7 @@ void rca_trunk_push(struct rca_trunk *trunk)
 		rca_link_reap_sends(link);
 	if (!link->under_way && !link->shared)
 		rca_link_push(link);
-	if (link->shared || (rca_link_needs_completion(link) && rca_link_notify(link->send_cq)))
+	if (link->shared || (rca_link_needs_completion(link) && rca_link_arm_sends(link)))
 		rca_link_run(link);
 }
 

@@ -36,6 +36,8 @@ static void completed(struct ib_cq *cq, void *context)
 	struct rca_trunk_link *link = context;
 	unsigned long flags;
 
+	if (cq == link->send_cq)
+		WRITE_ONCE(link->armed, false);
 	spin_lock_irqsave(&link->cq_lock, flags);
 	if (!link->cq_ends)
 		rca_link_run(link);
@@ -63,7 +65,7 @@ static bool end_batch(struct rca_trunk_link *link)
 	rca_link_reap_sends(link);
 	rca_link_push(link);
 	if (rca_link_needs_completion(link))
-		more = rca_link_notify(link->send_cq);
+		more = rca_link_arm_sends(link);
 	spin_unlock(&trunk->lock);
 	return more;
 }

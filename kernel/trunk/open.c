@@ -17,8 +17,8 @@
  *   was malformed, and if the device is removed. Its connections end.
  * - When the GID or the partition of a trunk has gone, its link ends. Its connections stay until
  *   they have something to send, as those over ib_cm do.
- * - When a port comes up, the peer is asked whether it is still there. While it is down, links stay
- *   and none begins.
+ * - When a port comes up, the peer is asked whether it is still there. While it is down, an idle
+ *   link stays, and no peer is asked for one: what waits is sent later.
  * - A trunk that has neither a link nor users leaves the table.
  * - When trunks are switched off, those that have users stay until their last connection has ended.
  *
@@ -27,20 +27,12 @@
 #include "trunk/open.h"
 
 #include <linux/jiffies.h>
-#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/string.h>
 
 #include "device/devices.h"
 #include "trunk/link.h"
 #include "trunk/trunk.h"
-
-/* A session whose link cannot be opened again for so long is lost. */
-#define REOPEN_TIME	(30UL * HZ)
-
-/* Times between two attempts: doubled each time. */
-#define FIRST_BACKOFF	(1UL * HZ)
-#define LAST_BACKOFF	(8UL * HZ)
 
 /* Expects to be called under RCU. */
 static void close_trunk(struct rca_trunk *trunk)
@@ -80,20 +72,6 @@ static bool peer_is_new(const struct rca_trunk *trunk)
 	       (trunk->session.number && !rca_hello_is_of(&trunk->hello, trunk->boot_id));
 }
 
-static unsigned long backoff(unsigned int tries)
-{
-	return tries ? min(FIRST_BACKOFF << min(tries - 1, 16U), LAST_BACKOFF) : 0;
-}
-
-/* Does a session that needs a link get none? */
-static bool is_overdue(const struct rca_trunk *trunk)
-{
-	if (!trunk->session.number || !rca_watch_needs_link(trunk))
-		return false;
-	return trunk->unusable ||
-	       (trunk->tries && time_after_eq(jiffies, trunk->down_at + REOPEN_TIME));
-}
-
 /* Are trunks switched off, and this one is not needed, or is the device being removed? */
 static bool is_off(const struct rca_trunk *trunk)
 {
@@ -127,7 +105,7 @@ static bool has_to_close(struct rca_trunk *trunk)
 	if (trunk->link)
 		closing |= test_bit(RCA_LINK_LOST, &trunk->link->news);
 	else
-		closing |= is_overdue(trunk);
+		closing |= rca_watch_is_overdue(trunk);
 	if (closing)
 		rca_trunk_because(trunk, why_closing(trunk));
 	spin_unlock(&trunk->lock);
@@ -164,8 +142,6 @@ static void open_active(struct rca_trunk *trunk)
 {
 	struct rca_trunk_link *link;
 
-	if (trunk->port_down)
-		return;
 	rca_trunk_listen(trunk->dev);
 	link = rca_link_make(trunk, true);
 	if (!link)
@@ -193,7 +169,7 @@ static bool is_due(struct rca_trunk *trunk)
 		return false;
 	}
 	return !trunk->session.number || !trunk->tries ||
-	       time_after_eq(jiffies, trunk->tried_at + backoff(trunk->tries));
+	       time_after_eq(jiffies, rca_watch_next_try(trunk));
 }
 
 /* Notes an attempt to open a link. */
@@ -227,11 +203,20 @@ static void open_placed(struct rca_trunk *trunk)
 	spin_unlock(&trunk->lock);
 	if (!asked)
 		open_active(trunk);
-	if (trunk->link)
-		return;
-	rca_link_leave_place(trunk);
-	if (!READ_ONCE(trunk->next))
-		rca_trunk_upcalls->not_linked(trunk);
+	if (!trunk->link)
+		rca_link_leave_place(trunk);
+}
+
+/* What waits for a link cannot have one now: requests go another way. */
+static void link_later(struct rca_trunk *trunk)
+{
+	rca_trunk_upcalls->not_linked(trunk);
+	spin_lock(&trunk->lock);
+	/* If nothing else waits, the session is not overdue. */
+	trunk->wanted = false;
+	if (!rca_trunk_has_to_send(trunk))
+		trunk->tries = 0;
+	spin_unlock(&trunk->lock);
 }
 
 /* There is no place for a link: the request of a peer is rejected. */
@@ -253,13 +238,7 @@ static void refuse_link(struct rca_trunk *trunk)
 		rca_peers_failed(&trunk->key.peer);
 		rca_trunk_closed(trunk, true, false);
 	}
-	rca_trunk_upcalls->not_linked(trunk);
-	spin_lock(&trunk->lock);
-	/* If nothing else waits, the session is not overdue. */
-	trunk->wanted = false;
-	if (!rca_trunk_has_to_send(trunk))
-		trunk->tries = 0;
-	spin_unlock(&trunk->lock);
+	link_later(trunk);
 }
 
 /* Begins a link, if there is a place for it. A trunk that waits for one is called again. */
@@ -280,89 +259,27 @@ static void open_link(struct rca_trunk *trunk)
 /* Begins the next link of a trunk, which has none, if the peer or this host needs one. */
 static void begin_link(struct rca_trunk *trunk)
 {
-	bool asked, due;
+	bool asked, due, down;
 
 	spin_lock(&trunk->lock);
 	asked = trunk->next;
 	due = asked || is_due(trunk);
-	if (due && !asked && trunk->key.passive)
+	down = due && !asked && !rca_watch_port_is_up(trunk);
+	if (down) {
+		trunk->port_down = true;
+		trunk->tries = 0;
+	} else if (due && !asked && trunk->key.passive) {
 		note_try(trunk);
+	}
 	spin_unlock(&trunk->lock);
-	if (!due)
+	if (down)
+		link_later(trunk);
+	if (!due || down)
 		rca_link_leave_place(trunk);
 	else if (!asked && trunk->key.passive)
 		ask_other_end(trunk);
 	else
 		open_link(trunk);
-}
-
-/* The earlier of two times, in jiffies. */
-static unsigned long earlier(unsigned long a, unsigned long b)
-{
-	return time_before(a, b) ? a : b;
-}
-
-/* When a trunk that has a link has to be looked at. */
-static unsigned long link_time(const struct rca_trunk *trunk)
-{
-	const struct rca_trunk_link *link = trunk->link;
-	unsigned long idle_at = link->used_at + rca_watch_idle_time();
-	unsigned long death = rca_watch_time();
-
-	if (!death)
-		return idle_at;
-	if (trunk->port_down)
-		idle_at = jiffies + death;
-	/* It may get users meanwhile. */
-	if (!rca_watch_is_on(trunk))
-		return earlier(idle_at, jiffies + death / RCA_WATCH_PROBES);
-	if (!trunk->up)
-		return trunk->heard_at + death;
-	return trunk->probed_at + death / RCA_WATCH_PROBES;
-}
-
-/* When a trunk that has no link has to be looked at. */
-static unsigned long retry_time(const struct rca_trunk *trunk)
-{
-	unsigned long at = trunk->tried_at + backoff(trunk->tries);
-
-	/* Its work runs when it has a place. */
-	if (READ_ONCE(trunk->has_place) == RCA_PLACE_WAITS)
-		return trunk->heard_at + rca_watch_time();
-	if (rca_watch_needs_link(trunk))
-		at = earlier(at, trunk->down_at + REOPEN_TIME);
-	if (!rca_watch_is_on(trunk))
-		return at;
-	return trunk->unusable ? trunk->heard_at + rca_watch_time() :
-				 earlier(at, trunk->heard_at + rca_watch_time());
-}
-
-/* Does a trunk have to be looked at later? */
-static bool is_timed(const struct rca_trunk *trunk)
-{
-	if (trunk->link)
-		return (trunk->link->ready && (!trunk->port_down || rca_watch_time())) ||
-		       rca_watch_is_on(trunk);
-	if (READ_ONCE(trunk->has_place) == RCA_PLACE_WAITS)
-		return rca_watch_is_on(trunk);
-	return rca_watch_is_on(trunk) ||
-	       (trunk->tries && !trunk->unusable && rca_watch_needs_link(trunk));
-}
-
-/* Time until the work has to run again by itself, in jiffies; 0: it need not. */
-static unsigned long time_to_next_run(struct rca_trunk *trunk)
-{
-	unsigned long at = 0;
-	bool timed;
-
-	spin_lock(&trunk->lock);
-	timed = is_timed(trunk);
-	if (timed)
-		at = trunk->link ? link_time(trunk) : retry_time(trunk);
-	spin_unlock(&trunk->lock);
-	if (!timed)
-		return 0;
-	return time_after(at, jiffies) ? at - jiffies : 1;
 }
 
 /* The work of a trunk. */
@@ -393,7 +310,7 @@ void rca_open_work(struct work_struct *work)
 	}
 	if (rca_trunk_drop(trunk))
 		goto out_put;
-	delay = time_to_next_run(trunk);
+	delay = rca_watch_delay(trunk);
 	if (delay)
 		rca_trunk_run_later(trunk, delay);
 out_put:

@@ -3,6 +3,7 @@
 #ifndef RCA_TRUNK_OPEN_H
 #define RCA_TRUNK_OPEN_H
 
+#include <linux/jiffies.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
@@ -15,6 +16,8 @@ struct rca_trunk;
 
 /** RCA_WATCH_PROBES - how often a peer is asked in the time after whose silence it is dead */
 #define RCA_WATCH_PROBES	4
+/** RCA_WATCH_PORT - how often a port that is down is looked at, in jiffies */
+#define RCA_WATCH_PORT		(1UL * HZ)
 
 /* watch.c */
 #if IS_ENABLED(CONFIG_KUNIT)
@@ -30,6 +33,9 @@ bool rca_watch_is_silent(const struct rca_trunk *trunk);
 bool rca_watch_port_is_up(const struct rca_trunk *trunk);
 void rca_watch_port(struct rca_trunk *trunk);
 void rca_watch_peer(struct rca_trunk *trunk);
+bool rca_watch_is_overdue(const struct rca_trunk *trunk);
+unsigned long rca_watch_next_try(const struct rca_trunk *trunk);
+unsigned long rca_watch_delay(struct rca_trunk *trunk);
 
 /* open.c */
 void rca_open_work(struct work_struct *work);

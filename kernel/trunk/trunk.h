@@ -78,9 +78,9 @@ enum rca_place {
  * @gone: it is not in the table any more, and gets no link
  * @closing: its device is being removed, or trunks were switched off
  * @port_changed: its port has to be looked at
- * @state_changed: likewise, and the peer has to be asked whether it is there
+ * @state_changed: likewise, and if it is up, the peer has to be asked whether it is there
  * @unusable: its GID or its partition does not exist any more
- * @port_down: nothing is sent by itself; only @work changes it
+ * @port_down: its port was down when @work looked at it, which does so each second then
  * @wanted: a link has to be opened
  * @odd: this end chooses odd connection numbers: it was the active one when the session was created
  * @handling: completions of @link are being handled; what is sent waits for the end of that
@@ -97,7 +97,7 @@ enum rca_place {
  * @tried_at: time of the last one, in jiffies
  * @heard_at: time of the last frame of the peer, or since when it is watched, in jiffies
  * @probed_at: when the peer was asked for one, in jiffies
- * @probes: how often it was asked since the last frame
+ * @probes: how often it was asked since the last frame, or could not be as the port was down
  * @why: why the link or the session ends, as far as known (a constant; without a lock)
  * @session: numbers of the frames; its number is 0 if there is no session, and only @work changes
  *           that

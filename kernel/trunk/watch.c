@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Whether a trunk needs a link, whether its peer is there, and what it needs of the port of this
- * host.
+ * Whether a trunk needs a link, and when, whether its peer is there, and what it needs of the port
+ * of this host.
  *
  * With peer_death_ms, peers to which there are connections are asked for a frame four times in that
  * time, and the sessions of those that are silent for so long are lost. Without it, a peer is only
  * asked when a port has come up: an RC QP that cannot reach it fails.
  *
- * While a port is down, a trunk sends nothing that no user has asked for: soft-RoCE takes a CM
- * message that cannot leave for an error of the port's QP 1, which then never works again.
+ * While a port is down, the peer is not asked, and no CM message is begun: soft-RoCE takes one that
+ * cannot leave for an error of the port's QP 1, which then never works again. A RoCE port is up if
+ * the network device of the GID is: the core hears of that from some drivers only.
  *
  * Locking: rca_trunk.lock. From the work of a trunk, but for the parameter.
  */
@@ -19,12 +20,21 @@
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/rcupdate.h>
 #include <linux/string.h>
 #include <rdma/ib_cache.h>
 
 #include "device/devices.h"
 #include "trunk/link.h"
 #include "trunk/trunk.h"
+
+/* A session whose link cannot be opened again for so long is lost. */
+#define REOPEN_TIME	(30UL * HZ)
+
+/* Times between two attempts: doubled each time. */
+#define FIRST_BACKOFF	(1UL * HZ)
+#define LAST_BACKOFF	(8UL * HZ)
 
 /* An hour is as good as for ever, and no overflow. */
 #define MOST_IDLE_S	3600U
@@ -159,7 +169,8 @@ EXPORT_SYMBOL_IF_KUNIT(rca_watch_idle_for);
  * @trunk: the trunk
  *
  * A peer that can be asked was asked without an answer, so a host that was stopped for a while does
- * not take its own silence for that of the peer.
+ * not take its own silence for that of the peer. While its port is down it cannot be asked, which
+ * counts as often.
  *
  * Context: Process context. Expects @trunk->lock to be held by the caller.
  * Return: whether its session is lost.
@@ -185,19 +196,35 @@ static bool port_has(const struct rca_trunk *trunk)
 	       !ib_find_cached_pkey(ibdev, key->port_num, key->pkey, &index);
 }
 
+/* A GID that is gone has no network device; nothing is sent with it. */
+static bool netdev_is_up(const struct ib_gid_attr *attr)
+{
+	struct net_device *ndev;
+	bool up;
+
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(attr);
+	up = IS_ERR(ndev) || (netif_running(ndev) && netif_carrier_ok(ndev));
+	rcu_read_unlock();
+	return up;
+}
+
 /**
  * rca_watch_port_is_up() - can the port of a trunk send?
  * @trunk: the trunk
  *
  * Context: Any context.
- * Return: whether it is active.
+ * Return: whether it is active now.
  */
 bool rca_watch_port_is_up(const struct rca_trunk *trunk)
 {
+	struct ib_device *ibdev = trunk->dev->ibdev;
+	u32 port = trunk->key.peer.port_num;
 	enum ib_port_state state;
 
-	return !ib_get_cached_port_state(trunk->dev->ibdev, trunk->key.peer.port_num, &state) &&
-	       state == IB_PORT_ACTIVE;
+	if (rdma_protocol_roce(ibdev, port))
+		return netdev_is_up(trunk->sgid_attr);
+	return !ib_get_cached_port_state(ibdev, port, &state) && state == IB_PORT_ACTIVE;
 }
 
 /* Returns whether the peer has to be asked, because the state of the port has changed. */
@@ -214,7 +241,8 @@ static bool take_change(struct rca_trunk *trunk)
 }
 
 /**
- * rca_watch_port() - look at the port of a trunk, if it has changed, or if a link may be opened
+ * rca_watch_port() - look at the port of a trunk, if it has changed or is down, or if a link may be
+ *                    opened
  * @trunk: the trunk
  *
  * If its GID or its partition has gone, its link ends.
@@ -225,7 +253,8 @@ void rca_watch_port(struct rca_trunk *trunk)
 {
 	bool has, ask, down;
 
-	if (trunk->link && !trunk->unusable && !READ_ONCE(trunk->port_changed))
+	if (trunk->link && !trunk->unusable && !trunk->port_down &&
+	    !READ_ONCE(trunk->port_changed))
 		return;
 	ask = take_change(trunk);
 	has = port_has(trunk);
@@ -254,4 +283,108 @@ void rca_watch_peer(struct rca_trunk *trunk)
 			rca_trunk_probe(trunk);
 	}
 	spin_unlock(&trunk->lock);
+}
+
+static unsigned long backoff(unsigned int tries)
+{
+	return tries ? min(FIRST_BACKOFF << min(tries - 1, 16U), LAST_BACKOFF) : 0;
+}
+
+/* Does a session that needs a link get none? Expects @trunk->lock to be held. */
+bool rca_watch_is_overdue(const struct rca_trunk *trunk)
+{
+	lockdep_assert_held(&trunk->lock);
+	if (!trunk->session.number || !rca_watch_needs_link(trunk))
+		return false;
+	return trunk->unusable ||
+	       (trunk->tries && time_after_eq(jiffies, trunk->down_at + REOPEN_TIME));
+}
+
+/* When may a link be asked for again, in jiffies? Likewise. */
+unsigned long rca_watch_next_try(const struct rca_trunk *trunk)
+{
+	lockdep_assert_held(&trunk->lock);
+	return trunk->tried_at + backoff(trunk->tries);
+}
+
+/* The earlier of two times, in jiffies. */
+static unsigned long earlier(unsigned long a, unsigned long b)
+{
+	return time_before(a, b) ? a : b;
+}
+
+/* When a trunk that has a link has to be looked at. */
+static unsigned long link_time(const struct rca_trunk *trunk)
+{
+	const struct rca_trunk_link *link = trunk->link;
+	unsigned long idle_at = link->used_at + rca_watch_idle_time();
+	unsigned long death = rca_watch_time();
+
+	if (!death)
+		return idle_at;
+	/* It may get users meanwhile. */
+	if (!rca_watch_is_on(trunk))
+		return earlier(idle_at, jiffies + death / RCA_WATCH_PROBES);
+	if (!trunk->up)
+		return trunk->heard_at + death;
+	return trunk->probed_at + death / RCA_WATCH_PROBES;
+}
+
+/* When a trunk that has no link has to be looked at. */
+static unsigned long retry_time(const struct rca_trunk *trunk)
+{
+	unsigned long at = rca_watch_next_try(trunk);
+
+	/* Its work runs when it has a place. */
+	if (READ_ONCE(trunk->has_place) == RCA_PLACE_WAITS)
+		return trunk->heard_at + rca_watch_time();
+	if (rca_watch_needs_link(trunk))
+		at = earlier(at, trunk->down_at + REOPEN_TIME);
+	if (!rca_watch_is_on(trunk))
+		return at;
+	return trunk->unusable ? trunk->heard_at + rca_watch_time() :
+				 earlier(at, trunk->heard_at + rca_watch_time());
+}
+
+/* Does a trunk have to be looked at later? */
+static bool is_timed(const struct rca_trunk *trunk)
+{
+	if (trunk->link)
+		return trunk->link->ready || rca_watch_is_on(trunk);
+	if (READ_ONCE(trunk->has_place) == RCA_PLACE_WAITS)
+		return rca_watch_is_on(trunk);
+	return rca_watch_is_on(trunk) ||
+	       (trunk->tries && !trunk->unusable && rca_watch_needs_link(trunk));
+}
+
+/* When a trunk has to be looked at whose port is down: some drivers do not tell that it is up. */
+static unsigned long port_time(void)
+{
+	unsigned long death = rca_watch_time();
+
+	return jiffies + (death ? min(death / RCA_WATCH_PROBES, RCA_WATCH_PORT) : RCA_WATCH_PORT);
+}
+
+/**
+ * rca_watch_delay() - when does the work of a trunk have to run again by itself?
+ * @trunk: the trunk
+ *
+ * Context: Process context. From the work of @trunk.
+ * Return: the time until then in jiffies; 0: it need not.
+ */
+unsigned long rca_watch_delay(struct rca_trunk *trunk)
+{
+	unsigned long at = 0;
+	bool timed;
+
+	spin_lock(&trunk->lock);
+	timed = trunk->port_down || is_timed(trunk);
+	if (trunk->port_down)
+		at = port_time();
+	else if (timed)
+		at = trunk->link ? link_time(trunk) : retry_time(trunk);
+	spin_unlock(&trunk->lock);
+	if (!timed)
+		return 0;
+	return time_after(at, jiffies) ? at - jiffies : 1;
 }

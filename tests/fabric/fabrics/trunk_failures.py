@@ -92,8 +92,8 @@ def short(stacks: dict[str, Stack]) -> None:
 
 def long(stacks: dict[str, Stack]) -> None:
     """
-    A port is down for longer than a trunk that is needed would be opened again: connections stay, as they have nothing to send,
-    and so does the QP, which is not closed as idle before the port can tell the peer.
+    A port is down for longer than a trunk that is needed would be opened again: connections stay, and so does the QP. It is not
+    closed as idle before the port can tell the peer, and if it fails as one connection has something to send, the others stay.
     """
     with opened(stacks) as (agent, other):
         ids, children = connections(agent, other)
@@ -109,7 +109,18 @@ def long(stacks: dict[str, Stack]) -> None:
             trunks.close_after(1)
             time.sleep(3)
             same("who has a QP", [qp["ifname"] for qp in qps()], ["hca1"])
-        wait_for("no QP", lambda: not qps())
+            other.must("disconnect", children[2])
+            qp_ends(1)
+            # It is not answered, as over ib_cm.
+            other.event("DISCONNECTED", children[2])
+            other.must("destroy", children[2])
+            time.sleep(34)
+            agent.quiet()
+            other.quiet()
+        trunks.close_after(60)
+        agent.event("DISCONNECTED", ids[2])
+        agent.must("destroy", ids[2])
+        disconnected(agent, ids[3], other, children[3])
 
 
 def qp1() -> str:
@@ -166,6 +177,20 @@ def roce_down(stacks: dict[str, Stack]) -> None:
         agent.event("DISCONNECTED", ends[0][0])
         for number in ends[0]:
             agent.must("destroy", number)
+        for times in range(5):
+            one, listener = route(agent, agent, ROCE, ROCE)
+            other = connected(agent, one, agent, listener)
+            agent.start("disconnect", one)
+            time.sleep(0.002 * times)
+            with link_down():
+                agent.answer()
+                time.sleep(0.5)
+            agent.event("DISCONNECTED", other)
+            agent.must("disconnect", other)
+            agent.event("DISCONNECTED", one)
+            for number in (one, other):
+                agent.must("destroy", number)
+            same("QP 1, used while the link goes down", qp1(), "RTS")
         trunks.close_after(60)
         with watched(6000 if DEBUG else 2000), link_down():
             all_end(agent, [number for pair in ends[1:] for number in pair])
