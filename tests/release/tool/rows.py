@@ -16,7 +16,7 @@ from pathlib import Path
 import members as members_of_json
 from host import (ERROR, HERE, HOLD, NOBODY, ROOT, TOOL, Running, Unexpected, connection, failures, has_listener, ids,
                   monitor, namespace, refused, run, same, shell, tool, true, until)
-from transport import trunks
+from transport import SWITCH, trunks
 
 MANY = 3000
 FAIL = str(ROOT / "build/tests/release/tool/fail")
@@ -92,6 +92,7 @@ def peers() -> None:
     """A host that connects to itself tells itself, and hears it; nobody else may see that."""
     # A module that was just loaded knows no peers, so it tells the first ones at once.
     shell("rig_unload && rig_load")
+    same("off by default", SWITCH.read_text(), "N\n")
     # A connection opens a trunk if the last one was less than ten seconds ago: not the first one, and not on a busy machine.
     with trunks(True):
         opened = any(opens_trunk(tries) for tries in range(6))
