@@ -197,4 +197,7 @@ void rca_trunk_lose_session(struct rca_trunk *trunk)
 	rca_trunk_lost(trunk, number, had_users);
 	if (had_users)
 		rca_trunk_upcalls->lost(trunk);
+	spin_lock(&trunk->lock);
+	trunk->peer_ended = false;
+	spin_unlock(&trunk->lock);
 }

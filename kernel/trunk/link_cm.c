@@ -123,6 +123,7 @@ static unsigned int take_dreq(struct rca_trunk_link *link, const void *data)
 
 	spin_lock(&trunk->lock);
 	lost = session && session == trunk->session.number;
+	trunk->peer_ended |= lost;
 	spin_unlock(&trunk->lock);
 	return lost ? RCA_LINK_LOST : RCA_LINK_END;
 }

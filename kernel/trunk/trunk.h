@@ -81,6 +81,7 @@ enum rca_place {
  * @state_changed: likewise, and if it is up, the peer has to be asked whether it is there
  * @unusable: its GID or its partition does not exist any more
  * @port_down: its port was down when @work looked at it, which does so each second then
+ * @peer_ended: the peer has said that it ends the session: its connections are disconnected
  * @wanted: a link has to be opened
  * @odd: this end chooses odd connection numbers: it was the active one when the session was created
  * @handling: completions of @link are being handled; what is sent waits for the end of that
@@ -133,6 +134,7 @@ struct rca_trunk {
 	bool state_changed;
 	bool unusable;
 	bool port_down;
+	bool peer_ended;
 	bool wanted;
 	bool odd;
 	bool handling;

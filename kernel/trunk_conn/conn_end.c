@@ -45,7 +45,8 @@ static void set_loss(struct rca_trunk_conn *conn, struct rca_tp_event *event)
 	if (conn->state == RCA_CONN_UP || conn->state == RCA_CONN_DREQ_SENT) {
 		rca_conn_enter_timewait(conn);
 		event->input = RCA_IN_DREQ_TIMEOUT;
-		event->status = -ETIMEDOUT;
+		/* The message about the session may have come before that about the connection. */
+		event->status = conn->trunk->peer_ended ? 0 : -ETIMEDOUT;
 	} else {
 		/* A request is then repeated, and goes another way. */
 		rca_conn_stop_timer(conn);

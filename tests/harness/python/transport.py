@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 SWITCH = Path("/sys/module/rdma_cm_alt/parameters/trunks")
+TOOL = Path(__file__).resolve().parents[3] / "build/rdma-cm-alt"
 
 
 @contextmanager
@@ -22,3 +26,19 @@ def trunks(on: bool) -> Iterator[None]:
         yield
     finally:
         SWITCH.write_text(before)
+
+
+def no_trunk_is_open() -> bool:
+    """Whether no trunk of the host is open, so that devices have only what programs use."""
+    said = subprocess.run([TOOL, "-j", "show", "peers"], capture_output=True, check=True, timeout=60)
+    return not any("trunk" in peer for peer in json.loads(said.stdout))
+
+
+@contextmanager
+def closed(seconds: float) -> Iterator[None]:
+    """No trunk opens meanwhile, and those without connections have been closed, if that takes no longer."""
+    with trunks(False):
+        end = time.monotonic() + seconds
+        while not no_trunk_is_open() and time.monotonic() < end:
+            time.sleep(0.1)
+        yield

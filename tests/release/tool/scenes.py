@@ -11,6 +11,7 @@ from pathlib import Path
 
 from host import (ELSEWHERE, HERE, HOLD, NOBODY, NODE, ROOT, SILENT, Running, Unexpected, connection,
                   ids, monitor, mute, run, shell, until)
+from transport import trunks
 
 RESULTS = ROOT / "Documentation/results/tool"
 
@@ -33,9 +34,10 @@ def healthy() -> str:
 
 
 def refused() -> str:
-    """A port without listener."""
-    return typed(f"rdma-cm-alt run ucmatose -s {HERE} -p 9999") + "\n" + \
-        typed(f"rdma-cm-alt explain {HERE}:9999 -n 1")
+    """A port without listener. What is known of trunks depends on the tests before."""
+    with trunks(False):
+        return typed(f"rdma-cm-alt run ucmatose -s {HERE} -p 9999") + "\n" + \
+            typed(f"rdma-cm-alt explain {HERE}:9999 -n 1")
 
 
 def unreachable() -> str:

@@ -166,6 +166,12 @@ static void disconnect_is_lost(struct kunit *test)
 	lost_in_one_state(test, RCA_CONN_DREQ_SENT, RCA_IN_DREQ_TIMEOUT, -ETIMEDOUT);
 }
 
+static void session_is_ended_by_the_peer(struct kunit *test)
+{
+	conn_bench->trunk->peer_ended = true;
+	lost_in_one_state(test, RCA_CONN_UP, RCA_IN_DREQ_TIMEOUT, 0);
+}
+
 /* What waits to be sent is dropped, also that of connections that were destroyed. */
 static void records_are_lost(struct kunit *test)
 {
@@ -333,6 +339,7 @@ static struct kunit_case conn_end_cases[] = {
 	KUNIT_CASE(session_is_lost_in_each_state),
 	KUNIT_CASE(request_is_lost),
 	KUNIT_CASE(connection_is_lost),
+	KUNIT_CASE(session_is_ended_by_the_peer),
 	KUNIT_CASE(disconnect_is_lost),
 	KUNIT_CASE(records_are_lost),
 	KUNIT_CASE(connect_after_the_loss),
