@@ -2,9 +2,10 @@
 /*
  * A libibverbs for the unit tests, with the functions that the library under test calls.
  *
- * Locking: none; tests with threads do not create verbs objects in parallel.
+ * Locking: verbs_lock around the counters. Tests set the knobs before they start threads.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 struct fake_verbs fake_verbs;
 
 static struct ibv_device devices[2];
+static pthread_mutex_t verbs_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void fake_verbs_reset(void)
 {
@@ -28,6 +30,7 @@ void fake_verbs_reset(void)
 	fake_verbs.devices = 1;
 	fake_verbs.fail_errno = ENOMEM;
 	fake_verbs.max_depth = 16;
+	fake_verbs.extra_wr = 2;
 	for (i = 0; i < 2; i++) {
 		devices[i].node_type = IBV_NODE_CA;
 		devices[i].transport_type = IBV_TRANSPORT_IB;
@@ -35,26 +38,47 @@ void fake_verbs_reset(void)
 	}
 }
 
-static bool fails(void)
+void fake_verbs_iwarp(void)
 {
-	if (++fake_verbs.steps != fake_verbs.fail_at)
-		return false;
-	errno = fake_verbs.fail_errno;
-	return true;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		devices[i].node_type = IBV_NODE_RNIC;
+		devices[i].transport_type = IBV_TRANSPORT_IWARP;
+	}
 }
 
-static void *object(size_t size)
+static bool fails(void)
+{
+	bool now;
+
+	pthread_mutex_lock(&verbs_lock);
+	now = ++fake_verbs.steps == fake_verbs.fail_at;
+	pthread_mutex_unlock(&verbs_lock);
+	if (now)
+		errno = fake_verbs.fail_errno;
+	return now;
+}
+
+static void count(int *counter, int change)
+{
+	pthread_mutex_lock(&verbs_lock);
+	*counter += change;
+	pthread_mutex_unlock(&verbs_lock);
+}
+
+void *fake_verbs_object(size_t size)
 {
 	if (fails())
 		return NULL;
-	fake_verbs.objects++;
+	count(&fake_verbs.objects, 1);
 	return calloc(1, size);
 }
 
-static int destroyed(void *p)
+int fake_verbs_destroyed(void *object)
 {
-	fake_verbs.objects--;
-	free(p);
+	count(&fake_verbs.objects, -1);
+	free(object);
 	return 0;
 }
 
@@ -97,7 +121,7 @@ int ibv_get_device_index(struct ibv_device *device)
 static struct ibv_xrcd *open_xrcd(struct ibv_context *context,
 				  struct ibv_xrcd_init_attr *attr)
 {
-	struct ibv_xrcd *xrcd = object(sizeof(*xrcd));
+	struct ibv_xrcd *xrcd = fake_verbs_object(sizeof(*xrcd));
 
 	(void)attr;
 	if (!xrcd)
@@ -110,13 +134,13 @@ static struct ibv_xrcd *open_xrcd(struct ibv_context *context,
 static int close_xrcd(struct ibv_xrcd *xrcd)
 {
 	fake_verbs.xrcds--;
-	return destroyed(xrcd);
+	return fake_verbs_destroyed(xrcd);
 }
 
 static struct ibv_srq *create_srq_ex(struct ibv_context *context,
 				     struct ibv_srq_init_attr_ex *attr)
 {
-	struct ibv_srq *srq = object(sizeof(*srq));
+	struct ibv_srq *srq = fake_verbs_object(sizeof(*srq));
 
 	if (!srq)
 		return NULL;
@@ -129,7 +153,7 @@ static struct ibv_srq *create_srq_ex(struct ibv_context *context,
 static struct ibv_qp *create_qp_ex(struct ibv_context *context,
 				   struct ibv_qp_init_attr_ex *attr)
 {
-	struct ibv_qp *qp = object(sizeof(*qp));
+	struct ibv_qp *qp = fake_verbs_object(sizeof(*qp));
 
 	if (!qp)
 		return NULL;
@@ -155,13 +179,15 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 		context->create_srq_ex = create_srq_ex;
 		context->create_qp_ex = create_qp_ex;
 	}
-	fake_verbs.open_contexts++;
+	if (fake_verbs.data_path)
+		fake_verbs.data_path->opened(&context->context);
+	count(&fake_verbs.open_contexts, 1);
 	return &context->context;
 }
 
 int ibv_close_device(struct ibv_context *context)
 {
-	fake_verbs.open_contexts--;
+	count(&fake_verbs.open_contexts, -1);
 	/* The public part is the last one. */
 	free((char *)context - offsetof(struct verbs_context, context));
 	return 0;
@@ -175,12 +201,14 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	memset(attr, 0, sizeof(*attr));
 	attr->max_qp_rd_atom = fake_verbs.max_depth;
 	attr->max_qp_init_rd_atom = fake_verbs.max_depth;
+	attr->max_qp_wr = FAKE_MAX_QP_WR;
+	attr->max_sge = 4;
 	return 0;
 }
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
-	struct ibv_pd *pd = object(sizeof(*pd));
+	struct ibv_pd *pd = fake_verbs_object(sizeof(*pd));
 
 	if (pd)
 		pd->context = context;
@@ -189,27 +217,38 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 
 int ibv_dealloc_pd(struct ibv_pd *pd)
 {
-	return destroyed(pd);
+	return fake_verbs_destroyed(pd);
 }
 
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
-	struct ibv_comp_channel *channel = object(sizeof(*channel));
+	const struct fake_data_path *path = fake_verbs.data_path;
+	struct ibv_comp_channel *channel;
 
-	if (channel)
-		channel->context = context;
+	channel = fake_verbs_object(path ? path->channel_size : sizeof(*channel));
+	if (!channel)
+		return NULL;
+	channel->context = context;
+	if (path)
+		path->channel_created(channel);
 	return channel;
 }
 
 int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 {
-	return destroyed(channel);
+	/* The data path counts the CQs of the channel. */
+	if (channel->refcnt)
+		return EBUSY;
+	if (fake_verbs.data_path)
+		fake_verbs.data_path->channel_destroyed(channel);
+	return fake_verbs_destroyed(channel);
 }
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 			     struct ibv_comp_channel *channel, int comp_vector)
 {
-	struct ibv_cq *cq = object(sizeof(*cq));
+	const struct fake_data_path *path = fake_verbs.data_path;
+	struct ibv_cq *cq = fake_verbs_object(path ? path->cq_size : sizeof(*cq));
 
 	(void)comp_vector;
 	if (!cq)
@@ -218,22 +257,27 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 	cq->cqe = cqe;
 	cq->cq_context = cq_context;
 	cq->channel = channel;
+	if (path)
+		path->cq_created(cq);
 	return cq;
 }
 
 int ibv_destroy_cq(struct ibv_cq *cq)
 {
-	return destroyed(cq);
+	if (fake_verbs.data_path)
+		fake_verbs.data_path->cq_destroyed(cq);
+	return fake_verbs_destroyed(cq);
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
+	const struct fake_data_path *path = fake_verbs.data_path;
 	struct ibv_qp *qp;
 
 	/* The real library would read through these pointers. */
 	if (!attr->send_cq || (!attr->recv_cq && attr->qp_type != IBV_QPT_XRC_SEND))
 		abort();
-	qp = object(sizeof(*qp));
+	qp = fake_verbs_object(path ? path->qp_size : sizeof(*qp));
 	if (!qp)
 		return NULL;
 	qp->context = pd->context;
@@ -243,8 +287,13 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	qp->srq = attr->srq;
 	qp->qp_type = attr->qp_type;
 	qp->qp_num = 0x77;
-	attr->cap.max_send_wr += 2;
-	attr->cap.max_recv_wr += 2;
+	attr->cap.max_send_wr += fake_verbs.extra_wr;
+	attr->cap.max_recv_wr += fake_verbs.extra_wr;
+	if (path && !path->qp_created(qp, attr)) {
+		fake_verbs_destroyed(qp);
+		errno = EINVAL;
+		return NULL;
+	}
 	return qp;
 }
 
@@ -252,23 +301,38 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 {
 	if (qp->handle & fake_verbs.attached)
 		return EBUSY;
-	return destroyed(qp);
+	if (fake_verbs.data_path)
+		fake_verbs.data_path->qp_destroyed(qp);
+	return fake_verbs_destroyed(qp);
 }
 
-int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+static void record_move(const struct ibv_qp_attr *attr, int mask)
 {
-	int i = fake_verbs.moves;
+	int i;
 
-	if (fails())
-		return errno;
+	pthread_mutex_lock(&verbs_lock);
+	i = fake_verbs.moves;
 	if (i < FAKE_MOVES) {
 		fake_verbs.state[i] = attr->qp_state;
 		fake_verbs.attr[i] = *attr;
 		fake_verbs.mask[i] = mask;
 		fake_verbs.moves++;
 	}
-	qp->state = attr->qp_state;
-	return 0;
+	pthread_mutex_unlock(&verbs_lock);
+}
+
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	int ret = 0;
+
+	if (fails())
+		return errno;
+	record_move(attr, mask);
+	if (fake_verbs.data_path)
+		ret = fake_verbs.data_path->qp_modified(qp, attr, mask);
+	if (!ret)
+		qp->state = attr->qp_state;
+	return ret;
 }
 
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
@@ -317,7 +381,7 @@ int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
-	struct ibv_srq *srq = object(sizeof(*srq));
+	struct ibv_srq *srq = fake_verbs_object(sizeof(*srq));
 
 	if (!srq)
 		return NULL;
@@ -338,5 +402,5 @@ int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 
 int ibv_destroy_srq(struct ibv_srq *srq)
 {
-	return destroyed(srq);
+	return fake_verbs_destroyed(srq);
 }
