@@ -100,7 +100,7 @@ static __u32 new_id(int fd, __u64 cookie)
 
 struct rdma_cm_alt_event fake_event(__u32 type, __u32 handle)
 {
-	return (struct rdma_cm_alt_event) {
+	struct rdma_cm_alt_event event = {
 		.length = sizeof(struct rdma_cm_alt_event),
 		.type = type,
 		.flags = RDMA_CM_ALT_EVENT_F_ROUTE | RDMA_CM_ALT_EVENT_F_QP,
@@ -109,6 +109,10 @@ struct rdma_cm_alt_event fake_event(__u32 type, __u32 handle)
 		.route = fake.route,
 		.qp = fake.qp,
 	};
+
+	if (fake.cm)
+		fake.cm->fill(&event);
+	return event;
 }
 
 /* The id to which an event belongs. */
@@ -173,6 +177,26 @@ void fake_post_to(int fd, const struct rdma_cm_alt_event *event)
 {
 	pthread_mutex_lock(&fake_lock);
 	post_to(fd, event);
+	pthread_mutex_unlock(&fake_lock);
+}
+
+void fake_post_locked(const struct rdma_cm_alt_event *event)
+{
+	post(event);
+}
+
+__u32 fake_child_locked(__u32 listener)
+{
+	return new_id(fake.ids[listener].fd, 0);
+}
+
+void fake_kernel_lock(void)
+{
+	pthread_mutex_lock(&fake_lock);
+}
+
+void fake_kernel_unlock(void)
+{
 	pthread_mutex_unlock(&fake_lock);
 }
 
@@ -283,7 +307,7 @@ static int do_resolve(struct rdma_cm_alt_resolve *cmd)
 {
 	struct rdma_cm_alt_pipeline *pipe = &cmd->pipe;
 	__u32 handle = pipe->id;
-	int fd = queue_of(pipe->queue_fd);
+	int ret, fd = queue_of(pipe->queue_fd);
 
 	cmd->out_queue_fd = -1;
 	if (pipe->steps & RDMA_CM_ALT_STEP_CREATE) {
@@ -300,8 +324,11 @@ static int do_resolve(struct rdma_cm_alt_resolve *cmd)
 		return -ENOENT;
 	}
 	cmd->out_id = handle;
+	ret = fake.cm ? fake.cm->place(handle, pipe) : 0;
+	if (ret)
+		return ret;
 	if (pipe->steps & RDMA_CM_ALT_STEP_BIND)
-		cmd->out_route = fake.route;
+		cmd->out_route = fake_event(0, handle).route;
 	if (pipe->steps & RDMA_CM_ALT_STEP_ADDR)
 		post_type(fake.addr_event, handle, fake.status);
 	if (pipe->steps & RDMA_CM_ALT_STEP_ROUTE)
@@ -457,6 +484,10 @@ static int do_batch(struct rdma_cm_alt_batch *cmd)
 
 static int run(unsigned int nr, void *arg)
 {
+	int ret = fake.cm ? fake.cm->command(nr, arg) : FAKE_CANNED;
+
+	if (ret != FAKE_CANNED)
+		return ret;
 	switch (nr) {
 	case RDMA_CM_ALT_CMD_INFO:
 		((struct rdma_cm_alt_info *)arg)->out_record_size = fake.record_size;
@@ -703,6 +734,8 @@ static int fake_close(int fd)
 {
 	pthread_mutex_lock(&fake_lock);
 	if (fd >= 0 && fd < MAX_FDS && write_end[fd]) {
+		if (fake.cm)
+			fake.cm->closed(fd);
 		close(write_end[fd]);
 		write_end[fd] = 0;
 		fake_ring_close(fd);
@@ -785,6 +818,7 @@ void fake_remove(void)
 	int fd;
 
 	rcl_context_close();
+	fake.cm = NULL;
 	for (fd = 0; fd < MAX_FDS; fd++) {
 		if (write_end[fd])
 			fake_close(fd);

@@ -12,6 +12,7 @@
 #define FAKE_COMMANDS (RDMA_CM_ALT_CMD_END - RDMA_CM_ALT_CMD_BASE)
 #define FAKE_MAX_IDS 256
 #define FAKE_NO_EVENT -1
+#define FAKE_CANNED 1	/* the CM leaves a command to the canned answer */
 
 /**
  * struct fake_id - an id of the fake kernel
@@ -42,6 +43,22 @@ struct fake_member {
 };
 
 /**
+ * struct fake_cm_ops - a CM between the ids of the process, in place of the canned answers
+ * @place: an id was created, or binds or resolves its addresses; 0 or a negative errno
+ * @fill: puts the route and the QP attributes of its id into an event
+ * @command: answers a command: 0, a negative errno, or FAKE_CANNED
+ * @closed: a queue is closed
+ *
+ * All are called with the lock of the kernel held.
+ */
+struct fake_cm_ops {
+	int (*place)(__u32 handle, const struct rdma_cm_alt_pipeline *pipe);
+	void (*fill)(struct rdma_cm_alt_event *event);
+	int (*command)(unsigned int cmd, void *arg);
+	void (*closed)(int fd);
+};
+
+/**
  * struct fake_kernel - its knobs and its records of calls
  * @open_error: errno of the next opens; 0: they work
  * @fail: errno of a command's next call, by number - RDMA_CM_ALT_CMD_BASE
@@ -69,6 +86,7 @@ struct fake_member {
  * @join_event: event that ends a join, or FAKE_NO_EVENT
  * @meanwhile: runs inside of the next connect, which fails with ECONNABORTED; NULL: nothing
  * @status: of those events when they are errors
+ * @cm: NULL: ids have no peers, and the answers are canned
  * @paths: opened last
  * @context_fd: descriptor of the device that was opened last
  * @last: the struct of the last call of each command, as it was passed
@@ -103,6 +121,7 @@ struct fake_kernel {
 	int join_event;
 	void (*meanwhile)(void);
 	int status;
+	const struct fake_cm_ops *cm;
 	char path[128];
 	int context_fd;
 	union {
@@ -146,6 +165,18 @@ void fake_post_to(int fd, const struct rdma_cm_alt_event *event);
 
 /** fake_post_type - the same with no more than a type and a status */
 void fake_post_type(__u32 type, __u32 handle, int status);
+
+/** fake_post_locked - fake_post() by the CM, with the lock held */
+void fake_post_locked(const struct rdma_cm_alt_event *event);
+
+/** fake_child_locked - fake_child() by the CM, with the lock held; 0: too many ids */
+__u32 fake_child_locked(__u32 listener);
+
+/** fake_kernel_lock - take the lock of the kernel, for knobs of the CM */
+void fake_kernel_lock(void);
+
+/** fake_kernel_unlock - release it */
+void fake_kernel_unlock(void);
 
 /** fake_post_member - an event of a membership */
 void fake_post_member(__u32 type, __u32 member, int status);
