@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of the fake data path: messages between two connected QPs, held, changed and injected. */
+#include "fake/pair.h"
+
+static void send_arrives_in_the_receive_of_the_peer(void **state)
+{
+	struct pair p;
+	struct ibv_wc wc;
+
+	(void)state;
+	pair_open(&p);
+	pair_post_recv(&p.passive, 1, 0, 32);
+	strcpy((char *)p.active.mem, "message");
+	pair_send(&p.active, 2, 0, 8);
+	pair_expect(&p.active, 2, IBV_WC_SUCCESS);
+	wc = pair_poll(&p.passive);
+	assert_int_equal(wc.wr_id, 1);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	assert_int_equal(wc.opcode, IBV_WC_RECV);
+	assert_int_equal(wc.byte_len, 8);
+	assert_int_equal(wc.qp_num, p.passive.id->qp->qp_num);
+	assert_string_equal(p.passive.mem, "message");
+	pair_close(&p);
+}
+
+static void write_with_immediate_arrives_in_the_memory_of_the_peer(void **state)
+{
+	struct pair p;
+	struct ibv_wc wc;
+
+	(void)state;
+	pair_open(&p);
+	pair_post_recv(&p.active, 1, 0, 0);
+	strcpy((char *)p.passive.mem + 100, "written");
+	pair_write_imm(&p.passive, &p.active, 0xe0000001, 100, 8);
+	wc = pair_poll(&p.active);
+	assert_int_equal(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
+	assert_int_equal(wc.wc_flags, IBV_WC_WITH_IMM);
+	assert_int_equal(ntohl(wc.imm_data), 0xe0000001);
+	assert_int_equal(wc.byte_len, 8);
+	assert_string_equal(p.active.mem + 100, "written");
+	wc = pair_poll(&p.passive);
+	assert_int_equal(wc.opcode, IBV_WC_RDMA_WRITE);
+	pair_close(&p);
+}
+
+/* Without an immediate the peer sees nothing but its memory. */
+static void write_takes_no_receive(void **state)
+{
+	struct pair p;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
+	};
+
+	(void)state;
+	pair_open(&p);
+	sge = (struct ibv_sge) { (uintptr_t)p.active.mem, 4, p.active.mr->lkey };
+	wr.wr.rdma.remote_addr = (uintptr_t)p.passive.mem + PAIR_MEM - 4;
+	wr.wr.rdma.rkey = p.passive.mr->rkey;
+	memcpy(p.active.mem, "last", 4);
+	pair_post(&p.active, &wr);
+	assert_memory_equal(p.passive.mem + PAIR_MEM - 4, "last", 4);
+	pair_expect_none(&p.passive);
+	/* Zero bytes need no memory of the peer. */
+	wr.num_sge = 0;
+	wr.wr.rdma.remote_addr = 0;
+	wr.wr.rdma.rkey = 0;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	pair_post(&p.active, &wr);
+	pair_expect(&p.active, 0, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+static void two_pieces_are_gathered_and_scattered(void **state)
+{
+	struct pair p;
+	struct ibv_sge sge[2];
+	struct ibv_recv_wr recv = { .sg_list = sge, .num_sge = 2 }, *bad;
+	struct ibv_send_wr wr = { .sg_list = sge, .num_sge = 2, .opcode = IBV_WR_SEND };
+
+	(void)state;
+	pair_open(&p);
+	sge[0] = (struct ibv_sge) { (uintptr_t)p.passive.mem + 10, 3, p.passive.mr->lkey };
+	sge[1] = (struct ibv_sge) { (uintptr_t)p.passive.mem + 50, 20, p.passive.mr->lkey };
+	assert_int_equal(ibv_post_recv(p.passive.id->qp, &recv, &bad), 0);
+	memcpy(p.active.mem, "abcd...efgh", 11);
+	sge[0] = (struct ibv_sge) { (uintptr_t)p.active.mem, 4, p.active.mr->lkey };
+	sge[1] = (struct ibv_sge) { (uintptr_t)p.active.mem + 7, 4, p.active.mr->lkey };
+	pair_post(&p.active, &wr);
+	assert_int_equal(pair_poll(&p.passive).byte_len, 8);
+	assert_memory_equal(p.passive.mem + 10, "abc\0", 4);
+	assert_memory_equal(p.passive.mem + 50, "defgh\0", 6);
+	pair_close(&p);
+}
+
+/* Inline data may change after the post, and need no region. Other data may not. */
+static void inline_data_are_copied_at_once(void **state)
+{
+	struct pair p;
+	char text[17] = "now";
+	struct ibv_sge sge = { (uintptr_t)text, 4, 0 };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_INLINE,
+	};
+
+	(void)state;
+	pair_open(&p);
+	pair_post_recv(&p.passive, 1, 0, 32);
+	pair_post_recv(&p.passive, 2, 32, 32);
+	fake_wire_hold(p.active.id->qp);
+	pair_post(&p.active, &wr);
+	strcpy(text, "new");
+	strcpy((char *)p.active.mem, "now");
+	pair_send(&p.active, 2, 0, 4);
+	strcpy((char *)p.active.mem, "new");
+	fake_wire_release(p.active.id->qp);
+	assert_string_equal(p.passive.mem, "now");
+	assert_string_equal(p.passive.mem + 32, "new");
+	sge.length = 17;
+	assert_int_equal(pair_try_post(&p.active, &wr), EINVAL);
+	pair_close(&p);
+}
+
+static void held_messages_are_delivered_one_by_one_in_order(void **state)
+{
+	struct pair p;
+	uint64_t i;
+
+	(void)state;
+	pair_open(&p);
+	for (i = 0; i < 3; i++)
+		pair_post_recv(&p.passive, 10 + i, 0, 0);
+	fake_wire_hold(p.active.id->qp);
+	for (i = 0; i < 3; i++)
+		pair_write_imm(&p.active, &p.passive, (uint32_t)i, 0, 0);
+	assert_int_equal(fake_wire_waiting(p.active.id->qp), 3);
+	pair_expect_none(&p.active);
+	for (i = 0; i < 3; i++) {
+		pair_expect_none(&p.passive);
+		assert_true(fake_wire_deliver(p.active.id->qp));
+		assert_int_equal(ntohl(pair_poll(&p.passive).imm_data), i);
+		pair_expect(&p.active, i, IBV_WC_SUCCESS);
+	}
+	assert_false(fake_wire_deliver(p.active.id->qp));
+	/* The other direction is not held. */
+	pair_post_recv(&p.active, 1, 0, 0);
+	pair_write_imm(&p.passive, &p.active, 7, 0, 0);
+	pair_expect(&p.active, 1, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+static void message_waits_for_a_receive(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_open(&p);
+	pair_write_imm(&p.active, &p.passive, 5, 0, 0);
+	pair_write_imm(&p.active, &p.passive, 6, 0, 0);
+	pair_expect_none(&p.active);
+	assert_false(fake_wire_deliver(p.active.id->qp));
+	pair_post_recv(&p.passive, 1, 0, 0);
+	assert_int_equal(ntohl(pair_poll(&p.passive).imm_data), 5);
+	pair_expect(&p.active, 5, IBV_WC_SUCCESS);
+	pair_expect_none(&p.active);
+	pair_post_recv(&p.passive, 2, 0, 0);
+	pair_expect(&p.active, 6, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+static void change(struct fake_message *message, void *arg)
+{
+	memcpy(message->data, arg, 3);
+	message->imm_data = htonl(0x1234);
+	message->length = 3;
+}
+
+static void next_message_is_changed_on_its_way(void **state)
+{
+	struct pair p;
+	char other[] = "xyz";
+	struct ibv_wc wc;
+
+	(void)state;
+	pair_open(&p);
+	memcpy(p.active.mem, "abcd", 4);
+	memcpy(p.passive.mem, "....", 4);
+	fake_wire_alter(p.active.id->qp, change, other);
+	/* It waits for a receive first, which is not its turn. */
+	pair_write_imm(&p.active, &p.passive, 1, 0, 4);
+	pair_post_recv(&p.passive, 1, 0, 0);
+	wc = pair_poll(&p.passive);
+	assert_int_equal(ntohl(wc.imm_data), 0x1234);
+	assert_int_equal(wc.byte_len, 3);
+	assert_memory_equal(p.passive.mem, "xyz.", 4);
+	assert_memory_equal(p.active.mem, "abcd", 4);
+	pair_post_recv(&p.passive, 2, 0, 0);
+	pair_write_imm(&p.active, &p.passive, 2, 0, 4);
+	assert_int_equal(ntohl(pair_poll(&p.passive).imm_data), 2);
+	pair_close(&p);
+}
+
+static void injected_message_looks_like_one_of_the_peer(void **state)
+{
+	struct pair p;
+	uint8_t data[] = "evil";
+	struct fake_message message = {
+		.opcode = IBV_WR_RDMA_WRITE, .length = 4, .data = data,
+	};
+
+	(void)state;
+	pair_open(&p);
+	assert_int_equal(fake_wire_inject_imm(p.passive.id->qp, 1), IBV_WC_RNR_RETRY_EXC_ERR);
+	pair_post_recv(&p.passive, 1, 0, 0);
+	assert_int_equal(fake_wire_inject_imm(p.passive.id->qp, 0xffffffff), IBV_WC_SUCCESS);
+	assert_int_equal(pair_poll(&p.passive).imm_data, 0xffffffff);
+	message.remote_addr = (uintptr_t)p.passive.mem + 8;
+	message.rkey = p.passive.mr->rkey;
+	assert_int_equal(fake_wire_inject(p.passive.id->qp, &message), IBV_WC_SUCCESS);
+	assert_memory_equal(p.passive.mem + 8, "evil", 4);
+	pair_expect_none(&p.active);
+	pair_close(&p);
+}
+
+static void fixture_finds_qps_by_their_order(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_open(&p);
+	assert_ptr_equal(fake_wire_qp(0), p.active.id->qp);
+	assert_ptr_equal(fake_wire_qp(1), p.passive.id->qp);
+	assert_null(fake_wire_qp(2));
+	pair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PAIR_TEST(send_arrives_in_the_receive_of_the_peer),
+		PAIR_TEST(write_with_immediate_arrives_in_the_memory_of_the_peer),
+		PAIR_TEST(write_takes_no_receive),
+		PAIR_TEST(two_pieces_are_gathered_and_scattered),
+		PAIR_TEST(inline_data_are_copied_at_once),
+		PAIR_TEST(held_messages_are_delivered_one_by_one_in_order),
+		PAIR_TEST(message_waits_for_a_receive),
+		PAIR_TEST(next_message_is_changed_on_its_way),
+		PAIR_TEST(injected_message_looks_like_one_of_the_peer),
+		PAIR_TEST(fixture_finds_qps_by_their_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
