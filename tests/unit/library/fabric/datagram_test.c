@@ -147,6 +147,24 @@ static void datagram_to_the_own_qp_arrives(void **state)
 	pair_close_end(&a);
 }
 
+/* The Q_Key of the QP comes from the CM, also when the id was not bound. */
+static void id_that_resolves_an_address_gets_a_qp(void **state)
+{
+	struct endpoint a = { .channel = rdma_create_event_channel() };
+	struct ibv_ah *ah;
+
+	(void)state;
+	a.id = new_ud_id(a.channel);
+	resolve(a.id);
+	pair_add_qp(&a);
+	ah = make_ah(&a, false);
+	pair_post_recv(&a, 1, 100, 48);
+	post_datagram(&a, ah, a.id->qp->qp_num, FAKE_UD_QKEY);
+	pair_expect(&a, 1, IBV_WC_SUCCESS);
+	ibv_destroy_ah(ah);
+	pair_close_end(&a);
+}
+
 static void post_of_what_datagrams_cannot_do_is_einval(void **state)
 {
 	struct ibv_sge sge = { .length = FAKE_MTU + 1 };
@@ -193,6 +211,7 @@ int main(void)
 		PAIR_TEST(datagram_that_nobody_can_take_is_dropped),
 		PAIR_TEST(receive_of_a_datagram_has_room_for_the_grh),
 		PAIR_TEST(datagram_to_the_own_qp_arrives),
+		PAIR_TEST(id_that_resolves_an_address_gets_a_qp),
 		PAIR_TEST(post_of_what_datagrams_cannot_do_is_einval),
 		PAIR_TEST(port_and_gids_can_be_asked_for),
 	};

@@ -2,7 +2,8 @@
 /*
  * A CM between the ids of one process, for the fake kernel: a connect reaches the id that listens
  * at the address, and both ends get the events, the private data and the QP attributes that the
- * module gives them.
+ * module gives them. All addresses are on one device. An id that is not bound connects from
+ * route.src of struct fake_kernel, or from fd00::1.
  *
  * Left to the canned answers of the fake kernel are connects that resolve in the same call,
  * datagram connects, AF_IB and multicast. The knobs of struct fake_kernel for failures work as
