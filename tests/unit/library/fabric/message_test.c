@@ -151,6 +151,39 @@ static void held_messages_are_delivered_one_by_one_in_order(void **state)
 	pair_close(&p);
 }
 
+static void part_of_a_write_arrives_before_the_rest(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_open(&p);
+	pair_post_recv(&p.passive, 1, 0, 0);
+	assert_false(fake_wire_write_part(p.active.id->qp, 0, 0));
+	fake_wire_hold(p.active.id->qp);
+	memcpy(p.active.mem + 4, "abcdef", 6);
+	pair_write_imm(&p.active, &p.passive, 1, 4, 6);
+	assert_false(fake_wire_write_part(p.active.id->qp, 4, 3));
+	assert_false(fake_wire_write_part(p.active.id->qp, 7, 0));
+	assert_true(fake_wire_write_part(p.active.id->qp, 4, 2));
+	assert_memory_equal(p.passive.mem + 4, "\0\0\0\0ef", 6);
+	pair_expect_none(&p.passive);
+	assert_true(fake_wire_deliver(p.active.id->qp));
+	assert_memory_equal(p.passive.mem + 4, "abcdef", 6);
+	pair_expect(&p.passive, 1, IBV_WC_SUCCESS);
+	pair_send(&p.active, 2, 0, 4);
+	assert_false(fake_wire_write_part(p.active.id->qp, 0, 0));
+	pair_close(&p);
+	/* Not into memory that the peer does not offer. */
+	pair_open(&p);
+	fake_wire_hold(p.active.id->qp);
+	ibv_dereg_mr(p.passive.mr);
+	p.passive.mr = ibv_reg_mr(p.passive.id->pd, p.passive.mem, PAIR_MEM,
+				  IBV_ACCESS_LOCAL_WRITE);
+	pair_write_imm(&p.active, &p.passive, 1, 4, 6);
+	assert_false(fake_wire_write_part(p.active.id->qp, 0, 1));
+	pair_close(&p);
+}
+
 static void message_waits_for_a_receive(void **state)
 {
 	struct pair p;
@@ -245,6 +278,7 @@ int main(void)
 		PAIR_TEST(two_pieces_are_gathered_and_scattered),
 		PAIR_TEST(inline_data_are_copied_at_once),
 		PAIR_TEST(held_messages_are_delivered_one_by_one_in_order),
+		PAIR_TEST(part_of_a_write_arrives_before_the_rest),
 		PAIR_TEST(message_waits_for_a_receive),
 		PAIR_TEST(next_message_is_changed_on_its_way),
 		PAIR_TEST(injected_message_looks_like_one_of_the_peer),

@@ -206,6 +206,37 @@ bool fake_wire_deliver(struct ibv_qp *qp)
 	return done;
 }
 
+static bool write_part(struct fake_qp *qp, uint32_t first, uint32_t count)
+{
+	struct fake_send *send = STAILQ_FIRST(&qp->sends);
+	struct fake_qp *to = peer_of(qp);
+	uint64_t addr;
+	uint8_t *data;
+
+	if (!send || !to || !is_write(send->wr.opcode) || first > send->length ||
+	    count > send->length - first)
+		return false;
+	addr = send->wr.wr.rdma.remote_addr + first;
+	if (!fake_mr_remote(to->qp.pd, send->wr.wr.rdma.rkey, addr, count))
+		return false;
+	data = gather(qp, send);
+	if (!data)
+		return false;
+	fake_dma_write(addr, data + first, count);
+	free(data);
+	return true;
+}
+
+bool fake_wire_write_part(struct ibv_qp *qp, uint32_t first, uint32_t count)
+{
+	bool done;
+
+	fake_fabric_lock();
+	done = write_part(fake_qp_of(qp), first, count);
+	fake_fabric_unlock();
+	return done;
+}
+
 void fake_wire_release(struct ibv_qp *qp)
 {
 	fake_fabric_lock();

@@ -47,6 +47,19 @@ void fake_wire_hold(struct ibv_qp *qp);
  */
 bool fake_wire_deliver(struct ibv_qp *qp);
 
+/**
+ * fake_wire_write_part - let some bytes of the oldest write of a held QP arrive before the rest
+ * @qp: the QP that sends
+ * @first: of its bytes
+ * @count: of them
+ *
+ * A device may write the bytes in any order. What a program sees of them before the completion,
+ * or before that of a later message, proves nothing of the others.
+ *
+ * Return: false: the oldest send is no write of so many bytes, or the peer does not allow it
+ */
+bool fake_wire_write_part(struct ibv_qp *qp, uint32_t first, uint32_t count);
+
 /** fake_wire_release - let all arrive that waits, and what is posted later at once */
 void fake_wire_release(struct ibv_qp *qp);
 
