@@ -34,7 +34,8 @@ def healthy() -> str:
 
 
 def refused() -> str:
-    """A port without listener. What is known of trunks depends on the tests before."""
+    """A port without listener. No peer is known, whatever the tests before have done."""
+    shell("rig_unload && rig_load")
     with trunks(False):
         return typed(f"rdma-cm-alt run ucmatose -s {HERE} -p 9999") + "\n" + \
             typed(f"rdma-cm-alt explain {HERE}:9999 -n 1")
