@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Which sockets become rsockets, and with which sizes: the configuration file and the
+ * environment.
+ */
+#ifndef RCL_PRELOAD_CONFIG_H
+#define RCL_PRELOAD_CONFIG_H
+
+#include <stdbool.h>
+
+/**
+ * struct rcl_settings - what the environment says; 0: not set
+ * @sq_size: RS_SQ_SIZE, messages
+ * @rq_size: RS_RQ_SIZE, messages
+ * @inline_size: RS_INLINE, bytes
+ * @fork_safe: RDMAV_FORK_SAFE
+ */
+struct rcl_settings {
+	int sq_size;
+	int rq_size;
+	int inline_size;
+	int fork_safe;
+};
+
+/** rcl_config_path - the configuration file; tests replace it before the first use */
+extern const char *rcl_config_path;
+
+/**
+ * rcl_config_settings - the settings, read at the first use
+ *
+ * Bad lines and values are reported on stderr then, and skipped.
+ */
+const struct rcl_settings *rcl_config_settings(void);
+
+/**
+ * rcl_config_wants - whether a socket is to be an rsocket
+ * @domain: of the socket
+ * @type: SOCK_STREAM or SOCK_DGRAM, without flags
+ * @protocol: 0 or the protocol
+ *
+ * Return: true if a line of the file fits this program and the socket, or if the file has no lines
+ */
+bool rcl_config_wants(int domain, int type, int protocol);
+
+/** rcl_config_reset - forget what was read; for tests, while no other thread runs */
+void rcl_config_reset(void);
+
+#endif /* RCL_PRELOAD_CONFIG_H */

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Reading and writing bytes. What is no rsocket goes to libc.
+ *
+ * The calls that glibc puts in the place of others when _FORTIFY_SOURCE is on (__read_chk and so
+ * on) end the process if the buffer is too small, and do the same otherwise.
+ *
+ * Locking: none.
+ */
+#include <rdma/rsocket.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/compiler.h"
+#include "base/err.h"
+#include "preload/delayed.h"
+#include "preload/libc.h"
+
+/* Bytes that sendfile() copies at a time. */
+#define COPY_SIZE 65536
+
+static ssize_t do_read(int fd, void *buf, size_t count)
+{
+	struct rcl_file *file = rcl_ready(fd);
+
+	if (!file)
+		return rcl_libc()->read(fd, buf, count);
+	return rcl_file_done(file, rread(file->rs, buf, count));
+}
+
+RCL_EXPORT ssize_t read(int fd, void *buf, size_t count)
+{
+	return do_read(fd, buf, count);
+}
+
+RCL_EXPORT ssize_t __read_chk(int fd, void *buf, size_t count, size_t size)
+{
+	if (count > size)
+		__chk_fail();
+	return do_read(fd, buf, count);
+}
+
+RCL_EXPORT ssize_t readv(int fd, const struct iovec *iov, int count)
+{
+	struct rcl_file *file = rcl_ready(fd);
+
+	if (!file)
+		return rcl_libc()->readv(fd, iov, count);
+	return rcl_file_done(file, rreadv(file->rs, iov, count));
+}
+
+static ssize_t do_recv(int fd, void *buf, size_t count, int flags)
+{
+	struct rcl_file *file = rcl_ready(fd);
+
+	if (!file)
+		return rcl_libc()->recv(fd, buf, count, flags);
+	return rcl_file_done(file, rrecv(file->rs, buf, count, flags));
+}
+
+RCL_EXPORT ssize_t recv(int fd, void *buf, size_t count, int flags)
+{
+	return do_recv(fd, buf, count, flags);
+}
+
+RCL_EXPORT ssize_t __recv_chk(int fd, void *buf, size_t count, size_t size, int flags)
+{
+	if (count > size)
+		__chk_fail();
+	return do_recv(fd, buf, count, flags);
+}
+
+static ssize_t do_recvfrom(int fd, void *buf, size_t count, int flags, __SOCKADDR_ARG from,
+			   socklen_t *length)
+{
+	struct rcl_file *file = rcl_ready(fd);
+
+	if (!file)
+		return rcl_libc()->recvfrom(fd, buf, count, flags, from, length);
+	return rcl_file_done(file, rrecvfrom(file->rs, buf, count, flags, from.__sockaddr__,
+					     length));
+}
+
+RCL_EXPORT ssize_t recvfrom(int fd, void *buf, size_t count, int flags, __SOCKADDR_ARG from,
+			    socklen_t *length)
+{
+	return do_recvfrom(fd, buf, count, flags, from, length);
+}
+
+RCL_EXPORT ssize_t __recvfrom_chk(int fd, void *buf, size_t count, size_t size, int flags,
+				  __SOCKADDR_ARG from, socklen_t *length)
+{
+	if (count > size)
+		__chk_fail();
+	return do_recvfrom(fd, buf, count, flags, from, length);
+}
+
+RCL_EXPORT ssize_t write(int fd, const void *buf, size_t count)
+{
+	struct rcl_file *file = rcl_ready(fd);
+
+	if (!file)
+		return rcl_libc()->write(fd, buf, count);
+	return rcl_file_done(file, rwrite(file->rs, buf, count));
+}
+
+RCL_EXPORT ssize_t writev(int fd, const struct iovec *iov, int count)
+{
+	struct rcl_file *file = rcl_ready(fd);
+
+	if (!file)
+		return rcl_libc()->writev(fd, iov, count);
+	return rcl_file_done(file, rwritev(file->rs, iov, count));
+}
+
+RCL_EXPORT ssize_t send(int fd, const void *buf, size_t count, int flags)
+{
+	struct rcl_file *file = rcl_ready(fd);
+
+	if (!file)
+		return rcl_libc()->send(fd, buf, count, flags);
+	return rcl_file_done(file, rsend(file->rs, buf, count, flags));
+}
+
+RCL_EXPORT ssize_t sendto(int fd, const void *buf, size_t count, int flags,
+			  __CONST_SOCKADDR_ARG to, socklen_t length)
+{
+	struct rcl_file *file = rcl_ready(fd);
+
+	if (!file)
+		return rcl_libc()->sendto(fd, buf, count, flags, to, length);
+	return rcl_file_done(file, rsendto(file->rs, buf, count, flags, to.__sockaddr__, length));
+}
+
+/* Copies until the file ends, or the rsocket takes no more. Returns bytes, or a negative errno. */
+static ssize_t copy(int rs, int in, off_t *at, size_t count, void *buf)
+{
+	size_t sent = 0, some;
+	ssize_t n, ret;
+
+	while (sent < count) {
+		some = count - sent < COPY_SIZE ? count - sent : COPY_SIZE;
+		n = pread(in, buf, some, *at);
+		if (n <= 0)
+			return sent || !n ? (ssize_t)sent : rcl_errno();
+		ret = rsend(rs, buf, n, 0);
+		if (ret < 0)
+			return sent ? (ssize_t)sent : rcl_errno();
+		*at += ret;
+		sent += ret;
+	}
+	return sent;
+}
+
+static ssize_t send_file(struct rcl_file *file, int in, off_t *offset, size_t count)
+{
+	off_t at = offset ? *offset : lseek(in, 0, SEEK_CUR);
+	ssize_t ret;
+	void *buf;
+
+	if (at < 0)
+		return rcl_fail(-EINVAL, "sendfile", "fd %d is no file that can be sought in", in);
+	buf = malloc(COPY_SIZE);
+	if (!buf)
+		return rcl_fail(-ENOMEM, "sendfile", "no memory for a buffer");
+	ret = copy(file->rs, in, &at, count, buf);
+	free(buf);
+	if (ret < 0)
+		return rcl_fail(ret == -ESPIPE ? -EINVAL : ret, "sendfile", "nothing was sent");
+	if (offset)
+		*offset = at;
+	else
+		lseek(in, at, SEEK_SET);
+	return ret;
+}
+
+_Static_assert(sizeof(off_t) == sizeof(off64_t), "sendfile() and sendfile64() are the same");
+
+RCL_EXPORT ssize_t sendfile(int out, int in, off_t *offset, size_t count)
+{
+	struct rcl_file *file = rcl_ready(out);
+
+	if (!file)
+		return rcl_libc()->sendfile(out, in, offset, count);
+	return rcl_file_done(file, send_file(file, in, offset, count));
+}
+
+RCL_EXPORT ssize_t sendfile64(int out, int in, off64_t *offset, size_t count)
+{
+	struct rcl_file *file = rcl_ready(out);
+
+	if (!file)
+		return rcl_libc()->sendfile64(out, in, offset, count);
+	return rcl_file_done(file, send_file(file, in, offset, count));
+}
+
+RCL_EXPORT ssize_t splice(int in, off64_t *in_offset, int out, off64_t *out_offset, size_t count,
+			  unsigned int flags)
+{
+	struct rcl_file *file = rcl_ready(in) ?: rcl_ready(out);
+
+	if (!file)
+		return rcl_libc()->splice(in, in_offset, out, out_offset, count, flags);
+	rcl_fail(-EINVAL, "splice", "fd %d or fd %d is an rsocket: read() and write() it", in, out);
+	return rcl_file_done(file, -1);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The end of a wait, and the signals that may end it. */
+#ifndef RCL_PRELOAD_DEADLINE_H
+#define RCL_PRELOAD_DEADLINE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/** RCL_NO_END - a deadline that does not come */
+#define RCL_NO_END INT64_MAX
+
+/**
+ * rcl_deadline - when a timeout ends
+ * @timeout: from now on; NULL: never
+ *
+ * Return: nanoseconds of CLOCK_MONOTONIC; -EINVAL if @timeout is no valid one
+ */
+int64_t rcl_deadline(const struct timespec *timeout);
+
+/**
+ * rcl_deadline_ms - as rcl_deadline(), of a timeout in milliseconds; negative: never
+ * @timeout: the timeout
+ */
+int64_t rcl_deadline_ms(int timeout);
+
+/**
+ * rcl_time_left - milliseconds until a deadline, rounded up
+ * @deadline: from rcl_deadline()
+ *
+ * Return: as poll() takes it: -1 if the deadline does not come, 0 if it has passed
+ */
+int rcl_time_left(int64_t deadline);
+
+/**
+ * struct rcl_signals - the signal mask of a wait
+ * @mask: the mask while the program waits
+ * @before: the thread's own
+ * @watched: blocked by @before, not by @mask
+ * @fd: readable when one of @watched is pending; -1 without a mask
+ *
+ * The calls of rsockets do not take a mask. Those signals stay blocked until the wait is over, so
+ * that none is delivered just before it begins.
+ */
+struct rcl_signals {
+	sigset_t mask, before, watched;
+	int fd;
+};
+
+/**
+ * rcl_signals_block - begin a wait
+ * @signals: filled in
+ * @mask: the mask while the program waits; NULL: the thread's own
+ *
+ * Return: 0, or a negative errno
+ */
+int rcl_signals_block(struct rcl_signals *signals, const sigset_t *mask);
+
+/**
+ * rcl_signals_pending - whether a signal of the mask is to end the wait
+ * @signals: from rcl_signals_block()
+ */
+bool rcl_signals_pending(const struct rcl_signals *signals);
+
+/**
+ * rcl_signals_restore - end a wait; errno is kept
+ * @signals: from rcl_signals_block()
+ * @deliver: run the handlers of pending signals
+ */
+void rcl_signals_restore(struct rcl_signals *signals, bool deliver);
+
+#endif /* RCL_PRELOAD_DEADLINE_H */

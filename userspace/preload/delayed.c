@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Connections that begin as TCP's. At its first I/O the server listens for an rsocket on the port
+ * of the TCP connection and sends 4 bytes of 0 over TCP; the client waits for them at its first
+ * I/O, and connects an rsocket to the same port. A semaphore of all processes lets only one server
+ * listen at a time.
+ *
+ * A side that cannot go on stays with TCP: the client sees other bytes than 0, or the server sees
+ * data over TCP instead of the rsocket.
+ *
+ * Locking: the file's lock while an rsocket is made of it.
+ */
+#include "preload/delayed.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <rdma/rsocket.h>
+#include <semaphore.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "preload/config.h"
+#include "preload/deadline.h"
+#include "preload/epoll.h"
+#include "preload/fallback.h"
+#include "preload/libc.h"
+
+#define FORK_SEMAPHORE "/rsocket_fork"
+
+/* A server that has not been done for so long is taken for dead. */
+#define HOLDER_SECONDS 5
+
+/* A client that has ended TCP for its rsocket is waited for so long. */
+#define PEER_SECONDS 5
+
+__thread int rcl_in_library;
+
+static void tune_one(int rs, int option, int value)
+{
+	if (value)
+		rsetsockopt(rs, SOL_RDMA, option, &value, sizeof(value));
+}
+
+void rcl_tune(int rs)
+{
+	const struct rcl_settings *set = rcl_config_settings();
+
+	tune_one(rs, RDMA_SQSIZE, set->sq_size);
+	tune_one(rs, RDMA_RQSIZE, set->rq_size);
+	tune_one(rs, RDMA_INLINE, set->inline_size);
+}
+
+/* Waits for the server's message and takes it. */
+static bool was_invited(int fd)
+{
+	struct pollfd poll = { .fd = fd, .events = POLLIN };
+	uint32_t message = 0;
+	ssize_t ret;
+
+	do {
+		if (rcl_libc()->poll(&poll, 1, -1) < 0 && errno != EINTR)
+			return false;
+		ret = rcl_libc()->recv(fd, &message, sizeof(message), MSG_PEEK | MSG_DONTWAIT);
+	} while (ret < 0 && (errno == EAGAIN || errno == EINTR));
+	if (ret != sizeof(message) || message)
+		return false;
+	return rcl_libc()->recv(fd, &message, sizeof(message), MSG_DONTWAIT) == sizeof(message);
+}
+
+/* Returns the rsocket, or -1 if the connection stays TCP's. */
+static int begin_active(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t length = sizeof(peer);
+	int rs;
+
+	if (rcl_libc()->getpeername(fd, (struct sockaddr *)&peer, &length))
+		return -1;
+	/* A host without RDMA does not wait for an invitation. */
+	rs = rsocket(peer.ss_family, SOCK_STREAM, 0);
+	if (rs < 0)
+		return -1;
+	rcl_tune(rs);
+	if (was_invited(fd) && !rconnect(rs, (struct sockaddr *)&peer, length))
+		return rs;
+	rclose(rs);
+	return -1;
+}
+
+/*
+ * The port of the TCP connection, on any address, as the client may know another one of this
+ * host.
+ */
+static socklen_t listen_address(int fd, struct sockaddr_storage *any)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)any;
+	struct sockaddr_in *in = (struct sockaddr_in *)any;
+	socklen_t length = sizeof(*any);
+
+	if (rcl_libc()->getsockname(fd, (struct sockaddr *)any, &length))
+		return 0;
+	if (any->ss_family == AF_INET) {
+		in->sin_addr.s_addr = INADDR_ANY;
+		return sizeof(*in);
+	}
+	in6->sin6_flowinfo = 0;
+	in6->sin6_scope_id = 0;
+	in6->sin6_addr = in6addr_any;
+	return sizeof(*in6);
+}
+
+static int listen_on(int fd)
+{
+	struct sockaddr_storage any;
+	int one = 1, rs;
+	socklen_t length = listen_address(fd, &any);
+
+	if (!length)
+		return -1;
+	rs = rsocket(any.ss_family, SOCK_STREAM, 0);
+	if (rs < 0)
+		return -1;
+	rcl_tune(rs);
+	rsetsockopt(rs, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (!rbind(rs, (struct sockaddr *)&any, length) && !rlisten(rs, 1))
+		return rs;
+	rclose(rs);
+	return -1;
+}
+
+/*
+ * Whether TCP says that no rsocket comes: the client has sent something. The end of the stream says
+ * nothing: the client shuts down TCP as soon as its rsocket is connected, which may be seen first.
+ */
+static bool was_declined(int fd)
+{
+	char byte;
+
+	return rcl_libc()->recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* Waits for the client's rsocket; returns -1 if none comes. */
+static int await_rsocket(int listener, int fd)
+{
+	struct pollfd polls[] = {
+		{ .fd = listener, .events = POLLIN }, { .fd = fd, .events = POLLIN },
+	};
+	int64_t deadline = RCL_NO_END;
+	int ret, left;
+
+	do {
+		left = rcl_time_left(deadline);
+		ret = rpoll(polls, ARRAY_SIZE(polls), left);
+		if (ret < 0 && errno != EINTR)
+			return -1;
+		if (ret > 0 && polls[0].revents)
+			return raccept(listener, NULL, NULL);
+		if (ret > 0 && polls[1].revents) {
+			if (was_declined(fd))
+				return -1;
+			polls[1].fd = -1;
+			deadline = rcl_deadline_ms(PEER_SECONDS * 1000);
+		}
+	} while (left);
+	return -1;
+}
+
+/* Invites the client; an rsocket, or -1 if it goes on over TCP. */
+static int accept_on(int listener, int fd)
+{
+	uint32_t invitation = 0;
+
+	if (rcl_libc()->send(fd, &invitation, sizeof(invitation), MSG_NOSIGNAL) !=
+	    sizeof(invitation))
+		return -1;
+	return await_rsocket(listener, fd);
+}
+
+static void wait_turn(sem_t *turn)
+{
+	struct timespec limit;
+
+	clock_gettime(CLOCK_REALTIME, &limit);
+	limit.tv_sec += HOLDER_SECONDS;
+	while (sem_timedwait(turn, &limit) && errno == EINTR)
+		;
+}
+
+static int begin_passive(int fd)
+{
+	sem_t *turn = sem_open(FORK_SEMAPHORE, O_CREAT | O_RDWR, 0770, 1);
+	int listener, rs = -1;
+
+	/* Without it, a server that finds another one on the port stays with TCP. */
+	if (turn == SEM_FAILED)
+		rcl_log("semaphore %s: %s; it is done without", FORK_SEMAPHORE, strerror(errno));
+	else
+		wait_turn(turn);
+	listener = listen_on(fd);
+	if (listener >= 0) {
+		rs = accept_on(listener, fd);
+		rclose(listener);
+	}
+	if (turn != SEM_FAILED) {
+		sem_post(turn);
+		sem_close(turn);
+	}
+	return rs;
+}
+
+static bool is_due(struct rcl_file *file, bool server_only)
+{
+	int kind = atomic_load_explicit(&file->kind, memory_order_acquire);
+
+	return kind == RCL_FILE_TCP_PASSIVE || (kind == RCL_FILE_TCP_ACTIVE && !server_only);
+}
+
+void rcl_delayed_begin(int fd, struct rcl_file *file, bool server_only)
+{
+	int saved = errno, rs;
+
+	if (!is_due(file, server_only))
+		return;
+	pthread_mutex_lock(&file->lock);
+	if (!is_due(file, server_only))
+		goto out;
+	rcl_in_library++;
+	rs = atomic_load(&file->kind) == RCL_FILE_TCP_PASSIVE ? begin_passive(fd) :
+								begin_active(fd);
+	rcl_in_library--;
+	if (rs < 0) {
+		rcl_file_forget(file);
+		/* For calls that have found the file before. */
+		atomic_store(&file->kind, RCL_FILE_TCP_NEW);
+		goto out;
+	}
+	if (rcl_libc()->fcntl(fd, F_GETFL) & O_NONBLOCK)
+		rfcntl(rs, F_SETFL, O_NONBLOCK);
+	file->rs = rs;
+	atomic_store(&file->connect, RCL_CONNECT_DONE);
+	atomic_store_explicit(&file->kind, RCL_FILE_RSOCKET, memory_order_release);
+	rcl_epoll_move(file, false);
+	rcl_libc()->shutdown(fd, SHUT_RDWR);
+out:
+	pthread_mutex_unlock(&file->lock);
+	errno = saved;
+}
+
+struct rcl_file *rcl_rsocket_of(int fd)
+{
+	struct rcl_file *file = rcl_file_get(fd);
+
+	if (!file || atomic_load_explicit(&file->kind, memory_order_acquire) == RCL_FILE_RSOCKET)
+		return file;
+	rcl_file_done(file, 0);
+	return NULL;
+}
+
+struct rcl_file *rcl_ready(int fd)
+{
+	struct rcl_file *file = rcl_file_get(fd);
+
+	if (!file)
+		return NULL;
+	rcl_delayed_begin(fd, file, false);
+	if (atomic_load_explicit(&file->kind, memory_order_acquire) == RCL_FILE_RSOCKET &&
+	    rcl_connect_settle(fd, file))
+		return file;
+	rcl_file_done(file, 0);
+	return NULL;
+}

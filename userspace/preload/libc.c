@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Looks up the functions of libc behind ours.
+ *
+ * Locking: none; threads that look up at the same time store the same values.
+ */
+#include "preload/libc.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+
+struct rcl_libc rcl_libc_calls;
+atomic_bool rcl_libc_known;
+
+#define CALL(name) { #name, offsetof(struct rcl_libc, name) }
+
+static const struct {
+	const char *name;
+	size_t at;
+} calls[] = {
+	CALL(accept), CALL(accept4), CALL(bind), CALL(close), CALL(closefrom), CALL(close_range),
+	CALL(connect), CALL(dup), CALL(dup2), CALL(dup3), CALL(epoll_create), CALL(epoll_create1),
+	CALL(epoll_ctl), CALL(epoll_wait), CALL(epoll_pwait), CALL(epoll_pwait2), CALL(fclose),
+	CALL(fcntl), CALL(fcntl64), CALL(getpeername), CALL(getsockname), CALL(getsockopt),
+	CALL(ioctl), CALL(listen), CALL(poll), CALL(ppoll), CALL(pselect), CALL(read), CALL(readv),
+	CALL(recv), CALL(recvfrom), CALL(recvmmsg), CALL(recvmsg), CALL(select), CALL(send),
+	CALL(sendfile), CALL(sendfile64), CALL(sendmmsg), CALL(sendmsg), CALL(sendto),
+	CALL(setsockopt), CALL(shutdown), CALL(socket), CALL(splice), CALL(write), CALL(writev),
+};
+
+_Static_assert(ARRAY_SIZE(calls) * sizeof(void *) == sizeof(struct rcl_libc),
+	       "each member of struct rcl_libc is looked up");
+
+void rcl_libc_find(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		void *found = dlsym(RTLD_NEXT, calls[i].name);
+
+		__atomic_store_n((void **)((char *)&rcl_libc_calls + calls[i].at), found,
+				 __ATOMIC_RELAXED);
+	}
+	atomic_store_explicit(&rcl_libc_known, true, memory_order_release);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The functions of libc that librspreload replaces, as the programs would have called them. */
+#ifndef RCL_PRELOAD_LIBC_H
+#define RCL_PRELOAD_LIBC_H
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/select.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#ifndef AF_IB
+#define AF_IB 27
+#endif
+
+/* What glibc's headers declare for _FORTIFY_SOURCE only, or in newer versions. */
+ssize_t __read_chk(int fd, void *buf, size_t count, size_t size);
+ssize_t __recv_chk(int fd, void *buf, size_t count, size_t size, int flags);
+ssize_t __recvfrom_chk(int fd, void *buf, size_t count, size_t size, int flags,
+		       __SOCKADDR_ARG from, socklen_t *length);
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
+int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+		const sigset_t *mask, size_t size);
+int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
+		 const sigset_t *mask);
+_Noreturn void __chk_fail(void);
+
+/**
+ * struct rcl_libc - each member is the libc function of its name
+ *
+ * A function that the installed libc does not have is NULL: programs cannot call it, either.
+ */
+struct rcl_libc {
+	typeof(accept) *accept;
+	typeof(accept4) *accept4;
+	typeof(bind) *bind;
+	typeof(close) *close;
+	typeof(closefrom) *closefrom;
+	typeof(close_range) *close_range;
+	typeof(connect) *connect;
+	typeof(dup) *dup;
+	typeof(dup2) *dup2;
+	typeof(dup3) *dup3;
+	typeof(epoll_create) *epoll_create;
+	typeof(epoll_create1) *epoll_create1;
+	typeof(epoll_ctl) *epoll_ctl;
+	typeof(epoll_wait) *epoll_wait;
+	typeof(epoll_pwait) *epoll_pwait;
+	typeof(epoll_pwait2) *epoll_pwait2;
+	typeof(fclose) *fclose;
+	typeof(fcntl) *fcntl;
+	typeof(fcntl64) *fcntl64;
+	typeof(getpeername) *getpeername;
+	typeof(getsockname) *getsockname;
+	typeof(getsockopt) *getsockopt;
+	typeof(ioctl) *ioctl;
+	typeof(listen) *listen;
+	typeof(poll) *poll;
+	typeof(ppoll) *ppoll;
+	typeof(pselect) *pselect;
+	typeof(read) *read;
+	typeof(readv) *readv;
+	typeof(recv) *recv;
+	typeof(recvfrom) *recvfrom;
+	typeof(recvmmsg) *recvmmsg;
+	typeof(recvmsg) *recvmsg;
+	typeof(select) *select;
+	typeof(send) *send;
+	typeof(sendfile) *sendfile;
+	typeof(sendfile64) *sendfile64;
+	typeof(sendmmsg) *sendmmsg;
+	typeof(sendmsg) *sendmsg;
+	typeof(sendto) *sendto;
+	typeof(setsockopt) *setsockopt;
+	typeof(shutdown) *shutdown;
+	typeof(socket) *socket;
+	typeof(splice) *splice;
+	typeof(write) *write;
+	typeof(writev) *writev;
+};
+
+extern struct rcl_libc rcl_libc_calls;
+extern atomic_bool rcl_libc_known;
+
+/** rcl_libc_find - look all functions up; any context, more than once does no harm */
+void rcl_libc_find(void);
+
+/**
+ * rcl_libc - the functions of libc
+ *
+ * Other libraries' constructors call the replaced functions before ours runs, so that each use
+ * looks whether the functions are known.
+ */
+static inline const struct rcl_libc *rcl_libc(void)
+{
+	if (__builtin_expect(!atomic_load_explicit(&rcl_libc_known, memory_order_acquire), 0))
+		rcl_libc_find();
+	return &rcl_libc_calls;
+}
+
+#endif /* RCL_PRELOAD_LIBC_H */
