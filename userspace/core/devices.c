@@ -176,6 +176,7 @@ static int open_device(struct rcl_device *d)
 		goto err;
 	}
 	d->max_responder_resources = clamp_depth(attr.max_qp_rd_atom);
+	d->max_qp_wr = attr.max_qp_wr > 0 ? (uint32_t)attr.max_qp_wr : 0;
 	d->max_initiator_depth = clamp_depth(attr.max_qp_init_rd_atom);
 	return 0;
 err:

@@ -25,6 +25,7 @@
  * @xrcd: default XRC domain, opened at its first use
  * @max_responder_resources: maximum of outstanding RDMA reads and atomics of the peer
  * @max_initiator_depth: maximum of outstanding RDMA reads and atomics of its own
+ * @max_qp_wr: maximum of work requests of a queue
  */
 struct rcl_device {
 	struct rcl_device *next;
@@ -38,6 +39,7 @@ struct rcl_device {
 	struct ibv_xrcd *xrcd;
 	uint8_t max_responder_resources;
 	uint8_t max_initiator_depth;
+	uint32_t max_qp_wr;
 };
 
 /** RCL_STOCKCONF - the stock module's settings of devices; below are DEVICE/ports/PORT/ */

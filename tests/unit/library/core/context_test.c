@@ -2,7 +2,6 @@
 /* Tests of opening the device, of channels, options and missing objects. */
 #include <stdlib.h>
 #include <unistd.h>
-#include <rdma/rsocket.h>
 
 #include "core/context.h"
 #include "fake/fixture.h"
@@ -173,14 +172,6 @@ static void options_go_to_the_kernel(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void what_is_not_there_says_enosys(void **state)
-{
-	(void)state;
-	assert_fails(ENOSYS, rsocket(AF_INET, 1, 0));
-	assert_fails(ENOSYS, (int)rread(0, NULL, 0));
-	assert_fails(ENOSYS, rfcntl(0, 0));
-}
-
 static const struct CMUnitTest tests[] = {
 	TEST(device_is_opened_once),
 	TEST(missing_node_is_enoent_after_both_places),
@@ -193,7 +184,6 @@ static const struct CMUnitTest tests[] = {
 	TEST(device_is_opened_again_when_its_number_is_another_file),
 	TEST(bad_descriptor_of_a_channel_is_no_reason_to_open),
 	TEST(options_go_to_the_kernel),
-	TEST(what_is_not_there_says_enosys),
 };
 
 RUN(tests)

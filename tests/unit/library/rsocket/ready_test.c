@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of waiting for rsockets: rpoll(), rselect() and the repoll calls. */
+#include <sys/select.h>
+#include <time.h>
+
+#include "sockets.h"
+
+#define MANY 200
+
+static long long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+static void new_connection_may_be_written_to(void **state)
+{
+	struct sockets s = connected();
+
+	(void)state;
+	assert_int_equal(ready(s.client, POLLIN | POLLOUT), POLLOUT);
+	assert_int_equal(ready(s.listener, POLLIN | POLLOUT), 0);
+	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+	assert_int_equal(ready(s.server, POLLIN | POLLOUT), POLLIN | POLLOUT);
+	close_all(&s);
+}
+
+static void timeout_lasts_as_long_as_it_says(void **state)
+{
+	struct sockets s = connected();
+	struct pollfd pfd = { .fd = s.server, .events = POLLIN };
+	long long began = now_ms();
+
+	(void)state;
+	assert_int_equal(rpoll(&pfd, 1, 100), 0);
+	assert_true(now_ms() - began >= 99);
+	close_all(&s);
+}
+
+struct later {
+	int fd;
+	const char *what;
+};
+
+/* Does something after the other thread has begun to wait. */
+static void *do_later(void *arg)
+{
+	struct later *later = arg;
+
+	usleep(20000);
+	if (!strcmp(later->what, "send"))
+		rsend(later->fd, "x", 1, 0);
+	else if (!strcmp(later->what, "write"))
+		(void)!write(later->fd, "x", 1);
+	else if (!strcmp(later->what, "close"))
+		rclose(later->fd);
+	else
+		rconnect(later->fd, addr4(HERE, PORT), sizeof(struct sockaddr_in));
+	return NULL;
+}
+
+static pthread_t start(struct later *later)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, do_later, later), 0);
+	return thread;
+}
+
+static void waiting_poll_is_woken(void **state)
+{
+	struct sockets s = connected();
+	struct later later = { s.client, "send" };
+	struct pollfd pfd = { .fd = s.server, .events = POLLIN };
+	pthread_t thread = start(&later);
+
+	(void)state;
+	assert_int_equal(rpoll(&pfd, 1, -1), 1);
+	assert_int_equal(pfd.revents, POLLIN);
+	pthread_join(thread, NULL);
+	close_all(&s);
+}
+
+/* One thread receives, another one waits for the same socket: neither misses what is for it. */
+static void poll_beside_a_receiver_is_woken(void **state)
+{
+	struct sockets s = connected();
+	struct later later = { s.client, "send" };
+	struct pollfd pfd = { .fd = s.server, .events = POLLIN };
+	pthread_t thread;
+	char byte;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 20; i++) {
+		thread = start(&later);
+		assert_int_equal(rrecv(s.server, &byte, 1, 0), 1);
+		pthread_join(thread, NULL);
+		thread = start(&later);
+		assert_int_equal(rpoll(&pfd, 1, -1), 1);
+		assert_int_equal(rrecv(s.server, &byte, 1, MSG_DONTWAIT), 1);
+		pthread_join(thread, NULL);
+	}
+	close_all(&s);
+}
+
+static void poller_of_a_listener_is_woken_at_once(void **state)
+{
+	int listener = new_listener(NULL), client = new_socket(), server;
+	struct later later = { client, "connect" };
+	struct pollfd pfd = { .fd = listener, .events = POLLIN };
+	pthread_t thread = start(&later);
+
+	(void)state;
+	assert_int_equal(rpoll(&pfd, 1, -1), 1);
+	assert_int_equal(pfd.revents, POLLIN);
+	server = raccept(listener, NULL, NULL);
+	assert_true(server >= 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(rclose(client), 0);
+	assert_int_equal(rclose(server), 0);
+	assert_int_equal(rclose(listener), 0);
+}
+
+static void other_descriptors_are_polled_too(void **state)
+{
+	struct sockets s = connected();
+	struct pollfd pfd[3] = { { .fd = s.server, .events = POLLIN } };
+	struct later later = { 0, "write" };
+	pthread_t thread;
+	int pipes[2];
+
+	(void)state;
+	assert_int_equal(pipe(pipes), 0);
+	pfd[1] = (struct pollfd){ .fd = pipes[0], .events = POLLIN };
+	pfd[2] = (struct pollfd){ .fd = -1, .events = POLLIN };
+	later.fd = pipes[1];
+	thread = start(&later);
+	assert_int_equal(rpoll(pfd, 3, -1), 1);
+	assert_int_equal(pfd[0].revents, 0);
+	assert_int_equal(pfd[1].revents, POLLIN);
+	pthread_join(thread, NULL);
+	close(pipes[0]);
+	close(pipes[1]);
+	close_all(&s);
+}
+
+static void sets_of_select_are_those_of_poll(void **state)
+{
+	struct sockets s = connected();
+	struct timeval none = { 0 };
+	fd_set reads, writes;
+
+	(void)state;
+	FD_ZERO(&reads);
+	FD_ZERO(&writes);
+	FD_SET(s.server, &reads);
+	FD_SET(s.client, &writes);
+	assert_int_equal(rselect(FD_SETSIZE, &reads, &writes, NULL, &none), 1);
+	assert_false(FD_ISSET(s.server, &reads));
+	assert_true(FD_ISSET(s.client, &writes));
+	close_all(&s);
+}
+
+static int wait_one(int epfd, struct epoll_event *event, int timeout)
+{
+	return repoll_wait(epfd, event, 1, timeout);
+}
+
+static void add(int epfd, int fd, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.fd = fd };
+
+	assert_int_equal(repoll_ctl(epfd, EPOLL_CTL_ADD, fd, &event), 0);
+}
+
+static void level_is_told_as_long_as_it_is_true(void **state)
+{
+	struct sockets s = connected();
+	int epfd = repoll_create(0);
+	struct epoll_event event;
+	char byte;
+	int i;
+
+	(void)state;
+	assert_true(epfd >= 0);
+	add(epfd, s.server, EPOLLIN);
+	assert_int_equal(wait_one(epfd, &event, 0), 0);
+	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(wait_one(epfd, &event, -1), 1);
+		assert_int_equal(event.events, EPOLLIN);
+		assert_int_equal(event.data.fd, s.server);
+	}
+	assert_int_equal(rrecv(s.server, &byte, 1, 0), 1);
+	assert_int_equal(wait_one(epfd, &event, 1), 0);
+	assert_int_equal(rclose(epfd), 0);
+	close_all(&s);
+}
+
+static void edge_is_told_once(void **state)
+{
+	struct sockets s = connected();
+	int epfd = repoll_create(EPOLL_CLOEXEC);
+	struct epoll_event event;
+
+	(void)state;
+	add(epfd, s.server, EPOLLIN | EPOLLET);
+	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+	assert_int_equal(wait_one(epfd, &event, -1), 1);
+	assert_int_equal(wait_one(epfd, &event, 1), 0);
+	assert_int_equal(rsend(s.client, "y", 1, 0), 1);
+	assert_int_equal(wait_one(epfd, &event, -1), 1);
+	assert_int_equal(wait_one(epfd, &event, 1), 0);
+	assert_int_equal(rclose(epfd), 0);
+	close_all(&s);
+}
+
+static void oneshot_is_told_again_after_a_change(void **state)
+{
+	struct sockets s = connected();
+	int epfd = repoll_create(0);
+	struct epoll_event event;
+
+	(void)state;
+	add(epfd, s.client, EPOLLOUT | EPOLLONESHOT);
+	assert_int_equal(wait_one(epfd, &event, -1), 1);
+	assert_int_equal(wait_one(epfd, &event, 1), 0);
+	event = (struct epoll_event){ .events = EPOLLOUT | EPOLLONESHOT, .data.fd = 5 };
+	assert_int_equal(repoll_ctl(epfd, EPOLL_CTL_MOD, s.client, &event), 0);
+	assert_int_equal(wait_one(epfd, &event, -1), 1);
+	assert_int_equal(event.data.fd, 5);
+	assert_int_equal(rclose(epfd), 0);
+	close_all(&s);
+}
+
+static void waiting_repoll_is_woken(void **state)
+{
+	static const char *const actions[] = { "send", "close" };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(actions); i++) {
+		struct sockets s = connected();
+		int epfd = repoll_create(0);
+		struct later later = { s.client, actions[i] };
+		struct epoll_event event;
+		pthread_t thread;
+
+		add(epfd, s.server, EPOLLIN);
+		thread = start(&later);
+		assert_int_equal(wait_one(epfd, &event, -1), 1);
+		assert_int_equal(event.events & EPOLLIN, EPOLLIN);
+		pthread_join(thread, NULL);
+		assert_int_equal(rclose(epfd), 0);
+		if (i)
+			s.client = new_socket();
+		close_all(&s);
+	}
+}
+
+static void closed_socket_leaves_its_repoll(void **state)
+{
+	struct sockets s = connected();
+	int epfd = repoll_create(0);
+	struct epoll_event event;
+
+	(void)state;
+	add(epfd, s.client, EPOLLOUT);
+	assert_int_equal(rclose(s.client), 0);
+	assert_int_equal(wait_one(epfd, &event, 0), 0);
+	/* The next socket has the same number. */
+	s.client = new_socket();
+	add(epfd, s.client, EPOLLOUT);
+	assert_int_equal(wait_one(epfd, &event, 0), 1);
+	assert_int_equal(repoll_ctl(epfd, EPOLL_CTL_DEL, s.client, NULL), 0);
+	assert_fails(ENOENT, repoll_ctl(epfd, EPOLL_CTL_DEL, s.client, NULL));
+	assert_int_equal(rclose(epfd), 0);
+	close_all(&s);
+}
+
+static void wrong_operations_are_errors(void **state)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct sockets s = connected();
+	int epfd = repoll_create(0);
+
+	(void)state;
+	assert_fails(EINVAL, repoll_create(~0));
+	add(epfd, s.server, EPOLLIN);
+	assert_fails(EEXIST, repoll_ctl(epfd, EPOLL_CTL_ADD, s.server, &event));
+	assert_fails(ENOENT, repoll_ctl(epfd, EPOLL_CTL_MOD, s.client, &event));
+	assert_fails(EINVAL, repoll_ctl(epfd, 99, s.server, &event));
+	assert_fails(EINVAL, repoll_ctl(epfd, EPOLL_CTL_ADD, epfd, &event));
+	assert_fails(EBADF, repoll_ctl(-1, EPOLL_CTL_ADD, s.server, &event));
+	assert_fails(EINVAL, repoll_ctl(s.server, EPOLL_CTL_ADD, s.client, &event));
+	assert_fails(EINVAL, repoll_wait(epfd, &event, 0, 0));
+	assert_fails(ENOTSOCK, rsend(epfd, "x", 1, 0));
+	assert_int_equal(rclose(epfd), 0);
+	close_all(&s);
+}
+
+static void plain_descriptors_and_sockets_share_a_repoll(void **state)
+{
+	struct sockets s = connected();
+	int epfd = repoll_create(0), pipes[2];
+	struct epoll_event events[4];
+
+	(void)state;
+	assert_int_equal(pipe(pipes), 0);
+	add(epfd, pipes[0], EPOLLIN);
+	add(epfd, s.server, EPOLLIN);
+	assert_int_equal(write(pipes[1], "x", 1), 1);
+	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+	assert_int_equal(repoll_wait(epfd, events, 4, -1), 2);
+	assert_int_equal(events[0].data.fd + events[1].data.fd, pipes[0] + s.server);
+	close(pipes[0]);
+	close(pipes[1]);
+	assert_int_equal(rclose(epfd), 0);
+	close_all(&s);
+}
+
+static void many_listeners_are_in_one_repoll(void **state)
+{
+	int epfd = repoll_create(0), fds[MANY], i;
+	struct epoll_event event;
+
+	(void)state;
+	for (i = 0; i < MANY; i++) {
+		fds[i] = new_socket();
+		add(epfd, fds[i], EPOLLIN);
+	}
+	assert_int_equal(wait_one(epfd, &event, 1), 1);
+	assert_int_equal(event.events, EPOLLHUP);
+	for (i = 0; i < MANY; i++)
+		assert_int_equal(rclose(fds[i]), 0);
+	assert_int_equal(wait_one(epfd, &event, 1), 0);
+	assert_int_equal(rclose(epfd), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SOCKET_TEST(new_connection_may_be_written_to),
+		SOCKET_TEST(timeout_lasts_as_long_as_it_says),
+		SOCKET_TEST(waiting_poll_is_woken),
+		SOCKET_TEST(poll_beside_a_receiver_is_woken),
+		SOCKET_TEST(poller_of_a_listener_is_woken_at_once),
+		SOCKET_TEST(other_descriptors_are_polled_too),
+		SOCKET_TEST(sets_of_select_are_those_of_poll),
+		SOCKET_TEST(level_is_told_as_long_as_it_is_true),
+		SOCKET_TEST(edge_is_told_once),
+		SOCKET_TEST(oneshot_is_told_again_after_a_change),
+		SOCKET_TEST(waiting_repoll_is_woken),
+		SOCKET_TEST(closed_socket_leaves_its_repoll),
+		SOCKET_TEST(wrong_operations_are_errors),
+		SOCKET_TEST(plain_descriptors_and_sockets_share_a_repoll),
+		SOCKET_TEST(many_listeners_are_in_one_repoll),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

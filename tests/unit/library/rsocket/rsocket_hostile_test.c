@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of rsockets whose peer sends what it must not send. */
+#include "rsocket/wire.h"
+#include "sockets.h"
+
+/* The QPs in the order of their creation: that of the client first. */
+static struct ibv_qp *client_qp(void)
+{
+	return fake_wire_qp(0);
+}
+
+static void expect_end(struct sockets *s)
+{
+	char byte;
+
+	assert_fails(EPROTO, rrecv(s->client, &byte, 1, 0));
+	assert_fails(ECONNRESET, rsend(s->client, "x", 1, 0));
+	close_all(s);
+}
+
+static void data_beyond_the_announced_range_ends_the_connection(void **state)
+{
+	struct sockets s = connected();
+
+	(void)state;
+	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_DATA, RCL_MSG_MAX)),
+			 IBV_WC_SUCCESS);
+	expect_end(&s);
+}
+
+static void data_of_no_bytes_ends_the_connection(void **state)
+{
+	struct sockets s = connected();
+
+	(void)state;
+	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_DATA, 0)),
+			 IBV_WC_SUCCESS);
+	expect_end(&s);
+}
+
+static void reserved_message_ends_the_connection(void **state)
+{
+	static const unsigned int types[] = { 1, 2, 3, 5 };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		struct sockets s = connected();
+
+		assert_int_equal(fake_wire_inject_imm(client_qp(), types[i] << 29 | 5),
+				 IBV_WC_SUCCESS);
+		expect_end(&s);
+		flush_service();
+	}
+}
+
+static void mapping_beyond_the_table_ends_the_connection(void **state)
+{
+	struct sockets s = connected_as(make_small);
+
+	(void)state;
+	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_IOMAP, 4)),
+			 IBV_WC_SUCCESS);
+	expect_end(&s);
+}
+
+static void range_without_an_address_fails_at_the_peer(void **state)
+{
+	struct sockets s = connected_as(make_small);
+	char buf[4096] = "";
+
+	(void)state;
+	/* A credit for more than there is room. */
+	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_CREDIT, 9999)),
+			 IBV_WC_SUCCESS);
+	while (rsend(s.client, buf, sizeof(buf), MSG_DONTWAIT) > 0)
+		;
+	assert_int_equal(errno, EAGAIN);
+	close_all(&s);
+}
+
+static void unknown_control_message_is_ignored(void **state)
+{
+	struct sockets s = connected();
+	char byte;
+
+	(void)state;
+	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_CONTROL, 77)),
+			 IBV_WC_SUCCESS);
+	assert_int_equal(rsend(s.server, "x", 1, 0), 1);
+	assert_int_equal(rrecv(s.client, &byte, 1, 0), 1);
+	close_all(&s);
+}
+
+/* A peer that speaks no rsockets. */
+static void request_without_a_hello_is_rejected(void **state)
+{
+	int listener = new_listener(NULL);
+	struct endpoint end = { .channel = rdma_create_event_channel() };
+	struct rdma_conn_param param = { .private_data = "?", .private_data_len = 1 };
+
+	(void)state;
+	assert_int_equal(rdma_create_id(end.channel, &end.id, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(rdma_resolve_addr(end.id, NULL, addr4(HERE, PORT), 1000), 0);
+	take_and_ack(end.channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_int_equal(rdma_resolve_route(end.id, 1000), 0);
+	take_and_ack(end.channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	pair_add_qp(&end);
+	assert_int_equal(rdma_connect(end.id, &param), 0);
+	take_and_ack(end.channel, RDMA_CM_EVENT_REJECTED);
+	assert_int_equal(ready(listener, POLLIN), 0);
+	rdma_destroy_qp(end.id);
+	ibv_destroy_cq(end.cq);
+	ibv_destroy_comp_channel(end.comp);
+	ibv_dereg_mr(end.mr);
+	rdma_destroy_id(end.id);
+	rdma_destroy_event_channel(end.channel);
+	assert_int_equal(rclose(listener), 0);
+}
+
+static void hello_of_another_version_or_length_is_refused(void **state)
+{
+	struct rcl_hello hello = { .credits = 16, .sgl.len = 2 }, read;
+	uint8_t wire[RCL_HELLO_LEN];
+
+	(void)state;
+	rcl_hello_pack(wire, &hello);
+	assert_int_equal(rcl_hello_unpack(&read, wire, sizeof(wire)), 0);
+	assert_int_equal(read.credits, 16);
+	assert_int_equal(rcl_hello_unpack(&read, wire, sizeof(wire) - 1), -EPROTO);
+	assert_int_equal(rcl_hello_unpack(&read, NULL, 0), -EPROTO);
+	wire[0] = 2;
+	assert_int_equal(rcl_hello_unpack(&read, wire, sizeof(wire)), -ENOTSUP);
+	hello.sgl.len = 1;
+	rcl_hello_pack(wire, &hello);
+	assert_int_equal(rcl_hello_unpack(&read, wire, sizeof(wire)), -EPROTO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SOCKET_TEST(data_beyond_the_announced_range_ends_the_connection),
+		SOCKET_TEST(data_of_no_bytes_ends_the_connection),
+		SOCKET_TEST(reserved_message_ends_the_connection),
+		SOCKET_TEST(mapping_beyond_the_table_ends_the_connection),
+		SOCKET_TEST(range_without_an_address_fails_at_the_peer),
+		SOCKET_TEST(unknown_control_message_is_ignored),
+		SOCKET_TEST(request_without_a_hello_is_rejected),
+		SOCKET_TEST(hello_of_another_version_or_length_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rpoll() and rselect(): waiting for rsockets and other descriptors.
+ *
+ * A thread that waits is a waiter of each rsocket, so that another thread that handles a completion
+ * of one wakes it; and it polls the completion channels, in case no other thread does. librspreload
+ * replaces poll(), select() and the epoll calls by ours, so none of them is used here.
+ *
+ * Locking: rcl_sock.lock of one rsocket at a time.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <rdma/rsocket.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+
+#include "base/compiler.h"
+#include "base/err.h"
+#include "rsocket/conf.h"
+#include "rsocket/wait.h"
+
+#define US_PER_MS 1000
+#define NS_PER_US 1000LL
+#define US_PER_S 1000000
+
+/* Descriptors for which no memory is allocated. */
+#define FEW 8
+
+/* What is known of each descriptor of a call. */
+struct entry {
+	struct rcl_sock *sock;
+	struct rcl_sleeper sleeper;
+};
+
+struct call {
+	struct pollfd *fds;
+	nfds_t count;
+	struct entry *entries;
+	struct pollfd *kernel;
+	bool has_sockets;
+};
+
+static short look_at(struct rcl_sock *sock, short events)
+{
+	short ready;
+
+	pthread_mutex_lock(&sock->lock);
+	ready = sock->ops->look(sock, events);
+	pthread_mutex_unlock(&sock->lock);
+	return ready;
+}
+
+/* Looks at all rsockets; returns the number of those that are ready. */
+static int look_at_sockets(struct call *call)
+{
+	int ready = 0;
+	nfds_t i;
+
+	for (i = 0; i < call->count; i++) {
+		struct rcl_sock *sock = call->entries[i].sock;
+
+		if (!sock)
+			continue;
+		call->fds[i].revents = look_at(sock, call->fds[i].events);
+		ready += call->fds[i].revents != 0;
+	}
+	return ready;
+}
+
+/* Adds what the kernel says of the other descriptors, as of now. */
+static int look_at_others(struct call *call)
+{
+	int ready = 0, ret;
+	nfds_t i;
+
+	for (i = 0; i < call->count; i++) {
+		call->kernel[i] = call->fds[i];
+		if (call->entries[i].sock)
+			call->kernel[i].fd = -1;
+	}
+	ret = ppoll(call->kernel, call->count, &(struct timespec){ 0 }, NULL);
+	if (ret < 0)
+		return rcl_errno();
+	for (i = 0; i < call->count; i++) {
+		if (call->entries[i].sock)
+			continue;
+		call->fds[i].revents = call->kernel[i].revents;
+		ready += call->fds[i].revents != 0;
+	}
+	return ready;
+}
+
+static int look_at_all(struct call *call)
+{
+	int sockets = look_at_sockets(call), others = look_at_others(call);
+
+	return others < 0 ? others : sockets + others;
+}
+
+/* For a short time without sleeping, as the answer of a peer may be under way. */
+static int look_for_a_while(struct call *call)
+{
+	int64_t end = rcl_now_ns() + rcl_rsocket_conf()->polling_us * NS_PER_US;
+	int ready;
+
+	do {
+		ready = look_at_sockets(call);
+	} while (!ready && rcl_now_ns() < end);
+	return ready;
+}
+
+/* Becomes a waiter of all rsockets; false: there is no eventfd. */
+static int watch(struct call *call)
+{
+	nfds_t i;
+	int ret;
+
+	for (i = 0; i < call->count; i++) {
+		struct entry *entry = &call->entries[i];
+
+		if (!entry->sock)
+			continue;
+		ret = rcl_sleeper_init(&entry->sleeper);
+		if (ret)
+			return ret;
+		pthread_mutex_lock(&entry->sock->lock);
+		rcl_sock_watch(entry->sock, &entry->sleeper.waiter);
+		pthread_mutex_unlock(&entry->sock->lock);
+	}
+	return 0;
+}
+
+static void unwatch(struct call *call)
+{
+	nfds_t i;
+
+	for (i = 0; i < call->count; i++) {
+		struct entry *entry = &call->entries[i];
+
+		if (!entry->sock)
+			continue;
+		pthread_mutex_lock(&entry->sock->lock);
+		if (entry->sleeper.waiter.prev)
+			rcl_sock_unwatch(&entry->sleeper.waiter);
+		pthread_mutex_unlock(&entry->sock->lock);
+	}
+}
+
+/* Arms all rsockets, and looks again; returns the number of those that are ready. */
+static int arm(struct call *call)
+{
+	int ready = 0;
+	nfds_t i;
+
+	for (i = 0; i < call->count; i++) {
+		struct rcl_sock *sock = call->entries[i].sock;
+
+		call->kernel[i] = call->fds[i];
+		if (!sock)
+			continue;
+		pthread_mutex_lock(&sock->lock);
+		call->fds[i].revents = sock->ops->arm(sock, call->fds[i].events);
+		call->kernel[i].fd = sock->ops->wait_fd(sock);
+		call->kernel[i].events = POLLIN;
+		pthread_mutex_unlock(&sock->lock);
+		ready += call->fds[i].revents != 0;
+	}
+	return ready;
+}
+
+static void drain(struct call *call)
+{
+	nfds_t i;
+
+	for (i = 0; i < call->count; i++) {
+		struct rcl_sock *sock = call->entries[i].sock;
+
+		if (!sock || !call->kernel[i].revents)
+			continue;
+		pthread_mutex_lock(&sock->lock);
+		sock->ops->drain(sock);
+		pthread_mutex_unlock(&sock->lock);
+	}
+}
+
+static int wait_for_any(struct call *call, int64_t deadline)
+{
+	int ret = watch(call), ready;
+
+	while (!ret) {
+		ready = arm(call);
+		if (ready)
+			return look_at_all(call);
+		ret = rcl_sleep(call->kernel, call->count, deadline);
+		if (ret <= 0)
+			break;
+		drain(call);
+		ret = look_at_all(call);
+	}
+	return ret;
+}
+
+static int poll_sockets(struct call *call, int timeout)
+{
+	int64_t deadline = rcl_deadline(timeout);
+	int ret = look_at_all(call);
+
+	if (ret || !timeout)
+		return ret;
+	if (look_for_a_while(call))
+		return look_at_all(call);
+	ret = wait_for_any(call, deadline);
+	unwatch(call);
+	return ret;
+}
+
+static void find_sockets(struct call *call)
+{
+	nfds_t i;
+
+	for (i = 0; i < call->count; i++) {
+		struct rcl_sock *sock = rcl_sock_get(call->fds[i].fd);
+
+		/* The kernel can poll a repoll. */
+		if (sock && sock->type == RCL_REPOLL) {
+			rcl_sock_put(sock);
+			sock = NULL;
+		}
+		call->entries[i] = (struct entry){ .sock = sock };
+		call->has_sockets = call->has_sockets || sock;
+	}
+}
+
+static void forget_sockets(struct call *call)
+{
+	nfds_t i;
+
+	for (i = 0; i < call->count; i++) {
+		if (call->entries[i].sock)
+			rcl_sock_put(call->entries[i].sock);
+	}
+}
+
+static int poll_kernel(struct pollfd *fds, nfds_t count, int timeout)
+{
+	struct timespec limit = {
+		.tv_sec = timeout / 1000, .tv_nsec = timeout % 1000 * 1000000L,
+	};
+
+	return ppoll(fds, count, timeout < 0 ? NULL : &limit, NULL) < 0 ? rcl_errno() : 0;
+}
+
+static int count_ready(const struct pollfd *fds, nfds_t count)
+{
+	int ready = 0;
+	nfds_t i;
+
+	for (i = 0; i < count; i++)
+		ready += fds[i].revents != 0;
+	return ready;
+}
+
+static int poll_all(struct call *call, int timeout)
+{
+	int ret;
+
+	find_sockets(call);
+	if (call->has_sockets) {
+		ret = poll_sockets(call, timeout);
+		forget_sockets(call);
+		return ret;
+	}
+	ret = poll_kernel(call->fds, call->count, timeout);
+	return ret ? ret : count_ready(call->fds, call->count);
+}
+
+RCL_EXPORT int rpoll(struct pollfd *fds, nfds_t nfds, int timeout)
+{
+	struct entry few_entries[FEW];
+	struct pollfd few_fds[FEW + 1];
+	struct call call = {
+		.fds = fds, .count = nfds, .entries = few_entries, .kernel = few_fds,
+	};
+	int ret = -ENOMEM;
+
+	if (nfds > FEW) {
+		call.entries = calloc(nfds, sizeof(*call.entries));
+		call.kernel = calloc(nfds + 1, sizeof(*call.kernel));
+	}
+	if (call.entries && call.kernel)
+		ret = poll_all(&call, timeout);
+	if (nfds > FEW) {
+		free(call.entries);
+		free(call.kernel);
+	}
+	return ret < 0 ? rcl_fail(ret, __func__, "%lu descriptors", nfds) : ret;
+}

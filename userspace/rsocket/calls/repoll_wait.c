@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * repoll_wait(): looks at the rsockets that may be ready, and asks the kernel for the others.
+ *
+ * An rsocket that is not ready leaves the list, and its channel is armed. One that is ready stays
+ * in the list, for the next call, unless its events are told once (EPOLLET, EPOLLONESHOT).
+ *
+ * Locking: rcl_repoll.lock; not while an rsocket is locked by this file.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include "base/compiler.h"
+#include "base/err.h"
+#include "base/rdma_cma_new.h"
+#include "rsocket/calls/repoll.h"
+#include "rsocket/wait.h"
+
+/* Events that are taken from the kernel with one call. */
+#define BATCH 64
+
+#define NS_PER_MS 1000000LL
+
+/* What was copied of an item, which may be removed while its rsocket is looked at. */
+struct look {
+	struct rcl_sock *sock;
+	struct epoll_event event;
+	int fd;
+	uint32_t generation;
+	int channel;
+};
+
+static struct rcl_item *same_item(const struct rcl_repoll *poll, int fd, uint32_t generation)
+{
+	struct rcl_item *item = rcl_repoll_find(poll, fd);
+
+	return item && item->generation == generation ? item : NULL;
+}
+
+/* Takes the first item from the list; false: there is none. */
+static bool take(struct rcl_repoll *poll, struct look *look)
+{
+	struct rcl_item *item;
+
+	pthread_mutex_lock(&poll->lock);
+	item = poll->first;
+	if (item) {
+		rcl_repoll_unlist(item);
+		*look = (struct look){
+			.sock = rcl_sock_hold(item->sock), .event = item->event, .fd = item->fd,
+			.generation = item->generation, .channel = item->channel,
+		};
+	}
+	pthread_mutex_unlock(&poll->lock);
+	return item;
+}
+
+/* Lets the kernel tell changes of an rsocket, whose channel there is only when it is connected. */
+static void follow_channel(struct rcl_repoll *poll, struct look *look)
+{
+	int channel = look->sock->ops->wait_fd(look->sock);
+	struct epoll_event event = { .events = EPOLLIN };
+	struct rcl_item *item;
+
+	if (channel < 0 || channel == look->channel)
+		return;
+	pthread_mutex_lock(&poll->lock);
+	item = same_item(poll, look->fd, look->generation);
+	if (item && item->channel != channel) {
+		event.data.u64 = rcl_repoll_data(item);
+		if (!rcl_repoll_control(poll, EPOLL_CTL_ADD, channel, &event))
+			item->channel = channel;
+	}
+	pthread_mutex_unlock(&poll->lock);
+}
+
+/* This thread has handled completions, which woke the item, too. */
+static void forget_own_wake(struct rcl_repoll *poll, const struct look *look)
+{
+	struct rcl_item *item;
+
+	pthread_mutex_lock(&poll->lock);
+	item = same_item(poll, look->fd, look->generation);
+	if (item)
+		rcl_repoll_unlist(item);
+	pthread_mutex_unlock(&poll->lock);
+}
+
+/* The events of an rsocket now; if there are none, or they are told once, its channel is armed. */
+static uint32_t events_of(struct rcl_repoll *poll, struct look *look)
+{
+	struct rcl_sock *sock = look->sock;
+	short wanted = (short)look->event.events, ready;
+
+	pthread_mutex_lock(&sock->lock);
+	follow_channel(poll, look);
+	ready = sock->ops->look(sock, wanted);
+	if (!ready || look->event.events & EPOLLET)
+		ready = sock->ops->arm(sock, wanted);
+	forget_own_wake(poll, look);
+	pthread_mutex_unlock(&sock->lock);
+	return (uint16_t)ready;
+}
+
+/* After an item was told; false: it was removed or disabled meanwhile. */
+static bool told(struct rcl_repoll *poll, const struct look *look)
+{
+	struct rcl_item *item;
+	bool valid;
+
+	pthread_mutex_lock(&poll->lock);
+	item = same_item(poll, look->fd, look->generation);
+	valid = item && item->sock && !item->disabled;
+	if (valid && look->event.events & EPOLLONESHOT) {
+		item->disabled = true;
+		rcl_repoll_unlist(item);
+	} else if (valid && !(look->event.events & EPOLLET)) {
+		rcl_repoll_list(item);
+	}
+	pthread_mutex_unlock(&poll->lock);
+	return valid;
+}
+
+static unsigned int list_length(struct rcl_repoll *poll)
+{
+	struct rcl_item *item;
+	unsigned int length = 0;
+
+	pthread_mutex_lock(&poll->lock);
+	for (item = poll->first; item; item = item->next)
+		length++;
+	pthread_mutex_unlock(&poll->lock);
+	return length;
+}
+
+/* Tells the rsockets of the list that are ready; each is looked at once. */
+static int collect(struct rcl_repoll *poll, struct epoll_event *events, int most)
+{
+	unsigned int length = list_length(poll);
+	struct look look;
+	int count = 0;
+
+	for (; length && count < most && take(poll, &look); length--) {
+		uint32_t ready = events_of(poll, &look);
+
+		rcl_sock_put(look.sock);
+		if (ready && told(poll, &look)) {
+			events[count].events = ready;
+			events[count++].data = look.event.data;
+		}
+	}
+	return count;
+}
+
+/* The channel of an rsocket has an event: all that wait for it look at it. */
+static void channel_told(struct rcl_sock *sock)
+{
+	pthread_mutex_lock(&sock->lock);
+	sock->ops->drain(sock);
+	rcl_sock_changed(sock);
+	pthread_mutex_unlock(&sock->lock);
+	rcl_sock_put(sock);
+}
+
+/* An event of the kernel; returns the number of events that are told. */
+static int handle(struct rcl_repoll *poll, const struct epoll_event *event, struct epoll_event *out)
+{
+	struct rcl_sock *sock = NULL;
+	struct rcl_item *item;
+	eventfd_t value;
+	int count = 0;
+
+	if (event->data.u64 == RCL_REPOLL_WAKE) {
+		eventfd_read(poll->wakeup, &value);
+		return 0;
+	}
+	pthread_mutex_lock(&poll->lock);
+	item = same_item(poll, (int)(uint32_t)event->data.u64, (uint32_t)(event->data.u64 >> 32));
+	if (item && item->sock) {
+		sock = rcl_sock_hold(item->sock);
+	} else if (item && !item->is_socket) {
+		out->events = event->events;
+		out->data = item->event.data;
+		count = 1;
+	}
+	pthread_mutex_unlock(&poll->lock);
+	if (sock)
+		channel_told(sock);
+	return count;
+}
+
+/* Waits for the kernel; returns the number of events that are told, or a negative errno. */
+static int ask_kernel(struct rcl_repoll *poll, struct epoll_event *events, int most, int timeout)
+{
+	struct epoll_event told[BATCH];
+	int i, count, filled = 0;
+
+	count = epoll_pwait(poll->sock.fd, told, most < BATCH ? most : BATCH, timeout, NULL);
+	if (count < 0)
+		return rcl_errno();
+	for (i = 0; i < count; i++)
+		filled += handle(poll, &told[i], events + filled);
+	return filled;
+}
+
+static int ms_until(int64_t deadline)
+{
+	int64_t left;
+
+	if (deadline == RCL_FOREVER)
+		return -1;
+	left = deadline - rcl_now_ns();
+	if (left <= 0)
+		return 0;
+	left = (left + NS_PER_MS - 1) / NS_PER_MS;
+	return left > INT_MAX ? INT_MAX : (int)left;
+}
+
+static int wait_for_events(struct rcl_repoll *poll, struct epoll_event *events, int most,
+			   int64_t deadline)
+{
+	int count, ret, ms;
+
+	for (;;) {
+		count = collect(poll, events, most);
+		if (count == most)
+			return count;
+		ms = count ? 0 : ms_until(deadline);
+		ret = ask_kernel(poll, events + count, most - count, ms);
+		if (ret < 0)
+			return count ? count : ret;
+		count += ret;
+		if (!count)
+			count = collect(poll, events, most);
+		if (count || !ms)
+			return count;
+	}
+}
+
+RCL_EXPORT int repoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout)
+{
+	struct rcl_repoll *poll = rcl_repoll_get(epfd, __func__);
+	int ret = -EINVAL;
+
+	if (!poll)
+		return -1;
+	if (events && maxevents > 0)
+		ret = wait_for_events(poll, events, maxevents, rcl_deadline(timeout));
+	rcl_sock_put(&poll->sock);
+	return ret < 0 ? rcl_fail(ret, __func__, "%d events", maxevents) : ret;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Public calls that make, connect and end rsockets.
+ *
+ * Locking: rcl_sock.lock in each call.
+ */
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <rdma/rsocket.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/err.h"
+#include "base/sockaddr.h"
+#include "rsocket/calls/call.h"
+#include "rsocket/stream/stream.h"
+
+static bool is_supported(int domain, int type, int protocol)
+{
+	if (domain != AF_INET && domain != AF_INET6 && domain != AF_IB)
+		return false;
+	return type == SOCK_STREAM && (!protocol || protocol == IPPROTO_TCP);
+}
+
+/* The descriptor takes over the reference of the caller, or the socket is freed. */
+static int install(struct rcl_sock *sock, bool cloexec)
+{
+	int fd = rcl_sock_install(sock, cloexec);
+
+	if (fd < 0)
+		rcl_sock_put(sock);
+	return fd;
+}
+
+RCL_EXPORT int rsocket(int domain, int type, int protocol)
+{
+	int flags = type & (SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct rcl_sock *sock;
+	int fd;
+
+	if (!is_supported(domain, type & ~flags, protocol))
+		return rcl_fail(-ENOTSUP, __func__,
+				"domain %d, type %d, protocol %d; streams of AF_INET, AF_INET6 and AF_IB are supported",
+				domain, type, protocol);
+	sock = rcl_stream_ops.create(domain);
+	if (!sock)
+		return rcl_fail(-ENOMEM, __func__, "no memory");
+	sock->nonblock = flags & SOCK_NONBLOCK;
+	fd = install(sock, flags & SOCK_CLOEXEC);
+	return fd < 0 ? rcl_fail(fd, __func__, "no descriptor") : fd;
+}
+
+RCL_EXPORT int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen)
+{
+	struct rcl_sock *sock = rcl_call_enter(socket, __func__);
+
+	if (!sock)
+		return -1;
+	return (int)rcl_call_leave(sock, sock->ops->bind(sock, addr, addrlen), __func__);
+}
+
+RCL_EXPORT int rlisten(int socket, int backlog)
+{
+	struct rcl_sock *sock = rcl_call_enter(socket, __func__);
+
+	if (!sock)
+		return -1;
+	return (int)rcl_call_leave(sock, sock->ops->listen(sock, backlog), __func__);
+}
+
+/* An address for the program, as accept(2) and getsockname(2) give it: cut off to its buffer. */
+static void put_name(const struct sockaddr_storage *from, struct sockaddr *addr, socklen_t *len)
+{
+	socklen_t real = rcl_addr_len((const struct sockaddr *)from);
+
+	memcpy(addr, from, *len < real ? *len : real);
+	*len = real;
+}
+
+static void put_peer(struct rcl_sock *sock, struct sockaddr *addr, socklen_t *len)
+{
+	struct sockaddr_storage name = { 0 };
+	int ret;
+
+	pthread_mutex_lock(&sock->lock);
+	ret = sock->ops->name(sock, true, &name);
+	pthread_mutex_unlock(&sock->lock);
+	if (!ret)
+		put_name(&name, addr, len);
+}
+
+RCL_EXPORT int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
+{
+	struct rcl_sock *listener = rcl_call_enter(socket, __func__), *sock = NULL;
+	int ret;
+
+	if (!listener)
+		return -1;
+	ret = listener->ops->accept(listener, &sock);
+	if (!ret) {
+		if (addr && addrlen)
+			put_peer(sock, addr, addrlen);
+		ret = install(sock, false);
+	}
+	return (int)rcl_call_leave(listener, ret, __func__);
+}
+
+RCL_EXPORT int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen)
+{
+	struct rcl_sock *sock = rcl_call_enter(socket, __func__);
+
+	if (!sock)
+		return -1;
+	return (int)rcl_call_leave(sock, sock->ops->connect(sock, addr, addrlen), __func__);
+}
+
+RCL_EXPORT int rshutdown(int socket, int how)
+{
+	struct rcl_sock *sock = rcl_call_enter(socket, __func__);
+
+	if (!sock)
+		return -1;
+	return (int)rcl_call_leave(sock, sock->ops->shutdown(sock, how), __func__);
+}
+
+static int get_name(int socket, bool peer, struct sockaddr *addr, socklen_t *len, const char *call)
+{
+	struct rcl_sock *sock = rcl_call_enter(socket, call);
+	struct sockaddr_storage name = { 0 };
+	int ret = -EINVAL;
+
+	if (!sock)
+		return -1;
+	if (addr && len) {
+		ret = sock->ops->name(sock, peer, &name);
+		if (!ret)
+			put_name(&name, addr, len);
+	}
+	return (int)rcl_call_leave(sock, ret, call);
+}
+
+RCL_EXPORT int rgetpeername(int socket, struct sockaddr *addr, socklen_t *addrlen)
+{
+	return get_name(socket, true, addr, addrlen, __func__);
+}
+
+RCL_EXPORT int rgetsockname(int socket, struct sockaddr *addr, socklen_t *addrlen)
+{
+	return get_name(socket, false, addr, addrlen, __func__);
+}
+
+static int control(struct rcl_sock *sock, int cmd, int arg)
+{
+	int ret;
+
+	switch (cmd) {
+	case F_GETFL:
+		return O_RDWR | (sock->nonblock ? O_NONBLOCK : 0);
+	case F_SETFL:
+		sock->nonblock = arg & O_NONBLOCK;
+		return 0;
+	case F_GETFD:
+	case F_SETFD:
+		ret = fcntl(sock->fd, cmd, arg);
+		return ret < 0 ? rcl_errno() : ret;
+	default:
+		return -ENOTSUP;
+	}
+}
+
+RCL_EXPORT int rfcntl(int socket, int cmd, ...)
+{
+	struct rcl_sock *sock = rcl_call_enter(socket, __func__);
+	va_list args;
+	int arg = 0;
+
+	if (!sock)
+		return -1;
+	if (cmd == F_SETFL || cmd == F_SETFD) {
+		va_start(args, cmd);
+		arg = va_arg(args, int);
+		va_end(args);
+	}
+	return (int)rcl_call_leave(sock, control(sock, cmd, arg), __func__);
+}
+
+RCL_EXPORT int rclose(int socket)
+{
+	struct rcl_sock *sock = rcl_sock_remove(socket);
+
+	if (!sock)
+		return rcl_fail(-EBADF, __func__, "fd %d is no rsocket", socket);
+	pthread_mutex_lock(&sock->lock);
+	sock->ops->end(sock);
+	rcl_sock_gone(sock);
+	pthread_mutex_unlock(&sock->lock);
+	rcl_sock_put(sock);
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Default sizes and times of rsockets, as an administrator has set them. */
+#ifndef RCL_RSOCKET_CONF_H
+#define RCL_RSOCKET_CONF_H
+
+#include <stdint.h>
+
+/** RCL_RSOCKET_CONF - the folder with a file for each setting, which has one number */
+#define RCL_RSOCKET_CONF "/etc/rdma/rsocket"
+
+/**
+ * struct rcl_rsocket_conf - the settings, and the files they are read from
+ * @polling_us: polling_time: microseconds for which a call looks for completions before it sleeps
+ * @inline_len: inline_default: bytes up to which data is posted from the memory of the caller
+ * @sq_size: sqsize_default: work requests of a send queue
+ * @rq_size: rqsize_default: work requests of a receive queue
+ * @recv_buf: mem_default: bytes of the receive buffer
+ * @send_buf: wmem_default: bytes of the send buffer
+ * @iomaps: iomap_size: mappings that the peer may make
+ */
+struct rcl_rsocket_conf {
+	uint32_t polling_us;
+	uint32_t inline_len;
+	uint32_t sq_size;
+	uint32_t rq_size;
+	uint32_t recv_buf;
+	uint32_t send_buf;
+	uint32_t iomaps;
+};
+
+/**
+ * rcl_rsocket_conf - the settings
+ *
+ * They are read from RCL_RSOCKET_CONF at the first call. A file that is missing leaves the default;
+ * one without a number in its range is reported by the log, and does so, too.
+ *
+ * Context: Any thread.
+ * Return: the settings
+ */
+const struct rcl_rsocket_conf *rcl_rsocket_conf(void);
+
+/**
+ * rcl_rsocket_conf_read - read the settings of a folder; for rcl_rsocket_conf() and tests
+ * @conf: filled in
+ * @folder: path of the folder
+ */
+void rcl_rsocket_conf_read(struct rcl_rsocket_conf *conf, const char *folder);
+
+#endif /* RCL_RSOCKET_CONF_H */

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Sockets and their descriptors.
+ *
+ * A table has a slot for each number of a descriptor. Its chunks are made when they are needed, and
+ * stay. rcl_sock_get() takes no lock: the slot counts the threads that look at it, and the one that
+ * takes the socket out of the slot waits until they have their reference.
+ *
+ * Locking: atomic operations for the table and the references; rcl_sock.lock for the waiters.
+ */
+#include "rsocket/sock.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "rsocket/conf.h"
+
+#define CHUNK 1024
+#define CHUNKS 1024
+
+struct slot {
+	struct rcl_sock *_Atomic sock;
+	atomic_uint looking;
+};
+
+static struct slot *_Atomic chunks[CHUNKS];
+
+void rcl_sock_init(struct rcl_sock *sock, const struct rcl_sock_ops *ops, int type, int family)
+{
+	const struct rcl_rsocket_conf *conf = rcl_rsocket_conf();
+
+	sock->ops = ops;
+	sock->type = type;
+	sock->family = family;
+	sock->fd = -1;
+	sock->linger_s = -1;
+	sock->send_buf = conf->send_buf;
+	sock->recv_buf = conf->recv_buf;
+	sock->sq_size = conf->sq_size;
+	sock->rq_size = conf->rq_size;
+	sock->inline_len = conf->inline_len;
+	sock->iomaps = conf->iomaps;
+	atomic_init(&sock->refs, 1);
+	pthread_mutex_init(&sock->lock, NULL);
+}
+
+void rcl_sock_fini(struct rcl_sock *sock)
+{
+	pthread_mutex_destroy(&sock->lock);
+}
+
+void rcl_sock_inherit(struct rcl_sock *sock, const struct rcl_sock *listener)
+{
+	sock->so_flags = listener->so_flags;
+	sock->recv_ms = listener->recv_ms;
+	sock->send_ms = listener->send_ms;
+	sock->linger_s = listener->linger_s;
+	sock->send_buf = listener->send_buf;
+	sock->recv_buf = listener->recv_buf;
+	sock->sq_size = listener->sq_size;
+	sock->rq_size = listener->rq_size;
+	sock->inline_len = listener->inline_len;
+	sock->iomaps = listener->iomaps;
+}
+
+static struct slot *slot_of(int fd)
+{
+	struct slot *chunk;
+
+	if (fd < 0 || fd >= CHUNK * CHUNKS)
+		return NULL;
+	chunk = atomic_load_explicit(&chunks[fd / CHUNK], memory_order_acquire);
+	return chunk ? chunk + fd % CHUNK : NULL;
+}
+
+static struct slot *make_slot(int fd)
+{
+	struct slot *chunk, *other = NULL;
+
+	if (slot_of(fd))
+		return slot_of(fd);
+	if (fd >= CHUNK * CHUNKS)
+		return NULL;
+	chunk = calloc(CHUNK, sizeof(*chunk));
+	if (chunk && !atomic_compare_exchange_strong(&chunks[fd / CHUNK], &other, chunk))
+		free(chunk);
+	return slot_of(fd);
+}
+
+int rcl_sock_install(struct rcl_sock *sock, bool cloexec)
+{
+	int fd = epoll_create1(cloexec ? EPOLL_CLOEXEC : 0);
+	struct slot *slot;
+
+	if (fd < 0)
+		return rcl_errno();
+	slot = make_slot(fd);
+	if (!slot) {
+		close(fd);
+		return -ENOMEM;
+	}
+	sock->fd = fd;
+	/* A socket whose descriptor the program has closed with close(2) is lost, as with stock. */
+	atomic_store(&slot->sock, sock);
+	return fd;
+}
+
+struct rcl_sock *rcl_sock_hold(struct rcl_sock *sock)
+{
+	atomic_fetch_add_explicit(&sock->refs, 1, memory_order_relaxed);
+	return sock;
+}
+
+bool rcl_sock_try_hold(struct rcl_sock *sock)
+{
+	unsigned int refs = atomic_load(&sock->refs);
+
+	while (refs && !atomic_compare_exchange_weak(&sock->refs, &refs, refs + 1))
+		;
+	return refs;
+}
+
+struct rcl_sock *rcl_sock_get(int fd)
+{
+	struct slot *slot = slot_of(fd);
+	struct rcl_sock *sock;
+
+	if (!slot)
+		return NULL;
+	atomic_fetch_add(&slot->looking, 1);
+	sock = atomic_load(&slot->sock);
+	if (sock)
+		rcl_sock_hold(sock);
+	atomic_fetch_sub(&slot->looking, 1);
+	return sock;
+}
+
+void rcl_sock_put(struct rcl_sock *sock)
+{
+	int fd;
+
+	if (atomic_fetch_sub(&sock->refs, 1) != 1)
+		return;
+	fd = sock->fd;
+	sock->ops->free(sock);
+	if (fd >= 0)
+		close(fd);
+}
+
+struct rcl_sock *rcl_sock_remove(int fd)
+{
+	struct slot *slot = slot_of(fd);
+	struct rcl_sock *sock;
+
+	if (!slot)
+		return NULL;
+	sock = atomic_exchange(&slot->sock, NULL);
+	while (atomic_load(&slot->looking))
+		sched_yield();
+	return sock;
+}
+
+void rcl_sock_watch(struct rcl_sock *sock, struct rcl_waiter *waiter)
+{
+	waiter->next = sock->waiters;
+	waiter->prev = &sock->waiters;
+	if (waiter->next)
+		waiter->next->prev = &waiter->next;
+	sock->waiters = waiter;
+}
+
+void rcl_sock_unwatch(struct rcl_waiter *waiter)
+{
+	*waiter->prev = waiter->next;
+	if (waiter->next)
+		waiter->next->prev = waiter->prev;
+}
+
+void rcl_sock_changed(struct rcl_sock *sock)
+{
+	struct rcl_waiter *waiter;
+
+	for (waiter = sock->waiters; waiter; waiter = waiter->next)
+		waiter->wake(waiter);
+}
+
+void rcl_sock_gone(struct rcl_sock *sock)
+{
+	struct rcl_waiter *waiter, *next;
+
+	for (waiter = sock->waiters; waiter; waiter = next) {
+		next = waiter->next;
+		waiter->gone(waiter);
+	}
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The end of a stream.
+ *
+ * rclose() sends DISCONNECT and waits until all that was posted has completed, as the process may
+ * end afterwards. It waits no longer than SO_LINGER says, or LINGER_MS. A nonblocking one does not
+ * wait: the service thread does, with a reference, and the end of the process waits for it.
+ *
+ * Locking: rcl_sock.lock.
+ */
+#include "rsocket/stream/close.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rsocket/stream/alive.h"
+#include "rsocket/stream/endpoint.h"
+#include "rsocket/stream/events.h"
+#include "rsocket/stream/listener.h"
+#include "rsocket/stream/maps.h"
+#include "rsocket/stream/post.h"
+#include "rsocket/stream/progress.h"
+#include "rsocket/wait.h"
+
+/* Time for what is left to send after rclose(), if the program has set none. */
+#define LINGER_MS 10000
+#define MS_PER_S 1000LL
+
+static bool control_or_never(struct rcl_stream *s)
+{
+	return s->state != RCL_STREAM_UP || rcl_tx_may_control(s);
+}
+
+/* Tells the peer the end of one direction or of both. */
+static int tell(struct rcl_stream *s, enum rcl_control control, int64_t deadline)
+{
+	int ret = 0;
+
+	/* Credits would take each work request that becomes free. */
+	s->tx.telling = true;
+	if (!rcl_tx_may_control(s))
+		ret = rcl_stream_wait(s, control_or_never, true, deadline);
+	s->tx.telling = false;
+	if (!ret && s->state == RCL_STREAM_UP)
+		ret = rcl_tx_control(s, control);
+	return ret;
+}
+
+static int shut(struct rcl_stream *s, int how, int64_t deadline)
+{
+	bool recv = s->can_recv && how != SHUT_WR, send = s->can_send && how != SHUT_RD;
+	bool both = (recv || !s->can_recv) && (send || !s->can_send);
+	int ret = 0;
+
+	/* The end of what this end receives is told only together with the other direction. */
+	if (send || (recv && both))
+		ret = tell(s, both ? RCL_CONTROL_DISCONNECT : RCL_CONTROL_SHUTDOWN, deadline);
+	if (ret)
+		return ret;
+	s->can_recv = s->can_recv && !recv;
+	s->can_send = s->can_send && !send;
+	s->shut_send = s->shut_send || send;
+	rcl_stream_wake(s);
+	return 0;
+}
+
+int rcl_stream_shutdown(struct rcl_sock *sock, int how)
+{
+	struct rcl_stream *s = rcl_stream_of(sock);
+
+	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
+		return -EINVAL;
+	if (s->state == RCL_STREAM_DOWN)
+		return 0;
+	if (s->state != RCL_STREAM_UP)
+		return -ENOTCONN;
+	return shut(s, how, sock->nonblock ? 0 : rcl_deadline(LINGER_MS));
+}
+
+static bool all_done(struct rcl_stream *s)
+{
+	return s->state != RCL_STREAM_UP || rcl_tx_all_done(s);
+}
+
+static int64_t linger_until(const struct rcl_stream *s)
+{
+	int64_t ms = s->sock.linger_s < 0 ? LINGER_MS : s->sock.linger_s * MS_PER_S;
+
+	return rcl_deadline(ms);
+}
+
+static void say_goodbye(struct rcl_stream *s)
+{
+	int64_t deadline = linger_until(s);
+
+	if (s->sock.linger_s == 0)
+		return;
+	if ((s->can_send || s->can_recv) && shut(s, SHUT_RDWR, deadline))
+		return;
+	if (rcl_stream_wait(s, all_done, true, s->sock.nonblock ? 0 : deadline) == -EAGAIN &&
+	    s->sock.nonblock && rcl_stream_finish_later(s, deadline))
+		return;
+	/* Another thread may be in a call: it returns now. */
+	rcl_stream_broken(s, 0);
+	rcl_endpoint_fail(s);
+}
+
+void rcl_stream_end(struct rcl_sock *sock)
+{
+	struct rcl_stream *s = rcl_stream_of(sock);
+
+	s->closed = true;
+	if (s->state == RCL_STREAM_UP)
+		say_goodbye(s);
+	if (s->state < RCL_STREAM_UP && s->state != RCL_STREAM_LISTENING)
+		s->state = RCL_STREAM_FAILED;
+	rcl_stream_wake(s);
+	if (s->state != RCL_STREAM_LISTENING)
+		return;
+	pthread_mutex_unlock(&sock->lock);
+	rcl_listener_end(s);
+	pthread_mutex_lock(&sock->lock);
+}
+
+void rcl_stream_free(struct rcl_sock *sock)
+{
+	struct rcl_stream *s = rcl_stream_of(sock);
+
+	rcl_service_remove(&s->alive);
+	rcl_maps_free(s);
+	if (s->id) {
+		pthread_mutex_lock(&s->events->reading);
+		rcl_endpoint_destroy(s);
+		pthread_mutex_unlock(&s->events->reading);
+		rdma_destroy_id(s->id);
+	}
+	rcl_events_put(s->events);
+	free(s->route);
+	rcl_sock_fini(sock);
+	free(s);
+}

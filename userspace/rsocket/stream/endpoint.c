@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The queue pair, completion queues and buffers of a stream.
+ *
+ * The memory that the peer may write to is one region: the array of ranges, the table of mappings
+ * behind it, and the ring. The send buffer is another one. A child of fork() shares the pages
+ * of both with its parent, and the adapter goes on with them.
+ *
+ * Sends and receives have a completion queue each. Only what is waited for is armed, so the
+ * completion of a send does not wake a thread that waits for data.
+ *
+ * Locking: rcl_sock.lock.
+ */
+#include "rsocket/stream/endpoint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "id/cmid.h"
+
+/* Bytes of a message on iWARP. */
+#define MSG_LEN 4
+
+/* Queues of both ends have at least this many work requests: peers of librdmacm expect it. */
+#define QUEUE_LEAST 16
+#define QUEUE_MOST 65534
+
+/*
+ * Receives beyond those that the peer has credits for. An RNIC ends the connection if a message
+ * comes and there is no receive, where other adapters wait. The peer sends credits, which need
+ * none, only for what it has got of this end.
+ */
+#define RNIC_RECEIVES 8
+
+/* Receives that are posted with one call. */
+#define BATCH 32
+
+static uint32_t clamp(uint32_t value, uint32_t least, uint32_t most)
+{
+	if (value > most)
+		value = most;
+	return value < least ? least : value;
+}
+
+static void *map_pages(size_t *len)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *memory;
+
+	*len = (*len + page - 1) / page * page;
+	memory = mmap(NULL, *len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int set_sizes(struct rcl_stream *s)
+{
+	struct rcl_device *device = rcl_id_of(s->id)->device;
+	struct rcl_sock *sock = &s->sock;
+	uint32_t most = QUEUE_MOST;
+
+	if (!device || !s->id->verbs)
+		return -ENODEV;
+	if (device->max_qp_wr && device->max_qp_wr < most)
+		most = device->max_qp_wr;
+	sock->sq_size = clamp(sock->sq_size, QUEUE_LEAST, most);
+	sock->rq_size = clamp(sock->rq_size, QUEUE_LEAST, most - RNIC_RECEIVES);
+	sock->recv_buf = clamp(sock->recv_buf & ~1U, 2, 1U << 30);
+	sock->send_buf = clamp(sock->send_buf, 2 * RCL_SEND_LEAST, 1U << 30);
+	sock->iomaps = rcl_iomaps_round(sock->iomaps);
+	sock->sized = true;
+	s->iwarp = s->id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+	if (s->iwarp && sock->inline_len < MSG_LEN)
+		sock->inline_len = MSG_LEN;
+	s->rx.posted = sock->rq_size + (s->iwarp ? RNIC_RECEIVES : 0);
+	return 0;
+}
+
+static int create_queues(struct rcl_stream *s)
+{
+	struct ibv_context *verbs = s->id->verbs;
+
+	s->comp = ibv_create_comp_channel(verbs);
+	if (!s->comp)
+		return rcl_errno();
+	s->recv_cq.cq = ibv_create_cq(verbs, (int)s->rx.posted, s, s->comp, 0);
+	if (!s->recv_cq.cq)
+		return rcl_errno();
+	s->send_cq.cq = ibv_create_cq(verbs, (int)s->sock.sq_size, s, s->comp, 0);
+	return s->send_cq.cq ? 0 : rcl_errno();
+}
+
+static int create_qp(struct rcl_stream *s)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_context = s,
+		.send_cq = s->send_cq.cq,
+		.recv_cq = s->recv_cq.cq,
+		.qp_type = IBV_QPT_RC,
+		.cap.max_send_wr = s->sock.sq_size,
+		.cap.max_recv_wr = s->rx.posted,
+		.cap.max_send_sge = 2,
+		.cap.max_recv_sge = 1,
+		.cap.max_inline_data = s->sock.inline_len,
+	};
+
+	if (rdma_create_qp(s->id, NULL, &attr))
+		return rcl_errno();
+	s->sock.inline_len = attr.cap.max_inline_data;
+	return s->iwarp && s->sock.inline_len < MSG_LEN ? -ENOTSUP : 0;
+}
+
+static int create_rx(struct rcl_stream *s)
+{
+	size_t front = sizeof(struct rcl_target) * RCL_SGL_ENTRIES +
+		       sizeof(struct rcl_iomap) * s->sock.iomaps;
+	struct rcl_rx *rx = &s->rx;
+
+	rx->size = s->sock.recv_buf;
+	rx->most = s->sock.rq_size;
+	rx->table_len = front + rx->size + (s->iwarp ? (size_t)MSG_LEN * rx->posted : 0);
+	rx->table = map_pages(&rx->table_len);
+	if (!rx->table)
+		return -ENOMEM;
+	rx->mr = ibv_reg_mr(s->id->pd, rx->table, rx->table_len,
+			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	if (!rx->mr)
+		return rcl_errno();
+	rx->buf = rx->table + front;
+	/* The first half is announced in the hello, and the second one by the first message. */
+	rx->room = rx->size / 2;
+	rx->freed = rx->size / 2;
+	rx->give = rx->size / 2;
+	return 0;
+}
+
+static int create_tx(struct rcl_stream *s)
+{
+	struct rcl_tx *tx = &s->tx;
+	size_t len = s->sock.send_buf + sizeof(struct rcl_target) * RCL_CONTROL_SLOTS;
+
+	tx->buf = map_pages(&len);
+	if (!tx->buf)
+		return -ENOMEM;
+	tx->len = len;
+	tx->size = s->sock.send_buf;
+	tx->slots_most = s->sock.sq_size;
+	tx->sgl = (struct rcl_target *)(void *)s->rx.table;
+	tx->mr = ibv_reg_mr(s->id->pd, tx->buf, len, IBV_ACCESS_LOCAL_WRITE);
+	return tx->mr ? 0 : rcl_errno();
+}
+
+int rcl_endpoint_create(struct rcl_stream *s)
+{
+	int ret = set_sizes(s);
+
+	if (!ret)
+		ret = create_queues(s);
+	if (!ret)
+		ret = create_qp(s);
+	if (!ret)
+		ret = create_rx(s);
+	if (!ret)
+		ret = create_tx(s);
+	if (!ret)
+		ret = rcl_endpoint_post_receives(s, s->rx.posted);
+	return ret;
+}
+
+static void destroy_cq(struct rcl_cq *cq)
+{
+	if (!cq->cq)
+		return;
+	ibv_ack_cq_events(cq->cq, cq->unacked);
+	ibv_destroy_cq(cq->cq);
+	cq->cq = NULL;
+}
+
+void rcl_endpoint_destroy(struct rcl_stream *s)
+{
+	if (s->id && s->id->qp)
+		rdma_destroy_qp(s->id);
+	if (s->tx.mr)
+		ibv_dereg_mr(s->tx.mr);
+	if (s->rx.mr)
+		ibv_dereg_mr(s->rx.mr);
+	if (s->tx.buf)
+		munmap(s->tx.buf, s->tx.len);
+	if (s->rx.table)
+		munmap(s->rx.table, s->rx.table_len);
+	destroy_cq(&s->send_cq);
+	destroy_cq(&s->recv_cq);
+	if (s->comp)
+		ibv_destroy_comp_channel(s->comp);
+	s->tx.mr = NULL;
+	s->rx.mr = NULL;
+	s->tx.buf = NULL;
+	s->rx.table = NULL;
+	s->comp = NULL;
+}
+
+void rcl_endpoint_hello(const struct rcl_stream *s, struct rcl_hello *hello)
+{
+	*hello = (struct rcl_hello){
+		.credits = (uint16_t)s->sock.rq_size,
+		.iomaps = s->sock.iomaps,
+		.sgl = {
+			.addr = (uintptr_t)s->rx.table,
+			.key = s->rx.mr->rkey,
+			.len = RCL_SGL_ENTRIES,
+		},
+		.data = {
+			.addr = (uintptr_t)s->rx.buf,
+			.key = s->rx.mr->rkey,
+			.len = s->rx.size / 2,
+		},
+	};
+}
+
+void rcl_endpoint_connected(struct rcl_stream *s, const struct rcl_hello *hello)
+{
+	s->swap = hello->swap;
+	s->rx.peer = hello->sgl;
+	s->rx.peer_index = 1;
+	s->tx.limit = hello->credits;
+	s->tx.target = hello->data;
+	s->tx.index = 1;
+	s->peer_iomaps = hello->iomaps;
+	s->can_recv = true;
+	s->can_send = true;
+}
+
+int rcl_endpoint_post_receives(struct rcl_stream *s, unsigned int count)
+{
+	struct ibv_recv_wr wrs[BATCH], *bad;
+	struct ibv_sge sges[BATCH];
+	unsigned int i, many;
+	int ret = 0;
+
+	for (; count && !ret; count -= many) {
+		many = count < BATCH ? count : BATCH;
+		for (i = 0; i < many; i++) {
+			wrs[i] = (struct ibv_recv_wr){ .next = i + 1 < many ? &wrs[i + 1] : NULL };
+			if (!s->iwarp)
+				continue;
+			sges[i] = (struct ibv_sge){
+				.addr = (uintptr_t)s->rx.buf + s->rx.size +
+					MSG_LEN * s->rx.next_msg,
+				.length = MSG_LEN,
+				.lkey = s->rx.mr->lkey,
+			};
+			wrs[i].wr_id = s->rx.next_msg;
+			wrs[i].sg_list = &sges[i];
+			wrs[i].num_sge = 1;
+			if (++s->rx.next_msg == s->rx.posted)
+				s->rx.next_msg = 0;
+		}
+		ret = rcl_verbs_err(ibv_post_recv(s->id->qp, wrs, &bad));
+	}
+	return ret;
+}
+
+void rcl_endpoint_fail(struct rcl_stream *s)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (s->id && s->id->qp)
+		ibv_modify_qp(s->id->qp, &attr, IBV_QP_STATE);
+}

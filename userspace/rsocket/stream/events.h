@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Event channels of streams. A socket that connects has one of its own; a listener shares its
+ * channel with the sockets that it has accepted.
+ */
+#ifndef RCL_RSOCKET_EVENTS_H
+#define RCL_RSOCKET_EVENTS_H
+
+#include "rsocket/stream/stream.h"
+
+/**
+ * struct rcl_events - an event channel of the connection manager
+ * @channel: the channel, with O_NONBLOCK
+ * @handle: handles an event; called by the thread that reads the channel, without a lock
+ * @settle: called after the event was acknowledged, with the context of its id; or NULL
+ * @refs: sockets that have ids on it
+ * @task: of the service thread
+ * @reading: an event is being read: the library may change the queue pair of its id
+ * @lock: protects what follows; no other lock is taken under it
+ * @listener: the listener, until its rclose(); no reference
+ * @children: its sockets that raccept() has not taken, oldest first, linked by rcl_stream.next
+ * @most: number of these that may be accepted
+ * @answered: their number
+ * @ready: number of these that raccept() may take; @eventfd is readable while it is not 0
+ * @eventfd: of a listener, else -1
+ */
+struct rcl_events {
+	struct rdma_event_channel *channel;
+	void (*handle)(struct rdma_cm_event *event);
+	void (*settle)(struct rcl_stream *s);
+	atomic_uint refs;
+	struct rcl_task task;
+	pthread_mutex_t reading;
+	pthread_mutex_t lock;
+	struct rcl_stream *listener;
+	struct rcl_stream *children;
+	unsigned int most;
+	unsigned int answered;
+	unsigned int ready;
+	int eventfd;
+};
+
+/**
+ * rcl_events_create - create a channel
+ * @handle: handles its events
+ * @settle: is called after an event was acknowledged; or NULL
+ *
+ * Return: the channel with one reference; NULL with errno set
+ */
+struct rcl_events *rcl_events_create(void (*handle)(struct rdma_cm_event *event),
+				     void (*settle)(struct rcl_stream *s));
+
+/** rcl_events_hold - take a reference */
+struct rcl_events *rcl_events_hold(struct rcl_events *events);
+
+/**
+ * rcl_events_put - drop a reference; the last one closes the channel
+ * @events: the channel, or NULL; no socket of it may be locked
+ */
+void rcl_events_put(struct rcl_events *events);
+
+/**
+ * rcl_events_serve - let the service thread read the channel from now on
+ * @events: the channel; nothing happens if it does so already
+ *
+ * Return: 0 or a negative errno
+ */
+int rcl_events_serve(struct rcl_events *events);
+
+/**
+ * rcl_events_read - handle all events of a channel
+ * @events: the channel; none of its sockets is locked
+ */
+void rcl_events_read(struct rcl_events *events);
+
+#endif /* RCL_RSOCKET_EVENTS_H */

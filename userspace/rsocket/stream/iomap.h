@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* riomap(), riounmap() and riowrite(): writing to memory of the peer. */
+#ifndef RCL_RSOCKET_IOMAP_H
+#define RCL_RSOCKET_IOMAP_H
+
+#include <sys/types.h>
+
+#include "rsocket/stream/stream.h"
+
+/**
+ * rcl_stream_map - riomap()
+ * @s: the locked stream
+ * @buf: memory of this end
+ * @len: its bytes
+ * @prot: PROT_WRITE: the peer may write to it; PROT_NONE: nobody is told
+ * @offset: by which the peer finds it; -1: the address
+ *
+ * Return: the offset, or a negative errno
+ */
+off_t rcl_stream_map(struct rcl_stream *s, void *buf, size_t len, int prot, off_t offset);
+
+/** rcl_stream_unmap - riounmap() of a locked stream; -EINVAL: it is not mapped */
+int rcl_stream_unmap(struct rcl_stream *s, void *buf, size_t len);
+
+/**
+ * rcl_stream_write - riowrite()
+ * @s: the locked stream
+ * @buf: what to write
+ * @len: its bytes
+ * @offset: where, as the peer's riomap() has said
+ * @flags: MSG_DONTWAIT or 0
+ *
+ * Return: bytes that were written, fewer than @len where the mappings of the peer end; or a
+ * negative errno
+ */
+ssize_t rcl_stream_write(struct rcl_stream *s, const void *buf, size_t len, off_t offset,
+			 int flags);
+
+/**
+ * rcl_maps_send - tell the peer all mappings that it has not been told
+ * @s: the locked stream
+ * @deadline: nanoseconds of CLOCK_MONOTONIC; 0: do not wait
+ *
+ * Return: 0, -EAGAIN or another negative errno
+ */
+int rcl_maps_send(struct rcl_stream *s, int64_t deadline);
+
+#endif /* RCL_RSOCKET_IOMAP_H */

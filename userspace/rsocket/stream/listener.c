@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The passive side of a connection.
+ *
+ * The service thread answers requests while the program does something else, as TCP does: up to the
+ * backlog, and later ones when raccept() has taken a socket. A socket is on the list of the
+ * listener from its request until raccept() takes it, or it fails.
+ *
+ * Locking: rcl_events.lock for the list, under which no other lock is taken. The lock of a listener
+ * is taken before that of one of its sockets.
+ */
+#include "rsocket/stream/listener.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+
+#include "base/err.h"
+#include "rsocket/stream/connect.h"
+#include "rsocket/stream/endpoint.h"
+#include "rsocket/stream/events.h"
+#include "rsocket/stream/progress.h"
+#include "rsocket/wait.h"
+
+/* Sockets that wait for raccept() if rlisten() names no number. */
+#define BACKLOG 128
+
+static void append(struct rcl_events *events, struct rcl_stream *s)
+{
+	struct rcl_stream **end = &events->children;
+
+	while (*end)
+		end = &(*end)->next;
+	s->next = NULL;
+	*end = s;
+}
+
+/* false: it is not on the list any more. */
+static bool take_off(struct rcl_events *events, struct rcl_stream *s)
+{
+	struct rcl_stream **at = &events->children;
+	eventfd_t value;
+
+	while (*at && *at != s)
+		at = &(*at)->next;
+	if (!*at)
+		return false;
+	*at = s->next;
+	events->answered -= s->answered;
+	events->ready -= s->ready;
+	if (s->ready && !events->ready)
+		eventfd_read(events->eventfd, &value);
+	return true;
+}
+
+/* Tells those who wait for the listener. */
+static void wake_listener(struct rcl_events *events)
+{
+	struct rcl_stream *listener;
+
+	pthread_mutex_lock(&events->lock);
+	listener = events->listener;
+	if (listener)
+		rcl_sock_hold(&listener->sock);
+	pthread_mutex_unlock(&events->lock);
+	if (!listener)
+		return;
+	pthread_mutex_lock(&listener->sock.lock);
+	rcl_sock_changed(&listener->sock);
+	pthread_mutex_unlock(&listener->sock.lock);
+	rcl_sock_put(&listener->sock);
+}
+
+static void set_ready(struct rcl_stream *s)
+{
+	struct rcl_events *events = s->events;
+
+	pthread_mutex_lock(&events->lock);
+	if (events->listener && !s->ready) {
+		s->ready = true;
+		if (!events->ready++)
+			eventfd_write(events->eventfd, 1);
+	}
+	pthread_mutex_unlock(&events->lock);
+	wake_listener(events);
+}
+
+/* Sends the reply. The socket is locked. */
+static int answer(struct rcl_stream *s)
+{
+	uint8_t data[RCL_HELLO_IB + RCL_HELLO_LEN];
+	struct rdma_conn_param param = s->param;
+	int ret = rcl_endpoint_create(s);
+
+	if (ret)
+		return ret;
+	rcl_endpoint_connected(s, &s->hello);
+	param.private_data = data;
+	param.private_data_len = rcl_stream_put_hello(s, data, false);
+	s->state = RCL_STREAM_ACCEPTING;
+	return rdma_accept(s->id, &param) ? rcl_errno() : 0;
+}
+
+/* The next socket that waits to be answered; @events is locked. */
+static struct rcl_stream *next_waiting(struct rcl_events *events)
+{
+	struct rcl_stream *s = events->children;
+
+	while (s && s->answered)
+		s = s->next;
+	if (!s || events->answered >= events->most)
+		return NULL;
+	s->answered = true;
+	events->answered++;
+	rcl_sock_hold(&s->sock);
+	return s;
+}
+
+/* Drops a socket that has failed, unless raccept() may take it; nothing is locked. */
+static void drop(struct rcl_stream *s)
+{
+	struct rcl_events *events = s->events;
+	bool listed;
+
+	pthread_mutex_lock(&events->lock);
+	listed = !s->ready && take_off(events, s);
+	pthread_mutex_unlock(&events->lock);
+	if (listed)
+		rcl_sock_put(&s->sock);
+}
+
+static void answer_waiting(struct rcl_events *events)
+{
+	struct rcl_stream *s;
+	int ret;
+
+	for (;;) {
+		pthread_mutex_lock(&events->lock);
+		s = next_waiting(events);
+		pthread_mutex_unlock(&events->lock);
+		if (!s)
+			return;
+		pthread_mutex_lock(&s->sock.lock);
+		ret = answer(s);
+		pthread_mutex_unlock(&s->sock.lock);
+		if (ret) {
+			rdma_reject(s->id, NULL, 0);
+			drop(s);
+		}
+		rcl_sock_put(&s->sock);
+	}
+}
+
+static struct rcl_stream *child_of(struct rcl_stream *listener, struct rdma_cm_event *event)
+{
+	struct rcl_sock *sock = listener->sock.ops->create(listener->sock.family);
+	struct rcl_stream *s = rcl_stream_of(sock);
+
+	if (!sock)
+		return NULL;
+	rcl_sock_inherit(&s->sock, &listener->sock);
+	s->keepalive_s = listener->keepalive_s;
+	s->keepidle_s = listener->keepidle_s;
+	s->id = event->id;
+	s->id->context = s;
+	s->events = rcl_events_hold(listener->events);
+	s->param = event->param.conn;
+	return s;
+}
+
+/* A request for the listener. It is rejected if the peer speaks something else. */
+static void take_request(struct rcl_stream *listener, struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *param = &event->param.conn;
+	size_t offset = rcl_hello_offset(rdma_get_local_addr(event->id)->sa_family);
+	struct rcl_events *events = listener->events;
+	struct rcl_hello hello;
+	struct rcl_stream *s = NULL;
+
+	if (param->private_data_len >= offset &&
+	    !rcl_hello_unpack(&hello, (const uint8_t *)param->private_data + offset,
+			      param->private_data_len - offset)) {
+		pthread_mutex_lock(&listener->sock.lock);
+		s = child_of(listener, event);
+		pthread_mutex_unlock(&listener->sock.lock);
+	}
+	if (!s) {
+		rdma_reject(event->id, NULL, 0);
+		event->id->context = NULL;
+		rdma_destroy_id(event->id);
+		return;
+	}
+	s->hello = hello;
+	pthread_mutex_lock(&events->lock);
+	append(events, s);
+	pthread_mutex_unlock(&events->lock);
+	answer_waiting(events);
+}
+
+static bool is_listener(struct rcl_stream *s)
+{
+	bool is;
+
+	pthread_mutex_lock(&s->events->lock);
+	is = s->events->listener == s;
+	pthread_mutex_unlock(&s->events->lock);
+	return is;
+}
+
+static void handle(struct rdma_cm_event *event)
+{
+	struct rcl_stream *s = event->id->context;
+
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		take_request(event->listen_id->context, event);
+		return;
+	}
+	if (is_listener(s))
+		return;
+	pthread_mutex_lock(&s->sock.lock);
+	rcl_stream_event(s, event);
+	pthread_mutex_unlock(&s->sock.lock);
+	if (event->event == RDMA_CM_EVENT_ESTABLISHED)
+		set_ready(s);
+}
+
+/* A socket that has failed before raccept() could take it. */
+static void settle(struct rcl_stream *s)
+{
+	bool down;
+
+	if (is_listener(s))
+		return;
+	pthread_mutex_lock(&s->sock.lock);
+	down = s->state == RCL_STREAM_DOWN;
+	pthread_mutex_unlock(&s->sock.lock);
+	if (down)
+		drop(s);
+}
+
+static int start_listening(struct rcl_stream *s, int backlog)
+{
+	if (s->events->eventfd < 0)
+		s->events->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->events->eventfd < 0)
+		return rcl_errno();
+	s->events->most = backlog > 0 ? (unsigned int)backlog : BACKLOG;
+	s->events->listener = s;
+	s->events->handle = handle;
+	s->events->settle = settle;
+	s->state = RCL_STREAM_LISTENING;
+	if (rdma_listen(s->id, backlog))
+		return rcl_errno();
+	return rcl_events_serve(s->events);
+}
+
+int rcl_stream_listen(struct rcl_sock *sock, int backlog)
+{
+	struct rcl_stream *s = rcl_stream_of(sock);
+	int ret;
+
+	if (s->state == RCL_STREAM_LISTENING)
+		return 0;
+	if (s->state != RCL_STREAM_NEW && s->state != RCL_STREAM_BOUND)
+		return -EINVAL;
+	ret = rcl_stream_id(s);
+	if (!ret)
+		ret = start_listening(s, backlog);
+	if (ret && s->state == RCL_STREAM_LISTENING)
+		s->state = RCL_STREAM_BOUND;
+	return ret;
+}
+
+bool rcl_listener_ready(struct rcl_stream *listener)
+{
+	bool ready;
+
+	pthread_mutex_lock(&listener->events->lock);
+	ready = listener->events->ready;
+	pthread_mutex_unlock(&listener->events->lock);
+	return ready;
+}
+
+static struct rcl_stream *take_ready(struct rcl_events *events)
+{
+	struct rcl_stream *s;
+
+	pthread_mutex_lock(&events->lock);
+	for (s = events->children; s && !s->ready; s = s->next)
+		;
+	if (s)
+		take_off(events, s);
+	pthread_mutex_unlock(&events->lock);
+	return s;
+}
+
+static int wait_for_ready(struct rcl_stream *listener)
+{
+	struct rcl_sock *sock = &listener->sock;
+	struct pollfd fds[2] = { { .fd = listener->events->eventfd, .events = POLLIN } };
+	int64_t deadline = sock->recv_ms ? rcl_deadline(sock->recv_ms) : RCL_FOREVER;
+	struct rcl_sleeper sleeper;
+	int ret = rcl_sleeper_init(&sleeper);
+
+	if (ret)
+		return ret;
+	rcl_sock_watch(sock, &sleeper.waiter);
+	pthread_mutex_unlock(&sock->lock);
+	ret = rcl_sleep(fds, 1, deadline);
+	pthread_mutex_lock(&sock->lock);
+	rcl_sock_unwatch(&sleeper.waiter);
+	return ret > 0 ? 0 : ret ? ret : -EAGAIN;
+}
+
+int rcl_stream_accept(struct rcl_sock *sock, struct rcl_sock **out)
+{
+	struct rcl_stream *listener = rcl_stream_of(sock), *s;
+	int ret;
+
+	if (listener->state != RCL_STREAM_LISTENING)
+		return -EINVAL;
+	while (!(s = take_ready(listener->events))) {
+		if (listener->closed)
+			return -EBADF;
+		if (sock->nonblock)
+			return -EAGAIN;
+		ret = wait_for_ready(listener);
+		if (ret)
+			return ret;
+	}
+	/* There is room for another one. */
+	answer_waiting(listener->events);
+	*out = &s->sock;
+	return 0;
+}
+
+void rcl_listener_end(struct rcl_stream *listener)
+{
+	struct rcl_events *events = listener->events;
+	struct rcl_stream *s;
+
+	pthread_mutex_lock(&events->lock);
+	events->listener = NULL;
+	s = events->children;
+	while (s) {
+		take_off(events, s);
+		pthread_mutex_unlock(&events->lock);
+		rcl_sock_put(&s->sock);
+		pthread_mutex_lock(&events->lock);
+		s = events->children;
+	}
+	pthread_mutex_unlock(&events->lock);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Mappings of a stream: memory of this end for the peer's riowrite(), and memory of the peer. */
+#ifndef RCL_RSOCKET_MAPS_H
+#define RCL_RSOCKET_MAPS_H
+
+#include "rsocket/stream/stream.h"
+
+/**
+ * struct rcl_map - memory of this end, of riomap()
+ * @next: in the list of the stream
+ * @mr: its memory region
+ * @offset: by which the peer finds it
+ * @index: in the peer's table; -1: the peer is not told
+ * @told: the peer was told
+ */
+struct rcl_map {
+	struct rcl_map *next;
+	struct ibv_mr *mr;
+	uint64_t offset;
+	int index;
+	bool told;
+};
+
+/**
+ * struct rcl_maps - the mappings of a stream
+ * @own: memory of this end, in the order of riomap()
+ * @pending: number of these that the peer has to be told
+ * @peer: memory of the peer, by index; NULL: none was told
+ * @last: index of the mapping that was found last
+ */
+struct rcl_maps {
+	struct rcl_map *own;
+	unsigned int pending;
+	struct rcl_iomap *peer;
+	uint32_t last;
+};
+
+/**
+ * rcl_maps_get - the mappings of a stream, which has some from now on
+ *
+ * Return: the mappings, or NULL if there is no memory
+ */
+struct rcl_maps *rcl_maps_get(struct rcl_stream *s);
+
+/**
+ * rcl_maps_came - the peer has written a mapping
+ * @s: the locked stream
+ * @index: where in our table; any number
+ *
+ * Return: 0; -EPROTO: there is no such entry; -ENOMEM
+ */
+int rcl_maps_came(struct rcl_stream *s, uint32_t index);
+
+/**
+ * rcl_maps_find - the memory of the peer at an offset
+ * @s: the locked stream
+ * @offset: the offset
+ *
+ * Return: the mapping with that byte, or NULL
+ */
+const struct rcl_iomap *rcl_maps_find(struct rcl_stream *s, uint64_t offset);
+
+/** rcl_maps_free - free all mappings of a stream that nobody uses any more */
+void rcl_maps_free(struct rcl_stream *s);
+
+#endif /* RCL_RSOCKET_MAPS_H */

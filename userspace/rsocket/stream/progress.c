@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Progress of a stream.
+ *
+ * A thread that is in a call handles completions. Of the threads that wait for the same stream, one
+ * sleeps in ibv_get_cq_event(), as that is the cheapest; the others poll the channel together with
+ * their eventfd. The thread that handles completions wakes the others.
+ *
+ * Locking: rcl_sock.lock, which is released by a thread that sleeps.
+ */
+#include "rsocket/stream/progress.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "rsocket/conf.h"
+#include "rsocket/stream/endpoint.h"
+#include "rsocket/stream/maps.h"
+#include "rsocket/stream/post.h"
+#include "rsocket/wait.h"
+
+#define BATCH 16
+#define NS_PER_US 1000LL
+
+void rcl_stream_broken(struct rcl_stream *s, int err)
+{
+	if (s->state != RCL_STREAM_UP && s->state != RCL_STREAM_ACCEPTING)
+		return;
+	/* If the peer sends no more, nothing of what it has sent is missing. */
+	if (err && s->can_recv)
+		s->sock.err = -err;
+	s->state = RCL_STREAM_DOWN;
+	s->can_recv = false;
+	s->can_send = false;
+	rcl_stream_wake(s);
+}
+
+/* What a peer must not do. Its data cannot be trusted any more. */
+static void protocol_error(struct rcl_stream *s)
+{
+	rcl_endpoint_fail(s);
+	rcl_stream_broken(s, -EPROTO);
+}
+
+static void data_came(struct rcl_stream *s, uint32_t len)
+{
+	if (!len || len > s->rx.room)
+		return protocol_error(s);
+	s->rx.room -= len;
+	s->rx.avail += len;
+	s->rx.count++;
+}
+
+static void control_came(struct rcl_stream *s, uint32_t control)
+{
+	bool both = control == RCL_CONTROL_DISCONNECT || !s->can_send;
+
+	if (control != RCL_CONTROL_DISCONNECT && control != RCL_CONTROL_SHUTDOWN)
+		return;
+	if (both)
+		rcl_stream_broken(s, 0);
+	else
+		s->can_recv = false;
+}
+
+/* @has_entry: bytes may have been written in front of the message. */
+static void message_came(struct rcl_stream *s, uint32_t msg, bool has_entry)
+{
+	switch (rcl_msg_type(msg)) {
+	case RCL_MSG_DATA:
+		data_came(s, rcl_msg_value(msg));
+		break;
+	case RCL_MSG_CREDIT:
+		s->tx.limit = (uint16_t)rcl_msg_value(msg);
+		s->tx.news += has_entry;
+		break;
+	case RCL_MSG_IOMAP:
+		/* A stock peer has taken a credit for it, as for data. */
+		s->rx.count++;
+		if (rcl_maps_came(s, rcl_msg_value(msg)))
+			protocol_error(s);
+		break;
+	case RCL_MSG_CONTROL:
+		control_came(s, rcl_msg_value(msg));
+		break;
+	default:
+		protocol_error(s);
+	}
+}
+
+/* The message of a completion; on iWARP it is in memory, in the byte order of the sender. */
+static uint32_t message_of(const struct rcl_stream *s, const struct ibv_wc *wc)
+{
+	uint32_t msg;
+
+	if (!s->iwarp)
+		return be32toh(wc->imm_data);
+	memcpy(&msg, s->rx.buf + s->rx.size + wc->wr_id * sizeof(msg), sizeof(msg));
+	return msg;
+}
+
+/*
+ * Were bytes written in front of a message? On iWARP, and with an adapter that has never told a
+ * length, they may have been.
+ */
+static bool has_bytes(struct rcl_stream *s, const struct ibv_wc *wc)
+{
+	if (s->iwarp)
+		return true;
+	if (wc->byte_len)
+		s->rx.tells_len = true;
+	return wc->byte_len || !s->rx.tells_len;
+}
+
+/*
+ * Receives are flushed when the queue pair has failed: the reason is the completion of a send.
+ * Without such a one the library has ended the queue pair, as the peer has disconnected.
+ */
+static void receive_failed(struct rcl_stream *s, enum ibv_wc_status status)
+{
+	int ret = rcl_tx_reap(s);
+
+	if (!ret && status != IBV_WC_WR_FLUSH_ERR)
+		ret = -ECONNRESET;
+	rcl_stream_broken(s, ret);
+}
+
+static unsigned int handle_receives(struct rcl_stream *s)
+{
+	struct ibv_wc wc[BATCH];
+	unsigned int handled = 0;
+	int i, count;
+
+	do {
+		count = ibv_poll_cq(s->recv_cq.cq, BATCH, wc);
+		for (i = 0; i < count; i++) {
+			if (wc[i].status == IBV_WC_SUCCESS) {
+				message_came(s, message_of(s, &wc[i]), has_bytes(s, &wc[i]));
+				handled++;
+			} else {
+				receive_failed(s, wc[i].status);
+			}
+		}
+		/* The buffers of messages on iWARP are used again in their order. */
+		if (count > 0 && handled && s->state != RCL_STREAM_DOWN &&
+		    rcl_endpoint_post_receives(s, (unsigned int)count))
+			rcl_stream_broken(s, -ECONNRESET);
+	} while (count == BATCH);
+	if (count < 0)
+		rcl_stream_broken(s, -ECONNRESET);
+	return handled;
+}
+
+static void reap(struct rcl_stream *s)
+{
+	int ret = rcl_tx_reap(s);
+
+	/* The peer may have ended the connection before, which is no error. */
+	if (ret)
+		handle_receives(s);
+	if (ret)
+		rcl_stream_broken(s, ret);
+	else if (s->tx.goodbye && rcl_tx_all_done(s))
+		rcl_stream_broken(s, 0);
+}
+
+static bool limit_is_old(const struct rcl_stream *s)
+{
+	return (uint16_t)(s->rx.count - s->rx.told) >= s->rx.most / 2;
+}
+
+void rcl_stream_give(struct rcl_stream *s)
+{
+	uint32_t half = s->rx.size / 2;
+	struct rcl_target target = { .key = s->rx.mr->rkey, .len = half };
+	bool announce = s->rx.freed >= half;
+	int ret;
+
+	if (s->state != RCL_STREAM_UP || s->tx.telling || (!announce && !limit_is_old(s)))
+		return;
+	if (!rcl_tx_may_control(s))
+		reap(s);
+	if (!rcl_tx_may_control(s) || s->state != RCL_STREAM_UP)
+		return;
+	target.addr = (uintptr_t)s->rx.buf + s->rx.give;
+	ret = rcl_tx_credit(s, (uint16_t)(s->rx.count + s->rx.most), announce ? &target : NULL);
+	if (ret)
+		return rcl_stream_broken(s, ret);
+	s->rx.told = s->rx.count;
+	if (!announce)
+		return;
+	s->rx.freed -= half;
+	s->rx.room += half;
+	s->rx.give = s->rx.give ? 0 : half;
+}
+
+void rcl_stream_progress(struct rcl_stream *s)
+{
+	unsigned int handled;
+
+	if (!s->comp || s->state < RCL_STREAM_UP)
+		return;
+	handled = handle_receives(s);
+	if (s->tx.goodbye || !rcl_tx_may_control(s) || rcl_tx_slots_left(s) < 2 ||
+	    rcl_tx_bytes_left(s) < RCL_SEND_LEAST)
+		reap(s);
+	rcl_stream_give(s);
+	if (handled)
+		rcl_sock_changed(&s->sock);
+}
+
+static void arm(struct rcl_cq *cq)
+{
+	if (!cq->armed && !ibv_req_notify_cq(cq->cq, 0))
+		cq->armed = true;
+}
+
+void rcl_stream_arm(struct rcl_stream *s, bool sends)
+{
+	arm(&s->recv_cq);
+	/* A credit that has no work request is given when a control message has completed. */
+	if (sends || !rcl_tx_may_control(s))
+		arm(&s->send_cq);
+}
+
+static void event_taken(struct rcl_stream *s, const struct ibv_cq *told)
+{
+	struct rcl_cq *cq = told == s->recv_cq.cq ? &s->recv_cq : &s->send_cq;
+
+	cq->unacked++;
+	cq->armed = false;
+}
+
+void rcl_stream_drain(struct rcl_stream *s)
+{
+	struct pollfd fd = { .fd = s->comp->fd, .events = POLLIN };
+	struct ibv_cq *told;
+	void *context;
+
+	/* The descriptor blocks, so that a thread can sleep in ibv_get_cq_event(). */
+	while (!s->sleeper && poll(&fd, 1, 0) > 0) {
+		if (ibv_get_cq_event(s->comp, &told, &context))
+			return rcl_stream_broken(s, -ECONNRESET);
+		event_taken(s, told);
+	}
+}
+
+/* Lets a thread that sleeps in ibv_get_cq_event() return. */
+static void wake_sleeper(struct rcl_stream *s)
+{
+	if (s->state != RCL_STREAM_UP) {
+		rcl_endpoint_fail(s);
+	} else if (rcl_tx_may_control(s)) {
+		arm(&s->send_cq);
+		rcl_tx_probe(s);
+	}
+}
+
+void rcl_stream_wake(struct rcl_stream *s)
+{
+	if (s->sleeper)
+		wake_sleeper(s);
+	rcl_sock_changed(&s->sock);
+}
+
+static int sleep_for_event(struct rcl_stream *s)
+{
+	struct ibv_cq *told;
+	void *context;
+	int ret;
+
+	s->sleeper = true;
+	pthread_mutex_unlock(&s->sock.lock);
+	ret = ibv_get_cq_event(s->comp, &told, &context) ? rcl_errno() : 0;
+	pthread_mutex_lock(&s->sock.lock);
+	s->sleeper = false;
+	if (!ret)
+		event_taken(s, told);
+	/*
+	 * Those who poll the channel may have missed the event, or have left the channel to this
+	 * thread.
+	 */
+	rcl_sock_changed(&s->sock);
+	return ret;
+}
+
+static int sleep_and_poll(struct rcl_stream *s, int64_t deadline)
+{
+	struct pollfd fds[2] = { { .fd = s->sleeper ? -1 : s->comp->fd, .events = POLLIN } };
+	struct rcl_sleeper sleeper;
+	int ret = rcl_sleeper_init(&sleeper);
+
+	if (ret)
+		return ret;
+	rcl_sock_watch(&s->sock, &sleeper.waiter);
+	pthread_mutex_unlock(&s->sock.lock);
+	ret = rcl_sleep(fds, 1, deadline);
+	pthread_mutex_lock(&s->sock.lock);
+	rcl_sock_unwatch(&sleeper.waiter);
+	if (ret > 0)
+		rcl_stream_drain(s);
+	return ret > 0 ? 0 : ret ? ret : -EAGAIN;
+}
+
+/* For a short time without sleeping: most answers come at once. */
+static bool spin(struct rcl_stream *s, bool (*test)(struct rcl_stream *s))
+{
+	int64_t end = rcl_now_ns() + rcl_rsocket_conf()->polling_us * NS_PER_US;
+
+	do {
+		rcl_stream_progress(s);
+		if (test(s))
+			return true;
+	} while (rcl_now_ns() < end);
+	return false;
+}
+
+int rcl_stream_wait(struct rcl_stream *s, bool (*test)(struct rcl_stream *s), bool sends,
+		    int64_t deadline)
+{
+	int ret;
+
+	rcl_stream_progress(s);
+	if (test(s))
+		return 0;
+	if (!deadline)
+		return -EAGAIN;
+	if (spin(s, test))
+		return 0;
+	for (;;) {
+		/* Completions from before the channel was armed are not told. */
+		rcl_stream_arm(s, sends);
+		rcl_stream_progress(s);
+		if (test(s))
+			return 0;
+		if (deadline == RCL_FOREVER && !s->sleeper)
+			ret = sleep_for_event(s);
+		else
+			ret = sleep_and_poll(s, deadline);
+		if (ret)
+			return ret;
+	}
+}

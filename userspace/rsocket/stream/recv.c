@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Receiving on a stream.
+ *
+ * Locking: rcl_sock.lock; it is released while a thread waits.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "rsocket/stream/data.h"
+#include "rsocket/stream/progress.h"
+#include "rsocket/wait.h"
+
+static bool data_or_never(struct rcl_stream *s)
+{
+	return s->rx.avail || !s->can_recv;
+}
+
+/* Copies what is there to @to, and counts it as read, or only looks at it. */
+static uint32_t take(struct rcl_stream *s, uint8_t *to, size_t most, uint32_t skip, bool peek)
+{
+	uint32_t len = s->rx.avail - skip;
+	uint32_t at = (uint32_t)(((uint64_t)s->rx.offset + skip) % s->rx.size);
+	uint32_t first;
+
+	if (len > most)
+		len = (uint32_t)most;
+	first = len < s->rx.size - at ? len : s->rx.size - at;
+	memcpy(to, s->rx.buf + at, first);
+	memcpy(to + first, s->rx.buf, len - first);
+	if (peek)
+		return len;
+	s->rx.offset = (uint32_t)(((uint64_t)s->rx.offset + len) % s->rx.size);
+	s->rx.avail -= len;
+	s->rx.freed += len;
+	return len;
+}
+
+static int64_t deadline_of(const struct rcl_stream *s, int flags)
+{
+	if (s->sock.nonblock || flags & MSG_DONTWAIT)
+		return 0;
+	return s->sock.recv_ms ? rcl_deadline(s->sock.recv_ms) : RCL_FOREVER;
+}
+
+/* Why nothing can ever be received, before there was a connection; 0: there is or was one. */
+static int not_receivable(const struct rcl_stream *s)
+{
+	switch (s->state) {
+	case RCL_STREAM_ADDRESS:
+	case RCL_STREAM_ROUTE:
+	case RCL_STREAM_CONNECTING:
+	case RCL_STREAM_ACCEPTING:
+		return -EAGAIN;
+	case RCL_STREAM_UP:
+	case RCL_STREAM_DOWN:
+		return 0;
+	default:
+		return -ENOTCONN;
+	}
+}
+
+/* The end of what was received: 0, or once the error with which the connection has ended. */
+static int end_of_data(struct rcl_stream *s)
+{
+	int err = s->sock.err;
+
+	s->sock.err = 0;
+	return -err;
+}
+
+static int wait_for_data(struct rcl_stream *s, int64_t deadline)
+{
+	if (s->rx.avail)
+		return 0;
+	if (s->can_recv) {
+		int ret = rcl_stream_wait(s, data_or_never, false, deadline);
+
+		if (ret || s->rx.avail)
+			return ret;
+	}
+	return end_of_data(s);
+}
+
+/* Fills the buffers of the caller with what is there. */
+static size_t fill(struct rcl_stream *s, const struct msghdr *msg, size_t done, bool peek)
+{
+	size_t skip = done, got = 0, i;
+
+	for (i = 0; i < msg->msg_iovlen && s->rx.avail > (peek ? got : 0); i++) {
+		const struct iovec *iov = &msg->msg_iov[i];
+
+		if (skip >= iov->iov_len) {
+			skip -= iov->iov_len;
+			continue;
+		}
+		got += take(s, (uint8_t *)iov->iov_base + skip, iov->iov_len - skip,
+			    peek ? (uint32_t)got : 0, peek);
+		skip = 0;
+	}
+	return got;
+}
+
+static size_t room(const struct msghdr *msg)
+{
+	size_t i, sum = 0;
+
+	for (i = 0; i < msg->msg_iovlen; i++)
+		sum += msg->msg_iov[i].iov_len;
+	return sum;
+}
+
+/* Streams have the address of the peer, as far as there is room for it. */
+static void put_name(struct rcl_sock *sock, struct msghdr *msg)
+{
+	struct sockaddr_storage addr = { 0 };
+
+	if (!msg->msg_name || !msg->msg_namelen)
+		return;
+	if (!sock->ops->name(sock, true, &addr))
+		memcpy(msg->msg_name, &addr, msg->msg_namelen < sizeof(addr) ? msg->msg_namelen :
+									     sizeof(addr));
+}
+
+ssize_t rcl_stream_recv(struct rcl_sock *sock, struct msghdr *msg, int flags)
+{
+	struct rcl_stream *s = rcl_stream_of(sock);
+	int64_t deadline = deadline_of(s, flags);
+	size_t len = room(msg), done = 0, got;
+	int ret;
+
+	if (msg->msg_controllen)
+		return -ENOTSUP;
+	ret = not_receivable(s);
+	while (!ret && done < len) {
+		ret = wait_for_data(s, deadline);
+		if (ret)
+			break;
+		got = fill(s, msg, done, flags & MSG_PEEK);
+		done += got;
+		rcl_stream_give(s);
+		if (!got || !(flags & MSG_WAITALL) || flags & MSG_PEEK)
+			break;
+	}
+	if (ret && !done)
+		return ret;
+	msg->msg_flags = 0;
+	put_name(sock, msg);
+	return (ssize_t)done;
+}

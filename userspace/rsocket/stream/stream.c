@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Stream sockets: what they do in each call, and their readiness.
+ *
+ * Locking: rcl_sock.lock.
+ */
+#include "rsocket/stream/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/sockaddr.h"
+#include "rsocket/stream/close.h"
+#include "rsocket/stream/connect.h"
+#include "rsocket/stream/data.h"
+#include "rsocket/stream/events.h"
+#include "rsocket/stream/listener.h"
+#include "rsocket/stream/stream_option.h"
+#include "rsocket/stream/post.h"
+#include "rsocket/stream/progress.h"
+#include "rsocket/wait.h"
+
+static int bind_stream(struct rcl_sock *sock, const struct sockaddr *addr, socklen_t len)
+{
+	struct rcl_stream *s = rcl_stream_of(sock);
+	int ret;
+
+	if (!addr || !rcl_addr_len(addr) || len < rcl_addr_len(addr))
+		return -EINVAL;
+	ret = rcl_stream_id(s);
+	if (ret)
+		return ret;
+	if (rdma_bind_addr(s->id, (struct sockaddr *)addr))
+		return rcl_errno();
+	s->state = RCL_STREAM_BOUND;
+	return 0;
+}
+
+static int name_of(struct rcl_sock *sock, bool peer, struct sockaddr_storage *addr)
+{
+	struct rcl_stream *s = rcl_stream_of(sock);
+	const struct sockaddr *from;
+
+	addr->ss_family = (sa_family_t)sock->family;
+	if (!s->id)
+		return peer ? -ENOTCONN : 0;
+	from = peer ? rdma_get_peer_addr(s->id) : rdma_get_local_addr(s->id);
+	if (!rcl_addr_len(from))
+		return peer ? -ENOTCONN : 0;
+	memcpy(addr, from, rcl_addr_len(from));
+	return 0;
+}
+
+static short look_up(struct rcl_stream *s)
+{
+	short events = 0;
+
+	rcl_stream_progress(s);
+	if (s->rx.avail || !s->can_recv)
+		events |= POLLIN | POLLRDNORM;
+	if (!s->can_send || rcl_tx_may_send(s))
+		events |= POLLOUT | POLLWRNORM;
+	if (s->state == RCL_STREAM_DOWN)
+		events |= s->sock.err ? POLLHUP | POLLERR : POLLHUP;
+	return events;
+}
+
+static short look(struct rcl_sock *sock, short events)
+{
+	struct rcl_stream *s = rcl_stream_of(sock);
+	short now = 0;
+
+	switch (s->state) {
+	case RCL_STREAM_LISTENING:
+		now = rcl_listener_ready(s) ? POLLIN | POLLRDNORM : 0;
+		break;
+	case RCL_STREAM_UP:
+	case RCL_STREAM_DOWN:
+		now = look_up(s);
+		break;
+	case RCL_STREAM_FAILED:
+		now = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM | POLLERR | POLLHUP;
+		break;
+	default:
+		/* Neither connected nor connecting, as with TCP. */
+		if (s->state <= RCL_STREAM_BOUND)
+			now = POLLOUT | POLLHUP;
+	}
+	return now & (events | POLLERR | POLLHUP);
+}
+
+static short arm(struct rcl_sock *sock, short events)
+{
+	struct rcl_stream *s = rcl_stream_of(sock);
+
+	if (s->state == RCL_STREAM_UP)
+		rcl_stream_arm(s, events & (POLLOUT | POLLWRNORM));
+	return look(sock, events);
+}
+
+static int wait_fd(struct rcl_sock *sock)
+{
+	struct rcl_stream *s = rcl_stream_of(sock);
+
+	if (s->state == RCL_STREAM_LISTENING)
+		return s->events->eventfd;
+	return s->state >= RCL_STREAM_UP && s->comp ? s->comp->fd : -1;
+}
+
+static void drain(struct rcl_sock *sock)
+{
+	struct rcl_stream *s = rcl_stream_of(sock);
+
+	if (s->state >= RCL_STREAM_UP && s->comp)
+		rcl_stream_drain(s);
+}
+
+static struct rcl_sock *create(int family)
+{
+	struct rcl_stream *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	rcl_sock_init(&s->sock, &rcl_stream_ops, SOCK_STREAM, family);
+	s->alive = (struct rcl_task){ .fd = -1, .due = RCL_FOREVER };
+	return &s->sock;
+}
+
+const struct rcl_sock_ops rcl_stream_ops = {
+	.create = create,
+	.bind = bind_stream,
+	.listen = rcl_stream_listen,
+	.accept = rcl_stream_accept,
+	.connect = rcl_stream_connect,
+	.shutdown = rcl_stream_shutdown,
+	.send = rcl_stream_send,
+	.recv = rcl_stream_recv,
+	.name = name_of,
+	.setopt = rcl_stream_setopt,
+	.getopt = rcl_stream_getopt,
+	.look = look,
+	.arm = arm,
+	.wait_fd = wait_fd,
+	.drain = drain,
+	.end = rcl_stream_end,
+	.free = rcl_stream_free,
+};

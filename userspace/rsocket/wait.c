@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Waiting.
+ *
+ * A thread has one eventfd, from its first sleep to its end. A waiter that belongs to the thread
+ * that changes the socket is not woken: it looks at the socket anyway before it sleeps.
+ *
+ * Locking: none.
+ */
+#include "rsocket/wait.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+#define NS_PER_S 1000000000LL
+#define NS_PER_MS 1000000LL
+
+static pthread_key_t key;
+static int key_error;
+
+/* The eventfd of the thread, plus one; 0: none yet. */
+static __thread int own;
+
+int64_t rcl_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+int64_t rcl_deadline(int64_t ms)
+{
+	return ms < 0 ? RCL_FOREVER : rcl_now_ns() + ms * NS_PER_MS;
+}
+
+static void end_of_thread(void *value)
+{
+	own = 0;
+	close((int)(intptr_t)value - 1);
+}
+
+/* In the child of fork() it would be woken instead of the parent. */
+static void forked(void)
+{
+	own = 0;
+}
+
+static void make_key(void)
+{
+	pthread_atfork(NULL, NULL, forked);
+	key_error = -pthread_key_create(&key, end_of_thread);
+}
+
+static int own_fd(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int fd;
+
+	if (own)
+		return own - 1;
+	pthread_once(&once, make_key);
+	if (key_error)
+		return key_error;
+	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (fd < 0)
+		return rcl_errno();
+	own = fd + 1;
+	pthread_setspecific(key, (void *)(intptr_t)own);
+	return fd;
+}
+
+static void wake(struct rcl_waiter *waiter)
+{
+	struct rcl_sleeper *sleeper = (struct rcl_sleeper *)(void *)waiter;
+
+	if (sleeper->fd != own - 1)
+		eventfd_write(sleeper->fd, 1);
+}
+
+int rcl_sleeper_init(struct rcl_sleeper *sleeper)
+{
+	int fd = own_fd();
+
+	if (fd < 0)
+		return fd;
+	*sleeper = (struct rcl_sleeper){ .waiter = { .wake = wake, .gone = wake }, .fd = fd };
+	return 0;
+}
+
+int rcl_sleep(struct pollfd *fds, nfds_t count, int64_t deadline)
+{
+	struct timespec limit = { 0 };
+	eventfd_t value;
+	int64_t left = 0;
+	int ret;
+
+	if (deadline != RCL_FOREVER) {
+		left = deadline - rcl_now_ns();
+		if (left > 0) {
+			limit.tv_sec = left / NS_PER_S;
+			limit.tv_nsec = left % NS_PER_S;
+		}
+	}
+	fds[count] = (struct pollfd){ .fd = own - 1, .events = POLLIN };
+	ret = ppoll(fds, count + 1, deadline == RCL_FOREVER ? NULL : &limit, NULL);
+	if (ret < 0)
+		return rcl_errno();
+	if (fds[count].revents)
+		eventfd_read(own - 1, &value);
+	return ret;
+}

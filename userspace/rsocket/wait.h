@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Waiting: times, and threads that sleep until a socket changes. */
+#ifndef RCL_RSOCKET_WAIT_H
+#define RCL_RSOCKET_WAIT_H
+
+#include <poll.h>
+#include <stdint.h>
+
+#include "rsocket/sock.h"
+
+/** RCL_FOREVER - a deadline that is never over */
+#define RCL_FOREVER INT64_MAX
+
+/** rcl_now_ns - nanoseconds of CLOCK_MONOTONIC */
+int64_t rcl_now_ns(void);
+
+/**
+ * rcl_deadline - the time after some milliseconds
+ * @ms: milliseconds; negative: never
+ *
+ * Return: in nanoseconds of CLOCK_MONOTONIC, or RCL_FOREVER
+ */
+int64_t rcl_deadline(int64_t ms);
+
+/**
+ * struct rcl_sleeper - a thread that sleeps until one of some sockets changes
+ * @waiter: for one socket; a thread that waits for several has one for each
+ * @fd: the eventfd of the thread
+ */
+struct rcl_sleeper {
+	struct rcl_waiter waiter;
+	int fd;
+};
+
+/**
+ * rcl_sleeper_init - prepare to be woken
+ * @sleeper: filled in
+ *
+ * Return: 0 or a negative errno
+ */
+int rcl_sleeper_init(struct rcl_sleeper *sleeper);
+
+/**
+ * rcl_sleep - poll(2) until a deadline, on the eventfd of the thread, too
+ * @fds: descriptors; there is room for one more behind them
+ * @count: their number
+ * @deadline: nanoseconds of CLOCK_MONOTONIC
+ *
+ * Context: Nothing is locked. What the eventfd has told is taken.
+ * Return: number of descriptors that are ready, also that of the thread; 0 after the deadline;
+ * -EINTR or another negative errno
+ */
+int rcl_sleep(struct pollfd *fds, nfds_t count, int64_t deadline);
+
+#endif /* RCL_RSOCKET_WAIT_H */
