@@ -22,6 +22,7 @@ DROPIN = ROOT / "build/dropin"
 HIDDEN = {OURS: "/dev/infiniband/rdma_cm", STOCK: "/dev/rdma_cm_alt"}
 
 _CLONE_NEWNS, _CLONE_NEWNET, _MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 17, 1 << 30, 4096, 16384, 1 << 18
+_LISTENS = "0A"  # the state of a TCP socket in /proc/net/tcp
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -118,6 +119,24 @@ def _proc(path: Path) -> str:
 def waits_for_completion(pid: int) -> bool:
     """Whether a process sleeps in a read of its completion channel."""
     return _proc(Path(f"/proc/{pid}/wchan")).startswith("ib_uverbs_event_read")
+
+
+def has_socket(pid: int, port: int) -> bool:
+    """Whether a UDP socket is bound to a port in the network namespace of a process, or a TCP socket listens."""
+    for name in ("tcp", "tcp6", "udp", "udp6"):
+        for line in _proc(Path(f"/proc/{pid}/net/{name}")).splitlines()[1:]:
+            words = line.split()
+            if words[1].endswith(f":{port:04X}") and (name.startswith("udp") or words[3] == _LISTENS):
+                return True
+    return False
+
+
+def library_of(pid: int) -> str:
+    """The stack whose librdmacm a process has loaded; "nothing" without one."""
+    maps = _proc(Path(f"/proc/{pid}/maps"))
+    if "/librdmacm.so" not in maps:
+        return "nothing"
+    return OURS if f"{DROPIN}/librdmacm.so" in maps else STOCK
 
 
 def where_it_sleeps(pid: int, frames: int = 8) -> list[str]:

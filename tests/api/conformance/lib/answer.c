@@ -126,11 +126,11 @@ struct call call_begin(const char *check)
 	return call;
 }
 
-/* Descriptor changes; prints nothing when there are none. */
+/* Descriptor changes; prints nothing when there are none, or when they do not count (fds is -1). */
 static const char *grown(const struct call *call)
 {
 	static char text[32];
-	int fds = count_fds() - call->fds;
+	int fds = call->fds < 0 ? 0 : count_fds() - call->fds;
 
 	text[0] = 0;
 	if (fds)
@@ -312,11 +312,12 @@ static void list(void)
 	int n;
 
 	for (n = 0; n < count; n++)
-		printf("%s %s%s%s%s%s%s\n", groups[n].name, groups[n].file,
+		printf("%s %s%s%s%s%s%s%s\n", groups[n].name, groups[n].file,
 		       groups[n].kind & IN_DEBUG ? " debug" : "",
 		       groups[n].kind & WAITS ? " waits" : "", groups[n].kind & SLOW ? " slow" : "",
 		       groups[n].kind & ALONE ? " alone" : "",
-		       groups[n].kind & ON_IB ? " ib" : "");
+		       groups[n].kind & ON_IB ? " ib" : "",
+		       groups[n].kind & RSOCKETS ? " rsockets" : "");
 }
 
 /* Wait for one process; returns whether it was one that counts against the jobs. */

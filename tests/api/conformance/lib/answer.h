@@ -57,6 +57,8 @@ enum {
 	COLD = 16,
 	/* Needs the InfiniBand rig: runs with --ib only, and no other group runs then. */
 	ON_IB = 32,
+	/* About rsockets: runs with --rsockets only, and no other group runs then. */
+	RSOCKETS = 64,
 };
 
 struct question_group {
