@@ -192,6 +192,7 @@ void rcl_sock_gone(struct rcl_sock *sock)
 {
 	struct rcl_waiter *waiter, *next;
 
+	sock->gone = true;
 	for (waiter = sock->waiters; waiter; waiter = next) {
 		next = waiter->next;
 		waiter->gone(waiter);

@@ -87,6 +87,7 @@ struct rcl_sock_ops {
  * @refs: references: of its descriptor, and of calls that are under way
  * @lock: protects all that follows, and what the type adds
  * @waiters: those who are told changes
+ * @gone: rclose() was called: it gets no more waiters
  * @nonblock: O_NONBLOCK
  * @err: SO_ERROR, a positive errno
  * @so_flags: options of SOL_SOCKET that are only stored, a bit for each
@@ -109,6 +110,7 @@ struct rcl_sock {
 	atomic_uint refs;
 	pthread_mutex_t lock;
 	struct rcl_waiter *waiters;
+	bool gone;
 	bool nonblock;
 	int err;
 	uint32_t so_flags;

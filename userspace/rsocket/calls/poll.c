@@ -190,12 +190,13 @@ static int wait_for_any(struct call *call, int64_t deadline)
 
 	while (!ret) {
 		ready = arm(call);
-		if (ready)
-			return look_at_all(call);
-		ret = rcl_sleep(call->kernel, call->count, deadline);
-		if (ret <= 0)
-			break;
-		drain(call);
+		if (!ready) {
+			ret = rcl_sleep(call->kernel, call->count, deadline);
+			if (ret <= 0)
+				break;
+			drain(call);
+		}
+		/* Another thread may have taken what was there. */
 		ret = look_at_all(call);
 	}
 	return ret;
@@ -209,7 +210,9 @@ static int poll_sockets(struct call *call, int timeout)
 	if (ret || !timeout)
 		return ret;
 	if (look_for_a_while(call))
-		return look_at_all(call);
+		ret = look_at_all(call);
+	if (ret)
+		return ret;
 	ret = wait_for_any(call, deadline);
 	unwatch(call);
 	return ret;

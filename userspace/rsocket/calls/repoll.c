@@ -232,9 +232,13 @@ static int place(struct rcl_repoll *poll, struct rcl_item *item)
 static int add(struct rcl_repoll *poll, int fd, struct rcl_sock *sock,
 	       const struct epoll_event *event)
 {
-	struct rcl_item *item = calloc(1, sizeof(*item));
+	struct rcl_item *item;
 	int ret;
 
+	/* An item has no reference, so it must hear of the end of its rsocket. */
+	if (sock && sock->gone)
+		return -EBADF;
+	item = calloc(1, sizeof(*item));
 	if (!item)
 		return -ENOMEM;
 	*item = (struct rcl_item){

@@ -92,13 +92,20 @@ static int64_t linger_until(const struct rcl_stream *s)
 static void say_goodbye(struct rcl_stream *s)
 {
 	int64_t deadline = linger_until(s);
+	int ret;
 
 	if (s->sock.linger_s == 0)
 		return;
-	if ((s->can_send || s->can_recv) && shut(s, SHUT_RDWR, deadline))
+	/* A signal does not make it lose what was sent. */
+	do {
+		ret = s->can_send || s->can_recv ? shut(s, SHUT_RDWR, deadline) : 0;
+	} while (ret == -EINTR);
+	if (ret)
 		return;
-	if (rcl_stream_wait(s, all_done, true, s->sock.nonblock ? 0 : deadline) == -EAGAIN &&
-	    s->sock.nonblock && rcl_stream_finish_later(s, deadline))
+	do {
+		ret = rcl_stream_wait(s, all_done, true, s->sock.nonblock ? 0 : deadline);
+	} while (ret == -EINTR);
+	if (ret == -EAGAIN && s->sock.nonblock && rcl_stream_finish_later(s, deadline))
 		return;
 	/* Another thread may be in a call: it returns now. */
 	rcl_stream_broken(s, 0);

@@ -25,14 +25,18 @@
 /* Sockets that wait for raccept() if rlisten() names no number. */
 #define BACKLOG 128
 
-static void append(struct rcl_events *events, struct rcl_stream *s)
+/* false: the listener is closed, and takes no more. */
+static bool append(struct rcl_events *events, struct rcl_stream *s)
 {
 	struct rcl_stream **end = &events->children;
 
+	if (!events->listener)
+		return false;
 	while (*end)
 		end = &(*end)->next;
 	s->next = NULL;
 	*end = s;
+	return true;
 }
 
 /* false: it is not on the list any more. */
@@ -176,6 +180,7 @@ static void take_request(struct rcl_stream *listener, struct rdma_cm_event *even
 	struct rcl_events *events = listener->events;
 	struct rcl_hello hello;
 	struct rcl_stream *s = NULL;
+	bool listed;
 
 	if (param->private_data_len >= offset &&
 	    !rcl_hello_unpack(&hello, (const uint8_t *)param->private_data + offset,
@@ -192,8 +197,11 @@ static void take_request(struct rcl_stream *listener, struct rdma_cm_event *even
 	}
 	s->hello = hello;
 	pthread_mutex_lock(&events->lock);
-	append(events, s);
+	listed = append(events, s);
 	pthread_mutex_unlock(&events->lock);
+	/* The end of its id rejects the request. */
+	if (!listed)
+		rcl_sock_put(&s->sock);
 	answer_waiting(events);
 }
 

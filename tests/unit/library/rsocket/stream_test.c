@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of rsockets that are connected: data, its limits, and the end of each direction. */
+#include <signal.h>
+
 #include "sockets.h"
 
 #define MEGABYTE 1048576
@@ -295,6 +297,39 @@ static void waiting_receivers_are_woken_by_a_close(void **state)
 	assert_int_equal(rclose(s.listener), 0);
 }
 
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+static void *close_one(void *arg)
+{
+	return (void *)(intptr_t)rclose(*(int *)arg);
+}
+
+/* A signal that comes while rclose() waits does not make it lose what was sent. */
+static void close_that_is_interrupted_sends_all(void **state)
+{
+	struct sigaction action = { .sa_handler = nothing };
+	struct sockets s = connected();
+	pthread_t thread;
+	char buf[8];
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	fake_wire_hold(fake_wire_qp(0));
+	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
+	assert_int_equal(pthread_create(&thread, NULL, close_one, &s.client), 0);
+	usleep(20000);
+	pthread_kill(thread, SIGUSR1);
+	usleep(20000);
+	fake_wire_release(fake_wire_qp(0));
+	assert_int_equal(rrecv(s.server, buf, sizeof(buf), MSG_WAITALL), 3);
+	assert_null(result_of(thread));
+	assert_int_equal(rclose(s.server), 0);
+	assert_int_equal(rclose(s.listener), 0);
+}
+
 static void two_receivers_get_a_byte_each(void **state)
 {
 	struct sockets s = connected();
@@ -343,6 +378,7 @@ int main(void)
 		SOCKET_TEST(peer_that_does_not_answer_is_etimedout),
 		SOCKET_TEST(waiting_receiver_is_woken_by_a_shutdown),
 		SOCKET_TEST(waiting_receivers_are_woken_by_a_close),
+		SOCKET_TEST(close_that_is_interrupted_sends_all),
 		SOCKET_TEST(two_receivers_get_a_byte_each),
 		SOCKET_TEST(time_of_a_receive_is_limited),
 	};
