@@ -52,4 +52,27 @@ int rcl_sleeper_init(struct rcl_sleeper *sleeper);
  */
 int rcl_sleep(struct pollfd *fds, nfds_t count, int64_t deadline);
 
+/**
+ * struct rcl_spin - for how long a call looks again and again before it sleeps
+ * @halvings: how often the time was halved, as it was not enough; 0 at first
+ */
+struct rcl_spin {
+	uint8_t halvings;
+};
+
+/**
+ * rcl_spin_ns - the time without sleep
+ * @spin: of those that wait for the same
+ *
+ * Return: nanoseconds; 0 if the last waits were too long for it
+ */
+int64_t rcl_spin_ns(const struct rcl_spin *spin);
+
+/**
+ * rcl_spin_learn - adapt the time to how long a wait was
+ * @spin: of those that wait for the same
+ * @waited: nanoseconds, with and without sleep
+ */
+void rcl_spin_learn(struct rcl_spin *spin, int64_t waited);
+
 #endif /* RCL_RSOCKET_WAIT_H */

@@ -17,11 +17,9 @@
 
 #include "base/compiler.h"
 #include "base/err.h"
-#include "rsocket/conf.h"
 #include "rsocket/wait.h"
 
 #define US_PER_MS 1000
-#define NS_PER_US 1000LL
 #define US_PER_S 1000000
 
 /* Descriptors for which no memory is allocated. */
@@ -98,16 +96,14 @@ static int look_at_all(struct call *call)
 	return others < 0 ? others : sockets + others;
 }
 
-/* For a short time without sleeping, as the answer of a peer may be under way. */
-static int look_for_a_while(struct call *call)
+/* Without sleeping, as the answer of a peer may be under way. */
+static bool look_for_a_while(struct call *call, int64_t end)
 {
-	int64_t end = rcl_now_ns() + rcl_rsocket_conf()->polling_us * NS_PER_US;
-	int ready;
-
-	do {
-		ready = look_at_sockets(call);
-	} while (!ready && rcl_now_ns() < end);
-	return ready;
+	while (rcl_now_ns() < end) {
+		if (look_at_sockets(call))
+			return true;
+	}
+	return false;
 }
 
 /* Becomes a waiter of all rsockets; false: there is no eventfd. */
@@ -204,17 +200,20 @@ static int wait_for_any(struct call *call, int64_t deadline)
 
 static int poll_sockets(struct call *call, int timeout)
 {
-	int64_t deadline = rcl_deadline(timeout);
+	/* A thread mostly waits for the same peers. */
+	static __thread struct rcl_spin spin;
+	int64_t begin = rcl_now_ns(), deadline = rcl_deadline(timeout);
 	int ret = look_at_all(call);
 
 	if (ret || !timeout)
 		return ret;
-	if (look_for_a_while(call))
+	if (look_for_a_while(call, begin + rcl_spin_ns(&spin)))
 		ret = look_at_all(call);
-	if (ret)
-		return ret;
-	ret = wait_for_any(call, deadline);
-	unwatch(call);
+	if (!ret) {
+		ret = wait_for_any(call, deadline);
+		unwatch(call);
+	}
+	rcl_spin_learn(&spin, rcl_now_ns() - begin);
 	return ret;
 }
 

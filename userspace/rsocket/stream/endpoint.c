@@ -2,8 +2,8 @@
 /*
  * The queue pair, completion queues and buffers of a stream.
  *
- * The memory that the peer may write to is one region: the array of ranges, the table of mappings
- * behind it, and the ring. The send buffer is another one. A child of fork() shares the pages
+ * The memory that the peer may write to is one region: the ring, the array of ranges, and the table
+ * of mappings behind it. The send buffer is another one. A child of fork() shares the pages
  * of both with its parent, and the adapter goes on with them.
  *
  * Sends and receives have a completion queue each. Only what is waited for is armed, so the
@@ -15,14 +15,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "id/cmid.h"
 
 /* Bytes of a message on iWARP. */
 #define MSG_LEN 4
+
+#define CACHE_LINE 64
 
 /* Queues of both ends have at least this many work requests: peers of librdmacm expect it. */
 #define QUEUE_LEAST 16
@@ -43,16 +44,6 @@ static uint32_t clamp(uint32_t value, uint32_t least, uint32_t most)
 	if (value > most)
 		value = most;
 	return value < least ? least : value;
-}
-
-static void *map_pages(size_t *len)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *memory;
-
-	*len = (*len + page - 1) / page * page;
-	memory = mmap(NULL, *len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return memory == MAP_FAILED ? NULL : memory;
 }
 
 static int set_sizes(struct rcl_stream *s)
@@ -114,21 +105,26 @@ static int create_qp(struct rcl_stream *s)
 
 static int create_rx(struct rcl_stream *s)
 {
-	size_t front = sizeof(struct rcl_target) * RCL_SGL_ENTRIES +
+	size_t msgs = s->iwarp ? (size_t)MSG_LEN * s->rx.posted : 0;
+	size_t table = sizeof(struct rcl_target) * RCL_SGL_ENTRIES +
 		       sizeof(struct rcl_iomap) * s->sock.iomaps;
+	/* The ring comes first: adapters write whole cache lines of whole pages faster. */
+	size_t front = (s->sock.recv_buf + msgs + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 	struct rcl_rx *rx = &s->rx;
+	int ret;
 
 	rx->size = s->sock.recv_buf;
 	rx->most = s->sock.rq_size;
-	rx->table_len = front + rx->size + (s->iwarp ? (size_t)MSG_LEN * rx->posted : 0);
-	rx->table = map_pages(&rx->table_len);
-	if (!rx->table)
-		return -ENOMEM;
-	rx->mr = ibv_reg_mr(s->id->pd, rx->table, rx->table_len,
+	ret = rcl_pages_get(&rx->pages, front + table);
+	if (ret)
+		return ret;
+	rx->buf = rx->pages.start;
+	rx->table = rx->buf + front;
+	memset(rx->table, 0, table);
+	rx->mr = ibv_reg_mr(s->id->pd, rx->buf, rx->pages.len,
 			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	if (!rx->mr)
 		return rcl_errno();
-	rx->buf = rx->table + front;
 	/* The first half is announced in the hello, and the second one by the first message. */
 	rx->room = rx->size / 2;
 	rx->freed = rx->size / 2;
@@ -140,15 +136,15 @@ static int create_tx(struct rcl_stream *s)
 {
 	struct rcl_tx *tx = &s->tx;
 	size_t len = s->sock.send_buf + sizeof(struct rcl_target) * RCL_CONTROL_SLOTS;
+	int ret = rcl_pages_get(&tx->pages, len);
 
-	tx->buf = map_pages(&len);
-	if (!tx->buf)
-		return -ENOMEM;
-	tx->len = len;
+	if (ret)
+		return ret;
+	tx->buf = tx->pages.start;
 	tx->size = s->sock.send_buf;
 	tx->slots_most = s->sock.sq_size;
 	tx->sgl = (struct rcl_target *)(void *)s->rx.table;
-	tx->mr = ibv_reg_mr(s->id->pd, tx->buf, len, IBV_ACCESS_LOCAL_WRITE);
+	tx->mr = ibv_reg_mr(s->id->pd, tx->buf, tx->pages.len, IBV_ACCESS_LOCAL_WRITE);
 	return tx->mr ? 0 : rcl_errno();
 }
 
@@ -186,10 +182,8 @@ void rcl_endpoint_destroy(struct rcl_stream *s)
 		ibv_dereg_mr(s->tx.mr);
 	if (s->rx.mr)
 		ibv_dereg_mr(s->rx.mr);
-	if (s->tx.buf)
-		munmap(s->tx.buf, s->tx.len);
-	if (s->rx.table)
-		munmap(s->rx.table, s->rx.table_len);
+	rcl_pages_put(&s->tx.pages);
+	rcl_pages_put(&s->rx.pages);
 	destroy_cq(&s->send_cq);
 	destroy_cq(&s->recv_cq);
 	if (s->comp)
@@ -197,6 +191,7 @@ void rcl_endpoint_destroy(struct rcl_stream *s)
 	s->tx.mr = NULL;
 	s->rx.mr = NULL;
 	s->tx.buf = NULL;
+	s->rx.buf = NULL;
 	s->rx.table = NULL;
 	s->comp = NULL;
 }

@@ -15,14 +15,12 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "rsocket/conf.h"
 #include "rsocket/stream/endpoint.h"
 #include "rsocket/stream/maps.h"
 #include "rsocket/stream/post.h"
 #include "rsocket/wait.h"
 
 #define BATCH 16
-#define NS_PER_US 1000LL
 
 void rcl_stream_broken(struct rcl_stream *s, int err)
 {
@@ -304,31 +302,22 @@ static int sleep_and_poll(struct rcl_stream *s, int64_t deadline)
 	return ret > 0 ? 0 : ret ? ret : -EAGAIN;
 }
 
-/* For a short time without sleeping: most answers come at once. */
-static bool spin(struct rcl_stream *s, bool (*test)(struct rcl_stream *s))
+/* Without sleeping: an answer that comes at once needs no wake-up. */
+static bool spin(struct rcl_stream *s, bool (*test)(struct rcl_stream *s), int64_t end)
 {
-	int64_t end = rcl_now_ns() + rcl_rsocket_conf()->polling_us * NS_PER_US;
-
-	do {
+	while (rcl_now_ns() < end) {
 		rcl_stream_progress(s);
 		if (test(s))
 			return true;
-	} while (rcl_now_ns() < end);
+	}
 	return false;
 }
 
-int rcl_stream_wait(struct rcl_stream *s, bool (*test)(struct rcl_stream *s), bool sends,
-		    int64_t deadline)
+static int sleep_until(struct rcl_stream *s, bool (*test)(struct rcl_stream *s), bool sends,
+		       int64_t deadline)
 {
 	int ret;
 
-	rcl_stream_progress(s);
-	if (test(s))
-		return 0;
-	if (!deadline)
-		return -EAGAIN;
-	if (spin(s, test))
-		return 0;
 	for (;;) {
 		/* Completions from before the channel was armed are not told. */
 		rcl_stream_arm(s, sends);
@@ -342,4 +331,22 @@ int rcl_stream_wait(struct rcl_stream *s, bool (*test)(struct rcl_stream *s), bo
 		if (ret)
 			return ret;
 	}
+}
+
+int rcl_stream_wait(struct rcl_stream *s, bool (*test)(struct rcl_stream *s), bool sends,
+		    int64_t deadline)
+{
+	int64_t begin;
+	int ret = 0;
+
+	rcl_stream_progress(s);
+	if (test(s))
+		return 0;
+	if (!deadline)
+		return -EAGAIN;
+	begin = rcl_now_ns();
+	if (!spin(s, test, begin + rcl_spin_ns(&s->spin)))
+		ret = sleep_until(s, test, sends, deadline);
+	rcl_spin_learn(&s->spin, rcl_now_ns() - begin);
+	return ret;
 }

@@ -6,8 +6,10 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include "rsocket/pages.h"
 #include "rsocket/service.h"
 #include "rsocket/sock.h"
+#include "rsocket/wait.h"
 #include "rsocket/wire.h"
 
 /** RCL_CONTROL_SLOTS - work requests of the send queue that are kept for control messages */
@@ -48,7 +50,7 @@ struct rcl_maps;
 /**
  * struct rcl_tx - the direction to the peer
  * @buf: ring of @size bytes: what was posted, and is not sent yet
- * @len: bytes of its memory, with room for entries of the peer's array behind the ring
+ * @pages: its pages, with room for entries of the peer's array behind the ring
  * @mr: its memory region
  * @size: bytes
  * @offset: where the next byte is written
@@ -75,7 +77,7 @@ struct rcl_maps;
  */
 struct rcl_tx {
 	uint8_t *buf;
-	size_t len;
+	struct rcl_pages pages;
 	struct ibv_mr *mr;
 	uint32_t size;
 	uint32_t offset;
@@ -101,11 +103,10 @@ struct rcl_tx {
 
 /**
  * struct rcl_rx - the direction from the peer
- * @table: the memory that the peer may write to: our array of ranges, our table of mappings, the
- *         ring, and on iWARP @posted messages
- * @table_len: its bytes
- * @mr: its memory region
- * @buf: the ring of two halves
+ * @pages: the memory that the peer may write to: the ring, on iWARP @posted messages, @table
+ * @table: our array of ranges, and our table of mappings
+ * @mr: memory region of @pages
+ * @buf: the ring of two halves, behind it the messages
  * @size: its bytes
  * @offset: of the next byte for the program
  * @avail: bytes for the program
@@ -122,8 +123,8 @@ struct rcl_tx {
  * @peer_index: of its entry that is written next
  */
 struct rcl_rx {
+	struct rcl_pages pages;
 	uint8_t *table;
-	size_t table_len;
 	struct ibv_mr *mr;
 	uint8_t *buf;
 	uint32_t size;
@@ -166,6 +167,7 @@ struct rcl_cq {
  * @iwarp: messages are SENDs after an RDMA WRITE, which has no immediate data there
  * @swap: the peer has the other byte order
  * @sleeper: a thread is in ibv_get_cq_event(): nobody else may take events of the channel
+ * @spin: whether a call looks for completions for a while before it sleeps
  * @tries: times that the current step of the connect was tried
  * @id: of the connection manager; NULL: none yet
  * @events: the channel of @id
@@ -203,6 +205,7 @@ struct rcl_stream {
 	bool iwarp;
 	bool swap;
 	bool sleeper;
+	struct rcl_spin spin;
 	unsigned int tries;
 	struct rdma_cm_id *id;
 	struct rcl_events *events;

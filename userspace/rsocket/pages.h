@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Memory for the buffers of sockets. */
+#ifndef RCL_RSOCKET_PAGES_H
+#define RCL_RSOCKET_PAGES_H
+
+#include <stddef.h>
+
+/**
+ * struct rcl_pages - whole pages, which a child of fork() shares with its parent
+ * @start: the first byte; NULL: there are none
+ * @len: their bytes
+ * @forks: fork() calls of the process before they were allocated
+ */
+struct rcl_pages {
+	void *start;
+	size_t len;
+	unsigned int forks;
+};
+
+/**
+ * rcl_pages_get - allocate pages
+ * @pages: filled in
+ * @len: bytes that are needed
+ *
+ * The content is undefined: pages that were freed before are used again.
+ *
+ * Context: Any thread.
+ * Return: 0 or -ENOMEM
+ */
+int rcl_pages_get(struct rcl_pages *pages, size_t len);
+
+/**
+ * rcl_pages_put - free pages
+ * @pages: what rcl_pages_get() has filled in, or zeroes; zeroed
+ *
+ * No adapter may write to them any more.
+ *
+ * Context: Any thread.
+ */
+void rcl_pages_put(struct rcl_pages *pages);
+
+#endif /* RCL_RSOCKET_PAGES_H */
