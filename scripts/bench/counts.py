@@ -22,6 +22,8 @@ OUR_MODULE = "rdma_cm_alt"
 # Cases of tests/perf/count.py, the first one being what the others are compared with.
 LIVE = ("live-100-1", "live-1000-1", "live-10000-1", "live-100000-1", "live-1000-1000", "live-100000-1000",
         "live-100000-10000")
+# Pieces of the case "bulk" in a megabyte.
+PIECES = 16
 OUR_LIBRARIES = ("librdmacm.so.1", "libc.so.6")
 
 Profiles = dict[tuple[str, str], list[profile.Profile]]
@@ -132,6 +134,17 @@ def _saved(found: Found, row: Row, limits: dict[str, float]) -> None:
     row.ours = "; ".join(cells)
 
 
+def _stream(found: Found, row: Row, case: str, parts: int) -> None:
+    """A case of rsockets, `parts` of which make what the row is about."""
+    ours, stock = ([value * parts for value in _values(found, case, stack, _total)] for stack in (OURS, STOCK))
+    if not (ours and stock):
+        return
+    row.ours, row.stock = spread(ours, ",.0f", ""), spread(stock, ",.0f", "")
+    shares = ratios(ours, stock)
+    row.ratio = spread(shares, ".2f", "x")
+    row.verdict = verdict(statistics.median(shares) <= 1)
+
+
 def module(record: dict) -> float:
     """Returns the instructions of our module."""
     return record["modules"].get(OUR_MODULE, 0)
@@ -178,6 +191,12 @@ TARGETS = [
            lambda found, row: _saved(found, row, {"roce-64": 90000, "ib-64": 90000, "roce-1": 60000, "ib-1": 60000})),
     Target(f"{ROW}-trunk-switches", "context switches per connection over a trunk", "<= 5",
            lambda found, row: _switches(found, row, {"trunk-roce-64": 5, "trunk-ib-64": 5})),
+    Target(f"{ROW}-messages", "instructions per message of an rsocket and its answer, 64 bytes, RoCE", "<= 1x",
+           lambda found, row: _stream(found, row, "messages", 1)),
+    Target(f"{ROW}-bulk", "instructions per megabyte of an rsocket, RoCE", "<= 1x",
+           lambda found, row: _stream(found, row, "bulk", PIECES)),
+    Target(f"{ROW}-streams", "instructions per connection of an rsocket, both ends, RoCE", "<= 1x",
+           lambda found, row: _stream(found, row, "streams", 1)),
     *(Target(f"{ROW}-{cases[0]}", what, "<= 1.2x the first",
              lambda found, row, cases=cases: _scale(found, row, cases))
       for what, cases in (

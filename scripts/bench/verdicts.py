@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 OURS, STOCK, FLOOR = "ours", "stock", "floor"
+# Bytes of a piece of "rsocket-bulk".
+PIECE = 65536
 MET, MISSED = "met", "missed"
 NOT_RUN = "not measured"
 
@@ -277,6 +279,16 @@ def _disconnect(found: Found, row: Row) -> None:
                 row.target += f" ({deadline / 1e6:g} s)"
 
 
+def _rsocket(found: Found, row: Row, key: str, unit: str, get: Callable[[Record], float], least: float) -> None:
+    """`get` returns what is better if it is more."""
+    ours, stock = ([get(record) for record in found.of(key, name)] for name in (OURS, STOCK))
+    if ours and stock:
+        row.ours, row.stock = spread(ours, ",.1f", unit), spread(stock, ",.1f", unit)
+        gain = ratios(ours, stock)
+        row.ratio = spread(gain, ".2f", "x")
+        row.verdict = verdict(statistics.median(gain) >= least)
+
+
 @dataclass
 class Target:
     """A row of the table: its records, the target, and the function that evaluates it."""
@@ -309,6 +321,12 @@ TARGETS = [
     Target("close", "close with 16,000 ids and events", ">= 6x, linear", _close),
     Target("memory", "kernel memory of an idle connection end", "<= 1536 B", _memory),
     Target("iw-destroy", "destroy of an iWARP id that connects to a dead peer", "<= 10 ms", _destroy),
+    Target("rsocket-messages", "messages of an rsocket and their answers, 64 bytes, RoCE", ">= 1x",
+           lambda found, row: _rsocket(found, row, "rsocket-messages", " per ms",
+                                       lambda record: record["count"] * 1e3 / record["up_us"], 1)),
+    Target("rsocket-bulk", "data of an rsocket, RoCE", ">= 1x",
+           lambda found, row: _rsocket(found, row, "rsocket-bulk", " MB/s",
+                                       lambda record: record["count"] * PIECE / record["up_us"], 1)),
     Target("disconnect", "synchronous disconnect from a dead peer", "the id's deadline", _disconnect),
 ]
 

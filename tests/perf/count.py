@@ -78,6 +78,11 @@ CASES = {
        for name, fabric in (("roce-fused-64", ROCE), ("ib-fused-64", IB))},
     "floor-1": Case("-a none %s floor", 1, 40, 440, (FLOOR,)),
     "floor-64": Case("-a none %s floor", 64, 200, 1200, (FLOOR,)),
+    "messages": Case(f"{ROCE} %s messages", 1, 100, 1100),
+    "bulk": Case(f"{ROCE} %s bulk", 1, 64, 1088),
+    "streams": Case(f"{ROCE} %s streams", 1, 20, 120),
+    # What a connection of an rsocket is compared with.
+    "roce-qp-1": Case(f"{ROCE} -Q %s rate", 1, 40, 240),
     "resolve": Case(f"-a {MUTE} %s resolve", 1, 40, 540),
 }
 

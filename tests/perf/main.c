@@ -16,6 +16,9 @@
  *	disconnect	synchronous, from a peer that the command in $PERF_GONE has disconnected
  *	hold		COUNT connections until it is killed; says that they are there
  *	listeners	the same with COUNT listeners, from the port on
+ *	messages	COUNT messages of 64 bytes of an rsocket, and their answers
+ *	bulk		COUNT pieces of 64 KiB of an rsocket
+ *	streams		COUNT connections of rsockets, one after the other
  *	floor		counts what the floor module does for the text in $PERF_FLOOR
  *
  *	-a ADDRESS -s SOURCE -N NETNS -p PORT -P PEERS -n COUNT -w WINDOW -q QPN -i MS
@@ -62,6 +65,9 @@ static const struct {
 	{ "floor", measure_floor },
 	{ "hold", hold_connections },
 	{ "listeners", hold_listeners },
+	{ "messages", measure_messages },
+	{ "bulk", measure_bulk },
+	{ "streams", measure_streams },
 };
 
 /* 0 while instructions are counted: reading the clock is a system call in an emulated guest. */

@@ -177,5 +177,8 @@ void measure_disconnect(void);
 void measure_floor(void);
 void hold_connections(void);
 void hold_listeners(void);
+void measure_messages(void);
+void measure_bulk(void);
+void measure_streams(void);
 
 #endif

@@ -164,6 +164,14 @@ def disconnect(stacks: Stacks, records: Records) -> None:
     rules()
 
 
+def streams(stacks: Stacks, records: Records) -> None:
+    """Messages and data of rsockets."""
+    for number in records.rounds(5):
+        for mode, count in (("messages", records.count(2000)), ("bulk", records.count(640))):
+            for stack in records.turns(stacks, number):
+                records.add(f"rsocket-{mode}", stack.name, drive(stack, f"{ROCE} -n {count} {mode}"), number=number)
+
+
 def cmtime(stacks: Stacks, records: Records) -> None:
     """The benchmark of upstream (cmtime), without QPs; its output is stored unchanged."""
     program = ROOT / "build/cmtime/cmtime"
@@ -191,6 +199,6 @@ def cmtime(stacks: Stacks, records: Records) -> None:
 # The order matters: rows that disturb the next one come last.
 ROWS: dict[str, Callable[[Stacks, Records], None]] = {
     "resolve": resolve, "rate": rate, "memory": memory, "iw-destroy": destroy, "calls": system_calls,
-    "storm": storm, "close": close, "dead": dead, "ids": ids, "loss": loss, "cmtime": cmtime,
+    "storm": storm, "close": close, "dead": dead, "ids": ids, "loss": loss, "rsocket": streams, "cmtime": cmtime,
     "rate-curve": rate_curve, "disconnect": disconnect,
 }
