@@ -27,6 +27,7 @@
 #define OVERTAKE_MS	200	/* a packet that nothing overtakes goes on after this */
 #define RETRY_MS	10	/* what a connected QP cannot receive is tried again */
 #define RETRIES		200
+#define RNR_FOR_EVER	7	/* InfiniBand specification, vol. 1, section 9.7.5.2.8 */
 
 static const char *const count_names[] = {
 	[HCA_SENT] = "sent",
@@ -217,12 +218,12 @@ static void end_send(struct hca_packet *packet, enum ib_wc_status status)
 }
 
 /* The QP of a message fails. Later messages of it are flushed when it is their turn. */
-static void fail_sender(struct hca_packet *packet)
+static void fail_sender(struct hca_packet *packet, enum ib_wc_status status)
 {
 	struct hca_qp *qp = packet->ack.qp;
 
 	refcount_inc(&qp->refs);	/* put below */
-	end_send(packet, IB_WC_RETRY_EXC_ERR);
+	end_send(packet, status);
 	hca_qp_fail(qp);
 	hca_qp_put(qp);
 }
@@ -233,8 +234,14 @@ static bool gave_up(struct hca_packet *packet)
 	if (++packet->tries < RETRIES)
 		return false;
 	if (packet->reliable)
-		fail_sender(packet);
+		fail_sender(packet, IB_WC_RETRY_EXC_ERR);
 	return true;
+}
+
+/* Does the sender wait as long as it takes until the receiver has a receive request? */
+static bool waits_for_request(const struct hca_packet *packet)
+{
+	return packet->ack.qp && READ_ONCE(packet->ack.qp->attr.rnr_retry) == RNR_FOR_EVER;
 }
 
 /* To one QP. Returns whether the packet is done with, else it has to be tried again. */
@@ -259,11 +266,20 @@ static bool deliver_unicast(struct hca_packet *packet)
 		return !packet->reliable || gave_up(packet);
 	hca_messages_to_port(packet);
 	ret = hca_receive(qp, packet, pkey_index);
+	/* Both ends of a connection fail, as its messages would not be in order any more. */
+	if (ret == -EACCES)
+		hca_qp_fail(qp);
 	hca_qp_put(qp);
-	if (ret != -EAGAIN) {
+	if (ret == -EACCES && packet->reliable) {
+		fail_sender(packet, IB_WC_REM_ACCESS_ERR);
+		return true;
+	}
+	if (ret != -EAGAIN && ret != -ENOBUFS) {
 		end_send(packet, IB_WC_SUCCESS);
 		return true;
 	}
+	if (ret == -ENOBUFS && waits_for_request(packet))
+		return false;
 	if (!gave_up(packet))
 		return false;
 	hca_count(HCA_NO_BUFFER);

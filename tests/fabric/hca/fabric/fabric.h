@@ -38,6 +38,7 @@ enum hca_count {
  * @qp: the sender's QP (holds a reference), NULL: nothing
  * @wr_id: identifier of the client
  * @len: length of the message
+ * @is_write: it is an RDMA write
  * @refused: it is not delivered, and completes with this when it is its turn
  * @signalled: it has a completion if it arrives
  */
@@ -45,8 +46,19 @@ struct hca_ack {
 	struct hca_qp *qp;
 	u64 wr_id;
 	u32 len;
+	bool is_write;
 	enum ib_wc_status refused;
 	bool signalled;
+};
+
+/**
+ * struct hca_target - where an RDMA write goes
+ * @addr: address in a region of the receiver
+ * @rkey: key of the region
+ */
+struct hca_target {
+	u64 addr;
+	u32 rkey;
 };
 
 /**
@@ -60,6 +72,7 @@ struct hca_ack {
  * @reliable: of an RC QP, which fails if the packet cannot be delivered
  * @has_grh: @grh holds
  * @has_imm: @imm holds
+ * @is_write: an RDMA write to @target, which takes a receive request only with immediate data
  * @solicited: the sender wants the receiver's attention
  * @sl: service level
  * @tries: how often it could not be delivered
@@ -72,6 +85,7 @@ struct hca_ack {
  * @from: the sender's QP, to know it by and nothing else
  * @ack: what the sender gets for it
  * @imm: immediate data
+ * @target: of an RDMA write
  * @grh: global route header
  * @len: of @data
  * @data: the payload
@@ -86,6 +100,7 @@ struct hca_packet {
 	bool reliable;
 	bool has_grh;
 	bool has_imm;
+	bool is_write;
 	bool solicited;
 	u8 sl;
 	u8 tries;
@@ -98,6 +113,7 @@ struct hca_packet {
 	const void *from;
 	struct hca_ack ack;
 	__be32 imm;
+	struct hca_target target;
 	struct ib_grh grh;
 	u32 len;
 	u8 data[];

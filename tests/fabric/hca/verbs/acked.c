@@ -39,7 +39,7 @@ void hca_acked_end(struct hca_packet *packet, enum ib_wc_status status)
 	struct ib_wc wc = {
 		.wr_id = packet->ack.wr_id,
 		.status = status,
-		.opcode = IB_WC_SEND,
+		.opcode = packet->ack.is_write ? IB_WC_RDMA_WRITE : IB_WC_SEND,
 		.byte_len = packet->ack.len,
 	};
 

@@ -36,6 +36,7 @@ struct ib_mr *hca_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 		ret = PTR_ERR(mr->umem);
 		goto err_free;
 	}
+	mr->access = access;
 	mr->ib.pd = pd;
 	mr->ib.iova = iova;
 	mr->ib.length = length;
@@ -68,19 +69,14 @@ int hca_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	return 0;
 }
 
-/* Copies a piece of a program's memory; the mutex memory is held. */
-static int copy_user(struct hca_qp *qp, const struct ib_sge *sge, size_t skip, void *kernel,
-		     size_t len, bool in)
+/* Copies a piece of a region; the mutex memory is held. */
+static int copy_region(struct hca_mr *mr, u64 at, void *kernel, size_t len, bool in)
 {
-	struct hca_device *dev = to_hca(qp->ib.device);
-	struct hca_mr *mr = xa_load(&dev->mrs, sge->lkey);
-	u64 at = sge->addr + skip;
 	struct sg_table *sgt;
 	size_t did;
 	off_t off;
 
-	if (!mr || mr->ib.pd != qp->ib.pd || at < mr->ib.iova || len > mr->ib.length ||
-	    at - mr->ib.iova > mr->ib.length - len)
+	if (at < mr->ib.iova || len > mr->ib.length || at - mr->ib.iova > mr->ib.length - len)
 		return -EFAULT;
 	sgt = &mr->umem->sgt_append.sgt;
 	off = ib_umem_offset(mr->umem) + (at - mr->ib.iova);
@@ -89,6 +85,18 @@ static int copy_user(struct hca_qp *qp, const struct ib_sge *sge, size_t skip, v
 	else
 		did = sg_pcopy_to_buffer(sgt->sgl, sgt->orig_nents, kernel, len, off);
 	return did == len ? 0 : -EFAULT;
+}
+
+/* Copies a piece of a program's memory; the mutex memory is held. */
+static int copy_user(struct hca_qp *qp, const struct ib_sge *sge, size_t skip, void *kernel,
+		     size_t len, bool in)
+{
+	struct hca_device *dev = to_hca(qp->ib.device);
+	struct hca_mr *mr = xa_load(&dev->mrs, sge->lkey);
+
+	if (!mr || mr->ib.pd != qp->ib.pd)
+		return -EFAULT;
+	return copy_region(mr, sge->addr + skip, kernel, len, in);
 }
 
 static int copy_sges(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t skip, u8 *buf,
@@ -137,4 +145,27 @@ int hca_scatter(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t s
 		const void *from, size_t len)
 {
 	return copy_sges(qp, sge, count, skip, (u8 *)from, len, true);
+}
+
+/*
+ * Writes what an RDMA write of the peer carries. Returns -EACCES if the QP or the region does not
+ * allow it, -EFAULT outside of the region. Process context.
+ */
+int hca_write_remote(struct hca_qp *qp, u64 addr, u32 rkey, const void *from, size_t len)
+{
+	struct hca_device *dev = to_hca(qp->ib.device);
+	struct hca_mr *mr;
+	int ret = -EACCES;
+
+	if (!(READ_ONCE(qp->attr.qp_access_flags) & IB_ACCESS_REMOTE_WRITE))
+		return -EACCES;
+	/* Without data neither key nor address count. */
+	if (!len)
+		return 0;
+	mutex_lock(&dev->memory);
+	mr = xa_load(&dev->mrs, rkey);
+	if (mr && mr->ib.pd == qp->ib.pd && (mr->access & IB_ACCESS_REMOTE_WRITE))
+		ret = copy_region(mr, addr, (void *)from, len, true);
+	mutex_unlock(&dev->memory);
+	return ret;
 }

@@ -3,8 +3,8 @@
  * Sending, and posting receive requests. The kernel hands its requests over in a list; a program
  * writes them to its ring and posts an empty list.
  *
- * Datagrams are whole; of connected QPs only plain sends go, for programs that send a few bytes to
- * see that a connection is one. RDMA completes with an error.
+ * Datagrams are whole. Of connected QPs sends go, and RDMA writes of programs; what else there is
+ * completes with an error.
  *
  * Locking: the QP's mutex @sending for a program's ring, the QP's lock for the receive queue.
  */
@@ -15,7 +15,7 @@
 #include "verbs/acked.h"
 #include "verbs/late.h"
 
-#define MESSAGE_MAX	65536	/* of a connected QP */
+#define MESSAGE_MAX	262144	/* of a connected QP */
 
 /**
  * struct message - a send request of a program or of the kernel
@@ -31,6 +31,7 @@
  * @count: how many pieces
  * @inlined: the data itself, instead
  * @len: how much in all
+ * @target: where to, of an RDMA write
  */
 struct message {
 	u64 wr_id;
@@ -45,12 +46,31 @@ struct message {
 	u32 count;
 	const void *inlined;
 	u32 len;
+	struct hca_target target;
 };
+
+static bool is_write(const struct message *msg)
+{
+	return msg->opcode == IB_WR_RDMA_WRITE || msg->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+}
+
+static bool has_imm(const struct message *msg)
+{
+	return msg->opcode == IB_WR_SEND_WITH_IMM || msg->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+}
 
 static bool is_connected(const struct hca_qp *qp)
 {
 	return qp->ib.qp_type != IB_QPT_UD && qp->ib.qp_type != IB_QPT_SMI &&
 	       qp->ib.qp_type != IB_QPT_GSI;
+}
+
+/* Can this QP do what the message asks for? */
+static bool is_possible(const struct hca_qp *qp, const struct message *msg)
+{
+	if (is_write(msg))
+		return qp->user && is_connected(qp);
+	return msg->opcode == IB_WR_SEND || msg->opcode == IB_WR_SEND_WITH_IMM;
 }
 
 static bool is_signalled(const struct hca_qp *qp, const struct message *msg)
@@ -83,6 +103,7 @@ static void begin_acked(struct hca_packet *packet, struct hca_qp *qp, const stru
 {
 	packet->ack.wr_id = msg->wr_id;
 	packet->ack.len = msg->len;
+	packet->ack.is_write = is_write(msg);
 	packet->ack.signalled = is_signalled(qp, msg);
 	hca_acked_begin(packet, qp);
 }
@@ -124,8 +145,10 @@ static bool fill_address(struct hca_qp *qp, const struct message *msg, struct hc
 	packet->sl = rdma_ah_get_sl(ah);
 	packet->dlid = rdma_ah_get_dlid(ah);
 	packet->solicited = msg->flags & IB_SEND_SOLICITED;
-	packet->has_imm = msg->opcode == IB_WR_SEND_WITH_IMM;
+	packet->has_imm = has_imm(msg);
 	packet->imm = msg->imm;
+	packet->is_write = is_write(msg);
+	packet->target = msg->target;
 	packet->has_grh = rdma_ah_get_ah_flags(ah) & IB_AH_GRH;
 	spin_lock_irqsave(&hca_lock, flags);
 	up = port->up || !qp->ib.qp_num;
@@ -159,7 +182,7 @@ static int send_message(struct hca_qp *qp, struct message *msg, gfp_t gfp)
 		return refuse(qp, msg, IB_WC_WR_FLUSH_ERR, gfp);
 	if (state != IB_QPS_RTS && state != IB_QPS_SQD)
 		return -EINVAL;
-	if (msg->opcode != IB_WR_SEND && msg->opcode != IB_WR_SEND_WITH_IMM)
+	if (!is_possible(qp, msg))
 		return refuse(qp, msg, IB_WC_LOC_QP_OP_ERR, gfp);
 	if (is_connected(qp)) {
 		msg->ah = &qp->attr.ah_attr;
@@ -227,6 +250,10 @@ static int send_ring(struct hca_qp *qp)
 		} else {
 			msg.sge = (struct ib_sge *)data;
 			msg.count = min_t(u32, wqe.dma.num_sge, HCA_MAX_SGE);
+		}
+		if (is_write(&msg)) {
+			msg.target.addr = wqe.wr.wr.rdma.remote_addr;
+			msg.target.rkey = wqe.wr.wr.rdma.rkey;
 		}
 		if (!is_connected(qp)) {
 			msg.qpn = wqe.wr.wr.ud.remote_qpn;

@@ -89,16 +89,28 @@ static enum ib_wc_status copy_payload(struct hca_qp *qp, const struct hca_packet
 	}
 }
 
+/* The data to where the packet or the request wants it. */
+static enum ib_wc_status store(struct hca_qp *qp, const struct hca_packet *packet,
+			       const struct request *request)
+{
+	if (!packet->is_write)
+		return copy_payload(qp, packet, request);
+	return hca_write_remote(qp, packet->target.addr, packet->target.rkey, packet->data,
+				packet->len) ? IB_WC_LOC_ACCESS_ERR : IB_WC_SUCCESS;
+}
+
 /*
- * Delivers a packet to a QP, of which the caller holds a reference. Returns -EAGAIN when a
- * connected QP has no receive request for it yet, or an RC QP cannot receive it for another reason,
- * and 0 when the packet was received, or dropped and counted.
+ * Delivers a packet to a QP, of which the caller holds a reference. Returns -ENOBUFS when a
+ * connected QP has no receive request for it yet, -EAGAIN when an RC QP cannot receive it for
+ * another reason, -EACCES for an RDMA write that is not allowed, and 0 when it was received,
+ * or dropped and counted.
  */
 int hca_receive(struct hca_qp *qp, const struct hca_packet *packet, u16 pkey_index)
 {
+	bool needs_request = !packet->is_write || packet->has_imm;
 	struct request request;
 	struct ib_wc wc = {
-		.opcode = IB_WC_RECV,
+		.opcode = packet->is_write ? IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV,
 		.qp = &qp->ib,
 		.src_qp = packet->src_qpn,
 		.slid = packet->slid,
@@ -112,14 +124,20 @@ int hca_receive(struct hca_qp *qp, const struct hca_packet *packet, u16 pkey_ind
 	ready = can_receive(qp);
 	right = key_matches(qp, packet);
 	if (ready && right)
-		took = take_request(qp, &request);
+		took = !needs_request || take_request(qp, &request);
 	spin_unlock_irq(&qp->lock);
 	if (!took) {
-		if (packet->reliable || (packet->connected && ready && right))
+		if (packet->connected && ready && right)
+			return -ENOBUFS;
+		if (packet->reliable)
 			return -EAGAIN;
 		hca_count(!ready ? HCA_NO_QP : right ? HCA_NO_BUFFER : HCA_BAD_QKEY);
 		return 0;
 	}
+	wc.status = store(qp, packet, &request);
+	hca_count(HCA_DELIVERED);
+	if (!needs_request)
+		return wc.status ? -EACCES : 0;
 	wc.wr_id = request.wr_id;
 	wc.byte_len = packet->len + (packet->connected ? 0 : HCA_GRH);
 	if (packet->has_grh && !packet->connected)
@@ -128,13 +146,11 @@ int hca_receive(struct hca_qp *qp, const struct hca_packet *packet, u16 pkey_ind
 		wc.wc_flags |= IB_WC_WITH_IMM;
 		wc.ex.imm_data = packet->imm;
 	}
-	wc.status = copy_payload(qp, packet, &request);
-	hca_count(HCA_DELIVERED);
 	/* Clients of the kernel start soft interrupts, as from an interrupt of hardware. */
 	local_bh_disable();
 	hca_cq_add(qp->ib.recv_cq, &wc, packet->solicited || wc.status);
 	local_bh_enable();
-	return 0;
+	return packet->is_write && wc.status ? -EACCES : 0;
 }
 
 /* Completes the receive requests of a QP in the error state; in reset they vanish. Any context. */

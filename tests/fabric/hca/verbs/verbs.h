@@ -57,10 +57,12 @@ struct hca_ah {
  * struct hca_mr - a memory region
  * @ib: the core's part
  * @umem: the pages of a program, NULL for all memory of the kernel (immutable)
+ * @access: what its keys allow (immutable)
  */
 struct hca_mr {
 	struct ib_mr ib;
 	struct ib_umem *umem;
+	int access;
 };
 
 /**
@@ -177,6 +179,7 @@ int hca_dereg_mr(struct ib_mr *mr, struct ib_udata *udata);
 int hca_gather(struct hca_qp *qp, const struct ib_sge *sge, u32 count, void *to, size_t len);
 int hca_scatter(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t skip,
 		const void *from, size_t len);
+int hca_write_remote(struct hca_qp *qp, u64 addr, u32 rkey, const void *from, size_t len);
 
 /* cq.c: completion queues */
 int hca_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
