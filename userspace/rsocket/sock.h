@@ -36,7 +36,7 @@ struct rcl_waiter {
 /**
  * struct rcl_sock_ops - the calls of a type of socket; with the lock of the socket where there is
  *                       one
- * @create: allocates a socket of an address family, with one reference; NULL: there is no memory
+ * @create: makes a socket of an address family, with one reference; NULL with errno set
  * @bind: rbind()
  * @listen: rlisten()
  * @accept: raccept(): returns a socket with a descriptor and one reference
@@ -45,8 +45,8 @@ struct rcl_waiter {
  * @send: rsend() and its family; returns the number of bytes
  * @recv: rrecv() and its family; returns the number of bytes, and sets msg_namelen and msg_flags
  * @name: local or remote address
- * @setopt: rsetsockopt(), after what options.c does for all types
- * @getopt: rgetsockopt(), likewise
+ * @setopt: rsetsockopt(); of SOL_SOCKET what sockopt.c has not only to store
+ * @getopt: rgetsockopt(), of SOL_SOCKET what sockopt.c does not know
  * @look: handles completions and returns the events of poll(2) that are true, among those asked
  *        for, POLLERR and POLLHUP
  * @arm: lets the descriptor tell the next change, and looks again as @look does: what came before

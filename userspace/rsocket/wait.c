@@ -49,6 +49,13 @@ int64_t rcl_deadline(int64_t ms)
 	return ms < 0 ? RCL_FOREVER : rcl_now_ns() + ms * NS_PER_MS;
 }
 
+int64_t rcl_call_deadline(const struct rcl_sock *sock, int flags, uint32_t ms)
+{
+	if (sock->nonblock || flags & MSG_DONTWAIT)
+		return 0;
+	return ms ? rcl_deadline(ms) : RCL_FOREVER;
+}
+
 static void end_of_thread(void *value)
 {
 	own = 0;

@@ -23,6 +23,16 @@ int64_t rcl_now_ns(void);
 int64_t rcl_deadline(int64_t ms);
 
 /**
+ * rcl_call_deadline - how long a call that sends or receives may wait
+ * @sock: the locked socket
+ * @flags: of the call
+ * @ms: SO_RCVTIMEO or SO_SNDTIMEO; 0: none
+ *
+ * Return: in nanoseconds of CLOCK_MONOTONIC, or RCL_FOREVER; 0: it does not wait
+ */
+int64_t rcl_call_deadline(const struct rcl_sock *sock, int flags, uint32_t ms);
+
+/**
  * struct rcl_sleeper - a thread that sleeps until one of some sockets changes
  * @waiter: for one socket; a thread that waits for several has one for each
  * @fd: the eventfd of the thread

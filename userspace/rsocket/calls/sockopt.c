@@ -13,9 +13,13 @@
 
 #include "base/compiler.h"
 #include "rsocket/calls/call.h"
+#include "rsocket/value.h"
 
 /* Bytes of a send buffer: two of the shortest pieces. */
 #define SEND_LEAST 4096
+
+/* Bytes of a receive buffer, which has two halves. */
+#define RECV_LEAST 2
 
 #define MS_PER_S 1000LL
 #define US_PER_MS 1000LL
@@ -43,11 +47,6 @@ static int put(void *value, socklen_t *len, const void *from, socklen_t size)
 	return 0;
 }
 
-static int put_int(void *value, socklen_t *len, int number)
-{
-	return put(value, len, &number, sizeof(number));
-}
-
 static int get(void *to, const void *value, socklen_t len, socklen_t size)
 {
 	if (!value || len < size)
@@ -61,8 +60,7 @@ static int set_flag(struct rcl_sock *sock, int name, const void *value, socklen_
 	uint32_t flag = (uint32_t)flag_of(name);
 	int on, ret = get(&on, value, len, sizeof(on));
 
-	/* These two do nothing here. */
-	if (!ret && name != SO_OOBINLINE && name != SO_BROADCAST)
+	if (!ret)
 		ret = sock->ops->setopt(sock, SOL_SOCKET, name, value, len);
 	if (!ret)
 		sock->so_flags = on ? sock->so_flags | flag : sock->so_flags & ~flag;
@@ -70,11 +68,14 @@ static int set_flag(struct rcl_sock *sock, int name, const void *value, socklen_
 }
 
 /* As with TCP, the buffer has twice the size. It stays as it is once it exists. */
-static int set_size(const struct rcl_sock *sock, uint32_t *size, uint32_t least, const void *value,
+static int set_size(struct rcl_sock *sock, uint32_t *size, int name, const void *value,
 		    socklen_t len)
 {
+	uint32_t least = name == SO_SNDBUF ? SEND_LEAST : RECV_LEAST;
 	int bytes, ret = get(&bytes, value, len, sizeof(bytes));
 
+	if (!ret)
+		ret = sock->ops->setopt(sock, SOL_SOCKET, name, value, len);
 	if (ret || sock->sized)
 		return ret;
 	*size = bytes <= 0 ? least : bytes > INT_MAX / 4 ? INT_MAX / 2 : (uint32_t)bytes * 2;
@@ -127,9 +128,9 @@ static int set_socket(struct rcl_sock *sock, int name, const void *value, sockle
 {
 	switch (name) {
 	case SO_RCVBUF:
-		return set_size(sock, &sock->recv_buf, 2, value, len);
+		return set_size(sock, &sock->recv_buf, name, value, len);
 	case SO_SNDBUF:
-		return set_size(sock, &sock->send_buf, SEND_LEAST, value, len);
+		return set_size(sock, &sock->send_buf, name, value, len);
 	case SO_RCVTIMEO:
 		return set_time(&sock->recv_ms, value, len);
 	case SO_SNDTIMEO:
@@ -137,7 +138,9 @@ static int set_socket(struct rcl_sock *sock, int name, const void *value, sockle
 	case SO_LINGER:
 		return set_linger(sock, value, len);
 	default:
-		return flag_of(name) ? set_flag(sock, name, value, len) : -ENOTSUP;
+		if (flag_of(name))
+			return set_flag(sock, name, value, len);
+		return sock->ops->setopt(sock, SOL_SOCKET, name, value, len);
 	}
 }
 
@@ -147,7 +150,7 @@ static int get_error(struct rcl_sock *sock, void *value, socklen_t *len)
 
 	/* What has come may be the end of the connection. */
 	sock->ops->look(sock, 0);
-	ret = put_int(value, len, sock->err);
+	ret = rcl_value_put(value, len, sock->err);
 	if (!ret)
 		sock->err = 0;
 	return ret;
@@ -167,9 +170,9 @@ static int get_socket(struct rcl_sock *sock, int name, void *value, socklen_t *l
 {
 	switch (name) {
 	case SO_RCVBUF:
-		return put_int(value, len, (int)sock->recv_buf);
+		return rcl_value_put(value, len, (int)sock->recv_buf);
 	case SO_SNDBUF:
-		return put_int(value, len, (int)sock->send_buf);
+		return rcl_value_put(value, len, (int)sock->send_buf);
 	case SO_RCVTIMEO:
 		return get_time(sock->recv_ms, value, len);
 	case SO_SNDTIMEO:
@@ -179,13 +182,13 @@ static int get_socket(struct rcl_sock *sock, int name, void *value, socklen_t *l
 	case SO_ERROR:
 		return get_error(sock, value, len);
 	case SO_TYPE:
-		return put_int(value, len, sock->type);
+		return rcl_value_put(value, len, sock->type);
 	case SO_DOMAIN:
-		return put_int(value, len, sock->family);
+		return rcl_value_put(value, len, sock->family);
 	default:
 		if (!flag_of(name))
-			return -ENOTSUP;
-		return put_int(value, len, !!(sock->so_flags & (uint32_t)flag_of(name)));
+			return sock->ops->getopt(sock, SOL_SOCKET, name, value, len);
+		return rcl_value_put(value, len, !!(sock->so_flags & (uint32_t)flag_of(name)));
 	}
 }
 

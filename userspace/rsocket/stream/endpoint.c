@@ -165,15 +165,6 @@ int rcl_endpoint_create(struct rcl_stream *s)
 	return ret;
 }
 
-static void destroy_cq(struct rcl_cq *cq)
-{
-	if (!cq->cq)
-		return;
-	ibv_ack_cq_events(cq->cq, cq->unacked);
-	ibv_destroy_cq(cq->cq);
-	cq->cq = NULL;
-}
-
 void rcl_endpoint_destroy(struct rcl_stream *s)
 {
 	if (s->id && s->id->qp)
@@ -184,8 +175,8 @@ void rcl_endpoint_destroy(struct rcl_stream *s)
 		ibv_dereg_mr(s->rx.mr);
 	rcl_pages_put(&s->tx.pages);
 	rcl_pages_put(&s->rx.pages);
-	destroy_cq(&s->send_cq);
-	destroy_cq(&s->recv_cq);
+	rcl_cq_destroy(&s->send_cq);
+	rcl_cq_destroy(&s->recv_cq);
 	if (s->comp)
 		ibv_destroy_comp_channel(s->comp);
 	s->tx.mr = NULL;

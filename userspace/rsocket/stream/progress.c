@@ -209,26 +209,17 @@ void rcl_stream_progress(struct rcl_stream *s)
 		rcl_sock_changed(&s->sock);
 }
 
-static void arm(struct rcl_cq *cq)
-{
-	if (!cq->armed && !ibv_req_notify_cq(cq->cq, 0))
-		cq->armed = true;
-}
-
 void rcl_stream_arm(struct rcl_stream *s, bool sends)
 {
-	arm(&s->recv_cq);
+	rcl_cq_arm(&s->recv_cq);
 	/* A credit that has no work request is given when a control message has completed. */
 	if (sends || !rcl_tx_may_control(s))
-		arm(&s->send_cq);
+		rcl_cq_arm(&s->send_cq);
 }
 
 static void event_taken(struct rcl_stream *s, const struct ibv_cq *told)
 {
-	struct rcl_cq *cq = told == s->recv_cq.cq ? &s->recv_cq : &s->send_cq;
-
-	cq->unacked++;
-	cq->armed = false;
+	rcl_cq_told(told == s->recv_cq.cq ? &s->recv_cq : &s->send_cq);
 }
 
 void rcl_stream_drain(struct rcl_stream *s)
@@ -251,7 +242,7 @@ static void wake_sleeper(struct rcl_stream *s)
 	if (s->state != RCL_STREAM_UP) {
 		rcl_endpoint_fail(s);
 	} else if (rcl_tx_may_control(s)) {
-		arm(&s->send_cq);
+		rcl_cq_arm(&s->send_cq);
 		rcl_tx_probe(s);
 	}
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "rsocket/iov.h"
 #include "rsocket/stream/data.h"
 #include "rsocket/stream/progress.h"
 #include "rsocket/wait.h"
@@ -35,13 +36,6 @@ static uint32_t take(struct rcl_stream *s, uint8_t *to, size_t most, uint32_t sk
 	s->rx.avail -= len;
 	s->rx.freed += len;
 	return len;
-}
-
-static int64_t deadline_of(const struct rcl_stream *s, int flags)
-{
-	if (s->sock.nonblock || flags & MSG_DONTWAIT)
-		return 0;
-	return s->sock.recv_ms ? rcl_deadline(s->sock.recv_ms) : RCL_FOREVER;
 }
 
 /* Why nothing can ever be received, before there was a connection; 0: there is or was one. */
@@ -102,15 +96,6 @@ static size_t fill(struct rcl_stream *s, const struct msghdr *msg, size_t done, 
 	return got;
 }
 
-static size_t room(const struct msghdr *msg)
-{
-	size_t i, sum = 0;
-
-	for (i = 0; i < msg->msg_iovlen; i++)
-		sum += msg->msg_iov[i].iov_len;
-	return sum;
-}
-
 /* Streams have the address of the peer, as far as there is room for it. */
 static void put_name(struct rcl_sock *sock, struct msghdr *msg)
 {
@@ -126,8 +111,8 @@ static void put_name(struct rcl_sock *sock, struct msghdr *msg)
 ssize_t rcl_stream_recv(struct rcl_sock *sock, struct msghdr *msg, int flags)
 {
 	struct rcl_stream *s = rcl_stream_of(sock);
-	int64_t deadline = deadline_of(s, flags);
-	size_t len = room(msg), done = 0, got;
+	int64_t deadline = rcl_call_deadline(sock, flags, sock->recv_ms);
+	size_t len = rcl_iov_len(msg), done = 0, got;
 	int ret;
 
 	if (msg->msg_controllen)

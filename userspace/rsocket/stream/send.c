@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <sys/uio.h>
 
+#include "rsocket/iov.h"
 #include "rsocket/stream/data.h"
 #include "rsocket/stream/iomap.h"
 #include "rsocket/stream/progress.h"
@@ -41,15 +42,6 @@ static int send_piece(struct rcl_stream *s, struct rcl_source *source, uint32_t 
 	return ret;
 }
 
-static size_t total(const struct iovec *iov, size_t count)
-{
-	size_t i, sum = 0;
-
-	for (i = 0; i < count; i++)
-		sum += iov[i].iov_len;
-	return sum;
-}
-
 ssize_t rcl_stream_send(struct rcl_sock *sock, const struct msghdr *msg, int flags)
 {
 	struct rcl_stream *s = rcl_stream_of(sock);
@@ -61,7 +53,7 @@ ssize_t rcl_stream_send(struct rcl_sock *sock, const struct msghdr *msg, int fla
 
 	if (msg->msg_controllen)
 		return -ENOTSUP;
-	len = total(msg->msg_iov, msg->msg_iovlen);
+	len = rcl_iov_len(msg);
 	if (len > SSIZE_MAX)
 		return -EINVAL;
 	source.left = len;

@@ -98,9 +98,7 @@ static bool may_send_or_never(struct rcl_stream *s)
 
 int64_t rcl_stream_send_deadline(const struct rcl_stream *s, int flags)
 {
-	if (s->sock.nonblock || flags & MSG_DONTWAIT)
-		return 0;
-	return s->sock.send_ms ? rcl_deadline(s->sock.send_ms) : RCL_FOREVER;
+	return rcl_call_deadline(&s->sock, flags, s->sock.send_ms);
 }
 
 int rcl_stream_may_send(const struct rcl_stream *s)

@@ -6,6 +6,7 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include "rsocket/cq.h"
 #include "rsocket/pages.h"
 #include "rsocket/service.h"
 #include "rsocket/sock.h"
@@ -141,18 +142,6 @@ struct rcl_rx {
 	bool tells_len;
 	struct rcl_target peer;
 	unsigned int peer_index;
-};
-
-/**
- * struct rcl_cq - a completion queue
- * @cq: the queue
- * @armed: the channel tells the next completion, or has done so
- * @unacked: events that were taken from the channel, and are not acknowledged
- */
-struct rcl_cq {
-	struct ibv_cq *cq;
-	bool armed;
-	unsigned int unacked;
 };
 
 /**

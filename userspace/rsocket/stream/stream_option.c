@@ -18,31 +18,15 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "rsocket/size_option.h"
 #include "rsocket/stream/alive.h"
 #include "rsocket/stream/connect.h"
+#include "rsocket/value.h"
 
 #define KEEPALIVE_S 7200
-#define SIZE_MOST 65534
 
 /* The reply of TCP_MAXSEG if there is no path. */
 #define SEGMENT 2048
-
-static bool get_int(const void *value, socklen_t len, int *number)
-{
-	if (!value || len < sizeof(int))
-		return false;
-	memcpy(number, value, sizeof(*number));
-	return true;
-}
-
-static int put_int(void *value, socklen_t *len, int number)
-{
-	if (!value || !len || *len < sizeof(int))
-		return -EINVAL;
-	memcpy(value, &number, sizeof(number));
-	*len = sizeof(number);
-	return 0;
-}
 
 static int set_id_option(struct rcl_stream *s, int name, void *value, size_t len)
 {
@@ -100,6 +84,12 @@ static int set_socket(struct rcl_stream *s, int name, int number)
 		return set_reuseaddr(s, number);
 	case SO_KEEPALIVE:
 		return set_keepalive(s, number);
+	/* What is stored for all types, and does nothing more here. */
+	case SO_RCVBUF:
+	case SO_SNDBUF:
+	case SO_OOBINLINE:
+	case SO_BROADCAST:
+		return 0;
 	default:
 		return -ENOTSUP;
 	}
@@ -149,11 +139,6 @@ static int set_tcp(struct rcl_stream *s, int name, int number)
 	}
 }
 
-static uint32_t at_most(int number, uint32_t most)
-{
-	return (uint32_t)number < most ? (uint32_t)number : most;
-}
-
 static int set_route(struct rcl_stream *s, const void *value, socklen_t len)
 {
 	void *route = len ? malloc(len) : NULL;
@@ -168,31 +153,11 @@ static int set_route(struct rcl_stream *s, const void *value, socklen_t len)
 
 static int set_rdma(struct rcl_stream *s, int name, const void *value, socklen_t len)
 {
-	struct rcl_sock *sock = &s->sock;
-	int number = 0;
-
 	if (s->state > RCL_STREAM_LISTENING)
 		return -EINVAL;
 	if (name == RDMA_ROUTE)
 		return set_route(s, value, len);
-	if (!get_int(value, len, &number))
-		return -EINVAL;
-	switch (name) {
-	case RDMA_SQSIZE:
-		sock->sq_size = at_most(number, SIZE_MOST);
-		return 0;
-	case RDMA_RQSIZE:
-		sock->rq_size = at_most(number, SIZE_MOST);
-		return 0;
-	case RDMA_INLINE:
-		sock->inline_len = at_most(number, SIZE_MOST);
-		return 0;
-	case RDMA_IOMAPSIZE:
-		sock->iomaps = rcl_iomaps_round((uint32_t)number);
-		return 0;
-	default:
-		return -ENOTSUP;
-	}
+	return rcl_size_set(&s->sock, name, value, len);
 }
 
 /* The value of TCP_CONGESTION is a name, and that of IP_TOS may be one byte, see ip(7). */
@@ -204,7 +169,7 @@ static bool get_number(int level, int name, const void *value, socklen_t len, in
 		*number = *(const uint8_t *)value;
 		return true;
 	}
-	return get_int(value, len, number);
+	return !rcl_value_get(value, len, number);
 }
 
 int rcl_stream_setopt(struct rcl_sock *sock, int level, int name, const void *value, socklen_t len)
@@ -256,17 +221,17 @@ static int get_tcp(const struct rcl_stream *s, int name, void *value, socklen_t 
 {
 	switch (name) {
 	case TCP_KEEPIDLE:
-		return put_int(value, len, (int)s->keepidle_s);
+		return rcl_value_put(value, len, (int)s->keepidle_s);
 	case TCP_NODELAY:
-		return put_int(value, len, s->nodelay);
+		return rcl_value_put(value, len, s->nodelay);
 	case TCP_MAXSEG:
-		return put_int(value, len, segment(s));
+		return rcl_value_put(value, len, segment(s));
 	case TCP_INFO:
 		return get_info(s, value, len);
 	case TCP_KEEPCNT:
 	case TCP_KEEPINTVL:
 	case TCP_CONGESTION:
-		return put_int(value, len, 1);
+		return rcl_value_put(value, len, 1);
 	default:
 		return -ENOTSUP;
 	}
@@ -323,20 +288,9 @@ static int get_route(const struct rcl_stream *s, void *value, socklen_t *len)
 
 static int get_rdma(const struct rcl_stream *s, int name, void *value, socklen_t *len)
 {
-	switch (name) {
-	case RDMA_SQSIZE:
-		return put_int(value, len, (int)s->sock.sq_size);
-	case RDMA_RQSIZE:
-		return put_int(value, len, (int)s->sock.rq_size);
-	case RDMA_INLINE:
-		return put_int(value, len, (int)s->sock.inline_len);
-	case RDMA_IOMAPSIZE:
-		return put_int(value, len, (int)s->sock.iomaps);
-	case RDMA_ROUTE:
+	if (name == RDMA_ROUTE)
 		return value && len ? get_route(s, value, len) : -EINVAL;
-	default:
-		return -ENOTSUP;
-	}
+	return rcl_size_get(&s->sock, name, value, len);
 }
 
 int rcl_stream_getopt(struct rcl_sock *sock, int level, int name, void *value, socklen_t *len)
@@ -345,9 +299,9 @@ int rcl_stream_getopt(struct rcl_sock *sock, int level, int name, void *value, s
 
 	switch (level) {
 	case IPPROTO_IP:
-		return name == IP_TOS ? put_int(value, len, s->tos) : -ENOTSUP;
+		return name == IP_TOS ? rcl_value_put(value, len, s->tos) : -ENOTSUP;
 	case IPPROTO_IPV6:
-		return name == IPV6_V6ONLY ? put_int(value, len, s->v6only) : -ENOTSUP;
+		return name == IPV6_V6ONLY ? rcl_value_put(value, len, s->v6only) : -ENOTSUP;
 	case IPPROTO_TCP:
 		return get_tcp(s, name, value, len);
 	case SOL_RDMA:
