@@ -14,12 +14,15 @@
 #include "base/err.h"
 #include "base/sockaddr.h"
 #include "rsocket/calls/call.h"
+#include "rsocket/dgram/dgram.h"
 #include "rsocket/stream/stream.h"
 
 static bool is_supported(int domain, int type, int protocol)
 {
 	if (domain != AF_INET && domain != AF_INET6 && domain != AF_IB)
 		return false;
+	if (type == SOCK_DGRAM)
+		return !protocol || protocol == IPPROTO_UDP;
 	return type == SOCK_STREAM && (!protocol || protocol == IPPROTO_TCP);
 }
 
@@ -35,17 +38,17 @@ static int install(struct rcl_sock *sock, bool cloexec)
 
 RCL_EXPORT int rsocket(int domain, int type, int protocol)
 {
-	int flags = type & (SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int flags = type & (SOCK_NONBLOCK | SOCK_CLOEXEC), base = type & ~flags;
 	struct rcl_sock *sock;
 	int fd;
 
-	if (!is_supported(domain, type & ~flags, protocol))
+	if (!is_supported(domain, base, protocol))
 		return rcl_fail(-ENOTSUP, __func__,
-				"domain %d, type %d, protocol %d; streams of AF_INET, AF_INET6 and AF_IB are supported",
+				"domain %d, type %d, protocol %d; streams and datagrams of AF_INET, AF_INET6 and AF_IB are supported",
 				domain, type, protocol);
-	sock = rcl_stream_ops.create(domain);
+	sock = (base == SOCK_DGRAM ? &rcl_dgram_ops : &rcl_stream_ops)->create(domain);
 	if (!sock)
-		return rcl_fail(-ENOMEM, __func__, "no memory");
+		return rcl_fail(rcl_errno(), __func__, "domain %d, type %d", domain, type);
 	sock->nonblock = flags & SOCK_NONBLOCK;
 	fd = install(sock, flags & SOCK_CLOEXEC);
 	return fd < 0 ? rcl_fail(fd, __func__, "no descriptor") : fd;

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A datagram socket: its UDP socket, queue pairs and destinations, and what it has received. */
+#ifndef RCL_RSOCKET_DGRAM_H
+#define RCL_RSOCKET_DGRAM_H
+
+#include <rdma/rdma_cma.h>
+#include <sys/queue.h>
+
+#include "rsocket/cq.h"
+#include "rsocket/dgram/dgram_wire.h"
+#include "rsocket/service.h"
+#include "rsocket/sock.h"
+
+/** RCL_LOCALS_MOST - local addresses from which a socket sends by RDMA */
+#define RCL_LOCALS_MOST 16
+
+/** RCL_PEERS_MOST - destinations that a socket knows; the one not used for longest is forgotten */
+#define RCL_PEERS_MOST 1024
+
+/** RCL_PEER_BUCKETS - of the table of destinations */
+#define RCL_PEER_BUCKETS 256
+
+/** RCL_RESOLVES_MOST - destinations whose way is being resolved at the same time */
+#define RCL_RESOLVES_MOST 16
+
+struct rcl_local;
+struct rcl_peer;
+struct rcl_way;
+
+/**
+ * struct rcl_datagram - a datagram that was received
+ * @next: in the queue
+ * @local: whose buffer it is in; NULL: it came by UDP, and is behind this struct
+ * @slot: number of the buffer
+ * @from: its sender
+ * @data: the bytes
+ * @len: their number
+ */
+struct rcl_datagram {
+	STAILQ_ENTRY(rcl_datagram) next;
+	struct rcl_local *local;
+	uint32_t slot;
+	union rcl_inet from;
+	const uint8_t *data;
+	size_t len;
+};
+
+/**
+ * struct rcl_local - a local address, its queue pair and buffers
+ * @next: in the list of the socket; it stays there to the end of the socket
+ * @addr: the address, and the port of the UDP socket
+ * @id: of the connection manager
+ * @comp: completion channel of both queues
+ * @recv_cq: completion queue of receives
+ * @send_cq: completion queue of sends; it is armed only while a thread waits for room
+ * @mem: buffers of receives, and behind them those of sends
+ * @mem_len: their bytes
+ * @mr: their memory region
+ * @slots: of receives: each is what was received, while it is in the queue
+ * @rq_size: number of receives
+ * @ways: of the sends that are under way
+ * @free: numbers of the sends that are not
+ * @free_count: their number
+ * @sq_size: number of sends
+ * @inline_len: bytes up to which a datagram is posted inline
+ * @mtu: bytes of the longest packet of the port
+ * @needs_grh: packets have a global route header, also within the subnet
+ * @dead: its adapter is gone, or its queue pair has failed
+ */
+struct rcl_local {
+	struct rcl_local *next;
+	union rcl_inet addr;
+	struct rdma_cm_id *id;
+	struct ibv_comp_channel *comp;
+	struct rcl_cq recv_cq;
+	struct rcl_cq send_cq;
+	uint8_t *mem;
+	size_t mem_len;
+	struct ibv_mr *mr;
+	struct rcl_datagram *slots;
+	uint32_t rq_size;
+	struct rcl_way **ways;
+	uint16_t *free;
+	uint32_t free_count;
+	uint32_t sq_size;
+	uint32_t inline_len;
+	uint32_t mtu;
+	bool needs_grh;
+	bool dead;
+};
+
+/**
+ * struct rcl_resolve - a way that is being resolved
+ * @link: in the list of the socket
+ * @id: of the connection manager; its context is this struct
+ * @peer: the destination; NULL: it was forgotten
+ * @qpn: number of its queue pair
+ */
+struct rcl_resolve {
+	LIST_ENTRY(rcl_resolve) link;
+	struct rdma_cm_id *id;
+	struct rcl_peer *peer;
+	uint32_t qpn;
+};
+
+/**
+ * struct rcl_peer - a destination
+ * @link: in its bucket
+ * @used: in the list of all, the one that was used last in front
+ * @addr: address and port of its UDP socket
+ * @local: from which it is reached
+ * @way: to its queue pair; NULL: it is not known, and datagrams go by UDP
+ * @resolve: the way is being resolved
+ * @heard: when something came from it, nanoseconds of CLOCK_MONOTONIC
+ * @asked: when a datagram was sent by UDP, which it answers
+ * @retry: before that time the way is not resolved again
+ */
+struct rcl_peer {
+	LIST_ENTRY(rcl_peer) link;
+	TAILQ_ENTRY(rcl_peer) used;
+	union rcl_inet addr;
+	struct rcl_local *local;
+	struct rcl_way *way;
+	struct rcl_resolve *resolve;
+	int64_t heard;
+	int64_t asked;
+	int64_t retry;
+};
+
+/**
+ * struct rcl_dgram - a datagram socket
+ * @sock: what all sockets have; the first member
+ * @started: it has its sizes, and the service thread serves it
+ * @closed: rclose() was called
+ * @shut_recv: nothing is received any more
+ * @shut_send: nothing is sent any more
+ * @connected: rconnect() has set @peer
+ * @peer: the only destination that datagrams come from
+ * @udp: the UDP socket
+ * @udp_task: reads it
+ * @channel: events of all ids
+ * @cm_task: reads them
+ * @tos: IP_TOS; negative: not set
+ * @locals: local addresses that are in use
+ * @local_count: their number
+ * @buckets: destinations by address
+ * @peers: all destinations
+ * @peer_count: their number
+ * @resolves: ways that are being resolved
+ * @resolve_count: their number
+ * @queue: datagrams that were received, oldest first
+ * @udp_count: number of these that came by UDP
+ */
+struct rcl_dgram {
+	struct rcl_sock sock;
+	bool started;
+	bool closed;
+	bool shut_recv;
+	bool shut_send;
+	bool connected;
+	union rcl_inet peer;
+	int udp;
+	struct rcl_task udp_task;
+	struct rdma_event_channel *channel;
+	struct rcl_task cm_task;
+	int tos;
+	struct rcl_local *locals;
+	unsigned int local_count;
+	LIST_HEAD(, rcl_peer) buckets[RCL_PEER_BUCKETS];
+	TAILQ_HEAD(rcl_peer_list, rcl_peer) peers;
+	unsigned int peer_count;
+	LIST_HEAD(, rcl_resolve) resolves;
+	unsigned int resolve_count;
+	STAILQ_HEAD(, rcl_datagram) queue;
+	unsigned int udp_count;
+};
+
+/** rcl_dgram_of - the datagram socket of a socket of type SOCK_DGRAM */
+static inline struct rcl_dgram *rcl_dgram_of(struct rcl_sock *sock)
+{
+	return (struct rcl_dgram *)(void *)sock;
+}
+
+/** rcl_dgram_ops - the calls of datagram sockets */
+extern const struct rcl_sock_ops rcl_dgram_ops;
+
+#endif /* RCL_RSOCKET_DGRAM_H */

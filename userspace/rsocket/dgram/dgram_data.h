@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Sending and receiving datagrams: calls of struct rcl_sock_ops. */
+#ifndef RCL_RSOCKET_DGRAM_DATA_H
+#define RCL_RSOCKET_DGRAM_DATA_H
+
+#include "rsocket/sock.h"
+
+/** rcl_dgram_error - take SO_ERROR; returns it as a negative errno, or 0; the socket is locked */
+static inline int rcl_dgram_error(struct rcl_sock *sock)
+{
+	int err = sock->err;
+
+	sock->err = 0;
+	return -err;
+}
+
+/** rcl_dgram_send - see struct rcl_sock_ops */
+ssize_t rcl_dgram_send(struct rcl_sock *sock, const struct msghdr *msg, int flags);
+
+/** rcl_dgram_recv - see struct rcl_sock_ops */
+ssize_t rcl_dgram_recv(struct rcl_sock *sock, struct msghdr *msg, int flags);
+
+#endif /* RCL_RSOCKET_DGRAM_DATA_H */

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Sending datagrams: to the queue pair of the peer if it is known, else by UDP.
+ *
+ * Locking: rcl_sock.lock; it is released while a thread waits.
+ */
+#include <errno.h>
+
+#include "rsocket/dgram/dgram_data.h"
+#include "rsocket/dgram/dserve.h"
+#include "rsocket/dgram/local.h"
+#include "rsocket/dgram/peer.h"
+#include "rsocket/dgram/queue.h"
+#include "rsocket/dgram/udp.h"
+#include "rsocket/iov.h"
+#include "rsocket/wait.h"
+
+static int target_of(const struct rcl_dgram *d, const struct msghdr *msg, union rcl_inet *to)
+{
+	if (msg->msg_name)
+		return rcl_inet_take(to, msg->msg_name, msg->msg_namelen);
+	*to = d->peer;
+	return d->connected ? 0 : -EDESTADDRREQ;
+}
+
+static bool can_send(struct rcl_dgram *d, void *local)
+{
+	return d->closed || rcl_dgram_can_send(local);
+}
+
+static int send_ud(struct rcl_peer *peer, const struct msghdr *msg, size_t len)
+{
+	uint8_t *wire = rcl_local_send_buf(peer->local);
+	size_t header = rcl_ud_pack(wire, &peer->local->addr);
+
+	rcl_iov_gather(wire + header, msg);
+	return rcl_local_send(peer->local, peer->way, header + len);
+}
+
+/* Waits until the UDP socket has room. */
+static int wait_for_udp(struct rcl_dgram *d, int64_t deadline)
+{
+	struct pollfd fds[2] = { { .fd = d->udp, .events = POLLOUT } };
+	struct rcl_sleeper sleeper;
+	int ret = rcl_sleeper_init(&sleeper);
+
+	if (ret || !deadline)
+		return ret ? ret : -EAGAIN;
+	rcl_sock_watch(&d->sock, &sleeper.waiter);
+	pthread_mutex_unlock(&d->sock.lock);
+	ret = rcl_sleep(fds, 1, deadline);
+	pthread_mutex_lock(&d->sock.lock);
+	rcl_sock_unwatch(&sleeper.waiter);
+	return ret > 0 ? 0 : ret ? ret : -EAGAIN;
+}
+
+static int send_udp(struct rcl_dgram *d, struct rcl_peer *peer, const struct msghdr *msg,
+		    size_t len, int64_t deadline)
+{
+	struct rcl_udp_header header = { .qpn = peer->local->id->qp->qp_num };
+	uint8_t wire[RCL_SLOT_LEN];
+	size_t skip = rcl_udp_pack(wire, &header, &peer->local->addr);
+	union rcl_inet to = peer->addr;
+	int ret;
+
+	rcl_iov_gather(wire + skip, msg);
+	peer->asked = rcl_now_ns();
+	/* The peer may be forgotten while the socket is unlocked. */
+	for (;;) {
+		ret = rcl_udp_send(d->udp, d->sock.family, wire, skip + len, &to);
+		if (ret != -EAGAIN)
+			return ret;
+		ret = wait_for_udp(d, deadline);
+		if (ret)
+			return ret;
+	}
+}
+
+static int send_to(struct rcl_dgram *d, const union rcl_inet *to, const struct msghdr *msg,
+		   size_t len, int64_t deadline)
+{
+	size_t wire_len = rcl_ud_len(to->sa.sa_family) + len;
+	struct rcl_peer *peer;
+	int ret;
+
+	for (;;) {
+		ret = rcl_peer_get(d, to, &peer);
+		if (ret)
+			return ret;
+		if (!rcl_peer_has_way(peer, wire_len, rcl_now_ns()))
+			return send_udp(d, peer, msg, len, deadline);
+		if (!peer->local->dead && rcl_dgram_can_send(peer->local))
+			return send_ud(peer, msg, len);
+		ret = rcl_dgram_wait(d, can_send, peer->local, true, deadline);
+		if (ret)
+			return ret;
+		if (d->closed)
+			return -EBADF;
+	}
+}
+
+ssize_t rcl_dgram_send(struct rcl_sock *sock, const struct msghdr *msg, int flags)
+{
+	struct rcl_dgram *d = rcl_dgram_of(sock);
+	size_t len = rcl_iov_len(msg);
+	union rcl_inet to;
+	int ret;
+
+	if (msg->msg_control && msg->msg_controllen)
+		return -ENOTSUP;
+	if (d->shut_send)
+		return -EPIPE;
+	ret = target_of(d, msg, &to);
+	if (!ret && len > rcl_data_most(to.sa.sa_family))
+		ret = -EMSGSIZE;
+	if (!ret)
+		ret = rcl_dgram_error(sock);
+	if (!ret)
+		ret = rcl_dgram_start(d);
+	if (!ret)
+		ret = send_to(d, &to, msg, len, rcl_call_deadline(sock, flags, sock->send_ms));
+	return ret ? ret : (ssize_t)len;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What the service thread does for datagram sockets: it reads the UDP socket, where peers tell the
+ * numbers of their queue pairs, and the events of the ids.
+ *
+ * Locking: rcl_sock.lock.
+ */
+#include "rsocket/dgram/dserve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/err.h"
+#include "rsocket/dgram/peer.h"
+#include "rsocket/dgram/queue.h"
+#include "rsocket/dgram/resolve.h"
+#include "rsocket/dgram/udp.h"
+#include "rsocket/dgram/way.h"
+#include "rsocket/wait.h"
+
+/* Datagrams that are read from one socket before the others have their turn. */
+#define READ_MOST 32
+
+/* Tells a peer the number of the queue pair; if it is lost, the peer asks again. */
+static void answer(const struct rcl_dgram *d, const struct rcl_peer *peer)
+{
+	struct rcl_udp_header header = {
+		.op = RCL_UDP_CONTROL, .qpn = peer->local->id->qp->qp_num,
+	};
+	uint8_t wire[RCL_UDP_HEADER_MOST];
+	size_t len = rcl_udp_pack(wire, &header, &peer->local->addr);
+
+	rcl_udp_send(d->udp, d->sock.family, wire, len, &peer->addr);
+}
+
+static bool is_new(const struct rcl_peer *peer, uint32_t qpn)
+{
+	return !peer->way || peer->way->failed || peer->way->qpn != qpn;
+}
+
+/* A peer has told the number of its queue pair. */
+static void heard(struct rcl_dgram *d, struct rcl_peer *peer, uint32_t qpn)
+{
+	int64_t now = rcl_now_ns();
+
+	peer->heard = now;
+	if (peer->way && peer->way->qpn != qpn)
+		rcl_peer_set_way(peer, NULL);
+	if (is_new(peer, qpn) && !peer->resolve && now >= peer->retry)
+		rcl_resolve_start(d, peer, qpn);
+}
+
+static void came(struct rcl_dgram *d, const uint8_t *wire, size_t len, const union rcl_inet *from)
+{
+	struct rcl_udp_header header;
+	struct rcl_peer *peer;
+	size_t skip = rcl_udp_unpack(&header, wire, len, from);
+
+	if (!skip)
+		return;
+	if (header.op == RCL_UDP_DATA)
+		rcl_dgram_deliver(d, from, wire + skip, len - skip);
+	/* Without an adapter for the address the peer goes on with UDP. */
+	if (rcl_peer_get(d, from, &peer))
+		return;
+	if (header.op == RCL_UDP_DATA)
+		answer(d, peer);
+	heard(d, peer, header.qpn);
+}
+
+/* Reads the UDP socket; false: there is nothing more. */
+static bool read_udp(struct rcl_dgram *d)
+{
+	uint8_t wire[RCL_SLOT_LEN + RCL_UDP_HEADER_MOST];
+	union rcl_inet from;
+	ssize_t len = rcl_udp_recv(d->udp, wire, sizeof(wire), &from);
+
+	if (len == -EAGAIN)
+		return false;
+	if (len < 0) {
+		/* For example: nobody has the port that the socket is connected to. */
+		d->sock.err = (int)-len;
+		rcl_sock_changed(&d->sock);
+	} else if ((size_t)len <= sizeof(wire)) {
+		came(d, wire, (size_t)len, &from);
+	}
+	return true;
+}
+
+static void run_udp(struct rcl_task *task)
+{
+	struct rcl_dgram *d = (void *)((char *)task - offsetof(struct rcl_dgram, udp_task));
+	int i;
+
+	/* The thread that drops the last reference waits in rcl_service_remove(). */
+	if (!rcl_sock_try_hold(&d->sock))
+		return;
+	pthread_mutex_lock(&d->sock.lock);
+	for (i = 0; i < READ_MOST && read_udp(d); i++)
+		;
+	pthread_mutex_unlock(&d->sock.lock);
+	rcl_sock_put(&d->sock);
+}
+
+/* An event of the id of a local address: its adapter goes. */
+static void local_event(struct rcl_dgram *d, const struct rdma_cm_event *event)
+{
+	struct rcl_local *local;
+
+	if (event->event != RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return;
+	for (local = d->locals; local; local = local->next)
+		local->dead = local->dead || local->id == event->id;
+	rcl_sock_changed(&d->sock);
+}
+
+static void handle(struct rcl_dgram *d, struct rdma_cm_event *event)
+{
+	struct rcl_resolve *ended = NULL;
+
+	pthread_mutex_lock(&d->sock.lock);
+	if (event->id->context)
+		ended = rcl_resolve_event(d, event);
+	else
+		local_event(d, event);
+	pthread_mutex_unlock(&d->sock.lock);
+	rdma_ack_cm_event(event);
+	if (ended)
+		rcl_resolve_free(ended);
+}
+
+static void run_cm(struct rcl_task *task)
+{
+	struct rcl_dgram *d = (void *)((char *)task - offsetof(struct rcl_dgram, cm_task));
+	struct rdma_cm_event *event;
+
+	if (!rcl_sock_try_hold(&d->sock))
+		return;
+	while (!rdma_get_cm_event(d->channel, &event))
+		handle(d, event);
+	rcl_sock_put(&d->sock);
+}
+
+/* Slots that a buffer has room for, at most as many as the queue; both are made equal. */
+static void fit(uint32_t *queue, uint32_t *buf)
+{
+	uint32_t slots = *buf / RCL_SLOT_LEN ? *buf / RCL_SLOT_LEN : 1;
+
+	if (!*queue)
+		*queue = 1;
+	if (*queue > slots)
+		*queue = slots;
+	else
+		*buf = *queue * RCL_SLOT_LEN;
+}
+
+static int open_channel(struct rcl_dgram *d)
+{
+	int flags;
+
+	if (d->channel)
+		return 0;
+	d->channel = rdma_create_event_channel();
+	if (!d->channel)
+		return rcl_errno();
+	flags = fcntl(d->channel->fd, F_GETFL);
+	fcntl(d->channel->fd, F_SETFL, flags | O_NONBLOCK);
+	d->cm_task = (struct rcl_task){
+		.run = run_cm, .fd = d->channel->fd, .due = RCL_FOREVER,
+	};
+	return 0;
+}
+
+int rcl_dgram_start(struct rcl_dgram *d)
+{
+	int ret;
+
+	if (d->started)
+		return 0;
+	ret = open_channel(d);
+	if (!ret && !d->cm_task.added)
+		ret = rcl_service_add(&d->cm_task);
+	d->udp_task = (struct rcl_task){ .run = run_udp, .fd = d->udp, .due = RCL_FOREVER };
+	if (!ret)
+		ret = rcl_service_add(&d->udp_task);
+	if (ret)
+		return ret;
+	fit(&d->sock.rq_size, &d->sock.recv_buf);
+	fit(&d->sock.sq_size, &d->sock.send_buf);
+	d->sock.sized = true;
+	d->started = true;
+	return 0;
+}
+
+void rcl_dgram_stop(struct rcl_dgram *d)
+{
+	rcl_service_remove(&d->udp_task);
+	rcl_service_remove(&d->cm_task);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The table of destinations. Anybody who sends to the UDP socket gets into it, so it is bounded.
+ *
+ * Locking: rcl_sock.lock.
+ */
+#include "rsocket/dgram/peer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rsocket/dgram/local.h"
+#include "rsocket/dgram/udp.h"
+#include "rsocket/dgram/way.h"
+
+/* A destination that has told nothing for this time is asked again. */
+#define SILENCE_NS 1000000000LL
+
+void rcl_peer_init(struct rcl_dgram *d)
+{
+	TAILQ_INIT(&d->peers);
+}
+
+static uint32_t bucket_of(const union rcl_inet *addr)
+{
+	return rcl_inet_hash(addr) % RCL_PEER_BUCKETS;
+}
+
+struct rcl_peer *rcl_peer_find(struct rcl_dgram *d, const union rcl_inet *addr)
+{
+	struct rcl_peer *peer;
+
+	LIST_FOREACH(peer, &d->buckets[bucket_of(addr)], link) {
+		if (rcl_inet_equal(&peer->addr, addr))
+			return peer;
+	}
+	return NULL;
+}
+
+static void forget(struct rcl_dgram *d, struct rcl_peer *peer)
+{
+	if (peer->resolve)
+		peer->resolve->peer = NULL;
+	rcl_way_put(peer->way);
+	LIST_REMOVE(peer, link);
+	TAILQ_REMOVE(&d->peers, peer, used);
+	d->peer_count--;
+	free(peer);
+}
+
+static int add(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_peer **out)
+{
+	struct rcl_local *local;
+	union rcl_inet source;
+	struct rcl_peer *peer;
+	int ret = rcl_udp_source(d->udp, addr, &source);
+
+	if (!ret)
+		ret = rcl_local_get(d, &source, &local);
+	if (ret)
+		return ret;
+	if (d->peer_count == RCL_PEERS_MOST)
+		forget(d, TAILQ_LAST(&d->peers, rcl_peer_list));
+	peer = calloc(1, sizeof(*peer));
+	if (!peer)
+		return -ENOMEM;
+	peer->addr = *addr;
+	peer->local = local;
+	LIST_INSERT_HEAD(&d->buckets[bucket_of(addr)], peer, link);
+	TAILQ_INSERT_HEAD(&d->peers, peer, used);
+	d->peer_count++;
+	*out = peer;
+	return 0;
+}
+
+int rcl_peer_get(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_peer **out)
+{
+	struct rcl_peer *peer = rcl_peer_find(d, addr);
+
+	/* The address may be on another adapter now. */
+	if (peer && peer->local->dead) {
+		forget(d, peer);
+		peer = NULL;
+	}
+	if (!peer)
+		return add(d, addr, out);
+	TAILQ_REMOVE(&d->peers, peer, used);
+	TAILQ_INSERT_HEAD(&d->peers, peer, used);
+	*out = peer;
+	return 0;
+}
+
+void rcl_peer_free_all(struct rcl_dgram *d)
+{
+	struct rcl_peer *peer;
+
+	while ((peer = TAILQ_FIRST(&d->peers)))
+		forget(d, peer);
+}
+
+bool rcl_peer_has_way(struct rcl_peer *peer, size_t len, int64_t now)
+{
+	int64_t last = peer->heard > peer->asked ? peer->heard : peer->asked;
+
+	if (!peer->way || peer->way->failed || len > peer->way->mtu)
+		return false;
+	return now - last < SILENCE_NS;
+}
+
+void rcl_peer_set_way(struct rcl_peer *peer, struct rcl_way *way)
+{
+	rcl_way_put(peer->way);
+	peer->way = way;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Resolving the way to a destination, step by step with events. */
+#ifndef RCL_RSOCKET_RESOLVE_H
+#define RCL_RSOCKET_RESOLVE_H
+
+#include "rsocket/dgram/dgram.h"
+
+/**
+ * rcl_resolve_start - begin to resolve the way to a destination
+ * @d: the locked socket
+ * @peer: the destination, whose way is not being resolved
+ * @qpn: number of its queue pair
+ *
+ * Nothing happens if RCL_RESOLVES_MOST are under way, or it fails: the next datagram of the
+ * destination on UDP tries again.
+ */
+void rcl_resolve_start(struct rcl_dgram *d, struct rcl_peer *peer, uint32_t qpn);
+
+/**
+ * rcl_resolve_event - go on after an event
+ * @d: the locked socket
+ * @event: of an id of rcl_resolve_start()
+ *
+ * Return: what has ended, for rcl_resolve_free() after the event was acknowledged; NULL: it goes on
+ */
+struct rcl_resolve *rcl_resolve_event(struct rcl_dgram *d, const struct rdma_cm_event *event);
+
+/** rcl_resolve_free - destroy the id; no event of it is unacknowledged */
+void rcl_resolve_free(struct rcl_resolve *resolve);
+
+/** rcl_resolve_free_all - end all; nobody uses the socket any more */
+void rcl_resolve_free_all(struct rcl_dgram *d);
+
+#endif /* RCL_RSOCKET_RESOLVE_H */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The UDP socket of a datagram socket. */
+#ifndef RCL_RSOCKET_UDP_H
+#define RCL_RSOCKET_UDP_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "rsocket/dgram/inet.h"
+
+/**
+ * rcl_udp_create - make a UDP socket
+ * @family: AF_INET or AF_INET6
+ *
+ * librspreload, which replaces socket(), makes no rsocket of it.
+ *
+ * Return: its descriptor, or a negative errno
+ */
+int rcl_udp_create(int family);
+
+/**
+ * rcl_udp_source - the address from which a socket sends to a destination
+ * @udp: the socket
+ * @to: the destination
+ * @source: filled in, with the port of the socket
+ *
+ * Return: 0 or a negative errno: there is no way to the destination
+ */
+int rcl_udp_source(int udp, const union rcl_inet *to, union rcl_inet *source);
+
+/**
+ * rcl_udp_send - send without waiting
+ * @udp: the socket
+ * @family: of the socket
+ * @data: the bytes
+ * @len: their number
+ * @to: the destination
+ *
+ * Return: 0; -EAGAIN: there is no room now; another negative errno
+ */
+int rcl_udp_send(int udp, int family, const void *data, size_t len, const union rcl_inet *to);
+
+/**
+ * rcl_udp_recv - receive without waiting
+ * @udp: the socket
+ * @data: buffer
+ * @size: its size
+ * @from: the sender
+ *
+ * Return: bytes that were received; more than @size: the datagram was longer, and is lost; -EAGAIN:
+ * there is nothing; another negative errno
+ */
+ssize_t rcl_udp_recv(int udp, void *data, size_t size, union rcl_inet *from);
+
+#endif /* RCL_RSOCKET_UDP_H */
