@@ -62,13 +62,12 @@ static int connect_dgram(struct rcl_sock *sock, const struct sockaddr *addr, soc
 	ret = rcl_inet_take(&to, addr, len);
 	if (ret)
 		return ret;
+	/* First, as connect() cannot be undone: a port that the kernel has chosen would be lost. */
+	ret = rcl_peer_get(d, &to, &peer);
+	if (ret)
+		return ret;
 	if (connect(d->udp, addr, len))
 		return rcl_errno();
-	ret = rcl_peer_get(d, &to, &peer);
-	if (ret) {
-		disconnect(d);
-		return ret;
-	}
 	d->peer = to;
 	d->connected = true;
 	return 0;
@@ -210,10 +209,10 @@ static void free_dgram(struct rcl_sock *sock)
 	struct rcl_dgram *d = rcl_dgram_of(sock);
 
 	rcl_dgram_stop(d);
-	rcl_resolve_free_all(d);
 	while (!STAILQ_EMPTY(&d->queue))
 		rcl_dgram_drop(d);
 	rcl_peer_free_all(d);
+	rcl_resolve_free_all(d);
 	rcl_local_free_all(d);
 	if (d->channel)
 		rdma_destroy_event_channel(d->channel);
