@@ -54,7 +54,7 @@ _Static_assert(sizeof(struct wire_ud) == UD_LEN6 && UD_LEN6 == RCL_UD_HEADER_MOS
 
 size_t rcl_data_most(int family)
 {
-	/* What comes by UDP has the longer header, and stock has a slot for all of it. */
+	/* The header on UDP is the longer one, and librdmacm receives it into a slot, too. */
 	return RCL_SLOT_LEN - (family == AF_INET ? UDP_LEN4 : UDP_LEN6);
 }
 

@@ -251,7 +251,7 @@ static void table_of_peers_is_bounded(void **state)
 
 	(void)state;
 	/* No way is resolved, so that all remain under way as long as they may. */
-	fake.addr_event = FAKE_NO_EVENT;
+	SET_FAKE(addr_event, FAKE_NO_EVENT);
 	for (i = 0; i < PEERS; i++) {
 		h.udp_addr.sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK + (uint32_t)i);
 		close(h.udp);

@@ -192,14 +192,14 @@ static void slow_destination_holds_up_nobody(void **state)
 	int i;
 
 	(void)state;
-	fake.addr_event = FAKE_NO_EVENT;
+	SET_FAKE(addr_event, FAKE_NO_EVENT);
 	for (i = 0; i < 3; i++) {
 		send_dgram(s.a, &i, sizeof(i), &s.b_addr);
 		expect_dgram(s.b, &i, sizeof(i), &s.a_addr);
 	}
 	flush_service();
 	assert_false(has_way(s.a));
-	fake.addr_event = RDMA_CM_ALT_EVENT_ADDR_RESOLVED;
+	SET_FAKE(addr_event, RDMA_CM_ALT_EVENT_ADDR_RESOLVED);
 	streams = connected();
 	assert_int_equal(rsend(streams.client, "x", 1, 0), 1);
 	assert_int_equal(rrecv(streams.server, &byte, 1, 0), 1);
@@ -213,13 +213,13 @@ static void failed_resolution_is_tried_again(void **state)
 	struct dgrams s = two_dgrams(AF_INET);
 
 	(void)state;
-	fake.route_event = RDMA_CM_ALT_EVENT_ROUTE_ERROR;
-	fake.status = -ETIMEDOUT;
+	SET_FAKE(route_event, RDMA_CM_ALT_EVENT_ROUTE_ERROR);
+	SET_FAKE(status, -ETIMEDOUT);
 	send_dgram(s.a, "x", 1, &s.b_addr);
 	expect_dgram(s.b, "x", 1, &s.a_addr);
 	flush_service();
 	assert_false(has_way(s.a));
-	fake.route_event = RDMA_CM_ALT_EVENT_ROUTE_RESOLVED;
+	SET_FAKE(route_event, RDMA_CM_ALT_EVENT_ROUTE_RESOLVED);
 	usleep(1100000);
 	send_dgram(s.a, "y", 1, &s.b_addr);
 	expect_dgram(s.b, "y", 1, &s.a_addr);
@@ -233,10 +233,10 @@ static void address_without_an_adapter_is_an_error(void **state)
 	int fd = bound_dgram(AF_INET, &addr);
 
 	(void)state;
-	fake.fail[FAKE(RESOLVE)] = ENODEV;
+	SET_FAKE(fail[FAKE(RESOLVE)], ENODEV);
 	assert_fails(ENODEV, rconnect(fd, addr4(LOOPBACK, 9), sizeof(struct sockaddr_in)));
 	assert_fails(EDESTADDRREQ, rsend(fd, "x", 1, 0));
-	fake.fail[FAKE(RESOLVE)] = ENODEV;
+	SET_FAKE(fail[FAKE(RESOLVE)], ENODEV);
 	assert_fails(ENODEV, rsendto(fd, "x", 1, 0, addr4(LOOPBACK, 9),
 				     sizeof(struct sockaddr_in)));
 	assert_int_equal(rclose(fd), 0);

@@ -169,7 +169,7 @@ static void full_socket_drops(bool by_udp)
 	unsigned int i;
 
 	if (by_udp)
-		fake.addr_event = FAKE_NO_EVENT;
+		SET_FAKE(addr_event, FAKE_NO_EVENT);
 	send_dgram(s.a, "hello", 5, &s.b_addr);
 	expect_dgram(s.b, "hello", 5, &s.a_addr);
 	if (!by_udp)

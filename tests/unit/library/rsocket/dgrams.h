@@ -15,6 +15,13 @@
 #define LOOPBACK "127.0.0.1"
 #define LOOPBACK6 "::1"
 
+/* Sets a knob of the fake kernel, which the service thread may be calling. */
+#define SET_FAKE(knob, value) do {		\
+	fake_kernel_lock();			\
+	fake.knob = (value);			\
+	fake_kernel_unlock();			\
+} while (0)
+
 /** struct dgrams - two sockets that are bound, and their addresses */
 struct dgrams {
 	int a;
