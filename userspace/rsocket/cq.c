@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Completion queues and buffers.
+ * Completion queues.
  *
  * Locking: that of the caller.
  */
 #include "rsocket/cq.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
 
 void rcl_cq_arm(struct rcl_cq *cq)
 {
@@ -28,14 +26,4 @@ void rcl_cq_destroy(struct rcl_cq *cq)
 	ibv_ack_cq_events(cq->cq, cq->unacked);
 	ibv_destroy_cq(cq->cq);
 	cq->cq = NULL;
-}
-
-void *rcl_pages_map(size_t *len)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *memory;
-
-	*len = (*len + page - 1) / page * page;
-	memory = mmap(NULL, *len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return memory == MAP_FAILED ? NULL : memory;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Completion queues whose events are taken from a channel, and their buffers. */
+/* Completion queues whose events are taken from a channel. */
 #ifndef RCL_RSOCKET_CQ_H
 #define RCL_RSOCKET_CQ_H
 
 #include <infiniband/verbs.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 /**
  * struct rcl_cq - a completion queue
@@ -32,15 +31,5 @@ void rcl_cq_told(struct rcl_cq *cq);
 
 /** rcl_cq_destroy - acknowledge the events of a queue, and destroy it; no QP uses it */
 void rcl_cq_destroy(struct rcl_cq *cq);
-
-/**
- * rcl_pages_map - allocate pages that a child of fork() shares with its parent
- * @len: bytes; becomes a multiple of the page size
- *
- * The adapter goes on with the pages of the parent, which would else be copied.
- *
- * Return: the pages, for munmap(); NULL: there is no memory
- */
-void *rcl_pages_map(size_t *len);
 
 #endif /* RCL_RSOCKET_CQ_H */

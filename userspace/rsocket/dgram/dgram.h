@@ -8,6 +8,7 @@
 
 #include "rsocket/cq.h"
 #include "rsocket/dgram/dgram_wire.h"
+#include "rsocket/pages.h"
 #include "rsocket/service.h"
 #include "rsocket/sock.h"
 
@@ -54,7 +55,7 @@ struct rcl_datagram {
  * @recv_cq: completion queue of receives
  * @send_cq: completion queue of sends; it is armed only while a thread waits for room
  * @mem: buffers of receives, and behind them those of sends
- * @mem_len: their bytes
+ * @pages: their memory
  * @mr: their memory region
  * @slots: of receives: each is what was received, while it is in the queue
  * @rq_size: number of receives
@@ -75,7 +76,7 @@ struct rcl_local {
 	struct rcl_cq recv_cq;
 	struct rcl_cq send_cq;
 	uint8_t *mem;
-	size_t mem_len;
+	struct rcl_pages pages;
 	struct ibv_mr *mr;
 	struct rcl_datagram *slots;
 	uint32_t rq_size;

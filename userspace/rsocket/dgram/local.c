@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 
 #include "base/err.h"
 #include "id/cmid.h"
@@ -47,7 +46,6 @@ static int set_sizes(struct rcl_local *local, const struct rcl_sock *sock)
 	local->rq_size = sock->rq_size < most ? sock->rq_size : most;
 	local->sq_size = sock->sq_size < most ? sock->sq_size : most;
 	local->inline_len = sock->inline_len;
-	local->mem_len = local->rq_size * RECV_LEN + (size_t)local->sq_size * RCL_SLOT_LEN;
 	local->slots = calloc(local->rq_size, sizeof(*local->slots));
 	local->ways = calloc(local->sq_size, sizeof(struct rcl_way *));
 	local->free = calloc(local->sq_size, sizeof(*local->free));
@@ -120,12 +118,15 @@ static int create_qp(struct rcl_local *local)
 
 static int create_buffers(struct rcl_local *local)
 {
+	size_t len = local->rq_size * RECV_LEN + (size_t)local->sq_size * RCL_SLOT_LEN;
 	uint32_t slot;
+	int ret = rcl_pages_get(&local->pages, len);
 
-	local->mem = rcl_pages_map(&local->mem_len);
-	if (!local->mem)
-		return -ENOMEM;
-	local->mr = ibv_reg_mr(local->id->pd, local->mem, local->mem_len, IBV_ACCESS_LOCAL_WRITE);
+	if (ret)
+		return ret;
+	local->mem = local->pages.start;
+	local->mr = ibv_reg_mr(local->id->pd, local->mem, local->pages.len,
+			       IBV_ACCESS_LOCAL_WRITE);
 	if (!local->mr)
 		return rcl_errno();
 	for (slot = 0; slot < local->rq_size; slot++) {
@@ -150,8 +151,7 @@ static void destroy(struct rcl_local *local)
 		rcl_way_put(local->ways[slot]);
 	if (local->mr)
 		ibv_dereg_mr(local->mr);
-	if (local->mem)
-		munmap(local->mem, local->mem_len);
+	rcl_pages_put(&local->pages);
 	rcl_cq_destroy(&local->send_cq);
 	rcl_cq_destroy(&local->recv_cq);
 	if (local->comp)
