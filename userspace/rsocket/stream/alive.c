@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the service thread does for streams: keep-alive, and the end of those that were closed.
+ * What the service thread does for streams: keep-alive, and what rshutdown() and rclose() have left
+ * to send because the peer has stopped.
  *
  * Locking: rcl_sock.lock.
  */
@@ -10,11 +11,12 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "rsocket/stream/endpoint.h"
 #include "rsocket/stream/post.h"
 #include "rsocket/stream/progress.h"
 #include "rsocket/wait.h"
 
-/* How often the service thread looks at a stream that was closed. */
+/* How often the service thread looks at a stream that has something left to send. */
 #define LOOK_MS 10
 #define MS_PER_S 1000LL
 
@@ -44,33 +46,47 @@ __attribute__((destructor)) static void finish(void)
 /* After rclose(): true when nothing is left to do. */
 static bool is_finished(struct rcl_stream *s)
 {
-	rcl_stream_progress(s);
-	return s->state != RCL_STREAM_UP || rcl_tx_all_done(s) || rcl_now_ns() >= s->linger;
+	if (s->state == RCL_STREAM_UP && !rcl_tx_all_done(s) && rcl_now_ns() < s->linger)
+		return false;
+	/* Another thread may still be in a call: it returns now. */
+	rcl_stream_broken(s, 0);
+	rcl_endpoint_fail(s);
+	return true;
 }
 
 static void probe(struct rcl_stream *s)
 {
-	rcl_stream_progress(s);
-	if (s->state == RCL_STREAM_UP && !rcl_tx_may_control(s) && rcl_tx_reap(s))
+	if (!rcl_tx_may_control(s) && rcl_tx_reap(s))
 		rcl_stream_broken(s, -ETIMEDOUT);
 	if (s->state == RCL_STREAM_UP && rcl_tx_may_control(s) && rcl_tx_probe(s))
 		rcl_stream_broken(s, -ECONNRESET);
+	s->probe_at = rcl_deadline(s->keepalive_s * MS_PER_S);
+}
+
+/* When the service thread has to look at a stream next. */
+static int64_t next_look(const struct rcl_stream *s)
+{
+	if (s->left)
+		return rcl_deadline(LOOK_MS);
+	if (s->state != RCL_STREAM_UP)
+		return RCL_FOREVER;
+	if (s->tx.owed)
+		return rcl_deadline(LOOK_MS);
+	return s->keepalive_s ? s->probe_at : RCL_FOREVER;
 }
 
 static void serve(struct rcl_task *task)
 {
 	struct rcl_stream *s = (void *)((char *)task - offsetof(struct rcl_stream, alive));
-	bool finished = false;
+	bool finished;
 
 	pthread_mutex_lock(&s->sock.lock);
-	if (s->left) {
-		finished = is_finished(s);
-		if (!finished)
-			rcl_service_due(task, rcl_deadline(LOOK_MS));
-	} else if (s->state == RCL_STREAM_UP && s->keepalive_s) {
+	rcl_stream_progress(s);
+	finished = s->left && is_finished(s);
+	if (s->state == RCL_STREAM_UP && s->keepalive_s && rcl_now_ns() >= s->probe_at)
 		probe(s);
-		rcl_service_due(task, rcl_deadline(s->keepalive_s * MS_PER_S));
-	}
+	if (!finished)
+		rcl_service_due(task, next_look(s));
 	pthread_mutex_unlock(&s->sock.lock);
 	if (!finished)
 		return;
@@ -79,36 +95,41 @@ static void serve(struct rcl_task *task)
 	atomic_fetch_sub(&leaving, 1);
 }
 
+int rcl_stream_look_later(struct rcl_stream *s)
+{
+	int64_t due = next_look(s);
+
+	if (s->alive.added) {
+		rcl_service_due(&s->alive, due);
+		return 0;
+	}
+	if (due == RCL_FOREVER)
+		return 0;
+	s->alive.run = serve;
+	s->alive.due = due;
+	return rcl_service_add(&s->alive);
+}
+
 bool rcl_stream_finish_later(struct rcl_stream *s, int64_t deadline)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, follow_forks);
 	s->linger = deadline;
-	if (s->alive.added) {
-		rcl_service_due(&s->alive, rcl_deadline(LOOK_MS));
-	} else {
-		s->alive.run = serve;
-		s->alive.due = rcl_deadline(LOOK_MS);
-		if (rcl_service_add(&s->alive))
-			return false;
-	}
 	s->left = true;
+	/* The service thread may be faster than this one. */
 	rcl_sock_hold(&s->sock);
 	atomic_fetch_add(&leaving, 1);
-	return true;
+	if (!rcl_stream_look_later(s))
+		return true;
+	s->left = false;
+	atomic_fetch_sub(&leaving, 1);
+	rcl_sock_put(&s->sock);
+	return false;
 }
 
 void rcl_stream_keepalive(struct rcl_stream *s)
 {
-	int64_t due = s->keepalive_s && s->state == RCL_STREAM_UP ?
-			      rcl_deadline(s->keepalive_s * MS_PER_S) : RCL_FOREVER;
-
-	if (s->alive.added) {
-		rcl_service_due(&s->alive, due);
-	} else if (due != RCL_FOREVER) {
-		s->alive.run = serve;
-		s->alive.due = due;
-		rcl_service_add(&s->alive);
-	}
+	s->probe_at = rcl_deadline(s->keepalive_s * MS_PER_S);
+	rcl_stream_look_later(s);
 }

@@ -5,6 +5,7 @@
  * rclose() sends DISCONNECT and waits until all that was posted has completed, as the process may
  * end afterwards. It waits no longer than SO_LINGER says, or LINGER_MS. A nonblocking one does not
  * wait: the service thread does, with a reference, and the end of the process waits for it.
+ * rshutdown() does not wait either: if the peer has stopped, its message is sent later.
  *
  * Locking: rcl_sock.lock.
  */
@@ -26,42 +27,18 @@
 #define LINGER_MS 10000
 #define MS_PER_S 1000LL
 
-static bool control_or_never(struct rcl_stream *s)
-{
-	return s->state != RCL_STREAM_UP || rcl_tx_may_control(s);
-}
-
-/* Tells the peer the end of one direction or of both. */
-static int tell(struct rcl_stream *s, enum rcl_control control, int64_t deadline)
-{
-	int ret = 0;
-
-	/* Credits would take each work request that becomes free. */
-	s->tx.telling = true;
-	if (!rcl_tx_may_control(s))
-		ret = rcl_stream_wait(s, control_or_never, true, deadline);
-	s->tx.telling = false;
-	if (!ret && s->state == RCL_STREAM_UP)
-		ret = rcl_tx_control(s, control);
-	return ret;
-}
-
-static int shut(struct rcl_stream *s, int how, int64_t deadline)
+static void shut(struct rcl_stream *s, int how)
 {
 	bool recv = s->can_recv && how != SHUT_WR, send = s->can_send && how != SHUT_RD;
 	bool both = (recv || !s->can_recv) && (send || !s->can_send);
-	int ret = 0;
 
-	/* The end of what this end receives is told only together with the other direction. */
-	if (send || (recv && both))
-		ret = tell(s, both ? RCL_CONTROL_DISCONNECT : RCL_CONTROL_SHUTDOWN, deadline);
-	if (ret)
-		return ret;
 	s->can_recv = s->can_recv && !recv;
 	s->can_send = s->can_send && !send;
 	s->shut_send = s->shut_send || send;
+	/* The end of what this end receives is told only together with the other direction. */
+	if (send || (recv && both))
+		rcl_stream_tell(s, both ? RCL_CONTROL_DISCONNECT : RCL_CONTROL_SHUTDOWN);
 	rcl_stream_wake(s);
-	return 0;
 }
 
 int rcl_stream_shutdown(struct rcl_sock *sock, int how)
@@ -74,7 +51,8 @@ int rcl_stream_shutdown(struct rcl_sock *sock, int how)
 		return 0;
 	if (s->state != RCL_STREAM_UP)
 		return -ENOTCONN;
-	return shut(s, how, sock->nonblock ? 0 : rcl_deadline(LINGER_MS));
+	shut(s, how);
+	return s->tx.owed ? rcl_stream_look_later(s) : 0;
 }
 
 static bool all_done(struct rcl_stream *s)
@@ -89,24 +67,27 @@ static int64_t linger_until(const struct rcl_stream *s)
 	return rcl_deadline(ms);
 }
 
-static void say_goodbye(struct rcl_stream *s)
+/* Waits until all was sent; false: the service thread does that. */
+static bool wait_for_sends(struct rcl_stream *s)
 {
 	int64_t deadline = linger_until(s);
 	int ret;
 
-	if (s->sock.linger_s == 0)
-		return;
 	/* A signal does not make it lose what was sent. */
-	do {
-		ret = s->can_send || s->can_recv ? shut(s, SHUT_RDWR, deadline) : 0;
-	} while (ret == -EINTR);
-	if (ret)
-		return;
 	do {
 		ret = rcl_stream_wait(s, all_done, true, s->sock.nonblock ? 0 : deadline);
 	} while (ret == -EINTR);
-	if (ret == -EAGAIN && s->sock.nonblock && rcl_stream_finish_later(s, deadline))
-		return;
+	return ret != -EAGAIN || !s->sock.nonblock || !rcl_stream_finish_later(s, deadline);
+}
+
+static void say_goodbye(struct rcl_stream *s)
+{
+	if (s->sock.linger_s) {
+		if (s->can_send || s->can_recv)
+			shut(s, SHUT_RDWR);
+		if (!wait_for_sends(s))
+			return;
+	}
 	/* Another thread may be in a call: it returns now. */
 	rcl_stream_broken(s, 0);
 	rcl_endpoint_fail(s);

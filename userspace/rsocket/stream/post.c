@@ -78,7 +78,7 @@ bool rcl_tx_may_send(struct rcl_stream *s)
 
 bool rcl_tx_all_done(const struct rcl_stream *s)
 {
-	return !slots_used(s);
+	return !slots_used(s) && !s->tx.owed;
 }
 
 static int failure(enum ibv_wc_status status)

@@ -164,6 +164,21 @@ static void reap(struct rcl_stream *s)
 		rcl_stream_broken(s, 0);
 }
 
+/* The end of a direction, for which there was no work request before. */
+static void tell_owed(struct rcl_stream *s)
+{
+	int ret;
+
+	if (!rcl_tx_may_control(s))
+		reap(s);
+	if (!rcl_tx_may_control(s) || s->state != RCL_STREAM_UP)
+		return;
+	s->tx.owed = false;
+	ret = rcl_tx_control(s, s->tx.owed_control);
+	if (ret)
+		rcl_stream_broken(s, ret);
+}
+
 static bool limit_is_old(const struct rcl_stream *s)
 {
 	return (uint16_t)(s->rx.count - s->rx.told) >= s->rx.most / 2;
@@ -176,7 +191,8 @@ void rcl_stream_give(struct rcl_stream *s)
 	bool announce = s->rx.freed >= half;
 	int ret;
 
-	if (s->state != RCL_STREAM_UP || s->tx.telling || (!announce && !limit_is_old(s)))
+	/* Credits would take each work request that becomes free. */
+	if (s->state != RCL_STREAM_UP || s->tx.owed || (!announce && !limit_is_old(s)))
 		return;
 	if (!rcl_tx_may_control(s))
 		reap(s);
@@ -194,6 +210,13 @@ void rcl_stream_give(struct rcl_stream *s)
 	s->rx.give = s->rx.give ? 0 : half;
 }
 
+void rcl_stream_tell(struct rcl_stream *s, enum rcl_control control)
+{
+	s->tx.owed = true;
+	s->tx.owed_control = control;
+	tell_owed(s);
+}
+
 void rcl_stream_progress(struct rcl_stream *s)
 {
 	unsigned int handled;
@@ -204,6 +227,8 @@ void rcl_stream_progress(struct rcl_stream *s)
 	if (s->tx.goodbye || !rcl_tx_may_control(s) || rcl_tx_slots_left(s) < 2 ||
 	    rcl_tx_bytes_left(s) < RCL_SEND_LEAST)
 		reap(s);
+	if (s->tx.owed)
+		tell_owed(s);
 	rcl_stream_give(s);
 	if (handled)
 		rcl_sock_changed(&s->sock);
@@ -241,10 +266,14 @@ static void wake_sleeper(struct rcl_stream *s)
 {
 	if (s->state != RCL_STREAM_UP) {
 		rcl_endpoint_fail(s);
-	} else if (rcl_tx_may_control(s)) {
-		rcl_cq_arm(&s->send_cq);
-		rcl_tx_probe(s);
+		return;
 	}
+	/* If all control messages are under way, the completion of one of them does it. */
+	rcl_cq_arm(&s->send_cq);
+	if (!rcl_tx_may_control(s))
+		reap(s);
+	if (s->state == RCL_STREAM_UP && rcl_tx_may_control(s))
+		rcl_tx_probe(s);
 }
 
 void rcl_stream_wake(struct rcl_stream *s)

@@ -18,6 +18,16 @@ void rcl_stream_progress(struct rcl_stream *s);
 void rcl_stream_give(struct rcl_stream *s);
 
 /**
+ * rcl_stream_tell - tell the peer the end of one direction or of both
+ * @s: the locked stream, which is connected
+ * @control: RCL_CONTROL_DISCONNECT or RCL_CONTROL_SHUTDOWN
+ *
+ * If there is no work request for the message, it is left to a later rcl_stream_progress(), and
+ * @s->tx.owed tells it.
+ */
+void rcl_stream_tell(struct rcl_stream *s, enum rcl_control control);
+
+/**
  * rcl_stream_broken - the connection has ended
  * @s: the locked stream
  * @err: what SO_ERROR tells, a negative errno; 0: the peer has ended it

@@ -70,7 +70,8 @@ struct rcl_maps;
  * @sgl: our array of ranges, which the peer fills
  * @index: of the next entry
  * @news: messages that may have had an entry which was not read yet
- * @telling: a thread waits for room for another message than a credit
+ * @owed: DISCONNECT or SHUTDOWN has to be sent when there is a work request for it
+ * @owed_control: which of them
  * @goodbye: DISCONNECT was sent, and is the last work request
  * @error: why a work request has failed, a negative errno; 0: none has
  *
@@ -97,7 +98,8 @@ struct rcl_tx {
 	volatile struct rcl_target *sgl;
 	unsigned int index;
 	uint32_t news;
-	bool telling;
+	bool owed;
+	enum rcl_control owed_control;
 	bool goodbye;
 	int error;
 };
@@ -175,8 +177,10 @@ struct rcl_rx {
  * @ready: likewise: raccept() may take it
  * @hello: an accepted socket: what the peer has told
  * @param: an accepted socket: parameters of the request
- * @alive: task of the service thread for keep-alive, and for what is left to send after rclose()
+ * @alive: task of the service thread for keep-alive, and for what rshutdown() and rclose() have
+ *         left to send
  * @keepalive_s: seconds between messages that show whether the peer is there; 0: off
+ * @probe_at: time of the next of them
  * @keepidle_s: TCP_KEEPIDLE; 0: that of the system
  * @tos: IP_TOS
  * @nodelay: TCP_NODELAY
@@ -215,6 +219,7 @@ struct rcl_stream {
 	struct rdma_conn_param param;
 	struct rcl_task alive;
 	uint32_t keepalive_s;
+	int64_t probe_at;
 	uint32_t keepidle_s;
 	uint8_t tos;
 	bool nodelay;

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of waiting for rsockets: rpoll(), rselect() and the repoll calls. */
 #include <sys/select.h>
-#include <time.h>
 
 #include "sockets.h"
 
 #define MANY 200
-
-static long long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
 
 static void new_connection_may_be_written_to(void **state)
 {

@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
-#include <fcntl.h>
 #include <rdma/rsocket.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/rdma_cma_new.h"
@@ -27,6 +27,14 @@ struct sockets {
 	int client;
 	int server;
 };
+
+static inline long long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
 
 struct flush {
 	struct rcl_task task;

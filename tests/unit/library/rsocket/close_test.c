@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of rshutdown() and rclose() with a peer that has stopped: it takes nothing for a while. */
+#include <sys/wait.h>
+
+#include "rsocket/stream/post.h"
+#include "sockets.h"
+
+/* A connection of which nothing that the client sends arrives, until it is released. */
+static struct sockets stopped(bool nonblock)
+{
+	struct sockets s = connected_as(make_small);
+
+	if (nonblock)
+		assert_int_equal(rfcntl(s.client, F_SETFL, O_NONBLOCK), 0);
+	fake_wire_hold(fake_wire_qp(0));
+	return s;
+}
+
+/* Takes all work requests for control messages. */
+static void use_up_controls(int fd)
+{
+	struct rcl_sock *sock = rcl_sock_get(fd);
+	struct rcl_stream *s = rcl_stream_of(sock);
+
+	pthread_mutex_lock(&sock->lock);
+	rcl_tx_reap(s);
+	while (rcl_tx_may_control(s))
+		assert_int_equal(rcl_tx_probe(s), 0);
+	pthread_mutex_unlock(&sock->lock);
+	rcl_sock_put(sock);
+}
+
+static void set_linger(int fd, int seconds)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = seconds };
+
+	assert_int_equal(rsetsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+}
+
+/* A call that must not wait has less than this, on a machine that is busy. */
+#define AT_ONCE_MS 900
+
+static void close_at_once(int fd)
+{
+	long long began = now_ms();
+
+	assert_int_equal(rclose(fd), 0);
+	assert_true(now_ms() - began < AT_ONCE_MS);
+}
+
+static void shut_at_once(int fd, int how)
+{
+	long long began = now_ms();
+
+	assert_int_equal(rshutdown(fd, how), 0);
+	assert_true(now_ms() - began < AT_ONCE_MS);
+}
+
+static void close_rest(const struct sockets *s)
+{
+	assert_int_equal(rclose(s->server), 0);
+	assert_int_equal(rclose(s->listener), 0);
+}
+
+/* The service thread has dropped the client. */
+static void wait_for_the_end(void)
+{
+	while (fake_wire_qp(1))
+		usleep(1000);
+}
+
+/* The peer gets the data, and after it the end. */
+static void expect_data_and_end(int fd, size_t count)
+{
+	char byte;
+
+	for (; count; count--)
+		assert_int_equal(rrecv(fd, &byte, 1, 0), 1);
+	assert_int_equal(rrecv(fd, &byte, 1, 0), 0);
+}
+
+static void nonblocking_close_does_not_wait_for_data(void **state)
+{
+	struct sockets s = stopped(true);
+
+	(void)state;
+	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
+	close_at_once(s.client);
+	fake_wire_release(fake_wire_qp(0));
+	expect_data_and_end(s.server, 3);
+	wait_for_the_end();
+	close_rest(&s);
+}
+
+static void nonblocking_close_does_not_wait_for_control_messages(void **state)
+{
+	struct sockets s = stopped(true);
+
+	(void)state;
+	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
+	use_up_controls(s.client);
+	close_at_once(s.client);
+	fake_wire_release(fake_wire_qp(0));
+	expect_data_and_end(s.server, 3);
+	/* It was DISCONNECT, and not the end of the id, that told it. */
+	assert_int_equal(ready(s.server, POLLIN), POLLIN | POLLHUP);
+	wait_for_the_end();
+	close_rest(&s);
+}
+
+static void shutdown_does_not_wait_for_control_messages(void **state)
+{
+	int nonblock;
+
+	(void)state;
+	for (nonblock = 0; nonblock < 2; nonblock++) {
+		struct sockets s = stopped(nonblock);
+		struct pollfd pfd = { .fd = s.server, .events = POLLIN };
+
+		use_up_controls(s.client);
+		shut_at_once(s.client, SHUT_WR);
+		assert_fails(EPIPE, rsend(s.client, "x", 1, 0));
+		assert_int_equal(ready(s.server, POLLIN), 0);
+		fake_wire_release(fake_wire_qp(0));
+		/* The program is in no call of the client. */
+		assert_int_equal(rpoll(&pfd, 1, 10000), 1);
+		expect_data_and_end(s.server, 0);
+		close_all(&s);
+		flush_service();
+	}
+}
+
+/* What rshutdown() could not send is a part of what rclose() sends. */
+static void close_after_a_shutdown_that_waits(void **state)
+{
+	struct sockets s = stopped(true);
+
+	(void)state;
+	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+	use_up_controls(s.client);
+	shut_at_once(s.client, SHUT_WR);
+	shut_at_once(s.client, SHUT_RD);
+	close_at_once(s.client);
+	fake_wire_release(fake_wire_qp(0));
+	expect_data_and_end(s.server, 1);
+	assert_int_equal(ready(s.server, POLLIN), POLLIN | POLLHUP);
+	wait_for_the_end();
+	close_rest(&s);
+}
+
+static void close_waits_as_long_as_linger_says(void **state)
+{
+	int nonblock, full;
+
+	(void)state;
+	for (nonblock = 0; nonblock < 2; nonblock++) {
+		for (full = 0; full < 2; full++) {
+			struct sockets s = stopped(nonblock);
+			long long began = now_ms();
+
+			assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+			if (full)
+				use_up_controls(s.client);
+			set_linger(s.client, 1);
+			if (nonblock)
+				close_at_once(s.client);
+			else
+				assert_int_equal(rclose(s.client), 0);
+			wait_for_the_end();
+			assert_in_range(now_ms() - began, 900, 5000);
+			expect_data_and_end(s.server, 0);
+			close_rest(&s);
+			flush_service();
+		}
+	}
+}
+
+static void linger_of_no_time_aborts(void **state)
+{
+	int nonblock;
+
+	(void)state;
+	for (nonblock = 0; nonblock < 2; nonblock++) {
+		struct sockets s = stopped(nonblock);
+
+		assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+		use_up_controls(s.client);
+		set_linger(s.client, 0);
+		close_at_once(s.client);
+		expect_data_and_end(s.server, 0);
+		close_rest(&s);
+		flush_service();
+	}
+}
+
+static void *receive_one(void *arg)
+{
+	char byte;
+
+	return (void *)(intptr_t)rrecv(*(int *)arg, &byte, 1, 0);
+}
+
+static bool has_sleeper(struct rcl_sock *sock)
+{
+	bool has;
+
+	pthread_mutex_lock(&sock->lock);
+	has = rcl_stream_of(sock)->sleeper;
+	pthread_mutex_unlock(&sock->lock);
+	return has;
+}
+
+static pthread_t start_receiver(int *fd)
+{
+	struct rcl_sock *sock = rcl_sock_get(*fd);
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, receive_one, fd), 0);
+	while (!has_sleeper(sock))
+		usleep(1000);
+	rcl_sock_put(sock);
+	return thread;
+}
+
+static void expect_end_of_receiver(pthread_t thread)
+{
+	void *result = NULL;
+
+	pthread_join(thread, &result);
+	assert_null(result);
+}
+
+/* A thread that sleeps in a call returns, however the other one closes. */
+static void receiver_returns_from_any_close(void **state)
+{
+	static const int seconds[] = { 0, 1 };
+	unsigned int i, nonblock;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(seconds); i++) {
+		for (nonblock = 0; nonblock < 2; nonblock++) {
+			struct sockets s = stopped(false);
+			pthread_t thread = start_receiver(&s.client);
+
+			use_up_controls(s.client);
+			set_linger(s.client, seconds[i]);
+			if (nonblock)
+				assert_int_equal(rfcntl(s.client, F_SETFL, O_NONBLOCK), 0);
+			assert_int_equal(rclose(s.client), 0);
+			expect_end_of_receiver(thread);
+			close_rest(&s);
+			flush_service();
+		}
+	}
+}
+
+static void receiver_returns_from_a_shutdown_when_the_peer_goes_on(void **state)
+{
+	struct sockets s = stopped(false);
+	pthread_t thread = start_receiver(&s.client);
+
+	(void)state;
+	use_up_controls(s.client);
+	shut_at_once(s.client, SHUT_RD);
+	fake_wire_release(fake_wire_qp(0));
+	expect_end_of_receiver(thread);
+	close_all(&s);
+}
+
+/* The end of a process waits for its service thread; a child of fork() has none. */
+static void child_does_not_wait_for_what_its_parent_sends(void **state)
+{
+	struct sockets s = stopped(true);
+	long long began;
+	int status = -1;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
+	close_at_once(s.client);
+	began = now_ms();
+	child = fork();
+	if (!child)
+		exit(0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	/* The leak checker may say no, as it misses the threads of the parent. */
+	assert_true(WIFEXITED(status));
+	assert_true(now_ms() - began < 5000);
+	fake_wire_release(fake_wire_qp(0));
+	expect_data_and_end(s.server, 3);
+	wait_for_the_end();
+	close_rest(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SOCKET_TEST(nonblocking_close_does_not_wait_for_data),
+		SOCKET_TEST(nonblocking_close_does_not_wait_for_control_messages),
+		SOCKET_TEST(shutdown_does_not_wait_for_control_messages),
+		SOCKET_TEST(close_after_a_shutdown_that_waits),
+		SOCKET_TEST(close_waits_as_long_as_linger_says),
+		SOCKET_TEST(linger_of_no_time_aborts),
+		SOCKET_TEST(receiver_returns_from_any_close),
+		SOCKET_TEST(receiver_returns_from_a_shutdown_when_the_peer_goes_on),
+		SOCKET_TEST(child_does_not_wait_for_what_its_parent_sends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
