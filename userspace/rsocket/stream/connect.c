@@ -263,7 +263,7 @@ int rcl_stream_connect(struct rcl_sock *sock, const struct sockaddr *addr, sockl
 	if (s->state == RCL_STREAM_FAILED)
 		return ret ? ret : sock->err ? -sock->err : -ENOTCONN;
 	/* The peer may have ended the connection at once: that is told by what follows. */
-	if (s->state == RCL_STREAM_DOWN || s->tx.goodbye)
+	if (s->state == RCL_STREAM_DOWN || rcl_stream_is_over(s))
 		return connecting ? 0 : -ENOTCONN;
 	if (s->state == RCL_STREAM_LISTENING)
 		return -EINVAL;

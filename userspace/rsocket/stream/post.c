@@ -306,7 +306,6 @@ int rcl_tx_control(struct rcl_stream *s, enum rcl_control control)
 	struct rcl_piece none = { 0 };
 
 	s->tx.controls++;
-	s->tx.goodbye = control == RCL_CONTROL_DISCONNECT;
 	return post_message(s, &none, 0, 0, rcl_msg(RCL_MSG_CONTROL, control), true);
 }
 

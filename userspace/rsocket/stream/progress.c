@@ -51,16 +51,21 @@ static void data_came(struct rcl_stream *s, uint32_t len)
 	s->rx.count++;
 }
 
+/* A connection is over when both directions have ended and all that was sent has arrived. */
+static void end_if_all_done(struct rcl_stream *s)
+{
+	if (rcl_stream_is_over(s) && rcl_tx_all_done(s))
+		rcl_stream_broken(s, 0);
+}
+
 static void control_came(struct rcl_stream *s, uint32_t control)
 {
-	bool both = control == RCL_CONTROL_DISCONNECT || !s->can_send;
-
-	if (control != RCL_CONTROL_DISCONNECT && control != RCL_CONTROL_SHUTDOWN)
+	if (control == RCL_CONTROL_DISCONNECT)
+		return rcl_stream_broken(s, 0);
+	if (control != RCL_CONTROL_SHUTDOWN)
 		return;
-	if (both)
-		rcl_stream_broken(s, 0);
-	else
-		s->can_recv = false;
+	s->can_recv = false;
+	end_if_all_done(s);
 }
 
 /* @has_entry: bytes may have been written in front of the message. */
@@ -160,8 +165,8 @@ static void reap(struct rcl_stream *s)
 		handle_receives(s);
 	if (ret)
 		rcl_stream_broken(s, ret);
-	else if (s->tx.goodbye && rcl_tx_all_done(s))
-		rcl_stream_broken(s, 0);
+	else
+		end_if_all_done(s);
 }
 
 /* The end of a direction, for which there was no work request before. */
@@ -224,7 +229,7 @@ void rcl_stream_progress(struct rcl_stream *s)
 	if (!s->comp || s->state < RCL_STREAM_UP)
 		return;
 	handled = handle_receives(s);
-	if (s->tx.goodbye || !rcl_tx_may_control(s) || rcl_tx_slots_left(s) < 2 ||
+	if (rcl_stream_is_over(s) || !rcl_tx_may_control(s) || rcl_tx_slots_left(s) < 2 ||
 	    rcl_tx_bytes_left(s) < RCL_SEND_LEAST)
 		reap(s);
 	if (s->tx.owed)
@@ -237,8 +242,11 @@ void rcl_stream_progress(struct rcl_stream *s)
 void rcl_stream_arm(struct rcl_stream *s, bool sends)
 {
 	rcl_cq_arm(&s->recv_cq);
-	/* A credit that has no work request is given when a control message has completed. */
-	if (sends || !rcl_tx_may_control(s))
+	/*
+	 * A credit that has no work request is given when a control message has completed, and the
+	 * connection is over when all have.
+	 */
+	if (sends || !rcl_tx_may_control(s) || rcl_stream_is_over(s))
 		rcl_cq_arm(&s->send_cq);
 }
 

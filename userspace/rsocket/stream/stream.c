@@ -62,7 +62,7 @@ static short look_up(struct rcl_stream *s)
 		events |= POLLIN | POLLRDNORM;
 	if (!s->can_send || rcl_tx_may_send(s))
 		events |= POLLOUT | POLLWRNORM;
-	if (s->state == RCL_STREAM_DOWN)
+	if (rcl_stream_is_over(s))
 		events |= s->sock.err ? POLLHUP | POLLERR : POLLHUP;
 	return events;
 }

@@ -72,7 +72,6 @@ struct rcl_maps;
  * @news: messages that may have had an entry which was not read yet
  * @owed: DISCONNECT or SHUTDOWN has to be sent when there is a work request for it
  * @owed_control: which of them
- * @goodbye: DISCONNECT was sent, and is the last work request
  * @error: why a work request has failed, a negative errno; 0: none has
  *
  * All counters wrap around.
@@ -100,7 +99,6 @@ struct rcl_tx {
 	uint32_t news;
 	bool owed;
 	enum rcl_control owed_control;
-	bool goodbye;
 	int error;
 };
 
@@ -231,6 +229,12 @@ struct rcl_stream {
 static inline struct rcl_stream *rcl_stream_of(struct rcl_sock *sock)
 {
 	return (struct rcl_stream *)(void *)sock;
+}
+
+/** rcl_stream_is_over - both directions have ended; what was sent may still be under way */
+static inline bool rcl_stream_is_over(const struct rcl_stream *s)
+{
+	return s->state >= RCL_STREAM_UP && !s->can_recv && !s->can_send;
 }
 
 /** rcl_stream_ops - the calls of streams */

@@ -108,6 +108,27 @@ static void nonblocking_close_does_not_wait_for_control_messages(void **state)
 	close_rest(&s);
 }
 
+/* Both ends have ended their direction before what this end has sent arrives. */
+static void data_arrives_after_both_have_shut(void **state)
+{
+	struct sockets s = stopped(true);
+	char byte;
+
+	(void)state;
+	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
+	shut_at_once(s.client, SHUT_WR);
+	shut_at_once(s.server, SHUT_WR);
+	assert_int_equal(ready(s.client, POLLIN), POLLIN | POLLHUP);
+	assert_int_equal(rrecv(s.client, &byte, 1, 0), 0);
+	assert_int_equal(rsend(s.client, "x", 1, 0), -1);
+	assert_int_equal(errno, EPIPE);
+	close_at_once(s.client);
+	fake_wire_release(fake_wire_qp(0));
+	expect_data_and_end(s.server, 3);
+	wait_for_the_end();
+	close_rest(&s);
+}
+
 static void shutdown_does_not_wait_for_control_messages(void **state)
 {
 	int nonblock;
@@ -297,6 +318,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SOCKET_TEST(nonblocking_close_does_not_wait_for_data),
 		SOCKET_TEST(nonblocking_close_does_not_wait_for_control_messages),
+		SOCKET_TEST(data_arrives_after_both_have_shut),
 		SOCKET_TEST(shutdown_does_not_wait_for_control_messages),
 		SOCKET_TEST(close_after_a_shutdown_that_waits),
 		SOCKET_TEST(close_waits_as_long_as_linger_says),

@@ -5,14 +5,6 @@
 
 #include "dgrams.h"
 
-static long long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
-
 struct later {
 	int fd;
 	const union rcl_inet *to;
