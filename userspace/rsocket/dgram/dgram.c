@@ -42,6 +42,8 @@ static int disconnect(struct rcl_dgram *d)
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 
 	d->connected = false;
+	/* The kernel may take the port away. */
+	rcl_peer_free_all(d);
 	return connect(d->udp, &none, sizeof(none)) ? rcl_errno() : 0;
 }
 

@@ -75,15 +75,16 @@ static bool read_udp(struct rcl_dgram *d)
 	union rcl_inet from;
 	ssize_t len = rcl_udp_recv(d->udp, wire, sizeof(wire), &from);
 
-	if (len == -EAGAIN)
+	if (len == -EAGAIN) {
+		rcl_udp_drop_errors(d->udp);
 		return false;
-	if (len < 0) {
-		/* For example: nobody has the port that the socket is connected to. */
-		d->sock.err = (int)-len;
-		rcl_sock_changed(&d->sock);
-	} else if ((size_t)len <= sizeof(wire)) {
-		came(d, wire, (size_t)len, &from);
 	}
+	/*
+	 * Errors are of datagrams that were sent before, for example that nobody has the port. As with
+	 * librdmacm the program does not hear of them: the peer may be about to start.
+	 */
+	if (len >= 0 && (size_t)len <= sizeof(wire))
+		came(d, wire, (size_t)len, &from);
 	return true;
 }
 
@@ -111,6 +112,7 @@ static void local_event(struct rcl_dgram *d, const struct rdma_cm_event *event)
 		return;
 	for (local = d->locals; local; local = local->next)
 		local->dead = local->dead || local->id == event->id;
+	d->sock.err = ENODEV;
 	rcl_sock_changed(&d->sock);
 }
 

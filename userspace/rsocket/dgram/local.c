@@ -185,7 +185,7 @@ int rcl_local_get(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_lo
 	int ret;
 
 	for (local = d->locals; local; local = local->next) {
-		if (!local->dead && rcl_inet_equal(&local->addr, addr)) {
+		if (!local->dead && rcl_inet_same_host(&local->addr, addr)) {
 			*out = local;
 			return 0;
 		}

@@ -8,7 +8,7 @@
 /**
  * rcl_local_get - find the queue pair of a local address, or create it
  * @d: the locked socket
- * @addr: the address, and the port of the UDP socket
+ * @addr: the address
  * @out: what was found
  *
  * Return: 0; -ENODEV: no adapter has the address; -ENOBUFS: there are RCL_LOCALS_MOST; another

@@ -57,6 +57,9 @@ static int add(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_peer 
 
 	if (!ret)
 		ret = rcl_local_get(d, &source, &local);
+	/* Peers answer to the port that is told in front of each datagram. */
+	if (!ret)
+		ret = rcl_udp_port(d->udp, d->sock.family, &local->addr.sin.sin_port);
 	if (ret)
 		return ret;
 	if (d->peer_count == RCL_PEERS_MOST)

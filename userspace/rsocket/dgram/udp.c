@@ -61,6 +61,20 @@ int rcl_udp_source(int udp, const union rcl_inet *to, union rcl_inet *source)
 	return ret;
 }
 
+int rcl_udp_port(int udp, int family, in_port_t *port)
+{
+	union rcl_inet name, any = { .sa.sa_family = (sa_family_t)family };
+	int ret = own_name(udp, &name);
+
+	if (!ret && !rcl_inet_port(&name)) {
+		if (bind(udp, &any.sa, rcl_inet_len(&any)))
+			return rcl_errno();
+		ret = own_name(udp, &name);
+	}
+	*port = ret ? 0 : rcl_inet_port(&name);
+	return ret;
+}
+
 int rcl_udp_send(int udp, int family, const void *data, size_t len, const union rcl_inet *to)
 {
 	union rcl_inet addr;
@@ -69,8 +83,11 @@ int rcl_udp_send(int udp, int family, const void *data, size_t len, const union 
 
 	if (!addr_len)
 		return -EAFNOSUPPORT;
+	/* The first call may tell the error of an earlier datagram, and send nothing. */
 	ret = sendto(udp, data, len, MSG_DONTWAIT | MSG_NOSIGNAL, &addr.sa, addr_len);
-	return ret < 0 ? rcl_errno() : 0;
+	if (ret < 0 && errno == ECONNREFUSED)
+		ret = sendto(udp, data, len, MSG_DONTWAIT | MSG_NOSIGNAL, &addr.sa, addr_len);
+	return ret < 0 && errno != ECONNREFUSED ? rcl_errno() : 0;
 }
 
 ssize_t rcl_udp_recv(int udp, void *data, size_t size, union rcl_inet *from)
@@ -85,4 +102,10 @@ ssize_t rcl_udp_recv(int udp, void *data, size_t size, union rcl_inet *from)
 		return rcl_errno();
 	err = rcl_inet_take(from, (struct sockaddr *)&addr, len);
 	return err ? err : ret;
+}
+
+void rcl_udp_drop_errors(int udp)
+{
+	while (recv(udp, NULL, 0, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0)
+		;
 }

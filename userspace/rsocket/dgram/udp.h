@@ -22,11 +22,21 @@ int rcl_udp_create(int family);
  * rcl_udp_source - the address from which a socket sends to a destination
  * @udp: the socket
  * @to: the destination
- * @source: filled in, with the port of the socket
+ * @source: filled in, with the port of the socket; 0: it has none yet
  *
  * Return: 0 or a negative errno: there is no way to the destination
  */
 int rcl_udp_source(int udp, const union rcl_inet *to, union rcl_inet *source);
+
+/**
+ * rcl_udp_port - the port of a socket, which gets one if it has none
+ * @udp: the socket
+ * @family: of the socket
+ * @port: filled in, network byte order
+ *
+ * Return: 0 or a negative errno
+ */
+int rcl_udp_port(int udp, int family, in_port_t *port);
 
 /**
  * rcl_udp_send - send without waiting
@@ -36,7 +46,7 @@ int rcl_udp_source(int udp, const union rcl_inet *to, union rcl_inet *source);
  * @len: their number
  * @to: the destination
  *
- * Return: 0; -EAGAIN: there is no room now; another negative errno
+ * Return: 0, also if nobody has the port; -EAGAIN: there is no room now; another negative errno
  */
 int rcl_udp_send(int udp, int family, const void *data, size_t len, const union rcl_inet *to);
 
@@ -51,5 +61,13 @@ int rcl_udp_send(int udp, int family, const void *data, size_t len, const union 
  * there is nothing; another negative errno
  */
 ssize_t rcl_udp_recv(int udp, void *data, size_t size, union rcl_inet *from);
+
+/**
+ * rcl_udp_drop_errors - empty the error queue of a socket
+ * @udp: the socket
+ *
+ * With IP_RECVERR and the like the descriptor is ready until that is done.
+ */
+void rcl_udp_drop_errors(int udp);
 
 #endif /* RCL_RSOCKET_UDP_H */

@@ -132,23 +132,6 @@ static void shutdown_and_close_end_a_wait(void **state)
 	assert_int_equal(rclose(s.a), 0);
 }
 
-static void error_is_polled(void **state)
-{
-	struct dgrams s = two_dgrams(AF_INET);
-	struct pollfd pfd = { .fd = s.a, .events = POLLIN };
-
-	(void)state;
-	assert_int_equal(rconnect(s.a, &s.b_addr.sa, s.len), 0);
-	assert_int_equal(rclose(s.b), 0);
-	flush_service();
-	assert_int_equal(rsend(s.a, "x", 1, 0), 1);
-	assert_int_equal(rpoll(&pfd, 1, -1), 1);
-	assert_int_equal(pfd.revents, POLLIN | POLLERR);
-	assert_int_equal(get_int(s.a, SOL_SOCKET, SO_ERROR), ECONNREFUSED);
-	assert_int_equal(ready(s.a, POLLIN), 0);
-	assert_int_equal(rclose(s.a), 0);
-}
-
 static int new_repoll(int fd, uint32_t events)
 {
 	struct epoll_event event = { .events = events, .data.u32 = 77 };
@@ -214,22 +197,23 @@ static void repoll_tells_datagrams_of_queue_pairs(void **state)
 	repoll_tells(true);
 }
 
-/* The descriptor itself can be polled for what comes to a queue pair that is armed. */
+static long long cpu_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
 static void waiting_uses_no_time(void **state)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	struct pollfd pfd = { .fd = s.b, .events = POLLIN };
-	struct timespec used;
+	long long before = cpu_ms();
 
 	(void)state;
-	assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used), 0);
 	assert_int_equal(rpoll(&pfd, 1, 300), 0);
-	{
-		long long before = used.tv_sec * 1000LL + used.tv_nsec / 1000000;
-
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-		assert_true(used.tv_sec * 1000LL + used.tv_nsec / 1000000 - before < 100);
-	}
+	assert_true(cpu_ms() - before < 100);
 	close_two(&s);
 }
 
@@ -240,7 +224,6 @@ int main(void)
 		SOCKET_TEST(receivers_beside_each_other_are_woken),
 		SOCKET_TEST(timeouts_end_calls),
 		SOCKET_TEST(shutdown_and_close_end_a_wait),
-		SOCKET_TEST(error_is_polled),
 		SOCKET_TEST(repoll_tells_datagrams_of_udp),
 		SOCKET_TEST(repoll_tells_datagrams_of_queue_pairs),
 		SOCKET_TEST(waiting_uses_no_time),
