@@ -6,11 +6,15 @@
  * stay. rcl_sock_get() takes no lock: the slot counts the threads that look at it, and the one that
  * takes the socket out of the slot waits until they have their reference.
  *
+ * The sockets of a process are not those of its children: the queues of their adapters and the
+ * threads that serve them are the parent's. fork() leaves numbers to a child that it can close.
+ *
  * Locking: atomic operations for the table and the references; rcl_sock.lock for the waiters.
  */
 #include "rsocket/sock.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -28,6 +32,9 @@ struct slot {
 };
 
 static struct slot *_Atomic chunks[CHUNKS];
+
+/* In the slots of a child: what the parent had there when it called fork(). */
+static struct rcl_sock inherited;
 
 void rcl_sock_init(struct rcl_sock *sock, const struct rcl_sock_ops *ops, int type, int family)
 {
@@ -91,11 +98,34 @@ static struct slot *make_slot(int fd)
 	return slot_of(fd);
 }
 
+static void forked(void)
+{
+	struct slot *slot;
+	int fd;
+
+	for (fd = 0; fd < CHUNK * CHUNKS; fd += slot ? 1 : CHUNK) {
+		slot = slot_of(fd);
+		if (!slot)
+			continue;
+		/* The threads that looked are the parent's. */
+		atomic_store(&slot->looking, 0);
+		if (atomic_load(&slot->sock))
+			atomic_store(&slot->sock, &inherited);
+	}
+}
+
+static void follow_forks(void)
+{
+	pthread_atfork(NULL, NULL, forked);
+}
+
 int rcl_sock_install(struct rcl_sock *sock, bool cloexec)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int fd = epoll_create1(cloexec ? EPOLL_CLOEXEC : 0);
 	struct slot *slot;
 
+	pthread_once(&once, follow_forks);
 	if (fd < 0)
 		return rcl_errno();
 	slot = make_slot(fd);
@@ -133,10 +163,30 @@ struct rcl_sock *rcl_sock_get(int fd)
 		return NULL;
 	atomic_fetch_add(&slot->looking, 1);
 	sock = atomic_load(&slot->sock);
+	if (sock == &inherited)
+		sock = NULL;
 	if (sock)
 		rcl_sock_hold(sock);
 	atomic_fetch_sub(&slot->looking, 1);
 	return sock;
+}
+
+bool rcl_sock_is_inherited(int fd)
+{
+	struct slot *slot = slot_of(fd);
+
+	return slot && atomic_load(&slot->sock) == &inherited;
+}
+
+bool rcl_sock_close_inherited(int fd)
+{
+	struct slot *slot = slot_of(fd);
+	struct rcl_sock *sock = &inherited;
+
+	if (!slot || !atomic_compare_exchange_strong(&slot->sock, &sock, NULL))
+		return false;
+	close(fd);
+	return true;
 }
 
 void rcl_sock_put(struct rcl_sock *sock)

@@ -163,6 +163,25 @@ int rcl_sock_install(struct rcl_sock *sock, bool cloexec);
  */
 struct rcl_sock *rcl_sock_get(int fd);
 
+/**
+ * rcl_sock_is_inherited - whether a number is that of a socket of the parent process
+ * @fd: any number
+ *
+ * fork() leaves the sockets to the parent: rcl_sock_get() does not find them in the child, which
+ * has copies of their descriptors.
+ */
+bool rcl_sock_is_inherited(int fd);
+
+/**
+ * rcl_sock_close_inherited - close the copy of the descriptor of a socket of the parent process
+ * @fd: any number
+ *
+ * The socket itself is not touched.
+ *
+ * Return: false: the number is none of such a socket
+ */
+bool rcl_sock_close_inherited(int fd);
+
 /** rcl_sock_hold - take another reference */
 struct rcl_sock *rcl_sock_hold(struct rcl_sock *sock);
 

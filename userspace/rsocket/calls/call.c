@@ -13,7 +13,7 @@ struct rcl_sock *rcl_call_enter(int fd, const char *call)
 	struct rcl_sock *sock = rcl_sock_get(fd);
 
 	if (!sock) {
-		rcl_fail(-EBADF, call, "fd %d is no rsocket", fd);
+		rcl_fail(-EBADF, call, "fd %d is no rsocket of this process", fd);
 		return NULL;
 	}
 	if (sock->type == RCL_REPOLL) {

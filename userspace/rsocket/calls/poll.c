@@ -9,6 +9,7 @@
  * Locking: rcl_sock.lock of one rsocket at a time.
  */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <rdma/rsocket.h>
 #include <stdlib.h>
@@ -25,9 +26,10 @@
 /* Descriptors for which no memory is allocated. */
 #define FEW 8
 
-/* What is known of each descriptor of a call. */
+/* What is known of each descriptor of a call. @closed: it is a socket of the parent process. */
 struct entry {
 	struct rcl_sock *sock;
+	bool closed;
 	struct rcl_sleeper sleeper;
 };
 
@@ -66,6 +68,16 @@ static int look_at_sockets(struct call *call)
 	return ready;
 }
 
+/* What the kernel is asked about what is no rsocket: it says POLLNVAL to one of the parent. */
+static struct pollfd for_kernel(const struct call *call, nfds_t i)
+{
+	struct pollfd pfd = call->fds[i];
+
+	if (call->entries[i].closed)
+		pfd.fd = INT_MAX;
+	return pfd;
+}
+
 /* Adds what the kernel says of the other descriptors, as of now. */
 static int look_at_others(struct call *call)
 {
@@ -73,7 +85,7 @@ static int look_at_others(struct call *call)
 	nfds_t i;
 
 	for (i = 0; i < call->count; i++) {
-		call->kernel[i] = call->fds[i];
+		call->kernel[i] = for_kernel(call, i);
 		if (call->entries[i].sock)
 			call->kernel[i].fd = -1;
 	}
@@ -152,7 +164,7 @@ static int arm(struct call *call)
 	for (i = 0; i < call->count; i++) {
 		struct rcl_sock *sock = call->entries[i].sock;
 
-		call->kernel[i] = call->fds[i];
+		call->kernel[i] = for_kernel(call, i);
 		if (!sock)
 			continue;
 		pthread_mutex_lock(&sock->lock);
@@ -229,8 +241,10 @@ static void find_sockets(struct call *call)
 			rcl_sock_put(sock);
 			sock = NULL;
 		}
-		call->entries[i] = (struct entry){ .sock = sock };
-		call->has_sockets = call->has_sockets || sock;
+		call->entries[i] = (struct entry){
+			.sock = sock, .closed = rcl_sock_is_inherited(call->fds[i].fd),
+		};
+		call->has_sockets = call->has_sockets || sock || call->entries[i].closed;
 	}
 }
 

@@ -300,6 +300,8 @@ static int control(struct rcl_repoll *poll, int op, int fd, struct rcl_sock *soc
 		return -EFAULT;
 	if (fd == poll->sock.fd)
 		return -EINVAL;
+	if (rcl_sock_is_inherited(fd))
+		return -EBADF;
 	switch (op) {
 	case EPOLL_CTL_ADD:
 		return add(poll, fd, sock, event);

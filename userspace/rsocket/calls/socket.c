@@ -190,8 +190,11 @@ RCL_EXPORT int rfcntl(int socket, int cmd, ...)
 
 RCL_EXPORT int rclose(int socket)
 {
-	struct rcl_sock *sock = rcl_sock_remove(socket);
+	struct rcl_sock *sock;
 
+	if (rcl_sock_close_inherited(socket))
+		return 0;
+	sock = rcl_sock_remove(socket);
 	if (!sock)
 		return rcl_fail(-EBADF, __func__, "fd %d is no rsocket", socket);
 	pthread_mutex_lock(&sock->lock);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of rsockets in a child process: those of the parent are not the child's. */
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "sockets.h"
+
+#define PATIENCE 20	/* seconds until a child counts as hanging */
+
+/* Ends a child without the sanitizer's checks, which would miss the threads of the parent. */
+static _Noreturn void leave(int code)
+{
+	syscall(SYS_exit_group, code);
+	abort();
+}
+
+/* Calls a function in a child, which must return 0. */
+static void in_child(int (*work)(struct sockets *s), struct sockets *s)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (!child) {
+		alarm(PATIENCE);
+		leave(work(s));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* Both ends send, and receive what the other one has sent. */
+static void talk(const struct sockets *s)
+{
+	char byte = 0;
+
+	assert_int_equal(rsend(s->client, "c", 1, 0), 1);
+	assert_int_equal(rsend(s->server, "s", 1, 0), 1);
+	assert_int_equal(rrecv(s->server, &byte, 1, 0), 1);
+	assert_int_equal(byte, 'c');
+	assert_int_equal(rrecv(s->client, &byte, 1, 0), 1);
+	assert_int_equal(byte, 's');
+	assert_int_equal(ready(s->client, POLLIN), 0);
+	assert_int_equal(ready(s->server, POLLIN), 0);
+}
+
+static int close_in_child(struct sockets *s)
+{
+	if (rclose(s->client) || rclose(s->server) || rclose(s->listener))
+		return 1;
+	/* The descriptors are closed, and not merely forgotten. */
+	if (fcntl(s->client, F_GETFD) != -1 || rclose(s->client) != -1)
+		return 2;
+	return 0;
+}
+
+static void child_may_close_its_copies(void **state)
+{
+	struct sockets s = connected();
+
+	(void)state;
+	talk(&s);
+	in_child(close_in_child, &s);
+	talk(&s);
+	close_all(&s);
+}
+
+static int fails(ssize_t ret)
+{
+	return ret == -1 && errno == EBADF;
+}
+
+static int use_in_child(struct sockets *s)
+{
+	struct pollfd pfd = { .fd = s->server, .events = POLLIN };
+	struct epoll_event event = { .events = EPOLLIN };
+	int epfd = repoll_create(0);
+	char byte;
+
+	if (!fails(rsend(s->client, "x", 1, 0)) || !fails(rrecv(s->server, &byte, 1, 0)))
+		return 1;
+	if (!fails(raccept(s->listener, NULL, NULL)) || !fails(rshutdown(s->client, SHUT_RDWR)))
+		return 2;
+	if (rpoll(&pfd, 1, -1) != 1 || pfd.revents != POLLNVAL)
+		return 3;
+	return !fails(repoll_ctl(epfd, EPOLL_CTL_ADD, s->server, &event)) || rclose(epfd);
+}
+
+static void child_cannot_use_its_copies(void **state)
+{
+	struct sockets s = connected();
+
+	(void)state;
+	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+	in_child(use_in_child, &s);
+	assert_int_equal(ready(s.server, POLLIN), POLLIN);
+	close_all(&s);
+}
+
+static int make_in_child(struct sockets *s)
+{
+	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
+
+	(void)s;
+	return fd < 0 || rfcntl(fd, F_GETFL) != O_RDWR || rclose(fd);
+}
+
+static void child_has_sockets_of_its_own(void **state)
+{
+	struct sockets s = connected();
+
+	(void)state;
+	in_child(make_in_child, &s);
+	talk(&s);
+	close_all(&s);
+}
+
+static void *receive(void *arg)
+{
+	char byte;
+
+	return (void *)(intptr_t)rrecv(*(int *)arg, &byte, 1, 0);
+}
+
+/* The locks of sockets may be held by threads that the child does not have. */
+static void child_of_busy_threads_does_not_wait(void **state)
+{
+	struct sockets s = connected();
+	pthread_t thread;
+	void *ret;
+	int i;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, receive, &s.server), 0);
+	for (i = 0; i < 5; i++)
+		in_child(close_in_child, &s);
+	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+	pthread_join(thread, &ret);
+	assert_int_equal((intptr_t)ret, 1);
+	close_all(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SOCKET_TEST(child_may_close_its_copies),
+		SOCKET_TEST(child_cannot_use_its_copies),
+		SOCKET_TEST(child_has_sockets_of_its_own),
+		SOCKET_TEST(child_of_busy_threads_does_not_wait),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
