@@ -82,7 +82,9 @@ static bool wait_for_sends(struct rcl_stream *s)
 
 static void say_goodbye(struct rcl_stream *s)
 {
-	if (s->sock.linger_s) {
+	rcl_stream_progress(s);
+	/* One that was never allowed to send has nothing that could be lost. */
+	if (s->sock.linger_s && !s->tx.mute) {
 		if (s->can_send || s->can_recv)
 			shut(s, SHUT_RDWR);
 		if (!wait_for_sends(s))

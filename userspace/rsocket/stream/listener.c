@@ -99,6 +99,11 @@ static int answer(struct rcl_stream *s)
 	if (ret)
 		return ret;
 	rcl_endpoint_connected(s, &s->hello);
+	/*
+	 * MPA (RFC 5044) has the active end send first: soft-iWARP there takes what comes together
+	 * with the reply for an error. Each client of rsockets begins with a credit.
+	 */
+	s->tx.mute = s->iwarp;
 	param.private_data = data;
 	param.private_data_len = rcl_stream_put_hello(s, data, false);
 	s->state = RCL_STREAM_ACCEPTING;

@@ -71,7 +71,7 @@ bool rcl_tx_may_send(struct rcl_stream *s)
 {
 	if (!s->tx.target.len)
 		take_target(s);
-	return s->tx.target.len && s->tx.seq != s->tx.limit &&
+	return !s->tx.mute && s->tx.target.len && s->tx.seq != s->tx.limit &&
 	       rcl_tx_slots_left(s) >= slots_of_message(s) &&
 	       rcl_tx_bytes_left(s) >= RCL_SEND_LEAST;
 }
@@ -279,7 +279,7 @@ int rcl_tx_iomap(struct rcl_stream *s, uint32_t index, const struct rcl_iomap *i
 
 bool rcl_tx_may_control(const struct rcl_stream *s)
 {
-	return controls_used(s) < RCL_CONTROL_SLOTS - (s->iwarp ? 1 : 0);
+	return !s->tx.mute && controls_used(s) < RCL_CONTROL_SLOTS - (s->iwarp ? 1 : 0);
 }
 
 int rcl_tx_credit(struct rcl_stream *s, uint16_t limit, const struct rcl_target *target)

@@ -75,7 +75,7 @@ int rcl_tx_direct(struct rcl_stream *s, const struct rcl_piece *piece, uint64_t 
  */
 int rcl_tx_iomap(struct rcl_stream *s, uint32_t index, const struct rcl_iomap *iomap);
 
-/** rcl_tx_may_control - are there work requests for a control message? */
+/** rcl_tx_may_control - may a control message be posted now? */
 bool rcl_tx_may_control(const struct rcl_stream *s);
 
 /**

@@ -140,6 +140,7 @@ static unsigned int handle_receives(struct rcl_stream *s)
 		count = ibv_poll_cq(s->recv_cq.cq, BATCH, wc);
 		for (i = 0; i < count; i++) {
 			if (wc[i].status == IBV_WC_SUCCESS) {
+				s->tx.mute = false;
 				message_came(s, message_of(s, &wc[i]), has_bytes(s, &wc[i]));
 				handled++;
 			} else {
@@ -352,7 +353,8 @@ static int sleep_until(struct rcl_stream *s, bool (*test)(struct rcl_stream *s),
 		rcl_stream_progress(s);
 		if (test(s))
 			return 0;
-		if (deadline == RCL_FOREVER && !s->sleeper)
+		/* One that is mute could not be woken from there. */
+		if (deadline == RCL_FOREVER && !s->sleeper && !s->tx.mute)
 			ret = sleep_for_event(s);
 		else
 			ret = sleep_and_poll(s, deadline);

@@ -72,6 +72,7 @@ struct rcl_maps;
  * @news: messages that may have had an entry which was not read yet
  * @owed: DISCONNECT or SHUTDOWN has to be sent when there is a work request for it
  * @owed_control: which of them
+ * @mute: iWARP: this end has accepted, and may send nothing before the peer has sent something
  * @error: why a work request has failed, a negative errno; 0: none has
  *
  * All counters wrap around.
@@ -99,6 +100,7 @@ struct rcl_tx {
 	uint32_t news;
 	bool owed;
 	enum rcl_control owed_control;
+	bool mute;
 	int error;
 };
 

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of streams over iWARP, where the end that has connected sends first. */
+#include "rsocket/wait.h"
+#include "rsocket/wire.h"
+#include "sockets.h"
+
+#define RING 128	/* bytes of the peer's memory for data; its array of ranges is in front */
+
+/* A peer that has connected, and sends nothing by itself. */
+static struct endpoint silent_peer(void)
+{
+	return (struct endpoint) { .channel = rdma_create_event_channel() };
+}
+
+static void connect_peer(struct endpoint *end)
+{
+	uint8_t data[RCL_HELLO_LEN];
+	struct rdma_conn_param param = {
+		.private_data = data, .private_data_len = sizeof(data), .initiator_depth = 1,
+	};
+	struct rcl_hello hello = { .credits = PAIR_WR };
+
+	end->id = new_id(end->channel);
+	assert_int_equal(rdma_resolve_addr(end->id, NULL, addr4(HERE, PORT), 1000), 0);
+	take_and_ack(end->channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_int_equal(rdma_resolve_route(end->id, 1000), 0);
+	take_and_ack(end->channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	pair_add_qp(end);
+	pair_post_recv(end, 1, 0, 4);
+	pair_post_recv(end, 2, 0, 4);
+	hello.sgl = (struct rcl_target){
+		(uintptr_t)end->mem + 32, end->mr->rkey, RCL_SGL_ENTRIES,
+	};
+	hello.data = (struct rcl_target){ (uintptr_t)end->mem + 64, end->mr->rkey, RING };
+	rcl_hello_pack(data, &hello);
+	assert_int_equal(rdma_connect(end->id, &param), 0);
+	take_and_ack(end->channel, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+/* A credit, which says nothing new. */
+static void speak(struct endpoint *end)
+{
+	uint32_t msg = rcl_msg(RCL_MSG_CREDIT, 16);
+
+	memcpy(end->mem + 16, &msg, sizeof(msg));
+	pair_send(end, 3, 16, sizeof(msg));
+}
+
+static void accepted_end_sends_when_the_peer_has(void **state)
+{
+	struct endpoint peer = silent_peer();
+	int listener, server;
+
+	(void)state;
+	pair_use_iwarp();
+	listener = new_listener(NULL);
+	connect_peer(&peer);
+	server = raccept(listener, NULL, NULL);
+	assert_true(server >= 0);
+	flush_service();
+	assert_int_equal(ready(server, POLLIN | POLLOUT), 0);
+	assert_fails(EAGAIN, rsend(server, "x", 1, MSG_DONTWAIT));
+	pair_expect_none(&peer);
+	speak(&peer);
+	assert_int_equal(ready(server, POLLOUT), POLLOUT);
+	assert_int_equal(rsend(server, "x", 1, MSG_DONTWAIT), 1);
+	assert_int_equal(peer.mem[64], 'x');
+	assert_int_equal(rclose(server), 0);
+	assert_int_equal(rclose(listener), 0);
+	pair_close_end(&peer);
+}
+
+static void *receive(void *arg)
+{
+	char byte;
+
+	alarm(20);
+	return (void *)(intptr_t)rrecv(*(int *)arg, &byte, 1, 0);
+}
+
+/* Ends a connection while a thread receives, which must see the end, and the call must not wait. */
+static void end_while_receiving(int (*end)(int fd))
+{
+	struct endpoint peer = silent_peer();
+	int64_t began = rcl_now_ns();
+	int listener, server;
+	pthread_t thread;
+	void *ret;
+
+	pair_use_iwarp();
+	listener = new_listener(NULL);
+	connect_peer(&peer);
+	server = raccept(listener, NULL, NULL);
+	assert_true(server >= 0);
+	assert_int_equal(pthread_create(&thread, NULL, receive, &server), 0);
+	usleep(20000);
+	assert_int_equal(end(server), 0);
+	pthread_join(thread, &ret);
+	assert_int_equal((intptr_t)ret, 0);
+	rclose(server);
+	assert_true(rcl_now_ns() - began < 5000000000LL);
+	assert_int_equal(rclose(listener), 0);
+	pair_expect_none(&peer);
+	pair_close_end(&peer);
+	alarm(0);
+}
+
+static void accepted_end_is_closed_without_waiting_for_the_peer(void **state)
+{
+	(void)state;
+	end_while_receiving(rclose);
+}
+
+static int shut_reading(int fd)
+{
+	return rshutdown(fd, SHUT_RD);
+}
+
+static void accepted_end_stops_reading_without_sending(void **state)
+{
+	(void)state;
+	end_while_receiving(shut_reading);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SOCKET_TEST(accepted_end_sends_when_the_peer_has),
+		SOCKET_TEST(accepted_end_is_closed_without_waiting_for_the_peer),
+		SOCKET_TEST(accepted_end_stops_reading_without_sending),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
