@@ -34,6 +34,7 @@ static const struct setting settings[] = {
 	SETTING("mem_default", recv_buf, .value = 1 << 17, .least = 1, .most = 1U << 30),
 	SETTING("wmem_default", send_buf, .value = 1 << 17, .least = 1, .most = 1U << 30),
 	SETTING("iomap_size", iomaps, .value = 0, .most = 65535),
+	SETTING("keepalive_default", keepalive_s, .value = 60, .most = 1000000),
 };
 
 /* Reads a file with one number; false: there is none, and the default stays. */

@@ -17,6 +17,8 @@
  * @recv_buf: mem_default: bytes of the receive buffer
  * @send_buf: wmem_default: bytes of the send buffer
  * @iomaps: iomap_size: mappings that the peer may make
+ * @keepalive_s: keepalive_default: seconds between messages that show whether the peer is there, of
+ *               sockets for which the program has set no time; 0: none
  */
 struct rcl_rsocket_conf {
 	uint32_t polling_us;
@@ -26,6 +28,7 @@ struct rcl_rsocket_conf {
 	uint32_t recv_buf;
 	uint32_t send_buf;
 	uint32_t iomaps;
+	uint32_t keepalive_s;
 };
 
 /**

@@ -10,6 +10,7 @@
 #include "rsocket/service.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -40,54 +41,36 @@ static struct {
 	struct slot *slots;
 	uint32_t count;
 	uint32_t first_free;
-	uint32_t timers;
+	int64_t soonest;	/* no task is due before */
 	struct rcl_task *running;
 } service = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.idle = PTHREAD_COND_INITIALIZER,
 	.epoll = -1,
 	.wakeup = -1,
+	.soonest = RCL_FOREVER,
 };
-
-static bool has_timer(const struct rcl_task *task)
-{
-	return task->due != RCL_FOREVER;
-}
 
 static void set_due(struct rcl_task *task, int64_t due)
 {
-	service.timers -= has_timer(task);
 	task->due = due;
-	service.timers += has_timer(task);
+	if (due >= service.soonest)
+		return;
+	service.soonest = due;
+	eventfd_write(service.wakeup, 1);
 }
 
-/* The task whose time is over first. */
-static struct rcl_task *earliest(void)
-{
-	struct rcl_task *first = NULL;
-	uint32_t i;
-
-	for (i = 0; service.timers && i < service.count; i++) {
-		struct rcl_task *task = service.slots[i].task;
-
-		if (task && has_timer(task) && (!first || task->due < first->due))
-			first = task;
-	}
-	return first;
-}
-
-/* Milliseconds, rounded up, until the first time is over. */
+/* Milliseconds, rounded up, until the first time may be over. */
 static int timeout(void)
 {
-	struct rcl_task *first = earliest();
 	int64_t left;
 
-	if (!first)
+	if (service.soonest == RCL_FOREVER)
 		return -1;
-	left = first->due - rcl_now_ns();
+	left = service.soonest - rcl_now_ns();
 	if (left <= 0)
 		return 0;
-	return left / NS_PER_MS >= 1000 ? 1000 : (int)(left / NS_PER_MS) + 1;
+	return left / NS_PER_MS >= INT_MAX ? INT_MAX : (int)(left / NS_PER_MS) + 1;
 }
 
 /* Runs a task; the lock is released meanwhile. */
@@ -101,14 +84,24 @@ static void run(struct rcl_task *task)
 	pthread_cond_broadcast(&service.idle);
 }
 
+/* Runs the tasks whose time is over. One scan is enough for all, and none is done before. */
 static void run_due(void)
 {
 	int64_t now = rcl_now_ns();
 	struct rcl_task *task;
+	uint32_t i;
 
-	while ((task = earliest()) && task->due <= now) {
-		set_due(task, RCL_FOREVER);
-		run(task);
+	if (service.soonest > now)
+		return;
+	service.soonest = RCL_FOREVER;
+	for (i = 0; i < service.count; i++) {
+		task = service.slots[i].task;
+		if (task && task->due <= now) {
+			task->due = RCL_FOREVER;
+			run(task);
+		} else if (task && task->due < service.soonest) {
+			service.soonest = task->due;
+		}
 	}
 }
 
@@ -156,6 +149,7 @@ static void forked(void)
 	pthread_cond_init(&service.idle, NULL);
 	service.epoll = -1;
 	service.wakeup = -1;
+	service.soonest = RCL_FOREVER;
 }
 
 static void follow_forks(void)
@@ -233,7 +227,6 @@ static void release_slot(struct rcl_task *task)
 	slot->generation++;
 	slot->next_free = service.first_free;
 	service.first_free = task->slot + 1;
-	service.timers -= has_timer(task);
 	task->added = false;
 }
 
@@ -248,7 +241,6 @@ static int take_slot(struct rcl_task *task)
 	slot = &service.slots[task->slot];
 	service.first_free = slot->next_free;
 	slot->task = task;
-	service.timers += has_timer(task);
 	task->added = true;
 	return 0;
 }
@@ -266,8 +258,8 @@ static int add(struct rcl_task *task)
 	if (task->fd >= 0 && epoll_ctl(service.epoll, EPOLL_CTL_ADD, task->fd, &event)) {
 		ret = rcl_errno();
 		release_slot(task);
-	} else if (has_timer(task)) {
-		eventfd_write(service.wakeup, 1);
+	} else {
+		set_due(task, task->due);
 	}
 	return ret;
 }
@@ -298,10 +290,7 @@ void rcl_service_remove(struct rcl_task *task)
 void rcl_service_due(struct rcl_task *task, int64_t due)
 {
 	pthread_mutex_lock(&service.lock);
-	if (has_slot(task)) {
+	if (has_slot(task))
 		set_due(task, due);
-		if (has_timer(task))
-			eventfd_write(service.wakeup, 1);
-	}
 	pthread_mutex_unlock(&service.lock);
 }

@@ -7,7 +7,6 @@
  */
 #include "rsocket/stream/alive.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -54,12 +53,15 @@ static bool is_finished(struct rcl_stream *s)
 	return true;
 }
 
+/* If something is under way that will complete, it shows already whether the peer is there. */
 static void probe(struct rcl_stream *s)
 {
-	if (!rcl_tx_may_control(s) && rcl_tx_reap(s))
-		rcl_stream_broken(s, -ETIMEDOUT);
-	if (s->state == RCL_STREAM_UP && rcl_tx_may_control(s) && rcl_tx_probe(s))
-		rcl_stream_broken(s, -ECONNRESET);
+	int ret = rcl_tx_reap(s);
+
+	if (!ret && !rcl_tx_will_complete(s) && rcl_tx_may_control(s))
+		ret = rcl_tx_probe(s);
+	if (ret)
+		rcl_stream_broken(s, ret);
 	s->probe_at = rcl_deadline(s->keepalive_s * MS_PER_S);
 }
 

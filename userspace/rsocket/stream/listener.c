@@ -168,6 +168,7 @@ static struct rcl_stream *child_of(struct rcl_stream *listener, struct rdma_cm_e
 	if (!sock)
 		return NULL;
 	rcl_sock_inherit(&s->sock, &listener->sock);
+	s->keepalive = listener->keepalive;
 	s->keepalive_s = listener->keepalive_s;
 	s->keepidle_s = listener->keepidle_s;
 	s->id = event->id;

@@ -81,6 +81,11 @@ bool rcl_tx_all_done(const struct rcl_stream *s)
 	return !slots_used(s) && !s->tx.owed;
 }
 
+bool rcl_tx_will_complete(const struct rcl_stream *s)
+{
+	return slots_used(s) && s->tx.slots_signaled == s->tx.slots;
+}
+
 static int failure(enum ibv_wc_status status)
 {
 	switch (status) {

@@ -32,10 +32,13 @@ uint32_t rcl_tx_bytes_left(const struct rcl_stream *s);
 bool rcl_tx_may_send(struct rcl_stream *s);
 
 /**
- * rcl_tx_all_done - has all that was posted completed?
+ * rcl_tx_all_done - has all that was posted completed, and is nothing owed?
  * @s: the locked stream, of which the last work request is signaled
  */
 bool rcl_tx_all_done(const struct rcl_stream *s);
+
+/** rcl_tx_will_complete - is the last work request under way, and will its completion be seen? */
+bool rcl_tx_will_complete(const struct rcl_stream *s);
 
 /**
  * rcl_tx_reap - handle completions of sends

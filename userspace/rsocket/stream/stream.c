@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/sockaddr.h"
+#include "rsocket/conf.h"
 #include "rsocket/stream/close.h"
 #include "rsocket/stream/connect.h"
 #include "rsocket/stream/data.h"
@@ -124,6 +125,7 @@ static struct rcl_sock *create(int family)
 	if (!s)
 		return NULL;
 	rcl_sock_init(&s->sock, &rcl_stream_ops, SOCK_STREAM, family);
+	s->keepalive_s = rcl_rsocket_conf()->keepalive_s;
 	s->alive = (struct rcl_task){ .fd = -1, .due = RCL_FOREVER };
 	return &s->sock;
 }

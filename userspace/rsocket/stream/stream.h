@@ -181,7 +181,8 @@ struct rcl_rx {
  *         left to send
  * @keepalive_s: seconds between messages that show whether the peer is there; 0: off
  * @probe_at: time of the next of them
- * @keepidle_s: TCP_KEEPIDLE; 0: that of the system
+ * @keepalive: SO_KEEPALIVE
+ * @keepidle_s: TCP_KEEPIDLE; 0: none was set
  * @tos: IP_TOS
  * @nodelay: TCP_NODELAY
  * @v6only: IPV6_V6ONLY
@@ -220,6 +221,7 @@ struct rcl_stream {
 	struct rcl_task alive;
 	uint32_t keepalive_s;
 	int64_t probe_at;
+	bool keepalive;
 	uint32_t keepidle_s;
 	uint8_t tos;
 	bool nodelay;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "rsocket/conf.h"
 #include "rsocket/size_option.h"
 #include "rsocket/stream/alive.h"
 #include "rsocket/stream/connect.h"
@@ -58,12 +59,24 @@ static uint32_t system_keepalive(void)
 	return seconds;
 }
 
+/* Without a time of the program the default is as good: a dead peer is found earlier. */
+static void choose_keepalive(struct rcl_stream *s)
+{
+	uint32_t usual = rcl_rsocket_conf()->keepalive_s;
+
+	s->keepalive_s = s->keepidle_s ?: usual ?: system_keepalive();
+	rcl_stream_keepalive(s);
+}
+
 static int set_keepalive(struct rcl_stream *s, int on)
 {
-	if (on && !s->keepidle_s)
-		s->keepidle_s = system_keepalive();
-	s->keepalive_s = on ? s->keepidle_s : 0;
-	rcl_stream_keepalive(s);
+	s->keepalive = on;
+	if (on) {
+		choose_keepalive(s);
+	} else {
+		s->keepalive_s = 0;
+		rcl_stream_keepalive(s);
+	}
 	return 0;
 }
 
@@ -72,8 +85,8 @@ static int set_keepidle(struct rcl_stream *s, int seconds)
 	if (seconds <= 0)
 		return -EINVAL;
 	s->keepidle_s = (uint32_t)seconds;
-	if (s->keepalive_s)
-		return set_keepalive(s, 1);
+	if (s->keepalive)
+		choose_keepalive(s);
 	return 0;
 }
 
@@ -221,7 +234,7 @@ static int get_tcp(const struct rcl_stream *s, int name, void *value, socklen_t 
 {
 	switch (name) {
 	case TCP_KEEPIDLE:
-		return rcl_value_put(value, len, (int)s->keepidle_s);
+		return rcl_value_put(value, len, (int)(s->keepidle_s ?: system_keepalive()));
 	case TCP_NODELAY:
 		return rcl_value_put(value, len, s->nodelay);
 	case TCP_MAXSEG:
