@@ -12,6 +12,7 @@
 #include "rsocket/calls/repoll.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -237,6 +238,9 @@ static int add(struct rcl_repoll *poll, int fd, struct rcl_sock *sock,
 
 	/* An item has no reference, so it must hear of the end of its rsocket. */
 	if (sock && sock->gone)
+		return -EBADF;
+	/* The table has a place for each number up to the highest one. */
+	if (!sock && fcntl(fd, F_GETFD) < 0)
 		return -EBADF;
 	item = calloc(1, sizeof(*item));
 	if (!item)

@@ -188,7 +188,7 @@ static void take_request(struct rcl_stream *listener, struct rdma_cm_event *even
 	struct rcl_stream *s = NULL;
 	bool listed;
 
-	if (param->private_data_len >= offset &&
+	if (param->private_data && param->private_data_len >= offset &&
 	    !rcl_hello_unpack(&hello, (const uint8_t *)param->private_data + offset,
 			      param->private_data_len - offset)) {
 		pthread_mutex_lock(&listener->sock.lock);

@@ -286,6 +286,10 @@ static void wrong_operations_are_errors(void **state)
 	assert_fails(EINVAL, repoll_ctl(epfd, 99, s.server, &event));
 	assert_fails(EINVAL, repoll_ctl(epfd, EPOLL_CTL_ADD, epfd, &event));
 	assert_fails(EBADF, repoll_ctl(-1, EPOLL_CTL_ADD, s.server, &event));
+	assert_fails(EBADF, repoll_ctl(epfd, EPOLL_CTL_ADD, -1, &event));
+	assert_fails(EBADF, repoll_ctl(epfd, EPOLL_CTL_ADD, 1 << 30, &event));
+	assert_fails(ENOENT, repoll_ctl(epfd, EPOLL_CTL_MOD, -1, &event));
+	assert_fails(ENOENT, repoll_ctl(epfd, EPOLL_CTL_DEL, -1, NULL));
 	assert_fails(EINVAL, repoll_ctl(s.server, EPOLL_CTL_ADD, s.client, &event));
 	assert_fails(EINVAL, repoll_wait(epfd, &event, 0, 0));
 	assert_fails(ENOTSOCK, rsend(epfd, "x", 1, 0));

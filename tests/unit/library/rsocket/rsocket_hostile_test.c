@@ -93,20 +93,18 @@ static void unknown_control_message_is_ignored(void **state)
 }
 
 /* A peer that speaks no rsockets. */
-static void request_without_a_hello_is_rejected(void **state)
+static void expect_reject(struct rdma_conn_param *param)
 {
 	int listener = new_listener(NULL);
 	struct endpoint end = { .channel = rdma_create_event_channel() };
-	struct rdma_conn_param param = { .private_data = "?", .private_data_len = 1 };
 
-	(void)state;
 	assert_int_equal(rdma_create_id(end.channel, &end.id, NULL, RDMA_PS_TCP), 0);
 	assert_int_equal(rdma_resolve_addr(end.id, NULL, addr4(HERE, PORT), 1000), 0);
 	take_and_ack(end.channel, RDMA_CM_EVENT_ADDR_RESOLVED);
 	assert_int_equal(rdma_resolve_route(end.id, 1000), 0);
 	take_and_ack(end.channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
 	pair_add_qp(&end);
-	assert_int_equal(rdma_connect(end.id, &param), 0);
+	assert_int_equal(rdma_connect(end.id, param), 0);
 	take_and_ack(end.channel, RDMA_CM_EVENT_REJECTED);
 	assert_int_equal(ready(listener, POLLIN), 0);
 	rdma_destroy_qp(end.id);
@@ -116,6 +114,24 @@ static void request_without_a_hello_is_rejected(void **state)
 	rdma_destroy_id(end.id);
 	rdma_destroy_event_channel(end.channel);
 	assert_int_equal(rclose(listener), 0);
+}
+
+static void request_without_a_hello_is_rejected(void **state)
+{
+	struct rdma_conn_param param = { .private_data = "?", .private_data_len = 1 };
+
+	(void)state;
+	expect_reject(&param);
+}
+
+/* iWARP has private data of any length, also of none. */
+static void request_without_private_data_is_rejected(void **state)
+{
+	struct rdma_conn_param param = { 0 };
+
+	(void)state;
+	pair_use_iwarp();
+	expect_reject(&param);
 }
 
 static void hello_of_another_version_or_length_is_refused(void **state)
@@ -146,6 +162,7 @@ int main(void)
 		SOCKET_TEST(range_without_an_address_fails_at_the_peer),
 		SOCKET_TEST(unknown_control_message_is_ignored),
 		SOCKET_TEST(request_without_a_hello_is_rejected),
+		SOCKET_TEST(request_without_private_data_is_rejected),
 		SOCKET_TEST(hello_of_another_version_or_length_is_refused),
 	};
 
