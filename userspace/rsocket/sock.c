@@ -18,6 +18,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -119,6 +120,30 @@ static void follow_forks(void)
 	pthread_atfork(NULL, NULL, forked);
 }
 
+void rcl_sock_end(struct rcl_sock *sock)
+{
+	pthread_mutex_lock(&sock->lock);
+	sock->ops->end(sock);
+	rcl_sock_gone(sock);
+	pthread_mutex_unlock(&sock->lock);
+	rcl_sock_put(sock);
+}
+
+/*
+ * A socket whose descriptor the program has closed with close(2) ends when another one gets the
+ * number.
+ */
+static void end_lost(struct rcl_sock *sock)
+{
+	if (!sock)
+		return;
+	pthread_mutex_lock(&sock->lock);
+	sock->fd = -1;
+	sock->nonblock = true;
+	pthread_mutex_unlock(&sock->lock);
+	rcl_sock_end(sock);
+}
+
 int rcl_sock_install(struct rcl_sock *sock, bool cloexec)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -134,7 +159,7 @@ int rcl_sock_install(struct rcl_sock *sock, bool cloexec)
 		return -ENOMEM;
 	}
 	sock->fd = fd;
-	/* A socket whose descriptor the program has closed with close(2) is lost, as with stock. */
+	end_lost(rcl_sock_remove(fd));
 	atomic_store(&slot->sock, sock);
 	return fd;
 }
@@ -211,7 +236,15 @@ struct rcl_sock *rcl_sock_remove(int fd)
 	sock = atomic_exchange(&slot->sock, NULL);
 	while (atomic_load(&slot->looking))
 		sched_yield();
-	return sock;
+	return sock == &inherited ? NULL : sock;
+}
+
+int rcl_sock_show(const struct rcl_sock *sock, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	/* librspreload replaces epoll_ctl(). */
+	return syscall(SYS_epoll_ctl, sock->fd, EPOLL_CTL_ADD, fd, &event) ? rcl_errno() : 0;
 }
 
 void rcl_sock_watch(struct rcl_sock *sock, struct rcl_waiter *waiter)

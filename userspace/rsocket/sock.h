@@ -205,6 +205,21 @@ void rcl_sock_put(struct rcl_sock *sock);
 struct rcl_sock *rcl_sock_remove(int fd);
 
 /**
+ * rcl_sock_end - rclose(): end a socket
+ * @sock: of rcl_sock_remove(), not locked; the reference of its descriptor is dropped
+ */
+void rcl_sock_end(struct rcl_sock *sock);
+
+/**
+ * rcl_sock_show - let poll(2) on the descriptor of a socket tell that another one is readable
+ * @sock: the socket, with a descriptor
+ * @fd: the other one, until it is closed
+ *
+ * Return: 0 or a negative errno
+ */
+int rcl_sock_show(const struct rcl_sock *sock, int fd);
+
+/**
  * rcl_sock_watch - let a waiter be told of changes
  * @sock: the locked socket
  * @waiter: the waiter

@@ -35,8 +35,9 @@ void rcl_repoll_list(struct rcl_item *item)
 
 	if (item->listed || item->disabled || !item->sock)
 		return;
-	if (!poll->first)
+	if (!poll->signaled)
 		eventfd_write(poll->wakeup, 1);
+	poll->signaled = true;
 	item->listed = true;
 	item->next = NULL;
 	*poll->end = item;
@@ -131,7 +132,8 @@ static void free_repoll(struct rcl_sock *sock)
 		if (poll->items[fd])
 			drop(poll, poll->items[fd]);
 	}
-	close(poll->wakeup);
+	if (poll->wakeup >= 0)
+		close(poll->wakeup);
 	pthread_mutex_destroy(&poll->lock);
 	free(poll->items);
 	rcl_sock_fini(sock);
@@ -143,12 +145,17 @@ static const struct rcl_sock_ops repoll_ops = { .end = end_repoll, .free = free_
 static int install(struct rcl_repoll *poll, int flags)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = RCL_REPOLL_WAKE };
-	int fd = rcl_sock_install(&poll->sock, flags & EPOLL_CLOEXEC), ret;
+	int fd = rcl_sock_install(&poll->sock, flags & EPOLL_CLOEXEC), ret = 0;
 
 	if (fd < 0)
 		return fd;
-	ret = rcl_repoll_control(poll, EPOLL_CTL_ADD, poll->wakeup, &event);
-	return ret ? ret : fd;
+	poll->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (poll->wakeup < 0 || rcl_repoll_control(poll, EPOLL_CTL_ADD, poll->wakeup, &event))
+		ret = rcl_errno();
+	if (!ret)
+		return fd;
+	rcl_sock_remove(fd);
+	return ret;
 }
 
 RCL_EXPORT int repoll_create(int flags)
@@ -165,8 +172,8 @@ RCL_EXPORT int repoll_create(int flags)
 	rcl_sock_init(&poll->sock, &repoll_ops, RCL_REPOLL, 0);
 	pthread_mutex_init(&poll->lock, NULL);
 	poll->end = &poll->first;
-	poll->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	ret = poll->wakeup < 0 ? rcl_errno() : install(poll, flags);
+	poll->wakeup = -1;
+	ret = install(poll, flags);
 	if (ret >= 0)
 		return ret;
 	rcl_sock_put(&poll->sock);

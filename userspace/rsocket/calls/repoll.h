@@ -42,7 +42,8 @@ struct rcl_item {
  * struct rcl_repoll - what repoll_create() has made
  * @sock: for its descriptor, the epoll instance; the first member
  * @lock: protects what follows; taken under the lock of a socket
- * @wakeup: eventfd that wakes those who wait
+ * @wakeup: eventfd that wakes those who wait, also for the repoll itself with poll(2)
+ * @signaled: @wakeup is readable; it is while there are items in the list
  * @items: by descriptor
  * @count: length of @items
  * @generation: of the item that was added last
@@ -53,6 +54,7 @@ struct rcl_repoll {
 	struct rcl_sock sock;
 	pthread_mutex_t lock;
 	int wakeup;
+	bool signaled;
 	struct rcl_item **items;
 	int count;
 	uint32_t generation;

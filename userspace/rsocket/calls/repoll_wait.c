@@ -164,16 +164,28 @@ static void channel_told(struct rcl_sock *sock)
 	rcl_sock_put(sock);
 }
 
+/* An item that stays in the list, as it is ready, is told to those who poll the repoll, too. */
+static void quiet(struct rcl_repoll *poll)
+{
+	eventfd_t value;
+
+	pthread_mutex_lock(&poll->lock);
+	if (!poll->first && poll->signaled) {
+		eventfd_read(poll->wakeup, &value);
+		poll->signaled = false;
+	}
+	pthread_mutex_unlock(&poll->lock);
+}
+
 /* An event of the kernel; returns the number of events that are told. */
 static int handle(struct rcl_repoll *poll, const struct epoll_event *event, struct epoll_event *out)
 {
 	struct rcl_sock *sock = NULL;
 	struct rcl_item *item;
-	eventfd_t value;
 	int count = 0;
 
 	if (event->data.u64 == RCL_REPOLL_WAKE) {
-		eventfd_read(poll->wakeup, &value);
+		quiet(poll);
 		return 0;
 	}
 	pthread_mutex_lock(&poll->lock);

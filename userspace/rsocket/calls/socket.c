@@ -197,10 +197,6 @@ RCL_EXPORT int rclose(int socket)
 	sock = rcl_sock_remove(socket);
 	if (!sock)
 		return rcl_fail(-EBADF, __func__, "fd %d is no rsocket", socket);
-	pthread_mutex_lock(&sock->lock);
-	sock->ops->end(sock);
-	rcl_sock_gone(sock);
-	pthread_mutex_unlock(&sock->lock);
-	rcl_sock_put(sock);
+	rcl_sock_end(sock);
 	return 0;
 }

@@ -252,12 +252,26 @@ static void settle(struct rcl_stream *s)
 		drop(s);
 }
 
+/* It is what the descriptor of the listener shows to poll(2), too. */
+static int make_eventfd(struct rcl_stream *s)
+{
+	int fd;
+
+	if (s->events->eventfd >= 0)
+		return 0;
+	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (fd < 0)
+		return rcl_errno();
+	s->events->eventfd = fd;
+	return rcl_sock_show(&s->sock, fd);
+}
+
 static int start_listening(struct rcl_stream *s, int backlog)
 {
-	if (s->events->eventfd < 0)
-		s->events->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (s->events->eventfd < 0)
-		return rcl_errno();
+	int ret = make_eventfd(s);
+
+	if (ret)
+		return ret;
 	s->events->most = backlog > 0 ? (unsigned int)backlog : BACKLOG;
 	s->events->listener = s;
 	s->events->handle = handle;

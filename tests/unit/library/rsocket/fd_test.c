@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of the descriptors of rsockets: what the kernel tells of them, and close(2). */
+#include "sockets.h"
+
+static bool is_readable(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1 && pfd.revents == POLLIN;
+}
+
+static int new_repoll_with(int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int epfd = repoll_create(0);
+
+	assert_true(epfd >= 0);
+	assert_int_equal(repoll_ctl(epfd, EPOLL_CTL_ADD, fd, &event), 0);
+	/* It looks at the socket, and sees nothing. */
+	assert_int_equal(repoll_wait(epfd, &event, 1, 0), 0);
+	return epfd;
+}
+
+/* A repoll in poll(2), rpoll() or another epoll is readable as long as it has something to tell. */
+static void repoll_can_be_polled(void **state)
+{
+	struct sockets s = connected();
+	int epfd = new_repoll_with(s.server), i;
+	struct epoll_event events[4];
+	char byte;
+
+	(void)state;
+	assert_false(is_readable(epfd));
+	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+	for (i = 0; i < 3; i++) {
+		assert_true(is_readable(epfd));
+		assert_int_equal(ready(epfd, POLLIN), POLLIN);
+		assert_int_equal(repoll_wait(epfd, events, 4, 0), 1);
+	}
+	assert_int_equal(rrecv(s.server, &byte, 1, 0), 1);
+	assert_int_equal(repoll_wait(epfd, events, 4, 0), 0);
+	assert_false(is_readable(epfd));
+	assert_int_equal(rclose(epfd), 0);
+	close_all(&s);
+}
+
+static void listener_can_be_polled(void **state)
+{
+	struct sockets s = { .listener = new_listener(NULL), .client = new_socket() };
+
+	(void)state;
+	assert_false(is_readable(s.listener));
+	assert_int_equal(rconnect(s.client, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
+	flush_service();
+	assert_true(is_readable(s.listener));
+	s.server = raccept(s.listener, NULL, NULL);
+	assert_true(s.server >= 0);
+	assert_false(is_readable(s.listener));
+	close_all(&s);
+}
+
+static int count_fds(void)
+{
+	int fd, count = 0;
+
+	for (fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/* The next one with its number ends it: at most one is left behind. */
+static void repolls_that_are_closed_with_close_are_not_left(void **state)
+{
+	int before = 0, i;
+
+	(void)state;
+	for (i = 0; i < 10; i++) {
+		assert_int_equal(close(repoll_create(0)), 0);
+		if (!i)
+			before = count_fds();
+	}
+	assert_int_equal(count_fds(), before);
+	assert_int_equal(rclose(repoll_create(0)), 0);
+}
+
+static void peer_of_a_socket_that_is_closed_with_close_learns_it(void **state)
+{
+	struct sockets s = connected();
+	char byte;
+	int fd;
+
+	(void)state;
+	assert_int_equal(close(s.client), 0);
+	assert_int_equal(ready(s.server, POLLIN), 0);
+	fd = new_socket();
+	assert_int_equal(fd, s.client);
+	assert_int_equal(rrecv(s.server, &byte, 1, 0), 0);
+	close_all(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SOCKET_TEST(repoll_can_be_polled),
+		SOCKET_TEST(listener_can_be_polled),
+		SOCKET_TEST(repolls_that_are_closed_with_close_are_not_left),
+		SOCKET_TEST(peer_of_a_socket_that_is_closed_with_close_learns_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
