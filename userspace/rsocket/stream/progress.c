@@ -148,7 +148,7 @@ static unsigned int handle_receives(struct rcl_stream *s)
 			}
 		}
 		/* The buffers of messages on iWARP are used again in their order. */
-		if (count > 0 && handled && s->state != RCL_STREAM_DOWN &&
+		if (count > 0 && handled && s->state == RCL_STREAM_UP &&
 		    rcl_endpoint_post_receives(s, (unsigned int)count))
 			rcl_stream_broken(s, -ECONNRESET);
 	} while (count == BATCH);
@@ -227,7 +227,7 @@ void rcl_stream_progress(struct rcl_stream *s)
 {
 	unsigned int handled;
 
-	if (!s->comp || s->state < RCL_STREAM_UP)
+	if (!s->comp || (s->state != RCL_STREAM_UP && s->state != RCL_STREAM_DOWN))
 		return;
 	handled = handle_receives(s);
 	if (rcl_stream_is_over(s) || !rcl_tx_may_control(s) || rcl_tx_slots_left(s) < 2 ||

@@ -134,6 +134,41 @@ static void request_without_private_data_is_rejected(void **state)
 	expect_reject(&param);
 }
 
+static void change_version(struct rdma_cm_alt_event *event)
+{
+	if (event->type == RDMA_CM_ALT_EVENT_ESTABLISHED)
+		event->private_data[0] = 2;
+}
+
+/* The peer goes on after a reply that this end has refused. */
+static void messages_after_a_bad_reply_are_not_looked_at(void **state)
+{
+	uint32_t msg = rcl_msg(RCL_MSG_CREDIT, 9);
+	struct fake_message message = {
+		.opcode = IBV_WR_SEND, .length = sizeof(msg), .data = (uint8_t *)&msg,
+	};
+	int listener, client, i;
+	struct pollfd pfd = { .events = POLLOUT };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	(void)state;
+	pair_use_iwarp();
+	listener = new_listener(NULL);
+	client = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	pfd.fd = client;
+	fake_cm.on_message = change_version;
+	assert_fails(EINPROGRESS, rconnect(client, addr4(HERE, PORT), sizeof(struct sockaddr_in)));
+	assert_int_equal(rpoll(&pfd, 1, -1), 1);
+	assert_int_equal(get_int(client, SOL_SOCKET, SO_ERROR), ENOTSUP);
+	for (i = 0; i < 8; i++)
+		assert_int_equal(fake_wire_inject(client_qp(), &message), IBV_WC_SUCCESS);
+	assert_int_equal(ibv_modify_qp(client_qp(), &attr, IBV_QP_STATE), 0);
+	/* The service thread is told that the peer is gone, and comes to an end with it. */
+	assert_int_equal(rclose(listener), 0);
+	flush_service();
+	assert_int_equal(rclose(client), 0);
+}
+
 static void hello_of_another_version_or_length_is_refused(void **state)
 {
 	struct rcl_hello hello = { .credits = 16, .sgl.len = 2 }, read;
@@ -163,6 +198,7 @@ int main(void)
 		SOCKET_TEST(unknown_control_message_is_ignored),
 		SOCKET_TEST(request_without_a_hello_is_rejected),
 		SOCKET_TEST(request_without_private_data_is_rejected),
+		SOCKET_TEST(messages_after_a_bad_reply_are_not_looked_at),
 		SOCKET_TEST(hello_of_another_version_or_length_is_refused),
 	};
 
