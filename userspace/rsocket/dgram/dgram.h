@@ -112,6 +112,7 @@ struct rcl_resolve {
  * @local: from which it is reached
  * @way: to its queue pair; NULL: it is not known, and datagrams go by UDP
  * @resolve: the way is being resolved
+ * @qpn: number of its queue pair; 0: it has told none
  * @heard: when something came from it, nanoseconds of CLOCK_MONOTONIC
  * @asked: when a datagram was sent by UDP, which it answers
  * @retry: before that time the way is not resolved again
@@ -123,6 +124,7 @@ struct rcl_peer {
 	struct rcl_local *local;
 	struct rcl_way *way;
 	struct rcl_resolve *resolve;
+	uint32_t qpn;
 	int64_t heard;
 	int64_t asked;
 	int64_t retry;

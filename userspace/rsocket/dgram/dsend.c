@@ -108,6 +108,8 @@ ssize_t rcl_dgram_send(struct rcl_sock *sock, const struct msghdr *msg, int flag
 
 	if (msg->msg_control && msg->msg_controllen)
 		return -ENOTSUP;
+	if (flags & MSG_OOB)
+		return -EOPNOTSUPP;
 	if (d->shut_send)
 		return -EPIPE;
 	ret = target_of(d, msg, &to);

@@ -44,6 +44,7 @@ static void heard(struct rcl_dgram *d, struct rcl_peer *peer, uint32_t qpn)
 	int64_t now = rcl_now_ns();
 
 	peer->heard = now;
+	peer->qpn = qpn;
 	if (peer->way && peer->way->qpn != qpn)
 		rcl_peer_set_way(peer, NULL);
 	if (is_new(peer, qpn) && !peer->resolve && now >= peer->retry)

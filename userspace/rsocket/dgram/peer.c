@@ -37,6 +37,17 @@ struct rcl_peer *rcl_peer_find(struct rcl_dgram *d, const union rcl_inet *addr)
 	return NULL;
 }
 
+struct rcl_peer *rcl_peer_by_qp(struct rcl_dgram *d, const union rcl_inet *addr, uint32_t qpn)
+{
+	struct rcl_peer *peer;
+
+	TAILQ_FOREACH(peer, &d->peers, used) {
+		if (peer->qpn == qpn && rcl_inet_same_host(&peer->addr, addr))
+			return peer;
+	}
+	return NULL;
+}
+
 static void forget(struct rcl_dgram *d, struct rcl_peer *peer)
 {
 	if (peer->resolve)

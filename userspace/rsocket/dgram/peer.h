@@ -12,6 +12,16 @@ void rcl_peer_init(struct rcl_dgram *d);
 struct rcl_peer *rcl_peer_find(struct rcl_dgram *d, const union rcl_inet *addr);
 
 /**
+ * rcl_peer_by_qp - find a destination by its queue pair
+ * @d: the locked socket
+ * @addr: its address; the port does not count
+ * @qpn: number of the queue pair
+ *
+ * Return: the destination, or NULL
+ */
+struct rcl_peer *rcl_peer_by_qp(struct rcl_dgram *d, const union rcl_inet *addr, uint32_t qpn);
+
+/**
  * rcl_peer_get - find the destination of an address, or add it
  * @d: the locked socket
  * @addr: the address

@@ -53,9 +53,15 @@ static bool take(struct rcl_dgram *d, struct rcl_local *local, const struct ibv_
 	if (!header)
 		return false;
 	add_scope(&gram->from, local);
-	peer = rcl_peer_find(d, &gram->from);
-	if (peer)
+	/* librdmacm tells port 0 if it got its port with the first send; UDP has told the right one. */
+	if (rcl_inet_port(&gram->from))
+		peer = rcl_peer_find(d, &gram->from);
+	else
+		peer = rcl_peer_by_qp(d, &gram->from, wc->src_qp);
+	if (peer) {
+		gram->from.sin.sin_port = rcl_inet_port(&peer->addr);
 		peer->heard = rcl_now_ns();
+	}
 	if (!is_wanted(d, &gram->from))
 		return false;
 	gram->data = wire + header;

@@ -355,6 +355,33 @@ static void short_messages_are_dropped(void **state)
 	messages_are_checked(AF_INET6, ipv6, 23);
 }
 
+/* Librdmacm tells port 0 if its socket was not bound before it sent. */
+static void missing_port_is_that_of_the_queue_pair(void **state)
+{
+	struct hostile h = begin(AF_INET);
+	struct endpoint ud = open_ud();
+	struct rcl_udp_header header = { .op = RCL_UDP_DATA };
+	union rcl_inet unknown = h.udp_addr;
+	uint8_t wire[32];
+	uint32_t qpn;
+
+	(void)state;
+	pair_add_qp(&ud);
+	header.qpn = ud.id->qp->qp_num;
+	send_udp(&h, wire, rcl_udp_pack(wire, &header, &h.udp_addr));
+	qpn = answer(&h);
+	expect_dgram(h.fd, "", 0, &h.udp_addr);
+	unknown.sin.sin_port = 0;
+	send_ud(&ud, qpn, wire, (uint32_t)rcl_ud_pack(wire, &unknown));
+	expect_dgram(h.fd, "", 0, &h.udp_addr);
+	/* Of another address nothing is known. */
+	unknown.sin.sin_addr.s_addr++;
+	send_ud(&ud, qpn, wire, (uint32_t)rcl_ud_pack(wire, &unknown));
+	expect_dgram(h.fd, "", 0, &unknown);
+	close_ud(&ud);
+	end(&h);
+}
+
 /* A program with sockets of IPv4 has no room for the addresses of others. */
 static void ipv6_is_not_for_ipv4(void **state)
 {
@@ -378,6 +405,7 @@ int main(void)
 		SOCKET_TEST(table_of_peers_is_bounded),
 		SOCKET_TEST(headers_on_queue_pairs_are_checked),
 		SOCKET_TEST(short_messages_are_dropped),
+		SOCKET_TEST(missing_port_is_that_of_the_queue_pair),
 		SOCKET_TEST(ipv6_is_not_for_ipv4),
 	};
 

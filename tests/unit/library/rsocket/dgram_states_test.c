@@ -25,6 +25,7 @@ static void fresh_socket_has_no_peer(void **state)
 	(void)state;
 	assert_fails(EINVAL, rrecv(fd, &byte, 1, 0));
 	assert_fails(EDESTADDRREQ, rsend(fd, "x", 1, 0));
+	assert_fails(EOPNOTSUPP, rsendto(fd, "x", 1, MSG_OOB, addr4(LOOPBACK, 9), 16));
 	assert_fails(ENOTCONN, rgetpeername(fd, (struct sockaddr *)&name, &len));
 	assert_fails(EOPNOTSUPP, rlisten(fd, 1));
 	assert_fails(EOPNOTSUPP, raccept(fd, NULL, NULL));
