@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/err.h"
 #include "rsocket/conf.h"
 
@@ -35,6 +36,9 @@ static int key_error;
 
 /* The eventfd of the thread, plus one; 0: none yet. */
 static __thread int own;
+
+/* What the program has set before the call of the thread, and what is set in its sleeps. */
+static __thread int cancel_outside, cancel_in_sleeps;
 
 int64_t rcl_now_ns(void)
 {
@@ -58,8 +62,12 @@ int64_t rcl_call_deadline(const struct rcl_sock *sock, int flags, uint32_t ms)
 
 static void end_of_thread(void *value)
 {
+	int fd = (int)(intptr_t)value - 1, before = rcl_cancel_disable();
+
 	own = 0;
-	close((int)(intptr_t)value - 1);
+	/* A thread that has returned would else be one that was cancelled. */
+	close(fd);
+	rcl_cancel_restore(before);
 }
 
 /* In the child of fork() it would be woken instead of the parent. */
@@ -110,12 +118,40 @@ int rcl_sleeper_init(struct rcl_sleeper *sleeper)
 	return 0;
 }
 
-int rcl_sleep(struct pollfd *fds, nfds_t count, int64_t deadline)
+void rcl_cancel_enter(void)
+{
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_outside);
+	cancel_in_sleeps = cancel_outside;
+}
+
+void rcl_cancel_leave(void)
+{
+	pthread_setcancelstate(cancel_outside, &cancel_in_sleeps);
+}
+
+void rcl_cancel_forbid(void)
+{
+	cancel_in_sleeps = PTHREAD_CANCEL_DISABLE;
+}
+
+void rcl_cancel_allow(void)
+{
+	int old;
+
+	pthread_setcancelstate(cancel_in_sleeps, &old);
+}
+
+void rcl_cancel_deny(void)
+{
+	int old;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+}
+
+static int poll_until(struct pollfd *fds, nfds_t count, int64_t deadline)
 {
 	struct timespec limit = { 0 };
-	eventfd_t value;
 	int64_t left = 0;
-	int ret;
 
 	if (deadline != RCL_FOREVER) {
 		left = deadline - rcl_now_ns();
@@ -124,12 +160,60 @@ int rcl_sleep(struct pollfd *fds, nfds_t count, int64_t deadline)
 			limit.tv_nsec = left % NS_PER_S;
 		}
 	}
+	return ppoll(fds, count, deadline == RCL_FOREVER ? NULL : &limit, NULL);
+}
+
+int rcl_sleep(struct pollfd *fds, nfds_t count, int64_t deadline, void (*cancelled)(void *arg),
+	      void *arg)
+{
+	eventfd_t value;
+	int ret;
+
 	fds[count] = (struct pollfd){ .fd = own - 1, .events = POLLIN };
-	ret = ppoll(fds, count + 1, deadline == RCL_FOREVER ? NULL : &limit, NULL);
+	pthread_cleanup_push(cancelled, arg);
+	rcl_cancel_allow();
+	ret = poll_until(fds, count + 1, deadline);
+	rcl_cancel_deny();
+	pthread_cleanup_pop(0);
 	if (ret < 0)
 		return rcl_errno();
 	if (fds[count].revents)
 		eventfd_read(own - 1, &value);
+	return ret;
+}
+
+/* A thread that sleeps on one socket. */
+struct sleep {
+	struct rcl_sleeper sleeper;
+	struct rcl_sock *sock;
+	void (*cancelled)(struct rcl_sock *sock);
+};
+
+static void give_back(void *arg)
+{
+	struct sleep *sleep = arg;
+
+	pthread_mutex_lock(&sleep->sock->lock);
+	rcl_sock_unwatch(&sleep->sleeper.waiter);
+	if (sleep->cancelled)
+		sleep->cancelled(sleep->sock);
+	pthread_mutex_unlock(&sleep->sock->lock);
+	rcl_sock_put(sleep->sock);
+}
+
+int rcl_sleep_on(struct rcl_sock *sock, struct pollfd *fds, nfds_t count, int64_t deadline,
+		 void (*cancelled)(struct rcl_sock *sock))
+{
+	struct sleep sleep = { .sock = sock, .cancelled = cancelled };
+	int ret = rcl_sleeper_init(&sleep.sleeper);
+
+	if (ret)
+		return ret;
+	rcl_sock_watch(sock, &sleep.sleeper.waiter);
+	pthread_mutex_unlock(&sock->lock);
+	ret = rcl_sleep(fds, count, deadline, give_back, &sleep);
+	pthread_mutex_lock(&sock->lock);
+	rcl_sock_unwatch(&sleep.sleeper.waiter);
 	return ret;
 }
 

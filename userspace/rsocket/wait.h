@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Waiting: times, and threads that sleep until a socket changes. */
+/*
+ * Waiting: times, and threads that sleep until a socket changes.
+ *
+ * pthread_cancel() ends a thread in such a sleep, and nowhere else in a call: a call has locks,
+ * references and data under way elsewhere. Who sleeps gives back what the call has.
+ */
 #ifndef RCL_RSOCKET_WAIT_H
 #define RCL_RSOCKET_WAIT_H
 
@@ -51,16 +56,52 @@ struct rcl_sleeper {
 int rcl_sleeper_init(struct rcl_sleeper *sleeper);
 
 /**
+ * rcl_cancel_enter - the thread enters a call: from now on it cannot be cancelled
+ *
+ * Context: Each thread. Calls are not nested.
+ */
+void rcl_cancel_enter(void);
+
+/** rcl_cancel_leave - the thread leaves the call, and has no lock or reference any more */
+void rcl_cancel_leave(void);
+
+/** rcl_cancel_forbid - the thread cannot be cancelled in the sleeps of the call, either */
+void rcl_cancel_forbid(void);
+
+/** rcl_cancel_allow - a sleep begins, with a cleanup handler: as the program has set it */
+void rcl_cancel_allow(void);
+
+/** rcl_cancel_deny - a sleep ends */
+void rcl_cancel_deny(void);
+
+/**
  * rcl_sleep - poll(2) until a deadline, on the eventfd of the thread, too
  * @fds: descriptors; there is room for one more behind them
  * @count: their number
  * @deadline: nanoseconds of CLOCK_MONOTONIC
+ * @cancelled: called when the thread is cancelled
+ * @arg: passed to it
  *
  * Context: Nothing is locked. What the eventfd has told is taken.
  * Return: number of descriptors that are ready, also that of the thread; 0 after the deadline;
  * -EINTR or another negative errno
  */
-int rcl_sleep(struct pollfd *fds, nfds_t count, int64_t deadline);
+int rcl_sleep(struct pollfd *fds, nfds_t count, int64_t deadline, void (*cancelled)(void *arg),
+	      void *arg);
+
+/**
+ * rcl_sleep_on - rcl_sleep() of a call that has one socket, until that changes
+ * @sock: the locked socket; unlocked meanwhile
+ * @fds: descriptors; there is room for one more behind them
+ * @count: their number
+ * @deadline: nanoseconds of CLOCK_MONOTONIC
+ * @cancelled: called when the thread is cancelled, with the lock; NULL: nothing is to be done.
+ *	       The reference of the call is dropped afterwards
+ *
+ * Return: as rcl_sleep()
+ */
+int rcl_sleep_on(struct rcl_sock *sock, struct pollfd *fds, nfds_t count, int64_t deadline,
+		 void (*cancelled)(struct rcl_sock *sock));
 
 /**
  * struct rcl_spin - for how long a call looks again and again before it sleeps

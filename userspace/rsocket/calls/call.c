@@ -7,6 +7,7 @@
 #include "rsocket/calls/call.h"
 
 #include "base/err.h"
+#include "rsocket/wait.h"
 
 struct rcl_sock *rcl_call_enter(int fd, const char *call)
 {
@@ -21,6 +22,7 @@ struct rcl_sock *rcl_call_enter(int fd, const char *call)
 		rcl_sock_put(sock);
 		return NULL;
 	}
+	rcl_cancel_enter();
 	pthread_mutex_lock(&sock->lock);
 	return sock;
 }
@@ -31,6 +33,7 @@ ssize_t rcl_call_leave(struct rcl_sock *sock, ssize_t ret, const char *call)
 
 	pthread_mutex_unlock(&sock->lock);
 	rcl_sock_put(sock);
+	rcl_cancel_leave();
 	if (ret >= 0)
 		return ret;
 	if (ret != -EAGAIN)

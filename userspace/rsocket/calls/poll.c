@@ -192,6 +192,36 @@ static void drain(struct call *call)
 	}
 }
 
+static void forget_sockets(struct call *call)
+{
+	nfds_t i;
+
+	for (i = 0; i < call->count; i++) {
+		if (call->entries[i].sock)
+			rcl_sock_put(call->entries[i].sock);
+	}
+}
+
+static void free_room(struct call *call)
+{
+	if (call->count <= FEW)
+		return;
+	free(call->entries);
+	free(call->kernel);
+}
+
+/* The thread is cancelled in its sleep. */
+static void give_back(void *arg)
+{
+	struct call *call = arg;
+
+	if (call->has_sockets) {
+		unwatch(call);
+		forget_sockets(call);
+	}
+	free_room(call);
+}
+
 static int wait_for_any(struct call *call, int64_t deadline)
 {
 	int ret = watch(call), ready;
@@ -199,7 +229,7 @@ static int wait_for_any(struct call *call, int64_t deadline)
 	while (!ret) {
 		ready = arm(call);
 		if (!ready) {
-			ret = rcl_sleep(call->kernel, call->count, deadline);
+			ret = rcl_sleep(call->kernel, call->count, deadline, give_back, call);
 			if (ret <= 0)
 				break;
 			drain(call);
@@ -248,23 +278,19 @@ static void find_sockets(struct call *call)
 	}
 }
 
-static void forget_sockets(struct call *call)
-{
-	nfds_t i;
-
-	for (i = 0; i < call->count; i++) {
-		if (call->entries[i].sock)
-			rcl_sock_put(call->entries[i].sock);
-	}
-}
-
-static int poll_kernel(struct pollfd *fds, nfds_t count, int timeout)
+static int poll_kernel(struct call *call, int timeout)
 {
 	struct timespec limit = {
 		.tv_sec = timeout / 1000, .tv_nsec = timeout % 1000 * 1000000L,
 	};
+	int ret;
 
-	return ppoll(fds, count, timeout < 0 ? NULL : &limit, NULL) < 0 ? rcl_errno() : 0;
+	pthread_cleanup_push(give_back, call);
+	rcl_cancel_allow();
+	ret = ppoll(call->fds, call->count, timeout < 0 ? NULL : &limit, NULL);
+	rcl_cancel_deny();
+	pthread_cleanup_pop(0);
+	return ret < 0 ? rcl_errno() : 0;
 }
 
 static int count_ready(const struct pollfd *fds, nfds_t count)
@@ -287,7 +313,7 @@ static int poll_all(struct call *call, int timeout)
 		forget_sockets(call);
 		return ret;
 	}
-	ret = poll_kernel(call->fds, call->count, timeout);
+	ret = poll_kernel(call, timeout);
 	return ret ? ret : count_ready(call->fds, call->count);
 }
 
@@ -304,11 +330,10 @@ RCL_EXPORT int rpoll(struct pollfd *fds, nfds_t nfds, int timeout)
 		call.entries = calloc(nfds, sizeof(*call.entries));
 		call.kernel = calloc(nfds + 1, sizeof(*call.kernel));
 	}
+	rcl_cancel_enter();
 	if (call.entries && call.kernel)
 		ret = poll_all(&call, timeout);
-	if (nfds > FEW) {
-		free(call.entries);
-		free(call.kernel);
-	}
+	free_room(&call);
+	rcl_cancel_leave();
 	return ret < 0 ? rcl_fail(ret, __func__, "%lu descriptors", nfds) : ret;
 }

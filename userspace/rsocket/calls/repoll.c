@@ -22,6 +22,7 @@
 #include "base/compiler.h"
 #include "base/err.h"
 #include "base/rdma_cma_new.h"
+#include "rsocket/wait.h"
 
 int rcl_repoll_control(const struct rcl_repoll *poll, int op, int fd, struct epoll_event *event)
 {
@@ -333,6 +334,7 @@ RCL_EXPORT int repoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 
 	if (!poll)
 		return -1;
+	rcl_cancel_enter();
 	sock = rcl_sock_get(fd);
 	if (sock && sock->type == RCL_REPOLL) {
 		rcl_sock_put(sock);
@@ -346,5 +348,6 @@ RCL_EXPORT int repoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 	if (sock)
 		rcl_sock_put(sock);
 	rcl_sock_put(&poll->sock);
+	rcl_cancel_leave();
 	return ret ? rcl_fail(ret, __func__, "operation %d on fd %d", op, fd) : 0;
 }

@@ -203,15 +203,34 @@ static int handle(struct rcl_repoll *poll, const struct epoll_event *event, stru
 	return count;
 }
 
+/* The thread is cancelled in its sleep: it has no events then. */
+static void give_back(void *arg)
+{
+	rcl_sock_put(arg);
+}
+
+static int sleep_in_kernel(struct rcl_repoll *poll, struct epoll_event *events, int most,
+			   int timeout)
+{
+	int count;
+
+	pthread_cleanup_push(give_back, &poll->sock);
+	rcl_cancel_allow();
+	count = epoll_pwait(poll->sock.fd, events, most, timeout, NULL);
+	rcl_cancel_deny();
+	pthread_cleanup_pop(0);
+	return count < 0 ? rcl_errno() : count;
+}
+
 /* Waits for the kernel; returns the number of events that are told, or a negative errno. */
 static int ask_kernel(struct rcl_repoll *poll, struct epoll_event *events, int most, int timeout)
 {
 	struct epoll_event told[BATCH];
 	int i, count, filled = 0;
 
-	count = epoll_pwait(poll->sock.fd, told, most < BATCH ? most : BATCH, timeout, NULL);
+	count = sleep_in_kernel(poll, told, most < BATCH ? most : BATCH, timeout);
 	if (count < 0)
-		return rcl_errno();
+		return count;
 	for (i = 0; i < count; i++)
 		filled += handle(poll, &told[i], events + filled);
 	return filled;
@@ -258,8 +277,10 @@ RCL_EXPORT int repoll_wait(int epfd, struct epoll_event *events, int maxevents, 
 
 	if (!poll)
 		return -1;
+	rcl_cancel_enter();
 	if (events && maxevents > 0)
 		ret = wait_for_events(poll, events, maxevents, rcl_deadline(timeout));
 	rcl_sock_put(&poll->sock);
+	rcl_cancel_leave();
 	return ret < 0 ? rcl_fail(ret, __func__, "%d events", maxevents) : ret;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <rdma/rsocket.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -110,7 +111,9 @@ RCL_EXPORT int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exce
 	if (!fds)
 		return rcl_fail(-ENOMEM, __func__, "no memory");
 	count = from_sets(fds, nfds, readfds, writefds, exceptfds);
+	pthread_cleanup_push(free, fds);
 	ret = rpoll(fds, count, timeout_ms(timeout));
+	pthread_cleanup_pop(0);
 	if (ret >= 0 && has_invalid(fds, count))
 		ret = rcl_fail(-EBADF, __func__, "a descriptor of the sets is not open");
 	else if (ret >= 0)

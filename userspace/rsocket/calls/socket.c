@@ -16,6 +16,7 @@
 #include "rsocket/calls/call.h"
 #include "rsocket/dgram/dgram.h"
 #include "rsocket/stream/stream.h"
+#include "rsocket/wait.h"
 
 static bool is_supported(int domain, int type, int protocol)
 {
@@ -124,6 +125,7 @@ RCL_EXPORT int rshutdown(int socket, int how)
 
 	if (!sock)
 		return -1;
+	rcl_cancel_forbid();
 	return (int)rcl_call_leave(sock, sock->ops->shutdown(sock, how), __func__);
 }
 
@@ -197,6 +199,9 @@ RCL_EXPORT int rclose(int socket)
 	sock = rcl_sock_remove(socket);
 	if (!sock)
 		return rcl_fail(-EBADF, __func__, "fd %d is no rsocket", socket);
+	rcl_cancel_enter();
+	rcl_cancel_forbid();
 	rcl_sock_end(sock);
+	rcl_cancel_leave();
 	return 0;
 }

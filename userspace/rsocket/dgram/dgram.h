@@ -11,6 +11,7 @@
 #include "rsocket/pages.h"
 #include "rsocket/service.h"
 #include "rsocket/sock.h"
+#include "rsocket/wait.h"
 
 /** RCL_LOCALS_MOST - local addresses from which a socket sends by RDMA */
 #define RCL_LOCALS_MOST 16
@@ -153,6 +154,7 @@ struct rcl_peer {
  * @resolve_count: their number
  * @queue: datagrams that were received, oldest first
  * @udp_count: number of these that came by UDP
+ * @spin: whether a call looks for completions for a while before it sleeps
  */
 struct rcl_dgram {
 	struct rcl_sock sock;
@@ -176,6 +178,7 @@ struct rcl_dgram {
 	unsigned int resolve_count;
 	STAILQ_HEAD(, rcl_datagram) queue;
 	unsigned int udp_count;
+	struct rcl_spin spin;
 };
 
 /** rcl_dgram_of - the datagram socket of a socket of type SOCK_DGRAM */

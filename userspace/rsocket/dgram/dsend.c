@@ -41,16 +41,11 @@ static int send_ud(struct rcl_peer *peer, const struct msghdr *msg, size_t len)
 static int wait_for_udp(struct rcl_dgram *d, int64_t deadline)
 {
 	struct pollfd fds[2] = { { .fd = d->udp, .events = POLLOUT } };
-	struct rcl_sleeper sleeper;
-	int ret = rcl_sleeper_init(&sleeper);
+	int ret;
 
-	if (ret || !deadline)
-		return ret ? ret : -EAGAIN;
-	rcl_sock_watch(&d->sock, &sleeper.waiter);
-	pthread_mutex_unlock(&d->sock.lock);
-	ret = rcl_sleep(fds, 1, deadline);
-	pthread_mutex_lock(&d->sock.lock);
-	rcl_sock_unwatch(&sleeper.waiter);
+	if (!deadline)
+		return -EAGAIN;
+	ret = rcl_sleep_on(&d->sock, fds, 1, deadline, NULL);
 	return ret > 0 ? 0 : ret ? ret : -EAGAIN;
 }
 

@@ -12,13 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rsocket/conf.h"
 #include "rsocket/dgram/local.h"
 #include "rsocket/dgram/peer.h"
 #include "rsocket/wait.h"
 
 #define BATCH 16
-#define NS_PER_US 1000LL
 
 /* May the program have a datagram of this sender? */
 static bool is_wanted(const struct rcl_dgram *d, const union rcl_inet *from)
@@ -180,45 +178,50 @@ void rcl_dgram_drain(struct rcl_dgram *d)
 static int sleep_until(struct rcl_dgram *d, int64_t deadline)
 {
 	struct pollfd fds[2] = { { .fd = d->sock.fd, .events = POLLIN } };
-	struct rcl_sleeper sleeper;
-	int ret = rcl_sleeper_init(&sleeper);
+	int ret = rcl_sleep_on(&d->sock, fds, 1, deadline, NULL);
 
-	if (ret)
-		return ret;
-	rcl_sock_watch(&d->sock, &sleeper.waiter);
-	pthread_mutex_unlock(&d->sock.lock);
-	ret = rcl_sleep(fds, 1, deadline);
-	pthread_mutex_lock(&d->sock.lock);
-	rcl_sock_unwatch(&sleeper.waiter);
 	if (ret > 0)
 		rcl_dgram_drain(d);
 	return ret > 0 ? 0 : ret ? ret : -EAGAIN;
 }
 
-int rcl_dgram_wait(struct rcl_dgram *d, bool (*test)(struct rcl_dgram *d, void *arg), void *arg,
-		   bool sends, int64_t deadline)
+/* Sleeps until it may be true, if it is not. */
+static int sleep_for(struct rcl_dgram *d, bool (*test)(struct rcl_dgram *d, void *arg), void *arg,
+		     bool sends, int64_t deadline)
 {
-	int64_t spin = 0;
-	int ret;
+	int ret = 0;
 
-	for (;;) {
-		rcl_dgram_progress(d);
-		if (test(d, arg))
-			return 0;
-		if (!deadline)
-			return -EAGAIN;
-		/* For a short time without sleeping: most answers come at once. */
-		if (!spin)
-			spin = rcl_now_ns() + rcl_rsocket_conf()->polling_us * NS_PER_US;
-		if (rcl_now_ns() < spin)
-			continue;
+	while (!ret) {
 		/* Completions from before the queues were armed are not told. */
 		rcl_dgram_arm(d, sends);
 		rcl_dgram_progress(d);
 		if (test(d, arg))
-			return 0;
+			break;
 		ret = sleep_until(d, deadline);
-		if (ret)
-			return ret;
 	}
+	return ret;
+}
+
+int rcl_dgram_wait(struct rcl_dgram *d, bool (*test)(struct rcl_dgram *d, void *arg), void *arg,
+		   bool sends, int64_t deadline)
+{
+	int64_t begin, end;
+	int ret = 0;
+
+	rcl_dgram_progress(d);
+	if (test(d, arg))
+		return 0;
+	if (!deadline)
+		return -EAGAIN;
+	begin = rcl_now_ns();
+	end = begin + rcl_spin_ns(&d->spin);
+	while (!test(d, arg)) {
+		if (rcl_now_ns() >= end) {
+			ret = sleep_for(d, test, arg, sends, deadline);
+			break;
+		}
+		rcl_dgram_progress(d);
+	}
+	rcl_spin_learn(&d->spin, rcl_now_ns() - begin);
+	return ret;
 }

@@ -207,29 +207,28 @@ int rcl_stream_id(struct rcl_stream *s)
 	return rcl_errno();
 }
 
+/* A thread is cancelled that waits for its connect, which goes on as a nonblocking one. */
+static void leave_to_service(struct rcl_sock *sock)
+{
+	rcl_events_serve(rcl_stream_of(sock)->events);
+}
+
 /* Reads the events until the connect has ended. */
 static int wait_for_connect(struct rcl_stream *s, int64_t deadline)
 {
 	struct pollfd fds[2] = { { .fd = s->events->channel->fd, .events = POLLIN } };
-	struct rcl_sleeper sleeper;
-	int ret = rcl_sleeper_init(&sleeper);
+	int ret = 0;
 
-	if (ret)
-		return ret;
-	rcl_sock_watch(&s->sock, &sleeper.waiter);
 	while (ret >= 0 && is_connecting(s)) {
 		pthread_mutex_unlock(&s->sock.lock);
 		rcl_events_read(s->events);
 		pthread_mutex_lock(&s->sock.lock);
 		if (!is_connecting(s))
 			break;
-		pthread_mutex_unlock(&s->sock.lock);
-		ret = rcl_sleep(fds, 1, deadline);
-		pthread_mutex_lock(&s->sock.lock);
+		ret = rcl_sleep_on(&s->sock, fds, 1, deadline, leave_to_service);
 		if (!ret)
 			ret = -EINPROGRESS;
 	}
-	rcl_sock_unwatch(&sleeper.waiter);
 	return ret < 0 ? ret : 0;
 }
 

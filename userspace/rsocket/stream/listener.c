@@ -327,16 +327,8 @@ static int wait_for_ready(struct rcl_stream *listener)
 	struct rcl_sock *sock = &listener->sock;
 	struct pollfd fds[2] = { { .fd = listener->events->eventfd, .events = POLLIN } };
 	int64_t deadline = sock->recv_ms ? rcl_deadline(sock->recv_ms) : RCL_FOREVER;
-	struct rcl_sleeper sleeper;
-	int ret = rcl_sleeper_init(&sleeper);
+	int ret = rcl_sleep_on(sock, fds, 1, deadline, NULL);
 
-	if (ret)
-		return ret;
-	rcl_sock_watch(sock, &sleeper.waiter);
-	pthread_mutex_unlock(&sock->lock);
-	ret = rcl_sleep(fds, 1, deadline);
-	pthread_mutex_lock(&sock->lock);
-	rcl_sock_unwatch(&sleeper.waiter);
 	return ret > 0 ? 0 : ret ? ret : -EAGAIN;
 }
 

@@ -292,15 +292,42 @@ void rcl_stream_wake(struct rcl_stream *s)
 	rcl_sock_changed(&s->sock);
 }
 
+/* A thread is cancelled that sleeps for an event: others go on instead. */
+static void give_back(void *arg)
+{
+	struct rcl_stream *s = arg;
+
+	pthread_mutex_lock(&s->sock.lock);
+	s->sleeper = false;
+	/* A glibc before 2.41 may have lost an event: nothing harms a queue that is armed again. */
+	s->recv_cq.armed = false;
+	s->send_cq.armed = false;
+	rcl_sock_changed(&s->sock);
+	pthread_mutex_unlock(&s->sock.lock);
+	rcl_sock_put(&s->sock);
+}
+
+static int get_event(struct rcl_stream *s, struct ibv_cq **told)
+{
+	void *context;
+	int ret;
+
+	pthread_cleanup_push(give_back, s);
+	rcl_cancel_allow();
+	ret = ibv_get_cq_event(s->comp, told, &context);
+	rcl_cancel_deny();
+	pthread_cleanup_pop(0);
+	return ret ? rcl_errno() : 0;
+}
+
 static int sleep_for_event(struct rcl_stream *s)
 {
 	struct ibv_cq *told;
-	void *context;
 	int ret;
 
 	s->sleeper = true;
 	pthread_mutex_unlock(&s->sock.lock);
-	ret = ibv_get_cq_event(s->comp, &told, &context) ? rcl_errno() : 0;
+	ret = get_event(s, &told);
 	pthread_mutex_lock(&s->sock.lock);
 	s->sleeper = false;
 	if (!ret)
@@ -316,16 +343,8 @@ static int sleep_for_event(struct rcl_stream *s)
 static int sleep_and_poll(struct rcl_stream *s, int64_t deadline)
 {
 	struct pollfd fds[2] = { { .fd = s->sleeper ? -1 : s->comp->fd, .events = POLLIN } };
-	struct rcl_sleeper sleeper;
-	int ret = rcl_sleeper_init(&sleeper);
+	int ret = rcl_sleep_on(&s->sock, fds, 1, deadline, NULL);
 
-	if (ret)
-		return ret;
-	rcl_sock_watch(&s->sock, &sleeper.waiter);
-	pthread_mutex_unlock(&s->sock.lock);
-	ret = rcl_sleep(fds, 1, deadline);
-	pthread_mutex_lock(&s->sock.lock);
-	rcl_sock_unwatch(&sleeper.waiter);
 	if (ret > 0)
 		rcl_stream_drain(s);
 	return ret > 0 ? 0 : ret ? ret : -EAGAIN;
