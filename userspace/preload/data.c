@@ -132,7 +132,10 @@ RCL_EXPORT ssize_t sendto(int fd, const void *buf, size_t count, int flags,
 	return rcl_file_done(file, rsendto(file->rs, buf, count, flags, to.__sockaddr__, length));
 }
 
-/* Copies until the file ends, or the rsocket takes no more. Returns bytes, or a negative errno. */
+/*
+ * Copies until the file ends, the rsocket takes no more, or a signal comes: then less is sent than
+ * was read, or nothing. Returns bytes, or a negative errno.
+ */
 static ssize_t copy(int rs, int in, off_t *at, size_t count, void *buf)
 {
 	size_t sent = 0, some;
@@ -148,6 +151,8 @@ static ssize_t copy(int rs, int in, off_t *at, size_t count, void *buf)
 			return sent ? (ssize_t)sent : rcl_errno();
 		*at += ret;
 		sent += ret;
+		if (ret < n)
+			break;
 	}
 	return sent;
 }

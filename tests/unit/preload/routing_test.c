@@ -231,41 +231,6 @@ static void stat_says_socket(void **state)
 	preload_close(fd);
 }
 
-static void sendfile_copies(void **state)
-{
-	FILE *file = tmpfile();
-	int pair[2], i, in = fileno(file);
-	off_t at = 2;
-	char *all = malloc(200000);
-
-	(void)state;
-	for (i = 0; i < 20000; i++)
-		fprintf(file, "%05d", i);
-	fflush(file);
-	lseek(in, 5, SEEK_SET);
-	connect_pair(pair);
-	assert_int_equal(preload_sendfile(pair[0], in, &at, 8), 8);
-	assert_int_equal(at, 10);
-	assert_int_equal(lseek(in, 0, SEEK_CUR), 5);
-	assert_int_equal(preload_recv(pair[1], all, 8, MSG_WAITALL), 8);
-	assert_memory_equal(all, "00000001", 8);
-	assert_int_equal(preload_sendfile64(pair[0], in, NULL, 200000), 99995);
-	assert_int_equal(lseek(in, 0, SEEK_CUR), 100000);
-	assert_int_equal(preload_recv(pair[1], all, 99995, MSG_WAITALL), 99995);
-	assert_memory_equal(all + 99985, "1999819999", 10);
-	assert_int_equal(preload_sendfile(pair[0], in, NULL, 10), 0);
-	/* One that takes no more says how far it went, and then EAGAIN. */
-	assert_int_equal(preload_fcntl(pair[0], F_SETFL, O_NONBLOCK), 0);
-	for (at = 0; preload_sendfile(pair[0], in, &at, 100000) > 0; at = 0)
-		;
-	assert_int_equal(errno, EAGAIN);
-	assert_int_equal(preload_sendfile(pair[0], pair[1], NULL, 10), -1);
-	assert_int_equal(errno, EINVAL);
-	close_pair(pair);
-	fclose(file);
-	free(all);
-}
-
 static void splice_is_refused(void **state)
 {
 	int pair[2], pipes[2];
@@ -322,7 +287,6 @@ int main(void)
 		TEST(options_of_rsockets),
 		TEST(ioctls_of_rsockets),
 		TEST(stat_says_socket),
-		TEST(sendfile_copies),
 		TEST(splice_is_refused),
 		TEST(overflows_end_the_program),
 	};
