@@ -2,13 +2,12 @@
 /* Tests of epoll instances, with and without rsockets. */
 #include "fixture.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "preload/file.h"
+#include "signals.h"
 
 static int add(int epfd, int fd, uint32_t events, uint64_t data)
 {
@@ -294,21 +293,6 @@ static void delayed_connection_moves_to_its_rsocket(void **state)
 	preload_close(listener);
 }
 
-static atomic_int handled;
-
-static void handle(int signal)
-{
-	(void)signal;
-	atomic_fetch_add(&handled, 1);
-}
-
-static void *send_signal(void *arg)
-{
-	usleep(100000);
-	pthread_kill(*(pthread_t *)arg, SIGUSR1);
-	return NULL;
-}
-
 /* A signal that is blocked but for the wait ends it, whether it comes before or during the wait. */
 static void masks_let_signals_in(void **state)
 {
@@ -321,12 +305,8 @@ static void masks_let_signals_in(void **state)
 	(void)state;
 	connect_pair(pair);
 	assert_int_equal(add(epfd, pair[0], EPOLLIN, 1), 0);
-	signal(SIGUSR1, handle);
 	sigemptyset(&none);
-	sigemptyset(&usr1);
-	sigaddset(&usr1, SIGUSR1);
-	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
-	handled = 0;
+	usr1 = block_usr1();
 	raise(SIGUSR1);
 	assert_int_equal(preload_epoll_pwait(epfd, events, 1, 10000, &none), -1);
 	assert_int_equal(errno, EINTR);

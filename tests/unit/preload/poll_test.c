@@ -2,10 +2,10 @@
 /* Tests of poll() and select(). */
 #include "fixture.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "signals.h"
 
 static int64_t milliseconds(void)
 {
@@ -163,21 +163,6 @@ static void many_descriptors(void **state)
 	close_pair(pair);
 }
 
-static atomic_int handled;
-
-static void handle(int signal)
-{
-	(void)signal;
-	atomic_fetch_add(&handled, 1);
-}
-
-static void *send_signal(void *arg)
-{
-	usleep(100000);
-	pthread_kill(*(pthread_t *)arg, SIGUSR1);
-	return NULL;
-}
-
 static void masks_let_signals_in(void **state)
 {
 	const struct timespec limit = { .tv_sec = 10 };
@@ -190,12 +175,8 @@ static void masks_let_signals_in(void **state)
 	(void)state;
 	connect_pair(pair);
 	fds = (struct pollfd){ .fd = pair[0], .events = POLLIN };
-	signal(SIGUSR1, handle);
 	sigemptyset(&none);
-	sigemptyset(&usr1);
-	sigaddset(&usr1, SIGUSR1);
-	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
-	handled = 0;
+	usr1 = block_usr1();
 	raise(SIGUSR1);
 	assert_int_equal(preload_ppoll(&fds, 1, &limit, &none), -1);
 	assert_int_equal(errno, EINTR);
