@@ -230,11 +230,19 @@ static int segment(const struct rcl_stream *s)
 	return 1 << (7 + s->id->route.path_rec->mtu);
 }
 
+/* As with librdmacm, it is that of the system once SO_KEEPALIVE is on, and 0 before. */
+static int idle_time(const struct rcl_stream *s)
+{
+	if (s->keepidle_s || !s->keepalive)
+		return (int)s->keepidle_s;
+	return (int)system_keepalive();
+}
+
 static int get_tcp(const struct rcl_stream *s, int name, void *value, socklen_t *len)
 {
 	switch (name) {
 	case TCP_KEEPIDLE:
-		return rcl_value_put(value, len, (int)(s->keepidle_s ?: system_keepalive()));
+		return rcl_value_put(value, len, idle_time(s));
 	case TCP_NODELAY:
 		return rcl_value_put(value, len, s->nodelay);
 	case TCP_MAXSEG:
