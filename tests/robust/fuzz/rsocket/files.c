@@ -15,7 +15,7 @@ static void make_file(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-	if (fd < 0 || write(fd, world.in, world.left) < 0)
+	if (fd < 0 || write(fd, input.at, input.left) < 0)
 		not_true("a file can be written");
 	close(fd);
 }

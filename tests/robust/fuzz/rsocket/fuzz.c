@@ -30,25 +30,7 @@
 #define PORT 7471
 
 struct world world;
-
-void in_bytes(void *out, size_t len)
-{
-	size_t n = len < world.left ? len : world.left;
-
-	memset(out, 0, len);
-	if (n)
-		memcpy(out, world.in, n);
-	world.in += n;
-	world.left -= n;
-}
-
-uint8_t in_u8(void)
-{
-	uint8_t byte;
-
-	in_bytes(&byte, sizeof(byte));
-	return byte;
-}
+struct input input;
 
 uint32_t in_u32(void)
 {
@@ -213,8 +195,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int i;
 
 	memset(&world, 0, sizeof(world));
-	world.in = data;
-	world.left = size;
+	input.at = data;
+	input.left = size;
 	kind = in_u8();
 	if (kind >= 240) {
 		config_input();
@@ -222,7 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	begin(kind & 1);
 	connect_both();
-	for (i = 0; i < STEPS && world.left; i++)
+	for (i = 0; i < STEPS && input.left; i++)
 		step();
 	end();
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * What the fuzzer of rsockets operates on: a listener and both ends of a connection over the fake
- * fabric, in one thread. An input is read byte by byte; after its end there are zeros.
+ * fabric, in one thread.
  */
 #ifndef FUZZ_WORLD_H
 #define FUZZ_WORLD_H
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "input.h"
 #include "rsocket/stream/stream.h"
 
 /** ENDS - the ends of a connection: that of the client, and that of the server */
@@ -17,27 +18,17 @@
 
 /**
  * struct world - the state of an input
- * @in: the rest of the input
- * @left: its length
  * @listener: descriptor of the listener; -1: closed
  * @fd: descriptors of the two ends; -1: there is none
  * @repoll: descriptor of a repoll with both in it
  */
 struct world {
-	const uint8_t *in;
-	size_t left;
 	int listener;
 	int fd[ENDS];
 	int repoll;
 };
 
 extern struct world world;
-
-/** in_bytes - the next bytes of the input */
-void in_bytes(void *out, size_t len);
-
-/** in_u8 - the next byte */
-uint8_t in_u8(void);
 
 /** in_u32 - a number: small, at an edge, or any */
 uint32_t in_u32(void);

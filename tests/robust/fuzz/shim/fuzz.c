@@ -17,25 +17,7 @@
 #define STEPS 48
 
 struct world world;
-
-void in_bytes(void *out, size_t len)
-{
-	size_t n = len < world.left ? len : world.left;
-
-	memset(out, 0, len);
-	if (n)
-		memcpy(out, world.in, n);
-	world.in += n;
-	world.left -= n;
-}
-
-uint8_t in_u8(void)
-{
-	uint8_t byte;
-
-	in_bytes(&byte, sizeof(byte));
-	return byte;
-}
+struct input input;
 
 unsigned int in_below(unsigned int end)
 {
@@ -123,10 +105,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int i;
 
 	memset(&world, 0, sizeof(world));
-	world.in = data;
-	world.left = size;
+	input.at = data;
+	input.left = size;
 	kernel_begin();
-	for (i = 0; i < STEPS && world.left; i++)
+	for (i = 0; i < STEPS && input.left; i++)
 		step();
 	kernel_behave();
 	program_end();

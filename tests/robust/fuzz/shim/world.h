@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * The program of the fuzzer: a few channels, ids and events, on which an input operates. Inputs
- * are read byte by byte; after their end they are zeros.
- */
+/* The program of the fuzzer: a few channels, ids and events, on which an input operates. */
 #ifndef FUZZ_WORLD_H
 #define FUZZ_WORLD_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <rdma/rdma_cma.h>
+
+#include "input.h"
 
 #define CHANNELS 3
 #define IDS 8
@@ -17,8 +16,6 @@
 
 /* The state of the program. */
 struct world {
-	const uint8_t *in;		/* the rest of the input */
-	size_t left;			/* its length */
 	struct rdma_event_channel *channel[CHANNELS];
 	struct rdma_cm_id *id[IDS];
 	struct rdma_cm_event *held[HELD];	/* events that are not acknowledged */
@@ -27,12 +24,6 @@ struct world {
 };
 
 extern struct world world;
-
-/* The next bytes of the input. */
-void in_bytes(void *out, size_t len);
-
-/* The next byte. */
-uint8_t in_u8(void);
 
 /* A number from 0 to @end - 1. */
 unsigned int in_below(unsigned int end);
