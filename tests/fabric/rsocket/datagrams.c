@@ -222,14 +222,29 @@ static bool read_options(int argc, char **argv)
 			opt.server = letter == 'b';
 			opt.address = optarg;
 			break;
-		case 'p': opt.port = atoi(optarg); break;
-		case 'n': opt.count = atoi(optarg); break;
-		case 'w': opt.window = atoi(optarg); break;
-		case 'm': opt.longest = atoi(optarg); break;
-		case 'c': opt.connected = true; break;
-		case 'P': opt.polls = true; break;
-		case 'k': opt.seed = atoi(optarg); break;
-		default: return false;
+		case 'p':
+			opt.port = atoi(optarg);
+			break;
+		case 'n':
+			opt.count = atoi(optarg);
+			break;
+		case 'w':
+			opt.window = atoi(optarg);
+			break;
+		case 'm':
+			opt.longest = atoi(optarg);
+			break;
+		case 'c':
+			opt.connected = true;
+			break;
+		case 'P':
+			opt.polls = true;
+			break;
+		case 'k':
+			opt.seed = atoi(optarg);
+			break;
+		default:
+			return false;
 		}
 	return opt.address && opt.longest >= 8 && opt.window >= 1 && opt.window <= WINDOW;
 }

@@ -81,8 +81,8 @@ static bool read_udp(struct rcl_dgram *d)
 		return false;
 	}
 	/*
-	 * Errors are of datagrams that were sent before, for example that nobody has the port. As with
-	 * librdmacm the program does not hear of them: the peer may be about to start.
+	 * Errors are of datagrams that were sent before, for example that nobody has the port. As
+	 * with librdmacm the program does not hear of them: the peer may be about to start.
 	 */
 	if (len >= 0 && (size_t)len <= sizeof(wire))
 		came(d, wire, (size_t)len, &from);

@@ -51,7 +51,7 @@ static bool take(struct rcl_dgram *d, struct rcl_local *local, const struct ibv_
 	if (!header)
 		return false;
 	add_scope(&gram->from, local);
-	/* librdmacm tells port 0 if it got its port with the first send; UDP has told the right one. */
+	/* librdmacm tells port 0 if its first send got the port; UDP has told the right one. */
 	if (rcl_inet_port(&gram->from))
 		peer = rcl_peer_find(d, &gram->from);
 	else
