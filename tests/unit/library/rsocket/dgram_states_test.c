@@ -39,6 +39,16 @@ static void fresh_socket_has_no_peer(void **state)
 	assert_int_equal(rclose(fd), 0);
 }
 
+/* The port that is told in front of each datagram. */
+static in_port_t told_port(int fd)
+{
+	struct rcl_sock *sock = rcl_sock_get(fd);
+	in_port_t port = rcl_inet_port(&rcl_dgram_of(sock)->locals->addr);
+
+	rcl_sock_put(sock);
+	return port;
+}
+
 static void socket_without_a_port_gets_one(void **state)
 {
 	union rcl_inet b_addr, a_addr = loopback(AF_INET);
@@ -50,6 +60,7 @@ static void socket_without_a_port_gets_one(void **state)
 	send_dgram(a, "x", 1, &b_addr);
 	assert_int_equal(rgetsockname(a, &name.sa, &len), 0);
 	a_addr.sin.sin_port = name.sin.sin_port;
+	assert_int_equal(told_port(a), name.sin.sin_port);
 	expect_dgram(b, "x", 1, &a_addr);
 	send_dgram(b, "y", 1, &a_addr);
 	expect_dgram(a, "y", 1, &b_addr);
