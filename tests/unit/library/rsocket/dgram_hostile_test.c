@@ -230,16 +230,33 @@ static void changing_numbers_are_bounded(void **state)
 	end(&h);
 }
 
-static unsigned int peer_count(int fd)
+/* A peer that tells another number is another one: the way to the first one is not used any more. */
+static void changed_number_ends_the_way(void **state)
+{
+	struct hostile h = begin(AF_INET);
+	struct rcl_udp_header header = { RCL_UDP_CONTROL, QPN };
+	uint8_t wire[64];
+
+	(void)state;
+	send_udp(&h, wire, rcl_udp_pack(wire, &header, &h.udp_addr));
+	wait_for_way(h.fd);
+	SET_FAKE(addr_event, FAKE_NO_EVENT);
+	header.qpn++;
+	send_udp(&h, wire, rcl_udp_pack(wire, &header, &h.udp_addr));
+	let_serve();
+	assert_false(has_way(h.fd));
+	end(&h);
+}
+
+static void expect_counts(int fd, unsigned int peers, unsigned int resolves)
 {
 	struct rcl_sock *sock = rcl_sock_get(fd);
-	unsigned int count;
 
 	pthread_mutex_lock(&sock->lock);
-	count = rcl_dgram_of(sock)->peer_count;
+	assert_int_equal(rcl_dgram_of(sock)->peer_count, peers);
+	assert_int_equal(rcl_dgram_of(sock)->resolve_count, resolves);
 	pthread_mutex_unlock(&sock->lock);
 	rcl_sock_put(sock);
-	return count;
 }
 
 static void table_of_peers_is_bounded(void **state)
@@ -262,7 +279,7 @@ static void table_of_peers_is_bounded(void **state)
 			let_serve();
 	}
 	let_serve();
-	assert_int_equal(peer_count(h.fd), RCL_PEERS_MOST);
+	expect_counts(h.fd, RCL_PEERS_MOST, RCL_RESOLVES_MOST);
 	end(&h);
 }
 
@@ -355,6 +372,39 @@ static void short_messages_are_dropped(void **state)
 	messages_are_checked(AF_INET6, ipv6, 23);
 }
 
+static void *receive_one(void *arg)
+{
+	char buf[8];
+
+	assert_int_equal(rrecv(*(int *)arg, buf, sizeof(buf), 0), 4);
+	return NULL;
+}
+
+/* A thread waits since before there was a queue pair. */
+static void new_queue_pair_is_waited_for(void **state)
+{
+	struct hostile h = begin(AF_INET);
+	struct rcl_udp_header header = { RCL_UDP_CONTROL, QPN };
+	struct endpoint ud = open_ud();
+	pthread_t thread;
+	uint8_t wire[64];
+	size_t len;
+
+	(void)state;
+	pair_add_qp(&ud);
+	assert_int_equal(pthread_create(&thread, NULL, receive_one, &h.fd), 0);
+	usleep(50000);
+	send_udp(&h, wire, rcl_udp_pack(wire, &header, &h.udp_addr));
+	wait_for_way(h.fd);
+	usleep(50000);
+	len = rcl_ud_pack(wire, &h.udp_addr);
+	memcpy(wire + len, "data", 4);
+	send_ud(&ud, fake_wire_qp(1)->qp_num, wire, (uint32_t)len + 4);
+	pthread_join(thread, NULL);
+	close_ud(&ud);
+	end(&h);
+}
+
 /* Librdmacm tells port 0 if its socket was not bound before it sent. */
 static void missing_port_is_that_of_the_queue_pair(void **state)
 {
@@ -405,6 +455,8 @@ int main(void)
 		SOCKET_TEST(table_of_peers_is_bounded),
 		SOCKET_TEST(headers_on_queue_pairs_are_checked),
 		SOCKET_TEST(short_messages_are_dropped),
+		SOCKET_TEST(changed_number_ends_the_way),
+		SOCKET_TEST(new_queue_pair_is_waited_for),
 		SOCKET_TEST(missing_port_is_that_of_the_queue_pair),
 		SOCKET_TEST(ipv6_is_not_for_ipv4),
 	};
