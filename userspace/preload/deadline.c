@@ -24,7 +24,7 @@ static int64_t now(void)
 	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-int64_t rcl_deadline_of(const struct timespec *timeout)
+int64_t rcl_deadline_after(const struct timespec *timeout)
 {
 	int64_t start = now();
 

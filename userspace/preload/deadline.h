@@ -12,22 +12,22 @@
 #define RCL_NO_END INT64_MAX
 
 /**
- * rcl_deadline_of - when a timeout ends
+ * rcl_deadline_after - when a timeout ends
  * @timeout: from now on; NULL: never
  *
  * Return: nanoseconds of CLOCK_MONOTONIC; -EINVAL if @timeout is no valid one
  */
-int64_t rcl_deadline_of(const struct timespec *timeout);
+int64_t rcl_deadline_after(const struct timespec *timeout);
 
 /**
- * rcl_deadline_ms - as rcl_deadline_of(), of a timeout in milliseconds; negative: never
+ * rcl_deadline_ms - as rcl_deadline_after(), of a timeout in milliseconds; negative: never
  * @timeout: the timeout
  */
 int64_t rcl_deadline_ms(int timeout);
 
 /**
  * rcl_time_left - milliseconds until a deadline, rounded up
- * @deadline: from rcl_deadline_of()
+ * @deadline: from rcl_deadline_after()
  *
  * Return: as poll() takes it: -1 if the deadline does not come, 0 if it has passed
  */

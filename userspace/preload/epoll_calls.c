@@ -209,7 +209,7 @@ RCL_EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int ti
 RCL_EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max,
 			    const struct timespec *timeout, const sigset_t *mask)
 {
-	int64_t deadline = rcl_deadline_of(timeout);
+	int64_t deadline = rcl_deadline_after(timeout);
 	atomic_uint *waits;
 	int ret;
 

@@ -54,7 +54,7 @@ static int do_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *tim
 {
 	if (!has_rsocket(fds, count))
 		return rcl_libc()->ppoll(fds, count, timeout, mask);
-	return rcl_wait(fds, count, rcl_deadline_of(timeout), mask);
+	return rcl_wait(fds, count, rcl_deadline_after(timeout), mask);
 }
 
 RCL_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
@@ -214,7 +214,7 @@ RCL_EXPORT int select(int count, fd_set *in, fd_set *out, fd_set *except, struct
 		time.tv_sec = timeout->tv_sec + timeout->tv_usec / 1000000;
 		time.tv_nsec = timeout->tv_usec % 1000000 * 1000;
 	}
-	deadline = rcl_deadline_of(timeout ? &time : NULL);
+	deadline = rcl_deadline_after(timeout ? &time : NULL);
 	ret = wait_for_sets(&sets, deadline, NULL);
 	if (deadline >= 0 && deadline != RCL_NO_END)
 		tell_left(timeout, deadline);
@@ -228,5 +228,5 @@ RCL_EXPORT int pselect(int count, fd_set *in, fd_set *out, fd_set *except,
 
 	if (!sets_have_rsocket(&sets))
 		return rcl_libc()->pselect(count, in, out, except, timeout, mask);
-	return wait_for_sets(&sets, rcl_deadline_of(timeout), mask);
+	return wait_for_sets(&sets, rcl_deadline_after(timeout), mask);
 }

@@ -23,7 +23,7 @@ bool rcl_wait_needed(int fd);
  * rcl_wait - poll() with rsockets
  * @fds: as poll(2) takes them
  * @count: how many
- * @deadline: from rcl_deadline_of()
+ * @deadline: from rcl_deadline_after()
  * @mask: signal mask while waiting; NULL: the thread's
  *
  * Return: as poll(2)

@@ -118,30 +118,30 @@ int rcl_sleeper_init(struct rcl_sleeper *sleeper)
 	return 0;
 }
 
-void rcl_cancel_enter(void)
+void rcl_cancel_in_sleeps(void)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_outside);
 	cancel_in_sleeps = cancel_outside;
 }
 
-void rcl_cancel_leave(void)
+void rcl_cancel_as_before(void)
 {
 	pthread_setcancelstate(cancel_outside, &cancel_in_sleeps);
 }
 
-void rcl_cancel_forbid(void)
+void rcl_cancel_never(void)
 {
 	cancel_in_sleeps = PTHREAD_CANCEL_DISABLE;
 }
 
-void rcl_cancel_allow(void)
+void rcl_sleep_begin(void)
 {
 	int old;
 
 	pthread_setcancelstate(cancel_in_sleeps, &old);
 }
 
-void rcl_cancel_deny(void)
+void rcl_sleep_end(void)
 {
 	int old;
 
@@ -171,9 +171,9 @@ int rcl_sleep(struct pollfd *fds, nfds_t count, int64_t deadline, void (*cancell
 
 	fds[count] = (struct pollfd){ .fd = own - 1, .events = POLLIN };
 	pthread_cleanup_push(cancelled, arg);
-	rcl_cancel_allow();
+	rcl_sleep_begin();
 	ret = poll_until(fds, count + 1, deadline);
-	rcl_cancel_deny();
+	rcl_sleep_end();
 	pthread_cleanup_pop(0);
 	if (ret < 0)
 		return rcl_errno();

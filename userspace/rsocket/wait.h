@@ -56,23 +56,23 @@ struct rcl_sleeper {
 int rcl_sleeper_init(struct rcl_sleeper *sleeper);
 
 /**
- * rcl_cancel_enter - the thread enters a call: from now on it cannot be cancelled
+ * rcl_cancel_in_sleeps - the thread enters a call: from now on it can be cancelled in sleeps only
  *
  * Context: Each thread. Calls are not nested.
  */
-void rcl_cancel_enter(void);
+void rcl_cancel_in_sleeps(void);
 
-/** rcl_cancel_leave - the thread leaves the call, and has no lock or reference any more */
-void rcl_cancel_leave(void);
+/** rcl_cancel_as_before - the thread leaves the call, and has no lock or reference any more */
+void rcl_cancel_as_before(void);
 
-/** rcl_cancel_forbid - the thread cannot be cancelled in the sleeps of the call, either */
-void rcl_cancel_forbid(void);
+/** rcl_cancel_never - the thread cannot be cancelled in the sleeps of this call, either */
+void rcl_cancel_never(void);
 
-/** rcl_cancel_allow - a sleep begins, with a cleanup handler: as the program has set it */
-void rcl_cancel_allow(void);
+/** rcl_sleep_begin - from now on the thread may be cancelled; there is a cleanup handler */
+void rcl_sleep_begin(void);
 
-/** rcl_cancel_deny - a sleep ends */
-void rcl_cancel_deny(void);
+/** rcl_sleep_end - end of rcl_sleep_begin() */
+void rcl_sleep_end(void);
 
 /**
  * rcl_sleep - poll(2) until a deadline, on the eventfd of the thread, too

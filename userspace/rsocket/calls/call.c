@@ -22,7 +22,7 @@ struct rcl_sock *rcl_call_enter(int fd, const char *call)
 		rcl_sock_put(sock);
 		return NULL;
 	}
-	rcl_cancel_enter();
+	rcl_cancel_in_sleeps();
 	pthread_mutex_lock(&sock->lock);
 	return sock;
 }
@@ -33,7 +33,7 @@ ssize_t rcl_call_leave(struct rcl_sock *sock, ssize_t ret, const char *call)
 
 	pthread_mutex_unlock(&sock->lock);
 	rcl_sock_put(sock);
-	rcl_cancel_leave();
+	rcl_cancel_as_before();
 	if (ret >= 0)
 		return ret;
 	if (ret != -EAGAIN)

@@ -286,9 +286,9 @@ static int poll_kernel(struct call *call, int timeout)
 	int ret;
 
 	pthread_cleanup_push(give_back, call);
-	rcl_cancel_allow();
+	rcl_sleep_begin();
 	ret = ppoll(call->fds, call->count, timeout < 0 ? NULL : &limit, NULL);
-	rcl_cancel_deny();
+	rcl_sleep_end();
 	pthread_cleanup_pop(0);
 	return ret < 0 ? rcl_errno() : 0;
 }
@@ -330,10 +330,10 @@ RCL_EXPORT int rpoll(struct pollfd *fds, nfds_t nfds, int timeout)
 		call.entries = calloc(nfds, sizeof(*call.entries));
 		call.kernel = calloc(nfds + 1, sizeof(*call.kernel));
 	}
-	rcl_cancel_enter();
+	rcl_cancel_in_sleeps();
 	if (call.entries && call.kernel)
 		ret = poll_all(&call, timeout);
 	free_room(&call);
-	rcl_cancel_leave();
+	rcl_cancel_as_before();
 	return ret < 0 ? rcl_fail(ret, __func__, "%lu descriptors", nfds) : ret;
 }

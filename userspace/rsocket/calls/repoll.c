@@ -334,7 +334,7 @@ RCL_EXPORT int repoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 
 	if (!poll)
 		return -1;
-	rcl_cancel_enter();
+	rcl_cancel_in_sleeps();
 	sock = rcl_sock_get(fd);
 	if (sock && sock->type == RCL_REPOLL) {
 		rcl_sock_put(sock);
@@ -348,6 +348,6 @@ RCL_EXPORT int repoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 	if (sock)
 		rcl_sock_put(sock);
 	rcl_sock_put(&poll->sock);
-	rcl_cancel_leave();
+	rcl_cancel_as_before();
 	return ret ? rcl_fail(ret, __func__, "operation %d on fd %d", op, fd) : 0;
 }

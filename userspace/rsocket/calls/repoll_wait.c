@@ -215,9 +215,9 @@ static int sleep_in_kernel(struct rcl_repoll *poll, struct epoll_event *events, 
 	int count;
 
 	pthread_cleanup_push(give_back, &poll->sock);
-	rcl_cancel_allow();
+	rcl_sleep_begin();
 	count = epoll_pwait(poll->sock.fd, events, most, timeout, NULL);
-	rcl_cancel_deny();
+	rcl_sleep_end();
 	pthread_cleanup_pop(0);
 	return count < 0 ? rcl_errno() : count;
 }
@@ -277,10 +277,10 @@ RCL_EXPORT int repoll_wait(int epfd, struct epoll_event *events, int maxevents, 
 
 	if (!poll)
 		return -1;
-	rcl_cancel_enter();
+	rcl_cancel_in_sleeps();
 	if (events && maxevents > 0)
 		ret = wait_for_events(poll, events, maxevents, rcl_deadline(timeout));
 	rcl_sock_put(&poll->sock);
-	rcl_cancel_leave();
+	rcl_cancel_as_before();
 	return ret < 0 ? rcl_fail(ret, __func__, "%d events", maxevents) : ret;
 }

@@ -125,7 +125,7 @@ RCL_EXPORT int rshutdown(int socket, int how)
 
 	if (!sock)
 		return -1;
-	rcl_cancel_forbid();
+	rcl_cancel_never();
 	return (int)rcl_call_leave(sock, sock->ops->shutdown(sock, how), __func__);
 }
 
@@ -199,9 +199,9 @@ RCL_EXPORT int rclose(int socket)
 	sock = rcl_sock_remove(socket);
 	if (!sock)
 		return rcl_fail(-EBADF, __func__, "fd %d is no rsocket", socket);
-	rcl_cancel_enter();
-	rcl_cancel_forbid();
+	rcl_cancel_in_sleeps();
+	rcl_cancel_never();
 	rcl_sock_end(sock);
-	rcl_cancel_leave();
+	rcl_cancel_as_before();
 	return 0;
 }

@@ -313,9 +313,9 @@ static int get_event(struct rcl_stream *s, struct ibv_cq **told)
 	int ret;
 
 	pthread_cleanup_push(give_back, s);
-	rcl_cancel_allow();
+	rcl_sleep_begin();
 	ret = ibv_get_cq_event(s->comp, told, &context);
-	rcl_cancel_deny();
+	rcl_sleep_end();
 	pthread_cleanup_pop(0);
 	return ret ? rcl_errno() : 0;
 }
