@@ -26,7 +26,7 @@
 #include "core/devices.h"
 #include "base/sys.h"
 
-#define MAX_FDS 1024
+#define MAX_FDS 8192
 #define MAX_WAITING 512	/* records on a queue whose ring goes */
 
 struct fake_kernel fake;

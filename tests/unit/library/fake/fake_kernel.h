@@ -10,7 +10,7 @@
 #include <rdma/rdma_cm_alt.h>
 
 #define FAKE_COMMANDS (RDMA_CM_ALT_CMD_END - RDMA_CM_ALT_CMD_BASE)
-#define FAKE_MAX_IDS 256
+#define FAKE_MAX_IDS 512
 #define FAKE_NO_EVENT -1
 #define FAKE_CANNED 1	/* the CM leaves a command to the canned answer */
 
