@@ -205,12 +205,22 @@ void rcl_endpoint_hello(const struct rcl_stream *s, struct rcl_hello *hello)
 	};
 }
 
+/*
+ * A librdmacm has no more receives than it gives credits. On iWARP, one that is late would lose the
+ * connection when control messages come on top of the data.
+ */
+static uint16_t spare_credits(uint16_t credits)
+{
+	return credits / 2 < RNIC_RECEIVES ? credits / 2 : RNIC_RECEIVES;
+}
+
 void rcl_endpoint_connected(struct rcl_stream *s, const struct rcl_hello *hello)
 {
 	s->swap = hello->swap;
 	s->rx.peer = hello->sgl;
 	s->rx.peer_index = 1;
 	s->tx.limit = hello->credits;
+	s->tx.spare = s->iwarp ? spare_credits(hello->credits) : 0;
 	s->tx.target = hello->data;
 	s->tx.index = 1;
 	s->peer_iomaps = hello->iomaps;

@@ -66,6 +66,7 @@ struct rcl_maps;
  * @slots_signaled: value of @slots then
  * @seq: number of the next message that needs a credit
  * @limit: number of the first message that the peer does not take yet
+ * @spare: credits that are left to control messages
  * @target: what is left of the range that is being filled
  * @sgl: our array of ranges, which the peer fills
  * @index: of the next entry
@@ -94,6 +95,7 @@ struct rcl_tx {
 	uint32_t slots_signaled;
 	uint16_t seq;
 	uint16_t limit;
+	uint16_t spare;
 	struct rcl_target target;
 	volatile struct rcl_target *sgl;
 	unsigned int index;

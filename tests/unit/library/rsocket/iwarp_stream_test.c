@@ -19,6 +19,7 @@ static void connect_peer(struct endpoint *end)
 		.private_data = data, .private_data_len = sizeof(data), .initiator_depth = 1,
 	};
 	struct rcl_hello hello = { .credits = PAIR_WR };
+	int i;
 
 	end->id = new_id(end->channel);
 	assert_int_equal(rdma_resolve_addr(end->id, NULL, addr4(HERE, PORT), 1000), 0);
@@ -26,8 +27,8 @@ static void connect_peer(struct endpoint *end)
 	assert_int_equal(rdma_resolve_route(end->id, 1000), 0);
 	take_and_ack(end->channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
 	pair_add_qp(end);
-	pair_post_recv(end, 1, 0, 4);
-	pair_post_recv(end, 2, 0, 4);
+	for (i = 0; i < PAIR_WR; i++)
+		pair_post_recv(end, 1, 0, 4);
 	hello.sgl = (struct rcl_target){
 		(uintptr_t)end->mem + 32, end->mr->rkey, RCL_SGL_ENTRIES,
 	};
@@ -40,7 +41,7 @@ static void connect_peer(struct endpoint *end)
 /* A credit, which says nothing new. */
 static void speak(struct endpoint *end)
 {
-	uint32_t msg = rcl_msg(RCL_MSG_CREDIT, 16);
+	uint32_t msg = rcl_msg(RCL_MSG_CREDIT, PAIR_WR);
 
 	memcpy(end->mem + 16, &msg, sizeof(msg));
 	pair_send(end, 3, 16, sizeof(msg));
@@ -65,6 +66,27 @@ static void accepted_end_sends_when_the_peer_has(void **state)
 	assert_int_equal(ready(server, POLLOUT), POLLOUT);
 	assert_int_equal(rsend(server, "x", 1, MSG_DONTWAIT), 1);
 	assert_int_equal(peer.mem[64], 'x');
+	assert_int_equal(rclose(server), 0);
+	assert_int_equal(rclose(listener), 0);
+	pair_close_end(&peer);
+}
+
+/* It has no more receives than it gives credits, and no RNR retry saves the connection. */
+static void receives_of_the_peer_suffice_for_control_messages(void **state)
+{
+	struct endpoint peer = silent_peer();
+	int listener, server, sent = 0;
+
+	(void)state;
+	pair_use_iwarp();
+	listener = new_listener(NULL);
+	connect_peer(&peer);
+	server = raccept(listener, NULL, NULL);
+	speak(&peer);
+	while (rsend(server, "x", 1, MSG_DONTWAIT) == 1)
+		sent++;
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(sent, PAIR_WR / 2);
 	assert_int_equal(rclose(server), 0);
 	assert_int_equal(rclose(listener), 0);
 	pair_close_end(&peer);
@@ -126,6 +148,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SOCKET_TEST(accepted_end_sends_when_the_peer_has),
+		SOCKET_TEST(receives_of_the_peer_suffice_for_control_messages),
 		SOCKET_TEST(accepted_end_is_closed_without_waiting_for_the_peer),
 		SOCKET_TEST(accepted_end_stops_reading_without_sending),
 	};
