@@ -7,6 +7,7 @@
  */
 #include "rsocket/stream/alive.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -18,6 +19,12 @@
 /* How often the service thread looks at a stream that has something left to send. */
 #define LOOK_MS 10
 #define MS_PER_S 1000LL
+
+/*
+ * Time for the acknowledgement of a peer that is there. Adapters give up earlier, but soft-RoCE
+ * takes seven retries for any number.
+ */
+#define ANSWER_MS 30000
 
 /* Sockets that the service thread has to end. */
 static atomic_uint leaving;
@@ -53,16 +60,45 @@ static bool is_finished(struct rcl_stream *s)
 	return true;
 }
 
-/* If something is under way that will complete, it shows already whether the peer is there. */
-static void probe(struct rcl_stream *s)
+/*
+ * If something is under way that will complete, it shows already whether the peer is there. A probe
+ * with nothing in front of it needs no receive, so it completes also if the peer has stopped.
+ */
+static int probe(struct rcl_stream *s)
 {
+	bool is_first = rcl_tx_all_done(s);
+	int ret = 0;
+
+	s->probe_at = rcl_deadline(s->keepalive_s * MS_PER_S);
+	if (rcl_tx_will_complete(s) || !rcl_tx_may_control(s))
+		return 0;
+	ret = rcl_tx_probe(s);
+	s->probe_slot = s->tx.slots;
+	s->probe_end = is_first ? rcl_deadline(ANSWER_MS) : RCL_FOREVER;
+	return ret;
+}
+
+static bool is_answered(const struct rcl_stream *s)
+{
+	return (int32_t)(s->tx.slots_done - s->probe_slot) >= 0;
+}
+
+/* Keep-alive, when it is time to. */
+static void watch(struct rcl_stream *s)
+{
+	int64_t now = rcl_now_ns();
 	int ret = rcl_tx_reap(s);
 
-	if (!ret && !rcl_tx_will_complete(s) && rcl_tx_may_control(s))
-		ret = rcl_tx_probe(s);
-	if (ret)
-		rcl_stream_broken(s, ret);
-	s->probe_at = rcl_deadline(s->keepalive_s * MS_PER_S);
+	if (is_answered(s))
+		s->probe_end = RCL_FOREVER;
+	if (!ret && now >= s->probe_end)
+		ret = -ETIMEDOUT;
+	if (!ret && now >= s->probe_at)
+		ret = probe(s);
+	if (!ret)
+		return;
+	rcl_stream_broken(s, ret);
+	rcl_endpoint_fail(s);
 }
 
 /* When the service thread has to look at a stream next. */
@@ -74,7 +110,9 @@ static int64_t next_look(const struct rcl_stream *s)
 		return RCL_FOREVER;
 	if (s->tx.owed)
 		return rcl_deadline(LOOK_MS);
-	return s->keepalive_s ? s->probe_at : RCL_FOREVER;
+	if (!s->keepalive_s)
+		return RCL_FOREVER;
+	return s->probe_at < s->probe_end ? s->probe_at : s->probe_end;
 }
 
 static void serve(struct rcl_task *task)
@@ -85,8 +123,8 @@ static void serve(struct rcl_task *task)
 	pthread_mutex_lock(&s->sock.lock);
 	rcl_stream_progress(s);
 	finished = s->left && is_finished(s);
-	if (s->state == RCL_STREAM_UP && s->keepalive_s && rcl_now_ns() >= s->probe_at)
-		probe(s);
+	if (s->state == RCL_STREAM_UP && s->keepalive_s)
+		watch(s);
 	if (!finished)
 		rcl_service_due(task, next_look(s));
 	pthread_mutex_unlock(&s->sock.lock);

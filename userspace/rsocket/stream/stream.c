@@ -125,6 +125,7 @@ static struct rcl_sock *create(int family)
 	if (!s)
 		return NULL;
 	rcl_sock_init(&s->sock, &rcl_stream_ops, SOCK_STREAM, family);
+	s->probe_end = RCL_FOREVER;
 	s->keepalive_s = rcl_rsocket_conf()->keepalive_s;
 	s->alive = (struct rcl_task){ .fd = -1, .due = RCL_FOREVER };
 	return &s->sock;

@@ -183,6 +183,8 @@ struct rcl_rx {
  *         left to send
  * @keepalive_s: seconds between messages that show whether the peer is there; 0: off
  * @probe_at: time of the next of them
+ * @probe_end: time at which the last one has to have completed; RCL_FOREVER: it need not
+ * @probe_slot: value of @tx.slots after it
  * @keepalive: SO_KEEPALIVE
  * @keepidle_s: TCP_KEEPIDLE; 0: none was set
  * @tos: IP_TOS
@@ -223,6 +225,8 @@ struct rcl_stream {
 	struct rcl_task alive;
 	uint32_t keepalive_s;
 	int64_t probe_at;
+	int64_t probe_end;
+	uint32_t probe_slot;
 	bool keepalive;
 	uint32_t keepidle_s;
 	uint8_t tos;

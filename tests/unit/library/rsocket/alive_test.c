@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "rsocket/stream/stream.h"
+#include "rsocket/wait.h"
 #include "sockets.h"
 
 #define GONE (POLLIN | POLLOUT | POLLERR | POLLHUP)
@@ -150,6 +151,20 @@ static void peer_that_has_stopped_is_probed_once(void **state)
 	close_all(&s);
 }
 
+/* Lets the time be over that a probe has to complete. */
+static void let_probe_end(int fd)
+{
+	struct rcl_sock *sock = rcl_sock_get(fd);
+	struct rcl_stream *s = rcl_stream_of(sock);
+
+	pthread_mutex_lock(&sock->lock);
+	if (s->probe_end != RCL_FOREVER)
+		s->probe_end = 0;
+	pthread_mutex_unlock(&sock->lock);
+	s->alive.run(&s->alive);
+	rcl_sock_put(sock);
+}
+
 static void expect_death(int fd)
 {
 	char byte;
@@ -158,6 +173,46 @@ static void expect_death(int fd)
 	assert_fails(ETIMEDOUT, rrecv(fd, &byte, 1, 0));
 	assert_int_equal(rrecv(fd, &byte, 1, 0), 0);
 	assert_fails(ECONNRESET, rsend(fd, "x", 1, 0));
+}
+
+/* soft-RoCE tries for ever with seven retries. */
+static void peer_that_does_not_acknowledge_is_dead(void **state)
+{
+	struct sockets s = connected();
+	char byte;
+
+	(void)state;
+	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+	assert_int_equal(rrecv(s.server, &byte, 1, 0), 1);
+	/* The first one frees what has completed without a completion. */
+	let_time_pass(s.client);
+	let_probe_end(s.client);
+	fake_wire_hold(client_qp());
+	let_time_pass(s.client);
+	assert_int_equal(fake_wire_waiting(client_qp()), 1);
+	assert_int_equal(ready(s.client, POLLIN), 0);
+	let_probe_end(s.client);
+	expect_death(s.client);
+	close_all(&s);
+}
+
+/* It does not acknowledge its receives, but it is there. */
+static void peer_that_has_stopped_is_not_dead(void **state)
+{
+	struct sockets s = connected();
+	char byte;
+
+	(void)state;
+	let_time_pass(s.client);
+	fake_wire_hold(client_qp());
+	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+	let_time_pass(s.client);
+	assert_int_equal(fake_wire_waiting(client_qp()), 2);
+	let_probe_end(s.client);
+	assert_int_equal(ready(s.client, POLLIN), 0);
+	fake_wire_release(client_qp());
+	assert_int_equal(rrecv(s.server, &byte, 1, 0), 1);
+	close_all(&s);
 }
 
 static void *let_it_pass_later(void *arg)
@@ -258,6 +313,8 @@ int main(void)
 		SOCKET_TEST(idle_connection_is_probed_by_default),
 		SOCKET_TEST(keepalive_ends_when_it_is_switched_off),
 		SOCKET_TEST(peer_that_has_stopped_is_probed_once),
+		SOCKET_TEST(peer_that_does_not_acknowledge_is_dead),
+		SOCKET_TEST(peer_that_has_stopped_is_not_dead),
 		SOCKET_TEST(dead_peer_wakes_a_poller),
 		SOCKET_TEST(dead_peer_wakes_a_repoll),
 		SOCKET_TEST(dead_peer_wakes_a_receiver),
