@@ -92,26 +92,6 @@ static void let_service_go(struct stop *stop)
 	close(stop->go);
 }
 
-static void *connect_one(void *arg)
-{
-	int fd = *(int *)arg, ret;
-
-	ret = rconnect(fd, addr4(HERE, PORT), sizeof(struct sockaddr_in));
-	return (void *)(intptr_t)(ret ? errno : 0);
-}
-
-static void wait_for_request(void)
-{
-	bool sent = false;
-
-	while (!sent) {
-		usleep(1000);
-		fake_kernel_lock();
-		sent = fake.calls[FAKE(CONNECT)];
-		fake_kernel_unlock();
-	}
-}
-
 /* The request is in the queue of the listener when rclose() comes, and is read after it. */
 static void request_is_read_after_the_listener_is_closed(void **state)
 {

@@ -137,6 +137,28 @@ static inline void close_all(struct sockets *s)
 	assert_int_equal(rclose(s->listener), 0);
 }
 
+/* A thread: returns the errno of rconnect(), or 0. */
+static inline void *connect_one(void *arg)
+{
+	int fd = *(int *)arg, ret;
+
+	ret = rconnect(fd, addr4(HERE, PORT), sizeof(struct sockaddr_in));
+	return (void *)(intptr_t)(ret ? errno : 0);
+}
+
+/* Waits until a request was sent. */
+static inline void wait_for_request(void)
+{
+	bool sent = false;
+
+	while (!sent) {
+		usleep(1000);
+		fake_kernel_lock();
+		sent = fake.calls[FAKE(CONNECT)];
+		fake_kernel_unlock();
+	}
+}
+
 static inline short ready(int fd, short events)
 {
 	struct pollfd pfd = { .fd = fd, .events = events };
