@@ -13,6 +13,7 @@ from cmtrace import OURS, STOCK
 from hosts import PATIENCE, Hosts, Program
 from loss import events, qp_numbers, start_client, start_server
 from scenario import Unexpected
+from stacks import ROOT
 from tap import tried
 
 # A peer that still knows the QP rejects the request as stale.
@@ -30,6 +31,8 @@ def told(program: Program, wanted: list[tuple[str, int]], number: int = 0) -> No
             raise Unexpected(f"connection {number} told {seen}, not {wanted}\n{program.tell()}")
         time.sleep(0.2)
 
+
+IDLE = ROOT / "build/tests/fabric/wire/idle"
 
 RESOLVED = [("ADDR_RESOLVED", 0), ("ROUTE_RESOLVED", 0)]
 CONNECTED = [*RESOLVED, ("CONNECT_RESPONSE", 0)]
@@ -173,10 +176,36 @@ def route_comes_late(hosts: Hosts) -> None:
     late.until("^all$")
 
 
+def idle_rsockets(hosts: Hosts) -> None:
+    """The far host dies while rsockets have no traffic: they learn of it, by default, too."""
+    near, far = hosts.both
+    folder = "/etc/rdma/rsocket"
+    near.do(f"mkdir -p {folder} && echo 2 >{folder}/keepalive_default")
+    clients = []
+    for server, seconds in ((OURS, "1"), (STOCK, "1"), (OURS, ""), (STOCK, "")):
+        port = hosts.port()
+        waiting = far.start(server, f"{IDLE} server {far.ip} {port}")
+        waiting.until("^listening$")
+        clients.append(near.start(OURS, f"{IDLE} client {far.ip} {port} {seconds}"))
+        clients[-1].until("^connected$")
+    # The peers answer, so nothing happens.
+    time.sleep(6)
+    for client in clients:
+        if client.lines != ["connected"]:
+            raise Unexpected(f"the far host is alive\n{client.tell()}")
+    with hosts.disturbed("loss 100%"):
+        for client in clients:
+            # POLLIN, POLLERR and POLLHUP.
+            client.until("^end 0x19 ETIMEDOUT$")
+    near.do(f"rm {folder}/keepalive_default")
+    tried(len(clients), "idle rsockets whose peer died")
+
+
 def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
     """Name and test of each way to break a connection."""
     found = [("client killed in silence: ours again, stock server", stale(OURS, STOCK)),
              ("client killed in silence: ours again, our server", stale(OURS, OURS)),
+             ("far host dies while rsockets are idle", idle_rsockets),
              ("cable pulled for a second", partial(cable_pulled, 1)),
              ("a request before the route", route_comes_late),
              ("far host started again while connected", started_again)]
