@@ -97,17 +97,16 @@ static void put_peer(struct rcl_sock *sock, struct sockaddr *addr, socklen_t *le
 RCL_EXPORT int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
 {
 	struct rcl_sock *listener = rcl_call_enter(socket, __func__), *sock = NULL;
-	int ret;
+	int fd;
 
-	if (!listener)
+	if (!listener ||
+	    rcl_call_leave(listener, listener->ops->accept(listener, &sock), __func__))
 		return -1;
-	ret = listener->ops->accept(listener, &sock);
-	if (!ret) {
-		if (addr && addrlen)
-			put_peer(sock, addr, addrlen);
-		ret = install(sock, false);
-	}
-	return (int)rcl_call_leave(listener, ret, __func__);
+	if (addr && addrlen)
+		put_peer(sock, addr, addrlen);
+	/* Another socket may have to end for the descriptor, so none is locked. */
+	fd = install(sock, false);
+	return fd < 0 ? rcl_fail(fd, __func__, "no descriptor for a connection") : fd;
 }
 
 RCL_EXPORT int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen)

@@ -98,6 +98,22 @@ static void peer_of_a_socket_that_is_closed_with_close_learns_it(void **state)
 	close_all(&s);
 }
 
+/* A program that does not keep to rclose(): raccept() gives it the number of the listener. */
+static void accepted_socket_may_get_the_number_of_its_listener(void **state)
+{
+	struct sockets s = { .listener = new_listener(NULL), .client = new_socket() };
+
+	(void)state;
+	assert_int_equal(rconnect(s.client, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
+	flush_service();
+	assert_int_equal(close(s.listener), 0);
+	s.server = raccept(s.listener, NULL, NULL);
+	assert_int_equal(s.server, s.listener);
+	assert_int_equal(rsend(s.server, "x", 1, 0), 1);
+	assert_int_equal(rclose(s.client), 0);
+	assert_int_equal(rclose(s.server), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -105,6 +121,7 @@ int main(void)
 		SOCKET_TEST(listener_can_be_polled),
 		SOCKET_TEST(repolls_that_are_closed_with_close_are_not_left),
 		SOCKET_TEST(peer_of_a_socket_that_is_closed_with_close_learns_it),
+		SOCKET_TEST(accepted_socket_may_get_the_number_of_its_listener),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
