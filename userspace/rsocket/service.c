@@ -136,14 +136,16 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* In the child of fork() there is no thread, and the descriptors are those of the parent. */
+/*
+ * In the child of fork() there is no thread, and the descriptors are those of the parent. The table
+ * is lost: a thread of the parent may have been about to replace it.
+ */
 static void forked(void)
 {
 	if (service.started) {
 		close(service.epoll);
 		close(service.wakeup);
 	}
-	free(service.slots);
 	memset(&service, 0, sizeof(service));
 	pthread_mutex_init(&service.lock, NULL);
 	pthread_cond_init(&service.idle, NULL);

@@ -18,6 +18,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@
 struct slot {
 	struct rcl_sock *_Atomic sock;
 	atomic_uint looking;
+	int other_fd;	/* with &inherited: of the socket */
 };
 
 static struct slot *_Atomic chunks[CHUNKS];
@@ -45,6 +47,7 @@ void rcl_sock_init(struct rcl_sock *sock, const struct rcl_sock_ops *ops, int ty
 	sock->type = type;
 	sock->family = family;
 	sock->fd = -1;
+	sock->other_fd = -1;
 	sock->linger_s = -1;
 	sock->send_buf = conf->send_buf;
 	sock->recv_buf = conf->recv_buf;
@@ -101,6 +104,7 @@ static struct slot *make_slot(int fd)
 
 static void forked(void)
 {
+	struct rcl_sock *sock;
 	struct slot *slot;
 	int fd;
 
@@ -110,8 +114,12 @@ static void forked(void)
 			continue;
 		/* The threads that looked are the parent's. */
 		atomic_store(&slot->looking, 0);
-		if (atomic_load(&slot->sock))
-			atomic_store(&slot->sock, &inherited);
+		sock = atomic_load(&slot->sock);
+		if (!sock)
+			continue;
+		if (sock != &inherited)
+			slot->other_fd = sock->other_fd;
+		atomic_store(&slot->sock, &inherited);
 	}
 }
 
@@ -196,11 +204,30 @@ struct rcl_sock *rcl_sock_get(int fd)
 	return sock;
 }
 
+/* Is there still the epoll instance, or has the child closed it with close(2)? */
+static bool is_instance(int fd)
+{
+	int other = eventfd(0, EFD_CLOEXEC), saved = errno, err;
+
+	if (other < 0)
+		return true;
+	err = syscall(SYS_epoll_ctl, fd, EPOLL_CTL_DEL, other, NULL) ? errno : 0;
+	close(other);
+	errno = saved;
+	return err == ENOENT;
+}
+
 bool rcl_sock_is_inherited(int fd)
 {
 	struct slot *slot = slot_of(fd);
+	struct rcl_sock *sock = &inherited;
 
-	return slot && atomic_load(&slot->sock) == &inherited;
+	if (!slot || atomic_load(&slot->sock) != &inherited)
+		return false;
+	if (is_instance(fd))
+		return true;
+	atomic_compare_exchange_strong(&slot->sock, &sock, NULL);
+	return false;
 }
 
 bool rcl_sock_close_inherited(int fd)
@@ -208,9 +235,14 @@ bool rcl_sock_close_inherited(int fd)
 	struct slot *slot = slot_of(fd);
 	struct rcl_sock *sock = &inherited;
 
-	if (!slot || !atomic_compare_exchange_strong(&slot->sock, &sock, NULL))
+	/* If the child has closed it with close(2), the other descriptor may be something else, too. */
+	if (!rcl_sock_is_inherited(fd) ||
+	    !atomic_compare_exchange_strong(&slot->sock, &sock, NULL))
 		return false;
 	close(fd);
+	/* That of UDP would keep the port. */
+	if (slot->other_fd >= 0)
+		close(slot->other_fd);
 	return true;
 }
 

@@ -84,6 +84,7 @@ struct rcl_sock_ops {
  * @type: SOCK_STREAM, SOCK_DGRAM or RCL_REPOLL
  * @family: AF_INET, AF_INET6 or AF_IB
  * @fd: its descriptor, an epoll instance; -1: none
+ * @other_fd: another one, which rclose() in a child of fork() closes, too; -1: none
  * @refs: references: of its descriptor, and of calls that are under way
  * @lock: protects all that follows, and what the type adds
  * @waiters: those who are told changes
@@ -107,6 +108,7 @@ struct rcl_sock {
 	int type;
 	int family;
 	int fd;
+	int other_fd;
 	atomic_uint refs;
 	pthread_mutex_t lock;
 	struct rcl_waiter *waiters;

@@ -99,13 +99,12 @@ static void end_repoll(struct rcl_sock *sock)
 	(void)sock;
 }
 
-/* Takes an item out of the repoll, and frees it; nothing is locked. */
+/* Frees an item that this thread has taken out of the table; nothing is locked. */
 static void drop(struct rcl_repoll *poll, struct rcl_item *item)
 {
 	struct rcl_sock *sock;
 
 	pthread_mutex_lock(&poll->lock);
-	poll->items[item->fd] = NULL;
 	sock = item->sock ? rcl_sock_hold(item->sock) : NULL;
 	pthread_mutex_unlock(&poll->lock);
 	if (sock) {
@@ -130,8 +129,11 @@ static void free_repoll(struct rcl_sock *sock)
 	int fd;
 
 	for (fd = 0; fd < poll->count; fd++) {
-		if (poll->items[fd])
-			drop(poll, poll->items[fd]);
+		struct rcl_item *item = poll->items[fd];
+
+		poll->items[fd] = NULL;
+		if (item)
+			drop(poll, item);
 	}
 	if (poll->wakeup >= 0)
 		close(poll->wakeup);
@@ -298,6 +300,9 @@ static int remove_fd(struct rcl_repoll *poll, int fd)
 	item = rcl_repoll_find(poll, fd);
 	if (item && !item->is_socket)
 		ret = rcl_repoll_control(poll, EPOLL_CTL_DEL, fd, NULL);
+	/* Another thread may remove it, too: one of them finds it. */
+	if (item)
+		poll->items[fd] = NULL;
 	pthread_mutex_unlock(&poll->lock);
 	if (!item)
 		return -ENOENT;

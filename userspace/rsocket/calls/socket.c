@@ -37,16 +37,38 @@ static int install(struct rcl_sock *sock, bool cloexec)
 	return fd;
 }
 
+/*
+ * Without a connection manager there are no rsockets: librspreload makes a socket of TCP or UDP
+ * then, as it does with librdmacm, and not one whose bind() and sendto() fail.
+ */
+static int look_for_cm(void)
+{
+	static atomic_bool found;
+	struct rdma_event_channel *channel;
+
+	if (atomic_load(&found))
+		return 0;
+	channel = rdma_create_event_channel();
+	if (!channel)
+		return rcl_errno();
+	rdma_destroy_event_channel(channel);
+	atomic_store(&found, true);
+	return 0;
+}
+
 RCL_EXPORT int rsocket(int domain, int type, int protocol)
 {
 	int flags = type & (SOCK_NONBLOCK | SOCK_CLOEXEC), base = type & ~flags;
 	struct rcl_sock *sock;
-	int fd;
+	int fd, ret;
 
 	if (!is_supported(domain, base, protocol))
 		return rcl_fail(-ENOTSUP, __func__,
 				"domain %d, type %d, protocol %d; streams and datagrams of AF_INET, AF_INET6 and AF_IB are supported",
 				domain, type, protocol);
+	ret = look_for_cm();
+	if (ret)
+		return rcl_fail(ret, __func__, "no connection manager");
 	sock = (base == SOCK_DGRAM ? &rcl_dgram_ops : &rcl_stream_ops)->create(domain);
 	if (!sock)
 		return rcl_fail(rcl_errno(), __func__, "domain %d, type %d", domain, type);

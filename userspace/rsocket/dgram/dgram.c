@@ -134,7 +134,7 @@ static short look(struct rcl_sock *sock, short events)
 		now |= POLLOUT | POLLWRNORM;
 	if (sock->err)
 		now |= POLLERR;
-	if (d->shut_recv && d->shut_send)
+	if ((d->shut_recv && d->shut_send) || d->closed)
 		now |= POLLHUP;
 	return now & (events | POLLERR | POLLHUP);
 }
@@ -170,6 +170,7 @@ static struct rcl_sock *create(int family)
 	}
 	rcl_sock_init(&d->sock, &rcl_dgram_ops, SOCK_DGRAM, family);
 	d->udp = udp;
+	d->sock.other_fd = udp;
 	d->udp_task = (struct rcl_task){ .fd = -1, .due = RCL_FOREVER };
 	d->cm_task = d->udp_task;
 	d->tos = -1;
@@ -199,7 +200,8 @@ static void end(struct rcl_sock *sock)
 
 	d->closed = true;
 	rcl_sock_changed(sock);
-	if (!sock->linger_s)
+	/* Without the descriptor it could not be woken, and the caller is rsocket() of another one. */
+	if (!sock->linger_s || sock->fd < 0)
 		return;
 	/* A signal does not make it lose what was sent. */
 	while (rcl_dgram_wait(d, all_sent, NULL, true, deadline) == -EINTR)

@@ -67,7 +67,8 @@ struct rcl_datagram {
  * @inline_len: bytes up to which a datagram is posted inline
  * @mtu: bytes of the longest packet of the port
  * @needs_grh: packets have a global route header, also within the subnet
- * @dead: its adapter is gone, or its queue pair has failed
+ * @dead: its adapter is gone, or its queue pair has failed; it is freed when another one is made
+ * @waits: threads that wait for room in its send queue
  */
 struct rcl_local {
 	struct rcl_local *next;
@@ -89,6 +90,7 @@ struct rcl_local {
 	uint32_t mtu;
 	bool needs_grh;
 	bool dead;
+	unsigned int waits;
 };
 
 /**
@@ -154,6 +156,7 @@ struct rcl_peer {
  * @resolve_count: their number
  * @queue: datagrams that were received, oldest first
  * @udp_count: number of these that came by UDP
+ * @failed_until: time until which unknown senders are not answered
  * @spin: whether a call looks for completions for a while before it sleeps
  */
 struct rcl_dgram {
@@ -178,6 +181,7 @@ struct rcl_dgram {
 	unsigned int resolve_count;
 	STAILQ_HEAD(, rcl_datagram) queue;
 	unsigned int udp_count;
+	int64_t failed_until;
 	struct rcl_spin spin;
 };
 

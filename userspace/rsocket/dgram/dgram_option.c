@@ -7,6 +7,7 @@
 #include "rsocket/dgram/dgram_option.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <rdma/rsocket.h>
 
 #include "base/err.h"
@@ -29,6 +30,9 @@ int rcl_dgram_setopt(struct rcl_sock *sock, int level, int name, const void *val
 
 	if (level == SOL_RDMA)
 		return d->started ? -EINVAL : rcl_size_set(sock, name, value, len);
+	/* UDP_SEGMENT, UDP_GRO, UDP_CORK: the kernel would cut or join what has a header in front. */
+	if (level == IPPROTO_UDP)
+		return -ENOPROTOOPT;
 	if (setsockopt(d->udp, level, name, value, len))
 		return rcl_errno();
 	if (level == IPPROTO_IP && name == IP_TOS)

@@ -68,6 +68,8 @@ static int send_udp(struct rcl_dgram *d, struct rcl_peer *peer, const struct msg
 		ret = wait_for_udp(d, deadline);
 		if (ret)
 			return ret;
+		if (d->closed)
+			return -EBADF;
 	}
 }
 
@@ -75,6 +77,7 @@ static int send_to(struct rcl_dgram *d, const union rcl_inet *to, const struct m
 		   size_t len, int64_t deadline)
 {
 	size_t wire_len = rcl_ud_len(to->sa.sa_family) + len;
+	struct rcl_local *local;
 	struct rcl_peer *peer;
 	int ret;
 
@@ -84,9 +87,12 @@ static int send_to(struct rcl_dgram *d, const union rcl_inet *to, const struct m
 			return ret;
 		if (!rcl_peer_has_way(peer, wire_len, rcl_now_ns()))
 			return send_udp(d, peer, msg, len, deadline);
-		if (!peer->local->dead && rcl_dgram_can_send(peer->local))
+		if (rcl_dgram_can_send(peer->local) && !peer->local->dead)
 			return send_ud(peer, msg, len);
-		ret = rcl_dgram_wait(d, can_send, peer->local, true, deadline);
+		local = peer->local;
+		local->waits++;
+		ret = rcl_dgram_wait(d, can_send, local, true, deadline);
+		local->waits--;
 		if (ret)
 			return ret;
 		if (d->closed)

@@ -11,12 +11,16 @@
 #include <fcntl.h>
 
 #include "base/err.h"
+#include "rsocket/dgram/local.h"
 #include "rsocket/dgram/peer.h"
 #include "rsocket/dgram/queue.h"
 #include "rsocket/dgram/resolve.h"
 #include "rsocket/dgram/udp.h"
 #include "rsocket/dgram/way.h"
 #include "rsocket/wait.h"
+
+/* After an address without an adapter, those who send first are not answered for this time. */
+#define FAILED_MS 1000
 
 /* Datagrams that are read from one socket before the others have their turn. */
 #define READ_MOST 32
@@ -61,9 +65,16 @@ static void came(struct rcl_dgram *d, const uint8_t *wire, size_t len, const uni
 		return;
 	if (header.op == RCL_UDP_DATA)
 		rcl_dgram_deliver(d, from, wire + skip, len - skip);
-	/* Without an adapter for the address the peer goes on with UDP. */
-	if (rcl_peer_get(d, from, &peer))
+	/*
+	 * Without an adapter for the address the peer goes on with UDP. Anybody can send, so that is
+	 * not found out anew for each datagram.
+	 */
+	if (rcl_now_ns() < d->failed_until && !rcl_peer_find(d, from))
 		return;
+	if (rcl_peer_get(d, from, &peer)) {
+		d->failed_until = rcl_deadline(FAILED_MS);
+		return;
+	}
 	if (header.op == RCL_UDP_DATA)
 		answer(d, peer);
 	heard(d, peer, header.qpn);
@@ -104,28 +115,39 @@ static void run_udp(struct rcl_task *task)
 	rcl_sock_put(&d->sock);
 }
 
-/* An event of the id of a local address: its adapter goes. */
-static void local_event(struct rcl_dgram *d, const struct rdma_cm_event *event)
+/*
+ * An event of the id of a local address: its adapter goes. rcl_local_get() destroys the id of an
+ * address that it could not set up with the socket locked, and waits until its events are
+ * acknowledged. So that is done before the socket is locked.
+ */
+static void local_event(struct rcl_dgram *d, struct rdma_cm_event *event)
 {
+	const struct rdma_cm_id *id = event->id;
+	bool removed = event->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
 	struct rcl_local *local;
 
-	if (event->event != RDMA_CM_EVENT_DEVICE_REMOVAL)
+	rdma_ack_cm_event(event);
+	if (!removed)
 		return;
-	for (local = d->locals; local; local = local->next)
-		local->dead = local->dead || local->id == event->id;
-	d->sock.err = ENODEV;
+	pthread_mutex_lock(&d->sock.lock);
+	for (local = d->locals; local; local = local->next) {
+		if (local->id != id || local->dead)
+			continue;
+		rcl_local_kill(d, local);
+		d->sock.err = ENODEV;
+	}
 	rcl_sock_changed(&d->sock);
+	pthread_mutex_unlock(&d->sock.lock);
 }
 
 static void handle(struct rcl_dgram *d, struct rdma_cm_event *event)
 {
-	struct rcl_resolve *ended = NULL;
+	struct rcl_resolve *ended;
 
+	if (!event->id->context)
+		return local_event(d, event);
 	pthread_mutex_lock(&d->sock.lock);
-	if (event->id->context)
-		ended = rcl_resolve_event(d, event);
-	else
-		local_event(d, event);
+	ended = rcl_resolve_event(d, event);
 	pthread_mutex_unlock(&d->sock.lock);
 	rdma_ack_cm_event(event);
 	if (ended)

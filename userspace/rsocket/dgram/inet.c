@@ -62,13 +62,20 @@ socklen_t rcl_inet_give(union rcl_inet *to, const union rcl_inet *from, int fami
 	return sizeof(to->sin6);
 }
 
+/* Two links may have the same address of their own; a socket that is bound to one need not tell. */
+static bool is_same_link(const union rcl_inet *a, const union rcl_inet *b)
+{
+	return !IN6_IS_ADDR_LINKLOCAL(&a->sin6.sin6_addr) || !a->sin6.sin6_scope_id ||
+	       !b->sin6.sin6_scope_id || a->sin6.sin6_scope_id == b->sin6.sin6_scope_id;
+}
+
 bool rcl_inet_same_host(const union rcl_inet *a, const union rcl_inet *b)
 {
 	if (a->sa.sa_family != b->sa.sa_family)
 		return false;
 	if (a->sa.sa_family == AF_INET)
 		return a->sin.sin_addr.s_addr == b->sin.sin_addr.s_addr;
-	return IN6_ARE_ADDR_EQUAL(&a->sin6.sin6_addr, &b->sin6.sin6_addr);
+	return IN6_ARE_ADDR_EQUAL(&a->sin6.sin6_addr, &b->sin6.sin6_addr) && is_same_link(a, b);
 }
 
 bool rcl_inet_equal(const union rcl_inet *a, const union rcl_inet *b)

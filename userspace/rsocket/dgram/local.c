@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "id/cmid.h"
+#include "rsocket/dgram/peer.h"
 #include "rsocket/dgram/way.h"
 
 #define QKEY 0x01234567
@@ -179,6 +180,34 @@ static int create(struct rcl_dgram *d, struct rcl_local *local)
 	return ret;
 }
 
+static bool is_used(const struct rcl_dgram *d, const struct rcl_local *local)
+{
+	struct rcl_datagram *gram;
+
+	STAILQ_FOREACH(gram, &d->queue, next) {
+		if (gram->local == local)
+			return true;
+	}
+	return local->waits;
+}
+
+/* Those that are dead do not count for ever. */
+static void free_dead(struct rcl_dgram *d)
+{
+	struct rcl_local **at = &d->locals, *local;
+
+	while ((local = *at)) {
+		if (!local->dead || is_used(d, local)) {
+			at = &local->next;
+			continue;
+		}
+		rcl_peer_forget_local(d, local);
+		*at = local->next;
+		d->local_count--;
+		destroy(local);
+	}
+}
+
 int rcl_local_get(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_local **out)
 {
 	struct rcl_local *local;
@@ -190,6 +219,7 @@ int rcl_local_get(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_lo
 			return 0;
 		}
 	}
+	free_dead(d);
 	if (d->local_count == RCL_LOCALS_MOST)
 		return -ENOBUFS;
 	local = calloc(1, sizeof(*local));
@@ -269,6 +299,12 @@ int rcl_local_send(struct rcl_local *local, struct rcl_way *way, size_t len)
 	local->free_count--;
 	local->ways[slot] = rcl_way_hold(way);
 	return 0;
+}
+
+void rcl_local_kill(struct rcl_dgram *d, struct rcl_local *local)
+{
+	local->dead = true;
+	epoll_ctl(d->sock.fd, EPOLL_CTL_DEL, local->comp->fd, NULL);
 }
 
 /* A failed send stops the sends of a queue pair, but not its receives. */

@@ -47,6 +47,13 @@ uint8_t *rcl_local_send_buf(const struct rcl_local *local);
  */
 int rcl_local_send(struct rcl_local *local, struct rcl_way *way, size_t len);
 
+/**
+ * rcl_local_kill - the adapter of a local address is gone
+ *
+ * Its channel says EPOLLERR from now on, and would keep the descriptor of the socket ready.
+ */
+void rcl_local_kill(struct rcl_dgram *d, struct rcl_local *local);
+
 /** rcl_local_reap - handle completions of sends */
 void rcl_local_reap(struct rcl_local *local);
 

@@ -104,6 +104,17 @@ int rcl_peer_get(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_pee
 	return 0;
 }
 
+void rcl_peer_forget_local(struct rcl_dgram *d, const struct rcl_local *local)
+{
+	struct rcl_peer *peer, *next;
+
+	for (peer = TAILQ_FIRST(&d->peers); peer; peer = next) {
+		next = TAILQ_NEXT(peer, used);
+		if (peer->local == local)
+			forget(d, peer);
+	}
+}
+
 void rcl_peer_free_all(struct rcl_dgram *d)
 {
 	struct rcl_peer *peer;

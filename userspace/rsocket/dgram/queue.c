@@ -169,6 +169,8 @@ void rcl_dgram_drain(struct rcl_dgram *d)
 			rcl_cq_told(told == local->recv_cq.cq ? &local->recv_cq : &local->send_cq);
 			any = true;
 		}
+		if (errno != EAGAIN && errno != EINTR)
+			rcl_local_kill(d, local);
 	}
 	/* Another thread may be about to sleep that counts on the queue being armed. */
 	if (any)

@@ -8,14 +8,12 @@
 #include "rsocket/dgram/way.h"
 
 #include <endian.h>
+#include <errno.h>
 #include <infiniband/sa.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-
-/* Entries of the GID table in which that of the path is looked for. */
-#define GIDS_MOST 64
 
 /* Bytes of the shortest packet of an adapter, which a path tells in powers of 2 of it. */
 #define MTU_UNIT 128
@@ -24,24 +22,24 @@
  * The last one of those that are equal: of the versions of RoCE, the one that can be routed comes
  * last.
  */
-static uint8_t gid_index(const struct rcl_local *local, const union ibv_gid *gid, int count)
+static int gid_index(const struct rcl_local *local, const union ibv_gid *gid, int count)
 {
 	union ibv_gid entry;
-	int i, found = 0;
+	int i, found = -ENOENT;
 
-	for (i = 0; i < count && i < GIDS_MOST; i++) {
+	for (i = 0; i < count && i <= UINT8_MAX; i++) {
 		if (!ibv_query_gid(local->id->verbs, local->id->port_num, i, &entry) &&
 		    !memcmp(&entry, gid, sizeof(entry)))
 			found = i;
 	}
-	return (uint8_t)found;
+	return found;
 }
 
 static int fill(struct ibv_ah_attr *attr, const struct rcl_local *local,
 		const struct ibv_sa_path_rec *path)
 {
 	struct ibv_port_attr port;
-	int ret = ibv_query_port(local->id->verbs, local->id->port_num, &port);
+	int index, ret = ibv_query_port(local->id->verbs, local->id->port_num, &port);
 
 	if (ret)
 		return rcl_verbs_err(ret);
@@ -54,11 +52,14 @@ static int fill(struct ibv_ah_attr *attr, const struct rcl_local *local,
 	};
 	if (!local->needs_grh && path->hop_limit <= 1)
 		return 0;
+	index = gid_index(local, &path->sgid, port.gid_tbl_len);
+	if (index < 0)
+		return index;
 	attr->is_global = 1;
 	attr->grh = (struct ibv_global_route){
 		.dgid = path->dgid,
 		.flow_label = be32toh(path->flow_label),
-		.sgid_index = gid_index(local, &path->sgid, port.gid_tbl_len),
+		.sgid_index = (uint8_t)index,
 		.hop_limit = path->hop_limit,
 		.traffic_class = path->traffic_class,
 	};

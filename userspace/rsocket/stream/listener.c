@@ -294,8 +294,13 @@ int rcl_stream_listen(struct rcl_sock *sock, int backlog)
 	ret = rcl_stream_id(s);
 	if (!ret)
 		ret = start_listening(s, backlog);
-	if (ret && s->state == RCL_STREAM_LISTENING)
+	if (ret && s->state == RCL_STREAM_LISTENING) {
+		/* It may connect, and its events are those of a connection then. */
+		pthread_mutex_lock(&s->events->lock);
+		s->events->listener = NULL;
+		pthread_mutex_unlock(&s->events->lock);
 		s->state = RCL_STREAM_BOUND;
+	}
 	return ret;
 }
 

@@ -205,6 +205,18 @@ static void options_are_stored(void **state)
 	assert_int_equal(rclose(fd), 0);
 }
 
+static void connect_after_failed_listen(void **state)
+{
+	int listener = new_listener(NULL), fd = new_socket();
+
+	(void)state;
+	fake.fail[FAKE(LISTEN)] = EADDRINUSE;
+	assert_fails(EADDRINUSE, rlisten(fd, 1));
+	assert_int_equal(rconnect(fd, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
+	assert_int_equal(rclose(fd), 0);
+	assert_int_equal(rclose(listener), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +233,7 @@ int main(void)
 		SOCKET_TEST(listener_is_closed_with_its_backlog),
 		SOCKET_TEST(nonblocking_accept_is_eagain),
 		SOCKET_TEST(options_are_stored),
+		SOCKET_TEST(connect_after_failed_listen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

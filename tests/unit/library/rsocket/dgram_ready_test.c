@@ -217,6 +217,26 @@ static void waiting_uses_no_time(void **state)
 	close_two(&s);
 }
 
+static void *poll_forever(void *arg)
+{
+	struct pollfd pfd = { .fd = *(int *)arg, .events = POLLIN };
+
+	return (void *)(intptr_t)rpoll(&pfd, 1, -1);
+}
+
+static void rpoll_ends_with_the_socket(void **state)
+{
+	union rcl_inet addr;
+	int fd = bound_dgram(AF_INET, &addr);
+	pthread_t thread;
+
+	(void)state;
+	pthread_create(&thread, NULL, poll_forever, &fd);
+	usleep(20000);
+	assert_int_equal(rclose(fd), 0);
+	pthread_join(thread, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +247,7 @@ int main(void)
 		SOCKET_TEST(repoll_tells_datagrams_of_udp),
 		SOCKET_TEST(repoll_tells_datagrams_of_queue_pairs),
 		SOCKET_TEST(waiting_uses_no_time),
+		SOCKET_TEST(rpoll_ends_with_the_socket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of datagram sockets: sending and receiving, by UDP and by queue pairs. */
+#include <netinet/udp.h>
+
 #include "dgrams.h"
 
 #define MOST4 2032
@@ -322,6 +324,16 @@ static void sends_of_threads_arrive_whole(void **state)
 	close_two(&s);
 }
 
+/* The kernel would cut or join datagrams that have a header in front. */
+static void options_of_udp_are_refused(void **state)
+{
+	int fd = new_dgram(AF_INET), size = 40;
+
+	(void)state;
+	assert_fails(ENOPROTOOPT, rsetsockopt(fd, IPPROTO_UDP, UDP_CORK, &size, sizeof(size)));
+	assert_int_equal(rclose(fd), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +353,7 @@ int main(void)
 		SOCKET_TEST(close_waits_for_sends),
 		SOCKET_TEST(close_does_not_wait_for_ever),
 		SOCKET_TEST(sends_of_threads_arrive_whole),
+		SOCKET_TEST(options_of_udp_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

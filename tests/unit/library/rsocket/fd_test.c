@@ -114,6 +114,24 @@ static void accepted_socket_may_get_the_number_of_its_listener(void **state)
 	assert_int_equal(rclose(s.server), 0);
 }
 
+/* The repoll has the listener, which is in the call. */
+static void accept_gets_number_of_lost_repoll(void **state)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int epfd = repoll_create(0), listener = new_listener(NULL), client = new_socket(), server;
+
+	(void)state;
+	assert_int_equal(repoll_ctl(epfd, EPOLL_CTL_ADD, listener, &event), 0);
+	assert_int_equal(rconnect(client, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
+	assert_int_equal(repoll_wait(epfd, &event, 1, 1000), 1);
+	close(epfd);
+	server = raccept(listener, NULL, NULL);
+	assert_int_equal(server, epfd);
+	assert_int_equal(rclose(server), 0);
+	assert_int_equal(rclose(client), 0);
+	assert_int_equal(rclose(listener), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +140,7 @@ int main(void)
 		SOCKET_TEST(repolls_that_are_closed_with_close_are_not_left),
 		SOCKET_TEST(peer_of_a_socket_that_is_closed_with_close_learns_it),
 		SOCKET_TEST(accepted_socket_may_get_the_number_of_its_listener),
+		SOCKET_TEST(accept_gets_number_of_lost_repoll),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of rsockets in a child process: those of the parent are not the child's. */
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "sockets.h"
+#include "dgrams.h"
 
 #define PATIENCE 20	/* seconds until a child counts as hanging */
 
@@ -139,6 +140,57 @@ static void child_of_busy_threads_does_not_wait(void **state)
 	close_all(&s);
 }
 
+/* The child has closed its copy with close(2), and another descriptor has the number. */
+static int poll_number_of_parent(struct sockets *s)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct pollfd pfd = { .events = POLLIN };
+	int epfd;
+
+	close(s->client);
+	pfd.fd = dup2(eventfd(1, 0), s->client);
+	if (rpoll(&pfd, 1, 0) != 1 || pfd.revents != POLLIN)
+		return 1;
+	epfd = repoll_create(0);
+	return repoll_ctl(epfd, EPOLL_CTL_ADD, pfd.fd, &event) ? 2 : 0;
+}
+
+static void child_may_use_a_number_again(void **state)
+{
+	struct sockets s = connected();
+
+	(void)state;
+	in_child(poll_number_of_parent, &s);
+	close_all(&s);
+}
+
+/* A child that lives on has closed its copy of a datagram socket. */
+static void child_does_not_keep_the_port(void **state)
+{
+	union rcl_inet addr;
+	int fd = bound_dgram(AF_INET, &addr), again, ret, status, done = eventfd(0, 0);
+	pid_t child = fork();
+	eventfd_t value;
+
+	(void)state;
+	if (!child) {
+		eventfd_write(done, rclose(fd) ? 2 : 1);
+		for (;;)
+			pause();
+	}
+	eventfd_read(done, &value);
+	assert_int_equal(value, 1);
+	assert_int_equal(rclose(fd), 0);
+	flush_service();
+	again = new_dgram(AF_INET);
+	ret = rbind(again, &addr.sa, sizeof(addr.sin));
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	assert_int_equal(rclose(again), 0);
+	close(done);
+	assert_int_equal(ret, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +198,8 @@ int main(void)
 		SOCKET_TEST(child_cannot_use_its_copies),
 		SOCKET_TEST(child_has_sockets_of_its_own),
 		SOCKET_TEST(child_of_busy_threads_does_not_wait),
+		SOCKET_TEST(child_may_use_a_number_again),
+		SOCKET_TEST(child_does_not_keep_the_port),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
