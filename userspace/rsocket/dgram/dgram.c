@@ -127,6 +127,7 @@ static short look(struct rcl_sock *sock, short events)
 	struct rcl_dgram *d = rcl_dgram_of(sock);
 	short now = 0;
 
+	rcl_dgram_give_way(d);
 	rcl_dgram_progress(d);
 	if (!STAILQ_EMPTY(&d->queue) || d->shut_recv || sock->err)
 		now |= POLLIN | POLLRDNORM;
@@ -174,6 +175,7 @@ static struct rcl_sock *create(int family)
 	d->udp_task = (struct rcl_task){ .fd = -1, .due = RCL_FOREVER };
 	d->cm_task = d->udp_task;
 	d->tos = -1;
+	pthread_mutex_init(&d->gate, NULL);
 	rcl_peer_init(d);
 	STAILQ_INIT(&d->queue);
 	return &d->sock;
@@ -221,6 +223,7 @@ static void free_dgram(struct rcl_sock *sock)
 	if (d->channel)
 		rdma_destroy_event_channel(d->channel);
 	close(d->udp);
+	pthread_mutex_destroy(&d->gate);
 	rcl_sock_fini(sock);
 	free(d);
 }

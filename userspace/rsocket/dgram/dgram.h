@@ -146,6 +146,8 @@ struct rcl_peer {
  * @udp_task: reads it
  * @channel: events of all ids
  * @cm_task: reads them
+ * @gate: held by the service thread around @sock.lock; see rcl_dgram_give_way()
+ * @served: the service thread waits for @sock.lock
  * @tos: IP_TOS; negative: not set
  * @locals: local addresses that are in use
  * @local_count: their number
@@ -171,6 +173,8 @@ struct rcl_dgram {
 	struct rcl_task udp_task;
 	struct rdma_event_channel *channel;
 	struct rcl_task cm_task;
+	pthread_mutex_t gate;
+	atomic_bool served;
 	int tos;
 	struct rcl_local *locals;
 	unsigned int local_count;

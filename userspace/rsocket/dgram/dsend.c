@@ -111,6 +111,7 @@ ssize_t rcl_dgram_send(struct rcl_sock *sock, const struct msghdr *msg, int flag
 		return -ENOTSUP;
 	if (flags & MSG_OOB)
 		return -EOPNOTSUPP;
+	rcl_dgram_give_way(d);
 	if (d->shut_send)
 		return -EPIPE;
 	ret = target_of(d, msg, &to);

@@ -3,7 +3,7 @@
  * What the service thread does for datagram sockets: it reads the UDP socket, where peers tell the
  * numbers of their queue pairs, and the events of the ids.
  *
- * Locking: rcl_sock.lock.
+ * Locking: rcl_dgram.gate, and under it rcl_sock.lock.
  */
 #include "rsocket/dgram/dserve.h"
 
@@ -100,6 +100,21 @@ static bool read_udp(struct rcl_dgram *d)
 	return true;
 }
 
+/* Those who are in calls without a pause wait at the gate until the service thread is done. */
+static void enter(struct rcl_dgram *d)
+{
+	pthread_mutex_lock(&d->gate);
+	atomic_store(&d->served, true);
+	pthread_mutex_lock(&d->sock.lock);
+	atomic_store(&d->served, false);
+}
+
+static void leave(struct rcl_dgram *d)
+{
+	pthread_mutex_unlock(&d->sock.lock);
+	pthread_mutex_unlock(&d->gate);
+}
+
 static void run_udp(struct rcl_task *task)
 {
 	struct rcl_dgram *d = (void *)((char *)task - offsetof(struct rcl_dgram, udp_task));
@@ -108,10 +123,10 @@ static void run_udp(struct rcl_task *task)
 	/* The thread that drops the last reference waits in rcl_service_remove(). */
 	if (!rcl_sock_try_hold(&d->sock))
 		return;
-	pthread_mutex_lock(&d->sock.lock);
+	enter(d);
 	for (i = 0; i < READ_MOST && read_udp(d); i++)
 		;
-	pthread_mutex_unlock(&d->sock.lock);
+	leave(d);
 	rcl_sock_put(&d->sock);
 }
 
@@ -129,7 +144,7 @@ static void local_event(struct rcl_dgram *d, struct rdma_cm_event *event)
 	rdma_ack_cm_event(event);
 	if (!removed)
 		return;
-	pthread_mutex_lock(&d->sock.lock);
+	enter(d);
 	for (local = d->locals; local; local = local->next) {
 		if (local->id != id || local->dead)
 			continue;
@@ -137,7 +152,7 @@ static void local_event(struct rcl_dgram *d, struct rdma_cm_event *event)
 		d->sock.err = ENODEV;
 	}
 	rcl_sock_changed(&d->sock);
-	pthread_mutex_unlock(&d->sock.lock);
+	leave(d);
 }
 
 static void handle(struct rcl_dgram *d, struct rdma_cm_event *event)
@@ -146,9 +161,9 @@ static void handle(struct rcl_dgram *d, struct rdma_cm_event *event)
 
 	if (!event->id->context)
 		return local_event(d, event);
-	pthread_mutex_lock(&d->sock.lock);
+	enter(d);
 	ended = rcl_resolve_event(d, event);
-	pthread_mutex_unlock(&d->sock.lock);
+	leave(d);
 	rdma_ack_cm_event(event);
 	if (ended)
 		rcl_resolve_free(ended);

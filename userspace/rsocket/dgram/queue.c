@@ -90,6 +90,16 @@ static unsigned int handle_receives(struct rcl_dgram *d, struct rcl_local *local
 	return taken;
 }
 
+void rcl_dgram_give_way(struct rcl_dgram *d)
+{
+	if (!atomic_load_explicit(&d->served, memory_order_relaxed))
+		return;
+	pthread_mutex_unlock(&d->sock.lock);
+	pthread_mutex_lock(&d->gate);
+	pthread_mutex_unlock(&d->gate);
+	pthread_mutex_lock(&d->sock.lock);
+}
+
 void rcl_dgram_progress(struct rcl_dgram *d)
 {
 	struct rcl_local *local;
@@ -210,6 +220,7 @@ int rcl_dgram_wait(struct rcl_dgram *d, bool (*test)(struct rcl_dgram *d, void *
 	int64_t begin, end;
 	int ret = 0;
 
+	rcl_dgram_give_way(d);
 	rcl_dgram_progress(d);
 	if (test(d, arg))
 		return 0;
@@ -222,6 +233,7 @@ int rcl_dgram_wait(struct rcl_dgram *d, bool (*test)(struct rcl_dgram *d, void *
 			ret = sleep_for(d, test, arg, sends, deadline);
 			break;
 		}
+		rcl_dgram_give_way(d);
 		rcl_dgram_progress(d);
 	}
 	rcl_spin_learn(&d->spin, rcl_now_ns() - begin);

@@ -5,6 +5,14 @@
 
 #include "rsocket/dgram/dgram.h"
 
+/**
+ * rcl_dgram_give_way - let the service thread have the socket if it waits for it
+ * @d: the locked socket, to which the caller has a reference; it may be unlocked meanwhile
+ *
+ * A mutex is not fair: a program that calls without a pause would keep it for ever.
+ */
+void rcl_dgram_give_way(struct rcl_dgram *d);
+
 /** rcl_dgram_progress - handle completions; the socket is locked */
 void rcl_dgram_progress(struct rcl_dgram *d);
 

@@ -197,6 +197,40 @@ static void repoll_tells_datagrams_of_queue_pairs(void **state)
 	repoll_tells(true);
 }
 
+static atomic_bool returned;
+
+static void *call_once(void *arg)
+{
+	char byte;
+
+	rrecv(*(int *)arg, &byte, 1, MSG_DONTWAIT);
+	atomic_store(&returned, true);
+	return NULL;
+}
+
+/* Calls without a pause do not keep the socket from the service thread, whose part the test has. */
+static void calls_give_way_to_the_service_thread(void **state)
+{
+	struct dgrams s = two_dgrams(AF_INET);
+	struct rcl_dgram *d = rcl_dgram_of(rcl_sock_get(s.b));
+	pthread_t thread;
+
+	(void)state;
+	pthread_mutex_lock(&d->gate);
+	atomic_store(&d->served, true);
+	atomic_store(&returned, false);
+	assert_int_equal(pthread_create(&thread, NULL, call_once, &s.b), 0);
+	usleep(50000);
+	pthread_mutex_lock(&d->sock.lock);
+	assert_false(atomic_load(&returned));
+	atomic_store(&d->served, false);
+	pthread_mutex_unlock(&d->sock.lock);
+	pthread_mutex_unlock(&d->gate);
+	pthread_join(thread, NULL);
+	rcl_sock_put(&d->sock);
+	close_two(&s);
+}
+
 static long long cpu_ms(void)
 {
 	struct timespec ts;
@@ -246,6 +280,7 @@ int main(void)
 		SOCKET_TEST(shutdown_and_close_end_a_wait),
 		SOCKET_TEST(repoll_tells_datagrams_of_udp),
 		SOCKET_TEST(repoll_tells_datagrams_of_queue_pairs),
+		SOCKET_TEST(calls_give_way_to_the_service_thread),
 		SOCKET_TEST(waiting_uses_no_time),
 		SOCKET_TEST(rpoll_ends_with_the_socket),
 	};
