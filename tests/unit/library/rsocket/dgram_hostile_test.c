@@ -230,7 +230,7 @@ static void changing_numbers_are_bounded(void **state)
 	end(&h);
 }
 
-/* A peer that tells another number is another one: the way to the first one is not used any more. */
+/* A peer that tells another number is another one: the way to the first one is not used again. */
 static void changed_number_ends_the_way(void **state)
 {
 	struct hostile h = begin(AF_INET);
