@@ -71,7 +71,8 @@ bool rcl_tx_may_send(struct rcl_stream *s)
 {
 	if (!s->tx.target.len)
 		take_target(s);
-	return !s->tx.mute && s->tx.target.len && (uint16_t)(s->tx.limit - s->tx.seq) > s->tx.spare &&
+	return !s->tx.mute && s->tx.target.len &&
+	       (uint16_t)(s->tx.limit - s->tx.seq) > s->tx.spare &&
 	       rcl_tx_slots_left(s) >= slots_of_message(s) &&
 	       rcl_tx_bytes_left(s) >= RCL_SEND_LEAST;
 }
