@@ -235,7 +235,7 @@ bool rcl_sock_close_inherited(int fd)
 	struct slot *slot = slot_of(fd);
 	struct rcl_sock *sock = &inherited;
 
-	/* If the child has closed it with close(2), the other descriptor may be something else, too. */
+	/* If it was closed with close(2), the other descriptor may be something else, too. */
 	if (!rcl_sock_is_inherited(fd) ||
 	    !atomic_compare_exchange_strong(&slot->sock, &sock, NULL))
 		return false;

@@ -202,7 +202,7 @@ static void end(struct rcl_sock *sock)
 
 	d->closed = true;
 	rcl_sock_changed(sock);
-	/* Without the descriptor it could not be woken, and the caller is rsocket() of another one. */
+	/* Without the descriptor it could not be woken, and the caller makes another socket. */
 	if (!sock->linger_s || sock->fd < 0)
 		return;
 	/* A signal does not make it lose what was sent. */

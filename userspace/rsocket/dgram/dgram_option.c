@@ -30,7 +30,7 @@ int rcl_dgram_setopt(struct rcl_sock *sock, int level, int name, const void *val
 
 	if (level == SOL_RDMA)
 		return d->started ? -EINVAL : rcl_size_set(sock, name, value, len);
-	/* UDP_SEGMENT, UDP_GRO, UDP_CORK: the kernel would cut or join what has a header in front. */
+	/* The kernel would cut or join what has a header in front. */
 	if (level == IPPROTO_UDP)
 		return -ENOPROTOOPT;
 	if (setsockopt(d->udp, level, name, value, len))

@@ -66,8 +66,8 @@ static void came(struct rcl_dgram *d, const uint8_t *wire, size_t len, const uni
 	if (header.op == RCL_UDP_DATA)
 		rcl_dgram_deliver(d, from, wire + skip, len - skip);
 	/*
-	 * Without an adapter for the address the peer goes on with UDP. Anybody can send, so that is
-	 * not found out anew for each datagram.
+	 * Without an adapter for the address the peer goes on with UDP. Anybody can send, so
+	 * that is not found out anew for each datagram.
 	 */
 	if (rcl_now_ns() < d->failed_until && !rcl_peer_find(d, from))
 		return;

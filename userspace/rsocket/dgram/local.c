@@ -17,7 +17,6 @@
 
 #include "base/err.h"
 #include "id/cmid.h"
-#include "rsocket/dgram/peer.h"
 #include "rsocket/dgram/way.h"
 
 #define QKEY 0x01234567
@@ -191,21 +190,24 @@ static bool is_used(const struct rcl_dgram *d, const struct rcl_local *local)
 	return local->waits;
 }
 
-/* Those that are dead do not count for ever. */
-static void free_dead(struct rcl_dgram *d)
+struct rcl_local *rcl_local_dead(const struct rcl_dgram *d)
 {
-	struct rcl_local **at = &d->locals, *local;
+	struct rcl_local *local = d->locals;
 
-	while ((local = *at)) {
-		if (!local->dead || is_used(d, local)) {
-			at = &local->next;
-			continue;
-		}
-		rcl_peer_forget_local(d, local);
-		*at = local->next;
-		d->local_count--;
-		destroy(local);
-	}
+	while (local && (!local->dead || is_used(d, local)))
+		local = local->next;
+	return local;
+}
+
+void rcl_local_free(struct rcl_dgram *d, struct rcl_local *local)
+{
+	struct rcl_local **at = &d->locals;
+
+	while (*at != local)
+		at = &(*at)->next;
+	*at = local->next;
+	d->local_count--;
+	destroy(local);
 }
 
 int rcl_local_get(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_local **out)
@@ -219,7 +221,6 @@ int rcl_local_get(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_lo
 			return 0;
 		}
 	}
-	free_dead(d);
 	if (d->local_count == RCL_LOCALS_MOST)
 		return -ENOBUFS;
 	local = calloc(1, sizeof(*local));

@@ -48,6 +48,17 @@ uint8_t *rcl_local_send_buf(const struct rcl_local *local);
 int rcl_local_send(struct rcl_local *local, struct rcl_way *way, size_t len);
 
 /**
+ * rcl_local_dead - find a local address that is of no use any more
+ * @d: the locked socket
+ *
+ * Return: one that is dead, and has no datagram and no thread that waits for it; or NULL
+ */
+struct rcl_local *rcl_local_dead(const struct rcl_dgram *d);
+
+/** rcl_local_free - free a local address, which no destination has */
+void rcl_local_free(struct rcl_dgram *d, struct rcl_local *local);
+
+/**
  * rcl_local_kill - the adapter of a local address is gone
  *
  * Its channel says EPOLLERR from now on, and would keep the descriptor of the socket ready.

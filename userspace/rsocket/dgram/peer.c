@@ -59,6 +59,22 @@ static void forget(struct rcl_dgram *d, struct rcl_peer *peer)
 	free(peer);
 }
 
+/* Local addresses whose adapter has gone do not count for ever. */
+static void free_dead_locals(struct rcl_dgram *d)
+{
+	struct rcl_peer *peer, *next;
+	struct rcl_local *local;
+
+	while ((local = rcl_local_dead(d))) {
+		for (peer = TAILQ_FIRST(&d->peers); peer; peer = next) {
+			next = TAILQ_NEXT(peer, used);
+			if (peer->local == local)
+				forget(d, peer);
+		}
+		rcl_local_free(d, local);
+	}
+}
+
 static int add(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_peer **out)
 {
 	struct rcl_local *local;
@@ -66,6 +82,7 @@ static int add(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_peer 
 	struct rcl_peer *peer;
 	int ret = rcl_udp_source(d->udp, addr, &source);
 
+	free_dead_locals(d);
 	if (!ret)
 		ret = rcl_local_get(d, &source, &local);
 	/* Peers answer to the port that is told in front of each datagram. */
@@ -102,17 +119,6 @@ int rcl_peer_get(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_pee
 	TAILQ_INSERT_HEAD(&d->peers, peer, used);
 	*out = peer;
 	return 0;
-}
-
-void rcl_peer_forget_local(struct rcl_dgram *d, const struct rcl_local *local)
-{
-	struct rcl_peer *peer, *next;
-
-	for (peer = TAILQ_FIRST(&d->peers); peer; peer = next) {
-		next = TAILQ_NEXT(peer, used);
-		if (peer->local == local)
-			forget(d, peer);
-	}
 }
 
 void rcl_peer_free_all(struct rcl_dgram *d)

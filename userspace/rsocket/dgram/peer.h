@@ -31,9 +31,6 @@ struct rcl_peer *rcl_peer_by_qp(struct rcl_dgram *d, const union rcl_inet *addr,
  */
 int rcl_peer_get(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_peer **out);
 
-/** rcl_peer_forget_local - forget the destinations that are reached from a local address */
-void rcl_peer_forget_local(struct rcl_dgram *d, const struct rcl_local *local);
-
 /** rcl_peer_free_all - forget all destinations */
 void rcl_peer_free_all(struct rcl_dgram *d);
 
