@@ -260,6 +260,7 @@ void rcl_stream_drain(struct rcl_stream *s)
 {
 	struct pollfd fd = { .fd = s->comp->fd, .events = POLLIN };
 	struct ibv_cq *told;
+	bool any = false;
 	void *context;
 
 	/* The descriptor blocks, so that a thread can sleep in ibv_get_cq_event(). */
@@ -267,7 +268,11 @@ void rcl_stream_drain(struct rcl_stream *s)
 		if (ibv_get_cq_event(s->comp, &told, &context))
 			return rcl_stream_broken(s, -ECONNRESET);
 		event_taken(s, told);
+		any = true;
 	}
+	/* Others may wait for the queue, which is not armed any more. */
+	if (any)
+		rcl_sock_changed(&s->sock);
 }
 
 /* Lets a thread that sleeps in ibv_get_cq_event() return. */

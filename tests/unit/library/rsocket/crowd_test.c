@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Test of many rsockets at once, each with a thread of its own. */
+/* Tests of many rsockets at once, each with a thread of its own, and of many threads with one. */
 #include <sys/resource.h>
 
 #include "rsocket/wait.h"
@@ -81,10 +81,77 @@ static void hundreds_of_threads_have_a_socket_each(void **state)
 	assert_true(rcl_now_ns() - began < SECONDS * 1000000000LL);
 }
 
+#define MEETINGS 300
+
+static void *send_one(void *arg)
+{
+	return (void *)(intptr_t)(rsend(*(int *)arg, "x", 1, 0) == 1);
+}
+
+static void *poll_for_data(void *arg)
+{
+	struct pollfd pfd = { .fd = *(int *)arg, .events = POLLIN };
+
+	return (void *)(intptr_t)(rpoll(&pfd, 1, -1) == 1);
+}
+
+static void fill_up(int fd)
+{
+	char data[512] = { 0 };
+
+	while (rsend(fd, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+	assert_int_equal(errno, EAGAIN);
+}
+
+static void read_up(int fd)
+{
+	char data[512];
+
+	while (rrecv(fd, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+}
+
+/*
+ * One thread waits for room, with a time limit, and one for data. Either may take the event that
+ * tells of the room.
+ */
+static void event_for_another_thread_is_not_lost(void **state)
+{
+	struct sockets s = { .listener = new_listener(NULL), .client = new_socket() };
+	struct timeval limit = { .tv_sec = SECONDS };
+	pthread_t sender, poller;
+	void *sent, *polled;
+	int i;
+
+	(void)state;
+	/* It waits for its own sends, and not for the peer. */
+	set_int(s.client, SOL_SOCKET, SO_SNDBUF, 2048);
+	assert_int_equal(rconnect(s.client, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
+	s.server = raccept(s.listener, NULL, NULL);
+	assert_int_equal(rsetsockopt(s.client, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)), 0);
+	for (i = 0; i < MEETINGS; i++) {
+		fake_wire_hold(fake_wire_qp(0));
+		fill_up(s.client);
+		assert_int_equal(pthread_create(&sender, NULL, send_one, &s.client), 0);
+		assert_int_equal(pthread_create(&poller, NULL, poll_for_data, &s.client), 0);
+		usleep(500);
+		fake_wire_release(fake_wire_qp(0));
+		pthread_join(sender, &sent);
+		assert_int_equal(rsend(s.server, "x", 1, 0), 1);
+		pthread_join(poller, &polled);
+		assert_true(sent && polled);
+		read_up(s.server);
+		read_up(s.client);
+	}
+	close_all(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SOCKET_TEST(hundreds_of_threads_have_a_socket_each),
+		SOCKET_TEST(event_for_another_thread_is_not_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
