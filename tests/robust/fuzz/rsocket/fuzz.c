@@ -5,7 +5,7 @@
  * must find nothing, the numbers of a stream must agree with each other, the fabric must have no
  * complaint, and no object may be left.
  *
- * The first byte selects a kind of input: datagrams may become another one.
+ * The first byte selects a kind of input: streams, datagrams or files.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -25,6 +25,10 @@
 #include "fake/fake_post.h"
 #include "fake/fake_verbs.h"
 #include "world.h"
+
+/* First bytes of inputs of datagrams, and of files; smaller ones are of streams. */
+#define DATAGRAMS 160
+#define FILES 240
 
 #define STEPS 64
 #define PORT 7471
@@ -164,10 +168,9 @@ static void begin(bool iwarp)
 		fake_verbs_iwarp();
 		fake.features |= RDMA_CM_ALT_FEATURE_IWARP;
 	}
-	peer_begin();
 }
 
-static void end(void)
+static void close_both(void)
 {
 	unsigned int i;
 
@@ -178,6 +181,10 @@ static void end(void)
 	}
 	rclose(world.listener);
 	rclose(world.repoll);
+}
+
+static void end(void)
+{
 	service_end();
 	rcl_devices_reset();
 	if (fake_verbs.objects || fake_verbs.open_contexts || fake_open_queues())
@@ -187,25 +194,36 @@ static void end(void)
 		not_true("the fabric has no complaint");
 }
 
+static void stream_input(void)
+{
+	int i;
+
+	peer_begin();
+	connect_both();
+	for (i = 0; i < STEPS && input.left; i++)
+		step();
+	close_both();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t kind;
-	int i;
 
 	memset(&world, 0, sizeof(world));
 	input.at = data;
 	input.left = size;
 	kind = in_u8();
-	if (kind >= 240) {
+	if (kind >= FILES) {
 		config_input();
 		return 0;
 	}
-	begin(kind & 1);
-	connect_both();
-	for (i = 0; i < STEPS && input.left; i++)
-		step();
+	begin(kind & 1 && kind < DATAGRAMS);
+	if (kind < DATAGRAMS)
+		stream_input();
+	else
+		datagram_input(kind & 1);
 	end();
 	return 0;
 }

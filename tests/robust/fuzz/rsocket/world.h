@@ -39,6 +39,9 @@ void not_true(const char *what);
 /** config_input - the input is a configuration file, of rsockets or of librspreload */
 void config_input(void);
 
+/** datagram_input - the input is about datagram sockets, of IPv4 or IPv6 */
+void datagram_input(bool ipv6);
+
 /** service_run - do what the service thread would do now: for all that is readable, or due */
 void service_run(bool due);
 
