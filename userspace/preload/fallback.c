@@ -7,6 +7,7 @@
  */
 #include "preload/fallback.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <rdma/rsocket.h>
 #include <string.h>
@@ -14,6 +15,26 @@
 #include "base/log.h"
 #include "preload/epoll.h"
 #include "preload/libc.h"
+
+/*
+ * The UDP socket of the rsocket has the port, and keeps it until the last reference is gone. So the
+ * program's own socket shares it.
+ */
+static void share_port(int fd, const struct rcl_file *file)
+{
+	struct sockaddr_storage addr;
+	int on = 1, before = 0;
+	socklen_t len = sizeof(addr), size = sizeof(before);
+
+	if (rgetsockname(file->rs, (struct sockaddr *)&addr, &len))
+		return;
+	rcl_libc()->getsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &before, &size);
+	rsetsockopt(file->rs, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	rcl_libc()->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (rcl_libc()->bind(fd, (struct sockaddr *)&addr, len))
+		rcl_log("connect: fd %d does not keep its port: errno %d", fd, errno);
+	rcl_libc()->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &before, sizeof(before));
+}
 
 /*
  * The TCP socket connects; returns as connect(). What is left behind is closed with the last
@@ -26,7 +47,9 @@ static int connect_tcp(int fd, struct rcl_file *file)
 	int ret;
 
 	/* Twice the same address is an error of no matter. */
-	if (file->bound_len)
+	if (file->bound_len && file->datagram)
+		share_port(fd, file);
+	else if (file->bound_len)
 		rcl_libc()->bind(fd, bound, file->bound_len);
 	ret = rcl_libc()->connect(fd, peer, file->peer_len);
 	if (ret && errno != EINPROGRESS)

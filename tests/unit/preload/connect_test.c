@@ -264,6 +264,34 @@ static void datagram_sockets_change_their_peer(void **state)
 	preload_close(other);
 }
 
+/* The kernel's port is taken by the UDP socket of the rsocket. */
+static void datagram_socket_keeps_its_port(void **state)
+{
+	int fd = preload_socket(AF_INET, SOCK_DGRAM, 0), taken = socket(AF_INET, SOCK_DGRAM, 0);
+	int server = socket(AF_INET, SOCK_DGRAM, 0), on = 1, port;
+	struct sockaddr_in here;
+	socklen_t len = sizeof(here);
+
+	(void)state;
+	assert_int_equal(preload_bind(fd, address(0), ADDRESS_SIZE), 0);
+	port = port_of(fd);
+	assert_int_equal(bind(taken, address(port), ADDRESS_SIZE), 0);
+	setsockopt(taken, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	assert_int_equal(bind(server, address(0), ADDRESS_SIZE), 0);
+	assert_int_equal(getsockname(server, (struct sockaddr *)&here, &len), 0);
+	fake.fail_connect = ENODEV;
+	assert_int_equal(preload_connect(fd, (struct sockaddr *)&here, len), 0);
+	fake.fail_connect = 0;
+	assert_int_equal(port_of(fd), port);
+	assert_int_equal(preload_send(fd, "x", 1, 0), 1);
+	len = sizeof(here);
+	assert_int_equal(recvfrom(server, &on, 1, 0, (struct sockaddr *)&here, &len), 1);
+	assert_int_equal(ntohs(here.sin_port), port);
+	preload_close(fd);
+	close(taken);
+	close(server);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +307,7 @@ int main(void)
 		TEST(late_failure_seen_by_so_error),
 		TEST(late_failure_of_both_is_told),
 		TEST(datagram_sockets_change_their_peer),
+		TEST(datagram_socket_keeps_its_port),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
