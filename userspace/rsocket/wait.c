@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,10 @@
 #define NS_PER_S 1000000000LL
 #define NS_PER_MS 1000000LL
 #define NS_PER_US 1000LL
+
+/* The first glibc in which a thread is not cancelled when a system call has done something. */
+#define LIBC_MAJOR 2
+#define LIBC_MINOR 41
 
 /* After so many long waits a call does not spin any more. */
 #define SPIN_OFF 4
@@ -132,6 +137,26 @@ void rcl_cancel_as_before(void)
 void rcl_cancel_never(void)
 {
 	cancel_in_sleeps = PTHREAD_CANCEL_DISABLE;
+}
+
+static pthread_once_t once_for_libc = PTHREAD_ONCE_INIT;
+static bool libc_loses;
+
+static void look_at_libc(void)
+{
+	char text[64];
+	int major, minor;
+
+	/* Another libc has no such name. */
+	if (confstr(_CS_GNU_LIBC_VERSION, text, sizeof(text)) &&
+	    sscanf(text, "glibc %d.%d", &major, &minor) == 2)
+		libc_loses = major < LIBC_MAJOR || (major == LIBC_MAJOR && minor < LIBC_MINOR);
+}
+
+bool rcl_cancel_loses(void)
+{
+	pthread_once(&once_for_libc, look_at_libc);
+	return libc_loses && cancel_in_sleeps == PTHREAD_CANCEL_ENABLE;
 }
 
 void rcl_sleep_begin(void)

@@ -68,6 +68,16 @@ void rcl_cancel_as_before(void);
 /** rcl_cancel_never - the thread cannot be cancelled in the sleeps of this call, either */
 void rcl_cancel_never(void);
 
+/**
+ * rcl_cancel_loses - may a thread that is cancelled in a system call lose what the call has done?
+ *
+ * With a glibc before 2.41 it may, if it comes back from the call at that moment. So it must not
+ * take anything in a sleep.
+ *
+ * Return: false also if the program has disabled cancellation
+ */
+bool rcl_cancel_loses(void);
+
 /** rcl_sleep_begin - from now on the thread may be cancelled; there is a cleanup handler */
 void rcl_sleep_begin(void);
 

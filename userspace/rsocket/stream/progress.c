@@ -304,24 +304,26 @@ static void give_back(void *arg)
 
 	pthread_mutex_lock(&s->sock.lock);
 	s->sleeper = false;
-	/* A glibc before 2.41 may have lost an event: nothing harms a queue that is armed again. */
-	s->recv_cq.armed = false;
-	s->send_cq.armed = false;
 	rcl_sock_changed(&s->sock);
 	pthread_mutex_unlock(&s->sock.lock);
 	rcl_sock_put(&s->sock);
 }
 
+/* Sleeps until the channel has an event, and takes it. */
 static int get_event(struct rcl_stream *s, struct ibv_cq **told)
 {
+	struct pollfd fd = { .fd = s->comp->fd, .events = POLLIN };
+	bool polls = rcl_cancel_loses();
 	void *context;
 	int ret;
 
 	pthread_cleanup_push(give_back, s);
 	rcl_sleep_begin();
-	ret = ibv_get_cq_event(s->comp, told, &context);
+	ret = polls ? ppoll(&fd, 1, NULL, NULL) : ibv_get_cq_event(s->comp, told, &context);
 	rcl_sleep_end();
 	pthread_cleanup_pop(0);
+	if (polls && ret > 0)
+		ret = ibv_get_cq_event(s->comp, told, &context);
 	return ret ? rcl_errno() : 0;
 }
 

@@ -8,6 +8,17 @@
 
 #define ROUNDS 20
 
+__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
+
+/*
+ * ThreadSanitizer does not see the locks that a thread takes after it was cancelled in poll(), as
+ * it never leaves the interceptor of that call. Handlers of cancellation are called in rcl_sleep().
+ */
+const char *__tsan_default_suppressions(void)
+{
+	return "race:^give_back$\nrace:^rcl_sleep$\n";
+}
+
 static struct sockets socks;
 static int epfd;
 
