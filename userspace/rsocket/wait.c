@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -157,6 +158,27 @@ bool rcl_cancel_loses(void)
 {
 	pthread_once(&once_for_libc, look_at_libc);
 	return libc_loses && cancel_in_sleeps == PTHREAD_CANCEL_ENABLE;
+}
+
+/* Signals of an instruction do not come in a sleep, and crash reporters have handlers for them. */
+static bool is_fault(int number)
+{
+	return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL ||
+	       number == SIGTRAP || number == SIGABRT;
+}
+
+bool rcl_signals_restart(void)
+{
+	struct sigaction action;
+	int number;
+
+	/* Which signal it was cannot be found out. */
+	for (number = 1; number <= SIGRTMAX; number++) {
+		if (!is_fault(number) && !sigaction(number, NULL, &action) &&
+		    action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN && !(action.sa_flags & SA_RESTART))
+			return false;
+	}
+	return true;
 }
 
 void rcl_sleep_begin(void)

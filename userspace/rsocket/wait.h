@@ -78,6 +78,13 @@ void rcl_cancel_never(void);
  */
 bool rcl_cancel_loses(void);
 
+/**
+ * rcl_signals_restart - does read(2) go on after a signal, where poll(2) ends?
+ *
+ * Return: false if the program has a handler without SA_RESTART, for any signal
+ */
+bool rcl_signals_restart(void);
+
 /** rcl_sleep_begin - from now on the thread may be cancelled; there is a cleanup handler */
 void rcl_sleep_begin(void);
 

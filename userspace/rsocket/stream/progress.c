@@ -319,7 +319,10 @@ static int get_event(struct rcl_stream *s, struct ibv_cq **told)
 
 	pthread_cleanup_push(give_back, s);
 	rcl_sleep_begin();
-	ret = polls ? ppoll(&fd, 1, NULL, NULL) : ibv_get_cq_event(s->comp, told, &context);
+	do {
+		ret = polls ? ppoll(&fd, 1, NULL, NULL) :
+			      ibv_get_cq_event(s->comp, told, &context);
+	} while (polls && ret < 0 && errno == EINTR && rcl_signals_restart());
 	rcl_sleep_end();
 	pthread_cleanup_pop(0);
 	if (polls && ret > 0)

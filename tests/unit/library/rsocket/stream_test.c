@@ -360,6 +360,45 @@ static void time_of_a_receive_is_limited(void **state)
 	close_all(&s);
 }
 
+static atomic_int signals;
+
+static void count_signal(int number)
+{
+	(void)number;
+	atomic_fetch_add(&signals, 1);
+}
+
+/* signal(2) sets SA_RESTART: then recv(2) of a socket without a time limit goes on. */
+static void restarting_signal_does_not_end_a_receive(void **state)
+{
+	struct sigaction action = { .sa_handler = count_signal, .sa_flags = SA_RESTART }, before;
+	struct sockets s = connected();
+	pthread_t thread;
+	void *got;
+	int i;
+
+	(void)state;
+#ifdef __SANITIZE_THREAD__
+	/* ThreadSanitizer has signals of its own way in calls that wait. */
+	close_all(&s);
+	skip();
+#endif
+	atomic_store(&signals, 0);
+	sigaction(SIGUSR1, &action, &before);
+	assert_int_equal(pthread_create(&thread, NULL, receive_one, &s.server), 0);
+	for (i = 0; i < 20; i++) {
+		usleep(2000);
+		assert_int_equal(pthread_kill(thread, SIGUSR1), 0);
+		while (atomic_load(&signals) <= i)
+			usleep(100);
+	}
+	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+	pthread_join(thread, &got);
+	assert_int_equal((intptr_t)got, 1);
+	sigaction(SIGUSR1, &before, NULL);
+	close_all(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,6 +420,7 @@ int main(void)
 		SOCKET_TEST(close_that_is_interrupted_sends_all),
 		SOCKET_TEST(two_receivers_get_a_byte_each),
 		SOCKET_TEST(time_of_a_receive_is_limited),
+		SOCKET_TEST(restarting_signal_does_not_end_a_receive),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
