@@ -175,7 +175,8 @@ bool rcl_signals_restart(void)
 	/* Which signal it was cannot be found out. */
 	for (number = 1; number <= SIGRTMAX; number++) {
 		if (!is_fault(number) && !sigaction(number, NULL, &action) &&
-		    action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN && !(action.sa_flags & SA_RESTART))
+		    action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN &&
+		    !(action.sa_flags & SA_RESTART))
 			return false;
 	}
 	return true;
