@@ -8,7 +8,24 @@ from pathlib import Path
 
 from .verdicts import FLOOR, OURS, STOCK, Found, Record
 
+# Two points of a picture are at least this part of all connects apart.
+STEP = 0.0005
+
 COLOURS = {OURS: "tab:blue", STOCK: "tab:red", FLOOR: "tab:gray"}
+
+
+def slowest(records: list[Record], row: str) -> list[str]:
+    """Returns the records of a picture of latency: stack, milliseconds, and the part of all connects done by then."""
+    lines = []
+    for name in (OURS, STOCK):
+        values = sorted(Found(records).pooled(row, name, "connect"))
+        shown = 0.0
+        for number in range(int(0.895 * len(values)), len(values)):
+            part = (number + 1) / len(values)
+            if part - shown >= STEP or number + 1 == len(values):
+                lines.append(f"{name}\t{values[number] / 1e3:.4g}\t{part:.4f}")
+                shown = part
+    return lines
 
 
 def _latency(axes: object, found: Found, row: str) -> bool:

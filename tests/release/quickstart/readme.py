@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The commands in README's quick start, or in a section of another page, and their output."""
+"""The commands in README's part to try it, or in a section of another page, and their output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-TITLE = "## Quick start"
+TITLE = "## Try it without risk"
 
 
 @dataclass

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""The recorded results in Documentation/results, and the parts of README that are made of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from . import paths
+
+RESULTS = paths.ROOT / "Documentation/results"
+TRUNK = "instructions"
+
+# What README says of a row of the table, or of the instructions.
+REASONS = [
+    ("A lost message does not cost seconds: connects at 1 % loss, 99 of 100 within", "connect p99, 1 % of messages lost, InfiniBand"),
+    ("A dead peer holds no program up: a synchronous disconnect from it", "synchronous disconnect from a dead peer"),
+    ("Closing is linear: a channel with 16,000 ids, time for each", "close with 16,000 ids and events"),
+    ("Addresses are resolved in the call: an address and a route", "address and route, warm neighbour"),
+    ("Two hosts that run the module talk over a [trunk](Documentation/trunks.rst): instructions of a connection", TRUNK),
+]
+
+
+class PublishedError(Exception):
+    """A recorded result is missing or has an unexpected form; the text says which."""
+
+
+def table() -> tuple[str, list[list[str]]]:
+    """Returns what table.rst says of its run, and the cells of its rows, the titles first."""
+    text = (RESULTS / "table.rst").read_text().partition("\n\n")[2].strip()
+    about, *rows = re.split(r"(?m)^(?=   [*] - )", text)
+    return about.partition("\n")[0], [re.findall(r"(?m)^ +[*]? *- (.*)$", row) for row in rows]
+
+
+def records(name: str) -> list[list[str]]:
+    """Returns the lines of a file of tabbed records, without its comments."""
+    path = RESULTS / f"{name}.tsv"
+    try:
+        lines = path.read_text().splitlines()
+    except FileNotFoundError as error:
+        raise PublishedError(f"there is no {path.relative_to(paths.ROOT)}; scripts/perf -j -p writes it") from error
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+def _figures(row: str) -> tuple[str, str]:
+    """Returns the figures of ours and stock, without the range of the rounds."""
+    if row == TRUNK:
+        counts = {case: f"{int(number):,}" for case, number in records(TRUNK)}
+        return counts["trunk"], counts["stock"]
+    for cells in table()[1]:
+        if cells[0] == row:
+            ours, stock = (re.sub(r" \(.*?\)", "", cell) for cell in cells[1:3])
+            return ours, stock
+    raise PublishedError(f"Documentation/results/table.rst has no row '{row}', which README shows")
+
+
+def reasons() -> str:
+    """Returns the reasons as a table in Markdown."""
+    lines = ["| | rdma_cm_alt | stock |", "|---|---|---|"]
+    for text, row in REASONS:
+        ours, stock = _figures(row)
+        lines.append(f"| {text} | **{ours}** | {stock} |")
+    return "\n".join(lines)
