@@ -19,7 +19,7 @@ help:
 	@echo '  make tool                the command rdma-cm-alt, into build/'
 	@echo '  make examples            the example programs, into build/examples/'
 	@echo '  make tests               the test programs, into build/tests/'
-	@echo '  make htmldocs            Documentation/ as web pages, into build/htmldocs/ (needs Sphinx, graphviz)'
+	@echo '  make htmldocs            Documentation/ as web pages, into build/htmldocs/ (needs Sphinx, furo, graphviz)'
 	@echo '  make clean               build/ away; kernels stay in the cache'
 	@echo 'Install (see Documentation/packaging.rst):'
 	@echo '  make install             what was built, onto this machine (PREFIX=$(PREFIX), DESTDIR)'
@@ -61,7 +61,7 @@ tool:
 
 htmldocs:
 	@command -v sphinx-build >/dev/null && command -v dot >/dev/null || { \
-		echo "make: no sphinx-build or dot; install python3-sphinx and graphviz" >&2; exit 1; }
+		echo "make: no sphinx-build or dot; install python3-sphinx, furo and graphviz" >&2; exit 1; }
 	sphinx-build -b html -W --keep-going -n -q -d $(OUT)/doctrees Documentation $(OUT)/htmldocs
 
 setup:
