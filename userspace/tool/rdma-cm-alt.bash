@@ -70,7 +70,7 @@ _rdma_cm_alt() {
 	run/*)
 		# The program, and then its own arguments.
 		if [[ $cur == -* && ($prev == run || $prev == -*) ]]; then
-			found=(--debug --library --help --usage)
+			found=(--debug --library --sockets --help --usage)
 		elif [[ $prev == run || $prev == -* ]]; then
 			_rdma_cm_alt_offer_files -c
 			return

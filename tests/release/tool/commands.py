@@ -147,6 +147,13 @@ def runs() -> None:
     true("the library's story", "rdma_cm_alt: " in said, said)
     said = tool("run", "su", uid=NOBODY, status=ERROR).err
     true("set-user-ID", "set-user-ID" in said, said)
+    said = tool("run", "busybox", "true", status=ERROR).err
+    true("linked statically", "busybox is linked statically" in said, said)
+    said = tool("run", "-s", "--", "sh", "-c", "echo $LD_PRELOAD").out.strip()
+    same("sockets", said, "/usr/local/lib/rdma_cm_alt/librspreload.so")
+    own = {**os.environ, "RDMA_CM_ALT_DEVICE": "/dev/nothing"}
+    said = tool("run", "true", status=ERROR, env=own).err
+    true("no node", "RDMA_CM_ALT_DEVICE=/dev/nothing: No such file" in said, said)
 
 
 def stock_library() -> str:

@@ -56,7 +56,8 @@ def install() -> None:
     Path(TOOL).parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "build/rdma-cm-alt", TOOL)
     DROPIN.mkdir(parents=True, exist_ok=True)
-    shutil.copy(ROOT / "build/dropin/librdmacm.so.1", DROPIN)
+    for name in ("librdmacm.so.1", "librspreload.so"):
+        shutil.copy(ROOT / "build/dropin" / name, DROPIN)
 
 
 @dataclass
