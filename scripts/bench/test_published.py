@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Tests of the recorded results that README shows, and of the points of its pictures."""
+
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from . import pictures, plots, published
+
+TABLE = """.. SPDX
+
+Guest 6.12, a run:
+
+.. list-table::
+   :header-rows: 1
+
+   * - what
+     - ours
+     - stock
+{rows}"""
+ROW = "   * - {what}\n     - {ours}\n     - {stock}\n"
+
+
+class PublishedTest(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.results = Path(directory.name)
+        patch = mock.patch.object(published, "RESULTS", self.results)
+        patch.start()
+        self.addCleanup(patch.stop)
+        (self.results / "instructions.tsv").write_text("# a comment\nstock\t278500\nours\t235200\ntrunk\t82000\n")
+        self.rows = [row for _, row in published.REASONS if row != published.TRUNK]
+
+    def write(self, rows: list[str]) -> None:
+        text = "".join(ROW.format(what=what, ours="5 us/id (5..6)", stock="554 us/id (407..701)") for what in rows)
+        (self.results / "table.rst").write_text(TABLE.format(rows=text))
+
+    def test_reasons_have_figures_without_the_range_of_the_rounds(self) -> None:
+        self.write(self.rows)
+        lines = published.reasons().splitlines()
+        self.assertEqual(len(lines), 2 + len(published.REASONS))
+        self.assertTrue(lines[2].endswith("| **5 us/id** | 554 us/id |"), lines[2])
+        self.assertTrue(lines[-1].endswith("| **82,000** | 278,500 |"), lines[-1])
+
+    def test_a_row_that_is_gone_is_an_error_that_names_it(self) -> None:
+        self.write(self.rows[1:])
+        with self.assertRaisesRegex(published.PublishedError, self.rows[0]):
+            published.reasons()
+
+    def test_a_picture_of_other_records_is_out_of_date(self) -> None:
+        (self.results / "latency-ib.tsv").write_text("ours\t5\t0.9\n")
+        for name, (_, records, _) in pictures.PICTURES.items():
+            (self.results / f"{name}.svg").write_text(pictures._mark(records) + pictures._dark())
+        self.assertEqual(pictures.outdated(), [])
+        (self.results / "latency-ib.tsv").write_text("ours\t6\t0.9\n")
+        self.assertEqual(len(pictures.outdated()), 1)
+
+    def test_points_are_of_the_slowest_tenth_and_end_with_the_last(self) -> None:
+        records = [{"row": "loss-ib", "stack": "ours", "variant": "", "connect": [1000.0 * number for number in range(1, 100001)]}]
+        points = [line.split("\t") for line in plots.slowest(records, "loss-ib")]
+        self.assertEqual(points[-1], ["ours", "1e+05", "1.0000"])
+        self.assertGreater(float(points[0][2]), 0.89)
+        self.assertLess(len(points), 250)
+
+
+if __name__ == "__main__":
+    unittest.main()
