@@ -24,7 +24,6 @@
 #include <linux/workqueue.h>
 #include <net/arp.h>
 #include <net/ipv6.h>
-#include <net/ipv6_stubs.h>
 #include <net/neighbour.h>
 #include <net/netevent.h>
 #include <net/netns/hash.h>
@@ -34,6 +33,7 @@
 #include "device/devices.h"
 #include "handle/limits.h"
 #include "ip/neigh_wait.h"
+#include "lib/compat.h"
 
 #define BUCKET_BITS	10
 #define BUCKETS		1024
@@ -235,7 +235,7 @@ static struct neigh_table *neigh_table(const union rca_addr *addr)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	if (addr->sa.sa_family == AF_INET6)
-		return ipv6_stub->nd_tbl;	/* NULL until IPv6 is loaded */
+		return rca_neigh_v6();
 #endif
 	return addr->sa.sa_family == AF_INET ? &arp_tbl : NULL;
 }

@@ -15,6 +15,8 @@
 
 #ifdef RCA_HAVE_IPV6_STUBS
 #include <net/ipv6_stubs.h>
+#else
+#include <net/ndisc.h>
 #endif
 
 /*
@@ -107,6 +109,18 @@ static inline struct dst_entry *rca_route_v6(struct net *net, struct flowi6 *fl6
 	return ip6_dst_lookup_flow(net, NULL, fl6, NULL);
 #endif
 }
+
+#if IS_ENABLED(CONFIG_IPV6)
+/* The neighbours of IPv6; NULL if the kernel has no IPv6, or has not loaded it yet. */
+static inline struct neigh_table *rca_neigh_v6(void)
+{
+#ifdef RCA_HAVE_IPV6_STUBS
+	return ipv6_stub->nd_tbl;
+#else
+	return ipv6_mod_enabled() ? &nd_tbl : NULL;
+#endif
+}
+#endif
 
 /*
  * Multicast to those members of a group that @refuses(), which gets @net, does not refuse. Before

@@ -13,7 +13,6 @@
 #include <linux/netdevice.h>
 #include <linux/preempt.h>
 #include <net/arp.h>
-#include <net/ipv6_stubs.h>
 #include <net/neighbour.h>
 #include <net/netevent.h>
 #include <rdma/ib_addr.h>
@@ -21,6 +20,7 @@
 #include "fake/addresses.h"
 #include "fake/netrig.h"
 #include "fake/race.h"
+#include "lib/compat.h"
 
 #define HERE	0x0a4d0001	/* 10.77.0.1 */
 #define GATEWAY	0x0a4d0002
@@ -431,7 +431,7 @@ static void packets_through_a_gateway_of_ipv6_are_routable(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, netrig_route6("fd00:78::", "fd00:77::2", true), 0);
 	KUNIT_EXPECT_EQ(test, look6(test, "fd00:78::9"), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, memcmp(lookup->missing.ip, gateway, 16), 0);
-	set_neighbour(test, ipv6_stub->nd_tbl, gateway, NUD_REACHABLE);
+	set_neighbour(test, rca_neigh_v6(), gateway, NUD_REACHABLE);
 	KUNIT_EXPECT_EQ(test, look6(test, "fd00:78::9"), 0);
 	KUNIT_EXPECT_EQ(test, (int)RDMA_NETWORK_IPV6, (int)lookup->addr.network);
 	KUNIT_EXPECT_EQ(test, 7, lookup->addr.dst_dev_addr[5]);
