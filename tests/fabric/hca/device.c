@@ -252,21 +252,32 @@ int hca_device_add(u32 ports)
 	return 0;
 }
 
+/* Returns the adapter of this name with a reference, or NULL. */
+static struct hca_device *get_by_name(const char *name)
+{
+	struct hca_device *dev, *found = NULL;
+
+	spin_lock_irq(&hca_lock);
+	list_for_each_entry(dev, &hca_devices, entry) {
+		if (!strcmp(dev_name(&dev->ib.dev), name) && ib_device_try_get(&dev->ib)) {
+			found = dev;
+			break;
+		}
+	}
+	spin_unlock_irq(&hca_lock);
+	return found;
+}
+
 /* Removes an adapter; waits for its users in the kernel, but not for programs. */
 int hca_device_remove(const char *name)
 {
-	struct ib_device *ib = ib_device_get_by_name(name, RDMA_DRIVER_RXE);
+	struct hca_device *dev = get_by_name(name);
 
-	if (!ib)
+	if (!dev)
 		return -ENODEV;
-	/* The real rxe has the same driver number. */
-	if (ib->ops.owner != THIS_MODULE) {
-		ib_device_put(ib);
-		return -ENODEV;
-	}
 	/* No events from the files once the core takes the adapter down. */
-	hca_knobs_remove_device(to_hca(ib));
-	ib_unregister_device_and_put(ib);
+	hca_knobs_remove_device(dev);
+	ib_unregister_device_and_put(&dev->ib);
 	return 0;
 }
 

@@ -215,28 +215,24 @@ static int event_write(void *object, char *text)
 /* all_ports: an event on each port; an adapter that comes or goes meanwhile may miss it. */
 static void all_ports(enum ib_event_type type)
 {
-	struct ib_device *ib;
-	char name[IB_DEVICE_NAME_MAX];
-	struct hca_device *dev;
+	struct hca_device *dev, *found;
 	u32 skip, seen, i;
 
 	for (skip = 0;; skip++) {
 		seen = 0;
-		name[0] = 0;
+		found = NULL;
 		spin_lock_irq(&hca_lock);
 		list_for_each_entry(dev, &hca_devices, entry)
-			if (seen++ == skip && dev->dir)
-				strscpy(name, dev_name(&dev->ib.dev), sizeof(name));
+			if (seen++ == skip && dev->dir && ib_device_try_get(&dev->ib))
+				found = dev;
 		spin_unlock_irq(&hca_lock);
 		if (seen <= skip)
 			return;
-		ib = ib_device_get_by_name(name, RDMA_DRIVER_RXE);
-		if (!ib)
+		if (!found)
 			continue;
-		if (ib->ops.owner == THIS_MODULE)
-			for (i = 0; i < to_hca(ib)->ports; i++)
-				hca_port_event(&to_hca(ib)->port[i], type);
-		ib_device_put(ib);
+		for (i = 0; i < found->ports; i++)
+			hca_port_event(&found->port[i], type);
+		ib_device_put(&found->ib);
 	}
 }
 

@@ -314,6 +314,32 @@ static void floor_free(struct floor_run *run)
 	kfree(run);
 }
 
+/* The name that floor_find_device() looks for, and what it has found. */
+static const char *floor_name;
+static struct ib_device *floor_found;
+
+static int floor_compare(struct ib_device *dev)
+{
+	if (!floor_found && !strcmp(dev_name(&dev->dev), floor_name) && ib_device_try_get(dev))
+		floor_found = dev;
+	return 0;
+}
+
+/*
+ * Return the device with a reference, or NULL. Newer kernels export no search by name; a client
+ * sees all devices.
+ */
+static struct ib_device *floor_find_device(const char *name)
+{
+	struct ib_client finder = { .name = "rca_floor", .add = floor_compare };
+
+	floor_name = name;
+	floor_found = NULL;
+	if (!ib_register_client(&finder))
+		ib_unregister_client(&finder);
+	return floor_found;
+}
+
 static struct floor_run *floor_make(const char *text, unsigned int *window)
 {
 	char active[IB_DEVICE_NAME_MAX], passive[IB_DEVICE_NAME_MAX], word[8] = "";
@@ -333,8 +359,8 @@ static struct floor_run *floor_make(const char *text, unsigned int *window)
 	if (!run->ends || !run->children)
 		goto err;
 	ret = -ENODEV;
-	run->active = ib_device_get_by_name(active, RDMA_DRIVER_UNKNOWN);
-	run->passive = ib_device_get_by_name(passive, RDMA_DRIVER_UNKNOWN);
+	run->active = floor_find_device(active);
+	run->passive = floor_find_device(passive);
 	if (!run->active || !run->passive)
 		goto err;
 	ret = floor_path(run) ?: floor_listen(run);

@@ -22,7 +22,7 @@ struct ib_mr *hca_get_dma_mr(struct ib_pd *pd, int access)
 }
 
 struct ib_mr *hca_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
-			      struct ib_udata *udata)
+			      HCA_DMAH_ARG struct ib_udata *udata)
 {
 	struct hca_device *dev = to_hca(pd->device);
 	struct hca_mr *mr;

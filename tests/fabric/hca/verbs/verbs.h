@@ -173,8 +173,13 @@ int hca_destroy_srq(struct ib_srq *srq, struct ib_udata *udata);
 
 /* memory.c: memory regions */
 struct ib_mr *hca_get_dma_mr(struct ib_pd *pd, int access);
+#ifdef HCA_REG_MR_DMAH
+#define HCA_DMAH_ARG struct ib_dmah *dmah,
+#else
+#define HCA_DMAH_ARG
+#endif
 struct ib_mr *hca_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
-			      struct ib_udata *udata);
+			      HCA_DMAH_ARG struct ib_udata *udata);
 int hca_dereg_mr(struct ib_mr *mr, struct ib_udata *udata);
 int hca_gather(struct hca_qp *qp, const struct ib_sge *sge, u32 count, void *to, size_t len);
 int hca_scatter(struct hca_qp *qp, const struct ib_sge *sge, u32 count, size_t skip,
