@@ -74,7 +74,7 @@ kunit: setup
 	scripts/check -g uml -s kunit
 
 soak:
-	scripts/setup $(GUESTS) kcsan
+	scripts/setup $(GUESTS) newest kcsan
 	scripts/check -f tests/soak.conf $(if $(TIME),-t $(TIME))
 
 bench: setup

@@ -40,6 +40,11 @@ def members(place: str) -> list[str]:
     return place.split("+")
 
 
+def canonical(place: str) -> str:
+    """Returns the place's name in the files of suites."""
+    return "+".join(paths.canonical(name) for name in members(place))
+
+
 class Pair(guest.Guest):
     """The pair named `place`; the files of the far guest are kept in `run`/far, far-2, ..."""
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build"
 RUN = BUILD / "run"
+# The guest with the last of the series of kernels that scripts/kernel-fetch -l lists.
+NEWEST = "newest"
 
 
 class BenchError(Exception):
@@ -64,6 +66,22 @@ def table(path: Path, columns: int) -> list[list[str]]:
 
 
 def guests() -> dict[str, GuestSpec]:
-    """Returns all guests by name, in the order of the file."""
+    """Returns all guests by name, in the order of the file; after them the other series of kernels of the cache."""
     rows = table(ROOT / "tests/harness/qemu/guests.conf", 4)
-    return {row[0]: GuestSpec(row[0], int(row[1]), row[2], row[3]) for row in rows}
+    found = {row[0]: GuestSpec(row[0], int(row[1]), row[2], row[3]) for row in rows}
+    for path in sorted((cache() / "kernels").glob("[0-9]*.[0-9]*"), key=lambda path: _numbers(path.name)):
+        found.setdefault(path.name, replace(found[NEWEST], name=path.name))
+    return found
+
+
+def _numbers(series: str) -> list[int]:
+    return [int(part) for part in series.split(".")]
+
+
+def canonical(guest: str) -> str:
+    """Returns the guest's name in the files of suites: newest if it is called by its series."""
+    kernels = cache() / "kernels"
+    if guest != NEWEST and re.fullmatch(r"[0-9]+\.[0-9]+", guest) and (kernels / guest).exists() and \
+            (kernels / guest).resolve() == (kernels / NEWEST).resolve():
+        return NEWEST
+    return guest

@@ -120,6 +120,7 @@ def select(suites: list[Suite], names: list[str], places: list[str]) -> dict[str
         raise paths.BenchError(f"no suite is called '{unknown.pop()}'; "
                                f"there are: {' '.join(suite.name for suite in suites)}")
     known = places_of(suites)
+    places = [pair.canonical(place) for place in places]
     if unknown := set(places) - set(known):
         raise paths.BenchError(f"no guest is called '{unknown.pop()}'; "
                                f"there are: {' '.join(known)}")

@@ -4,6 +4,7 @@
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from . import paths, suites
 
@@ -32,6 +33,20 @@ class SuitesTest(unittest.TestCase):
     def test_a_pair_is_a_place(self) -> None:
         self.assertEqual(self.chosen([], ["6.1+6.12"]), {"6.1+6.12": ["three"]})
         self.assertEqual(self.chosen(["three"], ["6.12"]), {"6.12": ["three"]})
+
+    def test_newest_by_its_series(self) -> None:
+        known = self.load("one | newest,6.12+newest | 1 | 2 | true | on the newest kernel\n")
+        with tempfile.TemporaryDirectory() as directory, mock.patch.dict("os.environ", {"RCA_CACHE": directory}):
+            kernels = Path(directory) / "kernels"
+            for name, store in (("9.8", "old"), ("9.9", "new"), ("newest", "new")):
+                (Path(directory) / store).mkdir(exist_ok=True)
+                kernels.mkdir(exist_ok=True)
+                (kernels / name).symlink_to(Path(directory) / store)
+            self.assertEqual(list(suites.select(known, [], ["9.9"])), ["newest"])
+            self.assertEqual(list(suites.select(known, [], ["6.12+9.9"])), ["6.12+newest"])
+            self.assertIn("9.8", paths.guests())
+            with self.assertRaises(paths.BenchError):
+                suites.select(known, [], ["9.8"])
 
     def test_halves(self) -> None:
         known = self.load(TABLE + "four | host | 30 | 5 | run | longest\n")
