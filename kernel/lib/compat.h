@@ -95,6 +95,13 @@ static inline int rca_flush_access(const struct ib_device *dev)
 }
 #endif
 
+/* Import a namespace of symbols; its name is a string since 6.13. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define RCA_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
+#else
+#define RCA_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
+#endif
+
 /* Has another name before 6.16. */
 #ifndef timer_container_of
 #define timer_container_of(var, timer, field) from_timer(var, timer, field)

@@ -7,6 +7,8 @@
  */
 #include <linux/module.h>
 
+#include "lib/compat.h"
+
 MODULE_DESCRIPTION("KUnit tests of rdma_cm_alt");
 MODULE_LICENSE("Dual BSD/GPL");
-MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
+RCA_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
