@@ -125,7 +125,7 @@ err_unreserve:
 static int check_qp_and_qkey(const struct rca_id *id, const struct rca_tp_conn *conn)
 {
 	return id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num) ?:
-	       rca_qp_owner_check_qkey(conn->qkey);
+	       rca_qp_owner_check_qkey(id->dev->ibdev, conn->qkey);
 }
 
 /* Make the transition of accept. If it fails, nothing has changed. */

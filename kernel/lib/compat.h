@@ -3,6 +3,7 @@
 #ifndef RCA_COMPAT_H
 #define RCA_COMPAT_H
 
+#include <linux/capability.h>
 #include <linux/mm.h>
 #include <linux/nsproxy.h>
 #include <linux/timer.h>
@@ -30,6 +31,17 @@ bool rdma_nl_get_privileged_qkey(void);
 static inline bool rdma_nl_get_privileged_qkey(void)
 {
 	return false;
+}
+#endif
+
+/*
+ * Has the caller CAP_NET_RAW for a device? Since 6.17 ib_core asks the user namespace that owns the
+ * network namespace of the device, if each device is in one namespace.
+ */
+#ifndef RCA_HAVE_RAW_CAP
+static inline bool rdma_dev_has_raw_cap(const struct ib_device *dev)
+{
+	return capable(CAP_NET_RAW);
 }
 #endif
 

@@ -7,7 +7,6 @@
  */
 #include "transport/qp_owner.h"
 
-#include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -17,10 +16,10 @@
 
 #include "lib/compat.h"
 
-static bool may_use(const struct rdma_restrack_entry *qp)
+static bool may_use(const struct ib_device *ibdev, const struct rdma_restrack_entry *qp)
 {
 	return (!rdma_is_kernel_res(qp) && uid_eq(task_uid(qp->task), current_uid())) ||
-	       capable(CAP_NET_RAW);
+	       rdma_dev_has_raw_cap(ibdev);
 }
 
 /**
@@ -43,11 +42,11 @@ int rca_qp_owner_check(struct ib_device *ibdev, u32 qp_num)
 
 	/* restrack has them under their number and port. */
 	if (qp_num <= 1 && !rdma_protocol_iwarp(ibdev, rdma_start_port(ibdev)))
-		return capable(CAP_NET_RAW) ? 0 : -EPERM;
+		return rdma_dev_has_raw_cap(ibdev) ? 0 : -EPERM;
 	qp = rdma_restrack_get_byid(ibdev, RDMA_RESTRACK_QP, qp_num);
 	if (IS_ERR(qp))
 		return 0;
-	ok = may_use(qp);
+	ok = may_use(ibdev, qp);
 	rdma_restrack_put(qp);
 	return ok ? 0 : -EPERM;
 }
@@ -72,7 +71,7 @@ struct ib_qp *rca_qp_owner_hold_iw(struct ib_device *ibdev, u32 qp_num)
 		return NULL;
 	qp = container_of(res, struct ib_qp, res);
 	/* While restrack is referenced, the QP is not destroyed. */
-	if (may_use(res))
+	if (may_use(ibdev, res))
 		ibdev->ops.iw_add_ref(qp);
 	else
 		qp = ERR_PTR(-EPERM);
@@ -89,6 +88,7 @@ void rca_qp_owner_release_iw(struct ib_device *ibdev, struct ib_qp *qp)
 
 /**
  * rca_qp_owner_check_qkey() - check that the caller may give a queue key to peers
+ * @ibdev: the device
  * @qkey: the key
  *
  * Keys with the highest bit set are for privileged users (IBTA volume 1, 10.2.5): those with
@@ -97,9 +97,10 @@ void rca_qp_owner_release_iw(struct ib_device *ibdev, struct ib_qp *qp)
  * Context: Process context, with the credentials of the caller.
  * Return: 0 or -EPERM.
  */
-int rca_qp_owner_check_qkey(u32 qkey)
+int rca_qp_owner_check_qkey(const struct ib_device *ibdev, u32 qkey)
 {
-	if (!(qkey & IB_QP_SET_QKEY) || rdma_nl_get_privileged_qkey() || capable(CAP_NET_RAW))
+	if (!(qkey & IB_QP_SET_QKEY) || rdma_nl_get_privileged_qkey() ||
+	    rdma_dev_has_raw_cap(ibdev))
 		return 0;
 	return -EPERM;
 }

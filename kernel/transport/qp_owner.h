@@ -11,6 +11,6 @@ struct ib_qp;
 int rca_qp_owner_check(struct ib_device *ibdev, u32 qp_num);
 struct ib_qp *rca_qp_owner_hold_iw(struct ib_device *ibdev, u32 qp_num);
 void rca_qp_owner_release_iw(struct ib_device *ibdev, struct ib_qp *qp);
-int rca_qp_owner_check_qkey(u32 qkey);
+int rca_qp_owner_check_qkey(const struct ib_device *ibdev, u32 qkey);
 
 #endif /* RCA_QP_OWNER_H */
