@@ -20,6 +20,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "lib/compat.h"
 #include "transport/transport_ib.h"
 #include "transport/transport_iw.h"
 
@@ -166,6 +167,8 @@ static int add_one(struct ib_device *ibdev)
 	dev->tp = tp;
 	dev->conf = rca_port_sysfs_create(ibdev);
 	dev->stats = alloc_stats(ibdev);
+	if (RCA_PORT_PLACES)
+		dev->silent = kcalloc(rdma_end_port(ibdev) + 1, sizeof(*dev->silent), GFP_KERNEL);
 	refcount_set(&dev->ref, 1);	/* put in remove_one() */
 	init_completion(&dev->gone);
 	spin_lock_init(&dev->lock);
@@ -208,6 +211,7 @@ static void remove_one(struct ib_device *ibdev, void *client_data)
 	WARN_ON_ONCE(!list_empty(&dev->ids) || !hash_empty(dev->demuxes));
 	mutex_destroy(&dev->demux_mutex);
 	free_stats(dev);
+	kfree(dev->silent);
 	rca_port_sysfs_destroy(dev->conf);
 	kfree(dev);
 }

@@ -18,6 +18,10 @@
  * processes does not delay another user with one. When a slot becomes free, it is granted to the
  * next id and the work of that id is queued, which sends.
  *
+ * Since 6.17 ib_mad itself keeps only so many requests of a port outstanding, those of all users
+ * together, and queues the others; a request to a dead peer has its place until ib_cm gives it up.
+ * See port_places.h for what keeps places free for peers that answer.
+ *
  * Forgetting the outstanding messages starts a new epoch. A slot stores only its epoch: a slot of
  * an earlier epoch no longer counts.
  *
@@ -40,10 +44,16 @@
 
 #include "device/devices.h"
 #include "handle/turns.h"
+#include "id/port_places.h"
 
 /* After this time without an answer, outstanding messages are forgotten. Unit tests change it. */
 VISIBLE_IF_KUNIT unsigned int rca_window_timeout_ms = 50;
 EXPORT_SYMBOL_IF_KUNIT(rca_window_timeout_ms);
+
+#if IS_ENABLED(CONFIG_KUNIT)
+unsigned int rca_places = RCA_PORT_PLACES;
+EXPORT_SYMBOL_IF_KUNIT(rca_places);
+#endif
 
 /*
  * Longest epoch, in units of rca_window_timeout_ms. It keeps unanswered requests to a service that
@@ -82,6 +92,10 @@ struct window_key {
  * @heard: time of the last answer, or @begun
  * @sent: unanswered messages of the current epoch
  * @unanswered: unanswered messages of all epochs (read without the lock)
+ * @taken: slots that are granted or sent, of all epochs
+ * @answers: the peer has answered in this epoch or the last one (read without the lock)
+ * @places: places of its port that silent peers take, or NULL if ib_mad has no limit; valid while
+ *          an id has a slot or waits (changes only while @taken is 0; read without the lock)
  * @turns: the waiting ids, through &rca_window_slot.node
  * @work: retries granting slots periodically while ids wait
  * @rcu: frees the peer after callbacks that run late
@@ -94,6 +108,9 @@ struct rca_window {
 	u32 epoch;
 	unsigned int sent;
 	unsigned int unanswered;
+	unsigned int taken;
+	bool answers;
+	atomic_t *places;
 	unsigned long begun;
 	unsigned long heard;
 	struct rca_turns turns;
@@ -177,6 +194,22 @@ static void count_sent(struct rca_window *peer, unsigned int sent)
 	WRITE_ONCE(peer->sent, sent);
 }
 
+static unsigned int window_size(const struct rca_window *peer)
+{
+	return READ_ONCE(peer->places) ? rca_places_window() : RCA_WINDOW_SIZE;
+}
+
+/* Messages to a peer that does not answer take the places of silent peers. */
+static void set_answers(struct rca_window *peer, bool answers)
+{
+	lockdep_assert_held(&peer->lock);
+	if (peer->answers == answers)
+		return;
+	WRITE_ONCE(peer->answers, answers);
+	if (peer->taken)
+		rca_places_add(peer->places, answers ? -peer->taken : peer->taken);
+}
+
 /* Start a new epoch if the peer has timed out: its unanswered messages no longer count. */
 static void forget_if_timed_out(struct rca_window *peer)
 {
@@ -186,21 +219,34 @@ static void forget_if_timed_out(struct rca_window *peer)
 		return;
 	count_sent(peer, 0);
 	peer->epoch++;
+	set_answers(peer, false);
+}
+
+static bool is_taken(u8 state)
+{
+	return state == GRANTED || state == SENT;
 }
 
 static void set_state(struct rca_window *peer, struct rca_window_slot *slot, u8 state)
 {
 	int more = (state == SENT) - (slot->state == SENT);
+	int taken = is_taken(state) - is_taken(slot->state);
 
 	lockdep_assert_held(&peer->lock);
 	WRITE_ONCE(peer->unanswered, peer->unanswered + more);
+	peer->taken += taken;
+	if (!peer->answers && taken)
+		rca_places_add(peer->places, taken);
 	WRITE_ONCE(slot->state, state);
 }
 
 static bool take_slot(struct rca_window *peer, struct rca_window_slot *slot, u8 state)
 {
 	lockdep_assert_held(&peer->lock);
-	if (peer->sent >= RCA_WINDOW_SIZE)
+	if (peer->sent >= window_size(peer))
+		return false;
+	/* A disconnect ends soon, whether or not it is answered. */
+	if (slot->connects && !peer->answers && !rca_places_free(peer->places, peer->taken))
 		return false;
 	if (!peer->sent) {
 		peer->begun = jiffies;
@@ -236,6 +282,13 @@ static void grant_slots(struct rca_window *peer)
 	}
 }
 
+/* Other peers of the port take the places, and there may be many that wait for them. */
+static unsigned long retry_delay(const struct rca_window *peer)
+{
+	return peer->places && peer->sent < window_size(peer) ? 4 * peer_timeout() :
+								peer_timeout() / 2;
+}
+
 /* Arm the periodic work while ids wait. */
 static void queue_peer_work(struct rca_window *peer)
 {
@@ -243,7 +296,7 @@ static void queue_peer_work(struct rca_window *peer)
 	if (rca_turns_empty(&peer->turns))
 		return;
 	refcount_inc(&peer->ref);	/* put in peer_work() */
-	if (!queue_delayed_work(rca_wq, &peer->work, peer_timeout() / 2))
+	if (!queue_delayed_work(rca_wq, &peer->work, retry_delay(peer)))
 		refcount_dec(&peer->ref);	/* the caller has one */
 }
 
@@ -335,6 +388,10 @@ static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct rca_
 	if (slot->state == SENT)
 		give_slot(peer, slot);
 	set_state(peer, slot, NOTHING);
+	/* The device of an earlier id may be gone, and another one have its address. */
+	if (!peer->taken)
+		WRITE_ONCE(peer->places, rca_places_of(id->dev, id->port_num));
+	slot->connects = rca_id_state(id) == RCA_ST_REQ_SENT || rca_id_state(id) == RCA_ST_REQ_WAIT;
 	if (rca_turns_empty(&peer->turns) && take_slot(peer, slot, SENT))
 		return true;
 	if (!rca_turns_add(&peer->turns, id->obj.ctx, &slot->node, spare))
@@ -344,9 +401,11 @@ static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct rca_
 	return false;
 }
 
-static bool is_full(struct rca_window *peer)
+/* May a message have to wait? */
+static bool is_full(struct rca_window *peer, const struct rca_id *id)
 {
-	return READ_ONCE(peer->sent) >= RCA_WINDOW_SIZE || !rca_turns_empty(&peer->turns);
+	return READ_ONCE(peer->sent) >= window_size(peer) || !rca_turns_empty(&peer->turns) ||
+	       (rca_places_of(id->dev, id->port_num) && !READ_ONCE(peer->answers));
 }
 
 /**
@@ -376,7 +435,7 @@ bool rca_window_begin(struct rca_id *id)
 	if (!setup->slot.peer)
 		setup->slot.peer = get_peer(id);	/* put in rca_window_release() */
 	peer = setup->slot.peer;
-	full = peer && is_full(peer);
+	full = peer && is_full(peer, id);
 	if (full)
 		rca_turns_prepare(&spare);	/* without memory, it may send at once */
 	set_active_memcg(old_memcg);
@@ -419,6 +478,36 @@ unsigned int rca_window_unanswered(const struct rca_id *id)
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_window_unanswered);
 
+/**
+ * rca_window_silent() - does the peer of an id take places that others need?
+ * @id: the id
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: true if ib_mad limits the requests of the port, and the peer does not answer.
+ */
+bool rca_window_silent(const struct rca_id *id)
+{
+	const struct rca_window *peer = id->setup ? id->setup->slot.peer : NULL;
+
+	return peer && READ_ONCE(peer->places) && !READ_ONCE(peer->answers);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_window_silent);
+
+/**
+ * rca_window_retries() - bound the retransmissions of a request
+ * @id: the id, which has a slot
+ * @retries: as many as its settings say
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: the number with which the request gives its place back to others that wait.
+ */
+u8 rca_window_retries(const struct rca_id *id, u8 retries)
+{
+	return rca_window_silent(id) && rca_places_scarce(id->setup->slot.peer->places) ?
+	       min_t(u8, retries, RCA_PLACES_RETRIES) : retries;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_window_retries);
+
 /* Release the slot of an id, or remove the id from the waiting list. */
 static void end_slot(struct rca_window *peer, struct rca_setup *setup, bool answered)
 {
@@ -429,8 +518,10 @@ static void end_slot(struct rca_window *peer, struct rca_setup *setup, bool answ
 	/* A concurrent call may have ended it already; the peer may then be unreferenced. */
 	if (slot->state == NOTHING)
 		goto out_unlock;
-	if (answered)
+	if (answered) {
 		peer->heard = jiffies;
+		set_answers(peer, true);
+	}
 	forget_if_timed_out(peer);
 	if (slot->state == WAITS)
 		rca_turns_remove(&peer->turns, setup->id->obj.ctx, &slot->node);

@@ -176,4 +176,15 @@ static inline int rca_send_mra(struct ib_cm_id *cm_id, bool repeated, u8 time)
 #endif
 }
 
+/*
+ * CM requests that ib_mad keeps outstanding for all users of a port; 0: any number. Since 6.17 it
+ * is a quarter of the receive queue of QP1, whose size (parameter recv_queue_size of ib_core, 512 by
+ * default) is not exported.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define RCA_PORT_PLACES 0
+#else
+#define RCA_PORT_PLACES 128
+#endif
+
 #endif /* RCA_COMPAT_H */
