@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Differences between the supported kernel versions. */
+/*
+ * Differences between the supported kernels. RCA_HAVE_x is defined if the kernel has the newer form
+ * of an interface, which the probe of this name in configure/probes.c finds out. Version numbers do
+ * not show what distributions backport.
+ */
 #ifndef RCA_COMPAT_H
 #define RCA_COMPAT_H
 
@@ -7,17 +11,35 @@
 #include <linux/mm.h>
 #include <linux/nsproxy.h>
 #include <linux/timer.h>
-#include <linux/version.h>
 #include <net/genetlink.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
 
-#ifdef RCA_HAVE_IPV6_STUBS
-#include <net/ipv6_stubs.h>
+#ifdef RCA_CONFIGURED
+#include <rca_config.h>
 #else
+/* In a kernel tree: the newest interfaces. */
+#define RCA_HAVE_NSPROXY_REFCOUNT 1
+#define RCA_HAVE_VM_FLAGS_MOD 1
+#define RCA_HAVE_REGISTER_NET_SYSCTL_SZ 1
+#define RCA_HAVE_UNSIGNED_NUM_PATHS 1
+#define RCA_HAVE_FLUSH_ACCESS 1
+#define RCA_HAVE_TIMER_CONTAINER_OF 1
+#define RCA_HAVE_IPV6_BUILT_IN 1
+#define RCA_HAVE_GENL_MULTICAST_FILTERED 1
+#define RCA_HAVE_PREPARE_CM_MRA 1
+#define RCA_HAVE_PRIVILEGED_QKEY 1
+#define RCA_HAVE_IMPORT_NS_STRING 1
+#define RCA_HAVE_RAW_CAP 1
+#define RCA_HAVE_PORT_PLACES 1
+#endif
+
+#ifdef RCA_HAVE_IPV6_BUILT_IN
 #include <net/ndisc.h>
+#else
+#include <net/ipv6_stubs.h>
 #endif
 
 /*
@@ -46,17 +68,7 @@ static inline bool rdma_dev_has_raw_cap(const struct ib_device *dev)
 #endif
 
 /* The reference count of a set of namespaces. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
-static inline void rca_nsproxy_init(struct nsproxy *proxy)
-{
-	atomic_set(&proxy->count, 1);
-}
-
-static inline int rca_nsproxy_count(struct nsproxy *proxy)
-{
-	return atomic_read(&proxy->count);
-}
-#else
+#ifdef RCA_HAVE_NSPROXY_REFCOUNT
 static inline void rca_nsproxy_init(struct nsproxy *proxy)
 {
 	refcount_set(&proxy->count, 1);
@@ -66,10 +78,20 @@ static inline int rca_nsproxy_count(struct nsproxy *proxy)
 {
 	return refcount_read(&proxy->count);
 }
+#else
+static inline void rca_nsproxy_init(struct nsproxy *proxy)
+{
+	atomic_set(&proxy->count, 1);
+}
+
+static inline int rca_nsproxy_count(struct nsproxy *proxy)
+{
+	return atomic_read(&proxy->count);
+}
 #endif
 
 /* Before 6.3, flags of a mapping are changed directly. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#ifndef RCA_HAVE_VM_FLAGS_MOD
 static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_flags_t clear)
 {
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
@@ -77,7 +99,7 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_f
 #endif
 
 /* Before 6.6, a table of sysctls ends with an empty entry; callers have one. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+#ifndef RCA_HAVE_REGISTER_NET_SYSCTL_SZ
 static inline struct ctl_table_header *
 register_net_sysctl_sz(struct net *net, const char *path, struct ctl_table *table, size_t size)
 {
@@ -86,46 +108,46 @@ register_net_sysctl_sz(struct net *net, const char *path, struct ctl_table *tabl
 #endif
 
 /* Type of an argument of path query callbacks: the number of records. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-typedef int rca_num_paths_t;
-#else
+#ifdef RCA_HAVE_UNSIGNED_NUM_PATHS
 typedef unsigned int rca_num_paths_t;
+#else
+typedef int rca_num_paths_t;
 #endif
 
 /* Access flags for flush, which go with remote read on a device that can flush. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
-static inline int rca_flush_access(const struct ib_device *dev)
-{
-	return 0;
-}
-#else
+#ifdef RCA_HAVE_FLUSH_ACCESS
 static inline int rca_flush_access(const struct ib_device *dev)
 {
 	return dev->attrs.device_cap_flags &
 	       (IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_FLUSH_PERSISTENT) ?
 	       IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT : 0;
 }
+#else
+static inline int rca_flush_access(const struct ib_device *dev)
+{
+	return 0;
+}
 #endif
 
 /* Import a namespace of symbols; its name is a string since 6.13. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
-#define RCA_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
-#else
+#ifdef RCA_HAVE_IMPORT_NS_STRING
 #define RCA_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
+#else
+#define RCA_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
 #endif
 
 /* Has another name before 6.16. */
-#ifndef timer_container_of
+#ifndef RCA_HAVE_TIMER_CONTAINER_OF
 #define timer_container_of(var, timer, field) from_timer(var, timer, field)
 #endif
 
 /* IPv6 route lookup; behind a table of stubs as long as IPv6 could be a module. */
 static inline struct dst_entry *rca_route_v6(struct net *net, struct flowi6 *fl6)
 {
-#ifdef RCA_HAVE_IPV6_STUBS
-	return ipv6_stub->ipv6_dst_lookup_flow(net, NULL, fl6, NULL);
-#else
+#ifdef RCA_HAVE_IPV6_BUILT_IN
 	return ip6_dst_lookup_flow(net, NULL, fl6, NULL);
+#else
+	return ipv6_stub->ipv6_dst_lookup_flow(net, NULL, fl6, NULL);
 #endif
 }
 
@@ -133,10 +155,10 @@ static inline struct dst_entry *rca_route_v6(struct net *net, struct flowi6 *fl6
 /* The neighbours of IPv6; NULL if the kernel has no IPv6, or has not loaded it yet. */
 static inline struct neigh_table *rca_neigh_v6(void)
 {
-#ifdef RCA_HAVE_IPV6_STUBS
-	return ipv6_stub->nd_tbl;
-#else
+#ifdef RCA_HAVE_IPV6_BUILT_IN
 	return ipv6_mod_enabled() ? &nd_tbl : NULL;
+#else
+	return ipv6_stub->nd_tbl;
 #endif
 }
 #endif
@@ -145,10 +167,10 @@ static inline struct neigh_table *rca_neigh_v6(void)
  * Multicast to those members of a group that @refuses(), which gets @net, does not refuse. Before
  * 6.8 all members receive the message.
  */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
-#define RCA_MULTICAST_REFUSES false
-#else
+#ifdef RCA_HAVE_GENL_MULTICAST_FILTERED
 #define RCA_MULTICAST_REFUSES true
+#else
+#define RCA_MULTICAST_REFUSES false
 #endif
 
 static inline void rca_genl_multicast(const struct genl_family *family, struct net *net,
@@ -156,10 +178,10 @@ static inline void rca_genl_multicast(const struct genl_family *family, struct n
 				      int (*refuses)(struct sock *sk, struct sk_buff *skb,
 						     void *net))
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
-	genlmsg_multicast_netns(family, net, skb, 0, group, GFP_KERNEL);
-#else
+#ifdef RCA_HAVE_GENL_MULTICAST_FILTERED
 	genlmsg_multicast_netns_filtered(family, net, skb, 0, group, GFP_KERNEL, refuses, net);
+#else
+	genlmsg_multicast_netns(family, net, skb, 0, group, GFP_KERNEL);
 #endif
 }
 
@@ -169,22 +191,22 @@ static inline void rca_genl_multicast(const struct genl_family *family, struct n
  */
 static inline int rca_send_mra(struct ib_cm_id *cm_id, bool repeated, u8 time)
 {
-#ifdef IB_CM_MRA_FLAG_DELAY
-	return ib_send_cm_mra(cm_id, (repeated ? IB_CM_MRA_FLAG_DELAY : 0) | time, NULL, 0);
-#else
+#ifdef RCA_HAVE_PREPARE_CM_MRA
 	return ib_prepare_cm_mra(cm_id);
+#else
+	return ib_send_cm_mra(cm_id, (repeated ? IB_CM_MRA_FLAG_DELAY : 0) | time, NULL, 0);
 #endif
 }
 
 /*
  * CM requests that ib_mad keeps outstanding for all users of a port; 0: any number. Since 6.17 it
- * is a quarter of the receive queue of QP1, whose size (parameter recv_queue_size of ib_core, 512 by
- * default) is not exported.
+ * is a quarter of the receive queue of QP1, whose size (parameter recv_queue_size of ib_core, 512
+ * by default) is not exported.
  */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
-#define RCA_PORT_PLACES 0
-#else
+#ifdef RCA_HAVE_PORT_PLACES
 #define RCA_PORT_PLACES 128
+#else
+#define RCA_PORT_PLACES 0
 #endif
 
 #endif /* RCA_COMPAT_H */
