@@ -7,7 +7,7 @@ rca-config := build/configure/rca_config.h
 ccflags-y += -DRCA_CONFIGURED -I$(obj)/$(dir $(rca-config))
 
 rca-compiler := $(subst ',,$(shell LC_ALL=C $(CC) --version 2>/dev/null | head -n 1))
-rca-kernel = kernel $(KERNELRELEASE) in $(abspath $(objtree))
+rca-kernel = kernel $(KERNELRELEASE) in $(abspath $(objtree))$(if $(ofa-tree), and the ib_core of $(ofa-tree))
 
 quiet_cmd_rca_probe = PROBE   $@
       cmd_rca_probe = : '$(rca-compiler)'; \
