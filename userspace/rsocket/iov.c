@@ -13,7 +13,7 @@ size_t rcl_iov_len(const struct msghdr *msg)
 {
 	size_t i, sum = 0;
 
-	for (i = 0; i < msg->msg_iovlen; i++) {
+	for (i = 0; i < (size_t)msg->msg_iovlen; i++) {
 		if (__builtin_add_overflow(sum, msg->msg_iov[i].iov_len, &sum))
 			return SIZE_MAX;
 	}
@@ -25,7 +25,7 @@ void rcl_iov_gather(void *to, const struct msghdr *msg)
 	uint8_t *at = to;
 	size_t i;
 
-	for (i = 0; i < msg->msg_iovlen; i++) {
+	for (i = 0; i < (size_t)msg->msg_iovlen; i++) {
 		const struct iovec *iov = &msg->msg_iov[i];
 
 		/* The address of an empty buffer may be NULL. */
@@ -40,7 +40,7 @@ size_t rcl_iov_scatter(const struct msghdr *msg, const void *from, size_t len)
 	const uint8_t *at = from;
 	size_t i, part, left = len;
 
-	for (i = 0; i < msg->msg_iovlen && left; i++) {
+	for (i = 0; i < (size_t)msg->msg_iovlen && left; i++) {
 		const struct iovec *iov = &msg->msg_iov[i];
 
 		part = iov->iov_len < left ? iov->iov_len : left;

@@ -134,14 +134,14 @@ RCL_EXPORT ssize_t rwritev(int socket, const struct iovec *iov, int iovcnt)
 RCL_EXPORT off_t riomap(int socket, void *buf, size_t len, int prot, int flags, off_t offset)
 {
 	struct rcl_sock *sock = rcl_call_enter(socket, __func__);
-	off_t ret = -EOPNOTSUPP;
+	int ret = -EOPNOTSUPP;
 
 	(void)flags;
 	if (!sock)
 		return -1;
 	if (sock->type == SOCK_STREAM)
-		ret = rcl_stream_map(rcl_stream_of(sock), buf, len, prot, offset);
-	return rcl_call_leave(sock, ret, __func__);
+		ret = rcl_stream_map(rcl_stream_of(sock), buf, len, prot, &offset);
+	return rcl_call_leave(sock, ret, __func__) < 0 ? -1 : offset;
 }
 
 RCL_EXPORT int riounmap(int socket, void *buf, size_t len)

@@ -54,7 +54,7 @@ static void append(struct rcl_maps *maps, struct rcl_map *map)
 	*end = map;
 }
 
-off_t rcl_stream_map(struct rcl_stream *s, void *buf, size_t len, int prot, off_t offset)
+int rcl_stream_map(struct rcl_stream *s, void *buf, size_t len, int prot, off_t *offset)
 {
 	bool remote = prot & PROT_WRITE;
 	struct rcl_maps *maps;
@@ -79,12 +79,15 @@ off_t rcl_stream_map(struct rcl_stream *s, void *buf, size_t len, int prot, off_
 		free(map);
 		return rcl_errno();
 	}
-	map->offset = offset == -1 ? (uintptr_t)buf : (uint64_t)offset;
+	if (*offset == -1)
+		*offset = (off_t)(uintptr_t)buf;
+	/* Sign-extended where off_t has 32 bits, as what the peer passes to riowrite() is. */
+	map->offset = (uint64_t)*offset;
 	map->index = index;
 	map->told = !remote;
 	maps->pending += remote;
 	append(maps, map);
-	return (off_t)map->offset;
+	return 0;
 }
 
 int rcl_stream_unmap(struct rcl_stream *s, void *buf, size_t len)

@@ -13,11 +13,12 @@
  * @buf: memory of this end
  * @len: its bytes
  * @prot: PROT_WRITE: the peer may write to it; PROT_NONE: nobody is told
- * @offset: by which the peer finds it; -1: the address
+ * @offset: by which the peer finds it; -1: is set to the address, which may be negative where off_t
+ *	has 32 bits
  *
- * Return: the offset, or a negative errno
+ * Return: 0, or a negative errno
  */
-off_t rcl_stream_map(struct rcl_stream *s, void *buf, size_t len, int prot, off_t offset);
+int rcl_stream_map(struct rcl_stream *s, void *buf, size_t len, int prot, off_t *offset);
 
 /** rcl_stream_unmap - riounmap() of a locked stream; -EINVAL: it is not mapped */
 int rcl_stream_unmap(struct rcl_stream *s, void *buf, size_t len);

@@ -82,7 +82,7 @@ static size_t fill(struct rcl_stream *s, const struct msghdr *msg, size_t done, 
 {
 	size_t skip = done, got = 0, i;
 
-	for (i = 0; i < msg->msg_iovlen && s->rx.avail > (peek ? got : 0); i++) {
+	for (i = 0; i < (size_t)msg->msg_iovlen && s->rx.avail > (peek ? got : 0); i++) {
 		const struct iovec *iov = &msg->msg_iov[i];
 
 		if (skip >= iov->iov_len) {
