@@ -70,25 +70,25 @@ RCL_EXPORT ssize_t __recv_chk(int fd, void *buf, size_t count, size_t size, int 
 	return do_recv(fd, buf, count, flags);
 }
 
-static ssize_t do_recvfrom(int fd, void *buf, size_t count, int flags, __SOCKADDR_ARG from,
+static ssize_t do_recvfrom(int fd, void *buf, size_t count, int flags, RCL_ADDR from,
 			   socklen_t *length)
 {
 	struct rcl_file *file = rcl_ready(fd);
 
 	if (!file)
 		return rcl_libc()->recvfrom(fd, buf, count, flags, from, length);
-	return rcl_file_done(file, rrecvfrom(file->rs, buf, count, flags, from.__sockaddr__,
+	return rcl_file_done(file, rrecvfrom(file->rs, buf, count, flags, rcl_sockaddr(from),
 					     length));
 }
 
-RCL_EXPORT ssize_t recvfrom(int fd, void *buf, size_t count, int flags, __SOCKADDR_ARG from,
+RCL_EXPORT ssize_t recvfrom(int fd, void *buf, size_t count, int flags, RCL_ADDR from,
 			    socklen_t *length)
 {
 	return do_recvfrom(fd, buf, count, flags, from, length);
 }
 
 RCL_EXPORT ssize_t __recvfrom_chk(int fd, void *buf, size_t count, size_t size, int flags,
-				  __SOCKADDR_ARG from, socklen_t *length)
+				  RCL_ADDR from, socklen_t *length)
 {
 	if (count > size)
 		__chk_fail();
@@ -123,27 +123,27 @@ RCL_EXPORT ssize_t send(int fd, const void *buf, size_t count, int flags)
 }
 
 RCL_EXPORT ssize_t sendto(int fd, const void *buf, size_t count, int flags,
-			  __CONST_SOCKADDR_ARG to, socklen_t length)
+			  RCL_CONST_ADDR to, socklen_t length)
 {
 	struct rcl_file *file = rcl_ready(fd);
 
 	if (!file)
 		return rcl_libc()->sendto(fd, buf, count, flags, to, length);
-	return rcl_file_done(file, rsendto(file->rs, buf, count, flags, to.__sockaddr__, length));
+	return rcl_file_done(file, rsendto(file->rs, buf, count, flags, rcl_sockaddr(to), length));
 }
 
 /*
  * Copies until the file ends, the rsocket takes no more, or a signal comes: then less is sent than
  * was read, or nothing. Returns bytes, or a negative errno.
  */
-static ssize_t copy(int rs, int in, off_t *at, size_t count, void *buf)
+static ssize_t copy(int rs, int in, off64_t *at, size_t count, void *buf)
 {
 	size_t sent = 0, some;
 	ssize_t n, ret;
 
 	while (sent < count) {
 		some = count - sent < COPY_SIZE ? count - sent : COPY_SIZE;
-		n = pread(in, buf, some, *at);
+		n = pread64(in, buf, some, *at);
 		if (n <= 0)
 			return sent || !n ? (ssize_t)sent : rcl_errno();
 		ret = rsend(rs, buf, n, 0);
@@ -157,9 +157,9 @@ static ssize_t copy(int rs, int in, off_t *at, size_t count, void *buf)
 	return sent;
 }
 
-static ssize_t send_file(struct rcl_file *file, int in, off_t *offset, size_t count)
+static ssize_t send_file(struct rcl_file *file, int in, off64_t *offset, size_t count)
 {
-	off_t at = offset ? *offset : lseek(in, 0, SEEK_CUR);
+	off64_t at = offset ? *offset : lseek64(in, 0, SEEK_CUR);
 	ssize_t ret;
 	void *buf;
 
@@ -175,11 +175,28 @@ static ssize_t send_file(struct rcl_file *file, int in, off_t *offset, size_t co
 	if (offset)
 		*offset = at;
 	else
-		lseek(in, at, SEEK_SET);
+		lseek64(in, at, SEEK_SET);
 	return ret;
 }
 
-_Static_assert(sizeof(off_t) == sizeof(off64_t), "sendfile() and sendfile64() are the same");
+/* As the kernel, sends nothing beyond what an off_t can represent, which may have 32 bits. */
+static ssize_t send_file_from(struct rcl_file *file, int in, off_t *offset, size_t count)
+{
+	const off64_t end = sizeof(off_t) == sizeof(int32_t) ? INT32_MAX : INT64_MAX;
+	off64_t at;
+	ssize_t ret;
+
+	if (!offset)
+		return send_file(file, in, NULL, count);
+	at = *offset;
+	if (at >= end)
+		return rcl_fail(-EOVERFLOW, "sendfile", "sendfile64() takes such an offset");
+	if (at >= 0 && count > (uint64_t)(end - at))
+		count = end - at;
+	ret = send_file(file, in, &at, count);
+	*offset = at;
+	return ret;
+}
 
 RCL_EXPORT ssize_t sendfile(int out, int in, off_t *offset, size_t count)
 {
@@ -187,7 +204,7 @@ RCL_EXPORT ssize_t sendfile(int out, int in, off_t *offset, size_t count)
 
 	if (!file)
 		return rcl_libc()->sendfile(out, in, offset, count);
-	return rcl_file_done(file, send_file(file, in, offset, count));
+	return rcl_file_done(file, send_file_from(file, in, offset, count));
 }
 
 RCL_EXPORT ssize_t sendfile64(int out, int in, off64_t *offset, size_t count)

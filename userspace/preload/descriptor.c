@@ -51,17 +51,28 @@ static void drop_range(unsigned int first, unsigned int last)
 	}
 }
 
+/* A libc without the function may run on a kernel that has the system call. */
+static int close_range_libc(unsigned int first, unsigned int last, int flags)
+{
+	if (rcl_libc()->close_range)
+		return rcl_libc()->close_range(first, last, flags);
+	return syscall(SYS_close_range, first, last, flags);
+}
+
 RCL_EXPORT int close_range(unsigned int first, unsigned int last, int flags)
 {
 	if (!(flags & CLOSE_RANGE_CLOEXEC))
 		drop_range(first, last);
-	return rcl_libc()->close_range(first, last, flags);
+	return close_range_libc(first, last, flags);
 }
 
 RCL_EXPORT void closefrom(int first)
 {
 	drop_range(first < 0 ? 0 : first, INT_MAX);
-	rcl_libc()->closefrom(first);
+	if (rcl_libc()->closefrom)
+		rcl_libc()->closefrom(first);
+	else
+		close_range_libc(first < 0 ? 0 : first, ~0U, 0);
 }
 
 /*

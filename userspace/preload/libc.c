@@ -14,20 +14,23 @@
 struct rcl_libc rcl_libc_calls;
 atomic_bool rcl_libc_known;
 
-#define CALL(name) { #name, offsetof(struct rcl_libc, name) }
+#define CALL_OR(name, same) { #name, same, offsetof(struct rcl_libc, name) }
+#define CALL(name) CALL_OR(name, NULL)
 
 static const struct {
 	const char *name;
+	const char *same;	/* what does the same where there is no function of that name */
 	size_t at;
 } calls[] = {
 	CALL(accept), CALL(accept4), CALL(bind), CALL(close), CALL(closefrom), CALL(close_range),
 	CALL(connect), CALL(dup), CALL(dup2), CALL(dup3), CALL(epoll_create), CALL(epoll_create1),
 	CALL(epoll_ctl), CALL(epoll_wait), CALL(epoll_pwait), CALL(epoll_pwait2), CALL(fclose),
-	CALL(fcntl), CALL(fcntl64), CALL(getpeername), CALL(getsockname), CALL(getsockopt),
-	CALL(ioctl), CALL(listen), CALL(poll), CALL(ppoll), CALL(pselect), CALL(read), CALL(readv),
-	CALL(recv), CALL(recvfrom), CALL(recvmmsg), CALL(recvmsg), CALL(select), CALL(send),
-	CALL(sendfile), CALL(sendfile64), CALL(sendmmsg), CALL(sendmsg), CALL(sendto),
-	CALL(setsockopt), CALL(shutdown), CALL(socket), CALL(splice), CALL(write), CALL(writev),
+	CALL(fcntl), CALL_OR(fcntl64, "fcntl"), CALL(getpeername), CALL(getsockname),
+	CALL(getsockopt), CALL(ioctl), CALL(listen), CALL(poll), CALL(ppoll), CALL(pselect),
+	CALL(read), CALL(readv), CALL(recv), CALL(recvfrom), CALL(recvmmsg), CALL(recvmsg),
+	CALL(select), CALL(send), CALL(sendfile), CALL_OR(sendfile64, "sendfile"), CALL(sendmmsg),
+	CALL(sendmsg), CALL(sendto), CALL(setsockopt), CALL(shutdown), CALL(socket), CALL(splice),
+	CALL(write), CALL(writev),
 };
 
 _Static_assert(ARRAY_SIZE(calls) * sizeof(void *) == sizeof(struct rcl_libc),
@@ -40,6 +43,8 @@ void rcl_libc_find(void)
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		void *found = dlsym(RTLD_NEXT, calls[i].name);
 
+		if (!found && calls[i].same)
+			found = dlsym(RTLD_NEXT, calls[i].same);
 		__atomic_store_n((void **)((char *)&rcl_libc_calls + calls[i].at), found,
 				 __ATOMIC_RELAXED);
 	}

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/select.h>
@@ -21,22 +22,53 @@
 #define AF_IB 27
 #endif
 
-/* What glibc's headers declare for _FORTIFY_SOURCE only, or in newer versions. */
+/*
+ * Parameters whose types differ between glibc and musl. In glibc, a union stands for the pointers
+ * to all kinds of addresses.
+ */
+#ifdef __GLIBC__
+#define RCL_ADDR __SOCKADDR_ARG
+#define RCL_CONST_ADDR __CONST_SOCKADDR_ARG
+#define RCL_IOCTL_REQUEST unsigned long
+#define RCL_MMSG_FLAGS int
+#define rcl_sockaddr(addr) ((addr).__sockaddr__)
+#else
+#define RCL_ADDR struct sockaddr *
+#define RCL_CONST_ADDR const struct sockaddr *
+#define RCL_IOCTL_REQUEST int
+#define RCL_MMSG_FLAGS unsigned int
+#define rcl_sockaddr(addr) (addr)
+#endif
+
+/* musl's headers define names for large files as macros. Its library may have the functions. */
+#undef fcntl64
+#undef sendfile64
+int fcntl64(int fd, int cmd, ...);
+ssize_t sendfile64(int out, int in, off64_t *offset, size_t count);
+
+/* For _FORTIFY_SOURCE, or in newer versions only, glibc's headers declare them; musl's do not. */
+int close_range(unsigned int first, unsigned int last, int flags);
+void closefrom(int first);
 ssize_t __read_chk(int fd, void *buf, size_t count, size_t size);
 ssize_t __recv_chk(int fd, void *buf, size_t count, size_t size, int flags);
 ssize_t __recvfrom_chk(int fd, void *buf, size_t count, size_t size, int flags,
-		       __SOCKADDR_ARG from, socklen_t *length);
+		       RCL_ADDR from, socklen_t *length);
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		const sigset_t *mask, size_t size);
 int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
 		 const sigset_t *mask);
+#ifdef __GLIBC__
 _Noreturn void __chk_fail(void);
+#else
+#define __chk_fail abort
+#endif
 
 /**
  * struct rcl_libc - each member is the libc function of its name
  *
- * A function that the installed libc does not have is NULL: programs cannot call it, either.
+ * A function that the installed libc does not have is NULL: programs cannot call it, either. For
+ * fcntl64() and sendfile64() it is the function without the number: musl has no others.
  */
 struct rcl_libc {
 	typeof(accept) *accept;

@@ -64,7 +64,7 @@ static int receive_many(int rs, struct mmsghdr *messages, unsigned int count, in
 	return i;
 }
 
-RCL_EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned int count, int flags,
+RCL_EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned int count, RCL_MMSG_FLAGS flags,
 			struct timespec *timeout)
 {
 	struct rcl_file *file = rcl_ready(fd);
@@ -88,7 +88,8 @@ static int send_many(int rs, struct mmsghdr *messages, unsigned int count, int f
 	return i;
 }
 
-RCL_EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned int count, int flags)
+RCL_EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned int count,
+			RCL_MMSG_FLAGS flags)
 {
 	struct rcl_file *file = rcl_ready(fd);
 

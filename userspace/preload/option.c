@@ -121,7 +121,7 @@ static int readable_bytes(struct rcl_file *file, int *bytes)
 	return 0;
 }
 
-RCL_EXPORT int ioctl(int fd, unsigned long request, ...)
+RCL_EXPORT int ioctl(int fd, RCL_IOCTL_REQUEST request, ...)
 {
 	struct rcl_file *file;
 	va_list args;

@@ -120,7 +120,7 @@ RCL_EXPORT int socket(int domain, int type, int protocol)
 	return -1;
 }
 
-RCL_EXPORT int bind(int fd, __CONST_SOCKADDR_ARG addr, socklen_t length)
+RCL_EXPORT int bind(int fd, RCL_CONST_ADDR addr, socklen_t length)
 {
 	struct rcl_file *file = rcl_rsocket_of(fd);
 	int ret;
@@ -128,11 +128,11 @@ RCL_EXPORT int bind(int fd, __CONST_SOCKADDR_ARG addr, socklen_t length)
 	if (!file)
 		return rcl_libc()->bind(fd, addr, length);
 	rcl_in_library++;
-	ret = rbind(file->rs, addr.__sockaddr__, length);
+	ret = rbind(file->rs, rcl_sockaddr(addr), length);
 	rcl_in_library--;
 	if (!ret && length <= sizeof(file->bound)) {
 		pthread_mutex_lock(&file->lock);
-		memcpy(&file->bound, addr.__sockaddr__, length);
+		memcpy(&file->bound, rcl_sockaddr(addr), length);
 		file->bound_len = length;
 		pthread_mutex_unlock(&file->lock);
 	}
@@ -167,7 +167,7 @@ RCL_EXPORT int listen(int fd, int backlog)
 	return rcl_file_done(file, ret);
 }
 
-static int accept_tcp(int fd, __SOCKADDR_ARG addr, socklen_t *length, int flags)
+static int accept_tcp(int fd, RCL_ADDR addr, socklen_t *length, int flags)
 {
 	struct rcl_file *file = rcl_file_get(fd);
 	int new_fd = rcl_libc()->accept4(fd, addr, length, flags);
@@ -206,7 +206,7 @@ static int accept_rsocket(struct rcl_file *file, struct sockaddr *addr, socklen_
 	return -1;
 }
 
-RCL_EXPORT int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *length, int flags)
+RCL_EXPORT int accept4(int fd, RCL_ADDR addr, socklen_t *length, int flags)
 {
 	struct rcl_file *file = rcl_rsocket_of(fd);
 
@@ -216,19 +216,19 @@ RCL_EXPORT int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *length, int flags
 		errno = EINVAL;
 		return rcl_file_done(file, -1);
 	}
-	return rcl_file_done(file, accept_rsocket(file, addr.__sockaddr__, length, flags));
+	return rcl_file_done(file, accept_rsocket(file, rcl_sockaddr(addr), length, flags));
 }
 
-RCL_EXPORT int accept(int fd, __SOCKADDR_ARG addr, socklen_t *length)
+RCL_EXPORT int accept(int fd, RCL_ADDR addr, socklen_t *length)
 {
 	struct rcl_file *file = rcl_rsocket_of(fd);
 
 	if (!file)
 		return accept_tcp(fd, addr, length, 0);
-	return rcl_file_done(file, accept_rsocket(file, addr.__sockaddr__, length, 0));
+	return rcl_file_done(file, accept_rsocket(file, rcl_sockaddr(addr), length, 0));
 }
 
-static int connect_libc(int fd, __CONST_SOCKADDR_ARG addr, socklen_t length)
+static int connect_libc(int fd, RCL_CONST_ADDR addr, socklen_t length)
 {
 	struct rcl_file *file = rcl_file_get(fd);
 	int expected = RCL_FILE_TCP_NEW, ret;
@@ -241,7 +241,7 @@ static int connect_libc(int fd, __CONST_SOCKADDR_ARG addr, socklen_t length)
 	return rcl_file_done(file, ret);
 }
 
-RCL_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t length)
+RCL_EXPORT int connect(int fd, RCL_CONST_ADDR addr, socklen_t length)
 {
 	struct rcl_file *file = rcl_rsocket_of(fd);
 	int ret;
@@ -249,7 +249,7 @@ RCL_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t length)
 	if (!file)
 		return connect_libc(fd, addr, length);
 	rcl_in_library++;
-	ret = rcl_connect(fd, file, addr.__sockaddr__, length);
+	ret = rcl_connect(fd, file, rcl_sockaddr(addr), length);
 	rcl_in_library--;
 	return rcl_file_done(file, ret);
 }
@@ -263,20 +263,20 @@ RCL_EXPORT int shutdown(int fd, int how)
 	return rcl_file_done(file, rshutdown(file->rs, how));
 }
 
-RCL_EXPORT int getpeername(int fd, __SOCKADDR_ARG addr, socklen_t *length)
+RCL_EXPORT int getpeername(int fd, RCL_ADDR addr, socklen_t *length)
 {
 	struct rcl_file *file = rcl_rsocket_of(fd);
 
 	if (!file)
 		return rcl_libc()->getpeername(fd, addr, length);
-	return rcl_file_done(file, rgetpeername(file->rs, addr.__sockaddr__, length));
+	return rcl_file_done(file, rgetpeername(file->rs, rcl_sockaddr(addr), length));
 }
 
-RCL_EXPORT int getsockname(int fd, __SOCKADDR_ARG addr, socklen_t *length)
+RCL_EXPORT int getsockname(int fd, RCL_ADDR addr, socklen_t *length)
 {
 	struct rcl_file *file = rcl_rsocket_of(fd);
 
 	if (!file)
 		return rcl_libc()->getsockname(fd, addr, length);
-	return rcl_file_done(file, rgetsockname(file->rs, addr.__sockaddr__, length));
+	return rcl_file_done(file, rgetsockname(file->rs, rcl_sockaddr(addr), length));
 }

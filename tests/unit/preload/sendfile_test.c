@@ -47,6 +47,34 @@ static void sendfile_copies(void **state)
 	free(all);
 }
 
+/* An off_t of 32 bits ends at 2 GB: sendfile() stops there, sendfile64() goes on. */
+static void offsets_end_where_off_t_does(void **state)
+{
+	const off64_t start = INT32_MAX - 10LL;
+	bool is_short = sizeof(off_t) == sizeof(int32_t);
+	FILE *file = tmpfile64();
+	off_t at = start;
+	off64_t large = start;
+	int pair[2];
+	char buf[100];
+
+	(void)state;
+	assert_int_equal(ftruncate64(fileno(file), start + 200), 0);
+	connect_pair(pair);
+	assert_int_equal(preload_sendfile(pair[0], fileno(file), &at, 100), is_short ? 10 : 100);
+	assert_true(at == start + (is_short ? 10 : 100));
+	assert_int_equal(preload_recv(pair[1], buf, is_short ? 10 : 100, MSG_WAITALL),
+			 is_short ? 10 : 100);
+	if (is_short) {
+		assert_int_equal(preload_sendfile(pair[0], fileno(file), &at, 1), -1);
+		assert_int_equal(errno, EOVERFLOW);
+	}
+	assert_int_equal(preload_sendfile64(pair[0], fileno(file), &large, 100), 100);
+	assert_true(large == start + 100);
+	close_pair(pair);
+	fclose(file);
+}
+
 /* A file in which each byte depends on its place. */
 static FILE *numbered_file(void)
 {
@@ -190,6 +218,7 @@ int main(void)
 	struct sigaction action = { .sa_handler = nothing };
 	const struct CMUnitTest tests[] = {
 		TEST(sendfile_copies),
+		TEST(offsets_end_where_off_t_does),
 		TEST(interrupts_lose_nothing),
 		TEST(full_rsockets_lose_nothing),
 		TEST(waiting_sender_sleeps),
