@@ -26,6 +26,7 @@ help:
 	@echo '  make uninstall           off it again; both also in parts: -module, -lib, -tool, -host'
 	@echo '  make install-dkms        the module for each kernel, by DKMS, instead of -module'
 	@echo '  make deb                 Debian packages, into build/deb/'
+	@echo '  make rpm                 RPMs, into build/rpm/'
 	@echo 'Test (installs what is missing, boots guests; see Documentation/testing.rst):'
 	@echo '  make check               everything'
 	@echo '  make kunit               the unit tests of the module, in User-mode Linux'
@@ -130,10 +131,13 @@ install-dkms uninstall-dkms:
 deb:
 	scripts/packaging/make-deb
 
+rpm:
+	scripts/packaging/make-rpm
+
 clean:
 	rm -rf $(OUT)
 	if [ -e '$(KDIR)/Makefile' ]; then $(MAKE) -C $(KDIR) M=$(CURDIR) clean; fi
 
-.PHONY: all help module modules lib tool examples tests htmldocs setup check kunit soak bench demo vm clean deb \
+.PHONY: all help module modules lib tool examples tests htmldocs setup check kunit soak bench demo vm clean deb rpm \
 	install install-module install-lib install-tool install-host install-dkms \
 	uninstall uninstall-module uninstall-lib uninstall-tool uninstall-host uninstall-dkms
