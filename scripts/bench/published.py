@@ -13,11 +13,11 @@ TRUNK = "instructions"
 
 # What README says of a row of the table, or of the instructions.
 REASONS = [
-    ("A lost message does not cost seconds: connects at 1 % loss, 99 of 100 within", "connect p99, 1 % of messages lost, InfiniBand"),
-    ("A dead peer holds no program up: a synchronous disconnect from it", "synchronous disconnect from a dead peer"),
-    ("Closing is linear: a channel with 16,000 ids, time for each", "close with 16,000 ids and events"),
-    ("Addresses are resolved in the call: an address and a route", "address and route, warm neighbour"),
-    ("Two hosts that run the module talk over a [trunk](Documentation/trunks.rst): instructions of a connection", TRUNK),
+    ("A lost message does not cost seconds: 99 of 100 connects at 1 % loss take at most", "connect p99, 1 % of messages lost, InfiniBand"),
+    ("A dead peer does not block a program: synchronous disconnect, with a deadline of 2 s", "synchronous disconnect from a dead peer"),
+    ("Closing takes linear time: a channel with 16,000 ids", "close with 16,000 ids and events"),
+    ("Known neighbours are resolved within the call: one address and route", "address and route, warm neighbour"),
+    ("Two hosts with the module use a [trunk](Documentation/trunks.rst): instructions per connection", TRUNK),
 ]
 
 
