@@ -7,7 +7,9 @@
 #	podman run --device rdma-cm-alt/node=cm --device rdma-cm-alt/node=mlx5_0 ...
 #
 # Repeat this when RDMA devices are added, removed or renamed. With rdma_cm_alt alone the file is the same on
-# all hosts. The name "stock" is the stock rdma_cm, for programs that use it; "all" is every device.
+# all hosts. The name "stock" is the stock rdma_cm, for programs that use it; "all" is every device. The name "drop-in"
+# is the drop-in library of the host, for an image without it whose C library is at least as new as that of the host; it
+# sets LD_LIBRARY_PATH.
 set -eu
 
 # node PATH [HOST-PATH]: prints a device node.
@@ -24,6 +26,24 @@ cm() {
 
 stock() {
 	[ ! -e /dev/infiniband/rdma_cm ] || node /dev/infiniband/rdma_cm
+}
+
+# Prints the entry of the drop-in, if the host has it. The library path of a container is that of no host.
+drop_in() {
+	for library in /usr/local/lib/rdma_cm_alt/librdmacm.so.1 /usr/lib/*/rdma_cm_alt/librdmacm.so.1; do
+		[ -e "$library" ] || continue
+		cat <<-END
+		  - name: "drop-in"
+		    containerEdits:
+		      env:
+		        - "LD_LIBRARY_PATH=/opt/rdma_cm_alt"
+		      mounts:
+		        - hostPath: "${library%/*}"
+		          containerPath: "/opt/rdma_cm_alt"
+		          options: ["ro", "nosuid", "nodev", "rbind"]
+		END
+		return
+	done
 }
 
 # device NAME NODES: prints an entry, unless there are no nodes.
@@ -46,3 +66,4 @@ for verbs in /sys/class/infiniband_verbs/uverbs*; do
 	all=$(printf '%s\n%s' "$all" "$nodes")
 done
 device all "$all"
+drop_in

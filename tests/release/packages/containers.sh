@@ -15,7 +15,7 @@ by_node="--network=host \$drop_in --device /dev/rdma_cm_alt"
 # documented TEXT: the only command of the document that contains it, with the names of the devices here.
 documented() {
 	local found
-	found=$(sed -nE 's/^ +[$#] //p' $document | grep -F -- "$1")
+	found=$(sed -e ':a; /\\$/{N; s/\\\n *//; ba}' $document | sed -nE 's/^ +[$#] //p' | grep -F -- "$1")
 	if [ "$(grep -c . <<<"$found")" -ne 1 ]; then
 		echo "of commands with '$1' there is not one in $document, but: $found" >&2
 		return 1
@@ -65,7 +65,26 @@ by_cdi() {
 	found=$(nodes_in "node=mlx5_0" "--device rdma-cm-alt/node=all")
 	[ "$found" = "/dev/infiniband/rdma_cm ${both/uverbs0/uverbs0 \/dev\/infiniband\/uverbs1}" ] ||
 		{ echo "all: $found"; return 1; }
+	pings "node=drop-in" || return
 	rm /etc/cdi/rdma_cm_alt.yaml
+}
+
+# The command and the capabilities of the container of the DaemonSet that loads the module.
+loads_as_in_kubernetes() {
+	local options command
+	options=$(manifest '" ".join(f"--cap-{how}={one}" for how, all in one["securityContext"]["capabilities"].items() for one in all)')
+	command=$(manifest '" ".join(one["command"])') && rmmod rdma_cm_alt || return
+	echo "$options: $command"
+	# shellcheck disable=SC2086
+	$podman run --rm $options --volume /:/host:ro --rootfs $rootfs $command && [ -c /dev/rdma_cm_alt ]
+}
+
+# manifest EXPRESSION: the value of a Python expression about the container "one".
+manifest() {
+	python3 -c "import sys, yaml
+daemon_set = next(one for one in yaml.safe_load_all(sys.stdin) if one['kind'] == 'DaemonSet')
+one = daemon_set['spec']['template']['spec']['initContainers'][0]
+print($1)" <scripts/packaging/examples/kubernetes/rdma_cm_alt.yml
 }
 
 # says COMMAND LINE...: a client in a container fails and prints these lines and no others of the library, and
@@ -130,7 +149,7 @@ containers() {
 	local short command
 	mkdir $rootfs && mount --bind / $rootfs
 	check "container: the nodes by --device" pings "$by_node"
-	check "container: the nodes by CDI, for an unprivileged user" by_cdi
+	check "container: the nodes by CDI, for an unprivileged user; the drop-in by CDI" by_cdi
 	check "container: the devices of the directory" pings "--device /dev/infiniband IMAGE"
 	check "container: the directory, with two of its devices allowed" pings "--volume /dev/infiniband:"
 	command=$(container "$by_node" "$client")
@@ -141,5 +160,6 @@ containers() {
 	check "container: a network of its own, devices shared" shared_mode
 	check "container: exclusive devices are those of the network namespace" exclusive_mode \
 		"rdma_cm_alt: no RDMA device in this system; 'rdma link show' lists them"
+	check "container: the command of the Kubernetes example loads the module" loads_as_in_kubernetes
 	umount $rootfs
 }

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import members as members_of_json
+import metrics
 from host import (ERROR, HERE, HOLD, NOBODY, ROOT, TOOL, Running, Unexpected, connection, failures, has_listener, ids,
                   monitor, namespace, refused, run, same, shell, tool, true, until)
 from transport import SWITCH, trunks
@@ -167,6 +168,7 @@ def prometheus(port: dict) -> None:
     counts = {sample.labels["step"]: sample.value for sample in families["rdma_cm_alt_steps"].samples
               if sample.labels["device"] == "rxe0"}
     same("rejects", counts["rej"], port["counters"]["rej"])
+    same("counters that tests/release/deploy knows", sorted(counts), sorted(metrics.steps()))
     spans = [sample for sample in families["rdma_cm_alt_step_seconds"].samples
              if sample.labels["device"] == "rxe0" and sample.labels["step"] == "connect"]
     buckets = [sample.value for sample in spans if sample.name.endswith("_bucket")]
@@ -176,6 +178,9 @@ def prometheus(port: dict) -> None:
     total = next(sample.value for sample in spans if sample.name.endswith("_sum"))
     same("their sum", round(total * 1e6), port["microseconds"]["connect"]["sum"])
     same("all", count, sum(port["microseconds"]["connect"]["buckets"]))
+    same("durations that tests/release/deploy knows",
+         list(dict.fromkeys(sample.labels["step"] for sample in families["rdma_cm_alt_step_seconds"].samples)),
+         metrics.spans())
 
 
 def collected(directory: Path, path: str) -> dict[str, str]:
