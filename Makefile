@@ -75,7 +75,7 @@ kunit: setup
 	scripts/check -g uml -s kunit
 
 soak:
-	scripts/setup $(GUESTS) newest kcsan
+	scripts/setup $(addprefix -p ,demo check docs packages soak) $(GUESTS) newest kcsan
 	scripts/check -f tests/soak.conf $(if $(TIME),-t $(TIME))
 
 bench: setup
