@@ -197,10 +197,3 @@ static void __exit rca_exit(void)
 
 module_init(rca_init);
 module_exit(rca_exit);
-
-MODULE_DESCRIPTION("RDMA connection manager beside the stock one");
-MODULE_AUTHOR("The rdma_cm_alt authors");
-MODULE_LICENSE("Dual BSD/GPL");
-MODULE_VERSION("0.1.0");
-/* Its add() must run before ours on a new device: see devices.c. */
-MODULE_SOFTDEP("pre: rdma_cm");
