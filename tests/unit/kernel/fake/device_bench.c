@@ -95,7 +95,7 @@ void device_bench_new_qps(struct kunit *test)
 /* Makes the bench, test->priv, or skips the test. */
 int device_bench_init(struct kunit *test)
 {
-	struct ib_device *ibdev = ib_device_get_by_name(NETRIG_RDMA, RDMA_DRIVER_UNKNOWN);
+	struct ib_device *ibdev = netrig_get_rdma();
 	struct device_bench *bench = kunit_kzalloc(test, sizeof(*bench), GFP_KERNEL);
 
 	if (!ibdev)
@@ -335,4 +335,3 @@ void rig_connected(struct kunit *test, struct rca_id *server, const char *ip,
 	rig_expect_state(test, *client, RCA_ST_CONNECTED);
 	rig_expect_state(test, *child, RCA_ST_CONNECTED);
 }
-

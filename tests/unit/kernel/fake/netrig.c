@@ -424,10 +424,33 @@ int netrig_add_rdma_on(const char *kind, const char *name)
 	return talk(NETLINK_RDMA, skb);
 }
 
+static struct ib_device *found;
+
+static int look_at(struct ib_device *ibdev)
+{
+	if (!strcmp(dev_name(&ibdev->dev), NETRIG_RDMA) && ib_device_try_get(ibdev))
+		found = ibdev;
+	return 0;
+}
+
+/*
+ * The RDMA device with a reference, which ib_device_put() gives back, or NULL. A client is told of
+ * all devices; the core of newer kernels exports no search by name.
+ */
+struct ib_device *netrig_get_rdma(void)
+{
+	struct ib_client client = { .name = "kunit", .add = look_at };
+
+	found = NULL;
+	if (!ib_register_client(&client))
+		ib_unregister_client(&client);
+	return found;
+}
+
 /* Sleeps until the device has no users. */
 int netrig_delete_rdma(void)
 {
-	struct ib_device *ibdev = ib_device_get_by_name(NETRIG_RDMA, RDMA_DRIVER_UNKNOWN);
+	struct ib_device *ibdev = netrig_get_rdma();
 	struct sk_buff *skb;
 	u32 index;
 

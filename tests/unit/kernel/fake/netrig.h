@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct ib_device;
 struct kunit_suite;
 
 /**
@@ -44,6 +45,7 @@ int netrig_address(const char *name, const char *ip, bool there);
 int netrig_mtu(const char *name, int mtu);
 int netrig_add_rdma(const char *kind);
 int netrig_add_rdma_on(const char *kind, const char *name);
+struct ib_device *netrig_get_rdma(void);
 int netrig_delete_rdma(void);
 
 #endif /* RCA_NETRIG_H */

@@ -289,7 +289,7 @@ static struct kunit_suite arrival_suite = {
 /* The fake transport with an ib_device that has GIDs. */
 static int taken_init(struct kunit *test)
 {
-	struct ib_device *ibdev = ib_device_get_by_name(NETRIG_RDMA, RDMA_DRIVER_UNKNOWN);
+	struct ib_device *ibdev = netrig_get_rdma();
 	struct fake *fake;
 
 	if (!ibdev)
