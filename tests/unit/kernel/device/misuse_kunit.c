@@ -322,7 +322,8 @@ static struct socket *silent_server(struct kunit *test, u16 *port)
 
 	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
 					       &sock), 0);
-	KUNIT_EXPECT_EQ(test, kernel_bind(sock, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	/* The type of the address depends on the kernel. */
+	KUNIT_EXPECT_EQ(test, kernel_bind(sock, (void *)&addr, sizeof(addr)), 0);
 	KUNIT_EXPECT_EQ(test, kernel_listen(sock, GIVEN_UP), 0);
 	KUNIT_EXPECT_GT(test, kernel_getsockname(sock, (struct sockaddr *)&addr), 0);
 	*port = be16_to_cpu(addr.sin_port);
