@@ -58,7 +58,8 @@ scene_plain_interface() {
 # A server of our stack waits on ADDRESS.
 scene_served() {
 	local tries=200
-	ours bash -c "exec $SERVER" &
+	# Not by ours: what the shell ends has to be the server itself.
+	rdma-cm-alt run bash -c "exec $SERVER" >"$scene_log" 2>&1 &
 	until rdma-cm-alt show listeners | grep -q ":$PORT "; do
 		[ $((tries -= 1)) -gt 0 ] || return
 		sleep 0.1
