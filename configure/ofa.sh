@@ -131,14 +131,15 @@ if [ -n "$other" ]; then
 		exit 0
 	fi
 	refuse "$tree is not the tree of the installed ib_core of $release ($core)" \
-		"The module could not be loaded: 'disagrees about version of symbol $(head -n 1 <<<"$other")', and $(wc -l <<<"$other") in all." \
-		"Install both from the same packages, and run depmod if they were installed by hand; or build for the kernel's own: OFA_DIR=none."
+		"The module could not be loaded: 'disagrees about version of symbol ${other%%[[:space:]]*}'." \
+		"Install both from the same packages (and run depmod), or build for the kernel's own: OFA_DIR=none."
 fi
 tree=$(readlink -f "$tree")
 # modpost accepts a symbol of two lists only if the modules have different names, and some kernels name a module by a
 # relative path.
 mkdir -p "$(dirname "$out")"
-awk -v tree="$tree" 'BEGIN { FS = OFS = "\t" } $3 !~ /^\// { $3 = tree "/" $3 } { print }' "$tree/Module.symvers" >"$out.new"
+awk -v tree="$tree" 'BEGIN { FS = OFS = "\t" } $3 !~ /^\// { $3 = tree "/" $3 } { print }' \
+	"$tree/Module.symvers" >"$out.new"
 if cmp -s "$out.new" "$out"; then
 	rm "$out.new"
 else
