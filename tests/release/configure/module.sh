@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
-# Builds a small module with the probes, for tests of configure/. Source this after common.sh and ktap.sh, with the top
+# Builds a small module with the probes, for tests of scripts/configure/. Source this after common.sh and ktap.sh, with the top
 # of the tree as working directory. $work is a directory for the test; its files go away at the end.
 
 here=tests/release/configure
@@ -10,13 +10,13 @@ trap 'rm -rf "$work"' EXIT
 # module NAME: a new module in $work/NAME.
 module() {
 	rm -rf "${work:?}/$1"
-	cp -r "$here/module" "$work/$1" && cp -r configure "$work/$1/" && mkdir "$work/$1/kernel/lib" &&
+	cp -r "$here/module" "$work/$1" && cp -r --parents scripts/configure "$work/$1/" && mkdir "$work/$1/kernel/lib" &&
 		cp kernel/lib/compat.h "$work/$1/kernel/lib/"
 }
 
 # only NAME FEATURE: leaves one probe in that module, because the others take time.
 only() {
-	local probes=$work/$1/configure/probes.c
+	local probes=$work/$1/scripts/configure/probes.c
 	awk -v name="$2" '
 		/^#ifdef RCA_(PROBE|BEFORE)_/ && $2 !~ "^RCA_(PROBE|BEFORE)_" name "$" { skip = 1 }
 		!skip { print }

@@ -3,7 +3,7 @@
 # Chooses the ib_core to build for: the kernel's own, or one that replaces it (DOCA-OFED, MLNX_OFED), whose headers and
 # Module.symvers are below /usr/src/ofa_kernel.
 #
-# usage: bash configure/ofa.sh RELEASE SYMVERS MODULES TREES OUT [OFA_DIR]
+# usage: bash scripts/configure/ofa.sh RELEASE SYMVERS MODULES TREES OUT [OFA_DIR]
 #
 #   RELEASE  the kernel's release
 #   SYMVERS  Module.symvers of the kernel
@@ -18,7 +18,7 @@
 set -euo pipefail
 
 [ "$#" -ge 5 ] || {
-	echo "usage: bash configure/ofa.sh RELEASE SYMVERS MODULES TREES OUT [OFA_DIR]" >&2
+	echo "usage: bash scripts/configure/ofa.sh RELEASE SYMVERS MODULES TREES OUT [OFA_DIR]" >&2
 	exit 2
 }
 release=$1

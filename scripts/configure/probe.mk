@@ -11,10 +11,10 @@ rca-kernel = kernel $(KERNELRELEASE) in $(abspath $(objtree))$(if $(ofa-tree), a
 
 quiet_cmd_rca_probe = PROBE   $@
       cmd_rca_probe = : '$(rca-compiler)'; \
-	bash $(here)/configure/probe.sh $< $@ '$(rca-kernel)' $(CC) $(c_flags)
+	bash $(here)/scripts/configure/probe.sh $< $@ '$(rca-kernel)' $(CC) $(c_flags)
 
 $(obj)/$(rca-config): private part-of-module := y
-$(obj)/$(rca-config): $(here)/configure/probes.c $(here)/configure/probe.sh FORCE
+$(obj)/$(rca-config): $(here)/scripts/configure/probes.c $(here)/scripts/configure/probe.sh FORCE
 	$(call if_changed_dep,rca_probe)
 
 $(addprefix $(obj)/,$(rdma_cm_alt-y) $(rdma_cm_alt_kunit-y)): $(obj)/$(rca-config)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Probes of a kernel's headers: which form of an interface do they have? configure/probe.sh
+ * Probes of a kernel's headers: which form of an interface do they have? scripts/configure/probe.sh
  * compiles this file several times, each time with one macro defined:
  *
  *   RCA_PROBE_x    The newer form, as kernel/ uses it. If it compiles, RCA_HAVE_x is defined for
