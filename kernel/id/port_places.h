@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The places of a port: how many CM requests ib_mad keeps outstanding for all users together. It
- * has such a limit since 6.17. A request beyond it is queued until an earlier one is answered, or ib_cm
- * gives it up. Connects to peers that answer are delayed by seconds if requests to dead peers take
- * all places.
+ * has such a limit since 6.17. A request beyond it is queued until an earlier one is answered, or
+ * ib_cm gives it up. Connects to peers that answer are delayed by seconds if requests to dead
+ * peers take all places.
  *
  * A peer is silent until it answers, and again when it has not answered for a while; see
  * send_window.c. Requests to silent peers of a port may take half of the places together, and the
