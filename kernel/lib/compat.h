@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Differences between the supported kernels. RCA_HAVE_x is defined if the kernel has the newer form
- * of an interface, which the probe of this name in scripts/configure/probes.c finds out. Version numbers do
- * not show what distributions backport.
+ * of an interface, which the probe of this name in scripts/configure/probes.c finds out. Version
+ * numbers do not show what distributions backport.
  */
 #ifndef RCA_COMPAT_H
 #define RCA_COMPAT_H
