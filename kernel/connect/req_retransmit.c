@@ -103,12 +103,13 @@ static void wait_for_slot(struct rca_id *id)
 }
 
 /*
- * A slot was granted: the wait for it does not count as silence of the peer. If the peer was silent
- * itself while others waited for the same places, it does: the request would last for ever.
+ * A slot was granted: the wait for it does not count as silence of the peer. If the request was
+ * sent before, and the peer was silent itself while others waited for the same places, it does:
+ * the request would last for ever.
  */
 static void end_wait_for_slot(const struct rca_id *id, struct rca_retry *retry)
 {
-	if (retry->waits && !retry->limited && !rca_window_silent(id))
+	if (retry->waits && !retry->limited && !(retry->sent && rca_window_silent(id)))
 		retry->deadline += jiffies - retry->since;
 	retry->waits = false;
 }
@@ -124,7 +125,7 @@ static void set_timers(struct rca_id *id, struct rca_tp_req *req)
 		       retry->once ? U32_MAX : left > 0 ? jiffies_to_msecs(left) : 0, &timers);
 	req->remote_timeout = timers.remote;
 	req->local_timeout = timers.local;
-	req->retries = rca_window_retries(id, timers.retries);
+	req->retries = timers.retries;
 	spin_lock_irq(&id->lock);
 	id->repeat = rca_timing_repeat(timers.interval_ms);
 	spin_unlock_irq(&id->lock);

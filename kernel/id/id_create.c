@@ -4,6 +4,7 @@
  *
  * Locking: none; an id that is being created or released has no other user.
  */
+#undef pr_fmt
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <kunit/visibility.h>

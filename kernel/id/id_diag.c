@@ -4,6 +4,7 @@
  *
  * Locking: rca_id.lock.
  */
+#undef pr_fmt
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <kunit/visibility.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The send window: how many CM requests (REQ, DREQ, SIDR_REQ) may be outstanding between a
- * port and a peer address.
+ * port and a peer address. More than 600 lines because a slot, its turn and its place change under
+ * one lock.
  *
  * The management QP of a peer has 512 receive buffers. A burst of requests overruns them, and
  * each lost message costs a retransmission, all at the same time. At most RCA_WINDOW_SIZE
@@ -19,8 +20,8 @@
  * next id and the work of that id is queued, which sends.
  *
  * Since 6.17 ib_mad itself keeps only so many requests of a port outstanding, those of all users
- * together, and queues the others; a request to a dead peer has its place until ib_cm gives it up.
- * See port_places.h for what keeps places free for peers that answer.
+ * together, and queues the others. See port_places.h for what keeps places free for peers that
+ * answer.
  *
  * Forgetting the outstanding messages starts a new epoch. A slot stores only its epoch: a slot of
  * an earlier epoch no longer counts.
@@ -194,16 +195,22 @@ static void count_sent(struct rca_window *peer, unsigned int sent)
 	WRITE_ONCE(peer->sent, sent);
 }
 
+/* Does ib_mad limit the requests of its port? Nothing is left of this for kernels that do not. */
+static bool is_limited(const struct rca_window *peer)
+{
+	return rca_places && READ_ONCE(peer->places);
+}
+
 static unsigned int window_size(const struct rca_window *peer)
 {
-	return READ_ONCE(peer->places) ? rca_places_window() : RCA_WINDOW_SIZE;
+	return is_limited(peer) ? rca_places_window() : RCA_WINDOW_SIZE;
 }
 
 /* Messages to a peer that does not answer take the places of silent peers. */
 static void set_answers(struct rca_window *peer, bool answers)
 {
 	lockdep_assert_held(&peer->lock);
-	if (peer->answers == answers)
+	if (!rca_places || peer->answers == answers)
 		return;
 	WRITE_ONCE(peer->answers, answers);
 	if (peer->taken)
@@ -227,16 +234,22 @@ static bool is_taken(u8 state)
 	return state == GRANTED || state == SENT;
 }
 
+static void count_taken(struct rca_window *peer, int more)
+{
+	lockdep_assert_held(&peer->lock);
+	peer->taken += more;
+	if (!peer->answers && more)
+		rca_places_add(peer->places, more);
+}
+
 static void set_state(struct rca_window *peer, struct rca_window_slot *slot, u8 state)
 {
 	int more = (state == SENT) - (slot->state == SENT);
-	int taken = is_taken(state) - is_taken(slot->state);
 
 	lockdep_assert_held(&peer->lock);
 	WRITE_ONCE(peer->unanswered, peer->unanswered + more);
-	peer->taken += taken;
-	if (!peer->answers && taken)
-		rca_places_add(peer->places, taken);
+	if (rca_places)
+		count_taken(peer, is_taken(state) - is_taken(slot->state));
 	WRITE_ONCE(slot->state, state);
 }
 
@@ -246,7 +259,8 @@ static bool take_slot(struct rca_window *peer, struct rca_window_slot *slot, u8 
 	if (peer->sent >= window_size(peer))
 		return false;
 	/* A disconnect ends soon, whether or not it is answered. */
-	if (slot->connects && !peer->answers && !rca_places_free(peer->places, peer->taken))
+	if (rca_places && slot->connects && !peer->answers &&
+	    !rca_places_free(peer->places, peer->taken))
 		return false;
 	if (!peer->sent) {
 		peer->begun = jiffies;
@@ -285,7 +299,7 @@ static void grant_slots(struct rca_window *peer)
 /* Other peers of the port take the places, and there may be many that wait for them. */
 static unsigned long retry_delay(const struct rca_window *peer)
 {
-	return peer->places && peer->sent < window_size(peer) ? 4 * peer_timeout() :
+	return is_limited(peer) && peer->sent < window_size(peer) ? 4 * peer_timeout() :
 								peer_timeout() / 2;
 }
 
@@ -372,6 +386,25 @@ static struct rca_window *get_peer(const struct rca_id *id)
 	return peer;
 }
 
+/* A disconnect does not wait behind connection requests that wait for places of the port. */
+static bool may_go_first(const struct rca_window *peer, const struct rca_window_slot *slot)
+{
+	return rca_turns_empty(&peer->turns) ||
+	       (is_limited(peer) && !slot->connects && !peer->answers);
+}
+
+static void find_places(struct rca_window *peer, struct rca_id *id,
+			struct rca_window_slot *slot)
+{
+	enum rca_state state = rca_id_state(id);
+
+	lockdep_assert_held(&peer->lock);
+	/* The device of an earlier id may be gone, and another one have its address. */
+	if (!peer->taken)
+		WRITE_ONCE(peer->places, rca_places_of(id->dev, id->port_num));
+	slot->connects = state == RCA_ST_REQ_SENT || state == RCA_ST_REQ_WAIT;
+}
+
 /* Returns true if the id has a slot or need not wait. */
 static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct rca_turns_spare *spare)
 {
@@ -388,11 +421,9 @@ static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct rca_
 	if (slot->state == SENT)
 		give_slot(peer, slot);
 	set_state(peer, slot, NOTHING);
-	/* The device of an earlier id may be gone, and another one have its address. */
-	if (!peer->taken)
-		WRITE_ONCE(peer->places, rca_places_of(id->dev, id->port_num));
-	slot->connects = rca_id_state(id) == RCA_ST_REQ_SENT || rca_id_state(id) == RCA_ST_REQ_WAIT;
-	if (rca_turns_empty(&peer->turns) && take_slot(peer, slot, SENT))
+	if (rca_places)
+		find_places(peer, id, slot);
+	if (may_go_first(peer, slot) && take_slot(peer, slot, SENT))
 		return true;
 	if (!rca_turns_add(&peer->turns, id->obj.ctx, &slot->node, spare))
 		return true;
@@ -489,24 +520,9 @@ bool rca_window_silent(const struct rca_id *id)
 {
 	const struct rca_window *peer = id->setup ? id->setup->slot.peer : NULL;
 
-	return peer && READ_ONCE(peer->places) && !READ_ONCE(peer->answers);
+	return peer && is_limited(peer) && !READ_ONCE(peer->answers);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_window_silent);
-
-/**
- * rca_window_retries() - bound the retransmissions of a request
- * @id: the id, which has a slot
- * @retries: as many as its settings say
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- * Return: the number with which the request gives its place back to others that wait.
- */
-u8 rca_window_retries(const struct rca_id *id, u8 retries)
-{
-	return rca_window_silent(id) && rca_places_scarce(id->setup->slot.peer->places) ?
-	       min_t(u8, retries, RCA_PLACES_RETRIES) : retries;
-}
-EXPORT_SYMBOL_IF_KUNIT(rca_window_retries);
 
 /* Release the slot of an id, or remove the id from the waiting list. */
 static void end_slot(struct rca_window *peer, struct rca_setup *setup, bool answered)

@@ -17,7 +17,6 @@ void rca_window_exit(void);
 bool rca_window_begin(struct rca_id *id);
 unsigned int rca_window_unanswered(const struct rca_id *id);
 bool rca_window_silent(const struct rca_id *id);
-u8 rca_window_retries(const struct rca_id *id, u8 retries);
 bool rca_window_granted(const struct rca_id *id);
 void rca_window_answered(struct rca_id *id);
 void rca_window_end(struct rca_id *id);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,17 @@ static unsigned int many(unsigned int count)
 	const char *guest = getenv("GUEST");
 
 	return guest && !strcmp(guest, "debug") ? count / 4 : count;
+}
+
+static bool kernel_since(unsigned int major, unsigned int minor)
+{
+	unsigned int running[2];
+	struct utsname name;
+
+	MUST(uname(&name));
+	if (sscanf(name.release, "%u.%u", &running[0], &running[1]) != 2)
+		ktap_fail(__FILE__, __LINE__, "%s is no release", name.release);
+	return running[0] > major || (running[0] == major && running[1] >= minor);
 }
 
 static void shell(const char *command)
@@ -356,7 +368,8 @@ TEST_LONG(administrator_is_silent)
 /* The peer's kernel sends an MRA; the deadline still ends the connect. */
 TEST_LONG(server_never_accepts)
 {
-	unsigned int count = many(100);
+	/* With the limit of ib_mad since 6.17, unanswered requests may take 64 places of a port. */
+	unsigned int count = many(kernel_since(6, 17) ? 64 : 100);
 	double took;
 
 	begin();
@@ -380,6 +393,8 @@ TEST_LONG(client_never_reads)
 	unsigned int count = many(100);
 	double took;
 
+	if (kernel_since(6, 16))
+		ktap_skip("since 6.16 ib_cm itself chooses the time of an MRA: 68 seconds");
 	begin();
 	crowd_make(&crowd, count);
 	crowd.deaf[CLIENTS] = true;

@@ -18,9 +18,7 @@
 
 #define PLACES		32
 #define HALF		16
-#define FIRST		28
 #define WINDOW		24
-#define SCARCE		8
 #define SILENCE_MS	50
 #define NEVER_MS	3600000
 #define DEAD		0x0a090100	/* 10.9.1.0 and the addresses after it */
@@ -96,14 +94,17 @@ static void dead_peer_leaves_half_of_the_places(struct kunit *test)
 	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
 }
 
-static void many_dead_peers_leave_places(struct kunit *test)
+/* Each may be alive; ib_mad keeps them in order. */
+static void first_request_to_each_peer_is_sent(struct kunit *test)
 {
 	struct fake *fake = test->priv;
 	int i;
 
 	for (i = 0; i < 2 * PLACES; i++)
 		connecting_to(test, DEAD + i);
-	KUNIT_EXPECT_EQ(test, fake->connects, FIRST);
+	KUNIT_EXPECT_EQ(test, fake->connects, 2 * PLACES);
+	connecting_to(test, DEAD);
+	KUNIT_EXPECT_EQ(test, fake->connects, 2 * PLACES);
 }
 
 static void peer_that_answers_does_not_wait_for_places(struct kunit *test)
@@ -147,49 +148,62 @@ static void peer_that_stops_answering_is_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, taken(test), 11);
 }
 
+static void time_out(struct rca_id *id)
+{
+	id->setup->retry->once = true;
+	fake_message(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
+}
+
 /* A forgotten message frees no place, as ib_mad still has it; one that has ended does. */
 static void place_is_free_when_the_request_has_ended(struct kunit *test)
 {
-	struct rca_id *first = flood(test, DEAD, FIRST), *id;
-	int i;
+	struct rca_id *first = connecting_to(test, DEAD);
+	struct rca_id *second = flood(test, DEAD, HALF - 1);
+	struct rca_id *id;
 
-	for (i = HALF; i < FIRST; i++)
-		connecting_to(test, DEAD + i);
+	connecting_to(test, ALIVE);
 	rca_window_timeout_ms = SILENCE_MS;
 	id = connecting_to(test, ALIVE);
 	msleep(LONG_ENOUGH_MS);
 	fake_expect_state(test, id, RCA_ST_REQ_WAIT);
-	KUNIT_EXPECT_EQ(test, taken(test), FIRST);
-	first->setup->retry->once = true;
-	fake_message(first, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, taken(test), HALF + 1);
+	time_out(first);
+	time_out(second);
 	msleep(LONG_ENOUGH_MS);
 	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 }
 
-static void scarce_places_are_given_back_soon(struct kunit *test)
-{
-	struct fake *fake = test->priv;
-
-	flood(test, DEAD, SCARCE - 1);
-	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 15);
-	connecting_to(test, DEAD);
-	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, RCA_PLACES_RETRIES);
-}
-
-/* Otherwise the requests to a dead peer would end minutes after each other. */
-static void wait_for_a_silent_peer_is_silence(struct kunit *test)
+/* Pretend that two minutes have passed while a request waits. Was it sent before? */
+static struct rca_id *wait_for_minutes(struct kunit *test, bool sent)
 {
 	struct rca_id *first = flood(test, DEAD, HALF), *id = connecting_to(test, DEAD);
 
-	/* Pretend that two minutes have passed. */
+	if (sent)
+		id->setup->retry->sent = id->setup->retry->since;
 	id->setup->retry->since -= 120 * HZ;
 	id->setup->retry->deadline -= 120 * HZ;
-	first->setup->retry->once = true;
-	fake_message(first, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
+	time_out(first);
 	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
+	return id;
+}
+
+/* Otherwise the requests to a dead peer would last for ever. */
+static void wait_for_a_silent_peer_is_silence(struct kunit *test)
+{
+	struct rca_id *id = wait_for_minutes(test, true);
+
 	KUNIT_EXPECT_TRUE(test, time_before(id->setup->retry->deadline, jiffies));
+}
+
+static void wait_before_the_first_request_is_no_silence(struct kunit *test)
+{
+	struct rca_id *id = wait_for_minutes(test, false);
+	struct fake *fake = test->priv;
+
+	KUNIT_EXPECT_TRUE(test, time_after(id->setup->retry->deadline, jiffies));
+	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 15);
 }
 
 static void disconnect_does_not_wait_for_places(struct kunit *test)
@@ -201,7 +215,8 @@ static void disconnect_does_not_wait_for_places(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rca_establish(id), 0);
 	rca_window_timeout_ms = SILENCE_MS;
 	msleep(LONG_ENOUGH_MS);
-	flood(test, DEAD, PLACES);
+	/* The last of these wait for a place. */
+	flood(test, ALIVE, HALF + 1);
 	KUNIT_EXPECT_TRUE(test, rca_window_silent(id) || !id->setup);
 	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 1);
@@ -220,13 +235,13 @@ static void no_limit_without_counters(struct kunit *test)
 
 static struct kunit_case places_cases[] = {
 	KUNIT_CASE(dead_peer_leaves_half_of_the_places),
-	KUNIT_CASE(many_dead_peers_leave_places),
+	KUNIT_CASE(first_request_to_each_peer_is_sent),
 	KUNIT_CASE(peer_that_answers_does_not_wait_for_places),
 	KUNIT_CASE(first_answer_lets_the_others_go),
 	KUNIT_CASE(peer_that_stops_answering_is_silent),
 	KUNIT_CASE(place_is_free_when_the_request_has_ended),
-	KUNIT_CASE(scarce_places_are_given_back_soon),
 	KUNIT_CASE(wait_for_a_silent_peer_is_silence),
+	KUNIT_CASE(wait_before_the_first_request_is_no_silence),
 	KUNIT_CASE(disconnect_does_not_wait_for_places),
 	KUNIT_CASE(no_limit_without_counters),
 	{}
