@@ -9,6 +9,7 @@
  *
  * Locking: devices_lock protects the list of devices, rca_device.lock the ids of one.
  */
+#undef pr_fmt
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "device/devices.h"

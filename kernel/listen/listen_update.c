@@ -9,6 +9,7 @@
  *
  * Locking: rca_listen_net.mutex, see listeners.c; the list of namespaces is walked under RCU.
  */
+#undef pr_fmt
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "listen/listen_update.h"

@@ -28,6 +28,8 @@ trees=$4
 out=$5
 wanted=${6-}
 PATH=$PATH:/usr/sbin:/sbin
+# The makefile cannot see how this ended.
+trap '[ $? -eq 0 ] || echo refused' EXIT
 
 # refuse TEXT...
 refuse() {
@@ -70,7 +72,11 @@ installed() {
 # differing SYMVERS...: prints the symbols of the RDMA stack that the installed ib_cm needs in another version. A
 # symbol of several lists has the version of the last one.
 differing() {
-	[ -n "$needed" ] || return 0
+	local list lists=()
+	for list; do
+		[ ! -e "$list" ] || lists+=("$list")
+	done
+	[ -n "$needed" ] && [ "${#lists[@]}" -gt 0 ] || return 0
 	awk -v needed="$needed" '
 		BEGIN {
 			count = split(needed, words)
@@ -82,7 +88,13 @@ differing() {
 			for (name in listed)
 				if (listed[name] != version[name] && listed[name] !~ /^0x0*$/)
 					print name
-		}' "$@" | sort
+		}' "${lists[@]}" | sort
+}
+
+# is_installed TREE: whether the installed ib_core is that of the tree and not the kernel's own. Packages with modules
+# that serve several kernels have a tree for one of them only.
+is_installed() {
+	[ -n "$own" ] && [ -z "$(differing "$symvers" "$1/Module.symvers")" ]
 }
 
 core=$(installed ib_core)
@@ -98,7 +110,7 @@ none) tree= ;;
 	for place in "$trees/$(uname -m)/$release" "$trees/$release" "$trees/default"; do
 		[ -d "$place" ] || continue
 		for_kernel=$(kernel_of "$place")
-		if [ -z "$for_kernel" ] || [ "$for_kernel" = "$release" ]; then
+		if [ -z "$for_kernel" ] || [ "$for_kernel" = "$release" ] || is_installed "$place"; then
 			tree=$place
 			break
 		fi
@@ -109,7 +121,7 @@ none) tree= ;;
 	[ -d "$tree" ] || refuse "OFA_DIR=$tree is no directory" \
 		"It is the directory that has include/ and Module.symvers, such as $trees/default."
 	for_kernel=$(kernel_of "$tree")
-	[ -z "$for_kernel" ] || [ "$for_kernel" = "$release" ] ||
+	[ -z "$for_kernel" ] || [ "$for_kernel" = "$release" ] || is_installed "$tree" ||
 		refuse "OFA_DIR=$tree is for the kernel $for_kernel, and the module is built for $release" \
 			"Build that ib_core for $release first, or name its tree for this kernel."
 	;;

@@ -11,6 +11,7 @@
 # Kbuild runs this before the first object, with the compiler and the flags of the module, and again when a header
 # that was read, the compiler or a flag has changed. HEADER with .log in place of .h has the compiler's messages.
 set -euo pipefail
+export LC_ALL=C
 
 [ "$#" -ge 4 ] || {
 	echo "usage: bash scripts/configure/probe.sh PROBES HEADER KERNEL COMPILER [FLAG]..." >&2
@@ -81,6 +82,16 @@ yes() {
 	[ -e "$said/$1.yes" ]
 }
 
+# answered FORM...: refuses if a compilation failed for another reason than an error in the text.
+answered() {
+	local form
+	for form; do
+		yes "$form" || grep -qE '^[^ ]+:[0-9]+:.*error:' "$said/$form" || refuse "$form" \
+			"the compiler failed, so the interfaces of $kernel cannot be found out:" \
+			"Build again. If memory was short, with fewer jobs (make -j1)."
+	done
+}
+
 # write_log: the answers, and what the compiler said, in the order of the probes.
 write_log() {
 	local form
@@ -100,13 +111,16 @@ mapfile -t names < <(sed -n 's/^#ifdef RCA_PROBE_//p' "$source")
 try CONTROL_{COMPILES,UNDECLARED,MISTYPED}
 yes CONTROL_COMPILES || refuse CONTROL_COMPILES "the headers of $kernel do not compile:" \
 	"Reinstall the kernel's headers, and install the compiler that built it (CONFIG_CC_VERSION_TEXT in its .config)."
+answered CONTROL_{UNDECLARED,MISTYPED}
 for form in CONTROL_UNDECLARED CONTROL_MISTYPED; do
 	! yes "$form" || refuse "$form" "the compiler accepts wrong code, so the kernel's interfaces cannot be found out" \
 		"Remove options that suppress errors, such as -w or -fpermissive, from KCFLAGS and CC."
 done
 try "${names[@]/#/PROBE_}"
+answered "${names[@]/#/PROBE_}"
 mapfile -t older < <(for name in "${names[@]}"; do yes "PROBE_$name" || echo "BEFORE_$name"; done)
 try ${older[@]+"${older[@]}"}
+answered ${older[@]+"${older[@]}"}
 for form in ${older[@]+"${older[@]}"}; do
 	yes "$form" || refuse "PROBE_${form#BEFORE_}" \
 		"$kernel has neither the newer nor the older form of ${form#BEFORE_} (Documentation/compat.rst):" \
