@@ -3,6 +3,7 @@
 # Prints a Container Device Interface (CDI) file for this host, with the device of rdma_cm_alt, and with each
 # RDMA device by its name. To use it:
 #
+#	mkdir -p /etc/cdi
 #	sh rdma_cm_alt-cdi.sh >/etc/cdi/rdma_cm_alt.yaml
 #	podman run --device rdma-cm-alt/node=cm --device rdma-cm-alt/node=mlx5_0 ...
 #
@@ -30,7 +31,8 @@ stock() {
 
 # Prints the entry of the drop-in, if the host has it. The library path of a container is that of no host.
 drop_in() {
-	for library in /usr/local/lib/rdma_cm_alt/librdmacm.so.1 /usr/lib/*/rdma_cm_alt/librdmacm.so.1; do
+	for library in /usr/local/lib/rdma_cm_alt/librdmacm.so.1 /usr/lib64/rdma_cm_alt/librdmacm.so.1 \
+		/usr/lib/*/rdma_cm_alt/librdmacm.so.1; do
 		[ -e "$library" ] || continue
 		cat <<-END
 		  - name: "drop-in"
