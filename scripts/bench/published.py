@@ -10,6 +10,9 @@ from . import paths
 
 RESULTS = paths.ROOT / "Documentation/results"
 TRUNK = "instructions"
+# The runs in the guest of a plain make bench, and in the one with the newest kernel.
+TABLE = "table.rst"
+NEWEST = "table-newest.rst"
 
 # What README says of a row of the table, or of the instructions.
 REASONS = [
@@ -25,9 +28,13 @@ class PublishedError(Exception):
     """A recorded result is missing or has an unexpected form; the text says which."""
 
 
-def table() -> tuple[str, list[list[str]]]:
-    """Returns what table.rst says of its run, and the cells of its rows, the titles first."""
-    text = (RESULTS / "table.rst").read_text().partition("\n\n")[2].strip()
+def table(name: str = TABLE) -> tuple[str, list[list[str]]]:
+    """Returns what a table says of its run, and the cells of its rows, the titles first."""
+    path = RESULTS / name
+    try:
+        text = path.read_text().partition("\n\n")[2].strip()
+    except FileNotFoundError as error:
+        raise PublishedError(f"there is no {path.relative_to(paths.ROOT)}; scripts/perf -p writes it") from error
     about, *rows = re.split(r"(?m)^(?=   [*] - )", text)
     return about.partition("\n")[0], [re.findall(r"(?m)^ +[*]? *- (.*)$", row) for row in rows]
 
@@ -61,3 +68,25 @@ def reasons() -> str:
         ours, stock = _figures(row)
         lines.append(f"| {text} | **{ours}** | {stock} |")
     return "\n".join(lines)
+
+
+def newest() -> str:
+    """Returns the ratios on the newest kernel beside those of the other run, as a table in reStructuredText."""
+    about, rows = table(NEWEST)
+    others = {cells[0]: cells for cells in table()[1]}
+    lines = [about, "", ".. list-table::", "   :header-rows: 1", ""]
+    for cells in rows:
+        other = others.get(cells[0])
+        if other is None:
+            continue
+        shown = [cells[0], *(value for row in (other, cells) for value in (_ours(row), row[4], row[6]))]
+        if cells[0] == "what":
+            shown = ["what", *(f"{kernel}: {title}" for kernel in ("6.12", "newest")
+                               for title in ("ours", "ratio", "verdict"))]
+        lines += [f"   {'* -' if not number else '  -'} {cell if cell != '-' else '..'}"
+                  for number, cell in enumerate(shown)]
+    return "\n".join(lines)
+
+
+def _ours(cells: list[str]) -> str:
+    return re.sub(r" \(.*?\)", "", cells[1])

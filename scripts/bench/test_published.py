@@ -49,6 +49,22 @@ class PublishedTest(unittest.TestCase):
         with self.assertRaisesRegex(published.PublishedError, self.rows[0]):
             published.reasons()
 
+    def test_the_newest_kernel_is_shown_beside_the_other(self) -> None:
+        row = "   * - {}\n     - {}\n     - 9 s\n     - -\n     - {}\n     - <= 1x\n     - {}\n"
+        head = TABLE.format(rows="") + "     - floor\n     - ratio\n     - target\n     - verdict\n"
+        (self.results / "table.rst").write_text(head + row.format("close", "5 s (4 s..6 s)", "0.5x", "met") +
+                                                row.format("only here", "5 s", "0.5x", "met"))
+        (self.results / "table-newest.rst").write_text(head.replace("6.12", "newest (9.8)") +
+                                                       row.format("close", "6 s (5 s..7 s)", "0.7x", "missed"))
+        lines = published.newest().splitlines()
+        self.assertEqual(lines[0], "Guest newest (9.8), a run:")
+        self.assertEqual(lines[-7:], ["   * - close", *(f"     - {cell}" for cell in ("5 s", "0.5x", "met", "6 s", "0.7x", "missed"))])
+        self.assertNotIn("only here", "\n".join(lines))
+        (self.results / "table-newest.rst").unlink()
+        with self.assertRaisesRegex(published.PublishedError, "table-newest.rst"), \
+                mock.patch.object(published.paths, "ROOT", self.results.parent):
+            published.newest()
+
     def test_a_picture_of_other_records_is_out_of_date(self) -> None:
         (self.results / "latency-ib.tsv").write_text("ours\t5\t0.9\n")
         for name, (_, records, _) in pictures.PICTURES.items():

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,17 +36,6 @@ static unsigned int many(unsigned int count)
 	const char *guest = getenv("GUEST");
 
 	return guest && !strcmp(guest, "debug") ? count / 4 : count;
-}
-
-static bool kernel_since(unsigned int major, unsigned int minor)
-{
-	unsigned int running[2];
-	struct utsname name;
-
-	MUST(uname(&name));
-	if (sscanf(name.release, "%u.%u", &running[0], &running[1]) != 2)
-		ktap_fail(__FILE__, __LINE__, "%s is no release", name.release);
-	return running[0] > major || (running[0] == major && running[1] >= minor);
 }
 
 static void shell(const char *command)
@@ -369,7 +357,7 @@ TEST_LONG(administrator_is_silent)
 TEST_LONG(server_never_accepts)
 {
 	/* With the limit of ib_mad since 6.17, unanswered requests may take 64 places of a port. */
-	unsigned int count = many(kernel_since(6, 17) ? 64 : 100);
+	unsigned int count = many(ktap_kernel_since(6, 17) ? 64 : 100);
 	double took;
 
 	begin();
@@ -393,7 +381,7 @@ TEST_LONG(client_never_reads)
 	unsigned int count = many(100);
 	double took;
 
-	if (kernel_since(6, 16))
+	if (ktap_kernel_since(6, 16))
 		ktap_skip("since 6.16 ib_cm itself chooses the time of an MRA: 68 seconds");
 	begin();
 	crowd_make(&crowd, count);

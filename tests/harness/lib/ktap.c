@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <sys/prctl.h>
+#include <sys/utsname.h>
 
 #define MAX_TESTS 256
 
@@ -88,6 +89,17 @@ void ktap_skip(const char *format, ...)
 	say("skipped: ", format, args);
 	va_end(args);
 	_exit(SKIP);
+}
+
+bool ktap_kernel_since(unsigned int major, unsigned int minor)
+{
+	unsigned int release[2];
+	struct utsname name;
+
+	MUST(uname(&name));
+	if (sscanf(name.release, "%u.%u", &release[0], &release[1]) != 2)
+		ktap_fail(__FILE__, __LINE__, "%s is no release", name.release);
+	return release[0] > major || (release[0] == major && release[1] >= minor);
 }
 
 static const char *number(char *text, size_t size, long long value)

@@ -56,6 +56,8 @@ void ktap_skip(const char *format, ...) __attribute__((format(printf, 1, 2), nor
 void ktap_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Monotonic time in seconds. */
 double ktap_now(void);
+/* Is the running kernel of this release, as 6.17, or a later one? */
+bool ktap_kernel_since(unsigned int major, unsigned int minor);
 void ktap_expect_eq(const char *file, int line, const char *what, long long is, long long wanted);
 
 #define KTAP_TEST(name, where)							\

@@ -292,25 +292,40 @@ static long group_memory(void)
 	return bytes;
 }
 
-TEST(memory_is_charged_to_the_cgroup_of_who_opened)
+/* Opens the device in the control group of this test, which becomes its owner. */
+static struct server get_own_server(void)
 {
-	struct server server;
-	int ctx, queue;
-	long before;
-
 	limits_reset();
 	write_or_skip(CGROUPS "/cgroup.subtree_control", "+memory");
 	if (mkdir(OWN, 0755) && errno != EEXIST)
 		ktap_skip("%s: %m", OWN);
 	move_to(OWN);
-	server = get_server(0, PORT, 0);
-	before = group_memory();
+	return get_server(0, PORT, 0);
+}
+
+TEST(ids_are_charged_to_the_cgroup_of_who_opened)
+{
+	struct server server = get_own_server();
+	long before = group_memory();
+
 	for (int i = 0; i < OWN_IDS; i++)
 		get_id(server.ctx, server.queue, 0);
 	ktap_note("%ld bytes for an id", (group_memory() - before) / OWN_IDS);
 	EXPECT(group_memory() - before > OWN_IDS * 480L);
+	move_to(CGROUPS);
+}
 
-	/* Kernel threads allocate the objects of requests, accounted to the listener. */
+/* Kernel threads allocate the objects of requests. */
+TEST(requests_are_charged_to_the_cgroup_of_the_listener)
+{
+	struct server server;
+	int ctx, queue;
+	long before;
+
+	/* Fewer would fit into memory that the kernel charges ahead. */
+	if (ktap_kernel_since(6, 17))
+		ktap_skip("since 6.17, a server that does not answer gets at most 64");
+	server = get_own_server();
 	move_to(CGROUPS);
 	ctx = get_ctx();
 	queue = get_queue(ctx);
