@@ -116,10 +116,8 @@ def exclusive(stacks: dict[str, Stack]) -> None:
         run("rdma dev set hca1 netns hca1")
         home.event("DEVICE_REMOVAL", bound)
         home.quiet()
-        # IPoIB creates its interface in the initial namespace, wherever the adapter is.
-        wait_for("IPoIB", lambda: not run("ip link show ib1 >/dev/null 2>&1 || echo no"))
-        run("ip link set ib1 netns hca1 && ip -n hca1 link set ib1 up &&"
-            " ip -n hca1 addr add 10.8.0.2/24 dev ib1")
+        wait_for("IPoIB", _interface_moved)
+        run("ip -n hca1 link set ib1 up && ip -n hca1 addr add 10.8.0.2/24 dev ib1")
         shell("hca_wait 20 hca_running -n hca1 ib1")
         # The same port: the listener of the initial namespace does not occupy it there. (Stock's
         # wildcard listener would claim it on the devices of other namespaces, too.)
@@ -140,6 +138,15 @@ def exclusive(stacks: dict[str, Stack]) -> None:
         home.must("destroy", everywhere)
     with Agent(stacks[STOCK]) as outside:
         _given_back(outside, Inside(stacks[OURS], "/run/netns/hca1"))
+
+
+def _interface_moved() -> bool:
+    """IPoIB's interface of hca1 is in the namespace hca1, as ib1. Older kernels create it in the
+    initial namespace, wherever the adapter is, newer ones beside the adapter, as ib0.
+    """
+    run("ip link set ib1 netns hca1 2>/dev/null || true")
+    run("ip -n hca1 link set ib0 name ib1 2>/dev/null || true")
+    return not run("ip -n hca1 link show ib1 >/dev/null 2>&1 || echo no")
 
 
 def _given_back(outside: Agent, stack: Stack) -> None:
