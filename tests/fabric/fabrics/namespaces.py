@@ -8,13 +8,14 @@ hca2. So both are reached from outside, through one adapter.
 
 from __future__ import annotations
 
+import os
 import time
 
 import adapters
 from adapters import KNOBS, shell
 from agent import Agent, connected, disconnected
 from cmtrace import OURS, STOCK
-from scenario import DEBUG, PATIENCE, Unexpected, run, same, wait_for
+from scenario import DEBUG, PATIENCE, Skip, Unexpected, run, same, wait_for
 from stacks import ROOT, Inside, Stack
 
 # Server, client. Stock with itself is the reference.
@@ -168,10 +169,37 @@ def _given_back(outside: Agent, stack: Stack) -> None:
         run(f"echo clear >{KNOBS}/rules")
 
 
+def soft_roce(stacks: dict[str, Stack]) -> None:
+    """Two namespaces with a device each, over a wire, in either direction."""
+    release = os.uname().release
+    if [int(part) for part in release.split(".")[:2]] < [7, 1]:
+        raise Skip(f"until 7.1, soft-RoCE sends in the initial namespace only; this is {release}")
+    address = {"rxe7": "10.9.7.1", "rxe8": "10.9.7.2"}
+    run("ip netns add rxe7 && ip netns add rxe8 &&"
+        " ip link add n7 netns rxe7 type veth peer name n8 netns rxe8")
+    try:
+        for name, link in (("rxe7", "n7"), ("rxe8", "n8")):
+            run(f"ip -n {name} link set lo up && ip -n {name} link set {link} up &&"
+                f" ip -n {name} addr add {address[name]}/24 dev {link} &&"
+                f" ip netns exec {name} rdma link add {name} type rxe netdev {link}")
+        for number, (server, client) in enumerate(PAIRINGS):
+            for here, there in (("rxe7", "rxe8"), ("rxe8", "rxe7")):
+                with Agent(Inside(stacks[server], f"/run/netns/{here}")) as inside, \
+                        Agent(Inside(stacks[client], f"/run/netns/{there}")) as outside:
+                    listener = inside.listening("0.0.0.0", PORT + 40 + number)
+                    one = outside.routed("-", address[here], PORT + 40 + number)
+                    new = connected(outside, one, inside, listener)
+                    same("the adapters", (inside.place(new)[0], outside.place(one)[0]), (here, there))
+                    disconnected(outside, one, inside, new)
+    finally:
+        run("ip netns del rxe7; ip netns del rxe8")
+
+
 # A name, the test, and whether the debug guest runs it, too.
 TESTS = (
     ("listeners in two namespaces on one port of one adapter", one_port, True),
     ("addresses of other namespaces", inside_only, True),
     ("a namespace without an interface", without_interface, True),
+    ("two namespaces with a soft-RoCE device each", soft_roce, True),
     ("an adapter moves in the exclusive mode", exclusive, True),
 )
