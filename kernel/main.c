@@ -11,8 +11,8 @@
 #include "device/devices.h"
 #include "event/events.h"
 #include "id/id.h"
-#include "id/send_window.h"
 #include "id/timing_net.h"
+#include "id/window_table.h"
 #include "ip/neigh_wait.h"
 #include "listen/listen_update.h"
 #include "listen/listeners.h"
@@ -82,7 +82,7 @@ static int __init rca_init(void)
 	ret = rca_ports_init();
 	if (ret)
 		goto err_timing;
-	ret = rca_window_init();
+	ret = rca_windows_init();
 	if (ret)
 		goto err_ports;
 	ret = rca_neigh_init();
@@ -154,7 +154,7 @@ err_paths:
 err_neigh:
 	rca_neigh_exit();
 err_window:
-	rca_window_exit();
+	rca_windows_exit();
 err_ports:
 	rca_ports_exit();
 err_timing:
@@ -186,7 +186,7 @@ static void __exit rca_exit(void)
 	rca_path_query_exit();
 	rca_path_cache_exit();
 	rca_neigh_exit();
-	rca_window_exit();
+	rca_windows_exit();
 	rca_ports_exit();
 	rca_timing_net_exit();
 	rca_log_exit();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The send window: how many CM requests (REQ, DREQ, SIDR_REQ) may be outstanding between a
- * port and a peer address. More than 600 lines because a slot, its turn and its place change under
- * one lock.
+ * port and a peer address.
  *
  * The management QP of a peer has 512 receive buffers. A burst of requests overruns them, and
  * each lost message costs a retransmission, all at the same time. At most RCA_WINDOW_SIZE
@@ -27,25 +26,21 @@
  * an earlier epoch no longer counts.
  *
  * Locking: peer.lock, in any context; taken with rca_id.op held or in callbacks, never under
- * rca_id.lock. windows_lock, in process context, is taken to add and to remove a peer; peers are
- * found under RCU. Callbacks find the setup of their id, and the peer, under RCU, because they may
- * run late.
+ * rca_id.lock. Callbacks find the setup of their id, and the peer, under RCU, because they may run
+ * late. window_table.c has the lock of the table.
  */
 #include "id/send_window.h"
 
 #include <kunit/visibility.h>
-#include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/memcontrol.h>
-#include <linux/refcount.h>
-#include <linux/rhashtable.h>
 #include <linux/sched/mm.h>
-#include <linux/slab.h>
 
 #include "device/devices.h"
 #include "handle/turns.h"
 #include "id/port_places.h"
+#include "id/window_table.h"
 
 /* After this time without an answer, outstanding messages are forgotten. Unit tests change it. */
 VISIBLE_IF_KUNIT unsigned int rca_window_timeout_ms = 50;
@@ -65,127 +60,9 @@ EXPORT_SYMBOL_IF_KUNIT(rca_places);
 /* Values of &rca_window_slot.state. */
 enum { NOTHING, WAITS, GRANTED, SENT };
 
-/**
- * struct window_key - the port and the address of a window; padding is zero
- * @dev: device of the port, for comparison only (holds no reference)
- * @port_num: the port
- * @scope_id: interface index of an IPv6 address, or 0
- * @family: address family
- * @addr: the address
- */
-struct window_key {
-	const struct rca_device *dev;
-	u32 port_num;
-	u32 scope_id;
-	u32 family;
-	u8 addr[16] __aligned(4);
-};
-
-/**
- * struct rca_window - the send window of a port to an address
- * @node: entry in windows (lock: windows_lock)
- * @ref: references: ids that have sent to the address, and @work while it is queued; becomes zero
- *       only under windows_lock
- * @key: the port and the address (immutable)
- * @lock: protects the members below, and &rca_window_slot of the ids of this peer
- * @epoch: number of the current epoch
- * @begun: time of the first message of the epoch, in jiffies
- * @heard: time of the last answer, or @begun
- * @sent: unanswered messages of the current epoch
- * @unanswered: unanswered messages of all epochs (read without the lock)
- * @taken: slots that are granted or sent, of all epochs
- * @answers: the peer has answered in this epoch or the last one (read without the lock)
- * @places: places of its port that silent peers take, or NULL if ib_mad has no limit; valid while
- *          an id has a slot or waits (changes only while @taken is 0; read without the lock)
- * @turns: the waiting ids, through &rca_window_slot.node
- * @work: retries granting slots periodically while ids wait
- * @rcu: frees the peer after callbacks that run late
- */
-struct rca_window {
-	struct rhash_head node;
-	refcount_t ref;
-	struct window_key key;
-	spinlock_t lock;
-	u32 epoch;
-	unsigned int sent;
-	unsigned int unanswered;
-	unsigned int taken;
-	bool answers;
-	atomic_t *places;
-	unsigned long begun;
-	unsigned long heard;
-	struct rca_turns turns;
-	struct delayed_work work;
-	struct rcu_head rcu;
-};
-
-/* Of the key only the address has many values. */
-static u32 hash_key(const void *data, u32 len, u32 seed)
-{
-	const struct window_key *key = data;
-
-	return jhash2((const u32 *)key->addr, sizeof(key->addr) / sizeof(u32),
-		      seed ^ (u32)(unsigned long)key->dev ^ key->port_num);
-}
-
-static const struct rhashtable_params windows_params = {
-	.hashfn = hash_key,
-	.key_len = sizeof(struct window_key),
-	.key_offset = offsetof(struct rca_window, key),
-	.head_offset = offsetof(struct rca_window, node),
-	.automatic_shrinking = true,
-};
-
-static struct rhashtable windows;
-static DEFINE_SPINLOCK(windows_lock);
-
-/* Module init. */
-int rca_window_init(void)
-{
-	return rhashtable_init(&windows, &windows_params);
-}
-
-/* Module exit, when there are no ids any more. */
-void rca_window_exit(void)
-{
-	flush_workqueue(rca_wq);	/* peer_work() may still run */
-	rhashtable_destroy(&windows);
-}
-
 static unsigned long peer_timeout(void)
 {
 	return msecs_to_jiffies(rca_window_timeout_ms);
-}
-
-static void set_key(struct window_key *key, const struct rca_id *id)
-{
-	const union rca_addr *dst = &id->dst;
-
-	memset(key, 0, sizeof(*key));
-	key->dev = id->dev;
-	key->port_num = id->port_num;
-	key->family = dst->sa.sa_family;
-	switch (key->family) {
-	case AF_INET:
-		memcpy(key->addr, &dst->in.sin_addr, sizeof(dst->in.sin_addr));
-		break;
-	case AF_INET6:
-		memcpy(key->addr, &dst->in6.sin6_addr, sizeof(dst->in6.sin6_addr));
-		key->scope_id = dst->in6.sin6_scope_id;
-		break;
-	default:
-		memcpy(key->addr, &dst->ib.sib_addr, sizeof(dst->ib.sib_addr));
-	}
-}
-
-static void put_peer(struct rca_window *peer)
-{
-	if (!refcount_dec_and_lock(&peer->ref, &windows_lock))
-		return;
-	rhashtable_remove_fast(&windows, &peer->node, windows_params);
-	spin_unlock(&windows_lock);
-	WARN_ON_ONCE(!rca_turns_empty(&peer->turns));
-	kfree_rcu(peer, rcu);
 }
 
 /* is_full() reads peer->sent without the lock. */
@@ -332,58 +209,7 @@ static void peer_work(struct work_struct *work)
 	grant_slots(peer);
 	queue_peer_work(peer);
 	spin_unlock_irqrestore(&peer->lock, flags);
-	put_peer(peer);		/* got in queue_peer_work() */
-}
-
-static struct rca_window *make_peer(const struct window_key *key)
-{
-	struct rca_window *peer = kzalloc(sizeof(*peer), GFP_KERNEL_ACCOUNT);
-
-	if (!peer)
-		return NULL;
-	refcount_set(&peer->ref, 1);
-	peer->key = *key;
-	spin_lock_init(&peer->lock);
-	rca_turns_init(&peer->turns);
-	INIT_DELAYED_WORK(&peer->work, peer_work);
-	return peer;
-}
-
-/* Returns the peer with a reference, or NULL. */
-static struct rca_window *find_peer(const struct window_key *key)
-{
-	struct rca_window *peer;
-
-	rcu_read_lock();
-	peer = rhashtable_lookup(&windows, key, windows_params);
-	if (peer && !refcount_inc_not_zero(&peer->ref))
-		peer = NULL;
-	rcu_read_unlock();
-	return peer;
-}
-
-/* Returns the peer of an id with a reference, or NULL without memory. */
-static struct rca_window *get_peer(const struct rca_id *id)
-{
-	struct rca_window *peer, *made;
-	struct window_key key;
-
-	set_key(&key, id);
-	peer = find_peer(&key);
-	if (peer)
-		return peer;
-	made = make_peer(&key);
-	if (!made)
-		return NULL;
-	spin_lock(&windows_lock);
-	peer = find_peer(&key);
-	if (!peer && !rhashtable_insert_fast(&windows, &made->node, windows_params)) {
-		peer = made;
-		made = NULL;
-	}
-	spin_unlock(&windows_lock);
-	kfree(made);
-	return peer;
+	rca_window_put(peer);		/* got in queue_peer_work() */
 }
 
 /* A disconnect does not wait behind connection requests that wait for places of the port. */
@@ -464,7 +290,8 @@ bool rca_window_begin(struct rca_id *id)
 	/* The work of an id has no memory cgroup of its own. */
 	old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	if (!setup->slot.peer)
-		setup->slot.peer = get_peer(id);	/* put in rca_window_release() */
+		/* put in rca_window_release() */
+		setup->slot.peer = rca_window_get(id, peer_work);
 	peer = setup->slot.peer;
 	full = peer && is_full(peer, id);
 	if (full)
@@ -610,6 +437,6 @@ void rca_window_release(struct rca_id *id)
 		return;
 	rca_window_end(id);
 	WRITE_ONCE(setup->slot.peer, NULL);
-	put_peer(peer);
+	rca_window_put(peer);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_window_release);

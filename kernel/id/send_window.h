@@ -12,8 +12,6 @@
 extern unsigned int rca_window_timeout_ms;
 #endif
 
-int rca_window_init(void);
-void rca_window_exit(void);
 bool rca_window_begin(struct rca_id *id);
 unsigned int rca_window_unanswered(const struct rca_id *id);
 bool rca_window_silent(const struct rca_id *id);
