@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Finds out, without a build of each patch, whether a patch of a series needs a symbol that only a later one defines."""
+"""Finds out, without building each patch, whether a patch of a series needs a symbol that only a later one defines."""
 
 from pathlib import Path
 
