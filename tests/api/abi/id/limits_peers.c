@@ -270,7 +270,9 @@ TEST(nothing_stays_charged_when_all_has_ended)
 }
 
 #define CGROUPS "/sys/fs/cgroup"
-#define OWN CGROUPS "/rca_limits"
+/* A group for each test: what another test has left is freed later. */
+#define OWN_OF_IDS CGROUPS "/rca_ids"
+#define OWN_OF_REQUESTS CGROUPS "/rca_requests"
 #define OWN_IDS 4000
 #define PEERS 400
 
@@ -282,36 +284,40 @@ static void move_to(const char *group)
 	write_or_skip(path, "0");
 }
 
-static long group_memory(void)
+static long group_memory(const char *group)
 {
-	FILE *file = fopen(OWN "/memory.current", "re");
+	char path[96];
+	FILE *file;
 	long bytes;
+
+	snprintf(path, sizeof(path), "%s/memory.current", group);
+	file = fopen(path, "re");
 
 	EXPECT(file && fscanf(file, "%ld", &bytes) == 1);
 	fclose(file);
 	return bytes;
 }
 
-/* Opens the device in the control group of this test, which becomes its owner. */
-static struct server get_own_server(void)
+/* Opens the device in a control group, which becomes its owner. */
+static struct server get_own_server(const char *group)
 {
 	limits_reset();
 	write_or_skip(CGROUPS "/cgroup.subtree_control", "+memory");
-	if (mkdir(OWN, 0755) && errno != EEXIST)
-		ktap_skip("%s: %m", OWN);
-	move_to(OWN);
+	if (mkdir(group, 0755) && errno != EEXIST)
+		ktap_skip("%s: %m", group);
+	move_to(group);
 	return get_server(0, PORT, 0);
 }
 
 TEST(ids_are_charged_to_the_cgroup_of_who_opened)
 {
-	struct server server = get_own_server();
-	long before = group_memory();
+	struct server server = get_own_server(OWN_OF_IDS);
+	long before = group_memory(OWN_OF_IDS);
 
 	for (int i = 0; i < OWN_IDS; i++)
 		get_id(server.ctx, server.queue, 0);
-	ktap_note("%ld bytes for an id", (group_memory() - before) / OWN_IDS);
-	EXPECT(group_memory() - before > OWN_IDS * 480L);
+	ktap_note("%ld bytes for an id", (group_memory(OWN_OF_IDS) - before) / OWN_IDS);
+	EXPECT(group_memory(OWN_OF_IDS) - before > OWN_IDS * 480L);
 	move_to(CGROUPS);
 }
 
@@ -325,21 +331,22 @@ TEST(requests_are_charged_to_the_cgroup_of_the_listener)
 	/* Fewer would fit into memory that the kernel charges ahead. */
 	if (ktap_kernel_since(6, 17))
 		ktap_skip("since 6.17, a server that does not answer gets at most 64");
-	server = get_own_server();
+	server = get_own_server(OWN_OF_REQUESTS);
 	move_to(CGROUPS);
 	ctx = get_ctx();
 	queue = get_queue(ctx);
-	before = group_memory();
+	before = group_memory(OWN_OF_REQUESTS);
 	flood(ctx, queue, PORT, PEERS);
 	await_usage(0, server.ctx, REQUESTS, PEERS, PEERS);
-	ktap_note("%ld bytes for a request", (group_memory() - before) / PEERS);
-	EXPECT(group_memory() - before > PEERS * (480L + (long)sizeof(event_t)));
+	ktap_note("%ld bytes for a request", (group_memory(OWN_OF_REQUESTS) - before) / PEERS);
+	EXPECT(group_memory(OWN_OF_REQUESTS) - before > PEERS * (480L + (long)sizeof(event_t)));
 }
 
 TEST(limits_are_given_back)
 {
 	limits_reset();
-	rmdir(OWN);
+	rmdir(OWN_OF_IDS);
+	rmdir(OWN_OF_REQUESTS);
 }
 
 KTAP_MAIN
