@@ -137,18 +137,18 @@ static void slow_peer_is_not_flooded(struct kunit *test)
 	struct rca_id **ids, *id[3];
 	int i;
 
-	ids = fill(test, 2000);
+	ids = fill(test, 4000);
 	for (i = 0; i < 3; i++)
 		id[i] = connecting(test);
-	msleep(1200);
+	msleep(2200);
 	fake_message(ids[0], RCA_IN_REJ, 8);
 	rca_id_flush_work(id[0]);
 	fake_expect_state(test, id[0], RCA_ST_REQ_SENT);
-	msleep(1200);
+	msleep(2200);
 	fake_expect_state(test, id[1], RCA_ST_REQ_WAIT);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 1);
 	rca_window_timeout_ms = SILENCE_MS;
-	msleep(1200);
+	msleep(2200);
 	rca_id_flush_work(id[2]);
 	fake_expect_state(test, id[2], RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 3);
