@@ -88,6 +88,11 @@ class Program:
             if not enough():
                 raise Unexpected(f"'{pattern}' was not said {times} times\n{self.tell()}")
 
+    def over(self, patience: float) -> bool:
+        """Whether it has ended, or its host is down, by then."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._over, patience)
+
     def done(self, says: str = "", patience: float = PATIENCE) -> None:
         """Wait until it has ended successfully with some output."""
         with self._changed:

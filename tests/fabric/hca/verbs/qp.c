@@ -222,6 +222,19 @@ int hca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
+/*
+ * ib_mad's ib_mad_port_close() destroys its QPs while the worker of their CQ may still handle a
+ * completion: that posts a receive to a QP that has been freed. The worker ends before.
+ */
+static void wait_for_worker(struct ib_cq *cq)
+{
+	if (cq->poll_ctx != IB_POLL_WORKQUEUE && cq->poll_ctx != IB_POLL_UNBOUND_WORKQUEUE)
+		return;
+	do {
+		flush_work(&cq->work);
+	} while (work_pending(&cq->work));
+}
+
 /* Waits for packets that the QP is receiving, and for its own, of which it hears no more. */
 int hca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
@@ -243,6 +256,10 @@ int hca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	spin_unlock_irq(&qp->lock);
 	hca_qp_put(qp);
 	wait_for_completion(&qp->gone);
+	if (ibqp->qp_type == IB_QPT_SMI || ibqp->qp_type == IB_QPT_GSI) {
+		wait_for_worker(ibqp->send_cq);
+		wait_for_worker(ibqp->recv_cq);
+	}
 	hca_queue_free(dev, qp->rq);
 	hca_queue_free(dev, qp->sq);
 	return 0;
