@@ -17,6 +17,7 @@ static const struct command {
 	{ "show", cmd_show, "ids, listeners, queues, memberships, paths and peers that there are" },
 	{ "stats", cmd_stats, "counters and latencies of each port" },
 	{ "monitor", cmd_monitor, "what happens, while it happens" },
+	{ "record", cmd_record, "CM messages of a capture, a line each" },
 	{ "explain", cmd_explain, "why something failed, and what to try" },
 	{ "check", cmd_check, "whether this host is ready" },
 	{ "run", cmd_run, "a program for librdmacm over this connection manager" },

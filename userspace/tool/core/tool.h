@@ -137,5 +137,6 @@ int cmd_explain(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_record(int argc, char **argv);
 
 #endif /* TOOL_H */

@@ -133,10 +133,11 @@ int capture_read(FILE *from, int (*each)(const struct capture_seen *seen, void *
 
 /*
  * Prints a line: number, time since before or time of day, port, way, name, peers, communication
- * IDs, reason, id and program. In tool/decode.
+ * IDs, reason, id and program. before: time of the previous message of the conversation; 0: there
+ * is none. In tool/decode.
  */
 void record_text(FILE *to, unsigned int number, const struct record_port *port,
-		 const struct record_entry *entry, uint64_t before /* time of the previous, or 0 */);
+		 const struct record_entry *entry, uint64_t before);
 
 /*
  * Zeroes what IBTA calls private data in a CM message, and that of the records of a trunk's frame.

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* rdma-cm-alt record: prints CM messages of captures. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/core/tool.h"
+#include "tool/decode/print.h"
+
+enum { KEY_PRIVATE_DATA = 300, KEY_PACKET };
+
+static struct record_options wanted;
+
+static const struct argp_option record_options[] = {
+	{ "read", 'r', "FILE", 0, "Print this capture: pcapng or pcap", 0 },
+	{ "device", 'd', "DEVICE[/PORT]", 0, "Only of this RDMA device, or of its port", 0 },
+	{ "id", 'i', "NUMBER", 0, "Only of the id with this number", 0 },
+	{ "pid", 'p', "PID", 0, "Only of this process", 0 },
+	{ "program", 'c', "NAME", 0, "Only of programs with this name", 0 },
+	{ "count", 'n', "NUMBER", 0, "At most so many messages", 0 },
+	{ "packet", KEY_PACKET, "NUMBER", 0, "Only this packet, with all its fields", 0 },
+	{ "private-data", KEY_PRIVATE_DATA, NULL, 0,
+	  "With the private data that programs sent, if the file has them", 0 },
+	{ 0 }
+};
+
+static unsigned long number(const char *arg, const char *what, struct argp_state *state)
+{
+	char *end;
+	unsigned long value = strtoul(arg, &end, 10);
+
+	if (*arg < '0' || *arg > '9' || *end || !value || value > UINT32_MAX)
+		argp_error(state, "%s is no %s: it is 1 to %u", *arg ? arg : "''", what,
+			   UINT32_MAX);
+	return value;
+}
+
+/* The device of a capture need not be one of this host. */
+static void take_device(const char *arg, struct argp_state *state)
+{
+	const char *slash = strchr(arg, '/');
+	size_t len = slash ? (size_t)(slash - arg) : strlen(arg);
+
+	if (!len || len >= sizeof(wanted.device))
+		argp_error(state, "%s is no DEVICE or DEVICE/PORT, such as mlx5_0/1",
+			   *arg ? arg : "''");
+	memset(wanted.device, 0, sizeof(wanted.device));
+	memcpy(wanted.device, arg, len);
+	wanted.port = slash ? number(slash + 1, "port", state) : 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case 'r':
+		wanted.read_from = arg;
+		return 0;
+	case 'd':
+		take_device(arg, state);
+		return 0;
+	case 'i':
+		wanted.cm_id = number(arg, "number of an id", state);
+		return 0;
+	case 'p':
+		wanted.pid = number(arg, "process ID", state);
+		return 0;
+	case 'c':
+		wanted.program = arg;
+		return 0;
+	case 'n':
+		wanted.count = number(arg, "number of messages", state);
+		return 0;
+	case KEY_PACKET:
+		wanted.packet = number(arg, "number of a packet", state);
+		return 0;
+	case KEY_PRIVATE_DATA:
+		wanted.private_data = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "there are no arguments: a file to print is given by -r");
+		return 0;
+	case ARGP_KEY_END:
+		if (!wanted.read_from)
+			argp_error(state, "which capture? Give it by -r FILE");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int cmd_record(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = record_options, .parser = parse, .children = common_child,
+		.doc = "The CM messages of a capture, a line each, with what ties them to ids and "
+		       "programs. Needs neither rights nor the module.",
+	};
+
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	print_capture(&wanted);
+	return TOOL_OK;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Prints captures. */
+#ifndef TOOL_DECODE_PRINT_H
+#define TOOL_DECODE_PRINT_H
+
+#include "tool/record/options.h"
+
+/*
+ * print_capture() - print a capture, as text or JSON
+ * @options: name of the file and what to print
+ *
+ * Drops are reported on stderr. Ends the program with TOOL_ERROR if the file cannot be read; what
+ * precedes the damage has been printed then.
+ */
+void print_capture(const struct record_options *options);
+
+#endif /* TOOL_DECODE_PRINT_H */

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Options of rdma-cm-alt record. */
+#ifndef TOOL_RECORD_OPTIONS_H
+#define TOOL_RECORD_OPTIONS_H
+
+#include "tool/record/entry.h"
+
+/*
+ * struct record_options - what to record, or to print of a file, and how
+ * @read_from: name of a file that is printed; NULL: record
+ * @write_to: name of the file that is written; NULL: none
+ * @text: print each message
+ * @all: messages of stock and other users of ib_cm, too
+ * @trunks: frames of trunks, too
+ * @private_data: with private data
+ * @count: end after so many messages; 0: no limit
+ * @packet: print this packet with all its fields; 0: all packets, a line each
+ * @device: "": any; @port: 0: any port of it
+ * @cm_id, @pid: 0: any
+ * @program: NULL: any
+ */
+struct record_options {
+	const char *read_from;
+	const char *write_to;
+	bool text;
+	bool all;
+	bool trunks;
+	bool private_data;
+	unsigned long count;
+	unsigned long packet;
+	char device[64];
+	uint32_t port;
+	uint32_t cm_id;
+	uint32_t pid;
+	const char *program;
+};
+
+/* record_matches() - whether a message passes the filters of device, port, id, pid and program */
+bool record_matches(const struct record_options *options, const struct record_port *port,
+		    const struct record_entry *entry);
+
+#endif /* TOOL_RECORD_OPTIONS_H */
