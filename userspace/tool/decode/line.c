@@ -68,7 +68,7 @@ static void print_service(FILE *to, uint64_t service)
 /* 4.096 us * 2^value */
 static void print_timeout(FILE *to, unsigned int value)
 {
-	double seconds = 4.096e-6 * (double)(1ull << value);
+	double seconds = 4096 / 1e9 * (double)(1ull << value);
 
 	if (seconds < 0.001)
 		fprintf(to, "%.3f ms", seconds * 1000);

@@ -230,7 +230,7 @@ static int read_packet_options(struct input *in, struct body body, struct captur
 }
 
 /* A packet, also in its old form, in which the number of the interface has 16 bits. */
-static int read_packet(struct input *in, const struct section *section, struct body body,
+static int read_packet(struct input *in, const struct section *from, struct body body,
 		       uint32_t type)
 {
 	const uint8_t *head = take(&body, PACKET_LEN), *bytes;
@@ -242,7 +242,7 @@ static int read_packet(struct input *in, const struct section *section, struct b
 	if (!head)
 		return input_bad(in, -EBADMSG, "its block has %zu bytes, its head needs %d",
 				 body.len, PACKET_LEN);
-	interface = find_interface(in, section, type == PCAPNG_PACKET ? input_u32(in, head) :
+	interface = find_interface(in, from, type == PCAPNG_PACKET ? input_u32(in, head) :
 								       input_u16(in, head));
 	if (!interface)
 		return -EBADMSG;
