@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* rdma-cm-alt record: prints CM messages of captures. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tool/core/tool.h"
 #include "tool/decode/print.h"
 
@@ -23,29 +20,12 @@ static const struct argp_option record_options[] = {
 	{ 0 }
 };
 
-static unsigned long number(const char *arg, const char *what, struct argp_state *state)
+static void take_number(const char *arg, const char *what, uint32_t *number,
+			struct argp_state *state)
 {
-	char *end;
-	unsigned long value = strtoul(arg, &end, 10);
-
-	if (*arg < '0' || *arg > '9' || *end || !value || value > UINT32_MAX)
+	if (!options_number(arg, number))
 		argp_error(state, "%s is no %s: it is 1 to %u", *arg ? arg : "''", what,
 			   UINT32_MAX);
-	return value;
-}
-
-/* The device of a capture need not be one of this host. */
-static void take_device(const char *arg, struct argp_state *state)
-{
-	const char *slash = strchr(arg, '/');
-	size_t len = slash ? (size_t)(slash - arg) : strlen(arg);
-
-	if (!len || len >= sizeof(wanted.device))
-		argp_error(state, "%s is no DEVICE or DEVICE/PORT, such as mlx5_0/1",
-			   *arg ? arg : "''");
-	memset(wanted.device, 0, sizeof(wanted.device));
-	memcpy(wanted.device, arg, len);
-	wanted.port = slash ? number(slash + 1, "port", state) : 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -55,22 +35,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		wanted.read_from = arg;
 		return 0;
 	case 'd':
-		take_device(arg, state);
+		if (!options_device(&wanted, arg))
+			argp_error(state, "%s is no DEVICE or DEVICE/PORT, such as mlx5_0/1",
+				   *arg ? arg : "''");
 		return 0;
 	case 'i':
-		wanted.cm_id = number(arg, "number of an id", state);
+		take_number(arg, "number of an id", &wanted.cm_id, state);
 		return 0;
 	case 'p':
-		wanted.pid = number(arg, "process ID", state);
+		take_number(arg, "process ID", &wanted.pid, state);
 		return 0;
 	case 'c':
 		wanted.program = arg;
 		return 0;
 	case 'n':
-		wanted.count = number(arg, "number of messages", state);
+		take_number(arg, "number of messages", &wanted.count, state);
 		return 0;
 	case KEY_PACKET:
-		wanted.packet = number(arg, "number of a packet", state);
+		take_number(arg, "number of a packet", &wanted.packet, state);
 		return 0;
 	case KEY_PRIVATE_DATA:
 		wanted.private_data = true;

@@ -14,7 +14,7 @@ struct printing {
 	const struct record_options *options;
 	struct conversations *conversations;
 	struct json_object *rows;	/* NULL: text */
-	unsigned long printed;
+	uint32_t printed;
 };
 
 enum { ENOUGH = 1 };
@@ -98,7 +98,7 @@ void print_capture(const struct record_options *wanted)
 		fail(TOOL_ERROR, "%s: %s", wanted->read_from, why);
 	tell_drops(&total);
 	if (wanted->packet && !printing.printed)
-		fail(TOOL_ERROR, "%s has no CM message that is packet %lu and passes the filters; "
+		fail(TOOL_ERROR, "%s has no CM message that is packet %u and passes the filters; "
 		     "it has %u packets", wanted->read_from, wanted->packet, total.packets);
 	if (!printing.printed && !options.json)
 		warn("%s has no CM message%s", wanted->read_from,

@@ -12,8 +12,13 @@
 #include "tool/explain/no_trunk.h"
 #include "tool/core/host.h"
 #include "tool/core/tool.h"
+#include "tool/decode/story.h"
 
 enum { DEFAULT_LAST = 5 };
+
+enum { KEY_CAPTURE = 400 };
+
+static struct record_options capture;
 
 static struct {
 	const char *what;
@@ -25,6 +30,11 @@ static struct {
 
 static const struct argp_option explain_options[] = {
 	{ "last", 'n', "NUMBER", 0, "Show so many failures at most (default 5)", 0 },
+	{ "capture", KEY_CAPTURE, "FILE", 0,
+	  "What happened in this capture (pcapng or pcap), with the numbers of packets", 0 },
+	{ "device", 'd', "DEVICE[/PORT]", 0,
+	  "With --capture: only of this RDMA device, or of its port", 0 },
+	{ "id", 'i', "NUMBER", 0, "With --capture: only of the id with this number", 0 },
 	{ 0 }
 };
 
@@ -48,6 +58,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		wanted.last = strtol(arg, &end, 10);
 		if (*end || wanted.last <= 0)
 			argp_error(state, "%s is no number of failures: it is 1 or more", arg);
+		return 0;
+	case KEY_CAPTURE:
+		capture.read_from = arg;
+		return 0;
+	case 'd':
+		if (!options_device(&capture, arg))
+			argp_error(state, "%s is no DEVICE or DEVICE/PORT, such as mlx5_0/1", arg);
+		return 0;
+	case 'i':
+		if (!options_number(arg, &capture.cm_id))
+			argp_error(state, "%s is no number of an id: it is 1 to %u", arg,
+				   UINT32_MAX);
+		return 0;
+	case ARGP_KEY_END:
+		if (!capture.read_from && (*capture.device || capture.cm_id))
+			argp_error(state, "-d and -i are for --capture FILE");
+		if (capture.read_from && wanted.what)
+			argp_error(state, "--capture FILE takes no argument: its filters are "
+				   "-d and -i");
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num)
@@ -228,6 +257,8 @@ int cmd_explain(int argc, char **argv)
 	size_t count;
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	if (capture.read_from)
+		return story_tell(&capture) ? TOOL_BAD : TOOL_OK;
 	client_dump(RDMA_CM_ALT_NL_ID, add_id, &found);
 	client_dump(RDMA_CM_ALT_NL_FAILURE, add_failure, found.failures);
 	found.what = wanted.what;

@@ -1,8 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Filters of recorded messages. */
+/* Filters of recorded messages, and options that say them. */
 #include "tool/record/options.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+bool options_number(const char *arg, uint32_t *number)
+{
+	char *end;
+	unsigned long long value = strtoull(arg, &end, 10);
+
+	if (*arg < '0' || *arg > '9' || *end || !value || value > UINT32_MAX)
+		return false;
+	*number = value;
+	return true;
+}
+
+bool options_device(struct record_options *options, const char *arg)
+{
+	const char *slash = strchr(arg, '/');
+	size_t len = slash ? (size_t)(slash - arg) : strlen(arg);
+	uint32_t port = 0;
+
+	if (!len || len >= sizeof(options->device) || (slash && !options_number(slash + 1, &port)))
+		return false;
+	memset(options->device, 0, sizeof(options->device));
+	memcpy(options->device, arg, len);
+	options->port = port;
+	return true;
+}
 
 bool record_matches(const struct record_options *options, const struct record_port *port,
 		    const struct record_entry *entry)

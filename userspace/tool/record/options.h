@@ -26,14 +26,20 @@ struct record_options {
 	bool all;
 	bool trunks;
 	bool private_data;
-	unsigned long count;
-	unsigned long packet;
+	uint32_t count;
+	uint32_t packet;
 	char device[64];
 	uint32_t port;
 	uint32_t cm_id;
 	uint32_t pid;
 	const char *program;
 };
+
+/* options_number() - take a number of 1 to UINT32_MAX; false: it is none, and nothing is set */
+bool options_number(const char *arg, uint32_t *number);
+
+/* options_device() - take DEVICE or DEVICE/PORT, which need not be of this host; likewise */
+bool options_device(struct record_options *options, const char *arg);
 
 /* record_matches() - whether a message passes the filters of device, port, id, pid and program */
 bool record_matches(const struct record_options *options, const struct record_port *port,

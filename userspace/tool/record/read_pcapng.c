@@ -230,10 +230,10 @@ static int read_packet_options(struct input *in, struct body body, struct captur
 }
 
 /* A packet, also in its old form, in which the number of the interface has 16 bits. */
-static int read_packet(struct input *in, const struct section *from, struct body body,
-		       uint32_t type)
+static int read_packet(struct input *in, const struct section *from, uint32_t type,
+		       struct body block)
 {
-	const uint8_t *head = take(&body, PACKET_LEN), *bytes;
+	const uint8_t *head = take(&block, PACKET_LEN), *bytes;
 	const struct interface *interface;
 	struct capture_seen seen = { .entry = { .way = RECORD_SEEN, .private_data = true } };
 	uint32_t len;
@@ -241,21 +241,21 @@ static int read_packet(struct input *in, const struct section *from, struct body
 
 	if (!head)
 		return input_bad(in, -EBADMSG, "its block has %zu bytes, its head needs %d",
-				 body.len, PACKET_LEN);
+				 block.len, PACKET_LEN);
 	interface = find_interface(in, from, type == PCAPNG_PACKET ? input_u32(in, head) :
 								       input_u16(in, head));
 	if (!interface)
 		return -EBADMSG;
 	len = input_u32(in, head + 12);
-	bytes = take(&body, len);
+	bytes = take(&block, len);
 	if (!bytes)
 		return input_bad(in, -EBADMSG, "it says that %u bytes of it were recorded, but its "
-				 "block has %zu", len, body.len);
+				 "block has %zu", len, block.len);
 	seen.number = in->total->packets;
 	seen.port = interface->port;
 	seen.entry.time = time_of(interface, (uint64_t)input_u32(in, head + 4) << 32 |
 					     input_u32(in, head + 8));
-	ret = read_packet_options(in, body, &seen);
+	ret = read_packet_options(in, block, &seen);
 	return ret ?: input_packet(in, &seen, interface->link, bytes, len);
 }
 
@@ -334,7 +334,7 @@ static int read_block(struct input *in, struct section *section)
 		return read_interface(in, section, body);
 	case PCAPNG_PACKET:
 	case PCAPNG_OLD_PACKET:
-		return read_packet(in, section, body, type);
+		return read_packet(in, section, type, body);
 	case PCAPNG_SIMPLE_PACKET:
 		return read_simple_packet(in, section, body);
 	case PCAPNG_STATISTICS:

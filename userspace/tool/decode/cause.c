@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Says what happened in a conversation. */
+#include "tool/decode/cause.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "tool/decode/names.h"
+#include "tool/record/cm.h"
+
+enum { REQUESTER, RESPONDER, LISTED = 5, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17 };
+
+#define SECOND 1e9
+
+/* A story that is being told. */
+struct story {
+	const struct conversation *of;
+	FILE *to;
+	const char *indent;
+	bool wrong;
+};
+
+/*
+ * struct sent - how often an end has sent a message
+ * @times: messages that were recorded at both ends count once
+ */
+struct sent {
+	const struct said *first, *last;
+	unsigned int times;
+	char packets[96];
+};
+
+/* A message matches if it is of the type, and about that type unless about is 0. */
+static bool matches(const struct said *said, int from, unsigned int type, unsigned int about)
+{
+	return said->from == from && said->type == type && (!about || said->about == about);
+}
+
+static bool is_sent(const struct said *said)
+{
+	return said->way == RECORD_SENT || said->way == RECORD_SENT_AGAIN;
+}
+
+static void list_packet(struct sent *sent, unsigned int number)
+{
+	size_t len = strlen(sent->packets);
+
+	if (sent->times < LISTED)
+		snprintf(sent->packets + len, sizeof(sent->packets) - len, "%s%u",
+			 sent->times ? ", " : "", number);
+	else if (sent->times == LISTED)
+		snprintf(sent->packets + len, sizeof(sent->packets) - len, " ...");
+}
+
+static struct sent count(const struct story *story, int from, unsigned int type,
+			 unsigned int about)
+{
+	const struct conversation *of = story->of;
+	struct sent sent = {};
+	bool by_sender = false;
+
+	for (size_t i = 0; i < of->count; i++)
+		by_sender |= matches(&of->messages[i], from, type, about) &&
+			     is_sent(&of->messages[i]);
+	for (size_t i = 0; i < of->count; i++) {
+		const struct said *said = &of->messages[i];
+
+		if (!matches(said, from, type, about) || (by_sender && !is_sent(said)))
+			continue;
+		if (!sent.first)
+			sent.first = said;
+		sent.last = said;
+		list_packet(&sent, said->number);
+		sent.times++;
+	}
+	return sent;
+}
+
+static const char *name_of(const struct story *story, int end)
+{
+	if (story->of->local < 0)
+		return story->of->ends[end].address;
+	return story->of->local == end ? "this host" : "the peer";
+}
+
+static double seconds(const struct said *from, const struct said *to)
+{
+	return (int64_t)(to->time - from->time) / SECOND;
+}
+
+static void begin(struct story *story, bool wrong)
+{
+	fputs(story->indent, story->to);
+	story->wrong |= wrong;
+}
+
+/* "REQ in packet 1", or "REQ in packet 1 was sent 3 times (packets 1, 2, 3)". */
+static void tell_sent(const struct story *story, const struct sent *sent)
+{
+	fprintf(story->to, "%s in packet %u", cm_name(sent->first->type), sent->first->number);
+	if (sent->times > 1)
+		fprintf(story->to, " was sent %u times (packets %s)", sent->times, sent->packets);
+	else
+		fputs(" was sent once", story->to);
+}
+
+static void tell_unanswered(struct story *story, const struct sent *sent, const struct said *mra)
+{
+	int peer = !sent->first->from;
+
+	begin(story, true);
+	tell_sent(story, sent);
+	if (!mra) {
+		fprintf(story->to, " and not answered: it or the answer was lost, or %s has no "
+			"connection manager that listens.\n", name_of(story, peer));
+		return;
+	}
+	fprintf(story->to, "; %s asked in packet %u to wait up to %.1f s (MRA), and did not "
+		"answer in the %.1f s that are recorded.\n", name_of(story, peer), mra->number,
+		mra->wait / SECOND,
+		seconds(mra, &story->of->messages[story->of->count - 1]));
+}
+
+/* A message that needs an answer, and the answer. */
+static void tell_answered(struct story *story, const struct sent *sent, const struct said *mra,
+			  const struct said *answer)
+{
+	if (mra && mra->time <= answer->time) {
+		begin(story, true);
+		fprintf(story->to, "%s in packet %u was answered in packet %u after %.3f s: %s had "
+			"asked in packet %u to wait up to %.1f s (MRA). Its program is slow.\n",
+			cm_name(sent->first->type), sent->first->number, answer->number,
+			seconds(sent->first, answer), name_of(story, answer->from), mra->number,
+			mra->wait / SECOND);
+	} else if (sent->times > 1) {
+		begin(story, true);
+		tell_sent(story, sent);
+		if (sent->last->time > answer->time)
+			fprintf(story->to, ", again after the answer in packet %u: that was lost "
+				"or late.\n", answer->number);
+		else
+			fprintf(story->to, " and answered in packet %u, %.3f s after the first: "
+				"messages were lost, or %s was slow.\n", answer->number,
+				seconds(sent->first, answer), name_of(story, answer->from));
+	}
+}
+
+static void tell_reject(struct story *story, const struct said *reject, const struct said *of)
+{
+	begin(story, true);
+	fprintf(story->to, "REJ in packet %u answers ", reject->number);
+	if (of)
+		fprintf(story->to, "the %s of packet %u", cm_name(of->type), of->number);
+	else
+		fputs("a message that is not in the capture", story->to);
+	fprintf(story->to, ": %s (reason %u).\n", name_reason(reject->reason), reject->reason);
+}
+
+/*
+ * Tells of a message and what came after it: the answer, a reject of it, or nothing. Returns the
+ * answer.
+ */
+static const struct said *tell_exchange(struct story *story, int from, unsigned int type,
+					unsigned int answer_type)
+{
+	struct sent sent = count(story, from, type, 0);
+	struct sent answer = count(story, !from, answer_type, 0);
+	struct sent mra = count(story, !from, CM_MRA, type);
+	struct sent reject = count(story, !from, CM_REJ, type);
+
+	if (!sent.first && reject.first) {
+		tell_reject(story, reject.first, NULL);
+		return NULL;
+	}
+	if (!sent.first)
+		return answer.first;
+	if (answer.first) {
+		tell_answered(story, &sent, mra.first, answer.first);
+	} else if (reject.first) {
+		tell_answered(story, &sent, mra.first, reject.first);
+		tell_reject(story, reject.first, sent.first);
+	} else {
+		tell_unanswered(story, &sent, mra.first);
+	}
+	return answer.first;
+}
+
+/* The end of a connection, from either side. */
+static void tell_end(struct story *story)
+{
+	for (int end = REQUESTER; end <= RESPONDER; end++) {
+		struct sent request = count(story, end, CM_DREQ, 0);
+		const struct said *answer;
+
+		if (!request.first)
+			continue;
+		answer = tell_exchange(story, end, CM_DREQ, CM_DREP);
+		if (!answer)
+			continue;
+		begin(story, false);
+		fprintf(story->to, "DREQ in packet %u of %s ended the connection; the answer is "
+			"in packet %u.\n", request.first->number, name_of(story, end), answer->number);
+	}
+}
+
+static void tell_connection(struct story *story)
+{
+	struct sent request = count(story, REQUESTER, CM_REQ, 0), cancel, rtu;
+	const struct said *reply = tell_exchange(story, REQUESTER, CM_REQ, CM_REP);
+
+	cancel = count(story, REQUESTER, CM_REJ, CM_REQ);
+	if (cancel.first && request.first) {
+		begin(story, true);
+		fprintf(story->to, "REJ in packet %u takes back the REQ of packet %u: %s (reason "
+			"%u).\n", cancel.first->number, request.first->number,
+			name_reason(cancel.first->reason), cancel.first->reason);
+	}
+	if (reply) {
+		rtu = count(story, REQUESTER, CM_RTU, 0);
+		/* A DREQ shows, too, that the REP has arrived. */
+		tell_exchange(story, RESPONDER, CM_REP,
+			      rtu.first || !count(story, REQUESTER, CM_DREQ, 0).first ? CM_RTU :
+											CM_DREQ);
+		if (rtu.first && request.first) {
+			begin(story, false);
+			fprintf(story->to, "RTU in packet %u established the connection, %.3f s "
+				"after the REQ of packet %u.\n", rtu.first->number,
+				seconds(request.first, rtu.first), request.first->number);
+		}
+	}
+	for (int end = REQUESTER; end <= RESPONDER; end++)
+		tell_exchange(story, end, CM_LAP, CM_APR);
+	tell_end(story);
+}
+
+static void tell_sidr(struct story *story)
+{
+	const struct said *answer = tell_exchange(story, REQUESTER, CM_SIDR_REQ, CM_SIDR_REP);
+
+	if (!answer)
+		return;
+	begin(story, answer->reason);
+	fprintf(story->to, "SIDR_REP in packet %u says: %s (status %u).\n", answer->number,
+		name_sidr_status(answer->reason), answer->reason);
+}
+
+void cause_title(FILE *to, const struct conversation *conversation)
+{
+	uint64_t service = conversation->service;
+	unsigned int protocol = service >> 16 & 0xff;
+
+	fprintf(to, "%s to %s", conversation->ends[REQUESTER].address,
+		conversation->ends[RESPONDER].address);
+	if (service >> 24 == 1 && (protocol == PROTOCOL_TCP || protocol == PROTOCOL_UDP))
+		fprintf(to, ", %s port %u", protocol == PROTOCOL_TCP ? "TCP" : "UDP",
+			(unsigned int)(service & 0xffff));
+	else if (service)
+		fprintf(to, ", service 0x%016" PRIx64, service);
+	if (conversation->cm_id)
+		fprintf(to, ", id %" PRIu32, conversation->cm_id);
+	if (*conversation->program)
+		fprintf(to, ", %.*s", (int)sizeof(conversation->program), conversation->program);
+	if (conversation->pid)
+		fprintf(to, " (%" PRIu32 ")", conversation->pid);
+}
+
+bool cause_text(FILE *to, const struct conversation *conversation, const char *indent)
+{
+	struct story story = { .of = conversation, .to = to, .indent = indent };
+
+	if (conversation->sidr)
+		tell_sidr(&story);
+	else
+		tell_connection(&story);
+	return story.wrong;
+}
