@@ -7,6 +7,7 @@
  *   rca_hca/remove           write a name: removes that adapter
  *   rca_hca/rules            write a rule, "clear" or "seed N"; read what they did
  *   rca_hca/inject           write MADs to send (fabric/inject.c)
+ *   rca_hca/host/N           read MADs that host N gets while the file is open (fabric/host.c)
  *   rca_hca/counters         packets by their fate
  *   rca_hca/messages         messages of connection managers by kind; write "clear"
  *   rca_hca/groups           multicast groups; write "forget" to drop all of them
@@ -32,6 +33,7 @@
 #include <linux/uaccess.h>
 
 #include "fabric/fabric.h"
+#include "fabric/host.h"
 #include "fabric/inject.h"
 #include "fabric/messages.h"
 #include "fabric/peers.h"
@@ -332,6 +334,7 @@ void hca_knobs_init(void)
 	root = debugfs_create_dir("rca_hca", NULL);
 	add_files(root, root_knobs, ARRAY_SIZE(root_knobs), root_about, NULL);
 	debugfs_create_file("inject", 0200, root, NULL, &hca_inject_fops);
+	hca_host_files(root);
 	debugfs_create_u32("peers", 0600, root, &hca_peers);
 	debugfs_create_u32("sa_status", 0600, root, &hca_sa.status);
 	debugfs_create_u32("sa_lifetime", 0600, root, &hca_sa.lifetime);

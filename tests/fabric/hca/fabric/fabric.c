@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "fabric/host.h"
 #include "fabric/messages.h"
 #include "fabric/peers.h"
 #include "fabric/rules.h"
@@ -353,6 +354,8 @@ static void deliver(struct hca_packet *packet)
 		hca_sa_request(packet);
 	} else if (mad && hca_peer_has(packet->dlid)) {
 		hca_peer_answer(packet);
+	} else if (mad && hca_host_receive(packet)) {
+		hca_messages_to_peer(packet);
 	} else if (!deliver_unicast(packet)) {
 		hold_packet(packet, RETRY_MS);
 		return;

@@ -14,19 +14,7 @@
 
 #define MOST	256
 
-/**
- * struct record - a MAD, as it is written
- * @slid: LID that it comes from
- * @dlid: LID that it goes to
- * @mad: it
- */
-struct record {
-	__be16 slid;
-	__be16 dlid;
-	u8 mad[IB_MGMT_MAD_SIZE];
-};
-
-static int send_record(const struct record *record)
+static int send_record(const struct hca_record *record)
 {
 	struct hca_packet *packet = hca_packet_new(sizeof(record->mad), GFP_KERNEL);
 
@@ -47,7 +35,7 @@ static int send_record(const struct record *record)
 
 static ssize_t inject_write(struct file *file, const char __user *from, size_t len, loff_t *pos)
 {
-	struct record *records;
+	struct hca_record *records;
 	size_t i;
 	int ret = 0;
 

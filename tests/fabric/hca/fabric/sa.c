@@ -8,6 +8,7 @@
 #include "fabric/sa.h"
 
 #include "fabric/fabric.h"
+#include "fabric/host.h"
 #include "fabric/peers.h"
 #include "port.h"
 
@@ -33,10 +34,14 @@ static u16 common_pkey(const struct hca_port *a, const struct hca_port *b, u16 w
 	return 0;
 }
 
-/* find_peer: the end that is a simulated host, which is in every partition. Returns the status. */
+/*
+ * find_peer: the end that is a simulated or played host, which is in every partition. Returns the
+ * status.
+ */
 static u16 find_peer(struct sa_path_rec *path, const struct hca_port *from, u16 wanted)
 {
-	u16 lid = hca_peer_lid(&path->dgid), pkey = common_pkey(from, from, wanted);
+	u16 lid = hca_peer_lid(&path->dgid) ?: hca_host_lid(&path->dgid);
+	u16 pkey = common_pkey(from, from, wanted);
 
 	if (!lid || !pkey)
 		return HCA_SA_NO_RECORDS;
