@@ -47,6 +47,18 @@ static void put_ip_header(uint8_t *data, const struct cm_way *way, uint64_t *sta
 	memcpy(data + 20 + 12, &way->dst, 4);
 }
 
+/* The primary path of a request, and no alternate one. */
+static void put_path(uint8_t *mad, const struct cm_way *way)
+{
+	put(mad, 76, 2, way->slid);
+	put(mad, 78, 2, way->dlid);
+	memcpy(mad + 80, way->sgid, 16);
+	memcpy(mad + 96, way->dgid, 16);
+	put(mad, 112, 4, 3);
+	put(mad, 116, 4, 0x00000800 | 14 << 3);
+	memset(mad + 120, 0, 44);
+}
+
 static void put_request(uint8_t *mad, const struct cm_way *way, uint64_t service_id,
 			uint64_t *state)
 {
@@ -61,13 +73,7 @@ static void put_request(uint8_t *mad, const struct cm_way *way, uint64_t service
 	put(mad, 72, 2, 0xffff);
 	mad[74] = 4 << 4 | 7;
 	mad[75] = draw_below(state, 4) << 4;
-	put(mad, 76, 2, way->slid);
-	put(mad, 78, 2, way->dlid);
-	memcpy(mad + 80, way->sgid, 16);
-	memcpy(mad + 96, way->dgid, 16);
-	put(mad, 112, 4, 3);
-	put(mad, 116, 4, 0x00000800 | 14 << 3);
-	memset(mad + 120, 0, 44);
+	put_path(mad, way);
 	put_ip_header(mad + CM_REQ_PRIVATE, way, state);
 }
 
@@ -87,6 +93,18 @@ void cm_mad_make(uint8_t *mad, uint16_t attr, const struct cm_way *way, uint64_t
 	} else if (attr == CM_SIDR_REQ) {
 		put(mad, 28, 4, 0xffff0000);
 		put(mad, 32, 8, service_id);
+		put_ip_header(mad + CM_SIDR_REQ_PRIVATE, way, state);
+	}
+}
+
+void cm_mad_move(uint8_t *mad, const struct cm_way *way, uint64_t *state)
+{
+	if (mad[17] == CM_REQ) {
+		put(mad, 72, 2, 0xffff);
+		put_path(mad, way);
+		put_ip_header(mad + CM_REQ_PRIVATE, way, state);
+	} else if (mad[17] == CM_SIDR_REQ) {
+		put(mad, 28, 2, 0xffff);
 		put_ip_header(mad + CM_SIDR_REQ_PRIVATE, way, state);
 	}
 }

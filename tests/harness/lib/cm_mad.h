@@ -45,6 +45,11 @@ void draw_bytes(uint64_t *state, void *to, size_t len);
 /* A valid message. The service ID is used in requests only. */
 void cm_mad_make(uint8_t *mad, uint16_t attr, const struct cm_way *way, uint64_t service_id,
 		 uint64_t *state);
+/*
+ * Give a message of another fabric the path and the IP CM header of this one, which a recorder may
+ * have removed. The rest stays.
+ */
+void cm_mad_move(uint8_t *mad, const struct cm_way *way, uint64_t *state);
 /* Change some random bytes at or after the offset @from. */
 void cm_mad_mutate(uint8_t *mad, unsigned int from, uint64_t *state);
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from stacks import ROOT
 
 # Functions of tests/harness/guest that set a fabric up, and remove it.
-_FABRICS = {"siw": ("siw.sh", "siw_up", "siw_down"), "ib": ("hca.sh", "hca_up && hca_split", "hca_down")}
+_FABRICS = {"siw": ("siw.sh", "siw_up", "siw_down"), "ib": ("hca.sh", "hca_up && hca_split", "hca_down"),
+            "ib-alone": ("hca.sh", "hca_up 1", "hca_down")}
 
 
 def gid(number: int) -> str:

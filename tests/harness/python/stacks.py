@@ -268,6 +268,10 @@ class PipedProgram(Program):
             pass
         return self._said
 
+    def fileno(self) -> int:
+        """Its output, for select()."""
+        return self._output.fileno()
+
     def write(self, text: str) -> None:
         """Write to its input."""
         self._input.write(text.encode())

@@ -7,7 +7,7 @@
  * must be valid, nothing may be left, and valid clients must connect afterwards.
  *
  * Messages are new, or they are made of those of the corpus: messages that were the first with
- * some answer (an attribute and a reason).
+ * some answer (an attribute and a reason), and those of captures (tests/replay).
  *
  * Environment: FUZZ_SECONDS, FUZZ_MESSAGES (minimum of the first test), FUZZ_SEED, FUZZ_CORPUS (a
  * file of messages in hex), FUZZ_NEW (a file to write the corpus to).
@@ -302,14 +302,18 @@ static void from_peer(struct cm_way *way, unsigned int number)
 }
 
 /* A message of the corpus, for a connection of its own to a listener of this run. */
-static void make_again(uint8_t *mad, const uint8_t *known, const struct server *server,
-		       uint64_t *state)
+static void make_again(uint8_t *mad, const struct messages *messages, const struct cm_way *way,
+		       const struct server *server, uint64_t *state)
 {
+	unsigned int number = draw_below(state, messages->known);
+	const uint8_t *known = messages->corpus[number];
 	bool req = known[17] == CM_REQ;
 	uint16_t ps = htons(req ? RDMA_PS_TCP : RDMA_PS_UDP);
 	uint16_t port = htons(req ? server->tcp : server->udp);
 
 	memcpy(mad, known, MAD_BYTES);
+	if (messages->foreign[number])
+		cm_mad_move(mad, way, state);
 	draw_bytes(state, mad + 12, 4);
 	if (draw_below(state, 8))
 		draw_bytes(state, mad + 24, 4);
@@ -338,8 +342,7 @@ static void make(struct record *record, const struct server *server,
 	if (!draw_below(state, 16))
 		way->slid = 77;
 	if (messages->known && !draw_below(state, 3))
-		make_again(record->mad, messages->corpus[draw_below(state, messages->known)],
-			   server, state);
+		make_again(record->mad, messages, way, server, state);
 	else
 		cm_mad_make(record->mad, attr, way, service_id, state);
 	if (draw_below(state, 4))

@@ -2,10 +2,14 @@
 /* See messages.h. The file "messages" of the adapters has the answers of each kind. */
 #include "messages.h"
 
-static void keep(struct messages *messages, const uint8_t *mad)
+#define OF_CAPTURE "capture "
+
+static void keep(struct messages *messages, const uint8_t *mad, bool foreign)
 {
-	if (messages->known < CORPUS)
-		memcpy(messages->corpus[messages->known++], mad, MAD_BYTES);
+	if (messages->known == CORPUS)
+		return;
+	messages->foreign[messages->known] = foreign;
+	memcpy(messages->corpus[messages->known++], mad, MAD_BYTES);
 }
 
 /* Adds the message with this transaction to the corpus. */
@@ -16,7 +20,7 @@ static void keep_transaction(struct messages *messages, uint64_t transaction)
 
 	for (int i = 0; i < 2 * BATCH; i++) {
 		if (!memcmp(records[i].mad + 12, &low, sizeof(low))) {
-			keep(messages, records[i].mad);
+			keep(messages, records[i].mad, false);
 			return;
 		}
 	}
@@ -48,16 +52,19 @@ void messages_read(struct messages *messages)
 {
 	const char *path = getenv("FUZZ_CORPUS");
 	FILE *file = path && *path ? fopen(path, "r") : NULL;
-	char line[2 * MAD_BYTES + 2];
+	char line[sizeof(OF_CAPTURE) + 2 * MAD_BYTES + 1];
 	uint8_t mad[MAD_BYTES];
 
 	while (file && fgets(line, sizeof(line), file)) {
+		bool foreign = !strncmp(line, OF_CAPTURE, strlen(OF_CAPTURE));
+		const char *hex = line + (foreign ? strlen(OF_CAPTURE) : 0);
+
 		if (*line == '#')
 			continue;
 		for (int i = 0; i < MAD_BYTES; i++)
-			if (sscanf(line + 2 * i, "%2hhx", &mad[i]) != 1)
+			if (sscanf(hex + 2 * i, "%2hhx", &mad[i]) != 1)
 				ktap_fail(__FILE__, __LINE__, "%s: bad line", path);
-		keep(messages, mad);
+		keep(messages, mad, foreign);
 	}
 	if (file)
 		fclose(file);
@@ -68,10 +75,13 @@ void messages_write(const struct messages *messages)
 	const char *path = getenv("FUZZ_NEW");
 	FILE *file = path ? fopen(path, "w") : NULL;
 
-	for (unsigned int i = 0; file && i < messages->known; i++)
+	for (unsigned int i = 0; file && i < messages->known; i++) {
+		if (messages->foreign[i])
+			continue;
 		for (int j = 0; j < MAD_BYTES; j++)
 			fprintf(file, "%02x%s", messages->corpus[i][j],
 				j == MAD_BYTES - 1 ? "\n" : "");
+	}
 	if (file)
 		fclose(file);
 }

@@ -21,6 +21,7 @@ struct record {
 struct messages {
 	struct record batches[2][BATCH];
 	uint8_t corpus[CORPUS][MAD_BYTES];
+	bool foreign[CORPUS];	/* recorded on another fabric */
 	unsigned int known;	/* messages in the corpus */
 	unsigned int kinds;	/* kinds of answers so far */
 };
@@ -28,7 +29,10 @@ struct messages {
 /* Keep the messages that were the first with some answer. Print all answers if @print. */
 void messages_answered(struct messages *messages, bool print);
 
-/* The corpus from the file FUZZ_CORPUS, and to the file FUZZ_NEW. */
+/*
+ * The corpus from the file FUZZ_CORPUS, and to the file FUZZ_NEW. A line is a message in hex; one of
+ * a capture has the word "capture" before it.
+ */
 void messages_read(struct messages *messages);
 void messages_write(const struct messages *messages);
 

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Captures as conversations: which messages are the peer's, and which call of the program caused one of ours.
+
+Files are read by the program entries, which uses the reader of rdma-cm-alt record.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mads import CONSUMER_DEFINED, NO_SERVICE, BadMessage, Mad
+from stacks import ROOT
+
+ENTRIES = ROOT / "build/tests/fabric/replay/entries"
+# The service IDs of the port spaces of rdma_cm, without the port.
+SPACES = {0x1060000: "tcp", 0x1110000: "udp"}
+
+
+class BadCapture(Exception):
+    """A capture that cannot be played: file, packet, what is wrong."""
+
+
+@dataclass
+class Conversation:
+    """The messages of one connection, or of one question for a QP."""
+
+    number: int
+    active: bool  # the recorded side has begun it
+    space: str
+    port: int
+    nobody: bool = False  # listens on its port
+
+
+@dataclass
+class Step:
+    """A message of a capture.
+
+    `again`: an earlier one is the same. `call`: what the program does, so that the stack sends it. `pause`: seconds
+    since the message before. `noted`: the recorder knows of a call behind it.
+    """
+
+    number: int
+    mad: Mad
+    from_peer: bool
+    pause: float
+    again: bool
+    call: str = ""
+    noted: bool = False
+    conversation: Conversation | None = None
+
+
+@dataclass
+class Capture:
+    """A file's messages in their order."""
+
+    name: str
+    steps: list[Step] = field(default_factory=list)
+    conversations: list[Conversation] = field(default_factory=list)
+
+    def own(self) -> list[Step]:
+        """The messages of the recorded stack, without repetitions."""
+        return [step for step in self.steps if not step.from_peer and not step.again]
+
+
+def _lines(path: Path) -> list[list[str]]:
+    if path.suffix == ".txt":
+        return [line.split() for line in path.read_text().splitlines()]
+    if not ENTRIES.exists():
+        raise SystemExit(f"{ENTRIES} is not there; on the host run: make tests")
+    done = subprocess.run([ENTRIES, "read", path], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BadCapture(f"{path}: {done.stderr.strip()}")
+    return [line.split() for line in done.stdout.splitlines()]
+
+
+def _service(mad: Mad, number: int) -> tuple[str, int]:
+    service = mad["service_id"]
+    space = SPACES.get(service & ~0xffff)
+    if not space:
+        raise BadMessage(f"packet {number}: the service ID {service:#018x} is not of the port spaces TCP and UDP")
+    return space, service & 0xffff
+
+
+class _Reader:
+    """Puts the messages of a capture into conversations, one after another."""
+
+    def __init__(self, name: str) -> None:
+        self.capture = Capture(name)
+        self._owner: dict[tuple[bool, int], Conversation] = {}  # by whose identifier, and the identifier
+        self._last = 0
+
+    def _begin(self, step: Step) -> Conversation:
+        space, port = _service(step.mad, step.number)
+        conversation = Conversation(len(self.capture.conversations) + 1, not step.from_peer, space, port)
+        self.capture.conversations.append(conversation)
+        return conversation
+
+    def _retry(self, step: Step) -> Conversation | None:
+        """The conversation of an own request that the stack sends once more with another identifier."""
+        for other in self.capture.steps:
+            if not other.from_peer and other.mad.name == "REQ" and step.mad.name == "REQ" and \
+                    other.mad["qpn"] == step.mad["qpn"] and other.mad["psn"] == step.mad["psn"]:
+                return other.conversation
+        return None
+
+    def _find(self, step: Step) -> Conversation | None:
+        """The conversation of a message; None: of none that began in the capture."""
+        mad = step.mad
+        local, remote = (step.from_peer, mad.get("local")), (not step.from_peer, mad.get("remote"))
+        found = self._owner.get(local) or self._owner.get(remote)
+        if mad.name in ("REQ", "SIDR_REQ") and not step.again:
+            found = None if step.from_peer else self._retry(step)
+            step.call = "" if found or step.from_peer else "connect"
+            found = found or self._begin(step)
+        if found and local[1]:
+            self._owner[local] = found
+        if found and not step.from_peer and mad.name == "REJ" and mad["reason"] == NO_SERVICE:
+            found.nobody = True
+        return found
+
+    def _call(self, step: Step) -> str:
+        """The call of the program behind an own message that was sent for the first time."""
+        mad, answers = step.mad, step.conversation and not step.conversation.active
+        if mad.name in ("REP", "SIDR_REP") and answers:
+            return "accept" if not mad.get("status") else "reject"
+        if mad.name == "REJ" and mad["reason"] == CONSUMER_DEFINED:
+            return "reject"
+        return {"RTU": "establish", "DREQ": "disconnect", "DREP": "disconnect"}.get(mad.name, step.call)
+
+    def add(self, number: int, time: int, raw: bytes, from_peer: bool, operation: str) -> None:
+        """The next message; raises BadMessage. `operation` as the recorder has noted it, "-" if it has not."""
+        mad = Mad(raw)
+        again = any(other.from_peer == from_peer and other.mad.same_as(mad) for other in self.capture.steps)
+        pause = max(0, time - self._last) / 1e9 if self._last else 0.0
+        step = Step(number, mad, from_peer, pause, again)
+        step.conversation = self._find(step)
+        if not from_peer and not again and step.conversation:
+            step.call = self._call(step)
+        step.noted = operation != "-"
+        self._last = time
+        self.capture.steps.append(step)
+
+
+def read(path: Path, peer: str = "") -> Capture:
+    """Read a file. `peer`: GID of the side that is played, by default the one that did not record."""
+    reader = _Reader(path.name.removesuffix(".pcapng").removesuffix(".txt"))
+    for words in _lines(path):
+        number, time, way, kind, sgid, raw = int(words[0]), int(words[1]), words[2], words[3], words[8], words[-1]
+        operation = words[-3]
+        if kind != "cm":
+            continue
+        from_peer = sgid == peer if peer else way == "received"
+        try:
+            reader.add(number, time, bytes.fromhex(raw), from_peer, operation)
+        except BadMessage as bad:
+            raise BadCapture(f"{path}: packet {number}: {bad}") from bad
+    if not any(step.from_peer for step in reader.capture.steps):
+        raise BadCapture(f"{path}: no packet was sent by the peer; name its GID with --peer")
+    if any(step.noted for step in reader.capture.steps):
+        # The recorder knows the calls, so what it knows no call of was sent by the connection manager itself.
+        for step in reader.capture.steps:
+            step.call = step.call if step.noted else ""
+    return reader.capture
