@@ -17,7 +17,7 @@ from .suites import HOST, NOT_RUN, Run, Suite
 
 # Additional time for a suite that hangs, after its own timeout.
 HANG_SECONDS = 90
-# Guests in which fuzzers prove that they find a planted bug: one Debian kernel and one User-mode Linux suffice.
+# Guests in which fuzzers and played captures prove that they find a planted bug: one Debian kernel and one User-mode Linux suffice.
 PLANTED = ("6.12", "uml")
 # What a place takes of the declared seconds: the debug guest is slow, and 6.1 has only a part of most suites.
 FACTORS = {"debug": 4, "6.1": 0.6}
@@ -44,7 +44,8 @@ class Bench:
             modules[f"test adapter for {place}"] = ["scripts/build-module", "-m", "hca", place]
             modules[f"soft-iWARP for {place}"] = ["scripts/build-siw", place]
         for place in set(PLANTED) & set(guests):
-            patches = sorted(str(path) for path in paths.ROOT.glob("tests/robust/fuzz/*/planted.patch"))
+            patches = sorted(str(path) for pattern in ("robust/fuzz/*", "fabric/replay")
+                             for path in paths.ROOT.glob(f"tests/{pattern}/planted.patch"))
             modules[f"module with planted bugs for {place}"] = [
                 "scripts/build-module", "-o", "planted",
                 *(word for path in patches for word in ("-p", path)), place]
