@@ -6,6 +6,7 @@ Files are read by the program entries, which uses the reader of rdma-cm-alt reco
 
 from __future__ import annotations
 
+import ipaddress
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,8 +66,6 @@ class Capture:
 
 
 def _lines(path: Path) -> list[list[str]]:
-    if path.suffix == ".txt":
-        return [line.split() for line in path.read_text().splitlines()]
     if not ENTRIES.exists():
         raise SystemExit(f"{ENTRIES} is not there; on the host run: make tests")
     done = subprocess.run([ENTRIES, "read", path], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
@@ -145,19 +144,23 @@ class _Reader:
 
 def read(path: Path, peer: str = "") -> Capture:
     """Read a file. `peer`: GID of the side that is played, by default the one that did not record."""
-    reader = _Reader(path.name.removesuffix(".pcapng").removesuffix(".txt"))
+    reader = _Reader(path.name.removesuffix(".pcapng"))
     for words in _lines(path):
         number, time, way, kind, sgid, raw = int(words[0]), int(words[1]), words[2], words[3], words[8], words[-1]
         operation = words[-3]
         if kind != "cm":
             continue
-        from_peer = sgid == peer if peer else way == "received"
+        if way == "seen" and not peer:
+            raise BadCapture(f"{path}: packet {number} was recorded between the hosts: name the GID of the side to play "
+                             "with --peer")
+        from_peer = ipaddress.IPv6Address(sgid) == ipaddress.IPv6Address(peer) if peer else way == "received"
         try:
             reader.add(number, time, bytes.fromhex(raw), from_peer, operation)
         except BadMessage as bad:
             raise BadCapture(f"{path}: packet {number}: {bad}") from bad
     if not any(step.from_peer for step in reader.capture.steps):
-        raise BadCapture(f"{path}: no packet was sent by the peer; name its GID with --peer")
+        raise BadCapture(f"{path}: no packet was sent by {peer or 'the peer'}; name the GID of the side to play with "
+                         "--peer")
     if any(step.noted for step in reader.capture.steps):
         # The recorder knows the calls, so what it knows no call of was sent by the connection manager itself.
         for step in reader.capture.steps:

@@ -5,10 +5,11 @@
  *	entries read FILE	prints a line for each message of a capture
  *	entries write FILE	makes a capture of such lines from its standard input
  *
- * Words of a line: number of the packet, nanoseconds since 1970, way (sent, again, received), kind
- * (cm, trunk), 1 if it has its private data, device, port, link (infiniband, roce1, roce2), source
- * and destination GID, source and destination LID, number of the id, process, program, operation
- * and event ("-": unknown; a space in them becomes "_"), the message in hex.
+ * Words of a line: number of the packet, nanoseconds since 1970, way (sent, again, received, or
+ * seen between hosts), kind (cm, trunk), 1 if it has its private data, device, port, link
+ * (infiniband, roce1, roce2), source and destination GID, source and destination LID, number of the
+ * id, process, program, operation and event ("-": unknown; a space in them becomes "_"), the message
+ * in hex.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -17,12 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "entry.h"
+#include "tool/record/entry.h"
 
 #define WORDS 18
 #define MAX_PORTS 16
 
-static const char *const ways[] = { "sent", "again", "received" };
+static const char *const ways[] = { "sent", "again", "received", "seen" };
 static const char *const kinds[] = { "cm", "trunk" };
 static const char *const links[] = { "infiniband", "roce1", "roce2" };
 
