@@ -144,8 +144,13 @@ class _Reader:
 
 def read(path: Path, peer: str = "") -> Capture:
     """Read a file. `peer`: GID of the side that is played, by default the one that did not record."""
+    return of_lines(path, _lines(path), peer)
+
+
+def of_lines(path: Path, lines: list[list[str]], peer: str = "") -> Capture:
+    """The same of the lines that the program entries prints, in words; the file is not opened."""
     reader = _Reader(path.name.removesuffix(".pcapng"))
-    for words in _lines(path):
+    for words in lines:
         number, time, way, kind, sgid, raw = int(words[0]), int(words[1]), words[2], words[3], words[8], words[-1]
         operation = words[-3]
         if kind != "cm":
