@@ -136,6 +136,7 @@ int rca_lower_create(struct rca_id *id)
 		lower = id->tp->create(id->dev->ibdev, id);
 	if (IS_ERR(lower))
 		return PTR_ERR(lower);
-	id->lower = lower;
+	/* Pairs with rca_id_numbers(), which reads @tp afterwards. */
+	smp_store_release(&id->lower, lower);
 	return 0;
 }

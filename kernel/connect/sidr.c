@@ -96,7 +96,7 @@ int rca_sidr_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 		ret = PTR_ERR(lower);
 		goto err_unreserve;
 	}
-	id->lower = lower;
+	smp_store_release(&id->lower, lower);	/* pairs with rca_id_numbers() */
 	ret = rca_retry_keep_deadline(id);
 	if (ret)
 		goto err_drop_lower;

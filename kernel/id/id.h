@@ -137,7 +137,8 @@ struct rca_link {
  * @dev: device (lock: @op and @lock to change it, one of them to read; holds a reference)
  * @dev_node: entry in &rca_device.ids (lock: rca_device.lock)
  * @sgid_attr: local GID (as @dev; holds a reference)
- * @lower: cm_id of the transport, or NULL (lock: @op; owned)
+ * @lower: cm_id of the transport, or NULL (lock: @op; also read without, see rca_id_numbers();
+ *         owned)
  * @tp: transport of @lower: that of @dev, or that of trunks (as @lower; valid with a device)
  * @link: result of address resolution (lock: @op; also @lock once the id is in a table)
  * @watch_node: entry in the bucket of watching ids (lock: that of the bucket)
@@ -262,6 +263,7 @@ struct rca_step rca_id_step_post_reserved(struct rca_id *id, enum rca_input inpu
 struct rca_step rca_id_step_post_locked(struct rca_id *id, enum rca_input input,
 					struct rca_event **ev, int status);
 void rca_id_report_event_locked(struct rca_id *id, u32 type, int status);
+void rca_id_report_request_locked(struct rca_id *listener, const struct rca_id *child);
 void rca_id_report_event_on_locked(struct rca_id *id, u32 type, int status,
 				   const union rca_addr *peer);
 void rca_id_report_op(struct rca_id *id, const char *op, int ret);
@@ -284,6 +286,7 @@ void rca_id_detach(struct rca_id *id);
 int rca_id_bind(struct rca_id *id, const union rca_addr *addr);
 void rca_id_unbind(struct rca_id *id);
 bool rca_id_bound(const struct rca_id *id);
+void rca_id_numbers(const struct rca_id *id, struct rca_tp_numbers *out);
 void rca_id_drop_lower(struct rca_id *id);
 void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route);
 bool rca_id_dgid(const struct rca_id *id, union ib_gid *dgid);

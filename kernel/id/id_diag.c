@@ -93,8 +93,13 @@ static void log_failure(const struct rca_id *id, const struct rca_report *report
 				     report->status, report->comm, pid_nr(report->pid));
 }
 
-/* Not inline: the report is large, and mostly not needed. */
-static noinline void report_locked(struct rca_id *id, const union rca_addr *local,
+/*
+ * @conn: the id whose connection it is about: @id, or of a connection request the new one
+ *
+ * Not inline: the report is large, and mostly not needed.
+ */
+static noinline void report_locked(struct rca_id *id, const struct rca_id *conn,
+				   const union rca_addr *local,
 				   const union rca_addr *peer, const char *op, u32 event,
 				   int status, const char *failure)
 {
@@ -122,6 +127,7 @@ static noinline void report_locked(struct rca_id *id, const union rca_addr *loca
 	}
 	if (id->sgid_attr)
 		report.sgid = id->sgid_attr->gid;
+	rca_id_numbers(conn, &report.numbers);
 	if (failure)
 		log_failure(id, &report, failure);
 	if (id->net)
@@ -150,8 +156,26 @@ void rca_id_report_event_on_locked(struct rca_id *id, u32 type, int status,
 
 	trace_rca_event(id->obj.handle, &id->local.sa, &peer->sa, type, status);
 	if (failure || is_monitored(id))
-		report_locked(id, &id->local, peer, NULL, type, status, failure);
+		report_locked(id, id, &id->local, peer, NULL, type, status, failure);
 }
+
+/**
+ * rca_id_report_request_locked() - report that a connection request is posted
+ * @listener: the listener
+ * @child: the new id
+ *
+ * Context: Any context. Expects @listener->lock to be held by the caller.
+ */
+void rca_id_report_request_locked(struct rca_id *listener, const struct rca_id *child)
+{
+	const u32 type = RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
+
+	trace_rca_event(listener->obj.handle, &listener->local.sa, &listener->dst.sa, type, 0);
+	if (is_monitored(listener))
+		report_locked(listener, child, &listener->local, &listener->dst, NULL, type, 0,
+			      NULL);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_report_request_locked);
 
 /* rca_id_report_event_on_locked() for an event of the id itself. */
 void rca_id_report_event_locked(struct rca_id *id, u32 type, int status)
@@ -177,7 +201,7 @@ static void report_op(struct rca_id *id, const char *op, int ret, const union rc
 	spin_lock_irqsave(&id->lock, flags);
 	/* The error is the intended result of destroying the id during the operation. */
 	failed = failed && id->state != RCA_ST_DESTROYING;
-	report_locked(id, local, peer, op, 0, rca_user_errno(ret), failed ? op : NULL);
+	report_locked(id, id, local, peer, op, 0, rca_user_errno(ret), failed ? op : NULL);
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
@@ -227,8 +251,8 @@ void rca_id_report_refused(struct rca_id *listener, const union rca_addr *peer, 
 	if (!rca_monitor_ratelimit(listener->net))
 		return;
 	spin_lock_irqsave(&listener->lock, flags);
-	report_locked(listener, &listener->local, peer, "request", 0, rca_user_errno(ret),
-		      "request");
+	report_locked(listener, listener, &listener->local, peer, "request", 0,
+		      rca_user_errno(ret), "request");
 	spin_unlock_irqrestore(&listener->lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_report_refused);

@@ -125,7 +125,10 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 {
 	lockdep_assert_held(&id->lock);
 	status = rca_user_errno(status);
-	rca_id_report_event_locked(id, type, status);
+	if (ev && ev->child)
+		rca_id_report_request_locked(id, rca_id_of(ev->child));
+	else
+		rca_id_report_event_locked(id, type, status);
 	if (ev) {
 		ev->rec.type = type;
 		ev->rec.status = status;

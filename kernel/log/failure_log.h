@@ -11,6 +11,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "lib/sockaddr.h"
+#include "transport/transport.h"
 
 struct net;
 struct pid;
@@ -47,6 +48,7 @@ struct pid;
  * @dev: name of the device; empty without a device
  * @port: port of the device
  * @sgid: GID of the id on the port; zero without one
+ * @numbers: of its connection; of a connection request: those of the new id
  */
 struct rca_report {
 	struct list_head node;
@@ -68,6 +70,7 @@ struct rca_report {
 	char dev[IB_DEVICE_NAME_MAX];
 	u32 port;
 	union ib_gid sgid;
+	struct rca_tp_numbers numbers;
 };
 
 /* The failure log of a namespace takes at most 128 KiB. */

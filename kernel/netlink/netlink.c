@@ -53,7 +53,7 @@ static int put_report(struct sk_buff *skb, const struct rca_report *report)
 	if (memcmp(&report->sgid, &none, sizeof(none)) &&
 	    nla_put(skb, RDMA_CM_ALT_NL_A_SGID, sizeof(report->sgid), &report->sgid))
 		return -EMSGSIZE;
-	return 0;
+	return rca_nl_put_numbers(skb, &report->numbers);
 }
 
 static bool has_listeners(struct net *net)

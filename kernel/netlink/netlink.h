@@ -12,6 +12,7 @@
 struct ib_device;
 struct rca_device;
 struct rca_id;
+struct rca_tp_numbers;
 
 /**
  * struct rca_nl_dump - a call of dumpit(), and what its reader may see
@@ -72,6 +73,7 @@ int rca_nl_put_ctx_owner(const struct rca_nl_dump *dump, const struct rca_ctx *c
 int rca_nl_put_addr(struct sk_buff *skb, int attr, const union rca_addr *addr);
 struct rca_device *rca_nl_device(const struct rca_nl_dump *dump, u32 serial);
 int rca_nl_put_port(struct sk_buff *skb, const struct ib_device *ibdev, u32 port);
+int rca_nl_put_numbers(struct sk_buff *skb, const struct rca_tp_numbers *numbers);
 int rca_nl_put_u64(struct sk_buff *skb, int attr, u64 value);
 
 #endif /* RCA_NETLINK_H */

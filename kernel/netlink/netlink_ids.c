@@ -135,11 +135,13 @@ static int put_id(const struct rca_nl_dump *dump, struct rca_obj *obj)
 {
 	struct rca_id *id = rca_id_of(obj);
 	struct sk_buff *skb = dump->skb;
+	struct rca_tp_numbers numbers;
 
+	rca_id_numbers(id, &numbers);
 	if (put_state(skb, id) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_PS, id->ps) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_QP_TYPE, id->qp_type) ||
-	    put_queue(skb, id))
+	    rca_nl_put_numbers(skb, &numbers) || put_queue(skb, id))
 		return -EMSGSIZE;
 	return put_addrs(skb, id, &id->dst, true) ?: put_obj(dump, obj);
 }

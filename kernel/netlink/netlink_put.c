@@ -5,6 +5,7 @@
  *
  * Locking: none.
  */
+#include <kunit/visibility.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/string.h>
@@ -208,6 +209,21 @@ int rca_nl_put_port(struct sk_buff *skb, const struct ib_device *ibdev, u32 port
 	return nla_put_string(skb, RDMA_CM_ALT_NL_A_DEV, name) ?:
 	       nla_put_u32(skb, RDMA_CM_ALT_NL_A_PORT, port);
 }
+
+static int put_number(struct sk_buff *skb, int attr, u32 number)
+{
+	return number ? nla_put_u32(skb, attr, number) : 0;
+}
+
+/* Those of a connection that it has. */
+int rca_nl_put_numbers(struct sk_buff *skb, const struct rca_tp_numbers *numbers)
+{
+	return put_number(skb, RDMA_CM_ALT_NL_A_COMM_ID, numbers->comm_id) ?:
+	       put_number(skb, RDMA_CM_ALT_NL_A_REMOTE_COMM_ID, numbers->remote_comm_id) ?:
+	       put_number(skb, RDMA_CM_ALT_NL_A_SESSION, numbers->session) ?:
+	       put_number(skb, RDMA_CM_ALT_NL_A_NUMBER, numbers->number);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_nl_put_numbers);
 
 /**
  * rca_nl_device() - get a device that the reader of a dump may see

@@ -254,6 +254,20 @@ struct rca_tp_upcalls {
 };
 
 /**
+ * struct rca_tp_numbers - numbers by which messages on the wire name a connection; 0: none
+ * @comm_id: over ib_cm: communication ID of this host, or its request ID of datagrams
+ * @remote_comm_id: over ib_cm: communication ID of the peer, once it is known
+ * @session: over a trunk: number of its session
+ * @number: over a trunk: number of the connection in the session
+ */
+struct rca_tp_numbers {
+	u32 comm_id;
+	u32 remote_comm_id;
+	u32 session;
+	u32 number;
+};
+
+/**
  * struct rca_tp_ops - a transport
  * @name: for messages
  * @over_tcp: connections are TCP connections: no IP CM header in front of private
@@ -266,6 +280,8 @@ struct rca_tp_upcalls {
  *               rejected by the transport, which ends the other connection
  * @create: create a lower cm_id for @owner on @dev; ERR_PTR() on failure
  * @destroy: destroy it, whatever it is doing; no callback runs afterwards. Sleeps.
+ * @numbers: read the numbers of a lower cm_id, in any context; under RCU it may have been destroyed
+ *           meanwhile. NULL: it has none
  * @set_owner: set the owner of a lower cm_id that came with a request
  * @listen: listen on a service ID, or on an address and port, for @demux; -EBUSY:
  *          another user of the device listens there; ERR_PTR() on failure
@@ -308,6 +324,7 @@ struct rca_tp_ops {
 	bool finds_stale;
 	void *(*create)(struct ib_device *dev, void *owner);
 	void (*destroy)(void *lower);
+	void (*numbers)(const void *lower, struct rca_tp_numbers *out);
 	void (*set_owner)(void *lower, void *owner);
 	void *(*listen)(struct ib_device *dev, const struct rca_tp_listen *req, void *demux);
 	void (*unlisten)(void *listen);

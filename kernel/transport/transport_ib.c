@@ -213,6 +213,15 @@ static void ib_destroy(void *lower)
 	ib_destroy_cm_id(lower);
 }
 
+/* ib_cm frees a cm_id after an RCU grace period. */
+static void ib_numbers(const void *lower, struct rca_tp_numbers *out)
+{
+	const struct ib_cm_id *cm_id = lower;
+
+	out->comm_id = be32_to_cpu(READ_ONCE(cm_id->local_id));
+	out->remote_comm_id = be32_to_cpu(READ_ONCE(cm_id->remote_id));
+}
+
 static void ib_set_owner(void *lower, void *owner)
 {
 	struct ib_cm_id *cm_id = lower;
@@ -452,6 +461,7 @@ const struct rca_tp_ops rca_tp_ib = {
 	.finds_stale = true,
 	.create = ib_create,
 	.destroy = ib_destroy,
+	.numbers = ib_numbers,
 	.set_owner = ib_set_owner,
 	.listen = ib_listen,
 	.unlisten = ib_destroy,

@@ -170,7 +170,7 @@ void rca_conn_put_locked(struct rca_trunk_conn *conn)
 		trunk->answers--;
 	rdma_destroy_ah_attr(&conn->ah);
 	kfree(conn->data);
-	kfree(conn);
+	kfree_rcu(conn, rcu);
 	rca_trunk_unuse(trunk);
 	if (!trunk->users && cancel_delayed_work(&trunk->timer)) {
 		trunk->timer_at = 0;

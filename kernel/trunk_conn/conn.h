@@ -4,6 +4,7 @@
 #define RCA_TRUNK_CONN_H
 
 #include <linux/list.h>
+#include <linux/rcupdate.h>
 #include <linux/timerqueue.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -56,6 +57,8 @@ enum rca_conn_state {
  * @is_answer: it has no owner, and is counted in &rca_trunk.answers (lock: rca_trunk.lock)
  * @to_send: bit n: the record of type n waits to be put into a frame (lock: rca_trunk.lock)
  * @waiting: entry in &rca_trunk.waiting while @to_send is not 0 (lock: rca_trunk.lock)
+ * @rcu: frees the connection after readers of its numbers; shares memory with @waiting, because
+ *       nothing waits to be sent then
  * @timer: entry in &rca_trunk.timers, or empty (lock: rca_trunk.lock)
  * @service_id: of the request
  * @qp: REQ or REP that is sent: the local QP (lock: rca_trunk.lock)
@@ -85,7 +88,10 @@ struct rca_trunk_conn {
 	u8 qp_type;
 	bool is_answer;
 	u16 to_send;
-	struct list_head waiting;
+	union {
+		struct list_head waiting;
+		struct rcu_head rcu;
+	};
 	struct timerqueue_node timer;
 	__be64 service_id;
 	struct rca_record_qp qp;

@@ -251,11 +251,21 @@ static void trunk_set_owner(void *lower, void *owner)
 	conn->owner = owner;
 }
 
+/* Both are immutable, and the connection is freed after an RCU grace period. */
+static void trunk_numbers(const void *lower, struct rca_tp_numbers *out)
+{
+	const struct rca_trunk_conn *conn = lower;
+
+	out->session = conn->session;
+	out->number = conn->number;
+}
+
 const struct rca_tp_ops rca_tp_trunk = {
 	.name = "trunk",
 	.long_private = true,
 	.reliable = true,
 	.destroy = trunk_destroy,
+	.numbers = trunk_numbers,
 	.set_owner = trunk_set_owner,
 	.connect = trunk_connect,
 	.reply = trunk_reply,

@@ -123,6 +123,12 @@ enum rdma_cm_alt_nl_cmd {
  *	could not be opened, if there is a connection then; absent: at any time
  * @RDMA_CM_ALT_NL_A_COMMON: u32: peers: version of the trunk protocol that both hosts use; 0: there
  *	is none that both speak
+ * @RDMA_CM_ALT_NL_A_COMM_ID: u32: ids, failures and notifications: communication ID of this host in
+ *	the messages of the connection over ib_cm, or its request ID of datagrams; of a connection
+ *	request that of the new id; absent: there is none
+ * @RDMA_CM_ALT_NL_A_REMOTE_COMM_ID: u32: likewise, communication ID of the peer
+ * @RDMA_CM_ALT_NL_A_SESSION: u32: likewise, over a trunk: number of its session
+ * @RDMA_CM_ALT_NL_A_NUMBER: u32: likewise, over a trunk: number of the connection in the session
  */
 enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_UNSPEC,
@@ -180,6 +186,10 @@ enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_NO_TRUNK,
 	RDMA_CM_ALT_NL_A_RETRY,
 	RDMA_CM_ALT_NL_A_COMMON,
+	RDMA_CM_ALT_NL_A_COMM_ID,
+	RDMA_CM_ALT_NL_A_REMOTE_COMM_ID,
+	RDMA_CM_ALT_NL_A_SESSION,
+	RDMA_CM_ALT_NL_A_NUMBER,
 	/* private: */
 	__RDMA_CM_ALT_NL_A_MAX,
 #define RDMA_CM_ALT_NL_A_MAX (__RDMA_CM_ALT_NL_A_MAX - 1)

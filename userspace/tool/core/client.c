@@ -69,6 +69,10 @@ static const struct nla_policy policy[RDMA_CM_ALT_NL_A_MAX + 1] = {
 	[RDMA_CM_ALT_NL_A_NO_TRUNK] = { .type = NLA_STRING },
 	[RDMA_CM_ALT_NL_A_RETRY] = { .type = NLA_U32 },
 	[RDMA_CM_ALT_NL_A_COMMON] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_COMM_ID] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_REMOTE_COMM_ID] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_SESSION] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_NUMBER] = { .type = NLA_U32 },
 };
 
 static const struct nla_policy control_policy[CTRL_ATTR_MAX + 1] = {

@@ -42,6 +42,15 @@ static void add_place(struct json_object *record, struct nlattr **attrs)
 	add(record, "gid", text_gid(attrs[RDMA_CM_ALT_NL_A_SGID]));
 }
 
+/* The numbers by which messages name the connection. */
+static void add_numbers(struct json_object *record, struct nlattr **attrs)
+{
+	add_u32(record, "comm_id", attrs[RDMA_CM_ALT_NL_A_COMM_ID]);
+	add_u32(record, "remote_comm_id", attrs[RDMA_CM_ALT_NL_A_REMOTE_COMM_ID]);
+	add_u32(record, "session", attrs[RDMA_CM_ALT_NL_A_SESSION]);
+	add_u32(record, "number", attrs[RDMA_CM_ALT_NL_A_NUMBER]);
+}
+
 static void add_busy(struct json_object *record, struct nlattr **attrs)
 {
 	if (attrs[RDMA_CM_ALT_NL_A_BUSY])
@@ -83,6 +92,7 @@ struct json_object *record_id(struct nlattr **attrs)
 	add(record, "peer_gid", text_gid(attrs[RDMA_CM_ALT_NL_A_DGID]));
 	record_put(record, "transport", client_string(attrs, RDMA_CM_ALT_NL_A_TRANSPORT, NULL));
 	record_put(record, "no_trunk", client_string(attrs, RDMA_CM_ALT_NL_A_NO_TRUNK, NULL));
+	add_numbers(record, attrs);
 	add_u32(record, "qpn", attrs[RDMA_CM_ALT_NL_A_QPN]);
 	add_u32(record, "queue", attrs[RDMA_CM_ALT_NL_A_QUEUE]);
 	add_u32(record, "age", attrs[RDMA_CM_ALT_NL_A_AGE]);
@@ -204,6 +214,7 @@ struct json_object *record_notification(struct nlattr **attrs)
 	record_put(record, "before", client_string(attrs, RDMA_CM_ALT_NL_A_BEFORE, NULL));
 	record_put(record, "ps", text_ps(client_u32(attrs, RDMA_CM_ALT_NL_A_PS, 0)));
 	add_place(record, attrs);
+	add_numbers(record, attrs);
 	add_owner(record, attrs);
 	return record;
 }

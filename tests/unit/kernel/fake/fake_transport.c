@@ -20,6 +20,9 @@
 /* Tests of one suite run one after the other. */
 static struct fake *the_fake;
 
+/* Of the lower cm_ids that were made. */
+static atomic_t numbers;
+
 static int send_message(int *count, void *lower)
 {
 	int ret = the_fake->fail;
@@ -51,6 +54,7 @@ static void *fake_tp_create(struct ib_device *ibdev, void *owner)
 		return ERR_PTR(-ENOMEM);
 	meanwhile();
 	lower->owner = owner;
+	lower->number = atomic_inc_return(&numbers);
 	atomic_inc(&the_fake->lowers);
 	return lower;
 }
@@ -59,6 +63,12 @@ static void fake_tp_destroy(void *lower)
 {
 	atomic_dec(&the_fake->lowers);
 	kfree(lower);
+}
+
+static void fake_tp_numbers(const void *lower, struct rca_tp_numbers *out)
+{
+	out->comm_id = ((const struct fake_lower *)lower)->number;
+	out->remote_comm_id = FAKE_REMOTE_COMM_ID;
 }
 
 static void fake_tp_set_owner(void *lower, void *owner)
@@ -194,6 +204,7 @@ static const struct rca_tp_ops fake_ops = {
 	.finds_stale = true,
 	.create = fake_tp_create,
 	.destroy = fake_tp_destroy,
+	.numbers = fake_tp_numbers,
 	.set_owner = fake_tp_set_owner,
 	.listen = fake_tp_listen,
 	.unlisten = fake_tp_unlisten,

@@ -21,12 +21,16 @@
 /** FAKE_FOREIGN_QP - a QP number that the caller may not use */
 #define FAKE_FOREIGN_QP 0xbad
 
+/** FAKE_REMOTE_COMM_ID - the communication ID of the peer in all connections */
+#define FAKE_REMOTE_COMM_ID 0x5eed
+
 /** FAKE_SL - service level of the path to the peer */
 #define FAKE_SL 5
 
 /* The lower cm_id. */
 struct fake_lower {
 	void *owner;
+	u32 number;
 };
 
 /**
