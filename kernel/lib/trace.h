@@ -15,6 +15,7 @@
 #include <linux/socket.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm_alt.h>
 
 #include "lib/fsm.h"
@@ -233,6 +234,49 @@ TRACE_EVENT(rca_trunk,
 
 	TP_printk("sgid=%pI6c dgid=%pI6c pkey=0x%04x session=%08x %s: %s", __entry->sgid,
 		  __entry->dgid, __entry->pkey, __entry->session, __entry->what, __entry->why)
+);
+
+/* Recorded bytes of a frame, which may be longer. */
+#define RCA_TRACE_FRAME_LEN 256
+
+/* A frame of a trunk is posted, or was received; @data has @len bytes. */
+TRACE_EVENT(rca_frame,
+	TP_PROTO(const char *device, u32 port, const u8 *sgid, const u8 *dgid, u16 pkey, u32 qpn,
+		 u32 peer_qpn, bool sent, const void *data, u32 len),
+	TP_ARGS(device, port, sgid, dgid, pkey, qpn, peer_qpn, sent, data, len),
+
+	TP_STRUCT__entry(
+		__array(char, device, IB_DEVICE_NAME_MAX)
+		__array(unsigned char, sgid, sizeof(struct in6_addr))
+		__array(unsigned char, dgid, sizeof(struct in6_addr))
+		__field(u32, port)
+		__field(u32, qpn)
+		__field(u32, peer_qpn)
+		__field(u32, len)
+		__field(u16, pkey)
+		__field(bool, sent)
+		__dynamic_array(u8, data, min_t(u32, len, RCA_TRACE_FRAME_LEN))
+	),
+
+	TP_fast_assign(
+		strscpy_pad(__entry->device, device, sizeof(__entry->device));
+		memcpy(__entry->sgid, sgid, sizeof(struct in6_addr));
+		memcpy(__entry->dgid, dgid, sizeof(struct in6_addr));
+		__entry->port = port;
+		__entry->qpn = qpn;
+		__entry->peer_qpn = peer_qpn;
+		__entry->len = len;
+		__entry->pkey = pkey;
+		__entry->sent = sent;
+		memcpy(__get_dynamic_array(data), data, min_t(u32, len, RCA_TRACE_FRAME_LEN));
+	),
+
+	TP_printk("%s/%u sgid=%pI6c dgid=%pI6c pkey=0x%04x qp=%u peer_qp=%u %s %u bytes: %s",
+		  __entry->device, __entry->port, __entry->sgid, __entry->dgid, __entry->pkey,
+		  __entry->qpn, __entry->peer_qpn, __entry->sent ? "sent" : "received",
+		  __entry->len,
+		  __print_hex_str(__get_dynamic_array(data),
+				  min_t(u32, __entry->len, RCA_TRACE_FRAME_LEN)))
 );
 
 #endif /* RCA_TRACE_H */

@@ -66,6 +66,7 @@ enum {
  * @trunk: its trunk (immutable; holds a reference)
  * @active: this host has asked for it (immutable)
  * @peer: what the peer has told (active side: the token from its hello; complete after its REP)
+ * @peer_qpn: number of its QP; 0 until it has told (set as @peer)
  * @cookie: cookie of this host (immutable)
  * @psn: starting packet sequence number of the receive queue (immutable)
  * @path: path to the peer, as the receiver of a request sees it (immutable)
@@ -107,6 +108,7 @@ struct rca_trunk_link {
 	struct rca_trunk *trunk;
 	bool active;
 	struct rca_trunk_open peer;
+	u32 peer_qpn;
 	u64 cookie;
 	u32 psn;
 	struct sa_path_rec path;

@@ -100,7 +100,7 @@ static int send_rep(struct rca_trunk_link *link)
 }
 
 /* It must be from the load of the peer's module that has told the hello. */
-static bool take_rep(struct rca_trunk_link *link, const void *data)
+static bool take_rep(struct rca_trunk_link *link, const void *data, u32 qpn)
 {
 	struct rca_trunk_open open;
 
@@ -110,6 +110,7 @@ static bool take_rep(struct rca_trunk_link *link, const void *data)
 		return false;
 	spin_lock(&link->trunk->lock);
 	link->peer = open;
+	link->peer_qpn = qpn;
 	spin_unlock(&link->trunk->lock);
 	return true;
 }
@@ -153,7 +154,7 @@ int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 		return 0;
 	switch (event->event) {
 	case IB_CM_REP_RECEIVED:
-		if (take_rep(link, event->private_data))
+		if (take_rep(link, event->private_data, event->param.rep_rcvd.remote_qpn))
 			news = RCA_LINK_REP;
 		break;
 	case IB_CM_REP_ERROR:

@@ -29,11 +29,13 @@
  * struct link_req - a request of a peer for a link
  * @open: what it has told
  * @path: path to it
+ * @qpn: number of its QP
  * @yields: if this host asks at the same time, its own request yields to this one
  */
 struct link_req {
 	const struct rca_trunk_open *open;
 	const struct sa_path_rec *path;
+	u32 qpn;
 	bool yields;
 };
 
@@ -92,6 +94,7 @@ static int accept(struct rca_device *dev, const struct rca_trunk_key *key,
 	spin_lock(&trunk->lock);
 	if (link && may_accept(trunk, req->open, req->yields)) {
 		link->peer = *req->open;
+		link->peer_qpn = req->qpn;
 		link->cm_id = cm_id;
 		cm_id->context = link;
 		cm_id->cm_handler = rca_link_handler;
@@ -292,6 +295,7 @@ static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *ev
 		const struct link_req asked = {
 			.open = &open,
 			.path = req->primary_path,
+			.qpn = req->remote_qpn,
 			.yields = peer_wins(&key.peer, &open.hello),
 		};
 
