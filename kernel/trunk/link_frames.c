@@ -395,3 +395,4 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 		rca_link_tell(link, RCA_LINK_END);
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_link_receive_done);

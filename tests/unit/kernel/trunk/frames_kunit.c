@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Tests of kernel/trunk/link_frames.c: a frame that is received. The trunk is not in the table, its
+ * work only counts its runs, and its adapter has only a name.
+ *
+ * Locking: none.
+ */
+#include "trunk/link.h"
+
+#include <kunit/test.h>
+#include <linux/string.h>
+
+#include "device/devices.h"
+#include "trunk/trunk.h"
+
+/* Longer than what a tracepoint holds of it. */
+#define LEN	300
+
+/**
+ * struct frames - what a test has
+ * @ibdev: the adapter, without operations
+ * @dev: its entry
+ * @qp: the queue pair
+ * @trunk: the trunk
+ * @link: its link
+ * @data: the buffer of a frame
+ * @runs: how often the work of the trunk has run
+ */
+struct frames {
+	struct ib_device ibdev;
+	struct rca_device dev;
+	struct ib_qp qp;
+	struct rca_trunk trunk;
+	struct rca_trunk_link link;
+	u8 data[LEN];
+	unsigned int runs;
+};
+
+static void work(struct work_struct *work)
+{
+	struct rca_trunk *trunk = container_of(to_delayed_work(work), struct rca_trunk, work);
+
+	container_of(trunk, struct frames, trunk)->runs++;
+	rca_trunk_put(trunk);	/* got in rca_trunk_run() */
+}
+
+static int frames_init(struct kunit *test)
+{
+	struct frames *frames = kunit_kzalloc(test, sizeof(*frames), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, frames);
+	test->priv = frames;
+	strscpy(frames->ibdev.name, "frames0", sizeof(frames->ibdev.name));
+	frames->dev.ibdev = &frames->ibdev;
+	frames->qp.qp_num = 17;
+	refcount_set(&frames->trunk.ref, 1);
+	spin_lock_init(&frames->trunk.lock);
+	INIT_DELAYED_WORK(&frames->trunk.work, work);
+	frames->trunk.dev = &frames->dev;
+	frames->trunk.link = &frames->link;
+	frames->link.trunk = &frames->trunk;
+	frames->link.qp = &frames->qp;
+	frames->link.peer_qpn = 18;
+	return 0;
+}
+
+static void frames_exit(struct kunit *test)
+{
+	struct frames *frames = test->priv;
+
+	flush_delayed_work(&frames->trunk.work);
+}
+
+/* A frame of @len bytes has come; its buffer is full of @byte. */
+static void come(struct frames *frames, u8 byte, u32 len, enum ib_wc_status status)
+{
+	struct rca_link_buf buf = { .link = &frames->link, .data = frames->data };
+	struct ib_wc wc = { .wr_cqe = &buf.cqe, .status = status, .byte_len = len };
+
+	memset(frames->data, byte, sizeof(frames->data));
+	rca_link_receive_done(NULL, &wc);
+	flush_delayed_work(&frames->trunk.work);
+}
+
+/* No link can mend what the peer writes. Tracepoints have seen the frame. */
+static void malformed_frame_loses_the_link(struct kunit *test)
+{
+	struct frames *frames = test->priv;
+
+	come(frames, 0xff, LEN, IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, test_bit(RCA_LINK_LOST, &frames->link.news));
+	KUNIT_EXPECT_FALSE(test, test_bit(RCA_LINK_END, &frames->link.news));
+	KUNIT_EXPECT_STREQ(test, frames->trunk.why, "a frame was malformed");
+	KUNIT_EXPECT_EQ(test, frames->runs, 1U);
+}
+
+static void frame_without_a_header_loses_the_link(struct kunit *test)
+{
+	struct frames *frames = test->priv;
+
+	come(frames, 0, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, test_bit(RCA_LINK_LOST, &frames->link.news));
+}
+
+/* Another link may succeed. The buffer holds no frame: it is not read. */
+static void failed_receive_ends_the_link(struct kunit *test)
+{
+	struct frames *frames = test->priv;
+
+	come(frames, 0xff, 0, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_TRUE(test, test_bit(RCA_LINK_END, &frames->link.news));
+	KUNIT_EXPECT_FALSE(test, test_bit(RCA_LINK_LOST, &frames->link.news));
+	KUNIT_EXPECT_STREQ(test, frames->trunk.why, "the QP has failed");
+}
+
+static struct kunit_case frames_cases[] = {
+	KUNIT_CASE(malformed_frame_loses_the_link),
+	KUNIT_CASE(frame_without_a_header_loses_the_link),
+	KUNIT_CASE(failed_receive_ends_the_link),
+	{}
+};
+
+static struct kunit_suite frames_suite = {
+	.name = "rdma_cm_alt_trunk_frames",
+	.init = frames_init,
+	.exit = frames_exit,
+	.test_cases = frames_cases,
+};
+
+kunit_test_suite(frames_suite);
