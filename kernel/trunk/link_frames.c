@@ -59,15 +59,6 @@ int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf)
 	return ib_post_recv(link->qp, &wr, NULL);
 }
 
-/* For recorders; costs nothing while there is none. Only with a QP. */
-static void trace_frame(const struct rca_trunk_link *link, bool sent, const void *data, u32 len)
-{
-	const struct rca_peer_key *peer = &link->trunk->key.peer;
-
-	trace_rca_frame(ibdev_of(link)->name, peer->port_num, peer->sgid.raw, peer->dgid.raw,
-			peer->pkey, link->qp->qp_num, link->peer_qpn, sent, data, len);
-}
-
 static int post_send(struct rca_trunk_link *link, struct rca_link_buf *buf, u16 len)
 {
 	struct ib_sge sge = {
@@ -85,7 +76,7 @@ static int post_send(struct rca_trunk_link *link, struct rca_link_buf *buf, u16 
 
 	lockdep_assert_held(&link->trunk->lock);
 	if (trace_rca_frame_enabled())
-		trace_frame(link, true, buf->data, len);
+		rca_trunk_trace_frame(link, true, buf->data, len);
 	ib_dma_sync_single_for_device(ibdev_of(link), buf->dma, len, DMA_TO_DEVICE);
 	link->under_way++;
 	link->posted++;
@@ -386,7 +377,7 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	ib_dma_sync_single_for_cpu(ibdev_of(link), buf->dma, RCA_FRAME_MAX, DMA_FROM_DEVICE);
 	if (trace_rca_frame_enabled())
-		trace_frame(link, false, buf->data, wc->byte_len);
+		rca_trunk_trace_frame(link, false, buf->data, wc->byte_len);
 	if (receive(link, buf->data, wc->byte_len)) {
 		rca_trunk_because(link->trunk, "a frame was malformed");
 		rca_link_tell(link, RCA_LINK_LOST);	/* no other link can mend that */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What operators see of a trunk: counters of its port, and the tracepoint rca_trunk.
+ * What operators see of a trunk: counters of its port, and tracepoints.
  *
  * The reason why a link or a session ends is noted where that is decided, which may be a callback,
  * and told when it has ended. If there are several, the first one counts. It is forgotten when the
@@ -31,6 +31,27 @@ static void trace(const struct rca_trunk *trunk, u32 session, const char *what, 
 
 	trace_rca_trunk(peer->sgid.raw, peer->dgid.raw, peer->pkey, session, what, why);
 }
+
+/**
+ * rca_trunk_trace_frame() - report a frame to recorders
+ * @link: its link, with a QP
+ * @sent: it is being posted; false: it was received
+ * @data: the frame
+ * @len: its length in bytes
+ *
+ * Call it only while the tracepoint rca_frame is on.
+ *
+ * Context: Any context.
+ */
+void rca_trunk_trace_frame(const struct rca_trunk_link *link, bool sent, const void *data, u32 len)
+{
+	const struct rca_peer_key *peer = &link->trunk->key.peer;
+
+	trace_rca_frame(link->trunk->dev->ibdev->name, peer->port_num, peer->sgid.raw,
+			peer->dgid.raw, peer->pkey, link->qp->qp_num, link->peer_qpn, sent, data,
+			len);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_trunk_trace_frame);
 
 /**
  * rca_trunk_because() - note why the link or the session of a trunk has to end

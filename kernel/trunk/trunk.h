@@ -212,6 +212,7 @@ void rca_trunks_for_parameter(void (*fn)(struct rca_trunk *trunk));
 bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *info);
 
 /* seen.c */
+void rca_trunk_trace_frame(const struct rca_trunk_link *link, bool sent, const void *data, u32 len);
 void rca_trunk_count_one(const struct rca_trunk *trunk, enum rca_trunk_stat stat);
 void rca_trunk_because(struct rca_trunk *trunk, const char *why);
 void rca_trunk_opening(struct rca_trunk *trunk);

@@ -9,6 +9,8 @@
 
 #include "device/devices.h"
 #include "fake/device_bench.h"
+#include "trunk/link.h"
+#include "trunk/trunk.h"
 
 static unsigned long count(struct kunit *test, enum rca_trunk_stat stat)
 {
@@ -89,6 +91,22 @@ static void session_without_connections_is_not_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(test, RCA_STAT_LOST), lost);
 }
 
+/* A frame is longer than what is recorded of it, or shorter. */
+static void frames_are_traced(struct kunit *test)
+{
+	struct rca_trunk_link *link = kunit_kzalloc(test, sizeof(*link), GFP_KERNEL);
+	u8 *data = kunit_kzalloc(test, RCA_FRAME_MAX, GFP_KERNEL);
+	struct ib_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, link);
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	link->trunk = conn_bench->trunk;
+	link->qp = qp;
+	rca_trunk_trace_frame(link, true, data, RCA_FRAME_MAX);
+	rca_trunk_trace_frame(link, false, data, 1);
+}
+
 static void each_counter_has_a_name(struct kunit *test)
 {
 	int one, two;
@@ -107,6 +125,7 @@ static struct kunit_case seen_cases[] = {
 	KUNIT_CASE(first_reason_counts),
 	KUNIT_CASE(session_is_lost_with_its_link),
 	KUNIT_CASE(session_without_connections_is_not_lost),
+	KUNIT_CASE(frames_are_traced),
 	KUNIT_CASE(each_counter_has_a_name),
 	{}
 };
