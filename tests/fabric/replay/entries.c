@@ -7,9 +7,9 @@
  *
  * Words of a line: number of the packet, nanoseconds since 1970, way (sent, again, received, or
  * seen between hosts), kind (cm, trunk), 1 if it has its private data, device, port, link
- * (infiniband, roce1, roce2), source and destination GID, source and destination LID, number of the
- * id, process, program, operation and event ("-": unknown; a space in them becomes "_"), the message
- * in hex.
+ * (infiniband, roce1, roce2), source and destination GID, source and destination LID, number of
+ * the id, process, program, operation and event ("-": unknown; a space in them becomes "_"), the
+ * message in hex.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -30,8 +30,8 @@ struct messages {
 void messages_answered(struct messages *messages, bool print);
 
 /*
- * The corpus from the file FUZZ_CORPUS, and to the file FUZZ_NEW. A line is a message in hex; one of
- * a capture has the word "capture" before it.
+ * The corpus from the file FUZZ_CORPUS, and to the file FUZZ_NEW. A line is a message in hex; one
+ * of a capture has the word "capture" before it.
  */
 void messages_read(struct messages *messages);
 void messages_write(const struct messages *messages);
