@@ -89,7 +89,8 @@ class Table:
     @staticmethod
     def _chosen(capture: Capture) -> set[int]:
         """The recorded identifiers that our side has chosen; the peer may also have used others, of strangers."""
-        chosen, strange = set(), {0}
+        chosen: set[int] = set()
+        strange = {0}
         for step in capture.steps:
             if step.from_peer:
                 strange.add(step.mad.get("remote"))
