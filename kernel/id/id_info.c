@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Description of the addresses, the device and the paths of an id for user space.
+ * Description of the addresses, the device, the paths and the connection of an id for user space.
  *
- * Locking: rca_id.op, unless the id is unpublished.
+ * Locking: rca_id.op, unless the id is unpublished; none for rca_id_numbers().
  */
 #include <kunit/visibility.h>
 #include <linux/build_bug.h>
@@ -103,3 +103,31 @@ void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route)
 	mutex_unlock(&id->op);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_id_fill_route);
+
+/**
+ * rca_id_numbers() - read the numbers by which messages name the connection of an id
+ * @id: the id
+ * @out: set; all are 0 without a connection
+ *
+ * The lower cm_id may be destroyed meanwhile. Its memory stays until the end of the grace period,
+ * as rca_id_drop_lower() hides it before.
+ *
+ * Context: Any context.
+ */
+void rca_id_numbers(const struct rca_id *id, struct rca_tp_numbers *out)
+{
+	const struct rca_tp_ops *tp;
+	const void *lower;
+
+	*out = (struct rca_tp_numbers){};
+	rcu_read_lock();
+	/* Pairs with where it is created: its transport was set before. */
+	lower = smp_load_acquire(&id->lower);
+	tp = READ_ONCE(id->tp);
+	/* Pairs with rca_id_drop_lower(): a transport is replaced while there is no lower cm_id. */
+	smp_rmb();
+	if (lower && READ_ONCE(id->lower) == lower && tp->numbers)
+		tp->numbers(lower, out);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_id_numbers);
