@@ -41,7 +41,7 @@ _rdma_cm_alt() {
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
 		-*) ;;
-		show | stats | monitor | explain | check | run | bench)
+		show | stats | monitor | record | explain | check | run | bench)
 			command=$word
 			break
 			;;
@@ -53,17 +53,23 @@ _rdma_cm_alt() {
 	show/-s | show/--state) mapfile -t found < <(_rdma_cm_alt_ids state) ;;
 	show/-d | show/--device) mapfile -t found < <(_rdma_cm_alt_devices) ;;
 	show/-c | show/--program | monitor/-c | monitor/--program) mapfile -t found < <(_rdma_cm_alt_ids program) ;;
+	record/-r | record/--read | explain/--capture)
+		_rdma_cm_alt_offer_files -f
+		return
+		;;
+	record/-d | record/--device | explain/-d | explain/--device) mapfile -t found < <(_rdma_cm_alt_devices) ;;
 	run/-l | run/--library | bench/-l | bench/--library)
 		_rdma_cm_alt_offer_files -d
 		return
 		;;
-	/*) found=(show stats monitor explain check run bench "${common[@]}" --version) ;;
+	/*) found=(show stats monitor record explain check run bench "${common[@]}" --version) ;;
 	show/*) found=(ids listeners queues members paths peers --address --device --pid --program --state "${common[@]}") ;;
 	stats/*) found=(--all --prometheus "${common[@]}") ;;
 	monitor/*) found=(--failures --program "${common[@]}") ;;
+	record/*) found=(--count --device --id --packet --pid --private-data --program --read "${common[@]}") ;;
 	explain/*)
 		mapfile -t found < <(_rdma_cm_alt_ids name)
-		found+=(--last "${common[@]}")
+		found+=(--capture --device --id --last "${common[@]}")
 		;;
 	check/*) found=("${common[@]}") ;;
 	bench/*) found=(--count --library --rounds "${common[@]}") ;;

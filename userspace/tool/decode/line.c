@@ -36,9 +36,10 @@ static void print_time(FILE *to, uint64_t time, uint64_t before)
 	fprintf(to, " %s.%06u", text, micros);
 }
 
-/* The addresses of the IP CM header of a request. */
+/* The addresses of the IP CM header of a request, unless they are those of the packet. */
 static void print_ip(FILE *to, const struct record_entry *entry)
 {
+	char sender[64], receiver[64];
 	const uint8_t *header = cm_ip_header(entry);
 	char source[INET6_ADDRSTRLEN], destination[INET6_ADDRSTRLEN];
 	int family = header && header[1] >> 4 == 4 ? AF_INET : AF_INET6;
@@ -48,7 +49,13 @@ static void print_ip(FILE *to, const struct record_entry *entry)
 		return;
 	inet_ntop(family, header + 4 + skip, source, sizeof(source));
 	inet_ntop(family, header + 20 + skip, destination, sizeof(destination));
-	fprintf(to, ", from %s port %u to %s", source, get_be16(header + 2), destination);
+	name_peer(entry, true, sender, sizeof(sender));
+	name_peer(entry, false, receiver, sizeof(receiver));
+	if (strcmp(sender, source) || strcmp(receiver, destination))
+		fprintf(to, " of %s, from %s", destination, source);
+	else
+		fputs(" from", to);
+	fprintf(to, " port %u", get_be16(header + 2));
 }
 
 static void print_service(FILE *to, uint64_t service)
