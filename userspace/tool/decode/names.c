@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tool/record/cm.h"
 
@@ -82,10 +83,13 @@ void name_peer(const struct record_entry *entry, bool sender, char *text, size_t
 {
 	const uint8_t *gid = sender ? entry->sgid : entry->dgid;
 	char address[INET6_ADDRSTRLEN];
+	struct in6_addr aligned;
 
+	/* The GIDs of an entry begin at any byte. */
+	memcpy(&aligned, gid, sizeof(aligned));
 	if (!entry->grh)
 		snprintf(text, len, "LID %u", sender ? entry->slid : entry->dlid);
-	else if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)gid))
+	else if (IN6_IS_ADDR_V4MAPPED(&aligned))
 		snprintf(text, len, "%s", inet_ntop(AF_INET, gid + 12, address, sizeof(address)));
 	else
 		snprintf(text, len, "%s", inet_ntop(AF_INET6, gid, address, sizeof(address)));

@@ -46,10 +46,11 @@ bool trunk_frame(const struct record_entry *entry, struct trunk_frame *frame)
 bool trunk_next(const struct record_entry *entry, struct trunk_record *record)
 {
 	unsigned int at = record->at ? record->at + record->len : TRUNK_FRAME_LEN;
-	const uint8_t *bytes = entry->bytes + at;
+	const uint8_t *bytes;
 
 	if (entry->kind != RECORD_TRUNK || at + TRUNK_RECORD_LEN > entry->len)
 		return false;
+	bytes = entry->bytes + at;
 	*record = (struct trunk_record) {
 		.type = bytes[0],
 		.len = get_be16(bytes + 2),
@@ -58,7 +59,9 @@ bool trunk_next(const struct record_entry *entry, struct trunk_record *record)
 	};
 	if (record->len < TRUNK_RECORD_LEN || record->len % 4)
 		return false;
-	if (knows(record->type) && types[record->type].private_at)
+	if (!knows(record->type))
+		record->private_at = at + TRUNK_RECORD_LEN;
+	else if (types[record->type].private_at)
 		record->private_at = at + types[record->type].private_at;
 	return true;
 }

@@ -31,7 +31,8 @@ struct trunk_frame {
  * struct trunk_record - a record
  * @at: offset in the message
  * @len: with its header; may reach beyond the recorded bytes
- * @private_at: offset of private data in the message; 0: the type has none
+ * @private_at: offset of private data in the message; 0: the type has none; of a type that is not
+ *		known, all that follows the head of the record may be private
  */
 struct trunk_record {
 	uint8_t type;

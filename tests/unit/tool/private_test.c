@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tests of the removal of private data, and of what the fuzzer of captures found. */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tool/decode/names.h"
+#include "tool/record/trunk.h"
+
+enum { UNKNOWN_TYPE = 99 };
+
+/* A frame with one record, whose bytes after its head are 0x5a. */
+static struct record_entry frame_of(unsigned int type, unsigned int record_len)
+{
+	struct record_entry entry = fixture_message(CM_RTU, true, RECORD_ROCE_V2);
+
+	entry.kind = RECORD_TRUNK;
+	memset(entry.bytes, 0x5a, sizeof(entry.bytes));
+	put_be16(entry.bytes + 18, TRUNK_FRAME_LEN + record_len);
+	entry.bytes[20] = 1;
+	entry.bytes[TRUNK_FRAME_LEN] = type;
+	put_be16(entry.bytes + TRUNK_FRAME_LEN + 2, record_len);
+	return entry;
+}
+
+static void assert_bytes(const struct record_entry *entry, unsigned int from, unsigned int to,
+			 uint8_t value)
+{
+	for (unsigned int i = from; i < to; i++)
+		assert_int_equal(entry->bytes[i], value);
+}
+
+static void removes_private_data(void **state)
+{
+	(void)state;
+	for (unsigned int type = CM_REQ; type <= CM_APR; type++) {
+		struct record_entry entry = fixture_message(type, true, RECORD_ROCE_V2);
+		struct record_entry before = entry;
+		unsigned int from = cm_message(type)->private_at;
+
+		/* The service IDs of both are those of the IP CM service. */
+		if (type == CM_REQ || type == CM_SIDR_REQ)
+			from += CM_IP_HEADER_LEN;
+		record_remove_private_data(&entry);
+		assert_false(entry.private_data);
+		assert_memory_equal(entry.bytes, before.bytes, from);
+		assert_bytes(&before, from, RECORD_MAD_LEN, 0x5a);
+		assert_bytes(&entry, from, RECORD_MAD_LEN, 0);
+	}
+}
+
+static void removes_it_of_other_services(void **state)
+{
+	struct record_entry entry = fixture_message(CM_REQ, true, RECORD_INFINIBAND);
+
+	(void)state;
+	put_be64(entry.bytes + 32, 0x0000000100000001);
+	record_remove_private_data(&entry);
+	assert_bytes(&entry, cm_message(CM_REQ)->private_at, RECORD_MAD_LEN, 0);
+}
+
+/* What a later version sends may be private, too. */
+static void removes_records_of_unknown_types(void **state)
+{
+	struct record_entry entry = frame_of(UNKNOWN_TYPE, 48);
+
+	(void)state;
+	record_remove_private_data(&entry);
+	assert_int_equal(entry.bytes[TRUNK_FRAME_LEN], UNKNOWN_TYPE);
+	assert_bytes(&entry, TRUNK_FRAME_LEN + TRUNK_RECORD_LEN, TRUNK_FRAME_LEN + 48, 0);
+}
+
+/* A record that says it is longer than the frame is the last one. */
+static void ends_at_long_records(void **state)
+{
+	struct record_entry entry = frame_of(TRUNK_PING, 13108);
+	struct trunk_record record = {};
+
+	(void)state;
+	assert_true(trunk_next(&entry, &record));
+	assert_int_equal(record.len, 13108);
+	assert_false(trunk_next(&entry, &record));
+	record_remove_private_data(&entry);
+}
+
+/* An entry may be anywhere in memory that its numbers allow, its GIDs at any byte. */
+static void names_peers(void **state)
+{
+	struct record_entry entry = fixture_message(CM_REQ, true, RECORD_ROCE_V2);
+	char text[64];
+
+	(void)state;
+	name_peer(&entry, true, text, sizeof(text));
+	assert_string_equal(text, "192.0.2.1");
+	memcpy(entry.dgid, "\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\7", sizeof(entry.dgid));
+	name_peer(&entry, false, text, sizeof(text));
+	assert_string_equal(text, "fe80::7");
+	entry = fixture_message(CM_REQ, true, RECORD_INFINIBAND);
+	entry.grh = false;
+	name_peer(&entry, false, text, sizeof(text));
+	assert_string_equal(text, "LID 6");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(removes_private_data),
+		cmocka_unit_test(removes_it_of_other_services),
+		cmocka_unit_test(removes_records_of_unknown_types),
+		cmocka_unit_test(ends_at_long_records),
+		cmocka_unit_test(names_peers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
