@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tool/decode/cause.h"
 #include "tool/decode/names.h"
 #include "tool/record/trunk.h"
 
@@ -102,6 +103,29 @@ static void names_peers(void **state)
 	assert_string_equal(text, "LID 6");
 }
 
+/* The name of a program in a file must not add a line. */
+static void keeps_titles_in_a_line(void **state)
+{
+	struct conversations *all = conversations_new();
+	struct capture_seen seen = { .number = 1, .port = { .device = "mlx5_0", .port = 1 } };
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&text, &len);
+
+	(void)state;
+	assert_non_null(all);
+	assert_non_null(to);
+	seen.entry = fixture_message(CM_REQ, true, RECORD_ROCE_V2);
+	strcpy(seen.entry.program, "a\nfalse: \x1b");
+	assert_non_null(conversations_add(all, &seen));
+	cause_title(to, conversations_get(all, 0));
+	fclose(to);
+	assert_non_null(strstr(text, "a?false: ?"));
+	assert_null(strchr(text, '\n'));
+	free(text);
+	conversations_free(all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -110,6 +134,7 @@ int main(void)
 		cmocka_unit_test(removes_records_of_unknown_types),
 		cmocka_unit_test(ends_at_long_records),
 		cmocka_unit_test(names_peers),
+		cmocka_unit_test(keeps_titles_in_a_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -244,6 +244,14 @@ static void tell_sidr(struct story *story)
 		name_sidr_status(answer->reason), answer->reason);
 }
 
+/* A name of a file may have ends of lines, which would look like lines of ours. */
+static void print_program(FILE *to, const char *program, size_t size)
+{
+	fputs(", ", to);
+	for (size_t i = 0; i < size && program[i]; i++)
+		fputc(program[i] < ' ' || program[i] > '~' ? '?' : program[i], to);
+}
+
 void cause_title(FILE *to, const struct conversation *conversation)
 {
 	uint64_t service = conversation->service;
@@ -259,7 +267,7 @@ void cause_title(FILE *to, const struct conversation *conversation)
 	if (conversation->cm_id)
 		fprintf(to, ", id %" PRIu32, conversation->cm_id);
 	if (*conversation->program)
-		fprintf(to, ", %.*s", (int)sizeof(conversation->program), conversation->program);
+		print_program(to, conversation->program, sizeof(conversation->program));
 	if (conversation->pid)
 		fprintf(to, " (%" PRIu32 ")", conversation->pid);
 }
