@@ -12,8 +12,8 @@ enum { REQUESTER, RESPONDER, LISTED = 5, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17 };
 
 #define SECOND 1e9
 
-/* A story that is being told. */
-struct story {
+/* The explanation of a conversation, which is being written. */
+struct account {
 	const struct conversation *of;
 	FILE *to;
 	const char *indent;
@@ -52,10 +52,10 @@ static void list_packet(struct sent *sent, unsigned int number)
 		snprintf(sent->packets + len, sizeof(sent->packets) - len, " ...");
 }
 
-static struct sent count(const struct story *story, int from, unsigned int type,
+static struct sent count(const struct account *account, int from, unsigned int type,
 			 unsigned int about)
 {
-	const struct conversation *of = story->of;
+	const struct conversation *of = account->of;
 	struct sent sent = {};
 	bool by_sender = false;
 
@@ -76,11 +76,11 @@ static struct sent count(const struct story *story, int from, unsigned int type,
 	return sent;
 }
 
-static const char *name_of(const struct story *story, int end)
+static const char *name_of(const struct account *account, int end)
 {
-	if (story->of->local < 0)
-		return story->of->ends[end].address;
-	return story->of->local == end ? "this host" : "the peer";
+	if (account->of->local < 0)
+		return account->of->ends[end].address;
+	return account->of->local == end ? "this host" : "the peer";
 }
 
 static double seconds(const struct said *from, const struct said *to)
@@ -88,159 +88,160 @@ static double seconds(const struct said *from, const struct said *to)
 	return (int64_t)(to->time - from->time) / SECOND;
 }
 
-static void begin(struct story *story, bool wrong)
+static void begin(struct account *account, bool wrong)
 {
-	fputs(story->indent, story->to);
-	story->wrong |= wrong;
+	fputs(account->indent, account->to);
+	account->wrong |= wrong;
 }
 
 /* "REQ in packet 1", or "REQ in packet 1 was sent 3 times (packets 1, 2, 3)". */
-static void tell_sent(const struct story *story, const struct sent *sent)
+static void tell_sent(const struct account *account, const struct sent *sent)
 {
-	fprintf(story->to, "%s in packet %u", cm_name(sent->first->type), sent->first->number);
+	fprintf(account->to, "%s in packet %u", cm_name(sent->first->type), sent->first->number);
 	if (sent->times > 1)
-		fprintf(story->to, " was sent %u times (packets %s)", sent->times, sent->packets);
+		fprintf(account->to, " was sent %u times (packets %s)", sent->times, sent->packets);
 	else
-		fputs(" was sent once", story->to);
+		fputs(" was sent once", account->to);
 }
 
-static void tell_unanswered(struct story *story, const struct sent *sent, const struct said *mra)
+static void tell_unanswered(struct account *account, const struct sent *sent, const struct said *mra)
 {
 	int peer = !sent->first->from;
 
-	begin(story, true);
-	tell_sent(story, sent);
+	begin(account, true);
+	tell_sent(account, sent);
 	if (!mra) {
-		fprintf(story->to, " and not answered: it or the answer was lost, or %s has no "
-			"connection manager that listens.\n", name_of(story, peer));
+		fprintf(account->to, " and not answered: it or the answer was lost, or %s has no "
+			"connection manager that listens.\n", name_of(account, peer));
 		return;
 	}
-	fprintf(story->to, "; %s asked in packet %u to wait up to %.1f s (MRA), and did not "
-		"answer in the %.1f s that are recorded.\n", name_of(story, peer), mra->number,
+	fprintf(account->to, "; %s asked in packet %u to wait up to %.1f s (MRA), and did not "
+		"answer in the %.1f s that are recorded.\n", name_of(account, peer), mra->number,
 		mra->wait / SECOND,
-		seconds(mra, &story->of->messages[story->of->count - 1]));
+		seconds(mra, &account->of->messages[account->of->count - 1]));
 }
 
 /* A message that needs an answer, and the answer. */
-static void tell_answered(struct story *story, const struct sent *sent, const struct said *mra,
+static void tell_answered(struct account *account, const struct sent *sent, const struct said *mra,
 			  const struct said *answer)
 {
 	if (mra && mra->time <= answer->time) {
-		begin(story, true);
-		fprintf(story->to, "%s in packet %u was answered in packet %u after %.3f s: %s had "
+		begin(account, true);
+		fprintf(account->to, "%s in packet %u was answered in packet %u after %.3f s: %s had "
 			"asked in packet %u to wait up to %.1f s (MRA). Its program is slow.\n",
 			cm_name(sent->first->type), sent->first->number, answer->number,
-			seconds(sent->first, answer), name_of(story, answer->from), mra->number,
+			seconds(sent->first, answer), name_of(account, answer->from), mra->number,
 			mra->wait / SECOND);
 	} else if (sent->times > 1) {
-		begin(story, true);
-		tell_sent(story, sent);
+		begin(account, true);
+		tell_sent(account, sent);
 		if (sent->last->time > answer->time)
-			fprintf(story->to, ", again after the answer in packet %u: that was lost "
+			fprintf(account->to, ", again after the answer in packet %u: that was lost "
 				"or late.\n", answer->number);
 		else
-			fprintf(story->to, " and answered in packet %u, %.3f s after the first: "
+			fprintf(account->to, " and answered in packet %u, %.3f s after the first: "
 				"messages were lost, or %s was slow.\n", answer->number,
-				seconds(sent->first, answer), name_of(story, answer->from));
+				seconds(sent->first, answer), name_of(account, answer->from));
 	}
 }
 
-static void tell_reject(struct story *story, const struct said *reject, const struct said *of)
+static void tell_reject(struct account *account, const struct said *reject, const struct said *of)
 {
-	begin(story, true);
-	fprintf(story->to, "REJ in packet %u answers ", reject->number);
+	begin(account, true);
+	fprintf(account->to, "REJ in packet %u answers ", reject->number);
 	if (of)
-		fprintf(story->to, "the %s of packet %u", cm_name(of->type), of->number);
+		fprintf(account->to, "the %s of packet %u", cm_name(of->type), of->number);
 	else
-		fputs("a message that is not in the capture", story->to);
-	fprintf(story->to, ": %s (reason %u).\n", name_reason(reject->reason), reject->reason);
+		fputs("a message that is not in the capture", account->to);
+	fprintf(account->to, ": %s (reason %u).\n", name_reason(reject->reason), reject->reason);
 }
 
 /*
  * Tells of a message and what came after it: the answer, a reject of it, or nothing. Returns the
  * answer.
  */
-static const struct said *tell_exchange(struct story *story, int from, unsigned int type,
+static const struct said *tell_exchange(struct account *account, int from, unsigned int type,
 					unsigned int answer_type)
 {
-	struct sent sent = count(story, from, type, 0);
-	struct sent answer = count(story, !from, answer_type, 0);
-	struct sent mra = count(story, !from, CM_MRA, type);
-	struct sent reject = count(story, !from, CM_REJ, type);
+	struct sent sent = count(account, from, type, 0);
+	struct sent answer = count(account, !from, answer_type, 0);
+	struct sent mra = count(account, !from, CM_MRA, type);
+	struct sent reject = count(account, !from, CM_REJ, type);
 
 	if (!sent.first && reject.first) {
-		tell_reject(story, reject.first, NULL);
+		tell_reject(account, reject.first, NULL);
 		return NULL;
 	}
 	if (!sent.first)
 		return answer.first;
 	if (answer.first) {
-		tell_answered(story, &sent, mra.first, answer.first);
+		tell_answered(account, &sent, mra.first, answer.first);
 	} else if (reject.first) {
-		tell_answered(story, &sent, mra.first, reject.first);
-		tell_reject(story, reject.first, sent.first);
+		tell_answered(account, &sent, mra.first, reject.first);
+		tell_reject(account, reject.first, sent.first);
 	} else {
-		tell_unanswered(story, &sent, mra.first);
+		tell_unanswered(account, &sent, mra.first);
 	}
 	return answer.first;
 }
 
 /* The end of a connection, from either side. */
-static void tell_end(struct story *story)
+static void tell_end(struct account *account)
 {
 	for (int end = REQUESTER; end <= RESPONDER; end++) {
-		struct sent request = count(story, end, CM_DREQ, 0);
+		struct sent request = count(account, end, CM_DREQ, 0);
 		const struct said *answer;
 
 		if (!request.first)
 			continue;
-		answer = tell_exchange(story, end, CM_DREQ, CM_DREP);
+		answer = tell_exchange(account, end, CM_DREQ, CM_DREP);
 		if (!answer)
 			continue;
-		begin(story, false);
-		fprintf(story->to, "DREQ in packet %u of %s ended the connection; the answer is "
-			"in packet %u.\n", request.first->number, name_of(story, end), answer->number);
+		begin(account, false);
+		fprintf(account->to,
+			"DREQ in packet %u of %s ended the connection; the answer is in packet %u.\n",
+			request.first->number, name_of(account, end), answer->number);
 	}
 }
 
-static void tell_connection(struct story *story)
+static void tell_connection(struct account *account)
 {
-	struct sent request = count(story, REQUESTER, CM_REQ, 0), cancel, rtu;
-	const struct said *reply = tell_exchange(story, REQUESTER, CM_REQ, CM_REP);
+	struct sent request = count(account, REQUESTER, CM_REQ, 0), cancel, rtu;
+	const struct said *reply = tell_exchange(account, REQUESTER, CM_REQ, CM_REP);
 
-	cancel = count(story, REQUESTER, CM_REJ, CM_REQ);
+	cancel = count(account, REQUESTER, CM_REJ, CM_REQ);
 	if (cancel.first && request.first) {
-		begin(story, true);
-		fprintf(story->to, "REJ in packet %u takes back the REQ of packet %u: %s (reason "
+		begin(account, true);
+		fprintf(account->to, "REJ in packet %u takes back the REQ of packet %u: %s (reason "
 			"%u).\n", cancel.first->number, request.first->number,
 			name_reason(cancel.first->reason), cancel.first->reason);
 	}
 	if (reply) {
-		rtu = count(story, REQUESTER, CM_RTU, 0);
+		rtu = count(account, REQUESTER, CM_RTU, 0);
 		/* A DREQ shows, too, that the REP has arrived. */
-		tell_exchange(story, RESPONDER, CM_REP,
-			      rtu.first || !count(story, REQUESTER, CM_DREQ, 0).first ? CM_RTU :
+		tell_exchange(account, RESPONDER, CM_REP,
+			      rtu.first || !count(account, REQUESTER, CM_DREQ, 0).first ? CM_RTU :
 											CM_DREQ);
 		if (rtu.first && request.first) {
-			begin(story, false);
-			fprintf(story->to, "RTU in packet %u established the connection, %.3f s "
+			begin(account, false);
+			fprintf(account->to, "RTU in packet %u established the connection, %.3f s "
 				"after the REQ of packet %u.\n", rtu.first->number,
 				seconds(request.first, rtu.first), request.first->number);
 		}
 	}
 	for (int end = REQUESTER; end <= RESPONDER; end++)
-		tell_exchange(story, end, CM_LAP, CM_APR);
-	tell_end(story);
+		tell_exchange(account, end, CM_LAP, CM_APR);
+	tell_end(account);
 }
 
-static void tell_sidr(struct story *story)
+static void tell_sidr(struct account *account)
 {
-	const struct said *answer = tell_exchange(story, REQUESTER, CM_SIDR_REQ, CM_SIDR_REP);
+	const struct said *answer = tell_exchange(account, REQUESTER, CM_SIDR_REQ, CM_SIDR_REP);
 
 	if (!answer)
 		return;
-	begin(story, answer->reason);
-	fprintf(story->to, "SIDR_REP in packet %u says: %s (status %u).\n", answer->number,
+	begin(account, answer->reason);
+	fprintf(account->to, "SIDR_REP in packet %u says: %s (status %u).\n", answer->number,
 		name_sidr_status(answer->reason), answer->reason);
 }
 
@@ -274,11 +275,11 @@ void cause_title(FILE *to, const struct conversation *conversation)
 
 bool cause_text(FILE *to, const struct conversation *conversation, const char *indent)
 {
-	struct story story = { .of = conversation, .to = to, .indent = indent };
+	struct account account = { .of = conversation, .to = to, .indent = indent };
 
 	if (conversation->sidr)
-		tell_sidr(&story);
+		tell_sidr(&account);
 	else
-		tell_connection(&story);
-	return story.wrong;
+		tell_connection(&account);
+	return account.wrong;
 }

@@ -12,7 +12,7 @@
 #include "tool/explain/no_trunk.h"
 #include "tool/core/host.h"
 #include "tool/core/tool.h"
-#include "tool/decode/story.h"
+#include "tool/decode/explain_capture.h"
 
 enum { DEFAULT_LAST = 5 };
 
@@ -258,7 +258,7 @@ int cmd_explain(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	if (capture.read_from)
-		return story_tell(&capture) ? TOOL_BAD : TOOL_OK;
+		return explain_capture(&capture) ? TOOL_BAD : TOOL_OK;
 	client_dump(RDMA_CM_ALT_NL_ID, add_id, &found);
 	client_dump(RDMA_CM_ALT_NL_FAILURE, add_failure, found.failures);
 	found.what = wanted.what;

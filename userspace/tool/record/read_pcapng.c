@@ -209,13 +209,13 @@ static uint64_t time_of(const struct interface *interface, uint64_t time)
 	       part * NANOSECONDS / units;
 }
 
-static int read_packet_options(struct input *in, struct body body, struct capture_seen *seen)
+static int read_packet_options(struct input *in, struct body options, struct capture_seen *seen)
 {
 	const uint8_t *value;
 	uint16_t code, len;
 	int ret = 0;
 
-	while (next_option(in, &body, &code, &value, &len, &ret)) {
+	while (next_option(in, &options, &code, &value, &len, &ret)) {
 		if (code == OPTION_EPB_FLAGS && len == 4 && seen->entry.way == RECORD_SEEN) {
 			uint32_t way = input_u32(in, value) & EPB_WAY_MASK;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Explains captures, conversation by conversation. */
-#include "tool/decode/story.h"
+#include "tool/decode/explain_capture.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -128,7 +128,7 @@ static bool tell_all(struct telling *telling)
 	return any;
 }
 
-bool story_tell(const struct record_options *wanted)
+bool explain_capture(const struct record_options *wanted)
 {
 	struct telling telling = { .options = wanted, .conversations = conversations_new() };
 	FILE *from = fopen(wanted->read_from, "re");
