@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma-cm-alt record: prints CM messages of captures. */
+/* rdma-cm-alt record: records CM messages, and prints captures of them. */
+#include "tool/capture/live.h"
 #include "tool/core/tool.h"
 #include "tool/decode/print.h"
 
-enum { KEY_PRIVATE_DATA = 300, KEY_PACKET };
+enum { KEY_PRIVATE_DATA = 300, KEY_PACKET, KEY_TEXT };
 
 static struct record_options wanted;
 
 static const struct argp_option record_options[] = {
+	{ "write", 'w', "FILE", 0, "Record to this file, as pcapng", 0 },
+	{ "text", KEY_TEXT, NULL, 0, "Print what is recorded; without -w always", 0 },
+	{ "all", 'a', NULL, 0,
+	  "Record messages of stock and other users of ib_cm, too", 0 },
+	{ "trunks", 'm', NULL, 0, "Record frames of trunks, too", 0 },
 	{ "read", 'r', "FILE", 0, "Print this capture: pcapng or pcap", 0 },
 	{ "device", 'd', "DEVICE[/PORT]", 0, "Only of this RDMA device, or of its port", 0 },
 	{ "id", 'i', "NUMBER", 0, "Only of the id with this number", 0 },
@@ -16,7 +22,7 @@ static const struct argp_option record_options[] = {
 	{ "count", 'n', "NUMBER", 0, "At most so many messages", 0 },
 	{ "packet", KEY_PACKET, "NUMBER", 0, "Only this packet, with all its fields", 0 },
 	{ "private-data", KEY_PRIVATE_DATA, NULL, 0,
-	  "With the private data that programs sent, if the file has them", 0 },
+	  "With the private data that programs sent", 0 },
 	{ 0 }
 };
 
@@ -31,6 +37,18 @@ static void take_number(const char *arg, const char *what, uint32_t *number,
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	switch (key) {
+	case 'w':
+		wanted.write_to = arg;
+		return 0;
+	case KEY_TEXT:
+		wanted.text = true;
+		return 0;
+	case 'a':
+		wanted.all = true;
+		return 0;
+	case 'm':
+		wanted.trunks = true;
+		return 0;
 	case 'r':
 		wanted.read_from = arg;
 		return 0;
@@ -61,8 +79,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		argp_error(state, "there are no arguments: a file to print is given by -r");
 		return 0;
 	case ARGP_KEY_END:
-		if (!wanted.read_from)
-			argp_error(state, "which capture? Give it by -r FILE");
+		if (wanted.read_from && (wanted.write_to || wanted.text || wanted.all ||
+					 wanted.trunks))
+			argp_error(state, "-r prints a capture: -w, --text, -a and -m are for "
+				   "recording");
+		if (wanted.packet && !wanted.read_from)
+			argp_error(state, "--packet is of a capture: give it by -r FILE");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -73,11 +95,16 @@ int cmd_record(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = record_options, .parser = parse, .children = common_child,
-		.doc = "The CM messages of a capture, a line each, with what ties them to ids and "
-		       "programs. Needs neither rights nor the module.",
+		.doc = "Records the CM messages of this host until it is interrupted, and ties "
+		       "them to ids and programs. Needs CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON and "
+		       "CAP_SYS_ADMIN. With -r it prints the messages of a capture, a line each, "
+		       "which needs neither rights nor the module.",
 	};
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
-	print_capture(&wanted);
+	if (wanted.read_from)
+		print_capture(&wanted);
+	else
+		live_record(&wanted);
 	return TOOL_OK;
 }

@@ -201,6 +201,70 @@ static void join(struct nl_sock *sock, int group)
 		fail(TOOL_ERROR, "the module does not tell what happens: %s", nl_geterror(ret));
 }
 
+struct client_monitor {
+	struct receiver receiver;
+	struct receiver nobody;
+	struct nl_sock *sock;
+	struct nl_sock *asker;
+};
+
+/**
+ * client_monitor_open() - begin to receive notifications
+ * @fn: called for each message
+ * @arg: argument of @fn
+ *
+ * Return: the socket, for the functions below; it stays until the process ends
+ */
+struct client_monitor *client_monitor_open(message_fn fn, void *arg)
+{
+	struct client_monitor *monitor = calloc(1, sizeof(*monitor));
+
+	if (!monitor)
+		fail(TOOL_ERROR, "there is no memory for a netlink socket");
+	monitor->receiver = (struct receiver){ .fn = fn, .arg = arg };
+	monitor->sock = open_socket(&monitor->receiver);
+	monitor->asker = open_socket(&monitor->nobody);
+	/*
+	 * Join the controller's group before the family is resolved: if the module is unloaded
+	 * meanwhile, either the notification or the failing lookup reports it.
+	 */
+	join(monitor->sock, genl_ctrl_resolve_grp(monitor->sock, "nlctrl", "notify"));
+	resolve_family(monitor->asker);
+	join(monitor->sock, genl_ctrl_resolve_grp(monitor->asker, RDMA_CM_ALT_NL_FAMILY,
+						  RDMA_CM_ALT_NL_GROUP));
+	nl_socket_disable_seq_check(monitor->sock);
+	return monitor;
+}
+
+/* Returns the descriptor to poll for input. */
+int client_monitor_fd(struct client_monitor *monitor)
+{
+	return nl_socket_get_fd(monitor->sock);
+}
+
+/**
+ * client_monitor_read() - wait for notifications, and pass them on
+ * @monitor: the socket
+ *
+ * Return: false: the module was unloaded
+ */
+bool client_monitor_read(struct client_monitor *monitor)
+{
+	int ret = nl_recvmsgs_default(monitor->sock);
+
+	/*
+	 * The receive buffer overflowed, so the notification that the family was unregistered may
+	 * be lost, too. A message longer than ROOM cannot be from the kernel.
+	 */
+	if (ret == -NLE_NOMEM) {
+		warn("some of it was lost: it came faster than it was read");
+		resolve_family(monitor->asker);
+	} else if (ret < 0 && ret != -NLE_MSG_TRUNC && ret != -NLE_INTR) {
+		fail(TOOL_ERROR, "the module does not tell any more: %s", nl_geterror(ret));
+	}
+	return !monitor->receiver.gone;
+}
+
 /**
  * client_listen() - receive notifications until the module is unloaded
  * @fn: called for each message
@@ -208,32 +272,10 @@ static void join(struct nl_sock *sock, int group)
  */
 void client_listen(message_fn fn, void *arg)
 {
-	struct receiver receiver = { .fn = fn, .arg = arg }, nobody = {};
-	struct nl_sock *sock = open_socket(&receiver), *asker = open_socket(&nobody);
-	int ret;
+	struct client_monitor *monitor = client_monitor_open(fn, arg);
 
-	/*
-	 * Join the controller's group before the family is resolved: if the module is unloaded
-	 * meanwhile, either the notification or the failing lookup reports it.
-	 */
-	join(sock, genl_ctrl_resolve_grp(sock, "nlctrl", "notify"));
-	resolve_family(asker);
-	join(sock, genl_ctrl_resolve_grp(asker, RDMA_CM_ALT_NL_FAMILY, RDMA_CM_ALT_NL_GROUP));
-	nl_socket_disable_seq_check(sock);
-	while (!receiver.gone) {
-		ret = nl_recvmsgs_default(sock);
-		/*
-		 * The receive buffer overflowed, so the notification that the family was
-		 * unregistered may be lost, too. A message longer than ROOM cannot be from the
-		 * kernel.
-		 */
-		if (ret == -NLE_NOMEM) {
-			warn("some of it was lost: it came faster than it was read");
-			resolve_family(asker);
-		} else if (ret < 0 && ret != -NLE_MSG_TRUNC) {
-			fail(TOOL_ERROR, "the module does not tell any more: %s", nl_geterror(ret));
-		}
-	}
+	while (client_monitor_read(monitor))
+		;
 	fail(TOOL_MODULE, "the module was unloaded, so nothing happens any more; when it is loaded "
 	     "again: rdma-cm-alt monitor");
 }

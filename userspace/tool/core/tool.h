@@ -40,6 +40,10 @@ typedef void (*message_fn)(struct nlmsghdr *nlh, struct nlattr **attrs, void *ar
 void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg);
 bool client_may_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg);
 void client_listen(message_fn fn, void *arg) __attribute__((noreturn));
+struct client_monitor;
+struct client_monitor *client_monitor_open(message_fn fn, void *arg);
+int client_monitor_fd(struct client_monitor *monitor);
+bool client_monitor_read(struct client_monitor *monitor);
 bool client_nest(struct nlattr *nest, struct nlattr **attrs);
 uint32_t client_u32(struct nlattr **attrs, int attr, uint32_t otherwise);
 uint64_t client_u64(struct nlattr **attrs, int attr, uint64_t otherwise);
