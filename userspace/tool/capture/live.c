@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,12 +47,12 @@ static FILE *file;
 static struct capture_writer *writer;
 static char why[256];
 
-static volatile sig_atomic_t interrupted;
+static atomic_bool interrupted;
 
 static void interrupt(int number)
 {
 	(void)number;
-	interrupted = 1;
+	interrupted = true;
 }
 
 static uint64_t now(clockid_t clock)
@@ -217,7 +218,8 @@ static void create_file(void)
 	file = fdopen(fd, "w");
 	writer = file ? capture_create(file, why, sizeof(why)) : NULL;
 	if (!writer)
-		fail(TOOL_ERROR, "%s cannot be written: %s", wanted->write_to, *why ? why : "no memory");
+		fail(TOOL_ERROR, "%s cannot be written: %s", wanted->write_to,
+		     *why ? why : "there is no memory");
 }
 
 static void catch_signals(void)
@@ -287,8 +289,8 @@ void live_record(const struct record_options *options)
 void live_record(const struct record_options *options)
 {
 	(void)options;
-	fail(TOOL_ERROR, "this build cannot record: libbpf, clang or bpftool was missing when it was "
-	     "made; it can print captures: rdma-cm-alt record -r FILE");
+	fail(TOOL_ERROR, "this build cannot record: libbpf, clang or bpftool was missing when it "
+	     "was made; it can print captures: rdma-cm-alt record -r FILE");
 }
 
 #endif

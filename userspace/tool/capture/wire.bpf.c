@@ -127,9 +127,9 @@ static void count_drop(const struct wire_port *port)
 {
 	__u64 one = 1, *count = bpf_map_lookup_elem(&drops, port);
 
-	if (count)
+	if (count) {
 		__sync_fetch_and_add(count, 1);
-	else if (bpf_map_update_elem(&drops, port, &one, BPF_NOEXIST)) {
+	} else if (bpf_map_update_elem(&drops, port, &one, BPF_NOEXIST)) {
 		count = bpf_map_lookup_elem(&drops, port);	/* another processor was first */
 		if (count)
 			__sync_fetch_and_add(count, 1);
