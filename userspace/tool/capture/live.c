@@ -21,12 +21,12 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <wire.skel.h>
 
 #include "tool/capture/ports.h"
 #include "tool/capture/ties.h"
 #include "tool/core/tool.h"
 #include "tool/decode/conversation.h"
-#include "wire.skel.h"
 
 /* How long a message waits for its ties, and how many may wait. */
 #define WAIT_NS		100000000ULL
