@@ -58,8 +58,10 @@ static struct record_entry addressed(const struct talk *talk, bool sent)
 	if (talk->link == RECORD_INFINIBAND) {
 		memcpy(entry.sgid, "\xfe\x80\0\0\0\0\0\0\0\2\xc9\3\0\0\0", 15);
 		memcpy(entry.dgid, entry.sgid, 15);
-		entry.sgid[15] = entry.slid = sent ? 1 : 2;
-		entry.dgid[15] = entry.dlid = sent ? 2 : 1;
+		entry.slid = sent ? 1 : 2;
+		entry.dlid = sent ? 2 : 1;
+		entry.sgid[15] = entry.slid;
+		entry.dgid[15] = entry.dlid;
 	} else {
 		memcpy(entry.smac, "\2\0\xc0\0\2", 5);
 		memcpy(entry.dmac, "\2\0\xc0\0\2", 5);
@@ -101,7 +103,8 @@ static struct record_entry request(const struct talk *talk)
 	put_be64(mad + 32, SERVICE);
 	put_be64(mad + 40, 0x0002c90300000001);
 	put_be24(mad + 56, 0x11);
-	mad[59] = mad[63] = 1;			/* responder resources, initiator depth */
+	mad[59] = 1;				/* responder resources */
+	mad[63] = 1;				/* initiator depth */
 	mad[67] = 20 << 3 | 1;			/* remote CM response timeout, flow control */
 	put_be24(mad + 68, 0x111111);
 	mad[71] = 20 << 3 | 7;			/* local CM response timeout, retry count */
@@ -128,7 +131,8 @@ static struct record_entry reply(const struct talk *talk)
 
 	put_be24(mad + 36, 0x22);
 	put_be24(mad + 44, 0x222222);
-	mad[48] = mad[49] = 1;
+	mad[48] = 1;
+	mad[49] = 1;
 	mad[50] = 15 << 3 | 1;
 	mad[51] = 7 << 5;
 	put_be64(mad + 52, 0x0002c90300000002);

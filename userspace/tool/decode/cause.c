@@ -104,7 +104,8 @@ static void tell_sent(const struct account *account, const struct sent *sent)
 		fputs(" was sent once", account->to);
 }
 
-static void tell_unanswered(struct account *account, const struct sent *sent, const struct said *mra)
+static void tell_unanswered(struct account *account, const struct sent *sent,
+			    const struct said *mra)
 {
 	int peer = !sent->first->from;
 
@@ -127,8 +128,9 @@ static void tell_answered(struct account *account, const struct sent *sent, cons
 {
 	if (mra && mra->time <= answer->time) {
 		begin(account, true);
-		fprintf(account->to, "%s in packet %u was answered in packet %u after %.3f s: %s had "
-			"asked in packet %u to wait up to %.1f s (MRA). Its program is slow.\n",
+		fprintf(account->to,
+			"%s in packet %u was answered in packet %u after %.3f s: %s had asked in "
+			"packet %u to wait up to %.1f s (MRA). Its program is slow.\n",
 			cm_name(sent->first->type), sent->first->number, answer->number,
 			seconds(sent->first, answer), name_of(account, answer->from), mra->number,
 			mra->wait / SECOND);
