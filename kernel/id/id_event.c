@@ -125,10 +125,7 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 {
 	lockdep_assert_held(&id->lock);
 	status = rca_user_errno(status);
-	if (ev && ev->child)
-		rca_id_report_request_locked(id, rca_id_of(ev->child));
-	else
-		rca_id_report_event_locked(id, type, status);
+	rca_id_report_event_locked(id, type, status);
 	if (ev) {
 		ev->rec.type = type;
 		ev->rec.status = status;
@@ -136,6 +133,24 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 		return;
 	}
 	rca_post_notice(&id->src, type, status);
+}
+
+/**
+ * rca_id_post_request_locked() - post the event of a connection request
+ * @listener: the listener
+ * @ev: record with the new id, which passes to the queue
+ *
+ * Reports have the numbers of the new connection.
+ *
+ * Context: Any context. Expects @listener->lock to be held by the caller.
+ */
+void rca_id_post_request_locked(struct rca_id *listener, struct rca_event *ev)
+{
+	lockdep_assert_held(&listener->lock);
+	rca_id_report_request_locked(listener, rca_id_of(ev->child));
+	ev->rec.type = RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
+	ev->rec.status = 0;
+	rca_post(&listener->src, ev);
 }
 
 /**

@@ -220,7 +220,7 @@ static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void
 	smp_store_release(&child->lower, lower);	/* pairs with rca_id_numbers() */
 	child->borrowed = borrowed;
 	child->tp->set_owner(lower, child);
-	rca_id_post_locked(listener, ev, RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0);
+	rca_id_post_request_locked(listener, ev);
 	spin_unlock_irq(&listener->lock);
 	return 0;
 
