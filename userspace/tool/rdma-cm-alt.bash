@@ -53,7 +53,7 @@ _rdma_cm_alt() {
 	show/-s | show/--state) mapfile -t found < <(_rdma_cm_alt_ids state) ;;
 	show/-d | show/--device) mapfile -t found < <(_rdma_cm_alt_devices) ;;
 	show/-c | show/--program | monitor/-c | monitor/--program) mapfile -t found < <(_rdma_cm_alt_ids program) ;;
-	record/-r | record/--read | explain/--capture)
+	record/-r | record/--read | record/-w | record/--write | explain/--capture)
 		_rdma_cm_alt_offer_files -f
 		return
 		;;
@@ -66,7 +66,7 @@ _rdma_cm_alt() {
 	show/*) found=(ids listeners queues members paths peers --address --device --pid --program --state "${common[@]}") ;;
 	stats/*) found=(--all --prometheus "${common[@]}") ;;
 	monitor/*) found=(--failures --program "${common[@]}") ;;
-	record/*) found=(--count --device --id --packet --pid --private-data --program --read "${common[@]}") ;;
+	record/*) found=(--all --count --device --id --packet --pid --private-data --program --read --text --trunks --write "${common[@]}") ;;
 	explain/*)
 		mapfile -t found < <(_rdma_cm_alt_ids name)
 		found+=(--capture --device --id --last "${common[@]}")

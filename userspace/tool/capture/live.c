@@ -182,7 +182,7 @@ static int silent(enum libbpf_print_level level, const char *format, va_list arg
 	return 0;
 }
 
-/* getenv() of a developer shows what libbpf says. */
+/* With RDMA_CM_ALT_DEBUG, libbpf says what it does. */
 static void load(void)
 {
 	int ret;
@@ -206,6 +206,14 @@ static void load(void)
 		     "%s", strerror(-ret));
 }
 
+/* A file that there was may be readable by others. */
+static bool protect(int fd)
+{
+	struct stat stat;
+
+	return !fstat(fd, &stat) && (!S_ISREG(stat.st_mode) || !fchmod(fd, 0600));
+}
+
 static void create_file(void)
 {
 	int fd;
@@ -215,6 +223,8 @@ static void create_file(void)
 	fd = open(wanted->write_to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		fail(TOOL_ERROR, "%s cannot be created: %m", wanted->write_to);
+	if (!protect(fd))
+		fail(TOOL_ERROR, "%s cannot be made unreadable for others: %m", wanted->write_to);
 	file = fdopen(fd, "w");
 	writer = file ? capture_create(file, why, sizeof(why)) : NULL;
 	if (!writer)
