@@ -266,10 +266,10 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 def completion() -> None:
     """bash completes commands, options and ids."""
     commands = re.findall(r"^  (\w+) {2,}\w", tool("--help").out.split("Commands", 1)[1], re.M)
-    same("commands", len(commands), 7)
+    same("commands", len(commands), 8)
     true("all of them", set(commands) <= completed(""), str(completed("")))
     for name in commands:
-        known = set(re.findall(r"(--[a-z]+)", tool(name, "--help").out)) - {"--version"}
+        known = set(re.findall(r"(--[a-z]+(?:-[a-z]+)*)", tool(name, "--help").out)) - {"--version"}
         same(f"options of {name}", completed(name, "--") - {"--version"}, known)
     same("what to show", completed("show", "l"), {"listeners"})
     with Running("rping", "-s", "-a", HERE) as server:

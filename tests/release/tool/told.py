@@ -163,8 +163,12 @@ def trunks() -> None:
         said = told(messages, "-j", "explain", "10.9.0.9").json["peers"][0]
         same("a peer", (said["retry_ms"], "tried again in 0.9 s" in said["why_no_trunk"]), (900, True))
         same("another address", "peers" in told(messages, "-j", "explain", "10.9.0.1").json, False)
-    said = told([message("ID", **one, TRANSPORT="trunk")], "-j", "explain", "9/1").json["ids"][0]
+    numbers = {"SESSION": 7, "NUMBER": 12}
+    said = told([message("ID", **one, TRANSPORT="trunk", **numbers)], "-j", "explain", "9/1").json["ids"][0]
     same("a trunk", (said["transport"], "why_no_trunk" in said), ("trunk", False))
+    same("its numbers", (said["session"], said["number"]), (7, 12))
+    said = told([failure(OP="accept", STATUS=-errno.ECONNABORTED, **numbers)], "-j", "explain", status=BAD).json["failures"][0]
+    same("numbers of a failure", (said["session"], said["number"]), (7, 12))
 
 
 TESTS = (
