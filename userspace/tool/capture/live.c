@@ -194,7 +194,7 @@ static void load(void)
 		fail(TOOL_ERROR, "the BPF program cannot be opened: %m");
 	bpf_program__set_autoload(program->progs.frame, wanted->trunks);
 	ret = wire__load(program);
-	if (ret == -EPERM || ret == -EACCES)
+	if (ret == -EPERM)
 		fail(TOOL_ERROR, "recording needs CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN, as the "
 		     "memory of the kernel is read: try sudo");
 	if (ret)

@@ -16,7 +16,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum { CM_CLASS = 0x07, PORTS = 256, AH_GRH = 1, WC_GRH = 1 };
 
-
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct ib_device {
@@ -268,7 +267,7 @@ int receive_mad(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/rca_frame")
 int frame(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u32 len = ctx->args[9], room;
+	__u64 len = ctx->args[9];
 	struct wire_message *message;
 	struct wire_port port = {};
 
@@ -284,9 +283,10 @@ int frame(struct bpf_raw_tracepoint_args *ctx)
 	message->pkey = ctx->args[4];
 	message->qpn = ctx->args[5];
 	message->peer_qpn = ctx->args[6];
+	if (len > WIRE_BYTES)
+		len = WIRE_BYTES;
 	message->len = len;
-	room = len < WIRE_BYTES ? len : WIRE_BYTES;
-	bpf_probe_read_kernel(message->bytes, room, (void *)ctx->args[8]);
+	bpf_probe_read_kernel(message->bytes, len, (void *)ctx->args[8]);
 	bpf_ringbuf_submit(message, 0);
 	return 0;
 }

@@ -31,7 +31,7 @@ struct wire_port {
  * @gid_type: sent: enum ib_gid_type; received: enum rdma_network_type
  * @qpn: local QP
  * @peer_qpn: QP of the peer
- * @len: of the message, of which @bytes has the first WIRE_BYTES
+ * @len: of @bytes, which has at most the first WIRE_BYTES of the message
  */
 struct wire_message {
 	__u64 time;

@@ -63,7 +63,7 @@ struct record_entry {
 	uint32_t qkey;
 	uint32_t psn;
 	bool private_data;	/* the message has its private data; otherwise it is zeroed */
-	uint16_t len;		/* of the message: 256 for a MAD */
+	uint16_t len;		/* recorded bytes of the message: 256 of a MAD */
 	uint8_t bytes[RECORD_MAD_LEN];
 	/* Ties; 0 or "" where unknown. */
 	uint32_t cm_id;		/* number of the id, as in `rdma-cm-alt show` */
