@@ -53,7 +53,7 @@ _rdma_cm_alt() {
 	show/-s | show/--state) mapfile -t found < <(_rdma_cm_alt_ids state) ;;
 	show/-d | show/--device) mapfile -t found < <(_rdma_cm_alt_devices) ;;
 	show/-c | show/--program | monitor/-c | monitor/--program) mapfile -t found < <(_rdma_cm_alt_ids program) ;;
-	record/-r | record/--read | record/-w | record/--write | explain/--capture)
+	record/-r | record/--read | record/-w | record/--write | monitor/-w | monitor/--write | explain/--capture)
 		_rdma_cm_alt_offer_files -f
 		return
 		;;
@@ -65,8 +65,8 @@ _rdma_cm_alt() {
 	/*) found=(show stats monitor record explain check run bench "${common[@]}" --version) ;;
 	show/*) found=(ids listeners queues members paths peers --address --device --pid --program --state "${common[@]}") ;;
 	stats/*) found=(--all --prometheus "${common[@]}") ;;
-	monitor/*) found=(--failures --program "${common[@]}") ;;
-	record/*) found=(--all --count --device --id --packet --pid --private-data --program --read --text --trunks --write "${common[@]}") ;;
+	monitor/*) found=(--failures --program --write "${common[@]}") ;;
+	record/*) found=(--all --buffer --count --device --id --keep --packet --pid --private-data --program --read --text --trunks --write "${common[@]}") ;;
 	explain/*)
 		mapfile -t found < <(_rdma_cm_alt_ids name)
 		found+=(--capture --device --id --last "${common[@]}")

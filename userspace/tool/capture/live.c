@@ -1,29 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Live recording: loads the BPF program, and writes what it hands over. A message waits for the
- * notifications that tie it to an id, in the order in which messages passed.
+ * Live recording. A message waits for the notifications that tie it to an id, in the order in which
+ * messages passed; a notification that is told waits for the messages before it.
  */
 #include "tool/capture/live.h"
 
-#ifdef TOOL_HAVE_BPF
-
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-#include <wire.skel.h>
-
+#include "tool/capture/kept.h"
+#include "tool/capture/output.h"
 #include "tool/capture/ports.h"
+#include "tool/capture/source.h"
 #include "tool/capture/ties.h"
 #include "tool/core/tool.h"
 #include "tool/decode/conversation.h"
@@ -34,18 +28,29 @@
 
 #define SECOND_NS	1000000000ULL
 
+/* struct notice - a notification that waits to be told; @told: its number for ties */
+struct notice {
+	uint64_t time;
+	unsigned long told;
+	struct json_object *record;
+	struct notice *next;
+};
+
 static const struct record_options *wanted;
+static void (*teller)(struct json_object *notification);
 static struct conversations *conversations;
-static struct wire *program;
 static int64_t ahead;
 
 static struct record_entry waiting[WAITING];
 static unsigned long first, last;	/* numbers of messages that wait */
 static unsigned long recorded;
 
-static FILE *file;
-static struct capture_writer *writer;
-static char why[256];
+static struct notice *notices, **notices_end = &notices;
+
+static struct output output;
+static struct kept *kept;
+static char kept_at[64];
+static unsigned long noted;		/* messages when drops were noted last */
 
 static atomic_bool interrupted;
 
@@ -63,53 +68,23 @@ static uint64_t now(clockid_t clock)
 	return time.tv_sec * SECOND_NS + time.tv_nsec;
 }
 
-/* The drops that the program has counted since it was loaded. */
-static void read_drops(void)
-{
-	struct wire_port key, next, *after = NULL;
-	int map = bpf_map__fd(program->maps.drops);
-
-	while (!bpf_map_get_next_key(map, after, &next)) {
-		struct record_port *port = ports_find(&next);
-
-		if (port)
-			bpf_map_lookup_elem(map, &next, &port->dropped);
-		key = next;
-		after = &key;
-	}
-}
-
 static int finish(void)
 {
 	unsigned int count;
 	const struct record_port *ports;
-	int ret = 0;
+	int ret;
 
-	read_drops();
+	source_drops();
 	ports = ports_all(&count);
-	if (writer)
-		ret = capture_close(writer, ports, count);
-	writer = NULL;
-	if (file && fclose(file) && !ret)
-		ret = -errno;
-	file = NULL;
+	ret = output_close(&output, ports, count);
 	for (unsigned int i = 0; i < count; i++)
 		if (ports[i].dropped)
 			warn("%s/%u: %llu messages were not recorded: they came faster than they "
 			     "were read", ports[i].device, ports[i].port,
 			     (unsigned long long)ports[i].dropped);
-	warn("%lu messages were recorded", recorded);
+	if (!kept)
+		warn("%lu messages were recorded", recorded);
 	return ret;
-}
-
-static void stop_writing(int ret)
-{
-	char text[sizeof(why)];
-
-	memcpy(text, why, sizeof(text));
-	finish();
-	fail(TOOL_ERROR, "%s cannot be written: %s; what was recorded before can be read",
-	     wanted->write_to, *text ? text : strerror(-ret));
 }
 
 static void print(const struct record_port *port, const struct record_entry *entry)
@@ -124,13 +99,35 @@ static void print(const struct record_port *port, const struct record_entry *ent
 		fail(TOOL_ERROR, "what is recorded cannot be printed: %m");
 }
 
+static void keep(const struct record_port *ports, unsigned int count,
+		 const struct record_entry *entry)
+{
+	int ret = kept_add(kept, ports, count, entry);
+
+	if (ret)
+		fail(TOOL_ERROR, "messages of %s/%u cannot be kept: %s; what was kept before can "
+		     "be read", ports[entry->port].device, ports[entry->port].port,
+		     strerror(-ret));
+}
+
+static void write_down(const struct record_port *ports, unsigned int count,
+		       const struct record_entry *entry)
+{
+	int ret = output_write(&output, ports, count, entry);
+
+	if (!ret)
+		return;
+	finish();
+	output_fail(&output, ret);
+}
+
 static void record(struct record_entry *entry)
 {
 	const struct record_port *ports;
 	unsigned int count;
-	int ret;
+	unsigned long told;
 
-	ties_apply(entry, WAIT_NS);
+	told = ties_apply(entry, WAIT_NS);
 	ports = ports_all(&count);
 	if (entry->stock && !wanted->all)
 		return;
@@ -139,12 +136,12 @@ static void record(struct record_entry *entry)
 	if (!wanted->private_data)
 		record_remove_private_data(entry);
 	recorded++;
-	if (writer) {
-		ret = capture_write(writer, ports, count, entry);
-		if (ret)
-			stop_writing(ret);
-	}
-	if (wanted->text || !writer)
+	ties_recorded(entry, told, recorded);
+	if (kept)
+		keep(ports, count, entry);
+	if (output.writer)
+		write_down(ports, count, entry);
+	if (wanted->text || (!output.writer && !kept))
 		print(&ports[entry->port], entry);
 }
 
@@ -153,154 +150,184 @@ static bool is_complete(void)
 	return wanted->count && recorded >= wanted->count;
 }
 
-/* Records the messages that have waited until this time. */
+static void tell(struct notice *notice)
+{
+	unsigned long packet, before;
+
+	ties_packets(notice->told, &packet, &before);
+	if (packet)
+		record_put_number(notice->record, "packet", packet);
+	else if (before && record_failed(notice->record))
+		record_put_number(notice->record, "after_packet", before);
+	teller(notice->record);
+	free(notice);
+}
+
+/* Records the messages that have waited until this time, and tells what happened until then. */
 static void record_until(uint64_t time)
 {
 	while (first < last && waiting[first % WAITING].time <= time && !is_complete())
 		record(&waiting[first++ % WAITING]);
+	while (notices && notices->time <= time) {
+		struct notice *notice = notices;
+
+		notices = notice->next;
+		if (!notices)
+			notices_end = &notices;
+		tell(notice);
+	}
 }
 
-static int take(void *arg, void *data, size_t len)
+static void take_message(const struct wire_message *message)
 {
-	(void)arg;
-	if (len < sizeof(struct wire_message))
-		return 0;
 	/* Without room for another one, the oldest message waits no longer. */
 	if (last - first == WAITING)
 		record_until(waiting[first % WAITING].time);
 	if (!is_complete() && last - first < WAITING &&
-	    ports_entry(data, ahead, &waiting[last % WAITING]))
+	    ports_entry(message, ahead, &waiting[last % WAITING]))
 		last++;
-	return 0;
 }
 
-static int silent(enum libbpf_print_level level, const char *format, va_list args)
+static void take_notification(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
 {
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
-}
+	unsigned long told = ties_note(attrs);
+	struct notice *notice;
 
-/* With RDMA_CM_ALT_DEBUG, libbpf says what it does. */
-static void load(void)
-{
-	int ret;
-
-	if (!getenv("RDMA_CM_ALT_DEBUG"))
-		libbpf_set_print(silent);
-	program = wire__open();
-	if (!program)
-		fail(TOOL_ERROR, "the BPF program cannot be opened: %m");
-	bpf_program__set_autoload(program->progs.frame, wanted->trunks);
-	ret = wire__load(program);
-	if (ret == -EPERM)
-		fail(TOOL_ERROR, "recording needs CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN, as the "
-		     "memory of the kernel is read: try sudo");
-	if (ret)
-		fail(TOOL_ERROR, "the kernel does not take the BPF program: %s; it needs "
-		     "CONFIG_BPF_EVENTS and CONFIG_DEBUG_INFO_BTF_MODULES", strerror(-ret));
-	ret = wire__attach(program);
-	if (ret)
-		fail(TOOL_ERROR, "the BPF program cannot be attached to the tracepoints of ib_mad: "
-		     "%s", strerror(-ret));
-}
-
-/* A file that there was may be readable by others. */
-static bool protect(int fd)
-{
-	struct stat stat;
-
-	return !fstat(fd, &stat) && (!S_ISREG(stat.st_mode) || !fchmod(fd, 0600));
-}
-
-static void create_file(void)
-{
-	int fd;
-
-	if (!wanted->write_to)
+	(void)nlh;
+	(void)arg;
+	if (!teller)
 		return;
-	fd = open(wanted->write_to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		fail(TOOL_ERROR, "%s cannot be created: %m", wanted->write_to);
-	if (!protect(fd))
-		fail(TOOL_ERROR, "%s cannot be made unreadable for others: %m", wanted->write_to);
-	file = fdopen(fd, "w");
-	writer = file ? capture_create(file, why, sizeof(why)) : NULL;
-	if (!writer)
-		fail(TOOL_ERROR, "%s cannot be written: %s", wanted->write_to,
-		     *why ? why : "there is no memory");
+	notice = calloc(1, sizeof(*notice));
+	if (!notice)
+		fail(TOOL_ERROR, "there is no memory for what happens");
+	notice->time = client_u64(attrs, RDMA_CM_ALT_NL_A_TIME, 0);
+	notice->told = told;
+	notice->record = record_notification(attrs);
+	*notices_end = notice;
+	notices_end = &notice->next;
 }
 
-static void catch_signals(void)
+/* Signals come only while wait_for() waits, so that none is missed before. */
+static void catch_signals(sigset_t *waits)
 {
 	const struct sigaction action = { .sa_handler = interrupt };
+	sigset_t both;
 
+	sigemptyset(&both);
+	sigaddset(&both, SIGINT);
+	sigaddset(&both, SIGTERM);
+	sigprocmask(SIG_BLOCK, &both, waits);
+	sigdelset(waits, SIGINT);
+	sigdelset(waits, SIGTERM);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 }
 
-static void run(struct ring_buffer *ring, struct client_monitor *monitor)
+/* Waits for a message or notification; while some wait, not longer than these may. */
+static void wait_for(struct pollfd *fds, nfds_t count, const sigset_t *waits)
+{
+	const struct timespec soon = { .tv_nsec = WAIT_NS / 2 };
+	bool some = first < last || notices;
+
+	if (ppoll(fds, count, some ? &soon : NULL, waits) < 0 && errno != EINTR)
+		fail(TOOL_ERROR, "it cannot be waited for messages: %m");
+}
+
+static void note_drops(void)
+{
+	const struct record_port *ports;
+	unsigned int count;
+
+	if (!kept || first < last || noted == recorded)
+		return;
+	noted = recorded;
+	source_drops();
+	ports = ports_all(&count);
+	kept_drops(kept, ports, count);
+}
+
+/* Returns false if the module was unloaded. */
+static bool run(struct client_monitor *monitor, const sigset_t *waits)
 {
 	struct pollfd fds[] = {
-		{ .fd = ring_buffer__epoll_fd(ring), .events = POLLIN },
+		{ .fd = source_fd(), .events = POLLIN },
 		{ .fd = client_monitor_fd(monitor), .events = POLLIN },
 	};
+	bool loaded = true;
 
-	while (!interrupted && !is_complete()) {
-		if (poll(fds, COUNT(fds), WAIT_NS / 2 / 1000000) < 0 && errno != EINTR)
-			fail(TOOL_ERROR, "it cannot be waited for messages: %m");
-		if (fds[1].revents && !client_monitor_read(monitor)) {
-			warn("the module was unloaded");
-			break;
-		}
-		ring_buffer__consume(ring);
+	while (loaded && !interrupted && !is_complete()) {
+		wait_for(fds, COUNT(fds), waits);
+		if (fds[1].revents)
+			loaded = client_monitor_read(monitor);
+		source_read();
 		record_until(now(CLOCK_REALTIME) - WAIT_NS);
+		note_drops();
 	}
 	/* The ties of the last messages. */
-	while (!is_complete() && poll(&fds[1], 1, WAIT_NS / 1000000) > 0 &&
-	       client_monitor_read(monitor))
-		;
-	ring_buffer__consume(ring);
+	while (loaded && !is_complete() && poll(&fds[1], 1, WAIT_NS / 1000000) > 0)
+		loaded = client_monitor_read(monitor);
+	source_read();
 	record_until(UINT64_MAX);
+	return loaded;
+}
+
+static void begin_to_keep(void)
+{
+	char why[256];
+
+	if (!kept_name(kept_at, sizeof(kept_at)))
+		fail(TOOL_ERROR, "the network namespace of this process cannot be found: %m");
+	kept = kept_create(kept_at, wanted->keep, why, sizeof(why));
+	if (!kept)
+		fail(TOOL_ERROR, "%s", why);
+	warn("keeping the last %u messages of each port, in %zu kB of memory a port; recording; "
+	     "it ends with Ctrl-C", wanted->keep, kept_bytes(wanted->keep) / 1000);
+}
+
+static void end(bool loaded)
+{
+	int ret = finish();
+
+	if (ret)
+		fail(TOOL_ERROR, "%s is incomplete: %s", wanted->write_to, strerror(-ret));
+	if (kept)
+		kept_close(kept, loaded);
+	source_close();
+	conversations_free(conversations);
+	if (!loaded && kept)
+		fail(TOOL_MODULE, "the module was unloaded; what was kept can be read: "
+		     "rdma-cm-alt explain --capture FILE");
+	if (!loaded && teller)
+		fail(TOOL_MODULE, "the module was unloaded, so nothing happens any more");
+	if (!loaded)
+		warn("the module was unloaded");
 }
 
 void live_record(const struct record_options *options)
 {
 	struct client_monitor *monitor;
-	struct ring_buffer *ring;
-	int ret;
+	sigset_t waits;
 
 	wanted = options;
 	ahead = now(CLOCK_REALTIME) - now(CLOCK_MONOTONIC);
 	conversations = conversations_new();
-	monitor = client_monitor_open(ties_note, NULL);
-	load();
-	ties_dump();
-	ring = ring_buffer__new(bpf_map__fd(program->maps.messages), take, NULL, NULL);
-	if (!ring || !conversations)
+	if (!conversations)
 		fail(TOOL_ERROR, "there is no memory to record");
-	create_file();
-	catch_signals();
-	warn("recording; it ends with Ctrl-C");
-	run(ring, monitor);
-	ret = finish();
-	if (ret)
-		fail(TOOL_ERROR, "%s is incomplete: %s", wanted->write_to, strerror(-ret));
-	ring_buffer__free(ring);
-	wire__destroy(program);
-	conversations_free(conversations);
+	monitor = client_monitor_open(take_notification, NULL);
+	source_open(wanted->trunks, wanted->buffer, take_message);
+	ties_dump();
+	if (wanted->write_to)
+		output_create(&output, wanted->write_to, true);
+	catch_signals(&waits);
+	if (wanted->keep)
+		begin_to_keep();
+	else
+		warn("recording; it ends with Ctrl-C");
+	end(run(monitor, &waits));
 }
 
-#else /* !TOOL_HAVE_BPF */
-
-#include "tool/core/tool.h"
-
-void live_record(const struct record_options *options)
+void live_monitor(const struct record_options *options, void (*tell_one)(struct json_object *))
 {
-	(void)options;
-	fail(TOOL_ERROR, "this build cannot record: libbpf, clang or bpftool was missing when it "
-	     "was made; it can print captures: rdma-cm-alt record -r FILE");
+	teller = tell_one;
+	live_record(options);
 }
-
-#endif

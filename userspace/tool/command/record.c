@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* rdma-cm-alt record: records CM messages, and prints captures of them. */
+#include "tool/capture/kept.h"
 #include "tool/capture/live.h"
+#include "tool/capture/source.h"
 #include "tool/core/tool.h"
 #include "tool/decode/print.h"
 
-enum { KEY_PRIVATE_DATA = 300, KEY_PACKET, KEY_TEXT };
+enum { KEY_PRIVATE_DATA = 300, KEY_PACKET, KEY_TEXT, KEY_KEEP };
 
 static struct record_options wanted;
 
@@ -14,6 +16,10 @@ static const struct argp_option record_options[] = {
 	{ "all", 'a', NULL, 0,
 	  "Record messages of stock and other users of ib_cm, too", 0 },
 	{ "trunks", 'm', NULL, 0, "Record frames of trunks, too", 0 },
+	{ "keep", KEY_KEEP, "NUMBER", 0,
+	  "Keep the last so many messages of each port in memory, for explain --capture", 0 },
+	{ "buffer", 'B', "KILOBYTES", 0,
+	  "Size of the buffer for messages that are not read yet (default 1024)", 0 },
 	{ "read", 'r', "FILE", 0, "Print this capture: pcapng or pcap", 0 },
 	{ "device", 'd', "DEVICE[/PORT]", 0, "Only of this RDMA device, or of its port", 0 },
 	{ "id", 'i', "NUMBER", 0, "Only of the id with this number", 0 },
@@ -32,6 +38,36 @@ static void take_number(const char *arg, const char *what, uint32_t *number,
 	if (!options_number(arg, number))
 		argp_error(state, "%s is no %s: it is 1 to %u", *arg ? arg : "''", what,
 			   UINT32_MAX);
+}
+
+static void take_keep(const char *arg, struct argp_state *state)
+{
+	if (!options_number(arg, &wanted.keep) || wanted.keep > KEPT_MAX)
+		argp_error(state, "%s is no number of messages to keep: it is 1 to %u",
+			   *arg ? arg : "''", KEPT_MAX);
+}
+
+static void take_buffer(const char *arg, struct argp_state *state)
+{
+	if (!options_number(arg, &wanted.buffer) || wanted.buffer > SOURCE_KILOBYTES_MAX)
+		argp_error(state, "%s is no size of a buffer: it is 1 to %u kB",
+			   *arg ? arg : "''", SOURCE_KILOBYTES_MAX);
+}
+
+/* Options that contradict each other. */
+static void check_options(struct argp_state *state)
+{
+	bool records = wanted.write_to || wanted.text || wanted.all || wanted.trunks ||
+		       wanted.keep || wanted.buffer;
+
+	if (wanted.read_from && records)
+		argp_error(state, "-r prints a capture: -w, --text, -a, -m, --keep and -B are for "
+			   "recording");
+	if (wanted.keep && (wanted.write_to || wanted.text || wanted.count))
+		argp_error(state, "--keep keeps messages in memory until it is interrupted: -w, "
+			   "--text and -n are for other recordings");
+	if (wanted.packet && !wanted.read_from)
+		argp_error(state, "--packet is of a capture: give it by -r FILE");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -72,6 +108,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_PACKET:
 		take_number(arg, "number of a packet", &wanted.packet, state);
 		return 0;
+	case KEY_KEEP:
+		take_keep(arg, state);
+		return 0;
+	case 'B':
+		take_buffer(arg, state);
+		return 0;
 	case KEY_PRIVATE_DATA:
 		wanted.private_data = true;
 		return 0;
@@ -79,12 +121,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		argp_error(state, "there are no arguments: a file to print is given by -r");
 		return 0;
 	case ARGP_KEY_END:
-		if (wanted.read_from && (wanted.write_to || wanted.text || wanted.all ||
-					 wanted.trunks))
-			argp_error(state, "-r prints a capture: -w, --text, -a and -m are for "
-				   "recording");
-		if (wanted.packet && !wanted.read_from)
-			argp_error(state, "--packet is of a capture: give it by -r FILE");
+		check_options(state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -2,11 +2,14 @@
 /* rdma-cm-alt explain: what waits, which step failed and why, and what to try. */
 #include "tool/explain/explain.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "tool/capture/recall.h"
 #include "tool/explain/advice.h"
 #include "tool/explain/advice_table.h"
 #include "tool/explain/no_trunk.h"
@@ -31,7 +34,8 @@ static struct {
 static const struct argp_option explain_options[] = {
 	{ "last", 'n', "NUMBER", 0, "Show so many failures at most (default 5)", 0 },
 	{ "capture", KEY_CAPTURE, "FILE", 0,
-	  "What happened in this capture (pcapng or pcap), with the numbers of packets", 0 },
+	  "What happened in this capture, with the numbers of packets; if there is no such file, it "
+	  "is written, with the messages that record --keep has kept", 0 },
 	{ "device", 'd', "DEVICE[/PORT]", 0,
 	  "With --capture: only of this RDMA device, or of its port", 0 },
 	{ "id", 'i', "NUMBER", 0, "With --capture: only of the id with this number", 0 },
@@ -238,6 +242,19 @@ static struct json_object *find_path(struct json_object *of)
 	return host_path(&wanted.address, false);
 }
 
+/* If messages are kept, those of the last failure can be seen. */
+static void add_recall(struct findings *found)
+{
+	char text[96];
+
+	if (!found->last || !recall_possible())
+		return;
+	snprintf(text, sizeof(text), "see its messages, which were kept: "
+		 "rdma-cm-alt explain --capture FILE -i %u",
+		 (unsigned int)record_number(found->last, "handle"));
+	json_object_array_add(found->tries, json_object_new_string(text));
+}
+
 int cmd_explain(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -257,6 +274,8 @@ int cmd_explain(int argc, char **argv)
 	size_t count;
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	if (capture.read_from && access(capture.read_from, F_OK) && errno == ENOENT)
+		recall_write(capture.read_from);
 	if (capture.read_from)
 		return explain_capture(&capture) ? TOOL_BAD : TOOL_OK;
 	client_dump(RDMA_CM_ALT_NL_ID, add_id, &found);
@@ -273,6 +292,7 @@ int cmd_explain(int argc, char **argv)
 	explain_trunks(&found);
 	found.path = find_path(id ?: found.last);
 	found.tries = advice_try(id, found.last, found.path);
+	add_recall(&found);
 	if (options.json)
 		explain_print_json(&found);
 	else

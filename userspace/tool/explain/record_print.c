@@ -49,5 +49,10 @@ void record_print(struct json_object *record)
 	printf(" %s%s", on, event ?: record_string(record, "operation") ?: "?");
 	if (status)
 		printf(": %s", advice_what(record));
-	printf("%s\n", off);
+	printf("%s", off);
+	if (record_number(record, "packet"))
+		printf(" (packet %lld)", (long long)record_number(record, "packet"));
+	if (record_number(record, "after_packet"))
+		printf(" (after packet %lld)", (long long)record_number(record, "after_packet"));
+	puts("");
 }

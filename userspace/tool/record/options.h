@@ -13,6 +13,8 @@
  * @all: messages of stock and other users of ib_cm, too
  * @trunks: frames of trunks, too
  * @private_data: with private data
+ * @keep: keep the last so many messages of each port in memory; 0: do not
+ * @buffer: kB of the buffer for messages that are not read yet; 0: the default
  * @count: end after so many messages; 0: no limit
  * @packet: print this packet with all its fields; 0: all packets, a line each
  * @device: "": any; @port: 0: any port of it
@@ -26,6 +28,8 @@ struct record_options {
 	bool all;
 	bool trunks;
 	bool private_data;
+	uint32_t keep;
+	uint32_t buffer;
 	uint32_t count;
 	uint32_t packet;
 	char device[64];

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Writes to a file what rdma-cm-alt record --keep has kept. */
+#ifndef TOOL_CAPTURE_RECALL_H
+#define TOOL_CAPTURE_RECALL_H
+
+#include <stdbool.h>
+
+/* recall_possible() - whether messages of this network namespace are kept, as far as one may see */
+bool recall_possible(void);
+
+/*
+ * recall_write() - write the kept messages to a new capture, and say how many there are
+ * @name: of the file, which must not exist
+ *
+ * Errors end the process with a message, and leave no file.
+ */
+void recall_write(const char *name);
+
+#endif /* TOOL_CAPTURE_RECALL_H */
