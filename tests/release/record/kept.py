@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -188,6 +189,23 @@ def drops_are_counted(where: str) -> None:
     true("the file tells", f" {dropped} messages were not recorded" in said.err, said.err)
 
 
+def unit_may_keep(where: str) -> None:
+    """The unit of systemd gives its command the capabilities that it needs."""
+    unit = (ROOT / "scripts/packaging/examples/rdma-cm-alt-record.service").read_text()
+    command = re.search(r"^ExecStart=rdma-cm-alt (.*)$", unit, re.M)[1].replace("${MESSAGES}", "1000").split()
+    rights = re.search(r"^CapabilityBoundingSet=(.*)$", unit, re.M)[1].lower().replace("cap_", "+").split()
+    only = ",".join(["-all", *rights])
+    with trunks(False), Running("setpriv", "--no-new-privs", f"--bounding-set={only}", f"--inh-caps={only}", TOOL, *command,
+                                over=False) as keeper:
+        until("it says so", lambda: "recording" in keeper.said())
+        talk(over=True)
+        until("the last message", lambda: len(of_connection(messages_so_far(where))) == BOTH)
+        os.kill(keeper.pid, signal.SIGTERM)
+        keeper.wait()
+        same("its status", keeper.status, 0)
+    same("files afterwards", kept_files(), [])
+
+
 def wrong_options(where: str) -> None:
     """They are refused, and nothing is written."""
     for args in (("--keep", "0"), ("--keep", "100001"), ("--keep", "x"), ("--keep", "5", "-w", f"{where}/file"),
@@ -220,4 +238,4 @@ def failures_point_to_packets(where: str) -> None:
 
 
 TESTS = (last_messages_are_kept, failure_is_explained, keeper_is_killed, module_is_unloaded, monitor_tells_packets,
-         monitor_says_packets, drops_are_counted, wrong_options, failures_point_to_packets)
+         monitor_says_packets, drops_are_counted, unit_may_keep, wrong_options, failures_point_to_packets)

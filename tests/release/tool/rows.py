@@ -221,6 +221,21 @@ def monitored() -> None:
     true("times", all(one["time"] <= two["time"] for one, two in zip(stories, stories[1:])), said)
 
 
+def with_packets() -> None:
+    """With -w, monitor has the numbers of packets in the file that it writes."""
+    with tempfile.TemporaryDirectory() as where, trunks(False), \
+            Running(TOOL, "monitor", "-f", "-w", f"{where}/file.pcapng", "--json", over=False) as watching:
+        until("it records", lambda: "recording" in watching.said())
+        run(TOOL, "run", str(ROOT / "build/tests/release/tool/blunder"), HERE)
+        until("it tells of the last step", lambda: "UNREACHABLE" in watching.said())
+        said = watching.end()
+    failed = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    members_of_json.note(("monitor",), failed)
+    same("a packet each", [key for one in failed for key in ("packet", "after_packet") if key in one and one[key] < 1], [])
+    same("both kinds", {key for one in failed for key in one if "packet" in key}, {"packet", "after_packet"})
+
+
+
 def joining() -> None:
     """monitor prints the result of a join with the group."""
     with monitor("-c", "mckey", "--json") as watching:
@@ -351,6 +366,7 @@ TESTS = (
     ("counters and histograms, also for Prometheus", stats, True),
     ("a file for Prometheus", textfile, False),
     ("what happens, while it happens", monitored, True),
+    ("what happens, with the numbers of packets", with_packets, False),
     ("what becomes of a membership", joining, True),
     ("what is a failure", only_failures, True),
     ("what happens beside a flood in another namespace", crowded, False),

@@ -17,7 +17,7 @@ static const struct argp_option record_options[] = {
 	  "Record messages of stock and other users of ib_cm, too", 0 },
 	{ "trunks", 'm', NULL, 0, "Record frames of trunks, too", 0 },
 	{ "keep", KEY_KEEP, "NUMBER", 0,
-	  "Keep the last so many messages of each port in memory, for explain --capture", 0 },
+	  "Keep the last so many messages of each port in memory, which explain can write", 0 },
 	{ "buffer", 'B', "KILOBYTES", 0,
 	  "Size of the buffer for messages that are not read yet (default 1024)", 0 },
 	{ "read", 'r', "FILE", 0, "Print this capture: pcapng or pcap", 0 },
