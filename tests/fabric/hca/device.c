@@ -8,7 +8,9 @@
  */
 #include "hca.h"
 
+#include <linux/etherdevice.h>
 #include <linux/module.h>
+#include <linux/netdevice.h>
 #include <rdma/ib_mad.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -68,7 +70,6 @@ static int hca_query_port(struct ib_device *ib, u32 num, struct ib_port_attr *at
 	attr->gid_tbl_len = HCA_GIDS;
 	attr->pkey_tbl_len = HCA_PKEYS;
 	attr->max_msg_sz = 1 << 30;
-	attr->sm_lid = hca_sa_lid();
 	attr->max_vl_num = 1;
 	attr->subnet_timeout = 18;
 	attr->active_width = IB_WIDTH_4X;
@@ -76,7 +77,10 @@ static int hca_query_port(struct ib_device *ib, u32 num, struct ib_port_attr *at
 	spin_lock_irq(&hca_lock);
 	attr->state = port->up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 	attr->phys_state = port->up ? IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_POLLING;
-	attr->lid = port->lid;
+	if (!port->ethernet) {
+		attr->lid = port->lid;
+		attr->sm_lid = hca_sa_lid();
+	}
 	attr->port_cap_flags = port->cap_flags;
 	spin_unlock_irq(&hca_lock);
 	return 0;
@@ -95,7 +99,8 @@ static int hca_modify_port(struct ib_device *ib, u32 num, int mask, struct ib_po
 
 static int hca_port_immutable(struct ib_device *ib, u32 num, struct ib_port_immutable *immutable)
 {
-	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
+	immutable->core_cap_flags = hca_port(ib, num)->ethernet ? RDMA_CORE_PORT_IBA_ROCE :
+								  RDMA_CORE_PORT_IBA_IB;
 	immutable->gid_tbl_len = HCA_GIDS;
 	immutable->pkey_tbl_len = HCA_PKEYS;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
@@ -104,7 +109,7 @@ static int hca_port_immutable(struct ib_device *ib, u32 num, struct ib_port_immu
 
 static enum rdma_link_layer hca_link_layer(struct ib_device *ib, u32 num)
 {
-	return IB_LINK_LAYER_INFINIBAND;
+	return hca_port(ib, num)->ethernet ? IB_LINK_LAYER_ETHERNET : IB_LINK_LAYER_INFINIBAND;
 }
 
 static int hca_query_gid(struct ib_device *ib, u32 num, int index, union ib_gid *gid)
@@ -114,6 +119,30 @@ static int hca_query_gid(struct ib_device *ib, u32 num, int index, union ib_gid 
 	spin_lock_irq(&hca_lock);
 	*gid = hca_port(ib, num)->gids[index];
 	spin_unlock_irq(&hca_lock);
+	return 0;
+}
+
+static void put_gid(const struct ib_gid_attr *attr, const union ib_gid *gid)
+{
+	spin_lock_irq(&hca_lock);
+	hca_port(attr->device, attr->port_num)->gids[attr->index] = *gid;
+	spin_unlock_irq(&hca_lock);
+}
+
+/* The RDMA core keeps the GIDs of ports of RoCE. */
+static int hca_add_gid(const struct ib_gid_attr *attr, void **context)
+{
+	if (attr->index >= HCA_GIDS)
+		return -ENOSPC;
+	put_gid(attr, &attr->gid);
+	return 0;
+}
+
+static int hca_del_gid(const struct ib_gid_attr *attr, void **context)
+{
+	static const union ib_gid none;
+
+	put_gid(attr, &none);
 	return 0;
 }
 
@@ -150,6 +179,7 @@ static const struct ib_device_ops hca_ops = {
 	.driver_id = RDMA_DRIVER_RXE,
 	.uverbs_abi_ver = UVERBS_ABI,
 
+	.add_gid = hca_add_gid,
 	.alloc_pd = hca_alloc_pd,
 	.alloc_ucontext = hca_alloc_ucontext,
 	.alloc_xrcd = hca_alloc_xrcd,
@@ -163,6 +193,7 @@ static const struct ib_device_ops hca_ops = {
 	.dealloc_pd = hca_dealloc_pd,
 	.dealloc_ucontext = hca_dealloc_ucontext,
 	.dealloc_xrcd = hca_dealloc_xrcd,
+	.del_gid = hca_del_gid,
 	.dereg_mr = hca_dereg_mr,
 	.destroy_ah = hca_destroy_ah,
 	.destroy_cq = hca_destroy_cq,
@@ -227,29 +258,62 @@ static void init_device(struct hca_device *dev, u32 ports)
 		hca_port_init(dev, i);
 }
 
-/* Adds an adapter with @ports ports. Returns -EINVAL for a number of ports beyond the limit. */
-int hca_device_add(u32 ports)
+/* Port 1 of an adapter that is not registered yet becomes one of RoCE v1. */
+static int make_ethernet(struct hca_device *dev, struct net_device *netdev)
+{
+	struct hca_port *port = &dev->port[0];
+
+	port->ethernet = true;
+	ether_addr_copy(port->mac, netdev->dev_addr);
+	memset(port->gids, 0, sizeof(port->gids));
+	return ib_device_set_netdev(&dev->ib, netdev, 1);
+}
+
+/* Adds an adapter with ports of InfiniBand, or with one of RoCE v1 on @netdev. */
+static int add(u32 ports, struct net_device *netdev)
 {
 	struct hca_device *dev;
 	int ret;
 
-	if (!ports || ports > HCA_MAX_PORTS)
-		return -EINVAL;
 	dev = ib_alloc_device(hca_device, ib);
 	if (!dev)
 		return -ENOMEM;
 	init_device(dev, ports);
 	ib_set_device_ops(&dev->ib, &hca_ops);
+	ret = netdev ? make_ethernet(dev, netdev) : 0;
 	spin_lock_irq(&hca_lock);
 	list_add_tail(&dev->entry, &hca_devices);
 	spin_unlock_irq(&hca_lock);
-	ret = ib_register_device(&dev->ib, "hca%d", NULL);
+	if (!ret)
+		ret = ib_register_device(&dev->ib, "hca%d", NULL);
 	if (ret) {
 		ib_dealloc_device(&dev->ib);
 		return ret;
 	}
 	hca_knobs_add_device(dev);
 	return 0;
+}
+
+/* Adds an adapter with @ports ports. Returns -EINVAL for a number of ports beyond the limit. */
+int hca_device_add(u32 ports)
+{
+	return ports && ports <= HCA_MAX_PORTS ? add(ports, NULL) : -EINVAL;
+}
+
+/*
+ * Adds an adapter with a port of RoCE v1 on a network device of the initial namespace, which stays
+ * until the adapter has been removed. Returns -ENODEV if there is none of this name.
+ */
+int hca_device_add_roce(const char *name)
+{
+	struct net_device *netdev = dev_get_by_name(&init_net, name);
+	int ret;
+
+	if (!netdev)
+		return -ENODEV;
+	ret = add(1, netdev);
+	dev_put(netdev);
+	return ret;
 }
 
 /* Returns the adapter of this name with a reference, or NULL. */

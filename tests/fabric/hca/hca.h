@@ -5,6 +5,7 @@
 #ifndef HCA_H
 #define HCA_H
 
+#include <linux/if_ether.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
@@ -32,6 +33,9 @@ struct hca_device;
  * @cap_flags: what kernel users set with ib_modify_port() (lock: hca_lock)
  * @pkeys: its P_Key table, 0 is an empty row (lock: hca_lock)
  * @gids: its GID table, zero is an empty row (lock: hca_lock)
+ * @ethernet: it is a port of RoCE v1, whose GIDs are the addresses of a network device; packets
+ *	find it by them, and @lid is known to the switch only (immutable)
+ * @mac: Ethernet: the address of the network device (immutable)
  */
 struct hca_port {
 	struct hca_device *dev;
@@ -41,6 +45,8 @@ struct hca_port {
 	u32 cap_flags;
 	u16 pkeys[HCA_PKEYS];
 	union ib_gid gids[HCA_GIDS];
+	bool ethernet;
+	u8 mac[ETH_ALEN];
 };
 
 /**
@@ -99,6 +105,7 @@ static inline struct hca_port *hca_port(struct ib_device *ib, u32 num)
 }
 
 int hca_device_add(u32 ports);
+int hca_device_add_roce(const char *name);
 int hca_device_remove(const char *name);
 void hca_device_remove_all(void);
 

@@ -4,6 +4,7 @@
  * has, sysfs shows. Documentation/testing.rst describes the texts.
  *
  *   rca_hca/add              write a number of ports: adds an adapter
+ *   rca_hca/add_roce         write the name of a network device: adds an adapter of RoCE v1
  *   rca_hca/remove           write a name: removes that adapter
  *   rca_hca/rules            write a rule, "clear" or "seed N"; read what they did
  *   rca_hca/inject           write MADs to send (fabric/inject.c)
@@ -65,6 +66,11 @@ static int add_write(void *unused, char *text)
 	int ret = kstrtou32(text, 0, &ports);
 
 	return ret ?: hca_device_add(ports);
+}
+
+static int add_roce_write(void *unused, char *text)
+{
+	return hca_device_add_roce(text);
 }
 
 static int remove_write(void *unused, char *text)
@@ -295,6 +301,7 @@ static const struct file_operations knob_fops = {
 
 static const struct knob root_knobs[] = {
 	{ "add", add_write },
+	{ "add_roce", add_roce_write },
 	{ "remove", remove_write },
 	{ "rules", rules_write, rules_show },
 	{ "counters", NULL, counters_show },

@@ -5,6 +5,7 @@
 #ifndef HCA_FABRIC_H
 #define HCA_FABRIC_H
 
+#include <linux/if_ether.h>
 #include <linux/list.h>
 #include <linux/types.h>
 #include <rdma/ib_mad.h>
@@ -76,6 +77,7 @@ struct hca_target {
  * @solicited: the sender wants the receiver's attention
  * @sl: service level
  * @tries: how often it could not be delivered
+ * @smac: Ethernet address of the sender, if its port is one of RoCE
  * @slid: LID of the sender
  * @dlid: LID of the receiver or of a group
  * @pkey: of the partition
@@ -104,6 +106,7 @@ struct hca_packet {
 	bool solicited;
 	u8 sl;
 	u8 tries;
+	u8 smac[ETH_ALEN];
 	u16 slid;
 	u16 dlid;
 	u16 pkey;

@@ -10,6 +10,8 @@
  */
 #include "verbs/verbs.h"
 
+#include <linux/etherdevice.h>
+
 #include "fabric/fabric.h"
 #include "port.h"
 #include "verbs/acked.h"
@@ -153,6 +155,7 @@ static bool fill_address(struct hca_qp *qp, const struct message *msg, struct hc
 	spin_lock_irqsave(&hca_lock, flags);
 	up = port->up || !qp->ib.qp_num;
 	packet->slid = port->lid;
+	ether_addr_copy(packet->smac, port->mac);
 	packet->pkey = port->pkeys[pkey_index % HCA_PKEYS];
 	if (packet->has_grh) {
 		const struct ib_global_route *route = rdma_ah_read_grh(ah);

@@ -7,6 +7,8 @@
  */
 #include "verbs/verbs.h"
 
+#include <linux/etherdevice.h>
+
 #include "fabric/fabric.h"
 
 /* A receive request, copied from where a program might change it. */
@@ -99,6 +101,15 @@ static enum ib_wc_status store(struct hca_qp *qp, const struct hca_packet *packe
 				packet->len) ? IB_WC_LOC_ACCESS_ERR : IB_WC_SUCCESS;
 }
 
+/* What a completion of RoCE v1 has instead of a LID. */
+static void set_ethernet(struct ib_wc *wc, const struct hca_packet *packet)
+{
+	wc->slid = 0;
+	wc->wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE | IB_WC_WITH_SMAC;
+	wc->network_hdr_type = RDMA_NETWORK_ROCE_V1;
+	ether_addr_copy(wc->smac, packet->smac);
+}
+
 /*
  * Delivers a packet to a QP, of which the caller holds a reference. Returns -ENOBUFS when a
  * connected QP has no receive request for it yet, -EAGAIN when an RC QP cannot receive it for
@@ -142,6 +153,8 @@ int hca_receive(struct hca_qp *qp, const struct hca_packet *packet, u16 pkey_ind
 	wc.byte_len = packet->len + (packet->connected ? 0 : HCA_GRH);
 	if (packet->has_grh && !packet->connected)
 		wc.wc_flags |= IB_WC_GRH;
+	if (hca_port(qp->ib.device, qp->port)->ethernet)
+		set_ethernet(&wc, packet);
 	if (packet->has_imm) {
 		wc.wc_flags |= IB_WC_WITH_IMM;
 		wc.ex.imm_data = packet->imm;
