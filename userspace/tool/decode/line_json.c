@@ -43,6 +43,38 @@ static void put_field(struct json_object *object, const struct record_entry *ent
 				       json_object_new_uint64(cm_number(entry, field)));
 }
 
+static void put_zero_or_more(struct json_object *object, const char *key, uint32_t value)
+{
+	json_object_object_add(object, key, json_object_new_uint64(value));
+}
+
+static void put_gid(struct json_object *object, const char *key, const uint8_t *gid)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	record_put(object, key, inet_ntop(AF_INET6, gid, text, sizeof(text)));
+}
+
+/* The headers below the message. */
+static void put_link(struct json_object *object, const struct record_entry *entry)
+{
+	static const char * const links[] = { "InfiniBand", "RoCE v1", "RoCE v2" };
+
+	record_put(object, "link", links[entry->link]);
+	if (entry->link == RECORD_INFINIBAND) {
+		put_zero_or_more(object, "source_lid", entry->slid);
+		put_zero_or_more(object, "destination_lid", entry->dlid);
+		put_zero_or_more(object, "sl", entry->sl);
+	}
+	if (entry->grh) {
+		put_gid(object, "source_gid", entry->sgid);
+		put_gid(object, "destination_gid", entry->dgid);
+	}
+	put_zero_or_more(object, "pkey", entry->pkey);
+	put_zero_or_more(object, "source_qp", entry->sqpn);
+	put_zero_or_more(object, "destination_qp", entry->dqpn);
+}
+
 static void put_cm(struct json_object *object, const struct record_entry *entry)
 {
 	unsigned int type = cm_type(entry);
@@ -108,6 +140,7 @@ struct json_object *line_json(const struct capture_seen *seen, uint64_t before,
 	record_put(object, "source", text);
 	name_peer(entry, false, text, sizeof(text));
 	record_put(object, "destination", text);
+	put_link(object, entry);
 	if (entry->cm_id)
 		record_put_number(object, "cm_id", entry->cm_id);
 	if (entry->pid)
