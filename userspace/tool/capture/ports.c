@@ -11,10 +11,13 @@
 #include <string.h>
 
 #include "tool/core/tool.h"
+#include "tool/record/crc.h"
 
 /* enum ib_gid_type and enum rdma_network_type of the kernel. */
 enum { GID_IB, GID_ROCE_V1, GID_ROCE_V2 };
 enum { NETWORK_IB, NETWORK_ROCE_V1, NETWORK_IPV4, NETWORK_IPV6 };
+
+enum { IPV4_LEN = 20, PROTOCOL_UDP = 17 };
 
 /* Received messages whose addresses are kept for answers; enough for those of some milliseconds. */
 enum { ASKED = 256 };
@@ -86,12 +89,26 @@ static void map_ip(uint8_t *gid, const uint8_t *ip)
 	memcpy(gid + 12, ip, 4);
 }
 
-/* The IPv4 header of RoCE v2 is in the last 20 bytes of the space for the GRH. */
+/*
+ * The network header of a received message, which has the place of the GRH: an IPv4 header is in
+ * the last 20 bytes. If the driver does not tell its type, it is found by its contents.
+ */
+static unsigned int network_type(const struct wire_message *message)
+{
+	const uint8_t *grh = message->grh, *ip = grh + WIRE_GRH_LEN - IPV4_LEN;
+
+	if (message->gid_type != WIRE_GID_TYPE_UNKNOWN)
+		return message->gid_type;
+	if (ip[0] == 0x45 && crc_internet(0, ip, IPV4_LEN) == 0xffff)
+		return NETWORK_IPV4;
+	return grh[6] == PROTOCOL_UDP ? NETWORK_IPV6 : NETWORK_ROCE_V1;
+}
+
 static void read_grh(struct record_entry *entry, const struct wire_message *message)
 {
-	const uint8_t *ip = message->grh + WIRE_GRH_LEN - 20;
+	const uint8_t *ip = message->grh + WIRE_GRH_LEN - IPV4_LEN;
 
-	if (message->gid_type == NETWORK_IPV4) {
+	if (entry->link != RECORD_INFINIBAND && network_type(message) == NETWORK_IPV4) {
 		entry->hop_limit = ip[8];
 		map_ip(entry->sgid, ip + 12);
 		map_ip(entry->dgid, ip + 16);
@@ -109,8 +126,8 @@ static enum record_link link_of(const struct wire_message *message, bool etherne
 	if (message->kind == WIRE_TRUNK)
 		return RECORD_ROCE_V2;
 	if (message->way == WIRE_RECEIVED)
-		return message->gid_type == NETWORK_IPV4 || message->gid_type == NETWORK_IPV6 ?
-		       RECORD_ROCE_V2 : RECORD_ROCE_V1;
+		return network_type(message) == NETWORK_IPV4 ||
+		       network_type(message) == NETWORK_IPV6 ? RECORD_ROCE_V2 : RECORD_ROCE_V1;
 	return message->gid_type == GID_ROCE_V1 ? RECORD_ROCE_V1 : RECORD_ROCE_V2;
 }
 

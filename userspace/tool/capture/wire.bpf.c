@@ -14,7 +14,9 @@
 /* GPL: helpers that read the memory of the kernel are for such programs only. */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-enum { CM_CLASS = 0x07, PORTS = 256, AH_GRH = 1, WC_GRH = 1 };
+enum { CM_CLASS = 0x07, PORTS = 256, AH_GRH = 1 };
+/* enum ib_wc_flags of the kernel. */
+enum { WC_GRH = 1, WC_SMAC = 1 << 4, WC_NETWORK_TYPE = 1 << 6 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -238,6 +240,7 @@ int receive_mad(struct bpf_raw_tracepoint_args *ctx)
 	const void *mad = (void *)ctx->args[2];
 	struct wire_message *message;
 	struct wire_port port;
+	int flags;
 
 	if (!is_cm(mad))
 		return 0;
@@ -252,9 +255,13 @@ int receive_mad(struct bpf_raw_tracepoint_args *ctx)
 	message->sl = BPF_CORE_READ(wc, sl);
 	message->lid = BPF_CORE_READ(wc, slid);
 	message->path_bits = BPF_CORE_READ(wc, dlid_path_bits);
-	message->gid_type = BPF_CORE_READ(wc, network_hdr_type);
-	message->grh_valid = BPF_CORE_READ(wc, wc_flags) & WC_GRH;
-	bpf_core_read(message->mac, sizeof(message->mac), &wc->smac);
+	flags = BPF_CORE_READ(wc, wc_flags);
+	message->grh_valid = flags & WC_GRH;
+	/* Drivers leave out what their hardware does not tell. */
+	message->gid_type = flags & WC_NETWORK_TYPE ? BPF_CORE_READ(wc, network_hdr_type) :
+						      WIRE_GID_TYPE_UNKNOWN;
+	if (flags & WC_SMAC)
+		bpf_core_read(message->mac, sizeof(message->mac), &wc->smac);
 	/* ib_mad receives the GRH in front of the message. */
 	bpf_probe_read_kernel(message->grh, WIRE_GRH_LEN, mad - WIRE_GRH_LEN);
 	message->len = WIRE_BYTES;

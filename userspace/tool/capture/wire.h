@@ -13,6 +13,9 @@ enum { WIRE_SENT, WIRE_SENT_AGAIN, WIRE_RECEIVED };
 /* Kinds, as enum record_kind. */
 enum { WIRE_CM, WIRE_TRUNK };
 
+/* The completion of a received message has no type of its network header. */
+#define WIRE_GID_TYPE_UNKNOWN 0xff
+
 /* struct wire_port - a port; padding is zero, as it is the key of the map of drops */
 struct wire_port {
 	char device[WIRE_DEVICE_LEN];
@@ -28,7 +31,7 @@ struct wire_port {
  * @own_gid: the local GID; zero: unknown
  * @mac: RoCE: of the peer
  * @lid: InfiniBand: of the peer
- * @gid_type: sent: enum ib_gid_type; received: enum rdma_network_type
+ * @gid_type: sent: enum ib_gid_type; received: enum rdma_network_type, or WIRE_GID_TYPE_UNKNOWN
  * @qpn: local QP
  * @peer_qpn: QP of the peer
  * @len: of @bytes, which has at most the first WIRE_BYTES of the message
