@@ -58,8 +58,8 @@ def _wire_routes() -> None:
     run("ip route replace 10.8.0.1 dev w1 src 10.8.0.2 table 101")
 
 
-def up() -> None:
-    """Set up the wire and its devices."""
+def wire_up() -> None:
+    """Set up the wire, without RDMA devices."""
     run("modprobe -a veth 8021q bonding dummy")
     run(f"ip link add w0 address {MAC0} type veth peer name w1 address {MAC1}")
     for device in ("w0", "w1"):
@@ -73,6 +73,11 @@ def up() -> None:
         run(f"ip {family} rule add pref 20000 lookup local && ip {family} rule del pref 0")
     _wire(100, ("w0", [THERE, THERE6, LINK1], ""), ("w1", [HERE, HERE6, LINK0], ""))
     _wire_routes()
+
+
+def up() -> None:
+    """Set up the wire and its devices."""
+    wire_up()
     run("rdma link add rxe2 type rxe netdev w0; rdma link add rxe3 type rxe netdev w1")
 
 
