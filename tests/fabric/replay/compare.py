@@ -54,7 +54,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def load_intended(path: Path) -> list[Intended]:
-    """The rows of the table."""
+    """The rows of the table, one for each capture and variant that a line names."""
     rows = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -62,7 +62,8 @@ def load_intended(path: Path) -> list[Intended]:
         cells = [cell.strip() for cell in line.split("|", 5)]
         if len(cells) != 6:
             raise SystemExit(f"{path}:{number}: {len(cells)} columns, 6 are needed")
-        rows.append(Intended(*cells))
+        names, variants = ([name.strip() for name in cell.split(",")] for cell in cells[:2])
+        rows += [Intended(name, variant, *cells[2:]) for name in names for variant in variants]
     return rows
 
 

@@ -203,6 +203,8 @@ class Comparisons(unittest.TestCase):
         rows = compare.load_intended(HERE / "intended.conf")
         wanted = compare.Difference("answers", "nothing", "DREP", 6)
         self.assertTrue(any(row.fits("both-disconnect", "as recorded", wanted) for row in rows))
+        self.assertTrue(any(row.fits("both-disconnect", "late 5", wanted) for row in rows))
+        self.assertFalse(any(row.fits("both-disconnect", "swapped 5", wanted) for row in rows))
         self.assertFalse(any(row.fits("client", "as recorded", wanted) for row in rows))
 
 
