@@ -12,7 +12,7 @@
  *	join N ADDRESS			likewise
  *	listen N [BACKLOG]
  *	qp N				a QP for it, which iWARP devices require
- *	connect N [DATA]		likewise; DATA is a word of private data
+ *	connect N [DATA]		likewise; DATA is private data: a word, or 0xHEX
  *	accept N [DATA]
  *	reject N [DATA]
  *	notify N
@@ -29,6 +29,7 @@
  *					Not those that differ from one connection to the next.
  *
  *	data				"ok RESOURCES DEPTH LENGTH [DATA]." of the last event
+ *	bytes				"ok [HEX]": its private data without zeros at the end
  *	netns PATH			the process moves to another network namespace
  *
  * An address may have a scope (%DEVICE) and a flow label (/LABEL) behind it.
@@ -169,6 +170,18 @@ static void do_data(void)
 	       last.private_data_len, last_data);
 }
 
+static void do_bytes(void)
+{
+	size_t len = sizeof(last_data);
+
+	while (len && !last_data[len - 1])
+		len--;
+	printf("ok ");
+	for (size_t i = 0; i < len; i++)
+		printf("%02x", (unsigned char)last_data[i]);
+	printf("\n");
+}
+
 static void do_qp(struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr = {
@@ -241,16 +254,35 @@ static void do_attr(struct rdma_cm_id *id, const char *state)
 	printf(" known=%u\n", !!attr.dest_qp_num + 2 * !!attr.sq_psn + 4 * !!attr.rq_psn);
 }
 
+/* Private data of a command, which may be NULL; returns its length. */
+static size_t take_data(const char **data)
+{
+	static char bytes[sizeof(last_data)];
+	size_t len = 0;
+
+	if (!*data || strncmp(*data, "0x", 2))
+		return *data ? strlen(*data) : 0;
+	for (const char *hex = *data + 2; len < sizeof(bytes); hex += 2)
+		if (sscanf(hex, "%2hhx", &bytes[len]) == 1)
+			len++;
+		else
+			break;
+	*data = bytes;
+	return len;
+}
+
 static void do_connection(const char *what, struct rdma_cm_id *id, const char *data)
 {
+	size_t len = take_data(&data);
 	struct rdma_conn_param param = conn_param(data);
 
+	param.private_data_len = len;
 	if (!strcmp(what, "connect"))
 		say_result(rdma_connect(id, &param));
 	else if (!strcmp(what, "accept"))
 		say_result(rdma_accept(id, &param));
 	else if (!strcmp(what, "reject"))
-		say_result(rdma_reject(id, data, data ? strlen(data) : 0));
+		say_result(rdma_reject(id, data, len));
 	else if (!strcmp(what, "notify"))
 		say_result(rdma_notify(id, IBV_EVENT_COMM_EST));
 	else if (!strcmp(what, "establish"))
@@ -366,6 +398,8 @@ static void do_line(char *line)
 		do_event(atoi(word[1]));
 	else if (!strcmp(word[0], "data"))
 		do_data();
+	else if (!strcmp(word[0], "bytes"))
+		do_bytes();
 	else if (!strcmp(word[0], "netns"))
 		do_netns(word[1]);
 	else
@@ -380,7 +414,7 @@ static void ignore(int number)
 int main(void)
 {
 	struct sigaction action = { .sa_handler = ignore };	/* calls are not restarted */
-	char line[512];
+	char line[1024];
 
 	sigaction(SIGUSR1, &action, NULL);
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -11,12 +11,14 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mads import CONSUMER_DEFINED, NO_SERVICE, BadMessage, Mad
+from mads import CONSUMER_DEFINED, NO_SERVICE, UNSUPPORTED, BadMessage, Mad
 from stacks import ROOT
 
 ENTRIES = ROOT / "build/tests/fabric/replay/entries"
 # The service IDs of the port spaces of rdma_cm, without the port.
 SPACES = {0x1060000: "tcp", 0x1110000: "udp"}
+# What a connection manager also sends without a call of the program.
+OF_ITSELF = ("REJ", "DREQ")
 
 
 class BadCapture(Exception):
@@ -65,7 +67,8 @@ class Capture:
         return [step for step in self.steps if not step.from_peer and not step.again]
 
 
-def _lines(path: Path) -> list[list[str]]:
+def lines(path: Path) -> list[list[str]]:
+    """The lines that the program entries prints for a file, in words."""
     if not ENTRIES.exists():
         raise SystemExit(f"{ENTRIES} is not there; on the host run: make tests")
     done = subprocess.run([ENTRIES, "read", path], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
@@ -115,17 +118,23 @@ class _Reader:
             found = found or self._begin(step)
         if found and local[1]:
             self._owner[local] = found
-        if found and not step.from_peer and mad.name == "REJ" and mad["reason"] == NO_SERVICE:
+        if found and not step.from_peer and (mad.get("reason") == NO_SERVICE or
+                                             mad.name == "SIDR_REP" and mad["status"] == UNSUPPORTED):
             found.nobody = True
         return found
 
     def _call(self, step: Step) -> str:
         """The call of the program behind an own message that was sent for the first time."""
         mad, answers = step.mad, step.conversation and not step.conversation.active
+        if mad.name == "SIDR_REP" and mad["status"] == UNSUPPORTED:
+            return ""
         if mad.name in ("REP", "SIDR_REP") and answers:
             return "accept" if not mad.get("status") else "reject"
         if mad.name == "REJ" and mad["reason"] == CONSUMER_DEFINED:
             return "reject"
+        if mad.name == "DREP" and any(other.call == "disconnect" and other.conversation is step.conversation
+                                      for other in self.capture.steps):
+            return ""  # the program has done so before
         return {"RTU": "establish", "DREQ": "disconnect", "DREP": "disconnect"}.get(mad.name, step.call)
 
     def add(self, number: int, time: int, raw: bytes, from_peer: bool, operation: str) -> None:
@@ -144,21 +153,41 @@ class _Reader:
 
 def read(path: Path, peer: str = "") -> Capture:
     """Read a file. `peer`: GID of the side that is played, by default the one that did not record."""
-    return of_lines(path, _lines(path), peer)
+    return of_lines(path, lines(path), peer)
 
 
-def of_lines(path: Path, lines: list[list[str]], peer: str = "") -> Capture:
+def _one_end(path: Path, entries: list[list[str]], peer: str) -> list[list[str]]:
+    """The messages as one end has seen them: a host that is both ends records each message twice."""
+    def seen(*ways: str) -> set[tuple[str, str]]:
+        return {(words[8], words[-1]) for words in entries if words[2] in ways}
+
+    twice = seen("sent", "again") & seen("received")
+    if not twice:
+        return entries
+    first = next(words for words in entries if (words[8], words[-1]) in twice)
+    if not peer:
+        raise BadCapture(f"{path}: packet {first[0]} was sent and received by the host that recorded it: name the GID of "
+                         "the side to play with --peer, or record one program only (rdma-cm-alt record -c PROGRAM)")
+    if first[8] == first[9]:
+        raise BadCapture(f"{path}: packet {first[0]} was sent and received by the host that recorded it, at one address: "
+                         "record one program only (rdma-cm-alt record -c PROGRAM)")
+    return [words for words in entries if (words[2] == "received") == _is(words[8], peer)]
+
+
+def _is(gid: str, other: str) -> bool:
+    return ipaddress.IPv6Address(gid) == ipaddress.IPv6Address(other)
+
+
+def of_lines(path: Path, entries: list[list[str]], peer: str = "") -> Capture:
     """The same of the lines that the program entries prints, in words; the file is not opened."""
     reader = _Reader(path.name.removesuffix(".pcapng"))
-    for words in lines:
-        number, time, way, kind, sgid, raw = int(words[0]), int(words[1]), words[2], words[3], words[8], words[-1]
+    for words in _one_end(path, [words for words in entries if words[3] == "cm"], peer):
+        number, time, way, sgid, raw = int(words[0]), int(words[1]), words[2], words[8], words[-1]
         operation = words[-3]
-        if kind != "cm":
-            continue
         if way == "seen" and not peer:
             raise BadCapture(f"{path}: packet {number} was recorded between the hosts: name the GID of the side to play "
                              "with --peer")
-        from_peer = ipaddress.IPv6Address(sgid) == ipaddress.IPv6Address(peer) if peer else way == "received"
+        from_peer = _is(sgid, peer) if peer else way == "received"
         try:
             reader.add(number, time, bytes.fromhex(raw), from_peer, operation)
         except BadMessage as bad:
@@ -167,7 +196,9 @@ def of_lines(path: Path, lines: list[list[str]], peer: str = "") -> Capture:
         raise BadCapture(f"{path}: no packet was sent by {peer or 'the peer'}; name the GID of the side to play with "
                          "--peer")
     if any(step.noted for step in reader.capture.steps):
-        # The recorder knows the calls, so what it knows no call of was sent by the connection manager itself.
+        # The recorder knows the calls, so what it knows no call of was sent by the connection manager itself, if that
+        # sends it without one. It answers a disconnect request before the program does.
         for step in reader.capture.steps:
-            step.call = step.call if step.noted else ""
+            if not step.noted and step.mad.name in OF_ITSELF:
+                step.call = ""
     return reader.capture

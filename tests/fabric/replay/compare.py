@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from captures import Capture
-from play import Answer, Record
+from captures import Capture, Step
+from play import CARRIERS, Answer, Record
 
 NOTHING = "nothing"
 
@@ -107,12 +107,22 @@ def stacks(capture: Capture, stock: Record, ours: Record) -> list[Difference]:
             *_lists("program", stock.program, ours.program)]
 
 
+def _data(step: Step, played: Record) -> Iterator[Difference]:
+    """The private data that a call of the program has put into a recorded message, and those that were sent."""
+    for answer in played.answers:
+        if answer.mad.name == step.mad.name and answer.recorded == step.number:
+            sent, recorded = answer.mad.data().hex() or NOTHING, step.mad.data().hex() or NOTHING
+            if sent != recorded:
+                yield Difference(f"{answer.text}: private_data", recorded, sent, answer.after)
+
+
 def with_capture(capture: Capture, played: Record) -> list[Difference]:
     """The stack's messages in the capture, and those of a play; repetitions do not count."""
-    recorded, after = [], 0
+    recorded, after, found = [], 0, []
     for step in capture.steps:
         if step.from_peer:
             after = step.number
         elif not step.again:
             recorded.append((step.mad.kind(), after))
-    return _lists("answers", recorded, _texts(capture, played.answers))
+            found += _data(step, played) if step.call in CARRIERS else []
+    return [*_lists("answers", recorded, _texts(capture, played.answers)), *found]

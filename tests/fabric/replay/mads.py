@@ -19,6 +19,7 @@ ANSWERED_BY = {"REQ": ("REP", "REJ", "MRA"), "REP": ("RTU", "REJ", "MRA", "DREQ"
 ABOUT = {0: "REQ", 1: "REP", 2: "other", 3: "other"}
 ABOUT_MRA = {0: "REQ", 1: "REP", 2: "LAP", 3: "?"}
 NO_SERVICE, CONSUMER_DEFINED = 8, 28
+UNSUPPORTED = 1  # the status of a SIDR_REP: nobody listens
 
 # Name of a field: byte, bit (from the highest of that byte), bits. Fields of all messages but SIDR's come first.
 _IDS = {"local": (24, 0, 32), "remote": (28, 0, 32)}
@@ -47,8 +48,10 @@ FIELDS: dict[str, dict[str, tuple[int, int, int]]] = {
             "alternate_sgid": (48, 0, 128), "alternate_dgid": (64, 0, 128)},
     "APR": {**_IDS, "status": (33, 0, 8)},
 }
+# First byte of the private data; the header of the RDMA IP CM service is the first part of that of a request.
 PRIVATE = {"REQ": 164, "MRA": 34, "REJ": 108, "REP": 60, "RTU": 32, "DREQ": 36, "DREP": 32, "SIDR_REQ": 40,
            "SIDR_REP": 120, "LAP": 88, "APR": 108}
+IP_HEADER = {"REQ": 36, "SIDR_REQ": 36}
 # What differs from one run to the next, or belongs to the adapter and not to the connection manager.
 _OWN = {"local", "remote", "service_id", "ca_guid", "qpn", "psn", "slid", "dlid", "sgid", "dgid", "pkey", "rate",
         "about", "reason", "status"}
@@ -130,10 +133,22 @@ class Mad:
             return f"{self.name}, status {self['status']}"
         return self.name
 
-    def parameters(self) -> dict[str, int]:
-        """The fields that the connection manager or its user has chosen."""
-        return {field: self[field] for field in self._fields
-                if field not in _OWN and not field.startswith("alternate")}
+    def data(self) -> bytes:
+        """The private data of the program, without zeros at the end: a message has no length of them."""
+        return bytes(self.raw[PRIVATE[self.name] + IP_HEADER.get(self.name, 0):]).rstrip(b"\0")
+
+    def set_data(self, data: bytes) -> None:
+        """Put private data of a program into the message."""
+        at = PRIVATE[self.name] + IP_HEADER.get(self.name, 0)
+        if len(data) > LENGTH - at:
+            raise BadMessage(f"{len(data)} bytes of private data do not fit into {self.name}: {LENGTH - at} do")
+        self.raw[at:at + len(data)] = data
+
+    def parameters(self) -> dict[str, int | str]:
+        """The fields that the connection manager or its user has chosen, and the private data in hex."""
+        chosen = {field: self[field] for field in self._fields
+                  if field not in _OWN and not field.startswith("alternate")}
+        return {**chosen, "private_data": self.data().hex()}
 
     def same_as(self, other: Mad) -> bool:
         """Whether one of the two is a repetition of the other."""

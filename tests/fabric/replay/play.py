@@ -26,19 +26,24 @@ PEER_TIMEOUT = 1.0
 LIMIT = 2.5 * TIMEOUT  # for a message of the stack, which may be a repetition
 HELD = 0.5  # the same while the message is held that it would answer
 LONGEST_PAUSE = 5.0
+CARRIERS = ("connect", "accept", "reject")  # calls that take private data
 QUIET = 2.0 if DEBUG else 0.6  # the play is over when nothing has happened for so long
 _TICK_MS = 50
 
 
 @dataclass
 class Answer:
-    """A message of the stack; `after` is the packet that the peer had sent last, `times` how often it came."""
+    """A message of the stack.
+
+    `after`: the packet that the peer had sent last. `times`: how often it came. `recorded`: its packet in the capture.
+    """
 
     text: str
-    parameters: dict[str, int]
+    parameters: dict[str, int | str]
     mad: Mad
     after: int
     times: int = 1
+    recorded: int = 0
 
 
 @dataclass
@@ -124,12 +129,12 @@ class Play:
         answer = self._agent.answer()
         if answer != "none":
             self._busy = time.monotonic()
-            self._note_event(answer.split())
+            self._note_event(answer.split(), self._agent.must("bytes"))
 
-    def _ask(self, call: str, number: int) -> str:
+    def _ask(self, call: str, number: int, *data: str) -> str:
         """A call of the program, which may have been asked for an event."""
         self._take_event()
-        return self._agent.ask(call, number)
+        return self._agent.ask(call, number, *data)
 
     def _note(self, mad: Mad) -> None:
         for answer in self._record.answers:
@@ -144,7 +149,8 @@ class Play:
         self._record.answers.append(answer)
         self._came.append(answer)
 
-    def _note_event(self, words: list[str]) -> None:
+    def _note_event(self, words: list[str], data: str) -> None:
+        """An event and its private data in hex."""
         name, status = words[1].removeprefix("RDMA_CM_EVENT_"), words[2]
         number = int(words[-1])
         if name == "CONNECT_REQUEST":
@@ -158,7 +164,8 @@ class Play:
         self._events.append((name, conversation))
         if name == "TIMEWAIT_EXIT":
             return  # the play may end before
-        self._record.program.append((f"{name}, status {status}, of connection {conversation}", self._after))
+        text = f"{name}, status {status}, of connection {conversation}" + (f", private data {data}" if data else "")
+        self._record.program.append((text, self._after))
 
     def _until(self, condition: Callable[[], object], limit: float) -> bool:
         """Look until it holds; False when the time is over."""
@@ -225,6 +232,7 @@ class Play:
             self._record.missing.append(step.number)
             return
         self._came.remove(found[0])
+        found[0].recorded = step.number
         self._table.learn(step.mad, found[0].mad)
 
     def _has_event(self, step: Step) -> bool:
@@ -242,7 +250,8 @@ class Play:
         if not self._until(lambda: self._has_event(step), HELD if self._held else LIMIT):
             self._record.program.append((f"no event before {step.call} for packet {step.number}", self._after))
             return
-        said = self._ask(step.call, self._ids[step.conversation.number])
+        data = step.mad.data() if step.call in CARRIERS else b""
+        said = self._ask(step.call, self._ids[step.conversation.number], *([f"0x{data.hex()}"] if data else []))
         self._record.program.append((f"{step.call} of connection {step.conversation.number}: {said}", self._after))
 
     # The end.

@@ -71,6 +71,13 @@ class Messages(unittest.TestCase):
         mad["local_timeout"] = 1
         self.assertEqual((mad["local_timeout"], mad["retry_count"], mad.tid), (1, 7, 9))
 
+    def test_private_data(self) -> None:
+        mad = Mad.new("REQ", 9)
+        mad.set_data(b"\0a\0")
+        self.assertEqual((mad.data(), mad.raw[200:203]), (b"\0a", b"\0a\0"))
+        with self.assertRaisesRegex(BadMessage, "57 bytes of private data do not fit into REQ: 56 do"):
+            mad.set_data(bytes(57))
+
     def test_what_is_no_message(self) -> None:
         for raw in (b"", bytes(256), bytes(Mad.new("REQ", 1).raw[:255]), bytes((1, 7)) + bytes(254)):
             with self.assertRaises(BadMessage):
@@ -97,6 +104,11 @@ class Captures(unittest.TestCase):
         steps = capture("stale_reject").steps
         self.assertEqual([(step.number, step.call) for step in steps if step.call], [(1, "connect"), (5, "establish")])
 
+    def test_what_nobody_listens_for_is_answered_without_a_call(self) -> None:
+        found = capture("datagrams_unanswered")
+        self.assertEqual([conversation.nobody for conversation in found.conversations], [True, False])
+        self.assertEqual([step.call for step in found.steps], ["", "", "connect", ""])
+
     def test_two_conversations(self) -> None:
         found = capture("cancelled_request")
         self.assertEqual([step.conversation and step.conversation.number for step in found.steps], [1, 1, 2, 2, 2])
@@ -108,6 +120,29 @@ class Captures(unittest.TestCase):
     def test_the_other_side_can_be_played(self) -> None:
         found = captures.of_lines(FILE, lines("client"), GENERATE.OUR_GID)
         self.assertEqual([step.from_peer for step in found.steps], [True, False, True, True, False])
+
+    def test_a_host_that_is_both_ends(self) -> None:
+        once = lines("client")
+        sent = [[*words[:2], "sent", *words[3:]] for words in once]
+        received = [[*words[:2], "received", *words[3:]] for words in once]
+        twice = [words for pair in zip(sent, received) for words in pair]
+        with self.assertRaisesRegex(captures.BadCapture, "packet 1 was sent and received .* --peer"):
+            captures.of_lines(FILE, twice)
+        found = captures.of_lines(FILE, twice, GENERATE.PEER_GID)
+        self.assertEqual([(step.mad.name, step.from_peer) for step in found.steps],
+                         [("REQ", False), ("REP", True), ("RTU", False), ("DREQ", False), ("DREP", True)])
+        for words in twice:
+            words[9] = words[8]
+        with self.assertRaisesRegex(captures.BadCapture, "at one address: record one program only"):
+            captures.of_lines(FILE, twice, GENERATE.OUR_GID)
+
+    def test_calls_that_the_recorder_has_noted(self) -> None:
+        noted = lines("server")
+        for words in noted:
+            words[-3] = "-"
+        noted[1][-3] = "accept"
+        self.assertEqual([step.call for step in captures.of_lines(FILE, noted).steps],
+                         ["", "accept", "", "", "disconnect"])
 
     def test_bad_captures_name_the_packet(self) -> None:
         bad = lines("client")
@@ -149,6 +184,14 @@ class Tables(unittest.TestCase):
         self.assertEqual((request["slid"], request["dlid"], request["sgid"]), (0x903, 1, gid(3)))
         self.assertEqual(request["service_id"], GENERATE.TCP | 21000)
         self.assertEqual(bytes(request.raw[180:184]), bytes((10, 8, 0, 103)))
+
+    def test_a_request_of_roce_gets_the_path_of_the_fabric(self) -> None:
+        found = capture("roce_server")
+        self.assertEqual((found.steps[0].mad["slid"], found.steps[0].mad["hop_limit"]), (0xffff, 64))
+        request = Table(found, FakeHost(), {1: 21000}).real(found.steps[0])  # type: ignore[arg-type]
+        assert request
+        self.assertEqual((request["slid"], request["sgid"], request["hop_limit"], request["subnet_local"]),
+                         (0x903, gid(3), 0, 1))
 
     def test_a_stranger_stays_one(self) -> None:
         found = capture("unknown_dreq")
@@ -193,6 +236,18 @@ class Comparisons(unittest.TestCase):
         stock, ours = record("REQ", "MRA of REP", "RTU"), record("REQ", "RTU")
         self.assertEqual(compare.stacks(capture("client"), stock, ours), [])
         self.assertEqual(len(compare.stacks(capture("slow_client"), stock, ours)), 1)
+
+    def test_private_data_of_both(self) -> None:
+        found = compare.stacks(capture("client"), record("REQ", private_data="01"), record("REQ", private_data=""))
+        self.assertEqual([(each.what, each.stock, each.ours) for each in found], [("REQ: private_data", "01", "")])
+
+    def test_private_data_of_the_capture(self) -> None:
+        played = record("REQ", "RTU", "DREP")
+        played.answers[0].recorded = 1
+        self.assertEqual([each.what for each in compare.with_capture(capture("private_data"), played)],
+                         ["REQ: private_data"])
+        played.answers[0].mad = Mad(bytes.fromhex(lines("private_data")[0][-1]))
+        self.assertEqual(compare.with_capture(capture("private_data"), played), [])
 
     def test_with_the_capture(self) -> None:
         found = compare.with_capture(capture("server"), record("REP"))
