@@ -8,8 +8,8 @@
  * Words of a line: number of the packet, nanoseconds since 1970, way (sent, again, received, or
  * seen between hosts), kind (cm, trunk), 1 if it has its private data, device, port, link
  * (infiniband, roce1, roce2), source and destination GID, source and destination LID, number of
- * the id, process, program, operation and event ("-": unknown; a space in them becomes "_"), the
- * message in hex.
+ * the id, process, program, operation and event ("-": unknown; a space or backslash in them is
+ * written as \ooo, in octal), the message in hex.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -54,7 +54,10 @@ static void print_word(const char *text)
 	if (!*text)
 		putchar('-');
 	for (; *text; text++)
-		putchar(*text > ' ' ? *text : '_');
+		if ((unsigned char)*text > ' ' && *text != '\\')
+			putchar(*text);
+		else
+			printf("\\%03o", (unsigned char)*text);
 }
 
 static int print_entry(const struct capture_seen *seen, void *unused)
@@ -108,10 +111,20 @@ static void take_hex(struct record_entry *entry, const char *hex)
 
 static void take_text(char *to, size_t size, const char *word)
 {
-	snprintf(to, size, "%s", strcmp(word, "-") ? word : "");
-	for (; *to; to++)
-		if (*to == '_')
-			*to = ' ';
+	char *end = to + size - 1;
+	unsigned int byte;
+
+	if (!strcmp(word, "-"))
+		word = "";
+	while (*word && to < end) {
+		if (sscanf(word, "\\%3o", &byte) == 1 && strlen(word) >= 4) {
+			*to++ = (char)byte;
+			word += 4;
+		} else {
+			*to++ = *word++;
+		}
+	}
+	*to = 0;
 }
 
 /* The words of a line as an entry; ends the program if they are none. */
