@@ -29,7 +29,7 @@ ROW = "count"
 @dataclass(frozen=True)
 class Case:
     """Runs of the driver with `words`, for some stacks; with the words of a driver that holds objects meanwhile, with so many
-    more adapters of four ports each, and over trunks."""
+    more adapters of four ports each, over trunks, and while the recorder keeps messages."""
 
     words: str
     window: int
@@ -39,6 +39,7 @@ class Case:
     held: str = ""
     adapters: int = 0
     trunks: bool = False
+    kept: bool = False
 
 
 # What one more connection or address costs with others, peers and listeners there, which `held` holds.
@@ -70,6 +71,7 @@ CASES = {
     "ib-64": Case(f"{IB} %s rate", 64, 200, 1200),
     "roce-1": Case(f"{ROCE} %s rate", 1, 40, 440),
     "ib-1": Case(f"{IB} %s rate", 1, 40, 440),
+    "kept-roce-64": Case(f"{ROCE} %s rate", 64, 200, 1200, (OURS,), kept=True),
     "ib-fused-64": Case(f"{IB} -F %s rate", 64, 200, 1200, (OURS,)),
     **{f"trunk-{name}": Case(f"{fabric} %s rate", window, few, more, (OURS,), trunks=True)
        for name, fabric, window, few, more in (("roce-64", ROCE, 64, 200, 1200), ("ib-64", IB, 64, 200, 1200),
@@ -139,6 +141,20 @@ def _held(stack: Stack, words: str) -> Iterator[None]:
         calm()
 
 
+@contextmanager
+def _kept(on: bool) -> Iterator[None]:
+    """The recorder keeps the last messages meanwhile."""
+    if not on:
+        yield
+        return
+    with subprocess.Popen([ROOT / "build/rdma-cm-alt", "record", "--keep", "1000"], stderr=subprocess.PIPE, text=True) as keeper:
+        said = keeper.stderr.readline()
+        if "keeping the last 1000" not in said:
+            fail(f"the recorder does not keep messages: {said}{keeper.stderr.read()}")
+        yield
+        keeper.terminate()
+
+
 def _over_trunks() -> int:
     """The number of connections that were requested over trunks so far."""
     ports = json.loads(subprocess.run([ROOT / "build/rdma-cm-alt", "-j", "stats"], check=True, capture_output=True).stdout)
@@ -199,7 +215,7 @@ def measure(stacks: tuple[Stack, Stack], records: Records, names: list[str],
             def add(found: dict, number: int, stack: str = stack, name: str = name) -> None:
                 records.add(ROW, stack, found, name, number)
 
-            with _adapters(case.adapters), _held(by_name[stack], case.held):
+            with _adapters(case.adapters), _held(by_name[stack], case.held), _kept(case.kept):
                 _rounds(by_name[stack], add, case, records, parts)
 
     # A trunk that was closed is not opened again until a connection has a hello, which is once in a minute.

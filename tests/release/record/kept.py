@@ -9,7 +9,7 @@ import re
 import signal
 from pathlib import Path
 
-from host import (BAD, ERROR, HERE, MODULE, NOBODY, OK, ROOT, TOOL, USAGE, Running, failures, refused, run, same, shell, tool,
+from host import (BAD, ERROR, HERE, MODULE, NOBODY, OK, ROOT, TOOL, USAGE, Running, connection, failures, ids, refused, run, same, shell, tool,
                   true, until)
 from recorder import PROGRAMS, attached, end, messages, names, recording
 from talk import CONNECTION, talk
@@ -39,13 +39,19 @@ def of_connection(found: list[dict]) -> list[str]:
     return [one["message"] for one in found if one["message"] != "MRA"]
 
 
+def is_over(found: list[dict], processes: tuple[int, int]) -> bool:
+    """Whether the last messages are the end of a connection of these processes."""
+    last = found[-4:]
+    return of_connection(last) == ["DREQ", "DREQ", "DREP", "DREP"] and all(one["pid"] in processes for one in last)
+
+
 def last_messages_are_kept(where: str) -> None:
     """explain writes the last messages of each port, with their ties, and explains them."""
     with trunks(False), recording("--keep", "7") as keeper:
         same("files", len(kept_files()), 1)
         talk(over=True)
         processes = talk(over=True)
-        until("the last message", lambda: messages_so_far(where)[-1]["message"] == "DREP")
+        until("the end of the second one", lambda: is_over(messages_so_far(where), processes))
         said = recalled(f"{where}/last.pcapng")
         true("how many", "7 messages, of the last 7 of each port" in said, said)
         end(keeper)
@@ -189,6 +195,26 @@ def drops_are_counted(where: str) -> None:
     true("the file tells", f" {dropped} messages were not recorded" in said.err, said.err)
 
 
+def lost_notifications_are_made_up_for(where: str) -> None:
+    """A recorder that did not run while much happened says so, and knows the ids that it was not told of."""
+    name = f"{where}/lost.pcapng"
+    with trunks(False), recording("-w", name, "-B", "16384", "-c", "rping") as recorder:
+        os.kill(recorder.pid, signal.SIGSTOP)
+        server, client = connection()
+        with server, client:
+            with Running("ucmatose", "-b", HERE, "-p", "7199", "-c", "400", "-C", "0", over=True) as crowd:
+                until("it listens", lambda: ids("-s", "listen", "-p", str(crowd.pid)))
+                run(TOOL, "run", "ucmatose", "-s", HERE, "-p", "7199", "-c", "400", "-C", "0")
+            os.kill(recorder.pid, signal.SIGCONT)
+            until("it tells that some were lost", lambda: "some of it was lost" in recorder.said())
+            processes = {server.pid, client.pid}
+        until("all is over", lambda: not ids())
+        end(recorder)
+    ends = [one for one in messages(name) if one["message"] in ("DREQ", "DREP")]
+    same("messages of the end", sorted(one["message"] for one in ends), ["DREP", "DREP", "DREQ", "DREQ"])
+    same("their processes", {one["pid"] for one in ends}, processes)
+
+
 def unit_may_keep(where: str) -> None:
     """The unit of systemd gives its command the capabilities that it needs."""
     unit = (ROOT / "scripts/packaging/examples/rdma-cm-alt-record.service").read_text()
@@ -238,4 +264,4 @@ def failures_point_to_packets(where: str) -> None:
 
 
 TESTS = (last_messages_are_kept, failure_is_explained, keeper_is_killed, module_is_unloaded, monitor_tells_packets,
-         monitor_says_packets, drops_are_counted, unit_may_keep, wrong_options, failures_point_to_packets)
+         monitor_says_packets, drops_are_counted, lost_notifications_are_made_up_for, unit_may_keep, wrong_options, failures_point_to_packets)

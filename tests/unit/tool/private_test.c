@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of the removal of private data, and of what the fuzzer of captures found. */
+/* Tests of private data, of explanations, and of what the fuzzer of captures found. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -126,6 +126,40 @@ static void keeps_titles_in_a_line(void **state)
 	conversations_free(all);
 }
 
+/* What is said of a REQ, if other messages follow for so long. */
+static bool is_told_of_request(uint64_t after, const char *expected, bool expected_wrong)
+{
+	struct conversations *all = conversations_new();
+	struct capture_seen seen = { .number = 1, .port = { .device = "mlx5_0", .port = 1 } };
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&text, &len);
+	bool wrong, told;
+
+	assert_non_null(all);
+	assert_non_null(to);
+	seen.entry = fixture_message(CM_REQ, true, RECORD_ROCE_V2);
+	assert_non_null(conversations_add(all, &seen));
+	seen.entry = fixture_message(CM_SIDR_REQ, true, RECORD_ROCE_V2);
+	seen.entry.time += after;
+	seen.number = 2;
+	assert_non_null(conversations_add(all, &seen));
+	wrong = cause_text(to, conversations_get(all, 0), "");
+	fclose(to);
+	told = strstr(text, expected) && wrong == expected_wrong;
+	free(text);
+	conversations_free(all);
+	return told;
+}
+
+/* A capture that ends at once says nothing about the answer. */
+static void waits_for_an_answer(void **state)
+{
+	(void)state;
+	assert_true(is_told_of_request(SECOND / 10, "the capture ends 0.100 s after it", false));
+	assert_true(is_told_of_request(2 * SECOND, "not answered", true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +169,7 @@ int main(void)
 		cmocka_unit_test(ends_at_long_records),
 		cmocka_unit_test(names_peers),
 		cmocka_unit_test(keeps_titles_in_a_line),
+		cmocka_unit_test(waits_for_an_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

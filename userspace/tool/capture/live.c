@@ -26,6 +26,9 @@
 #define WAIT_NS		100000000ULL
 #define WAITING		8192
 
+/* How long it sleeps while some wait, so that one wake-up serves many. */
+#define NAP_NS		20000000ULL
+
 #define SECOND_NS	1000000000ULL
 
 /* struct notice - a notification that waits to be told; @told: its number for ties */
@@ -223,14 +226,25 @@ static void catch_signals(sigset_t *waits)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-/* Waits for a message or notification; while some wait, not longer than these may. */
+/* Sleeps until there is a message or notification; while some wait, a nap. */
 static void wait_for(struct pollfd *fds, nfds_t count, const sigset_t *waits)
 {
-	const struct timespec soon = { .tv_nsec = WAIT_NS / 2 };
+	const struct timespec nap = { .tv_nsec = NAP_NS };
 	bool some = first < last || notices;
 
-	if (ppoll(fds, count, some ? &soon : NULL, waits) < 0 && errno != EINTR)
+	if (ppoll(fds, some ? 0 : count, some ? &nap : NULL, waits) < 0 && errno != EINTR)
 		fail(TOOL_ERROR, "it cannot be waited for messages: %m");
+}
+
+/* Takes the notifications that there are. Returns false if the module was unloaded. */
+static bool take_notifications(struct client_monitor *monitor)
+{
+	bool lost, loaded = client_monitor_drain(monitor, &lost);
+
+	/* Connections of which no notification came are learned again. */
+	if (loaded && lost)
+		ties_dump();
+	return loaded;
 }
 
 static void note_drops(void)
@@ -257,15 +271,14 @@ static bool run(struct client_monitor *monitor, const sigset_t *waits)
 
 	while (loaded && !interrupted && !is_complete()) {
 		wait_for(fds, COUNT(fds), waits);
-		if (fds[1].revents)
-			loaded = client_monitor_read(monitor);
+		loaded = take_notifications(monitor);
 		source_read();
 		record_until(now(CLOCK_REALTIME) - WAIT_NS);
 		note_drops();
 	}
 	/* The ties of the last messages. */
 	while (loaded && !is_complete() && poll(&fds[1], 1, WAIT_NS / 1000000) > 0)
-		loaded = client_monitor_read(monitor);
+		loaded = take_notifications(monitor);
 	source_read();
 	record_until(UINT64_MAX);
 	return loaded;
@@ -314,6 +327,7 @@ void live_record(const struct record_options *options)
 	if (!conversations)
 		fail(TOOL_ERROR, "there is no memory to record");
 	monitor = client_monitor_open(take_notification, NULL);
+	client_monitor_gather(monitor);
 	source_open(wanted->trunks, wanted->buffer, take_message);
 	ties_dump();
 	if (wanted->write_to)

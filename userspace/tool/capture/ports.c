@@ -22,9 +22,21 @@ enum { IPV4_LEN = 20, PROTOCOL_UDP = 17 };
 /* Received messages whose addresses are kept for answers; enough for those of some milliseconds. */
 enum { ASKED = 256 };
 
+/* P_Keys that are kept of a port, and for how long, as the subnet manager may change them. */
+enum { PKEYS = 8 };
+#define PKEY_NS 1000000000ULL
+
+/* struct port_pkey - a P_Key; @until: CLOCK_MONOTONIC in nanoseconds, when it is read again */
+struct port_pkey {
+	uint64_t until;
+	uint16_t index;
+	uint16_t pkey;
+};
+
 struct port_info {
 	bool ethernet;
 	uint16_t lid;
+	struct port_pkey pkeys[PKEYS];
 };
 
 static struct record_port ports[PORTS_MAX];
@@ -73,12 +85,24 @@ struct record_port *ports_all(unsigned int *count)
 	return ports;
 }
 
-static uint16_t pkey(const struct record_port *port, unsigned int index)
+static uint16_t read_pkey(const struct record_port *port, unsigned int index)
 {
 	char file[32], line[32];
 
 	snprintf(file, sizeof(file), "pkeys/%u", index);
 	return read_port(port, file, line, sizeof(line)) ? strtoul(line, NULL, 0) : 0;
+}
+
+/* The P_Key of a message at this time. */
+static uint16_t pkey(const struct record_port *port, unsigned int index, uint64_t time)
+{
+	struct port_pkey *kept = &infos[port - ports].pkeys[index % PKEYS];
+
+	if (kept->index != index || time >= kept->until)
+		*kept = (struct port_pkey){
+			.until = time + PKEY_NS, .index = index, .pkey = read_pkey(port, index),
+		};
+	return kept->pkey;
 }
 
 static void map_ip(uint8_t *gid, const uint8_t *ip)
@@ -210,7 +234,7 @@ bool ports_entry(const struct wire_message *message, int64_t ahead, struct recor
 		.sl = message->sl,
 		.qkey = message->qkey,
 		.pkey = message->kind == WIRE_TRUNK ? message->pkey :
-			pkey(port, message->pkey_index),
+			pkey(port, message->pkey_index, message->time),
 		.private_data = true,
 		.len = message->len,
 	};

@@ -26,13 +26,19 @@ struct owner {
 	uint32_t cm_id;
 	uint32_t pid;
 	char program[16];
+	unsigned long told;	/* number of its last notification; 0: none */
 	unsigned long packet;	/* the last one; 0: none was recorded */
 };
 
-/* struct told - a notification of a connection; @packet: the first one that it belongs to, or 0 */
+/*
+ * struct told - a notification of a connection
+ * @before: number of the one before it of the same connection; 0: none
+ * @packet: the first one that it belongs to; 0: none
+ */
 struct told {
 	uint64_t time;
 	uint32_t comm_id;
+	unsigned long before;
 	unsigned long packet;
 	char operation[24];
 	char event[24];
@@ -44,28 +50,42 @@ static unsigned long n_told;	/* number of the last one; the first is number 1 */
 /* By the low bits of comm_id; a connection that has the same ones replaces the older one. */
 static struct owner owners[OWNERS];
 
+/* By the low bits of remote_comm_id: the comm_id of the connection that was told last. */
+static uint32_t by_peers[OWNERS];
+
 static void copy(char *to, size_t len, const char *from)
 {
 	snprintf(to, len, "%s", from ? from : "");
 }
 
-static struct owner *owner_slot(uint32_t comm_id)
+static uint32_t place(uint32_t comm_id)
 {
-	return &owners[(comm_id ^ comm_id >> 16) % OWNERS];
+	return (comm_id ^ comm_id >> 16) % OWNERS;
+}
+
+/* Returns NULL if the module has not told of this connection. */
+static struct owner *find(uint32_t comm_id)
+{
+	struct owner *owner = &owners[place(comm_id)];
+
+	return comm_id && owner->comm_id == comm_id ? owner : NULL;
 }
 
 /* Of a request, the listener is told; its new id is told later, and is kept then. */
 static void take_owner(struct nlattr **attrs, bool request)
 {
 	uint32_t comm_id = client_u32(attrs, RDMA_CM_ALT_NL_A_COMM_ID, 0);
-	struct owner *owner = owner_slot(comm_id);
+	struct owner *owner = find(comm_id);
 
-	if (!comm_id || (request && owner->comm_id == comm_id))
+	if (!comm_id || (request && owner))
 		return;
-	if (owner->comm_id != comm_id)
-		owner->packet = 0;
-	owner->comm_id = comm_id;
+	if (!owner) {
+		owner = &owners[place(comm_id)];
+		*owner = (struct owner){ .comm_id = comm_id };
+	}
 	owner->remote_comm_id = client_u32(attrs, RDMA_CM_ALT_NL_A_REMOTE_COMM_ID, 0);
+	if (owner->remote_comm_id)
+		by_peers[place(owner->remote_comm_id)] = comm_id;
 	owner->cm_id = client_u32(attrs, RDMA_CM_ALT_NL_A_HANDLE, 0);
 	owner->pid = client_u32(attrs, RDMA_CM_ALT_NL_A_PID, 0);
 	copy(owner->program, sizeof(owner->program),
@@ -94,16 +114,20 @@ unsigned long ties_note(struct nlattr **attrs)
 {
 	const struct nlattr *event = attrs[RDMA_CM_ALT_NL_A_EVENT];
 	uint32_t comm_id = client_u32(attrs, RDMA_CM_ALT_NL_A_COMM_ID, 0);
+	struct owner *owner;
 	struct told *told;
 
 	take_owner(attrs, event && nla_get_u32(event) == RDMA_CM_ALT_EVENT_CONNECT_REQUEST);
-	if (!comm_id)
+	owner = find(comm_id);
+	if (!owner)
 		return 0;
 	told = &tolds[++n_told % TOLD];
 	*told = (struct told){
 		.time = client_u64(attrs, RDMA_CM_ALT_NL_A_TIME, 0),
 		.comm_id = comm_id,
+		.before = owner->told,
 	};
+	owner->told = n_told;
 	copy(told->operation, sizeof(told->operation),
 	     client_string(attrs, RDMA_CM_ALT_NL_A_OP, NULL));
 	if (event)
@@ -136,51 +160,41 @@ static uint32_t own_id(const struct record_entry *entry)
 }
 
 /* Hosts may choose the same numbers: the newest connection is meant, which was told last. */
-static struct owner *owner_by_peer(uint32_t remote)
+static struct owner *find_by_peer(uint32_t remote)
 {
-	const struct told *told;
+	struct owner *owner = find(by_peers[place(remote)]);
 
-	for (unsigned long i = n_told; (told = told_number(i)); i--) {
-		struct owner *owner = owner_slot(told->comm_id);
-
-		if (owner->comm_id && owner->remote_comm_id == remote)
-			return owner;
-	}
-	return NULL;
-}
-
-/* The operation that sent the message, or the event that it caused: the next one in time. */
-static unsigned long take_cause(struct record_entry *entry, uint32_t comm_id, uint64_t within)
-{
-	bool sent = entry->way != RECORD_RECEIVED;
-	const struct told *told;
-	unsigned long cause = 0;
-
-	/* They come almost in order of their times. */
-	for (unsigned long i = n_told; (told = told_number(i)); i--) {
-		const char *what = sent ? told->operation : told->event;
-
-		if (told->time + within < entry->time)
-			break;
-		if (told->comm_id != comm_id || !*what || told->time < entry->time ||
-		    told->time - entry->time > within)
-			continue;
-		copy(sent ? entry->operation : entry->event, sizeof(entry->event), what);
-		cause = i;
-	}
-	return cause;
+	return owner && owner->remote_comm_id == remote ? owner : NULL;
 }
 
 /* The connection of a message, if the module has told of it. */
 static struct owner *find_owner(const struct record_entry *entry)
 {
 	uint32_t comm_id = own_id(entry);
-	struct owner *owner;
 
-	if (!comm_id)
-		return owner_by_peer(id_at(entry, LOCAL_ID_AT));
-	owner = owner_slot(comm_id);
-	return owner->comm_id == comm_id ? owner : NULL;
+	return comm_id ? find(comm_id) : find_by_peer(id_at(entry, LOCAL_ID_AT));
+}
+
+/* The operation that sent the message, or the event that it caused: the next one in time. */
+static unsigned long take_cause(struct record_entry *entry, const struct owner *owner,
+				uint64_t within)
+{
+	bool sent = entry->way != RECORD_RECEIVED;
+	const struct told *told;
+	unsigned long cause = 0;
+
+	for (unsigned long i = owner->told; (told = told_number(i)); i = told->before) {
+		const char *what = sent ? told->operation : told->event;
+
+		/* The connection before had the same place. */
+		if (told->comm_id != owner->comm_id)
+			break;
+		if (!*what || told->time < entry->time || told->time - entry->time > within)
+			continue;
+		copy(sent ? entry->operation : entry->event, sizeof(entry->event), what);
+		cause = i;
+	}
+	return cause;
 }
 
 unsigned long ties_apply(struct record_entry *entry, uint64_t within)
@@ -198,7 +212,7 @@ unsigned long ties_apply(struct record_entry *entry, uint64_t within)
 	entry->cm_id = owner->cm_id;
 	entry->pid = owner->pid;
 	copy(entry->program, sizeof(entry->program), owner->program);
-	return take_cause(entry, owner->comm_id, within);
+	return take_cause(entry, owner, within);
 }
 
 void ties_recorded(const struct record_entry *entry, unsigned long told_at, unsigned long packet)
@@ -215,8 +229,8 @@ void ties_recorded(const struct record_entry *entry, unsigned long told_at, unsi
 void ties_packets(unsigned long told_at, unsigned long *packet, unsigned long *last)
 {
 	const struct told *told = told_number(told_at);
-	const struct owner *owner = told ? owner_slot(told->comm_id) : NULL;
+	const struct owner *owner = told ? find(told->comm_id) : NULL;
 
 	*packet = told ? told->packet : 0;
-	*last = owner && owner->comm_id == told->comm_id ? owner->packet : 0;
+	*last = owner ? owner->packet : 0;
 }

@@ -6,16 +6,22 @@
 #include <netlink/netlink.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "tool/core/tool.h"
 
 /* Receive buffer size: one message has all counters of a port. */
 #define ROOM (64 << 10)
+/* Likewise, of a notification; and notifications that may wait for client_monitor_drain(). */
+#define NOTIFICATION_ROOM (8 << 10)
+#define NOTIFICATIONS_ROOM (1024 << 10)
 
 struct receiver {
 	message_fn fn;
 	void *arg;
 	bool gone;	/* the family was unregistered */
+	bool lost;	/* notifications were lost */
+	bool empty;	/* there were no more notifications */
 };
 
 /*
@@ -256,12 +262,48 @@ bool client_monitor_read(struct client_monitor *monitor)
 	 * The receive buffer overflowed, so the notification that the family was unregistered may
 	 * be lost, too. A message longer than ROOM cannot be from the kernel.
 	 */
-	if (ret == -NLE_NOMEM) {
+	if (ret == -NLE_AGAIN) {
+		monitor->receiver.empty = true;
+	} else if (ret == -NLE_NOMEM) {
+		monitor->receiver.lost = true;
 		warn("some of it was lost: it came faster than it was read");
 		resolve_family(monitor->asker);
 	} else if (ret < 0 && ret != -NLE_MSG_TRUNC && ret != -NLE_INTR) {
 		fail(TOOL_ERROR, "the module does not tell any more: %s", nl_geterror(ret));
 	}
+	return !monitor->receiver.gone;
+}
+
+/**
+ * client_monitor_gather() - let notifications wait until client_monitor_drain() takes them
+ * @monitor: the socket
+ */
+void client_monitor_gather(struct client_monitor *monitor)
+{
+	int fd = nl_socket_get_fd(monitor->sock), room = NOTIFICATIONS_ROOM;
+
+	/* Who may receive notifications may exceed the limit of the host. */
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) ||
+	    nl_socket_set_nonblocking(monitor->sock))
+		fail(TOOL_ERROR, "the netlink socket cannot be set up: %m");
+	nl_socket_set_msg_buf_size(monitor->sock, NOTIFICATION_ROOM);
+	nl_socket_disable_msg_peek(monitor->sock);
+}
+
+/**
+ * client_monitor_drain() - pass on all notifications that there are
+ * @monitor: the socket, after client_monitor_gather()
+ * @lost: returns whether some were lost
+ *
+ * Return: false: the module was unloaded
+ */
+bool client_monitor_drain(struct client_monitor *monitor, bool *lost)
+{
+	monitor->receiver.lost = false;
+	monitor->receiver.empty = false;
+	while (!monitor->receiver.empty && !monitor->receiver.gone)
+		client_monitor_read(monitor);
+	*lost = monitor->receiver.lost;
 	return !monitor->receiver.gone;
 }
 

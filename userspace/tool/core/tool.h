@@ -44,6 +44,8 @@ struct client_monitor;
 struct client_monitor *client_monitor_open(message_fn fn, void *arg);
 int client_monitor_fd(struct client_monitor *monitor);
 bool client_monitor_read(struct client_monitor *monitor);
+void client_monitor_gather(struct client_monitor *monitor);
+bool client_monitor_drain(struct client_monitor *monitor, bool *lost);
 bool client_nest(struct nlattr *nest, struct nlattr **attrs);
 uint32_t client_u32(struct nlattr **attrs, int attr, uint32_t otherwise);
 uint64_t client_u64(struct nlattr **attrs, int attr, uint64_t otherwise);

@@ -11,6 +11,8 @@
 enum { REQUESTER, RESPONDER, LISTED = 5, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17 };
 
 #define SECOND 1e9
+/* After this time without an answer, a message or its answer was lost. */
+#define ANSWER_SECONDS 1.0
 
 /* The explanation of a conversation, which is being written. */
 struct account {
@@ -104,11 +106,26 @@ static void tell_sent(const struct account *account, const struct sent *sent)
 		fputs(" was sent once", account->to);
 }
 
+/* A capture that ends soon after a message says nothing about an answer. */
+static bool tell_unfinished(struct account *account, const struct sent *sent)
+{
+	double left = (int64_t)(*account->of->until - sent->first->time) / SECOND;
+
+	if (left >= ANSWER_SECONDS)
+		return false;
+	begin(account, false);
+	tell_sent(account, sent);
+	fprintf(account->to, "; the capture ends %.3f s after it, without an answer.\n", left);
+	return true;
+}
+
 static void tell_unanswered(struct account *account, const struct sent *sent,
 			    const struct said *mra)
 {
 	int peer = !sent->first->from;
 
+	if (!mra && tell_unfinished(account, sent))
+		return;
 	begin(account, true);
 	tell_sent(account, sent);
 	if (!mra) {

@@ -14,6 +14,7 @@ enum { BUCKETS = 16384, TRANSACTION_AT = 8, REQUESTER = 0, RESPONDER = 1, COMPAR
 #define TYPE_BIT(type) (1u << ((type) - CM_REQ))
 
 struct conversations {
+	uint64_t until;
 	size_t count, room;
 	struct conversation **list;
 	struct conversation *buckets[2][BUCKETS];
@@ -145,6 +146,7 @@ static struct conversation *begin(struct conversations *all, const struct query 
 	new->sidr = query->sidr;
 	new->transaction = query->transaction;
 	new->local = -1;
+	new->until = &all->until;
 	new->ends[*from] = query->sender;
 	new->ends[!*from] = query->receiver;
 	new->ends[REQUESTER].id = 0;
@@ -241,6 +243,8 @@ struct conversation *conversations_add(struct conversations *all, const struct c
 	struct query query = {};
 	int from = REQUESTER;
 
+	if (seen->entry.time > all->until)
+		all->until = seen->entry.time;
 	if (!cm_message(cm_type(&seen->entry)))
 		return NULL;
 	ask(&query, &seen->entry);

@@ -48,6 +48,7 @@ struct end {
  * @types: which types of messages there are: bit n is type CM_REQ + n
  * @service: service ID of the request; 0: not in the capture
  * @cm_id, @program: of a message that has them
+ * @until: time of the last message of all conversations
  */
 struct conversation {
 	unsigned int number;
@@ -64,6 +65,7 @@ struct conversation {
 	struct end ends[2];
 	size_t count;
 	struct said *messages;
+	const uint64_t *until;
 	struct conversation *next[2];	/* with the same hash of the ID of this end */
 };
 
