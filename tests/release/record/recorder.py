@@ -50,7 +50,7 @@ def names(found: list[dict], way: str) -> list[str]:
     return list(dict.fromkeys(one["message"] for one in found if one["way"] == way and one["message"] != "MRA"))
 
 
-def report(tap: Tap, test: Callable[[str], None]) -> None:
+def report(tap: Tap, test: Callable[[str], None], what: str = "") -> None:
     """The result of a test, which gets a directory of its own."""
     why: list[str] = []
     try:
@@ -60,4 +60,5 @@ def report(tap: Tap, test: Callable[[str], None]) -> None:
         why = str(unexpected).splitlines() or ["no reason given"]
     except Exception:  # a bug in a test fails only that test
         why = traceback.format_exc().splitlines()
-    tap.result(not why, test.__name__.replace("_", " "), why)
+    name = test.__name__.replace("_", " ")
+    tap.result(not why, f"{what}: {name}" if what else name, why)
