@@ -239,11 +239,14 @@ TRACE_EVENT(rca_trunk,
 /* Recorded bytes of a frame, which may be longer. */
 #define RCA_TRACE_FRAME_LEN 256
 
-/* A frame of a trunk is posted, or was received; @data has @len bytes. */
+/*
+ * A frame of a trunk is posted, or was received; @data has @len bytes. @gid_type is that of @sgid
+ * (enum ib_gid_type), and tells the version of RoCE. There cannot be more arguments.
+ */
 TRACE_EVENT(rca_frame,
 	TP_PROTO(const char *device, u32 port, const u8 *sgid, const u8 *dgid, u16 pkey, u32 qpn,
-		 u32 peer_qpn, bool sent, const void *data, u32 len),
-	TP_ARGS(device, port, sgid, dgid, pkey, qpn, peer_qpn, sent, data, len),
+		 u32 peer_qpn, bool sent, const void *data, u32 len, u8 gid_type, u32 session),
+	TP_ARGS(device, port, sgid, dgid, pkey, qpn, peer_qpn, sent, data, len, gid_type, session),
 
 	TP_STRUCT__entry(
 		__array(char, device, IB_DEVICE_NAME_MAX)
@@ -253,7 +256,9 @@ TRACE_EVENT(rca_frame,
 		__field(u32, qpn)
 		__field(u32, peer_qpn)
 		__field(u32, len)
+		__field(u32, session)
 		__field(u16, pkey)
+		__field(u8, gid_type)
 		__field(bool, sent)
 		__dynamic_array(u8, data, min_t(u32, len, RCA_TRACE_FRAME_LEN))
 	),
@@ -266,15 +271,17 @@ TRACE_EVENT(rca_frame,
 		__entry->qpn = qpn;
 		__entry->peer_qpn = peer_qpn;
 		__entry->len = len;
+		__entry->session = session;
 		__entry->pkey = pkey;
+		__entry->gid_type = gid_type;
 		__entry->sent = sent;
 		memcpy(__get_dynamic_array(data), data, min_t(u32, len, RCA_TRACE_FRAME_LEN));
 	),
 
-	TP_printk("%s/%u sgid=%pI6c dgid=%pI6c pkey=0x%04x qp=%u peer_qp=%u %s %u bytes: %s",
-		  __entry->device, __entry->port, __entry->sgid, __entry->dgid, __entry->pkey,
-		  __entry->qpn, __entry->peer_qpn, __entry->sent ? "sent" : "received",
-		  __entry->len,
+	TP_printk("%s/%u sgid=%pI6c gid_type=%u dgid=%pI6c pkey=0x%04x session=%u qp=%u peer_qp=%u %s %u bytes: %s",
+		  __entry->device, __entry->port, __entry->sgid, __entry->gid_type, __entry->dgid,
+		  __entry->pkey, __entry->session, __entry->qpn, __entry->peer_qpn,
+		  __entry->sent ? "sent" : "received", __entry->len,
 		  __print_hex_str(__get_dynamic_array(data),
 				  min_t(u32, __entry->len, RCA_TRACE_FRAME_LEN)))
 );

@@ -49,7 +49,8 @@ void rca_trunk_trace_frame(const struct rca_trunk_link *link, bool sent, const v
 
 	trace_rca_frame(link->trunk->dev->ibdev->name, peer->port_num, peer->sgid.raw,
 			peer->dgid.raw, peer->pkey, link->qp->qp_num, link->peer_qpn, sent, data,
-			len);
+			len, link->trunk->sgid_attr->gid_type,
+			READ_ONCE(link->trunk->session.number));
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_trunk_trace_frame);
 
