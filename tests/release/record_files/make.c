@@ -10,6 +10,7 @@
 
 #include "tool/record/bytes.h"
 #include "tool/record/cm.h"
+#include "tool/record/trunk.h"
 
 #define MILLISECOND 1000000ull
 #define BEGAN (1700000000 * 1000ull * MILLISECOND)
@@ -239,6 +240,18 @@ static void each_message(struct talk *talk)
 	datagram(talk);
 }
 
+/* Ties the records to ids whose numbers are those of the connections plus 2. */
+static void tie(struct record_entry *entry)
+{
+	struct trunk_record record = {};
+
+	while (trunk_next(entry, &record))
+		entry->ties[entry->n_ties++] = (struct record_tie){
+			.conn = record.conn, .cm_id = record.conn + 2, .pid = 4711,
+			.program = "rping",
+		};
+}
+
 /* A frame whose records have these bytes; the lengths are filled in. */
 static void frame(struct talk *talk, bool sent, uint32_t number, const char *records,
 		  unsigned int len, unsigned int count)
@@ -257,6 +270,11 @@ static void frame(struct talk *talk, bool sent, uint32_t number, const char *rec
 	entry.bytes[20] = count;
 	memcpy(entry.bytes + 24, records, len);
 	entry.len = 24 + len;
+	entry.cm_id = 0;
+	entry.pid = 0;
+	memset(entry.program, 0, sizeof(entry.program));
+	entry.session = 0x9c3f;
+	tie(&entry);
 	say(talk, 1, entry);
 }
 

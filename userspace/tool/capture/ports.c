@@ -19,6 +19,9 @@ enum { NETWORK_IB, NETWORK_ROCE_V1, NETWORK_IPV4, NETWORK_IPV6 };
 
 enum { IPV4_LEN = 20, PROTOCOL_UDP = 17 };
 
+/* Rows of the table of partitions in which that of a trunk is looked for. */
+enum { TABLE = 128 };
+
 /* Received messages whose addresses are kept for answers; enough for those of some milliseconds. */
 enum { ASKED = 256 };
 
@@ -105,6 +108,18 @@ static uint16_t pkey(const struct record_port *port, unsigned int index, uint64_
 	return kept->pkey;
 }
 
+/* The P_Key of the port for a partition: the module does not tell whether it is a full member. */
+static uint16_t member_pkey(const struct record_port *port, uint16_t partition, uint64_t time)
+{
+	for (unsigned int index = 0; index < TABLE; index++) {
+		uint16_t value = pkey(port, index, time);
+
+		if ((value & 0x7fff) == (partition & 0x7fff))
+			return value;
+	}
+	return partition;
+}
+
 static void map_ip(uint8_t *gid, const uint8_t *ip)
 {
 	memset(gid, 0, 10);
@@ -147,9 +162,7 @@ static enum record_link link_of(const struct wire_message *message, bool etherne
 {
 	if (!ethernet)
 		return RECORD_INFINIBAND;
-	if (message->kind == WIRE_TRUNK)
-		return RECORD_ROCE_V2;
-	if (message->way == WIRE_RECEIVED)
+	if (message->way == WIRE_RECEIVED && message->kind != WIRE_TRUNK)
 		return network_type(message) == NETWORK_IPV4 ||
 		       network_type(message) == NETWORK_IPV6 ? RECORD_ROCE_V2 : RECORD_ROCE_V1;
 	return message->gid_type == GID_ROCE_V1 ? RECORD_ROCE_V1 : RECORD_ROCE_V2;
@@ -233,8 +246,10 @@ bool ports_entry(const struct wire_message *message, int64_t ahead, struct recor
 		.grh = info->ethernet || message->grh_valid,
 		.sl = message->sl,
 		.qkey = message->qkey,
-		.pkey = message->kind == WIRE_TRUNK ? message->pkey :
+		.pkey = message->kind == WIRE_TRUNK ?
+			member_pkey(port, message->pkey, message->time) :
 			pkey(port, message->pkey_index, message->time),
+		.session = message->session,
 		.private_data = true,
 		.len = message->len,
 	};

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tool/capture/ties_trunk.h"
 #include "tool/core/tool.h"
 #include "tool/record/cm.h"
 
@@ -77,6 +78,7 @@ static void take_owner(struct nlattr **attrs, bool request)
 	uint32_t comm_id = client_u32(attrs, RDMA_CM_ALT_NL_A_COMM_ID, 0);
 	struct owner *owner = find(comm_id);
 
+	ties_trunk_note(attrs);
 	if (!comm_id || (request && owner))
 		return;
 	if (!owner) {
@@ -202,8 +204,10 @@ unsigned long ties_apply(struct record_entry *entry, uint64_t within)
 	const struct owner *owner;
 
 	/* Frames have messages of many connections; all of them are ours. */
-	if (entry->kind == RECORD_TRUNK)
+	if (entry->kind == RECORD_TRUNK) {
+		ties_trunk_apply(entry);
 		return 0;
+	}
 	owner = find_owner(entry);
 	if (!owner) {
 		entry->stock = true;

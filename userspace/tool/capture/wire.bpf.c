@@ -270,7 +270,7 @@ int receive_mad(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* TP_PROTO: device, port, sgid, dgid, pkey, qpn, peer_qpn, sent, data, len. */
+/* TP_PROTO: device, port, sgid, dgid, pkey, qpn, peer_qpn, sent, data, len, gid_type, session. */
 SEC("raw_tp/rca_frame")
 int frame(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -290,6 +290,8 @@ int frame(struct bpf_raw_tracepoint_args *ctx)
 	message->pkey = ctx->args[4];
 	message->qpn = ctx->args[5];
 	message->peer_qpn = ctx->args[6];
+	message->gid_type = ctx->args[10];
+	message->session = ctx->args[11];
 	if (len > WIRE_BYTES)
 		len = WIRE_BYTES;
 	message->len = len;

@@ -31,7 +31,8 @@ struct wire_port {
  * @own_gid: the local GID; zero: unknown
  * @mac: RoCE: of the peer
  * @lid: InfiniBand: of the peer
- * @gid_type: sent: enum ib_gid_type; received: enum rdma_network_type, or WIRE_GID_TYPE_UNKNOWN
+ * @gid_type: sent, or of a trunk: enum ib_gid_type; received: enum rdma_network_type, or
+ *	WIRE_GID_TYPE_UNKNOWN
  * @qpn: local QP
  * @peer_qpn: QP of the peer
  * @len: of @bytes, which has at most the first WIRE_BYTES of the message
@@ -57,6 +58,7 @@ struct wire_message {
 	__u32 peer_qpn;
 	__u32 qkey;
 	__u32 len;
+	__u32 session;		/* of a trunk */
 	__u8 grh[WIRE_GRH_LEN];
 	__u8 bytes[WIRE_BYTES];
 };

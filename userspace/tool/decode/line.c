@@ -136,6 +136,30 @@ static void print_ids(FILE *to, const struct record_entry *entry)
 		fprintf(to, " to 0x%08" PRIx64, cm_get(entry, "remote_comm_id"));
 }
 
+static void print_program(FILE *to, const char *name)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%s", name);
+	text_clean(text);
+	if (*text)
+		fprintf(to, ", %s", text);
+}
+
+/* The id of a record, if the recorder knew it. */
+static void print_record_tie(FILE *to, const struct record_entry *entry, uint32_t conn)
+{
+	const struct record_tie *tie = record_tie(entry, conn);
+
+	if (!tie)
+		return;
+	fprintf(to, " [id %" PRIu32, tie->cm_id);
+	print_program(to, tie->program);
+	if (tie->pid)
+		fprintf(to, " (%" PRIu32 ")", tie->pid);
+	fputc(']', to);
+}
+
 static void print_frame(FILE *to, const struct record_entry *entry)
 {
 	struct trunk_record record = {};
@@ -154,6 +178,7 @@ static void print_frame(FILE *to, const struct record_entry *entry)
 
 			fprintf(to, ": %s (%u)", name_reason(reason), reason);
 		}
+		print_record_tie(to, entry, record.conn);
 	}
 	if (frame.len > entry->len)
 		fprintf(to, ", %u of %u bytes recorded", entry->len, frame.len);
@@ -186,10 +211,7 @@ static void print_tie(FILE *to, const struct record_entry *entry)
 		fputs(", again", to);
 	if (entry->cm_id)
 		fprintf(to, ", id %" PRIu32, entry->cm_id);
-	snprintf(text, sizeof(text), "%s", entry->program);
-	text_clean(text);
-	if (*text)
-		fprintf(to, ", %s", text);
+	print_program(to, entry->program);
 	if (entry->pid)
 		fprintf(to, " (%" PRIu32 ")", entry->pid);
 	snprintf(text, sizeof(text), "%s", entry->operation);

@@ -95,6 +95,15 @@ static void put_cm(struct json_object *object, const struct record_entry *entry)
 			entry->len - message->private_at);
 }
 
+static void put_tie(struct json_object *object, uint32_t cm_id, uint32_t pid, const char *program)
+{
+	if (cm_id)
+		record_put_number(object, "cm_id", cm_id);
+	if (pid)
+		record_put_number(object, "pid", pid);
+	put_text(object, "program", program);
+}
+
 static void put_trunk(struct json_object *object, const struct record_entry *entry)
 {
 	struct json_object *records = json_object_new_array();
@@ -102,6 +111,8 @@ static void put_trunk(struct json_object *object, const struct record_entry *ent
 	struct trunk_frame frame;
 
 	record_put(object, "message", "FRAME");
+	if (entry->session)
+		record_put_number(object, "session", entry->session);
 	json_object_object_add(object, "records", records);
 	if (!trunk_frame(entry, &frame))
 		return;
@@ -110,9 +121,12 @@ static void put_trunk(struct json_object *object, const struct record_entry *ent
 	record_put_number(object, "credits", frame.credits);
 	while (trunk_next(entry, &record)) {
 		struct json_object *row = json_object_new_object();
+		const struct record_tie *tie = record_tie(entry, record.conn);
 
 		record_put(row, "type", trunk_name(record.type));
 		json_object_object_add(row, "conn", json_object_new_uint64(record.conn));
+		if (tie)
+			put_tie(row, tie->cm_id, tie->pid, tie->program);
 		json_object_array_add(records, row);
 	}
 }
@@ -141,11 +155,7 @@ struct json_object *line_json(const struct capture_seen *seen, uint64_t before,
 	name_peer(entry, false, text, sizeof(text));
 	record_put(object, "destination", text);
 	put_link(object, entry);
-	if (entry->cm_id)
-		record_put_number(object, "cm_id", entry->cm_id);
-	if (entry->pid)
-		record_put_number(object, "pid", entry->pid);
-	put_text(object, "program", entry->program);
+	put_tie(object, entry->cm_id, entry->pid, entry->program);
 	put_text(object, "operation", entry->operation);
 	put_text(object, "event", entry->event);
 	if (entry->stock)

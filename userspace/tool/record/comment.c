@@ -24,11 +24,16 @@ static const struct {
 	MEMBER(program, false),
 	MEMBER(operation, false),
 	MEMBER(event, false),
+	MEMBER(session, true),
 #undef MEMBER
 };
 
+/* A tie as text, which is CONN:CM_ID:PID:PROGRAM. */
+enum { TIE_LEN = 64 };
+
 /* Longer than any comment: each character of a text may need four. */
-_Static_assert(RECORD_COMMENT_LEN >= 4 * (16 + 24 + 24) + 200, "comments fit");
+_Static_assert(RECORD_COMMENT_LEN >= 4 * (16 + 24 + 24) + 220 + RECORD_TIES * (50 + 4 * 16),
+	       "comments fit");
 
 static void write_text(FILE *to, const char *key, const char *text, size_t size)
 {
@@ -51,6 +56,18 @@ static void write_text(FILE *to, const char *key, const char *text, size_t size)
 			fputc(c, to);
 	}
 	fputc('"', to);
+}
+
+static void write_ties(FILE *to, const struct record_entry *entry)
+{
+	for (unsigned int i = 0; i < entry->n_ties; i++) {
+		const struct record_tie *tie = &entry->ties[i];
+		char text[TIE_LEN];
+
+		snprintf(text, sizeof(text), "%" PRIu32 ":%" PRIu32 ":%" PRIu32 ":%.*s", tie->conn,
+			 tie->cm_id, tie->pid, (int)sizeof(tie->program) - 1, tie->program);
+		write_text(to, "record", text, sizeof(text));
+	}
 }
 
 size_t comment_write(const struct record_entry *entry, char *text)
@@ -79,6 +96,7 @@ size_t comment_write(const struct record_entry *entry, char *text)
 		fputs(" sent=again", to);
 	if (entry->kind == RECORD_TRUNK)
 		fprintf(to, " kind=trunk sqpn=%" PRIu32, entry->sqpn);
+	write_ties(to, entry);
 	if (!entry->private_data)
 		fputs(" private_data=removed", to);
 	len = ftell(to);
@@ -163,6 +181,33 @@ static bool take_member(struct record_entry *entry, const char *key, const char 
 	return false;
 }
 
+/* The number in front of a colon, which is replaced. */
+static char *take_part(char *value, uint32_t *number)
+{
+	char *colon = strchr(value, ':');
+
+	if (!colon)
+		return NULL;
+	*colon = '\0';
+	return take_number(value, number) ? colon + 1 : NULL;
+}
+
+static bool take_tie(struct record_entry *entry, char *value, size_t len)
+{
+	struct record_tie tie = {};
+
+	if (entry->n_ties == RECORD_TIES || strlen(value) != len)
+		return false;
+	value = take_part(value, &tie.conn);
+	value = value ? take_part(value, &tie.cm_id) : NULL;
+	value = value ? take_part(value, &tie.pid) : NULL;
+	if (!value || !tie.cm_id || strlen(value) >= sizeof(tie.program))
+		return false;
+	strcpy(tie.program, value);
+	entry->ties[entry->n_ties++] = tie;
+	return true;
+}
+
 static bool take_flag(struct record_entry *entry, const char *key, const char *value)
 {
 	if (!strcmp(key, "stock") && !strcmp(value, "yes"))
@@ -190,9 +235,15 @@ bool comment_read(const char *text, size_t len, struct record_entry *entry)
 		size_t value_len = 0;
 
 		text = take_word(text, end, key, value, &value_len);
-		if (!text || (!take_flag(&read, key, value) &&
-			      !take_member(&read, key, value, value_len)))
+		if (!text)
 			return false;
+		if (!strcmp(key, "record")) {
+			if (!take_tie(&read, value, value_len))
+				return false;
+		} else if (!take_flag(&read, key, value) &&
+			   !take_member(&read, key, value, value_len)) {
+			return false;
+		}
 	}
 	*entry = read;
 	return true;

@@ -11,7 +11,9 @@
 /* Length of a MAD, which is the longest recorded message. */
 #define RECORD_MAD_LEN 256
 /* Length of a comment, with its end. */
-#define RECORD_COMMENT_LEN 512
+#define RECORD_COMMENT_LEN 960
+/* How many records of a frame are tied to ids. */
+#define RECORD_TIES 4
 
 /* How packets of a port are framed. */
 enum record_link {
@@ -38,6 +40,14 @@ struct record_port {
 	char device[64];	/* of ib_core, such as "mlx5_0" */
 	uint32_t port;		/* from 1 */
 	uint64_t dropped;	/* messages that passed it and were not recorded */
+};
+
+/* struct record_tie - the id of a connection that has a record in a frame */
+struct record_tie {
+	uint32_t conn;		/* number of the connection in the session */
+	uint32_t cm_id;
+	uint32_t pid;
+	char program[16];
 };
 
 /* Numbers in the byte order of the host unless they are arrays of bytes. */
@@ -72,6 +82,10 @@ struct record_entry {
 	char operation[24];	/* of the program, which sent it, such as "connect" */
 	char event[24];		/* that it caused, such as "connect request" */
 	bool stock;		/* of the stock connection manager or another user of ib_cm */
+	/* Of a frame, instead of cm_id, pid and program. */
+	uint32_t session;	/* that the trunk has; 0: unknown */
+	unsigned int n_ties;
+	struct record_tie ties[RECORD_TIES];
 };
 
 /*

@@ -30,6 +30,19 @@ bool options_device(struct record_options *options, const char *arg)
 	return true;
 }
 
+/* Of the name of a process in the kernel. */
+enum { PROGRAM_LEN = 15 };
+
+static bool tie_matches(const struct record_options *options, uint32_t cm_id, uint32_t pid,
+			const char *program)
+{
+	if (options->cm_id && options->cm_id != cm_id)
+		return false;
+	if (options->pid && options->pid != pid)
+		return false;
+	return !options->program || !strncmp(options->program, program, PROGRAM_LEN);
+}
+
 bool record_matches(const struct record_options *options, const struct record_port *port,
 		    const struct record_entry *entry)
 {
@@ -37,10 +50,9 @@ bool record_matches(const struct record_options *options, const struct record_po
 		return false;
 	if (options->port && options->port != port->port)
 		return false;
-	if (options->cm_id && options->cm_id != entry->cm_id)
-		return false;
-	if (options->pid && options->pid != entry->pid)
-		return false;
-	return !options->program ||
-	       !strncmp(options->program, entry->program, sizeof(entry->program) - 1);
+	for (unsigned int i = 0; i < entry->n_ties; i++)
+		if (tie_matches(options, entry->ties[i].cm_id, entry->ties[i].pid,
+				entry->ties[i].program))
+			return true;
+	return tie_matches(options, entry->cm_id, entry->pid, entry->program);
 }

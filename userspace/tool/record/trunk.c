@@ -65,3 +65,11 @@ bool trunk_next(const struct record_entry *entry, struct trunk_record *record)
 		record->private_at = at + types[record->type].private_at;
 	return true;
 }
+
+const struct record_tie *record_tie(const struct record_entry *entry, uint32_t conn)
+{
+	for (unsigned int i = 0; i < entry->n_ties; i++)
+		if (entry->ties[i].conn == conn)
+			return &entry->ties[i];
+	return NULL;
+}

@@ -53,6 +53,9 @@ bool trunk_frame(const struct record_entry *entry, struct trunk_frame *frame);
  */
 bool trunk_next(const struct record_entry *entry, struct trunk_record *record);
 
+/* record_tie() - the tie of the records of a connection in a frame; NULL: it has none */
+const struct record_tie *record_tie(const struct record_entry *entry, uint32_t conn);
+
 /* trunk_name() - "REQ", or "?" */
 const char *trunk_name(unsigned int type);
 
