@@ -284,6 +284,8 @@ void cause_title(FILE *to, const struct conversation *conversation)
 			(unsigned int)(service & 0xffff));
 	else if (service)
 		fprintf(to, ", service 0x%016" PRIx64, service);
+	if (conversation->session)
+		fputs(", over a trunk", to);
 	if (conversation->cm_id)
 		fprintf(to, ", id %" PRIu32, conversation->cm_id);
 	if (*conversation->program)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Groups the CM messages of a capture by the communication IDs of both ends. */
+/*
+ * Groups the CM messages of a capture by the communication IDs of both ends, and records of trunks
+ * by session and number of the connection, which both ends have in common.
+ */
 #include "tool/decode/conversation.h"
 
 #include <stdlib.h>
@@ -11,6 +14,9 @@
 
 enum { BUCKETS = 16384, TRANSACTION_AT = 8, REQUESTER = 0, RESPONDER = 1, COMPARED = 256 };
 
+/* Offsets in records of trunks. */
+enum { RECORD_REASON_AT = 8, RECORD_SERVICE_AT = 8 };
+
 #define TYPE_BIT(type) (1u << ((type) - CM_REQ))
 
 struct conversations {
@@ -20,12 +26,23 @@ struct conversations {
 	struct conversation *buckets[2][BUCKETS];
 };
 
-/* What a message says about its conversation. */
+/*
+ * struct query - what a message says about its conversation
+ * @session: of a record; 0: a CM message
+ * @tie: the id that it belongs to
+ * @about, @reason, @wait: as in struct said
+ */
 struct query {
 	unsigned int type;
 	bool sidr;
+	uint32_t session;
 	struct end sender, receiver;
 	uint64_t transaction;
+	uint64_t service;
+	struct record_tie tie;
+	uint8_t about;
+	uint16_t reason;
+	uint64_t wait;
 };
 
 struct conversations *conversations_new(void)
@@ -57,6 +74,16 @@ static void set_end(struct end *end, const struct record_entry *entry, bool send
 	name_peer(entry, sender, end->address, sizeof(end->address));
 }
 
+static unsigned int about_of(const struct record_entry *entry, unsigned int type)
+{
+	static const uint8_t mraed[] = { CM_REQ, CM_REP, CM_LAP, 0 };
+	static const uint8_t rejected[] = { CM_REQ, CM_REP, 0, 0 };
+
+	if (type == CM_MRA)
+		return mraed[cm_get(entry, "message_mraed")];
+	return type == CM_REJ ? rejected[cm_get(entry, "message_rejected")] : 0;
+}
+
 static void ask(struct query *query, const struct record_entry *entry)
 {
 	uint32_t request = cm_get(entry, "request_id");
@@ -68,6 +95,41 @@ static void ask(struct query *query, const struct record_entry *entry)
 		query->type == CM_SIDR_REQ ? request : cm_get(entry, "local_comm_id"));
 	set_end(&query->receiver, entry, false,
 		query->type == CM_SIDR_REP ? request : cm_get(entry, "remote_comm_id"));
+	query->about = about_of(entry, query->type);
+	query->reason = cm_get(entry, "reason") + cm_get(entry, "status") +
+			cm_get(entry, "ap_status");
+	query->wait = 4096ull << cm_get(entry, "service_timeout");
+	query->service = cm_get(entry, "service_id");
+	query->tie = (struct record_tie){ .cm_id = entry->cm_id, .pid = entry->pid };
+	memcpy(query->tie.program, entry->program, sizeof(query->tie.program));
+}
+
+/* Returns whether a record counts as a CM message. */
+static bool ask_record(struct query *query, const struct record_entry *entry,
+		       const struct trunk_record *record)
+{
+	static const unsigned int types[] = {
+		[TRUNK_REQ] = CM_REQ, [TRUNK_REP] = CM_REP, [TRUNK_RTU] = CM_RTU,
+		[TRUNK_REJ] = CM_REJ, [TRUNK_DREQ] = CM_DREQ, [TRUNK_DREP] = CM_DREP,
+	};
+	const struct record_tie *tie = record_tie(entry, record->conn);
+	const uint8_t *bytes = entry->bytes + record->at;
+	unsigned int recorded = entry->len - record->at;
+
+	if (record->type >= sizeof(types) / sizeof(types[0]) || !types[record->type] ||
+	    !entry->session)
+		return false;
+	query->type = types[record->type];
+	query->session = entry->session;
+	set_end(&query->sender, entry, true, record->conn);
+	set_end(&query->receiver, entry, false, record->conn);
+	if (query->type == CM_REJ && recorded >= RECORD_REASON_AT + 2)
+		query->reason = get_be16(bytes + RECORD_REASON_AT);
+	if (query->type == CM_REQ && recorded >= RECORD_SERVICE_AT + 8)
+		query->service = get_be64(bytes + RECORD_SERVICE_AT);
+	if (tie)
+		query->tie = *tie;
+	return true;
 }
 
 /* Addresses differ only if both are known in the same form: a recorder may know the LID alone. */
@@ -100,7 +162,8 @@ static struct conversation *find_by(struct conversations *all, const struct quer
 		struct conversation *found = *bucket_of(all, end, by->id);
 
 		for (; found; found = found->next[end]) {
-			if (found->sidr != query->sidr || found->ends[end].id != by->id ||
+			if (found->sidr != query->sidr || found->session != query->session ||
+			    found->ends[end].id != by->id ||
 			    !same_address(&found->ends[end], by) ||
 			    !may_be(&found->ends[!end], other) || is_new_request(found, query))
 				continue;
@@ -144,6 +207,7 @@ static struct conversation *begin(struct conversations *all, const struct query 
 		return NULL;
 	*from = answer ? RESPONDER : REQUESTER;
 	new->sidr = query->sidr;
+	new->session = query->session;
 	new->transaction = query->transaction;
 	new->local = -1;
 	new->until = &all->until;
@@ -176,26 +240,14 @@ static bool is_again(const struct conversation *conversation, const struct said 
 	return false;
 }
 
-static unsigned int about_of(const struct record_entry *entry, unsigned int type)
-{
-	static const uint8_t mraed[] = { CM_REQ, CM_REP, CM_LAP, 0 };
-	static const uint8_t rejected[] = { CM_REQ, CM_REP, 0, 0 };
-
-	if (type == CM_MRA)
-		return mraed[cm_get(entry, "message_mraed")];
-	return type == CM_REJ ? rejected[cm_get(entry, "message_rejected")] : 0;
-}
-
-static bool append(struct conversation *conversation, const struct capture_seen *seen, int from)
+static bool append(struct conversation *conversation, const struct capture_seen *seen,
+		   const struct query *query, int from)
 {
 	const struct record_entry *entry = &seen->entry;
-	unsigned int type = cm_type(entry);
 	struct said said = {
-		.number = seen->number, .time = entry->time, .way = entry->way, .type = type,
-		.from = from, .about = about_of(entry, type),
-		.reason = cm_get(entry, "reason") + cm_get(entry, "status") +
-			  cm_get(entry, "ap_status"),
-		.wait = 4096ull << cm_get(entry, "service_timeout"),
+		.number = seen->number, .time = entry->time, .way = entry->way,
+		.type = query->type, .from = from, .about = query->about,
+		.reason = query->reason, .wait = query->wait,
 	};
 	struct said *messages;
 
@@ -210,15 +262,16 @@ static bool append(struct conversation *conversation, const struct capture_seen 
 		conversation->messages = messages;
 	}
 	conversation->messages[conversation->count++] = said;
-	conversation->types |= TYPE_BIT(type);
+	conversation->types |= TYPE_BIT(query->type);
 	return true;
 }
 
 /* Takes what the message tells of the conversation. */
-static void learn(struct conversation *conversation, const struct capture_seen *seen, int from)
+static void learn(struct conversation *conversation, const struct capture_seen *seen,
+		  const struct query *query, int from)
 {
 	const struct record_entry *entry = &seen->entry;
-	unsigned int type = cm_type(entry);
+	unsigned int type = query->type;
 
 	conversation->port = seen->port;
 	if (type == CM_REQ || type == CM_REP || type == CM_SIDR_REQ || type == CM_SIDR_REP)
@@ -228,36 +281,62 @@ static void learn(struct conversation *conversation, const struct capture_seen *
 	else if (entry->way == RECORD_RECEIVED && conversation->local < 0)
 		conversation->local = !from;
 	if (!conversation->service)
-		conversation->service = cm_get(entry, "service_id");
+		conversation->service = query->service;
 	if (!conversation->cm_id)
-		conversation->cm_id = entry->cm_id;
+		conversation->cm_id = query->tie.cm_id;
 	if (!conversation->pid)
-		conversation->pid = entry->pid;
+		conversation->pid = query->tie.pid;
 	if (!*conversation->program)
-		memcpy(conversation->program, entry->program, sizeof(conversation->program));
+		memcpy(conversation->program, query->tie.program, sizeof(conversation->program));
+}
+
+static struct conversation *add(struct conversations *all, const struct capture_seen *seen,
+				struct query *query)
+{
+	struct conversation *conversation;
+	int from = REQUESTER;
+
+	conversation = find_by(all, query, &query->sender, &query->receiver, &from) ?:
+		       find_by(all, query, &query->receiver, &query->sender, &from);
+	if (!conversation)
+		conversation = begin(all, query, &from);
+	if (!conversation)
+		return NULL;
+	/* Both ends of a trunk may have the same GID, and a REJ does not say what it rejects. */
+	if (query->session && (query->type == CM_REQ || query->type == CM_RTU))
+		from = REQUESTER;
+	else if (query->session && query->type == CM_REP)
+		from = RESPONDER;
+	else if (query->session && query->type == CM_REJ)
+		query->about = from == REQUESTER && conversation->types & TYPE_BIT(CM_REP) ?
+			       CM_REP : CM_REQ;
+	if (!append(conversation, seen, query, from))
+		return NULL;
+	know_id(all, conversation, from, query->sender.id);
+	know_id(all, conversation, !from, query->receiver.id);
+	learn(conversation, seen, query, from);
+	return conversation;
 }
 
 struct conversation *conversations_add(struct conversations *all, const struct capture_seen *seen)
 {
-	struct conversation *conversation;
 	struct query query = {};
-	int from = REQUESTER;
 
 	if (seen->entry.time > all->until)
 		all->until = seen->entry.time;
 	if (!cm_message(cm_type(&seen->entry)))
 		return NULL;
 	ask(&query, &seen->entry);
-	conversation = find_by(all, &query, &query.sender, &query.receiver, &from) ?:
-		       find_by(all, &query, &query.receiver, &query.sender, &from);
-	if (!conversation)
-		conversation = begin(all, &query, &from);
-	if (!conversation || !append(conversation, seen, from))
-		return NULL;
-	know_id(all, conversation, from, query.sender.id);
-	know_id(all, conversation, !from, query.receiver.id);
-	learn(conversation, seen, from);
-	return conversation;
+	return add(all, seen, &query);
+}
+
+struct conversation *conversations_add_record(struct conversations *all,
+					      const struct capture_seen *seen,
+					      const struct trunk_record *record)
+{
+	struct query query = {};
+
+	return ask_record(&query, &seen->entry, record) ? add(all, seen, &query) : NULL;
 }
 
 const struct conversation *conversations_get(const struct conversations *all, size_t index)

@@ -4,6 +4,7 @@
 #define TOOL_DECODE_CONVERSATION_H
 
 #include "tool/record/entry.h"
+#include "tool/record/trunk.h"
 
 /*
  * struct said - a message of a conversation
@@ -46,6 +47,8 @@ struct end {
  * @requested: its REQ, REP or SIDR_REQ is in the capture, so that end 0 is the one that requested
  * @local: index of the end that is this host; -1: the capture does not say
  * @types: which types of messages there are: bit n is type CM_REQ + n
+ * @session: of the trunk that it is made over; 0: of ib_cm. Its records count as the CM messages of
+ *	their names.
  * @service: service ID of the request; 0: not in the capture
  * @cm_id, @program: of a message that has them
  * @until: time of the last message of all conversations
@@ -56,6 +59,7 @@ struct conversation {
 	bool requested;
 	int local;
 	uint32_t types;
+	uint32_t session;
 	uint64_t service;
 	uint64_t transaction;
 	uint32_t cm_id;
@@ -83,6 +87,16 @@ void conversations_free(struct conversations *all);
  * memory
  */
 struct conversation *conversations_add(struct conversations *all, const struct capture_seen *seen);
+
+/*
+ * conversations_add_record() - the same of a record of a frame
+ *
+ * Return: likewise; NULL also for types of records that are no CM messages, and if the capture does
+ * not say the session
+ */
+struct conversation *conversations_add_record(struct conversations *all,
+					      const struct capture_seen *seen,
+					      const struct trunk_record *record);
 
 /* conversations_get() - number index of them, from 0; NULL: there are not so many */
 const struct conversation *conversations_get(const struct conversations *all, size_t index);

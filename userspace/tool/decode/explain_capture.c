@@ -22,14 +22,12 @@ struct telling {
 	unsigned int told;
 };
 
-static int take_message(const struct capture_seen *seen, void *arg)
+/* Notes whether a message of a conversation passes the filters. */
+static void pass(struct telling *telling, const struct conversation *conversation,
+		 const struct record_port *port, const struct record_entry *entry)
 {
-	struct telling *telling = arg;
-	const struct conversation *conversation;
-
-	conversation = conversations_add(telling->conversations, seen);
 	if (!conversation)
-		return 0;
+		return;
 	if (conversation->number >= telling->room) {
 		size_t room = 2 * (size_t)conversation->number + 64;
 
@@ -39,8 +37,35 @@ static int take_message(const struct capture_seen *seen, void *arg)
 		memset(telling->passed + telling->room, 0, room - telling->room);
 		telling->room = room;
 	}
-	telling->passed[conversation->number] |= record_matches(telling->options, &seen->port,
-								&seen->entry);
+	telling->passed[conversation->number] |= record_matches(telling->options, port, entry);
+}
+
+/* The records of a frame, each with its own tie. */
+static void take_records(struct telling *telling, const struct capture_seen *seen)
+{
+	struct record_entry alone = seen->entry;
+	struct trunk_record record = {};
+	const struct record_tie *tie;
+
+	while (trunk_next(&seen->entry, &record)) {
+		tie = record_tie(&seen->entry, record.conn);
+		alone.n_ties = !!tie;
+		if (tie)
+			alone.ties[0] = *tie;
+		pass(telling, conversations_add_record(telling->conversations, seen, &record),
+		     &seen->port, &alone);
+	}
+}
+
+static int take_message(const struct capture_seen *seen, void *arg)
+{
+	struct telling *telling = arg;
+
+	if (seen->entry.kind == RECORD_TRUNK)
+		take_records(telling, seen);
+	else
+		pass(telling, conversations_add(telling->conversations, seen), &seen->port,
+		     &seen->entry);
 	return 0;
 }
 
