@@ -11,11 +11,13 @@ from stacks import ROOT
 PAGE = ROOT / "Documentation/man/rdma-cm-alt.8"
 # Documented members that are printed only in the middle of a call.
 BY_CHANCE = {"show ids and listeners": {"busy"}, "show members": {"busy"},
+             # Of a capture of stock's messages, and of a comment of a person.
+             "record": {"stock", "comment"},
              # Only over InfiniBand: tests/fabric/fabrics/paths.py looks at these.
              "show paths": {"device", "port", "gid", "peer_gid", "service", "pkey", "dlid", "sl", "age"}}
 # The kinds of inner objects; empty: its names are not members.
 WITHIN = {("explain", "ids"): "show ids and listeners", ("explain", "failures"): "monitor", ("explain", "path"): "path",
-          ("explain", "peers"): "show peers",
+          ("explain", "peers"): "show peers", ("record", "records"): "records of frames",
           ("stats", "counters"): "", ("stats", "microseconds"): "spans"}
 SHOWN = {"queues": "show queues", "members": "show members", "paths": "show paths",
          "peers": "show peers"}
@@ -51,7 +53,9 @@ def look(kind: str, value) -> None:
 def note(args: tuple[str, ...], value) -> None:
     """Record the output of a command."""
     words = [arg for arg in args if arg not in ("-j", "--json")]
-    if words:
+    if "--capture" in words:
+        look("explain --capture", value)
+    elif words:
         look(words[0] if words[0] != "show" else SHOWN.get((words + [""])[1], "show ids and listeners"), value)
 
 

@@ -171,7 +171,20 @@ def trunks() -> None:
     same("numbers of a failure", (said["session"], said["number"]), (7, 12))
 
 
+def captures() -> None:
+    """Captures as JSON: every message that they have, and what is said of it."""
+    found = []
+    for path in sorted((ROOT / "tests/release/record_files/captures").glob("*.pcapng")) + \
+            sorted((ROOT / "build/tests/replay").glob("*.pcapng")):
+        found += tool("-j", "record", "-r", str(path), "--private-data").json
+        told_of = tool("-j", "explain", "--capture", str(path), status=None).json
+        true(f"explain of {path}", isinstance(told_of, list), str(told_of))
+    same("messages", {one["message"] for one in found},
+         {"REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP", "LAP", "APR", "SIDR_REQ", "SIDR_REP", "FRAME"})
+
+
 TESTS = (
+    ("captures in JSON", captures, True),
     ("told: why there is no trunk", trunks, True),
     ("told: large numbers", large, True),
     ("told: what a status means", statuses, True),
