@@ -64,7 +64,8 @@ static bool same_ties(const struct record_entry *one, const struct record_entry 
 {
 	return one->cm_id == two->cm_id && one->pid == two->pid && one->stock == two->stock &&
 	       !strcmp(one->program, two->program) && !strcmp(one->operation, two->operation) &&
-	       !strcmp(one->event, two->event);
+	       !strcmp(one->event, two->event) && one->session == two->session &&
+	       one->n_ties == two->n_ties && !memcmp(one->ties, two->ties, sizeof(one->ties));
 }
 
 bool same_entry(const struct record_entry *one, const struct record_entry *two)
