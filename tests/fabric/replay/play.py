@@ -23,6 +23,7 @@ from variants import Variant
 # Seconds. Stock repeats a message after TIMEOUT on the adapter's paths; the peer repeats a lost one sooner.
 TIMEOUT = 4.4
 PEER_TIMEOUT = 1.0
+REPLY_TIMEOUT = 3.0  # for the peer's reply, if the play cannot go on: a stack that is about to repeat its request is deaf
 LIMIT = 2.5 * TIMEOUT  # for a message of the stack, which may be a repetition
 HELD = 0.5  # the same while the message is held that it would answer
 LONGEST_PAUSE = 5.0
@@ -72,6 +73,8 @@ class Play:
         self._came: list[Answer] = []  # not yet found in the capture, oldest first
         self._later: list[tuple[float, Step]] = []
         self._if_repeated: Step | None = None
+        self._reply: Step | None = None  # the peer's, which has no answer
+        self._reply_due = 0.0
         self._held: Step | None = None
         self._asked = False  # for an event; the answer was not read
         self._after = 0
@@ -137,6 +140,8 @@ class Play:
         return self._agent.ask(call, number, *data)
 
     def _note(self, mad: Mad) -> None:
+        if mad.name in ANSWERED_BY["REP"]:
+            self._reply = None
         for answer in self._record.answers:
             if answer.mad.same_as(mad):
                 answer.times += 1
@@ -162,6 +167,8 @@ class Play:
                 self._ids[waiting[0].number] = number
         conversation = next((key for key, known in self._ids.items() if known == number), 0)
         self._events.append((name, conversation))
+        if name == "CONNECT_RESPONSE":
+            self._reply = None
         if name == "TIMEWAIT_EXIT":
             return  # the play may end before
         text = f"{name}, status {status}, of connection {conversation}" + (f", private data {data}" if data else "")
@@ -174,6 +181,8 @@ class Play:
             if time.monotonic() >= end:
                 return False
             self._look()
+            if limit == LIMIT and self._reply and time.monotonic() > self._reply_due:
+                self._send(self._reply, again=True)
             if self._later and limit == LIMIT:
                 end = time.monotonic() + limit  # what the peer sends late may be what the stack waits for
         return True
@@ -211,13 +220,16 @@ class Play:
             step, self._held = self._held, None
             self._send(step)
 
-    def _send(self, step: Step) -> None:
+    def _send(self, step: Step, again: bool = False) -> None:
         mad = self._table.real(step)
         if mad is None:
             self._record.unsent.append(step.number)
             return
         self._busy = time.monotonic()
-        self._after = step.number
+        if not again:
+            self._after = step.number
+        if mad.name == "REP":
+            self._reply, self._reply_due = step, self._busy + REPLY_TIMEOUT
         self._host.send(mad)
 
     def _await(self, step: Step) -> None:
