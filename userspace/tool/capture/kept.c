@@ -276,7 +276,8 @@ static bool take_slot(const struct slot *slot, uint32_t port, struct taken *take
 	memcpy(&taken->entry, &slot->entry, sizeof(taken->entry));
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(&slot->number, __ATOMIC_RELAXED) == taken->number &&
-	       taken->entry.port == port && taken->entry.len <= RECORD_MAD_LEN;
+	       taken->entry.port == port && taken->entry.len <= RECORD_MAD_LEN &&
+	       taken->entry.n_ties <= RECORD_TIES;
 }
 
 static int by_number(const void *a, const void *b)
