@@ -269,7 +269,7 @@ def completion() -> None:
     same("commands", len(commands), 8)
     true("all of them", set(commands) <= completed(""), str(completed("")))
     for name in commands:
-        known = set(re.findall(r"(--[a-z]+(?:-[a-z]+)*)", tool(name, "--help").out)) - {"--version"}
+        known = set(re.findall(r"^ {2,6}(?:-., )?(--[a-z]+(?:-[a-z]+)*)", tool(name, "--help").out, re.M)) - {"--version"}
         same(f"options of {name}", completed(name, "--") - {"--version"}, known)
     same("what to show", completed("show", "l"), {"listeners"})
     with Running("rping", "-s", "-a", HERE) as server:
