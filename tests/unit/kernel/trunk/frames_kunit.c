@@ -20,6 +20,7 @@
  * struct frames - what a test has
  * @ibdev: the adapter, without operations
  * @dev: its entry
+ * @gid: its GID
  * @qp: the queue pair
  * @trunk: the trunk
  * @link: its link
@@ -29,6 +30,7 @@
 struct frames {
 	struct ib_device ibdev;
 	struct rca_device dev;
+	struct ib_gid_attr gid;
 	struct ib_qp qp;
 	struct rca_trunk trunk;
 	struct rca_trunk_link link;
@@ -56,7 +58,9 @@ static int frames_init(struct kunit *test)
 	refcount_set(&frames->trunk.ref, 1);
 	spin_lock_init(&frames->trunk.lock);
 	INIT_DELAYED_WORK(&frames->trunk.work, work);
+	frames->gid.gid_type = IB_GID_TYPE_ROCE_UDP_ENCAP;
 	frames->trunk.dev = &frames->dev;
+	frames->trunk.sgid_attr = &frames->gid;
 	frames->trunk.link = &frames->link;
 	frames->link.trunk = &frames->trunk;
 	frames->link.qp = &frames->qp;
