@@ -48,6 +48,7 @@ def clients(stacks: dict[str, Stack]) -> None:
                 _moment(number)
                 client.signal(signal.SIGKILL)
                 client.must_end(-signal.SIGKILL)
+                servers[port].hear()
         for server in servers.values():
             total = server.idle(OVERTAKEN)
             if total < ROUNDS // 2:

@@ -254,6 +254,11 @@ class PipedProgram(Program):
         self.pidfd = os.pidfd_open(self.pid)
         self._said = ""
 
+    def hear(self) -> None:
+        """Read what it has said so far, so that it is not held up by a full pipe."""
+        while self._read(time.monotonic()):
+            pass
+
     def _read(self, deadline: float) -> bool:
         """Read more output; False when there is none in time, or at its end."""
         left = max(0.0, deadline - time.monotonic())
