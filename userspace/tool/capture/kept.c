@@ -6,6 +6,7 @@
  */
 #include "tool/capture/kept.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 #define DIRECTORY	"/run/rdma_cm_alt"
-#define MAGIC		"rcakept1"
+#define MAGIC		0x315450454b414352ULL	/* "RCAKEPT1" */
 
 enum { NO_AREA = -1 };
 
@@ -27,7 +28,7 @@ enum { NO_AREA = -1 };
  * @n_ports: areas that are complete
  */
 struct head {
-	char magic[8];
+	uint64_t magic;
 	uint32_t entry_size;
 	uint32_t room;
 	uint32_t pid;
@@ -163,8 +164,7 @@ static bool create_file(struct kept *kept)
 	kept->head->entry_size = sizeof(struct record_entry);
 	kept->head->room = kept->room;
 	kept->head->pid = getpid();
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	memcpy(kept->head->magic, MAGIC, sizeof(kept->head->magic));
+	__atomic_store_n(&kept->head->magic, MAGIC, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -197,6 +197,27 @@ struct kept *kept_create(const char *name, uint32_t room, char *why, size_t why_
 	return NULL;
 }
 
+/*
+ * The reader may copy a slot while it is written, and then sees by its number that it was. So each
+ * word is written after the number was cleared, and read before it is looked at again.
+ */
+typedef uint32_t __attribute__((may_alias)) word_t;
+
+static_assert(sizeof(struct record_entry) % sizeof(word_t) == 0, "an entry is of words");
+
+static void put_entry(struct record_entry *slot, const struct record_entry *entry)
+{
+	for (size_t i = 0; i < sizeof(*entry) / sizeof(word_t); i++)
+		__atomic_store_n((word_t *)slot + i, ((const word_t *)entry)[i],
+				 __ATOMIC_RELEASE);
+}
+
+static void get_entry(struct record_entry *entry, const struct record_entry *slot)
+{
+	for (size_t i = 0; i < sizeof(*entry) / sizeof(word_t); i++)
+		((word_t *)entry)[i] = __atomic_load_n((const word_t *)slot + i, __ATOMIC_ACQUIRE);
+}
+
 static int add_area(struct kept *kept, unsigned int port)
 {
 	size_t bytes = kept_bytes(kept->room);
@@ -212,6 +233,7 @@ static int add_area(struct kept *kept, unsigned int port)
 int kept_add(struct kept *kept, const struct record_port *ports, unsigned int n_ports,
 	     const struct record_entry *entry)
 {
+	struct record_entry kept_entry = *entry;
 	unsigned int port = entry->port;
 	struct area *area;
 	struct slot *slot;
@@ -230,9 +252,8 @@ int kept_add(struct kept *kept, const struct record_port *ports, unsigned int n_
 	area = kept->areas[kept->area_of[port]];
 	slot = &area->slots[area->added++ % kept->room];
 	__atomic_store_n(&slot->number, 0, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	slot->entry = *entry;
-	slot->entry.port = kept->area_of[port];
+	kept_entry.port = kept->area_of[port];
+	put_entry(&slot->entry, &kept_entry);
 	__atomic_store_n(&slot->number, ++kept->number, __ATOMIC_RELEASE);
 	if (is_new)
 		__atomic_store_n(&kept->head->n_ports, kept->n_areas, __ATOMIC_RELEASE);
@@ -273,8 +294,7 @@ static bool take_slot(const struct slot *slot, uint32_t port, struct taken *take
 	taken->number = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
 	if (!taken->number)
 		return false;
-	memcpy(&taken->entry, &slot->entry, sizeof(taken->entry));
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	get_entry(&taken->entry, &slot->entry);
 	return __atomic_load_n(&slot->number, __ATOMIC_RELAXED) == taken->number &&
 	       taken->entry.port == port && taken->entry.len <= RECORD_MAD_LEN &&
 	       taken->entry.n_ties <= RECORD_TIES;
@@ -344,7 +364,7 @@ static int copy_file(int fd, struct kept_copy *copy, const char *name, char *why
 	int ret;
 
 	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
-	    memcmp(head.magic, MAGIC, sizeof(head.magic))) {
+	    head.magic != MAGIC) {
 		snprintf(why, why_len, "%s is being created: try again", name);
 		return -EAGAIN;
 	}
