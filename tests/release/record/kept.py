@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import time
 from pathlib import Path
 
 from host import (BAD, ERROR, HERE, MODULE, NOBODY, OK, ROOT, TOOL, USAGE, Running, connection, failures, ids, refused, run, same, shell, tool,
@@ -116,6 +117,12 @@ def keeper_is_killed(where: str) -> None:
         end(keeper)
 
 
+def resident(pid: int) -> int:
+    """Memory of a process in kB, without what it shares with others."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return sum(int(kilobytes) for kilobytes in re.findall(r"^Rss(?:Anon|File):\s+(\d+) kB", status, re.M))
+
+
 def module_is_unloaded(where: str) -> None:
     """The keeper ends, and what it has kept can be read. Memory is as much as it has told."""
     with trunks(False):
@@ -125,6 +132,7 @@ def module_is_unloaded(where: str) -> None:
                 until("the last message", lambda: len(of_connection(messages_so_far(where))) == BOTH)
                 file = KEPT / kept_files()[0]
                 told = int(keeper.said().split("messages of each port, in ")[1].split()[0])
+                true("its memory, without what it keeps", resident(keeper.pid) < 15000)
                 true("its memory", told * 1000 <= file.stat().st_size <= (told + 20) * 1000, f"{told} {file.stat()}")
                 shell("rmmod rdma_cm_alt")
                 said = keeper.wait()
@@ -193,6 +201,22 @@ def drops_are_counted(where: str) -> None:
     true("the recorder tells", f" {dropped} messages were not recorded" in told, told)
     said = tool("record", "-r", name)
     true("the file tells", f" {dropped} messages were not recorded" in said.err, said.err)
+
+
+def clock_is_set(where: str) -> None:
+    """Messages are recorded and tied as before when the time of day is set back or forth."""
+    for seconds in (-3600, 3600):
+        name = f"{where}/{seconds}.pcapng"
+        with trunks(False), recording("-w", name) as recorder:
+            time.clock_settime(time.CLOCK_REALTIME, time.time() + seconds)
+            try:
+                talk(over=True)
+                until("all messages", lambda name=name: len(of_connection(messages(name))) == BOTH)
+                end(recorder)
+            finally:
+                time.clock_settime(time.CLOCK_REALTIME, time.time() - seconds)
+        same("operations", {one["operation"] for one in messages(name) if "operation" in one},
+             {"connect", "accept", "establish", "disconnect"})
 
 
 def lost_notifications_are_made_up_for(where: str) -> None:
@@ -264,4 +288,5 @@ def failures_point_to_packets(where: str) -> None:
 
 
 TESTS = (last_messages_are_kept, failure_is_explained, keeper_is_killed, module_is_unloaded, monitor_tells_packets,
-         monitor_says_packets, drops_are_counted, lost_notifications_are_made_up_for, unit_may_keep, wrong_options, failures_point_to_packets)
+         monitor_says_packets, drops_are_counted, clock_is_set, lost_notifications_are_made_up_for, unit_may_keep,
+         wrong_options, failures_point_to_packets)

@@ -31,9 +31,19 @@
 
 #define SECOND_NS	1000000000ULL
 
-/* struct notice - a notification that waits to be told; @told: its number for ties */
+/* struct message - a message that waits; @since: when it passed, CLOCK_MONOTONIC in nanoseconds */
+struct message {
+	uint64_t since;
+	struct record_entry entry;
+};
+
+/*
+ * struct notice - a notification that waits to be told
+ * @since: when it was received, as of a message
+ * @told: its number for ties
+ */
 struct notice {
-	uint64_t time;
+	uint64_t since;
 	unsigned long told;
 	struct json_object *record;
 	struct notice *next;
@@ -44,7 +54,7 @@ static void (*teller)(struct json_object *notification);
 static struct conversations *conversations;
 static int64_t ahead;
 
-static struct record_entry waiting[WAITING];
+static struct message waiting[WAITING];
 static unsigned long first, last;	/* numbers of messages that wait */
 static unsigned long recorded;
 
@@ -166,12 +176,12 @@ static void tell(struct notice *notice)
 	free(notice);
 }
 
-/* Records the messages that have waited until this time, and tells what happened until then. */
-static void record_until(uint64_t time)
+/* Records the messages that have waited since this time, and tells what happened until then. */
+static void record_since(uint64_t time)
 {
-	while (first < last && waiting[first % WAITING].time <= time && !is_complete())
-		record(&waiting[first++ % WAITING]);
-	while (notices && notices->time <= time) {
+	while (first < last && waiting[first % WAITING].since <= time && !is_complete())
+		record(&waiting[first++ % WAITING].entry);
+	while (notices && notices->since <= time) {
 		struct notice *notice = notices;
 
 		notices = notice->next;
@@ -183,12 +193,23 @@ static void record_until(uint64_t time)
 
 static void take_message(const struct wire_message *message)
 {
+	struct message *taken = &waiting[last % WAITING];
+
 	/* Without room for another one, the oldest message waits no longer. */
 	if (last - first == WAITING)
-		record_until(waiting[first % WAITING].time);
-	if (!is_complete() && last - first < WAITING &&
-	    ports_entry(message, ahead, &waiting[last % WAITING]))
-		last++;
+		record_since(waiting[first % WAITING].since);
+	if (is_complete() || last - first == WAITING ||
+	    !ports_entry(message, ahead, &taken->entry))
+		return;
+	taken->since = message->time;
+	last++;
+}
+
+/* The time of day may have been set since the last messages. */
+static void take_messages(void)
+{
+	ahead = now(CLOCK_REALTIME) - now(CLOCK_MONOTONIC);
+	source_read();
 }
 
 static void take_notification(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
@@ -203,7 +224,7 @@ static void take_notification(struct nlmsghdr *nlh, struct nlattr **attrs, void 
 	notice = calloc(1, sizeof(*notice));
 	if (!notice)
 		fail(TOOL_ERROR, "there is no memory for what happens");
-	notice->time = client_u64(attrs, RDMA_CM_ALT_NL_A_TIME, 0);
+	notice->since = now(CLOCK_MONOTONIC);
 	notice->told = told;
 	notice->record = record_notification(attrs);
 	*notices_end = notice;
@@ -272,15 +293,15 @@ static bool run(struct client_monitor *monitor, const sigset_t *waits)
 	while (loaded && !interrupted && !is_complete()) {
 		wait_for(fds, COUNT(fds), waits);
 		loaded = take_notifications(monitor);
-		source_read();
-		record_until(now(CLOCK_REALTIME) - WAIT_NS);
+		take_messages();
+		record_since(now(CLOCK_MONOTONIC) - WAIT_NS);
 		note_drops();
 	}
 	/* The ties of the last messages. */
 	while (loaded && !is_complete() && poll(&fds[1], 1, WAIT_NS / 1000000) > 0)
 		loaded = take_notifications(monitor);
-	source_read();
-	record_until(UINT64_MAX);
+	take_messages();
+	record_since(UINT64_MAX);
 	return loaded;
 }
 
@@ -322,7 +343,6 @@ void live_record(const struct record_options *options)
 	sigset_t waits;
 
 	wanted = options;
-	ahead = now(CLOCK_REALTIME) - now(CLOCK_MONOTONIC);
 	conversations = conversations_new();
 	if (!conversations)
 		fail(TOOL_ERROR, "there is no memory to record");
