@@ -22,6 +22,7 @@
  * @part: of which of the two captures it is
  * @local: its identifier there, or 0
  * @events: those that it has had, a bit each
+ * @over: when it had TIMEWAIT_EXIT, or 0
  */
 struct known {
 	uint32_t id;
@@ -32,6 +33,7 @@ struct known {
 	uint8_t part;
 	uint32_t local;
 	unsigned int events;
+	double over;
 };
 
 /* All ids of a sequence, the oldest first. */
