@@ -224,11 +224,12 @@ def lost_notifications_are_made_up_for(where: str) -> None:
     name = f"{where}/lost.pcapng"
     with trunks(False), recording("-w", name, "-B", "16384", "-c", "rping") as recorder:
         os.kill(recorder.pid, signal.SIGSTOP)
+        with Running("ucmatose", "-b", HERE, "-p", "7199", "-c", "400", "-C", "0", over=True) as crowd:
+            until("it listens", lambda: ids("-s", "listen", "-p", str(crowd.pid)))
+            run(TOOL, "run", "ucmatose", "-s", HERE, "-p", "7199", "-c", "400", "-C", "0")
+        # There is no room for its notifications any more.
         server, client = connection()
         with server, client:
-            with Running("ucmatose", "-b", HERE, "-p", "7199", "-c", "400", "-C", "0", over=True) as crowd:
-                until("it listens", lambda: ids("-s", "listen", "-p", str(crowd.pid)))
-                run(TOOL, "run", "ucmatose", "-s", HERE, "-p", "7199", "-c", "400", "-C", "0")
             os.kill(recorder.pid, signal.SIGCONT)
             until("it tells that some were lost", lambda: "some of it was lost" in recorder.said())
             processes = {server.pid, client.pid}
