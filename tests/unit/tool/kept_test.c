@@ -195,7 +195,7 @@ static void survives_its_process(void **state)
 static void refuses_other_files(void **state)
 {
 	static const uint32_t wrong[][3] = {	/* offset, value, -errno */
-		{ 0, 0, EAGAIN }, { 8, 1, EBADMSG }, { 12, 0, EBADMSG },
+		{ 0, 1, EBADMSG }, { 8, 1, EBADMSG }, { 12, 0, EBADMSG },
 		{ 12, KEPT_MAX + 1, EBADMSG }, { 12, KEPT_MAX, EBADMSG },
 		{ 20, KEPT_PORTS + 1, EBADMSG }, { 20, 2, EBADMSG },
 	};

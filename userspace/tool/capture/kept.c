@@ -351,8 +351,8 @@ static int copy_areas(struct kept_copy *copy, const char *areas)
 
 static bool is_good(const struct head *head, uint64_t bytes)
 {
-	return head->entry_size == sizeof(struct record_entry) && head->room &&
-	       head->room <= KEPT_MAX && head->n_ports <= KEPT_PORTS &&
+	return head->magic == MAGIC && head->entry_size == sizeof(struct record_entry) &&
+	       head->room && head->room <= KEPT_MAX && head->n_ports <= KEPT_PORTS &&
 	       bytes >= area_at(head->room, head->n_ports);
 }
 
@@ -363,8 +363,7 @@ static int copy_file(int fd, struct kept_copy *copy, const char *name, char *why
 	char *file;
 	int ret;
 
-	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
-	    head.magic != MAGIC) {
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) || !head.magic) {
 		snprintf(why, why_len, "%s is being created: try again", name);
 		return -EAGAIN;
 	}

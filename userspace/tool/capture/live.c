@@ -62,7 +62,6 @@ static struct notice *notices, **notices_end = &notices;
 
 static struct output output;
 static struct kept *kept;
-static char kept_at[64];
 static unsigned long noted;		/* messages when drops were noted last */
 
 static atomic_bool interrupted;
@@ -307,11 +306,11 @@ static bool run(struct client_monitor *monitor, const sigset_t *waits)
 
 static void begin_to_keep(void)
 {
-	char why[256];
+	char name[64], why[256];
 
-	if (!kept_name(kept_at, sizeof(kept_at)))
+	if (!kept_name(name, sizeof(name)))
 		fail(TOOL_ERROR, "the network namespace of this process cannot be found: %m");
-	kept = kept_create(kept_at, wanted->keep, why, sizeof(why));
+	kept = kept_create(name, wanted->keep, why, sizeof(why));
 	if (!kept)
 		fail(TOOL_ERROR, "%s", why);
 	warn("keeping the last %u messages of each port, in %zu kB of memory a port; recording; "

@@ -20,6 +20,7 @@ static bool protect(int fd)
 void output_create(struct output *to, const char *name, bool again)
 {
 	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | (again ? O_TRUNC : O_EXCL), 0600);
+	char why[256] = "";
 
 	*to = (struct output){ .name = name };
 	if (fd < 0)
@@ -27,10 +28,10 @@ void output_create(struct output *to, const char *name, bool again)
 	if (!protect(fd))
 		fail(TOOL_ERROR, "%s cannot be made unreadable for others: %m", name);
 	to->file = fdopen(fd, "w");
-	to->writer = to->file ? capture_create(to->file, to->why, sizeof(to->why)) : NULL;
+	to->writer = to->file ? capture_create(to->file, why, sizeof(why)) : NULL;
 	if (!to->writer)
 		fail(TOOL_ERROR, "%s cannot be written: %s", name,
-		     *to->why ? to->why : "there is no memory");
+		     *why ? why : "there is no memory");
 }
 
 int output_write(struct output *to, const struct record_port *ports, unsigned int n_ports,
@@ -55,5 +56,5 @@ int output_close(struct output *to, const struct record_port *ports, unsigned in
 void output_fail(const struct output *to, int error)
 {
 	fail(TOOL_ERROR, "%s cannot be written: %s; what was recorded before can be read",
-	     to->name, *to->why ? to->why : strerror(-error));
+	     to->name, strerror(-error));
 }

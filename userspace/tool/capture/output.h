@@ -5,12 +5,11 @@
 
 #include "tool/record/entry.h"
 
-/* struct output - the file; @why: of the first error, "" if errno says it */
+/* struct output - the file */
 struct output {
 	const char *name;
 	FILE *file;
 	struct capture_writer *writer;
-	char why[256];
 };
 
 /*

@@ -10,7 +10,6 @@
 #include "tool/capture/output.h"
 #include "tool/core/tool.h"
 
-
 bool recall_possible(void)
 {
 	char name[64];
