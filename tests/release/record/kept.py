@@ -219,6 +219,11 @@ def clock_is_set(where: str) -> None:
              {"connect", "accept", "establish", "disconnect"})
 
 
+def recorded_processes(name: str) -> set[int]:
+    """Of messages in a capture that is being written; its last one may be incomplete."""
+    return {one["pid"] for one in tool("-j", "record", "-r", name, status=None).json}
+
+
 def lost_notifications_are_made_up_for(where: str) -> None:
     """A recorder that did not run while much happened says so, and knows the ids that it was not told of."""
     name = f"{where}/lost.pcapng"
@@ -233,6 +238,8 @@ def lost_notifications_are_made_up_for(where: str) -> None:
             os.kill(recorder.pid, signal.SIGCONT)
             until("it tells that some were lost", lambda: "some of it was lost" in recorder.said())
             processes = {server.pid, client.pid}
+            # It says so before it asks for the ids that there are; these must not be gone by then.
+            until("it knows who they are", lambda: recorded_processes(name) == processes)
         until("all is over", lambda: not ids())
         end(recorder)
     ends = [one for one in messages(name) if one["message"] in ("DREQ", "DREP")]
