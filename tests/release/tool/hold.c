@@ -4,6 +4,7 @@
  * leaves when it has them.
  * hold COUNT channels: holds COUNT event channels.
  * hold bind ADDRESS: binds an id, which is a notification for listeners.
+ * hold busy ADDRESS: binds ids, one after the other, until it is ended.
  * hold wait ADDRESS: connects to an address that does not answer.
  * hold user ADDRESS: posts two user events with a status.
  */
@@ -54,6 +55,23 @@ static int bind_to(struct rdma_event_channel *channel, const char *ip, bool user
 	return user ? write_events(id) : 0;
 }
 
+/* Each bind is a notification. */
+static int be_busy(struct rdma_event_channel *channel, const char *ip)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	struct rdma_cm_id *id;
+
+	if (inet_pton(AF_INET, ip, &addr.sin_addr) != 1)
+		return 1;
+	puts("busy");
+	fflush(stdout);
+	while (!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) &&
+	       !rdma_bind_addr(id, (struct sockaddr *)&addr))
+		rdma_destroy_id(id);
+	perror("hold");
+	return 1;
+}
+
 static void next(struct rdma_event_channel *channel)
 {
 	struct rdma_cm_event *event;
@@ -95,6 +113,8 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && (!strcmp(argv[1], "bind") || !strcmp(argv[1], "user")))
 		return bind_to(channel, argv[2], *argv[1] == 'u');
+	if (argc == 3 && !strcmp(argv[1], "busy"))
+		return be_busy(channel, argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "wait"))
 		return wait_for(channel, argv[2]);
 	if (argc == 3 && !strcmp(argv[2], "channels")) {

@@ -15,6 +15,8 @@
 /* Likewise, of a notification; and notifications that may wait for client_monitor_drain(). */
 #define NOTIFICATION_ROOM (8 << 10)
 #define NOTIFICATIONS_ROOM (1024 << 10)
+/* How many it takes at once, so that its caller can do something else, too. */
+#define NOTIFICATIONS 4096
 
 struct receiver {
 	message_fn fn;
@@ -291,20 +293,26 @@ void client_monitor_gather(struct client_monitor *monitor)
 }
 
 /**
- * client_monitor_drain() - pass on all notifications that there are
+ * client_monitor_drain() - pass on the notifications that there are
  * @monitor: the socket, after client_monitor_gather()
- * @lost: returns whether some were lost
+ * @lost: returns whether some were lost; it is told when those that wait have been passed on, as
+ *	there is no room for others until then
+ *
+ * If they come faster than they are passed on, it returns before there are none.
  *
  * Return: false: the module was unloaded
  */
 bool client_monitor_drain(struct client_monitor *monitor, bool *lost)
 {
-	monitor->receiver.lost = false;
-	monitor->receiver.empty = false;
-	while (!monitor->receiver.empty && !monitor->receiver.gone)
+	struct receiver *receiver = &monitor->receiver;
+
+	receiver->empty = false;
+	for (int i = 0; i < NOTIFICATIONS && !receiver->empty && !receiver->gone; i++)
 		client_monitor_read(monitor);
-	*lost = monitor->receiver.lost;
-	return !monitor->receiver.gone;
+	*lost = receiver->lost && receiver->empty;
+	if (*lost)
+		receiver->lost = false;
+	return !receiver->gone;
 }
 
 /**

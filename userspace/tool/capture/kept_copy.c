@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Copies what is kept, while messages are added or after their process has ended. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tool/capture/kept_file.h"
+
+/* struct taken - a message of a copy, before they are in order */
+struct taken {
+	uint64_t number;
+	struct record_entry entry;
+};
+
+static void get_entry(struct record_entry *entry, const struct record_entry *slot)
+{
+	for (size_t i = 0; i < KEPT_ENTRY_WORDS; i++)
+		((kept_word *)entry)[i] =
+			__atomic_load_n((const kept_word *)slot + i, __ATOMIC_ACQUIRE);
+}
+
+/* A slot that is written meanwhile has a newer message, and is left out. */
+static bool take_slot(const struct kept_slot *slot, uint32_t port, struct taken *taken)
+{
+	taken->number = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
+	if (!taken->number)
+		return false;
+	get_entry(&taken->entry, &slot->entry);
+	return __atomic_load_n(&slot->number, __ATOMIC_RELAXED) == taken->number &&
+	       taken->entry.port == port && taken->entry.len <= RECORD_MAD_LEN &&
+	       taken->entry.n_ties <= RECORD_TIES;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t left = ((const struct taken *)a)->number;
+	uint64_t right = ((const struct taken *)b)->number;
+
+	return left < right ? -1 : left > right;
+}
+
+static int copy_entries(struct kept_copy *copy, struct taken *all, size_t count)
+{
+	if (count)
+		qsort(all, count, sizeof(*all), by_number);
+	copy->entries = calloc(count + 1, sizeof(*copy->entries));
+	if (!copy->entries)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		copy->entries[i] = all[i].entry;
+	copy->count = count;
+	return 0;
+}
+
+static int copy_areas(struct kept_copy *copy, const char *areas)
+{
+	struct taken *all = NULL, *more;
+	size_t count = 0;
+	int ret;
+
+	copy->ports = calloc(copy->n_ports + 1, sizeof(*copy->ports));
+	if (!copy->ports)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < copy->n_ports; i++) {
+		const struct kept_area *area = (const void *)(areas + i * kept_bytes(copy->room));
+
+		copy->ports[i] = area->port;
+		copy->ports[i].device[sizeof(copy->ports[i].device) - 1] = '\0';
+		more = reallocarray(all, count + copy->room, sizeof(*all));
+		if (!more) {
+			free(all);
+			return -ENOMEM;
+		}
+		all = more;
+		for (uint32_t j = 0; j < copy->room; j++)
+			count += take_slot(&area->slots[j], i, &all[count]);
+	}
+	ret = copy_entries(copy, all, count);
+	free(all);
+	return ret;
+}
+
+static bool is_good(const struct kept_head *head, uint64_t bytes)
+{
+	return head->magic == KEPT_MAGIC && head->entry_size == sizeof(struct record_entry) &&
+	       head->room && head->room <= KEPT_MAX && head->n_ports <= KEPT_PORTS &&
+	       bytes >= kept_area_at(head->room, head->n_ports);
+}
+
+static bool is_locked(int fd)
+{
+	struct flock whole = kept_lock();
+
+	return !fcntl(fd, F_OFD_GETLK, &whole) && whole.l_type != F_UNLCK;
+}
+
+static int copy_file(int fd, struct kept_copy *copy, const char *name, char *why, size_t why_len)
+{
+	struct kept_head head;
+	size_t bytes;
+	char *file;
+	int ret;
+
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) || !head.magic) {
+		snprintf(why, why_len, "%s is being created: try again", name);
+		return -EAGAIN;
+	}
+	bytes = lseek(fd, 0, SEEK_END);
+	if (!is_good(&head, bytes)) {
+		snprintf(why, why_len, "%s is of another version of rdma-cm-alt, or damaged", name);
+		return -EBADMSG;
+	}
+	copy->room = head.room;
+	copy->n_ports = head.n_ports;
+	if (is_locked(fd))
+		copy->pid = head.pid;
+	file = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	ret = file == MAP_FAILED ? -errno : copy_areas(copy, file + kept_head_bytes());
+	if (file != MAP_FAILED)
+		munmap(file, bytes);
+	if (ret)
+		snprintf(why, why_len, "%s cannot be read: %s", name, strerror(-ret));
+	return ret;
+}
+
+int kept_read(const char *name, struct kept_copy *copy, char *why, size_t why_len)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int ret;
+
+	*copy = (struct kept_copy){ 0 };
+	if (fd < 0) {
+		ret = -errno;
+		if (ret == -ENOENT)
+			snprintf(why, why_len, "no messages are kept: "
+				 "rdma-cm-alt record --keep NUMBER");
+		else
+			snprintf(why, why_len, "%s cannot be opened: %s", name, strerror(-ret));
+		return ret;
+	}
+	ret = copy_file(fd, copy, name, why, why_len);
+	close(fd);
+	if (ret)
+		kept_free(copy);
+	return ret;
+}
+
+void kept_free(struct kept_copy *copy)
+{
+	free(copy->ports);
+	free(copy->entries);
+	*copy = (struct kept_copy){ 0 };
+}
