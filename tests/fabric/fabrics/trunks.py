@@ -347,17 +347,18 @@ def goes_with_connections(stacks: dict[str, Stack]) -> None:
         before = counters(0)
         with traced() as told:
             took = unplug()
+            heard = [agent.ask("event", PATIENCE * 1000).split() for _ in range(3)]
+            counted = grown(0, before)
+            agent.must("destroy", one)
+            wait_for("no trunk", lambda: not any("trunk" in found for found in peers(0)))
         if took > 10:
             raise Unexpected(f"the removal took {took:.1f} s")
-        heard = [agent.ask("event", PATIENCE * 1000).split() for _ in range(3)]
         same("events", sorted((int(event[3]), event[1], event[2]) for event in heard),
              [(number, "RDMA_CM_EVENT_DISCONNECTED", "0") for number in (0, 1, one)])
-        same("what was counted", grown(0, before), {"trunk-lost": 1})
+        same("what was counted", counted, {"trunk-lost": 1})
         if TRACING:
             same("what was traced", sorted(told), ["closed: the device is removed", "closed: the peer has ended it",
                                                    "lost: the peer has ended it"])
-        agent.must("destroy", one)
-        wait_for("no trunk", lambda: not any("trunk" in found for found in peers(0)))
     down()
     up()
 
