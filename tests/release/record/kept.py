@@ -112,9 +112,16 @@ def keeper_is_killed(where: str) -> None:
     same("sent", names(found, "sent"), CONNECTION)
     same("received", names(found, "received"), CONNECTION)
     until("the BPF programs are gone", lambda: not attached())
-    with recording("--keep", "100") as keeper:
-        same("messages of a new one", messages_so_far(where), [{"message": "none"}])
+    with trunks(False), recording("--keep", "100") as keeper:
+        same("messages before", len(of_connection(messages_so_far(where))), BOTH)
+        talk(over=True)
+        until("the next ones", lambda: len(of_connection(messages_so_far(where))) == 2 * BOTH)
+        said = recalled(f"{where}/both.pcapng")
+        true("which are old", f"the first {len(found)} of them were kept by a process that has ended" in said, said)
         end(keeper)
+    times = [one["time"] for one in messages(f"{where}/both.pcapng")]
+    same("their order", times, sorted(times))
+    same("files afterwards", kept_files(), [])
 
 
 def resident(pid: int) -> int:

@@ -44,7 +44,11 @@ static int tear_down(void **state)
 {
 	struct place *place = *state;
 
+	char old[KEPT_NAME];
+
 	unlink(place->name);
+	assert_true(kept_old_name(old, place->name));
+	unlink(old);
 	*strrchr(place->name, '/') = '\0';
 	rmdir(place->name);
 	rmdir(place->directory);
@@ -163,6 +167,40 @@ static void refuses_a_second_process(void **state)
 	kept_close(kept, false);
 }
 
+static int read_old(struct place *place, struct kept_copy *copy)
+{
+	char old[KEPT_NAME];
+
+	assert_true(kept_old_name(old, place->name));
+	return kept_read(old, copy, place->why, sizeof(place->why));
+}
+
+/* Messages 1 to 3 of port 0 of a process that has ended, and later ones of this process. */
+static void both_are_read(struct place *place)
+{
+	static const uint32_t expected[][2] = {	/* cm_id, port */
+		{ 1, 0 }, { 2, 0 }, { 3, 0 }, { 4, 1 }, { 5, 0 }, { 6, 0 },
+	};
+	struct kept_copy copy, later = read_back(place);
+
+	assert_int_equal(later.pid, getpid());
+	assert_int_equal(later.count, 3);
+	assert_int_equal(read_old(place, &copy), 0);
+	assert_int_equal(copy.pid, 0);
+	assert_int_equal(copy.count, 3);
+	assert_int_equal(kept_join(&copy, &later), 0);
+	kept_free(&later);
+	assert_int_equal(copy.pid, getpid());
+	assert_int_equal(copy.n_ports, 2);
+	assert_int_equal(copy.count, 6);
+	for (size_t i = 0; i < copy.count; i++) {
+		assert_int_equal(copy.entries[i].cm_id, expected[i][0]);
+		assert_int_equal(copy.ports[copy.entries[i].port].port,
+				 ports[expected[i][1]].port);
+	}
+	kept_free(&copy);
+}
+
 static void survives_its_process(void **state)
 {
 	struct place *place = *state;
@@ -181,15 +219,16 @@ static void survives_its_process(void **state)
 	assert_int_equal(copy.pid, 0);
 	assert_int_equal(copy.count, 3);
 	kept_free(&copy);
-	/* The next process begins anew. */
+	/* The next process begins anew; one that ends without a message changes nothing. */
+	kept_close(create(place, ROOM), false);
 	kept = create(place, ROOM);
-	copy = read_back(place);
-	assert_int_equal(copy.pid, getpid());
-	assert_int_equal(copy.count, 0);
-	kept_free(&copy);
+	add(kept, 1, 4, 4);
+	add(kept, 0, 5, 6);
+	both_are_read(place);
 	kept_close(kept, true);
 	assert_int_equal(kept_read(place->name, &copy, place->why, sizeof(place->why)), -ENOENT);
 	assert_non_null(strstr(place->why, "record --keep"));
+	assert_int_equal(read_old(place, &copy), -ENOENT);
 }
 
 static void refuses_other_files(void **state)

@@ -11,7 +11,7 @@
 
 #define DIRECTORY	"/run/rdma_cm_alt"
 
-enum { NO_AREA = -1 };
+enum { NO_AREA = -1, NO_MEMORY = -2 };
 
 struct kept {
 	char *name;
@@ -29,14 +29,19 @@ size_t kept_bytes(uint32_t room)
 	return kept_pages(sizeof(struct kept_area) + room * sizeof(struct kept_slot));
 }
 
-bool kept_name(char *name, size_t len)
+bool kept_name(char *name)
 {
 	struct stat stat_net;
 
 	if (stat("/proc/self/ns/net", &stat_net))
 		return false;
-	snprintf(name, len, DIRECTORY "/kept-%lu", (unsigned long)stat_net.st_ino);
+	snprintf(name, KEPT_NAME, DIRECTORY "/kept-%lu", (unsigned long)stat_net.st_ino);
 	return true;
+}
+
+bool kept_old_name(char *old, const char *name)
+{
+	return snprintf(old, KEPT_NAME, "%s.old", name) < KEPT_NAME;
 }
 
 static bool lock(int fd)
@@ -64,23 +69,30 @@ static bool is_named(int fd, const char *name)
 	       opened.st_ino == named.st_ino;
 }
 
-/* Removes the file of an ended process. Returns false if its process runs. */
-static bool remove_old(const char *name, uint32_t *pid)
+/*
+ * Puts the file of an ended process aside, if it has messages: they may tell why it has ended.
+ * Returns false if its process runs, or on an error.
+ */
+static bool put_aside(const char *name, uint32_t *pid)
 {
 	int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	struct kept_head head = { 0 };
-	bool removed;
+	char old[KEPT_NAME];
+	bool gone;
 
 	*pid = 0;
 	if (fd < 0)
 		return errno == ENOENT;
-	removed = lock(fd);
-	if (removed)
-		removed = !is_named(fd, name) || !unlink(name);
-	else if (pread(fd, &head, sizeof(head), 0) == sizeof(head))
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head))
+		head = (struct kept_head){ 0 };
+	gone = lock(fd);
+	if (!gone)
 		*pid = head.pid;
+	else if (is_named(fd, name))
+		gone = head.n_ports && kept_old_name(old, name) ? !rename(name, old) :
+								   !unlink(name);
 	close(fd);
-	return removed;
+	return gone;
 }
 
 static void *map(int fd, off_t at, size_t bytes)
@@ -99,7 +111,8 @@ static void *map(int fd, off_t at, size_t bytes)
 static bool create_file(struct kept *kept)
 {
 	kept->fd = open(kept->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (kept->fd < 0 || !lock(kept->fd))
+	/* Another process that has just started may take it for that of an ended one. */
+	if (kept->fd < 0 || !lock(kept->fd) || !is_named(kept->fd, kept->name))
 		return false;
 	kept->head = map(kept->fd, 0, kept_head_bytes());
 	if (!kept->head)
@@ -122,12 +135,12 @@ struct kept *kept_create(const char *name, uint32_t room, char *why, size_t why_
 		snprintf(why, why_len, "there is no memory");
 	} else if (!make_directory(name)) {
 		snprintf(why, why_len, "the directory of %s cannot be created: %m", name);
-	} else if (!remove_old(name, &pid)) {
+	} else if (!put_aside(name, &pid)) {
 		if (pid)
 			snprintf(why, why_len, "process %u keeps messages already, in %s", pid,
 				 name);
 		else
-			snprintf(why, why_len, "%s, which is there already, cannot be removed: %m",
+			snprintf(why, why_len, "%s, which is there already, cannot be put aside: %m",
 				 name);
 	} else if (!create_file(kept)) {
 		snprintf(why, why_len, "%s cannot be created: %m", name);
@@ -170,12 +183,16 @@ int kept_add(struct kept *kept, const struct record_port *ports, unsigned int n_
 
 	if (port >= n_ports || port >= KEPT_PORTS)
 		return -ERANGE;
+	if (kept->area_of[port] == NO_MEMORY)
+		return 0;
 	is_new = kept->area_of[port] == NO_AREA;
 	if (is_new) {
 		int ret = add_area(kept, port);
 
-		if (ret)
+		if (ret) {
+			kept->area_of[port] = NO_MEMORY;
 			return ret;
+		}
 		kept->areas[kept->area_of[port]]->port = ports[port];
 	}
 	area = kept->areas[kept->area_of[port]];
@@ -192,15 +209,19 @@ int kept_add(struct kept *kept, const struct record_port *ports, unsigned int n_
 void kept_drops(struct kept *kept, const struct record_port *ports, unsigned int n_ports)
 {
 	for (unsigned int i = 0; i < n_ports && i < KEPT_PORTS; i++)
-		if (kept->area_of[i] != NO_AREA)
+		if (kept->area_of[i] >= 0)
 			__atomic_store_n(&kept->areas[kept->area_of[i]]->port.dropped,
 					 ports[i].dropped, __ATOMIC_RELAXED);
 }
 
 void kept_close(struct kept *kept, bool remove)
 {
+	char old[KEPT_NAME];
+
 	if (remove)
 		unlink(kept->name);
+	if (remove && kept->head && kept_old_name(old, kept->name))
+		unlink(old);
 	for (unsigned int i = 0; i < kept->n_areas; i++)
 		munmap(kept->areas[i], kept_bytes(kept->room));
 	if (kept->head)

@@ -11,21 +11,27 @@
 /* The most messages of a port, and the most ports. */
 enum { KEPT_MAX = 100000, KEPT_PORTS = 256 };
 
+/* Length of the name of a file, with its end. */
+enum { KEPT_NAME = 64 };
+
 struct kept;
 
 /*
  * kept_name() - the file for this network namespace
- * @name: of at least 64 bytes
+ * @name: of KEPT_NAME bytes
  *
  * Return: false: the namespace cannot be found; errno says why
  */
-bool kept_name(char *name, size_t len);
+bool kept_name(char *name);
+
+/* kept_old_name() - likewise, of the process before; false: the name is too long */
+bool kept_old_name(char *old, const char *name);
 
 /* kept_bytes() - memory for each port, if so many messages of it are kept */
 size_t kept_bytes(uint32_t room);
 
 /*
- * kept_create() - begin to keep messages; those that an ended process has kept are removed
+ * kept_create() - begin to keep messages; the file of an ended process gets its old name
  * @name: of the file; its directory is created
  * @room: how many messages of each port are kept: 1 to KEPT_MAX
  * @why: what is wrong, of why_len bytes
@@ -38,7 +44,8 @@ struct kept *kept_create(const char *name, uint32_t room, char *why, size_t why_
  * kept_add() - keep a message; the oldest one of its port is given up if there is no room
  * @ports: @n_ports ports of the recording; the number of drops of each is kept, too
  *
- * Return: 0, or a negative errno: there is no memory for another port
+ * Return: 0, or a negative errno: there is no memory for this port, whose next messages are left
+ * out without an error
  */
 int kept_add(struct kept *kept, const struct record_port *ports, unsigned int n_ports,
 	     const struct record_entry *entry);
@@ -46,7 +53,7 @@ int kept_add(struct kept *kept, const struct record_port *ports, unsigned int n_
 /* kept_drops() - note the drops of the ports; as for kept_add() */
 void kept_drops(struct kept *kept, const struct record_port *ports, unsigned int n_ports);
 
-/* kept_close() - end; remove: the messages are given up, otherwise they stay */
+/* kept_close() - end; remove: the messages are given up, old ones too; otherwise they stay */
 void kept_close(struct kept *kept, bool remove);
 
 /*
@@ -70,6 +77,14 @@ struct kept_copy {
  * Return: 0, or a negative errno and @why: -ENOENT: nothing is kept. kept_free() frees the copy.
  */
 int kept_read(const char *name, struct kept_copy *copy, char *why, size_t why_len);
+
+/*
+ * kept_join() - add the messages of another copy
+ * @copy: gets the messages of @later behind its own ones; a port of both has both their drops
+ *
+ * Return: 0, or -ENOMEM: nothing is changed
+ */
+int kept_join(struct kept_copy *copy, const struct kept_copy *later);
 
 void kept_free(struct kept_copy *copy);
 

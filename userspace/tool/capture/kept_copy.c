@@ -146,6 +146,45 @@ int kept_read(const char *name, struct kept_copy *copy, char *why, size_t why_le
 	return ret;
 }
 
+/* The index of a port in a copy that has room for it. */
+static unsigned int add_port(struct kept_copy *copy, const struct record_port *port)
+{
+	for (unsigned int i = 0; i < copy->n_ports; i++)
+		if (copy->ports[i].port == port->port &&
+		    !strcmp(copy->ports[i].device, port->device)) {
+			copy->ports[i].dropped += port->dropped;
+			return i;
+		}
+	copy->ports[copy->n_ports] = *port;
+	return copy->n_ports++;
+}
+
+int kept_join(struct kept_copy *copy, const struct kept_copy *later)
+{
+	struct record_port *ports;
+	struct record_entry *entries;
+	unsigned int index[KEPT_PORTS];
+
+	ports = reallocarray(copy->ports, copy->n_ports + later->n_ports + 1, sizeof(*ports));
+	if (!ports)
+		return -ENOMEM;
+	copy->ports = ports;
+	entries = reallocarray(copy->entries, copy->count + later->count + 1, sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	copy->entries = entries;
+	for (unsigned int i = 0; i < later->n_ports; i++)
+		index[i] = add_port(copy, &later->ports[i]);
+	for (size_t i = 0; i < later->count; i++) {
+		entries[copy->count] = later->entries[i];
+		entries[copy->count++].port = index[later->entries[i].port];
+	}
+	if (copy->room < later->room)
+		copy->room = later->room;
+	copy->pid = later->pid;
+	return 0;
+}
+
 void kept_free(struct kept_copy *copy)
 {
 	free(copy->ports);

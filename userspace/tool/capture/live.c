@@ -58,11 +58,16 @@ static struct message waiting[WAITING];
 static unsigned long first, last;	/* numbers of messages that wait */
 static unsigned long recorded;
 
+/* Notifications of messages of this time were lost, CLOCK_MONOTONIC in nanoseconds. */
+static uint64_t unsure_from, unsure_until, heard_all;
+static unsigned long untied;	/* messages of that time that are tied to no id */
+
 static struct notice *notices, **notices_end = &notices;
 
 static struct output output;
 static struct kept *kept;
-static unsigned long noted;		/* messages when drops were noted last */
+static uint64_t noted;			/* when drops were noted last, and of how many messages */
+static unsigned long noted_of;
 
 static atomic_bool interrupted;
 
@@ -80,6 +85,12 @@ static uint64_t now(clockid_t clock)
 	return time.tv_sec * SECOND_NS + time.tv_nsec;
 }
 
+/* Whether only messages of some ids are wanted. */
+static bool has_tie_filter(void)
+{
+	return wanted->cm_id || wanted->pid || wanted->program;
+}
+
 static int finish(void)
 {
 	unsigned int count;
@@ -94,6 +105,11 @@ static int finish(void)
 			warn("%s/%u: %llu messages were not recorded: they came faster than they "
 			     "were read", ports[i].device, ports[i].port,
 			     (unsigned long long)ports[i].dropped);
+	if (untied)
+		warn("%lu messages %s, as what happened came faster than it was read: they may "
+		     "be of the stock connection manager", untied,
+		     has_tie_filter() ? "were left out that are tied to no id" :
+					"are tied to no id");
 	if (!kept)
 		warn("%lu messages were recorded", recorded);
 	return ret;
@@ -103,23 +119,31 @@ static void print(const struct record_port *port, const struct record_entry *ent
 {
 	struct capture_seen seen = { .number = recorded, .port = *port, .entry = *entry };
 	const struct conversation *conversation = conversations_add(conversations, &seen);
+	int ret;
 
 	record_text(stdout, recorded, port, entry,
 		    conversation ? conversation_before(conversation) : 0);
-	/* The reader may have closed the pipe while SIGPIPE is ignored. */
-	if (fflush(stdout) || ferror(stdout))
-		fail(TOOL_ERROR, "what is recorded cannot be printed: %m");
+	if (!fflush(stdout) && !ferror(stdout))
+		return;
+	/* The reader has read enough. */
+	if (errno == EPIPE) {
+		interrupted = true;
+		return;
+	}
+	ret = errno;
+	finish();
+	fail(TOOL_ERROR, "what is recorded cannot be printed: %s", strerror(ret));
 }
 
+/* Messages of other ports are kept on. */
 static void keep(const struct record_port *ports, unsigned int count,
 		 const struct record_entry *entry)
 {
 	int ret = kept_add(kept, ports, count, entry);
 
 	if (ret)
-		fail(TOOL_ERROR, "messages of %s/%u cannot be kept: %s; what was kept before can "
-		     "be read", ports[entry->port].device, ports[entry->port].port,
-		     strerror(-ret));
+		warn("messages of %s/%u are not kept: %s", ports[entry->port].device,
+		     ports[entry->port].port, strerror(-ret));
 }
 
 static void write_down(const struct record_port *ports, unsigned int count,
@@ -133,7 +157,8 @@ static void write_down(const struct record_port *ports, unsigned int count,
 	output_fail(&output, ret);
 }
 
-static void record(struct record_entry *entry)
+/* @since: when it passed, as of struct message */
+static void record(struct record_entry *entry, uint64_t since)
 {
 	const struct record_port *ports;
 	unsigned int count;
@@ -141,6 +166,10 @@ static void record(struct record_entry *entry)
 
 	told = ties_apply(entry, WAIT_NS);
 	ports = ports_all(&count);
+	if (entry->stock && since >= unsure_from && since <= unsure_until) {
+		entry->stock = false;
+		untied++;
+	}
 	if (entry->stock && !wanted->all)
 		return;
 	if (!record_matches(wanted, &ports[entry->port], entry))
@@ -178,8 +207,11 @@ static void tell(struct notice *notice)
 /* Records the messages that have waited since this time, and tells what happened until then. */
 static void record_since(uint64_t time)
 {
-	while (first < last && waiting[first % WAITING].since <= time && !is_complete())
-		record(&waiting[first++ % WAITING].entry);
+	while (first < last && waiting[first % WAITING].since <= time && !is_complete()) {
+		struct message *oldest = &waiting[first++ % WAITING];
+
+		record(&oldest->entry, oldest->since);
+	}
 	while (notices && notices->since <= time) {
 		struct notice *notice = notices;
 
@@ -234,16 +266,19 @@ static void take_notification(struct nlmsghdr *nlh, struct nlattr **attrs, void 
 static void catch_signals(sigset_t *waits)
 {
 	const struct sigaction action = { .sa_handler = interrupt };
-	sigset_t both;
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	sigset_t all;
 
-	sigemptyset(&both);
-	sigaddset(&both, SIGINT);
-	sigaddset(&both, SIGTERM);
-	sigprocmask(SIG_BLOCK, &both, waits);
-	sigdelset(waits, SIGINT);
-	sigdelset(waits, SIGTERM);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	sigemptyset(&all);
+	for (size_t i = 0; i < COUNT(ends); i++)
+		sigaddset(&all, ends[i]);
+	sigprocmask(SIG_BLOCK, &all, waits);
+	for (size_t i = 0; i < COUNT(ends); i++) {
+		sigdelset(waits, ends[i]);
+		sigaction(ends[i], &action, NULL);
+	}
+	/* print() sees that its reader is gone. */
+	signal(SIGPIPE, SIG_IGN);
 }
 
 /* Sleeps until there is a message or notification; while some wait, a nap. */
@@ -256,14 +291,22 @@ static void wait_for(struct pollfd *fds, nfds_t count, const sigset_t *waits)
 		fail(TOOL_ERROR, "it cannot be waited for messages: %m");
 }
 
-/* Takes the notifications that there are. Returns false if the module was unloaded. */
+/*
+ * Takes the notifications that there are. Returns false if the module was unloaded.
+ *
+ * After a loss, the connections that there are still are learned again. Those that have ended
+ * meanwhile are not known.
+ */
 static bool take_notifications(struct client_monitor *monitor)
 {
 	bool lost, loaded = client_monitor_drain(monitor, &lost);
 
-	/* Connections of which no notification came are learned again. */
-	if (loaded && lost)
+	if (loaded && lost) {
+		unsure_from = heard_all - WAIT_NS;
 		ties_dump();
+		unsure_until = now(CLOCK_MONOTONIC);
+	}
+	heard_all = now(CLOCK_MONOTONIC);
 	return loaded;
 }
 
@@ -272,12 +315,11 @@ static void note_drops(void)
 	const struct record_port *ports;
 	unsigned int count;
 
-	if (!kept || first < last || noted == recorded)
-		return;
-	noted = recorded;
+	noted_of = recorded;
 	source_drops();
 	ports = ports_all(&count);
 	kept_drops(kept, ports, count);
+	noted = now(CLOCK_MONOTONIC);
 }
 
 /* Returns false if the module was unloaded. */
@@ -294,7 +336,9 @@ static bool run(struct client_monitor *monitor, const sigset_t *waits)
 		loaded = take_notifications(monitor);
 		take_messages();
 		record_since(now(CLOCK_MONOTONIC) - WAIT_NS);
-		note_drops();
+		if (kept && noted_of != recorded &&
+		    (first == last || now(CLOCK_MONOTONIC) - noted >= SECOND_NS))
+			note_drops();
 	}
 	/* The ties of the last messages; on a busy host, there are always more notifications. */
 	take_messages();
@@ -308,9 +352,9 @@ static bool run(struct client_monitor *monitor, const sigset_t *waits)
 
 static void begin_to_keep(void)
 {
-	char name[64], why[256];
+	char name[KEPT_NAME], why[256];
 
-	if (!kept_name(name, sizeof(name)))
+	if (!kept_name(name))
 		fail(TOOL_ERROR, "the network namespace of this process cannot be found: %m");
 	kept = kept_create(name, wanted->keep, why, sizeof(why));
 	if (!kept)
@@ -323,6 +367,8 @@ static void end(bool loaded)
 {
 	int ret = finish();
 
+	if (kept)
+		note_drops();
 	if (ret)
 		fail(TOOL_ERROR, "%s is incomplete: %s", wanted->write_to, strerror(-ret));
 	if (kept)
@@ -347,6 +393,7 @@ void live_record(const struct record_options *options)
 	conversations = conversations_new();
 	if (!conversations)
 		fail(TOOL_ERROR, "there is no memory to record");
+	heard_all = now(CLOCK_MONOTONIC);
 	monitor = client_monitor_open(take_notification, NULL);
 	client_monitor_gather(monitor);
 	source_open(wanted->trunks, wanted->buffer, take_message);

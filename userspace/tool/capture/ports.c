@@ -25,21 +25,29 @@ enum { TABLE = 128 };
 /* Received messages whose addresses are kept for answers; enough for those of some milliseconds. */
 enum { ASKED = 256 };
 
-/* P_Keys that are kept of a port, and for how long, as the subnet manager may change them. */
+/* P_Keys that are kept of a port. */
 enum { PKEYS = 8 };
-#define PKEY_NS 1000000000ULL
 
-/* struct port_pkey - a P_Key; @until: CLOCK_MONOTONIC in nanoseconds, when it is read again */
+/* For how long something is kept, as the subnet manager may change it, or a device be replaced. */
+#define KNOWN_NS 1000000000ULL
+
+/*
+ * struct port_pkey - a P_Key
+ * @until: CLOCK_MONOTONIC in nanoseconds, when it is read again
+ * @of: its index, or its partition
+ */
 struct port_pkey {
 	uint64_t until;
-	uint16_t index;
+	uint16_t of;
 	uint16_t pkey;
 };
 
 struct port_info {
+	uint64_t until;
 	bool ethernet;
 	uint16_t lid;
-	struct port_pkey pkeys[PKEYS];
+	struct port_pkey by_index[PKEYS];
+	struct port_pkey by_partition[PKEYS];
 };
 
 static struct record_port ports[PORTS_MAX];
@@ -58,10 +66,11 @@ static bool read_port(const struct record_port *port, const char *file, char *li
 	return text_read_line(path, line, len);
 }
 
-static void learn_port(unsigned int index)
+static void learn_port(unsigned int index, uint64_t time)
 {
 	char line[64];
 
+	infos[index].until = time + KNOWN_NS;
 	infos[index].ethernet = read_port(&ports[index], "link_layer", line, sizeof(line)) &&
 				!strncmp(line, "Ethernet", strlen("Ethernet"));
 	if (read_port(&ports[index], "lid", line, sizeof(line)))
@@ -70,15 +79,21 @@ static void learn_port(unsigned int index)
 
 struct record_port *ports_find(const struct wire_port *port)
 {
+	static bool told_full;
+
 	for (unsigned int i = 0; i < n_ports; i++)
 		if (ports[i].port == port->port && !strcmp(ports[i].device, port->device))
 			return &ports[i];
-	if (n_ports == PORTS_MAX)
+	if (n_ports == PORTS_MAX) {
+		if (!told_full)
+			warn("messages of %s/%u and of further ports are not recorded: there are "
+			     "more than %d", port->device, port->port, PORTS_MAX);
+		told_full = true;
 		return NULL;
+	}
 	memcpy(ports[n_ports].device, port->device, sizeof(ports[n_ports].device));
 	ports[n_ports].device[sizeof(ports[n_ports].device) - 1] = '\0';
 	ports[n_ports].port = port->port;
-	learn_port(n_ports);
 	return &ports[n_ports++];
 }
 
@@ -96,28 +111,42 @@ static uint16_t read_pkey(const struct record_port *port, unsigned int index)
 	return read_port(port, file, line, sizeof(line)) ? strtoul(line, NULL, 0) : 0;
 }
 
-/* The P_Key of a message at this time. */
+/* The P_Key at an index of the table, at this time. */
 static uint16_t pkey(const struct record_port *port, unsigned int index, uint64_t time)
 {
-	struct port_pkey *kept = &infos[port - ports].pkeys[index % PKEYS];
+	struct port_pkey *known = &infos[port - ports].by_index[index % PKEYS];
 
-	if (kept->index != index || time >= kept->until)
-		*kept = (struct port_pkey){
-			.until = time + PKEY_NS, .index = index, .pkey = read_pkey(port, index),
+	if (known->of != index || time >= known->until)
+		*known = (struct port_pkey){
+			.until = time + KNOWN_NS, .of = index, .pkey = read_pkey(port, index),
 		};
-	return kept->pkey;
+	return known->pkey;
+}
+
+static uint16_t find_pkey(const struct record_port *port, uint16_t value)
+{
+	for (unsigned int index = 0; index < TABLE; index++) {
+		uint16_t found = read_pkey(port, index);
+
+		if ((found & 0x7fff) == (value & 0x7fff))
+			return found;
+	}
+	return value;
 }
 
 /* The P_Key of the port for a partition: the module does not tell whether it is a full member. */
-static uint16_t member_pkey(const struct record_port *port, uint16_t partition, uint64_t time)
+static uint16_t member_pkey(const struct record_port *port, uint16_t value, uint64_t time)
 {
-	for (unsigned int index = 0; index < TABLE; index++) {
-		uint16_t value = pkey(port, index, time);
+	uint16_t partition = value & 0x7fff;
+	struct port_pkey *known = &infos[port - ports].by_partition[partition % PKEYS];
 
-		if ((value & 0x7fff) == (partition & 0x7fff))
-			return value;
-	}
-	return partition;
+	if (known->of != partition || time >= known->until)
+		*known = (struct port_pkey){
+			.until = time + KNOWN_NS,
+			.of = partition,
+			.pkey = find_pkey(port, value),
+		};
+	return known->pkey;
 }
 
 static void map_ip(uint8_t *gid, const uint8_t *ip)
@@ -232,11 +261,13 @@ static void set_answer(struct record_entry *entry)
 bool ports_entry(const struct wire_message *message, int64_t ahead, struct record_entry *entry)
 {
 	const struct record_port *port = ports_find(&message->port);
-	const struct port_info *info;
+	struct port_info *info;
 
 	if (!port)
 		return false;
 	info = &infos[port - ports];
+	if (message->time >= info->until)
+		learn_port(port - ports, message->time);
 	*entry = (struct record_entry){
 		.time = message->time + ahead,
 		.port = port - ports,

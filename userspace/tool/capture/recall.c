@@ -3,6 +3,7 @@
 #include "tool/capture/recall.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,9 +13,10 @@
 
 bool recall_possible(void)
 {
-	char name[64];
+	char name[KEPT_NAME], old[KEPT_NAME];
 
-	return kept_name(name, sizeof(name)) && !access(name, F_OK);
+	return kept_name(name) &&
+	       (!access(name, F_OK) || (kept_old_name(old, name) && !access(old, F_OK)));
 }
 
 static void write_all(struct output *to, const struct kept_copy *copy)
@@ -32,16 +34,45 @@ static void write_all(struct output *to, const struct kept_copy *copy)
 	     strerror(-ret));
 }
 
+/* What an ended process has kept, and what is kept now, if there is either. */
+static int read_both(const char *name, struct kept_copy *copy, size_t *n_old, char *why,
+		     size_t why_len)
+{
+	char old[KEPT_NAME], why_not[256];
+	struct kept_copy later;
+	int ret = kept_read(name, &later, why, why_len);
+	int ret_old = -ENOENT;
+
+	*n_old = 0;
+	if (ret && ret != -ENOENT)
+		return ret;
+	if (kept_old_name(old, name))
+		ret_old = kept_read(old, copy, why_not, sizeof(why_not));
+	if (ret_old) {
+		if (ret_old != -ENOENT)
+			warn("%s", why_not);
+		*copy = later;
+		return ret;
+	}
+	*n_old = copy->count;
+	ret = kept_join(copy, &later);
+	kept_free(&later);
+	if (ret)
+		snprintf(why, why_len, "there is no memory for its messages");
+	return ret;
+}
+
 void recall_write(const char *name)
 {
-	char from[64], why[256];
+	char from[KEPT_NAME], why[256];
 	struct kept_copy copy;
 	struct output to;
+	size_t n_old;
 	int ret;
 
-	if (!kept_name(from, sizeof(from)))
+	if (!kept_name(from))
 		fail(TOOL_ERROR, "the network namespace of this process cannot be found: %m");
-	ret = kept_read(from, &copy, why, sizeof(why));
+	ret = read_both(from, &copy, &n_old, why, sizeof(why));
 	if (ret == -ENOENT)
 		fail(TOOL_ERROR, "%s does not exist, and no messages are kept that could be "
 		     "written to it: rdma-cm-alt record --keep NUMBER", name);
@@ -51,5 +82,7 @@ void recall_write(const char *name)
 	write_all(&to, &copy);
 	warn("%s was written: %zu messages, of the last %u of each port%s", name, copy.count,
 	     copy.room, copy.pid ? "" : "; the process that kept them has ended");
+	if (copy.pid && n_old)
+		warn("the first %zu of them were kept by a process that has ended", n_old);
 	kept_free(&copy);
 }
