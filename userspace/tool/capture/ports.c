@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Makes entries of messages: adds what only sysfs knows, such as partitions and LIDs. Messages that
- * ib_cm answers without a cm_id get the addresses of the message that they answer.
+ * ib_cm sends without a cm_id get the addresses of the last message of their transaction: answers
+ * to messages of no connection and, after Linux 6.12, those that are not repeated.
  */
 #include "tool/capture/ports.h"
 
@@ -22,8 +23,8 @@ enum { IPV4_LEN = 20, PROTOCOL_UDP = 17 };
 /* Rows of the table of partitions in which that of a trunk is looked for. */
 enum { TABLE = 128 };
 
-/* Received messages whose addresses are kept for answers; enough for those of some milliseconds. */
-enum { ASKED = 256 };
+/* Messages whose addresses are kept for others; enough for those of some milliseconds. */
+enum { ADDRESSES = 512 };
 
 /* P_Keys that are kept of a port. */
 enum { PKEYS = 8 };
@@ -54,8 +55,22 @@ static struct record_port ports[PORTS_MAX];
 static struct port_info infos[PORTS_MAX];
 static unsigned int n_ports;
 
-static struct record_entry asked[ASKED];
-static unsigned int n_asked;
+/* struct addresses - those of a message, from this host to the peer */
+struct addresses {
+	uint8_t transaction[8];
+	uint32_t port;
+	enum record_link link;
+	bool grh;
+	uint8_t sl;
+	uint8_t sgid[16];
+	uint8_t dgid[16];
+	uint8_t mac[6];
+	uint16_t slid;
+	uint16_t dlid;
+};
+
+static struct addresses addresses[ADDRESSES];
+static unsigned int n_addresses;
 
 static bool read_port(const struct record_port *port, const char *file, char *line, size_t len)
 {
@@ -228,34 +243,57 @@ static void set_sent(struct record_entry *entry, const struct wire_message *mess
 		entry->dlid = message->lid;
 }
 
-/* An answer has the transaction ID of its question. */
-static const struct record_entry *question(const struct record_entry *answer)
+static const uint8_t *transaction_of(const struct record_entry *entry)
 {
-	unsigned int last = n_asked > ASKED ? n_asked - ASKED : 0;
+	return entry->bytes + 8;
+}
 
-	for (unsigned int i = n_asked; i > last; i--) {
-		const struct record_entry *entry = &asked[(i - 1) % ASKED];
+static void note_addresses(const struct record_entry *entry)
+{
+	bool received = entry->way == RECORD_RECEIVED;
+	struct addresses *noted = &addresses[n_addresses++ % ADDRESSES];
 
-		if (entry->port == answer->port && !memcmp(entry->bytes + 8, answer->bytes + 8, 8))
-			return entry;
+	*noted = (struct addresses){
+		.port = entry->port,
+		.link = entry->link,
+		.grh = entry->grh,
+		.sl = entry->sl,
+		.slid = received ? entry->dlid : entry->slid,
+		.dlid = received ? entry->slid : entry->dlid,
+	};
+	memcpy(noted->transaction, transaction_of(entry), sizeof(noted->transaction));
+	memcpy(noted->sgid, received ? entry->dgid : entry->sgid, sizeof(noted->sgid));
+	memcpy(noted->dgid, received ? entry->sgid : entry->dgid, sizeof(noted->dgid));
+	memcpy(noted->mac, received ? entry->smac : entry->dmac, sizeof(noted->mac));
+}
+
+/* Those of the last message of the same transaction, such as the question of an answer. */
+static const struct addresses *find_addresses(const struct record_entry *entry)
+{
+	for (unsigned int i = 1; i <= ADDRESSES; i++) {
+		const struct addresses *noted = &addresses[(n_addresses - i) % ADDRESSES];
+
+		if (noted->port == entry->port &&
+		    !memcmp(noted->transaction, transaction_of(entry), sizeof(noted->transaction)))
+			return noted;
 	}
 	return NULL;
 }
 
-static void set_answer(struct record_entry *entry)
+static void set_addresses(struct record_entry *entry)
 {
-	const struct record_entry *to = question(entry);
+	const struct addresses *noted = find_addresses(entry);
 
-	if (!to)
+	if (!noted)
 		return;
-	entry->link = to->link;
-	entry->grh = to->grh;
-	entry->sl = to->sl;
-	memcpy(entry->sgid, to->dgid, sizeof(entry->sgid));
-	memcpy(entry->dgid, to->sgid, sizeof(entry->dgid));
-	memcpy(entry->dmac, to->smac, sizeof(entry->dmac));
-	entry->slid = to->dlid;
-	entry->dlid = to->slid;
+	entry->link = noted->link;
+	entry->grh = noted->grh;
+	entry->sl = noted->sl;
+	memcpy(entry->sgid, noted->sgid, sizeof(entry->sgid));
+	memcpy(entry->dgid, noted->dgid, sizeof(entry->dgid));
+	memcpy(entry->dmac, noted->mac, sizeof(entry->dmac));
+	entry->slid = noted->slid;
+	entry->dlid = noted->dlid;
 }
 
 bool ports_entry(const struct wire_message *message, int64_t ahead, struct record_entry *entry)
@@ -289,9 +327,11 @@ bool ports_entry(const struct wire_message *message, int64_t ahead, struct recor
 		set_received(entry, message, info);
 	else
 		set_sent(entry, message, info);
-	if (message->way == WIRE_RECEIVED && message->kind == WIRE_CM)
-		asked[n_asked++ % ASKED] = *entry;
-	if (message->way != WIRE_RECEIVED && !message->addressed)
-		set_answer(entry);
+	if (message->kind == WIRE_TRUNK)
+		return true;
+	if (message->way == WIRE_RECEIVED || message->addressed)
+		note_addresses(entry);
+	else
+		set_addresses(entry);
 	return true;
 }

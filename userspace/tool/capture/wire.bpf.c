@@ -14,7 +14,7 @@
 /* GPL: helpers that read the memory of the kernel are for such programs only. */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-enum { CM_CLASS = 0x07, PORTS = 256, AH_GRH = 1 };
+enum { CM_CLASS = 0x07, PORTS = 256, AH_GRH = 1, NO_POINTER = 4096 };
 /* enum ib_wc_flags of the kernel. */
 enum { WC_GRH = 1, WC_SMAC = 1 << 4, WC_NETWORK_TYPE = 1 << 6 };
 
@@ -171,12 +171,15 @@ static int is_cm(const void *mad)
 	return class == CM_CLASS;
 }
 
-/* ib_cm answers some messages without a cm_id; their destination is then that of the question. */
+/*
+ * ib_cm sends some messages without a cm_id, and after Linux 6.12 more: then the context is NULL, or
+ * a number that says how they are repeated.
+ */
 static void get_destination(struct wire_message *message, const struct cm_id_private *cm_id)
 {
 	const struct ib_gid_attr *sgid_attr;
 
-	if (!cm_id)
+	if ((unsigned long)cm_id < NO_POINTER)
 		return;
 	message->addressed = 1;
 	message->sl = BPF_CORE_READ(cm_id, av.ah_attr.sl);
