@@ -349,8 +349,8 @@ static void end_work(struct work_struct *work)
  * @lost: its session ends, too
  *
  * Afterwards nothing is received or sent, callbacks that come late change nothing, and the trunk
- * has no link. What the link has is freed later; till then it holds the trunk, which holds the
- * device. While the port is down, the connection of ib_cm stays.
+ * has neither a link nor a place. What the link has is freed later; till then it holds the trunk,
+ * which holds the device. While the port is down, the connection of ib_cm stays.
  *
  * Context: Process context. Sleeps. From the work of the trunk.
  * Return: whether the session ends: @lost, or one of the last frames was malformed.
@@ -373,6 +373,8 @@ bool rca_link_end(struct rca_trunk_link *link, bool lost)
 	if (may_destroy_cm_id(link))
 		destroy_cm_id(link);
 	rca_link_drain_qp(link);
+	/* Before it has no link, so that no other link ends for a trunk that gets this place. */
+	rca_link_leave_place(trunk);
 	spin_lock(&trunk->lock);
 	trunk->link = NULL;
 	trunk->handling = false;

@@ -299,7 +299,6 @@ void rca_open_work(struct work_struct *work)
 		rca_trunk_because(trunk, idle ? "idle" : "no QP or message");
 		failed = !trunk->up;
 		closing = rca_link_end(trunk->link, closing);
-		rca_link_leave_place(trunk);
 	}
 	if (!trunk->link) {
 		if (closing)
