@@ -7,9 +7,9 @@
  *
  * Words of a line: number of the packet, nanoseconds since 1970, way (sent, again, received, or
  * seen between hosts), kind (cm, trunk), 1 if it has its private data, device, port, link
- * (infiniband, roce1, roce2), source and destination GID, source and destination LID, number of
- * the id, process, program, operation and event ("-": unknown; a space or backslash in them is
- * written as \ooo, in octal), the message in hex.
+ * (infiniband, roce1, roce2), source and destination GID, source and destination LID, the id
+ * (CONTEXT/HANDLE, 0/0: unknown), process, program, operation and event ("-": unknown; a space or
+ * backslash in them is written as \ooo, in octal), the message in hex.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "tool/record/entry.h"
+#include "tool/record/options.h"
 
 #define WORDS 18
 #define MAX_PORTS 16
@@ -71,7 +72,8 @@ static int print_entry(const struct capture_seen *seen, void *unused)
 	printf(" %" PRIu32 " %s", seen->port.port, links[entry->link]);
 	print_gid(entry->sgid);
 	print_gid(entry->dgid);
-	printf(" %u %u %" PRIu32 " %" PRIu32, entry->slid, entry->dlid, entry->cm_id, entry->pid);
+	printf(" %u %u %" PRIu64 "/%" PRIu32 " %" PRIu32, entry->slid, entry->dlid,
+	       entry->id.context, entry->id.handle, entry->pid);
 	print_word(entry->program);
 	print_word(entry->operation);
 	print_word(entry->event);
@@ -136,12 +138,17 @@ static void take_words(struct record_entry *entry, char **word)
 		.link = INDEX_OF(links, word[7]), .grh = true,
 		.slid = atoi(word[10]), .dlid = atoi(word[11]), .hop_limit = 64, .pkey = 0xffff,
 		.sqpn = 1, .dqpn = 1, .qkey = 0x80010000,
-		.cm_id = strtoul(word[12], NULL, 10), .pid = strtoul(word[13], NULL, 10),
+		.pid = strtoul(word[13], NULL, 10),
 	};
 	if (inet_pton(AF_INET6, word[8], entry->sgid) != 1 ||
 	    inet_pton(AF_INET6, word[9], entry->dgid) != 1) {
 		fprintf(stderr, "entries: packet %s: '%s' or '%s' is no GID\n", word[0], word[8],
 			word[9]);
+		exit(2);
+	}
+	if (!options_id(word[12], &entry->id) && strcmp(word[12], "0/0")) {
+		fprintf(stderr, "entries: packet %s: '%s' is no CONTEXT/HANDLE\n", word[0],
+			word[12]);
 		exit(2);
 	}
 	take_text(entry->program, sizeof(entry->program), word[14]);

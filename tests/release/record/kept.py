@@ -85,13 +85,13 @@ def failure_is_explained(where: str) -> None:
         last = failures()[-1]
         until("its REJ", lambda: messages_so_far(where)[-1]["message"] == "REJ")
         tries = tool("-j", "explain", status=BAD).json["try"]
-        wanted = f"rdma-cm-alt explain --capture FILE -i {last['handle']}"
+        wanted = f"rdma-cm-alt explain --capture FILE -i {last['name']}"
         true("what to type", any(wanted in line for line in tries), str(tries))
-        said = recalled(f"{where}/failed.pcapng", BAD, "-i", str(last["handle"]))
+        said = recalled(f"{where}/failed.pcapng", BAD, "-i", last["name"])
         end(keeper)
     rejects = [one for one in messages(f"{where}/failed.pcapng") if one["message"] == "REJ"]
     received = [one for one in rejects if one["way"] == "received"][-1]
-    same("its id", received["cm_id"], last["handle"])
+    same("its id", received["name"], last["name"])
     true("its packet", f"REJ in packet {min(one['number'] for one in rejects)}" in said, said)
     tries = tool("-j", "explain", status=BAD).json["try"]
     true("without kept messages", not any("--capture" in line for line in tries), str(tries))
@@ -170,7 +170,7 @@ def monitor_tells_packets(where: str) -> None:
             message = found[one["packet"]]
             what = one.get("operation") or one["event"]
             tied.setdefault(what, set()).add((message["message"], message["way"]))
-            true(f"{what}: its id", one["handle"] == message["cm_id"] or what == "CONNECT_REQUEST", f"{one} {message}")
+            true(f"{what}: its id", one["name"] == message["name"] or what == "CONNECT_REQUEST", f"{one} {message}")
     wanted = {"connect": {("REQ", "sent")}, "CONNECT_REQUEST": {("REQ", "received")}, "accept": {("REP", "sent")},
               "REJECTED": {("REJ", "received")}, "DISCONNECTED": {("DREQ", "received"), ("DREP", "received")}}
     for what, message in wanted.items():

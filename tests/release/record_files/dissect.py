@@ -188,8 +188,8 @@ def has_crc(capture: Path) -> None:
 
 def trunk(capture: Path) -> None:
     """The frames and records of both programs are the same, and those that make.c wrote."""
-    records = [[(record["type"], record["conn"], record["cm_id"]) for record in message["records"]] for message in messages(capture)]
-    if records != [[("REQ", 5, 7)], [("HELD", 5, 7)], [("REJ", 5, 7), ("RTU", 6, 8)], []]:
+    records = [[(record["type"], record["conn"], record["name"]) for record in message["records"]] for message in messages(capture)]
+    if records != [[("REQ", 5, "3/7")], [("HELD", 5, "3/7")], [("REJ", 5, "3/7"), ("RTU", 6, "3/8")], []]:
         raise Differs(f"rdma-cm-alt reads {records}")
     shown = fields(capture, ["rdma_cm_alt_trunk.number", "rdma_cm_alt_trunk.records", "_ws.col.Info"])
     expected = [["1", "1", "Frame 1: REQ of 5"], ["1", "1", "Frame 1: HELD of 5"],

@@ -24,7 +24,7 @@ struct talk {
 	enum record_link link;
 	uint64_t time;
 	uint32_t client, server;	/* communication IDs */
-	uint32_t cm_id;
+	struct record_id id;
 };
 
 static const uint8_t client_ip[4] = { 192, 0, 2, 1 }, server_ip[4] = { 192, 0, 2, 2 };
@@ -51,7 +51,7 @@ static struct record_entry addressed(const struct talk *talk, bool sent)
 		.time = talk->time, .link = talk->link, .way = sent ? RECORD_SENT : RECORD_RECEIVED,
 		.grh = true, .hop_limit = 64, .pkey = 0xffff, .sqpn = 1, .dqpn = 1,
 		.qkey = 0x80010000, .private_data = true, .len = RECORD_MAD_LEN,
-		.cm_id = talk->cm_id, .pid = 4711, .program = "rping",
+		.id = talk->id, .pid = 4711, .program = "rping",
 	};
 
 	put_mapped(entry.sgid, sent ? client_ip : server_ip);
@@ -240,14 +240,14 @@ static void each_message(struct talk *talk)
 	datagram(talk);
 }
 
-/* Ties the records to ids whose numbers are those of the connections plus 2. */
+/* Ties the records to ids whose handles are the numbers of the connections plus 2. */
 static void tie(struct record_entry *entry)
 {
 	struct trunk_record record = {};
 
 	while (trunk_next(entry, &record))
 		entry->ties[entry->n_ties++] = (struct record_tie){
-			.conn = record.conn, .cm_id = record.conn + 2, .pid = 4711,
+			.conn = record.conn, .id = { 3, record.conn + 2 }, .pid = 4711,
 			.program = "rping",
 		};
 }
@@ -270,7 +270,7 @@ static void frame(struct talk *talk, bool sent, uint32_t number, const char *rec
 	entry.bytes[20] = count;
 	memcpy(entry.bytes + 24, records, len);
 	entry.len = 24 + len;
-	entry.cm_id = 0;
+	entry.id = (struct record_id){};
 	entry.pid = 0;
 	memset(entry.program, 0, sizeof(entry.program));
 	entry.session = 0x9c3f;
@@ -293,7 +293,7 @@ static void write_capture(const char *folder, const char *name, enum record_link
 {
 	struct talk talk = {
 		.port.port = 1,
-		.link = link, .time = BEGAN, .client = 0xa1, .server = 0xb1, .cm_id = 7,
+		.link = link, .time = BEGAN, .client = 0xa1, .server = 0xb1, .id = { 3, 7 },
 	};
 	char path[4096], why[256];
 	FILE *file;

@@ -45,7 +45,7 @@ static void assert_same(const struct record_entry *a, const struct record_entry 
 	assert_int_equal(copy.psn, b->psn);
 	assert_int_equal(copy.private_data, b->private_data);
 	assert_int_equal(copy.len, b->len);
-	assert_int_equal(copy.cm_id, b->cm_id);
+	assert_true(record_same_id(&copy.id, &b->id));
 	assert_int_equal(copy.pid, b->pid);
 	assert_int_equal(copy.stock, b->stock);
 }
@@ -77,7 +77,7 @@ static unsigned int make_entries(struct record_entry *entries)
 		}
 		entries[count] = fixture_message(CM_REP, false, link);
 		entries[count].sgid[0] = 0xfe;	/* no IPv4 address any more */
-		entries[count].cm_id = UINT32_MAX;
+		entries[count].id = (struct record_id){ UINT64_MAX, UINT32_MAX };
 		entries[count].pid = 12;
 		entries[count].stock = true;
 		strcpy(entries[count].program, "a \"b\\=\x1b\xff");
@@ -320,14 +320,19 @@ static void keeps_comments_of_people(void **state)
 	struct record_entry entry = {};
 
 	(void)state;
-	assert_false(comment_read("look at this: cm_id=7", 21, &entry));
-	assert_false(comment_read("cm_id=7 pid=x", 13, &entry));
+	assert_false(comment_read("look at this: id=1/7", 20, &entry));
+	assert_false(comment_read("id=1/7 pid=x", 12, &entry));
 	assert_false(comment_read("program=\"rping", 14, &entry));
 	assert_false(comment_read("program=0123456789abcdef", 24, &entry));
-	assert_false(comment_read("cm_id=4294967296", 16, &entry));
-	assert_int_equal(entry.cm_id, 0);
-	assert_true(comment_read("cm_id=7 program=\"a\\x20b\"", 24, &entry));
-	assert_int_equal(entry.cm_id, 7);
+	assert_false(comment_read("id=1/4294967296", 15, &entry));
+	assert_false(comment_read("id=7", 4, &entry));
+	/* Of a file that an earlier version wrote. */
+	assert_false(comment_read("cm_id=7 pid=12 program=rping", 28, &entry));
+	assert_int_equal(entry.id.handle, 0);
+	assert_int_equal(entry.pid, 0);
+	assert_true(comment_read("id=1/7 program=\"a\\x20b\"", 23, &entry));
+	assert_int_equal(entry.id.context, 1);
+	assert_int_equal(entry.id.handle, 7);
 	assert_string_equal(entry.program, "a b");
 }
 
@@ -335,15 +340,19 @@ static void ties_records_of_frames(void **state)
 {
 	struct record_entry entry = { .kind = RECORD_TRUNK, .session = UINT32_MAX }, read = {};
 	static const char * const bad[] = {
-		"record=5:7:1", "record=5:0:1:rping", "record=5:7:x:rping", "record=:7:1:rping",
-		"record=5:7:1:0123456789abcdef", "record=4294967296:7:1:rping", "record=5",
+		"record=5:1/7:1", "record=5:1/0:1:rping", "record=5:1/7:x:rping",
+		"record=:1/7:1:rping", "record=5:1/7:1:0123456789abcdef",
+		"record=4294967296:1/7:1:rping", "record=5", "record=5:7:1:rping",
 	};
-	char text[RECORD_COMMENT_LEN];
+	char text[COMMENT_LEN];
 	size_t len;
 
 	(void)state;
 	for (unsigned int i = 0; i < RECORD_TIES; i++) {
-		entry.ties[i] = (struct record_tie){ UINT32_MAX - i, UINT32_MAX, UINT32_MAX, "" };
+		entry.ties[i] = (struct record_tie){
+			.conn = UINT32_MAX - i, .pid = UINT32_MAX,
+			.id = { UINT64_MAX, UINT32_MAX },
+		};
 		memset(entry.ties[i].program, '\x01' + i, sizeof(entry.ties[i].program) - 1);
 	}
 	memset(entry.ties[0].program, 0, sizeof(entry.ties[0].program));
@@ -354,9 +363,16 @@ static void ties_records_of_frames(void **state)
 	assert_true(comment_read(text, len, &read));
 	assert_int_equal(read.session, entry.session);
 	assert_int_equal(read.n_ties, RECORD_TIES);
-	assert_memory_equal(read.ties, entry.ties, sizeof(entry.ties));
+	for (unsigned int i = 0; i < RECORD_TIES; i++) {
+		const struct record_tie *tie = &read.ties[i], *was = &entry.ties[i];
+
+		assert_int_equal(tie->conn, was->conn);
+		assert_int_equal(tie->pid, was->pid);
+		assert_true(record_same_id(&tie->id, &was->id));
+		assert_string_equal(tie->program, was->program);
+	}
 	/* One more than there is room for. */
-	assert_false(comment_read("record=5:7:1:rping", 18, &read));
+	assert_false(comment_read("record=5:1/7:1:rping", 20, &read));
 	assert_int_equal(read.n_ties, RECORD_TIES);
 	read.n_ties = 0;
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

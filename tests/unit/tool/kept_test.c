@@ -64,14 +64,14 @@ static struct kept *create(struct place *place, uint32_t room)
 	return kept;
 }
 
-/* Adds messages of a port; cm_id tells them apart. */
+/* Adds messages of a port; handles tell them apart. */
 static void add(struct kept *kept, unsigned int port, uint32_t from, uint32_t to)
 {
 	struct record_entry entry = fixture_message(CM_REQ, true, RECORD_ROCE_V2);
 
 	entry.port = port;
 	for (uint32_t i = from; i <= to; i++) {
-		entry.cm_id = i;
+		entry.id.handle = i;
 		assert_int_equal(kept_add(kept, ports, 3, &entry), 0);
 	}
 }
@@ -86,7 +86,7 @@ static struct kept_copy read_back(struct place *place)
 
 static void keeps_the_last_of_each_port(void **state)
 {
-	static const struct { uint32_t cm_id; const char *device; uint32_t port; } expected[] = {
+	static const struct { uint32_t handle; const char *device; uint32_t port; } expected[] = {
 		{ 3, "ibp2s0", 1 }, { 4, "ibp2s0", 1 }, { 5, "ibp2s0", 1 }, { 6, "ibp2s0", 1 },
 		{ 101, "rocep1s0", 2 }, { 102, "rocep1s0", 2 },
 	};
@@ -112,7 +112,7 @@ static void keeps_the_last_of_each_port(void **state)
 	for (size_t i = 0; i < copy.count; i++) {
 		const struct record_entry *entry = &copy.entries[i];
 
-		assert_int_equal(entry->cm_id, expected[i].cm_id);
+		assert_int_equal(entry->id.handle, expected[i].handle);
 		assert_string_equal(copy.ports[entry->port].device, expected[i].device);
 		assert_int_equal(copy.ports[entry->port].port, expected[i].port);
 	}
@@ -132,7 +132,7 @@ static void keeps_the_order(void **state)
 	copy = read_back(place);
 	assert_int_equal(copy.count, ROOM);
 	for (uint32_t i = 0; i < ROOM; i++)
-		assert_int_equal(copy.entries[i].cm_id, i + 1);
+		assert_int_equal(copy.entries[i].id.handle, i + 1);
 	kept_free(&copy);
 	kept_close(kept, true);
 }
@@ -269,7 +269,7 @@ static void *write_on(void *arg)
 	struct writing *writing = arg;
 
 	for (uint32_t i = 1; !writing->stop; i++) {
-		entry.cm_id = i;
+		entry.id.handle = i;
 		memset(entry.bytes, (int)i, sizeof(entry.bytes));
 		kept_add(writing->kept, ports, 3, &entry);
 	}
@@ -292,9 +292,9 @@ static void reads_whole_messages(void **state)
 			const struct record_entry *entry = &copy.entries[j];
 
 			for (size_t k = 0; k < sizeof(entry->bytes); k++)
-				if (entry->bytes[k] != (uint8_t)entry->cm_id)
+				if (entry->bytes[k] != (uint8_t)entry->id.handle)
 					fail_msg("a part of another message was read");
-			assert_true(!j || entry->cm_id > copy.entries[j - 1].cm_id);
+			assert_true(!j || entry->id.handle > copy.entries[j - 1].id.handle);
 		}
 		seen += copy.count;
 		kept_free(&copy);

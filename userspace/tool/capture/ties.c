@@ -24,7 +24,7 @@ enum { LOCAL_ID_AT = 24, REMOTE_ID_AT = 28 };
 struct owner {
 	uint32_t comm_id;
 	uint32_t remote_comm_id;
-	uint32_t cm_id;
+	struct record_id id;
 	uint32_t pid;
 	char program[16];
 	unsigned long told;	/* number of its last notification; 0: none */
@@ -56,7 +56,7 @@ static uint32_t by_peers[OWNERS];
 
 static void copy(char *to, size_t len, const char *from)
 {
-	snprintf(to, len, "%s", from ? from : "");
+	snprintf(to, len, "%s", from);
 }
 
 static uint32_t place(uint32_t comm_id)
@@ -72,14 +72,28 @@ static struct owner *find(uint32_t comm_id)
 	return comm_id && owner->comm_id == comm_id ? owner : NULL;
 }
 
+static struct ties_note read_note(struct nlattr **attrs)
+{
+	return (struct ties_note){
+		.session = client_u32(attrs, RDMA_CM_ALT_NL_A_SESSION, 0),
+		.number = client_u32(attrs, RDMA_CM_ALT_NL_A_NUMBER, 0),
+		.id.context = client_u64(attrs, RDMA_CM_ALT_NL_A_CTX, 0),
+		.id.handle = client_u32(attrs, RDMA_CM_ALT_NL_A_HANDLE, 0),
+		.pid = client_u32(attrs, RDMA_CM_ALT_NL_A_PID, 0),
+		.program = client_string(attrs, RDMA_CM_ALT_NL_A_COMM, ""),
+		.operation = client_string(attrs, RDMA_CM_ALT_NL_A_OP, ""),
+		.event = client_u32(attrs, RDMA_CM_ALT_NL_A_EVENT, TIES_NO_EVENT),
+	};
+}
+
 /* Of a request, the listener is told; its new id is told later, and is kept then. */
-static void take_owner(struct nlattr **attrs, bool request)
+static void take_owner(struct nlattr **attrs, const struct ties_note *note)
 {
 	uint32_t comm_id = client_u32(attrs, RDMA_CM_ALT_NL_A_COMM_ID, 0);
 	struct owner *owner = find(comm_id);
 
-	ties_trunk_note(attrs);
-	if (!comm_id || (request && owner))
+	ties_trunk_note(note);
+	if (!comm_id || (owner && note->event == RDMA_CM_ALT_EVENT_CONNECT_REQUEST))
 		return;
 	if (!owner) {
 		owner = &owners[place(comm_id)];
@@ -88,17 +102,18 @@ static void take_owner(struct nlattr **attrs, bool request)
 	owner->remote_comm_id = client_u32(attrs, RDMA_CM_ALT_NL_A_REMOTE_COMM_ID, 0);
 	if (owner->remote_comm_id)
 		by_peers[place(owner->remote_comm_id)] = comm_id;
-	owner->cm_id = client_u32(attrs, RDMA_CM_ALT_NL_A_HANDLE, 0);
-	owner->pid = client_u32(attrs, RDMA_CM_ALT_NL_A_PID, 0);
-	copy(owner->program, sizeof(owner->program),
-	     client_string(attrs, RDMA_CM_ALT_NL_A_COMM, NULL));
+	owner->id = note->id;
+	owner->pid = note->pid;
+	copy(owner->program, sizeof(owner->program), note->program);
 }
 
 static void take_id(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
 {
+	const struct ties_note note = read_note(attrs);
+
 	(void)nlh;
 	(void)arg;
-	take_owner(attrs, false);
+	take_owner(attrs, &note);
 }
 
 void ties_dump(void)
@@ -114,12 +129,12 @@ static struct told *told_number(unsigned long number)
 
 unsigned long ties_note(struct nlattr **attrs)
 {
-	const struct nlattr *event = attrs[RDMA_CM_ALT_NL_A_EVENT];
 	uint32_t comm_id = client_u32(attrs, RDMA_CM_ALT_NL_A_COMM_ID, 0);
+	const struct ties_note note = read_note(attrs);
 	struct owner *owner;
 	struct told *told;
 
-	take_owner(attrs, event && nla_get_u32(event) == RDMA_CM_ALT_EVENT_CONNECT_REQUEST);
+	take_owner(attrs, &note);
 	owner = find(comm_id);
 	if (!owner)
 		return 0;
@@ -130,10 +145,9 @@ unsigned long ties_note(struct nlattr **attrs)
 		.before = owner->told,
 	};
 	owner->told = n_told;
-	copy(told->operation, sizeof(told->operation),
-	     client_string(attrs, RDMA_CM_ALT_NL_A_OP, NULL));
-	if (event)
-		copy(told->event, sizeof(told->event), text_event(nla_get_u32(event)));
+	copy(told->operation, sizeof(told->operation), note.operation);
+	if (note.event != TIES_NO_EVENT)
+		copy(told->event, sizeof(told->event), text_event(note.event));
 	return n_told;
 }
 
@@ -213,7 +227,7 @@ unsigned long ties_apply(struct record_entry *entry, uint64_t within)
 		entry->stock = true;
 		return 0;
 	}
-	entry->cm_id = owner->cm_id;
+	entry->id = owner->id;
 	entry->pid = owner->pid;
 	copy(entry->program, sizeof(entry->program), owner->program);
 	return take_cause(entry, owner, within);

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tool/core/tool.h"
 #include "tool/record/trunk.h"
 
 enum { CONNS = 8192 };
@@ -26,7 +25,7 @@ struct qp {
 
 /*
  * struct conn - a connection
- * @ids: of the ends that are on this host; cm_id is 0 otherwise
+ * @ids: of the ends that are on this host; the handle is 0 otherwise
  * @listener: the id of the ACCEPTER is that of the listener, as its own was not told yet
  * @qps: of the trunk at this end
  */
@@ -47,15 +46,15 @@ static struct conn *conn_slot(uint32_t session, uint32_t number)
 }
 
 /* The end that only can do this, or that this only can happen to. */
-static enum end end_by_cause(struct nlattr **attrs)
+static enum end end_by_cause(const struct ties_note *note)
 {
-	const char *operation = client_string(attrs, RDMA_CM_ALT_NL_A_OP, "");
+	const char *operation = note->operation;
 
 	if (!strcmp(operation, "connect"))
 		return REQUESTER;
 	if (!strcmp(operation, "accept") || !strcmp(operation, "reject"))
 		return ACCEPTER;
-	switch (client_u32(attrs, RDMA_CM_ALT_NL_A_EVENT, UINT32_MAX)) {
+	switch (note->event) {
 	case RDMA_CM_ALT_EVENT_CONNECT_RESPONSE:
 	case RDMA_CM_ALT_EVENT_UNREACHABLE:
 		return REQUESTER;
@@ -66,47 +65,39 @@ static enum end end_by_cause(struct nlattr **attrs)
 	}
 }
 
-static enum end end_by_id(const struct conn *conn, uint32_t cm_id)
+static enum end end_by_id(const struct conn *conn, const struct record_id *id)
 {
 	for (enum end end = REQUESTER; end < ENDS; end++)
-		if (conn->ids[end].cm_id == cm_id)
+		if (record_same_id(&conn->ids[end].id, id))
 			return end;
 	/* A connection has two ends: this is the one that was not told yet. */
-	if (conn->ids[REQUESTER].cm_id)
+	if (conn->ids[REQUESTER].id.handle)
 		return ACCEPTER;
-	return conn->ids[ACCEPTER].cm_id && !conn->listener ? REQUESTER : UNKNOWN;
+	return conn->ids[ACCEPTER].id.handle && !conn->listener ? REQUESTER : UNKNOWN;
 }
 
-void ties_trunk_note(struct nlattr **attrs)
+void ties_trunk_note(const struct ties_note *note)
 {
-	uint32_t session = client_u32(attrs, RDMA_CM_ALT_NL_A_SESSION, 0);
-	uint32_t number = client_u32(attrs, RDMA_CM_ALT_NL_A_NUMBER, 0);
-	struct conn *conn = conn_slot(session, number);
-	const struct nlattr *event = attrs[RDMA_CM_ALT_NL_A_EVENT];
-	bool request = event && nla_get_u32(event) == RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
-	struct record_tie id = {
-		.conn = number,
-		.cm_id = client_u32(attrs, RDMA_CM_ALT_NL_A_HANDLE, 0),
-		.pid = client_u32(attrs, RDMA_CM_ALT_NL_A_PID, 0),
-	};
-	enum end end = end_by_cause(attrs);
+	struct conn *conn = conn_slot(note->session, note->number);
+	bool request = note->event == RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
+	struct record_tie tie = { .conn = note->number, .id = note->id, .pid = note->pid };
+	enum end end = end_by_cause(note);
 
-	if (!session || !id.cm_id)
+	if (!note->session || !note->id.handle)
 		return;
-	snprintf(id.program, sizeof(id.program), "%s",
-		 client_string(attrs, RDMA_CM_ALT_NL_A_COMM, ""));
-	if (conn->session != session || conn->number != number)
-		*conn = (struct conn){ .session = session, .number = number };
+	snprintf(tie.program, sizeof(tie.program), "%s", note->program);
+	if (conn->session != note->session || conn->number != note->number)
+		*conn = (struct conn){ .session = note->session, .number = note->number };
 	if (end == UNKNOWN)
-		end = end_by_id(conn, id.cm_id);
+		end = end_by_id(conn, &note->id);
 	/* Told by a program that began before the recorder: one end of both. */
 	if (end == UNKNOWN)
 		end = conn->listener ? ACCEPTER : REQUESTER;
-	if (request && conn->ids[ACCEPTER].cm_id)
+	if (request && conn->ids[ACCEPTER].id.handle)
 		return;
 	if (end == ACCEPTER)
 		conn->listener = request;
-	conn->ids[end] = id;
+	conn->ids[end] = tie;
 }
 
 /* The end that sends records of this type; UNKNOWN: either may. */
@@ -140,9 +131,9 @@ static enum end own_end(struct conn *conn, const struct record_entry *entry, uns
 		if (conn->qps[end].number == qp.number && conn->qps[end].port == qp.port)
 			return end;
 	/* The trunk has a new QP. Only one end is here: it has sent or received the record. */
-	if (!conn->ids[REQUESTER].cm_id)
+	if (!conn->ids[REQUESTER].id.handle)
 		return ACCEPTER;
-	return conn->ids[ACCEPTER].cm_id ? UNKNOWN : REQUESTER;
+	return conn->ids[ACCEPTER].id.handle ? UNKNOWN : REQUESTER;
 }
 
 void ties_trunk_apply(struct record_entry *entry)
@@ -157,7 +148,7 @@ void ties_trunk_apply(struct record_entry *entry)
 		    record_tie(entry, record.conn))
 			continue;
 		end = own_end(conn, entry, record.type);
-		if (end != UNKNOWN && conn->ids[end].cm_id)
+		if (end != UNKNOWN && conn->ids[end].id.handle)
 			entry->ties[entry->n_ties++] = conn->ids[end];
 	}
 }

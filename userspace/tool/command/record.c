@@ -22,7 +22,7 @@ static const struct argp_option record_options[] = {
 	  "Size of the buffer for messages that are not read yet (default 1024)", 0 },
 	{ "read", 'r', "FILE", 0, "Print this capture: pcapng or pcap", 0 },
 	{ "device", 'd', "DEVICE[/PORT]", 0, "Only of this RDMA device, or of its port", 0 },
-	{ "id", 'i', "NUMBER", 0, "Only of the id with this number", 0 },
+	{ "id", 'i', "CONTEXT/HANDLE", 0, "Only of this id, as show prints it", 0 },
 	{ "pid", 'p', "PID", 0, "Only of this process", 0 },
 	{ "program", 'c', "NAME", 0, "Only of programs with this name", 0 },
 	{ "count", 'n', "NUMBER", 0, "At most so many messages", 0 },
@@ -94,7 +94,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   *arg ? arg : "''");
 		return 0;
 	case 'i':
-		take_number(arg, "number of an id", &wanted.cm_id, state);
+		if (!options_id(arg, &wanted.id))
+			argp_error(state, "%s is no id: it is CONTEXT/HANDLE, as show prints it",
+				   *arg ? arg : "''");
 		return 0;
 	case 'p':
 		take_number(arg, "process ID", &wanted.pid, state);

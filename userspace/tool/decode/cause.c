@@ -286,8 +286,9 @@ void cause_title(FILE *to, const struct conversation *conversation)
 		fprintf(to, ", service 0x%016" PRIx64, service);
 	if (conversation->session)
 		fputs(", over a trunk", to);
-	if (conversation->cm_id)
-		fprintf(to, ", id %" PRIu32, conversation->cm_id);
+	if (conversation->id.handle)
+		fprintf(to, ", id %" PRIu64 "/%" PRIu32, conversation->id.context,
+			conversation->id.handle);
 	if (*conversation->program)
 		print_program(to, conversation->program, sizeof(conversation->program));
 	if (conversation->pid)

@@ -100,7 +100,7 @@ static void ask(struct query *query, const struct record_entry *entry)
 			cm_get(entry, "ap_status");
 	query->wait = 4096ull << cm_get(entry, "service_timeout");
 	query->service = cm_get(entry, "service_id");
-	query->tie = (struct record_tie){ .cm_id = entry->cm_id, .pid = entry->pid };
+	query->tie = (struct record_tie){ .id = entry->id, .pid = entry->pid };
 	memcpy(query->tie.program, entry->program, sizeof(query->tie.program));
 }
 
@@ -282,8 +282,8 @@ static void learn(struct conversation *conversation, const struct capture_seen *
 		conversation->local = !from;
 	if (!conversation->service)
 		conversation->service = query->service;
-	if (!conversation->cm_id)
-		conversation->cm_id = query->tie.cm_id;
+	if (!conversation->id.handle)
+		conversation->id = query->tie.id;
 	if (!conversation->pid)
 		conversation->pid = query->tie.pid;
 	if (!*conversation->program)

@@ -50,7 +50,7 @@ struct end {
  * @session: of the trunk that it is made over; 0: of ib_cm. Its records count as the CM messages of
  *	their names.
  * @service: service ID of the request; 0: not in the capture
- * @cm_id, @program: of a message that has them
+ * @id, @pid, @program: of a message that has them
  * @until: time of the last message of all conversations
  */
 struct conversation {
@@ -62,7 +62,7 @@ struct conversation {
 	uint32_t session;
 	uint64_t service;
 	uint64_t transaction;
-	uint32_t cm_id;
+	struct record_id id;
 	uint32_t pid;
 	char program[16];
 	struct record_port port;

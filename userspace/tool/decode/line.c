@@ -153,7 +153,7 @@ static void print_record_tie(FILE *to, const struct record_entry *entry, uint32_
 
 	if (!tie)
 		return;
-	fprintf(to, " [id %" PRIu32, tie->cm_id);
+	fprintf(to, " [id %" PRIu64 "/%" PRIu32, tie->id.context, tie->id.handle);
 	print_program(to, tie->program);
 	if (tie->pid)
 		fprintf(to, " (%" PRIu32 ")", tie->pid);
@@ -209,8 +209,8 @@ static void print_tie(FILE *to, const struct record_entry *entry)
 
 	if (entry->way == RECORD_SENT_AGAIN)
 		fputs(", again", to);
-	if (entry->cm_id)
-		fprintf(to, ", id %" PRIu32, entry->cm_id);
+	if (entry->id.handle)
+		fprintf(to, ", id %" PRIu64 "/%" PRIu32, entry->id.context, entry->id.handle);
 	print_program(to, entry->program);
 	if (entry->pid)
 		fprintf(to, " (%" PRIu32 ")", entry->pid);

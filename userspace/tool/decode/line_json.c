@@ -3,6 +3,7 @@
 #include "tool/decode/line.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "tool/core/tool.h"
@@ -95,10 +96,23 @@ static void put_cm(struct json_object *object, const struct record_entry *entry)
 			entry->len - message->private_at);
 }
 
-static void put_tie(struct json_object *object, uint32_t cm_id, uint32_t pid, const char *program)
+/* The members of an id as `rdma-cm-alt show` has them. */
+static void put_id(struct json_object *object, const struct record_id *id)
 {
-	if (cm_id)
-		record_put_number(object, "cm_id", cm_id);
+	char name[48];
+
+	if (!id->handle)
+		return;
+	snprintf(name, sizeof(name), "%" PRIu64 "/%" PRIu32, id->context, id->handle);
+	record_put_number(object, "context", id->context);
+	record_put_number(object, "handle", id->handle);
+	record_put(object, "name", name);
+}
+
+static void put_tie(struct json_object *object, const struct record_id *id, uint32_t pid,
+		    const char *program)
+{
+	put_id(object, id);
 	if (pid)
 		record_put_number(object, "pid", pid);
 	put_text(object, "program", program);
@@ -126,7 +140,7 @@ static void put_trunk(struct json_object *object, const struct record_entry *ent
 		record_put(row, "type", trunk_name(record.type));
 		json_object_object_add(row, "conn", json_object_new_uint64(record.conn));
 		if (tie)
-			put_tie(row, tie->cm_id, tie->pid, tie->program);
+			put_tie(row, &tie->id, tie->pid, tie->program);
 		json_object_array_add(records, row);
 	}
 }
@@ -155,7 +169,7 @@ struct json_object *line_json(const struct capture_seen *seen, uint64_t before,
 	name_peer(entry, false, text, sizeof(text));
 	record_put(object, "destination", text);
 	put_link(object, entry);
-	put_tie(object, entry->cm_id, entry->pid, entry->program);
+	put_tie(object, &entry->id, entry->pid, entry->program);
 	put_text(object, "operation", entry->operation);
 	put_text(object, "event", entry->event);
 	if (entry->stock)

@@ -3,7 +3,6 @@
 #include "tool/explain/explain.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,7 @@ static struct {
 	const char *what;
 	long last;
 	bool by_id;
-	uint64_t context, handle;
+	struct record_id id;
 	struct address address;
 } wanted = { .last = DEFAULT_LAST };
 
@@ -38,19 +37,9 @@ static const struct argp_option explain_options[] = {
 	  "is written, with the messages that record --keep has kept", 0 },
 	{ "device", 'd', "DEVICE[/PORT]", 0,
 	  "With --capture: only of this RDMA device, or of its port", 0 },
-	{ "id", 'i', "NUMBER", 0, "With --capture: only of the id with this number", 0 },
+	{ "id", 'i', "CONTEXT/HANDLE", 0, "With --capture: only of this id", 0 },
 	{ 0 }
 };
-
-/* Parses CONTEXT/HANDLE; false: the argument is an address. */
-static bool parse_id(const char *arg)
-{
-	int end = 0;
-
-	return *arg >= '0' && *arg <= '9' && strspn(arg, "0123456789/") == strlen(arg) &&
-	       sscanf(arg, "%" SCNu64 "/%" SCNu64 "%n", &wanted.context, &wanted.handle, &end) ==
-	       2 && !arg[end];
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -71,12 +60,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "%s is no DEVICE or DEVICE/PORT, such as mlx5_0/1", arg);
 		return 0;
 	case 'i':
-		if (!options_number(arg, &capture.cm_id))
-			argp_error(state, "%s is no number of an id: it is 1 to %u", arg,
-				   UINT32_MAX);
+		if (!options_id(arg, &capture.id))
+			argp_error(state, "%s is no id: it is CONTEXT/HANDLE, as show prints it",
+				   *arg ? arg : "''");
 		return 0;
 	case ARGP_KEY_END:
-		if (!capture.read_from && (*capture.device || capture.cm_id))
+		if (!capture.read_from && (*capture.device || capture.id.handle))
 			argp_error(state, "-d and -i are for --capture FILE");
 		if (capture.read_from && wanted.what)
 			argp_error(state, "--capture FILE takes no argument: its filters are "
@@ -86,7 +75,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (state->arg_num)
 			argp_error(state, "one id or address at a time");
 		wanted.what = arg;
-		wanted.by_id = parse_id(arg);
+		wanted.by_id = options_id(arg, &wanted.id);
 		wrong = wanted.by_id ? NULL : address_parse(arg, &wanted.address);
 		if (wrong)
 			argp_error(state, "%s; an id is CONTEXT/HANDLE, as show prints it", wrong);
@@ -101,8 +90,8 @@ static bool is_wanted(struct json_object *record, struct nlattr **attrs)
 	if (!wanted.what)
 		return true;
 	if (wanted.by_id)
-		return (uint64_t)record_number(record, "context") == wanted.context &&
-		       (uint64_t)record_number(record, "handle") == wanted.handle;
+		return (uint64_t)record_number(record, "context") == wanted.id.context &&
+		       (uint64_t)record_number(record, "handle") == wanted.id.handle;
 	return address_matches(&wanted.address, attrs[RDMA_CM_ALT_NL_A_PEER]) ||
 	       address_matches(&wanted.address, attrs[RDMA_CM_ALT_NL_A_LOCAL]);
 }
@@ -245,13 +234,12 @@ static struct json_object *find_path(struct json_object *of)
 /* If messages are kept, those of the last failure can be seen. */
 static void add_recall(struct findings *found)
 {
-	char text[96];
+	char text[128];
 
-	if (!found->last || !recall_possible())
+	if (!found->last || !record_string(found->last, "name") || !recall_possible())
 		return;
 	snprintf(text, sizeof(text), "see its messages, which were kept: "
-		 "rdma-cm-alt explain --capture FILE -i %u",
-		 (unsigned int)record_number(found->last, "handle"));
+		 "rdma-cm-alt explain --capture FILE -i %s", record_string(found->last, "name"));
 	json_object_array_add(found->tries, json_object_new_string(text));
 }
 

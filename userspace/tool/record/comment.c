@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/record/options.h"
+
 static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-+_";
 
 /* The members of an entry that are words of a comment. Numbers are written if they are not 0. */
@@ -19,7 +21,6 @@ static const struct {
 #define MEMBER(name, number) \
 	{ #name, offsetof(struct record_entry, name), \
 	  sizeof(((struct record_entry *)NULL)->name), number }
-	MEMBER(cm_id, true),
 	MEMBER(pid, true),
 	MEMBER(program, false),
 	MEMBER(operation, false),
@@ -28,11 +29,13 @@ static const struct {
 #undef MEMBER
 };
 
-/* A tie as text, which is CONN:CM_ID:PID:PROGRAM. */
-enum { TIE_LEN = 64 };
+/* A tie as text, which is CONN:CONTEXT/HANDLE:PID:PROGRAM. */
+enum { TIE_LEN = 80 };
 
-/* Longer than any comment: each character of a text may need four. */
-_Static_assert(RECORD_COMMENT_LEN >= 4 * (16 + 24 + 24) + 220 + RECORD_TIES * (50 + 4 * 16),
+/* The value of a word, with its end: no member or tie is longer. */
+enum { VALUE_LEN = TIE_LEN };
+
+_Static_assert(COMMENT_LEN >= 4 * (16 + 24 + 24) + 250 + RECORD_TIES * (75 + 4 * 16),
 	       "comments fit");
 
 static void write_text(FILE *to, const char *key, const char *text, size_t size)
@@ -64,20 +67,23 @@ static void write_ties(FILE *to, const struct record_entry *entry)
 		const struct record_tie *tie = &entry->ties[i];
 		char text[TIE_LEN];
 
-		snprintf(text, sizeof(text), "%" PRIu32 ":%" PRIu32 ":%" PRIu32 ":%.*s", tie->conn,
-			 tie->cm_id, tie->pid, (int)sizeof(tie->program) - 1, tie->program);
+		snprintf(text, sizeof(text), "%" PRIu32 ":%" PRIu64 "/%" PRIu32 ":%" PRIu32 ":%.*s",
+			 tie->conn, tie->id.context, tie->id.handle, tie->pid,
+			 (int)sizeof(tie->program) - 1, tie->program);
 		write_text(to, "record", text, sizeof(text));
 	}
 }
 
 size_t comment_write(const struct record_entry *entry, char *text)
 {
-	FILE *to = fmemopen(text, RECORD_COMMENT_LEN, "w");
+	FILE *to = fmemopen(text, COMMENT_LEN, "w");
 	size_t len;
 
 	*text = '\0';
 	if (!to)
 		return 0;
+	if (entry->id.handle)
+		fprintf(to, " id=%" PRIu64 "/%" PRIu32, entry->id.context, entry->id.handle);
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
 		const char *member = (const char *)entry + members[i].at;
 		uint32_t number;
@@ -136,7 +142,7 @@ static const char *take_word(const char *text, const char *end, char *key, char 
 			c = strtoul(digits, NULL, 16);
 			text += 3;
 		}
-		if (*len == 63)
+		if (*len == VALUE_LEN - 1)
 			return NULL;
 		value[(*len)++] = c;
 	}
@@ -181,35 +187,40 @@ static bool take_member(struct record_entry *entry, const char *key, const char 
 	return false;
 }
 
-/* The number in front of a colon, which is replaced. */
-static char *take_part(char *value, uint32_t *number)
+/* Ends the part in front of a colon, and returns what follows it; NULL: there is no colon. */
+static char *cut_part(char *value)
 {
 	char *colon = strchr(value, ':');
 
 	if (!colon)
 		return NULL;
 	*colon = '\0';
-	return take_number(value, number) ? colon + 1 : NULL;
+	return colon + 1;
 }
 
 static bool take_tie(struct record_entry *entry, char *value, size_t len)
 {
 	struct record_tie tie = {};
+	char *id, *pid, *program;
 
 	if (entry->n_ties == RECORD_TIES || strlen(value) != len)
 		return false;
-	value = take_part(value, &tie.conn);
-	value = value ? take_part(value, &tie.cm_id) : NULL;
-	value = value ? take_part(value, &tie.pid) : NULL;
-	if (!value || !tie.cm_id || strlen(value) >= sizeof(tie.program))
+	id = cut_part(value);
+	pid = id ? cut_part(id) : NULL;
+	program = pid ? cut_part(pid) : NULL;
+	if (!program || !take_number(value, &tie.conn) || !options_id(id, &tie.id) ||
+	    !take_number(pid, &tie.pid) || strlen(program) >= sizeof(tie.program))
 		return false;
-	strcpy(tie.program, value);
+	strcpy(tie.program, program);
 	entry->ties[entry->n_ties++] = tie;
 	return true;
 }
 
+/* Returns false for a word that is none of these, and for what is no flag or number. */
 static bool take_flag(struct record_entry *entry, const char *key, const char *value)
 {
+	if (!strcmp(key, "id"))
+		return options_id(value, &entry->id);
 	if (!strcmp(key, "stock") && !strcmp(value, "yes"))
 		entry->stock = true;
 	else if (!strcmp(key, "sent") && !strcmp(value, "again"))
@@ -227,7 +238,7 @@ bool comment_read(const char *text, size_t len, struct record_entry *entry)
 {
 	struct record_entry read = *entry;
 	const char *end = text + len;
-	char key[16], value[64];
+	char key[16], value[VALUE_LEN];
 
 	if (!len)
 		return false;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The comment of a packet that ties it to an id: cm_id=7 program=rping pid=12 operation=connect. */
+/* The comment of a packet that ties it to an id: id=1/7 program=rping pid=12 operation=connect. */
 #ifndef TOOL_RECORD_COMMENT_H
 #define TOOL_RECORD_COMMENT_H
 
 #include "tool/record/entry.h"
 
+/* Length of a comment that is written, with its end: each character of a text may need four. */
+#define COMMENT_LEN (512 + RECORD_TIES * 140)
+
 /*
  * comment_write() - what the headers of a packet do not say
  * @entry: the message
- * @text: RECORD_COMMENT_LEN bytes; words KEY=VALUE; a value that is not of letters, digits and .-+
+ * @text: COMMENT_LEN bytes; words KEY=VALUE; a value that is not of letters, digits and .-+
  *	  is quoted, with \xNN for quotes, backslashes and what is not printable ASCII
  *
  * Return: length of the text; 0: there is nothing to say

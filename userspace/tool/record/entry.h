@@ -10,7 +10,7 @@
 
 /* Length of a MAD, which is the longest recorded message. */
 #define RECORD_MAD_LEN 256
-/* Length of a comment, with its end. */
+/* Length of a comment of a person or another program, with its end; longer ones are cut. */
 #define RECORD_COMMENT_LEN 960
 /* How many records of a frame are tied to ids. */
 #define RECORD_TIES 4
@@ -42,11 +42,17 @@ struct record_port {
 	uint64_t dropped;	/* messages that passed it and were not recorded */
 };
 
+/* struct record_id - an id, CONTEXT/HANDLE in `rdma-cm-alt show`; @handle is 0: unknown */
+struct record_id {
+	uint64_t context;	/* an open of the device */
+	uint32_t handle;	/* of the id in it */
+};
+
 /* struct record_tie - the id of a connection that has a record in a frame */
 struct record_tie {
 	uint32_t conn;		/* number of the connection in the session */
-	uint32_t cm_id;
 	uint32_t pid;
+	struct record_id id;
 	char program[16];
 };
 
@@ -76,17 +82,22 @@ struct record_entry {
 	uint16_t len;		/* recorded bytes of the message: 256 of a MAD */
 	uint8_t bytes[RECORD_MAD_LEN];
 	/* Ties; 0 or "" where unknown. */
-	uint32_t cm_id;		/* number of the id, as in `rdma-cm-alt show` */
+	struct record_id id;
 	uint32_t pid;
 	char program[16];
 	char operation[24];	/* of the program, which sent it, such as "connect" */
 	char event[24];		/* that it caused, such as "connect request" */
 	bool stock;		/* of the stock connection manager or another user of ib_cm */
-	/* Of a frame, instead of cm_id, pid and program. */
+	/* Of a frame, instead of id, pid and program. */
 	uint32_t session;	/* that the trunk has; 0: unknown */
 	unsigned int n_ties;
 	struct record_tie ties[RECORD_TIES];
 };
+
+static inline bool record_same_id(const struct record_id *a, const struct record_id *b)
+{
+	return a->context == b->context && a->handle == b->handle;
+}
 
 /*
  * Files. Written as pcapng with interfaces "device/port"; read as pcapng or pcap, also those of

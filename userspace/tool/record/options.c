@@ -2,6 +2,7 @@
 /* Filters of recorded messages, and options that say them. */
 #include "tool/record/options.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,22 @@ bool options_number(const char *arg, uint32_t *number)
 	if (*arg < '0' || *arg > '9' || *end || !value || value > UINT32_MAX)
 		return false;
 	*number = value;
+	return true;
+}
+
+bool options_id(const char *arg, struct record_id *id)
+{
+	const char *slash = strchr(arg, '/');
+	struct record_id taken;
+	char *end;
+
+	if (*arg < '0' || *arg > '9' || !slash || !options_number(slash + 1, &taken.handle))
+		return false;
+	errno = 0;
+	taken.context = strtoull(arg, &end, 10);
+	if (end != slash || errno)
+		return false;
+	*id = taken;
 	return true;
 }
 
@@ -33,10 +50,10 @@ bool options_device(struct record_options *options, const char *arg)
 /* Of the name of a process in the kernel. */
 enum { PROGRAM_LEN = 15 };
 
-static bool tie_matches(const struct record_options *options, uint32_t cm_id, uint32_t pid,
-			const char *program)
+static bool tie_matches(const struct record_options *options, const struct record_id *id,
+			uint32_t pid, const char *program)
 {
-	if (options->cm_id && options->cm_id != cm_id)
+	if (options->id.handle && !record_same_id(&options->id, id))
 		return false;
 	if (options->pid && options->pid != pid)
 		return false;
@@ -51,8 +68,8 @@ bool record_matches(const struct record_options *options, const struct record_po
 	if (options->port && options->port != port->port)
 		return false;
 	for (unsigned int i = 0; i < entry->n_ties; i++)
-		if (tie_matches(options, entry->ties[i].cm_id, entry->ties[i].pid,
+		if (tie_matches(options, &entry->ties[i].id, entry->ties[i].pid,
 				entry->ties[i].program))
 			return true;
-	return tie_matches(options, entry->cm_id, entry->pid, entry->program);
+	return tie_matches(options, &entry->id, entry->pid, entry->program);
 }

@@ -18,7 +18,8 @@
  * @count: end after so many messages; 0: no limit
  * @packet: print this packet with all its fields; 0: all packets, a line each
  * @device: "": any; @port: 0: any port of it
- * @cm_id, @pid: 0: any
+ * @id: its handle is 0: any
+ * @pid: 0: any
  * @program: NULL: any
  */
 struct record_options {
@@ -34,13 +35,16 @@ struct record_options {
 	uint32_t packet;
 	char device[64];
 	uint32_t port;
-	uint32_t cm_id;
+	struct record_id id;
 	uint32_t pid;
 	const char *program;
 };
 
 /* options_number() - take a number of 1 to UINT32_MAX; false: it is none, and nothing is set */
 bool options_number(const char *arg, uint32_t *number);
+
+/* options_id() - take CONTEXT/HANDLE, which need not be of this host; likewise */
+bool options_id(const char *arg, struct record_id *id);
 
 /* options_device() - take DEVICE or DEVICE/PORT, which need not be of this host; likewise */
 bool options_device(struct record_options *options, const char *arg);

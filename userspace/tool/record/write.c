@@ -20,7 +20,7 @@
 #endif
 
 /* A block before it is written. The longest is a packet with its comment. */
-#define BLOCK_MAX (FRAME_MAX + RECORD_COMMENT_LEN + 128)
+#define BLOCK_MAX (FRAME_MAX + COMMENT_LEN + 128)
 
 enum { NO_INTERFACE = -1 };
 
@@ -227,7 +227,7 @@ static uint32_t flags_of(enum record_way way)
 int capture_write(struct capture_writer *to, const struct record_port *ports, unsigned int n_ports,
 		  const struct record_entry *entry)
 {
-	char comment[RECORD_COMMENT_LEN];
+	char comment[COMMENT_LEN];
 	struct block block;
 	struct frame frame;
 	uint8_t flags[4];

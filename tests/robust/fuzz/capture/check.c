@@ -60,12 +60,28 @@ static bool same_addresses(const struct record_entry *one, const struct record_e
 	       one->dqpn == two->dqpn && one->qkey == two->qkey && one->psn == two->psn;
 }
 
+static bool same_tie(const struct record_tie *one, const struct record_tie *two)
+{
+	return one->conn == two->conn && one->pid == two->pid &&
+	       record_same_id(&one->id, &two->id) && !strcmp(one->program, two->program);
+}
+
+static bool same_records(const struct record_entry *one, const struct record_entry *two)
+{
+	if (one->session != two->session || one->n_ties != two->n_ties)
+		return false;
+	for (unsigned int i = 0; i < one->n_ties; i++)
+		if (!same_tie(&one->ties[i], &two->ties[i]))
+			return false;
+	return true;
+}
+
 static bool same_ties(const struct record_entry *one, const struct record_entry *two)
 {
-	return one->cm_id == two->cm_id && one->pid == two->pid && one->stock == two->stock &&
+	return record_same_id(&one->id, &two->id) && one->pid == two->pid &&
+	       one->stock == two->stock &&
 	       !strcmp(one->program, two->program) && !strcmp(one->operation, two->operation) &&
-	       !strcmp(one->event, two->event) && one->session == two->session &&
-	       one->n_ties == two->n_ties && !memcmp(one->ties, two->ties, sizeof(one->ties));
+	       !strcmp(one->event, two->event) && same_records(one, two);
 }
 
 bool same_entry(const struct record_entry *one, const struct record_entry *two)
