@@ -107,7 +107,7 @@ static void take_hex(struct record_entry *entry, const char *hex)
 	unsigned int byte;
 
 	entry->len = 0;
-	for (; entry->len < RECORD_MAD_LEN && sscanf(hex, "%2x", &byte) == 1; hex += 2)
+	for (; entry->len < record_longest(entry->kind) && sscanf(hex, "%2x", &byte) == 1; hex += 2)
 		entry->bytes[entry->len++] = byte;
 }
 
@@ -163,7 +163,7 @@ static int write_lines(struct capture_writer *to)
 	struct record_entry entry;
 	unsigned int count = 0;
 	static const char spaces[] = "\n ";
-	char line[2048];
+	char line[4096];
 	int ret = 0;
 
 	while (!ret && fgets(line, sizeof(line), stdin)) {

@@ -188,11 +188,14 @@ def has_crc(capture: Path) -> None:
 
 def trunk(capture: Path) -> None:
     """The frames and records of both programs are the same, and those that make.c wrote."""
+    crowd = range(100, 180)
     records = [[(record["type"], record["conn"], record["name"]) for record in message["records"]] for message in messages(capture)]
-    if records != [[("REQ", 5, "3/7")], [("HELD", 5, "3/7")], [("REJ", 5, "3/7"), ("RTU", 6, "3/8")], []]:
+    if records != [[("REQ", 5, "3/7")], [("HELD", 5, "3/7")], [("REJ", 5, "3/7"), ("RTU", 6, "3/8")], [],
+                   [*(("RTU", conn, f"3/{conn + 2}") for conn in crowd), ("REJ", 5, "3/7")]]:
         raise Differs(f"rdma-cm-alt reads {records}")
     shown = fields(capture, ["rdma_cm_alt_trunk.number", "rdma_cm_alt_trunk.records", "_ws.col.Info"])
     expected = [["1", "1", "Frame 1: REQ of 5"], ["1", "1", "Frame 1: HELD of 5"],
-                ["2", "2", "Frame 2: REJ of 5: stale connection (10), RTU of 6"], ["2", "0", "Frame 2: acknowledgement"]]
+                ["2", "2", "Frame 2: REJ of 5: stale connection (10), RTU of 6"], ["2", "0", "Frame 2: acknowledgement"],
+                ["3", "81", f"Frame 3: {''.join(f'RTU of {conn}, ' for conn in crowd)}REJ of 5: stale connection (10)"]]
     if shown != expected:
         raise Differs(f"tshark reads {shown}")

@@ -15,6 +15,9 @@
 #define MILLISECOND 1000000ull
 #define BEGAN (1700000000 * 1000ull * MILLISECOND)
 #define PORT 7471
+
+/* Connections of which a long frame has a record. */
+enum { CROWD = 80, FIRST_OF_CROWD = 100 };
 #define SERVICE (0x1060000 | PORT)
 
 /* What the messages of a connection have in common. */
@@ -278,6 +281,19 @@ static void frame(struct talk *talk, bool sent, uint32_t number, const char *rec
 	say(talk, 1, entry);
 }
 
+/* Records of many connections, and one of connection 5 at the end, beyond what a MAD has. */
+static void crowd(struct talk *talk)
+{
+	char records[CROWD * 8 + 16] = { 0 }, *at = records;
+
+	for (uint32_t conn = FIRST_OF_CROWD; conn < FIRST_OF_CROWD + CROWD; conn++, at += 8) {
+		memcpy(at, "\3\0\0\10", 4);
+		put_be32((uint8_t *)at + 4, conn);
+	}
+	memcpy(at, "\4\0\0\20\0\0\0\5\0\12\0\0\0\0\0\0", 16);
+	frame(talk, true, 3, records, sizeof(records), CROWD + 1);
+}
+
 static void frames(struct talk *talk)
 {
 	char records[128] = "\1\0\0\100\0\0\0\5\0\0\0\0\1\6\x1d\x2f\0\0\0\x11";
@@ -286,6 +302,7 @@ static void frames(struct talk *talk)
 	frame(talk, false, 1, "\7\0\0\14\0\0\0\5\0\0\0\x64", 12, 1);
 	frame(talk, true, 2, "\4\0\0\20\0\0\0\5\0\12\0\0\0\0\0\0\3\0\0\10\0\0\0\6", 24, 2);
 	frame(talk, false, 2, "", 0, 0);
+	crowd(talk);
 }
 
 static void write_capture(const char *folder, const char *name, enum record_link link,

@@ -336,50 +336,6 @@ static void keeps_comments_of_people(void **state)
 	assert_string_equal(entry.program, "a b");
 }
 
-static void ties_records_of_frames(void **state)
-{
-	struct record_entry entry = { .kind = RECORD_TRUNK, .session = UINT32_MAX }, read = {};
-	static const char * const bad[] = {
-		"record=5:1/7:1", "record=5:1/0:1:rping", "record=5:1/7:x:rping",
-		"record=:1/7:1:rping", "record=5:1/7:1:0123456789abcdef",
-		"record=4294967296:1/7:1:rping", "record=5", "record=5:7:1:rping",
-	};
-	char text[COMMENT_LEN];
-	size_t len;
-
-	(void)state;
-	for (unsigned int i = 0; i < RECORD_TIES; i++) {
-		entry.ties[i] = (struct record_tie){
-			.conn = UINT32_MAX - i, .pid = UINT32_MAX,
-			.id = { UINT64_MAX, UINT32_MAX },
-		};
-		memset(entry.ties[i].program, '\x01' + i, sizeof(entry.ties[i].program) - 1);
-	}
-	memset(entry.ties[0].program, 0, sizeof(entry.ties[0].program));
-	strcpy(entry.ties[0].program, "a:b c");
-	entry.n_ties = RECORD_TIES;
-	len = comment_write(&entry, text);
-	assert_in_range(len, 1, sizeof(text) - 1);
-	assert_true(comment_read(text, len, &read));
-	assert_int_equal(read.session, entry.session);
-	assert_int_equal(read.n_ties, RECORD_TIES);
-	for (unsigned int i = 0; i < RECORD_TIES; i++) {
-		const struct record_tie *tie = &read.ties[i], *was = &entry.ties[i];
-
-		assert_int_equal(tie->conn, was->conn);
-		assert_int_equal(tie->pid, was->pid);
-		assert_true(record_same_id(&tie->id, &was->id));
-		assert_string_equal(tie->program, was->program);
-	}
-	/* One more than there is room for. */
-	assert_false(comment_read("record=5:1/7:1:rping", 20, &read));
-	assert_int_equal(read.n_ties, RECORD_TIES);
-	read.n_ties = 0;
-	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_false(comment_read(bad[i], strlen(bad[i]), &read));
-	assert_int_equal(read.n_ties, 0);
-}
-
 static void says_that_a_disk_is_full(void **state)
 {
 	FILE *full = fopen("/dev/full", "w");
@@ -403,7 +359,6 @@ int main(void)
 		cmocka_unit_test(reads_pcap),
 		cmocka_unit_test(leaves_other_packets),
 		cmocka_unit_test(keeps_comments_of_people),
-		cmocka_unit_test(ties_records_of_frames),
 		cmocka_unit_test(says_that_a_disk_is_full),
 	};
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tool/capture/kept.h"
+#include "tool/capture/stored.h"
 
 enum { ROOM = 4 };
 
@@ -58,7 +59,7 @@ static int tear_down(void **state)
 
 static struct kept *create(struct place *place, uint32_t room)
 {
-	struct kept *kept = kept_create(place->name, room, place->why, sizeof(place->why));
+	struct kept *kept = kept_create(place->name, room, false, place->why, sizeof(place->why));
 
 	assert_non_null(kept);
 	return kept;
@@ -110,7 +111,7 @@ static void keeps_the_last_of_each_port(void **state)
 	assert_int_equal(copy.ports[0].dropped, 9);
 	assert_int_equal(copy.count, 6);
 	for (size_t i = 0; i < copy.count; i++) {
-		const struct record_entry *entry = &copy.entries[i];
+		const struct record_entry *entry = copy.entries[i];
 
 		assert_int_equal(entry->id.handle, expected[i].handle);
 		assert_string_equal(copy.ports[entry->port].device, expected[i].device);
@@ -132,7 +133,7 @@ static void keeps_the_order(void **state)
 	copy = read_back(place);
 	assert_int_equal(copy.count, ROOM);
 	for (uint32_t i = 0; i < ROOM; i++)
-		assert_int_equal(copy.entries[i].id.handle, i + 1);
+		assert_int_equal(copy.entries[i]->id.handle, i + 1);
 	kept_free(&copy);
 	kept_close(kept, true);
 }
@@ -148,7 +149,65 @@ static void takes_no_more_memory_than_told(void **state)
 	add(kept, 0, 1, 5000);
 	add(kept, 1, 1, 5000);
 	assert_int_equal(stat(place->name, &after), 0);
-	assert_int_equal(after.st_size - before.st_size, 2 * kept_bytes(1000));
+	assert_int_equal(after.st_size - before.st_size, 2 * kept_bytes(1000, false));
+	kept_close(kept, true);
+}
+
+/* Without frames, a message takes the memory that the documents tell. */
+static void takes_less_memory_without_frames(void **state)
+{
+	(void)state;
+	assert_in_range(kept_bytes(1000, false), 1, 1000 * 500);
+	assert_in_range(kept_bytes(1000, true), 1000 * RECORD_FRAME_LEN, 1000 * 6300);
+}
+
+/* A frame with so many ties, of which each byte and number is the same. */
+static struct record_entry frame_of(uint8_t value, unsigned int len, unsigned int n_ties)
+{
+	struct record_entry entry = fixture_message(CM_RTU, true, RECORD_ROCE_V2);
+
+	entry.kind = RECORD_TRUNK;
+	entry.len = len;
+	memset(entry.bytes, 0, sizeof(entry.bytes));
+	memset(entry.bytes, value, len);
+	entry.n_ties = n_ties;
+	for (unsigned int i = 0; i < n_ties; i++)
+		entry.ties[i] = (struct record_tie){ i, value, { value, i + 1 }, "crowd" };
+	return entry;
+}
+
+/* A frame is whole, and has nothing of those that were in its slot before. */
+static void keeps_frames(void **state)
+{
+	const struct record_entry frames[] = {
+		frame_of(1, RECORD_FRAME_LEN, RECORD_TIES), frame_of(2, 33, 1), frame_of(3, 24, 0),
+		frame_of(4, 700, 80),
+	};
+	struct place *place = *state;
+	struct kept *kept = kept_create(place->name, 1, true, place->why, sizeof(place->why));
+	struct record_entry got;
+
+	assert_non_null(kept);
+	for (unsigned int i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+		struct kept_copy copy;
+
+		assert_int_equal(kept_add(kept, ports, 3, &frames[i]), 0);
+		copy = read_back(place);
+		assert_int_equal(copy.count, 1);
+		stored_get(copy.entries[0], &got);
+		assert_int_equal(got.len, frames[i].len);
+		assert_memory_equal(got.bytes, frames[i].bytes, sizeof(got.bytes));
+		assert_int_equal(got.n_ties, frames[i].n_ties);
+		for (unsigned int j = 0; j < got.n_ties; j++) {
+			assert_int_equal(got.ties[j].conn, j);
+			assert_true(record_same_id(&got.ties[j].id, &frames[i].ties[j].id));
+			assert_string_equal(got.ties[j].program, "crowd");
+		}
+		kept_free(&copy);
+	}
+	kept_close(kept, true);
+	kept = create(place, ROOM);
+	assert_int_equal(kept_add(kept, ports, 3, &frames[0]), -EINVAL);
 	kept_close(kept, true);
 }
 
@@ -159,7 +218,7 @@ static void refuses_a_second_process(void **state)
 	char expected[64];
 
 	add(kept, 0, 1, 1);
-	assert_null(kept_create(place->name, ROOM, place->why, sizeof(place->why)));
+	assert_null(kept_create(place->name, ROOM, false, place->why, sizeof(place->why)));
 	snprintf(expected, sizeof(expected), "process %d keeps messages already", getpid());
 	assert_non_null(strstr(place->why, expected));
 	/* Those of the first process are still there. */
@@ -178,7 +237,7 @@ static int read_old(struct place *place, struct kept_copy *copy)
 /* Messages 1 to 3 of port 0 of a process that has ended, and later ones of this process. */
 static void both_are_read(struct place *place)
 {
-	static const uint32_t expected[][2] = {	/* cm_id, port */
+	static const uint32_t expected[][2] = {	/* handle, port */
 		{ 1, 0 }, { 2, 0 }, { 3, 0 }, { 4, 1 }, { 5, 0 }, { 6, 0 },
 	};
 	struct kept_copy copy, later = read_back(place);
@@ -194,8 +253,8 @@ static void both_are_read(struct place *place)
 	assert_int_equal(copy.n_ports, 2);
 	assert_int_equal(copy.count, 6);
 	for (size_t i = 0; i < copy.count; i++) {
-		assert_int_equal(copy.entries[i].cm_id, expected[i][0]);
-		assert_int_equal(copy.ports[copy.entries[i].port].port,
+		assert_int_equal(copy.entries[i]->id.handle, expected[i][0]);
+		assert_int_equal(copy.ports[copy.entries[i]->port].port,
 				 ports[expected[i][1]].port);
 	}
 	kept_free(&copy);
@@ -236,7 +295,8 @@ static void refuses_other_files(void **state)
 	static const uint32_t wrong[][3] = {	/* offset, value, -errno */
 		{ 0, 1, EBADMSG }, { 8, 1, EBADMSG }, { 12, 0, EBADMSG },
 		{ 12, KEPT_MAX + 1, EBADMSG }, { 12, KEPT_MAX, EBADMSG },
-		{ 20, KEPT_PORTS + 1, EBADMSG }, { 20, 2, EBADMSG },
+		{ 20, KEPT_PORTS + 1, EBADMSG }, { 20, 2, EBADMSG }, { 24, 1, EBADMSG },
+		{ 24, 2, EBADMSG },
 	};
 	struct place *place = *state;
 
@@ -289,12 +349,12 @@ static void reads_whole_messages(void **state)
 		struct kept_copy copy = read_back(place);
 
 		for (size_t j = 0; j < copy.count; j++) {
-			const struct record_entry *entry = &copy.entries[j];
+			const struct record_entry *entry = copy.entries[j];
 
-			for (size_t k = 0; k < sizeof(entry->bytes); k++)
+			for (size_t k = 0; k < entry->len; k++)
 				if (entry->bytes[k] != (uint8_t)entry->id.handle)
 					fail_msg("a part of another message was read");
-			assert_true(!j || entry->id.handle > copy.entries[j - 1].id.handle);
+			assert_true(!j || entry->id.handle > copy.entries[j - 1]->id.handle);
 		}
 		seen += copy.count;
 		kept_free(&copy);
@@ -308,7 +368,7 @@ static void tells_where_it_cannot_be(void **state)
 {
 	struct place *place = *state;
 
-	assert_null(kept_create("/dev/null/kept", ROOM, place->why, sizeof(place->why)));
+	assert_null(kept_create("/dev/null/kept", ROOM, false, place->why, sizeof(place->why)));
 	assert_non_null(strstr(place->why, "/dev/null/kept"));
 }
 
@@ -320,6 +380,8 @@ int main(void)
 		TEST(keeps_the_last_of_each_port),
 		TEST(keeps_the_order),
 		TEST(takes_no_more_memory_than_told),
+		TEST(takes_less_memory_without_frames),
+		TEST(keeps_frames),
 		TEST(refuses_a_second_process),
 		TEST(survives_its_process),
 		TEST(refuses_other_files),

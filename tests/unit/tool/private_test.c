@@ -72,6 +72,25 @@ static void removes_records_of_unknown_types(void **state)
 	assert_bytes(&entry, TRUNK_FRAME_LEN + TRUNK_RECORD_LEN, TRUNK_FRAME_LEN + 48, 0);
 }
 
+/* Also beyond what a MAD has. */
+static void removes_it_to_the_end_of_a_frame(void **state)
+{
+	const unsigned int end = RECORD_FRAME_LEN, last = end - 64;
+	struct record_entry entry = frame_of(TRUNK_REJ, last - TRUNK_FRAME_LEN);
+
+	(void)state;
+	entry.len = end;
+	put_be16(entry.bytes + 18, end);
+	entry.bytes[20] = 2;
+	entry.bytes[last] = TRUNK_REP;
+	put_be16(entry.bytes + last + 2, 64);
+	record_remove_private_data(&entry);
+	assert_bytes(&entry, TRUNK_FRAME_LEN + 16, last, 0);
+	assert_int_equal(entry.bytes[last], TRUNK_REP);
+	assert_bytes(&entry, last + 8, last + 40, 0x5a);
+	assert_bytes(&entry, last + 40, end, 0);
+}
+
 /* A record that says it is longer than the frame is the last one. */
 static void ends_at_long_records(void **state)
 {
@@ -166,6 +185,7 @@ int main(void)
 		cmocka_unit_test(removes_private_data),
 		cmocka_unit_test(removes_it_of_other_services),
 		cmocka_unit_test(removes_records_of_unknown_types),
+		cmocka_unit_test(removes_it_to_the_end_of_a_frame),
 		cmocka_unit_test(ends_at_long_records),
 		cmocka_unit_test(names_peers),
 		cmocka_unit_test(keeps_titles_in_a_line),

@@ -18,15 +18,16 @@ struct kept {
 	int fd;
 	struct kept_head *head;
 	uint32_t room;
+	bool frames;
 	uint64_t number;
 	unsigned int n_areas;
 	struct kept_area *areas[KEPT_PORTS];
 	int area_of[KEPT_PORTS];	/* index of a port of the recording: its area */
 };
 
-size_t kept_bytes(uint32_t room)
+size_t kept_bytes(uint32_t room, bool frames)
 {
-	return kept_pages(sizeof(struct kept_area) + room * sizeof(struct kept_slot));
+	return kept_pages(sizeof(struct kept_area) + room * kept_slot_bytes(frames));
 }
 
 bool kept_name(char *name)
@@ -120,17 +121,20 @@ static bool create_file(struct kept *kept)
 	kept->head->entry_size = sizeof(struct record_entry);
 	kept->head->room = kept->room;
 	kept->head->pid = getpid();
+	kept->head->frames = kept->frames;
 	__atomic_store_n(&kept->head->magic, KEPT_MAGIC, __ATOMIC_RELEASE);
 	return true;
 }
 
-struct kept *kept_create(const char *name, uint32_t room, char *why, size_t why_len)
+struct kept *kept_create(const char *name, uint32_t room, bool frames, char *why, size_t why_len)
 {
 	struct kept *kept = calloc(1, sizeof(*kept));
 	uint32_t pid;
 
 	if (kept)
-		*kept = (struct kept){ .name = strdup(name), .fd = -1, .room = room };
+		*kept = (struct kept){
+			.name = strdup(name), .fd = -1, .room = room, .frames = frames,
+		};
 	if (!kept || !kept->name) {
 		snprintf(why, why_len, "there is no memory");
 	} else if (!make_directory(name)) {
@@ -153,17 +157,31 @@ struct kept *kept_create(const char *name, uint32_t room, char *why, size_t why_
 	return NULL;
 }
 
-static void put_entry(struct record_entry *slot, const struct record_entry *entry)
+static void put_words(struct kept_slot *slot, size_t at, const void *from, size_t bytes)
 {
-	for (size_t i = 0; i < KEPT_ENTRY_WORDS; i++)
-		__atomic_store_n((kept_word *)slot + i, ((const kept_word *)entry)[i],
-				 __ATOMIC_RELEASE);
+	kept_word *to = slot->words + at / sizeof(kept_word);
+
+	for (size_t i = 0; i < kept_words(bytes); i++)
+		__atomic_store_n(to + i, ((const kept_word *)from)[i], __ATOMIC_RELEASE);
+}
+
+/* Only what the message uses is written. */
+static void put_entry(struct kept_slot *slot, const struct record_entry *entry, uint32_t port)
+{
+	uint64_t head[KEPT_BYTES_AT / sizeof(uint64_t)];
+
+	memcpy(head, entry, sizeof(head));
+	memcpy((char *)head + offsetof(struct record_entry, port), &port, sizeof(port));
+	put_words(slot, 0, head, sizeof(head));
+	put_words(slot, KEPT_BYTES_AT, entry->bytes, entry->len);
+	put_words(slot, KEPT_TIES_AT, entry->ties, entry->n_ties * sizeof(entry->ties[0]));
 }
 
 static int add_area(struct kept *kept, unsigned int port)
 {
-	size_t bytes = kept_bytes(kept->room);
-	struct kept_area *area = map(kept->fd, kept_area_at(kept->room, kept->n_areas), bytes);
+	size_t bytes = kept_bytes(kept->room, kept->frames);
+	uint64_t at = kept_area_at(kept->room, kept->frames, kept->n_areas);
+	struct kept_area *area = map(kept->fd, at, bytes);
 
 	if (!area)
 		return -errno;
@@ -175,7 +193,6 @@ static int add_area(struct kept *kept, unsigned int port)
 int kept_add(struct kept *kept, const struct record_port *ports, unsigned int n_ports,
 	     const struct record_entry *entry)
 {
-	struct record_entry kept_entry = *entry;
 	unsigned int port = entry->port;
 	struct kept_area *area;
 	struct kept_slot *slot;
@@ -183,6 +200,9 @@ int kept_add(struct kept *kept, const struct record_port *ports, unsigned int n_
 
 	if (port >= n_ports || port >= KEPT_PORTS)
 		return -ERANGE;
+	if (entry->len > record_longest(entry->kind) || entry->n_ties > RECORD_TIES ||
+	    (!kept->frames && (entry->kind != RECORD_CM || entry->n_ties)))
+		return -EINVAL;
 	if (kept->area_of[port] == NO_MEMORY)
 		return 0;
 	is_new = kept->area_of[port] == NO_AREA;
@@ -196,10 +216,9 @@ int kept_add(struct kept *kept, const struct record_port *ports, unsigned int n_
 		kept->areas[kept->area_of[port]]->port = ports[port];
 	}
 	area = kept->areas[kept->area_of[port]];
-	slot = &area->slots[area->added++ % kept->room];
+	slot = kept_slot(area, kept->frames, area->added++ % kept->room);
 	__atomic_store_n(&slot->number, 0, __ATOMIC_RELAXED);
-	kept_entry.port = kept->area_of[port];
-	put_entry(&slot->entry, &kept_entry);
+	put_entry(slot, entry, kept->area_of[port]);
 	__atomic_store_n(&slot->number, ++kept->number, __ATOMIC_RELEASE);
 	if (is_new)
 		__atomic_store_n(&kept->head->n_ports, kept->n_areas, __ATOMIC_RELEASE);
@@ -223,7 +242,7 @@ void kept_close(struct kept *kept, bool remove)
 	if (remove && kept->head && kept_old_name(old, kept->name))
 		unlink(old);
 	for (unsigned int i = 0; i < kept->n_areas; i++)
-		munmap(kept->areas[i], kept_bytes(kept->room));
+		munmap(kept->areas[i], kept_bytes(kept->room, kept->frames));
 	if (kept->head)
 		munmap(kept->head, kept_head_bytes());
 	if (kept->fd >= 0)

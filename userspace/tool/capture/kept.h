@@ -27,25 +27,26 @@ bool kept_name(char *name);
 /* kept_old_name() - likewise, of the process before; false: the name is too long */
 bool kept_old_name(char *old, const char *name);
 
-/* kept_bytes() - memory for each port, if so many messages of it are kept */
-size_t kept_bytes(uint32_t room);
+/* kept_bytes() - memory for each port, if so many messages are kept, with frames or without */
+size_t kept_bytes(uint32_t room, bool frames);
 
 /*
  * kept_create() - begin to keep messages; the file of an ended process gets its old name
  * @name: of the file; its directory is created
  * @room: how many messages of each port are kept: 1 to KEPT_MAX
+ * @frames: with frames of trunks, for which there has to be more room
  * @why: what is wrong, of why_len bytes
  *
  * Return: NULL on an error, such as a process that keeps messages there already
  */
-struct kept *kept_create(const char *name, uint32_t room, char *why, size_t why_len);
+struct kept *kept_create(const char *name, uint32_t room, bool frames, char *why, size_t why_len);
 
 /*
  * kept_add() - keep a message; the oldest one of its port is given up if there is no room
  * @ports: @n_ports ports of the recording; the number of drops of each is kept, too
  *
  * Return: 0, or a negative errno: there is no memory for this port, whose next messages are left
- * out without an error
+ * out without an error; -EINVAL: a frame, without @frames
  */
 int kept_add(struct kept *kept, const struct record_port *ports, unsigned int n_ports,
 	     const struct record_entry *entry);
@@ -60,7 +61,8 @@ void kept_close(struct kept *kept, bool remove);
  * struct kept_copy - what is kept
  * @room: how many messages of each port are kept
  * @pid: the process that keeps them; 0: it has ended
- * @entries: @count messages in the order in which they were added; their port is an index of @ports
+ * @entries: @count messages in the order in which they were added, for stored_get(); their port is
+ *	an index of @ports
  */
 struct kept_copy {
 	uint32_t room;
@@ -68,7 +70,7 @@ struct kept_copy {
 	unsigned int n_ports;
 	struct record_port *ports;
 	size_t count;
-	struct record_entry *entries;
+	struct record_entry **entries;
 };
 
 /*
@@ -80,11 +82,11 @@ int kept_read(const char *name, struct kept_copy *copy, char *why, size_t why_le
 
 /*
  * kept_join() - add the messages of another copy
- * @copy: gets the messages of @later behind its own ones; a port of both has both their drops
+ * @copy: takes the messages of @later behind its own ones; a port of both has both their drops
  *
  * Return: 0, or -ENOMEM: nothing is changed
  */
-int kept_join(struct kept_copy *copy, const struct kept_copy *later);
+int kept_join(struct kept_copy *copy, struct kept_copy *later);
 
 void kept_free(struct kept_copy *copy);
 

@@ -6,30 +6,49 @@
 #include <sys/mman.h>
 
 #include "tool/capture/kept_file.h"
+#include "tool/capture/stored.h"
 
-/* struct taken - a message of a copy, before they are in order */
+/* struct taken - a message of a copy, before they are in order; @stored: as of stored.h */
 struct taken {
 	uint64_t number;
-	struct record_entry entry;
+	struct record_entry *stored;
 };
 
-static void get_entry(struct record_entry *entry, const struct record_entry *slot)
+static void get_words(const struct kept_slot *slot, size_t at, void *to, size_t bytes)
 {
-	for (size_t i = 0; i < KEPT_ENTRY_WORDS; i++)
-		((kept_word *)entry)[i] =
-			__atomic_load_n((const kept_word *)slot + i, __ATOMIC_ACQUIRE);
+	const kept_word *from = slot->words + at / sizeof(kept_word);
+
+	for (size_t i = 0; i < kept_words(bytes); i++)
+		((kept_word *)to)[i] = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
 }
 
-/* A slot that is written meanwhile has a newer message, and is left out. */
-static bool take_slot(const struct kept_slot *slot, uint32_t port, struct taken *taken)
+/* Returns whether the lengths are those of a slot; they may be anything while it is written. */
+static bool get_entry(const struct kept_slot *slot, bool frames, struct record_entry *entry)
 {
-	taken->number = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
-	if (!taken->number)
+	get_words(slot, 0, entry, KEPT_BYTES_AT);
+	if (entry->len > record_longest(frames ? entry->kind : RECORD_CM) ||
+	    entry->n_ties > (frames ? RECORD_TIES : 0))
 		return false;
-	get_entry(&taken->entry, &slot->entry);
-	return __atomic_load_n(&slot->number, __ATOMIC_RELAXED) == taken->number &&
-	       taken->entry.port == port && taken->entry.len <= RECORD_MAD_LEN &&
-	       taken->entry.n_ties <= RECORD_TIES;
+	get_words(slot, KEPT_BYTES_AT, entry->bytes, entry->len);
+	get_words(slot, KEPT_TIES_AT, entry->ties, entry->n_ties * sizeof(entry->ties[0]));
+	return true;
+}
+
+/*
+ * A slot that is written meanwhile has a newer message, and is left out. Returns 1, 0 without a
+ * message, or -ENOMEM.
+ */
+static int take_slot(const struct kept_slot *slot, bool frames, uint32_t port, struct taken *taken)
+{
+	struct record_entry entry;
+
+	taken->number = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
+	if (!taken->number || !get_entry(slot, frames, &entry) ||
+	    __atomic_load_n(&slot->number, __ATOMIC_RELAXED) != taken->number ||
+	    entry.port != port)
+		return 0;
+	taken->stored = stored_new(&entry);
+	return taken->stored ? 1 : -ENOMEM;
 }
 
 static int by_number(const void *a, const void *b)
@@ -40,52 +59,66 @@ static int by_number(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static int copy_entries(struct kept_copy *copy, struct taken *all, size_t count)
+/* Takes the messages of a port, behind *count others. */
+static int take_area(const struct kept_area *area, const struct kept_head *head, uint32_t port,
+		     struct taken **all, size_t *count)
 {
-	if (count)
-		qsort(all, count, sizeof(*all), by_number);
-	copy->entries = calloc(count + 1, sizeof(*copy->entries));
-	if (!copy->entries)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		copy->entries[i] = all[i].entry;
-	copy->count = count;
-	return 0;
+	struct taken *more = reallocarray(*all, *count + head->room, sizeof(*more));
+	int ret = more ? 0 : -ENOMEM;
+
+	if (more)
+		*all = more;
+	for (uint32_t i = 0; i < head->room && ret >= 0; i++) {
+		ret = take_slot(kept_slot(area, head->frames, i), head->frames, port,
+				&more[*count]);
+		if (ret > 0)
+			++*count;
+	}
+	return ret < 0 ? ret : 0;
 }
 
-static int copy_areas(struct kept_copy *copy, const char *areas)
+/* Puts the messages in order; those that are not copied are freed. */
+static int copy_entries(struct kept_copy *copy, struct taken *all, size_t count)
 {
-	struct taken *all = NULL, *more;
+	copy->entries = calloc(count + 1, sizeof(*copy->entries));
+	if (count)
+		qsort(all, count, sizeof(*all), by_number);
+	for (size_t i = 0; i < count; i++)
+		if (copy->entries)
+			copy->entries[copy->count++] = all[i].stored;
+		else
+			free(all[i].stored);
+	return copy->entries ? 0 : -ENOMEM;
+}
+
+static int copy_areas(struct kept_copy *copy, const struct kept_head *head, const char *areas)
+{
+	struct taken *all = NULL;
 	size_t count = 0;
-	int ret;
+	int ret = 0, ret_entries;
 
 	copy->ports = calloc(copy->n_ports + 1, sizeof(*copy->ports));
 	if (!copy->ports)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < copy->n_ports; i++) {
-		const struct kept_area *area = (const void *)(areas + i * kept_bytes(copy->room));
+	for (unsigned int i = 0; i < copy->n_ports && !ret; i++) {
+		const struct kept_area *area =
+			(const void *)(areas + i * kept_bytes(head->room, head->frames));
 
 		copy->ports[i] = area->port;
 		copy->ports[i].device[sizeof(copy->ports[i].device) - 1] = '\0';
-		more = reallocarray(all, count + copy->room, sizeof(*all));
-		if (!more) {
-			free(all);
-			return -ENOMEM;
-		}
-		all = more;
-		for (uint32_t j = 0; j < copy->room; j++)
-			count += take_slot(&area->slots[j], i, &all[count]);
+		ret = take_area(area, head, i, &all, &count);
 	}
-	ret = copy_entries(copy, all, count);
+	ret_entries = copy_entries(copy, all, count);
 	free(all);
-	return ret;
+	return ret ?: ret_entries;
 }
 
 static bool is_good(const struct kept_head *head, uint64_t bytes)
 {
 	return head->magic == KEPT_MAGIC && head->entry_size == sizeof(struct record_entry) &&
 	       head->room && head->room <= KEPT_MAX && head->n_ports <= KEPT_PORTS &&
-	       bytes >= kept_area_at(head->room, head->n_ports);
+	       head->frames <= 1 &&
+	       bytes >= kept_area_at(head->room, head->frames, head->n_ports);
 }
 
 static bool is_locked(int fd)
@@ -116,7 +149,7 @@ static int copy_file(int fd, struct kept_copy *copy, const char *name, char *why
 	if (is_locked(fd))
 		copy->pid = head.pid;
 	file = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-	ret = file == MAP_FAILED ? -errno : copy_areas(copy, file + kept_head_bytes());
+	ret = file == MAP_FAILED ? -errno : copy_areas(copy, &head, file + kept_head_bytes());
 	if (file != MAP_FAILED)
 		munmap(file, bytes);
 	if (ret)
@@ -159,10 +192,10 @@ static unsigned int add_port(struct kept_copy *copy, const struct record_port *p
 	return copy->n_ports++;
 }
 
-int kept_join(struct kept_copy *copy, const struct kept_copy *later)
+int kept_join(struct kept_copy *copy, struct kept_copy *later)
 {
 	struct record_port *ports;
-	struct record_entry *entries;
+	struct record_entry **entries;
 	unsigned int index[KEPT_PORTS];
 
 	ports = reallocarray(copy->ports, copy->n_ports + later->n_ports + 1, sizeof(*ports));
@@ -177,8 +210,9 @@ int kept_join(struct kept_copy *copy, const struct kept_copy *later)
 		index[i] = add_port(copy, &later->ports[i]);
 	for (size_t i = 0; i < later->count; i++) {
 		entries[copy->count] = later->entries[i];
-		entries[copy->count++].port = index[later->entries[i].port];
+		entries[copy->count++]->port = index[later->entries[i]->port];
 	}
+	later->count = 0;
 	if (copy->room < later->room)
 		copy->room = later->room;
 	copy->pid = later->pid;
@@ -188,6 +222,8 @@ int kept_join(struct kept_copy *copy, const struct kept_copy *later)
 void kept_free(struct kept_copy *copy)
 {
 	free(copy->ports);
+	for (size_t i = 0; i < copy->count; i++)
+		free(copy->entries[i]);
 	free(copy->entries);
 	*copy = (struct kept_copy){ 0 };
 }

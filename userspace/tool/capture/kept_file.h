@@ -12,13 +12,14 @@
 
 #include "tool/capture/kept.h"
 
-#define KEPT_MAGIC	0x315450454b414352ULL	/* "RCAKEPT1" */
+#define KEPT_MAGIC	0x325450454b414352ULL	/* "RCAKEPT2" */
 
 /*
  * struct kept_head - the beginning of the file
  * @magic: set last
  * @entry_size: of struct record_entry, which another version of the program may have changed
  * @n_ports: areas that are complete
+ * @frames: 1: slots have room for frames; 0: for MADs only
  */
 struct kept_head {
 	uint64_t magic;
@@ -26,33 +27,58 @@ struct kept_head {
 	uint32_t room;
 	uint32_t pid;
 	uint32_t n_ports;
-};
-
-/*
- * struct kept_slot - a message
- * @number: of the message, from 1 in order of all ports; 0: it is being written
- */
-struct kept_slot {
-	uint64_t number;
-	struct record_entry entry;
-};
-
-/* struct kept_area - a port; @added: its messages so far */
-struct kept_area {
-	struct record_port port;
-	uint64_t added;
-	struct kept_slot slots[];
+	uint32_t frames;
 };
 
 /*
  * The reader may copy a slot while it is written, and then sees by its number that it was. So each
  * word is written after the number was cleared, and read before it is looked at again.
  */
-typedef uint32_t __attribute__((may_alias)) kept_word;
+typedef uint64_t __attribute__((may_alias)) kept_word;
 
-enum { KEPT_ENTRY_WORDS = sizeof(struct record_entry) / sizeof(kept_word) };
+/*
+ * struct kept_slot - a message
+ * @number: of the message, from 1 in order of all ports; 0: it is being written
+ * @words: of a struct record_entry, without frames up to the end of a MAD; the bytes beyond its
+ *	length and the ties beyond their number may be those of an older message
+ */
+struct kept_slot {
+	uint64_t number;
+	kept_word words[];
+};
 
-static_assert(sizeof(struct record_entry) % sizeof(kept_word) == 0, "an entry is of words");
+/* struct kept_area - a port; @added: its messages so far; @slots: each of kept_slot_bytes() */
+struct kept_area {
+	struct record_port port;
+	uint64_t added;
+	uint64_t slots[];
+};
+
+enum {
+	KEPT_BYTES_AT = offsetof(struct record_entry, bytes),
+	KEPT_TIES_AT = offsetof(struct record_entry, ties),
+};
+
+static_assert(sizeof(struct record_entry) % sizeof(kept_word) == 0 &&
+	      KEPT_BYTES_AT % sizeof(kept_word) == 0 && KEPT_TIES_AT % sizeof(kept_word) == 0 &&
+	      sizeof(struct record_tie) % sizeof(kept_word) == 0, "an entry is of words");
+
+static inline size_t kept_slot_bytes(bool frames)
+{
+	return sizeof(struct kept_slot) +
+	       (frames ? sizeof(struct record_entry) : KEPT_BYTES_AT + RECORD_MAD_LEN);
+}
+
+static inline struct kept_slot *kept_slot(const struct kept_area *area, bool frames, uint64_t index)
+{
+	return (void *)((char *)area->slots + index * kept_slot_bytes(frames));
+}
+
+/* How many words have so many bytes. */
+static inline size_t kept_words(size_t bytes)
+{
+	return (bytes + sizeof(kept_word) - 1) / sizeof(kept_word);
+}
 
 static inline size_t kept_pages(size_t bytes)
 {
@@ -67,9 +93,9 @@ static inline size_t kept_head_bytes(void)
 }
 
 /* Where an area begins; the file may be longer than memory that can be mapped at once. */
-static inline uint64_t kept_area_at(uint32_t room, unsigned int index)
+static inline uint64_t kept_area_at(uint32_t room, bool frames, unsigned int index)
 {
-	return kept_head_bytes() + (uint64_t)index * kept_bytes(room);
+	return kept_head_bytes() + (uint64_t)index * kept_bytes(room, frames);
 }
 
 /*

@@ -18,6 +18,7 @@
 #include "tool/capture/output.h"
 #include "tool/capture/ports.h"
 #include "tool/capture/source.h"
+#include "tool/capture/stored.h"
 #include "tool/capture/ties.h"
 #include "tool/core/tool.h"
 #include "tool/decode/conversation.h"
@@ -34,7 +35,7 @@
 /* struct message - a message that waits; @since: when it passed, CLOCK_MONOTONIC in nanoseconds */
 struct message {
 	uint64_t since;
-	struct record_entry entry;
+	struct record_entry *stored;
 };
 
 /*
@@ -88,7 +89,7 @@ static uint64_t now(clockid_t clock)
 /* Whether only messages of some ids are wanted. */
 static bool has_tie_filter(void)
 {
-	return wanted->cm_id || wanted->pid || wanted->program;
+	return wanted->id.handle || wanted->pid || wanted->program;
 }
 
 static int finish(void)
@@ -209,8 +210,11 @@ static void record_since(uint64_t time)
 {
 	while (first < last && waiting[first % WAITING].since <= time && !is_complete()) {
 		struct message *oldest = &waiting[first++ % WAITING];
+		static struct record_entry entry;
 
-		record(&oldest->entry, oldest->since);
+		stored_get(oldest->stored, &entry);
+		free(oldest->stored);
+		record(&entry, oldest->since);
 	}
 	while (notices && notices->since <= time) {
 		struct notice *notice = notices;
@@ -225,13 +229,17 @@ static void record_since(uint64_t time)
 static void take_message(const struct wire_message *message)
 {
 	struct message *taken = &waiting[last % WAITING];
+	static struct record_entry entry;
 
 	/* Without room for another one, the oldest message waits no longer. */
 	if (last - first == WAITING)
 		record_since(waiting[first % WAITING].since);
 	if (is_complete() || last - first == WAITING ||
-	    !ports_entry(message, ahead, &taken->entry))
+	    !ports_entry(message, ahead, &entry))
 		return;
+	taken->stored = stored_new(&entry);
+	if (!taken->stored)
+		fail(TOOL_ERROR, "there is no memory for the messages that wait");
 	taken->since = message->time;
 	last++;
 }
@@ -356,11 +364,11 @@ static void begin_to_keep(void)
 
 	if (!kept_name(name))
 		fail(TOOL_ERROR, "the network namespace of this process cannot be found: %m");
-	kept = kept_create(name, wanted->keep, why, sizeof(why));
+	kept = kept_create(name, wanted->keep, wanted->trunks, why, sizeof(why));
 	if (!kept)
 		fail(TOOL_ERROR, "%s", why);
 	warn("keeping the last %u messages of each port, in %zu kB of memory a port; recording; "
-	     "it ends with Ctrl-C", wanted->keep, kept_bytes(wanted->keep) / 1000);
+	     "it ends with Ctrl-C", wanted->keep, kept_bytes(wanted->keep, wanted->trunks) / 1000);
 }
 
 static void end(bool loaded)

@@ -322,7 +322,7 @@ bool ports_entry(const struct wire_message *message, int64_t ahead, struct recor
 		.private_data = true,
 		.len = message->len,
 	};
-	memcpy(entry->bytes, message->bytes, sizeof(entry->bytes));
+	memcpy(entry->bytes, message->bytes, message->len);
 	if (message->way == WIRE_RECEIVED)
 		set_received(entry, message, info);
 	else

@@ -9,6 +9,7 @@
 
 #include "tool/capture/kept.h"
 #include "tool/capture/output.h"
+#include "tool/capture/stored.h"
 #include "tool/core/tool.h"
 
 bool recall_possible(void)
@@ -21,10 +22,13 @@ bool recall_possible(void)
 
 static void write_all(struct output *to, const struct kept_copy *copy)
 {
+	static struct record_entry entry;
 	int ret = 0;
 
-	for (size_t i = 0; i < copy->count && !ret; i++)
-		ret = output_write(to, copy->ports, copy->n_ports, &copy->entries[i]);
+	for (size_t i = 0; i < copy->count && !ret; i++) {
+		stored_get(copy->entries[i], &entry);
+		ret = output_write(to, copy->ports, copy->n_ports, &entry);
+	}
 	if (!ret)
 		ret = output_close(to, copy->ports, copy->n_ports);
 	if (!ret)

@@ -23,9 +23,12 @@ static void (*taker)(const struct wire_message *message);
 
 static int take(void *arg, void *data, size_t len)
 {
+	const struct wire_message *message = data;
+	const size_t at = offsetof(struct wire_message, bytes);
+
 	(void)arg;
-	if (len >= sizeof(struct wire_message))
-		taker(data);
+	if (len >= at && len - at >= message->len && message->len <= sizeof(message->bytes))
+		taker(message);
 	return 0;
 }
 

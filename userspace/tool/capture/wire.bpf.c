@@ -137,16 +137,18 @@ static void count_drop(const struct wire_port *port)
 	}
 }
 
-/* Returns a cleared message, or NULL if there is no room. */
-static struct wire_message *begin(const struct wire_port *port, __u8 kind, __u8 way)
+/* Returns a message with room for so many bytes, and the rest cleared; NULL: there is no room. */
+static __always_inline struct wire_message *begin(const struct wire_port *port, __u8 kind, __u8 way,
+						  __u64 most)
 {
-	struct wire_message *message = bpf_ringbuf_reserve(&messages, sizeof(*message), 0);
+	struct wire_message *message =
+		bpf_ringbuf_reserve(&messages, offsetof(struct wire_message, bytes) + most, 0);
 
 	if (!message) {
 		count_drop(port);
 		return NULL;
 	}
-	__builtin_memset(message, 0, sizeof(*message));
+	__builtin_memset(message, 0, offsetof(struct wire_message, bytes));
 	message->time = bpf_ktime_get_ns();
 	message->port = *port;
 	message->kind = kind;
@@ -206,7 +208,7 @@ static int send(struct bpf_raw_tracepoint_args *ctx)
 	if (!is_cm(mad))
 		return 0;
 	get_port(&port, qp_info);
-	message = begin(&port, WIRE_CM, WIRE_SENT);
+	message = begin(&port, WIRE_CM, WIRE_SENT, WIRE_MAD);
 	if (!message)
 		return 0;
 	if (BPF_CORE_READ(wr, send_buf.retries) > 0)
@@ -216,8 +218,8 @@ static int send(struct bpf_raw_tracepoint_args *ctx)
 	message->qkey = BPF_CORE_READ(wr, send_wr.remote_qkey);
 	message->pkey_index = BPF_CORE_READ(wr, send_wr.pkey_index);
 	get_destination(message, BPF_CORE_READ(wr, send_buf.context[0]));
-	message->len = WIRE_BYTES;
-	bpf_probe_read_kernel(message->bytes, WIRE_BYTES, mad);
+	message->len = WIRE_MAD;
+	bpf_probe_read_kernel(message->bytes, WIRE_MAD, mad);
 	bpf_ringbuf_submit(message, 0);
 	return 0;
 }
@@ -248,7 +250,7 @@ int receive_mad(struct bpf_raw_tracepoint_args *ctx)
 	if (!is_cm(mad))
 		return 0;
 	get_port(&port, qp_info);
-	message = begin(&port, WIRE_CM, WIRE_RECEIVED);
+	message = begin(&port, WIRE_CM, WIRE_RECEIVED, WIRE_MAD);
 	if (!message)
 		return 0;
 	message->qpn = BPF_CORE_READ(qp_info, qp, qp_num);
@@ -267,8 +269,8 @@ int receive_mad(struct bpf_raw_tracepoint_args *ctx)
 		bpf_core_read(message->mac, sizeof(message->mac), &wc->smac);
 	/* ib_mad receives the GRH in front of the message. */
 	bpf_probe_read_kernel(message->grh, WIRE_GRH_LEN, mad - WIRE_GRH_LEN);
-	message->len = WIRE_BYTES;
-	bpf_probe_read_kernel(message->bytes, WIRE_BYTES, mad);
+	message->len = WIRE_MAD;
+	bpf_probe_read_kernel(message->bytes, WIRE_MAD, mad);
 	bpf_ringbuf_submit(message, 0);
 	return 0;
 }
@@ -283,7 +285,8 @@ int frame(struct bpf_raw_tracepoint_args *ctx)
 
 	port.port = ctx->args[1];
 	bpf_probe_read_kernel_str(port.device, sizeof(port.device), (void *)ctx->args[0]);
-	message = begin(&port, WIRE_TRUNK, ctx->args[7] & 0xff ? WIRE_SENT : WIRE_RECEIVED);
+	message = begin(&port, WIRE_TRUNK, ctx->args[7] & 0xff ? WIRE_SENT : WIRE_RECEIVED,
+			WIRE_FRAME);
 	if (!message)
 		return 0;
 	message->addressed = 1;
@@ -295,8 +298,8 @@ int frame(struct bpf_raw_tracepoint_args *ctx)
 	message->peer_qpn = ctx->args[6];
 	message->gid_type = ctx->args[10];
 	message->session = ctx->args[11];
-	if (len > WIRE_BYTES)
-		len = WIRE_BYTES;
+	if (len > WIRE_FRAME)
+		len = WIRE_FRAME;
 	message->len = len;
 	bpf_probe_read_kernel(message->bytes, len, (void *)ctx->args[8]);
 	bpf_ringbuf_submit(message, 0);

@@ -5,7 +5,10 @@
 
 #include <linux/types.h>
 
-enum { WIRE_DEVICE_LEN = 64, WIRE_GRH_LEN = 40, WIRE_GID_LEN = 16, WIRE_BYTES = 256 };
+enum { WIRE_DEVICE_LEN = 64, WIRE_GRH_LEN = 40, WIRE_GID_LEN = 16 };
+
+/* Lengths of messages: a MAD, and the longest frame of a trunk. */
+enum { WIRE_MAD = 256, WIRE_FRAME = 1024 };
 
 /* Ways, as enum record_way. */
 enum { WIRE_SENT, WIRE_SENT_AGAIN, WIRE_RECEIVED };
@@ -35,7 +38,8 @@ struct wire_port {
  *	WIRE_GID_TYPE_UNKNOWN
  * @qpn: local QP
  * @peer_qpn: QP of the peer
- * @len: of @bytes, which has at most the first WIRE_BYTES of the message
+ * @len: of the message
+ * @bytes: the message; of a MAD, only WIRE_MAD bytes of them are handed over
  */
 struct wire_message {
 	__u64 time;
@@ -60,7 +64,7 @@ struct wire_message {
 	__u32 len;
 	__u32 session;		/* of a trunk */
 	__u8 grh[WIRE_GRH_LEN];
-	__u8 bytes[WIRE_BYTES];
+	__u8 bytes[WIRE_FRAME];
 };
 
 #endif /* TOOL_CAPTURE_WIRE_H */

@@ -131,6 +131,7 @@ static void put_trunk(struct json_object *object, const struct record_entry *ent
 	if (!trunk_frame(entry, &frame))
 		return;
 	record_put_number(object, "frame", frame.number);
+	record_put_number(object, "frame_bytes", frame.len);
 	record_put_number(object, "received", frame.received);
 	record_put_number(object, "credits", frame.credits);
 	while (trunk_next(entry, &record)) {

@@ -9,7 +9,7 @@
 #define NANOSECONDS 1000000000u
 
 /* Where the header of a trunk's frame has its length (struct rca_proto_frame). */
-enum { TRUNK_LEN_AT = 18, TRUNK_HDR_LEN = 24, TRUNK_LEN_MAX = 1024 };
+enum { TRUNK_LEN_AT = 18, TRUNK_HDR_LEN = 24 };
 
 static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 
@@ -19,7 +19,7 @@ static bool is_ipv4(const struct record_entry *entry)
 	       !memcmp(entry->dgid, mapped, sizeof(mapped));
 }
 
-/* Length of the message on the wire: frames of trunks may be longer than what is recorded. */
+/* Length of the message on the wire: a frame may be longer than what a recorder has of it. */
 static size_t message_len(const struct record_entry *entry)
 {
 	size_t len;
@@ -27,7 +27,7 @@ static size_t message_len(const struct record_entry *entry)
 	if (entry->kind != RECORD_TRUNK || entry->len < TRUNK_HDR_LEN)
 		return entry->len;
 	len = get_be16(entry->bytes + TRUNK_LEN_AT);
-	return len > entry->len && len <= TRUNK_LEN_MAX ? len : entry->len;
+	return len > entry->len && len <= RECORD_FRAME_LEN ? len : entry->len;
 }
 
 static size_t padding(const struct record_entry *entry)

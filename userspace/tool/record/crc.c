@@ -39,7 +39,7 @@ uint32_t crc_invariant(const uint8_t *packet, size_t len, size_t bth, bool lrh)
 {
 	/* RoCE counts ones in place of the LRH. */
 	size_t before = lrh ? 0 : LRH_LEN, first = before + (lrh ? LRH_LEN : 0);
-	uint8_t copy[LRH_LEN + 400];
+	uint8_t copy[LRH_LEN + FRAME_MAX];
 
 	if (len > sizeof(copy) - before)
 		len = sizeof(copy) - before;

@@ -9,7 +9,7 @@
 
 /*
  * crc_invariant() - the invariant CRC of a packet (IBTA volume 1, 7.8.1; annexes A16, A17)
- * @packet: begins with the LRH, or for RoCE with the GRH or IP header; at most 400 bytes
+ * @packet: begins with the LRH, or for RoCE with the GRH or IP header; at most FRAME_MAX bytes
  * @len: up to the checksum
  * @bth: offset of the BTH
  * @lrh: @packet begins with an LRH

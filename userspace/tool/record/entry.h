@@ -8,12 +8,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Length of a MAD, which is the longest recorded message. */
+/* Length of a MAD, and of the longest frame of a trunk (RCA_FRAME_MAX of kernel/trunk/proto.h). */
 #define RECORD_MAD_LEN 256
+#define RECORD_FRAME_LEN 1024
 /* Length of a comment of a person or another program, with its end; longer ones are cut. */
 #define RECORD_COMMENT_LEN 960
-/* How many records of a frame are tied to ids. */
-#define RECORD_TIES 4
+/* The most records of a frame, which are of 8 bytes after its header of 24. */
+#define RECORD_TIES 125
 
 /* How packets of a port are framed. */
 enum record_link {
@@ -56,7 +57,10 @@ struct record_tie {
 	char program[16];
 };
 
-/* Numbers in the byte order of the host unless they are arrays of bytes. */
+/*
+ * Numbers in the byte order of the host unless they are arrays of bytes. What only long frames use
+ * comes last, so that a message may be stored without it.
+ */
 struct record_entry {
 	uint64_t time;		/* nanoseconds since 1970 */
 	uint32_t port;		/* index of its port in the recording */
@@ -80,7 +84,6 @@ struct record_entry {
 	uint32_t psn;
 	bool private_data;	/* the message has its private data; otherwise it is zeroed */
 	uint16_t len;		/* recorded bytes of the message: 256 of a MAD */
-	uint8_t bytes[RECORD_MAD_LEN];
 	/* Ties; 0 or "" where unknown. */
 	struct record_id id;
 	uint32_t pid;
@@ -91,8 +94,15 @@ struct record_entry {
 	/* Of a frame, instead of id, pid and program. */
 	uint32_t session;	/* that the trunk has; 0: unknown */
 	unsigned int n_ties;
+	uint8_t bytes[RECORD_FRAME_LEN];
 	struct record_tie ties[RECORD_TIES];
 };
+
+/* The most bytes that a message of this kind has. */
+static inline unsigned int record_longest(enum record_kind kind)
+{
+	return kind == RECORD_TRUNK ? RECORD_FRAME_LEN : RECORD_MAD_LEN;
+}
 
 static inline bool record_same_id(const struct record_id *a, const struct record_id *b)
 {

@@ -12,8 +12,8 @@ enum {
 	LINK_INFINIBAND = 247,
 };
 
-/* The longest packet around a message: Ethernet, IPv6, UDP, BTH, DETH, 256 bytes, ICRC. */
-#define FRAME_MAX 384
+/* More than the headers and checksums around a message: ERF, LRH, GRH, BTH, DETH, ICRC, VCRC. */
+#define FRAME_MAX (RECORD_FRAME_LEN + 128)
 
 /* Lengths of headers, and values in them. */
 enum {
@@ -53,7 +53,7 @@ int frame_link(enum record_link link);
 
 /*
  * frame_build() - put the headers and checksums around a message
- * @entry: the message, of at most RECORD_MAD_LEN bytes
+ * @entry: the message, of at most record_longest() bytes
  * @frame: filled in
  */
 void frame_build(const struct record_entry *entry, struct frame *frame);

@@ -53,7 +53,7 @@ static void limit(struct rest *rest, size_t len)
 static bool parse_transport(struct rest rest, struct record_entry *entry)
 {
 	const uint8_t *bth = take(&rest, BTH_LEN), *deth;
-	size_t after = ICRC_LEN, pad;
+	size_t after = ICRC_LEN, pad, most;
 
 	if (!bth)
 		return false;
@@ -86,7 +86,8 @@ static bool parse_transport(struct rest rest, struct record_entry *entry)
 	if (entry->kind == RECORD_CM && (rest.len < MAD_HDR_LEN || rest.at[1] != MAD_CLASS_CM ||
 					 entry->dqpn != GSI_QPN))
 		return false;
-	entry->len = rest.len < RECORD_MAD_LEN ? rest.len : RECORD_MAD_LEN;
+	most = record_longest(entry->kind);
+	entry->len = rest.len < most ? rest.len : most;
 	memset(entry->bytes, 0, sizeof(entry->bytes));
 	memcpy(entry->bytes, rest.at, entry->len);
 	return true;

@@ -10,8 +10,8 @@ enum { MAD_HDR_LEN = 24, COOKIE_LEN = 8 };
 /* Zeroes bytes of the message, as far as they were recorded. */
 static void clear(struct record_entry *entry, unsigned int from, unsigned int to)
 {
-	if (to > RECORD_MAD_LEN)
-		to = RECORD_MAD_LEN;
+	if (to > sizeof(entry->bytes))
+		to = sizeof(entry->bytes);
 	if (from < to)
 		memset(entry->bytes + from, 0, to - from);
 }
@@ -39,7 +39,7 @@ static void clear_trunk(struct record_entry *entry)
 			clear(entry, record.private_at +
 			      (record.type == TRUNK_REQ ? CM_IP_HEADER_LEN : 0), end);
 	}
-	clear(entry, end, RECORD_MAD_LEN);
+	clear(entry, end, sizeof(entry->bytes));
 }
 
 void record_remove_private_data(struct record_entry *entry)

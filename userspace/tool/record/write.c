@@ -236,7 +236,8 @@ int capture_write(struct capture_writer *to, const struct record_port *ports, un
 
 	if (to->error)
 		return to->error;
-	if (entry->port >= n_ports || entry->len > RECORD_MAD_LEN)
+	if (entry->port >= n_ports || entry->len > record_longest(entry->kind) ||
+	    entry->n_ties > RECORD_TIES)
 		return -EINVAL;
 	ret = know_ports(to, n_ports);
 	if (ret)

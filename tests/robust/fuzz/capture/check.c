@@ -32,14 +32,14 @@ static bool ends(const char *text, size_t size)
 
 void check_entry(const struct record_entry *entry)
 {
-	MUST(entry->len <= RECORD_MAD_LEN);
+	MUST(entry->len <= (entry->kind == RECORD_TRUNK ? RECORD_FRAME_LEN : RECORD_MAD_LEN));
 	MUST(entry->link <= RECORD_ROCE_V2 && entry->way <= RECORD_SEEN);
 	MUST(entry->grh || entry->link == RECORD_INFINIBAND);
 	MUST(entry->sl <= 15 && entry->dqpn < 1 << 24 && entry->psn < 1 << 24);
 	MUST(ends(entry->program, sizeof(entry->program)));
 	MUST(ends(entry->operation, sizeof(entry->operation)));
 	MUST(ends(entry->event, sizeof(entry->event)));
-	for (unsigned int i = entry->len; i < RECORD_MAD_LEN; i++)
+	for (unsigned int i = entry->len; i < sizeof(entry->bytes); i++)
 		MUST(!entry->bytes[i]);
 	if (entry->kind == RECORD_TRUNK)
 		return;
@@ -126,11 +126,11 @@ static void check_trunk(const struct record_entry *entry, const struct record_en
 	MUST(!memcmp(removed->bytes + COOKIE_LEN, entry->bytes + COOKIE_LEN,
 		     TRUNK_HDR_LEN - COOKIE_LEN));
 	if (entry->len < TRUNK_HDR_LEN + RECORD_HDR_LEN)
-		MUST(zero(removed->bytes + TRUNK_HDR_LEN, RECORD_MAD_LEN - TRUNK_HDR_LEN));
+		MUST(zero(removed->bytes + TRUNK_HDR_LEN, RECORD_FRAME_LEN - TRUNK_HDR_LEN));
 	else if ((!record[0] || record[0] > TRUNK_TYPES) && len >= RECORD_HDR_LEN)
 		MUST(zero(removed->bytes + TRUNK_HDR_LEN + RECORD_HDR_LEN,
-			  (len < RECORD_MAD_LEN - TRUNK_HDR_LEN ? len :
-			   RECORD_MAD_LEN - TRUNK_HDR_LEN) - RECORD_HDR_LEN));
+			  (len < RECORD_FRAME_LEN - TRUNK_HDR_LEN ? len :
+			   RECORD_FRAME_LEN - TRUNK_HDR_LEN) - RECORD_HDR_LEN));
 }
 
 void check_private_data(const struct record_entry *entry)
