@@ -137,7 +137,7 @@ static void keeps_titles_in_a_line(void **state)
 	seen.entry = fixture_message(CM_REQ, true, RECORD_ROCE_V2);
 	strcpy(seen.entry.program, "a\nfalse: \x1b");
 	assert_non_null(conversations_add(all, &seen));
-	cause_title(to, conversations_get(all, 0));
+	cause_title(to, conversations_next(all, NULL));
 	fclose(to);
 	assert_non_null(strstr(text, "a?false: ?"));
 	assert_null(strchr(text, '\n'));
@@ -163,7 +163,7 @@ static bool is_told_of_request(uint64_t after, const char *expected, bool expect
 	seen.entry.time += after;
 	seen.number = 2;
 	assert_non_null(conversations_add(all, &seen));
-	wrong = cause_text(to, conversations_get(all, 0), "");
+	wrong = cause_text(to, conversations_next(all, NULL), "");
 	fclose(to);
 	told = strstr(text, expected) && wrong == expected_wrong;
 	free(text);

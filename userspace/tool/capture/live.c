@@ -124,6 +124,7 @@ static void print(const struct record_port *port, const struct record_entry *ent
 
 	record_text(stdout, recorded, port, entry,
 		    conversation ? conversation_before(conversation) : 0);
+	conversations_forget(conversations);
 	if (!fflush(stdout) && !ferror(stdout))
 		return;
 	/* The reader has read enough. */

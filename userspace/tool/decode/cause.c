@@ -109,7 +109,7 @@ static void tell_sent(const struct account *account, const struct sent *sent)
 /* A capture that ends soon after a message says nothing about an answer. */
 static bool tell_unfinished(struct account *account, const struct sent *sent)
 {
-	double left = (int64_t)(*account->of->until - sent->first->time) / SECOND;
+	double left = (int64_t)(account->of->whole->until - sent->first->time) / SECOND;
 
 	if (left >= ANSWER_SECONDS)
 		return false;

@@ -5,131 +5,119 @@
  */
 #include "tool/decode/conversation.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/decode/names.h"
-#include "tool/record/bytes.h"
+#include "tool/decode/query.h"
 #include "tool/record/cm.h"
 
-enum { BUCKETS = 16384, TRANSACTION_AT = 8, REQUESTER = 0, RESPONDER = 1, COMPARED = 256 };
+enum { REQUESTER = 0, RESPONDER = 1, COMPARED = 256 };
 
-/* Offsets in records of trunks. */
-enum { RECORD_REASON_AT = 8, RECORD_SERVICE_AT = 8 };
+/* After which silence conversations_forget() forgets a conversation, if it has ended and if not. */
+#define ENDED_NS	10000000000ll
+#define SILENT_NS	300000000000ll
 
 #define TYPE_BIT(type) (1u << ((type) - CM_REQ))
 
-struct conversations {
-	uint64_t until;
-	size_t count, room;
-	struct conversation **list;
-	struct conversation *buckets[2][BUCKETS];
+/*
+ * struct known_id - an ID of one end, and the conversations that have it, the newest first
+ * @key: end and kind of conversation, session, ID
+ */
+struct known_id {
+	uint32_t key[3];
+	LIST_HEAD(, conversation) conversations;
 };
 
+TAILQ_HEAD(conversation_list, conversation);
+
 /*
- * struct query - what a message says about its conversation
- * @session: of a record; 0: a CM message
- * @tie: the id that it belongs to
- * @about, @reason, @wait: as in struct said
+ * struct conversations - all of a capture
+ * @begun: how many there were, also those that are forgotten
+ * @silent: those that have not ended, and those that have
+ * @spoken: the one of the last message; NULL: it was forgotten
+ * @now: time of the last message that was added
+ * @ids: tree of struct known_id, which no file can make slow; @sessions: of struct cut_session
  */
-struct query {
-	unsigned int type;
-	bool sidr;
-	uint32_t session;
-	struct end sender, receiver;
-	uint64_t transaction;
-	uint64_t service;
-	struct record_tie tie;
-	uint8_t about;
-	uint16_t reason;
-	uint64_t wait;
+struct conversations {
+	struct whole whole;
+	uint64_t now;
+	size_t count, begun;
+	struct conversation_list order;
+	struct conversation_list silent[2];
+	struct conversation *spoken;
+	void *ids;
+	void *sessions;
 };
 
 struct conversations *conversations_new(void)
 {
-	return calloc(1, sizeof(struct conversations));
+	struct conversations *all = calloc(1, sizeof(*all));
+
+	if (!all)
+		return NULL;
+	TAILQ_INIT(&all->order);
+	TAILQ_INIT(&all->silent[false]);
+	TAILQ_INIT(&all->silent[true]);
+	return all;
 }
 
 void conversations_free(struct conversations *all)
 {
-	for (size_t i = 0; i < all->count; i++) {
-		free(all->list[i]->messages);
-		free(all->list[i]);
+	struct conversation *conversation;
+
+	while ((conversation = TAILQ_FIRST(&all->order))) {
+		TAILQ_REMOVE(&all->order, conversation, order);
+		free(conversation->messages);
+		free(conversation);
 	}
-	free(all->list);
+	tdestroy(all->ids, free);
+	tdestroy(all->sessions, free);
 	free(all);
 }
 
-static struct conversation **bucket_of(struct conversations *all, int end, uint32_t id)
+static int compare_ids(const void *a, const void *b)
 {
-	return &all->buckets[end][(id * 2654435761u) >> 18];
+	return memcmp(((const struct known_id *)a)->key, ((const struct known_id *)b)->key,
+		      sizeof(((const struct known_id *)a)->key));
 }
 
-static void set_end(struct end *end, const struct record_entry *entry, bool sender, uint32_t id)
+static int compare_sessions(const void *a, const void *b)
 {
-	end->id = id;
-	end->grh = entry->grh;
-	memcpy(end->gid, sender ? entry->sgid : entry->dgid, sizeof(end->gid));
-	end->lid = sender ? entry->slid : entry->dlid;
-	name_peer(entry, sender, end->address, sizeof(end->address));
+	uint32_t first = ((const struct cut_session *)a)->session;
+	uint32_t second = ((const struct cut_session *)b)->session;
+
+	return first < second ? -1 : first > second;
 }
 
-static unsigned int about_of(const struct record_entry *entry, unsigned int type)
+/* Returns what a tree has, or puts a copy there if it has nothing; NULL: there is no memory. */
+static void *find_or_put(void **tree, const void *wanted, size_t size,
+			 int (*compare)(const void *a, const void *b))
 {
-	static const uint8_t mraed[] = { CM_REQ, CM_REP, CM_LAP, 0 };
-	static const uint8_t rejected[] = { CM_REQ, CM_REP, 0, 0 };
+	void **found = tfind(wanted, tree, compare), *copy;
 
-	if (type == CM_MRA)
-		return mraed[cm_get(entry, "message_mraed")];
-	return type == CM_REJ ? rejected[cm_get(entry, "message_rejected")] : 0;
+	if (found)
+		return *found;
+	copy = malloc(size);
+	if (!copy)
+		return NULL;
+	memcpy(copy, wanted, size);
+	found = tsearch(copy, tree, compare);
+	if (!found)
+		free(copy);
+	return found ? copy : NULL;
 }
 
-static void ask(struct query *query, const struct record_entry *entry)
+static struct cut_session *session_of(struct conversations *all, uint32_t session)
 {
-	uint32_t request = cm_get(entry, "request_id");
+	const struct cut_session wanted = { .session = session };
 
-	query->type = cm_type(entry);
-	query->sidr = query->type == CM_SIDR_REQ || query->type == CM_SIDR_REP;
-	query->transaction = get_be64(entry->bytes + TRANSACTION_AT);
-	set_end(&query->sender, entry, true,
-		query->type == CM_SIDR_REQ ? request : cm_get(entry, "local_comm_id"));
-	set_end(&query->receiver, entry, false,
-		query->type == CM_SIDR_REP ? request : cm_get(entry, "remote_comm_id"));
-	query->about = about_of(entry, query->type);
-	query->reason = cm_get(entry, "reason") + cm_get(entry, "status") +
-			cm_get(entry, "ap_status");
-	query->wait = 4096ull << cm_get(entry, "service_timeout");
-	query->service = cm_get(entry, "service_id");
-	query->tie = (struct record_tie){ .id = entry->id, .pid = entry->pid };
-	memcpy(query->tie.program, entry->program, sizeof(query->tie.program));
+	return find_or_put(&all->sessions, &wanted, sizeof(wanted), compare_sessions);
 }
 
-/* Returns whether a record counts as a CM message. */
-static bool ask_record(struct query *query, const struct record_entry *entry,
-		       const struct trunk_record *record)
+static struct known_id id_of(int end, bool sidr, uint32_t session, uint32_t id)
 {
-	static const unsigned int types[] = {
-		[TRUNK_REQ] = CM_REQ, [TRUNK_REP] = CM_REP, [TRUNK_RTU] = CM_RTU,
-		[TRUNK_REJ] = CM_REJ, [TRUNK_DREQ] = CM_DREQ, [TRUNK_DREP] = CM_DREP,
-	};
-	const struct record_tie *tie = record_tie(entry, record->conn);
-	const uint8_t *bytes = entry->bytes + record->at;
-	unsigned int recorded = entry->len - record->at;
-
-	if (record->type >= sizeof(types) / sizeof(types[0]) || !types[record->type] ||
-	    !entry->session)
-		return false;
-	query->type = types[record->type];
-	query->session = entry->session;
-	set_end(&query->sender, entry, true, record->conn);
-	set_end(&query->receiver, entry, false, record->conn);
-	if (query->type == CM_REJ && recorded >= RECORD_REASON_AT + 2)
-		query->reason = get_be16(bytes + RECORD_REASON_AT);
-	if (query->type == CM_REQ && recorded >= RECORD_SERVICE_AT + 8)
-		query->service = get_be64(bytes + RECORD_SERVICE_AT);
-	if (tie)
-		query->tie = *tie;
-	return true;
+	return (struct known_id){ .key = { end | sidr << 1, session, id } };
 }
 
 /* Addresses differ only if both are known in the same form: a recorder may know the LID alone. */
@@ -154,36 +142,46 @@ static bool is_new_request(const struct conversation *conversation, const struct
 	       conversation->transaction != query->transaction;
 }
 
-/* Searches the conversations in which one end has the ID of this end of the message. */
+/*
+ * Searches the conversations in which one end has the ID of this end of the message. Only the
+ * newest are compared, for the sake of files that use one ID without end.
+ */
 static struct conversation *find_by(struct conversations *all, const struct query *query,
 				    const struct end *by, const struct end *other, int *from)
 {
 	for (int end = REQUESTER; by->id && end <= RESPONDER; end++) {
-		struct conversation *found = *bucket_of(all, end, by->id);
+		const struct known_id wanted = id_of(end, query->sidr, query->session, by->id);
+		struct known_id **known = tfind(&wanted, &all->ids, compare_ids);
+		struct conversation *found = known ? LIST_FIRST(&(*known)->conversations) : NULL;
 
-		for (; found; found = found->next[end]) {
-			if (found->sidr != query->sidr || found->session != query->session ||
-			    found->ends[end].id != by->id ||
-			    !same_address(&found->ends[end], by) ||
-			    !may_be(&found->ends[!end], other) || is_new_request(found, query))
-				continue;
-			*from = by == &query->sender ? end : !end;
-			return found;
+		for (int i = 0; found && i < COMPARED; i++) {
+			if (same_address(&found->ends[end], by) &&
+			    may_be(&found->ends[!end], other) && !is_new_request(found, query)) {
+				*from = by == &query->sender ? end : !end;
+				return found;
+			}
+			found = LIST_NEXT(found, same_id[end]);
 		}
 	}
 	return NULL;
 }
 
-static void know_id(struct conversations *all, struct conversation *conversation, int end,
+/* Returns false if there is no memory. */
+static bool know_id(struct conversations *all, struct conversation *conversation, int end,
 		    uint32_t id)
 {
-	struct conversation **bucket = bucket_of(all, end, id);
+	const struct known_id wanted = id_of(end, conversation->sidr, conversation->session, id);
+	struct known_id *known;
 
 	if (conversation->ends[end].id || !id)
-		return;
+		return true;
+	known = find_or_put(&all->ids, &wanted, sizeof(wanted), compare_ids);
+	if (!known)
+		return false;
 	conversation->ends[end].id = id;
-	conversation->next[end] = *bucket;
-	*bucket = conversation;
+	conversation->known[end] = known;
+	LIST_INSERT_HEAD(&known->conversations, conversation, same_id[end]);
+	return true;
 }
 
 static struct conversation *begin(struct conversations *all, const struct query *query, int *from)
@@ -192,32 +190,47 @@ static struct conversation *begin(struct conversations *all, const struct query 
 	bool answer = query->type == CM_REP || query->type == CM_SIDR_REP ||
 		      query->type == CM_APR;
 
-	if (all->count == all->room) {
-		size_t room = all->room ? 2 * all->room : 64;
-		struct conversation **list = reallocarray(all->list, room, sizeof(*list));
-
-		if (!list) {
-			free(new);
-			return NULL;
-		}
-		all->list = list;
-		all->room = room;
-	}
-	if (!new)
+	if (new && query->session)
+		new->cut = session_of(all, query->session);
+	if (!new || (query->session && !new->cut)) {
+		free(new);
 		return NULL;
+	}
 	*from = answer ? RESPONDER : REQUESTER;
 	new->sidr = query->sidr;
 	new->session = query->session;
 	new->transaction = query->transaction;
 	new->local = -1;
-	new->until = &all->until;
+	new->whole = &all->whole;
 	new->ends[*from] = query->sender;
 	new->ends[!*from] = query->receiver;
 	new->ends[REQUESTER].id = 0;
 	new->ends[RESPONDER].id = 0;
-	all->list[all->count++] = new;
-	new->number = all->count;
+	new->number = ++all->begun;
+	all->count++;
+	TAILQ_INSERT_TAIL(&all->order, new, order);
+	TAILQ_INSERT_TAIL(&all->silent[false], new, silence);
 	return new;
+}
+
+static void forget(struct conversations *all, struct conversation *conversation)
+{
+	for (int end = REQUESTER; end <= RESPONDER; end++) {
+		struct known_id *known = conversation->known[end];
+
+		if (!known)
+			continue;
+		LIST_REMOVE(conversation, same_id[end]);
+		if (!LIST_EMPTY(&known->conversations))
+			continue;
+		tdelete(known, &all->ids, compare_ids);
+		free(known);
+	}
+	TAILQ_REMOVE(&all->order, conversation, order);
+	TAILQ_REMOVE(&all->silent[conversation->ended], conversation, silence);
+	all->count--;
+	free(conversation->messages);
+	free(conversation);
 }
 
 /*
@@ -274,6 +287,10 @@ static void learn(struct conversation *conversation, const struct capture_seen *
 	unsigned int type = query->type;
 
 	conversation->port = seen->port;
+	if (entry->port < 64)
+		conversation->ports |= 1ull << entry->port;
+	if (!conversation->response[REQUESTER])
+		memcpy(conversation->response, query->response, sizeof(query->response));
 	if (type == CM_REQ || type == CM_REP || type == CM_SIDR_REQ || type == CM_SIDR_REP)
 		conversation->requested = true;
 	if (entry->way == RECORD_SENT || entry->way == RECORD_SENT_AGAIN)
@@ -288,6 +305,22 @@ static void learn(struct conversation *conversation, const struct capture_seen *
 		conversation->pid = query->tie.pid;
 	if (!*conversation->program)
 		memcpy(conversation->program, query->tie.program, sizeof(conversation->program));
+}
+
+/* The conversation is no longer silent; a message shows whether it has ended. */
+static void speak(struct conversations *all, struct conversation *conversation, unsigned int type)
+{
+	TAILQ_REMOVE(&all->silent[conversation->ended], conversation, silence);
+	conversation->ended = type == CM_DREP || type == CM_REJ || type == CM_SIDR_REP;
+	TAILQ_INSERT_TAIL(&all->silent[conversation->ended], conversation, silence);
+	all->spoken = conversation;
+}
+
+static void pass_time(struct conversations *all, uint64_t time)
+{
+	all->now = time;
+	if (time > all->whole.until)
+		all->whole.until = time;
 }
 
 static struct conversation *add(struct conversations *all, const struct capture_seen *seen,
@@ -310,11 +343,16 @@ static struct conversation *add(struct conversations *all, const struct capture_
 	else if (query->session && query->type == CM_REJ)
 		query->about = from == REQUESTER && conversation->types & TYPE_BIT(CM_REP) ?
 			       CM_REP : CM_REQ;
-	if (!append(conversation, seen, query, from))
+	if (!append(conversation, seen, query, from)) {
+		if (!conversation->count)
+			forget(all, conversation);
 		return NULL;
-	know_id(all, conversation, from, query->sender.id);
-	know_id(all, conversation, !from, query->receiver.id);
+	}
+	if (!know_id(all, conversation, from, query->sender.id) ||
+	    !know_id(all, conversation, !from, query->receiver.id))
+		return NULL;
 	learn(conversation, seen, query, from);
+	speak(all, conversation, query->type);
 	return conversation;
 }
 
@@ -322,11 +360,10 @@ struct conversation *conversations_add(struct conversations *all, const struct c
 {
 	struct query query = {};
 
-	if (seen->entry.time > all->until)
-		all->until = seen->entry.time;
+	pass_time(all, seen->entry.time);
 	if (!cm_message(cm_type(&seen->entry)))
 		return NULL;
-	ask(&query, &seen->entry);
+	query_message(&query, &seen->entry);
 	return add(all, seen, &query);
 }
 
@@ -336,12 +373,67 @@ struct conversation *conversations_add_record(struct conversations *all,
 {
 	struct query query = {};
 
-	return ask_record(&query, &seen->entry, record) ? add(all, seen, &query) : NULL;
+	pass_time(all, seen->entry.time);
+	return query_record(&query, &seen->entry, record) ? add(all, seen, &query) : NULL;
 }
 
-const struct conversation *conversations_get(const struct conversations *all, size_t index)
+void conversations_add_frame(struct conversations *all, const struct capture_seen *seen)
 {
-	return index < all->count ? all->list[index] : NULL;
+	struct cut_session *session;
+
+	pass_time(all, seen->entry.time);
+	if (!seen->entry.session || !trunk_is_cut(&seen->entry))
+		return;
+	session = session_of(all, seen->entry.session);
+	if (session)
+		session->packet = seen->number;
+}
+
+void conversations_end(struct conversations *all, const struct capture_total *total)
+{
+	all->whole.total = total;
+}
+
+static bool is_silent(const struct conversations *all, const struct conversation *conversation)
+{
+	uint64_t last = conversation->messages[conversation->count - 1].time;
+
+	return (int64_t)(all->now - last) > (conversation->ended ? ENDED_NS : SILENT_NS);
+}
+
+static void forget_silent(struct conversations *all, struct conversation_list *silent)
+{
+	struct conversation *longest;
+
+	while ((longest = TAILQ_FIRST(silent)) &&
+	       (all->count > CONVERSATIONS_KEPT || is_silent(all, longest)))
+		forget(all, longest);
+}
+
+void conversations_forget(struct conversations *all)
+{
+	struct conversation *spoken = all->spoken;
+
+	/* What append() compares stays. */
+	if (spoken && spoken->count > MESSAGES_KEPT) {
+		memmove(spoken->messages, spoken->messages + spoken->count - COMPARED,
+			COMPARED * sizeof(*spoken->messages));
+		spoken->count = COMPARED;
+	}
+	all->spoken = NULL;
+	forget_silent(all, &all->silent[true]);
+	forget_silent(all, &all->silent[false]);
+}
+
+size_t conversations_count(const struct conversations *all)
+{
+	return all->count;
+}
+
+const struct conversation *conversations_next(const struct conversations *all,
+					      const struct conversation *after)
+{
+	return after ? TAILQ_NEXT(after, order) : TAILQ_FIRST(&all->order);
 }
 
 uint64_t conversation_before(const struct conversation *conversation)

@@ -3,6 +3,8 @@
 #ifndef TOOL_DECODE_CONVERSATION_H
 #define TOOL_DECODE_CONVERSATION_H
 
+#include <sys/queue.h>
+
 #include "tool/record/entry.h"
 #include "tool/record/trunk.h"
 
@@ -14,7 +16,7 @@
  * @again: it repeats an earlier message of that end
  * @about: of an MRA or REJ: enum cm_type that it answers, or 0
  * @reason: of a REJ; status of a SIDR_REP or APR
- * @wait: of an MRA: service timeout, in nanoseconds
+ * @wait: of an MRA: service timeout; of a LAP: remote CM response timeout; in nanoseconds
  */
 struct said {
 	unsigned int number;
@@ -42,6 +44,25 @@ struct end {
 };
 
 /*
+ * struct whole - what is known of the capture that conversations are in
+ * @until: time of its last message
+ * @total: of it; NULL: not known
+ */
+struct whole {
+	uint64_t until;
+	const struct capture_total *total;
+};
+
+/*
+ * struct cut_session - what is missing of a session
+ * @packet: the last frame that is cut in the capture, so that records are missing; 0: there is none
+ */
+struct cut_session {
+	uint32_t session;
+	unsigned int packet;
+};
+
+/*
  * struct conversation - a connection, from its REQ to its DREP, or a question of SIDR
  * @number: from 1, in the order of first messages
  * @requested: its REQ, REP or SIDR_REQ is in the capture, so that end 0 is the one that requested
@@ -51,7 +72,11 @@ struct end {
  *	their names.
  * @service: service ID of the request; 0: not in the capture
  * @id, @pid, @program: of a message that has them
- * @until: time of the last message of all conversations
+ * @response: time in which a message of each end is to be answered, in nanoseconds: the remote and
+ *	the local CM response timeout of the REQ; 0: not in the capture
+ * @ports: which ports its messages passed: bit n is port n of the totals
+ * @whole: the capture
+ * @cut: of a session; NULL: of ib_cm
  */
 struct conversation {
 	unsigned int number;
@@ -69,8 +94,16 @@ struct conversation {
 	struct end ends[2];
 	size_t count;
 	struct said *messages;
-	const uint64_t *until;
-	struct conversation *next[2];	/* with the same hash of the ID of this end */
+	uint64_t response[2];
+	uint64_t ports;
+	const struct whole *whole;
+	const struct cut_session *cut;
+	/* Of conversation.c. */
+	bool ended;
+	TAILQ_ENTRY(conversation) order;	/* by number */
+	TAILQ_ENTRY(conversation) silence;	/* with the same @ended, the longest silent first */
+	LIST_ENTRY(conversation) same_id[2];	/* with the ID of this end, the newest first */
+	struct known_id *known[2];
 };
 
 struct conversations;
@@ -98,8 +131,35 @@ struct conversation *conversations_add_record(struct conversations *all,
 					      const struct capture_seen *seen,
 					      const struct trunk_record *record);
 
-/* conversations_get() - number index of them, from 0; NULL: there are not so many */
-const struct conversation *conversations_get(const struct conversations *all, size_t index);
+/*
+ * conversations_add_frame() - note a frame, before its records are added
+ *
+ * A frame that is cut in the capture is noted for its session: messages of it may be missing.
+ */
+void conversations_add_frame(struct conversations *all, const struct capture_seen *seen);
+
+/* conversations_end() - the capture was read; total is used until conversations_free() */
+void conversations_end(struct conversations *all, const struct capture_total *total);
+
+/* How many conversations, and messages of each, conversations_forget() leaves at most. */
+enum { CONVERSATIONS_KEPT = 16384, MESSAGES_KEPT = 511 };
+
+/*
+ * conversations_forget() - bound the memory for messages that are followed while they pass
+ *
+ * Called after each message. Forgets conversations that ended 10 s ago, those without a message for
+ * five minutes, and, if there are more than CONVERSATIONS_KEPT, first those that have ended, then
+ * those that are silent the longest. Of the others it forgets all but the last MESSAGES_KEPT
+ * messages. Pointers to conversations and messages are valid until then.
+ */
+void conversations_forget(struct conversations *all);
+
+/* conversations_count() - how many there are */
+size_t conversations_count(const struct conversations *all);
+
+/* conversations_next() - the one after a conversation by number, or the first one after NULL */
+const struct conversation *conversations_next(const struct conversations *all,
+					      const struct conversation *after);
 
 /* conversation_before() - time of the message before the last one, or 0 */
 uint64_t conversation_before(const struct conversation *conversation);

@@ -126,10 +126,10 @@ static struct json_object *tell_json(const struct conversation *conversation, co
 static bool tell_all(struct telling *telling)
 {
 	struct json_object *rows = json_object_new_array();
-	const struct conversation *conversation;
+	const struct conversation *conversation = NULL;
 	bool any = false;
 
-	for (size_t i = 0; (conversation = conversations_get(telling->conversations, i)); i++) {
+	while ((conversation = conversations_next(telling->conversations, conversation))) {
 		char *title, *text;
 		bool wrong = false;
 

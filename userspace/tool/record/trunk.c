@@ -66,6 +66,20 @@ bool trunk_next(const struct record_entry *entry, struct trunk_record *record)
 	return true;
 }
 
+bool trunk_is_cut(const struct record_entry *entry)
+{
+	struct trunk_record record = {};
+	struct trunk_frame frame;
+	unsigned int records = 0;
+
+	if (!trunk_frame(entry, &frame))
+		return true;
+	for (; trunk_next(entry, &record); records++)
+		if (record.private_at > entry->len)
+			return true;
+	return records < frame.records;
+}
+
 const struct record_tie *record_tie(const struct record_entry *entry, uint32_t conn)
 {
 	for (unsigned int i = 0; i < entry->n_ties; i++)

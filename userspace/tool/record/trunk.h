@@ -53,6 +53,14 @@ bool trunk_frame(const struct record_entry *entry, struct trunk_frame *frame);
  */
 bool trunk_next(const struct record_entry *entry, struct trunk_record *record);
 
+/*
+ * trunk_is_cut() - whether more of a frame than private data at its end is missing
+ *
+ * That is a part of its head, whole records, or what precedes the private data of one. Damage
+ * looks the same.
+ */
+bool trunk_is_cut(const struct record_entry *entry);
+
 /* record_tie() - the tie of the records of a connection in a frame; NULL: it has none */
 const struct record_tie *record_tie(const struct record_entry *entry, uint32_t conn);
 

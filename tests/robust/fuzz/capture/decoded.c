@@ -64,31 +64,65 @@ static void check_cause(const struct conversation *conversation)
 	free(text);
 }
 
+/* What takes the messages of a capture: one explains them, the other follows them. */
+struct taking {
+	struct conversations *all, *followed;
+	size_t taken;
+};
+
+static struct conversation *take(struct taking *taking, const struct capture_seen *seen,
+				 const struct trunk_record *record)
+{
+	struct conversation *conversation, *followed;
+
+	conversation = record ? conversations_add_record(taking->all, seen, record) :
+				conversations_add(taking->all, seen);
+	followed = record ? conversations_add_record(taking->followed, seen, record) :
+			    conversations_add(taking->followed, seen);
+	MUST(!conversation == !followed);
+	if (!conversation)
+		return NULL;
+	check_conversation(conversation, seen);
+	check_conversation(followed, seen);
+	taking->taken++;
+	conversations_forget(taking->followed);
+	MUST(conversations_count(taking->followed) <= conversations_count(taking->all));
+	return conversation;
+}
+
+static void take_records(struct taking *taking, const struct capture_seen *seen)
+{
+	struct trunk_record record = {};
+
+	conversations_add_frame(taking->all, seen);
+	while (trunk_next(&seen->entry, &record))
+		take(taking, seen, &record);
+}
+
 void check_decoded(const struct reading *reading)
 {
-	struct conversations *all = conversations_new();
+	struct taking taking = { .all = conversations_new(), .followed = conversations_new() };
+	const struct conversation *each = NULL;
 	size_t messages = 0, count = 0;
 
-	MUST(all);
+	MUST(taking.all && taking.followed);
 	for (unsigned int i = 0; i < reading->count && i < READ_MAX; i++) {
 		const struct capture_seen *seen = &reading->seen[i];
-		struct conversation *conversation = conversations_add(all, seen);
-		uint64_t before = 0;
+		const struct conversation *conversation = take(&taking, seen, NULL);
+		uint64_t before = conversation ? conversation_before(conversation) : 0;
 
-		if (conversation) {
-			check_conversation(conversation, seen);
-			before = conversation_before(conversation);
-			count++;
-		}
 		check_text(seen, before);
 		check_json(seen, before, conversation ? conversation->number : 0);
+		take_records(&taking, seen);
 	}
+	conversations_end(taking.all, &reading->total);
 	/* Each message is in one conversation. */
-	for (size_t i = 0; conversations_get(all, i); i++) {
-		MUST(conversations_get(all, i)->number == i + 1);
-		messages += conversations_get(all, i)->count;
-		check_cause(conversations_get(all, i));
+	while ((each = conversations_next(taking.all, each))) {
+		MUST(each->number == ++count);
+		messages += each->count;
+		check_cause(each);
 	}
-	MUST(messages == count);
-	conversations_free(all);
+	MUST(messages == taking.taken && count == conversations_count(taking.all));
+	conversations_free(taking.all);
+	conversations_free(taking.followed);
 }
