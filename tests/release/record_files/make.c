@@ -3,7 +3,8 @@
  * Writes the captures of this suite, the same bytes each time: make DIRECTORY
  *
  * lost-request, stale-reject and slow-program are those of Documentation/recording.rst. messages
- * has each CM message over InfiniBand and RoCE v1, and frames of a trunk.
+ * has each CM message over InfiniBand and RoCE v1, trunk has frames of a trunk, and incomplete a
+ * REQ without an answer at a port with drops.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -197,6 +198,16 @@ static void slow_program(struct talk *talk)
 	ready(talk);
 }
 
+/* A REQ, whose answer the recorder may have lost, and another connection after it. */
+static void incomplete(struct talk *talk)
+{
+	say(talk, 0, request(talk));
+	talk->client++;
+	say(talk, 5000, request(talk));
+	say(talk, 2, reply(talk));
+	ready(talk);
+}
+
 /* SIDR has one ID; LAP and APR have paths and a status. */
 static void datagram(struct talk *talk)
 {
@@ -336,6 +347,7 @@ int main(int argc, char **argv)
 	write_capture(argv[1], "lost-request", RECORD_ROCE_V2, lost_request, 0);
 	write_capture(argv[1], "stale-reject", RECORD_ROCE_V2, stale_reject, 0);
 	write_capture(argv[1], "slow-program", RECORD_ROCE_V2, slow_program, 0);
+	write_capture(argv[1], "incomplete", RECORD_ROCE_V2, incomplete, 500);
 	write_capture(argv[1], "messages-ib", RECORD_INFINIBAND, each_message, 2);
 	write_capture(argv[1], "messages-roce1", RECORD_ROCE_V1, each_message, 0);
 	write_capture(argv[1], "trunk", RECORD_ROCE_V2, frames, 0);

@@ -11,8 +11,13 @@
 enum { REQUESTER, RESPONDER, LISTED = 5, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17 };
 
 #define SECOND 1e9
-/* After this time without an answer, a message or its answer was lost. */
-#define ANSWER_SECONDS 1.0
+/*
+ * Times to answer. The one in a REQ is that of the peer alone, without the way to it: a second is
+ * the least. SIDR_REQs have none. If the REQ is not in the capture, or is a record of a trunk,
+ * which has none either, it is that of librdmacm, 4.096 us * 2^20.
+ */
+#define LEAST_NS	1000000000ull
+#define USUAL_NS	(4096ull << 20)
 
 /* The explanation of a conversation, which is being written. */
 struct account {
@@ -106,37 +111,85 @@ static void tell_sent(const struct account *account, const struct sent *sent)
 		fputs(" was sent once", account->to);
 }
 
-/* A capture that ends soon after a message says nothing about an answer. */
-static bool tell_unfinished(struct account *account, const struct sent *sent)
+/* How long after a message its answer may come, or after an MRA that of another; in nanoseconds. */
+static uint64_t time_to_answer(const struct conversation *of, const struct said *said)
 {
-	double left = (int64_t)(account->of->whole->until - sent->first->time) / SECOND;
+	uint64_t time = said->wait ?: of->response[said->from] ?: USUAL_NS;
 
-	if (left >= ANSWER_SECONDS)
+	return of->sidr || time < LEAST_NS ? LEAST_NS : time;
+}
+
+/* The port of the conversation with messages that were not recorded. */
+static const struct record_port *port_with_drops(const struct conversation *of)
+{
+	const struct capture_total *total = of->whole->total;
+
+	for (unsigned int i = 0; total && i < total->n_ports; i++)
+		if (of->ports >> i & 1 && total->ports[i].dropped)
+			return &total->ports[i];
+	return NULL;
+}
+
+/* A name of a file may have ends of lines, which would look like lines of ours. */
+static void print_name(FILE *to, const char *name, size_t size)
+{
+	for (size_t i = 0; i < size && name[i]; i++)
+		fputc(name[i] < ' ' || name[i] > '~' ? '?' : name[i], to);
+}
+
+/* Says why an answer may be missing in the capture, if something of it was not recorded. */
+static bool tell_gap(struct account *account, const struct said *unanswered)
+{
+	const struct record_port *port = port_with_drops(account->of);
+	const struct cut_session *cut = account->of->cut;
+
+	if (!port && (!cut || cut->packet <= unanswered->number))
 		return false;
-	begin(account, false);
-	tell_sent(account, sent);
-	fprintf(account->to, "; the capture ends %.3f s after it, without an answer.\n", left);
+	fputs("; the capture has no answer, but it is incomplete: ", account->to);
+	if (port) {
+		fprintf(account->to, "%" PRIu64 " messages of ", port->dropped);
+		print_name(account->to, port->device, sizeof(port->device));
+		if (port->port)
+			fprintf(account->to, "/%" PRIu32, port->port);
+		fputs(" were not recorded.\n", account->to);
+	} else {
+		fprintf(account->to, "the frame in packet %u is cut.\n", cut->packet);
+	}
 	return true;
 }
 
+/* A capture that ends within the time to answer, or that is incomplete, says nothing about it. */
 static void tell_unanswered(struct account *account, const struct sent *sent,
 			    const struct said *mra)
 {
-	int peer = !sent->first->from;
+	const struct said *since = mra ?: sent->first;
+	const char *peer = name_of(account, !sent->first->from);
+	uint64_t time = time_to_answer(account->of, since);
+	uint64_t left = account->of->whole->until - since->time;
 
-	if (!mra && tell_unfinished(account, sent))
-		return;
-	begin(account, true);
+	begin(account, false);
 	tell_sent(account, sent);
-	if (!mra) {
-		fprintf(account->to, " and not answered: it or the answer was lost, or %s has no "
-			"connection manager that listens.\n", name_of(account, peer));
+	if (mra)
+		fprintf(account->to, "; %s asked in packet %u to wait up to %.1f s (MRA)", peer,
+			mra->number, mra->wait / SECOND);
+	if (left < time) {
+		fprintf(account->to, "; the capture ends %.3f s after %s, without an answer.\n",
+			left / SECOND, mra ? "that" : "it");
 		return;
 	}
-	fprintf(account->to, "; %s asked in packet %u to wait up to %.1f s (MRA), and did not "
-		"answer in the %.1f s that are recorded.\n", name_of(account, peer), mra->number,
-		mra->wait / SECOND,
-		seconds(mra, &account->of->messages[account->of->count - 1]));
+	if (tell_gap(account, since))
+		return;
+	account->wrong = true;
+	if (mra)
+		fprintf(account->to, ", and did not answer in the %.1f s that are recorded.\n",
+			left / SECOND);
+	else if (account->of->session)
+		fprintf(account->to, " and not answered in the %.1f s that are recorded. A trunk "
+			"loses no message: %s is slow, or the session was lost.\n", left / SECOND,
+			peer);
+	else
+		fprintf(account->to, " and not answered: it or the answer was lost, or %s has no "
+			"connection manager that listens.\n", peer);
 }
 
 /* A message that needs an answer, and the answer. */
@@ -199,7 +252,7 @@ static const struct said *tell_exchange(struct account *account, int from, unsig
 		tell_answered(account, &sent, mra.first, reject.first);
 		tell_reject(account, reject.first, sent.first);
 	} else {
-		tell_unanswered(account, &sent, mra.first);
+		tell_unanswered(account, &sent, mra.last);
 	}
 	return answer.first;
 }
@@ -264,14 +317,6 @@ static void tell_sidr(struct account *account)
 		name_sidr_status(answer->reason), answer->reason);
 }
 
-/* A name of a file may have ends of lines, which would look like lines of ours. */
-static void print_program(FILE *to, const char *program, size_t size)
-{
-	fputs(", ", to);
-	for (size_t i = 0; i < size && program[i]; i++)
-		fputc(program[i] < ' ' || program[i] > '~' ? '?' : program[i], to);
-}
-
 void cause_title(FILE *to, const struct conversation *conversation)
 {
 	uint64_t service = conversation->service;
@@ -289,8 +334,10 @@ void cause_title(FILE *to, const struct conversation *conversation)
 	if (conversation->id.handle)
 		fprintf(to, ", id %" PRIu64 "/%" PRIu32, conversation->id.context,
 			conversation->id.handle);
-	if (*conversation->program)
-		print_program(to, conversation->program, sizeof(conversation->program));
+	if (*conversation->program) {
+		fputs(", ", to);
+		print_name(to, conversation->program, sizeof(conversation->program));
+	}
 	if (conversation->pid)
 		fprintf(to, " (%" PRIu32 ")", conversation->pid);
 }

@@ -9,6 +9,7 @@
 
 #include "tool/core/tool.h"
 #include "tool/decode/cause.h"
+#include "tool/decode/print.h"
 
 /*
  * struct telling - a capture that is explained
@@ -47,6 +48,7 @@ static void take_records(struct telling *telling, const struct capture_seen *see
 	struct trunk_record record = {};
 	const struct record_tie *tie;
 
+	conversations_add_frame(telling->conversations, seen);
 	while (trunk_next(&seen->entry, &record)) {
 		tie = record_tie(&seen->entry, record.conn);
 		alone.n_ties = !!tie;
@@ -157,6 +159,7 @@ bool explain_capture(const struct record_options *wanted)
 {
 	struct telling telling = { .options = wanted, .conversations = conversations_new() };
 	FILE *from = fopen(wanted->read_from, "re");
+	struct capture_total total;
 	char why[256] = "";
 	bool wrong;
 	int ret;
@@ -166,11 +169,13 @@ bool explain_capture(const struct record_options *wanted)
 	if (!telling.conversations)
 		fail(TOOL_ERROR, "there is no memory for the conversations of %s",
 		     wanted->read_from);
-	ret = capture_read(from, take_message, &telling, why, sizeof(why));
+	ret = capture_read_total(from, take_message, &telling, &total, why, sizeof(why));
 	fclose(from);
+	conversations_end(telling.conversations, &total);
 	wrong = tell_all(&telling);
 	conversations_free(telling.conversations);
 	free(telling.passed);
+	print_drops(&total);
 	if (ret < 0)
 		fail(TOOL_ERROR, "%s: %s", wanted->read_from, why);
 	if (!telling.told && !options.json)

@@ -59,15 +59,18 @@ static int print_message(const struct capture_seen *seen, void *arg)
 	return printing->printed == wanted->count || wanted->packet ? ENOUGH : 0;
 }
 
-static void tell_drops(const struct capture_total *total)
+void print_drops(const struct capture_total *total)
 {
 	for (unsigned int i = 0; i < total->n_ports; i++) {
 		struct record_port port = total->ports[i];
+		char number[16] = "";
 
 		text_clean(port.device);
+		if (port.port)
+			snprintf(number, sizeof(number), "/%" PRIu32, port.port);
 		if (port.dropped)
-			warn("%s/%" PRIu32 ": %" PRIu64 " messages were not recorded", port.device,
-			     port.port, port.dropped);
+			warn("%s%s: %" PRIu64 " messages were not recorded", port.device, number,
+			     port.dropped);
 	}
 }
 
@@ -96,7 +99,7 @@ void print_capture(const struct record_options *wanted)
 	json_object_put(printing.rows);
 	if (ret < 0)
 		fail(TOOL_ERROR, "%s: %s", wanted->read_from, why);
-	tell_drops(&total);
+	print_drops(&total);
 	if (wanted->packet && !printing.printed)
 		fail(TOOL_ERROR, "%s has no CM message that is packet %u and passes the filters; "
 		     "it has %u packets", wanted->read_from, wanted->packet, total.packets);

@@ -14,4 +14,7 @@
  */
 void print_capture(const struct record_options *options);
 
+/* print_drops() - report on stderr how many messages of each port were not recorded */
+void print_drops(const struct capture_total *total);
+
 #endif /* TOOL_DECODE_PRINT_H */
