@@ -8,7 +8,10 @@
 
 #include "tool/decode/cause.h"
 
-enum { SESSION = 77, CONN = 5, OTHER_CONN = 9, TIMEOUTS_AT = 67, LOCAL_TIMEOUT_AT = 71 };
+enum {
+	SESSION = 77, CONN = 5, OTHER_CONN = 9,
+	TIMEOUTS_AT = 67, LOCAL_TIMEOUT_AT = 71, LAP_TIMEOUT_AT = 39,	/* bytes of messages */
+};
 
 static uint64_t began = 1700000000 * SECOND;
 
@@ -64,6 +67,8 @@ static void add_message(struct story *story, unsigned int type, bool client, uns
 	} else if (type == CM_MRA) {
 		entry.bytes[32] = 0;
 		entry.bytes[33] = timeout << 3;
+	} else if (type == CM_LAP) {
+		entry.bytes[LAP_TIMEOUT_AT] = timeout << 3;
 	}
 	assert_non_null(add(story, &entry));
 }
@@ -213,6 +218,24 @@ static void waits_as_long_as_an_mra_says(void **state)
 		    "17.000 s after that, without an answer", false);
 	pass(&story, 20 * SECOND);
 	assert_told(&story, "(MRA), and did not answer in the 18.0 s that are recorded", true);
+	end(&story);
+}
+
+/* A LAP has a timeout of its own. */
+static void waits_as_long_as_a_lap_allows(void **state)
+{
+	struct story story = begin();
+
+	(void)state;
+	add_message(&story, CM_REQ, true, 14);
+	add_message(&story, CM_REP, false, 0);
+	add_message(&story, CM_RTU, true, 0);
+	add_message(&story, CM_LAP, true, 20);
+	pass(&story, 4 * SECOND);
+	assert_told(&story, "LAP in packet 4 was sent once; the capture ends 4.000 s after it",
+		    false);
+	pass(&story, 5 * SECOND);
+	assert_told(&story, "LAP in packet 4 was sent once and not answered", true);
 	end(&story);
 }
 
@@ -413,7 +436,10 @@ static void forgets_what_has_ended(void **state)
 	follow(&story, &reject);
 	assert_int_equal(conversations_count(story.all), 1);
 	story.at = 20 * SECOND;
-	for (uint32_t id = 0x1000; id < 0x1000 + CONVERSATIONS_KEPT; id++) {
+	entry = request(0x1000, 0, 0x1000);
+	follow(&story, &entry);
+	assert_int_equal(conversations_count(story.all), 1);
+	for (uint32_t id = 0x1001; id < 0x1000 + CONVERSATIONS_KEPT; id++) {
 		entry = request(id, 0, id);
 		follow(&story, &entry);
 	}
@@ -451,6 +477,7 @@ int main(void)
 		cmocka_unit_test(waits_as_long_as_the_request_allows),
 		cmocka_unit_test(waits_for_the_answer_of_a_disconnect),
 		cmocka_unit_test(waits_as_long_as_an_mra_says),
+		cmocka_unit_test(waits_as_long_as_a_lap_allows),
 		cmocka_unit_test(waits_a_second_for_sidr),
 		cmocka_unit_test(knows_what_was_not_recorded),
 		cmocka_unit_test(knows_the_drops_of_both_ends),
