@@ -32,17 +32,37 @@ static void assert_bytes(const struct record_entry *entry, unsigned int from, un
 		assert_int_equal(entry->bytes[i], value);
 }
 
+/* The header of the IP CM service: port 4097, from 192.0.2.1 to 192.0.2.2. */
+static const uint8_t ipv4_header[CM_IP_HEADER_LEN] = {
+	[1] = 0x40, [2] = 0x10, [3] = 1, [16] = 192, [18] = 2, [19] = 1, [32] = 192, [34] = 2,
+	[35] = 2,
+};
+
+/* The same, from 2001:db8::1 to fe80::2. */
+static const uint8_t ipv6_header[CM_IP_HEADER_LEN] = {
+	[1] = 0x60, [2] = 0x10, [3] = 1, [4] = 0x20, [5] = 1, [6] = 0xd, [7] = 0xb8, [19] = 1,
+	[20] = 0xfe, [21] = 0x80, [35] = 2,
+};
+
+static void put_header(struct record_entry *entry, const uint8_t *header)
+{
+	memcpy(entry->bytes + cm_message(cm_type(entry))->private_at, header, CM_IP_HEADER_LEN);
+}
+
 static void removes_private_data(void **state)
 {
 	(void)state;
 	for (unsigned int type = CM_REQ; type <= CM_APR; type++) {
 		struct record_entry entry = fixture_message(type, true, RECORD_ROCE_V2);
-		struct record_entry before = entry;
 		unsigned int from = cm_message(type)->private_at;
+		struct record_entry before;
 
 		/* The service IDs of both are those of the IP CM service. */
-		if (type == CM_REQ || type == CM_SIDR_REQ)
+		if (type == CM_REQ || type == CM_SIDR_REQ) {
+			put_header(&entry, ipv4_header);
 			from += CM_IP_HEADER_LEN;
+		}
+		before = entry;
 		record_remove_private_data(&entry);
 		assert_false(entry.private_data);
 		assert_memory_equal(entry.bytes, before.bytes, from);
@@ -56,9 +76,82 @@ static void removes_it_of_other_services(void **state)
 	struct record_entry entry = fixture_message(CM_REQ, true, RECORD_INFINIBAND);
 
 	(void)state;
+	put_header(&entry, ipv4_header);
 	put_be64(entry.bytes + 32, 0x0000000100000001);
 	record_remove_private_data(&entry);
 	assert_bytes(&entry, cm_message(CM_REQ)->private_at, RECORD_MAD_LEN, 0);
+}
+
+/* Whether a request keeps the header, one byte of which is another. */
+static bool keeps_header(unsigned int type, const uint8_t *header, unsigned int at, uint8_t value)
+{
+	struct record_entry entry = fixture_message(type, true, RECORD_INFINIBAND);
+	unsigned int from = cm_message(type)->private_at;
+	uint8_t changed[CM_IP_HEADER_LEN];
+
+	memcpy(changed, header, sizeof(changed));
+	changed[at] = value;
+	put_header(&entry, changed);
+	record_remove_private_data(&entry);
+	assert_bytes(&entry, from + CM_IP_HEADER_LEN, RECORD_MAD_LEN, 0);
+	if (!memcmp(entry.bytes + from, changed, sizeof(changed)))
+		return true;
+	assert_bytes(&entry, from, from + CM_IP_HEADER_LEN, 0);
+	return false;
+}
+
+/* An id of AF_IB may request a service ID of the IP CM service, and sends no header. */
+static void removes_what_is_no_header(void **state)
+{
+	static const unsigned int types[] = { CM_REQ, CM_SIDR_REQ };
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_true(keeps_header(types[i], ipv4_header, 1, 0x40));
+		assert_false(keeps_header(types[i], ipv4_header, 0, 0x10));
+		assert_false(keeps_header(types[i], ipv4_header, 1, 0x41));
+		assert_false(keeps_header(types[i], ipv4_header, 1, 0x60));
+		assert_false(keeps_header(types[i], ipv4_header, 16, 0));
+		assert_false(keeps_header(types[i], ipv4_header, 32, 224));
+		for (unsigned int at = 0; at < 12; at++) {
+			assert_false(keeps_header(types[i], ipv4_header, 4 + at, 1));
+			assert_false(keeps_header(types[i], ipv4_header, 20 + at, 1));
+		}
+		assert_true(keeps_header(types[i], ipv6_header, 1, 0x60));
+		assert_false(keeps_header(types[i], ipv6_header, 1, 0x40));
+		assert_false(keeps_header(types[i], ipv6_header, 4, 0xff));
+		assert_false(keeps_header(types[i], ipv6_header, 20, 0));
+	}
+}
+
+/* The same of a REQ that is a record of a frame; a record may end before the header does. */
+static void removes_what_is_no_header_of_a_record(void **state)
+{
+	enum { PRIVATE_AT = TRUNK_FRAME_LEN + 64, LEN = 64 + CM_IP_HEADER_LEN + 8 };
+	static const struct {
+		uint32_t service;	/* lower half of the service ID */
+		unsigned int len;
+		bool kept;
+	} cases[] = {
+		{ 0x1061d2f, LEN, true },
+		{ 0x2061d2f, LEN, false },
+		{ 0x1061d2f, LEN - 12, false },
+	};
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct record_entry entry = frame_of(TRUNK_REQ, cases[i].len);
+		unsigned int from = PRIVATE_AT, end = TRUNK_FRAME_LEN + cases[i].len;
+
+		put_be64(entry.bytes + TRUNK_FRAME_LEN + 8, cases[i].service);
+		memcpy(entry.bytes + PRIVATE_AT, ipv4_header, sizeof(ipv4_header));
+		record_remove_private_data(&entry);
+		if (cases[i].kept) {
+			assert_memory_equal(entry.bytes + from, ipv4_header, CM_IP_HEADER_LEN);
+			from += CM_IP_HEADER_LEN;
+		}
+		assert_bytes(&entry, from, end, 0);
+	}
 }
 
 /* What a later version sends may be private, too. */
@@ -184,6 +277,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(removes_private_data),
 		cmocka_unit_test(removes_it_of_other_services),
+		cmocka_unit_test(removes_what_is_no_header),
+		cmocka_unit_test(removes_what_is_no_header_of_a_record),
 		cmocka_unit_test(removes_records_of_unknown_types),
 		cmocka_unit_test(removes_it_to_the_end_of_a_frame),
 		cmocka_unit_test(ends_at_long_records),

@@ -45,7 +45,7 @@ static void print_ip(FILE *to, const struct record_entry *entry)
 	int family = header && header[1] >> 4 == 4 ? AF_INET : AF_INET6;
 	int skip = family == AF_INET ? 12 : 0;
 
-	if (!header || (header[1] >> 4 != 4 && header[1] >> 4 != 6))
+	if (!header)
 		return;
 	inet_ntop(family, header + 4 + skip, source, sizeof(source));
 	inet_ntop(family, header + 20 + skip, destination, sizeof(destination));

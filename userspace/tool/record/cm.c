@@ -222,14 +222,49 @@ bool cm_has(const struct record_entry *entry, const char *name)
 	return find_field(entry, name);
 }
 
+/* An IPv4 address is at the end of its 16 bytes, behind zeros; 224.0.0.0/4 is multicast. */
+static bool is_ipv4(const uint8_t *field)
+{
+	static const uint8_t zeros[12];
+
+	return !memcmp(field, zeros, sizeof(zeros)) && field[12] && field[12] < 224;
+}
+
+/* Global (2000::/3), unique local (fc00::/7), link-local (fe80::/10), and loopback. */
+static bool is_ipv6(const uint8_t *field)
+{
+	static const uint8_t loopback[16] = { [15] = 1 };
+
+	return field[0] >> 5 == 1 || field[0] >> 1 == 0xfc >> 1 ||
+	       (field[0] == 0xfe && field[1] >> 6 == 2) ||
+	       !memcmp(field, loopback, sizeof(loopback));
+}
+
+bool cm_is_ip_header(uint64_t service_id, const uint8_t *bytes)
+{
+	const uint8_t *source = bytes + 4, *destination = bytes + 20;
+
+	if (!SERVICE_ID_IP(service_id) || bytes[0])
+		return false;
+	switch (bytes[1]) {
+	case 4 << 4:
+		return is_ipv4(source) && is_ipv4(destination);
+	case 6 << 4:
+		return is_ipv6(source) && is_ipv6(destination);
+	default:
+		return false;
+	}
+}
+
 const uint8_t *cm_ip_header(const struct record_entry *entry)
 {
 	unsigned int type = cm_type(entry);
 	const struct cm_message *message = cm_message(type);
+	const uint8_t *header;
 
 	if ((type != CM_REQ && type != CM_SIDR_REQ) ||
-	    !SERVICE_ID_IP(cm_get(entry, "service_id")) ||
 	    entry->len < message->private_at + CM_IP_HEADER_LEN)
 		return NULL;
-	return entry->bytes + message->private_at;
+	header = entry->bytes + message->private_at;
+	return cm_is_ip_header(cm_get(entry, "service_id"), header) ? header : NULL;
 }

@@ -62,7 +62,17 @@ bool cm_has(const struct record_entry *entry, const char *name);
 /* cm_number() - the value of a field of at most 64 bits */
 uint64_t cm_number(const struct record_entry *entry, const struct cm_field *field);
 
-/* cm_ip_header() - the header of the IP CM service of a REQ or SIDR_REQ, or NULL */
+/*
+ * cm_is_ip_header() - whether a request has a header of the IP CM service (IBTA annex A11)
+ * @service_id: that it requests; an id of AF_IB, which sends no header, may request any
+ * @bytes: CM_IP_HEADER_LEN bytes, where the header would be
+ *
+ * Return: whether the service ID is one of this service, and the bytes have version 0 and two
+ * unicast addresses of IPv4 or IPv6. Data of an id of AF_IB may look so, too.
+ */
+bool cm_is_ip_header(uint64_t service_id, const uint8_t *bytes);
+
+/* cm_ip_header() - the header of the IP CM service of a REQ or SIDR_REQ, or NULL if it has none */
 const uint8_t *cm_ip_header(const struct record_entry *entry);
 
 #endif /* TOOL_RECORD_CM_H */

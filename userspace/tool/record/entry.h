@@ -177,8 +177,8 @@ void record_text(FILE *to, unsigned int number, const struct record_port *port,
 /*
  * Zeroes what IBTA calls private data in a CM message, and that of the records of a trunk's frame.
  * Stays: the header of the RDMA IP CM service at the beginning of the private data of a REQ and a
- * SIDR_REQ, which has addresses and ports only. A message that is no CM message or that is damaged
- * keeps its header only.
+ * SIDR_REQ, which has addresses and ports only, if cm_is_ip_header() finds one. A message that is
+ * no CM message or that is damaged keeps its header only.
  */
 void record_remove_private_data(struct record_entry *entry);
 

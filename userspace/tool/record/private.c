@@ -2,10 +2,11 @@
 /* Removes private data from messages: what programs said to each other. */
 #include <string.h>
 
+#include "tool/record/bytes.h"
 #include "tool/record/cm.h"
 #include "tool/record/trunk.h"
 
-enum { MAD_HDR_LEN = 24, COOKIE_LEN = 8 };
+enum { MAD_HDR_LEN = 24, COOKIE_LEN = 8, TRUNK_SERVICE_ID_AT = 8 };
 
 /* Zeroes bytes of the message, as far as they were recorded. */
 static void clear(struct record_entry *entry, unsigned int from, unsigned int to)
@@ -26,6 +27,20 @@ static void clear_cm(struct record_entry *entry)
 	clear(entry, from, RECORD_MAD_LEN);
 }
 
+/* Where private data of a record begin: behind the header of the IP CM service, if it has one. */
+static unsigned int private_from(const struct record_entry *entry,
+				 const struct trunk_record *record)
+{
+	unsigned int from = record->private_at, end = record->at + record->len;
+
+	if (record->type == TRUNK_REQ && from + CM_IP_HEADER_LEN <= end &&
+	    from + CM_IP_HEADER_LEN <= entry->len &&
+	    cm_is_ip_header(get_be64(entry->bytes + record->at + TRUNK_SERVICE_ID_AT),
+			    entry->bytes + from))
+		from += CM_IP_HEADER_LEN;
+	return from;
+}
+
 /* The cookie stays secret, too: a frame has to contain it. What is no record is cleared. */
 static void clear_trunk(struct record_entry *entry)
 {
@@ -36,8 +51,7 @@ static void clear_trunk(struct record_entry *entry)
 	while (trunk_next(entry, &record)) {
 		end = record.at + record.len;
 		if (record.private_at)
-			clear(entry, record.private_at +
-			      (record.type == TRUNK_REQ ? CM_IP_HEADER_LEN : 0), end);
+			clear(entry, private_from(entry, &record), end);
 	}
 	clear(entry, end, sizeof(entry->bytes));
 }

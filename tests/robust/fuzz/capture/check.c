@@ -92,6 +92,24 @@ bool same_entry(const struct record_entry *one, const struct record_entry *two)
 	       same_ties(one, two);
 }
 
+/* A unicast address of version 4 or 6, which has 128 bits here, too. */
+static bool is_address(const uint8_t *at, unsigned int version)
+{
+	unsigned int begins = at[0] << 8 | at[1];
+
+	if (version == 4)
+		return !memcmp(at, "\0\0\0\0\0\0\0\0\0\0\0", 12) && at[12] >= 1 && at[12] <= 223;
+	return (begins & 0xe000) == 0x2000 || (begins & 0xfe00) == 0xfc00 ||
+	       (begins & 0xffc0) == 0xfe80 || !memcmp(at, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16);
+}
+
+/* Whether private data begin with the header of the IP CM service. */
+static bool has_header(const uint8_t *at)
+{
+	return !at[0] && (at[1] == 0x40 || at[1] == 0x60) && is_address(at + 4, at[1] >> 4) &&
+	       is_address(at + 20, at[1] >> 4);
+}
+
 /* Where the bytes begin that a message without private data does not have. */
 static unsigned int removed_from(const struct record_entry *entry)
 {
@@ -103,7 +121,8 @@ static unsigned int removed_from(const struct record_entry *entry)
 	/* Service IDs of the IP CM service: 0x0000000001PPNNNN, with protocol and port. */
 	if ((type == TYPE_REQ || type == TYPE_SIDR_REQ) &&
 	    entry->len >= from + IP_HEADER_LEN &&
-	    !memcmp(entry->bytes + SERVICE_ID_AT, (uint8_t []) { 0, 0, 0, 0, 1 }, 5))
+	    !memcmp(entry->bytes + SERVICE_ID_AT, (uint8_t []) { 0, 0, 0, 0, 1 }, 5) &&
+	    has_header(entry->bytes + from))
 		from += IP_HEADER_LEN;
 	return from;
 }
