@@ -85,11 +85,15 @@ def number(text: str) -> int:
         return int(text.replace(":", ""), 16)
 
 
-def is_sound(capture: Path) -> None:
+def is_valid(capture: Path) -> None:
     wrong = tshark(capture, "-Y", "_ws.malformed || _ws.expert.severity >= \"Warning\" || ip.checksum.status == 0 || "
                    "udp.checksum.status == 0")
     if wrong:
         raise Differs(f"tshark objects to {wrong}")
+
+
+def is_sound(capture: Path) -> None:
+    is_valid(capture)
     packets = fields(capture, ["frame.number", "frame.interface_name", "frame.packet_flags_direction"])
     if not packets or not all(len(packet) == 3 and all(packet) for packet in packets):
         raise Differs(f"packets without interface or direction: {packets}")

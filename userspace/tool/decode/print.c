@@ -74,6 +74,19 @@ void print_drops(const struct capture_total *total)
 	}
 }
 
+void print_unread(const char *name, const struct capture_total *total)
+{
+	static const char known[] = "what is read: Ethernet (1), Linux cooked (113, 276), ERF "
+				    "(197) and InfiniBand (247)";
+
+	if (total->unread && total->unread == total->packets)
+		fail(TOOL_ERROR, "%s: packets of link type %d are not read, and it has no others; "
+		     "%s", name, total->unread_link, known);
+	if (total->unread)
+		warn("%s: %u of %u packets are not read, the first of link type %d; %s", name,
+		     total->unread, total->packets, total->unread_link, known);
+}
+
 void print_capture(const struct record_options *wanted)
 {
 	struct printing printing = {
@@ -100,6 +113,7 @@ void print_capture(const struct record_options *wanted)
 	if (ret < 0)
 		fail(TOOL_ERROR, "%s: %s", wanted->read_from, why);
 	print_drops(&total);
+	print_unread(wanted->read_from, &total);
 	if (wanted->packet && !printing.printed)
 		fail(TOOL_ERROR, "%s has no CM message that is packet %u and passes the filters; "
 		     "it has %u packets", wanted->read_from, wanted->packet, total.packets);

@@ -3,6 +3,7 @@
 #ifndef TOOL_DECODE_PRINT_H
 #define TOOL_DECODE_PRINT_H
 
+#include "tool/record/entry.h"
 #include "tool/record/options.h"
 
 /*
@@ -16,5 +17,13 @@ void print_capture(const struct record_options *options);
 
 /* print_drops() - report on stderr how many messages of each port were not recorded */
 void print_drops(const struct capture_total *total);
+
+/*
+ * print_unread() - tell that packets of some types of links were not read
+ * @name: of the capture; @total: what capture_read_total() has found in it
+ *
+ * Ends the program with TOOL_ERROR if the capture has no other packets.
+ */
+void print_unread(const char *name, const struct capture_total *total);
 
 #endif /* TOOL_DECODE_PRINT_H */

@@ -148,6 +148,8 @@ struct capture_seen {
 struct capture_total {
 	unsigned int packets;
 	unsigned int messages;		/* packets that are CM messages or frames of a trunk */
+	unsigned int unread;		/* packets whose type of link is not read */
+	int unread_link;		/* type of the link of the first of them */
 	char recorder[128];		/* the program that wrote the file; "": it does not say */
 	unsigned int n_ports;		/* in the order in which the file names them */
 	struct record_port ports[64];	/* further ports are counted in none */

@@ -8,8 +8,10 @@
 /* Types of links in capture files: https://www.tcpdump.org/linktypes.html. */
 enum {
 	LINK_ETHERNET = 1,
+	LINK_LINUX_SLL = 113,		/* "cooked": of tcpdump -i any */
 	LINK_ERF = 197,
 	LINK_INFINIBAND = 247,
+	LINK_LINUX_SLL2 = 276,
 };
 
 /* More than the headers and checksums around a message: ERF, LRH, GRH, BTH, DETH, ICRC, VCRC. */
@@ -19,6 +21,8 @@ enum {
 enum {
 	ERF_LEN = 16,
 	ETHERNET_LEN = 14,
+	SLL_LEN = 16,
+	SLL2_LEN = 20,
 	LRH_LEN = 8,
 	GRH_LEN = 40,		/* that of IPv6, too */
 	IPV4_LEN = 20,
@@ -57,6 +61,9 @@ int frame_link(enum record_link link);
  * @frame: filled in
  */
 void frame_build(const struct record_entry *entry, struct frame *frame);
+
+/* frame_reads() - whether frame_parse() knows a type of link */
+bool frame_reads(int link);
 
 /*
  * frame_parse() - take a message out of a packet

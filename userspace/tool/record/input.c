@@ -117,6 +117,11 @@ int input_packet(struct input *in, struct capture_seen *seen, int link, const ui
 	bool trunk = seen->entry.kind == RECORD_TRUNK;
 	uint32_t sqpn = seen->entry.sqpn;
 
+	if (!frame_reads(link)) {
+		if (!in->total->unread++)
+			in->total->unread_link = link;
+		return 0;
+	}
 	if (!frame_parse(link, bytes, len, &seen->entry))
 		return 0;
 	/* Any send of an RC QP looks like a trunk's; the comment tells which ones are. */

@@ -16,6 +16,8 @@ enum {
 	ETHERTYPE_SERVICE_VLAN = 0x88a8,
 	PROTOCOL_UDP = 17,
 	IPV4_FRAGMENT = 0x3fff,		/* more fragments, or an offset */
+	COOKED_RECEIVED = 0,		/* types of packets: for this host, and from it */
+	COOKED_SENT = 4,
 };
 
 /*
@@ -149,16 +151,11 @@ static bool parse_udp(struct rest *rest, struct record_entry *entry)
 	return true;
 }
 
-static bool parse_ethernet(struct rest rest, struct record_entry *entry)
+/* What follows the header of a link, of this type of Ethernet, and may begin with tags. */
+static bool parse_network(struct rest rest, uint16_t type, struct record_entry *entry)
 {
-	const uint8_t *header = take(&rest, ETHERNET_LEN), *tag;
-	uint16_t type;
+	const uint8_t *tag;
 
-	if (!header)
-		return false;
-	memcpy(entry->dmac, header, sizeof(entry->dmac));
-	memcpy(entry->smac, header + 6, sizeof(entry->smac));
-	type = get_be16(header + 12);
 	while (type == ETHERTYPE_VLAN || type == ETHERTYPE_SERVICE_VLAN) {
 		tag = take(&rest, 4);
 		if (!tag)
@@ -181,6 +178,36 @@ static bool parse_ethernet(struct rest rest, struct record_entry *entry)
 	default:
 		return false;
 	}
+}
+
+static bool parse_ethernet(struct rest rest, struct record_entry *entry)
+{
+	const uint8_t *header = take(&rest, ETHERNET_LEN);
+
+	if (!header)
+		return false;
+	memcpy(entry->dmac, header, sizeof(entry->dmac));
+	memcpy(entry->smac, header + 6, sizeof(entry->smac));
+	return parse_network(rest, get_be16(header + 12), entry);
+}
+
+/* Headers that Linux puts in place of those of any link; they tell the sender and the direction. */
+static bool parse_cooked(struct rest rest, bool second, struct record_entry *entry)
+{
+	const uint8_t *header = take(&rest, second ? SLL2_LEN : SLL_LEN);
+	unsigned int way, address_len;
+
+	if (!header)
+		return false;
+	way = second ? header[10] : get_be16(header);
+	address_len = second ? header[11] : get_be16(header + 4);
+	if (entry->way == RECORD_SEEN && way == COOKED_SENT)
+		entry->way = RECORD_SENT;
+	else if (entry->way == RECORD_SEEN && way == COOKED_RECEIVED)
+		entry->way = RECORD_RECEIVED;
+	if (address_len == sizeof(entry->smac))
+		memcpy(entry->smac, header + (second ? 12 : 6), sizeof(entry->smac));
+	return parse_network(rest, get_be16(second ? header : header + 14), entry);
 }
 
 static bool parse_infiniband(struct rest rest, struct record_entry *entry)
@@ -222,6 +249,20 @@ static bool parse_erf(struct rest rest, struct record_entry *entry)
 	return parse_infiniband(rest, entry);
 }
 
+bool frame_reads(int link)
+{
+	switch (link) {
+	case LINK_ETHERNET:
+	case LINK_LINUX_SLL:
+	case LINK_LINUX_SLL2:
+	case LINK_ERF:
+	case LINK_INFINIBAND:
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool frame_parse(int link, const uint8_t *bytes, size_t len, struct record_entry *entry)
 {
 	struct record_entry parsed = *entry;
@@ -231,6 +272,10 @@ bool frame_parse(int link, const uint8_t *bytes, size_t len, struct record_entry
 	switch (link) {
 	case LINK_ETHERNET:
 		found = parse_ethernet(rest, &parsed);
+		break;
+	case LINK_LINUX_SLL:
+	case LINK_LINUX_SLL2:
+		found = parse_cooked(rest, link == LINK_LINUX_SLL2, &parsed);
 		break;
 	case LINK_ERF:
 		found = parse_erf(rest, &parsed);

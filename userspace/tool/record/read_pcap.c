@@ -58,8 +58,8 @@ int read_pcap(struct input *in)
 	ret = input_take(in, 4, FILE_HDR_LEN - 4);
 	if (ret)
 		return ret;
-	/* The upper bits say whether and how long checksums of Ethernet are recorded. */
-	link = input_u32(in, in->bytes + 20) & 0x0fffffff;
+	/* The upper 6 bits say whether and how long checksums of frames (FCS) are recorded. */
+	link = input_u32(in, in->bytes + 20) & 0x03ffffff;
 	while (!ret && !input_ends(in))
 		ret = read_packet(in, link, unit);
 	return ret;

@@ -13,7 +13,15 @@
 #include "capture.h"
 
 /* The first byte: a file, or the type of the link of a packet. */
-enum { INPUT_FILE, INPUT_ETHERNET, INPUT_ERF, INPUT_INFINIBAND, INPUT_KINDS };
+enum {
+	INPUT_FILE,
+	INPUT_ETHERNET,
+	INPUT_ERF,
+	INPUT_INFINIBAND,
+	INPUT_COOKED,
+	INPUT_COOKED2,
+	INPUT_KINDS,
+};
 
 enum { FILE_MAX = 4096, BLOCK_MIN = 12, OPTION_COMMENT = 1 };
 
@@ -188,6 +196,7 @@ static bool make_file(struct file *file, const uint8_t *data, size_t len)
 {
 	static const uint32_t links[INPUT_KINDS] = {
 		[INPUT_ETHERNET] = 1, [INPUT_ERF] = 197, [INPUT_INFINIBAND] = 247,
+		[INPUT_COOKED] = 113, [INPUT_COOKED2] = 276,
 	};
 	size_t comment;
 
