@@ -88,6 +88,7 @@ static inline int fixture_read(struct fixture_file *file, size_t len)
 	int ret;
 
 	assert_non_null(from);
+	capture_total_free(&file->total);
 	file->count = 0;
 	*file->why = '\0';
 	ret = capture_read_total(from, fixture_keep, file, &file->total, file->why,

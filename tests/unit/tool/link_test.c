@@ -197,6 +197,62 @@ static void counts_packets_of_other_links(void **state)
 	assert_false(frame_reads(LINK_WLAN));
 }
 
+/* An interface of its own for each of so many ports, and what was dropped at each: its number. */
+static void put_ports(struct fixture_file *file, unsigned int count)
+{
+	static const uint32_t section[] = { 0x0a0d0d0a, 28, 0x1a2b3c4d, 0x10000, -1u, -1u, 28 };
+	const unsigned int in_a_section = 1000;
+	uint32_t *at;
+
+	file->bytes = calloc(count + 1, 128);
+	assert_non_null(file->bytes);
+	at = (uint32_t *)file->bytes;
+	for (unsigned int i = 0; i < count; i++) {
+		uint32_t blocks[] = {
+			1, 40, LINK_ETHERNET << 16, 0, 2 << 16 | 12, 0, 0, 0, 0, 40,
+			5, 40, i % in_a_section, 0, 0, 5 << 16 | 8, 0, i + 1, 0, 40,
+		};
+		char name[13];
+
+		if (!(i % in_a_section))
+			for (unsigned int word = 0; word < 7; word++)
+				put_be32(at++, section[word]);
+		for (unsigned int word = 0; word < 20; word++)
+			put_be32(at + word, blocks[word]);
+		snprintf(name, sizeof(name), "mlx5_%05u/1", i % 100000);
+		memcpy(at + 5, name, sizeof(name) - 1);
+		at += 20;
+	}
+	file->len = (char *)at - file->bytes;
+}
+
+/* Drops of each port are told; those of ports beyond the table in a sum. */
+static void counts_drops_of_many_ports(void **state)
+{
+	static const unsigned int counts[] = { 1, 65, CAPTURE_PORTS, CAPTURE_PORTS + 3 };
+	static struct fixture_file file;
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		unsigned int count = counts[i], kept = count;
+		char name[16];
+
+		if (kept > CAPTURE_PORTS)
+			kept = CAPTURE_PORTS;
+		put_ports(&file, count);
+		read_whole(&file);
+		assert_int_equal(file.total.n_ports, kept);
+		for (unsigned int port = 0; port < kept; port++) {
+			snprintf(name, sizeof(name), "mlx5_%05u", port);
+			assert_string_equal(file.total.ports[port].device, name);
+			assert_int_equal(file.total.ports[port].port, 1);
+			assert_int_equal(file.total.ports[port].dropped, port + 1);
+		}
+		assert_int_equal(file.total.dropped_elsewhere,
+				 kept < count ? 3 * CAPTURE_PORTS + 6 : 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +260,7 @@ int main(void)
 		cmocka_unit_test(reads_packets_of_any_interface),
 		cmocka_unit_test(reads_short_cooked_packets),
 		cmocka_unit_test(counts_packets_of_other_links),
+		cmocka_unit_test(counts_drops_of_many_ports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,6 +179,7 @@ bool explain_capture(const struct record_options *wanted)
 	if (ret < 0)
 		fail(TOOL_ERROR, "%s: %s", wanted->read_from, why);
 	print_unread(wanted->read_from, &total);
+	capture_total_free(&total);
 	if (!telling.told && !options.json)
 		warn("%s has no CM message that passes the filters", wanted->read_from);
 	return wrong;

@@ -72,6 +72,9 @@ void print_drops(const struct capture_total *total)
 			warn("%s%s: %" PRIu64 " messages were not recorded", port.device, number,
 			     port.dropped);
 	}
+	if (total->dropped_elsewhere)
+		warn("%" PRIu64 " messages were not recorded at other ports than the first %d of "
+		     "the capture", total->dropped_elsewhere, CAPTURE_PORTS);
 }
 
 void print_unread(const char *name, const struct capture_total *total)
@@ -117,6 +120,7 @@ void print_capture(const struct record_options *wanted)
 	if (wanted->packet && !printing.printed)
 		fail(TOOL_ERROR, "%s has no CM message that is packet %u and passes the filters; "
 		     "it has %u packets", wanted->read_from, wanted->packet, total.packets);
+	capture_total_free(&total);
 	if (!printing.printed && !options.json)
 		warn("%s has no CM message%s", wanted->read_from,
 		     total.messages ? " that passes the filters" : "");

@@ -144,6 +144,9 @@ struct capture_seen {
 	char comment[RECORD_COMMENT_LEN];	/* of a person or another program; "": none */
 };
 
+/* Of how many ports a file may tell; messages of further ones have this index. */
+#define CAPTURE_PORTS 1024
+
 /* What a file has in all. */
 struct capture_total {
 	unsigned int packets;
@@ -152,17 +155,21 @@ struct capture_total {
 	int unread_link;		/* type of the link of the first of them */
 	char recorder[128];		/* the program that wrote the file; "": it does not say */
 	unsigned int n_ports;		/* in the order in which the file names them */
-	struct record_port ports[64];	/* further ports are counted in none */
+	struct record_port *ports;	/* of capture_total_free() */
+	uint64_t dropped_elsewhere;	/* at ports for which there was no room */
 };
 
 /*
  * Calls each() for each message in order; stops when it returns non-zero, and returns that.
  * -EBADMSG: the file is damaged; -ENODATA: it ends within a packet; -EINVAL: it is no capture. The
  * messages before the damage have been given to each(). total may be NULL; it is filled in, too,
- * when an error is returned.
+ * when an error is returned, and capture_total_free() frees what is in it.
  */
 int capture_read_total(FILE *from, int (*each)(const struct capture_seen *seen, void *arg),
 		       void *arg, struct capture_total *total, char *why, size_t why_len);
+
+/* Frees the ports, and leaves none. */
+void capture_total_free(struct capture_total *total);
 
 /* capture_read_total() without the total. */
 int capture_read(FILE *from, int (*each)(const struct capture_seen *seen, void *arg), void *arg,

@@ -97,18 +97,29 @@ bool input_ends(struct input *in)
 	return false;
 }
 
-unsigned int input_port(struct input *in, const struct record_port *port)
+int input_port(struct input *in, const struct record_port *port, unsigned int *index)
 {
 	struct capture_total *total = in->total;
-	unsigned int i;
+	unsigned int i, count = total->n_ports;
 
-	for (i = 0; i < total->n_ports; i++)
+	for (i = 0; i < count; i++)
 		if (total->ports[i].port == port->port &&
 		    !strcmp(total->ports[i].device, port->device))
-			return i;
-	if (i < sizeof(total->ports) / sizeof(total->ports[0]))
-		total->ports[total->n_ports++] = *port;
-	return i;
+			break;
+	*index = i;
+	if (i < count || i == CAPTURE_PORTS)
+		return 0;
+	/* There is room for a power of two of them. */
+	if (!(count & (count - 1))) {
+		struct record_port *ports = reallocarray(total->ports, count ? 2 * count : 1,
+							 sizeof(*ports));
+
+		if (!ports)
+			return input_bad(in, -ENOMEM, "there is no memory for a port");
+		total->ports = ports;
+	}
+	total->ports[total->n_ports++] = *port;
+	return 0;
 }
 
 int input_packet(struct input *in, struct capture_seen *seen, int link, const uint8_t *bytes,
@@ -129,7 +140,6 @@ int input_packet(struct input *in, struct capture_seen *seen, int link, const ui
 		return 0;
 	if (trunk)
 		seen->entry.sqpn = sqpn;
-	seen->entry.port = input_port(in, &seen->port);
 	in->total->messages++;
 	in->stopped = in->each(seen, in->arg);
 	return in->stopped;

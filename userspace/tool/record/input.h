@@ -54,12 +54,17 @@ int input_take(struct input *in, size_t before, size_t len);
 /* input_ends() - whether the file ends here */
 bool input_ends(struct input *in);
 
-/* input_port() - note a port in in->total; returns its index, or the number of kept ports */
-unsigned int input_port(struct input *in, const struct record_port *port);
+/*
+ * input_port() - note a port in in->total
+ * @index: set to its index in the total, or to CAPTURE_PORTS if there is no room for it
+ *
+ * Return: 0, or -ENOMEM with the message
+ */
+int input_port(struct input *in, const struct record_port *port, unsigned int *index);
 
 /*
  * input_packet() - give the message of a packet to each()
- * @seen: number, port, time, way of the packet; its comments are parsed into it already
+ * @seen: number, port and its index, time, way of the packet; its comments are parsed already
  * @link: type of the link
  *
  * Return: 0, or what each() returned

@@ -35,7 +35,16 @@ int capture_read_total(FILE *from, int (*each)(const struct capture_seen *seen, 
 	memset(in.total, 0, sizeof(*in.total));
 	ret = read_any(&in);
 	free(in.bytes);
+	if (!total)
+		capture_total_free(&unused);
 	return ret;
+}
+
+void capture_total_free(struct capture_total *total)
+{
+	free(total->ports);
+	total->ports = NULL;
+	total->n_ports = 0;
 }
 
 int capture_read(FILE *from, int (*each)(const struct capture_seen *seen, void *arg), void *arg,

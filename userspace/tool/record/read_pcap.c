@@ -9,7 +9,10 @@
 #define PCAP_MICROSECONDS 0xa1b2c3d4u
 #define PCAP_NANOSECONDS 0xa1b23c4du
 
-enum { FILE_HDR_LEN = 24, PACKET_HDR_LEN = 16, NO_PORT = 0 };
+enum { FILE_HDR_LEN = 24, PACKET_HDR_LEN = 16 };
+
+/* A file names no interface. */
+static const struct record_port no_port = { .device = "pcap" };
 
 bool is_pcap(const uint8_t *magic)
 {
@@ -19,11 +22,11 @@ bool is_pcap(const uint8_t *magic)
 	       little == PCAP_MICROSECONDS || little == PCAP_NANOSECONDS;
 }
 
-static int read_packet(struct input *in, int link, uint64_t unit)
+static int read_packet(struct input *in, int link, uint64_t unit, unsigned int port)
 {
 	struct capture_seen seen = {
-		.port = { .device = "pcap", .port = NO_PORT },
-		.entry = { .way = RECORD_SEEN, .private_data = true },
+		.port = no_port,
+		.entry = { .port = port, .way = RECORD_SEEN, .private_data = true },
 	};
 	uint32_t len;
 	int ret;
@@ -49,18 +52,19 @@ static int read_packet(struct input *in, int link, uint64_t unit)
 int read_pcap(struct input *in)
 {
 	uint32_t magic;
+	unsigned int port;
 	uint64_t unit;
 	int link, ret;
 
 	in->big = in->bytes[0] == 0xa1;
 	magic = input_u32(in, in->bytes);
 	unit = magic == PCAP_NANOSECONDS ? 1 : 1000;
-	ret = input_take(in, 4, FILE_HDR_LEN - 4);
+	ret = input_take(in, 4, FILE_HDR_LEN - 4) ?: input_port(in, &no_port, &port);
 	if (ret)
 		return ret;
 	/* The upper 6 bits say whether and how long checksums of frames (FCS) are recorded. */
 	link = input_u32(in, in->bytes + 20) & 0x03ffffff;
 	while (!ret && !input_ends(in))
-		ret = read_packet(in, link, unit);
+		ret = read_packet(in, link, unit, port);
 	return ret;
 }

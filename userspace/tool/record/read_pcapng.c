@@ -176,12 +176,13 @@ static int read_interface(struct input *in, struct section *section, struct body
 			new.offset = input_u64(in, value);
 		}
 	}
+	if (!ret)
+		ret = input_port(in, &new.port, &new.index);
 	if (ret)
 		return ret;
 	interfaces = reallocarray(section->interfaces, section->count + 1, sizeof(*interfaces));
 	if (!interfaces)
 		return input_bad(in, -ENOMEM, "there is no memory for an interface");
-	new.index = input_port(in, &new.port);
 	interfaces[section->count++] = new;
 	section->interfaces = interfaces;
 	return 0;
@@ -253,6 +254,7 @@ static int read_packet(struct input *in, const struct section *from, uint32_t ty
 				 "block has %zu", len, block.len);
 	seen.number = in->total->packets;
 	seen.port = interface->port;
+	seen.entry.port = interface->index;
 	seen.entry.time = time_of(interface, (uint64_t)input_u32(in, head + 4) << 32 |
 					     input_u32(in, head + 8));
 	ret = read_packet_options(in, block, &seen);
@@ -274,6 +276,7 @@ static int read_simple_packet(struct input *in, const struct section *section, s
 	len = input_u32(in, head);
 	seen.number = in->total->packets;
 	seen.port = interface->port;
+	seen.entry.port = interface->index;
 	return input_packet(in, &seen, interface->link, body.at, len < body.len ? len : body.len);
 }
 
@@ -281,6 +284,7 @@ static int read_statistics(struct input *in, const struct section *section, stru
 {
 	const uint8_t *head = take(&body, STATISTICS_LEN), *value;
 	const struct interface *interface;
+	uint64_t *dropped;
 	uint16_t code, len;
 	int ret = 0;
 
@@ -290,9 +294,11 @@ static int read_statistics(struct input *in, const struct section *section, stru
 	interface = find_interface(in, section, input_u32(in, head));
 	if (!interface)
 		return -EBADMSG;
+	dropped = interface->index < in->total->n_ports ?
+		  &in->total->ports[interface->index].dropped : &in->total->dropped_elsewhere;
 	while (next_option(in, &body, &code, &value, &len, &ret))
-		if (code == OPTION_ISB_IFDROP && len == 8 && interface->index < in->total->n_ports)
-			in->total->ports[interface->index].dropped += input_u64(in, value);
+		if (code == OPTION_ISB_IFDROP && len == 8)
+			*dropped += input_u64(in, value);
 	return ret;
 }
 

@@ -53,6 +53,9 @@ static int keep(const struct capture_seen *seen, void *arg)
 	struct reading *to = arg;
 
 	MUST(seen->number && seen->number <= to->total.packets);
+	MUST(seen->entry.port == CAPTURE_PORTS ||
+	     (seen->entry.port < to->total.n_ports &&
+	      !strcmp(to->total.ports[seen->entry.port].device, seen->port.device)));
 	MUST(to->count < to->total.messages && to->total.messages <= to->total.packets);
 	MUST(strnlen(seen->port.device, sizeof(seen->port.device)) < sizeof(seen->port.device));
 	MUST(strnlen(seen->comment, sizeof(seen->comment)) < sizeof(seen->comment));
@@ -85,12 +88,15 @@ void read_file(struct reading *to, const uint8_t *bytes, size_t len)
 	FILE *from = fmemopen((void *)bytes, len, "r");
 
 	MUST(from);
+	capture_total_free(&to->total);
 	to->count = 0;
 	memset(to->why, '?', sizeof(to->why));
 	to->ret = capture_read_total(from, keep, to, &to->total, to->why, sizeof(to->why));
 	fclose(from);
 	MUST(to->count == to->total.messages);
-	MUST(to->total.n_ports <= sizeof(to->total.ports) / sizeof(to->total.ports[0]));
+	MUST(to->total.n_ports <= CAPTURE_PORTS);
+	for (unsigned int i = 0; i < to->total.n_ports; i++)
+		MUST(strnlen(to->total.ports[i].device, 64) < 64);
 	MUST(strnlen(to->total.recorder, sizeof(to->total.recorder)) <
 	     sizeof(to->total.recorder));
 	check_why(to);
