@@ -3,35 +3,29 @@
 #include "tool/capture/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
+#include "tool/capture/create.h"
 #include "tool/core/tool.h"
-
-/* A file that there was may be readable by others. */
-static bool protect(int fd)
-{
-	struct stat stat;
-
-	return !fstat(fd, &stat) && (!S_ISREG(stat.st_mode) || !fchmod(fd, 0600));
-}
 
 void output_create(struct output *to, const char *name, bool again)
 {
-	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | (again ? O_TRUNC : O_EXCL), 0600);
 	char why[256] = "";
+	bool created;
+	int fd;
 
 	*to = (struct output){ .name = name };
+	fd = create_file(name, again, &created, why, sizeof(why));
 	if (fd < 0)
-		fail(TOOL_ERROR, "%s cannot be created: %m", name);
-	if (!protect(fd))
-		fail(TOOL_ERROR, "%s cannot be made unreadable for others: %m", name);
+		fail(TOOL_ERROR, "%s %s", name, why);
 	to->file = fdopen(fd, "w");
 	to->writer = to->file ? capture_create(to->file, why, sizeof(why)) : NULL;
-	if (!to->writer)
-		fail(TOOL_ERROR, "%s cannot be written: %s", name,
-		     *why ? why : "there is no memory");
+	if (to->writer)
+		return;
+	if (created)
+		unlink(name);
+	fail(TOOL_ERROR, "%s cannot be written: %s", name, *why ? why : "there is no memory");
 }
 
 int output_write(struct output *to, const struct record_port *ports, unsigned int n_ports,

@@ -13,9 +13,10 @@ struct output {
 };
 
 /*
- * output_create() - create the file; errors end the process with a message
+ * output_create() - create the file; errors end the process with a message, and leave no new file
  * @name: of the file; it is kept
- * @again: an older file with this name is overwritten; otherwise it is an error
+ * @again: an older file with this name is replaced, a device or FIFO written to; otherwise it is an
+ *	   error
  */
 void output_create(struct output *to, const char *name, bool again);
 
