@@ -21,7 +21,7 @@
 #include "tool/capture/stored.h"
 #include "tool/capture/ties.h"
 #include "tool/core/tool.h"
-#include "tool/decode/conversation.h"
+#include "tool/decode/print.h"
 
 /* How long a message waits for its ties, and how many may wait. */
 #define WAIT_NS		100000000ULL
@@ -119,11 +119,9 @@ static int finish(void)
 static void print(const struct record_port *port, const struct record_entry *entry)
 {
 	struct capture_seen seen = { .number = recorded, .port = *port, .entry = *entry };
-	const struct conversation *conversation = conversations_add(conversations, &seen);
 	int ret;
 
-	record_text(stdout, recorded, port, entry,
-		    conversation ? conversation_before(conversation) : 0);
+	print_message(&seen, conversations_add(conversations, &seen));
 	conversations_forget(conversations);
 	if (!fflush(stdout) && !ferror(stdout))
 		return;

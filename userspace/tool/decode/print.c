@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "tool/core/tool.h"
-#include "tool/decode/conversation.h"
 #include "tool/decode/line.h"
 
 struct printing {
@@ -25,7 +24,7 @@ static void print_fields(struct json_object *row)
 		printf("     %-28s %s\n", key, json_object_get_string(value));
 }
 
-static int print_message(const struct capture_seen *seen, void *arg)
+static int print_read(const struct capture_seen *seen, void *arg)
 {
 	struct printing *printing = arg;
 	const struct record_options *wanted = printing->options;
@@ -57,6 +56,20 @@ static int print_message(const struct capture_seen *seen, void *arg)
 	}
 	printing->printed++;
 	return printing->printed == wanted->count || wanted->packet ? ENOUGH : 0;
+}
+
+void print_message(const struct capture_seen *seen, const struct conversation *conversation)
+{
+	uint64_t before = conversation ? conversation_before(conversation) : 0;
+	struct json_object *row;
+
+	if (!options.json) {
+		record_text(stdout, seen->number, &seen->port, &seen->entry, before);
+		return;
+	}
+	row = line_json(seen, before, conversation ? conversation->number : 0);
+	puts(json_object_to_json_string_ext(row, JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(row);
 }
 
 void print_drops(const struct capture_total *total)
@@ -106,7 +119,7 @@ void print_capture(const struct record_options *wanted)
 	if (!printing.conversations)
 		fail(TOOL_ERROR, "there is no memory for the conversations of %s",
 		     wanted->read_from);
-	ret = capture_read_total(from, print_message, &printing, &total, why, sizeof(why));
+	ret = capture_read_total(from, print_read, &printing, &total, why, sizeof(why));
 	fclose(from);
 	conversations_free(printing.conversations);
 	if (options.json)

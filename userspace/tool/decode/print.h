@@ -3,6 +3,7 @@
 #ifndef TOOL_DECODE_PRINT_H
 #define TOOL_DECODE_PRINT_H
 
+#include "tool/decode/conversation.h"
 #include "tool/record/entry.h"
 #include "tool/record/options.h"
 
@@ -17,6 +18,13 @@ void print_capture(const struct record_options *options);
 
 /* print_drops() - report on stderr how many messages of each port were not recorded */
 void print_drops(const struct capture_total *total);
+
+/*
+ * print_message() - print a message that is being recorded: a line of text, or with -j an object
+ * @seen: the message; its number is that of the packet in the file
+ * @conversation: what conversations_add() returned for it
+ */
+void print_message(const struct capture_seen *seen, const struct conversation *conversation);
 
 /*
  * print_unread() - tell that packets of some types of links were not read
