@@ -257,13 +257,12 @@ static void waits_a_second_for_sidr(void **state)
 /* What the recorder lost may be the answer: only at a port of the conversation. */
 static void knows_what_was_not_recorded(void **state)
 {
-	const struct capture_total total = {
-		.n_ports = 3, .ports = {
-			{ .device = "mlx5_0", .port = 1 },
-			{ .device = "mlx\n_0", .port = 2, .dropped = 500 },
-			{ .device = "mlx5_0", .port = 3 },
-		},
+	struct record_port ports[] = {
+		{ .device = "mlx5_0", .port = 1 },
+		{ .device = "mlx\n_0", .port = 2, .dropped = 500 },
+		{ .device = "mlx5_0", .port = 3 },
 	};
+	const struct capture_total total = { .n_ports = 3, .ports = ports };
 
 	(void)state;
 	for (unsigned int port = 0; port < 3; port++) {
@@ -285,15 +284,36 @@ static void knows_what_was_not_recorded(void **state)
 	}
 }
 
+/* A host may have more ports than a word has bits. */
+static void knows_the_drops_of_a_late_port(void **state)
+{
+	struct record_port ports[100] = { 0 };
+	const struct capture_total total = { .n_ports = 100, .ports = ports };
+
+	(void)state;
+	strcpy(ports[99].device, "vf");
+	ports[99].dropped = 7;
+	for (unsigned int port = 35; port < 100; port += 64) {
+		struct story story = begin();
+
+		story.port = port;
+		add_message(&story, CM_REQ, true, 14);
+		pass(&story, 2 * SECOND);
+		conversations_end(story.all, &total);
+		assert_told(&story, port == 35 ? "it or the answer was lost" :
+			    "7 messages of vf were not recorded", port == 35);
+		end(&story);
+	}
+}
+
 /* A connection at two ports of this host has drops at either. */
 static void knows_the_drops_of_both_ends(void **state)
 {
-	const struct capture_total total = {
-		.n_ports = 2, .ports = {
-			{ .device = "mlx5_0", .port = 1, .dropped = 3 },
-			{ .device = "mlx5_0", .port = 2 },
-		},
+	struct record_port ports[] = {
+		{ .device = "mlx5_0", .port = 1, .dropped = 3 },
+		{ .device = "mlx5_0", .port = 2 },
 	};
+	const struct capture_total total = { .n_ports = 2, .ports = ports };
 	struct story story = begin();
 
 	(void)state;
@@ -481,6 +501,7 @@ int main(void)
 		cmocka_unit_test(waits_a_second_for_sidr),
 		cmocka_unit_test(knows_what_was_not_recorded),
 		cmocka_unit_test(knows_the_drops_of_both_ends),
+		cmocka_unit_test(knows_the_drops_of_a_late_port),
 		cmocka_unit_test(knows_which_frames_are_cut),
 		cmocka_unit_test(takes_linear_time),
 		cmocka_unit_test(forgets_what_is_too_much),

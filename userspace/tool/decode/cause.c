@@ -125,7 +125,7 @@ static const struct record_port *port_with_drops(const struct conversation *of)
 	const struct capture_total *total = of->whole->total;
 
 	for (unsigned int i = 0; total && i < total->n_ports; i++)
-		if (of->ports >> i & 1 && total->ports[i].dropped)
+		if (of->ports & conversation_port(i) && total->ports[i].dropped)
 			return &total->ports[i];
 	return NULL;
 }

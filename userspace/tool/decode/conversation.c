@@ -287,8 +287,7 @@ static void learn(struct conversation *conversation, const struct capture_seen *
 	unsigned int type = query->type;
 
 	conversation->port = seen->port;
-	if (entry->port < 64)
-		conversation->ports |= 1ull << entry->port;
+	conversation->ports |= conversation_port(entry->port);
 	if (!conversation->response[REQUESTER])
 		memcpy(conversation->response, query->response, sizeof(query->response));
 	if (type == CM_REQ || type == CM_REP || type == CM_SIDR_REQ || type == CM_SIDR_REP)

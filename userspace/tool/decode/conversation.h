@@ -62,6 +62,12 @@ struct cut_session {
 	unsigned int packet;
 };
 
+/* The bit of a port of the totals; those from the 64th on share one. */
+static inline uint64_t conversation_port(unsigned int index)
+{
+	return 1ull << (index < 63 ? index : 63);
+}
+
 /*
  * struct conversation - a connection, from its REQ to its DREP, or a question of SIDR
  * @number: from 1, in the order of first messages
@@ -74,7 +80,7 @@ struct cut_session {
  * @id, @pid, @program: of a message that has them
  * @response: time in which a message of each end is to be answered, in nanoseconds: the remote and
  *	the local CM response timeout of the REQ; 0: not in the capture
- * @ports: which ports its messages passed: bit n is port n of the totals
+ * @ports: which ports of the totals its messages passed, by conversation_port()
  * @whole: the capture
  * @cut: of a session; NULL: of ib_cm
  */
