@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Keeps the last messages of each port in a file of fixed slots, whose form is in kept_file.h. */
-#include "tool/capture/kept_file.h"
+#include "tool/capture/kept.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+
+#include "tool/capture/kept_file.h"
 
 #define DIRECTORY	"/run/rdma_cm_alt"
 
@@ -144,8 +146,8 @@ struct kept *kept_create(const char *name, uint32_t room, bool frames, char *why
 			snprintf(why, why_len, "process %u keeps messages already, in %s", pid,
 				 name);
 		else
-			snprintf(why, why_len, "%s, which is there already, cannot be put aside: %m",
-				 name);
+			snprintf(why, why_len,
+				 "%s, which is there already, cannot be put aside: %m", name);
 	} else if (!create_file(kept)) {
 		snprintf(why, why_len, "%s cannot be created: %m", name);
 	} else {

@@ -9,19 +9,16 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "tool/capture/kept.h"
-#include "tool/capture/output.h"
 #include "tool/capture/ports.h"
+#include "tool/capture/sink.h"
 #include "tool/capture/source.h"
 #include "tool/capture/stored.h"
 #include "tool/capture/ties.h"
 #include "tool/core/tool.h"
-#include "tool/decode/print.h"
 
 /* How long a message waits for its ties, and how many may wait. */
 #define WAIT_NS		100000000ULL
@@ -50,25 +47,16 @@ struct notice {
 	struct notice *next;
 };
 
-static const struct record_options *wanted;
 static void (*teller)(struct json_object *notification);
-static struct conversations *conversations;
 static int64_t ahead;
 
 static struct message waiting[WAITING];
 static unsigned long first, last;	/* numbers of messages that wait */
-static unsigned long recorded;
 
 /* Notifications of messages of this time were lost, CLOCK_MONOTONIC in nanoseconds. */
 static uint64_t unsure_from, unsure_until, heard_all;
-static unsigned long untied;	/* messages of that time that are tied to no id */
 
 static struct notice *notices, **notices_end = &notices;
-
-static struct output output;
-static struct kept *kept;
-static uint64_t noted;			/* when drops were noted last, and of how many messages */
-static unsigned long noted_of;
 
 static atomic_bool interrupted;
 
@@ -86,109 +74,15 @@ static uint64_t now(clockid_t clock)
 	return time.tv_sec * SECOND_NS + time.tv_nsec;
 }
 
-/* Whether only messages of some ids are wanted. */
-static bool has_tie_filter(void)
-{
-	return wanted->id.handle || wanted->pid || wanted->program;
-}
-
-static int finish(void)
-{
-	unsigned int count;
-	const struct record_port *ports;
-	int ret;
-
-	source_drops();
-	ports = ports_all(&count);
-	ret = output_close(&output, ports, count);
-	for (unsigned int i = 0; i < count; i++)
-		if (ports[i].dropped)
-			warn("%s/%u: %llu messages were not recorded: they came faster than they "
-			     "were read", ports[i].device, ports[i].port,
-			     (unsigned long long)ports[i].dropped);
-	if (untied)
-		warn("%lu messages %s, as what happened came faster than it was read: they may "
-		     "be of the stock connection manager", untied,
-		     has_tie_filter() ? "were left out that are tied to no id" :
-					"are tied to no id");
-	if (!kept)
-		warn("%lu messages were recorded", recorded);
-	return ret;
-}
-
-static void print(const struct record_port *port, const struct record_entry *entry)
-{
-	struct capture_seen seen = { .number = recorded, .port = *port, .entry = *entry };
-	int ret;
-
-	print_message(&seen, conversations_add(conversations, &seen));
-	conversations_forget(conversations);
-	if (!fflush(stdout) && !ferror(stdout))
-		return;
-	/* The reader has read enough. */
-	if (errno == EPIPE) {
-		interrupted = true;
-		return;
-	}
-	ret = errno;
-	finish();
-	fail(TOOL_ERROR, "what is recorded cannot be printed: %s", strerror(ret));
-}
-
-/* Messages of other ports are kept on. */
-static void keep(const struct record_port *ports, unsigned int count,
-		 const struct record_entry *entry)
-{
-	int ret = kept_add(kept, ports, count, entry);
-
-	if (ret)
-		warn("messages of %s/%u are not kept: %s", ports[entry->port].device,
-		     ports[entry->port].port, strerror(-ret));
-}
-
-static void write_down(const struct record_port *ports, unsigned int count,
-		       const struct record_entry *entry)
-{
-	int ret = output_write(&output, ports, count, entry);
-
-	if (!ret)
-		return;
-	finish();
-	output_fail(&output, ret);
-}
-
 /* @since: when it passed, as of struct message */
 static void record(struct record_entry *entry, uint64_t since)
 {
-	const struct record_port *ports;
-	unsigned int count;
-	unsigned long told;
+	unsigned long told = ties_apply(entry, WAIT_NS);
+	bool unsure = entry->stock && since >= unsure_from && since <= unsure_until;
+	unsigned long packet = sink_add(entry, unsure);
 
-	told = ties_apply(entry, WAIT_NS);
-	ports = ports_all(&count);
-	if (entry->stock && since >= unsure_from && since <= unsure_until) {
-		entry->stock = false;
-		untied++;
-	}
-	if (entry->stock && !wanted->all)
-		return;
-	if (!record_matches(wanted, &ports[entry->port], entry))
-		return;
-	if (!wanted->private_data)
-		record_remove_private_data(entry);
-	recorded++;
-	ties_recorded(entry, told, recorded);
-	if (kept)
-		keep(ports, count, entry);
-	if (output.writer)
-		write_down(ports, count, entry);
-	if (wanted->text || (!output.writer && !kept))
-		print(&ports[entry->port], entry);
-}
-
-static bool is_complete(void)
-{
-	return wanted->count && recorded >= wanted->count;
+	if (packet)
+		ties_recorded(entry, told, packet);
 }
 
 static void tell(struct notice *notice)
@@ -207,7 +101,7 @@ static void tell(struct notice *notice)
 /* Records the messages that have waited since this time, and tells what happened until then. */
 static void record_since(uint64_t time)
 {
-	while (first < last && waiting[first % WAITING].since <= time && !is_complete()) {
+	while (first < last && waiting[first % WAITING].since <= time && !sink_is_full()) {
 		struct message *oldest = &waiting[first++ % WAITING];
 		static struct record_entry entry;
 
@@ -233,7 +127,7 @@ static void take_message(const struct wire_message *message)
 	/* Without room for another one, the oldest message waits no longer. */
 	if (last - first == WAITING)
 		record_since(waiting[first % WAITING].since);
-	if (is_complete() || last - first == WAITING ||
+	if (sink_is_full() || last - first == WAITING ||
 	    !ports_entry(message, ahead, &entry))
 		return;
 	taken->stored = stored_new(&entry);
@@ -284,7 +178,7 @@ static void catch_signals(sigset_t *waits)
 		sigdelset(waits, ends[i]);
 		sigaction(ends[i], &action, NULL);
 	}
-	/* print() sees that its reader is gone. */
+	/* sink_add() sees that the reader of what is printed is gone. */
 	signal(SIGPIPE, SIG_IGN);
 }
 
@@ -317,18 +211,6 @@ static bool take_notifications(struct client_monitor *monitor)
 	return loaded;
 }
 
-static void note_drops(void)
-{
-	const struct record_port *ports;
-	unsigned int count;
-
-	noted_of = recorded;
-	source_drops();
-	ports = ports_all(&count);
-	kept_drops(kept, ports, count);
-	noted = now(CLOCK_MONOTONIC);
-}
-
 /* Returns false if the module was unloaded. */
 static bool run(struct client_monitor *monitor, const sigset_t *waits)
 {
@@ -338,81 +220,43 @@ static bool run(struct client_monitor *monitor, const sigset_t *waits)
 	};
 	bool loaded = true;
 
-	while (loaded && !interrupted && !is_complete()) {
+	while (loaded && !interrupted && !sink_is_full()) {
 		wait_for(fds, COUNT(fds), waits);
 		loaded = take_notifications(monitor);
 		take_messages();
 		record_since(now(CLOCK_MONOTONIC) - WAIT_NS);
-		if (kept && noted_of != recorded &&
-		    (first == last || now(CLOCK_MONOTONIC) - noted >= SECOND_NS))
-			note_drops();
+		sink_note_drops(first == last);
 	}
 	/* The ties of the last messages; on a busy host, there are always more notifications. */
 	take_messages();
 	for (uint64_t end = now(CLOCK_MONOTONIC) + WAIT_NS;
-	     loaded && !is_complete() && now(CLOCK_MONOTONIC) < end;)
+	     loaded && !sink_is_full() && now(CLOCK_MONOTONIC) < end;)
 		if (poll(&fds[1], 1, WAIT_NS / 1000000) > 0)
 			loaded = take_notifications(monitor);
 	record_since(UINT64_MAX);
 	return loaded;
 }
 
-static void begin_to_keep(void)
-{
-	char name[KEPT_NAME], why[256];
-
-	if (!kept_name(name))
-		fail(TOOL_ERROR, "the network namespace of this process cannot be found: %m");
-	kept = kept_create(name, wanted->keep, wanted->trunks, why, sizeof(why));
-	if (!kept)
-		fail(TOOL_ERROR, "%s", why);
-	warn("keeping the last %u messages of each port, in %zu kB of memory a port; recording; "
-	     "it ends with Ctrl-C", wanted->keep, kept_bytes(wanted->keep, wanted->trunks) / 1000);
-}
-
-static void end(bool loaded)
-{
-	int ret = finish();
-
-	if (kept)
-		note_drops();
-	if (ret)
-		fail(TOOL_ERROR, "%s is incomplete: %s", wanted->write_to, strerror(-ret));
-	if (kept)
-		kept_close(kept, loaded);
-	source_close();
-	conversations_free(conversations);
-	if (!loaded && kept)
-		fail(TOOL_MODULE, "the module was unloaded; what was kept can be read: "
-		     "rdma-cm-alt explain --capture FILE");
-	if (!loaded && teller)
-		fail(TOOL_MODULE, "the module was unloaded, so nothing happens any more");
-	if (!loaded)
-		warn("the module was unloaded");
-}
-
 void live_record(const struct record_options *options)
 {
 	struct client_monitor *monitor;
 	sigset_t waits;
+	bool loaded;
 
-	wanted = options;
-	conversations = conversations_new();
-	if (!conversations)
-		fail(TOOL_ERROR, "there is no memory to record");
 	heard_all = now(CLOCK_MONOTONIC);
 	monitor = client_monitor_open(take_notification, NULL);
 	client_monitor_gather(monitor);
-	source_open(wanted->trunks, wanted->buffer, take_message);
+	source_open(options->trunks, options->buffer, take_message);
 	ties_dump();
-	if (wanted->write_to)
-		output_create(&output, wanted->write_to, true);
 	catch_signals(&waits);
-	if (wanted->keep)
-		begin_to_keep();
-	else
-		warn("recording; it ends with Ctrl-C");
-	end(run(monitor, &waits));
+	sink_open(options);
+	loaded = run(monitor, &waits);
+	sink_close(loaded);
+	source_close();
+	if (!loaded && teller)
+		fail(TOOL_MODULE, "the module was unloaded, so nothing happens any more");
+	if (!loaded)
+		warn("the module was unloaded");
 }
 
 void live_monitor(const struct record_options *options, void (*tell_one)(struct json_object *))

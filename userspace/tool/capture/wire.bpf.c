@@ -174,8 +174,8 @@ static int is_cm(const void *mad)
 }
 
 /*
- * ib_cm sends some messages without a cm_id, and after Linux 6.12 more: then the context is NULL, or
- * a number that says how they are repeated.
+ * ib_cm sends some messages without a cm_id, and after Linux 6.12 more: then the context is NULL,
+ * or a number that says how they are repeated.
  */
 static void get_destination(struct wire_message *message, const struct cm_id_private *cm_id)
 {
