@@ -21,7 +21,7 @@ unsigned long sink_add(struct record_entry *entry, bool unsure);
 /* sink_is_full() - whether no more messages are wanted, or the reader of the output is gone */
 bool sink_is_full(void);
 
-/* sink_note_drops() - note drops in the ring, once a second; idle: also before nothing more comes */
+/* sink_note_drops() - note drops in the ring once a second; idle: there may be no more for long */
 void sink_note_drops(bool idle);
 
 /*
