@@ -306,22 +306,22 @@ bool ports_entry(const struct wire_message *message, int64_t ahead, struct recor
 	info = &infos[port - ports];
 	if (message->time >= info->until)
 		learn_port(port - ports, message->time);
-	*entry = (struct record_entry){
-		.time = message->time + ahead,
-		.port = port - ports,
-		.link = link_of(message, info->ethernet),
-		.way = (enum record_way)message->way,
-		.kind = (enum record_kind)message->kind,
-		.grh = info->ethernet || message->grh_valid,
-		.sl = message->sl,
-		.qkey = message->qkey,
-		.pkey = message->kind == WIRE_TRUNK ?
-			member_pkey(port, message->pkey, message->time) :
-			pkey(port, message->pkey_index, message->time),
-		.session = message->session,
-		.private_data = true,
-		.len = message->len,
-	};
+	/* What a message does not use is not cleared: it is much longer. */
+	memset(entry, 0, offsetof(struct record_entry, bytes));
+	entry->time = message->time + ahead;
+	entry->port = port - ports;
+	entry->link = link_of(message, info->ethernet);
+	entry->way = (enum record_way)message->way;
+	entry->kind = (enum record_kind)message->kind;
+	entry->grh = info->ethernet || message->grh_valid;
+	entry->sl = message->sl;
+	entry->qkey = message->qkey;
+	entry->pkey = message->kind == WIRE_TRUNK ?
+		      member_pkey(port, message->pkey, message->time) :
+		      pkey(port, message->pkey_index, message->time);
+	entry->session = message->session;
+	entry->private_data = true;
+	entry->len = message->len;
 	memcpy(entry->bytes, message->bytes, message->len);
 	if (message->way == WIRE_RECEIVED)
 		set_received(entry, message, info);
