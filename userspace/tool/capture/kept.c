@@ -170,7 +170,7 @@ static void put_words(struct kept_slot *slot, size_t at, const void *from, size_
 /* Only what the message uses is written. */
 static void put_entry(struct kept_slot *slot, const struct record_entry *entry, uint32_t port)
 {
-	uint64_t head[KEPT_BYTES_AT / sizeof(uint64_t)];
+	kept_word head[KEPT_BYTES_AT / sizeof(kept_word)];
 
 	memcpy(head, entry, sizeof(head));
 	memcpy((char *)head + offsetof(struct record_entry, port), &port, sizeof(port));

@@ -34,7 +34,7 @@ struct kept_head {
  * The reader may copy a slot while it is written, and then sees by its number that it was. So each
  * word is written after the number was cleared, and read before it is looked at again.
  */
-typedef uint64_t __attribute__((may_alias)) kept_word;
+typedef unsigned long __attribute__((may_alias)) kept_word;
 
 /*
  * struct kept_slot - a message

@@ -31,6 +31,9 @@
 #define HEARD_SECONDS 1	/* most that the event of a state of ib_cm takes */
 #define CONSUMER_DEFINED 28
 
+/* Events of a connection that ib_cm does not know any more, or will not for long. */
+#define OVER (BIT(TIMEWAIT_EXIT) | (ENDED & ~BIT(DISCONNECTED)))
+
 /* A disconnect request of the peer, by the identifiers of both, and when it was sent. */
 struct asked {
 	uint32_t peer;
@@ -115,7 +118,7 @@ static void take_event(const event_t *ev)
 		if (what)
 			wrong(play, what);
 	}
-	if (known && ev->type == EVENT(TIMEWAIT_EXIT))
+	if (known && OVER & 1u << ev->type && !known->over)
 		known->over = ktap_now();
 	if (!known)
 		ktap_fail(__FILE__, __LINE__, "event %u of an id that was destroyed", ev->type);
@@ -243,14 +246,17 @@ static void call(struct play *play, const struct step *step)
 	known->answered = true;
 }
 
-/* Whether a DREQ must be answered: our stack has replied or confirmed, and nobody has rejected. */
+/*
+ * Whether a DREQ must be answered: our stack has replied or confirmed, and nobody has rejected. An
+ * MRA tells the identifier of a connection, but not its QP, and ib_cm takes no DREQ of another one.
+ */
 static bool is_connected(struct play *play, const struct step *dreq)
 {
 	uint32_t peer = mad_number(dreq->mad, 24, 4), ours = mad_number(dreq->mad, 28, 4);
 	struct known *known = ids_local(&play->ids, dreq->part, ours);
 
 	if (!known || known->events & (ENDED & ~BIT(DISCONNECTED)) ||
-	    !host_knows(&play->host, dreq->part, ours))
+	    !host_knows(&play->host, dreq->part, ours) || !host_knows_qp(&play->host, dreq))
 		return false;
 	for (unsigned int i = 0; i < play->sequence.count; i++) {
 		const struct step *step = &play->sequence.steps[i];
@@ -302,8 +308,8 @@ static void take_step(struct play *play)
 }
 
 /*
- * Whether a disconnect request needs no answer: ib_cm gives none from the end of TIMEWAIT until the
- * id is destroyed.
+ * Whether a disconnect request needs no answer: ib_cm gives none from the end of TIMEWAIT, or of a
+ * connection that was not established in time, until the id is destroyed.
  */
 static bool is_late(const struct asked *asked)
 {
@@ -328,8 +334,17 @@ static bool advance(struct play *play)
 	}
 	if (is_answered(play))
 		return false;
-	if (ktap_now() > play->until + ANSWER_SECONDS)
-		wrong(play, "a DREQ of a connection was not answered");
+	if (ktap_now() <= play->until + ANSWER_SECONDS)
+		return true;
+	for (unsigned int i = 0; i < play->asking; i++) {
+		const struct asked *asked = &play->asked[i];
+
+		ktap_note("%#x of %#x asked %.3f s ago, %s; events %#x, over for %.3f s",
+			  asked->peer, asked->ours, ktap_now() - asked->since,
+			  asked->known->client ? "client" : "server", asked->known->events,
+			  asked->known->over ? ktap_now() - asked->known->over : 0);
+	}
+	wrong(play, "a DREQ of a connection was not answered");
 	return true;
 }
 

@@ -229,6 +229,11 @@ bool host_knows(const struct host *host, unsigned int part, uint32_t recorded)
 	return find(&host->ours, part, recorded);
 }
 
+bool host_knows_qp(const struct host *host, const struct step *dreq)
+{
+	return find(&host->qps, dreq->part, mad_number(dreq->mad, DREQ_QPN, 3));
+}
+
 uint32_t host_peer(const struct host *host, const struct step *step)
 {
 	return real_of(&host->peers, step->part, local_of(step->mad));

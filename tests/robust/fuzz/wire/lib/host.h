@@ -68,6 +68,8 @@ void host_send(struct host *host, const struct step *step, uint64_t *state);
 bool host_receive(struct host *host, uint8_t *mad);
 /* Whether our stack has sent a message with this identifier of the capture. */
 bool host_knows(const struct host *host, unsigned int part, uint32_t recorded);
+/* Whether our stack has told the QP of a DREQ. */
+bool host_knows_qp(const struct host *host, const struct step *dreq);
 /* The identifiers of both sides in this run that a message of the peer has. */
 uint32_t host_peer(const struct host *host, const struct step *step);
 uint32_t host_ours(const struct host *host, const struct step *step);

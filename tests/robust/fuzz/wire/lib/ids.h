@@ -22,7 +22,7 @@
  * @part: of which of the two captures it is
  * @local: its identifier there, or 0
  * @events: those that it has had, a bit each
- * @over: when it had TIMEWAIT_EXIT, or 0
+ * @over: when it had an event after which ib_cm does not answer for it, or 0
  */
 struct known {
 	uint32_t id;
