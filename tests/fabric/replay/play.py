@@ -60,8 +60,8 @@ class Record:
 class Play:
     """One run. Use it once."""
 
-    def __init__(self, capture: Capture, variant: Variant, stack: Stack, host: Host, first_port: int) -> None:
-        self._capture, self._variant, self._host = capture, variant, host
+    def __init__(self, capture: Capture, variant: Variant, stack: Stack, host: Host, first_port: int, quiet: float = QUIET) -> None:
+        self._capture, self._variant, self._host, self._quiet = capture, variant, host, quiet
         ports = {conversation.port: first_port + at for at, conversation in enumerate(capture.conversations)}
         self._ports = {conversation.number: ports[conversation.port] for conversation in capture.conversations}
         self._table = Table(capture, host, self._ports)
@@ -273,7 +273,7 @@ class Play:
             self._until(lambda: not self._if_repeated, LIMIT)
         self._until(lambda: not self._later, 3 * TIMEOUT)
         self._busy = time.monotonic()
-        self._until(lambda: time.monotonic() - self._busy > QUIET, 10 * QUIET)
+        self._until(lambda: time.monotonic() - self._busy > self._quiet, 10 * self._quiet)
 
     def _clean_up(self) -> None:
         """Destroy all ids; the peer lets a connection go."""
@@ -282,7 +282,7 @@ class Play:
                 self._ask("destroy", number)
             except Unexpected:
                 return
-        end = time.monotonic() + QUIET
+        end = time.monotonic() + self._quiet
         while time.monotonic() < end:
             mad = self._host.received()
             if mad is None:
