@@ -248,7 +248,8 @@ def lost_notifications_are_made_up_for(where: str) -> None:
             # It says so before it asks for the ids that there are; these must not be gone by then.
             until("it knows who they are", lambda: recorded_processes(name) == processes)
         until("all is over", lambda: not ids())
-        end(recorder)
+        said = end(recorder)
+    true("messages of others are counted", "messages were left out that are tied to no id" in said, said)
     ends = [one for one in messages(name) if one["message"] in ("DREQ", "DREP")]
     same("messages of the end", sorted(one["message"] for one in ends), ["DREP", "DREP", "DREQ", "DREQ"])
     same("their processes", {one["pid"] for one in ends}, processes)

@@ -290,6 +290,18 @@ static void survives_its_process(void **state)
 	assert_int_equal(read_old(place, &copy), -ENOENT);
 }
 
+/* A file that another process has put there meanwhile stays. */
+static void leaves_the_file_of_another(void **state)
+{
+	struct place *place = *state;
+	struct kept *kept = create(place, ROOM);
+
+	assert_int_equal(unlink(place->name), 0);
+	close(open(place->name, O_WRONLY | O_CREAT | O_EXCL, 0600));
+	kept_close(kept, true);
+	assert_int_equal(access(place->name, F_OK), 0);
+}
+
 static void refuses_other_files(void **state)
 {
 	static const uint32_t wrong[][3] = {	/* offset, value, -errno */
@@ -384,6 +396,7 @@ int main(void)
 		TEST(keeps_frames),
 		TEST(refuses_a_second_process),
 		TEST(survives_its_process),
+		TEST(leaves_the_file_of_another),
 		TEST(refuses_other_files),
 		TEST(reads_whole_messages),
 		TEST(tells_where_it_cannot_be),

@@ -114,9 +114,13 @@ static void *map(int fd, off_t at, size_t bytes)
 static bool create_file(struct kept *kept)
 {
 	kept->fd = open(kept->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	/* Another process that has just started may take it for that of an ended one. */
-	if (kept->fd < 0 || !lock(kept->fd) || !is_named(kept->fd, kept->name))
+	if (kept->fd < 0 || !lock(kept->fd))
 		return false;
+	/* Another process that has just started may have taken it for that of an ended one. */
+	if (!is_named(kept->fd, kept->name)) {
+		errno = EAGAIN;
+		return false;
+	}
 	kept->head = map(kept->fd, 0, kept_head_bytes());
 	if (!kept->head)
 		return false;
@@ -239,7 +243,8 @@ void kept_close(struct kept *kept, bool remove)
 {
 	char old[KEPT_NAME];
 
-	if (remove)
+	/* Not the file of a process that has replaced this one. */
+	if (remove && is_named(kept->fd, kept->name))
 		unlink(kept->name);
 	if (remove && kept->head && kept_old_name(old, kept->name))
 		unlink(old);
