@@ -111,7 +111,7 @@ static void *map(int fd, off_t at, size_t bytes)
 	return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-static bool create_file(struct kept *kept)
+static bool create_ring(struct kept *kept)
 {
 	kept->fd = open(kept->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (kept->fd < 0 || !lock(kept->fd))
@@ -152,7 +152,7 @@ struct kept *kept_create(const char *name, uint32_t room, bool frames, char *why
 		else
 			snprintf(why, why_len,
 				 "%s, which is there already, cannot be put aside: %m", name);
-	} else if (!create_file(kept)) {
+	} else if (!create_ring(kept)) {
 		snprintf(why, why_len, "%s cannot be created: %m", name);
 	} else {
 		memset(kept->area_of, NO_AREA, sizeof(kept->area_of));

@@ -64,11 +64,11 @@ static void print(const struct record_port *port, const struct record_entry *ent
 	conversations_forget(conversations);
 	if (!fflush(stdout) && !ferror(stdout))
 		return;
-	/* The reader has read enough. */
-	unread = errno == EPIPE;
+	ret = errno;
+	/* The reader has read enough, which is no error; what it did not read is given up. */
+	unread = ret == EPIPE && freopen("/dev/null", "w", stdout);
 	if (unread)
 		return;
-	ret = errno;
 	finish();
 	fail(TOOL_ERROR, "what is recorded cannot be printed: %s", strerror(ret));
 }
