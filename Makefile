@@ -4,7 +4,7 @@
 HERE	:= $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 KDIR	?= /lib/modules/$(shell uname -r)/build
 OUT	:= $(abspath build)
-GUESTS	:= 6.1 6.12 debug uml
+GUESTS	= $(shell scripts/kernel-fetch -o) debug uml
 GUEST	?= 6.12
 PREFIX	?= /usr/local
 RELEASE	= $(shell cat '$(KDIR)/include/config/kernel.release' 2>/dev/null || uname -r)
@@ -19,6 +19,7 @@ help:
 	@echo '  make tool                the command rdma-cm-alt, into build/'
 	@echo '  make examples            the example programs, into build/examples/'
 	@echo '  make tests               the test programs, into build/tests/'
+	@echo '  V=1 with any of them     prints whole commands'
 	@echo '  make htmldocs            Documentation/ as web pages, into build/htmldocs/ (needs Sphinx, furo, graphviz)'
 	@echo '  make clean               build/ away; kernels stay in the cache'
 	@echo 'Install (see Documentation/packaging.rst):'
@@ -41,51 +42,47 @@ module:
 	@test -e '$(KDIR)/Makefile' || { \
 		echo "make: no kernel headers in $(KDIR); install them or say KDIR=..., or try: make modules" >&2; \
 		exit 1; }
-	$(MAKE) -C $(KDIR) M=$(CURDIR) CONFIG_KUNIT= modules
+	@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR) CONFIG_KUNIT= modules
 
 modules:
-	scripts/setup $(GUESTS)
-	for guest in $(GUESTS); do scripts/build-module $$guest || exit; done
+	scripts/in-machine sh -ec 'for guest; do scripts/setup -p demo $$guest; scripts/build-module $$guest; done' sh $(GUESTS)
 
 lib:
-	$(MAKE) -C userspace OUT=$(OUT)
+	@$(MAKE) --no-print-directory -C userspace OUT=$(OUT)
 
 examples: lib
-	$(MAKE) -C userspace OUT=$(OUT) examples
+	@$(MAKE) --no-print-directory -C userspace OUT=$(OUT) examples
 
 tests: examples
-	$(MAKE) -C tests OUT=$(OUT)
-	$(MAKE) -C userspace OUT=$(OUT) tool
+	@$(MAKE) --no-print-directory -C tests OUT=$(OUT)
+	@$(MAKE) --no-print-directory -C userspace OUT=$(OUT) tool
 
 tool:
-	$(MAKE) -C userspace OUT=$(OUT) tool
+	@$(MAKE) --no-print-directory -C userspace OUT=$(OUT) tool
 
 htmldocs:
 	@command -v sphinx-build >/dev/null && command -v dot >/dev/null || { \
 		echo "make: no sphinx-build or dot; install python3-sphinx, furo and graphviz" >&2; exit 1; }
 	sphinx-build -b html -W --keep-going -n -q -d $(OUT)/doctrees Documentation $(OUT)/htmldocs
 
-setup:
-	scripts/setup
+# On a machine of its own (scripts/in-machine), which scripts/check makes and enters.
+check:
+	@scripts/check
 
-check: setup
-	scripts/check
-
-kunit: setup
-	scripts/check -g uml -s kunit
+kunit:
+	@scripts/check -g uml -s kunit
 
 soak:
-	scripts/setup $(addprefix -p ,demo check docs packages soak) $(GUESTS) newest kcsan
-	scripts/check -f tests/soak.conf $(if $(TIME),-t $(TIME))
+	@scripts/check -f tests/soak.conf $(if $(TIME),-t $(TIME))
 
-bench: setup
-	scripts/perf
+bench:
+	@scripts/perf
 
 demo:
-	scripts/demo
+	@scripts/demo
 
-vm: setup
-	scripts/vm $(GUEST)
+vm:
+	@scripts/vm $(GUEST)
 
 # Checks all conditions of an installation before anything is installed.
 can-install = OUT='$(OUT)' KDIR='$(KDIR)' RELEASE='$(RELEASE)' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' \
@@ -138,6 +135,6 @@ clean:
 	rm -rf $(OUT)
 	if [ -e '$(KDIR)/Makefile' ]; then $(MAKE) -C $(KDIR) M=$(CURDIR) clean; fi
 
-.PHONY: all help module modules lib tool examples tests htmldocs setup check kunit soak bench demo vm clean deb rpm \
+.PHONY: all help module modules lib tool examples tests htmldocs check kunit soak bench demo vm clean deb rpm \
 	install install-module install-lib install-tool install-host install-dkms \
 	uninstall uninstall-module uninstall-lib uninstall-tool uninstall-host uninstall-dkms

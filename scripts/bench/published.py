@@ -10,6 +10,8 @@ from . import paths
 
 RESULTS = paths.ROOT / "Documentation/results"
 TRUNK = "instructions"
+# The table that scripts/demo prints.
+CALLS = "calls"
 # The runs in the guest of a plain make bench, and in the one with the newest kernel.
 TABLE = "table.rst"
 NEWEST = "table-newest.rst"
@@ -45,7 +47,8 @@ def records(name: str) -> list[list[str]]:
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError as error:
-        raise PublishedError(f"there is no {path.relative_to(paths.ROOT)}; scripts/perf -j -p writes it") from error
+        raise PublishedError(f"there is no {path.relative_to(paths.ROOT)}; scripts/"
+                             f"{'demo -p' if name == CALLS else 'perf -j -p'} writes it") from error
     return [line.split("\t") for line in lines if line and not line.startswith("#")]
 
 
@@ -68,6 +71,12 @@ def reasons() -> str:
         ours, stock = _figures(row)
         lines.append(f"| {text} | **{ours}** | {stock} |")
     return "\n".join(lines)
+
+
+def calls() -> str:
+    """Returns the system calls of a connection, as the demo counts them, as a table in Markdown."""
+    return "\n".join(["| | client | server | together |", "|---|---|---|---|",
+                      *(f"| {' | '.join(cells)} |" for cells in records(CALLS))])
 
 
 def newest() -> str:

@@ -9,18 +9,31 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from . import guest, ktap, pair, paths, report, splats, suites
+from . import guest, ktap, machine, needs, pair, paths, report, splats, suites
 from .suites import HOST, NOT_RUN, Run, Suite
 
 # Additional time for a suite that hangs, after its own timeout.
 HANG_SECONDS = 90
-# Guests in which fuzzers and played captures prove that they find a planted bug: one Debian kernel and one User-mode Linux suffice.
-PLANTED = ("6.12", "uml")
 # What a place takes of the declared seconds: the debug guest is slow, and 6.1 has only a part of most suites.
 FACTORS = {"debug": 4, "6.1": 0.6}
+# Why a suite was not run.
+UNBUILT = "what it needs does not build"
+
+Job = tuple[str, tuple[Suite, ...]]
+
+
+def _cost(job: Job) -> float:
+    """About how long a job takes."""
+    factor = max(FACTORS.get(name, 1) for name in pair.members(job[0]))
+    return factor * sum(suite.warm for suite in job[1])
+
+
+def _needs_of(place: str) -> tuple[str, ...]:
+    """What the suites of guests need."""
+    return (suites.LIBRARY, *pair.members(place))
 
 
 class Bench:
@@ -30,84 +43,74 @@ class Bench:
         self._progress = progress
         self._allow = splats.allowed()
 
-    def build(self, places: list[str]) -> Run:
-        """Builds the library, the test programs and the modules; each build is a test."""
-        userspace: dict[str, list[str]] = {}
-        modules: dict[str, list[str]] = {}
-        guests = list(dict.fromkeys(name for place in places if place != HOST
-                                    for name in pair.members(place)))
-        if guests:
-            userspace["library"] = ["make", "-s", "lib"]
-            userspace["test programs"] = ["make", "-s", "tests"]
-        for place in guests:
-            modules[f"module for {place}"] = ["scripts/build-module", place]
-            modules[f"test adapter for {place}"] = ["scripts/build-module", "-m", "hca", place]
-            modules[f"soft-iWARP for {place}"] = ["scripts/build-siw", place]
-        for place in set(PLANTED) & set(guests):
-            patches = sorted(str(path) for pattern in ("robust/fuzz/*", "fabric/replay")
-                             for path in paths.ROOT.glob(f"tests/{pattern}/planted.patch"))
-            modules[f"module with planted bugs for {place}"] = [
-                "scripts/build-module", "-o", "planted",
-                *(word for path in patches for word in ("-p", path)), place]
-        # The far guests of pairs, which speak a later version of the trunk protocol in one test.
-        for place in dict.fromkeys(pair.members(place)[1] for place in places if pair.is_pair(place)):
-            modules[f"module with a later trunk protocol for {place}"] = [
-                "scripts/build-module", "-o", "version2",
-                "-p", str(paths.ROOT / "tests/fabric/wire/version2.patch"), place]
-        run = Run(Suite("build", (HOST,), 60, 900, "", "what the suites need"), HOST)
-        start = time.monotonic()
-        # Neither group keeps two processors busy all the time.
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            for results in pool.map(self._build_steps, (userspace, modules)):
-                run.results += results
-        run.seconds = time.monotonic() - start
-        if run.results:
-            self._progress.suite(run)
-        return run
-
-    def _build_steps(self, steps: dict[str, list[str]]) -> list[ktap.Result]:
-        """Runs named commands in sequence."""
-        results = []
-        for name, command in steps.items():
-            self._progress.running(f"building the {name}")
-            done = subprocess.run(command, cwd=paths.ROOT, stdin=subprocess.DEVNULL, check=False,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            self._progress.ended(f"building the {name}")
-            tail = "\n".join(done.stdout.splitlines()[-30:])
-            results.append(ktap.Result(name, ktap.FAIL if done.returncode else ktap.PASS,
-                                       tail if done.returncode else ""))
-        return results
-
-    def run(self, chosen: dict[str, list[Suite]], jobs: int) -> list[Run]:
-        """Runs all selected suites, at most `jobs` places at the same time, the slowest first."""
-        Job = tuple[str, tuple[Suite, ...]]
-
-        def cost(job: Job) -> float:
-            factor = max(FACTORS.get(name, 1) for name in pair.members(job[0]))
-            return factor * sum(suite.warm for suite in job[1])
-
-        def one(job: Job) -> list[Run]:
-            return self.on_host(job[1]) if job[0] == HOST else self.in_guest(*job)
-
-        todo = [(place, part) for place in chosen
-                for part in (suites.halves(chosen[place]) if place == HOST
-                             else [tuple(chosen[place])])]
+    def run(self, chosen: dict[str, list[Suite]], jobs: int, make: bool = True) -> list[Run]:
+        """Runs all selected suites, at most `jobs` places at the same time, the slowest first; with `make`, what they need
+        is made before. A place begins when what its suites need is there, and so does each suite of the host.
+        """
+        skipped = self._skip(chosen)
+        todo = sorted(((place, part) for place in chosen
+                       for part in (suites.halves(chosen[place]) if place == HOST else [tuple(chosen[place])])),
+                      key=_cost, reverse=True)
+        made = needs.Needs(needs.plan(chosen) if make else {}, self._progress)
         shutil.rmtree(paths.RUN / HOST, ignore_errors=True)
+        running: dict[Future[list[Run]], Job] = {}
+        ended: dict[Job, list[Run]] = {}
+        waiting = list(todo)
         with ThreadPoolExecutor(max_workers=jobs) as pool:
-            futures = {job: pool.submit(one, job) for job in sorted(todo, key=cost, reverse=True)}
-            return [run for job in todo for run in futures[job].result()]
+            while waiting or running:
+                for job in list(waiting):
+                    if len(running) < jobs and (job[0] == HOST or made.done(_needs_of(job[0]))):
+                        waiting.remove(job)
+                        running[pool.submit(self._place, job, made)] = job
+                made.wait(running)
+                for future in [future for future in running if future.done()]:
+                    ended[running.pop(future)] = future.result()
+        runs = [run for place in chosen for job in todo if job[0] == place for run in ended[job]]
+        build = Run(Suite("build", (HOST,), 60, 900, "", "what the suites need"), HOST, made.results(), made.seconds)
+        return [*([build] if build.results else []), *skipped, *runs]
 
-    def on_host(self, wanted: Sequence[Suite]) -> list[Run]:
-        """Runs suites of the host in sequence."""
+    def _skip(self, chosen: dict[str, list[Suite]]) -> list[Run]:
+        """Takes suites out for which this release of Debian has no kernel; returns their results."""
         runs = []
+        for guest, why in machine.missing_series().items():
+            for place in list(chosen):
+                left = [suite for suite in chosen[place]
+                        if guest not in (suite.needs if place == HOST else pair.members(place))]
+                runs += [Run(suite, place, [ktap.Result("all of it", ktap.SKIP, why)])
+                         for suite in chosen[place] if suite not in left]
+                chosen[place] = left
+                if not left:
+                    del chosen[place]
+        return runs
+
+    def _place(self, job: Job, made: needs.Needs) -> list[Run]:
+        place, wanted = job
+        if place == HOST:
+            return self.on_host(wanted, made)
+        if not made.good(_needs_of(place)):
+            return [Run(suite, place, lost=UNBUILT) for suite in wanted]
+        return self.in_guest(place, wanted)
+
+    def on_host(self, wanted: Sequence[Suite], made: needs.Needs) -> list[Run]:
+        """Runs suites of the host one after the other, those first that need nothing more."""
+        found: dict[str, Run] = {}
         out = paths.RUN / HOST
         out.mkdir(parents=True, exist_ok=True)
-        for suite in wanted:
+        left = list(wanted)
+        while left:
+            suite = next((suite for suite in left if made.done(suite.needs)), None)
+            if suite is None:
+                made.wait()
+                continue
+            left.remove(suite)
+            if not made.good(suite.needs):
+                found[suite.name] = Run(suite, HOST, lost=UNBUILT)
+                continue
             self._progress.running(f"{HOST} {suite.name}")
-            runs.append(self._host_suite(suite, out / f"{suite.name}.ktap"))
+            found[suite.name] = self._host_suite(suite, out / f"{suite.name}.ktap")
             self._progress.ended(f"{HOST} {suite.name}")
-            self._progress.suite(runs[-1])
-        return runs
+            self._progress.suite(found[suite.name])
+        return [found[suite.name] for suite in wanted]
 
     @staticmethod
     def _host_suite(suite: Suite, log: Path) -> Run:

@@ -6,9 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import ktap, pair, paths
+from . import ktap, machine, pair, paths
 
 HOST = "host"
+# What a suite of the host may need, but for guests: the library, the tool and the test programs; and each guest of a series
+# that this release of Debian has.
+LIBRARY = "library"
+OWN = "own"
 NOT_RUN = "not run"
 FILE = paths.ROOT / "tests/suites.conf"
 
@@ -23,6 +27,8 @@ class Suite:
     timeout: int
     command: str
     about: str
+    # Of a suite of the host: LIBRARY, and guests whose kernels it uses.
+    needs: tuple[str, ...] = ()
 
 
 @dataclass
@@ -54,14 +60,23 @@ LOAD_PAIR = Suite("load", (), 20, 240, "tests/fabric/wire/load", "both guests an
 UNLOAD = Suite("unload", (), 20, 240, "tests/harness/guest/guest-unload", "the module goes, nothing leaks")
 
 
+def _needed(words: list[str]) -> tuple[str, ...]:
+    """Returns what these words of a line name; "own" is each series of kernels that this release of Debian has."""
+    return tuple(name for word in words for name in (machine.own_series() if word == OWN else [word]))
+
+
 def load(file: Path = FILE) -> list[Suite]:
     """Returns all suites of a file, in the order in which a guest runs them."""
     places = {HOST, *paths.guests()}
     found: dict[str, Suite] = {}
     for name, where, warm, timeout, command, about in paths.table(file, 6):
+        needed: tuple[str, ...] = ()
+        if where.split()[0] == HOST:
+            where, needed = HOST, _needed(where.split()[1:])
         suite = Suite(name, tuple(place.strip() for place in where.split(",")),
-                      int(warm), int(timeout), command, about)
+                      int(warm), int(timeout), command, about, needed)
         unknown = [place for place in suite.where if place not in places and not pair.exists(place)]
+        unknown += [need for need in needed if need not in places and need != LIBRARY]
         if unknown:
             raise paths.BenchError(f"{file}: suite '{name}' runs on '{unknown[0]}'; "
                                    f"there are: {' '.join(sorted(places))}")

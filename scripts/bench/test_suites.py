@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from . import paths, suites
+from . import machine, paths, suites
 
 TABLE = """
 one | host | 1 | 2 | true | on the host
@@ -53,6 +53,14 @@ class SuitesTest(unittest.TestCase):
         self.assertEqual([[suite.name for suite in part] for part in suites.halves(known)],
                          [["four"], ["one", "two", "three"]])
         self.assertEqual(suites.halves(known[:1]), [(known[0],)])
+
+    def test_the_host_s_suites_have_needs(self) -> None:
+        with mock.patch.object(machine, "own_series", return_value=["6.12"]):
+            one, two = self.load("one | host | 1 | 2 | true | nothing\ntwo | host library own debug | 1 | 2 | true | much\n")
+            self.assertEqual((one.where, one.needs), (("host",), ()))
+            self.assertEqual((two.where, two.needs), (("host",), ("library", "6.12", "debug")))
+            with self.assertRaises(paths.BenchError):
+                self.load("one | host nothing | 1 | 2 | true | on no kernel\n")
 
     def test_unknown_places(self) -> None:
         for place in ("7.0", "6.1+7.0", "6.1+6.1+6.1", "host+6.1"):

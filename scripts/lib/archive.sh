@@ -24,8 +24,7 @@ unpack() {
 	shift
 	mkdir -p "$dir/debs" "$dir/root"
 	# As root, apt-get download would warn if the user _apt cannot write to the directory.
-	(cd "$dir/debs" && apt-get -qq -o APT::Sandbox::User=root download "$@") ||
-		die "cannot download $*; is the archive reachable? try: apt-get update"
+	(cd "$dir/debs" && quietly apt-get -q -o APT::Sandbox::User=root download "$@")
 	for deb in "$dir"/debs/*.deb; do
 		dpkg-deb -x "$deb" "$dir/root"
 	done
@@ -64,11 +63,11 @@ use_next_release() {
 	CONF
 	export APT_CONFIG=$dir/apt.conf
 	[ -z "$(find "$dir/read" -mmin "-$LISTS_AGE" 2>/dev/null)" ] || return 0
-	if apt-get -qq update; then
-		touch "$dir/read"
-	elif [ -e "$dir/read" ]; then
+	if [ ! -e "$dir/read" ]; then
+		quietly apt-get update
+	elif ! apt-get -qq update; then
 		say "the package lists of $NEXT cannot be read; the ones of $(date -r "$dir/read" +%F) are used"
-	else
-		die "the package lists of $NEXT cannot be read from $from (above)"
+		return 0
 	fi
+	touch "$dir/read"
 }

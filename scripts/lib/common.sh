@@ -15,6 +15,12 @@ die() {
 	exit 1
 }
 
+# release_here: prints the code name of this machine's release of Debian.
+release_here() {
+	# shellcheck disable=SC1091
+	(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+}
+
 # as_root COMMAND...: runs the command as root, with sudo if necessary.
 as_root() {
 	if [ "$(id -u)" -eq 0 ]; then
@@ -24,6 +30,40 @@ as_root() {
 	else
 		die "'$*' needs root, and sudo is not installed; run this as root"
 	fi
+}
+
+# hint FILE: what to do about the failure of a program of Debian whose output is in the file.
+hint() {
+	if grep -qiE 'no space left|enough free space|not enough free disk space|disk quota exceeded' "$1"; then
+		echo "; the disk is full: see df -h /var $RCA_CACHE"
+	elif grep -qiE 'failed to fetch|unable to fetch|could not resolve|could not connect|cannot initiate the connection|no longer has a release file' "$1"; then
+		echo "; the archive cannot be reached, or it has changed: check the network and the addresses in /etc/apt, then try apt-get update"
+	elif grep -qiE 'unable to locate package|has no installation candidate|no packages found' "$1"; then
+		echo "; the archive has no such package: is this Debian 12 or 13, and are its package lists there (apt-get update)?"
+	elif grep -qiE 'could not get lock|unable to lock' "$1"; then
+		echo "; another program is installing packages: try again when it has ended"
+	fi
+}
+
+# failed STATUS LOG COMMAND...: shows the end of a command's output, says what to do, and ends the script.
+failed() {
+	local status=$1 log=$2 what
+	shift 2
+	tail -n 40 "$log" >&2
+	what=$*
+	[ "${#what}" -le 200 ] || what="${what:0:200} ..."
+	what="status $status of: $what (its output is above)$(hint "$log")"
+	rm -f "$log"
+	die "$what"
+}
+
+# quietly COMMAND...: runs a command and shows its output only if it fails, which ends the script.
+quietly() {
+	local log status=0
+	log=$(mktemp)
+	"$@" >"$log" 2>&1 || status=$?
+	[ "$status" -eq 0 ] || failed "$status" "$log" "$@"
+	rm -f "$log"
 }
 
 # lock NAME: takes a lock, which is held until the script ends.

@@ -65,6 +65,6 @@ def blocks(page: Path, title: str = TITLE) -> list[list[Command]]:
 
 def table(readme: Path) -> list[list[str]]:
     """The rows of system calls per connection near the top: name, client, server, together."""
-    rows = re.findall(r"^\| ((?:rdma_cm_alt|stock rdma_cm)) \| (\d+) \| (\d+) \| (\d+) \|$",
+    rows = re.findall(r"^\| ((?:rdma_cm_alt|stock rdma_cm)) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$",
                       readme.read_text(), re.MULTILINE)
     return [list(row) for row in rows]
