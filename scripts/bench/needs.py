@@ -49,13 +49,15 @@ def plan(chosen: dict[str, list[suites.Suite]]) -> dict[str, Steps]:
 
 
 class Needs:
-    """Makes what is needed, two needs at a time; each step is a test."""
+    """Makes what is needed, one need after the other, so that the first is there soon; each step is a test. The builds use all
+    processors, but yield to suites that run already.
+    """
 
     def __init__(self, steps: dict[str, Steps], progress: report.Progress) -> None:
         self._progress = progress
         self._began = time.monotonic()
         self.seconds = 0.0
-        self._pool = ThreadPoolExecutor(max_workers=2)
+        self._pool = ThreadPoolExecutor(max_workers=1)
         self._made: dict[str, Future[list[ktap.Result]]] = {
             name: self._pool.submit(self._make, commands) for name, commands in steps.items()}
 
@@ -64,7 +66,7 @@ class Needs:
         results: list[ktap.Result] = []
         for name, command in steps.items():
             self._progress.running(f"building the {name}")
-            done = subprocess.run(command, cwd=paths.ROOT, stdin=subprocess.DEVNULL, check=False,
+            done = subprocess.run(["nice", "-n", "5", *command], cwd=paths.ROOT, stdin=subprocess.DEVNULL, check=False,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             self._progress.ended(f"building the {name}")
             failed = done.returncode != 0

@@ -51,7 +51,9 @@ class Bench:
         todo = sorted(((place, part) for place in chosen
                        for part in (suites.halves(chosen[place]) if place == HOST else [tuple(chosen[place])])),
                       key=_cost, reverse=True)
-        made = needs.Needs(needs.plan(chosen) if make else {}, self._progress)
+        # What the slowest places need is made first.
+        order = {place: chosen[place] for place, _ in todo}
+        made = needs.Needs(needs.plan(order) if make else {}, self._progress)
         shutil.rmtree(paths.RUN / HOST, ignore_errors=True)
         running: dict[Future[list[Run]], Job] = {}
         ended: dict[Job, list[Run]] = {}

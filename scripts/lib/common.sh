@@ -45,11 +45,11 @@ hint() {
 	fi
 }
 
-# failed STATUS LOG COMMAND...: shows the end of a command's output, says what to do, and ends the script.
+# failed STATUS LOG COMMAND...: shows a command's output, but the middle of a long one, says what to do, and ends the script.
 failed() {
 	local status=$1 log=$2 what
 	shift 2
-	tail -n 40 "$log" >&2
+	awk 'FNR == NR { lines = FNR; next } FNR <= 30 || FNR > lines - 50; FNR == 31 && lines > 80 { print "[...]" }' "$log" "$log" >&2
 	what=$*
 	[ "${#what}" -le 200 ] || what="${what:0:200} ..."
 	what="status $status of: $what (its output is above)$(hint "$log")"
