@@ -28,7 +28,7 @@ help:
 	@echo '  make install-dkms        the module for each kernel, by DKMS, instead of -module'
 	@echo '  make deb                 Debian packages, into build/deb/'
 	@echo '  make rpm                 RPMs, into build/rpm/'
-	@echo 'Test (installs what is missing, boots guests; see Documentation/testing.rst):'
+	@echo 'Test (on a machine of its own in the cache, and in guests; see Documentation/testing.rst):'
 	@echo '  make check               everything'
 	@echo '  make kunit               the unit tests of the module, in User-mode Linux'
 	@echo '  make soak [TIME=60m]     what check leaves out in the debug guest (half an hour and more); TIME'
@@ -65,24 +65,25 @@ htmldocs:
 		echo "make: no sphinx-build or dot; install python3-sphinx, furo and graphviz" >&2; exit 1; }
 	sphinx-build -b html -W --keep-going -n -q -d $(OUT)/doctrees Documentation $(OUT)/htmldocs
 
-# On a machine of its own (scripts/in-machine), which scripts/check makes and enters.
+# On a machine of its own, so that this one needs nothing but make.
 check:
-	@scripts/check
+	@scripts/in-machine scripts/check
 
 kunit:
-	@scripts/check -g uml -s kunit
+	@scripts/in-machine scripts/check -g uml -s kunit
 
 soak:
-	@scripts/check -f tests/soak.conf $(if $(TIME),-t $(TIME))
+	@scripts/in-machine $(addprefix -p ,demo check docs packages soak) \
+		scripts/check -f tests/soak.conf $(if $(TIME),-t $(TIME))
 
 bench:
-	@scripts/perf
+	@scripts/in-machine scripts/perf
 
 demo:
 	@scripts/demo
 
 vm:
-	@scripts/vm $(GUEST)
+	@scripts/in-machine scripts/vm $(GUEST)
 
 # Checks all conditions of an installation before anything is installed.
 can-install = OUT='$(OUT)' KDIR='$(KDIR)' RELEASE='$(RELEASE)' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' \
