@@ -13,6 +13,9 @@ from . import ktap, pair, paths, report, suites
 # Guests in which fuzzers and played captures prove that they find a planted bug: one Debian kernel and one User-mode Linux suffice.
 PLANTED = ("6.12", "uml")
 
+# Guests whose kernels are built here.
+COMPILED = ("debug", "kcsan", "uml")
+
 Steps = dict[str, list[str]]
 
 
@@ -42,7 +45,8 @@ def plan(chosen: dict[str, list[suites.Suite]]) -> dict[str, Steps]:
     steps: dict[str, Steps] = {}
     if guests or suites.LIBRARY in of_host:
         steps[suites.LIBRARY] = {"library": ["make", "-s", "-j2", "lib"], "test programs": ["make", "-s", "-j2", "tests"]}
-    for guest in dict.fromkeys([*guests, *of_host]):
+    # Debian's kernels are only unpacked: their suites run while the others are compiled.
+    for guest in sorted(dict.fromkeys([*guests, *of_host]), key=COMPILED.__contains__):
         if guest != suites.LIBRARY:
             steps[guest] = guest_steps(guest, guest in far)
     return steps

@@ -3,10 +3,12 @@
 
 import contextlib
 import io
+import tempfile
 import unittest
+from pathlib import Path
 from unittest import mock
 
-from . import ktap, machine, needs, report, runner, suites
+from . import ktap, machine, needs, paths, report, runner, suites
 
 
 def suite(name: str, *where: str, command: str = "true", needed: tuple[str, ...] = ()) -> suites.Suite:
@@ -39,7 +41,9 @@ class NeedsTest(unittest.TestCase):
         self.assertTrue(made.done(["a", "b", "unknown"]))
 
     def run_with(self, plan: dict[str, needs.Steps], chosen: dict[str, list[suites.Suite]]) -> dict[str, str]:
-        with mock.patch.object(needs, "plan", return_value=plan), \
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        with mock.patch.object(needs, "plan", return_value=plan), mock.patch.object(paths, "RUN", Path(directory.name)), \
                 mock.patch.object(machine, "missing_series", return_value={"6.1": "there is no 6.1"}):
             runs = runner.Bench(self.progress).run(chosen, 2)
         return {run.suite.name: run.lost or (run.results[0].detail if run.results else "") for run in runs}

@@ -12,14 +12,13 @@ MACHINE_MARK=/etc/rdma_cm_alt-machine
 # Home directory of root there.
 MACHINE_HOME=/root
 
-# furnish ROOT RELEASE: mounts what programs expect; packages of this release are downloaded once for all machines.
+# furnish ROOT: mounts what programs expect.
 furnish() {
-	local debs=$RCA_MACHINES/debs/$2
-	mkdir -p "$debs/partial"
+	# What is no mount point cannot become the root.
+	mountpoint -q "$1" || mount --bind "$1" "$1"
 	mount --rbind /dev "$1/dev"
 	mount -t proc proc "$1/proc"
 	mount --rbind /sys "$1/sys"
-	mount --bind "$debs" "$1/var/cache/apt/archives"
 	cp -L /etc/resolv.conf /etc/hosts "$1/etc/"
 }
 
@@ -33,6 +32,14 @@ lay() {
 		mkdir "$place"/{upper,work,root}
 		mount -t overlay -o "$options" machine "$place/root"
 	} || die "cannot lay a writable copy over $1: overlayfs and the right to mount are needed; RCA_HERE=1 uses this machine as it is"
+}
+
+# offer_debs RELEASE PLACE: packages that were downloaded before need no download in the machine at PLACE/root. New ones are
+# not added, as apt would lock them for all machines.
+offer_debs() {
+	local debs=$RCA_MACHINES/debs/$1
+	mkdir -p "$debs/partial" "$2"/debs-{upper,work}
+	mount -t overlay -o "lowerdir=$debs,upperdir=$2/debs-upper,workdir=$2/debs-work" debs "$2/root/var/cache/apt/archives"
 }
 
 # share ROOT DIRECTORY...: makes directories of this machine visible at the same paths.
@@ -54,11 +61,16 @@ carry() {
 	done
 }
 
-# on_machine ROOT DIRECTORY COMMAND...: runs a command in a directory of the machine.
+# on_machine ROOT DIRECTORY COMMAND...: runs a command in a directory of the machine, whose root becomes that of this mount
+# namespace: chroot alone would keep programs from making user namespaces. Nothing of the old root is left.
 on_machine() {
 	local root=$1 dir=$2 carried
 	shift 2
 	carry
-	chroot "$root" /usr/bin/env -i -C "$dir" HOME=$MACHINE_HOME LANG=C.UTF-8 \
-		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${carried[@]}" "$@"
+	cd "$root" || exit
+	pivot_root . mnt
+	# shellcheck disable=SC2016	# for the shell inside
+	chroot . /usr/bin/env -i HOME=$MACHINE_HOME LANG=C.UTF-8 \
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${carried[@]}" \
+		/bin/sh -c 'umount -l /mnt && cd "$0" && exec "$@"' "$dir" "$@"
 }
