@@ -53,9 +53,7 @@ def plan(chosen: dict[str, list[suites.Suite]]) -> dict[str, Steps]:
 
 
 class Needs:
-    """Makes what is needed, one need after the other, so that the first is there soon; each step is a test. The builds use all
-    processors, but yield to suites that run already.
-    """
+    """Makes what is needed, one need after the other, so that the first is there soon; each step is a test."""
 
     def __init__(self, steps: dict[str, Steps], progress: report.Progress) -> None:
         self._progress = progress
@@ -70,7 +68,7 @@ class Needs:
         results: list[ktap.Result] = []
         for name, command in steps.items():
             self._progress.running(f"building the {name}")
-            done = subprocess.run(["nice", "-n", "5", *command], cwd=paths.ROOT, stdin=subprocess.DEVNULL, check=False,
+            done = subprocess.run(command, cwd=paths.ROOT, stdin=subprocess.DEVNULL, check=False,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             self._progress.ended(f"building the {name}")
             failed = done.returncode != 0

@@ -12,6 +12,15 @@ MACHINE_MARK=/etc/rdma_cm_alt-machine
 # Home directory of root there.
 MACHINE_HOME=/root
 
+# machine_release: prints the release of machines, if none is named.
+machine_release() {
+	local release=${RCA_RELEASE:-$(release_here)}
+	case $release in
+	bookworm | trixie) echo "$release" ;;
+	*) echo "${RCA_RELEASE:-bookworm}" ;;
+	esac
+}
+
 # furnish ROOT: mounts what programs expect.
 furnish() {
 	# What is no mount point cannot become the root.
