@@ -48,7 +48,7 @@ lay() {
 offer_debs() {
 	local debs=$RCA_MACHINES/debs/$1
 	mkdir -p "$debs/partial" "$2"/debs-{upper,work}
-	mount -t overlay -o "lowerdir=$debs,upperdir=$2/debs-upper,workdir=$2/debs-work" debs "$2/root/var/cache/apt/archives"
+	mount -t overlay -o "lowerdir=$debs,upperdir=$2/debs-upper,workdir=$2/debs-work" debs "$2/root"/var/cache/apt/archives
 }
 
 # share ROOT DIRECTORY...: makes directories of this machine visible at the same paths.
