@@ -11,7 +11,7 @@ from pathlib import Path
 from . import paths
 
 # Says that this is such a machine (scripts/lib/machine.sh).
-MARK = Path("/etc/rdma_cm_alt-machine")
+MARK = Path("/etc/check-machine")
 GROUPS = ("demo", "check", "docs", "packages")
 # The series of kernels among the guests of make check that not all releases of Debian have.
 SERIES = ("6.1", "6.12")

@@ -8,7 +8,7 @@ RCA_MACHINES=${RCA_MACHINES:-$RCA_CACHE/machines}
 export RCA_MACHINES
 # Says that a root directory is a machine of ours: the release and the groups of scripts/packages, one a line.
 # shellcheck disable=SC2034	# used where this is sourced
-MACHINE_MARK=/etc/rdma_cm_alt-machine
+MACHINE_MARK=/etc/check-machine
 # Home directory of root there.
 MACHINE_HOME=/root
 
