@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -80,6 +79,7 @@ int rcl_pages_get(struct rcl_pages *pages, size_t len)
 	found = take(pages, len);
 	pages->forks = forks;
 	pthread_mutex_unlock(&lock);
+	pages->used = found;
 	if (found)
 		return 0;
 	pages->len = len;

@@ -3,6 +3,7 @@
 #ifndef RCL_RSOCKET_PAGES_H
 #define RCL_RSOCKET_PAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
@@ -10,11 +11,13 @@
  * @start: the first byte; NULL: there are none
  * @len: their bytes
  * @forks: fork() calls of the process before they were allocated
+ * @used: another socket has had them, and its bytes are still there; else they are zeroes
  */
 struct rcl_pages {
 	void *start;
 	size_t len;
 	unsigned int forks;
+	bool used;
 };
 
 /**
@@ -22,7 +25,7 @@ struct rcl_pages {
  * @pages: filled in
  * @len: bytes that are needed
  *
- * The content is undefined: pages that were freed before are used again.
+ * Pages that were freed before are used again, see @pages->used.
  *
  * Context: Any thread.
  * Return: 0 or -ENOMEM

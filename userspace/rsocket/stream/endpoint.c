@@ -120,7 +120,9 @@ static int create_rx(struct rcl_stream *s)
 		return ret;
 	rx->buf = rx->pages.start;
 	rx->table = rx->buf + front;
-	memset(rx->table, 0, table);
+	/* Of data that the peer announces, and does not write, the program gets what is there. */
+	if (rx->pages.used)
+		memset(rx->buf, 0, rx->pages.len);
 	rx->mr = ibv_reg_mr(s->id->pd, rx->buf, rx->pages.len,
 			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	if (!rx->mr)

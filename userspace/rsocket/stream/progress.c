@@ -42,15 +42,6 @@ static void protocol_error(struct rcl_stream *s)
 	rcl_stream_broken(s, -EPROTO);
 }
 
-static void data_came(struct rcl_stream *s, uint32_t len)
-{
-	if (!len || len > s->rx.room)
-		return protocol_error(s);
-	s->rx.room -= len;
-	s->rx.avail += len;
-	s->rx.count++;
-}
-
 /* A connection is over when both directions have ended and all that was sent has arrived. */
 static void end_if_all_done(struct rcl_stream *s)
 {
@@ -68,31 +59,6 @@ static void control_came(struct rcl_stream *s, uint32_t control)
 	end_if_all_done(s);
 }
 
-/* @has_entry: bytes may have been written in front of the message. */
-static void message_came(struct rcl_stream *s, uint32_t msg, bool has_entry)
-{
-	switch (rcl_msg_type(msg)) {
-	case RCL_MSG_DATA:
-		data_came(s, rcl_msg_value(msg));
-		break;
-	case RCL_MSG_CREDIT:
-		s->tx.limit = (uint16_t)rcl_msg_value(msg);
-		s->tx.news += has_entry;
-		break;
-	case RCL_MSG_IOMAP:
-		/* A stock peer has taken a credit for it, as for data. */
-		s->rx.count++;
-		if (rcl_maps_came(s, rcl_msg_value(msg)))
-			protocol_error(s);
-		break;
-	case RCL_MSG_CONTROL:
-		control_came(s, rcl_msg_value(msg));
-		break;
-	default:
-		protocol_error(s);
-	}
-}
-
 /* The message of a completion; on iWARP it is in memory, in the byte order of the sender. */
 static uint32_t message_of(const struct rcl_stream *s, const struct ibv_wc *wc)
 {
@@ -105,16 +71,54 @@ static uint32_t message_of(const struct rcl_stream *s, const struct ibv_wc *wc)
 }
 
 /*
- * Were bytes written in front of a message? On iWARP, and with an adapter that has never told a
- * length, they may have been.
+ * Were @len bytes written in front of a message? On iWARP, where the message is a SEND of its own, and
+ * with an adapter that has never told a length, they may have been.
  */
-static bool has_bytes(struct rcl_stream *s, const struct ibv_wc *wc)
+static bool was_written(const struct rcl_stream *s, const struct ibv_wc *wc, uint32_t len)
 {
-	if (s->iwarp)
-		return true;
-	if (wc->byte_len)
+	return s->iwarp || !s->rx.tells_len || wc->byte_len == len;
+}
+
+static void data_came(struct rcl_stream *s, const struct ibv_wc *wc, uint32_t len)
+{
+	if (!len || len > s->rx.room || !was_written(s, wc, len))
+		return protocol_error(s);
+	s->rx.room -= len;
+	s->rx.avail += len;
+	s->rx.count++;
+}
+
+static void iomap_came(struct rcl_stream *s, const struct ibv_wc *wc, uint32_t index)
+{
+	/* A stock peer has taken a credit for it, as for data. */
+	s->rx.count++;
+	if (!was_written(s, wc, sizeof(struct rcl_iomap)) || rcl_maps_came(s, index))
+		protocol_error(s);
+}
+
+static void message_came(struct rcl_stream *s, const struct ibv_wc *wc)
+{
+	uint32_t msg = message_of(s, wc);
+
+	if (wc->byte_len && !s->iwarp)
 		s->rx.tells_len = true;
-	return wc->byte_len || !s->rx.tells_len;
+	switch (rcl_msg_type(msg)) {
+	case RCL_MSG_DATA:
+		data_came(s, wc, rcl_msg_value(msg));
+		break;
+	case RCL_MSG_CREDIT:
+		s->tx.limit = (uint16_t)rcl_msg_value(msg);
+		s->tx.news += was_written(s, wc, sizeof(struct rcl_target));
+		break;
+	case RCL_MSG_IOMAP:
+		iomap_came(s, wc, rcl_msg_value(msg));
+		break;
+	case RCL_MSG_CONTROL:
+		control_came(s, rcl_msg_value(msg));
+		break;
+	default:
+		protocol_error(s);
+	}
 }
 
 /*
@@ -141,7 +145,7 @@ static unsigned int handle_receives(struct rcl_stream *s)
 		for (i = 0; i < count; i++) {
 			if (wc[i].status == IBV_WC_SUCCESS) {
 				s->tx.mute = false;
-				message_came(s, message_of(s, &wc[i]), has_bytes(s, &wc[i]));
+				message_came(s, &wc[i]);
 				handled++;
 			} else {
 				receive_failed(s, wc[i].status);

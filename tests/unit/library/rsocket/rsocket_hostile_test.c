@@ -28,12 +28,91 @@ static void data_beyond_the_announced_range_ends_the_connection(void **state)
 	expect_end(&s);
 }
 
+/* The message about a write of four bytes says three. */
+static void say_less(struct fake_message *message, void *arg)
+{
+	(void)arg;
+	message->imm_data = htonl(rcl_msg(RCL_MSG_DATA, 3));
+}
+
 static void data_of_no_bytes_ends_the_connection(void **state)
 {
 	struct sockets s = connected();
 
 	(void)state;
 	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_DATA, 0)),
+			 IBV_WC_SUCCESS);
+	expect_end(&s);
+}
+
+/* An adapter tells how much was written: what the message says must be the same. */
+static void data_that_differs_from_the_write_ends_the_connection(void **state)
+{
+	static const uint32_t lens[] = { 1, 1000, 3 };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		struct sockets s = connected();
+		char byte;
+
+		assert_int_equal(rsend(s.server, "x", 1, 0), 1);
+		assert_int_equal(rrecv(s.client, &byte, 1, 0), 1);
+		if (i < 2) {
+			assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_DATA, lens[i])),
+					 IBV_WC_SUCCESS);
+		} else {
+			fake_wire_alter(fake_wire_qp(1), say_less, NULL);
+			assert_int_equal(rsend(s.server, "four", 4, 0), 4);
+		}
+		expect_end(&s);
+		flush_service();
+	}
+}
+
+/* On iWARP nothing tells how much was written. */
+static void data_that_was_not_written_is_of_no_other_peer(void **state)
+{
+	static char sent[60000], got[sizeof(sent)];
+	uint32_t msg = rcl_msg(RCL_MSG_DATA, sizeof(got));
+	struct fake_message message = {
+		.opcode = IBV_WR_SEND, .length = sizeof(msg), .data = (uint8_t *)&msg,
+	};
+	struct sockets s;
+	size_t len = 0;
+	ssize_t ret;
+
+	(void)state;
+	pair_use_iwarp();
+	s = connected();
+	memset(sent, 's', sizeof(sent));
+	assert_int_equal(rsend(s.server, sent, sizeof(sent), 0), sizeof(sent));
+	assert_int_equal(rrecv(s.client, got, sizeof(got), MSG_WAITALL), sizeof(got));
+	assert_memory_equal(got, sent, sizeof(sent));
+	close_all(&s);
+	flush_service();
+
+	s = connected();
+	assert_int_equal(fake_wire_inject(client_qp(), &message), IBV_WC_SUCCESS);
+	while (len < sizeof(got)) {
+		ret = rrecv(s.client, got + len, sizeof(got) - len, 0);
+		assert_true(ret > 0);
+		len += (size_t)ret;
+	}
+	memset(sent, 0, sizeof(sent));
+	assert_memory_equal(got, sent, sizeof(sent));
+	close_all(&s);
+}
+
+static void mapping_that_was_not_written_ends_the_connection(void **state)
+{
+	struct sockets s = connected_as(make_small);
+	char byte;
+
+	(void)state;
+	assert_int_equal(rsend(s.server, "x", 1, 0), 1);
+	assert_int_equal(rrecv(s.client, &byte, 1, 0), 1);
+	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_IOMAP, 0)),
 			 IBV_WC_SUCCESS);
 	expect_end(&s);
 }
@@ -192,6 +271,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SOCKET_TEST(data_beyond_the_announced_range_ends_the_connection),
 		SOCKET_TEST(data_of_no_bytes_ends_the_connection),
+		SOCKET_TEST(data_that_differs_from_the_write_ends_the_connection),
+		SOCKET_TEST(data_that_was_not_written_is_of_no_other_peer),
+		SOCKET_TEST(mapping_that_was_not_written_ends_the_connection),
 		SOCKET_TEST(reserved_message_ends_the_connection),
 		SOCKET_TEST(mapping_beyond_the_table_ends_the_connection),
 		SOCKET_TEST(range_without_an_address_fails_at_the_peer),
