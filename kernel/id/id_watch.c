@@ -196,6 +196,21 @@ static bool takes_events(const struct rca_id *id)
 	}
 }
 
+/* The adapter follows the neighbour by itself, or the QP fails and tells: the connection is not over. */
+static bool was_connected(const struct rca_id *id)
+{
+	switch (id->state) {
+	case RCA_ST_CONNECTED:
+	case RCA_ST_DREQ_SENT:
+	case RCA_ST_DISCONNECTED:
+	case RCA_ST_CLOSED:
+	case RCA_ST_SIDR_DONE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /*
  * Post an event if the hardware address @on_route of @id differs from @now. The work does not know
  * which neighbour of the bucket, or which bond, has changed: an id whose address was another before
@@ -210,6 +225,8 @@ static void post_if_changed(struct rca_id *id, const u8 *on_route, const u8 *now
 		return;
 	/* The id may have no reference left; its state then lets no event pass. */
 	spin_lock_irqsave(&id->lock, flags);
+	if (was_connected(id))
+		type = RDMA_CM_ALT_EVENT_ADDR_CHANGE;
 	if (takes_events(id))
 		rca_id_post_net_locked(id, type);
 	spin_unlock_irqrestore(&id->lock, flags);
@@ -271,7 +288,7 @@ static void look_up_peer(struct peer *peer, struct net *net, const struct rca_id
 /*
  * Post the events of an id. A bond has failed over: ids that were bound or resolved with another
  * hardware address get ADDR_CHANGE. Ids whose paths have another address of the neighbour get
- * UNREACHABLE with -ETIMEDOUT.
+ * UNREACHABLE with -ETIMEDOUT, but ADDR_CHANGE once they have been connected.
  */
 static void compare(struct rca_id *id, unsigned long changes, struct peer *peer)
 {

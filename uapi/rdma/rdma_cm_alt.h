@@ -260,16 +260,17 @@ struct rdma_cm_alt_qp_attr {
  * @RDMA_CM_ALT_EVENT_CONNECT_REQUEST: a peer asks for a connection
  * @RDMA_CM_ALT_EVENT_CONNECT_RESPONSE: the peer accepted; establish comes next
  * @RDMA_CM_ALT_EVENT_CONNECT_ERROR: the connection failed
- * @RDMA_CM_ALT_EVENT_UNREACHABLE: the peer does not answer; or (RoCE) its hardware address
- *                                 is not that of the id's path any more, which changes
- *                                 nothing of the id
+ * @RDMA_CM_ALT_EVENT_UNREACHABLE: the peer does not answer; or (RoCE), before the id was
+ *                                 connected, its hardware address is not that of the id's
+ *                                 path any more, which changes nothing of the id
  * @RDMA_CM_ALT_EVENT_REJECTED: the peer refused; status is its reason
  * @RDMA_CM_ALT_EVENT_ESTABLISHED: the connection is established
  * @RDMA_CM_ALT_EVENT_DISCONNECTED: the connection has ended
  * @RDMA_CM_ALT_EVENT_DEVICE_REMOVAL: the device is being removed; destroy the id
  * @RDMA_CM_ALT_EVENT_MULTICAST_JOIN: joined a multicast group
  * @RDMA_CM_ALT_EVENT_MULTICAST_ERROR: could not join, or lost a group
- * @RDMA_CM_ALT_EVENT_ADDR_CHANGE: the network device of the address changed
+ * @RDMA_CM_ALT_EVENT_ADDR_CHANGE: the network device of the address changed, or (RoCE), once the
+ *                                 id was connected, the hardware address of the peer
  * @RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT: the QP number may be used again
  * @RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED: posted by RDMA_CM_ALT_POST_EVENT: a
  *                                       lookup in user space has ended

@@ -284,7 +284,7 @@ def _set_neighbour(mac: str) -> None:
 
 
 def neighbour(stacks: Stacks) -> None:
-    """The hardware address of a peer changes: UNREACHABLE for ids that have a route to it."""
+    """The hardware address of a peer changes: UNREACHABLE for ids that have a route to it; of ours, ADDR_CHANGE if connected."""
     for name in (OURS, STOCK):
         with _agents(stacks, name, OURS) as (client, server):
             port = next(PORTS)
@@ -298,9 +298,11 @@ def neighbour(stacks: Stacks) -> None:
                 _set_neighbour(MAC1)
                 client.quiet()
                 _set_neighbour(OTHER_MAC)
-                first = client.event("UNREACHABLE", None, -110)
-                second = client.event("UNREACHABLE", None, -110)
-                same("who hears of it", {first, second}, {routed, live})
+                heard = [client.ask("event", 5000).split() for _ in range(2)]
+                told = {int(event[3]): (event[1], int(event[2])) for event in heard}
+                unreachable = ("RDMA_CM_EVENT_UNREACHABLE", -110)
+                same("who hears of it", told, {
+                    routed: unreachable, live: ("RDMA_CM_EVENT_ADDR_CHANGE", 0) if name == OURS else unreachable})
                 client.quiet()
                 _set_neighbour(MAC1)
                 client.quiet()

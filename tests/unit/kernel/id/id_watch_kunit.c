@@ -103,6 +103,35 @@ static void each_id_of_the_neighbour_gets_an_event(struct kunit *test)
 	dev_put(ndev);
 }
 
+/* A connection goes on, and programs end one that is told to be unreachable. */
+static void connected_id_is_told_of_a_change(struct kunit *test)
+{
+	static const enum rca_state states[] = {
+		RCA_ST_CONNECTED, RCA_ST_DREQ_SENT, RCA_ST_DISCONNECTED, RCA_ST_CLOSED,
+		RCA_ST_SIDR_DONE,
+	};
+	struct net_device *ndev = with_peer(test);
+	struct rca_id *id = watching(test, ndev, PEER);
+	enum rca_state before = id->state;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		spin_lock_irq(&id->lock);
+		id->state = states[i];
+		spin_unlock_irq(&id->lock);
+		set_neighbour(ndev, PEER, mac_after, NUD_PERMANENT);
+		flush_workqueue(rca_wq);
+		fake_expect_event(test, RDMA_CM_ALT_EVENT_ADDR_CHANGE, 0);
+		fake_expect_no_event(test);
+		set_neighbour(ndev, PEER, mac_before, NUD_PERMANENT);
+		flush_workqueue(rca_wq);
+	}
+	spin_lock_irq(&id->lock);
+	id->state = before;
+	spin_unlock_irq(&id->lock);
+	dev_put(ndev);
+}
+
 static void neighbour_without_an_answer_keeps_its_address(struct kunit *test)
 {
 	struct net_device *ndev = with_peer(test);
@@ -211,6 +240,7 @@ static void ids_that_come_and_go_do_not_stop_the_walk(struct kunit *test)
 
 static struct kunit_case id_watch_cases[] = {
 	KUNIT_CASE(each_id_of_the_neighbour_gets_an_event),
+	KUNIT_CASE(connected_id_is_told_of_a_change),
 	KUNIT_CASE(neighbour_without_an_answer_keeps_its_address),
 	KUNIT_CASE(nobody_else_gets_an_event),
 	KUNIT_CASE(report_itself_visits_no_id),
