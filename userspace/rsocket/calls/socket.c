@@ -28,9 +28,9 @@ static bool is_supported(int domain, int type, int protocol)
 }
 
 /* The descriptor takes over the reference of the caller, or the socket is freed. */
-static int install(struct rcl_sock *sock, bool cloexec)
+static int install(struct rcl_sock *sock)
 {
-	int fd = rcl_sock_install(sock, cloexec);
+	int fd = rcl_sock_install(sock, false);
 
 	if (fd < 0)
 		rcl_sock_put(sock);
@@ -56,24 +56,26 @@ static int look_for_cm(void)
 	return 0;
 }
 
+/*
+ * The type has no flags, as with librdmacm: where they are refused, its librspreload makes a socket of
+ * the kernel, for which accept4() is called.
+ */
 RCL_EXPORT int rsocket(int domain, int type, int protocol)
 {
-	int flags = type & (SOCK_NONBLOCK | SOCK_CLOEXEC), base = type & ~flags;
 	struct rcl_sock *sock;
 	int fd, ret;
 
-	if (!is_supported(domain, base, protocol))
+	if (!is_supported(domain, type, protocol))
 		return rcl_fail(-ENOTSUP, __func__,
 				"domain %d, type %d, protocol %d; streams and datagrams of AF_INET, AF_INET6 and AF_IB are supported",
 				domain, type, protocol);
 	ret = look_for_cm();
 	if (ret)
 		return rcl_fail(ret, __func__, "no connection manager");
-	sock = (base == SOCK_DGRAM ? &rcl_dgram_ops : &rcl_stream_ops)->create(domain);
+	sock = (type == SOCK_DGRAM ? &rcl_dgram_ops : &rcl_stream_ops)->create(domain);
 	if (!sock)
 		return rcl_fail(rcl_errno(), __func__, "domain %d, type %d", domain, type);
-	sock->nonblock = flags & SOCK_NONBLOCK;
-	fd = install(sock, flags & SOCK_CLOEXEC);
+	fd = install(sock);
 	return fd < 0 ? rcl_fail(fd, __func__, "no descriptor") : fd;
 }
 
@@ -127,7 +129,7 @@ RCL_EXPORT int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
 	if (addr && addrlen)
 		put_peer(sock, addr, addrlen);
 	/* Another socket may have to end for the descriptor, so none is locked. */
-	fd = install(sock, false);
+	fd = install(sock);
 	return fd < 0 ? rcl_fail(fd, __func__, "no descriptor for a connection") : fd;
 }
 

@@ -49,7 +49,8 @@ static void open_all(bool ipv6)
 
 	here.repoll = repoll_create(0);
 	for (i = 0; i < SOCKETS; i++) {
-		here.fd[i] = rsocket(family, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+		here.fd[i] = rsocket(family, SOCK_DGRAM, 0);
+		rfcntl(here.fd[i], F_SETFL, O_NONBLOCK);
 		len = sizeof(here.addr[i]);
 		if (rbind(here.fd[i], &addr.sa, rcl_inet_len(&addr)) ||
 		    rgetsockname(here.fd[i], &here.addr[i].sa, &len))

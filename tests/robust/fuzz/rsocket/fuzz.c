@@ -98,8 +98,9 @@ static void set_int(int fd, int level, int name, int value)
 /* Small sizes, so that limits are reached. */
 static int new_socket(void)
 {
-	int fd = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
 
+	rfcntl(fd, F_SETFL, O_NONBLOCK);
 	set_int(fd, SOL_SOCKET, SO_RCVBUF, 1024);
 	set_int(fd, SOL_SOCKET, SO_SNDBUF, 2048);
 	set_int(fd, SOL_RDMA, RDMA_SQSIZE, 16);

@@ -233,7 +233,7 @@ static void messages_after_a_bad_reply_are_not_looked_at(void **state)
 	(void)state;
 	pair_use_iwarp();
 	listener = new_listener(NULL);
-	client = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	client = new_nonblocking();
 	pfd.fd = client;
 	fake_cm.on_message = change_version;
 	assert_fails(EINPROGRESS, rconnect(client, addr4(HERE, PORT), sizeof(struct sockaddr_in)));

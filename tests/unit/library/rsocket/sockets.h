@@ -92,6 +92,14 @@ static inline int new_socket(void)
 	return fd;
 }
 
+static inline int new_nonblocking(void)
+{
+	int fd = new_socket();
+
+	assert_int_equal(rfcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	return fd;
+}
+
 /* Small sizes, so that all limits are reached. */
 static inline void make_small(int fd)
 {
