@@ -27,6 +27,8 @@ RCL_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 	if (!id || !rcl_addr_len(addr))
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "no id, no address, or an address family that is not supported");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	cmd.pipe.steps = RDMA_CM_ALT_STEP_BIND;
 	cmd.pipe.id = priv->handle;
 	cmd.pipe.queue_fd = -1;
@@ -54,6 +56,8 @@ RCL_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
 	if (!id || !rcl_addr_len(dst_addr) || (src_addr && !rcl_addr_len(src_addr)))
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "no id, no peer, or an address family that is not supported");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	cmd.pipe.steps = RDMA_CM_ALT_STEP_ADDR;
 	cmd.pipe.events = RDMA_CM_ALT_STEP_ADDR;
 	cmd.pipe.id = priv->handle;
@@ -89,6 +93,8 @@ RCL_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 	if (!id || !id->verbs)
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "the id has no device; rdma_resolve_addr comes first");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	sync = priv->sync;
 	cmd.pipe.steps = RDMA_CM_ALT_STEP_ROUTE;
 	cmd.pipe.events = RDMA_CM_ALT_STEP_ROUTE;

@@ -124,6 +124,8 @@ RCL_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 	if (hints && (hints->ai_flags & RAI_SA))
 		return rcl_fail_id(priv, -ENOTSUP, __func__,
 				   "RAI_SA: service records are not supported");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	if (!begin_lookup(priv))
 		return rcl_fail_id(priv, -EBUSY, __func__,
 				   "rdma_query_addrinfo has not taken the last result yet");

@@ -106,6 +106,8 @@ RCL_EXPORT int rdma_connect(struct rdma_cm_id *id,
 				   "no parameters and no QP, or depths beyond the device's %u and %u",
 				   priv->device->max_responder_resources,
 				   priv->device->max_initiator_depth);
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 
 	if (conn_param && conn_param->initiator_depth != RDMA_MAX_INIT_DEPTH)
 		priv->initiator_depth = conn_param->initiator_depth;
@@ -198,6 +200,8 @@ static int accept_request(struct rdma_cm_id *id, struct rdma_conn_param *conn_pa
 				   "no parameters and no QP, or depths beyond the device's %u and %u",
 				   priv->device->max_responder_resources,
 				   priv->device->max_initiator_depth);
+	if (rcl_refuse_id(priv, call))
+		return -1;
 	set_accept_depths(priv, conn_param);
 	ret = fill_param(priv, conn_param, &cmd.param, &buf);
 	if (ret)
@@ -269,6 +273,8 @@ static int reject_with_reason(struct rdma_cm_id *id, const void *private_data, u
 
 	if (!id)
 		return rcl_fail_id(priv, -EINVAL, call, "no id");
+	if (rcl_refuse_id(priv, call))
+		return -1;
 	cmd.id = priv->handle;
 	if (private_data && len) {
 		cmd.private_data_uptr = (uintptr_t)private_data;
@@ -305,6 +311,8 @@ RCL_EXPORT int rdma_establish(struct rdma_cm_id *id)
 	if (!id || id->qp)
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "no id, or one with a QP: it is established without a call");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	cmd.id = priv->handle;
 	/* Before the command: DISCONNECTED may be read before it returns. */
 	before = atomic_exchange(&priv->connected, true);
@@ -325,6 +333,8 @@ RCL_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 
 	if (!id)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	ret = rcl_qp_shutdown(priv);
 	if (ret)
 		return rcl_fail_id(priv, ret, __func__,
@@ -356,6 +366,8 @@ RCL_EXPORT int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 
 	if (!id)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	cmd.id = priv->handle;
 	ret = RCL_CALL(NOTIFY, &cmd);
 	if (ret)

@@ -14,6 +14,7 @@
 #include "core/context.h"
 #include "core/devices.h"
 #include "core/ring.h"
+#include "id/report.h"
 #include "id/stockconf.h"
 
 RCL_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
@@ -111,6 +112,8 @@ RCL_EXPORT int rdma_create_id(struct rdma_event_channel *channel,
 				"no pointer for the id, or invalid port space 0x%x", ps);
 	if (channel && channel->fd < 0)
 		return rcl_fail(-EBADF, __func__, "channel fd %d", channel->fd);
+	if (rcl_refuse_channel(channel, __func__))
+		return -1;
 	if (ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB)
 		qp_type = IBV_QPT_UD;
 	ret = rcl_id_create(channel, context, ps, qp_type, &priv);

@@ -24,10 +24,12 @@
 /**
  * struct destroy_entry - one of many ids to destroy
  * @cmd: its command
- * @ours: this call destroys it, no other thread; not written by the kernel
+ * @refused: it belongs to another process, see rcl_refuse_id(); not written by the kernel, as @ours
+ * @ours: this call destroys it, no other thread
  */
 struct destroy_entry {
 	struct rdma_cm_alt_destroy cmd;
+	bool refused;
 	bool ours;
 };
 
@@ -82,6 +84,8 @@ RCL_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 
 	if (!id)
 		return rcl_fail(-EINVAL, __func__, "no id");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	if (!begin_destroy(priv))
 		return rcl_fail_id(priv, -ENOENT, __func__, "another thread destroys it");
 	cmd.id = priv->handle;
@@ -96,7 +100,7 @@ RCL_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 
 RCL_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 {
-	if (!id)
+	if (!id || rcl_refuse_id(rcl_id_of(id), __func__))
 		return;
 	rdma_destroy_qp(id);
 	rdma_destroy_srq(id);
@@ -120,7 +124,9 @@ RCL_EXPORT int rdma_alt_destroy_many(struct rdma_cm_id **ids, int count, int *er
 	}
 	for (i = 0; i < count; i++) {
 		entries[i].cmd.size = sizeof(entries[i].cmd);
-		entries[i].ours = ids[i] && begin_destroy(rcl_id_of(ids[i]));
+		entries[i].refused = rcl_refuse_id(rcl_id_of(ids[i]), __func__);
+		entries[i].ours = ids[i] && !entries[i].refused &&
+				  begin_destroy(rcl_id_of(ids[i]));
 		/* The handle of others is 0, for which the kernel has no id. */
 		if (!entries[i].ours)
 			continue;
@@ -133,7 +139,9 @@ RCL_EXPORT int rdma_alt_destroy_many(struct rdma_cm_id **ids, int count, int *er
 		if (entries[i].ours)
 			rcl_id_end_revoke(rcl_id_of(ids[i]));
 		ret = 0;
-		if (ids[i] && !entries[i].ours)
+		if (entries[i].refused)
+			ret = -EACCES;
+		else if (ids[i] && !entries[i].ours)
 			ret = -ENOENT;		/* another thread destroys it */
 		else if (ids[i])
 			ret = finish_destroy(rcl_id_of(ids[i]), results[i],

@@ -17,6 +17,7 @@
 #include "core/context.h"
 #include "core/ring.h"
 #include "event/event.h"
+#include "id/report.h"
 
 /* Records of one read(), about 64 KiB. */
 #define MAX_EVENTS 64
@@ -160,6 +161,8 @@ RCL_EXPORT int rdma_alt_get_cm_events(struct rdma_event_channel *channel,
 
 	if (!channel || !events || count < 1)
 		return rcl_fail(-EINVAL, __func__, "no channel, or no buffer for events");
+	if (rcl_refuse_channel(channel, __func__))
+		return -1;
 	ret = rcl_context_open();
 	if (!ret)
 		ret = get_events(channel, events, count);

@@ -18,6 +18,7 @@
 #include "core/batch.h"
 #include "core/channel.h"
 #include "core/context.h"
+#include "core/process.h"
 #include "core/ring.h"
 #include "event/event.h"
 #include "id/cmid.h"
@@ -89,6 +90,7 @@ static void fill_param(struct rcl_id *id, const struct rdma_conn_param *p,
 static void set_queue_fd(struct rcl_id *id, int fd)
 {
 	rcl_ring_remove(fd);	/* a ring of a descriptor that the program has closed */
+	rcl_process_made_fd(fd);
 	id->id.channel->fd = fd;
 }
 
@@ -172,6 +174,8 @@ static int prepare_connect(struct connect_entry *entry, const struct rdma_alt_co
 	ret = check_attr(attr);
 	if (ret)
 		return ret;
+	if (rcl_refuse_channel(attr->channel, "rdma_alt_connect"))
+		return -EACCES;
 	if (ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB)
 		type = IBV_QPT_UD;
 	if (attr->qp)

@@ -2,9 +2,9 @@
 /*
  * The first use of the library in a process: look for devices, and install handlers of fork().
  *
- * A child process can use the descriptors, contexts and ids that it inherits. But a lock that
- * another thread holds during fork() would stay locked in the child, where that thread does not
- * exist. So the handlers take all locks over fork().
+ * A child process inherits descriptors, contexts and ids, and may use them once its parent has ended
+ * (core/process.h). But a lock that another thread holds during fork() would stay locked in the
+ * child, where that thread does not exist. So the handlers take all locks over fork().
  *
  * Locking: all locks of the library, the outer ones first.
  */
@@ -14,6 +14,7 @@
 
 #include "core/context.h"
 #include "core/devices.h"
+#include "core/process.h"
 #include "core/ring.h"
 #include "id/cmid.h"
 #include "id/request.h"
@@ -26,6 +27,7 @@ static void lock_all(void)
 	rcl_context_lock();
 	rcl_devices_lock();
 	rcl_ids_lock();
+	rcl_process_forking();
 }
 
 static void unlock_all(bool child)
@@ -43,6 +45,7 @@ static void in_parent(void)
 
 static void in_child(void)
 {
+	rcl_process_in_child();
 	rcl_requests_in_child();
 	unlock_all(true);
 }

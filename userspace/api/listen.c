@@ -22,6 +22,8 @@ RCL_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
 
 	if (!id)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	cmd.id = priv->handle;
 	cmd.backlog = backlog > 0 ? (uint32_t)backlog : 0;
 	/* Before the command: another thread may read a request before it returns. */
@@ -68,6 +70,8 @@ RCL_EXPORT int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **i
 	if (!listen || !id || !priv->sync)
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "it is not synchronous; rdma_get_cm_event has its requests");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	rcl_id_drop_request(priv);
 	rcl_event_drop(priv);
 	ret = rcl_event_next(listen->channel, &event);

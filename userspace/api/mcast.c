@@ -67,6 +67,8 @@ RCL_EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id,
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "it needs an address of a supported family, and join flags: comp_mask 0x%x, flags %u",
 				   attr->comp_mask, attr->join_flags);
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	ret = join_group(priv, attr->addr, (uint16_t)attr->join_flags, context);
 	return ret ? rcl_fail_id(priv, ret, __func__, join_failed) : 0;
 }
@@ -80,6 +82,8 @@ RCL_EXPORT int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr,
 	if (!id || !rcl_addr_len(addr))
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "no id, no group, or an address family that is not supported");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	ret = join_group(priv, addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context);
 	return ret ? rcl_fail_id(priv, ret, __func__, join_failed) : 0;
 }
@@ -103,6 +107,8 @@ RCL_EXPORT int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr
 	if (!id || !rcl_addr_len(addr))
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "no id, no group, or an address family that is not supported");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	member = rcl_member_unlist(priv, addr);
 	if (!member)
 		return rcl_fail_id(priv, -EADDRNOTAVAIL, __func__,

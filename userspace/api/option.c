@@ -34,6 +34,8 @@ RCL_EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname,
 
 	if (!id || optlen > UINT32_MAX)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id, or %zu bytes", optlen);
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	cmd.id = priv->handle;
 	cmd.level = (uint32_t)level;
 	cmd.optname = (uint32_t)optname;

@@ -23,6 +23,8 @@ RCL_EXPORT int rdma_write_cm_event(struct rdma_cm_id *id,
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "no id, or event %u, which is not RDMA_CM_EVENT_USER",
 				   (unsigned int)event);
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	cmd.id = priv->handle;
 	cmd.type = RDMA_CM_ALT_EVENT_USER;
 	cmd.status = status;

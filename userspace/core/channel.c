@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "core/context.h"
+#include "core/process.h"
 #include "core/ring.h"
 
 /* The part of a record with the type and the id of the event, which every kernel has. */
@@ -36,6 +37,7 @@ struct rdma_event_channel *rcl_channel_wrap(int fd)
 		channel->fd = fd;
 		/* The ring of a descriptor that the program has closed itself. */
 		rcl_ring_remove(fd);
+		rcl_process_made_fd(fd);
 	}
 	return channel;
 }

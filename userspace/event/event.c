@@ -483,6 +483,8 @@ RCL_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel,
 
 	if (!channel || !event)
 		return rcl_fail(-EINVAL, __func__, "no channel, or no pointer for the event");
+	if (rcl_refuse_channel(channel, __func__))
+		return -1;
 	ret = rcl_event_next(channel, event);
 	if (ret == -EAGAIN || ret == -EINTR) {
 		errno = -ret;

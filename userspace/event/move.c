@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "core/channel.h"
 #include "core/context.h"
+#include "core/process.h"
 #include "core/ring.h"
 #include "event/event.h"
 #include "id/report.h"
@@ -63,8 +64,10 @@ int rcl_id_move(struct rcl_id *id, struct rdma_event_channel *channel)
 	pthread_mutex_unlock(&id->lock);
 	rcl_id_end_revoke(id);
 	rcl_ring_put(before);
-	if (own)
+	if (own) {
 		rcl_ring_remove(own->fd);	/* as in rcl_channel_wrap() */
+		rcl_process_made_fd(own->fd);
+	}
 	if (old) {
 		rcl_event_drop(id);
 		rcl_channel_close(old);
@@ -82,6 +85,8 @@ RCL_EXPORT int rdma_migrate_id(struct rdma_cm_id *id,
 	if (!id || (priv->sync && !channel))
 		return rcl_fail_id(priv, -EINVAL, __func__,
 				   "no id, or it is synchronous already");
+	if (rcl_refuse_id(priv, __func__) || rcl_refuse_channel(channel, __func__))
+		return -1;
 	/* The kernel takes -1 for no queue. */
 	ret = channel && channel->fd < 0 ? -EBADF : rcl_id_move(priv, channel);
 	if (ret)

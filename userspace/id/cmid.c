@@ -19,6 +19,7 @@
 #include "base/table.h"
 #include "core/channel.h"
 #include "core/context.h"
+#include "core/process.h"
 #include "core/ring.h"
 #include "id/members.h"
 
@@ -94,6 +95,7 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 	id->id.ps = ps;
 	id->id.qp_type = qp_type;
 	id->sync = !channel;
+	id->maker = rcl_process_number();
 	/* Last: a fork() in another thread takes the lock of each id of the table. */
 	id->cookie = rcl_table_add(RCL_KIND_ID, id);
 	if (!id->cookie) {

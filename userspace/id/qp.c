@@ -229,6 +229,8 @@ RCL_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
 
 	if (!id || !attr)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id or no attributes");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	/*
 	 * Not a copy, as the caller's struct may be longer than ours. Its pointers are restored:
 	 * the CQs that the id creates are destroyed with the QP.
@@ -260,6 +262,8 @@ RCL_EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
 
 	if (!id || !qp_init_attr)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id or no attributes");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	/* The long struct begins with the members of the short one. */
 	memcpy(&attr, qp_init_attr, sizeof(*qp_init_attr));
 	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
@@ -273,7 +277,7 @@ RCL_EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
 
 RCL_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 {
-	if (!id || !id->qp)
+	if (!id || !id->qp || rcl_refuse_id(rcl_id_of(id), __func__))
 		return;
 	/* A QP that is attached to a group cannot be destroyed. */
 	rcl_members_detach(rcl_id_of(id));

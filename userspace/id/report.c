@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/reason.h"
 #include "base/sockaddr.h"
+#include "core/process.h"
 #include "id/cmid.h"
 
 struct id_text {
@@ -60,4 +61,23 @@ int rcl_fail_id(const struct rcl_id *id, int err, const char *call, const char *
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	return rcl_fail(err, call, "%s: %s", id_text(id).s, what);
+}
+
+static const char of_parent[] =
+	"the process that has made it lives, and only that one may use it; a child makes its own";
+
+bool rcl_refuse_id(const struct rcl_id *id, const char *call)
+{
+	if (!id || rcl_process_owns(id->maker))
+		return false;
+	rcl_fail_id(id, -EACCES, call, of_parent);
+	return true;
+}
+
+bool rcl_refuse_channel(const struct rdma_event_channel *channel, const char *call)
+{
+	if (!channel || rcl_process_owns_fd(channel->fd))
+		return false;
+	rcl_fail(-EACCES, call, "channel fd %d: %s", channel->fd, of_parent);
+	return true;
 }

@@ -3,11 +3,14 @@
 #ifndef RCL_REPORT_H
 #define RCL_REPORT_H
 
+#include <stdbool.h>
+
 #include "base/compiler.h"
 #include "base/err.h"
 
 struct rcl_id;
 struct rdma_cm_event;
+struct rdma_event_channel;
 
 /**
  * rcl_fail_id - rcl_fail() of a call on an id, which the log line describes
@@ -20,6 +23,18 @@ struct rdma_cm_event;
  */
 int rcl_fail_id(const struct rcl_id *id, int err, const char *call, const char *fmt, ...)
 	RCL_PRINTF(4, 5);
+
+/**
+ * rcl_refuse_id - refuse to change an id whose process lives, and is another one
+ * @id: the id, or NULL
+ * @call: name of the public function
+ *
+ * Return: true: errno is EACCES
+ */
+bool rcl_refuse_id(const struct rcl_id *id, const char *call);
+
+/** rcl_refuse_channel - rcl_refuse_id() for a channel, or NULL */
+bool rcl_refuse_channel(const struct rdma_event_channel *channel, const char *call);
 
 /**
  * rcl_log_event - log an event of a failure, with its reason and advice

@@ -87,6 +87,8 @@ RCL_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,
 
 	if (!id || !attr)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id or no attributes");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	/*
 	 * Not a copy, as the caller's struct may be longer than ours. Its pointers are restored:
 	 * what the id fills in is destroyed with the SRQ.
@@ -112,6 +114,8 @@ RCL_EXPORT int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd,
 
 	if (!id || !attr)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id or no attributes");
+	if (rcl_refuse_id(priv, __func__))
+		return -1;
 	/* The long struct begins with the members of the short one. */
 	memcpy(&ex, attr, sizeof(*attr));
 	ex.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
@@ -126,7 +130,7 @@ RCL_EXPORT int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd,
 
 RCL_EXPORT void rdma_destroy_srq(struct rdma_cm_id *id)
 {
-	if (!id || !id->srq)
+	if (!id || !id->srq || rcl_refuse_id(rcl_id_of(id), __func__))
 		return;
 	ibv_destroy_srq(id->srq);
 	id->srq = NULL;

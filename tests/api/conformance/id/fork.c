@@ -229,6 +229,30 @@ GROUP(fork_client, IN_DEBUG)
 	RET("parent_bind", rdma_bind_addr(id, at(HERE, 0)));
 }
 
+/* A child that ends with destructors: they end no connection of its parent. */
+GROUP(fork_calls, IN_DEBUG)
+{
+	struct pair pair = make_pair();
+	pid_t pid = fork();
+
+	if (!pid) {
+		RET("disconnect", rdma_disconnect(pair.client));
+		RET("passive_disconnect", rdma_disconnect(pair.child));
+		RET("destroy", rdma_destroy_id(pair.client));
+		RET("listener", rdma_destroy_id(pair.listener));
+		_exit(0);
+	}
+	child_answer("child", pid);
+	quiet_answer("active", pair.active);
+	quiet_answer("passive", pair.passive);
+	answer("qp", "%s", qp_state(pair.client->qp));
+	RET("parent_disconnect", rdma_disconnect(pair.client));
+	event_answer("passive_end", pair.passive, SOON);
+	RET("parent_passive_disconnect", rdma_disconnect(pair.child));
+	event_answer("active_end", pair.active, SOON);
+	end_pair(&pair);
+}
+
 /* Objects that the child opens for itself. */
 GROUP(fork_own_channel, IN_DEBUG)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of the library in a child process. */
 #include <pthread.h>
+#include <rdma/rdma_cma_alt.h>
+#include <rdma/rdma_verbs.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -8,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/context.h"
+#include "core/process.h"
 #include "fake/fixture.h"
 #include "base/table.h"
 
@@ -143,12 +146,21 @@ static void who_waits_in_the_parent_does_not_stop_the_child(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
+/* In the child: as if the process that has made them had ended. */
+static void inherit(struct rdma_event_channel *ch, struct rdma_cm_id *id)
+{
+	rcl_id_of(id)->maker = rcl_process_number();
+	if (ch)
+		rcl_process_made_fd(ch->fd);
+}
+
 /* In the child; a failure is the number passed to exit(). */
 static int work_in_child(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 {
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *own;
 
+	inherit(ch, id);
 	if (rdma_get_cm_event(ch, &event))
 		return 1;
 	if (event->id != id || event->event != RDMA_CM_EVENT_ADDR_RESOLVED || !id->verbs)
@@ -263,6 +275,7 @@ static void child_does_not_wait_for_events_of_the_parent(void **state)
 	child = fork();
 	if (!child) {
 		alarm(PATIENCE);
+		inherit(ch, id);
 		/* The child may acknowledge its copy of the event, or not. */
 		leave(rdma_destroy_id(id));
 	}
@@ -288,6 +301,7 @@ static int use_in_child(struct rdma_cm_id *id)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 
+	inherit(NULL, id);
 	if (rcl_id_of(id)->revoking)
 		return 1;
 	/* Its events could be taken from a ring. */
@@ -343,6 +357,116 @@ static void events_of_new_ids_that_another_process_took_are_not_waited_for(void 
 	rdma_destroy_event_channel(ch);
 }
 
+static int refused(int ret)
+{
+	return ret == -1 && errno == EACCES;
+}
+
+/* In the child. Returns the number of the first call that is not refused, or 0. */
+static int try_all(struct rdma_event_channel *ch, struct rdma_cm_id *id)
+{
+	struct rdma_event_channel *own_ch = rdma_create_event_channel();
+	struct rdma_conn_param param = { 0 };
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *own, *ids[] = { id };
+	int errors[1] = { 0 }, value = 1;
+	bool all[] = {
+		refused(rdma_bind_addr(id, addr4("10.9.0.2", 1))),
+		refused(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000)),
+		refused(rdma_resolve_route(id, 1000)),
+		refused(rdma_listen(id, 1)),
+		refused(rdma_connect(id, &param)),
+		refused(rdma_accept(id, &param)),
+		refused(rdma_reject(id, NULL, 0)),
+		refused(rdma_establish(id)),
+		refused(rdma_disconnect(id)),
+		refused(rdma_notify(id, IBV_EVENT_COMM_EST)),
+		refused(rdma_join_multicast(id, addr4("239.1.1.1", 0), NULL)),
+		refused(rdma_leave_multicast(id, addr4("239.1.1.1", 0))),
+		refused(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &value,
+					sizeof(value))),
+		refused(rdma_create_qp(id, NULL, &(struct ibv_qp_init_attr) { 0 })),
+		refused(rdma_create_srq(id, NULL, &(struct ibv_srq_init_attr) { 0 })),
+		refused(rdma_migrate_id(id, own_ch)),
+		refused(rdma_migrate_id(id, NULL)),
+		refused(rdma_destroy_id(id)),
+		refused(rdma_alt_destroy_many(ids, 1, errors)) && errors[0] == EACCES,
+		refused(rdma_get_cm_event(ch, &event)),
+		refused(rdma_alt_get_cm_events(ch, &event, 1)),
+		refused(rdma_create_id(ch, &own, NULL, RDMA_PS_TCP)),
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		if (!all[i])
+			return (int)i + 1;
+	rdma_destroy_ep(id);
+	if (!fake_id_alive(handle_of(id)))
+		return 100;
+	/* What it makes itself is its own. */
+	if (rdma_create_id(own_ch, &own, NULL, RDMA_PS_TCP) || !refused(rdma_migrate_id(own, ch)) ||
+	    rdma_destroy_id(own))
+		return 101;
+	rdma_destroy_event_channel(own_ch);
+	rdma_destroy_event_channel(ch);
+	return 0;
+}
+
+static void child_changes_nothing_while_its_parent_lives(void **state)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
+	take_and_ack(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
+	child = fork();
+	if (!child) {
+		alarm(PATIENCE);
+		leave(try_all(ch, id));
+	}
+	assert_int_equal(exit_code(child), 0);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+/* In a process that has ended before @steps more calls of fork(): the last child goes on. */
+static void make_and_leave(int steps, int out)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	char result;
+
+	while (steps--)
+		if (fork())
+			leave(0);
+	alarm(PATIENCE);
+	/* daemon(3) returns in the child before its parent has ended. */
+	result = rdma_destroy_id(id) ? 'n' : 'y';
+	leave(write(out, &result, 1) != 1);
+}
+
+static void child_goes_on_when_its_parent_has_ended(void **state)
+{
+	int steps, ends[2];
+	char result;
+	pid_t child;
+
+	(void)state;
+	for (steps = 1; steps <= 3; steps++) {
+		assert_int_equal(pipe(ends), 0);
+		child = fork();
+		if (!child)
+			make_and_leave(steps, ends[1]);
+		close(ends[1]);
+		assert_int_equal(read(ends[0], &result, 1), 1);
+		assert_int_equal(result, 'y');
+		close(ends[0]);
+		assert_int_equal(exit_code(child), 0);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	TEST(locks_are_free_in_the_child_of_a_program_with_threads),
 	TEST(who_waits_in_the_parent_does_not_stop_the_child),
@@ -351,6 +475,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(events_that_this_process_took_are_waited_for),
 	TEST(child_does_not_wait_for_events_of_the_parent),
 	TEST(child_may_use_what_a_thread_of_the_parent_destroys),
+	TEST(child_changes_nothing_while_its_parent_lives),
+	TEST(child_goes_on_when_its_parent_has_ended),
 	TEST(events_of_new_ids_that_another_process_took_are_not_waited_for),
 };
 

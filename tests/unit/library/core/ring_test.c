@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/process.h"
 #include "fake/ring_fixture.h"
 
 static void ring_is_mapped_when_the_channel_is_used(void **state)
@@ -279,6 +280,7 @@ static void fork_gives_the_ring_up(void **state)
 	child = fork();
 	if (!child) {
 		alarm(20);
+		rcl_process_made_fd(ch->fd);	/* as if its parent had ended */
 		i = rdma_get_cm_event(ch, &event) || event->status != 1 || event->id != id;
 		syscall(SYS_exit_group, i);
 		abort();
