@@ -2,8 +2,8 @@
 /*
  * Address resolutions that wait for a neighbour. Work of the module continues them as soon as the
  * neighbour has answered. ib_addr (rdma_resolve_ip()) is used only for gateways of IPoIB networks:
- * all kernel users share its ordered workqueue, and each change of a neighbour makes it look at all
- * pending requests.
+ * all kernel users share its workqueue, which is ordered until Linux 7.1, and each change of a
+ * neighbour makes it look at all pending requests.
  *
  * Locking: rca_id.op during each step; a waiting resolution is an object of its own (&struct
  * rca_resolve), stored in rca_setup.resolve.
