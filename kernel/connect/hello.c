@@ -6,11 +6,22 @@
  */
 #include "connect/hello.h"
 
+#include <linux/string.h>
+
 #include "connect/lower.h"
 #include "device/devices.h"
 #include "trunk/open.h"
 #include "trunk/peers.h"
 #include "trunk/trunk.h"
+
+/*
+ * The peer keeps a hello under the source GID of the path, to which it is to be true. A program may
+ * have set a path whose source is another host.
+ */
+static bool is_from_here(const struct rca_id *id)
+{
+	return !memcmp(&id->setup->path.sgid, &id->sgid_attr->gid, sizeof(union ib_gid));
+}
 
 /**
  * rca_hello_tell() - make the private data of the RTU of an id
@@ -26,7 +37,7 @@ u8 rca_hello_tell(struct rca_id *id, u8 *data)
 	u8 len;
 
 	lockdep_assert_held(&id->op);
-	if (!id->sgid_attr || !rca_peers_enabled() || id->tp->reliable)
+	if (!id->sgid_attr || !rca_peers_enabled() || id->tp->reliable || !is_from_here(id))
 		return 0;
 	rca_trunk_listen(id->dev);
 	rca_lower_peer(id, &key);

@@ -310,7 +310,7 @@ static int handle_records(struct rca_trunk_link *link, const u8 *data, u16 len, 
 	return len ? -EPROTO : 0;
 }
 
-/* Returns the verdict about a frame. The first one shows that the QP works. */
+/* Returns the verdict about a frame. The first one of the peer shows that the QP works. */
 static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
 					   const struct rca_frame_hdr *hdr)
 {
@@ -319,6 +319,8 @@ static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
 
 	spin_lock(&trunk->lock);
 	verdict = rca_session_receive(&trunk->session, hdr);
+	if (verdict == RCA_FRAME_FOREIGN)
+		goto out_unlock;
 	if (verdict != RCA_FRAME_BROKEN && !trunk->up && !link->closed) {
 		WRITE_ONCE(trunk->up, true);	/* pairs with rca_link_handler() */
 		rca_link_tell(link, RCA_LINK_UP);
@@ -326,24 +328,29 @@ static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
 	link->used_at = jiffies;
 	trunk->heard_at = jiffies;
 	trunk->probes = 0;
+out_unlock:
 	spin_unlock(&trunk->lock);
 	return verdict;
 }
 
+/*
+ * Returns 0; -EBADMSG: the frame is not of the peer; or another errno: it contradicts the session.
+ * An RC QP takes packets of any sender that knows its number, but only the peer knows the cookie.
+ */
 static int receive(struct rca_trunk_link *link, const u8 *data, u32 len)
 {
 	struct rca_frame_hdr hdr;
-	int ret;
 
-	ret = rca_frame_hdr_unpack(data, len, &hdr);
-	if (ret)
-		return ret;
+	if (rca_frame_hdr_unpack(data, len, &hdr))
+		return -EBADMSG;
 	switch (take_frame(link, &hdr)) {
 	case RCA_FRAME_TAKE:
 		return handle_records(link, data + RCA_FRAME_HDR_LEN,
 				      hdr.len - RCA_FRAME_HDR_LEN, hdr.records);
 	case RCA_FRAME_SKIP:
 		return 0;
+	case RCA_FRAME_FOREIGN:
+		return -EBADMSG;
 	default:
 		return -EPROTO;
 	}
@@ -369,6 +376,7 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rca_link_buf *buf = container_of(wc->wr_cqe, struct rca_link_buf, cqe);
 	struct rca_trunk_link *link = buf->link;
+	int ret;
 
 	if (wc->status != IB_WC_SUCCESS) {
 		rca_trunk_because(link->trunk, "the QP has failed");
@@ -378,7 +386,11 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 	ib_dma_sync_single_for_cpu(ibdev_of(link), buf->dma, RCA_FRAME_MAX, DMA_FROM_DEVICE);
 	if (trace_rca_frame_enabled())
 		rca_trunk_trace_frame(link, false, buf->data, wc->byte_len);
-	if (receive(link, buf->data, wc->byte_len)) {
+	ret = receive(link, buf->data, wc->byte_len);
+	if (ret == -EBADMSG) {
+		rca_trunk_because(link->trunk, "a frame was not the peer's");
+		rca_link_tell(link, RCA_LINK_END);
+	} else if (ret) {
 		rca_trunk_because(link->trunk, "a frame was malformed");
 		rca_link_tell(link, RCA_LINK_LOST);	/* no other link can mend that */
 	} else if (post_again(link, buf)) {

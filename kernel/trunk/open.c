@@ -14,7 +14,7 @@
  *   opens a link again: at once, and after one second, two, four and so on.
  * - A session is lost if that fails for REOPEN_TIME, if the peer is silent for peer_death_ms, if
  *   another load of the peer's module says hello, if the peer does not have it any more, if a frame
- *   was malformed, and if the device is removed. Its connections end.
+ *   of the peer was malformed, and if the device is removed. Its connections end.
  * - When the GID or the partition of a trunk has gone, its link ends. Its connections stay until
  *   they have something to send, as those over ib_cm do.
  * - When a port comes up, the peer is asked whether it is still there. While it is down, an idle
@@ -62,7 +62,7 @@ static const struct kernel_param_ops trunks_ops = {
 };
 
 module_param_cb(trunks, &trunks_ops, &rca_trunks, 0644);
-MODULE_PARM_DESC(trunks, "tell peers that this host speaks the trunk protocol, and open trunks");
+MODULE_PARM_DESC(trunks, "tell peers that this host speaks the trunk protocol, and open trunks; default: no");
 
 /* Was the module of the peer loaded again since it opened what this host has? */
 static bool peer_is_new(const struct rca_trunk *trunk)

@@ -34,7 +34,7 @@
 #include "device/devices.h"
 
 /* Module parameter trunks: see open.c. */
-bool rca_trunks = true;
+bool rca_trunks;
 EXPORT_SYMBOL_IF_KUNIT(rca_trunks);
 
 /* Unit tests change these. */

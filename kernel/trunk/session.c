@@ -211,15 +211,16 @@ static bool is_plausible(const struct rca_session *session, const struct rca_fra
  *
  * Frames up to @session->acked need no longer be kept afterwards.
  *
- * Return: what to do with the frame. One that is broken has changed nothing.
+ * Return: what to do with the frame. One that is foreign or broken has changed nothing.
  */
 enum rca_session_verdict rca_session_receive(struct rca_session *session,
 					     const struct rca_frame_hdr *hdr)
 {
 	u32 expected = session->received + (hdr->records ? 1 : 0);
 
-	if (hdr->cookie != session->cookie || !is_plausible(session, hdr) ||
-	    is_after(hdr->number, expected))
+	if (hdr->cookie != session->cookie)
+		return RCA_FRAME_FOREIGN;
+	if (!is_plausible(session, hdr) || is_after(hdr->number, expected))
 		return RCA_FRAME_BROKEN;
 	session->acked = hdr->received;
 	session->granted = hdr->credits;

@@ -51,9 +51,10 @@ struct rca_session {
  * enum rca_session_verdict - what to do with a received frame
  * @RCA_FRAME_TAKE: handle its records
  * @RCA_FRAME_SKIP: an acknowledgement, or a frame that was handled before
- * @RCA_FRAME_BROKEN: it is not of this session, or contradicts earlier ones: end the session
+ * @RCA_FRAME_FOREIGN: it does not have the cookie, so it may be of any host: end the QP
+ * @RCA_FRAME_BROKEN: it contradicts earlier ones: end the session
  */
-enum rca_session_verdict { RCA_FRAME_TAKE, RCA_FRAME_SKIP, RCA_FRAME_BROKEN };
+enum rca_session_verdict { RCA_FRAME_TAKE, RCA_FRAME_SKIP, RCA_FRAME_FOREIGN, RCA_FRAME_BROKEN };
 
 void rca_session_init(struct rca_session *session, u32 number);
 int rca_session_attach(struct rca_session *session, u64 cookie, u64 peer_cookie, u32 peer_received);

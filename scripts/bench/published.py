@@ -22,7 +22,7 @@ REASONS = [
     ("A dead peer does not block a program: synchronous disconnect, with a deadline of 2 s", "synchronous disconnect from a dead peer"),
     ("Closing takes linear time: a channel with 16,000 ids", "close with 16,000 ids and events"),
     ("Known neighbours are resolved within the call: one address and route", "address and route, warm neighbour"),
-    ("Two hosts with the module use a [trunk](Documentation/trunks.rst): instructions per connection, on one processor", TRUNK),
+    ("With [trunks](Documentation/trunks.rst) turned on at both hosts: instructions per connection, on one processor", TRUNK),
 ]
 
 

@@ -197,11 +197,45 @@ def qp_fails(hosts: Hosts) -> None:
             raise Unexpected(f"QPs: {before} before; {sent} frames before, now {now}")
 
 
+def forged_packet(hosts: Hosts) -> None:
+    """A user who is nobody sends a packet to the trunk's QP at the other host: the QP is replaced, and no connection ends."""
+    for host in hosts.both:
+        load(host)
+    with trunks(*hosts.both):
+        for _ in range(2):
+            connect(hosts, (OURS, OURS))
+        wait_for_trunk(hosts)
+        kept, port = start_server(hosts, hosts.far, OURS, COUNT, "hold")
+        keeping = start_client(hosts.near, OURS, (hosts.far.ip, port), COUNT, "hold")
+        for program in (kept, keeping):
+            program.until("^all$")
+        before = trunk_qp_numbers(hosts.far)
+
+        def qp_is_replaced() -> bool:
+            # What the tool of iproute2 shows to everybody.
+            for qp in json.loads(hosts.near.do("rdma -j resource show qp")):
+                if qp.get("comm") == "rdma_cm_alt" and "rqpn" in qp:
+                    hosts.near.do("setpriv --reuid 65534 --clear-groups /usr/bin/python3 tests/fabric/wire/forge.py "
+                                  f"{hosts.near.ip} {hosts.far.ip} {qp['rqpn']} {qp['sq-psn']}")
+            return not set(before) & set(trunk_qp_numbers(hosts.far))
+
+        wait_for("the end of the QP", qp_is_replaced)
+        server, port = start_server(hosts, hosts.far, OURS, COUNT)
+        client = start_client(hosts.near, OURS, (hosts.far.ip, port), COUNT)
+        for program in (client, server):
+            program.done("(?m)^end$")
+        expect(client, COUNT, CLIENT)
+        expect(server, COUNT, SERVER)
+        expect(keeping, COUNT, CLIENT[:3])
+        expect(kept, COUNT, SERVER[:2])
+
+
 def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
     """First of all, while the hosts do not know each other."""
     found = [("trunk: nobody is told while they are off", not_told),
              ("trunk: stock tells nothing", stock_tells_nothing),
              ("trunk: the second connection opens one", trunk_opens),
              ("trunk: a peer refuses", peer_refuses),
-             ("trunk: its QP fails", qp_fails)]
+             ("trunk: its QP fails", qp_fails),
+             ("trunk: a user sends a packet to its QP", forged_packet)]
     return found + ([("trunk: a host is started again", peer_restarts)] if everything else [])

@@ -93,9 +93,10 @@ def peers() -> None:
     """A host that connects to itself tells itself, and hears it; nobody else may see that."""
     # A module that was just loaded knows no peers, so it tells the first ones at once.
     shell("rig_unload && rig_load")
-    same("on by default", SWITCH.read_text(), "Y\n")
-    # A connection opens a trunk if the last one was less than ten seconds ago: not the first one, and not on a busy machine.
-    true("a trunk is shown", any(opens_trunk(tries) for tries in range(6)))
+    same("off by default", SWITCH.read_text(), "N\n")
+    with trunks(True):
+        # A connection opens a trunk if the last one was less than ten seconds ago: not the first one, and not on a busy machine.
+        true("a trunk is shown", any(opens_trunk(tries) for tries in range(6)))
     true("another user", "not permitted" in tool("show", "peers", uid=NOBODY, status=ERROR).err, "")
 
 

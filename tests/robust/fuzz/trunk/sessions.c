@@ -170,6 +170,7 @@ static bool deliver(struct side *side)
 	case RCA_FRAME_SKIP:
 		MUST(!frame->hdr.records);
 		break;
+	case RCA_FRAME_FOREIGN:
 	case RCA_FRAME_BROKEN:
 		MUST(!"a frame of an honest peer is broken");
 	}
@@ -288,11 +289,11 @@ static void receive_lie(struct side *side, struct input *in)
 	if (byte & 8)
 		hdr.number += (u32)in_u8(in) << 24;
 	verdict = rca_session_receive(session, &hdr);
-	if (verdict == RCA_FRAME_BROKEN) {
+	MUST((verdict == RCA_FRAME_FOREIGN) == (hdr.cookie != 1));
+	if (verdict == RCA_FRAME_BROKEN || verdict == RCA_FRAME_FOREIGN) {
 		MUST(!memcmp(&before, session, sizeof(before)));
 		return;
 	}
-	MUST(hdr.cookie == 1);
 	MUST((u16)(session->granted - session->used) <= RECEIVES);
 	MUST((u16)(session->granted - before.granted) <= RECEIVES);
 	MUST(session->acked - before.acked <= before.next - 1 - before.acked);

@@ -15,6 +15,7 @@
 
 /* Longer than what a tracepoint holds of it. */
 #define LEN	300
+#define COOKIE	0x1234
 
 /**
  * struct frames - what a test has
@@ -65,6 +66,9 @@ static int frames_init(struct kunit *test)
 	frames->link.trunk = &frames->trunk;
 	frames->link.qp = &frames->qp;
 	frames->link.peer_qpn = 18;
+	frames->trunk.up = true;
+	rca_session_init(&frames->trunk.session, 1);
+	KUNIT_ASSERT_EQ(test, rca_session_attach(&frames->trunk.session, COOKIE, COOKIE + 1, 0), 0);
 	return 0;
 }
 
@@ -75,35 +79,66 @@ static void frames_exit(struct kunit *test)
 	flush_delayed_work(&frames->trunk.work);
 }
 
-/* A frame of @len bytes has come; its buffer is full of @byte. */
-static void come(struct frames *frames, u8 byte, u32 len, enum ib_wc_status status)
+/* A frame of @len bytes has come. */
+static void come(struct frames *frames, u32 len, enum ib_wc_status status)
 {
 	struct rca_link_buf buf = { .link = &frames->link, .data = frames->data };
 	struct ib_wc wc = { .wr_cqe = &buf.cqe, .status = status, .byte_len = len };
 
-	memset(frames->data, byte, sizeof(frames->data));
 	rca_link_receive_done(NULL, &wc);
 	flush_delayed_work(&frames->trunk.work);
 }
 
-/* No link can mend what the peer writes. Tracepoints have seen the frame. */
-static void malformed_frame_loses_the_link(struct kunit *test)
+/* A frame with this cookie, as the session expects it, with a record that is none. */
+static void write_frame(struct frames *frames, u64 cookie)
+{
+	const struct rca_frame_hdr hdr = {
+		.cookie = cookie,
+		.number = 1,
+		.credits = RCA_SESSION_RECEIVES,
+		.len = LEN,
+		.records = 1,
+	};
+
+	memset(frames->data, 0xff, sizeof(frames->data));
+	rca_frame_hdr_pack(frames->data, &hdr);
+}
+
+static void expect_end(struct kunit *test, bool lost, const char *why)
 {
 	struct frames *frames = test->priv;
 
-	come(frames, 0xff, LEN, IB_WC_SUCCESS);
-	KUNIT_EXPECT_TRUE(test, test_bit(RCA_LINK_LOST, &frames->link.news));
-	KUNIT_EXPECT_FALSE(test, test_bit(RCA_LINK_END, &frames->link.news));
-	KUNIT_EXPECT_STREQ(test, frames->trunk.why, "a frame was malformed");
+	KUNIT_EXPECT_EQ(test, test_bit(RCA_LINK_LOST, &frames->link.news), lost);
+	KUNIT_EXPECT_EQ(test, test_bit(RCA_LINK_END, &frames->link.news), !lost);
+	KUNIT_EXPECT_STREQ(test, frames->trunk.why, why);
 	KUNIT_EXPECT_EQ(test, frames->runs, 1U);
 }
 
-static void frame_without_a_header_loses_the_link(struct kunit *test)
+/* No link can mend what the peer writes. Tracepoints have seen the frame. */
+static void malformed_frame_loses_the_session(struct kunit *test)
 {
 	struct frames *frames = test->priv;
 
-	come(frames, 0, 1, IB_WC_SUCCESS);
-	KUNIT_EXPECT_TRUE(test, test_bit(RCA_LINK_LOST, &frames->link.news));
+	write_frame(frames, COOKIE);
+	come(frames, LEN, IB_WC_SUCCESS);
+	expect_end(test, true, "a frame was malformed");
+}
+
+/* Any user of any host can send one to the QP: it costs the link, and no connection. */
+static void frame_without_the_cookie_ends_the_link(struct kunit *test)
+{
+	struct frames *frames = test->priv;
+
+	write_frame(frames, COOKIE + 1);
+	come(frames, LEN, IB_WC_SUCCESS);
+	expect_end(test, false, "a frame was not the peer's");
+	KUNIT_EXPECT_EQ(test, frames->trunk.heard_at, 0UL);
+}
+
+static void frame_without_a_header_ends_the_link(struct kunit *test)
+{
+	come(test->priv, 1, IB_WC_SUCCESS);
+	expect_end(test, false, "a frame was not the peer's");
 }
 
 /* Another link may succeed. The buffer holds no frame: it is not read. */
@@ -111,15 +146,15 @@ static void failed_receive_ends_the_link(struct kunit *test)
 {
 	struct frames *frames = test->priv;
 
-	come(frames, 0xff, 0, IB_WC_WR_FLUSH_ERR);
-	KUNIT_EXPECT_TRUE(test, test_bit(RCA_LINK_END, &frames->link.news));
-	KUNIT_EXPECT_FALSE(test, test_bit(RCA_LINK_LOST, &frames->link.news));
-	KUNIT_EXPECT_STREQ(test, frames->trunk.why, "the QP has failed");
+	write_frame(frames, COOKIE);
+	come(frames, 0, IB_WC_WR_FLUSH_ERR);
+	expect_end(test, false, "the QP has failed");
 }
 
 static struct kunit_case frames_cases[] = {
-	KUNIT_CASE(malformed_frame_loses_the_link),
-	KUNIT_CASE(frame_without_a_header_loses_the_link),
+	KUNIT_CASE(malformed_frame_loses_the_session),
+	KUNIT_CASE(frame_without_the_cookie_ends_the_link),
+	KUNIT_CASE(frame_without_a_header_ends_the_link),
 	KUNIT_CASE(failed_receive_ends_the_link),
 	{}
 };

@@ -450,7 +450,7 @@ static void attach_to_a_liar_is_refused(struct kunit *test)
 }
 
 /* Each QP has cookies of its own: a frame of an earlier one is not of the session. */
-static void frame_of_an_earlier_qp_is_broken(struct kunit *test)
+static void frame_of_an_earlier_qp_is_foreign(struct kunit *test)
 {
 	struct model *m = new_model(test, test->param_value);
 	struct side *a = &m->side[0], *b = &m->side[1];
@@ -459,7 +459,7 @@ static void frame_of_an_earlier_qp_is_broken(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, add(test, m, a) && send(test, m, a));
 	late = b->way[b->first].hdr;
 	attach(test, m);
-	KUNIT_EXPECT_EQ(test, (int)RCA_FRAME_BROKEN, (int)rca_session_receive(&b->session, &late));
+	KUNIT_EXPECT_EQ(test, (int)RCA_FRAME_FOREIGN, (int)rca_session_receive(&b->session, &late));
 	KUNIT_EXPECT_TRUE(test, send(test, m, a));
 	come_to_rest(test, m);
 }
@@ -478,8 +478,10 @@ struct lie {
 static const struct lie lies[] = {
 	{ .name = "none", .want = RCA_FRAME_TAKE },
 	{ .name = "none, acknowledgement", .ack = true, .want = RCA_FRAME_SKIP },
-	{ .name = "cookie", .cookie = 1, .want = RCA_FRAME_BROKEN },
-	{ .name = "cookie of the sender", .cookie = COOKIE_A ^ COOKIE_B, .want = RCA_FRAME_BROKEN },
+	{ .name = "cookie", .cookie = 1, .want = RCA_FRAME_FOREIGN },
+	{ .name = "cookie of the sender", .cookie = COOKIE_A ^ COOKIE_B, .want = RCA_FRAME_FOREIGN },
+	{ .name = "cookie and all else", .cookie = 1, .number = S32_MAX, .received = S32_MIN,
+	  .credits = S16_MAX, .want = RCA_FRAME_FOREIGN },
 	{ .name = "double", .number = -1, .want = RCA_FRAME_SKIP },
 	{ .name = "old double", .number = -1000, .want = RCA_FRAME_SKIP },
 	{ .name = "gap", .number = 1, .want = RCA_FRAME_BROKEN },
@@ -526,7 +528,7 @@ static void lie_is_found(struct kunit *test, const struct start *start, const st
 
 	KUNIT_EXPECT_EQ_MSG(test, (int)lie->want, (int)rca_session_receive(a, &hdr), "%s",
 			    lie->name);
-	if (lie->want == RCA_FRAME_BROKEN) {
+	if (lie->want == RCA_FRAME_BROKEN || lie->want == RCA_FRAME_FOREIGN) {
 		KUNIT_EXPECT_EQ_MSG(test, 0, memcmp(&before, a, sizeof(before)), "%s", lie->name);
 		return;
 	}
@@ -551,7 +553,7 @@ static struct kunit_case session_cases[] = {
 	KUNIT_CASE_PARAM(acknowledgement_that_was_asked_for_leaves_the_last_credit,
 			 start_gen_params),
 	KUNIT_CASE_PARAM(attach_to_a_liar_is_refused, start_gen_params),
-	KUNIT_CASE_PARAM(frame_of_an_earlier_qp_is_broken, start_gen_params),
+	KUNIT_CASE_PARAM(frame_of_an_earlier_qp_is_foreign, start_gen_params),
 	KUNIT_CASE_PARAM(lies_are_found, start_gen_params),
 	KUNIT_CASE_PARAM(frames_arrive_once_and_in_order, start_gen_params),
 	KUNIT_CASE_PARAM(bursts_of_both_sides_end, start_gen_params),
