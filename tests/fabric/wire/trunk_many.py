@@ -23,6 +23,7 @@ DEATH = "/sys/module/rdma_cm_alt/parameters/peer_death_ms"
 PACED = 64
 # How much longer the same number may take without pacing.
 MOST_RATIO = 1.1
+ROUNDS = 4
 # Connections of each end with a peer that dies.
 HELD = 500
 DEATH_MS = 2000
@@ -71,15 +72,21 @@ def duration(hosts: Hosts, count: int, window: int) -> int:
 
 
 def at_once(count: int, hosts: Hosts) -> None:
-    """All requests at once: each becomes a connection, and that takes no longer than if the program paced itself."""
+    """
+    All requests at once: each becomes a connection, and that takes no longer than if the program paced itself. Other guests may take
+    the processor during one of the two: the shortest of some rounds count.
+    """
     with trunks(*hosts.both):
         open_trunk(hosts)
-        paced = duration(hosts, count, PACED)
-        tried(count, f"connects over a trunk, {PACED} at a time, in {paced} ms")
-        together = duration(hosts, count, count)
-        tried(count, f"connects over a trunk at once, in {together} ms")
-        if together > MOST_RATIO * paced:
-            raise Unexpected(f"{count} connects take {together} ms at once, {paced} ms with {PACED} under way")
+        paced, together = [], []
+        for _ in range(ROUNDS):
+            paced.append(duration(hosts, count, PACED))
+            tried(count, f"connects over a trunk, {PACED} at a time, in {paced[-1]} ms")
+            together.append(duration(hosts, count, count))
+            tried(count, f"connects over a trunk at once, in {together[-1]} ms")
+            if min(together) <= MOST_RATIO * min(paced):
+                return
+        raise Unexpected(f"{count} connects take {min(together)} ms at once, {min(paced)} ms with {PACED} under way")
 
 
 def held_by_near(hosts: Hosts) -> tuple[Program, Program]:
