@@ -196,7 +196,7 @@ static bool takes_events(const struct rca_id *id)
 	}
 }
 
-/* The adapter follows the neighbour by itself, or the QP fails and tells: the connection is not over. */
+/* Its connection goes on: the adapter follows the neighbour, or the QP fails and tells. */
 static bool was_connected(const struct rca_id *id)
 {
 	switch (id->state) {

@@ -2,9 +2,9 @@
 /*
  * The first use of the library in a process: look for devices, and install handlers of fork().
  *
- * A child process inherits descriptors, contexts and ids, and may use them once its parent has ended
- * (core/process.h). But a lock that another thread holds during fork() would stay locked in the
- * child, where that thread does not exist. So the handlers take all locks over fork().
+ * A child process inherits descriptors, contexts and ids, and may use them once its parent has
+ * ended (core/process.h). But a lock that another thread holds during fork() would stay locked in
+ * the child, where that thread does not exist. So the handlers take all locks over fork().
  *
  * Locking: all locks of the library, the outer ones first.
  */

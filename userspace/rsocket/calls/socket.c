@@ -57,8 +57,8 @@ static int look_for_cm(void)
 }
 
 /*
- * The type has no flags, as with librdmacm: where they are refused, its librspreload makes a socket of
- * the kernel, for which accept4() is called.
+ * The type has no flags, as with librdmacm: where they are refused, its librspreload makes a socket
+ * of the kernel, for which accept4() is called.
  */
 RCL_EXPORT int rsocket(int domain, int type, int protocol)
 {

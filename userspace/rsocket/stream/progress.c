@@ -71,8 +71,8 @@ static uint32_t message_of(const struct rcl_stream *s, const struct ibv_wc *wc)
 }
 
 /*
- * Were @len bytes written in front of a message? On iWARP, where the message is a SEND of its own, and
- * with an adapter that has never told a length, they may have been.
+ * Were @len bytes written in front of a message? On iWARP, where the message is a SEND of its own,
+ * and with an adapter that has never told a length, they may have been.
  */
 static bool was_written(const struct rcl_stream *s, const struct ibv_wc *wc, uint32_t len)
 {

@@ -54,13 +54,14 @@ static void data_that_differs_from_the_write_ends_the_connection(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		struct sockets s = connected();
+		uint32_t msg;
 		char byte;
 
 		assert_int_equal(rsend(s.server, "x", 1, 0), 1);
 		assert_int_equal(rrecv(s.client, &byte, 1, 0), 1);
 		if (i < 2) {
-			assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_DATA, lens[i])),
-					 IBV_WC_SUCCESS);
+			msg = rcl_msg(RCL_MSG_DATA, lens[i]);
+			assert_int_equal(fake_wire_inject_imm(client_qp(), msg), IBV_WC_SUCCESS);
 		} else {
 			fake_wire_alter(fake_wire_qp(1), say_less, NULL);
 			assert_int_equal(rsend(s.server, "four", 4, 0), 4);
