@@ -147,3 +147,4 @@ bool rca_id_bound(const struct rca_id *id)
 
 	return bind && rca_ports_bound(bind);
 }
+EXPORT_SYMBOL_IF_KUNIT(rca_id_bound);

@@ -17,6 +17,7 @@
 #include "resolve/addr_ib.h"
 #include "device/devices.h"
 #include "ip/iwport.h"
+#include "port/porttable.h"
 
 static int is_device(struct net_device *lower, struct netdev_nested_priv *priv)
 {
@@ -191,6 +192,22 @@ static int find_device(struct rca_id *id, const union rca_addr *src, struct rdma
 	return ret ?: rca_local_device(id, src, addr);
 }
 
+/*
+ * The address of an id that owns no port: a port that others may have, too. The service ID of an
+ * AF_IB address is completed. Returns 0 or -EPROTONOSUPPORT.
+ */
+static int complete_address(struct rca_id *id)
+{
+	u16 ps = id->ps;
+	int ret = 0;
+
+	if (id->local.sa.sa_family == AF_IB)
+		ret = rca_ports_select_ib(&ps, &id->local.ib);
+	if (!ret)
+		rca_addr_set_port(&id->local, rca_ports_any(id->net));
+	return ret;
+}
+
 /**
  * rca_local_set() - bind an id to a local address
  * @id: the id
@@ -230,7 +247,9 @@ int rca_local_set(struct rca_id *id, const union rca_addr *src, bool take_port)
 			goto err_detach;
 		id->local = id->opts->bind->addr;	/* an AF_IB address was completed */
 	} else {
-		rca_addr_set_port(&id->local, rca_ports_any(id->net));
+		ret = complete_address(id);
+		if (ret)
+			goto err_detach;
 	}
 	/* There is no peer yet, but programs read the family of both addresses. */
 	rca_addr_set_any(&id->dst, src->sa.sa_family);

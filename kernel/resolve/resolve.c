@@ -177,15 +177,14 @@ static int start_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 /* Bind an id without a local address to that of the caller, else to a wildcard. */
 static int set_source(struct rca_id *id, const struct rca_pipeline *pipe)
 {
-	bool is_ib = pipe->dst.sa.sa_family == AF_IB;
 	union rca_addr any;
 
 	if (rca_addr_is_set(&pipe->src))
-		return rca_local_set(id, &pipe->src, is_ib);
+		return rca_local_set(id, &pipe->src, false);
 	rca_addr_set_any(&any, pipe->dst.sa.sa_family);
-	if (is_ib)
+	if (pipe->dst.sa.sa_family == AF_IB)
 		any.ib.sib_pkey = pipe->dst.ib.sib_pkey;
-	return rca_local_set(id, &any, is_ib);
+	return rca_local_set(id, &any, false);
 }
 
 static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)

@@ -213,6 +213,26 @@ static void families_that_cannot_be(struct kunit *test)
 	rig_expect_no_event(test);
 }
 
+/* As over IP: the ports of a namespace do not limit who connects. The rig has no InfiniBand. */
+static void af_ib_id_that_connects_owns_no_port(struct kunit *test)
+{
+	struct rca_id *id = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP);
+	struct rca_pipeline pipe = { .steps = RDMA_CM_ALT_STEP_ADDR, .timeout_ms = 1000 };
+	u32 done = 0;
+
+	pipe.dst = *rca_test_addr(test, "ib:fe80::1:2", 7471);
+	KUNIT_EXPECT_EQ(test, rca_resolve(id, &pipe, &done), -ENODEV);
+	rig_expect_state(test, id, RCA_ST_BOUND);
+	KUNIT_EXPECT_FALSE(test, rca_id_bound(id));
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(id->local.ib.sib_sid) >> 16, (u64)RDMA_PS_TCP);
+	KUNIT_EXPECT_NE(test, be16_to_cpu(rca_addr_port(&id->local)), 0);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(id->local.ib.sib_sid_mask), U64_MAX);
+	/* Who listens, or binds, needs one. */
+	KUNIT_EXPECT_EQ(test, rca_listen(id, 0), 0);
+	KUNIT_EXPECT_TRUE(test, rca_id_bound(id));
+	rig_expect_no_event(test);
+}
+
 static void gateway_that_is_silent(struct kunit *test)
 {
 	struct rca_id *id = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP);
@@ -290,6 +310,7 @@ static struct kunit_case device_cases[] = {
 	KUNIT_CASE(backlog_is_a_bound),
 	KUNIT_CASE(addresses_that_cannot_be),
 	KUNIT_CASE(families_that_cannot_be),
+	KUNIT_CASE(af_ib_id_that_connects_owns_no_port),
 	KUNIT_CASE(gateway_that_is_silent),
 	KUNIT_CASE(settings_of_an_id_and_of_its_port),
 	{}
