@@ -21,7 +21,7 @@
 #define MAX_FDS 65536
 #define PATIENCE_MS 100
 
-static unsigned int number;
+unsigned int rcl_process;
 /* The processes with smaller numbers. */
 static pid_t pids[MOST];
 static pid_t parent;	/* as getppid() has told it; 0: it is in another namespace */
@@ -29,26 +29,21 @@ static atomic_bool has_waited;
 /* The number of the process that has made a channel, and one; 0: unknown. */
 static _Atomic uint8_t makers[MAX_FDS];
 
-unsigned int rcl_process_number(void)
-{
-	return number;
-}
-
 void rcl_process_forking(void)
 {
-	if (number < MOST)
-		pids[number] = getpid();
+	if (rcl_process < MOST)
+		pids[rcl_process] = getpid();
 }
 
 void rcl_process_in_child(void)
 {
-	if (number == MOST)
+	if (rcl_process == MOST)
 		return;
 	parent = getppid();
 	/* It has ended, and others care for this process. */
-	if (parent && parent != pids[number])
-		pids[number] = 0;
-	number++;
+	if (parent && parent != pids[rcl_process])
+		pids[rcl_process] = 0;
+	rcl_process++;
 	atomic_store(&has_waited, false);
 }
 
@@ -70,18 +65,16 @@ static bool lives(unsigned int maker)
 	if (!pids[maker])
 		return false;
 	/* A parent is told apart from another process that gets its number later. */
-	if (maker == number - 1)
+	if (maker == rcl_process - 1)
 		return getppid() == parent;
 	return !has_ended(pids[maker]);
 }
 
-bool rcl_process_owns(unsigned int maker)
+bool rcl_process_has_ended(unsigned int maker)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	int ms, err = errno;
 
-	if (maker >= number)
-		return true;
 	for (ms = 0; lives(maker) && ms < PATIENCE_MS && !atomic_load(&has_waited); ms++)
 		nanosleep(&pause, NULL);
 	atomic_store(&has_waited, true);
@@ -92,12 +85,12 @@ bool rcl_process_owns(unsigned int maker)
 void rcl_process_made_fd(int fd)
 {
 	if (fd >= 0 && fd < MAX_FDS)
-		atomic_store(&makers[fd], number < MOST ? (uint8_t)(number + 1) : 0);
+		atomic_store(&makers[fd], rcl_process < MOST ? (uint8_t)(rcl_process + 1) : 0);
 }
 
 bool rcl_process_owns_fd(int fd)
 {
-	uint8_t maker = number && fd >= 0 && fd < MAX_FDS ? atomic_load(&makers[fd]) : 0;
+	uint8_t maker = fd >= 0 && fd < MAX_FDS ? atomic_load(&makers[fd]) : 0;
 
 	return !maker || rcl_process_owns(maker - 1U);
 }

@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/** rcl_process_number - the number of this process: of fork() calls since the library was loaded */
-unsigned int rcl_process_number(void);
+/* The number of this process: of fork() calls since the library was loaded. */
+extern unsigned int rcl_process;
 
 /** rcl_process_forking - before fork() */
 void rcl_process_forking(void);
@@ -19,15 +19,24 @@ void rcl_process_forking(void);
 void rcl_process_in_child(void);
 
 /**
- * rcl_process_owns - may this process change an object?
- * @number: of the process that has made it
+ * rcl_process_has_ended - has the process ended that has made an object?
+ * @maker: its number, smaller than that of this one
  *
- * Once for a process, the call waits up to 100 ms for the end of another one: daemon(3) returns in
- * the child when its parent is about to end.
- *
- * Return: true: this process has made it, or the one that has is not there any more
+ * Once for a process, the call waits up to 100 ms for that: daemon(3) returns in the child when its
+ * parent is about to end.
  */
-bool rcl_process_owns(unsigned int number);
+bool rcl_process_has_ended(unsigned int maker);
+
+/**
+ * rcl_process_owns - may this process change an object?
+ * @maker: the number of the process that has made it
+ *
+ * Return: true: it is this one, or has ended
+ */
+static inline bool rcl_process_owns(unsigned int maker)
+{
+	return maker >= rcl_process || rcl_process_has_ended(maker);
+}
 
 /** rcl_process_made_fd - this process has made a channel with a descriptor, or -1 */
 void rcl_process_made_fd(int fd);

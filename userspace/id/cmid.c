@@ -95,7 +95,7 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 	id->id.ps = ps;
 	id->id.qp_type = qp_type;
 	id->sync = !channel;
-	id->maker = rcl_process_number();
+	id->maker = rcl_process;
 	/* Last: a fork() in another thread takes the lock of each id of the table. */
 	id->cookie = rcl_table_add(RCL_KIND_ID, id);
 	if (!id->cookie) {

@@ -23,7 +23,7 @@ struct rcl_ring;
  * @cookie: the kernel returns it with the events of the id
  * @handle: of the kernel; 0: the kernel has not created it yet
  * @fd: descriptor of its channel, as the program may have freed the channel; -1: a synchronous id
- * @maker: rcl_process_number() of the process that has made it
+ * @maker: rcl_process of the process that has made it
  * @sync: a synchronous id: calls wait for their event, and it owns its channel
  * @device: the device it is bound to, or NULL
  * @paths: id.route.path_rec points here

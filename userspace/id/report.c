@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/reason.h"
 #include "base/sockaddr.h"
-#include "core/process.h"
 #include "id/cmid.h"
 
 struct id_text {
@@ -66,7 +65,7 @@ int rcl_fail_id(const struct rcl_id *id, int err, const char *call, const char *
 static const char of_parent[] =
 	"the process that has made it lives, and only that one may use it; a child makes its own";
 
-bool rcl_refuse_id(const struct rcl_id *id, const char *call)
+bool rcl_refuse_id_of_parent(const struct rcl_id *id, const char *call)
 {
 	if (!id || rcl_process_owns(id->maker))
 		return false;
@@ -74,7 +73,7 @@ bool rcl_refuse_id(const struct rcl_id *id, const char *call)
 	return true;
 }
 
-bool rcl_refuse_channel(const struct rdma_event_channel *channel, const char *call)
+bool rcl_refuse_channel_of_parent(const struct rdma_event_channel *channel, const char *call)
 {
 	if (!channel || rcl_process_owns_fd(channel->fd))
 		return false;

@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "base/err.h"
+#include "core/process.h"
 
 struct rcl_id;
 struct rdma_cm_event;
@@ -24,6 +25,9 @@ struct rdma_event_channel;
 int rcl_fail_id(const struct rcl_id *id, int err, const char *call, const char *fmt, ...)
 	RCL_PRINTF(4, 5);
 
+bool rcl_refuse_id_of_parent(const struct rcl_id *id, const char *call);
+bool rcl_refuse_channel_of_parent(const struct rdma_event_channel *channel, const char *call);
+
 /**
  * rcl_refuse_id - refuse to change an id whose process lives, and is another one
  * @id: the id, or NULL
@@ -31,10 +35,16 @@ int rcl_fail_id(const struct rcl_id *id, int err, const char *call, const char *
  *
  * Return: true: errno is EACCES
  */
-bool rcl_refuse_id(const struct rcl_id *id, const char *call);
+static inline bool rcl_refuse_id(const struct rcl_id *id, const char *call)
+{
+	return rcl_process && rcl_refuse_id_of_parent(id, call);
+}
 
 /** rcl_refuse_channel - rcl_refuse_id() for a channel, or NULL */
-bool rcl_refuse_channel(const struct rdma_event_channel *channel, const char *call);
+static inline bool rcl_refuse_channel(const struct rdma_event_channel *channel, const char *call)
+{
+	return rcl_process && rcl_refuse_channel_of_parent(channel, call);
+}
 
 /**
  * rcl_log_event - log an event of a failure, with its reason and advice

@@ -149,7 +149,7 @@ static void who_waits_in_the_parent_does_not_stop_the_child(void **state)
 /* In the child: as if the process that has made them had ended. */
 static void inherit(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 {
-	rcl_id_of(id)->maker = rcl_process_number();
+	rcl_id_of(id)->maker = rcl_process;
 	if (ch)
 		rcl_process_made_fd(ch->fd);
 }
