@@ -118,7 +118,8 @@ void rcl_dgram_deliver(struct rcl_dgram *d, const union rcl_inet *from, const ui
 {
 	struct rcl_datagram *gram;
 
-	if (d->udp_count >= d->sock.rq_size || !is_wanted(d, from))
+	/* A peer that is no rsocket may send more than fits into a slot. */
+	if (d->udp_count >= d->sock.rq_size || len > RCL_SLOT_LEN || !is_wanted(d, from))
 		return;
 	gram = malloc(sizeof(*gram) + len);
 	if (!gram)
