@@ -218,7 +218,8 @@ static int complete_address(struct rca_id *id)
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
  * Return: 0; -EINVAL wrong state, no family, or link-local without scope; -EAFNOSUPPORT;
  * -EADDRNOTAVAIL not a local address, or a conflict that involves a wildcard; -EADDRINUSE; -EACCES;
- * -ENODEV no RDMA device has the address.
+ * -ENODEV no RDMA device has the address; -EPROTONOSUPPORT the service ID of an AF_IB address is of
+ * another port space.
  */
 int rca_local_set(struct rca_id *id, const union rca_addr *src, bool take_port)
 {

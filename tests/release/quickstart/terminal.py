@@ -24,9 +24,8 @@ PROMPT = r"(?:bash-[0-9.]+|root@\S+)# "
 # Limits in seconds: a command with downloads or a boot on a busy machine; a ping.
 LIMIT = 3600
 PING_LIMIT = 120
-# Calls of an end, of both together: one moves from one end to the other, depending on which end disconnects first, and a
-# program that has to wait for an event, as in a guest on a busy machine, makes one more.
-CALLS_SLACK = (3.0, 3.0, 2.0)
+# Calls of an end, of both together: one moves from one end to the other, depending on which end disconnects first.
+CALLS_SLACK = (2.0, 2.0, 1.0)
 
 
 def as_root() -> list[str]:

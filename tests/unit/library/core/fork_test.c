@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/rdma_cma_new.h"
 #include "core/context.h"
 #include "core/process.h"
 #include "fake/fixture.h"
@@ -366,6 +367,9 @@ static int refused(int ret)
 static int try_all(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 {
 	struct rdma_event_channel *own_ch = rdma_create_event_channel();
+	struct rdma_alt_connect_attr attr = {
+		.channel = ch, .dst_addr = addr4("10.9.0.2", 1), .timeout_ms = 1000,
+	};
 	struct rdma_conn_param param = { 0 };
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *own, *ids[] = { id };
@@ -394,6 +398,9 @@ static int try_all(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 		refused(rdma_get_cm_event(ch, &event)),
 		refused(rdma_alt_get_cm_events(ch, &event, 1)),
 		refused(rdma_create_id(ch, &own, NULL, RDMA_PS_TCP)),
+		refused(rdma_alt_connect(&attr, &own)),
+		refused(rdma_resolve_addrinfo(id, "10.9.0.2", "1", NULL)),
+		refused(rdma_write_cm_event(id, (enum rdma_cm_event_type)RDMA_CM_ALT_EVENT_USER, 0, 0)),
 	};
 	unsigned int i;
 
