@@ -400,7 +400,8 @@ static int try_all(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 		refused(rdma_create_id(ch, &own, NULL, RDMA_PS_TCP)),
 		refused(rdma_alt_connect(&attr, &own)),
 		refused(rdma_resolve_addrinfo(id, "10.9.0.2", "1", NULL)),
-		refused(rdma_write_cm_event(id, (enum rdma_cm_event_type)RDMA_CM_ALT_EVENT_USER, 0, 0)),
+		refused(rdma_write_cm_event(id, (enum rdma_cm_event_type)RDMA_CM_ALT_EVENT_USER, 0,
+					    0)),
 	};
 	unsigned int i;
 
