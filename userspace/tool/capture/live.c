@@ -20,9 +20,15 @@
 #include "tool/capture/ties.h"
 #include "tool/core/tool.h"
 
-/* How long a message waits for its ties, and how many may wait. */
-#define WAIT_NS		100000000ULL
-#define WAITING		8192
+/*
+ * How long a message waits for its ties, and how many may wait. The module tells in a worker, which
+ * a busy host runs late.
+ */
+#define WAIT_NS		500000000ULL
+#define WAITING		65536
+
+/* An operation or event this long after a message is one of it. */
+#define WITHIN_NS	100000000ULL
 
 /* How long it sleeps while some wait, so that one wake-up serves many. */
 #define NAP_NS		20000000ULL
@@ -77,7 +83,7 @@ static uint64_t now(clockid_t clock)
 /* @since: when it passed, as of struct message */
 static void record(struct record_entry *entry, uint64_t since)
 {
-	unsigned long told = ties_apply(entry, WAIT_NS);
+	unsigned long told = ties_apply(entry, WITHIN_NS);
 	bool unsure = entry->stock && since >= unsure_from && since <= unsure_until;
 	unsigned long packet = sink_add(entry, unsure);
 
@@ -219,12 +225,15 @@ static bool run(struct client_monitor *monitor, const sigset_t *waits)
 		{ .fd = client_monitor_fd(monitor), .events = POLLIN },
 	};
 	bool loaded = true;
+	uint64_t before;
 
 	while (loaded && !interrupted && !sink_is_full()) {
 		wait_for(fds, COUNT(fds), waits);
+		/* Of messages that are older, all that was told in time is taken next. */
+		before = now(CLOCK_MONOTONIC) - WAIT_NS;
 		loaded = take_notifications(monitor);
 		take_messages();
-		record_since(now(CLOCK_MONOTONIC) - WAIT_NS);
+		record_since(before);
 		sink_note_drops(first == last);
 	}
 	/* The ties of the last messages; on a busy host, there are always more notifications. */
