@@ -139,34 +139,35 @@ class NotWhole(RuntimeError):
     """The additional calls of the longer run are no whole number for each connection."""
 
 
-def per_connection(tracer: Tracer, stack: Stack, port: int,
-                   limit: float) -> tuple[dict[str, float], dict[str, float]]:
-    """Calls per connection of an asynchronous program (ucmatose), client and server.
+def per_connection(tracer: Tracer, stack: Stack, port: int, limit: float,
+                   more: int = MORE) -> tuple[dict[str, float], dict[str, float]]:
+    """Calls per connection of an asynchronous program (ucmatose), client and server, as the mean of
+    @more connections.
 
     Measured again when the calls are no whole number: a run may have events that not each of its
     connections has.
     """
     for attempt in range(ATTEMPTS - 1):
         try:
-            return _per_connection(tracer, stack, port + 100 * attempt, limit)
+            return _per_connection(tracer, stack, port + 100 * attempt, limit, more)
         except NotWhole:
             pass
-    return _per_connection(tracer, stack, port + 100 * (ATTEMPTS - 1), limit)
+    return _per_connection(tracer, stack, port + 100 * (ATTEMPTS - 1), limit, more)
 
 
-def _per_connection(tracer: Tracer, stack: Stack, port: int,
-                    limit: float) -> tuple[dict[str, float], dict[str, float]]:
-    """The difference between runs with fifteen and with five connections: it excludes the set-up
+def _per_connection(tracer: Tracer, stack: Stack, port: int, limit: float,
+                    more: int) -> tuple[dict[str, float], dict[str, float]]:
+    """The difference between runs with five and with @more connections more: it excludes the set-up
     of a process, a channel and a listener.
     """
     runs = []
-    for connections in (BASE, BASE + MORE):
+    for connections in (BASE, BASE + more):
         common = f"-p {port + connections} -c {connections} -C 1"
         runs.append(count_pair(tracer, stack, f"ucmatose -b 10.9.0.1 {common}",
                                f"ucmatose -s 10.9.0.1 {common}", limit))
     result = []
     for few, many in zip(*runs):
-        side = difference(few, many, MORE)
+        side = difference(few, many, more)
         # Which end disconnects first depends on timing, and the other end may then make no call.
         if side.get("DISCONNECT"):
             side["DISCONNECT"] = float(math.ceil(side["DISCONNECT"]))
