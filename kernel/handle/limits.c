@@ -16,6 +16,7 @@
 #include <kunit/visibility.h>
 #include <linux/bug.h>
 #include <linux/compiler.h>
+#include <linux/cred.h>
 #include <linux/errno.h>
 #include <linux/hashtable.h>
 #include <linux/limits.h>
@@ -26,14 +27,19 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "handle/lane.h"
+
 /*
- * Users with workqueues of their own. Workqueues are charged to no memory cgroup, and a user with a
- * range of subordinate uids counts as many users. Those beyond share &shared_wq, &shared_slow_wq.
+ * Users with workqueues of their own, of a few KiB that are charged to no memory cgroup. Those
+ * beyond share &shared_wq, &shared_slow_wq.
  */
-#define MAX_OWN_WQ	256
+VISIBLE_IF_KUNIT unsigned int rca_max_own_wq = 4096;
+EXPORT_SYMBOL_IF_KUNIT(rca_max_own_wq);
 
 /* Requests whose memory a user may have outside of its memory cgroup, a few KiB each. */
 #define MAX_BORROWED	512
@@ -51,6 +57,7 @@
  * @own_wq: @wq belongs to this user (immutable)
  * @wq: workqueue for its work (immutable)
  * @slow_wq: workqueue for work that may block for minutes; NULL: not used yet (set once)
+ * @lanes: calls of rca_account_call()
  * @free_work: frees the user: destroying a workqueue sleeps
  */
 struct rca_user {
@@ -62,6 +69,7 @@ struct rca_user {
 	bool own_wq;
 	struct workqueue_struct *wq;
 	struct workqueue_struct *slow_wq;
+	struct rca_lane lanes[RCA_LANES];
 	struct work_struct free_work;
 };
 
@@ -191,8 +199,20 @@ static void warn_if_charged(const struct rca_counts *counts)
 		WARN_ON_ONCE(atomic_read(&counts->used[i]));
 }
 
+/* rca_lane_call() in a lane of the user. */
+void rca_account_call(const struct rca_account *account, enum rca_lanes which,
+		      void (*fn)(void *arg), void *arg)
+{
+	rca_lane_call(&account->user->lanes[which], fn, arg);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_account_call);
+
 static void user_free(struct rca_user *user)
 {
+	int i;
+
+	for (i = 0; i < RCA_LANES; i++)
+		rca_lane_destroy(&user->lanes[i]);
 	if (user->slow_wq)
 		destroy_workqueue(user->slow_wq);
 	if (user->own_wq) {
@@ -211,7 +231,7 @@ static void user_free_work(struct work_struct *work)
 
 static void set_wq(struct rca_user *user)
 {
-	if (atomic_inc_return(&num_own_wq) <= MAX_OWN_WQ)
+	if (atomic_inc_return(&num_own_wq) <= rca_max_own_wq)
 		user->wq = alloc_workqueue("rdma_cm_alt/%u", WQ_UNBOUND, 0, __kuid_val(user->uid));
 	user->own_wq = user->wq;
 	if (user->own_wq)
@@ -223,6 +243,7 @@ static void set_wq(struct rca_user *user)
 static struct rca_user *user_alloc(kuid_t uid)
 {
 	struct rca_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	int i;
 
 	if (!user)
 		return NULL;
@@ -230,6 +251,8 @@ static struct rca_user *user_alloc(kuid_t uid)
 	user->uid = uid;
 	INIT_WORK(&user->free_work, user_free_work);
 	set_wq(user);
+	for (i = 0; i < RCA_LANES; i++)
+		rca_lane_init(&user->lanes[i], user->wq);
 	atomic_inc(&num_users);
 	return user;
 }
@@ -318,6 +341,28 @@ void rca_users_exit(void)
 	wait_event(users_freed, !atomic_read(&num_users));
 	destroy_common();
 }
+
+/**
+ * rca_account_user() - which user is the caller?
+ *
+ * A user who makes a user namespace may have a range of subordinate uids in it, 65,536 as a rule,
+ * and is one user nevertheless. A namespace that root made, such as that of a container, may have
+ * many users: there each uid is one, as outside.
+ *
+ * Context: Process context.
+ * Return: the uid that is charged.
+ */
+kuid_t rca_account_user(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+
+	if (ns == &init_user_ns)
+		return current_uid();
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	return uid_eq(ns->owner, GLOBAL_ROOT_UID) ? current_uid() : ns->owner;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_account_user);
 
 /**
  * rca_account_open() - initialize the account of a new context, and charge the context itself

@@ -49,6 +49,18 @@ struct rca_usage {
 	u64 refused;
 };
 
+/**
+ * enum rca_lanes - locks that users wait for; calls of a user that take them are made in turn
+ * @RCA_LANE_LISTEN: of the listeners of a network namespace, and of the service IDs of a device
+ * @RCA_LANE_RTNL: of the network configuration
+ * @RCA_LANES: their number
+ */
+enum rca_lanes {
+	RCA_LANE_LISTEN,
+	RCA_LANE_RTNL,
+	RCA_LANES,
+};
+
 /* Module parameters, by resource; they may change, so use READ_ONCE(). */
 extern unsigned int rca_user_limits[RCA_RESOURCES];
 extern unsigned int rca_context_limits[RCA_RESOURCES];
@@ -56,12 +68,18 @@ extern unsigned int rca_context_limits[RCA_RESOURCES];
 /* For work of no user: short, and never waiting for one. */
 extern struct workqueue_struct *rca_wq;
 
+/* Users who may have workqueues of their own; changed by unit tests alone. */
+extern unsigned int rca_max_own_wq;
+
 int rca_users_init(void);
 void rca_users_exit(void);
 int rca_account_open(struct rca_account *account, kuid_t uid, bool exempt);
 void rca_account_close(struct rca_account *account);
+kuid_t rca_account_user(void);
 kuid_t rca_account_uid(const struct rca_account *account);
 struct workqueue_struct *rca_account_wq(const struct rca_account *account);
+void rca_account_call(const struct rca_account *account, enum rca_lanes which,
+		      void (*fn)(void *arg), void *arg);
 struct workqueue_struct *rca_account_slow_wq(const struct rca_account *account);
 bool rca_account_borrow(const struct rca_account *account);
 void rca_account_repay(const struct rca_account *account);

@@ -46,7 +46,7 @@ struct rca_ctx *rca_ctx_create(void)
 
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
-	ret = rca_account_open(&ctx->account, current_uid(), exempt);
+	ret = rca_account_open(&ctx->account, rca_account_user(), exempt);
 	if (ret) {
 		kfree(ctx);
 		return ERR_PTR(ret);
@@ -57,6 +57,7 @@ struct rca_ctx *rca_ctx_create(void)
 	spin_lock_init(&ctx->queues_lock);
 	ctx->memcg = get_mem_cgroup_from_mm(current->mm); /* put in rca_ctx_put() */
 	ctx->pid = get_pid(task_tgid(current));	/* put in rca_ctx_put() */
+	ctx->uid = current_uid();
 	get_task_comm(ctx->comm, current->group_leader);
 
 	ctx->serial = atomic_long_inc_return(&last_serial);

@@ -30,6 +30,7 @@ enum rca_kind {
  * @ref: references: the file, each object, each queue
  * @serial: serial number, from 1; never reused (immutable)
  * @pid: the process that opened the file (immutable; holds a reference)
+ * @uid: its user, for whom it is shown; &rca_ctx.account may charge another one (immutable)
  * @comm: name of that process at that time (immutable)
  * @table: handle -> object; reserved handles are zero entries (lock: its own)
  * @next: where the search for a free handle starts (lock: @table)
@@ -43,6 +44,7 @@ struct rca_ctx {
 	refcount_t ref;
 	u64 serial;
 	struct pid *pid;
+	kuid_t uid;
 	char comm[TASK_COMM_LEN];
 	struct xarray table;
 	u32 next;

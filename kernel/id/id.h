@@ -26,11 +26,13 @@
  * ======================== ========= ============================= ==================
  * lock                     kind      protects                      taken in
  * ======================== ========= ============================= ==================
- * RTNL                     mutex     multicast groups of network   process; with no
- *                                    devices                       lock of ours held
+ * RTNL                     mutex     multicast groups of network   workers; with no
+ *                                    devices                       lock but turn held
  * rca_id.op                mutex     operations of user space on   process; never in
  *                                    an id; its device, lower      a callback
  *                                    cm_id and resolved path
+ * rca_lane.turn            mutex     calls of a user that take     workers only
+ *                                    the locks below, or RTNL
  * rca_listen_net.mutex     mutex     the wildcard listeners of a   process; never in
  *                                    network namespace; which      a callback
  *                                    devices its listeners are on

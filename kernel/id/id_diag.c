@@ -111,7 +111,7 @@ static noinline void report_locked(struct rca_id *id, const struct rca_id *conn,
 		strscpy(report.op, op, sizeof(report.op));
 	report.ctx = ctx->serial;
 	report.handle = id->obj.handle;
-	report.uid = rca_account_uid(&ctx->account);
+	report.uid = ctx->uid;
 	report.pid = ctx->pid;
 	memcpy(report.comm, ctx->comm, sizeof(report.comm));
 	report.state = id->state;

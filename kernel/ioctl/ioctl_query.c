@@ -33,7 +33,7 @@ int rca_cmd_usage(struct rca_ucmd *ucmd)
 	 * The file may have been passed to another user, who must not learn about its
 	 * opener's other contexts.
 	 */
-	if (!uid_eq(current_uid(), rca_account_uid(account)))
+	if (!uid_eq(current_uid(), ucmd->ctx->uid))
 		memset(&user, 0, sizeof(user));
 	cmd->out_context_used = context.used;
 	cmd->out_context_limit = context.limit;

@@ -6,13 +6,15 @@
  * (listen_update.c).
  *
  * Locking: rca_id.op, then rca_listen_net.mutex, then rca_device.demux_mutex. Callbacks take none
- * of them. Other users wait for the last two, so no memory cgroup may delay their holder: memory is
- * allocated without reclaim, and the caller's cgroup makes room for it before another try. The
- * socket of a listen over iWARP is allocated by the driver, for which this does not hold.
+ * of them. Other users wait for the last two, so no cgroup may delay their holder: a worker takes
+ * them (rca_account_call()). Memory is allocated without reclaim, and the caller's cgroup makes
+ * room for it before another try. The socket of a listen over iWARP is allocated by the driver, for
+ * which this does not hold.
  */
 #include "listen/listeners.h"
 
 #include <linux/err.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -164,17 +166,32 @@ static int start_on_all_devices(struct rca_listen_net *ln, struct rca_listener *
 	return 0;
 }
 
-static int start_once(struct rca_listen_net *ln, struct rca_listener *listener)
-{
+/**
+ * struct start - a try to start a listener
+ * @listener: the listener
+ * @ret: the result
+ */
+struct start {
+	struct rca_listener *listener;
 	int ret;
+};
+
+/* Work of the user, while the caller of rca_listener_start() waits. */
+static void start_once(void *arg)
+{
+	struct start *start = arg;
+	struct rca_listener *listener = start->listener;
+	struct rca_id *id = listener->id;
+	struct rca_listen_net *ln = rca_listen_net(id->net);
+	struct mem_cgroup *old_memcg = set_active_memcg(id->obj.ctx->memcg);
 
 	mutex_lock(&ln->mutex);
 	if (listener->wildcard)
-		ret = start_on_all_devices(ln, listener);
+		start->ret = start_on_all_devices(ln, listener);
 	else
-		ret = rca_listener_join(listener, listener->id->dev, RCA_GFP_CALLBACK);
+		start->ret = rca_listener_join(listener, id->dev, RCA_GFP_CALLBACK);
 	mutex_unlock(&ln->mutex);
-	return ret;
+	set_active_memcg(old_memcg);
 }
 
 /* Let the memory cgroup reclaim what a listener on all devices needs. Sleeps. False: -ENOMEM. */
@@ -202,26 +219,33 @@ static bool make_room(void)
  */
 int rca_listener_start(struct rca_listener *listener)
 {
-	struct rca_id *id = listener->id;
-	struct rca_listen_net *ln = rca_listen_net(id->net);
-	int ret, tries = 0;
+	const struct rca_account *account = &listener->id->obj.ctx->account;
+	struct start start = { .listener = listener };
+	int tries = 0;
 
-	lockdep_assert_held(&id->op);
+	lockdep_assert_held(&listener->id->op);
 	do {
-		ret = start_once(ln, listener);
-	} while (ret == -ENOMEM && tries++ < ROOM_TRIES && make_room());
-	return ret;
+		rca_account_call(account, RCA_LANE_LISTEN, start_once, &start);
+	} while (start.ret == -ENOMEM && tries++ < ROOM_TRIES && make_room());
+	return start.ret;
+}
+
+/* Work of the user, while the caller of rca_listener_stop() waits. */
+static void stop_now(void *arg)
+{
+	struct rca_listener *listener = arg;
+	struct rca_listen_net *ln = rca_listen_net(listener->id->net);
+
+	mutex_lock(&ln->mutex);
+	stop_locked(ln, listener);
+	mutex_unlock(&ln->mutex);
 }
 
 /* The caller holds rca_id.op, and frees the listener. Sleeps. */
 void rca_listener_stop(struct rca_listener *listener)
 {
-	struct rca_listen_net *ln = rca_listen_net(listener->id->net);
-
 	lockdep_assert_held(&listener->id->op);
-	mutex_lock(&ln->mutex);
-	stop_locked(ln, listener);
-	mutex_unlock(&ln->mutex);
+	rca_account_call(&listener->id->obj.ctx->account, RCA_LANE_LISTEN, stop_now, listener);
 }
 
 /**

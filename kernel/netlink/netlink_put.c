@@ -110,7 +110,7 @@ int rca_nl_dump_ctxs(struct sk_buff *skb, struct netlink_callback *cb,
 			cb->args[RCA_NL_CTX] = ctx->serial;
 			cb->args[RCA_NL_POS] = 0;
 		}
-		if (rca_nl_may_see(&dump, rca_account_uid(&ctx->account)))
+		if (rca_nl_may_see(&dump, ctx->uid))
 			ret = dump_ctx(&dump, ctx, arg);
 		if (ret) {
 			rca_ctx_put(ctx);	/* got by rca_ctx_next() */
@@ -188,8 +188,7 @@ int rca_nl_put_owner(struct sk_buff *skb, struct user_namespace *userns, kuid_t 
 
 int rca_nl_put_ctx_owner(const struct rca_nl_dump *dump, const struct rca_ctx *ctx)
 {
-	return rca_nl_put_owner(dump->skb, dump->userns, rca_account_uid(&ctx->account),
-				pid_vnr(ctx->pid), ctx->comm);
+	return rca_nl_put_owner(dump->skb, dump->userns, ctx->uid, pid_vnr(ctx->pid), ctx->comm);
 }
 
 /* Nothing is put for an address without a family. */

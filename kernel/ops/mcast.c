@@ -183,6 +183,7 @@ static int get_join_request(struct rca_id *id, struct rca_tp_join *req, struct r
 	mutex_lock(&id->op);
 	ret = check_joinable(id);
 	if (!ret) {
+		req->account = &id->obj.ctx->account;
 		req->net = id->net;
 		req->ifindex = id->link.ifindex;
 		req->port_num = id->port_num;

@@ -5,7 +5,8 @@
  * learn of the member (IGMP, MLD).
  *
  * Locking: RTNL protects the table of groups that network devices have joined. It is
- * taken with no lock of ours held, because other code holds it around locks of its own.
+ * taken with no lock of ours held, because other code holds it around locks of its own; and by
+ * workers, because a thread of a user may be held up, and everybody waits for RTNL.
  */
 #include "transport/group.h"
 
@@ -21,6 +22,7 @@
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 
+#include "handle/limits.h"
 #include "lib/sockaddr.h"
 
 /* Hop limits of packets to a group: RoCE v1 is not routed. */
@@ -29,11 +31,13 @@
 
 /**
  * struct group - a membership
+ * @account: that of the member (immutable)
  * @node: in groups while @ndev is set (lock: RTNL)
  * @ndev: network device that has joined the group; NULL: none, or it is gone (lock: RTNL)
  * @mgid: the group (immutable)
  */
 struct group {
+	const struct rca_account *account;
 	struct hlist_node node;
 	struct net_device *ndev;
 	union ib_gid mgid;
@@ -209,6 +213,37 @@ static int join_locked(struct group *group, const struct rca_tp_join *req)
 }
 
 /**
+ * struct joining - a join that a worker executes
+ * @group: the membership
+ * @req: its parameters
+ * @ret: the result
+ */
+struct joining {
+	struct group *group;
+	const struct rca_tp_join *req;
+	int ret;
+};
+
+static void join_under_rtnl(void *arg)
+{
+	struct joining *joining = arg;
+
+	rtnl_lock();
+	joining->ret = join_locked(joining->group, joining->req);
+	rtnl_unlock();
+}
+
+static void leave_under_rtnl(void *arg)
+{
+	struct group *group = arg;
+
+	rtnl_lock();
+	if (group->ndev)
+		ndev_leave(group);
+	rtnl_unlock();
+}
+
+/**
  * rca_group_join() - join a group over RoCE
  * @ibdev: the device
  * @req: the group and the member; its port is RoCE
@@ -222,6 +257,7 @@ static int join_locked(struct group *group, const struct rca_tp_join *req)
 void *rca_group_join(struct ib_device *ibdev, const struct rca_tp_join *req,
 		     struct rdma_ah_attr *ah)
 {
+	struct joining joining = { .req = req };
 	struct group *group;
 	int ret;
 
@@ -231,9 +267,10 @@ void *rca_group_join(struct ib_device *ibdev, const struct rca_tp_join *req,
 	ret = rca_group_mgid(req->group, req->sgid_attr->gid_type, &group->mgid);
 	if (ret)
 		goto err_free;
-	rtnl_lock();
-	ret = join_locked(group, req);
-	rtnl_unlock();
+	group->account = req->account;
+	joining.group = group;
+	rca_account_call(group->account, RCA_LANE_RTNL, join_under_rtnl, &joining);
+	ret = joining.ret;
 	if (ret)
 		goto err_free;
 	fill_ah(ah, &group->mgid, req);
@@ -249,9 +286,6 @@ void rca_group_leave(void *membership)
 {
 	struct group *group = membership;
 
-	rtnl_lock();
-	if (group->ndev)
-		ndev_leave(group);
-	rtnl_unlock();
+	rca_account_call(group->account, RCA_LANE_RTNL, leave_under_rtnl, group);
 	kfree(group);
 }

@@ -12,6 +12,7 @@
 
 struct ib_uverbs_ah_attr;
 struct net;
+struct rca_account;
 struct rca_device;
 struct rca_tp_ops;
 struct sa_path_rec;
@@ -201,6 +202,7 @@ struct rca_tp_event {
 
 /**
  * struct rca_tp_join - parameters of join()
+ * @account: that of the member; outlives the membership
  * @net: network namespace of the member
  * @ifindex: network device of its local address
  * @port_num: port of the device
@@ -215,6 +217,7 @@ struct rca_tp_event {
  * @subnet: InfiniBand: MGID of the broadcast group of the IPoIB subnet; 0: there is none
  */
 struct rca_tp_join {
+	const struct rca_account *account;
 	struct net *net;
 	int ifindex;
 	u32 port_num;

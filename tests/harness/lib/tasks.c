@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "limits.h"
 #include "tasks.h"
+
+#define CGROUPS "/sys/fs/cgroup"
+#define STARVED CGROUPS "/rca_starved"
 
 void start_threads(pthread_t *threads, int count, void *(*run)(void *arg), void *arg)
 {
@@ -102,12 +107,27 @@ void busy_begins(int ready)
 	MUST(write(ready, "", 1));
 }
 
+void starve_busy(pid_t pid)
+{
+	char text[16];
+
+	write_or_skip(CGROUPS "/cgroup.subtree_control", "+cpu");
+	if (mkdir(STARVED, 0755) && errno != EEXIST)
+		ktap_skip("%s: %m", STARVED);
+	write_or_skip(STARVED "/cpu.max", "1000 1000000");
+	snprintf(text, sizeof(text), "%d", pid);
+	write_or_skip(STARVED "/cgroup.procs", text);
+}
+
 void kill_busy(pid_t pid)
 {
 	int status;
 
+	if (!access(STARVED, F_OK))
+		write_or_skip(STARVED "/cpu.max", "max");
 	MUST(kill(-pid, SIGKILL));
 	EXPECT_EQ(waitpid(pid, &status, 0), pid);
 	/* It was busy to the end: its own failures are printed already. */
 	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	rmdir(STARVED);
 }

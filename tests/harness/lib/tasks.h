@@ -20,6 +20,11 @@ void kill_child(pid_t pid);
  */
 pid_t start_busy(void (*work)(int ready));
 void busy_begins(int ready);
+/*
+ * Leave all threads of a busy process together a thousandth of a processor, until kill_busy(): each
+ * of them may stand still at any place in the kernel. The test is skipped without cgroups for that.
+ */
+void starve_busy(pid_t pid);
 void kill_busy(pid_t pid);
 /* The exit status of a child process, or the negative number of the signal that ended it. */
 int wait_exit(pid_t pid);

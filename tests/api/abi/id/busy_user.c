@@ -13,6 +13,8 @@
 #define LISTENERS 5000
 #define RESOLUTIONS 20000
 #define BATCH_OF_LISTENS 8000
+#define MANY_THREADS 200
+#define STARVED_ROUNDS 4
 #define LATE "10.7.0.98"
 #define CLIENTS 400
 #define CONNECTS 2
@@ -112,6 +114,62 @@ TEST(listeners_of_another_user_whose_links_flap)
 	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
 	EXPECT(worst < BOUND);
 	kill_busy(busy);
+}
+
+static int many_ctx;
+
+static void *listen_without_end(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		uint32_t id = get_id(many_ctx, -1, 0);
+
+		rca_listen(many_ctx, id, 0);
+		rca_destroy(many_ctx, id);
+	}
+	return NULL;
+}
+
+static void listen_with_many_threads(int ready)
+{
+	pthread_t threads[MANY_THREADS];
+
+	MUST(setgid(ANNA));
+	MUST(setuid(ANNA));
+	many_ctx = get_ctx();
+	busy_begins(ready);
+	start_threads(threads, MANY_THREADS, listen_without_end, NULL);
+	for (;;)
+		pause();
+}
+
+TEST(listeners_of_another_user_with_many_threads)
+{
+	int ctx = open_as(BERT);
+	double idle = time_listeners(ctx), worst;
+	pid_t busy = start_busy(listen_with_many_threads);
+
+	worst = least_of(time_listeners, ctx);
+	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
+	expect_below(worst, BOUND);
+	kill_busy(busy);
+}
+
+TEST(listeners_of_another_user_whose_threads_do_not_run)
+{
+	int ctx = open_as(BERT);
+	pid_t busy = start_busy(listen_with_many_threads);
+	double worst = 0, took;
+
+	sleep(2);
+	starve_busy(busy);
+	for (int i = 0; i < STARVED_ROUNDS; i++) {
+		took = time_listeners(ctx);
+		worst = took > worst ? took : worst;
+	}
+	ktap_note("%.1f ms", worst * 1e3);
+	kill_busy(busy);
+	EXPECT(worst < BOUND);
 }
 
 static void resolve_for_long(int ready)

@@ -3,6 +3,7 @@
 #include "handle/limits.h"
 
 #include <kunit/test.h>
+#include <linux/sched.h>
 
 static void users_have_workqueues_of_their_own(struct kunit *test)
 {
@@ -21,20 +22,22 @@ static void users_have_workqueues_of_their_own(struct kunit *test)
 	rca_account_close(&b);
 }
 
-/* Users beyond those who may have workqueues. */
-#define CROWD 300
+#define CROWD 30
 
 /* Work of users who share must not keep the module's own waiting, nor slow work the other. */
 static void users_without_workqueues_share_others(struct kunit *test)
 {
 	struct rca_account *accounts = kunit_kcalloc(test, CROWD, sizeof(*accounts), GFP_KERNEL);
+	const unsigned int usual = rca_max_own_wq;
 	struct workqueue_struct *shared, *slow;
 	int i, n;
 
 	KUNIT_ASSERT_NOT_NULL(test, accounts);
+	rca_max_own_wq = CROWD / 2;
 	for (n = 0; n < CROWD; n++)
 		if (rca_account_open(&accounts[n], KUIDT_INIT(80000 + n), false))
 			break;
+	rca_max_own_wq = usual;
 	KUNIT_ASSERT_EQ(test, n, CROWD);
 	shared = rca_account_wq(&accounts[CROWD - 2]);
 	slow = rca_account_slow_wq(&accounts[CROWD - 2]);
@@ -47,6 +50,42 @@ static void users_without_workqueues_share_others(struct kunit *test)
 	}
 	while (n--)
 		rca_account_close(&accounts[n]);
+}
+
+/* struct called - what a function saw that rca_account_call() called */
+struct called {
+	struct rca_account *account;
+	bool by_worker;
+	bool inside;
+};
+
+static void note_worker(void *arg)
+{
+	struct called *called = arg;
+
+	called->by_worker = current->flags & PF_WQ_WORKER;
+}
+
+static void call_from_a_worker(void *arg)
+{
+	struct called *outer = arg, inner = {};
+
+	rca_account_call(outer->account, RCA_LANE_RTNL, note_worker, &inner);
+	outer->inside = inner.by_worker;
+	note_worker(outer);
+}
+
+/* The caller's own thread may stand still while it has locks. */
+static void calls_are_made_by_workers(struct kunit *test)
+{
+	struct rca_account account;
+	struct called called = { .account = &account };
+
+	KUNIT_ASSERT_EQ(test, rca_account_open(&account, KUIDT_INIT(70001), false), 0);
+	rca_account_call(&account, RCA_LANE_LISTEN, call_from_a_worker, &called);
+	KUNIT_EXPECT_TRUE(test, called.by_worker);
+	KUNIT_EXPECT_TRUE(test, called.inside);
+	rca_account_close(&account);
 }
 
 static void user_borrows_up_to_a_limit(struct kunit *test)
@@ -105,6 +144,7 @@ static void all_users_borrow_up_to_a_limit(struct kunit *test)
 static struct kunit_case users_cases[] = {
 	KUNIT_CASE(users_have_workqueues_of_their_own),
 	KUNIT_CASE(users_without_workqueues_share_others),
+	KUNIT_CASE(calls_are_made_by_workers),
 	KUNIT_CASE(user_borrows_up_to_a_limit),
 	KUNIT_CASE(all_users_borrow_up_to_a_limit),
 	{}
