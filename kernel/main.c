@@ -20,6 +20,7 @@
 #include "log/failure_log.h"
 #include "netlink/netlink.h"
 #include "ops/mcast.h"
+#include "ops/shutdown.h"
 #include "ops/teardown.h"
 #include "port/porttable.h"
 #include "resolve/path_cache.h"
@@ -173,6 +174,7 @@ err_users:
 static void __exit rca_exit(void)
 {
 	rca_chardev_exit();
+	rca_shutdown_exit();
 	rca_netlink_exit();
 	rca_devices_exit();
 	rca_listen_update_exit();

@@ -1,37 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Close of a queue or a context: its ids are destroyed. Many ids are destroyed in parallel,
- * because the lower layers make the destroying thread wait: for messages that are being
- * sent, and for callbacks.
+ * Close of a queue or a context: its ids are destroyed, by work of the user who made them. Many ids
+ * are destroyed in parallel, because the lower layers make the destroying thread wait: for messages
+ * that are being sent, and for callbacks.
  *
- * Locking: a spinlock for the position in a context; see "DOC: Locking" in id.h for the
- * locks of destroying an id.
+ * The user decides how long it takes: a thread of theirs that does not run, as its cgroup has no
+ * time left, may hold an id. So who closes waits only as that user, and not for a descriptor that
+ * another user has passed.
+ *
+ * Locking: a spinlock for the position in a context; see "DOC: Locking" in id.h for the locks of
+ * destroying an id.
  */
 #include "ops/shutdown.h"
 
 #include <kunit/visibility.h>
+#include <linux/completion.h>
 #include <linux/cpumask.h>
+#include <linux/cred.h>
 #include <linux/minmax.h>
+#include <linux/pid.h>
+#include <linux/refcount.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "id/id.h"
 #include "ops/teardown.h"
 
-/* Ids that the closing thread destroys before it starts workers. */
+/* Ids that the first worker destroys before it starts others. */
 #define SERIAL_IDS	16
 
 /* Limit of workers, which leaves processors and workers to others. */
-#define MAX_HELPERS	7
+#define MAX_WORKERS	8
+
+/**
+ * struct worker - a worker that destroys ids
+ * @work: the work
+ * @closing: the queue or context
+ */
+struct worker {
+	struct work_struct work;
+	struct closing *closing;
+};
 
 /**
  * struct closing - a queue or context that is being closed
  * @next: get the next id, with a reference; NULL: none is left. May be called concurrently
  * @destroy: destroys the id
- * @queue: the queue, or NULL
- * @ctx: the context, or that of the queue
+ * @queue: the queue, or NULL (holds a reference until @done)
+ * @ctx: the context, or that of the queue (holds a reference until @done)
  * @pos: position in @ctx (lock: @lock)
  * @lock: protects @pos
+ * @ref: references: each worker, and who closes
+ * @running: workers that have not ended
+ * @done: all ids are destroyed
+ * @workers: the workers; the first one starts the others
  */
 struct closing {
 	struct rca_obj *(*next)(struct closing *closing);
@@ -40,17 +65,15 @@ struct closing {
 	struct rca_ctx *ctx;
 	unsigned long pos;
 	spinlock_t lock;
+	refcount_t ref;
+	atomic_t running;
+	struct completion done;
+	struct worker workers[MAX_WORKERS];
 };
 
-/**
- * struct helper - a worker that destroys ids
- * @work: the work
- * @closing: the queue or context
- */
-struct helper {
-	struct work_struct work;
-	struct closing *closing;
-};
+/* Those that are not done, and the exit that waits for them. */
+static atomic_t num_closing = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(all_closed);
 
 /* Destroy up to @max ids; false: none is left. */
 static bool destroy_some(struct closing *closing, unsigned int max)
@@ -68,29 +91,83 @@ static bool destroy_some(struct closing *closing, unsigned int max)
 	return true;
 }
 
-static void helper_work(struct work_struct *work)
+static void closing_put(struct closing *closing)
 {
-	destroy_some(container_of(work, struct helper, work)->closing, UINT_MAX);
+	if (refcount_dec_and_test(&closing->ref))
+		kfree(closing);
 }
 
-/* When this returns, all ids are destroyed. */
-static void destroy_all(struct closing *closing)
+static void worker_ends(struct closing *closing)
 {
-	unsigned int count = min_t(unsigned int, num_online_cpus(), MAX_HELPERS), i;
-	struct helper helpers[MAX_HELPERS];
+	if (atomic_dec_and_test(&closing->running)) {
+		rca_queue_put(closing->queue);	/* got in close_ids() */
+		rca_ctx_put(closing->ctx);	/* got in close_ids() */
+		complete(&closing->done);
+		if (atomic_dec_and_test(&num_closing))
+			wake_up(&all_closed);
+	}
+	closing_put(closing);
+}
 
-	if (!destroy_some(closing, SERIAL_IDS))
-		return;
-	for (i = 0; i < count; i++) {
-		helpers[i].closing = closing;
-		INIT_WORK_ONSTACK(&helpers[i].work, helper_work);
-		queue_work(rca_account_wq(&closing->ctx->account), &helpers[i].work);
-	}
+static void worker_work(struct work_struct *work);
+
+static void start_worker(struct closing *closing, unsigned int i)
+{
+	struct worker *worker = &closing->workers[i];
+
+	worker->closing = closing;
+	INIT_WORK(&worker->work, worker_work);
+	refcount_inc(&closing->ref);	/* put in worker_ends() */
+	atomic_inc(&closing->running);
+	queue_work(rca_account_wq(&closing->ctx->account), &worker->work);
+}
+
+static void worker_work(struct work_struct *work)
+{
+	struct worker *worker = container_of(work, struct worker, work);
+	struct closing *closing = worker->closing;
+	unsigned int count = min_t(unsigned int, num_online_cpus() + 1, MAX_WORKERS), i;
+
+	if (worker == closing->workers && destroy_some(closing, SERIAL_IDS))
+		for (i = 1; i < count; i++)
+			start_worker(closing, i);
 	destroy_some(closing, UINT_MAX);
-	for (i = 0; i < count; i++) {
-		flush_work(&helpers[i].work);
-		destroy_work_on_stack(&helpers[i].work);
-	}
+	worker_ends(closing);
+}
+
+/* Does the caller belong to the user, or to the process, who opened the context? */
+static bool is_own(const struct rca_ctx *ctx)
+{
+	return uid_eq(rca_account_user(), rca_account_uid(&ctx->account)) ||
+	       task_tgid(current) == ctx->pid;
+}
+
+/*
+ * Starts to destroy the ids. As their user, waits until that is done, or a fatal signal comes:
+ * a process that ends waits in any case, so its ports are free when it is gone.
+ */
+static void close_ids(struct rca_ctx *ctx, struct rca_queue *queue,
+		      struct rca_obj *(*next)(struct closing *closing),
+		      void (*destroy)(struct rca_id *id))
+{
+	/* A close cannot fail, and this is small. */
+	struct closing *closing = kzalloc(sizeof(*closing), GFP_KERNEL | __GFP_NOFAIL);
+	bool wait = is_own(ctx);
+
+	closing->next = next;
+	closing->destroy = destroy;
+	closing->ctx = rca_ctx_get(ctx);	/* put in worker_ends() */
+	if (queue)
+		closing->queue = rca_queue_get(queue);	/* put in worker_ends() */
+	spin_lock_init(&closing->lock);
+	refcount_set(&closing->ref, 1);
+	atomic_set(&closing->running, 0);
+	init_completion(&closing->done);
+	atomic_inc(&num_closing);
+	start_worker(closing, 0);
+	if (wait)
+		wait_for_completion_killable(&closing->done);
+	closing_put(closing);
 }
 
 static struct rca_obj *next_in_queue(struct closing *closing)
@@ -112,19 +189,16 @@ static void destroy_in_queue(struct rca_id *id)
  * rca_queue_shutdown() - destroy the ids of a queue whose last descriptor was closed
  * @queue: the queue
  *
+ * For a caller who is another user than that of the queue, this may be done later.
+ *
  * Context: Process context. Sleeps. Not from work.
  */
 void rca_queue_shutdown(struct rca_queue *queue)
 {
-	struct closing closing = {
-		.next = next_in_queue,
-		.destroy = destroy_in_queue,
-		.queue = queue,
-		.ctx = queue->ctx,
-	};
-
 	rca_queue_mark_closed(queue);
-	destroy_all(&closing);
+	/* No other source is attached any more. */
+	if (READ_ONCE(queue->num_sources))
+		close_ids(queue->ctx, queue, next_in_queue, destroy_in_queue);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_queue_shutdown);
 
@@ -158,19 +232,21 @@ static void destroy_without_queue(struct rca_id *id)
  * rca_ctx_shutdown() - destroy the ids of a closed context that have no queue with a descriptor
  * @ctx: the context
  *
- * The other ids exist until their queue is closed.
+ * The other ids exist until their queue is closed. For a caller who is another user than that of
+ * the context, this may be done later.
  *
  * Context: Process context. Sleeps. Not from work.
  */
 void rca_ctx_shutdown(struct rca_ctx *ctx)
 {
-	struct closing closing = {
-		.next = next_in_ctx,
-		.destroy = destroy_without_queue,
-		.ctx = ctx,
-	};
-
-	spin_lock_init(&closing.lock);
-	destroy_all(&closing);
+	if (!xa_empty(&ctx->table))
+		close_ids(ctx, NULL, next_in_ctx, destroy_without_queue);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_ctx_shutdown);
+
+/* Module exit, when no file is open any more: wait for the ids of those that were closed. */
+void rca_shutdown_exit(void)
+{
+	wait_event(all_closed, !atomic_read(&num_closing));
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_shutdown_exit);

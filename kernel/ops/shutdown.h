@@ -7,5 +7,6 @@
 
 void rca_queue_shutdown(struct rca_queue *queue);
 void rca_ctx_shutdown(struct rca_ctx *ctx);
+void rca_shutdown_exit(void);
 
 #endif /* RCA_SHUTDOWN_H */

@@ -4,6 +4,13 @@
 
 #include "tasks.h"
 
+#define ANNA 70001
+#define STOPPED_IDS 1000
+#define STOPPED_THREADS 200
+
+/* In seconds, see Documentation/bounds.rst; guests share their processors. */
+#define BOUND 0.5
+
 TEST(queue_outlives_the_context)
 {
 	struct pair p;
@@ -171,6 +178,65 @@ TEST(descriptor_of_a_queue_in_a_socket_nobody_reads)
 	MUST(close(socks[1]));
 	ctx = get_ctx();
 	get_bound(ctx, -1, HERE, 7471);
+}
+
+static struct {
+	int ctx, sock;
+	uint32_t ids[STOPPED_IDS];
+} stopped;
+
+static void *resolve_without_end(void *arg)
+{
+	unsigned int seed = gettid();
+
+	(void)arg;
+	for (;;)
+		rca_resolve_addr(stopped.ctx, stopped.ids[rand_r(&seed) % STOPPED_IDS], NULL,
+				 NOBODY, 1);
+	return NULL;
+}
+
+/* A user whose threads have hardly any processor time passes a queue on, and keeps its ids busy. */
+static void resolve_while_stopped(int ready)
+{
+	pthread_t threads[STOPPED_THREADS];
+	int queue;
+
+	MUST(setgid(ANNA));
+	MUST(setuid(ANNA));
+	stopped.ctx = get_ctx();
+	queue = get_queue(stopped.ctx);
+	for (int i = 0; i < STOPPED_IDS; i++)
+		stopped.ids[i] = get_id(stopped.ctx, queue, i);
+	send_fds(stopped.sock, &queue, 1);
+	MUST(close(queue));
+	busy_begins(ready);
+	start_threads(threads, STOPPED_THREADS, resolve_without_end, NULL);
+	for (;;)
+		pause();
+}
+
+/* The one who closes it is another user, and does not wait for threads that do not run. */
+TEST(descriptor_of_a_user_whose_threads_do_not_run)
+{
+	int socks[2], queue;
+	double took;
+	pid_t busy;
+
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, socks));
+	stopped.sock = socks[0];
+	busy = start_busy(resolve_while_stopped);
+	receive_fds(socks[1], &queue, 1);
+	/* Each of its threads is somewhere in a call then, and may hold an id. */
+	sleep(2);
+	starve_busy(busy);
+	sleep(1);
+	took = -ktap_now();
+	MUST(close(queue));
+	took += ktap_now();
+	ktap_note("%.1f ms", took * 1e3);
+	kill_busy(busy);
+	EXPECT(took < BOUND);
 }
 
 TEST(fork_shares_the_context)
