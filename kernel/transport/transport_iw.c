@@ -3,14 +3,16 @@
  * The transport over iw_cm: translates calls and events. Connects, which may block,
  * are in transport_iw_connect.c.
  *
- * Locking: &iw_lower.mutex is held over the callbacks of a lower cm_id, so that
- * destroy() waits for them. iw_cm calls back from one ordered workqueue, which all of
- * its users share: no callback may wait.
+ * Locking: &iw_lower.lock, not held over a callback: destroy() waits until those that run have
+ * returned. iw_cm calls back from one ordered workqueue, which all of its users share: no callback
+ * may wait, not even for a thread that has just marked its lower cm_id as destroyed.
  */
 #include "transport/transport_iw.h"
 
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/wait_bit.h>
 #include <net/ipv6.h>
 
 #include "ip/netns.h"
@@ -79,15 +81,24 @@ static int iw_conn_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 {
 	struct iw_lower *lower = cm_id->context;
 	struct rca_tp_event out = {};
+	void *owner;
 
 	if (!get_event(&out, event))
 		return 0;
 	if (event->event != IW_CM_EVENT_CLOSE)
 		WRITE_ONCE(lower->pending, false);	/* pairs with iw_destroy() */
-	mutex_lock(&lower->mutex);
-	if (lower->owner)
-		callbacks->event(lower->owner, lower, &out);
-	mutex_unlock(&lower->mutex);
+	spin_lock(&lower->lock);
+	owner = lower->owner;
+	if (owner)
+		lower->callbacks++;
+	spin_unlock(&lower->lock);
+	if (!owner)
+		return 0;
+	callbacks->event(owner, lower, &out);
+	spin_lock(&lower->lock);
+	lower->callbacks--;
+	wake_up_var(&lower->callbacks);
+	spin_unlock(&lower->lock);
 	return 0;
 }
 
@@ -164,13 +175,24 @@ static void *iw_create(struct ib_device *dev, void *owner)
 	return lower;
 }
 
+static bool has_callbacks(struct iw_lower *lower)
+{
+	bool some;
+
+	spin_lock(&lower->lock);
+	some = lower->callbacks;
+	spin_unlock(&lower->lock);
+	return some;
+}
+
 static void iw_destroy(void *_lower)
 {
 	struct iw_lower *lower = _lower;
 
-	mutex_lock(&lower->mutex);
+	spin_lock(&lower->lock);
 	lower->owner = NULL;
-	mutex_unlock(&lower->mutex);
+	spin_unlock(&lower->lock);
+	wait_var_event(&lower->callbacks, !has_callbacks(lower));
 	rca_iw_lower_destroy(lower);
 }
 

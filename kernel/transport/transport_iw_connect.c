@@ -101,7 +101,7 @@ struct iw_lower *rca_iw_lower_alloc(struct ib_device *dev, void *owner, gfp_t gf
 	}
 	refcount_set(&lower->ref, 1);	/* put in destroy_now() */
 	lower->dev = dev;
-	mutex_init(&lower->mutex);
+	spin_lock_init(&lower->lock);
 	lower->owner = owner;
 	INIT_WORK(&lower->destroy_work, destroy_work);
 	return lower;
@@ -123,7 +123,6 @@ void rca_iw_lower_free(struct iw_lower *lower)
 		put_cred(attempt->cred);
 		kfree(attempt);
 	}
-	mutex_destroy(&lower->mutex);
 	ib_device_put(lower->dev);
 	kfree(lower);
 }

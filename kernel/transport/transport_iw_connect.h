@@ -3,8 +3,8 @@
 #ifndef RCA_TRANSPORT_IW_CONNECT_H
 #define RCA_TRANSPORT_IW_CONNECT_H
 
-#include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/iw_cm.h>
 
@@ -17,8 +17,9 @@ struct iw_attempt;
  * @ref: references: of the owner, of a connect under way, of the finish() of a connect
  * @dev: the device (immutable; referenced)
  * @cm_id: the cm_id of iw_cm (immutable; owned)
- * @mutex: held over callbacks
- * @owner: argument of the callbacks; NULL: none yet, or destroyed (lock: @mutex)
+ * @lock: a leaf
+ * @owner: argument of the callbacks; NULL: none yet, or destroyed (lock: @lock)
+ * @callbacks: callbacks of @owner that are running (lock: @lock)
  * @pending: iw_cm waits for the peer, and iw_destroy_cm_id() would wait, too
  * @attempt: the connect; NULL: there was none (set once; owned)
  * @destroy_work: destroys @cm_id in the background
@@ -27,8 +28,9 @@ struct iw_lower {
 	refcount_t ref;
 	struct ib_device *dev;
 	struct iw_cm_id *cm_id;
-	struct mutex mutex;
+	spinlock_t lock;
 	void *owner;
+	unsigned int callbacks;
 	bool pending;
 	struct iw_attempt *attempt;
 	struct work_struct destroy_work;
