@@ -68,8 +68,9 @@ extern unsigned int rca_context_limits[RCA_RESOURCES];
 /* For work of no user: short, and never waiting for one. */
 extern struct workqueue_struct *rca_wq;
 
-/* Users who may have workqueues of their own; changed by unit tests alone. */
+#if IS_ENABLED(CONFIG_KUNIT)
 extern unsigned int rca_max_own_wq;
+#endif
 
 int rca_users_init(void);
 void rca_users_exit(void);

@@ -4,6 +4,7 @@
 
 #include <kunit/test.h>
 #include <linux/sched.h>
+#include <linux/workqueue.h>
 
 static void users_have_workqueues_of_their_own(struct kunit *test)
 {
@@ -52,39 +53,47 @@ static void users_without_workqueues_share_others(struct kunit *test)
 		rca_account_close(&accounts[n]);
 }
 
-/* struct called - what a function saw that rca_account_call() called */
+/* struct called - work that calls a function by rca_account_call(), and which task made the call */
 struct called {
+	struct work_struct work;
 	struct rca_account *account;
+	struct task_struct *caller;
 	bool by_worker;
-	bool inside;
 };
 
 static void note_worker(void *arg)
 {
 	struct called *called = arg;
 
+	called->caller = current;
 	called->by_worker = current->flags & PF_WQ_WORKER;
 }
 
-static void call_from_a_worker(void *arg)
+static void call_from_a_worker(struct work_struct *work)
 {
-	struct called *outer = arg, inner = {};
+	struct called *called = container_of(work, struct called, work);
 
-	rca_account_call(outer->account, RCA_LANE_RTNL, note_worker, &inner);
-	outer->inside = inner.by_worker;
-	note_worker(outer);
+	rca_account_call(called->account, RCA_LANE_LISTEN, note_worker, called);
+	called->by_worker = called->caller == current;
 }
 
-/* The caller's own thread may stand still while it has locks. */
+/* A thread of the user may stand still while it has locks; a worker need not wait for another. */
 static void calls_are_made_by_workers(struct kunit *test)
 {
 	struct rca_account account;
 	struct called called = { .account = &account };
 
 	KUNIT_ASSERT_EQ(test, rca_account_open(&account, KUIDT_INIT(70001), false), 0);
-	rca_account_call(&account, RCA_LANE_LISTEN, call_from_a_worker, &called);
+	rca_account_call(&account, RCA_LANE_LISTEN, note_worker, &called);
 	KUNIT_EXPECT_TRUE(test, called.by_worker);
-	KUNIT_EXPECT_TRUE(test, called.inside);
+	KUNIT_EXPECT_PTR_NE(test, called.caller, current);
+
+	called.by_worker = false;
+	INIT_WORK_ONSTACK(&called.work, call_from_a_worker);
+	queue_work(rca_account_wq(&account), &called.work);
+	flush_work(&called.work);
+	destroy_work_on_stack(&called.work);
+	KUNIT_EXPECT_TRUE(test, called.by_worker);
 	rca_account_close(&account);
 }
 
