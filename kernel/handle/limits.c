@@ -87,6 +87,12 @@ static atomic_t all_borrowed = ATOMIC_INIT(0);	/* &rca_user.borrowed of all user
 static struct workqueue_struct *shared_wq;
 static struct workqueue_struct *shared_slow_wq;
 
+/*
+ * Work of lanes, one for each user. It is not on the workqueues of users: there, work may hold all
+ * places while it waits for an id whose holder waits for a lane.
+ */
+static struct workqueue_struct *lane_wqs[RCA_LANES];
+
 struct workqueue_struct *rca_wq;
 EXPORT_SYMBOL_IF_KUNIT(rca_wq);
 
@@ -252,7 +258,7 @@ static struct rca_user *user_alloc(kuid_t uid)
 	INIT_WORK(&user->free_work, user_free_work);
 	set_wq(user);
 	for (i = 0; i < RCA_LANES; i++)
-		rca_lane_init(&user->lanes[i], user->wq);
+		rca_lane_init(&user->lanes[i], lane_wqs[i]);
 	atomic_inc(&num_users);
 	return user;
 }
@@ -312,12 +318,17 @@ static void user_put(struct rca_user *user)
 
 static void destroy_common(void)
 {
+	int i;
+
 	if (shared_slow_wq)
 		destroy_workqueue(shared_slow_wq);
 	if (shared_wq)
 		destroy_workqueue(shared_wq);
 	if (rca_wq)
 		destroy_workqueue(rca_wq);	/* waits for user_free_work() to return */
+	for (i = 0; i < RCA_LANES; i++)
+		if (lane_wqs[i])
+			destroy_workqueue(lane_wqs[i]);
 }
 
 /* Module init. Returns 0 or -ENOMEM. */
@@ -326,7 +337,11 @@ int __init rca_users_init(void)
 	rca_wq = alloc_workqueue("rdma_cm_alt", WQ_UNBOUND, 0);
 	shared_wq = alloc_workqueue("rdma_cm_alt_users", WQ_UNBOUND, 0);
 	shared_slow_wq = alloc_workqueue("rdma_cm_alt_iw_users", WQ_UNBOUND, WQ_MAX_ACTIVE);
-	if (rca_wq && shared_wq && shared_slow_wq)
+	lane_wqs[RCA_LANE_LISTEN] = alloc_workqueue("rdma_cm_alt_listens", WQ_UNBOUND,
+						    WQ_MAX_ACTIVE);
+	lane_wqs[RCA_LANE_RTNL] = alloc_workqueue("rdma_cm_alt_rtnl", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	if (rca_wq && shared_wq && shared_slow_wq && lane_wqs[RCA_LANE_LISTEN] &&
+	    lane_wqs[RCA_LANE_RTNL])
 		return 0;
 	destroy_common();
 	return -ENOMEM;
