@@ -16,10 +16,12 @@
 #include <kunit/visibility.h>
 #include <linux/bug.h>
 #include <linux/compiler.h>
+#include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/errno.h>
 #include <linux/hashtable.h>
 #include <linux/limits.h>
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -35,10 +37,11 @@
 #include "handle/lane.h"
 
 /*
- * Users with workqueues of their own, of a few KiB that are charged to no memory cgroup. Those
- * beyond share &shared_wq, &shared_slow_wq.
+ * Users with workqueues of their own; those beyond share &shared_wq, &shared_slow_wq. A workqueue
+ * has half a KiB for each processor, charged to no memory cgroup: fewer users where there are many.
  */
-VISIBLE_IF_KUNIT unsigned int rca_max_own_wq = 4096;
+#define WQ_PROCESSORS	262144
+VISIBLE_IF_KUNIT unsigned int rca_max_own_wq;
 EXPORT_SYMBOL_IF_KUNIT(rca_max_own_wq);
 
 /* Requests whose memory a user may have outside of its memory cgroup, a few KiB each. */
@@ -92,6 +95,7 @@ static struct workqueue_struct *shared_slow_wq;
  * places while it waits for an id whose holder waits for a lane.
  */
 static struct workqueue_struct *lane_wqs[RCA_LANES];
+static struct lock_class_key lane_keys[RCA_LANES];
 
 struct workqueue_struct *rca_wq;
 EXPORT_SYMBOL_IF_KUNIT(rca_wq);
@@ -257,8 +261,10 @@ static struct rca_user *user_alloc(kuid_t uid)
 	user->uid = uid;
 	INIT_WORK(&user->free_work, user_free_work);
 	set_wq(user);
-	for (i = 0; i < RCA_LANES; i++)
+	for (i = 0; i < RCA_LANES; i++) {
 		rca_lane_init(&user->lanes[i], lane_wqs[i]);
+		lockdep_set_class(&user->lanes[i].turn, &lane_keys[i]);
+	}
 	atomic_inc(&num_users);
 	return user;
 }
@@ -334,6 +340,7 @@ static void destroy_common(void)
 /* Module init. Returns 0 or -ENOMEM. */
 int __init rca_users_init(void)
 {
+	rca_max_own_wq = clamp_t(unsigned int, WQ_PROCESSORS / num_possible_cpus(), 256, 4096);
 	rca_wq = alloc_workqueue("rdma_cm_alt", WQ_UNBOUND, 0);
 	shared_wq = alloc_workqueue("rdma_cm_alt_users", WQ_UNBOUND, 0);
 	shared_slow_wq = alloc_workqueue("rdma_cm_alt_iw_users", WQ_UNBOUND, WQ_MAX_ACTIVE);

@@ -31,9 +31,9 @@ int rca_cmd_usage(struct rca_ucmd *ucmd)
 			  &user);
 	/*
 	 * The file may have been passed to another user, who must not learn about its
-	 * opener's other contexts.
+	 * opener's other contexts; nor may subordinate users about those of their user.
 	 */
-	if (!uid_eq(current_uid(), ucmd->ctx->uid))
+	if (!uid_eq(current_uid(), rca_account_uid(account)))
 		memset(&user, 0, sizeof(user));
 	cmd->out_context_used = context.used;
 	cmd->out_context_limit = context.limit;

@@ -13,9 +13,11 @@
  */
 #include "listen/listeners.h"
 
+#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "device/device_netns.h"
@@ -169,10 +171,12 @@ static int start_on_all_devices(struct rca_listen_net *ln, struct rca_listener *
 /**
  * struct start - a try to start a listener
  * @listener: the listener
+ * @cred: the credentials of the caller, for the socket of a listener over iWARP
  * @ret: the result
  */
 struct start {
 	struct rca_listener *listener;
+	const struct cred *cred;
 	int ret;
 };
 
@@ -184,6 +188,7 @@ static void start_once(void *arg)
 	struct rca_id *id = listener->id;
 	struct rca_listen_net *ln = rca_listen_net(id->net);
 	struct mem_cgroup *old_memcg = set_active_memcg(id->obj.ctx->memcg);
+	const struct cred *old_cred = override_creds(start->cred);
 
 	mutex_lock(&ln->mutex);
 	if (listener->wildcard)
@@ -191,20 +196,27 @@ static void start_once(void *arg)
 	else
 		start->ret = rca_listener_join(listener, id->dev, RCA_GFP_CALLBACK);
 	mutex_unlock(&ln->mutex);
+	revert_creds(old_cred);
 	set_active_memcg(old_memcg);
 }
 
-/* Let the memory cgroup reclaim what a listener on all devices needs. Sleeps. False: -ENOMEM. */
-static bool make_room(void)
+/*
+ * Let the memory cgroup that start_once() charges reclaim what a listener on all devices needs.
+ * Sleeps. False: -ENOMEM.
+ */
+static bool make_room(struct mem_cgroup *memcg)
 {
+	struct mem_cgroup *old_memcg;
 	struct rca_device *dev = NULL;
 	unsigned int devices = 0;
 	void *room;
 
 	while ((dev = rca_device_next(dev)))
 		devices++;
+	old_memcg = set_active_memcg(memcg);
 	room = kvmalloc_array(devices, sizeof(struct rca_slot) + sizeof(struct rca_demux),
 			      GFP_KERNEL_ACCOUNT);
+	set_active_memcg(old_memcg);
 	kvfree(room);
 	return room;
 }
@@ -220,13 +232,14 @@ static bool make_room(void)
 int rca_listener_start(struct rca_listener *listener)
 {
 	const struct rca_account *account = &listener->id->obj.ctx->account;
-	struct start start = { .listener = listener };
+	struct start start = { .listener = listener, .cred = current_cred() };
 	int tries = 0;
 
 	lockdep_assert_held(&listener->id->op);
 	do {
 		rca_account_call(account, RCA_LANE_LISTEN, start_once, &start);
-	} while (start.ret == -ENOMEM && tries++ < ROOM_TRIES && make_room());
+	} while (start.ret == -ENOMEM && tries++ < ROOM_TRIES &&
+		 make_room(listener->id->obj.ctx->memcg));
 	return start.ret;
 }
 

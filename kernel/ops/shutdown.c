@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Close of a queue or a context: its ids are destroyed, by work of the user who made them. Many ids
- * are destroyed in parallel, because the lower layers make the destroying thread wait: for messages
- * that are being sent, and for callbacks.
+ * Close of a queue or a context: its ids are destroyed. Many ids are destroyed in parallel, because
+ * the lower layers make the destroying thread wait: for messages that are being sent, and for
+ * callbacks.
  *
  * The user decides how long it takes: a thread of theirs that does not run, as its cgroup has no
- * time left, may hold an id. So who closes waits only as that user, and not for a descriptor that
- * another user has passed.
+ * time left, may hold an id. So a thread of the user closes, and has closed when it goes on: the
+ * ports of a process are free when it is gone. For a descriptor that another user has passed, work
+ * of the user who made the ids destroys them, and who closes waits a moment at most.
  *
  * Locking: a spinlock for the position in a context; see "DOC: Locking" in id.h for the locks of
  * destroying an id.
@@ -17,6 +18,7 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/cred.h>
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/pid.h>
 #include <linux/refcount.h>
@@ -29,11 +31,14 @@
 #include "id/id.h"
 #include "ops/teardown.h"
 
-/* Ids that the first worker destroys before it starts others. */
+/* Ids that are destroyed before workers are started for the others. */
 #define SERIAL_IDS	16
 
 /* Limit of workers, which leaves processors and workers to others. */
-#define MAX_WORKERS	8
+#define MAX_WORKERS	7
+
+/* How long another user waits. */
+#define OTHERS_WAIT	msecs_to_jiffies(100)
 
 /**
  * struct worker - a worker that destroys ids
@@ -53,10 +58,11 @@ struct worker {
  * @ctx: the context, or that of the queue (holds a reference until @done)
  * @pos: position in @ctx (lock: @lock)
  * @lock: protects @pos
- * @ref: references: each worker, and who closes
- * @running: workers that have not ended
+ * @ref: references: who closes, and each one that is running
+ * @running: workers that have not ended, and the thread of the user that closes
  * @done: all ids are destroyed
- * @workers: the workers; the first one starts the others
+ * @workers: the workers
+ * @first: destroys the ids in place of a thread of the user
  */
 struct closing {
 	struct rca_obj *(*next)(struct closing *closing);
@@ -69,6 +75,7 @@ struct closing {
 	atomic_t running;
 	struct completion done;
 	struct worker workers[MAX_WORKERS];
+	struct work_struct first;
 };
 
 /* Those that are not done, and the exit that waits for them. */
@@ -97,7 +104,13 @@ static void closing_put(struct closing *closing)
 		kfree(closing);
 }
 
-static void worker_ends(struct closing *closing)
+static void begin(struct closing *closing)
+{
+	refcount_inc(&closing->ref);	/* put in end() */
+	atomic_inc(&closing->running);
+}
+
+static void end(struct closing *closing)
 {
 	if (atomic_dec_and_test(&closing->running)) {
 		rca_queue_put(closing->queue);	/* got in close_ids() */
@@ -109,30 +122,41 @@ static void worker_ends(struct closing *closing)
 	closing_put(closing);
 }
 
-static void worker_work(struct work_struct *work);
-
-static void start_worker(struct closing *closing, unsigned int i)
-{
-	struct worker *worker = &closing->workers[i];
-
-	worker->closing = closing;
-	INIT_WORK(&worker->work, worker_work);
-	refcount_inc(&closing->ref);	/* put in worker_ends() */
-	atomic_inc(&closing->running);
-	queue_work(rca_account_wq(&closing->ctx->account), &worker->work);
-}
-
 static void worker_work(struct work_struct *work)
 {
-	struct worker *worker = container_of(work, struct worker, work);
-	struct closing *closing = worker->closing;
-	unsigned int count = min_t(unsigned int, num_online_cpus() + 1, MAX_WORKERS), i;
+	struct closing *closing = container_of(work, struct worker, work)->closing;
 
-	if (worker == closing->workers && destroy_some(closing, SERIAL_IDS))
-		for (i = 1; i < count; i++)
-			start_worker(closing, i);
 	destroy_some(closing, UINT_MAX);
-	worker_ends(closing);
+	end(closing);
+}
+
+/* Destroys the ids, with the help of workers; the last of them that ends completes @done. */
+static void destroy_all(struct closing *closing)
+{
+	unsigned int count = min_t(unsigned int, num_online_cpus(), MAX_WORKERS), i;
+
+	if (destroy_some(closing, SERIAL_IDS)) {
+		for (i = 0; i < count; i++) {
+			closing->workers[i].closing = closing;
+			INIT_WORK(&closing->workers[i].work, worker_work);
+			begin(closing);
+			queue_work(rca_account_wq(&closing->ctx->account),
+				   &closing->workers[i].work);
+		}
+		destroy_some(closing, UINT_MAX);
+	}
+	end(closing);
+}
+
+static void first_work(struct work_struct *work)
+{
+	destroy_all(container_of(work, struct closing, first));
+}
+
+/* A worker of the kernel closes files for everybody, and waits for nobody. */
+static bool is_worker(void)
+{
+	return current->flags & PF_WQ_WORKER;
 }
 
 /* Does the caller belong to the user, or to the process, who opened the context? */
@@ -142,31 +166,34 @@ static bool is_own(const struct rca_ctx *ctx)
 	       task_tgid(current) == ctx->pid;
 }
 
-/*
- * Starts to destroy the ids. As their user, waits until that is done, or a fatal signal comes:
- * a process that ends waits in any case, so its ports are free when it is gone.
- */
 static void close_ids(struct rca_ctx *ctx, struct rca_queue *queue,
 		      struct rca_obj *(*next)(struct closing *closing),
 		      void (*destroy)(struct rca_id *id))
 {
 	/* A close cannot fail, and this is small. */
 	struct closing *closing = kzalloc(sizeof(*closing), GFP_KERNEL | __GFP_NOFAIL);
-	bool wait = is_own(ctx);
+	bool own = !is_worker() && is_own(ctx);
 
 	closing->next = next;
 	closing->destroy = destroy;
-	closing->ctx = rca_ctx_get(ctx);	/* put in worker_ends() */
+	closing->ctx = rca_ctx_get(ctx);	/* put in end() */
 	if (queue)
-		closing->queue = rca_queue_get(queue);	/* put in worker_ends() */
+		closing->queue = rca_queue_get(queue);	/* put in end() */
 	spin_lock_init(&closing->lock);
 	refcount_set(&closing->ref, 1);
 	atomic_set(&closing->running, 0);
 	init_completion(&closing->done);
 	atomic_inc(&num_closing);
-	start_worker(closing, 0);
-	if (wait)
-		wait_for_completion_killable(&closing->done);
+	begin(closing);
+	if (own) {
+		destroy_all(closing);
+		wait_for_completion(&closing->done);
+	} else {
+		INIT_WORK(&closing->first, first_work);
+		queue_work(rca_account_wq(&ctx->account), &closing->first);
+		if (!is_worker())
+			wait_for_completion_killable_timeout(&closing->done, OTHERS_WAIT);
+	}
 	closing_put(closing);
 }
 
@@ -189,7 +216,7 @@ static void destroy_in_queue(struct rca_id *id)
  * rca_queue_shutdown() - destroy the ids of a queue whose last descriptor was closed
  * @queue: the queue
  *
- * For a caller who is another user than that of the queue, this may be done later.
+ * For a caller who is another user than that of the queue, this may be done later, by work.
  *
  * Context: Process context. Sleeps. Not from work.
  */

@@ -10,6 +10,7 @@
 #include "transport/transport_iw.h"
 
 #include <linux/etherdevice.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/wait_bit.h>
@@ -201,7 +202,9 @@ static void iw_set_owner(void *_lower, void *owner)
 {
 	struct iw_lower *lower = _lower;
 
-	WRITE_ONCE(lower->owner, owner);
+	spin_lock(&lower->lock);
+	lower->owner = owner;
+	spin_unlock(&lower->lock);
 }
 
 /* Fill in an address for iw_cm. */
@@ -213,6 +216,7 @@ static void put_addr(struct sockaddr_storage *out, const union rca_addr *in)
 static void *iw_listen(struct ib_device *dev, const struct rca_tp_listen *req, void *demux)
 {
 	struct iw_cm_id *cm_id = iw_create_cm_id(dev, iw_listen_handler, demux);
+	struct mem_cgroup *old_memcg;
 	struct rca_netns visit;
 	int ret;
 
@@ -223,7 +227,10 @@ static void *iw_listen(struct ib_device *dev, const struct rca_tp_listen *req, v
 	cm_id->tos_set = req->tos;
 	cm_id->afonly = req->afonly;
 	rca_netns_enter(&visit, req->net);
+	/* The driver may wait for memory, and others wait for this: no memory cgroup is charged. */
+	old_memcg = set_active_memcg(NULL);
 	ret = iw_cm_listen(cm_id, req->backlog);
+	set_active_memcg(old_memcg);
 	rca_netns_leave(&visit);
 	if (ret) {
 		iw_destroy_cm_id(cm_id);

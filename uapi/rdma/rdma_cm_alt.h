@@ -89,8 +89,8 @@
  * (userfaultfd, FUSE) delays nothing but other readers of that queue.
  *
  * Closing the last descriptor of a queue, or of a context, destroys its ids as DESTROY
- * does, up to eight at a time. Another user than the one who opened the device does not
- * wait for that.
+ * does, up to eight at a time. Another user than the one who opened the device waits for
+ * that a tenth of a second at most.
  */
 
 /** RDMA_CM_ALT_IOC_TYPE - type byte of all ioctls */
