@@ -107,14 +107,18 @@ void busy_begins(int ready)
 	MUST(write(ready, "", 1));
 }
 
-void starve_busy(pid_t pid)
+void need_starving(void)
 {
-	char text[16];
-
 	write_or_skip(CGROUPS "/cgroup.subtree_control", "+cpu");
 	if (mkdir(STARVED, 0755) && errno != EEXIST)
 		ktap_skip("%s: %m", STARVED);
 	write_or_skip(STARVED "/cpu.max", "1000 1000000");
+}
+
+void starve_busy(pid_t pid)
+{
+	char text[16];
+
 	snprintf(text, sizeof(text), "%d", pid);
 	write_or_skip(STARVED "/cgroup.procs", text);
 }

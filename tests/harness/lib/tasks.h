@@ -22,9 +22,11 @@ pid_t start_busy(void (*work)(int ready));
 void busy_begins(int ready);
 /*
  * Leave all threads of a busy process together a thousandth of a processor, until kill_busy(): each
- * of them may stand still at any place in the kernel. The test is skipped without cgroups for that.
+ * of them may stand still at any place in the kernel.
  */
 void starve_busy(pid_t pid);
+/* The test is skipped if there are no cgroups for starve_busy(). */
+void need_starving(void);
 void kill_busy(pid_t pid);
 /* The exit status of a child process, or the negative number of the signal that ended it. */
 int wait_exit(pid_t pid);

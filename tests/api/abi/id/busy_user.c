@@ -151,16 +151,21 @@ TEST(listeners_of_another_user_with_many_threads)
 
 	worst = least_of(time_listeners, ctx);
 	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
-	expect_below(worst, BOUND);
+	/* On one processor they take turns with the thread whose calls are measured. */
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		expect_below(worst, BOUND);
 	kill_busy(busy);
 }
 
 TEST(listeners_of_another_user_whose_threads_do_not_run)
 {
-	int ctx = open_as(BERT);
-	pid_t busy = start_busy(listen_with_many_threads);
 	double worst = 0, took;
+	pid_t busy;
+	int ctx;
 
+	need_starving();
+	ctx = open_as(BERT);
+	busy = start_busy(listen_with_many_threads);
 	sleep(2);
 	starve_busy(busy);
 	for (int i = 0; i < STARVED_ROUNDS; i++) {

@@ -223,6 +223,7 @@ TEST(descriptor_of_a_user_whose_threads_do_not_run)
 	double took;
 	pid_t busy;
 
+	need_starving();
 	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, socks));
 	stopped.sock = socks[0];
 	busy = start_busy(resolve_while_stopped);
