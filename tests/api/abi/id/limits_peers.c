@@ -335,6 +335,10 @@ TEST(requests_are_charged_to_the_cgroup_of_the_listener)
 	move_to(CGROUPS);
 	ctx = get_ctx();
 	queue = get_queue(ctx);
+	/* The worker of the listen has charged some pages ahead: give them back. */
+	write_or_skip(OWN_OF_REQUESTS "/memory.high", "0");
+	usleep(100000);
+	write_or_skip(OWN_OF_REQUESTS "/memory.high", "max");
 	before = group_memory(OWN_OF_REQUESTS);
 	flood(ctx, queue, PORT, PEERS);
 	await_usage(0, server.ctx, REQUESTS, PEERS, PEERS);
