@@ -3,7 +3,9 @@
 #include "handle/limits.h"
 
 #include <kunit/test.h>
+#include <linux/cred.h>
 #include <linux/sched.h>
+#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 
 static void users_have_workqueues_of_their_own(struct kunit *test)
@@ -97,6 +99,35 @@ static void calls_are_made_by_workers(struct kunit *test)
 	rca_account_close(&account);
 }
 
+/* Subordinate users are the one who made their namespace, unless that is root. */
+static void user_of_a_namespace_is_who_made_it(struct kunit *test)
+{
+	struct user_namespace *inner = kunit_kzalloc(test, sizeof(*inner), GFP_KERNEL);
+	struct user_namespace *outer = kunit_kzalloc(test, sizeof(*outer), GFP_KERNEL);
+	struct cred *cred = prepare_creds();
+	struct user_namespace *own = cred->user_ns;
+	const struct cred *before;
+	kuid_t within, of_root;
+
+	KUNIT_ASSERT_NOT_NULL(test, inner);
+	KUNIT_ASSERT_NOT_NULL(test, outer);
+	outer->parent = &init_user_ns;
+	outer->owner = KUIDT_INIT(1000);
+	inner->parent = outer;
+	inner->owner = KUIDT_INIT(100007);
+	cred->uid = KUIDT_INIT(100008);
+	cred->user_ns = inner;
+	before = override_creds(cred);
+	within = rca_account_user();
+	outer->owner = GLOBAL_ROOT_UID;
+	of_root = rca_account_user();
+	revert_creds(before);
+	cred->user_ns = own;
+	put_cred(cred);
+	KUNIT_EXPECT_EQ(test, __kuid_val(within), 1000u);
+	KUNIT_EXPECT_EQ(test, __kuid_val(of_root), 100008u);
+}
+
 static void user_borrows_up_to_a_limit(struct kunit *test)
 {
 	struct rca_account a, b;
@@ -154,6 +185,7 @@ static struct kunit_case users_cases[] = {
 	KUNIT_CASE(users_have_workqueues_of_their_own),
 	KUNIT_CASE(users_without_workqueues_share_others),
 	KUNIT_CASE(calls_are_made_by_workers),
+	KUNIT_CASE(user_of_a_namespace_is_who_made_it),
 	KUNIT_CASE(user_borrows_up_to_a_limit),
 	KUNIT_CASE(all_users_borrow_up_to_a_limit),
 	{}

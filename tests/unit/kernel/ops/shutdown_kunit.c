@@ -10,7 +10,6 @@
 #include <kunit/test.h>
 #include <linux/cred.h>
 #include <linux/delay.h>
-#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_user_cm.h>
 
@@ -96,35 +95,6 @@ static void close_by_another_user_does_not_wait(struct kunit *test)
 	fake_expect_state(test, id, RCA_ST_DESTROYING);
 	KUNIT_EXPECT_NULL(test, id->src.queue);
 	rca_id_put(id);
-}
-
-/* Subordinate users are the one who made their namespace, unless that is root. */
-static void user_of_a_namespace_is_who_made_it(struct kunit *test)
-{
-	struct user_namespace *inner = kunit_kzalloc(test, sizeof(*inner), GFP_KERNEL);
-	struct user_namespace *outer = kunit_kzalloc(test, sizeof(*outer), GFP_KERNEL);
-	struct cred *cred = prepare_creds();
-	struct user_namespace *own = cred->user_ns;
-	const struct cred *before;
-	kuid_t within, of_root;
-
-	KUNIT_ASSERT_NOT_NULL(test, inner);
-	KUNIT_ASSERT_NOT_NULL(test, outer);
-	outer->parent = &init_user_ns;
-	outer->owner = KUIDT_INIT(1000);
-	inner->parent = outer;
-	inner->owner = KUIDT_INIT(100007);
-	cred->uid = KUIDT_INIT(100008);
-	cred->user_ns = inner;
-	before = override_creds(cred);
-	within = rca_account_user();
-	outer->owner = GLOBAL_ROOT_UID;
-	of_root = rca_account_user();
-	revert_creds(before);
-	cred->user_ns = own;
-	put_cred(cred);
-	KUNIT_EXPECT_EQ(test, __kuid_val(within), 1000u);
-	KUNIT_EXPECT_EQ(test, __kuid_val(of_root), 100008u);
 }
 
 static void device_goes_before_it_has_the_id(struct kunit *test)
@@ -295,7 +265,6 @@ static struct kunit_case closing_cases[] = {
 	KUNIT_CASE(closed_queue_takes_no_id),
 	KUNIT_CASE(queue_is_closed_before_its_id_is_known),
 	KUNIT_CASE(close_by_another_user_does_not_wait),
-	KUNIT_CASE(user_of_a_namespace_is_who_made_it),
 	KUNIT_CASE(device_goes_before_it_has_the_id),
 	KUNIT_CASE(device_goes_while_a_bind_fails),
 	KUNIT_CASE(device_goes_after_the_id_has_left_it),
