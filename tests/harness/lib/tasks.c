@@ -8,6 +8,7 @@
 
 #define CGROUPS "/sys/fs/cgroup"
 #define STARVED CGROUPS "/rca_starved"
+#define PREEMPT "/sys/kernel/debug/sched/preempt"
 
 void start_threads(pthread_t *threads, int count, void *(*run)(void *arg), void *arg)
 {
@@ -113,6 +114,9 @@ void need_starving(void)
 	if (mkdir(STARVED, 0755) && errno != EEXIST)
 		ktap_skip("%s: %m", STARVED);
 	write_or_skip(STARVED "/cpu.max", "1000 1000000");
+	/* With full preemption a thread stands still anywhere, and not only where it may sleep. */
+	if (!access(PREEMPT, W_OK))
+		write_or_skip(PREEMPT, "full");
 }
 
 void starve_busy(pid_t pid)
@@ -126,12 +130,16 @@ void starve_busy(pid_t pid)
 void kill_busy(pid_t pid)
 {
 	int status;
+	bool starved = !access(STARVED, F_OK);
 
-	if (!access(STARVED, F_OK))
+	if (starved)
 		write_or_skip(STARVED "/cpu.max", "max");
 	MUST(kill(-pid, SIGKILL));
 	EXPECT_EQ(waitpid(pid, &status, 0), pid);
 	/* It was busy to the end: its own failures are printed already. */
 	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	rmdir(STARVED);
+	/* Not while they run: the kernel patches its code for it. */
+	if (starved && !access(PREEMPT, W_OK))
+		write_or_skip(PREEMPT, "voluntary");
 }
