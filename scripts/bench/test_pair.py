@@ -23,7 +23,8 @@ class PairTest(unittest.TestCase):
             return ["bash", "-c", f"RUN={guest.run}\n{script}"]
 
         machine = pair.Pair("6.1+6.12", self.run_dir)
-        with mock.patch.object(Guest, "_prepare", autospec=True, side_effect=prepare):
+        with mock.patch.object(Guest, "_prepare", autospec=True, side_effect=prepare), \
+                mock.patch.object(Guest, "_is_program", return_value=False):
             lines = list(machine.lines("", timeout))
         return machine, lines
 

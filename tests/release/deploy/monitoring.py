@@ -25,8 +25,10 @@ def promtool() -> str:
     """The path of promtool. Its package is not installed, because it would start a server."""
     found = shutil.which("promtool")
     if not found:
-        done = subprocess.run([str(ROOT / "scripts/unpacked"), "prometheus"], text=True, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # Debian 13 has it in a package of its own.
+        own = subprocess.run(["apt-cache", "show", "promtool"], check=False, capture_output=True).returncode == 0
+        done = subprocess.run([str(ROOT / "scripts/unpacked"), "promtool" if own else "prometheus"], text=True,
+                              check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if done.returncode:
             raise Missing(f"promtool: {done.stderr.strip()}")
         found = done.stdout.strip() + "/usr/bin/promtool"

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from dissect import LUA, Differs
+from dissect import AS_USER, LUA, Differs
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[2] / "Documentation/recording.rst"
@@ -24,7 +24,7 @@ def _ran(command: str, indent: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         for path in [*(HERE / "captures").iterdir(), LUA]:
             (Path(folder) / path.name).symlink_to(path)
-        ran = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+        ran = subprocess.run([*AS_USER, "bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
     if ran.returncode not in (0, 1):
         raise Differs(f"{command} ended with {ran.returncode}: {ran.stderr}")
     yield from ((indent + line).rstrip() for line in ran.stdout.splitlines())

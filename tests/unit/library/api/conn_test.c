@@ -73,7 +73,7 @@ static void connect_takes_depths_retries_and_private_data(void **state)
 	assert_int_equal(LAST_CONNECT->qp_num, 99);
 	assert_int_equal(LAST_CONNECT->srq, 1);
 	assert_int_equal(LAST_CONNECT->private_data_len, 4);
-	assert_string_equal(fake.private_data, "abc");
+	assert_string_equal((char *)fake.private_data, "abc");
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 

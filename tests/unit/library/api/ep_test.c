@@ -69,7 +69,7 @@ static void active_endpoint_sends_its_connect_data_first(void **state)
 	assert_int_equal(rdma_create_ep(&id, &res, NULL, &attr), 0);
 	assert_int_equal(rdma_connect(id, &param), 0);
 	assert_int_equal(fake.last[FAKE(CONNECT)].connect.param.private_data_len, 5);
-	assert_string_equal(fake.private_data, "abcd");
+	assert_string_equal((char *)fake.private_data, "abcd");
 	rdma_destroy_ep(id);
 }
 
@@ -367,7 +367,7 @@ static void pd_of_another_device_fails_with_the_request(void **state)
 static void endpoint_of_a_cut_off_address_is_none(void **state)
 {
 	struct rdma_addrinfo res = active();
-	struct sockaddr *byte = malloc(1);
+	void *byte = malloc(1);
 	struct rdma_cm_id *id;
 
 	(void)state;

@@ -80,7 +80,7 @@ static void parameters_go_along(void **state)
 	attr.conn_param = &param;
 	attr.src_addr = addr4("10.9.0.1", 0);
 	assert_int_equal(rdma_alt_connect(&attr, &id), 0);
-	assert_string_equal(fake.private_data, "abc");
+	assert_string_equal((char *)fake.private_data, "abc");
 	assert_int_equal(LAST_CONNECT->pipe.src.family, AF_INET);
 	assert_int_equal(LAST_CONNECT->param.responder_resources, 2);
 	assert_int_equal(LAST_CONNECT->param.initiator_depth, 3);

@@ -85,7 +85,7 @@ static void connect_sends_private_data_and_ignores_depths(void **state)
 	fake.connect_event = FAKE_NO_EVENT;
 	assert_int_equal(rdma_connect(id, &param), 0);
 	assert_int_equal(LAST_CONNECT->private_data_len, 5);
-	assert_string_equal(fake.private_data, "name");
+	assert_string_equal((char *)fake.private_data, "name");
 	fake.fail[FAKE(CONNECT)] = EINVAL;
 	assert_fails(EINVAL, rdma_connect(id, &param));
 	assert_int_equal(rdma_destroy_id(id), 0);
@@ -241,7 +241,7 @@ static void accept_names_the_qp_and_leaves_it_alone(void **state)
 	assert_int_equal(LAST_ACCEPT->param.qp_num, 0x99);
 	assert_int_equal(LAST_ACCEPT->param.qkey, 0);
 	assert_int_equal(LAST_ACCEPT->param.private_data_len, 5);
-	assert_string_equal(fake.private_data, "here");
+	assert_string_equal((char *)fake.private_data, "here");
 	add_qp(child);
 	fake_verbs.moves = 0;
 	assert_int_equal(rdma_accept(child, &param), 0);

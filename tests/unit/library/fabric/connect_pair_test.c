@@ -10,9 +10,9 @@ static void ends_connect_with_the_private_data_of_each_other(void **state)
 	pair_open(&p);
 	/* The fields of ib_cm are longer than what was sent. */
 	assert_int_equal(p.passive.data_len, 56);
-	assert_string_equal(p.passive.data, "from active");
+	assert_string_equal((char *)p.passive.data, "from active");
 	assert_int_equal(p.active.data_len, 196);
-	assert_string_equal(p.active.data, "from passive");
+	assert_string_equal((char *)p.active.data, "from passive");
 	assert_int_equal(p.active.id->qp->state, IBV_QPS_RTS);
 	assert_int_equal(p.passive.id->qp->state, IBV_QPS_RTS);
 	pair_close(&p);

@@ -12,7 +12,7 @@ static void ends_are_established_without_a_third_message(void **state)
 	assert_int_equal(p.active.id->verbs->device->transport_type, IBV_TRANSPORT_IWARP);
 	/* iWARP carries the private data as they are. */
 	assert_int_equal(p.passive.data_len, 12);
-	assert_string_equal(p.active.data, "from passive");
+	assert_string_equal((char *)p.active.data, "from passive");
 	pair_post_recv(&p.passive, 1, 0, 8);
 	pair_send(&p.active, 2, 0, 4);
 	pair_expect(&p.active, 2, IBV_WC_SUCCESS);

@@ -19,7 +19,7 @@ static void send_arrives_in_the_receive_of_the_peer(void **state)
 	assert_int_equal(wc.opcode, IBV_WC_RECV);
 	assert_int_equal(wc.byte_len, 8);
 	assert_int_equal(wc.qp_num, p.passive.id->qp->qp_num);
-	assert_string_equal(p.passive.mem, "message");
+	assert_string_equal((char *)p.passive.mem, "message");
 	pair_close(&p);
 }
 
@@ -38,7 +38,7 @@ static void write_with_immediate_arrives_in_the_memory_of_the_peer(void **state)
 	assert_int_equal(wc.wc_flags, IBV_WC_WITH_IMM);
 	assert_int_equal(ntohl(wc.imm_data), 0xe0000001);
 	assert_int_equal(wc.byte_len, 8);
-	assert_string_equal(p.active.mem + 100, "written");
+	assert_string_equal((char *)p.active.mem + 100, "written");
 	wc = pair_poll(&p.passive);
 	assert_int_equal(wc.opcode, IBV_WC_RDMA_WRITE);
 	pair_close(&p);
@@ -116,8 +116,8 @@ static void inline_data_are_copied_at_once(void **state)
 	pair_send(&p.active, 2, 0, 4);
 	strcpy((char *)p.active.mem, "new");
 	fake_wire_release(p.active.id->qp);
-	assert_string_equal(p.passive.mem, "now");
-	assert_string_equal(p.passive.mem + 32, "new");
+	assert_string_equal((char *)p.passive.mem, "now");
+	assert_string_equal((char *)p.passive.mem + 32, "new");
 	sge.length = 17;
 	assert_int_equal(pair_try_post(&p.active, &wr), EINVAL);
 	pair_close(&p);
