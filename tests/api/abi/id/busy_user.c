@@ -19,6 +19,8 @@
 #define LATE "10.7.0.98"
 #define CLIENTS 400
 #define CONNECTS 2
+#define SILENT_PEERS 200
+#define SILENT_CONNECTS 5
 #define CGROUPS "/sys/fs/cgroup"
 #define OWN CGROUPS "/rca_busy"
 
@@ -368,6 +370,55 @@ static void connect_beside(void (*work)(int ready), double bound)
 TEST(connects_of_another_user_to_the_same_peer)
 {
 	connect_beside(connect_in_vain, BOUND_AND_LOSS);
+}
+
+/* A thousand requests over the port of HERE to addresses that nobody has, with settings of his. */
+static void connect_to_silence(int ready, const uint8_t *response_timeout)
+{
+	int ctx, queue;
+
+	MUST(setgid(ANNA));
+	MUST(setuid(ANNA));
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	for (int i = 0; i < SILENT_PEERS * SILENT_CONNECTS; i++) {
+		char ip[16];
+		uint32_t id;
+
+		snprintf(ip, sizeof(ip), "10.9.0.%d", 10 + i % SILENT_PEERS);
+		id = get_client(ctx, queue, ip, 7471, i);
+		if (response_timeout)
+			EXPECT_EQ(rca_set_option(ctx, id, RDMA_CM_ALT_OPTION,
+						 RDMA_CM_ALT_OPTION_RESPONSE_TIMEOUT,
+						 response_timeout, 1), 0);
+		EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
+	}
+	busy_begins(ready);
+	for (;;)
+		pause();
+}
+
+static void connect_to_silence_by_default(int ready)
+{
+	connect_to_silence(ready, NULL);
+}
+
+static void connect_to_silence_for_hours(int ready)
+{
+	const uint8_t longest = 31;
+
+	connect_to_silence(ready, &longest);
+}
+
+/* Since Linux 6.17 ib_mad has 128 places for the requests of a port. */
+TEST(connects_of_another_user_to_silent_peers)
+{
+	connect_beside(connect_to_silence_by_default, BOUND);
+}
+
+TEST(connects_of_another_user_who_waits_for_hours)
+{
+	connect_beside(connect_to_silence_for_hours, BOUND);
 }
 
 /*
