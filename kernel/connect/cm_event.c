@@ -14,6 +14,7 @@
 #include "connect/sidr.h"
 #include "device/devices.h"
 #include "id/peer_qp.h"
+#include "id/port_places.h"
 #include "id/send_window.h"
 #include "resolve/qp_attr.h"
 #include "connect/req_retransmit.h"
@@ -85,6 +86,8 @@ static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_
 
 	if (is_message(event->input))
 		rca_window_answered(id);
+	else if (rca_places && event->input == RCA_IN_REQ_TIMEOUT)
+		rca_window_end(id);	/* ib_mad has ended the request */
 	if (claims && !rca_peer_qp_claim(id, event->ca_guid, event->conn.qp_num)) {
 		id->tp->reject(lower, IB_CM_REJ_STALE_CONN, NULL, 0);
 		event = &stale_event;

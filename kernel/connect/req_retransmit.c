@@ -17,6 +17,10 @@
  * sent earlier, because ib_cm stops retransmissions for the duration of an MRA, and the RTU that
  * follows may be lost.
  *
+ * Where ib_mad limits the requests of a port, a request may have to give its place to others before
+ * its interval is over; see port_places.c. It is withdrawn then: ib_cm stops only when its cm_id is
+ * destroyed, which tells the peer, so the next REQ, with another cm_id, is not stale.
+ *
  * Locking: rca_id.op to keep, send and drop a request; only rca_id.lock in callbacks.
  */
 #include "connect/req_retransmit.h"
@@ -30,6 +34,7 @@
 
 #include "device/devices.h"
 #include "connect/lower.h"
+#include "id/port_places.h"
 #include "id/send_window.h"
 #include "lib/wire.h"
 #include "resolve/route_ib.h"
@@ -39,6 +44,9 @@
  */
 #define FIRST_DELAY	msecs_to_jiffies(20)
 #define LONGEST_DELAY	msecs_to_jiffies(4000)
+
+/* Longer than any interval that the program has not asked for. */
+#define LONG_INTERVAL	msecs_to_jiffies(10000)
 
 /*
  * Random delay, as a fraction of an interval, so that hosts that lost the network together do not
@@ -114,15 +122,45 @@ static void end_wait_for_slot(const struct rca_id *id, struct rca_retry *retry)
 	retry->waits = false;
 }
 
+/* A single round lasts as long as its timers say; what is left of it after it was withdrawn, not. */
+static u32 round_ms(const struct rca_retry *retry)
+{
+	long left = retry->deadline - jiffies;
+
+	if (retry->once && !(rca_places && retry->sent))
+		return U32_MAX;
+	return left > 0 ? jiffies_to_msecs(left) : 0;
+}
+
+/*
+ * A round of a request that may be withdrawn. One that is sent in a single round, or has a long
+ * interval, is given up when its first round, or interval, would have ended.
+ */
+static void begin_round(struct rca_retry *retry, struct rca_req_timers *timers)
+{
+	unsigned long interval = msecs_to_jiffies(timers->interval_ms);
+
+	/* ib_cm does not sleep while it destroys a cm_id that allows no retransmission. */
+	if (!timers->retries && !retry->once && interval > LONG_INTERVAL)
+		timers->retries = 1;
+	if (retry->sent)
+		return;
+	if (!retry->limited && time_after(jiffies + interval, retry->deadline))
+		retry->deadline = jiffies + interval;
+	if (retry->once)
+		retry->deadline = jiffies + interval * (timers->retries + 1);
+}
+
 static void set_timers(struct rca_id *id, struct rca_tp_req *req)
 {
 	const struct rca_timing timing = rca_id_timing(id);
 	struct rca_retry *retry = id->setup->retry;
-	long left = retry->deadline - jiffies;
 	struct rca_req_timers timers;
 
 	rca_timing_req(&timing, retry->lifetime, retry->intervals, rca_window_unanswered(id),
-		       retry->once ? U32_MAX : left > 0 ? jiffies_to_msecs(left) : 0, &timers);
+		       round_ms(retry), &timers);
+	if (rca_places)
+		begin_round(retry, &timers);
 	req->remote_timeout = timers.remote;
 	req->local_timeout = timers.local;
 	req->retries = timers.retries;
@@ -198,6 +236,12 @@ static bool wait_for_path(struct rca_id *id)
 	return true;
 }
 
+/* Has a request that was sent given its place to others? */
+static bool is_withdrawn(const struct rca_retry *retry)
+{
+	return rca_places && retry->why == RCA_IN_HELD && retry->sent;
+}
+
 static void resend_request(struct rca_id *id)
 {
 	struct rca_retry *retry = id->setup->retry;
@@ -215,6 +259,8 @@ static void resend_request(struct rca_id *id)
 		return;
 	}
 	end_wait_for_slot(id, retry);
+	if (!ret && is_withdrawn(retry) && time_after_eq(jiffies, retry->deadline))
+		ret = -ETIMEDOUT;
 	if (retry->why == RCA_IN_SILENCE)
 		retry->intervals++;
 	/*
@@ -248,6 +294,34 @@ static void send_mra(struct rca_id *id)
 	rca_id_report_own_op(id, "send-mra", ret);
 }
 
+/* Has a request to give its place to others? */
+static bool place_is_wanted(struct rca_id *id)
+{
+	const struct rca_retry *retry = id->setup->retry;
+
+	return rca_places && rca_id_state(id) == RCA_ST_REQ_SENT &&
+	       rca_place_is_wanted(id, rca_window_heard(id, retry->sent));
+}
+
+static void withdraw_request(struct rca_id *id)
+{
+	struct rca_retry *retry = id->setup->retry;
+	int ret;
+
+	if (rca_id_step(id, RCA_IN_HELD).verdict != RCA_TAKE)
+		return;
+	spin_lock_irq(&id->lock);
+	retry->why = RCA_IN_HELD;
+	spin_unlock_irq(&id->lock);
+	rca_place_withdraw(id);
+	rca_window_end(id);
+	ret = renew_lower(id);
+	if (ret)
+		abort_retransmit(id, ret);
+	else
+		resend_request(id);
+}
+
 static void handle_timer(struct rca_id *id)
 {
 	const struct rca_retry *retry = id->setup->retry;
@@ -259,6 +333,8 @@ static void handle_timer(struct rca_id *id)
 		end_request(id);
 	else if (rca_id_state(id) == RCA_ST_REQ_WAIT)
 		resend_request(id);
+	else if (place_is_wanted(id))
+		withdraw_request(id);
 	else
 		rca_retry_arm(id);
 }
@@ -336,8 +412,14 @@ int rca_retry_keep_deadline(struct rca_id *id)
 	return id->setup->retry ? 0 : -ENOMEM;
 }
 
+/* Until when a request that has a place keeps it in any case; then it is looked at again. */
+static long place_left(const struct rca_id *id)
+{
+	return rca_places ? rca_place_left(id) ?: HZ / 2 : LONG_MAX;
+}
+
 /**
- * rca_retry_arm() - arm the timer for the deadline of a request
+ * rca_retry_arm() - arm the timer for the deadline of a request, and for the end of its place
  * @id: the id, whose request was sent
  *
  * Context: Process context. Expects @id->op to be held by the caller.
@@ -348,9 +430,13 @@ void rca_retry_arm(struct rca_id *id)
 	long left;
 
 	lockdep_assert_held(&id->op);
-	if (!retry || !retry->limited)
+	if (!retry)
 		return;
-	left = retry->deadline - jiffies;
+	left = place_left(id);
+	if (retry->limited)
+		left = min_t(long, left, retry->deadline - jiffies);
+	if (left == LONG_MAX)
+		return;
 	/* If it already waits for retransmission, the timer is set to an earlier time. */
 	spin_lock_irq(&id->lock);
 	if (id->state == RCA_ST_REQ_SENT || id->state == RCA_ST_SIDR_SENT)

@@ -21,6 +21,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "device/places.h"
 #include "lib/compat.h"
 #include "transport/transport_ib.h"
 #include "transport/transport_iw.h"
@@ -169,7 +170,7 @@ static int add_one(struct ib_device *ibdev)
 	dev->conf = rca_port_sysfs_create(ibdev);
 	dev->stats = alloc_stats(ibdev);
 	if (RCA_PORT_PLACES)
-		dev->silent = kcalloc(rdma_end_port(ibdev) + 1, sizeof(*dev->silent), GFP_KERNEL);
+		dev->places = rca_places_create(rdma_end_port(ibdev));
 	refcount_set(&dev->ref, 1);	/* put in remove_one() */
 	init_completion(&dev->gone);
 	spin_lock_init(&dev->lock);
@@ -212,7 +213,8 @@ static void remove_one(struct ib_device *ibdev, void *client_data)
 	WARN_ON_ONCE(!list_empty(&dev->ids) || !hash_empty(dev->demuxes));
 	mutex_destroy(&dev->demux_mutex);
 	free_stats(dev);
-	kfree(dev->silent);
+	if (dev->places)
+		kfree_rcu(dev->places, rcu);
 	rca_port_sysfs_destroy(dev->conf);
 	kfree(dev);
 }

@@ -18,6 +18,7 @@
 #include "lib/types.h"
 
 struct ib_cm_id;
+struct rca_device_places;
 
 /**
  * struct rca_device - an RDMA device
@@ -41,8 +42,8 @@ struct ib_cm_id;
  *              (atomic)
  * @trunk_service: cm_id that listens for trunks, or NULL (atomic; owned)
  * @trunk_service_id: its service ID, or 0 (read and written without a lock)
- * @silent: for each port, from 1, messages to peers that do not answer (atomic): see
- *          id/port_places.h; NULL: no limit, or they could not be allocated (immutable)
+ * @places: the places of the ports: see id/port_places.h; NULL: no limit, or they could not be
+ *          allocated (immutable)
  * @stats: counters of each port, from 1; NULL, also for one port: they could not be
  *         allocated (immutable)
  */
@@ -65,7 +66,7 @@ struct rca_device {
 	atomic_t path_epoch;
 	struct ib_cm_id *trunk_service;
 	__be64 trunk_service_id;
-	atomic_t *silent;
+	struct rca_device_places *places;
 	struct rca_stats __percpu **stats;
 };
 

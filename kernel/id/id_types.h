@@ -9,11 +9,14 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
 
+#include "lib/compat.h"
 #include "lib/timing.h"
 #include "transport/transport.h"
 #include "lib/types.h"
 
 struct rca_window;
+struct rca_port_places;
+struct rca_places_user;
 struct rca_resolve;
 struct rca_route_query;
 
@@ -44,15 +47,37 @@ enum rca_no_trunk {
  * @node: entry in the turns of @peer while the id waits (lock: that of @peer)
  * @epoch: epoch of @peer in which the slot was taken (lock: that of @peer)
  * @state: no slot, waiting, granted or sent (lock: that of @peer; also read without it)
- * @connects: the message is a connection request, and not a disconnect (lock: that of @peer)
  */
 struct rca_window_slot {
 	struct rca_window *peer;
 	struct list_head node;
 	u32 epoch;
 	u8 state;
-	bool connects;
 };
+
+#if RCA_COUNTS_PLACES
+/**
+ * struct rca_port_place - the place of a connection request in ib_mad: see port_places.c
+ * @port: the places of the port, or NULL before the first request (lock: rca_id.op)
+ * @user: the user among those of @port, while it waits or has a place (lock: that of @port)
+ * @node: entry in the turns of @user while it waits (lock: that of @port)
+ * @since: when the place was taken, in jiffies (lock: rca_id.op)
+ * @state: no place, waiting, granted or taken (lock: that of @port; also read without it)
+ * @silent: its peer did not answer when it began (immutable while the id waits or has a place)
+ * @first: there was no other request to its peer then (likewise)
+ * @returns: how often the request was withdrawn (lock: rca_id.op)
+ */
+struct rca_port_place {
+	struct rca_port_places *port;
+	struct rca_places_user *user;
+	struct list_head node;
+	unsigned long since;
+	u8 state;
+	bool silent;
+	bool first;
+	u8 returns;
+};
+#endif
 
 /**
  * struct rca_retry - a connection request that may have to be retransmitted
@@ -132,6 +157,7 @@ struct rca_on_route {
  * @query: the pending path query, or NULL (lock: rca_id.lock; holds a reference)
  * @on_route: continuation after the route is resolved, or NULL (lock: rca_id.op; owned)
  * @slot: slot in the send window of the peer
+ * @place: place of the port, on kernels that limit them
  * @timer: queues the work of the id; holds a reference on the id while pending
  * @drep_deadline: end of the wait for the DREP, in jiffies (lock: rca_id.op)
  * @has_path: the id has a path (lock: rca_id.op)
@@ -153,6 +179,9 @@ struct rca_setup {
 	struct rca_route_query *query;
 	struct rca_on_route *on_route;
 	struct rca_window_slot slot;
+#if RCA_COUNTS_PLACES
+	struct rca_port_place place;
+#endif
 	struct timer_list timer;
 	unsigned long drep_deadline;
 	u32 path_version;

@@ -1,56 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The places of a port: how many CM requests ib_mad keeps outstanding for all users together. It
- * has such a limit since 6.17. Requests beyond it are queued. A request that is not answered in
- * time is queued behind them, so it gives its place up after one interval if others wait. Connects
- * to peers that answer are delayed by seconds if there are many requests to dead peers.
- *
- * A peer is silent until it answers, and again when it has not answered for a while; see
- * send_window.c. Requests to silent peers of a port may take half of the places together. The first
- * request to such a peer is always sent: it finds out whether the peer answers, and ib_mad keeps
- * the order of such requests. The window of a peer that answers is smaller than the number of
- * places.
- *
- * Locking: none; the counters are atomic. A limit may be exceeded by one for each processor.
+ * has such a limit since 6.17. Where there is none, nothing is left of this.
  */
 #ifndef RCA_PORT_PLACES_H
 #define RCA_PORT_PLACES_H
 
-#include <linux/atomic.h>
+#include <linux/limits.h>
 
 #include "device/devices.h"
+#include "device/places.h"
+#include "id/id.h"
 #include "lib/compat.h"
 
 #if IS_ENABLED(CONFIG_KUNIT)
-/* Unit tests change it. */
+/* Unit tests change them. */
 extern unsigned int rca_places;
+extern unsigned int rca_place_hold_ms;
 #else
 #define rca_places RCA_PORT_PLACES
 #endif
 
-/* Returns the counter of a port; NULL if there is no limit. */
-static inline atomic_t *rca_places_of(const struct rca_device *dev, u32 port)
+#if RCA_COUNTS_PLACES
+bool rca_place_begin(struct rca_id *id, bool silent, bool first);
+void rca_place_end(struct rca_id *id);
+long rca_place_left(const struct rca_id *id);
+bool rca_place_is_wanted(struct rca_id *id, bool alive);
+void rca_place_withdraw(struct rca_id *id);
+
+/* Returns the places of the port of an id on a device; NULL if there is no limit. */
+static inline struct rca_port_places *rca_places_of(const struct rca_id *id)
 {
-	return rca_places && dev->silent ? &dev->silent[port] : NULL;
+	return rca_places && id->dev->places ? &id->dev->places->ports[id->port_num] : NULL;
+}
+#else
+static inline bool rca_place_begin(struct rca_id *id, bool silent, bool first)
+{
+	return true;
 }
 
-/* Returns the size of a send window. */
-static inline unsigned int rca_places_window(void)
+static inline void rca_place_end(struct rca_id *id)
 {
-	return rca_places / 4 * 3;
 }
 
-/* Counts messages to silent peers. */
-static inline void rca_places_add(atomic_t *places, int more)
+static inline long rca_place_left(const struct rca_id *id)
 {
-	if (places)
-		atomic_add(more, places);
+	return LONG_MAX;
 }
 
-/* May a silent peer with @taken messages get another one? */
-static inline bool rca_places_free(const atomic_t *places, unsigned int taken)
+static inline bool rca_place_is_wanted(struct rca_id *id, bool alive)
 {
-	return !places || !taken || atomic_read(places) < rca_places / 2;
+	return false;
 }
+
+static inline void rca_place_withdraw(struct rca_id *id)
+{
+}
+
+static inline struct rca_port_places *rca_places_of(const struct rca_id *id)
+{
+	return NULL;
+}
+#endif
 
 #endif /* RCA_PORT_PLACES_H */

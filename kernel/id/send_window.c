@@ -19,8 +19,8 @@
  * next id and the work of that id is queued, which sends.
  *
  * Since 6.17 ib_mad itself keeps only so many requests of a port outstanding, those of all users
- * together, and queues the others. See port_places.h for what keeps places free for peers that
- * answer.
+ * together, and queues the others. There a connection request that has a slot needs a place of the
+ * port, too; see port_places.c.
  *
  * Forgetting the outstanding messages starts a new epoch. A slot stores only its epoch: a slot of
  * an earlier epoch no longer counts.
@@ -46,11 +46,6 @@
 VISIBLE_IF_KUNIT unsigned int rca_window_timeout_ms = 50;
 EXPORT_SYMBOL_IF_KUNIT(rca_window_timeout_ms);
 
-#if IS_ENABLED(CONFIG_KUNIT)
-unsigned int rca_places = RCA_PORT_PLACES;
-EXPORT_SYMBOL_IF_KUNIT(rca_places);
-#endif
-
 /*
  * Longest epoch, in units of rca_window_timeout_ms. It keeps unanswered requests to a service that
  * accepts nothing from occupying the window of other services at the same address.
@@ -72,26 +67,11 @@ static void count_sent(struct rca_window *peer, unsigned int sent)
 	WRITE_ONCE(peer->sent, sent);
 }
 
-/* Does ib_mad limit the requests of its port? Nothing is left of this for kernels that do not. */
-static bool is_limited(const struct rca_window *peer)
-{
-	return rca_places && READ_ONCE(peer->places);
-}
-
-static unsigned int window_size(const struct rca_window *peer)
-{
-	return is_limited(peer) ? rca_places_window() : RCA_WINDOW_SIZE;
-}
-
-/* Messages to a peer that does not answer take the places of silent peers. */
-static void set_answers(struct rca_window *peer, bool answers)
+static void set_answered(struct rca_window *peer)
 {
 	lockdep_assert_held(&peer->lock);
-	if (!rca_places || peer->answers == answers)
-		return;
-	WRITE_ONCE(peer->answers, answers);
-	if (peer->taken)
-		rca_places_add(peer->places, answers ? -peer->taken : peer->taken);
+	WRITE_ONCE(peer->answers, true);
+	WRITE_ONCE(peer->answered, jiffies);
 }
 
 /* Start a new epoch if the peer has timed out: its unanswered messages no longer count. */
@@ -103,20 +83,8 @@ static void forget_if_timed_out(struct rca_window *peer)
 		return;
 	count_sent(peer, 0);
 	peer->epoch++;
-	set_answers(peer, false);
-}
-
-static bool is_taken(u8 state)
-{
-	return state == GRANTED || state == SENT;
-}
-
-static void count_taken(struct rca_window *peer, int more)
-{
-	lockdep_assert_held(&peer->lock);
-	peer->taken += more;
-	if (!peer->answers && more)
-		rca_places_add(peer->places, more);
+	if (rca_places)
+		WRITE_ONCE(peer->answers, false);
 }
 
 static void set_state(struct rca_window *peer, struct rca_window_slot *slot, u8 state)
@@ -125,19 +93,13 @@ static void set_state(struct rca_window *peer, struct rca_window_slot *slot, u8 
 
 	lockdep_assert_held(&peer->lock);
 	WRITE_ONCE(peer->unanswered, peer->unanswered + more);
-	if (rca_places)
-		count_taken(peer, is_taken(state) - is_taken(slot->state));
 	WRITE_ONCE(slot->state, state);
 }
 
 static bool take_slot(struct rca_window *peer, struct rca_window_slot *slot, u8 state)
 {
 	lockdep_assert_held(&peer->lock);
-	if (peer->sent >= window_size(peer))
-		return false;
-	/* A disconnect ends soon, whether or not it is answered. */
-	if (rca_places && slot->connects && !peer->answers &&
-	    !rca_places_free(peer->places, peer->taken))
+	if (peer->sent >= RCA_WINDOW_SIZE)
 		return false;
 	if (!peer->sent) {
 		peer->begun = jiffies;
@@ -173,13 +135,6 @@ static void grant_slots(struct rca_window *peer)
 	}
 }
 
-/* Other peers of the port take the places, and there may be many that wait for them. */
-static unsigned long retry_delay(const struct rca_window *peer)
-{
-	return is_limited(peer) && peer->sent < window_size(peer) ? 4 * peer_timeout() :
-								peer_timeout() / 2;
-}
-
 /* Arm the periodic work while ids wait. */
 static void queue_peer_work(struct rca_window *peer)
 {
@@ -187,7 +142,7 @@ static void queue_peer_work(struct rca_window *peer)
 	if (rca_turns_empty(&peer->turns))
 		return;
 	refcount_inc(&peer->ref);	/* put in peer_work() */
-	if (!queue_delayed_work(rca_wq, &peer->work, retry_delay(peer)))
+	if (!queue_delayed_work(rca_wq, &peer->work, peer_timeout() / 2))
 		refcount_dec(&peer->ref);	/* the caller has one */
 }
 
@@ -212,25 +167,6 @@ static void peer_work(struct work_struct *work)
 	rca_window_put(peer);		/* got in queue_peer_work() */
 }
 
-/* A disconnect does not wait behind connection requests that wait for places of the port. */
-static bool may_go_first(const struct rca_window *peer, const struct rca_window_slot *slot)
-{
-	return rca_turns_empty(&peer->turns) ||
-	       (is_limited(peer) && !slot->connects && !peer->answers);
-}
-
-static void find_places(struct rca_window *peer, struct rca_id *id,
-			struct rca_window_slot *slot)
-{
-	enum rca_state state = rca_id_state(id);
-
-	lockdep_assert_held(&peer->lock);
-	/* The device of an earlier id may be gone, and another one have its address. */
-	if (!peer->taken)
-		WRITE_ONCE(peer->places, rca_places_of(id->dev, id->port_num));
-	slot->connects = state == RCA_ST_REQ_SENT || state == RCA_ST_REQ_WAIT;
-}
-
 /* Returns true if the id has a slot or need not wait. */
 static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct rca_turns_spare *spare)
 {
@@ -247,9 +183,7 @@ static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct rca_
 	if (slot->state == SENT)
 		give_slot(peer, slot);
 	set_state(peer, slot, NOTHING);
-	if (rca_places)
-		find_places(peer, id, slot);
-	if (may_go_first(peer, slot) && take_slot(peer, slot, SENT))
+	if (rca_turns_empty(&peer->turns) && take_slot(peer, slot, SENT))
 		return true;
 	if (!rca_turns_add(&peer->turns, id->obj.ctx, &slot->node, spare))
 		return true;
@@ -259,10 +193,68 @@ static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct rca_
 }
 
 /* May a message have to wait? */
-static bool is_full(struct rca_window *peer, const struct rca_id *id)
+static bool is_full(struct rca_window *peer)
 {
-	return READ_ONCE(peer->sent) >= window_size(peer) || !rca_turns_empty(&peer->turns) ||
-	       (rca_places_of(id->dev, id->port_num) && !READ_ONCE(peer->answers));
+	return READ_ONCE(peer->sent) >= RCA_WINDOW_SIZE || !rca_turns_empty(&peer->turns);
+}
+
+/* The window of an id; NULL without memory. */
+static struct rca_window *need_window(struct rca_id *id)
+{
+	struct rca_window_slot *slot = &id->setup->slot;
+	struct mem_cgroup *old_memcg;
+
+	if (slot->peer)
+		return slot->peer;
+	/* The work of an id has no memory cgroup of its own. */
+	old_memcg = set_active_memcg(id->obj.ctx->memcg);
+	slot->peer = rca_window_get(id, peer_work);	/* put in rca_window_release() */
+	set_active_memcg(old_memcg);
+	return slot->peer;
+}
+
+static bool begin_slot(struct rca_window *peer, struct rca_id *id)
+{
+	struct rca_turns_spare spare = {};
+	bool full = is_full(peer), ret;
+	struct mem_cgroup *old_memcg;
+
+	if (full) {
+		old_memcg = set_active_memcg(id->obj.ctx->memcg);
+		rca_turns_prepare(&spare);	/* without memory, it may send at once */
+		set_active_memcg(old_memcg);
+	}
+	spin_lock_irq(&peer->lock);
+	ret = begin_locked(peer, id, &spare);
+	spin_unlock_irq(&peer->lock);
+	if (full)
+		rca_turns_finish(&spare);
+	return ret;
+}
+
+/* Has the peer answered lately? */
+static bool answers(struct rca_window *peer)
+{
+	bool ret;
+
+	spin_lock_irq(&peer->lock);
+	forget_if_timed_out(peer);
+	ret = peer->answers;
+	spin_unlock_irq(&peer->lock);
+	return ret;
+}
+
+/*
+ * Does a message need a place of its port? Disconnects do not wait for one: they end soon, whether
+ * or not they are answered. While a request waits for its slot, it has a place.
+ */
+static bool needs_place(struct rca_id *id)
+{
+	enum rca_state state = rca_id_state(id);
+	u8 slot = READ_ONCE(id->setup->slot.state);
+
+	return (state == RCA_ST_REQ_SENT || state == RCA_ST_REQ_WAIT) && slot != WAITS &&
+	       slot != GRANTED;
 }
 
 /**
@@ -273,38 +265,23 @@ static bool is_full(struct rca_window *peer, const struct rca_id *id)
  * trunk has a window of its own.
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: true if the message may be sent. False if the id waits: its work is queued when a slot
- * is granted, and must call this function again.
+ * Return: true if the message may be sent. False if the id waits, for a place of its port or for a
+ * slot: its work is queued when it gets that, and must call this function again.
  */
 bool rca_window_begin(struct rca_id *id)
 {
-	struct rca_setup *setup = id->setup;
-	struct rca_turns_spare spare = {};
-	struct mem_cgroup *old_memcg;
 	struct rca_window *peer;
-	bool full, ret;
 
 	lockdep_assert_held(&id->op);
-	if (!setup || id->tp->reliable)
+	if (!id->setup || id->tp->reliable)
 		return true;
-	/* The work of an id has no memory cgroup of its own. */
-	old_memcg = set_active_memcg(id->obj.ctx->memcg);
-	if (!setup->slot.peer)
-		/* put in rca_window_release() */
-		setup->slot.peer = rca_window_get(id, peer_work);
-	peer = setup->slot.peer;
-	full = peer && is_full(peer, id);
-	if (full)
-		rca_turns_prepare(&spare);	/* without memory, it may send at once */
-	set_active_memcg(old_memcg);
+	peer = need_window(id);
 	if (!peer)
 		return true;
-	spin_lock_irq(&peer->lock);
-	ret = begin_locked(peer, id, &spare);
-	spin_unlock_irq(&peer->lock);
-	if (full)
-		rca_turns_finish(&spare);
-	return ret;
+	if (rca_places && needs_place(id) &&
+	    !rca_place_begin(id, !answers(peer), !READ_ONCE(peer->unanswered)))
+		return false;
+	return begin_slot(peer, id);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_window_begin);
 
@@ -347,9 +324,24 @@ bool rca_window_silent(const struct rca_id *id)
 {
 	const struct rca_window *peer = id->setup ? id->setup->slot.peer : NULL;
 
-	return peer && is_limited(peer) && !READ_ONCE(peer->answers);
+	return peer && rca_places_of(id) && !READ_ONCE(peer->answers);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_window_silent);
+
+/**
+ * rca_window_heard() - has the peer of an id answered a message since a time?
+ * @id: the id
+ * @since: the time, in jiffies
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: true if it has. Only known if ib_mad limits the requests of a port.
+ */
+bool rca_window_heard(const struct rca_id *id, unsigned long since)
+{
+	const struct rca_window *peer = id->setup->slot.peer;
+
+	return peer && time_after_eq(READ_ONCE(peer->answered), since);
+}
 
 /* Release the slot of an id, or remove the id from the waiting list. */
 static void end_slot(struct rca_window *peer, struct rca_setup *setup, bool answered)
@@ -363,7 +355,8 @@ static void end_slot(struct rca_window *peer, struct rca_setup *setup, bool answ
 		goto out_unlock;
 	if (answered) {
 		peer->heard = jiffies;
-		set_answers(peer, true);
+		if (rca_places)
+			set_answered(peer);
 	}
 	forget_if_timed_out(peer);
 	if (slot->state == WAITS)
@@ -402,6 +395,7 @@ static void find_and_end_slot(struct rca_id *id, bool answered)
  */
 void rca_window_answered(struct rca_id *id)
 {
+	rca_place_end(id);
 	find_and_end_slot(id, true);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_window_answered);
@@ -416,6 +410,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_window_answered);
  */
 void rca_window_end(struct rca_id *id)
 {
+	rca_place_end(id);
 	find_and_end_slot(id, false);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_window_end);
@@ -433,6 +428,7 @@ void rca_window_release(struct rca_id *id)
 	struct rca_setup *setup = id->setup;
 	struct rca_window *peer = setup ? setup->slot.peer : NULL;
 
+	rca_place_end(id);
 	if (!peer)
 		return;
 	rca_window_end(id);

@@ -15,6 +15,7 @@ extern unsigned int rca_window_timeout_ms;
 bool rca_window_begin(struct rca_id *id);
 unsigned int rca_window_unanswered(const struct rca_id *id);
 bool rca_window_silent(const struct rca_id *id);
+bool rca_window_heard(const struct rca_id *id, unsigned long since);
 bool rca_window_granted(const struct rca_id *id);
 void rca_window_answered(struct rca_id *id);
 void rca_window_end(struct rca_id *id);

@@ -11,10 +11,12 @@
 #include "id/window_table.h"
 
 #include <linux/jhash.h>
+#include <linux/jiffies.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 
 #include "id/id.h"
+#include "id/port_places.h"
 
 /* Of the key only the address has many values. */
 static u32 hash_key(const void *data, u32 len, u32 seed)
@@ -78,6 +80,8 @@ static struct rca_window *alloc_window(const struct rca_window_key *key, work_fu
 		return NULL;
 	refcount_set(&window->ref, 1);
 	window->key = *key;
+	if (rca_places)
+		window->answered = jiffies - 1;	/* before any message of its ids */
 	spin_lock_init(&window->lock);
 	rca_turns_init(&window->turns);
 	INIT_DELAYED_WORK(&window->work, work);

@@ -41,10 +41,9 @@ struct rca_window_key {
  * @heard: time of the last answer, or @begun
  * @sent: unanswered messages of the current epoch
  * @unanswered: unanswered messages of all epochs (read without the lock)
- * @taken: slots that are granted or sent, of all epochs
- * @answers: the peer has answered in this epoch or the last one (read without the lock)
- * @places: places of its port that silent peers take, or NULL if ib_mad has no limit; valid while
- *          an id has a slot or waits (changes only while @taken is 0; read without the lock)
+ * @answers: the peer has answered in this epoch or the last one (read without the lock; only set if
+ *           ib_mad limits the requests of a port)
+ * @answered: time of the last answer, in jiffies (likewise)
  * @turns: the waiting ids, through &rca_window_slot.node
  * @work: retries granting slots periodically while ids wait
  * @rcu: frees the window after callbacks that run late
@@ -57,9 +56,8 @@ struct rca_window {
 	u32 epoch;
 	unsigned int sent;
 	unsigned int unanswered;
-	unsigned int taken;
 	bool answers;
-	atomic_t *places;
+	unsigned long answered;
 	unsigned long begun;
 	unsigned long heard;
 	struct rca_turns turns;

@@ -209,4 +209,7 @@ static inline int rca_send_mra(struct ib_cm_id *cm_id, bool repeated, u8 time)
 #define RCA_PORT_PLACES 0
 #endif
 
+/* Unit tests of kernels without such a limit have one. */
+#define RCA_COUNTS_PLACES (RCA_PORT_PLACES || IS_ENABLED(CONFIG_KUNIT))
+
 #endif /* RCA_COMPAT_H */

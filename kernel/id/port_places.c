@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The places of a port: how many CM requests ib_mad keeps outstanding for all users together. It
+ * has such a limit since 6.17, and queues the requests beyond it. ib_mad knows no users, and keeps
+ * a request for as long as the program or its peer wants it to.
+ *
+ * So the users share the places. A user may take a place while he has less than three times as many
+ * as are free: one user alone gets three quarters, and n users, however many requests they have,
+ * get 3 / (3 n + 1) of the places each. Some are always free for who comes next. A user without any
+ * gets one in any case; ib_mad then queues the request.
+ *
+ * Requests that find no place wait in FIFO order for each context. Users take turns, and so do the
+ * contexts of a user. A place that is given back is granted at once, and the work of the id that
+ * gets it is queued, which sends.
+ *
+ * Who waits for a place does not depend on how long others wait for an answer. The id of a request
+ * looks at it after a while. If other requests of its user wait, and its peer has answered nothing
+ * meanwhile, or if other users wait, and its user has more than an equal part of the places, the
+ * request is withdrawn, and waits for a place again. Each time that happens to it the while is
+ * twice as long, so that a peer that needs seconds to accept is found.
+ *
+ * A user's requests to live peers do not wait behind those to dead ones: a peer is silent until it
+ * answers, and again when it has not answered for a while; see send_window.c. Requests of a user to
+ * silent peers take half of the places of the port at most, and an eighth more for the first ones
+ * to a peer, which find out whether it is alive. The others have turns of their own.
+ *
+ * Locking: rca_port_places.lock, a leaf, in any context. Callbacks find the setup of their id, and
+ * the places of the port, under RCU, because they may run late.
+ */
+#include "id/port_places.h"
+
+#include <kunit/visibility.h>
+#include <linux/jiffies.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "handle/turns.h"
+
+#if RCA_COUNTS_PLACES
+/* After this time, a request gives its place back if it is wanted. */
+#define HOLD_MS		500
+
+#if IS_ENABLED(CONFIG_KUNIT)
+unsigned int rca_places = RCA_PORT_PLACES;
+EXPORT_SYMBOL_IF_KUNIT(rca_places);
+unsigned int rca_place_hold_ms = HOLD_MS;
+EXPORT_SYMBOL_IF_KUNIT(rca_place_hold_ms);
+#else
+#define rca_place_hold_ms HOLD_MS
+#endif
+
+/* The longest time, as a power of two: 16 s. */
+#define MOST_RETURNS	5
+
+/* A user may have so many times as many places as are free. */
+#define SHARE		3
+
+/* Values of &rca_port_place.state. */
+enum { NOTHING, WAITS, GRANTED, TAKEN };
+
+/* Requests to peers that answer, and to silent ones. */
+enum { CLASSES = 2 };
+
+/**
+ * struct rca_places_user - a user with requests over a port
+ * @node: entry in &rca_port_places.users
+ * @user: the user, for comparison only (holds no reference)
+ * @taken: places that the user has, by class
+ * @waiting: requests that wait
+ * @turns: requests that wait, by class, through &rca_port_place.node
+ */
+struct rca_places_user {
+	struct list_head node;
+	const struct rca_user *user;
+	unsigned int taken[CLASSES];
+	unsigned int waiting;
+	struct rca_turns turns[CLASSES];
+};
+
+static unsigned int all_taken(const struct rca_places_user *user)
+{
+	return user->taken[false] + user->taken[true];
+}
+
+static struct rca_places_user *find_or_add(struct rca_port_places *port,
+					   const struct rca_user *user,
+					   struct rca_places_user **spare)
+{
+	struct rca_places_user *entry;
+
+	lockdep_assert_held(&port->lock);
+	list_for_each_entry(entry, &port->users, node)
+		if (entry->user == user)
+			return entry;
+	entry = *spare;
+	if (!entry)
+		return NULL;
+	*spare = NULL;
+	entry->user = user;
+	rca_turns_init(&entry->turns[false]);
+	rca_turns_init(&entry->turns[true]);
+	list_add_tail(&entry->node, &port->users);
+	port->count++;
+	return entry;
+}
+
+static void drop_if_idle(struct rca_port_places *port, struct rca_places_user *user)
+{
+	lockdep_assert_held(&port->lock);
+	if (all_taken(user) || user->waiting)
+		return;
+	list_del(&user->node);
+	port->count--;
+	kfree(user);
+}
+
+static bool may_take(const struct rca_port_places *port, const struct rca_places_user *user,
+		     const struct rca_port_place *place)
+{
+	unsigned int free = rca_places > port->taken ? rca_places - port->taken : 0;
+	unsigned int taken = all_taken(user);
+
+	lockdep_assert_held(&port->lock);
+	if (taken && taken >= SHARE * free)
+		return false;
+	return !place->silent ||
+	       user->taken[true] < rca_places / 2 + (place->first ? rca_places / 8 : 0);
+}
+
+static void count_waiting(struct rca_port_places *port, struct rca_places_user *user, int more)
+{
+	lockdep_assert_held(&port->lock);
+	port->waiting += more;
+	user->waiting += more;
+}
+
+static void take(struct rca_port_places *port, struct rca_port_place *place, u8 state)
+{
+	lockdep_assert_held(&port->lock);
+	port->taken++;
+	place->user->taken[place->silent]++;
+	WRITE_ONCE(place->state, state);
+}
+
+/* Grant a place to the request of a user whose turn it is. False: none waits, or it has to. */
+static bool grant_one(struct rca_port_places *port, struct rca_places_user *user, bool silent)
+{
+	struct list_head *first = rca_turns_first(&user->turns[silent]);
+	struct rca_setup *setup;
+
+	lockdep_assert_held(&port->lock);
+	if (!first)
+		return false;
+	setup = list_entry(first, struct rca_setup, place.node);
+	if (!may_take(port, user, &setup->place))
+		return false;
+	rca_turns_serve_first(&user->turns[silent]);
+	count_waiting(port, user, -1);
+	list_move_tail(&user->node, &port->users);
+	take(port, &setup->place, GRANTED);
+	/* The id waited until now, so it was not released and is still referenced. */
+	rca_id_queue_work(setup->id);
+	return true;
+}
+
+/* Grant places to waiting requests, one for each user in turn. */
+static void grant_places(struct rca_port_places *port)
+{
+	struct rca_places_user *user, *next;
+	bool granted = port->waiting;
+
+	lockdep_assert_held(&port->lock);
+	while (granted) {
+		granted = false;
+		list_for_each_entry_safe(user, next, &port->users, node)
+			granted |= grant_one(port, user, false) || grant_one(port, user, true);
+	}
+}
+
+/* Take the place back, or end the wait for it. */
+static void end_locked(struct rca_port_places *port, struct rca_id *id)
+{
+	struct rca_port_place *place = &id->setup->place;
+	struct rca_places_user *user = place->user;
+
+	lockdep_assert_held(&port->lock);
+	if (place->state == NOTHING)
+		return;
+	if (place->state == WAITS) {
+		rca_turns_remove(&user->turns[place->silent], id->obj.ctx, &place->node);
+		count_waiting(port, user, -1);
+	} else {
+		port->taken--;
+		user->taken[place->silent]--;
+	}
+	place->user = NULL;
+	WRITE_ONCE(place->state, NOTHING);
+	drop_if_idle(port, user);
+	grant_places(port);
+}
+
+/* Returns true if the id has a place or need not wait. */
+static bool begin_locked(struct rca_port_places *port, struct rca_id *id,
+			 struct rca_places_user **user, struct rca_turns_spare *spare)
+{
+	struct rca_port_place *place = &id->setup->place;
+	struct rca_turns *turns;
+
+	lockdep_assert_held(&port->lock);
+	place->user = find_or_add(port, id->obj.ctx->account.user, user);
+	if (!place->user)
+		return true;
+	turns = &place->user->turns[place->silent];
+	if ((place->first || rca_turns_empty(turns)) && may_take(port, place->user, place)) {
+		take(port, place, TAKEN);
+		return true;
+	}
+	if (rca_turns_add(turns, id->obj.ctx, &place->node, spare)) {
+		count_waiting(port, place->user, 1);
+		WRITE_ONCE(place->state, WAITS);
+		return false;
+	}
+	drop_if_idle(port, place->user);
+	place->user = NULL;
+	return true;
+}
+
+static bool begin_anew(struct rca_port_places *port, struct rca_id *id)
+{
+	struct rca_places_user *user;
+	struct rca_turns_spare spare;
+	struct mem_cgroup *old_memcg;
+	bool ret;
+
+	/* The work of an id has no memory cgroup of its own. Without memory, it sends at once. */
+	old_memcg = set_active_memcg(id->obj.ctx->memcg);
+	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	rca_turns_prepare(&spare);
+	set_active_memcg(old_memcg);
+	spin_lock_irq(&port->lock);
+	ret = begin_locked(port, id, &user, &spare);
+	spin_unlock_irq(&port->lock);
+	rca_turns_finish(&spare);
+	kfree(user);
+	return ret;
+}
+
+/* Is a place granted to the id? It is taken then. */
+static bool take_granted(struct rca_port_places *port, struct rca_port_place *place)
+{
+	bool granted;
+
+	spin_lock_irq(&port->lock);
+	granted = place->state == GRANTED;
+	if (granted)
+		WRITE_ONCE(place->state, TAKEN);
+	spin_unlock_irq(&port->lock);
+	return granted;
+}
+
+/**
+ * rca_place_begin() - take a place for a request
+ * @id: the id, on a device, with a setup
+ * @silent: its peer has not answered lately
+ * @first: no other request to its peer is outstanding
+ *
+ * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Return: true if the request may be sent. False if the id waits: its work is queued when it gets a
+ * place, and must call this function again.
+ */
+bool rca_place_begin(struct rca_id *id, bool silent, bool first)
+{
+	struct rca_port_place *place = &id->setup->place;
+	struct rca_port_places *port = rca_places_of(id);
+
+	lockdep_assert_held(&id->op);
+	if (!port)
+		return true;
+	WRITE_ONCE(place->port, port);	/* pairs with rca_place_end() */
+	if (READ_ONCE(place->state) == WAITS)
+		return false;
+	if (!take_granted(port, place)) {
+		rca_place_end(id);
+		place->silent = silent;
+		place->first = first;
+		if (!begin_anew(port, id))
+			return false;
+	}
+	place->since = jiffies;
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_place_begin);
+
+/**
+ * rca_place_end() - give back the place of a request, or end the wait for it
+ * @id: the id
+ *
+ * Does nothing if the id has no place.
+ *
+ * Context: Any context: with @id->op held, or in a callback of the lower cm_id of @id.
+ */
+void rca_place_end(struct rca_id *id)
+{
+	struct rca_port_places *port;
+	struct rca_setup *setup;
+	unsigned long flags;
+
+	rcu_read_lock();
+	setup = READ_ONCE(id->setup);
+	port = setup ? READ_ONCE(setup->place.port) : NULL;	/* pairs with rca_place_begin() */
+	if (port && READ_ONCE(setup->place.state) != NOTHING) {
+		spin_lock_irqsave(&port->lock, flags);
+		end_locked(port, id);
+		spin_unlock_irqrestore(&port->lock, flags);
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * rca_place_left() - how long a request keeps its place even if it is wanted
+ * @id: the id, with a setup
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: jiffies; LONG_MAX if the id has no place.
+ */
+long rca_place_left(const struct rca_id *id)
+{
+	const struct rca_port_place *place = &id->setup->place;
+	long hold = msecs_to_jiffies(rca_place_hold_ms) << place->returns;
+	long left = place->since + hold - jiffies;
+
+	lockdep_assert_held(&id->op);
+	if (READ_ONCE(place->state) != TAKEN)
+		return LONG_MAX;
+	return max(left, 0L);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_place_left);
+
+/**
+ * rca_place_is_wanted() - do others wait for the place of a request?
+ * @id: the id, with a setup
+ * @alive: its peer has answered a message since the place was taken
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: true if the request has to be withdrawn.
+ */
+bool rca_place_is_wanted(struct rca_id *id, bool alive)
+{
+	struct rca_port_place *place = &id->setup->place;
+	struct rca_port_places *port = place->port;
+	bool others, wanted = false;
+
+	lockdep_assert_held(&id->op);
+	if (rca_place_left(id))
+		return false;
+	spin_lock_irq(&port->lock);
+	if (place->state == TAKEN) {
+		others = port->waiting > place->user->waiting || port->taken > rca_places;
+		wanted = (place->user->waiting && !alive) ||
+			 (others && all_taken(place->user) * port->count > rca_places);
+	}
+	spin_unlock_irq(&port->lock);
+	return wanted;
+}
+
+/* A request that is withdrawn keeps its next place for longer. */
+void rca_place_withdraw(struct rca_id *id)
+{
+	struct rca_port_place *place = &id->setup->place;
+
+	lockdep_assert_held(&id->op);
+	if (place->returns < MOST_RETURNS)
+		place->returns++;
+	rca_place_end(id);
+}
+EXPORT_SYMBOL_IF_KUNIT(rca_place_withdraw);
+#endif
