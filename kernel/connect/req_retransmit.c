@@ -122,7 +122,7 @@ static void end_wait_for_slot(const struct rca_id *id, struct rca_retry *retry)
 	retry->waits = false;
 }
 
-/* A single round lasts as long as its timers say; what is left of it after it was withdrawn, not. */
+/* A single round lasts as long as its timers say, but if it was withdrawn, for what is left. */
 static u32 round_ms(const struct rca_retry *retry)
 {
 	long left = retry->deadline - jiffies;
@@ -275,9 +275,17 @@ static void resend_request(struct rca_id *id)
 		rca_retry_arm(id);
 }
 
-/* The deadline is over: destroying the cm_id stops its retransmissions, and informs the peer. */
-static void end_request(struct rca_id *id)
+/**
+ * rca_retry_end() - end a request whose deadline is over
+ * @id: the id
+ *
+ * Destroying the cm_id stops its retransmissions, and informs the peer.
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ */
+void rca_retry_end(struct rca_id *id)
 {
+	lockdep_assert_held(&id->op);
 	if (!end_with_event(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT))
 		return;
 	rca_window_end(id);
@@ -330,7 +338,7 @@ static void handle_timer(struct rca_id *id)
 	if (rca_id_state(id) == RCA_ST_REP_RCVD)
 		send_mra(id);
 	else if (retry->limited && time_after_eq(jiffies, retry->deadline))
-		end_request(id);
+		rca_retry_end(id);
 	else if (rca_id_state(id) == RCA_ST_REQ_WAIT)
 		resend_request(id);
 	else if (place_is_wanted(id))
@@ -395,21 +403,31 @@ int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn)
 }
 
 /**
- * rca_retry_keep_deadline() - keep the deadline of a request that is not retransmitted
+ * rca_retry_keep_datagram() - keep a request for datagrams, which ib_cm alone retransmits
  * @id: the id, which has a path; rca_id_drop_request() frees it
+ * @conn: its parameters; only the private data are used
+ * @again: called by the work of the id, as &rca_retry.again
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: 0, also if there is no deadline; -ENOMEM.
+ * Return: 0, also if neither its deadline nor its place needs that it is kept; -ENOMEM.
  */
-int rca_retry_keep_deadline(struct rca_id *id)
+int rca_retry_keep_datagram(struct rca_id *id, const struct rca_tp_conn *conn,
+			    void (*again)(struct rca_id *id))
 {
 	const struct rca_timing timing = rca_id_timing(id);
+	struct rca_retry *retry;
 
 	lockdep_assert_held(&id->op);
-	if (!rca_timing_deadline(&timing))
+	if (!rca_places && !rca_timing_deadline(&timing))
 		return 0;
-	id->setup->retry = alloc_retry(id, 0);
-	return id->setup->retry ? 0 : -ENOMEM;
+	retry = alloc_retry(id, conn->private_data_len);
+	if (!retry)
+		return -ENOMEM;
+	retry->again = again;
+	retry->conn.private_data = memcpy(retry->data, conn->private_data, conn->private_data_len);
+	retry->conn.private_data_len = conn->private_data_len;
+	id->setup->retry = retry;
+	return 0;
 }
 
 /* Until when a request that has a place keeps it in any case; then it is looked at again. */

@@ -9,11 +9,13 @@
 #include "id/id.h"
 
 int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn);
-int rca_retry_keep_deadline(struct rca_id *id);
+int rca_retry_keep_datagram(struct rca_id *id, const struct rca_tp_conn *conn,
+			    void (*again)(struct rca_id *id));
 int rca_retry_send(struct rca_id *id);
 void rca_retry_arm(struct rca_id *id);
 void rca_retry_hold(struct rca_id *id);
 void rca_retry_drop(struct rca_id *id);
+void rca_retry_end(struct rca_id *id);
 void rca_retry_replied_locked(struct rca_id *id);
 bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event);
 

@@ -6,14 +6,19 @@
  *
  * Locking: as in connect.c: rca_id.op during each operation, only rca_id.lock in callbacks. An
  * operation changes the state before it sends.
+ *
+ * ib_cm retransmits a SIDR request. On kernels that limit the requests of a port it waits for a
+ * place before, and may have to give it to others; see port_places.c.
  */
 #include "connect/sidr.h"
 
+#include <linux/jiffies.h>
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm_alt.h>
 
 #include "device/devices.h"
+#include "id/port_places.h"
 #include "resolve/qp_attr.h"
 #include "transport/qp_owner.h"
 #include "connect/req_retransmit.h"
@@ -43,6 +48,16 @@ static int reserve_answer(struct rca_id *id)
 	return 0;
 }
 
+/* When the request is given up, if it is withdrawn: its retransmissions would have ended. */
+static void set_deadline(struct rca_id *id, const struct rca_tp_req *req)
+{
+	struct rca_retry *retry = id->setup->retry;
+
+	if (!retry->limited && !retry->sent)
+		retry->deadline = jiffies + msecs_to_jiffies(req->answer_ms) * (req->retries + 1);
+	retry->sent = jiffies;
+}
+
 static int send_sidr_req(struct rca_id *id, const struct rca_tp_conn *user)
 {
 	const struct rca_timing timing = rca_id_timing(id);
@@ -60,7 +75,66 @@ static int send_sidr_req(struct rca_id *id, const struct rca_tp_conn *user)
 	req.conn.private_data_len = rca_wire_put_private(data, &id->local, &id->dst,
 							 user->private_data,
 							 user->private_data_len);
+	if (rca_places)
+		set_deadline(id, &req);
 	return id->dev->tp->sidr_request(id->lower, &req);
+}
+
+/* Send the request, or let it wait for a place of its port: the work of the id sends it then. */
+static int send_or_wait(struct rca_id *id, const struct rca_tp_conn *user)
+{
+	if (!rca_places)
+		return send_sidr_req(id, user);
+	id->setup->retry->waits = !rca_place_begin(id, true, true);
+	return id->setup->retry->waits ? 0 : send_sidr_req(id, user);
+}
+
+static int make_lower(struct rca_id *id)
+{
+	void *lower = id->dev->tp->create(id->dev->ibdev, id);
+
+	if (IS_ERR(lower))
+		return PTR_ERR(lower);
+	smp_store_release(&id->lower, lower);	/* pairs with rca_id_numbers() */
+	return 0;
+}
+
+/*
+ * Others wait for the place of the request: ib_cm stops only when its cm_id is destroyed. Returns
+ * true if it has to be sent again, with another cm_id.
+ */
+static bool withdraw_request(struct rca_id *id)
+{
+	rca_place_withdraw(id);
+	rca_id_drop_lower(id);
+	/* No answer comes any more; has one come before? */
+	if (rca_id_state(id) != RCA_ST_SIDR_SENT)
+		return false;
+	if (time_before(jiffies, id->setup->retry->deadline) && !make_lower(id))
+		return true;
+	rca_retry_end(id);
+	return false;
+}
+
+static void handle_timer(struct rca_id *id)
+{
+	const struct rca_retry *retry = id->setup->retry;
+	bool sends = retry->waits;
+
+	lockdep_assert_held(&id->op);
+	if (retry->limited && time_after_eq(jiffies, retry->deadline)) {
+		rca_retry_end(id);
+		return;
+	}
+	if (rca_places && rca_place_is_wanted(id, false)) {
+		sends = withdraw_request(id);
+		if (!sends)
+			return;
+	}
+	if (sends && send_or_wait(id, &retry->conn))
+		rca_retry_end(id);
+	else
+		rca_retry_arm(id);
 }
 
 /**
@@ -77,7 +151,6 @@ static int send_sidr_req(struct rca_id *id, const struct rca_tp_conn *user)
 int rca_sidr_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 {
 	struct rca_step step;
-	void *lower;
 	int ret;
 
 	lockdep_assert_held(&id->op);
@@ -91,20 +164,17 @@ int rca_sidr_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 	ret = reserve_answer(id);
 	if (ret)
 		return ret;
-	lower = id->dev->tp->create(id->dev->ibdev, id);
-	if (IS_ERR(lower)) {
-		ret = PTR_ERR(lower);
+	ret = make_lower(id);
+	if (ret)
 		goto err_unreserve;
-	}
-	smp_store_release(&id->lower, lower);	/* pairs with rca_id_numbers() */
-	ret = rca_retry_keep_deadline(id);
+	ret = rca_retry_keep_datagram(id, conn, handle_timer);
 	if (ret)
 		goto err_drop_lower;
 	step = rca_id_step(id, RCA_IN_SIDR);
 	ret = step.err;
 	if (step.verdict != RCA_TAKE)
 		goto err_drop_request;
-	ret = send_sidr_req(id, conn);
+	ret = send_or_wait(id, conn);
 	if (ret) {
 		rca_id_step(id, RCA_IN_CONNECT_FAIL);
 		goto err_drop_request;
@@ -245,6 +315,7 @@ void rca_sidr_event(struct rca_id *id, const struct rca_tp_event *event)
 	struct rca_step step;
 	unsigned long flags;
 
+	rca_place_end(id);
 	spin_lock_irqsave(&id->lock, flags);
 	if (input == RCA_IN_REP && id->state == RCA_ST_SIDR_SENT &&
 	    rca_qkey_settle_locked(id, event->conn.qkey)) {

@@ -410,6 +410,29 @@ static void connect_to_silence_for_hours(int ready)
 	connect_to_silence(ready, &longest);
 }
 
+/* The same number of datagram requests: ib_cm waits for four seconds before it repeats one. */
+static void ask_silence(int ready)
+{
+	int ctx, queue;
+
+	MUST(setgid(ANNA));
+	MUST(setuid(ANNA));
+	ctx = get_ctx();
+	queue = get_queue(ctx);
+	for (int i = 0; i < SILENT_PEERS * SILENT_CONNECTS; i++) {
+		uint32_t id = get_ud(ctx, queue);
+		char ip[16];
+
+		snprintf(ip, sizeof(ip), "10.9.0.%d", 10 + i % SILENT_PEERS);
+		await_addr(ctx, queue, id, ip, 7471);
+		await_route(ctx, queue, id);
+		EXPECT_EQ(rca_connect(ctx, id, NULL, 0), 0);
+	}
+	busy_begins(ready);
+	for (;;)
+		pause();
+}
+
 /* Since Linux 6.17 ib_mad has 128 places for the requests of a port. */
 TEST(connects_of_another_user_to_silent_peers)
 {
@@ -419,6 +442,11 @@ TEST(connects_of_another_user_to_silent_peers)
 TEST(connects_of_another_user_who_waits_for_hours)
 {
 	connect_beside(connect_to_silence_for_hours, BOUND);
+}
+
+TEST(connects_of_another_user_who_asks_silent_peers)
+{
+	connect_beside(ask_silence, BOUND);
 }
 
 /*

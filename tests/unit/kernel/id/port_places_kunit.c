@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Tests of kernel/id/port_places.c in the send window, on a fake transport: who gets the places of
- * a port, and when a request gives its place back.
+ * a port, and when a request gives its place back. More than 600 lines because all tests share the
+ * helpers that take places.
  *
  * Locking: none.
  */
@@ -134,6 +135,17 @@ static struct rca_id *flood(struct kunit *test, u32 ip, int count)
 	return first;
 }
 
+static struct rca_id *asking(struct kunit *test, u32 ip)
+{
+	struct rca_id *id = fake_active_datagram(test, test->priv, FAKE_COOKIE);
+	struct rca_tp_conn conn = {};
+
+	id->dst.in.sin_addr.s_addr = cpu_to_be32(ip);
+	KUNIT_ASSERT_EQ(test, rca_connect(id, &conn), 0);
+	fake_expect_state(test, id, RCA_ST_SIDR_SENT);
+	return id;
+}
+
 static void dead_peer_leaves_half_of_the_places(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -258,6 +270,21 @@ static void place_is_free_when_the_id_is_destroyed(struct kunit *test)
 	/* A place was granted, and not taken yet. */
 	destroy(test, next);
 	KUNIT_EXPECT_EQ(test, taken(test), HALF - 1);
+}
+
+static void places_are_free_when_the_device_is_removed(struct kunit *test)
+{
+	struct rca_id *id = flood(test, DEAD, 2 * PLACES);
+	struct fake *fake = test->priv;
+
+	asking(test, DEAD);
+	KUNIT_EXPECT_EQ(test, port_of(test)->waiting, 2u * PLACES - HALF);
+	fake->dev.removing = true;
+	rca_teardown_device(&fake->dev);
+	fake_expect_state(test, id, RCA_ST_REMOVED);
+	KUNIT_EXPECT_EQ(test, taken(test), 0);
+	KUNIT_EXPECT_EQ(test, port_of(test)->waiting, 0u);
+	fake->dev.removing = false;
 }
 
 /* Pretend that two minutes have passed while a request waits. Was it sent before? */
@@ -438,7 +465,8 @@ static void silent_request_gives_its_place_back(struct kunit *test)
 	fake_expect_state(test, waits, RCA_ST_REQ_WAIT);
 	await_sent(test, waits);
 	KUNIT_EXPECT_GT(test, fake->connects, HALF);
-	KUNIT_EXPECT_LE(test, taken(test), HALF);
+	/* If all were withdrawn, the next one is the first to its peer. */
+	KUNIT_EXPECT_LE(test, taken(test), HALF + FIRST);
 	for (i = 0; i < HALF; i++)
 		lowers += ids[i]->lower != lower[i];
 	/* ib_cm stops only when its cm_id is destroyed. */
@@ -528,6 +556,61 @@ static void request_that_is_withdrawn_ends_in_time(struct kunit *test)
 	KUNIT_EXPECT_GE(test, fake->connects, HALF + 1);
 }
 
+static void datagram_request_waits_for_a_place(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id *first = asking(test, DEAD), *id = NULL;
+	int i;
+
+	for (i = 1; i <= HALF + FIRST; i++)
+		id = asking(test, DEAD + i);
+	KUNIT_EXPECT_EQ(test, fake->sidr_requests, HALF + FIRST);
+	KUNIT_EXPECT_EQ(test, port_of(test)->waiting, 1u);
+	fake_message(first, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
+	rca_id_flush_work(id);
+	KUNIT_EXPECT_EQ(test, fake->sidr_requests, HALF + FIRST + 1);
+	fake_message(id, RCA_IN_REP, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_ESTABLISHED, 0);
+	KUNIT_EXPECT_EQ(test, taken(test), HALF + FIRST - 1);
+}
+
+static void datagram_request_gives_its_place_back(struct kunit *test)
+{
+	struct fake *fake = test->priv;
+	struct rca_id *first = asking(test, DEAD);
+	void *lower = first->lower;
+	int i;
+
+	for (i = 1; i <= HALF + FIRST; i++)
+		asking(test, DEAD + i);
+	rca_place_hold_ms = HOLD_MS;
+	msleep(2 * HOLD_MS);
+	rca_id_flush_work(first);
+	KUNIT_EXPECT_PTR_NE(test, first->lower, lower);
+	msleep(HOLD_MS);
+	/* It may have got a place again meanwhile. */
+	KUNIT_EXPECT_GE(test, fake->sidr_requests, HALF + FIRST + 1);
+	KUNIT_EXPECT_EQ(test, taken(test), HALF + FIRST);
+	fake_expect_no_event(test);
+	fake_expect_state(test, first, RCA_ST_SIDR_SENT);
+}
+
+static void datagram_request_that_is_withdrawn_ends_in_time(struct kunit *test)
+{
+	struct rca_id *first = asking(test, DEAD);
+	int i;
+
+	for (i = 1; i <= HALF + FIRST; i++)
+		asking(test, DEAD + i);
+	rca_place_hold_ms = HOLD_MS;
+	msleep(2 * HOLD_MS);
+	first->setup->retry->deadline = jiffies;
+	rca_id_flush_work(first);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_UNREACHABLE, -ETIMEDOUT);
+	fake_expect_state(test, first, RCA_ST_FAILED);
+}
+
 static struct kunit_case places_cases[] = {
 	KUNIT_CASE(dead_peer_leaves_half_of_the_places),
 	KUNIT_CASE(first_requests_take_an_eighth_more),
@@ -537,6 +620,7 @@ static struct kunit_case places_cases[] = {
 	KUNIT_CASE(place_is_free_when_the_request_has_ended),
 	KUNIT_CASE(place_is_free_between_two_rounds),
 	KUNIT_CASE(place_is_free_when_the_id_is_destroyed),
+	KUNIT_CASE(places_are_free_when_the_device_is_removed),
 	KUNIT_CASE(wait_for_a_silent_peer_is_silence),
 	KUNIT_CASE(wait_before_the_first_request_is_no_silence),
 	KUNIT_CASE(disconnect_does_not_wait_for_places),
@@ -551,6 +635,9 @@ static struct kunit_case places_cases[] = {
 	KUNIT_CASE(request_of_who_has_most_gives_its_place_back),
 	KUNIT_CASE(place_is_kept_for_longer_each_time),
 	KUNIT_CASE(request_that_is_withdrawn_ends_in_time),
+	KUNIT_CASE(datagram_request_waits_for_a_place),
+	KUNIT_CASE(datagram_request_gives_its_place_back),
+	KUNIT_CASE(datagram_request_that_is_withdrawn_ends_in_time),
 	{}
 };
 
