@@ -17,8 +17,11 @@
 
 #include "lib/compat.h"
 
+/* Where a route leads to. */
+enum hop { HOP_PEER, HOP_GATEWAY, HOP_OWN };
+
 static struct dst_entry *route_v4(union rca_addr *src, const union rca_addr *dst,
-				  struct rdma_dev_addr *addr, bool *gateway)
+				  struct rdma_dev_addr *addr, enum hop *hop)
 {
 	struct flowi4 fl4 = {
 		.flowi4_oif = addr->bound_dev_if,
@@ -31,12 +34,15 @@ static struct dst_entry *route_v4(union rca_addr *src, const union rca_addr *dst
 		return ERR_CAST(rt);
 	src->in.sin_addr.s_addr = fl4.saddr;
 	addr->hoplimit = ip4_dst_hoplimit(&rt->dst);
-	*gateway = rt->rt_uses_gateway;
+	if (rt->rt_type == RTN_LOCAL)
+		*hop = HOP_OWN;
+	else if (rt->rt_uses_gateway)
+		*hop = HOP_GATEWAY;
 	return &rt->dst;
 }
 
 static struct dst_entry *route_v6(union rca_addr *src, const union rca_addr *dst,
-				  struct rdma_dev_addr *addr, bool *gateway)
+				  struct rdma_dev_addr *addr, enum hop *hop)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	struct flowi6 fl6 = {
@@ -45,6 +51,7 @@ static struct dst_entry *route_v6(union rca_addr *src, const union rca_addr *dst
 		.saddr = src->in6.sin6_addr,
 	};
 	struct dst_entry *route;
+	u32 flags;
 
 	route = rca_route_v6(addr->net, &fl6);
 	if (IS_ERR(route))
@@ -52,7 +59,11 @@ static struct dst_entry *route_v6(union rca_addr *src, const union rca_addr *dst
 	if (ipv6_addr_any(&src->in6.sin6_addr))
 		src->in6.sin6_addr = fl6.saddr;
 	addr->hoplimit = ip6_dst_hoplimit(route);
-	*gateway = container_of(route, struct rt6_info, dst)->rt6i_flags & RTF_GATEWAY;
+	flags = container_of(route, struct rt6_info, dst)->rt6i_flags;
+	if (flags & RTF_LOCAL)
+		*hop = HOP_OWN;
+	else if (flags & RTF_GATEWAY)
+		*hop = HOP_GATEWAY;
 	return route;
 #else
 	return ERR_PTR(-EADDRNOTAVAIL);
@@ -93,18 +104,19 @@ static int resolve_neigh(struct dst_entry *route, struct net_device *ndev,
 	return ret;
 }
 
-static int follow_route(struct dst_entry *route, bool gateway, const union rca_addr *dst,
+static int follow_route(struct dst_entry *route, enum hop hop, const union rca_addr *dst,
 			struct rdma_dev_addr *addr, struct rca_neigh_key *missing)
 {
 	struct net_device *ndev = READ_ONCE(route->dev);
 
 	addr->network = RDMA_NETWORK_IB;
-	if (ndev->flags & IFF_LOOPBACK)
+	/* In a VRF, packets to an own address leave through the device of the VRF. */
+	if (hop == HOP_OWN || ndev->flags & IFF_LOOPBACK)
 		return resolve_own_address(dst, addr);
 	addr->bound_dev_if = ndev->ifindex;
 	if (rdma_translate_ip(&dst->sa, addr))
 		return -ENODEV;
-	if (gateway) {
+	if (hop == HOP_GATEWAY) {
 		/* The path leads to the peer itself, whose GID user space (ibacm) resolves. */
 		if (ndev->type == ARPHRD_INFINIBAND)
 			return -EOPNOTSUPP;
@@ -132,18 +144,18 @@ int rca_nexthop(union rca_addr *src, const union rca_addr *dst, struct rdma_dev_
 		struct rca_neigh_key *missing)
 {
 	struct dst_entry *route;
-	bool gateway = false;
+	enum hop hop = HOP_PEER;
 	int ret;
 
 	memset(missing, 0, sizeof(*missing));
 	rcu_read_lock();
-	route = dst->sa.sa_family == AF_INET ? route_v4(src, dst, addr, &gateway) :
-					       route_v6(src, dst, addr, &gateway);
+	route = dst->sa.sa_family == AF_INET ? route_v4(src, dst, addr, &hop) :
+					       route_v6(src, dst, addr, &hop);
 	ret = PTR_ERR_OR_ZERO(route);
 	if (ret == -ENOBUFS)	/* no memory for the route */
 		ret = -ENOMEM;
 	if (!ret) {
-		ret = follow_route(route, gateway, dst, addr, missing);
+		ret = follow_route(route, hop, dst, addr, missing);
 		dst_release(route);
 	}
 	rcu_read_unlock();

@@ -17,7 +17,7 @@ from pathlib import Path
 from agent import Agent, connected, disconnected, route_to_listener
 from capture import Capture
 from cmtrace import OURS, STOCK
-from scenario import DEBUG, Unexpected, run, same, wait_for
+from scenario import DEBUG, Skip, Unexpected, run, same, wait_for
 from stacks import Inside, Stack
 
 Stacks = dict[str, Stack]
@@ -279,6 +279,48 @@ def gateway(stacks: Stacks) -> None:
     same("TTL behind the router, hop limit", [found["ttl"], found["hop"]], [63, 64])
 
 
+def vrf(stacks: Stacks) -> None:
+    """Own addresses in a VRF: requests arrive. The way back is ib_addr's: only new kernels know it."""
+    if "vrf8" not in run("ip link add vrf8 type vrf table 108 && ip link set vrf8 up &&"
+                         " ip -o link show vrf8", None):
+        raise Skip("the kernel has no VRF")
+    try:
+        run("ip link add w2 type dummy && ip link set w2 master vrf8 && ip link set w2 up &&"
+            " ip addr add 10.8.8.1/24 dev w2 && ip addr add fd00:88::1/64 dev w2 nodad")
+        run("rdma link add rxe5 type rxe netdev w2")
+        for address in ("10.8.8.1", "fd00:88::1"):
+            with _agents(stacks, OURS, OURS) as (client, server):
+                port = next(PORTS)
+                listener = server.listening(address, port)
+                one = client.routed(address, address, port)
+                same("the device", client.place(one)[0], "rxe5")
+                client.must("connect", one)
+                other = server.event("CONNECT_REQUEST", listener)
+                if _stock_knows_vrf(stacks, address):
+                    server.must("accept", other)
+                    client.event("CONNECT_RESPONSE", one)
+                    client.must("establish", one)
+                    server.event("ESTABLISHED", other)
+                    disconnected(client, one, server, other)
+    finally:
+        run("rdma link delete rxe5; ip link delete w2; ip link delete vrf8", None)
+
+
+def _stock_knows_vrf(stacks: Stacks, address: str) -> bool:
+    """Whether a request of stock arrives at an own address in a VRF."""
+    with _agents(stacks, STOCK, STOCK) as (client, server):
+        port = next(PORTS)
+        server.listening(address, port)
+        one = client.id()
+        if client.ask("resolve", one, address, address, port) != "ok" or \
+                client.ask("event", 5000).split()[1:2] != ["RDMA_CM_EVENT_ADDR_RESOLVED"] or \
+                client.ask("route", one) != "ok" or \
+                client.ask("event", 5000).split()[1:2] != ["RDMA_CM_EVENT_ROUTE_RESOLVED"]:
+            return False
+        client.must("connect", one)
+        return server.ask("event", 3000).split()[1:2] == ["RDMA_CM_EVENT_CONNECT_REQUEST"]
+
+
 def _set_neighbour(mac: str) -> None:
     run(f"ip neigh replace {THERE} lladdr {mac} dev w0 nud permanent")
 
@@ -459,6 +501,7 @@ TESTS = (
     ("a request's TOS, flow label, hop limit, SL, MTU, times", request_fields, True),
     ("a VLAN: bind, listen, connect, priority, tag", vlan, True),
     ("a peer behind a router", gateway, False),
+    ("own addresses in a VRF", vrf, False),
     ("link-local addresses and scope ids", link_local, True),
     ("127.0.0.1 and ::1", loopback, True),
     ("::1 where there are link-local addresses alone", loopback_link_local, False),
