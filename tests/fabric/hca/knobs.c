@@ -12,6 +12,7 @@
  *   rca_hca/counters         packets by their fate
  *   rca_hca/messages         messages of connection managers by kind; write "clear"
  *   rca_hca/groups           multicast groups; write "forget" to drop all of them
+ *   rca_hca/services         service records; write "add NAME ID GID PKEY" or "clear"
  *   rca_hca/peers            write how many simulated hosts there are (fabric/peers.c)
  *   rca_hca/sm_lid           write the LID of the SA; all ports get an event
  *   rca_hca/sa_*             the contents of PathRecords
@@ -127,6 +128,16 @@ static int groups_write(void *unused, char *text)
 static void groups_show(void *unused, struct seq_file *file)
 {
 	hca_sa_show_groups(file);
+}
+
+static int services_write(void *unused, char *text)
+{
+	return hca_sa_write_services(text);
+}
+
+static void services_show(void *unused, struct seq_file *file)
+{
+	hca_sa_show_services(file);
 }
 
 static int fatal_write(void *object, char *text)
@@ -307,6 +318,7 @@ static const struct knob root_knobs[] = {
 	{ "counters", NULL, counters_show },
 	{ "messages", messages_write, messages_show },
 	{ "groups", groups_write, groups_show },
+	{ "services", services_write, services_show },
 	{ "sm_lid", sm_lid_write },
 };
 

@@ -57,6 +57,7 @@ static void __exit hca_exit(void)
 	hca_late_exit();
 	hca_rules_clear();
 	hca_sa_forget();
+	hca_sa_services_exit();
 }
 
 module_init(hca_init);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The subnet administrator: requests to QP1 at its LID are answered here, multicast groups are in
- * sa_group.c. It is at a LID of its own, so it stays when adapters go.
+ * sa_group.c, service records in sa_service.c. It is at a LID of its own, so it stays when adapters
+ * go.
  *
  * Locking: hca_lock for the ports.
  */
@@ -163,6 +164,11 @@ void hca_sa_request(const struct hca_packet *packet)
 	if (mad->mad_hdr.mgmt_class != IB_MGMT_CLASS_SUBN_ADM ||
 	    (mad->mad_hdr.method & IB_MGMT_METHOD_RESP)) {
 		hca_count(HCA_NO_QP);
+		return;
+	}
+	if (mad->mad_hdr.attr_id == cpu_to_be16(IB_SA_ATTR_SERVICE_REC) &&
+	    mad->mad_hdr.method == HCA_SA_GET_TABLE) {
+		hca_sa_services(packet);
 		return;
 	}
 	answer = hca_packet_answer(packet);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The subnet administrator: it answers PathRecord, MCMemberRecord and ClassPortInfo.
+ * The subnet administrator: it answers PathRecord, MCMemberRecord, ServiceRecord and
+ * ClassPortInfo.
  */
 #ifndef HCA_SA_H
 #define HCA_SA_H
@@ -8,6 +9,9 @@
 #include <linux/types.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_sa.h>
+
+/* Older kernels have no name for it. */
+#define HCA_SA_GET_TABLE	0x12
 
 /* What an SA says in the status of an answer. */
 #define HCA_SA_NO_RESOURCES	0x0100
@@ -22,7 +26,7 @@ struct seq_file;
 /**
  * struct hca_sa_settings - what a test can say about the SA; plain words, written at any time
  * @lid: where it is; the ports are told of a change by an event
- * @status: it refuses PathRecords with this status, 0 for none
+ * @status: it refuses PathRecords and ServiceRecords with this status, 0 for none
  * @lifetime: packet lifetime in PathRecords, as an exponent
  * @hop_limit: in PathRecords; more than 1 makes paths with a global route header
  * @sl: service level in PathRecords
@@ -57,5 +61,11 @@ bool hca_sa_receives(const union ib_gid *mgid, u64 port_guid);
 void hca_sa_port_gone(u64 port_guid);
 void hca_sa_forget(void);
 void hca_sa_show_groups(struct seq_file *file);
+
+/* sa_service.c: service records */
+void hca_sa_services(const struct hca_packet *packet);
+int hca_sa_write_services(char *text);
+void hca_sa_show_services(struct seq_file *file);
+void hca_sa_services_exit(void);
 
 #endif /* HCA_SA_H */
