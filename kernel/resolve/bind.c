@@ -9,6 +9,7 @@
 #include <kunit/visibility.h>
 #include <linux/if_arp.h>
 #include <linux/netdevice.h>
+#include <linux/string.h>
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
@@ -44,6 +45,18 @@ static bool may_have_gid_of(struct ib_device *ibdev, u32 port, struct net_device
 	return may_have;
 }
 
+/*
+ * Soft-RoCE makes the GUID of a device of the hardware address of its network device. One that has
+ * none (TUN, WireGuard) gave the same GUID to all hosts, by which ib_cm knows a peer, before rxe
+ * chose one at random; stock refuses such devices on these kernels, too.
+ */
+static bool has_own_guid(const struct ib_device *ibdev)
+{
+	static const u8 of_no_address[sizeof(ibdev->node_guid)] = { 0x02, [3] = 0xff, [4] = 0xfe };
+
+	return memcmp(&ibdev->node_guid, of_no_address, sizeof(of_no_address));
+}
+
 /* Find the GID of @local on a port of @dev, if the network device of @addr belongs to the port. */
 static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *dev, u32 port,
 					  const union rca_addr *local,
@@ -62,6 +75,8 @@ static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *
 	if (rdma_protocol_iwarp(ibdev, port))
 		return rca_iwport_find(ibdev, port, net, addr->bound_dev_if);
 	if (!rdma_protocol_roce(ibdev, port))
+		return ERR_PTR(-ENODEV);
+	if (addr->dev_type == ARPHRD_NONE && !has_own_guid(ibdev))
 		return ERR_PTR(-ENODEV);
 	rdma_ip2gid((struct sockaddr *)&local->sa, &gid);
 	ndev = dev_get_by_index(net, addr->bound_dev_if);
