@@ -239,7 +239,7 @@ void rca_id_drop_setup(struct rca_id *id)
 	struct rca_setup *setup = id->setup;
 
 	lockdep_assert_held(&id->op);
-	WARN_ON_ONCE(setup->resolve || setup->query || setup->on_route);
+	WARN_ON_ONCE(setup->resolve || setup->query || setup->service_query || setup->on_route);
 	rca_window_release(id);
 	spin_lock_irq(&id->lock);
 	WRITE_ONCE(id->setup, NULL);	/* pairs with rca_window_end() */
@@ -247,6 +247,7 @@ void rca_id_drop_setup(struct rca_id *id)
 	if (timer_delete(&setup->timer))
 		rca_id_put(id);		/* got in rca_id_queue_work_at() */
 	free_request(setup);
+	kfree(setup->services);
 	kfree_rcu(setup, rcu);	/* the timer function may still be running */
 }
 
@@ -257,8 +258,9 @@ void rca_id_free_setup(struct rca_id *id)
 
 	if (!setup)
 		return;
-	WARN_ON_ONCE(setup->resolve || setup->query || setup->slot.peer);
+	WARN_ON_ONCE(setup->resolve || setup->query || setup->service_query || setup->slot.peer);
 	free_request(setup);
+	kfree(setup->services);
 	if (setup->on_route)
 		setup->on_route->go(id, setup->on_route, false);
 	id->setup = NULL;

@@ -19,6 +19,8 @@ struct rca_port_places;
 struct rca_places_user;
 struct rca_resolve;
 struct rca_route_query;
+struct rca_service_query;
+struct rca_services;
 
 /**
  * enum rca_no_trunk - why the lower cm_id of an id was not made over a trunk
@@ -155,6 +157,9 @@ struct rca_on_route {
  *         under rca_id.lock in the states RCA_ST_REQ_SENT and RCA_ST_REP_RCVD)
  * @resolve: the pending address resolution, or NULL (lock: rca_id.lock; holds a reference)
  * @query: the pending path query, or NULL (lock: rca_id.lock; holds a reference)
+ * @service_query: the pending query for service records, or NULL (lock: rca_id.op; holds a
+ *                 reference)
+ * @services: service records that were found, or NULL (lock: rca_id.op; owned)
  * @on_route: continuation after the route is resolved, or NULL (lock: rca_id.op; owned)
  * @slot: slot in the send window of the peer
  * @place: place of the port, on kernels that limit them
@@ -177,6 +182,8 @@ struct rca_setup {
 	struct rca_retry *retry;
 	struct rca_resolve *resolve;
 	struct rca_route_query *query;
+	struct rca_service_query *service_query;
+	struct rca_services *services;
 	struct rca_on_route *on_route;
 	struct rca_window_slot slot;
 #if RCA_COUNTS_PLACES

@@ -18,6 +18,7 @@
 #include <linux/string.h>
 #include <rdma/rdma_cm_alt.h>
 
+#include "lib/compat.h"
 #include "lib/uerrno.h"
 #include "listen/listen.h"
 
@@ -40,6 +41,7 @@ struct zeros {
  * @min_size: end of the last mandatory member; never changes
  * @outputs: the handler calls rca_ucmd_respond()
  * @alone: not allowed in a batch: it may wait for long, or does not act on an id
+ * @services: built in only if ib_sa can ask for service records
  * @reserved: members that must be 0; unused entries have no bits
  */
 struct row {
@@ -50,6 +52,7 @@ struct row {
 	u16 min_size;
 	bool outputs;
 	bool alone;
+	bool services;
 	struct zeros reserved[3];
 };
 
@@ -128,6 +131,11 @@ static const struct row rows[] = {
 	      .alone = true),
 	IOCTL(USAGE, rca_cmd_usage, rdma_cm_alt_usage, out_user_refused, .outputs = true,
 	      .alone = true, LAST_RESERVED(rdma_cm_alt_usage)),
+	IOCTL(RESOLVE_SERVICE, rca_cmd_resolve_service, rdma_cm_alt_resolve_service, name_len,
+	      .flags = RDMA_CM_ALT_SERVICE_BY_ID, .services = true,
+	      LAST_RESERVED(rdma_cm_alt_resolve_service)),
+	IOCTL(SERVICES, rca_cmd_services, rdma_cm_alt_services, out_count, .outputs = true,
+	      .services = true, LAST_RESERVED(rdma_cm_alt_services)),
 };
 
 static_assert(ARRAY_SIZE(rows) == RDMA_CM_ALT_CMD_END - RDMA_CM_ALT_CMD_BASE);
@@ -161,6 +169,8 @@ union any_cmd {
 	struct rdma_cm_alt_destroy destroy;
 	struct rdma_cm_alt_batch batch;
 	struct rdma_cm_alt_usage usage;
+	struct rdma_cm_alt_resolve_service resolve_service;
+	struct rdma_cm_alt_services services;
 };
 
 static_assert(sizeof(union any_cmd) <= 512);
@@ -175,6 +185,11 @@ static const struct row *find_row(unsigned int cmd)
 		return NULL;
 	row = &rows[array_index_nospec(nr - RDMA_CM_ALT_CMD_BASE, ARRAY_SIZE(rows))];
 	return row->cmd == cmd ? row : NULL;
+}
+
+static bool is_built_in(const struct row *row)
+{
+	return !row->services || rca_service_query_known();
 }
 
 static int check_values(const struct row *row, const union any_cmd *cmd)
@@ -246,6 +261,8 @@ long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
 		if (ret)
 			return ret;
 	}
+	if (!is_built_in(row))
+		return -EOPNOTSUPP;
 	ucmd.ksize = row->size;
 	ucmd.cmd = &cmd;
 	return result_errno(row->handler(&ucmd));
@@ -254,8 +271,11 @@ long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
 static int cmd_info(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_info *cmd = ucmd->cmd;
+	unsigned int i;
 
-	cmd->out_commands = GENMASK_ULL(ARRAY_SIZE(rows) - 1, 0);
+	cmd->out_commands = 0;
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		cmd->out_commands |= is_built_in(&rows[i]) ? BIT_ULL(i) : 0;
 	cmd->out_features = RDMA_CM_ALT_FEATURE_UD | RDMA_CM_ALT_FEATURE_AF_IB |
 			    RDMA_CM_ALT_FEATURE_IB | RDMA_CM_ALT_FEATURE_IWARP |
 			    RDMA_CM_ALT_FEATURE_RING;

@@ -61,6 +61,7 @@ int rca_cmd_notify(struct rca_ucmd *ucmd);
 int rca_cmd_join(struct rca_ucmd *ucmd);
 int rca_cmd_leave(struct rca_ucmd *ucmd);
 int rca_cmd_destroy(struct rca_ucmd *ucmd);
+int rca_cmd_resolve_service(struct rca_ucmd *ucmd);
 
 /* ioctl_event.c */
 int rca_cmd_queue_create(struct rca_ucmd *ucmd);
@@ -74,5 +75,6 @@ int rca_cmd_qp_attr(struct rca_ucmd *ucmd);
 int rca_cmd_query(struct rca_ucmd *ucmd);
 int rca_cmd_set_option(struct rca_ucmd *ucmd);
 int rca_cmd_get_option(struct rca_ucmd *ucmd);
+int rca_cmd_services(struct rca_ucmd *ucmd);
 
 #endif /* RCA_IOCTL_H */

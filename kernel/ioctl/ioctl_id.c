@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ioctls that operate on an existing id: listening, connections, multicast, destroy.
+ * Ioctls that operate on an existing id: listening, connections, multicast, service
+ * records, destroy.
  * Those that create an id, and connect, are in ioctl_pipe.c.
  *
  * Locking: none of its own; operations take the id's op mutex.
@@ -8,6 +9,7 @@
 #include "ioctl/ioctl.h"
 
 #include <linux/err.h>
+#include <linux/limits.h>
 #include <rdma/rdma_cm_alt.h>
 #include <rdma/rdma_user_cm.h>
 
@@ -18,6 +20,7 @@
 #include "listen/listen.h"
 #include "ops/mcast.h"
 #include "ops/teardown.h"
+#include "resolve/service.h"
 
 int rca_cmd_listen(struct rca_ucmd *ucmd)
 {
@@ -170,4 +173,28 @@ int rca_cmd_destroy(struct rca_ucmd *ucmd)
 
 	ret = rca_destroy(ucmd->ctx, cmd->id, &cmd->out_events_reported);
 	return ret ?: rca_ucmd_respond(ucmd);
+}
+
+int rca_cmd_resolve_service(struct rca_ucmd *ucmd)
+{
+	struct rdma_cm_alt_resolve_service *cmd = ucmd->cmd;
+	struct rca_service_wanted wanted = {
+		.has_id = cmd->flags & RDMA_CM_ALT_SERVICE_BY_ID,
+		.service_id = cmd->service_id,
+		.name_len = cmd->name_len,
+	};
+	struct rca_id *id;
+	int ret;
+
+	if (cmd->name_len > sizeof(wanted.name) || !cmd->timeout_ms ||
+	    (cmd->service_id && !wanted.has_id))
+		return -EINVAL;
+	if (copy_from_user(wanted.name, u64_to_user_ptr(cmd->name_uptr), cmd->name_len))
+		return -EFAULT;
+	id = rca_id_lookup(ucmd->ctx, cmd->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = rca_service_resolve(id, &wanted, min_t(u32, cmd->timeout_ms, INT_MAX));
+	rca_id_put(id);
+	return ret;
 }

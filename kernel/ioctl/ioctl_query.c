@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ioctls of queries and options: use of limited resources, QP attributes, addresses
- * and paths of an id.
+ * Ioctls of queries and options: use of limited resources, QP attributes, addresses,
+ * paths and service records of an id.
  *
  * Locking: none of its own; operations take the id's op mutex.
  */
@@ -18,6 +18,7 @@
 #include "handle/limits.h"
 #include "ops/options.h"
 #include "resolve/qp_attr.h"
+#include "resolve/service.h"
 
 int rca_cmd_usage(struct rca_ucmd *ucmd)
 {
@@ -73,6 +74,28 @@ int rca_cmd_query(struct rca_ucmd *ucmd)
 	else
 		rca_id_fill_route(id, &cmd->out_route);
 	rca_id_put(id);
+	return ret ?: rca_ucmd_respond(ucmd);
+}
+
+int rca_cmd_services(struct rca_ucmd *ucmd)
+{
+	struct rdma_cm_alt_services *cmd = ucmd->cmd;
+	struct rca_services *services;
+	struct rca_id *id;
+	int ret = 0;
+
+	id = rca_id_lookup(ucmd->ctx, cmd->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	services = rca_services_copy(id);
+	rca_id_put(id);
+	if (IS_ERR(services))
+		return PTR_ERR(services);
+	cmd->out_count = services->count;
+	if (copy_to_user(u64_to_user_ptr(cmd->services_uptr), services->list,
+			 min(cmd->count, services->count) * sizeof(*services->list)))
+		ret = -EFAULT;
+	kfree(services);
 	return ret ?: rca_ucmd_respond(ucmd);
 }
 

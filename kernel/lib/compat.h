@@ -15,6 +15,7 @@
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cm.h>
+#include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
 
 #ifdef RCA_CONFIGURED
@@ -34,6 +35,7 @@
 #define RCA_HAVE_IMPORT_NS_STRING 1
 #define RCA_HAVE_RAW_CAP 1
 #define RCA_HAVE_PORT_PLACES 1
+#define RCA_HAVE_SERVICE_REC_GET 1
 #endif
 
 #ifdef RCA_HAVE_IPV6_BUILT_IN
@@ -211,5 +213,43 @@ static inline int rca_send_mra(struct ib_cm_id *cm_id, bool repeated, u8 time)
 
 /* Unit tests of kernels without such a limit have one. */
 #define RCA_COUNTS_PLACES (RCA_PORT_PLACES || IS_ENABLED(CONFIG_KUNIT))
+
+/*
+ * Queries for service records of the subnet administrator, which older kernels do not send; for
+ * them, what is named here lets the code compile that is not reached.
+ */
+#ifdef RCA_HAVE_SERVICE_REC_GET
+static inline bool rca_service_query_known(void)
+{
+	return true;
+}
+#else
+struct sa_service_rec {
+	__be64 id;
+	__u8 gid[16];
+	__be16 pkey;
+	__be32 lease;
+	__u8 name[64];
+	__u8 data_8[16];
+	__be16 data_16[8];
+	__be32 data_32[4];
+	__be64 data_64[2];
+};
+
+static inline int
+ib_sa_service_rec_get(struct ib_sa_client *client, struct ib_device *device, u32 port_num,
+		      struct sa_service_rec *rec, ib_sa_comp_mask mask, unsigned long timeout_ms,
+		      gfp_t gfp, void (*callback)(int status, struct sa_service_rec *recs,
+						  unsigned int count, void *context),
+		      void *context, struct ib_sa_query **query)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline bool rca_service_query_known(void)
+{
+	return false;
+}
+#endif
 
 #endif /* RCA_COMPAT_H */

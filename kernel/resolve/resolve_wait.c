@@ -20,6 +20,7 @@
 #include "ip/neigh_wait.h"
 #include "ip/nexthop.h"
 #include "resolve/path_query.h"
+#include "resolve/service.h"
 
 /*
  * Time until the first look at a neighbour whose notification should arrive earlier. It doubles
@@ -279,7 +280,7 @@ int rca_resolve_wait(struct rca_id *id, const struct rca_pipeline *pipe,
 }
 
 /**
- * rca_resolve_cancel() - cancel the pending resolution or path query, if there is one
+ * rca_resolve_cancel() - cancel the pending resolution or query, if there is one
  * @id: the id; its state permits no new resolution
  *
  * Context: Process context. Sleeps. @id->op must not be held by the caller.
@@ -294,6 +295,7 @@ void rca_resolve_cancel(struct rca_id *id)
 	if (res)
 		set_resolve(id, NULL);
 	rca_path_query_cancel(id);
+	rca_service_cancel(id);
 	mutex_unlock(&id->op);
 	if (!res)
 		return;

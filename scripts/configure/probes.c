@@ -276,6 +276,22 @@ static int probe(void)
 #ifdef RCA_BEFORE_PORT_PLACES
 #endif
 
+/* Queries for service records. */
+#ifdef RCA_PROBE_SERVICE_REC_GET
+static void done(int status, struct sa_service_rec *recs, unsigned int count, void *context)
+{
+}
+
+static int probe(struct ib_sa_client *sa, struct ib_device *dev, struct sa_service_rec *rec,
+		 struct ib_sa_query **query)
+{
+	return ib_sa_service_rec_get(sa, dev, 1, rec, 0, 0, GFP_KERNEL, done, NULL, query);
+}
+#endif
+
+#ifdef RCA_BEFORE_SERVICE_REC_GET
+#endif
+
 /*
  * The namespace of symbols is a string, or a name of which the kernel makes a string. Both accept a
  * string, but the older form adds its quotes.

@@ -120,6 +120,8 @@
  * @RDMA_CM_ALT_CMD_DESTROY: destroy an id
  * @RDMA_CM_ALT_CMD_BATCH: many commands in one call
  * @RDMA_CM_ALT_CMD_USAGE: what there is of what is limited
+ * @RDMA_CM_ALT_CMD_RESOLVE_SERVICE: ask the subnet administrator where a service is
+ * @RDMA_CM_ALT_CMD_SERVICES: read its answer
  * @RDMA_CM_ALT_CMD_END: first number that is not known
  */
 enum rdma_cm_alt_cmd {
@@ -145,6 +147,8 @@ enum rdma_cm_alt_cmd {
 	RDMA_CM_ALT_CMD_DESTROY,
 	RDMA_CM_ALT_CMD_BATCH,
 	RDMA_CM_ALT_CMD_USAGE,
+	RDMA_CM_ALT_CMD_RESOLVE_SERVICE,
+	RDMA_CM_ALT_CMD_SERVICES,
 	RDMA_CM_ALT_CMD_END,
 };
 
@@ -1247,5 +1251,99 @@ struct rdma_cm_alt_usage {
 	__aligned_u64 out_user_refused;
 };
 #define RDMA_CM_ALT_USAGE _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_USAGE)
+
+/**
+ * enum rdma_cm_alt_resolve_service_flags - which service records are wanted
+ * @RDMA_CM_ALT_SERVICE_BY_ID: those with the service ID @service_id
+ */
+enum rdma_cm_alt_resolve_service_flags {
+	RDMA_CM_ALT_SERVICE_BY_ID = 1 << 0,
+};
+
+/**
+ * struct rdma_cm_alt_resolve_service - ioctl(RDMA_CM_ALT_RESOLVE_SERVICE)
+ * @size: sizeof(struct rdma_cm_alt_resolve_service)
+ * @flags: &enum rdma_cm_alt_resolve_service_flags
+ * @id: handle of the id, bound to an InfiniBand port
+ * @timeout_ms: bound of the query, milliseconds
+ * @service_id: service ID, host byte order; 0 without RDMA_CM_ALT_SERVICE_BY_ID
+ * @name_uptr: user address of the name of the service
+ * @name_len: its length, at most 64; 0: records with any name
+ * @__reserved: must be 0
+ *
+ * Asks the subnet administrator of the port for service records (IBTA volume 1,
+ * 15.2.5.14). The event ADDRINFO_RESOLVED or ADDRINFO_ERROR reports the end.
+ * RDMA_CM_ALT_SERVICES then returns the records. If the id is bound to an address of
+ * family AF_IB, the first record is its destination from then on, with GID, partition and
+ * service ID, and its address counts as resolved; another id stays bound.
+ *
+ * Not built in on kernels before 6.17, see &rdma_cm_alt_info.out_commands.
+ *
+ * Errors: EINVAL wrong state, not bound to a device, @timeout_ms 0, @name_len too long, or
+ * @service_id without its flag; EOPNOTSUPP the port is not InfiniBand; EAGAIN it does not know
+ * its subnet administrator; ENXIO the device was removed; ENODEV; ENOMEM.
+ *
+ * Waits for nothing.
+ */
+struct rdma_cm_alt_resolve_service {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 timeout_ms;
+	__aligned_u64 service_id;
+	__aligned_u64 name_uptr;
+	__u32 name_len;
+	__u32 __reserved;
+};
+#define RDMA_CM_ALT_RESOLVE_SERVICE _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_RESOLVE_SERVICE)
+
+/**
+ * struct rdma_cm_alt_service - a service record, without its key
+ * @service_id: service ID, host byte order
+ * @gid: GID of the port with the service
+ * @lease_s: how long it is valid, in seconds; 0xffffffff: without an end
+ * @pkey: partition key, network byte order
+ * @__reserved: 0
+ * @name: name of the service
+ * @data: data of the service, as in the record
+ */
+struct rdma_cm_alt_service {
+	__aligned_u64 service_id;
+	__u8 gid[16];
+	__u32 lease_s;
+	__be16 pkey;
+	__u8 __reserved[2];
+	__u8 name[64];
+	__u8 data[64];
+};
+
+/**
+ * struct rdma_cm_alt_services - ioctl(RDMA_CM_ALT_SERVICES)
+ * @size: sizeof(struct rdma_cm_alt_services)
+ * @flags: must be 0
+ * @id: handle of the id
+ * @count: room at @services_uptr, in records
+ * @services_uptr: user address of the records, each a struct rdma_cm_alt_service
+ * @out_count: number of records that the id has; the first @count of them were written
+ * @__reserved: must be 0
+ *
+ * The id has the records from ADDRINFO_RESOLVED on until it is connected; at most 64.
+ *
+ * Not built in where RDMA_CM_ALT_RESOLVE_SERVICE is not.
+ *
+ * Errors: ENODATA the id has none; ENOMEM.
+ *
+ * Waits for nothing.
+ */
+struct rdma_cm_alt_services {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 count;
+	__aligned_u64 services_uptr;
+	__u32 out_count;
+	__u32 __reserved;
+};
+#define RDMA_CM_ALT_SERVICES _IO(RDMA_CM_ALT_IOC_TYPE, RDMA_CM_ALT_CMD_SERVICES)
 
 #endif /* RDMA_CM_ALT_UAPI_H */

@@ -222,6 +222,23 @@ static void call_usage(const struct world *w)
 	usage_as(0, w->ctx, IDS);
 }
 
+static void call_resolve_service(const struct world *w)
+{
+	struct rdma_cm_alt_resolve_service cmd = {
+		.size = sizeof(cmd), .id = w->id, .timeout_ms = FOR_LONG,
+		.name_uptr = (uintptr_t)"name", .name_len = 4,
+	};
+
+	rca_call(w->ctx, RDMA_CM_ALT_RESOLVE_SERVICE, &cmd);
+}
+
+static void call_services(const struct world *w)
+{
+	struct rdma_cm_alt_services cmd = { .size = sizeof(cmd), .id = w->id };
+
+	rca_call(w->ctx, RDMA_CM_ALT_SERVICES, &cmd);
+}
+
 static void call_destroy(const struct world *w)
 {
 	EXPECT_EQ(rca_destroy(w->ctx, w->id), 0);
@@ -238,7 +255,9 @@ static const struct {
 	{ NR(BATCH), call_batch }, { NR(GET_EVENT), call_get_event },
 	{ NR(POST_EVENT), call_post_event }, { NR(SET_QUEUE), call_set_queue },
 	{ NR(NOTIFY), call_notify }, { NR(JOIN), call_join }, { NR(LEAVE), call_leave },
-	{ NR(RESOLVE), call_resolve }, { NR(CONNECT), call_connect }, { NR(LISTEN), call_listen },
+	{ NR(SERVICES), call_services },
+	{ NR(RESOLVE), call_resolve }, { NR(RESOLVE_SERVICE), call_resolve_service },
+	{ NR(CONNECT), call_connect }, { NR(LISTEN), call_listen },
 	{ NR(ACCEPT), call_accept }, { NR(REJECT), call_reject },
 	{ NR(ESTABLISH), call_establish }, { NR(DISCONNECT), call_disconnect },
 	{ NR(DESTROY), call_destroy },

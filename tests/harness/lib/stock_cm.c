@@ -5,7 +5,7 @@
 
 #include "rca_test.h"
 
-static int stock_call(int fd, uint32_t cmd, const void *in, uint16_t in_len, uint16_t out_len)
+int stock_call(int fd, uint32_t cmd, const void *in, uint16_t in_len, uint16_t out_len)
 {
 	struct rdma_ucm_cmd_hdr hdr = { .cmd = cmd, .in = in_len, .out = out_len };
 	uint8_t buf[512];

@@ -7,6 +7,8 @@
 
 /* A descriptor of the stock device. Skips the test when there is none. */
 int stock_open(void);
+/* A command of its device; 0 or a negative errno. */
+int stock_call(int fd, uint32_t cmd, const void *in, uint16_t in_len, uint16_t out_len);
 /* An id in the caller's network namespace. */
 uint32_t stock_id(int fd);
 /* 0 or a negative errno. */

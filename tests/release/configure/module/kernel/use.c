@@ -47,6 +47,23 @@ static void path_query_done(int status, struct sa_path_rec *recs, rca_num_paths_
 {
 }
 
+static void service_query_done(int status, struct sa_service_rec *recs, unsigned int count,
+			       void *context)
+{
+}
+
+static int use_service_query(struct ib_device *dev, struct sa_service_rec *rec)
+{
+	struct ib_sa_client sa;
+	struct ib_sa_query *query;
+
+	rec->id = 0;
+	if (!rca_service_query_known())
+		return 0;
+	return ib_sa_service_rec_get(&sa, dev, 1, rec, 0, 0, GFP_KERNEL, service_query_done, NULL,
+				     &query);
+}
+
 static int use_device(struct ib_device *dev, struct ib_cm_id *cm_id, struct sa_path_rec *rec)
 {
 	struct ib_sa_client sa;
@@ -63,7 +80,7 @@ static int __init use_init(void)
 	use_timer(NULL);
 	use_net(NULL, NULL, NULL, NULL);
 	use_mapping(NULL);
-	return use_device(NULL, NULL, NULL);
+	return use_device(NULL, NULL, NULL) ?: use_service_query(NULL, NULL);
 }
 module_init(use_init);
 
