@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "api/init.h"
+#include "api/addrinfo_sa.h"
 #include "base/compiler.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -267,12 +268,13 @@ static bool bad_arguments(const char *node, const char *service,
 	       !is_complete_addr(hints->ai_dst_addr, hints->ai_dst_len);
 }
 
-/* Service records of the subnet administrator are not supported: none is found. */
-static int lookup_service_record(const char *node, const char *service, int flags)
+/* The addresses of a service that the subnet administrator knows. */
+static int lookup_service(const char *node, const char *service, int flags,
+			  struct rdma_addrinfo **res)
 {
 	if (node || (flags & RAI_DNS))
 		return -EOPNOTSUPP;
-	return service ? -ENOENT : -EINVAL;
+	return service ? rcl_sa_find(service, res) : -EINVAL;
 }
 
 RCL_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
@@ -289,8 +291,8 @@ RCL_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 	if (ret)
 		return rcl_fail(ret, __func__, "no RDMA device");
 	if (hints && (hints->ai_flags & RAI_SA)) {
-		ret = lookup_service_record(node, service, hints->ai_flags);
-		return rcl_fail(ret, __func__, "RAI_SA: no service record");
+		ret = lookup_service(node, service, hints->ai_flags, res);
+		return ret ? rcl_fail(ret, __func__, "RAI_SA: no service record") : 0;
 	}
 	if (node || service)
 		eai = lookup_host(node, service, hints, &list, &ret);

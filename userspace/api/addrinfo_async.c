@@ -2,12 +2,14 @@
 /*
  * rdma_resolve_addrinfo(): rdma_getaddrinfo() whose result is reported by an event. The lookup is
  * done in the call, as with librdmacm. The event is posted to the kernel's queue, so that poll()
- * reports it and events keep their order.
+ * reports it and events keep their order. With RAI_SA the kernel asks the subnet administrator, and
+ * posts the event itself.
  *
  * Locking: the id's lock around the result.
  */
 #include <netdb.h>
 
+#include "api/addrinfo_sa.h"
 #include "base/compiler.h"
 #include "base/err.h"
 #include "base/rdma_cma_new.h"
@@ -112,24 +114,35 @@ static int lookup(struct rcl_id *id, const char *node, const char *service,
 	return sync ? rcl_complete(id) : 0;
 }
 
+static int lookup_service(struct rcl_id *id, const char *service)
+{
+	int ret = rcl_sa_resolve(id, service);
+
+	if (ret)
+		set_result(id, NULL, false);
+	return ret ? ret : rcl_complete(id);
+}
+
 RCL_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 				     const char *service,
 				     const struct rdma_addrinfo *hints)
 {
+	bool by_sa = hints && (hints->ai_flags & RAI_SA);
 	struct rcl_id *priv = rcl_id_of(id);
 	int ret;
 
 	if (!id)
 		return rcl_fail_id(priv, -EINVAL, __func__, "no id");
-	if (hints && (hints->ai_flags & RAI_SA))
-		return rcl_fail_id(priv, -ENOTSUP, __func__,
-				   "RAI_SA: service records are not supported");
+	if (by_sa && (node || (hints->ai_flags & RAI_DNS)))
+		return rcl_fail_id(priv, -ENOTSUP, __func__, "RAI_SA with a node, or with RAI_DNS");
+	if (by_sa && !service)
+		return rcl_fail_id(priv, -EINVAL, __func__, "RAI_SA: no service");
 	if (rcl_refuse_id(priv, __func__))
 		return -1;
 	if (!begin_lookup(priv))
 		return rcl_fail_id(priv, -EBUSY, __func__,
 				   "rdma_query_addrinfo has not taken the last result yet");
-	ret = lookup(priv, node, service, hints);
+	ret = by_sa ? lookup_service(priv, service) : lookup(priv, node, service, hints);
 	return ret ? rcl_fail_id(priv, ret, __func__, "no address") : 0;
 }
 

@@ -20,6 +20,7 @@
 #include "core/context.h"
 #include "core/ring.h"
 #include "event/move.h"
+#include "event/services.h"
 #include "id/cmid.h"
 #include "id/members.h"
 #include "id/qp.h"
@@ -296,6 +297,30 @@ static void addrinfo_failed(struct rcl_id *id)
 	pthread_mutex_unlock(&id->lock);
 }
 
+/* The result of a name is stored already, that of a service is still in the kernel. */
+static void on_addrinfo_resolved(struct rcl_id *id, struct rcl_event *ev,
+				 const struct rdma_cm_alt_event *rec)
+{
+	struct rdma_addrinfo *list = NULL, *old;
+	int ret;
+
+	if (!(rec->flags & RDMA_CM_ALT_EVENT_F_ROUTE))
+		return;
+	ret = set_route(id, rec);
+	if (!ret)
+		ret = rcl_services_get(id, &list);
+	if (ret) {
+		set_error(ev, (enum rdma_cm_event_type)RDMA_CM_ALT_EVENT_ADDRINFO_ERROR, ret);
+		addrinfo_failed(id);
+		return;
+	}
+	pthread_mutex_lock(&id->lock);
+	old = id->addrinfo;
+	id->addrinfo = list;
+	pthread_mutex_unlock(&id->lock);
+	rdma_freeaddrinfo(old);
+}
+
 static int handle_record(struct rcl_id *id, struct rdma_event_channel *channel,
 			 struct rcl_event *ev, const struct rdma_cm_alt_event *rec)
 {
@@ -360,6 +385,7 @@ static int handle_record(struct rcl_id *id, struct rdma_event_channel *channel,
 	case RDMA_CM_ALT_EVENT_MULTICAST_ERROR:
 		return on_multicast(id, ev, rec);
 	case RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED:
+		on_addrinfo_resolved(id, ev, rec);
 		break;
 	case RDMA_CM_ALT_EVENT_ADDRINFO_ERROR:
 		addrinfo_failed(id);

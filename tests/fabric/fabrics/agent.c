@@ -4,9 +4,13 @@
  * line in, one line out: "ok ...", or the errno's name. Ids have numbers from 0, in the order
  * in which they come.
  *
- *	id [PS]				a new id; PS tcp (default) or udp
+ *	id [PS]				a new id; PS tcp (default), udp or ib
  *	option N LEVEL NAME VALUE	an option of a byte
  *	bind N ADDRESS PORT
+ *	bindgid N GID SERVICE-ID
+ *	service N SERVICE		the service records of SERVICE; ends with an event
+ *	services N			"ok GID/SERVICE-ID/PKEY..." of the records
+ *	lookup SERVICE			the same by rdma_getaddrinfo(), with "from GID" behind
  *	resolve N SOURCE ADDRESS PORT	SOURCE - for none; ends with an event
  *	route N				likewise
  *	join N ADDRESS			likewise
@@ -35,7 +39,10 @@
  * An address may have a scope (%DEVICE) and a flow label (/LABEL) behind it.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
+#include <endian.h>
 #include <fcntl.h>
+#include <infiniband/ib.h>
 #include <net/if.h>
 #include <poll.h>
 #include <pthread.h>
@@ -129,7 +136,8 @@ static void say_address(const struct sockaddr *addr)
 
 static void do_id(const char *ps)
 {
-	enum rdma_port_space space = ps && !strcmp(ps, "udp") ? RDMA_PS_UDP : RDMA_PS_TCP;
+	enum rdma_port_space space = !ps || !strcmp(ps, "tcp") ? RDMA_PS_TCP :
+				     !strcmp(ps, "udp") ? RDMA_PS_UDP : RDMA_PS_IB;
 	struct rdma_cm_id *id;
 
 	if (rdma_create_id(channel, &id, NULL, space))
@@ -180,6 +188,86 @@ static void do_bytes(void)
 	for (size_t i = 0; i < len; i++)
 		printf("%02x", (unsigned char)last_data[i]);
 	printf("\n");
+}
+
+static void do_bindgid(struct rdma_cm_id *id, const char *gid, const char *service_id)
+{
+	struct sockaddr_ib sib = {
+		.sib_family = AF_IB, .sib_pkey = 0xffff,
+		.sib_sid = htobe64(strtoull(service_id, NULL, 0)),
+		.sib_sid_mask = strtoull(service_id, NULL, 0) ? UINT64_MAX : 0,
+	};
+
+	inet_pton(AF_INET6, gid, &sib.sib_addr);
+	say_result(rdma_bind_addr(id, (struct sockaddr *)&sib));
+}
+
+/* <rdma/rdma_cma.h> may be older. */
+static const struct rdma_addrinfo by_administrator = { .ai_flags = 0x10 };
+
+static void do_service(struct rdma_cm_id *id, const char *service)
+{
+	int (*resolve)(struct rdma_cm_id *id, const char *node, const char *service,
+		       const struct rdma_addrinfo *hints) =
+		dlsym(RTLD_DEFAULT, "rdma_resolve_addrinfo");
+
+	if (resolve)
+		say_result(resolve(id, NULL, service, &by_administrator));
+	else
+		printf("missing\n");
+}
+
+static void say_gid(const struct sockaddr_ib *sib)
+{
+	char gid[64];
+
+	inet_ntop(AF_INET6, &sib->sib_addr, gid, sizeof(gid));
+	printf("%s", gid);
+}
+
+static void say_services(struct rdma_addrinfo *list)
+{
+	const struct rdma_addrinfo *info;
+	const struct sockaddr_ib *sib;
+
+	printf("ok");
+	for (info = list; info; info = info->ai_next) {
+		sib = (const void *)info->ai_dst_addr;
+		printf(" ");
+		say_gid(sib);
+		printf("/%#llx/%#x", (unsigned long long)be64toh(sib->sib_sid),
+		       be16toh(sib->sib_pkey));
+	}
+	if (list->ai_src_addr) {
+		printf(" from ");
+		say_gid((const void *)list->ai_src_addr);
+	}
+	printf("\n");
+	rdma_freeaddrinfo(list);
+}
+
+static void do_services(struct rdma_cm_id *id)
+{
+	int (*query)(struct rdma_cm_id *id, struct rdma_addrinfo **res) =
+		dlsym(RTLD_DEFAULT, "rdma_query_addrinfo");
+	struct rdma_addrinfo *list;
+
+	if (!query)
+		printf("missing\n");
+	else if (query(id, &list))
+		say_result(-1);
+	else
+		say_services(list);
+}
+
+static void do_lookup(const char *service)
+{
+	struct rdma_addrinfo *list;
+
+	if (rdma_getaddrinfo(NULL, service, &by_administrator, &list))
+		say_result(-1);
+	else
+		say_services(list);
 }
 
 static void do_qp(struct rdma_cm_id *id)
@@ -361,6 +449,12 @@ static void do_with_id(char **word)
 		say_result(rdma_set_option(id, strtol(word[2], NULL, 0), atoi(word[3]), &value, 1));
 	} else if (!strcmp(word[0], "bind")) {
 		say_result(rdma_bind_addr(id, take_address(&src, word[2], word[3])));
+	} else if (!strcmp(word[0], "bindgid")) {
+		do_bindgid(id, word[2], word[3]);
+	} else if (!strcmp(word[0], "service")) {
+		do_service(id, word[2]);
+	} else if (!strcmp(word[0], "services")) {
+		do_services(id);
 	} else if (!strcmp(word[0], "resolve")) {
 		from = take_address(&src, word[2], "0");
 		say_result(rdma_resolve_addr(id, from, take_address(&dst, word[3], word[4]), 2000));
@@ -400,6 +494,8 @@ static void do_line(char *line)
 		do_data();
 	else if (!strcmp(word[0], "bytes"))
 		do_bytes();
+	else if (!strcmp(word[0], "lookup"))
+		do_lookup(word[1]);
 	else if (!strcmp(word[0], "netns"))
 		do_netns(word[1]);
 	else

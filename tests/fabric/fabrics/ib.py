@@ -14,11 +14,12 @@ import struct
 import subprocess
 import threading
 import time
+from ipaddress import IPv6Address
 from pathlib import Path
 
 import adapters
 from adapters import shell
-from agent import QUIET, Agent
+from agent import QUIET, Agent, connected, disconnected
 from cmtrace import OURS, STOCK, Tracer
 from scenario import DEBUG, PATIENCE, Unexpected, must_end, run, same, wait_for
 from stacks import ROOT, Program, Stack, served_by
@@ -164,6 +165,45 @@ def gids(_stacks: dict[str, Stack]) -> None:
         shell(f"hca_wait 60 hca_running ib{number}")
 
 
+def services(stacks: dict[str, Stack]) -> None:
+    """Service records: by the ioctls beside stock, and a connection to where the library finds one."""
+    run("build/tests/fabric/fabrics/services")
+    for number in (0, 1):
+        shell(f"hca_wait 60 hca_running ib{number}")
+    here, there = (str(IPv6Address(gid(number))) for number in (0, 1))
+    sid = (0x13F << 16) + 7471
+    knobs = Path(adapters.KNOBS)
+    (knobs / "services").write_text("clear")
+    (knobs / "services").write_text(f"add storage {sid:#x} {there} 0xffff")
+    with Agent(stacks[OURS]) as client:
+        one = client.id("ib")
+        client.must("bindgid", one, here, 0)
+        if client.ask("service", one, "storage") == "EOPNOTSUPP":
+            same("an older kernel", client.ask("lookup", "storage"), "ENOENT")
+            return
+        client.event("ADDRINFO_RESOLVED", one)
+        same("the record", client.must("services", one), f"{there}/{sid:#x}/0xffff")
+        same("looked up", client.must("lookup", "storage"), f"{there}/{sid:#x}/0xffff from {here}")
+        same("looked up by its number", client.must("lookup", hex(sid)),
+             f"{there}/{sid:#x}/0xffff from {here}")
+        same("unknown", client.ask("lookup", "nowhere"), "ENOENT")
+        client.must("destroy", one)
+        for name in (OURS, STOCK):
+            with Agent(stacks[name]) as server:
+                listener = server.id("ib")
+                server.must("bindgid", listener, there, sid)
+                server.must("listen", listener)
+                one = client.id("ib")
+                client.must("bindgid", one, here, 0)
+                client.must("service", one, "storage")
+                client.event("ADDRINFO_RESOLVED", one)
+                client.must("route", one)
+                client.event("ROUTE_RESOLVED", one)
+                other = connected(client, one, server, listener)
+                disconnected(client, one, server, other)
+    (knobs / "services").write_text("clear")
+
+
 class Resolver:
     """Answers ib_addr's queries for the GID of an IP address, as ibacm does, or does not answer."""
 
@@ -296,6 +336,7 @@ TESTS = (
     ("datagrams over GIDs", pairs("udaddy -f gid -b GID1",
                                   "udaddy -f gid -s GID1 -b GID0", False), False),
     ("addresses of family AF_IB by the ioctls", gids, False),
+    ("service records", services, False),
     ("a namespace for each adapter", split, True),
     ("a peer behind a gateway of IPoIB", behind_a_gateway, False),
     ("127.0.0.1 and ::1", loopback, False),

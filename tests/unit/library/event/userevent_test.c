@@ -200,8 +200,12 @@ static void lookup_that_does_not_start_has_no_event(void **state)
 	(void)state;
 	assert_fails(EINVAL, rdma_resolve_addrinfo(NULL, "10.9.0.2", NULL, NULL));
 	assert_fails(EINVAL, rdma_resolve_addrinfo(id, NULL, NULL, NULL));
-	assert_fails(ENOTSUP, rdma_resolve_addrinfo(id, NULL, "1", &sa));
-	assert_fails(ENOTSUP, rdma_resolve_addrinfo(id, "10.9.0.2", "1", &both));
+	assert_fails(EINVAL, rdma_resolve_addrinfo(id, NULL, NULL, &sa));
+	assert_fails(ENOTSUP, rdma_resolve_addrinfo(id, "10.9.0.2", "1", &sa));
+	assert_fails(ENOTSUP, rdma_resolve_addrinfo(id, NULL, "1", &both));
+	assert_int_equal(fake.calls[FAKE(RESOLVE_SERVICE)], 0);
+	fake.fail[FAKE(RESOLVE_SERVICE)] = EOPNOTSUPP;
+	assert_fails(EOPNOTSUPP, rdma_resolve_addrinfo(id, NULL, "1", &sa));
 	assert_fails(EINVAL, rdma_query_addrinfo(NULL, &info));
 	assert_fails(EINVAL, rdma_query_addrinfo(id, NULL));
 	assert_int_equal(fake.calls[FAKE(POST_EVENT)], 0);
@@ -264,10 +268,13 @@ static void events_of_no_lookup_change_nothing(void **state)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
+	struct rdma_cm_alt_event posted;
 	struct rdma_addrinfo *info;
 
 	(void)state;
-	fake_post_type(EVENT_ADDRINFO_RESOLVED, handle_of(id), 0);
+	posted = fake_event(EVENT_ADDRINFO_RESOLVED, handle_of(id));
+	posted.flags = 0;
+	fake_post(&posted);
 	take_and_ack(ch, EVENT_ADDRINFO_RESOLVED);
 	assert_fails(ENOENT, rdma_query_addrinfo(id, &info));
 	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL), 0);

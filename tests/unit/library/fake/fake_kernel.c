@@ -419,10 +419,33 @@ static int do_post(const struct rdma_cm_alt_post_event *cmd)
 	if (!alive(cmd->id))
 		return -ENOENT;
 	event = fake_event(cmd->type, cmd->id);
+	event.flags = 0;
 	event.status = cmd->status;
 	event.user_status = cmd->status;
 	event.user_arg = cmd->arg;
 	post(&event);
+	return 0;
+}
+
+/* The records themselves are those that a program asks for. */
+static int do_resolve_service(const struct rdma_cm_alt_resolve_service *cmd)
+{
+	if (!alive(cmd->id))
+		return -ENOENT;
+	if (cmd->name_len)
+		memcpy(fake.private_data, (void *)(uintptr_t)cmd->name_uptr, cmd->name_len);
+	post_type(fake.service_event, cmd->id, fake.status);
+	return 0;
+}
+
+static int do_services(struct rdma_cm_alt_services *cmd)
+{
+	__u32 n = cmd->count < fake.service_count ? cmd->count : fake.service_count;
+
+	if (!fake.service_count)
+		return -ENODATA;
+	memcpy((void *)(uintptr_t)cmd->services_uptr, fake.services, n * sizeof(*fake.services));
+	cmd->out_count = fake.service_count;
 	return 0;
 }
 
@@ -556,6 +579,10 @@ static int run(unsigned int nr, void *arg)
 		return do_leave(arg);
 	case RDMA_CM_ALT_CMD_POST_EVENT:
 		return do_post(arg);
+	case RDMA_CM_ALT_CMD_RESOLVE_SERVICE:
+		return do_resolve_service(arg);
+	case RDMA_CM_ALT_CMD_SERVICES:
+		return do_services(arg);
 	default:
 		return 0;
 	}
@@ -791,6 +818,7 @@ void fake_install(void)
 	fake.accept_event = RDMA_CM_ALT_EVENT_ESTABLISHED;
 	fake.disconnect_event = RDMA_CM_ALT_EVENT_DISCONNECTED;
 	fake.join_event = RDMA_CM_ALT_EVENT_MULTICAST_JOIN;
+	fake.service_event = RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED;
 	fake.route.node_guid = FAKE_GUID;
 	fake.route.ibdev_index = FAKE_INDEX;
 	fake.route.port_num = 1;

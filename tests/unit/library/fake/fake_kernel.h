@@ -84,13 +84,17 @@ struct fake_cm_ops {
  * @accept_event: event that ends an accept, or FAKE_NO_EVENT
  * @disconnect_event: event that ends a disconnect, or FAKE_NO_EVENT
  * @join_event: event that ends a join, or FAKE_NO_EVENT
+ * @service_event: event that ends resolving a service, or FAKE_NO_EVENT
+ * @services: service records of every id
+ * @service_count: their number
  * @meanwhile: runs inside of the next connect, which fails with ECONNABORTED; NULL: nothing
  * @status: of those events when they are errors
  * @cm: NULL: ids have no peers, and the answers are canned
  * @paths: opened last
  * @context_fd: descriptor of the device that was opened last
  * @last: the struct of the last call of each command, as it was passed
- * @private_data: of the last connect, accept or reject, or the value of the last option
+ * @private_data: of the last connect, accept or reject, the value of the last option, or the name
+ *                of the last service
  * @ids: by handle
  * @members: by handle
  */
@@ -119,6 +123,9 @@ struct fake_kernel {
 	int accept_event;
 	int disconnect_event;
 	int join_event;
+	int service_event;
+	const struct rdma_cm_alt_service *services;
+	__u32 service_count;
 	void (*meanwhile)(void);
 	int status;
 	const struct fake_cm_ops *cm;
@@ -136,6 +143,8 @@ struct fake_kernel {
 		struct rdma_cm_alt_join join;
 		struct rdma_cm_alt_leave leave;
 		struct rdma_cm_alt_post_event post_event;
+		struct rdma_cm_alt_resolve_service resolve_service;
+		struct rdma_cm_alt_services services;
 		__u8 bytes[1024];
 	} last[FAKE_COMMANDS];
 	__u8 private_data[512];

@@ -94,7 +94,8 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 	list = calloc(3, sizeof(*list));
 	for (i = 0; i < fake_verbs.devices; i++)
 		list[i] = &devices[i];
-	*num_devices = fake_verbs.devices;
+	if (num_devices)
+		*num_devices = fake_verbs.devices;
 	return list;
 }
 
@@ -203,6 +204,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	attr->max_qp_init_rd_atom = fake_verbs.max_depth;
 	attr->max_qp_wr = FAKE_MAX_QP_WR;
 	attr->max_sge = 4;
+	attr->phys_port_cnt = 1;
 	return 0;
 }
 
