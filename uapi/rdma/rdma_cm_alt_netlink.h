@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
 /*
+ * Generated from Documentation/netlink/specs/rdma_cm_alt.yaml; do not edit it.
+ *
  * What can be seen of rdma_cm_alt: a generic netlink family for tools.
  *
  * All of it is about the network namespace of the socket. A caller sees what belongs to his own
- * user ID, and all of the namespace with CAP_NET_ADMIN in the user namespace that owns it.
- * Counts of ports are for everybody, of the devices that the namespace has. Requests have no
- * attributes: they are refused with some.
+ * user ID, and all of the namespace with CAP_NET_ADMIN in the user namespace that owns it. Counts
+ * of ports are for everybody, of the devices that the namespace has. Requests have no attributes:
+ * they are refused with some.
  */
 #ifndef RDMA_CM_ALT_NETLINK_H
 #define RDMA_CM_ALT_NETLINK_H
@@ -23,14 +25,14 @@
  * @RDMA_CM_ALT_NL_MEMBER: dump: a message for each membership in a multicast group
  * @RDMA_CM_ALT_NL_QUEUE: dump: a message for each event queue that a process of the namespace has
  *	made
- * @RDMA_CM_ALT_NL_PORT: dump: a message for each port of a device; in the first network
- *	namespace one before them, without RDMA_CM_ALT_NL_A_DEV, for all that has no port yet
+ * @RDMA_CM_ALT_NL_PORT: dump: a message for each port of a device; in the first network namespace
+ *	one before them, without RDMA_CM_ALT_NL_A_DEV, for all that has no port yet
  * @RDMA_CM_ALT_NL_FAILURE: dump: a message for each of the last failures, the oldest first
- * @RDMA_CM_ALT_NL_STORY: message to the multicast group: an operation has ended, or an
- *	event was posted
+ * @RDMA_CM_ALT_NL_STORY: message to the multicast group: an operation has ended, or an event was
+ *	posted
  * @RDMA_CM_ALT_NL_PATH: dump: a message for each path of a subnet administrator that is kept, of
- *	the devices that the namespace has; needs CAP_NET_ADMIN in the first user namespace, as
- *	the paths are those of all users
+ *	the devices that the namespace has; needs CAP_NET_ADMIN in the first user namespace, as the
+ *	paths are those of all users
  * @RDMA_CM_ALT_NL_PEER: dump: a message for each peer that was told, or has told, that it speaks
  *	the trunk protocol, of the devices that the namespace has; needs CAP_NET_ADMIN in the first
  *	user namespace, as connections of all users are known by it
@@ -57,10 +59,10 @@ enum rdma_cm_alt_nl_cmd {
  * @RDMA_CM_ALT_NL_A_CTX: u64: number of the context, which is never used again
  * @RDMA_CM_ALT_NL_A_HANDLE: u32: handle in the context
  * @RDMA_CM_ALT_NL_A_ID: u32: memberships: handle of the id
- * @RDMA_CM_ALT_NL_A_UID: u32: user that owns the context, as the reader's user namespace calls
- *	it; of a STORY, as the one that owns the network namespace does
- * @RDMA_CM_ALT_NL_A_PID: u32: process that opened the context, as the reader's PID namespace
- *	calls it, of a STORY, as its own one does; absent: it has no name there
+ * @RDMA_CM_ALT_NL_A_UID: u32: user that owns the context, as the reader's user namespace calls it;
+ *	of a STORY, as the one that owns the network namespace does
+ * @RDMA_CM_ALT_NL_A_PID: u32: process that opened the context, as the reader's PID namespace calls
+ *	it, of a STORY, as its own one does; absent: it has no name there
  * @RDMA_CM_ALT_NL_A_COMM: string: its name when it did
  * @RDMA_CM_ALT_NL_A_STATE: string: state of the id, as in tracepoints
  * @RDMA_CM_ALT_NL_A_PS: u32: port space (enum rdma_ucm_port_space)
@@ -79,15 +81,15 @@ enum rdma_cm_alt_nl_cmd {
  * @RDMA_CM_ALT_NL_A_EVENT: u32: enum rdma_cm_alt_event_type
  * @RDMA_CM_ALT_NL_A_STATUS: s32: 0, a negative errno, or of a reject the peer's reason
  * @RDMA_CM_ALT_NL_A_COUNTER: nest, repeated: a count: NAME, VALUE
- * @RDMA_CM_ALT_NL_A_SPAN: nest, repeated: how long something took: NAME, VALUE (us
- *	together), BUCKETS
+ * @RDMA_CM_ALT_NL_A_SPAN: nest, repeated: how long something took: NAME, VALUE (us together),
+ *	BUCKETS
  * @RDMA_CM_ALT_NL_A_NAME: string
  * @RDMA_CM_ALT_NL_A_VALUE: u64
  * @RDMA_CM_ALT_NL_A_BUCKETS: u64[]: number n has how many took less than 2^n us and not less than
  *	2^(n-1); the last one all above, too
  * @RDMA_CM_ALT_NL_A_BUSY: flag: an operation was under way, so addresses and GID are missing
- * @RDMA_CM_ALT_NL_A_QUEUE: u32: number of the queue in its context; ids: absent: it has none
- *	with a file descriptor
+ * @RDMA_CM_ALT_NL_A_QUEUE: u32: number of the queue in its context; ids: absent: it has none with a
+ *	file descriptor
  * @RDMA_CM_ALT_NL_A_IDS: u32: ids whose events go to the queue
  * @RDMA_CM_ALT_NL_A_WAITING: u32: events that wait in the queue, in its ring or not
  * @RDMA_CM_ALT_NL_A_RING: u32: records of the ring, when it is mapped
@@ -95,8 +97,8 @@ enum rdma_cm_alt_nl_cmd {
  * @RDMA_CM_ALT_NL_A_RECORD: u32: bytes per record
  * @RDMA_CM_ALT_NL_A_BEFORE: string: of failures and notifications: the state that the id left for
  *	STATE
- * @RDMA_CM_ALT_NL_A_SINCE: u64: ids: since when it waits for an answer, in ns since 1970;
- *	absent: it waits for none
+ * @RDMA_CM_ALT_NL_A_SINCE: u64: ids: since when it waits for an answer, in ns since 1970; absent:
+ *	it waits for none
  * @RDMA_CM_ALT_NL_A_DGID: 16 bytes: paths, peers, ids with a TRANSPORT: GID of the peer
  * @RDMA_CM_ALT_NL_A_SERVICE: u64: paths: service ID that was asked for
  * @RDMA_CM_ALT_NL_A_PKEY: u32: paths: partition key; peers: the same without its membership bit

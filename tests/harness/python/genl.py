@@ -9,9 +9,14 @@ import errno
 import re
 import socket
 import struct
+import sys
 from pathlib import Path
 
 from stacks import ROOT
+
+sys.path.insert(0, str(ROOT / "scripts/lib"))
+
+from netlink_spec import Spec  # noqa: E402  # pylint: disable=wrong-import-position
 
 HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence number, port
 REQUEST, ACK, DUMP = 1, 4, 0x300
@@ -31,6 +36,9 @@ def numbers(enum: str, prefix: str) -> dict[str, int]:
 
 CMD = numbers("rdma_cm_alt_nl_cmd", "RDMA_CM_ALT_NL_")
 ATTR = numbers("rdma_cm_alt_nl_attr", "RDMA_CM_ALT_NL_A_")
+# What the specification says that the messages of a command may have.
+MESSAGES = {CMD[command.removeprefix("RDMA_CM_ALT_NL_")]: {ATTR["PAD"], *(ATTR[name.removeprefix("RDMA_CM_ALT_NL_A_")] for name in names)}
+            for command, names in Spec().messages().items()}
 
 
 def attr(number: int, data: bytes) -> bytes:
@@ -106,7 +114,11 @@ class Family:
         data, found = self.sock.recv(self.room), []
         while len(data) >= HEADER.size:
             length, kind = HEADER.unpack_from(data)[:2]
-            found.append(Answer(kind, data[HEADER.size:length]))
+            answer = Answer(kind, data[HEADER.size:length])
+            if kind == self.family != CONTROL and not MESSAGES[answer.cmd].issuperset(answer.attrs):
+                raise ValueError(f"a message of command {answer.cmd} has attributes that its specification lacks: "
+                                 f"{sorted(set(answer.attrs) - MESSAGES[answer.cmd])}")
+            found.append(answer)
             data = data[length + 3 & ~3:]
         return found
 
