@@ -52,6 +52,14 @@ int stock_listen(int fd, uint32_t id)
 	return stock_call(fd, RDMA_USER_CM_CMD_LISTEN, &listen, sizeof(listen), 0);
 }
 
+int stock_get_event(int fd, void *resp)
+{
+	struct rdma_ucm_get_event get = { .response = (uintptr_t)resp };
+
+	return stock_call(fd, RDMA_USER_CM_CMD_GET_EVENT, &get, sizeof(get),
+			  sizeof(struct rdma_ucm_event_resp));
+}
+
 int stock_may_listen(const char *ip, uint16_t port)
 {
 	int fd = stock_open(), ret;

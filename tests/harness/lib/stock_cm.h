@@ -14,6 +14,8 @@ uint32_t stock_id(int fd);
 /* 0 or a negative errno. */
 int stock_bind(int fd, uint32_t id, const char *ip, uint16_t port);
 int stock_listen(int fd, uint32_t id);
+/* Wait for an event, which is written to @resp: 0 or a negative errno. */
+int stock_get_event(int fd, void *resp);
 /* Try to listen with an id that is destroyed afterwards: 0 or a negative errno. */
 int stock_may_listen(const char *ip, uint16_t port);
 

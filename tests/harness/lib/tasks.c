@@ -10,6 +10,9 @@
 #define STARVED CGROUPS "/rca_starved"
 #define PREEMPT "/sys/kernel/debug/sched/preempt"
 
+/* need_starving() has changed PREEMPT. */
+static bool preempted;
+
 void start_threads(pthread_t *threads, int count, void *(*run)(void *arg), void *arg)
 {
 	for (int i = 0; i < count; i++)
@@ -108,14 +111,14 @@ void busy_begins(int ready)
 	MUST(write(ready, "", 1));
 }
 
-void need_starving(void)
+void need_starving(bool anywhere)
 {
 	write_or_skip(CGROUPS "/cgroup.subtree_control", "+cpu");
 	if (mkdir(STARVED, 0755) && errno != EEXIST)
 		ktap_skip("%s: %m", STARVED);
 	write_or_skip(STARVED "/cpu.max", "1000 1000000");
-	/* With full preemption a thread stands still anywhere, and not only where it may sleep. */
-	if (!access(PREEMPT, W_OK))
+	preempted = anywhere && !access(PREEMPT, W_OK);
+	if (preempted)
 		write_or_skip(PREEMPT, "full");
 }
 
@@ -140,6 +143,6 @@ void kill_busy(pid_t pid)
 	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	rmdir(STARVED);
 	/* Not while they run: the kernel patches its code for it. */
-	if (starved && !access(PREEMPT, W_OK))
+	if (preempted)
 		write_or_skip(PREEMPT, "voluntary");
 }

@@ -3,7 +3,7 @@
 #ifndef TASKS_H
 #define TASKS_H
 
-#include "rca_test.h"
+#include "ktap.h"
 
 /* Start @count threads of @run, each with the argument @arg. */
 void start_threads(pthread_t *threads, int count, void *(*run)(void *arg), void *arg);
@@ -25,8 +25,11 @@ void busy_begins(int ready);
  * of them may stand still at any place in the kernel.
  */
 void starve_busy(pid_t pid);
-/* The test is skipped if there are no cgroups for starve_busy(). */
-void need_starving(void);
+/*
+ * The test is skipped if there are no cgroups for starve_busy(). @anywhere: with full preemption a
+ * thread stands still anywhere, and not only where it may sleep.
+ */
+void need_starving(bool anywhere);
 void kill_busy(pid_t pid);
 /* The exit status of a child process, or the negative number of the signal that ended it. */
 int wait_exit(pid_t pid);

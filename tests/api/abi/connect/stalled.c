@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 
 #include "own_device.h"
+#include "rca_test.h"
 #include "tasks.h"
 
 #define PAGE 4096

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Ids without a queue: their events are queued on the id, and read by GET_EVENT. */
+#include "rca_test.h"
 #include "tasks.h"
 
 #define NONBLOCK RDMA_CM_ALT_GET_EVENT_NONBLOCK

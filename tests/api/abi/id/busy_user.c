@@ -168,7 +168,7 @@ static double worst_beside_starved(double (*measure)(int ctx), void (*work)(int 
 	pid_t busy;
 	int ctx;
 
-	need_starving();
+	need_starving(true);
 	ctx = open_as(BERT);
 	busy = start_busy(work);
 	sleep(2);

@@ -2,6 +2,7 @@
 /* Handles of ids: creating, finding, destroying; errors of RESOLVE with a bad pipeline. */
 #include <sys/resource.h>
 
+#include "rca_test.h"
 #include "tasks.h"
 
 /* A RESOLVE that creates an id; tests change one member. */

@@ -2,6 +2,7 @@
 /* Lifetime of objects: descriptors closed in any order, passed on, or closed by a death. */
 #include <sys/socket.h>
 
+#include "rca_test.h"
 #include "tasks.h"
 
 #define ANNA 70001
@@ -223,7 +224,7 @@ TEST(descriptor_of_a_user_whose_threads_do_not_run)
 	double took;
 	pid_t busy;
 
-	need_starving();
+	need_starving(true);
 	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, socks));
 	stopped.sock = socks[0];
 	busy = start_busy(resolve_while_stopped);

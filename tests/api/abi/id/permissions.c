@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Permissions: the descriptor gives access; capabilities are those of the caller of each call. */
+#include "rca_test.h"
 #include "tasks.h"
 
 #define PORT 7471

@@ -2,6 +2,7 @@
 /* Events that a program posts to itself. */
 #include <limits.h>
 
+#include "rca_test.h"
 #include "tasks.h"
 
 #define MOST 1024	/* user events of one id that may wait */

@@ -2,6 +2,7 @@
 /* Binding: which addresses and ports an id may have, and who is in whose way. */
 #include <net/if.h>
 
+#include "rca_test.h"
 #include "tasks.h"
 
 #define PORT 7471

@@ -21,6 +21,7 @@
 
 #include "cm_mad.h"
 #include "inventory.h"
+#include "rca_test.h"
 #include "tasks.h"
 
 #ifndef SOL_NETLINK
