@@ -10,8 +10,13 @@ from . import paths
 
 RESULTS = paths.ROOT / "Documentation/results"
 TRUNK = "instructions"
+# What one user can do to another; what the rows do is in a file of the suite.
+ATTACKS = "attacks"
+ATTACK_ROWS = paths.ROOT / "tests/robust/attacks/rows.conf"
 # The table that scripts/demo prints.
 CALLS = "calls"
+# What writes the records; without an entry, scripts/perf.
+WRITERS = {CALLS: "scripts/demo -p", ATTACKS: "tests/robust/attacks/run"}
 # The runs in the guest of a plain make bench, and in the one with the newest kernel.
 TABLE = "table.rst"
 NEWEST = "table-newest.rst"
@@ -23,6 +28,12 @@ REASONS = [
     ("Closing takes linear time: a channel with 16,000 ids", "close with 16,000 ids and events"),
     ("Known neighbours are resolved within the call: one address and route", "address and route, warm neighbour"),
     ("With [trunks](Documentation/trunks.rst) turned on at both hosts: instructions per connection, on one processor", TRUNK),
+]
+
+# The same of a row of the suite attacks.
+ATTACK_REASONS = [
+    ("One user does not [stop another](Documentation/security.rst): an address and its route, beside 200 threads of another user that "
+     "listen and have no processor time left", "listens_resolve"),
 ]
 
 
@@ -47,8 +58,8 @@ def records(name: str) -> list[list[str]]:
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError as error:
-        raise PublishedError(f"there is no {path.relative_to(paths.ROOT)}; scripts/"
-                             f"{'demo -p' if name == CALLS else 'perf -j -p'} writes it") from error
+        writer = WRITERS.get(name, "scripts/perf -j -p")
+        raise PublishedError(f"there is no {path.relative_to(paths.ROOT)}; {writer} writes it") from error
     return [line.split("\t") for line in lines if line and not line.startswith("#")]
 
 
@@ -67,6 +78,12 @@ def _figures(row: str) -> tuple[str, str]:
 def reasons() -> str:
     """Returns the reasons as a table in Markdown."""
     lines = ["| | rdma_cm_alt | stock |", "|---|---|---|"]
+    measured = _measured_attacks()
+    for text, row in ATTACK_REASONS:
+        if row not in measured:
+            raise PublishedError(f"Documentation/results/{ATTACKS}.tsv has no row '{row}', which README shows")
+        _, stock, _, ours = map(_seconds, measured[row])
+        lines.append(f"| {text} | **{ours}** | {stock} |")
     for text, row in REASONS:
         ours, stock = _figures(row)
         lines.append(f"| {text} | **{ours}** | {stock} |")
@@ -99,3 +116,34 @@ def newest() -> str:
 
 def _ours(cells: list[str]) -> str:
     return re.sub(r" \(.*?\)", "", cells[1])
+
+
+def _seconds(text: str) -> str:
+    """Returns a time of the suite attacks for people: "0.012 s", "not in 10 s", or the name of an error."""
+    if text == "-":
+        return ".."
+    if text.startswith("+"):
+        return f"not in {float(text):.0f} s"
+    return f"{float(text):.3f} s" if text[0].isdigit() else text
+
+
+def _attack_rows() -> list[list[str]]:
+    """Returns what the rows of the suite attacks do: name, one user, another user, bound."""
+    lines = ATTACK_ROWS.read_text().splitlines()
+    return [[cell.strip() for cell in line.split("|")] for line in lines if line and not line.startswith("#")]
+
+
+def _measured_attacks() -> dict[str, list[str]]:
+    """Returns the four times of each row: stock alone and beside the other user, and ours."""
+    return {name: times for name, *times in records(ATTACKS)}
+
+
+def attacks() -> str:
+    """Returns what one user can do to another, as a table in reStructuredText."""
+    measured = _measured_attacks()
+    lines = [".. list-table::", "   :header-rows: 1", ""]
+    for cells in [["one user", "another user", "stock: alone", "beside", "ours: alone", "beside", "bound"],
+                  *([one, another, *map(_seconds, measured[name]), f"{bound} s"]
+                    for name, one, another, bound in _attack_rows() if name in measured)]:
+        lines += [f"   {'  -' if number else '* -'} {cell}" for number, cell in enumerate(cells)]
+    return "\n".join(lines)

@@ -31,6 +31,8 @@ class PublishedTest(unittest.TestCase):
         patch.start()
         self.addCleanup(patch.stop)
         (self.results / "instructions.tsv").write_text("# a comment\nstock\t278500\nours\t235200\ntrunk\t82000\n")
+        (self.results / "attacks.tsv").write_text("listens_resolve\t0.0016\t+10.006\t0.0013\t0.0052\n"
+                                                  "ports\t0.0016\tEADDRNOTAVAIL\t0.0013\t0.0268\n")
         self.rows = [row for _, row in published.REASONS if row != published.TRUNK]
 
     def write(self, rows: list[str]) -> None:
@@ -40,13 +42,26 @@ class PublishedTest(unittest.TestCase):
     def test_reasons_have_figures_without_the_range_of_the_rounds(self) -> None:
         self.write(self.rows)
         lines = published.reasons().splitlines()
-        self.assertEqual(len(lines), 2 + len(published.REASONS))
-        self.assertTrue(lines[2].endswith("| **5 us/id** | 554 us/id |"), lines[2])
+        self.assertEqual(len(lines), 2 + len(published.ATTACK_REASONS) + len(published.REASONS))
+        self.assertTrue(lines[2].endswith("| **0.005 s** | not in 10 s |"), lines[2])
+        self.assertTrue(lines[3].endswith("| **5 us/id** | 554 us/id |"), lines[3])
         self.assertTrue(lines[-1].endswith("| **82,000** | 278,500 |"), lines[-1])
 
     def test_a_row_that_is_gone_is_an_error_that_names_it(self) -> None:
         self.write(self.rows[1:])
         with self.assertRaisesRegex(published.PublishedError, self.rows[0]):
+            published.reasons()
+
+    def test_attacks_have_seconds_or_the_error(self) -> None:
+        lines = [line.strip(" *-") for line in published.attacks().splitlines()]
+        self.assertIn("EADDRNOTAVAIL", lines)
+        self.assertIn("not in 10 s", lines)
+        self.assertIn("0.027 s", lines)
+
+    def test_a_row_of_the_attacks_that_is_gone_is_an_error(self) -> None:
+        self.write(self.rows)
+        (self.results / "attacks.tsv").write_text("ports\t0.0016\t0.0016\t0.0013\t0.0268\n")
+        with self.assertRaisesRegex(published.PublishedError, "listens_resolve"):
             published.reasons()
 
     def test_the_newest_kernel_is_shown_beside_the_other(self) -> None:
