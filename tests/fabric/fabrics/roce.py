@@ -83,9 +83,9 @@ def up() -> None:
 
 def down() -> None:
     """Remove everything that exists."""
-    for name in ("rxe2", "rxe3", "rxe4", "rxe5", "rxe6"):
+    for name in ("rxe2", "rxe3", "rxe4", "rxe5", "rxe6", "rxe8"):
         run(f"rdma link delete {name}", None)
-    for name in ("w0", "g0", "g1", "bond8", "m0", "m1"):
+    for name in ("w0", "w2", "vrf8", "g0", "g1", "bond8", "m0", "m1"):
         run(f"ip link delete {name}", None)
     run("ip netns delete gw", None)
     for family in ("-4", "-6"):
@@ -287,13 +287,13 @@ def vrf(stacks: Stacks) -> None:
     try:
         run("ip link add w2 type dummy && ip link set w2 master vrf8 && ip link set w2 up &&"
             " ip addr add 10.8.8.1/24 dev w2 && ip addr add fd00:88::1/64 dev w2 nodad")
-        run("rdma link add rxe5 type rxe netdev w2")
+        run("rdma link add rxe8 type rxe netdev w2")
         for address in ("10.8.8.1", "fd00:88::1"):
             with _agents(stacks, OURS, OURS) as (client, server):
                 port = next(PORTS)
                 listener = server.listening(address, port)
                 one = client.routed(address, address, port)
-                same("the device", client.place(one)[0], "rxe5")
+                same("the device", client.place(one)[0], "rxe8")
                 client.must("connect", one)
                 other = server.event("CONNECT_REQUEST", listener)
                 if _stock_knows_vrf(stacks, address):
@@ -303,7 +303,7 @@ def vrf(stacks: Stacks) -> None:
                     server.event("ESTABLISHED", other)
                     disconnected(client, one, server, other)
     finally:
-        run("rdma link delete rxe5; ip link delete w2; ip link delete vrf8", None)
+        run("rdma link delete rxe8; ip link delete w2; ip link delete vrf8", None)
 
 
 def _stock_knows_vrf(stacks: Stacks, address: str) -> bool:
