@@ -18,19 +18,6 @@
 #define IPOIB_HERE "10.8.0.1"
 #define IPOIB_THERE "10.8.0.2"
 
-/* struct sockaddr_ib, which the headers of a test machine may lack. */
-struct sib {
-	uint16_t family;
-	uint16_t pkey;
-	uint32_t flowinfo;
-	uint8_t addr[16];
-	uint64_t sid;
-	uint64_t sid_mask;
-	uint64_t scope_id;
-};
-
-_Static_assert(sizeof(struct sib) == sizeof(addr_t), "the size of the kernel's");
-
 /* The port space of ids and addresses. */
 static uint16_t space = RDMA_PS_TCP;
 

@@ -48,16 +48,6 @@ struct stock_records {
 	struct stock_record records[80];
 };
 
-struct sib {
-	uint16_t family;
-	uint16_t pkey;
-	uint32_t flowinfo;
-	uint8_t addr[16];
-	uint64_t sid;
-	uint64_t sid_mask;
-	uint64_t scope_id;
-};
-
 /* A stack: its device, and how it does each step. Ids are of RDMA_PS_IB. */
 struct side {
 	const char *name;

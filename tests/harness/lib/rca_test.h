@@ -34,6 +34,19 @@ struct sockaddr;
 typedef struct rdma_cm_alt_sockaddr addr_t;
 typedef struct rdma_cm_alt_event event_t;
 
+/* struct sockaddr_ib, which the headers of a test machine may lack. */
+struct sib {
+	uint16_t family;
+	uint16_t pkey;
+	uint32_t flowinfo;
+	uint8_t addr[16];
+	uint64_t sid;
+	uint64_t sid_mask;
+	uint64_t scope_id;
+};
+
+_Static_assert(sizeof(struct sib) == sizeof(addr_t), "the size of the kernel's");
+
 /* Addresses; NULL is no address, a port is in host byte order. */
 addr_t make_addr(const char *ip, uint16_t port);
 uint16_t addr_port(const addr_t *addr);

@@ -10,19 +10,6 @@
 #define ALL_BITS UINT64_MAX
 #define PORT 7471
 
-/* struct sockaddr_ib, which the libraries of tests need not have. */
-struct sib {
-	uint16_t family;
-	uint16_t pkey;
-	uint32_t flowinfo;
-	uint8_t addr[16];
-	uint64_t sid;
-	uint64_t sid_mask;
-	uint64_t scope_id;
-};
-
-_Static_assert(sizeof(struct sib) == sizeof(addr_t), "the size of the kernel's");
-
 static addr_t sib_addr(const char *gid, uint64_t sid, uint64_t mask)
 {
 	struct sib sib = { .family = AF_IB, .sid = htobe64(sid), .sid_mask = htobe64(mask) };
