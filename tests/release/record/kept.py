@@ -12,7 +12,7 @@ from pathlib import Path
 
 from host import (BAD, ERROR, HERE, MODULE, NOBODY, OK, ROOT, TOOL, USAGE, Running, connection, failures, ids, refused, run, same, shell, tool,
                   true, until)
-from recorder import PROGRAMS, attached, end, messages, names, recording
+from recorder import PROGRAMS, attached, end, messages, names, recorded_so_far, recording
 from talk import CONNECTION, talk
 from transport import trunks
 
@@ -218,17 +218,12 @@ def clock_is_set(where: str) -> None:
             time.clock_settime(time.CLOCK_REALTIME, time.time() + seconds)
             try:
                 talk(over=True)
-                until("all messages", lambda name=name: len(of_connection(messages(name))) == BOTH)
+                until("all messages", lambda name=name: len(of_connection(recorded_so_far(name))) == BOTH)
                 end(recorder)
             finally:
                 time.clock_settime(time.CLOCK_REALTIME, time.time() - seconds)
         same("operations", {one["operation"] for one in messages(name) if "operation" in one},
              {"connect", "accept", "establish", "disconnect"})
-
-
-def recorded_processes(name: str) -> set[int]:
-    """Of messages in a capture that is being written; its last one may be incomplete."""
-    return {one["pid"] for one in tool("-j", "record", "-r", name, status=None).json}
 
 
 def lost_notifications_are_made_up_for(where: str) -> None:
@@ -246,7 +241,7 @@ def lost_notifications_are_made_up_for(where: str) -> None:
             until("it tells that some were lost", lambda: "some of it was lost" in recorder.said())
             processes = {server.pid, client.pid}
             # It says so before it asks for the ids that there are; these must not be gone by then.
-            until("it knows who they are", lambda: recorded_processes(name) == processes)
+            until("it knows who they are", lambda: {one["pid"] for one in recorded_so_far(name)} == processes)
         until("all is over", lambda: not ids())
         said = end(recorder)
     true("messages of others are counted", "messages were left out that are tied to no id" in said, said)

@@ -45,6 +45,11 @@ def messages(name: str, *args: str) -> list[dict]:
     return tool("-j", "record", "-r", name, *args).json
 
 
+def recorded_so_far(name: str) -> list[dict]:
+    """The messages of a capture that is being written; its last one may be incomplete."""
+    return tool("-j", "record", "-r", name, status=None).json
+
+
 def names(found: list[dict], way: str) -> list[str]:
     """Of messages in one direction, without repetitions."""
     return list(dict.fromkeys(one["message"] for one in found if one["way"] == way and one["message"] != "MRA"))
