@@ -32,6 +32,7 @@
 #include "id/send_window.h"
 
 #include <kunit/visibility.h>
+#include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/memcontrol.h>
@@ -87,12 +88,22 @@ static void forget_if_timed_out(struct rca_window *peer)
 		WRITE_ONCE(peer->answers, false);
 }
 
+/* The unanswered messages of the user of an id: those of others do not slow down the user's own. */
+static unsigned int *unanswered_of(struct rca_window *peer, const struct rca_id *id)
+{
+	kuid_t uid = rca_account_uid(&id->obj.ctx->account);
+
+	return &peer->unanswered[hash_32(__kuid_val(uid), RCA_WINDOW_USERS_BITS)];
+}
+
 static void set_state(struct rca_window *peer, struct rca_window_slot *slot, u8 state)
 {
+	unsigned int *unanswered =
+		unanswered_of(peer, container_of(slot, struct rca_setup, slot)->id);
 	int more = (state == SENT) - (slot->state == SENT);
 
 	lockdep_assert_held(&peer->lock);
-	WRITE_ONCE(peer->unanswered, peer->unanswered + more);
+	WRITE_ONCE(*unanswered, *unanswered + more);
 	WRITE_ONCE(slot->state, state);
 }
 
@@ -279,7 +290,7 @@ bool rca_window_begin(struct rca_id *id)
 	if (!peer)
 		return true;
 	if (rca_places && needs_place(id) &&
-	    !rca_place_begin(id, !answers(peer), !READ_ONCE(peer->unanswered)))
+	    !rca_place_begin(id, !answers(peer), !rca_window_unanswered(id)))
 		return false;
 	return begin_slot(peer, id);
 }
@@ -299,17 +310,18 @@ bool rca_window_granted(const struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_window_granted);
 
 /**
- * rca_window_unanswered() - count the messages that the peer of an id has not answered
+ * rca_window_unanswered() - count the messages of a user that the peer of an id has not answered
  * @id: the id
  *
  * Context: Process context. Expects @id->op to be held by the caller.
- * Return: the number of unanswered messages of all ids from the same port to the same address.
+ * Return: the number of unanswered messages of the user's ids from the same port to the same
+ * address. Users with the same hash are counted together.
  */
 unsigned int rca_window_unanswered(const struct rca_id *id)
 {
-	const struct rca_window *peer = id->setup ? id->setup->slot.peer : NULL;
+	struct rca_window *peer = id->setup ? id->setup->slot.peer : NULL;
 
-	return peer ? READ_ONCE(peer->unanswered) : 0;
+	return peer ? READ_ONCE(*unanswered_of(peer, id)) : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_window_unanswered);
 

@@ -13,6 +13,9 @@
 struct rca_device;
 struct rca_id;
 
+/** RCA_WINDOW_USERS_BITS - logarithm of the number of users of a window that are counted apart */
+#define RCA_WINDOW_USERS_BITS	5
+
 /**
  * struct rca_window_key - the port and the address of a window; padding is zero
  * @dev: device of the port, for comparison only (holds no reference)
@@ -40,7 +43,7 @@ struct rca_window_key {
  * @begun: time of the first message of the epoch, in jiffies
  * @heard: time of the last answer, or @begun
  * @sent: unanswered messages of the current epoch
- * @unanswered: unanswered messages of all epochs (read without the lock)
+ * @unanswered: unanswered messages of all epochs, by a hash of their user (read without the lock)
  * @answers: the peer has answered in this epoch or the last one (read without the lock; only set if
  *           ib_mad limits the requests of a port)
  * @answered: time of the last answer, in jiffies (likewise)
@@ -55,7 +58,7 @@ struct rca_window {
 	spinlock_t lock;
 	u32 epoch;
 	unsigned int sent;
-	unsigned int unanswered;
+	unsigned int unanswered[1 << RCA_WINDOW_USERS_BITS];
 	bool answers;
 	unsigned long answered;
 	unsigned long begun;

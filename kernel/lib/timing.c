@@ -7,8 +7,10 @@
  * the peer. The stock rdma_cm sets the latter to 4.3 s, so that a lost message costs 4.6 s on RoCE.
  * Peers answer in milliseconds, and one that needs longer answers a retransmission with an MRA. So
  * the first round has a short timeout, and each further round doubles it. A peer with many
- * outstanding REQs from this host needs longer, and each early retransmission adds to its load. All
- * rounds together last as long as the stock rdma_cm tries.
+ * outstanding REQs from this host needs longer, and each early retransmission adds to its load. The
+ * interval of a round does not change, so such a round has fewer retransmissions, and the next one
+ * gets an interval for the REQs that are outstanding then. All rounds together last as long as the
+ * stock rdma_cm tries.
  *
  * Locking: none; settings are single words.
  */
@@ -28,7 +30,10 @@
 #define STOCK_RESPONSE	20
 
 /* Messages that a peer answers within the response timeout; twice as many get twice the time. */
-#define LOAD_STEP	32
+#define LOAD_STEP	16
+
+/* Retransmissions before the messages that are unanswered then determine the interval. */
+#define LOAD_RETRIES	3
 
 /* Default timeout for the DREP, and the number of DREQs that must fit into it. */
 #define DREP_TIMEOUT_MS	10000
@@ -292,13 +297,13 @@ EXPORT_SYMBOL_IF_KUNIT(rca_timing_mra_request);
  * @timing: the settings of the id
  * @lifetime: packet lifetime of the path
  * @number: number of the round, from 0
- * @unanswered: unanswered messages to the same peer, including this REQ
+ * @unanswered: unanswered messages of the user to the same peer, including this REQ
  * @left_ms: remaining time; the round ends soon after it
  * @timers: set to the timers
  *
  * The peer retransmits its REP by a timer that the REQ contains, which has to cover both directions
  * of the path. A response timeout that is set for the id or its namespace is used unchanged in the
- * first round, independent of the number of REQs.
+ * first round, independent of the number of REQs; so is a number of retransmissions.
  *
  * Context: Any context. Pure but for the module parameters.
  */
@@ -308,16 +313,19 @@ void rca_timing_req(const struct rca_timing *timing, u8 lifetime, unsigned int n
 	u8 response = setting(&timing->response, &response_timeout);
 	u8 most = max_t(u8, response, STOCK_RESPONSE);
 	u8 both = max_t(u8, response, min_t(u8, lifetime, RCA_MAX_LIFETIME) + 1);
+	unsigned int load = READ_ONCE(timing->response) ? 0 : fls(unanswered / LOAD_STEP);
 	u32 sends;
 
-	if (!READ_ONCE(timing->response))
-		number += fls(unanswered / LOAD_STEP);
+	number += load;
 	timers->remote = min_t(unsigned int, response + number, most);
 	timers->local = min_t(unsigned int, both + number, max(both, most));
 	timers->interval_ms = interval_ms(lifetime, timers->remote);
 	sends = left_ms / timers->interval_ms + !!(left_ms % timers->interval_ms);
 	timers->retries = min_t(u32, setting(&timing->retries, &max_retries),
 				sends ? sends - 1 : 0);
+	/* The peer, which counts its REPs alike, waits no shorter than without load. */
+	if (load && !READ_ONCE(timing->retries))
+		timers->retries = max(timers->retries >> load, min(timers->retries, LOAD_RETRIES));
 	timers->late_ms = rca_timing_ms(timers->local) * (timers->retries + 1) / 4;
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_timing_req);

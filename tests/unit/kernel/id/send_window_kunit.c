@@ -54,6 +54,19 @@ static struct rca_id **fill(struct kunit *test, unsigned int silence_ms)
 	return ids;
 }
 
+/* An id of another process. */
+static struct rca_id *of_context(struct kunit *test, struct rca_ctx *ctx)
+{
+	struct fake *fake = test->priv;
+	struct rca_ctx *own = fake->ctx;
+	struct rca_id *id;
+
+	fake->ctx = ctx;
+	id = fake_active_id(test, fake, FAKE_COOKIE);
+	fake->ctx = own;
+	return id;
+}
+
 static void window_bounds_what_is_sent(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -85,6 +98,29 @@ static void unanswered_is_what_has_no_answer(struct kunit *test)
 	fake_message(ids[8], RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
 	fake_expect_state(test, ids[8], RCA_ST_FAILED);
 	KUNIT_EXPECT_EQ(test, (int)rca_window_unanswered(id), RCA_WINDOW_SIZE - 1);
+}
+
+/* A lost message of a user is sent again as soon as if nobody else had sent any. */
+static void users_are_counted_apart(struct kunit *test)
+{
+	struct rca_tp_conn conn = { .qp_num = 42 };
+	struct rca_ctx *other = rca_ctx_create();
+	struct rca_id **ids, *late;
+	u32 reported;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
+	rca_account_close(&other->account);
+	KUNIT_ASSERT_EQ(test, rca_account_open(&other->account, KUIDT_INIT(70002), false), 0);
+	late = of_context(test, other);
+	ids = fill(test, SILENCE_MS);
+	KUNIT_EXPECT_EQ(test, rca_connect(late, &conn), 0);
+	msleep(LONG_ENOUGH_MS);
+	rca_id_flush_work(late);
+	fake_expect_state(test, late, RCA_ST_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, rca_window_unanswered(late), 1u);
+	KUNIT_EXPECT_EQ(test, (int)rca_window_unanswered(ids[0]), RCA_WINDOW_SIZE);
+	KUNIT_EXPECT_EQ(test, rca_destroy(other, late->obj.handle, &reported), 0);
+	rca_ctx_put(other);
 }
 
 static void what_cannot_be_sent_takes_no_room(struct kunit *test)
@@ -185,19 +221,6 @@ static void other_peer_does_not_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 1);
-}
-
-/* An id of another process. */
-static struct rca_id *of_context(struct kunit *test, struct rca_ctx *ctx)
-{
-	struct fake *fake = test->priv;
-	struct rca_ctx *own = fake->ctx;
-	struct rca_id *id;
-
-	fake->ctx = ctx;
-	id = fake_active_id(test, fake, FAKE_COOKIE);
-	fake->ctx = own;
-	return id;
 }
 
 /* Two slots become free: the first two waiting ids get them, and the third one does not. */
@@ -315,7 +338,8 @@ static void waiting_costs_no_patience(struct kunit *test)
 	fake_message(ids[7], RCA_IN_REJ, 8);
 	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
-	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 15);
+	/* As many as beside so many others without a wait. */
+	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 3);
 	KUNIT_EXPECT_TRUE(test, time_after(id->setup->retry->deadline, jiffies + 10 * HZ));
 }
 
@@ -597,6 +621,7 @@ static void destroyed_disconnect_whose_rtu_has_come(struct kunit *test)
 static struct kunit_case pace_cases[] = {
 	KUNIT_CASE(window_bounds_what_is_sent),
 	KUNIT_CASE(unanswered_is_what_has_no_answer),
+	KUNIT_CASE(users_are_counted_apart),
 	KUNIT_CASE(what_cannot_be_sent_takes_no_room),
 	KUNIT_CASE(answer_makes_room),
 	KUNIT_CASE(time_makes_room),

@@ -188,10 +188,10 @@ static void many_requests_are_repeated_less_often(struct kunit *test)
 {
 	static const struct {
 		unsigned int unanswered;
-		u8 remote;
+		u8 remote, retries;
 	} loads[] = {
-		{ 0, 13 }, { 1, 13 }, { 31, 13 }, { 32, 14 }, { 63, 14 }, { 64, 15 }, { 255, 16 },
-		{ 256, 17 }, { 4096, 20 }, { UINT_MAX, 20 },
+		{ 0, 13, 15 }, { 1, 13, 15 }, { 15, 13, 15 }, { 16, 14, 7 }, { 31, 14, 7 },
+		{ 32, 15, 3 }, { 127, 16, 3 }, { 128, 17, 3 }, { 2048, 20, 3 }, { UINT_MAX, 20, 3 },
 	};
 	struct rca_timing timing = {};
 	struct rca_req_timers round;
@@ -201,13 +201,19 @@ static void many_requests_are_repeated_less_often(struct kunit *test)
 		rca_timing_req(&timing, 14, 0, loads[i].unanswered, U32_MAX, &round);
 		KUNIT_EXPECT_EQ(test, round.remote, loads[i].remote);
 		KUNIT_EXPECT_EQ(test, (int)round.local, min(loads[i].remote + 2, 20));
-		KUNIT_EXPECT_EQ(test, (int)round.retries, 15);
+		KUNIT_EXPECT_EQ(test, round.retries, loads[i].retries);
 	}
-	/* A quarter of its 16 REPs. */
-	KUNIT_EXPECT_EQ(test, round.late_ms, 4 * 4096u);
+	/* A quarter of its 4 REPs. */
+	KUNIT_EXPECT_EQ(test, round.late_ms, 4096u);
+	/* Settings apply independent of the load. */
+	KUNIT_ASSERT_EQ(test, set_byte(&timing, OPT(MAX_RETRIES), 9), 0);
+	rca_timing_req(&timing, 14, 0, 4096, U32_MAX, &round);
+	KUNIT_EXPECT_EQ(test, (int)round.retries, 9);
+	timing = (struct rca_timing) {};
 	KUNIT_ASSERT_EQ(test, set_byte(&timing, OPT(RESPONSE_TIMEOUT), 13), 0);
 	rca_timing_req(&timing, 14, 0, 4096, U32_MAX, &round);
 	KUNIT_EXPECT_EQ(test, (int)round.remote, 13);
+	KUNIT_EXPECT_EQ(test, (int)round.retries, 15);
 }
 
 /* Results fit into the fields of messages and the ints of ib_cm. */
