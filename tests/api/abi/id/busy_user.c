@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* How long a user's calls take while another user keeps the module busy. */
+/*
+ * How long a user's calls take while another user keeps the module busy. More than 600 lines because
+ * all tests share what the second user does, and the measurement beside the first one.
+ */
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "groups.h"
 #include "limits.h"
@@ -339,6 +344,209 @@ static double time_connects(struct pair *p)
 		EXPECT_EQ(rca_destroy(p->ctx, p->server), 0);
 	} while (ktap_now() < end);
 	return worst;
+}
+
+#define CALLED_IDS 500
+#define CALLED_PORT 9000
+
+static struct {
+	int ctx;
+	int queue;
+	uint32_t ids[CALLED_IDS];
+} called;
+
+static uint32_t any_id(unsigned int *seed)
+{
+	return __atomic_load_n(&called.ids[rand_r(seed) % CALLED_IDS], __ATOMIC_RELAXED);
+}
+
+/* An id for connections or datagrams in place of another one, which is destroyed. */
+static void replace_id(unsigned int *seed)
+{
+	bool datagrams = rand_r(seed) % 4 == 0;
+	uint32_t id;
+
+	if (!rca_create(called.ctx, called.queue, datagrams ? RDMA_PS_UDP : RDMA_PS_TCP,
+			datagrams ? IB_UVERBS_QPT_UD : IB_UVERBS_QPT_RC, 0, &id))
+		rca_destroy(called.ctx, __atomic_exchange_n(&called.ids[rand_r(seed) % CALLED_IDS],
+							    id, __ATOMIC_RELAXED));
+}
+
+/* An event: a request is accepted or refused, a response is confirmed. */
+static void answer_event(unsigned int *seed)
+{
+	event_t ev;
+
+	if (read(called.queue, &ev, sizeof(ev)) < 0)
+		return;
+	if (ev.type == RDMA_CM_ALT_EVENT_CONNECT_RESPONSE)
+		rca_establish(called.ctx, ev.id);
+	if (ev.type != RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
+		return;
+	if (rand_r(seed) % 2 && !rca_accept(called.ctx, ev.id, 0, NULL, 0))
+		rca_disconnect(called.ctx, ev.id);
+	else
+		rca_reject(called.ctx, ev.id, 0, NULL, 0);
+	rca_destroy(called.ctx, ev.id);
+}
+
+/* Calls that say or report something. The adapter of this guest has no subnet administrator. */
+static void call_about_context(uint32_t id)
+{
+	struct rdma_cm_alt_post_event post = { .size = sizeof(post), .id = id,
+					       .type = RDMA_CM_ALT_EVENT_USER };
+	struct rdma_cm_alt_resolve_service service = { .size = sizeof(service), .id = id,
+						       .timeout_ms = 10 };
+	struct rdma_cm_alt_info info = { .size = sizeof(info) };
+	usage_t usage = { .size = sizeof(usage) };
+
+	rca_call(called.ctx, RDMA_CM_ALT_INFO, &info);
+	rca_call(called.ctx, RDMA_CM_ALT_USAGE, &usage);
+	rca_call(called.ctx, RDMA_CM_ALT_POST_EVENT, &post);
+	rca_call(called.ctx, RDMA_CM_ALT_RESOLVE_SERVICE, &service);
+}
+
+/* Another queue, in which an id is destroyed unless it leaves it. */
+static void pass_through_queue(uint32_t id)
+{
+	struct rdma_cm_alt_queue_create cmd = { .size = sizeof(cmd) };
+
+	if (rca_call(called.ctx, RDMA_CM_ALT_QUEUE_CREATE, &cmd))
+		return;
+	rca_set_queue(called.ctx, id, cmd.out_fd);
+	rca_set_queue(called.ctx, id, called.queue);
+	close(cmd.out_fd);
+}
+
+static void call_with(uint32_t id, unsigned int *seed)
+{
+	uint16_t port = CALLED_PORT + rand_r(seed) % 4;
+	struct rdma_cm_alt_route route;
+	struct ib_uverbs_qp_attr attr;
+	uint32_t len = 1, member;
+	uint8_t tos = 8;
+	event_t ev;
+
+	switch (rand_r(seed) % 18) {
+	case 0:
+		rca_bind(called.ctx, id, HERE, port);
+		break;
+	case 1:
+		rca_listen(called.ctx, id, 0);
+		break;
+	case 2:
+	case 3:
+		rca_resolve_addr(called.ctx, id, NULL, rand_r(seed) % 4 ? HERE : NOBODY, port);
+		break;
+	case 4:
+		rca_resolve_route(called.ctx, id);
+		break;
+	case 5:
+	case 6:
+		rca_connect(called.ctx, id, NULL, 0);
+		break;
+	case 7:
+		rca_disconnect(called.ctx, id);
+		break;
+	case 8:
+		rca_query(called.ctx, id, &route);
+		break;
+	case 9:
+		rca_set_option(called.ctx, id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, 1);
+		break;
+	case 10:
+		rca_get_option(called.ctx, id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, &len);
+		break;
+	case 11:
+		rca_set_queue(called.ctx, id, called.queue);
+		break;
+	case 12:
+		rca_get_event(called.ctx, id, RDMA_CM_ALT_GET_EVENT_NONBLOCK, &ev);
+		break;
+	case 13:
+		rca_qp_attr(called.ctx, id, 1, &attr);	/* INIT */
+		break;
+	case 14:
+		rca_notify(called.ctx, id, 4);	/* IB_EVENT_COMM_EST */
+		break;
+	case 15:
+		call_about_context(id);
+		break;
+	case 16:
+		pass_through_queue(id);
+		break;
+	default:
+		if (!rca_join(called.ctx, id, GROUP, RDMA_MC_JOIN_FLAG_FULLMEMBER, 0, &member))
+			rca_leave(called.ctx, member, &len);
+		break;
+	}
+}
+
+static void *call_without_end(void *arg)
+{
+	unsigned int seed = gettid();
+
+	(void)arg;
+	for (;;) {
+		call_with(any_id(&seed), &seed);
+		answer_event(&seed);
+		if (rand_r(&seed) % 8 == 0)
+			replace_id(&seed);
+	}
+	return NULL;
+}
+
+static void call_with_many_threads(int ready)
+{
+	pthread_t threads[MANY_THREADS];
+
+	MUST(setgid(ANNA));
+	MUST(setuid(ANNA));
+	called.ctx = get_ctx();
+	called.queue = get_queue(called.ctx);
+	MUST(fcntl(called.queue, F_SETFL, O_NONBLOCK));
+	for (int i = 0; i < CALLED_IDS; i++)
+		called.ids[i] = i % 4 ? get_id(called.ctx, called.queue, 0) :
+					get_ud(called.ctx, called.queue);
+	busy_begins(ready);
+	start_threads(threads, MANY_THREADS, call_without_end, NULL);
+	for (;;)
+		pause();
+}
+
+/* The longest of what another user does, but for connects, whose messages may get lost. */
+static double time_calls(int ctx)
+{
+	double listeners = time_listeners(ctx), memberships = time_memberships(ctx);
+	double timeouts = time_timeouts(ctx);
+
+	ktap_note("listens %.1f ms, memberships %.1f ms, timeouts %.1f ms late", listeners * 1e3,
+		  memberships * 1e3, timeouts * 1e3);
+	if (memberships > listeners)
+		listeners = memberships;
+	return timeouts > listeners ? timeouts : listeners;
+}
+
+/* Threads of a user that stand still anywhere within any call hold nothing that others need. */
+TEST(calls_of_another_user_whose_threads_do_not_run)
+{
+	EXPECT(worst_beside_starved(time_calls, call_with_many_threads) < BOUND);
+}
+
+static struct pair starved_victim;
+
+static double time_pair(int ctx)
+{
+	(void)ctx;
+	return time_connects(&starved_victim);
+}
+
+TEST(connects_beside_calls_of_threads_that_do_not_run)
+{
+	become(BERT);
+	starved_victim = get_listening(HERE);
+	become(0);
+	EXPECT(worst_beside_starved(time_pair, call_with_many_threads) < BOUND_AND_LOSS);
 }
 
 /*
