@@ -204,6 +204,20 @@ def services(stacks: dict[str, Stack]) -> None:
     (knobs / "services").write_text("clear")
 
 
+def sa_users(_stacks: dict[str, Stack]) -> None:
+    """Users do not wait for each other's queries of the subnet administrator."""
+    # Later tests count the paths that are kept.
+    limit = Path("/sys/module/rdma_cm_alt/parameters/path_cache_max")
+    before = limit.read_text()
+    limit.write_text("0")
+    try:
+        run("build/tests/fabric/fabrics/sa_users")
+    finally:
+        limit.write_text(before)
+    for number in (0, 1):
+        shell(f"hca_wait 60 hca_running ib{number}")
+
+
 class Resolver:
     """Answers ib_addr's queries for the GID of an IP address, as ibacm does, or does not answer."""
 
@@ -337,6 +351,7 @@ TESTS = (
                                   "udaddy -f gid -s GID1 -b GID0", False), False),
     ("addresses of family AF_IB by the ioctls", gids, False),
     ("service records", services, False),
+    ("queries of several users", sa_users, False),
     ("a namespace for each adapter", split, True),
     ("a peer behind a gateway of IPoIB", behind_a_gateway, False),
     ("127.0.0.1 and ::1", loopback, False),

@@ -88,6 +88,7 @@ static const struct {
 	{ "LAP", IB_MGMT_CLASS_CM, 0x19 },
 	{ "APR", IB_MGMT_CLASS_CM, 0x1a },
 	{ "SA", IB_MGMT_CLASS_SUBN_ADM, 0 },
+	{ "SERVICE", IB_MGMT_CLASS_SUBN_ADM, 0x31 },
 	{ "PATH", IB_MGMT_CLASS_SUBN_ADM, 0x35 },
 	{ "MCMEMBER", IB_MGMT_CLASS_SUBN_ADM, 0x38 },
 };
