@@ -308,7 +308,7 @@ static bool place_is_wanted(struct rca_id *id)
 	const struct rca_retry *retry = id->setup->retry;
 
 	return rca_places && rca_id_state(id) == RCA_ST_REQ_SENT &&
-	       rca_place_is_wanted(id, rca_window_heard(id, retry->sent));
+	       rca_place_is_wanted(rca_place_of(id), rca_window_heard(id, retry->sent));
 }
 
 static void withdraw_request(struct rca_id *id)
@@ -321,7 +321,7 @@ static void withdraw_request(struct rca_id *id)
 	spin_lock_irq(&id->lock);
 	retry->why = RCA_IN_HELD;
 	spin_unlock_irq(&id->lock);
-	rca_place_withdraw(id);
+	rca_place_withdraw(rca_place_of(id));
 	rca_window_end(id);
 	ret = renew_lower(id);
 	if (ret)
@@ -433,7 +433,7 @@ int rca_retry_keep_datagram(struct rca_id *id, const struct rca_tp_conn *conn,
 /* Until when a request that has a place keeps it in any case; then it is looked at again. */
 static long place_left(const struct rca_id *id)
 {
-	return rca_places ? rca_place_left(id) ?: HZ / 2 : LONG_MAX;
+	return rca_places ? rca_place_left(rca_place_of(id)) ?: HZ / 2 : LONG_MAX;
 }
 
 /**

@@ -105,7 +105,7 @@ static int make_lower(struct rca_id *id)
  */
 static bool withdraw_request(struct rca_id *id)
 {
-	rca_place_withdraw(id);
+	rca_place_withdraw(rca_place_of(id));
 	rca_id_drop_lower(id);
 	/* No answer comes any more; has one come before? */
 	if (rca_id_state(id) != RCA_ST_SIDR_SENT)
@@ -126,7 +126,7 @@ static void handle_timer(struct rca_id *id)
 		rca_retry_end(id);
 		return;
 	}
-	if (rca_places && rca_place_is_wanted(id, false)) {
+	if (rca_places && rca_place_is_wanted(rca_place_of(id), false)) {
 		sends = withdraw_request(id);
 		if (!sends)
 			return;

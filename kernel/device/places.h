@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The places of the ports of a device, which limit the CM requests of a port. They are given to ids
- * in id/port_places.c.
+ * The places of the ports of a device, which limit the CM requests of a port and its queries of the
+ * subnet administrator. They are given to ids in id/port_places.c.
  */
 #ifndef RCA_PLACES_H
 #define RCA_PLACES_H
@@ -13,12 +13,13 @@
 #include <linux/spinlock.h>
 
 /**
- * struct rca_port_places - the places of a port
+ * struct rca_port_places - the places of a port for messages of one kind
  * @lock: protects the members below, those of the users, and &rca_port_place of ids
- * @taken: requests that have a place
- * @waiting: requests that wait for one
+ * @taken: messages that have a place
+ * @waiting: messages that wait for one
  * @count: length of @users
- * @users: the users with such requests, through &rca_places_user.node
+ * @users: the users with such messages, through &rca_places_user.node
+ * @answered: last answer of the subnet administrator to one of them, in jiffies (lockless)
  */
 struct rca_port_places {
 	spinlock_t lock;
@@ -26,17 +27,27 @@ struct rca_port_places {
 	unsigned int waiting;
 	unsigned int count;
 	struct list_head users;
+	unsigned long answered;
 };
 
 /**
  * struct rca_device_places - the places of the ports of a device
  * @rcu: frees the struct after callbacks that run late
- * @ports: for each port, from 1
+ * @ports: for each port, from 1: @cm: for CM requests, @sa: for queries
  */
 struct rca_device_places {
 	struct rcu_head rcu;
-	struct rca_port_places ports[];
+	struct {
+		struct rca_port_places cm;
+		struct rca_port_places sa;
+	} ports[];
 };
+
+static inline void rca_port_places_init(struct rca_port_places *port)
+{
+	spin_lock_init(&port->lock);
+	INIT_LIST_HEAD(&port->users);
+}
 
 /**
  * rca_places_create() - make the places of the ports of a device
@@ -54,8 +65,8 @@ static inline struct rca_device_places *rca_places_create(unsigned int ports)
 	if (!places)
 		return NULL;
 	for (i = 0; i <= ports; i++) {
-		spin_lock_init(&places->ports[i].lock);
-		INIT_LIST_HEAD(&places->ports[i].users);
+		rca_port_places_init(&places->ports[i].cm);
+		rca_port_places_init(&places->ports[i].sa);
 	}
 	return places;
 }

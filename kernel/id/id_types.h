@@ -59,17 +59,22 @@ struct rca_window_slot {
 
 #if RCA_COUNTS_PLACES
 /**
- * struct rca_port_place - the place of a connection request in ib_mad: see port_places.c
- * @port: the places of the port, or NULL before the first request (lock: rca_id.op)
+ * struct rca_port_place - the place of a message in ib_mad: see port_places.c
+ * @granted: called when a message that waited has a place, with the lock of @port held (immutable
+ *           while it waits)
+ * @ctx: the context of its id (likewise; holds no reference)
+ * @port: the places of the port, or NULL before the first message (lock: rca_id.op)
  * @user: the user among those of @port, while it waits or has a place (lock: that of @port)
  * @node: entry in the turns of @user while it waits (lock: that of @port)
  * @since: when the place was taken, in jiffies (lock: rca_id.op)
  * @state: no place, waiting, granted or taken (lock: that of @port; also read without it)
  * @silent: its peer did not answer when it began (immutable while the id waits or has a place)
  * @first: there was no other request to its peer then (likewise)
- * @returns: how often the request was withdrawn (lock: rca_id.op)
+ * @returns: how often the message was withdrawn (lock: rca_id.op)
  */
 struct rca_port_place {
+	void (*granted)(struct rca_port_place *place);
+	const struct rca_ctx *ctx;
 	struct rca_port_places *port;
 	struct rca_places_user *user;
 	struct list_head node;

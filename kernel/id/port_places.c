@@ -24,6 +24,9 @@
  * silent peers take half of the places of the port at most, and an eighth more for the first ones
  * to a peer, which find out whether it is alive. The others have turns of their own.
  *
+ * Queries of the subnet administrator have as many places, which are shared in the same way; see
+ * sa_query.c. They have one peer, which is never called silent.
+ *
  * Locking: rca_port_places.lock, a leaf, in any context. Callbacks find the setup of their id, and
  * the places of the port, under RCU, because they may run late.
  */
@@ -147,20 +150,19 @@ static void take(struct rca_port_places *port, struct rca_port_place *place, u8 
 static bool grant_one(struct rca_port_places *port, struct rca_places_user *user, bool silent)
 {
 	struct list_head *first = rca_turns_first(&user->turns[silent]);
-	struct rca_setup *setup;
+	struct rca_port_place *place;
 
 	lockdep_assert_held(&port->lock);
 	if (!first)
 		return false;
-	setup = list_entry(first, struct rca_setup, place.node);
-	if (!may_take(port, user, &setup->place))
+	place = list_entry(first, struct rca_port_place, node);
+	if (!may_take(port, user, place))
 		return false;
 	rca_turns_serve_first(&user->turns[silent]);
 	count_waiting(port, user, -1);
 	list_move_tail(&user->node, &port->users);
-	take(port, &setup->place, GRANTED);
-	/* The id waited until now, so it was not released and is still referenced. */
-	rca_id_queue_work(setup->id);
+	take(port, place, GRANTED);
+	place->granted(place);
 	return true;
 }
 
@@ -179,16 +181,15 @@ static void grant_places(struct rca_port_places *port)
 }
 
 /* Take the place back, or end the wait for it. */
-static void end_locked(struct rca_port_places *port, struct rca_id *id)
+static void end_locked(struct rca_port_places *port, struct rca_port_place *place)
 {
-	struct rca_port_place *place = &id->setup->place;
 	struct rca_places_user *user = place->user;
 
 	lockdep_assert_held(&port->lock);
 	if (place->state == NOTHING)
 		return;
 	if (place->state == WAITS) {
-		rca_turns_remove(&user->turns[place->silent], id->obj.ctx, &place->node);
+		rca_turns_remove(&user->turns[place->silent], place->ctx, &place->node);
 		count_waiting(port, user, -1);
 	} else {
 		port->taken--;
@@ -200,15 +201,14 @@ static void end_locked(struct rca_port_places *port, struct rca_id *id)
 	grant_places(port);
 }
 
-/* Returns true if the id has a place or need not wait. */
-static bool begin_locked(struct rca_port_places *port, struct rca_id *id,
+/* Returns true if the message has a place or need not wait. */
+static bool begin_locked(struct rca_port_places *port, struct rca_port_place *place,
 			 struct rca_places_user **user, struct rca_turns_spare *spare)
 {
-	struct rca_port_place *place = &id->setup->place;
 	struct rca_turns *turns;
 
 	lockdep_assert_held(&port->lock);
-	place->user = find_or_add(port, id->obj.ctx->account.user, user);
+	place->user = find_or_add(port, place->ctx->account.user, user);
 	if (!place->user)
 		return true;
 	turns = &place->user->turns[place->silent];
@@ -216,7 +216,7 @@ static bool begin_locked(struct rca_port_places *port, struct rca_id *id,
 		take(port, place, TAKEN);
 		return true;
 	}
-	if (rca_turns_add(turns, id->obj.ctx, &place->node, spare)) {
+	if (rca_turns_add(turns, place->ctx, &place->node, spare)) {
 		count_waiting(port, place->user, 1);
 		WRITE_ONCE(place->state, WAITS);
 		return false;
@@ -226,7 +226,7 @@ static bool begin_locked(struct rca_port_places *port, struct rca_id *id,
 	return true;
 }
 
-static bool begin_anew(struct rca_port_places *port, struct rca_id *id)
+static bool begin_anew(struct rca_port_places *port, struct rca_port_place *place)
 {
 	struct rca_places_user *user;
 	struct rca_turns_spare spare;
@@ -234,12 +234,12 @@ static bool begin_anew(struct rca_port_places *port, struct rca_id *id)
 	bool ret;
 
 	/* The work of an id has no memory cgroup of its own. Without memory, it sends at once. */
-	old_memcg = set_active_memcg(id->obj.ctx->memcg);
+	old_memcg = set_active_memcg(place->ctx->memcg);
 	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 	rca_turns_prepare(&spare);
 	set_active_memcg(old_memcg);
 	spin_lock_irq(&port->lock);
-	ret = begin_locked(port, id, &user, &spare);
+	ret = begin_locked(port, place, &user, &spare);
 	spin_unlock_irq(&port->lock);
 	rca_turns_finish(&spare);
 	kfree(user);
@@ -260,6 +260,40 @@ static bool take_granted(struct rca_port_places *port, struct rca_port_place *pl
 }
 
 /**
+ * rca_place_take() - take a place for a message
+ * @place: its place, with @granted and @ctx set
+ * @port: the places for its kind
+ * @silent: its peer has not answered lately
+ * @first: no other message to its peer is outstanding
+ *
+ * Context: Process context. May sleep. Expects the op mutex of the id to be held by the caller.
+ * Return: true if the message may be sent. False if it waits: @granted is called when it has a
+ * place, and this function must then be called again.
+ */
+bool rca_place_take(struct rca_port_place *place, struct rca_port_places *port, bool silent,
+		    bool first)
+{
+	WRITE_ONCE(place->port, port);	/* pairs with rca_place_give() */
+	if (READ_ONCE(place->state) == WAITS)
+		return false;
+	if (!take_granted(port, place)) {
+		rca_place_give(place);
+		place->silent = silent;
+		place->first = first;
+		if (!begin_anew(port, place))
+			return false;
+	}
+	place->since = jiffies;
+	return true;
+}
+
+static void queue_id(struct rca_port_place *place)
+{
+	/* The id waited until now, so it was not released and is still referenced. */
+	rca_id_queue_work(container_of(place, struct rca_setup, place)->id);
+}
+
+/**
  * rca_place_begin() - take a place for a request
  * @id: the id, on a device, with a setup
  * @silent: its peer has not answered lately
@@ -272,25 +306,39 @@ static bool take_granted(struct rca_port_places *port, struct rca_port_place *pl
 bool rca_place_begin(struct rca_id *id, bool silent, bool first)
 {
 	struct rca_port_place *place = &id->setup->place;
-	struct rca_port_places *port = rca_places_of(id);
+	struct rca_device_places *places = rca_places_of(id);
 
 	lockdep_assert_held(&id->op);
-	if (!port)
+	if (!places)
 		return true;
-	WRITE_ONCE(place->port, port);	/* pairs with rca_place_end() */
-	if (READ_ONCE(place->state) == WAITS)
-		return false;
-	if (!take_granted(port, place)) {
-		rca_place_end(id);
-		place->silent = silent;
-		place->first = first;
-		if (!begin_anew(port, id))
-			return false;
-	}
-	place->since = jiffies;
-	return true;
+	place->granted = queue_id;
+	place->ctx = id->obj.ctx;
+	return rca_place_take(place, &places->ports[id->port_num].cm, silent, first);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_place_begin);
+
+/**
+ * rca_place_give() - give back the place of a message, or end the wait for it
+ * @place: the place
+ *
+ * Does nothing if there is none.
+ *
+ * Context: Any context.
+ */
+void rca_place_give(struct rca_port_place *place)
+{
+	struct rca_port_places *port;
+	unsigned long flags;
+
+	rcu_read_lock();
+	port = READ_ONCE(place->port);	/* pairs with rca_place_take() */
+	if (port && READ_ONCE(place->state) != NOTHING) {
+		spin_lock_irqsave(&port->lock, flags);
+		end_locked(port, place);
+		spin_unlock_irqrestore(&port->lock, flags);
+	}
+	rcu_read_unlock();
+}
 
 /**
  * rca_place_end() - give back the place of a request, or end the wait for it
@@ -302,35 +350,27 @@ EXPORT_SYMBOL_IF_KUNIT(rca_place_begin);
  */
 void rca_place_end(struct rca_id *id)
 {
-	struct rca_port_places *port;
 	struct rca_setup *setup;
-	unsigned long flags;
 
 	rcu_read_lock();
 	setup = READ_ONCE(id->setup);
-	port = setup ? READ_ONCE(setup->place.port) : NULL;	/* pairs with rca_place_begin() */
-	if (port && READ_ONCE(setup->place.state) != NOTHING) {
-		spin_lock_irqsave(&port->lock, flags);
-		end_locked(port, id);
-		spin_unlock_irqrestore(&port->lock, flags);
-	}
+	if (setup)
+		rca_place_give(&setup->place);
 	rcu_read_unlock();
 }
 
 /**
- * rca_place_left() - how long a request keeps its place even if it is wanted
- * @id: the id, with a setup
+ * rca_place_left() - how long a message keeps its place even if it is wanted
+ * @place: the place
  *
- * Context: Process context. Expects @id->op to be held by the caller.
- * Return: jiffies; LONG_MAX if the id has no place.
+ * Context: Process context. @place is not being taken.
+ * Return: jiffies; LONG_MAX if there is no place.
  */
-long rca_place_left(const struct rca_id *id)
+long rca_place_left(const struct rca_port_place *place)
 {
-	const struct rca_port_place *place = &id->setup->place;
 	long hold = msecs_to_jiffies(rca_place_hold_ms) << place->returns;
 	long left = place->since + hold - jiffies;
 
-	lockdep_assert_held(&id->op);
 	if (READ_ONCE(place->state) != TAKEN)
 		return LONG_MAX;
 	return max(left, 0L);
@@ -338,21 +378,19 @@ long rca_place_left(const struct rca_id *id)
 EXPORT_SYMBOL_IF_KUNIT(rca_place_left);
 
 /**
- * rca_place_is_wanted() - do others wait for the place of a request?
- * @id: the id, with a setup
+ * rca_place_is_wanted() - do others wait for the place of a message?
+ * @place: the place
  * @alive: its peer has answered a message since the place was taken
  *
- * Context: Process context. Expects @id->op to be held by the caller.
- * Return: true if the request has to be withdrawn.
+ * Context: Process context. @place is not being taken.
+ * Return: true if the message has to be withdrawn.
  */
-bool rca_place_is_wanted(struct rca_id *id, bool alive)
+bool rca_place_is_wanted(struct rca_port_place *place, bool alive)
 {
-	struct rca_port_place *place = &id->setup->place;
 	struct rca_port_places *port = place->port;
 	bool others, wanted = false;
 
-	lockdep_assert_held(&id->op);
-	if (rca_place_left(id))
+	if (rca_place_left(place))
 		return false;
 	spin_lock_irq(&port->lock);
 	if (place->state == TAKEN) {
@@ -364,15 +402,12 @@ bool rca_place_is_wanted(struct rca_id *id, bool alive)
 	return wanted;
 }
 
-/* A request that is withdrawn keeps its next place for longer. */
-void rca_place_withdraw(struct rca_id *id)
+/* A message that is withdrawn keeps its next place for longer. */
+void rca_place_withdraw(struct rca_port_place *place)
 {
-	struct rca_port_place *place = &id->setup->place;
-
-	lockdep_assert_held(&id->op);
 	if (place->returns < MOST_RETURNS)
 		place->returns++;
-	rca_place_end(id);
+	rca_place_give(place);
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_place_withdraw);
 #endif

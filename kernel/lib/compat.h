@@ -201,9 +201,10 @@ static inline int rca_send_mra(struct ib_cm_id *cm_id, bool repeated, u8 time)
 }
 
 /*
- * CM requests that ib_mad keeps outstanding for all users of a port; 0: any number. Since 6.17 it
- * is a quarter of the receive queue of QP1, whose size (parameter recv_queue_size of ib_core, 512
- * by default) is not exported.
+ * CM requests that ib_mad keeps outstanding for all users of a port, and as many queries of ib_sa;
+ * 0: any number. Since 6.17 it is a quarter of the receive queue of QP1, whose size (parameter
+ * recv_queue_size of ib_core, 512 by default) is not exported. (A 32nd is for agents that answer
+ * queries; that of ib_sa only asks.)
  */
 #ifdef RCA_HAVE_PORT_PLACES
 #define RCA_PORT_PLACES 128

@@ -5,11 +5,12 @@
  *
  * An id whose question is under way already follows the query that asks it, the leader, if that
  * ends within the timeout of the id. When a job starts, the SA gets one query from this host, not
- * one from each id. A leader whose id is gone goes on as long as it has followers.
+ * one from each id. A leader whose id is gone goes on as long as it has followers. If it is
+ * withdrawn because others need its place, see sa_query.c, all of them ask anew; so does an id that
+ * has waited for a place.
  *
- * Locking: rca_id.op; rca_id.lock for rca_setup.query; query_lock for leaders and followers, and so
- * that a query is not cancelled while ib_sa frees it. query_lock is taken in process context alone,
- * with interrupts on: rhashtable of 6.1 enables softirqs inside.
+ * Locking: rca_id.op; rca_id.lock for rca_setup.query; rca_sa_lock for leaders and followers. It is
+ * taken in process context alone, with interrupts on: rhashtable of 6.1 enables softirqs inside.
  */
 #include "resolve/path_query.h"
 
@@ -18,7 +19,6 @@
 #include <linux/list.h>
 #include <linux/memcontrol.h>
 #include <linux/minmax.h>
-#include <linux/refcount.h>
 #include <linux/rhashtable.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -26,41 +26,33 @@
 
 #include "device/devices.h"
 #include "lib/compat.h"
+#include "resolve/sa_query.h"
 #include "transport/group_ib.h"
 
-/* Followers that get their answer in one section with query_lock. */
+/* Followers that get their answer in one section with rca_sa_lock. */
 #define BATCH	64
 
 /**
  * struct rca_route_query - the pending path query of an id
- * @ref: references: rca_setup.query, and the pending callback and work, or the leader
- * @id: the id (holds a reference); NULL after it has given up before the answer (lock:
- *      query_lock until @called)
+ * @sa: the query; called when it has its answer, its own or that of its leader
  * @done: called with the result
  * @post: argument of @done
- * @question: the question (immutable)
- * @ends: when the id gives up, in jiffies (immutable)
- * @node: entry in asked, if @leads (lock: query_lock)
- * @leads: other queries may follow this one (lock: query_lock)
- * @gone: the id has given up (lock: query_lock)
- * @followers: queries with the same question (lock: query_lock)
- * @leader: the query that this one follows, or NULL (lock: query_lock)
- * @beside: entry in &followers of @leader (lock: query_lock)
- * @followed: it had a leader (written before the work is queued)
- * @sa_id: query number of ib_sa (immutable once the op mutex was released)
- * @sa: query of ib_sa, valid while @called is false
- * @called: the callback has begun (lock: query_lock)
- * @status: result of the query
- * @answer: its paths
- * @work: handles the answer after the callback
+ * @question: the question (immutable once it was sent)
+ * @node: entry in asked, if @leads (lock: rca_sa_lock)
+ * @leads: other queries may follow this one (lock: rca_sa_lock)
+ * @gone: the id has given up (lock: rca_sa_lock)
+ * @followers: queries with the same question (lock: rca_sa_lock)
+ * @leader: the query that this one follows, or NULL (lock: rca_sa_lock)
+ * @beside: entry in &followers of @leader (lock: rca_sa_lock)
+ * @followed: it has or had a leader (lock: rca_id.op)
+ * @status: result of the query (written before it is called)
+ * @answer: its paths (likewise)
  */
 struct rca_route_query {
-	refcount_t ref;
-	struct rca_id *id;
+	struct rca_sa_query sa;
 	rca_path_done done;
 	bool post;
 	struct rca_path_question question;
-	unsigned long ends;
 	struct rhash_head node;
 	bool leads;
 	bool gone;
@@ -68,12 +60,8 @@ struct rca_route_query {
 	struct rca_route_query *leader;
 	struct list_head beside;
 	bool followed;
-	int sa_id;
-	struct ib_sa_query *sa;
-	bool called;
 	int status;
 	struct rca_path_answer answer;
-	struct work_struct work;
 };
 
 static const struct rhashtable_params asked_params = {
@@ -83,8 +71,7 @@ static const struct rhashtable_params asked_params = {
 	.automatic_shrinking = true,
 };
 
-static struct rhashtable asked;		/* leaders (lock: query_lock) */
-static DEFINE_SPINLOCK(query_lock);
+static struct rhashtable asked;		/* leaders (lock: rca_sa_lock) */
 
 /* Module init. Returns 0 or a negative errno. */
 int __init rca_path_query_init(void)
@@ -98,13 +85,9 @@ void rca_path_query_exit(void)
 	rhashtable_destroy(&asked);
 }
 
-static void query_put(struct rca_route_query *query)
+static void query_release(struct rca_sa_query *query)
 {
-	if (!refcount_dec_and_test(&query->ref))
-		return;
-	if (query->id)
-		rca_id_put(query->id);	/* got in query_alloc() */
-	kfree(query);
+	kfree(container_of(query, struct rca_route_query, sa));
 }
 
 /* Store all records in the id; on failure, it keeps those it has. */
@@ -118,61 +101,91 @@ static int store_paths(struct rca_id *id, const struct rca_path_answer *answer)
 				answer->outbound.flags ? &answer->outbound : NULL);
 }
 
-/* Milliseconds until the id gives up; at least 1. */
-static u32 left_ms(const struct rca_route_query *query)
-{
-	return max_t(long, jiffies_to_msecs(max_t(long, query->ends - jiffies, 0)), 1);
-}
-
-static int start(struct rca_id *id, const struct rca_path_question *question, u32 timeout_ms,
-		 rca_path_done done, bool post, bool may_follow);
+static int start(struct rca_id *id, const struct rca_path_question *question, unsigned long ends,
+		 rca_path_done done, bool post, const struct rca_route_query *before);
+static int ask(struct rca_route_query *query, bool may_follow);
 
 /*
- * The leader has got no answer, but had less time than this id. Returns true if it asks itself. It
- * follows no other: a user who asks again and again with short timeouts would keep it waiting.
+ * The query, or that of the leader, was withdrawn; or the leader has got no answer, but had less
+ * time than this id. Returns true if it asks itself.
  */
 static bool ask_again(struct rca_route_query *query)
 {
-	struct rca_id *id = query->id;
+	struct rca_id *id = query->sa.id;
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	if (!query->followed || query->status != -ETIMEDOUT || !id->dev ||
-	    time_after_eq(jiffies, query->ends))
+	if (query->status != -EINTR && !(query->followed && query->status == -ETIMEDOUT))
 		return false;
+	if (!id->dev)
+		return false;
+	if (time_after_eq(jiffies, query->sa.ends)) {
+		query->status = -ETIMEDOUT;
+		return false;
+	}
 	query->question.epoch = atomic_read(&id->dev->path_epoch);
-	ret = start(id, &query->question, left_ms(query), query->done, query->post, false);
+	ret = start(id, &query->question, query->sa.ends, query->done, query->post, query);
 	if (ret < 0)
 		query->status = ret;
 	return ret >= 0;
 }
 
-static void query_work(struct work_struct *work)
+/* A query that waits has a place, or its time is over. Returns true if it goes on. */
+static bool go_on(struct rca_route_query *query)
 {
-	struct rca_route_query *query = container_of(work, struct rca_route_query, work);
-	struct rca_id *id = query->id;
-	struct mem_cgroup *old_memcg;
-	unsigned long flags;
-	bool current_one, again;
+	int ret = -ETIMEDOUT;
+
+	lockdep_assert_held(&query->sa.id->op);
+	if (query->sa.sent || query->followed)
+		return true;
+	if (!query->sa.id->dev)
+		ret = -ENODEV;
+	else if (time_before(jiffies, query->sa.ends))
+		ret = ask(query, true);
+	if (ret >= 0)
+		return true;
+	query->status = ret;
+	rca_sa_cancel(&query->sa);
+	return false;
+}
+
+/* Handle the result, unless the query goes on or asks again. */
+static void end_or_go_on(struct rca_id *id, struct rca_route_query *query, bool called)
+{
 	int status;
 
-	mutex_lock(&id->op);
-	spin_lock_irqsave(&id->lock, flags);
-	current_one = id->setup && id->setup->query == query;
-	if (current_one)
-		id->setup->query = NULL;
-	spin_unlock_irqrestore(&id->lock, flags);
-	if (current_one) {
-		old_memcg = set_active_memcg(id->obj.ctx->memcg);
-		again = ask_again(query);
-		status = again ? 0 : query->status ?: store_paths(id, &query->answer);
-		set_active_memcg(old_memcg);
-		if (!again)
-			query->done(id, status, query->post);
-		query_put(query);	/* of the setup */
+	lockdep_assert_held(&id->op);
+	if (!called && go_on(query))
+		return;
+	spin_lock_irq(&id->lock);
+	id->setup->query = NULL;
+	spin_unlock_irq(&id->lock);
+	if (!ask_again(query)) {
+		status = query->status ?: store_paths(id, &query->answer);
+		query->done(id, status, query->post);
 	}
-	mutex_unlock(&id->op);
-	query_put(query);		/* of the callback and this work */
+	rca_sa_put(&query->sa);	/* of the setup */
+}
+
+static void query_work(struct work_struct *work)
+{
+	struct rca_route_query *query = container_of(work, struct rca_route_query, sa.work);
+	struct mem_cgroup *old_memcg;
+	struct rca_id *id;
+	bool called;
+
+	id = rca_sa_begin_work(&query->sa, &called);
+	if (id) {
+		mutex_lock(&id->op);
+		if (id->setup && id->setup->query == query) {
+			old_memcg = set_active_memcg(id->obj.ctx->memcg);
+			end_or_go_on(id, query, called);
+			set_active_memcg(old_memcg);
+		}
+		mutex_unlock(&id->op);
+		rca_id_put(id);		/* got in rca_sa_begin_work() */
+	}
+	rca_sa_put(&query->sa);		/* got in rca_sa_queue_work() */
 }
 
 /* Sort the records by their flags; those of a subnet administrator have none. */
@@ -207,7 +220,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_path_sort);
 
 static void stop_leading(struct rca_route_query *query)
 {
-	lockdep_assert_held(&query_lock);
+	lockdep_assert_held(&rca_sa_lock);
 	if (query->leads)
 		rhashtable_remove_fast(&asked, &query->node, asked_params);
 	query->leads = false;
@@ -219,16 +232,17 @@ static bool answer_batch(struct rca_route_query *leader)
 	struct rca_route_query *query;
 	unsigned int n;
 
-	spin_lock(&query_lock);
+	spin_lock(&rca_sa_lock);
 	for (n = 0; n < BATCH && !list_empty(&leader->followers); n++) {
 		query = list_first_entry(&leader->followers, struct rca_route_query, beside);
 		list_del_init(&query->beside);
 		query->leader = NULL;
 		query->status = leader->status;
 		query->answer = leader->answer;
-		queue_work(rca_id_wq(query->id), &query->work);
+		query->sa.called = true;
+		rca_sa_queue_work(&query->sa);
 	}
-	spin_unlock(&query_lock);
+	spin_unlock(&rca_sa_lock);
 	return n == BATCH;
 }
 
@@ -239,23 +253,19 @@ static void path_query_done(int status, struct sa_path_rec *recs, rca_num_paths_
 	struct rca_route_query *query = context;
 	const struct rca_path_question *question = &query->question;
 
-	/* ib_sa may free its query as soon as this returns, so nobody cancels that from here on. */
-	spin_lock(&query_lock);
-	query->called = true;
-	spin_unlock(&query_lock);
 	query->status = status ?: rca_path_sort(recs, count, &query->answer);
 	/* A resolver in user space may give a path for each direction; those are not kept. */
 	if (!query->status && !query->answer.inbound.flags && !query->answer.outbound.flags)
 		rca_path_cache_add(&question->key, question->epoch, &query->answer.path);
-	spin_lock(&query_lock);
+	spin_lock(&rca_sa_lock);
+	rca_sa_called_locked(&query->sa, status);
 	stop_leading(query);		/* no follower is added from here on */
-	spin_unlock(&query_lock);
+	spin_unlock(&rca_sa_lock);
 	while (answer_batch(query))
 		cond_resched();
-	if (query->id)
-		queue_work(rca_id_wq(query->id), &query->work);
-	else
-		query_put(query);	/* of the callback and the work */
+	if (query->sa.id)
+		rca_sa_queue_work(&query->sa);
+	rca_sa_put(&query->sa);		/* of the callback */
 }
 
 /* Follow a query that asks the same and ends soon enough. Returns false if there is none. */
@@ -263,41 +273,26 @@ static bool follow(struct rca_route_query *query)
 {
 	struct rca_route_query *leader;
 
-	spin_lock(&query_lock);
+	spin_lock(&rca_sa_lock);
 	leader = rhashtable_lookup_fast(&asked, &query->question.key, asked_params);
 	if (leader && leader->question.epoch == query->question.epoch &&
-	    time_before_eq(leader->ends, query->ends)) {
+	    time_before_eq(leader->sa.ends, query->sa.ends)) {
 		query->leader = leader;
 		query->followed = true;
 		list_add_tail(&query->beside, &leader->followers);
+		rca_sa_cancel_locked(&query->sa);	/* it needs no place */
 	}
-	spin_unlock(&query_lock);
+	spin_unlock(&rca_sa_lock);
 	return query->followed;
 }
 
 /* Let other ids follow a query that was sent. Without memory, they ask themselves. */
 static void lead(struct rca_route_query *query)
 {
-	spin_lock(&query_lock);
-	if (!query->called)
+	spin_lock(&rca_sa_lock);
+	if (!query->sa.called)
 		query->leads = !rhashtable_lookup_insert_fast(&asked, &query->node, asked_params);
-	spin_unlock(&query_lock);
-}
-
-static struct rca_route_query *query_alloc(struct rca_id *id, rca_path_done done, bool post)
-{
-	struct rca_route_query *query = kzalloc(sizeof(*query), GFP_KERNEL_ACCOUNT);
-
-	if (!query)
-		return NULL;
-	refcount_set(&query->ref, 2);	/* of the setup; of callback and work */
-	query->id = rca_id_get(id);	/* put in query_put() */
-	query->done = done;
-	query->post = post;
-	INIT_LIST_HEAD(&query->followers);
-	INIT_LIST_HEAD(&query->beside);
-	INIT_WORK(&query->work, query_work);
-	return query;
+	spin_unlock(&rca_sa_lock);
 }
 
 static void set_query(struct rca_id *id, struct rca_route_query *query)
@@ -307,34 +302,56 @@ static void set_query(struct rca_id *id, struct rca_route_query *query)
 	spin_unlock_irq(&id->lock);
 }
 
-static int start(struct rca_id *id, const struct rca_path_question *question, u32 timeout_ms,
-		 rca_path_done done, bool post, bool may_follow)
+/* Returns 1: there will be a result; or a negative errno. */
+static int ask(struct rca_route_query *query, bool may_follow)
 {
-	struct rca_route_query *query;
+	struct rca_id *id = query->sa.id;
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	query = query_alloc(id, done, post);
-	if (!query)
-		return -ENOMEM;
-	timeout_ms = min_t(u32, timeout_ms, INT_MAX);
-	query->question = *question;
-	query->ends = jiffies + msecs_to_jiffies(timeout_ms);
-	set_query(id, query);
 	if (may_follow && follow(query))
 		return 1;
-	ret = ib_sa_path_rec_get(&rca_sa_client, id->dev->ibdev, id->port_num,
-				 &query->question.rec, question->mask, timeout_ms,
-				 GFP_KERNEL_ACCOUNT, path_query_done, query, &query->sa);
-	/* rca_path_query_cancel() runs with the op mutex held, so it finds the number here. */
-	query->sa_id = ret;
-	if (ret >= 0) {
-		lead(query);
+	if (!rca_sa_begin(&query->sa))
 		return 1;
+	refcount_inc(&query->sa.ref);	/* put in path_query_done() */
+	ret = ib_sa_path_rec_get(&rca_sa_client, id->dev->ibdev, id->port_num,
+				 &query->question.rec, query->question.mask,
+				 rca_sa_left_ms(&query->sa), GFP_KERNEL_ACCOUNT, path_query_done,
+				 query, &query->sa.sa);
+	rca_sa_sent(&query->sa, ret);
+	if (ret < 0)
+		return ret;
+	lead(query);
+	return 1;
+}
+
+/*
+ * An id that was not answered by its leader in time follows no other: a user who asks again and
+ * again with short timeouts would keep it waiting.
+ */
+static int start(struct rca_id *id, const struct rca_path_question *question, unsigned long ends,
+		 rca_path_done done, bool post, const struct rca_route_query *before)
+{
+	struct rca_route_query *query = kzalloc(sizeof(*query), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	if (!query)
+		return -ENOMEM;
+	rca_sa_init(&query->sa, id, ends, query_work, query_release);
+	query->done = done;
+	query->post = post;
+	query->question = *question;
+	INIT_LIST_HEAD(&query->followers);
+	INIT_LIST_HEAD(&query->beside);
+	if (before)
+		rca_sa_again(&query->sa, &before->sa);
+	set_query(id, query);
+	ret = ask(query, !before || before->status == -EINTR);
+	if (ret < 0) {
+		set_query(id, NULL);
+		rca_sa_put(&query->sa);
 	}
-	set_query(id, NULL);
-	query_put(query);
-	query_put(query);
 	return ret;
 }
 
@@ -354,15 +371,16 @@ static int start(struct rca_id *id, const struct rca_path_question *question, u3
 int rca_path_query_start(struct rca_id *id, const struct rca_path_question *question,
 			 u32 timeout_ms, rca_path_done done, bool post)
 {
-	return start(id, question, timeout_ms, done, post, true);
+	timeout_ms = min_t(u32, timeout_ms, INT_MAX);
+	return start(id, question, jiffies + msecs_to_jiffies(timeout_ms), done, post, NULL);
 }
 
-/* Nobody waits for the answer to a query that was sent. */
+/* Nobody waits for the answer to a query. */
 static void end_query(struct rca_route_query *query)
 {
-	lockdep_assert_held(&query_lock);
+	lockdep_assert_held(&rca_sa_lock);
 	stop_leading(query);
-	ib_sa_cancel_query(query->sa_id, query->sa);
+	rca_sa_cancel_locked(&query->sa);
 }
 
 /**
@@ -382,24 +400,23 @@ void rca_path_query_cancel(struct rca_id *id)
 	if (!query)
 		return;
 	set_query(id, NULL);
-	spin_lock(&query_lock);
+	spin_lock(&rca_sa_lock);
 	leader = query->leader;
 	query->gone = true;
 	if (leader) {
 		list_del_init(&query->beside);
 		query->leader = NULL;
-		if (leader->gone && !leader->called && list_empty(&leader->followers))
+		if (leader->gone && !leader->sa.called && list_empty(&leader->followers))
 			end_query(leader);
-	} else if (!query->called && !query->followed) {
-		if (list_empty(&query->followers))
-			end_query(query);
-		query->id = NULL;	/* it would keep the network namespace */
+	}
+	if (list_empty(&query->followers))
+		end_query(query);
+	if (query->sa.sent && !query->sa.called) {
+		query->sa.id = NULL;	/* it would keep the network namespace */
 		is_free = true;
 	}
-	spin_unlock(&query_lock);
+	spin_unlock(&rca_sa_lock);
 	if (is_free)
-		rca_id_put(id);		/* got in query_alloc() */
-	if (leader)
-		query_put(query);	/* no work will be queued */
-	query_put(query);	/* of the setup */
+		rca_id_put(id);		/* got in rca_sa_init() */
+	rca_sa_put(&query->sa);		/* of the setup */
 }

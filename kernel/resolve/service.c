@@ -6,16 +6,16 @@
  * The state of the id is that of an address resolution. As with path queries, the answer is handled
  * by the work of the id, because it may arrive before the call that sends the query returns.
  *
- * Locking: rca_id.op; service_lock so that a query is not cancelled while ib_sa frees it.
+ * Locking: rca_id.op; see sa_query.c.
  */
 #include "resolve/service.h"
 
 #include <kunit/visibility.h>
+#include <linux/jiffies.h>
 #include <linux/limits.h>
 #include <linux/memcontrol.h>
 #include <linux/minmax.h>
 #include <linux/overflow.h>
-#include <linux/refcount.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/stddef.h>
@@ -24,6 +24,7 @@
 
 #include "device/devices.h"
 #include "resolve/addr_ib.h"
+#include "resolve/sa_query.h"
 #include "transport/group_ib.h"
 
 /* Records of an answer that an id keeps: its callback allocates them at once, without waiting. */
@@ -31,36 +32,27 @@
 
 /**
  * struct rca_service_query - the pending query of an id
- * @ref: references: rca_setup.service_query, and the pending callback and work
- * @id: the id (holds a reference)
+ * @sa: the query
+ * @rec: the question (immutable)
+ * @mask: its component mask (immutable)
  * @ev: record for the event (owned; lock: rca_id.op)
- * @services: the answer (owned); written by the callback, before the work
- * @status: result of the query, likewise
- * @sa_id: query number of ib_sa (lock: rca_id.op)
- * @sa: query of ib_sa, valid while @called is false
- * @called: the callback has begun (lock: service_lock)
- * @work: handles the answer after the callback
+ * @services: the answer (owned; written before the query is called)
+ * @status: result of the query (likewise)
  */
 struct rca_service_query {
-	refcount_t ref;
-	struct rca_id *id;
+	struct rca_sa_query sa;
+	struct sa_service_rec rec;
+	ib_sa_comp_mask mask;
 	struct rca_event *ev;
 	struct rca_services *services;
 	int status;
-	int sa_id;
-	struct ib_sa_query *sa;
-	bool called;
-	struct work_struct work;
 };
 
-static DEFINE_SPINLOCK(service_lock);
-
-static void query_put(struct rca_service_query *query)
+static void query_release(struct rca_sa_query *sa)
 {
-	if (!refcount_dec_and_test(&query->ref))
-		return;
+	struct rca_service_query *query = container_of(sa, struct rca_service_query, sa);
+
 	rca_event_free(query->ev);
-	rca_id_put(query->id);		/* got in query_alloc() */
 	kfree(query->services);
 	kfree(query);
 }
@@ -115,19 +107,49 @@ static void finish(struct rca_id *id, struct rca_service_query *query)
 	spin_unlock_irq(&id->lock);
 }
 
+static int ask(struct rca_id *id, struct rca_service_query *query);
+
+/* Returns true if a query that has waited, or that was withdrawn, goes on. */
+static bool go_on(struct rca_id *id, struct rca_service_query *query, bool called)
+{
+	int ret = -ETIMEDOUT;
+
+	lockdep_assert_held(&id->op);
+	if (called && query->status != -EINTR)
+		return false;
+	if (!called && query->sa.sent)
+		return true;
+	rca_sa_renew(&query->sa);
+	if (!id->dev)
+		ret = -ENODEV;
+	else if (time_before(jiffies, query->sa.ends))
+		ret = ask(id, query);
+	if (ret < 0) {
+		rca_sa_cancel(&query->sa);
+		query->status = ret;
+	}
+	return ret >= 0;
+}
+
 static void query_work(struct work_struct *work)
 {
-	struct rca_service_query *query = container_of(work, struct rca_service_query, work);
-	struct rca_id *id = query->id;
+	struct rca_service_query *query = container_of(work, struct rca_service_query, sa.work);
+	struct mem_cgroup *old_memcg;
+	struct rca_id *id;
+	bool called;
 
+	id = rca_sa_begin_work(&query->sa, &called);
 	mutex_lock(&id->op);
-	if (id->setup && id->setup->service_query == query) {
+	old_memcg = set_active_memcg(id->obj.ctx->memcg);
+	if (id->setup && id->setup->service_query == query && !go_on(id, query, called)) {
 		id->setup->service_query = NULL;
 		finish(id, query);
-		query_put(query);	/* of the setup */
+		rca_sa_put(&query->sa);	/* of the setup */
 	}
+	set_active_memcg(old_memcg);
 	mutex_unlock(&id->op);
-	query_put(query);		/* of the callback and this work */
+	rca_id_put(id);			/* got in rca_sa_begin_work() */
+	rca_sa_put(&query->sa);		/* got in rca_sa_queue_work() */
 }
 
 static void convert(struct rdma_cm_alt_service *out, const struct sa_service_rec *rec)
@@ -172,17 +194,17 @@ static void service_query_done(int status, struct sa_service_rec *recs, unsigned
 	struct rca_service_query *query = context;
 	struct mem_cgroup *old_memcg;
 
-	/* ib_sa may free its query as soon as this returns, so nobody cancels that from here on. */
-	spin_lock(&service_lock);
-	query->called = true;
-	spin_unlock(&service_lock);
-	old_memcg = set_active_memcg(query->id->obj.ctx->memcg);
+	old_memcg = set_active_memcg(query->sa.id->obj.ctx->memcg);
 	query->status = status ?: rca_services_keep(&query->services, recs, count);
 	set_active_memcg(old_memcg);
-	queue_work(rca_id_wq(query->id), &query->work);
+	spin_lock(&rca_sa_lock);
+	rca_sa_called_locked(&query->sa, status);
+	spin_unlock(&rca_sa_lock);
+	rca_sa_queue_work(&query->sa);
+	rca_sa_put(&query->sa);		/* of the callback */
 }
 
-static struct rca_service_query *query_alloc(struct rca_id *id)
+static struct rca_service_query *query_alloc(struct rca_id *id, unsigned long ends)
 {
 	struct rca_service_query *query = kzalloc(sizeof(*query), GFP_KERNEL_ACCOUNT);
 	struct rca_event *ev;
@@ -194,10 +216,8 @@ static struct rca_service_query *query_alloc(struct rca_id *id)
 		kfree(query);
 		return ERR_CAST(ev);
 	}
-	refcount_set(&query->ref, 2);	/* of the setup; of callback and work */
-	query->id = rca_id_get(id);	/* put in query_put() */
+	rca_sa_init(&query->sa, id, ends, query_work, query_release);
 	query->ev = ev;
-	INIT_WORK(&query->work, query_work);
 	return query;
 }
 
@@ -220,28 +240,37 @@ rca_service_question(const struct rca_service_wanted *wanted, struct sa_service_
 }
 EXPORT_SYMBOL_IF_KUNIT(rca_service_question);
 
-static int ask(struct rca_id *id, const struct rca_service_wanted *wanted, u32 timeout_ms)
+/* Returns 0: the query waits for its turn or for its answer; or a negative errno. */
+static int ask(struct rca_id *id, struct rca_service_query *query)
 {
-	struct rca_service_query *query = query_alloc(id);
-	struct sa_service_rec rec;
-	ib_sa_comp_mask mask;
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	if (!rca_sa_begin(&query->sa))
+		return 0;
+	refcount_inc(&query->sa.ref);	/* put in service_query_done() */
+	ret = ib_sa_service_rec_get(&rca_sa_client, id->dev->ibdev, id->port_num, &query->rec,
+				    query->mask, rca_sa_left_ms(&query->sa), GFP_KERNEL_ACCOUNT,
+				    service_query_done, query, &query->sa.sa);
+	rca_sa_sent(&query->sa, ret);
+	return min(ret, 0);
+}
+
+static int start(struct rca_id *id, const struct rca_service_wanted *wanted, u32 timeout_ms)
+{
+	struct rca_service_query *query = query_alloc(id, jiffies + msecs_to_jiffies(timeout_ms));
 	int ret;
 
 	lockdep_assert_held(&id->op);
 	if (IS_ERR(query))
 		return PTR_ERR(query);
-	mask = rca_service_question(wanted, &rec);
+	query->mask = rca_service_question(wanted, &query->rec);
 	id->setup->service_query = query;
-	ret = ib_sa_service_rec_get(&rca_sa_client, id->dev->ibdev, id->port_num, &rec, mask,
-				    timeout_ms, GFP_KERNEL_ACCOUNT, service_query_done, query,
-				    &query->sa);
-	/* rca_service_cancel() runs with the op mutex held, so it finds the number here. */
-	query->sa_id = ret;
-	if (ret >= 0)
-		return 0;
-	id->setup->service_query = NULL;
-	query_put(query);
-	query_put(query);
+	ret = ask(id, query);
+	if (ret) {
+		id->setup->service_query = NULL;
+		rca_sa_put(&query->sa);
+	}
 	return ret;
 }
 
@@ -262,7 +291,7 @@ static int resolve_locked(struct rca_id *id, const struct rca_service_wanted *wa
 	step = rca_id_step(id, RCA_IN_RESOLVE_ADDR);
 	if (step.verdict != RCA_TAKE)
 		return step.err;
-	ret = ask(id, wanted, timeout_ms);
+	ret = start(id, wanted, timeout_ms);
 	if (ret)
 		rca_id_step(id, RCA_IN_ADDR_FAIL);
 	return ret;
@@ -305,11 +334,8 @@ void rca_service_cancel(struct rca_id *id)
 	if (!query)
 		return;
 	id->setup->service_query = NULL;
-	spin_lock(&service_lock);
-	if (!query->called)
-		ib_sa_cancel_query(query->sa_id, query->sa);
-	spin_unlock(&service_lock);
-	query_put(query);	/* of the setup; the callback and the work still come */
+	rca_sa_cancel(&query->sa);
+	rca_sa_put(&query->sa);	/* of the setup; the callback and the work may still come */
 }
 
 /**

@@ -52,7 +52,7 @@ static struct rca_port_places *port_of(struct kunit *test)
 {
 	struct fake *fake = test->priv;
 
-	return &fake->dev.places->ports[1];
+	return &fake->dev.places->ports[1].cm;
 }
 
 static int taken(struct kunit *test)
@@ -533,11 +533,11 @@ static void place_is_kept_for_longer_each_time(struct kunit *test)
 	long left;
 
 	mutex_lock(&id->op);
-	left = rca_place_left(id);
-	rca_place_withdraw(id);
-	KUNIT_EXPECT_EQ(test, rca_place_left(id), LONG_MAX);
+	left = rca_place_left(rca_place_of(id));
+	rca_place_withdraw(rca_place_of(id));
+	KUNIT_EXPECT_EQ(test, rca_place_left(rca_place_of(id)), LONG_MAX);
 	KUNIT_EXPECT_TRUE(test, rca_place_begin(id, true, true));
-	KUNIT_EXPECT_GT(test, rca_place_left(id), left + left / 2);
+	KUNIT_EXPECT_GT(test, rca_place_left(rca_place_of(id)), left + left / 2);
 	mutex_unlock(&id->op);
 }
 
