@@ -42,7 +42,7 @@ module:
 	@test -e '$(KDIR)/Makefile' || { \
 		echo "make: no kernel headers in $(KDIR); install them or say KDIR=..., or try: make modules" >&2; \
 		exit 1; }
-	@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR) CONFIG_KUNIT= modules
+	@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR) modules
 
 modules:
 	scripts/in-machine sh -ec 'for guest; do scripts/setup -p demo $$guest; scripts/build-module $$guest; done' sh $(GUESTS)
@@ -99,7 +99,7 @@ can-install-%:
 	@$(can-install) $*
 
 install-module: can-install-module
-	$(MAKE) -C $(KDIR) M=$(CURDIR) CONFIG_KUNIT= modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
 	$(MAKE) -C $(HERE)scripts/packaging install-boot
 	$(if $(DESTDIR),,depmod -a $(RELEASE))

@@ -6,7 +6,6 @@
  */
 #include "connect/cm_event.h"
 
-#include <kunit/visibility.h>
 #include <linux/rcupdate.h>
 #include <rdma/ib_cm.h>
 
@@ -165,4 +164,3 @@ out_put:
 	rca_id_put(id);		/* got in get_owner() */
 	return action;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_cm_event);

@@ -8,7 +8,6 @@
  */
 #include "connect/connect.h"
 
-#include <kunit/visibility.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
 
@@ -223,7 +222,6 @@ int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 	mutex_unlock(&id->op);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_connect);
 
 /*
  * Returns the errno of an operation that the state refused: -ECONNRESET if the peer is the reason.
@@ -306,7 +304,6 @@ out_unlock:
 	mutex_unlock(&id->op);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_accept_as);
 
 /**
  * rca_reject() - reject a connection request or a reply
@@ -343,7 +340,6 @@ out_unlock:
 	mutex_unlock(&id->op);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_reject);
 
 /**
  * rca_establish() - complete a connection on the active side
@@ -380,7 +376,6 @@ out_unlock:
 	mutex_unlock(&id->op);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_establish);
 
 /**
  * rca_disconnect() - end a connection
@@ -403,7 +398,6 @@ int rca_disconnect(struct rca_id *id)
 	mutex_unlock(&id->op);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_disconnect);
 
 /* The QP has received before the RTU of the peer. */
 static int handle_comm_est(struct rca_id *id)
@@ -454,4 +448,3 @@ int rca_notify(struct rca_id *id, u32 event)
 	mutex_unlock(&id->op);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_notify);

@@ -9,7 +9,6 @@
  */
 #include "connect/connect_pipeline.h"
 
-#include <kunit/visibility.h>
 #include <linux/cred.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
@@ -193,4 +192,3 @@ out_unlock:
 	pending_free(pending);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_pipeline_connect);

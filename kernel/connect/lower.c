@@ -6,7 +6,6 @@
  */
 #include "connect/lower.h"
 
-#include <kunit/visibility.h>
 #include <linux/err.h>
 
 #include <rdma/rdma_cm_alt.h>
@@ -110,7 +109,6 @@ const char *rca_lower_why(const struct rca_id *id)
 		return "iwarp";
 	return is_connected(id) ? names[id->no_trunk] : "qp-type";
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_lower_why);
 
 /**
  * rca_lower_create() - create the lower cm_id of an id for a connection request

@@ -10,7 +10,6 @@
  */
 #include "device/stats.h"
 
-#include <kunit/visibility.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/log2.h>
@@ -73,13 +72,11 @@ enum rca_span rca_stats_span(enum rca_state state)
 {
 	return span_of[state] ? span_of[state] - 1 : RCA_SPAN_NONE;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_stats_span);
 
 const char *rca_stats_span_name(enum rca_span span)
 {
 	return names[span];
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_stats_span_name);
 
 /* Not inline: most steps change no span. */
 static noinline void change_span(struct rca_stats __percpu *stats, enum rca_span was,
@@ -113,14 +110,12 @@ void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum r
 	if (span_of[old] != span_of[now])
 		change_span(stats, rca_stats_span(old), input, since);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_stats_step);
 
 /* Counts a request of a peer for which no id was created. Any context. */
 void rca_stats_refused(struct rca_stats __percpu *stats)
 {
 	this_cpu_inc(stats->refused);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_stats_refused);
 
 /* Counts a route of InfiniBand that needed no query. Any context. */
 void rca_stats_cached_path(struct rca_stats __percpu *stats)
@@ -138,7 +133,6 @@ const char *rca_stats_trunk_name(enum rca_trunk_stat stat)
 {
 	return trunk_names[stat];
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_stats_trunk_name);
 
 /* Adds up the counters of all CPUs, which are not read at one moment. Any context. */
 void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum)
@@ -162,4 +156,3 @@ void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum
 		}
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_stats_sum);

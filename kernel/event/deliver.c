@@ -5,11 +5,11 @@
  * Locking: &rca_queue.reading, then &rca_queue.consume, then &rca_queue.lock with interrupts
  * disabled.
  */
-#include <kunit/visibility.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 
 #include "event/events.h"
+#include "lib/testing.h"
 
 /**
  * rca_queue_wait() - sleep until there is an event to deliver
@@ -68,7 +68,6 @@ bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv)
 	spin_unlock_irq(&queue->lock);
 	return item;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_peek);
 
 /**
  * rca_event_publish_child() - publish the new id of a connection request
@@ -78,7 +77,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_queue_peek);
  *
  * Context: Process context. The caller holds the consume mutex of the event's queue.
  */
-void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue)
+RCA_VISIBLE_IF_KUNIT void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue)
 {
 	if (!ev->child || ev->child_published)
 		return;
@@ -89,7 +88,6 @@ void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue)
 	rca_obj_get(ev->child);
 	rca_obj_publish(ev->child);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_event_publish_child);
 
 /**
  * rca_queue_consume() - remove the event that was copied to user space
@@ -125,7 +123,6 @@ bool rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
 	mutex_unlock(&queue->consume);
 	return held;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_consume);
 
 /**
  * rca_queue_fill() - put waiting events into the ring
@@ -157,4 +154,3 @@ void rca_queue_fill(struct rca_queue *queue)
 	} while (more && --steps && !signal_pending(current));
 	mutex_unlock(&queue->consume);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_fill);

@@ -2,7 +2,6 @@
 /* Memory and records of events. */
 #include "event/events.h"
 
-#include <kunit/visibility.h>
 #include <linux/bitops.h>
 #include <linux/bug.h>
 #include <linux/build_bug.h>
@@ -12,13 +11,14 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "lib/testing.h"
+
 /* The last event type of librdmacm; no later type is posted as a notice. */
 static_assert(BITS_PER_TYPE(typeof_member(struct rca_item, pending)) >
 	      RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT);
 
 /* Without memory for notices. Unit tests change it. */
-VISIBLE_IF_KUNIT bool rca_no_notices;
-EXPORT_SYMBOL_IF_KUNIT(rca_no_notices);
+RCA_VISIBLE_IF_KUNIT bool rca_no_notices;
 
 static struct kmem_cache *rca_event_cache, *rca_notice_cache;
 
@@ -80,7 +80,6 @@ struct rca_event *rca_event_alloc(struct rca_ctx *ctx, gfp_t gfp)
 	init_event(ev, &ctx->account, sizeof(ev->rec));
 	return ev;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_event_alloc);
 
 /**
  * rca_event_alloc_notice() - allocate an event for a notice
@@ -116,7 +115,6 @@ void rca_event_release(struct rca_event *ev)
 	rca_uncharge(ev->account, RDMA_CM_ALT_RESOURCE_EVENTS, 1);
 	kmem_cache_free(rca_event_cache, ev);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_event_release);
 
 static void fill_event_record(struct rca_record *record, struct rca_event *ev)
 {

@@ -243,10 +243,6 @@ struct rca_queue_stat {
 	u32 readers;
 };
 
-#if IS_ENABLED(CONFIG_KUNIT)
-extern bool rca_no_notices;
-#endif
-
 int rca_events_init(void);
 void rca_events_exit(void);
 struct rca_event *rca_event_alloc(struct rca_ctx *ctx, gfp_t gfp);
@@ -281,7 +277,6 @@ bool rca_post_notice(struct rca_source *src, u32 type, int status);
 
 int rca_queue_wait(struct rca_queue *queue);
 bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv);
-void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue);
 bool rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv);
 void rca_queue_fill(struct rca_queue *queue);
 

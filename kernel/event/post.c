@@ -5,7 +5,6 @@
  * Locking: the source's spinlock, which the caller takes with interrupts disabled, as events are
  * posted from any context; then &rca_queue.lock.
  */
-#include <kunit/visibility.h>
 #include <linux/bitops.h>
 #include <linux/bug.h>
 
@@ -40,7 +39,6 @@ void rca_post(struct rca_source *src, struct rca_event *ev)
 	spin_unlock(&queue->lock);
 	rca_queue_wake(queue);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_post);
 
 /**
  * rca_post_part() - post an event of a part of the source's owner
@@ -57,7 +55,6 @@ void rca_post_part(struct rca_source *src, struct rca_event_count *event_count,
 	ev->event_count = event_count;
 	rca_post(src, ev);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_post_part);
 
 static void link_notice_locked(struct rca_queue *queue, struct rca_source *src, u32 type,
 			       int status)
@@ -120,4 +117,3 @@ bool rca_post_notice(struct rca_source *src, u32 type, int status)
 		rca_queue_wake(queue);
 	return fresh;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_post_notice);

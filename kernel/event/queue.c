@@ -5,7 +5,6 @@
  * Locking: &rca_ctx.queues_lock and &rca_queue.lock, never both. &rca_queue.lock is taken with
  * interrupts disabled.
  */
-#include <kunit/visibility.h>
 #include <linux/bitops.h>
 #include <linux/bug.h>
 #include <linux/build_bug.h>
@@ -86,14 +85,12 @@ struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool ha
 		add_to_context(queue);
 	return queue;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_create);
 
 struct rca_queue *rca_queue_get(struct rca_queue *queue)
 {
 	refcount_inc(&queue->ref);
 	return queue;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_get);
 
 /**
  * rca_queue_put() - put a reference on a queue
@@ -118,7 +115,6 @@ void rca_queue_put(struct rca_queue *queue)
 	rca_ctx_put(queue->ctx);
 	kfree(queue);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_put);
 
 /*
  * An event of this type was delivered, by read() or from the ring. Remove its item, which may be
@@ -194,7 +190,6 @@ bool rca_queue_unread(struct rca_queue *queue)
 	spin_unlock_irq(&queue->lock);
 	return unread;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_unread);
 
 /**
  * rca_queue_ready() - is there an event to deliver?
@@ -210,7 +205,6 @@ bool rca_queue_ready(struct rca_queue *queue)
 {
 	return !list_empty_careful(&queue->items) || rca_queue_unread(queue);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_ready);
 
 /*
  * Put the next record of an item into the ring; that of a source has one for each pending event.
@@ -318,7 +312,6 @@ void rca_queue_release(struct rca_queue *queue)
 	queue->held = NULL;
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_release);
 
 /**
  * rca_queue_mark_closed() - refuse new sources, and wake all waiting threads
@@ -337,7 +330,6 @@ void rca_queue_mark_closed(struct rca_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 	wake_up_interruptible_all(&queue->wait);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_mark_closed);
 
 /**
  * rca_queue_next_owner() - get an id that still posts to a queue
@@ -365,7 +357,6 @@ struct rca_obj *rca_queue_next_owner(struct rca_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return owner;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_next_owner);
 
 /**
  * rca_queue_next() - iterate over the queues of a context that have a file, the oldest first
@@ -392,7 +383,6 @@ struct rca_queue *rca_queue_next(struct rca_ctx *ctx, struct rca_queue *prev, u3
 	rca_queue_put(prev);
 	return found;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_next);
 
 /* Set @look to the state of a queue. Process context. */
 void rca_queue_stat(struct rca_queue *queue, struct rca_queue_stat *look)
@@ -405,4 +395,3 @@ void rca_queue_stat(struct rca_queue *queue, struct rca_queue_stat *look)
 	look->readers = queue->readers;
 	spin_unlock_irq(&queue->lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_stat);

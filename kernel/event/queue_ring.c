@@ -4,7 +4,6 @@
  *
  * Locking: &rca_queue.lock with interrupts disabled.
  */
-#include <kunit/visibility.h>
 #include <linux/errno.h>
 
 #include "event/events.h"
@@ -32,7 +31,6 @@ int rca_queue_ring_start(struct rca_queue *queue, struct rca_ring *ring, struct 
 	spin_unlock_irq(&queue->lock);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_ring_start);
 
 /* Count a second mapping of the ring, which exists while mremap() moves the first one. */
 void rca_queue_ring_open(struct rca_queue *queue)
@@ -41,7 +39,6 @@ void rca_queue_ring_open(struct rca_queue *queue)
 	queue->ring->maps++;
 	spin_unlock_irq(&queue->lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_ring_open);
 
 /* Queue all items in the ring again, in the order of their records, before the others. */
 static void requeue_placed_locked(struct rca_queue *queue, struct rca_ring *ring)
@@ -80,7 +77,6 @@ void rca_queue_ring_close(struct rca_queue *queue)
 	if (rca_queue_ready(queue))
 		rca_queue_wake(queue);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_ring_close);
 
 /**
  * rca_queue_ring_foreign() - is the ring mapped in another address space?
@@ -99,4 +95,3 @@ bool rca_queue_ring_foreign(struct rca_queue *queue, const struct mm_struct *mm)
 
 	return user && user != mm;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_ring_foreign);

@@ -10,7 +10,6 @@
 #include "event/ring.h"
 
 #include <asm/barrier.h>
-#include <kunit/visibility.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/minmax.h>
@@ -82,7 +81,6 @@ err_free:
 	rca_ring_free(ring);
 	return ERR_PTR(-ENOMEM);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ring_alloc);
 
 /**
  * rca_ring_free() - free a ring
@@ -104,7 +102,6 @@ void rca_ring_free(struct rca_ring *ring)
 	kvfree(ring->pages);
 	kvfree(ring);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ring_free);
 
 /* Empty a ring for its next mapping. */
 void rca_ring_reset(struct rca_ring *ring)
@@ -121,7 +118,6 @@ void rca_ring_reset(struct rca_ring *ring)
 	WRITE_ONCE(header->tail, 0);
 	WRITE_ONCE(*ring->head_word, 0);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ring_reset);
 
 /* Write @len bytes of @data, and zeros up to @size. The pages are not contiguous in the kernel. */
 static void ring_write(struct rca_ring *ring, size_t offset, const void *data, size_t len,
@@ -166,7 +162,6 @@ void rca_ring_put(struct rca_ring *ring, const void *data, u32 len, void *what, 
 	/* Complete the record before user space can see it. */
 	smp_store_release(&ring->header->tail, ring->tail);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ring_put);
 
 /**
  * rca_ring_invalidate_at() - invalidate a record that user space has not taken

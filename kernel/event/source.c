@@ -6,7 +6,6 @@
  * spinlock, then &rca_queue.lock (of two queues: by address). The spinlocks
  * are taken with interrupts disabled.
  */
-#include <kunit/visibility.h>
 #include <linux/bug.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
@@ -36,7 +35,6 @@ void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *
 	INIT_LIST_HEAD(&src->notice.snode);
 	src->notice.in_source = true;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_source_init);
 
 /**
  * rca_source_queue() - get the queue of a source
@@ -56,7 +54,6 @@ struct rca_queue *rca_source_queue(struct rca_source *src)
 	spin_unlock_irq(rca_source_lock(src));
 	return queue;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_source_queue);
 
 /**
  * rca_source_reap() - reap the ring of the queue of a source
@@ -73,7 +70,6 @@ void rca_source_reap(struct rca_source *src)
 	rca_queue_unread(queue);
 	rca_queue_put(queue);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_source_reap);
 
 /**
  * rca_source_attach() - attach a source to its first queue
@@ -99,7 +95,6 @@ int rca_source_attach(struct rca_source *src, struct rca_queue *queue)
 	spin_unlock_irq(rca_source_lock(src));
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_source_attach);
 
 /**
  * rca_source_set_cookie() - change the cookie of records, also of waiting events
@@ -120,7 +115,6 @@ void rca_source_set_cookie(struct rca_source *src, u64 cookie)
 	}
 	spin_unlock_irq(rca_source_lock(src));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_source_set_cookie);
 
 static void rca_consume_lock(struct rca_queue *a, struct rca_queue *b)
 {
@@ -358,7 +352,6 @@ int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *
 		rca_queue_wake(queue);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_source_move);
 
 /**
  * rca_source_detach() - detach a source; its waiting and later events are dropped
@@ -391,7 +384,6 @@ u32 rca_source_detach(struct rca_source *src, struct list_head *requests)
 	rca_queue_put(queue); /* the reference of the source */
 	return src->reported;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_source_detach);
 
 /* Move the undelivered events of one part to @dropped. Returns their number. */
 static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *queue,
@@ -438,4 +430,3 @@ u32 rca_source_drop(struct rca_source *src, struct rca_event_count *event_count)
 	rca_source_discard(src, &dropped, count, NULL);
 	return event_count->reported;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_source_drop);

@@ -13,7 +13,6 @@
  */
 #include "handle/limits.h"
 
-#include <kunit/visibility.h>
 #include <linux/bug.h>
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -35,14 +34,14 @@
 #include <linux/workqueue.h>
 
 #include "handle/lane.h"
+#include "lib/testing.h"
 
 /*
  * Users with workqueues of their own; those beyond share &shared_wq, &shared_slow_wq. A workqueue
  * has half a KiB for each processor, charged to no memory cgroup: fewer users where there are many.
  */
 #define WQ_PROCESSORS	262144
-VISIBLE_IF_KUNIT unsigned int rca_max_own_wq;
-EXPORT_SYMBOL_IF_KUNIT(rca_max_own_wq);
+RCA_VISIBLE_IF_KUNIT unsigned int rca_max_own_wq;
 
 /* Requests whose memory a user may have outside of its memory cgroup, a few KiB each. */
 #define MAX_BORROWED	512
@@ -98,14 +97,13 @@ static struct workqueue_struct *lane_wqs[RCA_LANES];
 static struct lock_class_key lane_keys[RCA_LANES];
 
 struct workqueue_struct *rca_wq;
-EXPORT_SYMBOL_IF_KUNIT(rca_wq);
 
 /*
  * The defaults stop runaway programs, but do not restrict valid use: a process may have a hundred
  * thousand connections with both ends. Connection requests are caused by peers, so their limit is
- * lower than that of ids.
+ * lower than that of ids. They may change, so use READ_ONCE().
  */
-unsigned int rca_user_limits[RCA_RESOURCES] = {
+RCA_VISIBLE_IF_KUNIT unsigned int rca_user_limits[RCA_RESOURCES] = {
 	[RDMA_CM_ALT_RESOURCE_CONTEXTS] = 16384,
 	[RDMA_CM_ALT_RESOURCE_QUEUES] = 262144,
 	[RDMA_CM_ALT_RESOURCE_IDS] = 1048576,
@@ -114,9 +112,8 @@ unsigned int rca_user_limits[RCA_RESOURCES] = {
 	[RDMA_CM_ALT_RESOURCE_EVENTS] = 1048576,
 	[RDMA_CM_ALT_RESOURCE_RING_PAGES] = 262144,
 };
-EXPORT_SYMBOL_IF_KUNIT(rca_user_limits);
 
-unsigned int rca_context_limits[RCA_RESOURCES] = {
+RCA_VISIBLE_IF_KUNIT unsigned int rca_context_limits[RCA_RESOURCES] = {
 	[RDMA_CM_ALT_RESOURCE_CONTEXTS] = 1,
 	[RDMA_CM_ALT_RESOURCE_QUEUES] = 65536,
 	[RDMA_CM_ALT_RESOURCE_IDS] = 262144,
@@ -125,7 +122,6 @@ unsigned int rca_context_limits[RCA_RESOURCES] = {
 	[RDMA_CM_ALT_RESOURCE_EVENTS] = 262144,
 	[RDMA_CM_ALT_RESOURCE_RING_PAGES] = 65536,
 };
-EXPORT_SYMBOL_IF_KUNIT(rca_context_limits);
 
 static int set_limit(const char *val, const struct kernel_param *kp)
 {
@@ -215,7 +211,6 @@ void rca_account_call(const struct rca_account *account, enum rca_lanes which,
 {
 	rca_lane_call(&account->user->lanes[which], fn, arg);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_account_call);
 
 static void user_free(struct rca_user *user)
 {
@@ -384,7 +379,6 @@ kuid_t rca_account_user(void)
 		ns = ns->parent;
 	return uid_eq(ns->owner, GLOBAL_ROOT_UID) ? current_uid() : ns->owner;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_account_user);
 
 /**
  * rca_account_open() - initialize the account of a new context, and charge the context itself
@@ -409,7 +403,6 @@ int rca_account_open(struct rca_account *account, kuid_t uid, bool exempt)
 		user_put(account->user);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_account_open);
 
 /* The context is freed; all of its resources were uncharged. Any context. */
 void rca_account_close(struct rca_account *account)
@@ -418,21 +411,18 @@ void rca_account_close(struct rca_account *account)
 	warn_if_charged(&account->counts);
 	user_put(account->user);	/* got in rca_account_open() */
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_account_close);
 
 /* The user who is charged. */
 kuid_t rca_account_uid(const struct rca_account *account)
 {
 	return account->user->uid;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_account_uid);
 
 /* The workqueue for work on objects of the context. Any context. */
 struct workqueue_struct *rca_account_wq(const struct rca_account *account)
 {
 	return account->user->wq;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_account_wq);
 
 /**
  * rca_account_slow_wq() - get the workqueue for work that may block for minutes
@@ -456,7 +446,6 @@ struct workqueue_struct *rca_account_slow_wq(const struct rca_account *account)
 		destroy_workqueue(wq);
 	return user->slow_wq;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_account_slow_wq);
 
 /**
  * rca_account_borrow() - may a request have memory that no memory cgroup is charged for?
@@ -476,14 +465,12 @@ bool rca_account_borrow(const struct rca_account *account)
 	atomic_dec(&user->borrowed);
 	return false;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_account_borrow);
 
 void rca_account_repay(const struct rca_account *account)
 {
 	WARN_ON_ONCE(atomic_dec_return(&account->user->borrowed) < 0);
 	WARN_ON_ONCE(atomic_dec_return(&all_borrowed) < 0);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_account_repay);
 
 /**
  * rca_charge() - charge a resource before it is created
@@ -505,7 +492,6 @@ int rca_charge(struct rca_account *account, enum rdma_cm_alt_resource what, unsi
 	uncharge(&account->counts, what, count);
 	return -EDQUOT;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_charge);
 
 /* Uncharge a resource that was freed. Any context. */
 void rca_uncharge(struct rca_account *account, enum rdma_cm_alt_resource what, unsigned int count)
@@ -513,7 +499,6 @@ void rca_uncharge(struct rca_account *account, enum rdma_cm_alt_resource what, u
 	uncharge(&account->user->counts, what, count);
 	uncharge(&account->counts, what, count);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_uncharge);
 
 /*
  * Would another resource be refused? For callers that can free one before they charge. The refusal
@@ -524,14 +509,12 @@ bool rca_account_full(const struct rca_account *account, enum rdma_cm_alt_resour
 	return is_full(&account->counts, what, context_limit(what)) ||
 	       is_full(&account->user->counts, what, user_limit(account, what));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_account_full);
 
 /* Count a refusal because of a narrower limit of the context. Any context. */
 void rca_account_refused(struct rca_account *account, enum rdma_cm_alt_resource what)
 {
 	atomic64_inc(&account->counts.refused[what]);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_account_refused);
 
 /* Get the use of a resource in the context, and by all contexts of its user. Any context. */
 void rca_account_usage(const struct rca_account *account, enum rdma_cm_alt_resource what,
@@ -540,4 +523,3 @@ void rca_account_usage(const struct rca_account *account, enum rdma_cm_alt_resou
 	read_usage(&account->counts, what, context_limit(what), context);
 	read_usage(&account->user->counts, what, user_limit(account, what), user);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_account_usage);

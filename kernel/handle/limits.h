@@ -61,16 +61,8 @@ enum rca_lanes {
 	RCA_LANES,
 };
 
-/* Module parameters, by resource; they may change, so use READ_ONCE(). */
-extern unsigned int rca_user_limits[RCA_RESOURCES];
-extern unsigned int rca_context_limits[RCA_RESOURCES];
-
 /* For work of no user: short, and never waiting for one. */
 extern struct workqueue_struct *rca_wq;
-
-#if IS_ENABLED(CONFIG_KUNIT)
-extern unsigned int rca_max_own_wq;
-#endif
 
 int rca_users_init(void);
 void rca_users_exit(void);

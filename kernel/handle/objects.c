@@ -8,7 +8,6 @@
  */
 #include "handle/objects.h"
 
-#include <kunit/visibility.h>
 #include <linux/bug.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -68,7 +67,6 @@ struct rca_ctx *rca_ctx_create(void)
 	}
 	return ctx;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ctx_create);
 
 struct rca_ctx *rca_ctx_get(struct rca_ctx *ctx)
 {
@@ -97,7 +95,6 @@ void rca_ctx_put(struct rca_ctx *ctx)
 	put_pid(ctx->pid);
 	kfree(ctx);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ctx_put);
 
 /**
  * rca_ctx_next() - iterate over all contexts, the oldest first
@@ -122,7 +119,6 @@ struct rca_ctx *rca_ctx_next(struct rca_ctx *prev, u64 after)
 		rca_ctx_put(prev);
 	return ctx;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ctx_next);
 
 /**
  * rca_obj_reserve() - initialize an object and reserve a handle for it
@@ -151,7 +147,6 @@ int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, const struct rca_o
 	obj->ctx = rca_ctx_get(ctx); /* put in rca_obj_put() */
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_reserve);
 
 /**
  * rca_obj_publish() - let look-ups find an object
@@ -166,7 +161,6 @@ void rca_obj_publish(struct rca_obj *obj)
 	/* Replaces the reserved entry, which needs no memory. */
 	WARN_ON_ONCE(xa_store(&obj->ctx->table, obj->handle, obj, 0));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_publish);
 
 /**
  * rca_obj_unpublish() - undo rca_obj_publish(): the handle remains reserved
@@ -191,7 +185,6 @@ void rca_obj_unreserve(struct rca_obj *obj)
 {
 	WARN_ON_ONCE(xa_erase(&obj->ctx->table, obj->handle));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_unreserve);
 
 /*
  * Get a reference on an object whose last reference may have been put; RCU or a lock keeps its
@@ -201,7 +194,6 @@ bool rca_obj_tryget(struct rca_obj *obj)
 {
 	return refcount_inc_not_zero(&obj->ref);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_tryget);
 
 /* The last reference was put. Any context. */
 void rca_obj_release(struct rca_obj *obj)
@@ -211,7 +203,6 @@ void rca_obj_release(struct rca_obj *obj)
 	obj->type->release(obj);
 	rca_ctx_put(ctx);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_release);
 
 /**
  * rca_obj_lookup() - find an object by its handle
@@ -238,7 +229,6 @@ struct rca_obj *rca_obj_lookup(struct rca_ctx *ctx, u32 handle, enum rca_kind ki
 	rcu_read_unlock();
 	return obj;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_lookup);
 
 /**
  * rca_obj_claim_handle() - remove an object from the table, in order to destroy it
@@ -267,7 +257,6 @@ struct rca_obj *rca_obj_claim_handle(struct rca_ctx *ctx, u32 handle, enum rca_k
 	xa_unlock(&ctx->table);
 	return obj;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_claim_handle);
 
 /**
  * rca_obj_claim() - rca_obj_claim_handle() for an object that the caller holds a reference on
@@ -289,7 +278,6 @@ bool rca_obj_claim(struct rca_obj *obj)
 	xa_unlock(table);
 	return found;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_claim);
 
 /**
  * rca_obj_next() - iterate over the published objects of a context, by handle
@@ -315,4 +303,3 @@ struct rca_obj *rca_obj_next(struct rca_ctx *ctx, unsigned long *pos)
 	rcu_read_unlock();
 	return obj;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_obj_next);

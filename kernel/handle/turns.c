@@ -11,7 +11,6 @@
  */
 #include "handle/turns.h"
 
-#include <kunit/visibility.h>
 #include <linux/slab.h>
 
 #include "handle/objects.h"
@@ -38,7 +37,6 @@ void rca_turns_init(struct rca_turns *turns)
 	turns->tree = RB_ROOT;
 	INIT_LIST_HEAD(&turns->order);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_turns_init);
 
 /**
  * rca_turns_prepare() - allocate memory for rca_turns_add(), if there is some
@@ -51,7 +49,6 @@ void rca_turns_prepare(struct rca_turns_spare *spare)
 	spare->user = kmalloc(sizeof(*spare->user), GFP_KERNEL_ACCOUNT);
 	spare->context = kmalloc(sizeof(*spare->context), GFP_KERNEL_ACCOUNT);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_turns_prepare);
 
 /* Free what rca_turns_add() did not use. */
 void rca_turns_finish(struct rca_turns_spare *spare)
@@ -59,7 +56,6 @@ void rca_turns_finish(struct rca_turns_spare *spare)
 	kfree(spare->user);
 	kfree(spare->context);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_turns_finish);
 
 /* Returns the party of @owner; if there is none, makes it of *spare, which may be NULL. */
 static struct rca_party *find_or_add(struct rca_turns *turns, const void *owner,
@@ -130,7 +126,6 @@ bool rca_turns_add(struct rca_turns *turns, const struct rca_ctx *ctx, struct li
 	list_add_tail(entry, &context->entries);
 	return true;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_turns_add);
 
 static struct rca_party *first_of(const struct rca_turns *turns)
 {
@@ -144,7 +139,6 @@ struct list_head *rca_turns_first(const struct rca_turns *turns)
 		return NULL;
 	return first_of(&first_of(turns)->contexts)->entries.next;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_turns_first);
 
 /* Remove the entry whose turn it is. Its user and its context are served last from here on. */
 void rca_turns_serve_first(struct rca_turns *turns)
@@ -158,7 +152,6 @@ void rca_turns_serve_first(struct rca_turns *turns)
 	drop_if_empty(&user->contexts, context);
 	drop_if_empty(turns, user);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_turns_serve_first);
 
 /* Remove an entry that waits no longer; @ctx is its context. */
 void rca_turns_remove(struct rca_turns *turns, const struct rca_ctx *ctx, struct list_head *entry)
@@ -170,4 +163,3 @@ void rca_turns_remove(struct rca_turns *turns, const struct rca_ctx *ctx, struct
 	drop_if_empty(&user->contexts, context);
 	drop_if_empty(turns, user);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_turns_remove);

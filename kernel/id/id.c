@@ -7,12 +7,12 @@
  */
 #include "id/id.h"
 
-#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/timer.h>
 
 #include "device/devices.h"
 #include "lib/compat.h"
+#include "lib/testing.h"
 #include "lib/trace.h"
 
 /**
@@ -29,7 +29,6 @@ struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle)
 
 	return IS_ERR(obj) ? ERR_CAST(obj) : rca_id_of(obj);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_lookup);
 
 /* Takes another reference. Any context. */
 struct rca_id *rca_id_get(struct rca_id *id)
@@ -37,14 +36,12 @@ struct rca_id *rca_id_get(struct rca_id *id)
 	rca_obj_get(&id->obj);
 	return id;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_get);
 
 /* Puts a reference. Any context. */
 void rca_id_put(struct rca_id *id)
 {
 	rca_obj_put(&id->obj);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_put);
 
 /**
  * rca_id_step_locked() - apply an input to the state machine of an id
@@ -87,7 +84,6 @@ struct rca_step rca_id_step(struct rca_id *id, enum rca_input input)
 	spin_unlock_irq(&id->lock);
 	return step;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_step);
 
 /* Returns the step that an input would cause now; it may differ when it is taken. Any context. */
 struct rca_step rca_id_peek(struct rca_id *id, enum rca_input input)
@@ -121,7 +117,6 @@ enum rca_state rca_id_state(struct rca_id *id)
 {
 	return READ_ONCE(id->state);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_state);
 
 /**
  * rca_id_queue_work() - queue the work of an id
@@ -211,7 +206,7 @@ void rca_id_cancel_work(struct rca_id *id)
 		rca_id_put(id);		/* got in rca_id_queue_work() */
 }
 
-#if IS_ENABLED(CONFIG_KUNIT)
+#if IS_ENABLED(CONFIG_RDMA_CM_ALT_KUNIT)
 /**
  * rca_id_work_pending() - is the work of an id queued, or its timer pending?
  * @id: the id
@@ -223,7 +218,6 @@ bool rca_id_work_pending(const struct rca_id *id)
 {
 	return (id->setup && timer_pending(&id->setup->timer)) || work_pending(&id->work);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_work_pending);
 
 /**
  * rca_id_flush_work() - run the work of an id now if its timer is pending, and wait for its end
@@ -239,5 +233,4 @@ void rca_id_flush_work(struct rca_id *id)
 	}
 	flush_work(&id->work);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_flush_work);
 #endif

@@ -274,9 +274,6 @@ void rca_id_report_op_on(struct rca_id *id, const char *op, int ret, const union
 			 const union rca_addr *peer);
 void rca_id_report_own_op(struct rca_id *id, const char *op, int ret);
 void rca_id_report_refused(struct rca_id *listener, const union rca_addr *peer, int ret);
-#if IS_ENABLED(CONFIG_KUNIT)
-const char *rca_id_reason(const struct rca_id *id, u32 event, int reason);
-#endif
 void rca_id_post_net_locked(struct rca_id *id, u32 type);
 int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg);
 void rca_event_set_conn(struct rca_event *ev, const struct rca_tp_conn *conn);
@@ -324,8 +321,6 @@ void rca_id_timer_fn(struct timer_list *timer);
 void rca_id_queue_work_at(struct rca_id *id, unsigned long delay);
 void rca_id_queue_work_later(struct rca_id *id, unsigned long delay);
 void rca_id_cancel_work(struct rca_id *id);
-bool rca_id_work_pending(const struct rca_id *id);
-void rca_id_flush_work(struct rca_id *id);
 
 /* Network */
 void rca_watch_init(void);

@@ -7,7 +7,6 @@
 #undef pr_fmt
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <kunit/visibility.h>
 #include <linux/nsproxy.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -137,7 +136,6 @@ err_put_queue:
 		rca_queue_put(own);
 	return ERR_PTR(ret);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_create);
 
 /**
  * rca_id_create_child() - create the id of a connection request
@@ -167,7 +165,6 @@ struct rca_id *rca_id_create_child(struct rca_id *listener)
 	rca_source_init(&id->src, &id->obj, &id->lock, 0);
 	return id;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_create_child);
 
 /**
  * rca_id_leave_netns() - let a destroyed id outlive its network namespace
@@ -195,7 +192,6 @@ void rca_id_publish(struct rca_id *id)
 {
 	rca_obj_publish(&id->obj);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_publish);
 
 /**
  * rca_id_free_unpublished() - free an unpublished id that has not been used
@@ -212,7 +208,6 @@ void rca_id_free_unpublished(struct rca_id *id)
 	rca_id_detach(id);
 	rca_id_put(id);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_free_unpublished);
 
 /* Teaches lockdep the order of the locks of "DOC: Locking" when the module is loaded. */
 static void lockdep_prime(void)

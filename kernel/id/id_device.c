@@ -6,7 +6,6 @@
  * rca_id.lock held as well; the list of ids of a device is protected by rca_device.lock, taken
  * inside it.
  */
-#include <kunit/visibility.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
@@ -44,7 +43,6 @@ int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
 	spin_unlock_irq(&id->lock);
 	return removing ? -ENODEV : 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_attach);
 
 /**
  * rca_id_detach() - release the device of an id, if it has one
@@ -74,7 +72,6 @@ void rca_id_detach(struct rca_id *id)
 		rdma_put_gid_attr(sgid_attr);
 	rca_device_put(dev);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_detach);
 
 /**
  * rca_id_drop_lower() - destroy the transport's cm_id, if there is one
@@ -99,7 +96,6 @@ void rca_id_drop_lower(struct rca_id *id)
 	if (READ_ONCE(id->peer_qp.listed))
 		rca_peer_qp_release(id);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_drop_lower);
 
 /**
  * rca_id_bind() - allocate a port for an id that has none
@@ -128,7 +124,6 @@ int rca_id_bind(struct rca_id *id, const union rca_addr *addr)
 	bind->afonly = id->afonly;
 	return rca_ports_bind(bind, id->net, id->ps, addr);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_bind);
 
 /* Releases the port of an id, if it owns one. Expects rca_id.op to be held by the caller. */
 void rca_id_unbind(struct rca_id *id)
@@ -147,4 +142,3 @@ bool rca_id_bound(const struct rca_id *id)
 
 	return bind && rca_ports_bound(bind);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_bound);

@@ -7,7 +7,6 @@
 #undef pr_fmt
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <kunit/visibility.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -21,6 +20,7 @@
 #include "log/failure_log.h"
 #include "lib/trace.h"
 #include "lib/uerrno.h"
+#include "lib/testing.h"
 
 /*
  * Describes an event that reports a failure, else returns NULL. The status of a user event has no
@@ -53,7 +53,7 @@ static const char *failure_name(u32 type, int status)
  * Context: Any context.
  * Return: the description, or NULL if there is none.
  */
-VISIBLE_IF_KUNIT const char *rca_id_reason(const struct rca_id *id, u32 event, int reason)
+RCA_VISIBLE_IF_KUNIT const char *rca_id_reason(const struct rca_id *id, u32 event, int reason)
 {
 	if (reason <= 0)
 		return NULL;
@@ -67,7 +67,6 @@ VISIBLE_IF_KUNIT const char *rca_id_reason(const struct rca_id *id, u32 event, i
 		return NULL;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_reason);
 
 /* Log to the kernel log; enabled by dynamic debug. */
 static void log_failure(const struct rca_id *id, const struct rca_report *report, const char *what)
@@ -175,14 +174,12 @@ void rca_id_report_request_locked(struct rca_id *listener, const struct rca_id *
 		report_locked(listener, child, &listener->local, &listener->dst, NULL, type, 0,
 			      NULL);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_report_request_locked);
 
 /* rca_id_report_event_on_locked() for an event of the id itself. */
 void rca_id_report_event_locked(struct rca_id *id, u32 type, int status)
 {
 	rca_id_report_event_on_locked(id, type, status, &id->dst);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_report_event_locked);
 
 /* An operation that was interrupted by a signal has not failed. */
 static bool has_failed(int ret)
@@ -220,7 +217,6 @@ void rca_id_report_op_on(struct rca_id *id, const char *op, int ret, const union
 {
 	report_op(id, op, ret, local, peer, has_failed(ret));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_report_op_on);
 
 /* rca_id_report_op_on() with the addresses of the id. */
 void rca_id_report_op(struct rca_id *id, const char *op, int ret)
@@ -255,4 +251,3 @@ void rca_id_report_refused(struct rca_id *listener, const union rca_addr *peer, 
 		      rca_user_errno(ret), "request");
 	spin_unlock_irqrestore(&listener->lock, flags);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_report_refused);

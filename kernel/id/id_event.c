@@ -4,7 +4,6 @@
  *
  * Locking: rca_id.lock for the reserved record and for posting.
  */
-#include <kunit/visibility.h>
 #include <linux/err.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
@@ -215,7 +214,6 @@ struct rca_step rca_id_step_post_reserved(struct rca_id *id, enum rca_input inpu
 	rca_event_free(ev);
 	return step;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_step_post_reserved);
 
 /**
  * rca_id_post_net_locked() - post an event about a change of the network
@@ -235,7 +233,6 @@ void rca_id_post_net_locked(struct rca_id *id, u32 type)
 	if (rca_post_notice(&id->src, type, status))
 		rca_id_report_event_locked(id, type, status);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_post_net_locked);
 
 /**
  * rca_id_post_user() - post a user event
@@ -276,7 +273,6 @@ int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 	spin_unlock_irq(&id->lock);
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_post_user);
 
 /**
  * rca_event_set_conn() - copy the parameters of the peer into a record, as seen by the receiver

@@ -4,7 +4,6 @@
  *
  * Locking: rca_id.op, unless the id is unpublished; none for rca_id_numbers().
  */
-#include <kunit/visibility.h>
 #include <linux/build_bug.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
@@ -102,7 +101,6 @@ void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route)
 	rca_id_fill_route_locked(id, route);
 	mutex_unlock(&id->op);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_fill_route);
 
 /**
  * rca_id_numbers() - read the numbers by which messages name the connection of an id
@@ -130,4 +128,3 @@ void rca_id_numbers(const struct rca_id *id, struct rca_tp_numbers *out)
 		tp->numbers(lower, out);
 	rcu_read_unlock();
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_numbers);

@@ -5,7 +5,6 @@
  *
  * Locking: rca_id.op.
  */
-#include <kunit/visibility.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <rdma/ib_user_ioctl_verbs.h>
@@ -125,7 +124,6 @@ enum ib_gid_type rca_id_gid_type(const struct rca_id *id, const struct rca_devic
 	preset = find_default(id, dev, port);
 	return preset ? to_ib_gid_type(preset->gid_type) : rca_port_sysfs_gid_type(dev->conf, port);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_gid_type);
 
 /**
  * rca_id_tos() - get the type of service of an id
@@ -144,4 +142,3 @@ u8 rca_id_tos(const struct rca_id *id)
 	preset = find_default(id, id->dev, id->port_num);
 	return preset ? preset->tos : rca_port_sysfs_tos(id->dev->conf, id->port_num);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_tos);

@@ -6,7 +6,6 @@
  * Locking: the option state is set once, without a lock. &rca_id.setup is changed with rca_id.op
  * and rca_id.lock held, and read with either of them or RCU.
  */
-#include <kunit/visibility.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -17,7 +16,6 @@
 
 /* Option state of ids without one. */
 const struct rca_opts rca_no_opts;
-EXPORT_SYMBOL_IF_KUNIT(rca_no_opts);
 
 /**
  * rca_id_need_opts() - get the option state of an id for writing
@@ -44,7 +42,6 @@ struct rca_opts *rca_id_need_opts(struct rca_id *id, gfp_t gfp)
 	kfree(made);
 	return smp_load_acquire(&id->opts);	/* pairs with cmpxchg_release() above */
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_need_opts);
 
 /**
  * rca_id_timing() - get the timer settings of an id
@@ -213,7 +210,6 @@ int rca_id_set_paths(struct rca_id *id, const struct sa_path_rec *path,
 	id->setup->path_out = new_out;
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_set_paths);
 
 /**
  * rca_id_drop_request() - free the paths and the request of an id

@@ -12,7 +12,6 @@
  * neighbours in atomic context, and neither takes a lock. Posting an event to an id needs neither
  * memory nor a mutex, so it is done with the bucket locked.
  */
-#include <kunit/visibility.h>
 #include <linux/bitmap.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>
@@ -137,7 +136,6 @@ void rca_id_watch_netdev(struct rca_id *id)
 	hlist_add_head(&id->watch_node, &bucket->ids);
 	spin_unlock(&bucket->lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_watch_netdev);
 
 /**
  * rca_id_watch_peer() - watch the hardware addresses of the peer and of the network device of an id
@@ -160,7 +158,6 @@ void rca_id_watch_peer(struct rca_id *id)
 	id->watch = (id->watch & ~KIND) | NETDEV_AND_PEER;
 	spin_unlock(&bucket->lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_watch_peer);
 
 /**
  * rca_id_unwatch() - stop watching for changes of the network
@@ -180,7 +177,6 @@ void rca_id_unwatch(struct rca_id *id)
 	id->watch = NOTHING;
 	spin_unlock(&bucket->lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_unwatch);
 
 /* Ids of requests get no events until they are accepted. */
 static bool takes_events(const struct rca_id *id)

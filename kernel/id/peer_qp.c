@@ -22,7 +22,6 @@
  */
 #include "id/peer_qp.h"
 
-#include <kunit/visibility.h>
 #include <linux/rhashtable.h>
 #include <linux/spinlock.h>
 #include <linux/stddef.h>
@@ -163,7 +162,6 @@ bool rca_peer_qp_claim(struct rca_id *id, __be64 ca_guid, u32 qp_num)
 	spin_unlock(&peer_qps_lock);
 	return !stale;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_peer_qp_claim);
 
 /**
  * rca_peer_qp_release() - give up the QP of the peer, if the id has one
@@ -180,4 +178,3 @@ void rca_peer_qp_release(struct rca_id *id)
 	remove(id);
 	spin_unlock(&peer_qps_lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_peer_qp_release);

@@ -32,25 +32,20 @@
  */
 #include "id/port_places.h"
 
-#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "handle/turns.h"
+#include "lib/testing.h"
 
 #if RCA_COUNTS_PLACES
 /* After this time, a request gives its place back if it is wanted. */
-#define HOLD_MS		500
+RCA_VISIBLE_IF_KUNIT unsigned int rca_place_hold_ms = 500;
 
-#if IS_ENABLED(CONFIG_KUNIT)
+#if IS_ENABLED(CONFIG_RDMA_CM_ALT_KUNIT)
 unsigned int rca_places = RCA_PORT_PLACES;
-EXPORT_SYMBOL_IF_KUNIT(rca_places);
-unsigned int rca_place_hold_ms = HOLD_MS;
-EXPORT_SYMBOL_IF_KUNIT(rca_place_hold_ms);
-#else
-#define rca_place_hold_ms HOLD_MS
 #endif
 
 /* The longest time, as a power of two: 16 s. */
@@ -315,7 +310,6 @@ bool rca_place_begin(struct rca_id *id, bool silent, bool first)
 	place->ctx = id->obj.ctx;
 	return rca_place_take(place, &places->ports[id->port_num].cm, silent, first);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_place_begin);
 
 /**
  * rca_place_give() - give back the place of a message, or end the wait for it
@@ -375,7 +369,6 @@ long rca_place_left(const struct rca_port_place *place)
 		return LONG_MAX;
 	return max(left, 0L);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_place_left);
 
 /**
  * rca_place_is_wanted() - do others wait for the place of a message?
@@ -409,5 +402,4 @@ void rca_place_withdraw(struct rca_port_place *place)
 		place->returns++;
 	rca_place_give(place);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_place_withdraw);
 #endif

@@ -14,10 +14,9 @@
 #include "id/id.h"
 #include "lib/compat.h"
 
-#if IS_ENABLED(CONFIG_KUNIT)
-/* Unit tests change them. */
+#if IS_ENABLED(CONFIG_RDMA_CM_ALT_KUNIT)
+/* Unit tests change it. */
 extern unsigned int rca_places;
-extern unsigned int rca_place_hold_ms;
 #else
 #define rca_places RCA_PORT_PLACES
 #endif

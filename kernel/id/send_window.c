@@ -31,7 +31,6 @@
  */
 #include "id/send_window.h"
 
-#include <kunit/visibility.h>
 #include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
@@ -42,10 +41,10 @@
 #include "handle/turns.h"
 #include "id/port_places.h"
 #include "id/window_table.h"
+#include "lib/testing.h"
 
 /* After this time without an answer, outstanding messages are forgotten. Unit tests change it. */
-VISIBLE_IF_KUNIT unsigned int rca_window_timeout_ms = 50;
-EXPORT_SYMBOL_IF_KUNIT(rca_window_timeout_ms);
+RCA_VISIBLE_IF_KUNIT unsigned int rca_window_timeout_ms = 50;
 
 /*
  * Longest epoch, in units of rca_window_timeout_ms. It keeps unanswered requests to a service that
@@ -294,7 +293,6 @@ bool rca_window_begin(struct rca_id *id)
 		return false;
 	return begin_slot(peer, id);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_window_begin);
 
 /**
  * rca_window_granted() - was a slot granted to a waiting id?
@@ -307,7 +305,6 @@ bool rca_window_granted(const struct rca_id *id)
 {
 	return id->setup && READ_ONCE(id->setup->slot.state) == GRANTED;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_window_granted);
 
 /**
  * rca_window_unanswered() - count the messages of a user that the peer of an id has not answered
@@ -323,7 +320,6 @@ unsigned int rca_window_unanswered(const struct rca_id *id)
 
 	return peer ? READ_ONCE(*unanswered_of(peer, id)) : 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_window_unanswered);
 
 /**
  * rca_window_silent() - does the peer of an id take places that others need?
@@ -338,7 +334,6 @@ bool rca_window_silent(const struct rca_id *id)
 
 	return peer && rca_places_of(id) && !READ_ONCE(peer->answers);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_window_silent);
 
 /**
  * rca_window_heard() - has the peer of an id answered a message since a time?
@@ -410,7 +405,6 @@ void rca_window_answered(struct rca_id *id)
 	rca_place_end(id);
 	find_and_end_slot(id, true);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_window_answered);
 
 /**
  * rca_window_end() - release the slot of an id whose message was withdrawn or timed out
@@ -425,7 +419,6 @@ void rca_window_end(struct rca_id *id)
 	rca_place_end(id);
 	find_and_end_slot(id, false);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_window_end);
 
 /**
  * rca_window_release() - release the slot of an id and its reference on the peer
@@ -447,4 +440,3 @@ void rca_window_release(struct rca_id *id)
 	WRITE_ONCE(setup->slot.peer, NULL);
 	rca_window_put(peer);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_window_release);

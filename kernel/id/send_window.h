@@ -8,10 +8,6 @@
 /** RCA_WINDOW_SIZE - most unanswered messages from a port to an address */
 #define RCA_WINDOW_SIZE 256
 
-#if IS_ENABLED(CONFIG_KUNIT)
-extern unsigned int rca_window_timeout_ms;
-#endif
-
 bool rca_window_begin(struct rca_id *id);
 unsigned int rca_window_unanswered(const struct rca_id *id);
 bool rca_window_silent(const struct rca_id *id);

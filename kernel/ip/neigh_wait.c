@@ -11,7 +11,6 @@
  */
 #include "ip/neigh_wait.h"
 
-#include <kunit/visibility.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -158,7 +157,6 @@ void rca_neigh_wait(struct rca_neigh_wait *wait)
 	spin_unlock_bh(&neighs_lock);
 	kfree(made);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_neigh_wait);
 
 /* Stops waiting, if @wait does; wake() does not run when this returns. Process context. */
 void rca_neigh_unwait(struct rca_neigh_wait *wait)
@@ -173,7 +171,6 @@ void rca_neigh_unwait(struct rca_neigh_wait *wait)
 	}
 	spin_unlock_bh(&neighs_lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_neigh_unwait);
 
 /* Wake a batch of waiters. The neighbour is freed with the last one. */
 static void wake_batch_locked(struct rca_neigh *neigh)
@@ -232,4 +229,3 @@ void rca_neigh_changed(const struct neighbour *changed)
 	}
 	spin_unlock_bh(&neighs_lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_neigh_changed);

@@ -7,7 +7,6 @@
  */
 #include "ip/nexthop.h"
 
-#include <kunit/visibility.h>
 #include <linux/if_arp.h>
 #include <linux/netdevice.h>
 #include <net/ip6_route.h>
@@ -161,4 +160,3 @@ int rca_nexthop(union rca_addr *src, const union rca_addr *dst, struct rdma_dev_
 	rcu_read_unlock();
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_nexthop);

@@ -4,7 +4,6 @@
  */
 #include "lib/fsm.h"
 
-#include <kunit/visibility.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -285,18 +284,15 @@ struct rca_step rca_fsm_next(enum rca_state state, enum rca_input input)
 		return table[state][input];
 	return refusal(state, input);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_fsm_next);
 
 /* Name of a state, for output. */
 const char *rca_state_name(enum rca_state state)
 {
 	return state < RCA_ST_COUNT ? state_names[state] : "?";
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_state_name);
 
 /* Name of an input, for output. */
 const char *rca_input_name(enum rca_input input)
 {
 	return input < RCA_IN_COUNT ? input_names[input] : "?";
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_input_name);

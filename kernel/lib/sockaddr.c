@@ -6,7 +6,6 @@
  */
 #include "lib/sockaddr.h"
 
-#include <kunit/visibility.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/in.h>
@@ -53,14 +52,12 @@ int rca_addr_from_user(union rca_addr *addr, const struct rdma_cm_alt_sockaddr *
 		return -EINVAL;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_addr_from_user);
 
 /* Convert an address for user space. All bytes of @user, in kernel memory, are written. */
 void rca_addr_to_user(struct rdma_cm_alt_sockaddr *user, const union rca_addr *addr)
 {
 	memcpy(user, addr, sizeof(*user));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_addr_to_user);
 
 /*
  * Is it the wildcard of its family? For binding and listening, the stock rdma_cm treats a loopback
@@ -79,7 +76,6 @@ bool rca_addr_is_any(const union rca_addr *addr)
 		return false;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_addr_is_any);
 
 /* True for 127.0.0.0/8, ::1, and ::1 as an AF_IB address. */
 bool rca_addr_is_loopback(const union rca_addr *addr)
@@ -95,7 +91,6 @@ bool rca_addr_is_loopback(const union rca_addr *addr)
 		return false;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_addr_is_loopback);
 
 /*
  * Does the address need a scope id? True for fe80::/10 and for link-local multicast groups of IPv6;
@@ -106,7 +101,6 @@ bool rca_addr_is_linklocal(const union rca_addr *addr)
 	return addr->sa.sa_family == AF_INET6 &&
 	       (ipv6_addr_type(&addr->in6.sin6_addr) & IPV6_ADDR_LINKLOCAL);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_addr_is_linklocal);
 
 /* True for 224.0.0.0/4, ff00::/8, and GIDs that start with ff. */
 bool rca_addr_is_multicast(const union rca_addr *addr)
@@ -122,7 +116,6 @@ bool rca_addr_is_multicast(const union rca_addr *addr)
 		return false;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_addr_is_multicast);
 
 /*
  * Do two addresses name the same interface address? Ports, flow labels and partition keys are not
@@ -145,7 +138,6 @@ bool rca_addr_same_ip(const union rca_addr *a, const union rca_addr *b)
 		return false;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_addr_same_ip);
 
 /* The port; of an AF_IB address the low 16 bits of its masked service ID; 0 without an address. */
 __be16 rca_addr_port(const union rca_addr *addr)
@@ -161,7 +153,6 @@ __be16 rca_addr_port(const union rca_addr *addr)
 		return 0;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_addr_port);
 
 /*
  * Set the port of an address, which has a family. An AF_IB address keeps the upper bits of its
@@ -185,7 +176,6 @@ void rca_addr_set_port(union rca_addr *addr, __be16 port)
 		break;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_addr_set_port);
 
 /*
  * Set the interface address and scope id to those of @ip, which has the same family. Port and flow
@@ -206,14 +196,12 @@ void rca_addr_set_ip(union rca_addr *addr, const union rca_addr *ip)
 		break;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_addr_set_ip);
 
 /* The ifindex of a link-local IPv6 address that has one, else 0. */
 u32 rca_addr_scope(const union rca_addr *addr)
 {
 	return addr->sa.sa_family == AF_INET6 ? addr->in6.sin6_scope_id : 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_addr_scope);
 
 /* Set @addr to the wildcard of a family (AF_INET, AF_INET6 or AF_IB), port 0. */
 void rca_addr_set_any(union rca_addr *addr, sa_family_t family)
@@ -221,4 +209,3 @@ void rca_addr_set_any(union rca_addr *addr, sa_family_t family)
 	memset(addr, 0, sizeof(*addr));
 	addr->sa.sa_family = family;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_addr_set_any);

@@ -16,7 +16,6 @@
  */
 #include "lib/timing.h"
 
-#include <kunit/visibility.h>
 #include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/log2.h>
@@ -138,7 +137,6 @@ int rca_timing_set(struct rca_timing *timing, u32 name, const void *val, u32 len
 		return -ENOSYS;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_set);
 
 static int copy_value(const void *value, u32 size, void *val, u32 *len)
 {
@@ -182,7 +180,6 @@ int rca_timing_get(const struct rca_timing *timing, u32 name, void *val, u32 *le
 	}
 	return copy_value(&value, sizeof(value), val, len);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_get);
 
 /* Has the id any setting of its own? */
 bool rca_timing_is_set(const struct rca_timing *timing)
@@ -205,7 +202,6 @@ u32 rca_timing_deadline(const struct rca_timing *timing)
 {
 	return READ_ONCE(timing->deadline_ms) ?: READ_ONCE(deadline_ms);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_deadline);
 
 /*
  * Is a REQ sent in a single round? It is if the number of retries is set, but no deadline: then the
@@ -216,7 +212,6 @@ bool rca_timing_once(const struct rca_timing *timing)
 	return !rca_timing_deadline(timing) &&
 	       setting(&timing->retries, &max_retries) != RCA_MAX_RETRIES;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_once);
 
 /*
  * Time in ms after which a REQ is not sent again, for a path of this packet lifetime. Without a
@@ -227,7 +222,6 @@ u32 rca_timing_total(const struct rca_timing *timing, u8 lifetime)
 	return rca_timing_deadline(timing) ?:
 	       (RCA_MAX_RETRIES + 1) * interval_ms(lifetime, STOCK_RESPONSE);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_total);
 
 /*
  * Encode the interval after which a DREQ is retransmitted, which depends on what the peer has asked
@@ -237,7 +231,6 @@ u8 rca_timing_repeat(u32 interval_ms)
 {
 	return min_t(u32, interval_ms ? order_base_2(interval_ms) : 0, STOCK_REPEAT);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_repeat);
 
 /* In milliseconds. */
 static u32 default_drep_timeout(u8 repeat)
@@ -260,7 +253,6 @@ u32 rca_timing_drep_timeout(const struct rca_timing *timing, u8 repeat)
 {
 	return rca_timing_deadline(timing) ?: default_drep_timeout(repeat);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_drep_timeout);
 
 /**
  * rca_timing_linger() - timeout for the DREP of an id that is destroyed
@@ -277,7 +269,6 @@ u32 rca_timing_linger(const struct rca_timing *timing, u8 repeat)
 {
 	return min(rca_timing_drep_timeout(timing, repeat), default_drep_timeout(repeat));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_linger);
 
 /* MRA timeout for a peer that retransmits its REP: n of 4.096 us * 2^n. */
 u8 rca_timing_mra(const struct rca_timing *timing)
@@ -290,7 +281,6 @@ u8 rca_timing_mra_request(void)
 {
 	return READ_ONCE(mra_timeout);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_mra_request);
 
 /**
  * rca_timing_req() - compute the timers of a round of REQs
@@ -328,7 +318,6 @@ void rca_timing_req(const struct rca_timing *timing, u8 lifetime, unsigned int n
 		timers->retries = max(timers->retries >> load, min(timers->retries, LOAD_RETRIES));
 	timers->late_ms = rca_timing_ms(timers->local) * (timers->retries + 1) / 4;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_req);
 
 /**
  * rca_timing_datagram() - compute the retransmission interval of a SIDR_REQ
@@ -349,4 +338,3 @@ u32 rca_timing_datagram(const struct rca_timing *timing, u8 lifetime, u8 *retrie
 		return rca_timing_ms(STOCK_RESPONSE);
 	return interval_ms(lifetime, setting(&timing->response, &response_timeout));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_timing_datagram);

@@ -5,9 +5,7 @@
  */
 #include "lib/uerrno.h"
 
-#include <kunit/visibility.h>
 #include <linux/errno.h>
-#include <linux/export.h>
 
 /* rca_user_errno() for a number that is internal to the kernel. */
 int rca_internal_errno(int err)
@@ -29,4 +27,3 @@ int rca_internal_errno(int err)
 		return -EIO;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_internal_errno);

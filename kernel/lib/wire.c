@@ -7,13 +7,14 @@
  */
 #include "lib/wire.h"
 
-#include <kunit/visibility.h>
 #include <linux/bug.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
+
+#include "lib/testing.h"
 
 #define RCA_WIRE_VERSION 0
 
@@ -81,7 +82,6 @@ __be64 rca_wire_service_id(u16 ps, __be16 port)
 {
 	return cpu_to_be64(((u64)ps << 16) + be16_to_cpu(port));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_wire_service_id);
 
 /* The service ID of an address; that of an AF_IB address need not belong to a port. */
 __be64 rca_wire_addr_service_id(u16 ps, const union rca_addr *addr)
@@ -96,14 +96,12 @@ u16 rca_wire_sid_ps(__be64 service_id)
 {
 	return (u16)(be64_to_cpu(service_id) >> 16);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_wire_sid_ps);
 
 /* The port of a service ID that belongs to a port. */
 __be16 rca_wire_sid_port(__be64 service_id)
 {
 	return cpu_to_be16((u16)be64_to_cpu(service_id));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_wire_sid_port);
 
 /* Most bytes of private data of a user in a message of ib_cm; with AF_IB there is no header. */
 unsigned int rca_wire_private_max(enum rca_wire_msg msg, sa_family_t family)
@@ -124,7 +122,6 @@ unsigned int rca_wire_private_max(enum rca_wire_msg msg, sa_family_t family)
 	}
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_wire_private_max);
 
 /**
  * rca_wire_put_hdr() - write the header that precedes a user's private data
@@ -132,6 +129,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_wire_private_max);
  * @src: our address with its port
  * @dst: address of the peer, of the same family: AF_INET or AF_INET6
  */
+RCA_VISIBLE_IF_KUNIT
 void rca_wire_put_hdr(u8 *hdr, const union rca_addr *src, const union rca_addr *dst)
 {
 	struct rca_wire_hdr out = {
@@ -156,7 +154,6 @@ void rca_wire_put_hdr(u8 *hdr, const union rca_addr *src, const union rca_addr *
 	}
 	memcpy(hdr, &out, sizeof(out));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_wire_put_hdr);
 
 /**
  * rca_wire_put_private() - write the private data of a request: header and data of the user
@@ -181,7 +178,6 @@ u16 rca_wire_put_private(u8 *data, const union rca_addr *src, const union rca_ad
 		memcpy(data + hdr, user, len);
 	return hdr + len;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_wire_put_private);
 
 static void rca_wire_get_ip4(union rca_addr *addr, const u8 *field, __be16 port)
 {
@@ -234,7 +230,6 @@ int rca_wire_get_hdr(const void *data, size_t len, __be16 dst_port, union rca_ad
 		return -EINVAL;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_wire_get_hdr);
 
 /* A byte with a selector of 2 bits and a value of 6 bits. */
 static u8 selected(u8 selector, u8 value)
@@ -271,4 +266,3 @@ void rca_wire_put_path(void *to, const struct sa_path_rec *path)
 	out->preference = path->preference;
 	memset(out->reserved, 0, sizeof(out->reserved));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_wire_put_path);

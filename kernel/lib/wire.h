@@ -40,7 +40,6 @@ __be64 rca_wire_addr_service_id(u16 ps, const union rca_addr *addr);
 u16 rca_wire_sid_ps(__be64 service_id);
 __be16 rca_wire_sid_port(__be64 service_id);
 unsigned int rca_wire_private_max(enum rca_wire_msg msg, sa_family_t family);
-void rca_wire_put_hdr(u8 *hdr, const union rca_addr *src, const union rca_addr *dst);
 u16 rca_wire_put_private(u8 *data, const union rca_addr *src, const union rca_addr *dst,
 			 const void *user, u16 len);
 int rca_wire_get_hdr(const void *data, size_t len, __be16 dst_port, union rca_addr *src,

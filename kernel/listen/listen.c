@@ -6,7 +6,6 @@
  */
 #include "listen/listen.h"
 
-#include <kunit/visibility.h>
 #include <linux/err.h>
 #include <linux/slab.h>
 
@@ -151,7 +150,6 @@ int rca_listen(struct rca_id *id, u32 backlog)
 	mutex_unlock(&id->op);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_listen);
 
 /**
  * rca_listen_stop() - stop listening, if the id listens, and release its service IDs

@@ -8,7 +8,6 @@
  */
 #include "listen/req_handler.h"
 
-#include <kunit/visibility.h>
 #include <linux/if_arp.h>
 #include <linux/memcontrol.h>
 #include <linux/netdevice.h>
@@ -293,7 +292,6 @@ int rca_req_handler(void *_demux, void *lower, const struct rca_tp_request *req)
 	/* A full backlog, or an exhausted limit. */
 	return ret == -EDQUOT || ret == -ENOBUFS ? -ENOMEM : ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_req_handler);
 
 /**
  * rca_req_handler_for() - handle a connection request of a transport that does not know the demux
@@ -315,4 +313,3 @@ int rca_req_handler_for(struct rca_device *dev, void *lower, const struct rca_tp
 	rca_demux_put(demux);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_req_handler_for);

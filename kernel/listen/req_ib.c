@@ -9,7 +9,6 @@
  */
 #include "listen/req_ib.h"
 
-#include <kunit/visibility.h>
 #include <linux/netdevice.h>
 #include <linux/string.h>
 #include <rdma/ib_cache.h>
@@ -76,7 +75,6 @@ void rca_req_ib_addrs(const struct rca_id *listener, const struct rca_tp_request
 	peer->ib.sib_flowinfo = path->flow_label;
 	memcpy(&peer->ib.sib_addr, path->dgid.raw, sizeof(peer->ib.sib_addr));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_req_ib_addrs);
 
 static const struct ib_gid_attr *find_gid(struct ib_device *ibdev, u32 port, const void *gid)
 {

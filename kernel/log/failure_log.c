@@ -10,7 +10,6 @@
  */
 #include "log/failure_log.h"
 
-#include <kunit/visibility.h>
 #include <linux/ktime.h>
 #include <linux/pid.h>
 #include <linux/ratelimit.h>
@@ -129,7 +128,6 @@ void rca_log_report(struct net *net, struct rca_report *report, bool keep)
 	}
 	rca_monitor_enqueue(&log->queue, report);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_log_report);
 
 /* May a refused request be reported now? Any context. */
 bool rca_monitor_ratelimit(struct net *net)
@@ -138,7 +136,6 @@ bool rca_monitor_ratelimit(struct net *net)
 
 	return __ratelimit(&log->refusals);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_monitor_ratelimit);
 
 /**
  * rca_log_next() - iterate over the failure log of a namespace, the oldest record first
@@ -168,4 +165,3 @@ bool rca_log_next(struct net *net, u64 after, struct rca_report *copy)
 	spin_unlock_irqrestore(&log->lock, flags);
 	return found;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_log_next);

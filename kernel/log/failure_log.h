@@ -110,7 +110,6 @@ struct rca_monitor_ops {
 int rca_log_init(void);
 void rca_log_exit(void);
 const struct rca_monitor_ops *rca_monitor_set(const struct rca_monitor_ops *ops);
-void rca_monitor_flush(void);
 bool rca_monitor_wanted(struct net *net);
 void rca_log_report(struct net *net, struct rca_report *report, bool keep);
 bool rca_monitor_ratelimit(struct net *net);

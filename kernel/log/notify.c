@@ -10,7 +10,6 @@
  *
  * Locking: monitor_lock, a leaf; taken in any context, also with rca_id.lock held.
  */
-#include <kunit/visibility.h>
 #include <linux/ktime.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
@@ -21,6 +20,7 @@
 #include <net/net_namespace.h>
 
 #include "log/failure_log.h"
+#include "lib/testing.h"
 
 static void deliver_work(struct work_struct *work);
 
@@ -47,7 +47,6 @@ void rca_monitor_queue_init(struct rca_monitor_queue *queue, struct net *net)
 	queue->lost = false;
 	queue->since = 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_monitor_queue_init);
 
 /*
  * Returns the queue to serve next, or NULL. Sets *report to the record to deliver, or to NULL if
@@ -103,11 +102,10 @@ static void deliver_work(struct work_struct *work)
 }
 
 /* Wait until all queued records were delivered. Process context, sleeps. */
-void rca_monitor_flush(void)
+RCA_VISIBLE_IF_KUNIT void rca_monitor_flush(void)
 {
 	flush_work(&monitor_work);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_monitor_flush);
 
 /**
  * rca_monitor_set() - set the receiver of all records
@@ -124,7 +122,6 @@ const struct rca_monitor_ops *rca_monitor_set(const struct rca_monitor_ops *ops)
 	rca_monitor_flush();
 	return before;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_monitor_set);
 
 /**
  * rca_monitor_wanted() - may there be a receiver for records of a namespace?
@@ -144,7 +141,6 @@ bool rca_monitor_wanted(struct net *net)
 	rcu_read_unlock();
 	return wanted;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_monitor_wanted);
 
 /* Queue a record for the work. Called under RCU, which rca_monitor_set() waits for. */
 static void enqueue(struct rca_monitor_queue *queue, const struct rca_report *report)
@@ -190,4 +186,3 @@ void rca_monitor_enqueue(struct rca_monitor_queue *queue, const struct rca_repor
 		enqueue(queue, report);
 	rcu_read_unlock();
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_monitor_enqueue);

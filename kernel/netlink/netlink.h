@@ -43,7 +43,6 @@ int rca_netlink_init(void);
 void rca_netlink_exit(void);
 
 /* netlink_ids.c, _queues.c, _ports.c, _paths.c and _peers.c: callbacks of the family */
-int rca_nl_put_transport(struct sk_buff *skb, const struct rca_id *id);
 int rca_nl_dump_ids(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_dump_members(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_dump_queues(struct sk_buff *skb, struct netlink_callback *cb);

@@ -8,7 +8,6 @@
  *
  * Locking: rca_id.op where it is free, else only what is known without it; rca_id.lock.
  */
-#include <kunit/visibility.h>
 #include <linux/ktime.h>
 #include <net/genetlink.h>
 
@@ -18,6 +17,7 @@
 #include "id/id.h"
 #include "netlink/netlink.h"
 #include "ops/mcast.h"
+#include "lib/testing.h"
 
 static int put_obj(const struct rca_nl_dump *dump, const struct rca_obj *obj)
 {
@@ -52,7 +52,7 @@ static int put_dev(struct sk_buff *skb, const struct rca_id *id)
  * Context: Process context. Expects @id->op to be held by the caller.
  * Return: 0; -EMSGSIZE: the buffer is full.
  */
-int rca_nl_put_transport(struct sk_buff *skb, const struct rca_id *id)
+RCA_VISIBLE_IF_KUNIT int rca_nl_put_transport(struct sk_buff *skb, const struct rca_id *id)
 {
 	const char *why;
 	union ib_gid dgid;
@@ -68,7 +68,6 @@ int rca_nl_put_transport(struct sk_buff *skb, const struct rca_id *id)
 		return 0;
 	return nla_put(skb, RDMA_CM_ALT_NL_A_DGID, sizeof(dgid), &dgid);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_nl_put_transport);
 
 /* While an operation is under way, the device of an id can be read, but not its addresses. */
 static int put_dev_of_busy(struct sk_buff *skb, struct rca_id *id)

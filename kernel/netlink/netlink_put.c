@@ -5,7 +5,6 @@
  *
  * Locking: none.
  */
-#include <kunit/visibility.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/string.h>
@@ -222,7 +221,6 @@ int rca_nl_put_numbers(struct sk_buff *skb, const struct rca_tp_numbers *numbers
 	       put_number(skb, RDMA_CM_ALT_NL_A_SESSION, numbers->session) ?:
 	       put_number(skb, RDMA_CM_ALT_NL_A_NUMBER, numbers->number);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_nl_put_numbers);
 
 /**
  * rca_nl_device() - get a device that the reader of a dump may see

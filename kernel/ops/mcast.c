@@ -12,7 +12,6 @@
  */
 #include "ops/mcast.h"
 
-#include <kunit/visibility.h>
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
@@ -321,13 +320,11 @@ struct rca_member *rca_join(struct rca_id *id, const union rca_addr *group, bool
 	rca_obj_put(&member->obj);
 	return ERR_PTR(ret);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_join);
 
 u32 rca_join_handle(const struct rca_member *member)
 {
 	return member->obj.handle;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_join_handle);
 
 static void post_record_locked(struct rca_member *member, struct rca_event **record)
 {
@@ -381,7 +378,6 @@ int rca_join_publish(struct rca_member *member)
 		rca_join_abort(member);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_join_publish);
 
 /**
  * rca_join_abort() - release a membership that was not published
@@ -395,7 +391,6 @@ void rca_join_abort(struct rca_member *member)
 	member_leave(member);
 	rca_obj_put(&member->obj);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_join_abort);
 
 /* The record for a result of the join, or for the loss of the group. */
 static void fill_record(struct rca_member *member, struct rdma_cm_alt_event *rec, int status,
@@ -445,7 +440,6 @@ void rca_mcast_joined(void *owner, int status, const struct ib_uverbs_ah_attr *a
 	post_pending_locked(member);
 	spin_unlock_irqrestore(&id->lock, flags);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_mcast_joined);
 
 /**
  * rca_leave() - leave a multicast group
@@ -471,7 +465,6 @@ int rca_leave(struct rca_ctx *ctx, u32 handle, u32 *reported)
 	rca_obj_put(obj);	/* the table's */
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_leave);
 
 /* The first membership of the id; NULL: none. */
 static struct rca_member *first_member(struct rca_id *id)

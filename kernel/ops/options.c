@@ -6,7 +6,6 @@
  */
 #include "ops/options.h"
 
-#include <kunit/visibility.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/ib_user_sa.h>
 #include <rdma/rdma_cm_alt.h>
@@ -210,7 +209,6 @@ int rca_set_option(struct rca_id *id, u32 level, u32 name, const void *val, u32 
 	mutex_unlock(&id->op);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_set_option);
 
 /* Before option and address are set: the default of IPv6, as getsockopt(IPV6_V6ONLY). */
 static bool current_afonly(struct rca_id *id)
@@ -319,4 +317,3 @@ int rca_get_option(struct rca_id *id, u32 level, u32 name, void *val, u32 *len)
 	mutex_unlock(&id->op);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_get_option);

@@ -14,7 +14,6 @@
  */
 #include "ops/shutdown.h"
 
-#include <kunit/visibility.h>
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/cred.h>
@@ -227,7 +226,6 @@ void rca_queue_shutdown(struct rca_queue *queue)
 	if (READ_ONCE(queue->num_sources))
 		close_ids(queue->ctx, queue, next_in_queue, destroy_in_queue);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_queue_shutdown);
 
 static struct rca_obj *next_in_ctx(struct closing *closing)
 {
@@ -269,11 +267,9 @@ void rca_ctx_shutdown(struct rca_ctx *ctx)
 	if (!xa_empty(&ctx->table))
 		close_ids(ctx, NULL, next_in_ctx, destroy_without_queue);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ctx_shutdown);
 
 /* Module exit, when no file is open any more: wait for the ids of those that were closed. */
 void rca_shutdown_exit(void)
 {
 	wait_event(all_closed, !atomic_read(&num_closing));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_shutdown_exit);

@@ -11,7 +11,6 @@
  */
 #include "ops/teardown.h"
 
-#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 
 #include "id/id.h"
@@ -146,7 +145,6 @@ void rca_id_abort(struct rca_id *id)
 	teardown_id(id);
 	rca_id_put(id);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_id_abort);
 
 /**
  * rca_destroy() - destroy an id by its handle
@@ -169,7 +167,6 @@ int rca_destroy(struct rca_ctx *ctx, u32 handle, u32 *reported)
 	rca_id_put(id);		/* the table's */
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_destroy);
 
 /*
  * Post DEVICE_REMOVAL, unless the id has left the device, or is idle: it is then just being bound,
@@ -238,4 +235,3 @@ void rca_teardown_device(struct rca_device *dev)
 		rca_id_put(id);
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_teardown_device);

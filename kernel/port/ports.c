@@ -12,7 +12,6 @@
  */
 #include "port/ports.h"
 
-#include <kunit/visibility.h>
 #include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -244,7 +243,6 @@ int rca_ports_bind(struct rca_bind *bind, struct net *net, u16 ps, const union r
 	spin_unlock(&bucket->lock);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ports_bind);
 
 /**
  * rca_ports_confined() - check whether a port may be used on devices of its namespace only
@@ -262,7 +260,6 @@ bool rca_ports_confined(const struct rca_bind *bind)
 	return !net_eq(bind->net, &init_net) && !bind->privileged &&
 	       is_low_port_of_host(be16_to_cpu(rca_addr_port(&bind->addr)));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ports_confined);
 
 /**
  * rca_ports_repick() - exchange a chosen port for another one
@@ -282,7 +279,6 @@ int rca_ports_repick(struct rca_bind *bind)
 
 	return rca_ports_choose(bind, rca_bind_table(bind), rca_ports_try_replace);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ports_repick);
 
 /**
  * rca_ports_listen() - mark a binding as listening
@@ -315,7 +311,6 @@ int rca_ports_listen(struct rca_bind *bind)
 	spin_unlock(&bucket->lock);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ports_listen);
 
 /* Undoes rca_ports_listen(). Process context. The caller serialises calls for @bind. */
 void rca_ports_unlisten(struct rca_bind *bind)
@@ -330,7 +325,6 @@ void rca_ports_unlisten(struct rca_bind *bind)
 	bind->listening = false;
 	spin_unlock(&bucket->lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ports_unlisten);
 
 /**
  * rca_ports_set_reuse() - allow other bindings that allow it to share address and port
@@ -361,7 +355,6 @@ int rca_ports_set_reuse(struct rca_bind *bind, bool reuse)
 	spin_unlock(&bucket->lock);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ports_set_reuse);
 
 /**
  * rca_ports_set_afonly() - set whether an IPv6 wildcard leaves IPv4 free
@@ -392,7 +385,6 @@ int rca_ports_set_afonly(struct rca_bind *bind, bool afonly)
 	spin_unlock(&bucket->lock);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ports_set_afonly);
 
 /* Releases the port, if @bind is bound. Process context. */
 void rca_ports_unbind(struct rca_bind *bind)
@@ -408,14 +400,12 @@ void rca_ports_unbind(struct rca_bind *bind)
 	bind->listening = false;
 	spin_unlock(&bucket->lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ports_unbind);
 
 /* True between rca_ports_bind() and rca_ports_unbind(). Any context. */
 bool rca_ports_bound(const struct rca_bind *bind)
 {
 	return !hlist_unhashed_lockless(&bind->node);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ports_bound);
 
 /**
  * rca_ports_any() - choose a port for the active side of a connection
@@ -434,4 +424,3 @@ __be16 rca_ports_any(struct net *net)
 	inet_get_local_port_range(net, &low, &high);
 	return cpu_to_be16(get_random_u32_inclusive(low, high));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_ports_any);

@@ -8,7 +8,6 @@
  */
 #include "port/porttable.h"
 
-#include <kunit/visibility.h>
 #include <linux/bug.h>
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -139,7 +138,6 @@ struct rca_bucket *rca_bind_bucket(const struct rca_bind *bind)
 {
 	return rca_ports_bucket(rca_bind_table(bind), be16_to_cpu(rca_addr_port(&bind->addr)));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_bind_bucket);
 
 static void __net_exit rca_ports_net_exit(struct net *net)
 {

@@ -6,7 +6,6 @@
  */
 #include "resolve/bind.h"
 
-#include <kunit/visibility.h>
 #include <linux/if_arp.h>
 #include <linux/netdevice.h>
 #include <linux/string.h>
@@ -286,4 +285,3 @@ err_detach:
 	memset(&id->dst, 0, sizeof(id->dst));
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_local_set);

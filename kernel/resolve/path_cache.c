@@ -26,8 +26,8 @@
  * marks that are single words. Process context.
  */
 #include "resolve/path_cache.h"
+#include "lib/testing.h"
 
-#include <kunit/visibility.h>
 #include <linux/build_bug.h>
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
@@ -43,8 +43,7 @@ module_param(path_cache_s, uint, 0644);
 MODULE_PARM_DESC(path_cache_s, "seconds for which paths of the subnet administrator are used again; 0: always ask");
 
 /* Unit tests change it. */
-VISIBLE_IF_KUNIT unsigned int rca_path_cache_max = 16384;
-EXPORT_SYMBOL_IF_KUNIT(rca_path_cache_max);
+RCA_VISIBLE_IF_KUNIT unsigned int rca_path_cache_max = 16384;
 module_param_named(path_cache_max, rca_path_cache_max, uint, 0644);
 MODULE_PARM_DESC(path_cache_max, "how many of them are kept, 256 bytes each");
 
@@ -126,7 +125,7 @@ static void remove(struct cached_path *cached)
 }
 
 /* Drop all answers. Process context. */
-void rca_path_cache_clear(void)
+RCA_VISIBLE_IF_KUNIT void rca_path_cache_clear(void)
 {
 	struct cached_path *cached, *next;
 
@@ -135,7 +134,6 @@ void rca_path_cache_clear(void)
 		remove(cached);
 	spin_unlock(&cache_lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_path_cache_clear);
 
 /* Module exit, when no id and no query exists any more. */
 void rca_path_cache_exit(void)
@@ -176,7 +174,6 @@ void rca_path_key(struct rca_path_key *key, u32 user, u32 device, u32 port_num,
 	key->qos_class = question->qos_class;
 	key->traffic_class = question->traffic_class;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_path_key);
 
 static bool is_fresh(const struct cached_path *cached, u32 epoch, u32 max_age_s)
 {
@@ -214,7 +211,6 @@ u32 rca_path_cache_find(const struct rca_path_key *key, u32 epoch, u32 max_age_s
 	rcu_read_unlock();
 	return version;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_path_cache_find);
 
 /*
  * Remove answers until there are at most @most, first those that no id has used lately. Under the
@@ -276,7 +272,6 @@ void rca_path_cache_add(const struct rca_path_key *key, u32 epoch, const struct 
 	}
 	spin_unlock(&cache_lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_path_cache_add);
 
 /**
  * rca_path_cache_doubt() - a peer does not answer over a cached path
@@ -315,7 +310,6 @@ out_unlock:
 	spin_unlock(&cache_lock);
 	return doubt;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_path_cache_doubt);
 
 /**
  * rca_path_cache_forget() - drop a path over which an id has not connected, and which it gives up
@@ -336,14 +330,12 @@ void rca_path_cache_forget(const struct rca_path_key *key, u32 version)
 		remove(cached);
 	spin_unlock(&cache_lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_path_cache_forget);
 
 /* Start a walk; rhashtable_walk_exit() ends it. Process context. */
 void rca_path_cache_walk(struct rhashtable_iter *iter)
 {
 	rhashtable_walk_enter(&paths, iter);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_path_cache_walk);
 
 /**
  * rca_path_cache_next() - the next path of a walk
@@ -372,4 +364,3 @@ bool rca_path_cache_next(struct rhashtable_iter *iter, struct rca_path_info *inf
 	rhashtable_walk_stop(iter);
 	return !IS_ERR_OR_NULL(cached);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_path_cache_next);

@@ -14,7 +14,6 @@
  */
 #include "resolve/path_query.h"
 
-#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/memcontrol.h>
@@ -28,6 +27,7 @@
 #include "lib/compat.h"
 #include "resolve/sa_query.h"
 #include "transport/group_ib.h"
+#include "lib/testing.h"
 
 /* Followers that get their answer in one section with rca_sa_lock. */
 #define BATCH	64
@@ -189,8 +189,9 @@ static void query_work(struct work_struct *work)
 }
 
 /* Sort the records by their flags; those of a subnet administrator have none. */
-VISIBLE_IF_KUNIT int rca_path_sort(const struct sa_path_rec *recs, unsigned int count,
-				   struct rca_path_answer *answer)
+RCA_VISIBLE_IF_KUNIT
+int rca_path_sort(const struct sa_path_rec *recs, unsigned int count,
+		  struct rca_path_answer *answer)
 {
 	const struct sa_path_rec *path = NULL;
 	unsigned int i;
@@ -216,7 +217,6 @@ VISIBLE_IF_KUNIT int rca_path_sort(const struct sa_path_rec *recs, unsigned int 
 	answer->path = *path;
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_path_sort);
 
 static void stop_leading(struct rca_route_query *query)
 {

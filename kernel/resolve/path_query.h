@@ -43,10 +43,6 @@ struct rca_path_answer {
 int rca_path_query_start(struct rca_id *id, const struct rca_path_question *question,
 			 u32 timeout_ms, rca_path_done done, bool post);
 void rca_path_query_cancel(struct rca_id *id);
-#if IS_ENABLED(CONFIG_KUNIT)
-int rca_path_sort(const struct sa_path_rec *recs, unsigned int count,
-		  struct rca_path_answer *answer);
-#endif
 int rca_path_query_init(void);
 void rca_path_query_exit(void);
 

@@ -7,7 +7,6 @@
  */
 #include "resolve/qp_attr.h"
 
-#include <kunit/visibility.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_marshall.h>
 #include <rdma/rdma_cm_ib.h>
@@ -113,7 +112,6 @@ u32 rca_qkey(const struct rca_id *id)
 	rca_ipoib_group(id->net, id->link.ifindex, &mgid);
 	return rca_group_ib_qkey(id->dev->ibdev, id->port_num, &mgid);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_qkey);
 
 /**
  * rca_qkey_settle_locked() - fix the queue key of an id once it has been used
@@ -131,7 +129,6 @@ int rca_qkey_settle_locked(struct rca_id *id, u32 qkey)
 	WRITE_ONCE(id->qkey, qkey);	/* pairs with rca_qkey() */
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_qkey_settle_locked);
 
 /* The program sets up its QP with this queue key. */
 static int settle_qkey(struct rca_id *id, u32 qkey)
@@ -216,7 +213,6 @@ int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 	mutex_unlock(&id->op);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_qp_attr);
 
 /* Without the copy of all attributes, which are zero but for those of unconnected_attr(). */
 static bool fill_unconnected(struct rca_id *id, struct rdma_cm_alt_qp_attr *out)
@@ -269,4 +265,3 @@ bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr
 		return false;
 	return lower ? fill_connected(id, lower, out) : fill_unconnected(id, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_qp_attr_fill);

@@ -10,7 +10,6 @@
  */
 #include "resolve/resolve.h"
 
-#include <kunit/visibility.h>
 #include <rdma/ib_addr.h>
 
 #include "resolve/addr_ib.h"
@@ -303,7 +302,6 @@ int rca_resolve(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done)
 	mutex_unlock(&id->op);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_resolve);
 
 /**
  * rca_resolve_set_path_locked() - use a path that user space has resolved
@@ -319,4 +317,3 @@ int rca_resolve_set_path_locked(struct rca_id *id, const struct sa_path_rec *pat
 {
 	return step_route(id, path, 0, true, true);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_resolve_set_path_locked);

@@ -6,7 +6,6 @@
  */
 #include "resolve/route.h"
 
-#include <kunit/visibility.h>
 #include <linux/if_vlan.h>
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
@@ -200,7 +199,6 @@ int rca_route_parse(struct sa_path_rec *path, const void *records, u32 len)
 	ib_sa_unpack_path((void *)rec->path_rec, path);
 	return path->packet_life_time > MAX_PACKET_LIFETIME ? -EINVAL : 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_route_parse);
 
 /**
  * rca_route_set() - set the path of an id that user space has resolved

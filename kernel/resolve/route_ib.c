@@ -7,7 +7,6 @@
  */
 #include "resolve/route_ib.h"
 
-#include <kunit/visibility.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <rdma/ib_sa.h>
@@ -15,6 +14,7 @@
 #include "device/devices.h"
 #include "id/timing_net.h"
 #include "resolve/path_query.h"
+#include "lib/testing.h"
 #include "lib/wire.h"
 
 /* Timeout in ms of a query for another path, while a connection request waits for it. */
@@ -42,6 +42,7 @@ static u8 flowinfo_tclass(__be32 flowinfo)
  * Context: Any context. Pure. Expects @id->op to be held by the caller.
  * Return: the component mask: the members of @rec that are valid.
  */
+RCA_VISIBLE_IF_KUNIT
 ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct sa_path_rec *rec)
 {
 	ib_sa_comp_mask mask = IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID | IB_SA_PATH_REC_PKEY |
@@ -70,7 +71,6 @@ ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct 
 		return mask;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_route_ib_question);
 
 /* Use a cached path. */
 static void store_cached(struct rca_id *id, const struct sa_path_rec *path, u32 version)
@@ -170,7 +170,6 @@ bool rca_route_ib_renew(struct rca_id *id, rca_path_done done)
 	set_active_memcg(old_memcg);
 	return asks;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_route_ib_renew);
 
 /**
  * rca_route_ib_forget() - an id that is destroyed has not connected over its path
@@ -192,7 +191,6 @@ void rca_route_ib_forget(struct rca_id *id)
 	set_question(id, &question);
 	rca_path_cache_forget(&question.key, version);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_route_ib_forget);
 
 /**
  * rca_route_ib_set() - set the path of an id that user space has resolved
@@ -210,4 +208,3 @@ void rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given)
 		sa_convert_path_ib_to_opa(&path, (struct sa_path_rec *)given);
 	rca_id_set_path(id, &path);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_route_ib_set);

@@ -5,7 +5,6 @@
 
 #include "resolve/path_query.h"
 
-ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct sa_path_rec *rec);
 int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_path_done done, bool post);
 bool rca_route_ib_renew(struct rca_id *id, rca_path_done done);
 void rca_route_ib_forget(struct rca_id *id);

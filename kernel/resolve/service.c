@@ -10,7 +10,6 @@
  */
 #include "resolve/service.h"
 
-#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/limits.h>
 #include <linux/memcontrol.h>
@@ -26,6 +25,7 @@
 #include "resolve/addr_ib.h"
 #include "resolve/sa_query.h"
 #include "transport/group_ib.h"
+#include "lib/testing.h"
 
 /* Records of an answer that an id keeps: its callback allocates them at once, without waiting. */
 #define MOST_SERVICES	64
@@ -167,8 +167,9 @@ static void convert(struct rdma_cm_alt_service *out, const struct sa_service_rec
 }
 
 /* Keep the first records of an answer. Returns 0, -ENOENT without a record, or -ENOMEM. */
-VISIBLE_IF_KUNIT int rca_services_keep(struct rca_services **services,
-				       const struct sa_service_rec *recs, unsigned int count)
+RCA_VISIBLE_IF_KUNIT
+int rca_services_keep(struct rca_services **services, const struct sa_service_rec *recs,
+		      unsigned int count)
 {
 	struct rca_services *kept;
 	u32 i;
@@ -185,7 +186,6 @@ VISIBLE_IF_KUNIT int rca_services_keep(struct rca_services **services,
 	*services = kept;
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_services_keep);
 
 /* Runs on a workqueue of the MAD layer. */
 static void service_query_done(int status, struct sa_service_rec *recs, unsigned int count,
@@ -222,8 +222,9 @@ static struct rca_service_query *query_alloc(struct rca_id *id, unsigned long en
 }
 
 /* The record and the component mask of a query. */
-VISIBLE_IF_KUNIT ib_sa_comp_mask
-rca_service_question(const struct rca_service_wanted *wanted, struct sa_service_rec *rec)
+RCA_VISIBLE_IF_KUNIT
+ib_sa_comp_mask rca_service_question(const struct rca_service_wanted *wanted,
+				     struct sa_service_rec *rec)
 {
 	ib_sa_comp_mask mask = 0;
 
@@ -238,7 +239,6 @@ rca_service_question(const struct rca_service_wanted *wanted, struct sa_service_
 	}
 	return mask;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_service_question);
 
 /* Returns 0: the query waits for its turn or for its answer; or a negative errno. */
 static int ask(struct rca_id *id, struct rca_service_query *query)

@@ -36,11 +36,5 @@ struct rca_service_wanted {
 int rca_service_resolve(struct rca_id *id, const struct rca_service_wanted *wanted, u32 timeout_ms);
 void rca_service_cancel(struct rca_id *id);
 struct rca_services *rca_services_copy(struct rca_id *id);
-#if IS_ENABLED(CONFIG_KUNIT)
-ib_sa_comp_mask rca_service_question(const struct rca_service_wanted *wanted,
-				     struct sa_service_rec *rec);
-int rca_services_keep(struct rca_services **services, const struct sa_service_rec *recs,
-		      unsigned int count);
-#endif
 
 #endif /* RCA_SERVICE_H */

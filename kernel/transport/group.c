@@ -10,7 +10,6 @@
  */
 #include "transport/group.h"
 
-#include <kunit/visibility.h>
 #include <linux/err.h>
 #include <linux/hashtable.h>
 #include <linux/igmp.h>
@@ -24,6 +23,7 @@
 
 #include "handle/limits.h"
 #include "lib/sockaddr.h"
+#include "lib/testing.h"
 
 /* Hop limits of packets to a group: RoCE v1 is not routed. */
 #define HOPS_ROCE_V1	1
@@ -155,6 +155,7 @@ void rca_group_exit(void)
  * Context: Any context.
  * Return: 0, or -EINVAL: not a multicast address of IPv4 or IPv6.
  */
+RCA_VISIBLE_IF_KUNIT
 int rca_group_mgid(const union rca_addr *group, enum ib_gid_type type, union ib_gid *mgid)
 {
 	struct in6_addr *ip6 = (struct in6_addr *)mgid->raw;
@@ -177,7 +178,6 @@ int rca_group_mgid(const union rca_addr *group, enum ib_gid_type type, union ib_
 		ip6->s6_addr32[0] = cpu_to_be32(0xff0e0000);
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_group_mgid);
 
 static void fill_ah(struct rdma_ah_attr *ah, union ib_gid *mgid, const struct rca_tp_join *req)
 {

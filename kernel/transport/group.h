@@ -11,7 +11,6 @@
 
 int rca_group_init(void);
 void rca_group_exit(void);
-int rca_group_mgid(const union rca_addr *group, enum ib_gid_type type, union ib_gid *mgid);
 void *rca_group_join(struct ib_device *ibdev, const struct rca_tp_join *req,
 		     struct rdma_ah_attr *ah);
 void rca_group_leave(void *membership);

@@ -8,7 +8,6 @@
  */
 #include "transport/group_ib.h"
 
-#include <kunit/visibility.h>
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -18,6 +17,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "lib/sockaddr.h"
+#include "lib/testing.h"
 
 /* Offset of the GID in an IPoIB hardware address, and length of the address (RFC 4391). */
 #define IPOIB_GID	4
@@ -72,6 +72,7 @@ static bool sa_assigned(const struct in6_addr *addr)
  * Context: Any context. Pure.
  * Return: 0, or -EINVAL: not the address of a group.
  */
+RCA_VISIBLE_IF_KUNIT
 int rca_group_ib_mgid(const union rca_addr *group, const union ib_gid *subnet, bool cm_signature,
 		      union ib_gid *mgid)
 {
@@ -100,7 +101,6 @@ int rca_group_ib_mgid(const union rca_addr *group, const union ib_gid *subnet, b
 		mgid->raw[MGID_SIGNATURE] = CM_SIGNATURE;
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_group_ib_mgid);
 
 /**
  * rca_group_ib_mask() - components of a member record that a join specifies
@@ -111,7 +111,7 @@ EXPORT_SYMBOL_IF_KUNIT(rca_group_ib_mgid);
  * Context: Any context. Pure.
  * Return: the component mask.
  */
-ib_sa_comp_mask rca_group_ib_mask(u16 ps)
+RCA_VISIBLE_IF_KUNIT ib_sa_comp_mask rca_group_ib_mask(u16 ps)
 {
 	ib_sa_comp_mask mask = IB_SA_MCMEMBER_REC_MGID | IB_SA_MCMEMBER_REC_PORT_GID |
 			       IB_SA_MCMEMBER_REC_PKEY | IB_SA_MCMEMBER_REC_JOIN_STATE |
@@ -124,7 +124,6 @@ ib_sa_comp_mask rca_group_ib_mask(u16 ps)
 			IB_SA_MCMEMBER_REC_HOP_LIMIT;
 	return mask;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_group_ib_mask);
 
 /* Get the record of a group that this host is a member of. */
 static int get_record(struct ib_device *ibdev, u32 port_num, const union ib_gid *mgid,

@@ -21,9 +21,6 @@ extern struct ib_sa_client rca_sa_client;
 
 struct rca_group_ib;
 
-int rca_group_ib_mgid(const union rca_addr *group, const union ib_gid *subnet, bool cm_signature,
-		      union ib_gid *mgid);
-ib_sa_comp_mask rca_group_ib_mask(u16 ps);
 u32 rca_group_ib_qkey(struct ib_device *ibdev, u32 port_num, const union ib_gid *mgid);
 struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca_tp_join *req,
 				       rca_group_ib_done done, void *member);

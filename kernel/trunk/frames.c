@@ -13,7 +13,6 @@
  */
 #include "trunk/trunk.h"
 
-#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/string.h>
@@ -42,7 +41,6 @@ void rca_trunk_close_frame(struct rca_trunk *trunk)
 	trunk->filling = 0;
 	trunk->filled = 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_close_frame);
 
 /* Begins a frame, if none is being filled. Returns false if the peer has to acknowledge first. */
 static bool begin_frame(struct rca_trunk *trunk)
@@ -101,7 +99,6 @@ int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record
 		rca_trunk_close_frame(trunk);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_add);
 
 /* Is number @a after @b? */
 static bool is_after(u32 a, u32 b)
@@ -130,7 +127,6 @@ bool rca_trunk_has_to_send(const struct rca_trunk *trunk)
 	return !list_empty(&trunk->waiting) ||
 	       (is_after(trunk->needed, trunk->sent) && is_after(trunk->needed, session->acked));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_has_to_send);
 
 /**
  * rca_trunk_join_session() - the QP of a link gets the session of its trunk, or a new one

@@ -10,7 +10,6 @@
  */
 #include "trunk/link.h"
 
-#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -19,6 +18,7 @@
 #include <linux/workqueue.h>
 
 #include "trunk/trunk.h"
+#include "lib/testing.h"
 
 #define PSN_MASK	0xffffff
 
@@ -33,8 +33,7 @@
 #define LEAST_IDLE	(1UL * HZ)
 
 /* Module parameter. Unit tests change it. */
-VISIBLE_IF_KUNIT unsigned int rca_trunk_max = 512;
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_max);
+RCA_VISIBLE_IF_KUNIT unsigned int rca_trunk_max = 512;
 
 static DEFINE_SPINLOCK(places_lock);
 static LIST_HEAD(placed);	/* trunks that have a place (lock: places_lock) */
@@ -315,7 +314,6 @@ enum rca_place rca_link_take_place(struct rca_trunk *trunk, rca_link_idle_t idle
 	spin_unlock(&places_lock);
 	return has_place;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_link_take_place);
 
 /* There is a place: who has waited longest gets it. A trunk that waits is not dropped. */
 static void pass_on(void)
@@ -351,4 +349,3 @@ void rca_link_leave_place(struct rca_trunk *trunk)
 	list_del_init(&trunk->place);
 	spin_unlock(&places_lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_link_leave_place);

@@ -164,9 +164,6 @@ DECLARE_PER_CPU(unsigned int, rca_trunk_pushes);
 typedef unsigned long (*rca_link_idle_t)(const struct rca_trunk *trunk);
 
 /* link.c */
-#if IS_ENABLED(CONFIG_KUNIT)
-extern unsigned int rca_trunk_max;
-#endif
 int rca_links_init(void);
 void rca_links_exit(void);
 void rca_link_run(struct rca_trunk_link *link);

@@ -19,7 +19,6 @@
  */
 #include "trunk/link.h"
 
-#include <kunit/visibility.h>
 #include <linux/bitops.h>
 #include <linux/jiffies.h>
 
@@ -181,7 +180,6 @@ bool rca_link_needs_completion(const struct rca_trunk_link *link)
 				   rca_session_may_send(&trunk->session) ||
 				   rca_session_ack_due(&trunk->session));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_link_needs_completion);
 
 /**
  * rca_link_push() - send what waits, as far as the peer has room
@@ -398,4 +396,3 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 		rca_link_tell(link, RCA_LINK_END);
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_link_receive_done);

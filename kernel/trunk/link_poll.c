@@ -14,7 +14,6 @@
  */
 #include "trunk/link.h"
 
-#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
@@ -176,7 +175,6 @@ int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends, unsigne
 		return PTR_ERR(link->receive_cq);
 	return ib_req_notify_cq(link->receive_cq, IB_CQ_NEXT_COMP);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_link_create_cqs);
 
 /**
  * rca_link_stop_cqs() - handle no completion of a link any more
@@ -194,7 +192,6 @@ void rca_link_stop_cqs(struct rca_trunk_link *link)
 	cancel_delayed_work_sync(&link->overdue);
 	cancel_work_sync(&link->poll);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_link_stop_cqs);
 
 /**
  * rca_link_destroy_cqs() - destroy the completion queues of a link
@@ -211,4 +208,3 @@ void rca_link_destroy_cqs(struct rca_trunk_link *link)
 		ib_destroy_cq(link->receive_cq);
 	link->receive_cq = NULL;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_link_destroy_cqs);

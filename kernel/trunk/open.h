@@ -20,9 +20,6 @@ struct rca_trunk;
 #define RCA_WATCH_PORT		(1UL * HZ)
 
 /* watch.c */
-#if IS_ENABLED(CONFIG_KUNIT)
-extern unsigned int rca_peer_death_ms;
-#endif
 unsigned long rca_watch_time(void);
 bool rca_watch_is_on(const struct rca_trunk *trunk);
 bool rca_watch_needs_link(const struct rca_trunk *trunk);

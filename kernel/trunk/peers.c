@@ -20,7 +20,6 @@
  */
 #include "trunk/peers.h"
 
-#include <kunit/visibility.h>
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
@@ -32,16 +31,14 @@
 #include <linux/string.h>
 
 #include "device/devices.h"
+#include "lib/testing.h"
 
 /* Module parameter trunks: see open.c. */
 bool rca_trunks;
-EXPORT_SYMBOL_IF_KUNIT(rca_trunks);
 
 /* Unit tests change these. */
-VISIBLE_IF_KUNIT unsigned int rca_peers_max = 65536;
-EXPORT_SYMBOL_IF_KUNIT(rca_peers_max);
-VISIBLE_IF_KUNIT unsigned int rca_peers_interval_ms = 60000;
-EXPORT_SYMBOL_IF_KUNIT(rca_peers_interval_ms);
+RCA_VISIBLE_IF_KUNIT unsigned int rca_peers_max = 65536;
+RCA_VISIBLE_IF_KUNIT unsigned int rca_peers_interval_ms = 60000;
 
 /* Hellos to a new peer without an interval between them. */
 #define FIRST_HELLOS	3
@@ -172,7 +169,6 @@ void rca_peer_key(struct rca_peer_key *key, u32 device, u32 port_num,
 	key->port_num = port_num;
 	key->pkey = pkey & ~FULL_MEMBER;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_peer_key);
 
 static u64 token_for(const struct rca_peer_key *key)
 {
@@ -301,7 +297,6 @@ u8 rca_peers_tell(const struct rca_peer_key *key, const struct rca_device *dev, 
 	rca_hello_pack(data, &hello);
 	return RCA_HELLO_LEN;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_peers_tell);
 
 static void keep_hello(const struct rca_peer_key *key, const struct rca_hello *hello)
 {
@@ -337,7 +332,6 @@ bool rca_peers_hear(const struct rca_peer_key *key, const void *data, size_t len
 	keep_hello(key, &hello);
 	return true;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_peers_hear);
 
 /**
  * rca_peers_accept() - may a peer open a trunk to this host?
@@ -359,7 +353,6 @@ bool rca_peers_accept(const struct rca_peer_key *key, const struct rca_trunk_ope
 		keep_hello(key, &open->hello);
 	return true;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_peers_accept);
 
 /* Time after one or more failures in which no trunk is opened, in jiffies. */
 static unsigned long backoff(u32 failures)
@@ -397,7 +390,6 @@ bool rca_peers_may_open(const struct rca_peer_key *key, struct rca_hello *hello)
 	rcu_read_unlock();
 	return may;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_peers_may_open);
 
 static void set_failures(const struct rca_peer_key *key, bool failed)
 {
@@ -417,21 +409,18 @@ void rca_peers_opened(const struct rca_peer_key *key)
 {
 	set_failures(key, false);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_peers_opened);
 
 /* A trunk to the peer could not be opened; each time it is tried again later. Process context. */
 void rca_peers_failed(const struct rca_peer_key *key)
 {
 	set_failures(key, true);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_peers_failed);
 
 /* Start a walk; rhashtable_walk_exit() ends it. Process context. */
 void rca_peers_walk(struct rhashtable_iter *iter)
 {
 	rhashtable_walk_enter(&peers, iter);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_peers_walk);
 
 /* Returns the next peer, under RCU, or NULL at the end. */
 static struct peer *walk_next(struct rhashtable_iter *iter)
@@ -484,7 +473,6 @@ bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info)
 	rhashtable_walk_stop(iter);
 	return peer;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_peers_next);
 
 /**
  * rca_peers_forget_device() - drop the peers of a device
@@ -511,4 +499,3 @@ void rca_peers_forget_device(u32 device)
 	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_peers_forget_device);

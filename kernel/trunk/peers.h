@@ -67,10 +67,6 @@ void rca_peers_failed(const struct rca_peer_key *key);
 void rca_peers_forget_device(u32 device);
 void rca_peers_walk(struct rhashtable_iter *iter);
 bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info);
-#if IS_ENABLED(CONFIG_KUNIT)
-extern unsigned int rca_peers_max;
-extern unsigned int rca_peers_interval_ms;
-#endif
 extern bool rca_trunks;
 int rca_peers_init(void);
 void rca_peers_exit(void);

@@ -8,10 +8,8 @@
 #include "trunk/proto.h"
 
 #include <asm/byteorder.h>
-#include <kunit/visibility.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
-#include <linux/export.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
@@ -104,7 +102,6 @@ void rca_hello_pack(u8 *data, const struct rca_hello *hello)
 	put_hello(&wire, hello);
 	memcpy(data, &wire, sizeof(wire));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_hello_pack);
 
 /**
  * rca_hello_unpack() - read a hello
@@ -139,7 +136,6 @@ int rca_hello_unpack(const u8 *data, size_t len, struct rca_hello *hello)
 	memcpy(hello->boot_id, wire.boot_id, sizeof(hello->boot_id));
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_hello_unpack);
 
 /**
  * rca_hello_common_version() - the version of the protocol to use with a peer
@@ -153,7 +149,6 @@ u8 rca_hello_common_version(const struct rca_hello *hello)
 
 	return version >= max_t(u8, hello->oldest, RCA_TRUNK_OLDEST) ? version : 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_hello_common_version);
 
 /* Is a hello of the load of a module that has this boot identifier? Any context. Pure. */
 bool rca_hello_is_of(const struct rca_hello *hello, const u8 *boot_id)
@@ -199,7 +194,6 @@ void rca_trunk_req_pack(u8 *data, const struct rca_trunk_open *open)
 	put_open(&wire.open, open);
 	memcpy(data, &wire, sizeof(wire));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_req_pack);
 
 /**
  * rca_trunk_req_unpack() - read the private data of a REQ that opens a trunk
@@ -222,7 +216,6 @@ int rca_trunk_req_unpack(const u8 *data, size_t len, struct rca_trunk_open *open
 		open->token = be64_to_cpu(wire.token);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_req_unpack);
 
 /**
  * rca_trunk_rep_pack() - write the private data of the REP that opens a trunk
@@ -237,7 +230,6 @@ void rca_trunk_rep_pack(u8 *data, const struct rca_trunk_open *open)
 	put_open(&wire.open, open);
 	memcpy(data, &wire, sizeof(wire));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_rep_pack);
 
 /**
  * rca_trunk_rep_unpack() - read the private data of a REP that opens a trunk
@@ -256,7 +248,6 @@ int rca_trunk_rep_unpack(const u8 *data, size_t len, struct rca_trunk_open *open
 	memcpy(&wire, data, sizeof(wire));
 	return get_open(data, len, &wire.open, open);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_rep_unpack);
 
 /**
  * rca_trunk_dreq_pack() - write the private data of the DREQ of a trunk whose session is lost
@@ -272,7 +263,6 @@ void rca_trunk_dreq_pack(u8 *data, u32 session)
 
 	memcpy(data, &wire, sizeof(wire));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_dreq_pack);
 
 /**
  * rca_trunk_dreq_unpack() - read the private data of the DREQ of a trunk
@@ -290,7 +280,6 @@ u32 rca_trunk_dreq_unpack(const u8 *data, size_t len)
 	memcpy(&wire, data, sizeof(wire));
 	return wire.magic == cpu_to_be32(RCA_PROTO_MAGIC) ? be32_to_cpu(wire.session) : 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_dreq_unpack);
 
 /**
  * rca_frame_hdr_pack() - write the header of a frame
@@ -310,7 +299,6 @@ void rca_frame_hdr_pack(u8 *data, const struct rca_frame_hdr *hdr)
 
 	memcpy(data, &wire, sizeof(wire));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_frame_hdr_pack);
 
 /* Whether a frame of this length can have so many records: each has at least a header. */
 static bool frame_holds_records(const struct rca_frame_hdr *hdr)
@@ -349,4 +337,3 @@ int rca_frame_hdr_unpack(const u8 *data, size_t len, struct rca_frame_hdr *hdr)
 	*hdr = got;
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_frame_hdr_unpack);

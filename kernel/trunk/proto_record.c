@@ -8,12 +8,10 @@
 #include "trunk/proto.h"
 
 #include <asm/byteorder.h>
-#include <kunit/visibility.h>
 #include <linux/align.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
-#include <linux/export.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
@@ -303,7 +301,6 @@ int rca_record_pack(u8 *data, size_t room, const struct rca_trunk_record *record
 	memset(data + fixed + record->private_len, 0, len - fixed - record->private_len);
 	return (int)len;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_record_pack);
 
 static void get_body(const union rca_proto_any *wire, struct rca_trunk_record *record)
 {
@@ -366,4 +363,3 @@ int rca_record_unpack(const u8 *data, size_t len, struct rca_trunk_record *recor
 		record->private_data = data + fixed;
 	return (int)whole;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_record_unpack);

@@ -10,7 +10,6 @@
  */
 #include "trunk/trunk.h"
 
-#include <kunit/visibility.h>
 
 #include "device/devices.h"
 #include "lib/trace.h"
@@ -52,7 +51,6 @@ void rca_trunk_trace_frame(const struct rca_trunk_link *link, bool sent, const v
 			len, link->trunk->sgid_attr->gid_type,
 			READ_ONCE(link->trunk->session.number));
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_trace_frame);
 
 /**
  * rca_trunk_because() - note why the link or the session of a trunk has to end
@@ -65,7 +63,6 @@ void rca_trunk_because(struct rca_trunk *trunk, const char *why)
 {
 	cmpxchg(&trunk->why, NULL, why);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_because);
 
 /* A link begins. From the work of the trunk. */
 void rca_trunk_opening(struct rca_trunk *trunk)
@@ -74,7 +71,6 @@ void rca_trunk_opening(struct rca_trunk *trunk)
 	trace(trunk, trunk->session.number, "opening",
 	      trunk->link->active ? "this host asks" : "the peer asks");
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_opening);
 
 /* The peer has sent a frame on a new link. Likewise. */
 void rca_trunk_opened(struct rca_trunk *trunk)
@@ -82,7 +78,6 @@ void rca_trunk_opened(struct rca_trunk *trunk)
 	rca_trunk_count_one(trunk, RCA_STAT_OPENED);
 	trace(trunk, trunk->session.number, "open", "the peer has sent a frame");
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_opened);
 
 /**
  * rca_trunk_closed() - the link of a trunk has ended
@@ -100,7 +95,6 @@ void rca_trunk_closed(struct rca_trunk *trunk, bool failed, bool lost)
 	if (!lost)
 		WRITE_ONCE(trunk->why, NULL);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_closed);
 
 /**
  * rca_trunk_lost() - a trunk has no session any more
@@ -118,4 +112,3 @@ void rca_trunk_lost(struct rca_trunk *trunk, u32 session, bool had_users)
 	}
 	WRITE_ONCE(trunk->why, NULL);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_lost);

@@ -17,10 +17,8 @@
  */
 #include "trunk/session.h"
 
-#include <kunit/visibility.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
-#include <linux/export.h>
 
 #include "trunk/proto.h"
 
@@ -40,7 +38,6 @@ void rca_session_init(struct rca_session *session, u32 number)
 		.next = 1,
 	};
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_session_init);
 
 /**
  * rca_session_attach() - a new QP is up
@@ -70,7 +67,6 @@ int rca_session_attach(struct rca_session *session, u64 cookie, u64 peer_cookie,
 	session->ack_asked = false;
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_session_attach);
 
 /* Frames that the peer has room for. */
 static u16 credits(const struct rca_session *session)
@@ -96,7 +92,6 @@ bool rca_session_has_room(const struct rca_session *session)
 {
 	return credits(session) >= 2;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_session_has_room);
 
 /**
  * rca_session_may_send() - whether a frame with records has to and may be sent
@@ -108,7 +103,6 @@ bool rca_session_may_send(const struct rca_session *session)
 {
 	return last_sent(session) != session->sent && rca_session_has_room(session);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_session_may_send);
 
 /**
  * rca_session_may_add() - whether a frame with records can be begun
@@ -120,7 +114,6 @@ bool rca_session_may_add(const struct rca_session *session)
 {
 	return session->sent - session->acked < RCA_SESSION_FRAMES;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_session_may_add);
 
 /**
  * rca_session_ack_due() - whether the peer has to hear of received frames and posted buffers
@@ -139,7 +132,6 @@ bool rca_session_ack_due(const struct rca_session *session)
 	return (session->received - session->told >= RCA_SESSION_FRAMES / 2 ||
 		untold_posted >= RCA_SESSION_RECEIVES / 2) && credits(session);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_session_ack_due);
 
 /**
  * rca_session_ask_ack() - the peer asks for an acknowledgement
@@ -151,7 +143,6 @@ void rca_session_ask_ack(struct rca_session *session)
 {
 	session->ack_asked = true;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_session_ask_ack);
 
 /**
  * rca_session_add() - a new frame with records
@@ -165,7 +156,6 @@ u32 rca_session_add(struct rca_session *session)
 {
 	return ++session->sent;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_session_add);
 
 /**
  * rca_session_send() - a frame is sent
@@ -187,7 +177,6 @@ void rca_session_send(struct rca_session *session, bool ack, struct rca_frame_hd
 	hdr->received = session->received;
 	hdr->credits = session->posted;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_session_send);
 
 /* Whether number @a is after @b. */
 static bool is_after(u32 a, u32 b)
@@ -229,7 +218,6 @@ enum rca_session_verdict rca_session_receive(struct rca_session *session,
 	session->received = hdr->number;
 	return RCA_FRAME_TAKE;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_session_receive);
 
 /**
  * rca_session_posted() - receive buffers were posted again
@@ -240,4 +228,3 @@ void rca_session_posted(struct rca_session *session, unsigned int count)
 {
 	session->posted += count;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_session_posted);

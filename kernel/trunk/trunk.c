@@ -7,7 +7,6 @@
  */
 #include "trunk/trunk.h"
 
-#include <kunit/visibility.h>
 #include <linux/jhash.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -148,7 +147,6 @@ struct rca_trunk *rca_trunk_make(struct rca_device *dev, const struct rca_trunk_
 		rca_trunk_put(made);
 	return trunk;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_make);
 
 /**
  * rca_trunk_find() - find a trunk
@@ -214,7 +212,6 @@ void rca_trunk_put(struct rca_trunk *trunk)
 	kfree(trunk->frames);
 	kfree_rcu(trunk, rcu);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_put);
 
 /**
  * rca_trunk_run() - let the work of a trunk run soon
@@ -228,7 +225,6 @@ void rca_trunk_run(struct rca_trunk *trunk)
 	if (mod_delayed_work(trunk_wq, &trunk->work, 0))
 		rca_trunk_put(trunk);	/* it was queued already */
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_trunk_run);
 
 /* Lets the work of a trunk run in @delay jiffies, unless it will run before. From its work. */
 void rca_trunk_run_later(struct rca_trunk *trunk, unsigned long delay)

@@ -15,7 +15,6 @@
  */
 #include "trunk/open.h"
 
-#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
@@ -28,6 +27,7 @@
 #include "device/devices.h"
 #include "trunk/link.h"
 #include "trunk/trunk.h"
+#include "lib/testing.h"
 
 /* A session whose link cannot be opened again for so long is lost. */
 #define REOPEN_TIME	(30UL * HZ)
@@ -62,8 +62,7 @@ MODULE_PARM_DESC(trunk_idle_s, "seconds without a message after which a trunk is
 #define MOST_MS		3600000U
 
 /* Module parameter. Unit tests change it. */
-VISIBLE_IF_KUNIT unsigned int rca_peer_death_ms;
-EXPORT_SYMBOL_IF_KUNIT(rca_peer_death_ms);
+RCA_VISIBLE_IF_KUNIT unsigned int rca_peer_death_ms;
 
 /* The silence before is not that of a peer that was watched. Expects to be called under RCU. */
 static void watch_peer(struct rca_trunk *trunk)
@@ -162,7 +161,6 @@ unsigned long rca_watch_idle_for(const struct rca_trunk *trunk)
 		return 0;
 	return jiffies - link->used_at;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_watch_idle_for);
 
 /**
  * rca_watch_is_silent() - has nothing come from a peer that is watched?
@@ -181,7 +179,6 @@ bool rca_watch_is_silent(const struct rca_trunk *trunk)
 	       time_after_eq(jiffies, trunk->heard_at + rca_watch_time()) &&
 	       (!trunk->up || trunk->probes >= RCA_WATCH_PROBES);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_watch_is_silent);
 
 /* Do the GID and the partition of a trunk exist? */
 static bool port_has(const struct rca_trunk *trunk)

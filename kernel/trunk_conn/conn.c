@@ -13,7 +13,6 @@
  */
 #include "trunk_conn/conn.h"
 
-#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -119,7 +118,6 @@ struct rca_trunk_conn *rca_conn_create(const struct rca_peer_key *key, void *own
 	rca_trunk_put(trunk);	/* got in rca_trunk_find_open() */
 	return conn;
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_conn_create);
 
 /**
  * rca_conn_get() - find a connection to call its owner back

@@ -7,7 +7,6 @@
  */
 #include "trunk_conn/conn.h"
 
-#include <kunit/visibility.h>
 #include <linux/minmax.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_sa.h>
@@ -47,7 +46,6 @@ u8 rca_conn_ack_timeout(u8 delay, u8 lifetime)
 
 	return min_t(u8, longer + (longer - shorter <= 1), MOST_ACK_TIMEOUT);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_conn_ack_timeout);
 
 /**
  * rca_conn_set_path() - set the path of a connection

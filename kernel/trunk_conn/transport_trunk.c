@@ -6,7 +6,6 @@
  */
 #include "trunk_conn/transport_trunk.h"
 
-#include <kunit/visibility.h>
 #include <linux/errno.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -276,7 +275,6 @@ const struct rca_tp_ops rca_tp_trunk = {
 	.disconnect = trunk_disconnect,
 	.qp_attr = rca_conn_qp_attr,
 };
-EXPORT_SYMBOL_IF_KUNIT(rca_tp_trunk);
 
 /* What a trunk calls. */
 const struct rca_trunk_upcalls rca_tp_trunk_upcalls = {
@@ -286,7 +284,6 @@ const struct rca_trunk_upcalls rca_tp_trunk_upcalls = {
 	.not_linked = rca_conn_not_linked,
 	.lost = rca_conn_lost,
 };
-EXPORT_SYMBOL_IF_KUNIT(rca_tp_trunk_upcalls);
 
 /* Sets the callbacks of the transport, before any other use. Returns the former ones, for tests. */
 const struct rca_tp_upcalls *rca_tp_trunk_init(const struct rca_tp_upcalls *upcalls)
@@ -294,4 +291,3 @@ const struct rca_tp_upcalls *rca_tp_trunk_init(const struct rca_tp_upcalls *upca
 	rca_conn_receive_init(upcalls, &rca_tp_trunk);
 	return rca_conn_init(upcalls);
 }
-EXPORT_SYMBOL_IF_KUNIT(rca_tp_trunk_init);

@@ -27,8 +27,8 @@ class Builder:
         # Without a complete build of the kernel there is no list of its symbols. finish() looks at ours.
         done = subprocess.run(
             ["nice", "make", "-C", self.kernel, f"M={self.home}", "-j2", "W=1", "KBUILD_MODPOST_WARN=1",
-             f"KCPPFLAGS=-I{self.work / 'include/uapi'}", "CONFIG_RDMA_CM_ALT=m",
-             f"CONFIG_RDMA_CM_ALT_KUNIT_TEST={'m' if tests else ''}", "modules"],
+             f"KCPPFLAGS=-I{self.work / 'include/uapi'}{' -DCONFIG_RDMA_CM_ALT_KUNIT=1' if tests else ''}",
+             "CONFIG_RDMA_CM_ALT=m", f"CONFIG_RDMA_CM_ALT_KUNIT={'y' if tests else ''}", "modules"],
             text=True, check=False, capture_output=True)
         said = done.stdout + done.stderr
         # Paths are relative to the folder with some kernels. Nothing else is compiled.

@@ -32,7 +32,6 @@ typedef uint64_t __be64;
 #define ALIGN(n, to) (((n) + (to) - 1) / (to) * (to))
 #define min_t(type, a, b) ((type)(a) < (type)(b) ? (type)(a) : (type)(b))
 #define max_t(type, a, b) ((type)(a) > (type)(b) ? (type)(a) : (type)(b))
-#define EXPORT_SYMBOL_IF_KUNIT(name)
 
 enum ib_mtu { IB_MTU_256 = 1, IB_MTU_4096 = 5 };
 enum ib_qp_type { IB_QPT_RC = 2, IB_QPT_UC = 3, IB_QPT_XRC_INI = 9 };

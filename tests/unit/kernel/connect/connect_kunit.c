@@ -15,6 +15,7 @@
 #include "connect/cm_event.h"
 #include "ops/options.h"
 #include "ops/teardown.h"
+#include "lib/testing.h"
 #include "lib/wire.h"
 
 static struct rca_tp_conn params(u8 len)

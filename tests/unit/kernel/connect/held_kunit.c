@@ -14,6 +14,7 @@
 #include "connect/cm_event.h"
 #include "fake/fake_suite.h"
 #include "id/send_window.h"
+#include "lib/testing.h"
 
 static const struct rca_tp_conn the_conn = { .qp_num = 42 };
 static struct rca_tp_ops reliable;

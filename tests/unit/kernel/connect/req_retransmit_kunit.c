@@ -17,6 +17,7 @@
 #include "ops/options.h"
 #include "id/send_window.h"
 #include "ops/teardown.h"
+#include "lib/testing.h"
 #include "lib/wire.h"
 
 #define STALE ((int)IB_CM_REJ_STALE_CONN)

@@ -16,6 +16,7 @@
 #include "resolve/qp_attr.h"
 #include "listen/req_handler.h"
 #include "ops/teardown.h"
+#include "lib/testing.h"
 #include "lib/wire.h"
 
 #define OTHER_QKEY 0x0badcafe

@@ -18,6 +18,7 @@
 #include "device/devices.h"
 #include "fake/device_bench.h"
 #include "trunk/peers.h"
+#include "lib/testing.h"
 
 /* The operations of the device, and a copy of them. */
 static const struct rca_tp_ops *ib_ops;

@@ -11,12 +11,13 @@
 #include <linux/string.h>
 
 #include "event/events.h"
+#include "lib/testing.h"
 
 #define COOKIE 0x1000
 #define HEAD_LEN offsetof(struct rdma_cm_alt_event, qp_num)
 
 /* The parts of an id that queues use. */
-struct node {
+struct event_node {
 	struct rca_obj obj;
 	struct rca_source src;
 	spinlock_t lock; /* of the source */
@@ -28,7 +29,7 @@ struct events_test {
 	struct rca_ctx *ctx;
 	struct rca_queue *a;
 	struct rca_queue *b;
-	struct node *nodes[8];
+	struct event_node *nodes[8];
 	unsigned int used;
 	atomic_t credit;
 	struct rdma_cm_alt_event rec;
@@ -37,17 +38,17 @@ struct events_test {
 
 static inline void node_release(struct rca_obj *obj)
 {
-	struct node *node = container_of(obj, struct node, obj);
+	struct event_node *node = container_of(obj, struct event_node, obj);
 
 	kfree_rcu(node, rcu);
 }
 
 /* One reference is held by the test, the other one is for the table. Not published. */
-static inline struct node *reserve_node(struct kunit *test)
+static inline struct event_node *reserve_node(struct kunit *test)
 {
 	static const struct rca_obj_type type = { .kind = RCA_KIND_ID, .release = node_release };
 	struct events_test *t = test->priv;
-	struct node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+	struct event_node *node = kzalloc(sizeof(*node), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, node);
 	KUNIT_ASSERT_LT(test, t->used, (unsigned int)ARRAY_SIZE(t->nodes));
@@ -59,9 +60,9 @@ static inline struct node *reserve_node(struct kunit *test)
 	return node;
 }
 
-static inline struct node *new_node(struct kunit *test, struct rca_queue *queue)
+static inline struct event_node *new_node(struct kunit *test, struct rca_queue *queue)
 {
-	struct node *node = reserve_node(test);
+	struct event_node *node = reserve_node(test);
 
 	rca_obj_publish(&node->obj);
 	if (queue)
@@ -84,7 +85,7 @@ static inline void drop_requests(struct list_head *requests)
 	}
 }
 
-static inline void free_node(struct node *node)
+static inline void free_node(struct event_node *node)
 {
 	LIST_HEAD(requests);
 
@@ -139,7 +140,7 @@ static inline void events_exit(struct kunit *test)
 	rca_ctx_put(t->ctx);
 }
 
-static inline void post_event(struct node *node, struct rca_event *ev)
+static inline void post_event(struct event_node *node, struct rca_event *ev)
 {
 	spin_lock_irq(&node->lock);
 	rca_post(&node->src, ev);
@@ -156,12 +157,12 @@ static inline struct rca_event *new_event(struct kunit *test, u32 type)
 	return ev;
 }
 
-static inline void post(struct kunit *test, struct node *node, u32 type)
+static inline void post(struct kunit *test, struct event_node *node, u32 type)
 {
 	post_event(node, new_event(test, type));
 }
 
-static inline bool notice(struct node *node, u32 type, int status)
+static inline bool notice(struct event_node *node, u32 type, int status)
 {
 	bool fresh;
 
@@ -196,7 +197,8 @@ static inline struct rdma_cm_alt_event *deliver(struct kunit *test, struct rca_q
 }
 
 /* Deliver the next event, which must be this one. */
-static inline void expect(struct kunit *test, struct rca_queue *queue, struct node *node, u32 type)
+static inline void expect(struct kunit *test, struct rca_queue *queue, struct event_node *node,
+			  u32 type)
 {
 	struct rdma_cm_alt_event *rec = deliver(test, queue);
 
@@ -233,10 +235,10 @@ static inline void expect_none(struct kunit *test, struct rca_queue *queue)
 #define USER RDMA_CM_ALT_EVENT_USER
 
 /* Post a connection request of @node. Returns its new id. */
-static inline struct node *post_request(struct kunit *test, struct node *node)
+static inline struct event_node *post_request(struct kunit *test, struct event_node *node)
 {
 	struct events_test *t = test->priv;
-	struct node *child = reserve_node(test);
+	struct event_node *child = reserve_node(test);
 	struct rca_event *ev = new_event(test, REQUEST);
 
 	ev->rec.id = child->obj.handle;
@@ -249,7 +251,7 @@ static inline struct node *post_request(struct kunit *test, struct node *node)
 	return child;
 }
 
-static inline bool is_published(struct kunit *test, struct node *node)
+static inline bool is_published(struct kunit *test, struct event_node *node)
 {
 	struct events_test *t = test->priv;
 	struct rca_obj *obj = rca_obj_lookup(t->ctx, node->obj.handle, RCA_KIND_ID);
@@ -260,8 +262,8 @@ static inline bool is_published(struct kunit *test, struct node *node)
 	return true;
 }
 
-static inline void expect_request(struct kunit *test, struct rca_queue *queue, struct node *node,
-				  struct node *child)
+static inline void expect_request(struct kunit *test, struct rca_queue *queue,
+				  struct event_node *node, struct event_node *child)
 {
 	struct rdma_cm_alt_event *rec = deliver(test, queue);
 

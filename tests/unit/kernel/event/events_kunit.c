@@ -21,7 +21,7 @@ static void peek_empty_is_false(struct kunit *test)
 static void post_from_two_sources_keeps_the_order(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct event_node *x = new_node(test, t->a), *y = new_node(test, t->a);
 
 	post(test, x, ADDR);
 	post(test, y, ADDR);
@@ -56,7 +56,7 @@ static void alloc_sets_the_length_and_nothing_else(struct kunit *test)
 static void peek_gives_the_length_of_the_record(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct rca_event *ev = new_event(test, ADDR);
 	struct rca_delivery dlv;
 
@@ -75,7 +75,7 @@ static void peek_gives_the_length_of_the_record(struct kunit *test)
 static void peek_without_consume_loses_nothing(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct rdma_cm_alt_event *rec;
 
 	post(test, node, ADDR);
@@ -98,7 +98,7 @@ static void peek_without_consume_loses_nothing(struct kunit *test)
 static void consume_gives_credit_and_reference_back(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct rca_event *ev = new_event(test, ADDR);
 
 	ev->credit = &t->credit;
@@ -115,7 +115,7 @@ static void consume_gives_credit_and_reference_back(struct kunit *test)
 static void post_without_queue_is_dropped(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, NULL);
+	struct event_node *node = new_node(test, NULL);
 	struct rca_event *ev = new_event(test, ADDR);
 
 	ev->credit = &t->credit;
@@ -134,7 +134,7 @@ static void post_without_queue_is_dropped(struct kunit *test)
 static void set_cookie_counts_for_events_that_wait(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 
 	post(test, node, ADDR);
 	notice(node, DISCONNECTED, 0);
@@ -148,7 +148,7 @@ static void set_cookie_counts_for_events_that_wait(struct kunit *test)
 static void cookie_that_is_set_before_the_queue_counts(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, NULL);
+	struct event_node *node = new_node(test, NULL);
 	struct rdma_cm_alt_event *rec;
 
 	rca_source_set_cookie(&node->src, 77);
@@ -163,7 +163,7 @@ static void cookie_that_is_set_before_the_queue_counts(struct kunit *test)
 static void part_that_goes_last_has_nothing_to_drop(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct rca_event_count event_count = { .obj = &node->obj };
 	struct rca_event *ev;
 	int i;
@@ -183,8 +183,8 @@ static void part_that_goes_last_has_nothing_to_drop(struct kunit *test)
 static void consume_request_publishes_and_attaches_the_child(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
-	struct node *child = post_request(test, node);
+	struct event_node *node = new_node(test, t->a);
+	struct event_node *child = post_request(test, node);
 
 	look(test, t->a, false);
 	KUNIT_EXPECT_FALSE(test, is_published(test, child));
@@ -205,8 +205,8 @@ static void consume_request_publishes_and_attaches_the_child(struct kunit *test)
 static void consume_request_attaches_to_the_queue_that_the_reader_names(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
-	struct node *child = post_request(test, node);
+	struct event_node *node = new_node(test, t->a);
+	struct event_node *child = post_request(test, node);
 	struct rca_delivery dlv;
 
 	post(test, node, USER);
@@ -228,8 +228,8 @@ static void consume_request_attaches_to_the_queue_that_the_reader_names(struct k
 static void consume_request_of_closed_queue_leaves_the_child_without(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
-	struct node *child = post_request(test, node);
+	struct event_node *node = new_node(test, t->a);
+	struct event_node *child = post_request(test, node);
 
 	rca_queue_mark_closed(t->a);
 
@@ -241,7 +241,7 @@ static void consume_request_of_closed_queue_leaves_the_child_without(struct kuni
 static void notice_has_the_head_of_a_record(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct rdma_cm_alt_event *rec;
 
 	notice(node, DISCONNECTED, -ECONNRESET);
@@ -262,7 +262,7 @@ static void notice_has_the_head_of_a_record(struct kunit *test)
 static void notice_pending_twice_comes_once(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 
 	KUNIT_EXPECT_TRUE(test, notice(node, CHANGE, 0));
 	KUNIT_EXPECT_FALSE(test, notice(node, CHANGE, 0));
@@ -278,7 +278,7 @@ static void notice_pending_twice_comes_once(struct kunit *test)
 static void notice_of_timewait_has_status_zero(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 
 	notice(node, DISCONNECTED, -ETIMEDOUT);
 	notice(node, TIMEWAIT, -EIO);
@@ -290,7 +290,7 @@ static void notice_of_timewait_has_status_zero(struct kunit *test)
 static void notice_of_the_network_keeps_its_status(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 
 	notice(node, UNREACHABLE, -ETIMEDOUT);
 	notice(node, CHANGE, -EIO);
@@ -304,7 +304,7 @@ static void notice_of_the_network_keeps_its_status(struct kunit *test)
 static void notices_keep_their_order_and_status(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct event_node *x = new_node(test, t->a), *y = new_node(test, t->a);
 
 	notice(x, TIMEWAIT, -EIO);
 	post(test, y, ADDR);
@@ -331,7 +331,7 @@ static void notices_keep_their_order_and_status(struct kunit *test)
 static void notices_without_memory_are_merged(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct event_node *x = new_node(test, t->a), *y = new_node(test, t->a);
 
 	rca_no_notices = true;
 	post(test, x, ESTABLISHED);
@@ -353,7 +353,7 @@ static void notices_without_memory_are_merged(struct kunit *test)
 static void notice_while_another_is_delivered_is_kept(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct rca_delivery dlv;
 
 	notice(node, TIMEWAIT, 0);
@@ -385,7 +385,7 @@ static int waiter_wake(wait_queue_entry_t *entry, unsigned int mode, int sync, v
 static void queue_wakes_for_what_is_new(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct waiter waiter = {};
 
 	init_waitqueue_func_entry(&waiter.entry, waiter_wake);
@@ -465,7 +465,7 @@ static void expect_stat(struct kunit *test, struct rca_queue *queue, u32 ids, u3
 static void look_counts_ids_and_events(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct event_node *x = new_node(test, t->a), *y = new_node(test, t->a);
 	struct rca_queue_stat stat;
 
 	post(test, x, ADDR);
@@ -487,7 +487,7 @@ static void look_counts_ids_and_events(struct kunit *test)
 static void look_counts_each_event_of_a_notice(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct event_node *x = new_node(test, t->a), *y = new_node(test, t->a);
 
 	post(test, x, ADDR);
 	notice(y, DISCONNECTED, 0);
@@ -506,7 +506,7 @@ static void look_counts_each_event_of_a_notice(struct kunit *test)
 static void look_counts_what_moves_and_what_is_dropped(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct event_node *x = new_node(test, t->a), *y = new_node(test, t->a);
 
 	post(test, x, ADDR);
 	notice(x, DISCONNECTED, 0);

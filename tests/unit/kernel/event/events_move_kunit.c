@@ -15,8 +15,8 @@
 static void consume_request_after_move_attaches_to_the_new_queue(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
-	struct node *child = post_request(test, node);
+	struct event_node *node = new_node(test, t->a);
+	struct event_node *child = post_request(test, node);
 
 	KUNIT_EXPECT_EQ(test, 0, rca_source_move(&node->src, t->b, NULL, NULL));
 
@@ -27,8 +27,8 @@ static void consume_request_after_move_attaches_to_the_new_queue(struct kunit *t
 static void detach_hands_requests_to_the_caller(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
-	struct node *first = post_request(test, node), *second;
+	struct event_node *node = new_node(test, t->a);
+	struct event_node *first = post_request(test, node), *second;
 	struct rca_event *ev;
 	LIST_HEAD(requests);
 
@@ -54,7 +54,7 @@ static void detach_hands_requests_to_the_caller(struct kunit *test)
 static void move_keeps_the_order_of_notices(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 
 	notice(node, CHANGE, 0);
 	notice(node, REMOVAL, 0);
@@ -75,7 +75,7 @@ static void move_keeps_the_order_of_notices(struct kunit *test)
 static void attach_twice_is_einval(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, rca_source_attach(&node->src, t->b));
 	KUNIT_EXPECT_PTR_EQ(test, t->a, node->src.queue);
@@ -84,7 +84,7 @@ static void attach_twice_is_einval(struct kunit *test)
 static void attach_to_closed_queue_is_einval(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, NULL);
+	struct event_node *node = new_node(test, NULL);
 
 	rca_queue_mark_closed(t->a);
 
@@ -95,7 +95,7 @@ static void attach_to_closed_queue_is_einval(struct kunit *test)
 static void source_queue_takes_a_reference(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct rca_queue *queue = rca_source_queue(&node->src);
 
 	KUNIT_ASSERT_PTR_EQ(test, t->a, queue);
@@ -106,8 +106,8 @@ static void source_queue_takes_a_reference(struct kunit *test)
 static void move_takes_own_events_in_order_to_the_end(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
-	struct node *z = new_node(test, t->b);
+	struct event_node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct event_node *z = new_node(test, t->b);
 	u32 reported = 0;
 	u64 cookie = 77;
 
@@ -140,7 +140,7 @@ static void move_takes_own_events_in_order_to_the_end(struct kunit *test)
 static void move_back_keeps_the_order(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->b);
+	struct event_node *node = new_node(test, t->b);
 
 	post(test, node, ADDR);
 	post(test, node, ROUTE);
@@ -155,7 +155,7 @@ static void move_back_keeps_the_order(struct kunit *test)
 static void move_to_closed_queue_is_einval_and_changes_nothing(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	u32 reported = 55;
 	u64 cookie = 77;
 
@@ -173,7 +173,7 @@ static void move_to_closed_queue_is_einval_and_changes_nothing(struct kunit *tes
 static void move_to_the_same_queue_changes_the_cookie(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct event_node *x = new_node(test, t->a), *y = new_node(test, t->a);
 	u32 reported = 55;
 	u64 cookie = 77;
 
@@ -192,7 +192,7 @@ static void move_to_the_same_queue_changes_the_cookie(struct kunit *test)
 static void move_to_the_same_closed_queue_is_einval(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 
 	rca_queue_mark_closed(t->a);
 
@@ -202,7 +202,7 @@ static void move_to_the_same_closed_queue_is_einval(struct kunit *test)
 static void move_after_detach_is_enoent(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 
 	rca_source_detach(&node->src, NULL);
 
@@ -216,7 +216,7 @@ static void move_closes_the_private_queue(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct rca_queue *own = rca_queue_create(t->ctx, sizeof(t->rec), false);
-	struct node *node;
+	struct event_node *node;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, own);
 	node = new_node(test, own);
@@ -234,7 +234,7 @@ static void detach_closes_the_private_queue(struct kunit *test)
 {
 	struct events_test *t = test->priv;
 	struct rca_queue *own = rca_queue_create(t->ctx, sizeof(t->rec), false);
-	struct node *x, *y;
+	struct event_node *x, *y;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, own);
 	x = new_node(test, own);
@@ -251,7 +251,7 @@ static void detach_closes_the_private_queue(struct kunit *test)
 static void detach_drops_own_events_alone(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct event_node *x = new_node(test, t->a), *y = new_node(test, t->a);
 
 	post(test, x, ADDR);
 	expect(test, t->a, x, ADDR);
@@ -273,7 +273,7 @@ static void detach_drops_own_events_alone(struct kunit *test)
 static void detach_twice_gives_the_same_count(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 
 	post(test, node, ADDR);
 	expect(test, t->a, node, ADDR);
@@ -287,7 +287,7 @@ static void detach_twice_gives_the_same_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&t->a->ref));
 }
 
-static void expect_next_owner(struct kunit *test, struct rca_queue *queue, struct node *node)
+static void expect_next_owner(struct kunit *test, struct rca_queue *queue, struct event_node *node)
 {
 	struct rca_obj *owner = rca_queue_next_owner(queue);
 
@@ -298,7 +298,7 @@ static void expect_next_owner(struct kunit *test, struct rca_queue *queue, struc
 static void next_owner_walks_until_all_are_detached(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct event_node *x = new_node(test, t->a), *y = new_node(test, t->a);
 
 	rca_queue_mark_closed(t->a);
 
@@ -331,7 +331,7 @@ static bool end_copy(struct kunit *test, struct rca_queue *queue)
 static void detach_does_not_wait_for_a_copy(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *x = new_node(test, t->a), *y = new_node(test, t->a);
+	struct event_node *x = new_node(test, t->a), *y = new_node(test, t->a);
 
 	post(test, x, ADDR);
 	post(test, y, ROUTE);
@@ -345,7 +345,7 @@ static void detach_does_not_wait_for_a_copy(struct kunit *test)
 static void move_does_not_wait_for_a_copy(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *x = new_node(test, t->a);
+	struct event_node *x = new_node(test, t->a);
 	u32 reported;
 
 	notice(x, DISCONNECTED, 0);
@@ -365,8 +365,8 @@ static void move_does_not_wait_for_a_copy(struct kunit *test)
 static void request_that_moves_during_a_copy(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
-	struct node *child = post_request(test, node);
+	struct event_node *node = new_node(test, t->a);
+	struct event_node *child = post_request(test, node);
 
 	begin_copy(test, t->a);
 	KUNIT_EXPECT_TRUE(test, t->dlv.has_child);
@@ -381,7 +381,7 @@ static void request_that_moves_during_a_copy(struct kunit *test)
 
 struct queue_race {
 	struct rca_queue *queues[2];
-	struct node *nodes[RACE_NODES];
+	struct event_node *nodes[RACE_NODES];
 	struct mutex check; /* serialises the end of deliveries with their checks */
 	atomic_t posters;
 	atomic_t delivered;
@@ -392,7 +392,7 @@ struct queue_race {
 static bool race_deliver(struct queue_race *race, struct rca_queue *queue)
 {
 	struct rca_delivery dlv;
-	struct node *node;
+	struct event_node *node;
 	bool found;
 
 	mutex_lock(&queue->reading);
@@ -412,7 +412,7 @@ static bool race_deliver(struct queue_race *race, struct rca_queue *queue)
 	return found;
 }
 
-static void race_post(struct queue_race *race, struct node *node)
+static void race_post(struct queue_race *race, struct event_node *node)
 {
 	u64 number;
 
@@ -484,7 +484,7 @@ static void move_by_many_loses_nothing(struct kunit *test)
 static void detach_race_run(void *arg, unsigned int n)
 {
 	struct queue_race *race = arg;
-	struct node *node = race->nodes[0];
+	struct event_node *node = race->nodes[0];
 	u32 reported;
 
 	switch (n) {

@@ -142,7 +142,7 @@ static void head_is_clamped(struct kunit *test)
 static void taken_events_count_when_they_are_reaped(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
 
 	post(test, node, ADDR);
@@ -164,7 +164,7 @@ static void taken_events_count_when_they_are_reaped(struct kunit *test)
 static void full_ring_leaves_the_rest_to_the_queue(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
 	int i;
 
@@ -183,7 +183,7 @@ static void full_ring_leaves_the_rest_to_the_queue(struct kunit *test)
 static void nothing_is_put_in_while_somebody_reads(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
 
 	t->a->readers = 1;
@@ -196,7 +196,7 @@ static void nothing_is_put_in_while_somebody_reads(struct kunit *test)
 static void nothing_is_put_in_while_somebody_moves_events(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
 
 	post(test, node, ADDR);
@@ -218,7 +218,7 @@ static void nothing_is_put_in_while_somebody_moves_events(struct kunit *test)
 static void event_that_is_being_delivered_is_not_put_in(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user;
 
 	post(test, node, ADDR);
@@ -238,7 +238,7 @@ static void event_that_is_being_delivered_is_not_put_in(struct kunit *test)
 static void peek_finds_nothing_while_there_are_records(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
 
 	post(test, node, ADDR);
@@ -254,7 +254,7 @@ static void peek_finds_nothing_while_there_are_records(struct kunit *test)
 static void notice_has_one_record_an_event(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
 
 	notice(node, DISCONNECTED, -5);
@@ -275,7 +275,7 @@ static void notice_has_one_record_an_event(struct kunit *test)
 static void notice_that_does_not_fit_waits_with_its_rest(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user;
 	int i;
 
@@ -297,7 +297,7 @@ static void notice_that_does_not_fit_waits_with_its_rest(struct kunit *test)
 static void merged_notices_are_put_in_at_once(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user;
 
 	rca_no_notices = true;
@@ -315,7 +315,7 @@ static void merged_notices_are_put_in_at_once(struct kunit *test)
 static void merged_notice_is_put_in_when_it_is_posted(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
 
 	rca_no_notices = true;
@@ -330,7 +330,7 @@ static void merged_notice_is_put_in_when_it_is_posted(struct kunit *test)
 static void notices_are_put_in_in_order(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user;
 
 	notice(node, TIMEWAIT, 0);
@@ -350,7 +350,7 @@ static void notices_are_put_in_in_order(struct kunit *test)
 static void move_takes_records_back_in_order(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a), *other = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a), *other = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
 	u32 reported;
 
@@ -371,7 +371,7 @@ static void move_takes_records_back_in_order(struct kunit *test)
 static void detach_takes_records_back(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
 
 	post(test, node, ADDR);
@@ -387,7 +387,7 @@ static void detach_takes_records_back(struct kunit *test)
 static void records_that_went_round_are_taken_back(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a), *other = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a), *other = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
 	int i;
 
@@ -413,7 +413,7 @@ static void records_that_went_round_are_taken_back(struct kunit *test)
 static void close_of_the_ring_gives_everything_back(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
 	int i;
 
@@ -436,7 +436,7 @@ static void close_of_the_ring_gives_everything_back(struct kunit *test)
 static void close_of_the_ring_keeps_the_order_of_records(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a), *other = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a), *other = new_node(test, t->a);
 	int i;
 
 	rca_no_notices = true;
@@ -457,7 +457,7 @@ static void close_of_the_ring_keeps_the_order_of_records(struct kunit *test)
 static void close_of_the_ring_takes_all_records_of_a_notice_back(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a), *other = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a), *other = new_node(test, t->a);
 
 	rca_no_notices = true;
 	map_ring(test, t->a);
@@ -474,9 +474,9 @@ static void close_of_the_ring_takes_all_records_of_a_notice_back(struct kunit *t
 static void request_is_put_in_by_who_may_publish(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
-	struct node *child = post_request(test, node);
+	struct event_node *child = post_request(test, node);
 
 	post(test, node, USER);
 	expect_taken(test, &user, NO_EVENT);
@@ -496,9 +496,9 @@ static void request_is_put_in_by_who_may_publish(struct kunit *test)
 static void request_that_moves_hides_its_id_again(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
-	struct node *child = post_request(test, node);
+	struct event_node *child = post_request(test, node);
 
 	rca_queue_fill(t->a);
 	notice(child, DISCONNECTED, 0);
@@ -520,8 +520,8 @@ static void request_that_moves_hides_its_id_again(struct kunit *test)
 static void request_that_moves_while_its_id_is_destroyed(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
-	struct node *child = post_request(test, node);
+	struct event_node *node = new_node(test, t->a);
+	struct event_node *child = post_request(test, node);
 
 	map_ring(test, t->a);
 	rca_queue_fill(t->a);
@@ -544,8 +544,8 @@ static void request_that_moves_while_its_id_is_destroyed(struct kunit *test)
 static void request_that_moves_after_its_id(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
-	struct node *child = post_request(test, node);
+	struct event_node *node = new_node(test, t->a);
+	struct event_node *child = post_request(test, node);
 
 	map_ring(test, t->a);
 	rca_queue_fill(t->a);
@@ -560,7 +560,7 @@ static void request_that_moves_after_its_id(struct kunit *test)
 
 static void nothing_is_reaped_without_a_queue(struct kunit *test)
 {
-	struct node *node = new_node(test, NULL);
+	struct event_node *node = new_node(test, NULL);
 
 	rca_source_reap(&node->src);
 	KUNIT_EXPECT_NULL(test, node->src.queue);
@@ -570,9 +570,9 @@ static void nothing_is_reaped_without_a_queue(struct kunit *test)
 static void request_that_goes_is_handed_to_the_caller(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
-	struct node *child = post_request(test, node);
+	struct event_node *child = post_request(test, node);
 	LIST_HEAD(requests);
 
 	rca_queue_fill(t->a);
@@ -613,7 +613,7 @@ static void look_tells_of_the_ring(struct kunit *test)
 static void look_does_not_count_what_was_taken(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	struct ring_user user = map_ring(test, t->a);
 	struct rca_queue_stat seen;
 

@@ -20,7 +20,7 @@ struct ring_race {
 	struct events_test *t;
 	struct ring_user user;
 	struct mutex lock; /* who takes records, and who makes the kernel take some back */
-	struct node *nodes[2];
+	struct event_node *nodes[2];
 	atomic_t posters;
 	atomic_t delivered;
 	atomic_t failed;
@@ -32,7 +32,7 @@ static void race_post(struct ring_race *race)
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
-		struct node *node = race->nodes[i % 2];
+		struct event_node *node = race->nodes[i % 2];
 		struct rca_event *ev = rca_event_alloc(node->obj.ctx, GFP_KERNEL);
 
 		if (IS_ERR(ev)) {
@@ -177,7 +177,7 @@ static void head_that_lies_harms_nothing_but_its_events(struct kunit *test)
 static void filling_ends_while_records_are_taken(struct kunit *test)
 {
 	struct events_test *t = test->priv;
-	struct node *node = new_node(test, t->a);
+	struct event_node *node = new_node(test, t->a);
 	u32 i, entries = 64, most = entries * 16;
 
 	for (i = 0; i < 2 * most; i++)

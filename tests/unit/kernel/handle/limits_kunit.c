@@ -12,6 +12,7 @@
 #include "fake/fake_transport.h"
 #include "fake/race.h"
 #include "ops/teardown.h"
+#include "lib/testing.h"
 
 #define IDS RDMA_CM_ALT_RESOURCE_IDS
 #define EVENTS RDMA_CM_ALT_RESOURCE_EVENTS

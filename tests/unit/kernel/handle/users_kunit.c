@@ -8,6 +8,8 @@
 #include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 
+#include "lib/testing.h"
+
 static void users_have_workqueues_of_their_own(struct kunit *test)
 {
 	struct rca_account a, again, b;

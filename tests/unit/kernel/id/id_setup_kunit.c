@@ -16,6 +16,7 @@
 #include "id/send_window.h"
 #include "fake/race.h"
 #include "ops/teardown.h"
+#include "lib/testing.h"
 
 #define ROUNDS 200
 

@@ -13,6 +13,7 @@
 #include "connect/connect.h"
 #include "fake/fake_suite.h"
 #include "ops/teardown.h"
+#include "lib/testing.h"
 
 static void expect_event(struct kunit *test, u32 type)
 {

@@ -17,6 +17,7 @@
 #include "fake/race.h"
 #include "ops/teardown.h"
 #include "trunk/peers.h"
+#include "lib/testing.h"
 
 #define OTHER_GUID	cpu_to_be64(1)
 #define OTHER_QP	78

@@ -19,6 +19,7 @@
 #include "id/send_window.h"
 #include "ops/shutdown.h"
 #include "ops/teardown.h"
+#include "lib/testing.h"
 
 #define PLACES		32
 #define HALF		16	/* for the silent peers of a user */

@@ -18,6 +18,7 @@
 #include "fake/fake_suite.h"
 #include "ops/options.h"
 #include "ops/teardown.h"
+#include "lib/testing.h"
 
 #define SILENCE_MS	50
 #define NEVER_MS	3600000

@@ -20,6 +20,7 @@
 #include "listen/listen.h"
 #include "fake/race.h"
 #include "ops/teardown.h"
+#include "lib/testing.h"
 
 #define COOKIE	0x57a7e
 #define ROUNDS	3

@@ -10,6 +10,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "fake/addresses.h"
+#include "lib/testing.h"
 
 /* Captured: a REQ from 10.9.0.1 port 35666 to 10.9.0.1. */
 static const u8 captured[RCA_WIRE_HDR_LEN] = {

@@ -27,6 +27,7 @@
 #include "fake/netrig.h"
 #include "listen/req_handler.h"
 #include "transport/transport.h"
+#include "lib/testing.h"
 #include "lib/wire.h"
 
 #define NEIGHBOUR	"10.77.0.9"

@@ -19,6 +19,7 @@
 #include <net/net_namespace.h>
 
 #include "fake/kept.h"
+#include "lib/testing.h"
 
 static void report_one(u32 handle, bool keep)
 {

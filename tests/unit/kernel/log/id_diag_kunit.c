@@ -8,6 +8,7 @@
 #include "fake/kept.h"
 #include "connect/req_retransmit.h"
 #include "ops/teardown.h"
+#include "lib/testing.h"
 
 static void set(union rca_addr *addr, const char *host, u16 port)
 {

@@ -16,6 +16,7 @@
 #include "fake/kept.h"
 #include "log/failure_log.h"
 #include "trunk_conn/conn.h"
+#include "lib/testing.h"
 #include "trunk_conn/transport_trunk.h"
 
 static const int attrs[] = {

@@ -13,6 +13,7 @@
 #include "connect/connect.h"
 #include "fake/fake_suite.h"
 #include "trunk/peers.h"
+#include "lib/testing.h"
 #include "trunk_conn/transport_trunk.h"
 
 /* Enough for all attributes. */

@@ -19,6 +19,7 @@
 #include "fake/race.h"
 #include "ops/shutdown.h"
 #include "ops/teardown.h"
+#include "lib/testing.h"
 
 static int groups(struct kunit *test)
 {

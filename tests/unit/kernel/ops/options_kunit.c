@@ -19,6 +19,7 @@
 #include "listen/listen.h"
 #include "resolve/qp_attr.h"
 #include "ops/teardown.h"
+#include "lib/testing.h"
 
 static struct rca_id *new_id(struct kunit *test)
 {

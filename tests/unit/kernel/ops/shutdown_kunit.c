@@ -18,6 +18,7 @@
 #include "listen/listen.h"
 #include "port/ports_fixture.h"
 #include "ops/teardown.h"
+#include "lib/testing.h"
 
 static struct rca_id *new_id(struct kunit *test)
 {

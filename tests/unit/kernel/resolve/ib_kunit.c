@@ -16,6 +16,7 @@
 #include "transport/group_ib.h"
 #include "listen/req_ib.h"
 #include "resolve/route_ib.h"
+#include "lib/testing.h"
 #include "lib/wire.h"
 
 #define PKEY 0x8001

@@ -11,6 +11,8 @@
 #include <linux/delay.h>
 #include <linux/string.h>
 
+#include "lib/testing.h"
+
 #define USER	70001
 #define DEVICE	7
 #define PORT	1

@@ -10,6 +10,7 @@
 #include <kunit/test.h>
 
 #include "fake/fake_suite.h"
+#include "lib/testing.h"
 
 /* Of the paths; they have no other differences. */
 enum { OLD_SL = 3, NEW_SL, IN_SL, OUT_SL };

@@ -12,6 +12,8 @@
 #include <linux/string.h>
 #include <rdma/ib_sa.h>
 
+#include "lib/testing.h"
+
 static void question_has_what_is_wanted(struct kunit *test)
 {
 	struct rca_service_wanted wanted = { .service_id = 0x1122334455667788ULL };

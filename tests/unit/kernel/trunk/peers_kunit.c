@@ -13,6 +13,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "device/devices.h"
+#include "lib/testing.h"
 
 #define DEVICE		70007
 #define OTHER_DEVICE	70008

@@ -10,6 +10,7 @@
 #include <kunit/test.h>
 #include <linux/jiffies.h>
 
+#include "lib/testing.h"
 #include "trunk/trunk.h"
 
 #define COUNT	4

@@ -17,6 +17,7 @@
 #include "device/devices.h"
 #include "fake/addresses.h"
 #include "fake/device_bench.h"
+#include "lib/testing.h"
 #include "lib/wire.h"
 #include "listen/req_handler.h"
 #include "ops/options.h"

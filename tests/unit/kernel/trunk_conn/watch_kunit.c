@@ -12,6 +12,7 @@
 
 #include "fake/device_bench.h"
 #include "trunk/open.h"
+#include "lib/testing.h"
 
 #define DEATH_MS	1000
 

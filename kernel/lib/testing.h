@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What unit tests need of files beyond their headers. A module without unit tests has it as static.
+ */
+#ifndef RCA_TESTING_H
+#define RCA_TESTING_H
+
+#include <linux/kconfig.h>
+
+#if IS_ENABLED(CONFIG_RDMA_CM_ALT_KUNIT)
+#define RCA_VISIBLE_IF_KUNIT
+
+#include <linux/types.h>
+#include <rdma/ib_sa.h>
+
+struct rca_event;
+struct rca_id;
+struct rca_path_answer;
+struct rca_queue;
+struct rca_service_wanted;
+struct rca_services;
+struct sa_service_rec;
+struct sk_buff;
+union rca_addr;
+
+/* Parameters of the module, and other settings */
+extern bool rca_no_notices;
+extern unsigned int rca_context_limits[];
+extern unsigned int rca_max_own_wq;
+extern unsigned int rca_path_cache_max;
+extern unsigned int rca_peer_death_ms;
+extern unsigned int rca_peers_interval_ms;
+extern unsigned int rca_peers_max;
+extern unsigned int rca_place_hold_ms;
+extern unsigned int rca_trunk_max;
+extern unsigned int rca_user_limits[];
+extern unsigned int rca_window_timeout_ms;
+
+/* Events, and the work of ids */
+void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue);
+bool rca_id_work_pending(const struct rca_id *id);
+void rca_id_flush_work(struct rca_id *id);
+
+/* Paths, service records and groups of the subnet administrator, and headers of requests */
+ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct sa_path_rec *rec);
+int rca_path_sort(const struct sa_path_rec *recs, unsigned int count,
+		  struct rca_path_answer *answer);
+void rca_path_cache_clear(void);
+ib_sa_comp_mask rca_service_question(const struct rca_service_wanted *wanted,
+				     struct sa_service_rec *rec);
+int rca_services_keep(struct rca_services **services, const struct sa_service_rec *recs,
+		      unsigned int count);
+int rca_group_mgid(const union rca_addr *group, enum ib_gid_type type, union ib_gid *mgid);
+int rca_group_ib_mgid(const union rca_addr *group, const union ib_gid *subnet, bool cm_signature,
+		      union ib_gid *mgid);
+ib_sa_comp_mask rca_group_ib_mask(u16 ps);
+void rca_wire_put_hdr(u8 *hdr, const union rca_addr *src, const union rca_addr *dst);
+
+/* What an administrator is told */
+const char *rca_id_reason(const struct rca_id *id, u32 event, int reason);
+int rca_nl_put_transport(struct sk_buff *skb, const struct rca_id *id);
+void rca_monitor_flush(void);
+
+#else
+#define RCA_VISIBLE_IF_KUNIT static
+#endif
+
+#endif /* RCA_TESTING_H */
