@@ -32,7 +32,6 @@
 #define RCA_HAVE_GENL_MULTICAST_FILTERED 1
 #define RCA_HAVE_PREPARE_CM_MRA 1
 #define RCA_HAVE_PRIVILEGED_QKEY 1
-#define RCA_HAVE_IMPORT_NS_STRING 1
 #define RCA_HAVE_RAW_CAP 1
 #define RCA_HAVE_PORT_PLACES 1
 #define RCA_HAVE_SERVICE_REC_GET 1
@@ -129,13 +128,6 @@ static inline int rca_flush_access(const struct ib_device *dev)
 {
 	return 0;
 }
-#endif
-
-/* Import a namespace of symbols; its name is a string since 6.13. */
-#ifdef RCA_HAVE_IMPORT_NS_STRING
-#define RCA_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
-#else
-#define RCA_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
 #endif
 
 /* Has another name before 6.16. */

@@ -291,19 +291,3 @@ static int probe(struct ib_sa_client *sa, struct ib_device *dev, struct sa_servi
 
 #ifdef RCA_BEFORE_SERVICE_REC_GET
 #endif
-
-/*
- * The namespace of symbols is a string, or a name of which the kernel makes a string. Both accept a
- * string, but the older form adds its quotes.
- */
-#undef MODULE_INFO
-#define MODULE_INFO(tag, info) static const char namespace[] = info
-#ifdef RCA_PROBE_IMPORT_NS_STRING
-MODULE_IMPORT_NS("ns");
-static_assert(sizeof(namespace) == sizeof("ns"), "the argument is a name");
-#endif
-
-#ifdef RCA_BEFORE_IMPORT_NS_STRING
-MODULE_IMPORT_NS(ns);
-static_assert(sizeof(namespace) == sizeof("ns"), "the argument is something else");
-#endif

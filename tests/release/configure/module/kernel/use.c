@@ -86,4 +86,3 @@ module_init(use_init);
 
 MODULE_DESCRIPTION("Uses the differences between kernels");
 MODULE_LICENSE("Dual BSD/GPL");
-RCA_IMPORT_NS(NONE);
