@@ -58,143 +58,89 @@ static const struct rca_devices_ops devices_ops = {
 	.changed = rca_listen_devices_changed,
 };
 
-static int __init rca_init(void)
+static int __init init_transports(void)
 {
-	int ret;
-
 	rca_tp_ib_init(&upcalls);
 	rca_tp_iw_init(&upcalls);
 	rca_tp_trunk_init(&upcalls);
-	ret = rca_users_init();
-	if (ret)
-		return ret;
-	ret = rca_iw_connect_init();
-	if (ret)
-		goto err_users;
-	ret = rca_events_init();
-	if (ret)
-		goto err_iw;
-	ret = rca_log_init();
-	if (ret)
-		goto err_events;
-	ret = rca_timing_net_init();
-	if (ret)
-		goto err_log;
-	ret = rca_ports_init();
-	if (ret)
-		goto err_timing;
-	ret = rca_windows_init();
-	if (ret)
-		goto err_ports;
-	ret = rca_neigh_init();
-	if (ret)
-		goto err_window;
-	ret = rca_path_cache_init();
-	if (ret)
-		goto err_neigh;
-	ret = rca_path_query_init();
-	if (ret)
-		goto err_paths;
-	ret = rca_peers_init();
-	if (ret)
-		goto err_queries;
-	ret = rca_links_init();
-	if (ret)
-		goto err_peers;
-	ret = rca_trunks_init(&rca_tp_trunk_upcalls, rca_open_work);
-	if (ret)
-		goto err_links;
-	ret = rca_ids_init();
-	if (ret)
-		goto err_trunks;
-	ret = rca_group_init();
-	if (ret)
-		goto err_ids;
+	return rca_iw_connect_init();
+}
+
+static int __init init_trunks(void)
+{
+	return rca_trunks_init(&rca_tp_trunk_upcalls, rca_open_work);
+}
+
+static int __init init_sa(void)
+{
 	ib_sa_register_client(&rca_sa_client);
-	ret = rca_netwatch_init();
-	if (ret)
-		goto err_sa;
-	ret = rca_listen_update_init();
-	if (ret)
-		goto err_netwatch;
-	ret = rca_devices_init(&devices_ops);
-	if (ret)
-		goto err_listen;
-	ret = rca_netlink_init();
-	if (ret)
-		goto err_devices;
-	ret = rca_chardev_init();
-	if (ret)
-		goto err_netlink;
+	return 0;
+}
+
+static void exit_sa(void)
+{
+	ib_sa_unregister_client(&rca_sa_client);	/* waits for callbacks */
+}
+
+static int __init init_devices(void)
+{
+	return rca_devices_init(&devices_ops);
+}
+
+/* The parts of the module, in the order of init; exit is in reverse order. */
+static const struct {
+	int (*init)(void);
+	void (*exit)(void);
+} parts[] __refconst = {
+	{ rca_users_init, rca_users_exit },
+	{ init_transports, rca_iw_connect_exit },
+	{ rca_events_init, rca_events_exit },
+	{ rca_log_init, rca_log_exit },
+	{ rca_timing_net_init, rca_timing_net_exit },
+	{ rca_ports_init, rca_ports_exit },
+	{ rca_windows_init, rca_windows_exit },
+	{ rca_neigh_init, rca_neigh_exit },
+	{ rca_path_cache_init, rca_path_cache_exit },
+	{ rca_path_query_init, rca_path_query_exit },
+	{ rca_peers_init, rca_peers_exit },
+	{ rca_links_init, rca_links_exit },
+	{ init_trunks, rca_trunks_exit },
+	{ rca_ids_init, rca_ids_exit },
+	{ rca_group_init, rca_group_exit },
+	{ init_sa, exit_sa },
+	{ rca_netwatch_init, rca_netwatch_exit },
+	{ rca_listen_update_init, rca_listen_update_exit },
+	{ init_devices, rca_devices_exit },
+	{ rca_netlink_init, rca_netlink_exit },
+	{ NULL, rca_shutdown_exit },
+	{ rca_chardev_init, rca_chardev_exit },
+};
+
+static void exit_parts(unsigned int count)
+{
+	while (count--)
+		parts[count].exit();
+}
+
+static int __init rca_init(void)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		ret = parts[i].init ? parts[i].init() : 0;
+		if (ret) {
+			exit_parts(i);
+			return ret;
+		}
+	}
 	rca_nl_allow_dumps();
 	return 0;
-
-err_netlink:
-	rca_netlink_exit();
-err_devices:
-	rca_devices_exit();
-err_listen:
-	rca_listen_update_exit();
-err_netwatch:
-	rca_netwatch_exit();
-err_sa:
-	ib_sa_unregister_client(&rca_sa_client);	/* waits for callbacks */
-	rca_group_exit();
-err_ids:
-	rca_ids_exit();
-err_trunks:
-	rca_trunks_exit();
-err_links:
-	rca_links_exit();
-err_peers:
-	rca_peers_exit();
-err_queries:
-	rca_path_query_exit();
-err_paths:
-	rca_path_cache_exit();
-err_neigh:
-	rca_neigh_exit();
-err_window:
-	rca_windows_exit();
-err_ports:
-	rca_ports_exit();
-err_timing:
-	rca_timing_net_exit();
-err_log:
-	rca_log_exit();
-err_events:
-	rca_events_exit();
-err_iw:
-	rca_iw_connect_exit();
-err_users:
-	rca_users_exit();
-	return ret;
 }
 
 static void __exit rca_exit(void)
 {
-	rca_chardev_exit();
-	rca_shutdown_exit();
-	rca_netlink_exit();
-	rca_devices_exit();
-	rca_listen_update_exit();
-	rca_netwatch_exit();
-	ib_sa_unregister_client(&rca_sa_client);	/* waits for callbacks */
-	rca_group_exit();
-	rca_ids_exit();
-	rca_trunks_exit();
-	rca_links_exit();
-	rca_peers_exit();
-	rca_path_query_exit();
-	rca_path_cache_exit();
-	rca_neigh_exit();
-	rca_windows_exit();
-	rca_ports_exit();
-	rca_timing_net_exit();
-	rca_log_exit();
-	rca_events_exit();
-	rca_iw_connect_exit();
-	rca_users_exit();
+	exit_parts(ARRAY_SIZE(parts));
 }
 
 module_init(rca_init);
