@@ -87,6 +87,19 @@ static void port_release(struct kobject *kobj)
 	kref_put(&port_of(kobj)->conf->ref, conf_free);
 }
 
+/* Has a RoCE port GIDs of a type? Any context. */
+static bool port_supports(struct ib_device *ibdev, u32 port, enum ib_gid_type type)
+{
+	switch (type) {
+	case IB_GID_TYPE_ROCE:
+		return rdma_protocol_roce_eth_encap(ibdev, port);
+	case IB_GID_TYPE_ROCE_UDP_ENCAP:
+		return rdma_protocol_roce_udp_encap(ibdev, port);
+	default:
+		return false;
+	}
+}
+
 static ssize_t default_roce_mode_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%s\n", mode_names[READ_ONCE(port_of(kobj)->gid_type)]);
@@ -102,7 +115,7 @@ static ssize_t default_roce_mode_store(struct kobject *kobj, struct kobj_attribu
 		type = IB_GID_TYPE_ROCE_UDP_ENCAP;
 	else if (!sysfs_streq(buf, mode_names[IB_GID_TYPE_ROCE]))
 		return -EINVAL;
-	if (!rca_port_supports(port->conf->ibdev, port->number, type))
+	if (!port_supports(port->conf->ibdev, port->number, type))
 		return -EINVAL;
 	WRITE_ONCE(port->gid_type, type);
 	return count;
@@ -159,28 +172,7 @@ static enum ib_gid_type initial_gid_type(struct ib_device *ibdev, u32 port)
 	enum ib_gid_type other = default_roce_mode == 1 ? IB_GID_TYPE_ROCE_UDP_ENCAP :
 							  IB_GID_TYPE_ROCE;
 
-	return rca_port_supports(ibdev, port, type) ? type : other;
-}
-
-/**
- * rca_port_supports() - check whether a RoCE port has GIDs of a type
- * @ibdev: the device
- * @port: the port
- * @type: the type
- *
- * Context: Any context.
- * Return: true: it does; false also for a port that is not RoCE.
- */
-bool rca_port_supports(struct ib_device *ibdev, u32 port, enum ib_gid_type type)
-{
-	switch (type) {
-	case IB_GID_TYPE_ROCE:
-		return rdma_protocol_roce_eth_encap(ibdev, port);
-	case IB_GID_TYPE_ROCE_UDP_ENCAP:
-		return rdma_protocol_roce_udp_encap(ibdev, port);
-	default:
-		return false;
-	}
+	return port_supports(ibdev, port, type) ? type : other;
 }
 
 /**

@@ -12,6 +12,5 @@ struct rca_port_sysfs *rca_port_sysfs_create(struct ib_device *ibdev);
 void rca_port_sysfs_destroy(struct rca_port_sysfs *conf);
 enum ib_gid_type rca_port_sysfs_gid_type(const struct rca_port_sysfs *conf, u32 port);
 u8 rca_port_sysfs_tos(const struct rca_port_sysfs *conf, u32 port);
-bool rca_port_supports(struct ib_device *ibdev, u32 port, enum ib_gid_type type);
 
 #endif /* RCA_PORT_SYSFS_H */

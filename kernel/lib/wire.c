@@ -91,12 +91,6 @@ __be64 rca_wire_addr_service_id(u16 ps, const union rca_addr *addr)
 	return rca_wire_service_id(ps, rca_addr_port(addr));
 }
 
-/* The port space of a service ID that belongs to a port. */
-u16 rca_wire_sid_ps(__be64 service_id)
-{
-	return (u16)(be64_to_cpu(service_id) >> 16);
-}
-
 /* The port of a service ID that belongs to a port. */
 __be16 rca_wire_sid_port(__be64 service_id)
 {

@@ -37,7 +37,6 @@ enum rca_wire_msg {
 
 __be64 rca_wire_service_id(u16 ps, __be16 port);
 __be64 rca_wire_addr_service_id(u16 ps, const union rca_addr *addr);
-u16 rca_wire_sid_ps(__be64 service_id);
 __be16 rca_wire_sid_port(__be64 service_id);
 unsigned int rca_wire_private_max(enum rca_wire_msg msg, sa_family_t family);
 u16 rca_wire_put_private(u8 *data, const union rca_addr *src, const union rca_addr *dst,

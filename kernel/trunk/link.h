@@ -194,7 +194,6 @@ bool rca_link_needs_completion(const struct rca_trunk_link *link);
 void rca_link_push(struct rca_trunk_link *link);
 void rca_trunk_push(struct rca_trunk *trunk);
 void rca_trunk_probe(struct rca_trunk *trunk);
-int rca_trunk_send(struct rca_trunk *trunk, const struct rca_trunk_record *record);
 int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf);
 void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc);
 void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc);

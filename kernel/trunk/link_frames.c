@@ -246,23 +246,6 @@ void rca_trunk_push(struct rca_trunk *trunk)
 }
 
 /**
- * rca_trunk_send() - send a record
- * @trunk: the trunk
- * @record: the record
- *
- * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
- * Return: 0; -EAGAIN: too much is not acknowledged; -ENOTCONN: there is no session; another errno:
- * the record is invalid.
- */
-int rca_trunk_send(struct rca_trunk *trunk, const struct rca_trunk_record *record)
-{
-	int ret = rca_trunk_add(trunk, record);
-
-	rca_trunk_push(trunk);
-	return ret;
-}
-
-/**
  * rca_trunk_probe() - find out whether the peer is still there
  * @trunk: the trunk
  *
@@ -275,7 +258,8 @@ void rca_trunk_probe(struct rca_trunk *trunk)
 	static const struct rca_trunk_record ping = { .type = RCA_RECORD_PING };
 
 	lockdep_assert_held(&trunk->lock);
-	rca_trunk_send(trunk, &ping);
+	rca_trunk_add(trunk, &ping);
+	rca_trunk_push(trunk);
 }
 
 /* Handles a record. Returns 0, or an errno if it is refused. */

@@ -20,10 +20,8 @@ struct rca_trunk;
 #define RCA_WATCH_PORT		(1UL * HZ)
 
 /* watch.c */
-unsigned long rca_watch_time(void);
 bool rca_watch_is_on(const struct rca_trunk *trunk);
 bool rca_watch_needs_link(const struct rca_trunk *trunk);
-unsigned long rca_watch_idle_time(void);
 bool rca_watch_is_idle(struct rca_trunk *trunk);
 unsigned long rca_watch_idle_for(const struct rca_trunk *trunk);
 bool rca_watch_is_silent(const struct rca_trunk *trunk);

@@ -102,7 +102,7 @@ module_param_cb(peer_death_ms, &peer_death_ops, &rca_peer_death_ms, 0644);
 MODULE_PARM_DESC(peer_death_ms, "milliseconds of silence after which the connections over a trunk end, 500 at least; 0: never");
 
 /* Silence after which a session is lost, in jiffies; 0: peers are not watched. Any context. */
-unsigned long rca_watch_time(void)
+static unsigned long death_time(void)
 {
 	return msecs_to_jiffies(READ_ONCE(rca_peer_death_ms));
 }
@@ -111,7 +111,7 @@ unsigned long rca_watch_time(void)
 bool rca_watch_is_on(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	return rca_watch_time() && trunk->session.number && trunk->users;
+	return death_time() && trunk->session.number && trunk->users;
 }
 
 /* Is there something to send? Likewise. */
@@ -122,7 +122,7 @@ bool rca_watch_needs_link(const struct rca_trunk *trunk)
 }
 
 /* Time without a message after which a link ends, in jiffies. Any context. */
-unsigned long rca_watch_idle_time(void)
+static unsigned long idle_time(void)
 {
 	return min(READ_ONCE(trunk_idle_s), MOST_IDLE_S) * HZ;
 }
@@ -140,7 +140,7 @@ bool rca_watch_is_idle(struct rca_trunk *trunk)
 
 	spin_lock(&trunk->lock);
 	idle = may_idle(trunk) && !trunk->port_down &&
-	       time_after_eq(jiffies, trunk->link->used_at + rca_watch_idle_time());
+	       time_after_eq(jiffies, trunk->link->used_at + idle_time());
 	spin_unlock(&trunk->lock);
 	return idle;
 }
@@ -176,7 +176,7 @@ unsigned long rca_watch_idle_for(const struct rca_trunk *trunk)
 bool rca_watch_is_silent(const struct rca_trunk *trunk)
 {
 	return rca_watch_is_on(trunk) &&
-	       time_after_eq(jiffies, trunk->heard_at + rca_watch_time()) &&
+	       time_after_eq(jiffies, trunk->heard_at + death_time()) &&
 	       (!trunk->up || trunk->probes >= RCA_WATCH_PROBES);
 }
 
@@ -273,7 +273,7 @@ void rca_watch_peer(struct rca_trunk *trunk)
 {
 	spin_lock(&trunk->lock);
 	if (trunk->up && rca_watch_is_on(trunk) &&
-	    time_after_eq(jiffies, trunk->probed_at + rca_watch_time() / RCA_WATCH_PROBES)) {
+	    time_after_eq(jiffies, trunk->probed_at + death_time() / RCA_WATCH_PROBES)) {
 		trunk->probed_at = jiffies;
 		trunk->probes++;
 		if (!trunk->port_down)
@@ -314,8 +314,8 @@ static unsigned long earlier(unsigned long a, unsigned long b)
 static unsigned long link_time(const struct rca_trunk *trunk)
 {
 	const struct rca_trunk_link *link = trunk->link;
-	unsigned long idle_at = link->used_at + rca_watch_idle_time();
-	unsigned long death = rca_watch_time();
+	unsigned long idle_at = link->used_at + idle_time();
+	unsigned long death = death_time();
 
 	if (!death)
 		return idle_at;
@@ -334,13 +334,13 @@ static unsigned long retry_time(const struct rca_trunk *trunk)
 
 	/* Its work runs when it has a place. */
 	if (READ_ONCE(trunk->has_place) == RCA_PLACE_WAITS)
-		return trunk->heard_at + rca_watch_time();
+		return trunk->heard_at + death_time();
 	if (rca_watch_needs_link(trunk))
 		at = earlier(at, trunk->down_at + REOPEN_TIME);
 	if (!rca_watch_is_on(trunk))
 		return at;
-	return trunk->unusable ? trunk->heard_at + rca_watch_time() :
-				 earlier(at, trunk->heard_at + rca_watch_time());
+	return trunk->unusable ? trunk->heard_at + death_time() :
+				 earlier(at, trunk->heard_at + death_time());
 }
 
 /* Does a trunk have to be looked at later? */
@@ -357,7 +357,7 @@ static bool is_timed(const struct rca_trunk *trunk)
 /* When a trunk has to be looked at whose port is down: some drivers do not tell that it is up. */
 static unsigned long port_time(void)
 {
-	unsigned long death = rca_watch_time();
+	unsigned long death = death_time();
 
 	return jiffies + (death ? min(death / RCA_WATCH_PROBES, RCA_WATCH_PORT) : RCA_WATCH_PORT);
 }

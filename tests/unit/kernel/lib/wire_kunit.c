@@ -53,7 +53,6 @@ static void service_id_there_and_back_is_the_same(struct kunit *test)
 	__be64 sid = rca_wire_service_id(c->ps, cpu_to_be16(c->port));
 
 	KUNIT_EXPECT_EQ(test, c->sid, be64_to_cpu(sid));
-	KUNIT_EXPECT_EQ(test, c->ps, rca_wire_sid_ps(sid));
 	KUNIT_EXPECT_EQ(test, c->port, be16_to_cpu(rca_wire_sid_port(sid)));
 }
 
