@@ -196,7 +196,7 @@ static void children_of_vfork_do_not_disturb(void **state)
 
 	(void)state;
 #if defined(__SANITIZE_THREAD__) && __GNUC__ >= 14
-	/* This ThreadSanitizer takes clone() for fork(), and fails in a child that shares memory. */
+	/* This ThreadSanitizer takes clone() for fork(), and fails in a child with our memory. */
 	skip();
 #endif
 	connect_pair(pair);
