@@ -49,12 +49,14 @@ enum rca_no_trunk {
  * @node: entry in the turns of @peer while the id waits (lock: that of @peer)
  * @epoch: epoch of @peer in which the slot was taken (lock: that of @peer)
  * @state: no slot, waiting, granted or sent (lock: that of @peer; also read without it)
+ * @user: a hash of the user (written before @peer)
  */
 struct rca_window_slot {
 	struct rca_window *peer;
 	struct list_head node;
 	u32 epoch;
 	u8 state;
+	u8 user;
 };
 
 #if RCA_COUNTS_PLACES

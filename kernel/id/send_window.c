@@ -87,22 +87,14 @@ static void forget_if_timed_out(struct rca_window *peer)
 		WRITE_ONCE(peer->answers, false);
 }
 
-/* The unanswered messages of the user of an id: those of others do not slow down the user's own. */
-static unsigned int *unanswered_of(struct rca_window *peer, const struct rca_id *id)
-{
-	kuid_t uid = rca_account_uid(&id->obj.ctx->account);
-
-	return &peer->unanswered[hash_32(__kuid_val(uid), RCA_WINDOW_USERS_BITS)];
-}
-
 static void set_state(struct rca_window *peer, struct rca_window_slot *slot, u8 state)
 {
-	unsigned int *unanswered =
-		unanswered_of(peer, container_of(slot, struct rca_setup, slot)->id);
+	unsigned int *unanswered = &peer->unanswered[slot->user];
 	int more = (state == SENT) - (slot->state == SENT);
 
 	lockdep_assert_held(&peer->lock);
-	WRITE_ONCE(*unanswered, *unanswered + more);
+	if (more)
+		WRITE_ONCE(*unanswered, *unanswered + more);
 	WRITE_ONCE(slot->state, state);
 }
 
@@ -216,6 +208,9 @@ static struct rca_window *need_window(struct rca_id *id)
 
 	if (slot->peer)
 		return slot->peer;
+	/* The messages of other users do not slow down those of this one. */
+	slot->user = hash_32(__kuid_val(rca_account_uid(&id->obj.ctx->account)),
+			     RCA_WINDOW_USERS_BITS);
 	/* The work of an id has no memory cgroup of its own. */
 	old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	slot->peer = rca_window_get(id, peer_work);	/* put in rca_window_release() */
@@ -316,9 +311,9 @@ bool rca_window_granted(const struct rca_id *id)
  */
 unsigned int rca_window_unanswered(const struct rca_id *id)
 {
-	struct rca_window *peer = id->setup ? id->setup->slot.peer : NULL;
+	const struct rca_window *peer = id->setup ? id->setup->slot.peer : NULL;
 
-	return peer ? READ_ONCE(*unanswered_of(peer, id)) : 0;
+	return peer ? READ_ONCE(peer->unanswered[id->setup->slot.user]) : 0;
 }
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * How long a user's calls take while another user keeps the module busy. More than 600 lines
- * because all tests share what the second user does, and the measurement beside the first one.
+ * How long a user's calls take while another user keeps the module busy.
+ * More than 600 lines because all tests share the second user and the measurement beside the first.
  */
 #include <fcntl.h>
 #include <sys/prctl.h>
