@@ -26,7 +26,6 @@
  * marks that are single words. Process context.
  */
 #include "resolve/path_cache.h"
-#include "lib/testing.h"
 
 #include <linux/build_bug.h>
 #include <linux/jhash.h>
@@ -37,6 +36,8 @@
 #include <linux/slab.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
+
+#include "lib/testing.h"
 
 static unsigned int path_cache_s = 60;
 module_param(path_cache_s, uint, 0644);

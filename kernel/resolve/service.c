@@ -22,10 +22,10 @@
 #include <rdma/ib_sa.h>
 
 #include "device/devices.h"
+#include "lib/testing.h"
 #include "resolve/addr_ib.h"
 #include "resolve/sa_query.h"
 #include "transport/group_ib.h"
-#include "lib/testing.h"
 
 /* Records of an answer that an id keeps: its callback allocates them at once, without waiting. */
 #define MOST_SERVICES	64
