@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hca.h"
 #include "rca_test.h"
 
-#define KNOBS "/sys/kernel/debug/rca_hca"
 #define PORT 7900
 #define DEFAULT_PKEY 0xffff
 #define IPOIB_HERE "10.8.0.1"
@@ -37,17 +37,10 @@ static addr_t sib_addr(const char *gid, uint16_t pkey)
 /* The first GID of a port, as text. */
 static const char *gid_of(const char *adapter, int port)
 {
-	static char gids[8][64];
+	static char gids[8][GID_TEXT];
 	static int next;
-	char *gid = gids[next++ % 8], name[128];
-	FILE *file;
 
-	snprintf(name, sizeof(name), "/sys/class/infiniband/%s/ports/%d/gids/0", adapter, port);
-	file = fopen(name, "r");
-	MUST(file ? 0 : -1);
-	EXPECT_EQ(fscanf(file, "%63s", gid), 1);
-	fclose(file);
-	return gid;
+	return hca_gid(adapter, port, gids[next++ % 8]);
 }
 
 static bool has_gid(const addr_t *addr, const char *gid)
@@ -55,14 +48,6 @@ static bool has_gid(const addr_t *addr, const char *gid)
 	addr_t wanted = sib_addr(gid, 0);
 
 	return !memcmp(&((const struct sib *)addr)->addr, &((struct sib *)&wanted)->addr, 16);
-}
-
-static void knob(const char *text, const char *name)
-{
-	char command[256];
-
-	snprintf(command, sizeof(command), "echo %s >" KNOBS "/%s", text, name);
-	EXPECT_EQ(system(command), 0);
 }
 
 static int resolve(int ctx, uint32_t id, uint32_t steps, addr_t src, addr_t dst)

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hca.h"
 #include "limits.h"
 #include "rca_test.h"
 
-#define KNOBS "/sys/kernel/debug/rca_hca"
 #define DEFAULT_PKEY 0xffff
 #define OTHERS 4	/* users that together have all places */
 #define MANY 300	/* queries of a user: more than there are places */
@@ -25,14 +25,6 @@
 #define BOUND 0.5
 #define BOUND_OF_SEVERAL 1.5
 
-static void knob(const char *text, const char *name)
-{
-	char command[256];
-
-	snprintf(command, sizeof(command), "echo %s >" KNOBS "/%s", text, name);
-	EXPECT_EQ(system(command), 0);
-}
-
 /* The first GID of an adapter with a service ID. */
 static addr_t gid_of(const char *adapter, uint64_t sid)
 {
@@ -40,16 +32,10 @@ static addr_t gid_of(const char *adapter, uint64_t sid)
 		.family = AF_IB, .pkey = htobe16(DEFAULT_PKEY),
 		.sid = htobe64(((uint64_t)RDMA_PS_IB << 16) + sid), .sid_mask = UINT64_MAX,
 	};
-	char name[128], text[64];
+	char text[GID_TEXT];
 	addr_t addr;
-	FILE *file;
 
-	snprintf(name, sizeof(name), "/sys/class/infiniband/%s/ports/1/gids/0", adapter);
-	file = fopen(name, "r");
-	MUST(file ? 0 : -1);
-	EXPECT_EQ(fscanf(file, "%63s", text), 1);
-	fclose(file);
-	EXPECT_EQ(inet_pton(AF_INET6, text, sib.addr), 1);
+	EXPECT_EQ(inet_pton(AF_INET6, hca_gid(adapter, 1, text), sib.addr), 1);
 	memcpy(&addr, &sib, sizeof(addr));
 	return addr;
 }

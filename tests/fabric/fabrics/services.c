@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hca.h"
 #include "rca_test.h"
 #include "stock_cm.h"
 
-#define KNOBS "/sys/kernel/debug/rca_hca"
 #define ROCE "10.9.0.1"
 #define IPOIB "10.8.0.1"
 #define MOST 64		/* records that an id of ours keeps */
@@ -250,33 +250,18 @@ static struct side *get_sides(void)
 	return sides;
 }
 
-static void knob(const char *text, const char *name)
-{
-	char command[256];
-
-	snprintf(command, sizeof(command), "echo %s >" KNOBS "/%s", text, name);
-	EXPECT_EQ(system(command), 0);
-}
-
 /* The first GID of an adapter, as an address for an id to bind to. */
 static struct sib gid_of(const char *adapter, char *text)
 {
 	struct sib sib = { .family = AF_IB };
-	char name[128];
-	FILE *file;
 
-	snprintf(name, sizeof(name), "/sys/class/infiniband/%s/ports/1/gids/0", adapter);
-	file = fopen(name, "r");
-	MUST(file ? 0 : -1);
-	EXPECT_EQ(fscanf(file, "%63s", text), 1);
-	fclose(file);
-	EXPECT_EQ(inet_pton(AF_INET6, text, sib.addr), 1);
+	EXPECT_EQ(inet_pton(AF_INET6, hca_gid(adapter, 1, text), sib.addr), 1);
 	return sib;
 }
 
 static void add_services(const char *name, uint64_t first, unsigned int count)
 {
-	char gid[64], text[200];
+	char gid[GID_TEXT], text[200];
 
 	gid_of("hca1", gid);
 	for (unsigned int i = 0; i < count; i++) {
