@@ -14,7 +14,7 @@
 #include <linux/wait.h>
 #include <rdma/rdma_cm_alt.h>
 
-#include "handle/objects.h"
+#include "ctx/objects.h"
 #include "event/ring.h"
 #include "lib/types.h"
 

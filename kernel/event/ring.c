@@ -19,7 +19,7 @@
 #include <linux/string.h>
 #include <rdma/rdma_cm_alt.h>
 
-#include "handle/limits.h"
+#include "ctx/limits.h"
 
 /* The records follow the header. */
 #define RECORDS_OFFSET sizeof(struct rdma_cm_alt_ring)

@@ -10,10 +10,10 @@
 #include <linux/jiffies.h>
 #include <linux/timer.h>
 
-#include "device/devices.h"
 #include "lib/compat.h"
 #include "lib/testing.h"
 #include "lib/trace.h"
+#include "transport/devices.h"
 
 /**
  * rca_id_lookup() - find an id by its handle

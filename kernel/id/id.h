@@ -10,11 +10,11 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
 
-#include "id/id_types.h"
+#include "ctx/objects.h"
 #include "event/events.h"
+#include "id/id_types.h"
+#include "ip/ports.h"
 #include "lib/fsm.h"
-#include "handle/objects.h"
-#include "port/ports.h"
 #include "lib/sockaddr.h"
 #include "lib/types.h"
 

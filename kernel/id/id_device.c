@@ -10,9 +10,9 @@
 #include <rdma/ib_cache.h>
 
 #include "id/id.h"
-#include "device/devices.h"
 #include "id/peer_qp.h"
 #include "id/send_window.h"
+#include "transport/devices.h"
 
 /**
  * rca_id_attach() - bind an id to a device

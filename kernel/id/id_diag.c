@@ -16,11 +16,11 @@
 #include <linux/string.h>
 
 #include "id/id.h"
-#include "device/devices.h"
-#include "log/failure_log.h"
+#include "lib/testing.h"
 #include "lib/trace.h"
 #include "lib/uerrno.h"
-#include "lib/testing.h"
+#include "log/failure_log.h"
+#include "transport/devices.h"
 
 /*
  * Describes an event that reports a failure, else returns NULL. The status of a user event has no

@@ -11,8 +11,8 @@
 #include <rdma/ib_sa.h>
 
 #include "id/id.h"
-#include "device/devices.h"
 #include "lib/wire.h"
+#include "transport/devices.h"
 
 /* rca_wire_put_path() writes words. */
 static_assert(offsetof(struct rdma_cm_alt_route, path) % 8 == 0);

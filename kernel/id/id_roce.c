@@ -10,8 +10,8 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 
 #include "id/id.h"
-#include "device/devices.h"
-#include "device/port_sysfs.h"
+#include "transport/devices.h"
+#include "transport/port_sysfs.h"
 
 /**
  * struct rca_defaults - defaults of a program for ports

@@ -11,8 +11,8 @@
 
 #include "lib/compat.h"
 #include "lib/timing.h"
-#include "transport/transport.h"
 #include "lib/types.h"
+#include "transport/transport.h"
 
 struct rca_window;
 struct rca_port_places;

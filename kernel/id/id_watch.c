@@ -28,11 +28,11 @@
 #include <net/netns/hash.h>
 #include <rdma/ib_verbs.h>
 
+#include "ctx/limits.h"
 #include "id/id.h"
-#include "device/devices.h"
-#include "handle/limits.h"
 #include "ip/neigh_wait.h"
 #include "lib/compat.h"
+#include "transport/devices.h"
 
 #define BUCKET_BITS	10
 #define BUCKETS		1024

@@ -8,8 +8,8 @@
 #include <linux/jiffies.h>
 
 #include "id/id.h"
-#include "device/devices.h"
 #include "id/send_window.h"
+#include "transport/devices.h"
 
 /* Timewait after an unanswered DREQ: longer than any packet to the QP can be delayed. */
 #define TIMEWAIT	msecs_to_jiffies(1000)

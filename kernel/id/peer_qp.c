@@ -26,8 +26,8 @@
 #include <linux/spinlock.h>
 #include <linux/stddef.h>
 
-#include "device/devices.h"
 #include "id/id.h"
+#include "transport/devices.h"
 #include "trunk/peers.h"
 #include "trunk/trunk.h"
 

@@ -37,7 +37,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-#include "handle/turns.h"
+#include "ctx/turns.h"
 #include "lib/testing.h"
 
 #if RCA_COUNTS_PLACES

@@ -9,10 +9,10 @@
 
 #include <linux/limits.h>
 
-#include "device/devices.h"
-#include "device/places.h"
 #include "id/id.h"
 #include "lib/compat.h"
+#include "transport/devices.h"
+#include "transport/places.h"
 
 #if IS_ENABLED(CONFIG_RDMA_CM_ALT_KUNIT)
 /* Unit tests change it. */

@@ -14,7 +14,7 @@
  * requests that it cannot process would all be retransmitted.
  *
  * Ids that find the window full wait in FIFO order for each context, and the users and their
- * contexts take turns (handle/turns.h), so that a user with thousands of connects in as many
+ * contexts take turns (ctx/turns.h), so that a user with thousands of connects in as many
  * processes does not delay another user with one. When a slot becomes free, it is granted to the
  * next id and the work of that id is queued, which sends.
  *
@@ -37,11 +37,11 @@
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 
-#include "device/devices.h"
-#include "handle/turns.h"
+#include "ctx/turns.h"
 #include "id/port_places.h"
 #include "id/window_table.h"
 #include "lib/testing.h"
+#include "transport/devices.h"
 
 /* After this time without an answer, outstanding messages are forgotten. Unit tests change it. */
 RCA_VISIBLE_IF_KUNIT unsigned int rca_window_timeout_ms = 50;

@@ -8,7 +8,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
-#include "handle/turns.h"
+#include "ctx/turns.h"
 
 struct rca_device;
 struct rca_id;

@@ -17,7 +17,7 @@
 #include <linux/workqueue.h>
 #include <net/neighbour.h>
 
-#include "handle/limits.h"
+#include "ctx/limits.h"
 
 /**
  * struct rca_neigh - a neighbour that is waited for; freed with the last waiter

@@ -19,8 +19,8 @@
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 
-#include "log/failure_log.h"
 #include "lib/testing.h"
+#include "log/failure_log.h"
 
 static void deliver_work(struct work_struct *work);
 

@@ -21,7 +21,7 @@
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 
-#include "handle/limits.h"
+#include "ctx/limits.h"
 #include "lib/sockaddr.h"
 #include "lib/testing.h"
 

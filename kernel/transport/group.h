@@ -6,8 +6,8 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-#include "transport/transport.h"
 #include "lib/types.h"
+#include "transport/transport.h"
 
 int rca_group_init(void);
 void rca_group_exit(void);

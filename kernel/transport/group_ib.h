@@ -5,8 +5,8 @@
 
 #include <rdma/ib_sa.h>
 
-#include "transport/transport.h"
 #include "lib/types.h"
+#include "transport/transport.h"
 
 /**
  * typedef rca_group_ib_done - a join has ended, or a joined group is lost

@@ -17,8 +17,8 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "trunk/trunk.h"
 #include "lib/testing.h"
+#include "trunk/trunk.h"
 
 #define PSN_MASK	0xffffff
 

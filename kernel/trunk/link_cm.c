@@ -30,7 +30,7 @@
 #include <linux/random.h>
 #include <linux/string.h>
 
-#include "device/devices.h"
+#include "transport/devices.h"
 #include "trunk/open.h"
 #include "trunk/trunk.h"
 

@@ -22,8 +22,8 @@
 #include <linux/bitops.h>
 #include <linux/jiffies.h>
 
-#include "device/devices.h"
 #include "lib/trace.h"
+#include "transport/devices.h"
 #include "trunk/trunk.h"
 
 DEFINE_PER_CPU(unsigned int, rca_trunk_pushes);

@@ -19,7 +19,7 @@
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 
-#include "device/devices.h"
+#include "transport/devices.h"
 #include "trunk/trunk.h"
 
 /* Completions that are taken at once, and in one run of the work. */

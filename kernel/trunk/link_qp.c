@@ -14,7 +14,7 @@
 #include <linux/gfp.h>
 #include <rdma/ib_cache.h>
 
-#include "device/devices.h"
+#include "transport/devices.h"
 #include "trunk/trunk.h"
 
 static struct ib_device *ibdev_of(const struct rca_trunk_link *link)

@@ -30,7 +30,7 @@
 #include <linux/module.h>
 #include <linux/string.h>
 
-#include "device/devices.h"
+#include "transport/devices.h"
 #include "trunk/link.h"
 #include "trunk/trunk.h"
 

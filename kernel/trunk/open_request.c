@@ -20,7 +20,7 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
 
-#include "device/devices.h"
+#include "transport/devices.h"
 #include "trunk/link.h"
 #include "trunk/peers.h"
 #include "trunk/trunk.h"

@@ -30,8 +30,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "device/devices.h"
 #include "lib/testing.h"
+#include "transport/devices.h"
 
 /* Module parameter trunks: see open.c. */
 bool rca_trunks;

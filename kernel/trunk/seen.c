@@ -11,8 +11,8 @@
 #include "trunk/trunk.h"
 
 
-#include "device/devices.h"
 #include "lib/trace.h"
+#include "transport/devices.h"
 #include "trunk/link.h"
 
 /* What is told of a link or a session that ended for a reason which nobody noted. */

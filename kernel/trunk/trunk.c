@@ -13,7 +13,7 @@
 #include <linux/string.h>
 #include <rdma/ib_cache.h>
 
-#include "device/devices.h"
+#include "transport/devices.h"
 
 static u32 hash_key(const void *data, u32 len, u32 seed)
 {

@@ -13,7 +13,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_sa.h>
 
-#include "device/stats.h"
+#include "transport/stats.h"
 #include "trunk/peers.h"
 #include "trunk/proto.h"
 #include "trunk/session.h"

@@ -24,10 +24,10 @@
 #include <linux/string.h>
 #include <rdma/ib_cache.h>
 
-#include "device/devices.h"
+#include "lib/testing.h"
+#include "transport/devices.h"
 #include "trunk/link.h"
 #include "trunk/trunk.h"
-#include "lib/testing.h"
 
 /* A session whose link cannot be opened again for so long is lost. */
 #define REOPEN_TIME	(30UL * HZ)

@@ -2,7 +2,7 @@
 """Reads the specification of the netlink family, Documentation/netlink/specs/rdma_cm_alt.yaml, and makes its header and
 the policy that the tool reads its messages with.
 
-The table of operations in kernel/netlink/netlink.c is written by hand: the kernel's generator (tools/net/ynl) makes one
+The table of operations in kernel/diag/netlink.c is written by hand: the kernel's generator (tools/net/ynl) makes one
 without a policy, as requests have no attributes, so that any would be accepted, and without the functions that start and
 end a dump, of a struct that Linux 6.1 does not have.
 """
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 SPEC = ROOT / "Documentation/netlink/specs/rdma_cm_alt.yaml"
 HEADER = ROOT / "uapi/rdma/rdma_cm_alt_netlink.h"
 POLICY = ROOT / "userspace/tool/core/netlink_policy.h"
-TABLE = ROOT / "kernel/netlink/netlink.c"
+TABLE = ROOT / "kernel/diag/netlink.c"
 WIDTH = 100
 
 

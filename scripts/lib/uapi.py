@@ -148,7 +148,7 @@ def layout(header: Header) -> dict[tuple[str, str], tuple[int, int]]:
 
 
 def table() -> dict[str, tuple[str, str]]:
-    """Maps each command in the table of kernel/ioctl/ioctl.c to its struct and last mandatory member."""
+    """Maps each command in the table of kernel/user/ioctl.c to its struct and last mandatory member."""
     rows = re.findall(r"^\tIOCTL\((\w+),\s*\w+,\s*(\w+),\s*(\w+)",
-                      (ROOT / "kernel/ioctl/ioctl.c").read_text(), re.MULTILINE)
+                      (ROOT / "kernel/user/ioctl.c").read_text(), re.MULTILINE)
     return {name: (struct, last) for name, struct, last in rows}

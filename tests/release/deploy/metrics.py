@@ -22,13 +22,13 @@ def _names(file: str, pattern: str) -> list[str]:
 def steps() -> list[str]:
     """The values of the label "step" of rdma_cm_alt_steps_total."""
     return [*_names("lib/fsm.h", r'\((?:RCA_IN_\w+), "([^"]+)"\)'),
-            *_names("netlink/netlink_ports.c", r'put_counter\(skb, "([^"]+)"'),
-            *_names("device/stats.c", r'\[RCA_STAT_\w+\] = "([^"]+)"')]
+            *_names("diag/netlink_ports.c", r'put_counter\(skb, "([^"]+)"'),
+            *_names("transport/stats.c", r'\[RCA_STAT_\w+\] = "([^"]+)"')]
 
 
 def spans() -> list[str]:
     """The values of the label "step" of the histogram rdma_cm_alt_step_seconds."""
-    return _names("device/stats.c", r'\[RCA_SPAN_\w+\] = "([^"]+)"')
+    return _names("transport/stats.c", r'\[RCA_SPAN_\w+\] = "([^"]+)"')
 
 
 COUNTER = "rdma_cm_alt_steps_total"

@@ -10,8 +10,8 @@
 #include <kunit/test.h>
 #include <linux/random.h>
 
-#include "fake/race.h"
 #include "event/ring_fixture.h"
+#include "fake/race.h"
 
 #define ROUNDS 2000
 

@@ -10,14 +10,14 @@
 #include <linux/delay.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "connect/connect.h"
+#include "cm/connect.h"
+#include "cm/listen.h"
+#include "cm/resolve.h"
+#include "cm/shutdown.h"
+#include "cm/teardown.h"
 #include "fake/addresses.h"
 #include "fake/fake_transport.h"
 #include "fake/netrig.h"
-#include "listen/listen.h"
-#include "ops/shutdown.h"
-#include "ops/teardown.h"
-#include "resolve/resolve.h"
 
 static const u8 data[4] = { 0xaa, 0xbb, 0xcc, 0xdd };
 

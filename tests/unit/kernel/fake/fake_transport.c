@@ -10,11 +10,11 @@
 #include <linux/slab.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "connect/cm_event.h"
-#include "listen/demux.h"
-#include "ops/mcast.h"
-#include "ops/shutdown.h"
-#include "ops/teardown.h"
+#include "cm/cm_event.h"
+#include "cm/demux.h"
+#include "cm/mcast.h"
+#include "cm/shutdown.h"
+#include "cm/teardown.h"
 #include "trunk/peers.h"
 
 /* Tests of one suite run one after the other. */

@@ -7,7 +7,7 @@
 #include <linux/atomic.h>
 
 #include "id/id.h"
-#include "device/devices.h"
+#include "transport/devices.h"
 
 /** FAKE_QKEY - the queue key of the peer */
 #define FAKE_QKEY 0x01234567

@@ -10,12 +10,12 @@
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "connect/connect.h"
+#include "cm/connect.h"
+#include "cm/options.h"
+#include "cm/teardown.h"
 #include "fake/fake_suite.h"
-#include "ops/options.h"
-#include "id/send_window.h"
 #include "fake/race.h"
-#include "ops/teardown.h"
+#include "id/send_window.h"
 #include "lib/testing.h"
 
 #define ROUNDS 200

@@ -14,11 +14,11 @@
 #include <net/arp.h>
 #include <net/neighbour.h>
 
+#include "cm/teardown.h"
+#include "ctx/limits.h"
 #include "fake/fake_suite.h"
 #include "fake/netrig.h"
 #include "fake/race.h"
-#include "handle/limits.h"
-#include "ops/teardown.h"
 
 #define PEER	0x0a4d0009	/* 10.77.0.9 */
 #define OTHER	0x0a4d000a

@@ -10,9 +10,9 @@
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "connect/connect.h"
+#include "cm/connect.h"
+#include "cm/teardown.h"
 #include "fake/fake_suite.h"
-#include "ops/teardown.h"
 #include "lib/testing.h"
 
 static void expect_event(struct kunit *test, u32 type)

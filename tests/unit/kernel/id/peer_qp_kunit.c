@@ -11,13 +11,13 @@
 #include <linux/delay.h>
 #include <rdma/ib_cm.h>
 
-#include "connect/connect.h"
-#include "connect/cm_event.h"
+#include "cm/cm_event.h"
+#include "cm/connect.h"
+#include "cm/teardown.h"
 #include "fake/fake_suite.h"
 #include "fake/race.h"
-#include "ops/teardown.h"
-#include "trunk/peers.h"
 #include "lib/testing.h"
+#include "trunk/peers.h"
 
 #define OTHER_GUID	cpu_to_be64(1)
 #define OTHER_QP	78

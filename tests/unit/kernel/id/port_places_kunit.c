@@ -13,13 +13,13 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 
-#include "connect/connect.h"
-#include "device/places.h"
+#include "cm/connect.h"
+#include "cm/shutdown.h"
+#include "cm/teardown.h"
 #include "fake/fake_suite.h"
 #include "id/send_window.h"
-#include "ops/shutdown.h"
-#include "ops/teardown.h"
 #include "lib/testing.h"
+#include "transport/places.h"
 
 #define PLACES		32
 #define HALF		16	/* for the silent peers of a user */

@@ -14,10 +14,10 @@
 #include <linux/jiffies.h>
 #include <linux/workqueue.h>
 
-#include "connect/connect.h"
+#include "cm/connect.h"
+#include "cm/options.h"
+#include "cm/teardown.h"
 #include "fake/fake_suite.h"
-#include "ops/options.h"
-#include "ops/teardown.h"
 #include "lib/testing.h"
 
 #define SILENCE_MS	50

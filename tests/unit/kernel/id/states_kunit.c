@@ -14,12 +14,12 @@
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_user_cm.h>
 
+#include "cm/connect.h"
+#include "cm/listen.h"
+#include "cm/teardown.h"
 #include "fake/addresses.h"
-#include "connect/connect.h"
 #include "fake/fake_transport.h"
-#include "listen/listen.h"
 #include "fake/race.h"
-#include "ops/teardown.h"
 #include "lib/testing.h"
 
 #define COOKIE	0x57a7e

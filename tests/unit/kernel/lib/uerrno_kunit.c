@@ -9,9 +9,9 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 
-#include "connect/connect.h"
+#include "cm/connect.h"
+#include "cm/teardown.h"
 #include "fake/fake_suite.h"
-#include "ops/teardown.h"
 
 static void what_has_a_name_stays(struct kunit *test)
 {

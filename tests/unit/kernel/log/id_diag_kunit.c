@@ -3,11 +3,11 @@
 #include <kunit/test.h>
 #include <linux/inet.h>
 
-#include "connect/connect.h"
+#include "cm/connect.h"
+#include "cm/req_retransmit.h"
+#include "cm/teardown.h"
 #include "fake/fake_suite.h"
 #include "fake/kept.h"
-#include "connect/req_retransmit.h"
-#include "ops/teardown.h"
 #include "lib/testing.h"
 
 static void set(union rca_addr *addr, const char *host, u16 port)

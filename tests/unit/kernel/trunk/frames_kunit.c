@@ -10,7 +10,7 @@
 #include <kunit/test.h>
 #include <linux/string.h>
 
-#include "device/devices.h"
+#include "transport/devices.h"
 #include "trunk/trunk.h"
 
 /* Longer than what a tracepoint holds of it. */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/connect/hello.c: hellos in the RTU, at both ends of a connection.
+ * Tests of kernel/cm/hello.c: hellos in the RTU, at both ends of a connection.
  *
  * Locking: none.
  */
-#include "connect/hello.h"
+#include "cm/hello.h"
 
 #include <kunit/test.h>
 
-#include "connect/cm_event.h"
-#include "connect/connect.h"
+#include "cm/cm_event.h"
+#include "cm/connect.h"
 #include "fake/fake_suite.h"
 #include "trunk/peers.h"
 

@@ -12,8 +12,8 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
-#include "device/devices.h"
 #include "lib/testing.h"
+#include "transport/devices.h"
 
 #define DEVICE		70007
 #define OTHER_DEVICE	70008

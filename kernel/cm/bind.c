@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The local side of an id: its address, its port, and the device and GID with the address.
+ *
+ * Locking: rca_id.op.
+ */
+#include "cm/bind.h"
+
+#include <linux/if_arp.h>
+#include <linux/netdevice.h>
+#include <linux/string.h>
+#include <net/ipv6.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/rdma_cm.h>
+
+#include "cm/addr_ib.h"
+#include "ip/iwport.h"
+#include "ip/porttable.h"
+#include "transport/devices.h"
+
+static int is_device(struct net_device *lower, struct netdev_nested_priv *priv)
+{
+	return lower == priv->data;
+}
+
+/*
+ * May the GID table of a RoCE port have a GID of @ndev? It has those of the port's own network
+ * device, and of devices on top of it (VLANs, bonds, macvlans). A table has up to 1,024 entries,
+ * and searching it in vain reads all of them.
+ */
+static bool may_have_gid_of(struct ib_device *ibdev, u32 port, struct net_device *ndev)
+{
+	/* Only compared: ib_core may drop its reference at any time. Some drivers do not tell. */
+	void *own = rcu_access_pointer(ibdev->port_data[port].netdev);
+	struct netdev_nested_priv priv = { .data = own };
+	bool may_have;
+
+	if (!own || own == ndev)
+		return true;
+	rcu_read_lock();
+	may_have = netdev_walk_all_lower_dev_rcu(ndev, is_device, &priv);
+	rcu_read_unlock();
+	return may_have;
+}
+
+/*
+ * Soft-RoCE makes the GUID of a device of the hardware address of its network device. One that has
+ * none (TUN, WireGuard) gave the same GUID to all hosts, by which ib_cm knows a peer, before rxe
+ * chose one at random; stock refuses such devices on these kernels, too.
+ */
+static bool has_own_guid(const struct ib_device *ibdev)
+{
+	static const u8 of_no_address[sizeof(ibdev->node_guid)] = { 0x02, [3] = 0xff, [4] = 0xfe };
+
+	return memcmp(&ibdev->node_guid, of_no_address, sizeof(of_no_address));
+}
+
+/* Find the GID of @local on a port of @dev, if the network device of @addr belongs to the port. */
+static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *dev, u32 port,
+					  const union rca_addr *local,
+					  struct rdma_dev_addr *addr)
+{
+	struct ib_device *ibdev = dev->ibdev;
+	struct net *net = id->net;
+	const struct ib_gid_attr *attr = ERR_PTR(-ENODEV);
+	struct net_device *ndev;
+	union ib_gid gid;
+
+	if (addr->dev_type == ARPHRD_INFINIBAND)
+		return rca_addr_ib_gid(ibdev, port, net, addr);
+	if (!rdma_dev_access_netns(ibdev, net))
+		return ERR_PTR(-ENODEV);
+	if (rdma_protocol_iwarp(ibdev, port))
+		return rca_iwport_find(ibdev, port, net, addr->bound_dev_if);
+	if (!rdma_protocol_roce(ibdev, port))
+		return ERR_PTR(-ENODEV);
+	if (addr->dev_type == ARPHRD_NONE && !has_own_guid(ibdev))
+		return ERR_PTR(-ENODEV);
+	rdma_ip2gid((struct sockaddr *)&local->sa, &gid);
+	ndev = dev_get_by_index(net, addr->bound_dev_if);
+	if (!ndev)
+		return ERR_PTR(-ENODEV);
+	if (may_have_gid_of(ibdev, port, ndev))
+		attr = rdma_find_gid_by_port(ibdev, &gid, rca_id_gid_type(id, dev, port), port,
+					     ndev);
+	dev_put(ndev);
+	return attr;
+}
+
+/**
+ * rca_local_device() - bind an id to the device with a local address
+ * @id: the id; it has no device
+ * @local: the address
+ * @addr: contains the network device with the address
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: 0; -ENODEV no RDMA device that the id may use has the address; -EINVAL @id is of
+ * RDMA_PS_IPOIB, and the network device is not IPoIB.
+ */
+int rca_local_device(struct rca_id *id, const union rca_addr *local, struct rdma_dev_addr *addr)
+{
+	const struct ib_gid_attr *attr;
+	struct rca_device *dev = NULL;
+	u32 port;
+
+	lockdep_assert_held(&id->op);
+	if (id->ps == RDMA_PS_IPOIB && addr->dev_type != ARPHRD_INFINIBAND)
+		return -EINVAL;
+	while ((dev = rca_device_next(dev))) {
+		rdma_for_each_port(dev->ibdev, port) {
+			attr = find_gid(id, dev, port, local, addr);
+			if (IS_ERR(attr))
+				continue;
+			if (!rca_id_attach(id, dev, port, attr)) {
+				rca_device_put(dev);
+				return 0;
+			}
+			rdma_put_gid_attr(attr);
+		}
+	}
+	return -ENODEV;
+}
+
+/**
+ * rca_local_keep_link() - store the part of an address resolution that the route needs
+ * @id: the id; stops watching for changes of the network
+ * @addr: result of translation or resolution
+ *
+ * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
+ */
+void rca_local_keep_link(struct rca_id *id, struct rdma_dev_addr *addr)
+{
+	rca_id_unwatch(id);
+	spin_lock_irq(&id->lock);
+	memset(&id->link, 0, sizeof(id->link));
+	id->link.ifindex = addr->bound_dev_if;
+	if (addr->dev_type == ARPHRD_INFINIBAND) {
+		rca_addr_ib_keep(&id->link, addr);
+		spin_unlock_irq(&id->lock);
+		return;
+	}
+	memcpy(id->link.dmac, addr->dst_dev_addr, ETH_ALEN);
+	memcpy(id->link.smac, addr->src_dev_addr, ETH_ALEN);
+	id->link.hoplimit = addr->hoplimit;
+	id->link.network = addr->network;
+	spin_unlock_irq(&id->lock);
+}
+
+/**
+ * rca_local_needs_port() - check whether an id has to allocate a port
+ * @id: the id
+ *
+ * TCP connections are identified by their ports. IB and RoCE connections are not: any number of ids
+ * may use the same port to one destination.
+ *
+ * Context: Any context. Expects @id->op to be held by the caller.
+ * Return: true if rca_id_bind() must be called.
+ */
+bool rca_local_needs_port(const struct rca_id *id)
+{
+	return id->dev && id->dev->tp->over_tcp && !rca_id_bound(id);
+}
+
+/* Is it an address without a device: a wildcard or loopback address? */
+bool rca_local_is_wildcard(const union rca_addr *addr)
+{
+	return rca_addr_is_any(addr) || rca_addr_is_loopback(addr);
+}
+
+static void default_afonly(struct rca_id *id, sa_family_t family)
+{
+	if (id->afonly_set)
+		return;
+	id->afonly = family == AF_INET;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (family == AF_INET6)
+		id->afonly = id->net->ipv6.sysctl.bindv6only;
+#endif
+}
+
+/* Returns 0 if ids support the family of the address, -EINVAL for none, else -EAFNOSUPPORT. */
+int rca_local_check_family(const union rca_addr *addr)
+{
+	switch (addr->sa.sa_family) {
+	case AF_INET:
+	case AF_INET6:
+	case AF_IB:
+		return 0;
+	case AF_UNSPEC:
+		return -EINVAL;
+	default:
+		return -EAFNOSUPPORT;
+	}
+}
+
+/* Bind @id to the device of a local address that is no wildcard. */
+static int find_device(struct rca_id *id, const union rca_addr *src, struct rdma_dev_addr *addr)
+{
+	int ret = 0;
+
+	if (src->sa.sa_family == AF_IB)
+		rca_addr_ib_translate(src, addr);
+	else
+		ret = rdma_translate_ip(&src->sa, addr);
+	return ret ?: rca_local_device(id, src, addr);
+}
+
+/*
+ * The address of an id that owns no port: a port that others may have, too. The service ID of an
+ * AF_IB address is completed. Returns 0 or -EPROTONOSUPPORT.
+ */
+static int complete_address(struct rca_id *id)
+{
+	u16 ps = id->ps;
+	int ret = 0;
+
+	if (id->local.sa.sa_family == AF_IB)
+		ret = rca_ports_select_ib(&ps, &id->local.ib);
+	if (!ret)
+		rca_addr_set_port(&id->local, rca_ports_any(id->net));
+	return ret;
+}
+
+/**
+ * rca_local_set() - bind an id to a local address
+ * @id: the id
+ * @src: the address; a wildcard or loopback address selects no device
+ * @take_port: allocate a port in any case, as bind does; an active id otherwise needs one only on
+ *             iWARP or if @src has a port
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0; -EINVAL wrong state, no family, or link-local without scope; -EAFNOSUPPORT;
+ * -EADDRNOTAVAIL not a local address, or a conflict that involves a wildcard; -EADDRINUSE; -EACCES;
+ * -ENODEV no RDMA device has the address; -EPROTONOSUPPORT the service ID of an AF_IB address is of
+ * another port space.
+ */
+int rca_local_set(struct rca_id *id, const union rca_addr *src, bool take_port)
+{
+	struct rdma_dev_addr addr = { .net = id->net };
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	ret = rca_local_check_family(src) ?: rca_id_may(id, RCA_IN_BIND);
+	if (ret)
+		return ret;
+	if (rca_addr_is_linklocal(src)) {
+		if (!rca_addr_scope(src))
+			return -EINVAL;
+		addr.bound_dev_if = rca_addr_scope(src);
+	}
+	if (!rca_local_is_wildcard(src)) {
+		ret = find_device(id, src, &addr);
+		if (ret)
+			return ret;
+	}
+	default_afonly(id, src->sa.sa_family);
+	id->local = *src;
+	if (take_port || rca_addr_port(src) || rca_local_needs_port(id)) {
+		ret = rca_id_bind(id, src);
+		if (ret)
+			goto err_detach;
+		id->local = id->opts->bind->addr;	/* an AF_IB address was completed */
+	} else {
+		ret = complete_address(id);
+		if (ret)
+			goto err_detach;
+	}
+	/* There is no peer yet, but programs read the family of both addresses. */
+	rca_addr_set_any(&id->dst, src->sa.sa_family);
+	rca_local_keep_link(id, &addr);
+	if (rca_id_step(id, RCA_IN_BIND).verdict != RCA_TAKE) {
+		ret = -EINVAL;
+		goto err_unbind;
+	}
+	if (id->dev)
+		rca_id_watch_netdev(id);
+	return 0;
+
+err_unbind:
+	rca_id_unbind(id);
+err_detach:
+	rca_id_detach(id);
+	memset(&id->local, 0, sizeof(id->local));
+	memset(&id->dst, 0, sizeof(id->dst));
+	return ret;
+}

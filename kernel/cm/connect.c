@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Operations of user space on connections. Messages of the peer are handled in cm_event.c, the
+ * operations of datagram ids in sidr.c.
+ *
+ * Locking: rca_id.op during each operation. An operation changes the state before it sends, because
+ * the answer may arrive before the send returns.
+ */
+#include "cm/connect.h"
+
+#include <rdma/ib_cm.h>
+#include <rdma/ib_verbs.h>
+
+#include "cm/cm_event.h"
+#include "cm/hello.h"
+#include "cm/lower.h"
+#include "cm/req_retransmit.h"
+#include "cm/sidr.h"
+#include "id/send_window.h"
+#include "lib/wire.h"
+#include "transport/devices.h"
+
+/* Limits of the fields of REQ and REP (IBTA volume 1, 12.6.5 and 12.6.8). */
+#define MAX_RETRIES	7
+#define QPN_MASK	0xffffff
+
+/* Attempts to find a port that the host's TCP does not use, if the port may be chosen freely. */
+#define PORT_TRIES	8
+
+/* The length of the private data that fits an answer, by the transport of the connection. */
+static unsigned int private_max(const struct rca_id *id, enum rca_wire_msg msg)
+{
+	/* Without a device the state refuses the operation. */
+	return id->dev ? rca_tp_private_max(id->tp, msg, id->dst.sa.sa_family) : RCA_WIRE_USER_MAX;
+}
+
+static void set_qp_params(struct rca_id *id, struct rca_tp_conn *conn)
+{
+	conn->qp_num &= QPN_MASK;
+	WRITE_ONCE(id->obj.qp_num, conn->qp_num);	/* for diagnostics */
+	conn->srq = !!conn->srq;
+	conn->psn = id->psn;
+	conn->qp_type = id->qp_type;
+	conn->retry_count = min_t(u8, conn->retry_count, MAX_RETRIES);
+	conn->rnr_retry_count = min_t(u8, conn->rnr_retry_count, MAX_RETRIES);
+}
+
+static int send_tcp(struct rca_id *id, const struct rca_tp_conn *conn)
+{
+	const struct rca_tp_req req = {
+		.conn = *conn,
+		.net = id->net,
+		.local = &id->local,
+		.dst = &id->dst,
+		.tos = rca_id_opts(id)->tos,
+	};
+
+	return id->tp->connect(id->lower, &req);
+}
+
+static int start_connect(struct rca_id *id, const struct rca_tp_conn *user)
+{
+	struct rca_tp_conn conn = *user;
+	struct rca_step step;
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	ret = rca_id_may(id, RCA_IN_CONNECT);
+	if (ret)
+		return ret;
+	if (user->private_data_len > RCA_WIRE_USER_MAX)
+		return -EINVAL;
+	ret = id->dev->tp->check_qp(id->dev->ibdev, user->qp_num & QPN_MASK);
+	if (ret)
+		return ret;
+	ret = user->tells_route ? rca_id_reserve_answer(id) : rca_id_reserve_event(id);
+	if (ret)
+		return ret;
+	set_qp_params(id, &conn);
+	/* TCP has no stale connections: a restarted host resets them. */
+	ret = id->dev->tp->over_tcp ? 0 : rca_retry_keep(id, &conn);
+	if (ret)
+		goto err_unreserve;
+	/* What is kept tells which transport it may use. */
+	ret = rca_lower_create(id);
+	if (ret)
+		goto err_drop_request;
+	step = rca_id_step(id, RCA_IN_CONNECT);
+	if (step.verdict != RCA_TAKE) {
+		ret = step.err;
+		goto err_drop_lower;
+	}
+	if (id->setup->retry && !rca_window_begin(id)) {
+		rca_retry_hold(id);
+		return 0;
+	}
+	ret = id->setup->retry ? rca_retry_send(id) : send_tcp(id, &conn);
+	if (!ret)
+		rca_retry_arm(id);
+	if (!ret || ret == -EINPROGRESS)
+		return ret;
+	rca_id_step(id, RCA_IN_CONNECT_FAIL);
+
+err_drop_lower:
+	rca_id_drop_lower(id);
+err_drop_request:
+	rca_retry_drop(id);
+err_unreserve:
+	rca_id_unreserve_event(id);
+	return ret;
+}
+
+/**
+ * rca_connect_finished_locked() - handle the end of a connect that returned -EINPROGRESS
+ * @id: the id
+ * @lower: cm_id of the connect; may have been destroyed
+ * @ret: result of rca_tp_ops.finish()
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: as rca_connect_locked().
+ */
+int rca_connect_finished_locked(struct rca_id *id, void *lower, int ret)
+{
+	lockdep_assert_held(&id->op);
+	if (!ret)
+		return 0;
+	if (id->lower != lower)
+		return rca_id_state(id) == RCA_ST_REMOVED ? -ENXIO : ret;
+	rca_id_step(id, RCA_IN_CONNECT_FAIL);
+	rca_id_drop_lower(id);
+	rca_id_unreserve_event(id);
+	return ret;
+}
+
+/*
+ * Wait for a connect that may block, without rca_id.op, which destruction of the id and removal of
+ * its device need.
+ */
+static int finish_connect(struct rca_id *id)
+{
+	const struct rca_tp_ops *tp = id->dev->tp;
+	void *lower = id->lower;
+	int ret;
+
+	mutex_unlock(&id->op);
+	ret = tp->finish(lower);
+	mutex_lock(&id->op);
+	return rca_connect_finished_locked(id, lower, ret);
+}
+
+/**
+ * rca_connect_again() - choose another port if a connect failed because the host uses the port
+ * @id: the id
+ * @ret: errno of the connect
+ * @tries: counts the attempts; 0 at first
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: true if the connect should be repeated.
+ */
+bool rca_connect_again(struct rca_id *id, int ret, unsigned int *tries)
+{
+	struct rca_bind *bind = rca_id_opts(id)->bind;
+
+	lockdep_assert_held(&id->op);
+	if ((ret != -EADDRINUSE && ret != -EADDRNOTAVAIL) || (*tries)++ >= PORT_TRIES ||
+	    !bind || rca_ports_repick(bind))
+		return false;
+	rca_addr_set_port(&id->local, rca_addr_port(&bind->addr));
+	return true;
+}
+
+/**
+ * rca_connect_start_locked() - send a connection request without waiting for TCP
+ * @id: the id; its route is resolved
+ * @conn: local parameters; the private data is the user's part
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: as rca_connect_locked(); or -EINPROGRESS: the caller must call rca_tp_ops.finish() of the
+ * cm_id, and then rca_connect_finished_locked().
+ */
+int rca_connect_start_locked(struct rca_id *id, const struct rca_tp_conn *conn)
+{
+	return id->qp_type == IB_QPT_UD ? rca_sidr_connect_locked(id, conn) :
+					  start_connect(id, conn);
+}
+
+/**
+ * rca_connect_locked() - send a connection request
+ * @id: the id; its route is resolved
+ * @conn: local parameters; the private data is the user's part
+ *
+ * If it fails, the id is unchanged.
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller; releases it while a
+ * TCP connect blocks.
+ * Return: 0, an event follows; -EINVAL wrong state or private data too long; -EOPNOTSUPP the id
+ * requires a trunk, and none is open; -EPERM the QP is another user's; -ENXIO; -ENOMEM; on iWARP
+ * also -ERESTARTSYS, -ECONNABORTED if the id was destroyed meanwhile, and errnos of TCP.
+ */
+int rca_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
+{
+	unsigned int tries = 0;
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	do {
+		ret = rca_connect_start_locked(id, conn);
+		if (ret == -EINPROGRESS)
+			ret = finish_connect(id);
+	} while (ret && rca_connect_again(id, ret, &tries));
+	rca_id_report_op(id, "connect", ret);
+	return ret;
+}
+
+/* rca_connect_locked() that takes rca_id.op. */
+int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
+{
+	int ret;
+
+	mutex_lock(&id->op);
+	ret = rca_connect_locked(id, conn);
+	mutex_unlock(&id->op);
+	return ret;
+}
+
+/*
+ * Returns the errno of an operation that the state refused: -ECONNRESET if the peer is the reason.
+ */
+static int refusal_errno(struct rca_id *id, const struct rca_step *step)
+{
+	return READ_ONCE(id->peer_gone) && step->err == -EINVAL ? -ECONNRESET : step->err;
+}
+
+/**
+ * rca_accept_as() - accept a connection request
+ * @id: id of the request
+ * @cookie: cookie of the events of the id from now on
+ * @conn: local parameters
+ * @quiet: post no ESTABLISHED event
+ *
+ * If the request was rejected or reset, no event follows.
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0, an event follows, except for datagrams; -EINVAL wrong state or private data too long,
+ * or -EPERM the QP is another user's: the request still waits; -ECONNRESET the peer has aborted the
+ * request; another errno: the request was rejected.
+ */
+int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn, bool quiet)
+{
+	struct rca_tp_conn rep = *conn;
+	struct rca_step step;
+	int ret;
+
+	if (id->qp_type == IB_QPT_UD)
+		return rca_sidr_accept(id, cookie, conn);
+	mutex_lock(&id->op);
+	ret = -EINVAL;
+	if (conn->private_data_len > private_max(id, RCA_WIRE_REP))
+		goto out_unlock;
+	step = rca_id_peek(id, RCA_IN_ACCEPT);
+	if (step.verdict != RCA_TAKE) {
+		ret = refusal_errno(id, &step);
+		goto out_unlock;
+	}
+	ret = id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num & QPN_MASK);
+	if (ret)
+		goto out_unlock;
+	/*
+	 * Only over TCP the event has data. Without memory for it, accept fails like one whose
+	 * reply cannot be sent.
+	 */
+	if (id->dev->tp->over_tcp)
+		ret = rca_id_reserve_event(id);
+	rca_source_set_cookie(&id->src, cookie);
+	spin_lock_irq(&id->lock);
+	step = rca_id_step_locked(id, RCA_IN_ACCEPT);
+	if (step.verdict == RCA_TAKE)
+		id->quiet = quiet;
+	spin_unlock_irq(&id->lock);
+	if (step.verdict != RCA_TAKE) {
+		rca_id_unreserve_event(id);
+		ret = refusal_errno(id, &step);
+		goto out_unlock;
+	}
+	set_qp_params(id, &rep);
+	if (!ret)
+		ret = id->tp->reply(id->lower, &rep);
+	if (ret) {
+		step = rca_id_step(id, RCA_IN_ACCEPT_FAIL);
+		rca_id_unreserve_event(id);
+		/*
+		 * The connection ended after the step, and an event reports it: as if it had ended
+		 * later.
+		 */
+		if (step.verdict != RCA_TAKE)
+			ret = 0;
+		else
+			id->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
+		goto out_unlock;
+	}
+	rca_id_drop_setup(id);
+out_unlock:
+	rca_id_report_op(id, "accept", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}
+
+/**
+ * rca_reject() - reject a connection request or a reply
+ * @id: the id
+ * @reason: 0 or IB_CM_REJ_CONSUMER_DEFINED, or IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED
+ * @data: private data
+ * @len: its length
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL wrong state, other reason or private data too long; -ENXIO; another errno: the
+ * REJ could not be sent, and the request has ended nevertheless.
+ */
+int rca_reject(struct rca_id *id, u32 reason, const void *data, u32 len)
+{
+	struct rca_step step;
+	int ret = -EINVAL;
+
+	if (!reason)
+		reason = IB_CM_REJ_CONSUMER_DEFINED;
+	if (reason != IB_CM_REJ_CONSUMER_DEFINED &&
+	    reason != IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED)
+		return -EINVAL;
+	if (id->qp_type == IB_QPT_UD)
+		return rca_sidr_reject(id, data, len);
+	mutex_lock(&id->op);
+	if (len > private_max(id, RCA_WIRE_REJ))
+		goto out_unlock;
+	step = rca_id_step(id, RCA_IN_REJECT);
+	ret = step.err;
+	if (step.verdict == RCA_TAKE)
+		ret = id->tp->reject(id->lower, reason, data, len);
+out_unlock:
+	rca_id_report_op(id, "reject", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}
+
+/**
+ * rca_establish() - complete a connection on the active side
+ * @id: the id; it has received the REP
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL wrong state; -ENXIO; -ENOMEM: the connection has failed.
+ */
+int rca_establish(struct rca_id *id)
+{
+	u8 hello[RCA_HELLO_LEN];
+	struct rca_step step;
+	int ret;
+
+	mutex_lock(&id->op);
+	step = rca_id_step(id, RCA_IN_ESTABLISH);
+	ret = step.err;
+	if (step.verdict != RCA_TAKE)
+		goto out_unlock;
+	ret = id->tp->send_rtu(id->lower, hello, rca_hello_tell(id, hello));
+	/* A callback is about to report the end of the connection: as if it already had. */
+	if (ret == -ECONNRESET) {
+		ret = -EINVAL;
+		goto out_unlock;
+	}
+	if (ret) {
+		rca_id_step(id, RCA_IN_ESTABLISH_FAIL);
+		id->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
+		goto out_unlock;
+	}
+	rca_id_drop_setup(id);
+out_unlock:
+	rca_id_report_op(id, "establish", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}
+
+/**
+ * rca_disconnect() - end a connection
+ * @id: the id
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL the id was never connected; -ENXIO.
+ */
+int rca_disconnect(struct rca_id *id)
+{
+	struct rca_step step;
+	int ret;
+
+	mutex_lock(&id->op);
+	step = rca_id_step(id, RCA_IN_DISCONNECT);
+	ret = step.err;
+	if (step.verdict == RCA_TAKE)
+		rca_id_disconnect(id);
+	rca_id_report_op(id, "disconnect", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}
+
+/* The QP has received before the RTU of the peer. */
+static int handle_comm_est(struct rca_id *id)
+{
+	const struct rca_tp_event up = { .input = RCA_IN_UP };
+
+	lockdep_assert_held(&id->op);
+	switch (rca_id_state(id)) {
+	case RCA_ST_REP_SENT:
+		if (id->tp->received)
+			id->tp->received(id->lower);
+		rca_cm_event(id, id->lower, &up);
+		return 0;
+	case RCA_ST_CONNECTED:
+		return -EISCONN;
+	default:
+		return -EINVAL;
+	}
+}
+
+/**
+ * rca_notify() - handle an asynchronous event of the QP of an id
+ * @id: the id
+ * @event: IB_EVENT_COMM_EST
+ *
+ * IB_EVENT_COMM_EST is not passed to ib_cm, which continues to retransmit the REP until the RTU
+ * arrives. ib_cm would regard the connection as established at once and let a work item stop the
+ * retransmissions, but would not stop them if a disconnect comes before that work. Destroying the
+ * cm_id would then wait for them, for a minute or more.
+ *
+ * IB_EVENT_PATH_MIG is refused: our requests name no alternate path. ib_cm would copy the alternate
+ * address over that of the connection without a look at whether there is one, and would lose or put
+ * twice its references on the GID and on the device.
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL another event or wrong state; -EISCONN; -ENXIO.
+ */
+int rca_notify(struct rca_id *id, u32 event)
+{
+	int ret = -EINVAL;
+
+	mutex_lock(&id->op);
+	if (rca_id_state(id) == RCA_ST_REMOVED)
+		ret = -ENXIO;
+	else if (id->lower && event == IB_EVENT_COMM_EST)
+		ret = id->dev->tp->over_tcp ? 0 : handle_comm_est(id);
+	rca_id_report_op(id, "notify", ret);
+	mutex_unlock(&id->op);
+	return ret;
+}

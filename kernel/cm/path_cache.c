@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Answers of the subnet administrator (SA) to path queries.
+ *
+ * Without it every id asks the SA, and at the start of a large job that is what the job waits for.
+ * An answer is used for the same question only: same user, port, GIDs, partition, service ID and
+ * quality of service. An id that finds an answer has its path sooner than one that asks, so it must
+ * not find that of another user, which would tell where that user connects to. It is dropped
+ *
+ * - when it is older than the namespace of the id permits (net.rdma_cm_alt.path_cache_s, else the
+ *   module parameter of this name; 0: the SA is always asked);
+ * - when an event says that the fabric of the device has changed: LID, SM, partitions, GIDs, the
+ *   state of a port, or a request of the SM to register again. Each event begins a new epoch of the
+ *   device (&rca_device.path_epoch), and an answer counts only in the epoch of its question. On
+ *   InfiniBand ib_core reports no changes of GIDs, but the source GID is part of the question;
+ * - when a peer does not answer over it, or rejects: see rca_path_cache_doubt() and
+ *   rca_path_cache_forget();
+ * - when there are more than path_cache_max: those that were not used lately go first.
+ *
+ * An SA that refuses, or does not answer, is asked again by the next id.
+ *
+ * The memory is not charged to a cgroup, because the ids of a user share the answers, and those of
+ * all users the space; path_cache_max bounds it.
+ *
+ * Locking: cache_lock to add and to remove; answers are found under RCU and are immutable, but for
+ * marks that are single words. Process context.
+ */
+#include "cm/path_cache.h"
+
+#include <linux/build_bug.h>
+#include <linux/jhash.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+
+#include "lib/testing.h"
+
+static unsigned int path_cache_s = 60;
+module_param(path_cache_s, uint, 0644);
+MODULE_PARM_DESC(path_cache_s, "seconds for which paths of the subnet administrator are used again; 0: always ask");
+
+/* Unit tests change it. */
+RCA_VISIBLE_IF_KUNIT unsigned int rca_path_cache_max = 16384;
+module_param_named(path_cache_max, rca_path_cache_max, uint, 0644);
+MODULE_PARM_DESC(path_cache_max, "how many of them are kept, 256 bytes each");
+
+/* See make_room(). */
+#define MOST_LOOKS	32
+
+/* Time after which a doubted path is asked for again. */
+#define DOUBT	(5 * HZ)
+
+/**
+ * struct cached_path - an answer
+ * @node: entry in paths (lock: cache_lock)
+ * @lru: entry in lru (lock: cache_lock)
+ * @key: the question (immutable)
+ * @path: the answer (immutable)
+ * @epoch: epoch of the device when the SA was asked (immutable)
+ * @version: number of the answer; not 0 (immutable)
+ * @made: time of the answer, in jiffies (immutable)
+ * @used: an id has used it since the last search for one to remove
+ * @doubted: a peer did not answer over the path, and an id asks the SA again (lock: cache_lock;
+ *           also read without)
+ * @doubted_at: when, in jiffies (lock: cache_lock)
+ * @rcu: frees it after ids that are copying it
+ */
+struct cached_path {
+	struct rhash_head node;
+	struct list_head lru;
+	struct rca_path_key key;
+	struct sa_path_rec path;
+	u32 epoch;
+	u32 version;
+	unsigned long made;
+	unsigned long doubted_at;
+	bool used;
+	bool doubted;
+	struct rcu_head rcu;
+};
+
+static_assert(offsetofend(struct rca_path_key, dgid) == offsetof(struct rca_path_key, service_id));
+
+/* Destination and service, which programs choose, lie side by side. */
+static u32 hash_key(const void *data, u32 len, u32 seed)
+{
+	const struct rca_path_key *key = data;
+	const u32 *sgid = (const u32 *)&key->sgid;
+
+	return jhash2((const u32 *)&key->dgid,
+		      (sizeof(key->dgid) + sizeof(key->service_id)) / sizeof(u32),
+		      seed ^ sgid[3] ^ (__force u16)key->pkey);
+}
+
+static const struct rhashtable_params paths_params = {
+	.hashfn = hash_key,
+	.key_len = sizeof(struct rca_path_key),
+	.key_offset = offsetof(struct cached_path, key),
+	.head_offset = offsetof(struct cached_path, node),
+	.automatic_shrinking = true,
+};
+
+static struct rhashtable paths;
+static DEFINE_SPINLOCK(cache_lock);
+static LIST_HEAD(lru);		/* oldest first (lock: cache_lock) */
+static unsigned int count;	/* (lock: cache_lock) */
+static u32 last_version;	/* (lock: cache_lock) */
+
+/* Module init. Returns 0 or a negative errno. */
+int __init rca_path_cache_init(void)
+{
+	return rhashtable_init(&paths, &paths_params);
+}
+
+static void remove(struct cached_path *cached)
+{
+	lockdep_assert_held(&cache_lock);
+	rhashtable_remove_fast(&paths, &cached->node, paths_params);
+	list_del(&cached->lru);
+	count--;
+	kfree_rcu(cached, rcu);
+}
+
+/* Drop all answers. Process context. */
+RCA_VISIBLE_IF_KUNIT void rca_path_cache_clear(void)
+{
+	struct cached_path *cached, *next;
+
+	spin_lock(&cache_lock);
+	list_for_each_entry_safe(cached, next, &lru, lru)
+		remove(cached);
+	spin_unlock(&cache_lock);
+}
+
+/* Module exit, when no id and no query exists any more. */
+void rca_path_cache_exit(void)
+{
+	rca_path_cache_clear();
+	rhashtable_destroy(&paths);
+}
+
+/* Module parameter: the age in seconds up to which answers are used. Any context. */
+u32 rca_path_cache_default_age_s(void)
+{
+	return READ_ONCE(path_cache_s);
+}
+
+/**
+ * rca_path_key() - make the key of a path query
+ * @key: filled in, padding included
+ * @user: the user who asks
+ * @device: number of the device
+ * @port_num: its port
+ * @question: path record of the query
+ * @mask: its component mask
+ *
+ * Context: Any context. Pure.
+ */
+void rca_path_key(struct rca_path_key *key, u32 user, u32 device, u32 port_num,
+		  const struct sa_path_rec *question, ib_sa_comp_mask mask)
+{
+	memset(key, 0, sizeof(*key));
+	key->sgid = question->sgid;
+	key->dgid = question->dgid;
+	key->service_id = question->service_id;
+	key->mask = (__force u64)mask;
+	key->device = device;
+	key->port_num = port_num;
+	key->user = user;
+	key->pkey = question->pkey;
+	key->qos_class = question->qos_class;
+	key->traffic_class = question->traffic_class;
+}
+
+static bool is_fresh(const struct cached_path *cached, u32 epoch, u32 max_age_s)
+{
+	unsigned long age_s = (jiffies - cached->made) / HZ;
+
+	return cached->epoch == epoch && age_s < max_age_s && !READ_ONCE(cached->doubted);
+}
+
+/**
+ * rca_path_cache_find() - look for the answer to a query
+ * @key: the query
+ * @epoch: current epoch of the device
+ * @max_age_s: greatest age in seconds; 0: none is old enough
+ * @path: set to the path
+ *
+ * Context: Process context.
+ * Return: the version of the answer, or 0 if there is none.
+ */
+u32 rca_path_cache_find(const struct rca_path_key *key, u32 epoch, u32 max_age_s,
+			struct sa_path_rec *path)
+{
+	struct cached_path *cached;
+	u32 version = 0;
+
+	if (!max_age_s)
+		return 0;
+	rcu_read_lock();
+	cached = rhashtable_lookup(&paths, key, paths_params);
+	if (cached && is_fresh(cached, epoch, max_age_s)) {
+		*path = cached->path;
+		version = cached->version;
+		if (!READ_ONCE(cached->used))	/* pairs with make_room() */
+			WRITE_ONCE(cached->used, true);
+	}
+	rcu_read_unlock();
+	return version;
+}
+
+/*
+ * Remove answers until there are at most @most, first those that no id has used lately. Under the
+ * lock it looks at MOST_LOOKS of them; after a lower limit was set, it takes several answers.
+ */
+static void make_room(unsigned int most)
+{
+	struct cached_path *cached;
+	unsigned int looks;
+
+	lockdep_assert_held(&cache_lock);
+	for (looks = 0; count > most && looks < MOST_LOOKS; looks++) {
+		cached = list_first_entry(&lru, struct cached_path, lru);
+		/* Pairs with rca_path_cache_find(). */
+		if (!READ_ONCE(cached->used) || looks >= MOST_LOOKS / 2) {
+			remove(cached);
+			continue;
+		}
+		WRITE_ONCE(cached->used, false);
+		list_move_tail(&cached->lru, &lru);
+	}
+}
+
+/**
+ * rca_path_cache_add() - keep the answer to a query
+ * @key: the query
+ * @epoch: epoch of the device when the SA was asked
+ * @path: the answer
+ *
+ * Without memory it is not kept.
+ *
+ * Context: Process context. May sleep.
+ */
+void rca_path_cache_add(const struct rca_path_key *key, u32 epoch, const struct sa_path_rec *path)
+{
+	unsigned int most = READ_ONCE(rca_path_cache_max);
+	struct cached_path *cached, *old;
+
+	/* The answers of many ids are not charged to one of them. */
+	cached = most ? kzalloc(sizeof(*cached), GFP_KERNEL) : NULL;
+	if (!cached)
+		return;
+	cached->key = *key;
+	cached->path = *path;
+	cached->epoch = epoch;
+	cached->made = jiffies;
+	spin_lock(&cache_lock);
+	old = rhashtable_lookup_fast(&paths, key, paths_params);
+	if (old)
+		remove(old);
+	make_room(most - 1);
+	last_version += 1 + (last_version == U32_MAX);
+	cached->version = last_version;
+	if (rhashtable_insert_fast(&paths, &cached->node, paths_params)) {
+		kfree(cached);
+	} else {
+		list_add_tail(&cached->lru, &lru);
+		count++;
+	}
+	spin_unlock(&cache_lock);
+}
+
+/**
+ * rca_path_cache_doubt() - a peer does not answer over a cached path
+ * @key: the query
+ * @epoch: current epoch of the device
+ * @version: version of the path; set to the newer one
+ * @path: set to the newer path
+ *
+ * One of the ids that use the path has to ask the SA again, and to add the answer. No other id gets
+ * the path meanwhile. If there is no answer after DOUBT, as the id may be gone, another one asks.
+ *
+ * Context: Process context.
+ * Return: what to do.
+ */
+enum rca_path_doubt rca_path_cache_doubt(const struct rca_path_key *key, u32 epoch, u32 *version,
+					 struct sa_path_rec *path)
+{
+	enum rca_path_doubt doubt = RCA_PATH_ASK;
+	struct cached_path *cached;
+
+	spin_lock(&cache_lock);
+	cached = rhashtable_lookup_fast(&paths, key, paths_params);
+	if (!cached || cached->epoch != epoch)
+		goto out_unlock;
+	if (cached->version != *version) {
+		*version = cached->version;
+		*path = cached->path;
+		doubt = RCA_PATH_NEWER;
+	} else if (cached->doubted && time_before(jiffies, cached->doubted_at + DOUBT)) {
+		doubt = RCA_PATH_ASKED;
+	} else {
+		WRITE_ONCE(cached->doubted, true);	/* pairs with is_fresh() */
+		cached->doubted_at = jiffies;
+	}
+out_unlock:
+	spin_unlock(&cache_lock);
+	return doubt;
+}
+
+/**
+ * rca_path_cache_forget() - drop a path over which an id has not connected, and which it gives up
+ * @key: the query
+ * @version: version of the path; a newer one is kept
+ *
+ * Unlike rca_path_cache_doubt(), the id asks nobody, so the next one has to.
+ *
+ * Context: Process context.
+ */
+void rca_path_cache_forget(const struct rca_path_key *key, u32 version)
+{
+	struct cached_path *cached;
+
+	spin_lock(&cache_lock);
+	cached = rhashtable_lookup_fast(&paths, key, paths_params);
+	if (cached && cached->version == version)
+		remove(cached);
+	spin_unlock(&cache_lock);
+}
+
+/* Start a walk; rhashtable_walk_exit() ends it. Process context. */
+void rca_path_cache_walk(struct rhashtable_iter *iter)
+{
+	rhashtable_walk_enter(&paths, iter);
+}
+
+/**
+ * rca_path_cache_next() - the next path of a walk
+ * @iter: from rca_path_cache_walk()
+ * @info: filled in
+ *
+ * Paths that are added or removed meanwhile may be left out, or come twice.
+ *
+ * Context: Process context.
+ * Return: false at the end.
+ */
+bool rca_path_cache_next(struct rhashtable_iter *iter, struct rca_path_info *info)
+{
+	struct cached_path *cached;
+
+	rhashtable_walk_start(iter);
+	do
+		cached = rhashtable_walk_next(iter);
+	while (cached == ERR_PTR(-EAGAIN));	/* the table is being resized */
+	if (!IS_ERR_OR_NULL(cached)) {
+		info->key = cached->key;
+		info->path = cached->path;
+		info->epoch = cached->epoch;
+		info->age_s = (jiffies - cached->made) / HZ;
+	}
+	rhashtable_walk_stop(iter);
+	return !IS_ERR_OR_NULL(cached);
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Attributes for QP transitions: for one transition on request, or all known ones in an event.
+ *
+ * Locking: rca_qp_attr() takes rca_id.op, and rca_id.lock for the queue key; rca_qp_attr_fill()
+ * reads members that do not change.
+ */
+#include "cm/qp_attr.h"
+
+#include <rdma/ib_cache.h>
+#include <rdma/ib_marshall.h>
+#include <rdma/rdma_cm_ib.h>
+#include <rdma/rdma_user_cm.h>
+
+#include "ip/ipoib.h"
+#include "lib/compat.h"
+#include "transport/devices.h"
+#include "transport/group_ib.h"
+
+/* Port and partition of the QP. */
+static int port_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+{
+	u16 pkey = id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL;
+
+	attr->port_num = id->port_num;
+	attr->pkey_index = 0;
+	if (id->dev->tp->over_tcp) {
+		*mask = IB_QP_STATE | IB_QP_PORT;
+		return 0;
+	}
+	*mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT;
+	return ib_find_cached_pkey(id->dev->ibdev, id->port_num, pkey, &attr->pkey_index);
+}
+
+/* Attributes before a connection: no remote access. */
+static int unconnected_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+{
+	int ret = port_attr(id, attr, mask);
+
+	attr->qp_access_flags = 0;
+	*mask |= IB_QP_ACCESS_FLAGS;
+	return ret;
+}
+
+/*
+ * Attributes of a datagram QP do not depend on the peer; they are the same for all transitions, as
+ * with stock.
+ */
+static int datagram_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+{
+	int ret = port_attr(id, attr, mask);
+
+	attr->qkey = rca_qkey(id);
+	*mask |= IB_QP_QKEY;
+	return ret ?: attr->qkey ? 0 : -EINVAL;
+}
+
+/*
+ * The starting PSN of the local receive queue is sent to the peer in the REQ or REP; ib_cm does not
+ * know it before the REP is sent.
+ */
+static int connected_attr(struct rca_id *id, void *lower, struct ib_qp_attr *attr, int *mask)
+{
+	const struct rca_opts *opts = rca_id_opts(id);
+	int ret = id->tp->qp_attr(lower, attr, mask);
+
+	if (ret)
+		return ret;
+	if (id->dev->tp->over_tcp) {
+		attr->port_num = id->port_num;
+		*mask |= IB_QP_PORT;
+	}
+	if (*mask & IB_QP_RQ_PSN)
+		attr->rq_psn = id->psn;
+	/* Pairs with set_ack_timeout(). */
+	if ((*mask & IB_QP_TIMEOUT) && smp_load_acquire(&opts->ack_timeout_set))
+		attr->timeout = READ_ONCE(opts->ack_timeout);
+	return 0;
+}
+
+static int get_attr(struct rca_id *id, void *lower, enum ib_qp_state state,
+		    struct ib_qp_attr *attr, int *mask)
+{
+	attr->qp_state = state;
+	if (id->qp_type == IB_QPT_UD)
+		return datagram_attr(id, attr, mask);
+	return lower ? connected_attr(id, lower, attr, mask) : unconnected_attr(id, attr, mask);
+}
+
+/**
+ * rca_qkey() - get the queue key of a datagram id
+ * @id: the id
+ *
+ * The queue key of RDMA_PS_IPOIB is that of the broadcast group of the subnet.
+ *
+ * Context: Any context in which @id->dev does not change: with @id->op held or in a callback. Pairs
+ * with rca_qkey_settle_locked().
+ * Return: the settled queue key, else that of the port space; 0 if the network device of an id of
+ * RDMA_PS_IPOIB is not IPoIB or not a member of the group.
+ */
+u32 rca_qkey(const struct rca_id *id)
+{
+	u32 qkey = READ_ONCE(id->qkey);
+	union ib_gid mgid;
+
+	if (qkey)
+		return qkey;
+	if (id->ps != RDMA_PS_IPOIB)
+		return RDMA_UDP_QKEY;
+	if (!id->dev || !id->link.ib)
+		return 0;
+	rca_ipoib_group(id->net, id->link.ifindex, &mgid);
+	return rca_group_ib_qkey(id->dev->ibdev, id->port_num, &mgid);
+}
+
+/**
+ * rca_qkey_settle_locked() - fix the queue key of an id once it has been used
+ * @id: the id
+ * @qkey: the queue key
+ *
+ * Context: Any context. Expects @id->lock to be held by the caller.
+ * Return: 0; -EINVAL if @qkey is 0 or differs from the settled one.
+ */
+int rca_qkey_settle_locked(struct rca_id *id, u32 qkey)
+{
+	lockdep_assert_held(&id->lock);
+	if (!qkey || (id->qkey && id->qkey != qkey))
+		return -EINVAL;
+	WRITE_ONCE(id->qkey, qkey);	/* pairs with rca_qkey() */
+	return 0;
+}
+
+/* The program sets up its QP with this queue key. */
+static int settle_qkey(struct rca_id *id, u32 qkey)
+{
+	unsigned long flags;
+	int ret;
+
+	spin_lock_irqsave(&id->lock, flags);
+	ret = rca_qkey_settle_locked(id, qkey);
+	spin_unlock_irqrestore(&id->lock, flags);
+	return ret;
+}
+
+/*
+ * Attributes of an id whose request waits for retransmission. The cm_id has none then; those of a
+ * request that was sent do not depend on the peer, so they are the same.
+ */
+static int requested_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+{
+	int ret = port_attr(id, attr, mask);
+
+	attr->qp_access_flags = IB_ACCESS_REMOTE_WRITE;
+	if (id->setup->retry->conn.responder_resources)
+		attr->qp_access_flags |= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
+					 rca_flush_access(id->dev->ibdev);
+	*mask |= IB_QP_ACCESS_FLAGS;
+	return ret;
+}
+
+/* Does the request wait for retransmission, or did it when the cm_id was asked? */
+static bool retransmits(struct rca_id *id)
+{
+	enum rca_state state = rca_id_state(id);
+
+	return id->setup && id->setup->retry &&
+	       (state == RCA_ST_REQ_WAIT || state == RCA_ST_REQ_SENT);
+}
+
+/* The attributes end with the connection; those of datagrams do not depend on one. */
+static bool attr_has_ended(struct rca_id *id, enum rca_state state)
+{
+	return id->qp_type != IB_QPT_UD && !id->lower && state > RCA_ST_ROUTE_RESOLVED;
+}
+
+/**
+ * rca_qp_attr() - get the attributes for a QP transition
+ * @id: the id
+ * @qp_state: the new state: IB_QPS_INIT, IB_QPS_RTR or IB_QPS_RTS
+ * @out: the attributes with their mask
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL no such transition, no device, or not available in the state of the
+ * connection; -ENOENT the port no longer has the partition; -ENXIO the device was removed.
+ */
+int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
+{
+	struct ib_qp_attr attr = {};
+	enum rca_state state;
+	int ret, mask = 0;
+
+	if (qp_state < IB_QPS_INIT || qp_state > IB_QPS_RTS)
+		return -EINVAL;
+	mutex_lock(&id->op);
+	state = rca_id_state(id);
+	if (state == RCA_ST_REMOVED)
+		ret = -ENXIO;
+	else if (!id->dev)
+		ret = -EINVAL;
+	else if (attr_has_ended(id, state))
+		ret = -EINVAL;
+	else
+		ret = get_attr(id, id->lower, qp_state, &attr, &mask);
+	if (ret == -EINVAL && qp_state == IB_QPS_INIT && retransmits(id))
+		ret = requested_attr(id, &attr, &mask);
+	if (!ret && id->qp_type == IB_QPT_UD)
+		ret = settle_qkey(id, attr.qkey);
+	if (!ret) {
+		memset(out, 0, sizeof(*out));
+		out->qp_attr_mask = mask;
+		ib_copy_qp_attr_to_user(id->dev->ibdev, out, &attr);
+	}
+	mutex_unlock(&id->op);
+	return ret;
+}
+
+/* Without the copy of all attributes, which are zero but for those of unconnected_attr(). */
+static bool fill_unconnected(struct rca_id *id, struct rdma_cm_alt_qp_attr *out)
+{
+	struct ib_qp_attr attr __uninitialized;
+	int mask;
+
+	if (unconnected_attr(id, &attr, &mask))
+		return false;
+	out->init_mask = mask;
+	out->attr.qp_access_flags = attr.qp_access_flags;
+	out->attr.pkey_index = attr.pkey_index;
+	out->attr.port_num = attr.port_num;
+	return true;
+}
+
+/* The attributes of the three transitions do not contradict each other: one struct holds them. */
+static bool fill_connected(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr *out)
+{
+	struct ib_qp_attr attr = {};
+	int mask = 0;
+
+	if (get_attr(id, lower, IB_QPS_INIT, &attr, &mask))
+		return false;
+	out->init_mask = mask;
+	if (!get_attr(id, lower, IB_QPS_RTR, &attr, &mask))
+		out->rtr_mask = mask;
+	if (out->rtr_mask && !get_attr(id, lower, IB_QPS_RTS, &attr, &mask))
+		out->rts_mask = mask;
+	attr.qp_state = 0;
+	ib_copy_qp_attr_to_user(id->dev->ibdev, &out->attr, &attr);
+	return true;
+}
+
+/**
+ * rca_qp_attr_fill() - get all known attributes, for an event
+ * @id: the id
+ * @lower: its cm_id, which must not be destroyed meanwhile, or NULL
+ * @out: zeros; set to one set of attributes, with a mask for each transition
+ *
+ * Does nothing for datagrams: a program must call rca_qp_attr(), which settles the queue key.
+ *
+ * Context: Any context except under @id->lock. @id->dev and @id->port_num must not change: with
+ * @id->op held, or in a callback of @lower.
+ * Return: true if at least the transition to INIT is known.
+ */
+bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr *out)
+{
+	if (!id->dev || id->qp_type == IB_QPT_UD)
+		return false;
+	return lower ? fill_connected(id, lower, out) : fill_unconnected(id, out);
+}

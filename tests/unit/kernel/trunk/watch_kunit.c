@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Tests of kernel/trunk/watch.c and of what a session has to send: when a peer that is watched is
+ * silent, what needs a link, and which link may end for another one.
+ *
+ * Locking: rca_trunk.lock.
+ */
+#include "trunk/conn_bench.h"
+
+#include <linux/jiffies.h>
+#include <linux/string.h>
+
+#include "fake/device_bench.h"
+#include "lib/testing.h"
+#include "trunk/open.h"
+
+#define DEATH_MS	1000
+
+static void add(struct kunit *test, enum rca_record_type type)
+{
+	const struct rca_trunk_record record = {
+		.type = type, .conn = type == RCA_RECORD_PING ? 0 : 1,
+	};
+
+	KUNIT_ASSERT_EQ(test, rca_trunk_add(conn_bench->trunk, &record), 0);
+}
+
+/* A port that is down may be so for any time while there is nothing else to send. */
+static void ping_needs_no_link(struct kunit *test)
+{
+	struct rca_trunk *trunk = conn_bench->trunk;
+
+	spin_lock(&trunk->lock);
+	KUNIT_EXPECT_FALSE(test, rca_trunk_has_to_send(trunk));
+	add(test, RCA_RECORD_PING);
+	KUNIT_EXPECT_FALSE(test, rca_trunk_has_to_send(trunk));
+	add(test, RCA_RECORD_DREP);
+	KUNIT_EXPECT_TRUE(test, rca_trunk_has_to_send(trunk));
+	rca_trunk_close_frame(trunk);
+	/* In the frame after it. */
+	add(test, RCA_RECORD_PING);
+	KUNIT_EXPECT_TRUE(test, rca_trunk_has_to_send(trunk));
+	trunk->sent = trunk->session.sent;
+	KUNIT_EXPECT_FALSE(test, rca_trunk_has_to_send(trunk));
+	spin_unlock(&trunk->lock);
+}
+
+/* What counts for a peer that was not heard for long enough. */
+static const struct watch {
+	const char *desc;
+	unsigned int death_ms;
+	unsigned int users;
+	unsigned int probes;
+	bool up;
+	bool recent;
+	bool silent;
+} watches[] = {
+	{ "asked four times", DEATH_MS, 1, RCA_WATCH_PROBES, true, false, true },
+	{ "asked less often: this host was stopped", DEATH_MS, 1, RCA_WATCH_PROBES - 1, true },
+	{ "cannot be asked", DEATH_MS, 1, 0, false, false, true },
+	{ "heard lately", DEATH_MS, 1, RCA_WATCH_PROBES, true, true },
+	{ "heard lately, cannot be asked", DEATH_MS, 1, 0, false, true },
+	{ "without connections", DEATH_MS, 0, RCA_WATCH_PROBES, true },
+	{ "not watched", 0, 1, RCA_WATCH_PROBES, true },
+};
+
+static void describe(const struct watch *watch, char *desc)
+{
+	strscpy(desc, watch->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(watch, watches, describe);
+
+static void silence_has_a_length(struct kunit *test)
+{
+	const struct watch *watch = test->param_value;
+	struct rca_trunk *trunk = conn_bench->trunk;
+	unsigned int users;
+	bool up;
+
+	rca_peer_death_ms = watch->death_ms;
+	spin_lock(&trunk->lock);
+	users = trunk->users;
+	up = trunk->up;
+	trunk->users = watch->users;
+	trunk->up = watch->up;
+	trunk->probes = watch->probes;
+	trunk->heard_at = jiffies - msecs_to_jiffies(watch->recent ? DEATH_MS / 2 : DEATH_MS);
+	KUNIT_EXPECT_EQ(test, rca_watch_is_silent(trunk), watch->silent);
+	trunk->users = users;
+	trunk->up = up;
+	spin_unlock(&trunk->lock);
+	rca_peer_death_ms = 0;
+}
+
+/* What keeps a link that has sent nothing for two seconds. */
+static const struct use {
+	const char *desc;
+	bool ready;
+	bool up;
+	bool ends;
+	bool needed;
+	bool watched;
+	unsigned int under_way;
+	bool idle;
+} uses[] = {
+	{ .desc = "nothing", .ready = true, .up = true, .idle = true },
+	{ .desc = "it is not ready", .up = true },
+	{ .desc = "the peer has sent nothing", .ready = true },
+	{ .desc = "it ends already", .ready = true, .up = true, .ends = true },
+	{ .desc = "something waits", .ready = true, .up = true, .needed = true },
+	{ .desc = "the peer is watched", .ready = true, .up = true, .watched = true },
+	{ .desc = "a SEND is under way", .ready = true, .up = true, .under_way = 1 },
+};
+
+static void describe_use(const struct use *use, char *desc)
+{
+	strscpy(desc, use->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(use, uses, describe_use);
+
+static void link_is_idle(struct kunit *test)
+{
+	const struct use *use = test->param_value;
+	struct rca_trunk *trunk = conn_bench->trunk;
+	struct rca_trunk_link *link = trunk->link;
+	unsigned int users;
+
+	rca_peer_death_ms = use->watched ? DEATH_MS : 0;
+	spin_lock(&trunk->lock);
+	users = trunk->users;
+	trunk->users = 1;
+	trunk->up = use->up;
+	trunk->wanted = use->needed;
+	link->ready = use->ready;
+	link->under_way = use->under_way;
+	link->used_at = jiffies - 2 * HZ;
+	if (use->ends)
+		set_bit(RCA_LINK_END, &link->news);
+	KUNIT_EXPECT_EQ(test, rca_watch_idle_for(trunk) >= 2 * HZ, use->idle);
+	KUNIT_EXPECT_EQ(test, rca_watch_idle_for(trunk) > 0, use->idle);
+	trunk->users = users;
+	trunk->up = false;
+	trunk->wanted = true;
+	link->ready = false;
+	spin_unlock(&trunk->lock);
+	rca_peer_death_ms = 0;
+}
+
+/* An acknowledgement that is due waits for a SEND to complete, if no other one may be sent. */
+static void acknowledgement_waits(struct kunit *test)
+{
+	struct rca_trunk *trunk = conn_bench->trunk;
+	struct rca_session saved = trunk->session;
+	struct rca_trunk_link *link = trunk->link;
+
+	spin_lock(&trunk->lock);
+	link->under_way = RCA_LINK_SENDS;
+	trunk->session.next = trunk->session.sent + 1;
+	trunk->session.granted = trunk->session.used + RCA_SESSION_RECEIVES;
+	trunk->session.told_posted = trunk->session.posted;
+	trunk->session.told = trunk->session.received;
+	KUNIT_EXPECT_FALSE(test, rca_link_needs_completion(link));
+	trunk->session.received += RCA_SESSION_FRAMES / 2;
+	KUNIT_EXPECT_TRUE(test, rca_link_needs_completion(link));
+	link->under_way = 0;
+	KUNIT_EXPECT_FALSE(test, rca_link_needs_completion(link));
+	trunk->session = saved;
+	spin_unlock(&trunk->lock);
+}
+
+/* The callback of a completion queue may come when its work runs no more. */
+static void late_completion(struct kunit *test)
+{
+	struct rca_trunk_link *link = kunit_kzalloc(test, sizeof(*link), GFP_KERNEL);
+	ib_comp_handler completed;
+
+	KUNIT_ASSERT_NOT_NULL(test, link);
+	link->trunk = conn_bench->trunk;
+	KUNIT_ASSERT_EQ(test, rca_link_create_cqs(link, 1, 1), 0);
+	completed = link->receive_cq->comp_handler;
+	completed(link->receive_cq, link);
+	KUNIT_EXPECT_TRUE(test, flush_work(&link->poll));
+	rca_link_stop_cqs(link);
+	rca_link_destroy_cqs(link);
+	completed(NULL, link);
+	KUNIT_EXPECT_FALSE(test, cancel_work_sync(&link->poll));
+}
+
+static struct kunit_case watch_cases[] = {
+	KUNIT_CASE(ping_needs_no_link),
+	KUNIT_CASE_PARAM(silence_has_a_length, watch_gen_params),
+	KUNIT_CASE_PARAM(link_is_idle, use_gen_params),
+	KUNIT_CASE(acknowledgement_waits),
+	KUNIT_CASE(late_completion),
+	{}
+};
+
+CONN_SUITE(watch_suite, "trunk_watch", watch_cases);
+
+kunit_test_suite(watch_suite);
