@@ -4,19 +4,13 @@
  *
  * Locking: only rca_id.lock.
  */
-#include "cm/cm_event.h"
+#include "cm/internal.h"
 
 #include <linux/rcupdate.h>
 #include <rdma/ib_cm.h>
 
-#include "cm/hello.h"
-#include "cm/qp_attr.h"
-#include "cm/req_retransmit.h"
-#include "cm/sidr.h"
-#include "id/peer_qp.h"
-#include "id/port_places.h"
-#include "id/send_window.h"
-#include "transport/devices.h"
+#include "id/id.h"
+#include "transport/transport.h"
 #include "trunk/trunk.h"
 
 /*

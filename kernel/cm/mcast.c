@@ -10,19 +10,17 @@
  * is called without it, because joining and leaving take RTNL. If the id is destroyed or
  * removed during a join, the group is left again.
  */
-#include "cm/mcast.h"
+#include "cm/internal.h"
 
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
-#include "cm/qp_attr.h"
-#include "cm/route.h"
 #include "id/id.h"
-#include "ip/ipoib.h"
 #include "lib/trace.h"
 #include "lib/uerrno.h"
-#include "transport/devices.h"
+#include "net/net.h"
+#include "transport/transport.h"
 
 /* The QP number of all members of a group (IBTA volume 1, 10.5.1). */
 #define MULTICAST_QPN	0xffffff

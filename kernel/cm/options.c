@@ -4,16 +4,13 @@
  *
  * Locking: rca_id.op.
  */
-#include "cm/options.h"
+#include "cm/internal.h"
 
-#include <rdma/ib_verbs.h>
+#include <net/ipv6.h>
 #include <rdma/ib_user_sa.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm_alt.h>
 #include <rdma/rdma_user_cm.h>
-#include <net/ipv6.h>
-
-#include "cm/resolve.h"
-#include "cm/route.h"
 
 static int parse_u8(const void *val, u32 len, u8 *out)
 {

@@ -25,7 +25,7 @@
  * Locking: cache_lock to add and to remove; answers are found under RCU and are immutable, but for
  * marks that are single words. Process context.
  */
-#include "cm/path_cache.h"
+#include "cm/cm.h"
 
 #include <linux/build_bug.h>
 #include <linux/jhash.h>

@@ -5,17 +5,16 @@
  * Locking: rca_qp_attr() takes rca_id.op, and rca_id.lock for the queue key; rca_qp_attr_fill()
  * reads members that do not change.
  */
-#include "cm/qp_attr.h"
+#include "cm/cm.h"
 
 #include <rdma/ib_cache.h>
 #include <rdma/ib_marshall.h>
 #include <rdma/rdma_cm_ib.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "ip/ipoib.h"
 #include "lib/compat.h"
-#include "transport/devices.h"
-#include "transport/group_ib.h"
+#include "net/net.h"
+#include "transport/transport.h"
 
 /* Port and partition of the QP. */
 static int port_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)

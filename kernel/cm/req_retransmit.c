@@ -23,7 +23,7 @@
  *
  * Locking: rca_id.op to keep, send and drop a request; only rca_id.lock in callbacks.
  */
-#include "cm/req_retransmit.h"
+#include "cm/internal.h"
 
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
@@ -32,12 +32,9 @@
 #include <linux/slab.h>
 #include <rdma/rdma_cm_alt.h>
 
-#include "cm/lower.h"
-#include "cm/route_ib.h"
-#include "id/port_places.h"
-#include "id/send_window.h"
+#include "id/id.h"
 #include "lib/wire.h"
-#include "transport/devices.h"
+#include "transport/transport.h"
 
 /*
  * A peer drops its stale connection after a round trip, or after some seconds if a message is lost.

@@ -10,19 +10,16 @@
  * ib_cm retransmits a SIDR request. On kernels that limit the requests of a port it waits for a
  * place before, and may have to give it to others; see port_places.c.
  */
-#include "cm/sidr.h"
+#include "cm/internal.h"
 
 #include <linux/jiffies.h>
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm_alt.h>
 
-#include "cm/qp_attr.h"
-#include "cm/req_retransmit.h"
-#include "id/port_places.h"
+#include "id/id.h"
 #include "lib/wire.h"
-#include "transport/devices.h"
-#include "transport/qp_owner.h"
+#include "transport/transport.h"
 
 /*
  * Allocate the record for the answer, and fill in what is known of the peer. The path is not needed

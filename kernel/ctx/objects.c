@@ -6,7 +6,7 @@
  * Locking: the own lock of a table, in process context; look-ups under RCU; the lock of ctxs, a
  * leaf, for all contexts.
  */
-#include "ctx/objects.h"
+#include "ctx/ctx.h"
 
 #include <linux/bug.h>
 #include <linux/capability.h>

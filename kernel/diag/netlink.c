@@ -5,7 +5,7 @@
  *
  * Locking: none of its own.
  */
-#include "diag/netlink.h"
+#include "diag/diag.h"
 
 #include <linux/capability.h>
 #include <linux/delay.h>
@@ -18,7 +18,7 @@
 
 #include "lib/compat.h"
 #include "lib/fsm.h"
-#include "log/failure_log.h"
+#include "log/log.h"
 
 static struct genl_family family;
 

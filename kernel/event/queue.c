@@ -5,18 +5,19 @@
  * Locking: &rca_ctx.queues_lock and &rca_queue.lock, never both. &rca_queue.lock is taken with
  * interrupts disabled.
  */
+#include "event/event.h"
+
 #include <linux/bitops.h>
 #include <linux/bug.h>
 #include <linux/build_bug.h>
 #include <linux/err.h>
+#include <linux/errno.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
-
-#include "event/events.h"
 
 /* Records that are put into the ring under one hold of the spinlock. */
 #define FILL_BATCH 16
@@ -394,4 +395,98 @@ void rca_queue_stat(struct rca_queue *queue, struct rca_queue_stat *look)
 	look->ring = queue->ring ? queue->ring_entries : 0;
 	look->readers = queue->readers;
 	spin_unlock_irq(&queue->lock);
+}
+
+/*
+ * Mappings of the ring of a queue.
+ *
+ * Locking: &rca_queue.lock with interrupts disabled.
+ */
+
+/**
+ * rca_queue_ring_start() - user space maps the ring
+ * @queue: the queue
+ * @ring: its ring
+ * @mm: address space of the mapping
+ *
+ * Context: Process context.
+ * Return: 0; -EBUSY if the ring is mapped already.
+ */
+int rca_queue_ring_start(struct rca_queue *queue, struct rca_ring *ring, struct mm_struct *mm)
+{
+	int ret = -EBUSY;
+
+	spin_lock_irq(&queue->lock);
+	if (!ring->mm) {
+		rca_ring_reset(ring);
+		WRITE_ONCE(ring->mm, mm);
+		ring->maps = 1;
+		ret = 0;
+	}
+	spin_unlock_irq(&queue->lock);
+	return ret;
+}
+
+/* Count a second mapping of the ring, which exists while mremap() moves the first one. */
+void rca_queue_ring_open(struct rca_queue *queue)
+{
+	spin_lock_irq(&queue->lock);
+	queue->ring->maps++;
+	spin_unlock_irq(&queue->lock);
+}
+
+/* Queue all items in the ring again, in the order of their records, before the others. */
+static void requeue_placed_locked(struct rca_queue *queue, struct rca_ring *ring)
+{
+	struct rca_item *item;
+	LIST_HEAD(placed);
+	u32 type;
+
+	lockdep_assert_held(&queue->lock);
+	rca_queue_reap_locked(queue);
+	while ((item = rca_ring_next(ring, ring->tail, &type))) {
+		/* The first record of an item with several determines its position. */
+		if (item->placed)
+			list_move_tail(&item->qnode, &placed);
+		item->placed = 0;
+	}
+	list_splice(&placed, &queue->items);
+}
+
+/**
+ * rca_queue_ring_close() - a mapping of the ring was removed; the last one ends its use
+ * @queue: the queue
+ *
+ * Must not take the consume mutex: its holder may wait for the mmap lock.
+ *
+ * Context: Process context.
+ */
+void rca_queue_ring_close(struct rca_queue *queue)
+{
+	spin_lock_irq(&queue->lock);
+	if (!--queue->ring->maps) {
+		requeue_placed_locked(queue, queue->ring);
+		WRITE_ONCE(queue->ring->mm, NULL);
+	}
+	spin_unlock_irq(&queue->lock);
+	if (rca_queue_ready(queue))
+		rca_queue_wake(queue);
+}
+
+/**
+ * rca_queue_ring_foreign() - is the ring mapped in another address space?
+ * @queue: the queue
+ * @mm: address space of the caller
+ *
+ * Without a lock: the ring may be mapped or unmapped at any time.
+ *
+ * Context: Any context.
+ * Return: true if it is.
+ */
+bool rca_queue_ring_foreign(struct rca_queue *queue, const struct mm_struct *mm)
+{
+	struct rca_ring *ring = smp_load_acquire(&queue->ring);	/* pairs with get_ring() */
+	const struct mm_struct *user = ring ? READ_ONCE(ring->mm) : NULL;
+
+	return user && user != mm;
 }

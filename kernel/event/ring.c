@@ -7,7 +7,7 @@
  * Locking: by the caller, see struct rca_ring. Words that both sides access are read with acquire
  * and written with release semantics.
  */
-#include "event/ring.h"
+#include "event/event.h"
 
 #include <asm/barrier.h>
 #include <linux/err.h>
@@ -19,7 +19,7 @@
 #include <linux/string.h>
 #include <rdma/rdma_cm_alt.h>
 
-#include "ctx/limits.h"
+#include "ctx/ctx.h"
 
 /* The records follow the header. */
 #define RECORDS_OFFSET sizeof(struct rdma_cm_alt_ring)

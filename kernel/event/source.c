@@ -6,12 +6,12 @@
  * spinlock, then &rca_queue.lock (of two queues: by address). The spinlocks
  * are taken with interrupts disabled.
  */
+#include "event/event.h"
+
 #include <linux/bug.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
-
-#include "event/events.h"
 
 /**
  * rca_source_init() - initialize a source, without a queue

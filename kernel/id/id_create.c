@@ -7,13 +7,12 @@
 #undef pr_fmt
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include "id/id.h"
+
 #include <linux/nsproxy.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
-
-#include "id/id.h"
-#include "id/peer_qp.h"
 
 static struct kmem_cache *id_cache;
 /* Number of ids that are not freed yet, and the exit that waits for them. */

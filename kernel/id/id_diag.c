@@ -7,6 +7,8 @@
 #undef pr_fmt
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include "id/id.h"
+
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -15,12 +17,11 @@
 #include <linux/ratelimit.h>
 #include <linux/string.h>
 
-#include "id/id.h"
 #include "lib/testing.h"
 #include "lib/trace.h"
 #include "lib/uerrno.h"
-#include "log/failure_log.h"
-#include "transport/devices.h"
+#include "log/log.h"
+#include "transport/transport.h"
 
 /*
  * Describes an event that reports a failure, else returns NULL. The status of a user event has no

@@ -4,12 +4,13 @@
  *
  * Locking: rca_id.lock for the reserved record and for posting.
  */
+#include "id/id.h"
+
 #include <linux/err.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/string.h>
 
-#include "id/id.h"
 #include "lib/uerrno.h"
 
 static struct rca_event *alloc_record(struct rca_id *id, gfp_t gfp)

@@ -6,13 +6,11 @@
  * Locking: the option state is set once, without a lock. &rca_id.setup is changed with rca_id.op
  * and rca_id.lock held, and read with either of them or RCU.
  */
+#include "id/id.h"
+
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-
-#include "id/id.h"
-#include "id/send_window.h"
-#include "id/timing_net.h"
 
 /* Option state of ids without one. */
 const struct rca_opts rca_no_opts;

@@ -12,6 +12,8 @@
  * neighbours in atomic context, and neither takes a lock. Posting an event to an id needs neither
  * memory nor a mutex, so it is done with the bucket locked.
  */
+#include "id/id.h"
+
 #include <linux/bitmap.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>
@@ -20,19 +22,22 @@
 #include <linux/jhash.h>
 #include <linux/netdevice.h>
 #include <linux/notifier.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
 #include <net/arp.h>
 #include <net/ipv6.h>
 #include <net/neighbour.h>
 #include <net/netevent.h>
 #include <net/netns/hash.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_verbs.h>
 
-#include "ctx/limits.h"
-#include "id/id.h"
-#include "ip/neigh_wait.h"
+#include "ctx/ctx.h"
 #include "lib/compat.h"
-#include "transport/devices.h"
+#include "net/net.h"
+#include "transport/transport.h"
 
 #define BUCKET_BITS	10
 #define BUCKETS		1024
@@ -433,4 +438,278 @@ void rca_netwatch_exit(void)
 	unregister_netevent_notifier(&neigh_nb);
 	unregister_netdevice_notifier(&netdev_nb);
 	cancel_work_sync(&walker);
+}
+
+/*
+ * The device, GID, lower cm_id and port of an id.
+ *
+ * Locking: rca_id.op, unless the id is unpublished. Device, port and GID are changed with
+ * rca_id.lock held as well; the list of ids of a device is protected by rca_device.lock, taken
+ * inside it.
+ */
+
+/**
+ * rca_id_attach() - bind an id to a device
+ * @id: the id; it has no device
+ * @dev: the device
+ * @port_num: port of the device
+ * @sgid_attr: local GID; on success its reference passes to the id
+ *
+ * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
+ * Return: 0, or -ENODEV if the device is being removed.
+ */
+int rca_id_attach(struct rca_id *id, struct rca_device *dev, u32 port_num,
+		  const struct ib_gid_attr *sgid_attr)
+{
+	bool removing;
+
+	spin_lock_irq(&id->lock);
+	spin_lock(&dev->lock);
+	removing = dev->removing;
+	if (!removing) {
+		id->dev = rca_device_get(dev);	/* put in rca_id_detach() */
+		id->tp = dev->tp;
+		id->port_num = port_num;
+		id->sgid_attr = sgid_attr;
+		list_add_tail(&id->dev_node, &dev->ids);
+	}
+	spin_unlock(&dev->lock);
+	spin_unlock_irq(&id->lock);
+	return removing ? -ENODEV : 0;
+}
+
+/**
+ * rca_id_detach() - release the device of an id, if it has one
+ * @id: the id; it has no lower cm_id
+ *
+ * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
+ */
+void rca_id_detach(struct rca_id *id)
+{
+	const struct ib_gid_attr *sgid_attr = id->sgid_attr;
+	struct rca_device *dev = id->dev;
+
+	if (!dev)
+		return;
+	WARN_ON_ONCE(id->lower);
+	rca_id_unwatch(id);
+	rca_window_release(id);
+	spin_lock_irq(&id->lock);
+	spin_lock(&dev->lock);
+	list_del_init(&id->dev_node);
+	spin_unlock(&dev->lock);
+	id->sgid_attr = NULL;
+	id->port_num = 0;
+	id->dev = NULL;
+	spin_unlock_irq(&id->lock);
+	if (sgid_attr)
+		rdma_put_gid_attr(sgid_attr);
+	rca_device_put(dev);
+}
+
+/**
+ * rca_id_drop_lower() - destroy the transport's cm_id, if there is one
+ * @id: the id
+ *
+ * No callback of the cm_id runs afterwards, and those that run meanwhile are ignored.
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller; never under a lock
+ * that a callback takes.
+ */
+void rca_id_drop_lower(struct rca_id *id)
+{
+	void *lower = id->lower;
+
+	lockdep_assert_held(&id->op);
+	if (!lower)
+		return;
+	WRITE_ONCE(id->lower, NULL);
+	/* Pairs with rca_id_numbers(): hidden before its memory waits for the grace period. */
+	smp_wmb();
+	id->tp->destroy(lower);
+	if (READ_ONCE(id->peer_qp.listed))
+		rca_peer_qp_release(id);
+}
+
+/**
+ * rca_id_bind() - allocate a port for an id that has none
+ * @id: the id
+ * @addr: address and port; port 0 selects any
+ *
+ * On success the bind of the option state contains address and port.
+ *
+ * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Return: 0, -ENOMEM, or an errno of rca_ports_bind().
+ */
+int rca_id_bind(struct rca_id *id, const union rca_addr *addr)
+{
+	struct rca_opts *opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
+	struct rca_bind *bind;
+
+	lockdep_assert_held(&id->op);
+	if (!opts)
+		return -ENOMEM;
+	if (!opts->bind)
+		opts->bind = kzalloc(sizeof(*bind), GFP_KERNEL_ACCOUNT);
+	bind = opts->bind;
+	if (!bind)
+		return -ENOMEM;
+	bind->reuse = id->reuse;
+	bind->afonly = id->afonly;
+	return rca_ports_bind(bind, id->net, id->ps, addr);
+}
+
+/* Releases the port of an id, if it owns one. Expects rca_id.op to be held by the caller. */
+void rca_id_unbind(struct rca_id *id)
+{
+	struct rca_bind *bind = rca_id_opts(id)->bind;
+
+	lockdep_assert_held(&id->op);
+	if (bind)
+		rca_ports_unbind(bind);
+}
+
+/* Returns whether an id owns a port. Expects rca_id.op to be held by the caller. */
+bool rca_id_bound(const struct rca_id *id)
+{
+	const struct rca_bind *bind = rca_id_opts(id)->bind;
+
+	return bind && rca_ports_bound(bind);
+}
+
+/*
+ * GID type and type of service of an id. Options of the id take precedence over the program's
+ * defaults for ports, and these over the settings of the port.
+ *
+ * Locking: rca_id.op.
+ */
+
+/**
+ * struct rca_defaults - defaults of a program for ports
+ * @count: number of entries in @port
+ * @port: defaults of a port
+ */
+struct rca_defaults {
+	u32 count;
+	struct rdma_cm_alt_port_default port[];
+};
+
+static int check_gid_type(u8 type)
+{
+	return type == IB_UVERBS_GID_TYPE_ROCE_V1 || type == IB_UVERBS_GID_TYPE_ROCE_V2 ? 0 :
+											 -EINVAL;
+}
+
+static enum ib_gid_type to_ib_gid_type(u8 type)
+{
+	return type == IB_UVERBS_GID_TYPE_ROCE_V1 ? IB_GID_TYPE_ROCE : IB_GID_TYPE_ROCE_UDP_ENCAP;
+}
+
+/**
+ * rca_id_set_gid_type() - set option RDMA_CM_ALT_OPTION_GID_TYPE
+ * @id: the id
+ * @type: enum ib_uverbs_gid_type: RoCE v1 or v2
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: 0; -EINVAL if @type is another one or the id has a device; -ENOMEM.
+ */
+int rca_id_set_gid_type(struct rca_id *id, u8 type)
+{
+	struct rca_opts *opts;
+
+	lockdep_assert_held(&id->op);
+	if (check_gid_type(type) || id->dev)
+		return -EINVAL;
+	opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
+	if (!opts)
+		return -ENOMEM;
+	opts->gid_type = type;
+	return 0;
+}
+
+/**
+ * rca_id_set_port_defaults() - set option RDMA_CM_ALT_OPTION_PORT_DEFAULTS
+ * @id: the id
+ * @val: array of struct rdma_cm_alt_port_default
+ * @len: its length in bytes; 0 removes the defaults
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0; -EINVAL if length or values are wrong or the id has a device; -ENOMEM.
+ */
+int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len)
+{
+	const struct rdma_cm_alt_port_default *port = val;
+	u32 count = len / sizeof(*port), i;
+	struct rca_defaults *defaults;
+	struct rca_opts *opts;
+
+	lockdep_assert_held(&id->op);
+	if (len % sizeof(*port) || id->dev)
+		return -EINVAL;
+	for (i = 0; i < count; i++)
+		if (check_gid_type(port[i].gid_type) ||
+		    memchr_inv(port[i].__reserved, 0, sizeof(port[i].__reserved)))
+			return -EINVAL;
+	opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
+	if (!opts)
+		return -ENOMEM;
+	defaults = kmalloc(struct_size(defaults, port, count), GFP_KERNEL_ACCOUNT);
+	if (!defaults)
+		return -ENOMEM;
+	defaults->count = count;
+	memcpy(defaults->port, val, len);
+	kfree(opts->defaults);
+	opts->defaults = defaults;
+	return 0;
+}
+
+static const struct rdma_cm_alt_port_default *find_default(const struct rca_id *id,
+							   const struct rca_device *dev, u32 port)
+{
+	const struct rca_defaults *defaults = rca_id_opts(id)->defaults;
+	u32 i;
+
+	for (i = 0; defaults && i < defaults->count; i++)
+		if (defaults->port[i].ibdev_index == dev->ibdev->index &&
+		    defaults->port[i].port_num == port)
+			return &defaults->port[i];
+	return NULL;
+}
+
+/**
+ * rca_id_gid_type() - get the type of the GID that an id uses on a port
+ * @id: the id
+ * @dev: the device
+ * @port: the port
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: the type.
+ */
+enum ib_gid_type rca_id_gid_type(const struct rca_id *id, const struct rca_device *dev, u32 port)
+{
+	const struct rdma_cm_alt_port_default *preset;
+	u8 type = rca_id_opts(id)->gid_type;
+
+	if (type)
+		return to_ib_gid_type(type);
+	preset = find_default(id, dev, port);
+	return preset ? to_ib_gid_type(preset->gid_type) : rca_port_sysfs_gid_type(dev->conf, port);
+}
+
+/**
+ * rca_id_tos() - get the type of service of an id
+ * @id: the id
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: the type of service; also 0 if it was not set and the id has no device yet.
+ */
+u8 rca_id_tos(const struct rca_id *id)
+{
+	const struct rca_opts *opts = rca_id_opts(id);
+	const struct rdma_cm_alt_port_default *preset;
+
+	if (opts->tos_set || !id->dev)
+		return opts->tos;
+	preset = find_default(id, id->dev, id->port_num);
+	return preset ? preset->tos : rca_port_sysfs_tos(id->dev->conf, id->port_num);
 }

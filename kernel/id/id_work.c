@@ -5,11 +5,11 @@
  *
  * Locking: the work runs with rca_id.op held.
  */
+#include "id/id.h"
+
 #include <linux/jiffies.h>
 
-#include "id/id.h"
-#include "id/send_window.h"
-#include "transport/devices.h"
+#include "transport/transport.h"
 
 /* Timewait after an unanswered DREQ: longer than any packet to the QP can be delayed. */
 #define TIMEWAIT	msecs_to_jiffies(1000)

@@ -20,15 +20,13 @@
  *
  * Locking: peer_qps_lock, outside of rca_id.lock. Process context.
  */
-#include "id/peer_qp.h"
+#include "id/id.h"
 
 #include <linux/rhashtable.h>
 #include <linux/spinlock.h>
 #include <linux/stddef.h>
 
-#include "id/id.h"
-#include "transport/devices.h"
-#include "trunk/peers.h"
+#include "transport/transport.h"
 #include "trunk/trunk.h"
 
 /* The key is in the id itself: two members without a gap. */

@@ -30,14 +30,14 @@
  * Locking: rca_port_places.lock, a leaf, in any context. Callbacks find the setup of their id, and
  * the places of the port, under RCU, because they may run late.
  */
-#include "id/port_places.h"
+#include "id/id.h"
 
 #include <linux/jiffies.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-#include "ctx/turns.h"
+#include "ctx/ctx.h"
 #include "lib/testing.h"
 
 #if RCA_COUNTS_PLACES

@@ -7,7 +7,7 @@
  *
  * Locking: none; settings are single words.
  */
-#include "id/timing_net.h"
+#include "id/id.h"
 
 #include <linux/kernel.h>
 #include <linux/sysctl.h>

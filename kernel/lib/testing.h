@@ -13,12 +13,17 @@
 #include <linux/types.h>
 #include <rdma/ib_sa.h>
 
+struct rca_bind;
+struct rca_bucket;
 struct rca_event;
 struct rca_id;
 struct rca_path_answer;
 struct rca_queue;
 struct rca_service_wanted;
 struct rca_services;
+struct rca_tp_request;
+struct rca_trunk;
+struct rca_trunk_link;
 struct sa_service_rec;
 struct sk_buff;
 union rca_addr;
@@ -54,7 +59,18 @@ int rca_group_mgid(const union rca_addr *group, enum ib_gid_type type, union ib_
 int rca_group_ib_mgid(const union rca_addr *group, const union ib_gid *subnet, bool cm_signature,
 		      union ib_gid *mgid);
 ib_sa_comp_mask rca_group_ib_mask(u16 ps);
+void rca_req_ib_addrs(const struct rca_id *listener, const struct rca_tp_request *req,
+		      union rca_addr *local, union rca_addr *peer);
 void rca_wire_put_hdr(u8 *hdr, const union rca_addr *src, const union rca_addr *dst);
+
+/* Ports */
+struct rca_bucket *rca_bind_bucket(const struct rca_bind *bind);
+
+/* Links of trunks */
+void rca_trunk_close_frame(struct rca_trunk *trunk);
+int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends, unsigned int receives);
+void rca_link_stop_cqs(struct rca_trunk_link *link);
+void rca_link_destroy_cqs(struct rca_trunk_link *link);
 
 /* What an administrator is told */
 const char *rca_id_reason(const struct rca_id *id, u32 event, int reason);

@@ -8,7 +8,7 @@
  *
  * Locking: log_net.lock, a leaf; taken in any context, also with rca_id.lock held.
  */
-#include "log/failure_log.h"
+#include "log/log.h"
 
 #include <linux/ktime.h>
 #include <linux/pid.h>

@@ -10,6 +10,8 @@
  *
  * Locking: monitor_lock, a leaf; taken in any context, also with rca_id.lock held.
  */
+#include "log/log.h"
+
 #include <linux/ktime.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
@@ -20,7 +22,6 @@
 #include <net/net_namespace.h>
 
 #include "lib/testing.h"
-#include "log/failure_log.h"
 
 static void deliver_work(struct work_struct *work);
 

@@ -5,7 +5,7 @@
  *
  * Locking: none.
  */
-#include "transport/qp_owner.h"
+#include "transport/transport.h"
 
 #include <linux/cred.h>
 #include <linux/err.h>

@@ -8,13 +8,18 @@
  *
  * Locking: none; the counters are per CPU, and a reader adds them up.
  */
-#include "transport/stats.h"
+#include "transport/transport.h"
 
 #include <linux/bits.h>
 #include <linux/build_bug.h>
+#include <linux/kobject.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/sysfs.h>
 
 DEFINE_PER_CPU(struct rca_stats, rca_stats_elsewhere);
 
@@ -155,4 +160,248 @@ void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum
 				sum->took[i][n] += READ_ONCE(one->took[i][n]);
 		}
 	}
+}
+
+/*
+ * Settings of RoCE ports: default GID type and type of service of ids, with the values
+ * that the stock rdma_cm has in configfs. They are files of the device:
+ * /sys/class/infiniband/DEVICE/rdma_cm_alt/PORT/default_roce_mode and default_roce_tos.
+ *
+ * Locking: none; a setting is one byte, and sysfs waits for readers and writers before
+ * it removes the directory of a port.
+ */
+
+static unsigned int default_roce_mode = 2;
+
+static int set_mode(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, 2);
+}
+
+static const struct kernel_param_ops mode_ops = {
+	.set = set_mode,
+	.get = param_get_uint,
+};
+module_param_cb(default_roce_mode, &mode_ops, &default_roce_mode, 0644);
+MODULE_PARM_DESC(default_roce_mode, "RoCE version of new devices: 1 or 2, where the port has it");
+
+static unsigned char default_roce_tos;
+module_param(default_roce_tos, byte, 0644);
+MODULE_PARM_DESC(default_roce_tos, "type of service of new RoCE devices");
+
+/**
+ * struct port - settings of a port
+ * @kobj: directory of the port
+ * @conf: settings of the device (referenced while @kobj is in use)
+ * @number: number of the port (immutable)
+ * @gid_type: enum ib_gid_type
+ * @tos: type of service
+ * @added: @kobj is in sysfs (immutable)
+ */
+struct port {
+	struct kobject kobj;
+	struct rca_port_sysfs *conf;
+	u32 number;
+	u8 gid_type;
+	u8 tos;
+	bool added;
+};
+
+/**
+ * struct rca_port_sysfs - settings of the ports of a device
+ * @ref: references: of the device, and of each port in sysfs
+ * @ibdev: the device; valid as long as @dir exists
+ * @dir: directory of all ports; NULL: it could not be created
+ * @count: number of ports (immutable)
+ * @ports: the ports, in order of their numbers
+ */
+struct rca_port_sysfs {
+	struct kref ref;
+	struct ib_device *ibdev;
+	struct kobject *dir;
+	u32 count;
+	struct port ports[];
+};
+
+static const char * const mode_names[] = {
+	[IB_GID_TYPE_ROCE] = "IB/RoCE v1",
+	[IB_GID_TYPE_ROCE_UDP_ENCAP] = "RoCE v2",
+};
+
+static void conf_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct rca_port_sysfs, ref));
+}
+
+static struct port *port_of(struct kobject *kobj)
+{
+	return container_of(kobj, struct port, kobj);
+}
+
+static void port_release(struct kobject *kobj)
+{
+	kref_put(&port_of(kobj)->conf->ref, conf_free);
+}
+
+/* Has a RoCE port GIDs of a type? Any context. */
+static bool port_supports(struct ib_device *ibdev, u32 port, enum ib_gid_type type)
+{
+	switch (type) {
+	case IB_GID_TYPE_ROCE:
+		return rdma_protocol_roce_eth_encap(ibdev, port);
+	case IB_GID_TYPE_ROCE_UDP_ENCAP:
+		return rdma_protocol_roce_udp_encap(ibdev, port);
+	default:
+		return false;
+	}
+}
+
+static ssize_t default_roce_mode_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", mode_names[READ_ONCE(port_of(kobj)->gid_type)]);
+}
+
+static ssize_t default_roce_mode_store(struct kobject *kobj, struct kobj_attribute *attr,
+				       const char *buf, size_t count)
+{
+	struct port *port = port_of(kobj);
+	enum ib_gid_type type = IB_GID_TYPE_ROCE;
+
+	if (sysfs_streq(buf, mode_names[IB_GID_TYPE_ROCE_UDP_ENCAP]))
+		type = IB_GID_TYPE_ROCE_UDP_ENCAP;
+	else if (!sysfs_streq(buf, mode_names[IB_GID_TYPE_ROCE]))
+		return -EINVAL;
+	if (!port_supports(port->conf->ibdev, port->number, type))
+		return -EINVAL;
+	WRITE_ONCE(port->gid_type, type);
+	return count;
+}
+
+static ssize_t default_roce_tos_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(port_of(kobj)->tos));
+}
+
+static ssize_t default_roce_tos_store(struct kobject *kobj, struct kobj_attribute *attr,
+				      const char *buf, size_t count)
+{
+	u8 tos;
+	int ret = kstrtou8(buf, 0, &tos);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(port_of(kobj)->tos, tos);
+	return count;
+}
+
+static struct kobj_attribute mode_attr = __ATTR_RW(default_roce_mode);
+static struct kobj_attribute tos_attr = __ATTR_RW(default_roce_tos);
+
+static struct attribute *port_attrs[] = {
+	&mode_attr.attr,
+	&tos_attr.attr,
+	NULL,
+};
+ATTRIBUTE_GROUPS(port);
+
+static const struct kobj_type port_type = {
+	.release = port_release,
+	.sysfs_ops = &kobj_sysfs_ops,
+	.default_groups = port_groups,
+};
+
+static void add_port(struct rca_port_sysfs *conf, struct port *port)
+{
+	kref_get(&conf->ref);	/* put in port_release() */
+	port->conf = conf;
+	if (kobject_init_and_add(&port->kobj, &port_type, conf->dir, "%u", port->number))
+		kobject_put(&port->kobj);
+	else
+		port->added = true;
+}
+
+/* The GID type of the module parameter, if the port supports it. */
+static enum ib_gid_type initial_gid_type(struct ib_device *ibdev, u32 port)
+{
+	enum ib_gid_type type = default_roce_mode == 1 ? IB_GID_TYPE_ROCE :
+							 IB_GID_TYPE_ROCE_UDP_ENCAP;
+	enum ib_gid_type other = default_roce_mode == 1 ? IB_GID_TYPE_ROCE_UDP_ENCAP :
+							  IB_GID_TYPE_ROCE;
+
+	return port_supports(ibdev, port, type) ? type : other;
+}
+
+/**
+ * rca_port_sysfs_create() - create the settings of a new device
+ * @ibdev: the device
+ *
+ * The initial values are those of the module parameters. If files cannot be created, the
+ * settings exist but cannot be changed.
+ *
+ * Context: Process context. Sleeps.
+ * Return: the settings, for rca_port_sysfs_destroy(); NULL: no memory.
+ */
+struct rca_port_sysfs *rca_port_sysfs_create(struct ib_device *ibdev)
+{
+	u32 count = rdma_end_port(ibdev) - rdma_start_port(ibdev) + 1, i;
+	struct rca_port_sysfs *conf = kzalloc(struct_size(conf, ports, count), GFP_KERNEL);
+
+	if (!conf)
+		return NULL;
+	kref_init(&conf->ref);	/* put in rca_port_sysfs_destroy() */
+	conf->ibdev = ibdev;
+	conf->count = count;
+	conf->dir = kobject_create_and_add("rdma_cm_alt", &ibdev->dev.kobj);
+	for (i = 0; i < count; i++) {
+		struct port *port = &conf->ports[i];
+
+		port->number = rdma_start_port(ibdev) + i;
+		port->gid_type = initial_gid_type(ibdev, port->number);
+		port->tos = default_roce_tos;
+		if (conf->dir && rdma_protocol_roce(ibdev, port->number))
+			add_port(conf, port);
+	}
+	return conf;
+}
+
+/**
+ * rca_port_sysfs_destroy() - remove the settings of a device
+ * @conf: the settings, or NULL; no ids use them any more
+ *
+ * Context: Process context. Sleeps: waits for readers and writers of the files.
+ */
+void rca_port_sysfs_destroy(struct rca_port_sysfs *conf)
+{
+	u32 i;
+
+	if (!conf)
+		return;
+	for (i = 0; i < conf->count; i++) {
+		if (!conf->ports[i].added)
+			continue;
+		kobject_del(&conf->ports[i].kobj);
+		kobject_put(&conf->ports[i].kobj);
+	}
+	if (conf->dir)
+		kobject_put(conf->dir);
+	kref_put(&conf->ref, conf_free);
+}
+
+static const struct port *port_by_number(const struct rca_port_sysfs *conf, u32 port)
+{
+	return &conf->ports[port - conf->ports[0].number];
+}
+
+/* Default GID type of ids on a RoCE port. @conf may be NULL. Any context. */
+enum ib_gid_type rca_port_sysfs_gid_type(const struct rca_port_sysfs *conf, u32 port)
+{
+	if (!conf)
+		return IB_GID_TYPE_ROCE_UDP_ENCAP;
+	return READ_ONCE(port_by_number(conf, port)->gid_type);
+}
+
+/* Default type of service of ids on a port. @conf may be NULL. Any context. */
+u8 rca_port_sysfs_tos(const struct rca_port_sysfs *conf, u32 port)
+{
+	return conf ? READ_ONCE(port_by_number(conf, port)->tos) : 0;
 }

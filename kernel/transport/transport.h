@@ -1,23 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The transport interface: what ids call to use ib_cm or iw_cm, and what a transport calls back. */
-#ifndef RCA_TRANSPORT_H
-#define RCA_TRANSPORT_H
+/* RDMA devices, and the seam to ib_cm, iw_cm and trunks. */
+#ifndef RCA_TRANSPORT_TRANSPORT_H
+#define RCA_TRANSPORT_TRANSPORT_H
 
+#include <linux/completion.h>
+#include <linux/hashtable.h>
+#include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/overflow.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/iw_cm.h>
 
 #include "lib/fsm.h"
 #include "lib/types.h"
 #include "lib/wire.h"
 
+struct ib_cm_id;
+struct ib_device;
+struct ib_qp;
 struct ib_uverbs_ah_attr;
+struct iw_attempt;
 struct net;
 struct rca_account;
 struct rca_device;
+struct rca_device_places;
+struct rca_group_ib;
+struct rca_port_sysfs;
 struct rca_tp_ops;
 struct sa_path_rec;
 struct work_struct;
 struct workqueue_struct;
+
+/* The transport interface: what ids call to use ib_cm or iw_cm, and what a transport calls back. */
 
 /**
  * DOC: Transport seam
@@ -359,4 +383,332 @@ static inline unsigned int rca_tp_private_max(const struct rca_tp_ops *tp, enum 
 	return tp->long_private ? RCA_WIRE_USER_MAX : rca_wire_private_max(msg, family);
 }
 
-#endif /* RCA_TRANSPORT_H */
+/* Which devices can receive requests for a network namespace. */
+
+bool rca_device_in_netns(struct rca_device *dev, const struct net *net);
+bool rca_device_serves_netns(struct rca_device *dev, struct net *net);
+
+/* Settings of ports in sysfs. */
+
+struct rca_port_sysfs *rca_port_sysfs_create(struct ib_device *ibdev);
+void rca_port_sysfs_destroy(struct rca_port_sysfs *conf);
+enum ib_gid_type rca_port_sysfs_gid_type(const struct rca_port_sysfs *conf, u32 port);
+u8 rca_port_sysfs_tos(const struct rca_port_sysfs *conf, u32 port);
+
+/* Counters and durations of a port. */
+
+/**
+ * enum rca_span - measured durations: from one state to the answer that ends it
+ * @RCA_SPAN_ADDR: address resolution
+ * @RCA_SPAN_ROUTE: route resolution
+ * @RCA_SPAN_CONNECT: from the first REQ to the REP, or until TCP is connected
+ * @RCA_SPAN_ACCEPT: from the REP to the RTU
+ * @RCA_SPAN_LOOKUP: datagrams: from the SIDR_REQ to the SIDR_REP
+ * @RCA_SPAN_DISCONNECT: from the DREQ to its answer
+ * @RCA_SPANS: number of spans
+ * @RCA_SPAN_NONE: nothing is measured
+ */
+enum rca_span {
+	RCA_SPAN_ADDR,
+	RCA_SPAN_ROUTE,
+	RCA_SPAN_CONNECT,
+	RCA_SPAN_ACCEPT,
+	RCA_SPAN_LOOKUP,
+	RCA_SPAN_DISCONNECT,
+	RCA_SPANS,
+	RCA_SPAN_NONE = RCA_SPANS,
+};
+
+/**
+ * enum rca_trunk_stat - what is counted of trunks
+ * @RCA_STAT_CONNECT: requests for connections that this host has sent over a trunk
+ * @RCA_STAT_REQUEST: those that peers have sent
+ * @RCA_STAT_OPENED: links that were opened, those that replaced another one included
+ * @RCA_STAT_FAILED: links that could not be opened
+ * @RCA_STAT_REPLACED: links that continue the session of the one before
+ * @RCA_STAT_LOST: sessions that were lost while they had connections
+ * @RCA_STAT_NO_TOKEN: requests of peers for a trunk, refused because of the token or the version
+ * @RCA_STAT_HELLO_SENT: hellos that were sent with an RTU
+ * @RCA_STAT_HELLO_RECEIVED: hellos that were received with one
+ * @RCA_TRUNK_STATS: their number
+ */
+enum rca_trunk_stat {
+	RCA_STAT_CONNECT,
+	RCA_STAT_REQUEST,
+	RCA_STAT_OPENED,
+	RCA_STAT_FAILED,
+	RCA_STAT_REPLACED,
+	RCA_STAT_LOST,
+	RCA_STAT_NO_TOKEN,
+	RCA_STAT_HELLO_SENT,
+	RCA_STAT_HELLO_RECEIVED,
+	RCA_TRUNK_STATS,
+};
+
+/** RCA_BUCKETS - bucket n counts durations below 2^n us; the last one also all longer ones */
+#define RCA_BUCKETS 28
+
+/**
+ * struct rca_stats - counters of a port on one CPU
+ * @inputs: number of each input that a state machine accepted
+ * @took: histogram of each span
+ * @us: total duration of each span, in us
+ * @refused: requests of peers for which no id was created
+ * @cached_paths: routes of InfiniBand that needed no query
+ * @trunks: number of each enum rca_trunk_stat
+ */
+struct rca_stats {
+	unsigned long inputs[RCA_IN_COUNT];
+	unsigned long took[RCA_SPANS][RCA_BUCKETS];
+	u64 us[RCA_SPANS];
+	unsigned long refused;
+	unsigned long cached_paths;
+	unsigned long trunks[RCA_TRUNK_STATS];
+};
+
+/* Events without a port, or of a port whose counters could not be allocated. */
+DECLARE_PER_CPU(struct rca_stats, rca_stats_elsewhere);
+
+enum rca_span rca_stats_span(enum rca_state state);
+const char *rca_stats_span_name(enum rca_span span);
+void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum rca_input input,
+		    enum rca_state now, ktime_t *since);
+void rca_stats_refused(struct rca_stats __percpu *stats);
+void rca_stats_cached_path(struct rca_stats __percpu *stats);
+void rca_stats_trunk(struct rca_stats __percpu *stats, enum rca_trunk_stat stat);
+const char *rca_stats_trunk_name(enum rca_trunk_stat stat);
+void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum);
+
+/* RDMA devices: references, and removal. */
+
+/**
+ * struct rca_device - an RDMA device
+ * @ibdev: the device of ib_core (immutable; valid while a reference is held)
+ * @tp: its transport (immutable)
+ * @conf: settings of its ports; NULL: they could not be allocated (immutable)
+ * @node: in the list of devices (lock: devices_lock in devices.c)
+ * @serial: number of the device, from 1, in the order of the list; never reused (immutable)
+ * @ref: references; the removal waits until all are gone
+ * @gone: completed by the last rca_device_put()
+ * @lock: protects @ids
+ * @ids: ids that are bound to the device (lock: @lock)
+ * @removing: no id may be attached any more (lock: @lock)
+ * @listenable: the fence has passed, service IDs may be taken (lock: @lock; also read without)
+ * @fence: sets @listenable
+ * @demux_mutex: serialises the first listen and the last close of a service ID; no
+ *               callback takes it
+ * @demuxes: service IDs that we hold, by number (lock: @demux_mutex)
+ * @events: handler of events of the ports (immutable)
+ * @path_epoch: number of events after which a path of the subnet administrator may be another
+ *              (atomic)
+ * @trunk_service: cm_id that listens for trunks, or NULL (atomic; owned)
+ * @trunk_service_id: its service ID, or 0 (read and written without a lock)
+ * @places: the places of the ports: see id/port_places.h; NULL: no limit, or they could not be
+ *          allocated (immutable)
+ * @stats: counters of each port, from 1; NULL, also for one port: they could not be
+ *         allocated (immutable)
+ */
+struct rca_device {
+	struct ib_device *ibdev;
+	const struct rca_tp_ops *tp;
+	struct rca_port_sysfs *conf;
+	struct list_head node;
+	u32 serial;
+	refcount_t ref;
+	struct completion gone;
+	spinlock_t lock;
+	struct list_head ids;
+	bool removing;
+	bool listenable;
+	struct work_struct fence;
+	struct mutex demux_mutex;
+	DECLARE_HASHTABLE(demuxes, 8);
+	struct ib_event_handler events;
+	atomic_t path_epoch;
+	struct ib_cm_id *trunk_service;
+	__be64 trunk_service_id;
+	struct rca_device_places *places;
+	struct rca_stats __percpu **stats;
+};
+
+/**
+ * struct rca_devices_ops - callbacks into the layers above
+ * @removed: the device is being removed, and takes no new ids. No layer may use @dev
+ *           after this returns. Process context.
+ * @port_changed: the state (@state), the GIDs or the partitions of a port have changed, or the
+ *                device has failed (@port is 0). Process context, not after @removed was called.
+ * @changed: a device may be listened on from now on, or its GIDs have changed (@net is NULL),
+ *           or a network device has appeared in a namespace or left it: so
+ *           rca_device_serves_netns() may change. Called with locks of ib_core or RTNL held,
+ *           possibly before rca_devices_init() returns; must not sleep.
+ */
+struct rca_devices_ops {
+	void (*removed)(struct rca_device *dev);
+	void (*port_changed)(struct rca_device *dev, u32 port, bool state);
+	void (*changed)(struct net *net);
+};
+
+int rca_devices_init(const struct rca_devices_ops *ops);
+void rca_devices_exit(void);
+struct rca_device *rca_device_get(struct rca_device *dev);
+void rca_device_put(struct rca_device *dev);
+struct rca_device *rca_device_next(struct rca_device *prev);
+bool rca_device_exists(u32 serial);
+void rca_device_wait_listenable(struct rca_device *dev);
+
+/**
+ * rca_device_stats() - get the counters of a port
+ * @dev: the device, or NULL
+ * @port: port of the device
+ *
+ * Context: Any context. The caller has a reference, or prevents the removal.
+ * Return: the counters of the port; without a port, or for a port that has none, the
+ * counters of events without a port.
+ */
+static inline struct rca_stats __percpu *
+rca_device_stats(const struct rca_device *dev, u32 port)
+{
+	struct rca_stats __percpu *stats = dev && dev->stats ? dev->stats[port] : NULL;
+
+	return stats ?: &rca_stats_elsewhere;
+}
+
+/* Multicast groups over RoCE: MGIDs, and memberships of network devices (IGMP, MLD). */
+
+int rca_group_init(void);
+void rca_group_exit(void);
+void *rca_group_join(struct ib_device *ibdev, const struct rca_tp_join *req,
+		     struct rdma_ah_attr *ah);
+void rca_group_leave(void *membership);
+
+/* Multicast groups over InfiniBand, and our client of ib_sa. */
+
+/**
+ * typedef rca_group_ib_done - a join has ended, or a joined group is lost
+ * @member: as passed to rca_group_ib_join()
+ * @status: 0, or why the join failed; -ENETRESET: the group was joined, and is lost
+ * @ah: address handle attributes of the group; NULL with an error
+ * @qkey: queue key of the group
+ */
+typedef void (*rca_group_ib_done)(void *member, int status, struct rdma_ah_attr *ah, u32 qkey);
+
+extern struct ib_sa_client rca_sa_client;
+
+u32 rca_group_ib_qkey(struct ib_device *ibdev, u32 port_num, const union ib_gid *mgid);
+struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca_tp_join *req,
+				       rca_group_ib_done done, void *member);
+void rca_group_ib_leave(struct rca_group_ib *group);
+
+/*
+ * The places of the ports of a device, which limit the CM requests of a port and its queries of the
+ * subnet administrator. They are given to ids in id/port_places.c.
+ */
+
+/**
+ * struct rca_port_places - the places of a port for messages of one kind
+ * @lock: protects the members below, those of the users, and &rca_port_place of ids
+ * @taken: messages that have a place
+ * @waiting: messages that wait for one
+ * @count: length of @users
+ * @users: the users with such messages, through &rca_places_user.node
+ * @answered: last answer of the subnet administrator to one of them, in jiffies (lockless)
+ */
+struct rca_port_places {
+	spinlock_t lock;
+	unsigned int taken;
+	unsigned int waiting;
+	unsigned int count;
+	struct list_head users;
+	unsigned long answered;
+};
+
+/**
+ * struct rca_device_places - the places of the ports of a device
+ * @rcu: frees the struct after callbacks that run late
+ * @ports: for each port, from 1: @cm: for CM requests, @sa: for queries
+ */
+struct rca_device_places {
+	struct rcu_head rcu;
+	struct {
+		struct rca_port_places cm;
+		struct rca_port_places sa;
+	} ports[];
+};
+
+static inline void rca_port_places_init(struct rca_port_places *port)
+{
+	spin_lock_init(&port->lock);
+	INIT_LIST_HEAD(&port->users);
+}
+
+/**
+ * rca_places_create() - make the places of the ports of a device
+ * @ports: the highest number of a port
+ *
+ * Context: Process context. Sleeps.
+ * Return: to be freed by kfree_rcu(); NULL without memory: then the ports have no limit.
+ */
+static inline struct rca_device_places *rca_places_create(unsigned int ports)
+{
+	struct rca_device_places *places;
+	unsigned int i;
+
+	places = kzalloc(struct_size(places, ports, ports + 1), GFP_KERNEL);
+	if (!places)
+		return NULL;
+	for (i = 0; i <= ports; i++) {
+		rca_port_places_init(&places->ports[i].cm);
+		rca_port_places_init(&places->ports[i].sa);
+	}
+	return places;
+}
+
+/* Checks of QP numbers and queue keys that a caller passes. */
+
+int rca_qp_owner_check(struct ib_device *ibdev, u32 qp_num);
+struct ib_qp *rca_qp_owner_hold_iw(struct ib_device *ibdev, u32 qp_num);
+void rca_qp_owner_release_iw(struct ib_device *ibdev, struct ib_qp *qp);
+int rca_qp_owner_check_qkey(const struct ib_device *ibdev, u32 qkey);
+
+/* The transport over ib_cm: InfiniBand and RoCE. */
+
+extern const struct rca_tp_ops rca_tp_ib;
+
+void rca_tp_ib_init(const struct rca_tp_upcalls *upcalls);
+
+/* The transport over iw_cm: iWARP, whose connections are TCP connections. */
+
+extern const struct rca_tp_ops rca_tp_iw;
+
+void rca_tp_iw_init(const struct rca_tp_upcalls *upcalls);
+
+/* Lower cm_ids over iw_cm: lifetime, and connects, which may block. */
+
+/**
+ * struct iw_lower - a lower cm_id
+ * @ref: references: of the owner, of a connect under way, of the finish() of a connect
+ * @dev: the device (immutable; referenced)
+ * @cm_id: the cm_id of iw_cm (immutable; owned)
+ * @lock: a leaf
+ * @owner: argument of the callbacks; NULL: none yet, or destroyed (lock: @lock)
+ * @callbacks: callbacks of @owner that are running (lock: @lock)
+ * @pending: iw_cm waits for the peer, and iw_destroy_cm_id() would wait, too
+ * @attempt: the connect; NULL: there was none (set once; owned)
+ * @destroy_work: destroys @cm_id in the background
+ */
+struct iw_lower {
+	refcount_t ref;
+	struct ib_device *dev;
+	struct iw_cm_id *cm_id;
+	spinlock_t lock;
+	void *owner;
+	unsigned int callbacks;
+	bool pending;
+	struct iw_attempt *attempt;
+	struct work_struct destroy_work;
+};
+
+int rca_iw_connect_init(void);
+void rca_iw_connect_exit(void);
+
+#endif

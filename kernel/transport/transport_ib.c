@@ -6,7 +6,7 @@
  * Locking: none of its own. ib_cm calls back from its workqueue and from those of the
  * MAD layer, which it shares with other users: no callback may wait.
  */
-#include "transport/transport_ib.h"
+#include "transport/transport.h"
 
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -16,9 +16,6 @@
 
 #include "lib/compat.h"
 #include "lib/timing.h"
-#include "transport/group.h"
-#include "transport/group_ib.h"
-#include "transport/qp_owner.h"
 
 static const struct rca_tp_upcalls *callbacks;
 

@@ -11,14 +11,21 @@
  *
  * Locking: rca_trunk.lock; process context.
  */
-#include "trunk/conn.h"
+#include "trunk/trunk.h"
 
+#include <linux/bitops.h>
+#include <linux/errno.h>
 #include <linux/jiffies.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_sa.h>
 
+#include "lib/compat.h"
 #include "lib/timing.h"
-#include "trunk/trunk.h"
+#include "transport/transport.h"
 
 /*
  * Connections without an owner that wait to tell a peer their end: 4 MiB for each trunk, and 4 MiB
@@ -91,6 +98,34 @@ int rca_conn_add(struct rca_trunk_conn *conn, gfp_t gfp)
 }
 
 /**
+ * rca_conn_put_locked() - put a reference of a connection
+ * @conn: the connection
+ *
+ * Context: Process context. Does not sleep. Expects the lock of the trunk to be held by the caller,
+ * who has a reference of the trunk of his own.
+ */
+static void rca_conn_put_locked(struct rca_trunk_conn *conn)
+{
+	struct rca_trunk *trunk = conn->trunk;
+
+	lockdep_assert_held(&trunk->lock);
+	if (--conn->ref)
+		return;
+	WARN_ON_ONCE(!RB_EMPTY_NODE(&conn->timer.node));
+	if (conn->is_answer)
+		trunk->answers--;
+	rdma_destroy_ah_attr(&conn->ah);
+	kfree(conn->data);
+	kfree_rcu(conn, rcu);
+	rca_trunk_unuse(trunk);
+	if (!trunk->users && cancel_delayed_work(&trunk->timer)) {
+		trunk->timer_at = 0;
+		rca_trunk_put(trunk);	/* got in rca_conn_wake_at() */
+	}
+	rca_trunk_put(trunk);	/* got in rca_conn_alloc() */
+}
+
+/**
  * rca_conn_create() - create a connection over a trunk
  * @key: the peer
  * @owner: argument of its callbacks
@@ -147,34 +182,6 @@ void rca_conn_callback_done(struct rca_trunk_conn *conn)
 		smp_mb();	/* see wake_up_var() */
 		wake_up_var(&conn->callbacks);
 	}
-}
-
-/**
- * rca_conn_put_locked() - put a reference of a connection
- * @conn: the connection
- *
- * Context: Process context. Does not sleep. Expects the lock of the trunk to be held by the caller,
- * who has a reference of the trunk of his own.
- */
-void rca_conn_put_locked(struct rca_trunk_conn *conn)
-{
-	struct rca_trunk *trunk = conn->trunk;
-
-	lockdep_assert_held(&trunk->lock);
-	if (--conn->ref)
-		return;
-	WARN_ON_ONCE(!RB_EMPTY_NODE(&conn->timer.node));
-	if (conn->is_answer)
-		trunk->answers--;
-	rdma_destroy_ah_attr(&conn->ah);
-	kfree(conn->data);
-	kfree_rcu(conn, rcu);
-	rca_trunk_unuse(trunk);
-	if (!trunk->users && cancel_delayed_work(&trunk->timer)) {
-		trunk->timer_at = 0;
-		rca_trunk_put(trunk);	/* got in rca_conn_wake_at() */
-	}
-	rca_trunk_put(trunk);	/* got in rca_conn_alloc() */
 }
 
 /* Does a connection have its session still? Expects the lock of the trunk to be held. */
@@ -264,7 +271,7 @@ void rca_conn_remove(struct rca_trunk_conn *conn)
 }
 
 /* Runs the work of the timers at a time, or earlier. Expects the lock of @trunk to be held. */
-void rca_conn_wake_at(struct rca_trunk *trunk, u64 when)
+static void rca_conn_wake_at(struct rca_trunk *trunk, u64 when)
 {
 	u64 now = get_jiffies_64();
 
@@ -305,4 +312,525 @@ void rca_conn_enter_timewait(struct rca_trunk_conn *conn)
 {
 	conn->state = RCA_CONN_TIMEWAIT;
 	rca_conn_set_timer(conn, rca_timing_ms(conn->ack_timeout));
+}
+
+/*
+ * The path of a connection over a trunk, and the attributes of its QPs: the same as ib_cm gives a
+ * QP for the same path and the same parameters.
+ *
+ * Locking: rca_trunk.lock to read attributes.
+ */
+
+/* A path with this many hops or less does not leave the subnet, and has valid LIDs. */
+#define HOPS_IN_SUBNET	1
+
+/* Bits of fields of a path, which a program may have set (IBTA volume 1, 12.6.5). */
+#define FLOW_LABEL_MASK	0xfffff
+#define SL_MASK		0xf
+#define RATE_MASK	0x3f
+
+/* The timeouts of QPs have 5 bits. */
+#define MOST_ACK_TIMEOUT	31
+
+/**
+ * rca_conn_ack_timeout() - compute a local ACK timeout (IBTA volume 1, 9.7.6.1.3)
+ * @delay: ACK delay of the device at the other end
+ * @lifetime: packet lifetime of the path
+ *
+ * All three are n of 4.096 us * 2^n. A packet and its acknowledgement take twice the lifetime, and
+ * the delay. A sum of two powers of two is the greater one, or twice as much if they are close.
+ *
+ * Context: Any context. Pure.
+ * Return: the timeout.
+ */
+u8 rca_conn_ack_timeout(u8 delay, u8 lifetime)
+{
+	u8 both_ways = lifetime + 1;
+	u8 longer = max(both_ways, delay);
+	u8 shorter = min(both_ways, delay);
+
+	return min_t(u8, longer + (longer - shorter <= 1), MOST_ACK_TIMEOUT);
+}
+
+/**
+ * rca_conn_set_path() - set the path of a connection
+ * @conn: the connection, which has none
+ * @path: the path; the route of one of RoCE is resolved if it is not
+ * @sgid_attr: local GID
+ *
+ * Context: Process context. Sleeps, unless the route is resolved.
+ * Return: 0 or a negative errno.
+ */
+int rca_conn_set_path(struct rca_trunk_conn *conn, struct sa_path_rec *path,
+		      const struct ib_gid_attr *sgid_attr)
+{
+	struct ib_device *ibdev = conn->trunk->dev->ibdev;
+	u32 port_num = conn->trunk->key.peer.port_num;
+	int ret;
+
+	ret = ib_find_cached_pkey(ibdev, port_num, be16_to_cpu(path->pkey), &conn->pkey_index);
+	if (ret)
+		return ret;
+	conn->mtu = path->mtu;
+	conn->ack_timeout = min_t(u8, path->packet_life_time, RCA_MAX_LIFETIME) + 1;
+	return ib_init_ah_attr_from_path(ibdev, port_num, path, &conn->ah, sgid_attr);
+}
+
+/**
+ * rca_conn_tell_path() - set the path in the request of a connection
+ * @conn: the connection
+ * @path: its path
+ *
+ * Context: Process context. Expects the lock of the trunk to be held, or @conn to be unused.
+ */
+void rca_conn_tell_path(struct rca_trunk_conn *conn, const struct sa_path_rec *path)
+{
+	u8 delay = conn->trunk->dev->ibdev->attrs.local_ca_ack_delay;
+	u8 lifetime = min_t(u8, path->packet_life_time, RCA_MAX_LIFETIME);
+
+	conn->path = (struct rca_record_path) {
+		.flow_label = be32_to_cpu(path->flow_label) & FLOW_LABEL_MASK,
+		.traffic_class = path->traffic_class,
+		.hop_limit = path->hop_limit,
+		.sl = path->sl & SL_MASK,
+		.mtu = path->mtu,
+		.rate = path->rate & RATE_MASK,
+		.ack_timeout = rca_conn_ack_timeout(delay, lifetime),
+	};
+	if (!sa_path_is_roce((struct sa_path_rec *)path)) {
+		conn->path.slid = be32_to_cpu(sa_path_get_slid((struct sa_path_rec *)path));
+		conn->path.dlid = be32_to_cpu(sa_path_get_dlid((struct sa_path_rec *)path));
+	}
+}
+
+/**
+ * rca_conn_read_path() - the path of a request, as its receiver sees it
+ * @trunk: the trunk by which it came
+ * @from: the path in the request
+ * @path: set
+ *
+ * The addresses of the next hop are those of the trunk, whose QP has proven them.
+ *
+ * Context: Process context. Pure.
+ */
+void rca_conn_read_path(const struct rca_trunk *trunk, const struct rca_record_path *from,
+			struct sa_path_rec *path)
+{
+	*path = trunk->path;
+	path->flow_label = cpu_to_be32(from->flow_label);
+	path->traffic_class = from->traffic_class;
+	path->sl = from->sl;
+	path->mtu = from->mtu;
+	path->rate = from->rate;
+	path->packet_life_time = from->ack_timeout - !!from->ack_timeout;
+	if (sa_path_is_roce(path)) {
+		path->roce.route_resolved = true;
+		return;
+	}
+	/* ib_cm has that of the received message, which has none if the sender's path has none. */
+	if (!from->hop_limit || !path->hop_limit)
+		path->hop_limit = from->hop_limit;
+	if (from->hop_limit <= HOPS_IN_SUBNET) {
+		sa_path_set_slid(path, from->dlid);
+		sa_path_set_dlid(path, from->slid);
+	}
+}
+
+static bool has_connection_context(const struct rca_trunk_conn *conn)
+{
+	return conn->state != RCA_CONN_NEW && conn->state <= RCA_CONN_UP;
+}
+
+static int init_attr(const struct rca_trunk_conn *conn, struct ib_qp_attr *attr, int *mask)
+{
+	if (!has_connection_context(conn))
+		return -EINVAL;
+	attr->qp_access_flags = IB_ACCESS_REMOTE_WRITE;
+	if (conn->responder_resources)
+		attr->qp_access_flags |= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
+					 rca_flush_access(conn->trunk->dev->ibdev);
+	attr->pkey_index = conn->pkey_index;
+	attr->port_num = conn->trunk->key.peer.port_num;
+	*mask = IB_QP_STATE | IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX | IB_QP_PORT;
+	return 0;
+}
+
+/* Without the starting PSN of the receive queue, which the owner knows. */
+static int rtr_attr(const struct rca_trunk_conn *conn, struct ib_qp_attr *attr, int *mask)
+{
+	if (!has_connection_context(conn) || conn->state == RCA_CONN_REQ_SENT)
+		return -EINVAL;
+	attr->ah_attr = conn->ah;
+	attr->path_mtu = conn->mtu;
+	attr->dest_qp_num = conn->peer_qpn;
+	*mask = IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN;
+	if (conn->qp_type == IB_QPT_RC) {
+		attr->max_dest_rd_atomic = conn->responder_resources;
+		attr->min_rnr_timer = 0;
+		*mask |= IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER;
+	}
+	return 0;
+}
+
+static int rts_attr(const struct rca_trunk_conn *conn, struct ib_qp_attr *attr, int *mask)
+{
+	if (!has_connection_context(conn) || conn->state == RCA_CONN_REQ_SENT)
+		return -EINVAL;
+	attr->sq_psn = conn->sq_psn;
+	*mask = IB_QP_STATE | IB_QP_SQ_PSN;
+	if (conn->qp_type == IB_QPT_RC) {
+		attr->retry_cnt = conn->retry_count;
+		attr->rnr_retry = conn->rnr_retry_count;
+		attr->max_rd_atomic = conn->initiator_depth;
+		attr->timeout = conn->ack_timeout;
+		*mask |= IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC |
+			 IB_QP_TIMEOUT;
+	}
+	return 0;
+}
+
+/**
+ * rca_conn_qp_attr() - &rca_tp_ops.qp_attr of trunks
+ * @lower: the connection
+ * @attr: attributes for attr->qp_state; the address handle refers to a GID of which @lower has a
+ *        reference
+ * @mask: set to those that are valid
+ *
+ * Context: Process context. Does not sleep. Takes and releases the lock of the trunk.
+ * Return: 0, or -EINVAL: not available in the state of the connection.
+ */
+int rca_conn_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
+{
+	struct rca_trunk_conn *conn = lower;
+	int ret = -EINVAL;
+
+	spin_lock(&conn->trunk->lock);
+	if (attr->qp_state == IB_QPS_INIT)
+		ret = init_attr(conn, attr, mask);
+	else if (attr->qp_state == IB_QPS_RTR)
+		ret = rtr_attr(conn, attr, mask);
+	else if (attr->qp_state == IB_QPS_RTS)
+		ret = rts_attr(conn, attr, mask);
+	spin_unlock(&conn->trunk->lock);
+	return ret;
+}
+
+/*
+ * Sending of the records of connections.
+ *
+ * A connection that has something to send is in a list of its trunk until there is room in a frame.
+ * It has all that its records contain, so nothing is allocated to wait, and a callback can always
+ * answer.
+ *
+ * Locking: rca_trunk.lock; process context.
+ */
+
+/* Records that have private data. */
+#define WITH_DATA	(BIT(RCA_RECORD_REQ) | BIT(RCA_RECORD_REP) | BIT(RCA_RECORD_REJ))
+
+static void make_record(const struct rca_trunk_conn *conn, u8 type,
+			struct rca_trunk_record *record)
+{
+	*record = (struct rca_trunk_record) { .type = type, .conn = conn->number };
+	if (BIT(type) & WITH_DATA) {
+		record->private_data = conn->data;
+		record->private_len = conn->data_len;
+	}
+	switch (type) {
+	case RCA_RECORD_REQ:
+		record->service_id = conn->service_id;
+		record->qp_type = conn->qp_type;
+		record->qp = conn->qp;
+		record->path = conn->path;
+		break;
+	case RCA_RECORD_REP:
+		record->qp = conn->qp;
+		record->ack_delay = conn->trunk->dev->ibdev->attrs.local_ca_ack_delay;
+		break;
+	case RCA_RECORD_REJ:
+		record->reason = conn->reason;
+		break;
+	case RCA_RECORD_DREQ:
+		record->remote_qpn = conn->peer_qpn;
+		break;
+	case RCA_RECORD_HELD:
+		record->delay_ms = RCA_CONN_HELD_MS;
+		break;
+	}
+}
+
+static void drop_data(struct rca_trunk_conn *conn)
+{
+	kfree(conn->data);
+	conn->data = NULL;
+	conn->data_len = 0;
+}
+
+/* Puts the records of a connection into frames. Returns false if there is no room for one. */
+static bool fill_from(struct rca_trunk_conn *conn)
+{
+	struct rca_trunk_record record;
+	u8 type;
+	int ret;
+
+	while (conn->to_send) {
+		/* In the order of their types an RTU comes before a DREQ. */
+		type = __ffs(conn->to_send);
+		make_record(conn, type, &record);
+		ret = rca_trunk_add(conn->trunk, &record);
+		if (ret == -EAGAIN)
+			return false;
+		WARN_ON_ONCE(ret);	/* its fields have been checked */
+		conn->to_send &= ~BIT(type);
+		if (BIT(type) & WITH_DATA)
+			drop_data(conn);
+	}
+	return true;
+}
+
+/**
+ * rca_conn_fill() - put records that wait into frames, as far as there is room
+ * @trunk: the trunk, which has a link
+ *
+ * Context: Process context. Does not sleep. Expects the lock of @trunk to be held by the caller,
+ * who has a reference of @trunk.
+ */
+void rca_conn_fill(struct rca_trunk *trunk)
+{
+	struct rca_trunk_conn *conn;
+
+	lockdep_assert_held(&trunk->lock);
+	while (!list_empty(&trunk->waiting)) {
+		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
+		if (!fill_from(conn))
+			return;
+		list_del_init(&conn->waiting);
+		rca_conn_put_locked(conn);	/* got in rca_conn_send() */
+	}
+}
+
+/**
+ * rca_conn_send() - send a record of a connection as soon as there is room
+ * @conn: the connection
+ * @type: type of the record, whose contents are members of @conn
+ *
+ * Context: Process context. Does not sleep. Expects the lock of the trunk to be held by the caller,
+ * who has a reference of the trunk.
+ */
+void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type)
+{
+	struct rca_trunk *trunk = conn->trunk;
+
+	lockdep_assert_held(&trunk->lock);
+	if (!rca_conn_has_session(conn))
+		return;
+	conn->to_send |= BIT(type);
+	if (list_empty(&conn->waiting)) {
+		conn->ref++;	/* put in rca_conn_fill() */
+		list_add_tail(&conn->waiting, &trunk->waiting);
+	}
+	rca_trunk_push(trunk);
+}
+
+/**
+ * rca_conn_give_up() - a request is given up
+ * @conn: the connection, whose request was not answered
+ *
+ * A request that the peer has not got is only forgotten.
+ *
+ * Context: Process context. Does not sleep. Expects the lock of the trunk to be held by the caller,
+ * who has a reference of the trunk.
+ */
+void rca_conn_give_up(struct rca_trunk_conn *conn)
+{
+	lockdep_assert_held(&conn->trunk->lock);
+	conn->state = RCA_CONN_CLOSED;
+	if (conn->to_send & BIT(RCA_RECORD_REQ)) {
+		rca_conn_withdraw(conn);
+		return;
+	}
+	conn->reason = IB_CM_REJ_TIMEOUT;
+	rca_conn_send(conn, RCA_RECORD_REJ);
+}
+
+/*
+ * What ends connections over a trunk without a message of the peer: their timers, and the loss of
+ * the session.
+ *
+ * Locking: rca_trunk.lock, which is not held while an owner is called.
+ */
+
+/* What the owner is told when the timer of its connection has run out. */
+static void set_timeout(struct rca_trunk_conn *conn, struct rca_tp_event *event)
+{
+	switch (conn->state) {
+	case RCA_CONN_REP_SENT:
+		event->input = RCA_IN_REP_TIMEOUT;
+		event->status = -ETIMEDOUT;
+		break;
+	case RCA_CONN_TIMEWAIT:
+		conn->state = RCA_CONN_CLOSED;
+		event->input = RCA_IN_TIMEWAIT_EXIT;
+		break;
+	case RCA_CONN_DREQ_SENT:
+		rca_conn_enter_timewait(conn);
+		event->input = RCA_IN_DREQ_TIMEOUT;
+		event->status = -ETIMEDOUT;
+		break;
+	default:
+		rca_conn_give_up(conn);
+		event->input = RCA_IN_REQ_TIMEOUT;
+		event->status = -ETIMEDOUT;
+		break;
+	}
+}
+
+/* What the owner is told when the session was lost: the peer does not have the connection. */
+static void set_loss(struct rca_trunk_conn *conn, struct rca_tp_event *event)
+{
+	rca_conn_withdraw(conn);
+	if (conn->state == RCA_CONN_UP || conn->state == RCA_CONN_DREQ_SENT) {
+		rca_conn_enter_timewait(conn);
+		event->input = RCA_IN_DREQ_TIMEOUT;
+		/* The message about the session may have come before that about the connection. */
+		event->status = conn->trunk->peer_ended ? 0 : -ETIMEDOUT;
+	} else {
+		/* A request is then repeated, and goes another way. */
+		rca_conn_stop_timer(conn);
+		conn->state = RCA_CONN_CLOSED;
+		event->input = RCA_IN_REJ;
+		event->status = IB_CM_REJ_STALE_CONN;
+	}
+}
+
+/* Tells the owner of an event. The lock of the trunk is released meanwhile. */
+static void tell(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
+{
+	struct rca_trunk *trunk = conn->trunk;
+
+	spin_unlock(&trunk->lock);
+	rca_conn_call_back(conn, event);
+	spin_lock(&trunk->lock);
+	rca_conn_callback_done(conn);
+}
+
+/* Returns true if an owner was told. Sets @next to the time of the next timer, 0: there is none. */
+static bool end_first(struct rca_trunk *trunk, u64 *next)
+{
+	struct rca_tp_event event = {};
+	struct rca_trunk_conn *conn;
+	struct timerqueue_node *node;
+
+	lockdep_assert_held(&trunk->lock);
+	node = timerqueue_getnext(&trunk->timers);
+	*next = node ? node->expires : 0;
+	if (!node || time_after64(*next, get_jiffies_64()))
+		return false;
+	conn = container_of(node, struct rca_trunk_conn, timer);
+	rca_conn_stop_timer(conn);
+	conn->callbacks++;
+	if (!rca_conn_has_session(conn) && conn->state != RCA_CONN_TIMEWAIT)
+		set_loss(conn, &event);
+	else
+		set_timeout(conn, &event);
+	tell(conn, &event);
+	return true;
+}
+
+/* Work of &rca_trunk.timer. */
+void rca_conn_timer_work(struct work_struct *work)
+{
+	struct rca_trunk *trunk = container_of(to_delayed_work(work), struct rca_trunk, timer);
+	u64 next;
+
+	spin_lock(&trunk->lock);
+	trunk->timer_at = 0;
+	while (end_first(trunk, &next))
+		;
+	if (next)
+		rca_conn_wake_at(trunk, next);
+	spin_unlock(&trunk->lock);
+	rca_trunk_put(trunk);	/* got in rca_conn_wake_at() */
+}
+
+/* Drops what waits to be sent. */
+static void drop_waiting(struct rca_trunk *trunk)
+{
+	struct rca_trunk_conn *conn;
+
+	lockdep_assert_held(&trunk->lock);
+	while (!list_empty(&trunk->waiting)) {
+		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
+		list_del_init(&conn->waiting);
+		rca_conn_withdraw(conn);
+		rca_conn_put_locked(conn);	/* got in rca_conn_send() */
+	}
+}
+
+/* Tells the owner that the session was lost. The lock of the trunk is released meanwhile. */
+static void lose(struct rca_trunk_conn *conn)
+{
+	struct rca_tp_event event = {};
+
+	conn->callbacks++;
+	set_loss(conn, &event);
+	tell(conn, &event);
+}
+
+static bool is_request(const struct rca_trunk_conn *conn)
+{
+	return !conn->is_answer && conn->to_send & BIT(RCA_RECORD_REQ);
+}
+
+/**
+ * rca_conn_not_linked() - requests that wait for a link, which could not be opened, go another way
+ * @trunk: the trunk, which has no link; the caller has a reference
+ *
+ * Context: Process context. May sleep. From the work of @trunk, the only one that reads the list
+ * while there is no link.
+ */
+void rca_conn_not_linked(struct rca_trunk *trunk)
+{
+	struct rca_trunk_conn *conn;
+	LIST_HEAD(kept);
+
+	spin_lock(&trunk->lock);
+	while (!list_empty(&trunk->waiting)) {
+		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
+		/* What stays is passed once, however many requests come after it. */
+		if (is_request(conn))
+			lose(conn);
+		else
+			list_move_tail(&conn->waiting, &kept);
+	}
+	list_splice(&kept, &trunk->waiting);
+	spin_unlock(&trunk->lock);
+}
+
+static bool is_lost(const struct rca_trunk_conn *conn)
+{
+	return conn->state != RCA_CONN_NEW && conn->state < RCA_CONN_TIMEWAIT;
+}
+
+/**
+ * rca_conn_lost() - end all connections of a session that is lost
+ * @trunk: the trunk, which has no session now; the caller has a reference
+ *
+ * Context: Process context. May sleep.
+ */
+void rca_conn_lost(struct rca_trunk *trunk)
+{
+	struct rca_trunk_conn *conn;
+	unsigned long number = 0;
+
+	spin_lock(&trunk->lock);
+	drop_waiting(trunk);
+	while ((conn = xa_find(&trunk->conns, &number, ULONG_MAX, XA_PRESENT))) {
+		number++;
+		rca_conn_forget(conn);
+		/* One that is being created hears of it when it sends its request. */
+		if (is_lost(conn))
+			lose(conn);
+	}
+	spin_unlock(&trunk->lock);
 }

@@ -7,16 +7,14 @@
  *
  * Locking: rca_trunk.lock, which is not held while an owner is called.
  */
-#include "trunk/conn_receive.h"
+#include "trunk/trunk.h"
 
 #include <linux/errno.h>
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
 
 #include "lib/timing.h"
-#include "transport/devices.h"
-#include "trunk/conn.h"
-#include "trunk/trunk.h"
+#include "transport/transport.h"
 
 static const struct rca_tp_upcalls *callbacks;
 static const struct rca_tp_ops *trunk_transport;

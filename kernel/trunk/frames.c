@@ -13,11 +13,14 @@
  */
 #include "trunk/trunk.h"
 
+#include <linux/bitops.h>
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/string.h>
 
-#include "trunk/link.h"
+#include "lib/testing.h"
+#include "lib/trace.h"
+#include "transport/transport.h"
 
 /* The buffer of the frame in a slot. Pure. */
 u8 *rca_trunk_frame(const struct rca_trunk *trunk, unsigned int slot)
@@ -31,7 +34,7 @@ static unsigned int slot_of(u32 number)
 }
 
 /* The frame that is being filled is complete. Expects @trunk->lock to be held. */
-void rca_trunk_close_frame(struct rca_trunk *trunk)
+RCA_VISIBLE_IF_KUNIT void rca_trunk_close_frame(struct rca_trunk *trunk)
 {
 	unsigned int slot = slot_of(rca_session_add(&trunk->session));
 
@@ -196,4 +199,378 @@ void rca_trunk_lose_session(struct rca_trunk *trunk)
 	spin_lock(&trunk->lock);
 	trunk->peer_ended = false;
 	spin_unlock(&trunk->lock);
+}
+
+/*
+ * The frames on a link.
+ *
+ * The frame that is being filled is sent at once if no SEND is under way, else when that one has
+ * arrived, by the work of the link (link_poll.c), with what came meanwhile: no timer delays a
+ * record. At most RCA_LINK_SENDS frames are under way, all but one of them full. Received frames
+ * are handled in that work, one at a time.
+ *
+ * An adapter asks for a lost SEND at once if another one follows it, and else repeats it only after
+ * the timeout of the QP. So if a SEND is under way for some milliseconds, another frame is sent.
+ *
+ * Any error ends the link: the work of its trunk destroys the QP, see open.c. The completions of a
+ * QP that is drained are errors, too. Frames that were received before are handled until it is
+ * drained: the peer knows them to be in the memory of this host, and does not open another link for
+ * them.
+ *
+ * Locking: rca_trunk.lock for sending and for the session; process context.
+ */
+
+DEFINE_PER_CPU(unsigned int, rca_trunk_pushes);
+
+static struct ib_device *ibdev_of(const struct rca_trunk_link *link)
+{
+	return link->trunk->dev->ibdev;
+}
+
+/**
+ * rca_link_post_receive() - give a receive buffer to the QP
+ * @link: the link
+ * @buf: the buffer
+ *
+ * Context: Process context. Does not sleep.
+ * Return: 0 or a negative errno.
+ */
+int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf)
+{
+	struct ib_sge sge = {
+		.addr = buf->dma,
+		.length = RCA_FRAME_MAX,
+		.lkey = link->pd->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = {
+		.wr_cqe = &buf->cqe,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	ib_dma_sync_single_for_device(ibdev_of(link), buf->dma, RCA_FRAME_MAX, DMA_FROM_DEVICE);
+	return ib_post_recv(link->qp, &wr, NULL);
+}
+
+static int post_send(struct rca_trunk_link *link, struct rca_link_buf *buf, u16 len)
+{
+	struct ib_sge sge = {
+		.addr = buf->dma,
+		.length = len,
+		.lkey = link->pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.wr_cqe = &buf->cqe,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+	};
+
+	lockdep_assert_held(&link->trunk->lock);
+	if (trace_rca_frame_enabled())
+		rca_trunk_trace_frame(link, true, buf->data, len);
+	ib_dma_sync_single_for_device(ibdev_of(link), buf->dma, len, DMA_TO_DEVICE);
+	link->under_way++;
+	link->posted++;
+	if (!delayed_work_pending(&link->overdue)) {
+		link->due = link->posted;
+		rca_link_run_overdue(link);
+	}
+	return ib_post_send(link->qp, &wr, NULL);
+}
+
+static unsigned int slot_of_number(u32 number)
+{
+	return number % RCA_SESSION_FRAMES;
+}
+
+static int send_frame(struct rca_trunk_link *link)
+{
+	struct rca_session *session = &link->trunk->session;
+	unsigned int slot = slot_of_number(session->next);
+	struct rca_frame_hdr hdr = {
+		.len = link->trunk->lens[slot],
+		.records = link->trunk->records[slot],
+	};
+
+	link->used_at = jiffies;
+	WRITE_ONCE(link->shared, hdr.records > 1);
+	rca_session_send(session, false, &hdr);
+	rca_frame_hdr_pack(link->sends[slot].data, &hdr);
+	return post_send(link, &link->sends[slot], hdr.len);
+}
+
+/* There are as many buffers for acknowledgements as SENDs may be under way. */
+static int send_ack(struct rca_trunk_link *link)
+{
+	unsigned int slot = find_first_zero_bit(&link->acks_under_way, RCA_LINK_SENDS);
+	struct rca_frame_hdr hdr = { .len = RCA_FRAME_HDR_LEN };
+
+	__set_bit(slot, &link->acks_under_way);
+	rca_session_send(&link->trunk->session, true, &hdr);
+	rca_frame_hdr_pack(link->acks[slot].data, &hdr);
+	return post_send(link, &link->acks[slot], hdr.len);
+}
+
+static bool is_ack(const struct rca_trunk_link *link, const struct rca_link_buf *buf)
+{
+	return buf >= link->acks && buf < link->acks + RCA_LINK_SENDS;
+}
+
+/* Completion of a SEND, with the lock of the trunk. */
+void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rca_link_buf *buf = container_of(wc->wr_cqe, struct rca_link_buf, cqe);
+	struct rca_trunk_link *link = buf->link;
+	struct rca_trunk *trunk = link->trunk;
+
+	lockdep_assert_held(&trunk->lock);
+	link->under_way--;
+	if (is_ack(link, buf))
+		__clear_bit(buf - link->acks, &link->acks_under_way);
+	else if (wc->status == IB_WC_SUCCESS)
+		trunk->sent++;	/* SENDs complete in their order */
+	if (wc->status != IB_WC_SUCCESS) {
+		rca_trunk_because(trunk, "the QP has failed");
+		rca_link_tell(link, RCA_LINK_END);
+	}
+}
+
+/**
+ * rca_link_reap_sends() - see which SENDs have completed
+ * @link: the link, with its queues
+ *
+ * Context: Process context. Does not sleep. Expects the lock of its trunk to be held by the caller.
+ */
+void rca_link_reap_sends(struct rca_trunk_link *link)
+{
+	struct ib_wc wcs[RCA_LINK_SENDS];
+	int count, i;
+
+	lockdep_assert_held(&link->trunk->lock);
+	do {
+		count = ib_poll_cq(link->send_cq, ARRAY_SIZE(wcs), wcs);
+		for (i = 0; i < count; i++)
+			wcs[i].wr_cqe->done(link->send_cq, &wcs[i]);
+	} while (count == ARRAY_SIZE(wcs));
+}
+
+/**
+ * rca_link_needs_completion() - whether the work of a link has to run when a SEND completes
+ * @link: the link
+ *
+ * Context: Process context. Does not sleep. Expects the lock of its trunk to be held by the caller.
+ * Return: whether something waits for that, or the QP is drained.
+ */
+bool rca_link_needs_completion(const struct rca_trunk_link *link)
+{
+	const struct rca_trunk *trunk = link->trunk;
+
+	lockdep_assert_held(&trunk->lock);
+	if (link->closed)
+		return true;
+	return link->under_way && (trunk->filled || !list_empty(&trunk->waiting) ||
+				   rca_session_may_send(&trunk->session) ||
+				   rca_session_ack_due(&trunk->session));
+}
+
+/**
+ * rca_link_push() - send what waits, as far as the peer has room
+ * @link: the link
+ *
+ * Nothing is sent before it is ready.
+ *
+ * Context: Process context. Does not sleep. Expects the lock of its trunk to be held by the caller.
+ */
+void rca_link_push(struct rca_trunk_link *link)
+{
+	struct rca_trunk *trunk = link->trunk;
+	struct rca_session *session = &trunk->session;
+	int ret = 0;
+
+	lockdep_assert_held(&trunk->lock);
+	if (!link->ready || link->closed)
+		return;
+	rca_trunk_upcalls->fill(trunk);
+	while (link->under_way < RCA_LINK_SENDS && !ret) {
+		/* Until it can be sent, more records are added to the frame. */
+		if (trunk->filled && session->next == session->sent + 1 && !link->under_way &&
+		    rca_session_has_room(session))
+			rca_trunk_close_frame(trunk);
+		if (rca_session_may_send(session))
+			ret = send_frame(link);
+		else if (rca_session_ack_due(session))
+			ret = send_ack(link);
+		else
+			break;
+	}
+	if (ret) {
+		rca_trunk_because(trunk, "a frame could not be posted");
+		rca_link_tell(link, RCA_LINK_END);
+	}
+}
+
+/**
+ * rca_trunk_push() - send the records that wait
+ * @trunk: the trunk
+ *
+ * Either now, or by the work of the link; without a link, one is opened for them.
+ *
+ * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
+ */
+void rca_trunk_push(struct rca_trunk *trunk)
+{
+	struct rca_trunk_link *link = trunk->link;
+
+	lockdep_assert_held(&trunk->lock);
+	this_cpu_inc(rca_trunk_pushes);
+	if (trunk->handling)
+		return;
+	if (!link || !link->ready || link->closed) {
+		rca_open_again(trunk);
+		return;
+	}
+	if (link->under_way && !link->shared)
+		rca_link_reap_sends(link);
+	if (!link->under_way && !link->shared)
+		rca_link_push(link);
+	if (link->shared || (rca_link_needs_completion(link) && rca_link_arm_sends(link)))
+		rca_link_run(link);
+}
+
+/**
+ * rca_trunk_probe() - find out whether the peer is still there
+ * @trunk: the trunk
+ *
+ * The peer answers; if it cannot be reached, the SEND fails, which ends the link.
+ *
+ * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
+ */
+void rca_trunk_probe(struct rca_trunk *trunk)
+{
+	static const struct rca_trunk_record ping = { .type = RCA_RECORD_PING };
+
+	lockdep_assert_held(&trunk->lock);
+	rca_trunk_add(trunk, &ping);
+	rca_trunk_push(trunk);
+}
+
+/* Handles a record. Returns 0, or an errno if it is refused. */
+static int handle_record(struct rca_trunk *trunk, const struct rca_trunk_record *record)
+{
+	if (record->type != RCA_RECORD_PING)
+		return rca_trunk_upcalls->record(trunk, record);
+	spin_lock(&trunk->lock);
+	rca_session_ask_ack(&trunk->session);
+	spin_unlock(&trunk->lock);
+	return 0;
+}
+
+/* Handles the records of a frame. Returns 0, or an errno if one is malformed or refused. */
+static int handle_records(struct rca_trunk_link *link, const u8 *data, u16 len, u8 count)
+{
+	struct rca_trunk_record record;
+	int used, ret;
+
+	while (count--) {
+		used = rca_record_unpack(data, len, &record);
+		if (used < 0)
+			return used;
+		ret = handle_record(link->trunk, &record);
+		if (ret)
+			return ret;
+		data += used;
+		len -= used;
+	}
+	return len ? -EPROTO : 0;
+}
+
+/* Returns the verdict about a frame. The first one of the peer shows that the QP works. */
+static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
+					   const struct rca_frame_hdr *hdr)
+{
+	struct rca_trunk *trunk = link->trunk;
+	enum rca_session_verdict verdict;
+
+	spin_lock(&trunk->lock);
+	verdict = rca_session_receive(&trunk->session, hdr);
+	if (verdict == RCA_FRAME_FOREIGN)
+		goto out_unlock;
+	if (verdict != RCA_FRAME_BROKEN && !trunk->up && !link->closed) {
+		WRITE_ONCE(trunk->up, true);	/* pairs with rca_link_handler() */
+		rca_link_tell(link, RCA_LINK_UP);
+	}
+	link->used_at = jiffies;
+	trunk->heard_at = jiffies;
+	trunk->probes = 0;
+out_unlock:
+	spin_unlock(&trunk->lock);
+	return verdict;
+}
+
+/*
+ * Returns 0; -EBADMSG: the frame is not of the peer; or another errno: it contradicts the session.
+ * An RC QP takes packets of any sender that knows its number, but only the peer knows the cookie.
+ */
+static int receive(struct rca_trunk_link *link, const u8 *data, u32 len)
+{
+	struct rca_frame_hdr hdr;
+
+	if (rca_frame_hdr_unpack(data, len, &hdr))
+		return -EBADMSG;
+	switch (take_frame(link, &hdr)) {
+	case RCA_FRAME_TAKE:
+		return handle_records(link, data + RCA_FRAME_HDR_LEN,
+				      hdr.len - RCA_FRAME_HDR_LEN, hdr.records);
+	case RCA_FRAME_SKIP:
+		return 0;
+	case RCA_FRAME_FOREIGN:
+		return -EBADMSG;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* Gives the buffer of a frame that was handled to the QP again. Returns 0 or a negative errno. */
+static int post_again(struct rca_trunk_link *link, struct rca_link_buf *buf)
+{
+	struct rca_trunk *trunk = link->trunk;
+	int ret = 0;
+
+	spin_lock(&trunk->lock);
+	if (!link->closed)
+		ret = rca_link_post_receive(link, buf);
+	if (!link->closed && !ret)
+		rca_session_posted(&trunk->session, 1);
+	spin_unlock(&trunk->lock);
+	return ret;
+}
+
+/* Completion of a receive. */
+void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rca_link_buf *buf = container_of(wc->wr_cqe, struct rca_link_buf, cqe);
+	struct rca_trunk_link *link = buf->link;
+	int ret;
+
+	if (wc->status != IB_WC_SUCCESS) {
+		rca_trunk_because(link->trunk, "the QP has failed");
+		rca_link_tell(link, RCA_LINK_END);
+		return;
+	}
+	ib_dma_sync_single_for_cpu(ibdev_of(link), buf->dma, RCA_FRAME_MAX, DMA_FROM_DEVICE);
+	if (trace_rca_frame_enabled())
+		rca_trunk_trace_frame(link, false, buf->data, wc->byte_len);
+	ret = receive(link, buf->data, wc->byte_len);
+	if (ret == -EBADMSG) {
+		rca_trunk_because(link->trunk, "a frame was not the peer's");
+		rca_link_tell(link, RCA_LINK_END);
+	} else if (ret) {
+		rca_trunk_because(link->trunk, "a frame was malformed");
+		rca_link_tell(link, RCA_LINK_LOST);	/* no other link can mend that */
+	} else if (post_again(link, buf)) {
+		rca_trunk_because(link->trunk, "a buffer could not be posted");
+		rca_link_tell(link, RCA_LINK_END);
+	}
 }

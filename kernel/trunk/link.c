@@ -8,7 +8,7 @@
  *
  * Locking: places_lock, under which the locks of trunks may be taken.
  */
-#include "trunk/link.h"
+#include "trunk/trunk.h"
 
 #include <linux/jiffies.h>
 #include <linux/list.h>
@@ -18,7 +18,6 @@
 #include <linux/workqueue.h>
 
 #include "lib/testing.h"
-#include "trunk/trunk.h"
 
 #define PSN_MASK	0xffffff
 

@@ -24,15 +24,13 @@
  *
  * Locking: none of its own; the work of the trunk is the only user of the parts of a link.
  */
-#include "trunk/link.h"
+#include "trunk/trunk.h"
 
 #include <linux/jiffies.h>
 #include <linux/random.h>
 #include <linux/string.h>
 
-#include "transport/devices.h"
-#include "trunk/open.h"
-#include "trunk/trunk.h"
+#include "transport/transport.h"
 
 /* Timeout of the CM messages of a trunk: 4.096 us * 2^n, 0.5 s. */
 #define CM_TIMEOUT	17

@@ -18,7 +18,7 @@
  *
  * Locking: peers_lock to add, change and remove; peers are found under RCU. Process context.
  */
-#include "trunk/peers.h"
+#include "trunk/trunk.h"
 
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
@@ -31,7 +31,7 @@
 #include <linux/string.h>
 
 #include "lib/testing.h"
-#include "transport/devices.h"
+#include "transport/transport.h"
 
 /* Module parameter trunks: see open.c. */
 bool rca_trunks;

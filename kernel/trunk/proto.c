@@ -8,10 +8,13 @@
 #include "trunk/proto.h"
 
 #include <asm/byteorder.h>
+#include <linux/align.h>
+#include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
+#include <rdma/ib_verbs.h>
 
 #define RCA_PROTO_MAGIC		0x52434d54	/* "RCMT" */
 #define RCA_PROTO_ACK_MAX	31
@@ -336,4 +339,360 @@ int rca_frame_hdr_unpack(const u8 *data, size_t len, struct rca_frame_hdr *hdr)
 		return -EPROTO;
 	*hdr = got;
 	return 0;
+}
+
+/*
+ * The trunk protocol: records.
+ *
+ * All functions are pure, and may be called in any context. Data need not be aligned. What is
+ * unpacked comes from a peer and may be anything.
+ */
+
+#define RCA_RECORD_24_BITS	0xffffff
+#define RCA_RECORD_FLOW_MAX	0xfffff
+#define RCA_RECORD_ACK_MAX	31
+#define RCA_RECORD_RETRY_MAX	7
+#define RCA_RECORD_SL_MAX	15
+#define RCA_RECORD_RATE_MAX	63
+#define RCA_RECORD_DELAY_MAX_MS	60000
+
+/* Bits of rca_proto_qp.flags; others are reserved. */
+#define RCA_RECORD_FLOW_CONTROL	BIT(0)
+#define RCA_RECORD_SRQ		BIT(1)
+
+struct rca_proto_record {
+	u8 type;
+	u8 reserved;
+	__be16 len;
+	__be32 conn;
+} __packed;
+
+static_assert(sizeof(struct rca_proto_record) == RCA_RECORD_HDR_LEN);
+
+struct rca_proto_qp {
+	__be32 qp_num;
+	__be32 psn;
+	__be32 ece_vendor_id;
+	__be32 ece_attr_mod;
+	u8 responder_resources;
+	u8 initiator_depth;
+	u8 retry_count;
+	u8 rnr_retry_count;
+	u8 flags;
+	u8 reserved[3];
+} __packed;
+
+static_assert(sizeof(struct rca_proto_qp) == 24);
+
+/* The last part of a body: private data follow. */
+struct rca_proto_private {
+	__be16 len;
+	__be16 reserved;
+} __packed;
+
+struct rca_proto_req {
+	struct rca_proto_record hdr;
+	__be64 service_id;
+	struct rca_proto_qp qp;
+	__be32 flow_label;
+	__be32 slid;
+	__be32 dlid;
+	u8 traffic_class;
+	u8 hop_limit;
+	u8 sl;
+	u8 mtu;
+	u8 rate;
+	u8 ack_timeout;
+	u8 qp_type;
+	u8 reserved;
+	struct rca_proto_private private;
+} __packed;
+
+static_assert(sizeof(struct rca_proto_req) == 64);
+
+struct rca_proto_rep {
+	struct rca_proto_record hdr;
+	struct rca_proto_qp qp;
+	u8 ack_delay;
+	u8 reserved[3];
+	struct rca_proto_private private;
+} __packed;
+
+static_assert(sizeof(struct rca_proto_rep) == 40);
+
+struct rca_proto_rej {
+	struct rca_proto_record hdr;
+	__be16 reason;
+	__be16 reserved;
+	struct rca_proto_private private;
+} __packed;
+
+static_assert(sizeof(struct rca_proto_rej) == 16);
+
+struct rca_proto_dreq {
+	struct rca_proto_record hdr;
+	__be32 remote_qpn;
+} __packed;
+
+static_assert(sizeof(struct rca_proto_dreq) == 12);
+
+struct rca_proto_held {
+	struct rca_proto_record hdr;
+	__be32 delay_ms;
+} __packed;
+
+static_assert(sizeof(struct rca_proto_held) == 12);
+
+/* A record up to its private data. */
+union rca_proto_any {
+	struct rca_proto_record hdr;
+	struct rca_proto_req req;
+	struct rca_proto_rep rep;
+	struct rca_proto_rej rej;
+	struct rca_proto_dreq dreq;
+	struct rca_proto_held held;
+};
+
+/* Its length, and the most private data, by type. */
+static const struct {
+	u16 len;
+	u16 private_max;
+} rca_proto_types[RCA_RECORD_TYPES] = {
+	[RCA_RECORD_REQ] = { sizeof(struct rca_proto_req), RCA_RECORD_PRIVATE_MAX },
+	[RCA_RECORD_REP] = { sizeof(struct rca_proto_rep), RCA_RECORD_USER_MAX },
+	[RCA_RECORD_RTU] = { sizeof(struct rca_proto_record) },
+	[RCA_RECORD_REJ] = { sizeof(struct rca_proto_rej), RCA_RECORD_USER_MAX },
+	[RCA_RECORD_DREQ] = { sizeof(struct rca_proto_dreq) },
+	[RCA_RECORD_DREP] = { sizeof(struct rca_proto_record) },
+	[RCA_RECORD_HELD] = { sizeof(struct rca_proto_held) },
+	[RCA_RECORD_PING] = { sizeof(struct rca_proto_record) },
+};
+
+static bool rca_proto_knows(u8 type)
+{
+	return type < RCA_RECORD_TYPES && rca_proto_types[type].len;
+}
+
+static bool qp_is_valid(const struct rca_record_qp *qp)
+{
+	return qp->qp_num <= RCA_RECORD_24_BITS && qp->psn <= RCA_RECORD_24_BITS &&
+	       qp->retry_count <= RCA_RECORD_RETRY_MAX &&
+	       qp->rnr_retry_count <= RCA_RECORD_RETRY_MAX;
+}
+
+static bool path_is_valid(const struct rca_record_path *path)
+{
+	return path->flow_label <= RCA_RECORD_FLOW_MAX && path->sl <= RCA_RECORD_SL_MAX &&
+	       path->mtu >= IB_MTU_256 && path->mtu <= IB_MTU_4096 &&
+	       path->rate <= RCA_RECORD_RATE_MAX && path->ack_timeout <= RCA_RECORD_ACK_MAX;
+}
+
+static bool qp_type_is_valid(u8 type)
+{
+	return type == IB_QPT_RC || type == IB_QPT_UC || type == IB_QPT_XRC_INI;
+}
+
+/* Whether the fields of a record are in their ranges. */
+static bool record_is_valid(const struct rca_trunk_record *record)
+{
+	if (record->private_len > rca_proto_types[record->type].private_max)
+		return false;
+	switch (record->type) {
+	case RCA_RECORD_REQ:
+		return qp_is_valid(&record->qp) && path_is_valid(&record->path) &&
+		       qp_type_is_valid(record->qp_type);
+	case RCA_RECORD_REP:
+		return qp_is_valid(&record->qp) && record->ack_delay <= RCA_RECORD_ACK_MAX;
+	case RCA_RECORD_DREQ:
+		return record->remote_qpn <= RCA_RECORD_24_BITS;
+	case RCA_RECORD_HELD:
+		return record->delay_ms <= RCA_RECORD_DELAY_MAX_MS;
+	default:
+		return true;
+	}
+}
+
+static void put_qp(struct rca_proto_qp *wire, const struct rca_record_qp *qp)
+{
+	*wire = (struct rca_proto_qp) {
+		.qp_num = cpu_to_be32(qp->qp_num),
+		.psn = cpu_to_be32(qp->psn),
+		.ece_vendor_id = cpu_to_be32(qp->ece_vendor_id),
+		.ece_attr_mod = cpu_to_be32(qp->ece_attr_mod),
+		.responder_resources = qp->responder_resources,
+		.initiator_depth = qp->initiator_depth,
+		.retry_count = qp->retry_count,
+		.rnr_retry_count = qp->rnr_retry_count,
+		.flags = (qp->flow_control ? RCA_RECORD_FLOW_CONTROL : 0) |
+			 (qp->srq ? RCA_RECORD_SRQ : 0),
+	};
+}
+
+static void get_qp(const struct rca_proto_qp *wire, struct rca_record_qp *qp)
+{
+	*qp = (struct rca_record_qp) {
+		.qp_num = be32_to_cpu(wire->qp_num),
+		.psn = be32_to_cpu(wire->psn),
+		.ece_vendor_id = be32_to_cpu(wire->ece_vendor_id),
+		.ece_attr_mod = be32_to_cpu(wire->ece_attr_mod),
+		.responder_resources = wire->responder_resources,
+		.initiator_depth = wire->initiator_depth,
+		.retry_count = wire->retry_count,
+		.rnr_retry_count = wire->rnr_retry_count,
+		.flow_control = wire->flags & RCA_RECORD_FLOW_CONTROL,
+		.srq = wire->flags & RCA_RECORD_SRQ,
+	};
+}
+
+static void put_req(struct rca_proto_req *wire, const struct rca_trunk_record *record)
+{
+	const struct rca_record_path *path = &record->path;
+
+	wire->service_id = record->service_id;
+	put_qp(&wire->qp, &record->qp);
+	wire->flow_label = cpu_to_be32(path->flow_label);
+	wire->slid = cpu_to_be32(path->slid);
+	wire->dlid = cpu_to_be32(path->dlid);
+	wire->traffic_class = path->traffic_class;
+	wire->hop_limit = path->hop_limit;
+	wire->sl = path->sl;
+	wire->mtu = path->mtu;
+	wire->rate = path->rate;
+	wire->ack_timeout = path->ack_timeout;
+	wire->qp_type = record->qp_type;
+	wire->private.len = cpu_to_be16(record->private_len);
+}
+
+static void get_req(const struct rca_proto_req *wire, struct rca_trunk_record *record)
+{
+	record->service_id = wire->service_id;
+	get_qp(&wire->qp, &record->qp);
+	record->path = (struct rca_record_path) {
+		.flow_label = be32_to_cpu(wire->flow_label),
+		.slid = be32_to_cpu(wire->slid),
+		.dlid = be32_to_cpu(wire->dlid),
+		.traffic_class = wire->traffic_class,
+		.hop_limit = wire->hop_limit,
+		.sl = wire->sl,
+		.mtu = wire->mtu,
+		.rate = wire->rate,
+		.ack_timeout = wire->ack_timeout,
+	};
+	record->qp_type = wire->qp_type;
+	record->private_len = be16_to_cpu(wire->private.len);
+}
+
+/**
+ * rca_record_pack() - write a record
+ * @data: where to write it
+ * @room: bytes at @data
+ * @record: what to write
+ *
+ * Return: its length; -EMSGSIZE: it is longer than @room; -EINVAL: the type is unknown, a field is
+ * out of its range, or the record cannot have so much private data. Nothing is written then.
+ */
+int rca_record_pack(u8 *data, size_t room, const struct rca_trunk_record *record)
+{
+	union rca_proto_any wire = {};
+	size_t fixed, len;
+
+	if (!rca_proto_knows(record->type) || !record_is_valid(record))
+		return -EINVAL;
+	fixed = rca_proto_types[record->type].len;
+	len = fixed + ALIGN(record->private_len, 4);
+	if (len > room)
+		return -EMSGSIZE;
+
+	wire.hdr = (struct rca_proto_record) {
+		.type = record->type,
+		.len = cpu_to_be16(len),
+		.conn = cpu_to_be32(record->conn),
+	};
+	switch (record->type) {
+	case RCA_RECORD_REQ:
+		put_req(&wire.req, record);
+		break;
+	case RCA_RECORD_REP:
+		put_qp(&wire.rep.qp, &record->qp);
+		wire.rep.ack_delay = record->ack_delay;
+		wire.rep.private.len = cpu_to_be16(record->private_len);
+		break;
+	case RCA_RECORD_REJ:
+		wire.rej.reason = cpu_to_be16(record->reason);
+		wire.rej.private.len = cpu_to_be16(record->private_len);
+		break;
+	case RCA_RECORD_DREQ:
+		wire.dreq.remote_qpn = cpu_to_be32(record->remote_qpn);
+		break;
+	case RCA_RECORD_HELD:
+		wire.held.delay_ms = cpu_to_be32(record->delay_ms);
+		break;
+	}
+	memcpy(data, &wire, fixed);
+	if (record->private_len)
+		memcpy(data + fixed, record->private_data, record->private_len);
+	memset(data + fixed + record->private_len, 0, len - fixed - record->private_len);
+	return (int)len;
+}
+
+static void get_body(const union rca_proto_any *wire, struct rca_trunk_record *record)
+{
+	switch (record->type) {
+	case RCA_RECORD_REQ:
+		get_req(&wire->req, record);
+		break;
+	case RCA_RECORD_REP:
+		get_qp(&wire->rep.qp, &record->qp);
+		record->ack_delay = wire->rep.ack_delay;
+		record->private_len = be16_to_cpu(wire->rep.private.len);
+		break;
+	case RCA_RECORD_REJ:
+		record->reason = be16_to_cpu(wire->rej.reason);
+		record->private_len = be16_to_cpu(wire->rej.private.len);
+		break;
+	case RCA_RECORD_DREQ:
+		record->remote_qpn = be32_to_cpu(wire->dreq.remote_qpn);
+		break;
+	case RCA_RECORD_HELD:
+		record->delay_ms = be32_to_cpu(wire->held.delay_ms);
+		break;
+	}
+}
+
+/**
+ * rca_record_unpack() - read a record
+ * @data: the rest of a frame
+ * @len: bytes at @data
+ * @record: set on success; of an unknown type only @type and @conn
+ *
+ * Return: length of the record, after which the next one begins, or -EPROTO.
+ */
+int rca_record_unpack(const u8 *data, size_t len, struct rca_trunk_record *record)
+{
+	union rca_proto_any wire;
+	size_t fixed, whole;
+
+	if (len < sizeof(wire.hdr))
+		return -EPROTO;
+	memcpy(&wire.hdr, data, sizeof(wire.hdr));
+	whole = be16_to_cpu(wire.hdr.len);
+	if (whole < sizeof(wire.hdr) || whole > len || whole % 4)
+		return -EPROTO;
+
+	*record = (struct rca_trunk_record) {
+		.type = wire.hdr.type,
+		.conn = be32_to_cpu(wire.hdr.conn),
+	};
+	if (!rca_proto_knows(record->type))
+		return (int)whole;
+	fixed = rca_proto_types[record->type].len;
+	if (whole < fixed)
+		return -EPROTO;
+	memcpy(&wire, data, fixed);
+	get_body(&wire, record);
+	if (record->private_len > whole - fixed || !record_is_valid(record))
+		return -EPROTO;
+	if (record->private_len)
+		record->private_data = data + fixed;
+	return (int)whole;
 }

@@ -4,7 +4,7 @@
  *
  * Locking: rca_trunk.lock.
  */
-#include "trunk/transport_trunk.h"
+#include "trunk/trunk.h"
 
 #include <linux/errno.h>
 #include <linux/slab.h>
@@ -13,10 +13,6 @@
 #include <rdma/ib_sa.h>
 
 #include "lib/timing.h"
-#include "trunk/conn.h"
-#include "trunk/conn_receive.h"
-#include "trunk/link.h"
-#include "trunk/trunk.h"
 
 /* Time that a peer may take to complete a connection: that of an MRA over ib_cm. */
 #define REP_WAIT_MS	rca_timing_ms(RCA_MAX_MRA)

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Trunks: the table of those that there are. */
-#ifndef RCA_TRUNK_H
-#define RCA_TRUNK_H
+/* Trunks: what the folders above use. */
+#ifndef RCA_TRUNK_TRUNK_H
+#define RCA_TRUNK_TRUNK_H
 
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
 #include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/rhashtable.h>
 #include <linux/spinlock.h>
@@ -11,16 +16,81 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
+#include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
+#include <rdma/ib_verbs.h>
 
-#include "transport/stats.h"
-#include "trunk/peers.h"
+#include "transport/transport.h"
 #include "trunk/proto.h"
 #include "trunk/session.h"
 
-struct rca_device;
+struct ib_gid_attr;
 struct rca_trunk;
 struct rca_trunk_link;
+
+/* Which peers run this module, and what they have told about themselves. */
+
+/**
+ * struct rca_peer_key - a pair of ports between which a trunk may be; padding is zero
+ * @sgid: local GID
+ * @dgid: GID of the peer
+ * @device: &rca_device.serial, which is never reused
+ * @port_num: port of the device
+ * @gid_index: index of @sgid in the table of the port, as RoCE versions and network namespaces may
+ *             have the same GID
+ * @pkey: partition, without the membership bit
+ * @pad: zero
+ */
+struct rca_peer_key {
+	union ib_gid sgid;
+	union ib_gid dgid;
+	u32 device;
+	u32 port_num;
+	u16 gid_index;
+	u16 pkey;
+	u8 pad[4];
+};
+
+/**
+ * struct rca_peer_info - a peer, for tools
+ * @key: the peer
+ * @told: number of hellos that were sent to it
+ * @failures: how often in a row a trunk to it could not be opened
+ * @retry_ms: time until it may be tried again, in milliseconds
+ * @heard: a hello was received from it; only then the members below are valid
+ * @heard_s: seconds since the last one
+ * @hello: the last one
+ */
+struct rca_peer_info {
+	struct rca_peer_key key;
+	u32 told;
+	u32 failures;
+	u32 retry_ms;
+	bool heard;
+	u32 heard_s;
+	struct rca_hello hello;
+};
+
+void rca_peer_key(struct rca_peer_key *key, u32 device, u32 port_num,
+		  const struct ib_gid_attr *sgid_attr, const void *dgid, u16 pkey);
+bool rca_peers_enabled(void);
+const u8 *rca_peers_boot_id(void);
+void rca_peers_fill_hello(const struct rca_peer_key *key, const struct rca_device *dev,
+			  struct rca_hello *hello);
+u8 rca_peers_tell(const struct rca_peer_key *key, const struct rca_device *dev, u8 *data);
+bool rca_peers_hear(const struct rca_peer_key *key, const void *data, size_t len);
+bool rca_peers_accept(const struct rca_peer_key *key, const struct rca_trunk_open *open);
+bool rca_peers_may_open(const struct rca_peer_key *key, struct rca_hello *hello);
+void rca_peers_opened(const struct rca_peer_key *key);
+void rca_peers_failed(const struct rca_peer_key *key);
+void rca_peers_forget_device(u32 device);
+void rca_peers_walk(struct rhashtable_iter *iter);
+bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info);
+extern bool rca_trunks;
+int rca_peers_init(void);
+void rca_peers_exit(void);
+
+/* Trunks: the table of those that there are. */
 
 /**
  * struct rca_trunk_upcalls - what a trunk calls: the connections over it
@@ -223,10 +293,367 @@ void rca_trunk_lost(struct rca_trunk *trunk, u32 session, bool had_users);
 /* frames.c */
 u8 *rca_trunk_frame(const struct rca_trunk *trunk, unsigned int slot);
 int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record);
-void rca_trunk_close_frame(struct rca_trunk *trunk);
 bool rca_trunk_has_to_send(const struct rca_trunk *trunk);
 int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link *link, u32 number,
 			   u32 peer_received);
 void rca_trunk_lose_session(struct rca_trunk *trunk);
 
-#endif /* RCA_TRUNK_H */
+/* Connections over trunks. */
+
+/** RCA_CONN_HELD_MS - time after which a peer may repeat a request for which there was no room */
+#define RCA_CONN_HELD_MS	20
+
+/**
+ * enum rca_conn_state - states of a connection over a trunk
+ * @RCA_CONN_NEW: active side: nothing was sent
+ * @RCA_CONN_REQ_SENT: active side: waits for the reply
+ * @RCA_CONN_REP_RCVD: active side: waits for send_rtu()
+ * @RCA_CONN_REQ_RCVD: passive side: waits for reply()
+ * @RCA_CONN_REP_SENT: passive side: waits for the ready-to-use
+ * @RCA_CONN_UP: established
+ * @RCA_CONN_DREQ_SENT: waits for the disconnect reply
+ * @RCA_CONN_TIMEWAIT: disconnected
+ * @RCA_CONN_CLOSED: rejected, lost, or its timewait is over
+ */
+enum rca_conn_state {
+	RCA_CONN_NEW,
+	RCA_CONN_REQ_SENT,
+	RCA_CONN_REP_RCVD,
+	RCA_CONN_REQ_RCVD,
+	RCA_CONN_REP_SENT,
+	RCA_CONN_UP,
+	RCA_CONN_DREQ_SENT,
+	RCA_CONN_TIMEWAIT,
+	RCA_CONN_CLOSED,
+};
+
+/**
+ * struct rca_trunk_conn - a connection over a trunk: a lower cm_id
+ * @trunk: its trunk (immutable; holds a reference, and counts as a user)
+ * @owner: argument of its callbacks (set by its owner before it uses @trunk)
+ * @session: number of its session (immutable)
+ * @number: number in the records, odd or even as &rca_trunk.odd says (immutable)
+ * @ref: references: the owner, the list of @waiting (lock: rca_trunk.lock)
+ * @callbacks: number of callbacks that are running; the owner waits for them when it destroys the
+ *             connection, unless it is its own request that is being handled (lock: rca_trunk.lock)
+ * @state: enum rca_conn_state (lock: rca_trunk.lock)
+ * @qp_type: IB_QPT_RC or IB_QPT_UC (immutable once a request was sent or received)
+ * @is_answer: it has no owner, and is counted in &rca_trunk.answers (lock: rca_trunk.lock)
+ * @to_send: bit n: the record of type n waits to be put into a frame (lock: rca_trunk.lock)
+ * @waiting: entry in &rca_trunk.waiting while @to_send is not 0 (lock: rca_trunk.lock)
+ * @rcu: frees the connection after readers of its numbers; shares memory with @waiting, because
+ *       nothing waits to be sent then
+ * @timer: entry in &rca_trunk.timers, or empty (lock: rca_trunk.lock)
+ * @service_id: of the request
+ * @qp: REQ or REP that is sent: the local QP (lock: rca_trunk.lock)
+ * @path: REQ that is sent: the path (lock: rca_trunk.lock)
+ * @reason: REJ that is sent: its reason (lock: rca_trunk.lock)
+ * @data: private data of the record that is sent, or NULL (lock: rca_trunk.lock; owned)
+ * @data_len: its length (lock: rca_trunk.lock)
+ * @peer_qpn: number of the QP of the peer, or 0 (lock: rca_trunk.lock)
+ * @sq_psn: starting PSN of the send queue (lock: rca_trunk.lock)
+ * @responder_resources: of the local QP (lock: rca_trunk.lock)
+ * @initiator_depth: of the local QP (lock: rca_trunk.lock)
+ * @retry_count: transport retries (lock: rca_trunk.lock)
+ * @rnr_retry_count: receiver-not-ready retries (lock: rca_trunk.lock)
+ * @ack_timeout: local ACK timeout (lock: rca_trunk.lock)
+ * @mtu: enum ib_mtu of the path (immutable once a request was sent or received)
+ * @pkey_index: index of the partition (likewise)
+ * @ah: address handle attributes of the peer (likewise; owned)
+ */
+struct rca_trunk_conn {
+	struct rca_trunk *trunk;
+	void *owner;
+	u32 session;
+	u32 number;
+	unsigned int ref;
+	unsigned int callbacks;
+	u8 state;
+	u8 qp_type;
+	bool is_answer;
+	u16 to_send;
+	union {
+		struct list_head waiting;
+		struct rcu_head rcu;
+	};
+	struct timerqueue_node timer;
+	__be64 service_id;
+	struct rca_record_qp qp;
+	struct rca_record_path path;
+	u16 reason;
+	u16 data_len;
+	void *data;
+	u32 peer_qpn;
+	u32 sq_psn;
+	u8 responder_resources;
+	u8 initiator_depth;
+	u8 retry_count;
+	u8 rnr_retry_count;
+	u8 ack_timeout;
+	u8 mtu;
+	u16 pkey_index;
+	struct rdma_ah_attr ah;
+};
+
+/* conn.c */
+const struct rca_tp_upcalls *rca_conn_init(const struct rca_tp_upcalls *upcalls);
+void rca_conn_call_back(struct rca_trunk_conn *conn, const struct rca_tp_event *event);
+struct rca_trunk_conn *rca_conn_create(const struct rca_peer_key *key, void *owner);
+struct rca_trunk_conn *rca_conn_alloc(struct rca_trunk *trunk, u32 number, gfp_t gfp);
+int rca_conn_add(struct rca_trunk_conn *conn, gfp_t gfp);
+struct rca_trunk_conn *rca_conn_get(struct rca_trunk *trunk, u32 number);
+void rca_conn_callback_done(struct rca_trunk_conn *conn);
+bool rca_conn_has_session(const struct rca_trunk_conn *conn);
+void rca_conn_forget(struct rca_trunk_conn *conn);
+void rca_conn_withdraw(struct rca_trunk_conn *conn);
+void rca_conn_abandon(struct rca_trunk_conn *conn);
+void rca_conn_remove(struct rca_trunk_conn *conn);
+void rca_conn_set_timer(struct rca_trunk_conn *conn, u32 ms);
+void rca_conn_stop_timer(struct rca_trunk_conn *conn);
+void rca_conn_enter_timewait(struct rca_trunk_conn *conn);
+
+/* conn_end.c */
+void rca_conn_timer_work(struct work_struct *work);
+void rca_conn_not_linked(struct rca_trunk *trunk);
+void rca_conn_lost(struct rca_trunk *trunk);
+
+/* conn_send.c */
+void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type);
+void rca_conn_give_up(struct rca_trunk_conn *conn);
+void rca_conn_fill(struct rca_trunk *trunk);
+
+/* conn_path.c */
+int rca_conn_set_path(struct rca_trunk_conn *conn, struct sa_path_rec *path,
+		      const struct ib_gid_attr *sgid_attr);
+void rca_conn_tell_path(struct rca_trunk_conn *conn, const struct sa_path_rec *path);
+void rca_conn_read_path(const struct rca_trunk *trunk, const struct rca_record_path *from,
+			struct sa_path_rec *path);
+u8 rca_conn_ack_timeout(u8 delay, u8 lifetime);
+int rca_conn_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask);
+
+/* Handling of what a peer sends about connections over a trunk. */
+
+int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *record);
+void rca_conn_receive_init(const struct rca_tp_upcalls *upcalls,
+			   const struct rca_tp_ops *transport);
+
+/* The link of a trunk: its QP, with buffers, and its ib_cm connection. */
+
+/** RCA_LINK_SENDS - most SENDs under way; what comes meanwhile goes together with the next one */
+#define RCA_LINK_SENDS		4
+
+/** RCA_LINK_RNR_TIMER - RNR NAK timer of the QP (IBTA volume 1, 9.7.5.2.8): 0.12 ms */
+#define RCA_LINK_RNR_TIMER	7
+
+/** RCA_LINK_TIMEOUT - local ACK timeout of the QP, and twice the lifetime of its path: 67 ms */
+#define RCA_LINK_TIMEOUT	14
+
+/** RCA_LINK_ACK_SIZE - size of the buffer of an acknowledgement */
+#define RCA_LINK_ACK_SIZE	64
+
+/* Pages of the buffers for receives and acknowledgements, in this order. */
+#define RCA_LINK_RECEIVE_PAGES	DIV_ROUND_UP(RCA_SESSION_RECEIVES * RCA_FRAME_MAX, PAGE_SIZE)
+#define RCA_LINK_PAGES		(RCA_LINK_RECEIVE_PAGES + 1)
+
+/**
+ * struct rca_link_buf - a buffer for a frame
+ * @cqe: completion of the SEND or receive with it
+ * @link: the link that it belongs to
+ * @data: RCA_FRAME_MAX bytes
+ * @dma: their address for the device
+ */
+struct rca_link_buf {
+	struct ib_cqe cqe;
+	struct rca_trunk_link *link;
+	u8 *data;
+	u64 dma;
+};
+
+/* What has happened to a link: bits of &rca_trunk_link.news, for the work of its trunk. */
+enum {
+	RCA_LINK_START,	/* it was made */
+	RCA_LINK_REP,	/* active side: the peer has replied */
+	RCA_LINK_RTU,	/* passive side: the peer is ready */
+	RCA_LINK_UP,	/* the peer has sent a frame */
+	RCA_LINK_END,	/* it has to end */
+	RCA_LINK_LOST,	/* it has to end, and its session */
+};
+
+/**
+ * struct rca_trunk_link - a link
+ * @ref: references: until it has ended, running callbacks of ib_cm
+ * @trunk: its trunk (immutable; holds a reference)
+ * @active: this host has asked for it (immutable)
+ * @peer: what the peer has told (active side: the token from its hello; complete after its REP)
+ * @peer_qpn: number of its QP; 0 until it has told (set as @peer)
+ * @cookie: cookie of this host (immutable)
+ * @psn: starting packet sequence number of the receive queue (immutable)
+ * @path: path to the peer, as the receiver of a request sees it (immutable)
+ * @cm_id: its cm_id; passive side: since the REQ (immutable once set, until it is destroyed; owned)
+ * @lost: the session that has ended with the link; 0: none
+ * @pd: protection domain
+ * @send_cq: completion queue of SENDs
+ * @receive_cq: completion queue of receives
+ * @poll: work that handles completions and sends what waits, until @cq_ends
+ * @overdue: work that looks whether a SEND may be lost, until @cq_ends
+ * @cq_lock: protects @cq_ends; any context
+ * @armed: @send_cq will call back at the next completion (without a lock)
+ * @cq_ends: @poll must not be queued by the queues any more (lock: @cq_lock)
+ * @qp: the QP, or NULL
+ * @initialised: @qp is in INIT or in a later state
+ * @ready: frames may be sent (lock: rca_trunk.lock)
+ * @closed: nothing may be posted any more (lock: rca_trunk.lock)
+ * @pages: memory of the buffers for receives and acknowledgements
+ * @dma: address of each page for the device
+ * @frames_dma: address of the frames of the trunk for the device
+ * @frames_mapped: @frames_dma is valid
+ * @receives: receive buffers
+ * @sends: the frames of the trunk, by number
+ * @acks: buffers for acknowledgements
+ * @under_way: SENDs whose completion was not seen yet (lock: rca_trunk.lock)
+ * @yield_at: when other tasks may be let run next, in jiffies; only @poll uses it
+ * @shared: the last frame had several records (lock: rca_trunk.lock)
+ * @posted: number of SENDs so far (lock: rca_trunk.lock)
+ * @due: how many of them have to be complete when @overdue runs (lock: rca_trunk.lock)
+ * @acks_under_way: bits of @acks that are in use (lock: rca_trunk.lock)
+ * @used_at: time of the last frame, in jiffies (lock: rca_trunk.lock; also read without)
+ * @news: what the work of @trunk has to handle
+ * @end: work that destroys @qp and the rest, when @trunk has no use for the link any more; @cm_id
+ *       when the port is up
+ * @rcu: frees it after callbacks that run late
+ */
+struct rca_trunk_link {
+	refcount_t ref;
+	struct rca_trunk *trunk;
+	bool active;
+	struct rca_trunk_open peer;
+	u32 peer_qpn;
+	u64 cookie;
+	u32 psn;
+	struct sa_path_rec path;
+	struct ib_cm_id *cm_id;
+	u32 lost;
+	struct ib_pd *pd;
+	struct ib_cq *send_cq;
+	struct ib_cq *receive_cq;
+	struct work_struct poll;
+	struct delayed_work overdue;
+	bool armed;
+	spinlock_t cq_lock;
+	bool cq_ends;
+	struct ib_qp *qp;
+	bool initialised;
+	bool ready;
+	bool closed;
+	bool frames_mapped;
+	struct page *pages[RCA_LINK_PAGES];
+	u64 dma[RCA_LINK_PAGES];
+	u64 frames_dma;
+	struct rca_link_buf receives[RCA_SESSION_RECEIVES];
+	struct rca_link_buf sends[RCA_SESSION_FRAMES];
+	struct rca_link_buf acks[RCA_LINK_SENDS];
+	unsigned int under_way;
+	unsigned long yield_at;
+	bool shared;
+	u32 posted;
+	u32 due;
+	unsigned long acks_under_way;
+	unsigned long used_at;
+	unsigned long news;
+	struct delayed_work end;
+	struct rcu_head rcu;
+};
+
+/* Asks for the callback of a completion queue. Returns whether there may be completions already. */
+static inline bool rca_link_notify(struct ib_cq *cq)
+{
+	return ib_req_notify_cq(cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
+}
+
+/* How often something was to be sent over a trunk. */
+DECLARE_PER_CPU(unsigned int, rca_trunk_pushes);
+
+/**
+ * typedef rca_link_idle_t - for how long was the link of a trunk idle?
+ * @trunk: the trunk
+ *
+ * Returns that time in jiffies; 0: the link must not end for another one, or ends already. Called
+ * with the lock of the trunk held.
+ */
+typedef unsigned long (*rca_link_idle_t)(const struct rca_trunk *trunk);
+
+/* link.c */
+int rca_links_init(void);
+void rca_links_exit(void);
+void rca_link_run(struct rca_trunk_link *link);
+bool rca_link_arm_sends(struct rca_trunk_link *link);
+void rca_link_run_overdue(struct rca_trunk_link *link);
+void rca_link_run_end(struct rca_trunk_link *link, unsigned long delay);
+struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active);
+struct rca_trunk_link *rca_link_get_live(struct rca_trunk_link *link);
+void rca_link_put(struct rca_trunk_link *link);
+void rca_link_tell(struct rca_trunk_link *link, unsigned int news);
+bool rca_link_is_ending(const struct rca_trunk_link *link);
+enum rca_place rca_link_take_place(struct rca_trunk *trunk, rca_link_idle_t idle);
+void rca_link_leave_place(struct rca_trunk *trunk);
+
+/* link_cm.c */
+int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event);
+int rca_link_step(struct rca_trunk_link *link);
+bool rca_link_end(struct rca_trunk_link *link, bool lost);
+
+/* link_frames.c */
+void rca_link_reap_sends(struct rca_trunk_link *link);
+bool rca_link_needs_completion(const struct rca_trunk_link *link);
+void rca_link_push(struct rca_trunk_link *link);
+void rca_trunk_push(struct rca_trunk *trunk);
+void rca_trunk_probe(struct rca_trunk *trunk);
+int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf);
+void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc);
+void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc);
+
+/* link_qp.c */
+int rca_link_create_qp(struct rca_trunk_link *link);
+int rca_link_connect_qp(struct rca_trunk_link *link);
+void rca_link_drain_qp(struct rca_trunk_link *link);
+void rca_link_destroy_qp(struct rca_trunk_link *link);
+
+/* Opening and ending trunks. */
+
+/** RCA_WATCH_PROBES - how often a peer is asked in the time after whose silence it is dead */
+#define RCA_WATCH_PROBES	4
+/** RCA_WATCH_PORT - how often a port that is down is looked at, in jiffies */
+#define RCA_WATCH_PORT		(1UL * HZ)
+
+/* watch.c */
+bool rca_watch_is_on(const struct rca_trunk *trunk);
+bool rca_watch_needs_link(const struct rca_trunk *trunk);
+bool rca_watch_is_idle(struct rca_trunk *trunk);
+unsigned long rca_watch_idle_for(const struct rca_trunk *trunk);
+bool rca_watch_is_silent(const struct rca_trunk *trunk);
+bool rca_watch_port_is_up(const struct rca_trunk *trunk);
+void rca_watch_port(struct rca_trunk *trunk);
+void rca_watch_peer(struct rca_trunk *trunk);
+bool rca_watch_is_overdue(const struct rca_trunk *trunk);
+unsigned long rca_watch_next_try(const struct rca_trunk *trunk);
+unsigned long rca_watch_delay(struct rca_trunk *trunk);
+
+/* open.c */
+void rca_open_work(struct work_struct *work);
+void rca_open_end_device(struct rca_device *dev);
+
+/* open_request.c */
+void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req,
+			const struct ib_gid_attr *sgid_attr);
+void rca_open_port_changed(struct rca_device *dev, u32 port, bool state);
+void rca_open_heard(const struct rca_peer_key *key, const void *data, size_t len);
+void rca_trunk_listen(struct rca_device *dev);
+void rca_trunk_unlisten(struct rca_device *dev);
+
+/* The transport over trunks. */
+
+const struct rca_tp_upcalls *rca_tp_trunk_init(const struct rca_tp_upcalls *upcalls);
+extern const struct rca_tp_ops rca_tp_trunk;
+extern const struct rca_trunk_upcalls rca_tp_trunk_upcalls;
+
+#endif

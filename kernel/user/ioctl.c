@@ -5,12 +5,16 @@
  *
  * Locking: none.
  */
-#include "user/ioctl.h"
+#include "user/user.h"
 
 #include <linux/bits.h>
 #include <linux/build_bug.h>
+#include <linux/err.h>
+#include <linux/fs.h>
 #include <linux/kernel.h>
+#include <linux/miscdevice.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -18,7 +22,8 @@
 #include <linux/string.h>
 #include <rdma/rdma_cm_alt.h>
 
-#include "cm/listen.h"
+#include "cm/cm.h"
+#include "ctx/ctx.h"
 #include "lib/compat.h"
 #include "lib/uerrno.h"
 
@@ -232,7 +237,7 @@ static int result_errno(int ret)
  * Context: Process context. May sleep.
  * Return: 0 or a negative errno: see "DOC: General rules" in the uAPI header.
  */
-long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
+static long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
 {
 	struct rca_ucmd ucmd = { .ctx = ctx, .user = user };
 	const struct row *row = find_row(nr);
@@ -330,4 +335,63 @@ static int cmd_batch(struct rca_ucmd *ucmd)
 	}
 	cmd->out_done = ret ? i - 1 : i;
 	return rca_ucmd_respond(ucmd) ?: ret;
+}
+
+/*
+ * The character device /dev/rdma_cm_alt: an open of it is a context.
+ *
+ * Locking: none.
+ */
+
+static int chardev_open(struct inode *inode, struct file *file)
+{
+	struct rca_ctx *ctx = rca_ctx_create();
+
+	if (IS_ERR(ctx))
+		return PTR_ERR(ctx);
+	file->private_data = ctx;	/* put in chardev_release() */
+	return nonseekable_open(inode, file);
+}
+
+static int chardev_release(struct inode *inode, struct file *file)
+{
+	struct rca_ctx *ctx = file->private_data;
+
+	rca_ctx_shutdown(ctx);
+	rca_ctx_put(ctx);
+	return 0;
+}
+
+static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return rca_ioctl(file->private_data, cmd, (void __user *)arg);
+}
+
+static const struct file_operations chardev_fops = {
+	.owner = THIS_MODULE,
+	.open = chardev_open,
+	.release = chardev_release,
+	.unlocked_ioctl = chardev_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+/* Usable by everyone, as the stock device; ports below 1024 need CAP_NET_BIND_SERVICE. */
+static struct miscdevice chardev = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "rdma_cm_alt",
+	.nodename = "rdma_cm_alt",
+	.fops = &chardev_fops,
+	.mode = 0666,
+};
+
+/* Module init, after everything else. Returns 0 or a negative errno. */
+int rca_chardev_init(void)
+{
+	return misc_register(&chardev);
+}
+
+/* Module exit; no file is open. */
+void rca_chardev_exit(void)
+{
+	misc_deregister(&chardev);
 }

@@ -6,19 +6,177 @@
  * Locking: &rca_queue.reading while an event is copied to user space: the event is
  * removed from the queue only after the copy has succeeded.
  */
-#include "user/queuefd.h"
+#include "user/user.h"
 
 #include <linux/anon_inodes.h>
+#include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
+#include <linux/wait.h>
+#include <rdma/rdma_cm_alt.h>
 
-#include "cm/shutdown.h"
-#include "event/events.h"
-#include "user/ringmap.h"
+#include "cm/cm.h"
+#include "event/event.h"
+#include "id/id.h"
+#include "lib/compat.h"
+
+/*
+ * mmap() of the event ring of a queue.
+ *
+ * A mapping has a file of its own. With the queue's file, the mapping would keep the
+ * queue open, and closing an event channel would not destroy its ids.
+ *
+ * Locking: the caller's mmap lock; &rca_queue.lock to set &rca_queue.ring.
+ */
+
+static int map_release(struct inode *inode, struct file *file)
+{
+	rca_queue_put(file->private_data);	/* got in set_mapping_file() */
+	return 0;
+}
+
+static const struct file_operations map_fops = {
+	.owner = THIS_MODULE,
+	.release = map_release,
+};
+
+static void records_open(struct vm_area_struct *vma)
+{
+	rca_queue_ring_open(vma->vm_file->private_data);
+}
+
+static void records_close(struct vm_area_struct *vma)
+{
+	rca_queue_ring_close(vma->vm_file->private_data);
+}
+
+static int no_split(struct vm_area_struct *vma, unsigned long addr)
+{
+	return -EINVAL;
+}
+
+static const struct vm_operations_struct records_ops = {
+	.open = records_open,
+	.close = records_close,
+	.may_split = no_split,
+};
+
+static const struct vm_operations_struct head_ops = {
+	.may_split = no_split,
+};
+
+static int set_mapping_file(struct rca_queue *queue, struct vm_area_struct *vma)
+{
+	struct file *file;
+
+	file = anon_inode_getfile("[rdma_cm_alt]", &map_fops, rca_queue_get(queue), O_RDWR);
+	if (IS_ERR(file)) {
+		rca_queue_put(queue);
+		return PTR_ERR(file);
+	}
+	vma_set_file(vma, file);
+	fput(file);		/* the mapping has its own reference */
+	return 0;
+}
+
+/* The ring of the queue; the first caller allocates it. */
+static struct rca_ring *get_ring(struct rca_queue *queue)
+{
+	struct rca_ring *ring, *new;
+
+	spin_lock_irq(&queue->lock);
+	ring = queue->ring;
+	spin_unlock_irq(&queue->lock);
+	if (ring)
+		return ring;
+	new = rca_ring_alloc(&queue->ctx->account, queue->ring_entries, queue->record_size);
+	if (IS_ERR(new))
+		return new;
+	spin_lock_irq(&queue->lock);
+	if (!queue->ring) {
+		smp_store_release(&queue->ring, new);	/* pairs with readers without the lock */
+		new = NULL;
+	}
+	ring = queue->ring;
+	spin_unlock_irq(&queue->lock);
+	rca_ring_free(new);
+	return ring;
+}
+
+static int map_head(struct rca_queue *queue, struct rca_ring *ring, struct vm_area_struct *vma)
+{
+	int ret = vm_insert_page(vma, vma->vm_start, virt_to_page(ring->head_word));
+
+	if (!ret)
+		vma->vm_ops = &head_ops;
+	return ret;
+}
+
+static int map_records(struct rca_queue *queue, struct rca_ring *ring, struct vm_area_struct *vma)
+{
+	int ret;
+
+	/* The ring has one mapping at a time, and is empty at first. */
+	ret = rca_queue_ring_start(queue, ring, vma->vm_mm);
+	if (ret)
+		return ret;
+	ret = vm_map_pages(vma, ring->pages, ring->num_pages);
+	if (ret)
+		rca_queue_ring_close(queue);
+	else
+		vma->vm_ops = &records_ops;
+	return ret;
+}
+
+/* Size of the mapping of the records, in whole pages; 0: the queue has no ring. */
+static u32 rca_ringmap_bytes(const struct rca_queue *queue)
+{
+	return queue->ring_entries ? rca_ring_bytes(queue->ring_entries, queue->record_size) : 0;
+}
+
+/**
+ * rca_ringmap() - map the records of a queue's ring, or its head word
+ * @queue: the queue
+ * @vma: the mapping; its offset selects the records or the head word
+ *
+ * Context: Process context, with the mmap lock. May sleep.
+ * Return: 0; -ENODEV: the queue has no ring; -EINVAL: wrong size or offset, or a
+ *         private mapping; -EACCES: a writable mapping of the records, or an executable
+ *         one; -EBUSY: the records are already mapped; -EDQUOT: too many pages of rings;
+ *         -ENOMEM.
+ */
+static int rca_ringmap(struct rca_queue *queue, struct vm_area_struct *vma)
+{
+	size_t bytes = rca_ringmap_bytes(queue), len = vma->vm_end - vma->vm_start;
+	bool records = !vma->vm_pgoff;
+	struct rca_ring *ring;
+	int ret;
+
+	if (!bytes)
+		return -ENODEV;
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (records ? len != bytes : vma->vm_pgoff != bytes >> PAGE_SHIFT || len != PAGE_SIZE)
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC || (records && vma->vm_flags & VM_WRITE))
+		return -EACCES;
+	ring = get_ring(queue);
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	/* VM_IO prevents MADV_DOFORK, by which a child would inherit the mapping. */
+	vm_flags_mod(vma, VM_IO | VM_DONTCOPY | VM_DONTEXPAND,
+		     VM_MAYEXEC | (records ? VM_MAYWRITE : 0));
+	ret = set_mapping_file(queue, vma);
+	if (ret)
+		return ret;
+	return records ? map_records(queue, ring, vma) : map_head(queue, ring, vma);
+}
 
 static int copy_record(struct iov_iter *to, const struct rca_delivery *dlv, size_t size)
 {
@@ -85,8 +243,8 @@ static int deliver_next(struct rca_queue *queue, struct iov_iter *to, size_t rec
  *         the queue of a new id, the event stays; -EAGAIN: @nowait, and another reader is
  *         active; -ERESTARTSYS: a signal interrupted the wait for another reader.
  */
-int rca_queue_deliver(struct rca_queue *queue, struct iov_iter *to, size_t record_size,
-		      bool nowait)
+static int rca_queue_deliver(struct rca_queue *queue, struct iov_iter *to, size_t record_size,
+			     bool nowait)
 {
 	int ret;
 
@@ -273,4 +431,207 @@ void rca_queuefd_put(struct rca_queuefd *qfd)
 	if (qfd->fd >= 0)
 		put_unused_fd(qfd->fd);
 	fput(qfd->file);
+}
+
+/*
+ * Ioctls of event queues and events: create a queue, change the queue of an id, read an
+ * event of an id with a private queue, post a user event.
+ *
+ * Locking: none of its own.
+ */
+
+/* Record sizes that a caller may choose. The smallest one contains all but the details. */
+#define RECORD_MIN 64
+#define RECORD_MAX 4096
+static_assert(offsetof(struct rdma_cm_alt_event, qkey) <= RECORD_MIN);
+static_assert(sizeof(struct rdma_cm_alt_event) <= RECORD_MAX);
+
+int rca_cmd_queue_create(struct rca_ucmd *ucmd)
+{
+	struct rdma_cm_alt_queue_create *cmd = ucmd->cmd;
+	u32 size = cmd->record_size;
+	struct rca_queuefd qfd;
+	int ret;
+
+	if (cmd->ring_entries &&
+	    (cmd->ring_entries > RCA_RING_MAX || !is_power_of_2(cmd->ring_entries)))
+		return -EINVAL;
+	if (size && (size < RECORD_MIN || size > RECORD_MAX || size % 8))
+		return -EINVAL;
+	ret = rca_queuefd_create(&qfd, ucmd->ctx, size, cmd->ring_entries,
+				 cmd->flags & RDMA_CM_ALT_QUEUE_NONBLOCK);
+	if (ret)
+		return ret;
+	cmd->out_fd = qfd.fd;
+	cmd->out_record_size = qfd.queue->record_size;
+	cmd->out_ring_offset = 0;
+	cmd->out_ring_bytes = rca_ringmap_bytes(qfd.queue);
+	cmd->out_head_offset = cmd->out_ring_bytes;
+	ret = rca_ucmd_respond(ucmd);
+	if (ret) {
+		rca_queuefd_put(&qfd);
+		return ret;
+	}
+	rca_queuefd_install(&qfd);
+	return 0;
+}
+
+static int get_target_queue(struct rca_queuefd *qfd, struct rca_ctx *ctx,
+			    const struct rdma_cm_alt_set_queue *cmd)
+{
+	if (cmd->flags & RDMA_CM_ALT_SET_QUEUE_NEW)
+		return cmd->queue_fd == -1 ? rca_queuefd_create(qfd, ctx, 0, 0, false) : -EINVAL;
+	if (cmd->queue_fd != -1)
+		return rca_queuefd_find(qfd, ctx, cmd->queue_fd);
+	qfd->queue = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), false);
+	return PTR_ERR_OR_ZERO(qfd->queue);
+}
+
+static void put_target_queue(struct rca_queuefd *qfd)
+{
+	if (qfd->file)
+		rca_queuefd_put(qfd);
+	else
+		rca_queue_put(qfd->queue);	/* private queue: the id has its own reference */
+}
+
+static int set_queue(struct rca_ucmd *ucmd, struct rca_id *id, struct rca_queuefd *qfd)
+{
+	struct rdma_cm_alt_set_queue *cmd = ucmd->cmd;
+	const u64 *cookie = cmd->flags & RDMA_CM_ALT_SET_QUEUE_COOKIE ? &cmd->cookie : NULL;
+	u32 reported;
+	int ret;
+
+	/* Closing a new queue after a failed copy would destroy the id: copy before the move. */
+	cmd->out_queue_fd = qfd->fd;
+	ret = rca_ucmd_respond(ucmd);
+	if (ret)
+		return ret;
+
+	ret = rca_source_move(&id->src, qfd->queue, cookie, &reported);
+	if (ret)
+		return ret;
+	cmd->out_events_reported = reported;
+	return 0;
+}
+
+int rca_cmd_set_queue(struct rca_ucmd *ucmd)
+{
+	struct rdma_cm_alt_set_queue *cmd = ucmd->cmd;
+	struct rca_queuefd qfd = { .fd = -1 };
+	struct rca_id *id;
+	int ret;
+
+	id = rca_id_lookup(ucmd->ctx, cmd->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = get_target_queue(&qfd, ucmd->ctx, cmd);
+	if (ret)
+		goto out_put_id;
+	ret = set_queue(ucmd, id, &qfd);
+	if (ret || qfd.fd < 0)
+		put_target_queue(&qfd);
+	else
+		rca_queuefd_install(&qfd);
+	/* The id has moved. If this copy fails, the caller only misses the event count. */
+	if (!ret)
+		ret = rca_ucmd_respond(ucmd);
+out_put_id:
+	rca_id_put(id);
+	return ret;
+}
+
+/* The private queue of an id, with a reference. */
+static struct rca_queue *get_private_queue(struct rca_ctx *ctx, u32 handle)
+{
+	struct rca_id *id = rca_id_lookup(ctx, handle);
+	struct rca_queue *queue;
+
+	if (IS_ERR(id))
+		return ERR_CAST(id);
+	queue = rca_source_queue(&id->src);
+	rca_id_put(id);
+	if (!queue)
+		return ERR_PTR(-ENOENT);	/* the id is being destroyed */
+	if (queue->has_file) {
+		rca_queue_put(queue);
+		return ERR_PTR(-EINVAL);
+	}
+	return queue;
+}
+
+/* Return: 1: delivered; 0: the id has another queue by now; or a negative errno. */
+static int get_event(struct rca_queue *queue, struct iov_iter *to, bool nonblock)
+{
+	int ret;
+
+	for (;;) {
+		ret = rca_queue_deliver(queue, to, iov_iter_count(to), false);
+		if (ret)
+			return ret;
+		/* The queue is closed when its id leaves it; pairs with rca_queue_mark_closed(). */
+		if (READ_ONCE(queue->closed))
+			return 0;
+		if (nonblock)
+			return -EAGAIN;
+		ret = wait_event_interruptible(queue->wait, rca_queue_ready(queue) ||
+					       READ_ONCE(queue->closed));
+		if (ret)
+			return ret;
+	}
+}
+
+/*
+ * While waiting, the caller has a reference on the queue and none on the id. If the id is
+ * destroyed or moved to another queue meanwhile, the private queue is closed.
+ */
+int rca_cmd_get_event(struct rca_ucmd *ucmd)
+{
+	struct rdma_cm_alt_get_event *cmd = ucmd->cmd;
+	bool nonblock = cmd->flags & RDMA_CM_ALT_GET_EVENT_NONBLOCK;
+	struct rca_queue *queue;
+	struct iov_iter to;
+	int ret;
+
+	if (cmd->record_len < RECORD_MIN)
+		return -EINVAL;
+	iov_iter_ubuf(&to, ITER_DEST, u64_to_user_ptr(cmd->record_uptr),
+		      min_t(u32, cmd->record_len, RECORD_MAX));
+	do {
+		queue = get_private_queue(ucmd->ctx, cmd->id);
+		if (IS_ERR(queue))
+			return PTR_ERR(queue);
+		ret = get_event(queue, &to, nonblock);
+		rca_queue_put(queue);
+	} while (!ret);
+	return ret < 0 ? ret : 0;
+}
+
+/* Event types that only user space posts. */
+static bool is_user_event(u32 type)
+{
+	switch (type) {
+	case RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED:
+	case RDMA_CM_ALT_EVENT_ADDRINFO_ERROR:
+	case RDMA_CM_ALT_EVENT_USER:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int rca_cmd_post_event(struct rca_ucmd *ucmd)
+{
+	struct rdma_cm_alt_post_event *cmd = ucmd->cmd;
+	struct rca_id *id;
+	int ret;
+
+	if (!is_user_event(cmd->type))
+		return -EINVAL;
+	id = rca_id_lookup(ucmd->ctx, cmd->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = rca_id_post_user(id, cmd->type, cmd->status, cmd->arg);
+	rca_id_put(id);
+	return ret;
 }

@@ -17,7 +17,7 @@ from transport import trunks as trunks_are
 
 PRELOAD = ROOT / "build/tests/release/tool/told.so"
 MULTI = 2
-# See kernel/transport/stats.h.
+# See kernel/transport/transport.h.
 BUCKETS = 28
 EVENTS = {"UNREACHABLE": 7, "REJECTED": 8, "DISCONNECTED": 10, "USER": 18}
 

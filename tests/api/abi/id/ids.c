@@ -360,7 +360,7 @@ TEST(step_that_fails_takes_the_new_queue_away)
 	EXPECT_EQ(MUST(dup(ctx)), next);
 }
 
-/* Each member is paid for by every idle connection: see kernel/id/id_types.h. */
+/* Each member is paid for by every idle connection: see kernel/id/id.h. */
 TEST(an_id_is_small)
 {
 	FILE *file = fopen("/sys/kernel/slab/rca_id/object_size", "r");

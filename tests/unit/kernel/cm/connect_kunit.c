@@ -6,14 +6,10 @@
  *
  * Locking: none.
  */
-#include "cm/connect.h"
-
 #include <kunit/test.h>
 #include <rdma/ib_cm.h>
 
-#include "cm/cm_event.h"
-#include "cm/options.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/fake_suite.h"
 #include "lib/testing.h"
 #include "lib/wire.h"

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/cm/connect_pipeline.c: a connect whose resolution waits for the gateway of
+ * Tests of kernel/cm/connect.c: a connect whose resolution waits for the gateway of
  * the network device kunit0 (netrig.c), or does not.
  *
  * Locking: none; the work of resolution runs concurrently with the test.
  */
-#include "cm/connect_pipeline.h"
-
 #include <kunit/test.h>
 #include <linux/cred.h>
 #include <linux/delay.h>
@@ -16,7 +14,7 @@
 #include <net/neighbour.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/fake_transport.h"
 #include "fake/kept.h"
 #include "fake/netrig.h"

@@ -5,15 +5,13 @@
  *
  * Locking: none.
  */
-#include "cm/connect.h"
-
 #include <kunit/test.h>
 #include <linux/jiffies.h>
 #include <rdma/ib_cm.h>
 
-#include "cm/cm_event.h"
+#include "cm/cm.h"
 #include "fake/fake_suite.h"
-#include "id/send_window.h"
+#include "id/id.h"
 #include "lib/testing.h"
 
 static const struct rca_tp_conn the_conn = { .qp_num = 42 };

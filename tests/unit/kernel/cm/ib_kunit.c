@@ -11,13 +11,12 @@
 #include <rdma/ib_sa.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/req_ib.h"
-#include "cm/route_ib.h"
+#include "cm/internal.h"
 #include "fake/addresses.h"
 #include "id/id.h"
 #include "lib/testing.h"
 #include "lib/wire.h"
-#include "transport/group_ib.h"
+#include "transport/transport.h"
 
 #define PKEY 0x8001
 #define TOS 0x20

@@ -7,19 +7,16 @@
  *
  * More than 600 lines because each moment of a membership has a case of its own.
  */
-#include "cm/mcast.h"
-
 #include <kunit/test.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/shutdown.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/addresses.h"
 #include "fake/fake_suite.h"
 #include "fake/kept.h"
 #include "fake/race.h"
 #include "lib/testing.h"
-#include "transport/group.h"
+#include "transport/transport.h"
 
 static int groups(struct kunit *test)
 {

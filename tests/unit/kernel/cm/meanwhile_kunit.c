@@ -5,11 +5,10 @@
  *
  * Locking: none; the transport makes the change while an operation calls it.
  */
-#include "cm/connect.h"
-
 #include <kunit/test.h>
 #include <rdma/ib_cm.h>
 
+#include "cm/cm.h"
 #include "fake/fake_suite.h"
 
 static const struct rca_tp_conn the_conn = { .qp_num = 42 };

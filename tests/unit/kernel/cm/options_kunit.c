@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of options.c and of its effects in id_roce.c and qp_attr.c: lengths, values, and the
+ * Tests of options.c and of its effects in id_watch.c and qp_attr.c: lengths, values, and the
  * states in which an option can be set.
  *
  * Locking: none.
  */
-#include "cm/options.h"
-
 #include <kunit/test.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_sa.h>
 #include <rdma/rdma_cm_alt.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/connect.h"
-#include "cm/listen.h"
-#include "cm/qp_attr.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/addresses.h"
 #include "fake/fake_suite.h"
 #include "lib/testing.h"

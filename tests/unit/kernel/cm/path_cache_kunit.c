@@ -5,12 +5,11 @@
  *
  * Locking: none.
  */
-#include "cm/path_cache.h"
-
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/string.h>
 
+#include "cm/cm.h"
 #include "lib/testing.h"
 
 #define USER	70001

@@ -5,13 +5,11 @@
  *
  * Locking: none.
  */
-#include "cm/qp_attr.h"
-
 #include <kunit/test.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/connect.h"
+#include "cm/cm.h"
 #include "fake/fake_suite.h"
 
 #define READS (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)

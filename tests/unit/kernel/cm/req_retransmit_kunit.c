@@ -5,18 +5,13 @@
  *
  * Locking: none.
  */
-#include "cm/req_retransmit.h"
-
 #include <kunit/test.h>
 #include <linux/jiffies.h>
 #include <rdma/ib_cm.h>
 
-#include "cm/cm_event.h"
-#include "cm/connect.h"
-#include "cm/options.h"
-#include "cm/teardown.h"
+#include "cm/internal.h"
 #include "fake/fake_suite.h"
-#include "id/send_window.h"
+#include "id/id.h"
 #include "lib/testing.h"
 #include "lib/wire.h"
 

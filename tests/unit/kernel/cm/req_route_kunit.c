@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of req_route.c and req_handler.c with listeners on a software RDMA device and
+ * Tests of req.c with listeners on a software RDMA device and
  * requests that the test builds: which requests find the listener, and what happens to them
  * when the listener, its device or a limit changes.
  *
@@ -17,10 +17,8 @@
 #include <rdma/ib_sa.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/demux.h"
-#include "cm/listen.h"
-#include "cm/req_handler.h"
-#include "event/events.h"
+#include "cm/internal.h"
+#include "event/event.h"
 #include "fake/addresses.h"
 #include "fake/device_bench.h"
 #include "fake/fake_suite.h"

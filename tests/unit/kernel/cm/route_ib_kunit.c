@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/cm/route_ib.c and path_query.c without a subnet administrator: the paths of
+ * Tests of kernel/cm/route.c without a subnet administrator: the paths of
  * an answer, ids whose cached path is in doubt, Omni-Path records.
  *
  * Locking: rca_id.op, which the functions expect to be held.
  */
-#include "cm/route_ib.h"
-
 #include <kunit/test.h>
 
+#include "cm/internal.h"
 #include "fake/fake_suite.h"
 #include "lib/testing.h"
 

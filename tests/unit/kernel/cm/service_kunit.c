@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/cm/service.c without a subnet administrator: the question, and the records
+ * Tests of kernel/cm/sa.c without a subnet administrator: the question, and the records
  * of an answer.
  *
  * Locking: none.
  */
-#include "cm/service.h"
-
 #include <kunit/test.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <rdma/ib_sa.h>
 
+#include "cm/cm.h"
 #include "lib/testing.h"
 
 static void question_has_what_is_wanted(struct kunit *test)

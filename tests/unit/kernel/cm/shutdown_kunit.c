@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of shutdown.c and teardown.c: ids that are created while their queue, context or
+ * Tests of destroy.c: ids that are created while their queue, context or
  * device is closed or removed. Also ids without a queue, a peer or a free port.
  *
  * Locking: none.
  */
-#include "cm/shutdown.h"
-
 #include <kunit/test.h>
 #include <linux/cred.h>
 #include <linux/delay.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/listen.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/addresses.h"
 #include "fake/fake_suite.h"
-#include "ip/ports_fixture.h"
+#include "net/ports_fixture.h"
 #include "lib/testing.h"
 
 static struct rca_id *new_id(struct kunit *test)

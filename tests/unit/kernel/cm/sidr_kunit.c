@@ -5,16 +5,11 @@
  *
  * Locking: none.
  */
-#include "cm/connect.h"
-
 #include <kunit/test.h>
 #include <linux/slab.h>
 #include <rdma/ib_cm.h>
 
-#include "cm/demux.h"
-#include "cm/qp_attr.h"
-#include "cm/req_handler.h"
-#include "cm/teardown.h"
+#include "cm/internal.h"
 #include "fake/fake_suite.h"
 #include "lib/testing.h"
 #include "lib/wire.h"

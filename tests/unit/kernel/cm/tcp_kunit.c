@@ -5,11 +5,9 @@
  *
  * Locking: none.
  */
-#include "cm/connect.h"
-
 #include <kunit/test.h>
 
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/fake_transport.h"
 #include "fake/kept.h"
 

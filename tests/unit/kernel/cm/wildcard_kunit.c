@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/cm/listen_update.c: many wildcard listeners when an RDMA device goes and
+ * Tests of kernel/cm/listen.c: many wildcard listeners when an RDMA device goes and
  * comes.
  *
  * Locking: rca_device.demux_mutex, to count the service IDs of the device.
@@ -9,10 +9,10 @@
 #include <linux/delay.h>
 #include <linux/hashtable.h>
 
-#include "cm/demux.h"
+#include "cm/internal.h"
 #include "fake/device_bench.h"
 #include "fake/netrig.h"
-#include "transport/devices.h"
+#include "transport/transport.h"
 
 /* More than an update handles in one section of the mutex, which the listeners share. */
 #define MANY 40

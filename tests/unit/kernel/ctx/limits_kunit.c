@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of kernel/ctx/limits.c, and of the charges for ids, events and contexts. */
-#include "ctx/limits.h"
-
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/limits.h>
 #include <linux/string.h>
 
-#include "cm/connect.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
+#include "ctx/ctx.h"
 #include "fake/fake_transport.h"
 #include "fake/race.h"
 #include "id/id.h"

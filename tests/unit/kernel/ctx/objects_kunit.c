@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of kernel/ctx/objects.c: reserve, publish, look up and claim handles, also in races. */
-#include "ctx/objects.h"
-
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
+#include "ctx/ctx.h"
 #include "fake/race.h"
 
 #define ROUNDS 1000

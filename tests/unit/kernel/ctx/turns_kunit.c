@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/ctx/turns.c: who is served next, with made-up users and contexts.
+ * Tests of kernel/ctx/fair_queue.c: who is served next, with made-up users and contexts.
  *
  * Locking: none.
  */
-#include "ctx/turns.h"
-
 #include <kunit/test.h>
 #include <linux/slab.h>
 
-#include "ctx/objects.h"
+#include "ctx/ctx.h"
 
 #define CROWD	1000
 

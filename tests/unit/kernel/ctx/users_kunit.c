@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of kernel/ctx/limits.c: what users share, workqueues and memory that is not charged. */
-#include "ctx/limits.h"
-
 #include <kunit/test.h>
 #include <linux/cred.h>
 #include <linux/sched.h>
 #include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 
+#include "ctx/ctx.h"
 #include "lib/testing.h"
 
 static void users_have_workqueues_of_their_own(struct kunit *test)

@@ -5,19 +5,17 @@
  *
  * Locking: none.
  */
-#include "diag/netlink.h"
-
 #include <kunit/test.h>
 #include <net/net_namespace.h>
 #include <net/netlink.h>
 
-#include "cm/connect.h"
+#include "cm/cm.h"
+#include "diag/diag.h"
 #include "fake/fake_suite.h"
 #include "fake/kept.h"
 #include "lib/testing.h"
-#include "log/failure_log.h"
-#include "trunk/conn.h"
-#include "trunk/transport_trunk.h"
+#include "log/log.h"
+#include "trunk/trunk.h"
 
 static const int attrs[] = {
 	RDMA_CM_ALT_NL_A_COMM_ID, RDMA_CM_ALT_NL_A_REMOTE_COMM_ID, RDMA_CM_ALT_NL_A_SESSION,

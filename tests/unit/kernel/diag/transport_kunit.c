@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Tests of what the netlink family tells about the transport of a connection:
- * kernel/diag/netlink_ids.c and kernel/cm/lower.c.
+ * kernel/diag/netlink_dump.c and kernel/cm/choose_transport.c.
  *
  * Locking: none.
  */
-#include "diag/netlink.h"
-
 #include <kunit/test.h>
 #include <net/netlink.h>
 
-#include "cm/connect.h"
+#include "cm/cm.h"
+#include "diag/diag.h"
 #include "fake/fake_suite.h"
 #include "lib/testing.h"
-#include "trunk/peers.h"
-#include "trunk/transport_trunk.h"
+#include "trunk/trunk.h"
 
 /* Enough for all attributes. */
 #define WHOLE SIZE_MAX

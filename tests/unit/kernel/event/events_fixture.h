@@ -2,7 +2,6 @@
 /* Two queues and ids that post to them, for the tests of events, queues, sources and rings. */
 #ifndef RCA_EVENTS_FIXTURE_H
 #define RCA_EVENTS_FIXTURE_H
-
 #include <kunit/test.h>
 #include <linux/atomic.h>
 #include <linux/err.h>
@@ -10,7 +9,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "event/events.h"
+#include "event/event.h"
 #include "lib/testing.h"
 
 #define COOKIE 0x1000

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of kernel/event/: posting and delivery: order, counts, records. */
-#include "event/events.h"
-
 #include <kunit/test.h>
 #include <linux/errno.h>
 #include <linux/string.h>
 #include <linux/wait.h>
 
+#include "event/event.h"
 #include "event/events_fixture.h"
 
 static void peek_empty_is_false(struct kunit *test)

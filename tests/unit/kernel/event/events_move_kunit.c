@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of kernel/event/source.c: attach, move, detach; no event is lost or delivered twice. */
-#include "event/events.h"
-
 #include <kunit/test.h>
 #include <linux/atomic.h>
 #include <linux/errno.h>
 #include <linux/sched.h>
 
+#include "event/event.h"
 #include "event/events_fixture.h"
 #include "fake/race.h"
 

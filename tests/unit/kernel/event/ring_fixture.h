@@ -2,12 +2,11 @@
 /* A mapped ring and its user, for the tests of rings. */
 #ifndef RCA_RING_FIXTURE_H
 #define RCA_RING_FIXTURE_H
-
 #include <kunit/test.h>
 #include <linux/mm.h>
 
+#include "event/event.h"
 #include "event/events_fixture.h"
-#include "event/ring.h"
 
 #define ENTRIES 8
 #define NO_EVENT (-1)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/event/ring.c, queue_ring.c and deliver.c: records in a ring for any value of the
+ * Tests of kernel/event/ring.c, queue.c and deliver.c: records in a ring for any value of the
  * head word, and when ids move and are destroyed. More than 600 lines because all of them drive the
  * same pair of a ring and its user.
  */
-#include "event/ring.h"
-
 #include <kunit/test.h>
 
+#include "event/event.h"
 #include "event/ring_fixture.h"
 
 static noinline void expect_types(struct kunit *test, struct ring_user *user, const int *types,

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Races of kernel/event/queue_ring.c: several threads post, take, read and move at a time, with
+ * Races of kernel/event/queue.c: several threads post, take, read and move at a time, with
  * a user space that reports its head correctly, and with one that does not.
  *
  * Locking: as events.h says.
  */
-#include "event/ring.h"
-
 #include <kunit/test.h>
 #include <linux/random.h>
 
+#include "event/event.h"
 #include "event/ring_fixture.h"
 #include "fake/race.h"
 

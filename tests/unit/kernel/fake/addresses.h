@@ -2,7 +2,6 @@
 /* Addresses for tests, from text. */
 #ifndef RCA_ADDRESSES_H
 #define RCA_ADDRESSES_H
-
 #include <kunit/test.h>
 #include <linux/inet.h>
 #include <linux/kernel.h>

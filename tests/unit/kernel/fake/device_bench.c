@@ -5,17 +5,12 @@
  *
  * Locking: none; a test is one thread.
  */
-#include "fake/device_bench.h"
-
 #include <linux/delay.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/connect.h"
-#include "cm/listen.h"
-#include "cm/resolve.h"
-#include "cm/shutdown.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/addresses.h"
+#include "fake/device_bench.h"
 #include "fake/fake_transport.h"
 #include "fake/netrig.h"
 

@@ -2,7 +2,6 @@
 /* Ids over a software RDMA device. */
 #ifndef RCA_DEVICE_BENCH_H
 #define RCA_DEVICE_BENCH_H
-
 #include <kunit/test.h>
 #include <rdma/rdma_cm_alt.h>
 

@@ -5,17 +5,12 @@
  *
  * Locking: none; a test is one thread, unless it starts others.
  */
-#include "fake/fake_transport.h"
-
 #include <linux/slab.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/cm_event.h"
-#include "cm/demux.h"
-#include "cm/mcast.h"
-#include "cm/shutdown.h"
-#include "cm/teardown.h"
-#include "trunk/peers.h"
+#include "cm/internal.h"
+#include "fake/fake_transport.h"
+#include "trunk/trunk.h"
 
 /* Tests of one suite run one after the other. */
 static struct fake *the_fake;

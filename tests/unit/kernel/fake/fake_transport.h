@@ -2,12 +2,11 @@
 /* A transport that sends nothing, and a device for it. */
 #ifndef RCA_FAKE_TRANSPORT_H
 #define RCA_FAKE_TRANSPORT_H
-
 #include <kunit/test.h>
 #include <linux/atomic.h>
 
 #include "id/id.h"
-#include "transport/devices.h"
+#include "transport/transport.h"
 
 /** FAKE_QKEY - the queue key of the peer */
 #define FAKE_QKEY 0x01234567

@@ -2,13 +2,12 @@
 /* The failure log of init_net, for tests that cause failures. */
 #ifndef RCA_KEPT_H
 #define RCA_KEPT_H
-
 #include <linux/delay.h>
 #include <linux/pid.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
 
-#include "log/failure_log.h"
+#include "log/log.h"
 
 /* The last failure; its serial number is 0 when there is none. Its process may have exited. */
 static noinline __maybe_unused const struct rca_report *kept_youngest(void)

@@ -10,12 +10,10 @@
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/connect.h"
-#include "cm/options.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/fake_suite.h"
 #include "fake/race.h"
-#include "id/send_window.h"
+#include "id/id.h"
 #include "lib/testing.h"
 
 #define ROUNDS 200

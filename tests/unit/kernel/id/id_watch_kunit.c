@@ -5,8 +5,6 @@
  *
  * Locking: rca_id.op, as the functions expect it.
  */
-#include "id/id.h"
-
 #include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/netdevice.h>
@@ -14,11 +12,12 @@
 #include <net/arp.h>
 #include <net/neighbour.h>
 
-#include "cm/teardown.h"
-#include "ctx/limits.h"
+#include "cm/cm.h"
+#include "ctx/ctx.h"
 #include "fake/fake_suite.h"
 #include "fake/netrig.h"
 #include "fake/race.h"
+#include "id/id.h"
 
 #define PEER	0x0a4d0009	/* 10.77.0.9 */
 #define OTHER	0x0a4d000a

@@ -10,8 +10,7 @@
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/connect.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/fake_suite.h"
 #include "lib/testing.h"
 

@@ -5,19 +5,16 @@
  *
  * Locking: none.
  */
-#include "id/peer_qp.h"
-
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <rdma/ib_cm.h>
 
-#include "cm/cm_event.h"
-#include "cm/connect.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/fake_suite.h"
 #include "fake/race.h"
+#include "id/id.h"
 #include "lib/testing.h"
-#include "trunk/peers.h"
+#include "trunk/trunk.h"
 
 #define OTHER_GUID	cpu_to_be64(1)
 #define OTHER_QP	78

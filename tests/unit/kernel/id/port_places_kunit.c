@@ -6,20 +6,16 @@
  *
  * Locking: none.
  */
-#include "id/port_places.h"
-
 #include <kunit/test.h>
 #include <linux/cred.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 
-#include "cm/connect.h"
-#include "cm/shutdown.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/fake_suite.h"
-#include "id/send_window.h"
+#include "id/id.h"
 #include "lib/testing.h"
-#include "transport/places.h"
+#include "transport/transport.h"
 
 #define PLACES		32
 #define HALF		16	/* for the silent peers of a user */

@@ -6,18 +6,15 @@
  *
  * Locking: none.
  */
-#include "id/send_window.h"
-
 #include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/workqueue.h>
 
-#include "cm/connect.h"
-#include "cm/options.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/fake_suite.h"
+#include "id/id.h"
 #include "lib/testing.h"
 
 #define SILENCE_MS	50

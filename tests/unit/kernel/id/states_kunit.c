@@ -6,20 +6,17 @@
  * Locking: the wire lock, which a message holds for reading and the destruction of a cm_id for
  * writing: a transport calls no callback after that.
  */
-#include "lib/fsm.h"
-
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/rwsem.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/connect.h"
-#include "cm/listen.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/addresses.h"
 #include "fake/fake_transport.h"
 #include "fake/race.h"
+#include "lib/fsm.h"
 #include "lib/testing.h"
 
 #define COOKIE	0x57a7e

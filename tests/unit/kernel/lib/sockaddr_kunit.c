@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of kernel/lib/sockaddr.c: conversion, classification and comparison of addresses. */
-#include "lib/sockaddr.h"
-
 #include <kunit/test.h>
 #include <linux/errno.h>
 #include <linux/string.h>
 
 #include "fake/addresses.h"
+#include "lib/sockaddr.h"
 
 static void fill(struct rdma_cm_alt_sockaddr *user, sa_family_t family)
 {

@@ -3,12 +3,12 @@
  * Tests of kernel/lib/timing.c: settings of an id and their retry intervals, with default
  * parameters.
  */
-#include "lib/timing.h"
-
 #include <kunit/test.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <rdma/rdma_cm_alt.h>
+
+#include "lib/timing.h"
 
 #define OPT(name) RDMA_CM_ALT_OPTION_##name
 

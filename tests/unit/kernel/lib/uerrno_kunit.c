@@ -3,15 +3,13 @@
  * Tests of kernel/lib/uerrno.c and of its two uses for events: no internal errno reaches user
  * space, and the status of a user event is not changed.
  */
-#include "lib/uerrno.h"
-
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 
-#include "cm/connect.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/fake_suite.h"
+#include "lib/uerrno.h"
 
 static void what_has_a_name_stays(struct kunit *test)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of kernel/lib/wire.c against bytes that the stock rdma_cm has sent. */
-#include "lib/wire.h"
-
 #include <kunit/test.h>
 #include <linux/errno.h>
 #include <linux/random.h>
@@ -11,6 +9,7 @@
 
 #include "fake/addresses.h"
 #include "lib/testing.h"
+#include "lib/wire.h"
 
 /* Captured: a REQ from 10.9.0.1 port 35666 to 10.9.0.1. */
 static const u8 captured[RCA_WIRE_HDR_LEN] = {

@@ -6,8 +6,6 @@
  * They use the initial network namespace, whose earlier records they drop, and replace the netlink
  * family as the receiver meanwhile.
  */
-#include "log/failure_log.h"
-
 #include <kunit/test.h>
 #include <linux/irqflags.h>
 #include <linux/pid.h>
@@ -20,6 +18,7 @@
 
 #include "fake/kept.h"
 #include "lib/testing.h"
+#include "log/log.h"
 
 static void report_one(u32 handle, bool keep)
 {

@@ -3,9 +3,7 @@
 #include <kunit/test.h>
 #include <linux/inet.h>
 
-#include "cm/connect.h"
-#include "cm/req_retransmit.h"
-#include "cm/teardown.h"
+#include "cm/internal.h"
 #include "fake/fake_suite.h"
 #include "fake/kept.h"
 #include "lib/testing.h"

@@ -5,19 +5,15 @@
  *
  * Locking: none; the work of both ends runs concurrently.
  */
-#include "cm/teardown.h"
-
 #include <kunit/test.h>
 #include <linux/inetdevice.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/connect.h"
-#include "cm/listen.h"
-#include "cm/mcast.h"
+#include "cm/cm.h"
 #include "fake/addresses.h"
 #include "fake/device_bench.h"
 #include "fake/netrig.h"
-#include "transport/devices.h"
+#include "transport/transport.h"
 
 #define GROUP	"239.77.0.1"
 #define GROUP6	"ff05::77"

@@ -5,20 +5,16 @@
  *
  * Locking: none; the work of both ends runs concurrently.
  */
-#include "cm/connect.h"
-
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_cm_ib.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/listen.h"
-#include "cm/options.h"
-#include "cm/resolve.h"
+#include "cm/cm.h"
 #include "fake/addresses.h"
 #include "fake/device_bench.h"
-#include "transport/devices.h"
+#include "transport/transport.h"
 
 #define BEHIND		"10.78.0.9"	/* through a gateway that never answers */
 

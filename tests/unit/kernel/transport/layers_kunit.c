@@ -12,14 +12,11 @@
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/mcast.h"
-#include "cm/options.h"
-#include "cm/resolve.h"
-#include "cm/teardown.h"
+#include "cm/cm.h"
 #include "fake/addresses.h"
 #include "fake/device_bench.h"
 #include "fake/netrig.h"
-#include "transport/devices.h"
+#include "transport/transport.h"
 
 #define VLAN		"kunit0.77"
 #define ABOVE_VLAN	"kunit_above"

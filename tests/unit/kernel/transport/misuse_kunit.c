@@ -16,16 +16,11 @@
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/connect.h"
-#include "cm/demux.h"
-#include "cm/listen.h"
-#include "cm/req_handler.h"
-#include "cm/resolve.h"
+#include "cm/internal.h"
 #include "fake/addresses.h"
 #include "fake/device_bench.h"
 #include "fake/netrig.h"
-#include "transport/devices.h"
-#include "transport/transport_iw_connect.h"
+#include "transport/transport.h"
 
 /* Connects that are aborted. */
 #define GIVEN_UP 20

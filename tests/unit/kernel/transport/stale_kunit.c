@@ -8,17 +8,16 @@
  *
  * Locking: none; the work of both ends runs concurrently.
  */
-#include "id/peer_qp.h"
-
 #include <kunit/test.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/connect.h"
+#include "cm/cm.h"
 #include "fake/device_bench.h"
+#include "id/id.h"
 #include "lib/testing.h"
-#include "transport/devices.h"
-#include "trunk/peers.h"
+#include "transport/transport.h"
+#include "trunk/trunk.h"
 
 /* The operations of the device, and a copy of them. */
 static const struct rca_tp_ops *ib_ops;

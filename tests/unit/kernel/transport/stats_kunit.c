@@ -4,10 +4,10 @@
  *
  * Locking: none of their own.
  */
-#include "transport/stats.h"
-
 #include <kunit/test.h>
 #include <linux/slab.h>
+
+#include "transport/transport.h"
 
 struct bench {
 	struct rca_stats __percpu *stats;

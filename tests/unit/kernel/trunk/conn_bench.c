@@ -6,15 +6,13 @@
  *
  * Locking: none but rca_trunk.lock; a test is one thread, unless it says so.
  */
-#include "trunk/conn_bench.h"
-
 #include <linux/string.h>
 #include <linux/xarray.h>
 
 #include "fake/device_bench.h"
-#include "transport/devices.h"
-#include "trunk/link.h"
-#include "trunk/peers.h"
+#include "transport/transport.h"
+#include "trunk/conn_bench.h"
+#include "trunk/trunk.h"
 
 #define PORT	1
 #define PKEY	0xffff

@@ -2,13 +2,9 @@
 /* Connections over a trunk whose peer, owners and link are the test. */
 #ifndef RCA_CONN_BENCH_H
 #define RCA_CONN_BENCH_H
-
 #include <kunit/test.h>
 #include <rdma/ib_sa.h>
 
-#include "trunk/conn.h"
-#include "trunk/link.h"
-#include "trunk/transport_trunk.h"
 #include "trunk/trunk.h"
 
 /* QP numbers of the two ends. */

@@ -5,22 +5,19 @@
  *
  * Locking: none.
  */
-#include "trunk/conn_bench.h"
-
 #include <linux/string.h>
 #include <linux/xarray.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm_alt.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "cm/connect.h"
-#include "cm/options.h"
-#include "cm/req_handler.h"
+#include "cm/cm.h"
 #include "fake/addresses.h"
 #include "fake/device_bench.h"
 #include "lib/testing.h"
 #include "lib/wire.h"
-#include "transport/devices.h"
+#include "transport/transport.h"
+#include "trunk/conn_bench.h"
 
 /* A port on which nobody listens. */
 #define NO_PORT		4711

@@ -4,13 +4,12 @@
  *
  * Locking: none.
  */
-#include "trunk/conn_bench.h"
-
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
 
 #include "fake/device_bench.h"
-#include "trunk/peers.h"
+#include "trunk/conn_bench.h"
+#include "trunk/trunk.h"
 
 /* As in kernel/trunk/conn.c. */
 #define MOST_ANSWERS	16384

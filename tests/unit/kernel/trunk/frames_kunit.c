@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/trunk/link_frames.c: a frame that is received. The trunk is not in the table, its
+ * Tests of kernel/trunk/frames.c: a frame that is received. The trunk is not in the table, its
  * work only counts its runs, and its adapter has only a name.
  *
  * Locking: none.
  */
-#include "trunk/link.h"
-
 #include <kunit/test.h>
 #include <linux/string.h>
 
-#include "transport/devices.h"
+#include "transport/transport.h"
 #include "trunk/trunk.h"
 
 /* Longer than what a tracepoint holds of it. */

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/cm/hello.c: hellos in the RTU, at both ends of a connection.
+ * Tests of kernel/cm/choose_transport.c: hellos in the RTU, at both ends of a connection.
  *
  * Locking: none.
  */
-#include "cm/hello.h"
-
 #include <kunit/test.h>
 
-#include "cm/cm_event.h"
-#include "cm/connect.h"
+#include "cm/internal.h"
 #include "fake/fake_suite.h"
-#include "trunk/peers.h"
+#include "trunk/trunk.h"
 
 /* What the peer tells. */
 static const struct rca_hello the_hello = { .version = 1, .oldest = 1, .token = 0x1234 };

@@ -5,15 +5,14 @@
  *
  * Locking: none.
  */
-#include "trunk/peers.h"
-
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
 #include "lib/testing.h"
-#include "transport/devices.h"
+#include "transport/transport.h"
+#include "trunk/trunk.h"
 
 #define DEVICE		70007
 #define OTHER_DEVICE	70008

@@ -5,8 +5,6 @@
  *
  * Locking: rca_trunk.lock.
  */
-#include "trunk/link.h"
-
 #include <kunit/test.h>
 #include <linux/jiffies.h>
 

@@ -4,13 +4,13 @@
  *
  * More than 600 lines because of the tables.
  */
-#include "trunk/proto.h"
-
 #include <kunit/test.h>
 #include <linux/errno.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
+
+#include "trunk/proto.h"
 
 /* Both ends of a trunk may run different builds, so these bytes never change. */
 static const u8 hello_bytes[] = {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/trunk/seen.c: what is counted of trunks, and why they end. The tracepoint is seen
+ * Tests of kernel/trunk/trunk.c: what is counted of trunks, and why they end. The tracepoint is seen
  * by tests/unit/kernel/run, where the kernel has tracing.
  *
  * Locking: none.
  */
-#include "trunk/conn_bench.h"
-
 #include "fake/device_bench.h"
-#include "transport/devices.h"
-#include "trunk/link.h"
+#include "transport/transport.h"
+#include "trunk/conn_bench.h"
 #include "trunk/trunk.h"
 
 static unsigned long count(struct kunit *test, enum rca_trunk_stat stat)

@@ -3,14 +3,13 @@
  * Tests of kernel/trunk/session.c: each rule by itself, and two sessions over a QP that is lost at
  * any moment.
  */
-#include "trunk/session.h"
-
 #include <kunit/test.h>
 #include <linux/errno.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
 
 #include "trunk/proto.h"
+#include "trunk/session.h"
 
 #define COOKIE_A	0x0123456789abcdefULL
 #define COOKIE_B	0xfedcba9876543210ULL

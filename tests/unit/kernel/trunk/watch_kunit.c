@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/trunk/watch.c and of what a session has to send: when a peer that is watched is
+ * Tests of kernel/trunk/keepalive.c and of what a session has to send: when a peer that is watched is
  * silent, what needs a link, and which link may end for another one.
  *
  * Locking: rca_trunk.lock.
  */
-#include "trunk/conn_bench.h"
-
 #include <linux/jiffies.h>
 #include <linux/string.h>
 
 #include "fake/device_bench.h"
 #include "lib/testing.h"
-#include "trunk/open.h"
+#include "trunk/conn_bench.h"
+#include "trunk/trunk.h"
 
 #define DEATH_MS	1000
 

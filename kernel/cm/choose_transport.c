@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Which transport the request of an id uses: an open trunk to its peer, else that of the device.
+ *
+ * Locking: rca_id.op.
+ */
+#include "cm/internal.h"
+
+#include <linux/err.h>
+#include <linux/string.h>
+#include <rdma/rdma_cm_alt.h>
+
+#include "transport/transport.h"
+#include "trunk/trunk.h"
+
+/**
+ * rca_lower_peer() - the peer of a trunk for an id
+ * @id: the id, with a path and a local GID
+ * @key: set
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ */
+static void rca_lower_peer(struct rca_id *id, struct rca_peer_key *key)
+{
+	const struct sa_path_rec *path = &id->setup->path;
+
+	lockdep_assert_held(&id->op);
+	rca_peer_key(key, id->dev->serial, id->port_num, id->sgid_attr, &path->dgid,
+		     be16_to_cpu(path->pkey));
+}
+
+static bool has_known_mtu(const struct sa_path_rec *path)
+{
+	return path->mtu >= IB_MTU_256 && path->mtu <= IB_MTU_4096;
+}
+
+static bool is_connected(const struct rca_id *id)
+{
+	return id->qp_type == IB_QPT_RC || id->qp_type == IB_QPT_UC;
+}
+
+/*
+ * Why a connection may not use a trunk, or RCA_NO_TRUNK_NONE: it may, but there is none. A trunk
+ * does not know XRC, paths that differ by direction, and an MTU that is none. A program may not
+ * want a trunk. A request that a peer has refused because it has no such listener may be for
+ * another user of ib_cm there.
+ */
+static enum rca_no_trunk why_not(const struct rca_id *id)
+{
+	const struct rca_setup *setup = id->setup;
+
+	if (id->dev->tp->over_tcp || !is_connected(id) || !id->sgid_attr || setup->path_in ||
+	    setup->path_out || !has_known_mtu(&setup->path))
+		return RCA_NO_TRUNK_PATH;
+	if (rca_id_opts(id)->trunk == RDMA_CM_ALT_TRUNK_NEVER)
+		return RCA_NO_TRUNK_NEVER;
+	if (setup->retry && setup->retry->elsewhere)
+		return RCA_NO_TRUNK_ELSEWHERE;
+	return RCA_NO_TRUNK_NONE;
+}
+
+/* Not inline, so that a key is only cleared for those that may use a trunk. */
+static noinline struct rca_trunk_conn *create_over_trunk(struct rca_id *id)
+{
+	struct rca_trunk_conn *conn;
+	struct rca_peer_key key;
+
+	id->no_trunk = why_not(id);
+	if (id->no_trunk != RCA_NO_TRUNK_NONE)
+		return NULL;
+	rca_lower_peer(id, &key);
+	conn = rca_conn_create(&key, id);
+	if (conn)
+		rca_stats_trunk(rca_device_stats(id->dev, id->port_num), RCA_STAT_CONNECT);
+	return conn;
+}
+
+/* Has the request to go over a trunk? */
+static bool needs_trunk(const struct rca_id *id)
+{
+	const struct rca_retry *retry = id->setup->retry;
+
+	return retry ? retry->trunk_only : rca_id_opts(id)->trunk == RDMA_CM_ALT_TRUNK_REQUIRE;
+}
+
+/**
+ * rca_lower_why() - why the lower cm_id of an id was not made over a trunk
+ * @id: the id, with a lower cm_id
+ *
+ * Context: Process context. Expects @id->op to be held by the caller.
+ * Return: the reason, as in RDMA_CM_ALT_NL_A_NO_TRUNK; NULL: it was.
+ */
+const char *rca_lower_why(const struct rca_id *id)
+{
+	static const char * const names[] = {
+		[RCA_NO_TRUNK_OFF] = "off",
+		[RCA_NO_TRUNK_ASKED] = "asked",
+		[RCA_NO_TRUNK_PATH] = "path",
+		[RCA_NO_TRUNK_NEVER] = "never",
+		[RCA_NO_TRUNK_ELSEWHERE] = "elsewhere",
+		[RCA_NO_TRUNK_NONE] = "none",
+	};
+
+	lockdep_assert_held(&id->op);
+	if (id->tp == &rca_tp_trunk)
+		return NULL;
+	if (id->tp->over_tcp)
+		return "iwarp";
+	return is_connected(id) ? names[id->no_trunk] : "qp-type";
+}
+
+/**
+ * rca_lower_create() - create the lower cm_id of an id for a connection request
+ * @id: the id, with a path and without a lower cm_id; its request is kept, unless it is over TCP
+ *
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0; -EOPNOTSUPP: no trunk is open, which the program requires; -EINVAL: likewise, and the
+ * private data are too long for another transport; or another errno.
+ */
+int rca_lower_create(struct rca_id *id)
+{
+	void *lower = NULL;
+
+	lockdep_assert_held(&id->op);
+	if (READ_ONCE(rca_trunks))
+		lower = create_over_trunk(id);
+	else
+		id->no_trunk = RCA_NO_TRUNK_OFF;
+	id->tp = lower ? &rca_tp_trunk : id->dev->tp;
+	if (!lower && needs_trunk(id))
+		return rca_id_opts(id)->trunk == RDMA_CM_ALT_TRUNK_REQUIRE ? -EOPNOTSUPP : -EINVAL;
+	if (!lower)
+		lower = id->tp->create(id->dev->ibdev, id);
+	if (IS_ERR(lower))
+		return PTR_ERR(lower);
+	/* Pairs with rca_id_numbers(), which reads @tp afterwards. */
+	smp_store_release(&id->lower, lower);
+	return 0;
+}
+
+/*
+ * Hellos of the trunk protocol, in the RTU of a connection: from its id to its peer.
+ *
+ * Locking: only rca_id.lock.
+ */
+
+/*
+ * The peer keeps a hello under the source GID of the path, to which it is to be true. A program may
+ * have set a path whose source is another host.
+ */
+static bool is_from_here(const struct rca_id *id)
+{
+	return !memcmp(&id->setup->path.sgid, &id->sgid_attr->gid, sizeof(union ib_gid));
+}
+
+/**
+ * rca_hello_tell() - make the private data of the RTU of an id
+ * @id: the id, whose device is not over TCP
+ * @data: RCA_HELLO_LEN bytes; filled in
+ *
+ * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Return: length of the private data; 0: there is nothing to tell, or the RTU goes over a trunk.
+ */
+u8 rca_hello_tell(struct rca_id *id, u8 *data)
+{
+	struct rca_peer_key key;
+	u8 len;
+
+	lockdep_assert_held(&id->op);
+	if (!id->sgid_attr || !rca_peers_enabled() || id->tp->reliable || !is_from_here(id))
+		return 0;
+	rca_trunk_listen(id->dev);
+	rca_lower_peer(id, &key);
+	len = rca_peers_tell(&key, id->dev, data);
+	if (len)
+		rca_stats_trunk(rca_device_stats(id->dev, id->port_num), RCA_STAT_HELLO_SENT);
+	return len;
+}
+
+/* Returns false if the id has no device or no GID any more. */
+static bool get_peer(struct rca_id *id, struct rca_peer_key *key)
+{
+	u16 pkey = id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL;
+	bool found;
+
+	spin_lock_irq(&id->lock);
+	found = id->dev && id->sgid_attr;
+	if (found)
+		rca_peer_key(key, id->dev->serial, id->port_num, id->sgid_attr, id->link.dgid,
+			     pkey);
+	spin_unlock_irq(&id->lock);
+	return found;
+}
+
+/* The id may lose its device meanwhile. */
+static void count_heard(struct rca_id *id)
+{
+	spin_lock_irq(&id->lock);
+	rca_stats_trunk(rca_device_stats(id->dev, id->port_num), RCA_STAT_HELLO_RECEIVED);
+	spin_unlock_irq(&id->lock);
+}
+
+/**
+ * rca_hello_hear() - read the private data of an RTU
+ * @id: the id that has received it, which a connection request created
+ * @event: the RTU
+ *
+ * Context: Process context, callback of a transport. Does not sleep. Takes and releases @id->lock.
+ */
+void rca_hello_hear(struct rca_id *id, const struct rca_tp_event *event)
+{
+	struct rca_peer_key key;
+
+	if (!rca_trunks_used() || !get_peer(id, &key))
+		return;
+	if (rca_peers_hear(&key, event->rtu_data, event->rtu_len))
+		count_heard(id);
+	rca_open_heard(&key, event->rtu_data, event->rtu_len);
+}

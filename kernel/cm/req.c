@@ -1,0 +1,971 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Service IDs that the module holds on devices. ib_cm gives a service ID to one user per
+ * device, whatever the IP address or network namespace, so our listeners share it here.
+ *
+ * Locking: rca_device.demux_mutex; requests walk the slots under RCU, and over a trunk find the
+ * demux under RCU.
+ */
+#include "cm/internal.h"
+
+#include <linux/if_arp.h>
+#include <linux/inetdevice.h>
+#include <linux/memcontrol.h>
+#include <linux/netdevice.h>
+#include <linux/rculist.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/ip6_route.h>
+#include <net/ip_fib.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_cm.h>
+#include <rdma/rdma_user_cm.h>
+
+#include "id/id.h"
+#include "lib/testing.h"
+#include "lib/timing.h"
+#include "lib/trace.h"
+#include "lib/wire.h"
+#include "net/net.h"
+#include "transport/transport.h"
+#include "trunk/trunk.h"
+
+/**
+ * struct rca_req_dest - destination of a connection request
+ * @local: the address that the request is for
+ * @peer: the address of the peer
+ * @ndev: the network device (holds a reference); NULL: over TCP or over GIDs
+ * @port_num: port of the RDMA device
+ * @sgid_attr: local GID (holds a reference)
+ */
+struct rca_req_dest {
+	union rca_addr local;
+	union rca_addr peer;
+	struct net_device *ndev;
+	u32 port_num;
+	const struct ib_gid_attr *sgid_attr;
+};
+
+static u64 service_id_key(__be64 service_id)
+{
+	return be64_to_cpu(service_id);
+}
+
+static struct rca_demux *demux_find(struct rca_device *dev, __be64 service_id)
+{
+	struct rca_demux *demux;
+
+	lockdep_assert_held(&dev->demux_mutex);
+	/* iw_cm selects the listener, also by address, so each listener has its own demux. */
+	if (dev->tp->over_tcp)
+		return NULL;
+	hash_for_each_possible(dev->demuxes, demux, node, service_id_key(service_id))
+		if (demux->service_id == service_id)
+			return demux;
+	return NULL;
+}
+
+/* Listen for the service ID on the device. Requests may arrive at once, and find the slot. */
+static struct rca_demux *demux_create(struct rca_device *dev, const struct rca_tp_listen *req,
+				      struct rca_slot *slot, gfp_t gfp)
+{
+	struct rca_demux *demux;
+
+	lockdep_assert_held(&dev->demux_mutex);
+	demux = kzalloc(sizeof(*demux), gfp);
+	if (!demux)
+		return ERR_PTR(-ENOMEM);
+	refcount_set(&demux->ref, 1);
+	demux->service_id = req->service_id;
+	demux->dev = dev;
+	INIT_LIST_HEAD(&demux->slots);
+	slot->demux = demux;
+	list_add_tail_rcu(&slot->node, &demux->slots);
+	demux->handle = dev->tp->listen(dev->ibdev, req, demux);
+	if (IS_ERR(demux->handle)) {
+		struct rca_demux *err = ERR_CAST(demux->handle);
+
+		kfree(demux);
+		return err;
+	}
+	rca_device_get(dev);	/* put in rca_demux_leave() */
+	hash_add_rcu(dev->demuxes, &demux->node, service_id_key(demux->service_id));
+	return demux;
+}
+
+/* Puts a reference of a demux. Any context. */
+static void rca_demux_put(struct rca_demux *demux)
+{
+	if (refcount_dec_and_test(&demux->ref))
+		kfree_rcu(demux, rcu);
+}
+
+/* Waits for requests that are being handled; their handlers do not take @demux_mutex. */
+static void demux_destroy(struct rca_demux *demux)
+{
+	struct rca_device *dev = demux->dev;
+
+	lockdep_assert_held(&dev->demux_mutex);
+	hash_del_rcu(&demux->node);
+	dev->tp->unlisten(demux->handle);
+	rca_demux_put(demux);	/* got in demux_create() */
+}
+
+/**
+ * rca_demux_join() - add a listener to a service ID of a device
+ * @dev: the device
+ * @req: the service ID, which is requested from the transport if the module does not hold
+ *       it yet, with the parameters for that
+ * @id: the listening id; must exist until rca_demux_leave()
+ * @gfp: allocation flags; other users wait for the locks of the caller, and for @dev->demux_mutex
+ *
+ * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex.
+ * Return: the slot, or an ERR_PTR(): -EBUSY: another user of the device has the service ID;
+ * -ENXIO: the device is being removed; -ENOMEM.
+ */
+struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_listen *req,
+				struct rca_id *id, gfp_t gfp)
+{
+	struct rca_demux *demux;
+	struct rca_slot *slot;
+
+	slot = kzalloc(sizeof(*slot), gfp);
+	if (!slot)
+		return ERR_PTR(-ENOMEM);
+	slot->id = id;
+	INIT_LIST_HEAD(&slot->listener_node);
+	mutex_lock(&dev->demux_mutex);
+	demux = demux_find(dev, req->service_id);
+	if (READ_ONCE(dev->removing)) {
+		demux = ERR_PTR(-ENXIO);	/* pairs with rca_demux_first_net() */
+	} else if (demux) {
+		slot->demux = demux;
+		list_add_tail_rcu(&slot->node, &demux->slots);
+	} else {
+		demux = demux_create(dev, req, slot, gfp);
+	}
+	mutex_unlock(&dev->demux_mutex);
+	if (IS_ERR(demux)) {
+		kfree(slot);
+		return ERR_CAST(demux);
+	}
+	return slot;
+}
+
+/**
+ * rca_demux_leave() - remove a listener; the last one releases the service ID
+ * @slot: the slot; freed
+ *
+ * When this returns, no request finds the listener any more. A request that found it
+ * before may still be handled, and holds a reference on the id.
+ *
+ * Context: Process context. Sleeps. Takes and releases rca_device.demux_mutex.
+ */
+void rca_demux_leave(struct rca_slot *slot)
+{
+	struct rca_demux *demux = slot->demux;
+	struct rca_device *dev = demux->dev;
+	bool last;
+
+	/* Another listener's put may be the last one while this mutex is still being released. */
+	rca_device_get(dev);
+	mutex_lock(&dev->demux_mutex);
+	list_del_rcu(&slot->node);
+	last = list_empty(&demux->slots);
+	if (last)
+		demux_destroy(demux);
+	mutex_unlock(&dev->demux_mutex);
+	if (last)
+		rca_device_put(dev);	/* got in demux_create() */
+	rca_device_put(dev);
+	kfree_rcu(slot, rcu);
+}
+
+static struct rca_slot *first_slot(struct rca_device *dev)
+{
+	struct rca_demux *demux;
+	int bucket;
+
+	lockdep_assert_held(&dev->demux_mutex);
+	hash_for_each(dev->demuxes, bucket, demux, node)
+		return list_first_entry(&demux->slots, struct rca_slot, node);
+	return NULL;
+}
+
+/**
+ * rca_demux_get() - find a service ID of a device
+ * @dev: the device
+ * @service_id: the service ID
+ *
+ * Context: Any context.
+ * Return: the demux with a reference, although it may have been given up meanwhile, or NULL.
+ */
+static struct rca_demux *rca_demux_get(struct rca_device *dev, __be64 service_id)
+{
+	struct rca_demux *demux, *found = NULL;
+
+	rcu_read_lock();
+	hash_for_each_possible_rcu(dev->demuxes, demux, node, service_id_key(service_id)) {
+		if (demux->service_id == service_id && refcount_inc_not_zero(&demux->ref)) {
+			found = demux;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/**
+ * rca_demux_first_net() - the namespace of the first listener of a device that is being removed
+ * @dev: the device
+ *
+ * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex.
+ * Return: the namespace, with a reference; NULL: there is no listener, nor will there be one.
+ */
+struct net *rca_demux_first_net(struct rca_device *dev)
+{
+	struct net *net = NULL;
+	struct rca_slot *slot;
+
+	mutex_lock(&dev->demux_mutex);
+	slot = first_slot(dev);
+	if (slot)
+		net = get_net(slot->id->net);
+	mutex_unlock(&dev->demux_mutex);
+	return net;
+}
+
+/**
+ * rca_demux_first() - the slot of the first listener of a device
+ * @dev: the device
+ * @net: the namespace; the caller prevents that its listeners leave the device
+ *
+ * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex.
+ * Return: the slot; NULL: there is none, or the first listener is of another namespace.
+ */
+struct rca_slot *rca_demux_first(struct rca_device *dev, const struct net *net)
+{
+	struct rca_slot *slot;
+
+	mutex_lock(&dev->demux_mutex);
+	slot = first_slot(dev);
+	if (slot && !net_eq(slot->id->net, net))
+		slot = NULL;
+	mutex_unlock(&dev->demux_mutex);
+	return slot;
+}
+
+/*
+ * Connection requests over InfiniBand. A request over IP is for the IPoIB device that has
+ * the destination address. A request over GIDs names no network device, and has no mark by
+ * which it could be recognized: a listener that is bound to an AF_IB address gets any
+ * request for its service ID.
+ *
+ * Locking: RCU or a reference on the listener.
+ */
+
+/* Offset of the GID in an IPoIB hardware address (RFC 4391). */
+#define IPOIB_GID	4
+
+/**
+ * rca_req_ib_listens() - check if a listener gets a request over GIDs
+ * @id: the listening id
+ * @ibdev: the device on which the request arrived
+ * @req: the request, for the service ID of @id
+ *
+ * Such a request belongs to the network namespace of its device; in the shared mode of
+ * the RDMA subsystem that is the initial one.
+ *
+ * Context: Any context.
+ * Return: true if the GID of the request is that of the listener.
+ */
+static bool rca_req_ib_listens(const struct rca_id *id, const struct ib_device *ibdev,
+			       const struct rca_tp_request *req)
+{
+	if (id->local.sa.sa_family != AF_IB || !rdma_protocol_ib(ibdev, req->port_num) ||
+	    !net_eq(id->net, read_pnet(&ibdev->coredev.rdma_net)))
+		return false;
+	if (rca_addr_is_any(&id->local) || rca_addr_is_loopback(&id->local))
+		return true;
+	if (id->port_num && id->port_num != req->port_num)
+		return false;
+	return !req->path || !memcmp(&id->local.ib.sib_addr, &req->path->sgid,
+				     sizeof(req->path->sgid));
+}
+
+/**
+ * rca_req_ib_addrs() - addresses of a request over GIDs
+ * @listener: the listening id
+ * @req: the request
+ * @local: set to the destination: its GID and the complete service ID
+ * @peer: set to the GID of the peer; its service ID is unknown, and its GID too if the
+ *        request is for datagrams and has no path
+ *
+ * Context: Any context. Pure.
+ */
+RCA_VISIBLE_IF_KUNIT void rca_req_ib_addrs(const struct rca_id *listener, const struct rca_tp_request *req, union rca_addr *local,
+					   union rca_addr *peer)
+{
+	const struct sa_path_rec *path = req->path;
+
+	rca_addr_set_any(peer, AF_IB);
+	*local = listener->local;
+	local->ib.sib_sid = req->service_id;
+	local->ib.sib_sid_mask = cpu_to_be64(U64_MAX);
+	if (!path) {
+		if (req->sgid_attr)
+			memcpy(&local->ib.sib_addr, req->sgid_attr->gid.raw,
+			       sizeof(local->ib.sib_addr));
+		return;
+	}
+	local->ib.sib_pkey = path->pkey;
+	local->ib.sib_flowinfo = path->flow_label;
+	local->ib.sib_scope_id = 0;
+	memcpy(&local->ib.sib_addr, path->sgid.raw, sizeof(local->ib.sib_addr));
+	peer->ib.sib_pkey = path->pkey;
+	peer->ib.sib_flowinfo = path->flow_label;
+	memcpy(&peer->ib.sib_addr, path->dgid.raw, sizeof(peer->ib.sib_addr));
+}
+
+static const struct ib_gid_attr *find_gid(struct ib_device *ibdev, u32 port, const void *gid)
+{
+	union ib_gid key;
+
+	memcpy(key.raw, gid, sizeof(key.raw));
+	return rdma_find_gid_by_port(ibdev, &key, IB_GID_TYPE_IB, port, NULL);
+}
+
+/**
+ * rca_req_ib_gid() - the local GID of a request over InfiniBand
+ * @listener: the listening id
+ * @ibdev: the device on which the request arrived
+ * @req: the request; without a path and GID, which datagrams allow, the GID is that of the
+ *       listener, or the first of the port
+ * @ndev: the destination network device; NULL: the request is over GIDs
+ *
+ * Context: Process context.
+ * Return: the GID with a reference, or an ERR_PTR().
+ */
+static const struct ib_gid_attr *rca_req_ib_gid(const struct rca_id *listener,
+						struct ib_device *ibdev,
+						const struct rca_tp_request *req,
+						const struct net_device *ndev)
+{
+	if (ndev)
+		return find_gid(ibdev, req->port_num, ndev->dev_addr + IPOIB_GID);
+	if (req->path)
+		return find_gid(ibdev, req->port_num, req->path->sgid.raw);
+	if (req->sgid_attr) {
+		rdma_hold_gid_attr(req->sgid_attr);
+		return req->sgid_attr;
+	}
+	if (!rca_addr_is_any(&listener->local) && !rca_addr_is_loopback(&listener->local))
+		return find_gid(ibdev, req->port_num, &listener->local.ib.sib_addr);
+	return rdma_get_gid_attr(ibdev, req->port_num, 0);
+}
+
+/*
+ * The destination of a connection request, and the listener there: by network namespace
+ * and IP address; by GID; over TCP, where iw_cm has selected the listener.
+ *
+ * Locking: RCU.
+ */
+
+static struct net_device *roce_ndev(const struct rca_tp_request *req)
+{
+	struct net_device *ndev;
+
+	if (!req->sgid_attr)
+		return NULL;
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(req->sgid_attr);
+	if (IS_ERR(ndev))
+		ndev = NULL;
+	dev_hold(ndev);		/* put in rca_req_dest_put() */
+	rcu_read_unlock();
+	return ndev;
+}
+
+/*
+ * The network device of the GID that the request was sent to; on InfiniBand the IPoIB
+ * device that has the destination address. NULL: there is none, or it is down.
+ */
+static struct net_device *request_ndev(struct ib_device *ibdev, const struct rca_tp_request *req,
+				       const union rca_addr *local)
+{
+	const union ib_gid *gid = req->path ? &req->path->sgid : NULL;
+	struct net_device *ndev;
+
+	if (rdma_protocol_ib(ibdev, req->port_num))
+		ndev = ib_get_net_dev_by_params(ibdev, req->port_num, req->pkey, gid, &local->sa);
+	else
+		ndev = roce_ndev(req);
+	if (!ndev || READ_ONCE(ndev->flags) & IFF_UP)
+		return ndev;
+	dev_put(ndev);
+	return NULL;
+}
+
+/*
+ * An interface that comes up receives packets before the routes of its addresses exist.
+ * A request at that time is dropped instead of rejected, so the peer sends it again.
+ */
+static bool route_is_pending(struct net_device *ndev, __be32 peer)
+{
+	const struct in_device *in_dev = __in_dev_get_rcu(ndev);
+	const struct in_ifaddr *ifa;
+
+	if (!in_dev)
+		return false;
+	in_dev_for_each_ifa_rcu(ifa, in_dev) {
+		if (inet_ifa_match(peer, ifa) && !(ifa->ifa_flags & IFA_F_NOPREFIXROUTE))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Would a reply to @peer leave through @ndev? -EHOSTUNREACH: no, as with stock such a request
+ * is rejected; -ENOMEM: not yet.
+ */
+static int reachable_v4(struct net_device *ndev, __be32 peer, __be32 local)
+{
+	struct flowi4 fl4 = {
+		.flowi4_oif = ndev->ifindex,
+		.daddr = peer,
+		.saddr = local,
+	};
+	struct fib_result res;
+	int ret;
+
+	if (ipv4_is_multicast(local) || ipv4_is_lbcast(local) || ipv4_is_zeronet(local) ||
+	    ipv4_is_loopback(local) || ipv4_is_multicast(peer) || ipv4_is_lbcast(peer) ||
+	    ipv4_is_zeronet(peer) || ipv4_is_loopback(peer))
+		return -EHOSTUNREACH;
+	rcu_read_lock();
+	ret = fib_lookup(dev_net(ndev), &fl4, &res, 0);
+	if (ret == -ENETUNREACH && route_is_pending(ndev, peer))
+		ret = -ENOMEM;
+	else if (ret || FIB_RES_DEV(res) != ndev)
+		ret = -EHOSTUNREACH;
+	rcu_read_unlock();
+	return ret;
+}
+
+static int reachable_v6(struct net_device *ndev, const struct in6_addr *peer,
+			const struct in6_addr *local)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	struct rt6_info *rt;
+	int ret;
+
+	rt = rt6_lookup(dev_net(ndev), peer, local, ndev->ifindex, NULL,
+			ipv6_addr_type(peer) & IPV6_ADDR_LINKLOCAL ? 1 : 0);
+	if (!rt)
+		return -EHOSTUNREACH;
+	ret = rt->rt6i_idev && rt->rt6i_idev->dev == ndev ? 0 : -EHOSTUNREACH;
+	ip6_rt_put(rt);
+	return ret;
+#else
+	return -EHOSTUNREACH;
+#endif
+}
+
+static int reachable(struct net_device *ndev, const union rca_addr *peer,
+		     const union rca_addr *local)
+{
+	if (peer->sa.sa_family == AF_INET)
+		return reachable_v4(ndev, peer->in.sin_addr.s_addr, local->in.sin_addr.s_addr);
+	return reachable_v6(ndev, &peer->in6.sin6_addr, &local->in6.sin6_addr);
+}
+
+/* Selects a listener behind the service ID of @dev. */
+typedef bool (*match_fn)(const struct rca_id *id, const struct rca_device *dev,
+			 const struct rca_tp_request *req, const struct rca_req_dest *dest);
+
+static bool match_ip(const struct rca_id *id, const struct rca_device *dev,
+		     const struct rca_tp_request *req, const struct rca_req_dest *dest)
+{
+	const union rca_addr *addr = &id->local;
+
+	if (!net_eq(id->net, dev_net(dest->ndev)))
+		return false;
+	/* On IPoIB, AF_IB listeners get requests over GIDs. */
+	if (addr->sa.sa_family == AF_IB && dest->ndev->type == ARPHRD_INFINIBAND)
+		return false;
+	if (rca_addr_is_any(addr) || rca_addr_is_loopback(addr))
+		return !id->opts->bind->afonly ||
+		       addr->sa.sa_family == dest->local.sa.sa_family;
+	return rca_addr_same_ip(addr, &dest->local);
+}
+
+static bool match_gid(const struct rca_id *id, const struct rca_device *dev,
+		      const struct rca_tp_request *req, const struct rca_req_dest *dest)
+{
+	return rca_req_ib_listens(id, dev->ibdev, req);
+}
+
+/* Over TCP a demux has one listener. */
+static bool match_any(const struct rca_id *id, const struct rca_device *dev,
+		      const struct rca_tp_request *req, const struct rca_req_dest *dest)
+{
+	return true;
+}
+
+/* The listener with a reference; NULL: there is none. */
+static struct rca_id *find_listener(struct rca_demux *demux, match_fn match,
+				    const struct rca_tp_request *req,
+				    const struct rca_req_dest *dest)
+{
+	struct rca_id *id = NULL;
+	struct rca_slot *slot;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(slot, &demux->slots, node) {
+		if (match(slot->id, demux->dev, req, dest) && rca_obj_tryget(&slot->id->obj)) {
+			id = slot->id;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return id;
+}
+
+/* Find the listener by the IP addresses in the IP CM header. */
+static struct rca_id *route_by_ip(struct rca_demux *demux, const struct rca_tp_request *req,
+				  struct rca_req_dest *dest)
+{
+	struct rca_id *listener;
+	int ret;
+
+	ret = rca_wire_get_hdr(req->conn.private_data, req->conn.private_data_len,
+			       rca_wire_sid_port(req->service_id), &dest->peer, &dest->local);
+	if (ret)
+		return ERR_PTR(ret);
+	dest->ndev = request_ndev(demux->dev->ibdev, req, &dest->local);
+	if (!dest->ndev)
+		return ERR_PTR(-ENODEV);
+	if (rca_addr_is_linklocal(&dest->local))
+		dest->local.in6.sin6_scope_id = dest->ndev->ifindex;
+	if (rca_addr_is_linklocal(&dest->peer))
+		dest->peer.in6.sin6_scope_id = dest->ndev->ifindex;
+	listener = find_listener(demux, match_ip, req, dest);
+	ret = reachable(dest->ndev, &dest->peer, &dest->local);
+	if (!ret)
+		return listener ?: ERR_PTR(-ECONNREFUSED);
+	if (listener) {
+		/* A request that is dropped until the route exists has not failed. */
+		if (ret == -EHOSTUNREACH)
+			rca_id_report_refused(listener, &dest->peer, ret);
+		rca_id_put(listener);
+	}
+	return ERR_PTR(ret);
+}
+
+/*
+ * A request without an address of ours is for a listener on GIDs: its private data may be
+ * anything, even what looks like an IP CM header.
+ */
+static struct rca_id *route_by_ip_or_gid(struct rca_demux *demux, const struct rca_tp_request *req,
+					 struct rca_req_dest *dest)
+{
+	struct rca_id *listener = route_by_ip(demux, req, dest), *other;
+
+	if (!IS_ERR(listener) || dest->ndev)
+		return listener;
+	other = find_listener(demux, match_gid, req, dest);
+	if (!other)
+		return listener;
+	rca_req_ib_addrs(other, req, &dest->local, &dest->peer);
+	return other;
+}
+
+static struct rca_id *route_over_tcp(struct rca_demux *demux, const struct rca_tp_request *req,
+				     struct rca_req_dest *dest)
+{
+	dest->local = *req->local;
+	dest->peer = *req->peer;
+	/* No listener: it is being started or stopped. */
+	return find_listener(demux, match_any, req, dest) ?: ERR_PTR(-ECONNREFUSED);
+}
+
+/* The local GID of a TCP connection, with its port: that of the local address. */
+static const struct ib_gid_attr *tcp_gid(const struct rca_id *listener, struct ib_device *ibdev,
+					 struct rca_req_dest *dest)
+{
+	struct rdma_dev_addr addr = { .net = listener->net };
+	const struct ib_gid_attr *attr;
+	u32 port;
+	int ret;
+
+	if (rca_addr_is_linklocal(&dest->local))
+		addr.bound_dev_if = rca_addr_scope(&dest->local);
+	ret = rdma_translate_ip(&dest->local.sa, &addr);
+	if (ret)
+		return ERR_PTR(ret);
+	rdma_for_each_port(ibdev, port) {
+		attr = rca_iwport_find(ibdev, port, listener->net, addr.bound_dev_if);
+		if (IS_ERR(attr))
+			continue;
+		dest->port_num = port;
+		return attr;
+	}
+	return ERR_PTR(-ENODEV);
+}
+
+/* Find the local GID of a request, and for AF_IB complete the local address by it. */
+static int find_local_gid(const struct rca_id *listener, struct rca_device *dev,
+			  const struct rca_tp_request *req, struct rca_req_dest *dest)
+{
+	const struct ib_gid_attr *attr = req->sgid_attr;
+
+	if (dev->tp->over_tcp)
+		attr = tcp_gid(listener, dev->ibdev, dest);
+	else if (rdma_protocol_ib(dev->ibdev, req->port_num))
+		attr = rca_req_ib_gid(listener, dev->ibdev, req, dest->ndev);
+	else
+		rdma_hold_gid_attr(attr);
+	if (IS_ERR(attr))
+		return PTR_ERR(attr);
+	if (dest->local.sa.sa_family == AF_IB)
+		memcpy(&dest->local.ib.sib_addr, attr->gid.raw, sizeof(dest->local.ib.sib_addr));
+	dest->sgid_attr = attr;
+	return 0;
+}
+
+/**
+ * rca_req_route() - find the destination of a connection request, and the listener there
+ * @demux: the demux of the service ID
+ * @req: the request
+ * @dest: filled in as far as known, also on error; the caller ends with rca_req_dest_put()
+ *
+ * Context: Process context, callback of a transport. Takes and releases RCU, and the lock of
+ * a listener to which a refused request is reported.
+ * Return: the listener with a reference, or an ERR_PTR() with the reason of the refusal.
+ */
+static struct rca_id *rca_req_route(struct rca_demux *demux, const struct rca_tp_request *req,
+				    struct rca_req_dest *dest)
+{
+	struct rca_id *listener;
+	int ret;
+
+	*dest = (struct rca_req_dest){ .port_num = req->port_num };
+	if (demux->dev->tp->over_tcp)
+		listener = route_over_tcp(demux, req, dest);
+	else
+		listener = route_by_ip_or_gid(demux, req, dest);
+	if (IS_ERR(listener))
+		return listener;
+	ret = find_local_gid(listener, demux->dev, req, dest);
+	if (ret) {
+		rca_id_report_refused(listener, &dest->peer, ret);
+		rca_id_put(listener);
+		return ERR_PTR(ret);
+	}
+	return listener;
+}
+
+/* Put the references of a destination that rca_req_route() has filled in. */
+static void rca_req_dest_put(struct rca_req_dest *dest)
+{
+	dev_put(dest->ndev);
+	if (dest->sgid_attr)
+		rdma_put_gid_attr(dest->sgid_attr);
+}
+
+/*
+ * Connection requests: take a place in the backlog of the listener that was found, build the id of
+ * the connection (the child), and post the event.
+ *
+ * Locking: the listener's state lock to post the event. Runs in a callback of the
+ * transport.
+ */
+
+/* An alternate path comes with a path. Returns false without memory. */
+static bool copy_paths(struct rca_setup *setup, const struct rca_tp_request *req)
+{
+	if (!req->path)
+		return true;
+	setup->path = *req->path;
+	setup->has_path = true;
+	if (!req->alt_path)
+		return true;
+	setup->alt_path = kmemdup(req->alt_path, sizeof(*req->alt_path), RCA_GFP_CALLBACK);
+	return setup->alt_path;
+}
+
+/* RDMA_PS_IPOIB is for IPoIB interfaces, see rca_qkey(). */
+static bool fits_port_space(const struct rca_id *listener, const struct rca_req_dest *dest)
+{
+	return listener->ps != RDMA_PS_IPOIB ||
+	       (dest->ndev && dest->ndev->type == ARPHRD_INFINIBAND);
+}
+
+static void set_ib_link(struct rca_id *child, const struct rca_tp_request *req,
+			const struct net_device *ndev)
+{
+	child->link.ib = true;
+	child->link.pkey = req->pkey;
+	if (ndev)
+		rca_addr_ib_keep_ndev(&child->link, ndev);
+	if (req->path)
+		memcpy(child->link.dgid, req->path->dgid.raw, sizeof(child->link.dgid));
+}
+
+/* RoCE and iWARP: the present network device of the GID. */
+static void set_ethernet_link(struct rca_id *child, const struct rca_tp_request *req)
+{
+	struct net_device *ndev;
+
+	if (req->path)
+		memcpy(child->link.dgid, req->path->dgid.raw, sizeof(child->link.dgid));
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(child->sgid_attr);
+	if (!IS_ERR(ndev)) {
+		child->link.ifindex = ndev->ifindex;
+		memcpy(child->link.smac, ndev->dev_addr, ETH_ALEN);
+	}
+	rcu_read_unlock();
+}
+
+/* The id of the connection, complete except for its lower id. */
+static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *demux,
+				  const struct rca_tp_request *req,
+				  const struct rca_req_dest *dest)
+{
+	struct rca_id *child;
+	int ret;
+
+	if (!fits_port_space(listener, dest))
+		return ERR_PTR(-EINVAL);
+	child = rca_id_create_child(listener);
+	if (IS_ERR(child))
+		return child;
+	child->local = dest->local;
+	child->dst = dest->peer;
+	child->repeat = rca_timing_repeat(req->repeat_ms);
+	ret = -ENOMEM;
+	if (!copy_paths(child->setup, req))
+		goto err_free_child;
+	if (rdma_protocol_ib(demux->dev->ibdev, dest->port_num))
+		set_ib_link(child, req, dest->ndev);
+	rdma_hold_gid_attr(dest->sgid_attr);	/* put in rca_id_detach() */
+	ret = rca_id_attach(child, demux->dev, dest->port_num, dest->sgid_attr);
+	if (ret) {
+		rdma_put_gid_attr(dest->sgid_attr);
+		goto err_free_child;
+	}
+	child->tp = req->tp;
+	if (!child->link.ib)
+		set_ethernet_link(child, req);
+	rca_id_watch_netdev(child);
+	return child;
+
+err_free_child:
+	rca_id_free_unpublished(child);
+	return ERR_PTR(ret);
+}
+
+static struct rca_event *build_event(struct rca_id *listener, struct rca_id *child, void *lower,
+				     const struct rca_tp_request *req)
+{
+	struct rca_tp_conn user = req->conn;
+	struct rca_event *ev;
+
+	if (!child->dev->tp->over_tcp && child->local.sa.sa_family != AF_IB) {
+		user.private_data += RCA_WIRE_HDR_LEN;
+		user.private_data_len -= RCA_WIRE_HDR_LEN;
+	}
+	/* A long request over IP for a listener on GIDs, which gets the header, too. */
+	if (user.private_data_len > RCA_WIRE_USER_MAX)
+		return ERR_PTR(-EMSGSIZE);
+	ev = rca_event_alloc(listener->obj.ctx, RCA_GFP_CALLBACK);
+	if (IS_ERR(ev))
+		return ev;
+	if (user.qp_type == IB_QPT_UD)
+		rca_event_set_ud(ev, &user);
+	else
+		rca_event_set_conn(ev, &user);
+	ev->rec.id = child->obj.handle;
+	ev->rec.listen_id = listener->obj.handle;
+	ev->rec.flags |= RDMA_CM_ALT_EVENT_F_ROUTE;
+	rca_id_fill_route_locked(child, &ev->rec.route);
+	if (rca_qp_attr_fill(child, lower, &ev->rec.qp))
+		ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
+	ev->child = &child->obj;
+	ev->child_src = &child->src;
+	ev->credit = &listener->opts->waiting;
+	ev->is_request = true;
+	return ev;
+}
+
+/*
+ * Count the request in the backlog of the listener, and among the requests of its context
+ * and user. -ENOBUFS: the backlog is full; -EDQUOT: a limit of the context or the user.
+ */
+static int backlog_get(struct rca_id *listener)
+{
+	struct rca_account *account = &listener->obj.ctx->account;
+	struct rca_opts *opts = listener->opts;
+	bool fits = atomic_inc_return(&opts->waiting) <= opts->backlog;
+	int ret;
+
+	/* Requests that user space has read from the ring are still counted: uncount them. */
+	if (!fits || rca_account_full(account, RDMA_CM_ALT_RESOURCE_REQUESTS)) {
+		rca_source_reap(&listener->src);
+		fits = atomic_read(&opts->waiting) <= opts->backlog;
+	}
+	if (fits) {
+		ret = rca_charge(account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
+	} else {
+		rca_account_refused(account, RDMA_CM_ALT_RESOURCE_REQUESTS);
+		ret = -ENOBUFS;
+	}
+	if (ret)
+		atomic_dec(&opts->waiting);
+	return ret;
+}
+
+static void backlog_put(struct rca_id *listener)
+{
+	rca_uncharge(&listener->obj.ctx->account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
+	atomic_dec(&listener->opts->waiting);
+}
+
+/* Build the child, which takes over what is @borrowed, and post its event to the listener. */
+static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void *lower,
+			  const struct rca_tp_request *req, const struct rca_req_dest *dest,
+			  bool borrowed)
+{
+	struct rca_event *ev;
+	struct rca_id *child;
+	int ret;
+
+	if (req->conn.qp_type != listener->qp_type)
+		return -EINVAL;
+	ret = backlog_get(listener);
+	if (ret)
+		return ret;
+	child = build_child(listener, demux, req, dest);
+	if (IS_ERR(child)) {
+		ret = PTR_ERR(child);
+		goto err_backlog_put;
+	}
+	ev = build_event(listener, child, lower, req);
+	if (IS_ERR(ev)) {
+		ret = PTR_ERR(ev);
+		goto err_free_child;
+	}
+	if (rca_trunks_used() && !rca_peer_qp_claim(child, req->ca_guid, req->conn.qp_num)) {
+		child->tp->reject(lower, IB_CM_REJ_STALE_CONN, NULL, 0);
+		ret = -ESTALE;
+		goto err_free_event;
+	}
+
+	spin_lock_irq(&listener->lock);
+	if (listener->state != RCA_ST_LISTEN || !listener->src.queue) {
+		spin_unlock_irq(&listener->lock);
+		ret = -ECONNABORTED;
+		goto err_release_qp;
+	}
+	smp_store_release(&child->lower, lower);	/* pairs with rca_id_numbers() */
+	child->borrowed = borrowed;
+	child->tp->set_owner(lower, child);
+	rca_id_post_request_locked(listener, ev);
+	spin_unlock_irq(&listener->lock);
+	return 0;
+
+err_release_qp:
+	rca_peer_qp_release(child);
+err_free_event:
+	ev->child = NULL;
+	ev->credit = NULL;
+	ev->is_request = false;
+	rca_event_free(ev);
+err_free_child:
+	rca_id_free_unpublished(child);
+err_backlog_put:
+	backlog_put(listener);
+	return ret;
+}
+
+/*
+ * The callback must not wait for memory. A memory cgroup that is full of page cache refuses memory
+ * to those who do not wait, although it has some: the first requests get theirs from outside.
+ */
+static int deliver_request(struct rca_id *listener, struct rca_demux *demux, void *lower,
+			   const struct rca_tp_request *req, const struct rca_req_dest *dest)
+{
+	struct rca_ctx *ctx = listener->obj.ctx;
+	struct mem_cgroup *old_memcg = set_active_memcg(ctx->memcg);
+	int ret = build_and_post(listener, demux, lower, req, dest, false);
+
+	set_active_memcg(NULL);
+	if (ret == -ENOMEM && rca_account_borrow(&ctx->account)) {
+		ret = build_and_post(listener, demux, lower, req, dest, true);
+		if (ret)
+			rca_account_repay(&ctx->account);
+	}
+	set_active_memcg(old_memcg);
+	return ret;
+}
+
+/**
+ * rca_req_handler() - handle a connection request
+ * @_demux: the demux of the service ID
+ * @lower: the transport's id for the connection
+ * @req: the request
+ *
+ * Context: Process context, callback of a transport.
+ * Return: 0: @lower has an owner. Otherwise @lower stays the transport's. -ENOMEM: drop the
+ * request silently, so that the peer sends it again; another errno: reject it.
+ */
+int rca_req_handler(void *_demux, void *lower, const struct rca_tp_request *req)
+{
+	struct rca_demux *demux = _demux;
+	struct rca_req_dest dest;
+	struct rca_id *listener;
+	int ret;
+
+	listener = rca_req_route(demux, req, &dest);
+	ret = PTR_ERR_OR_ZERO(listener);
+	if (!ret) {
+		ret = deliver_request(listener, demux, lower, req, &dest);
+		if (ret)
+			rca_id_report_refused(listener, &dest.peer, ret);
+		else
+			rca_open_requested(demux->dev, req, dest.sgid_attr);
+		rca_id_put(listener);
+	}
+	trace_rca_request(&dest.peer.sa, &dest.local.sa, demux->service_id, ret);
+	if (ret)
+		rca_stats_refused(rca_device_stats(demux->dev, dest.port_num));
+	rca_req_dest_put(&dest);
+	/* A full backlog, or an exhausted limit. */
+	return ret == -EDQUOT || ret == -ENOBUFS ? -ENOMEM : ret;
+}
+
+/**
+ * rca_req_handler_for() - handle a connection request of a transport that does not know the demux
+ * @dev: the device
+ * @lower: the transport's id for the connection
+ * @req: the request
+ *
+ * Context: Process context, callback of a transport.
+ * Return: as rca_req_handler(); -EADDRNOTAVAIL: the module does not have the service ID.
+ */
+int rca_req_handler_for(struct rca_device *dev, void *lower, const struct rca_tp_request *req)
+{
+	struct rca_demux *demux = rca_demux_get(dev, req->service_id);
+	int ret;
+
+	if (!demux)
+		return -EADDRNOTAVAIL;
+	ret = rca_req_handler(demux, lower, req);
+	rca_demux_put(demux);
+	return ret;
+}
