@@ -8,7 +8,7 @@
 
 #include "cm/cm.h"
 #include "diag/diag.h"
-#include "event/event.h"
+#include "event/queue.h"
 #include "id/id.h"
 #include "log/log.h"
 #include "net/net.h"
@@ -51,6 +51,53 @@ static int __init init_trunks(void)
 	return rca_trunks_init(&rca_tp_trunk_upcalls, rca_open_work);
 }
 
+/* Teaches lockdep the order of the locks of "DOC: Locking" when the module is loaded. */
+static void __init lockdep_prime(void)
+{
+	struct rca_queue *queue;
+	struct rca_ctx *ctx;
+	struct rca_id *id;
+	unsigned long flags;
+
+	if (!IS_ENABLED(CONFIG_LOCKDEP))
+		return;
+	ctx = rca_ctx_create();
+	if (IS_ERR(ctx))
+		return;
+	queue = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), true);
+	if (IS_ERR(queue))
+		goto out_put_ctx;
+	id = rca_id_create(ctx, queue, 0, 0, 0);
+	if (IS_ERR(id))
+		goto out_put_queue;
+	mutex_lock(&id->op);
+	mutex_lock(&queue->consume);
+	spin_lock_irqsave(&id->lock, flags);
+	spin_lock(&queue->lock);
+	spin_unlock(&queue->lock);
+	spin_unlock_irqrestore(&id->lock, flags);
+	mutex_unlock(&queue->consume);
+	mutex_unlock(&id->op);
+	mutex_lock(&queue->reading);
+	mutex_lock(&queue->consume);
+	mutex_unlock(&queue->consume);
+	mutex_unlock(&queue->reading);
+	rca_id_free_unpublished(id);
+out_put_queue:
+	rca_queue_put(queue);
+out_put_ctx:
+	rca_ctx_put(ctx);
+}
+
+static int __init init_ids(void)
+{
+	int ret = rca_ids_init();
+
+	if (!ret)
+		lockdep_prime();
+	return ret;
+}
+
 static int __init init_sa(void)
 {
 	ib_sa_register_client(&rca_sa_client);
@@ -85,7 +132,7 @@ static const struct {
 	{ rca_peers_init, rca_peers_exit },
 	{ rca_links_init, rca_links_exit },
 	{ init_trunks, rca_trunks_exit },
-	{ rca_ids_init, rca_ids_exit },
+	{ init_ids, rca_ids_exit },
 	{ rca_group_init, rca_group_exit },
 	{ init_sa, exit_sa },
 	{ rca_netwatch_init, rca_netwatch_exit },

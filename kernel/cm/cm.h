@@ -264,7 +264,7 @@ struct rca_services *rca_services_copy(struct rca_id *id);
 
 /* Close of a queue or a context: destroy its ids. */
 
-void rca_queue_shutdown(struct rca_queue *queue);
+void rca_close_queue_ids(struct rca_ctx *ctx, struct rca_queue *queue);
 void rca_ctx_shutdown(struct rca_ctx *ctx);
 void rca_shutdown_exit(void);
 

@@ -440,19 +440,17 @@ static void destroy_in_queue(struct rca_id *id)
 }
 
 /**
- * rca_queue_shutdown() - destroy the ids of a queue whose last descriptor was closed
- * @queue: the queue
+ * rca_close_queue_ids() - destroy the ids of a queue that was closed
+ * @ctx: the context of the queue
+ * @queue: the queue, to which no other id is attached any more
  *
  * For a caller who is another user than that of the queue, this may be done later, by work.
  *
  * Context: Process context. Sleeps. Not from work.
  */
-void rca_queue_shutdown(struct rca_queue *queue)
+void rca_close_queue_ids(struct rca_ctx *ctx, struct rca_queue *queue)
 {
-	rca_queue_mark_closed(queue);
-	/* No other source is attached any more. */
-	if (READ_ONCE(queue->num_sources))
-		close_ids(queue->ctx, queue, next_in_queue, destroy_in_queue);
+	close_ids(ctx, queue, next_in_queue, destroy_in_queue);
 }
 
 static struct rca_obj *next_in_ctx(struct closing *closing)
@@ -472,12 +470,7 @@ static struct rca_obj *next_in_ctx(struct closing *closing)
 
 static void destroy_without_queue(struct rca_id *id)
 {
-	struct rca_queue *queue = rca_source_queue(&id->src);
-	bool keep = queue && queue->has_file;
-
-	if (queue)
-		rca_queue_put(queue);
-	if (!keep)
+	if (!rca_source_has_file(&id->src))
 		rca_teardown_published(id);
 }
 

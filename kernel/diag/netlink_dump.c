@@ -21,7 +21,7 @@
 
 #include "cm/cm.h"
 #include "ctx/ctx.h"
-#include "event/event.h"
+#include "event/queue.h"
 #include "id/id.h"
 #include "lib/sockaddr.h"
 #include "lib/testing.h"

@@ -5,7 +5,7 @@
  * Locking: &rca_queue.reading, then &rca_queue.consume, then &rca_queue.lock with interrupts
  * disabled.
  */
-#include "event/event.h"
+#include "event/queue.h"
 
 #include <linux/bitops.h>
 #include <linux/bug.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Memory and records of events. */
-#include "event/event.h"
+#include "event/queue.h"
 
 #include <linux/bitops.h>
 #include <linux/bug.h>

@@ -5,7 +5,7 @@
  * Locking: &rca_ctx.queues_lock and &rca_queue.lock, never both. &rca_queue.lock is taken with
  * interrupts disabled.
  */
-#include "event/event.h"
+#include "event/queue.h"
 
 #include <linux/bitops.h>
 #include <linux/bug.h>

@@ -7,7 +7,7 @@
  * Locking: by the caller, see struct rca_ring. Words that both sides access are read with acquire
  * and written with release semantics.
  */
-#include "event/event.h"
+#include "event/queue.h"
 
 #include <asm/barrier.h>
 #include <linux/err.h>

@@ -6,7 +6,7 @@
  * spinlock, then &rca_queue.lock (of two queues: by address). The spinlocks
  * are taken with interrupts disabled.
  */
-#include "event/event.h"
+#include "event/queue.h"
 
 #include <linux/bug.h>
 #include <linux/errno.h>
@@ -53,6 +53,25 @@ struct rca_queue *rca_source_queue(struct rca_source *src)
 		rca_queue_get(queue);
 	spin_unlock_irq(rca_source_lock(src));
 	return queue;
+}
+
+/**
+ * rca_source_has_file() - do the events of a source go to a queue with a file of its own?
+ * @src: the source
+ *
+ * Context: Process context. Takes the source's lock.
+ * Return: false: its queue is private, and ends with the context, or there is none.
+ */
+bool rca_source_has_file(struct rca_source *src)
+{
+	struct rca_queue *queue;
+	bool has_file;
+
+	spin_lock_irq(rca_source_lock(src));
+	queue = src->queue;
+	has_file = queue && queue->has_file;
+	spin_unlock_irq(rca_source_lock(src));
+	return has_file;
 }
 
 /**

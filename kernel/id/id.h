@@ -324,7 +324,7 @@ struct rca_peer_qp {
  *
  * Callbacks of transports take rca_id.lock and the locks after it, and RCU.
  * Only mutexes that no callback takes are held over rca_tp_ops.destroy() and
- * unlisten(). lockdep_prime() in id_create.c takes the locks of an id and its
+ * unlisten(). lockdep_prime() in main.c takes the locks of an id and its
  * queue once in this order, so that lockdep knows it from the start.
  */
 

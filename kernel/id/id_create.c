@@ -90,7 +90,7 @@ err_uncharge:
 /**
  * rca_id_create() - create an unpublished id
  * @ctx: context
- * @queue: queue for its events, or NULL to create a private one, which GET_EVENT reads
+ * @queue: queue for its events
  * @ps: port space
  * @qp_type: type of its QP
  * @cookie: cookie of its events
@@ -104,36 +104,20 @@ err_uncharge:
 struct rca_id *rca_id_create(struct rca_ctx *ctx, struct rca_queue *queue, u16 ps, u8 qp_type,
 			     u64 cookie)
 {
-	struct rca_queue *own = NULL;
 	struct rca_id *id;
 	int ret;
 
-	if (!queue) {
-		own = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), false);
-		if (IS_ERR(own))
-			return ERR_CAST(own);
-		queue = own;
-	}
 	id = id_alloc(ctx, current->nsproxy->net_ns, ps, qp_type, GFP_KERNEL_ACCOUNT);
-	if (IS_ERR(id)) {
-		ret = PTR_ERR(id);
-		goto err_put_queue;
-	}
+	if (IS_ERR(id))
+		return id;
 	rca_source_init(&id->src, &id->obj, &id->lock, cookie);
 	ret = rca_source_attach(&id->src, queue);
-	if (ret)
-		goto err_abort_id;
-	if (own)
-		rca_queue_put(own);
+	if (ret) {
+		rca_obj_unreserve(&id->obj);
+		rca_obj_put(&id->obj);
+		return ERR_PTR(ret);
+	}
 	return id;
-
-err_abort_id:
-	rca_obj_unreserve(&id->obj);
-	rca_obj_put(&id->obj);
-err_put_queue:
-	if (own)
-		rca_queue_put(own);
-	return ERR_PTR(ret);
 }
 
 /**
@@ -208,44 +192,6 @@ void rca_id_free_unpublished(struct rca_id *id)
 	rca_id_put(id);
 }
 
-/* Teaches lockdep the order of the locks of "DOC: Locking" when the module is loaded. */
-static void lockdep_prime(void)
-{
-	struct rca_queue *queue;
-	struct rca_ctx *ctx;
-	struct rca_id *id;
-	unsigned long flags;
-
-	if (!IS_ENABLED(CONFIG_LOCKDEP))
-		return;
-	ctx = rca_ctx_create();
-	if (IS_ERR(ctx))
-		return;
-	queue = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), true);
-	if (IS_ERR(queue))
-		goto out_put_ctx;
-	id = rca_id_create(ctx, queue, 0, 0, 0);
-	if (IS_ERR(id))
-		goto out_put_queue;
-	mutex_lock(&id->op);
-	mutex_lock(&queue->consume);
-	spin_lock_irqsave(&id->lock, flags);
-	spin_lock(&queue->lock);
-	spin_unlock(&queue->lock);
-	spin_unlock_irqrestore(&id->lock, flags);
-	mutex_unlock(&queue->consume);
-	mutex_unlock(&id->op);
-	mutex_lock(&queue->reading);
-	mutex_lock(&queue->consume);
-	mutex_unlock(&queue->consume);
-	mutex_unlock(&queue->reading);
-	rca_id_free_unpublished(id);
-out_put_queue:
-	rca_queue_put(queue);
-out_put_ctx:
-	rca_ctx_put(ctx);
-}
-
 /* Module init: creates the cache of ids. Returns 0 or -ENOMEM. */
 int rca_ids_init(void)
 {
@@ -259,7 +205,6 @@ int rca_ids_init(void)
 		return -ENOMEM;
 	}
 	rca_watch_init();
-	lockdep_prime();
 	return 0;
 }
 

@@ -42,6 +42,7 @@ extern unsigned int rca_user_limits[];
 extern unsigned int rca_window_timeout_ms;
 
 /* Events, and the work of ids */
+void rca_queue_shutdown(struct rca_queue *queue);
 void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue);
 bool rca_id_work_pending(const struct rca_id *id);
 void rca_id_flush_work(struct rca_id *id);

@@ -22,6 +22,7 @@
 
 #include "cm/cm.h"
 #include "ctx/ctx.h"
+#include "event/queue.h"
 #include "id/id.h"
 #include "lib/sockaddr.h"
 
@@ -404,6 +405,25 @@ static int get_queue(struct rca_queuefd *qfd, struct rca_ctx *ctx,
 	return 0;
 }
 
+/* Create the id of a command. Without @queue it gets a private one, which GET_EVENT reads. */
+static struct rca_id *create_id(struct pipe_cmd *pipe, struct rca_queue *queue)
+{
+	const struct rdma_cm_alt_pipeline *user = pipe->user;
+	struct rca_ctx *ctx = pipe->ucmd->ctx;
+	struct rca_queue *own = NULL;
+	struct rca_id *id;
+
+	if (!queue) {
+		own = rca_queue_create(ctx, sizeof(struct rdma_cm_alt_event), false);
+		if (IS_ERR(own))
+			return ERR_CAST(own);
+		queue = own;
+	}
+	id = rca_id_create(ctx, queue, user->ps, user->qp_type, user->cookie);
+	rca_queue_put(own);	/* the id has a reference of its own */
+	return id;
+}
+
 static int run_on_new_id(struct pipe_cmd *pipe)
 {
 	const struct rdma_cm_alt_pipeline *user = pipe->user;
@@ -417,8 +437,7 @@ static int run_on_new_id(struct pipe_cmd *pipe)
 	ret = get_queue(&qfd, pipe->ucmd->ctx, user);
 	if (ret)
 		return ret;
-	id = rca_id_create(pipe->ucmd->ctx, later ? NULL : qfd.queue, user->ps, user->qp_type,
-			   user->cookie);
+	id = create_id(pipe, later ? NULL : qfd.queue);
 	if (IS_ERR(id)) {
 		ret = PTR_ERR(id);
 		goto err_put_queue;

@@ -22,9 +22,10 @@
 #include <rdma/rdma_cm_alt.h>
 
 #include "cm/cm.h"
-#include "event/event.h"
+#include "event/queue.h"
 #include "id/id.h"
 #include "lib/compat.h"
+#include "lib/testing.h"
 
 /*
  * mmap() of the event ring of a queue.
@@ -306,6 +307,22 @@ static __poll_t queue_poll(struct file *file, poll_table *wait)
 static int queue_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	return rca_ringmap(file->private_data, vma);
+}
+
+/**
+ * rca_queue_shutdown() - destroy the ids of a queue whose last descriptor was closed
+ * @queue: the queue
+ *
+ * For a caller who is another user than that of the queue, this may be done later, by work.
+ *
+ * Context: Process context. Sleeps. Not from work.
+ */
+RCA_VISIBLE_IF_KUNIT void rca_queue_shutdown(struct rca_queue *queue)
+{
+	rca_queue_mark_closed(queue);
+	/* No other source is attached any more. */
+	if (READ_ONCE(queue->num_sources))
+		rca_close_queue_ids(queue->ctx, queue);
 }
 
 static int queue_release(struct inode *inode, struct file *file)

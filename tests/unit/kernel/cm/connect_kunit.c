@@ -10,6 +10,7 @@
 #include <rdma/ib_cm.h>
 
 #include "cm/cm.h"
+#include "event/queue.h"
 #include "fake/fake_suite.h"
 #include "lib/testing.h"
 #include "lib/wire.h"

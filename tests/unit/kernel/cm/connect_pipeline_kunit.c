@@ -15,6 +15,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "cm/cm.h"
+#include "event/queue.h"
 #include "fake/fake_transport.h"
 #include "fake/kept.h"
 #include "fake/netrig.h"

@@ -11,6 +11,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "cm/cm.h"
+#include "event/queue.h"
 #include "fake/addresses.h"
 #include "fake/fake_suite.h"
 #include "fake/kept.h"
@@ -486,10 +487,13 @@ static void close_of_the_context_ends_those_without_a_queue(struct kunit *test)
 {
 	struct fake *fake = test->priv;
 	struct rca_id *keep = bound_id(test, IB_QPT_UD);
-	struct rca_id *id = rca_id_create(fake->ctx, NULL, RDMA_PS_UDP, IB_QPT_UD, 1);
+	struct rca_queue *own = rca_queue_create(fake->ctx, sizeof(struct rdma_cm_alt_event),
+						 false);
+	struct rca_id *id = rca_id_create(fake->ctx, own, RDMA_PS_UDP, IB_QPT_UD, 1);
 	u32 kept = joined(test, keep), ended;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
+	rca_queue_put(own);	/* the id has a reference of its own */
 	KUNIT_ASSERT_EQ(test, rca_id_attach(id, &fake->dev, 1, NULL), 0);
 	rca_id_step(id, RCA_IN_BIND);
 	rca_id_publish(id);

@@ -12,6 +12,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "cm/cm.h"
+#include "event/queue.h"
 #include "fake/addresses.h"
 #include "fake/fake_suite.h"
 #include "net/ports_fixture.h"

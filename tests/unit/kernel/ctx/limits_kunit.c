@@ -410,11 +410,8 @@ static void refused_id_leaves_nothing(struct kunit *test)
 	fake_active_id(test, fake, 1);
 	id = rca_id_create(fake->ctx, fake->queue, RDMA_PS_TCP, IB_QPT_RC, 2);
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(id), -EDQUOT);
-	/* Likewise with a private queue. */
-	id = rca_id_create(fake->ctx, NULL, RDMA_PS_TCP, IB_QPT_RC, 2);
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(id), -EDQUOT);
 	KUNIT_EXPECT_EQ(test, usage(account, IDS).context.used, 1U);
-	KUNIT_EXPECT_EQ(test, usage(account, IDS).context.refused, 2ULL);
+	KUNIT_EXPECT_EQ(test, usage(account, IDS).context.refused, 1ULL);
 	fake_destroy(fake);
 }
 

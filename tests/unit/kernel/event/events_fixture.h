@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "event/event.h"
+#include "event/queue.h"
 #include "lib/testing.h"
 
 #define COOKIE 0x1000

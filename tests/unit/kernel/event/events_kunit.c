@@ -5,7 +5,7 @@
 #include <linux/string.h>
 #include <linux/wait.h>
 
-#include "event/event.h"
+#include "event/queue.h"
 #include "event/events_fixture.h"
 
 static void peek_empty_is_false(struct kunit *test)

@@ -5,7 +5,7 @@
 #include <linux/errno.h>
 #include <linux/sched.h>
 
-#include "event/event.h"
+#include "event/queue.h"
 #include "event/events_fixture.h"
 #include "fake/race.h"
 

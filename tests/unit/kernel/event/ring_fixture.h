@@ -5,7 +5,7 @@
 #include <kunit/test.h>
 #include <linux/mm.h>
 
-#include "event/event.h"
+#include "event/queue.h"
 #include "event/events_fixture.h"
 
 #define ENTRIES 8

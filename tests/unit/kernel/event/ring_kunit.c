@@ -6,7 +6,7 @@
  */
 #include <kunit/test.h>
 
-#include "event/event.h"
+#include "event/queue.h"
 #include "event/ring_fixture.h"
 
 static noinline void expect_types(struct kunit *test, struct ring_user *user, const int *types,

@@ -8,7 +8,7 @@
 #include <kunit/test.h>
 #include <linux/random.h>
 
-#include "event/event.h"
+#include "event/queue.h"
 #include "event/ring_fixture.h"
 #include "fake/race.h"
 

@@ -9,10 +9,12 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "cm/cm.h"
+#include "event/queue.h"
 #include "fake/addresses.h"
 #include "fake/device_bench.h"
 #include "fake/fake_transport.h"
 #include "fake/netrig.h"
+#include "lib/testing.h"
 
 static const u8 data[4] = { 0xaa, 0xbb, 0xcc, 0xdd };
 

@@ -9,7 +9,9 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "cm/internal.h"
+#include "event/queue.h"
 #include "fake/fake_transport.h"
+#include "lib/testing.h"
 #include "trunk/trunk.h"
 
 /* Tests of one suite run one after the other. */

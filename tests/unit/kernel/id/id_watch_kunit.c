@@ -14,6 +14,7 @@
 
 #include "cm/cm.h"
 #include "ctx/ctx.h"
+#include "event/queue.h"
 #include "fake/fake_suite.h"
 #include "fake/netrig.h"
 #include "fake/race.h"

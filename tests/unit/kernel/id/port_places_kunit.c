@@ -12,6 +12,7 @@
 #include <linux/jiffies.h>
 
 #include "cm/cm.h"
+#include "event/queue.h"
 #include "fake/fake_suite.h"
 #include "id/id.h"
 #include "lib/testing.h"
