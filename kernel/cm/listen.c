@@ -105,7 +105,8 @@ static unsigned long rca_listens_on(struct rca_listen_net *ln, struct rca_device
 }
 
 /* Returns 0 or -ENOMEM: not if the device has a value already, or the value is 0. */
-static int rca_set_listens_on(struct rca_listen_net *ln, struct rca_device *dev, unsigned long value)
+static int rca_set_listens_on(struct rca_listen_net *ln, struct rca_device *dev,
+			      unsigned long value)
 {
 	lockdep_assert_held(&ln->mutex);
 	return xa_err(xa_store(&ln->devices, dev->serial, value ? xa_mk_value(value) : NULL,

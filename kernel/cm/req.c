@@ -307,8 +307,9 @@ static bool rca_req_ib_listens(const struct rca_id *id, const struct ib_device *
  *
  * Context: Any context. Pure.
  */
-RCA_VISIBLE_IF_KUNIT void rca_req_ib_addrs(const struct rca_id *listener, const struct rca_tp_request *req, union rca_addr *local,
-					   union rca_addr *peer)
+RCA_VISIBLE_IF_KUNIT void rca_req_ib_addrs(const struct rca_id *listener,
+					   const struct rca_tp_request *req,
+					   union rca_addr *local, union rca_addr *peer)
 {
 	const struct sa_path_rec *path = req->path;
 

@@ -104,7 +104,8 @@ bool rca_nl_may_see(const struct rca_nl_dump *dump, kuid_t uid)
  * Return: the length of @skb; 0: the dump is complete; or a negative errno.
  */
 static int rca_nl_dump_ctxs(struct sk_buff *skb, struct netlink_callback *cb,
-			    int (*dump_ctx)(const struct rca_nl_dump *dump, struct rca_ctx *ctx, const void *arg),
+			    int (*dump_ctx)(const struct rca_nl_dump *dump, struct rca_ctx *ctx,
+					    const void *arg),
 			    const void *arg)
 {
 	const struct rca_nl_dump dump = rca_nl_dump_start(skb, cb);

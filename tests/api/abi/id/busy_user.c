@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * How long a user's calls take while another user keeps the module busy.
- * More than 600 lines because all tests share the second user and the measurement beside the first.
- */
+/* How long a user's calls take while another user keeps the module busy. */
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>

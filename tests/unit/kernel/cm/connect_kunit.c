@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Tests of connections from request to teardown on a fake transport: orders of messages that real
- * peers rarely produce. More than 600 lines because all tests share the helpers that bring an id
- * into a state.
+ * peers rarely produce.
  *
  * Locking: none.
  */

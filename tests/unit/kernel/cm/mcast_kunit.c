@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of mcast.c with the fake transport, which counts groups: memberships from join to
- * their end, with changes of the id and the device, and calls of user space, at any time.
+ * Tests of mcast.c with the fake transport, which counts groups: memberships from join to their
+ * end, with changes of the id and the device, and calls of user space, at any time.
  *
  * Locking: none.
- *
- * More than 600 lines because each moment of a membership has a case of its own.
  */
 #include <kunit/test.h>
 #include <rdma/rdma_user_cm.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/event/ring.c, queue.c and deliver.c: records in a ring for any value of the
- * head word, and when ids move and are destroyed. More than 600 lines because all of them drive the
- * same pair of a ring and its user.
+ * Tests of kernel/event/ring.c, queue.c and deliver.c: records in a ring for any value of the head
+ * word, and when ids move and are destroyed.
  */
 #include <kunit/test.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Tests of kernel/id/port_places.c in the send window, on a fake transport: who gets the places of
- * a port, and when a request gives its place back. More than 600 lines because all tests share the
- * helpers that take places.
+ * a port, and when a request gives its place back.
  *
  * Locking: none.
  */

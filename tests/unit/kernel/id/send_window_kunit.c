@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Tests of kernel/id/send_window.c on a fake transport: when a request waits, what frees a slot,
- * which id gets it, and what ends the wait. More than 600 lines because all tests share the helpers
- * that fill a window.
+ * which id gets it, and what ends the wait.
  *
  * Locking: none.
  */

@@ -2,12 +2,9 @@
 /*
  * Tests of kernel/net/ports.c: bind conflicts, and the search for a free port.
  *
- * They use init_net and release all ports; no other user of the module may be active
- * meanwhile.
+ * They use init_net and release all ports; no other user of the module may be active meanwhile.
  *
  * Locking: none of their own.
- *
- * More than 600 lines because of the tables.
  */
 #include <kunit/test.h>
 #include <linux/capability.h>

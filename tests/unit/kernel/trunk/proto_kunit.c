@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/trunk/proto.c and proto_record.c: the bytes of each message, and hostile ones.
- *
- * More than 600 lines because of the tables.
+ * Tests of kernel/trunk/proto.c: the bytes of each message, and hostile ones.
  */
 #include <kunit/test.h>
 #include <linux/errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/trunk/trunk.c: what is counted of trunks, and why they end. The tracepoint is seen
- * by tests/unit/kernel/run, where the kernel has tracing.
+ * Tests of kernel/trunk/trunk.c: what is counted of trunks, and why they end. The tracepoint is
+ * seen by tests/unit/kernel/run, where the kernel has tracing.
  *
  * Locking: none.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/trunk/keepalive.c and of what a session has to send: when a peer that is watched is
- * silent, what needs a link, and which link may end for another one.
+ * Tests of kernel/trunk/keepalive.c and of what a session has to send: when a peer that is watched
+ * is silent, what needs a link, and which link may end for another one.
  *
  * Locking: rca_trunk.lock.
  */

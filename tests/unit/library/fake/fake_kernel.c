@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A kernel for the unit tests: ids, queues that are pipes, canned answers. Several hundred
- * lines because each ioctl is a few lines here, and all of them work on the same tables.
+ * A kernel for the unit tests: ids, queues that are pipes, canned answers.
  *
  * Locking: fake_lock around everything but the blocking read().
  */
