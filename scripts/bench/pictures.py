@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The pictures of the documents, drawn from the recorded results in Documentation/results.
+"""The pictures of the documents, drawn from the recorded results in tests/perf/results.
 
 They are SVG with text as text, narrow enough for a telephone, and with a second set of colours that a reader in the
 dark sees. Each names the digest of the records that it shows, so a picture that is out of date is found without
@@ -98,7 +98,7 @@ def outdated() -> list[str]:
         path = published.RESULTS / f"{name}.svg"
         text = path.read_text() if path.exists() else ""
         if _mark(records) not in text:
-            wrong.append(f"Documentation/results/{name}.svg is not drawn from {records}.tsv; run scripts/perf pictures")
+            wrong.append(f"tests/perf/results/{name}.svg is not drawn from {records}.tsv; run scripts/perf pictures")
         elif _dark() not in text:
-            wrong.append(f"Documentation/results/{name}.svg has other colours for the dark; run scripts/perf pictures")
+            wrong.append(f"tests/perf/results/{name}.svg has other colours for the dark; run scripts/perf pictures")
     return wrong

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The recorded results in Documentation/results, and the parts of README that are made of them."""
+"""The recorded results in tests/perf/results, and the parts of README that are made of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import paths
 
-RESULTS = paths.ROOT / "Documentation/results"
+RESULTS = paths.ROOT / "tests/perf/results"
 TRUNK = "instructions"
 # What one user can do to another; what the rows do is in a file of the suite.
 ATTACKS = "attacks"
@@ -72,7 +72,7 @@ def _figures(row: str) -> tuple[str, str]:
         if cells[0] == row:
             ours, stock = (re.sub(r" \(.*?\)", "", cell) for cell in cells[1:3])
             return ours, stock
-    raise PublishedError(f"Documentation/results/table.rst has no row '{row}', which README shows")
+    raise PublishedError(f"tests/perf/results/table.rst has no row '{row}', which README shows")
 
 
 def reasons() -> str:
@@ -81,7 +81,7 @@ def reasons() -> str:
     measured = _measured_attacks()
     for text, row in ATTACK_REASONS:
         if row not in measured:
-            raise PublishedError(f"Documentation/results/{ATTACKS}.tsv has no row '{row}', which README shows")
+            raise PublishedError(f"tests/perf/results/{ATTACKS}.tsv has no row '{row}', which README shows")
         _, stock, _, ours = map(_seconds, measured[row])
         lines.append(f"| {text} | **{ours}** | {stock} |")
     for text, row in REASONS:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The duration of synchronous calls of the library when no peer answers: as
- * Documentation/bounds.rst says. On the software InfiniBand adapters, see knobs.h.
+ * tests/fabric/loss/bounds.rst says. On the software InfiniBand adapters, see knobs.h.
  */
 #include <arpa/inet.h>
 #include <errno.h>

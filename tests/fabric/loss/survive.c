@@ -2,7 +2,7 @@
 /*
  * Faults that connections survive, or that end them: nothing hangs, each event comes once, and
  * all objects are freed. On the software InfiniBand adapters, see knobs.h.
- * Documentation/faults.rst lists all faults and their tests.
+ * tests/fabric/loss/faults.rst lists all faults and their tests.
  */
 #define _GNU_SOURCE
 #include <signal.h>

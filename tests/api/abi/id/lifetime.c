@@ -9,7 +9,7 @@
 #define STOPPED_IDS 1000
 #define STOPPED_THREADS 200
 
-/* In seconds, see Documentation/bounds.rst; guests share their processors. */
+/* In seconds, see tests/fabric/loss/bounds.rst; guests share their processors. */
 #define BOUND 0.5
 
 TEST(queue_outlives_the_context)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Statements of the documents on which the project is based that no other group tests:
- * seeds.conf lists all of them. Documentation/conformance.rst numbers the documents.
+ * seeds.conf lists all of them. tests/api/conformance/conformance.rst numbers the documents.
  */
 #include "steps.h"
 
