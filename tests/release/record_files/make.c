@@ -2,7 +2,7 @@
 /*
  * Writes the captures of this suite, the same bytes each time: make DIRECTORY
  *
- * lost-request, stale-reject and slow-program are those of Documentation/recording.rst. messages
+ * lost-request, stale-reject and slow-program are those of Documentation/seeing.rst. messages
  * has each CM message over InfiniBand and RoCE v1, trunk has frames of a trunk, and incomplete a
  * REQ without an answer at a port with drops.
  */

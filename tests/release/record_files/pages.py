@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The commands of Documentation/recording.rst and what they print.
+"""The commands of Documentation/seeing.rst and what they print.
 
 They are the lines that begin with "$ " in its indented blocks; the lines after one are its output.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from dissect import AS_USER, LUA, Differs
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parents[2] / "Documentation/recording.rst"
+PAGE = HERE.parents[2] / "Documentation/seeing.rst"
 COMMAND = re.compile(r"^(  +)\$ (.*)$")
 
 
