@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The files in debugfs by which a test controls adapters, links and the subnet manager. What a port
- * has, sysfs shows. Documentation/testing.rst describes the texts.
+ * has, sysfs shows. tests/fabric/hca/hca.rst describes the texts.
  *
  *   rca_hca/add              write a number of ports: adds an adapter
  *   rca_hca/add_roce         write the name of a network device: adds an adapter of RoCE v1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """The played peer: a host of the software InfiniBand adapter's fabric, and the table of what is recorded and what is real.
 
-See tests/fabric/hca/fabric/host.c for the host, Documentation/testing.rst for its files.
+See tests/fabric/hca/fabric/host.c for the host, tests/fabric/replay/replay.rst for its files.
 """
 
 from __future__ import annotations
