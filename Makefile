@@ -20,7 +20,7 @@ help:
 	@echo '  make examples            the example programs, into build/examples/'
 	@echo '  make tests               the test programs, into build/tests/'
 	@echo '  V=1 with any of them     prints whole commands'
-	@echo '  make htmldocs            Documentation/ as web pages, into build/htmldocs/ (needs Sphinx, furo, graphviz)'
+	@echo '  make htmldocs            Documentation/ as web pages, into build/htmldocs/ (needs Sphinx, furo, graphviz, gcc)'
 	@echo '  make clean               build/ away; kernels stay in the cache'
 	@echo 'Install (see Documentation/packaging.rst):'
 	@echo '  make install             what was built, onto this machine (PREFIX=$(PREFIX), DESTDIR)'
@@ -62,7 +62,7 @@ tool:
 
 htmldocs:
 	@command -v sphinx-build >/dev/null && command -v dot >/dev/null || { \
-		echo "make: no sphinx-build or dot; install python3-sphinx, furo and graphviz" >&2; exit 1; }
+		echo "make: no sphinx-build or dot; install python3-sphinx, furo and graphviz, and gcc" >&2; exit 1; }
 	sphinx-build -b html -W --keep-going -n -q -d $(OUT)/doctrees Documentation $(OUT)/htmldocs
 
 # On a machine of its own, so that this one needs nothing but make.

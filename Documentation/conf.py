@@ -3,16 +3,18 @@
 
 import importlib.util
 import re
+import subprocess
 import sys
 from pathlib import Path
 
-from sphinx.errors import ConfigError
+from sphinx.errors import ConfigError, ExtensionError
 
 if importlib.util.find_spec("furo") is None:
     raise ConfigError("the theme is not installed: apt-get install furo")
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+ROOT = Path(__file__).resolve().parent.parent
 
 project = "rdma_cm_alt"
 author = copyright = "the rdma_cm_alt maintainers"
@@ -30,6 +32,9 @@ html_show_sourcelink = False
 graphviz_output_format = "svg"
 nitpicky = True
 
+# The reference of the ioctls and of netlink is made of comments of the headers, and only in the pages.
+BUILT = re.compile(r"^\.\. built from: (scripts/gen-uapi-doc) (\w+)$", re.MULTILINE)
+
 # The documents link to each other by file names, which any reader of reStructuredText understands, and to
 # files of the tree. Here the ones become references, which are checked, the others files to download.
 LINK = re.compile(r"`([^`<]+?)\s*<([\w./-]+)>`_")
@@ -46,9 +51,17 @@ def link(match):
     return f":download:`{text} <{target}>`"
 
 
+def built(match):
+    """The output of a generator."""
+    ran = subprocess.run([ROOT / match[1], match[2]], capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise ExtensionError(f"{match[1]} failed: {ran.stderr.strip()}")
+    return ran.stdout
+
+
 def on_source_read(app, docname, source):
     """Changes the text of a document before it is parsed."""
-    source[0] = LINK.sub(link, source[0])
+    source[0] = LINK.sub(link, BUILT.sub(built, source[0]))
 
 
 def setup(app):
