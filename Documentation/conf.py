@@ -19,8 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 project = "rdma_cm_alt"
 author = copyright = "the rdma_cm_alt maintainers"
 extensions = ["sphinx.ext.graphviz", "theme"]
-# The first is included by others, the second is for man.
-exclude_patterns = ["results", "man"]
+exclude_patterns = ["man"]
 highlight_language = "none"
 # It reads on a telephone and in the dark, and its pages fetch nothing from other sites.
 html_theme = "furo"

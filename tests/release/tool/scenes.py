@@ -13,7 +13,7 @@ from host import (ELSEWHERE, HERE, HOLD, NOBODY, NODE, ROOT, SILENT, Running, Un
                   ids, monitor, mute, run, shell, until)
 from transport import trunks
 
-RESULTS = ROOT / "Documentation/results/tool"
+RESULTS = ROOT / "tests/release/tool/shown"
 
 
 def typed(line: str, uid: int = 0) -> str:
