@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/record/entry.h"
-#include "tool/record/options.h"
+#include "capture/format/entry.h"
+#include "capture/format/options.h"
 
 #define WORDS 18
 #define MAX_PORTS 16

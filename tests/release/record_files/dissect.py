@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-LUA = ROOT / "userspace/tool/record/rdma_cm_alt.lua"
+LUA = ROOT / "userspace/capture/format/rdma_cm_alt.lua"
 OPTIONS = ["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
 # The messages whose fields the dissector in Lua shows under our own names.
 OURS = ("MRA", "SIDR_REQ", "SIDR_REP", "LAP", "APR")

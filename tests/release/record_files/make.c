@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "tool/record/bytes.h"
-#include "tool/record/cm.h"
-#include "tool/record/trunk.h"
+#include "capture/format/bytes.h"
+#include "capture/format/cm.h"
+#include "capture/format/trunk.h"
 
 #define MILLISECOND 1000000ull
 #define BEGAN (1700000000 * 1000ull * MILLISECOND)

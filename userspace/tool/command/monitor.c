@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tool/capture/live.h"
+#include "capture/recorder/live.h"
 #include "tool/core/tool.h"
 
 static struct record_options recording;

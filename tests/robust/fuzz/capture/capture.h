@@ -3,7 +3,7 @@
 #ifndef FUZZ_CAPTURE_H
 #define FUZZ_CAPTURE_H
 
-#include "tool/record/entry.h"
+#include "capture/format/entry.h"
 
 /* No input has more messages that are checked; the others are read only. */
 enum { READ_MAX = 16 };

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "capture.h"
-#include "tool/decode/cause.h"
-#include "tool/decode/line.h"
+#include "capture/decode/cause.h"
+#include "capture/decode/line.h"
 
 /* A line is one line of printable text: bytes of a file must not reach the terminal. */
 static void check_text(const struct capture_seen *seen, uint64_t before)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What happened in a conversation, in sentences that point to packets. */
+#ifndef TOOL_DECODE_CAUSE_H
+#define TOOL_DECODE_CAUSE_H
+
+#include "capture/decode/conversation.h"
+
+/*
+ * cause_title() - which conversation it is, without the end of the line
+ * "192.0.2.1 to 192.0.2.2, TCP port 7471, id 7 of rping (12)"
+ */
+void cause_title(FILE *to, const struct conversation *conversation);
+
+/*
+ * cause_text() - write what happened, a sentence a line
+ * @indent: in front of each line
+ *
+ * Return: whether something went wrong: a message was lost, refused, late or not answered
+ */
+bool cause_text(FILE *to, const struct conversation *conversation, const char *indent);
+
+#endif /* TOOL_DECODE_CAUSE_H */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Explains captures. */
+#ifndef TOOL_DECODE_EXPLAIN_CAPTURE_H
+#define TOOL_DECODE_EXPLAIN_CAPTURE_H
+
+#include "capture/format/options.h"
+
+/*
+ * explain_capture() - say for each conversation of a capture what happened, as text or JSON
+ * @options: name of the file, and filters: conversations with a message that passes are told
+ *
+ * Ends the program with TOOL_ERROR if the file cannot be read; what precedes the damage is told.
+ *
+ * Return: whether something went wrong in one of them
+ */
+bool explain_capture(const struct record_options *options);
+
+#endif /* TOOL_DECODE_EXPLAIN_CAPTURE_H */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Recorded messages for people and programs: text and JSON. */
+#ifndef TOOL_DECODE_LINE_H
+#define TOOL_DECODE_LINE_H
+
+#include <json-c/json.h>
+
+#include "capture/decode/names.h"
+
+/*
+ * line_json() - a message as an object
+ * @before: time of the previous message of the conversation; 0: there is none
+ * @conversation: its number; 0: unknown
+ *
+ * Members: number, conversation, time (nanoseconds since 1970), since (nanoseconds), device, port,
+ * way, message, source, destination, what ties it to an id, all fields of the message, its private
+ * data in hex if it has them, and comment.
+ */
+struct json_object *line_json(const struct capture_seen *seen, uint64_t before,
+			      unsigned int conversation);
+
+#endif /* TOOL_DECODE_LINE_H */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Prints captures. */
+#ifndef TOOL_DECODE_PRINT_H
+#define TOOL_DECODE_PRINT_H
+
+#include "capture/decode/conversation.h"
+#include "capture/format/entry.h"
+#include "capture/format/options.h"
+
+/*
+ * print_capture() - print a capture, as text or JSON
+ * @options: name of the file and what to print
+ *
+ * Drops are reported on stderr. Ends the program with TOOL_ERROR if the file cannot be read; what
+ * precedes the damage has been printed then.
+ */
+void print_capture(const struct record_options *options);
+
+/* print_drops() - report on stderr how many messages of each port were not recorded */
+void print_drops(const struct capture_total *total);
+
+/*
+ * print_message() - print a message that is being recorded: a line of text, or with -j an object
+ * @seen: the message; its number is that of the packet in the file
+ * @conversation: what conversations_add() returned for it
+ */
+void print_message(const struct capture_seen *seen, const struct conversation *conversation);
+
+/*
+ * print_unread() - tell that packets of some types of links were not read
+ * @name: of the capture; @total: what capture_read_total() has found in it
+ *
+ * Ends the program with TOOL_ERROR if the capture has no other packets.
+ */
+void print_unread(const char *name, const struct capture_total *total);
+
+#endif /* TOOL_DECODE_PRINT_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What a CM message or a record of a trunk says about the conversation that it is of. */
+#ifndef TOOL_DECODE_QUERY_H
+#define TOOL_DECODE_QUERY_H
+
+#include "capture/decode/conversation.h"
+
+/*
+ * struct query - what a message says about its conversation
+ * @type: enum cm_type
+ * @session: of a record; 0: a CM message
+ * @response: of a REQ: as in struct conversation; 0 otherwise, or if it was not recorded so far
+ * @tie: the id that it belongs to
+ * @about, @reason, @wait: as in struct said
+ */
+struct query {
+	unsigned int type;
+	bool sidr;
+	uint32_t session;
+	struct end sender, receiver;
+	uint64_t transaction;
+	uint64_t service;
+	uint64_t response[2];
+	struct record_tie tie;
+	uint8_t about;
+	uint16_t reason;
+	uint64_t wait;
+};
+
+/* query_message() - fill in the query, which is zero, from a message of a type that cm.h knows */
+void query_message(struct query *query, const struct record_entry *entry);
+
+/*
+ * query_record() - the same from a record of a frame
+ *
+ * Return: whether it counts as a CM message, and the capture says its session
+ */
+bool query_record(struct query *query, const struct record_entry *entry,
+		  const struct trunk_record *record);
+
+#endif /* TOOL_DECODE_QUERY_H */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The comment of a packet that ties it to an id: id=1/7 program=rping pid=12 operation=connect. */
+#ifndef TOOL_RECORD_COMMENT_H
+#define TOOL_RECORD_COMMENT_H
+
+#include "capture/format/entry.h"
+
+/* Length of a comment that is written, with its end: each character of a text may need four. */
+#define COMMENT_LEN (512 + RECORD_TIES * 140)
+
+/*
+ * comment_write() - what the headers of a packet do not say
+ * @entry: the message
+ * @text: COMMENT_LEN bytes; words KEY=VALUE; a value that is not of letters, digits and .-+
+ *	  is quoted, with \xNN for quotes, backslashes and what is not printable ASCII
+ *
+ * Return: length of the text; 0: there is nothing to say
+ */
+size_t comment_write(const struct record_entry *entry, char *text);
+
+/*
+ * comment_read() - the reverse
+ * @text: any bytes
+ * @len: of them
+ * @entry: set on success
+ *
+ * Return: false: it is not a comment of comment_write(), but of a person or another program
+ */
+bool comment_read(const char *text, size_t len, struct record_entry *entry);
+
+#endif /* TOOL_RECORD_COMMENT_H */

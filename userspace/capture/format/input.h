@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the readers of both kinds of files share: bytes, errors, and messages that they find. */
+#ifndef TOOL_RECORD_INPUT_H
+#define TOOL_RECORD_INPUT_H
+
+#include "capture/format/entry.h"
+
+/* No block or packet of a capture is longer; a length beyond is damage. */
+#define INPUT_MAX (16u << 20)
+
+/*
+ * struct input - a file that is read
+ * @offset: of the next byte in the file
+ * @at: where the block or packet begins that is being read
+ * @bytes: what input_take() read
+ * @room: allocated at @bytes
+ * @big: numbers have the highest byte first
+ * @in_packet: what is being read is packet number @total->packets
+ * @stopped: the value of each() that ended the reading; 0: none did
+ */
+struct input {
+	FILE *from;
+	uint64_t offset;
+	uint64_t at;
+	uint8_t *bytes;
+	size_t room;
+	bool big;
+	bool in_packet;
+	int stopped;
+	int (*each)(const struct capture_seen *seen, void *arg);
+	void *arg;
+	struct capture_total *total;
+	char *why;
+	size_t why_len;
+};
+
+uint16_t input_u16(const struct input *in, const uint8_t *at);
+uint32_t input_u32(const struct input *in, const uint8_t *at);
+uint64_t input_u64(const struct input *in, const uint8_t *at);
+
+/* input_bad() - say what is wrong, after the place; returns error, a negative errno */
+int input_bad(struct input *in, int error, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * input_take() - read bytes
+ * @before: how many bytes of in->bytes are kept in front of them
+ * @len: at most INPUT_MAX
+ *
+ * Return: 0, or a negative errno, with the message: -ENODATA if the file ends before
+ */
+int input_take(struct input *in, size_t before, size_t len);
+
+/* input_ends() - whether the file ends here */
+bool input_ends(struct input *in);
+
+/*
+ * input_port() - note a port in in->total
+ * @index: set to its index in the total, or to CAPTURE_PORTS if there is no room for it
+ *
+ * Return: 0, or -ENOMEM with the message
+ */
+int input_port(struct input *in, const struct record_port *port, unsigned int *index);
+
+/*
+ * input_packet() - give the message of a packet to each()
+ * @seen: number, port and its index, time, way of the packet; its comments are parsed already
+ * @link: type of the link
+ *
+ * Return: 0, or what each() returned
+ */
+int input_packet(struct input *in, struct capture_seen *seen, int link, const uint8_t *bytes,
+		 size_t len);
+
+/* The readers of both kinds; called with the first 4 bytes in in->bytes. */
+int read_pcapng(struct input *in);
+int read_pcap(struct input *in);
+
+/* Whether a file with these first bytes is a pcap file. */
+bool is_pcap(const uint8_t *magic);
+
+#endif /* TOOL_RECORD_INPUT_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Frames of trunks: their header and records, as kernel/trunk/proto.h describes them. */
+#ifndef TOOL_RECORD_TRUNK_H
+#define TOOL_RECORD_TRUNK_H
+
+#include "capture/format/entry.h"
+
+enum { TRUNK_FRAME_LEN = 24, TRUNK_RECORD_LEN = 8 };
+
+/* Types of records. */
+enum trunk_type {
+	TRUNK_REQ = 1,
+	TRUNK_REP,
+	TRUNK_RTU,
+	TRUNK_REJ,
+	TRUNK_DREQ,
+	TRUNK_DREP,
+	TRUNK_HELD,
+	TRUNK_PING,
+};
+
+struct trunk_frame {
+	uint32_t number;
+	uint32_t received;
+	uint16_t credits;
+	uint16_t len;
+	uint8_t records;
+};
+
+/*
+ * struct trunk_record - a record
+ * @at: offset in the message
+ * @len: with its header; may reach beyond the recorded bytes
+ * @private_at: offset of private data in the message; 0: the type has none; of a type that is not
+ *		known, all that follows the head of the record may be private
+ */
+struct trunk_record {
+	uint8_t type;
+	uint32_t conn;
+	unsigned int at;
+	unsigned int len;
+	unsigned int private_at;
+};
+
+/* trunk_frame() - the header of a frame; false: the message is no frame */
+bool trunk_frame(const struct record_entry *entry, struct trunk_frame *frame);
+
+/*
+ * trunk_next() - the next record
+ * @record: all zero before the first one
+ *
+ * Return: false: there is no further one, or it is damaged or was not recorded
+ */
+bool trunk_next(const struct record_entry *entry, struct trunk_record *record);
+
+/*
+ * trunk_is_cut() - whether more of a frame than private data at its end is missing
+ *
+ * That is a part of its head, whole records, or what precedes the private data of one. Damage
+ * looks the same.
+ */
+bool trunk_is_cut(const struct record_entry *entry);
+
+/* record_tie() - the tie of the records of a connection in a frame; NULL: it has none */
+const struct record_tie *record_tie(const struct record_entry *entry, uint32_t conn);
+
+/* trunk_name() - "REQ", or "?" */
+const char *trunk_name(unsigned int type);
+
+#endif /* TOOL_RECORD_TRUNK_H */

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Live recording. A message waits for the notifications that tie it to an id, in the order in which
+ * messages passed; a notification that is told waits for the messages before it.
+ */
+#include "capture/recorder/live.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "capture/recorder/ports.h"
+#include "capture/recorder/sink.h"
+#include "capture/recorder/source.h"
+#include "capture/recorder/stored.h"
+#include "capture/recorder/ties.h"
+#include "tool/core/tool.h"
+
+/*
+ * How long a message waits for its ties, and how many may wait. The module tells in a worker, which
+ * a busy host runs late.
+ */
+#define WAIT_NS		500000000ULL
+#define WAITING		65536
+
+/* An operation or event this long after a message is one of it. */
+#define WITHIN_NS	100000000ULL
+
+/* How long it sleeps while some wait, so that one wake-up serves many. */
+#define NAP_NS		20000000ULL
+
+#define SECOND_NS	1000000000ULL
+
+/* struct message - a message that waits; @since: when it passed, CLOCK_MONOTONIC in nanoseconds */
+struct message {
+	uint64_t since;
+	struct record_entry *stored;
+};
+
+/*
+ * struct notice - a notification that waits to be told
+ * @since: when it was received, as of a message
+ * @told: its number for ties
+ */
+struct notice {
+	uint64_t since;
+	unsigned long told;
+	struct json_object *record;
+	struct notice *next;
+};
+
+static void (*teller)(struct json_object *notification);
+static int64_t ahead;
+
+static struct message waiting[WAITING];
+static unsigned long first, last;	/* numbers of messages that wait */
+
+/* Notifications of messages of this time were lost, CLOCK_MONOTONIC in nanoseconds. */
+static uint64_t unsure_from, unsure_until, heard_all;
+
+static struct notice *notices, **notices_end = &notices;
+
+static atomic_bool interrupted;
+
+static void interrupt(int number)
+{
+	(void)number;
+	interrupted = true;
+}
+
+static uint64_t now(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return time.tv_sec * SECOND_NS + time.tv_nsec;
+}
+
+/* @since: when it passed, as of struct message */
+static void record(struct record_entry *entry, uint64_t since)
+{
+	unsigned long told = ties_apply(entry, WITHIN_NS);
+	bool unsure = entry->stock && since >= unsure_from && since <= unsure_until;
+	unsigned long packet = sink_add(entry, unsure);
+
+	if (packet)
+		ties_recorded(entry, told, packet);
+}
+
+static void tell(struct notice *notice)
+{
+	unsigned long packet, before;
+
+	ties_packets(notice->told, &packet, &before);
+	if (packet)
+		record_put_number(notice->record, "packet", packet);
+	else if (before && record_failed(notice->record))
+		record_put_number(notice->record, "after_packet", before);
+	teller(notice->record);
+	free(notice);
+}
+
+/* Records the messages that have waited since this time, and tells what happened until then. */
+static void record_since(uint64_t time)
+{
+	while (first < last && waiting[first % WAITING].since <= time && !sink_is_full()) {
+		struct message *oldest = &waiting[first++ % WAITING];
+		static struct record_entry entry;
+
+		stored_get(oldest->stored, &entry);
+		free(oldest->stored);
+		record(&entry, oldest->since);
+	}
+	while (notices && notices->since <= time) {
+		struct notice *notice = notices;
+
+		notices = notice->next;
+		if (!notices)
+			notices_end = &notices;
+		tell(notice);
+	}
+}
+
+static void take_message(const struct wire_message *message)
+{
+	struct message *taken = &waiting[last % WAITING];
+	static struct record_entry entry;
+
+	/* Without room for another one, the oldest message waits no longer. */
+	if (last - first == WAITING)
+		record_since(waiting[first % WAITING].since);
+	if (sink_is_full() || last - first == WAITING ||
+	    !ports_entry(message, ahead, &entry))
+		return;
+	taken->stored = stored_new(&entry);
+	if (!taken->stored)
+		fail(TOOL_ERROR, "there is no memory for the messages that wait");
+	taken->since = message->time;
+	last++;
+}
+
+/* The time of day may have been set since the last messages. */
+static void take_messages(void)
+{
+	ahead = now(CLOCK_REALTIME) - now(CLOCK_MONOTONIC);
+	source_read();
+}
+
+static void take_notification(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
+{
+	unsigned long told = ties_note(attrs);
+	struct notice *notice;
+
+	(void)nlh;
+	(void)arg;
+	if (!teller)
+		return;
+	notice = calloc(1, sizeof(*notice));
+	if (!notice)
+		fail(TOOL_ERROR, "there is no memory for what happens");
+	notice->since = now(CLOCK_MONOTONIC);
+	notice->told = told;
+	notice->record = record_notification(attrs);
+	*notices_end = notice;
+	notices_end = &notice->next;
+}
+
+/* Signals come only while wait_for() waits, so that none is missed before. */
+static void catch_signals(sigset_t *waits)
+{
+	const struct sigaction action = { .sa_handler = interrupt };
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	sigset_t all;
+
+	sigemptyset(&all);
+	for (size_t i = 0; i < COUNT(ends); i++)
+		sigaddset(&all, ends[i]);
+	sigprocmask(SIG_BLOCK, &all, waits);
+	for (size_t i = 0; i < COUNT(ends); i++) {
+		sigdelset(waits, ends[i]);
+		sigaction(ends[i], &action, NULL);
+	}
+	/* sink_add() sees that the reader of what is printed is gone. */
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Sleeps until there is a message or notification; while some wait, a nap. */
+static void wait_for(struct pollfd *fds, nfds_t count, const sigset_t *waits)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	bool some = first < last || notices;
+
+	if (ppoll(fds, some ? 0 : count, some ? &nap : NULL, waits) < 0 && errno != EINTR)
+		fail(TOOL_ERROR, "it cannot be waited for messages: %m");
+}
+
+/*
+ * Takes the notifications that there are. Returns false if the module was unloaded.
+ *
+ * After a loss, the connections that there are still are learned again. Those that have ended
+ * meanwhile are not known.
+ */
+static bool take_notifications(struct client_monitor *monitor)
+{
+	bool lost, loaded = client_monitor_drain(monitor, &lost);
+
+	if (loaded && lost) {
+		unsure_from = heard_all - WAIT_NS;
+		ties_dump();
+		unsure_until = now(CLOCK_MONOTONIC);
+	}
+	heard_all = now(CLOCK_MONOTONIC);
+	return loaded;
+}
+
+/* Returns false if the module was unloaded. */
+static bool run(struct client_monitor *monitor, const sigset_t *waits)
+{
+	struct pollfd fds[] = {
+		{ .fd = source_fd(), .events = POLLIN },
+		{ .fd = client_monitor_fd(monitor), .events = POLLIN },
+	};
+	bool loaded = true;
+	uint64_t before;
+
+	while (loaded && !interrupted && !sink_is_full()) {
+		wait_for(fds, COUNT(fds), waits);
+		/* Of messages that are older, all that was told in time is taken next. */
+		before = now(CLOCK_MONOTONIC) - WAIT_NS;
+		loaded = take_notifications(monitor);
+		take_messages();
+		record_since(before);
+		sink_note_drops(first == last);
+	}
+	/* The ties of the last messages; on a busy host, there are always more notifications. */
+	take_messages();
+	for (uint64_t end = now(CLOCK_MONOTONIC) + WAIT_NS;
+	     loaded && !sink_is_full() && now(CLOCK_MONOTONIC) < end;)
+		if (poll(&fds[1], 1, WAIT_NS / 1000000) > 0)
+			loaded = take_notifications(monitor);
+	record_since(UINT64_MAX);
+	return loaded;
+}
+
+void live_record(const struct record_options *options)
+{
+	struct client_monitor *monitor;
+	sigset_t waits;
+	bool loaded;
+
+	heard_all = now(CLOCK_MONOTONIC);
+	monitor = client_monitor_open(take_notification, NULL);
+	client_monitor_gather(monitor);
+	source_open(options->trunks, options->buffer, take_message);
+	ties_dump();
+	catch_signals(&waits);
+	sink_open(options);
+	loaded = run(monitor, &waits);
+	sink_close(loaded);
+	source_close();
+	if (!loaded && teller)
+		fail(TOOL_MODULE, "the module was unloaded, so nothing happens any more");
+	if (!loaded)
+		warn("the module was unloaded");
+}
+
+void live_monitor(const struct record_options *options, void (*tell_one)(struct json_object *))
+{
+	teller = tell_one;
+	live_record(options);
+}

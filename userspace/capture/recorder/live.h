@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Records the messages of this host while they pass. */
+#ifndef TOOL_CAPTURE_LIVE_H
+#define TOOL_CAPTURE_LIVE_H
+
+#include <json-c/json.h>
+
+#include "capture/format/options.h"
+
+/*
+ * live_record() - record until the count is reached, or SIGINT or SIGTERM comes
+ * @wanted: what, and to which file; without one, or with @wanted->text, messages are printed. With
+ *	    @wanted->keep they are kept in memory instead
+ *
+ * Errors end the process with a message.
+ */
+void live_record(const struct record_options *wanted);
+
+/*
+ * live_monitor() - record to a file, and tell what happens, until SIGINT or SIGTERM comes
+ * @wanted: what, and to which file
+ * @tell: called for each notification, in order, after the messages before it were written. Its
+ *	  member "packet" is the number of the message that belongs to it; if it is a failure that
+ *	  has none, "after_packet" is the last one of its connection. @tell frees it
+ *
+ * As live_record(). When the module is unloaded, the process ends with TOOL_MODULE.
+ */
+void live_monitor(const struct record_options *wanted, void (*tell)(struct json_object *));
+
+#endif /* TOOL_CAPTURE_LIVE_H */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The ports of a recording, and what the host knows about them. */
+#ifndef TOOL_CAPTURE_PORTS_H
+#define TOOL_CAPTURE_PORTS_H
+
+#include "capture/recorder/wire.h"
+#include "capture/format/entry.h"
+
+enum { PORTS_MAX = 256 };
+
+/*
+ * ports_entry() - make an entry of a message
+ * @ahead: nanoseconds by which CLOCK_REALTIME is ahead of CLOCK_MONOTONIC
+ *
+ * A port that is new is added. Return: false: there are too many ports
+ */
+bool ports_entry(const struct wire_message *message, int64_t ahead, struct record_entry *entry);
+
+/* ports_all() - all ports of messages so far; *count of them. The caller may set their drops. */
+struct record_port *ports_all(unsigned int *count);
+
+/* ports_find() - the port, or NULL if it had no message and cannot be added */
+struct record_port *ports_find(const struct wire_port *port);
+
+#endif /* TOOL_CAPTURE_PORTS_H */

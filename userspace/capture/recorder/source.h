@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Where messages come from: a BPF program at tracepoints of ib_mad and of the module. */
+#ifndef TOOL_CAPTURE_SOURCE_H
+#define TOOL_CAPTURE_SOURCE_H
+
+#include <stdbool.h>
+
+#include "capture/recorder/wire.h"
+
+/*
+ * source_open() - begin to take messages; errors end the process with a message
+ * @trunks: frames of trunks, too
+ * @kilobytes: of the buffer for messages that are not read yet; 0: SOURCE_KILOBYTES
+ * @take: called by source_read()
+ */
+void source_open(bool trunks, unsigned int kilobytes,
+		 void (*take)(const struct wire_message *message));
+
+/* Of the buffer: the size when none is given, and the largest one. */
+enum { SOURCE_KILOBYTES = 1024, SOURCE_KILOBYTES_MAX = 1 << 20 };
+
+/* source_fd() - a descriptor that can be read when there are messages */
+int source_fd(void);
+
+/* source_read() - take the messages that there are */
+void source_read(void);
+
+/* source_drops() - set the drops of all ports, as counted since source_open() */
+void source_drops(void);
+
+/* source_close() - detach the program */
+void source_close(void);
+
+#endif /* TOOL_CAPTURE_SOURCE_H */
