@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What happened in a conversation, in sentences that point to packets. */
-#ifndef TOOL_DECODE_CAUSE_H
-#define TOOL_DECODE_CAUSE_H
+#ifndef CAPTURE_DECODE_CAUSE_H
+#define CAPTURE_DECODE_CAUSE_H
 
 #include "capture/decode/conversation.h"
 
@@ -19,4 +19,4 @@ void cause_title(FILE *to, const struct conversation *conversation);
  */
 bool cause_text(FILE *to, const struct conversation *conversation, const char *indent);
 
-#endif /* TOOL_DECODE_CAUSE_H */
+#endif /* CAPTURE_DECODE_CAUSE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Which CM messages of a capture belong together. */
-#ifndef TOOL_DECODE_CONVERSATION_H
-#define TOOL_DECODE_CONVERSATION_H
+#ifndef CAPTURE_DECODE_CONVERSATION_H
+#define CAPTURE_DECODE_CONVERSATION_H
 
 #include <sys/queue.h>
 
@@ -170,4 +170,4 @@ const struct conversation *conversations_next(const struct conversations *all,
 /* conversation_before() - time of the message before the last one, or 0 */
 uint64_t conversation_before(const struct conversation *conversation);
 
-#endif /* TOOL_DECODE_CONVERSATION_H */
+#endif /* CAPTURE_DECODE_CONVERSATION_H */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/core/tool.h"
 #include "capture/decode/cause.h"
 #include "capture/decode/print.h"
+#include "tool/core/tool.h"
 
 /*
  * struct telling - a capture that is explained

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Explains captures. */
-#ifndef TOOL_DECODE_EXPLAIN_CAPTURE_H
-#define TOOL_DECODE_EXPLAIN_CAPTURE_H
+#ifndef CAPTURE_DECODE_EXPLAIN_CAPTURE_H
+#define CAPTURE_DECODE_EXPLAIN_CAPTURE_H
 
 #include "capture/format/options.h"
 
@@ -15,4 +15,4 @@
  */
 bool explain_capture(const struct record_options *options);
 
-#endif /* TOOL_DECODE_EXPLAIN_CAPTURE_H */
+#endif /* CAPTURE_DECODE_EXPLAIN_CAPTURE_H */

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "tool/core/tool.h"
 #include "capture/format/bytes.h"
 #include "capture/format/cm.h"
 #include "capture/format/trunk.h"
+#include "tool/core/tool.h"
 
 #define NANOSECONDS 1000000000u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Recorded messages for people and programs: text and JSON. */
-#ifndef TOOL_DECODE_LINE_H
-#define TOOL_DECODE_LINE_H
+#ifndef CAPTURE_DECODE_LINE_H
+#define CAPTURE_DECODE_LINE_H
 
 #include <json-c/json.h>
 
@@ -19,4 +19,4 @@
 struct json_object *line_json(const struct capture_seen *seen, uint64_t before,
 			      unsigned int conversation);
 
-#endif /* TOOL_DECODE_LINE_H */
+#endif /* CAPTURE_DECODE_LINE_H */

@@ -6,10 +6,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "tool/core/tool.h"
 #include "capture/format/bytes.h"
 #include "capture/format/cm.h"
 #include "capture/format/trunk.h"
+#include "tool/core/tool.h"
 
 static void put_text(struct json_object *object, const char *key, const char *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Names of peers and of reasons. */
-#ifndef TOOL_DECODE_NAMES_H
-#define TOOL_DECODE_NAMES_H
+#ifndef CAPTURE_DECODE_NAMES_H
+#define CAPTURE_DECODE_NAMES_H
 
 #include "capture/format/entry.h"
 
@@ -20,4 +20,4 @@ const char *name_sidr_status(unsigned int status);
 /* name_about() - the message that an MRA or REJ is about: "REQ" */
 const char *name_about(const struct record_entry *entry);
 
-#endif /* TOOL_DECODE_NAMES_H */
+#endif /* CAPTURE_DECODE_NAMES_H */

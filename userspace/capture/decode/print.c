@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tool/core/tool.h"
 #include "capture/decode/line.h"
+#include "tool/core/tool.h"
 
 struct printing {
 	const struct record_options *options;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Prints captures. */
-#ifndef TOOL_DECODE_PRINT_H
-#define TOOL_DECODE_PRINT_H
+#ifndef CAPTURE_DECODE_PRINT_H
+#define CAPTURE_DECODE_PRINT_H
 
 #include "capture/decode/conversation.h"
 #include "capture/format/entry.h"
@@ -34,4 +34,4 @@ void print_message(const struct capture_seen *seen, const struct conversation *c
  */
 void print_unread(const char *name, const struct capture_total *total);
 
-#endif /* TOOL_DECODE_PRINT_H */
+#endif /* CAPTURE_DECODE_PRINT_H */

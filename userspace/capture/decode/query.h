@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What a CM message or a record of a trunk says about the conversation that it is of. */
-#ifndef TOOL_DECODE_QUERY_H
-#define TOOL_DECODE_QUERY_H
+#ifndef CAPTURE_DECODE_QUERY_H
+#define CAPTURE_DECODE_QUERY_H
 
 #include "capture/decode/conversation.h"
 
@@ -38,4 +38,4 @@ void query_message(struct query *query, const struct record_entry *entry);
 bool query_record(struct query *query, const struct record_entry *entry,
 		  const struct trunk_record *record);
 
-#endif /* TOOL_DECODE_QUERY_H */
+#endif /* CAPTURE_DECODE_QUERY_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Numbers in unaligned bytes of packets and files. */
-#ifndef TOOL_RECORD_BYTES_H
-#define TOOL_RECORD_BYTES_H
+#ifndef CAPTURE_FORMAT_BYTES_H
+#define CAPTURE_FORMAT_BYTES_H
 
 #include <endian.h>
 #include <stdint.h>
@@ -45,4 +45,4 @@ static inline void put_be24(uint8_t *to, uint32_t number)
 	put_be16(to + 1, number);
 }
 
-#endif /* TOOL_RECORD_BYTES_H */
+#endif /* CAPTURE_FORMAT_BYTES_H */

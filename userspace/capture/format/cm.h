@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* CM messages: names and fields (IBTA volume 1, 12.6 and 12.11). */
-#ifndef TOOL_RECORD_CM_H
-#define TOOL_RECORD_CM_H
+#ifndef CAPTURE_FORMAT_CM_H
+#define CAPTURE_FORMAT_CM_H
 
 #include "capture/format/entry.h"
 
@@ -75,4 +75,4 @@ bool cm_is_ip_header(uint64_t service_id, const uint8_t *bytes);
 /* cm_ip_header() - the header of the IP CM service of a REQ or SIDR_REQ, or NULL if it has none */
 const uint8_t *cm_ip_header(const struct record_entry *entry);
 
-#endif /* TOOL_RECORD_CM_H */
+#endif /* CAPTURE_FORMAT_CM_H */

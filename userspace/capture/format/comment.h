@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The comment of a packet that ties it to an id: id=1/7 program=rping pid=12 operation=connect. */
-#ifndef TOOL_RECORD_COMMENT_H
-#define TOOL_RECORD_COMMENT_H
+#ifndef CAPTURE_FORMAT_COMMENT_H
+#define CAPTURE_FORMAT_COMMENT_H
 
 #include "capture/format/entry.h"
 
@@ -28,4 +28,4 @@ size_t comment_write(const struct record_entry *entry, char *text);
  */
 bool comment_read(const char *text, size_t len, struct record_entry *entry);
 
-#endif /* TOOL_RECORD_COMMENT_H */
+#endif /* CAPTURE_FORMAT_COMMENT_H */

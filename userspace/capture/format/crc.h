@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Checksums of packets. */
-#ifndef TOOL_RECORD_CRC_H
-#define TOOL_RECORD_CRC_H
+#ifndef CAPTURE_FORMAT_CRC_H
+#define CAPTURE_FORMAT_CRC_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,4 +29,4 @@ uint16_t crc_variant(const uint8_t *packet, size_t len);
  */
 uint16_t crc_internet(uint16_t sum, const uint8_t *bytes, size_t len);
 
-#endif /* TOOL_RECORD_CRC_H */
+#endif /* CAPTURE_FORMAT_CRC_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A recorded message of a port, as the recorder collects it and as a capture file holds it. */
-#ifndef TOOL_RECORD_ENTRY_H
-#define TOOL_RECORD_ENTRY_H
+#ifndef CAPTURE_FORMAT_ENTRY_H
+#define CAPTURE_FORMAT_ENTRY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Packets: the headers around a message (IBTA volume 1, chapters 7 to 9; annexes A16, A17). */
-#ifndef TOOL_RECORD_FRAME_H
-#define TOOL_RECORD_FRAME_H
+#ifndef CAPTURE_FORMAT_FRAME_H
+#define CAPTURE_FORMAT_FRAME_H
 
 #include "capture/format/entry.h"
 
@@ -77,4 +77,4 @@ bool frame_reads(int link);
  */
 bool frame_parse(int link, const uint8_t *bytes, size_t len, struct record_entry *entry);
 
-#endif /* TOOL_RECORD_FRAME_H */
+#endif /* CAPTURE_FORMAT_FRAME_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What the readers of both kinds of files share: bytes, errors, and messages that they find. */
-#ifndef TOOL_RECORD_INPUT_H
-#define TOOL_RECORD_INPUT_H
+#ifndef CAPTURE_FORMAT_INPUT_H
+#define CAPTURE_FORMAT_INPUT_H
 
 #include "capture/format/entry.h"
 
@@ -79,4 +79,4 @@ int read_pcap(struct input *in);
 /* Whether a file with these first bytes is a pcap file. */
 bool is_pcap(const uint8_t *magic);
 
-#endif /* TOOL_RECORD_INPUT_H */
+#endif /* CAPTURE_FORMAT_INPUT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Options of rdma-cm-alt record. */
-#ifndef TOOL_RECORD_OPTIONS_H
-#define TOOL_RECORD_OPTIONS_H
+#ifndef CAPTURE_FORMAT_OPTIONS_H
+#define CAPTURE_FORMAT_OPTIONS_H
 
 #include "capture/format/entry.h"
 
@@ -53,4 +53,4 @@ bool options_device(struct record_options *options, const char *arg);
 bool record_matches(const struct record_options *options, const struct record_port *port,
 		    const struct record_entry *entry);
 
-#endif /* TOOL_RECORD_OPTIONS_H */
+#endif /* CAPTURE_FORMAT_OPTIONS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Blocks and options of pcapng files (draft-ietf-opsawg-pcapng). */
-#ifndef TOOL_RECORD_PCAPNG_H
-#define TOOL_RECORD_PCAPNG_H
+#ifndef CAPTURE_FORMAT_PCAPNG_H
+#define CAPTURE_FORMAT_PCAPNG_H
 
 #include <stdint.h>
 
@@ -37,4 +37,4 @@ enum {
 
 #define PCAPNG_BYTE_ORDER 0x1a2b3c4du
 
-#endif /* TOOL_RECORD_PCAPNG_H */
+#endif /* CAPTURE_FORMAT_PCAPNG_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Frames of trunks: their header and records, as kernel/trunk/proto.h describes them. */
-#ifndef TOOL_RECORD_TRUNK_H
-#define TOOL_RECORD_TRUNK_H
+#ifndef CAPTURE_FORMAT_TRUNK_H
+#define CAPTURE_FORMAT_TRUNK_H
 
 #include "capture/format/entry.h"
 
@@ -67,4 +67,4 @@ const struct record_tie *record_tie(const struct record_entry *entry, uint32_t c
 /* trunk_name() - "REQ", or "?" */
 const char *trunk_name(unsigned int type);
 
-#endif /* TOOL_RECORD_TRUNK_H */
+#endif /* CAPTURE_FORMAT_TRUNK_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Opens the file that a capture is written to: nobody else may read it. */
-#ifndef TOOL_CAPTURE_CREATE_H
-#define TOOL_CAPTURE_CREATE_H
+#ifndef CAPTURE_RECORDER_CREATE_H
+#define CAPTURE_RECORDER_CREATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,4 +23,4 @@
  */
 int create_file(const char *name, bool replace, bool *created, char *why, size_t why_len);
 
-#endif /* TOOL_CAPTURE_CREATE_H */
+#endif /* CAPTURE_RECORDER_CREATE_H */

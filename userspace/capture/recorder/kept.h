@@ -3,8 +3,8 @@
  * The last messages of each port, in a file in memory. One process adds messages; another one reads
  * them at any time, also when the first one was killed.
  */
-#ifndef TOOL_CAPTURE_KEPT_H
-#define TOOL_CAPTURE_KEPT_H
+#ifndef CAPTURE_RECORDER_KEPT_H
+#define CAPTURE_RECORDER_KEPT_H
 
 #include "capture/format/entry.h"
 
@@ -90,4 +90,4 @@ int kept_join(struct kept_copy *copy, struct kept_copy *later);
 
 void kept_free(struct kept_copy *copy);
 
-#endif /* TOOL_CAPTURE_KEPT_H */
+#endif /* CAPTURE_RECORDER_KEPT_H */

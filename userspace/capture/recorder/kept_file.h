@@ -3,8 +3,8 @@
  * The file of kept messages, for kept.c, which writes it, and kept_copy.c, which reads it. It
  * begins with struct kept_head; an area for each port follows, added with its first message.
  */
-#ifndef TOOL_CAPTURE_KEPT_FILE_H
-#define TOOL_CAPTURE_KEPT_FILE_H
+#ifndef CAPTURE_RECORDER_KEPT_FILE_H
+#define CAPTURE_RECORDER_KEPT_FILE_H
 
 #include <assert.h>
 #include <fcntl.h>
@@ -107,4 +107,4 @@ static inline struct flock kept_lock(void)
 	return (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
 }
 
-#endif /* TOOL_CAPTURE_KEPT_FILE_H */
+#endif /* CAPTURE_RECORDER_KEPT_FILE_H */

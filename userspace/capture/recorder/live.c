@@ -13,11 +13,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "capture/recorder/correlate.h"
 #include "capture/recorder/ports.h"
 #include "capture/recorder/sink.h"
 #include "capture/recorder/source.h"
 #include "capture/recorder/stored.h"
-#include "capture/recorder/ties.h"
 #include "tool/core/tool.h"
 
 /*
@@ -83,19 +83,19 @@ static uint64_t now(clockid_t clock)
 /* @since: when it passed, as of struct message */
 static void record(struct record_entry *entry, uint64_t since)
 {
-	unsigned long told = ties_apply(entry, WITHIN_NS);
+	unsigned long told = correlate_apply(entry, WITHIN_NS);
 	bool unsure = entry->stock && since >= unsure_from && since <= unsure_until;
 	unsigned long packet = sink_add(entry, unsure);
 
 	if (packet)
-		ties_recorded(entry, told, packet);
+		correlate_recorded(entry, told, packet);
 }
 
 static void tell(struct notice *notice)
 {
 	unsigned long packet, before;
 
-	ties_packets(notice->told, &packet, &before);
+	correlate_packets(notice->told, &packet, &before);
 	if (packet)
 		record_put_number(notice->record, "packet", packet);
 	else if (before && record_failed(notice->record))
@@ -152,7 +152,7 @@ static void take_messages(void)
 
 static void take_notification(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
 {
-	unsigned long told = ties_note(attrs);
+	unsigned long told = correlate_note(attrs);
 	struct notice *notice;
 
 	(void)nlh;
@@ -210,7 +210,7 @@ static bool take_notifications(struct client_monitor *monitor)
 
 	if (loaded && lost) {
 		unsure_from = heard_all - WAIT_NS;
-		ties_dump();
+		correlate_dump();
 		unsure_until = now(CLOCK_MONOTONIC);
 	}
 	heard_all = now(CLOCK_MONOTONIC);
@@ -256,7 +256,7 @@ void live_record(const struct record_options *options)
 	monitor = client_monitor_open(take_notification, NULL);
 	client_monitor_gather(monitor);
 	source_open(options->trunks, options->buffer, take_message);
-	ties_dump();
+	correlate_dump();
 	catch_signals(&waits);
 	sink_open(options);
 	loaded = run(monitor, &waits);

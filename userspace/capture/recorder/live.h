@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Records the messages of this host while they pass. */
-#ifndef TOOL_CAPTURE_LIVE_H
-#define TOOL_CAPTURE_LIVE_H
+#ifndef CAPTURE_RECORDER_LIVE_H
+#define CAPTURE_RECORDER_LIVE_H
 
 #include <json-c/json.h>
 
@@ -27,4 +27,4 @@ void live_record(const struct record_options *wanted);
  */
 void live_monitor(const struct record_options *wanted, void (*tell)(struct json_object *));
 
-#endif /* TOOL_CAPTURE_LIVE_H */
+#endif /* CAPTURE_RECORDER_LIVE_H */

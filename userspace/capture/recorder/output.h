@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A capture that is written on this host: only its owner may read it. */
-#ifndef TOOL_CAPTURE_OUTPUT_H
-#define TOOL_CAPTURE_OUTPUT_H
+#ifndef CAPTURE_RECORDER_OUTPUT_H
+#define CAPTURE_RECORDER_OUTPUT_H
 
 #include "capture/format/entry.h"
 
@@ -30,4 +30,4 @@ int output_close(struct output *to, const struct record_port *ports, unsigned in
 /* output_fail() - end the process: the file cannot be written, for this negative errno */
 void output_fail(const struct output *to, int error) __attribute__((noreturn));
 
-#endif /* TOOL_CAPTURE_OUTPUT_H */
+#endif /* CAPTURE_RECORDER_OUTPUT_H */

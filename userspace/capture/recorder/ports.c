@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/core/tool.h"
 #include "capture/format/crc.h"
+#include "tool/core/tool.h"
 
 /* enum ib_gid_type and enum rdma_network_type of the kernel. */
 enum { GID_IB, GID_ROCE_V1, GID_ROCE_V2 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The ports of a recording, and what the host knows about them. */
-#ifndef TOOL_CAPTURE_PORTS_H
-#define TOOL_CAPTURE_PORTS_H
+#ifndef CAPTURE_RECORDER_PORTS_H
+#define CAPTURE_RECORDER_PORTS_H
 
-#include "capture/recorder/wire.h"
 #include "capture/format/entry.h"
+#include "capture/recorder/wire.h"
 
 enum { PORTS_MAX = 256 };
 
@@ -22,4 +22,4 @@ struct record_port *ports_all(unsigned int *count);
 /* ports_find() - the port, or NULL if it had no message and cannot be added */
 struct record_port *ports_find(const struct wire_port *port);
 
-#endif /* TOOL_CAPTURE_PORTS_H */
+#endif /* CAPTURE_RECORDER_PORTS_H */

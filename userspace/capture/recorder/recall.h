@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Writes to a file what rdma-cm-alt record --keep has kept. */
-#ifndef TOOL_CAPTURE_RECALL_H
-#define TOOL_CAPTURE_RECALL_H
+#ifndef CAPTURE_RECORDER_RECALL_H
+#define CAPTURE_RECORDER_RECALL_H
 
 #include <stdbool.h>
 
@@ -16,4 +16,4 @@ bool recall_possible(void);
  */
 void recall_write(const char *name);
 
-#endif /* TOOL_CAPTURE_RECALL_H */
+#endif /* CAPTURE_RECORDER_RECALL_H */

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "capture/decode/print.h"
 #include "capture/recorder/kept.h"
 #include "capture/recorder/output.h"
 #include "capture/recorder/ports.h"
 #include "capture/recorder/source.h"
 #include "tool/core/tool.h"
-#include "capture/decode/print.h"
 
 static const struct record_options *wanted;
 static struct conversations *conversations;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Where recorded messages go. Errors end the process with a message. */
-#ifndef TOOL_CAPTURE_SINK_H
-#define TOOL_CAPTURE_SINK_H
+#ifndef CAPTURE_RECORDER_SINK_H
+#define CAPTURE_RECORDER_SINK_H
 
 #include "capture/format/options.h"
 
@@ -32,4 +32,4 @@ void sink_note_drops(bool idle);
  */
 void sink_close(bool loaded);
 
-#endif /* TOOL_CAPTURE_SINK_H */
+#endif /* CAPTURE_RECORDER_SINK_H */

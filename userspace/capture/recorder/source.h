@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Where messages come from: a BPF program at tracepoints of ib_mad and of the module. */
-#ifndef TOOL_CAPTURE_SOURCE_H
-#define TOOL_CAPTURE_SOURCE_H
+#ifndef CAPTURE_RECORDER_SOURCE_H
+#define CAPTURE_RECORDER_SOURCE_H
 
 #include <stdbool.h>
 
@@ -31,4 +31,4 @@ void source_drops(void);
 /* source_close() - detach the program */
 void source_close(void);
 
-#endif /* TOOL_CAPTURE_SOURCE_H */
+#endif /* CAPTURE_RECORDER_SOURCE_H */

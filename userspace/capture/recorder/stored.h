@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Messages that wait, or that were kept: of each only what it uses of the longest one. */
-#ifndef TOOL_CAPTURE_STORED_H
-#define TOOL_CAPTURE_STORED_H
+#ifndef CAPTURE_RECORDER_STORED_H
+#define CAPTURE_RECORDER_STORED_H
 
 #include "capture/format/entry.h"
 
@@ -16,4 +16,4 @@ struct record_entry *stored_new(const struct record_entry *entry);
 /* stored_get() - a stored message as it was; bytes beyond its length are zero */
 void stored_get(const struct record_entry *stored, struct record_entry *entry);
 
-#endif /* TOOL_CAPTURE_STORED_H */
+#endif /* CAPTURE_RECORDER_STORED_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What the BPF program hands over for each message; also included by the program. */
-#ifndef TOOL_CAPTURE_WIRE_H
-#define TOOL_CAPTURE_WIRE_H
+#ifndef CAPTURE_RECORDER_WIRE_H
+#define CAPTURE_RECORDER_WIRE_H
 
 #include <linux/types.h>
 
@@ -67,4 +67,4 @@ struct wire_message {
 	__u8 bytes[WIRE_FRAME];
 };
 
-#endif /* TOOL_CAPTURE_WIRE_H */
+#endif /* CAPTURE_RECORDER_WIRE_H */

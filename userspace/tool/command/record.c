@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* rdma-cm-alt record: records CM messages, and prints captures of them. */
+#include "capture/decode/print.h"
 #include "capture/recorder/kept.h"
 #include "capture/recorder/live.h"
 #include "capture/recorder/source.h"
 #include "tool/core/tool.h"
-#include "capture/decode/print.h"
 
 enum { KEY_PRIVATE_DATA = 300, KEY_PACKET, KEY_TEXT, KEY_KEEP };
 

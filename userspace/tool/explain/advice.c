@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tool/explain/advice_table.h"
 #include "base/reason.h"
 #include "tool/core/tool.h"
+#include "tool/explain/advice_table.h"
 
 static const char *name_of(struct json_object *failure)
 {

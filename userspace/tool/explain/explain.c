@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture/decode/explain_capture.h"
 #include "capture/recorder/recall.h"
+#include "tool/core/host.h"
+#include "tool/core/tool.h"
 #include "tool/explain/advice.h"
 #include "tool/explain/advice_table.h"
 #include "tool/explain/no_trunk.h"
-#include "tool/core/host.h"
-#include "tool/core/tool.h"
-#include "capture/decode/explain_capture.h"
 
 enum { DEFAULT_LAST = 5 };
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "tool/core/tool.h"
 #include "tool/explain/advice.h"
 #include "tool/explain/explain.h"
-#include "tool/core/tool.h"
 
 static void print_member(struct json_object *object, const char *key, const char *label)
 {

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tool/explain/advice_table.h"
 #include "tool/core/tool.h"
+#include "tool/explain/advice_table.h"
 
 /* @failure: the event of a timeout; NULL: the state does not wait for an answer. */
 static const struct {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ties of records in frames to ids. The module tells the session and number of a connection over a
- * trunk with each operation and event. Both of its ends may be on this host, and have these numbers
- * in common: which one has sent a record is known by the type of the record, or by the port and QP,
- * which each end has its own of.
+ * Correlation of the records in trunk frames with ids. With each operation and event, the module
+ * reports session and number of a connection over a trunk. If both ends of the connection are on
+ * this host they share these numbers; the sender of a record is then found by the type of the
+ * record, or by port and QP number, which differ between the ends.
  */
-#include "capture/recorder/ties_trunk.h"
+#include "capture/recorder/correlate_trunk.h"
 
 #include <rdma/rdma_cm_alt.h>
 #include <stdio.h>
@@ -25,9 +25,9 @@ struct qp {
 
 /*
  * struct conn - a connection
- * @ids: of the ends that are on this host; the handle is 0 otherwise
- * @listener: the id of the ACCEPTER is that of the listener, as its own was not told yet
- * @qps: of the trunk at this end
+ * @ids: the ids of the ends; the handle is 0 if the end is on another host
+ * @listener: the id of the ACCEPTER is still that of the listener: its own was not reported yet
+ * @qps: the trunk's QP at each end
  */
 struct conn {
 	uint32_t session;
@@ -37,7 +37,7 @@ struct conn {
 	struct qp qps[ENDS];
 };
 
-/* A connection that has the place of another one replaces it. */
+/* Indexed by conn_slot(); a newer connection with the same index replaces the older one. */
 static struct conn conns[CONNS];
 
 static struct conn *conn_slot(uint32_t session, uint32_t number)
@@ -45,8 +45,8 @@ static struct conn *conn_slot(uint32_t session, uint32_t number)
 	return &conns[(session * 2654435761u ^ number) % CONNS];
 }
 
-/* The end that only can do this, or that this only can happen to. */
-static enum end end_by_cause(const struct ties_note *note)
+/* The end, if the operation or event is possible at one end only. */
+static enum end end_by_cause(const struct correlate_notice *note)
 {
 	const char *operation = note->operation;
 
@@ -70,13 +70,13 @@ static enum end end_by_id(const struct conn *conn, const struct record_id *id)
 	for (enum end end = REQUESTER; end < ENDS; end++)
 		if (record_same_id(&conn->ids[end].id, id))
 			return end;
-	/* A connection has two ends: this is the one that was not told yet. */
+	/* The id is new: it is the other end of the connection. */
 	if (conn->ids[REQUESTER].id.handle)
 		return ACCEPTER;
 	return conn->ids[ACCEPTER].id.handle && !conn->listener ? REQUESTER : UNKNOWN;
 }
 
-void ties_trunk_note(const struct ties_note *note)
+void correlate_trunk_note(const struct correlate_notice *note)
 {
 	struct conn *conn = conn_slot(note->session, note->number);
 	bool request = note->event == RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
@@ -90,7 +90,7 @@ void ties_trunk_note(const struct ties_note *note)
 		*conn = (struct conn){ .session = note->session, .number = note->number };
 	if (end == UNKNOWN)
 		end = end_by_id(conn, &note->id);
-	/* Told by a program that began before the recorder: one end of both. */
+	/* The connection is older than the recording, so either end is possible. */
 	if (end == UNKNOWN)
 		end = conn->listener ? ACCEPTER : REQUESTER;
 	if (request && conn->ids[ACCEPTER].id.handle)
@@ -100,7 +100,7 @@ void ties_trunk_note(const struct ties_note *note)
 	conn->ids[end] = tie;
 }
 
-/* The end that sends records of this type; UNKNOWN: either may. */
+/* The end that sends records of this type; UNKNOWN: both do. */
 static enum end end_by_type(unsigned int type)
 {
 	switch (type) {
@@ -115,7 +115,7 @@ static enum end end_by_type(unsigned int type)
 	}
 }
 
-/* The end of this host in a record of a frame; UNKNOWN: it cannot be told. */
+/* The local end of a record in a frame; UNKNOWN if it cannot be determined. */
 static enum end own_end(struct conn *conn, const struct record_entry *entry, unsigned int type)
 {
 	bool received = entry->way == RECORD_RECEIVED;
@@ -130,13 +130,13 @@ static enum end own_end(struct conn *conn, const struct record_entry *entry, uns
 	for (end = REQUESTER; end < ENDS; end++)
 		if (conn->qps[end].number == qp.number && conn->qps[end].port == qp.port)
 			return end;
-	/* The trunk has a new QP. Only one end is here: it has sent or received the record. */
+	/* The trunk has a new QP: the end is only known if just one of them is on this host. */
 	if (!conn->ids[REQUESTER].id.handle)
 		return ACCEPTER;
 	return conn->ids[ACCEPTER].id.handle ? UNKNOWN : REQUESTER;
 }
 
-void ties_trunk_apply(struct record_entry *entry)
+void correlate_trunk_apply(struct record_entry *entry)
 {
 	struct trunk_record record = {};
 

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ties of messages to ids: the module tells the communication IDs of a connection, or the session
- * and number of one over a trunk, with each operation and event. The last TOLD notifications are
- * kept, and the last owner of each connection, up to OWNERS of them.
+ * Correlation of messages with ids. With each operation and event, the module reports the
+ * communication IDs of the connection, or session and number of a connection over a trunk. The last
+ * TOLD notifications are kept, and the latest owner of each connection, for up to OWNERS
+ * connections.
  */
-#include "capture/recorder/ties.h"
+#include "capture/recorder/correlate.h"
 
 #include <endian.h>
 #include <rdma/rdma_cm_alt.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/recorder/ties_trunk.h"
-#include "tool/core/tool.h"
 #include "capture/format/cm.h"
+#include "capture/recorder/correlate_trunk.h"
+#include "tool/core/tool.h"
 
 enum { TOLD = 4096, OWNERS = 65536 };
 
-/* Offsets of communication IDs in MADs; a request ID of SIDR is where the first one is. */
+/* Offsets of communication IDs in MADs; SIDR has its request ID at the first one. */
 enum { LOCAL_ID_AT = 24, REMOTE_ID_AT = 28 };
 
 /* struct owner - a connection, and the id that it belongs to */
@@ -28,13 +29,13 @@ struct owner {
 	uint32_t pid;
 	char program[16];
 	unsigned long told;	/* number of its last notification; 0: none */
-	unsigned long packet;	/* the last one; 0: none was recorded */
+	unsigned long packet;	/* the last one recorded; 0: none */
 };
 
 /*
  * struct told - a notification of a connection
- * @before: number of the one before it of the same connection; 0: none
- * @packet: the first one that it belongs to; 0: none
+ * @before: number of the previous notification of the connection; 0: none
+ * @packet: the first packet that belongs to it; 0: none
  */
 struct told {
 	uint64_t time;
@@ -46,12 +47,12 @@ struct told {
 };
 
 static struct told tolds[TOLD];
-static unsigned long n_told;	/* number of the last one; the first is number 1 */
+static unsigned long n_told;	/* number of the last notification, counted from 1 */
 
-/* By the low bits of comm_id; a connection that has the same ones replaces the older one. */
+/* Indexed by place(comm_id); a newer connection with the same index replaces the older one. */
 static struct owner owners[OWNERS];
 
-/* By the low bits of remote_comm_id: the comm_id of the connection that was told last. */
+/* Indexed by place(remote_comm_id): comm_id of the connection that was reported last. */
 static uint32_t by_peers[OWNERS];
 
 static void copy(char *to, size_t len, const char *from)
@@ -64,7 +65,7 @@ static uint32_t place(uint32_t comm_id)
 	return (comm_id ^ comm_id >> 16) % OWNERS;
 }
 
-/* Returns NULL if the module has not told of this connection. */
+/* Returns NULL if the module has not reported this connection. */
 static struct owner *find(uint32_t comm_id)
 {
 	struct owner *owner = &owners[place(comm_id)];
@@ -72,9 +73,9 @@ static struct owner *find(uint32_t comm_id)
 	return comm_id && owner->comm_id == comm_id ? owner : NULL;
 }
 
-static struct ties_note read_note(struct nlattr **attrs)
+static struct correlate_notice read_note(struct nlattr **attrs)
 {
-	return (struct ties_note){
+	return (struct correlate_notice){
 		.session = client_u32(attrs, RDMA_CM_ALT_NL_A_SESSION, 0),
 		.number = client_u32(attrs, RDMA_CM_ALT_NL_A_NUMBER, 0),
 		.id.context = client_u64(attrs, RDMA_CM_ALT_NL_A_CTX, 0),
@@ -82,17 +83,17 @@ static struct ties_note read_note(struct nlattr **attrs)
 		.pid = client_u32(attrs, RDMA_CM_ALT_NL_A_PID, 0),
 		.program = client_string(attrs, RDMA_CM_ALT_NL_A_COMM, ""),
 		.operation = client_string(attrs, RDMA_CM_ALT_NL_A_OP, ""),
-		.event = client_u32(attrs, RDMA_CM_ALT_NL_A_EVENT, TIES_NO_EVENT),
+		.event = client_u32(attrs, RDMA_CM_ALT_NL_A_EVENT, CORRELATE_NO_EVENT),
 	};
 }
 
-/* Of a request, the listener is told; its new id is told later, and is kept then. */
-static void take_owner(struct nlattr **attrs, const struct ties_note *note)
+/* A connect request is first reported for the listener, and later for its new id, which is kept. */
+static void take_owner(struct nlattr **attrs, const struct correlate_notice *note)
 {
 	uint32_t comm_id = client_u32(attrs, RDMA_CM_ALT_NL_A_COMM_ID, 0);
 	struct owner *owner = find(comm_id);
 
-	ties_trunk_note(note);
+	correlate_trunk_note(note);
 	if (!comm_id || (owner && note->event == RDMA_CM_ALT_EVENT_CONNECT_REQUEST))
 		return;
 	if (!owner) {
@@ -109,14 +110,14 @@ static void take_owner(struct nlattr **attrs, const struct ties_note *note)
 
 static void take_id(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
 {
-	const struct ties_note note = read_note(attrs);
+	const struct correlate_notice note = read_note(attrs);
 
 	(void)nlh;
 	(void)arg;
 	take_owner(attrs, &note);
 }
 
-void ties_dump(void)
+void correlate_dump(void)
 {
 	client_dump(RDMA_CM_ALT_NL_ID, take_id, NULL);
 }
@@ -127,10 +128,10 @@ static struct told *told_number(unsigned long number)
 	return number && n_told - number < TOLD ? &tolds[number % TOLD] : NULL;
 }
 
-unsigned long ties_note(struct nlattr **attrs)
+unsigned long correlate_note(struct nlattr **attrs)
 {
 	uint32_t comm_id = client_u32(attrs, RDMA_CM_ALT_NL_A_COMM_ID, 0);
-	const struct ties_note note = read_note(attrs);
+	const struct correlate_notice note = read_note(attrs);
 	struct owner *owner;
 	struct told *told;
 
@@ -146,7 +147,7 @@ unsigned long ties_note(struct nlattr **attrs)
 	};
 	owner->told = n_told;
 	copy(told->operation, sizeof(told->operation), note.operation);
-	if (note.event != TIES_NO_EVENT)
+	if (note.event != CORRELATE_NO_EVENT)
 		copy(told->event, sizeof(told->event), text_event(note.event));
 	return n_told;
 }
@@ -159,7 +160,7 @@ static uint32_t id_at(const struct record_entry *entry, unsigned int at)
 	return be32toh(value);
 }
 
-/* The communication ID of this host in a message, or 0: it has only that of the peer. */
+/* This host's communication ID in a message, or 0 if the message only has that of the peer. */
 static uint32_t own_id(const struct record_entry *entry)
 {
 	bool sent = entry->way != RECORD_RECEIVED;
@@ -175,7 +176,7 @@ static uint32_t own_id(const struct record_entry *entry)
 	}
 }
 
-/* Hosts may choose the same numbers: the newest connection is meant, which was told last. */
+/* Two peers may use the same ID; the connection that was reported last is taken. */
 static struct owner *find_by_peer(uint32_t remote)
 {
 	struct owner *owner = find(by_peers[place(remote)]);
@@ -183,7 +184,7 @@ static struct owner *find_by_peer(uint32_t remote)
 	return owner && owner->remote_comm_id == remote ? owner : NULL;
 }
 
-/* The connection of a message, if the module has told of it. */
+/* The connection of a message, or NULL if the module has not reported it. */
 static struct owner *find_owner(const struct record_entry *entry)
 {
 	uint32_t comm_id = own_id(entry);
@@ -191,7 +192,7 @@ static struct owner *find_owner(const struct record_entry *entry)
 	return comm_id ? find(comm_id) : find_by_peer(id_at(entry, LOCAL_ID_AT));
 }
 
-/* The operation that sent the message, or the event that it caused: the next one in time. */
+/* The operation that sent the message, or the event it caused: the first one reported after it. */
 static unsigned long take_cause(struct record_entry *entry, const struct owner *owner,
 				uint64_t within)
 {
@@ -202,7 +203,7 @@ static unsigned long take_cause(struct record_entry *entry, const struct owner *
 	for (unsigned long i = owner->told; (told = told_number(i)); i = told->before) {
 		const char *what = sent ? told->operation : told->event;
 
-		/* The connection before had the same place. */
+		/* Notification of an older connection with the same index. */
 		if (told->comm_id != owner->comm_id)
 			break;
 		if (!*what || told->time < entry->time || told->time - entry->time > within)
@@ -213,13 +214,13 @@ static unsigned long take_cause(struct record_entry *entry, const struct owner *
 	return cause;
 }
 
-unsigned long ties_apply(struct record_entry *entry, uint64_t within)
+unsigned long correlate_apply(struct record_entry *entry, uint64_t within)
 {
 	const struct owner *owner;
 
-	/* Frames have messages of many connections; all of them are ours. */
+	/* A frame has messages of many connections, none of them of stock. */
 	if (entry->kind == RECORD_TRUNK) {
-		ties_trunk_apply(entry);
+		correlate_trunk_apply(entry);
 		return 0;
 	}
 	owner = find_owner(entry);
@@ -233,7 +234,7 @@ unsigned long ties_apply(struct record_entry *entry, uint64_t within)
 	return take_cause(entry, owner, within);
 }
 
-void ties_recorded(const struct record_entry *entry, unsigned long told_at, unsigned long packet)
+void correlate_recorded(const struct record_entry *entry, unsigned long told_at, unsigned long packet)
 {
 	struct told *told = told_number(told_at);
 	struct owner *owner = entry->kind == RECORD_TRUNK ? NULL : find_owner(entry);
@@ -244,7 +245,7 @@ void ties_recorded(const struct record_entry *entry, unsigned long told_at, unsi
 		owner->packet = packet;
 }
 
-void ties_packets(unsigned long told_at, unsigned long *packet, unsigned long *last)
+void correlate_packets(unsigned long told_at, unsigned long *packet, unsigned long *last)
 {
 	const struct told *told = told_number(told_at);
 	const struct owner *owner = told ? find(told->comm_id) : NULL;

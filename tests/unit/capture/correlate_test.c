@@ -7,10 +7,10 @@
 
 #include <rdma/rdma_cm_alt.h>
 
-#include "capture/recorder/ties_trunk.h"
 #include "capture/format/comment.h"
 #include "capture/format/options.h"
 #include "capture/format/trunk.h"
+#include "capture/recorder/correlate_trunk.h"
 
 enum { SESSION = 9, CROWD = 10, CONN = 5, HANDLE = 1 };
 
@@ -59,12 +59,12 @@ static void selects_one_id(void **state)
 
 static void tell(const struct record_id *id, uint32_t pid, const char *operation, uint32_t event)
 {
-	const struct ties_note note = {
+	const struct correlate_notice note = {
 		.session = SESSION, .number = CONN, .id = *id, .pid = pid, .program = "rping",
 		.operation = operation, .event = event,
 	};
 
-	ties_trunk_note(&note);
+	correlate_trunk_note(&note);
 }
 
 /* The id that a frame with one record is tied to. */
@@ -81,7 +81,7 @@ static struct record_tie tie_of(unsigned int type, unsigned int len, bool sent)
 	entry.bytes[TRUNK_FRAME_LEN] = type;
 	put_be16(entry.bytes + TRUNK_FRAME_LEN + 2, len);
 	put_be32(entry.bytes + TRUNK_FRAME_LEN + 4, CONN);
-	ties_trunk_apply(&entry);
+	correlate_trunk_apply(&entry);
 	assert_int_equal(entry.n_ties, 1);
 	return entry.ties[0];
 }
@@ -90,8 +90,8 @@ static struct record_tie tie_of(unsigned int type, unsigned int len, bool sent)
 static void tells_ends_apart(void **state)
 {
 	(void)state;
-	tell(&client, 100, "connect", TIES_NO_EVENT);
-	tell(&server, 200, "accept", TIES_NO_EVENT);
+	tell(&client, 100, "connect", CORRELATE_NO_EVENT);
+	tell(&server, 200, "accept", CORRELATE_NO_EVENT);
 	tell(&server, 200, "", RDMA_CM_ALT_EVENT_ESTABLISHED);
 	tell(&server, 200, "", RDMA_CM_ALT_EVENT_DISCONNECTED);
 	assert_int_equal(tie_of(TRUNK_REQ, 64, true).pid, 100);
@@ -132,14 +132,14 @@ static void ties_every_record(void **state)
 	(void)state;
 	assert_int_equal(entry.len, RECORD_FRAME_LEN);
 	for (uint32_t i = 1; i <= RECORD_TIES; i++) {
-		const struct ties_note note = {
+		const struct correlate_notice note = {
 			.session = CROWD, .number = i, .id = { 1000 + i, HANDLE }, .pid = i,
-			.program = "crowd", .operation = "connect", .event = TIES_NO_EVENT,
+			.program = "crowd", .operation = "connect", .event = CORRELATE_NO_EVENT,
 		};
 
-		ties_trunk_note(&note);
+		correlate_trunk_note(&note);
 	}
-	ties_trunk_apply(&entry);
+	correlate_trunk_apply(&entry);
 	assert_int_equal(entry.n_ties, RECORD_TIES);
 	for (uint32_t i = 1; i <= RECORD_TIES; i++) {
 		const struct record_options by_id = { .id = { 1000 + i, HANDLE } };
