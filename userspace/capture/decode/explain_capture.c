@@ -181,6 +181,6 @@ bool explain_capture(const struct record_options *wanted)
 	print_unread(wanted->read_from, &total);
 	capture_total_free(&total);
 	if (!telling.told && !options.json)
-		warn("%s has no CM message that passes the filters", wanted->read_from);
+		tool_warn("%s has no CM message that passes the filters", wanted->read_from);
 	return wrong;
 }

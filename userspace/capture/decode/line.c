@@ -184,7 +184,7 @@ static void print_frame(FILE *to, const struct record_entry *entry)
 		fprintf(to, ", %u of %u bytes recorded", entry->len, frame.len);
 }
 
-static void print_message(FILE *to, const struct record_entry *entry)
+static void print_content(FILE *to, const struct record_entry *entry)
 {
 	char name[16];
 
@@ -253,7 +253,7 @@ void record_text(FILE *to, unsigned int number, const struct record_port *port,
 	fprintf(to, "%4u ", number);
 	print_time(to, entry->time, before);
 	fprintf(to, " %s %s %s > %s ", name, way_sign(entry->way), source, destination);
-	print_message(to, entry);
+	print_content(to, entry);
 	print_tie(to, entry);
 	fputc('\n', to);
 }

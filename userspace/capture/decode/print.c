@@ -82,12 +82,12 @@ void print_drops(const struct capture_total *total)
 		if (port.port)
 			snprintf(number, sizeof(number), "/%" PRIu32, port.port);
 		if (port.dropped)
-			warn("%s%s: %" PRIu64 " messages were not recorded", port.device, number,
-			     port.dropped);
+			tool_warn("%s%s: %" PRIu64 " messages were not recorded", port.device,
+				  number, port.dropped);
 	}
 	if (total->dropped_elsewhere)
-		warn("%" PRIu64 " messages were not recorded at other ports than the first %d of "
-		     "the capture", total->dropped_elsewhere, CAPTURE_PORTS);
+		tool_warn("%" PRIu64 " messages were not recorded at other ports than the first %d "
+			  "of the capture", total->dropped_elsewhere, CAPTURE_PORTS);
 }
 
 void print_unread(const char *name, const struct capture_total *total)
@@ -99,8 +99,8 @@ void print_unread(const char *name, const struct capture_total *total)
 		fail(TOOL_ERROR, "%s: packets of link type %d are not read, and it has no others; "
 		     "%s", name, total->unread_link, known);
 	if (total->unread)
-		warn("%s: %u of %u packets are not read, the first of link type %d; %s", name,
-		     total->unread, total->packets, total->unread_link, known);
+		tool_warn("%s: %u of %u packets are not read, the first of link type %d; %s", name,
+			  total->unread, total->packets, total->unread_link, known);
 }
 
 void print_capture(const struct record_options *wanted)
@@ -135,6 +135,6 @@ void print_capture(const struct record_options *wanted)
 		     "it has %u packets", wanted->read_from, wanted->packet, total.packets);
 	capture_total_free(&total);
 	if (!printing.printed && !options.json)
-		warn("%s has no CM message%s", wanted->read_from,
-		     total.messages ? " that passes the filters" : "");
+		tool_warn("%s has no CM message%s", wanted->read_from,
+			  total.messages ? " that passes the filters" : "");
 }

@@ -234,7 +234,8 @@ unsigned long correlate_apply(struct record_entry *entry, uint64_t within)
 	return take_cause(entry, owner, within);
 }
 
-void correlate_recorded(const struct record_entry *entry, unsigned long told_at, unsigned long packet)
+void correlate_recorded(const struct record_entry *entry, unsigned long told_at,
+			unsigned long packet)
 {
 	struct told *told = told_number(told_at);
 	struct owner *owner = entry->kind == RECORD_TRUNK ? NULL : find_owner(entry);

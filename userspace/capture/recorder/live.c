@@ -265,7 +265,7 @@ void live_record(const struct record_options *options)
 	if (!loaded && teller)
 		fail(TOOL_MODULE, "the module was unloaded, so nothing happens any more");
 	if (!loaded)
-		warn("the module was unloaded");
+		tool_warn("the module was unloaded");
 }
 
 void live_monitor(const struct record_options *options, void (*tell_one)(struct json_object *))

@@ -101,8 +101,8 @@ struct record_port *ports_find(const struct wire_port *port)
 			return &ports[i];
 	if (n_ports == PORTS_MAX) {
 		if (!told_full)
-			warn("messages of %s/%u and of further ports are not recorded: there are "
-			     "more than %d", port->device, port->port, PORTS_MAX);
+			tool_warn("messages of %s/%u and of further ports are not recorded: there "
+				  "are more than %d", port->device, port->port, PORTS_MAX);
 		told_full = true;
 		return NULL;
 	}

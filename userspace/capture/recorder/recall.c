@@ -54,7 +54,7 @@ static int read_both(const char *name, struct kept_copy *copy, size_t *n_old, ch
 		ret_old = kept_read(old, copy, why_not, sizeof(why_not));
 	if (ret_old) {
 		if (ret_old != -ENOENT)
-			warn("%s", why_not);
+			tool_warn("%s", why_not);
 		*copy = later;
 		return ret;
 	}
@@ -84,9 +84,9 @@ void recall_write(const char *name)
 		fail(TOOL_ERROR, "%s does not exist, and %s", name, why);
 	output_create(&to, name, false);
 	write_all(&to, &copy);
-	warn("%s was written: %zu messages, of the last %u of each port%s", name, copy.count,
-	     copy.room, copy.pid ? "" : "; the process that kept them has ended");
+	tool_warn("%s was written: %zu messages, of the last %u of each port%s", name, copy.count,
+		  copy.room, copy.pid ? "" : "; the process that kept them has ended");
 	if (copy.pid && n_old)
-		warn("the first %zu of them were kept by a process that has ended", n_old);
+		tool_warn("the first %zu of them were kept by a process that has ended", n_old);
 	kept_free(&copy);
 }

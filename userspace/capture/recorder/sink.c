@@ -42,16 +42,16 @@ static int finish(void)
 	ret = output_close(&output, ports, count);
 	for (unsigned int i = 0; i < count; i++)
 		if (ports[i].dropped)
-			warn("%s/%u: %llu messages were not recorded: they came faster than they "
-			     "were read", ports[i].device, ports[i].port,
-			     (unsigned long long)ports[i].dropped);
+			tool_warn("%s/%u: %llu messages were not recorded: they came faster than "
+				  "they were read", ports[i].device, ports[i].port,
+				  (unsigned long long)ports[i].dropped);
 	if (untied)
-		warn("%lu messages %s, as what happened came faster than it was read: they may "
-		     "be of the stock connection manager", untied,
-		     has_tie_filter() ? "were left out that are tied to no id" :
-					"are tied to no id");
+		tool_warn("%lu messages %s, as what happened came faster than it was read: they "
+			  "may be of the stock connection manager", untied,
+			  has_tie_filter() ? "were left out that are tied to no id" :
+					     "are tied to no id");
 	if (!kept)
-		warn("%lu messages were recorded", recorded);
+		tool_warn("%lu messages were recorded", recorded);
 	return ret;
 }
 
@@ -80,8 +80,8 @@ static void keep(const struct record_port *ports, unsigned int count,
 	int ret = kept_add(kept, ports, count, entry);
 
 	if (ret)
-		warn("messages of %s/%u are not kept: %s", ports[entry->port].device,
-		     ports[entry->port].port, strerror(-ret));
+		tool_warn("messages of %s/%u are not kept: %s", ports[entry->port].device,
+			  ports[entry->port].port, strerror(-ret));
 }
 
 static void write_down(const struct record_port *ports, unsigned int count,
@@ -161,8 +161,9 @@ static void begin_to_keep(void)
 	kept = kept_create(name, wanted->keep, wanted->trunks, why, sizeof(why));
 	if (!kept)
 		fail(TOOL_ERROR, "%s", why);
-	warn("keeping the last %u messages of each port, in %zu kB of memory a port; recording; "
-	     "it ends with Ctrl-C", wanted->keep, kept_bytes(wanted->keep, wanted->trunks) / 1000);
+	tool_warn("keeping the last %u messages of each port, in %zu kB of memory a port; "
+		  "recording; it ends with Ctrl-C", wanted->keep,
+		  kept_bytes(wanted->keep, wanted->trunks) / 1000);
 }
 
 void sink_open(const struct record_options *options)
@@ -176,7 +177,7 @@ void sink_open(const struct record_options *options)
 	if (wanted->keep)
 		begin_to_keep();
 	else
-		warn("recording; it ends with Ctrl-C");
+		tool_warn("recording; it ends with Ctrl-C");
 }
 
 void sink_close(bool loaded)

@@ -197,7 +197,7 @@ static void get_destination(struct wire_message *message, const struct cm_id_pri
 	bpf_core_read(message->own_gid, sizeof(message->own_gid), &sgid_attr->gid);
 }
 
-static int send(struct bpf_raw_tracepoint_args *ctx)
+static int record_sent(struct bpf_raw_tracepoint_args *ctx)
 {
 	const struct ib_mad_send_wr_private *wr = (void *)ctx->args[0];
 	const struct ib_mad_qp_info *qp_info = (void *)ctx->args[1];
@@ -227,14 +227,14 @@ static int send(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/ib_mad_ib_send_mad")
 int send_mad(struct bpf_raw_tracepoint_args *ctx)
 {
-	return send(ctx);
+	return record_sent(ctx);
 }
 
 /* Messages that waited for room in the send queue. */
 SEC("raw_tp/ib_mad_send_done_resend")
 int send_mad_later(struct bpf_raw_tracepoint_args *ctx)
 {
-	return send(ctx);
+	return record_sent(ctx);
 }
 
 SEC("raw_tp/ib_mad_recv_done_handler")

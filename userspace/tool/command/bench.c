@@ -249,8 +249,8 @@ int cmd_bench(int argc, char **argv)
 		find_address();
 	check_address();
 	if (!beside)
-		warn("the stock module rdma_ucm is not loaded, so there is nothing to compare "
-		     "with");
+		tool_warn("the stock module rdma_ucm is not loaded, so there is nothing to compare "
+			  "with");
 	if (!options.json)
 		printf("%ld rounds of %ld connections to %s and back, both ends on this host\n",
 		       wanted.rounds, wanted.count, wanted.address);

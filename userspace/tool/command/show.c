@@ -202,8 +202,9 @@ int cmd_show(int argc, char **argv)
 	client_dump(wanted.kind->cmd, add, rows);
 	table_print(rows, wanted.kind->columns, wanted.kind->count);
 	if (!options.json && !json_object_array_length(rows))
-		warn("there are no such %s in this network namespace%s", wanted.kind->name,
-		     geteuid() ? " that are yours; with CAP_NET_ADMIN everybody's are shown" : "");
+		tool_warn("there are no such %s in this network namespace%s", wanted.kind->name,
+			  geteuid() ? " that are yours; with CAP_NET_ADMIN everybody's are shown"
+				    : "");
 	json_object_put(rows);
 	return TOOL_OK;
 }

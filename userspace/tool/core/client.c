@@ -64,9 +64,9 @@ static int receive(struct nl_msg *msg, void *arg)
 	}
 	ret = genlmsg_parse(nlmsg_hdr(msg), 0, attrs, RDMA_CM_ALT_NL_A_MAX, policy);
 	if (ret < 0)
-		warn("a message of the module is left out, it is not as it should be (%s): do "
-		     "versions fit? modinfo rdma_cm_alt; rdma-cm-alt --version",
-		     nl_geterror(ret));
+		tool_warn("a message of the module is left out, it is not as it should be (%s): do "
+			  "versions fit? modinfo rdma_cm_alt; rdma-cm-alt --version",
+			  nl_geterror(ret));
 	else
 		receiver->fn(nlmsg_hdr(msg), attrs, receiver->arg);
 	return NL_OK;
@@ -212,7 +212,7 @@ bool client_monitor_read(struct client_monitor *monitor)
 		monitor->receiver.empty = true;
 	} else if (ret == -NLE_NOMEM) {
 		monitor->receiver.lost = true;
-		warn("some of it was lost: it came faster than it was read");
+		tool_warn("some of it was lost: it came faster than it was read");
 		resolve_family(monitor->asker);
 	} else if (ret < 0 && ret != -NLE_MSG_TRUNC && ret != -NLE_INTR) {
 		fail(TOOL_ERROR, "the module does not tell any more: %s", nl_geterror(ret));

@@ -9,7 +9,7 @@
 
 struct options options;
 
-void warn(const char *fmt, ...)
+void tool_warn(const char *fmt, ...)
 {
 	va_list args;
 

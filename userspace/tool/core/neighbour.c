@@ -60,7 +60,7 @@ static struct rtnl_neigh *look(struct nl_sock *sock, int ifindex, struct nl_addr
 static struct rtnl_neigh *wait_for(struct nl_sock *sock, int ifindex, struct nl_addr *hop,
 				   const struct address *ask, struct rtnl_neigh *neigh)
 {
-	static const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
+	static const struct timespec interval = { .tv_nsec = LOOK_MS * 1000000L };
 	bool known = false;
 
 	if (neigh && rtnl_neigh_get_state(neigh) & (NUD_STALE | NUD_DELAY))
@@ -73,7 +73,7 @@ static struct rtnl_neigh *wait_for(struct nl_sock *sock, int ifindex, struct nl_
 		neigh = look(sock, ifindex, hop);
 		if (neigh && is_settled(rtnl_neigh_get_state(neigh), known))
 			break;
-		nanosleep(&pause, NULL);
+		nanosleep(&interval, NULL);
 	}
 	return neigh;
 }

@@ -32,7 +32,7 @@ struct options {
 extern struct options options;
 
 /* common.c: messages to the user; fail() does not return. */
-void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void tool_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void fail(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
 
 /* client.c: client of the generic netlink family. */
