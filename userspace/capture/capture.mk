@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Objects of the recorder and decoder of messages, and their unit tests. Part of userspace/Makefile, which links the objects
-# into rdma-cm-alt.
+# Objects of the recorder and decoder of messages, and their unit tests. Part of userspace/Makefile, which links the
+# objects into rdma-cm-alt.
 
 CAPTURE_SOURCES := $(sort $(filter-out %.bpf.c,$(wildcard $(SRC)/capture/*/*.c)))
 CAPTURE_OBJECTS := $(CAPTURE_SOURCES:$(SRC)/%.c=$(OUT)/userspace/%.o)
 
-$(OUT)/userspace/capture/%.o: $(SRC)/capture/%.c $(SRC)/Makefile $(SRC)/capture/capture.mk $(TOOL_CONFIG) | $(NEEDS)-tool
+$(OUT)/userspace/capture/%.o: $(SRC)/capture/%.c $(SRC)/Makefile $(SRC)/capture/capture.mk $(TOOL_CONFIG) | \
+		$(NEEDS)-tool
 	@mkdir -p $(@D)
 	$(call said,CC)
 	$(Q)$(CC) $(TOOL_CFLAGS) $(LIB_FLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<

@@ -16,11 +16,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/fdtable.h"
 #include "base/log.h"
 #include "base/sys.h"
-
-/* Larger descriptors have no ring. Untouched pages of the table take no memory. */
-#define MAX_FDS 65536
 
 /**
  * struct rcl_ring - the ring of a queue
@@ -57,7 +55,7 @@ struct rcl_ring {
 
 static pthread_mutex_t rings_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rcl_ring *rings;
-static struct rcl_ring *by_fd[MAX_FDS];
+static struct rcl_fdtable by_fd;
 static unsigned int usable;	/* rings that are not disabled */
 
 /*
@@ -67,12 +65,6 @@ static unsigned int usable;	/* rings that are not disabled */
  */
 static __u32 *process_page;
 static __u32 last_process;
-
-static void set_ring(int fd, struct rcl_ring *ring)
-{
-	if (fd >= 0 && fd < MAX_FDS)
-		__atomic_store_n(&by_fd[fd], ring, __ATOMIC_RELEASE);
-}
 
 static size_t head_bytes(void)
 {
@@ -199,11 +191,14 @@ static void map_ring(struct rcl_ring *ring)
 
 void rcl_ring_add(const struct rdma_cm_alt_queue_create *queue)
 {
+	struct rcl_fdslot *slot;
 	struct rcl_ring *ring;
 
 	rcl_ring_remove(queue->out_fd);
-	if (queue->out_ring_bytes < sizeof(struct rdma_cm_alt_ring) ||
-	    queue->out_fd < 0 || queue->out_fd >= MAX_FDS)
+	if (queue->out_ring_bytes < sizeof(struct rdma_cm_alt_ring))
+		return;
+	slot = rcl_fdtable_make(&by_fd, queue->out_fd);
+	if (!slot)
 		return;
 	ring = calloc(1, sizeof(*ring));
 	if (!ring)
@@ -217,7 +212,7 @@ void rcl_ring_add(const struct rdma_cm_alt_queue_create *queue)
 	if (rings)
 		rings->link = &ring->next;
 	rings = ring;
-	set_ring(queue->out_fd, ring);
+	atomic_store_explicit(&slot->object, ring, memory_order_release);
 	__atomic_add_fetch(&usable, 1, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&rings_lock);
 }
@@ -229,7 +224,8 @@ void rcl_ring_remove(int fd)
 	pthread_mutex_lock(&rings_lock);
 	ring = rcl_ring_of(fd);
 	if (ring) {
-		set_ring(fd, NULL);
+		atomic_store_explicit(&rcl_fdtable_find(&by_fd, fd)->object, NULL,
+				      memory_order_release);
 		*ring->link = ring->next;
 		if (ring->next)
 			ring->next->link = ring->link;
@@ -243,9 +239,9 @@ void rcl_ring_remove(int fd)
 
 struct rcl_ring *rcl_ring_of(int fd)
 {
-	if (fd < 0 || fd >= MAX_FDS)
-		return NULL;
-	return __atomic_load_n(&by_fd[fd], __ATOMIC_ACQUIRE);
+	struct rcl_fdslot *slot = rcl_fdtable_find(&by_fd, fd);
+
+	return slot ? atomic_load_explicit(&slot->object, memory_order_acquire) : NULL;
 }
 
 struct rcl_ring *rcl_ring_get(int fd)

@@ -12,46 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK 1024U
-#define CHUNKS 1024U
-
-struct slot {
-	struct rcl_file *_Atomic file;
-	atomic_uint waits;
-};
+#include "base/fdtable.h"
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct slot *_Atomic chunks[CHUNKS];
+static struct rcl_fdtable files;
 static struct rcl_file *free_files;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pid_t owner;
 static bool inherited;
-
-static struct slot *slot_of(int fd)
-{
-	struct slot *chunk;
-
-	if ((unsigned int)fd >= CHUNK * CHUNKS)
-		return NULL;
-	chunk = atomic_load_explicit(&chunks[fd / CHUNK], memory_order_acquire);
-	return chunk ? &chunk[fd % CHUNK] : NULL;
-}
-
-/* With table_lock. */
-static struct slot *make_slot(int fd)
-{
-	struct slot *chunk;
-
-	if ((unsigned int)fd >= CHUNK * CHUNKS)
-		return NULL;
-	if (!slot_of(fd)) {
-		chunk = calloc(CHUNK, sizeof(*chunk));
-		if (!chunk)
-			return NULL;
-		atomic_store_explicit(&chunks[fd / CHUNK], chunk, memory_order_release);
-	}
-	return slot_of(fd);
-}
 
 static void before_fork(void)
 {
@@ -69,22 +37,20 @@ static void in_parent(void)
  */
 static void in_child(void)
 {
+	struct rcl_fdslot *slot;
 	struct rcl_file *file;
-	struct slot *slot;
 	int fd = -1;
 
-	for (fd = 0; fd < (int)(CHUNK * CHUNKS); fd += slot_of(fd) ? 1 : CHUNK) {
-		if (slot_of(fd))
-			atomic_store(&slot_of(fd)->waits, 0);
-	}
-	fd = -1;
-	while ((fd = rcl_file_next(fd + 1, INT_MAX)) >= 0) {
-		slot = slot_of(fd);
-		file = atomic_load(&slot->file);
+	while ((fd = rcl_fdtable_next(&files, fd + 1)) >= 0) {
+		slot = rcl_fdtable_find(&files, fd);
+		atomic_store(&slot->users, 0);
+		file = atomic_load(&slot->object);
+		if (!file)
+			continue;
 		if (atomic_load(&file->kind) >= RCL_FILE_TCP_NEW) {
 			pthread_mutex_init(&file->lock, NULL);
 		} else {
-			atomic_store(&slot->file, NULL);
+			atomic_store(&slot->object, NULL);
 			inherited = true;
 		}
 	}
@@ -133,21 +99,16 @@ struct rcl_file *rcl_file_new(enum rcl_file_kind kind, int rs,
 
 bool rcl_file_known(int fd)
 {
-	struct slot *slot = slot_of(fd);
+	struct rcl_fdslot *slot = rcl_fdtable_find(&files, fd);
 
-	return slot && atomic_load(&slot->file);
+	return slot && atomic_load(&slot->object);
 }
 
 atomic_uint *rcl_file_waits(int fd)
 {
-	struct slot *slot = slot_of(fd);
+	struct rcl_fdslot *slot = rcl_fdtable_make(&files, fd);
 
-	if (!slot) {
-		pthread_mutex_lock(&table_lock);
-		slot = make_slot(fd);
-		pthread_mutex_unlock(&table_lock);
-	}
-	return slot ? &slot->waits : NULL;
+	return slot ? &slot->users : NULL;
 }
 
 bool rcl_file_hold(struct rcl_file *file)
@@ -163,18 +124,18 @@ bool rcl_file_hold(struct rcl_file *file)
 
 struct rcl_file *rcl_file_get(int fd)
 {
-	struct slot *slot = slot_of(fd);
+	struct rcl_fdslot *slot = rcl_fdtable_find(&files, fd);
 	struct rcl_file *file;
 
 	if (!slot)
 		return NULL;
 	for (;;) {
-		file = atomic_load_explicit(&slot->file, memory_order_acquire);
+		file = atomic_load_explicit(&slot->object, memory_order_acquire);
 		if (!file)
 			return NULL;
 		if (!rcl_file_hold(file))
 			continue;
-		if (atomic_load(&slot->file) == file)
+		if (atomic_load(&slot->object) == file)
 			return file;
 		rcl_file_put(file);
 	}
@@ -203,16 +164,16 @@ static bool is_owner(void)
 bool rcl_file_install(int fd, struct rcl_file *file)
 {
 	struct rcl_file *old = NULL;
-	struct slot *slot;
+	struct rcl_fdslot *slot;
 
 	if (!file && !rcl_file_known(fd))
 		return true;
 	if (!is_owner())
 		return false;
 	pthread_mutex_lock(&table_lock);
-	slot = make_slot(fd);
+	slot = rcl_fdtable_make(&files, fd);
 	if (slot)
-		old = atomic_exchange(&slot->file, file);
+		old = atomic_exchange(&slot->object, file);
 	pthread_mutex_unlock(&table_lock);
 	if (old)
 		rcl_file_put(old);
@@ -226,32 +187,33 @@ struct rcl_file *rcl_file_take(int fd)
 	if (!rcl_file_known(fd) || !is_owner())
 		return NULL;
 	pthread_mutex_lock(&table_lock);
-	file = atomic_exchange(&slot_of(fd)->file, NULL);
+	file = atomic_exchange(&rcl_fdtable_find(&files, fd)->object, NULL);
 	pthread_mutex_unlock(&table_lock);
 	return file;
 }
 
 int rcl_file_next(unsigned int first, unsigned int last)
 {
-	unsigned int fd;
+	int fd = rcl_fdtable_next(&files, first);
 
-	for (fd = first; fd <= last && fd < CHUNK * CHUNKS; fd++) {
-		if (!slot_of(fd))
-			fd |= CHUNK - 1;
-		else if (rcl_file_known(fd))
+	while (fd >= 0 && (unsigned int)fd <= last) {
+		if (rcl_file_known(fd))
 			return fd;
+		fd = rcl_fdtable_next(&files, fd + 1);
 	}
 	return -1;
 }
 
 void rcl_file_forget(struct rcl_file *file)
 {
+	struct rcl_fdslot *slot;
 	int fd = -1;
 
 	pthread_mutex_lock(&table_lock);
 	while ((fd = rcl_file_next(fd + 1, INT_MAX)) >= 0) {
-		if (atomic_load(&slot_of(fd)->file) == file) {
-			atomic_store(&slot_of(fd)->file, NULL);
+		slot = rcl_fdtable_find(&files, fd);
+		if (atomic_load(&slot->object) == file) {
+			atomic_store(&slot->object, NULL);
 			/* Not the last reference: the caller has one. */
 			atomic_fetch_sub(&file->refs, 1);
 		}

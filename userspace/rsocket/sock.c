@@ -2,9 +2,9 @@
 /*
  * Sockets and their descriptors.
  *
- * A table has a slot for each number of a descriptor. Its chunks are made when they are needed, and
- * stay. rcl_sock_get() takes no lock: the slot counts the threads that look at it, and the one that
- * takes the socket out of the slot waits until they have their reference.
+ * rcl_sock_get() takes no lock: it counts itself in the slot of the descriptor (rcl_fdslot.users)
+ * while it takes its reference, and rcl_sock_remove() waits until that count is zero. The value of
+ * a slot with an inherited socket is the other descriptor of that socket.
  *
  * The sockets of a process are not those of its children: the queues of their adapters and the
  * threads that serve them are the parent's. fork() leaves numbers to a child that it can close.
@@ -23,20 +23,12 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fdtable.h"
 #include "rsocket/conf.h"
 
-#define CHUNK 1024
-#define CHUNKS 1024
+static struct rcl_fdtable socks;
 
-struct slot {
-	struct rcl_sock *_Atomic sock;
-	atomic_uint looking;
-	int other_fd;	/* with &inherited: of the socket */
-};
-
-static struct slot *_Atomic chunks[CHUNKS];
-
-/* In the slots of a child: what the parent had there when it called fork(). */
+/* In the slots of a child, in place of each socket of the parent. */
 static struct rcl_sock inherited;
 
 void rcl_sock_init(struct rcl_sock *sock, const struct rcl_sock_ops *ops, int type, int family)
@@ -78,48 +70,22 @@ void rcl_sock_inherit(struct rcl_sock *sock, const struct rcl_sock *listener)
 	sock->iomaps = listener->iomaps;
 }
 
-static struct slot *slot_of(int fd)
-{
-	struct slot *chunk;
-
-	if (fd < 0 || fd >= CHUNK * CHUNKS)
-		return NULL;
-	chunk = atomic_load_explicit(&chunks[fd / CHUNK], memory_order_acquire);
-	return chunk ? chunk + fd % CHUNK : NULL;
-}
-
-static struct slot *make_slot(int fd)
-{
-	struct slot *chunk, *other = NULL;
-
-	if (slot_of(fd))
-		return slot_of(fd);
-	if (fd >= CHUNK * CHUNKS)
-		return NULL;
-	chunk = calloc(CHUNK, sizeof(*chunk));
-	if (chunk && !atomic_compare_exchange_strong(&chunks[fd / CHUNK], &other, chunk))
-		free(chunk);
-	return slot_of(fd);
-}
-
 static void forked(void)
 {
 	struct rcl_sock *sock;
-	struct slot *slot;
-	int fd;
+	struct rcl_fdslot *slot;
+	int fd = -1;
 
-	for (fd = 0; fd < CHUNK * CHUNKS; fd += slot ? 1 : CHUNK) {
-		slot = slot_of(fd);
-		if (!slot)
-			continue;
-		/* The threads that looked are the parent's. */
-		atomic_store(&slot->looking, 0);
-		sock = atomic_load(&slot->sock);
+	while ((fd = rcl_fdtable_next(&socks, fd + 1)) >= 0) {
+		slot = rcl_fdtable_find(&socks, fd);
+		/* Threads of the parent, which the child does not have, may be counted. */
+		atomic_store(&slot->users, 0);
+		sock = atomic_load(&slot->object);
 		if (!sock)
 			continue;
 		if (sock != &inherited)
-			slot->other_fd = sock->other_fd;
-		atomic_store(&slot->sock, &inherited);
+			slot->value = sock->other_fd;
+		atomic_store(&slot->object, &inherited);
 	}
 }
 
@@ -156,19 +122,19 @@ int rcl_sock_install(struct rcl_sock *sock, bool cloexec)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int fd = epoll_create1(cloexec ? EPOLL_CLOEXEC : 0);
-	struct slot *slot;
+	struct rcl_fdslot *slot;
 
 	pthread_once(&once, follow_forks);
 	if (fd < 0)
 		return rcl_errno();
-	slot = make_slot(fd);
+	slot = rcl_fdtable_make(&socks, fd);
 	if (!slot) {
 		close(fd);
 		return -ENOMEM;
 	}
 	sock->fd = fd;
 	end_lost(rcl_sock_remove(fd));
-	atomic_store(&slot->sock, sock);
+	atomic_store(&slot->object, sock);
 	return fd;
 }
 
@@ -189,18 +155,18 @@ bool rcl_sock_try_hold(struct rcl_sock *sock)
 
 struct rcl_sock *rcl_sock_get(int fd)
 {
-	struct slot *slot = slot_of(fd);
+	struct rcl_fdslot *slot = rcl_fdtable_find(&socks, fd);
 	struct rcl_sock *sock;
 
 	if (!slot)
 		return NULL;
-	atomic_fetch_add(&slot->looking, 1);
-	sock = atomic_load(&slot->sock);
+	atomic_fetch_add(&slot->users, 1);
+	sock = atomic_load(&slot->object);
 	if (sock == &inherited)
 		sock = NULL;
 	if (sock)
 		rcl_sock_hold(sock);
-	atomic_fetch_sub(&slot->looking, 1);
+	atomic_fetch_sub(&slot->users, 1);
 	return sock;
 }
 
@@ -219,30 +185,30 @@ static bool is_instance(int fd)
 
 bool rcl_sock_is_inherited(int fd)
 {
-	struct slot *slot = slot_of(fd);
-	struct rcl_sock *sock = &inherited;
+	struct rcl_fdslot *slot = rcl_fdtable_find(&socks, fd);
+	void *sock = &inherited;
 
-	if (!slot || atomic_load(&slot->sock) != &inherited)
+	if (!slot || atomic_load(&slot->object) != &inherited)
 		return false;
 	if (is_instance(fd))
 		return true;
-	atomic_compare_exchange_strong(&slot->sock, &sock, NULL);
+	atomic_compare_exchange_strong(&slot->object, &sock, NULL);
 	return false;
 }
 
 bool rcl_sock_close_inherited(int fd)
 {
-	struct slot *slot = slot_of(fd);
-	struct rcl_sock *sock = &inherited;
+	struct rcl_fdslot *slot = rcl_fdtable_find(&socks, fd);
+	void *sock = &inherited;
 
 	/* If it was closed with close(2), the other descriptor may be something else, too. */
 	if (!rcl_sock_is_inherited(fd) ||
-	    !atomic_compare_exchange_strong(&slot->sock, &sock, NULL))
+	    !atomic_compare_exchange_strong(&slot->object, &sock, NULL))
 		return false;
 	close(fd);
 	/* That of UDP would keep the port. */
-	if (slot->other_fd >= 0)
-		close(slot->other_fd);
+	if (slot->value >= 0)
+		close(slot->value);
 	return true;
 }
 
@@ -260,13 +226,13 @@ void rcl_sock_put(struct rcl_sock *sock)
 
 struct rcl_sock *rcl_sock_remove(int fd)
 {
-	struct slot *slot = slot_of(fd);
+	struct rcl_fdslot *slot = rcl_fdtable_find(&socks, fd);
 	struct rcl_sock *sock;
 
 	if (!slot)
 		return NULL;
-	sock = atomic_exchange(&slot->sock, NULL);
-	while (atomic_load(&slot->looking))
+	sock = atomic_exchange(&slot->object, NULL);
+	while (atomic_load(&slot->users))
 		sched_yield();
 	return sock == &inherited ? NULL : sock;
 }
