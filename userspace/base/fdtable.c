@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Locking: none. A chunk is published by compare-and-exchange; the thread that loses frees its own. */
+/* Locking: none. Chunks are published by compare-and-exchange. */
 #include "base/fdtable.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ struct rcl_fdslot *rcl_fdtable_make(struct rcl_fdtable *table, int fd)
 	chunk = calloc(RCL_FDTABLE_CHUNK, sizeof(*chunk));
 	if (chunk && !atomic_compare_exchange_strong(&table->chunks[fd / RCL_FDTABLE_CHUNK], &none,
 						     chunk))
-		free(chunk);
+		free(chunk);	/* another thread was first */
 	return rcl_fdtable_find(table, fd);
 }
 

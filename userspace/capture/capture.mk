@@ -36,7 +36,7 @@ CAPTURE_CHK := $(CHK)/capture
 CAPTURE_CHK_FLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) $(CHK_FLAGS) -I$(SRC) -I$(TOP)/uapi
 CAPTURE_CHK_SOURCES := $(sort $(wildcard $(SRC)/capture/format/*.c)) \
 	$(addprefix $(SRC)/capture/decode/,names.c query.c conversation.c cause.c) \
-	$(addprefix $(SRC)/capture/recorder/,create.c kept.c kept_copy.c stored.c correlate_trunk.c)
+	$(addprefix $(SRC)/capture/recorder/,create.c kept.c stored.c correlate_trunk.c)
 
 $(CAPTURE_CHK)/lib-%.o: $(SRC)/capture/%.c $(SRC)/Makefile $(SRC)/capture/capture.mk
 	@mkdir -p $(@D)

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Datagram sockets: what they do in each call, and their readiness.
+ * Datagram sockets: their calls, options and readiness.
  *
  * Locking: rcl_sock.lock.
  */
 #include "rsocket/dgram/dgram.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <rdma/rsocket.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "rsocket/dgram/dgram_data.h"
-#include "rsocket/dgram/dgram_option.h"
 #include "rsocket/dgram/dserve.h"
 #include "rsocket/dgram/local.h"
 #include "rsocket/dgram/peer.h"
 #include "rsocket/dgram/queue.h"
 #include "rsocket/dgram/resolve.h"
 #include "rsocket/dgram/udp.h"
+#include "rsocket/size_option.h"
 #include "rsocket/wait.h"
 
 /* Time for sends that are under way when the socket is closed: they wait for no peer. */
@@ -109,6 +111,39 @@ static int name_of(struct rcl_sock *sock, bool peer, struct sockaddr_storage *ad
 	socklen_t len = sizeof(*addr);
 
 	return name(rcl_dgram_of(sock)->udp, (struct sockaddr *)addr, &len) ? rcl_errno() : 0;
+}
+
+/* Reads the value back: setsockopt() takes a byte or an int. */
+static void keep_tos(struct rcl_dgram *d)
+{
+	int tos = 0;
+	socklen_t len = sizeof(tos);
+
+	if (!getsockopt(d->udp, IPPROTO_IP, IP_TOS, &tos, &len))
+		d->tos = tos;
+}
+
+static int set_option(struct rcl_sock *sock, int level, int name, const void *value, socklen_t len)
+{
+	struct rcl_dgram *d = rcl_dgram_of(sock);
+
+	if (level == SOL_RDMA)
+		return d->started ? -EINVAL : rcl_size_set(sock, name, value, len);
+	/* UDP_SEGMENT and UDP_GRO cut and join datagrams, but each has a header of ours. */
+	if (level == IPPROTO_UDP)
+		return -ENOPROTOOPT;
+	if (setsockopt(d->udp, level, name, value, len))
+		return rcl_errno();
+	if (level == IPPROTO_IP && name == IP_TOS)
+		keep_tos(d);
+	return 0;
+}
+
+static int get_option(struct rcl_sock *sock, int level, int name, void *value, socklen_t *len)
+{
+	if (level == SOL_RDMA)
+		return rcl_size_get(sock, name, value, len);
+	return getsockopt(rcl_dgram_of(sock)->udp, level, name, value, len) ? rcl_errno() : 0;
 }
 
 static bool all_can_send(const struct rcl_dgram *d)
@@ -238,8 +273,8 @@ const struct rcl_sock_ops rcl_dgram_ops = {
 	.send = rcl_dgram_send,
 	.recv = rcl_dgram_recv,
 	.name = name_of,
-	.setopt = rcl_dgram_setopt,
-	.getopt = rcl_dgram_getopt,
+	.setopt = set_option,
+	.getopt = get_option,
 	.look = look,
 	.arm = arm,
 	.wait_fd = wait_fd,

@@ -5,15 +5,6 @@
 
 #include "rsocket/sock.h"
 
-/** rcl_dgram_error - take SO_ERROR; returns it as a negative errno, or 0; the socket is locked */
-static inline int rcl_dgram_error(struct rcl_sock *sock)
-{
-	int err = sock->err;
-
-	sock->err = 0;
-	return -err;
-}
-
 /** rcl_dgram_send - see struct rcl_sock_ops */
 ssize_t rcl_dgram_send(struct rcl_sock *sock, const struct msghdr *msg, int flags);
 
